@@ -1,0 +1,146 @@
+# memtui. `make demo` and `make test` set up what they need; `make help` lists the targets.
+# Variables: O=DIR build directory, V=1 show commands, DEBUG=1 no optimisation, ASAN=1 sanitizers,
+#            CC=, DESTDIR=, prefix=
+
+O ?= build
+prefix ?= /usr/local
+CC ?= cc
+ARCH := x86_64
+VERSION := 0.1.0
+
+ifeq ($(V),1)
+Q :=
+say = @:
+else
+Q := @
+say = @printf '  %-4s %s\n'
+endif
+
+have = $(shell printf '\#include <%s>\n' '$(1)' | $(CC) -E -x c - >/dev/null 2>&1 && echo 1)
+
+WARN := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wvla $(if $(WERROR),-Werror)
+OPT := $(if $(DEBUG),-O0,-O2) -g
+SAN := $(if $(ASAN),-fsanitize=address$(comma)undefined -fno-omit-frame-pointer)
+comma := ,
+ALL_CFLAGS := -std=gnu11 -D_GNU_SOURCE -I. $(OPT) $(WARN) $(SAN) -pthread -MMD -MP \
+	-DMT_VERSION='"$(VERSION)"' -DMT_PREFIX='"$(prefix)"' $(CFLAGS)
+ALL_LDFLAGS := $(SAN) -pthread $(LDFLAGS)
+LIBS := -lncursesw -ltinfo -lpcre2-8 -lzstd -ldw -lelf
+
+HAVE_LIBVTERM := $(call have,vterm.h)
+HAVE_LIBIBERTY := $(call have,libiberty/demangle.h)
+ifeq ($(HAVE_LIBVTERM),1)
+ALL_CFLAGS += -DHAVE_LIBVTERM
+LIBS += -lvterm
+endif
+ifeq ($(HAVE_LIBIBERTY),1)
+ALL_CFLAGS += -DHAVE_LIBIBERTY
+LIBS += -liberty
+endif
+
+# The tracer links libc alone, shows nothing but what it interposes, and is never sanitized.
+PRELOAD_CFLAGS := -std=gnu11 -D_GNU_SOURCE -I. -O2 -g -fPIC -fvisibility=hidden -fno-omit-frame-pointer \
+	-fno-plt -fno-builtin -fexceptions -fasynchronous-unwind-tables -ftls-model=initial-exec \
+	$(WARN) -MMD -MP
+PRELOAD_LDFLAGS := -shared -Wl,-z,now -Wl,-z,relro -Wl,-z,nodelete -Wl,-soname,libmemtui.so
+
+PRELOAD_SRC := $(wildcard preload/*.c preload/$(ARCH)/*.c)
+CORE_SRC := $(wildcard core/*/*.c)
+TUI_SRC := $(wildcard tui/*.c)
+UNIT_SRC := $(wildcard tests/unit/*_test.c)
+PRELOAD_OBJ := $(PRELOAD_SRC:%.c=$(O)/obj/%.o)
+CORE_OBJ := $(CORE_SRC:%.c=$(O)/obj/%.o)
+TUI_OBJ := $(TUI_SRC:%.c=$(O)/obj/%.o)
+UNIT := $(UNIT_SRC:tests/unit/%.c=$(O)/tests/%)
+
+.PHONY: all demo test check bench install clean help packages test-packages programs unit
+all: $(O)/memtui $(O)/libmemtui.so
+
+$(O)/memtui: $(TUI_OBJ) $(O)/libcore.a
+	$(say) LINK $@
+	$(Q)$(CC) $(ALL_LDFLAGS) -o $@ $^ $(LIBS)
+
+$(O)/libcore.a: $(CORE_OBJ)
+	$(say) AR $@
+	$(Q)rm -f $@ && ar rcs $@ $^
+
+$(O)/libmemtui.so: $(PRELOAD_OBJ)
+	$(say) LINK $@
+	$(Q)$(CC) $(PRELOAD_LDFLAGS) -o $@ $^
+
+$(O)/obj/preload/%.o: preload/%.c
+	@mkdir -p $(@D)
+	$(say) CC $<
+	$(Q)$(CC) $(PRELOAD_CFLAGS) -c -o $@ $<
+
+$(O)/obj/%.o: %.c
+	@mkdir -p $(@D)
+	$(say) CC $<
+	$(Q)$(CC) $(ALL_CFLAGS) -c -o $@ $<
+
+$(O)/tests/%_test: $(O)/obj/tests/unit/%_test.o $(O)/libcore.a
+	@mkdir -p $(@D)
+	$(say) LINK $@
+	$(Q)$(CC) $(ALL_LDFLAGS) -o $@ $^ $(LIBS) -lcmocka
+
+# ---- workloads with known truth, and the programs that the tests trace ----
+WORKLOADS := $(O)/bench/hot $(O)/bench/leak $(O)/bench/tree $(O)/demo
+programs: $(WORKLOADS)
+$(O)/bench/%: tests/bench/%.c
+	@mkdir -p $(@D)
+	$(Q)$(CC) -O2 -g -fno-ipa-icf -pthread -o $@ $<
+$(O)/bench/%: tests/bench/%.cc
+	@mkdir -p $(@D)
+	$(Q)$(CXX) -O2 -g -fno-ipa-icf -pthread -o $@ $<
+$(O)/demo: tests/programs/demo.c
+	@mkdir -p $(@D)
+	$(Q)$(CC) -O1 -g -pthread -o $@ $<
+
+# ---- packages: installed when missing, by root or sudo; else named ----
+BUILD_PACKAGES := gcc libc6-dev libncurses-dev libdw-dev libpcre2-dev libzstd-dev libiberty-dev libvterm-dev
+TEST_PACKAGES := $(BUILD_PACKAGES) g++ clang libcmocka-dev python3 sqlite3 perl git valgrind binutils procps
+packages:
+	@sh tests/packages.sh $(BUILD_PACKAGES)
+test-packages:
+	@sh tests/packages.sh $(TEST_PACKAGES)
+
+# The second make looks for optional libraries again, after they were installed.
+demo: packages
+	@$(MAKE) --no-print-directory all $(O)/demo
+	$(O)/memtui run -- $(O)/demo
+
+unit: $(UNIT)
+
+test: test-packages
+	@$(MAKE) --no-print-directory all unit programs
+	@sh tests/run.sh $(O)
+
+check: test-packages
+	@sh tests/check.sh $(O)
+
+bench: all programs
+	@python3 tests/bench/bench.py $(O)
+
+install: all
+	install -d $(DESTDIR)$(prefix)/bin $(DESTDIR)$(prefix)/lib/memtui $(DESTDIR)$(prefix)/share/memtui/themes \
+		$(DESTDIR)$(prefix)/share/man/man1 $(DESTDIR)$(prefix)/share/bash-completion/completions
+	install -m 755 $(O)/memtui $(DESTDIR)$(prefix)/bin/memtui
+	install -m 755 $(O)/libmemtui.so $(DESTDIR)$(prefix)/lib/memtui/libmemtui.so
+	install -m 644 themes/*.theme $(DESTDIR)$(prefix)/share/memtui/themes
+	for c in run record open report attach info groups tree timeline; do \
+		$(O)/memtui help --man $$c >$(DESTDIR)$(prefix)/share/man/man1/memtui-$$c.1 || exit 1; done
+	$(O)/memtui help --man memtui >$(DESTDIR)$(prefix)/share/man/man1/memtui.1
+	$(O)/memtui help --completion bash >$(DESTDIR)$(prefix)/share/bash-completion/completions/memtui
+
+clean:
+	rm -rf $(O)
+
+help:
+	@echo 'make demo    install what is missing, build, open the live screen on a leaking program'
+	@echo 'make         build $(O)/memtui and $(O)/libmemtui.so'
+	@echo 'make test    install what is missing, build, run all tests'
+	@echo 'make check   warnings as errors with gcc and clang, sanitizer runs, layer check'
+	@echo 'make bench   cost beside heaptrack in one run'
+	@echo 'make install DESTDIR= prefix=$(prefix)'
+
+-include $(PRELOAD_OBJ:.o=.d) $(CORE_OBJ:.o=.d) $(TUI_OBJ:.o=.d) $(UNIT_SRC:%.c=$(O)/obj/%.d)

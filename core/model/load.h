@@ -1,0 +1,28 @@
+/* A trace file as a profile: from its totals where it has them, else by replaying its events. */
+#ifndef MT_MODEL_LOAD_H
+#define MT_MODEL_LOAD_H
+
+#include "core/model/model.h"
+#include "core/trace/trace.h"
+
+struct mt_symbols; /* core/symbol/symbol.h */
+
+/* Writes to the trace what the profile defines beyond what was written before (strings, modules, threads, pcs,
+ * nodes, groups). Zero-initialised state: nothing written yet. */
+struct mt_definitions {
+	uint32_t strings, modules, threads, pcs, nodes, groups, arguments;
+	bool started;
+};
+int mt_definitions_write(struct mt_definitions *, struct mt_trace_writer *, const struct mt_profile *,
+	struct mt_err *err);
+/* Writes info so far (an MT_BLOCK_INFO); and at the end the totals block. */
+int mt_info_write(struct mt_trace_writer *, const struct mt_profile *, struct mt_err *err);
+int mt_totals_write(struct mt_trace_writer *, const struct mt_profile *, struct mt_err *err);
+
+/* Loads. progress (may be NULL) is told fractions 0..1 and may return non-zero to cancel (-ECANCELED).
+ * A trace without end is loaded up to where it can be read, with info.recorder_lost set and damage in the reader.
+ * The payload of the last MT_BLOCK_SYMBOLS, if any, is left to core/symbol. */
+int mt_profile_load(struct mt_profile *, struct mt_trace_reader *,
+	int (*progress)(void *context, double fraction), void *context, struct mt_err *err);
+
+#endif

@@ -1,0 +1,138 @@
+/* The profile: everything that views are made of, but single events. Plain arrays of fixed-width
+ * entries that only grow (groups' totals change in place), so that the recorder can keep one, a trace
+ * file can hold one, a snapshot can publish one, and every query takes the same path over all three.
+ * All times are nanoseconds since the start of the recording; all sizes are bytes as asked for. */
+#ifndef MT_MODEL_PROFILE_H
+#define MT_MODEL_PROFILE_H
+
+#include "core/base/buffer.h"
+#include "core/wire.h"
+
+#include <stdbool.h>
+
+struct mt_module {
+	uint64_t start, end, bias; /* as in wire.h */
+	uint32_t path;             /* string id; absolute as the program sees it */
+	uint32_t epoch;
+	uint32_t build_id_len;
+	uint8_t build_id[MT_BUILD_ID_MAX];
+	uint32_t reserved;
+};
+
+struct mt_thread {
+	uint32_t tid;
+	uint32_t name; /* string id */
+};
+
+struct mt_pc {
+	uint64_t address; /* as in wire.h */
+	uint32_t module;
+	uint32_t flags;
+};
+
+/* Call-tree node; node 0 is the root. (parent, pc) is unique in a profile. pc < MT_PC_FIRST: a marker. */
+struct mt_node {
+	uint32_t parent; /* < own id */
+	uint32_t pc;
+};
+
+#define MT_NO_GROUP 0xffffffffu
+
+/* What is known of all allocations with one identical backtrace and kind of call.
+ * A realloc counts as one allocation plus one free here. One list feeds sort menus, columns and JSON. */
+struct mt_group {
+	uint32_t node; /* leaf: its pc is the kind */
+	uint32_t reserved;
+	uint64_t allocated_count, allocated_bytes;
+	uint64_t live_count, live_bytes; /* "leaked" once the trace has ended */
+	uint64_t temporary_count;        /* freed before the same thread's next allocation */
+	uint64_t own_peak_count, own_peak_bytes;
+	uint64_t at_peak_count, at_peak_bytes; /* share of the peak of the whole heap */
+	uint64_t peak_epoch;                   /* model's own: which peak the two above belong to */
+	uint64_t first_ns, last_ns;            /* first and last allocation */
+	uint64_t min_size, max_size;
+};
+
+/* One step of the timeline; steps have equal lengths, profile.step_ns. */
+struct mt_sample {
+	uint64_t live_bytes, live_count;   /* at the end of the step */
+	uint64_t max_bytes;                /* largest within it */
+	uint64_t allocations, frees;       /* within it; reallocs count in both */
+	uint64_t rss_bytes;                /* last known at its end, 0 = not sampled */
+};
+#define MT_SAMPLES_MAX 2048 /* when reached, pairs are merged and step_ns doubles */
+
+/* Totals and losses of the whole run. One list feeds info, JSON and the trace. */
+#define MT_INFO_COUNTS(X) \
+	X(allocations, "successful malloc, calloc, memalign, new …") \
+	X(frees, "frees of known blocks, reallocs not counted") \
+	X(reallocations, "reallocs of a live block") \
+	X(allocated_bytes, "bytes asked for, reallocs included") \
+	X(leaked_count, "blocks live now, or at the end") \
+	X(leaked_bytes, "bytes live now, or at the end") \
+	X(peak_bytes, "largest number of live bytes") \
+	X(peak_ns, "when it was reached") \
+	X(temporary_count, "freed before the same thread's next allocation") \
+	X(events, "records consumed") \
+	X(lost_events, "allocations and frees known to be missing") \
+	X(implied_frees, "frees that must have been lost: the address was allocated again") \
+	X(unknown_frees, "frees of blocks that were never seen") \
+	X(inherited_frees, "frees of blocks from before a fork") \
+	X(cut_stacks, "stacks that could not be followed to the end") \
+	X(ambiguous, "events of different threads with equal time stamps") \
+	X(invalid_records, "records or table entries that made no sense: the segment was damaged") \
+	X(forked_children, "forked children that went on untraced") \
+	X(wall_ns, "duration of the run so far")
+
+struct mt_info {
+#define X(name, words) uint64_t name;
+	MT_INFO_COUNTS(X)
+#undef X
+	uint64_t counters[32];     /* enum mt_counter of wire.h */
+	uint64_t start_unix_ns;
+	uint32_t pid;
+	int32_t exit_status;       /* as of waitpid; meaningful when ended */
+	uint32_t ended;            /* 1: the program ended and the recording is complete */
+	uint32_t recorder_lost;    /* 1: the trace has no end: its recorder was killed */
+	uint64_t file_bytes;
+	uint64_t resolution_ns;    /* longest time for which one stamp may stand */
+};
+
+struct mt_profile {
+	struct mt_info info;
+	struct mt_strings strings;  /* paths, names, arguments */
+	uint32_t *arguments;        /* string ids of the command line */
+	uint32_t argument_count, argument_capacity;
+	struct mt_module *modules;
+	uint32_t module_count, module_capacity;
+	struct mt_thread *threads;
+	uint32_t thread_count, thread_capacity;
+	struct mt_pc *pcs;          /* index = pc id; the first MT_PC_FIRST are markers, all zero */
+	uint32_t pc_count, pc_capacity;
+	struct mt_node *nodes;
+	uint32_t node_count, node_capacity;
+	struct mt_group *groups;
+	uint32_t group_count, group_capacity;
+	struct mt_sample *samples;
+	uint32_t sample_count, sample_capacity;
+	uint64_t step_ns;
+};
+
+/* An empty profile: root node, marker pcs. */
+void mt_profile_init(struct mt_profile *);
+void mt_profile_free(struct mt_profile *);
+
+/* Append; return the new index. Callers have checked what they give (parent < node_count …). */
+uint32_t mt_profile_add_module(struct mt_profile *, const struct mt_module *);
+uint32_t mt_profile_add_thread(struct mt_profile *, const struct mt_thread *);
+uint32_t mt_profile_add_pc(struct mt_profile *, const struct mt_pc *);
+uint32_t mt_profile_add_node(struct mt_profile *, uint32_t parent, uint32_t pc);
+uint32_t mt_profile_add_group(struct mt_profile *, uint32_t node);
+
+static inline unsigned mt_profile_group_kind(const struct mt_profile *p, uint32_t group)
+{
+	return p->nodes[p->groups[group].node].pc;
+}
+const char *mt_kind_name(unsigned kind); /* "malloc", "new[]", …; "?" for others */
+
+#endif

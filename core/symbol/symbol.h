@@ -1,0 +1,71 @@
+/* Names for pcs: functions with inline frames, source files and lines. A pc has one or more frames,
+ * innermost (most inlined) first. Symbols come from a trace's symbol block, or from the modules' files by
+ * libdw; the latter runs in a thread of its own and names appear as they come. */
+#ifndef MT_SYMBOL_SYMBOL_H
+#define MT_SYMBOL_SYMBOL_H
+
+#include "core/base/err.h"
+#include "core/model/profile.h"
+
+struct mt_frame {
+	uint32_t function;     /* string id in symbols->strings: demangled; never empty (0x… where unknown) */
+	uint32_t raw_function; /* as in the symbol table */
+	uint32_t source;       /* path as in the debug information, 0 = unknown */
+	uint32_t line;         /* 0 = unknown */
+	uint32_t inlined;      /* 1: this frame is inlined into the next one of the same pc */
+};
+
+struct mt_pc_symbols {
+	uint32_t first, count; /* frames; count 0 = not resolved (yet) */
+};
+
+struct mt_symbols {
+	struct mt_strings strings;
+	struct mt_frame *frames;
+	uint32_t frame_count, frame_capacity;
+	struct mt_pc_symbols *pcs; /* by pc id of the profile; markers have none */
+	uint32_t pc_count, pc_capacity;
+	uint64_t generation;       /* grows whenever something was added */
+};
+
+void mt_symbols_init(struct mt_symbols *);
+void mt_symbols_free(struct mt_symbols *);
+
+/* The trace's symbol block. The reader checks every number; a hostile block gives an error and leaves symbols empty. */
+void mt_symbols_encode(const struct mt_symbols *, struct mt_buffer *out);
+int mt_symbols_decode(struct mt_symbols *, const void *payload, size_t len, struct mt_err *err);
+
+/* ---- resolving ---- */
+struct mt_resolver_options {
+	const char *sysroot;       /* modules are looked for below it first; NULL: / */
+	const char *debug_paths;   /* colon-separated further debug directories; NULL: the system's */
+	uint32_t root_pid;         /* != 0: look below /proc/PID/root first while it lives */
+};
+struct mt_resolver;
+/* Owns its libdw session; use from one thread at a time. */
+struct mt_resolver *mt_resolver_new(const struct mt_resolver_options *);
+/* Opens the file of a module at once, so that it is there after dlclose, upgrade or the program's end. */
+void mt_resolver_module(struct mt_resolver *, const struct mt_profile *, uint32_t module);
+/* Resolves one pc into symbols (appends frames). Always leaves at least one frame. A file whose build-id differs
+ * from the recorded one is not used. */
+void mt_resolver_pc(struct mt_resolver *, const struct mt_profile *, uint32_t pc, struct mt_symbols *symbols);
+/* One sentence on what is missing (files not found, other build-ids, no debug information), or NULL. Owned. */
+const char *mt_resolver_missing(const struct mt_resolver *);
+void mt_resolver_free(struct mt_resolver *);
+
+/* ---- in the background ---- */
+struct mt_symbolizer;
+/* A thread that resolves pcs. Options are copied. */
+struct mt_symbolizer *mt_symbolizer_new(const struct mt_resolver_options *);
+/* Hands over modules and pcs of the profile beyond those handed over before (copies them). */
+void mt_symbolizer_feed(struct mt_symbolizer *, const struct mt_profile *);
+/* Copies what was resolved since into symbols; returns whether there was something. */
+bool mt_symbolizer_collect(struct mt_symbolizer *, struct mt_symbols *symbols);
+bool mt_symbolizer_busy(struct mt_symbolizer *);
+void mt_symbolizer_wait(struct mt_symbolizer *); /* until all that was fed is resolved */
+void mt_symbolizer_free(struct mt_symbolizer *); /* cancels at the next pc */
+
+/* Demangled (C++, Rust legacy and v0, D); mangled itself where it is none or libiberty is missing. Caller frees. */
+char *mt_demangle(const char *raw);
+
+#endif

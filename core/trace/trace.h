@@ -1,0 +1,102 @@
+/* The trace file: self-delimiting blocks; every prefix can be read. doc/trace-format.md describes it.
+ * This folder knows bytes, blocks and events; what they mean together is the model's. */
+#ifndef MT_TRACE_TRACE_H
+#define MT_TRACE_TRACE_H
+
+#include "core/base/err.h"
+#include "core/base/buffer.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum mt_event_type {
+	MT_EVENT_ALLOCATE,    /* number = own, counted from 0; address, size, group */
+	MT_EVENT_REALLOCATE,  /* as ALLOCATE; previous = number of the block it continues */
+	MT_EVENT_FREE,        /* number = the block's */
+	MT_EVENT_RELEASE,     /* first half of a realloc: number = the block's */
+	MT_EVENT_RESTORE,     /* the realloc failed: number = the block's */
+	MT_EVENT_UNKNOWN_FREE, /* address of a block never seen */
+	MT_EVENT_IMPLIED_FREE, /* number = a block whose free must have been lost */
+	MT_EVENT_TYPES,
+};
+
+struct mt_event {
+	uint8_t type;
+	uint8_t kind;    /* of a free: MT_KIND_FREE, _DELETE, …; of an allocation 0: its group says it */
+	uint32_t thread; /* index */
+	uint32_t group;
+	uint64_t time_ns; /* as written to the microsecond */
+	uint64_t number, previous, size, address;
+};
+
+/* Running totals in an event block's header. */
+struct mt_trace_running {
+	uint64_t live_bytes, live_count, allocations, frees, peak_bytes;
+};
+
+enum mt_block_type {
+	MT_BLOCK_START = 1,  /* who, when, command line */
+	MT_BLOCK_STRINGS,    /* each: payload written and read by core/model/definitions.c */
+	MT_BLOCK_MODULES,
+	MT_BLOCK_THREADS,
+	MT_BLOCK_PCS,
+	MT_BLOCK_NODES,
+	MT_BLOCK_GROUPS,     /* leaf nodes of new groups */
+	MT_BLOCK_EVENTS,
+	MT_BLOCK_SYMBOLS,
+	MT_BLOCK_TOTALS,     /* per-group totals, info, timeline at the end */
+	MT_BLOCK_INFO,       /* info and counters so far: losses, end */
+	MT_BLOCK_INDEX,      /* footer: places of all blocks */
+	MT_BLOCK_TYPES,
+};
+
+/* ---- writing ---- */
+struct mt_trace_writer;
+
+/* fd: taken (closed by close). It must be writable; it may be a pipe. */
+struct mt_trace_writer *mt_trace_writer_new(int fd, struct mt_err *err);
+/* Adds an event to the open event block; the block is closed at 64 K events, by flush, or by a definitions block. */
+void mt_trace_writer_event(struct mt_trace_writer *, const struct mt_event *);
+/* Whether the open event block is full: then write new definitions that its events name, and flush. */
+bool mt_trace_writer_full(const struct mt_trace_writer *);
+/* Writes one block with this payload at once (compressed when that is smaller). Definitions that events
+ * name must be written before the flush of these events. The first error sticks and is returned ever after. */
+int mt_trace_writer_block(struct mt_trace_writer *, enum mt_block_type, const void *payload, size_t len,
+	struct mt_err *err);
+int mt_trace_writer_flush(struct mt_trace_writer *, const struct mt_trace_running *, struct mt_err *err);
+/* Writes the index and trailer. */
+int mt_trace_writer_finish(struct mt_trace_writer *, struct mt_err *err);
+uint64_t mt_trace_writer_bytes(const struct mt_trace_writer *);
+void mt_trace_writer_free(struct mt_trace_writer *);
+
+/* ---- reading ---- */
+struct mt_trace_reader;
+
+struct mt_trace_block {
+	enum mt_block_type type;
+	uint64_t offset;       /* in the file, for messages */
+	uint32_t payload_len;  /* uncompressed */
+	uint32_t event_count;  /* of MT_BLOCK_EVENTS */
+	uint64_t first_ns, last_ns;
+	struct mt_trace_running running;
+};
+
+/* Opens path ("-": standard input, spooled into a 0600 temporary file). Finds the blocks by the index, or
+ * scans their headers where there is none. A damaged tail is not an error: see truncated. */
+struct mt_trace_reader *mt_trace_reader_open(const char *path, struct mt_err *err);
+void mt_trace_reader_free(struct mt_trace_reader *);
+uint32_t mt_trace_reader_count(const struct mt_trace_reader *);
+const struct mt_trace_block *mt_trace_reader_block(const struct mt_trace_reader *, uint32_t index);
+bool mt_trace_reader_complete(const struct mt_trace_reader *); /* it has an index */
+/* Looks for blocks that were appended since (a growing trace); returns how many. */
+int mt_trace_reader_refresh(struct mt_trace_reader *, struct mt_err *err);
+uint64_t mt_trace_reader_file_bytes(const struct mt_trace_reader *);
+/* 0, or the offset at which the file stops making sense, with a reason. */
+uint64_t mt_trace_reader_damage(const struct mt_trace_reader *, const char **reason);
+/* Reads and checks one block's payload into buffer (replaced). Errors name the offset. */
+int mt_trace_reader_payload(struct mt_trace_reader *, uint32_t index, struct mt_buffer *buffer, struct mt_err *err);
+/* Reads an event block: calls visit for each event in order until it returns non-zero, which is returned. */
+int mt_trace_reader_events(struct mt_trace_reader *, uint32_t index,
+	int (*visit)(void *context, const struct mt_event *), void *context, struct mt_err *err);
+
+#endif

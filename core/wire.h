@@ -1,0 +1,237 @@
+/* The segment: the memory that the tracer inside the program shares with the recorder.
+ *
+ * The recorder creates it as a sealed memfd of its final, sparse size; the tracer maps it and opens its
+ * ranges stepwise. Everything here is little-endian and of fixed width. The tracer is the only writer of
+ * what is marked T, the recorder of what is marked R. The recorder trusts no word of it. */
+#ifndef MT_WIRE_H
+#define MT_WIRE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define MT_WIRE_MAGIC 0x31676573746d656dull /* "memtseg1" */
+#define MT_WIRE_VERSION 1
+#define MT_WIRE_PAGE 4096u
+
+/* ---- rendezvous ------------------------------------------------------------------------------------
+ * MEMTUI_SESSION=<abstract socket name>:<32 hex digits of token>. The tracer connects (SOCK_SEQPACKET),
+ * sends one mt_wire_request and gets one mt_wire_reply, with the memfd attached when status is 0. */
+#define MT_WIRE_ENVIRONMENT "MEMTUI_SESSION"
+#define MT_WIRE_TOKEN_LEN 32
+
+struct mt_wire_request {
+	uint64_t magic;
+	uint32_t version;
+	uint32_t pid; /* as the program sees it; the recorder goes by SO_PEERCRED */
+	char token[MT_WIRE_TOKEN_LEN];
+};
+
+struct mt_wire_reply {
+	uint64_t magic;
+	uint32_t version;
+	int32_t status; /* 0, or a negative errno: the program runs untraced */
+};
+
+/* ---- ids -------------------------------------------------------------------------------------------
+ * A pc id below MT_PC_FIRST is no address but a marker: the kind of the call, which is the key of the
+ * leaf of a stack, or the mark of a cut stack, which is the key of its outermost node. */
+enum mt_kind {
+	MT_KIND_NONE,
+	MT_KIND_MALLOC,
+	MT_KIND_CALLOC,
+	MT_KIND_REALLOC,
+	MT_KIND_REALLOCARRAY,
+	MT_KIND_POSIX_MEMALIGN,
+	MT_KIND_ALIGNED_ALLOC,
+	MT_KIND_MEMALIGN,
+	MT_KIND_VALLOC,
+	MT_KIND_PVALLOC,
+	MT_KIND_NEW,
+	MT_KIND_NEW_ARRAY,
+	MT_KIND_FREE,
+	MT_KIND_DELETE,
+	MT_KIND_DELETE_ARRAY,
+	MT_KIND_COUNT,
+};
+#define MT_PC_CUT 30u       /* the unwinder could not go on here */
+#define MT_PC_TABLE_FULL 31u /* the call tree is full: all further new stacks share one node */
+#define MT_PC_FIRST 32u
+
+/* Nodes below MT_NODE_FIRST are fixed: node 0 is the root, node k (0 < k < 32) is the child of the root
+ * with key k. A free without a stack has the node of its kind. */
+#define MT_NODE_ROOT 0u
+#define MT_NODE_FIRST 32u
+
+/* One call-tree node. T. Complete before any record that names it or a descendant is published.
+ * A node is (parent, pc); the same pair may stand in two nodes after a lost race: readers merge them. */
+struct mt_wire_node {
+	uint32_t parent; /* < own id */
+	uint32_t pc;     /* pc id, or a marker */
+	uint64_t child[3]; /* the tracer's own cache of child links; of no meaning to the recorder */
+};
+
+/* One program address. T. The same address may have several ids (lost race, or a module reloaded). */
+struct mt_wire_pc {
+	uint64_t address; /* to look up: return address - 1, or the exact pc of a signal frame's caller */
+	uint32_t module;  /* index into modules, or MT_NO_MODULE */
+	uint32_t flags;   /* MT_PC_FLAG_* */
+};
+#define MT_NO_MODULE 0xffffffffu
+#define MT_PC_FLAG_EXACT 1u /* interrupted by a signal: address is the pc itself */
+#define MT_PC_FLAG_NO_CFI 2u /* walked by frame pointer */
+
+#define MT_BUILD_ID_MAX 32
+#define MT_MODULE_PATH_MAX 400
+/* One load of a module. T. A module that is loaded again stands here again, with a later epoch. */
+struct mt_wire_module {
+	uint64_t start, end; /* mapped range, end exclusive */
+	uint64_t bias;       /* address - bias = address in the file's own terms (ELF vaddr) */
+	uint32_t epoch;      /* how many dlcloses had been seen when it was first met */
+	uint32_t build_id_len;
+	uint8_t build_id[MT_BUILD_ID_MAX];
+	char path[MT_MODULE_PATH_MAX]; /* NUL-terminated; "" is the program itself */
+	uint8_t reserved[512 - 32 - MT_BUILD_ID_MAX - MT_MODULE_PATH_MAX];
+};
+
+/* One thread. T. Index = order in which threads first allocated. */
+struct mt_wire_thread {
+	uint32_t tid;
+	uint32_t ring;
+	char name[16]; /* at the time of the first event; the recorder refreshes it from /proc */
+	uint64_t reserved;
+};
+
+/* ---- records ---------------------------------------------------------------------------------------
+ * 16 bytes, in per-thread single-producer rings; published by a release store of the ring's head.
+ *   word0 = time delta (32) | node (32) << 32
+ *   word1 = type (3) | size (16) << 3 | pointer >> 3 (45) << 19
+ * The delta is in clock units since the previous timed record of the ring. What does not fit comes in
+ * MT_RECORD_EXTEND records directly before the record they extend, published with it. */
+enum mt_record_type {
+	MT_RECORD_VOID,    /* nothing; skipped */
+	MT_RECORD_ALLOC,   /* pointer, size; node = stack of the call with its kind as leaf */
+	MT_RECORD_FREE,    /* pointer; node = its kind, or the stack of the free */
+	MT_RECORD_RELEASE, /* first half of a realloc: pointer is released (as FREE) */
+	MT_RECORD_REALLOC, /* second half: as ALLOC; ends the ring's innermost open RELEASE */
+	MT_RECORD_RESTORE, /* second half of a failed realloc: the released block lives on */
+	MT_RECORD_EXTEND,  /* word0 = 64-bit value, size field = enum mt_extend */
+	MT_RECORD_MARK,    /* size field = enum mt_mark */
+};
+enum mt_extend {
+	MT_EXTEND_TIME,    /* absolute time; the extended record's delta is 0 */
+	MT_EXTEND_SIZE,    /* size; the extended record's size field is MT_SIZE_EXTENDED */
+	MT_EXTEND_POINTER, /* pointer; the extended record's pointer field is MT_POINTER_EXTENDED */
+	MT_EXTEND_VALUE,   /* a further value for a MARK, in the order given there */
+};
+enum mt_mark {
+	MT_MARK_THREAD,    /* node field = thread index: this and what follows is by that thread. The first
+	                    * record of a ring; again when a ring is handed to a new thread */
+	MT_MARK_GAP,       /* values: time when the gap began, allocations lost, frees lost; ends now */
+};
+#define MT_SIZE_EXTENDED 0xffffu
+#define MT_POINTER_EXTENDED ((1ull << 45) - 1)
+
+struct mt_wire_record {
+	uint64_t word0, word1;
+};
+
+static inline struct mt_wire_record mt_wire_record_pack(unsigned type, uint32_t delta, uint32_t node,
+	uint64_t pointer_field, uint32_t size_field)
+{
+	return (struct mt_wire_record){delta | (uint64_t)node << 32,
+		type | (uint64_t)size_field << 3 | pointer_field << 19};
+}
+static inline unsigned mt_wire_record_type(const struct mt_wire_record *r) { return r->word1 & 7; }
+static inline uint32_t mt_wire_record_size(const struct mt_wire_record *r) { return r->word1 >> 3 & 0xffff; }
+static inline uint64_t mt_wire_record_pointer(const struct mt_wire_record *r) { return r->word1 >> 19; }
+static inline uint32_t mt_wire_record_delta(const struct mt_wire_record *r) { return (uint32_t)r->word0; }
+static inline uint32_t mt_wire_record_node(const struct mt_wire_record *r) { return r->word0 >> 32; }
+
+/* Ring positions count records and only grow; a record's slot is position & (capacity - 1). */
+struct mt_wire_ring {
+	uint64_t head; /* T: all below it is readable */
+	uint64_t reserved0[7];
+	uint64_t tail; /* R: all below it is consumed */
+	uint64_t reserved1[7];
+};
+
+/* ---- header ---------------------------------------------------------------------------------------- */
+struct mt_wire_range {
+	uint64_t offset;   /* from the segment's start, page-aligned */
+	uint32_t capacity; /* entries */
+	uint32_t entry;    /* bytes per entry */
+};
+
+enum mt_clock { MT_CLOCK_TSC, MT_CLOCK_MONOTONIC };
+
+/* What the tracer counts. One list: names for the trace, words for people. */
+#define MT_COUNTERS(X) \
+	X(CUT_STACKS, cut_stacks, "stacks that could not be followed to the end") \
+	X(LOST_ALLOCATIONS, lost_allocations, "allocations not recorded because the recorder could not keep up") \
+	X(LOST_FREES, lost_frees, "frees not recorded because the recorder could not keep up") \
+	X(RING_WAITS, ring_waits, "times a thread waited for room in its ring") \
+	X(FORKED_CHILDREN, forked_children, "forked children that went on untraced") \
+	X(NODES_FULL, nodes_full, "events whose stack found the call tree full") \
+	X(THREADS_FULL, threads_full, "threads that found no ring and went on untraced") \
+	X(UNTRACED_EVENTS, untraced_events, "events of threads without a ring") \
+	X(NESTED_EVENTS, nested_events, "events of signal handlers inside the tracer") \
+	X(ABANDONED, abandoned, "tracer calls left by longjmp from a signal handler") \
+	X(BOOTSTRAP, bootstrap, "allocations before the real allocator was known") \
+	X(CHECKED_STACKS, checked_stacks, "stacks compared with a full unwind") \
+	X(WRONG_STACKS, wrong_stacks, "stacks that differed from the full unwind") \
+	X(MAP_FAILURES, map_failures, "times memory for the tracer could not be had")
+enum mt_counter {
+#define X(id, name, words) MT_COUNTER_##id,
+	MT_COUNTERS(X)
+#undef X
+	MT_COUNTER_COUNT,
+};
+
+#define MT_SEGMENT_FREE_STACKS 1u /* flags: record the stack of frees too */
+#define MT_SEGMENT_CHECK 2u       /* compare every stack with a full unwind */
+
+struct mt_wire_header {
+	/* R, before the tracer sees it */
+	uint64_t magic;
+	uint32_t version;
+	uint32_t header_size;
+	uint64_t segment_size;
+	uint32_t clock; /* enum mt_clock */
+	uint32_t flags;
+	uint32_t depth_limit; /* frames */
+	uint32_t ring_records; /* capacity of each ring, a power of two */
+	struct mt_wire_range modules, threads, pcs, nodes, rings, ring_data;
+	/* R, while it runs: own cache line */
+	_Alignas(64) uint32_t tick;      /* advanced at each poll of the recorder: a time stamp may not outlive it */
+	uint32_t recording; /* 1 record, 0 paused */
+	uint32_t asleep;    /* 1 while the recorder sleeps: ring its doorbell */
+	uint32_t doorbell;  /* futex; T increments and wakes when a ring is half full and asleep is 1 */
+	uint32_t room;      /* futex; R increments and wakes after it has drained rings while waiters > 0 */
+	uint32_t waiters;   /* T: threads that wait for room */
+	/* T: own cache lines */
+	_Alignas(64) uint32_t state; /* enum mt_segment_state */
+	uint32_t pid;
+	uint32_t module_count, thread_count, pc_count, node_count, ring_count; /* published entries */
+	uint32_t epoch; /* dlcloses seen */
+	_Alignas(64) uint64_t counters[32]; /* enum mt_counter; added to atomically */
+};
+_Static_assert(MT_COUNTER_COUNT <= 32, "counters");
+
+enum mt_segment_state { MT_SEGMENT_NEW, MT_SEGMENT_ATTACHED, MT_SEGMENT_EXITING };
+
+/* The second page of the segment begins with the robust futex word: the recorder's tid while it lives,
+ * FUTEX_OWNER_DIED set by the kernel when it died, 0 when it ended in order. R. */
+#define MT_WIRE_ALIVE_OFFSET MT_WIRE_PAGE
+
+_Static_assert(sizeof(struct mt_wire_node) == 32, "node");
+_Static_assert(sizeof(struct mt_wire_pc) == 16, "pc");
+_Static_assert(sizeof(struct mt_wire_module) == 512, "module");
+_Static_assert(sizeof(struct mt_wire_thread) == 32, "thread");
+_Static_assert(sizeof(struct mt_wire_record) == 16, "record");
+_Static_assert(sizeof(struct mt_wire_ring) == 128, "ring");
+_Static_assert(sizeof(struct mt_wire_header) <= MT_WIRE_PAGE, "header fits its page");
+_Static_assert(offsetof(struct mt_wire_header, tick) == 192, "recorder's line");
+_Static_assert(offsetof(struct mt_wire_header, state) == 256, "tracer's line");
+_Static_assert(offsetof(struct mt_wire_header, counters) == 320, "counters");
+
+#endif

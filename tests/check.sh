@@ -1,0 +1,23 @@
+#!/bin/sh
+# check.sh BUILD: warnings as errors with gcc and clang, unit tests and command-line tests under
+# AddressSanitizer and UBSan, and the layers: includes go one way, core knows no curses, the tracer imports libc alone.
+set -eu
+build=$1
+top=$(cd "$(dirname "$0")/.." && pwd)
+cd "$top"
+for cc in gcc clang; do
+	echo "== $cc, warnings as errors"
+	make --no-print-directory CC=$cc WERROR=1 O="$build-$cc" all unit
+done
+echo "== layers"
+sh tests/layers.sh "$build-gcc"
+echo "== sanitizers"
+make --no-print-directory ASAN=1 O="$build-asan" all unit programs
+for t in "$build-asan"/tests/*_test; do
+	echo "   $(basename "$t")"
+	ASAN_OPTIONS=detect_leaks=0 "$t" >/dev/null 2>"$build-asan/log" || { cat "$build-asan/log"; exit 1; }
+done
+if [ -f tests/cli/run.sh ]; then
+	ASAN_OPTIONS=detect_leaks=0 bash tests/cli/run.sh "$build-asan" | grep -E '^not ok' && exit 1
+fi
+echo "check: all green"

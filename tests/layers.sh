@@ -1,0 +1,33 @@
+#!/bin/sh
+# layers.sh BUILD: the architecture's arrows, checked. Inside core a folder includes only itself and earlier ones;
+# core includes nothing of tui and references no curses symbol; preload includes core/wire.h alone and imports libc alone.
+set -u
+build=$1
+bad=0
+fail() { echo "not ok layers: $*"; bad=1; }
+
+order="base capture trace model symbol session query export"
+allowed="core/wire.h"
+for folder in $order; do
+	allowed="$allowed core/$folder/"
+	for inc in $(grep -hoE '#include "[^"]+"' core/$folder/*.[ch] | sed 's/.*"\(.*\)"/\1/' | sort -u); do
+		ok=0
+		for a in $allowed; do case $inc in "$a"*) ok=1 ;; esac; done
+		[ $ok = 1 ] || fail "core/$folder includes $inc"
+	done
+done
+for inc in $(grep -rhoE '#include "[^"]+"' preload | sed 's/.*"\(.*\)"/\1/' | sort -u); do
+	case $inc in core/wire.h | preload/*) ;; *) fail "preload includes $inc" ;; esac
+done
+nm -u "$build/libcore.a" 2>/dev/null | grep -E ' (initscr|newterm|wrefresh|doupdate|mvw.*|waddn?w?str)$' && fail "core uses curses"
+needed=$(readelf -d "$build/libmemtui.so" | sed -n 's/.*NEEDED.*\[\(.*\)\]/\1/p')
+for lib in $needed; do
+	case $lib in libc.so.6 | ld-linux-x86-64.so.2) ;; *) fail "libmemtui.so needs $lib" ;; esac
+done
+while read -r symbol; do
+	grep -qx "$symbol" tests/preload-imports.txt || fail "libmemtui.so imports $symbol, which tests/preload-imports.txt does not name"
+done <<LIST
+$(nm -D --undefined-only "$build/libmemtui.so" | awk '{print $NF}' | sed 's/@.*//' | sort -u)
+LIST
+[ $bad = 0 ] && echo "ok layers"
+exit $bad
