@@ -1,0 +1,144 @@
+/* Events. Only the outermost event of a thread uses the memo and publishes; what a signal handler
+ * allocates inside one is walked frame by frame and reserves behind it. */
+#include "preload/event.h"
+
+#include "preload/operators.h"
+#include "preload/ring.h"
+#include "preload/unwind.h"
+
+enum turn { TURN_NONE, TURN_OUTERMOST, TURN_NESTED };
+
+/* The running word is 0: tracing has ended, or this is a forked child, which goes on untraced. */
+static MT_COLD enum turn stopped(void)
+{
+	uint32_t attached = MT_PHASE_ATTACHED;
+
+	if (mt_swap_if(&mt_tracer.phase, &attached, MT_PHASE_OFF))
+		mt_count(MT_COUNTER_FORKED_CHILDREN, 1);
+	mt_tls.self = NULL;
+	return TURN_NONE;
+}
+
+/* An event is under way already. Either this is a signal handler within it, whose stack then shows the
+ * hook, or a handler has left that event by longjmp. */
+static MT_COLD enum turn nested(struct mt_thread *t, const struct mt_entry *entry)
+{
+	uint64_t level = mt_arch_add(&t->busy, 1);
+	struct mt_walk walk;
+
+	if (level >= MT_NESTED_LEVELS)
+		return TURN_NESTED;
+	walk.pcs = t->pcs[level];
+	mt_walk(t, entry, &walk);
+	if (walk.saw_own || (walk.cut && entry->sp <= t->hook_sp) || (walk.cut && walk.foreign))
+		return TURN_NESTED;
+	mt_thread_recover(t);
+	return TURN_OUTERMOST;
+}
+
+static inline enum turn begin(struct mt_thread *t, const struct mt_entry *entry)
+{
+	if (mt_unlikely(!mt_load(mt_tracer.running)))
+		return stopped();
+	if (mt_unlikely(!mt_load(&mt_tracer.header->recording)))
+		return TURN_NONE;
+	if (mt_unlikely(t->busy) && nested(t, entry) == TURN_NESTED)
+		return TURN_NESTED;
+	t->hook_sp = entry->sp;
+	mt_store(&t->busy, 1);
+	mt_signal_fence();
+	return TURN_OUTERMOST;
+}
+
+/* Records within another event, and leaves the level that nested() entered. */
+static MT_COLD bool record_nested(struct mt_thread *t, const struct mt_entry *entry, enum mt_kind kind,
+	unsigned type, const void *p, size_t size)
+{
+	uint64_t level = t->busy - 1;
+	uint32_t node = kind;
+	bool done;
+
+	mt_count(MT_COUNTER_NESTED_EVENTS, 1);
+	if (type == MT_RECORD_ALLOC || type == MT_RECORD_REALLOC || mt_tracer.free_stacks) {
+		struct mt_walk walk = {.cut = true};
+
+		if (level < MT_NESTED_LEVELS) {
+			walk.pcs = t->pcs[level];
+			mt_walk(t, entry, &walk);
+		}
+		node = mt_walk_node(&walk, kind);
+	}
+	done = mt_ring_record_nested(t, type, node, (uint64_t)p, size);
+	mt_signal_fence();
+	mt_arch_add(&t->busy, -1);
+	return done;
+}
+
+void mt_event_allocation(struct mt_thread *t, const struct mt_entry *entry, enum mt_kind kind, const void *p,
+	size_t size)
+{
+	uint32_t node;
+
+	if (mt_unlikely(!p))
+		return;
+	if (mt_unlikely(t->pending_kind) && mt_operators_take(t, entry, size)) {
+		entry = &t->pending;
+		kind = t->pending_kind;
+		t->pending_kind = 0;
+	}
+	switch (begin(t, entry)) {
+	case TURN_OUTERMOST:
+		node = mt_unwind(t, entry, kind);
+		mt_ring_record(t, MT_RECORD_ALLOC, node, (uint64_t)p, size);
+		mt_ring_publish(t);
+		break;
+	case TURN_NESTED:
+		record_nested(t, entry, kind, MT_RECORD_ALLOC, p, size);
+		break;
+	case TURN_NONE:
+		break;
+	}
+}
+
+void mt_event_reallocation(struct mt_thread *t, const struct mt_entry *entry, enum mt_kind kind, const void *p,
+	const void *old, size_t size)
+{
+	unsigned type = p ? MT_RECORD_REALLOC : MT_RECORD_RESTORE;
+
+	switch (begin(t, entry)) {
+	case TURN_OUTERMOST:
+		if (p)
+			mt_ring_record(t, type, mt_unwind(t, entry, kind), (uint64_t)p, size);
+		else
+			mt_ring_record(t, type, kind, (uint64_t)old, 0);
+		mt_ring_publish(t);
+		break;
+	case TURN_NESTED:
+		record_nested(t, entry, kind, type, p ? p : old, p ? size : 0);
+		break;
+	case TURN_NONE:
+		break;
+	}
+}
+
+bool mt_event_free(struct mt_thread *t, const struct mt_entry *entry, enum mt_kind kind, const void *p,
+	enum mt_record_type type)
+{
+	uint32_t node = kind;
+	bool done = false;
+
+	switch (begin(t, entry)) {
+	case TURN_OUTERMOST:
+		if (mt_unlikely(mt_tracer.free_stacks))
+			node = mt_unwind(t, entry, kind);
+		done = mt_ring_record(t, type, node, (uint64_t)p, 0);
+		mt_ring_publish(t);
+		break;
+	case TURN_NESTED:
+		done = record_nested(t, entry, kind, type, p, 0);
+		break;
+	case TURN_NONE:
+		break;
+	}
+	return done;
+}

@@ -1,0 +1,174 @@
+/* The allocation functions of C. Each takes its caller's state first, so that the stack begins there. */
+#include <errno.h>
+#include <malloc.h>
+#include <stdlib.h>
+
+#include "preload/bootstrap.h"
+#include "preload/event.h"
+
+static inline void allocated(const struct mt_entry *entry, enum mt_kind kind, const void *p, size_t size)
+{
+	struct mt_thread *t = mt_thread_self();
+
+	if (mt_likely(t != NULL))
+		mt_event_allocation(t, entry, kind, p, size);
+}
+
+MT_EXPORT void *malloc(size_t size)
+{
+	struct mt_entry entry = MT_ENTRY();
+	void *p = mt_tracer.real.malloc(size);
+
+	allocated(&entry, MT_KIND_MALLOC, p, size);
+	return p;
+}
+
+MT_EXPORT void *calloc(size_t count, size_t size)
+{
+	struct mt_entry entry = MT_ENTRY();
+	void *p = mt_tracer.real.calloc(count, size);
+
+	allocated(&entry, MT_KIND_CALLOC, p, count * size);
+	return p;
+}
+
+static inline void release(void *p, const struct mt_entry *entry)
+{
+	struct mt_thread *t;
+
+	if (mt_unlikely(!p))
+		return;
+	if (mt_unlikely(mt_bootstrap_has(p)))
+		return;
+	t = mt_thread_self();
+	if (mt_likely(t != NULL)) {
+		if (mt_unlikely(t->recorded_free == p))
+			t->recorded_free = NULL; /* the operator delete around this call has recorded it */
+		else
+			mt_event_free(t, entry, MT_KIND_FREE, p, MT_RECORD_FREE);
+	}
+	mt_tracer.real.free(p);
+}
+
+MT_EXPORT void free(void *p)
+{
+	struct mt_entry entry = MT_ENTRY();
+
+	release(p, &entry);
+}
+
+MT_EXPORT void cfree(void *p)
+{
+	struct mt_entry entry = MT_ENTRY();
+
+	release(p, &entry);
+}
+
+/* A size of 0 frees, with glibc: that is known before the call, so a free is recorded; should a block
+ * come back all the same, it is an allocation. */
+static void *resize_to_nothing(struct mt_thread *t, const struct mt_entry *entry, enum mt_kind kind, void *old)
+{
+	void *p;
+
+	mt_event_free(t, entry, kind, old, MT_RECORD_FREE);
+	p = mt_tracer.real.realloc(old, 0);
+	mt_event_allocation(t, entry, kind, p, 0);
+	return p;
+}
+
+static void *resize(void *old, size_t size, const struct mt_entry *entry, enum mt_kind kind)
+{
+	struct mt_thread *t = mt_thread_self();
+	void *p;
+
+	if (!old || mt_unlikely(mt_bootstrap_has(old))) {
+		p = old ? mt_bootstrap_move(old, size) : mt_tracer.real.realloc(NULL, size);
+		if (t)
+			mt_event_allocation(t, entry, kind, p, size);
+		return p;
+	}
+	if (mt_unlikely(!t))
+		return mt_tracer.real.realloc(old, size);
+	if (mt_unlikely(size == 0))
+		return resize_to_nothing(t, entry, kind, old);
+	if (mt_unlikely(!mt_event_free(t, entry, kind, old, MT_RECORD_RELEASE))) {
+		/* lost or paused: what comes back is new to the recorder */
+		p = mt_tracer.real.realloc(old, size);
+		if (mt_tls.self)
+			mt_event_allocation(t, entry, kind, p, size);
+		return p;
+	}
+	p = mt_tracer.real.realloc(old, size);
+	mt_event_reallocation(t, entry, kind, p, old, size);
+	return p;
+}
+
+MT_EXPORT void *realloc(void *old, size_t size)
+{
+	struct mt_entry entry = MT_ENTRY();
+
+	return resize(old, size, &entry, MT_KIND_REALLOC);
+}
+
+MT_EXPORT void *reallocarray(void *old, size_t count, size_t size)
+{
+	struct mt_entry entry = MT_ENTRY();
+	size_t bytes;
+
+	if (__builtin_mul_overflow(count, size, &bytes)) {
+		errno = ENOMEM;
+		return NULL;
+	}
+	return resize(old, bytes, &entry, MT_KIND_REALLOCARRAY);
+}
+
+MT_EXPORT int posix_memalign(void **at, size_t alignment, size_t size)
+{
+	struct mt_entry entry = MT_ENTRY();
+	int error = mt_tracer.real.posix_memalign(at, alignment, size);
+
+	if (error == 0)
+		allocated(&entry, MT_KIND_POSIX_MEMALIGN, *at, size);
+	return error;
+}
+
+MT_EXPORT void *aligned_alloc(size_t alignment, size_t size)
+{
+	struct mt_entry entry = MT_ENTRY();
+	void *p = mt_tracer.real.aligned_alloc(alignment, size);
+
+	allocated(&entry, MT_KIND_ALIGNED_ALLOC, p, size);
+	return p;
+}
+
+MT_EXPORT void *memalign(size_t alignment, size_t size)
+{
+	struct mt_entry entry = MT_ENTRY();
+	void *p = mt_tracer.real.memalign(alignment, size);
+
+	allocated(&entry, MT_KIND_MEMALIGN, p, size);
+	return p;
+}
+
+MT_EXPORT void *valloc(size_t size)
+{
+	struct mt_entry entry = MT_ENTRY();
+	void *p = mt_tracer.real.valloc(size);
+
+	allocated(&entry, MT_KIND_VALLOC, p, size);
+	return p;
+}
+
+MT_EXPORT void *pvalloc(size_t size)
+{
+	struct mt_entry entry = MT_ENTRY();
+	void *p = mt_tracer.real.pvalloc(size);
+
+	allocated(&entry, MT_KIND_PVALLOC, p, size);
+	return p;
+}
+
+MT_EXPORT size_t malloc_usable_size(void *p)
+{
+	return mt_unlikely(mt_bootstrap_has(p)) ? mt_bootstrap_size(p) : mt_tracer.real.malloc_usable_size(p);
+}

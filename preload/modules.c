@@ -1,0 +1,203 @@
+/* Which module lies under a pc, written to the segment when it is first met. A dlclose that unloads
+ * something begins a new epoch: rules and pc ids of the range are dropped before it can mean another
+ * module. What libc unloads by itself shows when a new module lies over an old one. */
+#include "preload/modules.h"
+
+#include <dlfcn.h>
+#include <elf.h>
+#include <link.h>
+#include <string.h>
+
+#include "preload/rules.h"
+#include "preload/segment.h"
+#include "preload/sys.h"
+
+bool mt_modules_init(void)
+{
+	struct dl_find_object object;
+
+	mt_tracer.module_info = mt_sys_map(mt_tracer.modules.capacity * sizeof(struct mt_module));
+	if (!mt_tracer.module_info)
+		return false;
+	if (_dl_find_object(&mt_tracer, &object) == 0) {
+		mt_tracer.own_start = (uint64_t)object.dlfo_map_start;
+		mt_tracer.own_end = (uint64_t)object.dlfo_map_end;
+	}
+	mt_tracer.next_pc = MT_PC_FIRST;
+	return true;
+}
+
+/* Copies the GNU build-id out of the notes in memory. Returns its length, 0 when there is none. */
+static uint32_t copy_build_id(const struct dl_find_object *object, uint8_t *build_id)
+{
+	const Elf64_Ehdr *file = object->dlfo_map_start;
+	const Elf64_Phdr *phdr = (const void *)((const uint8_t *)file + file->e_phoff);
+
+	if (memcmp(file->e_ident, ELFMAG, SELFMAG) != 0 || file->e_phoff > MT_WIRE_PAGE
+		|| file->e_phnum > 64)
+		return 0;
+	for (int i = 0; i < file->e_phnum; i++) {
+		const uint8_t *at = (const uint8_t *)object->dlfo_link_map->l_addr + phdr[i].p_vaddr;
+		const uint8_t *end = at + phdr[i].p_memsz;
+
+		if (phdr[i].p_type != PT_NOTE || (uint64_t)at < (uint64_t)object->dlfo_map_start
+			|| (uint64_t)end > (uint64_t)object->dlfo_map_end)
+			continue;
+		while (at + sizeof(Elf64_Nhdr) <= end) {
+			const Elf64_Nhdr *note = (const void *)at;
+			const uint8_t *name = at + sizeof *note, *data = name + (note->n_namesz + 3) / 4 * 4;
+
+			if (data + note->n_descsz > end)
+				break;
+			if (note->n_type == NT_GNU_BUILD_ID && note->n_namesz == 4 && memcmp(name, "GNU", 4) == 0
+				&& note->n_descsz <= MT_BUILD_ID_MAX) {
+				memcpy(build_id, data, note->n_descsz);
+				return note->n_descsz;
+			}
+			at = data + (note->n_descsz + 3) / 4 * 4;
+		}
+	}
+	return 0;
+}
+
+static bool same(const struct mt_module *module, const struct dl_find_object *object)
+{
+	return module->link_map == object->dlfo_link_map && module->eh_frame == object->dlfo_eh_frame
+		&& module->start == (uint64_t)object->dlfo_map_start
+		&& module->end == (uint64_t)object->dlfo_map_end;
+}
+
+static uint32_t logged(void)
+{
+	uint32_t n = mt_load_acquire(&mt_tracer.next_module);
+
+	return n < mt_tracer.modules.capacity ? n : mt_tracer.modules.capacity;
+}
+
+/* Marks the modules that are no longer where they were. */
+static bool find_gone(void)
+{
+	struct dl_find_object object;
+	bool gone = false;
+
+	for (uint32_t i = 0, n = logged(); i < n; i++) {
+		struct mt_module *module = &mt_tracer.module_info[i];
+
+		if (!mt_load_acquire(&module->complete) || mt_load(&module->gone))
+			continue;
+		if (_dl_find_object((void *)module->start, &object) < 0 || !same(module, &object)) {
+			mt_store(&module->gone, 1);
+			gone = true;
+		}
+	}
+	return gone;
+}
+
+/* After something may have been unloaded: a new epoch if it was. */
+static void begin_epoch(void)
+{
+	if (!find_gone())
+		return;
+	mt_rules_drop();
+	mt_add(&mt_tracer.header->epoch, 1);
+	__atomic_fetch_add(&mt_tracer.generation, 1, __ATOMIC_RELEASE);
+}
+
+static uint32_t add_module(const struct dl_find_object *object)
+{
+	uint32_t id, n = logged();
+	struct mt_wire_module *entry;
+	struct mt_module *module;
+	bool over_old = false;
+
+	for (uint32_t i = 0; i < n; i++) {
+		module = &mt_tracer.module_info[i];
+		over_old |= mt_load_acquire(&module->complete) && !mt_load(&module->gone)
+			&& module->start < (uint64_t)object->dlfo_map_end
+			&& module->end > (uint64_t)object->dlfo_map_start;
+	}
+	if (over_old)
+		begin_epoch();
+	if (n >= mt_tracer.modules.capacity || (id = mt_add(&mt_tracer.next_module, 1)) >= mt_tracer.modules.capacity
+		|| !mt_range_need(&mt_tracer.modules, id + 1))
+		return MT_NO_MODULE;
+	entry = (struct mt_wire_module *)mt_tracer.modules.base + id;
+	entry->start = (uint64_t)object->dlfo_map_start;
+	entry->bias = object->dlfo_link_map->l_addr;
+	entry->epoch = mt_load(&mt_tracer.header->epoch);
+	entry->build_id_len = copy_build_id(object, entry->build_id);
+	for (uint32_t i = 0; i < MT_MODULE_PATH_MAX - 1 && object->dlfo_link_map->l_name[i]; i++)
+		entry->path[i] = object->dlfo_link_map->l_name[i];
+	mt_store_release(&entry->end, (uint64_t)object->dlfo_map_end);
+	module = &mt_tracer.module_info[id];
+	module->link_map = object->dlfo_link_map;
+	module->eh_frame = object->dlfo_eh_frame;
+	module->start = entry->start;
+	module->end = (uint64_t)object->dlfo_map_end;
+	mt_store_release(&module->complete, 1);
+	mt_publish_count(&mt_tracer.header->module_count, id + 1);
+	return id;
+}
+
+static uint32_t module_of(uint64_t pc)
+{
+	struct dl_find_object object;
+
+	if (_dl_find_object((void *)pc, &object) < 0)
+		return MT_NO_MODULE;
+	for (uint32_t i = logged(); i-- > 0;) {
+		struct mt_module *module = &mt_tracer.module_info[i];
+
+		if (mt_load_acquire(&module->complete) && !mt_load(&module->gone) && same(module, &object))
+			return i;
+	}
+	return add_module(&object);
+}
+
+uint32_t mt_modules_pc(uint64_t pc, uint32_t flags)
+{
+	uint32_t id, module;
+	struct mt_wire_pc *entry;
+
+	if (pc - mt_tracer.own_start < mt_tracer.own_end - mt_tracer.own_start)
+		return 0;
+	module = module_of(pc);
+	if (mt_load(&mt_tracer.next_pc) >= mt_tracer.pcs.capacity)
+		return MT_PC_TABLE_FULL;
+	id = mt_add(&mt_tracer.next_pc, 1);
+	if (id > MT_RULE_PC_MAX || !mt_range_need(&mt_tracer.pcs, id + 1))
+		return MT_PC_TABLE_FULL;
+	entry = (struct mt_wire_pc *)mt_tracer.pcs.base + id;
+	entry->module = module;
+	entry->flags = flags;
+	mt_store_release(&entry->address, pc);
+	mt_publish_count(&mt_tracer.header->pc_count, id + 1);
+	return id;
+}
+
+bool mt_modules_present(uint64_t pc, uint32_t pc_id)
+{
+	struct dl_find_object object;
+	const struct mt_wire_pc *entry = (const struct mt_wire_pc *)mt_tracer.pcs.base + pc_id;
+	bool found;
+
+	if (pc_id < MT_PC_FIRST)
+		return true;
+	found = _dl_find_object((void *)pc, &object) == 0;
+	if (entry->module == MT_NO_MODULE)
+		return !found;
+	return found && same(&mt_tracer.module_info[entry->module], &object);
+}
+
+MT_EXPORT int dlclose(void *handle)
+{
+	int result;
+
+	if (mt_load(&mt_tracer.phase) != MT_PHASE_ATTACHED)
+		return mt_tracer.real.dlclose(handle);
+	__atomic_fetch_add(&mt_tracer.generation, MT_CLOSING, __ATOMIC_SEQ_CST);
+	result = mt_tracer.real.dlclose(handle);
+	begin_epoch();
+	__atomic_fetch_sub(&mt_tracer.generation, MT_CLOSING, __ATOMIC_SEQ_CST);
+	return result;
+}

@@ -1,0 +1,13 @@
+/* The log of loaded modules and of program addresses. */
+#ifndef MT_MODULES_H
+#define MT_MODULES_H
+
+#include "preload/tracer.h"
+
+bool mt_modules_init(void);
+/* A new pc id for an address; 0 when it is the tracer's own code. */
+uint32_t mt_modules_pc(uint64_t pc, uint32_t flags);
+/* Is the module under pc still the one that it was when the pc id was made? */
+bool mt_modules_present(uint64_t pc, uint32_t pc_id);
+
+#endif

@@ -1,0 +1,137 @@
+/* The real functions, looked up at the first call of any. Until then each pointer holds a stand-in; what
+ * dlsym itself allocates meanwhile comes from the bootstrap arena. */
+#include <dlfcn.h>
+#include <errno.h>
+
+#include "preload/bootstrap.h"
+#include "preload/tracer.h"
+
+static void look_up(void)
+{
+	struct mt_real real;
+
+	mt_tls.flags |= MT_TLS_RESOLVING;
+	mt_signal_fence();
+#define FIND(name) *(void **)&real.name = dlsym(RTLD_NEXT, #name)
+	FIND(malloc);
+	FIND(calloc);
+	FIND(realloc);
+	FIND(free);
+	FIND(posix_memalign);
+	FIND(aligned_alloc);
+	FIND(memalign);
+	FIND(valloc);
+	FIND(pvalloc);
+	FIND(malloc_usable_size);
+	FIND(pthread_create);
+	FIND(dlclose);
+#undef FIND
+	/* every thread finds the same: a race stores the same words */
+	mt_tracer.real = real;
+	mt_signal_fence();
+	mt_tls.flags &= ~MT_TLS_RESOLVING;
+}
+
+/* True once the real functions can be called; false within dlsym. */
+static bool ready(void)
+{
+	if (mt_tls.flags & MT_TLS_RESOLVING)
+		return false;
+	look_up();
+	return true;
+}
+
+static void *early(size_t size, size_t alignment)
+{
+	void *p = mt_bootstrap_allocate(size, alignment);
+
+	if (!p)
+		errno = ENOMEM;
+	return p;
+}
+
+static void *first_malloc(size_t size)
+{
+	return ready() ? mt_tracer.real.malloc(size) : early(size, 1);
+}
+
+static void *first_calloc(size_t count, size_t size)
+{
+	size_t bytes;
+
+	if (ready())
+		return mt_tracer.real.calloc(count, size);
+	return __builtin_mul_overflow(count, size, &bytes) ? NULL : early(bytes, 1);
+}
+
+static void *first_realloc(void *old, size_t size)
+{
+	return ready() ? mt_tracer.real.realloc(old, size) : early(size, 1);
+}
+
+static void first_free(void *p)
+{
+	if (ready())
+		mt_tracer.real.free(p);
+}
+
+static int first_posix_memalign(void **at, size_t alignment, size_t size)
+{
+	if (ready())
+		return mt_tracer.real.posix_memalign(at, alignment, size);
+	*at = mt_bootstrap_allocate(size, alignment);
+	return *at ? 0 : ENOMEM;
+}
+
+static void *first_aligned_alloc(size_t alignment, size_t size)
+{
+	return ready() ? mt_tracer.real.aligned_alloc(alignment, size) : early(size, alignment);
+}
+
+static void *first_memalign(size_t alignment, size_t size)
+{
+	return ready() ? mt_tracer.real.memalign(alignment, size) : early(size, alignment);
+}
+
+static void *first_valloc(size_t size)
+{
+	return ready() ? mt_tracer.real.valloc(size) : early(size, MT_WIRE_PAGE);
+}
+
+static void *first_pvalloc(size_t size)
+{
+	return ready() ? mt_tracer.real.pvalloc(size) : early(size, MT_WIRE_PAGE);
+}
+
+static size_t first_usable_size(void *p)
+{
+	return ready() ? mt_tracer.real.malloc_usable_size(p) : 0;
+}
+
+static int first_pthread_create(pthread_t *thread, const pthread_attr_t *attr, void *(*function)(void *),
+	void *argument)
+{
+	return ready() ? mt_tracer.real.pthread_create(thread, attr, function, argument) : EAGAIN;
+}
+
+static int first_dlclose(void *handle)
+{
+	return ready() ? mt_tracer.real.dlclose(handle) : -1;
+}
+
+struct mt_tracer mt_tracer = {
+	.real = {
+		.malloc = first_malloc,
+		.calloc = first_calloc,
+		.realloc = first_realloc,
+		.free = first_free,
+		.posix_memalign = first_posix_memalign,
+		.aligned_alloc = first_aligned_alloc,
+		.memalign = first_memalign,
+		.valloc = first_valloc,
+		.pvalloc = first_pvalloc,
+		.malloc_usable_size = first_usable_size,
+		.pthread_create = first_pthread_create,
+		.dlclose = first_dlclose,
+	},
+};

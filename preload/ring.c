@@ -1,0 +1,267 @@
+/* The rare ways of writing a record, and what happens when the recorder cannot keep up. */
+#include "preload/ring.h"
+
+#include <time.h>
+
+#include "preload/segment.h"
+#include "preload/sys.h"
+
+#define NESTED_ROOM 128     /* slots that only nested events may fill */
+#define RECORDS_MAX 16      /* of one event, with all that can stand before it */
+#define WAIT_NS 10000000    /* one look at the ring while waiting */
+#define PATIENCE_NS 200000000ull
+
+uint64_t mt_ring_clock(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return now.tv_sec * 1000000000ull + now.tv_nsec;
+}
+
+static uint64_t time_now(void)
+{
+	return mt_tracer.monotonic ? mt_ring_clock() : mt_arch_ticks();
+}
+
+static uint64_t used(const struct mt_thread *t)
+{
+	return mt_load(&t->reserve) - mt_load_acquire(&t->ring->tail);
+}
+
+static void ring_doorbell(void)
+{
+	struct mt_wire_header *h = mt_tracer.header;
+
+	if (!mt_load(&h->asleep))
+		return;
+	mt_add(&h->doorbell, 1);
+	mt_sys_futex_wake(&h->doorbell);
+}
+
+static bool recorder_is_dead(void)
+{
+	const uint32_t *alive = (const uint32_t *)((const uint8_t *)mt_tracer.header + MT_WIRE_ALIVE_OFFSET);
+	uint32_t word = mt_load(alive);
+
+	return word == 0 || word & FUTEX_OWNER_DIED;
+}
+
+/* Waits for room as long as the recorder makes progress. */
+static bool wait_for_room(struct mt_thread *t)
+{
+	struct mt_wire_header *h = mt_tracer.header;
+	uint64_t capacity = t->mask + 1, since = mt_ring_clock(), tail = mt_load(&t->ring->tail);
+	bool room = false;
+
+	mt_count(MT_COUNTER_RING_WAITS, 1);
+	mt_add(&h->waiters, 1);
+	while (!recorder_is_dead() && mt_load(mt_tracer.running)) {
+		uint32_t value = mt_load_acquire(&h->room);
+		uint64_t new_tail, now;
+
+		if (used(t) + NESTED_ROOM + RECORDS_MAX <= capacity) {
+			room = true;
+			break;
+		}
+		ring_doorbell();
+		mt_sys_futex_wait(&h->room, value, WAIT_NS);
+		new_tail = mt_load_acquire(&t->ring->tail);
+		now = mt_ring_clock();
+		if (new_tail != tail) {
+			tail = new_tail;
+			since = now;
+		} else if (now - since > PATIENCE_NS) {
+			break;
+		}
+	}
+	mt_add(&h->waiters, -1);
+	return room;
+}
+
+/* Sets up to where records need no further look. From half full on the doorbell is rung every eighth. */
+static void set_limit(struct mt_thread *t)
+{
+	uint64_t capacity = t->mask + 1, reserve = mt_load(&t->reserve), filled = used(t), limit;
+
+	if (filled < capacity / 2) {
+		limit = reserve - filled + capacity / 2;
+	} else {
+		ring_doorbell();
+		limit = reserve + capacity / 8;
+		if (limit > reserve - filled + capacity - NESTED_ROOM - RECORDS_MAX)
+			limit = reserve - filled + capacity - NESTED_ROOM - RECORDS_MAX;
+	}
+	mt_store(&t->limit, limit);
+	mt_signal_fence();
+	if (t->resync)
+		mt_store(&t->limit, 0);
+}
+
+/* True when a record can be written: waits, or goes on with a gap. */
+static bool make_room(struct mt_thread *t)
+{
+	uint64_t capacity = t->mask + 1;
+
+	if (t->gap.active)
+		return used(t) <= capacity / 2 && !recorder_is_dead();
+	if (used(t) + NESTED_ROOM + RECORDS_MAX <= capacity || wait_for_room(t))
+		return true;
+	if (recorder_is_dead()) {
+		mt_segment_leave();
+		return false;
+	}
+	t->gap.active = 1;
+	t->gap.since = time_now();
+	t->gap.allocations = t->gap.frees = 0;
+	return false;
+}
+
+static void count_lost(struct mt_thread *t, unsigned type)
+{
+	bool allocation = type == MT_RECORD_ALLOC || type == MT_RECORD_REALLOC || type == MT_RECORD_RESTORE;
+
+	mt_store(&t->limit, 0);
+	if (allocation)
+		t->gap.allocations++;
+	else
+		t->gap.frees++;
+	mt_count(allocation ? MT_COUNTER_LOST_ALLOCATIONS : MT_COUNTER_LOST_FREES, 1);
+}
+
+struct batch {
+	struct mt_wire_record records[RECORDS_MAX];
+	unsigned count;
+};
+
+static void add(struct batch *b, unsigned type, uint32_t node, uint64_t pointer, uint32_t size)
+{
+	b->records[b->count++] = mt_wire_record_pack(type, 0, node, pointer, size);
+}
+
+static void extend(struct batch *b, enum mt_extend what, uint64_t value)
+{
+	b->records[b->count++] = (struct mt_wire_record){value, MT_RECORD_EXTEND | (uint64_t)what << 3};
+}
+
+static void add_record(struct batch *b, unsigned type, uint32_t node, uint64_t pointer, uint64_t size)
+{
+	bool far_pointer = (pointer & 7) || pointer >> MT_ADDRESS_BITS, large = size >= MT_SIZE_EXTENDED;
+
+	if (large)
+		extend(b, MT_EXTEND_SIZE, size);
+	if (far_pointer)
+		extend(b, MT_EXTEND_POINTER, pointer);
+	add(b, type, node, far_pointer ? MT_POINTER_EXTENDED : pointer >> 3,
+		large ? MT_SIZE_EXTENDED : (uint32_t)size);
+}
+
+/* Takes slots for a batch and fills them. The time stands in an extension, so that a nested event
+ * before or behind it needs no care. */
+static uint64_t write(struct mt_thread *t, const struct batch *b)
+{
+	uint64_t at = mt_arch_add(&t->reserve, b->count);
+
+	for (unsigned i = 0; i < b->count; i++)
+		t->data[(at + i) & t->mask] = b->records[i];
+	return at;
+}
+
+/* What must stand before the next record. The thread's state says so until it is written: a nested
+ * event that comes first then writes it too, which does no harm. */
+static void add_marks(const struct mt_thread *t, struct batch *b, uint64_t now)
+{
+	if (t->gap.active) {
+		extend(b, MT_EXTEND_TIME, now);
+		extend(b, MT_EXTEND_VALUE, t->gap.since);
+		extend(b, MT_EXTEND_VALUE, t->gap.allocations);
+		extend(b, MT_EXTEND_VALUE, t->gap.frees);
+		add(b, MT_RECORD_MARK, t->index, 0, MT_MARK_GAP);
+	}
+	if (t->newborn || t->gap.active) {
+		extend(b, MT_EXTEND_TIME, now);
+		add(b, MT_RECORD_MARK, t->index, 0, MT_MARK_THREAD);
+	}
+}
+
+MT_COLD bool mt_ring_record_slow(struct mt_thread *t, unsigned type, uint32_t node, uint64_t pointer,
+	uint64_t size)
+{
+	struct batch b = {.count = 0};
+	uint64_t now;
+
+	if (!make_room(t)) {
+		count_lost(t, type);
+		return false;
+	}
+	t->resync = 0;
+	t->done_count = 0;
+	mt_signal_fence();
+	now = time_now();
+	if (now < t->last)
+		now = t->last;
+	add_marks(t, &b, now);
+	extend(&b, MT_EXTEND_TIME, now);
+	add_record(&b, type, node, pointer, size);
+	t->last = now;
+	t->reuse = 0;
+	write(t, &b);
+	t->gap.active = 0;
+	t->newborn = 0;
+	set_limit(t);
+	return true;
+}
+
+MT_COLD bool mt_ring_record_nested(struct mt_thread *t, unsigned type, uint32_t node, uint64_t pointer,
+	uint64_t size)
+{
+	struct batch b = {.count = 0};
+	uint64_t now = time_now(), at;
+	uint32_t done;
+
+	t->resync = 1;
+	mt_store(&t->limit, 0);
+	if (t->gap.active || used(t) + 2 * RECORDS_MAX > t->mask + 1) {
+		count_lost(t, type);
+		return false;
+	}
+	if (now < t->last)
+		now = t->last;
+	add_marks(t, &b, now);
+	extend(&b, MT_EXTEND_TIME, now);
+	add_record(&b, type, node, pointer, size);
+	t->last = now;
+	t->reuse = 0;
+	at = write(t, &b);
+	t->newborn = 0;
+	done = t->done_count;
+	if (done < MT_NESTED_DONE) {
+		t->done[done].at = at;
+		t->done[done].count = b.count;
+		t->done_count = done + 1;
+	}
+	return true;
+}
+
+static bool is_done(const struct mt_thread *t, uint64_t at)
+{
+	for (uint32_t i = 0; i < t->done_count; i++)
+		if (at - t->done[i].at < t->done[i].count)
+			return true;
+	return false;
+}
+
+/* A signal handler has left the outermost event by longjmp: what it had taken but perhaps not filled
+ * becomes void, what nested events finished stays. */
+MT_COLD void mt_ring_abandon(struct mt_thread *t)
+{
+	uint64_t head = mt_load(&t->ring->head), reserve = mt_load(&t->reserve);
+
+	for (uint64_t at = head; at != reserve; at++)
+		if (!is_done(t, at))
+			t->data[at & t->mask] = (struct mt_wire_record){0, MT_RECORD_VOID};
+	t->done_count = 0;
+	t->resync = 1;
+	mt_store(&t->limit, 0);
+	mt_store_release(&t->ring->head, reserve);
+}

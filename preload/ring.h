@@ -1,0 +1,78 @@
+/* Records in the thread's ring. */
+#ifndef MT_RING_H
+#define MT_RING_H
+
+#include <sys/single_threaded.h>
+
+#include "preload/tracer.h"
+
+#define MT_STAMP_USES 16 /* events that may share a stamp while the process has one thread */
+
+uint64_t mt_ring_clock(void);
+/* The general way: full ring, gap, new thread, extensions. False when the record is lost. */
+bool mt_ring_record_slow(struct mt_thread *, unsigned type, uint32_t node, uint64_t pointer, uint64_t size);
+/* Within another event of the same thread, from a signal handler: never waits. */
+bool mt_ring_record_nested(struct mt_thread *, unsigned type, uint32_t node, uint64_t pointer, uint64_t size);
+void mt_ring_abandon(struct mt_thread *);
+
+/* The time of an event: never before an earlier one of this thread. */
+static inline uint64_t mt_ring_now(struct mt_thread *t)
+{
+	uint32_t tick;
+
+	if (!__libc_single_threaded)
+		return mt_likely(!mt_tracer.monotonic) ? mt_arch_ticks() : mt_ring_clock();
+	tick = mt_load(&mt_tracer.header->tick);
+	if (t->reuse > 0 && tick == t->tick) {
+		t->reuse--;
+		return t->last;
+	}
+	t->tick = tick;
+	t->reuse = MT_STAMP_USES - 1;
+	return mt_likely(!mt_tracer.monotonic) ? mt_arch_ticks() : mt_ring_clock();
+}
+
+/* Writes one record. A nested event that comes before the slot is taken lies before this record in the
+ * ring and has set the time: then the delta is 0. One that comes after lies behind it. */
+static MT_INLINE bool mt_ring_record(struct mt_thread *t, unsigned type, uint32_t node, uint64_t pointer,
+	uint64_t size)
+{
+	uint64_t expected = mt_load(&t->reserve), last, now, delta, at;
+
+	mt_signal_fence();
+	if (mt_unlikely(expected >= mt_load(&t->limit)) || mt_unlikely(size >= MT_SIZE_EXTENDED)
+		|| mt_unlikely((pointer & 7) | pointer >> MT_ADDRESS_BITS))
+		return mt_ring_record_slow(t, type, node, pointer, size);
+	last = t->last;
+	now = mt_ring_now(t);
+	delta = now > last ? now - last : 0;
+	if (mt_unlikely(delta >> 32))
+		return mt_ring_record_slow(t, type, node, pointer, size);
+	at = mt_arch_add(&t->reserve, 1);
+	if (mt_unlikely(at != expected))
+		delta = 0;
+	else if (delta)
+		t->last = now;
+	t->data[at & t->mask] = mt_wire_record_pack(type, (uint32_t)delta, node, pointer >> 3, (uint32_t)size);
+	return true;
+}
+
+/* Lets the recorder see everything written; ends the outermost event. */
+static inline void mt_ring_publish(struct mt_thread *t)
+{
+	for (;;) {
+		uint64_t reserve = mt_load(&t->reserve);
+
+		mt_store_release(&t->ring->head, reserve);
+		mt_signal_fence();
+		mt_store(&t->busy, 0);
+		mt_signal_fence();
+		if (mt_likely(mt_load(&t->reserve) == reserve))
+			return;
+		/* an event nested between the two: it has not been published, or published itself */
+		mt_store(&t->busy, 1);
+		mt_signal_fence();
+	}
+}
+
+#endif

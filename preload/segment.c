@@ -1,0 +1,235 @@
+/* Maps the segment that the recorder made and opens its ranges as they are used: what was mapped
+ * readable would be written whole by a core dump and locked whole by mlockall. */
+#include "preload/segment.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "preload/modules.h"
+#include "preload/rules.h"
+#include "preload/sys.h"
+#include "preload/tree.h"
+
+#define FIRST_STEP 65536u
+
+static uint64_t round_up(uint64_t n)
+{
+	return (n + MT_WIRE_PAGE - 1) / MT_WIRE_PAGE * MT_WIRE_PAGE;
+}
+
+static uint64_t range_bytes(const struct mt_range *range)
+{
+	return round_up((uint64_t)range->capacity * range->entry);
+}
+
+/* Counts in an opener; false when the range is trimmed. */
+static bool begin_open(struct mt_range *range)
+{
+	__atomic_fetch_add(&range->openers, 1, __ATOMIC_SEQ_CST);
+	if (!(__atomic_load_n(&range->open, __ATOMIC_SEQ_CST) & MT_RANGE_TRIMMED))
+		return true;
+	__atomic_fetch_sub(&range->openers, 1, __ATOMIC_SEQ_CST);
+	return false;
+}
+
+static bool protect(void *at, uint64_t len)
+{
+	if (mt_sys3(SYS_mprotect, at, len, PROT_READ | PROT_WRITE) == 0)
+		return true;
+	mt_count(MT_COUNTER_MAP_FAILURES, 1);
+	return false;
+}
+
+/* Raises what is open, unless the range has been trimmed meanwhile. */
+static bool end_open(struct mt_range *range, uint64_t open)
+{
+	uint64_t old = mt_load(&range->open);
+	bool done = true;
+
+	while (done && (old & ~MT_RANGE_TRIMMED) < open) {
+		done = !(old & MT_RANGE_TRIMMED);
+		if (done && mt_swap_if(&range->open, &old, open))
+			break;
+	}
+	__atomic_fetch_sub(&range->openers, 1, __ATOMIC_SEQ_CST);
+	return done;
+}
+
+MT_COLD bool mt_range_open(struct mt_range *range, uint32_t count)
+{
+	uint64_t open = mt_load(&range->open), need = (uint64_t)count * range->entry, step;
+
+	if (count > range->capacity || !begin_open(range))
+		return false;
+	step = open < FIRST_STEP ? FIRST_STEP : 2 * open;
+	while (step < need)
+		step *= 2;
+	if (step > range_bytes(range))
+		step = range_bytes(range);
+	if (!protect(range->base, step)) {
+		__atomic_fetch_sub(&range->openers, 1, __ATOMIC_SEQ_CST);
+		return false;
+	}
+	return end_open(range, step);
+}
+
+MT_COLD bool mt_range_open_piece(struct mt_range *range, uint64_t offset, uint64_t len)
+{
+	if (offset + len > range_bytes(range) || !begin_open(range))
+		return false;
+	if (!protect(range->base + offset, len)) {
+		__atomic_fetch_sub(&range->openers, 1, __ATOMIC_SEQ_CST);
+		return false;
+	}
+	return end_open(range, offset + len);
+}
+
+static void trim(struct mt_range *range)
+{
+	uint64_t open = __atomic_fetch_or(&range->open, MT_RANGE_TRIMMED, __ATOMIC_SEQ_CST) & ~MT_RANGE_TRIMMED;
+
+	for (int i = 0; i < 1000 && __atomic_load_n(&range->openers, __ATOMIC_SEQ_CST); i++)
+		mt_sys0(SYS_sched_yield);
+	open = round_up(open);
+	if (!mt_load(&range->openers) && range_bytes(range) > open)
+		mt_sys_unmap(range->base + open, range_bytes(range) - open);
+}
+
+MT_COLD void mt_segment_trim(void)
+{
+	if (mt_load_acquire(&mt_tracer.phase) != MT_PHASE_ATTACHED)
+		return;
+	trim(&mt_tracer.modules);
+	trim(&mt_tracer.threads);
+	trim(&mt_tracer.pcs);
+	trim(&mt_tracer.node_range);
+	trim(&mt_tracer.rings);
+	trim(&mt_tracer.ring_data);
+}
+
+MT_COLD void mt_segment_leave(void)
+{
+	mt_store_release(&mt_tracer.phase, MT_PHASE_OFF);
+	mt_store_release((uint32_t *)mt_tracer.running, 0);
+}
+
+static bool use_range(struct mt_range *range, uint8_t *segment, const struct mt_wire_range *wire,
+	uint32_t entry)
+{
+	uint64_t len = (uint64_t)wire->capacity * wire->entry;
+
+	if (wire->entry != entry || wire->capacity == 0 || wire->offset % MT_WIRE_PAGE
+		|| wire->offset < 2 * MT_WIRE_PAGE || wire->offset > mt_tracer.segment_size
+		|| round_up(len) > mt_tracer.segment_size - wire->offset)
+		return false;
+	*range = (struct mt_range){segment + wire->offset, wire->capacity, entry, 0, 0};
+	return true;
+}
+
+static bool use_ranges(struct mt_wire_header *h)
+{
+	uint8_t *segment = (uint8_t *)h;
+	uint64_t ring_bytes = (uint64_t)h->ring_records * sizeof(struct mt_wire_record);
+
+	if (h->ring_records < 1024 || h->ring_records & (h->ring_records - 1) || h->ring_records > 1u << 26
+		|| h->depth_limit < 4 || h->depth_limit > 65536)
+		return false;
+	/* the recorder may count ring data in records or in whole rings */
+	return use_range(&mt_tracer.modules, segment, &h->modules, sizeof(struct mt_wire_module))
+		&& use_range(&mt_tracer.threads, segment, &h->threads, sizeof(struct mt_wire_thread))
+		&& use_range(&mt_tracer.pcs, segment, &h->pcs, sizeof(struct mt_wire_pc))
+		&& use_range(&mt_tracer.node_range, segment, &h->nodes, sizeof(struct mt_wire_node))
+		&& use_range(&mt_tracer.rings, segment, &h->rings, sizeof(struct mt_wire_ring))
+		&& use_range(&mt_tracer.ring_data, segment, &h->ring_data, h->ring_data.entry)
+		&& (h->ring_data.entry == sizeof(struct mt_wire_record) || h->ring_data.entry == ring_bytes)
+		&& mt_tracer.rings.capacity * ring_bytes
+			<= (uint64_t)mt_tracer.ring_data.capacity * mt_tracer.ring_data.entry
+		&& mt_tracer.node_range.capacity > MT_NODE_FIRST && mt_tracer.pcs.capacity > MT_PC_FIRST;
+}
+
+/* Maps the whole segment, closed but for its first two pages. */
+static struct mt_wire_header *map(int fd)
+{
+	struct stat status;
+	int seals = (int)mt_sys3(SYS_fcntl, fd, F_GET_SEALS, 0);
+	int wanted = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL;
+	struct mt_wire_header *h;
+	long p;
+
+	if (seals < 0 || (seals & wanted) != wanted || mt_sys2(SYS_fstat, fd, &status) < 0
+		|| status.st_size < 3 * MT_WIRE_PAGE)
+		return NULL;
+	p = mt_sys6(SYS_mmap, 0, status.st_size, PROT_NONE, MAP_SHARED | MAP_NORESERVE, fd, 0);
+	if (p < 0 && p > -4096)
+		return NULL;
+	mt_tracer.segment_size = status.st_size;
+	h = (struct mt_wire_header *)p;
+	mt_sys3(SYS_madvise, p, status.st_size, MADV_DONTDUMP);
+	if (mt_sys3(SYS_mprotect, p, 2 * MT_WIRE_PAGE, PROT_READ | PROT_WRITE) == 0
+		&& h->magic == MT_WIRE_MAGIC && h->version == MT_WIRE_VERSION && h->header_size == sizeof *h
+		&& h->segment_size == (uint64_t)status.st_size && use_ranges(h))
+		return h;
+	mt_sys_unmap(h, status.st_size);
+	return NULL;
+}
+
+/* The word that every event checks: the kernel clears its page in a forked child. */
+static const uint32_t *new_running_word(void)
+{
+	uint32_t *word = mt_sys_map(MT_WIRE_PAGE);
+
+	if (!word)
+		return NULL;
+	if (mt_sys3(SYS_madvise, word, MT_WIRE_PAGE, MADV_WIPEONFORK) < 0) {
+		mt_sys_unmap(word, MT_WIRE_PAGE);
+		return NULL;
+	}
+	*word = 1;
+	return word;
+}
+
+static bool start(struct mt_wire_header *h)
+{
+	mt_tracer.header = h;
+	mt_tracer.nodes = (struct mt_wire_node *)mt_tracer.node_range.base;
+	mt_tracer.free_stacks = h->flags & MT_SEGMENT_FREE_STACKS;
+	mt_tracer.check = h->flags & MT_SEGMENT_CHECK;
+	mt_tracer.monotonic = h->clock != MT_CLOCK_TSC;
+	mt_tracer.depth_limit = h->depth_limit;
+	mt_tracer.running = new_running_word();
+	if (!mt_tracer.running || !mt_rules_init() || !mt_tree_init() || !mt_modules_init()) {
+		mt_count(MT_COUNTER_MAP_FAILURES, 1);
+		return false;
+	}
+	mt_count(MT_COUNTER_BOOTSTRAP, mt_load(&mt_tracer.bootstrap_allocations));
+	mt_store(&h->pid, (uint32_t)mt_sys0(SYS_getpid));
+	mt_store_release(&h->state, MT_SEGMENT_ATTACHED);
+	return true;
+}
+
+MT_COLD void mt_segment_attach(void)
+{
+	uint32_t expected = MT_PHASE_NEW;
+	struct mt_wire_header *h = NULL;
+	int fd;
+
+	if (!mt_swap_if(&mt_tracer.phase, &expected, MT_PHASE_CONNECTING))
+		return;
+	fd = mt_rendezvous();
+	if (fd >= 0) {
+		h = map(fd);
+		mt_sys1(SYS_close, fd);
+	}
+	if (h && start(h))
+		mt_store_release(&mt_tracer.phase, MT_PHASE_ATTACHED);
+	else
+		mt_store_release(&mt_tracer.phase, fd == -EAGAIN ? MT_PHASE_NEW : MT_PHASE_OFF);
+}
+
+__attribute__((destructor)) static void exiting(void)
+{
+	if (mt_load(&mt_tracer.phase) == MT_PHASE_ATTACHED && mt_load(mt_tracer.running))
+		mt_store_release(&mt_tracer.header->state, MT_SEGMENT_EXITING);
+}

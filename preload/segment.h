@@ -1,0 +1,28 @@
+/* The segment: finding the recorder, mapping what it gives, opening its ranges step by step. */
+#ifndef MT_SEGMENT_H
+#define MT_SEGMENT_H
+
+#include "preload/tracer.h"
+
+/* Asks the recorder for a segment, once. Afterwards the phase is ATTACHED or OFF, or still NEW when the
+ * environment is not there yet. */
+void mt_segment_attach(void);
+/* Makes entries 0 to count - 1 usable; false when the range is at its end or memory cannot be had. */
+bool mt_range_open(struct mt_range *range, uint32_t count);
+/* Opens a piece of a range that is used out of order. */
+bool mt_range_open_piece(struct mt_range *range, uint64_t offset, uint64_t len);
+/* Gives all reserved, not yet used address space back: tables grow no more. */
+void mt_segment_trim(void);
+/* Ends the recording for good. */
+void mt_segment_leave(void);
+
+static inline bool mt_range_need(struct mt_range *range, uint32_t count)
+{
+	return mt_likely((mt_load_acquire(&range->open) & ~MT_RANGE_TRIMMED) >= (uint64_t)count * range->entry)
+		|| mt_range_open(range, count);
+}
+
+/* rendezvous.c: the memfd of a new segment, or a negative errno; -EAGAIN: no environment yet. */
+int mt_rendezvous(void);
+
+#endif

@@ -1,0 +1,173 @@
+/* The rarer steps: the last ones of a stack, realigned stacks, signal frames, code without call frame information, and rows that
+ * the compact form cannot hold. */
+#include "preload/step.h"
+
+#include "preload/cfi.h"
+
+/* The caller's state, once the CFA is known: return address below it, fp where the rule says. */
+static enum mt_step finish(struct mt_state *s, uint64_t rule, struct mt_frame *f, uint64_t cfa,
+	uint64_t bound)
+{
+	uint64_t return_address, saved;
+
+	if (cfa & 7 || cfa - s->sp - 8 > bound - s->sp - 8)
+		return MT_STEP_CUT;
+	return_address = *(const uint64_t *)(cfa + MT_RETURN_ADDRESS_AT_CFA);
+	f->words[f->word_count++] = (struct mt_word){(const uint64_t *)(cfa + MT_RETURN_ADDRESS_AT_CFA),
+		return_address};
+	if (return_address == 0)
+		return MT_STEP_END;
+	if (return_address >> MT_ADDRESS_BITS)
+		return MT_STEP_CUT;
+	if (mt_rule_fp_mode(rule) != MT_FP_SAME) {
+		saved = mt_step_saved_fp(rule, cfa, s->fp);
+		if (saved & 7 || saved - s->sp > bound - 8 - s->sp)
+			return MT_STEP_CUT;
+		f->saved_fp = (struct mt_word){(const uint64_t *)saved, *(const uint64_t *)saved};
+		s->fp = f->saved_fp.value;
+	}
+	s->sp = cfa;
+	s->key = return_address - 1;
+	return MT_STEP_ON;
+}
+
+struct reader {
+	const struct mt_state *state;
+	struct mt_frame *frame;
+	uint64_t bound;
+};
+
+/* Reads a word of the stack at or above sp and notes it down. */
+static bool read_word(void *context, uint64_t address, uint64_t *value)
+{
+	const struct reader *r = context;
+	struct mt_frame *f = r->frame;
+
+	if (address & 7 || address - r->state->sp > r->bound - 8 - r->state->sp
+		|| f->word_count == MT_FRAME_WORDS - 1)
+		return false;
+	*value = *(const uint64_t *)address;
+	f->words[f->word_count++] = (struct mt_word){(const uint64_t *)address, *value};
+	return true;
+}
+
+static enum mt_step step_signal(struct mt_state *s, struct reader *r)
+{
+	uint64_t sp, fp, pc;
+
+	if (!read_word(r, s->sp + MT_SIGNAL_SP, &sp) || !read_word(r, s->sp + MT_SIGNAL_PC, &pc)
+		|| !read_word(r, s->sp + MT_SIGNAL_FP, &fp))
+		return MT_STEP_CUT;
+	/* fp goes last: whether it counts depends on the interrupted frame */
+	r->frame->saved_fp = r->frame->words[--r->frame->word_count];
+	if (pc == 0)
+		return MT_STEP_END;
+	if (pc >> MT_ADDRESS_BITS)
+		return MT_STEP_CUT;
+	*s = (struct mt_state){pc | MT_KEY_EXACT, sp, fp};
+	return MT_STEP_ON;
+}
+
+/* By frame pointer. On a stack of unknown bounds only within the page of sp, which exists. */
+static enum mt_step step_no_cfi(const struct mt_thread *t, struct mt_state *s, struct reader *r)
+{
+	uint64_t at = s->fp, fp, pc;
+
+	if (at == 0)
+		return MT_STEP_END;
+	if (!mt_step_is_own(t, s->sp))
+		r->bound = (s->sp | (MT_WIRE_PAGE - 1)) + 1;
+	if (!read_word(r, at + 8, &pc))
+		return MT_STEP_CUT;
+	if (pc < MT_WIRE_PAGE)
+		return pc == 0 ? MT_STEP_END : MT_STEP_CUT;
+	if (pc >> MT_ADDRESS_BITS || !read_word(r, at, &fp))
+		return MT_STEP_CUT;
+	r->frame->saved_fp = r->frame->words[--r->frame->word_count];
+	*s = (struct mt_state){pc - 1, at + 16, fp};
+	return MT_STEP_ON;
+}
+
+static bool cfa_of(const struct mt_cfi_row *row, const struct mt_cfi_machine *m, uint64_t *cfa)
+{
+	if (row->cfa_register == MT_DWARF_SP)
+		*cfa = m->sp + row->cfa_offset;
+	else if (row->cfa_register == MT_DWARF_FP)
+		*cfa = m->fp + row->cfa_offset;
+	else if (row->cfa_register == MT_CFI_NO_REGISTER && row->cfa_expression)
+		return mt_cfi_evaluate(m, row->cfa_expression, NULL, cfa);
+	else
+		return false;
+	return true;
+}
+
+/* The value of a register in the caller; at says where a saved one lies, 0 when it is not in memory. */
+static bool value_of(const struct mt_cfi_register *r, const struct mt_cfi_machine *m, uint64_t cfa,
+	uint64_t current, uint64_t *value)
+{
+	uint64_t at;
+
+	switch (r->how) {
+	case MT_CFI_SAME:
+	case MT_CFI_UNDEFINED:
+		*value = current;
+		return true;
+	case MT_CFI_AT_OFFSET:
+		return m->read(m->context, cfa + r->offset, value);
+	case MT_CFI_AT_EXPRESSION:
+		return mt_cfi_evaluate(m, r->expression, &cfa, &at) && m->read(m->context, at, value);
+	case MT_CFI_VALUE_OFFSET:
+		*value = cfa + r->offset;
+		return true;
+	case MT_CFI_VALUE_EXPRESSION:
+		return mt_cfi_evaluate(m, r->expression, &cfa, value);
+	}
+	return false;
+}
+
+static enum mt_step step_slow(struct mt_state *s, struct reader *r)
+{
+	uint64_t pc = s->key & MT_KEY_EXACT ? s->key & ~MT_KEY_EXACT : s->key + 1;
+	struct mt_cfi_machine machine = {pc, s->sp, s->fp, read_word, r};
+	uint64_t cfa, return_address, fp;
+	struct mt_cfi_row row;
+
+	if (mt_cfi_row(s->key & ~MT_KEY_EXACT, &row) != MT_CFI_FOUND || !cfa_of(&row, &machine, &cfa)
+		|| cfa < s->sp + 8 || cfa > r->bound || cfa & 7 || row.return_address.how == MT_CFI_SAME
+		|| !value_of(&row.return_address, &machine, cfa, 0, &return_address)
+		|| !value_of(&row.fp, &machine, cfa, s->fp, &fp) || return_address >> MT_ADDRESS_BITS)
+		return MT_STEP_CUT;
+	if (return_address == 0)
+		return MT_STEP_END;
+	*s = (struct mt_state){return_address - 1, cfa, fp};
+	return MT_STEP_ON;
+}
+
+MT_COLD enum mt_step mt_step_other(const struct mt_thread *t, struct mt_state *s, uint64_t rule,
+	struct mt_frame *f)
+{
+	struct mt_state before = *s;
+	struct reader r = {&before, f, mt_step_bound(t, s->sp)};
+	uint64_t cfa;
+
+	f->word_count = 0;
+	f->saved_fp.at = NULL;
+	switch (mt_rule_kind(rule)) {
+	case MT_RULE_SP:
+		return finish(s, rule, f, s->sp + mt_rule_cfa(rule), r.bound);
+	case MT_RULE_FP:
+		return finish(s, rule, f, s->fp + mt_rule_cfa(rule), r.bound);
+	case MT_RULE_DEREF:
+		if (!read_word(&r, s->fp + mt_rule_cfa(rule), &cfa))
+			return MT_STEP_CUT;
+		return finish(s, rule, f, cfa, r.bound);
+	case MT_RULE_SIGNAL:
+		return step_signal(s, &r);
+	case MT_RULE_END:
+		return MT_STEP_END;
+	case MT_RULE_NO_CFI:
+		return step_no_cfi(t, s, &r);
+	default:
+		return step_slow(s, &r);
+	}
+}

@@ -1,0 +1,49 @@
+/* System calls as the tracer makes them: errno untouched, no cancellation point, no symbol that the
+ * program could interpose. All return -errno on failure. */
+#ifndef MT_SYS_H
+#define MT_SYS_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <linux/futex.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <time.h>
+
+#include "preload/x86_64/arch.h"
+
+#define mt_sys0(nr) mt_arch_call((nr), 0, 0, 0, 0, 0, 0)
+#define mt_sys1(nr, a) mt_arch_call((nr), (long)(a), 0, 0, 0, 0, 0)
+#define mt_sys2(nr, a, b) mt_arch_call((nr), (long)(a), (long)(b), 0, 0, 0, 0)
+#define mt_sys3(nr, a, b, c) mt_arch_call((nr), (long)(a), (long)(b), (long)(c), 0, 0, 0)
+#define mt_sys4(nr, a, b, c, d) mt_arch_call((nr), (long)(a), (long)(b), (long)(c), (long)(d), 0, 0)
+#define mt_sys6(nr, a, b, c, d, e, f) \
+	mt_arch_call((nr), (long)(a), (long)(b), (long)(c), (long)(d), (long)(e), (long)(f))
+
+/* Zeroed private memory of the tracer's own, or NULL. */
+static inline void *mt_sys_map(size_t len)
+{
+	long p = mt_sys6(SYS_mmap, 0, len, PROT_READ | PROT_WRITE,
+		MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+	return p < 0 && p > -4096 ? NULL : (void *)p;
+}
+
+static inline void mt_sys_unmap(void *p, size_t len)
+{
+	mt_sys2(SYS_munmap, p, len);
+}
+
+static inline void mt_sys_futex_wake(uint32_t *word)
+{
+	mt_sys3(SYS_futex, word, FUTEX_WAKE, INT32_MAX);
+}
+
+static inline void mt_sys_futex_wait(uint32_t *word, uint32_t value, long nanoseconds)
+{
+	struct timespec timeout = {nanoseconds / 1000000000, nanoseconds % 1000000000};
+
+	mt_sys4(SYS_futex, word, FUTEX_WAIT, value, &timeout);
+}
+
+#endif

@@ -1,0 +1,388 @@
+/* Threads: their states, rings and stack bounds. */
+#undef __EXCEPTIONS /* pthread_cleanup_push in the form that needs libc alone, not libgcc */
+#include "preload/thread.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+
+#include "preload/ring.h"
+#include "preload/segment.h"
+#include "preload/sys.h"
+
+#define WORDS_PER_FRAME 4
+#define MAIN_STACK_IF_UNLIMITED (64ull << 20)
+#define THREAD_STACK_IF_UNLIMITED (2ull << 20) /* glibc's ARCH_STACK_DEFAULT_SIZE */
+
+__thread struct mt_tls mt_tls __attribute__((tls_model("initial-exec")));
+
+/* ---- stack bounds ---------------------------------------------------------------------------------- */
+
+static bool parse_hex(const char **at, uint64_t *value)
+{
+	const char *start = *at;
+
+	for (*value = 0;; (*at)++) {
+		char c = **at;
+
+		if (c >= '0' && c <= '9')
+			*value = *value << 4 | (uint64_t)(c - '0');
+		else if (c >= 'a' && c <= 'f')
+			*value = *value << 4 | (uint64_t)(c - 'a' + 10);
+		else
+			return *at != start;
+	}
+}
+
+/* Reads lines of /proc/self/maps until one holds sp; only the start of each line is kept. */
+static uint64_t mapping_end(int fd, uint64_t sp)
+{
+	char buf[512], line[48];
+	unsigned len = 0;
+	bool done = false;
+	long n;
+
+	while ((n = mt_sys3(SYS_read, fd, buf, sizeof buf)) > 0) {
+		for (long i = 0; i < n; i++) {
+			const char *at = line;
+			uint64_t start, end;
+
+			if (buf[i] == '\n') {
+				len = 0;
+				done = false;
+				continue;
+			}
+			if (done || len == sizeof line - 1)
+				continue;
+			line[len++] = buf[i];
+			if (buf[i] != ' ')
+				continue;
+			line[len] = '\0';
+			done = true;
+			if (parse_hex(&at, &start) && *at++ == '-' && parse_hex(&at, &end) && sp >= start && sp < end)
+				return end;
+		}
+	}
+	return 0;
+}
+
+static uint64_t stack_limit(uint64_t if_unlimited)
+{
+	uint64_t limit[2] = {0, 0};
+
+	if (mt_sys4(SYS_prlimit64, 0, RLIMIT_STACK, NULL, limit) < 0 || limit[0] == RLIM_INFINITY)
+		return if_unlimited;
+	return limit[0];
+}
+
+/* The stack that the kernel gave the process. A later stack limit, or a mapping in the gap, only makes
+ * the lower bound too low, which costs nothing: no word below sp is ever read. */
+static void find_main_stack(struct mt_thread *t, uint64_t sp)
+{
+	int fd = (int)mt_sys4(SYS_openat, AT_FDCWD, "/proc/self/maps", O_RDONLY | O_CLOEXEC, 0);
+
+	if (fd < 0)
+		return;
+	t->stack_hi = mapping_end(fd, sp);
+	mt_sys1(SYS_close, fd);
+	if (t->stack_hi)
+		t->stack_lo = t->stack_hi - stack_limit(MAIN_STACK_IF_UNLIMITED);
+}
+
+/* ---- states ---------------------------------------------------------------------------------------- */
+
+static struct mt_thread *new_state(void)
+{
+	size_t depth = mt_tracer.depth_limit, words = depth * WORDS_PER_FRAME + 2 * MT_FRAME_WORDS;
+	size_t head = (sizeof(struct mt_thread) + 63) / 64 * 64;
+	size_t len = head + depth * (sizeof(struct mt_memo) + sizeof(struct mt_frame)
+		+ MT_NESTED_LEVELS * sizeof(uint32_t)) + words * 2 * sizeof(uint64_t);
+	uint8_t *at = mt_sys_map(len);
+	struct mt_thread *t = (struct mt_thread *)at;
+
+	if (!t)
+		return NULL;
+	at += head;
+	t->memo = (struct mt_memo *)at;
+	at += depth * sizeof(struct mt_memo);
+	t->word_at = (const uint64_t **)at;
+	at += words * sizeof(uint64_t);
+	t->word_value = (uint64_t *)at;
+	at += words * sizeof(uint64_t);
+	t->frames = (struct mt_frame *)at;
+	at += depth * sizeof(struct mt_frame);
+	for (int i = 0; i < MT_NESTED_LEVELS; i++, at += depth * sizeof(uint32_t))
+		t->pcs[i] = (uint32_t *)at;
+	t->word_capacity = words;
+	return t;
+}
+
+static bool claim_ring(struct mt_thread *t)
+{
+	uint64_t bytes = (uint64_t)mt_tracer.header->ring_records * sizeof(struct mt_wire_record);
+	uint32_t id;
+
+	if (mt_load(&mt_tracer.next_ring) >= mt_tracer.rings.capacity)
+		return false;
+	id = mt_add(&mt_tracer.next_ring, 1);
+	if (id >= mt_tracer.rings.capacity || !mt_range_need(&mt_tracer.rings, id + 1)
+		|| !mt_range_open_piece(&mt_tracer.ring_data, id * bytes, bytes))
+		return false;
+	t->ring = (struct mt_wire_ring *)mt_tracer.rings.base + id;
+	t->data = (struct mt_wire_record *)(mt_tracer.ring_data.base + id * bytes);
+	t->mask = mt_tracer.header->ring_records - 1;
+	mt_publish_count(&mt_tracer.header->ring_count, id + 1);
+	return true;
+}
+
+/* Takes over the state of a thread that is gone. */
+static struct mt_thread *recycle(int32_t tid)
+{
+	long pid = mt_sys0(SYS_getpid);
+
+	for (struct mt_thread *t = mt_load_acquire(&mt_tracer.all_threads); t; t = t->next) {
+		uint32_t leaving = 1;
+
+		if (!mt_load_acquire(&t->leaving))
+			continue;
+		if (t->tid != tid && mt_sys3(SYS_tgkill, pid, t->tid, 0) != -ESRCH)
+			continue;
+		if (!mt_swap_if(&t->leaving, &leaving, 0))
+			continue;
+		if (t->busy)
+			mt_thread_recover(t);
+		t->memo_count = 0;
+		t->pending_kind = 0;
+		t->recorded_free = NULL;
+		t->reuse = 0;
+		return t;
+	}
+	return NULL;
+}
+
+/* Enters the thread in the segment's table and its name in the ring's next record. */
+static bool register_thread(struct mt_thread *t, int32_t tid)
+{
+	struct mt_wire_thread *entry;
+	uint32_t id;
+
+	if (mt_load(&mt_tracer.next_thread) >= mt_tracer.threads.capacity)
+		return false;
+	id = mt_add(&mt_tracer.next_thread, 1);
+	if (id >= mt_tracer.threads.capacity || !mt_range_need(&mt_tracer.threads, id + 1))
+		return false;
+	entry = (struct mt_wire_thread *)mt_tracer.threads.base + id;
+	entry->ring = t->ring - (struct mt_wire_ring *)mt_tracer.rings.base;
+	mt_sys2(SYS_prctl, PR_GET_NAME, entry->name);
+	mt_store_release(&entry->tid, (uint32_t)tid);
+	mt_publish_count(&mt_tracer.header->thread_count, id + 1);
+	t->index = id;
+	t->newborn = 1;
+	t->limit = 0;
+	t->tid = tid;
+	t->stack_lo = mt_tls.stack_lo;
+	t->stack_hi = mt_tls.stack_hi;
+	return true;
+}
+
+static struct mt_thread *make_state(int32_t tid)
+{
+	struct mt_thread *t = recycle(tid), *next;
+
+	if (!t) {
+		t = new_state();
+		if (!t) {
+			mt_count(MT_COUNTER_MAP_FAILURES, 1);
+			return NULL;
+		}
+		if (!claim_ring(t))
+			return NULL;
+		next = mt_load(&mt_tracer.all_threads);
+		do {
+			t->next = next;
+		} while (!mt_swap_if(&mt_tracer.all_threads, &next, t));
+	}
+	if (register_thread(t, tid))
+		return t;
+	t->tid = tid;
+	mt_store_release(&t->leaving, 1);
+	return NULL;
+}
+
+static struct mt_thread *enter_once(void)
+{
+	uint32_t phase = mt_load_acquire(&mt_tracer.phase);
+	struct mt_thread *t;
+	int32_t tid;
+
+	if (phase == MT_PHASE_NEW) {
+		mt_segment_attach();
+		phase = mt_load_acquire(&mt_tracer.phase);
+	}
+	if (phase != MT_PHASE_ATTACHED || !mt_load(mt_tracer.running))
+		return NULL;
+	tid = (int32_t)mt_sys0(SYS_gettid);
+	t = make_state(tid);
+	if (!t) {
+		mt_tls.flags |= MT_TLS_UNTRACED;
+		mt_count(MT_COUNTER_THREADS_FULL, 1);
+		return NULL;
+	}
+	if (!t->stack_hi && tid == mt_sys0(SYS_getpid))
+		find_main_stack(t, (uint64_t)__builtin_frame_address(0));
+	if (mt_tls.flags & MT_TLS_LEAVING)
+		mt_store_release(&t->leaving, 1);
+	mt_signal_fence();
+	mt_tls.self = t;
+	return t;
+}
+
+MT_COLD struct mt_thread *mt_thread_enter(void)
+{
+	struct mt_thread *t;
+
+	if (mt_likely(mt_load(&mt_tracer.phase) == MT_PHASE_OFF) || mt_tls.flags & MT_TLS_ENTERING)
+		return NULL;
+	if (mt_tls.flags & MT_TLS_UNTRACED) {
+		mt_count(MT_COUNTER_UNTRACED_EVENTS, 1);
+		return NULL;
+	}
+	mt_tls.flags |= MT_TLS_ENTERING;
+	mt_signal_fence();
+	t = enter_once();
+	mt_signal_fence();
+	mt_tls.flags &= ~MT_TLS_ENTERING;
+	return t;
+}
+
+__attribute__((constructor)) static void started(void)
+{
+	mt_thread_self();
+}
+
+MT_COLD void mt_thread_recover(struct mt_thread *t)
+{
+	mt_count(MT_COUNTER_ABANDONED, 1);
+	mt_ring_abandon(t);
+	if (t->growing)
+		__atomic_fetch_and(&mt_tracer.growing, ~t->growing, __ATOMIC_RELEASE);
+	t->growing = 0;
+	t->memo_count = 0;
+	mt_signal_fence();
+	mt_store(&t->busy, 0);
+}
+
+bool mt_thread_may_grow(uint32_t table)
+{
+	struct mt_thread *t = mt_tls.self;
+
+	if (__atomic_fetch_or(&mt_tracer.growing, table, __ATOMIC_ACQUIRE) & table)
+		return false;
+	if (t)
+		t->growing |= table;
+	return true;
+}
+
+void mt_thread_has_grown(uint32_t table)
+{
+	struct mt_thread *t = mt_tls.self;
+
+	__atomic_fetch_and(&mt_tracer.growing, ~table, __ATOMIC_RELEASE);
+	if (t)
+		t->growing &= ~table;
+}
+
+/* ---- pthread_create -------------------------------------------------------------------------------- */
+
+/* What a new thread needs from its creator. Not on the program's heap, whose layout must not change. */
+struct start {
+	void *(*function)(void *);
+	void *argument;
+	uint64_t stack_size;
+	uint32_t taken;
+};
+#define STARTS_PER_PAGE ((MT_WIRE_PAGE - sizeof(void *)) / sizeof(struct start))
+struct mt_start_page {
+	struct mt_start_page *next;
+	struct start starts[STARTS_PER_PAGE];
+};
+
+static struct start *take_start(void)
+{
+	struct mt_start_page *page, *next;
+
+	for (page = mt_load_acquire(&mt_tracer.start_pages); page; page = page->next)
+		for (size_t i = 0; i < STARTS_PER_PAGE; i++) {
+			uint32_t taken = 0;
+
+			if (!mt_load(&page->starts[i].taken) && mt_swap_if(&page->starts[i].taken, &taken, 1))
+				return &page->starts[i];
+		}
+	page = mt_sys_map(sizeof *page);
+	if (!page)
+		return NULL;
+	page->starts[0].taken = 1;
+	next = mt_load(&mt_tracer.start_pages);
+	do {
+		page->next = next;
+	} while (!mt_swap_if(&mt_tracer.start_pages, &next, page));
+	return &page->starts[0];
+}
+
+/* Frees still come after this, from destructors of thread-local objects. */
+static void leave(void *unused)
+{
+	(void)unused;
+	mt_tls.flags |= MT_TLS_LEAVING;
+	if (mt_tls.self)
+		mt_store_release(&mt_tls.self->leaving, 1);
+}
+
+static void *run(void *at)
+{
+	struct start *start = at;
+	void *(*function)(void *) = start->function;
+	void *argument = start->argument, *result;
+
+	/* struct pthread, which pthread_self is the address of, lies above all frames of the stack */
+	mt_tls.stack_hi = (uint64_t)pthread_self();
+	mt_tls.stack_lo = mt_tls.stack_hi - start->stack_size;
+	mt_store_release(&start->taken, 0);
+	pthread_cleanup_push(leave, NULL);
+	result = function(argument);
+	pthread_cleanup_pop(1);
+	return result;
+}
+
+static uint64_t stack_size(const pthread_attr_t *attr)
+{
+	size_t size, guard;
+
+	if (!attr || pthread_attr_getstacksize(attr, &size) != 0)
+		return stack_limit(THREAD_STACK_IF_UNLIMITED) - 2 * MT_WIRE_PAGE;
+	if (pthread_attr_getguardsize(attr, &guard) != 0 || guard > size)
+		guard = 0;
+	return size > guard + 2 * MT_WIRE_PAGE ? size - guard - MT_WIRE_PAGE : size;
+}
+
+MT_EXPORT int pthread_create(pthread_t *thread, const pthread_attr_t *attr, void *(*function)(void *),
+	void *argument)
+{
+	struct start *start = NULL;
+	int error;
+
+	if (mt_load(&mt_tracer.phase) == MT_PHASE_ATTACHED)
+		start = take_start();
+	if (!start)
+		return mt_tracer.real.pthread_create(thread, attr, function, argument);
+	start->function = function;
+	start->argument = argument;
+	start->stack_size = stack_size(attr);
+	error = mt_tracer.real.pthread_create(thread, attr, run, start);
+	if (error)
+		mt_store_release(&start->taken, 0);
+	return error;
+}

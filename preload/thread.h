@@ -1,0 +1,22 @@
+/* Thread states: made at a thread's first event, handed on when the thread is gone. */
+#ifndef MT_THREAD_H
+#define MT_THREAD_H
+
+#include "preload/tracer.h"
+
+/* This thread's state, attaching to the recorder first if that has not been tried; NULL: not traced. */
+struct mt_thread *mt_thread_enter(void);
+/* Puts a state that was left in the middle of an event right again. */
+void mt_thread_recover(struct mt_thread *);
+/* One thread at a time copies a table; others and its own signal handlers go on with the old one. */
+bool mt_thread_may_grow(uint32_t table);
+void mt_thread_has_grown(uint32_t table);
+
+static inline struct mt_thread *mt_thread_self(void)
+{
+	struct mt_thread *t = mt_tls.self;
+
+	return mt_likely(t != NULL) ? t : mt_thread_enter();
+}
+
+#endif

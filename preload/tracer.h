@@ -1,0 +1,227 @@
+/* The tracer's state: what the whole process shares, what each thread owns, and the small helpers
+ * that every part uses. */
+#ifndef MT_TRACER_H
+#define MT_TRACER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <pthread.h>
+
+#include "core/wire.h"
+#include "preload/x86_64/arch.h"
+
+#define MT_EXPORT __attribute__((visibility("default")))
+#define MT_INLINE inline __attribute__((always_inline))
+#define MT_COLD __attribute__((noinline, cold))
+#define mt_likely(x) __builtin_expect(!!(x), 1)
+#define mt_unlikely(x) __builtin_expect(!!(x), 0)
+
+#define mt_load(p) __atomic_load_n((p), __ATOMIC_RELAXED)
+#define mt_load_acquire(p) __atomic_load_n((p), __ATOMIC_ACQUIRE)
+#define mt_store(p, v) __atomic_store_n((p), (v), __ATOMIC_RELAXED)
+#define mt_store_release(p, v) __atomic_store_n((p), (v), __ATOMIC_RELEASE)
+#define mt_add(p, v) __atomic_fetch_add((p), (v), __ATOMIC_RELAXED)
+#define mt_swap_if(p, expected, v) \
+	__atomic_compare_exchange_n((p), (expected), (v), false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)
+/* Orders this thread's stores as its own signal handlers see them. */
+#define mt_signal_fence() __atomic_signal_fence(__ATOMIC_SEQ_CST)
+
+/* The real functions. Until they are known each points to a stand-in that looks them up. */
+struct mt_real {
+	void *(*malloc)(size_t);
+	void *(*calloc)(size_t, size_t);
+	void *(*realloc)(void *, size_t);
+	void (*free)(void *);
+	int (*posix_memalign)(void **, size_t, size_t);
+	void *(*aligned_alloc)(size_t, size_t);
+	void *(*memalign)(size_t, size_t);
+	void *(*valloc)(size_t);
+	void *(*pvalloc)(size_t);
+	size_t (*malloc_usable_size)(void *);
+	int (*pthread_create)(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *);
+	int (*dlclose)(void *);
+};
+
+enum mt_operator {
+#define MT_OPERATORS(X)                                             \
+	X(NEW, _Znwm, NEW)                                              \
+	X(NEW_NOTHROW, _ZnwmRKSt9nothrow_t, NEW)                        \
+	X(NEW_ALIGNED, _ZnwmSt11align_val_t, NEW)                       \
+	X(NEW_ALIGNED_NOTHROW, _ZnwmSt11align_val_tRKSt9nothrow_t, NEW) \
+	X(NEW_ARRAY, _Znam, NEW_ARRAY)                                  \
+	X(NEW_ARRAY_NOTHROW, _ZnamRKSt9nothrow_t, NEW_ARRAY)            \
+	X(NEW_ARRAY_ALIGNED, _ZnamSt11align_val_t, NEW_ARRAY)           \
+	X(NEW_ARRAY_ALIGNED_NOTHROW, _ZnamSt11align_val_tRKSt9nothrow_t, NEW_ARRAY)
+#define MT_DELETE_OPERATORS(X)                                         \
+	X(DELETE, _ZdlPv, DELETE)                                          \
+	X(DELETE_SIZED, _ZdlPvm, DELETE)                                   \
+	X(DELETE_NOTHROW, _ZdlPvRKSt9nothrow_t, DELETE)                    \
+	X(DELETE_ALIGNED, _ZdlPvSt11align_val_t, DELETE)                   \
+	X(DELETE_SIZED_ALIGNED, _ZdlPvmSt11align_val_t, DELETE)            \
+	X(DELETE_ALIGNED_NOTHROW, _ZdlPvSt11align_val_tRKSt9nothrow_t, DELETE) \
+	X(DELETE_ARRAY, _ZdaPv, DELETE_ARRAY)                              \
+	X(DELETE_ARRAY_SIZED, _ZdaPvm, DELETE_ARRAY)                       \
+	X(DELETE_ARRAY_NOTHROW, _ZdaPvRKSt9nothrow_t, DELETE_ARRAY)        \
+	X(DELETE_ARRAY_ALIGNED, _ZdaPvSt11align_val_t, DELETE_ARRAY)       \
+	X(DELETE_ARRAY_SIZED_ALIGNED, _ZdaPvmSt11align_val_t, DELETE_ARRAY) \
+	X(DELETE_ARRAY_ALIGNED_NOTHROW, _ZdaPvSt11align_val_tRKSt9nothrow_t, DELETE_ARRAY)
+#define X(id, symbol, kind) MT_OPERATOR_##id,
+	MT_OPERATORS(X) MT_DELETE_OPERATORS(X)
+#undef X
+	MT_OPERATOR_COUNT,
+};
+typedef void *(*mt_operator_function)(uintptr_t, uintptr_t, uintptr_t);
+
+/* One growing array in the segment. Entries below open can be touched. */
+struct mt_range {
+	uint8_t *base;
+	uint32_t capacity, entry;
+	uint64_t open; /* bytes; MT_RANGE_TRIMMED set: the rest is unmapped, it grows no more */
+	uint32_t openers;
+};
+#define MT_RANGE_TRIMMED (1ull << 63)
+
+/* What dlclose needs to know of an entry of the module log. */
+struct mt_module {
+	const void *link_map, *eh_frame;
+	uint64_t start, end;
+	uint32_t gone, complete;
+};
+
+enum mt_phase { MT_PHASE_NEW, MT_PHASE_CONNECTING, MT_PHASE_ATTACHED, MT_PHASE_OFF };
+
+#define MT_BOOTSTRAP_CHUNKS 24
+struct mt_bootstrap_chunk {
+	uint8_t *base;
+	uint64_t used, size;
+};
+
+struct mt_tracer {
+	/* Read by every event, written rarely. */
+	const uint32_t *running; /* in a page wiped on fork: 0 in a forked child, or when tracing has ended */
+	struct mt_wire_header *header;
+	struct mt_wire_node *nodes;
+	struct mt_rules *rules;
+	uint64_t generation; /* dlcloses that unloaded something; + MT_CLOSING for each under way */
+	uint32_t free_stacks, check, monotonic, depth_limit;
+	uint32_t bootstrap_count; /* chunks in use */
+	struct mt_real real;
+
+	_Alignas(64) uint32_t phase; /* enum mt_phase */
+	uint64_t segment_size;
+	struct mt_range modules, threads, pcs, node_range, rings, ring_data;
+	struct mt_module *module_info;
+	uint64_t own_start, own_end; /* the tracer's own code: its frames are not shown */
+	mt_operator_function operators[MT_OPERATOR_COUNT];
+	uint64_t operators_start, operators_end; /* the module of the real operator new */
+	struct mt_thread *all_threads;
+	struct mt_start_page *start_pages;
+	struct mt_bootstrap_chunk bootstrap[MT_BOOTSTRAP_CHUNKS];
+	uint32_t bootstrap_allocations;
+
+	/* Written when something new is met. */
+	_Alignas(64) struct mt_index *index;
+	uint32_t next_node, next_pc, next_module, next_thread, next_ring;
+	uint32_t growing; /* MT_GROWING_*: a table that some thread is copying */
+};
+extern struct mt_tracer mt_tracer;
+#define MT_CLOSING (1ull << 32)
+enum { MT_GROWING_RULES = 1, MT_GROWING_INDEX = 2 };
+
+/* One remembered frame, outermost first. */
+struct mt_memo {
+	uint64_t key, sp, fp, rule;
+	uint32_t node;
+	uint32_t words_end; /* words[0 .. words_end) prove this frame's caller and all beyond */
+	uint8_t fp_live;    /* fp matters to this frame's state */
+	uint8_t own;        /* this frame and all beyond lie in order on the thread's own stack */
+};
+
+/* A word of the program's stack that a step of the unwinder has read. */
+struct mt_word {
+	const uint64_t *at;
+	uint64_t value;
+};
+
+#define MT_FRAME_WORDS 8
+/* One newly walked frame, innermost first: the state, its rule, and what the step from it has read. */
+struct mt_frame {
+	uint64_t key, sp, fp, rule;
+	uint64_t word_count;     /* MT_WORDS_IMPLIED: the common case, nothing below is filled */
+	struct mt_word saved_fp; /* at NULL: none */
+	struct mt_word words[MT_FRAME_WORDS];
+};
+#define MT_WORDS_IMPLIED UINT64_MAX /* they follow from the rule and the caller's state */
+
+#define MT_NESTED_LEVELS 4
+#define MT_NESTED_DONE 16
+
+/* A thread's state. Its pages belong to it alone. */
+struct mt_thread {
+	/* every event */
+	uint64_t busy;    /* depth of events: more than one when a signal handler allocates within one */
+	uint64_t reserve; /* next free position of the ring */
+	uint64_t limit;   /* positions below need no look at anything: 0 asks for the slow way */
+	struct mt_wire_record *data;
+	uint64_t mask;
+	struct mt_wire_ring *ring;
+	uint64_t last; /* time of the last record */
+	uint32_t tick, reuse;
+	uint64_t hook_sp; /* of the outermost event under way */
+	uint64_t stack_lo, stack_hi;
+	uint64_t generation; /* under which the memo was made */
+	uint32_t memo_count;
+	uint32_t memo_truncated; /* the outermost remembered frame is not the last, depth_limit ended it */
+	struct mt_memo *memo;
+	const uint64_t **word_at; /* the words that prove the memo, outermost first */
+	uint64_t *word_value;
+	struct mt_frame *frames;
+
+	/* operator new or delete under way */
+	struct mt_entry pending;
+	uint32_t pending_kind;
+	uint64_t pending_size;
+	void *recorded_free; /* its free is already recorded */
+
+	/* rare */
+	uint32_t resync;  /* the next record carries the full time */
+	uint32_t newborn; /* the ring has no mark of this thread yet */
+	uint32_t growing; /* MT_GROWING_* that this thread holds */
+	uint32_t index;   /* in the thread table */
+	uint32_t word_capacity;
+	int32_t tid;
+	uint32_t leaving; /* the thread's function has returned: the state may be recycled once it is gone */
+	struct { uint64_t since, allocations, frees; uint32_t active; } gap;
+	struct { uint64_t at; uint32_t count; } done[MT_NESTED_DONE]; /* finished records of nested events */
+	uint32_t done_count;
+	uint32_t *pcs[MT_NESTED_LEVELS]; /* stacks that are walked without the memo */
+	struct mt_thread *next;
+};
+
+enum { MT_TLS_UNTRACED = 1, MT_TLS_LEAVING = 2, MT_TLS_RESOLVING = 4, MT_TLS_ENTERING = 8 };
+/* All that is thread-local. */
+struct mt_tls {
+	struct mt_thread *self;
+	uint32_t flags, turn;
+	uint64_t stack_lo, stack_hi; /* 0: not known */
+};
+extern __thread struct mt_tls mt_tls __attribute__((tls_model("initial-exec")));
+
+/* Adds to a fault counter; nothing when there is no segment. */
+static inline void mt_count(enum mt_counter counter, uint64_t n)
+{
+	if (mt_tracer.header)
+		mt_add(&mt_tracer.header->counters[counter], n);
+}
+
+/* Raises a shared count to at least n. */
+static inline void mt_publish_count(uint32_t *count, uint32_t n)
+{
+	uint32_t old = mt_load(count);
+
+	while (old < n && !mt_swap_if(count, &old, n))
+		;
+}
+
+#endif

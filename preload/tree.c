@@ -1,0 +1,150 @@
+/* Interning. A node holds three links to children as a cache; behind it an index of 4-byte slots, whose
+ * keys are the nodes themselves. Lock-free and forgiving: a lost race gives the same (parent, pc) two
+ * nodes, which readers merge. */
+#include "preload/tree.h"
+
+#include "preload/segment.h"
+#include "preload/sys.h"
+#include "preload/thread.h"
+
+#define FIRST_BITS 13
+#define MAX_PROBES 64
+#define REPLACE_EACH 16
+#define HUGE_BYTES (4u << 20) /* huge pages pay above this size */
+
+struct mt_index {
+	uint32_t shift, mask, used, reserved;
+	uint32_t slots[];
+};
+
+static struct mt_index *new_index(unsigned bits)
+{
+	size_t len = sizeof(struct mt_index) + (sizeof(uint32_t) << bits);
+	struct mt_index *index = mt_sys_map(len);
+
+	if (!index)
+		return NULL;
+	if (len >= HUGE_BYTES)
+		mt_sys3(SYS_madvise, index, len, MADV_HUGEPAGE);
+	index->shift = 64 - bits;
+	index->mask = (1u << bits) - 1;
+	return index;
+}
+
+bool mt_tree_init(void)
+{
+	mt_tracer.index = new_index(FIRST_BITS);
+	if (!mt_tracer.index || !mt_range_need(&mt_tracer.node_range, MT_NODE_FIRST))
+		return false;
+	for (uint32_t i = 1; i < MT_NODE_FIRST; i++)
+		mt_tracer.nodes[i] = (struct mt_wire_node){.pc = i};
+	mt_tracer.next_node = MT_NODE_FIRST;
+	mt_publish_count(&mt_tracer.header->node_count, MT_NODE_FIRST);
+	return true;
+}
+
+static uint32_t hash(uint32_t parent, uint32_t pc, uint32_t shift)
+{
+	return (((uint64_t)parent << 32 | pc) * 0x9e3779b97f4a7c15ull) >> shift;
+}
+
+/* Puts a node in, unless its neighbourhood is full: then it is found by its parent's links or not at all. */
+static void insert(struct mt_index *index, uint32_t id)
+{
+	const struct mt_wire_node *node = &mt_tracer.nodes[id];
+	uint32_t at = hash(node->parent, node->pc, index->shift);
+
+	for (int i = 0; i < MAX_PROBES; i++, at = (at + 1) & index->mask) {
+		uint32_t found = mt_load(&index->slots[at]);
+
+		if (found == 0 && mt_swap_if(&index->slots[at], &found, id)) {
+			mt_add(&index->used, 1);
+			return;
+		}
+	}
+}
+
+static void grow(struct mt_index *old)
+{
+	struct mt_index *index;
+
+	if (!mt_thread_may_grow(MT_GROWING_INDEX))
+		return;
+	index = mt_load(&mt_tracer.index) == old ? new_index(64 - old->shift + 1) : NULL;
+	if (index) {
+		for (uint32_t i = 0; i <= old->mask; i++) {
+			uint32_t id = mt_load_acquire(&old->slots[i]);
+
+			if (id)
+				insert(index, id);
+		}
+		mt_store_release(&mt_tracer.index, index);
+	}
+	mt_thread_has_grown(MT_GROWING_INDEX);
+}
+
+static uint32_t make(uint32_t parent, uint32_t pc)
+{
+	uint32_t id = mt_load(&mt_tracer.next_node);
+
+	if (id < mt_tracer.node_range.capacity)
+		id = mt_add(&mt_tracer.next_node, 1);
+	if (id >= mt_tracer.node_range.capacity || !mt_range_need(&mt_tracer.node_range, id + 1)) {
+		mt_count(MT_COUNTER_NODES_FULL, 1);
+		return MT_PC_TABLE_FULL;
+	}
+	mt_tracer.nodes[id].parent = parent;
+	mt_store_release(&mt_tracer.nodes[id].pc, pc);
+	mt_publish_count(&mt_tracer.header->node_count, id + 1);
+	return id;
+}
+
+/* Remembers a child in its parent. When the links are taken only one call in REPLACE_EACH puts another
+ * in the place of one: children that come in turn would drive each other out all the time. */
+static void link_child(struct mt_wire_node *parent, uint32_t pc, uint32_t id)
+{
+	uint64_t link = (uint64_t)id << 32 | pc;
+	uint32_t turn;
+
+	for (int i = 0; i < 3; i++)
+		if (mt_load(&parent->child[i]) == 0) {
+			mt_store_release(&parent->child[i], link);
+			return;
+		}
+	turn = mt_tls.turn++;
+	if (turn % REPLACE_EACH == 0)
+		mt_store_release(&parent->child[turn / REPLACE_EACH % 3], link);
+}
+
+MT_COLD uint32_t mt_tree_find(uint32_t parent, uint32_t pc)
+{
+	struct mt_index *index = mt_load_acquire(&mt_tracer.index);
+	uint32_t id, at = hash(parent, pc, index->shift);
+
+	if (pc == 0 || parent == MT_PC_TABLE_FULL)
+		return parent;
+	if (parent == MT_NODE_ROOT && pc < MT_NODE_FIRST)
+		return pc;
+	for (int i = 0; i < MAX_PROBES; i++, at = (at + 1) & index->mask) {
+		const struct mt_wire_node *node;
+
+		id = mt_load_acquire(&index->slots[at]);
+		if (id == 0)
+			break;
+		node = &mt_tracer.nodes[id];
+		if (node->parent == parent && mt_load(&node->pc) == pc) {
+			link_child(&mt_tracer.nodes[parent], pc, id);
+			return id;
+		}
+	}
+	id = make(parent, pc);
+	if (id == MT_PC_TABLE_FULL)
+		return id;
+	if (mt_load(&index->used) > index->mask / 2) {
+		grow(index);
+		index = mt_load_acquire(&mt_tracer.index);
+	}
+	insert(index, id);
+	link_child(&mt_tracer.nodes[parent], pc, id);
+	return id;
+}

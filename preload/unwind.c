@@ -1,0 +1,262 @@
+/* The verified memo. A thread remembers its last stack: per frame the state, and the words that lead
+ * from it to the next. The next event walks the inner frames until it meets a remembered state and then
+ * only compares the words of all outer frames: the same state and the same words give the same callers,
+ * so the result is exactly that of a full walk. */
+#include "preload/unwind.h"
+
+#include "preload/check.h"
+#include "preload/rules.h"
+#include "preload/step.h"
+#include "preload/tree.h"
+
+/* Compares words[0, end). Returns 0 when all hold, else 1 + the index of the innermost that differs. */
+static inline uint32_t verify_own(const struct mt_thread *t, uint32_t end)
+{
+	const uint64_t *const *at = t->word_at;
+	const uint64_t *value = t->word_value;
+	uint32_t i = end;
+
+	while (i >= 8) {
+		uint64_t differ = 0;
+
+		i -= 8;
+#pragma GCC unroll 8
+		for (int j = 0; j < 8; j++)
+			differ |= *at[i + j] ^ value[i + j];
+		if (mt_unlikely(differ)) {
+			i += 8;
+			break;
+		}
+	}
+	while (i > 0) {
+		i--;
+		if (mt_unlikely(*at[i] != value[i]))
+			return i + 1;
+	}
+	return 0;
+}
+
+/* The same where outer words may be unmapped unless all inner ones hold: one by one. */
+static uint32_t verify_foreign(const struct mt_thread *t, uint32_t end)
+{
+	for (uint32_t i = end; i-- > 0;)
+		if (*t->word_at[i] != t->word_value[i])
+			return i + 1;
+	return 0;
+}
+
+/* Does the state depend on fp, given whether its caller's state does? */
+static inline bool fp_matters(uint64_t rule, bool outer)
+{
+	switch (mt_rule_kind(rule)) {
+	case MT_RULE_SP:
+		return mt_rule_fp_mode(rule) == MT_FP_AT_FP || (mt_rule_fp_mode(rule) == MT_FP_SAME && outer);
+	case MT_RULE_SIGNAL:
+	case MT_RULE_END:
+		return false;
+	}
+	return true;
+}
+
+static inline uint32_t note(struct mt_thread *t, uint32_t words, uint64_t at, uint64_t value)
+{
+	t->word_at[words] = (const uint64_t *)at;
+	t->word_value[words] = value;
+	return words + 1;
+}
+
+/* Notes the words that lead from a frame to its caller; that of the saved fp if the caller needs it. */
+static inline uint32_t note_step(struct mt_thread *t, uint32_t words, const struct mt_frame *f,
+	const struct mt_memo *outer, bool fp_live)
+{
+	if (mt_likely(f->word_count == MT_WORDS_IMPLIED)) {
+		if (mt_unlikely(!outer)) /* depth_limit ended the walk: whatever the caller is */
+			return words;
+		words = note(t, words, outer->sp + MT_RETURN_ADDRESS_AT_CFA, outer->key + 1);
+		if (fp_live && mt_rule_fp_mode(f->rule) != MT_FP_SAME)
+			words = note(t, words, mt_step_saved_fp(f->rule, outer->sp, f->fp), outer->fp);
+		return words;
+	}
+	for (uint64_t i = 0; i < f->word_count; i++)
+		words = note(t, words, (uint64_t)f->words[i].at, f->words[i].value);
+	if (f->saved_fp.at && fp_live)
+		words = note(t, words, (uint64_t)f->saved_fp.at, f->saved_fp.value);
+	return words;
+}
+
+/* Remembers the walked frames, outermost first, on top of the first kept entries of the memo. Returns
+ * the node of the innermost frame. When the words do not fit, the memo is left empty. */
+static inline uint32_t remember(struct mt_thread *t, uint32_t kept, uint32_t walked, uint32_t root)
+{
+	struct mt_memo *m = t->memo + kept;
+	uint32_t words = kept ? m[-1].words_end : 0, node = kept ? m[-1].node : root;
+	bool fp_live = kept ? m[-1].fp_live : false, own = kept ? m[-1].own : true, fits = true;
+	uint64_t outer_sp = kept ? m[-1].sp : UINT64_MAX;
+
+	t->memo_count = 0;
+	mt_signal_fence();
+	for (const struct mt_frame *f = t->frames + walked; f-- > t->frames; m++) {
+		if (mt_unlikely(words + MT_FRAME_WORDS + 1 > t->word_capacity)) {
+			fits = false;
+			words = 0;
+		}
+		words = note_step(t, words, f, m > t->memo ? m - 1 : NULL, fp_live);
+		fp_live = fp_matters(f->rule, fp_live);
+		own = own && mt_step_is_own(t, f->sp) && f->sp < outer_sp;
+		outer_sp = f->sp;
+		node = mt_tree_child(node, mt_rule_pc(f->rule));
+		*m = (struct mt_memo){f->key, f->sp, f->fp, f->rule, node, words, fp_live, own};
+	}
+	mt_signal_fence();
+	t->memo_count = fits ? kept + walked : 0;
+	return node;
+}
+
+/* Where a walk stands: frames walked, the state to go on from, and candidates left in the memo. */
+struct climb {
+	struct mt_state state;
+	uint32_t walked, left;
+	enum mt_step last;
+};
+
+/* The memo's frame left - 1 has the state that the climb is at, but word bad differs: the frames up to
+ * the one that owns the word are still right. Walks them again by the rules they have. */
+static __attribute__((noinline)) struct climb climb_to(struct mt_thread *t, struct climb c, uint32_t bad)
+{
+	for (;;) {
+		const struct mt_memo *m = &t->memo[--c.left];
+		uint32_t outer_words = c.left ? m[-1].words_end : 0;
+
+		c.last = mt_step(t, &c.state, m->rule, &t->frames[c.walked++]);
+		if (c.last != MT_STEP_ON) {
+			c.left = 0;
+			return c;
+		}
+		if (bad >= outer_words)
+			return c;
+	}
+}
+
+/* Walks until the memo answers for the rest; left says how many of its frames do. */
+static MT_INLINE struct climb climb(struct mt_thread *t, struct climb c, uint32_t limit, bool careful)
+{
+	const struct mt_memo *memo = t->memo;
+
+	for (;;) {
+		const struct mt_memo *m = memo + c.left;
+
+		while (m > memo && m[-1].sp < c.state.sp)
+			m--;
+		c.left = m - memo;
+		if (m-- > memo && m->sp == c.state.sp && m->key == c.state.key
+			&& (!m->fp_live || m->fp == c.state.fp)) {
+			uint32_t bad;
+
+			__builtin_prefetch(&mt_tracer.nodes[m->node]);
+			bad = mt_likely(m->own) ? verify_own(t, m->words_end) : verify_foreign(t, m->words_end);
+			if (mt_likely(bad == 0))
+				return c;
+			if (mt_unlikely(c.walked + c.left > limit)) {
+				c.left = 0;
+				continue;
+			}
+			c = climb_to(t, c, bad - 1);
+			if (mt_unlikely(c.last != MT_STEP_ON))
+				return c;
+			continue;
+		}
+		if (mt_unlikely(c.walked == limit)) {
+			c.left = 0;
+			return c;
+		}
+		c.last = mt_step(t, &c.state, careful ? mt_rules_find(c.state.key) : mt_rule(c.state.key),
+			&t->frames[c.walked++]);
+		if (mt_unlikely(c.last != MT_STEP_ON)) {
+			c.left = 0;
+			return c;
+		}
+	}
+}
+
+/* From nothing. */
+static MT_COLD struct climb climb_alone(struct mt_thread *t, struct mt_state start, uint32_t limit, bool careful)
+{
+	return climb(t, (struct climb){start, 0, 0, MT_STEP_ON}, limit, careful);
+}
+
+/* A stack deeper than the limit keeps its innermost frames, so what is remembered of one is of use only
+ * for a stack of the same depth. */
+static bool depth_agrees(const struct mt_thread *t, struct climb c, uint32_t limit)
+{
+	if (c.left == 0)
+		return true;
+	return t->memo_truncated ? c.walked + c.left == limit : c.walked + c.left <= limit;
+}
+
+uint32_t mt_unwind(struct mt_thread *t, const struct mt_entry *entry, enum mt_kind kind)
+{
+	uint64_t generation = mt_load_acquire(&mt_tracer.generation);
+	struct mt_state start = {entry->pc - 1, entry->sp, entry->fp};
+	uint32_t limit = mt_tracer.depth_limit, node, root = MT_NODE_ROOT;
+	struct climb c = {start, 0, t->memo_count, MT_STEP_ON};
+	bool careful = false, cut;
+
+	if (mt_unlikely(generation != t->generation)) {
+		careful = generation >= MT_CLOSING;
+		t->generation = generation;
+		c = climb_alone(t, start, limit, careful);
+	} else {
+		c = climb(t, c, limit, false);
+		if (mt_unlikely(!depth_agrees(t, c, limit)))
+			c = climb_alone(t, start, limit, false);
+	}
+	if (c.left == 0) {
+		t->memo_truncated = c.last == MT_STEP_ON;
+		cut = c.last != MT_STEP_END;
+		if (mt_unlikely(cut)) {
+			root = MT_PC_CUT;
+			mt_count(MT_COUNTER_CUT_STACKS, 1);
+		}
+	}
+	node = remember(t, c.left, c.walked, root);
+	if (mt_unlikely(careful)) {
+		t->memo_count = 0;
+		t->generation = UINT64_MAX; /* matches none */
+	}
+	if (mt_unlikely(mt_tracer.check))
+		mt_check(t, entry, node);
+	return mt_tree_child(node, kind);
+}
+
+/* ---- without the memo ------------------------------------------------------------------------------ */
+
+void mt_walk(struct mt_thread *t, const struct mt_entry *entry, struct mt_walk *walk)
+{
+	struct mt_state state = {entry->pc - 1, entry->sp, entry->fp};
+	uint32_t limit = mt_tracer.depth_limit, depth = 0;
+	enum mt_step last = MT_STEP_ON;
+	struct mt_frame frame;
+
+	walk->count = 0;
+	walk->saw_own = walk->foreign = false;
+	while (last == MT_STEP_ON && depth++ < limit) {
+		uint64_t rule = mt_rules_find(state.key);
+
+		walk->foreign |= !mt_step_is_own(t, state.sp);
+		if (mt_rule_pc(rule))
+			walk->pcs[walk->count++] = mt_rule_pc(rule);
+		else
+			walk->saw_own = true;
+		last = mt_step(t, &state, rule, &frame);
+	}
+	walk->cut = last != MT_STEP_END;
+}
+
+uint32_t mt_walk_node(const struct mt_walk *walk, enum mt_kind kind)
+{
+	uint32_t node = walk->cut ? MT_PC_CUT : MT_NODE_ROOT;
+
+	for (uint32_t i = walk->count; i-- > 0;)
+		node = mt_tree_child(node, walk->pcs[i]);
+	return mt_tree_child(node, kind);
+}

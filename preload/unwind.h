@@ -1,0 +1,22 @@
+/* From the state at a call to the node of its stack. */
+#ifndef MT_UNWIND_H
+#define MT_UNWIND_H
+
+#include "preload/tracer.h"
+
+/* Node of the stack that begins with entry, with the kind of the call as its leaf. For the outermost
+ * event of a thread: reads and renews the thread's memo. */
+uint32_t mt_unwind(struct mt_thread *, const struct mt_entry *entry, enum mt_kind kind);
+
+/* A stack walked frame by frame, innermost first, without the tracer's own frames. */
+struct mt_walk {
+	uint32_t *pcs;
+	uint32_t count;
+	bool cut;      /* could not be followed to its end */
+	bool saw_own;  /* it has frames of the tracer's own */
+	bool foreign;  /* some frame lies on a stack whose bounds are not known */
+};
+void mt_walk(struct mt_thread *, const struct mt_entry *entry, struct mt_walk *walk);
+uint32_t mt_walk_node(const struct mt_walk *walk, enum mt_kind kind);
+
+#endif

@@ -1,0 +1,61 @@
+/* All that depends on x86-64: entry state, registers, signal frame, clock, system calls.
+ * Another architecture offers the same names in a folder of its own. */
+#ifndef MT_ARCH_H
+#define MT_ARCH_H
+
+#include <stdint.h>
+
+/* What an unwinder needs of a function's caller: where the call returns to, and the stack and frame
+ * pointer as they are after the return. */
+struct mt_entry {
+	uint64_t pc, sp, fp;
+};
+
+/* The entry state of the function that uses it; that function must keep a frame pointer. */
+#define MT_ENTRY()                                                                     \
+	({                                                                                 \
+		const uint64_t *mt_frame_ = __builtin_frame_address(0);                        \
+		(struct mt_entry){mt_frame_[1], (uint64_t)(mt_frame_ + 2), mt_frame_[0]};      \
+	})
+
+/* DWARF register numbers (System V ABI, AMD64 supplement, figure 3.36). */
+enum { MT_DWARF_FP = 6, MT_DWARF_SP = 7, MT_DWARF_PC = 16, MT_DWARF_RETURN_ADDRESS = 16 };
+
+/* Where the kernel's signal frame keeps the interrupted registers, from the sp of __restore_rt:
+ * ucontext.uc_mcontext.gregs[REG_RBP], [REG_RSP], [REG_RIP]. */
+enum { MT_SIGNAL_FP = 120, MT_SIGNAL_SP = 160, MT_SIGNAL_PC = 168 };
+
+/* The call instruction leaves the return address directly below the CFA. */
+enum { MT_RETURN_ADDRESS_AT_CFA = -8 };
+
+#define MT_ADDRESS_BITS 47
+
+static inline uint64_t mt_arch_ticks(void)
+{
+	return __builtin_ia32_rdtsc();
+}
+
+/* Adds to a word of this thread in one instruction, so that a signal handler sees it done or not begun.
+ * Returns the value before. */
+static inline uint64_t mt_arch_add(uint64_t *word, uint64_t n)
+{
+	__asm__ volatile("xaddq %0, %1" : "+r"(n), "+m"(*word) : : "memory", "cc");
+	return n;
+}
+
+/* A system call that leaves errno alone and is no cancellation point. Returns -errno on failure. */
+static inline long mt_arch_call(long number, long a, long b, long c, long d, long e, long f)
+{
+	register long r10 __asm__("r10") = d;
+	register long r8 __asm__("r8") = e;
+	register long r9 __asm__("r9") = f;
+	long result;
+
+	__asm__ volatile("syscall"
+		: "=a"(result)
+		: "a"(number), "D"(a), "S"(b), "d"(c), "r"(r10), "r"(r8), "r"(r9)
+		: "rcx", "r11", "memory");
+	return result;
+}
+
+#endif

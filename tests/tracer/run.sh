@@ -1,0 +1,151 @@
+#!/bin/bash
+# run.sh BUILD_DIR: tests of the tracer alone. BUILD_DIR holds libmemtui.so (default: $BUILD). Programs are
+# built into BUILD_DIR/tracer-tests. Prints "ok NAME" or "not ok NAME: why" and fails if any is not.
+here=$(cd "$(dirname "$0")" && pwd)
+top=$(cd "$here/../.." && pwd)
+build=$(cd "${1:-$BUILD}" && pwd) || exit 2
+lib=$build/libmemtui.so
+out=$build/tracer-tests
+failed=0
+mkdir -p "$out" && cd "$out" || exit 2
+export LC_ALL=C
+
+say() { # NAME WHY...: ok when there is no reason
+	name=$1; shift
+	if [ -z "$*" ]; then echo "ok $name"; else echo "not ok $name: $*"; failed=1; fi
+}
+
+build_all() {
+	flags="-O2 -g -D_GNU_SOURCE -I$top -pthread -fno-builtin -w"
+	for f in drain counts nested threads children limits stacks plugins; do
+		gcc $flags "$here/$f.c" -o $f || return 1
+	done
+	for f in operators torture; do
+		g++ -std=c++17 $flags "$here/$f.cc" -o $f || return 1
+	done
+	gcc $flags -shared -fPIC "$here/nested_bump.c" -o libbump.so || return 1
+	for n in 100 4000; do
+		g++ $flags -shared -fPIC -DFRAME=$n "$here/plugin.cc" -o plugin$n.so || return 1
+	done
+}
+
+trace() { # REPORT [DRAIN OPTION...] -- PROGRAM...
+	report=$1; shift
+	options=()
+	while [ "$1" != -- ]; do options+=("$1"); shift; done
+	shift
+	timeout 300 ./drain -l "${preload:-$lib}" -o $report "${options[@]}" "$@"
+}
+
+field() { # REPORT NAME: the sum of a field over all images
+	grep -o "[ ]$2=[0-9]*" $1 | awk -F= '{s += $2} END {printf "%d", s}'
+}
+
+expect() { # REPORT NAME=VALUE...: prints what differs
+	report=$1; shift
+	for pair in "$@"; do
+		value=$(field $report ${pair%%=*})
+		[ "$value" = "${pair#*=}" ] || echo "${pair%%=*} is $value, not ${pair#*=};"
+	done
+}
+
+sound="bad=0 wrong_stacks=0 lost_allocations=0 lost_frees=0 untraced_events=0 map_failures=0"
+
+truth() { # NAME [OPTION...] -- PROGRAM...: the report must say what the program's TRUTH line says
+	name=$1; shift
+	trace $name.report "$@" 2>$name.err >/dev/null || { say $name "status $?"; return; }
+	say $name "$(expect $name.report $sound $(grep -o '^TRUTH.*' $name.err | grep -oE '(allocs|frees|bytes|reallocs|restores)=[0-9]+'))"
+}
+
+same_output() { # NAME PROGRAM...: the same output and status as untraced, and all stacks right
+	name=$1; shift
+	"$@" >$name.plain 2>/dev/null; status=$?
+	trace $name.report -c -- "$@" >$name.traced 2>/dev/null; traced=$?
+	why=
+	[ $status = $traced ] || why="status $traced, not $status; "
+	cmp -s $name.plain $name.traced || why="${why}output differs; "
+	[ -s $name.report ] || why="${why}not traced; "
+	say $name "$why$(expect $name.report bad=0 wrong_stacks=0 lost_allocations=0 untraced_events=0)"
+}
+
+compare_stacks() { # what backtrace() said and what was recorded, by the size of the block
+	trace stacks.report -s -- ./stacks >stacks.truth || return
+	awk 'NR == FNR { if ($1 == "STACK") { line = ""; for (i = 6; i <= NF; i++) { sub(/.*\+/, "", $i); line = line " " $i }
+			ours[$3] = line } next }
+		function number(text,  n, i) { n = 0
+			for (i = 1; i <= length(text); i++) n = n * 16 + index("0123456789abcdef", substr(text, i, 1)) - 1
+			return n }
+		{ n = split(ours[$1], pc, " "); compared++
+			if (n != NF - 1) { print "size " $1 ": " n " frames, not " NF - 1; exit }
+			for (i = 1; i <= n; i++) { d = number($(i + 1)) - number(pc[i])
+				if (d != 0 && d != 1) { print "size " $1 ": frame " i " is " pc[i] ", not " $(i + 1); exit } } }
+		END { if (compared < 20) print "only " compared + 0 " stacks compared" }' stacks.report stacks.truth
+}
+
+dead_or_stuck() {
+	start=$SECONDS
+	trace dead.report -k 1000 -- "$out/threads" 2>/dev/null; why=$([ $? = 0 ] || echo "status")
+	say "recorder dies" "$why$([ $((SECONDS - start)) -lt 20 ] || echo "took too long")"
+	start=$SECONDS
+	trace stuck.report -z -- ./nested 2>stuck.err; why=$([ $? = 0 ] || echo "status")
+	lost=$(field stuck.report lost_allocations)
+	say "recorder stands still" "$why$([ $((SECONDS - start)) -lt 20 ] || echo "took too long; ")$([ $lost -gt 100000 ] || echo "lost $lost")"
+	trace small.report -r 1024 -- ./nested 2>small.err
+	say "small ring" "$(expect small.report bad=0 gaps=0)"
+}
+
+full_tables() {
+	trace nodes.report -n 200 -- ./torture 50 0 >/dev/null
+	say "full call tree" "$(expect nodes.report bad=0)$([ $(field nodes.report nodes_full) -gt 0 ] || echo "never full")"
+	trace rings.report -t 2 -- ./torture 100 4 >/dev/null
+	say "no ring for a thread" "$(expect rings.report bad=0)$([ $(field rings.report untraced_events) -gt 0 ] || echo "all traced")"
+	trace depth.report -c -d 16 -- ./torture 200 2 >/dev/null
+	say "depth limit" "$(expect depth.report $sound)$([ $(field depth.report cut_stacks) -gt 100 ] || echo "none cut")"
+}
+
+nested() { # a handler that leaves the tracer may leave an allocation of the main program uncounted by itself
+	preload=$lib:$out/libbump.so
+	trace nested.report -- ./nested 2>nested.err
+	allocs=$(grep -o 'allocs=[0-9]*' nested.err)
+	say "nested events" "$(expect nested.report bad=0 abandoned=0)$([ $(($(field nested.report allocs) + $(field nested.report lost_allocations))) = "${allocs#*=}" ] || echo "not $allocs; ")$([ $(field nested.report nested_events) -gt 100 ] || echo "none nested")"
+	trace jump.report -- ./nested jump 2>jump.err
+	say "longjmp out of the tracer" "$(expect jump.report bad=0)$([ $(field jump.report abandoned) -gt 5 ] || echo "none abandoned")"
+	preload=
+}
+
+build_all || { echo "not ok build"; exit 1; }
+say "links libc alone" "$(readelf -d "$lib" | grep NEEDED | grep -v 'libc\.so\.6')"
+truth counts -c -- ./counts
+truth counts-monotonic -m -- ./counts
+trace operators.report -- ./operators 2>/dev/null
+say operators "$(grep KINDS operators.report | awk '{split($12, n, "/"); split($13, a, "/"); split($15, d, "/"); split($16, b, "/")
+	if (n[1] != 50 || a[1] != 30 || d[2] != 50 || b[2] != 30) print $0}')"
+same_output plugins ./plugins $out/plugin100.so $out/plugin4000.so
+say "plugins' operators" "$(grep KINDS plugins.report | awk '{if ($12 != "0/0" || $13 != "1000/0" || $16 != "0/1000") print $0}')$(expect plugins.report epoch=200)"
+same_output torture ./torture 400 3
+trace free-stacks.report -c -f -- ./torture 200 2 >/dev/null
+say "stacks of frees" "$(expect free-stacks.report $sound)"
+say "stacks as backtrace() has them" "$(compare_stacks)"
+trace threads.report -- ./threads 2>/dev/null
+say threads "$(expect threads.report bad=0 threads=4001 threads_full=0)$([ $(field threads.report rings) -le 12 ] || echo "$(field threads.report rings) rings")"
+trace children.report -- ./children
+say children "$([ $? = 0 ] || echo status)$(expect children.report bad=0 forked_children=100)$([ $(grep -c IMAGE children.report) = 41 ] || echo "not 41 images")"
+trace limits.report -- ./limits
+say limits "$([ $? = 0 ] || echo status)$(expect limits.report bad=0)"
+MEMTUI_SESSION=nobody:0123456789abcdef0123456789abcdef LD_PRELOAD=$lib ./counts 2>/dev/null
+say "no recorder" "$([ $? = 0 ] || echo status)"
+nested
+dead_or_stuck
+full_tables
+same_output bash bash -c 'for i in 1 2 3; do x=$(echo $i | tr 1 2); echo $x; done; ls / | sort | head -3'
+have() { command -v $1 >/dev/null; }
+have sqlite3 && same_output sqlite3 sqlite3 :memory: "create table t(a, b); with recursive n(i) as (select 1 union all select i + 1 from n where i < 20000) insert into t select i, i * 7919 % 1000 from n; create index x on t(b); select b, count(*), group_concat(a) from t group by b limit 20;"
+have perl && same_output perl perl -e 'my %h; $h{$_ % 997} .= "x$_" for 1..50000; print length join "", map { "$_$h{$_}" } sort keys %h'
+have git && same_output git git -C "$top" log --stat
+have node && same_output node node -e 'let a = {}; for (let i = 0; i < 50000; i++) a["k" + i] = [i]; console.log(JSON.stringify(a).length)'
+export PYTHONMALLOC=malloc
+have python3 && same_output python3 "$(python3 -c 'import sys; print(sys.executable)')" -c 'import json, re; print(len(json.dumps([{"k%d" % i: [i, str(i) * 3]} for i in range(20000)])), len(re.sub("[0-9]+", "", "a1b2" * 5000)))'
+cc1plus=$(g++ -print-prog-name=cc1plus)
+printf '#include <map>\n#include <string>\nint main() { std::map<std::string, int> m; return m["x"]; }\n' >unit.cc
+g++ -E unit.cc -o unit.ii && [ -x "$cc1plus" ] && same_output cc1plus "$cc1plus" -quiet -fpreprocessed unit.ii -O1 -o -
+exit $failed
