@@ -54,7 +54,7 @@ char *mt_format(const char *format, ...)
 
 void mt_buffer_reserve(struct mt_buffer *b, size_t more)
 {
-	if (b->capacity - b->len >= more)
+	if (b->data && b->capacity - b->len >= more)
 		return;
 	size_t capacity = b->capacity ? b->capacity * 2 : 256;
 

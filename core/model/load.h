@@ -19,8 +19,8 @@ int mt_definitions_write(struct mt_definitions *, struct mt_trace_writer *, cons
 int mt_info_write(struct mt_trace_writer *, const struct mt_profile *, struct mt_err *err);
 int mt_totals_write(struct mt_trace_writer *, const struct mt_profile *, struct mt_err *err);
 
-/* Loads. progress (may be NULL) is told fractions 0..1 and may return non-zero to cancel (-ECANCELED).
- * A trace without end is loaded up to where it can be read, with info.recorder_lost set and damage in the reader.
+/* Loads. The profile is zeroed or initialised; its content is replaced. progress (may be NULL) is told fractions 0..1 and may return non-zero to cancel (-ECANCELED).
+ * A trace without totals is replayed; without end it is loaded up to where it can be read, with info.recorder_lost set and damage in the reader.
  * The payload of the last MT_BLOCK_SYMBOLS, if any, is left to core/symbol. */
 int mt_profile_load(struct mt_profile *, struct mt_trace_reader *,
 	int (*progress)(void *context, double fraction), void *context, struct mt_err *err);

@@ -42,7 +42,7 @@ struct mt_node {
  * A realloc counts as one allocation plus one free here. One list feeds sort menus, columns and JSON. */
 struct mt_group {
 	uint32_t node; /* leaf: its pc is the kind */
-	uint32_t reserved;
+	uint32_t flags; /* model's own */
 	uint64_t allocated_count, allocated_bytes;
 	uint64_t live_count, live_bytes; /* "leaked" once the trace has ended */
 	uint64_t temporary_count;        /* freed before the same thread's next allocation */

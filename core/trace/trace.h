@@ -55,7 +55,8 @@ struct mt_trace_writer;
 
 /* fd: taken (closed by close). It must be writable; it may be a pipe. */
 struct mt_trace_writer *mt_trace_writer_new(int fd, struct mt_err *err);
-/* Adds an event to the open event block; the block is closed at 64 K events, by flush, or by a definitions block. */
+/* Adds an event to the open event block, which flush closes; one event more than 64 K closes it too, with the
+ * running totals of the last flush. Numbers of allocations follow each other. */
 void mt_trace_writer_event(struct mt_trace_writer *, const struct mt_event *);
 /* Whether the open event block is full: then write new definitions that its events name, and flush. */
 bool mt_trace_writer_full(const struct mt_trace_writer *);
@@ -93,6 +94,9 @@ int mt_trace_reader_refresh(struct mt_trace_reader *, struct mt_err *err);
 uint64_t mt_trace_reader_file_bytes(const struct mt_trace_reader *);
 /* 0, or the offset at which the file stops making sense, with a reason. */
 uint64_t mt_trace_reader_damage(const struct mt_trace_reader *, const char **reason);
+/* The loader found the trace senseless from here on (the smallest offset is kept). */
+void mt_trace_reader_note_damage(struct mt_trace_reader *, uint64_t offset, const char *reason);
+const char *mt_trace_reader_path(const struct mt_trace_reader *); /* for messages */
 /* Reads and checks one block's payload into buffer (replaced). Errors name the offset. */
 int mt_trace_reader_payload(struct mt_trace_reader *, uint32_t index, struct mt_buffer *buffer, struct mt_err *err);
 /* Reads an event block: calls visit for each event in order until it returns non-zero, which is returned. */

@@ -1,0 +1,246 @@
+/* Blocks that define what events and totals refer to. Each begins with the index of its first entry and
+ * their number, and continues what the blocks of its type before it defined. */
+#include "core/model/load.h"
+#include "core/model/payload.h"
+#include "core/trace/varint.h"
+
+#define ENTRIES_MAX (1u << 18) /* per block */
+#define STRING_BYTES_MAX (16u << 20)
+
+/* ---- writing ---- */
+
+typedef void write_entry(struct mt_buffer *, const struct mt_profile *, uint32_t index);
+
+static void write_string(struct mt_buffer *b, const struct mt_profile *p, uint32_t i)
+{
+	const char *text = mt_strings_get(&p->strings, i);
+	size_t len = strlen(text);
+
+	mt_varint_add(b, len);
+	mt_buffer_add(b, text, len);
+}
+
+static void write_module(struct mt_buffer *b, const struct mt_profile *p, uint32_t i)
+{
+	const struct mt_module *m = &p->modules[i];
+
+	mt_varint_add(b, m->start);
+	mt_varint_add(b, m->end - m->start);
+	mt_varint_add(b, m->bias);
+	mt_varint_add(b, m->path);
+	mt_varint_add(b, m->epoch);
+	mt_varint_add(b, m->build_id_len);
+	mt_buffer_add(b, m->build_id, m->build_id_len);
+}
+
+static void write_thread(struct mt_buffer *b, const struct mt_profile *p, uint32_t i)
+{
+	mt_varint_add(b, p->threads[i].tid);
+	mt_varint_add(b, p->threads[i].name);
+}
+
+static void write_pc(struct mt_buffer *b, const struct mt_profile *p, uint32_t i)
+{
+	mt_varint_add(b, mt_zigzag(p->pcs[i].address - p->pcs[i - 1].address));
+	mt_varint_add(b, p->pcs[i].module == MT_NO_MODULE ? 0 : (uint64_t)p->pcs[i].module + 1);
+	mt_varint_add(b, p->pcs[i].flags);
+}
+
+static void write_node(struct mt_buffer *b, const struct mt_profile *p, uint32_t i)
+{
+	mt_varint_add(b, i - p->nodes[i].parent);
+	mt_varint_add(b, p->nodes[i].pc);
+}
+
+static void write_group(struct mt_buffer *b, const struct mt_profile *p, uint32_t i)
+{
+	mt_varint_add(b, p->groups[i].node);
+}
+
+static int write_entries(struct mt_trace_writer *w, const struct mt_profile *p, enum mt_block_type type,
+	uint32_t *written, uint32_t first, uint32_t count, write_entry *write, struct mt_err *err)
+{
+	struct mt_buffer head = {0}, body = {0};
+	uint32_t from = *written > first ? *written : first;
+	int result = 0;
+
+	while (from < count && !result) {
+		uint32_t i = from;
+
+		body.len = head.len = 0;
+		for (; i < count && i - from < ENTRIES_MAX && body.len < STRING_BYTES_MAX; i++)
+			write(&body, p, i);
+		mt_varint_add(&head, from);
+		mt_varint_add(&head, i - from);
+		if (body.len)
+			mt_buffer_add(&head, body.data, body.len);
+		result = mt_trace_writer_block(w, type, head.data, head.len, err);
+		if (!result)
+			*written = from = i;
+	}
+	mt_buffer_free(&head);
+	mt_buffer_free(&body);
+	return result;
+}
+
+static int write_start(struct mt_definitions *d, struct mt_trace_writer *w, const struct mt_profile *p,
+	struct mt_err *err)
+{
+	struct mt_buffer b = {0};
+
+	if (d->started && d->arguments == p->argument_count)
+		return 0;
+	mt_varint_add(&b, d->arguments);
+	mt_varint_add(&b, p->argument_count - d->arguments);
+	mt_varint_add(&b, p->info.pid);
+	mt_varint_add(&b, p->info.start_unix_ns);
+	for (uint32_t i = d->arguments; i < p->argument_count; i++)
+		mt_varint_add(&b, p->arguments[i]);
+	int result = mt_trace_writer_block(w, MT_BLOCK_START, b.data, b.len, err);
+
+	if (!result) {
+		d->started = true;
+		d->arguments = p->argument_count;
+	}
+	mt_buffer_free(&b);
+	return result;
+}
+
+int mt_definitions_write(struct mt_definitions *d, struct mt_trace_writer *w, const struct mt_profile *p,
+	struct mt_err *err)
+{
+	int result = write_entries(w, p, MT_BLOCK_STRINGS, &d->strings, 1, p->strings.count, write_string, err);
+
+	if (!result)
+		result = write_start(d, w, p, err);
+	if (!result)
+		result = write_entries(w, p, MT_BLOCK_MODULES, &d->modules, 0, p->module_count, write_module, err);
+	if (!result)
+		result = write_entries(w, p, MT_BLOCK_THREADS, &d->threads, 0, p->thread_count, write_thread, err);
+	if (!result)
+		result = write_entries(w, p, MT_BLOCK_PCS, &d->pcs, MT_PC_FIRST, p->pc_count, write_pc, err);
+	if (!result)
+		result = write_entries(w, p, MT_BLOCK_NODES, &d->nodes, 1, p->node_count, write_node, err);
+	if (!result)
+		result = write_entries(w, p, MT_BLOCK_GROUPS, &d->groups, 0, p->group_count, write_group, err);
+	return result;
+}
+
+/* ---- reading: each entry is read and added; NULL or what is wrong ---- */
+
+static const char *read_string(struct mt_cursor *c, struct mt_profile *p)
+{
+	uint64_t len = mt_cursor_varint(c);
+	const uint8_t *text = mt_cursor_bytes(c, len);
+
+	if (!text || memchr(text, 0, len))
+		return "a string is cut or holds a zero byte";
+	uint32_t expected = p->strings.count;
+
+	return mt_strings_add_len(&p->strings, (const char *)text, len) == expected ? NULL : "a string stands twice";
+}
+
+static const char *read_module(struct mt_cursor *c, struct mt_profile *p)
+{
+	struct mt_module m = {.start = mt_cursor_varint(c)};
+
+	m.end = m.start + mt_cursor_varint(c);
+	m.bias = mt_cursor_varint(c);
+	m.path = (uint32_t)mt_cursor_bounded(c, p->strings.count - 1);
+	m.epoch = (uint32_t)mt_cursor_bounded(c, UINT32_MAX);
+	m.build_id_len = (uint32_t)mt_cursor_bounded(c, MT_BUILD_ID_MAX);
+	const uint8_t *id = mt_cursor_bytes(c, m.build_id_len);
+
+	if (!id || m.end < m.start)
+		return "a module's range, path or build-id is out of range";
+	memcpy(m.build_id, id, m.build_id_len);
+	mt_profile_add_module(p, &m);
+	return NULL;
+}
+
+static const char *read_thread(struct mt_cursor *c, struct mt_profile *p)
+{
+	struct mt_thread t = {.tid = (uint32_t)mt_cursor_bounded(c, UINT32_MAX)};
+
+	t.name = (uint32_t)mt_cursor_bounded(c, p->strings.count - 1);
+	mt_profile_add_thread(p, &t);
+	return c->bad ? "a thread's id or name is out of range" : NULL;
+}
+
+static const char *read_pc(struct mt_cursor *c, struct mt_profile *p)
+{
+	struct mt_pc pc = {.address = p->pcs[p->pc_count - 1].address + mt_unzigzag(mt_cursor_varint(c))};
+
+	pc.module = (uint32_t)mt_cursor_bounded(c, p->module_count) - 1; /* 0: MT_NO_MODULE */
+	pc.flags = (uint32_t)mt_cursor_bounded(c, UINT32_MAX);
+	mt_profile_add_pc(p, &pc);
+	return c->bad ? "a program address names a module that is not there" : NULL;
+}
+
+static const char *read_node(struct mt_cursor *c, struct mt_profile *p)
+{
+	uint64_t up = mt_cursor_bounded(c, p->node_count);
+	uint32_t pc = (uint32_t)mt_cursor_bounded(c, p->pc_count - 1);
+
+	if (c->bad || !up)
+		return "a call-tree node names a parent or a program address that is not there";
+	mt_profile_add_node(p, p->node_count - (uint32_t)up, pc);
+	return NULL;
+}
+
+static const char *read_group(struct mt_cursor *c, struct mt_profile *p)
+{
+	uint32_t node = (uint32_t)mt_cursor_bounded(c, p->node_count - 1);
+
+	if (c->bad || p->nodes[node].pc >= MT_PC_FIRST)
+		return "a group names a call-tree node that is not there or no call of an allocator";
+	mt_profile_add_group(p, node);
+	return NULL;
+}
+
+static const char *read_start(struct mt_cursor *c, struct mt_profile *p)
+{
+	uint64_t first = mt_cursor_varint(c), count = mt_cursor_bounded(c, mt_cursor_left(c));
+
+	p->info.pid = (uint32_t)mt_cursor_bounded(c, UINT32_MAX);
+	p->info.start_unix_ns = mt_cursor_varint(c);
+	if (first != p->argument_count)
+		return "its arguments do not continue those before";
+	for (uint64_t i = 0; i < count && !c->bad; i++) {
+		uint32_t id = (uint32_t)mt_cursor_bounded(c, p->strings.count - 1);
+
+		MT_GROW(p->arguments, p->argument_count, p->argument_capacity);
+		p->arguments[p->argument_count++] = id;
+	}
+	return c->bad ? "an argument names a string that is not there" : NULL;
+}
+
+const char *mt_definitions_read(struct mt_profile *p, enum mt_block_type type, const struct mt_buffer *payload)
+{
+	const struct {
+		uint32_t there;
+		const char *(*read)(struct mt_cursor *, struct mt_profile *);
+	} kinds[] = {
+		[MT_BLOCK_STRINGS] = {p->strings.count, read_string},
+		[MT_BLOCK_MODULES] = {p->module_count, read_module},
+		[MT_BLOCK_THREADS] = {p->thread_count, read_thread},
+		[MT_BLOCK_PCS] = {p->pc_count, read_pc},
+		[MT_BLOCK_NODES] = {p->node_count, read_node},
+		[MT_BLOCK_GROUPS] = {p->group_count, read_group},
+	};
+	struct mt_cursor c = {payload->data, payload->data + payload->len, false};
+	const char *fault = NULL;
+
+	if (type == MT_BLOCK_START) {
+		fault = read_start(&c, p);
+	} else {
+		uint64_t first = mt_cursor_varint(&c);
+		uint64_t count = mt_cursor_bounded(&c, ENTRIES_MAX);
+
+		if (c.bad || first != kinds[type].there || first + count >= UINT32_MAX)
+			return "its entries do not continue those before";
+		for (uint64_t i = 0; i < count && !fault; i++)
+			fault = kinds[type].read(&c, p);
+	}
+	return fault || c.at == c.end ? fault : "it holds more than it says";
+}

@@ -1,0 +1,200 @@
+#include "core/model/load.h"
+#include "core/model/payload.h"
+#include "core/model/replay.h"
+
+#include <errno.h>
+
+struct loader {
+	struct mt_profile *profile;
+	struct mt_trace_reader *reader;
+	int (*progress)(void *context, double fraction);
+	void *context;
+	struct mt_err *err;
+	struct mt_buffer payload;
+	struct mt_replay replay;
+};
+
+static void start_over(struct mt_profile *p)
+{
+	mt_profile_free(p);
+	mt_profile_init(p);
+}
+
+static int reject(struct loader *l, const struct mt_trace_block *block, const char *what)
+{
+	mt_trace_reader_note_damage(l->reader, block->offset, what);
+	return mt_fail(l->err, -EINVAL, "the trace %s cannot be loaded: in the block at offset %llu, %s",
+		mt_trace_reader_path(l->reader), (unsigned long long)block->offset, what);
+}
+
+static bool is_definition(enum mt_block_type type)
+{
+	return type >= MT_BLOCK_START && type <= MT_BLOCK_GROUPS;
+}
+
+static int load_definition(struct loader *l, uint32_t index)
+{
+	const struct mt_trace_block *block = mt_trace_reader_block(l->reader, index);
+	int result = mt_trace_reader_payload(l->reader, index, &l->payload, l->err);
+
+	if (result)
+		return result;
+	const char *fault = mt_definitions_read(l->profile, block->type, &l->payload);
+
+	return fault ? reject(l, block, fault) : 0;
+}
+
+/* ---- by totals ---- */
+
+/* Index of the first totals block that no events follow, or the number of blocks. */
+static uint32_t find_totals(const struct mt_trace_reader *reader)
+{
+	uint32_t count = mt_trace_reader_count(reader), found = count;
+
+	for (uint32_t i = count; i-- > 0;) {
+		enum mt_block_type type = mt_trace_reader_block(reader, i)->type;
+
+		if (type == MT_BLOCK_TOTALS)
+			found = i;
+		if (type == MT_BLOCK_EVENTS)
+			break;
+	}
+	return found;
+}
+
+/* 1: loaded; 0: the totals cannot be used; negative: the definitions are senseless. */
+static int load_totals(struct loader *l)
+{
+	uint32_t count = mt_trace_reader_count(l->reader), groups = 0;
+	bool complete = false;
+
+	if (find_totals(l->reader) == count)
+		return 0;
+	for (uint32_t i = 0; i < count && !complete; i++) {
+		const struct mt_trace_block *block = mt_trace_reader_block(l->reader, i);
+		const char *fault;
+
+		if (is_definition(block->type)) {
+			int result = load_definition(l, i);
+
+			if (result == -EBADMSG)
+				return 0;
+			if (result)
+				return result;
+		} else if (block->type == MT_BLOCK_TOTALS) {
+			if (mt_trace_reader_payload(l->reader, i, &l->payload, l->err))
+				return 0;
+			fault = mt_totals_read(l->profile, &l->payload, &groups, &complete);
+			if (fault) {
+				reject(l, block, fault);
+				return 0;
+			}
+		}
+	}
+	return complete;
+}
+
+/* ---- by replay ---- */
+
+/* What the replay itself counts is not taken from an info block, which may be older or newer. */
+static int load_info(struct loader *l, uint32_t index)
+{
+	const struct mt_trace_block *block = mt_trace_reader_block(l->reader, index);
+	struct mt_info counted = l->profile->info, *info = &l->profile->info;
+	uint64_t rss_bytes;
+
+	if (mt_trace_reader_payload(l->reader, index, &l->payload, NULL))
+		return 0; /* noted as damage; all numbers stay exact without it */
+	const char *fault = mt_info_read(l->profile, &l->payload, &rss_bytes);
+
+	if (!fault && info->wall_ns > MT_REPLAY_TIME_MAX)
+		fault = "the time is out of range";
+	if (fault)
+		return reject(l, block, fault);
+	mt_model_advance(&l->replay.model, info->wall_ns, rss_bytes);
+	info->allocations = counted.allocations;
+	info->frees = counted.frees;
+	info->reallocations = counted.reallocations;
+	info->allocated_bytes = counted.allocated_bytes;
+	info->peak_bytes = counted.peak_bytes;
+	info->peak_ns = counted.peak_ns;
+	info->temporary_count = counted.temporary_count;
+	return 0;
+}
+
+static int load_events(struct loader *l, uint32_t index)
+{
+	const struct mt_trace_block *block = mt_trace_reader_block(l->reader, index);
+	uint64_t file_bytes = mt_trace_reader_file_bytes(l->reader);
+
+	if (l->progress && l->progress(l->context, (double)block->offset / (double)file_bytes))
+		return mt_fail(l->err, -ECANCELED, "loading %s was cancelled", mt_trace_reader_path(l->reader));
+	int result = mt_trace_reader_events(l->reader, index, mt_replay_event, &l->replay, l->err);
+
+	return l->replay.fault ? reject(l, block, l->replay.fault) : result;
+}
+
+static int load_block(struct loader *l, uint32_t index)
+{
+	enum mt_block_type type = mt_trace_reader_block(l->reader, index)->type;
+
+	if (is_definition(type))
+		return load_definition(l, index);
+	if (type == MT_BLOCK_EVENTS)
+		return load_events(l, index);
+	return type == MT_BLOCK_INFO ? load_info(l, index) : 0;
+}
+
+static uint64_t larger(uint64_t a, uint64_t b)
+{
+	return a > b ? a : b;
+}
+
+static int load_replay(struct loader *l)
+{
+	struct mt_info *info = &l->profile->info;
+	uint32_t count = mt_trace_reader_count(l->reader);
+	bool whole = mt_trace_reader_complete(l->reader);
+	int result = 0;
+
+	mt_replay_init(&l->replay, l->profile);
+	for (uint32_t i = 0; i < count && !result; i++)
+		result = load_block(l, i);
+	if (result == -EBADMSG) { /* damage: what stands before it is the trace */
+		whole = false;
+		result = 0;
+	}
+	mt_model_settle(&l->replay.model);
+	info->events = larger(info->events, l->replay.events);
+	info->implied_frees = larger(info->implied_frees, l->replay.implied_frees);
+	info->unknown_frees = larger(info->unknown_frees, l->replay.unknown_frees);
+	if (!whole) {
+		info->recorder_lost = 1;
+		info->ended = 0;
+	}
+	mt_replay_free(&l->replay);
+	return result;
+}
+
+int mt_profile_load(struct mt_profile *p, struct mt_trace_reader *reader,
+	int (*progress)(void *context, double fraction), void *context, struct mt_err *err)
+{
+	struct loader l = {.profile = p, .reader = reader, .progress = progress, .context = context, .err = err};
+
+	start_over(p);
+	int result = load_totals(&l);
+
+	if (!result) {
+		start_over(p);
+		result = load_replay(&l);
+	}
+	if (result < 0) {
+		start_over(p);
+	} else {
+		p->info.file_bytes = mt_trace_reader_file_bytes(reader);
+		if (err)
+			*err = (struct mt_err){0};
+	}
+	mt_buffer_free(&l.payload);
+	return result < 0 ? result : 0;
+}

@@ -1,0 +1,16 @@
+/* Private to core/model: reading back what definitions.c and totals.c write. Each returns NULL, or what is
+ * wrong with the payload; nothing in it is believed. doc/trace-format.md describes the layouts. */
+#ifndef MT_MODEL_PAYLOAD_H
+#define MT_MODEL_PAYLOAD_H
+
+#include "core/model/profile.h"
+#include "core/trace/trace.h"
+
+/* A block of a type from MT_BLOCK_START to MT_BLOCK_GROUPS. */
+const char *mt_definitions_read(struct mt_profile *, enum mt_block_type, const struct mt_buffer *payload);
+/* rss_bytes: the last sample's. */
+const char *mt_info_read(struct mt_profile *, const struct mt_buffer *payload, uint64_t *rss_bytes);
+/* One part of the totals. *next: groups read so far, 0 at first; *complete: this was the last part. */
+const char *mt_totals_read(struct mt_profile *, const struct mt_buffer *payload, uint32_t *next, bool *complete);
+
+#endif

@@ -1,0 +1,85 @@
+#include "core/model/profile.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define FIRST_STEP_NS 1000000u
+
+const char *mt_kind_name(unsigned kind)
+{
+	static const char *const names[MT_KIND_COUNT] = {
+		[MT_KIND_MALLOC] = "malloc",
+		[MT_KIND_CALLOC] = "calloc",
+		[MT_KIND_REALLOC] = "realloc",
+		[MT_KIND_REALLOCARRAY] = "reallocarray",
+		[MT_KIND_POSIX_MEMALIGN] = "posix_memalign",
+		[MT_KIND_ALIGNED_ALLOC] = "aligned_alloc",
+		[MT_KIND_MEMALIGN] = "memalign",
+		[MT_KIND_VALLOC] = "valloc",
+		[MT_KIND_PVALLOC] = "pvalloc",
+		[MT_KIND_NEW] = "new",
+		[MT_KIND_NEW_ARRAY] = "new[]",
+		[MT_KIND_FREE] = "free",
+		[MT_KIND_DELETE] = "delete",
+		[MT_KIND_DELETE_ARRAY] = "delete[]",
+	};
+
+	return kind < MT_KIND_COUNT && names[kind] ? names[kind] : "?";
+}
+
+void mt_profile_init(struct mt_profile *p)
+{
+	*p = (struct mt_profile){.step_ns = FIRST_STEP_NS};
+	mt_strings_init(&p->strings);
+	for (unsigned i = 0; i < MT_PC_FIRST; i++)
+		mt_profile_add_pc(p, &(struct mt_pc){0});
+	mt_profile_add_node(p, 0, 0);
+}
+
+void mt_profile_free(struct mt_profile *p)
+{
+	mt_strings_free(&p->strings);
+	free(p->arguments);
+	free(p->modules);
+	free(p->threads);
+	free(p->pcs);
+	free(p->nodes);
+	free(p->groups);
+	free(p->samples);
+	*p = (struct mt_profile){0};
+}
+
+uint32_t mt_profile_add_module(struct mt_profile *p, const struct mt_module *module)
+{
+	MT_GROW(p->modules, p->module_count, p->module_capacity);
+	p->modules[p->module_count] = *module;
+	return p->module_count++;
+}
+
+uint32_t mt_profile_add_thread(struct mt_profile *p, const struct mt_thread *thread)
+{
+	MT_GROW(p->threads, p->thread_count, p->thread_capacity);
+	p->threads[p->thread_count] = *thread;
+	return p->thread_count++;
+}
+
+uint32_t mt_profile_add_pc(struct mt_profile *p, const struct mt_pc *pc)
+{
+	MT_GROW(p->pcs, p->pc_count, p->pc_capacity);
+	p->pcs[p->pc_count] = *pc;
+	return p->pc_count++;
+}
+
+uint32_t mt_profile_add_node(struct mt_profile *p, uint32_t parent, uint32_t pc)
+{
+	MT_GROW(p->nodes, p->node_count, p->node_capacity);
+	p->nodes[p->node_count] = (struct mt_node){parent, pc};
+	return p->node_count++;
+}
+
+uint32_t mt_profile_add_group(struct mt_profile *p, uint32_t node)
+{
+	MT_GROW(p->groups, p->group_count, p->group_capacity);
+	p->groups[p->group_count] = (struct mt_group){.node = node};
+	return p->group_count++;
+}

@@ -1,0 +1,95 @@
+#include "core/model/timeline.h"
+
+void mt_timeline_store(struct mt_model *m)
+{
+	struct mt_profile *p = m->profile;
+
+	p->samples[p->sample_count - 1] = (struct mt_sample){
+		.live_bytes = m->live_bytes,
+		.live_count = m->live_count,
+		.max_bytes = m->step_max_bytes,
+		.allocations = m->step_allocations,
+		.frees = m->step_frees,
+		.rss_bytes = m->rss_bytes,
+	};
+}
+
+/* Opens the last sample of the profile; what it holds goes on. */
+static void open_last(struct mt_model *m)
+{
+	struct mt_profile *p = m->profile;
+	const struct mt_sample *s = &p->samples[p->sample_count - 1];
+
+	m->step_max_bytes = s->max_bytes > m->live_bytes ? s->max_bytes : m->live_bytes;
+	m->step_allocations = s->allocations;
+	m->step_frees = s->frees;
+	m->step_end_ns = p->sample_count * p->step_ns;
+}
+
+static void append(struct mt_profile *p, struct mt_sample s)
+{
+	MT_GROW(p->samples, p->sample_count, p->sample_capacity);
+	p->samples[p->sample_count++] = s;
+}
+
+static struct mt_sample merged(const struct mt_sample *a, const struct mt_sample *b)
+{
+	struct mt_sample s = *b;
+
+	s.max_bytes = a->max_bytes > b->max_bytes ? a->max_bytes : b->max_bytes;
+	s.allocations += a->allocations;
+	s.frees += a->frees;
+	s.rss_bytes = b->rss_bytes ? b->rss_bytes : a->rss_bytes;
+	return s;
+}
+
+static void double_step(struct mt_profile *p)
+{
+	uint32_t pairs = p->sample_count / 2;
+
+	for (uint32_t i = 0; i < pairs; i++)
+		p->samples[i] = merged(&p->samples[2 * i], &p->samples[2 * i + 1]);
+	if (p->sample_count & 1)
+		p->samples[pairs] = p->samples[p->sample_count - 1];
+	p->sample_count -= pairs;
+	p->step_ns *= 2;
+}
+
+void mt_timeline_start(struct mt_model *m)
+{
+	if (!m->profile->sample_count)
+		append(m->profile, (struct mt_sample){0});
+	open_last(m);
+}
+
+void mt_timeline_advance(struct mt_model *m, uint64_t time_ns)
+{
+	struct mt_profile *p = m->profile;
+
+	mt_timeline_store(m);
+	while (time_ns / p->step_ns >= MT_SAMPLES_MAX)
+		double_step(p);
+	while (p->sample_count <= time_ns / p->step_ns)
+		append(p, (struct mt_sample){
+			.live_bytes = m->live_bytes,
+			.live_count = m->live_count,
+			.max_bytes = m->live_bytes,
+			.rss_bytes = m->rss_bytes,
+		});
+	open_last(m);
+}
+
+void mt_timeline_unfree(struct mt_model *m)
+{
+	struct mt_profile *p = m->profile;
+
+	if (m->step_frees) {
+		m->step_frees--;
+		return;
+	}
+	for (uint32_t i = p->sample_count - 1; i-- > 0;)
+		if (p->samples[i].frees) {
+			p->samples[i].frees--;
+			return;
+		}
+}

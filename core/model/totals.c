@@ -1,0 +1,210 @@
+/* The blocks with what events add up to: info so far, and at the end all groups' totals and the timeline. */
+#include "core/model/load.h"
+#include "core/model/payload.h"
+#include "core/trace/varint.h"
+
+#define GROUPS_MAX (1u << 18) /* per block */
+#define COUNTERS (sizeof((struct mt_info *)0)->counters / sizeof(uint64_t))
+
+/* ---- info ---- */
+
+static void add_info(struct mt_buffer *b, const struct mt_profile *p)
+{
+	const struct mt_info *info = &p->info;
+	const uint64_t values[] = {
+#define X(name, words) info->name,
+		MT_INFO_COUNTS(X)
+#undef X
+		info->start_unix_ns, info->pid, (uint32_t)info->exit_status, info->ended, info->recorder_lost,
+		info->file_bytes, info->resolution_ns,
+		p->sample_count ? p->samples[p->sample_count - 1].rss_bytes : 0,
+	};
+
+	for (size_t i = 0; i < sizeof values / sizeof *values; i++)
+		mt_varint_add(b, values[i]);
+	mt_varint_add(b, COUNTERS);
+	for (size_t i = 0; i < COUNTERS; i++)
+		mt_varint_add(b, info->counters[i]);
+}
+
+static void get_info(struct mt_cursor *c, struct mt_info *info, uint64_t *rss_bytes)
+{
+#define X(name, words) info->name = mt_cursor_varint(c);
+	MT_INFO_COUNTS(X)
+#undef X
+	info->start_unix_ns = mt_cursor_varint(c);
+	info->pid = (uint32_t)mt_cursor_bounded(c, UINT32_MAX);
+	info->exit_status = (int32_t)mt_cursor_bounded(c, UINT32_MAX);
+	info->ended = (uint32_t)mt_cursor_bounded(c, 1);
+	info->recorder_lost = (uint32_t)mt_cursor_bounded(c, 1);
+	info->file_bytes = mt_cursor_varint(c);
+	info->resolution_ns = mt_cursor_varint(c);
+	*rss_bytes = mt_cursor_varint(c);
+	uint64_t counters = mt_cursor_bounded(c, COUNTERS);
+
+	for (uint64_t i = 0; i < counters; i++)
+		info->counters[i] = mt_cursor_varint(c);
+}
+
+int mt_info_write(struct mt_trace_writer *w, const struct mt_profile *p, struct mt_err *err)
+{
+	struct mt_buffer b = {0};
+
+	add_info(&b, p);
+	int result = mt_trace_writer_block(w, MT_BLOCK_INFO, b.data, b.len, err);
+
+	mt_buffer_free(&b);
+	return result;
+}
+
+const char *mt_info_read(struct mt_profile *p, const struct mt_buffer *payload, uint64_t *rss_bytes)
+{
+	struct mt_cursor c = {payload->data, payload->data + payload->len, false};
+	struct mt_info info = p->info;
+
+	get_info(&c, &info, rss_bytes);
+	if (c.bad || c.at != c.end)
+		return "a number in it is out of range";
+	p->info = info;
+	return NULL;
+}
+
+/* ---- groups ---- */
+
+#define GROUP_FIELDS(X) \
+	X(allocated_count) X(allocated_bytes) X(live_count) X(live_bytes) X(temporary_count) X(own_peak_count) \
+	X(own_peak_bytes) X(at_peak_count) X(at_peak_bytes) X(first_ns) X(last_ns) X(min_size) X(max_size)
+
+/* Column by column: neighbours are alike, which zstd likes. */
+static void add_groups(struct mt_buffer *b, const struct mt_group *groups, uint32_t count)
+{
+#define X(name) \
+	for (uint32_t i = 0; i < count; i++) \
+		mt_varint_add(b, groups[i].name);
+	GROUP_FIELDS(X)
+#undef X
+}
+
+static void get_groups(struct mt_cursor *c, struct mt_group *groups, uint32_t count)
+{
+#define X(name) \
+	for (uint32_t i = 0; i < count; i++) \
+		groups[i].name = mt_cursor_varint(c);
+	GROUP_FIELDS(X)
+#undef X
+}
+
+/* What must hold for any group, whatever happened. */
+static bool groups_plausible(const struct mt_group *groups, uint32_t count)
+{
+	for (uint32_t i = 0; i < count; i++) {
+		const struct mt_group *g = &groups[i];
+
+		if (g->live_count > g->own_peak_count || g->own_peak_count > g->allocated_count ||
+		    g->at_peak_count > g->own_peak_count ||
+		    g->live_bytes > g->own_peak_bytes || g->own_peak_bytes > g->allocated_bytes ||
+		    g->at_peak_bytes > g->own_peak_bytes || g->first_ns > g->last_ns || g->min_size > g->max_size)
+			return false;
+	}
+	return true;
+}
+
+/* ---- the end of the last part ---- */
+
+static void add_end(struct mt_buffer *b, const struct mt_profile *p)
+{
+	add_info(b, p);
+	mt_varint_add(b, p->thread_count);
+	for (uint32_t i = 0; i < p->thread_count; i++)
+		mt_varint_add(b, p->threads[i].name);
+	mt_varint_add(b, p->step_ns);
+	mt_varint_add(b, p->sample_count);
+	for (uint32_t i = 0; i < p->sample_count; i++) {
+		const struct mt_sample *s = &p->samples[i];
+
+		mt_varint_add(b, s->live_bytes);
+		mt_varint_add(b, s->live_count);
+		mt_varint_add(b, s->max_bytes - s->live_bytes);
+		mt_varint_add(b, s->allocations);
+		mt_varint_add(b, s->frees);
+		mt_varint_add(b, s->rss_bytes);
+	}
+}
+
+static void get_samples(struct mt_cursor *c, struct mt_profile *p)
+{
+	p->step_ns = mt_cursor_varint(c);
+	if (!p->step_ns)
+		mt_cursor_fail(c);
+	uint32_t count = (uint32_t)mt_cursor_bounded(c, MT_SAMPLES_MAX);
+
+	p->sample_count = 0;
+	for (uint32_t i = 0; i < count; i++) {
+		struct mt_sample s = {.live_bytes = mt_cursor_varint(c)};
+
+		s.live_count = mt_cursor_varint(c);
+		s.max_bytes = s.live_bytes + mt_cursor_varint(c);
+		s.allocations = mt_cursor_varint(c);
+		s.frees = mt_cursor_varint(c);
+		s.rss_bytes = mt_cursor_varint(c);
+		MT_GROW(p->samples, p->sample_count, p->sample_capacity);
+		p->samples[p->sample_count++] = s;
+	}
+}
+
+static const char *get_end(struct mt_cursor *c, struct mt_profile *p)
+{
+	uint64_t rss_bytes;
+
+	get_info(c, &p->info, &rss_bytes);
+	if (mt_cursor_bounded(c, p->thread_count) != p->thread_count)
+		return "its number of threads is not that of the definitions";
+	for (uint32_t i = 0; i < p->thread_count; i++)
+		p->threads[i].name = (uint32_t)mt_cursor_bounded(c, p->strings.count - 1);
+	get_samples(c, p);
+	return c->bad || c->at != c->end ? "a number at its end is out of range" : NULL;
+}
+
+/* ---- parts ---- */
+
+int mt_totals_write(struct mt_trace_writer *w, const struct mt_profile *p, struct mt_err *err)
+{
+	struct mt_buffer b = {0};
+	uint32_t from = 0;
+	int result;
+
+	do {
+		uint32_t count = p->group_count - from < GROUPS_MAX ? p->group_count - from : GROUPS_MAX;
+		bool last = from + count == p->group_count;
+
+		b.len = 0;
+		mt_varint_add(&b, from);
+		mt_varint_add(&b, count);
+		mt_varint_add(&b, last);
+		add_groups(&b, p->groups + from, count);
+		if (last)
+			add_end(&b, p);
+		result = mt_trace_writer_block(w, MT_BLOCK_TOTALS, b.data, b.len, err);
+		from += count;
+	} while (!result && from < p->group_count);
+	mt_buffer_free(&b);
+	return result;
+}
+
+const char *mt_totals_read(struct mt_profile *p, const struct mt_buffer *payload, uint32_t *next, bool *complete)
+{
+	struct mt_cursor c = {payload->data, payload->data + payload->len, false};
+	uint64_t from = mt_cursor_varint(&c), count = mt_cursor_varint(&c);
+	bool last = mt_cursor_bounded(&c, 1);
+
+	if (c.bad || from != *next || count > p->group_count - *next || last != (from + count == p->group_count))
+		return "its groups are not those that were defined";
+	get_groups(&c, p->groups + from, (uint32_t)count);
+	if (c.bad || !groups_plausible(p->groups + from, (uint32_t)count))
+		return "a group's totals contradict each other";
+	*next += (uint32_t)count;
+	*complete = last;
+	if (last)
+		return get_end(&c, p);
+	return c.at == c.end ? NULL : "it holds more than it says";
+}

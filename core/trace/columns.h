@@ -1,0 +1,37 @@
+/* Private to core/trace: the payload of an event block. Each field goes into a stream of its own and
+ * only where a simple prediction failed; a head byte per event says which did. doc/trace-format.md. */
+#ifndef MT_TRACE_COLUMNS_H
+#define MT_TRACE_COLUMNS_H
+
+#include "core/trace/trace.h"
+
+enum mt_column {
+	MT_COLUMN_HEAD,
+	MT_COLUMN_TIME,
+	MT_COLUMN_THREAD,
+	MT_COLUMN_GROUP,
+	MT_COLUMN_SIZE,
+	MT_COLUMN_ADDRESS,
+	MT_COLUMN_DISTANCE,
+	MT_COLUMN_PREVIOUS,
+	MT_COLUMN_KIND,
+	MT_COLUMNS,
+};
+
+struct mt_columns; /* an encoder */
+
+struct mt_columns *mt_columns_new(void);
+void mt_columns_free(struct mt_columns *);
+/* Adds an event; there must be fewer than MT_BLOCK_EVENTS_MAX. False: an allocation whose number does not follow. */
+bool mt_columns_add(struct mt_columns *, const struct mt_event *);
+uint32_t mt_columns_count(const struct mt_columns *);
+uint64_t mt_columns_first_ns(const struct mt_columns *); /* the smallest time */
+uint64_t mt_columns_last_ns(const struct mt_columns *);  /* the largest */
+/* Replaces out by the payload and starts the next block. */
+void mt_columns_finish(struct mt_columns *, struct mt_buffer *out);
+
+/* 0, what visit returned, or -EBADMSG with *reason (else NULL) where the payload makes no sense. */
+int mt_columns_decode(const uint8_t *payload, size_t len, uint32_t event_count,
+	int (*visit)(void *context, const struct mt_event *), void *context, const char **reason);
+
+#endif

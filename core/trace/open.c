@@ -1,0 +1,156 @@
+#include "core/trace/open.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+int mt_trace_pread(int fd, const char *path, void *bytes, size_t len, uint64_t offset, struct mt_err *err)
+{
+	uint8_t *at = bytes;
+
+	while (len) {
+		ssize_t n = pread(fd, at, len, (off_t)offset);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return mt_fail(err, -errno, "cannot read %s at offset %llu: %s", path,
+				(unsigned long long)offset, strerror(errno));
+		if (!n)
+			return mt_fail(err, -ENODATA, "%s ends at offset %llu, where more was expected", path,
+				(unsigned long long)offset);
+		at += n;
+		len -= (size_t)n;
+		offset += (uint64_t)n;
+	}
+	return 0;
+}
+
+static int copy_all(int from, int to, struct mt_err *err)
+{
+	static const char failed[] = "cannot spool standard input to a temporary file: %s; set TMPDIR to a "
+		"directory with room";
+	char buf[65536];
+	ssize_t n;
+
+	while ((n = read(from, buf, sizeof buf)) != 0) {
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return mt_fail(err, -errno, "cannot read standard input: %s", strerror(errno));
+		for (ssize_t done = 0, m; done < n; done += m) {
+			m = write(to, buf + done, (size_t)(n - done));
+			if (m < 0 && errno != EINTR)
+				return mt_fail(err, -errno, failed, strerror(errno));
+			if (m < 0)
+				m = 0;
+		}
+	}
+	return 0;
+}
+
+/* pread needs a file: a temporary one without a name, readable by its owner alone. */
+static int spool(struct mt_err *err)
+{
+	const char *dir = getenv("TMPDIR");
+	char *name = mt_format("%s/memtui-XXXXXX", dir && *dir ? dir : "/tmp");
+	int fd = mkostemp(name, O_CLOEXEC);
+	int result = 0;
+
+	if (fd < 0) {
+		result = mt_fail(err, -errno, "cannot make the temporary file %s: %s; set TMPDIR to a directory with room",
+			name, strerror(errno));
+	} else {
+		fchmod(fd, 0600);
+		unlink(name);
+		result = copy_all(STDIN_FILENO, fd, err);
+		if (result)
+			close(fd);
+	}
+	free(name);
+	return result ? result : fd;
+}
+
+static bool looks_like_text(const uint8_t *bytes, size_t len)
+{
+	for (size_t i = 0; i < len; i++)
+		if (bytes[i] < 0x80 && !isprint(bytes[i]) && !isspace(bytes[i]))
+			return false;
+	return true;
+}
+
+static int not_a_trace(const char *path, const struct mt_file_header *h, size_t len, struct mt_err *err)
+{
+	size_t known = len < sizeof h->magic ? len : sizeof h->magic;
+
+	if (!len)
+		return mt_fail(err, -EINVAL, "%s is not a memtui trace: it is empty", path);
+	if (!memcmp(h->magic, MT_FILE_MAGIC, known))
+		return mt_fail(err, -EINVAL, "%s is not a memtui trace: it ends at offset %zu, within the file header", path,
+			len);
+	if (looks_like_text((const uint8_t *)h, len))
+		return mt_fail(err, -EINVAL, "%s is not a memtui trace: it is a text file; record one with "
+			"'memtui record'", path);
+	return mt_fail(err, -EINVAL, "%s is not a memtui trace: it does not begin as one; record one with "
+		"'memtui record'", path);
+}
+
+static int check_start(int fd, const char *path, struct mt_err *err)
+{
+	struct mt_file_header h = {0};
+	ssize_t n;
+
+	do
+		n = pread(fd, &h, sizeof h, 0);
+	while (n < 0 && errno == EINTR);
+	if (n < 0)
+		return mt_fail(err, -errno, "cannot read %s: %s", path, strerror(errno));
+	if ((size_t)n < sizeof h || memcmp(h.magic, MT_FILE_MAGIC, sizeof h.magic))
+		return not_a_trace(path, &h, (size_t)n, err);
+	if (h.check != mt_check(&h, offsetof(struct mt_file_header, check)))
+		return mt_fail(err, -EBADMSG, "the trace %s is damaged: its file header at offset 0 does not match its "
+			"checksum", path);
+	if (h.version != MT_FILE_VERSION || h.size != sizeof h)
+		return mt_fail(err, -ENOTSUP, "the trace %s has format version %u, and this memtui reads version %u: use "
+			"the memtui that recorded it", path, h.version, MT_FILE_VERSION);
+	return 0;
+}
+
+/* Opening a FIFO or a device could wait for ever: only plain files are read where they are. */
+static int open_file(const char *path, struct mt_err *err)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	struct stat st;
+
+	if (fd < 0)
+		return mt_fail(err, -errno, "cannot open %s: %s", path, strerror(errno));
+	if (fstat(fd, &st) < 0)
+		st.st_mode = 0;
+	if (S_ISREG(st.st_mode))
+		return fd;
+	close(fd);
+	if (S_ISDIR(st.st_mode))
+		return mt_fail(err, -EISDIR, "%s is not a memtui trace: it is a directory", path);
+	return mt_fail(err, -EINVAL, "%s is not a memtui trace: it is no plain file; give a pipe as '-' on standard "
+		"input", path);
+}
+
+int mt_trace_open(const char *path, struct mt_err *err)
+{
+	bool from_stdin = !strcmp(path, "-");
+	int fd = from_stdin ? spool(err) : open_file(path, err);
+
+	if (fd < 0)
+		return fd;
+	int result = check_start(fd, from_stdin ? "standard input" : path, err);
+
+	if (result) {
+		close(fd);
+		return result;
+	}
+	return fd;
+}

@@ -1,0 +1,238 @@
+#include "core/trace/trace.h"
+#include "core/trace/block.h"
+#include "core/trace/columns.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+#include <zstd.h>
+
+struct mt_trace_writer {
+	int fd;
+	uint64_t bytes;
+	uint32_t sequence;
+	struct mt_columns *columns;
+	ZSTD_CCtx *zstd;
+	struct mt_buffer payload; /* of the event block being closed */
+	struct mt_buffer out;     /* header and stored payload, for one write */
+	struct mt_buffer index;
+	struct mt_trace_running running; /* as last flushed */
+	struct mt_err err;        /* the first error; sticks */
+};
+
+/* The file's name for messages. */
+static const char *file_name(int fd, char *name, size_t size)
+{
+	char link[40];
+
+	snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
+	ssize_t len = readlink(link, name, size - 1);
+
+	if (len <= 0)
+		return "the trace";
+	name[len] = 0;
+	return name;
+}
+
+static const char *advice(int error)
+{
+	switch (error) {
+	case ENOSPC:
+	case EDQUOT:
+		return "free space or record to another place with -o";
+	case EFBIG:
+		return "raise the file size limit (ulimit -f) or record to another file system";
+	case EPIPE:
+		return "the reader of the pipe has gone";
+	default:
+		return "check the file system or record to another place with -o";
+	}
+}
+
+static int fail_write(struct mt_trace_writer *w, int error)
+{
+	char name[256];
+
+	return mt_fail(&w->err, -error, "cannot write to %s: %s; what stands there up to now can be opened; %s",
+		file_name(w->fd, name, sizeof name), strerror(error), advice(error));
+}
+
+static int sticky(const struct mt_trace_writer *w, struct mt_err *err)
+{
+	if (w->err.code && err)
+		*err = w->err;
+	return w->err.code;
+}
+
+static int write_all(struct mt_trace_writer *w, const void *bytes, size_t len)
+{
+	const uint8_t *at = bytes;
+
+	while (len) {
+		ssize_t n = write(w->fd, at, len);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0)
+			return fail_write(w, n ? errno : EIO);
+		at += n;
+		len -= (size_t)n;
+		w->bytes += (uint64_t)n;
+	}
+	return 0;
+}
+
+/* Appends the payload as it is stored to out; returns whether it is compressed. */
+static bool store_payload(struct mt_trace_writer *w, const void *payload, size_t len)
+{
+	size_t bound = ZSTD_compressBound(len);
+
+	mt_buffer_reserve(&w->out, bound);
+	size_t n = ZSTD_compress2(w->zstd, w->out.data + w->out.len, bound, payload, len);
+
+	if (!ZSTD_isError(n) && n < len) {
+		w->out.len += n;
+		return true;
+	}
+	mt_buffer_add(&w->out, payload, len);
+	return false;
+}
+
+static int write_block(struct mt_trace_writer *w, struct mt_block_header *h, const void *payload, size_t len)
+{
+	if (len > MT_PAYLOAD_MAX)
+		return mt_fail(&w->err, -EFBIG, "cannot write a block of %zu bytes to the trace: at most %u fit", len,
+			MT_PAYLOAD_MAX);
+	w->out.len = 0;
+	mt_buffer_add(&w->out, NULL, sizeof *h);
+	bool compressed = store_payload(w, payload, len);
+
+	h->magic = MT_BLOCK_MAGIC;
+	h->size = sizeof *h;
+	h->flags = compressed ? MT_BLOCK_COMPRESSED : 0;
+	h->payload_len = (uint32_t)len;
+	h->stored_len = (uint32_t)(w->out.len - sizeof *h);
+	h->sequence = w->sequence++;
+	h->payload_check = compressed ? 0 : mt_check(payload, len);
+	h->check = mt_block_header_check(h);
+	memcpy(w->out.data, h, sizeof *h);
+	struct mt_index_entry entry = {w->bytes, *h};
+
+	mt_buffer_add(&w->index, &entry, sizeof entry);
+	return write_all(w, w->out.data, w->out.len);
+}
+
+static int write_start(struct mt_trace_writer *w)
+{
+	struct mt_file_header h = {.magic = MT_FILE_MAGIC, .version = MT_FILE_VERSION, .size = sizeof h};
+
+	h.check = mt_check(&h, offsetof(struct mt_file_header, check));
+	return write_all(w, &h, sizeof h);
+}
+
+struct mt_trace_writer *mt_trace_writer_new(int fd, struct mt_err *err)
+{
+	struct mt_trace_writer *w = mt_alloc(sizeof *w);
+	int flags = fcntl(fd, F_GETFL);
+
+	w->fd = fd;
+	w->zstd = ZSTD_createCCtx();
+	w->columns = mt_columns_new();
+	if (flags < 0 || (flags & O_ACCMODE) == O_RDONLY)
+		fail_write(w, flags < 0 ? errno : EBADF);
+	else if (!w->zstd)
+		mt_fail(&w->err, -ENOMEM, "cannot compress the trace: out of memory");
+	else
+		write_start(w);
+	if (sticky(w, err)) {
+		mt_trace_writer_free(w);
+		return NULL;
+	}
+	ZSTD_CCtx_setParameter(w->zstd, ZSTD_c_compressionLevel, 1);
+	ZSTD_CCtx_setParameter(w->zstd, ZSTD_c_checksumFlag, 1);
+	return w;
+}
+
+void mt_trace_writer_event(struct mt_trace_writer *w, const struct mt_event *e)
+{
+	if (__builtin_expect(mt_columns_count(w->columns) == MT_BLOCK_EVENTS_MAX, 0))
+		mt_trace_writer_flush(w, &w->running, NULL);
+	if (__builtin_expect(!mt_columns_add(w->columns, e), 0) && !w->err.code)
+		mt_fail(&w->err, -EINVAL, "cannot write allocation %llu to the trace: its number does not follow the "
+			"one before; this is a fault of memtui", (unsigned long long)e->number);
+}
+
+bool mt_trace_writer_full(const struct mt_trace_writer *w)
+{
+	return mt_columns_count(w->columns) == MT_BLOCK_EVENTS_MAX;
+}
+
+int mt_trace_writer_block(struct mt_trace_writer *w, enum mt_block_type type, const void *payload, size_t len,
+	struct mt_err *err)
+{
+	struct mt_block_header h = {.type = (uint8_t)type};
+
+	if (!w->err.code)
+		write_block(w, &h, payload, len);
+	return sticky(w, err);
+}
+
+int mt_trace_writer_flush(struct mt_trace_writer *w, const struct mt_trace_running *running, struct mt_err *err)
+{
+	struct mt_block_header h = {
+		.type = MT_BLOCK_EVENTS,
+		.event_count = mt_columns_count(w->columns),
+		.first_ns = mt_columns_first_ns(w->columns),
+		.last_ns = mt_columns_last_ns(w->columns),
+		.running = *running,
+	};
+
+	if (h.event_count) {
+		mt_columns_finish(w->columns, &w->payload);
+		if (!w->err.code)
+			write_block(w, &h, w->payload.data, w->payload.len);
+	}
+	w->running = *running;
+	return sticky(w, err);
+}
+
+int mt_trace_writer_finish(struct mt_trace_writer *w, struct mt_err *err)
+{
+	struct mt_trailer t = {.magic = MT_TRAILER_MAGIC, .index_offset = w->bytes};
+	struct mt_block_header h = {.type = MT_BLOCK_INDEX};
+
+	mt_trace_writer_flush(w, &w->running, NULL);
+	if (sticky(w, err))
+		return w->err.code;
+	t.index_offset = w->bytes;
+	/* Beyond 64 MiB of index a reader finds the blocks by themselves. */
+	if (w->index.len > MT_PAYLOAD_MAX)
+		return 0;
+	if (write_block(w, &h, w->index.data, w->index.len))
+		return sticky(w, err);
+	t.file_bytes = w->bytes + sizeof t;
+	t.check = mt_check(&t, offsetof(struct mt_trailer, check));
+	write_all(w, &t, sizeof t);
+	return sticky(w, err);
+}
+
+uint64_t mt_trace_writer_bytes(const struct mt_trace_writer *w)
+{
+	return w->bytes;
+}
+
+void mt_trace_writer_free(struct mt_trace_writer *w)
+{
+	if (!w)
+		return;
+	if (w->fd >= 0)
+		close(w->fd);
+	mt_columns_free(w->columns);
+	ZSTD_freeCCtx(w->zstd);
+	mt_buffer_free(&w->payload);
+	mt_buffer_free(&w->out);
+	mt_buffer_free(&w->index);
+	free(w);
+}

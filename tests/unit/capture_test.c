@@ -1,0 +1,426 @@
+/* The recorder's half of the segment, fed by hand: order across rings, matching, damage. */
+#include "core/capture/merge.h"
+
+#include <pthread.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <cmocka.h>
+
+#define RINGS 4
+#define MALLOC_NODE 32u
+
+/* A tracer that writes what it is told. */
+struct fixture {
+	struct mt_segment segment;
+	struct mt_timebase clock;
+	struct mt_profile profile;
+	struct mt_model model;
+	struct mt_merge merge;
+	uint64_t time[RINGS], head[RINGS];
+};
+
+static struct mt_wire_node *node_at(struct fixture *f, uint32_t id)
+{
+	return (struct mt_wire_node *)(void *)mt_segment_entry(&f->segment, nodes, id);
+}
+
+static struct mt_wire_ring *ring_at(struct fixture *f, uint32_t id)
+{
+	return (struct mt_wire_ring *)(void *)mt_segment_entry(&f->segment, rings, id);
+}
+
+static void put(struct fixture *f, uint32_t ring, struct mt_wire_record record)
+{
+	struct mt_wire_record *data = (void *)mt_segment_entry(&f->segment, ring_data,
+		(uint64_t)ring * f->segment.ring_records);
+
+	data[f->head[ring]++ & (f->segment.ring_records - 1)] = record;
+}
+
+static void publish(struct fixture *f, uint32_t ring)
+{
+	__atomic_store_n(&ring_at(f, ring)->head, f->head[ring], __ATOMIC_RELEASE);
+}
+
+static void extend(struct fixture *f, uint32_t ring, enum mt_extend what, uint64_t value)
+{
+	put(f, ring, (struct mt_wire_record){value, MT_RECORD_EXTEND | (uint64_t)what << 3});
+}
+
+/* One event with an absolute time, published at once. */
+static void event(struct fixture *f, uint32_t ring, unsigned type, uint64_t time, uint64_t pointer, uint64_t size)
+{
+	bool far_pointer = pointer & 7 || pointer >> 48, large = size >= MT_SIZE_EXTENDED;
+	uint32_t node = type == MT_RECORD_FREE ? MT_KIND_FREE : MALLOC_NODE;
+
+	extend(f, ring, MT_EXTEND_TIME, f->clock.start + time);
+	if (large)
+		extend(f, ring, MT_EXTEND_SIZE, size);
+	if (far_pointer)
+		extend(f, ring, MT_EXTEND_POINTER, pointer);
+	put(f, ring, mt_wire_record_pack(type, 0, node, far_pointer ? MT_POINTER_EXTENDED : pointer >> 3,
+		large ? MT_SIZE_EXTENDED : (uint32_t)size));
+	publish(f, ring);
+}
+
+static int setup(void **state)
+{
+	struct fixture *f = mt_alloc(sizeof *f);
+	struct mt_segment_options options = {.address_limit = 256u << 20, .clock = MT_CLOCK_MONOTONIC};
+	struct mt_err err;
+
+	f->clock = (struct mt_timebase){.kind = MT_CLOCK_MONOTONIC, .scale = 1ull << 32};
+	mt_clock_restart(&f->clock);
+	f->clock.start -= 1000000000;
+	f->clock.anchor = f->clock.start;
+	assert_int_equal(mt_segment_create(&f->segment, &options, NULL, &err), 0);
+	mt_profile_init(&f->profile);
+	mt_model_init(&f->model, &f->profile);
+	mt_merge_init(&f->merge, &f->segment, &f->clock, &f->model);
+	f->segment.header->ring_count = f->segment.header->thread_count = RINGS;
+	for (uint32_t i = 0; i < RINGS; i++) {
+		struct mt_wire_thread *t = (void *)mt_segment_entry(&f->segment, threads, i);
+
+		*t = (struct mt_wire_thread){.tid = 100 + i, .ring = i, .name = "worker"};
+		put(f, i, mt_wire_record_pack(MT_RECORD_MARK, 0, i, 0, MT_MARK_THREAD));
+		publish(f, i);
+	}
+	((struct mt_wire_pc *)(void *)mt_segment_entry(&f->segment, pcs, 32))->address = 0x401000;
+	((struct mt_wire_pc *)(void *)mt_segment_entry(&f->segment, pcs, 32))->module = MT_NO_MODULE;
+	f->segment.header->pc_count = 33;
+	*node_at(f, MALLOC_NODE) = (struct mt_wire_node){.parent = 0, .pc = MT_KIND_MALLOC};
+	f->segment.header->node_count = 33;
+	*state = f;
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	struct fixture *f = *state;
+
+	mt_merge_free(&f->merge);
+	mt_model_free_memory(&f->model);
+	mt_profile_free(&f->profile);
+	mt_segment_free(&f->segment);
+	free(f);
+	return 0;
+}
+
+static const struct mt_info *drain(struct fixture *f)
+{
+	while (mt_merge_poll(&f->merge))
+		;
+	assert_false(mt_merge_pending(&f->merge));
+	mt_merge_counters(&f->merge, 0);
+	mt_model_settle(&f->model);
+	return &f->profile.info;
+}
+
+static void counts_simple(void **state)
+{
+	struct fixture *f = *state;
+
+	event(f, 0, MT_RECORD_ALLOC, 100, 0x1000, 10);
+	event(f, 0, MT_RECORD_ALLOC, 200, 0x2000, 20);
+	event(f, 0, MT_RECORD_FREE, 300, 0x1000, 0);
+	const struct mt_info *info = drain(f);
+
+	assert_int_equal(info->allocations, 2);
+	assert_int_equal(info->frees, 1);
+	assert_int_equal(info->leaked_bytes, 20);
+	assert_int_equal(info->peak_bytes, 30);
+	assert_int_equal(info->invalid_records, 0);
+	assert_int_equal(f->profile.group_count, 1);
+	assert_int_equal(ring_at(f, 0)->tail, f->head[0]);
+}
+
+/* A frees, B gets the address; B's stamp is too early, or A's free is only below the second heads. */
+static void order_across_rings(void **state)
+{
+	struct fixture *f = *state;
+
+	event(f, 0, MT_RECORD_ALLOC, 100, 0x1000, 10);
+	event(f, 0, MT_RECORD_FREE, 5100, 0x1000, 0);
+	event(f, 1, MT_RECORD_ALLOC, 5000, 0x1000, 7);
+	event(f, 2, MT_RECORD_FREE, 5000, 0x1000, 0); /* before B's, by its stamp equal */
+	event(f, 3, MT_RECORD_ALLOC, 6000, 0x1000, 5);
+	const struct mt_info *info = drain(f);
+
+	assert_int_equal(info->implied_frees, 0);
+	assert_int_equal(info->unknown_frees, 0);
+	assert_int_equal(info->allocations, 3);
+	assert_int_equal(info->frees, 2);
+	assert_int_equal(info->leaked_bytes, 5);
+}
+
+static void counts_ambiguous(void **state)
+{
+	struct fixture *f = *state;
+
+	event(f, 0, MT_RECORD_ALLOC, 100, 0x1000, 10);
+	event(f, 1, MT_RECORD_ALLOC, 100, 0x2000, 10);
+	assert_true(drain(f)->ambiguous > 0);
+}
+
+static void implies_frees(void **state)
+{
+	struct fixture *f = *state;
+
+	event(f, 0, MT_RECORD_ALLOC, 100, 0x1000, 10);
+	event(f, 0, MT_RECORD_ALLOC, 200, 0x1000, 12);
+	event(f, 1, MT_RECORD_FREE, 300, 0x9000, 0);
+	const struct mt_info *info = drain(f);
+
+	assert_int_equal(info->implied_frees, 1);
+	assert_int_equal(info->unknown_frees, 1);
+	assert_int_equal(info->lost_events, 1);
+	assert_int_equal(info->leaked_bytes, 12);
+}
+
+static void reallocates(void **state)
+{
+	struct fixture *f = *state;
+
+	event(f, 0, MT_RECORD_ALLOC, 100, 0x1000, 10);
+	event(f, 0, MT_RECORD_RELEASE, 200, 0x1000, 0);
+	event(f, 0, MT_RECORD_REALLOC, 300, 0x2000, 30);
+	event(f, 0, MT_RECORD_RELEASE, 400, 0x2000, 0);
+	const struct mt_info *info = drain(f);
+
+	assert_int_equal(info->leaked_count, 0);
+	event(f, 0, MT_RECORD_RESTORE, 500, 0, 0);
+	drain(f);
+	assert_int_equal(info->reallocations, 1);
+	assert_int_equal(info->allocations, 1);
+	assert_int_equal(info->leaked_bytes, 30);
+	event(f, 1, MT_RECORD_FREE, 600, 0x2000, 0);
+	drain(f);
+	assert_int_equal(info->leaked_bytes, 0);
+	assert_int_equal(info->unknown_frees, 0);
+	event(f, 1, MT_RECORD_RESTORE, 700, 0, 0);
+	drain(f);
+	assert_int_equal(info->invalid_records, 1);
+}
+
+/* A realloc moves a block to the address that another thread has just freed. */
+static void reallocates_across_rings(void **state)
+{
+	struct fixture *f = *state;
+
+	event(f, 0, MT_RECORD_ALLOC, 100, 0x1000, 10);
+	event(f, 1, MT_RECORD_ALLOC, 110, 0x2000, 20);
+	event(f, 1, MT_RECORD_RELEASE, 4000, 0x2000, 0);
+	event(f, 1, MT_RECORD_REALLOC, 4100, 0x1000, 40);
+	event(f, 0, MT_RECORD_RELEASE, 4200, 0x1000, 0);
+	event(f, 0, MT_RECORD_REALLOC, 4300, 0x3000, 11);
+	const struct mt_info *info = drain(f);
+
+	assert_int_equal(info->implied_frees, 0);
+	assert_int_equal(info->reallocations, 2);
+	assert_int_equal(info->leaked_bytes, 51);
+}
+
+static void extends(void **state)
+{
+	struct fixture *f = *state;
+
+	event(f, 0, MT_RECORD_ALLOC, 100, 0xff00000000001003ull, 1ull << 40);
+	event(f, 0, MT_RECORD_ALLOC, 200, 0x1001, 3);
+	event(f, 0, MT_RECORD_ALLOC, 300, 0x8000, MT_SIZE_EXTENDED);
+	const struct mt_info *info = drain(f);
+
+	assert_int_equal(info->leaked_bytes, (1ull << 40) + 3 + MT_SIZE_EXTENDED);
+	event(f, 0, MT_RECORD_FREE, 400, 0xff00000000001003ull, 0);
+	event(f, 0, MT_RECORD_FREE, 500, 0x1001, 0);
+	event(f, 0, MT_RECORD_FREE, 600, 0x8000, 0);
+	drain(f);
+	assert_int_equal(info->leaked_count, 0);
+	assert_int_equal(info->invalid_records, 0);
+}
+
+static void counts_gaps(void **state)
+{
+	struct fixture *f = *state;
+
+	extend(f, 0, MT_EXTEND_TIME, f->clock.start + 1000);
+	extend(f, 0, MT_EXTEND_VALUE, f->clock.start + 500);
+	extend(f, 0, MT_EXTEND_VALUE, 7);
+	extend(f, 0, MT_EXTEND_VALUE, 5);
+	put(f, 0, mt_wire_record_pack(MT_RECORD_MARK, 0, 0, 0, MT_MARK_GAP));
+	publish(f, 0);
+	assert_int_equal(drain(f)->lost_events, 12);
+}
+
+static void survives_bad_ids(void **state)
+{
+	struct fixture *f = *state;
+	uint32_t nodes[] = {33, 34, 35, 1u << 30, UINT32_MAX};
+
+	*node_at(f, 33) = (struct mt_wire_node){.parent = 33, .pc = MT_KIND_MALLOC};   /* its own parent */
+	*node_at(f, 34) = (struct mt_wire_node){.parent = 40, .pc = MT_KIND_MALLOC};   /* a later one */
+	*node_at(f, 35) = (struct mt_wire_node){.parent = 32, .pc = 1u << 29};         /* no such pc */
+	f->segment.header->node_count = 36;
+	for (size_t i = 0; i < sizeof nodes / sizeof *nodes; i++) {
+		extend(f, 0, MT_EXTEND_TIME, f->clock.start + 1000);
+		put(f, 0, mt_wire_record_pack(MT_RECORD_ALLOC, 0, nodes[i], 0x1000 + i, 8));
+	}
+	put(f, 0, mt_wire_record_pack(MT_RECORD_MARK, 0, 77777, 0, MT_MARK_THREAD));
+	put(f, 0, mt_wire_record_pack(MT_RECORD_MARK, 0, 0, 0, 999));
+	put(f, 0, mt_wire_record_pack(MT_RECORD_ALLOC, 0, 32, 0, 8)); /* address 0 */
+	publish(f, 0);
+	const struct mt_info *info = drain(f);
+
+	assert_true(info->invalid_records >= 8);
+	assert_int_equal(info->allocations, 5);
+	ring_at(f, 1)->head = 1ull << 50;
+	ring_at(f, 2)->head = (uint64_t)-5;
+	f->segment.header->ring_count = UINT32_MAX;
+	assert_int_equal(mt_merge_poll(&f->merge), 0);
+}
+
+/* ---- a table against a plain list ---- */
+
+static void matches(void **state)
+{
+	struct mt_match *m = mt_alloc(sizeof *m);
+	enum { COUNT = 4096 };
+	bool *live = mt_alloc(COUNT * sizeof *live);
+	uint64_t seed = 1;
+
+	(void)state;
+	mt_match_init(m);
+	for (int i = 0; i < 400000; i++) {
+		seed = seed * 6364136223846793005ull + 1442695040888963407ull;
+		uint32_t at = (uint32_t)(seed >> 33) % COUNT;
+		struct mt_block block = {.address = 0x10000 + at * 16, .number = at};
+		struct mt_block *found = mt_match_find(m, block.address);
+
+		assert_int_equal(found != NULL, live[at]);
+		if (found)
+			mt_match_remove(m, found);
+		else
+			mt_match_insert(m, &block);
+		live[at] = !live[at];
+	}
+	for (uint32_t at = 0; at < COUNT; at++) {
+		struct mt_block *found = mt_match_find(m, 0x10000 + at * 16);
+
+		assert_int_equal(found != NULL, live[at]);
+		assert_true(!found || found->number == at);
+	}
+	mt_match_free(m);
+	free(m);
+	free(live);
+}
+
+/* ---- a hostile program ---- */
+
+struct vandal {
+	struct fixture *fixture;
+	bool stop;
+};
+
+static void scribble(struct fixture *f, uint64_t *seed)
+{
+	uint8_t *base = f->segment.base;
+	struct mt_wire_header *h = f->segment.header;
+	uint64_t r = *seed = *seed * 6364136223846793005ull + 1442695040888963407ull, value = r >> 11;
+
+	switch (r >> 60) {
+	case 0:
+		*(uint64_t *)(void *)(base + (r >> 20) % (f->segment.size / 8) * 8) = value;
+		break;
+	case 1:
+		((uint32_t *)&h->module_count)[r >> 33 & 3] = (uint32_t)(value >> (r & 31));
+		break;
+	case 2:
+		*(uint64_t *)(void *)(base + (r >> 20) % 512 * 8) = value;
+		break;
+	case 3:
+	case 4:
+		ring_at(f, (uint32_t)(r >> 33) % 8)->head += (r >> 40) % 3000;
+		break;
+	case 5:
+		ring_at(f, (uint32_t)(r >> 33) % 8)->head = value;
+		break;
+	case 6:
+		ring_at(f, (uint32_t)(r >> 33) % 8)->head = ring_at(f, (uint32_t)(r >> 33) % 8)->tail + (r >> 50);
+		break;
+	case 7:
+	case 8:
+		*node_at(f, (uint32_t)(r >> 33) % 5000) = (struct mt_wire_node){.parent = (uint32_t)(r >> 20) % 5000,
+			.pc = (uint32_t)(r >> 9) % 6000};
+		break;
+	case 9:
+		*(uint64_t *)(void *)mt_segment_entry(&f->segment, modules, (r >> 33) % 16) = value;
+		break;
+	default:
+		*(struct mt_wire_record *)(void *)mt_segment_entry(&f->segment, ring_data,
+			(r >> 20) % (8 * f->segment.ring_records)) = mt_wire_record_pack(r & 7, (uint32_t)(r >> 50),
+			(uint32_t)(r >> 33) % 6000, (r >> 7) % 4096, (uint32_t)(r >> 13) & 0xffff);
+	}
+}
+
+static void *vandalize(void *at)
+{
+	struct vandal *v = at;
+	uint64_t seed = 42;
+
+	while (!__atomic_load_n(&v->stop, __ATOMIC_RELAXED))
+		scribble(v->fixture, &seed);
+	return NULL;
+}
+
+static void survives_vandals(void **state)
+{
+	struct fixture *f = *state;
+	struct vandal v = {.fixture = f};
+	uint64_t end = mt_clock_monotonic_ns() + 3000000000ull;
+	pthread_t thread;
+
+	assert_int_equal(pthread_create(&thread, NULL, vandalize, &v), 0);
+	while (mt_clock_monotonic_ns() < end)
+		mt_merge_poll(&f->merge);
+	__atomic_store_n(&v.stop, true, __ATOMIC_RELAXED);
+	pthread_join(thread, NULL);
+	mt_model_settle(&f->model);
+	assert_true(f->profile.info.invalid_records > 0);
+	assert_true(f->profile.info.events > 0);
+	for (uint32_t i = 1; i < f->profile.node_count; i++)
+		assert_true(f->profile.nodes[i].parent < i && f->profile.nodes[i].pc < f->profile.pc_count);
+	for (uint32_t i = 0; i < f->profile.group_count; i++)
+		assert_true(f->profile.groups[i].node < f->profile.node_count);
+}
+
+/* ---- sizes ---- */
+
+static void respects_limits(void **state)
+{
+	struct mt_segment s;
+	struct mt_err err;
+
+	(void)state;
+	for (uint64_t limit = 1u << 20; limit < 1ull << 40; limit *= 2) {
+		struct mt_segment_options o = {.address_limit = limit};
+
+		if (mt_segment_create(&s, &o, NULL, &err) < 0) {
+			assert_true(limit < 256u << 20);
+			continue;
+		}
+		assert_true(s.size <= limit / 8);
+		mt_segment_free(&s);
+	}
+}
+
+int main(void)
+{
+#define CASE(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+	const struct CMUnitTest tests[] = {CASE(counts_simple), CASE(order_across_rings), CASE(counts_ambiguous),
+		CASE(implies_frees), CASE(reallocates), CASE(reallocates_across_rings), CASE(extends), CASE(counts_gaps),
+		CASE(survives_bad_ids), CASE(survives_vandals), cmocka_unit_test(matches), cmocka_unit_test(respects_limits)};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

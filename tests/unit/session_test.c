@@ -1,0 +1,390 @@
+/* Sessions end to end with real programs: statuses, watchers, terminals, and every kind of violent end. */
+#include "core/model/load.h"
+#include "core/session/session.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+#include <cmocka.h>
+
+#define PATIENCE_MS 10000
+
+struct fixture {
+	char directory[64], output[96], library[4096];
+	struct mt_session session;
+	struct mt_session_options options;
+	struct mt_err err;
+};
+
+static int setup(void **state)
+{
+	struct fixture *f = mt_alloc(sizeof *f);
+	ssize_t n = readlink("/proc/self/exe", f->library, sizeof f->library - 64);
+
+	assert_true(n > 0);
+	*strrchr(f->library, '/') = '\0';
+	strcat(f->library, "/../libmemtui.so");
+	strcpy(f->directory, "/tmp/memtui-session-XXXXXX");
+	assert_non_null(mkdtemp(f->directory));
+	snprintf(f->output, sizeof f->output, "%s/t.dat", f->directory);
+	f->options = (struct mt_session_options){.output = f->output, .library = f->library, .rows = 24, .columns = 80};
+	*state = f;
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	struct fixture *f = *state;
+	char *command = mt_format("rm -rf %s", f->directory);
+
+	assert_int_equal(system(command), 0);
+	free(command);
+	mt_session_free(&f->session);
+	free(f);
+	return 0;
+}
+
+/* ---- helpers --------------------------------------------------------------------------------------- */
+
+static bool until(bool (*holds)(void *), void *context)
+{
+	for (int i = 0; i < PATIENCE_MS; i++) {
+		if (holds(context))
+			return true;
+		poll(NULL, 0, 1);
+	}
+	return false;
+}
+
+static void start(struct fixture *f, const char *const *argv)
+{
+	f->options.argv = (char *const *)argv;
+	if (mt_session_start(&f->session, &f->options, &f->err) < 0)
+		fail_msg("%s", f->err.text);
+}
+
+#define START_SHELL(f, script) start(f, (const char *const[]){"/bin/sh", "-c", script, NULL})
+
+static int finish(struct fixture *f)
+{
+	int status;
+
+	f->err = (struct mt_err){0};
+	return mt_session_wait(&f->session, &status, &f->err);
+}
+
+static struct mt_info read_trace(const char *path, bool *complete)
+{
+	struct mt_profile profile;
+	struct mt_info info;
+	struct mt_err err = {0};
+	struct mt_trace_reader *reader = mt_trace_reader_open(path, &err);
+
+	if (!reader)
+		fail_msg("%s", err.text);
+	mt_profile_init(&profile);
+	if (mt_profile_load(&profile, reader, NULL, NULL, &err) < 0)
+		fail_msg("%s", err.text);
+	*complete = mt_trace_reader_complete(reader);
+	info = profile.info;
+	mt_profile_free(&profile);
+	mt_trace_reader_free(reader);
+	return info;
+}
+
+static bool is_complete(void *at)
+{
+	struct mt_err err;
+	struct mt_trace_reader *reader = mt_trace_reader_open(at, &err);
+	bool complete = reader && mt_trace_reader_complete(reader);
+
+	if (reader)
+		mt_trace_reader_free(reader);
+	return complete;
+}
+
+struct watch {
+	struct mt_client *client;
+	struct mt_profile profile;
+	uint64_t at, least_events;
+	const char *wanted;
+	char text[65536];
+	size_t len;
+};
+
+static void watch(struct watch *w, const char *name)
+{
+	struct mt_err err = {0};
+
+	*w = (struct watch){.client = mt_client_connect(name, &err)};
+	if (!w->client)
+		fail_msg("%s", err.text);
+	mt_profile_init(&w->profile);
+}
+
+static void unwatch(struct watch *w)
+{
+	mt_client_free(w->client);
+	mt_profile_free(&w->profile);
+}
+
+static bool has_events(void *at)
+{
+	struct watch *w = at;
+
+	mt_client_update(w->client, &w->profile, NULL);
+	return w->profile.info.events >= w->least_events;
+}
+
+static bool shows(void *at)
+{
+	struct watch *w = at;
+
+	w->len += mt_client_terminal(w->client, &w->at, w->text + w->len, sizeof w->text - 1 - w->len);
+	w->text[w->len] = '\0';
+	return strstr(w->text, w->wanted) != NULL;
+}
+
+static bool shows_or_drains(void *at)
+{
+	mt_client_drain(((struct watch *)at)->client);
+	return shows(at);
+}
+
+static void await_text(struct watch *w, const char *text)
+{
+	w->wanted = text;
+	if (!until(shows, w))
+		fail_msg("terminal shows '%s', not '%s'", w->text, text);
+}
+
+static bool is_gone(void *at)
+{
+	return kill(*(pid_t *)at, 0) < 0 && errno == ESRCH;
+}
+
+/* ---- statuses -------------------------------------------------------------------------------------- */
+
+static void passes_statuses(void **state)
+{
+	static const struct { const char *script; int status; } cases[] = {
+		{"exit 0", 0}, {"exit 7", 7}, {"exit 255", 255}, {"kill -9 $$", 137}, {"kill -15 $$", 143}};
+	struct fixture *f = *state;
+
+	f->options.force = true;
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		bool complete;
+
+		START_SHELL(f, cases[i].script);
+		assert_int_equal(finish(f), cases[i].status);
+		assert_int_equal(f->err.code, 0);
+		struct mt_info info = read_trace(f->output, &complete);
+
+		assert_true(complete);
+		assert_int_equal(info.ended, 1);
+		assert_true(info.allocations > 0);
+		assert_int_equal(info.invalid_records, 0);
+		mt_session_free(&f->session);
+	}
+}
+
+static int refused(struct fixture *f, const char *program)
+{
+	const char *argv[] = {program, NULL};
+	int error;
+
+	f->options.argv = (char *const *)argv;
+	f->err = (struct mt_err){0};
+	error = mt_session_start(&f->session, &f->options, &f->err);
+	assert_true(error < 0 && *f->err.text);
+	return -error;
+}
+
+static void refuses_what_cannot_be(void **state)
+{
+	struct fixture *f = *state;
+	char *text = mt_format("%s/text", f->directory);
+	FILE *file = fopen(text, "w");
+
+	fputs("hello\n", file);
+	fclose(file);
+	assert_int_equal(refused(f, "/nonexistent/program"), ENOENT);
+	assert_int_equal(refused(f, "no-such-program-anywhere"), ENOENT);
+	assert_int_equal(refused(f, "/tmp"), EISDIR);
+	assert_int_equal(refused(f, text), EACCES);
+	chmod(text, 0755);
+	assert_int_equal(refused(f, text), ENOEXEC);
+	f->options.library = "/nonexistent/libmemtui.so";
+	assert_int_equal(refused(f, "/bin/true"), ENOENT);
+	assert_int_not_equal(access(f->output, F_OK), 0);
+	free(text);
+}
+
+static void keeps_existing_files(void **state)
+{
+	struct fixture *f = *state;
+
+	fclose(fopen(f->output, "w"));
+	assert_int_equal(refused(f, "/bin/true"), EEXIST);
+	f->options.force = true;
+	START_SHELL(f, "exit 3");
+	assert_int_equal(finish(f), 3);
+	assert_true(is_complete(f->output));
+	struct stat status;
+
+	assert_int_equal(stat(f->output, &status), 0);
+	assert_int_equal(status.st_mode & 0777, 0600);
+}
+
+static void follows_exec(void **state)
+{
+	struct fixture *f = *state;
+	char *first = mt_format("%s.exec0", f->output);
+
+	START_SHELL(f, "exec /bin/ls -d /");
+	assert_int_equal(finish(f), 0);
+	assert_true(is_complete(f->output));
+	assert_true(is_complete(first));
+	free(first);
+}
+
+static void counts_children(void **state)
+{
+	struct fixture *f = *state;
+	bool complete;
+
+	START_SHELL(f, "/bin/true; /bin/true; exit 0");
+	assert_int_equal(finish(f), 0);
+	assert_true(read_trace(f->output, &complete).forked_children >= 2);
+}
+
+/* ---- watchers -------------------------------------------------------------------------------------- */
+
+static void serves_watchers(void **state)
+{
+	struct fixture *f = *state;
+	struct mt_session_entry *entries;
+	struct watch w;
+	int count;
+
+	f->options.pty = true;
+	START_SHELL(f, "echo ready; read line; echo got $line; stty size; read line; exit 9");
+	watch(&w, f->session.name);
+	assert_true(mt_client_has_terminal(w.client));
+	await_text(&w, "ready");
+	w.least_events = 1;
+	assert_true(until(has_events, &w));
+	assert_true(w.profile.group_count > 0);
+	assert_string_equal(mt_strings_get(&w.profile.strings, w.profile.arguments[0]), "/bin/sh");
+	count = mt_session_list(&entries, &f->err);
+	bool listed = false;
+
+	for (int i = 0; i < count; i++)
+		listed |= !strcmp(entries[i].name, f->session.name) && entries[i].program == f->session.program;
+	free(entries);
+	assert_true(listed);
+	mt_client_resize(w.client, 33, 99);
+	mt_client_input(w.client, "something\n", 10);
+	await_text(&w, "got something");
+	await_text(&w, "33 99");
+	mt_client_signal(w.client, SIGTERM);
+	assert_int_equal(finish(f), 128 + SIGTERM);
+	unwatch(&w);
+}
+
+/* ---- violent ends ---------------------------------------------------------------------------------- */
+
+static void survives_kill_of_recorder(void **state)
+{
+	struct fixture *f = *state;
+	struct watch w;
+	bool complete;
+
+	f->options.pty = true;
+	START_SHELL(f, "echo ready; read line; echo got $line; exit 5");
+	watch(&w, f->session.name);
+	await_text(&w, "ready");
+	w.least_events = 1;
+	assert_true(until(has_events, &w));
+	assert_int_equal(kill(f->session.recorder, SIGKILL), 0);
+	while (mt_client_update(w.client, &w.profile, NULL) >= 0)
+		poll(NULL, 0, 1);
+	mt_client_input(w.client, "again\n", 6);
+	w.wanted = "got again";
+	assert_true(until(shows_or_drains, &w));
+	assert_int_equal(finish(f), 5);
+	assert_int_not_equal(f->err.code, 0);
+	read_trace(f->output, &complete);
+	assert_false(complete);
+	unwatch(&w);
+}
+
+static void survives_kill_of_program(void **state)
+{
+	struct fixture *f = *state;
+	struct watch w;
+	bool complete;
+
+	f->options.pty = true;
+	START_SHELL(f, "echo ready; read line");
+	watch(&w, f->session.name);
+	await_text(&w, "ready");
+	kill(f->session.program, SIGKILL);
+	assert_int_equal(finish(f), 137);
+	assert_true(read_trace(f->output, &complete).allocations > 0);
+	assert_true(complete);
+	unwatch(&w);
+}
+
+static void survives_kill_of_front(void **state)
+{
+	struct fixture *f = *state;
+	struct watch w;
+	int pipe_fds[2];
+	pid_t front, recorder;
+
+	f->options.pty = true;
+	assert_int_equal(pipe(pipe_fds), 0);
+	front = fork();
+	if (front == 0) {
+		START_SHELL(f, "echo ready; read line; echo got $line; exit 5");
+		if (write(pipe_fds[1], &f->session, sizeof f->session) > 0)
+			finish(f);
+		_exit(0);
+	}
+	assert_int_equal(read(pipe_fds[0], &f->session, sizeof f->session), sizeof f->session);
+	close(pipe_fds[0]);
+	close(pipe_fds[1]);
+	watch(&w, f->session.name);
+	recorder = f->session.recorder;
+	f->session = (struct mt_session){0};
+	await_text(&w, "ready");
+	kill(front, SIGKILL);
+	waitpid(front, NULL, 0);
+	mt_client_input(w.client, "more\n", 5);
+	await_text(&w, "got more");
+	assert_true(until(is_complete, f->output));
+	unwatch(&w);
+	while (waitpid(recorder, NULL, 0) > 0)
+		; /* it may have become ours */
+	assert_true(until(is_gone, &recorder));
+}
+
+int main(void)
+{
+#define CASE(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+	const struct CMUnitTest tests[] = {CASE(passes_statuses), CASE(refuses_what_cannot_be), CASE(keeps_existing_files),
+		CASE(follows_exec), CASE(counts_children), CASE(serves_watchers), CASE(survives_kill_of_recorder),
+		CASE(survives_kill_of_program), CASE(survives_kill_of_front)};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
