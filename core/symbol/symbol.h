@@ -63,6 +63,8 @@ void mt_symbolizer_feed(struct mt_symbolizer *, const struct mt_profile *);
 bool mt_symbolizer_collect(struct mt_symbolizer *, struct mt_symbols *symbols);
 bool mt_symbolizer_busy(struct mt_symbolizer *);
 void mt_symbolizer_wait(struct mt_symbolizer *); /* until all that was fed is resolved */
+/* As mt_resolver_missing; a copy, which the caller frees, or NULL. */
+char *mt_symbolizer_missing(struct mt_symbolizer *);
 void mt_symbolizer_free(struct mt_symbolizer *); /* cancels at the next pc */
 
 /* Demangled (C++, Rust legacy and v0, D); mangled itself where it is none or libiberty is missing. Caller frees. */

@@ -1,0 +1,433 @@
+/* Names for pcs from the modules' files, by libdw. Each file is opened once, at the addresses of its own headers, and
+ * never from the memory of a process: address - bias is what the file itself calls it. */
+#include "core/symbol/internal.h"
+
+#include <elfutils/libdwelf.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum state { FILE_OPEN, FILE_MISSING, FILE_OTHER, FILE_CHANGED, FILE_NONE /* vdso */ };
+
+struct file {
+	char *path; /* as the program sees it */
+	char *opened;
+	uint8_t build_id[MT_BUILD_ID_MAX];
+	uint32_t build_id_len;
+	enum state state;
+	bool asked;        /* a pc lies in it */
+	bool loaded;       /* debug information was looked for */
+	bool without_lines;
+	int fd;            /* own, to notice that the file was written over; -1 */
+	struct stat opened_stat;
+	Dwfl *dwfl;
+	Dwfl_Module *module;
+	struct mt_elf_symbols symbols;
+	struct mt_dwarf *dwarf;
+	Dwarf_Addr dwarf_bias;
+	Dwarf *alt; /* own */
+	int alt_fd;
+	const struct mt_finder *finder;
+};
+
+struct mt_resolver {
+	struct mt_finder finder;
+	struct file **files;
+	uint32_t file_count, file_capacity;
+	uint32_t *modules; /* profile's module -> file + 1; 0: not opened */
+	uint32_t module_count, module_capacity;
+	struct mt_strings raw;  /* cache of demangled names, by string id */
+	char **demangled;
+	uint32_t demangled_count, demangled_capacity;
+	char *missing;
+};
+
+struct mt_resolver *mt_resolver_new(const struct mt_resolver_options *options)
+{
+	struct mt_resolver *r = mt_alloc(sizeof *r);
+
+	elf_version(EV_CURRENT);
+	mt_finder_init(&r->finder, options);
+	mt_strings_init(&r->raw);
+	return r;
+}
+
+static void close_file(struct file *file)
+{
+	mt_dwarf_free(file->dwarf);
+	mt_elf_symbols_free(&file->symbols);
+	if (file->dwfl)
+		dwfl_end(file->dwfl);
+	if (file->alt) {
+		dwarf_end(file->alt);
+		close(file->alt_fd);
+	}
+	if (file->fd >= 0)
+		close(file->fd);
+	file->dwarf = NULL;
+	file->dwfl = NULL;
+	file->module = NULL;
+	file->alt = NULL;
+	file->fd = -1;
+}
+
+void mt_resolver_free(struct mt_resolver *r)
+{
+	if (!r)
+		return;
+	for (uint32_t i = 0; i < r->file_count; i++) {
+		close_file(r->files[i]);
+		free(r->files[i]->path);
+		free(r->files[i]->opened);
+		free(r->files[i]);
+	}
+	for (uint32_t i = 0; i < r->demangled_count; i++)
+		free(r->demangled[i]);
+	free(r->demangled);
+	free(r->files);
+	free(r->modules);
+	mt_strings_free(&r->raw);
+	mt_finder_free(&r->finder);
+	free(r->missing);
+	free(r);
+}
+
+/* ---- files ---- */
+
+static int find_no_elf(Dwfl_Module *module, void **data, const char *name, Dwarf_Addr base, char **path,
+	Elf **elf)
+{
+	(void)module, (void)data, (void)name, (void)base, (void)path, (void)elf;
+	return -1;
+}
+
+static int find_debuginfo(Dwfl_Module *module, void **data, const char *name, Dwarf_Addr base, const char *path,
+	const char *link, GElf_Word crc, char **found)
+{
+	const struct file *file = *data;
+	const unsigned char *bytes;
+	GElf_Addr at;
+	int len = file ? dwfl_module_build_id(module, &bytes, &at) : 0;
+
+	(void)name, (void)base;
+	/* Without path it is the file of dwz that is looked for: libdw looks in the usual places, find_alt in others */
+	if (!file || !path)
+		return -1;
+	return mt_finder_debug(file->finder, file->path, file->opened,
+		(struct mt_build_id){bytes, len > 0 ? (uint32_t)len : 0}, link, crc, found);
+}
+
+static const Dwfl_Callbacks callbacks = {
+	.find_elf = find_no_elf,
+	.find_debuginfo = find_debuginfo,
+	.section_address = dwfl_offline_section_address,
+};
+
+static bool report(struct file *file, int fd)
+{
+	void **data;
+
+	file->fd = fcntl(fd, F_DUPFD_CLOEXEC, 0);
+	if (file->fd < 0 || fstat(file->fd, &file->opened_stat) || !(file->dwfl = dwfl_begin(&callbacks))) {
+		close(fd);
+		return false;
+	}
+	dwfl_report_begin(file->dwfl);
+	file->module = dwfl_report_elf(file->dwfl, "module", file->opened, fd, 0, true);
+	if (!file->module) {
+		close(fd);
+		return false;
+	}
+	dwfl_module_info(file->module, &data, NULL, NULL, NULL, NULL, NULL, NULL);
+	*data = file;
+	dwfl_report_end(file->dwfl, NULL, NULL);
+	return true;
+}
+
+static void open_file(struct mt_resolver *r, struct file *file)
+{
+	struct mt_build_id id = {file->build_id, file->build_id_len};
+	int fd;
+
+	file->fd = file->alt_fd = -1;
+	file->finder = &r->finder;
+	if (!*file->path || *file->path == '[' || !strncmp(file->path, "linux-vdso", 10) ||
+		!strncmp(file->path, "linux-gate", 10)) {
+		file->state = *file->path ? FILE_NONE : FILE_MISSING;
+		return;
+	}
+	switch (mt_finder_module(&r->finder, file->path, id, &fd, &file->opened)) {
+	case MT_FOUND:
+		file->state = report(file, fd) ? FILE_OPEN : FILE_MISSING;
+		if (file->state != FILE_OPEN)
+			close_file(file);
+		break;
+	case MT_FOUND_NOT:
+		file->state = FILE_MISSING;
+		break;
+	case MT_FOUND_OTHER:
+		file->state = FILE_OTHER;
+		break;
+	}
+}
+
+/* One file for all loads of a module. Without a build-id a later load may be of another file. */
+static uint32_t file_of(struct mt_resolver *r, const struct mt_module *module, const char *path)
+{
+	uint32_t len = module->build_id_len <= MT_BUILD_ID_MAX ? module->build_id_len : 0;
+	struct file *file;
+
+	for (uint32_t i = 0; len && i < r->file_count; i++) {
+		file = r->files[i];
+		if (file->build_id_len == len && !memcmp(file->build_id, module->build_id, len) &&
+			!strcmp(file->path, path))
+			return i;
+	}
+	file = mt_alloc(sizeof *file);
+	file->path = mt_strdup(path);
+	file->build_id_len = len;
+	memcpy(file->build_id, module->build_id, len);
+	open_file(r, file);
+	MT_GROW(r->files, r->file_count, r->file_capacity);
+	r->files[r->file_count] = file;
+	return r->file_count++;
+}
+
+void mt_resolver_module(struct mt_resolver *r, const struct mt_profile *profile, uint32_t module)
+{
+	if (module >= profile->module_count)
+		return;
+	while (r->module_count <= module) {
+		MT_GROW(r->modules, r->module_count, r->module_capacity);
+		r->modules[r->module_count++] = 0;
+	}
+	if (!r->modules[module]) {
+		const struct mt_module *m = &profile->modules[module];
+
+		r->modules[module] = file_of(r, m, mt_strings_get(&profile->strings, m->path)) + 1;
+	}
+}
+
+/* dwz: what several files share lies in one more, which libdw knows only in the system's directories. */
+static void find_alt(struct file *file, Dwarf *dwarf)
+{
+	const char *name;
+	const void *bytes;
+	char *found = NULL;
+	ssize_t len = dwelf_dwarf_gnu_debugaltlink(dwarf, &name, &bytes);
+
+	if (len <= 0 || len > MT_BUILD_ID_MAX || dwarf_getalt(dwarf))
+		return;
+	file->alt_fd = mt_finder_build_id(file->finder, (struct mt_build_id){bytes, (uint32_t)len}, &found);
+	free(found);
+	if (file->alt_fd < 0)
+		return;
+	file->alt = dwarf_begin(file->alt_fd, DWARF_C_READ);
+	if (file->alt)
+		dwarf_setalt(dwarf, file->alt);
+	else
+		close(file->alt_fd);
+}
+
+static void load(struct file *file)
+{
+	Dwarf *dwarf = dwfl_module_getdwarf(file->module, &file->dwarf_bias);
+
+	file->loaded = true;
+	mt_elf_symbols_load(&file->symbols, file->module);
+	if (dwarf) {
+		find_alt(file, dwarf);
+		file->dwarf = mt_dwarf_new(dwarf);
+	} else {
+		file->without_lines = true;
+	}
+}
+
+/* Files are mapped: one that is written over in place would be read as nonsense, or end the process. */
+static bool still_the_same(const struct file *file)
+{
+	struct stat st;
+
+	return !fstat(file->fd, &st) && st.st_size == file->opened_stat.st_size &&
+		st.st_mtim.tv_sec == file->opened_stat.st_mtim.tv_sec &&
+		st.st_mtim.tv_nsec == file->opened_stat.st_mtim.tv_nsec;
+}
+
+/* The file with everything loaded, or NULL. */
+static struct file *ready_file(struct mt_resolver *r, const struct mt_profile *profile, uint32_t module)
+{
+	if (module >= profile->module_count)
+		return NULL;
+	mt_resolver_module(r, profile, module);
+	struct file *file = r->files[r->modules[module] - 1];
+
+	file->asked = true;
+	if (file->state == FILE_OPEN && !still_the_same(file)) {
+		close_file(file);
+		file->state = FILE_CHANGED;
+	}
+	if (file->state != FILE_OPEN)
+		return NULL;
+	if (!file->loaded)
+		load(file);
+	return file;
+}
+
+/* ---- frames ---- */
+
+/* The cache owns the text, which stays. */
+static const char *demangled(struct mt_resolver *r, const char *raw)
+{
+	uint32_t id = mt_strings_add(&r->raw, raw);
+
+	while (r->demangled_count <= id) {
+		MT_GROW(r->demangled, r->demangled_count, r->demangled_capacity);
+		r->demangled[r->demangled_count++] = NULL;
+	}
+	if (!r->demangled[id]) {
+		size_t plain = strcspn(raw, "@"); /* symbol versions are not for people */
+
+		if (plain && raw[plain]) {
+			char *cut = mt_strdup(raw);
+
+			cut[plain] = 0;
+			r->demangled[id] = mt_demangle(cut);
+			free(cut);
+		} else {
+			r->demangled[id] = mt_demangle(raw);
+		}
+	}
+	return r->demangled[id];
+}
+
+static void add_frame(struct mt_symbols *s, const char *function, const char *raw, const char *source,
+	uint32_t line)
+{
+	struct mt_frame frame = {.line = line};
+
+	frame.function = mt_strings_add(&s->strings, function);
+	frame.raw_function = raw && *raw ? mt_strings_add(&s->strings, raw) : frame.function;
+	frame.source = source && *source ? mt_strings_add(&s->strings, source) : 0;
+	mt_symbols_add_frame(s, &frame);
+}
+
+static void add_unknown(const struct mt_profile *profile, const struct mt_pc *pc, struct mt_symbols *s,
+	const char *source, uint32_t line)
+{
+	const char *path = "", *base;
+	char *text;
+
+	if (pc->module < profile->module_count)
+		path = mt_strings_get(&profile->strings, profile->modules[pc->module].path);
+	base = strrchr(path, '/');
+	base = base ? base + 1 : path;
+	if (*base)
+		text = mt_format("%s+0x%llx", base,
+			(unsigned long long)(pc->address - profile->modules[pc->module].bias));
+	else
+		text = mt_format("0x%llx", (unsigned long long)pc->address);
+	add_frame(s, text, NULL, source, line);
+	free(text);
+}
+
+static void add_frames(struct mt_resolver *r, struct file *file, const struct mt_profile *profile,
+	const struct mt_pc *pc, struct mt_symbols *s)
+{
+	struct mt_dwarf_frame frames[MT_DWARF_FRAMES_MAX];
+	uint64_t address = pc->address - profile->modules[pc->module].bias;
+	const char *symbol = mt_elf_symbols_find(&file->symbols, address);
+	unsigned count = file->dwarf ? mt_dwarf_frames(file->dwarf, address - file->dwarf_bias, frames) : 0;
+
+	for (unsigned i = 0; i < count; i++) {
+		const struct mt_dwarf_frame *f = &frames[i];
+		bool outermost = i + 1 == count;
+		const char *raw = f->linkage && *f->linkage ? f->linkage : outermost && symbol ? symbol : f->name;
+
+		if (f->linkage && *f->linkage)
+			add_frame(s, demangled(r, f->linkage), f->linkage, f->source, f->line);
+		else if (f->name)
+			add_frame(s, f->name, raw, f->source, f->line);
+		else if (raw)
+			add_frame(s, demangled(r, raw), raw, f->source, f->line);
+		else
+			add_unknown(profile, pc, s, f->source, f->line);
+	}
+	if (!count && symbol)
+		add_frame(s, demangled(r, symbol), symbol, NULL, 0);
+	else if (!count)
+		add_unknown(profile, pc, s, NULL, 0);
+}
+
+void mt_resolver_pc_as(struct mt_resolver *r, const struct mt_profile *profile, uint32_t id, struct mt_symbols *s,
+	uint32_t as)
+{
+	uint32_t first = s->frame_count;
+
+	if (id < MT_PC_FIRST || id >= profile->pc_count)
+		return;
+	const struct mt_pc *pc = &profile->pcs[id];
+	struct file *file = ready_file(r, profile, pc->module);
+
+	if (file)
+		add_frames(r, file, profile, pc, s);
+	else
+		add_unknown(profile, pc, s, NULL, 0);
+	mt_symbols_set(s, as, first);
+}
+
+void mt_resolver_pc(struct mt_resolver *r, const struct mt_profile *profile, uint32_t pc, struct mt_symbols *s)
+{
+	mt_resolver_pc_as(r, profile, pc, s, pc);
+}
+
+/* ---- what is missing ---- */
+
+struct lack {
+	const char *one, *many; /* words after the number; then the first file */
+	unsigned count;
+	const char *first;
+};
+
+static void count_lack(struct lack *lack, const char *path)
+{
+	if (!lack->count++)
+		lack->first = *path ? path : "the program itself";
+}
+
+const char *mt_resolver_missing(const struct mt_resolver *resolver)
+{
+	struct mt_resolver *r = (struct mt_resolver *)resolver; /* the sentence is a cache */
+	struct lack lacks[] = {
+		{"file was not found", "files were not found", 0, NULL},
+		{"file has another build-id than the one that ran", "files have other build-ids than those that ran",
+			0, NULL},
+		{"file was written over", "files were written over", 0, NULL},
+		{"file has no debug information", "files have no debug information", 0, NULL},
+		{"file lacks its .dwo files", "files lack their .dwo files", 0, NULL},
+	};
+	struct mt_buffer text = {0};
+
+	for (uint32_t i = 0; i < r->file_count; i++) {
+		const struct file *file = r->files[i];
+
+		if (!file->asked || file->state == FILE_NONE)
+			continue;
+		if (file->state != FILE_OPEN)
+			count_lack(&lacks[file->state - FILE_MISSING], file->path);
+		else if (file->without_lines)
+			count_lack(&lacks[3], file->path);
+		else if (file->dwarf && mt_dwarf_split_missing(file->dwarf))
+			count_lack(&lacks[4], file->path);
+	}
+	for (unsigned i = 0; i < sizeof lacks / sizeof *lacks; i++) {
+		if (lacks[i].count)
+			mt_buffer_printf(&text, "%s%u %s (%s%s)", text.len ? "; " : "", lacks[i].count,
+				lacks[i].count == 1 ? lacks[i].one : lacks[i].many, lacks[i].first,
+				lacks[i].count == 1 ? "" : " …");
+	}
+	free(r->missing);
+	r->missing = (char *)text.data;
+	return r->missing;
+}
