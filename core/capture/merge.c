@@ -1,0 +1,309 @@
+#include "core/capture/merge.h"
+#include "core/capture/events.h"
+#include "core/capture/ring.h"
+
+#include <linux/futex.h>
+#include <stdlib.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#define WINDOW_NS 5000     /* stamps of two cores may disagree by this */
+#define NESTING 16         /* predecessors of predecessors */
+#define PATIENCE (4u << 20) /* records looked at for predecessors in one poll: a damaged segment ends there */
+
+void mt_merge_init(struct mt_merge *m, struct mt_segment *s, const struct mt_timebase *clock,
+	struct mt_model *model)
+{
+	*m = (struct mt_merge){.segment = s, .clock = clock, .model = model};
+	m->window = clock->scale ? ((uint64_t)WINDOW_NS << 32) / clock->scale : WINDOW_NS;
+	mt_tables_init(&m->tables, s, model->profile);
+	mt_match_init(&m->match);
+}
+
+void mt_merge_free(struct mt_merge *m)
+{
+	mt_tables_free(&m->tables);
+	mt_match_free(&m->match);
+	free(m->rings);
+	free(m->heap);
+	free(m->heap_time);
+	*m = (struct mt_merge){0};
+}
+
+/* ---- one ring -------------------------------------------------------------------------------------- */
+
+/* Decodes ahead, up to limit, and asks for the memory that the events will need. */
+static bool refill(struct mt_merge *m, struct mt_ring *r, uint64_t limit)
+{
+	r->next = r->count = 0;
+	while (r->count < MT_RING_AHEAD) {
+		struct mt_decoded *d = &r->ahead[r->count];
+
+		if (!mt_ring_decode(r, &r->decoded, limit, &r->time, d))
+			break;
+		mt_match_prefetch(&m->match, d->pointer);
+		if (d->node < m->segment->nodes.capacity)
+			__builtin_prefetch(&m->tables.groups[d->node]);
+		r->count++;
+	}
+	if (r->count == 0)
+		r->consumed = r->decoded; /* nothing but voids, or extensions of nothing */
+	return r->count > 0;
+}
+
+static const struct mt_decoded *peek(struct mt_merge *m, struct mt_ring *r, uint64_t limit)
+{
+	if (r->next == r->count && !refill(m, r, limit))
+		return NULL;
+	return &r->ahead[r->next];
+}
+
+static void wake_waiters(struct mt_merge *m)
+{
+	struct mt_wire_header *h = m->segment->header;
+
+	if (!__atomic_load_n(&h->waiters, __ATOMIC_ACQUIRE))
+		return;
+	__atomic_fetch_add(&h->room, 1, __ATOMIC_RELEASE);
+	syscall(SYS_futex, &h->room, FUTEX_WAKE, 1 << 30, NULL, NULL, 0);
+}
+
+static void step(struct mt_merge *m, struct mt_ring *r)
+{
+	mt_ring_advance(r);
+	wake_waiters(m);
+}
+
+/* ---- predecessors ---------------------------------------------------------------------------------- */
+
+static bool is_predecessor(const struct mt_decoded *d, uint64_t address, bool want_allocation)
+{
+	bool allocation = d->type == MT_RECORD_ALLOC || d->type == MT_RECORD_REALLOC || d->type == MT_RECORD_RESTORE;
+	bool release = d->type == MT_RECORD_FREE || d->type == MT_RECORD_RELEASE;
+
+	return d->pointer == address && (want_allocation ? allocation : release);
+}
+
+/* The position behind the event that must come first, in this ring; 0 = none. */
+static uint64_t look_in(struct mt_merge *m, const struct mt_ring *r, uint64_t address, bool want_allocation,
+	uint64_t latest)
+{
+	uint64_t position = r->decoded, time = r->time;
+	struct mt_decoded d;
+
+	for (uint32_t i = r->next; i < r->count; i++) {
+		if (r->ahead[i].time > latest)
+			return 0;
+		if (is_predecessor(&r->ahead[i], address, want_allocation))
+			return r->ahead[i].end;
+	}
+	while (m->patience && mt_ring_decode(r, &position, r->second_head, &time, &d) && d.time <= latest) {
+		m->patience--;
+		if (is_predecessor(&d, address, want_allocation))
+			return d.end;
+	}
+	return 0;
+}
+
+static void consume(struct mt_merge *m, struct mt_ring *r, const struct mt_decoded *d, unsigned nesting)
+{
+	struct mt_decoded event = *d;
+
+	r->next++;
+	r->busy = true;
+	mt_event_consume(m, r, &event, nesting);
+	r->busy = false;
+	r->consumed = event.end;
+	if (r->consumed - r->published_tail >= MT_RING_STEP)
+		step(m, r);
+}
+
+bool mt_merge_fetch(struct mt_merge *m, const struct mt_decoded *d, bool want_allocation, unsigned nesting)
+{
+	if (m->ring_count < 2 || nesting >= NESTING || !m->patience)
+		return false;
+	for (uint32_t i = 0; i < m->ring_count; i++) {
+		struct mt_ring *r = &m->rings[i];
+		uint64_t end;
+
+		if (r->busy || (r->next == r->count && r->decoded == r->second_head))
+			continue;
+		end = look_in(m, r, d->pointer, want_allocation, d->time + m->window);
+		if (!end)
+			continue;
+		while (r->consumed < end) {
+			const struct mt_decoded *first = peek(m, r, end);
+
+			if (!first)
+				break;
+			consume(m, r, first, nesting + 1);
+		}
+		return true;
+	}
+	return false;
+}
+
+/* ---- all rings ------------------------------------------------------------------------------------- */
+
+static void sift_down(struct mt_merge *m, uint32_t at)
+{
+	for (;;) {
+		uint32_t child = 2 * at + 1, ring = m->heap[at];
+		uint64_t time = m->heap_time[at];
+
+		if (child >= m->heap_count)
+			return;
+		if (child + 1 < m->heap_count && m->heap_time[child + 1] < m->heap_time[child])
+			child++;
+		if (m->heap_time[child] >= time)
+			return;
+		m->heap[at] = m->heap[child];
+		m->heap_time[at] = m->heap_time[child];
+		m->heap[child] = ring;
+		m->heap_time[child] = time;
+		at = child;
+	}
+}
+
+/* Brings the heap's first entry up to date: its ring may have been consumed further as a predecessor. */
+static void settle_first(struct mt_merge *m)
+{
+	struct mt_ring *r = &m->rings[m->heap[0]];
+	const struct mt_decoded *d = r->consumed < r->first_head ? peek(m, r, r->first_head) : NULL;
+
+	if (d) {
+		m->heap_time[0] = d->time;
+	} else {
+		m->heap_count--;
+		m->heap[0] = m->heap[m->heap_count];
+		m->heap_time[0] = m->heap_time[m->heap_count];
+	}
+	if (m->heap_count)
+		sift_down(m, 0);
+}
+
+/* Consumes from the ring with the earliest event as long as it is the earliest. */
+static void run_first(struct mt_merge *m)
+{
+	struct mt_ring *r = &m->rings[m->heap[0]];
+	uint64_t bound = UINT64_MAX;
+	const struct mt_decoded *d;
+
+	if (m->heap_count > 1)
+		bound = m->heap_time[1];
+	if (m->heap_count > 2 && m->heap_time[2] < bound)
+		bound = m->heap_time[2];
+	while (r->consumed < r->first_head && (d = peek(m, r, r->first_head)) && d->time <= bound) {
+		if (d->time == bound && m->heap_count > 1)
+			m->model->profile->info.ambiguous++;
+		consume(m, r, d, 0);
+	}
+}
+
+static void build_heap(struct mt_merge *m)
+{
+	m->heap_count = 0;
+	for (uint32_t i = 0; i < m->ring_count; i++) {
+		struct mt_ring *r = &m->rings[i];
+		const struct mt_decoded *d = r->consumed < r->first_head ? peek(m, r, r->first_head) : NULL;
+
+		if (!d)
+			continue;
+		m->heap[m->heap_count] = i;
+		m->heap_time[m->heap_count++] = d->time;
+	}
+	for (uint32_t i = m->heap_count / 2; i-- > 0;)
+		sift_down(m, i);
+}
+
+static void add_rings(struct mt_merge *m)
+{
+	uint32_t count = __atomic_load_n(&m->segment->header->ring_count, __ATOMIC_ACQUIRE);
+
+	if (count > m->segment->rings.capacity)
+		count = m->segment->rings.capacity;
+	if (count <= m->ring_count)
+		return;
+	if (count > m->ring_capacity) {
+		m->ring_capacity = count * 2;
+		m->rings = mt_resize(m->rings, m->ring_capacity * sizeof *m->rings);
+		m->heap = mt_resize(m->heap, m->ring_capacity * sizeof *m->heap);
+		m->heap_time = mt_resize(m->heap_time, m->ring_capacity * sizeof *m->heap_time);
+	}
+	for (; m->ring_count < count; m->ring_count++)
+		mt_ring_init(&m->rings[m->ring_count], m->segment, m->ring_count);
+}
+
+/* Everything below the first heads has its predecessors below the second ones. */
+static void read_heads(struct mt_merge *m)
+{
+	uint32_t known;
+
+	add_rings(m);
+	for (uint32_t i = 0; i < m->ring_count; i++)
+		m->rings[i].first_head = mt_ring_head(&m->rings[i]);
+	__atomic_thread_fence(__ATOMIC_SEQ_CST);
+	known = m->ring_count;
+	add_rings(m);
+	for (uint32_t i = 0; i < m->ring_count; i++) {
+		struct mt_ring *r = &m->rings[i];
+
+		if (i >= known)
+			r->first_head = r->consumed;
+		r->second_head = mt_ring_head(r);
+		if (r->second_head < r->first_head)
+			r->second_head = r->first_head;
+		if (r->damaged) {
+			r->damaged = false;
+			m->model->profile->info.invalid_records++;
+		}
+	}
+}
+
+uint64_t mt_merge_poll(struct mt_merge *m)
+{
+	uint64_t records = 0;
+
+	__atomic_fetch_add(&m->segment->header->tick, 1, __ATOMIC_RELAXED);
+	read_heads(m);
+	m->limit_ns = mt_clock_ns(m->clock, mt_clock_now(m->clock));
+	m->patience = PATIENCE;
+	build_heap(m);
+	while (m->heap_count) {
+		run_first(m);
+		settle_first(m);
+	}
+	for (uint32_t i = 0; i < m->ring_count; i++) {
+		records += m->rings[i].consumed - m->rings[i].published_tail;
+		mt_ring_advance(&m->rings[i]);
+	}
+	wake_waiters(m);
+	return records;
+}
+
+bool mt_merge_pending(const struct mt_merge *m)
+{
+	uint32_t count = __atomic_load_n(&m->segment->header->ring_count, __ATOMIC_ACQUIRE);
+
+	if (count > m->ring_count && count <= m->segment->rings.capacity)
+		return true;
+	for (uint32_t i = 0; i < m->ring_count; i++)
+		if (__atomic_load_n(&m->rings[i].shared->head, __ATOMIC_ACQUIRE) - m->rings[i].consumed - 1 <= m->rings[i].mask)
+			return true;
+	return false;
+}
+
+void mt_merge_counters(struct mt_merge *m, uint64_t refused_requests)
+{
+	struct mt_info *info = &m->model->profile->info;
+	uint64_t lost;
+
+	for (int i = 0; i < MT_COUNTER_COUNT; i++)
+		info->counters[i] = __atomic_load_n(&m->segment->header->counters[i], __ATOMIC_RELAXED);
+	lost = info->counters[MT_COUNTER_LOST_ALLOCATIONS] + info->counters[MT_COUNTER_LOST_FREES];
+	if (lost < m->gap_lost)
+		lost = m->gap_lost;
+	info->lost_events = lost < info->implied_frees ? info->implied_frees : lost;
+	info->cut_stacks = info->counters[MT_COUNTER_CUT_STACKS];
+	info->forked_children = info->counters[MT_COUNTER_FORKED_CHILDREN] + refused_requests;
+}

@@ -1,0 +1,47 @@
+/* Drains the rings and puts their events into the order in which they were published; matches frees with
+ * allocations, numbers these, and feeds the model and the trace. */
+#ifndef MT_CAPTURE_MERGE_H
+#define MT_CAPTURE_MERGE_H
+
+#include "core/capture/clock.h"
+#include "core/capture/match.h"
+#include "core/capture/tables.h"
+#include "core/model/model.h"
+#include "core/trace/trace.h"
+
+struct mt_ring;
+
+struct mt_merge {
+	struct mt_segment *segment;      /* all borrowed */
+	const struct mt_timebase *clock;
+	struct mt_model *model;
+	struct mt_trace_writer *writer;  /* NULL: none */
+	void (*flush)(void *context);    /* called when the open event block is full */
+	void *context;
+
+	struct mt_tables tables;
+	struct mt_match match;
+	struct mt_ring *rings;           /* by ring id */
+	uint32_t ring_count, ring_capacity;
+	uint32_t *heap;                  /* rings with events of this batch, earliest first */
+	uint64_t *heap_time;
+	uint32_t heap_count;
+	uint64_t next_number;
+	uint64_t now_ns;                 /* time of the last event: never goes back */
+	uint64_t limit_ns;               /* time of this poll: no event can be later */
+	uint64_t window;                 /* clock units in which stamps may be out of order */
+	uint32_t patience;               /* records that may yet be looked at for predecessors */
+	uint32_t unflushed;              /* events in the open block */
+	uint64_t gap_lost;               /* what gaps say was lost */
+};
+
+void mt_merge_init(struct mt_merge *, struct mt_segment *, const struct mt_timebase *, struct mt_model *);
+void mt_merge_free(struct mt_merge *);
+/* Consumes what is published now. Returns the number of records. */
+uint64_t mt_merge_poll(struct mt_merge *);
+/* Whether something is published that was not consumed. */
+bool mt_merge_pending(const struct mt_merge *);
+/* Copies the tracer's counters, and what follows from them, into info. */
+void mt_merge_counters(struct mt_merge *, uint64_t refused_requests);
+
+#endif

@@ -1,0 +1,56 @@
+/* The segment as the recorder holds it: a sealed memfd of its final size. */
+#ifndef MT_CAPTURE_SEGMENT_H
+#define MT_CAPTURE_SEGMENT_H
+
+#include "core/base/err.h"
+#include "core/wire.h"
+
+#include <linux/futex.h>
+#include <pthread.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/types.h>
+
+/* Robust futexes of one thread: the kernel marks every word on the list when that thread dies. */
+struct mt_alive {
+	struct robust_list_head head;
+	pthread_mutex_t lock;
+	pid_t tid;
+};
+/* For the calling thread, which must not use robust pthread mutexes. */
+void mt_alive_init(struct mt_alive *);
+
+struct mt_segment_options {
+	uint64_t address_limit; /* RLIMIT_AS of the program, RLIM_INFINITY for none */
+	uint64_t file_limit;    /* RLIMIT_FSIZE of the recorder: a memfd is a file too */
+	enum mt_clock clock;
+	uint32_t flags;         /* MT_SEGMENT_* */
+	uint32_t depth_limit;   /* 0: 512 */
+	bool paused;
+};
+
+/* Ranges are the recorder's own copy: what the program writes over the header changes nothing. */
+struct mt_segment {
+	int fd;
+	uint8_t *base;
+	size_t size;
+	struct mt_wire_header *header;
+	struct mt_wire_range modules, threads, pcs, nodes, rings, ring_data;
+	uint32_t ring_records, depth_limit;
+	uint8_t *node_page; /* private page with the list node, then the page of the word */
+	struct mt_alive *alive;
+};
+
+#define MT_SEGMENT_LEAST (8u << 20) /* bytes below which a program cannot be traced */
+
+/* alive: borrowed; may be NULL in tests. */
+int mt_segment_create(struct mt_segment *, const struct mt_segment_options *, struct mt_alive *alive,
+	struct mt_err *err);
+/* Tells the tracer in order that nobody reads any more. */
+void mt_segment_leave(struct mt_segment *);
+void mt_segment_free(struct mt_segment *);
+
+#define mt_segment_entry(segment, range, index) \
+	((segment)->base + (segment)->range.offset + (uint64_t)(index) * (segment)->range.entry)
+
+#endif

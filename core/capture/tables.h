@@ -1,0 +1,43 @@
+/* From ids of the segment to ids of the profile: each entry is read and checked once, when a record first
+ * names it. Entries that make no sense are counted and stand for the mark of a cut stack. */
+#ifndef MT_CAPTURE_TABLES_H
+#define MT_CAPTURE_TABLES_H
+
+#include "core/capture/segment.h"
+#include "core/model/profile.h"
+
+struct mt_tables {
+	const struct mt_segment *segment; /* borrowed */
+	struct mt_profile *profile;       /* borrowed */
+	const char *program_path, *directory; /* borrowed; of the program, for modules without a full path; or NULL */
+	uint32_t *groups;  /* by node of the segment: group + 1, 0 = not seen */
+	uint32_t *nodes;   /* the same, for nodes of the profile */
+	uint32_t *pcs, *modules, *threads; /* the same */
+	struct mt_table_node {
+		uint32_t depth, group; /* group + 1 */
+	} *info;           /* by node of the profile */
+	uint32_t info_count, info_capacity;
+	uint32_t *node_slots, node_mask; /* (parent, pc) -> node */
+	uint32_t *pc_slots, pc_mask;     /* entry -> pc */
+	struct mt_table_step {
+		uint32_t id, pc;
+	} *chain;
+	uint32_t unknown_thread;         /* thread + 1 that stands for what no mark named */
+};
+
+void mt_tables_init(struct mt_tables *, const struct mt_segment *, struct mt_profile *);
+void mt_tables_free(struct mt_tables *);
+uint32_t mt_tables_group_slow(struct mt_tables *, uint32_t node);
+uint32_t mt_tables_thread(struct mt_tables *, uint32_t thread);
+uint32_t mt_tables_unknown_thread(struct mt_tables *);
+/* Kind of a free, from its node. */
+uint8_t mt_tables_kind(const struct mt_tables *, uint32_t node);
+
+static inline uint32_t mt_tables_group(struct mt_tables *t, uint32_t node)
+{
+	if (__builtin_expect(node < t->segment->nodes.capacity && t->groups[node], 1))
+		return t->groups[node] - 1;
+	return mt_tables_group_slow(t, node);
+}
+
+#endif

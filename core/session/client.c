@@ -1,0 +1,273 @@
+/* A watcher's end of a session. */
+#include "core/session/client.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/time.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+struct mt_client {
+	int fd, snapshot_fd, master_fd;
+	struct mt_view *view;
+	struct mt_session_entry entry;
+	bool gone;
+	uint8_t *kept;      /* the last MT_TERMINAL_BYTES, once the recorder is gone */
+	uint64_t kept_end;
+};
+
+/* ---- connecting ------------------------------------------------------------------------------------ */
+
+static int check_peer(int fd, const char *name, struct mt_err *err)
+{
+	struct ucred who;
+	socklen_t len = sizeof who;
+
+	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &who, &len) < 0 || (who.uid != getuid() && who.uid != 0))
+		return mt_fail(err, -EPERM, "session %s belongs to another user", name);
+	return 0;
+}
+
+int mt_session_connect(const char *name, struct mt_err *err)
+{
+	struct sockaddr_un address = {.sun_family = AF_UNIX};
+	struct timeval patience = {.tv_sec = 2};
+	size_t len = strlen(name);
+	int fd;
+
+	if (!len || len >= sizeof address.sun_path - 1)
+		return mt_fail(err, -EINVAL, "%s: no name of a session", name);
+	memcpy(address.sun_path + 1, name, len);
+	fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+	if (fd < 0)
+		return mt_fail(err, -errno, "cannot create a socket: %s", strerror(errno));
+	setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
+	setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof patience);
+	if (connect(fd, (struct sockaddr *)&address, (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + len)) < 0)
+		mt_fail(err, -errno, "session %s: %s; it may have ended", name, strerror(errno));
+	else if (check_peer(fd, name, err) == 0)
+		return fd;
+	close(fd);
+	return err && err->code ? err->code : -ECONNREFUSED;
+}
+
+static void take_descriptors(struct msghdr *message, int fds[2])
+{
+	struct cmsghdr *c = CMSG_FIRSTHDR(message);
+
+	fds[0] = fds[1] = -1;
+	if (c && c->cmsg_level == SOL_SOCKET && c->cmsg_type == SCM_RIGHTS && c->cmsg_len >= CMSG_LEN(sizeof(int)))
+		memcpy(fds, CMSG_DATA(c), c->cmsg_len >= CMSG_LEN(2 * sizeof(int)) ? 2 * sizeof(int) : sizeof(int));
+}
+
+int mt_session_greet(int fd, enum mt_message_type type, struct mt_welcome *w, int fds[2], struct mt_err *err)
+{
+	struct mt_message hello = {.magic = MT_MESSAGE_MAGIC, .type = type};
+	struct iovec part = {w, sizeof *w};
+	_Alignas(struct cmsghdr) char control[CMSG_SPACE(2 * sizeof(int))];
+	struct msghdr message = {.msg_iov = &part, .msg_iovlen = 1, .msg_control = control,
+		.msg_controllen = sizeof control};
+
+	fds[0] = fds[1] = -1;
+	if (send(fd, &hello, offsetof(struct mt_message, bytes), MSG_NOSIGNAL) < 0)
+		return mt_fail(err, -errno, "the recorder does not listen: %s", strerror(errno));
+	ssize_t n = recvmsg(fd, &message, MSG_CMSG_CLOEXEC);
+
+	if (n > 0)
+		take_descriptors(&message, fds);
+	if (n != sizeof *w || w->magic != MT_MESSAGE_MAGIC) {
+		for (int i = 0; i < 2; i++)
+			if (fds[i] >= 0)
+				close(fds[i]);
+		return mt_fail(err, -EPROTO, "the recorder does not answer; is it another version of memtui?");
+	}
+	w->entry.name[sizeof w->entry.name - 1] = w->entry.command[sizeof w->entry.command - 1] = '\0';
+	w->entry.trace_path[sizeof w->entry.trace_path - 1] = '\0';
+	return 0;
+}
+
+struct mt_client *mt_client_connect(const char *name, struct mt_err *err)
+{
+	struct mt_client *c = mt_alloc(sizeof *c);
+	struct mt_welcome w;
+	int fds[2];
+
+	c->snapshot_fd = c->master_fd = -1;
+	c->fd = mt_session_connect(name, err);
+	if (c->fd >= 0 && mt_session_greet(c->fd, MT_MESSAGE_HELLO, &w, fds, err) == 0) {
+		c->snapshot_fd = fds[0];
+		c->master_fd = fds[1];
+		c->entry = w.entry;
+		c->view = mt_view_new(c->snapshot_fd, err);
+		fcntl(c->fd, F_SETFL, O_NONBLOCK);
+	}
+	if (c->view)
+		return c;
+	mt_client_free(c);
+	return NULL;
+}
+
+void mt_client_free(struct mt_client *c)
+{
+	if (!c)
+		return;
+	mt_view_free(c->view);
+	if (c->fd >= 0)
+		close(c->fd);
+	if (c->snapshot_fd >= 0)
+		close(c->snapshot_fd);
+	if (c->master_fd >= 0)
+		close(c->master_fd);
+	free(c->kept);
+	free(c);
+}
+
+int mt_client_fd(const struct mt_client *c)
+{
+	return c->fd;
+}
+
+const struct mt_session_entry *mt_client_entry(const struct mt_client *c)
+{
+	return &c->entry;
+}
+
+bool mt_client_has_terminal(const struct mt_client *c)
+{
+	return c->master_fd >= 0;
+}
+
+/* ---- reading --------------------------------------------------------------------------------------- */
+
+/* Takes the notices off the socket; notes when the recorder is gone. */
+static void take_notices(struct mt_client *c)
+{
+	char byte;
+	ssize_t n;
+
+	while ((n = recv(c->fd, &byte, 1, MSG_DONTWAIT)) > 0)
+		;
+	if (n == 0 || (errno != EAGAIN && errno != EINTR))
+		c->gone = true;
+}
+
+int mt_client_update(struct mt_client *c, struct mt_profile *profile, struct mt_err *err)
+{
+	int result;
+
+	take_notices(c);
+	result = mt_view_update(c->view, profile, err);
+	if (result == 0 && c->gone)
+		return mt_fail(err, -EPIPE, "the recorder has ended");
+	if (result == -EAGAIN && !c->gone)
+		return 0; /* it is being written: the next notice brings it */
+	return result;
+}
+
+static void keep(struct mt_client *c, const uint8_t *bytes, size_t len)
+{
+	for (size_t i = 0; i < len; i++)
+		c->kept[(c->kept_end + i) % MT_TERMINAL_BYTES] = bytes[i];
+	c->kept_end += len;
+}
+
+/* What the recorder kept goes on in our own memory. */
+static void take_over(struct mt_client *c)
+{
+	uint8_t *bytes = mt_alloc(MT_TERMINAL_BYTES);
+	uint64_t at = 0;
+	size_t n;
+
+	c->kept = mt_alloc(MT_TERMINAL_BYTES);
+	while ((n = mt_view_terminal(c->view, &at, bytes, MT_TERMINAL_BYTES)) > 0) {
+		c->kept_end = at - n;
+		keep(c, bytes, n);
+	}
+	free(bytes);
+}
+
+void mt_client_drain(struct mt_client *c)
+{
+	uint8_t bytes[16384];
+	ssize_t n;
+
+	if (c->master_fd < 0)
+		return;
+	if (!c->kept)
+		take_over(c);
+	fcntl(c->master_fd, F_SETFL, O_RDWR | O_NONBLOCK);
+	while ((n = read(c->master_fd, bytes, sizeof bytes)) > 0)
+		keep(c, bytes, (size_t)n);
+}
+
+size_t mt_client_terminal(struct mt_client *c, uint64_t *at, void *buffer, size_t len)
+{
+	uint64_t oldest;
+	size_t n;
+
+	if (!c->kept)
+		return mt_view_terminal(c->view, at, buffer, len);
+	oldest = c->kept_end > MT_TERMINAL_BYTES ? c->kept_end - MT_TERMINAL_BYTES : 0;
+	if (*at < oldest || *at > c->kept_end)
+		*at = oldest;
+	n = c->kept_end - *at < len ? (size_t)(c->kept_end - *at) : len;
+	for (size_t i = 0; i < n; i++)
+		((uint8_t *)buffer)[i] = c->kept[(*at + i) % MT_TERMINAL_BYTES];
+	*at += n;
+	return n;
+}
+
+/* ---- commands -------------------------------------------------------------------------------------- */
+
+static void command(struct mt_client *c, enum mt_message_type type, uint32_t a, uint32_t b, const void *bytes,
+	size_t len)
+{
+	struct mt_message m = {.magic = MT_MESSAGE_MAGIC, .type = type, .a = a, .b = b, .len = (uint32_t)len};
+	struct pollfd ready = {c->fd, POLLOUT, 0};
+
+	if (len)
+		memcpy(m.bytes, bytes, len);
+	if (poll(&ready, 1, 1000) > 0)
+		send(c->fd, &m, offsetof(struct mt_message, bytes) + len, MSG_NOSIGNAL | MSG_DONTWAIT);
+}
+
+void mt_client_interval(struct mt_client *c, unsigned milliseconds)
+{
+	command(c, MT_MESSAGE_INTERVAL, milliseconds, 0, NULL, 0);
+}
+
+void mt_client_input(struct mt_client *c, const void *bytes, size_t len)
+{
+	const char *at = bytes;
+
+	while (len > 0) {
+		size_t n = len < MT_MESSAGE_BYTES ? len : MT_MESSAGE_BYTES;
+
+		if (!c->gone)
+			command(c, MT_MESSAGE_INPUT, 0, 0, at, n);
+		else if (c->master_fd < 0 || write(c->master_fd, at, n) < 0)
+			return;
+		at += n;
+		len -= n;
+	}
+}
+
+void mt_client_resize(struct mt_client *c, unsigned short rows, unsigned short columns)
+{
+	command(c, MT_MESSAGE_RESIZE, rows, columns, NULL, 0);
+}
+
+void mt_client_signal(struct mt_client *c, int signal)
+{
+	command(c, MT_MESSAGE_SIGNAL, (uint32_t)signal, 0, NULL, 0);
+}
+
+void mt_client_pause(struct mt_client *c, bool paused)
+{
+	command(c, MT_MESSAGE_PAUSE, paused, 0, NULL, 0);
+}

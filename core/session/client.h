@@ -1,0 +1,12 @@
+/* Connecting to a recorder: for watchers, and for the list of sessions. */
+#ifndef MT_SESSION_CLIENT_H
+#define MT_SESSION_CLIENT_H
+
+#include "core/session/internal.h"
+
+/* A connected socket whose peer has our uid or is root; or a negative errno. */
+int mt_session_connect(const char *name, struct mt_err *err);
+/* Says who we are (MT_MESSAGE_HELLO or _LIST) and takes the answer; fds: -1 where none came. */
+int mt_session_greet(int fd, enum mt_message_type, struct mt_welcome *, int fds[2], struct mt_err *err);
+
+#endif

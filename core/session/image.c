@@ -1,0 +1,350 @@
+/* One image of the program, from its first event to its complete trace. */
+#include "core/capture/merge.h"
+#include "core/model/load.h"
+#include "core/session/internal.h"
+#include "core/symbol/symbol.h"
+
+#include <fcntl.h>
+#include <linux/futex.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#define SECOND 1000000000ull
+#define RSS_EVERY_NS (SECOND / 10)
+#define CALIBRATE_NS (SECOND / 10)
+
+struct mt_image {
+	struct mt_recorder *recorder;
+	struct mt_segment segment;
+	struct mt_profile profile;
+	struct mt_model model;
+	struct mt_merge merge;
+	struct mt_definitions definitions;
+	struct mt_trace_writer *writer;
+	struct mt_resolver *resolver;
+	struct mt_timebase clock;
+	char program_path[PATH_MAX], directory[PATH_MAX];
+	uint32_t modules_opened, threads_named;
+	uint64_t rss_at, second_at, polled_at, refined_at;
+	uint64_t info_losses; /* as last written */
+	uint64_t published_events;
+	struct mt_err failure;
+};
+
+/* ---- the trace ------------------------------------------------------------------------------------- */
+
+static uint64_t losses(const struct mt_info *info)
+{
+	return info->lost_events + info->implied_frees + info->unknown_frees + info->cut_stacks + info->ambiguous
+		+ info->invalid_records + info->forked_children;
+}
+
+static void write_out(struct mt_image *i)
+{
+	const struct mt_info *info = &i->profile.info;
+	struct mt_trace_running running = {i->model.live_bytes, i->model.live_count, info->allocations, info->frees,
+		info->peak_bytes};
+	uint64_t lost = losses(info);
+	int error;
+
+	i->merge.unflushed = 0;
+	if (i->failure.code)
+		return;
+	error = mt_definitions_write(&i->definitions, i->writer, &i->profile, &i->failure);
+	if (!error)
+		error = mt_trace_writer_flush(i->writer, &running, &i->failure);
+	if (!error && lost != i->info_losses)
+		error = mt_info_write(i->writer, &i->profile, &i->failure);
+	i->info_losses = lost;
+	i->profile.info.file_bytes = mt_trace_writer_bytes(i->writer);
+	if (error)
+		i->failure.code = error;
+}
+
+static void flush(void *image)
+{
+	write_out(image);
+}
+
+/* ---- beginning ------------------------------------------------------------------------------------- */
+
+static void read_link(pid_t pid, const char *name, char *to)
+{
+	char link[64];
+	ssize_t n;
+
+	snprintf(link, sizeof link, "/proc/%d/%s", (int)pid, name);
+	n = readlink(link, to, PATH_MAX - 1);
+	to[n > 0 ? n : 0] = '\0';
+}
+
+static void add_arguments(struct mt_profile *p, const char *const *argv)
+{
+	for (; *argv; argv++) {
+		MT_GROW(p->arguments, p->argument_count, p->argument_capacity);
+		p->arguments[p->argument_count++] = mt_strings_add(&p->strings, *argv);
+	}
+}
+
+/* The command line of an image that the program made by exec. */
+static void read_arguments(struct mt_profile *p, pid_t pid)
+{
+	char path[64];
+	struct mt_buffer text = {0};
+	ssize_t n;
+	int fd;
+
+	snprintf(path, sizeof path, "/proc/%d/cmdline", (int)pid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	while (fd >= 0 && (mt_buffer_reserve(&text, 65536), n = read(fd, text.data + text.len, 65536)) > 0)
+		text.len += (size_t)n;
+	if (fd >= 0)
+		close(fd);
+	mt_buffer_add(&text, "", 1);
+	for (size_t at = 0; at + 1 < text.len; at += strlen((char *)text.data + at) + 1)
+		add_arguments(p, (const char *[]){(char *)text.data + at, NULL});
+	mt_buffer_free(&text);
+}
+
+struct mt_image *mt_image_new(struct mt_recorder *r, struct mt_segment *segment, int fd, struct mt_err *err)
+{
+	struct mt_image *i = mt_alloc(sizeof *i);
+
+	i->writer = mt_trace_writer_new(fd, err);
+	if (!i->writer) {
+		free(i);
+		return NULL;
+	}
+	i->recorder = r;
+	i->segment = *segment;
+	free(segment);
+	i->clock = r->clock;
+	mt_profile_init(&i->profile);
+	i->profile.info.start_unix_ns = r->start_unix_ns;
+	i->profile.info.pid = (uint32_t)r->program;
+	if (r->images == 0)
+		add_arguments(&i->profile, (const char *const *)r->options->argv);
+	else
+		read_arguments(&i->profile, r->program);
+	mt_model_init(&i->model, &i->profile);
+	mt_merge_init(&i->merge, &i->segment, &i->clock, &i->model);
+	i->merge.writer = i->writer;
+	i->merge.flush = flush;
+	i->merge.context = i;
+	i->merge.tables.program_path = i->program_path;
+	i->merge.tables.directory = i->directory;
+	i->resolver = mt_resolver_new(&(struct mt_resolver_options){.root_pid = (uint32_t)r->program});
+	write_out(i);
+	return i;
+}
+
+/* ---- while it runs --------------------------------------------------------------------------------- */
+
+/* What is read from /proc when the image's first event is there: then the exec is over. */
+static void learn(struct mt_image *i)
+{
+	if (!*i->program_path)
+		read_link(i->recorder->program, "exe", i->program_path);
+	if (!*i->directory)
+		read_link(i->recorder->program, "cwd", i->directory);
+}
+
+static void refresh_name(struct mt_image *i, struct mt_thread *thread)
+{
+	char path[64], name[64];
+	ssize_t n;
+	int fd;
+
+	snprintf(path, sizeof path, "/proc/%d/task/%u/comm", (int)i->recorder->program, thread->tid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return;
+	n = read(fd, name, sizeof name - 1);
+	close(fd);
+	if (n > 0 && name[n - 1] == '\n')
+		n--;
+	if (n > 0 && !memchr(name, '\0', (size_t)n))
+		thread->name = mt_strings_add_len(&i->profile.strings, name, (size_t)n);
+}
+
+/* New modules and threads are looked at at once: both may be gone soon. */
+static void meet_new(struct mt_image *i)
+{
+	for (; i->modules_opened < i->profile.module_count; i->modules_opened++)
+		mt_resolver_module(i->resolver, &i->profile, i->modules_opened);
+	for (; i->threads_named < i->profile.thread_count; i->threads_named++)
+		refresh_name(i, &i->profile.threads[i->threads_named]);
+}
+
+uint64_t mt_image_poll(struct mt_image *i)
+{
+	uint64_t now = mt_clock_monotonic_ns(), records;
+
+	if (!*i->program_path && mt_merge_pending(&i->merge))
+		learn(i);
+	if (i->polled_at && now - i->polled_at > i->profile.info.resolution_ns)
+		i->profile.info.resolution_ns = now - i->polled_at;
+	i->polled_at = now;
+	records = mt_merge_poll(&i->merge);
+	meet_new(i);
+	return records;
+}
+
+bool mt_image_pending(const struct mt_image *i)
+{
+	return mt_merge_pending(&i->merge);
+}
+
+static uint64_t read_rss(pid_t pid)
+{
+	unsigned long long size, resident = 0;
+	char path[64], text[128];
+	ssize_t n;
+	int fd;
+
+	snprintf(path, sizeof path, "/proc/%d/statm", (int)pid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return 0;
+	n = read(fd, text, sizeof text - 1);
+	close(fd);
+	text[n > 0 ? n : 0] = '\0';
+	return sscanf(text, "%llu %llu", &size, &resident) == 2 ? resident * (uint64_t)sysconf(_SC_PAGESIZE) : 0;
+}
+
+static uint64_t elapsed(const struct mt_image *i)
+{
+	return mt_clock_ns(&i->clock, mt_clock_now(&i->clock));
+}
+
+static void tend_second(struct mt_image *i)
+{
+	for (uint32_t t = 0; t < i->profile.thread_count; t++)
+		refresh_name(i, &i->profile.threads[t]);
+	mt_merge_counters(&i->merge, atomic_load(&i->recorder->refused));
+	write_out(i);
+}
+
+void mt_image_tend(struct mt_image *i, uint64_t now)
+{
+	if (now - i->refined_at >= CALIBRATE_NS) {
+		mt_clock_refine(&i->clock);
+		i->refined_at = now;
+	}
+	if (now - i->rss_at >= RSS_EVERY_NS) {
+		mt_model_advance(&i->model, elapsed(i), read_rss(i->recorder->program));
+		i->rss_at = now;
+	}
+	if (now - i->second_at >= SECOND) {
+		tend_second(i);
+		i->second_at = now;
+	}
+}
+
+void mt_image_sleep(struct mt_image *i, unsigned milliseconds)
+{
+	struct mt_wire_header *h = i->segment.header;
+	uint32_t bell = __atomic_load_n(&h->doorbell, __ATOMIC_ACQUIRE);
+	struct timespec timeout = {0, (long)milliseconds * 1000000};
+
+	__atomic_store_n(&h->asleep, 1, __ATOMIC_SEQ_CST);
+	if (!atomic_load(&i->recorder->ended) && !atomic_load(&i->recorder->offered))
+		syscall(SYS_futex, &h->doorbell, FUTEX_WAIT, bell, &timeout, NULL, 0);
+	__atomic_store_n(&h->asleep, 0, __ATOMIC_RELAXED);
+}
+
+bool mt_image_failed(const struct mt_image *i, struct mt_err *err)
+{
+	if (i->failure.code)
+		*err = i->failure;
+	return i->failure.code != 0;
+}
+
+bool mt_image_changed(const struct mt_image *i)
+{
+	return i->profile.info.events != i->published_events;
+}
+
+void mt_image_publish(struct mt_image *i, struct mt_snapshot *snapshot)
+{
+	mt_merge_counters(&i->merge, atomic_load(&i->recorder->refused));
+	if (!i->profile.info.ended)
+		mt_model_advance(&i->model, elapsed(i), 0);
+	mt_model_settle(&i->model);
+	mt_snapshot_publish(snapshot, &i->profile);
+	i->published_events = i->profile.info.events;
+}
+
+struct mt_segment *mt_image_segment(struct mt_image *i)
+{
+	return &i->segment;
+}
+
+/* ---- the end --------------------------------------------------------------------------------------- */
+
+int mt_image_end(struct mt_image *i, int wait_status, struct mt_err *err)
+{
+	while (mt_image_poll(i))
+		;
+	mt_segment_leave(&i->segment);
+	mt_model_advance(&i->model, elapsed(i), 0);
+	mt_merge_counters(&i->merge, atomic_load(&i->recorder->refused));
+	i->profile.info.exit_status = wait_status;
+	i->profile.info.ended = 1;
+	mt_model_settle(&i->model);
+	write_out(i);
+	if (i->failure.code && err)
+		*err = i->failure;
+	return i->failure.code;
+}
+
+static int write_symbols(struct mt_image *i, struct mt_err *err)
+{
+	struct mt_symbols symbols;
+	struct mt_buffer payload = {0};
+	int error;
+
+	mt_symbols_init(&symbols);
+	for (uint32_t pc = MT_PC_FIRST; pc < i->profile.pc_count; pc++)
+		mt_resolver_pc(i->resolver, &i->profile, pc, &symbols);
+	mt_symbols_encode(&symbols, &payload);
+	error = mt_trace_writer_block(i->writer, MT_BLOCK_SYMBOLS, payload.data, payload.len, err);
+	mt_buffer_free(&payload);
+	mt_symbols_free(&symbols);
+	return error;
+}
+
+int mt_image_complete(struct mt_image *i, struct mt_err *err)
+{
+	int error;
+
+	if (i->failure.code) {
+		if (err)
+			*err = i->failure;
+		return i->failure.code;
+	}
+	error = write_symbols(i, err);
+	i->profile.info.file_bytes = mt_trace_writer_bytes(i->writer);
+	if (!error)
+		error = mt_info_write(i->writer, &i->profile, err);
+	if (!error)
+		error = mt_totals_write(i->writer, &i->profile, err);
+	if (!error)
+		error = mt_trace_writer_finish(i->writer, err);
+	return error;
+}
+
+void mt_image_free(struct mt_image *i)
+{
+	mt_resolver_free(i->resolver);
+	mt_trace_writer_free(i->writer);
+	mt_merge_free(&i->merge);
+	mt_model_free_memory(&i->model);
+	mt_profile_free(&i->profile);
+	mt_segment_free(&i->segment);
+	free(i);
+}

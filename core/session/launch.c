@@ -1,0 +1,271 @@
+/* Can this program be recorded, and how is it started? */
+#include "core/session/internal.h"
+
+#include <elf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/auxv.h>
+#include <sys/stat.h>
+#include <sys/xattr.h>
+#include <unistd.h>
+
+#ifndef MT_PREFIX
+#define MT_PREFIX "/usr/local"
+#endif
+#define LEAST_FILES 16
+#define LEAST_FILE_SIZE (16u << 20)
+#define LEAST_ADDRESS_SPACE (64u << 20)
+#define SCRIPTS_MAX 4 /* an interpreter may be a script itself */
+
+extern char **environ;
+
+/* ---- finding --------------------------------------------------------------------------------------- */
+
+static char *search_path(const char *program)
+{
+	const char *path = getenv("PATH"), *at, *end;
+	struct stat status;
+
+	for (at = path ? path : "/usr/local/bin:/usr/bin:/bin"; at; at = *end ? end + 1 : NULL) {
+		end = strchrnul(at, ':');
+		char *candidate = end == at ? mt_strdup(program)
+			: mt_format("%.*s/%s", (int)(end - at), at, program);
+
+		if (access(candidate, X_OK) == 0 && stat(candidate, &status) == 0 && S_ISREG(status.st_mode))
+			return candidate;
+		free(candidate);
+	}
+	return NULL;
+}
+
+static char *absolute(char *path)
+{
+	char *directory, *full;
+
+	if (*path == '/' || !(directory = getcwd(NULL, 0)))
+		return path;
+	full = mt_format("%s/%s", directory, path);
+	free(directory);
+	free(path);
+	return full;
+}
+
+static int find_program(char **found, const char *program, struct mt_err *err)
+{
+	struct stat status;
+
+	if (!*program)
+		return mt_fail(err, -ENOENT, "the name of the program is empty");
+	*found = strchr(program, '/') ? mt_strdup(program) : search_path(program);
+	if (!*found)
+		return mt_fail(err, -ENOENT, "%s: not found in PATH", program);
+	*found = absolute(*found);
+	if (stat(*found, &status) < 0)
+		return mt_fail(err, -errno, "%s: %s", program, strerror(errno));
+	if (S_ISDIR(status.st_mode))
+		return mt_fail(err, -EISDIR, "%s: is a directory, not a program", program);
+	if (!S_ISREG(status.st_mode) || access(*found, X_OK) < 0)
+		return mt_fail(err, -EACCES, "%s: is not executable", program);
+	return 0;
+}
+
+static char *beside_executable(const char *tail)
+{
+	char self[PATH_MAX];
+	ssize_t n = readlink("/proc/self/exe", self, sizeof self - 1);
+	char *slash;
+
+	if (n <= 0)
+		return NULL;
+	self[n] = '\0';
+	slash = strrchr(self, '/');
+	return mt_format("%.*s/%s", (int)(slash - self), self, tail);
+}
+
+static int find_library(struct mt_launch *l, const char *given, struct mt_err *err)
+{
+	char *candidates[] = {given ? mt_strdup(given) : beside_executable("libmemtui.so"),
+		given ? NULL : beside_executable("../lib/memtui/libmemtui.so"),
+		given ? NULL : mt_strdup(MT_PREFIX "/lib/memtui/libmemtui.so")};
+
+	for (size_t i = 0; i < sizeof candidates / sizeof *candidates; i++) {
+		if (!l->library && candidates[i] && access(candidates[i], R_OK) == 0)
+			l->library = realpath(candidates[i], NULL);
+		free(candidates[i]);
+	}
+	if (!l->library)
+		return mt_fail(err, -ENOENT, "%s: the tracer's library is not there; build or install memtui completely",
+			given ? given : "libmemtui.so");
+	if (strpbrk(l->library, ": "))
+		return mt_fail(err, -EINVAL, "%s: the dynamic linker takes no library whose path holds a colon or a space; "
+			"install memtui elsewhere", l->library);
+	return 0;
+}
+
+/* ---- the file -------------------------------------------------------------------------------------- */
+
+static int check_rights(const char *path, const struct stat *status, struct mt_err *err)
+{
+	if ((status->st_mode & S_ISUID && status->st_uid != geteuid())
+		|| ((status->st_mode & (S_ISGID | S_IXGRP)) == (S_ISGID | S_IXGRP) && status->st_gid != getegid()))
+		return mt_fail(err, -EPERM, "%s: runs with another user's or group's rights (setuid, setgid), where the dynamic "
+			"linker takes no library from outside; record it as that user, or a copy without the bit", path);
+	if (geteuid() != 0 && getxattr(path, "security.capability", NULL, 0) > 0)
+		return mt_fail(err, -EPERM, "%s: has file capabilities, where the dynamic linker takes no library from outside; "
+			"record a copy without them", path);
+	return 0;
+}
+
+static int check_elf(const char *path, int fd, const Elf64_Ehdr *file, struct mt_err *err)
+{
+	Elf64_Phdr phdr;
+
+	if (file->e_ident[EI_CLASS] != ELFCLASS64)
+		return mt_fail(err, -ENOEXEC, "%s: is a 32-bit program; memtui records 64-bit programs", path);
+#ifdef __x86_64__
+	if (file->e_machine != EM_X86_64)
+		return mt_fail(err, -ENOEXEC, "%s: is a program for another kind of processor", path);
+#endif
+	if (file->e_phentsize != sizeof phdr)
+		return mt_fail(err, -ENOEXEC, "%s: its program headers are damaged", path);
+	for (unsigned i = 0; i < file->e_phnum; i++)
+		if (pread(fd, &phdr, sizeof phdr, (off_t)(file->e_phoff + i * sizeof phdr)) == sizeof phdr
+			&& phdr.p_type == PT_INTERP)
+			return 0;
+	return mt_fail(err, -ENOEXEC, "%s: is statically linked, so no tracer can be preloaded; link it dynamically", path);
+}
+
+/* The interpreter's name out of "#!  name argument". */
+static char *interpreter(const char *line, size_t len)
+{
+	const char *at = line + 2, *end = line + len;
+
+	while (at < end && (*at == ' ' || *at == '\t'))
+		at++;
+	const char *start = at;
+
+	while (at < end && *at > ' ')
+		at++;
+	return mt_format("%.*s", (int)(at - start), start);
+}
+
+static int check_file(const char *path, int scripts, struct mt_err *err);
+
+static int check_script(const char *path, const char *line, size_t len, int scripts, struct mt_err *err)
+{
+	char *name = interpreter(line, len);
+	int error;
+
+	if (!*name || scripts >= SCRIPTS_MAX)
+		error = mt_fail(err, -ENOEXEC, "%s: its #! line names no program", path);
+	else if (access(name, X_OK) < 0)
+		error = mt_fail(err, -errno, "%s: its interpreter %s: %s", path, name, strerror(errno));
+	else
+		error = check_file(name, scripts + 1, err);
+	free(name);
+	return error;
+}
+
+static int check_file(const char *path, int scripts, struct mt_err *err)
+{
+	union {
+		char line[256];
+		Elf64_Ehdr elf;
+	} start = {0};
+	int fd = open(path, O_RDONLY | O_CLOEXEC), error = 0;
+	struct stat status;
+	ssize_t n;
+
+	if (fd < 0)
+		return errno == EACCES ? 0 : mt_fail(err, -errno, "%s: %s", path, strerror(errno));
+	n = pread(fd, &start, sizeof start, 0);
+	if (n > 2 && start.line[0] == '#' && start.line[1] == '!')
+		error = check_script(path, start.line, (size_t)n, scripts, err);
+	else if (n < (ssize_t)sizeof start.elf || memcmp(start.elf.e_ident, ELFMAG, SELFMAG) != 0)
+		error = mt_fail(err, -ENOEXEC, "%s: is no program (neither ELF nor a script with #!)", path);
+	else if (fstat(fd, &status) == 0 && (error = check_rights(path, &status, err)) == 0)
+		error = check_elf(path, fd, &start.elf, err);
+	close(fd);
+	return error;
+}
+
+/* ---- limits ---------------------------------------------------------------------------------------- */
+
+static int check_limits(struct mt_launch *l, struct mt_err *err)
+{
+	getrlimit(RLIMIT_AS, &l->address_space);
+	getrlimit(RLIMIT_FSIZE, &l->file_size);
+	getrlimit(RLIMIT_NOFILE, &l->files);
+	if (l->address_space.rlim_cur < LEAST_ADDRESS_SPACE)
+		return mt_fail(err, -ENOMEM, "the address space is limited to %llu KiB, too little for a recorded program; raise "
+			"the limit (ulimit -v) to %u or more", (unsigned long long)l->address_space.rlim_cur >> 10,
+			LEAST_ADDRESS_SPACE >> 10);
+	if (l->file_size.rlim_max < LEAST_FILE_SIZE)
+		return mt_fail(err, -EFBIG, "files are limited to %llu KiB, too little for a trace; raise the limit (ulimit -f)",
+			(unsigned long long)l->file_size.rlim_max >> 10);
+	if (l->files.rlim_cur < LEAST_FILES || l->files.rlim_max < 2 * LEAST_FILES)
+		return mt_fail(err, -EMFILE, "only %llu open files are allowed, too few for recording; raise the limit "
+			"(ulimit -n) to %d or more", (unsigned long long)l->files.rlim_cur, 2 * LEAST_FILES);
+	return 0;
+}
+
+int mt_launch_prepare(struct mt_launch *l, const struct mt_session_options *o, struct mt_err *err)
+{
+	int error;
+
+	*l = (struct mt_launch){0};
+	if ((error = find_program(&l->path, o->argv[0], err)) == 0 && (error = check_file(l->path, 0, err)) == 0
+		&& (error = check_limits(l, err)) == 0)
+		error = find_library(l, o->library, err);
+	if (error)
+		mt_launch_free(l);
+	return error;
+}
+
+void mt_launch_free(struct mt_launch *l)
+{
+	free(l->path);
+	free(l->library);
+	*l = (struct mt_launch){0};
+}
+
+/* ---- executing ------------------------------------------------------------------------------------- */
+
+static const char *value_of(const char *entry, const char *name)
+{
+	size_t len = strlen(name);
+
+	return !strncmp(entry, name, len) && entry[len] == '=' ? entry + len + 1 : NULL;
+}
+
+char **mt_launch_environment(const struct mt_launch *l, const char *session)
+{
+	size_t count = 0, at = 0;
+	const char *preloaded = "";
+
+	while (environ && environ[count])
+		count++;
+	char **environment = mt_alloc((count + 3) * sizeof *environment);
+
+	for (size_t i = 0; i < count; i++) {
+		if (value_of(environ[i], "LD_PRELOAD"))
+			preloaded = value_of(environ[i], "LD_PRELOAD");
+		else if (!value_of(environ[i], MT_WIRE_ENVIRONMENT))
+			environment[at++] = environ[i];
+	}
+	environment[at++] = mt_format("LD_PRELOAD=%s%s%s", l->library, *preloaded ? ":" : "", preloaded);
+	environment[at] = mt_format("%s=%s", MT_WIRE_ENVIRONMENT, session);
+	return environment;
+}
+
+int mt_launch_execute(const struct mt_launch *l, char *const *argv, char **environment)
+{
+	setrlimit(RLIMIT_AS, &l->address_space);
+	setrlimit(RLIMIT_FSIZE, &l->file_size);
+	setrlimit(RLIMIT_NOFILE, &l->files);
+	execve(l->path, argv, environment);
+	return errno;
+}

@@ -1,0 +1,56 @@
+/* Running sessions: abstract sockets named as recorders name theirs. */
+#include "core/session/client.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static bool is_known(const struct mt_session_entry *entries, int count, const char *name)
+{
+	for (int i = 0; i < count; i++)
+		if (!strcmp(entries[i].name, name))
+			return true;
+	return false;
+}
+
+static bool ask(const char *name, struct mt_session_entry *entry)
+{
+	struct mt_welcome w;
+	struct mt_err err = {0};
+	int fds[2], fd = mt_session_connect(name, &err);
+	bool answered = fd >= 0 && mt_session_greet(fd, MT_MESSAGE_LIST, &w, fds, &err) == 0;
+
+	if (answered)
+		*entry = w.entry;
+	if (fd >= 0)
+		close(fd);
+	return answered;
+}
+
+int mt_session_list(struct mt_session_entry **entries, struct mt_err *err)
+{
+	FILE *f = fopen("/proc/net/unix", "re");
+	char line[512], prefix[32];
+	uint32_t count = 0, capacity = 0;
+
+	*entries = NULL;
+	if (!f)
+		return mt_fail(err, -errno, "cannot read /proc/net/unix: %s", strerror(errno));
+	snprintf(prefix, sizeof prefix, "@memtui-%u-", (unsigned)getuid());
+	while (fgets(line, sizeof line, f)) {
+		char *name = strstr(line, prefix);
+		struct mt_session_entry entry;
+
+		if (!name)
+			continue;
+		name[strcspn(name, "\n")] = '\0';
+		if (is_known(*entries, (int)count, name + 1) || !ask(name + 1, &entry))
+			continue;
+		MT_GROW(*entries, count, capacity);
+		(*entries)[count++] = entry;
+	}
+	fclose(f);
+	return (int)count;
+}

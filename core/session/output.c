@@ -1,0 +1,100 @@
+/* The name of the trace file, and the file. */
+#include "core/session/internal.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#define DEFAULT_PATTERN "memtui_%e_%t_%p.dat"
+#define NUMBERS_MAX 100000
+
+static void fill_in(struct mt_buffer *out, const char *pattern, const char *program, pid_t pid, unsigned number)
+{
+	const char *slash = strrchr(program, '/');
+
+	for (const char *at = pattern; *at; at++) {
+		if (*at != '%' || !at[1]) {
+			mt_buffer_add(out, at, 1);
+			continue;
+		}
+		switch (*++at) {
+		case 'e':
+			mt_buffer_printf(out, "%s", slash ? slash + 1 : program);
+			break;
+		case 't':
+			mt_buffer_printf(out, "%lld", (long long)time(NULL));
+			break;
+		case 'p':
+			mt_buffer_printf(out, "%d", (int)pid);
+			break;
+		case 'n':
+			mt_buffer_printf(out, "%u", number);
+			break;
+		case '%':
+			mt_buffer_add(out, "%", 1);
+			break;
+		default:
+			mt_buffer_add(out, at - 1, 2);
+		}
+	}
+	mt_buffer_add(out, "", 1);
+}
+
+static bool has_number(const char *pattern)
+{
+	for (const char *at = pattern; (at = strchr(at, '%')) && at[1]; at += 2)
+		if (at[1] == 'n')
+			return true;
+	return false;
+}
+
+char *mt_output_path(const char *pattern, const char *program, pid_t pid)
+{
+	struct mt_buffer out = {0};
+	struct stat status;
+	char *directory, *path;
+
+	if (!pattern)
+		pattern = DEFAULT_PATTERN;
+	if (!strcmp(pattern, "-"))
+		return mt_strdup(pattern);
+	for (unsigned number = 1; number < NUMBERS_MAX; number++) {
+		out.len = 0;
+		fill_in(&out, pattern, program, pid, number);
+		if (!has_number(pattern) || lstat((char *)out.data, &status) < 0)
+			break;
+	}
+	directory = *out.data == '/' ? NULL : getcwd(NULL, 0);
+	path = directory ? mt_format("%s/%s", directory, (char *)out.data) : mt_strdup((char *)out.data);
+	free(directory);
+	mt_buffer_free(&out);
+	return path;
+}
+
+/* With force an existing regular file is replaced, not written over: its readers keep it. */
+int mt_output_open(const char *path, bool force, struct mt_err *err)
+{
+	struct stat status;
+	int fd;
+
+	if (!strcmp(path, "-")) {
+		fd = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3);
+		return fd >= 0 ? fd : mt_fail(err, -errno, "standard output: %s", strerror(errno));
+	}
+	if (lstat(path, &status) == 0 && (S_ISFIFO(status.st_mode) || S_ISCHR(status.st_mode))) {
+		fd = open(path, O_WRONLY | O_CLOEXEC);
+	} else {
+		if (force)
+			unlink(path);
+		fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+	}
+	if (fd >= 0)
+		return fd;
+	if (errno == EEXIST)
+		return mt_fail(err, -EEXIST, "%s: exists already; choose another name or use --force", path);
+	return mt_fail(err, -errno, "cannot create %s: %s", path, strerror(errno));
+}

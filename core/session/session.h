@@ -1,0 +1,73 @@
+/* A recording session: the recorder process, what it publishes, and how clients reach it. */
+#ifndef MT_SESSION_SESSION_H
+#define MT_SESSION_SESSION_H
+
+#include "core/base/err.h"
+#include "core/model/profile.h"
+
+#include <sys/types.h>
+
+struct mt_session_options {
+	char *const *argv;          /* program and arguments, NULL-terminated */
+	const char *output;         /* path with %e %t %p %n, or "-"; NULL: the default name */
+	bool force;                 /* replace an existing output file */
+	bool pty;                   /* give the program a pseudo-terminal of its own, of this size */
+	unsigned short rows, columns;
+	uint32_t depth_limit;       /* 0: 512 */
+	bool free_stacks, check_stacks, disabled_at_start;
+	uint64_t duration_ns;       /* stop recording after it; 0: never */
+	const char *library;        /* path of libmemtui.so; NULL: beside the executable or in the install prefix */
+};
+
+/* Started session as its front process sees it. */
+struct mt_session {
+	pid_t recorder, program;
+	char name[108];             /* abstract socket name, without the leading NUL */
+	char *trace_path;           /* resolved output path */
+	struct mt_front *front;     /* private */
+};
+
+/* Checks the program (exists, executable, not static, not setuid, right architecture, limits), forks the recorder,
+ * which starts the program, and returns when the program was exec'ed or could not be (err says why; nothing is
+ * left behind then). The caller becomes child subreaper and ignores SIGINT and SIGQUIT until wait returns where
+ * the program keeps the terminal. The recorder leaves the caller's session: it survives SIGHUP. */
+int mt_session_start(struct mt_session *, const struct mt_session_options *, struct mt_err *err);
+/* Waits for the program and for the recorder to finish the trace. Returns the exit status to pass on (128 + N
+ * for a signal) and sets *wait_status, as of waitpid; err carries a sentence when the recorder failed or died. */
+int mt_session_wait(struct mt_session *, int *wait_status, struct mt_err *err);
+/* Reaps what has ended without blocking: 1 when the program has ended (*wait_status set), else 0. */
+int mt_session_poll(struct mt_session *, int *wait_status);
+void mt_session_free(struct mt_session *);
+
+/* ---- clients ---- */
+struct mt_session_entry {
+	char name[108];
+	pid_t recorder, program;
+	char command[256];
+	uint64_t start_unix_ns;
+	char trace_path[512];
+};
+/* Running sessions of this user (caller frees the array); count or negative errno. */
+int mt_session_list(struct mt_session_entry **entries, struct mt_err *err);
+
+struct mt_client;
+/* Connects to a session by its socket name; maps its snapshot read-only; the peer must have our uid (or be root). */
+struct mt_client *mt_client_connect(const char *name, struct mt_err *err);
+int mt_client_fd(const struct mt_client *);     /* poll for reading: something was published, or the recorder is gone */
+/* Brings profile (initialised, used with this client only) up to date; 1 changed, 0 not, <0 the recorder is gone. */
+int mt_client_update(struct mt_client *, struct mt_profile *profile, struct mt_err *err);
+void mt_client_interval(struct mt_client *, unsigned milliseconds); /* how often to publish, default 250; 0 = stop */
+/* Output of the program's terminal since position *at (which is moved; 0: all that is kept). Returns bytes copied. */
+size_t mt_client_terminal(struct mt_client *, uint64_t *at, void *buffer, size_t len);
+bool mt_client_has_terminal(const struct mt_client *);
+void mt_client_input(struct mt_client *, const void *bytes, size_t len); /* types into it */
+void mt_client_resize(struct mt_client *, unsigned short rows, unsigned short columns);
+void mt_client_signal(struct mt_client *, int signal); /* sends it to the program */
+void mt_client_pause(struct mt_client *, bool paused);
+/* While the recorder lives: trace path and so on. */
+const struct mt_session_entry *mt_client_entry(const struct mt_client *);
+/* The recorder is gone: goes on draining the program's terminal (keeps the last 1 MiB). Call when mt_client_fd's peer ended. */
+void mt_client_drain(struct mt_client *);
+void mt_client_free(struct mt_client *);
+
+#endif
