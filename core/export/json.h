@@ -1,0 +1,29 @@
+/* A JSON writer: commas, escapes, and invalid UTF-8 replaced by U+FFFD. */
+#ifndef MT_EXPORT_JSON_H
+#define MT_EXPORT_JSON_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+struct mt_json {
+	FILE *out;   /* borrowed; look at ferror when done */
+	bool comma;  /* the next value follows another */
+};
+
+/* Name of the next value, inside an object. */
+void mt_json_key(struct mt_json *, const char *name);
+void mt_json_open(struct mt_json *, char bracket); /* '{' or '[' */
+void mt_json_close(struct mt_json *, char bracket); /* '}' or ']' */
+void mt_json_string(struct mt_json *, const char *text);
+void mt_json_number(struct mt_json *, uint64_t);
+void mt_json_integer(struct mt_json *, int64_t);
+void mt_json_seconds(struct mt_json *, uint64_t ns);
+void mt_json_bool(struct mt_json *, bool);
+/* Line break before the next value, for the eyes of those who look into the file. */
+void mt_json_line(struct mt_json *);
+
+/* Length of the valid UTF-8 sequence at text (1 to 4), 0 when there is none. */
+unsigned mt_utf8_len(const char *text);
+
+#endif

@@ -1,0 +1,16 @@
+/* Numbers for people: short, with a unit. */
+#ifndef MT_EXPORT_NUMBER_H
+#define MT_EXPORT_NUMBER_H
+
+#include <stdint.h>
+
+#define MT_NUMBER_LEN 16
+#define MT_NUMBER_EXACT_LEN 32
+
+void mt_number_size(char out[MT_NUMBER_LEN], uint64_t bytes);  /* 512B, 48.1M: units of 1024 */
+void mt_number_count(char out[MT_NUMBER_LEN], uint64_t count); /* 9999, 48.1k, 1.2M: units of 1000 */
+void mt_number_time(char out[MT_NUMBER_LEN], uint64_t ns);     /* 12.3ms, 1.50s, 2m05s, 3h10m, 2d04h */
+void mt_number_exact(char out[MT_NUMBER_EXACT_LEN], uint64_t number); /* 1,234,567 */
+void mt_number_seconds(char out[MT_NUMBER_EXACT_LEN], uint64_t ns);   /* 1.5: seconds, all digits that are there */
+
+#endif

@@ -1,0 +1,36 @@
+/* A profile's views as text, JSON and CSV. The names of JSON fields are a contract: only ever added to. */
+#ifndef MT_EXPORT_REPORT_H
+#define MT_EXPORT_REPORT_H
+
+#include "core/query/query.h"
+
+#include <stdio.h>
+
+enum mt_format { MT_FORMAT_TEXT, MT_FORMAT_JSON, MT_FORMAT_CSV };
+
+/* What to report on, and how; all borrowed. */
+struct mt_report {
+	FILE *out; /* look at ferror when done */
+	enum mt_format format;
+	bool exact; /* text: numbers in full */
+	const struct mt_profile *profile;
+	const struct mt_symbols *symbols;
+	struct mt_filter *filter; /* may be NULL */
+	enum mt_metric sort;
+	bool ascending;
+	uint64_t skip, count;     /* rows; count 0: all */
+	bool damaged;             /* the file could not be read to its end */
+	bool inverted;            /* tree */
+	uint32_t levels;          /* tree: at most; 0: all */
+	uint32_t columns;         /* timeline: steps; 0: as recorded (JSON, CSV) or 40 (text) */
+};
+
+/* All return 0 or a negative errno; err says which pattern failed. */
+int mt_report_info(const struct mt_report *, struct mt_err *);
+int mt_report_groups(const struct mt_report *, struct mt_err *);
+int mt_report_tree(const struct mt_report *, struct mt_err *);
+int mt_report_timeline(const struct mt_report *, struct mt_err *);
+/* Text only: totals, losses in words, the first groups with their backtraces. */
+int mt_report_summary(const struct mt_report *, struct mt_err *);
+
+#endif

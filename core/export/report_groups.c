@@ -1,0 +1,169 @@
+#include "core/export/report_parts.h"
+#include "core/export/table.h"
+
+#include <stdlib.h>
+
+#define TEXT_FRAMES 5 /* of a backtrace, on one line */
+
+/* The backtrace on one line: innermost first. frames 0: all. */
+static char *one_line(const struct mt_backtrace *backtrace, const char *separator, uint32_t frames)
+{
+	struct mt_buffer text = {0};
+
+	for (uint32_t i = 0; i < backtrace->count; i++) {
+		if (frames && i == frames) {
+			mt_buffer_printf(&text, "%s...", separator);
+			break;
+		}
+		char *name = mt_report_frame_name(&backtrace->frames[i]);
+
+		mt_buffer_printf(&text, "%s%s", i ? separator : "", name);
+		free(name);
+	}
+	mt_buffer_add(&text, "", 1);
+	return (char *)text.data;
+}
+
+static void group_json(struct mt_json *json, const struct mt_report *report, uint32_t id,
+	const struct mt_backtrace *backtrace)
+{
+	const struct mt_group *group = &report->profile->groups[id];
+
+	mt_json_line(json);
+	mt_json_open(json, '{');
+	mt_json_key(json, "id");
+	mt_json_number(json, id);
+	mt_json_key(json, "kind");
+	mt_json_string(json, mt_kind_name(mt_profile_group_kind(report->profile, id)));
+	mt_json_key(json, "all");
+	mt_report_json_metrics(json, report->profile, group);
+	/* All present filters are on backtraces: a group matches as a whole or not at all. */
+	mt_json_key(json, "only_matched");
+	mt_report_json_metrics(json, report->profile, group);
+	mt_json_key(json, "backtrace");
+	mt_json_open(json, '[');
+	for (uint32_t i = 0; i < backtrace->count; i++) {
+		mt_json_open(json, '{');
+		mt_report_json_frame(json, &backtrace->frames[i]);
+		mt_json_close(json, '}');
+	}
+	mt_json_close(json, ']');
+	mt_json_close(json, '}');
+}
+
+static void group_csv(const struct mt_report *report, uint32_t id, const struct mt_backtrace *backtrace)
+{
+	char *frames = one_line(backtrace, ";", 0);
+
+	fprintf(report->out, "%u,%s", id, mt_kind_name(mt_profile_group_kind(report->profile, id)));
+	mt_report_csv_metrics(report->out, report->profile, &report->profile->groups[id]);
+	mt_csv_field(report->out, false, frames);
+	putc('\n', report->out);
+	free(frames);
+}
+
+/* Columns of the text table: the metric that sorts comes first. */
+static const enum mt_metric text_metrics[] = {MT_METRIC_LEAKED_SIZE, MT_METRIC_LEAKED_COUNT,
+	MT_METRIC_SIZE, MT_METRIC_ALLOCATED_COUNT, MT_METRIC_AT_PEAK_SIZE, MT_METRIC_TEMPORARY_COUNT};
+#define TEXT_METRICS (sizeof text_metrics / sizeof *text_metrics)
+
+static uint32_t choose_columns(const struct mt_report *report, enum mt_metric columns[TEXT_METRICS + 1])
+{
+	uint32_t count = 0;
+
+	columns[count++] = report->sort;
+	for (size_t i = 0; i < TEXT_METRICS; i++)
+		if (text_metrics[i] != report->sort)
+			columns[count++] = text_metrics[i];
+	return count;
+}
+
+static void group_text(struct mt_table *table, const struct mt_report *report, uint32_t id,
+	const struct mt_backtrace *backtrace)
+{
+	enum mt_metric columns[TEXT_METRICS + 1];
+	uint32_t count = choose_columns(report, columns);
+	char number[MT_NUMBER_EXACT_LEN];
+
+	snprintf(number, sizeof number, "%u", id);
+	mt_table_cell(table, number);
+	for (uint32_t i = 0; i < count; i++) {
+		mt_report_number(number, report, mt_metric_info(columns[i])->unit,
+			mt_metric_value(report->profile, &report->profile->groups[id], columns[i]));
+		mt_table_cell(table, number);
+	}
+	mt_table_cell(table, mt_kind_name(mt_profile_group_kind(report->profile, id)));
+	char *frames = one_line(backtrace, " < ", TEXT_FRAMES);
+
+	mt_table_cell(table, frames);
+	free(frames);
+}
+
+static void rows(const struct mt_report *report, const struct mt_selection *selection,
+	struct mt_json *json, struct mt_table *table)
+{
+	struct mt_backtrace backtrace = {0};
+	uint64_t end = selection->count;
+
+	if (report->count && report->skip + report->count < end)
+		end = report->skip + report->count;
+	for (uint64_t i = report->skip; i < end; i++) {
+		uint32_t id = selection->groups[i];
+
+		mt_backtrace_get(&backtrace, report->profile, report->symbols, id);
+		if (report->format == MT_FORMAT_JSON)
+			group_json(json, report, id, &backtrace);
+		else if (report->format == MT_FORMAT_CSV)
+			group_csv(report, id, &backtrace);
+		else
+			group_text(table, report, id, &backtrace);
+	}
+	mt_backtrace_free(&backtrace);
+}
+
+static void text(const struct mt_report *report, const struct mt_selection *selection)
+{
+	const char *headings[TEXT_METRICS + 4] = {"GROUP"};
+	bool numbers[TEXT_METRICS + 4] = {true};
+	enum mt_metric metrics[TEXT_METRICS + 1];
+	uint32_t count = choose_columns(report, metrics), at = 1;
+
+	for (uint32_t i = 0; i < count; i++, at++) {
+		headings[at] = mt_metric_info(metrics[i])->heading;
+		numbers[at] = true;
+	}
+	headings[at++] = "KIND";
+	headings[at++] = "BACKTRACE";
+	struct mt_table *table = mt_table_new(headings, numbers, at);
+
+	rows(report, selection, NULL, table);
+	mt_table_print(table, report->out);
+	mt_table_free(table);
+}
+
+int mt_report_groups(const struct mt_report *report, struct mt_err *err)
+{
+	struct mt_selection selection = {0};
+	int status = mt_select(&selection, report->profile, report->symbols, report->filter, report->sort,
+		report->ascending, err);
+
+	if (status >= 0 && report->format == MT_FORMAT_JSON) {
+		struct mt_json json = {.out = report->out};
+
+		mt_json_open(&json, '[');
+		rows(report, &selection, &json, NULL);
+		json.comma = false;
+		mt_json_line(&json);
+		mt_json_close(&json, ']');
+		putc('\n', report->out);
+	} else if (status >= 0 && report->format == MT_FORMAT_CSV) {
+		fputs("id,kind", report->out);
+		mt_report_csv_metric_names(report->out, "");
+		fputs(",backtrace\n", report->out);
+		rows(report, &selection, NULL, NULL);
+	} else if (status >= 0) {
+		text(report, &selection);
+	}
+	mt_selection_free(&selection);
+	return status;
+}

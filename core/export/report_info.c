@@ -1,0 +1,179 @@
+#include "core/export/report_parts.h"
+#include "core/export/table.h"
+
+#include <stdlib.h>
+
+/* One list of totals for all three formats. In the order of the JSON contract. */
+struct totals {
+	uint64_t allocations, frees, reallocations, allocated_bytes, leaked_count, leaked_bytes, peak_bytes,
+		temporary_count, groups;
+};
+#define TOTALS(X) \
+	X(allocations, "allocations", MT_UNIT_COUNT) \
+	X(frees, "frees", MT_UNIT_COUNT) \
+	X(reallocations, "reallocations", MT_UNIT_COUNT) \
+	X(allocated_bytes, "allocated in all", MT_UNIT_BYTES) \
+	X(leaked_count, "leaked blocks", MT_UNIT_COUNT) \
+	X(leaked_bytes, "leaked", MT_UNIT_BYTES) \
+	X(peak_bytes, "peak", MT_UNIT_BYTES) \
+	X(temporary_count, "temporary", MT_UNIT_COUNT) \
+	X(groups, "groups", MT_UNIT_COUNT)
+
+static bool complete(const struct mt_report *report)
+{
+	const struct mt_info *info = &report->profile->info;
+
+	return info->ended && !info->recorder_lost && !report->damaged;
+}
+
+/* With a filter the totals are those of the matching groups, which count a realloc as an allocation and a free. */
+static int get_totals(struct totals *totals, const struct mt_report *report, struct mt_err *err)
+{
+	const struct mt_info *info = &report->profile->info;
+
+	*totals = (struct totals){info->allocations, info->frees, info->reallocations,
+		info->allocated_bytes, info->leaked_count, info->leaked_bytes, info->peak_bytes,
+		info->temporary_count, report->profile->group_count};
+	if (!report->filter || !mt_filter_active(report->filter))
+		return 0;
+	struct mt_selection selection = {0};
+	int status = mt_select(&selection, report->profile, report->symbols, report->filter, report->sort,
+		false, err);
+	const struct mt_group *sum = &selection.sum;
+
+	*totals = (struct totals){sum->allocated_count, sum->allocated_count - sum->live_count, 0,
+		sum->allocated_bytes, sum->live_count, sum->live_bytes, sum->at_peak_bytes,
+		sum->temporary_count, selection.count};
+	mt_selection_free(&selection);
+	return status;
+}
+
+static void put_number(struct mt_json *json, const char *name, uint64_t value)
+{
+	mt_json_key(json, name);
+	mt_json_number(json, value);
+}
+
+static void info_json(const struct mt_report *report, const struct totals *totals)
+{
+	struct mt_json writer = {.out = report->out}, *json = &writer;
+	const struct mt_profile *profile = report->profile;
+	const struct mt_info *info = &profile->info;
+	char start[40];
+
+	mt_json_open(json, '{');
+	put_number(json, "format_version", 1);
+	mt_json_key(json, "complete");
+	mt_json_bool(json, complete(report));
+	mt_json_key(json, "command");
+	mt_json_open(json, '[');
+	for (uint32_t i = 0; i < profile->argument_count; i++)
+		mt_json_string(json, mt_strings_get(&profile->strings, profile->arguments[i]));
+	mt_json_close(json, ']');
+	put_number(json, "pid", info->pid);
+	mt_report_start_time(start, profile);
+	mt_json_key(json, "start_time");
+	mt_json_string(json, start);
+	mt_json_key(json, "wall_seconds");
+	mt_json_seconds(json, info->wall_ns);
+#define X(name, words, unit) put_number(json, #name, totals->name);
+	TOTALS(X)
+#undef X
+	mt_json_key(json, "peak_seconds");
+	mt_json_seconds(json, info->peak_ns);
+	put_number(json, "threads", profile->thread_count);
+	put_number(json, "modules", profile->module_count);
+	put_number(json, "events", info->events);
+	put_number(json, "lost_events", info->lost_events);
+	put_number(json, "implied_frees", info->implied_frees);
+	put_number(json, "cut_stacks", info->cut_stacks);
+	put_number(json, "unknown_frees", info->unknown_frees);
+	put_number(json, "inherited_frees", info->inherited_frees);
+	put_number(json, "ambiguous", info->ambiguous);
+	put_number(json, "invalid_records", info->invalid_records);
+	put_number(json, "forked_children", info->forked_children);
+	put_number(json, "file_bytes", info->file_bytes);
+	mt_json_key(json, "exit_status");
+	mt_json_integer(json, info->exit_status);
+	mt_json_key(json, "resolution_seconds");
+	mt_json_seconds(json, info->resolution_ns);
+	mt_json_key(json, "counters");
+	mt_json_open(json, '{');
+#define X(id, name, words) put_number(json, #name, info->counters[MT_COUNTER_##id]);
+	MT_COUNTERS(X)
+#undef X
+	mt_json_close(json, '}');
+	mt_json_close(json, '}');
+	putc('\n', report->out);
+}
+
+static void info_csv(const struct mt_report *report, const struct totals *totals)
+{
+	FILE *out = report->out;
+
+	fputs("name,value\n", out);
+#define X(name, words, unit) fprintf(out, "%s,%llu\n", #name, (unsigned long long)totals->name);
+	TOTALS(X)
+#undef X
+#define X(name, words) \
+	if (offsetof(struct mt_info, name) >= offsetof(struct mt_info, events)) \
+		fprintf(out, "%s,%llu\n", #name, (unsigned long long)report->profile->info.name);
+	MT_INFO_COUNTS(X)
+#undef X
+}
+
+static void put_line(const struct mt_report *report, const char *name, const char *value)
+{
+	fprintf(report->out, "%-18s", name);
+	mt_put_safe(report->out, value);
+	putc('\n', report->out);
+}
+
+static void info_text(const struct mt_report *report, const struct totals *totals)
+{
+	const struct mt_info *info = &report->profile->info;
+	char *command = mt_report_command(report->profile);
+	char text[MT_NUMBER_EXACT_LEN], start[40];
+
+	put_line(report, "command", command);
+	free(command);
+	snprintf(text, sizeof text, "%u", info->pid);
+	put_line(report, "process", text);
+	mt_report_start_time(start, report->profile);
+	put_line(report, "started", start);
+	mt_report_number(text, report, MT_UNIT_TIME, info->wall_ns);
+	put_line(report, complete(report) ? "ran for" : "recorded for", text);
+#define X(name, words, unit) \
+	mt_report_number(text, report, unit, totals->name); \
+	put_line(report, words, text);
+	TOTALS(X)
+#undef X
+	mt_report_number(text, report, MT_UNIT_TIME, info->peak_ns);
+	put_line(report, "peak at", text);
+	mt_report_number(text, report, MT_UNIT_COUNT, report->profile->thread_count);
+	put_line(report, "threads", text);
+	mt_report_number(text, report, MT_UNIT_COUNT, report->profile->module_count);
+	put_line(report, "modules", text);
+	mt_report_number(text, report, MT_UNIT_COUNT, info->events);
+	put_line(report, "events", text);
+	mt_report_number(text, report, MT_UNIT_BYTES, info->file_bytes);
+	put_line(report, "file", text);
+	fputs("losses\n", report->out);
+	mt_report_losses(report, "  ");
+}
+
+int mt_report_info(const struct mt_report *report, struct mt_err *err)
+{
+	struct totals totals;
+	int status = get_totals(&totals, report, err);
+
+	if (status < 0)
+		return status;
+	if (report->format == MT_FORMAT_JSON)
+		info_json(report, &totals);
+	else if (report->format == MT_FORMAT_CSV)
+		info_csv(report, &totals);
+	else
+		info_text(report, &totals);
+	return 0;
+}

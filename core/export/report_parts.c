@@ -1,0 +1,175 @@
+#include "core/export/report_parts.h"
+
+#include "core/export/table.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+void mt_report_number(char out[MT_NUMBER_EXACT_LEN], const struct mt_report *report, enum mt_unit unit,
+	uint64_t value)
+{
+	if (report->exact && unit == MT_UNIT_TIME)
+		mt_number_seconds(out, value);
+	else if (report->exact)
+		snprintf(out, MT_NUMBER_EXACT_LEN, "%llu", (unsigned long long)value);
+	else if (unit == MT_UNIT_BYTES)
+		mt_number_size(out, value);
+	else if (unit == MT_UNIT_TIME)
+		mt_number_time(out, value);
+	else
+		mt_number_count(out, value);
+}
+
+/* ---- metrics ---- */
+
+bool mt_report_has_metric(enum mt_metric metric)
+{
+	return metric != MT_METRIC_INTERVAL && metric != MT_METRIC_AGE;
+}
+
+void mt_report_json_metrics(struct mt_json *json, const struct mt_profile *profile,
+	const struct mt_group *group)
+{
+	mt_json_open(json, '{');
+	for (int i = 0; i < MT_METRIC_COUNT; i++) {
+		enum mt_metric metric = (enum mt_metric)i;
+
+		if (!mt_report_has_metric(metric))
+			continue;
+		mt_json_key(json, mt_metric_info(metric)->name);
+		if (mt_metric_info(metric)->unit == MT_UNIT_TIME)
+			mt_json_seconds(json, mt_metric_value(profile, group, metric));
+		else
+			mt_json_number(json, mt_metric_value(profile, group, metric));
+	}
+	mt_json_close(json, '}');
+}
+
+void mt_report_csv_metric_names(FILE *out, const char *prefix)
+{
+	for (int i = 0; i < MT_METRIC_COUNT; i++)
+		if (mt_report_has_metric((enum mt_metric)i))
+			fprintf(out, ",%s%s", prefix, mt_metric_info((enum mt_metric)i)->name);
+}
+
+void mt_report_csv_metrics(FILE *out, const struct mt_profile *profile, const struct mt_group *group)
+{
+	char text[MT_NUMBER_EXACT_LEN];
+
+	for (int i = 0; i < MT_METRIC_COUNT; i++) {
+		enum mt_metric metric = (enum mt_metric)i;
+		uint64_t value = mt_metric_value(profile, group, metric);
+
+		if (!mt_report_has_metric(metric))
+			continue;
+		if (mt_metric_info(metric)->unit == MT_UNIT_TIME)
+			mt_number_seconds(text, value);
+		else
+			snprintf(text, sizeof text, "%llu", (unsigned long long)value);
+		fprintf(out, ",%s", text);
+	}
+}
+
+/* ---- frames ---- */
+
+void mt_report_json_frame(struct mt_json *json, const struct mt_backtrace_frame *frame)
+{
+	mt_json_key(json, "function");
+	mt_json_string(json, frame->function);
+	mt_json_key(json, "raw_function");
+	mt_json_string(json, frame->raw_function);
+	mt_json_key(json, "source");
+	mt_json_string(json, frame->source);
+	mt_json_key(json, "line");
+	mt_json_number(json, frame->line);
+	mt_json_key(json, "module");
+	mt_json_string(json, frame->module);
+	mt_json_key(json, "offset");
+	mt_json_number(json, frame->offset);
+	mt_json_key(json, "inlined");
+	mt_json_bool(json, frame->inlined);
+}
+
+static const char *base_name(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash && slash[1] ? slash + 1 : path;
+}
+
+char *mt_report_frame_name(const struct mt_backtrace_frame *frame)
+{
+	if (*frame->function)
+		return mt_strdup(frame->function);
+	return mt_format("%s+0x%llx", *frame->module ? base_name(frame->module) : "?",
+		(unsigned long long)frame->offset);
+}
+
+char *mt_report_frame_place(const struct mt_backtrace_frame *frame)
+{
+	if (!*frame->source)
+		return mt_strdup(base_name(frame->module));
+	if (!frame->line)
+		return mt_strdup(frame->source);
+	return mt_format("%s:%u", frame->source, frame->line);
+}
+
+/* ---- the run ---- */
+
+char *mt_report_command(const struct mt_profile *profile)
+{
+	struct mt_buffer text = {0};
+
+	for (uint32_t i = 0; i < profile->argument_count; i++)
+		mt_buffer_printf(&text, "%s%s", i ? " " : "",
+			mt_strings_get(&profile->strings, profile->arguments[i]));
+	mt_buffer_add(&text, "", 1);
+	return (char *)text.data;
+}
+
+void mt_report_start_time(char out[40], const struct mt_profile *profile)
+{
+	time_t seconds = (time_t)(profile->info.start_unix_ns / 1000000000u);
+	struct tm parts;
+	size_t len = gmtime_r(&seconds, &parts) ? strftime(out, 40, "%Y-%m-%dT%H:%M:%S", &parts) : 0;
+
+	snprintf(out + len, 40 - len, ".%03uZ",
+		(unsigned)(profile->info.start_unix_ns / 1000000u % 1000u));
+}
+
+static uint32_t print_loss(const struct mt_report *report, const char *indent, uint64_t count,
+	const char *words)
+{
+	char number[MT_NUMBER_EXACT_LEN];
+
+	if (!count)
+		return 0;
+	mt_number_exact(number, count);
+	fprintf(report->out, "%s%s %s\n", indent, number, words);
+	return 1;
+}
+
+void mt_report_losses(const struct mt_report *report, const char *indent)
+{
+	const struct mt_info *info = &report->profile->info;
+	uint32_t lines = 0;
+
+#define X(name, words) \
+	if (offsetof(struct mt_info, name) >= offsetof(struct mt_info, lost_events) && \
+		offsetof(struct mt_info, name) < offsetof(struct mt_info, wall_ns)) \
+		lines += print_loss(report, indent, info->name, words);
+	MT_INFO_COUNTS(X)
+#undef X
+	/* What the tracer counted and the totals above do not hold already. */
+#define X(id, name, words) \
+	if (MT_COUNTER_##id >= MT_COUNTER_NODES_FULL && MT_COUNTER_##id != MT_COUNTER_BOOTSTRAP && \
+		MT_COUNTER_##id != MT_COUNTER_CHECKED_STACKS) \
+		lines += print_loss(report, indent, info->counters[MT_COUNTER_##id], words);
+	MT_COUNTERS(X)
+#undef X
+	if (info->recorder_lost || report->damaged)
+		lines += (uint32_t)(fprintf(report->out, "%sthe trace has no end: what came later is missing\n",
+			indent) > 0);
+	if (!lines)
+		fprintf(report->out, "%snothing was lost\n", indent);
+}

@@ -1,0 +1,89 @@
+#include "core/export/report_parts.h"
+#include "core/export/table.h"
+
+#include <stdlib.h>
+
+static void totals(const struct mt_report *report, const struct mt_selection *selection)
+{
+	const struct mt_info *info = &report->profile->info;
+	const struct mt_group *sum = &selection->sum;
+	char *command = mt_report_command(report->profile);
+	char n[4][MT_NUMBER_EXACT_LEN], start[40];
+	FILE *out = report->out;
+
+	mt_put_safe(out, command);
+	free(command);
+	mt_report_number(n[0], report, MT_UNIT_TIME, info->wall_ns);
+	mt_report_start_time(start, report->profile);
+	fprintf(out, "\nprocess %u, started %s, recorded for %s\n\n", info->pid, start, n[0]);
+	mt_report_number(n[0], report, MT_UNIT_COUNT, sum->allocated_count);
+	mt_report_number(n[1], report, MT_UNIT_BYTES, sum->allocated_bytes);
+	mt_report_number(n[2], report, MT_UNIT_COUNT, sum->temporary_count);
+	fprintf(out, "allocated  %s in %s allocations, %s of them temporary\n", n[1], n[0], n[2]);
+	mt_report_number(n[0], report, MT_UNIT_BYTES, info->peak_bytes);
+	mt_report_number(n[1], report, MT_UNIT_TIME, info->peak_ns);
+	mt_report_number(n[2], report, MT_UNIT_BYTES, sum->at_peak_bytes);
+	fprintf(out, "peak       %s at %s", n[0], n[1]);
+	if (report->filter && mt_filter_active(report->filter))
+		fprintf(out, ", %s of it here", n[2]);
+	mt_report_number(n[0], report, MT_UNIT_BYTES, sum->live_bytes);
+	mt_report_number(n[1], report, MT_UNIT_COUNT, sum->live_count);
+	fprintf(out, "\nleaked     %s in %s blocks\n", n[0], n[1]);
+}
+
+static void group(const struct mt_report *report, uint64_t rank, uint32_t id,
+	struct mt_backtrace *backtrace)
+{
+	const struct mt_group *at = &report->profile->groups[id];
+	const struct mt_metric_info *metric = mt_metric_info(report->sort);
+	char n[4][MT_NUMBER_EXACT_LEN];
+
+	mt_report_number(n[0], report, metric->unit, mt_metric_value(report->profile, at, report->sort));
+	mt_report_number(n[1], report, MT_UNIT_BYTES, at->live_bytes);
+	mt_report_number(n[2], report, MT_UNIT_COUNT, at->live_count);
+	mt_report_number(n[3], report, MT_UNIT_COUNT, at->allocated_count);
+	fprintf(report->out, "\n%llu. ", (unsigned long long)rank);
+	if (report->sort != MT_METRIC_LEAKED_SIZE)
+		fprintf(report->out, "%s %s; ", metric->name, n[0]);
+	fprintf(report->out, "leaked %s in %s of %s blocks, by %s\n", n[1], n[2], n[3],
+		mt_kind_name(mt_profile_group_kind(report->profile, id)));
+	mt_backtrace_get(backtrace, report->profile, report->symbols, id);
+	for (uint32_t i = 0; i < backtrace->count; i++) {
+		char *name = mt_report_frame_name(&backtrace->frames[i]);
+		char *place = mt_report_frame_place(&backtrace->frames[i]);
+
+		fputs("       ", report->out);
+		mt_put_safe(report->out, name);
+		fputs(*place ? "  " : "", report->out);
+		mt_put_safe(report->out, place);
+		fputs(backtrace->frames[i].inlined ? "  (inlined)\n" : "\n", report->out);
+		free(name);
+		free(place);
+	}
+}
+
+int mt_report_summary(const struct mt_report *report, struct mt_err *err)
+{
+	struct mt_selection selection = {0};
+	struct mt_backtrace backtrace = {0};
+	int status = mt_select(&selection, report->profile, report->symbols, report->filter, report->sort,
+		report->ascending, err);
+
+	if (status >= 0) {
+		uint64_t end = selection.count;
+
+		if (report->count && report->skip + report->count < end)
+			end = report->skip + report->count;
+		totals(report, &selection);
+		fputs("\nlosses\n", report->out);
+		mt_report_losses(report, "  ");
+		fprintf(report->out, "\n%llu of %u groups by %s: %s\n",
+			(unsigned long long)(end > report->skip ? end - report->skip : 0), selection.count,
+			mt_metric_info(report->sort)->name, mt_metric_info(report->sort)->words);
+		for (uint64_t i = report->skip; i < end; i++)
+			group(report, i + 1, selection.groups[i], &backtrace);
+	}
+	mt_backtrace_free(&backtrace);
+	mt_selection_free(&selection);
+	return status;
+}

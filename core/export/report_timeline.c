@@ -1,0 +1,128 @@
+#include "core/export/report_parts.h"
+#include "core/export/table.h"
+
+#include <string.h>
+
+#define TEXT_COLUMNS 40
+#define BAR_WIDTH 30
+
+/* End of a column in ns. */
+static uint64_t column_time(const struct mt_timeline *timeline, uint32_t column)
+{
+	unsigned __int128 width = timeline->to_ns - timeline->from_ns;
+
+	return timeline->from_ns + (uint64_t)(width * (column + 1) / timeline->count);
+}
+
+#define SERIES(X) \
+	X(live_bytes, "LIVE", MT_UNIT_BYTES) \
+	X(live_count, "BLOCKS", MT_UNIT_COUNT) \
+	X(max_bytes, "MAX", MT_UNIT_BYTES) \
+	X(allocations, "ALLOCS", MT_UNIT_COUNT) \
+	X(frees, "FREES", MT_UNIT_COUNT) \
+	X(rss_bytes, "RSS", MT_UNIT_BYTES)
+
+static void timeline_json(const struct mt_report *report, const struct mt_timeline *timeline)
+{
+	struct mt_json json = {.out = report->out};
+
+	mt_json_open(&json, '{');
+	mt_json_key(&json, "seconds");
+	mt_json_open(&json, '[');
+	for (uint32_t i = 0; i < timeline->count; i++)
+		mt_json_seconds(&json, column_time(timeline, i));
+	mt_json_close(&json, ']');
+#define X(name, heading, unit) \
+	mt_json_key(&json, #name); \
+	mt_json_open(&json, '['); \
+	for (uint32_t i = 0; i < timeline->count; i++) \
+		mt_json_number(&json, timeline->columns[i].name); \
+	mt_json_close(&json, ']');
+	SERIES(X)
+#undef X
+	mt_json_close(&json, '}');
+	putc('\n', report->out);
+}
+
+static void timeline_csv(const struct mt_report *report, const struct mt_timeline *timeline)
+{
+	char seconds[MT_NUMBER_EXACT_LEN];
+
+	fputs("seconds", report->out);
+#define X(name, heading, unit) fputs("," #name, report->out);
+	SERIES(X)
+#undef X
+	putc('\n', report->out);
+	for (uint32_t i = 0; i < timeline->count; i++) {
+		mt_number_seconds(seconds, column_time(timeline, i));
+		fputs(seconds, report->out);
+#define X(name, heading, unit) fprintf(report->out, ",%llu", (unsigned long long)timeline->columns[i].name);
+		SERIES(X)
+#undef X
+		putc('\n', report->out);
+	}
+}
+
+static void timeline_text(const struct mt_report *report, const struct mt_timeline *timeline)
+{
+#define X(name, heading, unit) heading,
+	static const char *const headings[] = {"TIME", SERIES(X) ""};
+#undef X
+	static const bool numbers[] = {true, true, true, true, true, true, true, false};
+	const uint32_t columns = sizeof headings / sizeof *headings;
+	struct mt_table *table = mt_table_new(headings, numbers, columns);
+	char number[MT_NUMBER_EXACT_LEN], bar[BAR_WIDTH + 1];
+	uint64_t most = 1;
+
+	for (uint32_t i = 0; i < timeline->count; i++)
+		if (timeline->columns[i].live_bytes > most)
+			most = timeline->columns[i].live_bytes;
+	for (uint32_t i = 0; i < timeline->count; i++) {
+		const struct mt_sample *column = &timeline->columns[i];
+		size_t len = (size_t)((unsigned __int128)column->live_bytes * BAR_WIDTH / most);
+
+		mt_report_number(number, report, MT_UNIT_TIME, column_time(timeline, i));
+		mt_table_cell(table, number);
+#define X(name, heading, unit) \
+	mt_report_number(number, report, unit, column->name); \
+	mt_table_cell(table, number);
+		SERIES(X)
+#undef X
+		memset(bar, '#', len);
+		bar[len] = 0;
+		mt_table_cell(table, bar);
+	}
+	mt_table_print(table, report->out);
+	mt_table_free(table);
+}
+
+static uint32_t default_columns(const struct mt_report *report)
+{
+	if (report->columns)
+		return report->columns;
+	if (report->format == MT_FORMAT_TEXT && report->profile->sample_count > TEXT_COLUMNS)
+		return TEXT_COLUMNS;
+	return report->profile->sample_count;
+}
+
+int mt_report_timeline(const struct mt_report *report, struct mt_err *err)
+{
+	const struct mt_profile *profile = report->profile;
+	struct mt_timeline timeline = {0};
+	uint64_t end = profile->step_ns * profile->sample_count;
+
+	(void)err;
+	/* As recorded: whole steps. Resampled: the run's time. */
+	if (default_columns(report) != profile->sample_count && profile->info.wall_ns &&
+		profile->info.wall_ns < end)
+		end = profile->info.wall_ns;
+	mt_timeline_get(&timeline, profile, 0, end, default_columns(report));
+	if (report->format == MT_FORMAT_JSON)
+		timeline_json(report, &timeline);
+	else if (report->format == MT_FORMAT_CSV)
+		timeline_csv(report, &timeline);
+	else
+		timeline_text(report, &timeline);
+	mt_timeline_free(&timeline);
+	return 0;
+}

@@ -1,0 +1,23 @@
+/* Rows for people (aligned columns) and for spreadsheets (CSV, RFC 4180). */
+#ifndef MT_EXPORT_TABLE_H
+#define MT_EXPORT_TABLE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+struct mt_table;
+
+/* Headings: column names, borrowed until the table is freed; numbers[i]: column i is right-aligned. */
+struct mt_table *mt_table_new(const char *const *headings, const bool *numbers, uint32_t columns);
+/* The next cell, row by row. Control characters are shown as '?', invalid UTF-8 as U+FFFD. */
+void mt_table_cell(struct mt_table *, const char *text);
+void mt_table_print(const struct mt_table *, FILE *out);
+void mt_table_free(struct mt_table *);
+
+/* One CSV field; separator ',' before all but the first. */
+void mt_csv_field(FILE *out, bool first, const char *text);
+/* Text for a terminal: nothing in it can move the cursor. */
+void mt_put_safe(FILE *out, const char *text);
+
+#endif

@@ -1,0 +1,108 @@
+#include "core/query/query.h"
+
+#include "core/query/group_sum.h"
+
+#include <string.h>
+
+static bool metric_sums(enum mt_metric metric)
+{
+	switch (metric) {
+	case MT_METRIC_MIN_SIZE:
+	case MT_METRIC_MAX_SIZE:
+	case MT_METRIC_MIN_TIMESTAMP:
+	case MT_METRIC_MAX_TIMESTAMP:
+	case MT_METRIC_INTERVAL:
+	case MT_METRIC_AGE:
+		return false;
+	default:
+		return true;
+	}
+}
+
+const struct mt_metric_info *mt_metric_info(enum mt_metric metric)
+{
+	static const struct mt_metric_info summing[] = {
+#define X(id, name, heading, words, unit) {name, heading, words, MT_UNIT_##unit, true},
+		MT_METRICS(X)
+#undef X
+	};
+	static const struct mt_metric_info extremes[] = {
+#define X(id, name, heading, words, unit) {name, heading, words, MT_UNIT_##unit, false},
+		MT_METRICS(X)
+#undef X
+	};
+	return metric_sums(metric) ? &summing[metric] : &extremes[metric];
+}
+
+int mt_metric_find(const char *name)
+{
+	for (int metric = 0; metric < MT_METRIC_COUNT; metric++)
+		if (!strcmp(mt_metric_info((enum mt_metric)metric)->name, name))
+			return metric;
+	return -1;
+}
+
+uint64_t mt_metric_value(const struct mt_profile *profile, const struct mt_group *group,
+	enum mt_metric metric)
+{
+	switch (metric) {
+	case MT_METRIC_LEAKED_SIZE:
+		return group->live_bytes;
+	case MT_METRIC_LEAKED_COUNT:
+		return group->live_count;
+	case MT_METRIC_SIZE:
+		return group->allocated_bytes;
+	case MT_METRIC_ALLOCATED_COUNT:
+		return group->allocated_count;
+	case MT_METRIC_AT_PEAK_SIZE:
+		return group->at_peak_bytes;
+	case MT_METRIC_AT_PEAK_COUNT:
+		return group->at_peak_count;
+	case MT_METRIC_OWN_PEAK_SIZE:
+		return group->own_peak_bytes;
+	case MT_METRIC_OWN_PEAK_COUNT:
+		return group->own_peak_count;
+	case MT_METRIC_TEMPORARY_COUNT:
+		return group->temporary_count;
+	case MT_METRIC_MIN_SIZE:
+		return group->min_size;
+	case MT_METRIC_MAX_SIZE:
+		return group->max_size;
+	case MT_METRIC_MIN_TIMESTAMP:
+		return group->first_ns;
+	case MT_METRIC_MAX_TIMESTAMP:
+		return group->last_ns;
+	case MT_METRIC_INTERVAL:
+		return group->last_ns - group->first_ns;
+	case MT_METRIC_AGE:
+		if (!group->allocated_count || profile->info.wall_ns < group->first_ns)
+			return 0;
+		return profile->info.wall_ns - group->first_ns;
+	case MT_METRIC_COUNT:
+		break;
+	}
+	return 0;
+}
+
+void mt_group_sum(struct mt_group *sum, const struct mt_group *group)
+{
+	if (!group->allocated_count)
+		return;
+	if (!sum->allocated_count || group->first_ns < sum->first_ns)
+		sum->first_ns = group->first_ns;
+	if (!sum->allocated_count || group->min_size < sum->min_size)
+		sum->min_size = group->min_size;
+	if (group->last_ns > sum->last_ns)
+		sum->last_ns = group->last_ns;
+	if (group->max_size > sum->max_size)
+		sum->max_size = group->max_size;
+	sum->allocated_count += group->allocated_count;
+	sum->allocated_bytes += group->allocated_bytes;
+	sum->live_count += group->live_count;
+	sum->live_bytes += group->live_bytes;
+	sum->temporary_count += group->temporary_count;
+	sum->own_peak_count += group->own_peak_count;
+	sum->own_peak_bytes += group->own_peak_bytes;
+	sum->at_peak_count += group->at_peak_count;
+	sum->at_peak_bytes += group->at_peak_bytes;
+}

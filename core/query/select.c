@@ -1,0 +1,64 @@
+#include "core/query/filter_match.h"
+#include "core/query/group_sum.h"
+#include "core/query/query.h"
+#include "core/query/sort.h"
+
+#include <stdlib.h>
+
+/* Fills ids and keys of the groups that match; returns how many. Groups whose every allocation failed
+ * or was lost have nothing to show and are left out. */
+static uint32_t collect(struct mt_sort_entry *entries, const struct mt_profile *profile,
+	const uint8_t *matches, enum mt_metric sort, bool ascending, struct mt_group *sum)
+{
+	uint32_t count = 0;
+
+	for (uint32_t id = 0; id < profile->group_count; id++) {
+		const struct mt_group *group = &profile->groups[id];
+
+		if (!group->allocated_count || (matches && !matches[id]))
+			continue;
+		uint64_t value = mt_metric_value(profile, group, sort);
+
+		entries[count++] = (struct mt_sort_entry){ascending ? value : ~value, id};
+		mt_group_sum(sum, group);
+	}
+	return count;
+}
+
+int mt_select(struct mt_selection *selection, const struct mt_profile *profile,
+	const struct mt_symbols *symbols, struct mt_filter *filter, enum mt_metric sort, bool ascending,
+	struct mt_err *err)
+{
+	uint8_t *matches = NULL;
+
+	if (filter && mt_filter_active(filter)) {
+		matches = mt_resize(NULL, profile->group_count);
+		int status = mt_filter_match(filter, profile, symbols, matches, err);
+
+		if (status < 0) {
+			free(matches);
+			return status;
+		}
+	}
+	struct mt_sort_entry *entries = mt_resize(NULL, profile->group_count * sizeof *entries);
+
+	selection->sum = (struct mt_group){0};
+	selection->count = collect(entries, profile, matches, sort, ascending, &selection->sum);
+	mt_sort(entries, selection->count);
+	if (selection->capacity < selection->count) {
+		selection->capacity = selection->count;
+		selection->groups = mt_resize(selection->groups,
+			selection->capacity * sizeof *selection->groups);
+	}
+	for (uint32_t i = 0; i < selection->count; i++)
+		selection->groups[i] = entries[i].id;
+	free(entries);
+	free(matches);
+	return 0;
+}
+
+void mt_selection_free(struct mt_selection *selection)
+{
+	free(selection->groups);
+	*selection = (struct mt_selection){0};
+}
