@@ -1,0 +1,218 @@
+/* Writes the trace that the golden screens are made of: fixed times, names included. make_trace FILE [seconds] */
+#include "core/base/buffer.h"
+#include "core/model/load.h"
+#include "core/model/model.h"
+#include "core/symbol/symbol.h"
+#include "core/trace/trace.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define FRAMES_MAX 12
+#define SECOND 1000000000ull
+
+struct stack {
+	unsigned kind;
+	const char *frames[FRAMES_MAX]; /* outermost first: "function|source|line"; "?" unresolved, "!" cut */
+	uint64_t size;
+	unsigned each_second, kept_of_ten; /* allocations, and how many of ten are never freed */
+	unsigned from, to;                 /* seconds */
+};
+
+#define MAIN "_start||0", "__libc_start_main||0", "main|src/main.c|14"
+static const struct stack stacks[] = {
+	{MT_KIND_MALLOC, {MAIN, "event_loop|src/loop.c|88", "accept_cb|src/net.c|140", "session_new|src/session.c|10"},
+		15800, 40, 8, 2, 100},
+	{MT_KIND_MALLOC, {MAIN, "event_loop|src/loop.c|88", "http_body|src/http.c|412", "json_parse_value|lib/json.c|1180",
+		"json_node_alloc|lib/json.c|1042"}, 253, 900, 3, 5, 100},
+	{MT_KIND_NEW, {MAIN, "event_loop|src/loop.c|88", "http_body|src/http.c|412",
+		"std::vector<std::pair<std::string, unsigned long>, std::allocator<std::pair<std::string, unsigned long> > >"
+		"::_M_realloc_insert|/usr/include/c++/12/bits/vector.tcc|440"}, 4096, 30, 1, 10, 90},
+	{MT_KIND_CALLOC, {MAIN, "cache_init|src/cache.c|31"}, 6600000, 1, 10, 0, 1},
+	{MT_KIND_MALLOC, {MAIN, "arena_grow|core/arena.c|57"}, 1048576, 1, 10, 0, 16},
+	{MT_KIND_MALLOC, {MAIN, "event_loop|src/loop.c|88", "user_load|src/user.c|190", "strdup_name|src/user.c|203"},
+		68, 170, 10, 0, 100},
+	{MT_KIND_MALLOC, {MAIN, "log_open|src/log.c|19"}, 65536, 1, 10, 90, 100},
+	{MT_KIND_POSIX_MEMALIGN, {MAIN, "g_type_init||0"}, 134000, 3, 10, 0, 1},
+	{MT_KIND_MALLOC, {MAIN, "event_loop|src/loop.c|88", "+list_append|src/list.h|22"}, 32, 640, 1, 0, 100},
+	{MT_KIND_NEW_ARRAY, {MAIN, "event_loop|src/loop.c|88", "漢字を読む|src/日本語.c|7"}, 700, 12, 10, 20, 80},
+	{MT_KIND_MALLOC, {MAIN, "event_loop|src/loop.c|88", "cafe\xcc\x81_open|src/cafe\xcc\x81.c|9"}, 600, 11, 10, 20, 80},
+	{MT_KIND_MALLOC, {MAIN, "evil\033]0;x\a\033[31mname|src/\x9b" "31m.c|1"}, 500, 10, 10, 20, 80},
+	{MT_KIND_MALLOC, {"!", "thread_body|src/worker.c|66"}, 2048, 25, 5, 0, 100},
+	{MT_KIND_MALLOC, {MAIN, "?"}, 900, 9, 10, 0, 100},
+	{MT_KIND_MALLOC, {MAIN, "event_loop|src/loop.c|88", "scratch|src/loop.c|41"}, 8192, 300, 0, 0, 100},
+	{MT_KIND_REALLOC, {MAIN, "event_loop|src/loop.c|88", "buffer_grow|src/buffer.c|77"}, 24, 5, 1, 0, 100},
+	{MT_KIND_MALLOC, {MAIN, "event_loop|src/loop.c|88", "small_one|src/small.c|1"}, 16, 3, 1, 0, 100},
+};
+#define STACKS (sizeof stacks / sizeof *stacks)
+
+struct maker {
+	struct mt_profile profile;
+	struct mt_symbols symbols;
+	struct mt_model model;
+	uint32_t group[STACKS];
+	uint64_t number;
+};
+
+static void add_symbol(struct maker *m, uint32_t pc, const char *text)
+{
+	struct mt_symbols *s = &m->symbols;
+	bool inlined = *text == '+';
+	char *copy = mt_strdup(text + inlined), *rest = copy, *function = strsep(&rest, "|"), *source = strsep(&rest, "|");
+	struct mt_frame frame = {0};
+
+	while (s->pc_count <= pc) {
+		MT_GROW(s->pcs, s->pc_count, s->pc_capacity);
+		s->pcs[s->pc_count++] = (struct mt_pc_symbols){0};
+	}
+	s->pcs[pc].first = s->frame_count;
+	frame.function = frame.raw_function = mt_strings_add(&s->strings, function);
+	frame.source = mt_strings_add(&s->strings, source);
+	frame.line = (uint32_t)atoi(rest);
+	frame.inlined = inlined;
+	MT_GROW(s->frames, s->frame_count, s->frame_capacity);
+	s->frames[s->frame_count++] = frame;
+	if (inlined) {
+		frame.function = frame.raw_function = mt_strings_add(&s->strings, "timer_tick");
+		frame.source = mt_strings_add(&s->strings, "src/timer.c");
+		frame.line = 5;
+		frame.inlined = 0;
+		MT_GROW(s->frames, s->frame_count, s->frame_capacity);
+		s->frames[s->frame_count++] = frame;
+	}
+	s->pcs[pc].count = s->frame_count - s->pcs[pc].first;
+	s->generation++;
+	free(copy);
+}
+
+static uint32_t child(struct maker *m, uint32_t parent, uint32_t pc)
+{
+	for (uint32_t i = 1; i < m->profile.node_count; i++)
+		if (m->profile.nodes[i].parent == parent && m->profile.nodes[i].pc == pc)
+			return i;
+	return mt_profile_add_node(&m->profile, parent, pc);
+}
+
+static uint32_t frame_node(struct maker *m, uint32_t parent, const char *text, const char **seen, uint32_t *seen_pc)
+{
+	struct mt_pc pc = {.module = 0};
+	uint32_t i;
+
+	if (!strcmp(text, "!"))
+		return child(m, parent, MT_PC_CUT);
+	for (i = 0; seen[i] && strcmp(seen[i], text); i++)
+		;
+	if (!seen[i]) {
+		pc.address = 0x401000 + i * 0x40;
+		seen[i] = text;
+		seen_pc[i] = mt_profile_add_pc(&m->profile, &pc);
+		if (strcmp(text, "?"))
+			add_symbol(m, seen_pc[i], text);
+		else
+			add_symbol(m, seen_pc[i], "0x4013c0||0");
+	}
+	return child(m, parent, seen_pc[i]);
+}
+
+static void add_stacks(struct maker *m)
+{
+	const char *seen[STACKS * FRAMES_MAX + 1] = {0};
+	uint32_t seen_pc[STACKS * FRAMES_MAX + 1];
+
+	for (size_t i = 0; i < STACKS; i++) {
+		uint32_t node = 0;
+
+		for (int f = 0; f < FRAMES_MAX && stacks[i].frames[f]; f++)
+			node = frame_node(m, node, stacks[i].frames[f], seen, seen_pc);
+		m->group[i] = mt_profile_add_group(&m->profile, child(m, node, stacks[i].kind));
+	}
+}
+
+static void run_second(struct maker *m, unsigned second)
+{
+	for (size_t i = 0; i < STACKS; i++) {
+		const struct stack *s = &stacks[i];
+
+		if (second < s->from || second >= s->to)
+			continue;
+		for (unsigned n = 0; n < s->each_second; n++) {
+			uint64_t at = second * SECOND + (n + 1) * (SECOND / 2 / (s->each_second + 1)) + i * 1000;
+			struct mt_block block = {.address = 0x10000 + m->number * 16, .size = s->size + n % 3, .number = m->number++,
+				.time_ns = at, .group = m->group[i]};
+
+			mt_model_allocate(&m->model, &block, s->kind == MT_KIND_REALLOC);
+			if (n % 10 >= s->kept_of_ten)
+				mt_model_free(&m->model, &block, at + 500);
+		}
+	}
+	mt_model_advance(&m->model, (second + 1) * SECOND, 200000000 + second * 100000);
+}
+
+static void describe(struct maker *m)
+{
+	static const char *const arguments[] = {"./server", "--port", "8080"};
+	struct mt_profile *p = &m->profile;
+	struct mt_module module = {.start = 0x400000, .end = 0x500000};
+
+	for (int i = 0; i < 3; i++) {
+		MT_GROW(p->arguments, p->argument_count, p->argument_capacity);
+		p->arguments[p->argument_count++] = mt_strings_add(&p->strings, arguments[i]);
+	}
+	module.path = mt_strings_add(&p->strings, "/srv/bin/server");
+	mt_profile_add_module(p, &module);
+	mt_profile_add_thread(p, &(struct mt_thread){4242, mt_strings_add(&p->strings, "main")});
+	p->info.pid = 4242;
+	p->info.start_unix_ns = 1700000000ull * SECOND;
+}
+
+static int write_all(struct maker *m, const char *path, struct mt_err *err)
+{
+	int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+	struct mt_trace_writer *writer = fd < 0 ? NULL : mt_trace_writer_new(fd, err);
+	struct mt_definitions definitions = {0};
+	struct mt_buffer symbols = {0};
+	int result;
+
+	if (!writer)
+		return mt_fail(err, -1, "%s cannot be written", path);
+	mt_symbols_encode(&m->symbols, &symbols);
+	result = mt_definitions_write(&definitions, writer, &m->profile, err);
+	if (!result)
+		result = mt_trace_writer_block(writer, MT_BLOCK_SYMBOLS, symbols.data, symbols.len, err);
+	if (!result)
+		result = mt_totals_write(writer, &m->profile, err);
+	if (!result)
+		result = mt_trace_writer_finish(writer, err);
+	mt_trace_writer_free(writer);
+	mt_buffer_free(&symbols);
+	return result;
+}
+
+int main(int argc, char **argv)
+{
+	struct maker m = {0};
+	struct mt_err err = {0};
+	unsigned seconds = argc > 2 ? (unsigned)atoi(argv[2]) : 100;
+
+	if (argc < 2)
+		return 2;
+	mt_profile_init(&m.profile);
+	mt_symbols_init(&m.symbols);
+	describe(&m);
+	add_stacks(&m);
+	mt_model_init(&m.model, &m.profile);
+	for (unsigned second = 0; second < seconds; second++)
+		run_second(&m, second);
+	mt_model_settle(&m.model);
+	m.profile.info.ended = 1;
+	if (write_all(&m, argv[1], &err) < 0) {
+		fprintf(stderr, "make_trace: %s\n", err.text);
+		return 1;
+	}
+	mt_model_free_memory(&m.model);
+	mt_symbols_free(&m.symbols);
+	mt_profile_free(&m.profile);
+	return 0;
+}

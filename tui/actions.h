@@ -1,0 +1,102 @@
+/* Every action of the program, once. The keymap, the key bar, the help overlay and the manual come from this list.
+ * X(id, scope, keys, bar, name, words)
+ * scope: where the keys mean this. keys: names separated by blanks, the first one is shown.
+ * bar: rank in the key bar, 1 first, 0 not there. name: as in the key bar. words: as in help. */
+#ifndef MT_TUI_ACTIONS_H
+#define MT_TUI_ACTIONS_H
+
+#define MT_SCOPES(X) \
+	X(MOVE, "Move") \
+	X(FOLD, "Open and close") \
+	X(VIEWS, "Views") \
+	X(FIND, "Find") \
+	X(COLUMNS, "Columns") \
+	X(TREE, "Call tree") \
+	X(TIMELINE, "Timeline") \
+	X(DETAIL, "Group detail") \
+	X(PROGRAM, "Program output") \
+	X(LIVE, "Live session") \
+	X(APP, "Program")
+
+enum mt_scope {
+#define X(id, words) MT_SCOPE_##id,
+	MT_SCOPES(X)
+#undef X
+	MT_SCOPE_COUNT,
+};
+
+#define MT_ACTIONS(X) \
+	X(HELP, APP, "F1 ?", 1, "Help", "this list; type to search it, Enter runs the line") \
+	X(DOWN, MOVE, "j Down ^N", 0, "Down", "one line down") \
+	X(UP, MOVE, "k Up ^P", 0, "Up", "one line up") \
+	X(TOP, MOVE, "g Home", 0, "Top", "to the first line") \
+	X(BOTTOM, MOVE, "G End", 0, "Bottom", "to the last line") \
+	X(HALF_DOWN, MOVE, "^D", 0, "Half down", "half a page down") \
+	X(HALF_UP, MOVE, "^U", 0, "Half up", "half a page up") \
+	X(PAGE_DOWN, MOVE, "PgDn ^F", 0, "Page down", "a page down") \
+	X(PAGE_UP, MOVE, "PgUp ^B", 0, "Page up", "a page up") \
+	X(CENTRE, MOVE, "z", 0, "Centre", "bring the selected line to the middle") \
+	X(OPEN, FOLD, "Enter", 7, "Open", "open the selected line: a branch, or a group with its backtrace") \
+	X(BACK, FOLD, "q", 12, "Back", "back to where this was opened from; quit at the first screen") \
+	X(PARENT, FOLD, "Backspace", 0, "Parent", "up to the caller; out of a group") \
+	X(CANCEL, FOLD, "Esc", 0, "Cancel", "close what is open on top") \
+	X(MAIN, VIEWS, "1", 0, "Main", "call tree, groups and heap at once") \
+	X(GROUPS, VIEWS, "2", 0, "Groups", "groups of allocations with one backtrace") \
+	X(TREE, VIEWS, "3", 0, "Tree", "the call tree") \
+	X(TIMELINE, VIEWS, "4", 0, "Timeline", "the heap over time") \
+	X(OVERVIEW, VIEWS, "5", 0, "Overview", "rates, largest and fastest growing groups") \
+	X(OUTPUT, VIEWS, "O", 0, "Output", "the terminal of the program under test") \
+	X(NEXT_PANE, VIEWS, "Tab", 0, "Pane", "to the next pane") \
+	X(PREVIOUS_PANE, VIEWS, "S-Tab", 0, "Pane back", "to the previous pane") \
+	X(MAXIMISE, VIEWS, "Z", 11, "Maximise", "give the whole screen to the pane, or take it back") \
+	X(SEARCH, FIND, "F3 /", 2, "Search", "search the lines of this list (PCRE2; smart case)") \
+	X(FILTER, FIND, "F4 \\", 3, "Filter", "show matching groups only: words, field:value, !field:value") \
+	X(NEXT_MATCH, FIND, "n", 0, "Next", "to the next match") \
+	X(PREVIOUS_MATCH, FIND, "N", 0, "Previous", "to the previous match") \
+	X(SORT, COLUMNS, "F6 s m", 4, "Sort", "pick the metric to sort by, out of all") \
+	X(SORT_LEFT, COLUMNS, "<", 0, "Sort left", "sort by the metric before") \
+	X(SORT_RIGHT, COLUMNS, ">", 0, "Sort right", "sort by the metric after") \
+	X(REVERSE, COLUMNS, "r", 8, "Reverse", "reverse the order") \
+	X(FOLD_IN, TREE, "h Left", 0, "Fold", "close the branch, or go to its caller") \
+	X(FOLD_OUT, TREE, "l Right", 6, "Unfold", "open the branch, or go to its first callee") \
+	X(INVERT, TREE, "i", 5, "Invert", "start from the allocating functions, or from main") \
+	X(MORE, TREE, "+", 9, "Level", "open one level more everywhere") \
+	X(LESS, TREE, "-", 0, "Less", "open one level less everywhere") \
+	X(EXPAND, TREE, "E", 10, "All", "open everything below the line") \
+	X(COLLAPSE, TREE, "C", 0, "Collapse", "close everything below the line") \
+	X(HEAVIEST, TREE, "H", 0, "Heaviest", "open the heaviest path") \
+	X(CURSOR_LEFT, TIMELINE, "h Left", 0, "Earlier", "one step earlier") \
+	X(CURSOR_RIGHT, TIMELINE, "l Right", 5, "Later", "one step later") \
+	X(ZOOM_IN, TIMELINE, "+", 6, "Zoom", "zoom in at the cursor") \
+	X(ZOOM_OUT, TIMELINE, "-", 0, "Zoom out", "zoom out") \
+	X(ZOOM_FIT, TIMELINE, "=", 9, "Fit", "show the whole run") \
+	X(NEXT_GROUP, DETAIL, "}", 5, "Next", "the next group of the list") \
+	X(PREVIOUS_GROUP, DETAIL, "{", 6, "Previous", "the previous group of the list") \
+	X(KEYBOARD, PROGRAM, "Enter", 2, "Type", "give the program the keyboard; ^] takes it back") \
+	X(FREEZE, LIVE, "p", 8, "Freeze", "freeze the view; the recording goes on") \
+	X(PAUSE, LIVE, "P", 0, "Pause", "pause the recording, or go on with it") \
+	X(THEME, APP, "T", 0, "Theme", "the other theme: dark, light") \
+	X(REDRAW, APP, "^L", 0, "Redraw", "draw the whole screen anew") \
+	X(SUSPEND, APP, "^Z", 0, "Suspend", "back to the shell until fg") \
+	X(QUIT, APP, "F10 Q ^C", 13, "Quit", "leave memtui")
+
+enum mt_action {
+#define X(id, scope, keys, bar, name, words) MT_ACTION_##id,
+	MT_ACTIONS(X)
+#undef X
+	MT_ACTION_COUNT,
+};
+#define MT_ACTION_NONE MT_ACTION_COUNT
+
+struct mt_action_info {
+	enum mt_scope scope;
+	const char *keys;
+	int bar;
+	const char *name, *words;
+};
+const struct mt_action_info *mt_action_info(enum mt_action);
+const char *mt_scope_words(enum mt_scope);
+/* The first key of an action as people write it, into out. */
+const char *mt_action_key(enum mt_action, char out[16]);
+
+#endif

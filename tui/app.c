@@ -1,0 +1,255 @@
+/* What keys and clicks do, where no view knows better. */
+#include "tui/app.h"
+
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+
+static const struct mt_view *const views[] = {
+	[MT_VIEW_MAIN] = &mt_view_main, [MT_VIEW_GROUPS] = &mt_view_groups, [MT_VIEW_TREE] = &mt_view_tree,
+	[MT_VIEW_TIMELINE] = &mt_view_timeline, [MT_VIEW_OVERVIEW] = &mt_view_overview,
+	[MT_VIEW_OUTPUT] = &mt_view_output, [MT_VIEW_DETAIL] = &mt_view_detail,
+};
+
+const struct mt_view *mt_app_view(enum mt_view_id id)
+{
+	return views[id];
+}
+
+const struct mt_view *mt_app_focus(struct mt_app *app)
+{
+	return views[app->view == MT_VIEW_MAIN ? app->pane : app->view];
+}
+
+bool mt_app_live(const struct mt_app *app)
+{
+	return app->data.client && !app->data.recorder_gone && !app->program_ended && !app->data.profile.info.ended;
+}
+
+uint32_t mt_app_scopes(struct mt_app *app)
+{
+	uint32_t scopes = 1u << MT_SCOPE_MOVE | 1u << MT_SCOPE_FOLD | 1u << MT_SCOPE_VIEWS | 1u << MT_SCOPE_FIND |
+		1u << MT_SCOPE_APP;
+
+	if (mt_app_live(app))
+		scopes |= 1u << MT_SCOPE_LIVE;
+	return scopes | mt_app_focus(app)->scopes;
+}
+
+void mt_app_say(struct mt_app *app, const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(app->message, sizeof app->message, format, args);
+	va_end(args);
+}
+
+void mt_app_go(struct mt_app *app, enum mt_view_id id)
+{
+	if (app->view == id)
+		return;
+	if (app->back_count == sizeof app->back / sizeof *app->back) {
+		for (uint32_t i = 1; i < app->back_count; i++)
+			app->back[i - 1] = app->back[i];
+		app->back_count--;
+	}
+	app->back[app->back_count++] = app->view;
+	app->view = id;
+}
+
+/* To a view by its number: the way back is the main screen. */
+static void turn_to(struct mt_app *app, enum mt_view_id id)
+{
+	if (id == MT_VIEW_OUTPUT && !app->program) {
+		mt_app_say(app, mt_app_live(app) ? "the program has no terminal of its own here" : "only 'memtui run' shows the program's output");
+		return;
+	}
+	app->view = id;
+	app->back_count = 0;
+	if (id != MT_VIEW_MAIN)
+		app->back[app->back_count++] = MT_VIEW_MAIN;
+}
+
+static void quit(struct mt_app *app)
+{
+	if (mt_app_live(app))
+		mt_question_ask(app, app->ask_save ? MT_QUESTION_LEAVE_SAVE : MT_QUESTION_LEAVE);
+	else if (app->ask_save)
+		mt_question_ask(app, MT_QUESTION_SAVE);
+	else
+		app->outcome = MT_OUTCOME_QUIT;
+}
+
+void mt_app_back(struct mt_app *app)
+{
+	if (app->back_count)
+		app->view = app->back[--app->back_count];
+	else
+		quit(app);
+}
+
+void mt_app_open_group(struct mt_app *app, uint32_t group)
+{
+	app->detail.group = group;
+	mt_app_go(app, MT_VIEW_DETAIL);
+}
+
+static void sort_beside(struct mt_app *app, int by)
+{
+	int metric = ((int)app->data.sort + by + MT_METRIC_COUNT) % MT_METRIC_COUNT;
+
+	mt_data_sort(&app->data, (enum mt_metric)metric, app->data.ascending);
+	mt_app_say(app, "sorted by %s", mt_metric_info(app->data.sort)->words);
+}
+
+static void change_theme(struct mt_app *app)
+{
+	struct mt_err err = {0};
+
+	app->light = !app->light;
+	if (mt_screen_theme(app->screen, app->light ? "light" : "dark", &err) < 0)
+		mt_app_say(app, "%s", err.text);
+	else
+		mt_app_say(app, "theme: %s", app->light ? "light" : "dark");
+}
+
+static void freeze(struct mt_app *app)
+{
+	mt_data_freeze(&app->data, !app->data.frozen, app->frame_ms);
+	mt_app_say(app, app->data.frozen ? "the view is frozen; the recording goes on; p goes on" : "the view follows again");
+}
+
+static void pause_recording(struct mt_app *app)
+{
+	app->data.paused = !app->data.paused;
+	mt_client_pause(app->data.client, app->data.paused);
+	mt_app_say(app, app->data.paused ? "the recording is paused; P goes on" : "the recording goes on");
+}
+
+void mt_app_act(struct mt_app *app, enum mt_action what)
+{
+	if (what == MT_ACTION_NONE || views[app->view]->action(app, what))
+		return;
+	switch (what) {
+	case MT_ACTION_HELP: mt_help_open(app); break;
+	case MT_ACTION_MAIN: turn_to(app, MT_VIEW_MAIN); break;
+	case MT_ACTION_GROUPS: turn_to(app, MT_VIEW_GROUPS); break;
+	case MT_ACTION_TREE: turn_to(app, MT_VIEW_TREE); break;
+	case MT_ACTION_TIMELINE: turn_to(app, MT_VIEW_TIMELINE); break;
+	case MT_ACTION_OVERVIEW: turn_to(app, MT_VIEW_OVERVIEW); break;
+	case MT_ACTION_OUTPUT: turn_to(app, MT_VIEW_OUTPUT); break;
+	case MT_ACTION_SEARCH: mt_prompt_open(app, MT_PROMPT_SEARCH); break;
+	case MT_ACTION_FILTER: mt_prompt_open(app, MT_PROMPT_FILTER); break;
+	case MT_ACTION_NEXT_MATCH: mt_prompt_next(app, 1); break;
+	case MT_ACTION_PREVIOUS_MATCH: mt_prompt_next(app, -1); break;
+	case MT_ACTION_SORT: mt_menu_open(app); break;
+	case MT_ACTION_SORT_LEFT: sort_beside(app, -1); break;
+	case MT_ACTION_SORT_RIGHT: sort_beside(app, 1); break;
+	case MT_ACTION_REVERSE: mt_data_sort(&app->data, app->data.sort, !app->data.ascending); break;
+	case MT_ACTION_BACK: mt_app_back(app); break;
+	case MT_ACTION_CANCEL: if (app->view == MT_VIEW_DETAIL) mt_app_back(app); break;
+	case MT_ACTION_FREEZE: freeze(app); break;
+	case MT_ACTION_PAUSE: pause_recording(app); break;
+	case MT_ACTION_THEME: change_theme(app); break;
+	case MT_ACTION_REDRAW: mt_screen_redraw(app->screen); break;
+	case MT_ACTION_SUSPEND: app->signal = SIGTSTP; break;
+	case MT_ACTION_QUIT: quit(app); break;
+	default: break;
+	}
+}
+
+/* ---- mouse ---- */
+
+static void click_line(struct mt_app *app, const struct mt_hit *hit)
+{
+	const struct mt_view *view = views[hit->view];
+	struct mt_list *l = view->list(app);
+	bool again = hit->value == l->selected;
+
+	if (app->view == MT_VIEW_MAIN) {
+		again = again && app->pane == hit->view;
+		app->pane = hit->view;
+	}
+	if (hit->value >= l->count)
+		return;
+	if (again) {
+		view->action(app, MT_ACTION_OPEN);
+		return;
+	}
+	mt_list_select(l, hit->value ? hit->value - 1 : 0);
+	view->action(app, hit->value ? MT_ACTION_DOWN : MT_ACTION_TOP);
+}
+
+static void click(struct mt_app *app, const struct mt_hit *hit)
+{
+	bool help = app->help.open;
+
+	switch (hit->kind) {
+	case MT_HIT_ACTION:
+		app->help.open = false;
+		if (help || !app->menu.open)
+			mt_app_act(app, (enum mt_action)hit->value);
+		break;
+	case MT_HIT_LINE: click_line(app, hit); break;
+	case MT_HIT_SORT:
+		app->menu.open = false;
+		mt_data_sort(&app->data, (enum mt_metric)hit->value,
+			(enum mt_metric)hit->value == app->data.sort ? !app->data.ascending : app->data.ascending);
+		break;
+	case MT_HIT_PANE: app->pane = hit->view; break;
+	}
+}
+
+static void mouse(struct mt_app *app, const struct mt_input *input)
+{
+	if (!input->pressed)
+		return;
+	if (input->button >= 64) {
+		struct mt_list *l = app->help.open ? &app->help.list : app->menu.open ? &app->menu.list : NULL;
+		enum mt_action what = input->button == 64 ? MT_ACTION_UP : MT_ACTION_DOWN;
+
+		for (int i = 0; i < 3; i++) {
+			if (l)
+				mt_list_move(l, what);
+			else
+				mt_app_act(app, what);
+		}
+		return;
+	}
+	if (input->button != 0 || app->question.id != MT_QUESTION_NONE)
+		return;
+	for (uint32_t i = app->hit_count; i-- > 0;) {
+		const struct mt_rect *r = &app->hits[i].rect;
+
+		if (input->row >= r->row && input->row < r->row + r->rows && input->column >= r->column &&
+				input->column < r->column + r->columns) {
+			struct mt_hit hit = app->hits[i];
+
+			click(app, &hit);
+			return;
+		}
+	}
+}
+
+void mt_app_input(struct mt_app *app, const struct mt_input *input)
+{
+	app->dirty = true;
+	app->message[0] = '\0';
+	if (mt_program_typing(app) && app->question.id == MT_QUESTION_NONE && !app->help.open) {
+		app->dirty = false;
+		mt_program_type(app, input);
+	} else if (input->code == MT_KEY_MOUSE) {
+		mouse(app, input);
+	} else if (app->question.id != MT_QUESTION_NONE) {
+		mt_question_key(app, input);
+	} else if (app->help.open) {
+		mt_help_key(app, input);
+	} else if (app->menu.open) {
+		mt_menu_key(app, input);
+	} else if (app->prompt.kind != MT_PROMPT_NONE) {
+		mt_prompt_key(app, input->code);
+	} else {
+		mt_app_act(app, mt_keys_action(input->code, mt_app_scopes(app)));
+	}
+}

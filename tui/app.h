@@ -1,0 +1,219 @@
+/* The running program: its screen, its data, the views with their state, and what lies on top of them. */
+#ifndef MT_TUI_APP_H
+#define MT_TUI_APP_H
+
+#include "core/query/pattern.h"
+#include "tui/actions.h"
+#include "tui/data.h"
+#include "tui/keys.h"
+#include "tui/list.h"
+#include "tui/screen.h"
+#include "tui/ui.h"
+
+#include <signal.h>
+
+enum mt_view_id { MT_VIEW_MAIN, MT_VIEW_GROUPS, MT_VIEW_TREE, MT_VIEW_TIMELINE, MT_VIEW_OVERVIEW, MT_VIEW_OUTPUT,
+	MT_VIEW_DETAIL, MT_VIEW_COUNT };
+
+/* ---- state of views ---- */
+struct mt_groups_state {
+	struct mt_list list;
+};
+
+struct mt_tree_row {
+	uint32_t node, last;   /* last: the end of a folded chain, else node */
+	uint32_t chain;        /* frames folded into the row */
+	uint32_t depth;        /* rows above it in the tree */
+	uint32_t more;         /* > 0: stands for so many small children of node */
+	uint64_t more_value;
+	uint64_t identity;
+	bool open, branch;
+};
+struct mt_tree_state {
+	struct mt_list list;
+	struct mt_tree_row *rows;
+	uint32_t row_count, row_capacity;
+	uint64_t *toggled;     /* identities opened or closed by hand, a set: open addressing, 0 empty */
+	uint8_t *opened;       /* beside it */
+	uint32_t toggled_slots, toggled_count;
+	unsigned level;        /* rows above this depth are open by default */
+	uint64_t generation;   /* of the data when rows were made */
+};
+
+struct mt_timeline_state {
+	uint64_t from_ns, to_ns; /* equal: the whole run */
+	uint32_t cursor;         /* column */
+	uint32_t columns;        /* of the graph, as drawn last */
+};
+
+#define MT_OVERVIEW_ROWS 32
+struct mt_overview_state {
+	struct mt_list list; /* growing groups first, then the largest */
+	uint32_t growing[MT_OVERVIEW_ROWS], growing_count;
+	uint64_t generation;
+};
+
+struct mt_source_file {
+	char *path, *text;
+	char **line;
+	uint32_t count;
+};
+struct mt_detail_state {
+	struct mt_list list;   /* frames */
+	uint32_t group;
+	uint32_t selected_group; /* whose backtrace it holds, with the data's generation */
+	uint64_t generation;
+	struct mt_backtrace backtrace;
+	struct mt_source_file source;
+};
+
+struct mt_program_state; /* view_program.c */
+
+/* ---- what lies on top ---- */
+enum mt_prompt_kind { MT_PROMPT_NONE, MT_PROMPT_SEARCH, MT_PROMPT_FILTER };
+struct mt_prompt {
+	enum mt_prompt_kind kind;
+	char text[256];
+	uint32_t len, cursor;
+	char before[256];      /* text to go back to */
+	uint32_t origin;       /* selected line to go back to */
+	uint32_t matches;
+	char error[512];
+	char search[256];      /* last search that was accepted */
+	struct mt_pattern *pattern; /* of what is typed, or of the last search */
+};
+
+struct mt_menu {
+	bool open;
+	struct mt_list list;   /* of metrics */
+};
+
+struct mt_help {
+	bool open;
+	struct mt_list list;
+	char search[64];
+	uint32_t len;
+};
+
+enum mt_question_id { MT_QUESTION_NONE, MT_QUESTION_LEAVE, MT_QUESTION_LEAVE_SAVE, MT_QUESTION_SAVE };
+struct mt_question {
+	enum mt_question_id id;
+};
+
+/* ---- mouse ---- */
+enum mt_hit_kind { MT_HIT_ACTION, MT_HIT_LINE, MT_HIT_SORT, MT_HIT_PANE };
+struct mt_hit {
+	struct mt_rect rect;
+	enum mt_hit_kind kind;
+	enum mt_view_id view;
+	uint32_t value; /* action, index of the line, or metric */
+};
+#define MT_HITS 256
+
+enum mt_outcome { MT_OUTCOME_NONE, MT_OUTCOME_QUIT, MT_OUTCOME_LEAVE, MT_OUTCOME_END };
+
+struct mt_app {
+	struct mt_screen *screen;
+	struct mt_data data;
+	struct mt_session *session;  /* NULL: not started by us */
+	bool ask_save, save;         /* the trace has no name of its own yet; and is to be kept */
+	unsigned frame_ms;
+	enum mt_view_id view, back[8];
+	uint32_t back_count;
+	enum mt_view_id pane;        /* of the main screen: GROUPS or TREE */
+	bool maximised;
+	bool light;                  /* theme */
+	struct mt_groups_state groups;
+	struct mt_tree_state tree;
+	struct mt_timeline_state timeline;
+	struct mt_overview_state overview;
+	struct mt_detail_state detail;
+	struct mt_program_state *program;
+	struct mt_prompt prompt;
+	struct mt_menu menu;
+	struct mt_help help;
+	struct mt_question question;
+	struct mt_hit hits[MT_HITS];
+	uint32_t hit_count;
+	char message[256];           /* shown in the status line until the next key */
+	bool dirty;                  /* draw at once */
+	bool data_dirty;             /* draw when the next frame is due */
+	bool program_ended;
+	int wait_status;
+	int signal;                  /* that ended memtui, or 0 */
+	enum mt_outcome outcome;
+};
+
+struct mt_view {
+	const char *name;
+	uint32_t scopes;             /* beside those of all views */
+	void (*draw)(struct mt_app *, struct mt_rect, bool focus);
+	bool (*action)(struct mt_app *, enum mt_action); /* false: not mine */
+	struct mt_list *(*list)(struct mt_app *);        /* brought up to date; NULL: none */
+	void (*line)(struct mt_app *, uint32_t index, char *out, size_t len); /* text to search */
+};
+extern const struct mt_view mt_view_main, mt_view_groups, mt_view_tree, mt_view_timeline, mt_view_overview,
+	mt_view_output, mt_view_detail;
+
+/* ---- app.c ---- */
+const struct mt_view *mt_app_view(enum mt_view_id);
+const struct mt_view *mt_app_focus(struct mt_app *); /* the view, or the pane of the main screen */
+void mt_app_go(struct mt_app *, enum mt_view_id);     /* remembers the way back */
+void mt_app_back(struct mt_app *);
+void mt_app_act(struct mt_app *, enum mt_action);
+void mt_app_input(struct mt_app *, const struct mt_input *);
+uint32_t mt_app_scopes(struct mt_app *);
+void mt_app_say(struct mt_app *, const char *format, ...) __attribute__((format(printf, 2, 3)));
+void mt_app_open_group(struct mt_app *, uint32_t group);
+bool mt_app_live(const struct mt_app *); /* a session, not a trace */
+
+/* ---- frame.c: title, tabs, status line, key bar, and all on top ---- */
+void mt_frame_draw(struct mt_app *);
+void mt_frame_hit(struct mt_app *, struct mt_rect, enum mt_hit_kind, enum mt_view_id, uint32_t value);
+/* "function  source:line" of a frame into columns of a line, in two roles. */
+void mt_frame_where(struct mt_app *, int row, int column, int width, bool selected, bool focus,
+	const struct mt_backtrace_frame *);
+/* source:line, or module, as people read it. */
+void mt_frame_source(char *out, size_t len, const struct mt_backtrace_frame *, bool full_path);
+
+/* ---- loop.c ---- */
+/* Signals that the loop waits for; blocked before any thread starts, and given back at the end. */
+void mt_loop_block(sigset_t *old);
+/* Until app->outcome says something. */
+int mt_loop_run(struct mt_app *, struct mt_err *err);
+
+/* ---- prompt.c ---- */
+void mt_prompt_open(struct mt_app *, enum mt_prompt_kind);
+void mt_prompt_key(struct mt_app *, uint32_t code);
+void mt_prompt_draw(struct mt_app *, int row, int columns);
+void mt_prompt_next(struct mt_app *, int direction);
+void mt_prompt_free(struct mt_prompt *);
+bool mt_prompt_matches(struct mt_app *, const char *text); /* the search on screen, if any */
+
+/* ---- view_help.c, menu.c ---- */
+void mt_help_open(struct mt_app *);
+void mt_help_key(struct mt_app *, const struct mt_input *);
+void mt_help_draw(struct mt_app *);
+void mt_menu_open(struct mt_app *);
+void mt_menu_key(struct mt_app *, const struct mt_input *);
+void mt_menu_draw(struct mt_app *);
+void mt_question_ask(struct mt_app *, enum mt_question_id);
+void mt_question_key(struct mt_app *, const struct mt_input *);
+void mt_question_draw(struct mt_app *);
+
+/* ---- view_overview.c: the heap's graph, shared with the main screen ---- */
+void mt_overview_heap(struct mt_app *, struct mt_rect);
+
+/* ---- view_tree.c ---- */
+void mt_tree_state_free(struct mt_tree_state *);
+/* ---- view_detail.c ---- */
+void mt_detail_free(struct mt_detail_state *);
+/* ---- view_program.c ---- */
+void mt_program_open(struct mt_app *);
+void mt_program_read(struct mt_app *);             /* takes over new output */
+bool mt_program_typing(const struct mt_app *);     /* the program has the keyboard */
+void mt_program_type(struct mt_app *, const struct mt_input *);
+void mt_program_resize(struct mt_app *);
+void mt_program_free(struct mt_program_state *);
+
+#endif

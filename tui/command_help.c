@@ -1,0 +1,166 @@
+#include "tui/commands.h"
+
+#include <string.h>
+
+#define WIDTH 80
+#define COLUMN 24
+
+static const struct mt_option options[] = {
+	{0, "man", "COMMAND", MT_OPTION_TEXT, MT_OPTION_AT(man),
+		"print the manual page of a command, or of memtui itself, as roff", NULL},
+	{0, "completion", "SHELL", MT_OPTION_CHOICE, MT_OPTION_AT(complete), "print the completion for a shell",
+		"bash"},
+	MT_OPTIONS_HELP,
+	MT_OPTIONS_END,
+};
+
+const char mt_help_about[] =
+	"memtui records every allocation of a Linux program, with its backtrace, and shows where memory is "
+	"leaked, held at the peak, or churned: live in the terminal, or as text, JSON and CSV.";
+const char mt_help_exit[] =
+	"0 when done, 1 when something failed, 2 when the command line was wrong. run and record pass on the "
+	"program's status, 128 + N when signal N ended it.";
+
+bool mt_command_sorts(const struct mt_command *command)
+{
+	for (const struct mt_option *option = command->options; option->name; option++)
+		if (option->kind == MT_OPTION_SORT)
+			return true;
+	return false;
+}
+
+/* Fills lines up to WIDTH, the first of which begins at column `at`, all others at `indent`. */
+static void wrap(FILE *out, const char *text, int at, int indent)
+{
+	while (*text) {
+		int len = (int)strcspn(text, " \n");
+
+		if (at > indent && at + 1 + len > WIDTH) {
+			fprintf(out, "\n%*s", indent, "");
+			at = indent;
+		} else if (at > indent) {
+			putc(' ', out);
+			at++;
+		}
+		fwrite(text, 1, (size_t)len, out);
+		at += len;
+		text += len;
+		if (!strncmp(text, "\n\n", 2)) {
+			fprintf(out, "\n\n%*s", indent, "");
+			at = indent;
+			text++;
+		}
+		text += *text != 0;
+	}
+	putc('\n', out);
+}
+
+static void entry(FILE *out, const char *left, const char *right)
+{
+	int len = fprintf(out, "  %s", left);
+
+	if (len + 2 > COLUMN) {
+		putc('\n', out);
+		len = 0;
+	}
+	fprintf(out, "%*s", COLUMN - len, "");
+	wrap(out, right, COLUMN, COLUMN);
+}
+
+static void print_options(FILE *out, const struct mt_command *command)
+{
+	fputs("\nOptions:\n", out);
+	for (const struct mt_option *option = command->options; option->name; option++) {
+		char name[64], left[128];
+
+		mt_option_name(name, sizeof name, option);
+		snprintf(left, sizeof left, "%c%c%s --%s%s%s", option->letter ? '-' : ' ',
+			option->letter ? option->letter : ' ', option->letter ? "," : " ", name,
+			option->argument ? "=" : "", option->argument ? option->argument : "");
+		entry(out, left, option->words);
+	}
+}
+
+static void print_examples(FILE *out, const char *examples)
+{
+	fputs("\nExamples:\n", out);
+	while (*examples) {
+		const char *tab = strchr(examples, '\t'), *end = strchr(examples, '\n');
+
+		fprintf(out, "  %.*s\n      %.*s\n", (int)(tab - examples), examples, (int)(end - tab - 1),
+			tab + 1);
+		examples = end + 1;
+	}
+}
+
+static void print_general(FILE *out)
+{
+	fputs("Usage: memtui COMMAND [OPTIONS] [OPERANDS]\n\n", out);
+	wrap(out, mt_help_about, 0, 0);
+	fputs("\nCommands:\n", out);
+	for (int i = 0; mt_command_at(i); i++)
+		entry(out, mt_command_at(i)->name, mt_command_at(i)->words);
+	fputs("\n'memtui help COMMAND' or 'memtui COMMAND --help' says more; 'memtui --version' the version.\n",
+		out);
+}
+
+void mt_help_print(FILE *out, const struct mt_command *command)
+{
+	if (!command) {
+		print_general(out);
+		return;
+	}
+	fprintf(out, "Usage: memtui %s [OPTIONS] %s%s\n\n", command->name,
+		command->runs_program ? "[--] " : "", command->operands);
+	wrap(out, command->description, 0, 0);
+	print_options(out, command);
+	if (mt_command_sorts(command)) {
+		fputs("\nMetrics:\n", out);
+		for (int i = 0; i < MT_METRIC_COUNT; i++)
+			entry(out, mt_metric_info((enum mt_metric)i)->name, mt_metric_info((enum mt_metric)i)->words);
+	}
+	print_examples(out, command->examples);
+}
+
+/* Sets *command: NULL for memtui itself. */
+static int find(const struct mt_command **command, const char *name, struct mt_err *err)
+{
+	*command = mt_command_find(name);
+	if (*command || !strcmp(name, "memtui"))
+		return 0;
+	return mt_command_unknown(name, err);
+}
+
+static int run(const struct mt_arguments *arguments, struct mt_err *err)
+{
+	const struct mt_command *command = NULL;
+	const char *name = arguments->man ? arguments->man
+		: arguments->operand_count ? arguments->operands[0] : "memtui";
+
+	if (arguments->complete) {
+		mt_completion_print(stdout);
+		return 0;
+	}
+	int status = find(&command, name, err);
+
+	if (status < 0)
+		return status;
+	if (arguments->man)
+		mt_manual_print(stdout, command);
+	else
+		mt_help_print(stdout, command);
+	return 0;
+}
+
+const struct mt_command mt_command_help = {
+	.name = "help",
+	.operands = "[COMMAND]",
+	.words = "show the help of a command",
+	.description = "Prints the help of a command, or the list of all commands.",
+	.examples = "memtui help record\thow to record\n"
+		"memtui help --man groups | man -l -\tthe manual page\n"
+		"source <(memtui help --completion bash)\tcompletion in this shell\n",
+	.options = options,
+	.operands_max = 1,
+	.run = run,
+};

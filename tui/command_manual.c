@@ -1,0 +1,151 @@
+/* Manual pages from the commands' lists, in the man macros. */
+#include "tui/commands.h"
+
+#include <string.h>
+
+#ifndef MT_VERSION
+#define MT_VERSION "unknown"
+#endif
+
+/* Text in which roff sees nothing to obey: backslashes, hyphens, quotes, and dots or quotes that begin a line. */
+static void put(FILE *out, const char *text, size_t len)
+{
+	for (size_t i = 0; i < len; i++) {
+		bool starts = !i || text[i - 1] == '\n';
+
+		if (text[i] == '\\')
+			fputs("\\e", out);
+		else if (text[i] == '-')
+			fputs("\\-", out);
+		else if (text[i] == '\'')
+			fputs("\\(aq", out);
+		else if (text[i] == '"')
+			fputs("\\(dq", out);
+		else if (text[i] == '^')
+			fputs("\\(ha", out);
+		else if (text[i] == '~')
+			fputs("\\(ti", out);
+		else if (text[i] == '.' && starts)
+			fputs("\\&.", out);
+		else
+			putc(text[i], out);
+	}
+}
+
+static void put_text(FILE *out, const char *text)
+{
+	put(out, text, strlen(text));
+}
+
+static void put_paragraphs(FILE *out, const char *text)
+{
+	const char *end;
+
+	while ((end = strstr(text, "\n\n"))) {
+		put(out, text, (size_t)(end - text));
+		fputs("\n.PP\n", out);
+		text = end + 2;
+	}
+	put_text(out, text);
+	putc('\n', out);
+}
+
+static void heading(FILE *out, const char *name, const char *words)
+{
+	fputs(".TH \"MEMTUI", out);
+	if (*name)
+		fputs("\\-", out);
+	for (const char *c = name; *c; c++)
+		putc(*c >= 'a' && *c <= 'z' ? *c - 'a' + 'A' : *c, out);
+	fprintf(out, "\" 1 \"\" \"memtui " MT_VERSION "\" \"memtui manual\"\n.SH NAME\nmemtui%s%s \\- ",
+		*name ? "\\-" : "", name);
+	put_text(out, words);
+	putc('\n', out);
+}
+
+static void entry(FILE *out, const char *name, const char *words)
+{
+	fputs(".TP\n\\fB", out);
+	put_text(out, name);
+	fputs("\\fR\n", out);
+	put_text(out, words);
+	fputs(".\n", out);
+}
+
+static void print_options(FILE *out, const struct mt_command *command)
+{
+	fputs(".SH OPTIONS\n", out);
+	for (const struct mt_option *option = command->options; option->name; option++) {
+		char name[64];
+
+		mt_option_name(name, sizeof name, option);
+		fputs(".TP\n", out);
+		if (option->letter)
+			fprintf(out, "\\fB\\-%c\\fR, ", option->letter);
+		fputs("\\fB\\-\\-", out);
+		put_text(out, name);
+		fputs("\\fR", out);
+		if (option->argument)
+			fprintf(out, "=\\fI%s\\fR", option->argument);
+		putc('\n', out);
+		put_text(out, option->words);
+		fputs(".\n", out);
+	}
+}
+
+static void print_examples(FILE *out, const char *examples)
+{
+	fputs(".SH EXAMPLES\n", out);
+	while (*examples) {
+		const char *tab = strchr(examples, '\t'), *end = strchr(examples, '\n');
+
+		fputs(".TP\n\\fB", out);
+		put(out, examples, (size_t)(tab - examples));
+		fputs("\\fR\n", out);
+		put(out, tab + 1, (size_t)(end - tab - 1));
+		putc('\n', out);
+		examples = end + 1;
+	}
+}
+
+static void print_command(FILE *out, const struct mt_command *command)
+{
+	heading(out, command->name, command->words);
+	fprintf(out, ".SH SYNOPSIS\n\\fBmemtui %s\\fR [\\fIoptions\\fR] %s\\fI", command->name,
+		command->runs_program ? "[\\-\\-] " : "");
+	put_text(out, command->operands);
+	fputs("\\fR\n.SH DESCRIPTION\n", out);
+	put_paragraphs(out, command->description);
+	print_options(out, command);
+	if (mt_command_sorts(command)) {
+		fputs(".SH METRICS\n", out);
+		for (int i = 0; i < MT_METRIC_COUNT; i++)
+			entry(out, mt_metric_info((enum mt_metric)i)->name, mt_metric_info((enum mt_metric)i)->words);
+	}
+	fputs(".SH EXIT STATUS\n", out);
+	put_paragraphs(out, mt_help_exit);
+	print_examples(out, command->examples);
+	fputs(".SH SEE ALSO\n\\fBmemtui\\fR(1)\n", out);
+}
+
+void mt_manual_print(FILE *out, const struct mt_command *command)
+{
+	if (command) {
+		print_command(out, command);
+		return;
+	}
+	heading(out, "", "heap profiler in the terminal");
+	fputs(".SH SYNOPSIS\n\\fBmemtui\\fR \\fIcommand\\fR [\\fIoptions\\fR] [\\fIoperands\\fR]\n"
+		".SH DESCRIPTION\n", out);
+	put_paragraphs(out, mt_help_about);
+	fputs(".SH COMMANDS\n", out);
+	for (int i = 0; mt_command_at(i); i++)
+		entry(out, mt_command_at(i)->name, mt_command_at(i)->words);
+	fputs(".SH EXIT STATUS\n", out);
+	put_paragraphs(out, mt_help_exit);
+	fputs(".SH SEE ALSO\n", out);
+	for (int i = 0; mt_command_at(i); i++)
+		if (strcmp(mt_command_at(i)->name, "help"))
+			fprintf(out, "%s\\fBmemtui\\-%s\\fR(1)", i ? ",\n" : "", mt_command_at(i)->name);
+	putc('\n', out);
+}

@@ -1,0 +1,129 @@
+#include "tui/commands.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#ifndef MT_PREFIX
+#define MT_PREFIX "/usr/local"
+#endif
+
+#define FPS_MAX 60
+
+struct mt_filter *mt_command_filter(const struct mt_arguments *arguments, struct mt_err *err)
+{
+	struct mt_filter *filter = mt_filter_new();
+	int status = arguments->filter_text ? mt_filter_parse(filter, arguments->filter_text, err) : 0;
+
+	for (int i = 0; i < MT_FILTER_COUNT && status >= 0; i++)
+		if (arguments->fields[i])
+			status = mt_filter_set(filter, (enum mt_filter_field)i, arguments->fields[i], err);
+	if (status >= 0)
+		return filter;
+	mt_filter_free(filter);
+	return NULL;
+}
+
+static int finish_output(struct mt_err *err)
+{
+	if (!fflush(stdout) && !ferror(stdout))
+		return 0;
+	int code = errno ? errno : EIO;
+
+	return mt_fail(err, -code, "cannot write the result to standard output: %s", strerror(code));
+}
+
+int mt_command_view(const struct mt_arguments *arguments,
+	int (*report)(const struct mt_report *, struct mt_err *), bool symbols, struct mt_err *err)
+{
+	struct mt_filter *filter = mt_command_filter(arguments, err);
+	struct mt_loaded loaded;
+
+	if (!filter)
+		return -EINVAL;
+	int status = mt_command_load(&loaded, arguments->operands[0], symbols || mt_filter_active(filter), err);
+
+	if (status >= 0) {
+		struct mt_report view = {.out = stdout,
+			.format = arguments->format,
+			.exact = arguments->exact,
+			.profile = &loaded.profile,
+			.symbols = &loaded.symbols,
+			.filter = filter,
+			.sort = arguments->sort,
+			.ascending = arguments->ascending,
+			.skip = arguments->skip,
+			.count = arguments->count,
+			.damaged = loaded.damaged,
+			.inverted = arguments->inverted,
+			.levels = (uint32_t)arguments->levels,
+			.columns = (uint32_t)arguments->columns};
+
+		status = report(&view, err);
+		if (status >= 0)
+			status = finish_output(err);
+	}
+	mt_loaded_free(&loaded);
+	mt_filter_free(filter);
+	return status;
+}
+
+int mt_command_ui_options(struct mt_ui_options *options, char **filter_text,
+	const struct mt_arguments *arguments, struct mt_err *err)
+{
+	struct mt_filter *filter = mt_command_filter(arguments, err);
+
+	*filter_text = NULL;
+	if (!filter)
+		return -EINVAL;
+	if (mt_filter_active(filter))
+		*filter_text = mt_filter_text(filter);
+	mt_filter_free(filter);
+	uint64_t fps = arguments->fps > FPS_MAX ? FPS_MAX : arguments->fps;
+
+	*options = (struct mt_ui_options){.theme = arguments->theme,
+		.ascii = arguments->ascii,
+		.filter = *filter_text,
+		.sort = arguments->sort_given ? mt_metric_info(arguments->sort)->name : NULL,
+		.frame_ms = fps ? (unsigned)(1000 / fps) : 0,
+		.output = arguments->output};
+	return 0;
+}
+
+void mt_command_session_options(struct mt_session_options *options, char **library,
+	const struct mt_arguments *arguments)
+{
+	*library = mt_command_library();
+	*options = (struct mt_session_options){.argv = arguments->operands,
+		.output = arguments->output,
+		.force = arguments->force,
+		.depth_limit = (uint32_t)(arguments->depth > UINT32_MAX ? UINT32_MAX : arguments->depth),
+		.free_stacks = arguments->free_stacks,
+		.check_stacks = arguments->check_stacks,
+		.duration_ns = arguments->duration_ns,
+		.library = *library};
+}
+
+char *mt_command_library(void)
+{
+	static const char *const beside[] = {"libmemtui.so", "../lib/memtui/libmemtui.so"};
+	char executable[4096];
+	ssize_t len = readlink("/proc/self/exe", executable, sizeof executable - 1);
+
+	executable[len > 0 ? len : 0] = 0;
+	char *slash = strrchr(executable, '/');
+
+	for (size_t i = 0; slash && i < sizeof beside / sizeof *beside; i++) {
+		slash[1] = 0;
+		char *path = mt_format("%s%s", executable, beside[i]);
+		char *real = access(path, R_OK) ? NULL : realpath(path, NULL);
+
+		free(path);
+		if (real)
+			return real;
+	}
+	if (!access(MT_PREFIX "/lib/memtui/libmemtui.so", R_OK))
+		return mt_strdup(MT_PREFIX "/lib/memtui/libmemtui.so");
+	return NULL;
+}

@@ -1,0 +1,90 @@
+/* The subcommands, and what they share. */
+#ifndef MT_TUI_COMMANDS_H
+#define MT_TUI_COMMANDS_H
+
+#include "core/model/load.h"
+#include "core/session/session.h"
+#include "tui/options.h"
+#include "tui/ui.h"
+
+/* In the order in which help shows them. */
+#define MT_COMMANDS(X) \
+	X(run) \
+	X(record) \
+	X(open) \
+	X(report) \
+	X(attach) \
+	X(info) \
+	X(groups) \
+	X(tree) \
+	X(timeline) \
+	X(help)
+#define X(name) extern const struct mt_command mt_command_##name;
+MT_COMMANDS(X)
+#undef X
+
+const struct mt_command *mt_command_at(int i);             /* NULL after the last */
+const struct mt_command *mt_command_find(const char *name); /* NULL: none */
+/* -EINVAL with "no command ...; did you mean ...". */
+int mt_command_unknown(const char *name, struct mt_err *err);
+
+/* A sentence for the person, on stderr. (main.c) */
+void mt_command_say(const char *format, ...) __attribute__((format(printf, 1, 2)));
+/* Overwrites one line on stderr where that is a terminal; fraction < 0 wipes it. (main.c) */
+void mt_command_progress(const char *what, double fraction);
+
+/* ---- a loaded trace (command_load.c) ---- */
+struct mt_loaded {
+	struct mt_trace_reader *reader;
+	struct mt_profile profile;
+	struct mt_symbols symbols;
+	bool damaged;
+};
+/* Opens and loads; says what is missing or damaged. symbols: whether names are wanted. */
+int mt_command_load(struct mt_loaded *, const char *path, bool symbols, struct mt_err *);
+void mt_loaded_free(struct mt_loaded *);
+
+/* ---- parts (command_parts.c) ---- */
+/* The filter that the options ask for. NULL on error. */
+struct mt_filter *mt_command_filter(const struct mt_arguments *, struct mt_err *);
+/* Loads the trace (the first operand), reports on it to stdout. */
+int mt_command_view(const struct mt_arguments *, int (*report)(const struct mt_report *, struct mt_err *),
+	bool symbols, struct mt_err *);
+/* Fills the terminal interface's options. filter: the text that they borrow, which the caller frees. */
+int mt_command_ui_options(struct mt_ui_options *, char **filter, const struct mt_arguments *, struct mt_err *);
+/* Fills a session's options. library: the path that they borrow, which the caller frees. */
+void mt_command_session_options(struct mt_session_options *, char **library, const struct mt_arguments *);
+/* Records without a terminal interface: record, and run --headless. (command_record.c) */
+int mt_command_record_program(const struct mt_arguments *, struct mt_err *);
+/* libmemtui.so: beside the executable, in ../lib/memtui, in the install prefix; NULL: nowhere. Caller frees. */
+char *mt_command_library(void);
+
+/* ---- help (command_help.c, command_manual.c, command_completion.c) ---- */
+void mt_help_print(FILE *out, const struct mt_command *); /* NULL: memtui itself */
+void mt_manual_print(FILE *out, const struct mt_command *);
+void mt_completion_print(FILE *out);
+bool mt_command_sorts(const struct mt_command *); /* whether it has --sort */
+extern const char mt_help_about[], mt_help_exit[];
+
+#define MT_OPTIONS_UI \
+	MT_OPTIONS_FILTER, \
+	MT_OPTIONS_SORT, \
+	{0, "theme", "NAME", MT_OPTION_TEXT, MT_OPTION_AT(theme), "colours: a theme's name or file", NULL}, \
+	{0, "ascii", "WHEN", MT_OPTION_CHOICE, MT_OPTION_AT(ascii), \
+		"draw with ASCII alone: auto (the default), always or never", "auto|always|never"}, \
+	{0, "fps", "N", MT_OPTION_NUMBER, MT_OPTION_AT(fps), \
+		"pictures of new data per second, 4 by default, 1 over SSH", NULL}
+#define MT_OPTIONS_RECORD \
+	{'o', "output", "FILE", MT_OPTION_TEXT, MT_OPTION_AT(output), \
+		"trace file; %e program, %t Unix time, %p process, %n a number that makes it unique; " \
+		"- is standard output", NULL}, \
+	{'f', "force", NULL, MT_OPTION_FLAG, MT_OPTION_AT(force), "replace an existing trace file", NULL}, \
+	{0, "depth", "N", MT_OPTION_NUMBER, MT_OPTION_AT(depth), "record at most N frames of a stack, 512 by default", \
+		NULL}, \
+	{0, "free_stacks", NULL, MT_OPTION_FLAG, MT_OPTION_AT(free_stacks), "record the stacks of frees too", NULL}, \
+	{0, "check_stacks", NULL, MT_OPTION_FLAG, MT_OPTION_AT(check_stacks), \
+		"compare every stack with a full unwind (slow)", NULL}, \
+	{0, "duration", "TIME", MT_OPTION_TIME, MT_OPTION_AT(duration_ns), "stop recording after this time", NULL}, \
+	{0, "report", NULL, MT_OPTION_FLAG, MT_OPTION_AT(report), "print a report at the end", NULL}
+
+#endif

@@ -1,0 +1,270 @@
+#include "tui/data.h"
+#include "core/base/buffer.h"
+#include "core/export/number.h"
+#include "core/model/load.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+void mt_data_init(struct mt_data *d)
+{
+	*d = (struct mt_data){.sort = MT_METRIC_LEAKED_SIZE};
+	mt_profile_init(&d->profile);
+	mt_symbols_init(&d->symbols);
+	d->filter = mt_filter_new();
+}
+
+void mt_data_free(struct mt_data *d)
+{
+	mt_symbolizer_free(d->symbolizer);
+	mt_client_free(d->client);
+	mt_tree_free(d->tree);
+	mt_selection_free(&d->selection);
+	mt_filter_free(d->filter);
+	mt_symbols_free(&d->symbols);
+	mt_profile_free(&d->profile);
+	free(d->history);
+	free(d->command);
+}
+
+static void name_command(struct mt_data *d)
+{
+	struct mt_buffer text = {0};
+
+	for (uint32_t i = 0; i < d->profile.argument_count; i++)
+		mt_buffer_printf(&text, "%s%s", i ? " " : "", mt_strings_get(&d->profile.strings, d->profile.arguments[i]));
+	mt_buffer_add(&text, "", 1);
+	free(d->command);
+	d->command = (char *)text.data;
+}
+
+static void start_symbolizer(struct mt_data *d)
+{
+	struct mt_resolver_options options = {.root_pid = d->live ? d->profile.info.pid : 0};
+
+	d->symbolizer = mt_symbolizer_new(&options);
+	mt_symbolizer_feed(d->symbolizer, &d->profile);
+}
+
+/* The names that the trace brings. A damaged block is as none: then they are looked up again. */
+static bool read_symbols(struct mt_data *d, struct mt_trace_reader *reader)
+{
+	struct mt_buffer payload = {0};
+	bool found = false;
+
+	for (uint32_t i = mt_trace_reader_count(reader); i-- > 0 && !found;) {
+		if (mt_trace_reader_block(reader, i)->type != MT_BLOCK_SYMBOLS)
+			continue;
+		found = true;
+		if (mt_trace_reader_payload(reader, i, &payload, NULL) < 0 ||
+				mt_symbols_decode(&d->symbols, payload.data, payload.len, NULL) < 0) {
+			mt_symbols_free(&d->symbols);
+			mt_symbols_init(&d->symbols);
+			break;
+		}
+	}
+	mt_buffer_free(&payload);
+	return d->symbols.frame_count > 0;
+}
+
+int mt_data_open(struct mt_data *d, const char *path, int (*progress)(void *, double), void *context,
+	struct mt_err *err)
+{
+	struct mt_trace_reader *reader = mt_trace_reader_open(path, err);
+	int result;
+
+	if (!reader)
+		return err && err->code ? err->code : -EIO;
+	result = mt_profile_load(&d->profile, reader, progress, context, err);
+	if (result >= 0 && !read_symbols(d, reader))
+		start_symbolizer(d);
+	mt_trace_reader_free(reader);
+	if (result < 0)
+		return result;
+	name_command(d);
+	return 0;
+}
+
+int mt_data_attach(struct mt_data *d, const char *session_name, unsigned frame_ms, struct mt_err *err)
+{
+	d->client = mt_client_connect(session_name, err);
+	if (!d->client)
+		return err && err->code ? err->code : -ENOENT;
+	mt_client_interval(d->client, frame_ms);
+	d->live = true;
+	d->command = mt_strdup(mt_client_entry(d->client)->command);
+	mt_data_update(d, true);
+	return 0;
+}
+
+/* ---- history of groups ---- */
+
+static void fit_history(struct mt_data *d)
+{
+	uint32_t groups = d->profile.group_count;
+
+	if (groups <= d->history_groups)
+		return;
+	d->history = mt_resize(d->history, (size_t)groups * MT_HISTORY * sizeof *d->history);
+	memset(d->history + (size_t)d->history_groups * MT_HISTORY, 0,
+		(size_t)(groups - d->history_groups) * MT_HISTORY * sizeof *d->history);
+	d->history_groups = groups;
+}
+
+static void add_history(struct mt_data *d)
+{
+	uint64_t now = d->profile.info.wall_ns;
+
+	if (d->history_count && now - d->history_ns < 1000000000u)
+		return;
+	fit_history(d);
+	for (uint32_t g = 0; g < d->profile.group_count; g++) {
+		uint64_t *points = d->history + (size_t)g * MT_HISTORY;
+
+		memmove(points, points + 1, (MT_HISTORY - 1) * sizeof *points);
+		points[MT_HISTORY - 1] = d->profile.groups[g].live_bytes;
+	}
+	d->history_ns = now;
+	if (d->history_count < MT_HISTORY)
+		d->history_count++;
+}
+
+uint32_t mt_data_history(const struct mt_data *d, uint32_t group, uint64_t out[MT_HISTORY])
+{
+	if (group >= d->history_groups)
+		return 0;
+	memcpy(out, d->history + (size_t)(group + 1) * MT_HISTORY - d->history_count,
+		d->history_count * sizeof *out);
+	return d->history_count;
+}
+
+int64_t mt_data_growth(const struct mt_data *d, uint32_t group)
+{
+	const struct mt_group *g = &d->profile.groups[group];
+	uint64_t points[MT_HISTORY], age = d->profile.info.wall_ns - g->first_ns;
+	uint32_t count = d->live ? mt_data_history(d, group, points) : 0;
+
+	if (count > 1)
+		return ((int64_t)points[count - 1] - (int64_t)points[0]) / (int64_t)(count - 1);
+	if (d->profile.info.wall_ns <= g->first_ns)
+		return 0;
+	return (int64_t)((double)g->live_bytes * 1e9 / (double)(age < 1000000000u ? 1000000000u : age));
+}
+
+/* ---- bringing up to date ---- */
+
+static bool update_client(struct mt_data *d)
+{
+	struct mt_err err = {0};
+	int result = mt_client_update(d->client, &d->profile, &err);
+
+	if (d->profile.info.ended)
+		d->live = false;
+	if (result < 0) {
+		d->live = false;
+		d->recorder_gone = true;
+		mt_client_drain(d->client);
+		return true;
+	}
+	if (!result)
+		return false;
+	if (!d->symbolizer)
+		start_symbolizer(d);
+	else
+		mt_symbolizer_feed(d->symbolizer, &d->profile);
+	add_history(d);
+	return true;
+}
+
+bool mt_data_update(struct mt_data *d, bool published)
+{
+	bool changed = false;
+
+	if (published && d->client && !d->frozen && !d->recorder_gone)
+		changed = update_client(d);
+	if (d->symbolizer && mt_symbolizer_collect(d->symbolizer, &d->symbols))
+		changed = true;
+	if (changed)
+		mt_data_select(d);
+	return changed;
+}
+
+bool mt_data_busy(struct mt_data *d)
+{
+	return d->symbolizer && mt_symbolizer_busy(d->symbolizer);
+}
+
+void mt_data_freeze(struct mt_data *d, bool frozen, unsigned frame_ms)
+{
+	d->frozen = frozen;
+	if (d->client && !d->recorder_gone) {
+		mt_client_interval(d->client, frozen ? 0 : frame_ms);
+		mt_data_update(d, !frozen);
+	}
+}
+
+void mt_data_select(struct mt_data *d)
+{
+	/* An error here is a regex that took too long on some name: the selection then lacks these groups. */
+	mt_select(&d->selection, &d->profile, &d->symbols, d->filter, d->sort, d->ascending, NULL);
+	mt_tree_free(d->tree);
+	d->tree = NULL;
+	d->generation++;
+}
+
+int mt_data_filter(struct mt_data *d, const char *text, struct mt_err *err)
+{
+	int result = mt_filter_parse(d->filter, text, err);
+
+	if (!result)
+		mt_data_select(d);
+	return result;
+}
+
+void mt_data_sort(struct mt_data *d, enum mt_metric metric, bool ascending)
+{
+	d->sort = metric;
+	d->ascending = ascending;
+	mt_data_select(d);
+}
+
+struct mt_tree *mt_data_tree(struct mt_data *d)
+{
+	if (!d->tree)
+		d->tree = mt_tree_new(&d->profile, &d->symbols, &d->selection, d->inverted, d->sort);
+	return d->tree;
+}
+
+void mt_data_invert(struct mt_data *d)
+{
+	d->inverted = !d->inverted;
+	mt_tree_free(d->tree);
+	d->tree = NULL;
+	d->generation++;
+}
+
+uint64_t mt_data_lost(const struct mt_data *d)
+{
+	const struct mt_info *info = &d->profile.info;
+
+	return info->lost_events + info->implied_frees + info->unknown_frees + info->invalid_records;
+}
+
+const char *mt_data_format(char out[16], uint64_t value, enum mt_unit unit)
+{
+	if (unit == MT_UNIT_BYTES)
+		mt_number_size(out, value);
+	else if (unit == MT_UNIT_TIME)
+		mt_number_time(out, value);
+	else
+		mt_number_count(out, value);
+	return out;
+}
+
+double mt_data_percent(const struct mt_data *d, uint64_t value, enum mt_metric metric)
+{
+	uint64_t all = mt_metric_value(&d->profile, &d->selection.sum, metric);
+
+	return all ? 100.0 * (double)value / (double)all : 0;
+}

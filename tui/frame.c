@@ -1,0 +1,233 @@
+/* What surrounds the view: title, tabs, status line, key bar; and what lies on top of it. */
+#include "tui/app.h"
+#include "core/export/number.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define ROWS_MIN 10
+#define COLUMNS_MIN 40
+
+void mt_frame_hit(struct mt_app *app, struct mt_rect r, enum mt_hit_kind kind, enum mt_view_id view, uint32_t value)
+{
+	if (app->hit_count < MT_HITS)
+		app->hits[app->hit_count++] = (struct mt_hit){r, kind, view, value};
+}
+
+void mt_frame_source(char *out, size_t len, const struct mt_backtrace_frame *frame, bool full_path)
+{
+	const char *path = *frame->source ? frame->source : frame->module, *slash = strrchr(path, '/');
+
+	if (!full_path && slash)
+		path = slash + 1;
+	if (*frame->source && frame->line)
+		snprintf(out, len, "%s:%u", path, frame->line);
+	else
+		snprintf(out, len, "%s", path);
+}
+
+void mt_frame_where(struct mt_app *app, int row, int column, int width, bool selected, bool focus,
+	const struct mt_backtrace_frame *frame)
+{
+	enum mt_role role = selected ? focus ? MT_ROLE_SELECTED : MT_ROLE_SELECTED_AWAY : MT_ROLE_FUNCTION;
+	int source_width = width >= 34 ? width * 2 / 5 : 0;
+	char text[512];
+
+	if (!frame) {
+		mt_draw(app->screen, row, column, width, selected ? role : MT_ROLE_DIM, "(no stack)");
+		return;
+	}
+	if (frame->pc == MT_PC_CUT) {
+		mt_draw(app->screen, row, column, width, selected ? role : MT_ROLE_DIM, "stack cut here");
+		return;
+	}
+	mt_frame_source(text, sizeof text, frame, false);
+	mt_draw(app->screen, row, column + width - source_width + 1, source_width - 1, selected ? role : MT_ROLE_SOURCE, text);
+	snprintf(text, sizeof text, "%s%s", frame->inlined ? "[inlined] " : "", frame->function);
+	if (!selected && mt_prompt_matches(app, text))
+		role = MT_ROLE_MATCH;
+	mt_draw(app->screen, row, column, width - source_width, role, text);
+}
+
+static const char *state_words(const struct mt_app *app)
+{
+	const struct mt_data *d = &app->data;
+
+	if (d->frozen)
+		return "FROZEN";
+	if (d->paused)
+		return "PAUSED";
+	if (d->live)
+		return "LIVE";
+	return d->profile.info.recorder_lost || (d->recorder_gone && !d->profile.info.ended && !app->program_ended) ?
+		"BROKEN OFF" : app->session || d->client ? "ENDED" : "";
+}
+
+static void draw_title(struct mt_app *app, int columns)
+{
+	const struct mt_data *d = &app->data;
+	const struct mt_info *info = &d->profile.info;
+	uint64_t lost = mt_data_lost(d);
+	char right[128], lost_text[48], count[16], wall[16], state[40] = "";
+	int used, width;
+
+	mt_number_count(count, lost);
+	if (d->live && info->wall_ns >= 1000000000u) /* whole seconds: the clock alone must not repaint at every frame */
+		mt_number_time(wall, info->wall_ns / 1000000000u * 1000000000u);
+	else
+		mt_number_time(wall, info->wall_ns);
+	if (*state_words(app))
+		snprintf(state, sizeof state, "%s %s ", d->live ? mt_glyph(mt_screen_utf8(app->screen), MT_GLYPH_LIVE) : "", state_words(app));
+	snprintf(lost_text, sizeof lost_text, " lost %s ", count);
+	snprintf(right, sizeof right, "%s", columns >= 60 ? wall : "");
+	width = mt_text_width(right) + mt_text_width(state) + mt_text_width(lost_text) + 1;
+	mt_draw_fill(app->screen, 0, 0, columns, MT_ROLE_TITLE);
+	used = mt_draw(app->screen, 0, 0, columns, MT_ROLE_TITLE, columns >= 60 ? "memtui  " : "");
+	used += mt_draw(app->screen, 0, used, columns - used - width - 1, MT_ROLE_TITLE, d->command ? d->command : "");
+	if (columns - used - width > 16)
+		mt_drawf(app->screen, 0, used, columns - used - width, MT_ROLE_TITLE, "  pid %u", info->pid);
+	used = columns - width;
+	used += mt_draw(app->screen, 0, used, columns - used, MT_ROLE_LIVE, state);
+	used += mt_draw(app->screen, 0, used, columns - used, MT_ROLE_TITLE, right);
+	mt_draw(app->screen, 0, used, columns - used, lost ? MT_ROLE_LOST : MT_ROLE_TITLE, lost_text);
+}
+
+static bool view_exists(const struct mt_app *app, enum mt_view_id id)
+{
+	return id != MT_VIEW_DETAIL && (id != MT_VIEW_OUTPUT || app->program);
+}
+
+static const enum mt_action view_actions[] = {MT_ACTION_MAIN, MT_ACTION_GROUPS, MT_ACTION_TREE, MT_ACTION_TIMELINE,
+	MT_ACTION_OVERVIEW, MT_ACTION_OUTPUT};
+
+static void draw_tabs(struct mt_app *app, int columns)
+{
+	int column = 0;
+	char text[64], key[16];
+
+	for (int i = 0; i < (int)(sizeof view_actions / sizeof *view_actions); i++) {
+		enum mt_view_id id = (enum mt_view_id)i;
+		bool active = app->view == id || (app->view == MT_VIEW_DETAIL && app->back_count && app->back[app->back_count - 1] == id);
+		const char *name = mt_app_view(id)->name;
+		int used;
+
+		if (!view_exists(app, id))
+			continue;
+		mt_action_key(view_actions[i], key);
+		if (columns >= 60 || active)
+			snprintf(text, sizeof text, active ? "[%s %s]" : " %s %s ", key, name);
+		else
+			snprintf(text, sizeof text, " %s", key);
+		used = mt_draw(app->screen, 1, column, columns - column, active ? MT_ROLE_TAB_ACTIVE : MT_ROLE_TAB, text);
+		mt_frame_hit(app, (struct mt_rect){1, column, 1, used}, MT_HIT_ACTION, id, (uint32_t)view_actions[i]);
+		column += used + (columns >= 80);
+	}
+	if (app->view == MT_VIEW_DETAIL)
+		snprintf(text, sizeof text, "group #%u", app->detail.group);
+	else
+		snprintf(text, sizeof text, "%s%s", app->data.inverted && columns >= 80 ? "inverted  " : "",
+			mt_metric_info(app->data.sort)->words);
+	if (columns - column - 1 >= 12)
+		mt_draw_right(app->screen, 1, column + 1, columns - column - 1, MT_ROLE_DIM, text);
+}
+
+static void draw_status(struct mt_app *app, int row, int columns)
+{
+	struct mt_data *d = &app->data;
+	char right[128];
+	char *filter;
+
+	if (app->prompt.kind != MT_PROMPT_NONE) {
+		mt_prompt_draw(app, row, columns);
+		return;
+	}
+	if (app->message[0]) {
+		mt_draw(app->screen, row, 0, columns, MT_ROLE_PROMPT, app->message);
+		return;
+	}
+	snprintf(right, sizeof right, "%s%u/%u groups", mt_data_busy(d) ? "looking up names   " : "", d->selection.count,
+		d->profile.group_count);
+	int width = mt_text_width(right);
+
+	filter = mt_filter_text(d->filter);
+	mt_drawf(app->screen, row, 0, columns - width - 1, *filter ? MT_ROLE_PROMPT : MT_ROLE_DIM, "filter: %s",
+		*filter ? filter : "-");
+	free(filter);
+	mt_draw(app->screen, row, columns - width, width, MT_ROLE_DIM, right);
+}
+
+/* Actions that mean something here and now. */
+static bool offered(struct mt_app *app, enum mt_action what)
+{
+	if (what == MT_ACTION_MAXIMISE)
+		return app->view == MT_VIEW_MAIN;
+	if (what == MT_ACTION_FREEZE)
+		return app->data.live;
+	if (what == MT_ACTION_SEARCH)
+		return mt_app_focus(app)->list != NULL;
+	if (what == MT_ACTION_OPEN)
+		return app->view != MT_VIEW_TIMELINE && app->view != MT_VIEW_OUTPUT && app->view != MT_VIEW_DETAIL;
+	return true;
+}
+
+static void draw_keys(struct mt_app *app, int row, int columns)
+{
+	uint32_t scopes = mt_app_scopes(app);
+	int column = 0;
+	char key[16];
+
+	for (int rank = 1; rank <= 13; rank++)
+		for (int i = 0; i < MT_ACTION_COUNT; i++) {
+			const struct mt_action_info *info = mt_action_info((enum mt_action)i);
+			int width;
+
+			if (info->bar != rank || !(scopes & 1u << info->scope) || !offered(app, (enum mt_action)i))
+				continue;
+			mt_action_key((enum mt_action)i, key);
+			width = mt_text_width(key) + mt_text_width(info->name) + 1;
+			if (column + width > columns)
+				continue;
+			mt_draw(app->screen, row, column, columns - column, MT_ROLE_KEY, key);
+			mt_draw(app->screen, row, column + mt_text_width(key), columns, MT_ROLE_KEY_NAME, info->name);
+			mt_frame_hit(app, (struct mt_rect){row, column, 1, width - 1}, MT_HIT_ACTION, MT_VIEW_MAIN, (uint32_t)i);
+			column += width;
+		}
+}
+
+static void draw_typing_keys(struct mt_app *app, int row, int columns)
+{
+	int used = mt_draw(app->screen, row, 0, columns, MT_ROLE_KEY, "^]");
+
+	mt_draw(app->screen, row, used, columns - used, MT_ROLE_KEY_NAME, "take the keyboard back from the program");
+}
+
+void mt_frame_draw(struct mt_app *app)
+{
+	struct mt_screen *s = app->screen;
+	int rows = mt_screen_rows(s), columns = mt_screen_columns(s);
+
+	mt_screen_begin(s);
+	app->hit_count = 0;
+	if (rows < ROWS_MIN || columns < COLUMNS_MIN) {
+		mt_drawf(s, 0, 0, columns, MT_ROLE_TEXT, "memtui needs %dx%d,", COLUMNS_MIN, ROWS_MIN);
+		mt_drawf(s, 1, 0, columns, MT_ROLE_TEXT, "this is %dx%d", columns, rows);
+		mt_screen_end(s);
+		return;
+	}
+	draw_title(app, columns);
+	draw_tabs(app, columns);
+	mt_app_view(app->view)->draw(app, (struct mt_rect){2, 0, rows - 4, columns}, true);
+	draw_status(app, rows - 2, columns);
+	if (app->program && mt_program_typing(app) && app->view == MT_VIEW_OUTPUT)
+		draw_typing_keys(app, rows - 1, columns);
+	else
+		draw_keys(app, rows - 1, columns);
+	if (app->menu.open)
+		mt_menu_draw(app);
+	if (app->help.open)
+		mt_help_draw(app);
+	if (app->question.id != MT_QUESTION_NONE)
+		mt_question_draw(app);
+	mt_screen_end(s);
+}

@@ -1,0 +1,284 @@
+/* The event loop: keys at once, new data in the rhythm of frames, and nothing sent while nothing changes. */
+#include "tui/app.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/signalfd.h>
+#include <time.h>
+#include <unistd.h>
+
+#define ESCAPE_MS 50     /* a lone Esc is a key after so long */
+#define NAMES_MS 100     /* between looks at what was resolved */
+#define TYPING_MS 20     /* between looks at the program's terminal while it has the keyboard */
+#define OUTPUT_MS 100    /* while it is only seen */
+#define FOREVER UINT64_MAX
+
+struct loop {
+	struct mt_app *app;
+	int signals;
+	uint8_t pending[256]; /* bytes of a key that is not complete */
+	size_t pending_len;
+	uint64_t pending_since, next_frame, next_names, next_output;
+	uint64_t consumed, frame;
+	bool test;            /* write idle tokens */
+	uint64_t token_consumed, token_frame;
+	bool token_sent;
+};
+
+static uint64_t now_ms(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
+}
+
+/* Stops as the shell expects it, and comes back. */
+static void suspend(struct loop *loop)
+{
+	sigset_t stop;
+
+	sigemptyset(&stop);
+	sigaddset(&stop, SIGTSTP);
+	mt_screen_suspend(loop->app->screen);
+	signal(SIGTSTP, SIG_DFL);
+	pthread_sigmask(SIG_UNBLOCK, &stop, NULL);
+	raise(SIGTSTP);
+	pthread_sigmask(SIG_BLOCK, &stop, NULL);
+	mt_screen_resume(loop->app->screen);
+	mt_program_resize(loop->app);
+	loop->app->dirty = true;
+}
+
+static void reap(struct mt_app *app)
+{
+	if (!app->session || app->program_ended || mt_session_poll(app->session, &app->wait_status) != 1)
+		return;
+	app->program_ended = true;
+	if (!app->data.frozen)
+		mt_data_update(&app->data, true);
+	app->data.live = false;
+	if (app->wait_status & 0x7f)
+		mt_app_say(app, "the program was ended by signal %d", app->wait_status & 0x7f);
+	else
+		mt_app_say(app, "the program ended with status %d", app->wait_status >> 8 & 0xff);
+	app->question.id = MT_QUESTION_NONE;
+	app->dirty = true;
+}
+
+static void take_signal(struct loop *loop)
+{
+	struct signalfd_siginfo info;
+	struct mt_app *app = loop->app;
+
+	while (read(loop->signals, &info, sizeof info) == (ssize_t)sizeof info)
+		switch (info.ssi_signo) {
+		case SIGWINCH:
+			if (mt_screen_resize(app->screen)) {
+				mt_program_resize(app);
+				app->dirty = true;
+			}
+			break;
+		case SIGTSTP: suspend(loop); break;
+		case SIGCONT:
+			mt_screen_continue(app->screen);
+			app->dirty = true;
+			break;
+		case SIGCHLD: reap(app); break;
+		default:
+			app->signal = (int)info.ssi_signo;
+			app->outcome = MT_OUTCOME_LEAVE;
+		}
+}
+
+static void decode(struct loop *loop, bool final)
+{
+	size_t used = 0, n;
+	struct mt_input input;
+
+	while (loop->app->outcome == MT_OUTCOME_NONE &&
+			(n = mt_keys_decode(loop->pending + used, loop->pending_len - used, final, &input)) > 0) {
+		used += n;
+		if (input.code != MT_KEY_UNKNOWN)
+			mt_app_input(loop->app, &input);
+		if (loop->app->signal == SIGTSTP) {
+			loop->app->signal = 0;
+			suspend(loop);
+		}
+	}
+	loop->consumed += used;
+	memmove(loop->pending, loop->pending + used, loop->pending_len - used);
+	loop->pending_len -= used;
+	if (loop->pending_len == sizeof loop->pending) { /* no key is that long */
+		loop->consumed += loop->pending_len;
+		loop->pending_len = 0;
+	}
+}
+
+static void take_keys(struct loop *loop)
+{
+	ssize_t n = read(mt_screen_fd(loop->app->screen), loop->pending + loop->pending_len,
+		sizeof loop->pending - loop->pending_len);
+
+	if (n == 0 || (n < 0 && errno != EINTR && errno != EAGAIN)) { /* the terminal is gone */
+		loop->app->outcome = MT_OUTCOME_LEAVE;
+		return;
+	}
+	if (n < 0)
+		return;
+	loop->pending_len += (size_t)n;
+	loop->pending_since = now_ms();
+	decode(loop, false);
+}
+
+/* For tests: tells in band that all input was answered and nothing is left to draw. */
+static void tell_idle(struct loop *loop)
+{
+	struct mt_app *app = loop->app;
+	char token[96];
+
+	if (!loop->test || app->dirty || app->data_dirty || loop->pending_len || loop->next_names ||
+			(loop->token_sent && loop->token_consumed == loop->consumed && loop->token_frame == loop->frame))
+		return;
+	loop->token_sent = true;
+	loop->token_consumed = loop->consumed;
+	loop->token_frame = loop->frame;
+	int len = snprintf(token, sizeof token, "\033]7770;%llu;%llu;%dx%d\a", (unsigned long long)loop->consumed,
+		(unsigned long long)loop->frame, mt_screen_rows(app->screen), mt_screen_columns(app->screen));
+
+	mt_screen_send(app->screen, token, (size_t)len);
+}
+
+static void draw_when_due(struct loop *loop)
+{
+	struct mt_app *app = loop->app;
+	uint64_t now = now_ms();
+
+	if (!app->dirty && !(app->data_dirty && now >= loop->next_frame))
+		return;
+	if (app->data_dirty)
+		loop->next_frame = now + app->frame_ms;
+	app->dirty = app->data_dirty = false;
+	mt_frame_draw(app);
+	loop->frame++;
+}
+
+static int timeout(struct loop *loop)
+{
+	struct mt_app *app = loop->app;
+	uint64_t now = now_ms(), at = FOREVER;
+
+	if (loop->pending_len)
+		at = loop->pending_since + ESCAPE_MS;
+	if (app->data_dirty && loop->next_frame < at)
+		at = loop->next_frame;
+	if (loop->next_names && loop->next_names < at)
+		at = loop->next_names;
+	if (app->program && (app->view == MT_VIEW_OUTPUT || app->data.recorder_gone) && !app->program_ended && loop->next_output < at)
+		at = loop->next_output;
+	if (at == FOREVER)
+		return -1;
+	return at <= now ? 0 : (int)(at - now);
+}
+
+static void run_timers(struct loop *loop)
+{
+	struct mt_app *app = loop->app;
+	uint64_t now = now_ms();
+
+	if (loop->pending_len && now >= loop->pending_since + ESCAPE_MS)
+		decode(loop, true);
+	if (!loop->next_names && mt_data_busy(&app->data)) {
+		loop->next_names = now + NAMES_MS;
+	} else if (loop->next_names && now >= loop->next_names) {
+		bool busy = mt_data_busy(&app->data); /* before: one more look after the last name */
+
+		if (mt_data_update(&app->data, false) || !busy)
+			app->data_dirty = true;
+		loop->next_names = busy ? now + NAMES_MS : 0;
+	}
+	if (app->program && now >= loop->next_output) {
+		mt_program_read(app);
+		loop->next_output = now + (mt_program_typing(app) ? TYPING_MS : OUTPUT_MS);
+	}
+}
+
+static void take_client(struct loop *loop, short events)
+{
+	struct mt_app *app = loop->app;
+
+	mt_program_read(app);
+	if (app->data.frozen && events & (POLLHUP | POLLERR)) {
+		app->data.recorder_gone = true;
+		app->data.live = false;
+		app->data_dirty = true;
+		return;
+	}
+	if (mt_data_update(&app->data, true))
+		app->data_dirty = true;
+	reap(app);
+}
+
+static void wait_once(struct loop *loop)
+{
+	struct mt_app *app = loop->app;
+	bool client = app->data.client && !app->data.recorder_gone;
+	struct pollfd fds[3] = {
+		{.fd = mt_screen_fd(app->screen), .events = POLLIN},
+		{.fd = loop->signals, .events = POLLIN},
+		{.fd = client ? mt_client_fd(app->data.client) : -1, .events = app->data.frozen ? 0 : POLLIN},
+	};
+
+	if (poll(fds, 3, timeout(loop)) < 0)
+		return;
+	if (fds[1].revents)
+		take_signal(loop);
+	if (fds[0].revents & POLLIN)
+		take_keys(loop);
+	else if (fds[0].revents)
+		app->outcome = MT_OUTCOME_LEAVE;
+	if (fds[2].revents)
+		take_client(loop, fds[2].revents);
+	run_timers(loop);
+}
+
+void mt_loop_block(sigset_t *old)
+{
+	static const int watched[] = {SIGTERM, SIGHUP, SIGINT, SIGWINCH, SIGTSTP, SIGCONT, SIGCHLD};
+	sigset_t set;
+
+	sigemptyset(&set);
+	for (size_t i = 0; i < sizeof watched / sizeof *watched; i++)
+		sigaddset(&set, watched[i]);
+	pthread_sigmask(SIG_BLOCK, &set, old);
+}
+
+int mt_loop_run(struct mt_app *app, struct mt_err *err)
+{
+	struct loop loop = {.app = app};
+	const char *test = getenv("MEMTUI_TEST_IDLE");
+	sigset_t set;
+
+	mt_loop_block(NULL);
+	pthread_sigmask(SIG_BLOCK, NULL, &set);
+	loop.signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+	if (loop.signals < 0)
+		return mt_fail(err, -errno, "signals cannot be watched: %s", strerror(errno));
+	loop.test = test && !strcmp(test, "1");
+	loop.next_names = app->data.symbolizer ? 1 : 0;
+	app->dirty = true;
+	mt_screen_resize(app->screen); /* a change before signals were watched */
+	reap(app);
+	while (app->outcome == MT_OUTCOME_NONE) {
+		draw_when_due(&loop);
+		tell_idle(&loop);
+		wait_once(&loop);
+	}
+	close(loop.signals);
+	return 0;
+}

@@ -1,0 +1,147 @@
+/* The entry: finds the command, parses its options, runs it, and says what failed. */
+#include "tui/commands.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#ifndef MT_VERSION
+#define MT_VERSION "unknown"
+#endif
+
+enum { EXIT_USAGE = 2 };
+
+static const struct mt_command *const commands[] = {
+#define X(name) &mt_command_##name,
+	MT_COMMANDS(X)
+#undef X
+	NULL,
+};
+
+const struct mt_command *mt_command_at(int i)
+{
+	return commands[i];
+}
+
+const struct mt_command *mt_command_find(const char *name)
+{
+	for (int i = 0; commands[i]; i++)
+		if (!strcmp(commands[i]->name, name))
+			return commands[i];
+	return NULL;
+}
+
+static const char *command_name_at(const void *context, int i)
+{
+	(void)context;
+	return commands[i] ? commands[i]->name : NULL;
+}
+
+int mt_command_unknown(const char *name, struct mt_err *err)
+{
+	const char *nearest = mt_options_nearest(name, command_name_at, NULL);
+	struct stat status;
+
+	if (nearest)
+		return mt_fail(err, -EINVAL, "no command '%.100s'; did you mean 'memtui %s'?", name, nearest);
+	if (!stat(name, &status) && S_ISREG(status.st_mode))
+		return mt_fail(err, -EINVAL, "no command '%.100s'; did you mean 'memtui %s %.100s'?", name,
+			status.st_mode & S_IXUSR ? "run" : "open", name);
+	return mt_fail(err, -EINVAL, "no command '%.100s'; expected one that 'memtui help' lists", name);
+}
+
+/* One line whatever is in it. */
+void mt_command_say(const char *format, ...)
+{
+	char text[1024];
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(text, sizeof text, format, args);
+	va_end(args);
+	for (char *c = text; *c; c++)
+		if ((unsigned char)*c < 0x20 || *c == 0x7f)
+			*c = '?';
+	fprintf(stderr, "memtui: %s\n", text);
+}
+
+void mt_command_progress(const char *what, double fraction)
+{
+	if (!isatty(STDERR_FILENO))
+		return;
+	if (fraction < 0)
+		fputs("\r\033[K", stderr);
+	else
+		fprintf(stderr, "\rmemtui: %s %3d%%", what, (int)(fraction * 100));
+	fflush(stderr);
+}
+
+static int usage(const struct mt_err *err)
+{
+	mt_command_say("%s", err->text);
+	return EXIT_USAGE;
+}
+
+/* Patterns are part of the command line: they fail before anything is opened or started. */
+static bool good_patterns(const struct mt_arguments *arguments, struct mt_err *err)
+{
+	struct mt_filter *filter = mt_command_filter(arguments, err);
+
+	if (!filter)
+		return false;
+	mt_filter_free(filter);
+	return true;
+}
+
+static int run_command(const struct mt_command *command, int argc, char **argv)
+{
+	struct mt_arguments arguments = {.sort = MT_METRIC_LEAKED_SIZE};
+	struct mt_err err = {0};
+	char **operands = mt_alloc(((size_t)argc + 1) * sizeof *operands);
+	int status;
+
+	if (mt_options_parse(&arguments, command, argc, argv, operands, &err) < 0 ||
+		!good_patterns(&arguments, &err)) {
+		status = usage(&err);
+	} else if (arguments.help) {
+		mt_help_print(stdout, command);
+		status = 0;
+	} else {
+		status = command->run(&arguments, &err);
+		if (status < 0) {
+			mt_command_say("%s", *err.text ? err.text : strerror(-status));
+			status = EXIT_FAILURE;
+		}
+	}
+	free(operands);
+	return status;
+}
+
+int main(int argc, char **argv)
+{
+	struct mt_err err = {0};
+
+	if (argc < 2) {
+		mt_fail(&err, -EINVAL, "no command; expected 'memtui run PROG', 'memtui open TRACE' or one that "
+			"'memtui help' lists");
+		return usage(&err);
+	}
+	if (!strcmp(argv[1], "--version") || !strcmp(argv[1], "-V")) {
+		puts("memtui " MT_VERSION);
+		return EXIT_SUCCESS;
+	}
+	if (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h")) {
+		mt_help_print(stdout, NULL);
+		return EXIT_SUCCESS;
+	}
+	const struct mt_command *command = mt_command_find(argv[1]);
+
+	if (!command) {
+		mt_command_unknown(argv[1], &err);
+		return usage(&err);
+	}
+	return run_command(command, argc - 2, argv + 2);
+}

@@ -1,0 +1,356 @@
+#include "tui/options.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define NAME_MAX_LEN 64
+
+/* ---- did you mean ---- */
+
+/* Edits (insert, delete, replace, swap neighbours) between two short words. */
+static unsigned distance(const char *a, const char *b)
+{
+	unsigned rows[3][NAME_MAX_LEN + 1];
+	size_t a_len = strlen(a), b_len = strlen(b);
+
+	if (a_len > NAME_MAX_LEN || b_len > NAME_MAX_LEN)
+		return NAME_MAX_LEN;
+	for (size_t j = 0; j <= b_len; j++)
+		rows[0][j] = (unsigned)j;
+	for (size_t i = 1; i <= a_len; i++) {
+		unsigned *row = rows[i % 3], *above = rows[(i - 1) % 3];
+
+		row[0] = (unsigned)i;
+		for (size_t j = 1; j <= b_len; j++) {
+			unsigned best = above[j - 1] + (a[i - 1] != b[j - 1]);
+
+			best = above[j] + 1 < best ? above[j] + 1 : best;
+			best = row[j - 1] + 1 < best ? row[j - 1] + 1 : best;
+			if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] &&
+				rows[(i - 2) % 3][j - 2] + 1 < best)
+				best = rows[(i - 2) % 3][j - 2] + 1;
+			row[j] = best;
+		}
+	}
+	return rows[a_len % 3][b_len];
+}
+
+const char *mt_options_nearest(const char *text, const char *(*next)(const void *context, int i),
+	const void *context)
+{
+	unsigned least = (unsigned)strlen(text) / 3 + 1;
+	const char *nearest = NULL, *name;
+
+	for (int i = 0; (name = next(context, i)); i++) {
+		unsigned edits = distance(text, name);
+
+		if (edits < least || (edits == least && !nearest)) {
+			least = edits;
+			nearest = name;
+		}
+	}
+	return nearest;
+}
+
+static const char *option_name_at(const void *context, int i)
+{
+	return ((const struct mt_option *)context)[i].name;
+}
+
+static const char *metric_name_at(const void *context, int i)
+{
+	(void)context;
+	return i < MT_METRIC_COUNT ? mt_metric_info((enum mt_metric)i)->name : NULL;
+}
+
+/* ---- values ---- */
+
+void mt_option_name(char *out, size_t size, const struct mt_option *option)
+{
+	snprintf(out, size, "%s", option->name);
+	for (; *out; out++)
+		if (*out == '_')
+			*out = '-';
+}
+
+int mt_options_time(uint64_t *ns, const char *text)
+{
+	static const struct {
+		const char *name;
+		double ns;
+	} units[] = {{"", 1e9}, {"s", 1e9}, {"ms", 1e6}, {"us", 1e3}, {"m", 60e9}, {"h", 3600e9}};
+	char *end;
+
+	if (!isdigit((unsigned char)*text))
+		return -EINVAL;
+	double value = strtod(text, &end);
+
+	for (size_t i = 0; i < sizeof units / sizeof *units; i++)
+		if (!strcmp(end, units[i].name) && value * units[i].ns < 1e18) {
+			*ns = (uint64_t)(value * units[i].ns);
+			return 0;
+		}
+	return -EINVAL;
+}
+
+static int parse_number(uint64_t *number, const char *text)
+{
+	char *end;
+
+	if (!isdigit((unsigned char)*text))
+		return -EINVAL;
+	errno = 0;
+	*number = strtoull(text, &end, 10);
+	return errno || *end ? -EINVAL : 0;
+}
+
+static int parse_sort(enum mt_metric *metric, const char *text, struct mt_err *err)
+{
+	const char *name = text;
+
+	if (!strncmp(name, "all.", 4))
+		name += 4;
+	else if (!strncmp(name, "only_matched.", 13))
+		name += 13;
+	char *underscores = mt_strdup(name);
+
+	for (char *c = underscores; *c; c++)
+		if (*c == '-')
+			*c = '_';
+	int found = mt_metric_find(underscores);
+	const char *nearest = mt_options_nearest(underscores, metric_name_at, NULL);
+
+	free(underscores);
+	if (found < 0)
+		return mt_fail(err, -EINVAL, "no metric '%.60s' to sort by; %s%s%s", text,
+			nearest ? "did you mean '" : "expected one of those that ",
+			nearest ? nearest : "'memtui help groups'", nearest ? "'?" : " lists");
+	*metric = (enum mt_metric)found;
+	return 0;
+}
+
+/* Whether text is one of "a|b|c"; returns its number or -1. */
+static int find_choice(const char *choices, const char *text)
+{
+	size_t len = strlen(text);
+
+	for (int i = 0; choices; i++) {
+		const char *bar = strchr(choices, '|');
+		size_t choice_len = bar ? (size_t)(bar - choices) : strlen(choices);
+
+		if (choice_len == len && !strncmp(choices, text, len))
+			return i;
+		choices = bar ? bar + 1 : NULL;
+	}
+	return -1;
+}
+
+static int bad_value(struct mt_err *err, const struct mt_option *option, const char *value,
+	const char *expected)
+{
+	char name[NAME_MAX_LEN];
+
+	mt_option_name(name, sizeof name, option);
+	return mt_fail(err, -EINVAL, "--%s: '%.80s' will not do; expected %s", name, value, expected);
+}
+
+static int set_choice(void *place, const struct mt_option *option, const char *value, struct mt_err *err)
+{
+	int choice = find_choice(option->choices, value);
+
+	if (choice < 0)
+		return bad_value(err, option, value, option->choices);
+	if (option->kind == MT_OPTION_ORDER)
+		*(bool *)place = choice == 0;
+	else if (option->kind == MT_OPTION_FORMAT)
+		*(enum mt_format *)place = (enum mt_format)choice;
+	else
+		*(const char **)place = value;
+	return 0;
+}
+
+static int set_value(struct mt_arguments *arguments, const struct mt_option *option, const char *value,
+	struct mt_err *err)
+{
+	void *place = (char *)arguments + option->place;
+
+	switch (option->kind) {
+	case MT_OPTION_FLAG:
+		*(bool *)place = true;
+		return 0;
+	case MT_OPTION_TEXT:
+		if (!*value)
+			return bad_value(err, option, value, option->argument);
+		*(const char **)place = value;
+		return 0;
+	case MT_OPTION_NUMBER:
+		return parse_number(place, value) ? bad_value(err, option, value, "a whole number") : 0;
+	case MT_OPTION_TIME:
+		return mt_options_time(place, value)
+			? bad_value(err, option, value, "a time such as 500ms, 10s, 2m or 1h")
+			: 0;
+	case MT_OPTION_SORT:
+		arguments->sort_given = true;
+		return parse_sort(place, value, err);
+	case MT_OPTION_CHOICE:
+	case MT_OPTION_ORDER:
+	case MT_OPTION_FORMAT:
+		return set_choice(place, option, value, err);
+	}
+	return 0;
+}
+
+/* ---- the command line ---- */
+
+struct parser {
+	struct mt_arguments *arguments;
+	const struct mt_command *command;
+	int argc, at;
+	char *const *argv;
+	struct mt_err *err;
+};
+
+/* 2: the same, 1: a prefix, 0: neither; '-' and '_' are one. */
+static int compare_name(const char *name, const char *text, size_t len)
+{
+	for (size_t i = 0; i < len; i++)
+		if ((name[i] == '_' ? '-' : name[i]) != (text[i] == '_' ? '-' : text[i]))
+			return 0;
+	return name[len] ? 1 : 2;
+}
+
+static int find_long(struct parser *parser, const char *text, size_t len, const struct mt_option **found)
+{
+	const struct mt_option *option = parser->command->options, *second = NULL;
+
+	*found = NULL;
+	for (; option->name; option++) {
+		int match = len <= strlen(option->name) ? compare_name(option->name, text, len) : 0;
+
+		if (match == 2) {
+			*found = option;
+			return 0;
+		}
+		if (match && len) {
+			second = *found ? option : second;
+			*found = *found ? *found : option;
+		}
+	}
+	char first_name[NAME_MAX_LEN], second_name[NAME_MAX_LEN];
+
+	if (*found && !second)
+		return 0;
+	if (second) {
+		mt_option_name(first_name, sizeof first_name, *found);
+		mt_option_name(second_name, sizeof second_name, second);
+		return mt_fail(parser->err, -EINVAL, "--%.*s can be --%s or --%s; expected one of them in full",
+			(int)len, text, first_name, second_name);
+	}
+	char *word = mt_format("%.*s", (int)len, text);
+
+	for (char *c = word; *c; c++)
+		if (*c == '-')
+			*c = '_';
+	const char *nearest = mt_options_nearest(word, option_name_at, parser->command->options);
+
+	snprintf(second_name, sizeof second_name, "%s", nearest ? nearest : "");
+	for (char *c = second_name; *c; c++)
+		if (*c == '_')
+			*c = '-';
+	free(word);
+	if (nearest)
+		return mt_fail(parser->err, -EINVAL, "'memtui %s' has no option --%.*s; did you mean --%s?",
+			parser->command->name, (int)(len < 60 ? len : 60), text, second_name);
+	return mt_fail(parser->err, -EINVAL,
+		"'memtui %s' has no option --%.*s; expected one that 'memtui %s --help' lists",
+		parser->command->name, (int)(len < 60 ? len : 60), text, parser->command->name);
+}
+
+/* The value of an option that needs one: behind '=' or the letter, or the next word. */
+static int take_value(struct parser *parser, const struct mt_option *option, const char *attached)
+{
+	char name[NAME_MAX_LEN];
+
+	mt_option_name(name, sizeof name, option);
+	if (!option->argument && attached)
+		return mt_fail(parser->err, -EINVAL, "--%s takes no value; expected it alone", name);
+	if (option->argument && !attached) {
+		if (parser->at >= parser->argc)
+			return mt_fail(parser->err, -EINVAL, "--%s needs a value; expected --%s=%s", name, name,
+				option->argument);
+		attached = parser->argv[parser->at++];
+	}
+	return set_value(parser->arguments, option, attached, parser->err);
+}
+
+static int parse_long(struct parser *parser, const char *text)
+{
+	const char *equals = strchr(text, '=');
+	const struct mt_option *option;
+	int status = find_long(parser, text, equals ? (size_t)(equals - text) : strlen(text), &option);
+
+	return status < 0 ? status : take_value(parser, option, equals ? equals + 1 : NULL);
+}
+
+static int parse_letters(struct parser *parser, const char *text)
+{
+	for (; *text; text++) {
+		const struct mt_option *option = parser->command->options;
+
+		while (option->name && option->letter != *text)
+			option++;
+		if (!option->name)
+			return mt_fail(parser->err, -EINVAL,
+				"'memtui %s' has no option -%c; expected one that 'memtui %s --help' lists",
+				parser->command->name, isprint((unsigned char)*text) ? *text : '?',
+				parser->command->name);
+		bool takes = option->argument != NULL;
+		int status = take_value(parser, option, takes && text[1] ? text + 1 : NULL);
+
+		if (status < 0 || takes)
+			return status;
+	}
+	return 0;
+}
+
+static int check_operands(const struct parser *parser)
+{
+	const struct mt_command *command = parser->command;
+	int count = parser->arguments->operand_count;
+
+	if (parser->arguments->help || parser->arguments->man || parser->arguments->complete)
+		return 0;
+	if (count < command->operands_min)
+		return mt_fail(parser->err, -EINVAL, "'memtui %s' needs more; expected: memtui %s %s", command->name,
+			command->name, command->operands);
+	if (command->operands_max >= 0 && count > command->operands_max)
+		return mt_fail(parser->err, -EINVAL, "'%.100s' is one too many; expected: memtui %s [options] %s",
+			parser->arguments->operands[command->operands_max], command->name, command->operands);
+	return 0;
+}
+
+int mt_options_parse(struct mt_arguments *arguments, const struct mt_command *command, int argc,
+	char *const *argv, char **operands, struct mt_err *err)
+{
+	struct parser parser = {arguments, command, argc, 0, argv, err};
+	bool only_operands = false;
+	int status = 0;
+
+	arguments->operands = operands;
+	while (parser.at < argc && status >= 0) {
+		const char *word = argv[parser.at++];
+
+		if (only_operands || word[0] != '-' || !word[1]) {
+			operands[arguments->operand_count++] = argv[parser.at - 1];
+			only_operands = only_operands || command->runs_program;
+		} else if (!strcmp(word, "--")) {
+			only_operands = true;
+		} else {
+			status = word[1] == '-' ? parse_long(&parser, word + 2) : parse_letters(&parser, word + 1);
+		}
+	}
+	operands[arguments->operand_count] = NULL;
+	return status < 0 ? status : check_operands(&parser);
+}

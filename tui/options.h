@@ -1,0 +1,93 @@
+/* The command line: one list of options per command feeds the parser, --help, the manual pages and completion. */
+#ifndef MT_TUI_OPTIONS_H
+#define MT_TUI_OPTIONS_H
+
+#include "core/base/err.h"
+#include "core/export/report.h"
+
+/* Everything that an option of some command can say. Strings are borrowed from argv. */
+struct mt_arguments {
+	const char *program; /* "memtui" as it was called */
+	const char *output, *theme, *ascii, *filter_text, *complete, *man;
+	bool force, free_stacks, check_stacks, headless, report, exact, help;
+	uint64_t depth, duration_ns, top, count, skip, levels, columns, fps;
+	bool inverted, ascending, sort_given;
+	enum mt_metric sort;
+	enum mt_format format;
+	const char *fields[MT_FILTER_COUNT];
+	char *const *operands; /* what is left: TRACE, PROG ARGS; NULL-terminated */
+	int operand_count;
+};
+
+enum mt_option_kind {
+	MT_OPTION_FLAG,   /* bool */
+	MT_OPTION_TEXT,   /* const char * */
+	MT_OPTION_CHOICE, /* const char *: one of choices */
+	MT_OPTION_NUMBER, /* uint64_t */
+	MT_OPTION_TIME,   /* uint64_t, ns */
+	MT_OPTION_SORT,   /* metric with an optional prefix */
+	MT_OPTION_ORDER,  /* bool: ascending */
+	MT_OPTION_FORMAT, /* enum mt_format */
+};
+
+struct mt_option {
+	char letter;          /* or 0 */
+	const char *name;     /* without dashes; NULL ends a list */
+	const char *argument; /* in help, or NULL */
+	enum mt_option_kind kind;
+	size_t place;         /* in struct mt_arguments */
+	const char *words;    /* without a final full stop */
+	const char *choices;  /* CHOICE: "a|b|c" */
+};
+#define MT_OPTION_AT(field) offsetof(struct mt_arguments, field)
+
+#define MT_OPTIONS_END {0, NULL, NULL, MT_OPTION_FLAG, 0, NULL, NULL}
+
+/* Options that several commands share. */
+#define MT_OPTIONS_HELP {'h', "help", NULL, MT_OPTION_FLAG, MT_OPTION_AT(help), "show this help", NULL}
+#define MT_OPTION_FILTER_FIELD(id, field, kind, words) \
+	{0, field, "REGEX", MT_OPTION_TEXT, MT_OPTION_AT(fields[MT_FILTER_##id]), "only where " words, NULL},
+#define MT_OPTIONS_FILTER \
+	MT_FILTER_FIELDS(MT_OPTION_FILTER_FIELD) \
+	{0, "filter", "WORDS", MT_OPTION_TEXT, MT_OPTION_AT(filter_text), \
+		"filter in the words of the prompt: 'parse !module:libc source:json'", NULL}
+#define MT_OPTIONS_SORT \
+	{'s', "sort", "METRIC", MT_OPTION_SORT, MT_OPTION_AT(sort), "sort by this metric, leaked_size by default", NULL}
+#define MT_OPTIONS_ROWS \
+	{0, "order", "ORDER", MT_OPTION_ORDER, MT_OPTION_AT(ascending), "asc, or desc (the default)", \
+		"asc|desc|dsc"}, \
+	{0, "skip", "N", MT_OPTION_NUMBER, MT_OPTION_AT(skip), "leave out the first N rows", NULL}
+#define MT_OPTIONS_COUNT \
+	{'n', "count", "N", MT_OPTION_NUMBER, MT_OPTION_AT(count), "show at most N rows", NULL}
+#define MT_OPTIONS_FORMAT \
+	{0, "format", "FORMAT", MT_OPTION_FORMAT, MT_OPTION_AT(format), "text (the default), json or csv", \
+		"text|json|csv"}, \
+	MT_OPTIONS_EXACT
+#define MT_OPTIONS_EXACT \
+	{0, "exact", NULL, MT_OPTION_FLAG, MT_OPTION_AT(exact), "numbers in full: 50463211 for 48.1M", NULL}
+
+/* One subcommand. */
+struct mt_command {
+	const char *name, *operands, *words; /* words: one line, without a full stop */
+	const char *description;             /* paragraphs, separated by empty lines */
+	const char *examples;                /* lines "command\twhat it does" */
+	const struct mt_option *options;
+	int operands_min, operands_max;      /* max -1: any number */
+	bool runs_program;                   /* operands begin with the first word that is no option */
+	int (*run)(const struct mt_arguments *, struct mt_err *); /* exit status, or a negative errno */
+};
+
+/* Parses argv (after the command's name). Names with '_' may be written with '-' and the other way round;
+ * unambiguous prefixes do. -EINVAL: err says what was wrong and what was expected. operands: room for
+ * argc + 1 pointers, which the caller owns. */
+int mt_options_parse(struct mt_arguments *, const struct mt_command *, int argc, char *const *argv,
+	char **operands, struct mt_err *err);
+/* Which of names is the one that was meant by text, or NULL. next: the i-th name, NULL at the end. */
+const char *mt_options_nearest(const char *text, const char *(*next)(const void *context, int i),
+	const void *context);
+/* The option's name as it is shown: dashes. */
+void mt_option_name(char *out, size_t size, const struct mt_option *option);
+/* A time in ns: 500ms, 10s, 2m, 1h; seconds without a unit. */
+int mt_options_time(uint64_t *ns, const char *text);
+
+#endif

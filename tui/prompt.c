@@ -1,0 +1,262 @@
+/* The prompt for filter and search: what is typed is tried at once. */
+#include "tui/app.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+bool mt_prompt_matches(struct mt_app *app, const char *text)
+{
+	return app->prompt.pattern && mt_pattern_match(app->prompt.pattern, text, NULL) == 1;
+}
+
+static void set_pattern(struct mt_prompt *p, const char *text)
+{
+	struct mt_err err = {0};
+
+	p->error[0] = '\0';
+	mt_pattern_free(p->pattern);
+	p->pattern = *text ? mt_pattern_new(text, "search", &err) : NULL;
+	if (*text && !p->pattern)
+		snprintf(p->error, sizeof p->error, "%s", err.text);
+	if (p->pattern)
+		mt_pattern_begin(p->pattern);
+}
+
+/* The next line from index on, in direction, that matches; wraps. count: all that match. */
+static uint32_t find(struct mt_app *app, uint32_t from, int direction, uint32_t *count)
+{
+	const struct mt_view *view = mt_app_focus(app);
+	struct mt_list *l = view->list(app);
+	uint32_t best = UINT32_MAX, best_distance = UINT32_MAX;
+	char text[1024];
+
+	*count = 0;
+	for (uint32_t i = 0; i < l->count; i++) {
+		uint32_t distance = direction > 0 ? (i + l->count - from) % l->count : (from + l->count - i) % l->count;
+
+		view->line(app, i, text, sizeof text);
+		if (!mt_prompt_matches(app, text))
+			continue;
+		++*count;
+		if (distance < best_distance) {
+			best = i;
+			best_distance = distance;
+		}
+	}
+	return best;
+}
+
+/* Selects a line as the view's own keys would, so that it is remembered. */
+static void go(struct mt_app *app, uint32_t index)
+{
+	const struct mt_view *view = mt_app_focus(app);
+	struct mt_list *l = view->list(app);
+
+	if (index >= l->count)
+		return;
+	mt_list_select(l, index ? index - 1 : 0);
+	view->action(app, index ? MT_ACTION_DOWN : MT_ACTION_TOP);
+}
+
+static void preview(struct mt_app *app)
+{
+	struct mt_prompt *p = &app->prompt;
+	struct mt_err err = {0};
+
+	if (p->kind == MT_PROMPT_FILTER) {
+		p->error[0] = '\0';
+		if (mt_data_filter(&app->data, p->text, &err) < 0)
+			snprintf(p->error, sizeof p->error, "%s", err.text);
+		return;
+	}
+	set_pattern(p, p->text);
+	p->matches = 0;
+	if (p->pattern)
+		go(app, find(app, p->origin, 1, &p->matches));
+}
+
+void mt_prompt_open(struct mt_app *app, enum mt_prompt_kind kind)
+{
+	struct mt_prompt *p = &app->prompt;
+	char *filter;
+
+	if (kind == MT_PROMPT_SEARCH && !mt_app_focus(app)->list) {
+		mt_app_say(app, "there are no lines to search here");
+		return;
+	}
+	p->kind = kind;
+	p->error[0] = p->text[0] = p->before[0] = '\0';
+	p->matches = 0;
+	if (kind == MT_PROMPT_FILTER) {
+		filter = mt_filter_text(app->data.filter);
+		snprintf(p->text, sizeof p->text, "%s", filter);
+		strcpy(p->before, p->text);
+		free(filter);
+	} else {
+		p->origin = mt_app_focus(app)->list(app)->selected;
+	}
+	p->len = p->cursor = (uint32_t)strlen(p->text);
+}
+
+void mt_prompt_next(struct mt_app *app, int direction)
+{
+	struct mt_prompt *p = &app->prompt;
+	struct mt_list *l = mt_app_focus(app)->list ? mt_app_focus(app)->list(app) : NULL;
+	uint32_t count, at;
+
+	if (!p->search[0] || !l || !l->count) {
+		mt_app_say(app, "nothing was searched for yet; / searches");
+		return;
+	}
+	if (!p->pattern)
+		set_pattern(p, p->search);
+	mt_pattern_begin(p->pattern);
+	at = find(app, (l->selected + (direction > 0 ? 1 : l->count - 1)) % l->count, direction, &count);
+	if (at == UINT32_MAX)
+		mt_app_say(app, "no line matches %s", p->search);
+	else
+		mt_app_say(app, "%u lines match %s", count, p->search);
+	go(app, at);
+}
+
+static void finish(struct mt_app *app, bool accept)
+{
+	struct mt_prompt *p = &app->prompt;
+
+	if (p->kind == MT_PROMPT_FILTER) {
+		if (!accept || p->error[0])
+			mt_data_filter(&app->data, p->before, NULL);
+	} else if (accept && !p->error[0]) {
+		strcpy(p->search, p->text);
+		if (*p->text)
+			mt_app_say(app, "%u lines match; n and N go on", p->matches);
+	} else {
+		set_pattern(p, p->search);
+		go(app, p->origin);
+	}
+	if (accept && p->error[0])
+		mt_app_say(app, "%s", p->error);
+	p->error[0] = '\0';
+	p->kind = MT_PROMPT_NONE;
+}
+
+static void insert(struct mt_prompt *p, uint32_t code)
+{
+	char bytes[4];
+	uint32_t n;
+
+	if (code < 0x80) {
+		bytes[0] = (char)code;
+		n = 1;
+	} else if (code < 0x800) {
+		bytes[0] = (char)(0xc0 | code >> 6);
+		n = 2;
+	} else if (code < 0x10000) {
+		bytes[0] = (char)(0xe0 | code >> 12);
+		n = 3;
+	} else {
+		bytes[0] = (char)(0xf0 | code >> 18);
+		n = 4;
+	}
+	for (uint32_t i = 1; i < n; i++)
+		bytes[i] = (char)(0x80 | (code >> 6 * (n - 1 - i) & 0x3f));
+	if (p->len + n >= sizeof p->text)
+		return;
+	memmove(p->text + p->cursor + n, p->text + p->cursor, p->len - p->cursor + 1);
+	memcpy(p->text + p->cursor, bytes, n);
+	p->len += n;
+	p->cursor += n;
+}
+
+static uint32_t before(const struct mt_prompt *p, uint32_t at)
+{
+	while (at > 0 && ((uint8_t)p->text[--at] & 0xc0) == 0x80)
+		;
+	return at;
+}
+
+static uint32_t after(const struct mt_prompt *p, uint32_t at)
+{
+	if (at < p->len)
+		at++;
+	while (at < p->len && ((uint8_t)p->text[at] & 0xc0) == 0x80)
+		at++;
+	return at;
+}
+
+static void cut(struct mt_prompt *p, uint32_t from, uint32_t to)
+{
+	memmove(p->text + from, p->text + to, p->len - to + 1);
+	p->len -= to - from;
+	p->cursor = from;
+}
+
+static uint32_t word_start(const struct mt_prompt *p)
+{
+	uint32_t at = p->cursor;
+
+	while (at > 0 && p->text[at - 1] == ' ')
+		at--;
+	while (at > 0 && p->text[at - 1] != ' ')
+		at--;
+	return at;
+}
+
+void mt_prompt_key(struct mt_app *app, uint32_t code)
+{
+	struct mt_prompt *p = &app->prompt;
+	uint32_t len = p->len;
+
+	switch (code) {
+	case MT_KEY_ENTER: finish(app, true); return;
+	case MT_KEY_ESCAPE: case 'C' & 0x1f: finish(app, false); return;
+	case MT_KEY_LEFT: case 'B' & 0x1f: p->cursor = before(p, p->cursor); return;
+	case MT_KEY_RIGHT: case 'F' & 0x1f: p->cursor = after(p, p->cursor); return;
+	case MT_KEY_HOME: case 'A' & 0x1f: p->cursor = 0; return;
+	case MT_KEY_END: case 'E' & 0x1f: p->cursor = p->len; return;
+	case MT_KEY_BACKSPACE: cut(p, before(p, p->cursor), p->cursor); break;
+	case MT_KEY_DELETE: case 'D' & 0x1f: cut(p, p->cursor, after(p, p->cursor)); break;
+	case 'U' & 0x1f: cut(p, 0, p->cursor); break;
+	case 'K' & 0x1f: cut(p, p->cursor, p->len); break;
+	case 'W' & 0x1f: cut(p, word_start(p), p->cursor); break;
+	default:
+		if (code >= MT_KEY_SPECIAL || code < 32)
+			return;
+		insert(p, code);
+	}
+	if (p->len != len)
+		preview(app);
+}
+
+void mt_prompt_draw(struct mt_app *app, int row, int columns)
+{
+	struct mt_prompt *p = &app->prompt;
+	const char *name = p->kind == MT_PROMPT_FILTER ? "filter> " : "search> ";
+	int at = mt_draw(app->screen, row, 0, columns, MT_ROLE_PROMPT, name);
+	char count[64], head[256];
+	const char *shown = p->text;
+
+	if (p->kind == MT_PROMPT_FILTER)
+		snprintf(count, sizeof count, "%u/%u groups", app->data.selection.count, app->data.profile.group_count);
+	else
+		snprintf(count, sizeof count, "%u matches", p->matches);
+	const char *right = p->error[0] ? p->error : count;
+	int right_width = mt_text_width(right), room;
+
+	if (right_width > columns * 3 / 5)
+		right_width = columns * 3 / 5;
+	room = columns - at - right_width - 2;
+	memcpy(head, p->text, p->cursor);
+	head[p->cursor] = '\0';
+	while (mt_text_width(head + (shown - p->text)) >= room && *shown)
+		mt_text_next(&shown);
+	mt_draw(app->screen, row, at, room, MT_ROLE_TEXT, shown);
+	mt_draw(app->screen, row, columns - right_width, right_width, p->error[0] ? MT_ROLE_ERROR : MT_ROLE_DIM, right);
+	mt_screen_cursor(app->screen, row, at + mt_text_width(head + (shown - p->text)));
+}
+
+void mt_prompt_free(struct mt_prompt *p)
+{
+	mt_pattern_free(p->pattern);
+}

@@ -1,0 +1,494 @@
+#include "tui/screen.h"
+#include "core/base/buffer.h"
+
+#include <curses.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <langinfo.h>
+#include <locale.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <term.h>
+#include <termios.h>
+#include <unistd.h>
+#include <wchar.h>
+#undef columns /* names that term.h takes */
+#undef lines
+
+#define CELL_PAIRS 128 /* for colours of a program's output */
+
+struct mt_screen {
+	SCREEN *curses;
+	int fd;                  /* of keys */
+	bool own_fd, utf8, colour, mouse, suspended, cursor_shown;
+	int cursor_row, cursor_column;
+	struct mt_theme theme;
+	attr_t attributes[MT_ROLE_COUNT];
+	struct { int foreground, background; } cell_pair[CELL_PAIRS];
+	int cell_pairs;
+};
+
+/* What a signal handler needs to give the terminal back; a handler can reach nothing but static storage. */
+static struct {
+	struct termios saved;
+	int fd;
+	char restore[256];
+	size_t restore_len;
+	pid_t owner;             /* a forked child gives nothing back */
+	volatile sig_atomic_t armed;
+} crash;
+
+static void add_restore(const char *capability)
+{
+	if (capability && capability != (char *)-1 && crash.restore_len + strlen(capability) < sizeof crash.restore) {
+		strcpy(crash.restore + crash.restore_len, capability);
+		crash.restore_len += strlen(capability);
+	}
+}
+
+static void restore_now(void)
+{
+	if (!crash.armed || getpid() != crash.owner)
+		return;
+	crash.armed = 0;
+	if (write(STDOUT_FILENO, crash.restore, crash.restore_len) < 0)
+		return;
+	tcsetattr(crash.fd, TCSANOW, &crash.saved);
+}
+
+static void on_crash(int signal_number)
+{
+	restore_now();
+	raise(signal_number); /* SA_RESETHAND: kills now */
+}
+
+static void watch_crashes(void)
+{
+	static const int fatal[] = {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGABRT, SIGTRAP, SIGQUIT};
+	struct sigaction action = {.sa_handler = on_crash, .sa_flags = SA_RESETHAND | SA_NODEFER};
+
+	for (size_t i = 0; i < sizeof fatal / sizeof *fatal; i++)
+		sigaction(fatal[i], &action, NULL);
+}
+
+static attr_t curses_attributes(unsigned style)
+{
+	return (style & MT_STYLE_BOLD ? A_BOLD : 0) | (style & MT_STYLE_DIM ? A_DIM : 0) |
+		(style & MT_STYLE_UNDERLINE ? A_UNDERLINE : 0) | (style & MT_STYLE_REVERSE ? A_REVERSE : 0) |
+		(style & MT_STYLE_ITALIC ? A_ITALIC : 0);
+}
+
+static void apply_theme(struct mt_screen *s)
+{
+	if (!s->colour)
+		mt_theme_mono(&s->theme);
+	for (int i = 0; i < MT_ROLE_COUNT; i++) {
+		const struct mt_style *style = &s->theme.style[i];
+
+		s->attributes[i] = curses_attributes(style->attributes);
+		if (s->colour)
+			init_extended_pair(i + 1, mt_theme_nearest(style->foreground, COLORS),
+				mt_theme_nearest(style->background, COLORS));
+	}
+}
+
+int mt_screen_theme(struct mt_screen *s, const char *name, struct mt_err *err)
+{
+	int result = mt_theme_load(&s->theme, name, err);
+
+	if (!result)
+		apply_theme(s);
+	return result;
+}
+
+static int check_terminal(int *fd, bool *own, struct mt_err *err)
+{
+	const char *name = getenv("TERM");
+	int status;
+
+	if (!isatty(STDOUT_FILENO))
+		return mt_fail(err, -ENOTTY, "standard output is not a terminal; use 'memtui report' or 'memtui record' there");
+	if (!name || !*name)
+		return mt_fail(err, -EINVAL, "TERM is not set, so nothing is known about this terminal; try TERM=xterm-256color");
+	if (setupterm(name, STDOUT_FILENO, &status) != OK)
+		return mt_fail(err, -EINVAL, "the terminal '%.40s' is not in the terminfo database; try TERM=xterm-256color", name);
+	if (!cursor_address || !clear_screen)
+		return mt_fail(err, -EINVAL, "the terminal '%.40s' cannot move its cursor; try TERM=xterm-256color", name);
+	*fd = STDIN_FILENO;
+	*own = !isatty(STDIN_FILENO);
+	if (*own)
+		*fd = open("/dev/tty", O_RDWR | O_CLOEXEC);
+	if (*fd < 0)
+		return mt_fail(err, -errno, "there is no terminal to read keys from: %s", strerror(errno));
+	return 0;
+}
+
+int mt_screen_check(struct mt_err *err)
+{
+	bool own;
+	int fd, result = check_terminal(&fd, &own, err);
+
+	if (!result && own)
+		close(fd);
+	return result;
+}
+
+void mt_screen_size(unsigned short *rows, unsigned short *width)
+{
+	struct winsize size = {0};
+
+	ioctl(STDOUT_FILENO, TIOCGWINSZ, &size);
+	*rows = size.ws_row ? size.ws_row : 24;
+	*width = size.ws_col ? size.ws_col : 80;
+}
+
+static void set_mouse(struct mt_screen *s, bool on)
+{
+	static const char start[] = "\033[?1000h\033[?1006h", stop[] = "\033[?1006l\033[?1000l";
+
+	if (s->mouse)
+		mt_screen_send(s, on ? start : stop, sizeof stop - 1);
+}
+
+static void prepare_crash(struct mt_screen *s)
+{
+	crash.fd = s->fd;
+	crash.owner = getpid();
+	crash.restore_len = 0;
+	if (s->mouse)
+		add_restore("\033[?1006l\033[?1000l");
+	add_restore(exit_attribute_mode);
+	add_restore(cursor_normal);
+	add_restore(keypad_local);
+	add_restore(exit_ca_mode);
+	crash.armed = 1;
+	watch_crashes();
+	atexit(restore_now);
+}
+
+struct mt_screen *mt_screen_open(const char *theme, const char *ascii, struct mt_err *err)
+{
+	const char *no_colour = getenv("NO_COLOR");
+	struct mt_theme parsed;
+	struct termios saved;
+	bool own;
+	int fd;
+
+	setlocale(LC_ALL, "");
+	if (check_terminal(&fd, &own, err) < 0 || mt_theme_load(&parsed, theme, err) < 0)
+		return NULL;
+	tcgetattr(fd, &saved);
+	struct mt_screen *s = mt_alloc(sizeof *s);
+
+	s->fd = fd;
+	s->own_fd = own;
+	s->theme = parsed;
+	/* The terminal's text can only be UTF-8 where the locale is: ncurses writes through it. */
+	s->utf8 = !strcmp(nl_langinfo(CODESET), "UTF-8") && !(ascii && !strcmp(ascii, "always"));
+	set_escdelay(25);
+	s->curses = newterm(NULL, stdout, stdin);
+	if (!s->curses) {
+		free(s);
+		mt_fail(err, -EINVAL, "the terminal '%.40s' cannot be used; try TERM=xterm-256color", getenv("TERM"));
+		return NULL;
+	}
+	crash.saved = saved;
+	raw();
+	noecho();
+	nonl();
+	keypad(stdscr, TRUE);
+	curs_set(0);
+	s->colour = has_colors() && COLORS >= 8 && !(no_colour && *no_colour);
+	if (s->colour) {
+		start_color();
+		use_default_colors();
+	}
+	apply_theme(s);
+	s->mouse = tigetstr("kmous") && tigetstr("kmous") != (char *)-1;
+	prepare_crash(s);
+	set_mouse(s, true);
+	return s;
+}
+
+void mt_screen_suspend(struct mt_screen *s)
+{
+	if (s->suspended)
+		return;
+	s->suspended = true;
+	set_mouse(s, false);
+	endwin();
+	tcsetattr(s->fd, TCSADRAIN, &crash.saved);
+	crash.armed = 0;
+}
+
+void mt_screen_resume(struct mt_screen *s)
+{
+	if (!s->suspended)
+		return;
+	s->suspended = false;
+	crash.armed = 1;
+	reset_prog_mode();
+	mt_screen_resize(s);
+	clearok(curscr, TRUE);
+	refresh();
+	curs_set(s->cursor_shown);
+	set_mouse(s, true);
+}
+
+void mt_screen_continue(struct mt_screen *s)
+{
+	s->suspended = true;
+	mt_screen_resume(s);
+}
+
+void mt_screen_close(struct mt_screen *s)
+{
+	if (!s)
+		return;
+	mt_screen_suspend(s);
+	delscreen(s->curses);
+	if (s->own_fd)
+		close(s->fd);
+	free(s);
+}
+
+bool mt_screen_resize(struct mt_screen *s)
+{
+	struct winsize size;
+
+	(void)s;
+	if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) < 0 || !size.ws_row || !size.ws_col ||
+			(size.ws_row == LINES && size.ws_col == COLS))
+		return false;
+	resize_term(size.ws_row, size.ws_col);
+	clearok(curscr, TRUE);
+	return true;
+}
+
+int mt_screen_rows(const struct mt_screen *s) { (void)s; return LINES; }
+int mt_screen_columns(const struct mt_screen *s) { (void)s; return COLS; }
+int mt_screen_fd(const struct mt_screen *s) { return s->fd; }
+bool mt_screen_utf8(const struct mt_screen *s) { return s->utf8; }
+
+void mt_screen_begin(struct mt_screen *s)
+{
+	bkgdset(' ');
+	erase();
+	s->cursor_row = -1;
+}
+
+void mt_screen_cursor(struct mt_screen *s, int row, int column)
+{
+	s->cursor_row = row;
+	s->cursor_column = column;
+}
+
+void mt_screen_end(struct mt_screen *s)
+{
+	bool shown = s->cursor_row >= 0;
+
+	/* A hidden cursor is left where the last change was: moving it would only cost bytes. */
+	leaveok(stdscr, !shown);
+	if (shown)
+		move(s->cursor_row, s->cursor_column < COLS ? s->cursor_column : COLS - 1);
+	if (shown != s->cursor_shown)
+		curs_set(shown);
+	s->cursor_shown = shown;
+	refresh();
+}
+
+void mt_screen_redraw(struct mt_screen *s)
+{
+	(void)s;
+	clearok(curscr, TRUE);
+}
+
+void mt_screen_send(struct mt_screen *s, const char *bytes, size_t len)
+{
+	(void)s;
+	fflush(stdout);
+	while (len) {
+		ssize_t n = write(STDOUT_FILENO, bytes, len);
+
+		if (n < 0 && errno != EINTR)
+			return;
+		bytes += n > 0 ? n : 0;
+		len -= n > 0 ? (size_t)n : 0;
+	}
+}
+
+/* ---- drawing ---- */
+
+uint32_t mt_text_next(const char **text)
+{
+	const uint8_t *b = (const uint8_t *)*text;
+	uint32_t code = b[0];
+	int more = code < 0x80 ? 0 : code < 0xc2 ? -1 : code < 0xe0 ? 1 : code < 0xf0 ? 2 : code < 0xf5 ? 3 : -1;
+
+	if (!code)
+		return 0;
+	*text += 1;
+	if (more < 0)
+		return 0xfffd;
+	if (more)
+		code &= 0x3fu >> more;
+	for (int i = 1; i <= more; i++) {
+		if ((b[i] & 0xc0) != 0x80)
+			return 0xfffd;
+		code = code << 6 | (b[i] & 0x3f);
+	}
+	*text += more;
+	if ((more == 2 && (code < 0x800 || (code >= 0xd800 && code < 0xe000))) || (more == 3 && (code < 0x10000 || code > 0x10ffff)))
+		return 0xfffd;
+	return code;
+}
+
+/* What may reach the terminal: never a control or formatting character (bidirectional overrides among them). */
+static wchar_t printable(bool utf8, uint32_t code, int *width)
+{
+	if (code < 0x20 || (code >= 0x7f && code < 0xa0) || code == 0xfffd || code == 0xad ||
+			(code >= 0x200b && code <= 0x200f) || (code >= 0x2028 && code <= 0x202e) ||
+			(code >= 0x2060 && code <= 0x206f) || code == 0xfeff || (!utf8 && code >= 0x80)) {
+		*width = 1;
+		return L'?';
+	}
+	*width = wcwidth((wchar_t)code);
+	if (*width >= 0)
+		return (wchar_t)code;
+	*width = 1;
+	return L'?';
+}
+
+int mt_text_width(const char *text)
+{
+	int total = 0, width;
+
+	for (uint32_t code; (code = mt_text_next(&text)); total += width)
+		printable(true, code, &width);
+	return total;
+}
+
+static void put(int row, int column, attr_t attributes, int pair, const wchar_t *text)
+{
+	cchar_t cell;
+
+	setcchar(&cell, text, attributes, (short)pair, NULL);
+	mvadd_wch(row, column, &cell);
+}
+
+int mt_draw(struct mt_screen *s, int row, int column, int width, enum mt_role role, const char *text)
+{
+	int used = 0, pair = s->colour ? (int)role + 1 : 0;
+	bool cut;
+
+	if (row < 0 || row >= LINES || column < 0 || column >= COLS || width <= 0)
+		return 0;
+	if (width > COLS - column)
+		width = COLS - column;
+	cut = mt_text_width(text) > width;
+	width -= cut;
+	while (*text) {
+		wchar_t cell[CCHARW_MAX + 1] = {0};
+		int columns, more, count = 1;
+
+		cell[0] = printable(s->utf8, mt_text_next(&text), &columns);
+		if (columns == 0) { /* a combining character with nothing to stand on */
+			cell[1] = cell[0];
+			cell[0] = L' ';
+			columns = 1;
+			count = 2;
+		}
+		if (used + columns > width)
+			break;
+		for (const char *next = text; *next; text = next) {
+			wchar_t mark = printable(s->utf8, mt_text_next(&next), &more);
+
+			if (more != 0)
+				break;
+			if (count < CCHARW_MAX - 1)
+				cell[count++] = mark;
+		}
+		put(row, column + used, s->attributes[role], pair, cell);
+		used += columns;
+	}
+	if (cut) {
+		wchar_t end[2] = {s->utf8 ? L'…' : L'~', 0};
+
+		mt_draw_fill(s, row, column + used, width - used, role);
+		used = width + 1;
+		put(row, column + used - 1, s->attributes[role], pair, end);
+	}
+	return used;
+}
+
+int mt_drawf(struct mt_screen *s, int row, int column, int width, enum mt_role role, const char *format, ...)
+{
+	char text[1024];
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(text, sizeof text, format, args);
+	va_end(args);
+	return mt_draw(s, row, column, width, role, text);
+}
+
+void mt_draw_right(struct mt_screen *s, int row, int column, int width, enum mt_role role, const char *text)
+{
+	int used = mt_text_width(text);
+
+	mt_draw(s, row, used < width ? column + width - used : column, width, role, text);
+}
+
+void mt_draw_fill(struct mt_screen *s, int row, int column, int width, enum mt_role role)
+{
+	for (int i = 0; i < width && column + i < COLS && row >= 0 && row < LINES; i++)
+		put(row, column + i, s->attributes[role], s->colour ? (int)role + 1 : 0, L" ");
+}
+
+void mt_draw_rule(struct mt_screen *s, int row, int column, int width, enum mt_role role, const char *words)
+{
+	const char *rule = mt_glyph(s->utf8, MT_GLYPH_RULE);
+
+	for (int i = 0; i < width; i++)
+		mt_draw(s, row, column + i, 1, role, rule);
+	if (*words && width > 8) {
+		int used;
+
+		mt_draw(s, row, column + 2, 1, role, " ");
+		used = mt_draw(s, row, column + 3, width - 6, role, words);
+		mt_draw(s, row, column + 3 + used, 1, role, " ");
+	}
+}
+
+static int cell_pair(struct mt_screen *s, int foreground, int background)
+{
+	if (!s->colour || (foreground < 0 && background < 0))
+		return 0;
+	for (int i = 0; i < s->cell_pairs; i++)
+		if (s->cell_pair[i].foreground == foreground && s->cell_pair[i].background == background)
+			return MT_ROLE_COUNT + 1 + i;
+	if (s->cell_pairs == CELL_PAIRS || MT_ROLE_COUNT + 1 + s->cell_pairs >= COLOR_PAIRS)
+		return 0;
+	s->cell_pair[s->cell_pairs].foreground = foreground;
+	s->cell_pair[s->cell_pairs].background = background;
+	init_extended_pair(MT_ROLE_COUNT + 1 + s->cell_pairs, foreground, background);
+	return MT_ROLE_COUNT + 1 + s->cell_pairs++;
+}
+
+void mt_draw_cell(struct mt_screen *s, int row, int column, const uint32_t *code, const struct mt_style *style)
+{
+	wchar_t cell[CCHARW_MAX + 1] = {0};
+	int width, count = 0;
+
+	if (row < 0 || row >= LINES || column < 0 || column >= COLS)
+		return;
+	do
+		cell[count] = printable(s->utf8, code[count] ? code[count] : ' ', &width);
+	while (code[count] && ++count < CCHARW_MAX - 1 && code[count]);
+	put(row, column, curses_attributes(style->attributes), cell_pair(s,
+		mt_theme_nearest(style->foreground, COLORS), mt_theme_nearest(style->background, COLORS)), cell);
+}

@@ -1,0 +1,13 @@
+/* The lines of the call tree: which branches are open, which frames are folded into one line. */
+#ifndef MT_TUI_TREE_ROWS_H
+#define MT_TUI_TREE_ROWS_H
+
+#include "tui/app.h"
+
+/* Makes the rows anew from the data; force: open (1) or close (-1) all below the row of this identity. */
+void mt_tree_rows_make(struct mt_app *, uint64_t force_identity, int force);
+void mt_tree_rows_toggle(struct mt_tree_state *, uint64_t identity, bool open);
+void mt_tree_rows_reset(struct mt_tree_state *); /* forgets what was opened by hand */
+#define MT_TREE_SMALL 0x5eedu /* xor to a parent's identity: the line of its small children */
+
+#endif

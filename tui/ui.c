@@ -1,0 +1,340 @@
+/* From the three commands to the running program, and back with the terminal as it was. */
+#include "tui/app.h"
+#include "core/base/buffer.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#define END_MS 3000 /* for a program to end after SIGTERM before SIGKILL */
+
+static int check_options(const struct mt_ui_options *o, struct mt_err *err)
+{
+	struct mt_filter *filter = mt_filter_new();
+	int result = o->filter ? mt_filter_parse(filter, o->filter, err) : 0;
+
+	mt_filter_free(filter);
+	if (!result && o->sort && mt_metric_find(o->sort) < 0)
+		result = mt_fail(err, -EINVAL, "there is no metric '%s' to sort by; try leaked_size, leaked_count, size or "
+			"allocated_count", o->sort);
+	return result ? result : mt_screen_check(err);
+}
+
+static int start(struct mt_app *app, const struct mt_ui_options *o, struct mt_err *err)
+{
+	bool remote = getenv("SSH_CONNECTION") || getenv("SSH_TTY");
+
+	*app = (struct mt_app){.pane = MT_VIEW_GROUPS, .tree = {.level = 3}};
+	app->frame_ms = o->frame_ms ? o->frame_ms : remote ? 1000 : 250;
+	app->light = o->theme && !strcmp(o->theme, "light");
+	mt_data_init(&app->data);
+	if (o->sort)
+		app->data.sort = (enum mt_metric)mt_metric_find(o->sort);
+	if (o->filter)
+		mt_filter_parse(app->data.filter, o->filter, NULL);
+	app->screen = mt_screen_open(o->theme, o->ascii, err);
+	return app->screen ? 0 : err->code ? err->code : -EIO;
+}
+
+static void finish(struct mt_app *app)
+{
+	mt_screen_close(app->screen);
+	mt_program_free(app->program);
+	mt_tree_state_free(&app->tree);
+	mt_detail_free(&app->detail);
+	mt_prompt_free(&app->prompt);
+	mt_data_free(&app->data);
+}
+
+/* A signal that ended memtui ends it as it would have, now that the terminal is as before. */
+static void end_by_signal(int number)
+{
+	if (!number)
+		return;
+	signal(number, SIG_DFL);
+	raise(number);
+}
+
+/* ---- open ---- */
+
+struct loading {
+	struct mt_app *app;
+	const char *path;
+	uint64_t last_ms, first_ms;
+};
+
+static uint64_t now_ms(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
+}
+
+/* A line with the percentage, ten times a second; Esc, q and ^C cancel. */
+static int on_progress(void *context, double fraction)
+{
+	struct loading *loading = context;
+	struct mt_screen *s = loading->app->screen;
+	uint64_t now = now_ms();
+	struct pollfd keys = {.fd = mt_screen_fd(s), .events = POLLIN};
+	char byte;
+
+	if (now - loading->last_ms < 100)
+		return 0;
+	loading->last_ms = now;
+	mt_screen_resize(s);
+	mt_screen_begin(s);
+	mt_drawf(s, 0, 0, mt_screen_columns(s), MT_ROLE_TEXT, "reading %s", loading->path);
+	mt_drawf(s, 1, 0, mt_screen_columns(s), MT_ROLE_TEXT, "%3.0f %%   Esc cancels", fraction * 100);
+	mt_screen_end(s);
+	if (poll(&keys, 1, 0) == 1 && read(keys.fd, &byte, 1) == 1 && (byte == 27 || byte == 'q' || byte == 3))
+		return 1;
+	return 0;
+}
+
+int mt_ui_open(const char *trace_path, const struct mt_ui_options *options, struct mt_err *err)
+{
+	struct mt_app app;
+	struct loading loading = {&app, trace_path, 0, 0};
+	sigset_t old;
+	int result = check_options(options, err), number = 0;
+
+	if (result)
+		return result;
+	if (strcmp(trace_path, "-") && access(trace_path, R_OK) < 0)
+		return mt_fail(err, -errno, "%s cannot be read: %s", trace_path, strerror(errno));
+	mt_loop_block(&old);
+	result = start(&app, options, err);
+	loading.last_ms = now_ms();
+	if (!result)
+		result = mt_data_open(&app.data, trace_path, on_progress, &loading, err);
+	if (!result) {
+		mt_data_select(&app.data);
+		result = mt_loop_run(&app, err);
+		number = app.signal;
+	}
+	finish(&app);
+	pthread_sigmask(SIG_SETMASK, &old, NULL);
+	end_by_signal(number);
+	return result == -ECANCELED ? 0 : result;
+}
+
+/* ---- attach ---- */
+
+/* Asks the program to end; kills it when it does not. */
+static void end_program(struct mt_app *app)
+{
+	uint64_t until = now_ms() + END_MS;
+
+	mt_client_signal(app->data.client, SIGTERM);
+	while (now_ms() < until && !app->program_ended && !app->data.recorder_gone) {
+		struct pollfd fd = {.fd = mt_client_fd(app->data.client), .events = POLLIN};
+
+		poll(&fd, 1, 50);
+		mt_program_read(app);
+		if (fd.revents)
+			mt_data_update(&app->data, true);
+		if (app->session && mt_session_poll(app->session, &app->wait_status) == 1)
+			app->program_ended = true;
+		if (app->data.profile.info.ended)
+			return;
+	}
+	if (!app->program_ended && !app->data.recorder_gone)
+		mt_client_signal(app->data.client, SIGKILL);
+}
+
+static int show_session(struct mt_app *app, const char *name, struct mt_err *err)
+{
+	int result = mt_data_attach(&app->data, name, app->frame_ms, err);
+
+	if (result)
+		return result;
+	mt_data_select(&app->data);
+	mt_program_open(app);
+	result = mt_loop_run(app, err);
+	mt_screen_close(app->screen);
+	app->screen = NULL;
+	if (!result && app->outcome == MT_OUTCOME_END)
+		end_program(app);
+	return result;
+}
+
+int mt_ui_attach(const char *session_name, const struct mt_ui_options *options, struct mt_err *err)
+{
+	struct mt_app app;
+	sigset_t old;
+	int result = check_options(options, err), number;
+
+	if (result)
+		return result;
+	mt_loop_block(&old);
+	result = start(&app, options, err);
+	if (!result)
+		result = show_session(&app, session_name, err);
+	number = app.signal;
+	finish(&app);
+	pthread_sigmask(SIG_SETMASK, &old, NULL);
+	end_by_signal(number);
+	return result;
+}
+
+/* ---- run ---- */
+
+static int make_directory(const char *path, struct mt_err *err)
+{
+	if (mkdir(path, 0700) < 0 && errno != EEXIST)
+		return mt_fail(err, -errno, "the directory %s cannot be made: %s; -o FILE says where the trace goes", path,
+			strerror(errno));
+	return 0;
+}
+
+/* Where a trace lives until somebody says whether to keep it: a directory of ours alone. */
+static char *cache_path(struct mt_err *err)
+{
+	const char *cache = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
+	char *parent = cache && *cache == '/' ? mt_strdup(cache) : mt_format("%s/.cache", home && *home == '/' ? home : "/tmp");
+	char *directory = mt_format("%s/memtui", parent), *path = NULL;
+	struct stat status;
+
+	if (!make_directory(parent, err) && !make_directory(directory, err)) {
+		if (lstat(directory, &status) < 0 || !S_ISDIR(status.st_mode) || status.st_uid != geteuid())
+			mt_fail(err, -EPERM, "%s is not a directory of yours; -o FILE says where the trace goes", directory);
+		else if (chmod(directory, 0700) < 0)
+			mt_fail(err, -errno, "%s cannot be made private: %s", directory, strerror(errno));
+		else
+			path = mt_format("%s/memtui_%%e_%%t_%%p.dat", directory);
+	}
+	free(parent);
+	free(directory);
+	return path;
+}
+
+static int copy_file(const char *from, const char *to)
+{
+	char bytes[65536];
+	int in = open(from, O_RDONLY | O_CLOEXEC), out = open(to, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+	ssize_t n = in < 0 || out < 0 ? -1 : 0;
+
+	while (n >= 0 && (n = read(in, bytes, sizeof bytes)) > 0)
+		for (ssize_t done = 0, w; n > 0 && done < n; done += w)
+			if ((w = write(out, bytes + done, (size_t)(n - done))) < 0) {
+				n = -1;
+				break;
+			}
+	int code = n < 0 ? -errno : 0;
+
+	if (in >= 0)
+		close(in);
+	if (out >= 0 && close(out) < 0 && !code)
+		code = -errno;
+	return code;
+}
+
+/* Moves the trace into this directory; never over another file. */
+static int save_trace(const char *path, struct mt_err *err)
+{
+	const char *name = strrchr(path, '/') ? strrchr(path, '/') + 1 : path;
+	int code = link(path, name) < 0 ? -errno : 0;
+
+	if (code && code != -EEXIST)
+		code = copy_file(path, name);
+	if (code)
+		return mt_fail(err, code, "the trace could not be saved as %s: %s; it is in %s", name, strerror(-code), path);
+	unlink(path);
+	fprintf(stderr, "memtui: saved %s\n", name);
+	return 0;
+}
+
+static int end_session(struct mt_app *app, int *exit_status, struct mt_err *err)
+{
+	struct mt_err failed = {0};
+	int status = app->wait_status, result = 0;
+
+	if (app->outcome == MT_OUTCOME_LEAVE && !app->program_ended) {
+		fprintf(stderr, "memtui: %d runs on and is recorded into %s; memtui attach %d comes back to it\n",
+			(int)app->session->program, app->session->trace_path, (int)app->session->program);
+		*exit_status = 0;
+		return 0;
+	}
+	*exit_status = mt_session_wait(app->session, &status, &failed);
+	if (failed.code)
+		result = mt_fail(err, failed.code, "%s", failed.text);
+	if (!app->ask_save || (app->outcome == MT_OUTCOME_LEAVE && app->signal))
+		return result;
+	if (app->save)
+		return save_trace(app->session->trace_path, err);
+	unlink(app->session->trace_path);
+	return result;
+}
+
+static int run_session(struct mt_app *app, struct mt_session *session, const struct mt_ui_options *o, int *exit_status,
+	struct mt_err *err)
+{
+	sigset_t old;
+	int result;
+
+	mt_loop_block(&old);
+	result = start(app, o, err);
+	app->session = session;
+	app->ask_save = !o->output;
+	if (!result)
+		result = show_session(app, session->name, err);
+	mt_screen_close(app->screen);
+	app->screen = NULL;
+	pthread_sigmask(SIG_SETMASK, &old, NULL);
+	if (result < 0) { /* nothing could be shown: the program goes on, as its user asked for it to run */
+		struct mt_err ignored = {0};
+		int status;
+
+		*exit_status = mt_session_wait(session, &status, &ignored);
+	} else {
+		result = end_session(app, exit_status, err);
+	}
+	return result;
+}
+
+int mt_ui_run(const struct mt_session_options *session_options, const struct mt_ui_options *options, int *exit_status,
+	struct mt_err *err)
+{
+	struct mt_session_options with = *session_options;
+	struct mt_session session = {0};
+	struct mt_app app;
+	unsigned short rows, columns;
+	char *cache = NULL;
+	int result = check_options(options, err), number;
+
+	*exit_status = 1;
+	if (result)
+		return result;
+	if (!options->output) {
+		cache = cache_path(err);
+		if (!cache)
+			return err->code;
+		with.output = cache;
+	} else {
+		with.output = options->output;
+	}
+	mt_screen_size(&rows, &columns);
+	with.pty = true;
+	with.rows = rows > 10 ? rows - 4 : 6;
+	with.columns = columns;
+	result = mt_session_start(&session, &with, err);
+	free(cache);
+	if (result < 0)
+		return result;
+	result = run_session(&app, &session, options, exit_status, err);
+	number = app.signal;
+	finish(&app);
+	mt_session_free(&session);
+	end_by_signal(number);
+	return result;
+}

@@ -1,0 +1,23 @@
+/* The terminal interface: on a saved trace, on a running session, and with the program under test in a pane. */
+#ifndef MT_TUI_UI_H
+#define MT_TUI_UI_H
+
+#include "core/base/err.h"
+#include "core/session/session.h"
+
+struct mt_ui_options {
+	const char *theme;  /* name or path; NULL: dark */
+	const char *ascii;  /* "auto" "always" "never"; NULL: auto */
+	const char *filter; /* in the prompt's language; NULL: none */
+	const char *sort;   /* a metric's name; NULL: leaked_size */
+	unsigned frame_ms;  /* between frames of new data; 0: 250, or 1000 over SSH */
+	const char *output; /* of run: where the trace was asked to go; NULL: asks at the end */
+};
+
+/* All return 0, or a negative errno with err; the terminal is as before. */
+int mt_ui_open(const char *trace_path, const struct mt_ui_options *, struct mt_err *err);
+int mt_ui_attach(const char *session_name, const struct mt_ui_options *, struct mt_err *err);
+/* Starts the program in a pseudo-terminal of its own. exit_status: what to pass on; 0 when it was left running. */
+int mt_ui_run(const struct mt_session_options *, const struct mt_ui_options *, int *exit_status, struct mt_err *err);
+
+#endif
