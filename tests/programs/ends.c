@@ -8,7 +8,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-static void *kept[1000];
+static void *volatile kept[1000];
 
 static __attribute__((noinline)) void keep(int i)
 {

@@ -17,7 +17,7 @@ say() { # NAME WHY...: ok when there is no reason
 
 build_all() {
 	flags="-O2 -g -D_GNU_SOURCE -I$top -pthread -fno-builtin -w"
-	for f in drain counts nested threads children limits stacks plugins; do
+	for f in drain counts nested threads children limits stacks plugins framepointer; do
 		gcc $flags "$here/$f.c" -o $f || return 1
 	done
 	for f in operators torture; do
@@ -34,7 +34,7 @@ trace() { # REPORT [DRAIN OPTION...] -- PROGRAM...
 	options=()
 	while [ "$1" != -- ]; do options+=("$1"); shift; done
 	shift
-	timeout 300 ./drain -l "${preload:-$lib}" -o $report "${options[@]}" "$@"
+	timeout 60 ./drain -l "${preload:-$lib}" -o $report "${options[@]}" "$@"
 }
 
 field() { # REPORT NAME: the sum of a field over all images
@@ -87,11 +87,13 @@ dead_or_stuck() {
 	trace dead.report -k 1000 -- "$out/threads" 2>/dev/null; why=$([ $? = 0 ] || echo "status")
 	say "recorder dies" "$why$([ $((SECONDS - start)) -lt 20 ] || echo "took too long")"
 	start=$SECONDS
+	preload=$lib:$out/libbump.so # the handlers of nested need it
 	trace stuck.report -z -- ./nested 2>stuck.err; why=$([ $? = 0 ] || echo "status")
 	lost=$(field stuck.report lost_allocations)
 	say "recorder stands still" "$why$([ $((SECONDS - start)) -lt 20 ] || echo "took too long; ")$([ $lost -gt 100000 ] || echo "lost $lost")"
 	trace small.report -r 1024 -- ./nested 2>small.err
 	say "small ring" "$(expect small.report bad=0 gaps=0)"
+	preload=
 }
 
 full_tables() {
@@ -123,6 +125,7 @@ say operators "$(grep KINDS operators.report | awk '{split($12, n, "/"); split($
 same_output plugins ./plugins $out/plugin100.so $out/plugin4000.so
 say "plugins' operators" "$(grep KINDS plugins.report | awk '{if ($12 != "0/0" || $13 != "1000/0" || $16 != "0/1000") print $0}')$(expect plugins.report epoch=200)"
 same_output torture ./torture 400 3
+same_output framepointer ./framepointer
 trace free-stacks.report -c -f -- ./torture 200 2 >/dev/null
 say "stacks of frees" "$(expect free-stacks.report $sound)"
 say "stacks as backtrace() has them" "$(compare_stacks)"

@@ -91,7 +91,7 @@ static void expect_operation(const struct log *log, uint32_t i, struct expected 
 
 static void expect(const struct log *log, struct expected *e)
 {
-	uint64_t bytes, count;
+	uint64_t bytes = 0, count = 0;
 	uint32_t peak = 0;
 
 	memset(e, 0, sizeof *e);

@@ -2,6 +2,7 @@
 
 #include "core/query/sort.h"
 
+#include <stdio.h>
 #include <time.h>
 
 /* main -> parse -> (inline) add -> malloc ; main -> draw -> malloc ; main -> fact -> fact -> fact -> malloc
@@ -181,7 +182,7 @@ static void test_filter_errors(void **state)
 	rejects("a 'b c", "character 3", "quote");
 	rejects("'a'b", "character 1", "blank");
 	rejects("!negative_source_regex:x", "character 1", "!source:");
-	rejects("a (?<x>b", "character 7", "')'");
+	rejects("source:a (?<x>b", "character 7", "')'");
 }
 
 static void round_trip(const char *text, const char *again)

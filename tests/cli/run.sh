@@ -1,0 +1,245 @@
+#!/bin/bash
+# run.sh BUILD: the built memtui on real traces: exit statuses, one-line errors, JSON, CSV, manual pages, completion.
+# Prints 'ok NAME' or 'not ok NAME: why'.
+set -u
+build=$(cd "$1" && pwd)
+memtui=$build/memtui
+[ -x "$memtui" ] || { echo "not ok cli: $memtui is not built"; exit 1; }
+work=$(mktemp -d)
+trap 'chmod -R u+rwx "$work"; rm -rf "$work"' EXIT
+cd "$work" || exit 1
+bad=0
+
+ok() { echo "ok cli $1"; }
+not_ok() {
+	echo "not ok cli $1: $2"
+	bad=1
+}
+# check NAME COMMAND...: it succeeds
+check() {
+	local name=$1
+	shift
+	if "$@" >check.out 2>check.err; then ok "$name"; else not_ok "$name" "status $?: $(head -c 300 check.err)"; fi
+}
+# json NAME CHECK ARGS...: memtui's output is JSON for which the Python expression on d holds
+json() {
+	local name=$1 expression=$2
+	shift 2
+	if ! "$memtui" "$@" >json.out 2>json.err; then
+		not_ok "$name" "status $?: $(head -c 300 json.err)"
+	elif ! python3 -m json.tool <json.out >/dev/null 2>json.err; then
+		not_ok "$name" "no JSON: $(head -c 200 json.err)"
+	elif ! python3 -c 'import json, sys
+d = json.load(open("json.out"))
+sys.exit(0 if eval(sys.argv[1]) else 1)' "$expression" 2>json.err; then
+		not_ok "$name" "$expression does not hold $(tail -n 1 json.err)"
+	else
+		ok "$name"
+	fi
+}
+# fails NAME STATUS WORDS ARGS...: exits with the status, says one line on stderr that has the words, nothing on stdout
+fails() {
+	local name=$1 status=$2 words=$3
+	shift 3
+	timeout 20 "$memtui" "$@" >fails.out 2>fails.err </dev/null
+	local got=$?
+	if [ $got != "$status" ]; then
+		not_ok "$name" "status $got, expected $status: $(head -c 300 fails.err)"
+	elif [ "$(wc -l <fails.err)" != 1 ]; then
+		not_ok "$name" "$(wc -l <fails.err) lines: $(head -c 300 fails.err)"
+	elif ! grep -q '^memtui: ' fails.err || ! grep -qiE -- "$words" fails.err; then
+		not_ok "$name" "said: $(cat fails.err)"
+	elif [ -s fails.out ]; then
+		not_ok "$name" "wrote to stdout: $(head -c 100 fails.out)"
+	else
+		ok "$name"
+	fi
+}
+
+# ---- a program whose heap is known ----
+cat >known.c <<'C'
+#include <stdlib.h>
+#include <string.h>
+__attribute__((noinline)) void *keep(size_t n) { char *p = malloc(n); memset(p, 1, n); return p; }
+__attribute__((noinline)) void drop(int n) { for (int i = 0; i < n; i++) { volatile char *p = malloc(100); *p = 1; free((void *)p); } }
+__attribute__((noinline)) void *deep(int n) { void *p = n ? deep(n - 1) : keep(1000); __asm__ volatile("" : "+r"(p)); return p; }
+void *kept[64];
+int main(int argc, char **argv)
+{
+	for (int i = 0; i < 10; i++)
+		kept[i] = keep(4096);
+	drop(50);
+	kept[10] = deep(5);
+	kept[11] = calloc(3, 7);
+	if (argc > 1 && !strcmp(argv[1], "abort"))
+		abort();
+	return argc > 1 ? atoi(argv[1]) : 0;
+}
+C
+cc -O1 -g -fno-omit-frame-pointer -o known known.c || exit 1
+
+# ---- record ----
+check record "$memtui" record -o t.dat ./known
+if grep -qE '^memtui: wrote .*t.dat: 62 allocations, peak 41.0k, leaked 41.0k in 12 blocks, 0 events lost$' check.err; then
+	ok "record: closing line"
+else
+	not_ok "record: closing line" "$(cat check.err)"
+fi
+fails "record: existing file" 1 'exist.*force' record -o t.dat ./known
+check "record: --force" "$memtui" record --force --output=t.dat -- ./known
+"$memtui" record -o status.dat ./known 7 2>/dev/null
+status=$?
+[ $status = 7 ] && ok "record: exit status" || not_ok "record: exit status" "$status"
+"$memtui" record -o signal.dat ./known abort 2>signal.err
+status=$?
+if [ $status = 134 ] && grep -q 'signal 6' signal.err; then ok "record: signal"; else not_ok "record: signal" "$status $(cat signal.err)"; fi
+"$memtui" record -o - ./known >stream.dat 2>/dev/null
+json "record -o -" 'd["allocations"] == 62' info --format json stream.dat
+json "stdin" 'd["allocations"] == 62' info --format json - <stream.dat
+check "record: default name" "$memtui" record ./known
+ls memtui_known_*_*.dat >/dev/null 2>&1 && ok "record: name pattern" || not_ok "record: name pattern" "$(ls)"
+check "run --headless" "$memtui" run --headless -f -o t.dat ./known
+
+# ---- views ----
+json info 'd["format_version"] == 1 and d["complete"] and d["command"] == ["./known"] and d["allocations"] == 62 and d["frees"] == 50 and d["leaked_count"] == 12 and d["leaked_bytes"] == 41981 and d["lost_events"] == 0 and d["temporary_count"] == 50' info --format json t.dat
+json "info: contract" 'not set("format_version complete command pid start_time wall_seconds allocations frees reallocations allocated_bytes leaked_count leaked_bytes peak_bytes peak_seconds temporary_count groups threads modules events lost_events cut_stacks unknown_frees inherited_frees ambiguous file_bytes".split()) - set(d)' info --format=json t.dat
+json "groups" 'len(d) == 4 and d[0]["all"]["leaked_size"] == 40960 and d[0]["kind"] == "malloc" and [f["function"] for f in d[0]["backtrace"]][:2] == ["keep", "main"] and d[0]["backtrace"][0]["line"] == 3' groups --format json t.dat
+json "groups: contract" 'all(not set("allocated_count size leaked_count leaked_size temporary_count at_peak_size at_peak_count own_peak_size own_peak_count min_timestamp max_timestamp min_size max_size".split()) - set(g[part]) for g in d for part in ("all", "only_matched")) and all(not set("function raw_function source line module offset inlined".split()) - set(f) for g in d for f in g["backtrace"])' groups --format json t.dat
+json "groups: order" '[g["all"]["leaked_size"] for g in d] == [0, 21, 1000, 40960]' groups --order asc --format json t.dat
+json "groups: dsc, skip, count" '[g["all"]["leaked_size"] for g in d] == [1000, 21]' groups --order dsc --skip 1 --count 2 --format json t.dat
+json "groups: sort" 'd[0]["all"]["allocated_count"] == 50' groups --sort all.allocated_count --format json t.dat
+json "groups: sort prefix" 'd[0]["all"]["size"] == 40960' groups --sort only_matched.size --form json t.dat
+json "groups: filter" 'len(d) == 1 and d[0]["all"]["size"] == 1000' groups --function-regex '^deep$' --format json t.dat
+json "groups: negative filter" 'len(d) == 2' groups --negative-function-regex=keep --format json t.dat
+json "groups: words" 'len(d) == 1' groups --filter 'keep -deep source:known.c' --format json t.dat
+json "groups: no match" 'd == []' groups --module-regex nowhere --format json t.dat
+json "info: filter" 'd["leaked_bytes"] == 1000 and d["groups"] == 1' info --function-regex '^deep$' --format json t.dat
+json "tree" 'd["total"]["leaked_size"] == 41981 and sum(c["total"]["leaked_size"] for c in d["children"]) == 41981 and set(d) >= {"function", "self", "total", "children"}' tree --format json t.dat
+json "tree: inverted" '[(c["function"], c["self"]["leaked_size"]) for c in d["children"]][0] == ("keep", 41960)' tree --inverted --format json t.dat
+json "tree: levels" 'all(not c["children"] for c in d["children"])' tree --levels 1 --format json t.dat
+json "timeline" 'len({len(d[k]) for k in "seconds live_bytes live_count allocations frees rss_bytes".split()}) == 1 and sum(d["allocations"]) == 62 and sum(d["frees"]) == 50 and d["live_bytes"][-1] == 41981' timeline --format json t.dat
+json "timeline: columns" 'len(d["seconds"]) == 7 and sum(d["allocations"]) == 62' timeline --columns 7 --format json t.dat
+for view in info groups tree timeline; do
+	check "$view: text" "$memtui" $view t.dat
+	[ -s check.out ] || not_ok "$view: text" "nothing on stdout"
+	check "$view: exact" "$memtui" $view --exact t.dat
+	"$memtui" $view --format csv t.dat >csv.out 2>csv.err
+	if python3 -c 'import csv
+rows = list(csv.reader(open("csv.out")))
+assert len(rows) > 1 and len({len(r) for r in rows}) == 1' 2>>csv.err; then ok "$view: csv"; else not_ok "$view: csv" "$(tail -n 1 csv.err)"; fi
+done
+check report "$memtui" report --top 2 t.dat
+if grep -q 'nothing was lost' check.out && grep -q 'keep .*known.c:3' check.out && grep -q '^2 of 4 groups' check.out; then
+	ok "report: contents"
+else
+	not_ok "report: contents" "$(head -c 400 check.out)"
+fi
+if "$memtui" groups t.dat >/dev/full 2>full.err; then not_ok "full disk" "succeeded"; else
+	[ "$(wc -l <full.err)" = 1 ] && ok "full disk" || not_ok "full disk" "$(cat full.err)"
+fi
+
+# ---- a trace that ends too early ----
+size=$(stat -c %s t.dat)
+head -c $((size * 2 / 3)) t.dat >short.dat
+"$memtui" info --format json short.dat >short.out 2>short.err
+status=$?
+if [ $status = 1 ] || { [ $status = 0 ] && python3 -c 'import json; assert not json.load(open("short.out"))["complete"]'; }; then
+	[ "$(wc -l <short.err)" = 1 ] && ok "truncated trace" || not_ok "truncated trace" "$(cat short.err)"
+else
+	not_ok "truncated trace" "status $status"
+fi
+
+# ---- wrong inputs ----
+: >empty
+mkdir directory
+echo 'hello, world' >text
+printf '\177ELF' >elf
+echo '#!/nonexistent/interpreter' >script
+echo 'not a program' >notexec
+chmod 755 script
+for view in info groups report; do
+	fails "$view: empty file" 1 'empty' $view empty
+	fails "$view: directory" 1 'directory' $view directory
+	fails "$view: text file" 1 text $view text
+	fails "$view: missing file" 1 'nowhere.dat' $view nowhere.dat
+	fails "$view: a program" 1 'known' $view known
+done
+fails "open: missing file" 1 'nowhere.dat|terminal' open nowhere.dat
+if [ "$(id -u)" = 0 ] && command -v setpriv >/dev/null; then
+	chmod 755 "$work"
+	cp t.dat secret.dat
+	chmod 000 secret.dat
+	setpriv --reuid 65534 --clear-groups "$memtui" info secret.dat >fails.out 2>fails.err
+	status=$?
+	if [ $status = 1 ] && [ "$(wc -l <fails.err)" = 1 ] && grep -qi permission fails.err; then ok "no permission"
+	elif [ $status -ge 126 ]; then echo "skip cli no permission: $build is closed to others"
+	else not_ok "no permission" "$status $(cat fails.err)"; fi
+else
+	cp t.dat secret.dat
+	chmod 000 secret.dat
+	[ -r secret.dat ] || fails "no permission" 1 'permission' info secret.dat
+fi
+fails "no command" 2 'expected'
+fails "unknown command" 2 "did you mean 'memtui groups'" gruops t.dat
+fails "unknown command, a file" 2 'memtui open t.dat' t.dat
+fails "unknown option" 2 "did you mean --sort" groups --srot size t.dat
+fails "unknown option, no idea" 2 'expected' groups --xyzzyplugh t.dat
+fails "unknown letter" 2 'expected' groups -Z t.dat
+fails "ambiguous prefix" 2 'expected' groups --f json t.dat
+fails "missing value" 2 'needs a value' groups t.dat --sort
+fails "value not wanted" 2 'takes no value' groups --exact=1 t.dat
+fails "bad metric" 2 "did you mean 'leaked_size'" groups --sort leaked_sise t.dat
+fails "bad format" 2 'text.json.csv' groups --format xml t.dat
+fails "bad order" 2 'asc' groups --order up t.dat
+fails "bad number" 2 'whole number' groups --count -3 t.dat
+fails "bad number, empty" 2 'whole number' groups --count= t.dat
+fails "bad time" 2 'time' record --duration soon ./known
+fails "bad regex" 2 "character 5.*expected '\)'" groups --function-regex '(abc' t.dat
+fails "bad regex in words" 2 'expected' groups --filter 'source:[a' t.dat
+fails "bad words" 2 "no field 'fnuction'" groups --filter 'fnuction:a' t.dat
+fails "bad regex before a run" 2 'expected' record --filter '(' -o never.dat ./known
+[ ! -e never.dat ] && ok "bad regex starts nothing" || not_ok "bad regex starts nothing" "never.dat"
+fails "control characters in an error" 2 'expected' groups $'--x\ny' t.dat
+fails "too many operands" 2 'one too many' info t.dat t.dat
+fails "no operand" 2 'expected' info
+fails "no program" 2 'expected' record
+fails "no program after --" 2 'expected' record --
+fails "missing program" 1 'nowhere' record -o no1.dat ./nowhere
+fails "missing program in PATH" 1 'nowhere-at-all' record -o no2.dat nowhere-at-all
+fails "program is a directory" 1 'directory' record -o no3.dat ./directory
+fails "program without permission" 1 'notexec' record -o no4.dat ./notexec
+fails "script without interpreter" 1 'script|interpreter' record -o no5.dat ./script
+fails "output in no directory" 1 'nodir' record -o nodir/x.dat ./known
+fails "attach: no such process" 1 'expected|record' attach 999999999
+fails "attach: no number" 1 'expected' attach abc
+ls no?.dat >/dev/null 2>&1 && not_ok "a program that did not start leaves no trace" "$(ls no?.dat)" || ok "a program that did not start leaves no trace"
+
+# ---- help, manual pages, completion ----
+check version "$memtui" --version
+grep -q '^memtui [0-9]' check.out || not_ok version "$(cat check.out)"
+check help "$memtui" help
+for command in run record open report attach info groups tree timeline help; do
+	check "help $command" "$memtui" help $command
+	awk 'length > 100 { bad = 1 } END { exit bad }' check.out || not_ok "help $command" "lines too long"
+	check "$command --help" "$memtui" $command --help
+	"$memtui" help --man $command >page.1
+	if command -v groff >/dev/null; then
+		groff -man -ww -Tascii -P-c -P-b -P-u page.1 >page.txt 2>page.err
+		if [ -s page.err ] || ! grep -q SYNOPSIS page.txt; then not_ok "manual $command" "$(head -n 2 page.err)"; else ok "manual $command"; fi
+	else
+		grep -q '^.SH SYNOPSIS' page.1 && ok "manual $command" || not_ok "manual $command" "no synopsis"
+	fi
+done
+check "manual memtui" "$memtui" help --man memtui
+fails "help of nothing" 1 "did you mean 'memtui record'" help recrod
+"$memtui" help --completion bash >completion.bash
+if words=$(bash -c 'source ./completion.bash
+complete_line() { COMP_WORDS=("$@"); COMP_CWORD=$((${#COMP_WORDS[@]} - 1)); COMPREPLY=(); _memtui 2>/dev/null; echo "${COMPREPLY[*]}"; }
+complete_line memtui gro
+complete_line memtui groups --sort = leaked_s
+complete_line memtui groups --function-r
+complete_line memtui tree --format j' 2>&1) && [ "$words" = "groups
+leaked_size
+--function-regex=
+json" ]; then ok completion; else not_ok completion "$words"; fi
+exit $bad

@@ -1,0 +1,26 @@
+#!/bin/sh
+# Screens of the terminal interface: run.sh BUILD. GENERATE=1 rewrites the golden screens; ONLY=golden, bytes, resize,
+# signals, mouse, random, live, or the name of a golden screen runs these alone.
+build=${1:?run.sh BUILD}
+here=$(cd "$(dirname "$0")" && pwd)
+root=$(cd "$here/../.." && pwd)
+build=$(cd "$build" && pwd)
+cc=${CC:-cc}
+flags="-std=gnu11 -D_GNU_SOURCE -O1 -g -Wall -Wextra -Wshadow -I$root ${TEST_CFLAGS:-}"
+iberty=
+printf '#include <libiberty/demangle.h>\n' | $cc -E -x c - >/dev/null 2>&1 && iberty=-liberty
+if ! printf '#include <vterm.h>\n' | $cc -E -x c - >/dev/null 2>&1; then
+	echo "ok screens # skipped: no libvterm"
+	exit 0
+fi
+mkdir -p "$build/tests/screens" "$here/golden"
+$cc $flags -o "$build/tests/screens/screens_test" "$here/screens_test.c" "$here/harness.c" -lvterm -lutil || exit 1
+$cc $flags -pthread -o "$build/tests/screens/make_trace" "$here/make_trace.c" "$build/libcore.a" \
+	-lpcre2-8 -lzstd -ldw -lelf $iberty || exit 1
+demo=
+[ -x "$build/demo" ] && demo=$build/demo
+scratch=$(mktemp -d) || exit 1
+trap 'rm -rf "$scratch"' EXIT
+"$build/tests/screens/make_trace" "$scratch/golden.dat" || exit 1
+"$build/tests/screens/screens_test" "$build/memtui" "$root/themes" "$scratch/golden.dat" "$here/golden" "$here/source" \
+	"$scratch" ${demo:+"$demo"}

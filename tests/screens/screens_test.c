@@ -1,0 +1,510 @@
+/* Golden screens and behaviour of the terminal interface. screens_test MEMTUI THEMES TRACE GOLDEN_DIR SOURCE_DIR SCRATCH [DEMO] */
+#include "harness.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+struct tests {
+	char *memtui, *themes, *trace, *golden, *source, *scratch, *demo;
+	bool generate;
+	int failed;
+};
+
+static void __attribute__((format(printf, 3, 4))) tell(struct tests *t, bool ok, const char *format, ...)
+{
+	va_list args;
+
+	printf(ok ? "ok " : "not ok ");
+	va_start(args, format);
+	vprintf(format, args);
+	va_end(args);
+	printf("\n");
+	fflush(stdout);
+	t->failed += !ok;
+}
+
+/* ---- goldens ---- */
+
+struct golden {
+	const char *name;
+	int columns, rows;
+	const char *keys;
+	const char *term, *locale, *theme; /* NULL: xterm-256color, C.UTF-8, dark */
+	bool no_color;
+};
+
+static const struct golden goldens[] = {
+	{"main-100x30", 100, 30, "", 0, 0, 0, 0},
+	{"main-80x24", 80, 24, "", 0, 0, 0, 0},
+	{"main-40x10", 40, 10, "", 0, 0, 0, 0},
+	{"main-170x40", 170, 40, "", 0, 0, 0, 0},
+	{"main-tree-40x10", 40, 10, "\t", 0, 0, 0, 0},
+	{"main-maximised-80x24", 80, 24, "\tZ", 0, 0, 0, 0},
+	{"too-small-30x8", 30, 8, "", 0, 0, 0, 0},
+	{"groups-100x30", 100, 30, "2jj", 0, 0, 0, 0},
+	{"groups-80x24", 80, 24, "2G", 0, 0, 0, 0},
+	{"groups-40x10", 40, 10, "2j", 0, 0, 0, 0},
+	{"groups-sorted-100x30", 100, 30, "2>>>>>>>>>r", 0, 0, 0, 0},
+	{"tree-100x30", 100, 30, "3jj", 0, 0, 0, 0},
+	{"tree-80x24", 80, 24, "3E", 0, 0, 0, 0},
+	{"tree-40x10", 40, 10, "3jh", 0, 0, 0, 0},
+	{"tree-inverted-100x30", 100, 30, "3i", 0, 0, 0, 0},
+	{"tree-heaviest-100x30", 100, 30, "3CH", 0, 0, 0, 0},
+	{"timeline-100x30", 100, 30, "4llllllllll", 0, 0, 0, 0},
+	{"timeline-80x24", 80, 24, "4ll++", 0, 0, 0, 0},
+	{"timeline-40x10", 40, 10, "4", 0, 0, 0, 0},
+	{"overview-100x30", 100, 30, "5", 0, 0, 0, 0},
+	{"overview-80x24", 80, 24, "5j", 0, 0, 0, 0},
+	{"overview-40x10", 40, 10, "5", 0, 0, 0, 0},
+	{"detail-100x30", 100, 30, "2\r", 0, 0, 0, 0},
+	{"detail-80x24", 80, 24, "2\r", 0, 0, 0, 0},
+	{"detail-40x10", 40, 10, "2\rj", 0, 0, 0, 0},
+	{"help-100x30", 100, 30, "?", 0, 0, 0, 0},
+	{"help-search-80x24", 80, 24, "3?fold", 0, 0, 0, 0},
+	{"help-40x10", 40, 10, "?", 0, 0, 0, 0},
+	{"sort-80x24", 80, 24, "sj", 0, 0, 0, 0},
+	{"filter-80x24", 80, 24, "2\\json|session", 0, 0, 0, 0},
+	{"filter-error-80x24", 80, 24, "2\\json(", 0, 0, 0, 0},
+	{"filter-accepted-80x24", 80, 24, "2\\!json source:src/\r", 0, 0, 0, 0},
+	{"filter-empty-80x24", 80, 24, "2\\zzzz\r", 0, 0, 0, 0},
+	{"search-80x24", 80, 24, "2/_new", 0, 0, 0, 0},
+	{"ascii-main-100x30", 100, 30, "", 0, "C", 0, 0},
+	{"ascii-tree-80x24", 80, 24, "3", 0, "C", 0, 0},
+	{"ascii-timeline-80x24", 80, 24, "4", 0, "C", 0, 0},
+	{"ascii-groups-80x24", 80, 24, "2", 0, "C", 0, 0},
+	{"vt220-main-80x24", 80, 24, "", "vt220", 0, 0, 0},
+	{"vt220-help-80x24", 80, 24, "?", "vt220", "C", 0, 0},
+	{"tmux-main-100x30", 100, 30, "", "tmux-256color", 0, 0, 0},
+	{"xterm-8-main-80x24", 80, 24, "", "xterm", 0, 0, 0},
+	{"no-color-main-100x30", 100, 30, "", 0, 0, 0, true},
+	{"no-color-tree-80x24", 80, 24, "3j", 0, 0, 0, true},
+	{"light-main-100x30", 100, 30, "", 0, 0, "light", 0},
+	{"theme-key-80x24", 80, 24, "2\033[12~\033", 0, 0, 0, 0},
+};
+
+static void open_trace(struct tests *t, struct terminal *terminal, int rows, int columns, const struct golden *g)
+{
+	struct settings s = {g && g->term ? g->term : "xterm-256color", g && g->locale ? g->locale : "C.UTF-8", t->source,
+		g && g->no_color, NULL};
+	char theme[1024];
+	char *argv[] = {t->memtui, "open", "--theme", theme, t->trace, NULL};
+
+	snprintf(theme, sizeof theme, "%s/%s.theme", t->themes, g && g->theme ? g->theme : "dark");
+	terminal_start(terminal, rows, columns, &s, argv);
+}
+
+static char *read_text(const char *path)
+{
+	FILE *file = fopen(path, "r");
+	char *text = calloc(1, 1 << 18);
+
+	if (file) {
+		if (fread(text, 1, (1 << 18) - 1, file) == 0)
+			text[0] = '\0';
+		fclose(file);
+	}
+	return text;
+}
+
+static void check_golden(struct tests *t, const struct golden *g)
+{
+	struct terminal terminal;
+	char path[1024];
+
+	open_trace(t, &terminal, g->rows, g->columns, g);
+	if (!terminal_settle(&terminal) || (terminal_type(&terminal, g->keys), !terminal_settle(&terminal))) {
+		char *screen = terminal_text(&terminal);
+
+		tell(t, false, "golden %s: memtui did not answer\n%s", g->name, screen);
+		free(screen);
+		terminal_close(&terminal);
+		return;
+	}
+	char *seen = terminal_dump(&terminal), *wanted;
+
+	snprintf(path, sizeof path, "%s/%s.txt", t->golden, g->name);
+	if (t->generate) {
+		FILE *file = fopen(path, "w");
+
+		if (file) {
+			fputs(seen, file);
+			fclose(file);
+		}
+	}
+	wanted = read_text(path);
+	tell(t, !strcmp(seen, wanted), "golden %s", g->name);
+	if (strcmp(seen, wanted))
+		printf("==== wanted\n%s==== seen\n%s", wanted, seen);
+	free(seen);
+	free(wanted);
+	terminal_close(&terminal);
+}
+
+/* ---- bytes ---- */
+
+static void check_bytes(struct tests *t)
+{
+	/* In a group's detail another frame brings other source lines, not only another cursor. */
+	static const struct { const char *name, *keys; uint64_t budget; } places[] = {{"main", "", 400}, {"groups", "2", 400},
+		{"tree", "3", 400}, {"overview", "5", 400}, {"detail", "2\r", 2000}};
+	struct terminal terminal;
+
+	for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
+		uint64_t most = 0, before;
+
+		open_trace(t, &terminal, 30, 100, NULL);
+		terminal_settle(&terminal);
+		terminal_type(&terminal, places[i].keys);
+		terminal_settle(&terminal);
+		for (int n = 0; n < 6; n++) {
+			before = terminal.received;
+			terminal_type(&terminal, n < 3 ? "j" : "k");
+			terminal_settle(&terminal);
+			if (terminal.received - before > most)
+				most = terminal.received - before;
+		}
+		tell(t, most > 0 && most <= places[i].budget, "a cursor move in %s costs %llu bytes of %llu",
+			places[i].name, (unsigned long long)most, (unsigned long long)places[i].budget);
+		before = terminal.received;
+		terminal_read_for(&terminal, 600);
+		tell(t, terminal.received == before, "idle %s sends %llu bytes", places[i].name,
+			(unsigned long long)(terminal.received - before));
+		terminal_close(&terminal);
+	}
+}
+
+static void check_resize(struct tests *t)
+{
+	static const int walk[][2] = {{24, 80}, {10, 40}, {6, 20}, {50, 160}, {12, 45}, {30, 100}};
+	static const char *const keys[] = {"", "2jj", "3", "4ll", "5", "2\r", "?"};
+
+	for (size_t k = 0; k < sizeof keys / sizeof *keys; k++) {
+		struct terminal walked, fresh;
+		bool answered = true;
+		char *a, *b;
+
+		open_trace(t, &walked, 30, 100, NULL);
+		open_trace(t, &fresh, 30, 100, NULL);
+		terminal_settle(&walked);
+		terminal_settle(&fresh);
+		terminal_type(&walked, keys[k]);
+		terminal_type(&fresh, keys[k]);
+		terminal_settle(&walked);
+		answered = terminal_settle(&fresh);
+		for (size_t i = 0; i < sizeof walk / sizeof *walk; i++) {
+			terminal_resize(&walked, walk[i][0], walk[i][1]);
+			answered = terminal_settle(&walked) && answered;
+		}
+		a = terminal_dump(&walked);
+		b = terminal_dump(&fresh);
+		tell(t, answered && !strcmp(a, b), "a resize walk ends as a fresh start, keys '%s'", keys[k][0] ? keys[k] : "none");
+		if (strcmp(a, b))
+			printf("==== walked\n%s==== fresh\n%s", a, b);
+		free(a);
+		free(b);
+		terminal_close(&walked);
+		terminal_close(&fresh);
+	}
+}
+
+/* ---- random keys ---- */
+
+static void check_random(struct tests *t)
+{
+	static const char *const keys[] = {"j", "k", "g", "G", "\004", "\025", "\006", "\002", "z", "h", "l", "\r", "\177", "\033",
+		"1", "2", "3", "4", "5", "O", "\t", "\033[Z", "Z", "/", "n", "N", "\\", "a", "(", "s", "<", ">", "r", "m", "+", "-",
+		"E", "C", "H", "i", "=", "{", "}", "?", "\033OP", "T", "\014", "\033[A", "\033[B", "\033[5~", "\033[6~", "e",
+		"\033[<0;5;6M", "\033[<0;40;12M", "\033[<65;20;9M", "\033[<64;20;9M", "\033[<0;3;2M", "\xc3\xa9", "\xff", "p", "P"};
+	static const int sizes[][2] = {{30, 100}, {24, 80}, {10, 40}, {8, 30}, {50, 160}};
+	unsigned seed = 1, rounds = getenv("MEMTUI_RANDOM") ? (unsigned)atoi(getenv("MEMTUI_RANDOM")) : 400;
+	struct terminal terminal;
+	bool alive = true;
+
+	open_trace(t, &terminal, 30, 100, NULL);
+	alive = terminal_settle(&terminal);
+	for (unsigned i = 0; i < rounds && alive; i++) {
+		for (int n = 0; n < 5; n++) {
+			seed = seed * 1103515245 + 12345;
+			terminal_type(&terminal, keys[(seed >> 16) % (sizeof keys / sizeof *keys)]);
+		}
+		if (i % 20 == 19) {
+			seed = seed * 1103515245 + 12345;
+			terminal_resize(&terminal, sizes[(seed >> 16) % 5][0], sizes[(seed >> 16) % 5][1]);
+		}
+		alive = terminal_settle(&terminal);
+	}
+	tell(t, alive, "%u rounds of random keys", rounds);
+	if (!alive) {
+		char *screen = terminal_text(&terminal);
+
+		printf("status %x\n%s\n", (unsigned)terminal.status, screen);
+		free(screen);
+	}
+	terminal_close(&terminal);
+}
+
+/* ---- ways out ---- */
+
+static void check_signals(struct tests *t)
+{
+	static const int fatal[] = {SIGTERM, SIGHUP, SIGINT, SIGSEGV, SIGABRT, SIGBUS};
+	struct terminal terminal;
+
+	for (size_t i = 0; i < sizeof fatal / sizeof *fatal; i++) {
+		open_trace(t, &terminal, 24, 80, NULL);
+		terminal_settle(&terminal);
+		bool raw = !terminal_restored(&terminal);
+
+		kill(terminal.pid, fatal[i]);
+		bool ended = terminal_wait_end(&terminal);
+
+		tell(t, raw && ended && terminal_restored(&terminal) && terminal.cursor_shown && WIFSIGNALED(terminal.status) &&
+			WTERMSIG(terminal.status) == fatal[i], "signal %d gives the terminal back", fatal[i]);
+		terminal_close(&terminal);
+	}
+	open_trace(t, &terminal, 24, 80, NULL);
+	terminal_settle(&terminal);
+	terminal_type(&terminal, "q");
+	tell(t, terminal_wait_end(&terminal) && terminal.status == 0 && terminal_restored(&terminal), "q gives the terminal back");
+	terminal_close(&terminal);
+}
+
+static void check_stop(struct tests *t, bool by_key)
+{
+	struct terminal terminal;
+	char *before, *after;
+	bool ok;
+
+	open_trace(t, &terminal, 24, 80, NULL);
+	terminal_settle(&terminal);
+	terminal_type(&terminal, "2j");
+	terminal_settle(&terminal);
+	before = terminal_dump(&terminal);
+	if (by_key)
+		terminal_type(&terminal, "\032");
+	else
+		kill(terminal.pid, SIGTSTP);
+	ok = terminal_wait_stop(&terminal) && terminal_restored(&terminal);
+	tell(t, ok, "%s stops and gives the terminal back", by_key ? "^Z" : "SIGTSTP");
+	terminal.stopped = false;
+	kill(terminal.pid, SIGCONT);
+	terminal_type(&terminal, "kj");
+	ok = terminal_settle(&terminal) && !terminal_restored(&terminal);
+	after = terminal_dump(&terminal);
+	tell(t, ok && !strcmp(before, after), "after %s SIGCONT brings the screen back", by_key ? "^Z" : "SIGTSTP");
+	if (strcmp(before, after))
+		printf("==== before\n%s==== after\n%s", before, after);
+	free(before);
+	free(after);
+	terminal_close(&terminal);
+}
+
+static void check_refusals(struct tests *t)
+{
+	static const struct { const char *term, *words; } cases[] = {{"", "TERM is not set"}, {"nonsense-terminal", "is not in the terminfo"},
+		{"dumb", "cannot move its cursor"}};
+
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		struct golden g = {.term = cases[i].term};
+		struct terminal terminal;
+		char *screen;
+
+		open_trace(t, &terminal, 24, 80, &g);
+		terminal_wait_end(&terminal);
+		terminal_read_for(&terminal, 50);
+		screen = terminal_text(&terminal);
+		tell(t, WIFEXITED(terminal.status) && WEXITSTATUS(terminal.status) == 1 && strstr(screen, cases[i].words) &&
+			terminal_restored(&terminal), "TERM='%s' is refused in words", cases[i].term);
+		free(screen);
+		terminal_close(&terminal);
+	}
+}
+
+/* ---- live ---- */
+
+static void run_program(struct tests *t, struct terminal *terminal, char *program, char *script)
+{
+	struct settings s = {"xterm-256color", "C.UTF-8", t->scratch, false, t->scratch};
+	char *argv[] = {t->memtui, "run", "--", program, script ? "-c" : NULL, script, NULL};
+
+	terminal_start(terminal, 24, 80, &s, argv);
+}
+
+static void check_live(struct tests *t)
+{
+	struct terminal terminal;
+	bool ok;
+
+	run_program(t, &terminal, "/bin/sh", "exit 3");
+	ok = terminal_wait_text(&terminal, "ended with status 3");
+	terminal_type(&terminal, "q");
+	ok = ok && terminal_wait_text(&terminal, "Keep the trace?");
+	terminal_type(&terminal, "d");
+	ok = ok && terminal_wait_end(&terminal);
+	tell(t, ok && WIFEXITED(terminal.status) && WEXITSTATUS(terminal.status) == 3 && terminal_restored(&terminal),
+		"run passes on the exit status");
+	terminal_close(&terminal);
+
+	run_program(t, &terminal, "/bin/sh", "echo ready; read x; echo got $x; exit 5");
+	ok = terminal_wait_text(&terminal, "LIVE");
+	terminal_type(&terminal, "O");
+	ok = ok && terminal_wait_text(&terminal, "ready");
+	terminal_type(&terminal, "\r");
+	ok = ok && terminal_wait_text(&terminal, "^]");
+	terminal_type(&terminal, "hello\r");
+	ok = ok && terminal_wait_text(&terminal, "got hello") && terminal_wait_text(&terminal, "ended with status 5");
+	tell(t, ok, "an interactive program works in the pane");
+	terminal_type(&terminal, "Q");
+	ok = ok && terminal_wait_text(&terminal, "Keep the trace?");
+	terminal_type(&terminal, "d");
+	terminal_wait_end(&terminal);
+	tell(t, ok && WIFEXITED(terminal.status) && WEXITSTATUS(terminal.status) == 5, "and its status is passed on");
+	terminal_close(&terminal);
+}
+
+static void check_attach(struct tests *t)
+{
+	struct settings s = {"xterm-256color", "C.UTF-8", t->scratch, false, t->scratch};
+	char *argv[] = {t->memtui, "attach", NULL, NULL};
+	char pid[16] = "", *screen, *at;
+	struct terminal terminal;
+	uint64_t before;
+	bool ok;
+
+	run_program(t, &terminal, "/bin/sh", "while :; do sleep 1; done");
+	ok = terminal_wait_text(&terminal, "LIVE");
+	screen = terminal_text(&terminal);
+	at = strstr(screen, "pid ");
+	if (at)
+		sscanf(at + 4, "%15[0-9]", pid);
+	free(screen);
+	kill(terminal.pid, SIGKILL);
+	ok = ok && terminal_wait_end(&terminal);
+	terminal_close(&terminal);
+
+	argv[2] = pid;
+	terminal_start(&terminal, 24, 80, &s, argv);
+	ok = ok && terminal_wait_text(&terminal, "LIVE");
+	tell(t, ok, "attach comes back to a session whose TUI was killed");
+	terminal_type(&terminal, "p");
+	ok = ok && terminal_wait_text(&terminal, "FROZEN") && terminal_settle(&terminal);
+	before = terminal.received;
+	terminal_read_for(&terminal, 800);
+	tell(t, ok && terminal.received == before, "a frozen live screen sends %llu bytes",
+		(unsigned long long)(terminal.received - before));
+	terminal_type(&terminal, "Q");
+	ok = ok && terminal_wait_text(&terminal, "still runs");
+	terminal_type(&terminal, "e");
+	ok = ok && terminal_wait_end(&terminal);
+	tell(t, ok && kill(atoi(pid), 0) < 0, "and ends it when asked");
+	if (!ok) {
+		screen = terminal_text(&terminal);
+		printf("%s\n", screen);
+		free(screen);
+	}
+	terminal_close(&terminal);
+}
+
+/* A busy program: what a running screen costs, and that the selected line stays selected. */
+static void check_busy(struct tests *t)
+{
+	struct settings s = {"xterm-256color", "C.UTF-8", t->scratch, false, t->scratch};
+	char *argv[] = {t->memtui, "run", "--", t->demo, NULL}, *screen, *line;
+	struct terminal terminal;
+	char function[64] = "", again[64] = "-";
+	uint64_t before;
+
+	terminal_start(&terminal, 30, 100, &s, argv);
+	bool ok = terminal_wait_text(&terminal, "session_new") && terminal_wait_text(&terminal, "2.00s");
+
+	before = terminal.received;
+	terminal_read_for(&terminal, 3000);
+	tell(t, ok && (terminal.received - before) / 3 <= 4096, "a busy live screen costs %llu bytes a second of 4096",
+		(unsigned long long)(terminal.received - before) / 3);
+	terminal_type(&terminal, "2G");
+	terminal_read_for(&terminal, 500);
+	for (int i = 0; i < 2; i++) {
+		screen = terminal_text(&terminal);
+		line = strstr(screen, "\u25b6");
+		if (line)
+			sscanf(line + 3, "%*s %*s %*s %*s %*s %*s %63s", i ? again : function);
+		free(screen);
+		if (!i)
+			terminal_read_for(&terminal, 2000);
+	}
+	tell(t, function[0] && !strcmp(function, again), "the selected line stays selected: %s, %s", function, again);
+	terminal_type(&terminal, "Q");
+	ok = terminal_wait_text(&terminal, "still runs");
+	terminal_type(&terminal, "e");
+	ok = ok && terminal_wait_end(&terminal);
+	tell(t, ok && WIFEXITED(terminal.status), "a busy session ends when asked, status %x", (unsigned)terminal.status);
+	terminal_close(&terminal);
+}
+
+/* ---- mouse ---- */
+
+static void check_mouse(struct tests *t)
+{
+	static const struct { const char *bytes, *words; } clicks[] = {
+		{"\033[<0;14;2M\033[<0;14;2m", "[2 Groups]"}, /* a tab */
+		{"\033[<0;30;6M\033[<0;30;6m\033[<0;30;6M\033[<0;30;6m", "backtrace, innermost first"}, /* a line, twice */
+		{"q", "[2 Groups]"}, {"\033[<0;30;3M", "blocks not freed"}, /* a heading */
+		{"\033[<0;3;24M", "Help: Groups"}, /* the key bar */
+	};
+	struct terminal terminal;
+
+	open_trace(t, &terminal, 24, 80, NULL);
+	terminal_settle(&terminal);
+	for (size_t i = 0; i < sizeof clicks / sizeof *clicks; i++) {
+		terminal_type(&terminal, clicks[i].bytes);
+		bool ok = terminal_settle(&terminal);
+		char *screen = terminal_text(&terminal);
+
+		tell(t, ok && strstr(screen, clicks[i].words), "a click brings '%s'", clicks[i].words);
+		free(screen);
+	}
+	terminal_close(&terminal);
+}
+
+int main(int argc, char **argv)
+{
+	struct tests t = {0};
+	const char *only = getenv("ONLY");
+
+	if (argc < 7) {
+		fprintf(stderr, "screens_test MEMTUI THEMES TRACE GOLDEN_DIR SOURCE_DIR SCRATCH [DEMO]\n");
+		return 2;
+	}
+	t = (struct tests){argv[1], argv[2], argv[3], argv[4], argv[5], argv[6], argv[7],
+		getenv("GENERATE") != NULL, 0};
+	for (size_t i = 0; i < sizeof goldens / sizeof *goldens; i++)
+		if (!only || !strcmp(only, "golden") || !strcmp(only, goldens[i].name))
+			check_golden(&t, &goldens[i]);
+	if (!only || !strcmp(only, "bytes"))
+		check_bytes(&t);
+	if (!only || !strcmp(only, "resize"))
+		check_resize(&t);
+	if (!only || !strcmp(only, "signals")) {
+		check_signals(&t);
+		check_stop(&t, true);
+		check_stop(&t, false);
+		check_refusals(&t);
+	}
+	if (!only || !strcmp(only, "mouse"))
+		check_mouse(&t);
+	if (!only || !strcmp(only, "random"))
+		check_random(&t);
+	if (!only || !strcmp(only, "live")) {
+		check_live(&t);
+		check_attach(&t);
+		if (t.demo)
+			check_busy(&t);
+	}
+	return t.failed != 0;
+}

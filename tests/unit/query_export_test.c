@@ -1,0 +1,168 @@
+#include "tests/unit/query_fixture.h"
+
+#include "core/export/json.h"
+#include "core/export/number.h"
+#include "core/export/report.h"
+#include "core/export/table.h"
+
+#include <stdio.h>
+
+static void size_is(uint64_t bytes, const char *expected)
+{
+	char text[MT_NUMBER_LEN];
+
+	mt_number_size(text, bytes);
+	assert_string_equal(expected, text);
+}
+
+static void count_is(uint64_t count, const char *expected)
+{
+	char text[MT_NUMBER_LEN];
+
+	mt_number_count(text, count);
+	assert_string_equal(expected, text);
+}
+
+static void time_is(uint64_t ns, const char *expected)
+{
+	char text[MT_NUMBER_LEN];
+
+	mt_number_time(text, ns);
+	assert_string_equal(expected, text);
+}
+
+static void test_numbers(void **state)
+{
+	char text[MT_NUMBER_EXACT_LEN];
+
+	(void)state;
+	size_is(0, "0B");
+	size_is(1023, "1023B");
+	size_is(1024, "1.0k");
+	size_is(50463211, "48.1M");
+	size_is(102400, "100k");
+	size_is(102347, "99.9k");
+	size_is(1048575, "1.0M");
+	size_is(UINT64_MAX, "16.0E");
+	count_is(9999, "9999");
+	count_is(10000, "10.0k");
+	count_is(999949, "1.0M"); /* 999.9k has no decimals: it rounds up */
+	count_is(999499, "999k");
+	count_is(1234567, "1.2M");
+	count_is(UINT64_MAX, "18.4E");
+	time_is(0, "0ns");
+	time_is(1500, "1.5us");
+	time_is(12345678, "12.3ms");
+	time_is(1500000000, "1.50s");
+	time_is(125000000000, "2m05s");
+	time_is(59999000000, "1m00s");
+	time_is(11400000000000, "3h10m");
+	time_is(187200000000000, "2d04h");
+	time_is(UINT64_MAX, "213503d23h");
+	mt_number_exact(text, 1234567);
+	assert_string_equal("1,234,567", text);
+	mt_number_exact(text, 123);
+	assert_string_equal("123", text);
+	mt_number_seconds(text, 1500000000);
+	assert_string_equal("1.5", text);
+	mt_number_seconds(text, 7);
+	assert_string_equal("0.000000007", text);
+	mt_number_seconds(text, 0);
+	assert_string_equal("0.0", text);
+}
+
+static void test_json(void **state)
+{
+	char *text;
+	size_t len;
+	FILE *out = open_memstream(&text, &len);
+	struct mt_json json = {.out = out};
+
+	(void)state;
+	mt_json_open(&json, '{');
+	mt_json_key(&json, "a\"b");
+	mt_json_string(&json, "\\ \n\t\x01\x7f caf\xc3\xa9 \xff\xc3(\xed\xa0\x80");
+	mt_json_key(&json, "n");
+	mt_json_open(&json, '[');
+	mt_json_number(&json, UINT64_MAX);
+	mt_json_seconds(&json, 1);
+	mt_json_bool(&json, true);
+	mt_json_open(&json, '{');
+	mt_json_close(&json, '}');
+	mt_json_close(&json, ']');
+	mt_json_close(&json, '}');
+	fclose(out);
+	assert_string_equal("{\"a\\\"b\":\"\\\\ \\n\\t\\u0001\\u007f caf\xc3\xa9 \xef\xbf\xbd\xef\xbf\xbd("
+		"\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd\",\"n\":[18446744073709551615,0.000000001,true,{}]}",
+		text);
+	free(text);
+}
+
+static void test_table(void **state)
+{
+	static const char *const headings[] = {"N", "NAME"};
+	static const bool numbers[] = {true, false};
+	struct mt_table *table = mt_table_new(headings, numbers, 2);
+	char *text;
+	size_t len;
+	FILE *out = open_memstream(&text, &len);
+
+	(void)state;
+	mt_table_cell(table, "1");
+	mt_table_cell(table, "\xc3\xa9\x1b[2J");
+	mt_table_cell(table, "234");
+	mt_table_cell(table, "b");
+	mt_table_print(table, out);
+	mt_table_free(table);
+	mt_csv_field(out, true, "a,\"b\"");
+	mt_csv_field(out, false, "c");
+	fclose(out);
+	assert_string_equal("  N  NAME\n  1  \xc3\xa9?[2J\n234  b\n\"a,\"\"b\"\"\",c", text);
+	free(text);
+}
+
+/* A stack as deep as they come: no report may recurse. */
+static void test_deep(void **state)
+{
+	struct fixture f;
+	char *text;
+	size_t len;
+	FILE *out = open_memstream(&text, &len);
+	struct mt_err err = {0};
+
+	(void)state;
+	fixture_init(&f);
+	uint32_t module = fixture_module(&f, "m", 0);
+	uint32_t even = fixture_pc(&f, module, "even", "a.c", 1), odd = fixture_pc(&f, module, "odd", "a.c", 2);
+	uint32_t node = 0;
+
+	for (size_t i = 0; i < 20000; i++)
+		node = mt_profile_add_node(&f.profile, node, i % 2 ? odd : even);
+	uint32_t id = mt_profile_add_group(&f.profile, mt_profile_add_node(&f.profile, node, MT_KIND_NEW));
+
+	f.profile.groups[id].allocated_count = 1;
+	struct mt_report report = {.out = out, .format = MT_FORMAT_JSON, .profile = &f.profile,
+		.symbols = &f.symbols, .sort = MT_METRIC_SIZE};
+
+	assert_int_equal(0, mt_report_tree(&report, &err));
+	report.inverted = true;
+	report.format = MT_FORMAT_TEXT;
+	report.levels = 3;
+	assert_int_equal(0, mt_report_tree(&report, &err));
+	fclose(out);
+	assert_non_null(strstr(text, "      odd"));
+	free(text);
+	fixture_free(&f);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_numbers),
+		cmocka_unit_test(test_json),
+		cmocka_unit_test(test_table),
+		cmocka_unit_test(test_deep),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

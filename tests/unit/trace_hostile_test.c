@@ -1,0 +1,261 @@
+/* Traces whose checksums are right and whose content is not: an error that names the offset, or a prefix. */
+#include "tests/unit/trace_files.h"
+#include "core/trace/block.h"
+
+#include <errno.h>
+
+/* Changes the first block header of this type, if there is one, and gives it a right checksum again. */
+static void forge(uint8_t *bytes, size_t len, uint8_t type, size_t field, size_t size, uint64_t value)
+{
+	for (size_t at = sizeof(struct mt_file_header); at + sizeof(struct mt_block_header) < len;) {
+		struct mt_block_header h;
+		uint32_t stored;
+
+		memcpy(&h, bytes + at, sizeof h);
+		stored = h.stored_len;
+		if (h.type == type) {
+			memcpy((uint8_t *)&h + field, &value, size);
+			h.check = mt_block_header_check(&h);
+			memcpy(bytes + at, &h, sizeof h);
+			return;
+		}
+		at += sizeof h + stored;
+	}
+}
+
+static void forge_headers(bool totals)
+{
+	static const uint64_t values[] = {0, 1, 7, 0x7f, 0xff, 0xffff, 65537, 64u << 20, (64u << 20) + 1, 0x7fffffff,
+		0xffffffff, 0xfffffff0};
+	static const struct { size_t field, size; } fields[] = {
+		{offsetof(struct mt_block_header, type), 1}, {offsetof(struct mt_block_header, flags), 1},
+		{offsetof(struct mt_block_header, size), 2}, {offsetof(struct mt_block_header, payload_len), 4},
+		{offsetof(struct mt_block_header, stored_len), 4}, {offsetof(struct mt_block_header, event_count), 4},
+		{offsetof(struct mt_block_header, sequence), 4}, {offsetof(struct mt_block_header, payload_check), 8},
+	};
+	struct simulation s;
+	struct mt_profile p;
+	struct mt_err err;
+	size_t len;
+
+	record(&s, "small", 10, 120, 40, totals);
+	uint8_t *bytes = get_file("small", &len);
+	uint8_t *copy = malloc(len);
+
+	for (uint8_t type = 1; type < MT_BLOCK_TYPES; type++)
+		for (size_t f = 0; f < sizeof fields / sizeof *fields; f++)
+			for (size_t v = 0; v < sizeof values / sizeof *values; v++)
+				for (size_t cut = 0; cut <= 32; cut += 32) { /* with and without the trailer */
+					memcpy(copy, bytes, len);
+					forge(copy, len, type, fields[f].field, fields[f].size, values[v]);
+					put_file("forged", copy, len - cut);
+					int result = load("forged", &p, &err);
+
+					assert_true(!result || strstr(err.text, "offset"));
+					mt_profile_free(&p);
+				}
+	free(copy);
+	free(bytes);
+	simulation_free(&s);
+}
+
+/* A sound prefix, then one block with this payload; expects an error that names the offset. */
+static void expect_rejected(enum mt_block_type type, const uint8_t *payload, size_t len)
+{
+	struct simulation s;
+	struct mt_profile p;
+	struct mt_err err;
+
+	simulation_start(&s, 1, create("hostile"));
+	simulation_flush(&s);
+	uint64_t offset = mt_trace_writer_bytes(s.writer);
+	char words[40];
+
+	assert_int_equal(mt_trace_writer_block(s.writer, type, payload, len, &err), 0);
+	assert_int_equal(mt_trace_writer_finish(s.writer, &err), 0);
+	simulation_free(&s);
+	assert_int_equal(load("hostile", &p, &err), -EINVAL);
+	snprintf(words, sizeof words, "offset %llu", (unsigned long long)offset);
+	assert_non_null(strstr(err.text, words));
+	mt_profile_free(&p);
+}
+
+#define REJECTED(type, ...) \
+	expect_rejected(type, (const uint8_t[]){__VA_ARGS__}, sizeof((const uint8_t[]){__VA_ARGS__}))
+
+/* After the start of a simulation: 4 strings and "", 2 modules, 1 thread, 33 pcs, 5 nodes, 3 groups. */
+static void test_hostile_definitions(void **state)
+{
+	REJECTED(MT_BLOCK_STRINGS, 9, 1, 1, 'x');            /* gap */
+	REJECTED(MT_BLOCK_STRINGS, 5, 2, 1, 'x');            /* cut */
+	REJECTED(MT_BLOCK_STRINGS, 5, 1, 200, 1, 'x');       /* too long */
+	REJECTED(MT_BLOCK_STRINGS, 5, 1, 1, 0);              /* zero byte */
+	REJECTED(MT_BLOCK_STRINGS, 5, 2, 1, 'x', 1, 'x');    /* twice */
+	REJECTED(MT_BLOCK_STRINGS, 5, 1, 1, 'x', 1);         /* more than said */
+	REJECTED(MT_BLOCK_STRINGS, 5, 0xff, 0xff, 0xff, 0xff, 0x0f);
+	REJECTED(MT_BLOCK_THREADS, 1, 1, 7, 5);              /* string */
+	REJECTED(MT_BLOCK_THREADS, 0, 1, 7, 1);              /* again */
+	REJECTED(MT_BLOCK_MODULES, 2, 1, 1, 1, 1, 5, 0, 0);  /* path */
+	REJECTED(MT_BLOCK_MODULES, 2, 1, 1, 1, 1, 1, 0, 33); /* build-id */
+	REJECTED(MT_BLOCK_MODULES, 2, 1, 1, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 1, 1, 1, 0, 0);
+	REJECTED(MT_BLOCK_PCS, 33, 1, 0, 3, 0);              /* module */
+	REJECTED(MT_BLOCK_NODES, 5, 1, 0, 1);                /* parent itself */
+	REJECTED(MT_BLOCK_NODES, 5, 1, 6, 1);                /* parent before the root */
+	REJECTED(MT_BLOCK_NODES, 5, 1, 1, 33);               /* pc */
+	REJECTED(MT_BLOCK_GROUPS, 3, 1, 5);                  /* node */
+	REJECTED(MT_BLOCK_GROUPS, 3, 1, 1);                  /* node that is no kind */
+	REJECTED(MT_BLOCK_START, 1, 1, 1, 1, 5);             /* argument */
+	REJECTED(MT_BLOCK_START, 1, 0xff, 0xff, 0x7f, 1, 1, 1);
+	REJECTED(MT_BLOCK_INFO, 1, 2, 3);
+}
+
+static void test_hostile_headers(void **state)
+{
+	(void)state;
+	forge_headers(true);
+	forge_headers(false); /* so that event blocks are read */
+}
+
+/* A block is cut out of the middle, or a header is flipped: the scan stops there. */
+static void test_scan_stops(void **state)
+{
+	struct simulation s;
+	struct mt_err err;
+	const char *reason;
+	size_t len;
+
+	(void)state;
+	record(&s, "small", 4, 120, 40, false);
+	uint8_t *bytes = get_file("small", &len);
+	struct mt_trace_reader *r = mt_trace_reader_open(path_of("small"), &err);
+	uint64_t from = mt_trace_reader_block(r, 5)->offset, to = mt_trace_reader_block(r, 6)->offset;
+
+	mt_trace_reader_free(r);
+	for (unsigned at = 0; at <= sizeof(struct mt_block_header); at++) {
+		bool missing = at == sizeof(struct mt_block_header);
+
+		bytes[from + at] ^= !missing;
+		put_file("flipped", bytes, missing ? from : len - 32);
+		int fd = open(path_of("flipped"), O_WRONLY | O_APPEND);
+
+		assert_true(!missing || write(fd, bytes + to, len - to) > 0);
+		close(fd);
+		bytes[from + at] ^= !missing;
+		r = mt_trace_reader_open(path_of("flipped"), &err);
+		assert_int_equal(mt_trace_reader_count(r), 5);
+		assert_int_equal(mt_trace_reader_damage(r, &reason), from);
+		assert_true(reason && *reason);
+		mt_trace_reader_free(r);
+	}
+	free(bytes);
+	simulation_free(&s);
+}
+
+static void expect_event_rejected(struct mt_event e)
+{
+	struct simulation s;
+	struct mt_profile p;
+	struct mt_err err;
+
+	simulation_start(&s, 1, create("hostile"));
+	simulation_allocate(&s, NULL);
+	simulation_allocate(&s, NULL);
+	simulation_end(&s, 0, MT_EVENT_FREE);
+	simulation_allocate(&s, NULL);
+	simulation_end(&s, 1, MT_EVENT_RELEASE); /* number 0 is gone, 1 lives, 2 is released */
+	simulation_flush(&s);
+	uint64_t offset = mt_trace_writer_bytes(s.writer);
+	char words[40];
+
+	mt_trace_writer_event(s.writer, &e);
+	simulation_finish(&s, false);
+	simulation_free(&s);
+	assert_int_equal(load("hostile", &p, &err), -EINVAL);
+	snprintf(words, sizeof words, "offset %llu", (unsigned long long)offset);
+	assert_non_null(strstr(err.text, words));
+	mt_profile_free(&p);
+}
+
+static void test_hostile_events(void **state)
+{
+	(void)state;
+	expect_event_rejected((struct mt_event){.type = MT_EVENT_ALLOCATE, .number = 3, .group = 3});
+	expect_event_rejected((struct mt_event){.type = MT_EVENT_ALLOCATE, .number = 3, .group = ~0u});
+	expect_event_rejected((struct mt_event){.type = MT_EVENT_ALLOCATE, .number = 3, .thread = 1});
+	expect_event_rejected((struct mt_event){.type = MT_EVENT_REALLOCATE, .number = 3, .previous = 3});
+	expect_event_rejected((struct mt_event){.type = MT_EVENT_REALLOCATE, .number = 3, .previous = ~0ull - 1});
+	expect_event_rejected((struct mt_event){.type = MT_EVENT_ALLOCATE, .number = 3, .time_ns = ~0ull});
+	for (uint8_t type = MT_EVENT_FREE; type <= MT_EVENT_RESTORE; type++) {
+		expect_event_rejected((struct mt_event){.type = type, .number = 0});
+		expect_event_rejected((struct mt_event){.type = type, .number = 3});
+		expect_event_rejected((struct mt_event){.type = type, .number = type == MT_EVENT_RESTORE ? 1 : 2});
+		expect_event_rejected((struct mt_event){.type = type, .number = ~0ull});
+	}
+	expect_event_rejected((struct mt_event){.type = MT_EVENT_IMPLIED_FREE, .number = 2});
+	expect_event_rejected((struct mt_event){.type = MT_EVENT_UNKNOWN_FREE, .thread = ~0u});
+}
+
+/* Random bytes with right checksums all around: no crash, no hang, an error or a prefix. */
+static void test_random_payloads(void **state)
+{
+	uint64_t random = 11;
+	struct mt_profile p;
+	struct mt_err err;
+	size_t len;
+	struct simulation s;
+
+	(void)state;
+	record(&s, "small", 3, 100, 50, true);
+	struct mt_trace_reader *r = mt_trace_reader_open(path_of("small"), &err);
+	struct mt_buffer payload = {0};
+
+	for (unsigned round = 0; round < 4000; round++) {
+		struct mt_trace_writer *w = mt_trace_writer_new(create("random"), &err);
+		uint32_t target = random_below(&random, mt_trace_reader_count(r) - 1);
+
+		for (uint32_t i = 0; i + 1 < mt_trace_reader_count(r); i++) {
+			enum mt_block_type type = mt_trace_reader_block(r, i)->type;
+
+			assert_int_equal(mt_trace_reader_payload(r, i, &payload, &err), 0);
+			for (unsigned n = i == target ? 1 + random_below(&random, 3) : 0; n && payload.len; n--)
+				payload.data[random_below(&random, (uint32_t)payload.len)] ^= 1 << random_below(&random, 8);
+			mt_trace_writer_block(w, type, payload.data, payload.len, &err);
+		}
+		mt_trace_writer_finish(w, &err);
+		mt_trace_writer_free(w);
+		/* event blocks lack their count then: give it back */
+		uint8_t *bytes = get_file("random", &len);
+
+		for (size_t at = 32, i = 0; i + 1 < mt_trace_reader_count(r); i++) {
+			struct mt_block_header h;
+
+			memcpy(&h, bytes + at, sizeof h);
+			h.event_count = mt_trace_reader_block(r, (uint32_t)i)->event_count;
+			h.check = mt_block_header_check(&h);
+			memcpy(bytes + at, &h, sizeof h);
+			at += sizeof h + h.stored_len;
+		}
+		put_file("random", bytes, len - 32 * random_below(&random, 2));
+		free(bytes);
+		int result = load("random", &p, &err);
+
+		assert_true(!result || strstr(err.text, "offset"));
+		mt_profile_free(&p);
+	}
+	mt_buffer_free(&payload);
+	mt_trace_reader_free(r);
+	simulation_free(&s);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_hostile_headers),
+		cmocka_unit_test(test_scan_stops),
+		cmocka_unit_test(test_hostile_definitions),
+		cmocka_unit_test(test_hostile_events),
+		cmocka_unit_test(test_random_payloads),
+	};
+
+	return cmocka_run_group_tests(tests, make_directory, remove_directory);
+}
