@@ -156,30 +156,45 @@ static void add_record(struct batch *b, unsigned type, uint32_t node, uint64_t p
 		large ? MT_SIZE_EXTENDED : (uint32_t)size);
 }
 
-/* Takes slots for a batch and fills them. The time stands in an extension, so that a nested event
- * before or behind it needs no care. */
+/* Takes slots for a batch and fills them. The time is read before, so that nested events behind the slots
+ * are later; if one came before them, its time is taken. */
 static uint64_t write(struct mt_thread *t, const struct batch *b)
 {
-	uint64_t at = mt_arch_add(&t->reserve, b->count);
+	const uint64_t time_mark = MT_RECORD_EXTEND | (uint64_t)MT_EXTEND_TIME << 3;
+	uint64_t expected = mt_load(&t->reserve), now, at;
 
-	for (unsigned i = 0; i < b->count; i++)
-		t->data[(at + i) & t->mask] = b->records[i];
+	mt_signal_fence();
+	now = time_now();
+	if (now < t->last)
+		now = t->last;
+	at = mt_arch_add(&t->reserve, b->count);
+	if (at != expected && now < t->last)
+		now = t->last;
+	for (unsigned i = 0; i < b->count; i++) {
+		struct mt_wire_record record = b->records[i];
+
+		if (record.word1 == time_mark)
+			record.word0 = now;
+		t->data[(at + i) & t->mask] = record;
+	}
+	t->last = now;
+	t->reuse = 0;
 	return at;
 }
 
 /* What must stand before the next record. The thread's state says so until it is written: a nested
  * event that comes first then writes it too, which does no harm. */
-static void add_marks(const struct mt_thread *t, struct batch *b, uint64_t now)
+static void add_marks(const struct mt_thread *t, struct batch *b)
 {
 	if (t->gap.active) {
-		extend(b, MT_EXTEND_TIME, now);
+		extend(b, MT_EXTEND_TIME, 0);
 		extend(b, MT_EXTEND_VALUE, t->gap.since);
 		extend(b, MT_EXTEND_VALUE, t->gap.allocations);
 		extend(b, MT_EXTEND_VALUE, t->gap.frees);
 		add(b, MT_RECORD_MARK, t->index, 0, MT_MARK_GAP);
 	}
 	if (t->newborn || t->gap.active) {
-		extend(b, MT_EXTEND_TIME, now);
+		extend(b, MT_EXTEND_TIME, 0);
 		add(b, MT_RECORD_MARK, t->index, 0, MT_MARK_THREAD);
 	}
 }
@@ -188,7 +203,6 @@ MT_COLD bool mt_ring_record_slow(struct mt_thread *t, unsigned type, uint32_t no
 	uint64_t size)
 {
 	struct batch b = {.count = 0};
-	uint64_t now;
 
 	if (!make_room(t)) {
 		count_lost(t, type);
@@ -197,14 +211,9 @@ MT_COLD bool mt_ring_record_slow(struct mt_thread *t, unsigned type, uint32_t no
 	t->resync = 0;
 	t->done_count = 0;
 	mt_signal_fence();
-	now = time_now();
-	if (now < t->last)
-		now = t->last;
-	add_marks(t, &b, now);
-	extend(&b, MT_EXTEND_TIME, now);
+	add_marks(t, &b);
+	extend(&b, MT_EXTEND_TIME, 0);
 	add_record(&b, type, node, pointer, size);
-	t->last = now;
-	t->reuse = 0;
 	write(t, &b);
 	t->gap.active = 0;
 	t->newborn = 0;
@@ -216,7 +225,7 @@ MT_COLD bool mt_ring_record_nested(struct mt_thread *t, unsigned type, uint32_t 
 	uint64_t size)
 {
 	struct batch b = {.count = 0};
-	uint64_t now = time_now(), at;
+	uint64_t at;
 	uint32_t done;
 
 	t->resync = 1;
@@ -225,13 +234,9 @@ MT_COLD bool mt_ring_record_nested(struct mt_thread *t, unsigned type, uint32_t 
 		count_lost(t, type);
 		return false;
 	}
-	if (now < t->last)
-		now = t->last;
-	add_marks(t, &b, now);
-	extend(&b, MT_EXTEND_TIME, now);
+	add_marks(t, &b);
+	extend(&b, MT_EXTEND_TIME, 0);
 	add_record(&b, type, node, pointer, size);
-	t->last = now;
-	t->reuse = 0;
 	at = write(t, &b);
 	t->newborn = 0;
 	done = t->done_count;

@@ -177,8 +177,7 @@ static void click_line(struct mt_app *app, const struct mt_hit *hit)
 		view->action(app, MT_ACTION_OPEN);
 		return;
 	}
-	mt_list_select(l, hit->value ? hit->value - 1 : 0);
-	view->action(app, hit->value ? MT_ACTION_DOWN : MT_ACTION_TOP);
+	view->choose(app, hit->value);
 }
 
 static void click(struct mt_app *app, const struct mt_hit *hit)

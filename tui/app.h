@@ -150,6 +150,7 @@ struct mt_view {
 	void (*draw)(struct mt_app *, struct mt_rect, bool focus);
 	bool (*action)(struct mt_app *, enum mt_action); /* false: not mine */
 	struct mt_list *(*list)(struct mt_app *);        /* brought up to date; NULL: none */
+	void (*choose)(struct mt_app *, uint32_t index); /* the line becomes the selected one and stays it */
 	void (*line)(struct mt_app *, uint32_t index, char *out, size_t len); /* text to search */
 };
 extern const struct mt_view mt_view_main, mt_view_groups, mt_view_tree, mt_view_timeline, mt_view_overview,

@@ -8,7 +8,8 @@ static void print_options(FILE *out, const struct mt_command *command)
 		char name[64];
 
 		mt_option_name(name, sizeof name, option);
-		fprintf(out, "%s--%s%s", option == command->options ? "" : " ", name, option->argument ? "=" : "");
+		fprintf(out, "%s--%s%s", option == command->options ? "" : " ", name,
+			option->argument ? "=" : "");
 	}
 	fputs("' ;;\n", out);
 }

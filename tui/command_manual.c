@@ -7,7 +7,7 @@
 #define MT_VERSION "unknown"
 #endif
 
-/* Text in which roff sees nothing to obey: backslashes, hyphens, quotes, and dots or quotes that begin a line. */
+/* Text in which roff sees nothing to obey: no escapes, and no dot that begins a line. */
 static void put(FILE *out, const char *text, size_t len)
 {
 	for (size_t i = 0; i < len; i++) {

@@ -2,6 +2,7 @@
 
 #include "core/export/number.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -79,8 +80,11 @@ int mt_command_record_program(const struct mt_arguments *arguments, struct mt_er
 	int wait_status = 0;
 
 	if (!filter)
-		return -1;
+		return -EINVAL;
 	mt_filter_free(filter);
+	if (arguments->report && arguments->output && !strcmp(arguments->output, "-"))
+		return mt_fail(err, -EINVAL, "--report needs a trace that can be read again; expected a file "
+			"with --output");
 	mt_command_session_options(&session_options, &library, arguments);
 	int status = mt_session_start(&session, &session_options, err);
 

@@ -3,7 +3,8 @@
 #include <stdlib.h>
 
 static const struct mt_option options[] = {
-	{0, "headless", NULL, MT_OPTION_FLAG, MT_OPTION_AT(headless), "no terminal interface: as memtui record", NULL},
+	{0, "headless", NULL, MT_OPTION_FLAG, MT_OPTION_AT(headless),
+		"no terminal interface: as memtui record", NULL},
 	MT_OPTIONS_RECORD,
 	MT_OPTIONS_UI,
 	MT_OPTIONS_HELP,

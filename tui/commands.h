@@ -79,9 +79,10 @@ extern const char mt_help_about[], mt_help_exit[];
 		"trace file; %e program, %t Unix time, %p process, %n a number that makes it unique; " \
 		"- is standard output", NULL}, \
 	{'f', "force", NULL, MT_OPTION_FLAG, MT_OPTION_AT(force), "replace an existing trace file", NULL}, \
-	{0, "depth", "N", MT_OPTION_NUMBER, MT_OPTION_AT(depth), "record at most N frames of a stack, 512 by default", \
-		NULL}, \
-	{0, "free_stacks", NULL, MT_OPTION_FLAG, MT_OPTION_AT(free_stacks), "record the stacks of frees too", NULL}, \
+	{0, "depth", "N", MT_OPTION_NUMBER, MT_OPTION_AT(depth), \
+		"record at most N frames of a stack, 512 by default", NULL}, \
+	{0, "free_stacks", NULL, MT_OPTION_FLAG, MT_OPTION_AT(free_stacks), \
+		"record the stacks of frees too", NULL}, \
 	{0, "check_stacks", NULL, MT_OPTION_FLAG, MT_OPTION_AT(check_stacks), \
 		"compare every stack with a full unwind (slow)", NULL}, \
 	{0, "duration", "TIME", MT_OPTION_TIME, MT_OPTION_AT(duration_ns), "stop recording after this time", NULL}, \

@@ -183,7 +183,7 @@ bool mt_data_update(struct mt_data *d, bool published)
 
 	if (published && d->client && !d->frozen && !d->recorder_gone)
 		changed = update_client(d);
-	if (d->symbolizer && mt_symbolizer_collect(d->symbolizer, &d->symbols))
+	if (d->symbolizer && !d->frozen && mt_symbolizer_collect(d->symbolizer, &d->symbols))
 		changed = true;
 	if (changed)
 		mt_data_select(d);
@@ -192,7 +192,7 @@ bool mt_data_update(struct mt_data *d, bool published)
 
 bool mt_data_busy(struct mt_data *d)
 {
-	return d->symbolizer && mt_symbolizer_busy(d->symbolizer);
+	return d->symbolizer && !d->frozen && mt_symbolizer_busy(d->symbolizer);
 }
 
 void mt_data_freeze(struct mt_data *d, bool frozen, unsigned frame_ms)

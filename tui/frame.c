@@ -69,7 +69,7 @@ static void draw_title(struct mt_app *app, int columns)
 	const struct mt_data *d = &app->data;
 	const struct mt_info *info = &d->profile.info;
 	uint64_t lost = mt_data_lost(d);
-	char right[128], lost_text[48], count[16], wall[16], state[40] = "";
+	char right[128], lost_text[48], count[16], wall[16], pid[24], state[40] = "";
 	int used, width;
 
 	mt_number_count(count, lost);
@@ -79,14 +79,16 @@ static void draw_title(struct mt_app *app, int columns)
 		mt_number_time(wall, info->wall_ns);
 	if (*state_words(app))
 		snprintf(state, sizeof state, "%s %s ", d->live ? mt_glyph(mt_screen_utf8(app->screen), MT_GLYPH_LIVE) : "", state_words(app));
-	snprintf(lost_text, sizeof lost_text, " lost %s ", count);
+	snprintf(lost_text, sizeof lost_text, "  lost %s ", count);
 	snprintf(right, sizeof right, "%s", columns >= 60 ? wall : "");
 	width = mt_text_width(right) + mt_text_width(state) + mt_text_width(lost_text) + 1;
 	mt_draw_fill(app->screen, 0, 0, columns, MT_ROLE_TITLE);
+	snprintf(pid, sizeof pid, columns >= 60 ? "  pid %u" : "",
+		info->pid || !d->client ? info->pid : (unsigned)mt_client_entry(d->client)->program);
 	used = mt_draw(app->screen, 0, 0, columns, MT_ROLE_TITLE, columns >= 60 ? "memtui  " : "");
-	used += mt_draw(app->screen, 0, used, columns - used - width - 1, MT_ROLE_TITLE, d->command ? d->command : "");
-	if (columns - used - width > 16)
-		mt_drawf(app->screen, 0, used, columns - used - width, MT_ROLE_TITLE, "  pid %u", info->pid);
+	used += mt_draw(app->screen, 0, used, columns - used - width - (int)strlen(pid) - 1, MT_ROLE_TITLE,
+		d->command ? d->command : "");
+	mt_draw(app->screen, 0, used, columns - used - width, MT_ROLE_TITLE, pid);
 	used = columns - width;
 	used += mt_draw(app->screen, 0, used, columns - used, MT_ROLE_LIVE, state);
 	used += mt_draw(app->screen, 0, used, columns - used, MT_ROLE_TITLE, right);

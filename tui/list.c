@@ -30,6 +30,7 @@ bool mt_list_move(struct mt_list *l, enum mt_action action)
 		break;
 	default: return false;
 	}
+	l->held = action != MT_ACTION_TOP;
 	return true;
 }
 
@@ -38,6 +39,10 @@ void mt_list_keep(struct mt_list *l, uint32_t count, uint32_t index)
 	uint32_t place = l->selected >= l->top ? l->selected - l->top : 0;
 
 	l->count = count;
+	if (!l->held) {
+		l->selected = l->top = 0;
+		return;
+	}
 	if (index < count)
 		l->selected = index;
 	mt_list_select(l, l->selected);
@@ -55,9 +60,4 @@ void mt_list_fit(struct mt_list *l, int rows)
 		l->top = l->selected - seen + 1;
 	if (l->top && l->top + seen > l->count)
 		l->top = l->count > seen ? l->count - seen : 0;
-}
-
-void mt_list_scroll(struct mt_list *l, int lines)
-{
-	move_by(l, lines);
 }

@@ -11,6 +11,7 @@ struct mt_list {
 	uint32_t count, selected, top;
 	int rows;          /* lines seen last */
 	uint64_t identity; /* of the selected line; kept by the owner */
+	bool held;         /* somebody chose the line: it stays; else the first line is selected, whatever it is */
 };
 
 /* Moves by an action of scope MOVE; false: it was none. */
@@ -20,6 +21,5 @@ void mt_list_select(struct mt_list *, uint32_t index);
 void mt_list_keep(struct mt_list *, uint32_t count, uint32_t index);
 /* Before drawing into so many rows: scrolls so that the selected line is seen. */
 void mt_list_fit(struct mt_list *, int rows);
-void mt_list_scroll(struct mt_list *, int lines); /* mouse wheel */
 
 #endif

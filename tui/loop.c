@@ -198,7 +198,7 @@ static void run_timers(struct loop *loop)
 	} else if (loop->next_names && now >= loop->next_names) {
 		bool busy = mt_data_busy(&app->data); /* before: one more look after the last name */
 
-		if (mt_data_update(&app->data, false) || !busy)
+		if (mt_data_update(&app->data, false) || (!busy && !app->data.frozen))
 			app->data_dirty = true;
 		loop->next_names = busy ? now + NAMES_MS : 0;
 	}

@@ -1,4 +1,4 @@
-/* The command line: one list of options per command feeds the parser, --help, the manual pages and completion. */
+/* The command line: one list of options per command feeds parser, --help, manual pages and completion. */
 #ifndef MT_TUI_OPTIONS_H
 #define MT_TUI_OPTIONS_H
 

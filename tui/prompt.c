@@ -47,16 +47,10 @@ static uint32_t find(struct mt_app *app, uint32_t from, int direction, uint32_t 
 	return best;
 }
 
-/* Selects a line as the view's own keys would, so that it is remembered. */
 static void go(struct mt_app *app, uint32_t index)
 {
-	const struct mt_view *view = mt_app_focus(app);
-	struct mt_list *l = view->list(app);
-
-	if (index >= l->count)
-		return;
-	mt_list_select(l, index ? index - 1 : 0);
-	view->action(app, index ? MT_ACTION_DOWN : MT_ACTION_TOP);
+	if (index < mt_app_focus(app)->list(app)->count)
+		mt_app_focus(app)->choose(app, index);
 }
 
 static void preview(struct mt_app *app)

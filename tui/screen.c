@@ -116,7 +116,10 @@ static int check_terminal(int *fd, bool *own, struct mt_err *err)
 		return mt_fail(err, -EINVAL, "TERM is not set, so nothing is known about this terminal; try TERM=xterm-256color");
 	if (setupterm(name, STDOUT_FILENO, &status) != OK)
 		return mt_fail(err, -EINVAL, "the terminal '%.40s' is not in the terminfo database; try TERM=xterm-256color", name);
-	if (!cursor_address || !clear_screen)
+	bool able = cursor_address && clear_screen;
+
+	del_curterm(cur_term); /* newterm reads its own */
+	if (!able)
 		return mt_fail(err, -EINVAL, "the terminal '%.40s' cannot move its cursor; try TERM=xterm-256color", name);
 	*fd = STDIN_FILENO;
 	*own = !isatty(STDIN_FILENO);
@@ -202,8 +205,8 @@ struct mt_screen *mt_screen_open(const char *theme, const char *ascii, struct mt
 	nonl();
 	keypad(stdscr, TRUE);
 	curs_set(0);
-	s->colour = has_colors() && COLORS >= 8 && !(no_colour && *no_colour);
-	if (s->colour) {
+	s->colour = has_colors() && tigetnum("colors") >= 8 && !(no_colour && *no_colour);
+	if (s->colour) { /* COLORS is not set before */
 		start_color();
 		use_default_colors();
 	}

@@ -180,6 +180,8 @@ int mt_ui_attach(const char *session_name, const struct mt_ui_options *options, 
 	result = start(&app, options, err);
 	if (!result)
 		result = show_session(&app, session_name, err);
+	if (!result && app.outcome != MT_OUTCOME_LEAVE)
+		fprintf(stderr, "memtui: the trace is %s\n", mt_client_entry(app.data.client)->trace_path);
 	number = app.signal;
 	finish(&app);
 	pthread_sigmask(SIG_SETMASK, &old, NULL);

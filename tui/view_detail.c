@@ -214,6 +214,7 @@ static void step(struct mt_app *app, int by)
 				app->detail.group = s->groups[by > 0 ? i + 1 : i - 1];
 				mt_list_select(&app->groups.list, by > 0 ? i + 1 : i - 1);
 				app->groups.list.identity = app->detail.group;
+				app->groups.list.held = true;
 			}
 			return;
 		}
@@ -227,6 +228,14 @@ static bool action(struct mt_app *app, enum mt_action what)
 	case MT_ACTION_PARENT: mt_app_back(app); return true;
 	default: return mt_list_move(list(app), what);
 	}
+}
+
+static void choose(struct mt_app *app, uint32_t index)
+{
+	struct mt_list *l = list(app);
+
+	mt_list_select(l, index);
+	l->held = true;
 }
 
 static void line_text(struct mt_app *app, uint32_t index, char *out, size_t len)
@@ -248,5 +257,6 @@ const struct mt_view mt_view_detail = {
 	.draw = draw,
 	.action = action,
 	.list = list,
+	.choose = choose,
 	.line = line_text,
 };

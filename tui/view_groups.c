@@ -75,8 +75,7 @@ static void draw_line(struct mt_app *app, struct mt_rect r, const struct layout 
 	struct mt_backtrace backtrace = {0};
 	char text[32];
 
-	if (selected)
-		mt_draw_fill(app->screen, r.row, r.column, r.columns, role);
+	mt_draw_fill(app->screen, r.row, r.column, r.columns, role);
 	mt_draw(app->screen, r.row, r.column, 1, role, selected ? mt_glyph(mt_screen_utf8(app->screen), MT_GLYPH_CURSOR) : " ");
 	for (int i = 0; i < l->metrics; i++) {
 		uint64_t value = mt_metric_value(&d->profile, group, l->metric[i]);
@@ -115,8 +114,6 @@ static struct mt_list *list(struct mt_app *app)
 	for (uint32_t i = 0; i < selection->count && at == UINT32_MAX; i++)
 		if (selection->groups[i] == l->identity)
 			at = i;
-	if (l->selected == 0 && l->top == 0 && !l->count)
-		at = 0;
 	mt_list_keep(l, selection->count, at);
 	if (l->count)
 		l->identity = selection->groups[l->selected];
@@ -156,6 +153,7 @@ static bool action(struct mt_app *app, enum mt_action what)
 	struct mt_list *l = list(app);
 
 	if (what == MT_ACTION_OPEN && l->count) {
+		l->held = true;
 		mt_app_open_group(app, app->data.selection.groups[l->selected]);
 		return true;
 	}
@@ -164,6 +162,16 @@ static bool action(struct mt_app *app, enum mt_action what)
 	if (l->count)
 		l->identity = app->data.selection.groups[l->selected];
 	return true;
+}
+
+static void choose(struct mt_app *app, uint32_t index)
+{
+	struct mt_list *l = list(app);
+
+	mt_list_select(l, index);
+	l->held = true;
+	if (l->count)
+		l->identity = app->data.selection.groups[l->selected];
 }
 
 static void line_text(struct mt_app *app, uint32_t index, char *out, size_t len)
@@ -186,5 +194,6 @@ const struct mt_view mt_view_groups = {
 	.draw = draw,
 	.action = action,
 	.list = list,
+	.choose = choose,
 	.line = line_text,
 };

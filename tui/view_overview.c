@@ -140,8 +140,7 @@ static void draw_line(struct mt_app *app, struct mt_rect r, uint32_t index, bool
 	char text[32], number[16];
 	int where = r.columns >= 60 ? 38 : 16;
 
-	if (selected)
-		mt_draw_fill(s, r.row, r.column, r.columns, role);
+	mt_draw_fill(s, r.row, r.column, r.columns, role);
 	mt_draw(s, r.row, r.column, 1, role, selected ? mt_glyph(mt_screen_utf8(s), MT_GLYPH_CURSOR) : " ");
 	if (growing) {
 		mt_number_size(number, (uint64_t)mt_data_growth(d, id));
@@ -209,6 +208,16 @@ static bool action(struct mt_app *app, enum mt_action what)
 	return true;
 }
 
+static void choose(struct mt_app *app, uint32_t index)
+{
+	struct mt_list *l = list(app);
+
+	mt_list_select(l, index);
+	l->held = true;
+	if (l->count)
+		l->identity = identity_at(app, l->selected);
+}
+
 static void line_text(struct mt_app *app, uint32_t index, char *out, size_t len)
 {
 	struct mt_backtrace backtrace = {0};
@@ -224,5 +233,6 @@ const struct mt_view mt_view_overview = {
 	.draw = draw,
 	.action = action,
 	.list = list,
+	.choose = choose,
 	.line = line_text,
 };

@@ -108,7 +108,7 @@ void mt_program_read(struct mt_app *app)
 
 bool mt_program_typing(const struct mt_app *app)
 {
-	return app->program && app->program->typing && app->view == MT_VIEW_OUTPUT;
+	return app->program && app->program->typing && app->view == MT_VIEW_OUTPUT && mt_app_live(app);
 }
 
 static VTermKey special_key(uint32_t code)

@@ -129,8 +129,7 @@ static void draw_line(struct mt_app *app, struct mt_rect r, const struct layout 
 	int column = r.column + 2;
 	char text[32];
 
-	if (selected)
-		mt_draw_fill(s, r.row, r.column, r.columns, role);
+	mt_draw_fill(s, r.row, r.column, r.columns, role);
 	mt_draw(s, r.row, r.column, 1, role, selected ? mt_glyph(mt_screen_utf8(s), MT_GLYPH_CURSOR) : " ");
 	mt_draw_right(s, r.row, column, COLUMN - 1, role, mt_data_format(text, value, info->unit));
 	column += COLUMN;
@@ -175,6 +174,7 @@ static void remember(struct mt_tree_state *t)
 {
 	if (t->row_count)
 		t->list.identity = t->rows[t->list.selected].identity;
+	t->list.held = true;
 }
 
 static void go_to_parent(struct mt_tree_state *t)
@@ -207,6 +207,7 @@ static void open_row(struct mt_app *app)
 {
 	struct mt_tree_row *row = &app->tree.rows[app->tree.list.selected];
 
+	app->tree.list.held = true;
 	if (row->more) {
 		mt_tree_rows_toggle(&app->tree, row->identity, true);
 		return;
@@ -258,12 +259,14 @@ static bool action(struct mt_app *app, enum mt_action what)
 		mt_data_invert(&app->data);
 		mt_tree_rows_reset(t);
 		t->level = app->data.inverted ? 1 : 3;
-		t->list.selected = t->list.top = 0;
-		t->list.identity = 0;
+		t->list = (struct mt_list){.rows = t->list.rows};
 		return true;
 	}
 	if (mt_list_move(l, what)) {
+		bool held = l->held;
+
 		remember(t);
+		l->held = held;
 		return true;
 	}
 	if (!l->count)
@@ -297,6 +300,15 @@ static bool action(struct mt_app *app, enum mt_action what)
 	return true;
 }
 
+static void choose(struct mt_app *app, uint32_t index)
+{
+	struct mt_list *l = list(app);
+
+	mt_list_select(l, index);
+	l->held = true;
+	remember(&app->tree);
+}
+
 static void line_text(struct mt_app *app, uint32_t index, char *out, size_t len)
 {
 	list(app);
@@ -315,5 +327,6 @@ const struct mt_view mt_view_tree = {
 	.draw = draw,
 	.action = action,
 	.list = list,
+	.choose = choose,
 	.line = line_text,
 };

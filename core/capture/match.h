@@ -5,10 +5,12 @@
 
 #include "core/model/model.h"
 
-#define MT_MATCH_PARTS 256
+#define MT_MATCH_BITS 6 /* of the hash name the part */
+#define MT_MATCH_PARTS (1 << MT_MATCH_BITS)
 
 struct mt_match_part {
-	struct mt_block *slots; /* address 0: empty */
+	struct mt_block *blocks; /* what is allocated; the addresses stand behind them */
+	uint64_t *addresses;     /* 0: empty; apart from the blocks, so that a search reads few lines */
 	uint32_t mask, used;
 	uint32_t shift;
 };
@@ -28,31 +30,26 @@ static inline uint64_t mt_match_hash(uint64_t address)
 	return address * 0x9e3779b97f4a7c15ull;
 }
 
-static inline struct mt_block *mt_match_home(const struct mt_match *m, uint64_t address)
-{
-	uint64_t hash = mt_match_hash(address);
-	const struct mt_match_part *part = &m->parts[hash >> 56];
-
-	return &part->slots[hash >> part->shift & part->mask];
-}
-
 static inline void mt_match_prefetch(const struct mt_match *m, uint64_t address)
 {
-	const struct mt_block *home = mt_match_home(m, address);
+	uint64_t hash = mt_match_hash(address);
+	const struct mt_match_part *part = &m->parts[hash >> (64 - MT_MATCH_BITS)];
+	uint32_t home = (uint32_t)(hash >> part->shift) & part->mask;
 
-	__builtin_prefetch(home, 1);
-	__builtin_prefetch((const char *)home + sizeof *home - 1, 1);
+	__builtin_prefetch(&part->addresses[home], 1);
+	__builtin_prefetch(&part->blocks[home], 1);
+	__builtin_prefetch((const char *)&part->blocks[home + 1] - 1, 1);
 }
 
 static inline struct mt_block *mt_match_find(const struct mt_match *m, uint64_t address)
 {
 	uint64_t hash = mt_match_hash(address);
-	const struct mt_match_part *part = &m->parts[hash >> 56];
+	const struct mt_match_part *part = &m->parts[hash >> (64 - MT_MATCH_BITS)];
 	uint32_t at = (uint32_t)(hash >> part->shift) & part->mask;
 
-	for (; part->slots[at].address; at = (at + 1) & part->mask)
-		if (part->slots[at].address == address)
-			return &part->slots[at];
+	for (; part->addresses[at]; at = (at + 1) & part->mask)
+		if (part->addresses[at] == address)
+			return &part->blocks[at];
 	return NULL;
 }
 

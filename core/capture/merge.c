@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #define WINDOW_NS 5000     /* stamps of two cores may disagree by this */
+#define WAKE_STEPS 4       /* of the tail, for one wake of those who wait for room */
 #define NESTING 16         /* predecessors of predecessors */
 #define PATIENCE (4u << 20) /* records looked at for predecessors in one poll: a damaged segment ends there */
 
@@ -71,7 +72,8 @@ static void wake_waiters(struct mt_merge *m)
 static void step(struct mt_merge *m, struct mt_ring *r)
 {
 	mt_ring_advance(r);
-	wake_waiters(m);
+	if (!(r->consumed / MT_RING_STEP % WAKE_STEPS)) /* not for every little room: they would fall asleep again */
+		wake_waiters(m);
 }
 
 /* ---- predecessors ---------------------------------------------------------------------------------- */
@@ -107,13 +109,11 @@ static uint64_t look_in(struct mt_merge *m, const struct mt_ring *r, uint64_t ad
 
 static void consume(struct mt_merge *m, struct mt_ring *r, const struct mt_decoded *d, unsigned nesting)
 {
-	struct mt_decoded event = *d;
-
 	r->next++;
-	r->busy = true;
-	mt_event_consume(m, r, &event, nesting);
+	r->busy = true; /* so d stays where it is: no refill */
+	mt_event_consume(m, r, d, nesting);
 	r->busy = false;
-	r->consumed = event.end;
+	r->consumed = d->end;
 	if (r->consumed - r->published_tail >= MT_RING_STEP)
 		step(m, r);
 }

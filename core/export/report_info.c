@@ -26,7 +26,7 @@ static bool complete(const struct mt_report *report)
 	return info->ended && !info->recorder_lost && !report->damaged;
 }
 
-/* With a filter the totals are those of the matching groups, which count a realloc as an allocation and a free. */
+/* With a filter the totals are those of the matching groups; there a realloc is an allocation and a free. */
 static int get_totals(struct totals *totals, const struct mt_report *report, struct mt_err *err)
 {
 	const struct mt_info *info = &report->profile->info;

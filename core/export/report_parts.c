@@ -107,8 +107,14 @@ char *mt_report_frame_name(const struct mt_backtrace_frame *frame)
 
 char *mt_report_frame_place(const struct mt_backtrace_frame *frame)
 {
+	const char *module = base_name(frame->module);
+	size_t len = strlen(module);
+
+	/* A name that is module+0xoffset says the module already. */
+	if (!*frame->source && !strncmp(frame->function, module, len) && frame->function[len] == '+')
+		return mt_strdup("");
 	if (!*frame->source)
-		return mt_strdup(base_name(frame->module));
+		return mt_strdup(module);
 	if (!frame->line)
 		return mt_strdup(frame->source);
 	return mt_format("%s:%u", frame->source, frame->line);

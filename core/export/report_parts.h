@@ -19,7 +19,7 @@ void mt_report_csv_metrics(FILE *out, const struct mt_profile *, const struct mt
 void mt_report_json_frame(struct mt_json *, const struct mt_backtrace_frame *);
 /* The function's name, or module+0xoffset; caller frees. */
 char *mt_report_frame_name(const struct mt_backtrace_frame *);
-/* "src/a.c:12", or the module when the source is not known; caller frees. */
+/* "src/a.c:12", or the module when the source is not known and the name does not say it; caller frees. */
 char *mt_report_frame_place(const struct mt_backtrace_frame *);
 /* Command line with blanks; caller frees. */
 char *mt_report_command(const struct mt_profile *);

@@ -14,16 +14,12 @@ void mt_timeline_store(struct mt_model *m)
 	};
 }
 
-/* Opens the last sample of the profile; what it holds goes on. */
+/* Begins the step of the profile's last sample, which is new. */
 static void open_last(struct mt_model *m)
 {
-	struct mt_profile *p = m->profile;
-	const struct mt_sample *s = &p->samples[p->sample_count - 1];
-
-	m->step_max_bytes = s->max_bytes > m->live_bytes ? s->max_bytes : m->live_bytes;
-	m->step_allocations = s->allocations;
-	m->step_frees = s->frees;
-	m->step_end_ns = p->sample_count * p->step_ns;
+	m->step_max_bytes = m->live_bytes;
+	m->step_allocations = m->step_frees = 0;
+	m->step_end_ns = m->profile->sample_count * m->profile->step_ns;
 }
 
 static void append(struct mt_profile *p, struct mt_sample s)
@@ -57,8 +53,7 @@ static void double_step(struct mt_profile *p)
 
 void mt_timeline_start(struct mt_model *m)
 {
-	if (!m->profile->sample_count)
-		append(m->profile, (struct mt_sample){0});
+	append(m->profile, (struct mt_sample){0});
 	open_last(m);
 }
 
@@ -67,7 +62,7 @@ void mt_timeline_advance(struct mt_model *m, uint64_t time_ns)
 	struct mt_profile *p = m->profile;
 
 	mt_timeline_store(m);
-	while (time_ns / p->step_ns >= MT_SAMPLES_MAX)
+	while (time_ns / p->step_ns >= MT_SAMPLES_MAX) /* leaves all steps so far behind */
 		double_step(p);
 	while (p->sample_count <= time_ns / p->step_ns)
 		append(p, (struct mt_sample){

@@ -89,7 +89,8 @@ static void fail_syntax(struct mt_err *err, const char *name, const char *text, 
 static bool has_capital(const char *text)
 {
 	static const char capitals[] =
-		"(?:\\\\[pP]\\{[^}]*+\\}|\\\\[pP]?.|\\[:\\^?\\w++:\\]|\\(\\?P|\\A\\(\\*[^)]*+\\))(*SKIP)(*FAIL)|\\p{Lu}";
+		"(?:\\\\[pP]\\{[^}]*+\\}|\\\\[pP]?.|\\[:\\^?\\w++:\\]|\\(\\?P|\\A\\(\\*[^)]*+\\))"
+		"(*SKIP)(*FAIL)|\\p{Lu}";
 	size_t offset;
 	int code;
 	pcre2_code *search = pcre2_compile((PCRE2_SPTR)capitals, PCRE2_ZERO_TERMINATED,

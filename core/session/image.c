@@ -6,7 +6,6 @@
 
 #include <fcntl.h>
 #include <linux/futex.h>
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,6 +15,7 @@
 #define SECOND 1000000000ull
 #define RSS_EVERY_NS (SECOND / 10)
 #define CALIBRATE_NS (SECOND / 10)
+#define LAST_POLLS 16 /* two take all; a process that shares the memory and writes on and on is no reason to stay */
 
 struct mt_image {
 	struct mt_recorder *recorder;
@@ -27,7 +27,7 @@ struct mt_image {
 	struct mt_trace_writer *writer;
 	struct mt_resolver *resolver;
 	struct mt_timebase clock;
-	char program_path[PATH_MAX], directory[PATH_MAX];
+	struct mt_offer *offer;
 	uint32_t modules_opened, threads_named;
 	uint64_t rss_at, second_at, polled_at, refined_at;
 	uint64_t info_losses; /* as last written */
@@ -72,86 +72,49 @@ static void flush(void *image)
 
 /* ---- beginning ------------------------------------------------------------------------------------- */
 
-static void read_link(pid_t pid, const char *name, char *to)
+static void add_arguments(struct mt_profile *p, const struct mt_buffer *text)
 {
-	char link[64];
-	ssize_t n;
+	const char *at = (const char *)text->data, *end = at + text->len;
 
-	snprintf(link, sizeof link, "/proc/%d/%s", (int)pid, name);
-	n = readlink(link, to, PATH_MAX - 1);
-	to[n > 0 ? n : 0] = '\0';
-}
-
-static void add_arguments(struct mt_profile *p, const char *const *argv)
-{
-	for (; *argv; argv++) {
+	for (; at < end; at += strlen(at) + 1) {
 		MT_GROW(p->arguments, p->argument_count, p->argument_capacity);
-		p->arguments[p->argument_count++] = mt_strings_add(&p->strings, *argv);
+		p->arguments[p->argument_count++] = mt_strings_add(&p->strings, at);
 	}
 }
 
-/* The command line of an image that the program made by exec. */
-static void read_arguments(struct mt_profile *p, pid_t pid)
-{
-	char path[64];
-	struct mt_buffer text = {0};
-	ssize_t n;
-	int fd;
-
-	snprintf(path, sizeof path, "/proc/%d/cmdline", (int)pid);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	while (fd >= 0 && (mt_buffer_reserve(&text, 65536), n = read(fd, text.data + text.len, 65536)) > 0)
-		text.len += (size_t)n;
-	if (fd >= 0)
-		close(fd);
-	mt_buffer_add(&text, "", 1);
-	for (size_t at = 0; at + 1 < text.len; at += strlen((char *)text.data + at) + 1)
-		add_arguments(p, (const char *[]){(char *)text.data + at, NULL});
-	mt_buffer_free(&text);
-}
-
-struct mt_image *mt_image_new(struct mt_recorder *r, struct mt_segment *segment, int fd, struct mt_err *err)
+struct mt_image *mt_image_new(struct mt_recorder *r, struct mt_offer *offer, int fd, struct mt_err *err)
 {
 	struct mt_image *i = mt_alloc(sizeof *i);
 
 	i->writer = mt_trace_writer_new(fd, err);
 	if (!i->writer) {
+		mt_segment_free(&offer->segment);
+		mt_buffer_free(&offer->arguments);
+		free(offer);
 		free(i);
 		return NULL;
 	}
 	i->recorder = r;
-	i->segment = *segment;
-	free(segment);
+	i->offer = offer;
+	i->segment = offer->segment;
 	i->clock = r->clock;
 	mt_profile_init(&i->profile);
 	i->profile.info.start_unix_ns = r->start_unix_ns;
 	i->profile.info.pid = (uint32_t)r->program;
-	if (r->images == 0)
-		add_arguments(&i->profile, (const char *const *)r->options->argv);
-	else
-		read_arguments(&i->profile, r->program);
+	add_arguments(&i->profile, &offer->arguments);
 	mt_model_init(&i->model, &i->profile);
 	mt_merge_init(&i->merge, &i->segment, &i->clock, &i->model);
 	i->merge.writer = i->writer;
 	i->merge.flush = flush;
 	i->merge.context = i;
-	i->merge.tables.program_path = i->program_path;
-	i->merge.tables.directory = i->directory;
+	i->merge.tables.program_path = offer->program_path;
+	i->merge.tables.directory = offer->directory;
 	i->resolver = mt_resolver_new(&(struct mt_resolver_options){.root_pid = (uint32_t)r->program});
 	write_out(i);
 	return i;
 }
 
 /* ---- while it runs --------------------------------------------------------------------------------- */
-
-/* What is read from /proc when the image's first event is there: then the exec is over. */
-static void learn(struct mt_image *i)
-{
-	if (!*i->program_path)
-		read_link(i->recorder->program, "exe", i->program_path);
-	if (!*i->directory)
-		read_link(i->recorder->program, "cwd", i->directory);
-}
 
 static void refresh_name(struct mt_image *i, struct mt_thread *thread)
 {
@@ -184,8 +147,6 @@ uint64_t mt_image_poll(struct mt_image *i)
 {
 	uint64_t now = mt_clock_monotonic_ns(), records;
 
-	if (!*i->program_path && mt_merge_pending(&i->merge))
-		learn(i);
 	if (i->polled_at && now - i->polled_at > i->profile.info.resolution_ns)
 		i->profile.info.resolution_ns = now - i->polled_at;
 	i->polled_at = now;
@@ -288,7 +249,7 @@ struct mt_segment *mt_image_segment(struct mt_image *i)
 
 int mt_image_end(struct mt_image *i, int wait_status, struct mt_err *err)
 {
-	while (mt_image_poll(i))
+	for (int n = 0; n < LAST_POLLS && mt_image_poll(i); n++)
 		;
 	mt_segment_leave(&i->segment);
 	mt_model_advance(&i->model, elapsed(i), 0);
@@ -346,5 +307,7 @@ void mt_image_free(struct mt_image *i)
 	mt_model_free_memory(&i->model);
 	mt_profile_free(&i->profile);
 	mt_segment_free(&i->segment);
+	mt_buffer_free(&i->offer->arguments);
+	free(i->offer);
 	free(i);
 }

@@ -7,6 +7,7 @@
 #include "core/session/session.h"
 #include "core/session/snapshot.h"
 
+#include <pthread.h>
 #include <stdatomic.h>
 #include <sys/resource.h>
 
@@ -67,6 +68,13 @@ int mt_output_open(const char *path, bool force, struct mt_err *err);
 /* ---- the recorder ---- */
 struct mt_image; /* one recorded image of the program: image.c */
 
+/* A segment that was given to a new image of the program, and what is known of that image. */
+struct mt_offer {
+	struct mt_segment segment;
+	char program_path[4096], directory[4096];
+	struct mt_buffer arguments; /* NUL-terminated, one after another */
+};
+
 struct mt_recorder {
 	const struct mt_session_options *options;
 	struct mt_launch launch;
@@ -85,8 +93,9 @@ struct mt_recorder {
 	struct mt_snapshot *snapshot;
 
 	/* between the draining thread and the service */
-	_Atomic(struct mt_segment *) offered; /* mapped by a new image of the program */
-	_Atomic(struct mt_segment *) active;
+	_Atomic(struct mt_offer *) offered;
+	pthread_mutex_t lock;      /* held while the service touches what active points to */
+	struct mt_segment *active;
 	_Atomic uint32_t watchers, new_watchers, interval_ms, refused;
 	_Atomic bool ended, stopping, paused;
 	_Atomic uint32_t bell; /* futex that the draining thread sleeps on while there is no segment */
@@ -95,6 +104,7 @@ struct mt_recorder {
 /* The process: runs until the program has ended and its trace is complete. */
 _Noreturn void mt_recorder_run(const struct mt_session_options *, struct mt_launch *, int report_fd);
 void mt_recorder_wake(struct mt_recorder *); /* out of its sleep, from the service */
+void mt_recorder_activate(struct mt_recorder *, struct mt_segment *active); /* or NULL, before it is freed */
 int mt_recorder_new_segment(struct mt_recorder *, struct mt_segment *, struct mt_err *err);
 void mt_recorder_trouble(struct mt_recorder *, const struct mt_err *);
 
@@ -103,7 +113,8 @@ int mt_service_listen(struct mt_recorder *, struct mt_err *err);
 void *mt_service_run(void *recorder);
 
 /* ---- one image ---- */
-struct mt_image *mt_image_new(struct mt_recorder *, struct mt_segment *taken, int fd, struct mt_err *err);
+/* Takes the offer and fd. */
+struct mt_image *mt_image_new(struct mt_recorder *, struct mt_offer *, int fd, struct mt_err *err);
 /* Drains; returns the number of records. */
 uint64_t mt_image_poll(struct mt_image *);
 bool mt_image_pending(const struct mt_image *);

@@ -12,6 +12,7 @@
 #include <sys/ioctl.h>
 #include <sys/random.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <termios.h>
@@ -138,6 +139,15 @@ static void become_program(struct mt_recorder *r, int go, int failed, char **env
 	_exit(127);
 }
 
+/* Nothing was written to it. */
+static void remove_output(const struct mt_recorder *r)
+{
+	struct stat status;
+
+	if (strcmp(r->trace_path, "-") && lstat(r->trace_path, &status) == 0 && S_ISREG(status.st_mode))
+		unlink(r->trace_path);
+}
+
 /* Opens the output once the pid, which may be part of its name, is known; then lets the child go. */
 static int release_program(struct mt_recorder *r, int go, int failed, struct mt_err *err)
 {
@@ -155,8 +165,7 @@ static int release_program(struct mt_recorder *r, int go, int failed, struct mt_
 		;
 	if (!error)
 		return 0;
-	if (strcmp(r->trace_path, "-"))
-		unlink(r->trace_path);
+	remove_output(r);
 	return mt_fail(err, -error, "%s: cannot be executed: %s", r->options->argv[0], strerror(error));
 }
 
@@ -247,28 +256,32 @@ static void set_aside(struct mt_recorder *r, struct mt_image *old, struct finish
 /* A segment was mapped by an image of the program: goes on with it. */
 static struct mt_image *adopt(struct mt_recorder *r, struct mt_image *old, struct finishing **list)
 {
-	struct mt_segment *segment = atomic_load(&r->offered);
+	struct mt_offer *offer = atomic_load(&r->offered);
 	struct mt_image *image;
 	struct mt_err err;
 
 	if (old) {
-		atomic_store(&r->active, NULL);
+		mt_recorder_activate(r, NULL);
 		set_aside(r, old, list);
 		r->images++;
 		mt_snapshot_restart(r->snapshot);
 		r->output_fd = mt_output_open(r->trace_path, false, &err);
 	}
-	image = r->output_fd >= 0 ? mt_image_new(r, segment, r->output_fd, &err) : NULL;
-	r->output_fd = -1;
-	atomic_store(&r->offered, NULL);
-	if (image) {
-		atomic_store(&r->active, mt_image_segment(image));
-		return image;
+	if (r->output_fd < 0) {
+		mt_segment_leave(&offer->segment);
+		image = NULL;
+	} else {
+		image = mt_image_new(r, offer, r->output_fd, &err);
 	}
-	mt_recorder_trouble(r, &err);
-	mt_segment_free(segment);
-	free(segment);
-	return NULL;
+	r->output_fd = -1;
+	if (image) {
+		mt_recorder_activate(r, mt_image_segment(image));
+	} else {
+		atomic_store(&r->stopping, true);
+		mt_recorder_trouble(r, &err);
+	}
+	atomic_store(&r->offered, NULL);
+	return image;
 }
 
 /* ---- running --------------------------------------------------------------------------------------- */
@@ -280,16 +293,25 @@ struct run {
 	unsigned sleep_ms;
 };
 
+void mt_recorder_activate(struct mt_recorder *r, struct mt_segment *active)
+{
+	pthread_mutex_lock(&r->lock);
+	r->active = active;
+	pthread_mutex_unlock(&r->lock);
+}
+
 void mt_recorder_wake(struct mt_recorder *r)
 {
-	struct mt_segment *active = atomic_load(&r->active);
-
 	atomic_fetch_add(&r->bell, 1);
 	syscall(SYS_futex, &r->bell, FUTEX_WAKE, 1, NULL, NULL, 0);
-	if (active) {
-		__atomic_fetch_add(&active->header->doorbell, 1, __ATOMIC_RELEASE);
-		syscall(SYS_futex, &active->header->doorbell, FUTEX_WAKE, 1, NULL, NULL, 0);
+	pthread_mutex_lock(&r->lock);
+	if (r->active) {
+		uint32_t *bell = &r->active->header->doorbell;
+
+		__atomic_fetch_add(bell, 1, __ATOMIC_RELEASE);
+		syscall(SYS_futex, bell, FUTEX_WAKE, 1, NULL, NULL, 0);
 	}
+	pthread_mutex_unlock(&r->lock);
 }
 
 static void notify_watchers(struct mt_recorder *r)
@@ -329,7 +351,7 @@ static void stop(struct mt_recorder *r, struct run *run)
 	notify_watchers(r);
 	if (!failed && mt_image_complete(run->image, &err) < 0)
 		mt_recorder_trouble(r, &err);
-	atomic_store(&r->active, NULL);
+	mt_recorder_activate(r, NULL);
 	mt_image_free(run->image);
 	run->image = NULL;
 }
@@ -411,8 +433,7 @@ static void finish(struct mt_recorder *r, struct run *run, int wait_status)
 		mt_fail(&err, -ENODATA, "%s did not take the tracer's library (it may be started by another program that clears "
 			"the environment, or have ended at once); nothing was recorded", r->options->argv[0]);
 		mt_recorder_trouble(r, &err);
-		if (strcmp(r->trace_path, "-"))
-			unlink(r->trace_path);
+		remove_output(r);
 	}
 	while (run->finishing) {
 		struct finishing *f = run->finishing;
@@ -431,7 +452,7 @@ _Noreturn void mt_recorder_run(const struct mt_session_options *o, struct mt_lau
 	pthread_t service;
 
 	*r = (struct mt_recorder){.options = o, .launch = *launch, .report_fd = report_fd, .output_fd = -1,
-		.interval_ms = 250, .paused = o->disabled_at_start};
+		.lock = PTHREAD_MUTEX_INITIALIZER, .interval_ms = 250, .paused = o->disabled_at_start};
 	if (prepare(r, &err) < 0 || start_program(r, &err) < 0)
 		refuse(r, &err);
 	leave_session();

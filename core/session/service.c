@@ -18,6 +18,7 @@
 
 #define PEERS_MAX 64
 #define INPUT_MAX 65536
+#define OFFER_PATIENCE_MS 40
 #define HUNG_MS 50 /* between two looks at a terminal that nobody has open */
 
 struct peer {
@@ -80,32 +81,80 @@ static bool tokens_equal(const char *a, const char *b)
 	return difference == 0;
 }
 
+static void read_link(pid_t pid, const char *name, char *to, size_t size)
+{
+	char link[64];
+	ssize_t n;
+
+	snprintf(link, sizeof link, "/proc/%d/%s", (int)pid, name);
+	n = readlink(link, to, size - 1);
+	to[n > 0 ? n : 0] = '\0';
+}
+
+static void read_arguments(pid_t pid, struct mt_buffer *text)
+{
+	char path[64];
+	ssize_t n;
+	int fd;
+
+	snprintf(path, sizeof path, "/proc/%d/cmdline", (int)pid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return;
+	while (mt_buffer_reserve(text, 65536), (n = read(fd, text->data + text->len, 65536)) > 0)
+		text->len += (size_t)n;
+	close(fd);
+	if (text->len && text->data[text->len - 1])
+		mt_buffer_add(text, "", 1);
+}
+
+/* The draining thread takes one offer at a time; a program that execs at once again waits a little. */
+static bool may_offer(struct mt_recorder *r)
+{
+	for (int i = 0; i < OFFER_PATIENCE_MS && atomic_load(&r->offered); i++)
+		poll(NULL, 0, 1);
+	return !atomic_load(&r->offered) && !atomic_load(&r->stopping);
+}
+
+/* While it waits for the answer the image cannot go away: now is the time to look at it. */
+static struct mt_offer *new_offer(struct mt_recorder *r, int *status)
+{
+	struct mt_offer *o = mt_alloc(sizeof *o);
+
+	*status = mt_recorder_new_segment(r, &o->segment, NULL);
+	if (*status < 0) {
+		free(o);
+		return NULL;
+	}
+	read_link(r->program, "exe", o->program_path, sizeof o->program_path);
+	read_link(r->program, "cwd", o->directory, sizeof o->directory);
+	read_arguments(r->program, &o->arguments);
+	return o;
+}
+
 /* A tracer wants a segment: only the program itself gets one, each of its images another. */
 static void on_request(struct mt_recorder *r, struct peer *p, const struct mt_wire_request *q)
 {
 	struct mt_wire_reply reply = {MT_WIRE_MAGIC, MT_WIRE_VERSION, -EPERM};
-	struct mt_segment *s, *none = NULL;
+	struct mt_offer *offer = NULL;
+	int status = -EPERM;
 
 	if (q->version != MT_WIRE_VERSION || !tokens_equal(q->token, r->token))
 		return;
-	if (p->who.pid != r->program || atomic_load(&r->stopping) || atomic_load(&r->offered)
-		|| (atomic_load(&r->active) && !strcmp(r->trace_path, "-"))) {
+	if (p->who.pid == r->program && (!r->active || strcmp(r->trace_path, "-")) && may_offer(r))
+		offer = new_offer(r, &status);
+	reply.status = status;
+	if (!offer) {
 		atomic_fetch_add(&r->refused, 1);
 		send_with(p->fd, &reply, sizeof reply, NULL, 0);
 		return;
 	}
-	s = mt_alloc(sizeof *s);
-	reply.status = mt_recorder_new_segment(r, s, NULL);
-	if (reply.status < 0) {
-		send_with(p->fd, &reply, sizeof reply, NULL, 0);
-		free(s);
-		return;
-	}
-	int fd = s->fd;
+	reply.status = 0;
+	int fd = offer->segment.fd;
 
+	atomic_store(&r->offered, offer);
 	send_with(p->fd, &reply, sizeof reply, &fd, 1);
-	if (atomic_compare_exchange_strong(&r->offered, &none, s))
-		mt_recorder_wake(r);
+	mt_recorder_wake(r);
 }
 
 static void fill_entry(const struct mt_recorder *r, struct mt_session_entry *e)
@@ -158,7 +207,6 @@ static void on_input(struct service *s, const struct mt_message *m)
 static void on_command(struct service *s, struct peer *p, const struct mt_message *m)
 {
 	struct mt_recorder *r = s->recorder;
-	struct mt_segment *active = atomic_load(&r->active);
 	struct winsize size = {.ws_row = (unsigned short)m->a, .ws_col = (unsigned short)m->b};
 
 	switch (m->type) {
@@ -190,8 +238,10 @@ static void on_command(struct service *s, struct peer *p, const struct mt_messag
 		break;
 	case MT_MESSAGE_PAUSE:
 		atomic_store(&r->paused, m->a != 0);
-		if (active)
-			__atomic_store_n(&active->header->recording, m->a == 0, __ATOMIC_RELEASE);
+		pthread_mutex_lock(&r->lock);
+		if (r->active)
+			__atomic_store_n(&r->active->header->recording, m->a == 0, __ATOMIC_RELEASE);
+		pthread_mutex_unlock(&r->lock);
 		break;
 	}
 }

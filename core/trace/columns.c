@@ -59,7 +59,7 @@ struct predictor {
 
 struct mt_columns {
 	struct predictor predictor;
-	uint32_t count;
+	bool started;
 	uint64_t first_number, first_us, last_us, base_us;
 	uint8_t *at[MT_COLUMNS], *start[MT_COLUMNS];
 };
@@ -247,6 +247,7 @@ static void columns_begin(struct mt_columns *c, const struct mt_event *e)
 
 	c->first_number = allocates(e->type) ? e->number : next;
 	c->base_us = c->first_us = c->last_us = us;
+	c->started = true;
 	predictor_init(&c->predictor, c->first_number, us);
 }
 
@@ -254,7 +255,7 @@ bool mt_columns_add(struct mt_columns *c, const struct mt_event *e)
 {
 	struct predictor *p = &c->predictor;
 
-	if (!c->count)
+	if (__builtin_expect(!c->started, 0))
 		columns_begin(c, e);
 	uint64_t us = microseconds(e);
 	unsigned head = e->type & HEAD_TYPE;
@@ -279,7 +280,6 @@ bool mt_columns_add(struct mt_columns *c, const struct mt_event *e)
 		head |= encode_free(c, e);
 	}
 	*c->at[MT_COLUMN_HEAD]++ = (uint8_t)head;
-	c->count++;
 	return true;
 }
 
@@ -299,11 +299,6 @@ void mt_columns_free(struct mt_columns *c)
 	for (unsigned i = 0; i < MT_COLUMNS; i++)
 		free(c->start[i]);
 	free(c);
-}
-
-uint32_t mt_columns_count(const struct mt_columns *c)
-{
-	return c->count;
 }
 
 uint64_t mt_columns_first_ns(const struct mt_columns *c)
@@ -328,7 +323,7 @@ void mt_columns_finish(struct mt_columns *c, struct mt_buffer *out)
 		mt_buffer_add(out, c->start[i], (size_t)(c->at[i] - c->start[i]));
 		c->at[i] = c->start[i];
 	}
-	c->count = 0;
+	c->started = false;
 }
 
 /* ---- decoding ---- */

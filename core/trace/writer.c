@@ -13,6 +13,7 @@ struct mt_trace_writer {
 	int fd;
 	uint64_t bytes;
 	uint32_t sequence;
+	uint32_t events; /* in the open event block */
 	struct mt_columns *columns;
 	ZSTD_CCtx *zstd;
 	struct mt_buffer payload; /* of the event block being closed */
@@ -157,16 +158,18 @@ struct mt_trace_writer *mt_trace_writer_new(int fd, struct mt_err *err)
 
 void mt_trace_writer_event(struct mt_trace_writer *w, const struct mt_event *e)
 {
-	if (__builtin_expect(mt_columns_count(w->columns) == MT_BLOCK_EVENTS_MAX, 0))
+	if (__builtin_expect(w->events == MT_BLOCK_EVENTS_MAX, 0))
 		mt_trace_writer_flush(w, &w->running, NULL);
-	if (__builtin_expect(!mt_columns_add(w->columns, e), 0) && !w->err.code)
+	if (__builtin_expect(mt_columns_add(w->columns, e), 1))
+		w->events++;
+	else if (!w->err.code)
 		mt_fail(&w->err, -EINVAL, "cannot write allocation %llu to the trace: its number does not follow the "
 			"one before; this is a fault of memtui", (unsigned long long)e->number);
 }
 
 bool mt_trace_writer_full(const struct mt_trace_writer *w)
 {
-	return mt_columns_count(w->columns) == MT_BLOCK_EVENTS_MAX;
+	return w->events == MT_BLOCK_EVENTS_MAX;
 }
 
 int mt_trace_writer_block(struct mt_trace_writer *w, enum mt_block_type type, const void *payload, size_t len,
@@ -183,7 +186,7 @@ int mt_trace_writer_flush(struct mt_trace_writer *w, const struct mt_trace_runni
 {
 	struct mt_block_header h = {
 		.type = MT_BLOCK_EVENTS,
-		.event_count = mt_columns_count(w->columns),
+		.event_count = w->events,
 		.first_ns = mt_columns_first_ns(w->columns),
 		.last_ns = mt_columns_last_ns(w->columns),
 		.running = *running,
@@ -191,6 +194,7 @@ int mt_trace_writer_flush(struct mt_trace_writer *w, const struct mt_trace_runni
 
 	if (h.event_count) {
 		mt_columns_finish(w->columns, &w->payload);
+		w->events = 0;
 		if (!w->err.code)
 			write_block(w, &h, w->payload.data, w->payload.len);
 	}

@@ -210,6 +210,7 @@ fails "program is a directory" 1 'directory' record -o no3.dat ./directory
 fails "program without permission" 1 'notexec' record -o no4.dat ./notexec
 fails "script without interpreter" 1 'script|interpreter' record -o no5.dat ./script
 fails "output in no directory" 1 'nodir' record -o nodir/x.dat ./known
+fails "report of a stream" 1 "expected a file" record --report -o - ./known
 fails "attach: no such process" 1 'expected|record' attach 999999999
 fails "attach: no number" 1 'expected' attach abc
 ls no?.dat >/dev/null 2>&1 && not_ok "a program that did not start leaves no trace" "$(ls no?.dat)" || ok "a program that did not start leaves no trace"

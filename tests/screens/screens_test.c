@@ -454,7 +454,7 @@ static void check_mouse(struct tests *t)
 	static const struct { const char *bytes, *words; } clicks[] = {
 		{"\033[<0;14;2M\033[<0;14;2m", "[2 Groups]"}, /* a tab */
 		{"\033[<0;30;6M\033[<0;30;6m\033[<0;30;6M\033[<0;30;6m", "backtrace, innermost first"}, /* a line, twice */
-		{"q", "[2 Groups]"}, {"\033[<0;30;3M", "blocks not freed"}, /* a heading */
+		{"q", "[2 Groups]"}, {"\033[<0;25;3M", "blocks not freed"}, /* a heading */
 		{"\033[<0;3;24M", "Help: Groups"}, /* the key bar */
 	};
 	struct terminal terminal;
