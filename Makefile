@@ -20,8 +20,8 @@ have = $(shell printf '\#include <%s>\n' '$(1)' | $(CC) -E -x c - >/dev/null 2>&
 
 WARN := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wvla $(if $(WERROR),-Werror)
 OPT := $(if $(DEBUG),-O0,-O2) -g
-SAN := $(if $(ASAN),-fsanitize=address$(comma)undefined -fno-omit-frame-pointer)
 comma := ,
+SAN := $(if $(ASAN),-fsanitize=address$(comma)undefined -fno-omit-frame-pointer)
 ALL_CFLAGS := -std=gnu11 -D_GNU_SOURCE -I. $(OPT) $(WARN) $(SAN) -pthread -MMD -MP \
 	-DMT_VERSION='"$(VERSION)"' -DMT_PREFIX='"$(prefix)"' $(CFLAGS)
 ALL_LDFLAGS := $(SAN) -pthread $(LDFLAGS)

@@ -57,6 +57,7 @@ MT_EXPORT void free(void *p)
 	release(p, &entry);
 }
 
+void cfree(void *p); /* glibc keeps it for old programs and declares it no more */
 MT_EXPORT void cfree(void *p)
 {
 	struct mt_entry entry = MT_ENTRY();

@@ -94,13 +94,14 @@ int mt_command_record_program(const struct mt_arguments *arguments, struct mt_er
 	struct mt_err failure = {0};
 	int exit_status = mt_session_wait(&session, &wait_status, &failure);
 
-	status = finish(arguments, &session, wait_status, err);
 	if (failure.code)
-		*err = failure;
+		mt_command_say("%s", failure.text);
+	if (exit_status < 0)
+		status = failure.code < 0 ? failure.code : -1;
+	else if (finish(arguments, &session, wait_status, err) < 0)
+		mt_command_say("%s", err->text);
 	mt_session_free(&session);
-	if (failure.code || exit_status < 0)
-		return failure.code < 0 ? failure.code : -1;
-	return status < 0 ? status : exit_status;
+	return exit_status < 0 ? status : exit_status; /* the program's, whatever became of the recording */
 }
 
 const struct mt_command mt_command_record = {

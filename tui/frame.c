@@ -15,6 +15,28 @@ void mt_frame_hit(struct mt_app *app, struct mt_rect r, enum mt_hit_kind kind, e
 		app->hits[app->hit_count++] = (struct mt_hit){r, kind, view, value};
 }
 
+static bool of_a_library(const struct mt_backtrace_frame *frame)
+{
+	static const char *const modules[] = {"libc.so", "libc-", "libstdc++.so", "libc++", "ld-linux", "ld-musl", "libgcc_s.so"};
+	const char *name = strrchr(frame->module, '/') ? strrchr(frame->module, '/') + 1 : frame->module;
+
+	if (!strncmp(frame->source, "/usr/include/", 13))
+		return true;
+	for (size_t i = 0; i < sizeof modules / sizeof *modules; i++)
+		if (!strncmp(name, modules[i], strlen(modules[i])))
+			return true;
+	return false;
+}
+
+const struct mt_backtrace_frame *mt_frame_own(const struct mt_backtrace *backtrace)
+{
+	uint32_t at = 0;
+
+	while (at < backtrace->count && (backtrace->frames[at].pc == MT_PC_CUT || of_a_library(&backtrace->frames[at])))
+		at++;
+	return at < backtrace->count ? &backtrace->frames[at] : backtrace->count ? &backtrace->frames[0] : NULL;
+}
+
 void mt_frame_source(char *out, size_t len, const struct mt_backtrace_frame *frame, bool full_path)
 {
 	const char *path = *frame->source ? frame->source : frame->module, *slash = strrchr(path, '/');

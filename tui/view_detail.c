@@ -71,8 +71,10 @@ static struct mt_list *list(struct mt_app *app)
 	mt_backtrace_get(&d->backtrace, &app->data.profile, &app->data.symbols, d->group);
 	d->selected_group = d->group;
 	d->generation = app->data.generation;
-	if (other)
-		d->list = (struct mt_list){.rows = d->list.rows};
+	if (other) {
+		d->list = (struct mt_list){.rows = d->list.rows, .held = true};
+		d->list.selected = d->backtrace.count ? (uint32_t)(mt_frame_own(&d->backtrace) - d->backtrace.frames) : 0;
+	}
 	mt_list_keep(&d->list, d->backtrace.count, d->list.selected);
 	return &d->list;
 }

@@ -12,8 +12,8 @@
 
 struct layout {
 	enum mt_metric metric[MT_METRIC_COUNT];
-	int metrics;
-	bool percent, trend;
+	int metrics, percent; /* percent: after which of them, or -1 */
+	bool trend;
 	int where, where_column; /* width and place */
 };
 
@@ -22,8 +22,8 @@ static struct layout lay_out(const struct mt_app *app, int width)
 	struct layout l = {0};
 	int room = width - 2 - (width >= 80 ? WHERE_GOOD : WHERE_MIN), sorted = -1;
 
-	l.percent = room >= COLUMN + 6;
-	room -= l.percent ? 6 : 0;
+	l.percent = room >= COLUMN + 6 && mt_metric_info(app->data.sort)->sums ? 0 : -1;
+	room -= l.percent < 0 ? 0 : 6;
 	l.metrics = room / COLUMN < 1 ? 1 : room / COLUMN > 6 ? 6 : room / COLUMN;
 	room -= l.metrics * COLUMN;
 	l.trend = app->data.live && room >= TREND && l.metrics >= 2;
@@ -33,8 +33,9 @@ static struct layout lay_out(const struct mt_app *app, int width)
 			sorted = i;
 	}
 	if (sorted < 0)
-		l.metric[l.metrics - 1] = app->data.sort;
-	l.where_column = 2 + l.metrics * COLUMN + (l.percent ? 6 : 0) + (l.trend ? TREND : 0);
+		l.metric[sorted = l.metrics - 1] = app->data.sort;
+	l.percent = l.percent < 0 ? -1 : sorted;
+	l.where_column = 2 + l.metrics * COLUMN + (l.percent < 0 ? 0 : 6) + (l.trend ? TREND : 0);
 	l.where = width - l.where_column;
 	return l;
 }
@@ -55,7 +56,7 @@ static void draw_heading(struct mt_app *app, struct mt_rect r, const struct layo
 				mt_glyph(mt_screen_utf8(s), app->data.ascending ? MT_GLYPH_ASCENDING : MT_GLYPH_DESCENDING));
 		mt_frame_hit(app, (struct mt_rect){r.row, column, 1, COLUMN}, MT_HIT_SORT, MT_VIEW_GROUPS, l->metric[i]);
 		column += COLUMN;
-		if (i == 0 && l->percent) {
+		if (i == l->percent) {
 			mt_draw_right(s, r.row, column - 1, 6, MT_ROLE_HEADING, "%");
 			column += 6;
 		}
@@ -83,10 +84,8 @@ static void draw_line(struct mt_app *app, struct mt_rect r, const struct layout 
 		mt_draw_right(app->screen, r.row, column, COLUMN - 1, role,
 			mt_data_format(text, value, mt_metric_info(l->metric[i])->unit));
 		column += COLUMN;
-		if (i == 0 && l->percent) {
-			enum mt_metric metric = mt_metric_info(d->sort)->sums ? d->sort : MT_METRIC_LEAKED_SIZE;
-
-			snprintf(text, sizeof text, "%.1f", mt_data_percent(d, mt_metric_value(&d->profile, group, metric), metric));
+		if (i == l->percent) {
+			snprintf(text, sizeof text, "%.1f", mt_data_percent(d, value, d->sort));
 			mt_draw_right(app->screen, r.row, column - 1, 6, role, text);
 			column += 6;
 		}
@@ -99,7 +98,7 @@ static void draw_line(struct mt_app *app, struct mt_rect r, const struct layout 
 	}
 	mt_backtrace_get(&backtrace, &d->profile, &d->symbols, id);
 	mt_frame_where(app, r.row, r.column + l->where_column, l->where, selected, focus,
-		backtrace.count ? &backtrace.frames[0] : NULL);
+		mt_frame_own(&backtrace));
 	mt_backtrace_free(&backtrace);
 }
 
@@ -177,13 +176,15 @@ static void choose(struct mt_app *app, uint32_t index)
 static void line_text(struct mt_app *app, uint32_t index, char *out, size_t len)
 {
 	struct mt_backtrace backtrace = {0};
+	const struct mt_backtrace_frame *frame;
 	char source[256];
 
 	*out = '\0';
 	mt_backtrace_get(&backtrace, &app->data.profile, &app->data.symbols, app->data.selection.groups[index]);
-	if (backtrace.count) {
-		mt_frame_source(source, sizeof source, &backtrace.frames[0], true);
-		snprintf(out, len, "%s %s", backtrace.frames[0].function, source);
+	frame = mt_frame_own(&backtrace);
+	if (frame) {
+		mt_frame_source(source, sizeof source, frame, true);
+		snprintf(out, len, "%s %s", frame->function, source);
 	}
 	mt_backtrace_free(&backtrace);
 }

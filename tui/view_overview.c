@@ -160,7 +160,8 @@ static void draw_line(struct mt_app *app, struct mt_rect r, uint32_t index, bool
 		mt_draw_right(s, r.row, r.column + 24, 12, role, text);
 	}
 	mt_backtrace_get(&backtrace, &d->profile, &d->symbols, id);
-	mt_frame_where(app, r.row, r.column + where, r.columns - where, selected, focus, backtrace.count ? backtrace.frames : NULL);
+	mt_frame_where(app, r.row, r.column + where, r.columns - where, selected, focus,
+		mt_frame_own(&backtrace));
 	mt_backtrace_free(&backtrace);
 	mt_frame_hit(app, r, MT_HIT_LINE, MT_VIEW_OVERVIEW, index);
 }
@@ -223,7 +224,7 @@ static void line_text(struct mt_app *app, uint32_t index, char *out, size_t len)
 	struct mt_backtrace backtrace = {0};
 
 	mt_backtrace_get(&backtrace, &app->data.profile, &app->data.symbols, group_at(app, index));
-	snprintf(out, len, "%s", backtrace.count ? backtrace.frames[0].function : "");
+	snprintf(out, len, "%s", backtrace.count ? mt_frame_own(&backtrace)->function : "");
 	mt_backtrace_free(&backtrace);
 }
 

@@ -69,9 +69,9 @@ void *mt_buffer_add(struct mt_buffer *b, const void *bytes, size_t len)
 	mt_buffer_reserve(b, len);
 	void *at = b->data + b->len;
 
-	if (bytes)
+	if (bytes && len)
 		memcpy(at, bytes, len);
-	else
+	else if (len)
 		memset(at, 0, len);
 	b->len += len;
 	return at;

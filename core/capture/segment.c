@@ -127,7 +127,8 @@ int mt_segment_create(struct mt_segment *s, const struct mt_segment_options *o, 
 	int error;
 
 	*s = (struct mt_segment){.fd = -1};
-	if ((error = choose_sizes(s, o->address_limit, o->file_limit ? o->file_limit : RLIM_INFINITY, err)) == 0 && (error = create_file(s, err)) == 0) {
+	error = choose_sizes(s, o->address_limit, o->file_limit ? o->file_limit : RLIM_INFINITY, err);
+	if (!error && (error = create_file(s, err)) == 0) {
 		fill_header(s, o);
 		error = hold_alive(s, alive, err);
 	}

@@ -204,7 +204,8 @@ static int start_program(struct mt_recorder *r, struct mt_err *err)
 /* Out of the user's session, so that neither hang-up nor ^C ends the recording. */
 static void leave_session(void)
 {
-	static const int ignored[] = {SIGHUP, SIGINT, SIGQUIT, SIGPIPE, SIGTSTP, SIGTTIN, SIGTTOU, SIGXFSZ, SIGUSR1, SIGUSR2};
+	static const int ignored[] = {SIGHUP, SIGINT, SIGQUIT, SIGPIPE, SIGTSTP, SIGTTIN, SIGTTOU, SIGXFSZ,
+		SIGUSR1, SIGUSR2};
 	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
 
 	setsid();
@@ -329,7 +330,8 @@ static void publish(struct mt_recorder *r, struct run *run, uint64_t now, bool i
 
 	if (!atomic_load(&r->watchers) && !fresh)
 		return;
-	if (!fresh && (!interval || since < PUBLISH_IDLE_NS || (since < interval && !(idle && mt_image_changed(run->image)))))
+	idle = idle && mt_image_changed(run->image);
+	if (!fresh && (!interval || since < PUBLISH_IDLE_NS || (since < interval && !idle)))
 		return;
 	mt_image_publish(run->image, r->snapshot);
 	run->published_at = now;
