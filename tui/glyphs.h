@@ -20,7 +20,6 @@
 	X(ASCENDING, "▲", "^") \
 	X(LIVE, "●", "*") \
 	X(GROWING, "▲", "+") \
-	X(SHRINKING, "▼", "-") \
 	X(MARKER, "┃", "!") \
 	X(DASH, "–", "-")
 

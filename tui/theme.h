@@ -36,8 +36,7 @@
 	X(KEY_NAME, "key_name", MT_STYLE_REVERSE) \
 	X(BOX, "box", 0) \
 	X(BOX_KEY, "box_key", MT_STYLE_BOLD) \
-	X(GROWING, "growing", MT_STYLE_BOLD) \
-	X(SHRINKING, "shrinking", 0)
+	X(GROWING, "growing", MT_STYLE_BOLD)
 
 enum mt_role {
 #define X(id, name, mono) MT_ROLE_##id,

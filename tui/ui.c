@@ -267,6 +267,9 @@ static int end_session(struct mt_app *app, int *exit_status, struct mt_err *err)
 		*exit_status = 0;
 		return 0;
 	}
+	if (app->data.recorder_gone && !app->program_ended && mt_session_poll(app->session, &status) != 1)
+		fprintf(stderr, "memtui: the recorder is gone, the program %d still runs; waiting for its end\n",
+			(int)app->session->program);
 	*exit_status = mt_session_wait(app->session, &status, &failed);
 	if (failed.code)
 		result = mt_fail(err, failed.code, "%s", failed.text);

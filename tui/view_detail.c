@@ -44,7 +44,26 @@ static char *read_file(const char *path)
 	return text;
 }
 
-static void load_source(struct mt_source_file *f, const char *path)
+/* A relative path is looked for here, then beside the module and in the directories above it. */
+static char *find_source(const char *path, const char *module)
+{
+	char *text = read_file(path), *directory, *slash;
+
+	if (text || *path == '/' || *module != '/')
+		return text;
+	directory = mt_strdup(module);
+	while (!text && (slash = strrchr(directory, '/'))) {
+		*slash = '\0';
+		char *full = mt_format("%s/%s", directory, path);
+
+		text = read_file(full);
+		free(full);
+	}
+	free(directory);
+	return text;
+}
+
+static void load_source(struct mt_source_file *f, const char *path, const char *module)
 {
 	uint32_t capacity = 0;
 	char *next;
@@ -53,7 +72,7 @@ static void load_source(struct mt_source_file *f, const char *path)
 		return;
 	forget_source(f);
 	f->path = mt_strdup(path);
-	f->text = *path ? read_file(path) : NULL;
+	f->text = *path ? find_source(path, module) : NULL;
 	for (next = f->text; next && *next;) {
 		MT_GROW(f->line, f->count, capacity);
 		f->line[f->count++] = strsep(&next, "\n");
@@ -157,7 +176,7 @@ static void draw_source(struct mt_app *app, struct mt_rect r)
 	const struct mt_backtrace_frame *frame = d->list.count ? &d->backtrace.frames[d->list.selected] : NULL;
 	char text[512];
 
-	load_source(f, frame ? frame->source : "");
+	load_source(f, frame ? frame->source : "", frame ? frame->module : "");
 	mt_draw_rule(app->screen, r.row, r.column, r.columns, MT_ROLE_RULE, *f->path ? f->path : "source");
 	if (!frame)
 		return;

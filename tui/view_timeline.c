@@ -6,6 +6,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #define LABELS 8
 
@@ -31,7 +32,12 @@ static void draw_times(struct mt_app *app, struct mt_rect r, uint64_t from, uint
 	for (int i = 0; i < marks; i++) {
 		int x = i * (r.columns - 1) / (marks - 1);
 
-		mt_number_time(text, from + (to - from) * (uint64_t)i / (uint64_t)(marks - 1));
+		uint64_t at = from + (to - from) * (uint64_t)i / (uint64_t)(marks - 1);
+
+		if (at)
+			mt_number_time(text, at);
+		else
+			strcpy(text, "0s");
 		int width = mt_text_width(text);
 
 		x = i == 0 ? 0 : i == marks - 1 ? r.columns - width : x - width / 2;

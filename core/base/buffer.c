@@ -24,6 +24,15 @@ void *mt_alloc(size_t size)
 	return p;
 }
 
+void *mt_alloc_aligned(size_t size, size_t alignment)
+{
+	void *p = aligned_alloc(alignment, size);
+
+	if (!p)
+		out_of_memory();
+	return p;
+}
+
 void *mt_resize(void *old, size_t size)
 {
 	void *p = realloc(old, size ? size : 1);

@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 void *mt_alloc(size_t size);                       /* zeroed; never NULL */
+void *mt_alloc_aligned(size_t size, size_t alignment); /* not zeroed; size a multiple of the power of two; never NULL */
 void *mt_resize(void *old, size_t size);           /* as realloc; never NULL */
 char *mt_strdup(const char *text);
 char *mt_format(const char *format, ...) __attribute__((format(printf, 1, 2))); /* caller frees */

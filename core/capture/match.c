@@ -1,42 +1,21 @@
 #include "core/capture/match.h"
 
 #include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
 
-#define FIRST_BITS 4
-#define PART_BITS (64 - MT_MATCH_BITS) /* the part is named by the bits above */
-#define HUGE_PAGE (2u << 20)
-
-/* Random accesses to a large table cost most in page walks: huge pages halve them. */
-static void *allocate(size_t size)
-{
-	void *p;
-
-	if (size < HUGE_PAGE / 2)
-		return mt_resize(NULL, size);
-	size = (size + HUGE_PAGE - 1) / HUGE_PAGE * HUGE_PAGE;
-	p = aligned_alloc(HUGE_PAGE, size);
-	if (!p)
-		return mt_resize(NULL, size);
-	madvise(p, size, MADV_HUGEPAGE);
-	return p;
-}
+#define FIRST_BITS 6
 
 static void part_init(struct mt_match_part *part, unsigned bits)
 {
-	size_t blocks = sizeof *part->blocks << bits, addresses = sizeof *part->addresses << bits;
-
-	part->blocks = allocate(blocks + addresses);
-	part->addresses = (uint64_t *)(void *)((uint8_t *)part->blocks + blocks);
-	memset(part->addresses, 0, addresses);
+	part->slots = mt_alloc(sizeof *part->slots << bits);
 	part->mask = (1u << bits) - 1;
-	part->shift = PART_BITS - bits;
+	part->shift = 32 - bits;
 	part->used = 0;
 }
 
 void mt_match_init(struct mt_match *m)
 {
+	*m = (struct mt_match){0};
 	for (int i = 0; i < MT_MATCH_PARTS; i++)
 		part_init(&m->parts[i], FIRST_BITS);
 }
@@ -44,23 +23,52 @@ void mt_match_init(struct mt_match *m)
 void mt_match_free(struct mt_match *m)
 {
 	for (int i = 0; i < MT_MATCH_PARTS; i++)
-		free(m->parts[i].blocks);
+		free(m->parts[i].slots);
+	for (uint32_t i = 0; i < m->chunk_count; i++)
+		free(m->chunks[i]);
+	free(m->chunks);
 	*m = (struct mt_match){0};
 }
 
-static uint32_t home(const struct mt_match_part *part, uint64_t address)
+/* ---- pool ------------------------------------------------------------------------------------------ */
+
+/* Random accesses to a large pool cost most in page walks: from the second chunk on, huge pages spare them. */
+static void add_chunk(struct mt_match *m)
 {
-	return (uint32_t)(mt_match_hash(address) >> part->shift) & part->mask;
+	size_t size = sizeof(struct mt_match_cell) * MT_MATCH_CHUNK;
+	struct mt_match_cell *chunk = mt_alloc_aligned(size, size);
+
+	MT_GROW(m->chunks, m->chunk_count, m->chunk_capacity);
+	if (m->chunk_count)
+		madvise(chunk, size, MADV_HUGEPAGE);
+	m->chunks[m->chunk_count++] = chunk;
 }
 
-static void put(struct mt_match_part *part, const struct mt_block *block)
+static struct mt_match_cell *take_cell(struct mt_match *m)
 {
-	uint32_t at = home(part, block->address);
+	struct mt_match_cell *cell;
 
-	while (part->addresses[at])
+	if (m->free) {
+		cell = (struct mt_match_cell *)mt_match_block(m, m->free);
+		m->free = cell->next_free;
+		return cell;
+	}
+	if (m->cell_count / MT_MATCH_CHUNK == m->chunk_count)
+		add_chunk(m);
+	cell = (struct mt_match_cell *)mt_match_block(m, ++m->cell_count);
+	cell->id = m->cell_count - 1;
+	return cell;
+}
+
+/* ---- hash ------------------------------------------------------------------------------------------ */
+
+static void put(struct mt_match_part *part, uint64_t slot)
+{
+	uint32_t at = (uint32_t)(slot >> 32) >> part->shift;
+
+	while (part->slots[at])
 		at = (at + 1) & part->mask;
-	part->addresses[at] = block->address;
-	part->blocks[at] = *block;
+	part->slots[at] = slot;
 	part->used++;
 }
 
@@ -68,40 +76,50 @@ static void grow(struct mt_match_part *part)
 {
 	struct mt_match_part old = *part;
 
-	part_init(part, PART_BITS - old.shift + 1);
+	part_init(part, 32 - old.shift + 1);
 	for (uint32_t i = 0; i <= old.mask; i++)
-		if (old.addresses[i])
-			put(part, &old.blocks[i]);
-	free(old.blocks);
+		if (old.slots[i])
+			put(part, old.slots[i]);
+	free(old.slots);
 }
 
 void mt_match_insert(struct mt_match *m, const struct mt_block *block)
 {
-	struct mt_match_part *part = &m->parts[mt_match_hash(block->address) >> PART_BITS];
+	uint64_t hash = mt_match_hash(block->address);
+	struct mt_match_part *part = &m->parts[hash >> 58];
+	struct mt_match_cell *cell = take_cell(m);
 
-	if (part->used >= part->mask / 2) /* misses, which every allocation begins with, stay short */
+	cell->block = *block;
+	if (part->used > part->mask / 2)
 		grow(part);
-	put(part, block);
+	put(part, (uint64_t)mt_match_tag(hash) << 32 | (cell->id + 1));
 }
 
 /* Moves later entries of the chain into the hole where their home allows it: no tombstones. */
-void mt_match_remove(struct mt_match *m, struct mt_block *block)
+static void close_hole(struct mt_match_part *part, uint32_t hole)
 {
-	struct mt_match_part *part = &m->parts[mt_match_hash(block->address) >> PART_BITS];
-	uint32_t hole = (uint32_t)(block - part->blocks), at = hole;
+	for (uint32_t at = (hole + 1) & part->mask; part->slots[at]; at = (at + 1) & part->mask) {
+		uint32_t home = (uint32_t)(part->slots[at] >> 32) >> part->shift;
 
-	for (;;) {
-		at = (at + 1) & part->mask;
-		if (!part->addresses[at])
-			break;
-		uint32_t wanted = home(part, part->addresses[at]);
-
-		if (((at - wanted) & part->mask) >= ((at - hole) & part->mask)) {
-			part->addresses[hole] = part->addresses[at];
-			part->blocks[hole] = part->blocks[at];
+		if (((at - home) & part->mask) >= ((at - hole) & part->mask)) {
+			part->slots[hole] = part->slots[at];
 			hole = at;
 		}
 	}
-	part->addresses[hole] = 0;
+	part->slots[hole] = 0;
 	part->used--;
+}
+
+void mt_match_remove(struct mt_match *m, struct mt_block *block)
+{
+	struct mt_match_cell *cell = (struct mt_match_cell *)block;
+	uint64_t hash = mt_match_hash(block->address);
+	struct mt_match_part *part = &m->parts[hash >> 58];
+	uint32_t at = mt_match_tag(hash) >> part->shift;
+
+	while ((uint32_t)part->slots[at] != cell->id + 1)
+		at = (at + 1) & part->mask;
+	close_hole(part, at);
+	cell->next_free = m->free;
+	m->free = cell->id + 1;
 }

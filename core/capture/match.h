@@ -1,55 +1,95 @@
-/* Live blocks by address. Many small tables rather than a big one: when one grows, the pause is short
- * enough for the rings to hold what comes meanwhile. */
+/* Live blocks by address. Blocks lie in a pool whose cells are reused last in, first out, so that it stays as small
+ * as the live set has been; the hash holds 8 bytes a slot: which cell, and 32 bits of the hash, so that a look-up
+ * of an address that is not there, which every allocation begins with, reads a slot and no block. The hash is many
+ * small tables rather than a big one: when one grows, the pause is short enough for the rings to hold what comes
+ * meanwhile. */
 #ifndef MT_CAPTURE_MATCH_H
 #define MT_CAPTURE_MATCH_H
 
 #include "core/model/model.h"
 
-#define MT_MATCH_BITS 6 /* of the hash name the part */
-#define MT_MATCH_PARTS (1 << MT_MATCH_BITS)
+#define MT_MATCH_PARTS 64
+#define MT_MATCH_CHUNK 65536u /* cells of the pool that are allocated together */
+
+struct mt_match_cell {
+	_Alignas(64) struct mt_block block; /* first: a block's pointer is its cell's */
+	uint32_t id;
+	uint32_t next_free;
+};
+_Static_assert(sizeof(struct mt_match_cell) == 64, "a look-up reads one line of the pool");
 
 struct mt_match_part {
-	struct mt_block *blocks; /* what is allocated; the addresses stand behind them */
-	uint64_t *addresses;     /* 0: empty; apart from the blocks, so that a search reads few lines */
-	uint32_t mask, used;
-	uint32_t shift;
+	uint64_t *slots; /* tag << 32 | cell + 1; 0: empty */
+	uint32_t mask, used, shift;
 };
 struct mt_match {
 	struct mt_match_part parts[MT_MATCH_PARTS];
+	struct mt_match_cell **chunks;
+	uint32_t chunk_count, chunk_capacity;
+	uint32_t cell_count; /* handed out so far */
+	uint32_t free;       /* cell + 1 of the one to reuse next */
 };
 
 void mt_match_init(struct mt_match *);
 void mt_match_free(struct mt_match *);
-/* The address must not be in the table, nor 0. */
+/* The address must not be in the table. */
 void mt_match_insert(struct mt_match *, const struct mt_block *);
-/* block: as returned by mt_match_find, nothing inserted or removed since. */
+/* block: as returned by mt_match_find and not removed since. */
 void mt_match_remove(struct mt_match *, struct mt_block *block);
 
+/* The upper 6 bits name the part, the 32 below are the tag, whose upper bits are the home slot. */
 static inline uint64_t mt_match_hash(uint64_t address)
 {
 	return address * 0x9e3779b97f4a7c15ull;
 }
 
+static inline uint32_t mt_match_tag(uint64_t hash)
+{
+	return (uint32_t)(hash >> 26);
+}
+
+static inline struct mt_block *mt_match_block(const struct mt_match *m, uint64_t slot)
+{
+	uint32_t cell = (uint32_t)slot - 1;
+
+	return &m->chunks[cell / MT_MATCH_CHUNK][cell % MT_MATCH_CHUNK].block;
+}
+
 static inline void mt_match_prefetch(const struct mt_match *m, uint64_t address)
 {
 	uint64_t hash = mt_match_hash(address);
-	const struct mt_match_part *part = &m->parts[hash >> (64 - MT_MATCH_BITS)];
-	uint32_t home = (uint32_t)(hash >> part->shift) & part->mask;
+	const struct mt_match_part *part = &m->parts[hash >> 58];
 
-	__builtin_prefetch(&part->addresses[home], 1);
-	__builtin_prefetch(&part->blocks[home], 1);
-	__builtin_prefetch((const char *)&part->blocks[home + 1] - 1, 1);
+	__builtin_prefetch(&part->slots[mt_match_tag(hash) >> part->shift], 1);
+}
+
+/* The block that is probably the address's, by its tag alone: to prefetch it. */
+static inline struct mt_block *mt_match_guess(const struct mt_match *m, uint64_t address)
+{
+	uint64_t hash = mt_match_hash(address);
+	const struct mt_match_part *part = &m->parts[hash >> 58];
+	uint32_t tag = mt_match_tag(hash), at = tag >> part->shift;
+
+	for (; part->slots[at]; at = (at + 1) & part->mask)
+		if (part->slots[at] >> 32 == tag)
+			return mt_match_block(m, part->slots[at]);
+	return NULL;
 }
 
 static inline struct mt_block *mt_match_find(const struct mt_match *m, uint64_t address)
 {
 	uint64_t hash = mt_match_hash(address);
-	const struct mt_match_part *part = &m->parts[hash >> (64 - MT_MATCH_BITS)];
-	uint32_t at = (uint32_t)(hash >> part->shift) & part->mask;
+	const struct mt_match_part *part = &m->parts[hash >> 58];
+	uint32_t tag = mt_match_tag(hash), at = tag >> part->shift;
 
-	for (; part->addresses[at]; at = (at + 1) & part->mask)
-		if (part->addresses[at] == address)
-			return &part->blocks[at];
+	for (; part->slots[at]; at = (at + 1) & part->mask) {
+		if (part->slots[at] >> 32 != tag)
+			continue;
+		struct mt_block *block = mt_match_block(m, part->slots[at]);
+
+		if (block->address == address)
+			return block;
+	}
 	return NULL;
 }
 

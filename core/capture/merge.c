@@ -33,6 +33,28 @@ void mt_merge_free(struct mt_merge *m)
 
 /* ---- one ring -------------------------------------------------------------------------------------- */
 
+/* What the events ahead will touch, asked for in three rounds, each of which needs what the one before brought. */
+static void prefetch_ahead(const struct mt_merge *m, const struct mt_ring *r)
+{
+	const struct mt_group *groups = m->model->profile->groups;
+	struct mt_block *blocks[MT_RING_AHEAD];
+
+	for (uint32_t i = 0; i < r->count; i++) {
+		const struct mt_decoded *d = &r->ahead[i];
+
+		blocks[i] = NULL;
+		if (d->type == MT_RECORD_FREE || d->type == MT_RECORD_RELEASE) {
+			blocks[i] = mt_match_guess(&m->match, d->pointer);
+			__builtin_prefetch(blocks[i], 1);
+		} else if (d->node < m->segment->nodes.capacity && m->tables.groups[d->node]) {
+			mt_model_prefetch(&groups[m->tables.groups[d->node] - 1]);
+		}
+	}
+	for (uint32_t i = 0; i < r->count; i++)
+		if (blocks[i])
+			mt_model_prefetch(&groups[blocks[i]->group]);
+}
+
 /* Decodes ahead, up to limit, and asks for the memory that the events will need. */
 static bool refill(struct mt_merge *m, struct mt_ring *r, uint64_t limit)
 {
@@ -49,6 +71,7 @@ static bool refill(struct mt_merge *m, struct mt_ring *r, uint64_t limit)
 	}
 	if (r->count == 0)
 		r->consumed = r->decoded; /* nothing but voids, or extensions of nothing */
+	prefetch_ahead(m, r);
 	return r->count > 0;
 }
 

@@ -38,6 +38,13 @@ struct mt_model {
  * is what it held at that peak, and is saved as such; groups that do not change cost nothing. */
 
 /* borrowed: empty of events. */
+/* Asks for the memory that an event of this group will touch. */
+static inline void mt_model_prefetch(const struct mt_group *group)
+{
+	__builtin_prefetch(group, 1);
+	__builtin_prefetch((const char *)(group + 1) - 1, 1);
+}
+
 void mt_model_init(struct mt_model *, struct mt_profile *borrowed);
 void mt_model_free_memory(struct mt_model *);
 

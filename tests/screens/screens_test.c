@@ -181,7 +181,7 @@ static void check_bytes(struct tests *t)
 
 static void check_resize(struct tests *t)
 {
-	static const int walk[][2] = {{24, 80}, {10, 40}, {6, 20}, {50, 160}, {12, 45}, {30, 100}};
+	static const int walk[][2] = {{24, 80}, {10, 40}, {6, 20}, {1, 1}, {50, 160}, {12, 45}, {30, 100}};
 	static const char *const keys[] = {"", "2jj", "3", "4ll", "5", "2\r", "?"};
 
 	for (size_t k = 0; k < sizeof keys / sizeof *keys; k++) {
