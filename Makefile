@@ -23,7 +23,7 @@ OPT := $(if $(DEBUG),-O0,-O2) -g
 comma := ,
 SAN := $(if $(ASAN),-fsanitize=address$(comma)undefined -fno-omit-frame-pointer)
 ALL_CFLAGS := -std=gnu11 -D_GNU_SOURCE -I. $(OPT) $(WARN) $(SAN) -pthread -MMD -MP \
-	-DMT_VERSION='"$(VERSION)"' -DMT_PREFIX='"$(prefix)"' $(CFLAGS)
+	-DMT_VERSION='"$(VERSION)"' -DMT_PREFIX='"$(prefix)"' -DMT_THEME_DIR='"$(CURDIR)/themes"' $(CFLAGS)
 ALL_LDFLAGS := $(SAN) -pthread $(LDFLAGS)
 LIBS := -lncursesw -ltinfo -lpcre2-8 -lzstd -ldw -lelf
 
@@ -53,6 +53,7 @@ CORE_OBJ := $(CORE_SRC:%.c=$(O)/obj/%.o)
 TUI_OBJ := $(TUI_SRC:%.c=$(O)/obj/%.o)
 UNIT := $(UNIT_SRC:tests/unit/%.c=$(O)/tests/%)
 
+.SECONDARY:
 .PHONY: all demo test check bench install clean help packages test-packages programs unit
 all: $(O)/memtui $(O)/libmemtui.so
 
