@@ -105,8 +105,10 @@ static void draw_title(struct mt_app *app, int columns)
 	snprintf(right, sizeof right, "%s", columns >= 60 ? wall : "");
 	width = mt_text_width(right) + mt_text_width(state) + mt_text_width(lost_text) + 1;
 	mt_draw_fill(app->screen, 0, 0, columns, MT_ROLE_TITLE);
-	snprintf(pid, sizeof pid, columns >= 60 ? "  pid %u" : "",
-		info->pid || !d->client ? info->pid : (unsigned)mt_client_entry(d->client)->program);
+	pid[0] = 0;
+	if (columns >= 60)
+		snprintf(pid, sizeof pid, "  pid %u",
+			info->pid || !d->client ? info->pid : (unsigned)mt_client_entry(d->client)->program);
 	used = mt_draw(app->screen, 0, 0, columns, MT_ROLE_TITLE, columns >= 60 ? "memtui  " : "");
 	used += mt_draw(app->screen, 0, used, columns - used - width - (int)strlen(pid) - 1, MT_ROLE_TITLE,
 		d->command ? d->command : "");
