@@ -120,13 +120,6 @@ static void freeze(struct mt_app *app)
 	mt_app_say(app, app->data.frozen ? "the view is frozen; the recording goes on; p goes on" : "the view follows again");
 }
 
-static void pause_recording(struct mt_app *app)
-{
-	app->data.paused = !app->data.paused;
-	mt_client_pause(app->data.client, app->data.paused);
-	mt_app_say(app, app->data.paused ? "the recording is paused; P goes on" : "the recording goes on");
-}
-
 void mt_app_act(struct mt_app *app, enum mt_action what)
 {
 	if (what == MT_ACTION_NONE || views[app->view]->action(app, what))
@@ -150,7 +143,6 @@ void mt_app_act(struct mt_app *app, enum mt_action what)
 	case MT_ACTION_BACK: mt_app_back(app); break;
 	case MT_ACTION_CANCEL: if (app->view == MT_VIEW_DETAIL) mt_app_back(app); break;
 	case MT_ACTION_FREEZE: freeze(app); break;
-	case MT_ACTION_PAUSE: pause_recording(app); break;
 	case MT_ACTION_THEME: change_theme(app); break;
 	case MT_ACTION_REDRAW: mt_screen_redraw(app->screen); break;
 	case MT_ACTION_SUSPEND: app->signal = SIGTSTP; break;

@@ -19,7 +19,7 @@ struct mt_data {
 	struct mt_tree *tree;             /* NULL: to be made on demand */
 	bool inverted;
 	bool live;                        /* the recording goes on */
-	bool frozen, paused, recorder_gone;
+	bool frozen, recorder_gone;
 	uint64_t generation;              /* grows with every change of selection, order or names */
 	char *command;
 	/* live bytes of every group at the last MT_HISTORY seconds, oldest first, group after group */

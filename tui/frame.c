@@ -78,8 +78,6 @@ static const char *state_words(const struct mt_app *app)
 
 	if (d->frozen)
 		return "FROZEN";
-	if (d->paused)
-		return "PAUSED";
 	if (d->live)
 		return "LIVE";
 	return d->profile.info.recorder_lost || (d->recorder_gone && !d->profile.info.ended && !app->program_ended) ?
