@@ -54,7 +54,8 @@ TUI_OBJ := $(TUI_SRC:%.c=$(O)/obj/%.o)
 UNIT := $(UNIT_SRC:tests/unit/%.c=$(O)/tests/%)
 
 .SECONDARY:
-.PHONY: all demo test check bench install clean help packages test-packages programs unit
+COMMANDS := run record open report attach info groups tree timeline
+.PHONY: man all demo test check bench install clean help packages test-packages programs unit
 all: $(O)/memtui $(O)/libmemtui.so
 
 $(O)/memtui: $(TUI_OBJ) $(O)/libcore.a
@@ -128,10 +129,13 @@ install: all
 	install -m 755 $(O)/memtui $(DESTDIR)$(prefix)/bin/memtui
 	install -m 755 $(O)/libmemtui.so $(DESTDIR)$(prefix)/lib/memtui/libmemtui.so
 	install -m 644 themes/*.theme $(DESTDIR)$(prefix)/share/memtui/themes
-	for c in run record open report attach info groups tree timeline; do \
-		$(O)/memtui help --man $$c >$(DESTDIR)$(prefix)/share/man/man1/memtui-$$c.1 || exit 1; done
-	$(O)/memtui help --man memtui >$(DESTDIR)$(prefix)/share/man/man1/memtui.1
+	install -m 644 doc/man/*.1 $(DESTDIR)$(prefix)/share/man/man1
 	$(O)/memtui help --completion bash >$(DESTDIR)$(prefix)/share/bash-completion/completions/memtui
+
+# The manual pages come out of the option lists; `make check` says when they are not up to date.
+man: all
+	@for c in memtui $(COMMANDS); do n=memtui-$$c; [ $$c = memtui ] && n=memtui; \
+		$(O)/memtui help --man $$c >doc/man/$$n.1 || exit 1; done
 
 clean:
 	rm -rf $(O)
@@ -142,6 +146,7 @@ help:
 	@echo 'make test    install what is missing, build, run all tests'
 	@echo 'make check   warnings as errors with gcc and clang, sanitizer runs, layer check'
 	@echo 'make bench   cost beside heaptrack in one run'
+	@echo 'make man     write doc/man from the option lists'
 	@echo 'make install DESTDIR= prefix=$(prefix)'
 
 -include $(PRELOAD_OBJ:.o=.d) $(CORE_OBJ:.o=.d) $(TUI_OBJ:.o=.d) $(UNIT_SRC:%.c=$(O)/obj/%.d)

@@ -11,6 +11,11 @@ for cc in gcc clang; do
 done
 echo "== layers"
 sh tests/layers.sh "$build-gcc"
+echo "== manual pages are those of the option lists"
+for page in doc/man/*.1; do
+	name=$(basename "$page" .1)
+	"$build-gcc/memtui" help --man "${name#memtui-}" | cmp - "$page" || { echo "run make man"; exit 1; }
+done
 echo "== sanitizers"
 make --no-print-directory ASAN=1 O="$build-asan" all unit programs
 for t in "$build-asan"/tests/*_test; do
