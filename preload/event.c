@@ -1,5 +1,5 @@
-/* Events. Only the outermost event of a thread uses the memo and publishes; what a signal handler
- * allocates inside one is walked frame by frame and reserves behind it. */
+/* Events. Only the outermost event of a thread uses the memo; what a signal handler allocates inside one is
+ * walked frame by frame and reserves behind it, and is published with it if it holds a slot already. */
 #include "preload/event.h"
 
 #include "preload/operators.h"
@@ -89,8 +89,7 @@ void mt_event_allocation(struct mt_thread *t, const struct mt_entry *entry, enum
 	switch (begin(t, entry)) {
 	case TURN_OUTERMOST:
 		node = mt_unwind(t, entry, kind);
-		mt_ring_record(t, MT_RECORD_ALLOC, node, (uint64_t)p, size);
-		mt_ring_publish(t);
+		mt_ring_publish(t, mt_ring_record(t, MT_RECORD_ALLOC, node, (uint64_t)p, size));
 		break;
 	case TURN_NESTED:
 		record_nested(t, entry, kind, MT_RECORD_ALLOC, p, size);
@@ -104,14 +103,15 @@ void mt_event_reallocation(struct mt_thread *t, const struct mt_entry *entry, en
 	const void *old, size_t size)
 {
 	unsigned type = p ? MT_RECORD_REALLOC : MT_RECORD_RESTORE;
+	bool done;
 
 	switch (begin(t, entry)) {
 	case TURN_OUTERMOST:
 		if (p)
-			mt_ring_record(t, type, mt_unwind(t, entry, kind), (uint64_t)p, size);
+			done = mt_ring_record(t, type, mt_unwind(t, entry, kind), (uint64_t)p, size);
 		else
-			mt_ring_record(t, type, kind, (uint64_t)old, 0);
-		mt_ring_publish(t);
+			done = mt_ring_record(t, type, kind, (uint64_t)old, 0);
+		mt_ring_publish(t, done);
 		break;
 	case TURN_NESTED:
 		record_nested(t, entry, kind, type, p ? p : old, p ? size : 0);
@@ -132,7 +132,7 @@ bool mt_event_free(struct mt_thread *t, const struct mt_entry *entry, enum mt_ki
 		if (mt_unlikely(mt_tracer.free_stacks))
 			node = mt_unwind(t, entry, kind);
 		done = mt_ring_record(t, type, node, (uint64_t)p, 0);
-		mt_ring_publish(t);
+		mt_ring_publish(t, done);
 		break;
 	case TURN_NESTED:
 		done = record_nested(t, entry, kind, type, p, 0);

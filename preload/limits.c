@@ -1,5 +1,5 @@
 /* Limits on address space and locked memory would count the reserved but unused parts of the segment:
- * these are given back before such a limit takes hold. */
+ * these are given back before such a limit takes hold, but for a sixteenth of what it allows. */
 #include <errno.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
@@ -15,11 +15,19 @@ static int result(long value)
 	return -1;
 }
 
+#define SHARE 16            /* of a limit that the segment may take */
+#define KEEP_MAX (64u << 20) /* enough for two million frames that differ */
+
+static void make_room(uint64_t limit)
+{
+	mt_segment_trim(limit / SHARE < KEEP_MAX ? limit / SHARE : KEEP_MAX);
+}
+
 static int change(pid_t pid, int resource, const void *new_limit, void *old_limit)
 {
 	if (new_limit && (resource == RLIMIT_AS || resource == RLIMIT_DATA)
 		&& (pid == 0 || pid == mt_sys0(SYS_getpid)))
-		mt_segment_trim();
+		make_room(((const struct rlimit64 *)new_limit)->rlim_cur); /* one layout with struct rlimit, on 64 bits */
 	return result(mt_sys4(SYS_prlimit64, pid, resource, new_limit, old_limit));
 }
 
@@ -49,6 +57,9 @@ MT_EXPORT int prlimit64(pid_t pid, enum __rlimit_resource resource, const struct
 
 MT_EXPORT int mlockall(int flags)
 {
-	mt_segment_trim();
+	struct rlimit64 limit = {0, 0};
+
+	mt_sys4(SYS_prlimit64, 0, RLIMIT_MEMLOCK, NULL, &limit);
+	make_room(limit.rlim_cur);
 	return result(mt_sys1(SYS_mlockall, flags));
 }

@@ -104,6 +104,18 @@ static int receive(int fd)
 	return memory;
 }
 
+/* The token is for the recorder alone: whoever listens must be root or this user. */
+static int check_peer(int fd)
+{
+	struct ucred peer;
+	socklen_t len = sizeof peer;
+	long error = mt_sys6(SYS_getsockopt, fd, SOL_SOCKET, SO_PEERCRED, &peer, &len, 0);
+
+	if (error < 0)
+		return (int)error;
+	return len == sizeof peer && (peer.uid == 0 || peer.uid == (uid_t)mt_sys0(SYS_geteuid)) ? 0 : -EPERM;
+}
+
 static int ask(int fd, const char *name, size_t len, const char *token)
 {
 	struct mt_wire_request request = {.magic = MT_WIRE_MAGIC, .version = MT_WIRE_VERSION,
@@ -113,7 +125,8 @@ static int ask(int fd, const char *name, size_t len, const char *token)
 	int error;
 
 	memcpy(request.token, token, MT_WIRE_TOKEN_LEN);
-	if ((error = connect_to(fd, name, len, deadline)) < 0 || (error = wait_for(fd, POLLOUT, deadline)) < 0)
+	if ((error = connect_to(fd, name, len, deadline)) < 0 || (error = check_peer(fd)) < 0
+		|| (error = wait_for(fd, POLLOUT, deadline)) < 0)
 		return error;
 	n = mt_sys6(SYS_sendto, fd, &request, sizeof request, MSG_NOSIGNAL, 0, 0);
 	if (n != sizeof request)

@@ -221,11 +221,40 @@ MT_COLD bool mt_ring_record_slow(struct mt_thread *t, unsigned type, uint32_t no
 	return true;
 }
 
+/* Head follows reserve. A nested event changes head only while the two are equal, and leaves them equal:
+ * head is read first, so that it can never be set back. */
+static uint64_t publish(struct mt_thread *t)
+{
+	uint64_t head = mt_load(&t->ring->head), reserve;
+
+	mt_signal_fence();
+	reserve = mt_load(&t->reserve);
+	if (head != reserve)
+		mt_store_release(&t->ring->head, reserve);
+	mt_signal_fence();
+	return reserve;
+}
+
+MT_COLD void mt_ring_publish_rest(struct mt_thread *t)
+{
+	uint64_t reserve;
+
+	do {
+		mt_store(&t->busy, 1);
+		mt_signal_fence();
+		reserve = publish(t);
+		mt_store(&t->busy, 0);
+		mt_signal_fence();
+	} while (mt_load(&t->reserve) != reserve);
+}
+
+/* Published at once unless the outer event holds a slot that it has not filled: what is freed here may be
+ * another thread's in a moment. */
 MT_COLD bool mt_ring_record_nested(struct mt_thread *t, unsigned type, uint32_t node, uint64_t pointer,
 	uint64_t size)
 {
 	struct batch b = {.count = 0};
-	uint64_t at;
+	uint64_t at, head;
 	uint32_t done;
 
 	t->resync = 1;
@@ -237,8 +266,15 @@ MT_COLD bool mt_ring_record_nested(struct mt_thread *t, unsigned type, uint32_t 
 	add_marks(t, &b);
 	extend(&b, MT_EXTEND_TIME, 0);
 	add_record(&b, type, node, pointer, size);
+	head = mt_load(&t->ring->head);
+	mt_signal_fence();
 	at = write(t, &b);
 	t->newborn = 0;
+	if (at == head) {
+		while (publish(t) != mt_load(&t->reserve))
+			;
+		return true;
+	}
 	done = t->done_count;
 	if (done < MT_NESTED_DONE) {
 		t->done[done].at = at;
@@ -260,13 +296,17 @@ static bool is_done(const struct mt_thread *t, uint64_t at)
  * becomes void, what nested events finished stays. */
 MT_COLD void mt_ring_abandon(struct mt_thread *t)
 {
-	uint64_t head = mt_load(&t->ring->head), reserve = mt_load(&t->reserve);
+	uint64_t head = mt_load(&t->ring->head), reserve;
 
+	mt_signal_fence();
+	reserve = mt_load(&t->reserve);
 	for (uint64_t at = head; at != reserve; at++)
 		if (!is_done(t, at))
 			t->data[at & t->mask] = (struct mt_wire_record){0, MT_RECORD_VOID};
 	t->done_count = 0;
 	t->resync = 1;
 	mt_store(&t->limit, 0);
-	mt_store_release(&t->ring->head, reserve);
+	mt_signal_fence();
+	if (head != reserve)
+		mt_store_release(&t->ring->head, reserve);
 }

@@ -14,6 +14,8 @@ bool mt_ring_record_slow(struct mt_thread *, unsigned type, uint32_t node, uint6
 /* Within another event of the same thread, from a signal handler: never waits. */
 bool mt_ring_record_nested(struct mt_thread *, unsigned type, uint32_t node, uint64_t pointer, uint64_t size);
 void mt_ring_abandon(struct mt_thread *);
+/* Ends the outermost event when others were nested around its end, or when it has no record. */
+void mt_ring_publish_rest(struct mt_thread *);
 
 /* The time of an event: never before an earlier one of this thread. */
 static inline uint64_t mt_ring_now(struct mt_thread *t)
@@ -57,22 +59,21 @@ static MT_INLINE bool mt_ring_record(struct mt_thread *t, unsigned type, uint32_
 	return true;
 }
 
-/* Lets the recorder see everything written; ends the outermost event. */
-static inline void mt_ring_publish(struct mt_thread *t)
+/* Lets the recorder see everything written; ends the outermost event, of which done says whether it has
+ * written a record. If so head stays behind reserve until here, and no nested event publishes itself. */
+static inline void mt_ring_publish(struct mt_thread *t, bool done)
 {
-	for (;;) {
-		uint64_t reserve = mt_load(&t->reserve);
+	uint64_t reserve = mt_load(&t->reserve);
 
+	if (mt_likely(done)) {
 		mt_store_release(&t->ring->head, reserve);
 		mt_signal_fence();
 		mt_store(&t->busy, 0);
 		mt_signal_fence();
 		if (mt_likely(mt_load(&t->reserve) == reserve))
 			return;
-		/* an event nested between the two: it has not been published, or published itself */
-		mt_store(&t->busy, 1);
-		mt_signal_fence();
 	}
+	mt_ring_publish_rest(t);
 }
 
 #endif

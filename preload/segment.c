@@ -19,19 +19,11 @@ static uint64_t round_up(uint64_t n)
 	return (n + MT_WIRE_PAGE - 1) / MT_WIRE_PAGE * MT_WIRE_PAGE;
 }
 
-static uint64_t range_bytes(const struct mt_range *range)
-{
-	return round_up((uint64_t)range->capacity * range->entry);
-}
-
-/* Counts in an opener; false when the range is trimmed. */
-static bool begin_open(struct mt_range *range)
+/* Counts in an opener and says how far the range may grow: trim lowers that first and then waits for openers. */
+static uint64_t begin_open(struct mt_range *range)
 {
 	__atomic_fetch_add(&range->openers, 1, __ATOMIC_SEQ_CST);
-	if (!(__atomic_load_n(&range->open, __ATOMIC_SEQ_CST) & MT_RANGE_TRIMMED))
-		return true;
-	__atomic_fetch_sub(&range->openers, 1, __ATOMIC_SEQ_CST);
-	return false;
+	return __atomic_load_n(&range->limit, __ATOMIC_SEQ_CST);
 }
 
 static bool protect(void *at, uint64_t len)
@@ -42,71 +34,62 @@ static bool protect(void *at, uint64_t len)
 	return false;
 }
 
-/* Raises what is open, unless the range has been trimmed meanwhile. */
-static bool end_open(struct mt_range *range, uint64_t open)
+/* Opens [from, to), raises what is open to `to` and counts the opener out. */
+static bool end_open(struct mt_range *range, uint64_t from, uint64_t to, uint64_t limit)
 {
+	bool done = to <= limit && protect(range->base + from, to - from);
 	uint64_t old = mt_load(&range->open);
-	bool done = true;
 
-	while (done && (old & ~MT_RANGE_TRIMMED) < open) {
-		done = !(old & MT_RANGE_TRIMMED);
-		if (done && mt_swap_if(&range->open, &old, open))
-			break;
-	}
+	while (done && old < to && !mt_swap_if(&range->open, &old, to))
+		;
 	__atomic_fetch_sub(&range->openers, 1, __ATOMIC_SEQ_CST);
 	return done;
 }
 
 MT_COLD bool mt_range_open(struct mt_range *range, uint32_t count)
 {
-	uint64_t open = mt_load(&range->open), need = (uint64_t)count * range->entry, step;
+	uint64_t limit = begin_open(range), open = mt_load(&range->open), need = (uint64_t)count * range->entry;
+	uint64_t step = open < FIRST_STEP ? FIRST_STEP : 2 * open;
 
-	if (count > range->capacity || !begin_open(range))
-		return false;
-	step = open < FIRST_STEP ? FIRST_STEP : 2 * open;
 	while (step < need)
 		step *= 2;
-	if (step > range_bytes(range))
-		step = range_bytes(range);
-	if (!protect(range->base, step)) {
-		__atomic_fetch_sub(&range->openers, 1, __ATOMIC_SEQ_CST);
-		return false;
-	}
-	return end_open(range, step);
+	if (step > limit)
+		step = limit;
+	return end_open(range, 0, step, need <= step && count <= range->capacity ? limit : 0);
 }
 
 MT_COLD bool mt_range_open_piece(struct mt_range *range, uint64_t offset, uint64_t len)
 {
-	if (offset + len > range_bytes(range) || !begin_open(range))
-		return false;
-	if (!protect(range->base + offset, len)) {
-		__atomic_fetch_sub(&range->openers, 1, __ATOMIC_SEQ_CST);
-		return false;
-	}
-	return end_open(range, offset + len);
+	return end_open(range, offset, offset + len, begin_open(range));
 }
 
-static void trim(struct mt_range *range)
+static void trim(struct mt_range *range, uint64_t keep)
 {
-	uint64_t open = __atomic_fetch_or(&range->open, MT_RANGE_TRIMMED, __ATOMIC_SEQ_CST) & ~MT_RANGE_TRIMMED;
+	uint64_t old = mt_load(&range->limit), open;
 
+	keep = round_up(keep);
+	if (keep >= old || !mt_swap_if(&range->limit, &old, keep))
+		return;
 	for (int i = 0; i < 1000 && __atomic_load_n(&range->openers, __ATOMIC_SEQ_CST); i++)
 		mt_sys0(SYS_sched_yield);
-	open = round_up(open);
-	if (!mt_load(&range->openers) && range_bytes(range) > open)
-		mt_sys_unmap(range->base + open, range_bytes(range) - open);
+	open = round_up(mt_load(&range->open));
+	if (open > keep)
+		keep = open;
+	if (!mt_load(&range->openers) && old > keep)
+		mt_sys_unmap(range->base + keep, old - keep);
 }
 
-MT_COLD void mt_segment_trim(void)
+/* Stacks need most: a node for each frame that differs. */
+MT_COLD void mt_segment_trim(uint64_t keep)
 {
 	if (mt_load_acquire(&mt_tracer.phase) != MT_PHASE_ATTACHED)
 		return;
-	trim(&mt_tracer.modules);
-	trim(&mt_tracer.threads);
-	trim(&mt_tracer.pcs);
-	trim(&mt_tracer.node_range);
-	trim(&mt_tracer.rings);
-	trim(&mt_tracer.ring_data);
+	trim(&mt_tracer.node_range, keep / 2);
+	trim(&mt_tracer.ring_data, keep / 4);
+	trim(&mt_tracer.pcs, keep / 8);
+	trim(&mt_tracer.modules, keep / 16);
+	trim(&mt_tracer.threads, keep / 32);
+	trim(&mt_tracer.rings, keep / 32);
 }
 
 MT_COLD void mt_segment_leave(void)
@@ -124,18 +107,18 @@ static bool use_range(struct mt_range *range, uint8_t *segment, const struct mt_
 		|| wire->offset < 2 * MT_WIRE_PAGE || wire->offset > mt_tracer.segment_size
 		|| round_up(len) > mt_tracer.segment_size - wire->offset)
 		return false;
-	*range = (struct mt_range){segment + wire->offset, wire->capacity, entry, 0, 0};
+	*range = (struct mt_range){segment + wire->offset, wire->capacity, entry, 0, round_up(len), 0};
 	return true;
 }
 
-static bool use_ranges(struct mt_wire_header *h)
+static bool use_ranges(uint8_t *segment, const struct mt_wire_header *h)
 {
-	uint8_t *segment = (uint8_t *)h;
 	uint64_t ring_bytes = (uint64_t)h->ring_records * sizeof(struct mt_wire_record);
 
 	if (h->ring_records < 1024 || h->ring_records & (h->ring_records - 1) || h->ring_records > 1u << 26
 		|| h->depth_limit < 4 || h->depth_limit > 65536)
 		return false;
+	mt_tracer.ring_records = h->ring_records;
 	/* the recorder may count ring data in records or in whole rings */
 	return use_range(&mt_tracer.modules, segment, &h->modules, sizeof(struct mt_wire_module))
 		&& use_range(&mt_tracer.threads, segment, &h->threads, sizeof(struct mt_wire_thread))
@@ -149,8 +132,9 @@ static bool use_ranges(struct mt_wire_header *h)
 		&& mt_tracer.node_range.capacity > MT_NODE_FIRST && mt_tracer.pcs.capacity > MT_PC_FIRST;
 }
 
-/* Maps the whole segment, closed but for its first two pages. */
-static struct mt_wire_header *map(int fd)
+/* Maps the whole segment, closed but for its first two pages. What the header says is copied once: only the
+ * copy is checked and used, since the segment may change under us. */
+static struct mt_wire_header *map(int fd, struct mt_wire_header *copy)
 {
 	struct stat status;
 	int seals = (int)mt_sys3(SYS_fcntl, fd, F_GET_SEALS, 0);
@@ -167,10 +151,12 @@ static struct mt_wire_header *map(int fd)
 	mt_tracer.segment_size = status.st_size;
 	h = (struct mt_wire_header *)p;
 	mt_sys3(SYS_madvise, p, status.st_size, MADV_DONTDUMP);
-	if (mt_sys3(SYS_mprotect, p, 2 * MT_WIRE_PAGE, PROT_READ | PROT_WRITE) == 0
-		&& h->magic == MT_WIRE_MAGIC && h->version == MT_WIRE_VERSION && h->header_size == sizeof *h
-		&& h->segment_size == (uint64_t)status.st_size && use_ranges(h))
-		return h;
+	if (mt_sys3(SYS_mprotect, p, 2 * MT_WIRE_PAGE, PROT_READ | PROT_WRITE) == 0) {
+		memcpy(copy, h, sizeof *copy);
+		if (copy->magic == MT_WIRE_MAGIC && copy->version == MT_WIRE_VERSION && copy->header_size == sizeof *h
+			&& copy->segment_size == (uint64_t)status.st_size && use_ranges((uint8_t *)h, copy))
+			return h;
+	}
 	mt_sys_unmap(h, status.st_size);
 	return NULL;
 }
@@ -190,14 +176,14 @@ static const uint32_t *new_running_word(void)
 	return word;
 }
 
-static bool start(struct mt_wire_header *h)
+static bool start(struct mt_wire_header *h, const struct mt_wire_header *copy)
 {
 	mt_tracer.header = h;
 	mt_tracer.nodes = (struct mt_wire_node *)mt_tracer.node_range.base;
-	mt_tracer.free_stacks = h->flags & MT_SEGMENT_FREE_STACKS;
-	mt_tracer.check = h->flags & MT_SEGMENT_CHECK;
-	mt_tracer.monotonic = h->clock != MT_CLOCK_TSC;
-	mt_tracer.depth_limit = h->depth_limit;
+	mt_tracer.free_stacks = copy->flags & MT_SEGMENT_FREE_STACKS;
+	mt_tracer.check = copy->flags & MT_SEGMENT_CHECK;
+	mt_tracer.monotonic = copy->clock != MT_CLOCK_TSC;
+	mt_tracer.depth_limit = copy->depth_limit;
 	mt_tracer.running = new_running_word();
 	if (!mt_tracer.running || !mt_rules_init() || !mt_tree_init() || !mt_modules_init()) {
 		mt_count(MT_COUNTER_MAP_FAILURES, 1);
@@ -212,17 +198,17 @@ static bool start(struct mt_wire_header *h)
 MT_COLD void mt_segment_attach(void)
 {
 	uint32_t expected = MT_PHASE_NEW;
-	struct mt_wire_header *h = NULL;
+	struct mt_wire_header *h = NULL, copy;
 	int fd;
 
 	if (!mt_swap_if(&mt_tracer.phase, &expected, MT_PHASE_CONNECTING))
 		return;
 	fd = mt_rendezvous();
 	if (fd >= 0) {
-		h = map(fd);
+		h = map(fd, &copy);
 		mt_sys1(SYS_close, fd);
 	}
-	if (h && start(h))
+	if (h && start(h, &copy))
 		mt_store_release(&mt_tracer.phase, MT_PHASE_ATTACHED);
 	else
 		mt_store_release(&mt_tracer.phase, fd == -EAGAIN ? MT_PHASE_NEW : MT_PHASE_OFF);

@@ -11,14 +11,14 @@ void mt_segment_attach(void);
 bool mt_range_open(struct mt_range *range, uint32_t count);
 /* Opens a piece of a range that is used out of order. */
 bool mt_range_open_piece(struct mt_range *range, uint64_t offset, uint64_t len);
-/* Gives all reserved, not yet used address space back: tables grow no more. */
-void mt_segment_trim(void);
+/* Gives reserved address space back that is not yet used, but for `keep` bytes in all. */
+void mt_segment_trim(uint64_t keep);
 /* Ends the recording for good. */
 void mt_segment_leave(void);
 
 static inline bool mt_range_need(struct mt_range *range, uint32_t count)
 {
-	return mt_likely((mt_load_acquire(&range->open) & ~MT_RANGE_TRIMMED) >= (uint64_t)count * range->entry)
+	return mt_likely(mt_load_acquire(&range->open) >= (uint64_t)count * range->entry)
 		|| mt_range_open(range, count);
 }
 

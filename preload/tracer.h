@@ -77,10 +77,10 @@ typedef void *(*mt_operator_function)(uintptr_t, uintptr_t, uintptr_t);
 struct mt_range {
 	uint8_t *base;
 	uint32_t capacity, entry;
-	uint64_t open; /* bytes; MT_RANGE_TRIMMED set: the rest is unmapped, it grows no more */
+	uint64_t open;  /* bytes that can be read and written */
+	uint64_t limit; /* bytes that are mapped: it can grow so far; lowered by mt_segment_trim */
 	uint32_t openers;
 };
-#define MT_RANGE_TRIMMED (1ull << 63)
 
 /* What dlclose needs to know of an entry of the module log. */
 struct mt_module {
@@ -103,6 +103,7 @@ struct mt_tracer {
 	struct mt_wire_header *header;
 	struct mt_wire_node *nodes;
 	struct mt_rules *rules;
+	struct mt_paths *paths;
 	uint64_t generation; /* dlcloses that unloaded something; + MT_CLOSING for each under way */
 	uint32_t free_stacks, check, monotonic, depth_limit;
 	uint32_t bootstrap_count; /* chunks in use */
@@ -110,6 +111,7 @@ struct mt_tracer {
 
 	_Alignas(64) uint32_t phase; /* enum mt_phase */
 	uint64_t segment_size;
+	uint32_t ring_records;
 	struct mt_range modules, threads, pcs, node_range, rings, ring_data;
 	struct mt_module *module_info;
 	uint64_t own_start, own_end; /* the tracer's own code: its frames are not shown */
@@ -127,12 +129,13 @@ struct mt_tracer {
 };
 extern struct mt_tracer mt_tracer;
 #define MT_CLOSING (1ull << 32)
-enum { MT_GROWING_RULES = 1, MT_GROWING_INDEX = 2 };
+enum { MT_GROWING_RULES = 1, MT_GROWING_INDEX = 2, MT_GROWING_PATHS = 4 };
 
 /* One remembered frame, outermost first. */
 struct mt_memo {
 	uint64_t key, sp, fp, rule;
-	uint32_t node;
+	uint32_t path_end; /* path[0 .. path_end) is this frame and all beyond */
+	uint32_t hash;     /* of what it has of its part of the path */
 	uint32_t words_end; /* words[0 .. words_end) prove this frame's caller and all beyond */
 	uint8_t fp_live;    /* fp matters to this frame's state */
 	uint8_t own;        /* this frame and all beyond lie in order on the thread's own stack */
@@ -174,6 +177,8 @@ struct mt_thread {
 	uint32_t memo_count;
 	uint32_t memo_truncated; /* the outermost remembered frame is not the last, depth_limit ended it */
 	struct mt_memo *memo;
+	uint32_t *path;  /* pc ids of the remembered frames, outermost first */
+	uint32_t *parts; /* node from which path[i * MT_PATH_MAX] goes on */
 	const uint64_t **word_at; /* the words that prove the memo, outermost first */
 	uint64_t *word_value;
 	struct mt_frame *frames;

@@ -84,12 +84,46 @@ static inline uint32_t note_step(struct mt_thread *t, uint32_t words, const stru
 	return words;
 }
 
+/* The path of a stack, in parts of MT_PATH_MAX counted from the outermost frame, so that the same stack has
+ * always the same parts. */
+struct path {
+	uint32_t part, count, hash;
+};
+
+static MT_INLINE struct path begin_path(const struct mt_memo *outer)
+{
+	uint32_t end = outer ? outer->path_end : 0, part = end / MT_PATH_MAX;
+
+	return (struct path){part, end - part * MT_PATH_MAX, outer ? outer->hash : 0};
+}
+
+static MT_INLINE void add_to_path(struct mt_thread *t, struct path *path, uint32_t pc)
+{
+	uint32_t *pcs = t->path + path->part * MT_PATH_MAX;
+
+	if (mt_unlikely(pc == 0))
+		return;
+	pcs[path->count] = pc;
+	path->hash = mt_tree_hash(path->hash, pc);
+	if (mt_unlikely(++path->count == MT_PATH_MAX)) {
+		t->parts[path->part + 1] = mt_tree_path(t->parts[path->part], pcs, MT_PATH_MAX - 1, pc, path->hash);
+		*path = (struct path){path->part + 1, 0, 0};
+	}
+}
+
+static MT_INLINE uint32_t end_path(const struct mt_thread *t, const struct path *path, enum mt_kind kind)
+{
+	return mt_tree_path(t->parts[path->part], t->path + path->part * MT_PATH_MAX, path->count, kind,
+		mt_tree_hash(path->hash, kind));
+}
+
 /* Remembers the walked frames, outermost first, on top of the first kept entries of the memo. Returns
- * the node of the innermost frame. When the words do not fit, the memo is left empty. */
-static inline uint32_t remember(struct mt_thread *t, uint32_t kept, uint32_t walked, uint32_t root)
+ * the node of the stack with that kind. When the words do not fit, the memo is left empty. */
+static inline uint32_t remember(struct mt_thread *t, uint32_t kept, uint32_t walked, enum mt_kind kind)
 {
 	struct mt_memo *m = t->memo + kept;
-	uint32_t words = kept ? m[-1].words_end : 0, node = kept ? m[-1].node : root;
+	uint32_t words = kept ? m[-1].words_end : 0;
+	struct path path = begin_path(kept ? m - 1 : NULL);
 	bool fp_live = kept ? m[-1].fp_live : false, own = kept ? m[-1].own : true, fits = true;
 	uint64_t outer_sp = kept ? m[-1].sp : UINT64_MAX;
 
@@ -104,12 +138,13 @@ static inline uint32_t remember(struct mt_thread *t, uint32_t kept, uint32_t wal
 		fp_live = fp_matters(f->rule, fp_live);
 		own = own && mt_step_is_own(t, f->sp) && f->sp < outer_sp;
 		outer_sp = f->sp;
-		node = mt_tree_child(node, mt_rule_pc(f->rule));
-		*m = (struct mt_memo){f->key, f->sp, f->fp, f->rule, node, words, fp_live, own};
+		add_to_path(t, &path, mt_rule_pc(f->rule));
+		*m = (struct mt_memo){f->key, f->sp, f->fp, f->rule, path.part * MT_PATH_MAX + path.count, path.hash,
+			words, fp_live, own};
 	}
 	mt_signal_fence();
 	t->memo_count = fits ? kept + walked : 0;
-	return node;
+	return end_path(t, &path, kind);
 }
 
 /* Where a walk stands: frames walked, the state to go on from, and candidates left in the memo. */
@@ -152,7 +187,6 @@ static MT_INLINE struct climb climb(struct mt_thread *t, struct climb c, uint32_
 			&& (!m->fp_live || m->fp == c.state.fp)) {
 			uint32_t bad;
 
-			__builtin_prefetch(&mt_tracer.nodes[m->node]);
 			bad = mt_likely(m->own) ? verify_own(t, m->words_end) : verify_foreign(t, m->words_end);
 			if (mt_likely(bad == 0))
 				return c;
@@ -197,7 +231,7 @@ uint32_t mt_unwind(struct mt_thread *t, const struct mt_entry *entry, enum mt_ki
 {
 	uint64_t generation = mt_load_acquire(&mt_tracer.generation);
 	struct mt_state start = {entry->pc - 1, entry->sp, entry->fp};
-	uint32_t limit = mt_tracer.depth_limit, node, root = MT_NODE_ROOT;
+	uint32_t limit = mt_tracer.depth_limit, node;
 	struct climb c = {start, 0, t->memo_count, MT_STEP_ON};
 	bool careful = false, cut;
 
@@ -213,19 +247,18 @@ uint32_t mt_unwind(struct mt_thread *t, const struct mt_entry *entry, enum mt_ki
 	if (c.left == 0) {
 		t->memo_truncated = c.last == MT_STEP_ON;
 		cut = c.last != MT_STEP_END;
-		if (mt_unlikely(cut)) {
-			root = MT_PC_CUT;
+		t->parts[0] = cut ? MT_PC_CUT : MT_NODE_ROOT;
+		if (mt_unlikely(cut))
 			mt_count(MT_COUNTER_CUT_STACKS, 1);
-		}
 	}
-	node = remember(t, c.left, c.walked, root);
+	node = remember(t, c.left, c.walked, kind);
 	if (mt_unlikely(careful)) {
 		t->memo_count = 0;
 		t->generation = UINT64_MAX; /* matches none */
 	}
 	if (mt_unlikely(mt_tracer.check))
-		mt_check(t, entry, node);
-	return mt_tree_child(node, kind);
+		mt_check(t, entry, node == MT_PC_TABLE_FULL ? node : mt_tracer.nodes[node].parent);
+	return node;
 }
 
 /* ---- without the memo ------------------------------------------------------------------------------ */

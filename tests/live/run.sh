@@ -7,6 +7,7 @@ here=$(cd "$(dirname "$0")" && pwd)
 tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT
 memtui=$build/memtui
+program=0 recorder=0 front=0
 for p in ends limits; do gcc -O1 -g -o "$tmp/$p" "$here/../programs/$p.c" || exit 1; done
 
 mkfifo "$tmp/never"
@@ -72,5 +73,7 @@ for what in as fsize mlockall closeall; do
 	want=$?
 	"$memtui" record --force -o "$tmp/t.dat" -- "$tmp/limits" $what >"$tmp/have" 2>"$tmp/err"
 	status=$?
-	if [ $status = $want ] && cmp -s "$tmp/want" "$tmp/have"; then ok "limits: $what"; else not_ok "limits: $what" "status $status (want $want): $(diff "$tmp/want" "$tmp/have" | head -n 3 | tr '\n' ' ')$(tail -n 1 "$tmp/err")"; fi
+	named=$("$memtui" groups --format json --function-regex '^churn$' "$tmp/t.dat" |
+		python3 -c 'import json,sys; print(sum(g["all"]["allocated_count"] for g in json.load(sys.stdin)) // 200000)')
+	if [ $status = $want ] && cmp -s "$tmp/want" "$tmp/have" && [ "$named" -ge 1 ]; then ok "limits: $what"; else not_ok "limits: $what" "status $status (want $want), stacks $named: $(diff "$tmp/want" "$tmp/have" | head -n 3 | tr '\n' ' ')$(tail -n 1 "$tmp/err")"; fi
 done
