@@ -171,7 +171,7 @@ enum mt_clock { MT_CLOCK_TSC, MT_CLOCK_MONOTONIC };
 	X(LOST_FREES, lost_frees, "frees not recorded because the recorder could not keep up") \
 	X(RING_WAITS, ring_waits, "times a thread waited for room in its ring") \
 	X(FORKED_CHILDREN, forked_children, "forked children that went on untraced") \
-	X(NODES_FULL, nodes_full, "events whose stack found the call tree full") \
+	X(NODES_FULL, nodes_full, "times a stack found the call tree or the table of addresses full") \
 	X(THREADS_FULL, threads_full, "threads that found no ring and went on untraced") \
 	X(UNTRACED_EVENTS, untraced_events, "events of threads without a ring") \
 	X(NESTED_EVENTS, nested_events, "events of signal handlers inside the tracer") \

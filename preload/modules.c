@@ -162,11 +162,13 @@ uint32_t mt_modules_pc(uint64_t pc, uint32_t flags)
 	if (pc - mt_tracer.own_start < mt_tracer.own_end - mt_tracer.own_start)
 		return 0;
 	module = module_of(pc);
-	if (mt_load(&mt_tracer.next_pc) >= mt_tracer.pcs.capacity)
+	id = mt_load(&mt_tracer.next_pc);
+	if (id < mt_tracer.pcs.capacity)
+		id = mt_add(&mt_tracer.next_pc, 1);
+	if (id >= mt_tracer.pcs.capacity || id > MT_RULE_PC_MAX || !mt_range_need(&mt_tracer.pcs, id + 1)) {
+		mt_count(MT_COUNTER_NODES_FULL, 1);
 		return MT_PC_TABLE_FULL;
-	id = mt_add(&mt_tracer.next_pc, 1);
-	if (id > MT_RULE_PC_MAX || !mt_range_need(&mt_tracer.pcs, id + 1))
-		return MT_PC_TABLE_FULL;
+	}
 	entry = (struct mt_wire_pc *)mt_tracer.pcs.base + id;
 	entry->module = module;
 	entry->flags = flags;
