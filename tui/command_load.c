@@ -99,6 +99,24 @@ int mt_command_load(struct mt_loaded *loaded, const char *path, bool symbols, st
 	return 0;
 }
 
+void mt_loaded_verify(struct mt_loaded *loaded, const char *path)
+{
+	uint32_t count = mt_trace_reader_count(loaded->reader);
+	struct mt_buffer payload = {0};
+	struct mt_err err = {0};
+
+	for (uint32_t i = 0; i < count && !loaded->damaged; i++) {
+		mt_command_progress("verifying", (double)i / count);
+		if (mt_trace_reader_payload(loaded->reader, i, &payload, &err) >= 0)
+			continue;
+		mt_command_progress(NULL, -1);
+		mt_command_say("%s; the totals stand elsewhere in %s and are whole", err.text, path);
+		loaded->damaged = true;
+	}
+	mt_command_progress(NULL, -1);
+	mt_buffer_free(&payload);
+}
+
 void mt_loaded_free(struct mt_loaded *loaded)
 {
 	mt_symbols_free(&loaded->symbols);

@@ -45,6 +45,8 @@ int mt_command_view(const struct mt_arguments *arguments,
 	int status = mt_command_load(&loaded, arguments->operands[0], symbols || mt_filter_active(filter), err);
 
 	if (status >= 0) {
+		if (!symbols) /* info: what the trace holds is its question */
+			mt_loaded_verify(&loaded, arguments->operands[0]);
 		struct mt_report view = {.out = stdout,
 			.format = arguments->format,
 			.exact = arguments->exact,

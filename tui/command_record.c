@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 
 static const struct mt_option options[] = {
@@ -30,7 +31,10 @@ static int say_totals(const char *path, struct mt_err *err)
 	mt_profile_init(&profile);
 	int status = mt_profile_load(&profile, reader, NULL, NULL, err);
 
-	if (status >= 0) {
+	if (status >= 0 && profile.info.recorder_lost) {
+		mt_number_exact(allocations, profile.info.allocations);
+		mt_command_say("wrote %s up to where the recording broke off: %s allocations until then", path, allocations);
+	} else if (status >= 0) {
 		mt_number_exact(allocations, profile.info.allocations);
 		mt_number_size(peak, profile.info.peak_bytes);
 		mt_number_size(leaked, profile.info.leaked_bytes);
@@ -57,13 +61,14 @@ static int report(const struct mt_arguments *arguments, char *path, struct mt_er
 static int finish(const struct mt_arguments *arguments, const struct mt_session *session, int wait_status,
 	struct mt_err *err)
 {
+	struct stat file;
 	bool to_stdout = arguments->output && !strcmp(arguments->output, "-");
 
 	if (WIFSIGNALED(wait_status))
 		mt_command_say("the program was ended by signal %d (%s)", WTERMSIG(wait_status),
 			strsignal(WTERMSIG(wait_status)));
-	if (to_stdout || !session->trace_path)
-		return 0;
+	if (to_stdout || !session->trace_path || lstat(session->trace_path, &file) < 0 || !S_ISREG(file.st_mode))
+		return 0; /* there is nothing that could be read back */
 	int status = say_totals(session->trace_path, err);
 
 	if (status >= 0 && arguments->report)

@@ -63,7 +63,7 @@ int mt_launch_execute(const struct mt_launch *, char *const *argv, char **enviro
 /* The output path with its % fields filled in, absolute. "-" stays. */
 char *mt_output_path(const char *pattern, const char *program, pid_t pid);
 /* Opens it for writing; >= 0, or a negative errno. */
-int mt_output_open(const char *path, bool force, struct mt_err *err);
+int mt_output_open(const char *path, struct mt_err *err);
 
 /* ---- the recorder ---- */
 struct mt_image; /* one recorded image of the program: image.c */

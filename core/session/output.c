@@ -75,10 +75,9 @@ char *mt_output_path(const char *pattern, const char *program, pid_t pid)
 	return path;
 }
 
-/* With force an existing regular file is replaced, not written over: its readers keep it. */
-int mt_output_open(const char *path, bool force, struct mt_err *err)
+int mt_output_open(const char *path, struct mt_err *err)
 {
-	struct stat status;
+	struct stat status = {0};
 	int fd;
 
 	if (!strcmp(path, "-")) {
@@ -88,12 +87,12 @@ int mt_output_open(const char *path, bool force, struct mt_err *err)
 	if (lstat(path, &status) == 0 && (S_ISFIFO(status.st_mode) || S_ISCHR(status.st_mode))) {
 		fd = open(path, O_WRONLY | O_CLOEXEC);
 	} else {
-		if (force)
-			unlink(path);
 		fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
 	}
 	if (fd >= 0)
 		return fd;
+	if (errno == EEXIST && S_ISDIR(status.st_mode))
+		return mt_fail(err, -EISDIR, "%s: is a directory; give the name of a file in it", path);
 	if (errno == EEXIST)
 		return mt_fail(err, -EEXIST, "%s: exists already; choose another name or use --force", path);
 	return mt_fail(err, -errno, "cannot create %s: %s", path, strerror(errno));

@@ -139,34 +139,56 @@ static void become_program(struct mt_recorder *r, int go, int failed, char **env
 	_exit(127);
 }
 
-/* Nothing was written to it. */
-static void remove_output(const struct mt_recorder *r)
+static bool is_regular(const char *path)
 {
 	struct stat status;
 
-	if (strcmp(r->trace_path, "-") && lstat(r->trace_path, &status) == 0 && S_ISREG(status.st_mode))
-		unlink(r->trace_path);
+	return strcmp(path, "-") && lstat(path, &status) == 0 && S_ISREG(status.st_mode);
 }
 
-/* Opens the output once the pid, which may be part of its name, is known; then lets the child go. */
-static int release_program(struct mt_recorder *r, int go, int failed, struct mt_err *err)
+/* Nothing was written to it. */
+static void remove_output(const char *path)
 {
-	const struct mt_session_options *o = r->options;
+	if (is_regular(path))
+		unlink(path);
+}
+
+static int let_go(const struct mt_recorder *r, int go, int failed, struct mt_err *err)
+{
 	int error = 0;
 
-	r->trace_path = mt_output_path(o->output, r->launch.path, r->program);
-	r->output_fd = mt_output_open(r->trace_path, o->force, err);
-	if (r->output_fd < 0)
-		return r->output_fd;
-	mt_clock_restart(&r->clock);
 	if (write(go, "", 1) != 1)
 		return mt_fail(err, -errno, "cannot start the program: %s", strerror(errno));
 	while (read(failed, &error, sizeof error) < 0 && errno == EINTR)
 		;
 	if (!error)
 		return 0;
-	remove_output(r);
 	return mt_fail(err, -error, "%s: cannot be executed: %s", r->options->argv[0], strerror(error));
+}
+
+/* Opens the output once the pid, which may be part of its name, is known; then lets the child go. A file that is to
+ * be replaced is so only when the program runs; readers of the old one keep it. */
+static int release_program(struct mt_recorder *r, int go, int failed, struct mt_err *err)
+{
+	const struct mt_session_options *o = r->options;
+	char *aside = NULL;
+	int error;
+
+	r->trace_path = mt_output_path(o->output, r->launch.path, r->program);
+	if (o->force && is_regular(r->trace_path))
+		aside = mt_format("%s.%d.new", r->trace_path, (int)getpid());
+	r->output_fd = mt_output_open(aside ? aside : r->trace_path, err);
+	error = r->output_fd < 0 ? r->output_fd : 0;
+	if (!error) {
+		mt_clock_restart(&r->clock);
+		error = let_go(r, go, failed, err);
+		if (error)
+			remove_output(aside ? aside : r->trace_path);
+		else if (aside && rename(aside, r->trace_path) < 0)
+			error = mt_fail(err, -errno, "cannot replace %s: %s", r->trace_path, strerror(errno));
+	}
+	free(aside);
+	return error;
 }
 
 static int start_program(struct mt_recorder *r, struct mt_err *err)
@@ -266,7 +288,7 @@ static struct mt_image *adopt(struct mt_recorder *r, struct mt_image *old, struc
 		set_aside(r, old, list);
 		r->images++;
 		mt_snapshot_restart(r->snapshot);
-		r->output_fd = mt_output_open(r->trace_path, false, &err);
+		r->output_fd = mt_output_open(r->trace_path, &err);
 	}
 	if (r->output_fd < 0) {
 		mt_segment_leave(&offer->segment);
@@ -435,7 +457,7 @@ static void finish(struct mt_recorder *r, struct run *run, int wait_status)
 		mt_fail(&err, -ENODATA, "%s did not take the tracer's library (it may be started by another program that clears "
 			"the environment, or have ended at once); nothing was recorded", r->options->argv[0]);
 		mt_recorder_trouble(r, &err);
-		remove_output(r);
+		remove_output(r->trace_path);
 	}
 	while (run->finishing) {
 		struct finishing *f = run->finishing;

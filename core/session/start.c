@@ -20,12 +20,24 @@ struct mt_front {
 	int wait_status;
 	struct mt_err trouble;
 	struct sigaction old_interrupt, old_quit;
+	sigset_t old_mask;
 };
 
+static void await_signals(sigset_t *set)
+{
+	sigemptyset(set);
+	sigaddset(set, SIGTERM);
+	sigaddset(set, SIGCHLD);
+}
+
+/* The program has the terminal: its keys are for it alone. SIGTERM is waited for, and handed on. */
 static void ignore_keys(struct mt_front *f)
 {
 	struct sigaction ignore = {.sa_handler = SIG_IGN};
+	sigset_t set;
 
+	await_signals(&set);
+	sigprocmask(SIG_BLOCK, &set, &f->old_mask);
 	sigaction(SIGINT, &ignore, &f->old_interrupt);
 	sigaction(SIGQUIT, &ignore, &f->old_quit);
 	f->ignoring = true;
@@ -37,6 +49,7 @@ static void heed_keys(struct mt_front *f)
 		return;
 	sigaction(SIGINT, &f->old_interrupt, NULL);
 	sigaction(SIGQUIT, &f->old_quit, NULL);
+	sigprocmask(SIG_SETMASK, &f->old_mask, NULL);
 	f->ignoring = false;
 }
 
@@ -140,20 +153,32 @@ static void on_child(struct mt_front *f, pid_t pid, int status)
 	}
 }
 
+/* Until a child has ended; SIGTERM ends the program, and the recorder then ends in order. False: there is no child. */
+static bool wait_for_child(struct mt_front *f)
+{
+	pid_t pid;
+	int status = 0;
+	sigset_t set;
+
+	await_signals(&set);
+	while ((pid = waitpid(-1, &status, f->ignoring ? WNOHANG : 0)) == 0) {
+		if (sigwaitinfo(&set, NULL) != SIGTERM)
+			continue;
+		read_reports(f);
+		if (!f->has_status)
+			kill(f->session->program, SIGTERM);
+	}
+	if (pid > 0)
+		on_child(f, pid, status);
+	return pid > 0 || errno == EINTR;
+}
+
 int mt_session_wait(struct mt_session *s, int *wait_status, struct mt_err *err)
 {
 	struct mt_front *f = s->front;
-	int status = 0;
-	pid_t pid;
 
-	while (!(f->recorder_gone && f->has_status)) {
-		pid = waitpid(-1, &status, 0);
-		if (pid < 0 && errno == EINTR)
-			continue;
-		if (pid < 0)
-			break;
-		on_child(f, pid, status);
-	}
+	while (!(f->recorder_gone && f->has_status) && wait_for_child(f))
+		;
 	heed_keys(f);
 	if (wait_status)
 		*wait_status = f->wait_status;
