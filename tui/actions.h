@@ -11,6 +11,7 @@
 	X(VIEWS, "Views") \
 	X(FIND, "Find") \
 	X(COLUMNS, "Columns") \
+	X(GROUPS, "Groups") \
 	X(TREE, "Call tree") \
 	X(TIMELINE, "Timeline") \
 	X(DETAIL, "Group detail") \
@@ -56,9 +57,9 @@ enum mt_scope {
 	X(SORT, COLUMNS, "F6 s m", 4, "Sort", "pick the metric to sort by, out of all") \
 	X(SORT_LEFT, COLUMNS, "<", 0, "Sort left", "sort by the metric before") \
 	X(SORT_RIGHT, COLUMNS, ">", 0, "Sort right", "sort by the metric after") \
-	X(REVERSE, COLUMNS, "r", 8, "Reverse", "reverse the order") \
+	X(REVERSE, GROUPS, "r", 8, "Reverse", "reverse the order") \
 	X(FOLD_IN, TREE, "h Left", 0, "Fold", "close the branch, or go to its caller") \
-	X(FOLD_OUT, TREE, "l Right", 6, "Unfold", "open the branch, or go to its first callee") \
+	X(FOLD_OUT, TREE, "l Right", 0, "Unfold", "open the branch, or go to its first callee") \
 	X(INVERT, TREE, "i", 5, "Invert", "start from the allocating functions, or from main") \
 	X(MORE, TREE, "+", 9, "Level", "open one level more everywhere") \
 	X(LESS, TREE, "-", 0, "Less", "open one level less everywhere") \

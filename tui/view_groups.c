@@ -191,7 +191,7 @@ static void line_text(struct mt_app *app, uint32_t index, char *out, size_t len)
 
 const struct mt_view mt_view_groups = {
 	.name = "Groups",
-	.scopes = 1u << MT_SCOPE_COLUMNS,
+	.scopes = 1u << MT_SCOPE_COLUMNS | 1u << MT_SCOPE_GROUPS,
 	.draw = draw,
 	.action = action,
 	.list = list,
