@@ -15,12 +15,25 @@ void mt_frame_hit(struct mt_app *app, struct mt_rect r, enum mt_hit_kind kind, e
 		app->hits[app->hit_count++] = (struct mt_hit){r, kind, view, value};
 }
 
+/* Wrappers that a program calls instead of malloc: their callers are what one looks for. */
+static bool is_wrapper(const char *function)
+{
+	static const char *const names[] = {"xmalloc", "xcalloc", "xrealloc", "xstrdup", "xstrndup", "xmemdup", "g_malloc",
+		"g_malloc0", "g_calloc", "g_realloc", "g_strdup"};
+	size_t len = strcspn(function, "(");
+
+	for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+		if (strlen(names[i]) == len && !strncmp(function, names[i], len))
+			return true;
+	return false;
+}
+
 static bool of_a_library(const struct mt_backtrace_frame *frame)
 {
 	static const char *const modules[] = {"libc.so", "libc-", "libstdc++.so", "libc++", "ld-linux", "ld-musl", "libgcc_s.so"};
 	const char *name = strrchr(frame->module, '/') ? strrchr(frame->module, '/') + 1 : frame->module;
 
-	if (!strncmp(frame->source, "/usr/include/", 13))
+	if (!strncmp(frame->source, "/usr/include/", 13) || is_wrapper(frame->function))
 		return true;
 	for (size_t i = 0; i < sizeof modules / sizeof *modules; i++)
 		if (!strncmp(name, modules[i], strlen(modules[i])))
