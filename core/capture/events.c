@@ -3,99 +3,145 @@
 #include <string.h>
 
 #define BLOCK_EVENTS 65536
+/* For what each of millions of events a second passes: as part of its loop, fields stay in registers. */
+#define HOT static inline __attribute__((always_inline))
 
-static void emit(struct mt_merge *m, const struct mt_event *e)
+/* One event into the trace. */
+HOT void emit(struct mt_merge *m, const struct mt_ring *r, const struct mt_block *b, enum mt_event_type type,
+	uint8_t kind, uint64_t previous)
 {
+	struct mt_event *e;
+
 	if (!m->writer)
 		return;
-	mt_trace_writer_event(m->writer, e);
-	if (++m->unflushed >= BLOCK_EVENTS && m->flush)
+	e = mt_trace_writer_next(m->writer);
+	e->type = (uint8_t)type;
+	e->kind = kind;
+	e->thread = r->thread;
+	e->group = b->group;
+	e->time_ns = m->now_ns;
+	e->number = b->number;
+	e->previous = previous;
+	e->size = b->size;
+	e->address = b->address;
+	if (__builtin_expect(++m->unflushed >= BLOCK_EVENTS, 0) && m->flush)
 		m->flush(m->context);
 }
 
-static void emit_block(struct mt_merge *m, const struct mt_ring *r, const struct mt_block *b,
-	enum mt_event_type type, uint8_t kind)
-{
-	emit(m, &(struct mt_event){.type = (uint8_t)type, .kind = kind, .thread = r->thread, .group = b->group,
-		.time_ns = m->now_ns, .number = b->number, .size = b->size, .address = b->address});
-}
-
-/* Time never goes back, and never beyond the moment at which the heads were read. */
-static void set_time(struct mt_merge *m, uint64_t stamp)
+/* Time never goes back, and never beyond the moment at which the heads were read. To the microsecond, as the trace
+ * has it: its replay comes to the same totals. */
+static __attribute__((noinline)) void move_time(struct mt_merge *m, uint64_t stamp)
 {
 	uint64_t ns = mt_clock_ns(m->clock, stamp);
 
+	m->stamp = stamp;
 	if (ns > m->limit_ns)
 		ns = m->limit_ns;
+	ns -= ns % 1000;
 	if (ns > m->now_ns)
 		m->now_ns = ns;
 }
 
+HOT void set_time(struct mt_merge *m, uint64_t stamp)
+{
+	if (stamp != m->stamp)
+		move_time(m, stamp);
+}
+
 /* The block at an address that is allocated now: its free was lost. */
-static void imply_free(struct mt_merge *m, struct mt_ring *r, struct mt_block *found)
+static void imply_free(struct mt_merge *m, struct mt_ring *r, const struct mt_match_place *place,
+	struct mt_block *found)
 {
 	mt_model_free(m->model, found, m->now_ns);
-	emit_block(m, r, found, MT_EVENT_IMPLIED_FREE, MT_KIND_FREE);
-	mt_match_remove(&m->match, found);
+	emit(m, r, found, MT_EVENT_IMPLIED_FREE, MT_KIND_FREE, 0);
+	mt_match_remove_at(&m->match, place, found);
 	m->model->profile->info.implied_frees++;
 }
 
-/* Nothing lives at the address afterwards. */
-static void clear_address(struct mt_merge *m, struct mt_ring *r, const struct mt_decoded *d, unsigned nesting)
+static __attribute__((noinline)) void clear_found(struct mt_merge *m, struct mt_ring *r, uint64_t address,
+	uint64_t stamp, unsigned nesting, struct mt_match_place *place)
 {
-	struct mt_block *found = mt_match_find(&m->match, d->pointer);
+	struct mt_block *found;
 
-	if (found && mt_merge_fetch(m, d, false, nesting))
-		found = mt_match_find(&m->match, d->pointer);
-	if (found)
-		imply_free(m, r, found);
+	mt_merge_fetch(m, address, stamp, false, nesting);
+	found = mt_match_look_up(&m->match, address, place);
+	if (!found)
+		return;
+	imply_free(m, r, place, found);
+	mt_match_look_up(&m->match, address, place);
 }
 
-static struct mt_block *find_block(struct mt_merge *m, const struct mt_decoded *d, unsigned nesting)
+/* Nothing lives at the address afterwards; place is where a block of this address goes. */
+HOT void clear_address(struct mt_merge *m, struct mt_ring *r, const struct mt_decoded *d, unsigned nesting,
+	struct mt_match_place *place)
 {
-	struct mt_block *found = mt_match_find(&m->match, d->pointer);
+	if (__builtin_expect(mt_match_look_up(&m->match, d->pointer, place) != NULL, 0))
+		clear_found(m, r, d->pointer, d->time, nesting, place);
+}
 
-	if (__builtin_expect(!found, 0) && mt_merge_fetch(m, d, true, nesting))
-		found = mt_match_find(&m->match, d->pointer);
+static __attribute__((noinline)) struct mt_block *fetch_block(struct mt_merge *m, uint64_t address, uint64_t stamp,
+	unsigned nesting, struct mt_match_place *place)
+{
+	return mt_merge_fetch(m, address, stamp, true, nesting) ? mt_match_look_up(&m->match, address, place) : NULL;
+}
+
+HOT struct mt_block *find_block(struct mt_merge *m, const struct mt_decoded *d, unsigned nesting,
+	struct mt_match_place *place)
+{
+	struct mt_block *found = mt_match_look_up(&m->match, d->pointer, place);
+
+	if (__builtin_expect(!found, 0))
+		found = fetch_block(m, d->pointer, d->time, nesting, place);
 	return found;
 }
 
-static void unknown_free(struct mt_merge *m, const struct mt_ring *r, const struct mt_decoded *d)
+static __attribute__((noinline)) void unknown_free(struct mt_merge *m, const struct mt_ring *r, uint64_t address,
+	uint32_t node)
 {
 	m->model->profile->info.unknown_frees++;
-	emit(m, &(struct mt_event){.type = MT_EVENT_UNKNOWN_FREE, .kind = mt_tables_kind(&m->tables, d->node),
-		.thread = r->thread, .time_ns = m->now_ns, .address = d->pointer});
+	emit(m, r, &(struct mt_block){.address = address}, MT_EVENT_UNKNOWN_FREE, mt_tables_kind(&m->tables, node), 0);
 }
 
-static void on_allocation(struct mt_merge *m, struct mt_ring *r, const struct mt_decoded *d,
-	const struct mt_block *previous)
+HOT void on_allocation(struct mt_merge *m, struct mt_ring *r, const struct mt_decoded *d, unsigned nesting,
+	const struct mt_release *reallocated)
 {
-	struct mt_block b = {.address = d->pointer, .size = d->size, .number = m->next_number++,
-		.time_ns = m->now_ns, .group = mt_tables_group(&m->tables, d->node), .thread = r->thread};
+	const struct mt_block *previous = reallocated && reallocated->known ? &reallocated->block : NULL;
+	struct mt_match_place place;
+	struct mt_match_cell *cell;
+	struct mt_block *b;
 
-	mt_model_allocate(m->model, &b, previous != NULL);
-	mt_match_insert(&m->match, &b);
-	emit(m, &(struct mt_event){.type = previous ? MT_EVENT_REALLOCATE : MT_EVENT_ALLOCATE, .thread = b.thread,
-		.group = b.group, .time_ns = b.time_ns, .number = b.number, .previous = previous ? previous->number : 0,
-		.size = b.size, .address = b.address});
+	clear_address(m, r, d, nesting, &place);
+	cell = mt_match_take_cell(&m->match);
+	b = &cell->block;
+	b->address = d->pointer;
+	b->size = d->size;
+	b->number = m->next_number++;
+	b->time_ns = m->now_ns;
+	b->group = mt_tables_group(&m->tables, d->node);
+	b->thread = r->thread;
+	mt_model_allocate(m->model, b, previous != NULL);
+	mt_match_insert_at(&place, cell);
+	emit(m, r, b, previous ? MT_EVENT_REALLOCATE : MT_EVENT_ALLOCATE, 0, previous ? previous->number : 0);
 }
 
-static void on_free(struct mt_merge *m, struct mt_ring *r, const struct mt_decoded *d, unsigned nesting)
+HOT void on_free(struct mt_merge *m, struct mt_ring *r, const struct mt_decoded *d, unsigned nesting)
 {
-	struct mt_block *found = find_block(m, d, nesting);
+	struct mt_match_place place;
+	struct mt_block *found = find_block(m, d, nesting, &place);
 
-	if (!found) {
-		unknown_free(m, r, d);
+	if (__builtin_expect(!found, 0)) {
+		unknown_free(m, r, d->pointer, d->node);
 		return;
 	}
 	mt_model_free(m->model, found, m->now_ns);
-	emit_block(m, r, found, MT_EVENT_FREE, mt_tables_kind(&m->tables, d->node));
-	mt_match_remove(&m->match, found);
+	mt_match_remove_at(&m->match, &place, found);
+	emit(m, r, found, MT_EVENT_FREE, mt_tables_kind(&m->tables, d->node), 0);
 }
 
 static void on_release(struct mt_merge *m, struct mt_ring *r, const struct mt_decoded *d, unsigned nesting)
 {
-	struct mt_block *found = find_block(m, d, nesting);
+	struct mt_match_place place;
+	struct mt_block *found = find_block(m, d, nesting, &place);
 	struct mt_release *open;
 
 	if (r->release_count == MT_RING_RELEASES) /* left by longjmp: the oldest will not be completed */
@@ -103,27 +149,28 @@ static void on_release(struct mt_merge *m, struct mt_ring *r, const struct mt_de
 	open = &r->releases[r->release_count++];
 	*open = (struct mt_release){.known = found != NULL};
 	if (!found) {
-		unknown_free(m, r, d);
+		unknown_free(m, r, d->pointer, d->node);
 		return;
 	}
 	open->block = *found;
 	mt_model_release(m->model, &open->block, m->now_ns);
-	emit_block(m, r, found, MT_EVENT_RELEASE, MT_KIND_REALLOC);
-	mt_match_remove(&m->match, found);
+	mt_match_remove_at(&m->match, &place, found);
+	emit(m, r, &open->block, MT_EVENT_RELEASE, MT_KIND_REALLOC, 0);
 }
 
-static void on_reallocation(struct mt_merge *m, struct mt_ring *r, const struct mt_decoded *d)
+static void on_reallocation(struct mt_merge *m, struct mt_ring *r, const struct mt_decoded *d, unsigned nesting)
 {
 	struct mt_release *open = r->release_count ? &r->releases[--r->release_count] : NULL;
 
 	if (!open)
 		m->model->profile->info.invalid_records++;
-	on_allocation(m, r, d, open && open->known ? &open->block : NULL);
+	on_allocation(m, r, d, nesting, open);
 }
 
 static void on_restore(struct mt_merge *m, struct mt_ring *r)
 {
 	struct mt_release *open = r->release_count ? &r->releases[--r->release_count] : NULL;
+	struct mt_match_place place;
 	struct mt_block *there;
 
 	if (!open) {
@@ -132,12 +179,12 @@ static void on_restore(struct mt_merge *m, struct mt_ring *r)
 	}
 	if (!open->known)
 		return;
-	there = mt_match_find(&m->match, open->block.address);
+	there = mt_match_look_up(&m->match, open->block.address, &place);
 	if (there)
-		imply_free(m, r, there);
+		imply_free(m, r, &place, there);
 	mt_model_restore(m->model, &open->block, m->now_ns);
 	mt_match_insert(&m->match, &open->block);
-	emit_block(m, r, &open->block, MT_EVENT_RESTORE, 0);
+	emit(m, r, &open->block, MT_EVENT_RESTORE, 0, 0);
 }
 
 static void on_thread(struct mt_merge *m, struct mt_ring *r, uint32_t index)
@@ -181,8 +228,7 @@ void mt_event_consume(struct mt_merge *m, struct mt_ring *r, const struct mt_dec
 	m->model->profile->info.events++;
 	switch (d->type) {
 	case MT_RECORD_ALLOC:
-		clear_address(m, r, d, nesting);
-		on_allocation(m, r, d, NULL);
+		on_allocation(m, r, d, nesting, NULL);
 		break;
 	case MT_RECORD_FREE:
 		on_free(m, r, d, nesting);
@@ -191,11 +237,38 @@ void mt_event_consume(struct mt_merge *m, struct mt_ring *r, const struct mt_dec
 		on_release(m, r, d, nesting);
 		break;
 	case MT_RECORD_REALLOC:
-		clear_address(m, r, d, nesting);
-		on_reallocation(m, r, d);
+		on_reallocation(m, r, d, nesting);
 		break;
 	case MT_RECORD_RESTORE:
 		on_restore(m, r);
 		break;
 	}
+}
+
+void mt_event_run(struct mt_merge *m, struct mt_ring *r, uint64_t limit, uint64_t bound)
+{
+	uint64_t *events = &m->model->profile->info.events;
+
+	r->busy = true;
+	while (r->has_thread && r->decoded != limit) {
+		struct mt_wire_record record = mt_ring_read(r, r->decoded);
+		unsigned type = mt_wire_record_type(&record);
+		struct mt_decoded d = {.time = r->time + mt_wire_record_delta(&record), .node = mt_wire_record_node(&record),
+			.pointer = mt_wire_record_pointer(&record) << 3, .size = mt_wire_record_size(&record)};
+
+		if (!mt_ring_is_plain(&record) || type > MT_RECORD_FREE || d.time > bound)
+			break;
+		if (d.time == bound && m->heap_count > 1)
+			m->model->profile->info.ambiguous++;
+		r->time = d.time;
+		r->decoded++;
+		set_time(m, d.time);
+		++*events;
+		if (type == MT_RECORD_ALLOC)
+			on_allocation(m, r, &d, 0, NULL);
+		else
+			on_free(m, r, &d, 0);
+	}
+	r->consumed = r->decoded;
+	r->busy = false;
 }

@@ -7,8 +7,11 @@
 
 /* nesting: how many events wait for this one as their predecessor. */
 void mt_event_consume(struct mt_merge *, struct mt_ring *, const struct mt_decoded *, unsigned nesting);
-/* Looks in the other rings for the allocation (or the release) of d's address that must come before d, and
- * consumes up to it. */
-bool mt_merge_fetch(struct mt_merge *, const struct mt_decoded *d, bool want_allocation, unsigned nesting);
+/* Consumes allocations and frees straight from the ring, below limit and with stamps up to bound, to the first record
+ * that is neither or that has extensions. Nothing may be decoded ahead. */
+void mt_event_run(struct mt_merge *, struct mt_ring *, uint64_t limit, uint64_t bound);
+/* Looks in the other rings for the allocation (or the release) of the address that must come before an event with
+ * this stamp, and consumes up to it. */
+bool mt_merge_fetch(struct mt_merge *, uint64_t address, uint64_t stamp, bool want_allocation, unsigned nesting);
 
 #endif

@@ -44,15 +44,10 @@ static void add_chunk(struct mt_match *m)
 	m->chunks[m->chunk_count++] = chunk;
 }
 
-static struct mt_match_cell *take_cell(struct mt_match *m)
+struct mt_match_cell *mt_match_new_cell(struct mt_match *m)
 {
 	struct mt_match_cell *cell;
 
-	if (m->free) {
-		cell = (struct mt_match_cell *)mt_match_block(m, m->free);
-		m->free = cell->next_free;
-		return cell;
-	}
 	if (m->cell_count / MT_MATCH_CHUNK == m->chunk_count)
 		add_chunk(m);
 	cell = (struct mt_match_cell *)mt_match_block(m, ++m->cell_count);
@@ -83,20 +78,24 @@ static void grow(struct mt_match_part *part)
 	free(old.slots);
 }
 
+void mt_match_insert_growing(struct mt_match_place *place, uint64_t slot)
+{
+	grow(place->part);
+	put(place->part, slot);
+}
+
 void mt_match_insert(struct mt_match *m, const struct mt_block *block)
 {
-	uint64_t hash = mt_match_hash(block->address);
-	struct mt_match_part *part = &m->parts[hash >> 58];
-	struct mt_match_cell *cell = take_cell(m);
+	struct mt_match_cell *cell = mt_match_take_cell(m);
+	struct mt_match_place place;
 
 	cell->block = *block;
-	if (part->used > part->mask / 2)
-		grow(part);
-	put(part, (uint64_t)mt_match_tag(hash) << 32 | (cell->id + 1));
+	mt_match_look_up(m, block->address, &place);
+	mt_match_insert_at(&place, cell);
 }
 
 /* Moves later entries of the chain into the hole where their home allows it: no tombstones. */
-static void close_hole(struct mt_match_part *part, uint32_t hole)
+void mt_match_close_hole(struct mt_match_part *part, uint32_t hole)
 {
 	for (uint32_t at = (hole + 1) & part->mask; part->slots[at]; at = (at + 1) & part->mask) {
 		uint32_t home = (uint32_t)(part->slots[at] >> 32) >> part->shift;
@@ -107,19 +106,12 @@ static void close_hole(struct mt_match_part *part, uint32_t hole)
 		}
 	}
 	part->slots[hole] = 0;
-	part->used--;
 }
 
 void mt_match_remove(struct mt_match *m, struct mt_block *block)
 {
-	struct mt_match_cell *cell = (struct mt_match_cell *)block;
-	uint64_t hash = mt_match_hash(block->address);
-	struct mt_match_part *part = &m->parts[hash >> 58];
-	uint32_t at = mt_match_tag(hash) >> part->shift;
+	struct mt_match_place place;
 
-	while ((uint32_t)part->slots[at] != cell->id + 1)
-		at = (at + 1) & part->mask;
-	close_hole(part, at);
-	cell->next_free = m->free;
-	m->free = cell->id + 1;
+	mt_match_look_up(m, block->address, &place);
+	mt_match_remove_at(m, &place, block);
 }

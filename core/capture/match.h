@@ -30,12 +30,24 @@ struct mt_match {
 	uint32_t free;       /* cell + 1 of the one to reuse next */
 };
 
+/* Where a look-up ended: at the address's slot, or at the empty one that would be its. Holds until the table changes
+ * next. */
+struct mt_match_place {
+	struct mt_match_part *part;
+	uint32_t tag, at;
+};
+
 void mt_match_init(struct mt_match *);
 void mt_match_free(struct mt_match *);
+/* A cell of the pool that was never used before, with its id. */
+struct mt_match_cell *mt_match_new_cell(struct mt_match *);
 /* The address must not be in the table. */
 void mt_match_insert(struct mt_match *, const struct mt_block *);
+/* As mt_match_insert_at, where the part is to grow first. */
+void mt_match_insert_growing(struct mt_match_place *, uint64_t slot);
 /* block: as returned by mt_match_find and not removed since. */
 void mt_match_remove(struct mt_match *, struct mt_block *block);
+void mt_match_close_hole(struct mt_match_part *, uint32_t hole);
 
 /* The upper 6 bits name the part, the 32 below are the tag, whose upper bits are the home slot. */
 static inline uint64_t mt_match_hash(uint64_t address)
@@ -76,21 +88,74 @@ static inline struct mt_block *mt_match_guess(const struct mt_match *m, uint64_t
 	return NULL;
 }
 
-static inline struct mt_block *mt_match_find(const struct mt_match *m, uint64_t address)
+static inline struct mt_block *mt_match_look_up(struct mt_match *m, uint64_t address, struct mt_match_place *place)
 {
 	uint64_t hash = mt_match_hash(address);
-	const struct mt_match_part *part = &m->parts[hash >> 58];
+	struct mt_match_part *part = &m->parts[hash >> 58];
+	const uint64_t *slots = part->slots;
 	uint32_t tag = mt_match_tag(hash), at = tag >> part->shift;
+	struct mt_block *found = NULL;
 
-	for (; part->slots[at]; at = (at + 1) & part->mask) {
-		if (part->slots[at] >> 32 != tag)
+	for (; slots[at]; at = (at + 1) & part->mask) {
+		if (slots[at] >> 32 != tag)
 			continue;
-		struct mt_block *block = mt_match_block(m, part->slots[at]);
+		struct mt_block *block = mt_match_block(m, slots[at]);
 
-		if (block->address == address)
-			return block;
+		if (block->address == address) {
+			found = block;
+			break;
+		}
 	}
-	return NULL;
+	*place = (struct mt_match_place){part, tag, at};
+	return found;
+}
+
+static inline struct mt_block *mt_match_find(struct mt_match *m, uint64_t address)
+{
+	struct mt_match_place place;
+
+	return mt_match_look_up(m, address, &place);
+}
+
+/* A cell to fill in and insert. */
+static inline struct mt_match_cell *mt_match_take_cell(struct mt_match *m)
+{
+	struct mt_match_cell *cell;
+
+	if (__builtin_expect(!m->free, 0))
+		return mt_match_new_cell(m);
+	cell = (struct mt_match_cell *)mt_match_block(m, m->free);
+	m->free = cell->next_free;
+	return cell;
+}
+
+/* place: where the look-up of the cell's address found nothing. */
+static inline void mt_match_insert_at(struct mt_match_place *place, const struct mt_match_cell *cell)
+{
+	struct mt_match_part *part = place->part;
+	uint64_t slot = (uint64_t)place->tag << 32 | (cell->id + 1);
+
+	if (__builtin_expect(part->used > part->mask / 2, 0)) {
+		mt_match_insert_growing(place, slot);
+		return;
+	}
+	part->slots[place->at] = slot;
+	part->used++;
+}
+
+/* place: where the look-up found the block. */
+static inline void mt_match_remove_at(struct mt_match *m, const struct mt_match_place *place, struct mt_block *block)
+{
+	struct mt_match_cell *cell = (struct mt_match_cell *)block;
+	struct mt_match_part *part = place->part;
+
+	part->used--;
+	if (__builtin_expect(part->slots[(place->at + 1) & part->mask] != 0, 0))
+		mt_match_close_hole(part, place->at);
+	else
+		part->slots[place->at] = 0;
+	cell->next_free = m->free;
+	m->free = cell->id + 1;
 }
 
 #endif

@@ -9,6 +9,8 @@
 
 #define WINDOW_NS 5000     /* stamps of two cores may disagree by this */
 #define WAKE_STEPS 4       /* of the tail, for one wake of those who wait for room */
+#define SMALL 4096         /* live blocks that the caches hold anyway */
+#define COUNTER_MAX (1ull << 44) /* more than a program can count in a year */
 #define NESTING 16         /* predecessors of predecessors */
 #define PATIENCE (4u << 20) /* records looked at for predecessors in one poll: a damaged segment ends there */
 
@@ -55,10 +57,22 @@ static void prefetch_ahead(const struct mt_merge *m, const struct mt_ring *r)
 			mt_model_prefetch(&groups[blocks[i]->group]);
 }
 
+/* With few live blocks there is nothing to ask for: records are best consumed as they are read. */
+static bool is_small(const struct mt_merge *m)
+{
+	return m->model->live_count < SMALL;
+}
+
 /* Decodes ahead, up to limit, and asks for the memory that the events will need. */
 static bool refill(struct mt_merge *m, struct mt_ring *r, uint64_t limit)
 {
 	r->next = r->count = 0;
+	if (is_small(m)) {
+		r->count = mt_ring_decode(r, &r->decoded, limit, &r->time, r->ahead);
+		if (r->count == 0)
+			r->consumed = r->decoded; /* nothing but voids, or extensions of nothing */
+		return r->count > 0;
+	}
 	while (r->count < MT_RING_AHEAD) {
 		struct mt_decoded *d = &r->ahead[r->count];
 
@@ -70,7 +84,7 @@ static bool refill(struct mt_merge *m, struct mt_ring *r, uint64_t limit)
 		r->count++;
 	}
 	if (r->count == 0)
-		r->consumed = r->decoded; /* nothing but voids, or extensions of nothing */
+		r->consumed = r->decoded;
 	prefetch_ahead(m, r);
 	return r->count > 0;
 }
@@ -141,7 +155,7 @@ static void consume(struct mt_merge *m, struct mt_ring *r, const struct mt_decod
 		step(m, r);
 }
 
-bool mt_merge_fetch(struct mt_merge *m, const struct mt_decoded *d, bool want_allocation, unsigned nesting)
+bool mt_merge_fetch(struct mt_merge *m, uint64_t address, uint64_t stamp, bool want_allocation, unsigned nesting)
 {
 	if (m->ring_count < 2 || nesting >= NESTING || !m->patience)
 		return false;
@@ -151,7 +165,7 @@ bool mt_merge_fetch(struct mt_merge *m, const struct mt_decoded *d, bool want_al
 
 		if (r->busy || (r->next == r->count && r->decoded == r->second_head))
 			continue;
-		end = look_in(m, r, d->pointer, want_allocation, d->time + m->window);
+		end = look_in(m, r, address, want_allocation, stamp + m->window);
 		if (!end)
 			continue;
 		while (r->consumed < end) {
@@ -205,6 +219,19 @@ static void settle_first(struct mt_merge *m)
 		sift_down(m, 0);
 }
 
+/* Consumes what needs no look ahead; false at a record that is not for mt_event_run. */
+static bool run_plain(struct mt_merge *m, struct mt_ring *r, uint64_t bound)
+{
+	uint64_t from = r->consumed, limit = r->published_tail + MT_RING_STEP;
+
+	if (r->next != r->count || !is_small(m))
+		return false;
+	mt_event_run(m, r, limit - from < r->first_head - from ? limit : r->first_head, bound);
+	if (r->consumed - r->published_tail >= MT_RING_STEP)
+		step(m, r);
+	return r->consumed != from;
+}
+
 /* Consumes from the ring with the earliest event as long as it is the earliest. */
 static void run_first(struct mt_merge *m)
 {
@@ -216,7 +243,12 @@ static void run_first(struct mt_merge *m)
 		bound = m->heap_time[1];
 	if (m->heap_count > 2 && m->heap_time[2] < bound)
 		bound = m->heap_time[2];
-	while (r->consumed < r->first_head && (d = peek(m, r, r->first_head)) && d->time <= bound) {
+	while (r->consumed < r->first_head) {
+		if (run_plain(m, r, bound))
+			continue;
+		d = peek(m, r, r->first_head);
+		if (!d || d->time > bound)
+			break;
 		if (d->time == bound && m->heap_count > 1)
 			m->model->profile->info.ambiguous++;
 		consume(m, r, d, 0);
@@ -290,6 +322,7 @@ uint64_t mt_merge_poll(struct mt_merge *m)
 	__atomic_fetch_add(&m->segment->header->tick, 1, __ATOMIC_RELAXED);
 	read_heads(m);
 	m->limit_ns = mt_clock_ns(m->clock, mt_clock_now(m->clock));
+	m->stamp = UINT64_MAX;
 	m->patience = PATIENCE;
 	build_heap(m);
 	while (m->heap_count) {
@@ -321,8 +354,14 @@ void mt_merge_counters(struct mt_merge *m, uint64_t refused_requests)
 	struct mt_info *info = &m->model->profile->info;
 	uint64_t lost;
 
-	for (int i = 0; i < MT_COUNTER_COUNT; i++)
-		info->counters[i] = __atomic_load_n(&m->segment->header->counters[i], __ATOMIC_RELAXED);
+	for (int i = 0; i < MT_COUNTER_COUNT; i++) {
+		uint64_t value = __atomic_load_n(&m->segment->header->counters[i], __ATOMIC_RELAXED);
+
+		if (value >= info->counters[i] && value < COUNTER_MAX)
+			info->counters[i] = value;
+		else
+			info->invalid_records++; /* a damaged segment: what was last believed stands */
+	}
 	lost = info->counters[MT_COUNTER_LOST_ALLOCATIONS] + info->counters[MT_COUNTER_LOST_FREES];
 	if (lost < m->gap_lost)
 		lost = m->gap_lost;

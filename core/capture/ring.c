@@ -1,7 +1,5 @@
 #include "core/capture/ring.h"
 
-#define load(p) __atomic_load_n((p), __ATOMIC_RELAXED)
-
 void mt_ring_init(struct mt_ring *r, const struct mt_segment *s, uint32_t id)
 {
 	*r = (struct mt_ring){.mask = s->ring_records - 1};
@@ -17,13 +15,6 @@ uint64_t mt_ring_head(struct mt_ring *r)
 		return head;
 	r->damaged = true;
 	return r->consumed;
-}
-
-static struct mt_wire_record read_record(const struct mt_ring *r, uint64_t position)
-{
-	const struct mt_wire_record *at = &r->data[position & r->mask];
-
-	return (struct mt_wire_record){load(&at->word0), load(&at->word1)};
 }
 
 struct extensions {
@@ -92,7 +83,7 @@ static bool decode_slow(const struct mt_ring *r, uint64_t *position, uint64_t li
 	struct extensions x = {0};
 
 	while (*position != limit) {
-		struct mt_wire_record record = read_record(r, (*position)++);
+		struct mt_wire_record record = mt_ring_read(r, (*position)++);
 		unsigned type = mt_wire_record_type(&record);
 
 		if (type == MT_RECORD_EXTEND) {
@@ -122,16 +113,14 @@ bool mt_ring_decode(const struct mt_ring *r, uint64_t *position, uint64_t limit,
 {
 	if (*position == limit)
 		return false;
-	struct mt_wire_record record = read_record(r, *position);
-	uint64_t pointer = mt_wire_record_pointer(&record);
-	uint32_t size = mt_wire_record_size(&record);
-	unsigned type = mt_wire_record_type(&record);
+	struct mt_wire_record record = mt_ring_read(r, *position);
 
-	if (type - 1 >= MT_RECORD_RESTORE || size == MT_SIZE_EXTENDED || pointer == MT_POINTER_EXTENDED || !pointer)
+	if (!mt_ring_is_plain(&record))
 		return decode_slow(r, position, limit, time, d);
 	*time += mt_wire_record_delta(&record);
-	*d = (struct mt_decoded){.time = *time, .end = ++*position, .pointer = pointer << 3, .size = size,
-		.node = mt_wire_record_node(&record), .type = type};
+	*d = (struct mt_decoded){.time = *time, .end = ++*position, .pointer = mt_wire_record_pointer(&record) << 3,
+		.size = mt_wire_record_size(&record), .node = mt_wire_record_node(&record),
+		.type = mt_wire_record_type(&record)};
 	return true;
 }
 

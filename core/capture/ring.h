@@ -43,6 +43,24 @@ struct mt_ring {
 	struct mt_release releases[MT_RING_RELEASES];
 };
 
+/* Each word is read once: the program may write over it meanwhile. */
+static inline struct mt_wire_record mt_ring_read(const struct mt_ring *r, uint64_t position)
+{
+	const struct mt_wire_record *at = &r->data[position & r->mask];
+
+	return (struct mt_wire_record){__atomic_load_n(&at->word0, __ATOMIC_RELAXED),
+		__atomic_load_n(&at->word1, __ATOMIC_RELAXED)};
+}
+
+/* Neither mark, void nor extension, and complete by itself. */
+static inline bool mt_ring_is_plain(const struct mt_wire_record *record)
+{
+	uint64_t pointer = mt_wire_record_pointer(record);
+
+	return mt_wire_record_type(record) - 1 < MT_RECORD_RESTORE && mt_wire_record_size(record) != MT_SIZE_EXTENDED
+		&& pointer - 1 < MT_POINTER_EXTENDED - 1;
+}
+
 void mt_ring_init(struct mt_ring *, const struct mt_segment *, uint32_t id);
 /* Reads the head; a head that cannot be is none. */
 uint64_t mt_ring_head(struct mt_ring *);

@@ -263,7 +263,7 @@ uint32_t mt_tables_group_slow(struct mt_tables *t, uint32_t node)
 	return t->info[leaf].group - 1;
 }
 
-uint8_t mt_tables_kind(const struct mt_tables *t, uint32_t node)
+uint8_t mt_tables_kind_slow(const struct mt_tables *t, uint32_t node)
 {
 	uint32_t pc = node;
 

@@ -30,14 +30,19 @@ void mt_tables_free(struct mt_tables *);
 uint32_t mt_tables_group_slow(struct mt_tables *, uint32_t node);
 uint32_t mt_tables_thread(struct mt_tables *, uint32_t thread);
 uint32_t mt_tables_unknown_thread(struct mt_tables *);
-/* Kind of a free, from its node. */
-uint8_t mt_tables_kind(const struct mt_tables *, uint32_t node);
+uint8_t mt_tables_kind_slow(const struct mt_tables *, uint32_t node);
 
 static inline uint32_t mt_tables_group(struct mt_tables *t, uint32_t node)
 {
 	if (__builtin_expect(node < t->segment->nodes.capacity && t->groups[node], 1))
 		return t->groups[node] - 1;
 	return mt_tables_group_slow(t, node);
+}
+
+/* Kind of a free, from its node. */
+static inline uint8_t mt_tables_kind(const struct mt_tables *t, uint32_t node)
+{
+	return node < MT_KIND_COUNT ? (uint8_t)node : mt_tables_kind_slow(t, node);
 }
 
 #endif

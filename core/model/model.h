@@ -37,7 +37,6 @@ struct mt_model {
  * epoch. A group notes the epoch in which it last changed: before a change in a later epoch, what it holds live
  * is what it held at that peak, and is saved as such; groups that do not change cost nothing. */
 
-/* borrowed: empty of events. */
 /* Asks for the memory that an event of this group will touch. */
 static inline void mt_model_prefetch(const struct mt_group *group)
 {
@@ -45,14 +44,10 @@ static inline void mt_model_prefetch(const struct mt_group *group)
 	__builtin_prefetch((const char *)(group + 1) - 1, 1);
 }
 
+/* borrowed: empty of events. */
 void mt_model_init(struct mt_model *, struct mt_profile *borrowed);
 void mt_model_free_memory(struct mt_model *);
 
-/* block: all but thread_sequence filled in; group and thread exist in the profile.
- * reallocated: second half of a realloc (counts as reallocation, not as allocation). */
-void mt_model_allocate(struct mt_model *, struct mt_block *block, bool reallocated);
-/* The block is free, whoever freed it. */
-void mt_model_free(struct mt_model *, const struct mt_block *block, uint64_t time_ns);
 /* First half of a realloc: as a free, but counted in no info.frees; undone by restore when the realloc failed.
  * The block keeps whether it counted as temporary: give restore the same struct, or a copy made after release. */
 void mt_model_release(struct mt_model *, struct mt_block *block, uint64_t time_ns);
@@ -62,5 +57,118 @@ void mt_model_advance(struct mt_model *, uint64_t time_ns, uint64_t rss_bytes);
 /* Brings every group's at_peak_* and info up to date, so that the profile can be read. Cheap when little changed. */
 void mt_model_settle(struct mt_model *);
 void mt_model_clean(struct mt_model *); /* empties the dirty list */
+
+/* ---- the two events that come most often: inline, since their cost bounds the traced program's speed ---- */
+
+/* Bits of mt_group.flags. */
+#define MT_GROUP_DIRTY 1u
+#define MT_GROUP_UNSETTLED 2u
+
+/* The model's own: the rare ends of what follows. */
+void mt_model_list_group(struct mt_model *, struct mt_group *);
+void mt_model_end_step(struct mt_model *, uint64_t time_ns);
+void mt_model_grow_threads(struct mt_model *, uint32_t thread);
+
+/* Comes before every change of what a group holds live. */
+static inline void mt_model_before_change(struct mt_model *m, struct mt_group *g)
+{
+	uint32_t wanted = MT_GROUP_UNSETTLED | (m->track_dirty ? MT_GROUP_DIRTY : 0);
+
+	if (__builtin_expect((g->flags & wanted) != wanted, 0))
+		mt_model_list_group(m, g);
+	if (g->peak_epoch != m->peak_epoch) {
+		g->at_peak_count = g->live_count;
+		g->at_peak_bytes = g->live_bytes;
+		g->peak_epoch = m->peak_epoch;
+	}
+}
+
+static inline void mt_model_pass_time(struct mt_model *m, uint64_t time_ns)
+{
+	if (time_ns > m->now_ns)
+		m->now_ns = time_ns;
+	if (__builtin_expect(time_ns >= m->step_end_ns, 0))
+		mt_model_end_step(m, time_ns);
+}
+
+/* The block's bytes are live from now on. */
+static inline void mt_model_rise(struct mt_model *m, struct mt_group *g, uint64_t size, uint64_t time_ns)
+{
+	g->live_count++;
+	g->live_bytes += size;
+	if (g->live_count > g->own_peak_count)
+		g->own_peak_count = g->live_count;
+	if (g->live_bytes > g->own_peak_bytes)
+		g->own_peak_bytes = g->live_bytes;
+	m->live_count++;
+	m->live_bytes += size;
+	if (m->live_bytes > m->step_max_bytes) {
+		struct mt_info *info = &m->profile->info;
+
+		m->step_max_bytes = m->live_bytes;
+		if (m->live_bytes > info->peak_bytes) {
+			info->peak_bytes = m->live_bytes;
+			info->peak_ns = time_ns;
+			m->peak_epoch++;
+		}
+	}
+}
+
+/* block: all but thread_sequence filled in; group and thread exist in the profile.
+ * reallocated: second half of a realloc (counts as reallocation, not as allocation). */
+static inline void mt_model_allocate(struct mt_model *m, struct mt_block *b, bool reallocated)
+{
+	struct mt_info *info = &m->profile->info;
+	struct mt_group *g = &m->profile->groups[b->group];
+
+	if (__builtin_expect(b->thread >= m->thread_capacity, 0))
+		mt_model_grow_threads(m, b->thread);
+	b->thread_sequence = ++m->thread_sequence[b->thread];
+	mt_model_pass_time(m, b->time_ns);
+	mt_model_before_change(m, g);
+	if (__builtin_expect(!g->allocated_count++, 0)) {
+		g->first_ns = b->time_ns;
+		g->min_size = b->size;
+	}
+	g->allocated_bytes += b->size;
+	if (b->time_ns < g->first_ns)
+		g->first_ns = b->time_ns;
+	if (b->time_ns > g->last_ns)
+		g->last_ns = b->time_ns;
+	if (b->size < g->min_size)
+		g->min_size = b->size;
+	if (b->size > g->max_size)
+		g->max_size = b->size;
+	info->allocations += !reallocated;
+	info->reallocations += reallocated;
+	info->allocated_bytes += b->size;
+	m->step_allocations++;
+	mt_model_rise(m, g, b->size, b->time_ns);
+}
+
+/* The block's bytes are no longer live. Whether it was temporary. */
+static inline bool mt_model_take_away(struct mt_model *m, const struct mt_block *b, uint64_t time_ns)
+{
+	struct mt_group *g = &m->profile->groups[b->group];
+	bool temporary = m->thread_sequence[b->thread] == b->thread_sequence;
+
+	mt_model_pass_time(m, time_ns);
+	mt_model_before_change(m, g);
+	g->temporary_count += temporary;
+	m->profile->info.temporary_count += temporary;
+	g->live_count--;
+	g->live_bytes -= b->size;
+	m->live_count--;
+	m->live_bytes -= b->size;
+	m->step_frees++;
+	return temporary;
+}
+
+/* The block is free, whoever freed it. */
+static inline void mt_model_free(struct mt_model *m, const struct mt_block *b, uint64_t time_ns)
+{
+	mt_model_take_away(m, b, time_ns);
+	m->profile->info.frees++;
+}
 
 #endif

@@ -80,7 +80,7 @@ struct mt_sample {
 	X(inherited_frees, "frees of blocks from before a fork") \
 	X(cut_stacks, "stacks that could not be followed to the end") \
 	X(ambiguous, "events of different threads with equal time stamps") \
-	X(invalid_records, "records or table entries that made no sense: the segment was damaged") \
+	X(invalid_records, "records or table entries that made no sense: the segment was damaged, what is counted here may be wrong") \
 	X(forked_children, "forked children that went on untraced") \
 	X(wall_ns, "duration of the run so far")
 

@@ -61,6 +61,7 @@ struct mt_columns {
 	struct predictor predictor;
 	bool started;
 	uint64_t first_number, first_us, last_us, base_us;
+	uint64_t time_ns; /* of the last event */
 	uint8_t *at[MT_COLUMNS], *start[MT_COLUMNS];
 };
 
@@ -235,52 +236,62 @@ static inline bool allocates(unsigned type)
 	return type == MT_EVENT_ALLOCATE || type == MT_EVENT_REALLOCATE;
 }
 
-/* Times in the trace are microseconds; what is unreasonably late would not survive the way back. */
-static inline uint64_t microseconds(const struct mt_event *e)
-{
-	return e->time_ns / 1000;
-}
-
 static void columns_begin(struct mt_columns *c, const struct mt_event *e)
 {
-	uint64_t us = microseconds(e), next = c->predictor.next_number;
+	uint64_t us = e->time_ns / 1000, next = c->predictor.next_number;
 
 	c->first_number = allocates(e->type) ? e->number : next;
 	c->base_us = c->first_us = c->last_us = us;
+	c->time_ns = e->time_ns;
 	c->started = true;
 	predictor_init(&c->predictor, c->first_number, us);
 }
 
-bool mt_columns_add(struct mt_columns *c, const struct mt_event *e)
+/* Times in the trace are microseconds. */
+static unsigned encode_time(struct mt_columns *c, uint64_t time_ns)
 {
 	struct predictor *p = &c->predictor;
+	uint64_t us = time_ns / 1000;
 
-	if (__builtin_expect(!c->started, 0))
-		columns_begin(c, e);
-	uint64_t us = microseconds(e);
-	unsigned head = e->type & HEAD_TYPE;
+	c->time_ns = time_ns;
+	if (us == p->time_us)
+		return 0;
+	c->at[MT_COLUMN_TIME] = mt_varint_put(c->at[MT_COLUMN_TIME], mt_zigzag(us - p->time_us));
+	p->time_us = us;
+	c->last_us = us > c->last_us ? us : c->last_us;
+	c->first_us = us < c->first_us ? us : c->first_us;
+	return HEAD_TIME;
+}
 
-	if (us != p->time_us) {
-		head |= HEAD_TIME;
-		c->at[MT_COLUMN_TIME] = mt_varint_put(c->at[MT_COLUMN_TIME], mt_zigzag(us - p->time_us));
-		p->time_us = us;
-		c->last_us = us > c->last_us ? us : c->last_us;
-		c->first_us = us < c->first_us ? us : c->first_us;
+uint32_t mt_columns_add(struct mt_columns *c, const struct mt_event *events, uint32_t count)
+{
+	struct predictor *p = &c->predictor;
+	uint8_t *heads = c->at[MT_COLUMN_HEAD];
+	uint32_t i;
+
+	if (!c->started && count)
+		columns_begin(c, events);
+	for (i = 0; i < count; i++) {
+		const struct mt_event *e = &events[i];
+		unsigned head = e->type & HEAD_TYPE;
+
+		if (e->time_ns != c->time_ns)
+			head |= encode_time(c, e->time_ns);
+		if (e->thread != p->thread) {
+			head |= HEAD_THREAD;
+			c->at[MT_COLUMN_THREAD] = mt_varint_put(c->at[MT_COLUMN_THREAD], e->thread);
+			p->thread = e->thread;
+		}
+		if (!allocates(e->type))
+			head |= encode_free(c, e);
+		else if (e->number == p->next_number)
+			head |= encode_allocation(c, e);
+		else
+			break;
+		heads[i] = (uint8_t)head;
 	}
-	if (e->thread != p->thread) {
-		head |= HEAD_THREAD;
-		c->at[MT_COLUMN_THREAD] = mt_varint_put(c->at[MT_COLUMN_THREAD], e->thread);
-		p->thread = e->thread;
-	}
-	if (allocates(e->type)) {
-		if (e->number != p->next_number)
-			return false;
-		head |= encode_allocation(c, e);
-	} else {
-		head |= encode_free(c, e);
-	}
-	*c->at[MT_COLUMN_HEAD]++ = (uint8_t)head;
-	return true;
+	c->at[MT_COLUMN_HEAD] = heads + i;
+	return i;
 }
 
 struct mt_columns *mt_columns_new(void)

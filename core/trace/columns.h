@@ -22,8 +22,9 @@ struct mt_columns; /* an encoder */
 
 struct mt_columns *mt_columns_new(void);
 void mt_columns_free(struct mt_columns *);
-/* Adds an event; there must be fewer than MT_BLOCK_EVENTS_MAX. False: an allocation whose number does not follow. */
-bool mt_columns_add(struct mt_columns *, const struct mt_event *);
+/* Adds events, MT_BLOCK_EVENTS_MAX at most in all, up to an allocation whose number does not follow; returns how
+ * many were added. */
+uint32_t mt_columns_add(struct mt_columns *, const struct mt_event *, uint32_t count);
 uint64_t mt_columns_first_ns(const struct mt_columns *); /* the smallest time */
 uint64_t mt_columns_last_ns(const struct mt_columns *);  /* the largest */
 /* Replaces out by the payload and starts the next block. */

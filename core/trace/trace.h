@@ -58,6 +58,9 @@ struct mt_trace_writer *mt_trace_writer_new(int fd, struct mt_err *err);
 /* Adds an event to the open event block, which flush closes; one event more than 64 K closes it too, with the
  * running totals of the last flush. Numbers of allocations follow each other. */
 void mt_trace_writer_event(struct mt_trace_writer *, const struct mt_event *);
+/* The same without a copy: the event to be filled in before the next call of any of these functions. What events of
+ * its type do not use may hold anything. */
+static inline struct mt_event *mt_trace_writer_next(struct mt_trace_writer *);
 /* Whether the open event block is full: then write new definitions that its events name, and flush. */
 bool mt_trace_writer_full(const struct mt_trace_writer *);
 /* Writes one block with this payload at once (compressed when that is smaller). Definitions that events
@@ -69,6 +72,23 @@ int mt_trace_writer_flush(struct mt_trace_writer *, const struct mt_trace_runnin
 int mt_trace_writer_finish(struct mt_trace_writer *, struct mt_err *err);
 uint64_t mt_trace_writer_bytes(const struct mt_trace_writer *);
 void mt_trace_writer_free(struct mt_trace_writer *);
+
+/* What a writer begins with: events that wait to be encoded together. */
+#define MT_TRACE_QUEUE 128u
+struct mt_trace_queue {
+	uint32_t count;
+	struct mt_event events[MT_TRACE_QUEUE];
+};
+void mt_trace_writer_encode(struct mt_trace_writer *); /* empties the queue */
+
+static inline struct mt_event *mt_trace_writer_next(struct mt_trace_writer *w)
+{
+	struct mt_trace_queue *queue = (struct mt_trace_queue *)w;
+
+	if (__builtin_expect(queue->count == MT_TRACE_QUEUE, 0))
+		mt_trace_writer_encode(w);
+	return &queue->events[queue->count++];
+}
 
 /* ---- reading ---- */
 struct mt_trace_reader;

@@ -12,9 +12,17 @@
 
 #define MT_VARINT_MAX 10
 
-/* Writes at `at`, which has room for MT_VARINT_MAX bytes; returns the end. */
+/* Writes at `at`, which has room for MT_VARINT_MAX bytes; returns the end. Whether a short value takes one byte
+ * or two is often a coin's toss: no branch for that. */
 static inline uint8_t *mt_varint_put(uint8_t *at, uint64_t value)
 {
+	if (__builtin_expect(value < 0x4000, 1)) {
+		bool two = value >= 0x80;
+
+		at[0] = (uint8_t)((value & 0x7f) | (unsigned)two << 7);
+		at[1] = (uint8_t)(value >> 7);
+		return at + 1 + two;
+	}
 	while (__builtin_expect(value >= 0x80, 0)) {
 		*at++ = (uint8_t)(value | 0x80);
 		value >>= 7;

@@ -10,10 +10,11 @@
 #include <zstd.h>
 
 struct mt_trace_writer {
+	struct mt_trace_queue queue; /* first: see mt_trace_writer_next */
 	int fd;
 	uint64_t bytes;
 	uint32_t sequence;
-	uint32_t events; /* in the open event block */
+	uint32_t events; /* in the open event block, without the queue's */
 	struct mt_columns *columns;
 	ZSTD_CCtx *zstd;
 	struct mt_buffer payload; /* of the event block being closed */
@@ -156,20 +157,54 @@ struct mt_trace_writer *mt_trace_writer_new(int fd, struct mt_err *err)
 	return w;
 }
 
+static void close_events(struct mt_trace_writer *w)
+{
+	struct mt_block_header h = {
+		.type = MT_BLOCK_EVENTS,
+		.event_count = w->events,
+		.first_ns = mt_columns_first_ns(w->columns),
+		.last_ns = mt_columns_last_ns(w->columns),
+		.running = w->running,
+	};
+
+	if (!w->events)
+		return;
+	mt_columns_finish(w->columns, &w->payload);
+	w->events = 0;
+	if (!w->err.code)
+		write_block(w, &h, w->payload.data, w->payload.len);
+}
+
+void mt_trace_writer_encode(struct mt_trace_writer *w)
+{
+	const struct mt_event *at = w->queue.events, *end = at + w->queue.count;
+
+	w->queue.count = 0;
+	while (at < end) {
+		uint32_t room = MT_BLOCK_EVENTS_MAX - w->events, count = (uint32_t)(end - at) < room ? (uint32_t)(end - at) : room;
+		uint32_t added = mt_columns_add(w->columns, at, count);
+
+		at += added;
+		w->events += added;
+		if (added < count) {
+			if (!w->err.code)
+				mt_fail(&w->err, -EINVAL, "cannot write allocation %llu to the trace: its number does not follow "
+					"the one before; this is a fault of memtui", (unsigned long long)at->number);
+			at++;
+		} else if (at < end) {
+			close_events(w);
+		}
+	}
+}
+
 void mt_trace_writer_event(struct mt_trace_writer *w, const struct mt_event *e)
 {
-	if (__builtin_expect(w->events == MT_BLOCK_EVENTS_MAX, 0))
-		mt_trace_writer_flush(w, &w->running, NULL);
-	if (__builtin_expect(mt_columns_add(w->columns, e), 1))
-		w->events++;
-	else if (!w->err.code)
-		mt_fail(&w->err, -EINVAL, "cannot write allocation %llu to the trace: its number does not follow the "
-			"one before; this is a fault of memtui", (unsigned long long)e->number);
+	*mt_trace_writer_next(w) = *e;
 }
 
 bool mt_trace_writer_full(const struct mt_trace_writer *w)
 {
-	return w->events == MT_BLOCK_EVENTS_MAX;
+	return w->events + w->queue.count >= MT_BLOCK_EVENTS_MAX;
 }
 
 int mt_trace_writer_block(struct mt_trace_writer *w, enum mt_block_type type, const void *payload, size_t len,
@@ -184,21 +219,9 @@ int mt_trace_writer_block(struct mt_trace_writer *w, enum mt_block_type type, co
 
 int mt_trace_writer_flush(struct mt_trace_writer *w, const struct mt_trace_running *running, struct mt_err *err)
 {
-	struct mt_block_header h = {
-		.type = MT_BLOCK_EVENTS,
-		.event_count = w->events,
-		.first_ns = mt_columns_first_ns(w->columns),
-		.last_ns = mt_columns_last_ns(w->columns),
-		.running = *running,
-	};
-
-	if (h.event_count) {
-		mt_columns_finish(w->columns, &w->payload);
-		w->events = 0;
-		if (!w->err.code)
-			write_block(w, &h, w->payload.data, w->payload.len);
-	}
+	mt_trace_writer_encode(w);
 	w->running = *running;
+	close_events(w);
 	return sticky(w, err);
 }
 
