@@ -99,7 +99,7 @@ static struct mt_thread *new_state(void)
 	size_t depth = mt_tracer.depth_limit, words = depth * WORDS_PER_FRAME + 2 * MT_FRAME_WORDS;
 	size_t head = (sizeof(struct mt_thread) + 63) / 64 * 64;
 	size_t len = head + depth * (sizeof(struct mt_memo) + sizeof(struct mt_frame)
-		+ (2 + MT_NESTED_LEVELS) * sizeof(uint32_t)) + words * 2 * sizeof(uint64_t);
+		+ MT_NESTED_LEVELS * sizeof(uint32_t)) + words * 2 * sizeof(uint64_t);
 	uint8_t *at = mt_sys_map(len);
 	struct mt_thread *t = (struct mt_thread *)at;
 
@@ -114,10 +114,6 @@ static struct mt_thread *new_state(void)
 	at += words * sizeof(uint64_t);
 	t->frames = (struct mt_frame *)at;
 	at += depth * sizeof(struct mt_frame);
-	t->path = (uint32_t *)at;
-	at += depth * sizeof(uint32_t);
-	t->parts = (uint32_t *)at;
-	at += depth * sizeof(uint32_t);
 	for (int i = 0; i < MT_NESTED_LEVELS; i++, at += depth * sizeof(uint32_t))
 		t->pcs[i] = (uint32_t *)at;
 	t->word_capacity = words;

@@ -11,6 +11,11 @@
 #include "core/wire.h"
 #include "preload/x86_64/arch.h"
 
+/* Two words written one by one and copied as one vector right after make the copy wait for the cache. */
+#if defined __GNUC__ && !defined __clang__
+#pragma GCC optimize("no-tree-slp-vectorize")
+#endif
+
 #define MT_EXPORT __attribute__((visibility("default")))
 #define MT_INLINE inline __attribute__((always_inline))
 #define MT_COLD __attribute__((noinline, cold))
@@ -103,7 +108,6 @@ struct mt_tracer {
 	struct mt_wire_header *header;
 	struct mt_wire_node *nodes;
 	struct mt_rules *rules;
-	struct mt_paths *paths;
 	uint64_t generation; /* dlcloses that unloaded something; + MT_CLOSING for each under way */
 	uint32_t free_stacks, check, monotonic, depth_limit;
 	uint32_t bootstrap_count; /* chunks in use */
@@ -129,13 +133,12 @@ struct mt_tracer {
 };
 extern struct mt_tracer mt_tracer;
 #define MT_CLOSING (1ull << 32)
-enum { MT_GROWING_RULES = 1, MT_GROWING_INDEX = 2, MT_GROWING_PATHS = 4 };
+enum { MT_GROWING_RULES = 1, MT_GROWING_INDEX = 2 };
 
 /* One remembered frame, outermost first. */
 struct mt_memo {
 	uint64_t key, sp, fp, rule;
-	uint32_t path_end; /* path[0 .. path_end) is this frame and all beyond */
-	uint32_t hash;     /* of what it has of its part of the path */
+	uint32_t node;
 	uint32_t words_end; /* words[0 .. words_end) prove this frame's caller and all beyond */
 	uint8_t fp_live;    /* fp matters to this frame's state */
 	uint8_t own;        /* this frame and all beyond lie in order on the thread's own stack */
@@ -177,8 +180,6 @@ struct mt_thread {
 	uint32_t memo_count;
 	uint32_t memo_truncated; /* the outermost remembered frame is not the last, depth_limit ended it */
 	struct mt_memo *memo;
-	uint32_t *path;  /* pc ids of the remembered frames, outermost first */
-	uint32_t *parts; /* node from which path[i * MT_PATH_MAX] goes on */
 	const uint64_t **word_at; /* the words that prove the memo, outermost first */
 	uint64_t *word_value;
 	struct mt_frame *frames;

@@ -9,9 +9,6 @@
 
 #define FIRST_BITS 13
 #define MAX_PROBES 64
-#define FIRST_PATH_BITS 10
-#define LAST_PATH_BITS 16
-#define PATH_BITS_STEP 2
 #define REPLACE_EACH 16
 #define HUGE_BYTES (4u << 20) /* huge pages pay above this size */
 
@@ -34,21 +31,10 @@ static struct mt_index *new_index(unsigned bits)
 	return index;
 }
 
-static struct mt_paths *new_paths(unsigned bits)
-{
-	size_t len = sizeof(struct mt_paths) + (sizeof(struct mt_path) << bits);
-	struct mt_paths *paths = mt_sys_map(len);
-
-	if (paths)
-		paths->shift = 32 - bits;
-	return paths;
-}
-
 bool mt_tree_init(void)
 {
 	mt_tracer.index = new_index(FIRST_BITS);
-	mt_tracer.paths = new_paths(FIRST_PATH_BITS);
-	if (!mt_tracer.index || !mt_tracer.paths || !mt_range_need(&mt_tracer.node_range, MT_NODE_FIRST))
+	if (!mt_tracer.index || !mt_range_need(&mt_tracer.node_range, MT_NODE_FIRST))
 		return false;
 	for (uint32_t i = 1; i < MT_NODE_FIRST; i++)
 		mt_tracer.nodes[i] = (struct mt_wire_node){.pc = i};
@@ -161,63 +147,4 @@ MT_COLD uint32_t mt_tree_find(uint32_t parent, uint32_t pc)
 	insert(index, id);
 	link_child(&mt_tracer.nodes[parent], pc, id);
 	return id;
-}
-
-/* An empty table four times as large, once the old one has been filled half: the paths in use come back by
- * themselves. */
-static void grow_paths(struct mt_paths *old)
-{
-	unsigned bits = 32 - old->shift + PATH_BITS_STEP;
-	struct mt_paths *paths;
-
-	if (bits > LAST_PATH_BITS || !mt_thread_may_grow(MT_GROWING_PATHS))
-		return;
-	paths = mt_load(&mt_tracer.paths) == old ? new_paths(bits) : NULL;
-	if (paths)
-		mt_store_release(&mt_tracer.paths, paths);
-	else
-		mt_store(&old->fills, 0);
-	mt_thread_has_grown(MT_GROWING_PATHS);
-}
-
-/* Whoever finds the line being written leaves it alone. */
-static void remember_path(struct mt_path *path, uint32_t start, const uint32_t *pcs, uint32_t count,
-	uint32_t last, uint32_t node)
-{
-	uint32_t turn = mt_load(&path->turn);
-
-	if (turn & 1 || !mt_swap_if(&path->turn, &turn, turn + 1))
-		return;
-	__atomic_thread_fence(__ATOMIC_RELEASE);
-	for (uint32_t i = 0; i < MT_PATH_MAX; i++)
-		mt_store(&path->pcs[i], i < count ? pcs[i] : i == count ? last : 0);
-	mt_store(&path->start, start);
-	mt_store(&path->node, node);
-	mt_store_release(&path->turn, turn + 2);
-}
-
-MT_COLD uint32_t mt_tree_follow(uint32_t start, const uint32_t *pcs, uint32_t count, uint32_t last,
-	uint32_t hash)
-{
-	struct mt_paths *paths = mt_load_acquire(&mt_tracer.paths);
-	uint32_t node, slot = mt_tree_slot(paths, start, hash);
-
-	node = mt_tree_match(&paths->at[slot ^ 1], start, pcs, count, last);
-	if (node)
-		return node;
-	node = start;
-	for (uint32_t i = 0; i < count; i++)
-		node = mt_tree_child(node, pcs[i]);
-	node = mt_tree_child(node, last);
-	if (node == MT_PC_TABLE_FULL) /* not remembered, so that the next one is counted too */
-		return node;
-	if (mt_add(&paths->fills, 1) >= 1u << (31 - paths->shift)) {
-		grow_paths(paths);
-		paths = mt_load_acquire(&mt_tracer.paths);
-		slot = mt_tree_slot(paths, start, hash);
-	}
-	if (mt_load(&paths->at[slot].turn) && !mt_load(&paths->at[slot ^ 1].turn))
-		slot ^= 1;
-	remember_path(&paths->at[slot], start, pcs, count, last, node);
-	return node;
 }

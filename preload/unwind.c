@@ -84,46 +84,12 @@ static inline uint32_t note_step(struct mt_thread *t, uint32_t words, const stru
 	return words;
 }
 
-/* The path of a stack, in parts of MT_PATH_MAX counted from the outermost frame, so that the same stack has
- * always the same parts. */
-struct path {
-	uint32_t part, count, hash;
-};
-
-static MT_INLINE struct path begin_path(const struct mt_memo *outer)
-{
-	uint32_t end = outer ? outer->path_end : 0, part = end / MT_PATH_MAX;
-
-	return (struct path){part, end - part * MT_PATH_MAX, outer ? outer->hash : 0};
-}
-
-static MT_INLINE void add_to_path(struct mt_thread *t, struct path *path, uint32_t pc)
-{
-	uint32_t *pcs = t->path + path->part * MT_PATH_MAX;
-
-	if (mt_unlikely(pc == 0))
-		return;
-	pcs[path->count] = pc;
-	path->hash = mt_tree_hash(path->hash, pc);
-	if (mt_unlikely(++path->count == MT_PATH_MAX)) {
-		t->parts[path->part + 1] = mt_tree_path(t->parts[path->part], pcs, MT_PATH_MAX - 1, pc, path->hash);
-		*path = (struct path){path->part + 1, 0, 0};
-	}
-}
-
-static MT_INLINE uint32_t end_path(const struct mt_thread *t, const struct path *path, enum mt_kind kind)
-{
-	return mt_tree_path(t->parts[path->part], t->path + path->part * MT_PATH_MAX, path->count, kind,
-		mt_tree_hash(path->hash, kind));
-}
-
 /* Remembers the walked frames, outermost first, on top of the first kept entries of the memo. Returns
- * the node of the stack with that kind. When the words do not fit, the memo is left empty. */
-static inline uint32_t remember(struct mt_thread *t, uint32_t kept, uint32_t walked, enum mt_kind kind)
+ * the node of the innermost frame. When the words do not fit, the memo is left empty. */
+static inline uint32_t remember(struct mt_thread *t, uint32_t kept, uint32_t walked, uint32_t root)
 {
 	struct mt_memo *m = t->memo + kept;
-	uint32_t words = kept ? m[-1].words_end : 0;
-	struct path path = begin_path(kept ? m - 1 : NULL);
+	uint32_t words = kept ? m[-1].words_end : 0, node = kept ? m[-1].node : root;
 	bool fp_live = kept ? m[-1].fp_live : false, own = kept ? m[-1].own : true, fits = true;
 	uint64_t outer_sp = kept ? m[-1].sp : UINT64_MAX;
 
@@ -138,16 +104,16 @@ static inline uint32_t remember(struct mt_thread *t, uint32_t kept, uint32_t wal
 		fp_live = fp_matters(f->rule, fp_live);
 		own = own && mt_step_is_own(t, f->sp) && f->sp < outer_sp;
 		outer_sp = f->sp;
-		add_to_path(t, &path, mt_rule_pc(f->rule));
-		*m = (struct mt_memo){f->key, f->sp, f->fp, f->rule, path.part * MT_PATH_MAX + path.count, path.hash,
-			words, fp_live, own};
+		node = mt_tree_child(node, mt_rule_pc(f->rule));
+		*m = (struct mt_memo){f->key, f->sp, f->fp, f->rule, node, words, fp_live, own};
 	}
 	mt_signal_fence();
 	t->memo_count = fits ? kept + walked : 0;
-	return end_path(t, &path, kind);
+	return node;
 }
 
-/* Where a walk stands: frames walked, the state to go on from, and candidates left in the memo. */
+/* Where a walk stands: frames walked, the state to go on from, and candidates left in the memo. Copied only on
+ * rare ways, as a whole: a word read right after its halves were written waits for both to reach the cache. */
 struct climb {
 	struct mt_state state;
 	uint32_t walked, left;
@@ -156,109 +122,117 @@ struct climb {
 
 /* The memo's frame left - 1 has the state that the climb is at, but word bad differs: the frames up to
  * the one that owns the word are still right. Walks them again by the rules they have. */
-static __attribute__((noinline)) struct climb climb_to(struct mt_thread *t, struct climb c, uint32_t bad)
+static __attribute__((noinline)) void climb_to(struct mt_thread *t, struct climb *c, uint32_t bad)
 {
 	for (;;) {
-		const struct mt_memo *m = &t->memo[--c.left];
-		uint32_t outer_words = c.left ? m[-1].words_end : 0;
+		const struct mt_memo *m = &t->memo[--c->left];
+		uint32_t outer_words = c->left ? m[-1].words_end : 0;
 
-		c.last = mt_step(t, &c.state, m->rule, &t->frames[c.walked++]);
-		if (c.last != MT_STEP_ON) {
-			c.left = 0;
-			return c;
+		c->last = mt_step(t, &c->state, m->rule, &t->frames[c->walked++]);
+		if (c->last != MT_STEP_ON) {
+			c->left = 0;
+			return;
 		}
 		if (bad >= outer_words)
-			return c;
+			return;
 	}
 }
 
 /* Walks until the memo answers for the rest; left says how many of its frames do. */
-static MT_INLINE struct climb climb(struct mt_thread *t, struct climb c, uint32_t limit, bool careful)
+static MT_INLINE void climb(struct mt_thread *t, struct climb *c, uint32_t limit, bool careful)
 {
 	const struct mt_memo *memo = t->memo;
 
 	for (;;) {
-		const struct mt_memo *m = memo + c.left;
+		const struct mt_memo *m = memo + c->left;
 
-		while (m > memo && m[-1].sp < c.state.sp)
+		while (m > memo && m[-1].sp < c->state.sp)
 			m--;
-		c.left = m - memo;
-		if (m-- > memo && m->sp == c.state.sp && m->key == c.state.key
-			&& (!m->fp_live || m->fp == c.state.fp)) {
+		c->left = m - memo;
+		if (m-- > memo && m->sp == c->state.sp && m->key == c->state.key
+			&& (!m->fp_live || m->fp == c->state.fp)) {
+			struct climb copy;
 			uint32_t bad;
 
 			bad = mt_likely(m->own) ? verify_own(t, m->words_end) : verify_foreign(t, m->words_end);
 			if (mt_likely(bad == 0))
-				return c;
-			if (mt_unlikely(c.walked + c.left > limit)) {
-				c.left = 0;
+				return;
+			if (mt_unlikely(c->walked + c->left > limit)) {
+				c->left = 0;
 				continue;
 			}
-			c = climb_to(t, c, bad - 1);
-			if (mt_unlikely(c.last != MT_STEP_ON))
-				return c;
+			copy = *c;
+			climb_to(t, &copy, bad - 1);
+			*c = copy;
+			if (mt_unlikely(c->last != MT_STEP_ON))
+				return;
 			continue;
 		}
-		if (mt_unlikely(c.walked == limit)) {
-			c.left = 0;
-			return c;
+		if (mt_unlikely(c->walked == limit)) {
+			c->left = 0;
+			return;
 		}
-		c.last = mt_step(t, &c.state, careful ? mt_rules_find(c.state.key) : mt_rule(c.state.key),
-			&t->frames[c.walked++]);
-		if (mt_unlikely(c.last != MT_STEP_ON)) {
-			c.left = 0;
-			return c;
+		c->last = mt_step(t, &c->state, careful ? mt_rules_find(c->state.key) : mt_rule(c->state.key),
+			&t->frames[c->walked++]);
+		if (mt_unlikely(c->last != MT_STEP_ON)) {
+			c->left = 0;
+			return;
 		}
 	}
 }
 
 /* From nothing. */
-static MT_COLD struct climb climb_alone(struct mt_thread *t, struct mt_state start, uint32_t limit, bool careful)
+static MT_COLD void climb_alone(struct mt_thread *t, struct climb *c, uint32_t limit, bool careful)
 {
-	return climb(t, (struct climb){start, 0, 0, MT_STEP_ON}, limit, careful);
+	climb(t, c, limit, careful);
 }
 
 /* A stack deeper than the limit keeps its innermost frames, so what is remembered of one is of use only
  * for a stack of the same depth. */
-static bool depth_agrees(const struct mt_thread *t, struct climb c, uint32_t limit)
+static inline bool depth_agrees(const struct mt_thread *t, uint32_t walked, uint32_t left, uint32_t limit)
 {
-	if (c.left == 0)
+	if (left == 0)
 		return true;
-	return t->memo_truncated ? c.walked + c.left == limit : c.walked + c.left <= limit;
+	return t->memo_truncated ? walked + left == limit : walked + left <= limit;
 }
 
 uint32_t mt_unwind(struct mt_thread *t, const struct mt_entry *entry, enum mt_kind kind)
 {
 	uint64_t generation = mt_load_acquire(&mt_tracer.generation);
-	struct mt_state start = {entry->pc - 1, entry->sp, entry->fp};
-	uint32_t limit = mt_tracer.depth_limit, node;
-	struct climb c = {start, 0, t->memo_count, MT_STEP_ON};
-	bool careful = false, cut;
+	uint32_t limit = mt_tracer.depth_limit, node, root = MT_NODE_ROOT;
+	struct climb c = {{entry->pc - 1, entry->sp, entry->fp}, 0, t->memo_count, MT_STEP_ON};
+	bool careful = false, cut, alone;
 
 	if (mt_unlikely(generation != t->generation)) {
 		careful = generation >= MT_CLOSING;
 		t->generation = generation;
-		c = climb_alone(t, start, limit, careful);
+		alone = true;
 	} else {
-		c = climb(t, c, limit, false);
-		if (mt_unlikely(!depth_agrees(t, c, limit)))
-			c = climb_alone(t, start, limit, false);
+		climb(t, &c, limit, false);
+		alone = !depth_agrees(t, c.walked, c.left, limit);
+	}
+	if (mt_unlikely(alone)) {
+		struct climb copy = {{entry->pc - 1, entry->sp, entry->fp}, 0, 0, MT_STEP_ON};
+
+		climb_alone(t, &copy, limit, careful);
+		c = copy;
 	}
 	if (c.left == 0) {
 		t->memo_truncated = c.last == MT_STEP_ON;
 		cut = c.last != MT_STEP_END;
-		t->parts[0] = cut ? MT_PC_CUT : MT_NODE_ROOT;
-		if (mt_unlikely(cut))
+		if (mt_unlikely(cut)) {
+			root = MT_PC_CUT;
 			mt_count(MT_COUNTER_CUT_STACKS, 1);
+		}
 	}
-	node = remember(t, c.left, c.walked, kind);
+	node = remember(t, c.left, c.walked, root);
 	if (mt_unlikely(careful)) {
 		t->memo_count = 0;
 		t->generation = UINT64_MAX; /* matches none */
 	}
 	if (mt_unlikely(mt_tracer.check))
-		mt_check(t, entry, node == MT_PC_TABLE_FULL ? node : mt_tracer.nodes[node].parent);
-	return node;
+		mt_check(t, entry, node);
+	return mt_tree_child(node, kind);
 }
 
 /* ---- without the memo ------------------------------------------------------------------------------ */
