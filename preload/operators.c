@@ -8,6 +8,7 @@
 #include <dlfcn.h>
 #include <link.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "preload/event.h"
 
@@ -38,6 +39,21 @@ static void *look_in(void *handle, const char *name)
 	return p && !is_own((uint64_t)p) ? p : NULL;
 }
 
+static bool binds_to_us(const char *name)
+{
+	return is_own((uint64_t)dlsym(RTLD_DEFAULT, name));
+}
+
+/* libstdc++'s operators, but those for alignments, are malloc or free, by way of the simple operator; where all
+ * of these are ours, nothing is missed by going there at once. A program may have replaced any of them. */
+static bool is_plain(enum mt_operator which, const struct dl_find_object *object)
+{
+	const char *path = object->dlfo_link_map->l_name, *slash = strrchr(path, '/');
+
+	return !strncmp(slash ? slash + 1 : path, "libstdc++.so.6", 14) && !strstr(names[which], "align_val_t")
+		&& binds_to_us("malloc") && binds_to_us("free") && binds_to_us("_Znwm") && binds_to_us("_ZdlPv");
+}
+
 /* A C program may have opened a C++ plug-in for itself: then there is no next one, but the C++ library that
  * is loaded has it, or else the plug-in. What is found so stays loaded from now on. */
 static MT_COLD mt_operator_function look_up(enum mt_operator which, uint64_t caller)
@@ -55,6 +71,7 @@ static MT_COLD mt_operator_function look_up(enum mt_operator which, uint64_t cal
 	if (_dl_find_object(p, &object) == 0) {
 		mt_store(&mt_tracer.operators_start, (uint64_t)object.dlfo_map_start);
 		mt_store(&mt_tracer.operators_end, (uint64_t)object.dlfo_map_end);
+		mt_store(&mt_tracer.plain[which], is_plain(which, &object));
 	}
 	mt_store_release(&mt_tracer.operators[which], (mt_operator_function)p);
 	return (mt_operator_function)p;
@@ -95,6 +112,13 @@ static inline void *allocate(enum mt_operator which, const struct mt_entry *entr
 
 	if (mt_unlikely(!t) || (t->pending_kind && belongs(t, entry))) /* new[] calls new */
 		return function(a, b, c);
+	if (mt_likely(mt_load(&mt_tracer.plain[which]) && !t->pending_kind)) {
+		p = mt_tracer.real.malloc(a ? a : 1);
+		if (mt_likely(p != NULL)) {
+			mt_event_allocation(t, entry, kinds[which], p, a ? a : 1);
+			return p;
+		}
+	} /* no memory: the real operator asks the new-handler, and throws */
 	pending = t->pending;
 	pending_kind = t->pending_kind;
 	pending_size = t->pending_size;
@@ -130,6 +154,10 @@ static inline void deallocate(enum mt_operator which, const struct mt_entry *ent
 		return;
 	}
 	mt_event_free(t, entry, kinds[which], (void *)p, MT_RECORD_FREE);
+	if (mt_likely(mt_load(&mt_tracer.plain[which]))) {
+		mt_tracer.real.free((void *)p);
+		return;
+	}
 	before = t->recorded_free;
 	t->recorded_free = (void *)p;
 	function(p, b, c);

@@ -120,6 +120,7 @@ struct mt_tracer {
 	struct mt_module *module_info;
 	uint64_t own_start, own_end; /* the tracer's own code: its frames are not shown */
 	mt_operator_function operators[MT_OPERATOR_COUNT];
+	bool plain[MT_OPERATOR_COUNT]; /* the real operator is malloc or free and nothing else */
 	uint64_t operators_start, operators_end; /* the module of the real operator new */
 	struct mt_thread *all_threads;
 	struct mt_start_page *start_pages;
