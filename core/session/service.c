@@ -40,7 +40,8 @@ struct service {
 int mt_service_listen(struct mt_recorder *r, struct mt_err *err)
 {
 	struct sockaddr_un address = {.sun_family = AF_UNIX};
-	int len = snprintf(r->name, sizeof r->name - 1, "memtui-%u-%d", (unsigned)getuid(), (int)getpid());
+	/* One length for every pid: some programs copy their environment into the heap. */
+	int len = snprintf(r->name, sizeof r->name - 1, "memtui-%u-%07d", (unsigned)getuid(), (int)getpid());
 
 	memcpy(address.sun_path + 1, r->name, (size_t)len);
 	r->listen_fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
