@@ -10,7 +10,7 @@
 #include <stdint.h>
 
 #define MT_WIRE_MAGIC 0x31676573746d656dull /* "memtseg1" */
-#define MT_WIRE_VERSION 1
+#define MT_WIRE_VERSION 2
 #define MT_WIRE_PAGE 4096u
 
 /* ---- rendezvous ------------------------------------------------------------------------------------
@@ -23,6 +23,7 @@ struct mt_wire_request {
 	uint64_t magic;
 	uint32_t version;
 	uint32_t pid; /* as the program sees it; the recorder goes by SO_PEERCRED */
+	uint64_t forked_from; /* mt_wire_header.id of the segment that a forked child inherited; 0: a new image */
 	char token[MT_WIRE_TOKEN_LEN];
 };
 
@@ -51,6 +52,17 @@ enum mt_kind {
 	MT_KIND_FREE,
 	MT_KIND_DELETE,
 	MT_KIND_DELETE_ARRAY,
+	MT_KIND_POOL,      /* memtui.h: a block of the program's own pool */
+	MT_KIND_POOL_FREE,
+	MT_KIND_MMAP,      /* the kinds from here on stand in marks only */
+	MT_KIND_MUNMAP,
+	MT_KIND_MREMAP,
+	MT_KIND_BRK,       /* brk and sbrk */
+	MT_KIND_MALLOPT,
+	MT_KIND_MALLOC_TRIM,
+	MT_KIND_MARKER,    /* memtui.h */
+	MT_KIND_PAUSE,
+	MT_KIND_RESUME,
 	MT_KIND_COUNT,
 };
 #define MT_PC_CUT 30u       /* the unwinder could not go on here */
@@ -122,12 +134,25 @@ enum mt_extend {
 	MT_EXTEND_SIZE,    /* size; the extended record's size field is MT_SIZE_EXTENDED */
 	MT_EXTEND_POINTER, /* pointer; the extended record's pointer field is MT_POINTER_EXTENDED */
 	MT_EXTEND_VALUE,   /* a further value for a MARK, in the order given there */
+	MT_EXTEND_USABLE,  /* usable size of the block, where it does not follow from mt_wire_usable */
 };
+/* Blocks of a pool are another domain than the heap's: a pool's block may lie in a heap's. Their pointers come by
+ * MT_EXTEND_POINTER with this bit set, so that they never equal one of the heap. */
+#define MT_POINTER_POOL (1ull << 63)
 enum mt_mark {
 	MT_MARK_THREAD,    /* node field = thread index: this and what follows is by that thread. The first
 	                    * record of a ring; again when a ring is handed to a new thread */
 	MT_MARK_GAP,       /* values: time when the gap began, allocations lost, frees lost; ends now */
+	/* The node of these is a stack whose leaf is the kind of the call. */
+	MT_MARK_MAP,       /* after the call. Values: address, length, protection | flags << 32, file offset.
+	                    * Kind MREMAP: continues the ring's last UNMAP, whose flags hold. Whatever was mapped
+	                    * in the range is so no more */
+	MT_MARK_UNMAP,     /* before the call: address, length */
+	MT_MARK_UNMAP_FAILED, /* the ring's last UNMAP did not happen */
+	MT_MARK_CALL,      /* mallopt: parameter, value, result; malloc_trim: pad, 0, result */
+	MT_MARK_USER,      /* marker, pause, resume: values hold the text, 8 bytes each, padded with zeroes */
 };
+#define MT_MARK_VALUES 8
 #define MT_SIZE_EXTENDED 0xffffu
 #define MT_POINTER_EXTENDED ((1ull << 45) - 1)
 
@@ -147,12 +172,28 @@ static inline uint64_t mt_wire_record_pointer(const struct mt_wire_record *r) { 
 static inline uint32_t mt_wire_record_delta(const struct mt_wire_record *r) { return (uint32_t)r->word0; }
 static inline uint32_t mt_wire_record_node(const struct mt_wire_record *r) { return r->word0 >> 32; }
 
-/* Ring positions count records and only grow; a record's slot is position & (capacity - 1). */
+/* What malloc_usable_size says of most blocks of this size, where header.usable_rule says GLIBC: then only
+ * other blocks carry MT_EXTEND_USABLE; with rule NONE no block's usable size is known. */
+enum mt_usable_rule { MT_USABLE_NONE, MT_USABLE_GLIBC, MT_USABLE_ALWAYS /* each block carries its own */ };
+static inline uint64_t mt_wire_usable(uint64_t size)
+{
+	return size <= 24 ? 24 : ((size + 8 + 15) & ~15ull) - 8;
+}
+
+/* Ring positions count records and only grow; a record's slot is position & (capacity - 1). Stand-alone there
+ * is no reader: a ring is a chain of chunks of ring_records each. A full chunk is followed by a new one, whose place
+ * in ring_data is its index in the table of chunks; tail is where the present one begins. */
 struct mt_wire_ring {
 	uint64_t head; /* T: all below it is readable */
 	uint64_t reserved0[7];
 	uint64_t tail; /* R: all below it is consumed */
 	uint64_t reserved1[7];
+};
+
+/* Stand-alone: one piece of a ring. T. Complete before the ring's head lies in it. */
+struct mt_wire_chunk {
+	uint32_t ring;
+	uint32_t number; /* of the ring's chunks, from 0: holds positions number * ring_records and on */
 };
 
 /* ---- header ---------------------------------------------------------------------------------------- */
@@ -170,7 +211,7 @@ enum mt_clock { MT_CLOCK_TSC, MT_CLOCK_MONOTONIC };
 	X(LOST_ALLOCATIONS, lost_allocations, "allocations not recorded because the recorder could not keep up") \
 	X(LOST_FREES, lost_frees, "frees not recorded because the recorder could not keep up") \
 	X(RING_WAITS, ring_waits, "times a thread waited for room in its ring") \
-	X(FORKED_CHILDREN, forked_children, "forked children that went on untraced") \
+	X(FORKED_CHILDREN, forked_children, "children that went on untraced") \
 	X(NODES_FULL, nodes_full, "times a stack found the call tree or the table of addresses full") \
 	X(THREADS_FULL, threads_full, "threads that found no ring and went on untraced") \
 	X(UNTRACED_EVENTS, untraced_events, "events of threads without a ring") \
@@ -189,6 +230,8 @@ enum mt_counter {
 
 #define MT_SEGMENT_FREE_STACKS 1u /* flags: record the stack of frees too */
 #define MT_SEGMENT_CHECK 2u       /* compare every stack with a full unwind */
+#define MT_SEGMENT_STANDALONE 4u  /* a file of the tracer's own, without a recorder */
+#define MT_SEGMENT_DROP 8u        /* a full ring drops and counts at once instead of waiting */
 
 struct mt_wire_header {
 	/* R, before the tracer sees it */
@@ -201,9 +244,13 @@ struct mt_wire_header {
 	uint32_t depth_limit; /* frames */
 	uint32_t ring_records; /* capacity of each ring, a power of two */
 	struct mt_wire_range modules, threads, pcs, nodes, rings, ring_data;
+	struct mt_wire_range chunks, text; /* stand-alone; else empty. text: executable, directory, arguments, each
+	                                    * with its NUL */
+	uint64_t id; /* of this segment, unique in its session, never 0 */
+	uint64_t start_unix_ns; /* stand-alone: of the first anchor */
 	/* R, while it runs: own cache line */
 	_Alignas(64) uint32_t tick;      /* advanced at each poll of the recorder: a time stamp may not outlive it */
-	uint32_t recording; /* 1 record, 0 paused */
+	uint32_t recording; /* 1 record, 0 paused: no new blocks; what ends one is recorded all the same. R, T by memtui.h */
 	uint32_t asleep;    /* 1 while the recorder sleeps: ring its doorbell */
 	uint32_t doorbell;  /* futex; T increments and wakes when a ring is half full and asleep is 1 */
 	uint32_t room;      /* futex; R increments and wakes after it has drained rings while waiters > 0 */
@@ -213,6 +260,12 @@ struct mt_wire_header {
 	uint32_t pid;
 	uint32_t module_count, thread_count, pc_count, node_count, ring_count; /* published entries */
 	uint32_t epoch; /* dlcloses seen */
+	uint32_t chunk_count;   /* stand-alone */
+	uint32_t usable_rule;   /* enum mt_usable_rule */
+	uint64_t allocator;     /* address of the malloc that our hook calls */
+	uint64_t own_allocator; /* address of a malloc that the program calls in place of our hook; 0: none */
+	uint64_t private_bytes; /* of the tracer's own memory beside the segment */
+	struct mt_wire_anchor { uint64_t ticks, monotonic_ns; } anchors[2]; /* stand-alone: at the start, and of late */
 	_Alignas(64) uint64_t counters[32]; /* enum mt_counter; added to atomically */
 };
 _Static_assert(MT_COUNTER_COUNT <= 32, "counters");
@@ -230,8 +283,8 @@ _Static_assert(sizeof(struct mt_wire_thread) == 32, "thread");
 _Static_assert(sizeof(struct mt_wire_record) == 16, "record");
 _Static_assert(sizeof(struct mt_wire_ring) == 128, "ring");
 _Static_assert(sizeof(struct mt_wire_header) <= MT_WIRE_PAGE, "header fits its page");
-_Static_assert(offsetof(struct mt_wire_header, tick) == 192, "recorder's line");
-_Static_assert(offsetof(struct mt_wire_header, state) == 256, "tracer's line");
-_Static_assert(offsetof(struct mt_wire_header, counters) == 320, "counters");
+_Static_assert(offsetof(struct mt_wire_header, tick) % 64 == 0, "recorder's line");
+_Static_assert(offsetof(struct mt_wire_header, state) - offsetof(struct mt_wire_header, tick) == 64, "tracer's line");
+_Static_assert(sizeof(struct mt_wire_chunk) == 8, "chunk");
 
 #endif

@@ -22,6 +22,17 @@ const char *mt_kind_name(unsigned kind)
 		[MT_KIND_FREE] = "free",
 		[MT_KIND_DELETE] = "delete",
 		[MT_KIND_DELETE_ARRAY] = "delete[]",
+		[MT_KIND_POOL] = "pool",
+		[MT_KIND_POOL_FREE] = "pool free",
+		[MT_KIND_MMAP] = "mmap",
+		[MT_KIND_MUNMAP] = "munmap",
+		[MT_KIND_MREMAP] = "mremap",
+		[MT_KIND_BRK] = "brk",
+		[MT_KIND_MALLOPT] = "mallopt",
+		[MT_KIND_MALLOC_TRIM] = "malloc_trim",
+		[MT_KIND_MARKER] = "marker",
+		[MT_KIND_PAUSE] = "pause",
+		[MT_KIND_RESUME] = "resume",
 	};
 
 	return kind < MT_KIND_COUNT && names[kind] ? names[kind] : "?";

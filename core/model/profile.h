@@ -62,6 +62,24 @@ struct mt_sample {
 };
 #define MT_SAMPLES_MAX 2048 /* when reached, pairs are merged and step_ns doubles */
 
+/* What is rare: one entry each, in merge order. values by type; node: the stack with the kind of call as its leaf,
+ * or 0; text: a string id. */
+enum mt_log_type {
+	MT_LOG_MAP,     /* address, length, protection | flags << 32, file offset; kind mmap, mremap, brk */
+	MT_LOG_UNMAP,   /* address, length */
+	MT_LOG_CALL,    /* mallopt: parameter, value, result; malloc_trim: pad, 0, result */
+	MT_LOG_MARKER,  /* text */
+	MT_LOG_PAUSE,   /* by the program (text, node) or a person (neither) */
+	MT_LOG_RESUME,
+	MT_LOG_GAP,     /* beginning in ns, allocations lost, frees lost; time_ns is its end */
+	MT_LOG_TYPES,
+};
+struct mt_log_entry {
+	uint64_t time_ns;
+	uint32_t type, thread, node, text;
+	uint64_t values[4];
+};
+
 /* Totals and losses of the whole run. One list feeds info, JSON and the trace. */
 #define MT_INFO_COUNTS(X) \
 	X(allocations, "successful malloc, calloc, memalign, new …") \
@@ -116,6 +134,8 @@ struct mt_profile {
 	struct mt_sample *samples;
 	uint32_t sample_count, sample_capacity;
 	uint64_t step_ns;
+	struct mt_log_entry *log;
+	uint32_t log_count, log_capacity;
 };
 
 /* An empty profile: root node, marker pcs. */
