@@ -97,7 +97,7 @@ static inline bool belongs(const struct mt_thread *t, const struct mt_entry *ent
 bool mt_operators_take(const struct mt_thread *t, const struct mt_entry *entry, size_t size)
 {
 	/* another size: not the block but the bad_alloc that tells of its lack */
-	return size - t->pending_size < SIZE_SLACK_MAX && belongs(t, entry);
+	return size >= t->pending_size && size - t->pending_size < SIZE_SLACK_MAX && belongs(t, entry);
 }
 
 static inline void *allocate(enum mt_operator which, const struct mt_entry *entry, uintptr_t a, uintptr_t b,

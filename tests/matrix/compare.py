@@ -1,0 +1,64 @@
+"""compare.py MEMTUI TRACE OUTPUT: what the trace says against the CASE and TOTAL lines that the program printed.
+
+A case is all groups with a frame of its name. Functions of a case whose name begins with case_libc_ or case_throws_ are
+the library's to count: there only what stays allocated is compared. TOTAL is that of the other cases together."""
+import json
+import re
+import subprocess
+import sys
+
+memtui, trace, output = sys.argv[1:4]
+
+
+def ask(*arguments):
+    return json.loads(subprocess.run([memtui, *arguments, "--format", "json", trace], check=True, capture_output=True).stdout)
+
+
+info, groups = ask("info"), ask("groups")
+wrong = []
+
+
+def expect(what, have, want):
+    if have != want:
+        wrong.append(f"{what} is {have}, not {want}")
+
+
+def name_of(group):
+    return next((f["function"].split("(")[0] for f in group["backtrace"] if f["function"].startswith("case_")), None)
+
+
+cases, kinds, free = {}, {}, re.compile(r"case_(libc|throws)_")
+for group in groups:
+    sums = cases.setdefault(name_of(group), [0, 0, 0, 0])
+    for i, field in enumerate(("allocated_count", "size", "leaked_count", "leaked_size")):
+        sums[i] += group["all"][field]
+    kinds.setdefault(name_of(group), set()).add(group["kind"])
+seen = 0
+for line in open(output):
+    fields = dict(part.split("=") for part in line.split() if "=" in part)
+    if line.startswith("CASE"):
+        seen += 1
+        name = line.split()[1]
+        have = cases.get(name, [0, 0, 0, 0])
+        for i, field in enumerate(("count", "bytes", "leaked", "leaked_bytes")):
+            if i >= 2 or not free.match(name):
+                expect(f"{name}: {field}", have[i], int(fields[field]))
+        if "kinds" in fields and have[0]:
+            expect(f"{name}: kinds", ",".join(sorted(kinds[name])), fields["kinds"])
+    elif line.startswith("TOTAL"):
+        others = sum(sums[0] for name, sums in cases.items() if not name or free.match(name))
+        total = info["allocations"] + info["reallocations"] - others
+        expect("allocations and reallocations", total, int(fields["allocations"]) + int(fields["reallocations"]))
+        if not any(name and free.match(name) for name in cases):
+            expect("reallocations", info["reallocations"], int(fields["reallocations"]))
+            expect("frees", info["frees"], int(fields["frees"]))
+    elif line.startswith("INFO"):
+        for name, value in fields.items():
+            expect(name, info[name], int(value))
+expect("allocated_bytes", info["allocated_bytes"], sum(sums[1] for sums in cases.values()))
+expect("leaked_count", info["leaked_count"], sum(sums[2] for sums in cases.values()))
+for name in ("lost_events", "implied_frees", "unknown_frees", "cut_stacks", "ambiguous", "invalid_records"):
+    expect(name, info[name], 0)
+if not seen:
+    wrong.append("the program printed no case")
+print("; ".join(wrong[:8]))
