@@ -82,7 +82,7 @@ extern const char mt_help_about[], mt_help_exit[];
 		"- is standard output", NULL}, \
 	{'f', "force", NULL, MT_OPTION_FLAG, MT_OPTION_AT(force), "replace an existing trace file", NULL}, \
 	{0, "depth", "N", MT_OPTION_NUMBER, MT_OPTION_AT(depth), \
-		"record at most N frames of a stack, 512 by default", NULL}, \
+		"record at most N frames of a stack, 512 by default", "4..65536"}, \
 	{0, "free_stacks", NULL, MT_OPTION_FLAG, MT_OPTION_AT(free_stacks), \
 		"record the stacks of frees too", NULL}, \
 	{0, "check_stacks", NULL, MT_OPTION_FLAG, MT_OPTION_AT(check_stacks), \

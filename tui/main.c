@@ -120,6 +120,16 @@ static int run_command(const struct mt_command *command, int argc, char **argv)
 	return status;
 }
 
+/* What was printed counts only when it has arrived. */
+static int close_output(int status)
+{
+	if (!ferror(stdout) && fflush(stdout) == 0)
+		return status;
+	if (!status && errno != EPIPE)
+		mt_command_say("standard output: %s", strerror(errno ? errno : EIO));
+	return status ? status : EXIT_FAILURE;
+}
+
 int main(int argc, char **argv)
 {
 	struct mt_err err = {0};
@@ -131,11 +141,11 @@ int main(int argc, char **argv)
 	}
 	if (!strcmp(argv[1], "--version") || !strcmp(argv[1], "-V")) {
 		puts("memtui " MT_VERSION);
-		return EXIT_SUCCESS;
+		return close_output(EXIT_SUCCESS);
 	}
 	if (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h")) {
 		mt_help_print(stdout, NULL);
-		return EXIT_SUCCESS;
+		return close_output(EXIT_SUCCESS);
 	}
 	const struct mt_command *command = mt_command_find(argv[1]);
 
@@ -143,5 +153,5 @@ int main(int argc, char **argv)
 		mt_command_unknown(argv[1], &err);
 		return usage(&err);
 	}
-	return run_command(command, argc - 2, argv + 2);
+	return close_output(run_command(command, argc - 2, argv + 2));
 }

@@ -106,6 +106,15 @@ static int parse_number(uint64_t *number, const char *text)
 	return errno || *end ? -EINVAL : 0;
 }
 
+/* Whether a number lies in "least..most". */
+static bool in_range(uint64_t number, const char *range)
+{
+	char *end;
+	uint64_t least = strtoull(range, &end, 10);
+
+	return number >= least && number <= strtoull(end + strlen(".."), NULL, 10);
+}
+
 static int parse_sort(enum mt_metric *metric, const char *text, struct mt_err *err)
 {
 	const char *name = text;
@@ -171,6 +180,15 @@ static int set_choice(void *place, const struct mt_option *option, const char *v
 	return 0;
 }
 
+static int set_number(uint64_t *place, const struct mt_option *option, const char *value, struct mt_err *err)
+{
+	if (parse_number(place, value) < 0)
+		return bad_value(err, option, value, "a whole number");
+	if (option->choices && !in_range(*place, option->choices))
+		return bad_value(err, option, value, option->choices);
+	return 0;
+}
+
 static int set_value(struct mt_arguments *arguments, const struct mt_option *option, const char *value,
 	struct mt_err *err)
 {
@@ -186,7 +204,7 @@ static int set_value(struct mt_arguments *arguments, const struct mt_option *opt
 		*(const char **)place = value;
 		return 0;
 	case MT_OPTION_NUMBER:
-		return parse_number(place, value) ? bad_value(err, option, value, "a whole number") : 0;
+		return set_number(place, option, value, err);
 	case MT_OPTION_TIME:
 		return mt_options_time(place, value)
 			? bad_value(err, option, value, "a time such as 500ms, 10s, 2m or 1h")

@@ -37,7 +37,7 @@ struct mt_option {
 	enum mt_option_kind kind;
 	size_t place;         /* in struct mt_arguments */
 	const char *words;    /* without a final full stop */
-	const char *choices;  /* CHOICE: "a|b|c" */
+	const char *choices;  /* CHOICE: "a|b|c"; NUMBER: "least..most", or NULL */
 };
 #define MT_OPTION_AT(field) offsetof(struct mt_arguments, field)
 

@@ -119,6 +119,17 @@ static int check_rights(const char *path, const struct stat *status, struct mt_e
 	return 0;
 }
 
+/* The kernel would say of a missing one that the program itself is not there. */
+static int check_interpreter(const char *path, int fd, const Elf64_Phdr *phdr, struct mt_err *err)
+{
+	char name[PATH_MAX] = "";
+
+	if (phdr->p_filesz < sizeof name && pread(fd, name, phdr->p_filesz, (off_t)phdr->p_offset) < 0)
+		return 0; /* execve will say more */
+	return access(name, X_OK) == 0 ? 0 : mt_fail(err, -errno, "%s: its dynamic linker %s: %s; the program is for "
+		"another system, or a package is missing", path, name, strerror(errno));
+}
+
 static int check_elf(const char *path, int fd, const Elf64_Ehdr *file, struct mt_err *err)
 {
 	Elf64_Phdr phdr;
@@ -131,10 +142,12 @@ static int check_elf(const char *path, int fd, const Elf64_Ehdr *file, struct mt
 #endif
 	if (file->e_phentsize != sizeof phdr)
 		return mt_fail(err, -ENOEXEC, "%s: its program headers are damaged", path);
-	for (unsigned i = 0; i < file->e_phnum; i++)
-		if (pread(fd, &phdr, sizeof phdr, (off_t)(file->e_phoff + i * sizeof phdr)) == sizeof phdr
-			&& phdr.p_type == PT_INTERP)
-			return 0;
+	for (unsigned i = 0; i < file->e_phnum; i++) {
+		if (pread(fd, &phdr, sizeof phdr, (off_t)(file->e_phoff + i * sizeof phdr)) != sizeof phdr)
+			return mt_fail(err, -ENOEXEC, "%s: ends before its program headers do: the file is damaged", path);
+		if (phdr.p_type == PT_INTERP)
+			return check_interpreter(path, fd, &phdr, err);
+	}
 	return mt_fail(err, -ENOEXEC, "%s: is statically linked, so no tracer can be preloaded; link it dynamically", path);
 }
 

@@ -85,6 +85,15 @@ if grep -qE '^memtui: wrote .*t.dat: 62 allocations, peak 41.0k, leaked 41.0k in
 else
 	not_ok "record: closing line" "$(cat check.err)"
 fi
+head -c 100 "$(command -v ls)" >short-program
+sed 's|/lib64/ld-linux-x86-64.so.2|/lib64/ld-linux-x86-64.so.9|' "$(command -v ls)" >foreign-program
+chmod +x short-program foreign-program
+fails "truncated program" 1 'ends before its program headers' record -o never.dat -- ./short-program
+fails "missing dynamic linker" 1 'its dynamic linker /lib64/ld-linux-x86-64.so.9' record -o never.dat -- ./foreign-program
+fails "depth out of range" 2 'depth.*4\.\.65536' record --depth 0 -o never.dat -- true
+"$memtui" help >/dev/full 2>full.err
+[ $? = 1 ] && grep -q 'standard output' full.err && ok "help to a full disk" || not_ok "help to a full disk" "$(cat full.err)"
+
 fails "record: existing file" 1 'exist.*force' record -o t.dat ./known
 check "record: --force" "$memtui" record --force --output=t.dat -- ./known
 "$memtui" record -o status.dat ./known 7 2>/dev/null
