@@ -9,22 +9,16 @@ say() { # NAME WHY...: ok when there is no reason
 	if [ -z "$*" ]; then echo "ok $name"; else echo "not ok $name: $*"; fi
 }
 
-build_c() { # NAME...: from NAME.c, without the compiler's knowledge of malloc
-	for name in "$@"; do
-		gcc -std=gnu11 -O1 -g -D_GNU_SOURCE -Wall -Wextra -Wno-deprecated-declarations -Wno-use-after-free -fno-builtin -pthread -o "$tmp/$name" "$here/$name.c" -ldl || return 1
-	done
-}
-build_cc() {
-	for name in "$@"; do
-		g++ -std=c++17 -O1 -g -Wall -Wextra -fno-builtin -pthread -o "$tmp/$name" "$here/$name.cc" || return 1
-	done
-}
+# NAME [LINKER OPTION...]: from NAME.c or NAME.cc, without the compiler's knowledge of malloc
+flags="-O1 -g -D_GNU_SOURCE -Wall -Wextra -Wno-deprecated-declarations -Wno-use-after-free -fno-builtin -pthread"
+build_c() { gcc -std=gnu11 $flags -o "$tmp/$1" "$here/$1.c" "${@:2}"; }
+build_cc() { g++ -std=c++17 $flags -o "$tmp/$1" "$here/$1.cc" "${@:2}"; }
 
 # Runs a program untraced and recorded: $want and $have are the statuses, $tmp/want and $tmp/have the outputs.
-record() { # [OPTION... --] is in the array options; PROGRAM...
-	timeout 60 "$@" >"$tmp/want" 2>"$tmp/want.err" </dev/null
+record() { # PROGRAM...; the array options holds those of memtui
+	{ timeout 60 "$@" >"$tmp/want" 2>"$tmp/want.err"; } </dev/null 2>/dev/null
 	want=$?
-	timeout 60 "$memtui" record --force -o "$tmp/t.dat" "${options[@]}" -- "$@" >"$tmp/have" 2>"$tmp/have.err" </dev/null
+	{ timeout 60 "$memtui" record --force -o "$tmp/t.dat" "${options[@]}" -- "$@" >"$tmp/have" 2>"$tmp/have.err"; } </dev/null
 	have=$?
 }
 options=()

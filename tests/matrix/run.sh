@@ -8,7 +8,12 @@ tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT
 . "$here/common.sh"
 
-build_c api && build_cc api_cc || { echo "not ok matrix: its programs cannot be built"; exit 1; }
+build_all() {
+	gcc -O1 -g -shared -fPIC -o "$tmp/libdeath.so" "$here/death_library.c" &&
+		build_c death -L"$tmp" -ldeath -Wl,-rpath,"$tmp" && build_cc death_cc && build_c api && build_cc api_cc
+}
+build_all || { echo "not ok matrix: its programs cannot be built"; exit 1; }
+exec 2>"$tmp/noise" # the shell's words on each process that was killed
 
 # ---- the functions ----
 python3 -c 'for i in range(1000): print("x" * (i * i % 3001))' >"$tmp/lines"
@@ -22,3 +27,21 @@ matrix "functions of C" "$tmp/api" "$tmp/lines"
 matrix "functions that libc allocates in" "$tmp/api" "$tmp/lines" libc
 matrix "cfree" "$tmp/api" "$tmp/lines" cfree
 matrix "operators of C++" "$tmp/api_cc"
+
+# ---- the ways to die ----
+for how in return exit _exit _Exit quick_exit abort segv kill term assert overflow overflow_handled exec_fails main_ends \
+	thread_exits threads_killed fork vfork vfork_exec posix_spawn tls atexit at_quick_exit library cancel; do
+	matrix "dies by $how" "$tmp/death" $how
+done
+for how in throws terminate thread_local; do matrix "dies by $how" "$tmp/death_cc" $how; done
+# exec: the image that was replaced has a trace of its own
+for how in exec threads_exec; do
+	rm -f "$tmp"/t.dat*
+	record "$tmp/death" $how
+	why=$(same)
+	grep -v case_late "$tmp/have" >"$tmp/before"
+	grep case_late "$tmp/have" >"$tmp/after"
+	first=$(ls "$tmp"/t.dat.exec* 2>/dev/null | head -n 1)
+	why+=$(python3 "$here/compare.py" "$memtui" "${first:-none}" "$tmp/before" 2>&1 | tail -n 1)
+	say "dies by $how" "$why$(python3 "$here/compare.py" "$memtui" "$tmp/t.dat" "$tmp/after" 2>&1 | tail -n 1)"
+done
