@@ -135,24 +135,29 @@ enum mt_extend {
 	MT_EXTEND_POINTER, /* pointer; the extended record's pointer field is MT_POINTER_EXTENDED */
 	MT_EXTEND_VALUE,   /* a further value for a MARK, in the order given there */
 	MT_EXTEND_USABLE,  /* usable size of the block, where it does not follow from mt_wire_usable */
+	MT_EXTEND_PAUSED,  /* the extended REALLOC, or MAP of kind MREMAP, was made during a pause: it stands for nothing
+	                    * when what it continues was not recorded. Value 0 */
 };
-/* Blocks of a pool are another domain than the heap's: a pool's block may lie in a heap's. Their pointers come by
- * MT_EXTEND_POINTER with this bit set, so that they never equal one of the heap. */
+/* Blocks of a pool are another domain than the heap's: a pool's block may lie in a heap's, or in another pool's at
+ * the same address. Their pointers come by MT_EXTEND_POINTER with this bit set and 16 bits of a hash of the pool
+ * below it, so that they never equal one of the heap and hardly ever one of another pool. */
 #define MT_POINTER_POOL (1ull << 63)
+#define MT_POINTER_POOL_SHIFT 47 /* bits below are the address */
 enum mt_mark {
 	MT_MARK_THREAD,    /* node field = thread index: this and what follows is by that thread. The first
 	                    * record of a ring; again when a ring is handed to a new thread */
 	MT_MARK_GAP,       /* values: time when the gap began, allocations lost, frees lost; ends now */
 	/* The node of these is a stack whose leaf is the kind of the call. */
-	MT_MARK_MAP,       /* after the call. Values: address, length, protection | flags << 32, file offset.
-	                    * Kind MREMAP: continues the ring's last UNMAP, whose flags hold. Whatever was mapped
-	                    * in the range is so no more */
-	MT_MARK_UNMAP,     /* before the call: address, length */
-	MT_MARK_UNMAP_FAILED, /* the ring's last UNMAP did not happen */
+	MT_MARK_MAP,       /* after the call. Values: address, length, protection | flags << 32, file offset. Kind MREMAP:
+	                    * address, length, old address, old length: ends the ring's UNMAP of the old range, whose
+	                    * protection, flags and offset hold; old length 0: no UNMAP, what is at the old address
+	                    * stays and is mapped a second time. Whatever was mapped in the range is so no more */
+	MT_MARK_UNMAP,     /* before the call: address, length. A signal handler's may come before its end */
+	MT_MARK_UNMAP_FAILED, /* the ring's UNMAP of these did not happen: address, length */
 	MT_MARK_CALL,      /* mallopt: parameter, value, result; malloc_trim: pad, 0, result */
-	MT_MARK_USER,      /* marker, pause, resume: values hold the text, 8 bytes each, padded with zeroes */
+	MT_MARK_USER,      /* marker, pause, resume: values hold the text, 8 bytes each, padded with zeroes; none: no text */
 };
-#define MT_MARK_VALUES 8
+#define MT_MARK_VALUES 8 /* of one mark, so a text has at most 64 bytes */
 #define MT_SIZE_EXTENDED 0xffffu
 #define MT_POINTER_EXTENDED ((1ull << 45) - 1)
 
@@ -220,7 +225,8 @@ enum mt_clock { MT_CLOCK_TSC, MT_CLOCK_MONOTONIC };
 	X(BOOTSTRAP, bootstrap, "allocations before the real allocator was known") \
 	X(CHECKED_STACKS, checked_stacks, "stacks compared with a full unwind") \
 	X(WRONG_STACKS, wrong_stacks, "stacks that differed from the full unwind") \
-	X(MAP_FAILURES, map_failures, "times memory for the tracer could not be had")
+	X(MAP_FAILURES, map_failures, "times memory for the tracer could not be had") \
+	X(LOST_MARKS, lost_marks, "maps, calls and markers not recorded because the recorder could not keep up")
 enum mt_counter {
 #define X(id, name, words) MT_COUNTER_##id,
 	MT_COUNTERS(X)
@@ -232,6 +238,7 @@ enum mt_counter {
 #define MT_SEGMENT_CHECK 2u       /* compare every stack with a full unwind */
 #define MT_SEGMENT_STANDALONE 4u  /* a file of the tracer's own, without a recorder */
 #define MT_SEGMENT_DROP 8u        /* a full ring drops and counts at once instead of waiting */
+#define MT_SEGMENT_SLACK 16u      /* record usable sizes; without it usable_rule is NONE */
 
 struct mt_wire_header {
 	/* R, before the tracer sees it */
