@@ -1,29 +1,222 @@
-/* Compares the path of a node with a full walk, by address: two pc ids may name the same one. */
 #include "preload/check.h"
 
+#include <dlfcn.h>
+#include <errno.h>
+#include <signal.h>
+
+#include "preload/modules.h"
+#include "preload/rules.h"
+#include "preload/step.h"
+#include "preload/sys.h"
+#include "preload/thread.h"
 #include "preload/unwind.h"
 
-static bool same_pc(uint32_t a, uint32_t b)
-{
-	const struct mt_wire_pc *pcs = (const struct mt_wire_pc *)mt_tracer.pcs.base;
+#define INNER_MAX 64 /* frames of the tracer, and of the real operator new, inside an event */
+#define ROOM 8192    /* bytes of stack that libgcc's unwinder may take */
 
-	if (a < MT_PC_FIRST || b < MT_PC_FIRST)
-		return a == b;
-	return pcs[a].address == pcs[b].address && (pcs[a].flags & MT_PC_FLAG_EXACT) == (pcs[b].flags & MT_PC_FLAG_EXACT);
+static const struct mt_wire_pc *pc_entry(uint32_t id)
+{
+	return (const struct mt_wire_pc *)mt_tracer.pcs.base + id;
 }
 
-MT_COLD void mt_check(struct mt_thread *t, const struct mt_entry *entry, uint32_t node)
+/* ---- our own full walk ----------------------------------------------------------------------------- */
+
+/* By address: two pc ids may name the same one. */
+static bool same_pc(uint32_t a, uint32_t b)
+{
+	if (a < MT_PC_FIRST || b < MT_PC_FIRST)
+		return a == b;
+	return pc_entry(a)->address == pc_entry(b)->address
+		&& (pc_entry(a)->flags & MT_PC_FLAG_EXACT) == (pc_entry(b)->flags & MT_PC_FLAG_EXACT);
+}
+
+/* Does the pc id still mean the module that lies there? While a dlclose runs that is not settled. */
+static bool stale(uint32_t id)
+{
+	return id >= MT_PC_FIRST && pc_entry(id)->module != MT_NO_MODULE
+		&& mt_load(&mt_tracer.generation) < MT_CLOSING && !mt_modules_present(pc_entry(id)->address, id);
+}
+
+static bool agrees_with_walk(struct mt_thread *t, const struct mt_entry *entry, uint32_t node)
 {
 	struct mt_walk walk = {.pcs = t->pcs[0]};
 	uint32_t i = 0;
-	bool wrong;
+
+	mt_walk(t, entry, &walk);
+	for (; i < walk.count; i++) {
+		uint32_t pc = mt_tracer.nodes[node].pc;
+
+		if (!same_pc(pc, walk.pcs[i]) || stale(pc))
+			return false;
+		node = mt_tracer.nodes[node].parent;
+	}
+	return node == (walk.cut ? MT_PC_CUT : MT_NODE_ROOT);
+}
+
+/* ---- libgcc's unwinder ----------------------------------------------------------------------------- */
+
+/* glibc opens libgcc at the first backtrace: that is done here, where it disturbs nobody, since inside a malloc it
+ * would. What it allocates is not the program's. */
+__attribute__((constructor)) static void open_other(void)
+{
+	struct mt_thread *t = mt_thread_self();
+	struct dl_find_object object;
+	int (*backtrace)(void **, int), error = errno;
+	void *pcs[INNER_MAX], *library;
+
+	if (!t || !mt_tracer.check)
+		return;
+	mt_tls.flags |= MT_TLS_ENTERING;
+	mt_tls.self = NULL;
+	/* the next one: the program may have a function of this name */
+	*(void **)&backtrace = dlsym(RTLD_NEXT, "backtrace");
+	if (backtrace && backtrace(pcs, INNER_MAX) > 1 && (library = dlopen("libgcc_s.so.1", RTLD_LAZY | RTLD_NOLOAD))
+		&& _dl_find_object(dlsym(library, "_Unwind_Backtrace"), &object) == 0) {
+		mt_tracer.other_start = (uint64_t)object.dlfo_map_start;
+		mt_tracer.other_end = (uint64_t)object.dlfo_map_end;
+		mt_store_release(&mt_tracer.backtrace, backtrace);
+	}
+	mt_tls.self = t;
+	mt_tls.flags &= ~MT_TLS_ENTERING;
+	errno = error;
+}
+
+/* The kernel reads the set before it looks at the command, which is none. */
+static bool readable(uint64_t address)
+{
+	return mt_sys4(SYS_rt_sigprocmask, -1, address, NULL, 8) != -EFAULT;
+}
+
+static bool has_room(const struct mt_thread *t, uint64_t sp)
+{
+	stack_t alternate;
+
+	if (mt_step_is_own(t, sp))
+		return sp - t->stack_lo > ROOM;
+	if (mt_sys2(SYS_sigaltstack, NULL, &alternate) == 0 && sp - (uint64_t)alternate.ss_sp < alternate.ss_size)
+		return sp - (uint64_t)alternate.ss_sp > ROOM / 2;
+	return readable(sp - ROOM / 2) && readable(sp - ROOM);
+}
+
+/* What both unwinders must agree on. */
+struct common {
+	uint32_t frames; /* including those of the tracer's own; 0: nothing */
+	bool end;        /* beyond which there is nothing */
+	bool limit;      /* beyond which ours has not looked */
+};
+
+static struct common common_part(const struct mt_thread *t, const struct mt_entry *entry)
+{
+	struct mt_state state = {entry->pc - 1, entry->sp, entry->fp};
+	struct common common = {0};
+	struct mt_frame frame;
+
+	while (common.frames < mt_tracer.depth_limit) {
+		uint64_t rule = mt_rules_find(state.key), pc = state.key & ~MT_KEY_EXACT;
+		enum mt_step last;
+
+		if (pc - mt_tracer.other_start < mt_tracer.other_end - mt_tracer.other_start)
+			return (struct common){0};
+		if (mt_rule_kind(rule) == MT_RULE_NO_CFI) {
+			/* libgcc's looks whether the code there is that of a signal frame */
+			common.frames += readable(pc) && readable(pc + 8);
+			return common;
+		}
+		last = mt_step(t, &state, rule, &frame);
+		if (last == MT_STEP_CUT)
+			return common;
+		common.frames++;
+		common.end = last == MT_STEP_END;
+		if (common.end)
+			return common;
+	}
+	common.limit = true;
+	return common;
+}
+
+/* How many frames lie between here, the caller's state, and the event's: the tracer's, and the real operator new. */
+static uint32_t inner_frames(const struct mt_thread *t, struct mt_entry here, const struct mt_entry *entry)
+{
+	struct mt_state state = {here.pc - 1, here.sp, here.fp};
+	uint32_t count = 1;
+	struct mt_frame frame;
+
+	for (; state.sp < entry->sp && count < INNER_MAX; count++)
+		if (mt_step(t, &state, mt_rules_find(state.key), &frame) != MT_STEP_ON)
+			return 0;
+	return state.sp == entry->sp && state.key == entry->pc - 1 ? count : 0;
+}
+
+static bool agrees_with_other(void *const *pcs, uint32_t count, const struct common *common, uint32_t node)
+{
+	if (count != common->frames)
+		return false;
+	for (uint32_t i = 0; i < count; i++) {
+		uint64_t pc = (uint64_t)pcs[i];
+		const struct mt_wire_pc *ours;
+
+		if (pc - mt_tracer.own_start < mt_tracer.own_end - mt_tracer.own_start)
+			continue;
+		if (node < MT_NODE_FIRST)
+			return false;
+		if (mt_tracer.nodes[node].pc == MT_PC_TABLE_FULL)
+			return true;
+		ours = pc_entry(mt_tracer.nodes[node].pc);
+		if (ours->address + (ours->flags & MT_PC_FLAG_EXACT ? 0 : 1) != pc)
+			return false;
+		node = mt_tracer.nodes[node].parent;
+	}
+	return (!common->end || node == MT_NODE_ROOT) && (!common->limit || node == MT_PC_CUT);
+}
+
+static void **other_pcs(struct mt_thread *t, uint32_t level)
+{
+	size_t len = mt_tracer.depth_limit + INNER_MAX + 1;
+
+	if (!t->other_pcs)
+		t->other_pcs = mt_sys_map(len * MT_NESTED_LEVELS * sizeof(void *));
+	return t->other_pcs ? t->other_pcs + level * len : NULL;
+}
+
+/* Compares at least the first MT_CHECK_OTHER_FIRST stacks of which something can be compared. */
+static void check_other(struct mt_thread *t, const struct mt_entry *entry, uint32_t node, uint32_t level, uint64_t nth)
+{
+	int (*backtrace)(void **, int) = mt_load_acquire(&mt_tracer.backtrace);
+	uint32_t inner, count;
+	struct common common;
+	void **pcs;
+
+	if (!backtrace || (nth % MT_CHECK_OTHER_EACH
+		&& mt_load(&mt_tracer.header->counters[MT_COUNTER_CHECKED_OTHERWISE]) >= MT_CHECK_OTHER_FIRST))
+		return;
+	common = common_part(t, entry);
+	inner = inner_frames(t, MT_ENTRY(), entry);
+	pcs = common.frames && inner && has_room(t, (uint64_t)__builtin_frame_address(0)) ? other_pcs(t, level) : NULL;
+	if (!pcs || (!common.end && !common.limit))
+		mt_count(MT_COUNTER_NOT_COMPARABLE, 1);
+	if (!pcs)
+		return;
+	count = (uint32_t)backtrace(pcs, (int)(inner + common.frames + common.end));
+	mt_count(MT_COUNTER_CHECKED_OTHERWISE, 1);
+	if (count < inner || !agrees_with_other(pcs + inner, count - inner, &common, node))
+		mt_count(MT_COUNTER_WRONG_OTHERWISE, 1);
+}
+
+/* ---- both ------------------------------------------------------------------------------------------ */
+
+MT_COLD void mt_check(struct mt_thread *t, const struct mt_entry *entry, uint32_t node)
+{
+	uint64_t nth;
 
 	if (node == MT_PC_TABLE_FULL)
 		return;
-	mt_walk(t, entry, &walk);
-	for (; i < walk.count && same_pc(mt_tracer.nodes[node].pc, walk.pcs[i]); i++)
-		node = mt_tracer.nodes[node].parent;
-	wrong = i < walk.count || node != (walk.cut ? MT_PC_CUT : MT_NODE_ROOT);
-	mt_count(MT_COUNTER_CHECKED_STACKS, 1);
-	mt_count(MT_COUNTER_WRONG_STACKS, wrong);
+	nth = mt_add(&mt_tracer.header->counters[MT_COUNTER_CHECKED_STACKS], 1);
+	mt_count(MT_COUNTER_WRONG_STACKS, !agrees_with_walk(t, entry, node));
+	check_other(t, entry, node, 0, nth);
+}
+
+MT_COLD void mt_check_nested(struct mt_thread *t, const struct mt_entry *entry, uint32_t node, uint32_t level)
+{
+	if (node != MT_PC_TABLE_FULL)
+		check_other(t, entry, mt_tracer.nodes[node].parent, level, 0);
 }

@@ -2,6 +2,7 @@
  * walked frame by frame and reserves behind it, and is published with it if it holds a slot already. */
 #include "preload/event.h"
 
+#include "preload/check.h"
 #include "preload/operators.h"
 #include "preload/ring.h"
 #include "preload/unwind.h"
@@ -67,6 +68,8 @@ static MT_COLD bool record_nested(struct mt_thread *t, const struct mt_entry *en
 			mt_walk(t, entry, &walk);
 		}
 		node = mt_walk_node(&walk, kind);
+		if (mt_unlikely(mt_tracer.check) && level < MT_NESTED_LEVELS)
+			mt_check_nested(t, entry, node, (uint32_t)level);
 	}
 	done = mt_ring_record_nested(t, type, node, (uint64_t)p, size);
 	mt_signal_fence();

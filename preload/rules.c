@@ -4,6 +4,7 @@
 #include "preload/rules.h"
 
 #include "preload/cfi.h"
+#include "preload/check.h"
 #include "preload/modules.h"
 #include "preload/sys.h"
 #include "preload/thread.h"
@@ -72,12 +73,12 @@ static uint64_t compact(const struct mt_cfi_row *row)
 	else if (row->cfa_register == MT_CFI_NO_REGISTER && row->cfa_expression
 		&& simple_expression(row->cfa_expression, true, &cfa))
 		kind = MT_RULE_DEREF;
-	if (row->fp.how == MT_CFI_AT_OFFSET) {
+	if (row->fp.how == MT_CFI_AT_OFFSET && MT_MUTATION != 4) {
 		mode = MT_FP_AT_CFA;
 		fp = row->fp.offset;
 	} else if (row->fp.how == MT_CFI_AT_EXPRESSION && simple_expression(row->fp.expression, false, &fp)) {
 		mode = MT_FP_AT_FP;
-	} else if (row->fp.how != MT_CFI_SAME && row->fp.how != MT_CFI_UNDEFINED) {
+	} else if (row->fp.how != MT_CFI_SAME && row->fp.how != MT_CFI_UNDEFINED && MT_MUTATION != 4) {
 		kind = MT_RULE_SLOW;
 	}
 	/* in an epilogue: the slot is popped already, though compilers do not say so; fp holds its value */
@@ -189,7 +190,7 @@ MT_COLD void mt_rules_drop(void)
 {
 	struct mt_rules *rules = mt_load_acquire(&mt_tracer.rules);
 
-	for (uint32_t i = 0; i <= rules->mask; i++) {
+	for (uint32_t i = 0; i <= rules->mask && MT_MUTATION != 5; i++) {
 		struct mt_rule_slot *slot = &rules->slots[i];
 		uint64_t key = mt_load(&slot->key), rule = mt_load_acquire(&slot->rule);
 

@@ -126,6 +126,8 @@ struct mt_tracer {
 	struct mt_start_page *start_pages;
 	struct mt_bootstrap_chunk bootstrap[MT_BOOTSTRAP_CHUNKS];
 	uint32_t bootstrap_allocations;
+	int (*backtrace)(void **, int); /* in check mode; NULL: there is none */
+	uint64_t other_start, other_end; /* the module of the unwinder that it uses */
 
 	/* Written when something new is met. */
 	_Alignas(64) struct mt_index *index;
@@ -203,6 +205,7 @@ struct mt_thread {
 	struct { uint64_t at; uint32_t count; } done[MT_NESTED_DONE]; /* finished records of nested events */
 	uint32_t done_count;
 	uint32_t *pcs[MT_NESTED_LEVELS]; /* stacks that are walked without the memo */
+	void **other_pcs;                /* in check mode: by backtrace */
 	struct mt_thread *next;
 };
 

@@ -73,13 +73,13 @@ static inline uint32_t note_step(struct mt_thread *t, uint32_t words, const stru
 		if (mt_unlikely(!outer)) /* depth_limit ended the walk: whatever the caller is */
 			return words;
 		words = note(t, words, outer->sp + MT_RETURN_ADDRESS_AT_CFA, outer->key + 1);
-		if (fp_live && mt_rule_fp_mode(f->rule) != MT_FP_SAME)
+		if (MT_MUTATION != 3 && fp_live && mt_rule_fp_mode(f->rule) != MT_FP_SAME)
 			words = note(t, words, mt_step_saved_fp(f->rule, outer->sp, f->fp), outer->fp);
 		return words;
 	}
 	for (uint64_t i = 0; i < f->word_count; i++)
 		words = note(t, words, (uint64_t)f->words[i].at, f->words[i].value);
-	if (f->saved_fp.at && fp_live)
+	if (MT_MUTATION != 3 && f->saved_fp.at && fp_live)
 		words = note(t, words, (uint64_t)f->saved_fp.at, f->saved_fp.value);
 	return words;
 }
@@ -150,11 +150,11 @@ static MT_INLINE void climb(struct mt_thread *t, struct climb *c, uint32_t limit
 			m--;
 		c->left = m - memo;
 		if (m-- > memo && m->sp == c->state.sp && m->key == c->state.key
-			&& (!m->fp_live || m->fp == c->state.fp)) {
+			&& (MT_MUTATION == 2 || !m->fp_live || m->fp == c->state.fp)) {
 			struct climb copy;
 			uint32_t bad;
 
-			bad = mt_likely(m->own) ? verify_own(t, m->words_end) : verify_foreign(t, m->words_end);
+			bad = MT_MUTATION == 1 ? 0 : mt_likely(m->own) ? verify_own(t, m->words_end) : verify_foreign(t, m->words_end);
 			if (mt_likely(bad == 0))
 				return;
 			if (mt_unlikely(c->walked + c->left > limit)) {

@@ -129,6 +129,20 @@ static void put_line(const struct mt_report *report, const char *name, const cha
 	putc('\n', report->out);
 }
 
+/* What the check mode has compared; what differed stands with the losses. */
+static void put_checks(const struct mt_report *report)
+{
+	const uint64_t *counters = report->profile->info.counters;
+	char all[MT_NUMBER_EXACT_LEN], otherwise[MT_NUMBER_EXACT_LEN], text[2 * MT_NUMBER_EXACT_LEN + 40];
+
+	if (!counters[MT_COUNTER_CHECKED_STACKS])
+		return;
+	mt_report_number(all, report, MT_UNIT_COUNT, counters[MT_COUNTER_CHECKED_STACKS]);
+	mt_report_number(otherwise, report, MT_UNIT_COUNT, counters[MT_COUNTER_CHECKED_OTHERWISE]);
+	snprintf(text, sizeof text, "%s, of them %s with libgcc's unwinder", all, otherwise);
+	put_line(report, "stacks checked", text);
+}
+
 static void info_text(const struct mt_report *report, const struct totals *totals)
 {
 	const struct mt_info *info = &report->profile->info;
@@ -158,6 +172,7 @@ static void info_text(const struct mt_report *report, const struct totals *total
 	put_line(report, "events", text);
 	mt_report_number(text, report, MT_UNIT_BYTES, info->file_bytes);
 	put_line(report, "file", text);
+	put_checks(report);
 	fputs("losses\n", report->out);
 	mt_report_losses(report, "  ");
 }

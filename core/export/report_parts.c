@@ -169,7 +169,8 @@ void mt_report_losses(const struct mt_report *report, const char *indent)
 	/* What the tracer counted and the totals above do not hold already. */
 #define X(id, name, words) \
 	if (MT_COUNTER_##id >= MT_COUNTER_NODES_FULL && MT_COUNTER_##id != MT_COUNTER_BOOTSTRAP && \
-		MT_COUNTER_##id != MT_COUNTER_CHECKED_STACKS) \
+		MT_COUNTER_##id != MT_COUNTER_CHECKED_STACKS && MT_COUNTER_##id != MT_COUNTER_CHECKED_OTHERWISE && \
+		MT_COUNTER_##id != MT_COUNTER_NOT_COMPARABLE) \
 		lines += print_loss(report, indent, info->counters[MT_COUNTER_##id], words);
 	MT_COUNTERS(X)
 #undef X
