@@ -93,6 +93,14 @@ int mt_command_ui_options(struct mt_ui_options *options, char **filter_text,
 	return 0;
 }
 
+/* An environment variable that says yes: neither empty nor 0. */
+static bool is_set(const char *name)
+{
+	const char *value = getenv(name);
+
+	return value && *value && strcmp(value, "0");
+}
+
 void mt_command_session_options(struct mt_session_options *options, char **library,
 	const struct mt_arguments *arguments)
 {
@@ -102,7 +110,7 @@ void mt_command_session_options(struct mt_session_options *options, char **libra
 		.force = arguments->force,
 		.depth_limit = (uint32_t)(arguments->depth > UINT32_MAX ? UINT32_MAX : arguments->depth),
 		.free_stacks = arguments->free_stacks,
-		.check_stacks = arguments->check_stacks,
+		.check_stacks = arguments->check_stacks || is_set("MEMTUI_CHECK"),
 		.duration_ns = arguments->duration_ns,
 		.library = *library};
 }

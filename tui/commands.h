@@ -86,7 +86,7 @@ extern const char mt_help_about[], mt_help_exit[];
 	{0, "free_stacks", NULL, MT_OPTION_FLAG, MT_OPTION_AT(free_stacks), \
 		"record the stacks of frees too", NULL}, \
 	{0, "check_stacks", NULL, MT_OPTION_FLAG, MT_OPTION_AT(check_stacks), \
-		"compare every stack with a full unwind (slow)", NULL}, \
+		"compare every stack with a full unwind, many with libgcc's too (slow); so does MEMTUI_CHECK=1", NULL}, \
 	{0, "duration", "TIME", MT_OPTION_TIME, MT_OPTION_AT(duration_ns), "stop recording after this time", NULL}, \
 	{0, "report", NULL, MT_OPTION_FLAG, MT_OPTION_AT(report), "print a report at the end", NULL}
 
