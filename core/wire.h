@@ -187,7 +187,8 @@ static inline uint64_t mt_wire_usable(uint64_t size)
 
 /* Ring positions count records and only grow; a record's slot is position & (capacity - 1). Stand-alone there
  * is no reader: a ring is a chain of chunks of ring_records each. A full chunk is followed by a new one, whose place
- * in ring_data is its index in the table of chunks; tail is where the present one begins. */
+ * in ring_data is its index in the table of chunks; tail is where the present one begins. What is left of the old one
+ * are zeroes, which read as VOID; no event's records lie in two chunks. */
 struct mt_wire_ring {
 	uint64_t head; /* T: all below it is readable */
 	uint64_t reserved0[7];
@@ -195,10 +196,10 @@ struct mt_wire_ring {
 	uint64_t reserved1[7];
 };
 
-/* Stand-alone: one piece of a ring. T. Complete before the ring's head lies in it. */
+/* Stand-alone: one piece of a ring. T. Both words are stored at once, before the ring's head lies in the chunk. */
 struct mt_wire_chunk {
 	uint32_t ring;
-	uint32_t number; /* of the ring's chunks, from 0: holds positions number * ring_records and on */
+	uint32_t number; /* of the ring's chunks, from 1: holds positions from (number - 1) * ring_records; 0: none yet */
 };
 
 /* ---- header ---------------------------------------------------------------------------------------- */
@@ -275,7 +276,10 @@ struct mt_wire_header {
 	uint64_t allocator;     /* address of the malloc that our hook calls */
 	uint64_t own_allocator; /* address of a malloc that the program calls in place of our hook; 0: none */
 	uint64_t private_bytes; /* of the tracer's own memory beside the segment */
-	struct mt_wire_anchor { uint64_t ticks, monotonic_ns; } anchors[2]; /* stand-alone: at the start, and of late */
+	/* Stand-alone: the same instants in both clocks. [0] is the start; anchor n > 0, the last of anchor_count, stands
+	 * at 1 + n % 2, so that the one before is whole while a new one is written. */
+	struct mt_wire_anchor { uint64_t ticks, monotonic_ns; } anchors[3];
+	uint32_t anchor_count;
 	_Alignas(64) uint64_t counters[32]; /* enum mt_counter; added to atomically */
 };
 _Static_assert(MT_COUNTER_COUNT <= 32, "counters");

@@ -202,11 +202,23 @@ static void sift_down(struct mt_merge *m, uint32_t at)
 	}
 }
 
+static uint64_t horizon(const struct mt_merge *m)
+{
+	return m->bounds ? m->bounds->horizon : UINT64_MAX;
+}
+
+/* The ring's next event of this batch, or NULL. */
+static const struct mt_decoded *next_of(struct mt_merge *m, struct mt_ring *r)
+{
+	const struct mt_decoded *d = r->consumed < r->first_head ? peek(m, r, r->first_head) : NULL;
+
+	return d && d->time <= horizon(m) ? d : NULL;
+}
+
 /* Brings the heap's first entry up to date: its ring may have been consumed further as a predecessor. */
 static void settle_first(struct mt_merge *m)
 {
-	struct mt_ring *r = &m->rings[m->heap[0]];
-	const struct mt_decoded *d = r->consumed < r->first_head ? peek(m, r, r->first_head) : NULL;
+	const struct mt_decoded *d = next_of(m, &m->rings[m->heap[0]]);
 
 	if (d) {
 		m->heap_time[0] = d->time;
@@ -236,10 +248,10 @@ static bool run_plain(struct mt_merge *m, struct mt_ring *r, uint64_t bound)
 static void run_first(struct mt_merge *m)
 {
 	struct mt_ring *r = &m->rings[m->heap[0]];
-	uint64_t bound = UINT64_MAX;
+	uint64_t bound = horizon(m);
 	const struct mt_decoded *d;
 
-	if (m->heap_count > 1)
+	if (m->heap_count > 1 && m->heap_time[1] < bound)
 		bound = m->heap_time[1];
 	if (m->heap_count > 2 && m->heap_time[2] < bound)
 		bound = m->heap_time[2];
@@ -259,8 +271,7 @@ static void build_heap(struct mt_merge *m)
 {
 	m->heap_count = 0;
 	for (uint32_t i = 0; i < m->ring_count; i++) {
-		struct mt_ring *r = &m->rings[i];
-		const struct mt_decoded *d = r->consumed < r->first_head ? peek(m, r, r->first_head) : NULL;
+		const struct mt_decoded *d = next_of(m, &m->rings[i]);
 
 		if (!d)
 			continue;
@@ -306,6 +317,8 @@ static void read_heads(struct mt_merge *m)
 		if (i >= known)
 			r->first_head = r->consumed;
 		r->second_head = mt_ring_head(r);
+		if (m->bounds && m->bounds->heads[i] < r->second_head)
+			r->first_head = m->bounds->heads[i];
 		if (r->second_head < r->first_head)
 			r->second_head = r->first_head;
 		if (r->damaged) {
@@ -321,7 +334,7 @@ uint64_t mt_merge_poll(struct mt_merge *m)
 
 	__atomic_fetch_add(&m->segment->header->tick, 1, __ATOMIC_RELAXED);
 	read_heads(m);
-	m->limit_ns = mt_clock_ns(m->clock, mt_clock_now(m->clock));
+	m->limit_ns = m->bounds ? UINT64_MAX : mt_clock_ns(m->clock, mt_clock_now(m->clock));
 	m->stamp = UINT64_MAX;
 	m->patience = PATIENCE;
 	build_heap(m);

@@ -11,6 +11,12 @@
 
 struct mt_ring;
 
+/* For a segment that is fed piece by piece, out of a file. */
+struct mt_merge_bounds {
+	const uint64_t *heads; /* by ring: only events below are consumed; what is beyond is looked at for predecessors */
+	uint64_t horizon;      /* events with later stamps wait: others that are not here yet may come before them */
+};
+
 struct mt_merge {
 	struct mt_segment *segment;      /* all borrowed */
 	const struct mt_timebase *clock;
@@ -18,6 +24,7 @@ struct mt_merge {
 	struct mt_trace_writer *writer;  /* NULL: none */
 	void (*flush)(void *context);    /* called when the open event block is full */
 	void *context;
+	const struct mt_merge_bounds *bounds; /* NULL: what is published is all there is, and it is now */
 
 	struct mt_tables tables;
 	struct mt_match match;
