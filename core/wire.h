@@ -147,7 +147,8 @@ enum mt_mark {
 	MT_MARK_THREAD,    /* node field = thread index: this and what follows is by that thread. The first
 	                    * record of a ring; again when a ring is handed to a new thread */
 	MT_MARK_GAP,       /* values: time when the gap began, allocations lost, frees lost; ends now */
-	/* The node of these is a stack whose leaf is the kind of the call. */
+	/* The node of these is a stack whose leaf is the kind of the call. The pointer field holds the kind too, since a
+	 * full call tree has one node for all kinds. */
 	MT_MARK_MAP,       /* after the call. Values: address, length, protection | flags << 32, file offset. Kind MREMAP:
 	                    * address, length, old address, old length: ends the ring's UNMAP of the old range, whose
 	                    * protection, flags and offset hold; old length 0: no UNMAP, what is at the old address

@@ -65,8 +65,10 @@ struct mt_sample {
 /* What is rare: one entry each, in merge order. values by type; node: the stack with the kind of call as its leaf,
  * or 0; text: a string id. */
 enum mt_log_type {
-	MT_LOG_MAP,     /* address, length, protection | flags << 32, file offset; kind mmap, mremap, brk */
+	MT_LOG_MAP,     /* address, length, protection | flags << 32, file offset; kind mmap, mremap (values as in wire.h),
+	                 * brk */
 	MT_LOG_UNMAP,   /* address, length */
+	MT_LOG_UNMAP_FAILED, /* address, length: the thread's last UNMAP of these did not happen */
 	MT_LOG_CALL,    /* mallopt: parameter, value, result; malloc_trim: pad, 0, result */
 	MT_LOG_MARKER,  /* text */
 	MT_LOG_PAUSE,   /* by the program (text, node) or a person (neither) */
@@ -74,6 +76,7 @@ enum mt_log_type {
 	MT_LOG_GAP,     /* beginning in ns, allocations lost, frees lost; time_ns is its end */
 	MT_LOG_TYPES,
 };
+#define MT_LOG_MAX (1u << 20) /* entries; what comes later is counted in info.log_dropped */
 struct mt_log_entry {
 	uint64_t time_ns;
 	uint32_t type, thread, node, text;
