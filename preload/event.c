@@ -37,12 +37,18 @@ static MT_COLD enum turn nested(struct mt_thread *t, const struct mt_entry *entr
 	return TURN_OUTERMOST;
 }
 
+/* No new blocks are recorded; what ends one is. */
+static inline bool paused(void)
+{
+	const struct mt_wire_header *h = mt_tracer.header;
+
+	return mt_unlikely(!mt_load(&h->recording));
+}
+
 static inline enum turn begin(struct mt_thread *t, const struct mt_entry *entry)
 {
 	if (mt_unlikely(!mt_load(mt_tracer.running)))
 		return stopped();
-	if (mt_unlikely(!mt_load(&mt_tracer.header->recording)))
-		return TURN_NONE;
 	if (mt_unlikely(t->busy) && nested(t, entry) == TURN_NESTED)
 		return TURN_NESTED;
 	t->hook_sp = entry->sp;
@@ -51,30 +57,77 @@ static inline enum turn begin(struct mt_thread *t, const struct mt_entry *entry)
 	return TURN_OUTERMOST;
 }
 
+static bool has_stack(unsigned type)
+{
+	return type == MT_RECORD_ALLOC || type == MT_RECORD_REALLOC || type == MT_RECORD_MARK || mt_tracer.free_stacks;
+}
+
 /* Records within another event, and leaves the level that nested() entered. */
 static MT_COLD bool record_nested(struct mt_thread *t, const struct mt_entry *entry, enum mt_kind kind,
-	unsigned type, const void *p, size_t size)
+	struct mt_item *item)
 {
 	uint64_t level = t->busy - 1;
-	uint32_t node = kind;
 	bool done;
 
 	mt_count(MT_COUNTER_NESTED_EVENTS, 1);
-	if (type == MT_RECORD_ALLOC || type == MT_RECORD_REALLOC || mt_tracer.free_stacks) {
+	item->node = kind;
+	if (has_stack(item->type)) {
 		struct mt_walk walk = {.cut = true};
 
 		if (level < MT_NESTED_LEVELS) {
 			walk.pcs = t->pcs[level];
 			mt_walk(t, entry, &walk);
 		}
-		node = mt_walk_node(&walk, kind);
+		item->node = mt_walk_node(&walk, kind);
 		if (mt_unlikely(mt_tracer.check) && level < MT_NESTED_LEVELS)
-			mt_check_nested(t, entry, node, (uint32_t)level);
+			mt_check_nested(t, entry, item->node, (uint32_t)level);
 	}
-	done = mt_ring_record_nested(t, type, node, (uint64_t)p, size);
+	done = mt_ring_record_nested(t, item);
 	mt_signal_fence();
 	mt_arch_add(&t->busy, -1);
 	return done;
+}
+
+/* The way of all that is not an everyday allocation or free. */
+static MT_COLD bool record_item(struct mt_thread *t, const struct mt_entry *entry, enum mt_kind kind,
+	struct mt_item *item)
+{
+	bool done = false;
+
+	switch (begin(t, entry)) {
+	case TURN_OUTERMOST:
+		item->node = has_stack(item->type) ? mt_unwind(t, entry, kind) : kind;
+		done = mt_ring_record_item(t, item);
+		mt_ring_publish(t, done);
+		break;
+	case TURN_NESTED:
+		done = record_nested(t, entry, kind, item);
+		break;
+	case TURN_NONE:
+		break;
+	}
+	return done;
+}
+
+bool mt_event_mark(struct mt_thread *t, const struct mt_entry *entry, enum mt_kind kind, enum mt_mark mark,
+	const uint64_t *values, unsigned count)
+{
+	bool continues = mark == MT_MARK_MAP && kind == MT_KIND_MREMAP;
+	struct mt_item item = {.type = MT_RECORD_MARK, .size = mark, .values = values, .value_count = count,
+		.paused = continues && mt_load(mt_tracer.running) && paused()};
+
+	if (mark == MT_MARK_MAP && !continues && mt_load(mt_tracer.running) && paused())
+		return false;
+	return record_item(t, entry, kind, &item);
+}
+
+void mt_event_block(struct mt_thread *t, const struct mt_entry *entry, enum mt_kind kind, uint64_t address, size_t size,
+	size_t usable)
+{
+	struct mt_item item = {.type = MT_RECORD_ALLOC, .pointer = address, .size = size, .usable = usable};
+
+	if (mt_load(mt_tracer.running) && !paused())
+		record_item(t, entry, kind, &item);
 }
 
 void mt_event_allocation(struct mt_thread *t, const struct mt_entry *entry, enum mt_kind kind, const void *p,
@@ -89,35 +142,46 @@ void mt_event_allocation(struct mt_thread *t, const struct mt_entry *entry, enum
 		kind = t->pending_kind;
 		t->pending_kind = 0;
 	}
+	if (paused())
+		return;
 	switch (begin(t, entry)) {
 	case TURN_OUTERMOST:
 		node = mt_unwind(t, entry, kind);
 		mt_ring_publish(t, mt_ring_record(t, MT_RECORD_ALLOC, node, (uint64_t)p, size));
 		break;
 	case TURN_NESTED:
-		record_nested(t, entry, kind, MT_RECORD_ALLOC, p, size);
+		record_nested(t, entry, kind, &(struct mt_item){.type = MT_RECORD_ALLOC, .pointer = (uint64_t)p, .size = size});
 		break;
 	case TURN_NONE:
 		break;
 	}
 }
 
+static MT_COLD void reallocation_item(struct mt_thread *t, const struct mt_entry *entry, enum mt_kind kind,
+	const void *p, const void *old, size_t size)
+{
+	struct mt_item item = {.type = p ? MT_RECORD_REALLOC : MT_RECORD_RESTORE, .pointer = (uint64_t)(p ? p : old),
+		.size = p ? size : 0, .paused = p && paused()};
+
+	record_item(t, entry, kind, &item);
+}
+
 void mt_event_reallocation(struct mt_thread *t, const struct mt_entry *entry, enum mt_kind kind, const void *p,
 	const void *old, size_t size)
 {
-	unsigned type = p ? MT_RECORD_REALLOC : MT_RECORD_RESTORE;
-	bool done;
+	uint32_t node;
 
+	if (mt_unlikely(!p) || paused()) {
+		reallocation_item(t, entry, kind, p, old, size);
+		return;
+	}
 	switch (begin(t, entry)) {
 	case TURN_OUTERMOST:
-		if (p)
-			done = mt_ring_record(t, type, mt_unwind(t, entry, kind), (uint64_t)p, size);
-		else
-			done = mt_ring_record(t, type, kind, (uint64_t)old, 0);
-		mt_ring_publish(t, done);
+		node = mt_unwind(t, entry, kind);
+		mt_ring_publish(t, mt_ring_record(t, MT_RECORD_REALLOC, node, (uint64_t)p, size));
 		break;
 	case TURN_NESTED:
-		record_nested(t, entry, kind, type, p ? p : old, p ? size : 0);
+		record_nested(t, entry, kind, &(struct mt_item){.type = MT_RECORD_REALLOC, .pointer = (uint64_t)p, .size = size});
 		break;
 	case TURN_NONE:
 		break;
@@ -138,7 +202,7 @@ bool mt_event_free(struct mt_thread *t, const struct mt_entry *entry, enum mt_ki
 		mt_ring_publish(t, done);
 		break;
 	case TURN_NESTED:
-		done = record_nested(t, entry, kind, type, p, 0);
+		done = record_nested(t, entry, kind, &(struct mt_item){.type = type, .pointer = (uint64_t)p});
 		break;
 	case TURN_NONE:
 		break;

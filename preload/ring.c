@@ -7,7 +7,7 @@
 #include "preload/sys.h"
 
 #define NESTED_ROOM 128     /* slots that only nested events may fill */
-#define RECORDS_MAX 16      /* of one event, with all that can stand before it */
+#define RECORDS_MAX 20      /* of one event, with all that can stand before it */
 #define WAIT_NS 10000000    /* one look at the ring while waiting */
 #define PATIENCE_NS 200000000ull
 
@@ -122,6 +122,10 @@ static void count_lost(struct mt_thread *t, unsigned type)
 	bool allocation = type == MT_RECORD_ALLOC || type == MT_RECORD_REALLOC || type == MT_RECORD_RESTORE;
 
 	mt_store(&t->limit, 0);
+	if (type == MT_RECORD_MARK) {
+		mt_count(MT_COUNTER_LOST_MARKS, 1);
+		return;
+	}
 	if (allocation)
 		t->gap.allocations++;
 	else
@@ -144,16 +148,23 @@ static void extend(struct batch *b, enum mt_extend what, uint64_t value)
 	b->records[b->count++] = (struct mt_wire_record){value, MT_RECORD_EXTEND | (uint64_t)what << 3};
 }
 
-static void add_record(struct batch *b, unsigned type, uint32_t node, uint64_t pointer, uint64_t size)
+static void add_item(struct batch *b, const struct mt_item *item)
 {
-	bool far_pointer = (pointer & 7) || pointer >> MT_ADDRESS_BITS, large = size >= MT_SIZE_EXTENDED;
+	bool far_pointer = (item->pointer & 7) || item->pointer >> MT_ADDRESS_BITS;
+	bool large = item->size >= MT_SIZE_EXTENDED;
 
 	if (large)
-		extend(b, MT_EXTEND_SIZE, size);
+		extend(b, MT_EXTEND_SIZE, item->size);
 	if (far_pointer)
-		extend(b, MT_EXTEND_POINTER, pointer);
-	add(b, type, node, far_pointer ? MT_POINTER_EXTENDED : pointer >> 3,
-		large ? MT_SIZE_EXTENDED : (uint32_t)size);
+		extend(b, MT_EXTEND_POINTER, item->pointer);
+	if (item->usable)
+		extend(b, MT_EXTEND_USABLE, item->usable);
+	if (item->paused)
+		extend(b, MT_EXTEND_PAUSED, 0);
+	for (unsigned i = 0; i < item->value_count; i++)
+		extend(b, MT_EXTEND_VALUE, item->values[i]);
+	add(b, item->type, item->node, far_pointer ? MT_POINTER_EXTENDED : item->pointer >> 3,
+		large ? MT_SIZE_EXTENDED : (uint32_t)item->size);
 }
 
 /* Takes slots for a batch and fills them. The time is read before, so that nested events behind the slots
@@ -199,13 +210,12 @@ static void add_marks(const struct mt_thread *t, struct batch *b)
 	}
 }
 
-MT_COLD bool mt_ring_record_slow(struct mt_thread *t, unsigned type, uint32_t node, uint64_t pointer,
-	uint64_t size)
+MT_COLD bool mt_ring_record_item(struct mt_thread *t, const struct mt_item *item)
 {
 	struct batch b = {.count = 0};
 
 	if (!make_room(t)) {
-		count_lost(t, type);
+		count_lost(t, item->type);
 		return false;
 	}
 	t->resync = 0;
@@ -213,12 +223,20 @@ MT_COLD bool mt_ring_record_slow(struct mt_thread *t, unsigned type, uint32_t no
 	mt_signal_fence();
 	add_marks(t, &b);
 	extend(&b, MT_EXTEND_TIME, 0);
-	add_record(&b, type, node, pointer, size);
+	add_item(&b, item);
 	write(t, &b);
 	t->gap.active = 0;
 	t->newborn = 0;
 	set_limit(t);
 	return true;
+}
+
+MT_COLD bool mt_ring_record_slow(struct mt_thread *t, unsigned type, uint32_t node, uint64_t pointer,
+	uint64_t size)
+{
+	struct mt_item item = {.type = type, .node = node, .pointer = pointer, .size = size};
+
+	return mt_ring_record_item(t, &item);
 }
 
 /* Head follows reserve. A nested event changes head only while the two are equal, and leaves them equal:
@@ -250,8 +268,7 @@ MT_COLD void mt_ring_publish_rest(struct mt_thread *t)
 
 /* Published at once unless the outer event holds a slot that it has not filled: what is freed here may be
  * another thread's in a moment. */
-MT_COLD bool mt_ring_record_nested(struct mt_thread *t, unsigned type, uint32_t node, uint64_t pointer,
-	uint64_t size)
+MT_COLD bool mt_ring_record_nested(struct mt_thread *t, const struct mt_item *item)
 {
 	struct batch b = {.count = 0};
 	uint64_t at, head;
@@ -260,12 +277,12 @@ MT_COLD bool mt_ring_record_nested(struct mt_thread *t, unsigned type, uint32_t 
 	t->resync = 1;
 	mt_store(&t->limit, 0);
 	if (t->gap.active || used(t) + 2 * RECORDS_MAX > t->mask + 1) {
-		count_lost(t, type);
+		count_lost(t, item->type);
 		return false;
 	}
 	add_marks(t, &b);
 	extend(&b, MT_EXTEND_TIME, 0);
-	add_record(&b, type, node, pointer, size);
+	add_item(&b, item);
 	head = mt_load(&t->ring->head);
 	mt_signal_fence();
 	at = write(t, &b);

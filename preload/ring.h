@@ -8,11 +8,23 @@
 
 #define MT_STAMP_USES 16 /* events that may share a stamp while the process has one thread */
 
+/* A record with all that it may carry. */
+struct mt_item {
+	unsigned type;
+	uint32_t node;
+	uint64_t pointer, size; /* a mark's size is its enum mt_mark */
+	uint64_t usable;        /* 0: follows from the size, or is not recorded */
+	bool paused;            /* the recorder is to see that this was made during a pause */
+	unsigned value_count;   /* of a mark */
+	const uint64_t *values;
+};
+
 uint64_t mt_ring_clock(void);
 /* The general way: full ring, gap, new thread, extensions. False when the record is lost. */
+bool mt_ring_record_item(struct mt_thread *, const struct mt_item *);
 bool mt_ring_record_slow(struct mt_thread *, unsigned type, uint32_t node, uint64_t pointer, uint64_t size);
 /* Within another event of the same thread, from a signal handler: never waits. */
-bool mt_ring_record_nested(struct mt_thread *, unsigned type, uint32_t node, uint64_t pointer, uint64_t size);
+bool mt_ring_record_nested(struct mt_thread *, const struct mt_item *);
 void mt_ring_abandon(struct mt_thread *);
 /* Ends the outermost event when others were nested around its end, or when it has no record. */
 void mt_ring_publish_rest(struct mt_thread *);

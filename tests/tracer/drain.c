@@ -8,7 +8,8 @@
  *   -r N       records per ring (16384)    -n N      nodes (1048576)    -t N  threads and rings (256)
  *   -m         CLOCK_MONOTONIC             -k N      die after N records: leave the rings as they are
  *   -z         stop draining for good after the first record, but stay alive
- *   -p         paused: recording is 0      -b       blind: drains without looking, for benchmarks */
+ *   -p         paused: recording is 0      -b       blind: drains without looking, for benchmarks
+ *   -e         print every event and mark, one line each, in the order of each ring */
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/futex.h>
@@ -32,7 +33,7 @@
 
 struct totals {
 	uint64_t records, allocations, frees, reallocations, restores, bytes, gaps, gap_allocations, gap_frees,
-		threads, bad, voids;
+		threads, bad, voids, marks;
 	uint64_t kind[MT_KIND_COUNT], free_kind[MT_KIND_COUNT];
 };
 
@@ -56,7 +57,7 @@ struct recorder {
 	FILE *out;
 	uint32_t flags, depth, ring_records, nodes, threads, clock, recording;
 	uint64_t die_after;
-	bool stacks, stall, dead, blind;
+	bool stacks, stall, dead, blind, events;
 };
 
 static void *at(const struct image *image, const struct mt_wire_range *range)
@@ -173,9 +174,9 @@ static void check_node(struct recorder *r, struct image *image, uint32_t node)
 }
 
 struct pending {
-	uint64_t size, time, values[3];
+	uint64_t size, time, pointer, usable, values[MT_MARK_VALUES];
 	unsigned count;
-	bool has_size, has_time;
+	bool has_size, has_time, has_pointer, paused;
 };
 
 static void count_allocation(struct recorder *r, struct image *image, uint32_t node, uint64_t size)
@@ -196,6 +197,46 @@ static void count_allocation(struct recorder *r, struct image *image, uint32_t n
 	}
 }
 
+/* Where the call was made: the file name of the innermost frame's module, "main" for the program itself. */
+static const char *caller(const struct image *image, uint32_t node)
+{
+	const struct mt_wire_node *nodes = at(image, &image->header->nodes);
+	const struct mt_wire_pc *pcs = at(image, &image->header->pcs);
+	const struct mt_wire_module *modules = at(image, &image->header->modules);
+	const char *slash;
+	uint32_t module;
+
+	node = node < MT_NODE_FIRST ? node : nodes[node].parent;
+	if (node < MT_NODE_FIRST || (module = pcs[nodes[node].pc].module) == MT_NO_MODULE)
+		return "-";
+	slash = strrchr(modules[module].path, '/');
+	return *modules[module].path ? (slash ? slash + 1 : modules[module].path) : "main";
+}
+
+static void print_event(struct recorder *r, struct image *image, const struct pending *p, unsigned type, uint32_t node,
+	uint64_t pointer, uint64_t size)
+{
+	static const char *const types[] = {"VOID", "ALLOC", "FREE", "RELEASE", "REALLOC", "RESTORE"};
+	static const char *const marks[] = {"THREAD", "GAP", "MAP", "UNMAP", "UNMAP_FAILED", "CALL", "USER"};
+	const struct mt_wire_node *nodes = at(image, &image->header->nodes);
+	uint32_t kind = node < MT_NODE_FIRST ? node : nodes[node].pc;
+
+	if (type != MT_RECORD_MARK) {
+		fprintf(r->out, "%s %u %lx %lu", types[type], kind, pointer, size);
+		if (p->usable)
+			fprintf(r->out, " usable=%lu", p->usable);
+	} else if (size == MT_MARK_THREAD || size == MT_MARK_GAP) {
+		return;
+	} else {
+		fprintf(r->out, "%s %u", marks[size], kind);
+		if (size == MT_MARK_USER)
+			fprintf(r->out, " %.*s", (int)(p->count * sizeof *p->values), (const char *)p->values);
+		for (unsigned i = 0; i < p->count && size != MT_MARK_USER; i++)
+			fprintf(r->out, " %lx", p->values[i]);
+	}
+	fprintf(r->out, "%s %s\n", p->paused ? " paused" : "", caller(image, node));
+}
+
 static void take(struct recorder *r, struct image *image, struct ring *ring, struct pending *p,
 	struct mt_wire_record record)
 {
@@ -211,8 +252,17 @@ static void take(struct recorder *r, struct image *image, struct ring *ring, str
 		} else if (field == MT_EXTEND_SIZE) {
 			p->size = record.word0;
 			p->has_size = true;
-		} else if (field == MT_EXTEND_VALUE && p->count < 3) {
+		} else if (field == MT_EXTEND_POINTER) {
+			p->pointer = record.word0;
+			p->has_pointer = true;
+		} else if (field == MT_EXTEND_USABLE) {
+			p->usable = record.word0;
+		} else if (field == MT_EXTEND_PAUSED) {
+			p->paused = true;
+		} else if (field == MT_EXTEND_VALUE && p->count < MT_MARK_VALUES) {
 			p->values[p->count++] = record.word0;
+		} else {
+			bad(r, image, "extension", field);
 		}
 		return;
 	}
@@ -222,6 +272,9 @@ static void take(struct recorder *r, struct image *image, struct ring *ring, str
 	if (!ring->started && !(type == MT_RECORD_MARK && field == MT_MARK_THREAD && p->has_time))
 		bad(r, image, "ring that does not begin with its thread, type", type);
 	ring->started = true;
+	if (r->events)
+		print_event(r, image, p, type, node, p->has_pointer ? p->pointer : mt_wire_record_pointer(&record) << 3,
+			type == MT_RECORD_MARK ? field : size);
 	switch (type) {
 	case MT_RECORD_VOID: t->voids++; break;
 	case MT_RECORD_ALLOC: count_allocation(r, image, node, size); break;
@@ -243,10 +296,13 @@ static void take(struct recorder *r, struct image *image, struct ring *ring, str
 			t->threads++;
 			if (node >= image->header->thread_count)
 				bad(r, image, "thread", node);
-		} else {
+		} else if (field == MT_MARK_GAP) {
 			t->gaps++;
 			t->gap_allocations += p->values[1];
 			t->gap_frees += p->values[2];
+		} else {
+			t->marks++;
+			check_node(r, image, node);
 		}
 	}
 	memset(p, 0, sizeof *p);
@@ -357,9 +413,9 @@ static void report(struct recorder *r, struct image *image)
 	const struct totals *t = &image->totals;
 
 	fprintf(r->out, "IMAGE pid=%d allocs=%lu frees=%lu reallocs=%lu restores=%lu bytes=%lu records=%lu bad=%lu"
-		" threads=%lu gaps=%lu gap_allocs=%lu gap_frees=%lu voids=%lu nodes=%u pcs=%u modules=%u rings=%u epoch=%u\n",
+		" threads=%lu gaps=%lu gap_allocs=%lu gap_frees=%lu voids=%lu marks=%lu nodes=%u pcs=%u modules=%u rings=%u epoch=%u\n",
 		image->pid, t->allocations, t->frees, t->reallocations, t->restores, t->bytes, t->records, t->bad,
-		t->threads, t->gaps, t->gap_allocations, t->gap_frees, t->voids, image->header->node_count,
+		t->threads, t->gaps, t->gap_allocations, t->gap_frees, t->voids, t->marks, image->header->node_count,
 		image->header->pc_count, image->header->module_count, image->header->ring_count,
 		image->header->epoch);
 	fprintf(r->out, "KINDS");
@@ -415,7 +471,7 @@ int main(int argc, char **argv)
 	pid_t pid;
 
 	r.out = stderr;
-	while ((option = getopt(argc, argv, "+l:o:scfd:r:n:t:mk:zpb")) != -1)
+	while ((option = getopt(argc, argv, "+l:o:scfd:r:n:t:mk:zpbe")) != -1)
 		switch (option) {
 		case 'l': library = optarg; break;
 		case 'o': r.out = fopen(optarg, "w"); break;
@@ -431,6 +487,7 @@ int main(int argc, char **argv)
 		case 'z': r.stall = true; break;
 		case 'p': r.recording = 0; break;
 		case 'b': r.blind = true; break;
+		case 'e': r.events = true; break;
 		default: return 125;
 		}
 	if (!library || optind == argc || !r.out)
