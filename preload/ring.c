@@ -3,6 +3,7 @@
 
 #include <time.h>
 
+#include "preload/file.h"
 #include "preload/segment.h"
 #include "preload/sys.h"
 
@@ -54,6 +55,8 @@ static bool wait_for_room(struct mt_thread *t)
 	uint64_t capacity = t->mask + 1, since = mt_ring_clock(), tail = mt_load(&t->ring->tail);
 	bool room = false;
 
+	if (mt_tracer.standalone)
+		return mt_file_next_chunk(t);
 	mt_count(MT_COUNTER_RING_WAITS, 1);
 	mt_add(&h->waiters, 1);
 	while (!recorder_is_dead() && mt_load(mt_tracer.running)) {
@@ -225,6 +228,8 @@ MT_COLD bool mt_ring_record_item(struct mt_thread *t, const struct mt_item *item
 	extend(&b, MT_EXTEND_TIME, 0);
 	add_item(&b, item);
 	write(t, &b);
+	if (mt_unlikely(mt_tracer.standalone))
+		mt_file_tend(t->last);
 	t->gap.active = 0;
 	t->newborn = 0;
 	set_limit(t);

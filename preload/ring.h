@@ -42,7 +42,7 @@ static inline uint64_t mt_ring_now(struct mt_thread *t)
 		return t->last;
 	}
 	t->tick = tick;
-	t->reuse = MT_STAMP_USES - 1;
+	t->reuse = mt_tracer.stamp_reuses;
 	return mt_likely(!mt_tracer.monotonic) ? mt_arch_ticks() : mt_ring_clock();
 }
 

@@ -7,7 +7,9 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "preload/file.h"
 #include "preload/modules.h"
+#include "preload/ring.h"
 #include "preload/rules.h"
 #include "preload/sys.h"
 #include "preload/tree.h"
@@ -26,9 +28,13 @@ static uint64_t begin_open(struct mt_range *range)
 	return __atomic_load_n(&range->limit, __ATOMIC_SEQ_CST);
 }
 
-static bool protect(void *at, uint64_t len)
+static bool protect(struct mt_range *range, uint64_t from, uint64_t to)
 {
-	if (mt_sys3(SYS_mprotect, at, len, PROT_READ | PROT_WRITE) == 0)
+	if (mt_tracer.standalone && !mt_file_extend(range, to)) {
+		mt_file_stop();
+		return false;
+	}
+	if (mt_sys3(SYS_mprotect, range->base + from, to - from, PROT_READ | PROT_WRITE) == 0)
 		return true;
 	mt_count(MT_COUNTER_MAP_FAILURES, 1);
 	return false;
@@ -37,7 +43,7 @@ static bool protect(void *at, uint64_t len)
 /* Opens [from, to), raises what is open to `to` and counts the opener out. */
 static bool end_open(struct mt_range *range, uint64_t from, uint64_t to, uint64_t limit)
 {
-	bool done = to <= limit && protect(range->base + from, to - from);
+	bool done = to <= limit && protect(range, from, to);
 	uint64_t old = mt_load(&range->open);
 
 	while (done && old < to && !mt_swap_if(&range->open, &old, to))
@@ -107,7 +113,8 @@ static bool use_range(struct mt_range *range, uint8_t *segment, const struct mt_
 		|| wire->offset < 2 * MT_WIRE_PAGE || wire->offset > mt_tracer.segment_size
 		|| round_up(len) > mt_tracer.segment_size - wire->offset)
 		return false;
-	*range = (struct mt_range){segment + wire->offset, wire->capacity, entry, 0, round_up(len), 0};
+	*range = (struct mt_range){.base = segment + wire->offset, .capacity = wire->capacity, .entry = entry,
+		.limit = round_up(len)};
 	return true;
 }
 
@@ -184,6 +191,7 @@ static bool start(struct mt_wire_header *h, const struct mt_wire_header *copy)
 	mt_tracer.check = copy->flags & MT_SEGMENT_CHECK;
 	mt_tracer.monotonic = copy->clock != MT_CLOCK_TSC;
 	mt_tracer.depth_limit = copy->depth_limit;
+	mt_tracer.stamp_reuses = mt_tracer.standalone ? 0 : MT_STAMP_USES - 1;
 	mt_tracer.running = new_running_word();
 	if (!mt_tracer.running || !mt_rules_init() || !mt_tree_init() || !mt_modules_init()) {
 		mt_count(MT_COUNTER_MAP_FAILURES, 1);
@@ -207,6 +215,8 @@ MT_COLD void mt_segment_attach(void)
 	if (fd >= 0) {
 		h = map(fd, &copy);
 		mt_sys1(SYS_close, fd);
+	} else if (fd == -ENOENT) {
+		h = mt_file_start(&copy);
 	}
 	if (h && start(h, &copy))
 		mt_store_release(&mt_tracer.phase, MT_PHASE_ATTACHED);
@@ -216,6 +226,9 @@ MT_COLD void mt_segment_attach(void)
 
 __attribute__((destructor)) static void exiting(void)
 {
-	if (mt_load(&mt_tracer.phase) == MT_PHASE_ATTACHED && mt_load(mt_tracer.running))
-		mt_store_release(&mt_tracer.header->state, MT_SEGMENT_EXITING);
+	if (mt_load(&mt_tracer.phase) != MT_PHASE_ATTACHED || !mt_load(mt_tracer.running))
+		return;
+	if (mt_tracer.standalone)
+		mt_file_anchor();
+	mt_store_release(&mt_tracer.header->state, MT_SEGMENT_EXITING);
 }

@@ -9,6 +9,7 @@
 #include <sys/prctl.h>
 #include <sys/resource.h>
 
+#include "preload/file.h"
 #include "preload/ring.h"
 #include "preload/segment.h"
 #include "preload/sys.h"
@@ -128,11 +129,15 @@ static bool claim_ring(struct mt_thread *t)
 	if (mt_load(&mt_tracer.next_ring) >= mt_tracer.rings.capacity)
 		return false;
 	id = mt_add(&mt_tracer.next_ring, 1);
-	if (id >= mt_tracer.rings.capacity || !mt_range_need(&mt_tracer.rings, id + 1)
-		|| !mt_range_open_piece(&mt_tracer.ring_data, id * bytes, bytes))
+	if (id >= mt_tracer.rings.capacity || !mt_range_need(&mt_tracer.rings, id + 1))
+		return false;
+	if (mt_tracer.standalone)
+		t->data = mt_file_first_chunk(id);
+	else if (mt_range_open_piece(&mt_tracer.ring_data, id * bytes, bytes))
+		t->data = (struct mt_wire_record *)(mt_tracer.ring_data.base + id * bytes);
+	if (!t->data)
 		return false;
 	t->ring = (struct mt_wire_ring *)mt_tracer.rings.base + id;
-	t->data = (struct mt_wire_record *)(mt_tracer.ring_data.base + id * bytes);
 	t->mask = mt_tracer.ring_records - 1;
 	mt_publish_count(&mt_tracer.header->ring_count, id + 1);
 	return true;

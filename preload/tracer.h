@@ -84,6 +84,7 @@ struct mt_range {
 	uint32_t capacity, entry;
 	uint64_t open;  /* bytes that can be read and written */
 	uint64_t limit; /* bytes that are mapped: it can grow so far; lowered by mt_segment_trim */
+	uint64_t present; /* stand-alone: bytes that the file has room for */
 	uint32_t openers;
 };
 
@@ -111,12 +112,14 @@ struct mt_tracer {
 	uint64_t generation; /* dlcloses that unloaded something; + MT_CLOSING for each under way */
 	uint32_t free_stacks, check, monotonic, depth_limit;
 	uint32_t bootstrap_count; /* chunks in use */
+	uint32_t stamp_reuses; /* events that may take over a stamp while the process has one thread */
 	struct mt_real real;
 
 	_Alignas(64) uint32_t phase; /* enum mt_phase */
 	uint64_t segment_size;
 	uint32_t ring_records;
-	struct mt_range modules, threads, pcs, node_range, rings, ring_data;
+	bool standalone; /* the segment is a file of our own: file.c */
+	struct mt_range modules, threads, pcs, node_range, rings, ring_data, chunks;
 	struct mt_module *module_info;
 	uint64_t own_start, own_end; /* the tracer's own code: its frames are not shown */
 	mt_operator_function operators[MT_OPERATOR_COUNT];

@@ -35,6 +35,19 @@ static inline uint64_t mt_arch_ticks(void)
 	return __builtin_ia32_rdtsc();
 }
 
+/* Whether the ticks come at one rate in all states of the processor: CPUID, leaf 80000007H, EDX bit 8. */
+static inline int mt_arch_invariant_ticks(void)
+{
+	uint32_t a = 0x80000000u, b, c, d;
+
+	__asm__ volatile("cpuid" : "+a"(a), "=b"(b), "=c"(c), "=d"(d));
+	if (a < 0x80000007u)
+		return 0;
+	a = 0x80000007u;
+	__asm__ volatile("cpuid" : "+a"(a), "=b"(b), "=c"(c), "=d"(d));
+	return d >> 8 & 1;
+}
+
 /* Adds to a word of this thread in one instruction, so that a signal handler sees it done or not begun.
  * Returns the value before. */
 static inline uint64_t mt_arch_add(uint64_t *word, uint64_t n)

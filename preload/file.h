@@ -1,0 +1,26 @@
+/* Recording without a recorder, into a file of the tracer's own. */
+#ifndef MT_FILE_H
+#define MT_FILE_H
+
+#include "preload/tracer.h"
+
+/* The value of a variable of the environment, or NULL. */
+const char *mt_file_environment(const char *name);
+/* Makes the file that MEMTUI_OUTPUT asks for, maps it, and sets up the tracer's ranges; *copy is what its header says.
+ * NULL: none is asked for, or it cannot be made. */
+struct mt_wire_header *mt_file_start(struct mt_wire_header *copy);
+/* In a forked child, whose file is to be its own. */
+void mt_file_forked(void);
+/* Gives the first bytes of a table room in the file. */
+bool mt_file_extend(struct mt_range *, uint64_t to);
+/* Ends the recording, and counts the failure. */
+void mt_file_stop(void);
+/* The ring's first chunk; NULL: the recording has ended. */
+struct mt_wire_record *mt_file_first_chunk(uint32_t ring);
+/* Goes on in a new chunk; false: there is none, and the recording is to end. */
+bool mt_file_next_chunk(struct mt_thread *);
+/* Notes both clocks, so that readers can tell the one by the other; tend does so now and then. */
+void mt_file_anchor(void);
+void mt_file_tend(uint64_t now);
+
+#endif
