@@ -9,6 +9,7 @@
 #include <sys/prctl.h>
 #include <sys/resource.h>
 
+#include "preload/branch.h"
 #include "preload/file.h"
 #include "preload/ring.h"
 #include "preload/segment.h"
@@ -100,7 +101,8 @@ static struct mt_thread *new_state(void)
 	size_t depth = mt_tracer.depth_limit, words = depth * WORDS_PER_FRAME + 2 * MT_FRAME_WORDS;
 	size_t head = (sizeof(struct mt_thread) + 63) / 64 * 64;
 	size_t len = head + depth * (sizeof(struct mt_memo) + sizeof(struct mt_frame)
-		+ MT_NESTED_LEVELS * sizeof(uint32_t)) + words * 2 * sizeof(uint64_t);
+		+ MT_NESTED_LEVELS * sizeof(uint32_t)) + words * 2 * sizeof(uint64_t)
+		+ MT_BRANCH_SETS * sizeof(struct mt_branch_set);
 	uint8_t *at = mt_sys_map(len);
 	struct mt_thread *t = (struct mt_thread *)at;
 
@@ -115,6 +117,8 @@ static struct mt_thread *new_state(void)
 	at += words * sizeof(uint64_t);
 	t->frames = (struct mt_frame *)at;
 	at += depth * sizeof(struct mt_frame);
+	t->branches = (struct mt_branch_set *)at;
+	at += MT_BRANCH_SETS * sizeof(struct mt_branch_set);
 	for (int i = 0; i < MT_NESTED_LEVELS; i++, at += depth * sizeof(uint32_t))
 		t->pcs[i] = (uint32_t *)at;
 	t->word_capacity = words;
@@ -160,6 +164,7 @@ static struct mt_thread *recycle(int32_t tid)
 		if (t->busy)
 			mt_thread_recover(t);
 		t->memo_count = 0;
+		mt_branch_forget(t);
 		t->pending_kind = 0;
 		t->recorded_free = NULL;
 		t->reuse = 0;

@@ -189,6 +189,7 @@ struct mt_thread {
 	const uint64_t **word_at; /* the words that prove the memo, outermost first */
 	uint64_t *word_value;
 	struct mt_frame *frames;
+	struct mt_branch_set *branches;
 
 	/* operator new or delete under way */
 	struct mt_entry pending;

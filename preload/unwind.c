@@ -4,6 +4,7 @@
  * so the result is exactly that of a full walk. */
 #include "preload/unwind.h"
 
+#include "preload/branch.h"
 #include "preload/check.h"
 #include "preload/rules.h"
 #include "preload/step.h"
@@ -196,16 +197,17 @@ static inline bool depth_agrees(const struct mt_thread *t, uint32_t walked, uint
 	return t->memo_truncated ? walked + left == limit : walked + left <= limit;
 }
 
-uint32_t mt_unwind(struct mt_thread *t, const struct mt_entry *entry, enum mt_kind kind)
+static __attribute__((noinline)) uint32_t unwind(struct mt_thread *t, const struct mt_entry *entry, enum mt_kind kind)
 {
 	uint64_t generation = mt_load_acquire(&mt_tracer.generation);
-	uint32_t limit = mt_tracer.depth_limit, node, root = MT_NODE_ROOT;
+	uint32_t limit = mt_tracer.depth_limit, node, leaf, root = MT_NODE_ROOT;
 	struct climb c = {{entry->pc - 1, entry->sp, entry->fp}, 0, t->memo_count, MT_STEP_ON};
 	bool careful = false, cut, alone;
 
 	if (mt_unlikely(generation != t->generation)) {
 		careful = generation >= MT_CLOSING;
 		t->generation = generation;
+		mt_branch_forget(t);
 		alone = true;
 	} else {
 		climb(t, &c, limit, false);
@@ -232,7 +234,20 @@ uint32_t mt_unwind(struct mt_thread *t, const struct mt_entry *entry, enum mt_ki
 	}
 	if (mt_unlikely(mt_tracer.check))
 		mt_check(t, entry, node);
-	return mt_tree_child(node, kind);
+	leaf = mt_tree_child(node, kind);
+	mt_branch_keep(t, entry, kind, c.left, leaf);
+	return leaf;
+}
+
+uint32_t mt_unwind(struct mt_thread *t, const struct mt_entry *entry, enum mt_kind kind)
+{
+	const struct mt_branch *branch = mt_branch_find(t, entry, kind);
+
+	if (mt_unlikely(!branch))
+		return unwind(t, entry, kind);
+	if (mt_unlikely(mt_tracer.check))
+		mt_check(t, entry, branch->node);
+	return branch->leaf;
 }
 
 /* ---- without the memo ------------------------------------------------------------------------------ */

@@ -1,0 +1,142 @@
+/* The inner ends of stacks that a thread has seen lately. A branch remembers a call's state, the words that lead from
+ * it to a frame of the memo, and the node that came of it. While the state, those words, that frame and all words
+ * beyond it are the same, a full walk would give the same node; nothing else has to be done, or changed. */
+#ifndef MT_BRANCH_H
+#define MT_BRANCH_H
+
+#include "preload/check.h"
+#include "preload/tracer.h"
+
+#define MT_BRANCH_WAYS 4
+#define MT_BRANCH_WORDS 8
+
+struct mt_branch {
+	uint64_t sp, fp, fp_mask; /* at the call; fp_mask is 0 where fp does not matter */
+	struct mt_memo join;      /* the memo's frame where the branch ends */
+	uint64_t join_fp_mask;
+	uint32_t join_index, count; /* of words */
+	uint32_t node, leaf;
+	struct mt_word words[MT_BRANCH_WORDS]; /* filled up to four or eight by others that hold */
+};
+
+struct mt_branch_set {
+	uint64_t tags[MT_BRANCH_WAYS]; /* pc and kind of the call; 0: free */
+	uint64_t next;                 /* to be replaced */
+	struct mt_branch branches[MT_BRANCH_WAYS];
+};
+#define MT_BRANCH_SETS 64
+
+static inline uint64_t mt_branch_tag(const struct mt_entry *entry, enum mt_kind kind)
+{
+	return entry->pc | (uint64_t)kind << 48;
+}
+
+static inline struct mt_branch_set *mt_branch_set(const struct mt_thread *t, const struct mt_entry *entry)
+{
+	uint64_t hash = (entry->pc ^ entry->sp << 7) * 0x9e3779b97f4a7c15ull;
+
+	return &t->branches[hash / (UINT64_MAX / MT_BRANCH_SETS + 1)];
+}
+
+/* Which of words[0, end) differ: 0 when none does. All of them can be read. */
+static MT_INLINE uint64_t mt_branch_differ(const uint64_t *const *at, const uint64_t *value, uint32_t end)
+{
+	uint64_t differ = 0;
+
+	for (; end >= 8; end -= 8) {
+#pragma GCC unroll 8
+		for (int j = 1; j <= 8; j++)
+			differ |= *at[end - j] ^ value[end - j];
+	}
+	while (end-- > 0)
+		differ |= *at[end] ^ value[end];
+	return differ;
+}
+
+/* Does the branch answer for a call of this state? The stack is the thread's own, so all words from sp on can be
+ * read, whatever they mean. */
+static MT_INLINE bool mt_branch_holds(const struct mt_thread *t, const struct mt_branch *b,
+	const struct mt_entry *entry)
+{
+	const struct mt_memo *join = &t->memo[b->join_index];
+	uint64_t differ;
+
+	if ((b->sp ^ entry->sp) | ((b->fp ^ entry->fp) & b->fp_mask) || b->join_index >= t->memo_count)
+		return false;
+	differ = (join->key ^ b->join.key) | (join->sp ^ b->join.sp) | ((join->fp ^ b->join.fp) & b->join_fp_mask)
+		| (join->node ^ b->join.node) | (join->fp_live ^ b->join.fp_live) | (join->own ^ 1);
+#if MT_MUTATION != 1
+	for (uint32_t i = 0; i < b->count; i += 4) {
+#pragma GCC unroll 4
+		for (int j = 0; j < 4; j++)
+			differ |= *b->words[i + j].at ^ b->words[i + j].value;
+	}
+	if (!differ)
+		differ = mt_branch_differ(t->word_at, t->word_value, join->words_end);
+#endif
+	return !differ;
+}
+
+/* NULL when no branch answers. */
+static MT_INLINE const struct mt_branch *mt_branch_find(const struct mt_thread *t, const struct mt_entry *entry,
+	enum mt_kind kind)
+{
+	uint64_t tag = mt_branch_tag(entry, kind);
+	const struct mt_branch_set *set = mt_branch_set(t, entry);
+
+	if (mt_unlikely(mt_load_acquire(&mt_tracer.generation) != t->generation) || mt_unlikely(t->memo_truncated))
+		return NULL;
+	for (int i = 0; i < MT_BRANCH_WAYS; i++)
+		if (set->tags[i] == tag && mt_likely(mt_branch_holds(t, &set->branches[i], entry)))
+			return &set->branches[i];
+	return NULL;
+}
+
+/* Remembers that the memo's innermost frame was reached from its first kept ones. A signal handler may leave this by
+ * longjmp at any place: what is not complete has no tag. */
+static inline void mt_branch_keep(struct mt_thread *t, const struct mt_entry *entry, enum mt_kind kind, uint32_t kept,
+	uint32_t leaf)
+{
+	struct mt_branch_set *set = mt_branch_set(t, entry);
+	const struct mt_memo *join, *top;
+	uint32_t first, count, way;
+	struct mt_branch *b;
+
+	if (kept == 0 || t->memo_count < kept || t->memo_truncated)
+		return;
+	join = &t->memo[kept - 1];
+	top = &t->memo[t->memo_count - 1];
+	first = join->words_end;
+	count = top->words_end - first;
+	if (!top->own || count > MT_BRANCH_WORDS || leaf == MT_PC_TABLE_FULL)
+		return;
+	way = set->next++ % MT_BRANCH_WAYS;
+	b = &set->branches[way];
+	mt_store(&set->tags[way], 0);
+	mt_signal_fence();
+	b->sp = entry->sp;
+	b->fp = entry->fp;
+	b->fp_mask = top->fp_live && MT_MUTATION != 2 ? UINT64_MAX : 0;
+	b->join = *join;
+	b->join_fp_mask = join->fp_live && MT_MUTATION != 2 ? UINT64_MAX : 0;
+	b->join_index = kept - 1;
+	b->count = count;
+	b->node = top->node;
+	b->leaf = leaf;
+	for (uint32_t i = 0; i < (count + 3) / 4 * 4; i++) {
+		uint32_t from = i < count ? first + i : first;
+
+		b->words[i] = (struct mt_word){t->word_at[from], t->word_value[from]};
+	}
+	mt_signal_fence();
+	mt_store(&set->tags[way], mt_branch_tag(entry, kind));
+}
+
+static inline void mt_branch_forget(struct mt_thread *t)
+{
+	for (int i = 0; i < MT_BRANCH_SETS; i++)
+		for (int way = 0; way < MT_BRANCH_WAYS; way++)
+			mt_store(&t->branches[i].tags[way], 0);
+}
+
+#endif
