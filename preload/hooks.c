@@ -32,22 +32,29 @@ MT_EXPORT void *calloc(size_t count, size_t size)
 	return p;
 }
 
-static inline void release(void *p, const struct mt_entry *entry)
+/* Records a free, unless the one around it has. False: nothing is to be freed. */
+static inline bool released(void *p, const struct mt_entry *entry)
 {
 	struct mt_thread *t;
 
 	if (mt_unlikely(!p))
-		return;
+		return false;
 	if (mt_unlikely(mt_bootstrap_has(p)))
-		return;
+		return false;
 	t = mt_thread_self();
 	if (mt_likely(t != NULL)) {
 		if (mt_unlikely(t->recorded_free == p))
-			t->recorded_free = NULL; /* the operator delete around this call has recorded it */
+			t->recorded_free = NULL;
 		else
 			mt_event_free(t, entry, MT_KIND_FREE, p, MT_RECORD_FREE);
 	}
-	mt_tracer.real.free(p);
+	return true;
+}
+
+static inline void release(void *p, const struct mt_entry *entry)
+{
+	if (mt_likely(released(p, entry)))
+		mt_tracer.real.free(p);
 }
 
 MT_EXPORT void free(void *p)
@@ -63,6 +70,49 @@ MT_EXPORT void cfree(void *p)
 	struct mt_entry entry = MT_ENTRY();
 
 	release(p, &entry);
+}
+
+/* C23 has these, glibc 2.36 does not: then free does the same. The real one may call free in turn, which is told
+ * that the free is recorded. */
+static void release_by_size(void *p, size_t alignment, size_t size, bool aligned, const struct mt_entry *entry)
+{
+	const struct mt_real *real = &mt_tracer.real;
+	struct mt_thread *t;
+	void *before = NULL;
+
+	if (!released(p, entry))
+		return;
+	if (aligned ? !real->free_aligned_sized : !real->free_sized) {
+		real->free(p);
+		return;
+	}
+	t = mt_tls.self;
+	if (t) {
+		before = t->recorded_free;
+		t->recorded_free = p;
+	}
+	if (aligned)
+		real->free_aligned_sized(p, alignment, size);
+	else
+		real->free_sized(p, size);
+	if (t)
+		t->recorded_free = before;
+}
+
+MT_EXPORT void free_sized(void *p, size_t size);
+MT_EXPORT void free_sized(void *p, size_t size)
+{
+	struct mt_entry entry = MT_ENTRY();
+
+	release_by_size(p, 0, size, false, &entry);
+}
+
+MT_EXPORT void free_aligned_sized(void *p, size_t alignment, size_t size);
+MT_EXPORT void free_aligned_sized(void *p, size_t alignment, size_t size)
+{
+	struct mt_entry entry = MT_ENTRY();
+
+	release_by_size(p, alignment, size, true, &entry);
 }
 
 /* A size of 0 frees, with glibc: that is known before the call, so a free is recorded; should a block

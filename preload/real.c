@@ -3,7 +3,9 @@
 #include <dlfcn.h>
 #include <errno.h>
 
+#include "preload/allocator.h"
 #include "preload/bootstrap.h"
+#include "preload/find.h"
 #include "preload/tracer.h"
 
 static void look_up(void)
@@ -25,15 +27,25 @@ static void look_up(void)
 	FIND(malloc_usable_size);
 	FIND(pthread_create);
 	FIND(dlclose);
+	FIND(mmap);
+	FIND(mmap64);
+	FIND(munmap);
+	FIND(mremap);
+	FIND(brk);
+	FIND(sbrk);
+	FIND(mallopt);
+	FIND(malloc_trim);
 #undef FIND
+	*(void **)&real.free_sized = mt_find_next("free_sized"); /* not in every libc */
+	*(void **)&real.free_aligned_sized = mt_find_next("free_aligned_sized");
+	mt_allocator_find(&real);
 	/* every thread finds the same: a race stores the same words */
 	mt_tracer.real = real;
 	mt_signal_fence();
 	mt_tls.flags &= ~MT_TLS_RESOLVING;
 }
 
-/* True once the real functions can be called; false within dlsym. */
-static bool ready(void)
+bool mt_real_ready(void)
 {
 	if (mt_tls.flags & MT_TLS_RESOLVING)
 		return false;
@@ -52,32 +64,32 @@ static void *early(size_t size, size_t alignment)
 
 static void *first_malloc(size_t size)
 {
-	return ready() ? mt_tracer.real.malloc(size) : early(size, 1);
+	return mt_real_ready() ? mt_tracer.real.malloc(size) : early(size, 1);
 }
 
 static void *first_calloc(size_t count, size_t size)
 {
 	size_t bytes;
 
-	if (ready())
+	if (mt_real_ready())
 		return mt_tracer.real.calloc(count, size);
 	return __builtin_mul_overflow(count, size, &bytes) ? NULL : early(bytes, 1);
 }
 
 static void *first_realloc(void *old, size_t size)
 {
-	return ready() ? mt_tracer.real.realloc(old, size) : early(size, 1);
+	return mt_real_ready() ? mt_tracer.real.realloc(old, size) : early(size, 1);
 }
 
 static void first_free(void *p)
 {
-	if (ready())
+	if (mt_real_ready())
 		mt_tracer.real.free(p);
 }
 
 static int first_posix_memalign(void **at, size_t alignment, size_t size)
 {
-	if (ready())
+	if (mt_real_ready())
 		return mt_tracer.real.posix_memalign(at, alignment, size);
 	*at = mt_bootstrap_allocate(size, alignment);
 	return *at ? 0 : ENOMEM;
@@ -85,38 +97,38 @@ static int first_posix_memalign(void **at, size_t alignment, size_t size)
 
 static void *first_aligned_alloc(size_t alignment, size_t size)
 {
-	return ready() ? mt_tracer.real.aligned_alloc(alignment, size) : early(size, alignment);
+	return mt_real_ready() ? mt_tracer.real.aligned_alloc(alignment, size) : early(size, alignment);
 }
 
 static void *first_memalign(size_t alignment, size_t size)
 {
-	return ready() ? mt_tracer.real.memalign(alignment, size) : early(size, alignment);
+	return mt_real_ready() ? mt_tracer.real.memalign(alignment, size) : early(size, alignment);
 }
 
 static void *first_valloc(size_t size)
 {
-	return ready() ? mt_tracer.real.valloc(size) : early(size, MT_WIRE_PAGE);
+	return mt_real_ready() ? mt_tracer.real.valloc(size) : early(size, MT_WIRE_PAGE);
 }
 
 static void *first_pvalloc(size_t size)
 {
-	return ready() ? mt_tracer.real.pvalloc(size) : early(size, MT_WIRE_PAGE);
+	return mt_real_ready() ? mt_tracer.real.pvalloc(size) : early(size, MT_WIRE_PAGE);
 }
 
 static size_t first_usable_size(void *p)
 {
-	return ready() ? mt_tracer.real.malloc_usable_size(p) : 0;
+	return mt_real_ready() ? mt_tracer.real.malloc_usable_size(p) : 0;
 }
 
 static int first_pthread_create(pthread_t *thread, const pthread_attr_t *attr, void *(*function)(void *),
 	void *argument)
 {
-	return ready() ? mt_tracer.real.pthread_create(thread, attr, function, argument) : EAGAIN;
+	return mt_real_ready() ? mt_tracer.real.pthread_create(thread, attr, function, argument) : EAGAIN;
 }
 
 static int first_dlclose(void *handle)
 {
-	return ready() ? mt_tracer.real.dlclose(handle) : -1;
+	return mt_real_ready() ? mt_tracer.real.dlclose(handle) : -1;
 }
 
 struct mt_tracer mt_tracer = {

@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 
 #include "preload/file.h"
+#include "preload/allocator.h"
 #include "preload/modules.h"
 #include "preload/ring.h"
 #include "preload/rules.h"
@@ -197,6 +198,7 @@ static bool start(struct mt_wire_header *h, const struct mt_wire_header *copy)
 		mt_count(MT_COUNTER_MAP_FAILURES, 1);
 		return false;
 	}
+	mt_allocator_announce(h, copy->flags & MT_SEGMENT_SLACK);
 	mt_count(MT_COUNTER_BOOTSTRAP, mt_load(&mt_tracer.bootstrap_allocations));
 	mt_store(&h->pid, (uint32_t)mt_sys0(SYS_getpid));
 	mt_store_release(&h->state, MT_SEGMENT_ATTACHED);

@@ -7,6 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <pthread.h>
+#include <sys/types.h>
 
 #include "core/wire.h"
 #include "preload/x86_64/arch.h"
@@ -46,6 +47,17 @@ struct mt_real {
 	size_t (*malloc_usable_size)(void *);
 	int (*pthread_create)(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *);
 	int (*dlclose)(void *);
+	/* NULL until they are known, or where there is none */
+	void (*free_sized)(void *, size_t);
+	void (*free_aligned_sized)(void *, size_t, size_t);
+	void *(*mmap)(void *, size_t, int, int, int, off_t);
+	void *(*mmap64)(void *, size_t, int, int, int, off_t);
+	int (*munmap)(void *, size_t);
+	void *(*mremap)(void *, size_t, size_t, int, ...);
+	int (*brk)(void *);
+	void *(*sbrk)(intptr_t);
+	int (*mallopt)(int, int);
+	int (*malloc_trim)(size_t);
 };
 
 enum mt_operator {
@@ -95,6 +107,13 @@ struct mt_module {
 	uint32_t gone, complete;
 };
 
+struct mt_allocator {
+	uint64_t address;    /* of the malloc that our hook calls */
+	uint64_t start, end; /* of its library */
+	uint64_t own;        /* of a malloc that the program calls in place of our hook; 0: none */
+	uint32_t rule;       /* enum mt_usable_rule that holds of its blocks */
+};
+
 enum mt_phase { MT_PHASE_NEW, MT_PHASE_CONNECTING, MT_PHASE_ATTACHED, MT_PHASE_OFF };
 
 #define MT_BOOTSTRAP_CHUNKS 24
@@ -113,6 +132,7 @@ struct mt_tracer {
 	uint32_t free_stacks, check, monotonic, depth_limit;
 	uint32_t bootstrap_count; /* chunks in use */
 	uint32_t stamp_reuses; /* events that may take over a stamp while the process has one thread */
+	uint32_t usable_rule;     /* enum mt_usable_rule under which usable sizes are recorded */
 	struct mt_real real;
 
 	_Alignas(64) uint32_t phase; /* enum mt_phase */
@@ -129,6 +149,7 @@ struct mt_tracer {
 	struct mt_start_page *start_pages;
 	struct mt_bootstrap_chunk bootstrap[MT_BOOTSTRAP_CHUNKS];
 	uint32_t bootstrap_allocations;
+	struct mt_allocator allocator;
 	int (*backtrace)(void **, int); /* in check mode; NULL: there is none */
 	uint64_t other_start, other_end; /* the module of the unwinder that it uses */
 
@@ -138,6 +159,8 @@ struct mt_tracer {
 	uint32_t growing; /* MT_GROWING_*: a table that some thread is copying */
 };
 extern struct mt_tracer mt_tracer;
+/* real.c: true once the real functions can be called; false while this thread looks them up. */
+bool mt_real_ready(void);
 #define MT_CLOSING (1ull << 32)
 enum { MT_GROWING_RULES = 1, MT_GROWING_INDEX = 2 };
 

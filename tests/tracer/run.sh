@@ -17,12 +17,13 @@ say() { # NAME WHY...: ok when there is no reason
 
 build_all() {
 	flags="-O2 -g -D_GNU_SOURCE -I$top -pthread -fno-builtin -w"
-	for f in drain counts nested threads children limits stacks plugins framepointer; do
+	for f in drain counts nested threads children limits stacks plugins framepointer maps calls; do
 		gcc $flags "$here/$f.c" -o $f || return 1
 	done
 	for f in operators torture; do
 		g++ -std=c++17 $flags "$here/$f.cc" -o $f || return 1
 	done
+	gcc $flags -shared -fPIC "$here/sized.c" -o libsized.so || return 1
 	gcc $flags -shared -fPIC "$here/nested_bump.c" -o libbump.so || return 1
 	for n in 100 4000; do
 		g++ $flags -shared -fPIC -DFRAME=$n "$here/plugin.cc" -o plugin$n.so || return 1
@@ -55,6 +56,13 @@ truth() { # NAME [OPTION...] -- PROGRAM...: the report must say what the program
 	name=$1; shift
 	trace $name.report "$@" 2>$name.err >/dev/null || { say $name "status $?"; return; }
 	say $name "$(expect $name.report $sound $(grep -o '^TRUTH.*' $name.err | grep -oE '(allocs|frees|bytes|reallocs|restores)=[0-9]+'))"
+}
+
+events() { # NAME [OPTION...] -- PROGRAM...: the recorded events are those that the program prints, in their order
+	name=$1; shift
+	trace $name.report -e -c "$@" >$name.truth 2>$name.err || { say $name "status $?: $(tail -1 $name.err)"; return; }
+	say $name "$(expect $name.report $sound)$(grep -E '^(ALLOC|FREE|RELEASE|REALLOC|RESTORE|MAP|UNMAP|UNMAP_FAILED|CALL|USER) ' $name.report \
+		| diff - $name.truth | head -3)"
 }
 
 same_output() { # NAME PROGRAM...: the same output and status as untraced, and all stacks right
@@ -119,6 +127,9 @@ build_all || { echo "not ok build"; exit 1; }
 say "links libc alone" "$(readelf -d "$lib" | grep NEEDED | grep -v 'libc\.so\.6')"
 truth counts -c -- ./counts
 truth counts-monotonic -m -- ./counts
+events maps -- ./maps
+events "calls" -- ./calls
+preload=$lib:$out/libsized.so events "calls-sized" -- ./calls
 trace operators.report -- ./operators 2>/dev/null
 say operators "$(grep KINDS operators.report | awk '{split($12, n, "/"); split($13, a, "/"); split($15, d, "/"); split($16, b, "/")
 	if (n[1] != 50 || a[1] != 30 || d[2] != 50 || b[2] != 30) print $0}')"
