@@ -1,5 +1,6 @@
 #include "tui/commands.h"
 
+#include "core/capture/import.h"
 #include "core/symbol/symbol.h"
 
 #include <stdlib.h>
@@ -38,7 +39,8 @@ static bool resolved(const struct mt_symbols *symbols, uint32_t pc)
 static void resolve_rest(struct mt_loaded *loaded)
 {
 	const struct mt_profile *profile = &loaded->profile;
-	struct mt_resolver_options options = {0};
+	bool lives = loaded->import && mt_import_lives(loaded->import);
+	struct mt_resolver_options options = {.root_pid = lives ? profile->info.pid : 0};
 	uint32_t pc = MT_PC_FIRST;
 
 	while (pc < profile->pc_count && resolved(&loaded->symbols, pc))
@@ -74,11 +76,25 @@ static void say_losses(const struct mt_loaded *loaded, const char *path, uint64_
 			(unsigned long long)info->lost_events, path);
 }
 
-int mt_command_load(struct mt_loaded *loaded, const char *path, bool symbols, struct mt_err *err)
+/* What a tracer without a recorder has written. */
+static int load_recording(struct mt_loaded *loaded, const char *path, struct mt_err *err)
 {
-	*loaded = (struct mt_loaded){0};
-	mt_profile_init(&loaded->profile);
-	mt_symbols_init(&loaded->symbols);
+	loaded->import = mt_import_open(path, &loaded->profile, err);
+	if (!loaded->import)
+		return err->code < 0 ? err->code : -1;
+	int status = mt_import_update(loaded->import, load_progress, NULL, err);
+	const char *fault = mt_import_fault(loaded->import, &loaded->damaged);
+
+	mt_command_progress(NULL, -1);
+	if (status < 0)
+		return status;
+	if (fault)
+		mt_command_say("%s: %s", path, fault);
+	return 0;
+}
+
+static int load_trace(struct mt_loaded *loaded, const char *path, struct mt_err *err)
+{
 	loaded->reader = mt_trace_reader_open(path, err);
 	if (!loaded->reader)
 		return err->code < 0 ? err->code : -1;
@@ -92,16 +108,29 @@ int mt_command_load(struct mt_loaded *loaded, const char *path, bool symbols, st
 
 	loaded->damaged = damage != 0;
 	say_losses(loaded, path, damage, reason);
-	if (symbols) {
+	return 0;
+}
+
+int mt_command_load(struct mt_loaded *loaded, const char *path, bool symbols, struct mt_err *err)
+{
+	bool recording = mt_import_recognises(path);
+
+	*loaded = (struct mt_loaded){0};
+	mt_profile_init(&loaded->profile);
+	mt_symbols_init(&loaded->symbols);
+	int status = recording ? load_recording(loaded, path, err) : load_trace(loaded, path, err);
+
+	if (status < 0 || !symbols)
+		return status;
+	if (!recording)
 		read_symbols(loaded);
-		resolve_rest(loaded);
-	}
+	resolve_rest(loaded);
 	return 0;
 }
 
 void mt_loaded_verify(struct mt_loaded *loaded, const char *path)
 {
-	uint32_t count = mt_trace_reader_count(loaded->reader);
+	uint32_t count = loaded->reader ? mt_trace_reader_count(loaded->reader) : 0;
 	struct mt_buffer payload = {0};
 	struct mt_err err = {0};
 
@@ -120,6 +149,7 @@ void mt_loaded_verify(struct mt_loaded *loaded, const char *path)
 void mt_loaded_free(struct mt_loaded *loaded)
 {
 	mt_symbols_free(&loaded->symbols);
+	mt_import_free(loaded->import);
 	mt_profile_free(&loaded->profile);
 	if (loaded->reader)
 		mt_trace_reader_free(loaded->reader);

@@ -35,7 +35,8 @@ void mt_command_progress(const char *what, double fraction);
 
 /* ---- a loaded trace (command_load.c) ---- */
 struct mt_loaded {
-	struct mt_trace_reader *reader;
+	struct mt_trace_reader *reader; /* NULL: a stand-alone recording */
+	struct mt_import *import;       /* which is this */
 	struct mt_profile profile;
 	struct mt_symbols symbols;
 	bool damaged;
