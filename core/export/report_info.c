@@ -83,6 +83,7 @@ static void info_json(const struct mt_report *report, const struct totals *total
 	mt_json_seconds(json, info->peak_ns);
 	put_number(json, "threads", profile->thread_count);
 	put_number(json, "modules", profile->module_count);
+	put_number(json, "nodes", profile->node_count);
 	put_number(json, "events", info->events);
 	put_number(json, "lost_events", info->lost_events);
 	put_number(json, "implied_frees", info->implied_frees);
