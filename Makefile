@@ -120,7 +120,11 @@ test: test-packages
 check: test-packages
 	@sh tests/check.sh $(O)
 
-bench: all programs
+# ROUNDS=N, QUICK=1, ON="hot 16,tree" (workloads) and TOOLS="memtui,heaptrack" say what is measured.
+# cc1plus, the workload, needs g++ to make its input; without it bench.py says that it is skipped.
+bench: all programs $(O)/bench/meter
+	@mkdir -p $(O)/bench
+	@g++ -E tests/bench/regex.cc -o $(O)/bench/regex.ii 2>/dev/null || rm -f $(O)/bench/regex.ii
 	@python3 tests/bench/bench.py $(O)
 
 install: all
@@ -145,7 +149,7 @@ help:
 	@echo 'make         build $(O)/memtui and $(O)/libmemtui.so'
 	@echo 'make test    install what is missing, build, run all tests'
 	@echo 'make check   warnings as errors with gcc and clang, sanitizer runs, layer check'
-	@echo 'make bench   cost beside heaptrack in one run'
+	@echo 'make bench   cost beside heaptrack and massif in one run (QUICK=1, ROUNDS=, ON=, TOOLS=)'
 	@echo 'make man     write doc/man from the option lists'
 	@echo 'make install DESTDIR= prefix=$(prefix)'
 

@@ -1,72 +1,86 @@
-"""bench.py BUILD [ROUNDS]: what recording costs the program, beside heaptrack, in one interleaved run.
+"""bench.py BUILD: what recording costs the program, beside heaptrack and massif, in one interleaved run.
 
-Prints one table of medians (extra nanoseconds per malloc+free pair, by the program's own clock, over the untraced
-run) and writes it as BUILD/bench.json. heaptrack runs under a memory limit: it can outgrow a machine.
+Prints one table of medians and which limits hold, and writes BUILD/bench.json and BUILD/bench.svg. It never fails
+because of a figure: machines differ, and a run beside other work says little.
 """
+import argparse
 import json
 import os
-import re
-import resource
-import shutil
-import statistics
-import subprocess
 import sys
-import tempfile
 
-build = sys.argv[1]
-rounds = int(sys.argv[2]) if len(sys.argv) > 2 else 5
-hot = os.path.join(build, "bench/hot")
-WORKLOADS = {
-    "hot 4": [hot, "2000000", "4", "1"],
-    "hot 16": [hot, "2000000", "16", "1"],
-    "hot 48": [hot, "2000000", "48", "1"],
-    "hot 16, 2 threads": [hot, "2000000", "16", "2"],
-    "hot 16, 4 threads": [hot, "2000000", "16", "4"],
-    "tree": [os.path.join(build, "bench/tree"), "2"],
-}
+import figures
+import measure
+import plot
+import table
+import workloads
+
+QUICK = "hot 16,hot 16, 2 threads,tree,perl"
 
 
-def limited():
-    resource.setrlimit(resource.RLIMIT_AS, (8 << 30, 8 << 30))
+def choose(every, wanted, what):
+    """Those named in a list; a name may hold a comma itself."""
+    if not wanted:
+        return every
+    names, rest = [], wanted + ","
+    while rest:
+        name = next((n for n in sorted((e.name for e in every), key=len, reverse=True) if rest.startswith(n + ",")), None)
+        if not name:
+            sys.exit(f"bench: {rest.rstrip(',')}: no such {what}; there are: {'; '.join(e.name for e in every)}")
+        names.append(name)
+        rest = rest[len(name) + 1:].lstrip()
+    return [e for e in every if e.name in names]
 
 
-def run(tool, command, scratch):
-    if tool == "memtui":
-        command = [os.path.join(build, "memtui"), "record", "--force", "-o", scratch + "/t.dat", "--"] + command
-    elif tool == "heaptrack":
-        command = ["heaptrack", "-o", scratch + "/h"] + command
-    done = subprocess.run(command, capture_output=True, text=True, errors="replace",
-                          preexec_fn=limited if tool == "heaptrack" else None)
-    found = re.search(r"ns_per_pair=([\d.]+) cpu_ns_per_pair=([\d.]+)", done.stderr + done.stdout)
-    if not found:
-        sys.exit(f"bench: {tool} on {command}: no figures; it said: {done.stderr[-300:]}")
-    return float(found[1]), float(found[2])
+def arguments():
+    environment = os.environ.get
+    parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
+    parser.add_argument("build", metavar="BUILD")
+    parser.add_argument("--quick", action="store_true", default=environment("QUICK", "") not in ("", "0"),
+                        help="few workloads, 3 rounds, no massif (QUICK=1)")
+    parser.add_argument("--rounds", type=int, default=int(environment("ROUNDS") or 0), help="ROUNDS=")
+    parser.add_argument("--on", default=environment("ON"), help="workloads, separated by commas (ON=)")
+    parser.add_argument("--tools", default=environment("TOOLS"), help="beside untraced, separated by commas (TOOLS=)")
+    return parser.parse_args()
+
+
+def usable(items, missing):
+    """Splits into what can run and why the rest cannot."""
+    reasons = {item.name: why for item in items if (why := missing(item))}
+    return [item for item in items if item.name not in reasons], reasons
 
 
 def main():
-    tools = ["untraced", "memtui"] + (["heaptrack"] if shutil.which("heaptrack") else [])
-    result = {}
-    with tempfile.TemporaryDirectory() as scratch:
-        for name, command in WORKLOADS.items():
-            figures = {tool: [] for tool in tools}
-            for _ in range(rounds):
-                for tool in tools:
-                    figures[tool].append(run(tool, command, scratch))
-            result[name] = {tool: [statistics.median(v[i] for v in values) for i in (0, 1)]
-                            for tool, values in figures.items()}
-    print(f"extra ns per malloc+free pair over the untraced run, medians of {rounds} interleaved runs")
-    print(f"{'workload':20} {'untraced':>9} {'memtui':>8} {'cpu':>7} {'heaptrack':>10} {'cpu':>7} {'wall ratio':>11}")
-    for name, row in result.items():
-        base = row["untraced"]
-        mine = [row["memtui"][i] - base[i] for i in (0, 1)]
-        line = f"{name:20} {base[0]:9.1f} {mine[0]:+8.1f} {mine[1]:+7.1f}"
-        if "heaptrack" in row:
-            peer = [row["heaptrack"][i] - base[i] for i in (0, 1)]
-            line += f" {peer[0]:+10.1f} {peer[1]:+7.1f} {mine[0] / peer[0]:11.3f}"
-            row["ratio"] = mine[0] / peer[0]
-        print(line)
-    with open(os.path.join(build, "bench.json"), "w", encoding="utf-8") as out:
-        json.dump({"rounds": rounds, "unit": "ns per pair: wall, cpu", "workloads": result}, out, indent=1)
+    given = arguments()
+    rounds = given.rounds or (3 if given.quick else 5)
+    chosen = choose(workloads.all_workloads(given.build), given.on or (QUICK if given.quick else None), "workload")
+    chosen, skipped = usable(chosen, lambda w: w.missing() and f"{w.missing()} is missing")
+    tools = choose(workloads.all_tools(given.build), given.tools and "untraced," + given.tools, "tool")
+    if given.quick and not given.tools:
+        tools = [t for t in tools if t.name != "massif"]
+    tools, no_tools = usable(tools, lambda t: t.name not in ("untraced",) and not t.needs and "is not installed")
+
+    def say(text):
+        print(text, file=sys.stderr, flush=True)
+
+    runner = measure.Runner(given.build, say)
+    samples, failures = runner.rounds(chosen, tools, rounds)
+    result = {w.name: figures.workload_figures(w, samples[w.name], failures[w.name]) for w in chosen}
+    limits = figures.limits(result)
+    skipped |= no_tools
+    print(table.table(result, skipped, rounds))
+    print()
+    print(table.limit_table(limits))
+    write(given.build, "bench.json", json.dumps({"rounds": rounds, "workloads": result, "limits": limits,
+                                                 "skipped": skipped, "samples": samples}, indent=1))
+    write(given.build, "bench.svg", plot.draw(result, rounds))
 
 
-main()
+def write(build, name, text):
+    path = os.path.join(build, name)
+    with open(path, "w", encoding="utf-8") as out:
+        out.write(text + "\n")
+    print(f"wrote {path}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,112 @@
+"""From samples to figures: medians, what a tool adds to the untraced run, and how that compares with heaptrack."""
+import statistics
+
+from workloads import HEAPTRACK_PRELOAD
+
+MB = 1e6
+RATIOS = ("wall", "cpu", "total_cpu")
+
+
+def median_of(samples, value):
+    found = [value(s) for s in samples if s is not None]
+    return statistics.median(found) if found else None
+
+
+def extra(samples, base, value):
+    """The median over the rounds of what the tool added in that round: drift of the machine cancels out."""
+    pairs = [value(s) - value(b) for s, b in zip(samples, base) if s is not None and b is not None]
+    return statistics.median(pairs) if pairs else None
+
+
+def tool_figures(samples, base, events, allocations):
+    """One tool on one workload; base: the untraced samples of the same rounds."""
+    row = {
+        "runs": sum(s is not None for s in samples),
+        "wall": median_of(samples, lambda s: s["wall"]),
+        "cpu": median_of(samples, lambda s: s["cpu"]),
+        "total_cpu": median_of(samples, lambda s: s["total_cpu"]),
+        "rss_mb": median_of(samples, lambda s: s["rss_kib"] * 1024 / MB),
+        "helper_cpu": median_of(samples, lambda s: s["total_cpu"] - s["cpu"]),
+    }
+    if samples is base:
+        return row
+    row |= {
+        "extra_wall": extra(samples, base, lambda s: s["wall"]),
+        "extra_cpu": extra(samples, base, lambda s: s["cpu"]),
+        "extra_total_cpu": extra(samples, base, lambda s: s["total_cpu"]),
+        "extra_rss_mb": extra(samples, base, lambda s: s["rss_kib"] * 1024 / MB),
+    }
+    if "own_ns" in next(s for s in samples if s is not None):
+        row["extra_ns"] = extra(samples, base, lambda s: s["own_ns"])
+    elif allocations and row["extra_wall"] is not None:
+        row["extra_ns"] = row["extra_wall"] / allocations * 1e9
+    if allocations and row["extra_cpu"] is not None:
+        row["extra_cpu_ns"] = row["extra_cpu"] / allocations * 1e9
+    files = median_of(samples, lambda s: s["file_bytes"])
+    if events and files:
+        row["bytes_per_event"] = files / events
+    return row
+
+
+def workload_figures(workload, samples, failures):
+    mine = [s for s in samples.get("memtui", []) if s is not None]
+    events, allocations, nodes = (median_of(mine, lambda s, name=name: s[name])
+                                   for name in ("events", "allocations", "nodes"))
+    base = samples["untraced"]
+    tools = {name: tool_figures(rows, base, events, allocations)
+             for name, rows in samples.items() if any(rows)}
+    row = {"threads": workload.threads, "events": events, "allocations": allocations, "nodes": nodes,
+           "lost_events": sum(s["lost_events"] for s in mine), "tools": tools, "failures": failures}
+    if mine and events:
+        tools["memtui"]["recorder_ns_per_event"] = tools["memtui"]["helper_cpu"] / events * 1e9
+    compare(row)
+    return row
+
+
+def compare(row):
+    """memtui's extra over that of heaptrack, or of its preload library where its pipeline died."""
+    peers = [name for name in ("heaptrack", HEAPTRACK_PRELOAD) if name in row["tools"] and name not in row["failures"]]
+    peer = peers[0] if peers else None
+    row["peer"], row["ratios"] = peer, {}
+    if not peer or "memtui" not in row["tools"]:
+        return
+    for what in RATIOS:
+        ours, theirs = (row["tools"][name]["extra_" + what] for name in ("memtui", peer))
+        if ours is not None and theirs and theirs > 0:
+            row["ratios"][what] = ours / theirs
+
+
+# ---- limits ----------------------------------------------------------------------------------------------
+
+THREADED = ("hot 16, 2 threads", "hot 16, 4 threads")
+REAL = ("python3", "sqlite3", "perl")
+RATIO_LIMITS = [(name, "wall", 1 / 6) for name in ("hot 4", "hot 16", "hot 48", "hot 200", *THREADED)] + [
+    (name, "cpu", 0.1) for name in THREADED] + [("tree", "wall", 0.37)] + [
+    (name, "wall", 0.3) for name in REAL] + [(name, "total_cpu", 1 / 3) for name in REAL] + [("cc1plus", "wall", 0.5)]
+WORDS = {"wall": "extra wall", "cpu": "extra target CPU", "total_cpu": "extra total CPU"}
+RECORDER_NS = 30
+RSS_MB, RSS_MB_A_THREAD, RSS_BYTES_A_NODE = 20, 0.5, 48
+
+
+def limits(result):
+    """[what, value, limit, unit] of every limit that this run can judge."""
+    rows = []
+    for name, what, limit in RATIO_LIMITS:
+        ratio = result.get(name, {}).get("ratios", {}).get(what)
+        if ratio is not None:
+            rows.append((f"{name}: {WORDS[what]} / that of {result[name]['peer']}", ratio, limit, "x"))
+    recorded = {name: row["tools"]["memtui"] for name, row in result.items() if "memtui" in row["tools"]}
+    one = recorded.get("hot 16", {}).get("extra_cpu_ns")
+    for name in THREADED:
+        value = recorded.get(name, {}).get("extra_cpu_ns")
+        if one is not None and value is not None:
+            rows.append((f"{name}: extra target CPU a pair, against one thread's", value, one, "ns"))
+    for name, mine in recorded.items():
+        if name.startswith("hot") and "recorder_ns_per_event" in mine:
+            rows.append((f"{name}: recorder's CPU an event", mine["recorder_ns_per_event"], RECORDER_NS, "ns"))
+    for name, mine in recorded.items():
+        if mine["extra_rss_mb"] is not None:
+            limit = RSS_MB + RSS_MB_A_THREAD * result[name]["threads"] + RSS_BYTES_A_NODE * result[name]["nodes"] / MB
+            rows.append((f"{name}: target RSS grows by", mine["extra_rss_mb"], limit, "MB"))
+    return [{"limit": what, "value": value, "at_most": limit, "unit": unit, "holds": value <= limit}
+            for what, value, limit, unit in rows]

@@ -1,0 +1,119 @@
+"""What is measured: programs, and the tools that they run under."""
+import dataclasses
+import glob
+import os
+import shutil
+import subprocess
+import sys
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+MEMORY_LIMIT = 8 << 30  # heaptrack's interpreter can outgrow a machine
+HEAPTRACK_PRELOAD = "heaptrack preload"
+
+
+@dataclasses.dataclass
+class Workload:
+    name: str
+    command: list
+    needs: list                # files without which it cannot run
+    threads: int = 1
+    own_clock: bool = False    # prints ns_per_pair=: the work alone, without starting and ending
+    environment: dict = dataclasses.field(default_factory=dict)
+
+    def missing(self):
+        """The name of what is needed and not there, or None."""
+        return next((what or "its program" for what in self.needs if not what or not os.path.exists(what)), None)
+
+
+def real_program(name):
+    """The file that is executed in the end, not a wrapper of it."""
+    if name == "python3":
+        return os.path.realpath(sys.executable)
+    path = shutil.which(name)
+    return os.path.realpath(path) if path else None
+
+
+def compiler():
+    """g++ is a driver; what allocates is cc1plus."""
+    if not shutil.which("g++"):
+        return None
+    path = subprocess.run(["g++", "-print-prog-name=cc1plus"], capture_output=True, text=True).stdout.strip()
+    return os.path.realpath(path) if os.path.isabs(path) else None
+
+
+def source(name):
+    return os.path.join(HERE, name)
+
+
+def all_workloads(build):
+    def own(name, program, *arguments, threads=1):
+        path = os.path.realpath(os.path.join(build, "bench", program))
+        return Workload(name, [path, *arguments], [path], threads, own_clock=True)
+
+    def real(name, program, *arguments, needs, **environment):
+        return Workload(name, [program, *arguments], [program, needs], environment=environment)
+
+    regex = os.path.join(build, "bench/regex.ii")
+    return [
+        own("hot 4", "hot", "2000000", "4"),
+        own("hot 16", "hot", "2000000", "16"),
+        own("hot 48", "hot", "2000000", "48"),
+        own("hot 200", "hot", "1000000", "200"),
+        own("hot 16, 2 threads", "hot", "2000000", "16", "2", threads=2),
+        own("hot 16, 4 threads", "hot", "2000000", "16", "4", threads=4),
+        own("tree", "tree", "2"),
+        own("leak", "leak", "1000000"),
+        real("python3", real_program("python3"), source("parse.py"), needs=source("parse.py"),
+             PYTHONMALLOC="malloc", PYTHONHASHSEED="0"),
+        real("sqlite3", real_program("sqlite3"), ":memory:", f".read {source('table.sql')}", needs=source("table.sql")),
+        real("perl", real_program("perl"), source("hash.pl"), needs=source("hash.pl"), PERL_HASH_SEED="0"),
+        real("cc1plus", compiler(), "-fpreprocessed", "-quiet", "-O1", regex, "-o", "/dev/null", needs=regex),
+    ]
+
+
+@dataclasses.dataclass
+class Tool:
+    name: str
+    start: object              # workload, output file -> command
+    needs: object = None       # a file without which it cannot run
+    program: str = None        # the file that executes the workload, when it is not the workload's own
+    timeout: int = 180
+    memory_limit: int = None
+    once: bool = False         # one round is enough
+    stands_in_for: str = None  # measured only where that tool dies
+
+
+def heaptrack_library():
+    """Where the preload library lies, seen from the script."""
+    script = shutil.which("heaptrack")
+    root = os.path.dirname(os.path.dirname(os.path.realpath(script))) if script else "/usr"
+    found = [path for folder in ("lib*/heaptrack", "lib/*/heaptrack")
+             for path in glob.glob(os.path.join(root, folder, "libheaptrack_preload.so"))]
+    return found[0] if found else None
+
+
+def massif_program():
+    """What valgrind becomes, and what then runs the workload in itself."""
+    found = [path for folder in ("/usr/libexec", "/usr/lib*", "/usr/lib/*", "/usr/local/libexec")
+             for path in glob.glob(f"{folder}/valgrind/massif-amd64-linux")]
+    return os.path.realpath(found[0]) if found else None
+
+
+def all_tools(build):
+    memtui, library = (os.path.realpath(os.path.join(build, name)) for name in ("memtui", "libmemtui.so"))
+    heaptrack, preload = shutil.which("heaptrack"), heaptrack_library()
+
+    def preloaded(path, *variables):
+        return lambda w, _: ["env", f"LD_PRELOAD={path}", *variables, *w.command]
+
+    return [
+        Tool("untraced", lambda w, _: w.command),
+        Tool("forwarding", preloaded(library), library),
+        Tool("memtui", lambda w, out: [memtui, "record", "--force", "-o", out, "--", *w.command], memtui),
+        # heaptrack puts its own ending behind the name of the output
+        Tool("heaptrack", lambda w, out: ["heaptrack", "-o", out, *w.command], heaptrack, memory_limit=MEMORY_LIMIT),
+        Tool(HEAPTRACK_PRELOAD, preloaded(preload, "DUMP_HEAPTRACK_OUTPUT=/dev/null"), preload,
+             stands_in_for="heaptrack"),
+        Tool("massif", lambda w, out: ["valgrind", "--tool=massif", f"--massif-out-file={out}", *w.command],
+             massif_program() if shutil.which("valgrind") else None, program=massif_program(), timeout=60, once=True),
+    ]
