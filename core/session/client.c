@@ -65,9 +65,10 @@ static void take_descriptors(struct msghdr *message, int fds[2])
 		memcpy(fds, CMSG_DATA(c), c->cmsg_len >= CMSG_LEN(2 * sizeof(int)) ? 2 * sizeof(int) : sizeof(int));
 }
 
-int mt_session_greet(int fd, enum mt_message_type type, struct mt_welcome *w, int fds[2], struct mt_err *err)
+int mt_session_greet(int fd, enum mt_message_type type, pid_t process, struct mt_welcome *w, int fds[2],
+	struct mt_err *err)
 {
-	struct mt_message hello = {.magic = MT_MESSAGE_MAGIC, .type = type};
+	struct mt_message hello = {.magic = MT_MESSAGE_MAGIC, .type = type, .a = (uint32_t)process};
 	struct iovec part = {w, sizeof *w};
 	_Alignas(struct cmsghdr) char control[CMSG_SPACE(2 * sizeof(int))];
 	struct msghdr message = {.msg_iov = &part, .msg_iovlen = 1, .msg_control = control,
@@ -91,7 +92,19 @@ int mt_session_greet(int fd, enum mt_message_type type, struct mt_welcome *w, in
 	return 0;
 }
 
+static int refused(const struct mt_welcome *w, pid_t process, struct mt_err *err)
+{
+	if (w->status == -ESRCH)
+		return mt_fail(err, w->status, "process %d is not being recorded any more", (int)process);
+	return mt_fail(err, w->status, "the recorder cannot show process %d: %s", (int)process, strerror(-w->status));
+}
+
 struct mt_client *mt_client_connect(const char *name, struct mt_err *err)
+{
+	return mt_client_connect_process(name, 0, err);
+}
+
+struct mt_client *mt_client_connect_process(const char *name, pid_t process, struct mt_err *err)
 {
 	struct mt_client *c = mt_alloc(sizeof *c);
 	struct mt_welcome w;
@@ -99,7 +112,8 @@ struct mt_client *mt_client_connect(const char *name, struct mt_err *err)
 
 	c->snapshot_fd = c->master_fd = -1;
 	c->fd = mt_session_connect(name, err);
-	if (c->fd >= 0 && mt_session_greet(c->fd, MT_MESSAGE_HELLO, &w, fds, err) == 0) {
+	if (c->fd >= 0 && mt_session_greet(c->fd, MT_MESSAGE_HELLO, process, &w, fds, err) == 0
+		&& (w.status == 0 || refused(&w, process, err) == 0)) {
 		c->snapshot_fd = fds[0];
 		c->master_fd = fds[1];
 		c->entry = w.entry;
@@ -140,6 +154,11 @@ const struct mt_session_entry *mt_client_entry(const struct mt_client *c)
 bool mt_client_has_terminal(const struct mt_client *c)
 {
 	return c->master_fd >= 0;
+}
+
+uint32_t mt_client_others(const struct mt_client *c)
+{
+	return mt_view_others(c->view);
 }
 
 /* ---- reading --------------------------------------------------------------------------------------- */

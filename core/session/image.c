@@ -5,20 +5,20 @@
 #include "core/symbol/symbol.h"
 
 #include <fcntl.h>
-#include <linux/futex.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #define SECOND 1000000000ull
 #define RSS_EVERY_NS (SECOND / 10)
 #define CALIBRATE_NS (SECOND / 10)
+#define PUBLISH_IDLE_NS 20000000ull
 #define LAST_POLLS 16 /* two take all; a process that shares the memory and writes on and on is no reason to stay */
 
 struct mt_image {
 	struct mt_recorder *recorder;
+	struct mt_process *process;
 	struct mt_segment segment;
 	struct mt_profile profile;
 	struct mt_model model;
@@ -31,7 +31,9 @@ struct mt_image {
 	uint32_t modules_opened, threads_named;
 	uint64_t rss_at, second_at, polled_at, refined_at;
 	uint64_t info_losses; /* as last written */
-	uint64_t published_events;
+	uint64_t published_events, published_at;
+	bool begun;
+	char *trace_path;
 	struct mt_err failure;
 };
 
@@ -52,7 +54,7 @@ static void write_out(struct mt_image *i)
 	int error;
 
 	i->merge.unflushed = 0;
-	if (i->failure.code)
+	if (i->failure.code || !i->writer)
 		return;
 	error = mt_definitions_write(&i->definitions, i->writer, &i->profile, &i->failure);
 	if (!error)
@@ -70,6 +72,17 @@ static void flush(void *image)
 	write_out(image);
 }
 
+/* How many processes but one are being recorded. */
+static uint32_t others(struct mt_recorder *r)
+{
+	uint32_t count;
+
+	pthread_mutex_lock(&r->lock);
+	count = r->live_count;
+	pthread_mutex_unlock(&r->lock);
+	return count ? count - 1 : 0;
+}
+
 /* ---- beginning ------------------------------------------------------------------------------------- */
 
 static void add_arguments(struct mt_profile *p, const struct mt_buffer *text)
@@ -82,36 +95,61 @@ static void add_arguments(struct mt_profile *p, const struct mt_buffer *text)
 	}
 }
 
-struct mt_image *mt_image_new(struct mt_recorder *r, struct mt_offer *offer, int fd, struct mt_err *err)
+struct mt_image *mt_image_new(struct mt_recorder *r, struct mt_process *process, struct mt_offer *offer)
 {
 	struct mt_image *i = mt_alloc(sizeof *i);
 
-	i->writer = mt_trace_writer_new(fd, err);
-	if (!i->writer) {
-		mt_segment_free(&offer->segment);
-		mt_buffer_free(&offer->arguments);
-		free(offer);
-		free(i);
-		return NULL;
-	}
 	i->recorder = r;
+	i->process = process;
 	i->offer = offer;
 	i->segment = offer->segment;
-	i->clock = r->clock;
+	i->clock = offer->clock;
 	mt_profile_init(&i->profile);
-	i->profile.info.start_unix_ns = r->start_unix_ns;
-	i->profile.info.pid = (uint32_t)r->program;
+	i->profile.info.start_unix_ns = offer->start_unix_ns;
+	i->profile.info.pid = (uint32_t)process->pid;
 	add_arguments(&i->profile, &offer->arguments);
 	mt_model_init(&i->model, &i->profile);
 	mt_merge_init(&i->merge, &i->segment, &i->clock, &i->model);
-	i->merge.writer = i->writer;
 	i->merge.flush = flush;
 	i->merge.context = i;
 	i->merge.tables.program_path = offer->program_path;
 	i->merge.tables.directory = offer->directory;
-	i->resolver = mt_resolver_new(&(struct mt_resolver_options){.root_pid = (uint32_t)r->program});
-	write_out(i);
+	i->resolver = mt_resolver_new(&(struct mt_resolver_options){.root_pid = (uint32_t)process->pid});
 	return i;
+}
+
+int mt_image_begin(struct mt_image *i, int fd, struct mt_err *err)
+{
+	i->writer = mt_trace_writer_new(fd, err);
+	if (!i->writer) {
+		i->failure = *err;
+		return err->code;
+	}
+	i->begun = true;
+	i->merge.writer = i->writer;
+	write_out(i);
+	return 0;
+}
+
+bool mt_image_has_begun(const struct mt_image *i)
+{
+	return i->begun;
+}
+
+struct mt_process *mt_image_process(const struct mt_image *i)
+{
+	return i->process;
+}
+
+const char *mt_image_path(const struct mt_image *i)
+{
+	return i->offer->program_path;
+}
+
+void mt_image_set_path(struct mt_image *i, const char *trace_path)
+{
+	free(i->trace_path);
+	i->trace_path = mt_strdup(trace_path);
 }
 
 /* ---- while it runs --------------------------------------------------------------------------------- */
@@ -122,7 +160,7 @@ static void refresh_name(struct mt_image *i, struct mt_thread *thread)
 	ssize_t n;
 	int fd;
 
-	snprintf(path, sizeof path, "/proc/%d/task/%u/comm", (int)i->recorder->program, thread->tid);
+	snprintf(path, sizeof path, "/proc/%d/task/%u/comm", (int)i->process->pid, thread->tid);
 	fd = open(path, O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
 		return;
@@ -186,7 +224,7 @@ static void tend_second(struct mt_image *i)
 {
 	for (uint32_t t = 0; t < i->profile.thread_count; t++)
 		refresh_name(i, &i->profile.threads[t]);
-	mt_merge_counters(&i->merge, atomic_load(&i->recorder->refused));
+	mt_merge_counters(&i->merge, atomic_load(&i->process->untraced));
 	write_out(i);
 }
 
@@ -196,26 +234,14 @@ void mt_image_tend(struct mt_image *i, uint64_t now)
 		mt_clock_refine(&i->clock);
 		i->refined_at = now;
 	}
-	if (now - i->rss_at >= RSS_EVERY_NS) {
-		mt_model_advance(&i->model, elapsed(i), read_rss(i->recorder->program));
+	if (now - i->rss_at >= RSS_EVERY_NS * (1 + atomic_load(&i->recorder->image_count) / 8)) {
+		mt_model_advance(&i->model, elapsed(i), read_rss(i->process->pid));
 		i->rss_at = now;
 	}
 	if (now - i->second_at >= SECOND) {
 		tend_second(i);
 		i->second_at = now;
 	}
-}
-
-void mt_image_sleep(struct mt_image *i, unsigned milliseconds)
-{
-	struct mt_wire_header *h = i->segment.header;
-	uint32_t bell = __atomic_load_n(&h->doorbell, __ATOMIC_ACQUIRE);
-	struct timespec timeout = {0, (long)milliseconds * 1000000};
-
-	__atomic_store_n(&h->asleep, 1, __ATOMIC_SEQ_CST);
-	if (!atomic_load(&i->recorder->ended) && !atomic_load(&i->recorder->offered))
-		syscall(SYS_futex, &h->doorbell, FUTEX_WAIT, bell, &timeout, NULL, 0);
-	__atomic_store_n(&h->asleep, 0, __ATOMIC_RELAXED);
 }
 
 bool mt_image_failed(const struct mt_image *i, struct mt_err *err)
@@ -225,19 +251,45 @@ bool mt_image_failed(const struct mt_image *i, struct mt_err *err)
 	return i->failure.code != 0;
 }
 
-bool mt_image_changed(const struct mt_image *i)
+static void publish(struct mt_image *i, struct mt_snapshot *snapshot)
 {
-	return i->profile.info.events != i->published_events;
-}
-
-void mt_image_publish(struct mt_image *i, struct mt_snapshot *snapshot)
-{
-	mt_merge_counters(&i->merge, atomic_load(&i->recorder->refused));
+	if (i->segment.base)
+		mt_merge_counters(&i->merge, atomic_load(&i->process->untraced));
 	if (!i->profile.info.ended)
 		mt_model_advance(&i->model, elapsed(i), 0);
 	mt_model_settle(&i->model);
 	mt_snapshot_publish(snapshot, &i->profile);
 	i->published_events = i->profile.info.events;
+}
+
+bool mt_image_publish(struct mt_image *i, uint64_t now, bool idle)
+{
+	struct mt_process *p = i->process;
+	struct mt_snapshot *snapshot = atomic_load(&p->snapshot);
+	uint64_t interval, since = now - i->published_at;
+	bool fresh;
+
+	if (!snapshot)
+		return false;
+	fresh = atomic_load(&p->fresh) && atomic_exchange(&p->fresh, false);
+	interval = atomic_load(&p->interval_ms) * 1000000ull;
+	if (!atomic_load(&p->watchers) && !fresh)
+		return false;
+	idle = idle && i->profile.info.events != i->published_events;
+	if (!fresh && (!interval || since < PUBLISH_IDLE_NS || (since < interval && !idle)))
+		return false;
+	mt_snapshot_others(snapshot, others(i->recorder));
+	publish(i, snapshot);
+	i->published_at = now;
+	return true;
+}
+
+void mt_image_publish_last(struct mt_image *i)
+{
+	struct mt_snapshot *snapshot = atomic_load(&i->process->snapshot);
+
+	if (snapshot)
+		publish(i, snapshot);
 }
 
 struct mt_segment *mt_image_segment(struct mt_image *i)
@@ -251,13 +303,14 @@ int mt_image_end(struct mt_image *i, int wait_status, struct mt_err *err)
 {
 	for (int n = 0; n < LAST_POLLS && mt_image_poll(i); n++)
 		;
-	mt_segment_leave(&i->segment);
 	mt_model_advance(&i->model, elapsed(i), 0);
-	mt_merge_counters(&i->merge, atomic_load(&i->recorder->refused));
+	mt_merge_counters(&i->merge, atomic_load(&i->process->untraced));
 	i->profile.info.exit_status = wait_status;
 	i->profile.info.ended = 1;
 	mt_model_settle(&i->model);
 	write_out(i);
+	mt_merge_free(&i->merge); /* what is left may wait for its symbols */
+	mt_segment_free(&i->segment);
 	if (i->failure.code && err)
 		*err = i->failure;
 	return i->failure.code;
@@ -283,6 +336,8 @@ int mt_image_complete(struct mt_image *i, struct mt_err *err)
 {
 	int error;
 
+	if (!i->writer)
+		return 0;
 	if (i->failure.code) {
 		if (err)
 			*err = i->failure;
@@ -299,15 +354,29 @@ int mt_image_complete(struct mt_image *i, struct mt_err *err)
 	return error;
 }
 
+void mt_image_describe(const struct mt_image *i, struct mt_session_process *out)
+{
+	const struct mt_info *info = &i->profile.info;
+
+	*out = (struct mt_session_process){.pid = i->process->pid, .parent = i->process->parent,
+		.wait_status = info->exit_status, .recorded = i->begun, .forked = i->offer->forked,
+		.start_unix_ns = info->start_unix_ns, .allocations = info->allocations, .peak_bytes = info->peak_bytes,
+		.leaked_bytes = info->leaked_bytes, .leaked_count = info->leaked_count, .lost_events = info->lost_events};
+	snprintf(out->command, sizeof out->command, "%.127s", i->offer->command);
+	snprintf(out->trace_path, sizeof out->trace_path, "%s", i->trace_path ? i->trace_path : "");
+}
+
 void mt_image_free(struct mt_image *i)
 {
 	mt_resolver_free(i->resolver);
-	mt_trace_writer_free(i->writer);
+	if (i->writer)
+		mt_trace_writer_free(i->writer);
 	mt_merge_free(&i->merge);
 	mt_model_free_memory(&i->model);
 	mt_profile_free(&i->profile);
 	mt_segment_free(&i->segment);
 	mt_buffer_free(&i->offer->arguments);
 	free(i->offer);
+	free(i->trace_path);
 	free(i);
 }

@@ -12,26 +12,38 @@
 #include <sys/resource.h>
 
 /* ---- recorder -> front process, on a SOCK_SEQPACKET pair ---- */
-enum mt_report_type { MT_REPORT_STARTED, MT_REPORT_REFUSED, MT_REPORT_EXITED, MT_REPORT_TROUBLE, MT_REPORT_FINISHED };
+enum mt_report_type {
+	MT_REPORT_STARTED,
+	MT_REPORT_REFUSED,
+	MT_REPORT_EXITED,   /* the root */
+	MT_REPORT_TROUBLE,
+	MT_REPORT_PROCESS,  /* an image is complete, or a process went untraced */
+	MT_REPORT_GOES_ON,  /* root ended and complete; others live */
+	MT_REPORT_FINISHED,
+};
 struct mt_report {
 	enum mt_report_type type;
 	pid_t program;
 	int wait_status;
+	uint32_t count;     /* GOES_ON: processes */
+	pid_t watch;        /* GOES_ON: one of them */
 	char name[108];
 	char trace_path[1024];
 	struct mt_err err;
+	struct mt_session_process process;
 };
 
 /* ---- client <-> recorder, on the session's socket ---- */
 #define MT_MESSAGE_MAGIC 0x3167736d746d656dull
 enum mt_message_type {
-	MT_MESSAGE_HELLO,    /* -> mt_welcome with descriptors: snapshot, then the terminal's master if any */
+	MT_MESSAGE_HELLO,    /* a: process, 0 the root -> mt_welcome with descriptors: snapshot, then the root's terminal */
 	MT_MESSAGE_LIST,     /* -> mt_welcome without */
 	MT_MESSAGE_INTERVAL, /* a: milliseconds */
 	MT_MESSAGE_INPUT,    /* bytes */
 	MT_MESSAGE_RESIZE,   /* a: rows, b: columns */
 	MT_MESSAGE_SIGNAL,   /* a */
 	MT_MESSAGE_PAUSE,    /* a: 1 paused */
+	MT_MESSAGE_PROCESSES, /* -> mt_session_process each, then an empty mt_welcome */
 };
 #define MT_MESSAGE_BYTES 4096
 struct mt_message {
@@ -64,71 +76,156 @@ int mt_launch_execute(const struct mt_launch *, char *const *argv, char **enviro
 char *mt_output_path(const char *pattern, const char *program, pid_t pid);
 /* Opens it for writing; >= 0, or a negative errno. */
 int mt_output_open(const char *path, struct mt_err *err);
+/* The name of another process's trace, after the root's pattern. Opens it; where it exists, the next that is free. */
+int mt_output_other(char **path, const char *pattern, const char *program, pid_t pid, const char *root_path,
+	struct mt_err *err);
+/* Whether a trace can be renamed and removed: a regular file. */
+bool mt_output_is_regular(const char *path);
+
+/* ---- processes (process.c) ---- */
+struct mt_image; /* one recorded image of a process: image.c */
+
+#define MT_STATUS_UNKNOWN (-1) /* a wait status that nobody could tell */
+
+/* A process of the session. Made by the service, never freed. What has no other mark is fixed when others see it. */
+struct mt_process {
+	uint32_t number;           /* its index in the table; 0: the root */
+	pid_t pid, parent;         /* parent 0: unknown */
+	int pidfd;                 /* service */
+	bool forked;               /* it began as a forked child of a traced process */
+	uint32_t segments;         /* service: given to it so far */
+	uint64_t stack_start;      /* service: of its present image; 0: cannot be read */
+	char command[256];         /* service, lock: of its present image */
+	bool alive;                /* lock: traced, and not known to have ended */
+	int wait_status;           /* lock: once it has ended */
+	struct mt_wire_header *header; /* lock: of the image that is drained; NULL: none */
+	_Atomic uint32_t untraced; /* of its children, and itself after an exec */
+	_Atomic(struct mt_snapshot *) snapshot; /* made by the service when somebody watches */
+	_Atomic uint32_t watchers, interval_ms;
+	_Atomic bool fresh;        /* a new watcher waits */
+	/* the draining thread's */
+	struct mt_image *image;    /* the present one */
+	char *trace_path;
+	uint32_t set_aside;
+};
+
+/* What /proc/PID/stat says. */
+struct mt_process_stat {
+	pid_t parent;
+	unsigned flags;
+	uint64_t stack_start;
+	int wait_status; /* once it has ended */
+	char state;
+};
+#define MT_PROCESS_NEVER_EXECUTED 0x40u /* PF_FORKNOEXEC */
+bool mt_process_stat(pid_t, struct mt_process_stat *);
+/* The wait status of a process that has ended, or MT_STATUS_UNKNOWN. */
+int mt_process_status(const struct mt_process *);
+bool mt_process_has_ended(const struct mt_process *);
+/* Whether a tracer's segment is mapped there: it will ask sooner or later. */
+bool mt_process_maps_segment(pid_t);
+/* Arguments, or [name], as far as they fit. */
+void mt_process_command(pid_t, char *to, size_t size);
 
 /* ---- the recorder ---- */
-struct mt_image; /* one recorded image of the program: image.c */
 
-/* A segment that was given to a new image of the program, and what is known of that image. */
+/* A segment that was given to a new image of a process, and what is known of that image. */
 struct mt_offer {
 	struct mt_segment segment;
+	struct mt_timebase clock;
+	uint64_t start_unix_ns;
+	bool forked;
 	char program_path[4096], directory[4096];
+	char command[256];
 	struct mt_buffer arguments; /* NUL-terminated, one after another */
+};
+
+/* What the service tells the draining thread. */
+struct mt_note {
+	struct mt_note *next;
+	struct mt_process *process;
+	struct mt_offer *offer; /* NULL: the process has ended, or went on untraced */
 };
 
 struct mt_recorder {
 	const struct mt_session_options *options;
 	struct mt_launch launch;
 	pid_t program;
-	int program_fd;    /* pidfd */
 	int report_fd, listen_fd, master_fd;
-	int notify_fd;     /* eventfd: the service wakes its watchers */
-	int service_wake_fd;
+	int notify_fd;     /* eventfd: the service wakes its watchers, and reports */
 	char name[108], token[MT_WIRE_TOKEN_LEN + 1];
-	char *trace_path;
-	int output_fd;     /* opened, not yet given to an image */
+	char *trace_path;  /* of the root */
+	int output_fd;     /* the root's, opened, not yet given to an image */
 	uint64_t start_unix_ns;
-	uint32_t images;
 	struct mt_alive alive;
 	struct mt_timebase clock;
-	struct mt_snapshot *snapshot;
 
-	/* between the draining thread and the service */
-	_Atomic(struct mt_offer *) offered;
-	pthread_mutex_t lock;      /* held while the service touches what active points to */
-	struct mt_segment *active;
-	_Atomic uint32_t watchers, new_watchers, interval_ms, refused;
-	_Atomic bool ended, stopping, paused;
-	_Atomic uint32_t bell; /* futex that the draining thread sleeps on while there is no segment */
+	pthread_mutex_t lock;
+	struct mt_process *root;
+	struct mt_process **processes;  /* the table: appended by the service */
+	uint32_t process_count, process_capacity;
+	struct mt_process **live;       /* those that are alive */
+	uint32_t live_count, live_capacity;
+	struct mt_note *notes, **notes_end;
+	struct mt_unsent {
+		struct mt_unsent *next;
+		struct mt_session_process process;
+	} *unsent, **unsent_end;        /* for the front */
+	_Atomic uint32_t root_images;   /* of the root that are not complete */
+	_Atomic uint32_t image_count;   /* that are drained */
+	_Atomic bool root_ended, over, stopping, paused;
+	_Atomic uint32_t bell;          /* futex: the draining thread's own doorbell */
 };
 
-/* The process: runs until the program has ended and its trace is complete. */
+/* The process: runs until the last process has ended and its trace is complete. */
 _Noreturn void mt_recorder_run(const struct mt_session_options *, struct mt_launch *, int report_fd);
-void mt_recorder_wake(struct mt_recorder *); /* out of its sleep, from the service */
-void mt_recorder_activate(struct mt_recorder *, struct mt_segment *active); /* or NULL, before it is freed */
-int mt_recorder_new_segment(struct mt_recorder *, struct mt_segment *, struct mt_err *err);
+void mt_recorder_wake(struct mt_recorder *); /* the draining thread out of its sleep */
+int mt_recorder_new_segment(struct mt_recorder *, pid_t, struct mt_segment *, struct mt_err *err);
 void mt_recorder_trouble(struct mt_recorder *, const struct mt_err *);
+void mt_recorder_report(struct mt_recorder *, struct mt_report *);
+/* Hands one process's line to the service, which sends it to the front. */
+void mt_recorder_tell(struct mt_recorder *, const struct mt_session_process *);
+/* Sends what there is; false when the front does not take it now. */
+bool mt_recorder_send_unsent(struct mt_recorder *, bool wait);
+void mt_recorder_notify(struct mt_recorder *); /* watchers, by way of the service */
+
+/* The draining thread's loop, until the session is over and every trace complete. */
+void mt_drain_run(struct mt_recorder *);
 
 /* The second thread. */
 int mt_service_listen(struct mt_recorder *, struct mt_err *err);
 void *mt_service_run(void *recorder);
 
+/* What a tracer's request comes to (offer.c). peer: whose socket it is. */
+void mt_offer_answer(struct mt_recorder *, int fd, pid_t peer, const struct mt_wire_request *);
+/* The process has ended, or is traced no more. */
+void mt_offer_end(struct mt_recorder *, struct mt_process *, int wait_status);
+struct mt_process *mt_offer_add(struct mt_recorder *, pid_t, int pidfd);
+
 /* ---- one image ---- */
-/* Takes the offer and fd. */
-struct mt_image *mt_image_new(struct mt_recorder *, struct mt_offer *, int fd, struct mt_err *err);
+/* Takes the offer. */
+struct mt_image *mt_image_new(struct mt_recorder *, struct mt_process *, struct mt_offer *);
+/* Takes fd, and begins the trace. Nothing may have been polled. */
+int mt_image_begin(struct mt_image *, int fd, struct mt_err *err);
+bool mt_image_has_begun(const struct mt_image *);
+struct mt_process *mt_image_process(const struct mt_image *);
+const char *mt_image_path(const struct mt_image *); /* of its program */
+void mt_image_set_path(struct mt_image *, const char *trace_path);
 /* Drains; returns the number of records. */
 uint64_t mt_image_poll(struct mt_image *);
 bool mt_image_pending(const struct mt_image *);
 /* What is done by the clock: samples, names, counters, flushes. */
 void mt_image_tend(struct mt_image *, uint64_t monotonic_ns);
-/* Sleeps until the doorbell rings or the time is over. */
-void mt_image_sleep(struct mt_image *, unsigned milliseconds);
 bool mt_image_failed(const struct mt_image *, struct mt_err *err);
-void mt_image_publish(struct mt_image *, struct mt_snapshot *);
-bool mt_image_changed(const struct mt_image *); /* since publish */
+/* Publishes when somebody watches and it is time; true: watchers are to be told. idle: nothing was drained. */
+bool mt_image_publish(struct mt_image *, uint64_t monotonic_ns, bool idle);
+void mt_image_publish_last(struct mt_image *);
 struct mt_segment *mt_image_segment(struct mt_image *);
-/* Drains completely and completes the trace; wait_status: of the program. */
+/* Drains completely and lets go of the segment; wait_status: of the process. */
 int mt_image_end(struct mt_image *, int wait_status, struct mt_err *err);
+/* In any thread: names, totals. */
 int mt_image_complete(struct mt_image *, struct mt_err *err);
+void mt_image_describe(const struct mt_image *, struct mt_session_process *);
 void mt_image_free(struct mt_image *);
 
 #endif

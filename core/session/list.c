@@ -1,10 +1,12 @@
-/* Running sessions: abstract sockets named as recorders name theirs. */
+/* Running sessions: abstract sockets named as recorders name theirs; and the processes of one. */
 #include "core/session/client.h"
 
 #include <errno.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 static bool is_known(const struct mt_session_entry *entries, int count, const char *name)
@@ -20,7 +22,7 @@ static bool ask(const char *name, struct mt_session_entry *entry)
 	struct mt_welcome w;
 	struct mt_err err = {0};
 	int fds[2], fd = mt_session_connect(name, &err);
-	bool answered = fd >= 0 && mt_session_greet(fd, MT_MESSAGE_LIST, &w, fds, &err) == 0;
+	bool answered = fd >= 0 && mt_session_greet(fd, MT_MESSAGE_LIST, 0, &w, fds, &err) == 0;
 
 	if (answered)
 		*entry = w.entry;
@@ -52,5 +54,30 @@ int mt_session_list(struct mt_session_entry **entries, struct mt_err *err)
 		(*entries)[count++] = entry;
 	}
 	fclose(f);
+	return (int)count;
+}
+
+int mt_session_processes(const char *name, struct mt_session_process **processes, struct mt_err *err)
+{
+	struct mt_message ask = {.magic = MT_MESSAGE_MAGIC, .type = MT_MESSAGE_PROCESSES};
+	union {
+		struct mt_session_process line;
+		struct mt_welcome end;
+	} answer;
+	int fd = mt_session_connect(name, err);
+	uint32_t count = 0, capacity = 0;
+	ssize_t n;
+
+	*processes = NULL;
+	if (fd < 0)
+		return fd;
+	if (send(fd, &ask, offsetof(struct mt_message, bytes), MSG_NOSIGNAL) >= 0)
+		while ((n = recv(fd, &answer, sizeof answer, 0)) == sizeof answer.line) {
+			answer.line.command[sizeof answer.line.command - 1] = '\0';
+			answer.line.trace_path[sizeof answer.line.trace_path - 1] = '\0';
+			MT_GROW(*processes, count, capacity);
+			(*processes)[count++] = answer.line;
+		}
+	close(fd);
 	return (int)count;
 }

@@ -97,3 +97,36 @@ int mt_output_open(const char *path, struct mt_err *err)
 		return mt_fail(err, -EEXIST, "%s: exists already; choose another name or use --force", path);
 	return mt_fail(err, -errno, "cannot create %s: %s", path, strerror(errno));
 }
+
+/* Whether the name has a field that tells processes apart. */
+static bool has_own_field(const char *pattern)
+{
+	for (const char *at = pattern; (at = strchr(at, '%')) && at[1]; at += 2)
+		if (at[1] == 'n' || at[1] == 'p')
+			return true;
+	return false;
+}
+
+bool mt_output_is_regular(const char *path)
+{
+	struct stat status;
+
+	return strcmp(path, "-") && lstat(path, &status) == 0 && S_ISREG(status.st_mode);
+}
+
+/* A relative pattern is taken from the directory of the root's trace: nobody has changed ours since. */
+int mt_output_other(char **path, const char *pattern, const char *program, pid_t pid, const char *root_path,
+	struct mt_err *err)
+{
+	char *name = has_own_field(pattern ? pattern : DEFAULT_PATTERN) ? mt_output_path(pattern, program, pid)
+		: mt_format("%s.%d", root_path, (int)pid);
+	int fd;
+
+	*path = mt_strdup(name);
+	for (unsigned number = 1; (fd = mt_output_open(*path, err)) == -EEXIST && number < NUMBERS_MAX; number++) {
+		free(*path);
+		*path = mt_format("%s.%u", name, number);
+	}
+	free(name);
+	return fd;
+}

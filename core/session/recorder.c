@@ -4,12 +4,14 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/futex.h>
+#include <malloc.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/prctl.h>
 #include <sys/random.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -19,12 +21,9 @@
 #include <time.h>
 #include <unistd.h>
 
-#define SLEEP_MAX_MS 20
-#define PUBLISH_IDLE_NS 20000000ull
-
 /* ---- starting -------------------------------------------------------------------------------------- */
 
-static void report(struct mt_recorder *r, struct mt_report *message)
+void mt_recorder_report(struct mt_recorder *r, struct mt_report *message)
 {
 	message->program = r->program;
 	memcpy(message->name, r->name, sizeof message->name);
@@ -37,21 +36,24 @@ void mt_recorder_trouble(struct mt_recorder *r, const struct mt_err *err)
 {
 	struct mt_report message = {.type = MT_REPORT_TROUBLE, .err = *err};
 
-	report(r, &message);
+	mt_recorder_report(r, &message);
 }
 
 static _Noreturn void refuse(struct mt_recorder *r, const struct mt_err *err)
 {
 	struct mt_report message = {.type = MT_REPORT_REFUSED, .err = *err};
 
-	report(r, &message);
+	mt_recorder_report(r, &message);
 	_exit(1);
 }
 
-int mt_recorder_new_segment(struct mt_recorder *r, struct mt_segment *s, struct mt_err *err)
+int mt_recorder_new_segment(struct mt_recorder *r, pid_t pid, struct mt_segment *s, struct mt_err *err)
 {
 	const struct mt_session_options *o = r->options;
-	struct mt_segment_options options = {.address_limit = r->launch.address_space.rlim_cur,
+	struct rlimit space = r->launch.address_space;
+
+	prlimit(pid, RLIMIT_AS, NULL, &space); /* its own by now; not to be had of another user's process */
+	struct mt_segment_options options = {.address_limit = space.rlim_cur,
 		.clock = r->clock.kind, .depth_limit = o->depth_limit,
 		.flags = (o->free_stacks ? MT_SEGMENT_FREE_STACKS : 0) | (o->check_stacks ? MT_SEGMENT_CHECK : 0),
 		.paused = atomic_load(&r->paused)};
@@ -105,8 +107,7 @@ static int prepare(struct mt_recorder *r, struct mt_err *err)
 	r->start_unix_ns = (uint64_t)now.tv_sec * 1000000000ull + (uint64_t)now.tv_nsec;
 	if ((error = mt_service_listen(r, err)) < 0 || (error = open_terminal(r, err)) < 0)
 		return error;
-	r->snapshot = mt_snapshot_new(err);
-	return r->snapshot ? 0 : -ENOMEM;
+	return 0;
 }
 
 /* In the child: signals and limits as the front process had them, its terminal or a new one. */
@@ -139,17 +140,10 @@ static void become_program(struct mt_recorder *r, int go, int failed, char **env
 	_exit(127);
 }
 
-static bool is_regular(const char *path)
-{
-	struct stat status;
-
-	return strcmp(path, "-") && lstat(path, &status) == 0 && S_ISREG(status.st_mode);
-}
-
 /* Nothing was written to it. */
 static void remove_output(const char *path)
 {
-	if (is_regular(path))
+	if (mt_output_is_regular(path))
 		unlink(path);
 }
 
@@ -175,7 +169,7 @@ static int release_program(struct mt_recorder *r, int go, int failed, struct mt_
 	int error;
 
 	r->trace_path = mt_output_path(o->output, r->launch.path, r->program);
-	if (o->force && is_regular(r->trace_path))
+	if (o->force && mt_output_is_regular(r->trace_path))
 		aside = mt_format("%s.%d.new", r->trace_path, (int)getpid());
 	r->output_fd = mt_output_open(aside ? aside : r->trace_path, err);
 	error = r->output_fd < 0 ? r->output_fd : 0;
@@ -229,115 +223,27 @@ static void leave_session(void)
 	static const int ignored[] = {SIGHUP, SIGINT, SIGQUIT, SIGPIPE, SIGTSTP, SIGTTIN, SIGTTOU, SIGXFSZ,
 		SIGUSR1, SIGUSR2};
 	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+	sigset_t children;
 
 	setsid();
 	for (size_t i = 0; i < sizeof ignored / sizeof *ignored; i++)
 		signal(ignored[i], SIG_IGN);
+	sigemptyset(&children);
+	sigaddset(&children, SIGCHLD);
+	pthread_sigmask(SIG_BLOCK, &children, NULL); /* the service reads them */
 	for (int fd = 0; null >= 0 && fd < 3; fd++)
 		dup2(null, fd);
 }
 
-/* ---- images ---------------------------------------------------------------------------------------- */
-
-struct finishing {
-	struct mt_recorder *recorder;
-	struct mt_image *image;
-	pthread_t thread;
-	struct finishing *next;
-};
-
-static void *complete(void *at)
-{
-	struct finishing *f = at;
-	struct mt_err err;
-
-	if (mt_image_complete(f->image, &err) < 0)
-		mt_recorder_trouble(f->recorder, &err);
-	mt_image_free(f->image);
-	return NULL;
-}
-
-/* The old image's trace is set aside and completed in the background, since symbols take their time. */
-static void set_aside(struct mt_recorder *r, struct mt_image *old, struct finishing **list)
-{
-	struct finishing *f = mt_alloc(sizeof *f);
-	char *aside = mt_format("%s.exec%u", r->trace_path, r->images);
-
-	mt_image_end(old, 0, NULL);
-	if (rename(r->trace_path, aside) < 0)
-		mt_recorder_trouble(r, &(struct mt_err){-errno, "cannot rename the trace of the program's first image"});
-	free(aside);
-	*f = (struct finishing){.recorder = r, .image = old, .next = *list};
-	if (pthread_create(&f->thread, NULL, complete, f) != 0) {
-		complete(f);
-		free(f);
-		return;
-	}
-	*list = f;
-}
-
-/* A segment was mapped by an image of the program: goes on with it. */
-static struct mt_image *adopt(struct mt_recorder *r, struct mt_image *old, struct finishing **list)
-{
-	struct mt_offer *offer = atomic_load(&r->offered);
-	struct mt_image *image;
-	struct mt_err err;
-
-	if (old) {
-		mt_recorder_activate(r, NULL);
-		set_aside(r, old, list);
-		r->images++;
-		mt_snapshot_restart(r->snapshot);
-		r->output_fd = mt_output_open(r->trace_path, &err);
-	}
-	if (r->output_fd < 0) {
-		mt_segment_leave(&offer->segment);
-		image = NULL;
-	} else {
-		image = mt_image_new(r, offer, r->output_fd, &err);
-	}
-	r->output_fd = -1;
-	if (image) {
-		mt_recorder_activate(r, mt_image_segment(image));
-	} else {
-		atomic_store(&r->stopping, true);
-		mt_recorder_trouble(r, &err);
-	}
-	atomic_store(&r->offered, NULL);
-	return image;
-}
-
-/* ---- running --------------------------------------------------------------------------------------- */
-
-struct run {
-	struct mt_image *image;
-	struct finishing *finishing;
-	uint64_t published_at, deadline;
-	unsigned sleep_ms;
-};
-
-void mt_recorder_activate(struct mt_recorder *r, struct mt_segment *active)
-{
-	pthread_mutex_lock(&r->lock);
-	r->active = active;
-	pthread_mutex_unlock(&r->lock);
-}
+/* ---- between the threads, and to the front --------------------------------------------------------- */
 
 void mt_recorder_wake(struct mt_recorder *r)
 {
 	atomic_fetch_add(&r->bell, 1);
 	syscall(SYS_futex, &r->bell, FUTEX_WAKE, 1, NULL, NULL, 0);
-	pthread_mutex_lock(&r->lock);
-	if (r->active) {
-		uint32_t *bell = &r->active->header->doorbell;
-
-		__atomic_fetch_add(bell, 1, __ATOMIC_RELEASE);
-		syscall(SYS_futex, bell, FUTEX_WAKE, 1, NULL, NULL, 0);
-	}
-	pthread_mutex_unlock(&r->lock);
 }
 
-static void notify_watchers(struct mt_recorder *r)
+void mt_recorder_notify(struct mt_recorder *r)
 {
 	uint64_t one = 1;
 
@@ -345,152 +251,84 @@ static void notify_watchers(struct mt_recorder *r)
 		return; /* the counter is full: the service is awake */
 }
 
-static void publish(struct mt_recorder *r, struct run *run, uint64_t now, bool idle)
+void mt_recorder_tell(struct mt_recorder *r, const struct mt_session_process *process)
 {
-	uint64_t interval = atomic_load(&r->interval_ms) * 1000000ull, since = now - run->published_at;
-	bool fresh = atomic_exchange(&r->new_watchers, 0) != 0;
+	struct mt_unsent *unsent = mt_alloc(sizeof *unsent);
 
-	if (!atomic_load(&r->watchers) && !fresh)
-		return;
-	idle = idle && mt_image_changed(run->image);
-	if (!fresh && (!interval || since < PUBLISH_IDLE_NS || (since < interval && !idle)))
-		return;
-	mt_image_publish(run->image, r->snapshot);
-	run->published_at = now;
-	notify_watchers(r);
+	unsent->process = *process;
+	pthread_mutex_lock(&r->lock);
+	*r->unsent_end = unsent;
+	r->unsent_end = &unsent->next;
+	pthread_mutex_unlock(&r->lock);
+	mt_recorder_notify(r);
 }
 
-/* Recording ends although the program goes on: the trace cannot be written, or the time is over. */
-static void stop(struct mt_recorder *r, struct run *run)
+bool mt_recorder_send_unsent(struct mt_recorder *r, bool wait)
 {
-	struct mt_err err = {0};
-	bool failed = mt_image_failed(run->image, &err);
+	struct mt_report *message = mt_alloc(sizeof *message);
+	struct mt_unsent *first;
+	bool taken = true;
 
-	__atomic_store_n(&mt_image_segment(run->image)->header->recording, 0, __ATOMIC_RELEASE);
-	atomic_store(&r->stopping, true);
-	if (failed)
-		mt_recorder_trouble(r, &err);
-	mt_image_end(run->image, 0, NULL);
-	mt_image_publish(run->image, r->snapshot);
-	notify_watchers(r);
-	if (!failed && mt_image_complete(run->image, &err) < 0)
-		mt_recorder_trouble(r, &err);
-	mt_recorder_activate(r, NULL);
-	mt_image_free(run->image);
-	run->image = NULL;
+	pthread_mutex_lock(&r->lock);
+	while (taken && (first = r->unsent)) {
+		*message = (struct mt_report){.type = MT_REPORT_PROCESS, .program = r->program, .process = first->process};
+		taken = send(r->report_fd, message, sizeof *message, MSG_NOSIGNAL | (wait ? 0 : MSG_DONTWAIT)) >= 0
+			|| (errno != EAGAIN && errno != EINTR); /* else there is no front any more */
+		if (!taken)
+			break;
+		r->unsent = first->next;
+		if (!r->unsent)
+			r->unsent_end = &r->unsent;
+		free(first);
+	}
+	pthread_mutex_unlock(&r->lock);
+	free(message);
+	return taken;
 }
 
-static void sleep_without_image(struct mt_recorder *r)
-{
-	uint32_t bell = atomic_load(&r->bell);
-	struct timespec timeout = {0, 100000000};
+/* ---- running --------------------------------------------------------------------------------------- */
 
-	if (!atomic_load(&r->ended) && !atomic_load(&r->offered))
-		syscall(SYS_futex, &r->bell, FUTEX_WAIT, bell, &timeout, NULL, 0);
-}
-
-static void drain_once(struct mt_recorder *r, struct run *run)
+/* What the root's trace is without, if it was never traced. */
+static void explain(struct mt_recorder *r)
 {
-	uint64_t records = mt_image_poll(run->image), now = mt_clock_monotonic_ns();
 	struct mt_err err;
 
-	mt_image_tend(run->image, now);
-	if (mt_image_failed(run->image, &err) || (run->deadline && now >= run->deadline)) {
-		stop(r, run);
+	if (r->root->segments || atomic_load(&r->stopping))
 		return;
-	}
-	publish(r, run, now, records == 0);
-	if (records) {
-		run->sleep_ms = 1;
-	} else if (run->sleep_ms < SLEEP_MAX_MS) {
-		run->sleep_ms *= 2;
-		if (run->sleep_ms > SLEEP_MAX_MS)
-			run->sleep_ms = SLEEP_MAX_MS;
-	}
-	if (records < mt_image_segment(run->image)->ring_records / 4)
-		mt_image_sleep(run->image, run->sleep_ms);
-}
-
-static void run_until_end(struct mt_recorder *r, struct run *run)
-{
-	while (!atomic_load(&r->ended) || atomic_load(&r->offered)) {
-		if (atomic_load(&r->offered) && !atomic_load(&r->stopping))
-			run->image = adopt(r, run->image, &run->finishing);
-		if (run->image)
-			drain_once(r, run);
-		else
-			sleep_without_image(r);
-		if (atomic_load(&r->ended) && atomic_load(&r->stopping))
-			break;
-	}
-}
-
-/* The status goes to the front process before it is reaped: nothing is lost if we are killed between. */
-static int reap_program(struct mt_recorder *r)
-{
-	struct mt_report message = {.type = MT_REPORT_EXITED};
-	siginfo_t info = {0};
-
-	while (waitid(P_PID, (id_t)r->program, &info, WEXITED | WNOWAIT) < 0 && errno == EINTR)
-		;
-	message.wait_status = info.si_code == CLD_EXITED ? W_EXITCODE(info.si_status, 0)
-		: info.si_status | (info.si_code == CLD_DUMPED ? 0x80 : 0);
-	report(r, &message);
-	waitpid(r->program, NULL, 0);
-	return message.wait_status;
-}
-
-static void finish(struct mt_recorder *r, struct run *run, int wait_status)
-{
-	struct mt_err err = {0};
-
-	if (run->image) {
-		int error = mt_image_end(run->image, wait_status, &err);
-
-		mt_image_publish(run->image, r->snapshot);
-		notify_watchers(r);
-		if (!error)
-			error = mt_image_complete(run->image, &err);
-		if (error)
-			mt_recorder_trouble(r, &err);
-	} else if (!r->images && !atomic_load(&r->stopping)) {
-		mt_fail(&err, -ENODATA, "%s did not take the tracer's library (it may be started by another program that clears "
-			"the environment, or have ended at once); nothing was recorded", r->options->argv[0]);
-		mt_recorder_trouble(r, &err);
-		remove_output(r->trace_path);
-	}
-	while (run->finishing) {
-		struct finishing *f = run->finishing;
-
-		pthread_join(f->thread, NULL);
-		run->finishing = f->next;
-		free(f);
-	}
+	mt_fail(&err, -ENODATA, "%s did not take the tracer's library (it may be started by another program that clears "
+		"the environment, or have ended at once); %s", r->options->argv[0],
+		r->process_count > 1 ? "only others that it started were recorded" : "nothing was recorded");
+	mt_recorder_trouble(r, &err);
+	remove_output(r->trace_path);
 }
 
 _Noreturn void mt_recorder_run(const struct mt_session_options *o, struct mt_launch *launch, int report_fd)
 {
 	struct mt_recorder *r = mt_alloc(sizeof *r);
-	struct run run = {.sleep_ms = 1};
 	struct mt_err err = {0};
 	pthread_t service;
 
+	mallopt(M_MMAP_THRESHOLD, 256 << 10); /* large tables stay sparse, and go back when they are freed */
 	*r = (struct mt_recorder){.options = o, .launch = *launch, .report_fd = report_fd, .output_fd = -1,
-		.lock = PTHREAD_MUTEX_INITIALIZER, .interval_ms = 250, .paused = o->disabled_at_start};
+		.lock = PTHREAD_MUTEX_INITIALIZER, .paused = o->disabled_at_start};
+	r->notes_end = &r->notes;
+	r->unsent_end = &r->unsent;
 	if (prepare(r, &err) < 0 || start_program(r, &err) < 0)
 		refuse(r, &err);
 	leave_session();
-	r->program_fd = (int)syscall(SYS_pidfd_open, r->program, 0);
-	if (o->duration_ns)
-		run.deadline = mt_clock_monotonic_ns() + o->duration_ns;
-	report(r, &(struct mt_report){.type = MT_REPORT_STARTED});
-	if (pthread_create(&service, NULL, mt_service_run, r) != 0) {
+	prctl(PR_SET_CHILD_SUBREAPER, 1);
+	r->root = mt_offer_add(r, r->program, (int)syscall(SYS_pidfd_open, r->program, 0));
+	r->root->trace_path = mt_strdup(r->trace_path);
+	atomic_store(&r->root->snapshot, mt_snapshot_new(&err));
+	mt_recorder_report(r, &(struct mt_report){.type = MT_REPORT_STARTED});
+	if (!atomic_load(&r->root->snapshot) || pthread_create(&service, NULL, mt_service_run, r) != 0) {
 		mt_fail(&err, -EAGAIN, "cannot create a thread; the program runs unrecorded");
 		mt_recorder_trouble(r, &err);
 		_exit(1);
 	}
-	run_until_end(r, &run);
-	finish(r, &run, reap_program(r));
-	report(r, &(struct mt_report){.type = MT_REPORT_FINISHED});
+	mt_drain_run(r);
+	explain(r);
+	mt_recorder_send_unsent(r, true);
+	mt_recorder_report(r, &(struct mt_report){.type = MT_REPORT_FINISHED});
 	_exit(0);
 }

@@ -1,4 +1,4 @@
-/* The recorder's second thread: hands out segments, serves watchers, drains the program's terminal. */
+/* The recorder's second thread: hears tracers and watchers, sees processes end, drains the program's terminal. */
 #include "core/session/internal.h"
 
 #include <errno.h>
@@ -11,19 +11,24 @@
 #include <string.h>
 #include <sys/eventfd.h>
 #include <sys/ioctl.h>
+#include <sys/signalfd.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/un.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
-#define PEERS_MAX 64
+#define PEERS_MAX 1024
+#define STRANGERS_MAX 16 /* connections of other users that have shown no token */
 #define INPUT_MAX 65536
-#define OFFER_PATIENCE_MS 40
-#define HUNG_MS 50 /* between two looks at a terminal that nobody has open */
+#define HUNG_MS 50      /* between two looks at a terminal that nobody has open */
+#define TURN_MS 1000    /* between two looks for what tells of itself by no descriptor */
+#define UNKNOWN_MS 20   /* the same while descendants live of which nothing is known */
+#define UNKNOWN_PATIENCE_NS 500000000ull
 
 struct peer {
 	int fd;
-	bool client;
+	struct mt_process *watched; /* NULL: no watcher */
 	uint32_t interval_ms;
 	struct ucred who;
 };
@@ -32,7 +37,12 @@ struct service {
 	struct mt_recorder *recorder;
 	struct peer peers[PEERS_MAX];
 	unsigned peer_count;
-	bool hung; /* no process has the terminal open */
+	int child_fd;  /* signalfd for SIGCHLD */
+	bool hung;     /* no process has the terminal open */
+	bool unsent;   /* the front did not take all reports */
+	bool told;     /* that the recording goes on */
+	uint64_t turned_at;
+	uint64_t alone_since; /* since when no known process lives, but others do; 0: not so */
 	char input[INPUT_MAX];
 	size_t input_len;
 };
@@ -47,7 +57,7 @@ int mt_service_listen(struct mt_recorder *r, struct mt_err *err)
 	r->listen_fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	r->notify_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	if (r->listen_fd < 0 || r->notify_fd < 0 || bind(r->listen_fd, (struct sockaddr *)&address,
-		(socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)len)) < 0 || listen(r->listen_fd, 64) < 0)
+		(socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)len)) < 0 || listen(r->listen_fd, 4096) < 0)
 		return mt_fail(err, -errno, "cannot create the session's socket @%s: %s", r->name, strerror(errno));
 	return 0;
 }
@@ -82,82 +92,6 @@ static bool tokens_equal(const char *a, const char *b)
 	return difference == 0;
 }
 
-static void read_link(pid_t pid, const char *name, char *to, size_t size)
-{
-	char link[64];
-	ssize_t n;
-
-	snprintf(link, sizeof link, "/proc/%d/%s", (int)pid, name);
-	n = readlink(link, to, size - 1);
-	to[n > 0 ? n : 0] = '\0';
-}
-
-static void read_arguments(pid_t pid, struct mt_buffer *text)
-{
-	char path[64];
-	ssize_t n;
-	int fd;
-
-	snprintf(path, sizeof path, "/proc/%d/cmdline", (int)pid);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
-		return;
-	while (mt_buffer_reserve(text, 65536), (n = read(fd, text->data + text->len, 65536)) > 0)
-		text->len += (size_t)n;
-	close(fd);
-	if (text->len && text->data[text->len - 1])
-		mt_buffer_add(text, "", 1);
-}
-
-/* The draining thread takes one offer at a time; a program that execs at once again waits a little. */
-static bool may_offer(struct mt_recorder *r)
-{
-	for (int i = 0; i < OFFER_PATIENCE_MS && atomic_load(&r->offered); i++)
-		poll(NULL, 0, 1);
-	return !atomic_load(&r->offered) && !atomic_load(&r->stopping);
-}
-
-/* While it waits for the answer the image cannot go away: now is the time to look at it. */
-static struct mt_offer *new_offer(struct mt_recorder *r, int *status)
-{
-	struct mt_offer *o = mt_alloc(sizeof *o);
-
-	*status = mt_recorder_new_segment(r, &o->segment, NULL);
-	if (*status < 0) {
-		free(o);
-		return NULL;
-	}
-	read_link(r->program, "exe", o->program_path, sizeof o->program_path);
-	read_link(r->program, "cwd", o->directory, sizeof o->directory);
-	read_arguments(r->program, &o->arguments);
-	return o;
-}
-
-/* A tracer wants a segment: only the program itself gets one, each of its images another. */
-static void on_request(struct mt_recorder *r, struct peer *p, const struct mt_wire_request *q)
-{
-	struct mt_wire_reply reply = {MT_WIRE_MAGIC, MT_WIRE_VERSION, -EPERM};
-	struct mt_offer *offer = NULL;
-	int status = -EPERM;
-
-	if (q->version != MT_WIRE_VERSION || !tokens_equal(q->token, r->token))
-		return;
-	if (p->who.pid == r->program && (!r->active || strcmp(r->trace_path, "-")) && may_offer(r))
-		offer = new_offer(r, &status);
-	reply.status = status;
-	if (!offer) {
-		atomic_fetch_add(&r->refused, 1);
-		send_with(p->fd, &reply, sizeof reply, NULL, 0);
-		return;
-	}
-	reply.status = 0;
-	int fd = offer->segment.fd;
-
-	atomic_store(&r->offered, offer);
-	send_with(p->fd, &reply, sizeof reply, &fd, 1);
-	mt_recorder_wake(r);
-}
-
 static void fill_entry(const struct mt_recorder *r, struct mt_session_entry *e)
 {
 	size_t at = 0;
@@ -174,27 +108,91 @@ static void fill_entry(const struct mt_recorder *r, struct mt_session_entry *e)
 	}
 }
 
-static void welcome(struct mt_recorder *r, struct peer *p, bool list)
+/* The snapshot of a process that is watched; NULL: there is none to be had. */
+static struct mt_snapshot *snapshot_of(struct mt_process *p)
 {
-	struct mt_welcome w = {.magic = MT_MESSAGE_MAGIC, .has_terminal = r->master_fd >= 0};
-	int fds[2] = {mt_snapshot_fd(r->snapshot), r->master_fd};
+	struct mt_snapshot *snapshot = atomic_load(&p->snapshot);
+	struct mt_err err;
 
-	fill_entry(r, &w.entry);
-	send_with(p->fd, &w, sizeof w, fds, list ? 0 : r->master_fd >= 0 ? 2 : 1);
+	if (!snapshot && (snapshot = mt_snapshot_new(&err)))
+		atomic_store(&p->snapshot, snapshot);
+	return snapshot;
 }
 
-static void count_watchers(struct service *s)
+static void welcome(struct mt_recorder *r, struct peer *p, struct mt_process *process, int status)
+{
+	struct mt_welcome w = {.magic = MT_MESSAGE_MAGIC, .status = status};
+	int fds[2] = {-1, r->master_fd}, count = 0;
+
+	fill_entry(r, &w.entry);
+	if (process) {
+		w.has_terminal = process == r->root && r->master_fd >= 0;
+		fds[0] = mt_snapshot_fd(atomic_load(&process->snapshot));
+		count = w.has_terminal ? 2 : 1;
+		if (process != r->root) {
+			w.entry.program = process->pid;
+			snprintf(w.entry.command, sizeof w.entry.command, "%s", process->command);
+		}
+	}
+	send_with(p->fd, &w, sizeof w, fds, (unsigned)count);
+}
+
+static void count_watchers(struct service *s, struct mt_process *process)
 {
 	uint32_t least = UINT32_MAX, count = 0;
 
+	if (!process)
+		return;
 	for (unsigned i = 0; i < s->peer_count; i++)
-		if (s->peers[i].client) {
+		if (s->peers[i].watched == process) {
 			count++;
 			if (s->peers[i].interval_ms && s->peers[i].interval_ms < least)
 				least = s->peers[i].interval_ms;
 		}
-	atomic_store(&s->recorder->interval_ms, least == UINT32_MAX ? 0 : least);
-	atomic_store(&s->recorder->watchers, count);
+	atomic_store(&process->interval_ms, least == UINT32_MAX ? 0 : least);
+	atomic_store(&process->watchers, count);
+}
+
+static struct mt_process *find_live(struct mt_recorder *r, pid_t pid)
+{
+	for (uint32_t i = 0; i < r->live_count; i++)
+		if (r->live[i]->pid == pid)
+			return r->live[i];
+	return NULL;
+}
+
+static void on_hello(struct service *s, struct peer *p, pid_t pid)
+{
+	struct mt_recorder *r = s->recorder;
+	struct mt_process *process = pid && pid != r->program ? find_live(r, pid) : r->root;
+
+	if (!process || !snapshot_of(process)) {
+		welcome(r, p, NULL, process ? -ENOMEM : -ESRCH);
+		return;
+	}
+	p->watched = process;
+	p->interval_ms = 250;
+	welcome(r, p, process, 0);
+	count_watchers(s, process);
+	atomic_store(&process->fresh, true);
+	mt_recorder_wake(r);
+}
+
+static void list_processes(struct mt_recorder *r, struct peer *p)
+{
+	for (uint32_t i = 0; i < r->process_count; i++) {
+		const struct mt_process *at = r->processes[i];
+		struct mt_session_process line = {.pid = at->pid, .parent = at->parent, .wait_status = at->wait_status,
+			.recorded = at->segments > 0, .forked = at->forked && at->segments == 1, .alive = at->alive};
+
+		if (!at->alive && at != r->root)
+			continue;
+		snprintf(line.command, sizeof line.command, "%.127s", at->command);
+		for (int tries = 0; tries < 100 && send(p->fd, &line, sizeof line, MSG_NOSIGNAL | MSG_DONTWAIT) < 0
+			&& errno == EAGAIN; tries++)
+			poll(&(struct pollfd){p->fd, POLLOUT, 0}, 1, 10);
+	}
+	welcome(r, p, NULL, 0);
 }
 
 static void on_input(struct service *s, const struct mt_message *m)
@@ -212,19 +210,17 @@ static void on_command(struct service *s, struct peer *p, const struct mt_messag
 
 	switch (m->type) {
 	case MT_MESSAGE_HELLO:
-		p->client = true;
-		p->interval_ms = 250;
-		welcome(r, p, false);
-		count_watchers(s);
-		atomic_store(&r->new_watchers, 1);
-		mt_recorder_wake(r);
+		on_hello(s, p, (pid_t)m->a);
 		break;
 	case MT_MESSAGE_LIST:
-		welcome(r, p, true);
+		welcome(r, p, NULL, 0);
+		break;
+	case MT_MESSAGE_PROCESSES:
+		list_processes(r, p);
 		break;
 	case MT_MESSAGE_INTERVAL:
 		p->interval_ms = m->a;
-		count_watchers(s);
+		count_watchers(s, p->watched);
 		break;
 	case MT_MESSAGE_INPUT:
 		on_input(s, m);
@@ -234,14 +230,15 @@ static void on_command(struct service *s, struct peer *p, const struct mt_messag
 			ioctl(r->master_fd, TIOCSWINSZ, &size);
 		break;
 	case MT_MESSAGE_SIGNAL:
-		if (r->program_fd >= 0)
-			syscall(SYS_pidfd_send_signal, r->program_fd, (int)m->a, NULL, 0);
+		if (p->watched->pidfd >= 0)
+			syscall(SYS_pidfd_send_signal, p->watched->pidfd, (int)m->a, NULL, 0);
 		break;
 	case MT_MESSAGE_PAUSE:
 		atomic_store(&r->paused, m->a != 0);
 		pthread_mutex_lock(&r->lock);
-		if (r->active)
-			__atomic_store_n(&r->active->header->recording, m->a == 0, __ATOMIC_RELEASE);
+		for (uint32_t i = 0; i < r->live_count; i++)
+			if (r->live[i]->header)
+				__atomic_store_n(&r->live[i]->header->recording, m->a == 0, __ATOMIC_RELEASE);
 		pthread_mutex_unlock(&r->lock);
 		break;
 	}
@@ -251,25 +248,31 @@ static void on_command(struct service *s, struct peer *p, const struct mt_messag
 
 static void drop(struct service *s, unsigned index)
 {
+	struct mt_process *watched = s->peers[index].watched;
+
 	close(s->peers[index].fd);
-	s->peers[index] = s->peers[--s->peer_count];
-	count_watchers(s);
+	s->peer_count--; /* in order of their coming */
+	memmove(&s->peers[index], &s->peers[index + 1], (s->peer_count - index) * sizeof *s->peers);
+	count_watchers(s, watched);
 }
 
-static void on_connection(struct service *s)
+static bool is_ours(const struct peer *p)
 {
-	int fd = accept4(s->recorder->listen_fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
-	struct peer p = {.fd = fd};
-	socklen_t len = sizeof p.who;
+	return p->who.uid == getuid() || p->who.uid == 0;
+}
 
-	if (fd < 0)
-		return;
-	if (s->peer_count == PEERS_MAX || getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &p.who, &len) < 0
-		|| (p.who.uid != getuid() && p.who.uid != 0)) {
-		close(fd);
-		return;
-	}
-	s->peers[s->peer_count++] = p;
+/* A traced process may have become another user, but then it sends its token at once. */
+static void drop_stranger(struct service *s)
+{
+	unsigned count = 0, oldest = s->peer_count;
+
+	for (unsigned i = s->peer_count; i-- > 0;)
+		if (!is_ours(&s->peers[i])) {
+			count++;
+			oldest = i;
+		}
+	if (count > STRANGERS_MAX)
+		drop(s, oldest);
 }
 
 /* False when the peer is to be dropped. */
@@ -285,21 +288,44 @@ static bool on_peer(struct service *s, struct peer *p)
 	if (n < 0)
 		return errno == EAGAIN || errno == EINTR;
 	if (n == sizeof m.request && m.request.magic == MT_WIRE_MAGIC) {
-		on_request(s->recorder, p, &m.request);
+		if (m.request.version == MT_WIRE_VERSION && tokens_equal(m.request.token, s->recorder->token))
+			mt_offer_answer(s->recorder, p->fd, p->who.pid, &m.request);
 		return false;
 	}
-	if ((size_t)n < head || m.command.magic != MT_MESSAGE_MAGIC || m.command.len > (size_t)n - head)
+	if (!is_ours(p) || (size_t)n < head || m.command.magic != MT_MESSAGE_MAGIC || m.command.len > (size_t)n - head)
 		return false;
-	if (!p->client && m.command.type != MT_MESSAGE_HELLO && m.command.type != MT_MESSAGE_LIST)
+	if (!p->watched && m.command.type != MT_MESSAGE_HELLO && m.command.type != MT_MESSAGE_LIST
+		&& m.command.type != MT_MESSAGE_PROCESSES)
 		return false;
 	on_command(s, p, &m.command);
 	return true;
 }
 
+/* All that wait; a request that is there already is answered at once. */
+static void on_connections(struct service *s)
+{
+	while (s->peer_count < PEERS_MAX) {
+		struct peer p = {.fd = accept4(s->recorder->listen_fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK)};
+		socklen_t len = sizeof p.who;
+
+		if (p.fd < 0)
+			return;
+		if (getsockopt(p.fd, SOL_SOCKET, SO_PEERCRED, &p.who, &len) < 0) {
+			close(p.fd);
+			continue;
+		}
+		s->peers[s->peer_count++] = p;
+		if (!on_peer(s, &s->peers[s->peer_count - 1]))
+			drop(s, s->peer_count - 1);
+		else
+			drop_stranger(s);
+	}
+}
+
 static void tell_watchers(struct service *s)
 {
 	for (unsigned i = 0; i < s->peer_count; i++)
-		if (s->peers[i].client)
+		if (s->peers[i].watched)
 			send_with(s->peers[i].fd, "", 1, NULL, 0); /* a full queue has told it already */
 }
 
@@ -316,7 +342,7 @@ static void read_terminal(struct service *s)
 		n = read(r->master_fd, bytes, sizeof bytes);
 		if (n <= 0)
 			break;
-		mt_snapshot_terminal(r->snapshot, bytes, (size_t)n);
+		mt_snapshot_terminal(atomic_load(&r->root->snapshot), bytes, (size_t)n);
 		told = true;
 	}
 	s->hung = n < 0 && errno == EIO;
@@ -336,62 +362,220 @@ static void write_terminal(struct service *s)
 	}
 }
 
-/* ---- the loop -------------------------------------------------------------------------------------- */
+/* ---- ends ------------------------------------------------------------------------------------------ */
 
-enum { LISTEN, PROGRAM, NOTIFY, TERMINAL, PEERS };
-
-static unsigned collect(struct service *s, struct pollfd *fds)
+/* The status of the root goes to the front before it is reaped: nothing is lost if we are killed between. */
+static void on_end(struct service *s, struct mt_process *p, int wait_status)
 {
 	struct mt_recorder *r = s->recorder;
 
-	fds[LISTEN] = (struct pollfd){r->listen_fd, POLLIN, 0};
-	fds[PROGRAM] = (struct pollfd){atomic_load(&r->ended) ? -1 : r->program_fd, POLLIN, 0};
-	fds[NOTIFY] = (struct pollfd){r->notify_fd, POLLIN, 0};
-	fds[TERMINAL] = (struct pollfd){s->hung ? -1 : r->master_fd, (short)(POLLIN | (s->input_len ? POLLOUT : 0)), 0};
+	if (p == r->root) {
+		if (r->master_fd >= 0)
+			read_terminal(s);
+		mt_recorder_report(r, &(struct mt_report){.type = MT_REPORT_EXITED, .wait_status = wait_status});
+		atomic_store(&r->root_ended, true);
+	}
+	mt_offer_end(r, p, wait_status);
+}
+
+/* Our children: the root, and those who lost their parents. */
+static void reap(struct service *s)
+{
+	for (;;) {
+		struct mt_process *p;
+		siginfo_t info = {0};
+		int wait_status;
+
+		if (waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) < 0 || !info.si_pid)
+			return;
+		wait_status = info.si_code == CLD_EXITED ? W_EXITCODE(info.si_status, 0)
+			: info.si_status | (info.si_code == CLD_DUMPED ? 0x80 : 0);
+		p = find_live(s->recorder, info.si_pid);
+		if (p)
+			on_end(s, p, wait_status);
+		waitpid(info.si_pid, NULL, 0);
+	}
+}
+
+/* A process that executed what takes no tracer, or cleared the environment, is the same no more. */
+static void look_for_untraced(struct service *s)
+{
+	struct mt_recorder *r = s->recorder;
+
+	for (uint32_t i = r->live_count; i-- > 0;) {
+		struct mt_process *p = r->live[i];
+		struct mt_process_stat now;
+
+		if (p == r->root || !p->stack_start || !mt_process_stat(p->pid, &now) || !now.stack_start
+			|| now.stack_start == p->stack_start)
+			continue;
+		atomic_fetch_add(&p->untraced, 1);
+		p->segments++; /* what ends is not what began with a fork */
+		mt_offer_end(r, p, MT_STATUS_UNKNOWN);
+	}
+}
+
+enum kin { KIN_NONE, KIN_TRACED, KIN_OTHERS };
+
+/* Who lives of those that are not in the table: children that have lost their parents. */
+static enum kin unknown_kin(void)
+{
+	enum kin kin = KIN_OTHERS;
+	siginfo_t info = {0};
+	char path[64];
+	int pid;
+	FILE *f;
+
+	if (waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) < 0)
+		return KIN_NONE;
+	snprintf(path, sizeof path, "/proc/self/task/%d/children", (int)getpid());
+	f = fopen(path, "re");
+	while (f && fscanf(f, "%d", &pid) == 1)
+		if (mt_process_maps_segment(pid))
+			kin = KIN_TRACED;
+	if (f)
+		fclose(f);
+	return kin;
+}
+
+/* The session is over when nobody is left who is traced or may yet ask. Returns how long to wait for the next look. */
+static int look_for_end(struct service *s)
+{
+	struct mt_recorder *r = s->recorder;
+	uint64_t now = mt_clock_monotonic_ns();
+	enum kin kin;
+
+	if (!atomic_load(&r->root_ended) || atomic_load(&r->over))
+		return TURN_MS;
+	if (r->live_count && !atomic_load(&r->stopping)) {
+		s->alone_since = 0;
+		return TURN_MS;
+	}
+	kin = atomic_load(&r->stopping) ? KIN_NONE : unknown_kin();
+	if (kin == KIN_TRACED)
+		return TURN_MS;
+	if (!s->alone_since)
+		s->alone_since = now;
+	if (kin == KIN_OTHERS && now - s->alone_since < UNKNOWN_PATIENCE_NS)
+		return UNKNOWN_MS;
+	atomic_store(&r->over, true);
+	mt_recorder_wake(r);
+	return TURN_MS;
+}
+
+/* Once the root's trace is complete the front need not wait for the others. */
+static void tell_front(struct service *s)
+{
+	struct mt_recorder *r = s->recorder;
+	struct mt_report message = {.type = MT_REPORT_GOES_ON};
+
+	s->unsent = !mt_recorder_send_unsent(r, false);
+	if (s->unsent || s->told || !atomic_load(&r->root_ended) || atomic_load(&r->root_images) || atomic_load(&r->over)
+		|| (!r->live_count && unknown_kin() != KIN_TRACED))
+		return;
+	message.count = r->live_count ? r->live_count : 1;
+	message.watch = r->live_count ? r->live[0]->pid : 0;
+	mt_recorder_report(r, &message);
+	s->told = true;
+}
+
+/* ---- the loop -------------------------------------------------------------------------------------- */
+
+enum { LISTEN, CHILD, NOTIFY, TERMINAL, FRONT, PEERS };
+
+static unsigned collect(struct service *s, struct pollfd **fds, unsigned *capacity)
+{
+	struct mt_recorder *r = s->recorder;
+	unsigned count = PEERS + s->peer_count + r->live_count;
+
+	if (count > *capacity) {
+		*capacity = count * 2;
+		*fds = mt_resize(*fds, *capacity * sizeof **fds);
+	}
+	(*fds)[LISTEN] = (struct pollfd){s->peer_count < PEERS_MAX ? r->listen_fd : -1, POLLIN, 0};
+	(*fds)[CHILD] = (struct pollfd){s->child_fd, POLLIN, 0};
+	(*fds)[NOTIFY] = (struct pollfd){r->notify_fd, POLLIN, 0};
+	(*fds)[TERMINAL] = (struct pollfd){s->hung ? -1 : r->master_fd, (short)(POLLIN | (s->input_len ? POLLOUT : 0)), 0};
+	(*fds)[FRONT] = (struct pollfd){s->unsent ? r->report_fd : -1, POLLOUT, 0};
 	for (unsigned i = 0; i < s->peer_count; i++)
-		fds[PEERS + i] = (struct pollfd){s->peers[i].fd, POLLIN, 0};
-	return PEERS + s->peer_count;
+		(*fds)[PEERS + i] = (struct pollfd){s->peers[i].fd, POLLIN, 0};
+	for (unsigned i = 0; i < r->live_count; i++)
+		(*fds)[PEERS + s->peer_count + i] = (struct pollfd){r->live[i]->pidfd, POLLIN, 0};
+	return count;
+}
+
+static void see_ends(struct service *s, const struct pollfd *fds, unsigned count)
+{
+	struct mt_recorder *r = s->recorder;
+
+	reap(s);
+	for (unsigned i = 0; i < count; i++) {
+		struct mt_process *p = NULL;
+
+		if (!fds[i].revents)
+			continue;
+		for (uint32_t j = 0; j < r->live_count && !p; j++)
+			if (r->live[j]->pidfd == fds[i].fd)
+				p = r->live[j];
+		if (p && p != r->root && mt_process_has_ended(p))
+			on_end(s, p, mt_process_status(p));
+	}
 }
 
 static void serve(struct service *s, const struct pollfd *fds, unsigned count)
 {
 	struct mt_recorder *r = s->recorder;
+	struct signalfd_siginfo signals[8];
+	unsigned peers = s->peer_count;
 	uint64_t value;
 
-	for (unsigned i = count; i-- > PEERS;)
-		if (fds[i].revents && !on_peer(s, &s->peers[i - PEERS]))
-			drop(s, i - PEERS);
+	/* ends first: an end that is known makes a pid that comes again another process */
+	if (fds[CHILD].revents && read(s->child_fd, signals, sizeof signals) < 0)
+		s->turned_at = 0;
+	see_ends(s, fds + PEERS + peers, count - PEERS - peers);
+	for (unsigned i = peers; i-- > 0;)
+		if (fds[PEERS + i].revents && !on_peer(s, &s->peers[i]))
+			drop(s, i);
 	if (fds[LISTEN].revents)
-		on_connection(s);
+		on_connections(s);
 	if (fds[NOTIFY].revents && read(r->notify_fd, &value, sizeof value) > 0)
 		tell_watchers(s);
 	if (fds[TERMINAL].revents & (POLLIN | POLLHUP | POLLERR) || (s->hung && r->master_fd >= 0))
 		read_terminal(s);
 	if (fds[TERMINAL].revents & POLLOUT)
 		write_terminal(s);
-	if (fds[PROGRAM].revents) {
-		if (r->master_fd >= 0)
-			read_terminal(s);
-		atomic_store(&r->ended, true);
-		mt_recorder_wake(r);
-	}
 }
 
 void *mt_service_run(void *recorder)
 {
 	struct service *s = mt_alloc(sizeof *s);
-	struct pollfd fds[PEERS + PEERS_MAX];
+	struct pollfd *fds = NULL;
+	unsigned capacity = 0;
+	int patience = TURN_MS;
+	sigset_t children;
 
 	s->recorder = recorder;
+	sigemptyset(&children);
+	sigaddset(&children, SIGCHLD);
+	s->child_fd = signalfd(-1, &children, SFD_CLOEXEC | SFD_NONBLOCK);
 	if (s->recorder->master_fd >= 0)
 		fcntl(s->recorder->master_fd, F_SETFL, O_RDWR | O_NONBLOCK);
 	for (;;) {
-		unsigned count = collect(s, fds);
+		unsigned count = collect(s, &fds, &capacity);
+		uint64_t now;
 
-		if (poll(fds, count, s->hung ? HUNG_MS : -1) < 0 && errno != EINTR)
+		if (poll(fds, count, s->hung && patience > HUNG_MS ? HUNG_MS : patience) < 0 && errno != EINTR)
 			break;
 		serve(s, fds, count);
+		now = mt_clock_monotonic_ns();
+		if (now - s->turned_at >= TURN_MS * 1000000ull) {
+			look_for_untraced(s);
+			s->turned_at = now;
+		}
+		patience = look_for_end(s);
+		tell_front(s);
 	}
+	free(fds);
 	free(s);
 	return NULL;
 }

@@ -19,11 +19,27 @@ struct mt_session_options {
 	const char *library;        /* path of libmemtui.so; NULL: beside the executable or in the install prefix */
 };
 
+/* One recorded image of a process, for lists. */
+struct mt_session_process {
+	pid_t pid, parent;          /* parent 0: unknown */
+	int32_t wait_status;        /* as of waitpid; -1: unknown, or it runs on */
+	uint32_t recorded;          /* 0: it went on untraced */
+	uint32_t forked;            /* 1: the image began with a fork, 0: with exec */
+	uint32_t alive;
+	uint64_t start_unix_ns, allocations, peak_bytes, leaked_bytes, leaked_count, lost_events;
+	char command[128];
+	char trace_path[512];
+};
+
 /* Started session as its front process sees it. */
 struct mt_session {
 	pid_t recorder, program;
 	char name[108];             /* abstract socket name, without the leading NUL */
 	char *trace_path;           /* resolved output path */
+	struct mt_session_process *processes; /* complete so far, the root's images among them; in order of their ends */
+	uint32_t process_count, process_capacity;
+	uint32_t going_on;          /* processes that are recorded still, when wait has returned */
+	pid_t going_on_pid;         /* one of them */
 	struct mt_front *front;     /* private */
 };
 
@@ -32,7 +48,7 @@ struct mt_session {
  * left behind then). The caller becomes child subreaper and ignores SIGINT and SIGQUIT until wait returns where
  * the program keeps the terminal. The recorder leaves the caller's session: it survives SIGHUP. */
 int mt_session_start(struct mt_session *, const struct mt_session_options *, struct mt_err *err);
-/* Waits for the program and for the recorder to finish the trace. Returns the exit status to pass on (128 + N
+/* Waits for the program and for the recorder to finish its trace; other processes may be recorded on. Returns the exit status to pass on (128 + N
  * for a signal) and sets *wait_status, as of waitpid; err carries a sentence when the recorder failed or died. */
 int mt_session_wait(struct mt_session *, int *wait_status, struct mt_err *err);
 /* Reaps what has ended without blocking: 1 when the program has ended (*wait_status set), else 0. */
@@ -49,10 +65,14 @@ struct mt_session_entry {
 };
 /* Running sessions of this user (caller frees the array); count or negative errno. */
 int mt_session_list(struct mt_session_entry **entries, struct mt_err *err);
+/* The processes of a running session, the root first (caller frees); count or negative errno. */
+int mt_session_processes(const char *name, struct mt_session_process **processes, struct mt_err *err);
 
 struct mt_client;
 /* Connects to a session by its socket name; maps its snapshot read-only; the peer must have our uid (or be root). */
 struct mt_client *mt_client_connect(const char *name, struct mt_err *err);
+/* The same, for another process of the session; 0: the root. Only the root's watchers see the terminal. */
+struct mt_client *mt_client_connect_process(const char *name, pid_t process, struct mt_err *err);
 int mt_client_fd(const struct mt_client *);     /* poll for reading: something was published, or the recorder is gone */
 /* Brings profile (initialised, used with this client only) up to date; 1 changed, 0 not, <0 the recorder is gone. */
 int mt_client_update(struct mt_client *, struct mt_profile *profile, struct mt_err *err);
@@ -60,6 +80,7 @@ void mt_client_interval(struct mt_client *, unsigned milliseconds); /* how often
 /* Output of the program's terminal since position *at (which is moved; 0: all that is kept). Returns bytes copied. */
 size_t mt_client_terminal(struct mt_client *, uint64_t *at, void *buffer, size_t len);
 bool mt_client_has_terminal(const struct mt_client *);
+uint32_t mt_client_others(const struct mt_client *); /* how many other processes are being recorded */
 void mt_client_input(struct mt_client *, const void *bytes, size_t len); /* types into it */
 void mt_client_resize(struct mt_client *, unsigned short rows, unsigned short columns);
 void mt_client_signal(struct mt_client *, int signal); /* sends it to the program */

@@ -180,6 +180,11 @@ void mt_snapshot_publish(struct mt_snapshot *s, const struct mt_profile *p)
 	end(s);
 }
 
+void mt_snapshot_others(struct mt_snapshot *s, uint32_t count)
+{
+	__atomic_store_n(&s->header->others, count, __ATOMIC_RELAXED);
+}
+
 void mt_snapshot_terminal(struct mt_snapshot *s, const void *bytes, size_t len)
 {
 	uint8_t *ring = s->base + s->layout.terminal;

@@ -16,6 +16,8 @@ int mt_snapshot_fd(const struct mt_snapshot *);
 /* A new image of the program begins: all that was published is void. */
 void mt_snapshot_restart(struct mt_snapshot *);
 void mt_snapshot_publish(struct mt_snapshot *, const struct mt_profile *);
+/* How many other processes are being recorded; published with the profile. */
+void mt_snapshot_others(struct mt_snapshot *, uint32_t count);
 /* From one thread, which may be another than that of publish. */
 void mt_snapshot_terminal(struct mt_snapshot *, const void *bytes, size_t len);
 
@@ -25,6 +27,7 @@ struct mt_view *mt_view_new(int fd, struct mt_err *err);
 void mt_view_free(struct mt_view *);
 /* 1 changed, 0 nothing new, negative errno. */
 int mt_view_update(struct mt_view *, struct mt_profile *, struct mt_err *err);
+uint32_t mt_view_others(const struct mt_view *);
 /* Copies terminal output from position *at on, and moves it. */
 size_t mt_view_terminal(const struct mt_view *, uint64_t *at, void *buffer, size_t len);
 

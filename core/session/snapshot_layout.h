@@ -32,7 +32,8 @@ struct mt_snapshot_header {
 	uint64_t magic;
 	uint32_t share, header_size;
 	uint64_t sequence; /* odd while the recorder writes */
-	uint64_t image;    /* counts the program's images */
+	uint64_t image;    /* counts the process's images */
+	uint64_t others;   /* other processes of the session that are recorded now */
 	struct mt_snapshot_counts counts;
 	uint64_t step_ns;
 	struct mt_info info;

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/signalfd.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -16,7 +17,8 @@
 struct mt_front {
 	struct mt_session *session;
 	int report_fd;
-	bool has_status, finished, recorder_gone, ignoring;
+	int signal_fd;
+	bool has_status, finished, recorder_gone, goes_on, ignoring;
 	int wait_status;
 	struct mt_err trouble;
 	struct sigaction old_interrupt, old_quit;
@@ -123,20 +125,42 @@ int mt_session_start(struct mt_session *s, const struct mt_session_options *o, s
 
 /* ---- waiting --------------------------------------------------------------------------------------- */
 
+static void on_report(struct mt_front *f, const struct mt_report *report)
+{
+	struct mt_session *s = f->session;
+
+	switch (report->type) {
+	case MT_REPORT_EXITED:
+		f->wait_status = report->wait_status;
+		f->has_status = true;
+		break;
+	case MT_REPORT_TROUBLE:
+		if (!f->trouble.code)
+			f->trouble = report->err;
+		break;
+	case MT_REPORT_PROCESS:
+		MT_GROW(s->processes, s->process_count, s->process_capacity);
+		s->processes[s->process_count++] = report->process;
+		break;
+	case MT_REPORT_GOES_ON:
+		f->goes_on = true;
+		s->going_on = report->count;
+		s->going_on_pid = report->watch;
+		break;
+	case MT_REPORT_FINISHED:
+		f->finished = true;
+		break;
+	default:
+		break;
+	}
+}
+
 static void read_reports(struct mt_front *f)
 {
 	struct mt_report report;
 
-	while (recv(f->report_fd, &report, sizeof report, MSG_DONTWAIT) == sizeof report) {
-		if (report.type == MT_REPORT_EXITED) {
-			f->wait_status = report.wait_status;
-			f->has_status = true;
-		} else if (report.type == MT_REPORT_TROUBLE && !f->trouble.code) {
-			f->trouble = report.err;
-		} else if (report.type == MT_REPORT_FINISHED) {
-			f->finished = true;
-		}
-	}
+	while (recv(f->report_fd, &report, sizeof report, MSG_DONTWAIT) == sizeof report)
+		on_report(f, &report);
 }
 
 static void on_child(struct mt_front *f, pid_t pid, int status)
@@ -153,32 +177,66 @@ static void on_child(struct mt_front *f, pid_t pid, int status)
 	}
 }
 
-/* Until a child has ended; SIGTERM ends the program, and the recorder then ends in order. False: there is no child. */
-static bool wait_for_child(struct mt_front *f)
+/* SIGTERM ends the program, and the recorder then ends in order. */
+static void on_signal(struct mt_front *f)
 {
+	struct signalfd_siginfo signal;
+
+	if (read(f->signal_fd, &signal, sizeof signal) != sizeof signal || signal.ssi_signo != SIGTERM)
+		return;
+	read_reports(f);
+	if (!f->has_status)
+		kill(f->session->program, SIGTERM);
+}
+
+/* Until something has happened: a report, a signal, the end of a child. False: there is no child. */
+static bool wait_for_news(struct mt_front *f)
+{
+	/* without a recorder its end of the socket is closed for good: only children tell then */
+	struct pollfd fds[] = {{f->recorder_gone ? -1 : f->report_fd, POLLIN, 0}, {f->signal_fd, POLLIN, 0}};
 	pid_t pid;
 	int status = 0;
-	sigset_t set;
 
-	await_signals(&set);
-	while ((pid = waitpid(-1, &status, f->ignoring ? WNOHANG : 0)) == 0) {
-		if (sigwaitinfo(&set, NULL) != SIGTERM)
+	while ((pid = waitpid(-1, &status, WNOHANG)) == 0) {
+		if (poll(fds, 2, 1000) <= 0)
 			continue;
-		read_reports(f);
-		if (!f->has_status)
-			kill(f->session->program, SIGTERM);
+		if (fds[1].revents)
+			on_signal(f);
+		if (fds[0].revents & POLLIN)
+			read_reports(f);
+		if (f->goes_on)
+			return true;
+		if (fds[0].revents == POLLHUP)
+			fds[0].fd = -1;
 	}
 	if (pid > 0)
 		on_child(f, pid, status);
 	return pid > 0 || errno == EINTR;
 }
 
+/* SIGCHLD and SIGTERM by descriptor, beside the reports; without a terminal interface they are blocked already. */
+static void open_signals(struct mt_front *f, sigset_t *old)
+{
+	sigset_t set;
+
+	await_signals(&set);
+	if (!f->ignoring)
+		sigdelset(&set, SIGTERM);
+	sigprocmask(SIG_BLOCK, &set, old);
+	f->signal_fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+}
+
 int mt_session_wait(struct mt_session *s, int *wait_status, struct mt_err *err)
 {
 	struct mt_front *f = s->front;
+	sigset_t old;
 
-	while (!(f->recorder_gone && f->has_status) && wait_for_child(f))
+	open_signals(f, &old);
+	read_reports(f);
+	while (!f->goes_on && !(f->recorder_gone && f->has_status) && wait_for_news(f))
 		;
+	close(f->signal_fd);
+	sigprocmask(SIG_SETMASK, &old, NULL);
 	heed_keys(f);
 	if (wait_status)
 		*wait_status = f->wait_status;
@@ -212,5 +270,6 @@ void mt_session_free(struct mt_session *s)
 		free(s->front);
 	}
 	free(s->trace_path);
+	free(s->processes);
 	*s = (struct mt_session){0};
 }

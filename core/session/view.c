@@ -204,6 +204,11 @@ int mt_view_update(struct mt_view *v, struct mt_profile *p, struct mt_err *err)
 	return mt_fail(err, -EAGAIN, "the recorder's snapshot does not hold still; its trace file can be opened instead");
 }
 
+uint32_t mt_view_others(const struct mt_view *v)
+{
+	return (uint32_t)__atomic_load_n(&v->header->others, __ATOMIC_RELAXED);
+}
+
 size_t mt_view_terminal(const struct mt_view *v, uint64_t *at, void *buffer, size_t len)
 {
 	const uint8_t *ring = v->base + v->layout.terminal;

@@ -1,0 +1,371 @@
+/* The draining thread: takes new images, polls all of them in turn, and hands those that have ended to finishers. */
+#include "core/session/internal.h"
+
+#include <errno.h>
+#include <linux/futex.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#define SLEEP_MAX_MS 20
+#define BELLS_MAX 128     /* of one futex_waitv */
+#define POLL_MAX_MS 4     /* between two looks where the kernel has none */
+#define FINISHERS 2
+#ifndef SYS_futex_waitv
+#define SYS_futex_waitv 449
+#endif
+
+struct finishing {
+	struct mt_image *image;
+	struct finishing *next;
+};
+
+struct drain {
+	struct mt_recorder *recorder;
+	struct mt_image **images;
+	uint32_t count, capacity;
+	uint64_t deadline;
+	unsigned sleep_ms;
+	bool no_waitv;
+
+	pthread_mutex_t lock;
+	pthread_cond_t more;
+	struct finishing *queue, **queue_end; /* lock */
+	uint32_t waiting, idle;               /* lock: images in the queue, finishers that wait for one */
+	bool last;                            /* lock: nothing more will come */
+	pthread_t finishers[FINISHERS];
+	uint32_t finisher_count;
+};
+
+/* ---- the end of an image --------------------------------------------------------------------------- */
+
+static void complete(struct drain *d, struct mt_image *image)
+{
+	struct mt_recorder *r = d->recorder;
+	bool root = mt_image_process(image) == r->root;
+	struct mt_session_process line;
+	struct mt_err err;
+
+	if (mt_image_complete(image, &err) < 0)
+		mt_recorder_trouble(r, &err);
+	mt_image_describe(image, &line);
+	mt_image_free(image);
+	if (line.recorded)
+		mt_recorder_tell(r, &line);
+	if (root)
+		atomic_fetch_sub(&r->root_images, 1);
+	mt_recorder_notify(r);
+}
+
+static void *finisher(void *at)
+{
+	struct drain *d = at;
+
+	pthread_mutex_lock(&d->lock);
+	for (;;) {
+		struct finishing *f = d->queue;
+
+		if (!f && d->last)
+			break;
+		if (!f) {
+			d->idle++;
+			pthread_cond_wait(&d->more, &d->lock);
+			d->idle--;
+			continue;
+		}
+		d->queue = f->next;
+		if (!d->queue)
+			d->queue_end = &d->queue;
+		d->waiting--;
+		pthread_mutex_unlock(&d->lock);
+		complete(d, f->image);
+		free(f);
+		pthread_mutex_lock(&d->lock);
+	}
+	pthread_mutex_unlock(&d->lock);
+	return NULL;
+}
+
+/* Names take their time: in the background, by few threads, so that hundreds of ends are a queue and no crowd. */
+static void hand_over(struct drain *d, struct mt_image *image)
+{
+	struct finishing *f = mt_alloc(sizeof *f);
+	bool start;
+
+	f->image = image;
+	pthread_mutex_lock(&d->lock);
+	*d->queue_end = f;
+	d->queue_end = &f->next;
+	d->waiting++;
+	start = d->waiting > d->idle && d->finisher_count < FINISHERS;
+	pthread_cond_signal(&d->more);
+	pthread_mutex_unlock(&d->lock);
+	if (start && pthread_create(&d->finishers[d->finisher_count], NULL, finisher, d) == 0)
+		d->finisher_count++;
+}
+
+static void join_finishers(struct drain *d)
+{
+	pthread_mutex_lock(&d->lock);
+	d->last = true;
+	pthread_cond_broadcast(&d->more);
+	pthread_mutex_unlock(&d->lock);
+	for (uint32_t i = 0; i < d->finisher_count; i++)
+		pthread_join(d->finishers[i], NULL);
+	finisher(d); /* where no thread could be made */
+}
+
+static void set_header(struct mt_recorder *r, struct mt_process *p, struct mt_wire_header *header)
+{
+	pthread_mutex_lock(&r->lock);
+	p->header = header;
+	if (header)
+		__atomic_store_n(&header->recording, !atomic_load(&r->paused), __ATOMIC_RELEASE);
+	pthread_mutex_unlock(&r->lock);
+}
+
+static void forget(struct drain *d, const struct mt_image *image)
+{
+	for (uint32_t i = 0; i < d->count; i++)
+		if (d->images[i] == image) {
+			d->images[i] = d->images[--d->count];
+			break;
+		}
+	atomic_store(&d->recorder->image_count, d->count);
+}
+
+/* ---- names ----------------------------------------------------------------------------------------- */
+
+/* Opens an image's file when it is wanted. False: there is none; the image has failed. */
+static bool begin(struct drain *d, struct mt_image *image)
+{
+	struct mt_recorder *r = d->recorder;
+	struct mt_process *p = mt_image_process(image);
+	struct mt_err err = {0};
+	int fd;
+
+	if (p == r->root) {
+		fd = r->output_fd >= 0 ? r->output_fd : mt_output_open(p->trace_path, &err);
+		r->output_fd = -1;
+	} else if (p->trace_path) {
+		fd = mt_output_open(p->trace_path, &err);
+	} else {
+		fd = mt_output_other(&p->trace_path, r->options->output, mt_image_path(image), p->pid, r->trace_path, &err);
+	}
+	if (fd >= 0 && mt_image_begin(image, fd, &err) == 0) {
+		mt_image_set_path(image, p->trace_path);
+		return true;
+	}
+	mt_recorder_trouble(r, &err);
+	return false;
+}
+
+/* The name of an image that another one follows; without events it is removed. */
+static void set_aside(struct drain *d, struct mt_image *image, bool empty)
+{
+	struct mt_process *p = mt_image_process(image);
+	char *aside;
+
+	if (!mt_image_has_begun(image) || !mt_output_is_regular(p->trace_path))
+		return;
+	if (empty) {
+		unlink(p->trace_path);
+		return;
+	}
+	aside = mt_format("%s.exec%u", p->trace_path, p->set_aside++);
+	if (rename(p->trace_path, aside) < 0)
+		mt_recorder_trouble(d->recorder, &(struct mt_err){-errno, "cannot rename the trace of a process's first image"});
+	else
+		mt_image_set_path(image, aside);
+	free(aside);
+}
+
+/* ---- images ---------------------------------------------------------------------------------------- */
+
+/* Takes it out of the loop. followed: by another image of its process. */
+static void end_image(struct drain *d, struct mt_image *image, int wait_status, bool followed)
+{
+	struct mt_recorder *r = d->recorder;
+	struct mt_process *p = mt_image_process(image);
+	struct mt_session_process line;
+	struct mt_err err = {0};
+
+	set_header(r, p, NULL);
+	if (!mt_image_has_begun(image) && mt_image_pending(image))
+		begin(d, image);
+	mt_image_end(image, wait_status, &err);
+	mt_image_publish_last(image);
+	mt_image_describe(image, &line);
+	if (followed) {
+		struct mt_snapshot *snapshot = atomic_load(&p->snapshot);
+
+		set_aside(d, image, line.allocations == 0);
+		if (snapshot)
+			mt_snapshot_restart(snapshot);
+	}
+	forget(d, image);
+	p->image = NULL;
+	mt_recorder_notify(r);
+	hand_over(d, image);
+}
+
+static void adopt(struct drain *d, struct mt_process *p, struct mt_offer *offer)
+{
+	struct mt_recorder *r = d->recorder;
+
+	if (p->image)
+		end_image(d, p->image, 0, true);
+	p->image = mt_image_new(r, p, offer);
+	set_header(r, p, mt_image_segment(p->image)->header);
+	MT_GROW(d->images, d->count, d->capacity);
+	d->images[d->count++] = p->image;
+	atomic_store(&r->image_count, d->count);
+	if (p == r->root && !begin(d, p->image))
+		end_image(d, p->image, 0, false);
+}
+
+static void take_notes(struct drain *d)
+{
+	struct mt_recorder *r = d->recorder;
+	struct mt_note *first, *next;
+
+	pthread_mutex_lock(&r->lock);
+	first = r->notes;
+	r->notes = NULL;
+	r->notes_end = &r->notes;
+	pthread_mutex_unlock(&r->lock);
+	for (; first; first = next) {
+		next = first->next;
+		if (first->offer)
+			adopt(d, first->process, first->offer);
+		else if (first->process->image)
+			end_image(d, first->process->image, first->process->wait_status, false);
+		free(first);
+	}
+}
+
+/* ---- the loop -------------------------------------------------------------------------------------- */
+
+/* Recording ends although the process goes on: its trace cannot be written, or the time is over. */
+static void stop_image(struct drain *d, struct mt_image *image)
+{
+	struct mt_err err = {0};
+
+	__atomic_store_n(&mt_image_segment(image)->header->recording, 0, __ATOMIC_RELEASE);
+	mt_image_failed(image, &err);
+	if (mt_image_process(image) == d->recorder->root && err.code)
+		atomic_store(&d->recorder->stopping, true); /* nothing can be written where the root's trace is */
+	end_image(d, image, 0, false);
+}
+
+/* Returns whether it is done with. */
+static bool tend(struct drain *d, struct mt_image *image, uint64_t *records)
+{
+	bool ready = mt_image_has_begun(image) || !mt_image_pending(image) || begin(d, image);
+	uint64_t taken = ready ? mt_image_poll(image) : 0, now = mt_clock_monotonic_ns();
+	struct mt_err err;
+
+	*records += taken;
+	mt_image_tend(image, now);
+	if (!ready || mt_image_failed(image, &err) || (d->deadline && now >= d->deadline)) {
+		stop_image(d, image);
+		return true;
+	}
+	if (mt_image_publish(image, now, taken == 0))
+		mt_recorder_notify(d->recorder);
+	return false;
+}
+
+struct bell {
+	uint64_t value, address;
+	uint32_t flags, reserved;
+};
+
+static unsigned list_bells(struct drain *d, struct bell *bells, uint32_t own)
+{
+	unsigned count = 0;
+
+	bells[count++] = (struct bell){own, (uint64_t)(uintptr_t)&d->recorder->bell, 2, 0};
+	for (uint32_t i = d->count; i-- > 0;) { /* those of late first: with too many, the rest waits for the clock */
+		struct mt_wire_header *h = mt_image_segment(d->images[i])->header;
+
+		if (count < BELLS_MAX)
+			bells[count++] = (struct bell){__atomic_load_n(&h->doorbell, __ATOMIC_ACQUIRE),
+				(uint64_t)(uintptr_t)&h->doorbell, 2, 0};
+		__atomic_store_n(&h->asleep, 1, __ATOMIC_SEQ_CST);
+	}
+	return count;
+}
+
+static bool has_notes(struct mt_recorder *r)
+{
+	bool there;
+
+	pthread_mutex_lock(&r->lock);
+	there = r->notes != NULL;
+	pthread_mutex_unlock(&r->lock);
+	return there;
+}
+
+/* Until a doorbell rings, or the time is over. */
+static void rest(struct drain *d)
+{
+	struct mt_recorder *r = d->recorder;
+	struct bell bells[BELLS_MAX];
+	uint32_t own = atomic_load(&r->bell);
+	unsigned count = list_bells(d, bells, own), ms = d->count ? d->sleep_ms : 100;
+	uint64_t until = mt_clock_monotonic_ns() + ms * 1000000ull;
+	struct timespec timeout = {(time_t)(until / 1000000000), (long)(until % 1000000000)};
+
+	if (has_notes(r) || atomic_load(&r->over))
+		return;
+	if (!d->no_waitv && syscall(SYS_futex_waitv, bells, count, 0, &timeout, CLOCK_MONOTONIC) < 0 && errno == ENOSYS)
+		d->no_waitv = true;
+	if (d->no_waitv) {
+		if (d->count && ms > POLL_MAX_MS)
+			ms = POLL_MAX_MS;
+		timeout = (struct timespec){0, ms * 1000000l};
+		syscall(SYS_futex, &r->bell, FUTEX_WAIT, own, &timeout, NULL, 0);
+	}
+	for (uint32_t i = 0; i < d->count; i++)
+		__atomic_store_n(&mt_image_segment(d->images[i])->header->asleep, 0, __ATOMIC_RELAXED);
+}
+
+static void drain_once(struct drain *d)
+{
+	uint64_t records = 0;
+	uint32_t least = d->count ? mt_image_segment(d->images[0])->ring_records / 4 : 1;
+
+	if (d->deadline && mt_clock_monotonic_ns() >= d->deadline)
+		atomic_store(&d->recorder->stopping, true);
+	for (uint32_t i = 0; i < d->count;)
+		if (!tend(d, d->images[i], &records))
+			i++;
+	if (records)
+		d->sleep_ms = 1;
+	else if (d->sleep_ms < SLEEP_MAX_MS)
+		d->sleep_ms = d->sleep_ms * 2 > SLEEP_MAX_MS ? SLEEP_MAX_MS : d->sleep_ms * 2;
+	if (records < least)
+		rest(d);
+}
+
+void mt_drain_run(struct mt_recorder *r)
+{
+	struct drain d = {.recorder = r, .sleep_ms = 1, .lock = PTHREAD_MUTEX_INITIALIZER,
+		.more = PTHREAD_COND_INITIALIZER};
+
+	d.queue_end = &d.queue;
+	if (r->options->duration_ns)
+		d.deadline = mt_clock_monotonic_ns() + r->options->duration_ns;
+	while (!atomic_load(&r->over) || has_notes(r)) {
+		take_notes(&d);
+		drain_once(&d);
+	}
+	while (d.count)
+		end_image(&d, d.images[0], MT_STATUS_UNKNOWN, false);
+	free(d.images);
+	join_finishers(&d);
+}

@@ -1,0 +1,264 @@
+/* Tracers that ask for a segment, and the table of processes. All in the service thread. */
+#include "core/session/internal.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#ifndef SO_PEERPIDFD
+#define SO_PEERPIDFD 77
+#endif
+
+/* ---- the table ------------------------------------------------------------------------------------- */
+
+struct mt_process *mt_offer_add(struct mt_recorder *r, pid_t pid, int pidfd)
+{
+	struct mt_process *p = mt_alloc(sizeof *p);
+
+	*p = (struct mt_process){.pid = pid, .pidfd = pidfd, .alive = true, .wait_status = MT_STATUS_UNKNOWN};
+	pthread_mutex_lock(&r->lock);
+	p->number = r->process_count;
+	MT_GROW(r->processes, r->process_count, r->process_capacity);
+	r->processes[r->process_count++] = p;
+	MT_GROW(r->live, r->live_count, r->live_capacity);
+	r->live[r->live_count++] = p;
+	pthread_mutex_unlock(&r->lock);
+	return p;
+}
+
+static struct mt_process *find(struct mt_recorder *r, pid_t pid)
+{
+	for (uint32_t i = 0; i < r->live_count; i++)
+		if (r->live[i]->pid == pid)
+			return r->live[i];
+	return NULL;
+}
+
+/* The id of a segment: its process, counted from 1, and which of its segments it is. */
+static uint64_t segment_id(const struct mt_process *p)
+{
+	return (uint64_t)(p->number + 1) << 32 | (p->segments + 1);
+}
+
+static struct mt_process *by_segment(struct mt_recorder *r, uint64_t id)
+{
+	uint64_t number = (id >> 32) - 1;
+
+	return number < r->process_count ? r->processes[number] : NULL;
+}
+
+static void remove_live(struct mt_recorder *r, const struct mt_process *p)
+{
+	for (uint32_t i = 0; i < r->live_count; i++)
+		if (r->live[i] == p) {
+			r->live[i] = r->live[--r->live_count];
+			return;
+		}
+}
+
+static void post(struct mt_recorder *r, struct mt_process *p, struct mt_offer *offer)
+{
+	struct mt_note *note = mt_alloc(sizeof *note);
+
+	*note = (struct mt_note){.process = p, .offer = offer};
+	pthread_mutex_lock(&r->lock);
+	*r->notes_end = note;
+	r->notes_end = &note->next;
+	pthread_mutex_unlock(&r->lock);
+	mt_recorder_wake(r);
+}
+
+/* A forked child that has executed something without asking again: that is untraced. */
+static bool left_unseen(const struct mt_process *p)
+{
+	struct mt_process_stat s;
+
+	return p->forked && p->segments == 1 && mt_process_stat(p->pid, &s) && !(s.flags & MT_PROCESS_NEVER_EXECUTED);
+}
+
+void mt_offer_end(struct mt_recorder *r, struct mt_process *p, int wait_status)
+{
+	if (!p->alive)
+		return;
+	if (left_unseen(p))
+		atomic_fetch_add(&p->untraced, 1);
+	pthread_mutex_lock(&r->lock);
+	p->alive = false;
+	p->wait_status = wait_status;
+	remove_live(r, p);
+	pthread_mutex_unlock(&r->lock);
+	if (p->pidfd >= 0)
+		close(p->pidfd);
+	p->pidfd = -1;
+	post(r, p, NULL);
+}
+
+/* ---- requests -------------------------------------------------------------------------------------- */
+
+static void read_link(pid_t pid, const char *name, char *to, size_t size)
+{
+	char link[64];
+	ssize_t n;
+
+	snprintf(link, sizeof link, "/proc/%d/%s", (int)pid, name);
+	n = readlink(link, to, size - 1);
+	to[n > 0 ? n : 0] = '\0';
+}
+
+static void read_arguments(pid_t pid, struct mt_buffer *text)
+{
+	char path[64];
+	ssize_t n;
+	int fd;
+
+	snprintf(path, sizeof path, "/proc/%d/cmdline", (int)pid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return;
+	while (mt_buffer_reserve(text, 4096), (n = read(fd, text->data + text->len, 4096)) > 0)
+		text->len += (size_t)n;
+	close(fd);
+	if (text->len && text->data[text->len - 1])
+		mt_buffer_add(text, "", 1);
+}
+
+static int peer_pidfd(int fd, pid_t pid)
+{
+	int pidfd;
+	socklen_t len = sizeof pidfd;
+
+	if (getsockopt(fd, SOL_SOCKET, SO_PEERPIDFD, &pidfd, &len) == 0) {
+		fcntl(pidfd, F_SETFD, FD_CLOEXEC);
+		return pidfd;
+	}
+	return (int)syscall(SYS_pidfd_open, pid, 0);
+}
+
+/* The process that asks: one of the table, unless its pid has come again. */
+static struct mt_process *known(struct mt_recorder *r, pid_t pid)
+{
+	struct mt_process *p = find(r, pid);
+
+	if (!p || p == r->root || !mt_process_has_ended(p))
+		return p;
+	mt_offer_end(r, p, mt_process_status(p));
+	return NULL;
+}
+
+static void count_untraced(struct mt_recorder *r, pid_t pid, uint64_t forked_from)
+{
+	struct mt_process *parent = forked_from ? by_segment(r, forked_from) : find(r, pid);
+	struct mt_process_stat s;
+
+	if (!parent && mt_process_stat(pid, &s))
+		parent = find(r, s.parent);
+	atomic_fetch_add(&(parent ? parent : r->root)->untraced, 1);
+}
+
+static bool wanted(const struct mt_recorder *r, const struct mt_process *p)
+{
+	if (atomic_load(&r->stopping) || atomic_load(&r->over))
+		return false;
+	return strcmp(r->trace_path, "-") || (p == r->root && !p->segments);
+}
+
+/* While it waits for the answer the image cannot go away: now is the time to look at it. */
+static struct mt_offer *new_offer(struct mt_recorder *r, struct mt_process *p, const struct mt_wire_request *q,
+	int *status)
+{
+	struct mt_offer *o = mt_alloc(sizeof *o);
+	struct timespec now;
+
+	*status = mt_recorder_new_segment(r, p->pid, &o->segment, NULL);
+	if (*status < 0) {
+		free(o);
+		return NULL;
+	}
+	o->segment.header->id = segment_id(p);
+	o->clock = r->clock;
+	o->start_unix_ns = r->start_unix_ns;
+	if (p != r->root || p->segments) {
+		clock_gettime(CLOCK_REALTIME, &now);
+		o->start_unix_ns = (uint64_t)now.tv_sec * 1000000000ull + (uint64_t)now.tv_nsec;
+		mt_clock_restart(&o->clock);
+	}
+	o->forked = q->forked_from != 0;
+	read_link(p->pid, "exe", o->program_path, sizeof o->program_path);
+	read_link(p->pid, "cwd", o->directory, sizeof o->directory);
+	read_arguments(p->pid, &o->arguments);
+	mt_process_command(p->pid, o->command, sizeof o->command);
+	return o;
+}
+
+static void meet(struct mt_recorder *r, struct mt_process *p, const struct mt_offer *o,
+	const struct mt_wire_request *q)
+{
+	struct mt_process *parent = q->forked_from ? by_segment(r, q->forked_from) : NULL;
+	struct mt_process_stat s;
+	bool readable = mt_process_stat(p->pid, &s);
+
+	p->stack_start = s.stack_start;
+	if (!p->segments++) {
+		p->forked = o->forked;
+		if (parent)
+			p->parent = parent->pid;
+		else if (readable && s.parent != getpid())
+			p->parent = s.parent;
+	}
+	pthread_mutex_lock(&r->lock);
+	memcpy(p->command, o->command, sizeof p->command);
+	pthread_mutex_unlock(&r->lock);
+}
+
+static void reply(int to, int status, int fd)
+{
+	struct mt_wire_reply answer = {MT_WIRE_MAGIC, MT_WIRE_VERSION, status};
+	struct iovec part = {&answer, sizeof answer};
+	_Alignas(struct cmsghdr) char control[CMSG_SPACE(sizeof(int))] = {0};
+	struct msghdr message = {.msg_iov = &part, .msg_iovlen = 1};
+
+	if (fd >= 0) {
+		struct cmsghdr *c = (struct cmsghdr *)control;
+
+		message.msg_control = control;
+		message.msg_controllen = sizeof control;
+		c->cmsg_level = SOL_SOCKET;
+		c->cmsg_type = SCM_RIGHTS;
+		c->cmsg_len = CMSG_LEN(sizeof(int));
+		memcpy(CMSG_DATA(c), &fd, sizeof fd);
+	}
+	sendmsg(to, &message, MSG_NOSIGNAL | MSG_DONTWAIT);
+}
+
+void mt_offer_answer(struct mt_recorder *r, int fd, pid_t pid, const struct mt_wire_request *q)
+{
+	struct mt_process *p = pid > 0 ? known(r, pid) : NULL;
+	struct mt_offer *offer = NULL;
+	int status = -EPERM;
+
+	if (pid > 0 && wanted(r, p)) {
+		if (!p)
+			p = mt_offer_add(r, pid, peer_pidfd(fd, pid));
+		offer = new_offer(r, p, q, &status);
+	}
+	if (!offer) {
+		count_untraced(r, pid, q->forked_from);
+		reply(fd, status, -1);
+		if (p && p != r->root)
+			mt_offer_end(r, p, MT_STATUS_UNKNOWN); /* it lives, but it is traced no more */
+		return;
+	}
+	meet(r, p, offer, q);
+	if (p == r->root)
+		atomic_fetch_add(&r->root_images, 1);
+	reply(fd, 0, offer->segment.fd);
+	close(offer->segment.fd);
+	offer->segment.fd = -1;
+	post(r, p, offer);
+}

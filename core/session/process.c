@@ -1,0 +1,129 @@
+/* What the kernel says of a process: parent, state, how it ended. */
+#include "core/session/internal.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+/* Linux 6.13 and 6.15; also where the headers are older. */
+struct exit_info {
+	uint64_t mask, cgroup;
+	uint32_t pid, tgid, ppid, ids[8];
+	int32_t exit_code;
+};
+#define GET_INFO _IOWR(0xFF, 11, struct exit_info)
+#define INFO_EXIT (1ull << 3)
+_Static_assert(sizeof(struct exit_info) == 64, "as the kernel's first version has it");
+
+static size_t read_file(pid_t pid, const char *name, char *to, size_t size)
+{
+	char path[64];
+	ssize_t n;
+	int fd;
+
+	snprintf(path, sizeof path, "/proc/%d/%s", (int)pid, name);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	n = fd >= 0 ? read(fd, to, size - 1) : 0;
+	if (fd >= 0)
+		close(fd);
+	to[n > 0 ? n : 0] = '\0';
+	return n > 0 ? (size_t)n : 0;
+}
+
+/* Fields are counted from 1, as proc(5) does. The second is a name that may hold anything. */
+bool mt_process_stat(pid_t pid, struct mt_process_stat *s)
+{
+	char text[1024], *at;
+
+	*s = (struct mt_process_stat){.wait_status = MT_STATUS_UNKNOWN};
+	if (!read_file(pid, "stat", text, sizeof text) || !(at = strrchr(text, ')')))
+		return false;
+	for (int field = 3; *at; field++) {
+		at++;
+		if (*at == ' ')
+			at++;
+		if (field == 3)
+			s->state = *at;
+		else if (field == 4)
+			s->parent = (pid_t)strtol(at, NULL, 10);
+		else if (field == 9)
+			s->flags = (unsigned)strtoul(at, NULL, 10);
+		else if (field == 28)
+			s->stack_start = strtoull(at, NULL, 10);
+		else if (field == 52 && s->state == 'Z')
+			s->wait_status = (int)strtol(at, NULL, 10);
+		at += strcspn(at, " ");
+	}
+	return true;
+}
+
+bool mt_process_has_ended(const struct mt_process *p)
+{
+	struct pollfd fd = {p->pidfd, POLLIN, 0};
+
+	return p->pidfd < 0 || poll(&fd, 1, 0) > 0;
+}
+
+static bool ask_pidfd(int pidfd, int *status)
+{
+	struct exit_info info = {.mask = INFO_EXIT};
+
+	if (ioctl(pidfd, GET_INFO, &info) < 0 || !(info.mask & INFO_EXIT))
+		return false;
+	*status = info.exit_code;
+	return true;
+}
+
+/* While it is a zombie its line tells, to those who may look into it; once it is reaped its pidfd does. */
+int mt_process_status(const struct mt_process *p)
+{
+	struct mt_process_stat s;
+	int status;
+
+	if (ask_pidfd(p->pidfd, &status))
+		return status;
+	if (mt_process_stat(p->pid, &s) && s.state == 'Z' && (s.wait_status != 0 || geteuid() == 0))
+		return s.wait_status;
+	if (ask_pidfd(p->pidfd, &status))
+		return status;
+	return MT_STATUS_UNKNOWN;
+}
+
+bool mt_process_maps_segment(pid_t pid)
+{
+	char path[64], line[4352];
+	bool found = false;
+	FILE *f;
+
+	snprintf(path, sizeof path, "/proc/%d/maps", (int)pid);
+	f = fopen(path, "re");
+	while (f && !found && fgets(line, sizeof line, f))
+		found = strstr(line, "memfd:memtui-segment") != NULL;
+	if (f)
+		fclose(f);
+	return found;
+}
+
+void mt_process_command(pid_t pid, char *to, size_t size)
+{
+	size_t n = read_file(pid, "cmdline", to, size);
+
+	while (n && !to[n - 1])
+		n--;
+	for (size_t i = 0; i < n; i++)
+		if (!to[i])
+			to[i] = ' ';
+	to[n] = '\0';
+	if (n)
+		return;
+	char name[64];
+
+	n = read_file(pid, "comm", name, sizeof name);
+	if (n && name[n - 1] == '\n')
+		name[n - 1] = '\0';
+	snprintf(to, size, "[%s]", name);
+}
