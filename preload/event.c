@@ -121,12 +121,17 @@ bool mt_event_mark(struct mt_thread *t, const struct mt_entry *entry, enum mt_ki
 	return record_item(t, entry, kind, &item);
 }
 
-void mt_event_block(struct mt_thread *t, const struct mt_entry *entry, enum mt_kind kind, uint64_t address, size_t size,
-	size_t usable)
+void mt_event_block(struct mt_thread *t, const struct mt_entry *entry, enum mt_kind kind, enum mt_record_type type,
+	uint64_t address, size_t size, size_t usable)
 {
-	struct mt_item item = {.type = MT_RECORD_ALLOC, .pointer = address, .size = size, .usable = usable};
+	bool plain = mt_tracer.usable_rule == MT_USABLE_NONE
+		|| (mt_tracer.usable_rule == MT_USABLE_GLIBC && mt_wire_usable(size) == usable);
+	struct mt_item item = {.type = type, .pointer = address, .size = size, .usable = plain ? 0 : usable};
 
-	if (mt_load(mt_tracer.running) && !paused())
+	if (!mt_load(mt_tracer.running))
+		return;
+	item.paused = paused();
+	if (!item.paused || type == MT_RECORD_REALLOC)
 		record_item(t, entry, kind, &item);
 }
 

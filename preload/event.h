@@ -14,9 +14,9 @@ void mt_event_reallocation(struct mt_thread *, const struct mt_entry *entry, enu
 /* Before the real call; published on return. type is MT_RECORD_FREE or MT_RECORD_RELEASE. True: recorded. */
 bool mt_event_free(struct mt_thread *, const struct mt_entry *entry, enum mt_kind kind, const void *p,
 	enum mt_record_type type);
-/* A block that is not the plain allocator's, by its address on the wire. usable 0: not known. */
-void mt_event_block(struct mt_thread *, const struct mt_entry *entry, enum mt_kind kind, uint64_t address, size_t size,
-	size_t usable);
+/* ALLOC or REALLOC of a block that is not the plain allocator's: by its address on the wire, with its usable size. */
+void mt_event_block(struct mt_thread *, const struct mt_entry *entry, enum mt_kind kind, enum mt_record_type type,
+	uint64_t address, size_t size, size_t usable);
 /* A mark with the caller's stack, with at most MT_MARK_VALUES values. True: recorded. */
 bool mt_event_mark(struct mt_thread *, const struct mt_entry *entry, enum mt_kind kind, enum mt_mark mark,
 	const uint64_t *values, unsigned count);

@@ -17,7 +17,7 @@ say() { # NAME WHY...: ok when there is no reason
 
 build_all() {
 	flags="-O2 -g -D_GNU_SOURCE -I$top -pthread -fno-builtin -w"
-	for f in drain counts nested threads children limits stacks plugins framepointer maps calls; do
+	for f in drain counts nested threads children limits stacks plugins framepointer maps calls pools; do
 		gcc $flags "$here/$f.c" -o $f || return 1
 	done
 	for f in operators torture; do
@@ -76,6 +76,28 @@ same_output() { # NAME PROGRAM...: the same output and status as untraced, and a
 	say $name "$why$(expect $name.report bad=0 wrong_stacks=0 lost_allocations=0 untraced_events=0)"
 }
 
+built() { # NAME TRACED: ./header says 0 untraced, TRACED under the tracer, and is linked with nothing but libc
+	[ "$(./header)" = 0 ] || echo "$1 untraced says $(./header); "
+	[ "$(trace header.report -- ./header)" = $2 ] || echo "$1 traced does not say $2; "
+}
+
+header() { # memtui.h in all kinds of C and C++, in every kind of object
+	strict="-I$top/preload -Wall -Wextra -Werror -pedantic"
+	for how in "gcc -std=c99 -O0" "gcc -std=c17 -O2" "gcc -std=c99 -O2 -fno-pie -no-pie" "gcc -O0 -fno-pie -no-pie" \
+		"gcc -O3 -flto" "g++ -x c++ -std=c++11" "g++ -x c++ -std=c++20 -O2 -fno-pie -no-pie" "clang -std=c99 -O2" \
+		"clang -O2 -fno-pie -no-pie" "clang++ -x c++ -std=c++11"; do
+		rm -f header
+		$how $strict "$here/header.c" -o header 2>header.log || { echo "$how: $(head -1 header.log); "; continue; }
+		built "$how" 1
+	done
+	gcc -O2 $strict -DMEMTUI_DISABLE "$here/header.c" -o header && built disabled 0
+	gcc -O2 $strict -fPIC -shared -DNO_MAIN "$here/header.c" -o libheader.so \
+		&& gcc $strict -DNO_PART "$here/header.c" -o header ./libheader.so && built "shared library" 1
+	gcc -O2 $strict -c -DNO_MAIN "$here/header.c" -o part.o && ar rcs libpart.a part.o \
+		&& gcc $strict -DNO_PART "$here/header.c" -o header libpart.a && built "static library" 1
+	gcc -O2 $strict -static "$here/header.c" -o header 2>/dev/null && [ "$(./header)" != 0 ] && echo "static says $(./header)"
+}
+
 compare_stacks() { # what backtrace() said and what was recorded, by the size of the block
 	trace stacks.report -s -- ./stacks >stacks.truth || return
 	awk 'NR == FNR { if ($1 == "STACK") { line = ""; for (i = 6; i <= NF; i++) { sub(/.*\+/, "", $i); line = line " " $i }
@@ -128,6 +150,9 @@ say "links libc alone" "$(readelf -d "$lib" | grep NEEDED | grep -v 'libc\.so\.6
 truth counts -c -- ./counts
 truth counts-monotonic -m -- ./counts
 events maps -- ./maps
+events pools -- ./pools traced
+say "memtui.h untraced" "$(./pools | cmp -s - pools.truth || [ $? = 1 ] || echo status)"
+say memtui.h "$(header)"
 events "calls" -- ./calls
 preload=$lib:$out/libsized.so events "calls-sized" -- ./calls
 trace operators.report -- ./operators 2>/dev/null

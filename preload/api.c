@@ -1,0 +1,119 @@
+/* What memtui.h calls. */
+#include "preload/memtui.h"
+
+#include <string.h>
+
+#include "preload/event.h"
+
+/* A pool's block is known by its address and the pool: another one may hand out the same address within it. */
+static uint64_t address(const void *pool, const void *p)
+{
+	uint64_t hash = (uint64_t)pool * 0x9e3779b97f4a7c15ull >> 48;
+
+	return MT_POINTER_POOL | hash << MT_POINTER_POOL_SHIFT | ((uint64_t)p & ((1ull << MT_POINTER_POOL_SHIFT) - 1));
+}
+
+static void allocated(const struct mt_entry *entry, const void *pool, const void *p, size_t size)
+{
+	struct mt_thread *t = p ? mt_thread_self() : NULL;
+
+	if (t)
+		mt_event_block(t, entry, MT_KIND_POOL, MT_RECORD_ALLOC, address(pool, p), size, size);
+}
+
+MT_EXPORT void memtui_tracer_pool_alloc(const void *pool, const void *p, size_t size)
+{
+	struct mt_entry entry = MT_ENTRY();
+
+	allocated(&entry, pool, p, size);
+}
+
+MT_EXPORT void memtui_tracer_pool_free(const void *pool, const void *p)
+{
+	struct mt_entry entry = MT_ENTRY();
+	struct mt_thread *t = p ? mt_thread_self() : NULL;
+
+	if (t)
+		mt_event_free(t, &entry, MT_KIND_POOL_FREE, (const void *)address(pool, p), MT_RECORD_FREE);
+}
+
+/* p NULL: it failed, and the old block lives on. */
+MT_EXPORT void memtui_tracer_pool_realloc(const void *pool, const void *old, const void *p, size_t size)
+{
+	struct mt_entry entry = MT_ENTRY();
+	struct mt_thread *t = p ? mt_thread_self() : NULL;
+
+	if (!t)
+		return;
+	if (!old || !mt_event_free(t, &entry, MT_KIND_POOL, (const void *)address(pool, old), MT_RECORD_RELEASE))
+		allocated(&entry, pool, p, size);
+	else
+		mt_event_block(t, &entry, MT_KIND_POOL, MT_RECORD_REALLOC, address(pool, p), size, size);
+}
+
+/* As many bytes of the text as a mark holds, but no part of a character of UTF-8. */
+static unsigned copy_text(uint64_t values[MT_MARK_VALUES], const char *text)
+{
+	size_t len = 0, limit = MT_MARK_VALUES * sizeof *values;
+
+	while (text && len < limit && text[len])
+		len++;
+	if (len == limit && ((unsigned char)text[len] & 0xc0) == 0x80) {
+		while (len > 0 && ((unsigned char)text[len] & 0xc0) == 0x80)
+			len--;
+	}
+	memset(values, 0, limit);
+	if (len)
+		memcpy(values, text, len);
+	return (unsigned)((len + sizeof *values - 1) / sizeof *values);
+}
+
+static void mark(struct mt_thread *t, const struct mt_entry *entry, enum mt_kind kind, const char *text)
+{
+	uint64_t values[MT_MARK_VALUES];
+	unsigned count = copy_text(values, text);
+
+	mt_event_mark(t, entry, kind, MT_MARK_USER, values, count);
+}
+
+MT_EXPORT void memtui_tracer_marker(const char *text)
+{
+	struct mt_entry entry = MT_ENTRY();
+	struct mt_thread *t = mt_thread_self();
+
+	if (t)
+		mark(t, &entry, MT_KIND_MARKER, text);
+}
+
+static void set_recording(uint32_t on)
+{
+	if (mt_load(mt_tracer.running))
+		mt_store(&mt_tracer.header->recording, on);
+}
+
+MT_EXPORT void memtui_tracer_pause(const char *text)
+{
+	struct mt_entry entry = MT_ENTRY();
+	struct mt_thread *t = mt_thread_self();
+
+	if (!t)
+		return;
+	mark(t, &entry, MT_KIND_PAUSE, text);
+	set_recording(0);
+}
+
+MT_EXPORT void memtui_tracer_resume(const char *text)
+{
+	struct mt_entry entry = MT_ENTRY();
+	struct mt_thread *t = mt_thread_self();
+
+	if (!t)
+		return;
+	set_recording(1);
+	mark(t, &entry, MT_KIND_RESUME, text);
+}
+
+MT_EXPORT int memtui_tracer_active(void)
+{
+	return mt_thread_self() && mt_load(mt_tracer.running);
+}
