@@ -12,11 +12,13 @@
 
 struct mt_branch {
 	uint64_t sp, fp, fp_mask; /* at the call; fp_mask is 0 where fp does not matter */
-	struct mt_memo join;      /* the memo's frame where the branch ends */
-	uint64_t join_fp_mask;
-	uint32_t join_index, count; /* of words */
+	uint64_t memo_version;    /* under which the join was last seen to be the memo's frame join_index */
+	uint32_t join_words;      /* which then prove it with as many words */
+	uint32_t count;           /* of words */
 	uint32_t node, leaf;
 	struct mt_word words[MT_BRANCH_WORDS]; /* filled up to four or eight by others that hold */
+	struct mt_memo join;      /* the memo's frame where the branch ends */
+	uint32_t join_index;
 };
 
 struct mt_branch_set {
@@ -39,42 +41,47 @@ static inline struct mt_branch_set *mt_branch_set(const struct mt_thread *t, con
 }
 
 /* Which of words[0, end) differ: 0 when none does. All of them can be read. */
-static MT_INLINE uint64_t mt_branch_differ(const uint64_t *const *at, const uint64_t *value, uint32_t end)
+static MT_INLINE uint64_t mt_branch_differ(const uint64_t *const *at, const uint64_t *value, size_t end)
 {
 	uint64_t differ = 0;
 
 	for (; end >= 8; end -= 8) {
 #pragma GCC unroll 8
-		for (int j = 1; j <= 8; j++)
-			differ |= *at[end - j] ^ value[end - j];
+		for (int j = -1; j >= -8; j--)
+			differ |= *at[(ptrdiff_t)end + j] ^ value[(ptrdiff_t)end + j];
 	}
 	while (end-- > 0)
 		differ |= *at[end] ^ value[end];
 	return differ;
 }
 
+/* The memo has changed: is the join still one of its frames? */
+static inline bool mt_branch_joins(const struct mt_thread *t, struct mt_branch *b)
+{
+	const struct mt_memo *m = &t->memo[b->join_index], *join = &b->join;
+
+	if (b->join_index >= t->memo_count || m->key != join->key || m->sp != join->sp || m->node != join->node
+		|| m->fp_live != join->fp_live || !m->own || (MT_MUTATION != 2 && m->fp_live && m->fp != join->fp))
+		return false;
+	b->join_words = m->words_end;
+	b->memo_version = t->memo_version;
+	return true;
+}
+
 /* Does the branch answer for a call of this state? The stack is the thread's own, so all words from sp on can be
  * read, whatever they mean. */
-static MT_INLINE bool mt_branch_holds(const struct mt_thread *t, const struct mt_branch *b,
-	const struct mt_entry *entry)
+static MT_INLINE bool mt_branch_holds(const struct mt_thread *t, struct mt_branch *b, const struct mt_entry *entry)
 {
-	const struct mt_memo *join = &t->memo[b->join_index];
-	uint64_t differ;
+	uint64_t differ = (b->sp ^ entry->sp) | ((b->fp ^ entry->fp) & b->fp_mask);
 
-	if ((b->sp ^ entry->sp) | ((b->fp ^ entry->fp) & b->fp_mask) || b->join_index >= t->memo_count)
+	if (differ || (mt_unlikely(b->memo_version != t->memo_version) && !mt_branch_joins(t, b)))
 		return false;
-	differ = (join->key ^ b->join.key) | (join->sp ^ b->join.sp) | ((join->fp ^ b->join.fp) & b->join_fp_mask)
-		| (join->node ^ b->join.node) | (join->fp_live ^ b->join.fp_live) | (join->own ^ 1);
-#if MT_MUTATION != 1
-	for (uint32_t i = 0; i < b->count; i += 4) {
+	for (uint32_t i = 0; i < b->count && MT_MUTATION != 1; i += 4) {
 #pragma GCC unroll 4
 		for (int j = 0; j < 4; j++)
 			differ |= *b->words[i + j].at ^ b->words[i + j].value;
 	}
-	if (!differ)
-		differ = mt_branch_differ(t->word_at, t->word_value, join->words_end);
-#endif
-	return !differ;
+	return !differ && (MT_MUTATION == 1 || !mt_branch_differ(t->word_at, t->word_value, b->join_words));
 }
 
 /* NULL when no branch answers. */
@@ -82,7 +89,7 @@ static MT_INLINE const struct mt_branch *mt_branch_find(const struct mt_thread *
 	enum mt_kind kind)
 {
 	uint64_t tag = mt_branch_tag(entry, kind);
-	const struct mt_branch_set *set = mt_branch_set(t, entry);
+	struct mt_branch_set *set = mt_branch_set(t, entry);
 
 	if (mt_unlikely(mt_load_acquire(&mt_tracer.generation) != t->generation) || mt_unlikely(t->memo_truncated))
 		return NULL;
@@ -117,8 +124,9 @@ static inline void mt_branch_keep(struct mt_thread *t, const struct mt_entry *en
 	b->sp = entry->sp;
 	b->fp = entry->fp;
 	b->fp_mask = top->fp_live && MT_MUTATION != 2 ? UINT64_MAX : 0;
+	b->memo_version = t->memo_version;
+	b->join_words = first;
 	b->join = *join;
-	b->join_fp_mask = join->fp_live && MT_MUTATION != 2 ? UINT64_MAX : 0;
 	b->join_index = kept - 1;
 	b->count = count;
 	b->node = top->node;
@@ -130,6 +138,13 @@ static inline void mt_branch_keep(struct mt_thread *t, const struct mt_entry *en
 	}
 	mt_signal_fence();
 	mt_store(&set->tags[way], mt_branch_tag(entry, kind));
+}
+
+/* Of the memo. */
+static inline void mt_branch_forget_memo(struct mt_thread *t)
+{
+	t->memo_count = 0;
+	t->memo_version++;
 }
 
 static inline void mt_branch_forget(struct mt_thread *t)

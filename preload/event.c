@@ -4,8 +4,6 @@
 
 #include "preload/check.h"
 #include "preload/operators.h"
-#include "preload/ring.h"
-#include "preload/unwind.h"
 
 enum turn { TURN_NONE, TURN_OUTERMOST, TURN_NESTED };
 
@@ -51,10 +49,7 @@ static inline enum turn begin(struct mt_thread *t, const struct mt_entry *entry)
 		return stopped();
 	if (mt_unlikely(t->busy) && nested(t, entry) == TURN_NESTED)
 		return TURN_NESTED;
-	t->hook_sp = entry->sp;
-	mt_store(&t->busy, 1);
-	mt_signal_fence();
-	return TURN_OUTERMOST;
+	return mt_event_begin(t, entry) ? TURN_OUTERMOST : TURN_NONE;
 }
 
 static bool has_stack(unsigned type)

@@ -3,7 +3,10 @@
 #ifndef MT_EVENT_H
 #define MT_EVENT_H
 
+#include "preload/branch.h"
+#include "preload/ring.h"
 #include "preload/thread.h"
+#include "preload/unwind.h"
 
 /* After the real call. entry is the state of the hook's caller; p may be NULL. */
 void mt_event_allocation(struct mt_thread *, const struct mt_entry *entry, enum mt_kind kind, const void *p,
@@ -20,5 +23,53 @@ void mt_event_block(struct mt_thread *, const struct mt_entry *entry, enum mt_ki
 /* A mark with the caller's stack, with at most MT_MARK_VALUES values. True: recorded. */
 bool mt_event_mark(struct mt_thread *, const struct mt_entry *entry, enum mt_kind kind, enum mt_mark mark,
 	const uint64_t *values, unsigned count);
+
+/* ---- the everyday case, inline where it comes most often ---------------------------------------------- */
+
+/* The outermost event of a thread begins; false: the general way has to look at it. */
+static MT_INLINE bool mt_event_begin(struct mt_thread *t, const struct mt_entry *entry)
+{
+	if (mt_unlikely(!mt_load(mt_tracer.running)) || mt_unlikely(t->busy))
+		return false;
+	t->hook_sp = entry->sp;
+	mt_store(&t->busy, 1);
+	mt_signal_fence();
+	return true;
+}
+
+static MT_INLINE void mt_event_allocated(struct mt_thread *t, const struct mt_entry *entry, enum mt_kind kind,
+	const void *p, size_t size)
+{
+	struct mt_entry copy;
+	const struct mt_branch *branch;
+	uint32_t node;
+
+	if (mt_unlikely(!p) || mt_unlikely(t->pending_kind) || mt_unlikely(!mt_load(&mt_tracer.header->recording))
+		|| mt_unlikely(mt_tracer.check) || !mt_event_begin(t, entry)) {
+		copy = *entry; /* so that the state itself can stay in registers */
+		mt_event_allocation(t, &copy, kind, p, size);
+		return;
+	}
+	branch = mt_branch_find(t, entry, kind);
+	if (mt_likely(branch != NULL)) {
+		node = branch->leaf;
+	} else {
+		copy = *entry;
+		node = mt_unwind_anew(t, &copy, kind);
+	}
+	mt_ring_publish(t, mt_ring_record(t, MT_RECORD_ALLOC, node, (uint64_t)p, size));
+}
+
+static MT_INLINE void mt_event_freed(struct mt_thread *t, const struct mt_entry *entry, enum mt_kind kind, const void *p)
+{
+	struct mt_entry copy;
+
+	if (mt_unlikely(mt_tracer.free_stacks) || !mt_event_begin(t, entry)) {
+		copy = *entry;
+		mt_event_free(t, &copy, kind, p, MT_RECORD_FREE);
+		return;
+	}
+	mt_ring_publish(t, mt_ring_record(t, MT_RECORD_FREE, kind, (uint64_t)p, 0));
+}
 
 #endif

@@ -18,8 +18,10 @@ MT_EXPORT void *malloc(size_t size)
 {
 	struct mt_entry entry = MT_ENTRY();
 	void *p = mt_tracer.real.malloc(size);
+	struct mt_thread *t = mt_thread_self();
 
-	allocated(&entry, MT_KIND_MALLOC, p, size);
+	if (mt_likely(t != NULL))
+		mt_event_allocated(t, &entry, MT_KIND_MALLOC, p, size);
 	return p;
 }
 
@@ -33,7 +35,7 @@ MT_EXPORT void *calloc(size_t count, size_t size)
 }
 
 /* Records a free, unless the one around it has. False: nothing is to be freed. */
-static inline bool released(void *p, const struct mt_entry *entry)
+static MT_INLINE bool released(void *p, const struct mt_entry *entry)
 {
 	struct mt_thread *t;
 
@@ -46,12 +48,12 @@ static inline bool released(void *p, const struct mt_entry *entry)
 		if (mt_unlikely(t->recorded_free == p))
 			t->recorded_free = NULL;
 		else
-			mt_event_free(t, entry, MT_KIND_FREE, p, MT_RECORD_FREE);
+			mt_event_freed(t, entry, MT_KIND_FREE, p);
 	}
 	return true;
 }
 
-static inline void release(void *p, const struct mt_entry *entry)
+static MT_INLINE void release(void *p, const struct mt_entry *entry)
 {
 	if (mt_likely(released(p, entry)))
 		mt_tracer.real.free(p);

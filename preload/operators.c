@@ -115,7 +115,7 @@ static inline void *allocate(enum mt_operator which, const struct mt_entry *entr
 	if (mt_likely(mt_load(&mt_tracer.plain[which]) && !t->pending_kind)) {
 		p = mt_tracer.real.malloc(a ? a : 1);
 		if (mt_likely(p != NULL)) {
-			mt_event_allocation(t, entry, kinds[which], p, a ? a : 1);
+			mt_event_allocated(t, entry, kinds[which], p, a ? a : 1);
 			return p;
 		}
 	} /* no memory: the real operator asks the new-handler, and throws */

@@ -52,10 +52,11 @@ static MT_INLINE bool mt_ring_record(struct mt_thread *t, unsigned type, uint32_
 	uint64_t size)
 {
 	uint64_t expected = mt_load(&t->reserve), last, now, delta, at;
+	uint64_t field = pointer >> 3 | pointer << 61; /* what the record has no room for comes to lie above */
 
 	mt_signal_fence();
 	if (mt_unlikely(expected >= mt_load(&t->limit)) || mt_unlikely(size >= MT_SIZE_EXTENDED)
-		|| mt_unlikely((pointer & 7) | pointer >> MT_ADDRESS_BITS))
+		|| mt_unlikely(field >> (MT_ADDRESS_BITS - 3)))
 		return mt_ring_record_slow(t, type, node, pointer, size);
 	last = t->last;
 	now = mt_ring_now(t);
@@ -67,7 +68,7 @@ static MT_INLINE bool mt_ring_record(struct mt_thread *t, unsigned type, uint32_
 		delta = 0;
 	else if (delta)
 		t->last = now;
-	t->data[at & t->mask] = mt_wire_record_pack(type, (uint32_t)delta, node, pointer >> 3, (uint32_t)size);
+	t->data[at & t->mask] = mt_wire_record_pack(type, (uint32_t)delta, node, field, (uint32_t)size);
 	return true;
 }
 

@@ -163,7 +163,7 @@ static struct mt_thread *recycle(int32_t tid)
 			continue;
 		if (t->busy)
 			mt_thread_recover(t);
-		t->memo_count = 0;
+		mt_branch_forget_memo(t);
 		mt_branch_forget(t);
 		t->pending_kind = 0;
 		t->recorded_free = NULL;
@@ -280,7 +280,7 @@ MT_COLD void mt_thread_recover(struct mt_thread *t)
 	if (t->growing)
 		__atomic_fetch_and(&mt_tracer.growing, ~t->growing, __ATOMIC_RELEASE);
 	t->growing = 0;
-	t->memo_count = 0;
+	mt_branch_forget_memo(t);
 	mt_signal_fence();
 	mt_store(&t->busy, 0);
 }

@@ -206,6 +206,7 @@ struct mt_thread {
 	uint64_t hook_sp; /* of the outermost event under way */
 	uint64_t stack_lo, stack_hi;
 	uint64_t generation; /* under which the memo was made */
+	uint64_t memo_version; /* changes with the memo */
 	uint32_t memo_count;
 	uint32_t memo_truncated; /* the outermost remembered frame is not the last, depth_limit ended it */
 	struct mt_memo *memo;

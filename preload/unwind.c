@@ -94,7 +94,7 @@ static inline uint32_t remember(struct mt_thread *t, uint32_t kept, uint32_t wal
 	bool fp_live = kept ? m[-1].fp_live : false, own = kept ? m[-1].own : true, fits = true;
 	uint64_t outer_sp = kept ? m[-1].sp : UINT64_MAX;
 
-	t->memo_count = 0;
+	mt_branch_forget_memo(t);
 	mt_signal_fence();
 	for (const struct mt_frame *f = t->frames + walked; f-- > t->frames; m++) {
 		if (mt_unlikely(words + MT_FRAME_WORDS + 1 > t->word_capacity)) {
@@ -197,7 +197,7 @@ static inline bool depth_agrees(const struct mt_thread *t, uint32_t walked, uint
 	return t->memo_truncated ? walked + left == limit : walked + left <= limit;
 }
 
-static __attribute__((noinline)) uint32_t unwind(struct mt_thread *t, const struct mt_entry *entry, enum mt_kind kind)
+uint32_t mt_unwind_anew(struct mt_thread *t, const struct mt_entry *entry, enum mt_kind kind)
 {
 	uint64_t generation = mt_load_acquire(&mt_tracer.generation);
 	uint32_t limit = mt_tracer.depth_limit, node, leaf, root = MT_NODE_ROOT;
@@ -229,7 +229,7 @@ static __attribute__((noinline)) uint32_t unwind(struct mt_thread *t, const stru
 	}
 	node = remember(t, c.left, c.walked, root);
 	if (mt_unlikely(careful)) {
-		t->memo_count = 0;
+		mt_branch_forget_memo(t);
 		t->generation = UINT64_MAX; /* matches none */
 	}
 	if (mt_unlikely(mt_tracer.check))
@@ -244,7 +244,7 @@ uint32_t mt_unwind(struct mt_thread *t, const struct mt_entry *entry, enum mt_ki
 	const struct mt_branch *branch = mt_branch_find(t, entry, kind);
 
 	if (mt_unlikely(!branch))
-		return unwind(t, entry, kind);
+		return mt_unwind_anew(t, entry, kind);
 	if (mt_unlikely(mt_tracer.check))
 		mt_check(t, entry, branch->node);
 	return branch->leaf;

@@ -7,6 +7,8 @@
 /* Node of the stack that begins with entry, with the kind of the call as its leaf. For the outermost
  * event of a thread: reads and renews the thread's memo. */
 uint32_t mt_unwind(struct mt_thread *, const struct mt_entry *entry, enum mt_kind kind);
+/* The same where no branch answers. */
+uint32_t mt_unwind_anew(struct mt_thread *, const struct mt_entry *entry, enum mt_kind kind);
 
 /* A stack walked frame by frame, innermost first, without the tracer's own frames. */
 struct mt_walk {
