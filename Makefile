@@ -129,11 +129,14 @@ bench: all programs $(O)/bench/meter
 
 install: all
 	install -d $(DESTDIR)$(prefix)/bin $(DESTDIR)$(prefix)/lib/memtui $(DESTDIR)$(prefix)/share/memtui/themes \
-		$(DESTDIR)$(prefix)/share/man/man1 $(DESTDIR)$(prefix)/share/bash-completion/completions
+		$(DESTDIR)$(prefix)/share/man/man1 $(DESTDIR)$(prefix)/share/man/man3 $(DESTDIR)$(prefix)/include \
+		$(DESTDIR)$(prefix)/share/bash-completion/completions
 	install -m 755 $(O)/memtui $(DESTDIR)$(prefix)/bin/memtui
 	install -m 755 $(O)/libmemtui.so $(DESTDIR)$(prefix)/lib/memtui/libmemtui.so
 	install -m 644 themes/*.theme $(DESTDIR)$(prefix)/share/memtui/themes
+	install -m 644 preload/memtui.h $(DESTDIR)$(prefix)/include/memtui.h
 	install -m 644 doc/man/*.1 $(DESTDIR)$(prefix)/share/man/man1
+	install -m 644 doc/man/*.3 $(DESTDIR)$(prefix)/share/man/man3
 	$(O)/memtui help --completion bash >$(DESTDIR)$(prefix)/share/bash-completion/completions/memtui
 
 # The manual pages come out of the option lists; `make check` says when they are not up to date.

@@ -153,6 +153,10 @@ events maps -- ./maps
 events pools -- ./pools traced
 say "memtui.h untraced" "$(./pools | cmp -s - pools.truth || [ $? = 1 ] || echo status)"
 say memtui.h "$(header)"
+gcc -O1 -g -Wall -Wextra -Werror -I$top/preload $top/tests/programs/arena.c -o arena
+trace arena.report -e -- ./arena >/dev/null # 3 documents of 3000 nodes and 1000 texts; the last is forgotten
+say "the example of memtui.h" "$(expect arena.report $sound)$(awk '$1 == "ALLOC" && $2 == 15 {a++; b += $4} $1 == "FREE" && $2 == 16 {f++} $1 == "USER" {u++}
+	END {if (a != 12000 || f != 8000 || b != 9000 * 16 + 3000 * 40 || u != 5) print a, f, b, u}' arena.report)"
 events "calls" -- ./calls
 preload=$lib:$out/libsized.so events "calls-sized" -- ./calls
 trace operators.report -- ./operators 2>/dev/null
