@@ -21,9 +21,10 @@ def choose(every, wanted, what):
     """Those named in a list; a name may hold a comma itself."""
     if not wanted:
         return every
+    known = sorted((e.name for e in every), key=len, reverse=True)
     names, rest = [], wanted + ","
     while rest:
-        name = next((n for n in sorted((e.name for e in every), key=len, reverse=True) if rest.startswith(n + ",")), None)
+        name = next((n for n in known if rest.startswith(n + ",")), None)
         if not name:
             sys.exit(f"bench: {rest.rstrip(',')}: no such {what}; there are: {'; '.join(e.name for e in every)}")
         names.append(name)
@@ -65,14 +66,15 @@ def main():
     runner = measure.Runner(given.build, say)
     samples, failures = runner.rounds(chosen, tools, rounds)
     result = {w.name: figures.workload_figures(w, samples[w.name], failures[w.name]) for w in chosen}
-    limits = figures.limits(result)
+    limits, share = figures.limits(result), figures.processor_share(result)
     skipped |= no_tools
     print(table.table(result, skipped, rounds))
-    print()
+    print(table.quiet(share))
     print(table.limit_table(limits))
-    write(given.build, "bench.json", json.dumps({"rounds": rounds, "workloads": result, "limits": limits,
-                                                 "skipped": skipped, "samples": samples}, indent=1))
-    write(given.build, "bench.svg", plot.draw(result, rounds))
+    everything = {"rounds": rounds, "processor_share": share, "workloads": result, "limits": limits, "skipped": skipped,
+                  "samples": samples}
+    write(given.build, "bench.json", json.dumps(everything, indent=1))
+    write(given.build, "bench.svg", plot.draw(result, rounds, share))
 
 
 def write(build, name, text):

@@ -1,7 +1,7 @@
 """From samples to figures: medians, what a tool adds to the untraced run, and how that compares with heaptrack."""
 import statistics
 
-from workloads import HEAPTRACK_PRELOAD
+from workloads import HEAPTRACK_PRELOAD, START
 
 MB = 1e6
 RATIOS = ("wall", "cpu", "total_cpu")
@@ -19,7 +19,7 @@ def extra(samples, base, value):
 
 
 def tool_figures(samples, base, events, allocations):
-    """One tool on one workload; base: the untraced samples of the same rounds."""
+    """One tool on one workload; base: the untraced samples of the same rounds. Without events: no figures by them."""
     row = {
         "runs": sum(s is not None for s in samples),
         "wall": median_of(samples, lambda s: s["wall"]),
@@ -52,6 +52,8 @@ def workload_figures(workload, samples, failures):
     mine = [s for s in samples.get("memtui", []) if s is not None]
     events, allocations, nodes = (median_of(mine, lambda s, name=name: s[name])
                                    for name in ("events", "allocations", "nodes"))
+    if not workload.per_event:
+        events = allocations = None
     base = samples["untraced"]
     tools = {name: tool_figures(rows, base, events, allocations)
              for name, rows in samples.items() if any(rows)}
@@ -76,6 +78,16 @@ def compare(row):
             row["ratios"][what] = ours / theirs
 
 
+QUIET_SHARE = 0.95
+
+
+def processor_share(result):
+    """How much of a processor the untraced programs of one thread got: up to QUIET_SHARE the machine was busy."""
+    shares = [row["tools"]["untraced"]["cpu"] / row["tools"]["untraced"]["wall"] for row in result.values()
+              if row["threads"] == 1 and row["events"] and "untraced" in row["tools"]]
+    return statistics.median(shares) if shares else None
+
+
 # ---- limits ----------------------------------------------------------------------------------------------
 
 THREADED = ("hot 16, 2 threads", "hot 16, 4 threads")
@@ -95,6 +107,7 @@ def limits(result):
         ratio = result.get(name, {}).get("ratios", {}).get(what)
         if ratio is not None:
             rows.append((f"{name}: {WORDS[what]} / that of {result[name]['peer']}", ratio, limit, "x"))
+    started = result.get(START, {}).get("tools", {}).get("memtui", {}).get("helper_cpu")
     recorded = {name: row["tools"]["memtui"] for name, row in result.items() if "memtui" in row["tools"]}
     one = recorded.get("hot 16", {}).get("extra_cpu_ns")
     for name in THREADED:
@@ -104,6 +117,9 @@ def limits(result):
     for name, mine in recorded.items():
         if name.startswith("hot") and "recorder_ns_per_event" in mine:
             rows.append((f"{name}: recorder's CPU an event", mine["recorder_ns_per_event"], RECORDER_NS, "ns"))
+            if started is not None:
+                value = (mine["helper_cpu"] - started) / result[name]["events"] * 1e9
+                rows.append((f"{name}: the same without start, end and symbols", value, RECORDER_NS, "ns"))
     for name, mine in recorded.items():
         if mine["extra_rss_mb"] is not None:
             limit = RSS_MB + RSS_MB_A_THREAD * result[name]["threads"] + RSS_BYTES_A_NODE * result[name]["nodes"] / MB

@@ -55,7 +55,7 @@ class Runner:
             said.seek(0)
             text = said.read()
         if status or not os.path.exists(report):
-            raise Failure(telling_line(text))
+            raise Failure(f"the meter ended with status {status}: {telling_line(text)}")
         return text
 
     def _contents(self, path):
@@ -69,7 +69,7 @@ class Runner:
         return {name: info[name] for name in ("events", "allocations", "nodes", "lost_events")}
 
     def rounds(self, workloads, tools, count):
-        """Samples by workload and tool, one list entry a round (None: not measured), and why what is not there is not."""
+        """Samples by workload and tool, one a round (None: not measured), and why what is not there is not."""
         samples = {w.name: {t.name: [None] * count for t in tools} for w in workloads}
         failures = {w.name: {} for w in workloads}
         for index in range(count):

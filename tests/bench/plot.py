@@ -2,7 +2,7 @@
 import math
 from xml.sax.saxutils import escape
 
-from figures import RATIO_LIMITS, WORDS
+from figures import QUIET_SHARE, RATIO_LIMITS, WORDS
 
 COLOURS = {"forwarding": "#9aa5b1", "memtui": "#0b7a75", "heaptrack": "#d9822b", "heaptrack preload": "#eec591",
            "massif": "#8f6bb3"}
@@ -80,7 +80,9 @@ def draw_ratios(name, ratios, scale, y, height):
             out.append(line(x, at - 7, x, at + 7, colour, 2))
         if what in ratios:
             x = scale.at(ratios[what])
-            out += [mark(x, at, colour, shape), text(x + 9, at + 4, f"{ratios[what]:.2f}", 11, colour=colour)]
+            left = limit and x < scale.at(limit) < x + 40  # keep the words off the limit's mark
+            side, anchor = (-9, "end") if left else (9, "start")
+            out += [mark(x, at, colour, shape), text(x + side, at + 4, f"{ratios[what]:.2f}", 11, anchor, colour)]
     return out
 
 
@@ -96,12 +98,17 @@ def legend(left, right, shown):
     return out + [line(x + 2, 57, x + 2, 71, "#1d2731", 2), text(x + 9, 68, "limit")]
 
 
-def draw(result, rounds):
+def subtitle(rounds, share):
+    words = f"wall time over the untraced run, logarithmic; medians of {rounds} interleaved rounds"
+    return words + (f"; busy machine ({share:.0%} of a CPU)" if share and share <= QUIET_SHARE else "")
+
+
+def draw(result, rounds, share):
     blocks = [(name, row, bars) for name, row in result.items() if (bars := bars_of(row))]
     heights = [max(len(bars) * BAR, 3 * BAR) + SPACE for _, _, bars in blocks]
     height = TOP + sum(heights) + BOTTOM
     most = max((value for _, _, bars in blocks for _, value in bars), default=10)
-    left = Scale(1, 10 ** math.ceil(math.log10(max(most, 10))), NAMES, LEFT_END)
+    left = Scale(1, max(most, 10) * 1.1, NAMES, LEFT_END)
     ratios = [value for _, row, _ in blocks for value in row["ratios"].values() if value > 0]
     right = Scale(min([0.05, *ratios]) / 1.3, max([1.5, *ratios]) * 1.1, LEFT_END + VALUES + GAP, WIDTH - RIGHT - 30)
     bottom = height - BOTTOM
@@ -109,11 +116,11 @@ def draw(result, rounds):
            'font-family="DejaVu Sans, Helvetica, Arial, sans-serif">',
            f'<rect width="{WIDTH}" height="{height}" fill="#ffffff"/>',
            text(left.x0, 26, "Added nanoseconds per allocation", 16, weight="bold"),
-           text(left.x0, 45, f"wall time over the untraced run, logarithmic; medians of {rounds} interleaved rounds", 12,
-                colour="#5b6770"),
+           text(left.x0, 45, subtitle(rounds, share), 12, colour="#5b6770"),
            text(right.x0, 26, "memtui / heaptrack", 16, weight="bold"),
            text(right.x0, 45, "ratio of what each adds, logarithmic; less is better", 12, colour="#5b6770"),
-           *legend(left, right, {tool for _, _, bars in blocks for tool, _ in bars}), *axis(left, TOP - 8, bottom, ",.0f"), *axis(right, TOP - 8, bottom, "g"),
+           *legend(left, right, {tool for _, _, bars in blocks for tool, _ in bars}),
+           *axis(left, TOP - 8, bottom, ",.0f"), *axis(right, TOP - 8, bottom, "g"),
            line(right.at(1), TOP - 8, right.at(1), bottom, "#8a949e", 1.5)]
     y = TOP
     for (name, row, bars), block in zip(blocks, heights):

@@ -1,4 +1,5 @@
 """The table that a person reads."""
+from figures import QUIET_SHARE
 
 COLUMNS = (  # heading, width, key, factor, format
     ("ns/alloc", 9, "extra_ns", 1, "+.1f"), ("CPU ns", 8, "extra_cpu_ns", 1, "+.1f"),
@@ -7,9 +8,10 @@ COLUMNS = (  # heading, width, key, factor, format
     ("rec ns/ev", 10, "recorder_ns_per_event", 1, ".1f"))
 RATIO_COLUMNS = (("wall", 7, "wall"), ("CPU", 7, "cpu"), ("all CPU", 8, "total_cpu"))
 NAME_WIDTH = 19
-LEGEND = """ns/alloc, CPU ns: what the tool adds to the untraced run per allocation, wall time and target's CPU (hot, tree, leak:
-  wall by the program's own clock); wall, CPU, RSS: of the target process; all CPU: with recorder or interpreter;
-  rec ns/ev: CPU outside the target per event; memtui / heaptrack: ratio of what each adds. Medians of {rounds} interleaved rounds."""
+LEGEND = """ns/alloc, CPU ns: what the tool adds to the untraced run per allocation, in wall time (hot, tree, leak: by the
+  program's own clock) and in the target's CPU; wall, CPU, RSS: of the target process; all CPU: with recorder or
+  interpreter; rec ns/ev: CPU outside the target per event; memtui / heaptrack: ratio of what each adds.
+  Medians of {rounds} interleaved rounds."""
 
 
 def cell(row, width, key, factor, form):
@@ -40,11 +42,20 @@ def table(result, skipped, rounds):
     return "\n".join([*lines, "", LEGEND.format(rounds=rounds)])
 
 
+def quiet(share):
+    """A word on the machine, without which the figures cannot be judged."""
+    if share is None:
+        return ""
+    verdict = "quiet" if share > QUIET_SHARE else "BUSY: the wall times of this run say little, CPU times more"
+    return f"The untraced programs got {share:.0%} of a processor; the machine was {verdict}.\n"
+
+
 def limit_table(limits):
     def line(row):
         form = ".3f" if row["unit"] == "x" else ".1f"
         value, limit = (f"{row[key]:{form}}" for key in ("value", "at_most"))
-        return f"  {row['limit']:62}{value:>9} {row['unit']:3}{limit:>9}   {'holds' if row['holds'] else 'DOES NOT HOLD'}"
+        verdict = "holds" if row["holds"] else "DOES NOT HOLD"
+        return f"  {row['limit']:62}{value:>9} {row['unit']:3}{limit:>9}   {verdict}"
 
     held = sum(row["holds"] for row in limits)
     heading = f"{f'  limits: {held} of {len(limits)} hold in this run':64}{'value':>9}    {'at most':>9}"

@@ -8,6 +8,7 @@ import sys
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 MEMORY_LIMIT = 8 << 30  # heaptrack's interpreter can outgrow a machine
+START = "start and end"
 HEAPTRACK_PRELOAD = "heaptrack preload"
 
 
@@ -18,6 +19,7 @@ class Workload:
     needs: list                # files without which it cannot run
     threads: int = 1
     own_clock: bool = False    # prints ns_per_pair=: the work alone, without starting and ending
+    per_event: bool = True     # has so many events that figures by the event mean something
     environment: dict = dataclasses.field(default_factory=dict)
 
     def missing(self):
@@ -50,15 +52,21 @@ def all_workloads(build):
         path = os.path.realpath(os.path.join(build, "bench", program))
         return Workload(name, [path, *arguments], [path], threads, own_clock=True)
 
+    def start():
+        """Next to no events: what remains is starting, ending, and naming the symbols."""
+        path = os.path.realpath(os.path.join(build, "bench/hot"))
+        return Workload(START, [path, "8", "16"], [path], per_event=False)
+
     def real(name, program, *arguments, needs, **environment):
         return Workload(name, [program, *arguments], [program, needs], environment=environment)
 
     regex = os.path.join(build, "bench/regex.ii")
     return [
+        start(),
         own("hot 4", "hot", "2000000", "4"),
         own("hot 16", "hot", "2000000", "16"),
         own("hot 48", "hot", "2000000", "48"),
-        own("hot 200", "hot", "1000000", "200"),
+        own("hot 200", "hot", "2000000", "200"),
         own("hot 16, 2 threads", "hot", "2000000", "16", "2", threads=2),
         own("hot 16, 4 threads", "hot", "2000000", "16", "4", threads=4),
         own("tree", "tree", "2"),
