@@ -8,8 +8,8 @@ COLUMNS = (  # heading, width, key, factor, format
     ("rec ns/ev", 10, "recorder_ns_per_event", 1, ".1f"))
 RATIO_COLUMNS = (("wall", 7, "wall"), ("CPU", 7, "cpu"), ("all CPU", 8, "total_cpu"))
 NAME_WIDTH = 19
-LEGEND = """ns/alloc, CPU ns: what the tool adds to the untraced run per allocation, in wall time (hot, tree, leak: by the
-  program's own clock) and in the target's CPU; wall, CPU, RSS: of the target process; all CPU: with recorder or
+LEGEND = """ns/alloc, CPU ns: what the tool adds to the untraced run per allocation, in wall time (hot, tree, leak: by
+  the program's own clock) and in the target's CPU; wall, CPU, RSS: of the target process; all CPU: with recorder or
   interpreter; rec ns/ev: CPU outside the target per event; memtui / heaptrack: ratio of what each adds.
   Medians of {rounds} interleaved rounds."""
 
