@@ -134,7 +134,8 @@ enum mt_extend {
 	MT_EXTEND_SIZE,    /* size; the extended record's size field is MT_SIZE_EXTENDED */
 	MT_EXTEND_POINTER, /* pointer; the extended record's pointer field is MT_POINTER_EXTENDED */
 	MT_EXTEND_VALUE,   /* a further value for a MARK, in the order given there */
-	MT_EXTEND_USABLE,  /* usable size of the block, where it does not follow from mt_wire_usable */
+	MT_EXTEND_USABLE,  /* usable size of the block, where it does not follow from mt_wire_usable; a pool's block has
+	                    * no slack and none of these */
 	MT_EXTEND_PAUSED,  /* the extended REALLOC, or MAP of kind MREMAP, was made during a pause: it stands for nothing
 	                    * when what it continues was not recorded. Value 0 */
 };
@@ -243,7 +244,7 @@ enum mt_counter {
 #define MT_SEGMENT_CHECK 2u       /* compare every stack with a full unwind */
 #define MT_SEGMENT_STANDALONE 4u  /* a file of the tracer's own, without a recorder */
 #define MT_SEGMENT_DROP 8u        /* a full ring drops and counts at once instead of waiting */
-#define MT_SEGMENT_SLACK 16u      /* record usable sizes; without it usable_rule is NONE */
+#define MT_SEGMENT_SLACK 16u      /* ask another allocator than glibc's for each usable size; else usable_rule is NONE there */
 
 struct mt_wire_header {
 	/* R, before the tracer sees it */

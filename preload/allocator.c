@@ -45,11 +45,40 @@ void mt_allocator_find(const struct mt_real *real)
 		a->rule = is_libc(object.dlfo_link_map->l_name) ? MT_USABLE_GLIBC : MT_USABLE_ALWAYS;
 }
 
+/* It may allocate in turn, as tcmalloc's does when it is first called. */
+static size_t ask(const void *p, size_t size)
+{
+	size_t usable;
+
+	if (mt_tls.flags & MT_TLS_ASKING)
+		return size;
+	mt_tls.flags |= MT_TLS_ASKING;
+	mt_signal_fence();
+	usable = mt_tracer.real.malloc_usable_size((void *)p);
+	mt_signal_fence();
+	mt_tls.flags &= ~MT_TLS_ASKING;
+	return usable;
+}
+
+/* As glibc's malloc_usable_size has it (malloc.c, musable): a chunk's size word is the next one's, so a block ends with
+ * the word after its chunk; a mapped chunk has no next one. */
+size_t mt_allocator_usable(const void *p, size_t size)
+{
+	uint64_t word;
+
+	if (mt_tracer.usable_rule != MT_USABLE_GLIBC)
+		return ask(p, size);
+	word = ((const uint64_t *)p)[-1];
+	return (word & ~7ull) - (word & 2 ? 16 : 8);
+}
+
 void mt_allocator_announce(struct mt_wire_header *h, bool slack)
 {
 	const struct mt_allocator *a = &mt_tracer.allocator;
 
-	mt_tracer.usable_rule = slack ? a->rule : MT_USABLE_NONE;
+	if (!a->address)
+		mt_real_ready(); /* nothing has been allocated yet */
+	mt_tracer.usable_rule = slack || a->rule == MT_USABLE_GLIBC ? a->rule : MT_USABLE_NONE;
 	mt_store(&h->usable_rule, mt_tracer.usable_rule);
 	mt_store(&h->allocator, a->address);
 	mt_store(&h->own_allocator, a->own);

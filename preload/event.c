@@ -119,7 +119,7 @@ bool mt_event_mark(struct mt_thread *t, const struct mt_entry *entry, enum mt_ki
 void mt_event_block(struct mt_thread *t, const struct mt_entry *entry, enum mt_kind kind, enum mt_record_type type,
 	uint64_t address, size_t size, size_t usable)
 {
-	bool plain = mt_tracer.usable_rule == MT_USABLE_NONE
+	bool plain = mt_tracer.usable_rule == MT_USABLE_NONE || address & MT_POINTER_POOL
 		|| (mt_tracer.usable_rule == MT_USABLE_GLIBC && mt_wire_usable(size) == usable);
 	struct mt_item item = {.type = type, .pointer = address, .size = size, .usable = plain ? 0 : usable};
 
@@ -144,6 +144,10 @@ void mt_event_allocation(struct mt_thread *t, const struct mt_entry *entry, enum
 	}
 	if (paused())
 		return;
+	if (mt_unlikely(mt_allocator_odd(p, size))) {
+		mt_event_block(t, entry, kind, MT_RECORD_ALLOC, (uint64_t)p, size, mt_allocator_usable(p, size));
+		return;
+	}
 	switch (begin(t, entry)) {
 	case TURN_OUTERMOST:
 		node = mt_unwind(t, entry, kind);
@@ -161,7 +165,8 @@ static MT_COLD void reallocation_item(struct mt_thread *t, const struct mt_entry
 	const void *p, const void *old, size_t size)
 {
 	struct mt_item item = {.type = p ? MT_RECORD_REALLOC : MT_RECORD_RESTORE, .pointer = (uint64_t)(p ? p : old),
-		.size = p ? size : 0, .paused = p && paused()};
+		.size = p ? size : 0, .paused = p && paused(),
+		.usable = p && mt_allocator_odd(p, size) ? mt_allocator_usable(p, size) : 0};
 
 	record_item(t, entry, kind, &item);
 }
@@ -171,7 +176,7 @@ void mt_event_reallocation(struct mt_thread *t, const struct mt_entry *entry, en
 {
 	uint32_t node;
 
-	if (mt_unlikely(!p) || paused()) {
+	if (mt_unlikely(!p) || paused() || mt_unlikely(mt_allocator_odd(p, size))) {
 		reallocation_item(t, entry, kind, p, old, size);
 		return;
 	}

@@ -3,6 +3,7 @@
 #ifndef MT_EVENT_H
 #define MT_EVENT_H
 
+#include "preload/allocator.h"
 #include "preload/branch.h"
 #include "preload/ring.h"
 #include "preload/thread.h"
@@ -45,7 +46,7 @@ static MT_INLINE void mt_event_allocated(struct mt_thread *t, const struct mt_en
 	uint32_t node;
 
 	if (mt_unlikely(!p) || mt_unlikely(t->pending_kind) || mt_unlikely(!mt_load(&mt_tracer.header->recording))
-		|| mt_unlikely(mt_tracer.check) || !mt_event_begin(t, entry)) {
+		|| mt_unlikely(mt_tracer.check) || mt_unlikely(mt_allocator_odd(p, size)) || !mt_event_begin(t, entry)) {
 		copy = *entry; /* so that the state itself can stay in registers */
 		mt_event_allocation(t, &copy, kind, p, size);
 		return;

@@ -100,6 +100,13 @@ bool mt_operators_take(const struct mt_thread *t, const struct mt_entry *entry, 
 	return size >= t->pending_size && size - t->pending_size < SIZE_SLACK_MAX && belongs(t, entry);
 }
 
+/* The block comes from the operator itself, which the provider of malloc may have too. */
+static size_t usable_size(mt_operator_function function, const void *p, size_t size)
+{
+	return mt_tracer.usable_rule == MT_USABLE_ALWAYS && mt_allocator_has((uint64_t)function)
+		? mt_allocator_usable(p, size) : size;
+}
+
 static inline void *allocate(enum mt_operator which, const struct mt_entry *entry, uintptr_t a, uintptr_t b,
 	uintptr_t c)
 {
@@ -129,8 +136,8 @@ static inline void *allocate(enum mt_operator which, const struct mt_entry *entr
 	p = function(a, b, c);
 	if (t->pending_kind) { /* not by way of our malloc */
 		t->pending_kind = 0;
-		if (mt_tls.self)
-			mt_event_allocation(t, entry, kinds[which], p, a);
+		if (mt_tls.self && p)
+			mt_event_block(t, entry, kinds[which], MT_RECORD_ALLOC, (uint64_t)p, a, usable_size(function, p, a));
 	}
 	t->pending = pending;
 	t->pending_size = pending_size;

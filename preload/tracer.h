@@ -237,7 +237,7 @@ struct mt_thread {
 	struct mt_thread *next;
 };
 
-enum { MT_TLS_UNTRACED = 1, MT_TLS_LEAVING = 2, MT_TLS_RESOLVING = 4, MT_TLS_ENTERING = 8 };
+enum { MT_TLS_UNTRACED = 1, MT_TLS_LEAVING = 2, MT_TLS_RESOLVING = 4, MT_TLS_ENTERING = 8, MT_TLS_ASKING = 16 };
 /* All that is thread-local. */
 struct mt_tls {
 	struct mt_thread *self;

@@ -110,6 +110,7 @@ void mt_command_session_options(struct mt_session_options *options, char **libra
 		.force = arguments->force,
 		.depth_limit = (uint32_t)(arguments->depth > UINT32_MAX ? UINT32_MAX : arguments->depth),
 		.free_stacks = arguments->free_stacks,
+		.slack = arguments->slack,
 		.check_stacks = arguments->check_stacks || is_set("MEMTUI_CHECK"),
 		.duration_ns = arguments->duration_ns,
 		.library = *library};

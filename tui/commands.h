@@ -86,6 +86,8 @@ extern const char mt_help_about[], mt_help_exit[];
 		"record at most N frames of a stack, 512 by default", "4..65536"}, \
 	{0, "free_stacks", NULL, MT_OPTION_FLAG, MT_OPTION_AT(free_stacks), \
 		"record the stacks of frees too", NULL}, \
+	{0, "slack", NULL, MT_OPTION_FLAG, MT_OPTION_AT(slack), \
+		"ask allocators other than glibc's what they round each size up to; glibc's are known at no cost", NULL}, \
 	{0, "check_stacks", NULL, MT_OPTION_FLAG, MT_OPTION_AT(check_stacks), \
 		"compare every stack with a full unwind, many with libgcc's too (slow); so does MEMTUI_CHECK=1", NULL}, \
 	{0, "duration", "TIME", MT_OPTION_TIME, MT_OPTION_AT(duration_ns), "stop recording after this time", NULL}, \

@@ -14,7 +14,7 @@ struct mt_session_options {
 	bool pty;                   /* give the program a pseudo-terminal of its own, of this size */
 	unsigned short rows, columns;
 	uint32_t depth_limit;       /* 0: 512 */
-	bool free_stacks, check_stacks, disabled_at_start;
+	bool free_stacks, slack, check_stacks, disabled_at_start;
 	uint64_t duration_ns;       /* stop recording after it; 0: never */
 	const char *library;        /* path of libmemtui.so; NULL: beside the executable or in the install prefix */
 };

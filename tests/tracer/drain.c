@@ -9,6 +9,7 @@
  *   -m         CLOCK_MONOTONIC             -k N      die after N records: leave the rings as they are
  *   -z         stop draining for good after the first record, but stay alive
  *   -p         paused: recording is 0      -b       blind: drains without looking, for benchmarks
+ *   -u         usable sizes too
  *   -e         print every event and mark, one line each, in the order of each ring */
 #include <errno.h>
 #include <fcntl.h>
@@ -413,11 +414,13 @@ static void report(struct recorder *r, struct image *image)
 	const struct totals *t = &image->totals;
 
 	fprintf(r->out, "IMAGE pid=%d allocs=%lu frees=%lu reallocs=%lu restores=%lu bytes=%lu records=%lu bad=%lu"
-		" threads=%lu gaps=%lu gap_allocs=%lu gap_frees=%lu voids=%lu marks=%lu nodes=%u pcs=%u modules=%u rings=%u epoch=%u\n",
+		" threads=%lu gaps=%lu gap_allocs=%lu gap_frees=%lu voids=%lu marks=%lu nodes=%u pcs=%u modules=%u rings=%u epoch=%u"
+		" rule=%u allocator=%lx own=%lx private=%lu\n",
 		image->pid, t->allocations, t->frees, t->reallocations, t->restores, t->bytes, t->records, t->bad,
 		t->threads, t->gaps, t->gap_allocations, t->gap_frees, t->voids, t->marks, image->header->node_count,
 		image->header->pc_count, image->header->module_count, image->header->ring_count,
-		image->header->epoch);
+		image->header->epoch, image->header->usable_rule, image->header->allocator, image->header->own_allocator,
+		image->header->private_bytes);
 	fprintf(r->out, "KINDS");
 	for (int i = 0; i < MT_KIND_COUNT; i++)
 		fprintf(r->out, " %lu/%lu", t->kind[i], t->free_kind[i]);
@@ -471,7 +474,7 @@ int main(int argc, char **argv)
 	pid_t pid;
 
 	r.out = stderr;
-	while ((option = getopt(argc, argv, "+l:o:scfd:r:n:t:mk:zpbe")) != -1)
+	while ((option = getopt(argc, argv, "+l:o:scfd:r:n:t:mk:zpbeu")) != -1)
 		switch (option) {
 		case 'l': library = optarg; break;
 		case 'o': r.out = fopen(optarg, "w"); break;
@@ -488,6 +491,7 @@ int main(int argc, char **argv)
 		case 'p': r.recording = 0; break;
 		case 'b': r.blind = true; break;
 		case 'e': r.events = true; break;
+		case 'u': r.flags |= MT_SEGMENT_SLACK; break;
 		default: return 125;
 		}
 	if (!library || optind == argc || !r.out)

@@ -17,12 +17,13 @@ say() { # NAME WHY...: ok when there is no reason
 
 build_all() {
 	flags="-O2 -g -D_GNU_SOURCE -I$top -pthread -fno-builtin -w"
-	for f in drain counts nested threads children limits stacks plugins framepointer maps calls pools; do
+	for f in drain counts nested threads children limits stacks plugins framepointer maps calls pools slack; do
 		gcc $flags "$here/$f.c" -o $f || return 1
 	done
 	for f in operators torture; do
 		g++ -std=c++17 $flags "$here/$f.cc" -o $f || return 1
 	done
+	gcc $flags -rdynamic "$here/own.c" -o own || return 1
 	gcc $flags -shared -fPIC "$here/sized.c" -o libsized.so || return 1
 	gcc $flags -shared -fPIC "$here/nested_bump.c" -o libbump.so || return 1
 	for n in 100 4000; do
@@ -63,6 +64,17 @@ events() { # NAME [OPTION...] -- PROGRAM...: the recorded events are those that 
 	trace $name.report -e -c "$@" >$name.truth 2>$name.err || { say $name "status $?: $(tail -1 $name.err)"; return; }
 	say $name "$(expect $name.report $sound)$(grep -E '^(ALLOC|FREE|RELEASE|REALLOC|RESTORE|MAP|UNMAP|UNMAP_FAILED|CALL|USER) ' $name.report \
 		| diff - $name.truth | head -3)"
+}
+
+slack() { # LIBRARY [OPTION...]: usable sizes, and the module that provides malloc
+	library=$1; shift
+	rm -f slack.report
+	preload=$lib$([ $library = libc.so.6 ] || echo :$library)
+	trace slack.report -e "$@" -- ./slack $library $([ $library = libc.so.6 ] || echo always) >slack.truth 2>slack.err || echo "status $?"
+	preload=
+	allocator=$(sed -n s/allocator=//p slack.err)
+	grep -q " allocator=$allocator own=0 " slack.report || echo "malloc is at $allocator; "
+	grep -E ' (main|-)$' slack.report | sed -n '/^ALLOC 1 [0-9a-f]* 1 /,$p' | sed '1s/^ALLOC 1 .*/ALLOC 1/;2d' | diff - slack.truth | head -3
 }
 
 same_output() { # NAME PROGRAM...: the same output and status as untraced, and all stacks right
@@ -152,6 +164,13 @@ truth counts-monotonic -m -- ./counts
 events maps -- ./maps
 events pools -- ./pools traced
 say "memtui.h untraced" "$(./pools | cmp -s - pools.truth || [ $? = 1 ] || echo status)"
+say "slack with glibc" "$(slack libc.so.6)"
+for name in libjemalloc.so.2 libmimalloc.so.2 libtcmalloc.so.4 libtcmalloc_minimal.so.4; do
+	path=$(ldconfig -p | awk -v n=$name '$1 == n {print $NF; exit}')
+	[ -n "$path" ] && say "slack with $name" "$(slack $path -u)"
+done
+trace own.report -- ./own >own.truth
+say "a program's own malloc" "$(grep -q " $(cat own.truth) " own.report || cat own.truth)$(expect own.report allocs=0)"
 say memtui.h "$(header)"
 gcc -O1 -g -Wall -Wextra -Werror -I$top/preload $top/tests/programs/arena.c -o arena
 trace arena.report -e -- ./arena >/dev/null # 3 documents of 3000 nodes and 1000 texts; the last is forgotten
