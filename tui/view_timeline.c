@@ -72,14 +72,14 @@ static void draw_cursor(struct mt_app *app, struct mt_rect r, const struct mt_ti
 	mt_number_count(blocks, at->live_count);
 	mt_number_count(allocations, at->allocations);
 	mt_number_count(frees, at->frees);
-	mt_number_size(rss, at->rss_bytes);
+	mt_number_size(rss, at->memory.rss_bytes);
 	mt_draw_rule(app->screen, r.row, r.column, r.columns, MT_ROLE_RULE, "at the cursor");
 	mt_drawf(app->screen, r.row + 1, r.column + 1, r.columns - 1, MT_ROLE_TEXT,
 		"%s   live %s in %s blocks   most %s", when, live, blocks, most);
 	if (r.rows < 3)
 		return;
 	mt_drawf(app->screen, r.row + 2, r.column + 1, r.columns - 1, MT_ROLE_TEXT, "allocations %s   frees %s%s%s",
-		allocations, frees, at->rss_bytes ? "   resident " : "", at->rss_bytes ? rss : "");
+		allocations, frees, at->memory.rss_bytes ? "   resident " : "", at->memory.rss_bytes ? rss : "");
 }
 
 static void draw_graph(struct mt_app *app, struct mt_rect r, const struct mt_timeline *t)

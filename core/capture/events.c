@@ -56,6 +56,7 @@ static void imply_free(struct mt_merge *m, struct mt_ring *r, const struct mt_ma
 	emit(m, r, found, MT_EVENT_IMPLIED_FREE, MT_KIND_FREE, 0);
 	mt_match_remove_at(&m->match, place, found);
 	m->model->profile->info.implied_frees++;
+	mt_merge_note_lossy(m); /* where one was lost, others may have been */
 }
 
 static __attribute__((noinline)) void clear_found(struct mt_merge *m, struct mt_ring *r, uint64_t address,
@@ -95,11 +96,46 @@ HOT struct mt_block *find_block(struct mt_merge *m, const struct mt_decoded *d, 
 	return found;
 }
 
+/* Whether there can be blocks that were not recorded. The counters are ahead of the gap that will say so here. */
+static bool lacks_blocks(const struct mt_merge *m)
+{
+	const uint64_t *counters = m->segment->header->counters;
+
+	return m->unrecorded || __atomic_load_n(&counters[MT_COUNTER_LOST_ALLOCATIONS], __ATOMIC_RELAXED)
+		|| __atomic_load_n(&counters[MT_COUNTER_UNTRACED_EVENTS], __ATOMIC_RELAXED);
+}
+
 static __attribute__((noinline)) void unknown_free(struct mt_merge *m, const struct mt_ring *r, uint64_t address,
 	uint32_t node)
 {
-	m->model->profile->info.unknown_frees++;
+	struct mt_info *info = &m->model->profile->info;
+
+	if (lacks_blocks(m))
+		info->unrecorded_frees++;
+	else
+		info->unknown_frees++;
 	emit(m, r, &(struct mt_block){.address = address}, MT_EVENT_UNKNOWN_FREE, mt_tables_kind(&m->tables, node), 0);
+}
+
+/* More about the event just emitted. */
+static __attribute__((noinline)) void emit_note(struct mt_merge *m, const struct mt_ring *r, enum mt_event_note kind, uint64_t value)
+{
+	if (m->writer)
+		emit(m, r, &(struct mt_block){.size = value}, MT_EVENT_NOTE, (uint8_t)kind, 0);
+}
+
+/* The event that ends a block, with the stack of the call. */
+static __attribute__((noinline)) void emit_end(struct mt_merge *m, const struct mt_ring *r, const struct mt_block *b,
+	enum mt_event_type type, uint32_t wire_node)
+{
+	uint32_t node;
+
+	emit(m, r, b, type, mt_tables_kind(&m->tables, wire_node), 0);
+	if (wire_node < MT_NODE_FIRST)
+		return;
+	node = mt_tables_node(&m->tables, wire_node);
+	mt_model_free_site(m->model, b->group, node);
+	emit_note(m, r, MT_NOTE_FREE_STACK, node);
 }
 
 HOT void on_allocation(struct mt_merge *m, struct mt_ring *r, const struct mt_decoded *d, unsigned nesting,
@@ -135,7 +171,10 @@ HOT void on_free(struct mt_merge *m, struct mt_ring *r, const struct mt_decoded 
 	}
 	mt_model_free(m->model, found, m->now_ns);
 	mt_match_remove_at(&m->match, &place, found);
-	emit(m, r, found, MT_EVENT_FREE, mt_tables_kind(&m->tables, d->node), 0);
+	if (__builtin_expect(d->node < MT_KIND_COUNT, 1))
+		emit(m, r, found, MT_EVENT_FREE, (uint8_t)d->node, 0);
+	else
+		emit_end(m, r, found, MT_EVENT_FREE, d->node);
 }
 
 static void on_release(struct mt_merge *m, struct mt_ring *r, const struct mt_decoded *d, unsigned nesting)
@@ -155,16 +194,45 @@ static void on_release(struct mt_merge *m, struct mt_ring *r, const struct mt_de
 	open->block = *found;
 	mt_model_release(m->model, &open->block, m->now_ns);
 	mt_match_remove_at(&m->match, &place, found);
-	emit(m, r, &open->block, MT_EVENT_RELEASE, MT_KIND_REALLOC, 0);
+	if (d->node < MT_NODE_FIRST)
+		emit(m, r, &open->block, MT_EVENT_RELEASE, MT_KIND_REALLOC, 0);
+	else
+		emit_end(m, r, &open->block, MT_EVENT_RELEASE, d->node);
+}
+
+static struct mt_release *close_release(struct mt_merge *m, struct mt_ring *r)
+{
+	if (r->release_count)
+		return &r->releases[--r->release_count];
+	m->model->profile->info.invalid_records++;
+	return NULL;
 }
 
 static void on_reallocation(struct mt_merge *m, struct mt_ring *r, const struct mt_decoded *d, unsigned nesting)
 {
-	struct mt_release *open = r->release_count ? &r->releases[--r->release_count] : NULL;
+	on_allocation(m, r, d, nesting, close_release(m, r));
+}
 
-	if (!open)
-		m->model->profile->info.invalid_records++;
+/* An allocation or a reallocation of which there is more to know. */
+static void on_extended(struct mt_merge *m, struct mt_ring *r, const struct mt_decoded *d, unsigned nesting)
+{
+	bool again = d->type == MT_DECODED_REALLOC;
+	struct mt_release *open = again ? close_release(m, r) : NULL;
+	struct mt_extensions x;
+
+	mt_ring_extensions(r, r->consumed, d->end, &x);
+	m->model->profile->info.events++;
+	if (again && x.paused && open && !open->known)
+		return; /* of a block that was not recorded: nor is this one, in a pause */
 	on_allocation(m, r, d, nesting, open);
+	if (!x.has_usable)
+		return;
+	struct mt_block *b = mt_match_find(&m->match, d->pointer);
+
+	if (b) {
+		mt_slack_note(&m->slack, &m->match, b, x.usable);
+		emit_note(m, r, MT_NOTE_USABLE, x.usable);
+	}
 }
 
 static void on_restore(struct mt_merge *m, struct mt_ring *r)
@@ -197,18 +265,14 @@ static void on_thread(struct mt_merge *m, struct mt_ring *r, uint32_t index)
 	r->has_thread = true;
 }
 
-/* MARKs and what made no sense; false for events proper. */
-static bool consume_other(struct mt_merge *m, struct mt_ring *r, const struct mt_decoded *d)
+/* What is not one of the plain records; false for these, which only lacked a thread. */
+static bool consume_other(struct mt_merge *m, struct mt_ring *r, const struct mt_decoded *d, unsigned nesting)
 {
-	switch (d->type) {
-	case MT_DECODED_THREAD:
+	if (d->type == MT_DECODED_THREAD) {
 		on_thread(m, r, d->node);
 		return true;
-	case MT_DECODED_GAP:
-		m->gap_lost += d->size;
-		r->release_count = 0;
-		return true;
-	case MT_DECODED_INVALID:
+	}
+	if (d->type == MT_DECODED_INVALID) {
 		m->model->profile->info.invalid_records++;
 		return true;
 	}
@@ -217,13 +281,17 @@ static bool consume_other(struct mt_merge *m, struct mt_ring *r, const struct mt
 		r->thread = mt_tables_unknown_thread(&m->tables);
 		r->has_thread = true;
 	}
-	return false;
+	if (d->type >= MT_DECODED_GAP)
+		mt_mark_consume(m, r, d);
+	else if (d->type >= MT_DECODED_ALLOC)
+		on_extended(m, r, d, nesting);
+	return d->type >= MT_DECODED_THREAD;
 }
 
 void mt_event_consume(struct mt_merge *m, struct mt_ring *r, const struct mt_decoded *d, unsigned nesting)
 {
 	set_time(m, d->time);
-	if (__builtin_expect(d->type >= MT_DECODED_THREAD || !r->has_thread, 0) && consume_other(m, r, d))
+	if (__builtin_expect(d->type >= MT_DECODED_THREAD || !r->has_thread, 0) && consume_other(m, r, d, nesting))
 		return;
 	m->model->profile->info.events++;
 	switch (d->type) {

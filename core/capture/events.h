@@ -7,6 +7,8 @@
 
 /* nesting: how many events wait for this one as their predecessor. */
 void mt_event_consume(struct mt_merge *, struct mt_ring *, const struct mt_decoded *, unsigned nesting);
+/* A mark from MT_DECODED_GAP on: what is beside the heap. (marks.c) */
+void mt_mark_consume(struct mt_merge *, struct mt_ring *, const struct mt_decoded *);
 /* Consumes allocations and frees straight from the ring, below limit and with stamps up to bound, to the first record
  * that is neither or that has extensions. Nothing may be decoded ahead. */
 void mt_event_run(struct mt_merge *, struct mt_ring *, uint64_t limit, uint64_t bound);

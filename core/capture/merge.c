@@ -11,6 +11,7 @@
 #define WAKE_STEPS 4       /* of the tail, for one wake of those who wait for room */
 #define SMALL 4096         /* live blocks that the caches hold anyway */
 #define COUNTER_MAX (1ull << 44) /* more than a program can count in a year */
+#define SLACK_EVERY 4096   /* ns for each live block, between two sums of the slack: less than a hundredth of the time */
 #define NESTING 16         /* predecessors of predecessors */
 #define PATIENCE (4u << 20) /* records looked at for predecessors in one poll: a damaged segment ends there */
 
@@ -25,6 +26,10 @@ void mt_merge_init(struct mt_merge *m, struct mt_segment *s, const struct mt_tim
 
 void mt_merge_free(struct mt_merge *m)
 {
+	for (uint32_t i = 0; i < m->ring_count; i++)
+		mt_ring_free(&m->rings[i]);
+	mt_maps_free(&m->maps);
+	mt_slack_free(&m->slack);
 	mt_tables_free(&m->tables);
 	mt_match_free(&m->match);
 	free(m->rings);
@@ -117,7 +122,8 @@ static void step(struct mt_merge *m, struct mt_ring *r)
 
 static bool is_predecessor(const struct mt_decoded *d, uint64_t address, bool want_allocation)
 {
-	bool allocation = d->type == MT_RECORD_ALLOC || d->type == MT_RECORD_REALLOC || d->type == MT_RECORD_RESTORE;
+	bool allocation = d->type == MT_RECORD_ALLOC || d->type == MT_RECORD_REALLOC || d->type == MT_RECORD_RESTORE
+		|| d->type == MT_DECODED_ALLOC || d->type == MT_DECODED_REALLOC;
 	bool release = d->type == MT_RECORD_FREE || d->type == MT_RECORD_RELEASE;
 
 	return d->pointer == address && (want_allocation ? allocation : release);
@@ -362,6 +368,33 @@ bool mt_merge_pending(const struct mt_merge *m)
 	return false;
 }
 
+/* Of frees that were lost without a mark nobody knows when: any time up to now. */
+static void note_lossy(struct mt_merge *m)
+{
+	struct mt_info *info = &m->model->profile->info;
+
+	if (info->counters[MT_COUNTER_UNTRACED_EVENTS] > m->untraced_events) {
+		m->untraced_events = info->counters[MT_COUNTER_UNTRACED_EVENTS];
+		mt_merge_note_lossy(m);
+	}
+	info->lossy_ns = m->lossy_ns;
+	if (info->counters[MT_COUNTER_LOST_FREES] > m->gap_frees) /* their gap is yet to come, or never will */
+		info->lossy_ns = mt_merge_lossy_now(m);
+}
+
+void mt_merge_slack(struct mt_merge *m, bool must)
+{
+	uint64_t now = mt_clock_monotonic_ns();
+	uint32_t rule = __atomic_load_n(&m->segment->header->usable_rule, __ATOMIC_RELAXED);
+	struct mt_info *info = &m->model->profile->info;
+
+	if (!must && now - m->slack_at < m->model->live_count * SLACK_EVERY)
+		return;
+	m->slack_at = now;
+	info->usable_rule = rule <= MT_USABLE_ALWAYS ? rule : MT_USABLE_NONE;
+	info->slack_bytes = mt_slack_sum(&m->slack, &m->match, m->model->profile);
+}
+
 void mt_merge_counters(struct mt_merge *m, uint64_t refused_requests)
 {
 	struct mt_info *info = &m->model->profile->info;
@@ -380,5 +413,6 @@ void mt_merge_counters(struct mt_merge *m, uint64_t refused_requests)
 		lost = m->gap_lost;
 	info->lost_events = lost < info->implied_frees ? info->implied_frees : lost;
 	info->cut_stacks = info->counters[MT_COUNTER_CUT_STACKS];
+	note_lossy(m);
 	info->forked_children = info->counters[MT_COUNTER_FORKED_CHILDREN] + refused_requests;
 }

@@ -4,7 +4,9 @@
 #define MT_CAPTURE_MERGE_H
 
 #include "core/capture/clock.h"
+#include "core/capture/maps.h"
 #include "core/capture/match.h"
+#include "core/capture/slack.h"
 #include "core/capture/tables.h"
 #include "core/model/model.h"
 #include "core/trace/trace.h"
@@ -40,7 +42,13 @@ struct mt_merge {
 	uint64_t window;                 /* clock units in which stamps may be out of order */
 	uint32_t patience;               /* records that may yet be looked at for predecessors */
 	uint32_t unflushed;              /* events in the open block */
-	uint64_t gap_lost;               /* what gaps say was lost */
+	uint64_t gap_lost, gap_frees;    /* what gaps say was lost: all, and frees */
+	uint64_t lossy_ns;               /* frees may have been lost up to here */
+	uint64_t untraced_events;        /* of threads without a ring, as last looked at */
+	bool unrecorded;                 /* there was a pause or a gap: not every block was recorded */
+	struct mt_maps maps;
+	struct mt_slack slack;
+	uint64_t slack_at;               /* when it was last added up, on the monotonic clock */
 };
 
 void mt_merge_init(struct mt_merge *, struct mt_segment *, const struct mt_timebase *, struct mt_model *);
@@ -49,6 +57,13 @@ void mt_merge_free(struct mt_merge *);
 uint64_t mt_merge_poll(struct mt_merge *);
 /* Whether something is published that was not consumed. */
 bool mt_merge_pending(const struct mt_merge *);
+/* Until now, at the latest, frees were lost. */
+static inline uint64_t mt_merge_lossy_now(const struct mt_merge *m) { return m->now_ns ? m->now_ns : 1; }
+static inline void mt_merge_note_lossy(struct mt_merge *m) { m->lossy_ns = mt_merge_lossy_now(m); }
+/* A person has paused or resumed the recording. */
+void mt_merge_pause(struct mt_merge *, bool paused);
+/* Adds up the slack of all live blocks into info: takes a few ns for each, so only now and then unless it must. */
+void mt_merge_slack(struct mt_merge *, bool must);
 /* Copies the tracer's counters, and what follows from them, into info. */
 void mt_merge_counters(struct mt_merge *, uint64_t refused_requests);
 

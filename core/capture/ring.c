@@ -1,10 +1,18 @@
 #include "core/capture/ring.h"
 
+#include <stdlib.h>
+
 void mt_ring_init(struct mt_ring *r, const struct mt_segment *s, uint32_t id)
 {
 	*r = (struct mt_ring){.mask = s->ring_records - 1};
 	r->shared = (struct mt_wire_ring *)mt_segment_entry(s, rings, id);
 	r->data = (const struct mt_wire_record *)mt_segment_entry(s, ring_data, (uint64_t)id * s->ring_records);
+}
+
+void mt_ring_free(struct mt_ring *r)
+{
+	for (int i = 0; i < MT_RING_UNMAPS; i++)
+		free(r->unmaps[i].removed.items);
 }
 
 uint64_t mt_ring_head(struct mt_ring *r)
@@ -17,13 +25,7 @@ uint64_t mt_ring_head(struct mt_ring *r)
 	return r->consumed;
 }
 
-struct extensions {
-	uint64_t time, size, pointer, values[3];
-	unsigned value_count;
-	bool has_time, has_size, has_pointer;
-};
-
-static void extend(struct extensions *x, const struct mt_wire_record *record)
+static void extend(struct mt_extensions *x, const struct mt_wire_record *record)
 {
 	switch (mt_wire_record_size(record)) {
 	case MT_EXTEND_TIME:
@@ -39,27 +41,41 @@ static void extend(struct extensions *x, const struct mt_wire_record *record)
 		x->has_pointer = true;
 		break;
 	case MT_EXTEND_VALUE:
-		if (x->value_count < 3)
+		if (x->value_count < MT_MARK_VALUES)
 			x->values[x->value_count++] = record->word0;
+		break;
+	case MT_EXTEND_USABLE:
+		x->usable = record->word0;
+		x->has_usable = true;
+		break;
+	case MT_EXTEND_PAUSED:
+		x->paused = true;
 		break;
 	}
 }
 
-static void decode_mark(struct mt_decoded *d, const struct mt_wire_record *record, const struct extensions *x)
+static void decode_mark(struct mt_decoded *d, const struct mt_wire_record *record, const struct mt_extensions *x)
 {
+	static const struct {
+		uint8_t type, values; /* at least */
+	} marks[] = {
+		[MT_MARK_THREAD] = {MT_DECODED_THREAD, 0},
+		[MT_MARK_GAP] = {MT_DECODED_GAP, 3},
+		[MT_MARK_MAP] = {MT_DECODED_MAP, 4},
+		[MT_MARK_UNMAP] = {MT_DECODED_UNMAP, 2},
+		[MT_MARK_UNMAP_FAILED] = {MT_DECODED_UNMAP_FAILED, 2},
+		[MT_MARK_CALL] = {MT_DECODED_CALL, 3},
+		[MT_MARK_USER] = {MT_DECODED_USER, 0},
+	};
 	uint32_t mark = mt_wire_record_size(record);
 
 	d->type = MT_DECODED_INVALID;
-	if (mark == MT_MARK_THREAD) {
-		d->type = MT_DECODED_THREAD;
-	} else if (mark == MT_MARK_GAP && x->value_count == 3) {
-		d->type = MT_DECODED_GAP;
-		d->pointer = x->values[0];
-		d->size = x->values[1] + x->values[2];
-	}
+	d->pointer = mt_wire_record_pointer(record);
+	if (mark < sizeof marks / sizeof *marks && x->value_count >= marks[mark].values)
+		d->type = marks[mark].type;
 }
 
-static void decode_plain(struct mt_decoded *d, const struct mt_wire_record *record, const struct extensions *x)
+static void decode_plain(struct mt_decoded *d, const struct mt_wire_record *record, const struct mt_extensions *x)
 {
 	uint64_t pointer = mt_wire_record_pointer(record);
 
@@ -74,13 +90,17 @@ static void decode_plain(struct mt_decoded *d, const struct mt_wire_record *reco
 	}
 	if (!d->pointer && d->type != MT_RECORD_RESTORE)
 		d->type = MT_DECODED_INVALID;
+	if (d->type == MT_RECORD_ALLOC && x->has_usable)
+		d->type = MT_DECODED_ALLOC;
+	if (d->type == MT_RECORD_REALLOC && (x->has_usable || x->paused))
+		d->type = MT_DECODED_REALLOC;
 }
 
 /* Extensions, marks and voids. */
 static bool decode_slow(const struct mt_ring *r, uint64_t *position, uint64_t limit, uint64_t *time,
 	struct mt_decoded *d)
 {
-	struct extensions x = {0};
+	struct mt_extensions x = {0};
 
 	while (*position != limit) {
 		struct mt_wire_record record = mt_ring_read(r, (*position)++);
@@ -91,7 +111,7 @@ static bool decode_slow(const struct mt_ring *r, uint64_t *position, uint64_t li
 			continue;
 		}
 		if (type == MT_RECORD_VOID) {
-			x = (struct extensions){0};
+			x = (struct mt_extensions){0};
 			continue;
 		}
 		*time = x.has_time ? x.time : *time + mt_wire_record_delta(&record);
@@ -122,6 +142,19 @@ bool mt_ring_decode(const struct mt_ring *r, uint64_t *position, uint64_t limit,
 		.size = mt_wire_record_size(&record), .node = mt_wire_record_node(&record),
 		.type = mt_wire_record_type(&record)};
 	return true;
+}
+
+void mt_ring_extensions(const struct mt_ring *r, uint64_t from, uint64_t end, struct mt_extensions *x)
+{
+	*x = (struct mt_extensions){0};
+	for (uint64_t at = from; at + 1 < end; at++) {
+		struct mt_wire_record record = mt_ring_read(r, at);
+
+		if (mt_wire_record_type(&record) == MT_RECORD_EXTEND)
+			extend(x, &record);
+		else
+			*x = (struct mt_extensions){0};
+	}
 }
 
 void mt_ring_advance(struct mt_ring *r)

@@ -263,6 +263,16 @@ uint32_t mt_tables_group_slow(struct mt_tables *t, uint32_t node)
 	return t->info[leaf].group - 1;
 }
 
+uint32_t mt_tables_node(struct mt_tables *t, uint32_t node)
+{
+	uint32_t leaf = find_node(t, node);
+
+	if (t->profile->nodes[leaf].pc < MT_PC_FIRST)
+		return leaf;
+	invalid(t);
+	return 0;
+}
+
 uint8_t mt_tables_kind_slow(const struct mt_tables *t, uint32_t node)
 {
 	uint32_t pc = node;

@@ -28,6 +28,8 @@ struct mt_tables {
 void mt_tables_init(struct mt_tables *, const struct mt_segment *, struct mt_profile *);
 void mt_tables_free(struct mt_tables *);
 uint32_t mt_tables_group_slow(struct mt_tables *, uint32_t node);
+/* The node in the profile; its leaf is a kind, or node 0. */
+uint32_t mt_tables_node(struct mt_tables *, uint32_t node);
 uint32_t mt_tables_thread(struct mt_tables *, uint32_t thread);
 uint32_t mt_tables_unknown_thread(struct mt_tables *);
 uint8_t mt_tables_kind_slow(const struct mt_tables *, uint32_t node);

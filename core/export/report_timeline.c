@@ -19,8 +19,7 @@ static uint64_t column_time(const struct mt_timeline *timeline, uint32_t column)
 	X(live_count, "BLOCKS", MT_UNIT_COUNT) \
 	X(max_bytes, "MAX", MT_UNIT_BYTES) \
 	X(allocations, "ALLOCS", MT_UNIT_COUNT) \
-	X(frees, "FREES", MT_UNIT_COUNT) \
-	X(rss_bytes, "RSS", MT_UNIT_BYTES)
+	X(frees, "FREES", MT_UNIT_COUNT)
 
 static void timeline_json(const struct mt_report *report, const struct mt_timeline *timeline)
 {
@@ -40,6 +39,14 @@ static void timeline_json(const struct mt_report *report, const struct mt_timeli
 	mt_json_close(&json, ']');
 	SERIES(X)
 #undef X
+#define X(name) \
+	mt_json_key(&json, #name); \
+	mt_json_open(&json, '['); \
+	for (uint32_t i = 0; i < timeline->count; i++) \
+		mt_json_number(&json, timeline->columns[i].memory.name); \
+	mt_json_close(&json, ']');
+	MT_MEMORY(X)
+#undef X
 	mt_json_close(&json, '}');
 	putc('\n', report->out);
 }
@@ -49,8 +56,9 @@ static void timeline_csv(const struct mt_report *report, const struct mt_timelin
 	char seconds[MT_NUMBER_EXACT_LEN];
 
 	fputs("seconds", report->out);
-#define X(name, heading, unit) fputs("," #name, report->out);
+#define X(name, ...) fputs("," #name, report->out);
 	SERIES(X)
+	MT_MEMORY(X)
 #undef X
 	putc('\n', report->out);
 	for (uint32_t i = 0; i < timeline->count; i++) {
@@ -59,6 +67,9 @@ static void timeline_csv(const struct mt_report *report, const struct mt_timelin
 #define X(name, heading, unit) fprintf(report->out, ",%llu", (unsigned long long)timeline->columns[i].name);
 		SERIES(X)
 #undef X
+#define X(name) fprintf(report->out, ",%llu", (unsigned long long)timeline->columns[i].memory.name);
+		MT_MEMORY(X)
+#undef X
 		putc('\n', report->out);
 	}
 }
@@ -66,7 +77,7 @@ static void timeline_csv(const struct mt_report *report, const struct mt_timelin
 static void timeline_text(const struct mt_report *report, const struct mt_timeline *timeline)
 {
 #define X(name, heading, unit) heading,
-	static const char *const headings[] = {"TIME", SERIES(X) ""};
+	static const char *const headings[] = {"TIME", SERIES(X) "RSS", ""};
 #undef X
 	static const bool numbers[] = {true, true, true, true, true, true, true, false};
 	const uint32_t columns = sizeof headings / sizeof *headings;
@@ -88,6 +99,8 @@ static void timeline_text(const struct mt_report *report, const struct mt_timeli
 	mt_table_cell(table, number);
 		SERIES(X)
 #undef X
+		mt_report_number(number, report, MT_UNIT_BYTES, column->memory.rss_bytes);
+		mt_table_cell(table, number);
 		memset(bar, '#', len);
 		bar[len] = 0;
 		mt_table_cell(table, bar);

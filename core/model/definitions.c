@@ -57,6 +57,19 @@ static void write_group(struct mt_buffer *b, const struct mt_profile *p, uint32_
 	mt_varint_add(b, p->groups[i].node);
 }
 
+static void write_log(struct mt_buffer *b, const struct mt_profile *p, uint32_t i)
+{
+	const struct mt_log_entry *e = &p->log[i];
+
+	mt_varint_add(b, e->type);
+	mt_varint_add(b, mt_zigzag(e->time_ns - (i ? p->log[i - 1].time_ns : 0)));
+	mt_varint_add(b, e->thread == MT_NO_THREAD ? 0 : (uint64_t)e->thread + 1);
+	mt_varint_add(b, e->node);
+	mt_varint_add(b, e->text);
+	for (int v = 0; v < 4; v++)
+		mt_varint_add(b, e->values[v]);
+}
+
 static int write_entries(struct mt_trace_writer *w, const struct mt_profile *p, enum mt_block_type type,
 	uint32_t *written, uint32_t first, uint32_t count, write_entry *write, struct mt_err *err)
 {
@@ -123,6 +136,8 @@ int mt_definitions_write(struct mt_definitions *d, struct mt_trace_writer *w, co
 		result = write_entries(w, p, MT_BLOCK_NODES, &d->nodes, 1, p->node_count, write_node, err);
 	if (!result)
 		result = write_entries(w, p, MT_BLOCK_GROUPS, &d->groups, 0, p->group_count, write_group, err);
+	if (!result)
+		result = write_entries(w, p, MT_BLOCK_LOG, &d->log, 0, p->log_count, write_log, err);
 	return result;
 }
 
@@ -198,6 +213,22 @@ static const char *read_group(struct mt_cursor *c, struct mt_profile *p)
 	return NULL;
 }
 
+static const char *read_log(struct mt_cursor *c, struct mt_profile *p)
+{
+	struct mt_log_entry e = {.type = (uint32_t)mt_cursor_bounded(c, MT_LOG_TYPES - 1)};
+
+	e.time_ns = (p->log_count ? p->log[p->log_count - 1].time_ns : 0) + mt_unzigzag(mt_cursor_varint(c));
+	e.thread = (uint32_t)mt_cursor_bounded(c, p->thread_count) - 1; /* 0: MT_NO_THREAD */
+	e.node = (uint32_t)mt_cursor_bounded(c, p->node_count - 1);
+	e.text = (uint32_t)mt_cursor_bounded(c, p->strings.count - 1);
+	for (int v = 0; v < 4; v++)
+		e.values[v] = mt_cursor_varint(c);
+	if (c->bad || p->nodes[e.node].pc >= MT_PC_FIRST || p->log_count == MT_LOG_MAX)
+		return "an entry of the log names something that is not there";
+	mt_profile_add_log(p, &e);
+	return NULL;
+}
+
 static const char *read_start(struct mt_cursor *c, struct mt_profile *p)
 {
 	uint64_t first = mt_cursor_varint(c), count = mt_cursor_bounded(c, mt_cursor_left(c));
@@ -227,6 +258,7 @@ const char *mt_definitions_read(struct mt_profile *p, enum mt_block_type type, c
 		[MT_BLOCK_PCS] = {p->pc_count, read_pc},
 		[MT_BLOCK_NODES] = {p->node_count, read_node},
 		[MT_BLOCK_GROUPS] = {p->group_count, read_group},
+		[MT_BLOCK_LOG] = {p->log_count, read_log},
 	};
 	struct mt_cursor c = {payload->data, payload->data + payload->len, false};
 	const char *fault = NULL;

@@ -29,7 +29,7 @@ static int reject(struct loader *l, const struct mt_trace_block *block, const ch
 
 static bool is_definition(enum mt_block_type type)
 {
-	return type >= MT_BLOCK_START && type <= MT_BLOCK_GROUPS;
+	return (type >= MT_BLOCK_START && type <= MT_BLOCK_GROUPS) || type == MT_BLOCK_LOG;
 }
 
 static int load_definition(struct loader *l, uint32_t index)
@@ -101,17 +101,19 @@ static int load_info(struct loader *l, uint32_t index)
 {
 	const struct mt_trace_block *block = mt_trace_reader_block(l->reader, index);
 	struct mt_info counted = l->profile->info, *info = &l->profile->info;
-	uint64_t rss_bytes;
+	struct mt_memory memory;
 
 	if (mt_trace_reader_payload(l->reader, index, &l->payload, NULL))
 		return 0; /* noted as damage; all numbers stay exact without it */
-	const char *fault = mt_info_read(l->profile, &l->payload, &rss_bytes);
+	const char *fault = mt_info_read(l->profile, &l->payload, &memory);
 
 	if (!fault && info->wall_ns > MT_REPLAY_TIME_MAX)
 		fault = "the time is out of range";
 	if (fault)
 		return reject(l, block, fault);
-	mt_model_advance(&l->replay.model, info->wall_ns, rss_bytes);
+	mt_model_advance(&l->replay.model, info->wall_ns, 0);
+	if (memory.rss_bytes)
+		l->replay.model.memory = memory;
 	info->allocations = counted.allocations;
 	info->frees = counted.frees;
 	info->reallocations = counted.reallocations;
@@ -167,7 +169,10 @@ static int load_replay(struct loader *l)
 	mt_model_settle(&l->replay.model);
 	info->events = larger(info->events, l->replay.events);
 	info->implied_frees = larger(info->implied_frees, l->replay.implied_frees);
-	info->unknown_frees = larger(info->unknown_frees, l->replay.unknown_frees);
+	/* The events do not tell which of the two a free is of. */
+	info->unknown_frees = larger(info->unknown_frees + info->unrecorded_frees, l->replay.unknown_frees)
+		- info->unrecorded_frees;
+	info->slack_bytes = mt_replay_slack(&l->replay);
 	if (!whole) {
 		info->recorder_lost = 1;
 		info->ended = 0;

@@ -8,9 +8,9 @@
 struct mt_symbols; /* core/symbol/symbol.h */
 
 /* Writes to the trace what the profile defines beyond what was written before (strings, modules, threads, pcs,
- * nodes, groups). Zero-initialised state: nothing written yet. */
+ * nodes, groups, log). Zero-initialised state: nothing written yet. */
 struct mt_definitions {
-	uint32_t strings, modules, threads, pcs, nodes, groups, arguments;
+	uint32_t strings, modules, threads, pcs, nodes, groups, log, arguments;
 	bool started;
 };
 int mt_definitions_write(struct mt_definitions *, struct mt_trace_writer *, const struct mt_profile *,

@@ -20,6 +20,7 @@ void mt_model_free_memory(struct mt_model *m)
 	free(m->thread_sequence);
 	free(m->dirty);
 	free(m->unsettled);
+	free(m->site_slots);
 	*m = (struct mt_model){0};
 }
 
@@ -77,7 +78,44 @@ void mt_model_advance(struct mt_model *m, uint64_t time_ns, uint64_t rss_bytes)
 {
 	mt_model_pass_time(m, time_ns);
 	if (rss_bytes)
-		m->rss_bytes = rss_bytes;
+		m->memory.rss_bytes = rss_bytes;
+}
+
+/* ---- where blocks are freed ---- */
+
+static uint32_t *site_slot(struct mt_model *m, uint32_t group, uint32_t node)
+{
+	const struct mt_free_site *sites = m->profile->free_sites;
+	uint32_t at = (uint32_t)(((uint64_t)group << 32 | node) * 0x9e3779b97f4a7c15ull >> 32) & m->site_mask;
+
+	while (m->site_slots[at] &&
+	       (sites[m->site_slots[at] - 1].group != group || sites[m->site_slots[at] - 1].node != node))
+		at = (at + 1) & m->site_mask;
+	return &m->site_slots[at];
+}
+
+static void grow_sites(struct mt_model *m)
+{
+	const struct mt_profile *p = m->profile;
+
+	free(m->site_slots);
+	m->site_mask = m->site_mask ? m->site_mask * 2 + 1 : 1023;
+	m->site_slots = mt_alloc(((size_t)m->site_mask + 1) * sizeof *m->site_slots);
+	for (uint32_t i = 0; i < p->free_site_count; i++)
+		*site_slot(m, p->free_sites[i].group, p->free_sites[i].node) = i + 1;
+}
+
+void mt_model_free_site(struct mt_model *m, uint32_t group, uint32_t node)
+{
+	if (m->profile->free_site_count >= m->site_mask / 2)
+		grow_sites(m);
+	uint32_t *slot = site_slot(m, group, node);
+
+	if (!*slot) {
+		mt_profile_add_free_site(m->profile, &(struct mt_free_site){.group = group, .node = node});
+		*slot = m->profile->free_site_count;
+	}
+	m->profile->free_sites[*slot - 1].count++;
 }
 
 /* A new peak changes the shares of the groups whose share is not what they hold, and of those that have changed

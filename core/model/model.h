@@ -23,7 +23,8 @@ struct mt_model {
 	uint64_t *thread_sequence; /* allocations so far, by thread index */
 	uint32_t thread_capacity;
 	/* timeline under construction: the open step is the profile's last sample */
-	uint64_t now_ns, rss_bytes;
+	uint64_t now_ns;
+	struct mt_memory memory; /* of the process, as last seen */
 	uint64_t step_end_ns, step_max_bytes, step_allocations, step_frees;
 	uint32_t *dirty;           /* groups changed since mt_model_clean, each once */
 	uint32_t dirty_count, dirty_capacity;
@@ -31,6 +32,7 @@ struct mt_model {
 	/* groups whose share of the peak may not be up to date, each once */
 	uint32_t *unsettled;
 	uint32_t unsettled_count, unsettled_capacity;
+	uint32_t *site_slots, site_mask; /* (group, node) -> free site + 1 */
 };
 
 /* The peak is the first instant at which live bytes were largest. Each rise above the old peak starts a new
@@ -52,8 +54,17 @@ void mt_model_free_memory(struct mt_model *);
  * The block keeps whether it counted as temporary: give restore the same struct, or a copy made after release. */
 void mt_model_release(struct mt_model *, struct mt_block *block, uint64_t time_ns);
 void mt_model_restore(struct mt_model *, struct mt_block *block, uint64_t time_ns);
-/* Time passes without events; rss_bytes 0: unknown. */
+/* Bytes of a live block beyond what was asked for. usable: as it was noted, 0: by the rule that info names. */
+static inline uint64_t mt_model_slack(const struct mt_profile *p, uint32_t group, uint64_t size, uint64_t usable)
+{
+	if (!usable && p->info.usable_rule == MT_USABLE_GLIBC && mt_profile_group_kind(p, group) != MT_KIND_POOL)
+		usable = mt_wire_usable(size);
+	return usable > size ? usable - size : 0;
+}
+/* Time passes without events; rss_bytes 0: unknown. More of the process is set in memory. */
 void mt_model_advance(struct mt_model *, uint64_t time_ns, uint64_t rss_bytes);
+/* A block of the group was freed by the stack that ends at node. */
+void mt_model_free_site(struct mt_model *, uint32_t group, uint32_t node);
 /* Brings every group's at_peak_* and info up to date, so that the profile can be read. Cheap when little changed. */
 void mt_model_settle(struct mt_model *);
 void mt_model_clean(struct mt_model *); /* empties the dirty list */

@@ -6,10 +6,10 @@
 #include "core/model/profile.h"
 #include "core/trace/trace.h"
 
-/* A block of a type from MT_BLOCK_START to MT_BLOCK_GROUPS. */
+/* A block of a type from MT_BLOCK_START to MT_BLOCK_GROUPS, or MT_BLOCK_LOG. */
 const char *mt_definitions_read(struct mt_profile *, enum mt_block_type, const struct mt_buffer *payload);
-/* rss_bytes: the last sample's. */
-const char *mt_info_read(struct mt_profile *, const struct mt_buffer *payload, uint64_t *rss_bytes);
+/* memory: of the last sample. */
+const char *mt_info_read(struct mt_profile *, const struct mt_buffer *payload, struct mt_memory *memory);
 /* One part of the totals. *next: groups read so far, 0 at first; *complete: this was the last part. */
 const char *mt_totals_read(struct mt_profile *, const struct mt_buffer *payload, uint32_t *next, bool *complete);
 

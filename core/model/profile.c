@@ -57,7 +57,25 @@ void mt_profile_free(struct mt_profile *p)
 	free(p->nodes);
 	free(p->groups);
 	free(p->samples);
+	free(p->log);
+	free(p->free_sites);
 	*p = (struct mt_profile){0};
+}
+
+void mt_profile_add_free_site(struct mt_profile *p, const struct mt_free_site *site)
+{
+	MT_GROW(p->free_sites, p->free_site_count, p->free_site_capacity);
+	p->free_sites[p->free_site_count++] = *site;
+}
+
+void mt_profile_add_log(struct mt_profile *p, const struct mt_log_entry *entry)
+{
+	if (p->log_count == MT_LOG_MAX) {
+		p->info.log_dropped++;
+		return;
+	}
+	MT_GROW(p->log, p->log_count, p->log_capacity);
+	p->log[p->log_count++] = *entry;
 }
 
 uint32_t mt_profile_add_module(struct mt_profile *p, const struct mt_module *module)

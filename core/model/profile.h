@@ -53,12 +53,19 @@ struct mt_group {
 	uint64_t min_size, max_size;
 };
 
+/* What the system has given the process; 0: not known. */
+struct mt_memory {
+	uint64_t rss_bytes, pss_bytes, swap_bytes;
+	uint64_t arena_bytes; /* of glibc's heaps */
+};
+#define MT_MEMORY(X) X(rss_bytes) X(pss_bytes) X(swap_bytes) X(arena_bytes)
+
 /* One step of the timeline; steps have equal lengths, profile.step_ns. */
 struct mt_sample {
 	uint64_t live_bytes, live_count;   /* at the end of the step */
 	uint64_t max_bytes;                /* largest within it */
 	uint64_t allocations, frees;       /* within it; reallocs count in both */
-	uint64_t rss_bytes;                /* last known at its end, 0 = not sampled */
+	struct mt_memory memory;           /* last known at its end */
 };
 #define MT_SAMPLES_MAX 2048 /* when reached, pairs are merged and step_ns doubles */
 
@@ -77,9 +84,12 @@ enum mt_log_type {
 	MT_LOG_TYPES,
 };
 #define MT_LOG_MAX (1u << 20) /* entries; what comes later is counted in info.log_dropped */
+#define MT_NO_THREAD 0xffffffffu
 struct mt_log_entry {
 	uint64_t time_ns;
-	uint32_t type, thread, node, text;
+	uint32_t type;
+	uint32_t thread; /* or MT_NO_THREAD */
+	uint32_t node, text;
 	uint64_t values[4];
 };
 
@@ -103,7 +113,18 @@ struct mt_log_entry {
 	X(ambiguous, "events of different threads with equal time stamps") \
 	X(invalid_records, "records or table entries that made no sense: the segment was damaged, what is counted here may be wrong") \
 	X(forked_children, "forked children that went on untraced") \
-	X(wall_ns, "duration of the run so far")
+	X(wall_ns, "duration of the run so far") \
+	X(unrecorded_frees, "frees of blocks that were not recorded: they came in a pause or a gap") \
+	X(maps, "mappings made: mmap, growth of the break") \
+	X(unmaps, "mappings taken away") \
+	X(implied_unmaps, "mappings that must have gone before: the range was mapped again") \
+	X(mapped_anonymous_bytes, "bytes mapped now, or at the end, without a file") \
+	X(mapped_file_bytes, "bytes of files mapped now, or at the end") \
+	X(mapped_peak_bytes, "largest number of mapped bytes") \
+	X(slack_bytes, "bytes of live blocks beyond what was asked for") \
+	X(lossy_ns, "last moment at which frees may have been lost; 0: none were") \
+	X(log_dropped, "maps, calls and markers beyond what is kept") \
+	X(arenas, "arenas of glibc's malloc, as last seen")
 
 struct mt_info {
 #define X(name, words) uint64_t name;
@@ -117,6 +138,17 @@ struct mt_info {
 	uint32_t recorder_lost;    /* 1: the trace has no end: its recorder was killed */
 	uint64_t file_bytes;
 	uint64_t resolution_ns;    /* longest time for which one stamp may stand */
+	uint32_t usable_rule;      /* enum mt_usable_rule of wire.h: whether slack_bytes is known */
+	uint32_t paused;           /* 1: no new blocks are recorded now */
+	uint32_t allocator;        /* string id: path of the module that provides malloc; 0: not known */
+	uint32_t own_allocator;    /* the same of a malloc that the program calls past the tracer; 0: none */
+};
+
+/* Where blocks of a group were freed, when the stacks of frees are recorded. */
+struct mt_free_site {
+	uint32_t group;
+	uint32_t node; /* leaf: its pc is the kind of the free */
+	uint64_t count;
 };
 
 struct mt_profile {
@@ -139,6 +171,8 @@ struct mt_profile {
 	uint64_t step_ns;
 	struct mt_log_entry *log;
 	uint32_t log_count, log_capacity;
+	struct mt_free_site *free_sites; /* each pair once, in order of first use */
+	uint32_t free_site_count, free_site_capacity;
 };
 
 /* An empty profile: root node, marker pcs. */
@@ -151,10 +185,23 @@ uint32_t mt_profile_add_thread(struct mt_profile *, const struct mt_thread *);
 uint32_t mt_profile_add_pc(struct mt_profile *, const struct mt_pc *);
 uint32_t mt_profile_add_node(struct mt_profile *, uint32_t parent, uint32_t pc);
 uint32_t mt_profile_add_group(struct mt_profile *, uint32_t node);
+/* What does not fit any more is counted. */
+void mt_profile_add_free_site(struct mt_profile *, const struct mt_free_site *);
+void mt_profile_add_log(struct mt_profile *, const struct mt_log_entry *);
 
 static inline unsigned mt_profile_group_kind(const struct mt_profile *p, uint32_t group)
 {
 	return p->nodes[p->groups[group].node].pc;
+}
+/* The kind of call of a log entry; MT_KIND_NONE where it has no stack. */
+static inline unsigned mt_profile_log_kind(const struct mt_profile *p, const struct mt_log_entry *e)
+{
+	return e->node ? p->nodes[e->node].pc : MT_KIND_NONE;
+}
+/* Whether blocks of the group that count as live may be free: their frees may have been lost. */
+static inline bool mt_profile_is_estimated(const struct mt_profile *p, const struct mt_group *g)
+{
+	return g->live_count && p->info.lossy_ns && g->first_ns <= p->info.lossy_ns;
 }
 const char *mt_kind_name(unsigned kind); /* "malloc", "new[]", …; "?" for others */
 

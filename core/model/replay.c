@@ -17,6 +17,7 @@ struct cell {
 
 struct mt_replay_chunk {
 	uint32_t left; /* numbers that are not gone yet, those to come included */
+	uint64_t *usable; /* usable sizes that were noted, else 0; NULL: none */
 	struct cell cells[CHUNK];
 };
 
@@ -26,10 +27,17 @@ void mt_replay_init(struct mt_replay *r, struct mt_profile *profile)
 	mt_model_init(&r->model, profile);
 }
 
+static void free_chunk(struct mt_replay_chunk *chunk)
+{
+	if (chunk)
+		free(chunk->usable);
+	free(chunk);
+}
+
 void mt_replay_free(struct mt_replay *r)
 {
 	for (uint64_t i = 0; i < r->chunk_count; i++)
-		free(r->chunks[i]);
+		free_chunk(r->chunks[i]);
 	free(r->chunks);
 	mt_model_free_memory(&r->model);
 	*r = (struct mt_replay){0};
@@ -57,7 +65,7 @@ static void gone(struct mt_replay *r, uint64_t number, struct cell *c)
 
 	c->state = STATE_GONE;
 	if (!--(*chunk)->left) {
-		free(*chunk);
+		free_chunk(*chunk);
 		*chunk = NULL;
 	}
 }
@@ -91,6 +99,7 @@ static int allocate(struct mt_replay *r, const struct mt_event *e)
 	r->chunks[e->number / CHUNK]->cells[e->number % CHUNK] = (struct cell){.size = b.size,
 		.thread_sequence = b.thread_sequence, .group = b.group, .thread = b.thread, .state = STATE_LIVE};
 	r->next_number++;
+	r->last = MT_REPLAY_ALLOCATED;
 	struct cell *previous = reallocated ? find(r, e->previous) : NULL;
 
 	if (previous && previous->state == STATE_RELEASED)
@@ -106,6 +115,8 @@ static int end_block(struct mt_replay *r, const struct mt_event *e)
 		return fault(r, "a free names a block that is not live");
 	struct mt_block b = block_of(c);
 
+	r->last = MT_REPLAY_FREED;
+	r->last_group = b.group;
 	if (e->type == MT_EVENT_RELEASE) {
 		mt_model_release(&r->model, &b, e->time_ns);
 		c->thread_sequence = b.thread_sequence;
@@ -132,6 +143,48 @@ static int restore(struct mt_replay *r, const struct mt_event *e)
 	return 0;
 }
 
+static int note(struct mt_replay *r, const struct mt_event *e)
+{
+	const struct mt_profile *p = r->model.profile;
+
+	if (e->kind == MT_NOTE_USABLE && r->last == MT_REPLAY_ALLOCATED) {
+		struct mt_replay_chunk *chunk = r->chunks[(r->next_number - 1) / CHUNK];
+
+		if (!chunk->usable)
+			chunk->usable = mt_alloc(CHUNK * sizeof *chunk->usable);
+		chunk->usable[(r->next_number - 1) % CHUNK] = e->size;
+		return 0;
+	}
+	if (e->kind != MT_NOTE_FREE_STACK || r->last != MT_REPLAY_FREED)
+		return fault(r, "a note is not about the event before it");
+	if (e->size >= p->node_count || p->nodes[e->size].pc >= MT_PC_FIRST)
+		return fault(r, "the stack of a free is not defined");
+	mt_model_free_site(&r->model, r->last_group, (uint32_t)e->size);
+	return 0;
+}
+
+static uint64_t cell_slack(const struct mt_replay *r, const struct cell *c, uint64_t usable)
+{
+	const struct mt_profile *p = r->model.profile;
+
+	if (c->state != STATE_LIVE)
+		return 0;
+	return mt_model_slack(p, c->group, c->size, usable);
+}
+
+uint64_t mt_replay_slack(const struct mt_replay *r)
+{
+	uint64_t sum = 0;
+
+	for (uint64_t i = 0; i < r->chunk_count; i++) {
+		const struct mt_replay_chunk *chunk = r->chunks[i];
+
+		for (uint32_t at = 0; chunk && at < CHUNK; at++)
+			sum += cell_slack(r, &chunk->cells[at], chunk->usable ? chunk->usable[at] : 0);
+	}
+	return sum;
+}
+
 int mt_replay_event(void *context, const struct mt_event *e)
 {
 	struct mt_replay *r = context;
@@ -140,7 +193,10 @@ int mt_replay_event(void *context, const struct mt_event *e)
 		return fault(r, "an event names a thread that is not defined");
 	if (e->time_ns > MT_REPLAY_TIME_MAX)
 		return fault(r, "an event has a time out of range");
+	if (e->type == MT_EVENT_NOTE)
+		return note(r, e);
 	r->events++;
+	r->last = MT_REPLAY_NOTHING;
 	switch ((enum mt_event_type)e->type) {
 	case MT_EVENT_ALLOCATE:
 	case MT_EVENT_REALLOCATE:
@@ -154,6 +210,7 @@ int mt_replay_event(void *context, const struct mt_event *e)
 	case MT_EVENT_UNKNOWN_FREE:
 		r->unknown_frees++;
 		return 0;
+	case MT_EVENT_NOTE:
 	case MT_EVENT_TYPES:
 		break;
 	}

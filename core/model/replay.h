@@ -13,11 +13,15 @@ struct mt_replay {
 	uint64_t chunk_count, chunk_capacity;
 	uint64_t next_number;
 	uint64_t events, implied_frees, unknown_frees;
+	enum { MT_REPLAY_NOTHING, MT_REPLAY_ALLOCATED, MT_REPLAY_FREED } last; /* what a note would be about */
+	uint32_t last_group;  /* of the block freed */
 	const char *fault; /* what was wrong with an event */
 };
 
 void mt_replay_init(struct mt_replay *, struct mt_profile *borrowed);
 void mt_replay_free(struct mt_replay *);
+/* Bytes of the live blocks beyond what was asked for, by the rule that info names. */
+uint64_t mt_replay_slack(const struct mt_replay *);
 /* For mt_trace_reader_events; context is the replay. Non-zero: see fault. */
 int mt_replay_event(void *context, const struct mt_event *);
 

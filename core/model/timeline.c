@@ -10,7 +10,7 @@ void mt_timeline_store(struct mt_model *m)
 		.max_bytes = m->step_max_bytes,
 		.allocations = m->step_allocations,
 		.frees = m->step_frees,
-		.rss_bytes = m->rss_bytes,
+		.memory = m->memory,
 	};
 }
 
@@ -35,7 +35,6 @@ static struct mt_sample merged(const struct mt_sample *a, const struct mt_sample
 	s.max_bytes = a->max_bytes > b->max_bytes ? a->max_bytes : b->max_bytes;
 	s.allocations += a->allocations;
 	s.frees += a->frees;
-	s.rss_bytes = b->rss_bytes ? b->rss_bytes : a->rss_bytes;
 	return s;
 }
 
@@ -69,7 +68,7 @@ void mt_timeline_advance(struct mt_model *m, uint64_t time_ns)
 			.live_bytes = m->live_bytes,
 			.live_count = m->live_count,
 			.max_bytes = m->live_bytes,
-			.rss_bytes = m->rss_bytes,
+			.memory = m->memory,
 		});
 	open_last(m);
 }

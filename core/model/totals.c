@@ -8,6 +8,20 @@
 
 /* ---- info ---- */
 
+static void add_memory(struct mt_buffer *b, const struct mt_memory *memory)
+{
+#define X(name) mt_varint_add(b, memory->name);
+	MT_MEMORY(X)
+#undef X
+}
+
+static void get_memory(struct mt_cursor *c, struct mt_memory *memory)
+{
+#define X(name) memory->name = mt_cursor_varint(c);
+	MT_MEMORY(X)
+#undef X
+}
+
 static void add_info(struct mt_buffer *b, const struct mt_profile *p)
 {
 	const struct mt_info *info = &p->info;
@@ -16,18 +30,20 @@ static void add_info(struct mt_buffer *b, const struct mt_profile *p)
 		MT_INFO_COUNTS(X)
 #undef X
 		info->start_unix_ns, info->pid, (uint32_t)info->exit_status, info->ended, info->recorder_lost,
-		info->file_bytes, info->resolution_ns,
-		p->sample_count ? p->samples[p->sample_count - 1].rss_bytes : 0,
+		info->file_bytes, info->resolution_ns, info->usable_rule, info->paused, info->allocator,
+		info->own_allocator,
 	};
+	static const struct mt_memory none;
 
 	for (size_t i = 0; i < sizeof values / sizeof *values; i++)
 		mt_varint_add(b, values[i]);
+	add_memory(b, p->sample_count ? &p->samples[p->sample_count - 1].memory : &none);
 	mt_varint_add(b, COUNTERS);
 	for (size_t i = 0; i < COUNTERS; i++)
 		mt_varint_add(b, info->counters[i]);
 }
 
-static void get_info(struct mt_cursor *c, struct mt_info *info, uint64_t *rss_bytes)
+static void get_info(struct mt_cursor *c, const struct mt_profile *p, struct mt_info *info, struct mt_memory *memory)
 {
 #define X(name, words) info->name = mt_cursor_varint(c);
 	MT_INFO_COUNTS(X)
@@ -39,7 +55,11 @@ static void get_info(struct mt_cursor *c, struct mt_info *info, uint64_t *rss_by
 	info->recorder_lost = (uint32_t)mt_cursor_bounded(c, 1);
 	info->file_bytes = mt_cursor_varint(c);
 	info->resolution_ns = mt_cursor_varint(c);
-	*rss_bytes = mt_cursor_varint(c);
+	info->usable_rule = (uint32_t)mt_cursor_bounded(c, MT_USABLE_ALWAYS);
+	info->paused = (uint32_t)mt_cursor_bounded(c, 1);
+	info->allocator = (uint32_t)mt_cursor_bounded(c, p->strings.count - 1);
+	info->own_allocator = (uint32_t)mt_cursor_bounded(c, p->strings.count - 1);
+	get_memory(c, memory);
 	uint64_t counters = mt_cursor_bounded(c, COUNTERS);
 
 	for (uint64_t i = 0; i < counters; i++)
@@ -57,12 +77,12 @@ int mt_info_write(struct mt_trace_writer *w, const struct mt_profile *p, struct 
 	return result;
 }
 
-const char *mt_info_read(struct mt_profile *p, const struct mt_buffer *payload, uint64_t *rss_bytes)
+const char *mt_info_read(struct mt_profile *p, const struct mt_buffer *payload, struct mt_memory *memory)
 {
 	struct mt_cursor c = {payload->data, payload->data + payload->len, false};
 	struct mt_info info = p->info;
 
-	get_info(&c, &info, rss_bytes);
+	get_info(&c, p, &info, memory);
 	if (c.bad || c.at != c.end)
 		return "a number in it is out of range";
 	p->info = info;
@@ -127,7 +147,13 @@ static void add_end(struct mt_buffer *b, const struct mt_profile *p)
 		mt_varint_add(b, s->max_bytes - s->live_bytes);
 		mt_varint_add(b, s->allocations);
 		mt_varint_add(b, s->frees);
-		mt_varint_add(b, s->rss_bytes);
+		add_memory(b, &s->memory);
+	}
+	mt_varint_add(b, p->free_site_count);
+	for (uint32_t i = 0; i < p->free_site_count; i++) {
+		mt_varint_add(b, p->free_sites[i].group);
+		mt_varint_add(b, p->free_sites[i].node);
+		mt_varint_add(b, p->free_sites[i].count);
 	}
 }
 
@@ -146,22 +172,39 @@ static void get_samples(struct mt_cursor *c, struct mt_profile *p)
 		s.max_bytes = s.live_bytes + mt_cursor_varint(c);
 		s.allocations = mt_cursor_varint(c);
 		s.frees = mt_cursor_varint(c);
-		s.rss_bytes = mt_cursor_varint(c);
+		get_memory(c, &s.memory);
 		MT_GROW(p->samples, p->sample_count, p->sample_capacity);
 		p->samples[p->sample_count++] = s;
 	}
 }
 
+static void get_free_sites(struct mt_cursor *c, struct mt_profile *p)
+{
+	uint64_t count = mt_cursor_bounded(c, mt_cursor_left(c) / 3);
+
+	for (uint64_t i = 0; i < count && !c->bad; i++) {
+		struct mt_free_site site = {.group = (uint32_t)mt_cursor_bounded(c, UINT32_MAX)};
+
+		site.node = (uint32_t)mt_cursor_bounded(c, p->node_count - 1);
+		site.count = mt_cursor_varint(c);
+		if (site.group >= p->group_count || p->nodes[site.node].pc >= MT_PC_FIRST)
+			mt_cursor_fail(c);
+		else
+			mt_profile_add_free_site(p, &site);
+	}
+}
+
 static const char *get_end(struct mt_cursor *c, struct mt_profile *p)
 {
-	uint64_t rss_bytes;
+	struct mt_memory memory;
 
-	get_info(c, &p->info, &rss_bytes);
+	get_info(c, p, &p->info, &memory);
 	if (mt_cursor_bounded(c, p->thread_count) != p->thread_count)
 		return "its number of threads is not that of the definitions";
 	for (uint32_t i = 0; i < p->thread_count; i++)
 		p->threads[i].name = (uint32_t)mt_cursor_bounded(c, p->strings.count - 1);
 	get_samples(c, p);
+	get_free_sites(c, p);
 	return c->bad || c->at != c->end ? "a number at its end is out of range" : NULL;
 }
 

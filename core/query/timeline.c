@@ -41,7 +41,7 @@ static void fill_column(struct mt_sample *column, const struct mt_profile *profi
 
 	*column = (struct mt_sample){.live_bytes = at_end->live_bytes,
 		.live_count = at_end->live_count,
-		.rss_bytes = at_end->rss_bytes};
+		.memory = at_end->memory};
 	if (from_ns >= sample_end(profile, first)) {
 		column->max_bytes = at_end->live_bytes;
 		return;

@@ -42,7 +42,8 @@ struct mt_image {
 static uint64_t losses(const struct mt_info *info)
 {
 	return info->lost_events + info->implied_frees + info->unknown_frees + info->cut_stacks + info->ambiguous
-		+ info->invalid_records + info->forked_children;
+		+ info->invalid_records + info->forked_children + info->unrecorded_frees + info->maps + info->unmaps
+		+ info->lossy_ns;
 }
 
 static void write_out(struct mt_image *i)
@@ -225,6 +226,7 @@ static void tend_second(struct mt_image *i)
 	for (uint32_t t = 0; t < i->profile.thread_count; t++)
 		refresh_name(i, &i->profile.threads[t]);
 	mt_merge_counters(&i->merge, atomic_load(&i->process->untraced));
+	mt_merge_slack(&i->merge, false);
 	write_out(i);
 }
 
@@ -305,6 +307,7 @@ int mt_image_end(struct mt_image *i, int wait_status, struct mt_err *err)
 		;
 	mt_model_advance(&i->model, elapsed(i), 0);
 	mt_merge_counters(&i->merge, atomic_load(&i->process->untraced));
+	mt_merge_slack(&i->merge, true);
 	i->profile.info.exit_status = wait_status;
 	i->profile.info.ended = 1;
 	mt_model_settle(&i->model);

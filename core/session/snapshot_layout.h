@@ -16,7 +16,9 @@
 	X(modules, module_count, 4096, 4096) \
 	X(threads, thread_count, 65537, 65537) \
 	X(samples, sample_count, MT_SAMPLES_MAX, MT_SAMPLES_MAX) \
-	X(arguments, argument_count, 1u << 18, 65536)
+	X(arguments, argument_count, 1u << 18, 65536) \
+	X(log, log_count, 65536, 4096) \
+	X(free_sites, free_site_count, 65536, 4096)
 
 #define MT_SNAPSHOT_STRINGS (1u << 20)
 #define MT_SNAPSHOT_TEXT (32u << 20)

@@ -72,7 +72,7 @@ static bool counts_fit(const struct mt_view *v, const struct mt_snapshot_counts 
 #undef X
 	return c->string_count <= MT_SNAPSHOT_STRINGS && c->text_len <= MT_SNAPSHOT_TEXT
 		&& c->node_count >= p->node_count && c->pc_count >= p->pc_count && c->group_count >= p->group_count
-		&& c->module_count >= p->module_count && c->string_count >= p->strings.count;
+		&& c->module_count >= p->module_count && c->log_count >= p->log_count && c->string_count >= p->strings.count;
 }
 
 /* One copy of a shared array's tail into a growing one of the profile. */
@@ -146,11 +146,28 @@ static bool names_exist(const struct mt_profile *p, uint32_t old_nodes, uint32_t
 	return true;
 }
 
+static bool is_call(const struct mt_profile *p, uint32_t node)
+{
+	return node < p->node_count && p->nodes[node].pc < MT_PC_FIRST;
+}
+
+static bool log_exists(const struct mt_profile *p, uint32_t old_log)
+{
+	for (uint32_t i = old_log; i < p->log_count; i++)
+		if (p->log[i].type >= MT_LOG_TYPES || !is_call(p, p->log[i].node)
+			|| (p->log[i].thread >= p->thread_count && p->log[i].thread != MT_NO_THREAD))
+			return false;
+	for (uint32_t i = 0; i < p->free_site_count; i++)
+		if (p->free_sites[i].group >= p->group_count || !is_call(p, p->free_sites[i].node))
+			return false;
+	return true;
+}
+
 static bool copy_all(struct mt_view *v, struct mt_profile *p, const struct mt_snapshot_counts *c)
 {
-	uint32_t nodes = p->node_count, pcs = p->pc_count, modules = p->module_count;
+	uint32_t nodes = p->node_count, pcs = p->pc_count, modules = p->module_count, log = p->log_count;
 
-	p->thread_count = p->sample_count = 0; /* these change in place */
+	p->thread_count = p->sample_count = p->free_site_count = 0; /* these change in place */
 	if (!copy_strings(v, &p->strings, c))
 		return false;
 #define COPY(array, count, capacity) \
@@ -161,8 +178,10 @@ static bool copy_all(struct mt_view *v, struct mt_profile *p, const struct mt_sn
 	COPY(pcs, pc_count, pc_capacity);
 	COPY(nodes, node_count, node_capacity);
 	COPY(samples, sample_count, sample_capacity);
+	COPY(log, log_count, log_capacity);
+	COPY(free_sites, free_site_count, free_site_capacity);
 #undef COPY
-	return names_exist(p, nodes, pcs, modules) && copy_groups(v, p, c->group_count);
+	return names_exist(p, nodes, pcs, modules) && copy_groups(v, p, c->group_count) && log_exists(p, log);
 }
 
 static void restart(struct mt_view *v, struct mt_profile *p, uint64_t image)

@@ -15,6 +15,7 @@
 #define HEAD_MODE_SHIFT 5  /* frees: enum mode in two bits */
 #define HEAD_MODE 0x60u
 #define HEAD_KIND 0x80u
+#define HEAD_NOTE 0x20u    /* notes: enum mt_event_note */
 
 /* How a free names its block. */
 enum mode {
@@ -48,6 +49,7 @@ struct predictor {
 	uint64_t time_us, next_number, first_number;
 	uint64_t last_number, last_distance, last_released;
 	uint64_t unknown_address;
+	uint64_t note[MT_NOTES];         /* value of the last */
 	uint32_t thread, free_group, released;
 	uint8_t free_kind;
 	uint16_t context[CONTEXTS];      /* by thread: hash of the groups of its last allocations */
@@ -69,6 +71,7 @@ static const uint8_t column_max[MT_COLUMNS] = { /* bytes per event */
 	[MT_COLUMN_HEAD] = 1,      [MT_COLUMN_TIME] = 10,    [MT_COLUMN_THREAD] = 5,
 	[MT_COLUMN_GROUP] = 5,     [MT_COLUMN_SIZE] = 10,    [MT_COLUMN_ADDRESS] = 11,
 	[MT_COLUMN_DISTANCE] = 10, [MT_COLUMN_PREVIOUS] = 10, [MT_COLUMN_KIND] = 6,
+	[MT_COLUMN_NOTE] = 10,
 };
 
 static void predictor_init(struct predictor *p, uint64_t first_number, uint64_t base_us)
@@ -231,6 +234,16 @@ static inline unsigned encode_free(struct mt_columns *c, const struct mt_event *
 	return head | mode << HEAD_MODE_SHIFT;
 }
 
+static unsigned encode_note(struct mt_columns *c, const struct mt_event *e)
+{
+	unsigned kind = e->kind & 1;
+	uint64_t *last = &c->predictor.note[kind];
+
+	c->at[MT_COLUMN_NOTE] = mt_varint_put(c->at[MT_COLUMN_NOTE], mt_zigzag(e->size - *last));
+	*last = e->size;
+	return kind ? HEAD_NOTE : 0;
+}
+
 static inline bool allocates(unsigned type)
 {
 	return type == MT_EVENT_ALLOCATE || type == MT_EVENT_REALLOCATE;
@@ -283,7 +296,7 @@ uint32_t mt_columns_add(struct mt_columns *c, const struct mt_event *events, uin
 			p->thread = e->thread;
 		}
 		if (!allocates(e->type))
-			head |= encode_free(c, e);
+			head |= __builtin_expect(e->type == MT_EVENT_NOTE, 0) ? encode_note(c, e) : encode_free(c, e);
 		else if (e->number == p->next_number)
 			head |= encode_allocation(c, e);
 		else
@@ -411,6 +424,15 @@ static void decode_free(struct decoder *d, unsigned head, struct mt_event *e)
 	free_learn(p, e->type, e->number);
 }
 
+static void decode_note(struct decoder *d, unsigned head, struct mt_event *e)
+{
+	uint64_t *last = &d->predictor.note[(head & HEAD_NOTE) != 0];
+
+	*last += mt_unzigzag(mt_cursor_varint(&d->in[MT_COLUMN_NOTE]));
+	e->kind = (head & HEAD_NOTE) != 0;
+	e->size = *last;
+}
+
 static void decode_event(struct decoder *d, unsigned head, struct mt_event *e)
 {
 	struct predictor *p = &d->predictor;
@@ -424,6 +446,8 @@ static void decode_event(struct decoder *d, unsigned head, struct mt_event *e)
 	e->thread = p->thread;
 	if (allocates(e->type))
 		decode_allocation(d, head, e);
+	else if (e->type == MT_EVENT_NOTE)
+		decode_note(d, head, e);
 	else
 		decode_free(d, head, e);
 }

@@ -17,12 +17,19 @@ enum mt_event_type {
 	MT_EVENT_RESTORE,     /* the realloc failed: number = the block's */
 	MT_EVENT_UNKNOWN_FREE, /* address of a block never seen */
 	MT_EVENT_IMPLIED_FREE, /* number = a block whose free must have been lost */
+	MT_EVENT_NOTE,        /* more about the event before: kind = enum mt_event_note, size = its value */
 	MT_EVENT_TYPES,
+};
+
+enum mt_event_note {
+	MT_NOTE_USABLE,     /* usable size of the block just allocated, where it does not follow from the size */
+	MT_NOTE_FREE_STACK, /* call-tree node of the free */
+	MT_NOTES,
 };
 
 struct mt_event {
 	uint8_t type;
-	uint8_t kind;    /* of a free: MT_KIND_FREE, _DELETE, …; of an allocation 0: its group says it */
+	uint8_t kind;    /* of a free: MT_KIND_FREE, _DELETE, …; of an allocation 0: its group says it; of a note */
 	uint32_t thread; /* index */
 	uint32_t group;
 	uint64_t time_ns; /* as written to the microsecond */
@@ -47,6 +54,7 @@ enum mt_block_type {
 	MT_BLOCK_TOTALS,     /* per-group totals, info, timeline at the end */
 	MT_BLOCK_INFO,       /* info and counters so far: losses, end */
 	MT_BLOCK_INDEX,      /* footer: places of all blocks */
+	MT_BLOCK_LOG,        /* maps, calls, markers, pauses, gaps: written like a definition */
 	MT_BLOCK_TYPES,
 };
 

@@ -6,6 +6,7 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
 #include <cmocka.h>
 
@@ -254,6 +255,256 @@ static void counts_gaps(void **state)
 	assert_int_equal(drain(f)->lost_events, 12);
 }
 
+/* A mark of this kind with a stack of its own leaf. */
+static void mark(struct fixture *f, uint32_t ring, uint64_t time, enum mt_mark what, enum mt_kind kind,
+	unsigned count, const uint64_t *values)
+{
+	uint32_t node = 200 + kind;
+
+	*node_at(f, node) = (struct mt_wire_node){.parent = 0, .pc = kind};
+	if (f->segment.header->node_count <= node)
+		f->segment.header->node_count = node + 1;
+	extend(f, ring, MT_EXTEND_TIME, f->clock.start + time);
+	for (unsigned i = 0; i < count; i++)
+		extend(f, ring, MT_EXTEND_VALUE, values[i]);
+	put(f, ring, mt_wire_record_pack(MT_RECORD_MARK, 0, node, kind, what));
+	publish(f, ring);
+}
+#define VALUES(...) sizeof((const uint64_t[]){__VA_ARGS__}) / 8, (const uint64_t[]){__VA_ARGS__}
+#define ANONYMOUS ((uint64_t)(MAP_PRIVATE | MAP_ANONYMOUS) << 32 | PROT_READ)
+#define FILE_MAP ((uint64_t)MAP_PRIVATE << 32 | PROT_READ)
+
+static void maps(void **state)
+{
+	struct fixture *f = *state;
+	const struct mt_info *info = &f->profile.info;
+
+	mark(f, 0, 100, MT_MARK_MAP, MT_KIND_MMAP, VALUES(0x100000, 0x10001, ANONYMOUS, 0));
+	mark(f, 0, 200, MT_MARK_MAP, MT_KIND_MMAP, VALUES(0x200000, 0x4000, FILE_MAP, 0x1000));
+	drain(f);
+	assert_int_equal(info->mapped_anonymous_bytes, 0x11000);
+	assert_int_equal(info->mapped_file_bytes, 0x4000);
+	mark(f, 0, 300, MT_MARK_UNMAP, MT_KIND_MUNMAP, VALUES(0x104000, 0x2000));
+	mark(f, 1, 400, MT_MARK_MAP, MT_KIND_MMAP, VALUES(0x104000, 0x1000, FILE_MAP, 0)); /* another thread has it now */
+	drain(f);
+	assert_int_equal(info->mapped_anonymous_bytes, 0xf000);
+	assert_int_equal(info->mapped_file_bytes, 0x5000);
+	mark(f, 1, 500, MT_MARK_MAP, MT_KIND_MMAP, VALUES(0x200000, 0x1000, ANONYMOUS, 0));
+	mark(f, 1, 600, MT_MARK_MAP, MT_KIND_MMAP, VALUES(0x200000, 0x1000, ANONYMOUS | (uint64_t)MAP_FIXED << 32, 0));
+	drain(f);
+	assert_int_equal(info->implied_unmaps, 1);
+	assert_int_equal(info->mapped_file_bytes, 0x4000);
+	assert_int_equal(info->maps, 5);
+	assert_int_equal(info->unmaps, 1);
+	assert_int_equal(info->mapped_peak_bytes, 0x15000);
+	assert_int_equal(info->allocations, 0);
+	assert_int_equal(info->invalid_records, 0);
+	assert_int_equal(f->profile.log_count, 6);
+	assert_int_equal(f->profile.log[2].type, MT_LOG_UNMAP);
+	assert_int_equal(f->profile.log[2].values[1], 0x2000);
+	assert_int_equal(f->profile.log[3].thread, 1);
+	assert_int_equal(mt_profile_log_kind(&f->profile, &f->profile.log[2]), MT_KIND_MUNMAP);
+}
+
+static void takes_unmaps_back(void **state)
+{
+	struct fixture *f = *state;
+	const struct mt_info *info = &f->profile.info;
+
+	mark(f, 0, 100, MT_MARK_MAP, MT_KIND_MMAP, VALUES(0x100000, 0x10000, ANONYMOUS, 0));
+	mark(f, 0, 150, MT_MARK_MAP, MT_KIND_MMAP, VALUES(0x300000, 0x3000, ANONYMOUS, 0));
+	mark(f, 0, 200, MT_MARK_UNMAP, MT_KIND_MUNMAP, VALUES(0x102000, 0x1000));
+	mark(f, 0, 210, MT_MARK_UNMAP, MT_KIND_MUNMAP, VALUES(0x300000, 0x3000)); /* of a signal handler */
+	mark(f, 0, 300, MT_MARK_UNMAP_FAILED, MT_KIND_MUNMAP, VALUES(0x102000, 0x1000));
+	drain(f);
+	assert_int_equal(info->mapped_anonymous_bytes, 0x10000);
+	assert_int_equal(info->unmaps, 1);
+	mark(f, 0, 400, MT_MARK_UNMAP_FAILED, MT_KIND_MUNMAP, VALUES(0x102000, 0x1000)); /* only once */
+	drain(f);
+	assert_int_equal(info->invalid_records, 1);
+	assert_int_equal(info->mapped_anonymous_bytes, 0x10000);
+}
+
+static void remaps(void **state)
+{
+	struct fixture *f = *state;
+	const struct mt_info *info = &f->profile.info;
+
+	mark(f, 0, 100, MT_MARK_MAP, MT_KIND_MMAP, VALUES(0x100000, 0x1000, FILE_MAP, 0));
+	mark(f, 0, 200, MT_MARK_UNMAP, MT_KIND_MREMAP, VALUES(0x100000, 0x1000));
+	mark(f, 0, 300, MT_MARK_MAP, MT_KIND_MREMAP, VALUES(0x500000, 0x3000, 0x100000, 0x1000));
+	drain(f);
+	assert_int_equal(info->mapped_file_bytes, 0x3000);
+	assert_int_equal(info->mapped_anonymous_bytes, 0);
+	mark(f, 0, 400, MT_MARK_MAP, MT_KIND_MREMAP, VALUES(0x700000, 0x3000, 0x500000, 0)); /* what was there stays */
+	drain(f);
+	assert_int_equal(info->mapped_file_bytes, 0x6000);
+	assert_int_equal(info->maps, 1);
+	assert_int_equal(info->unmaps, 0);
+	mark(f, 0, 500, MT_MARK_UNMAP, MT_KIND_MREMAP, VALUES(0x900000, 0x1000));
+	extend(f, 0, MT_EXTEND_PAUSED, 0);
+	mark(f, 0, 600, MT_MARK_MAP, MT_KIND_MREMAP, VALUES(0xa00000, 0x1000, 0x900000, 0x1000)); /* never recorded */
+	mark(f, 0, 700, MT_MARK_MAP, MT_KIND_BRK, VALUES(0x2000010, 0x21, ANONYMOUS, 0));
+	mark(f, 0, 800, MT_MARK_UNMAP, MT_KIND_BRK, VALUES(0x2000030, 1));
+	drain(f);
+	assert_int_equal(info->mapped_anonymous_bytes, 0x20);
+	mark(f, 0, 900, MT_MARK_MAP, MT_KIND_MMAP, VALUES(UINT64_MAX - 0xfff, 0x2000, ANONYMOUS, 0));
+	mark(f, 0, 900, MT_MARK_MAP, MT_KIND_MMAP, VALUES(0x1000, 0, ANONYMOUS, 0));
+	mark(f, 0, 900, MT_MARK_MAP, MT_KIND_MMAP, VALUES(0x1000, 5)); /* too few values */
+	drain(f);
+	assert_int_equal(info->invalid_records, 3);
+	assert_int_equal(info->mapped_anonymous_bytes, 0x20);
+}
+
+static void logs(void **state)
+{
+	struct fixture *f = *state;
+	const struct mt_log_entry *log;
+	char text[16] = "phase two";
+	uint64_t words[2];
+
+	memcpy(words, text, sizeof words);
+	mark(f, 0, 2000, MT_MARK_USER, MT_KIND_MARKER, VALUES(words[0], words[1]));
+	mark(f, 0, 3000, MT_MARK_CALL, MT_KIND_MALLOPT, VALUES((uint64_t)-3, 7, 1));
+	mark(f, 0, 4000, MT_MARK_USER, MT_KIND_PAUSE, 0, NULL);
+	drain(f);
+	log = f->profile.log;
+	assert_int_equal(f->profile.log_count, 3);
+	assert_int_equal(log[0].type, MT_LOG_MARKER);
+	assert_int_equal(log[0].time_ns, 2000);
+	assert_string_equal(mt_strings_get(&f->profile.strings, log[0].text), "phase two");
+	assert_int_equal(log[1].type, MT_LOG_CALL);
+	assert_int_equal(log[1].values[0], (uint64_t)-3);
+	assert_int_equal(log[2].type, MT_LOG_PAUSE);
+	assert_int_equal(log[2].text, 0);
+	assert_int_equal(f->profile.info.paused, 1);
+	mt_merge_pause(&f->merge, false);
+	assert_int_equal(f->profile.info.paused, 0);
+	assert_int_equal(f->profile.log[3].thread, MT_NO_THREAD);
+}
+
+/* What was not recorded in a pause leaves neither blocks nor unknown frees. */
+static void pauses(void **state)
+{
+	struct fixture *f = *state;
+	const struct mt_info *info = &f->profile.info;
+
+	event(f, 0, MT_RECORD_ALLOC, 100, 0x1000, 10);
+	event(f, 0, MT_RECORD_FREE, 150, 0x9000, 0);
+	mark(f, 0, 200, MT_MARK_USER, MT_KIND_PAUSE, 0, NULL);
+	event(f, 0, MT_RECORD_RELEASE, 300, 0x5000, 0);
+	extend(f, 0, MT_EXTEND_PAUSED, 0);
+	event(f, 0, MT_RECORD_REALLOC, 400, 0x6000, 100);
+	event(f, 0, MT_RECORD_FREE, 500, 0x6000, 0);
+	event(f, 0, MT_RECORD_RELEASE, 600, 0x1000, 0);
+	extend(f, 0, MT_EXTEND_PAUSED, 0);
+	event(f, 0, MT_RECORD_REALLOC, 700, 0x2000, 30);
+	drain(f);
+	assert_int_equal(info->allocations, 1);
+	assert_int_equal(info->reallocations, 1);
+	assert_int_equal(info->leaked_bytes, 30);
+	assert_int_equal(info->unknown_frees, 1);
+	assert_int_equal(info->unrecorded_frees, 2);
+	assert_int_equal(info->invalid_records, 0);
+}
+
+static void slack(void **state)
+{
+	struct fixture *f = *state;
+	const struct mt_info *info = &f->profile.info;
+
+	f->segment.header->usable_rule = MT_USABLE_GLIBC;
+	event(f, 0, MT_RECORD_ALLOC, 100, 0x1000, 10); /* 24 */
+	event(f, 0, MT_RECORD_ALLOC, 200, 0x2000, 25); /* 40 */
+	for (uint64_t i = 0; i < 5000; i++) { /* noted, and gone */
+		extend(f, 0, MT_EXTEND_USABLE, 999);
+		event(f, 0, MT_RECORD_ALLOC, 300 + i, 0x100000 + i * 64, 8);
+		event(f, 0, MT_RECORD_FREE, 300 + i, 0x100000 + i * 64, 0);
+		if (i % 500 == 0)
+			drain(f);
+	}
+	extend(f, 0, MT_EXTEND_USABLE, 5000);
+	event(f, 0, MT_RECORD_ALLOC, 9000, 0x3000, 4000);
+	event(f, 0, MT_RECORD_RELEASE, 9100, 0x3000, 0);
+	extend(f, 0, MT_EXTEND_USABLE, 8000);
+	event(f, 0, MT_RECORD_REALLOC, 9200, 0x3000, 7000);
+	event(f, 0, MT_RECORD_ALLOC, 9300, 0x100000, 24); /* where a noted one was: by the rule */
+	drain(f);
+	mt_merge_slack(&f->merge, true);
+	assert_int_equal(info->slack_bytes, 14 + 15 + 1000);
+	assert_true(f->merge.slack.mask < 2048);
+	f->segment.header->usable_rule = MT_USABLE_NONE;
+	mt_merge_slack(&f->merge, true);
+	assert_int_equal(info->slack_bytes, 1000);
+}
+
+static void gap(struct fixture *f, uint64_t from, uint64_t to, uint64_t allocations, uint64_t frees)
+{
+	extend(f, 0, MT_EXTEND_TIME, f->clock.start + to);
+	extend(f, 0, MT_EXTEND_VALUE, f->clock.start + from);
+	extend(f, 0, MT_EXTEND_VALUE, allocations);
+	extend(f, 0, MT_EXTEND_VALUE, frees);
+	put(f, 0, mt_wire_record_pack(MT_RECORD_MARK, 0, 0, 0, MT_MARK_GAP));
+	publish(f, 0);
+}
+
+/* Only what lived before frees were lost may be free by now. */
+static void estimates(void **state)
+{
+	struct fixture *f = *state;
+	const struct mt_info *info = &f->profile.info;
+
+	*node_at(f, 33) = (struct mt_wire_node){.parent = 0, .pc = MT_KIND_CALLOC};
+	f->segment.header->node_count = 34;
+	event(f, 0, MT_RECORD_ALLOC, 1000, 0x1000, 10);
+	gap(f, 2000, 5000, 3, 0);
+	drain(f);
+	assert_false(mt_profile_is_estimated(&f->profile, &f->profile.groups[0]));
+	gap(f, 6000, 9000, 0, 2);
+	put(f, 0, mt_wire_record_pack(MT_RECORD_ALLOC, 1000, 33, 0x2000 >> 3, 20));
+	publish(f, 0);
+	drain(f);
+	assert_int_equal(info->lossy_ns, 9000);
+	assert_true(mt_profile_is_estimated(&f->profile, &f->profile.groups[0]));
+	assert_false(mt_profile_is_estimated(&f->profile, &f->profile.groups[1]));
+	assert_int_equal(f->profile.log[1].values[0], 6000);
+	event(f, 0, MT_RECORD_FREE, 10500, 0x1000, 0);
+	drain(f);
+	assert_false(mt_profile_is_estimated(&f->profile, &f->profile.groups[0]));
+	f->segment.header->counters[MT_COUNTER_UNTRACED_EVENTS] = 1; /* nobody knows when: up to now */
+	drain(f);
+	assert_true(mt_profile_is_estimated(&f->profile, &f->profile.groups[1]));
+}
+
+static void keeps_free_sites(void **state)
+{
+	struct fixture *f = *state;
+
+	*node_at(f, 33) = (struct mt_wire_node){.parent = 0, .pc = 32};
+	*node_at(f, 34) = (struct mt_wire_node){.parent = 33, .pc = MT_KIND_FREE};
+	f->segment.header->node_count = 35;
+	for (uint64_t i = 0; i < 3; i++) {
+		event(f, 0, MT_RECORD_ALLOC, 1000, 0x1000, 10);
+		put(f, 0, mt_wire_record_pack(MT_RECORD_FREE, 0, i < 2 ? 34 : MT_KIND_FREE, 0x1000 >> 3, 0));
+		publish(f, 0);
+	}
+	assert_int_equal(drain(f)->frees, 3);
+	assert_int_equal(f->profile.free_site_count, 1);
+	assert_int_equal(f->profile.free_sites[0].count, 2);
+	assert_int_equal(f->profile.nodes[f->profile.free_sites[0].node].pc, MT_KIND_FREE);
+}
+
+static void pools_are_apart(void **state)
+{
+	struct fixture *f = *state;
+
+	event(f, 0, MT_RECORD_ALLOC, 100, 0x1000, 100);
+	event(f, 0, MT_RECORD_ALLOC, 200, MT_POINTER_POOL | 0x1000, 10);
+	event(f, 0, MT_RECORD_FREE, 300, 0x1000, 0);
+	assert_int_equal(drain(f)->implied_frees, 0);
+	assert_int_equal(f->profile.info.leaked_bytes, 10);
+}
+
 static void survives_bad_ids(void **state)
 {
 	struct fixture *f = *state;
@@ -420,6 +671,8 @@ int main(void)
 #define CASE(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 	const struct CMUnitTest tests[] = {CASE(counts_simple), CASE(order_across_rings), CASE(counts_ambiguous),
 		CASE(implies_frees), CASE(reallocates), CASE(reallocates_across_rings), CASE(extends), CASE(counts_gaps),
+		CASE(maps), CASE(takes_unmaps_back), CASE(remaps), CASE(logs), CASE(pauses), CASE(slack), CASE(estimates),
+		CASE(keeps_free_sites), CASE(pools_are_apart),
 		CASE(survives_bad_ids), CASE(survives_vandals), cmocka_unit_test(matches), cmocka_unit_test(respects_limits)};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -328,9 +328,9 @@ static void test_far_times(void **state)
 	mt_model_advance(&p.model, 8500000, 8192);
 	mt_model_settle(&p.model);
 	assert_int_equal(p.profile.sample_count, 9);
-	assert_int_equal(p.profile.samples[4].rss_bytes, 0);
-	assert_int_equal(p.profile.samples[6].rss_bytes, 4096);
-	assert_int_equal(p.profile.samples[8].rss_bytes, 8192);
+	assert_int_equal(p.profile.samples[4].memory.rss_bytes, 0);
+	assert_int_equal(p.profile.samples[6].memory.rss_bytes, 4096);
+	assert_int_equal(p.profile.samples[8].memory.rss_bytes, 8192);
 	assert_int_equal(p.profile.info.wall_ns, 8500000);
 	mt_model_advance(&p.model, 1ull << 62, 0);
 	mt_model_settle(&p.model);

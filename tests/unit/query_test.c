@@ -384,8 +384,8 @@ static void test_timeline(void **state)
 {
 	struct mt_profile profile;
 	struct mt_timeline t = {0};
-	struct mt_sample samples[] = {{100, 1, 150, 10, 4, 7}, {200, 2, 250, 20, 0, 8}, {50, 1, 220, 0, 5, 0},
-		{60, 1, 60, 3, 3, 9}};
+	struct mt_sample samples[] = {{100, 1, 150, 10, 4, {7, 0, 0, 0}}, {200, 2, 250, 20, 0, {8, 0, 0, 0}},
+		{50, 1, 220, 0, 5, {0}}, {60, 1, 60, 3, 3, {9, 0, 0, 0}}};
 
 	(void)state;
 	mt_profile_init(&profile);

@@ -171,7 +171,10 @@ static void expect_event_rejected(struct mt_event e)
 	uint64_t offset = mt_trace_writer_bytes(s.writer);
 	char words[40];
 
+	struct mt_trace_running running = simulation_running(&s);
+
 	mt_trace_writer_event(s.writer, &e);
+	assert_int_equal(mt_trace_writer_flush(s.writer, &running, &err), 0);
 	simulation_finish(&s, false);
 	simulation_free(&s);
 	assert_int_equal(load("hostile", &p, &err), -EINVAL);
@@ -196,6 +199,9 @@ static void test_hostile_events(void **state)
 		expect_event_rejected((struct mt_event){.type = type, .number = ~0ull});
 	}
 	expect_event_rejected((struct mt_event){.type = MT_EVENT_IMPLIED_FREE, .number = 2});
+	expect_event_rejected((struct mt_event){.type = MT_EVENT_NOTE, .kind = MT_NOTE_USABLE, .size = 100});
+	expect_event_rejected((struct mt_event){.type = MT_EVENT_NOTE, .kind = MT_NOTE_FREE_STACK, .size = ~0ull});
+	expect_event_rejected((struct mt_event){.type = MT_EVENT_NOTE, .kind = MT_NOTE_FREE_STACK, .size = 1});
 	expect_event_rejected((struct mt_event){.type = MT_EVENT_UNKNOWN_FREE, .thread = ~0u});
 }
 

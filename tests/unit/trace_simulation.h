@@ -32,6 +32,8 @@ struct simulation {
 	struct mt_block live[256], released[8];
 	uint32_t live_count, released_count;
 	uint64_t random, next_number, now_ns;
+	uint64_t *usable; /* by number: as noted, or 0 */
+	uint64_t usable_capacity;
 };
 
 static inline void simulation_define(struct simulation *s)
@@ -62,6 +64,7 @@ static inline void simulation_start(struct simulation *s, uint64_t seed, int fd)
 	s->random = seed;
 	mt_profile_init(&s->profile);
 	s->profile.info.pid = 4711;
+	s->profile.info.usable_rule = MT_USABLE_GLIBC;
 	s->profile.info.start_unix_ns = 1700000000000000000ull;
 	MT_GROW(s->profile.arguments, s->profile.argument_count, s->profile.argument_capacity);
 	s->profile.arguments[s->profile.argument_count++] = mt_strings_add(&s->profile.strings, "./program");
@@ -79,6 +82,38 @@ static inline void simulation_emit(struct simulation *s, struct mt_event e)
 		mt_trace_writer_event(s->writer, &e);
 }
 
+static inline void simulation_note(struct simulation *s, enum mt_event_note kind, uint64_t value)
+{
+	simulation_emit(s, (struct mt_event){.type = MT_EVENT_NOTE, .kind = (uint8_t)kind, .size = value});
+	s->profile.info.events--;
+}
+
+/* By the words of malloc_usable_size: blocks of 24, 40, 56 … bytes. */
+static inline uint64_t simulation_slack(const struct simulation *s)
+{
+	uint64_t sum = 0;
+
+	for (uint32_t i = 0; i < s->live_count; i++) {
+		uint64_t usable = 24, noted = s->usable[s->live[i].number];
+
+		while (usable < s->live[i].size)
+			usable += 16;
+		sum += (noted ? noted : usable) - s->live[i].size;
+	}
+	return sum;
+}
+
+static inline void simulation_log(struct simulation *s)
+{
+	struct mt_log_entry e = {.time_ns = s->now_ns, .type = random_below(&s->random, MT_LOG_TYPES),
+		.thread = random_below(&s->random, s->profile.thread_count + 1) - 1,
+		.node = s->profile.groups[random_below(&s->random, s->profile.group_count)].node,
+		.values = {random_next(&s->random), ~0ull, 0, random_below(&s->random, 100)}};
+
+	e.text = mt_strings_add(&s->profile.strings, random_below(&s->random, 2) ? "" : "half way");
+	mt_profile_add_log(&s->profile, &e);
+}
+
 static inline void simulation_allocate(struct simulation *s, const struct mt_block *previous)
 {
 	static const uint64_t sizes[] = {0, 1, 16, 24, 48, 100, 4096, 1000000};
@@ -92,6 +127,13 @@ static inline void simulation_allocate(struct simulation *s, const struct mt_blo
 	simulation_emit(s, (struct mt_event){.type = previous ? MT_EVENT_REALLOCATE : MT_EVENT_ALLOCATE,
 		.thread = b.thread, .group = b.group, .number = b.number, .size = b.size, .address = b.address,
 		.previous = previous ? previous->number : 0});
+	if (b.number >= s->usable_capacity) {
+		s->usable_capacity = 2 * b.number + 64;
+		s->usable = mt_resize(s->usable, s->usable_capacity * sizeof *s->usable);
+	}
+	s->usable[b.number] = random_below(&s->random, 4) ? 0 : b.size + 1 + random_below(&s->random, 4096);
+	if (s->usable[b.number])
+		simulation_note(s, MT_NOTE_USABLE, s->usable[b.number]);
 	s->live[s->live_count++] = b;
 }
 
@@ -109,6 +151,12 @@ static inline void simulation_end(struct simulation *s, uint32_t at, enum mt_eve
 	}
 	simulation_emit(s, (struct mt_event){.type = type, .kind = MT_KIND_FREE, .number = b.number,
 		.thread = random_below(&s->random, s->profile.thread_count)});
+	if (type == MT_EVENT_FREE && random_below(&s->random, 3)) {
+		uint32_t node = s->profile.groups[random_below(&s->random, s->profile.group_count)].node;
+
+		mt_model_free_site(&s->model, b.group, node);
+		simulation_note(s, MT_NOTE_FREE_STACK, node);
+	}
 }
 
 static inline void simulation_second_half(struct simulation *s)
@@ -129,6 +177,8 @@ static inline void simulation_step(struct simulation *s)
 	uint32_t what = random_below(&s->random, 100);
 
 	s->now_ns += 1000 * (uint64_t)(random_below(&s->random, 4) ? 0 : random_below(&s->random, 700));
+	if (!random_below(&s->random, 50))
+		simulation_log(s);
 	if (what < 2 && s->now_ns >= 5000) {
 		s->now_ns -= 5000; /* merge order is not always the order of time */
 	} else if (what < 45 && s->live_count + s->released_count < 250) {
@@ -164,6 +214,7 @@ static inline void simulation_flush(struct simulation *s)
 	bool info_first = random_below(&s->random, 2); /* it may tell of events that stand only behind it */
 
 	mt_model_settle(&s->model);
+	s->profile.info.slack_bytes = simulation_slack(s);
 	assert_int_equal(mt_definitions_write(&s->definitions, s->writer, &s->profile, &err), 0);
 	if (info_first)
 		assert_int_equal(mt_info_write(s->writer, &s->profile, &err), 0);
@@ -188,6 +239,7 @@ static inline void simulation_finish(struct simulation *s, bool totals)
 
 static inline void simulation_free(struct simulation *s)
 {
+	free(s->usable);
 	mt_trace_writer_free(s->writer);
 	mt_model_free_memory(&s->model);
 	mt_profile_free(&s->profile);
@@ -198,7 +250,12 @@ static inline bool profiles_equal(const struct mt_profile *a, const struct mt_pr
 {
 	if (a->group_count != b->group_count || a->node_count != b->node_count || a->pc_count != b->pc_count ||
 	    a->thread_count != b->thread_count || a->module_count != b->module_count ||
-	    a->strings.count != b->strings.count)
+	    a->strings.count != b->strings.count || a->log_count != b->log_count ||
+	    a->free_site_count != b->free_site_count)
+		return false;
+	if (a->log_count && memcmp(a->log, b->log, a->log_count * sizeof *a->log))
+		return false;
+	if (a->free_site_count && memcmp(a->free_sites, b->free_sites, a->free_site_count * sizeof *a->free_sites))
 		return false;
 	for (uint32_t i = 0; i < a->group_count; i++) {
 		struct mt_group x = a->groups[i], y = b->groups[i];

@@ -1,0 +1,201 @@
+/* What is beside the heap: maps, calls, markers, pauses, gaps. Each is logged. */
+#include "core/capture/events.h"
+
+#include <string.h>
+#include <sys/mman.h>
+
+#define PAGE 4096u
+#define LOST_MAX (1ull << 44) /* more than a gap can lose */
+
+static struct mt_info *info_of(struct mt_merge *m)
+{
+	return &m->model->profile->info;
+}
+
+static unsigned kind_of(const struct mt_merge *m, const struct mt_decoded *d, uint32_t node)
+{
+	if (d->pointer > MT_KIND_NONE && d->pointer < MT_KIND_COUNT)
+		return (unsigned)d->pointer;
+	return m->model->profile->nodes[node].pc;
+}
+
+static void add_entry(struct mt_merge *m, const struct mt_ring *r, enum mt_log_type type, uint32_t node,
+	const uint64_t *values, unsigned count)
+{
+	struct mt_log_entry e = {.time_ns = m->now_ns, .type = type, .thread = r->thread, .node = node};
+
+	memcpy(e.values, values, count * sizeof *values);
+	mt_profile_add_log(m->model->profile, &e);
+}
+
+/* ---- maps ---- */
+
+static void publish_maps(struct mt_merge *m)
+{
+	struct mt_info *info = info_of(m);
+
+	info->mapped_anonymous_bytes = m->maps.anonymous_bytes;
+	info->mapped_file_bytes = m->maps.file_bytes;
+	info->mapped_peak_bytes = m->maps.peak_bytes;
+}
+
+/* Whole pages are mapped, whatever was asked for; the break alone is kept to the byte. */
+static uint64_t mapped_length(uint64_t length, unsigned kind)
+{
+	return kind == MT_KIND_BRK || length > UINT64_MAX - PAGE ? length : (length + PAGE - 1) / PAGE * PAGE;
+}
+
+static struct mt_unmap *find_unmap(struct mt_ring *r, uint64_t address, uint64_t length)
+{
+	for (uint32_t back = 1; back <= MT_RING_UNMAPS && back <= r->unmap_count; back++) {
+		struct mt_unmap *u = &r->unmaps[(r->unmap_count - back) % MT_RING_UNMAPS];
+
+		if (u->open && u->address == address && u->length == length)
+			return u;
+	}
+	return NULL;
+}
+
+static void on_unmap(struct mt_merge *m, struct mt_ring *r, const uint64_t *values, unsigned kind, uint32_t node)
+{
+	struct mt_unmap *u = &r->unmaps[r->unmap_count++ % MT_RING_UNMAPS];
+
+	u->address = values[0];
+	u->length = values[1];
+	u->removed.count = 0;
+	u->open = true;
+	mt_maps_remove(&m->maps, values[0], mapped_length(values[1], kind), &u->removed);
+	info_of(m)->unmaps++;
+	add_entry(m, r, MT_LOG_UNMAP, node, values, 2);
+}
+
+static void on_unmap_failed(struct mt_merge *m, struct mt_ring *r, const uint64_t *values, uint32_t node)
+{
+	struct mt_unmap *u = find_unmap(r, values[0], values[1]);
+
+	if (!u) {
+		info_of(m)->invalid_records++;
+		return;
+	}
+	u->open = false;
+	mt_maps_restore(&m->maps, &u->removed);
+	info_of(m)->unmaps--;
+	add_entry(m, r, MT_LOG_UNMAP_FAILED, node, values, 2);
+}
+
+/* What an mremap goes on with; false: it is of nothing that was recorded. */
+static bool continue_map(struct mt_merge *m, struct mt_ring *r, const uint64_t *values, struct mt_map *map)
+{
+	const struct mt_map *old = NULL;
+	struct mt_unmap *u;
+
+	if (values[3]) {
+		u = find_unmap(r, values[2], values[3]);
+		if (u) {
+			u->open = false;
+			info_of(m)->unmaps--;
+			old = u->removed.count ? u->removed.items : NULL;
+		}
+	} else {
+		old = mt_maps_at(&m->maps, values[2]);
+	}
+	map->flags = old ? old->flags : MAP_ANONYMOUS; /* of what was mapped before the recording nothing is known */
+	map->protection = old ? old->protection : 0;
+	return old;
+}
+
+static void on_map(struct mt_merge *m, struct mt_ring *r, const struct mt_extensions *x, unsigned kind, uint32_t node)
+{
+	const uint64_t *values = x->values;
+	struct mt_map map = {.address = values[0], .length = mapped_length(values[1], kind), .time_ns = m->now_ns,
+		.node = node, .protection = (uint32_t)values[2], .flags = (uint32_t)(values[2] >> 32)};
+	bool known = kind != MT_KIND_MREMAP || continue_map(m, r, values, &map);
+	uint32_t replaced;
+
+	if (!map.length || map.length > UINT64_MAX - map.address) {
+		info_of(m)->invalid_records++;
+		return;
+	}
+	if (!known && x->paused)
+		return;
+	replaced = mt_maps_add(&m->maps, &map);
+	if (kind == MT_KIND_MMAP && !(map.flags & MAP_FIXED))
+		info_of(m)->implied_unmaps += replaced;
+	info_of(m)->maps += kind != MT_KIND_MREMAP;
+	add_entry(m, r, MT_LOG_MAP, node, values, 4);
+}
+
+/* ---- the rest ---- */
+
+static void on_gap(struct mt_merge *m, struct mt_ring *r, const uint64_t *values)
+{
+	uint64_t began = mt_clock_ns(m->clock, values[0]), allocations = values[1], frees = values[2];
+
+	r->release_count = 0;
+	if (allocations > LOST_MAX || frees > LOST_MAX) {
+		info_of(m)->invalid_records++;
+		return;
+	}
+	m->gap_lost += allocations + frees;
+	m->gap_frees += frees;
+	m->unrecorded |= allocations > 0;
+	if (frees)
+		mt_merge_note_lossy(m);
+	add_entry(m, r, MT_LOG_GAP, 0, (const uint64_t[]){began < m->now_ns ? began : m->now_ns, allocations, frees}, 3);
+}
+
+static void on_user(struct mt_merge *m, const struct mt_ring *r, const struct mt_extensions *x, unsigned kind,
+	uint32_t node)
+{
+	struct mt_log_entry e = {.time_ns = m->now_ns, .thread = r->thread, .node = node,
+		.type = kind == MT_KIND_PAUSE ? MT_LOG_PAUSE : kind == MT_KIND_RESUME ? MT_LOG_RESUME : MT_LOG_MARKER};
+	const char *text = (const char *)x->values;
+	size_t len = strnlen(text, x->value_count * sizeof *x->values);
+
+	if (m->model->profile->log_count < MT_LOG_MAX)
+		e.text = mt_strings_add_len(&m->model->profile->strings, text, len);
+	if (e.type != MT_LOG_MARKER)
+		info_of(m)->paused = e.type == MT_LOG_PAUSE;
+	m->unrecorded |= e.type == MT_LOG_PAUSE;
+	mt_profile_add_log(m->model->profile, &e);
+}
+
+void mt_merge_pause(struct mt_merge *m, bool paused)
+{
+	struct mt_log_entry e = {.time_ns = m->model->now_ns, .type = paused ? MT_LOG_PAUSE : MT_LOG_RESUME,
+		.thread = MT_NO_THREAD};
+
+	info_of(m)->paused = paused;
+	m->unrecorded |= paused;
+	mt_profile_add_log(m->model->profile, &e);
+}
+
+void mt_mark_consume(struct mt_merge *m, struct mt_ring *r, const struct mt_decoded *d)
+{
+	uint32_t node = d->type == MT_DECODED_GAP ? 0 : mt_tables_node(&m->tables, d->node);
+	unsigned kind = kind_of(m, d, node);
+	struct mt_extensions x;
+
+	mt_ring_extensions(r, r->consumed, d->end, &x); /* values that are gone by now are zeroes */
+	switch (d->type) {
+	case MT_DECODED_GAP:
+		on_gap(m, r, x.values);
+		break;
+	case MT_DECODED_MAP:
+		on_map(m, r, &x, kind, node);
+		break;
+	case MT_DECODED_UNMAP:
+		on_unmap(m, r, x.values, kind, node);
+		break;
+	case MT_DECODED_UNMAP_FAILED:
+		on_unmap_failed(m, r, x.values, node);
+		break;
+	case MT_DECODED_CALL:
+		add_entry(m, r, MT_LOG_CALL, node, x.values, 3);
+		break;
+	case MT_DECODED_USER:
+		on_user(m, r, &x, kind, node);
+		break;
+	}
+	publish_maps(m);
+}

@@ -1,0 +1,84 @@
+#include "core/capture/slack.h"
+
+#include <stdlib.h>
+
+void mt_slack_free(struct mt_slack *s)
+{
+	free(s->entries);
+	*s = (struct mt_slack){0};
+}
+
+/* The address's entry, or an empty one. */
+static struct mt_slack_entry *place(const struct mt_slack *s, uint64_t address)
+{
+	uint32_t at = (uint32_t)(mt_match_hash(address) >> 32) & s->mask;
+
+	while (s->entries[at].usable && s->entries[at].address != address)
+		at = (at + 1) & s->mask;
+	return &s->entries[at];
+}
+
+static uint64_t usable(const struct mt_slack *s, const struct mt_block *b)
+{
+	const struct mt_slack_entry *e = s->entries ? place(s, b->address) : NULL;
+
+	return e && e->number == b->number ? e->usable : 0;
+}
+
+/* Leaves out those whose blocks are gone; grows when most are not. */
+static void make_room(struct mt_slack *s, struct mt_match *m)
+{
+	struct mt_slack old = *s;
+	uint32_t live = 0, size = 1024;
+
+	for (uint64_t i = 0; old.entries && i <= old.mask; i++) {
+		struct mt_slack_entry *e = &old.entries[i];
+		struct mt_block *b = e->usable ? mt_match_find(m, e->address) : NULL;
+
+		if (!b || b->number != e->number)
+			e->usable = 0;
+		live += e->usable != 0;
+	}
+	while (size < live * 4)
+		size *= 2;
+	*s = (struct mt_slack){mt_alloc((size_t)size * sizeof *s->entries), size - 1, live};
+	for (uint64_t i = 0; old.entries && i <= old.mask; i++)
+		if (old.entries[i].usable)
+			*place(s, old.entries[i].address) = old.entries[i];
+	free(old.entries);
+}
+
+void mt_slack_note(struct mt_slack *s, struct mt_match *m, const struct mt_block *b, uint64_t size)
+{
+	struct mt_slack_entry *e;
+
+	if (!size)
+		return;
+	if (!s->entries || s->used > s->mask / 2)
+		make_room(s, m);
+	e = place(s, b->address);
+	s->used += !e->usable;
+	*e = (struct mt_slack_entry){b->address, b->number, size};
+}
+
+struct sum {
+	const struct mt_slack *slack;
+	const struct mt_profile *profile;
+	uint64_t bytes;
+};
+
+static void add(struct sum *sum, const struct mt_block *b)
+{
+	sum->bytes += mt_model_slack(sum->profile, b->group, b->size, usable(sum->slack, b));
+}
+
+uint64_t mt_slack_sum(const struct mt_slack *s, const struct mt_match *m, const struct mt_profile *p)
+{
+	struct sum sum = {s, p, 0};
+
+	for (uint32_t part = 0; part < MT_MATCH_PARTS; part++)
+		for (uint64_t at = 0; at <= m->parts[part].mask; at++)
+			if (m->parts[part].slots[at])
+				add(&sum, mt_match_block(m, m->parts[part].slots[at]));
+	return sum.bytes;
+}

@@ -1,0 +1,20 @@
+/* Usable sizes that do not follow from the size, and what all live blocks have beyond what was asked for. The sum is
+ * made when it is asked for, by a walk over the live blocks: allocations and frees do nothing for it. */
+#ifndef MT_CAPTURE_SLACK_H
+#define MT_CAPTURE_SLACK_H
+
+#include "core/capture/match.h"
+
+struct mt_slack {
+	struct mt_slack_entry {
+		uint64_t address, number, usable; /* of an allocation; usable 0: empty */
+	} *entries;
+	uint32_t mask, used; /* by address; entries of blocks that are gone stay until there is need for room */
+};
+
+void mt_slack_free(struct mt_slack *);
+/* The block was just allocated, and is in the table. */
+void mt_slack_note(struct mt_slack *, struct mt_match *, const struct mt_block *, uint64_t usable);
+uint64_t mt_slack_sum(const struct mt_slack *, const struct mt_match *, const struct mt_profile *);
+
+#endif
