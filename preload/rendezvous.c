@@ -9,7 +9,7 @@
 #include "preload/segment.h"
 #include "preload/sys.h"
 
-#define PATIENCE_MS 50
+#define PATIENCE_MS 1000 /* on a busy machine the recorder may not run for long; a stopped one costs this once */
 
 extern char **environ;
 
@@ -37,7 +37,7 @@ static int wait_for(int fd, short events, int64_t deadline)
 	for (;;) {
 		struct pollfd poll = {.fd = fd, .events = events};
 		int64_t left = deadline - now_ms();
-		struct timespec timeout = {0, left * 1000000};
+		struct timespec timeout = {left / 1000, left % 1000 * 1000000};
 		long n;
 
 		if (left <= 0)
