@@ -91,7 +91,7 @@ static MT_INLINE const struct mt_branch *mt_branch_find(const struct mt_thread *
 	uint64_t tag = mt_branch_tag(entry, kind);
 	struct mt_branch_set *set = mt_branch_set(t, entry);
 
-	if (mt_unlikely(mt_load_acquire(&mt_tracer.generation) != t->generation) || mt_unlikely(t->memo_truncated))
+	if (mt_unlikely(mt_load_acquire(&mt_tracer.generation) != t->generation) || mt_unlikely(t->memo_cut))
 		return NULL;
 	for (int i = 0; i < MT_BRANCH_WAYS; i++)
 		if (set->tags[i] == tag && mt_likely(mt_branch_holds(t, &set->branches[i], entry)))
@@ -109,7 +109,7 @@ static inline void mt_branch_keep(struct mt_thread *t, const struct mt_entry *en
 	uint32_t first, count, way;
 	struct mt_branch *b;
 
-	if (kept == 0 || t->memo_count < kept || t->memo_truncated)
+	if (kept == 0 || t->memo_count < kept || t->memo_cut)
 		return;
 	join = &t->memo[kept - 1];
 	top = &t->memo[t->memo_count - 1];

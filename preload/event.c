@@ -73,6 +73,7 @@ static MT_COLD bool record_nested(struct mt_thread *t, const struct mt_entry *en
 			walk.pcs = t->pcs[level];
 			mt_walk(t, entry, &walk);
 		}
+		mt_count(MT_COUNTER_CUT_STACKS, walk.cut);
 		item->node = mt_walk_node(&walk, kind);
 		if (mt_unlikely(mt_tracer.check) && level < MT_NESTED_LEVELS)
 			mt_check_nested(t, entry, item->node, (uint32_t)level);

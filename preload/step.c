@@ -68,13 +68,22 @@ static enum mt_step step_signal(struct mt_state *s, struct reader *r)
 	return MT_STEP_ON;
 }
 
-/* By frame pointer. On a stack of unknown bounds only within the page of sp, which exists. */
+/* Where the stack began when the program was entered. */
+extern void *__libc_stack_end __attribute__((weak));
+
+static bool is_entry(uint64_t sp)
+{
+	return &__libc_stack_end && sp >= ((uint64_t)__libc_stack_end & ~15ull);
+}
+
+/* By frame pointer. On a stack of unknown bounds only within the page of sp, which exists. A frame pointer of 0 is that of
+ * the outermost frame, or some register of code that keeps none: then the stack counts as cut. */
 static enum mt_step step_no_cfi(const struct mt_thread *t, struct mt_state *s, struct reader *r)
 {
 	uint64_t at = s->fp, fp, pc;
 
 	if (at == 0)
-		return MT_STEP_END;
+		return mt_step_is_own(t, s->sp) && is_entry(s->sp) ? MT_STEP_END : MT_STEP_CUT;
 	if (!mt_step_is_own(t, s->sp))
 		r->bound = (s->sp | (MT_WIRE_PAGE - 1)) + 1;
 	if (!read_word(r, at + 8, &pc))

@@ -208,7 +208,8 @@ struct mt_thread {
 	uint64_t generation; /* under which the memo was made */
 	uint64_t memo_version; /* changes with the memo */
 	uint32_t memo_count;
-	uint32_t memo_truncated; /* the outermost remembered frame is not the last, depth_limit ended it */
+	uint16_t memo_cut;       /* the outermost remembered frame is not the last */
+	uint16_t memo_truncated; /* because depth_limit ended the walk */
 	struct mt_memo *memo;
 	const uint64_t **word_at; /* the words that prove the memo, outermost first */
 	uint64_t *word_value;

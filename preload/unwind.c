@@ -202,7 +202,7 @@ uint32_t mt_unwind_anew(struct mt_thread *t, const struct mt_entry *entry, enum 
 	uint64_t generation = mt_load_acquire(&mt_tracer.generation);
 	uint32_t limit = mt_tracer.depth_limit, node, leaf, root = MT_NODE_ROOT;
 	struct climb c = {{entry->pc - 1, entry->sp, entry->fp}, 0, t->memo_count, MT_STEP_ON};
-	bool careful = false, cut, alone;
+	bool careful = false, alone;
 
 	if (mt_unlikely(generation != t->generation)) {
 		careful = generation >= MT_CLOSING;
@@ -221,12 +221,12 @@ uint32_t mt_unwind_anew(struct mt_thread *t, const struct mt_entry *entry, enum 
 	}
 	if (c.left == 0) {
 		t->memo_truncated = c.last == MT_STEP_ON;
-		cut = c.last != MT_STEP_END;
-		if (mt_unlikely(cut)) {
+		t->memo_cut = c.last != MT_STEP_END;
+		if (mt_unlikely(t->memo_cut))
 			root = MT_PC_CUT;
-			mt_count(MT_COUNTER_CUT_STACKS, 1);
-		}
 	}
+	if (mt_unlikely(t->memo_cut))
+		mt_count(MT_COUNTER_CUT_STACKS, 1);
 	node = remember(t, c.left, c.walked, root);
 	if (mt_unlikely(careful)) {
 		mt_branch_forget_memo(t);
