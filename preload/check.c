@@ -134,7 +134,8 @@ static struct common common_part(const struct mt_thread *t, const struct mt_entr
 	return common;
 }
 
-/* How many frames lie between here, the caller's state, and the event's: the tracer's, and the real operator new. */
+/* How many frames lie between here, the caller's state, and the event's: the tracer's, and the real operator new. 0 when
+ * we do not find our way even there. */
 static uint32_t inner_frames(const struct mt_thread *t, struct mt_entry here, const struct mt_entry *entry)
 {
 	struct mt_state state = {here.pc - 1, here.sp, here.fp};
@@ -191,14 +192,14 @@ static void check_other(struct mt_thread *t, const struct mt_entry *entry, uint3
 		return;
 	common = common_part(t, entry);
 	inner = inner_frames(t, MT_ENTRY(), entry);
-	pcs = common.frames && inner && has_room(t, (uint64_t)__builtin_frame_address(0)) ? other_pcs(t, level) : NULL;
+	pcs = common.frames && has_room(t, (uint64_t)__builtin_frame_address(0)) ? other_pcs(t, level) : NULL;
 	if (!pcs || (!common.end && !common.limit))
 		mt_count(MT_COUNTER_NOT_COMPARABLE, 1);
 	if (!pcs)
 		return;
-	count = (uint32_t)backtrace(pcs, (int)(inner + common.frames + common.end));
+	count = inner ? (uint32_t)backtrace(pcs, (int)(inner + common.frames + common.end)) : 0;
 	mt_count(MT_COUNTER_CHECKED_OTHERWISE, 1);
-	if (count < inner || !agrees_with_other(pcs + inner, count - inner, &common, node))
+	if (count <= inner || !agrees_with_other(pcs + inner, count - inner, &common, node))
 		mt_count(MT_COUNTER_WRONG_OTHERWISE, 1);
 }
 
