@@ -1,6 +1,6 @@
 # memtui. `make demo` and `make test` set up what they need; `make help` lists the targets.
 # Variables: O=DIR build directory, V=1 show commands, DEBUG=1 no optimisation, ASAN=1 sanitizers,
-#            CC=, DESTDIR=, prefix=
+#            CC=, DESTDIR=, prefix=; MUTATION=N a tracer that is wrong on purpose (make mutations)
 
 O ?= build
 prefix ?= /usr/local
@@ -41,7 +41,7 @@ endif
 # The tracer links libc alone, shows nothing but what it interposes, and is never sanitized.
 PRELOAD_CFLAGS := -std=gnu11 -D_GNU_SOURCE -I. -O2 -g -fPIC -fvisibility=hidden -fno-omit-frame-pointer \
 	-fno-plt -fno-builtin -fexceptions -fasynchronous-unwind-tables -ftls-model=initial-exec \
-	$(WARN) -MMD -MP
+	$(if $(MUTATION),-DMT_MUTATION=$(MUTATION)) $(WARN) -MMD -MP
 PRELOAD_LDFLAGS := -shared -Wl,-z,now -Wl,-z,relro -Wl,-z,nodelete -Wl,-soname,libmemtui.so
 
 PRELOAD_SRC := $(wildcard preload/*.c preload/$(ARCH)/*.c)
@@ -55,7 +55,7 @@ UNIT := $(UNIT_SRC:tests/unit/%.c=$(O)/tests/%)
 
 .SECONDARY:
 COMMANDS := run record open report attach info groups tree timeline
-.PHONY: man all demo test check bench install clean help packages test-packages programs unit
+.PHONY: man all demo test check mutations bench install clean help packages test-packages programs unit
 all: $(O)/memtui $(O)/libmemtui.so
 
 $(O)/memtui: $(TUI_OBJ) $(O)/libcore.a
@@ -120,6 +120,10 @@ test: test-packages
 check: test-packages
 	@sh tests/check.sh $(O)
 
+# Tracers that are wrong on purpose (preload/check.h): the checks of stacks must see each of them.
+mutations: all
+	@bash tests/stacks/mutations.sh $(O)
+
 # ROUNDS=N, QUICK=1, ON="hot 16,tree" (workloads) and TOOLS="memtui,heaptrack" say what is measured.
 # cc1plus, the workload, needs g++ to make its input; without it bench.py says that it is skipped.
 bench: all programs $(O)/bench/meter
@@ -153,6 +157,7 @@ help:
 	@echo 'make test    install what is missing, build, run all tests'
 	@echo 'make check   warnings as errors with gcc and clang, sanitizer runs, layer check'
 	@echo 'make bench   cost beside heaptrack and massif in one run (QUICK=1, ROUNDS=, ON=, TOOLS=)'
+	@echo 'make mutations  tracers that are wrong on purpose are found out'
 	@echo 'make man     write doc/man from the option lists'
 	@echo 'make install DESTDIR= prefix=$(prefix)'
 

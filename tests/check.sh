@@ -1,6 +1,7 @@
 #!/bin/sh
 # check.sh BUILD: warnings as errors with gcc and clang, unit tests and command-line tests under
-# AddressSanitizer and UBSan, and the layers: includes go one way, core knows no curses, the tracer imports libc alone.
+# AddressSanitizer and UBSan, the layers (includes go one way, core knows no curses, the tracer imports libc alone), and whether
+# the checks of stacks see what they should.
 set -eu
 build=$1
 top=$(cd "$(dirname "$0")/.." && pwd)
@@ -16,6 +17,8 @@ for page in doc/man/*.1; do
 	name=$(basename "$page" .1)
 	"$build-gcc/memtui" help --man "${name#memtui-}" | cmp - "$page" || { echo "run make man"; exit 1; }
 done
+echo "== the checks of stacks find out tracers that are wrong on purpose"
+bash tests/stacks/mutations.sh "$build-gcc"
 echo "== sanitizers"
 make --no-print-directory ASAN=1 O="$build-asan" all unit programs
 for t in "$build-asan"/tests/*_test; do

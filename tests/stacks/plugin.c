@@ -1,0 +1,20 @@
+/* A plug-in whose functions lie at the same places for every FRAME, but whose frames are of that size: see reload.c. */
+#include <stdlib.h>
+
+static void *volatile keep;
+
+__attribute__((noinline)) static void leaf(volatile char *space)
+{
+	keep = malloc(100);
+	free(keep);
+	space[1] = 2;
+}
+
+__attribute__((visibility("default"))) long plugin_work(int n)
+{
+	volatile char space[FRAME];
+
+	space[0] = (char)n;
+	leaf(space);
+	return space[0] + n;
+}

@@ -1,0 +1,112 @@
+#!/usr/bin/env bash
+# run.sh BUILD: stacks, exact on every event. Programs that nobody here wrote, and some made to be hard to
+# unwind, are recorded in check mode: no stack may differ from a full walk, none from libgcc's unwinder, every event must
+# have been compared with the one and enough of them with the other, and output and status must be those of an untraced run.
+set -u
+build=$(cd "$1" && pwd)
+here=$(cd "$(dirname "$0")" && pwd)
+top=$here/../..
+out=$build/stacks-tests
+mkdir -p "$out" && cd "$out" || exit 2
+memtui=$build/memtui
+export LC_ALL=C PYTHONMALLOC=malloc PYTHONHASHSEED=0 PERL_HASH_SEED=0 MEMTUI_CHECK=1
+export memtui out
+. "$here/lib.sh"
+
+# one NAME CUT COMMAND: CUT is how many stacks must be cut, and then how many of those that were compared with libgcc's
+# must have been so only in part or not at all; - for any number. LIMIT:CUT to record with that limit.
+one() {
+	local name=$1 cut=$2 command=$3 file=$out/${1// /-} limit= part status traced
+	case $cut in *:*) limit="--depth ${cut%:*}" cut=${cut#*:} ;; esac
+	part=${cut#* } cut=${cut% *}
+	timeout 60 bash -c "$command" >"$file.want" 2>&1 </dev/null
+	status=$?
+	timeout 60 bash -c "exec \"$memtui\" record --force $limit -o $file.dat -- $command" >"$file.out" 2>"$file.err" </dev/null
+	traced=$?
+	sed '/^memtui: wrote /d' "$file.err" >>"$file.out"
+	local n checked wrong otherwise wrong_otherwise partly cuts lost why=
+	read -r n checked wrong otherwise wrong_otherwise partly cuts lost < <(counts "$memtui" "$file.dat")
+	[ $status = $traced ] || why="status $traced, untraced $status; "
+	cmp -s "$file.want" "$file.out" || why+="output differs: $(diff "$file.want" "$file.out" | head -n 3 | tr '\n' ' '); "
+	[ "${n:-0}" -ge 10000 ] || why+="only ${n:-no} allocations; "
+	[ "${checked:-0}" -ge "${n:-1}" ] || why+="only ${checked:-0} of ${n:-0} stacks checked; "
+	[ "${otherwise:-0}" -ge $((n / 1000)) ] && [ "${otherwise:-0}" -ge 10000 ] || why+="only ${otherwise:-0} by libgcc's unwinder; "
+	[ "${wrong:-1}" = 0 ] || why+="$wrong stacks differ from a full walk; "
+	[ "${wrong_otherwise:-1}" = 0 ] || why+="$wrong_otherwise stacks differ from libgcc's; "
+	[ "${lost:-1}" = 0 ] || why+="$lost events lost; "
+	[ "$cut" = - ] || [ "$cuts" = "$cut" ] || why+="$cuts stacks cut, not $cut; "
+	[ "$part" = - ] || [ "$partly" = "$part" ] || why+="$partly not or in part comparable, not $part; "
+	if [ -n "$why" ]; then echo "not ok stacks $name: $why"
+	else echo "ok stacks $name: $checked checked, $otherwise by libgcc's unwinder, $partly of them not or in part, $cuts cut"; fi
+	rm -f "$file.want" "$file.out" "$file.err"
+}
+export -f one
+
+# ---- the programs ----
+
+variants=(O0 O1 O2 O3)
+declare -A flags=([pointer]=-fno-omit-frame-pointer [none]=-fomit-frame-pointer [cet]=-fcf-protection=full)
+
+compile_all() {
+	{
+		for o in "${variants[@]}"; do
+			for f in "${!flags[@]}"; do
+				for p in frames.c jumps.c stepped.c exceptions.cc; do
+					echo "compile ${p%.*}-$o-$f $here/$p -$o ${flags[$f]}"
+				done
+			done
+		done
+		echo "compile frames-Os $here/frames.c -Os -fstack-clash-protection -fstack-protector-all"
+		echo "compile deep $here/deep.c -O1"
+		echo "compile nocfi '$here/nocfi.c $here/nocfi.S' -O1 -fno-omit-frame-pointer"
+		echo "compile torture $here/../tracer/torture.cc -O2"
+		plugin_lines
+	} | compile_lines
+}
+
+# Lines of NAME, CUT and COMMAND, with tabs between.
+own_programs() {
+	local o f p
+	for o in "${variants[@]}"; do
+		for f in "${!flags[@]}"; do
+			for p in 'frames 0 0' 'jumps 0 0' 'exceptions 0 -' 'stepped - -'; do
+				printf '%s\t%s\t%s\n' "${p%% *} -$o ${flags[$f]}" "${p#* }" "./${p%% *}-$o-$f"
+			done
+		done
+	done
+	printf '%s\t%s\t%s\n' 'frames -Os' '0 0' ./frames-Os \
+		'assembly without CFI' '8000 -' ./nocfi \
+		'depth limit' '23808 0' ./deep 'depth limit 64' '64:34560 0' ./deep \
+		'depth limit 2000' '2000:0 0' ./deep \
+		'plug-ins at one address' '0 0' "./reload $PWD/plugin24.so $PWD/plugin200.so $PWD/plugin4000.so" \
+		torture '- 0' './torture 300 4'
+}
+
+real_programs() {
+	local cc1plus python
+	cc1plus=$(g++ -print-prog-name=cc1plus)
+	python=$(python3 -c 'import sys; print(sys.executable)')
+	[ -f r.ii ] || { printf '#include <regex>\n#include <map>\nint f(const char *s) { return std::regex_match(s, std::regex("a.*b")); }\n' >r.cc
+		g++ -std=c++17 -E r.cc -o r.ii; }
+	sed 's/range(16)/range(2)/' "$top/tests/bench/parse.py" >parse.py
+	sed 's/300000/60000/g' "$top/tests/bench/table.sql" >table.sql
+	sed 's/250000/25000/' "$top/tests/bench/hash.pl" >hash.pl
+	[ -d repo ] || { git init -q repo && (cd repo && for i in $(seq 1600); do seq $i $((i + 20)) >f$i; done &&
+		git add . && git -c user.name=t -c user.email=t@t commit -qm one); }
+	echo "cc1plus	0 0	$cc1plus -quiet -O1 r.ii -o /dev/stdout"
+	echo "python3	0 0	$python parse.py"
+	echo "sqlite3	0 0	sqlite3 :memory: '.read table.sql'"
+	echo "perl	0 0	perl hash.pl"
+	echo "git	0 0	git -C repo log -p --stat"
+	if command -v node >/dev/null; then
+		echo 'node	- -	node -e "let a=[];for(let i=0;i<40000;i++){a.push(Buffer.allocUnsafeSlow(64+i%100));}console.log(a.length)"'
+	else echo "skip stacks node: not installed" >&2; fi
+}
+
+run_all() {
+	tr '\t' '\n' | xargs -P 2 -d '\n' -n 3 bash -c 'one "$@"' one
+}
+
+compile_all
+{ real_programs; own_programs; } | run_all 2>&1 | tee results
+! grep -q '^not ok' results
