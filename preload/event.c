@@ -7,23 +7,16 @@
 
 enum turn { TURN_NONE, TURN_OUTERMOST, TURN_NESTED };
 
-/* The running word is 0: tracing has ended, or this is a forked child, which goes on untraced. */
-static MT_COLD enum turn stopped(void)
-{
-	uint32_t attached = MT_PHASE_ATTACHED;
-
-	if (mt_swap_if(&mt_tracer.phase, &attached, MT_PHASE_OFF))
-		mt_count(MT_COUNTER_FORKED_CHILDREN, 1);
-	mt_tls.self = NULL;
-	return TURN_NONE;
-}
-
 /* An event is under way already. Either this is a signal handler within it, whose stack then shows the
  * hook, or a handler has left that event by longjmp. */
 static MT_COLD enum turn nested(struct mt_thread *t, const struct mt_entry *entry)
 {
-	uint64_t level = mt_arch_add(&t->busy, 1);
+	uint64_t level;
 	struct mt_walk walk;
+
+	if (t->busy >= MT_BUSY_STALE)
+		return mt_thread_renew(t) ? TURN_OUTERMOST : TURN_NONE;
+	level = mt_arch_add(&t->busy, 1);
 
 	if (level >= MT_NESTED_LEVELS)
 		return TURN_NESTED;
@@ -45,10 +38,12 @@ static inline bool paused(void)
 
 static inline enum turn begin(struct mt_thread *t, const struct mt_entry *entry)
 {
-	if (mt_unlikely(!mt_load(mt_tracer.running)))
-		return stopped();
-	if (mt_unlikely(t->busy) && nested(t, entry) == TURN_NESTED)
-		return TURN_NESTED;
+	enum turn turn;
+
+	if (mt_unlikely(!mt_load(mt_tracer.running)) && !mt_thread_forked(t, entry))
+		return TURN_NONE;
+	if (mt_unlikely(t->busy) && (turn = nested(t, entry)) != TURN_OUTERMOST)
+		return turn;
 	return mt_event_begin(t, entry) ? TURN_OUTERMOST : TURN_NONE;
 }
 

@@ -12,6 +12,13 @@
 #include "preload/segment.h"
 #include "preload/sys.h"
 
+void mt_modules_free(void)
+{
+	if (mt_tracer.module_info)
+		mt_sys_unmap(mt_tracer.module_info, mt_tracer.module_capacity * sizeof(struct mt_module));
+	mt_tracer.module_info = NULL;
+}
+
 bool mt_modules_init(void)
 {
 	struct dl_find_object object;
@@ -19,6 +26,7 @@ bool mt_modules_init(void)
 	mt_tracer.module_info = mt_sys_map(mt_tracer.modules.capacity * sizeof(struct mt_module));
 	if (!mt_tracer.module_info)
 		return false;
+	mt_tracer.module_capacity = mt_tracer.modules.capacity;
 	if (_dl_find_object(&mt_tracer, &object) == 0) {
 		mt_tracer.own_start = (uint64_t)object.dlfo_map_start;
 		mt_tracer.own_end = (uint64_t)object.dlfo_map_end;
@@ -96,7 +104,7 @@ static bool find_gone(void)
 /* After something may have been unloaded: a new epoch if it was. */
 static void begin_epoch(void)
 {
-	if (!find_gone())
+	if (!mt_load(mt_tracer.running) || !find_gone()) /* else a child forked meanwhile would write to its parent */
 		return;
 	mt_rules_drop();
 	mt_add(&mt_tracer.header->epoch, 1);
@@ -195,11 +203,13 @@ MT_EXPORT int dlclose(void *handle)
 {
 	int result;
 
-	if (mt_load(&mt_tracer.phase) != MT_PHASE_ATTACHED)
+	if (mt_load(&mt_tracer.phase) != MT_PHASE_ATTACHED || !mt_load(mt_tracer.running))
 		return mt_tracer.real.dlclose(handle);
+	mt_tls.closing++;
 	__atomic_fetch_add(&mt_tracer.generation, MT_CLOSING, __ATOMIC_SEQ_CST);
 	result = mt_tracer.real.dlclose(handle);
 	begin_epoch();
 	__atomic_fetch_sub(&mt_tracer.generation, MT_CLOSING, __ATOMIC_SEQ_CST);
+	mt_tls.closing--;
 	return result;
 }

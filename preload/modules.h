@@ -5,6 +5,7 @@
 #include "preload/tracer.h"
 
 bool mt_modules_init(void);
+void mt_modules_free(void);
 /* A new pc id for an address; 0 when it is the tracer's own code. */
 uint32_t mt_modules_pc(uint64_t pc, uint32_t flags);
 /* Is the module under pc still the one that it was when the pc id was made? */

@@ -1,5 +1,7 @@
-/* Asks the recorder that the environment names for a segment. Bounded in time, silent in failure. */
+/* Asks the recorder that the environment names for a segment. Bounded in time, silent in failure. A forked child
+ * goes by what its parent read: the environment may be another by then, or just be changed by a thread that is gone. */
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -9,9 +11,18 @@
 #include "preload/segment.h"
 #include "preload/sys.h"
 
-#define PATIENCE_MS 1000 /* on a busy machine the recorder may not run for long; a stopped one costs this once */
+#define PATIENCE_MS 50
+#define PATIENCE_MAX_MS 2000 /* while the recorder can be seen to run: on a busy machine it may have to wait for its turn */
 
 extern char **environ;
+
+static struct {
+	char name[sizeof ((struct sockaddr_un *)0)->sun_path];
+	size_t len; /* 0: not read yet */
+	char token[MT_WIRE_TOKEN_LEN];
+	uint32_t uid;
+	bool trusted; /* uid is that of the recorder that answered */
+} session;
 
 static int64_t now_ms(void)
 {
@@ -21,14 +32,49 @@ static int64_t now_ms(void)
 	return now.tv_sec * 1000 + now.tv_nsec / 1000000;
 }
 
-static const char *session(void)
+/* 0, or -ENOENT: no session. */
+static int read_session(void)
 {
 	size_t len = strlen(MT_WIRE_ENVIRONMENT);
+	const char *value = NULL, *colon;
 
-	for (char **at = environ; *at; at++)
+	for (char **at = environ; *at && !value; at++)
 		if (strncmp(*at, MT_WIRE_ENVIRONMENT, len) == 0 && (*at)[len] == '=')
-			return *at + len + 1;
-	return NULL;
+			value = *at + len + 1;
+	colon = value ? strrchr(value, ':') : NULL;
+	if (!colon || colon == value || strlen(colon + 1) != MT_WIRE_TOKEN_LEN
+		|| (size_t)(colon - value) > sizeof session.name - 1)
+		return -ENOENT;
+	memcpy(session.name, value, colon - value);
+	memcpy(session.token, colon + 1, MT_WIRE_TOKEN_LEN);
+	session.len = colon - value;
+	return 0;
+}
+
+/* Whether the recorder runs: one that is stopped or dead is not waited for. */
+static bool can_answer(uint32_t pid)
+{
+	static const char head[] = "/proc/", tail[] = "/stat";
+	char path[32], text[128], digits[12];
+	int fd, count = 0, len = sizeof head - 1;
+	long n;
+
+	do {
+		digits[count++] = (char)('0' + pid % 10);
+	} while (pid /= 10);
+	memcpy(path, head, sizeof head);
+	while (count > 0)
+		path[len++] = digits[--count];
+	memcpy(path + len, tail, sizeof tail);
+	fd = (int)mt_sys4(SYS_openat, AT_FDCWD, path, O_RDONLY | O_CLOEXEC, 0);
+	if (fd < 0)
+		return false;
+	n = mt_sys3(SYS_read, fd, text, sizeof text - 1);
+	mt_sys1(SYS_close, fd);
+	text[n > 0 ? n : 0] = '\0';
+	while (n > 0 && text[--n] != ')')
+		;
+	return text[n] == ')' && (text[n + 2] == 'R' || text[n + 2] == 'S' || text[n + 2] == 'D');
 }
 
 /* Waits until the socket is ready or the deadline has passed. */
@@ -104,54 +150,69 @@ static int receive(int fd)
 	return memory;
 }
 
-/* The token is for the recorder alone: whoever listens must be root or this user. */
-static int check_peer(int fd)
+/* The token is for the recorder alone: whoever listens must be root, this user, or the user whom the parent trusted
+ * before it gave up its rights. */
+static int check_peer(int fd, struct ucred *peer)
 {
-	struct ucred peer;
-	socklen_t len = sizeof peer;
-	long error = mt_sys6(SYS_getsockopt, fd, SOL_SOCKET, SO_PEERCRED, &peer, &len, 0);
+	socklen_t len = sizeof *peer;
+	long error = mt_sys6(SYS_getsockopt, fd, SOL_SOCKET, SO_PEERCRED, peer, &len, 0);
 
 	if (error < 0)
 		return (int)error;
-	return len == sizeof peer && (peer.uid == 0 || peer.uid == (uid_t)mt_sys0(SYS_geteuid)) ? 0 : -EPERM;
+	if (len != sizeof *peer || (peer->uid != 0 && peer->uid != (uid_t)mt_sys0(SYS_geteuid)
+		&& !(session.trusted && peer->uid == session.uid)))
+		return -EPERM;
+	session.uid = peer->uid;
+	return 0;
 }
 
-static int ask(int fd, const char *name, size_t len, const char *token)
+static int await_answer(int fd, const struct ucred *recorder, int64_t start)
+{
+	int64_t now;
+	int error;
+
+	do {
+		now = now_ms();
+		error = wait_for(fd, POLLIN, now + PATIENCE_MS);
+	} while (error == -ETIMEDOUT && now - start < PATIENCE_MAX_MS && can_answer((uint32_t)recorder->pid));
+	return error;
+}
+
+static int ask(int fd, uint64_t forked_from)
 {
 	struct mt_wire_request request = {.magic = MT_WIRE_MAGIC, .version = MT_WIRE_VERSION,
-		.pid = (uint32_t)mt_sys0(SYS_getpid)};
-	int64_t deadline = now_ms() + PATIENCE_MS;
+		.pid = (uint32_t)mt_sys0(SYS_getpid), .forked_from = forked_from};
+	int64_t start = now_ms(), deadline = start + PATIENCE_MS;
+	struct ucred recorder;
 	long n;
 	int error;
 
-	memcpy(request.token, token, MT_WIRE_TOKEN_LEN);
-	if ((error = connect_to(fd, name, len, deadline)) < 0 || (error = check_peer(fd)) < 0
+	memcpy(request.token, session.token, MT_WIRE_TOKEN_LEN);
+	if ((error = connect_to(fd, session.name, session.len, deadline)) < 0 || (error = check_peer(fd, &recorder)) < 0
 		|| (error = wait_for(fd, POLLOUT, deadline)) < 0)
 		return error;
 	n = mt_sys6(SYS_sendto, fd, &request, sizeof request, MSG_NOSIGNAL, 0, 0);
 	if (n != sizeof request)
 		return n < 0 ? (int)n : -EPROTO;
-	if ((error = wait_for(fd, POLLIN, deadline)) < 0)
+	if ((error = await_answer(fd, &recorder, start)) < 0)
 		return error;
-	return receive(fd);
+	error = receive(fd);
+	session.trusted = error >= 0;
+	return error;
 }
 
-int mt_rendezvous(void)
+int mt_rendezvous(uint64_t forked_from)
 {
-	const char *name, *colon;
 	int fd, result;
 
-	if (!environ)
-		return -EAGAIN;
-	name = session();
-	colon = name ? strrchr(name, ':') : NULL;
-	if (!colon || colon == name || strlen(colon + 1) != MT_WIRE_TOKEN_LEN
-		|| (size_t)(colon - name) > sizeof ((struct sockaddr_un *)0)->sun_path - 1)
-		return -ENOENT;
+	if (!environ && !session.len)
+		return forked_from ? -ENOENT : -EAGAIN;
+	if (!session.len && (result = read_session()) < 0)
+		return result;
 	fd = (int)mt_sys3(SYS_socket, AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	if (fd < 0)
 		return fd;
-	result = ask(fd, name, colon - name, colon + 1);
+	result = ask(fd, forked_from);
 	mt_sys1(SYS_close, fd);
 	return result;
 }

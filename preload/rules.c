@@ -23,6 +23,15 @@ static struct mt_rules *new_table(unsigned bits)
 	return rules;
 }
 
+void mt_rules_free(void)
+{
+	struct mt_rules *rules = mt_tracer.rules;
+
+	if (rules)
+		mt_sys_unmap(rules, sizeof *rules + ((uint64_t)rules->mask + 1) * sizeof *rules->slots);
+	mt_tracer.rules = NULL;
+}
+
 bool mt_rules_init(void)
 {
 	mt_tracer.rules = new_table(FIRST_BITS);

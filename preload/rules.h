@@ -48,6 +48,7 @@ struct mt_rules {
 };
 
 bool mt_rules_init(void);
+void mt_rules_free(void);
 uint64_t mt_rules_find(uint64_t key);
 /* Drops what belongs to modules that are gone. */
 void mt_rules_drop(void);

@@ -180,7 +180,6 @@ static const uint32_t *new_running_word(void)
 		mt_sys_unmap(word, MT_WIRE_PAGE);
 		return NULL;
 	}
-	*word = 1;
 	return word;
 }
 
@@ -191,9 +190,11 @@ static bool start(struct mt_wire_header *h, const struct mt_wire_header *copy)
 	mt_tracer.free_stacks = copy->flags & MT_SEGMENT_FREE_STACKS;
 	mt_tracer.check = copy->flags & MT_SEGMENT_CHECK;
 	mt_tracer.monotonic = copy->clock != MT_CLOCK_TSC;
-	mt_tracer.depth_limit = copy->depth_limit;
+	if (!mt_tracer.depth_limit || copy->depth_limit < mt_tracer.depth_limit)
+		mt_tracer.depth_limit = copy->depth_limit; /* a forked child goes on with states of the old size */
 	mt_tracer.stamp_reuses = mt_tracer.standalone ? 0 : MT_STAMP_USES - 1;
-	mt_tracer.running = new_running_word();
+	if (!mt_tracer.running)
+		mt_tracer.running = new_running_word();
 	if (!mt_tracer.running || !mt_rules_init() || !mt_tree_init() || !mt_modules_init()) {
 		mt_count(MT_COUNTER_MAP_FAILURES, 1);
 		return false;
@@ -202,18 +203,16 @@ static bool start(struct mt_wire_header *h, const struct mt_wire_header *copy)
 	mt_count(MT_COUNTER_BOOTSTRAP, mt_load(&mt_tracer.bootstrap_allocations));
 	mt_store(&h->pid, (uint32_t)mt_sys0(SYS_getpid));
 	mt_store_release(&h->state, MT_SEGMENT_ATTACHED);
+	mt_store_release((uint32_t *)mt_tracer.running, 1);
 	return true;
 }
 
-MT_COLD void mt_segment_attach(void)
+/* The phase is CONNECTING. */
+static int connect_to_segment(uint64_t forked_from)
 {
-	uint32_t expected = MT_PHASE_NEW;
 	struct mt_wire_header *h = NULL, copy;
-	int fd;
+	int fd = mt_rendezvous(forked_from);
 
-	if (!mt_swap_if(&mt_tracer.phase, &expected, MT_PHASE_CONNECTING))
-		return;
-	fd = mt_rendezvous();
 	if (fd >= 0) {
 		h = map(fd, &copy);
 		mt_sys1(SYS_close, fd);
@@ -221,9 +220,115 @@ MT_COLD void mt_segment_attach(void)
 		h = mt_file_start(&copy);
 	}
 	if (h && start(h, &copy))
-		mt_store_release(&mt_tracer.phase, MT_PHASE_ATTACHED);
+		return 0;
+	return fd == -EAGAIN ? fd : -ENOENT;
+}
+
+MT_COLD void mt_segment_attach(void)
+{
+	uint32_t expected = MT_PHASE_NEW;
+	int error;
+
+	if (!mt_swap_if(&mt_tracer.phase, &expected, MT_PHASE_CONNECTING))
+		return;
+	error = connect_to_segment(0);
+	mt_store_release(&mt_tracer.phase, error == 0 ? MT_PHASE_ATTACHED : error == -EAGAIN ? MT_PHASE_NEW : MT_PHASE_OFF);
+}
+
+/* ---- fork ------------------------------------------------------------------------------------------ */
+
+/* All that is mapped of it: under a limit the rest may be the program's own memory by now. */
+static uint64_t mapped(const struct mt_range *range)
+{
+	uint64_t open = round_up(mt_load(&range->open)), limit = mt_load(&range->limit);
+
+	return !range->base ? 0 : open > limit ? open : limit;
+}
+
+static struct mt_range *const ranges[] = {&mt_tracer.modules, &mt_tracer.threads, &mt_tracer.pcs,
+	&mt_tracer.node_range, &mt_tracer.rings, &mt_tracer.ring_data, &mt_tracer.chunks};
+#define RANGES (sizeof ranges / sizeof *ranges)
+
+static bool cover(void *at, uint64_t len)
+{
+	long p = len ? mt_sys6(SYS_mmap, at, len, PROT_READ | PROT_WRITE,
+		MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0) : 0;
+
+	return p >= 0 || p <= -4096;
+}
+
+/* The first two pages stay, as private memory: who still looks at the header finds a pause, and what he counts is
+ * nothing. */
+static void drop_segment(void)
+{
+	for (size_t i = 0; i < RANGES; i++)
+		if (mapped(ranges[i]))
+			mt_sys_unmap(ranges[i]->base, mapped(ranges[i]));
+	for (size_t i = 0; i < RANGES; i++)
+		*ranges[i] = (struct mt_range){.base = NULL};
+	cover(mt_tracer.header, 2 * MT_WIRE_PAGE);
+}
+
+/* All that holds ids of the parent's segment. */
+static void drop_tables(void)
+{
+	mt_rules_free();
+	mt_tree_free();
+	mt_modules_free();
+	mt_tracer.next_node = mt_tracer.next_pc = mt_tracer.next_module = mt_tracer.next_thread = mt_tracer.next_ring = 0;
+	mt_tracer.growing = 0;
+	mt_tracer.generation = mt_tls.closing * MT_CLOSING; /* of other threads' dlcloses nobody will see the end */
+	mt_tracer.bootstrap_allocations = 0;
+	mt_tracer.all_threads = NULL;
+}
+
+MT_COLD bool mt_segment_forked(void)
+{
+	struct mt_wire_header *old = mt_tracer.header;
+	uint64_t id = old->id;
+	uint32_t recording = mt_load(&old->recording);
+	bool done;
+
+	drop_segment();
+	drop_tables();
+	if (mt_tracer.standalone)
+		mt_file_forked();
+	done = connect_to_segment(id) == 0;
+	if (done && !recording)
+		mt_store(&mt_tracer.header->recording, 0);
+	if (done)
+		mt_sys_unmap(old, 2 * MT_WIRE_PAGE);
 	else
-		mt_store_release(&mt_tracer.phase, fd == -EAGAIN ? MT_PHASE_NEW : MT_PHASE_OFF);
+		mt_tracer.header = old;
+	mt_count(MT_COUNTER_UNTRACED_EVENTS, mt_tracer.missed);
+	mt_tracer.missed = 0;
+	mt_store_release(&mt_tracer.phase, done ? MT_PHASE_ATTACHED : MT_PHASE_OFF);
+	return done;
+}
+
+/* What the event may look at again is kept: the header and the positions of its ring. */
+MT_COLD void mt_segment_scrap(struct mt_thread *t)
+{
+	struct mt_wire_ring ring;
+	struct mt_wire_header *copy;
+
+	if (mt_tracer.scrapped)
+		return;
+	mt_tracer.scrapped = true;
+	ring = *t->ring;
+	copy = mt_sys_map(2 * MT_WIRE_PAGE);
+	if (copy) {
+		memcpy(copy, mt_tracer.header, sizeof *copy);
+		*(uint32_t *)((uint8_t *)copy + MT_WIRE_ALIVE_OFFSET) = 1;
+		mt_sys6(SYS_mremap, copy, 2 * MT_WIRE_PAGE, 2 * MT_WIRE_PAGE, MREMAP_MAYMOVE | MREMAP_FIXED,
+			mt_tracer.header, 0);
+	}
+	for (size_t i = 0; i < RANGES; i++)
+		if (mapped(ranges[i]))
+			cover(ranges[i]->base, round_up(mt_load(&ranges[i]->open)));
+	if (mt_tracer.standalone)
+		cover(t->data, mt_tracer.ring_records * sizeof(struct mt_wire_record));
+	*t->ring = ring;
 }
 
 __attribute__((destructor)) static void exiting(void)

@@ -22,7 +22,14 @@ static inline bool mt_range_need(struct mt_range *range, uint32_t count)
 		|| mt_range_open(range, count);
 }
 
-/* rendezvous.c: the memfd of a new segment, or a negative errno; -EAGAIN: no environment yet. */
-int mt_rendezvous(void);
+/* In a forked child, from one thread: leaves the parent's segment, to which nothing is written any more, and asks for one
+ * of its own. False: it goes on untraced. */
+bool mt_segment_forked(void);
+/* In a forked child that is to return into the middle of an event of t: from now on that writes into private memory. */
+void mt_segment_scrap(struct mt_thread *t);
+
+/* rendezvous.c: the memfd of a new segment, or a negative errno; -EAGAIN: no environment yet, -ENOENT: no session.
+ * forked_from: id of the parent's segment; 0: this is no forked child. */
+int mt_rendezvous(uint64_t forked_from);
 
 #endif

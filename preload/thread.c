@@ -122,6 +122,7 @@ static struct mt_thread *new_state(void)
 	for (int i = 0; i < MT_NESTED_LEVELS; i++, at += depth * sizeof(uint32_t))
 		t->pcs[i] = (uint32_t *)at;
 	t->word_capacity = words;
+	t->map_len = len;
 	return t;
 }
 
@@ -198,9 +199,18 @@ static bool register_thread(struct mt_thread *t, int32_t tid)
 	return true;
 }
 
+static void enlist(struct mt_thread *t)
+{
+	struct mt_thread *next = mt_load(&mt_tracer.all_threads);
+
+	do {
+		t->next = next;
+	} while (!mt_swap_if(&mt_tracer.all_threads, &next, t));
+}
+
 static struct mt_thread *make_state(int32_t tid)
 {
-	struct mt_thread *t = recycle(tid), *next;
+	struct mt_thread *t = recycle(tid);
 
 	if (!t) {
 		t = new_state();
@@ -210,10 +220,7 @@ static struct mt_thread *make_state(int32_t tid)
 		}
 		if (!claim_ring(t))
 			return NULL;
-		next = mt_load(&mt_tracer.all_threads);
-		do {
-			t->next = next;
-		} while (!mt_swap_if(&mt_tracer.all_threads, &next, t));
+		enlist(t);
 	}
 	if (register_thread(t, tid))
 		return t;
@@ -222,16 +229,120 @@ static struct mt_thread *make_state(int32_t tid)
 	return NULL;
 }
 
+/* ---- fork ------------------------------------------------------------------------------------------ */
+
+static bool is_forked_child(void)
+{
+	return mt_load_acquire(&mt_tracer.phase) == MT_PHASE_ATTACHED && !mt_load(mt_tracer.running);
+}
+
+/* The states of the parent's threads. own: of the one thread that lives on, which is this one; without it, that
+ * thread may come later, and must find its state out of use. */
+static void drop_states(struct mt_thread *own)
+{
+	struct mt_thread *next;
+
+	for (struct mt_thread *t = mt_tracer.all_threads; t; t = next) {
+		next = t->next;
+		if (mt_tracer.standalone && t->data)
+			mt_sys_unmap(t->data, mt_tracer.ring_records * sizeof(struct mt_wire_record));
+		if (!own)
+			t->busy = MT_BUSY_STALE;
+		else if (t != own)
+			mt_sys_unmap(t, t->map_len);
+	}
+}
+
+bool mt_thread_renew(struct mt_thread *t)
+{
+	t->reserve = t->limit = t->last = 0;
+	t->reuse = t->tick = 0;
+	t->data = NULL;
+	t->memo_truncated = t->resync = t->growing = t->done_count = 0;
+	t->generation = mt_load(&mt_tracer.generation);
+	t->gap.active = 0;
+	mt_branch_forget_memo(t);
+	mt_branch_forget(t);
+	mt_tls.stack_lo = t->stack_lo;
+	mt_tls.stack_hi = t->stack_hi;
+	mt_signal_fence();
+	mt_store(&t->busy, 0);
+	if (!claim_ring(t) || !register_thread(t, (int32_t)mt_sys0(SYS_gettid))) {
+		mt_tls.self = NULL;
+		mt_tls.flags |= MT_TLS_UNTRACED;
+		mt_count(MT_COUNTER_THREADS_FULL, 1);
+		return false;
+	}
+	enlist(t);
+	return true;
+}
+
+/* One thread of the child finds its segment. own: NULL when it has no state yet. */
+static bool find_own_segment(struct mt_thread *own)
+{
+	uint32_t attached = MT_PHASE_ATTACHED;
+	bool done;
+
+	if (!mt_swap_if(&mt_tracer.phase, &attached, MT_PHASE_CONNECTING)) {
+		mt_add(&mt_tracer.missed, 1);
+		return false;
+	}
+	mt_tls.flags |= MT_TLS_ENTERING;
+	mt_signal_fence();
+	mt_tracer.scrapped = false;
+	done = (drop_states(own), mt_segment_forked());
+	mt_signal_fence();
+	mt_tls.flags &= ~MT_TLS_ENTERING;
+	return done;
+}
+
+/* Whether the event that a signal handler had interrupted when it forked has been left by longjmp. */
+static bool has_left(const struct mt_thread *t, const struct mt_entry *entry)
+{
+	return entry->sp > t->hook_sp && entry->sp - t->stack_lo < t->stack_hi - t->stack_lo
+		&& t->hook_sp - t->stack_lo < t->stack_hi - t->stack_lo;
+}
+
+MT_COLD bool mt_thread_forked(struct mt_thread *t, const struct mt_entry *entry)
+{
+	uint32_t phase = mt_load_acquire(&mt_tracer.phase);
+
+	if (phase == MT_PHASE_ATTACHED && t->busy && t->busy < MT_BUSY_STALE && !has_left(t, entry)) {
+		mt_segment_scrap(t);
+		mt_add(&mt_tracer.missed, 1);
+		return false;
+	}
+	if (phase == MT_PHASE_ATTACHED && find_own_segment(t))
+		return mt_thread_renew(t);
+	if (mt_load(&mt_tracer.phase) == MT_PHASE_OFF)
+		mt_tls.self = NULL;
+	else if (phase == MT_PHASE_CONNECTING)
+		mt_add(&mt_tracer.missed, 1);
+	return false;
+}
+
+/* fork is about to return into a signal handler, and that into the middle of an event. */
+static void in_child(void)
+{
+	struct mt_thread *t = mt_tls.self;
+
+	if (t && t->busy && t->busy < MT_BUSY_STALE && is_forked_child())
+		mt_segment_scrap(t);
+}
+
+/* ---- entering -------------------------------------------------------------------------------------- */
+
 static struct mt_thread *enter_once(void)
 {
 	uint32_t phase = mt_load_acquire(&mt_tracer.phase);
 	struct mt_thread *t;
 	int32_t tid;
 
-	if (phase == MT_PHASE_NEW) {
+	if (phase == MT_PHASE_NEW)
 		mt_segment_attach();
-		phase = mt_load_acquire(&mt_tracer.phase);
-	}
+	else if (is_forked_child())
+		find_own_segment(NULL);
+	phase = mt_load_acquire(&mt_tracer.phase);
 	if (phase != MT_PHASE_ATTACHED || !mt_load(mt_tracer.running))
 		return NULL;
 	tid = (int32_t)mt_sys0(SYS_gettid);
@@ -256,6 +367,8 @@ MT_COLD struct mt_thread *mt_thread_enter(void)
 
 	if (mt_likely(mt_load(&mt_tracer.phase) == MT_PHASE_OFF) || mt_tls.flags & MT_TLS_ENTERING)
 		return NULL;
+	if (mt_tls.flags & MT_TLS_UNTRACED && is_forked_child())
+		mt_tls.flags &= ~MT_TLS_UNTRACED; /* a new segment, new rings */
 	if (mt_tls.flags & MT_TLS_UNTRACED) {
 		mt_count(MT_COUNTER_UNTRACED_EVENTS, 1);
 		return NULL;
@@ -270,7 +383,8 @@ MT_COLD struct mt_thread *mt_thread_enter(void)
 
 __attribute__((constructor)) static void started(void)
 {
-	mt_thread_self();
+	if (mt_thread_self())
+		pthread_atfork(NULL, NULL, in_child);
 }
 
 MT_COLD void mt_thread_recover(struct mt_thread *t)

@@ -141,6 +141,7 @@ struct mt_tracer {
 	bool standalone; /* the segment is a file of our own: file.c */
 	struct mt_range modules, threads, pcs, node_range, rings, ring_data, chunks;
 	struct mt_module *module_info;
+	uint32_t module_capacity; /* of module_info */
 	uint64_t own_start, own_end; /* the tracer's own code: its frames are not shown */
 	mt_operator_function operators[MT_OPERATOR_COUNT];
 	bool plain[MT_OPERATOR_COUNT]; /* the real operator is malloc or free and nothing else */
@@ -157,6 +158,8 @@ struct mt_tracer {
 	_Alignas(64) struct mt_index *index;
 	uint32_t next_node, next_pc, next_module, next_thread, next_ring;
 	uint32_t growing; /* MT_GROWING_*: a table that some thread is copying */
+	uint32_t missed;  /* events of a forked child before it has a segment of its own */
+	bool scrapped;    /* in a forked child: what is mapped is private memory */
 };
 extern struct mt_tracer mt_tracer;
 /* real.c: true once the real functions can be called; false while this thread looks them up. */
@@ -190,6 +193,7 @@ struct mt_frame {
 #define MT_WORDS_IMPLIED UINT64_MAX /* they follow from the rule and the caller's state */
 
 #define MT_NESTED_LEVELS 4
+#define MT_BUSY_STALE (1ull << 32) /* in thread.busy: of before a fork; it holds nothing of the present segment */
 #define MT_NESTED_DONE 16
 
 /* A thread's state. Its pages belong to it alone. */
@@ -235,6 +239,7 @@ struct mt_thread {
 	uint32_t done_count;
 	uint32_t *pcs[MT_NESTED_LEVELS]; /* stacks that are walked without the memo */
 	void **other_pcs;                /* in check mode: by backtrace */
+	uint64_t map_len; /* of these pages */
 	struct mt_thread *next;
 };
 
@@ -243,6 +248,7 @@ enum { MT_TLS_UNTRACED = 1, MT_TLS_LEAVING = 2, MT_TLS_RESOLVING = 4, MT_TLS_ENT
 struct mt_tls {
 	struct mt_thread *self;
 	uint32_t flags, turn;
+	uint32_t closing; /* dlcloses under way */
 	uint64_t stack_lo, stack_hi; /* 0: not known */
 };
 extern __thread struct mt_tls mt_tls __attribute__((tls_model("initial-exec")));

@@ -31,6 +31,15 @@ static struct mt_index *new_index(unsigned bits)
 	return index;
 }
 
+void mt_tree_free(void)
+{
+	struct mt_index *index = mt_tracer.index;
+
+	if (index)
+		mt_sys_unmap(index, sizeof *index + ((uint64_t)index->mask + 1) * sizeof *index->slots);
+	mt_tracer.index = NULL;
+}
+
 bool mt_tree_init(void)
 {
 	mt_tracer.index = new_index(FIRST_BITS);

@@ -5,6 +5,7 @@
 #include "preload/tracer.h"
 
 bool mt_tree_init(void);
+void mt_tree_free(void);
 uint32_t mt_tree_find(uint32_t parent, uint32_t pc);
 
 /* The child of parent with that pc id, made when it is new; parent itself for pc id 0. */

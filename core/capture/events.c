@@ -112,6 +112,8 @@ static __attribute__((noinline)) void unknown_free(struct mt_merge *m, const str
 
 	if (lacks_blocks(m))
 		info->unrecorded_frees++;
+	else if (info->origin == MT_ORIGIN_FORKED)
+		info->inherited_frees++;
 	else
 		info->unknown_frees++;
 	emit(m, r, &(struct mt_block){.address = address}, MT_EVENT_UNKNOWN_FREE, mt_tables_kind(&m->tables, node), 0);

@@ -110,3 +110,9 @@ void mt_json_bool(struct mt_json *json, bool value)
 	before_value(json);
 	fputs(value ? "true" : "false", json->out);
 }
+
+void mt_json_null(struct mt_json *json)
+{
+	before_value(json);
+	fputs("null", json->out);
+}

@@ -20,6 +20,7 @@ void mt_json_number(struct mt_json *, uint64_t);
 void mt_json_integer(struct mt_json *, int64_t);
 void mt_json_seconds(struct mt_json *, uint64_t ns);
 void mt_json_bool(struct mt_json *, bool);
+void mt_json_null(struct mt_json *);
 /* Line break before the next value, for the eyes of those who look into the file. */
 void mt_json_line(struct mt_json *);
 

@@ -48,6 +48,9 @@ static int get_totals(struct totals *totals, const struct mt_report *report, str
 	return status;
 }
 
+static const char *const origins[] = {
+	[MT_ORIGIN_UNKNOWN] = "unknown", [MT_ORIGIN_EXECUTED] = "exec", [MT_ORIGIN_FORKED] = "fork"};
+
 static void put_number(struct mt_json *json, const char *name, uint64_t value)
 {
 	mt_json_key(json, name);
@@ -71,6 +74,10 @@ static void info_json(const struct mt_report *report, const struct totals *total
 		mt_json_string(json, mt_strings_get(&profile->strings, profile->arguments[i]));
 	mt_json_close(json, ']');
 	put_number(json, "pid", info->pid);
+	put_number(json, "parent_pid", info->parent);
+	put_number(json, "root_pid", info->root);
+	mt_json_key(json, "origin");
+	mt_json_string(json, origins[info->origin]);
 	mt_report_start_time(start, profile);
 	mt_json_key(json, "start_time");
 	mt_json_string(json, start);
@@ -95,7 +102,10 @@ static void info_json(const struct mt_report *report, const struct totals *total
 	put_number(json, "forked_children", info->forked_children);
 	put_number(json, "file_bytes", info->file_bytes);
 	mt_json_key(json, "exit_status");
-	mt_json_integer(json, info->exit_status);
+	if (info->exit_status == -1)
+		mt_json_null(json);
+	else
+		mt_json_integer(json, info->exit_status);
 	mt_json_key(json, "resolution_seconds");
 	mt_json_seconds(json, info->resolution_ns);
 	mt_json_key(json, "counters");
@@ -144,6 +154,26 @@ static void put_checks(const struct mt_report *report)
 	put_line(report, "stacks checked", text);
 }
 
+/* Who it was, where it came from, how it ended. */
+static void put_process(const struct mt_report *report)
+{
+	const struct mt_info *info = &report->profile->info;
+	char text[128], parent[32] = "";
+
+	if (info->parent)
+		snprintf(parent, sizeof parent, " by %u", info->parent);
+	if (info->root == info->pid)
+		snprintf(text, sizeof text, "%u, the session's root", info->pid);
+	else if (info->root)
+		snprintf(text, sizeof text, "%u, %s%s, in the session of %u", info->pid,
+			info->origin == MT_ORIGIN_FORKED ? "forked" : "started", parent, info->root);
+	else
+		snprintf(text, sizeof text, "%u", info->pid);
+	put_line(report, "process", text);
+	if (info->ended && info->exit_status == -1)
+		put_line(report, "exit status", "unknown");
+}
+
 static void info_text(const struct mt_report *report, const struct totals *totals)
 {
 	const struct mt_info *info = &report->profile->info;
@@ -152,8 +182,7 @@ static void info_text(const struct mt_report *report, const struct totals *total
 
 	put_line(report, "command", command);
 	free(command);
-	snprintf(text, sizeof text, "%u", info->pid);
-	put_line(report, "process", text);
+	put_process(report);
 	mt_report_start_time(start, report->profile);
 	put_line(report, "started", start);
 	mt_report_number(text, report, MT_UNIT_TIME, info->wall_ns);

@@ -109,6 +109,9 @@ static int write_start(struct mt_definitions *d, struct mt_trace_writer *w, cons
 	mt_varint_add(&b, p->info.start_unix_ns);
 	for (uint32_t i = d->arguments; i < p->argument_count; i++)
 		mt_varint_add(&b, p->arguments[i]);
+	mt_varint_add(&b, p->info.parent);
+	mt_varint_add(&b, p->info.root);
+	mt_varint_add(&b, p->info.origin);
 	int result = mt_trace_writer_block(w, MT_BLOCK_START, b.data, b.len, err);
 
 	if (!result) {
@@ -243,7 +246,14 @@ static const char *read_start(struct mt_cursor *c, struct mt_profile *p)
 		MT_GROW(p->arguments, p->argument_count, p->argument_capacity);
 		p->arguments[p->argument_count++] = id;
 	}
-	return c->bad ? "an argument names a string that is not there" : NULL;
+	if (c->bad)
+		return "an argument names a string that is not there";
+	if (!mt_cursor_left(c)) /* as the first versions wrote it */
+		return NULL;
+	p->info.parent = (uint32_t)mt_cursor_bounded(c, UINT32_MAX);
+	p->info.root = (uint32_t)mt_cursor_bounded(c, UINT32_MAX);
+	p->info.origin = (uint32_t)mt_cursor_bounded(c, MT_ORIGIN_FORKED);
+	return c->bad ? "its parent, root or origin is out of range" : NULL;
 }
 
 const char *mt_definitions_read(struct mt_profile *p, enum mt_block_type type, const struct mt_buffer *payload)

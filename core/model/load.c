@@ -169,9 +169,11 @@ static int load_replay(struct loader *l)
 	mt_model_settle(&l->replay.model);
 	info->events = larger(info->events, l->replay.events);
 	info->implied_frees = larger(info->implied_frees, l->replay.implied_frees);
-	/* The events do not tell which of the two a free is of. */
-	info->unknown_frees = larger(info->unknown_frees + info->unrecorded_frees, l->replay.unknown_frees)
-		- info->unrecorded_frees;
+	/* The events do not tell of which kind a free is that found no block. */
+	uint64_t *unfound = info->origin == MT_ORIGIN_FORKED ? &info->inherited_frees : &info->unknown_frees;
+	uint64_t others = info->unrecorded_frees + info->inherited_frees + info->unknown_frees - *unfound;
+
+	*unfound = larger(*unfound + others, l->replay.unknown_frees) - others;
 	info->slack_bytes = mt_replay_slack(&l->replay);
 	if (!whole) {
 		info->recorder_lost = 1;

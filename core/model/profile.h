@@ -112,7 +112,7 @@ struct mt_log_entry {
 	X(cut_stacks, "stacks that could not be followed to the end") \
 	X(ambiguous, "events of different threads with equal time stamps") \
 	X(invalid_records, "records or table entries that made no sense: the segment was damaged, what is counted here may be wrong") \
-	X(forked_children, "forked children that went on untraced") \
+	X(forked_children, "children, or programs executed by this process, that went on untraced") \
 	X(wall_ns, "duration of the run so far") \
 	X(unrecorded_frees, "frees of blocks that were not recorded: they came in a pause or a gap") \
 	X(maps, "mappings made: mmap, growth of the break") \
@@ -126,6 +126,8 @@ struct mt_log_entry {
 	X(log_dropped, "maps, calls and markers beyond what is kept") \
 	X(arenas, "arenas of glibc's malloc, as last seen")
 
+enum mt_origin { MT_ORIGIN_UNKNOWN, MT_ORIGIN_EXECUTED, MT_ORIGIN_FORKED };
+
 struct mt_info {
 #define X(name, words) uint64_t name;
 	MT_INFO_COUNTS(X)
@@ -133,7 +135,9 @@ struct mt_info {
 	uint64_t counters[32];     /* enum mt_counter of wire.h */
 	uint64_t start_unix_ns;
 	uint32_t pid;
-	int32_t exit_status;       /* as of waitpid; meaningful when ended */
+	uint32_t parent, root;     /* processes: 0 unknown; root: of the session */
+	uint32_t origin;           /* enum mt_origin: how this image began */
+	int32_t exit_status;       /* as of waitpid, -1: unknown; meaningful when ended */
 	uint32_t ended;            /* 1: the program ended and the recording is complete */
 	uint32_t recorder_lost;    /* 1: the trace has no end: its recorder was killed */
 	uint64_t file_bytes;

@@ -118,12 +118,14 @@ static void join_finishers(struct drain *d)
 	finisher(d); /* where no thread could be made */
 }
 
-static void set_header(struct mt_recorder *r, struct mt_process *p, struct mt_wire_header *header)
+/* The service may not touch it any more. */
+static void withdraw(struct mt_recorder *r, struct mt_image *image)
 {
+	struct mt_process *p = mt_image_process(image);
+
 	pthread_mutex_lock(&r->lock);
-	p->header = header;
-	if (header)
-		__atomic_store_n(&header->recording, !atomic_load(&r->paused), __ATOMIC_RELEASE);
+	if (p->header == mt_image_segment(image)->header)
+		p->header = NULL;
 	pthread_mutex_unlock(&r->lock);
 }
 
@@ -193,7 +195,7 @@ static void end_image(struct drain *d, struct mt_image *image, int wait_status, 
 	struct mt_session_process line;
 	struct mt_err err = {0};
 
-	set_header(r, p, NULL);
+	withdraw(r, image);
 	if (!mt_image_has_begun(image) && mt_image_pending(image))
 		begin(d, image);
 	mt_image_end(image, wait_status, &err);
@@ -219,7 +221,6 @@ static void adopt(struct drain *d, struct mt_process *p, struct mt_offer *offer)
 	if (p->image)
 		end_image(d, p->image, 0, true);
 	p->image = mt_image_new(r, p, offer);
-	set_header(r, p, mt_image_segment(p->image)->header);
 	MT_GROW(d->images, d->count, d->capacity);
 	d->images[d->count++] = p->image;
 	atomic_store(&r->image_count, d->count);

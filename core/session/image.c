@@ -108,6 +108,9 @@ struct mt_image *mt_image_new(struct mt_recorder *r, struct mt_process *process,
 	mt_profile_init(&i->profile);
 	i->profile.info.start_unix_ns = offer->start_unix_ns;
 	i->profile.info.pid = (uint32_t)process->pid;
+	i->profile.info.parent = (uint32_t)process->parent;
+	i->profile.info.root = (uint32_t)r->program;
+	i->profile.info.origin = offer->forked ? MT_ORIGIN_FORKED : MT_ORIGIN_EXECUTED;
 	add_arguments(&i->profile, &offer->arguments);
 	mt_model_init(&i->model, &i->profile);
 	mt_merge_init(&i->merge, &i->segment, &i->clock, &i->model);

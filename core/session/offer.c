@@ -213,6 +213,8 @@ static void meet(struct mt_recorder *r, struct mt_process *p, const struct mt_of
 	}
 	pthread_mutex_lock(&r->lock);
 	memcpy(p->command, o->command, sizeof p->command);
+	p->header = o->segment.header;
+	__atomic_store_n(&p->header->recording, !atomic_load(&r->paused), __ATOMIC_RELEASE);
 	pthread_mutex_unlock(&r->lock);
 }
 
