@@ -72,6 +72,11 @@ size_t mt_allocator_usable(const void *p, size_t size)
 	return (word & ~7ull) - (word & 2 ? 16 : 8);
 }
 
+size_t mt_allocator_usable_of(const void *function, const void *p, size_t size)
+{
+	return mt_tracer.usable_rule == MT_USABLE_ALWAYS && mt_allocator_has((uint64_t)function) ? ask(p, size) : size;
+}
+
 void mt_allocator_announce(struct mt_wire_header *h, bool slack)
 {
 	const struct mt_allocator *a = &mt_tracer.allocator;

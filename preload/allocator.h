@@ -17,6 +17,8 @@ static inline bool mt_allocator_has(uint64_t pc)
 
 /* size: where it cannot be known. */
 size_t mt_allocator_usable(const void *p, size_t size);
+/* The same of a block that this function has made: known when it is the provider's too. */
+size_t mt_allocator_usable_of(const void *function, const void *p, size_t size);
 
 /* Does the usable size of the provider's block not follow from the size that was asked for? The word before a block
  * of glibc's is the size of its chunk and three flags, of which IS_MMAPPED (2) makes it differ from any rule. */

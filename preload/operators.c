@@ -88,7 +88,7 @@ static inline mt_operator_function real(enum mt_operator which, const struct mt_
  * address must still lie where it was: an exception may have left it since. */
 static inline bool belongs(const struct mt_thread *t, const struct mt_entry *entry)
 {
-	return (entry->pc - mt_tracer.operators_start < mt_tracer.operators_end - mt_tracer.operators_start
+	return (entry->pc - t->pending_start < t->pending_end - t->pending_start
 			|| is_own(entry->pc)) /* a tail call: it returns to the hook itself */
 		&& t->pending.sp - entry->sp < OPERATOR_FRAMES_MAX
 		&& *(const uint64_t *)(t->pending.sp + MT_RETURN_ADDRESS_AT_CFA) == t->pending.pc;
@@ -100,11 +100,33 @@ bool mt_operators_take(const struct mt_thread *t, const struct mt_entry *entry, 
 	return size >= t->pending_size && size - t->pending_size < SIZE_SLACK_MAX && belongs(t, entry);
 }
 
-/* The block comes from the operator itself, which the provider of malloc may have too. */
-static size_t usable_size(mt_operator_function function, const void *p, size_t size)
+void mt_pending_begin(struct mt_thread *t, struct mt_pending *before, const struct mt_entry *entry, uint32_t kind,
+	uint64_t size, uint64_t start, uint64_t end)
 {
-	return mt_tracer.usable_rule == MT_USABLE_ALWAYS && mt_allocator_has((uint64_t)function)
-		? mt_allocator_usable(p, size) : size;
+	*before = (struct mt_pending){t->pending, t->pending_size, t->pending_start, t->pending_end, t->pending_kind};
+	t->pending_kind = 0;
+	mt_signal_fence();
+	t->pending = *entry;
+	t->pending_size = size;
+	t->pending_start = start;
+	t->pending_end = end;
+	mt_signal_fence();
+	t->pending_kind = kind;
+}
+
+bool mt_pending_end(struct mt_thread *t, const struct mt_pending *before)
+{
+	bool taken = !t->pending_kind;
+
+	t->pending_kind = 0;
+	mt_signal_fence();
+	t->pending = before->entry;
+	t->pending_size = before->size;
+	t->pending_start = before->start;
+	t->pending_end = before->end;
+	mt_signal_fence();
+	t->pending_kind = before->kind;
+	return taken;
 }
 
 static inline void *allocate(enum mt_operator which, const struct mt_entry *entry, uintptr_t a, uintptr_t b,
@@ -112,9 +134,7 @@ static inline void *allocate(enum mt_operator which, const struct mt_entry *entr
 {
 	mt_operator_function function = real(which, entry);
 	struct mt_thread *t = mt_thread_self();
-	uint64_t pending_size;
-	struct mt_entry pending;
-	uint32_t pending_kind;
+	struct mt_pending before;
 	void *p;
 
 	if (mt_unlikely(!t) || (t->pending_kind && belongs(t, entry))) /* new[] calls new */
@@ -126,23 +146,11 @@ static inline void *allocate(enum mt_operator which, const struct mt_entry *entr
 			return p;
 		}
 	} /* no memory: the real operator asks the new-handler, and throws */
-	pending = t->pending;
-	pending_kind = t->pending_kind;
-	pending_size = t->pending_size;
-	t->pending = *entry;
-	t->pending_size = a;
-	mt_signal_fence();
-	t->pending_kind = kinds[which];
+	mt_pending_begin(t, &before, entry, kinds[which], a, mt_tracer.operators_start, mt_tracer.operators_end);
 	p = function(a, b, c);
-	if (t->pending_kind) { /* not by way of our malloc */
-		t->pending_kind = 0;
-		if (mt_tls.self && p)
-			mt_event_block(t, entry, kinds[which], MT_RECORD_ALLOC, (uint64_t)p, a, usable_size(function, p, a));
-	}
-	t->pending = pending;
-	t->pending_size = pending_size;
-	mt_signal_fence();
-	t->pending_kind = pending_kind;
+	if (!mt_pending_end(t, &before) && mt_tls.self && p) /* not by way of our malloc */
+		mt_event_block(t, entry, kinds[which], MT_RECORD_ALLOC, (uint64_t)p, a,
+			mt_allocator_usable_of((const void *)function, p, a));
 	return p;
 }
 

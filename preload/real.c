@@ -6,6 +6,7 @@
 #include "preload/allocator.h"
 #include "preload/bootstrap.h"
 #include "preload/find.h"
+#include "preload/prefixed.h"
 #include "preload/tracer.h"
 
 static void look_up(void)
@@ -39,6 +40,7 @@ static void look_up(void)
 	*(void **)&real.free_sized = mt_find_next("free_sized"); /* not in every libc */
 	*(void **)&real.free_aligned_sized = mt_find_next("free_aligned_sized");
 	mt_allocator_find(&real);
+	mt_prefixed_find();
 	/* every thread finds the same: a race stores the same words */
 	mt_tracer.real = real;
 	mt_signal_fence();

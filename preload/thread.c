@@ -168,6 +168,7 @@ static struct mt_thread *recycle(int32_t tid)
 		mt_branch_forget(t);
 		t->pending_kind = 0;
 		t->recorded_free = NULL;
+		t->outer.sp = 0;
 		t->reuse = 0;
 		return t;
 	}

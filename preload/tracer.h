@@ -220,11 +220,12 @@ struct mt_thread {
 	struct mt_frame *frames;
 	struct mt_branch_set *branches;
 
-	/* operator new or delete under way */
+	/* a call under way that may end in our malloc or free: operator new or delete, another allocator's function */
 	struct mt_entry pending;
 	uint32_t pending_kind;
-	uint64_t pending_size;
-	void *recorded_free; /* its free is already recorded */
+	uint64_t pending_size, pending_start, pending_end; /* the code that it has called */
+	void *recorded_free;   /* its free is already recorded */
+	struct mt_entry outer; /* of another allocator's function */
 
 	/* rare */
 	uint32_t resync;  /* the next record carries the full time */

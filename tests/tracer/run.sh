@@ -17,7 +17,7 @@ say() { # NAME WHY...: ok when there is no reason
 
 build_all() {
 	flags="-O2 -g -D_GNU_SOURCE -I$top -pthread -fno-builtin -w"
-	for f in drain counts nested threads children limits stacks plugins framepointer maps calls pools slack; do
+	for f in drain counts nested threads children limits stacks plugins framepointer maps calls pools slack bundles mallocx; do
 		gcc $flags "$here/$f.c" -o $f || return 1
 	done
 	for f in operators torture; do
@@ -64,6 +64,46 @@ events() { # NAME [OPTION...] -- PROGRAM...: the recorded events are those that 
 	trace $name.report -e -c "$@" >$name.truth 2>$name.err || { say $name "status $?: $(tail -1 $name.err)"; return; }
 	say $name "$(expect $name.report $sound)$(grep -E '^(ALLOC|FREE|RELEASE|REALLOC|RESTORE|MAP|UNMAP|UNMAP_FAILED|CALL|USER) ' $name.report \
 		| diff - $name.truth | head -3)"
+}
+
+prefixed() { # NAME LIBRARY-OPTIONS PREFIX [LIBRARY [ARGUMENT]]: linked with it, and preloaded where LIBRARY is given
+	local name=$1
+	gcc $flags -DPREFIX=$3 "$here/prefixed.c" -o prefixed $2 -Wl,-rpath,"$out" || { say "prefixed $name" "does not build"; return; }
+	preload=$lib${4:+:$4}
+	trace prefixed.report -e -- ./prefixed $5 >prefixed.truth || echo "status $?"
+	preload=
+	say "prefixed $name" "$(expect prefixed.report $sound)$(grep -E '^[A-Z]+ [0-9]+ [0-9a-f]+ [0-9]+.* (main|-)$' prefixed.report \
+		| sed -n '/^ALLOC 1 [0-9a-f]* 1 /,$p' | sed '1s/^ALLOC 1 .*/ALLOC 1/;2d' | diff - prefixed.truth | head -3)"
+}
+
+prefixed_all() {
+	for prefix in je_ _rjem_ mi_ tc_; do
+		gcc $flags -shared -fPIC -DPREFIX=$prefix "$here/bundle.c" -o libbundle.so || return
+		prefixed "$prefix, bundled" ./libbundle.so $prefix "" usable
+	done
+	# a wrapper of malloc: malloc's hook sees all, with the block that malloc has given
+	gcc $flags -shared -fPIC -DPREFIX=je_ -DWRAP "$here/bundle.c" -o libbundle.so || return
+	gcc $flags -DPREFIX=je_ "$here/prefixed.c" -o prefixed ./libbundle.so
+	trace prefixed.report -e -- ./prefixed >prefixed.truth
+	say "prefixed, a wrapper" "$(awk '$1 == "ALLOC" {if (live[$3]++) print $0; n++} $1 == "FREE" {if (!live[$3]--) print $0; f++}
+		END {if (n != 15 || f != 15) print n, f}' prefixed.report | head -3)"
+	for n in 1 2; do gcc $flags -shared -fPIC -DPREFIX=je_ "$here/bundle.c" -o libplug$n.so || return; done
+	trace bundles.report -e -- ./bundles $out/libplug1.so $out/libplug2.so || echo "status $?"
+	say "prefixed, two plug-ins" "$(awk '$1 == "ALLOC" && $4 == 1234 {n[$NF]++} END {if (n["libplug1.so"] != 10 || n["libplug2.so"] != 10) for (m in n) print m, n[m]}' \
+		bundles.report)"
+	for path in "" $(ldconfig -p | awk '$1 == "libjemalloc.so.2" {print $NF; exit}'); do
+		preload=$lib${path:+:$path}
+		trace mallocx.report -e -- ./mallocx >mallocx.truth || echo "status $?"
+		preload=
+		say "mallocx${path:+ of jemalloc}" "$(expect mallocx.report $sound)$(sed -E -n 's/^([A-Z]+ [0-9]+ [0-9a-f]+ [0-9]+).* (main|-)$/\1/p' mallocx.report \
+			| tail -n $(wc -l <mallocx.truth) | sed '1s/.*/ALLOC 1/' | diff - mallocx.truth | head -3)"
+	done
+	for name in mimalloc:mi_ tcmalloc:tc_ tcmalloc_minimal:tc_; do
+		path=$(ldconfig -p | awk -v n=lib${name%:*}.so '$1 == n {print $NF; exit}')
+		[ -n "$path" ] || continue
+		prefixed "${name%:*}, linked" $path ${name#*:}
+		prefixed "${name%:*}, preloaded" $path ${name#*:} $path
+	done
 }
 
 slack() { # LIBRARY [OPTION...]: usable sizes, and the module that provides malloc
@@ -164,6 +204,7 @@ truth counts-monotonic -m -- ./counts
 events maps -- ./maps
 events pools -- ./pools traced
 say "memtui.h untraced" "$(./pools | cmp -s - pools.truth || [ $? = 1 ] || echo status)"
+prefixed_all
 say "slack with glibc" "$(slack libc.so.6)"
 for name in libjemalloc.so.2 libmimalloc.so.2 libtcmalloc.so.4 libtcmalloc_minimal.so.4; do
 	path=$(ldconfig -p | awk -v n=$name '$1 == n {print $NF; exit}')

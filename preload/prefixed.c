@@ -1,0 +1,334 @@
+/* Prefixed and bundled allocators: each function goes to the next definition. What is called from within the library
+ * that provides malloc, or by another of these functions, is part of a call that is recorded already. An allocator
+ * that turns out to stand on malloc itself (a wrapper) is left alone from then on: its malloc says all. */
+#include "preload/prefixed.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <string.h>
+
+#include "preload/allocator.h"
+#include "preload/event.h"
+#include "preload/find.h"
+#include "preload/operators.h"
+
+#define FRAMES_MAX 65536 /* an allocator's function and what it calls take less stack than this */
+
+enum function {
+#define X(family, symbol, shape, kind) FUNCTION_##symbol,
+	MT_PREFIXED(X)
+#undef X
+	FUNCTION_COUNT,
+};
+enum family { FAMILY_JE, FAMILY_RJEM, FAMILY_X, FAMILY_MI, FAMILY_TC, FAMILY_COUNT };
+
+typedef void *real_function(uintptr_t, uintptr_t, uintptr_t);
+
+static const struct {
+	const char *name;
+	uint8_t family, shape, kind;
+} functions[FUNCTION_COUNT] = {
+#define X(family, symbol, shape, kind) [FUNCTION_##symbol] = {#symbol, FAMILY_##family, MT_SHAPE_##shape, MT_KIND_##kind},
+	MT_PREFIXED(X)
+#undef X
+};
+
+static struct {
+	real_function *next;
+	uint32_t tried;
+} known[FUNCTION_COUNT];
+static uint32_t wraps[FAMILY_COUNT]; /* the family's functions call malloc */
+
+/* A call under way: where the function's frame is. */
+struct call {
+	enum function which;
+	struct mt_entry entry;
+	uintptr_t a, b, c;
+	real_function *real;
+};
+
+/* ---- the real function ---------------------------------------------------------------------------------- */
+
+static bool is_own(const void *p)
+{
+	struct dl_find_object own;
+
+	return _dl_find_object(&mt_tracer, &own) == 0 && (uint64_t)p - (uint64_t)own.dlfo_map_start
+		< (uint64_t)own.dlfo_map_end - (uint64_t)own.dlfo_map_start;
+}
+
+/* Each family's first function tells whether there is any. */
+void mt_prefixed_find(void)
+{
+	bool absent = false;
+
+	for (int i = 0; i < FUNCTION_COUNT; i++) {
+		bool first = i == 0 || functions[i].family != functions[i - 1].family;
+
+		if (!first && absent)
+			continue;
+		known[i].next = (real_function *)mt_find_next(functions[i].name);
+		if (first)
+			absent = !known[i].next;
+	}
+}
+
+/* The caller's library may have been opened for itself alone, with an allocator of its own. Only a definition that
+ * all can see, of a library that was opened later for all, is the same for all callers. */
+static MT_COLD real_function *look_up(enum function which, uint64_t caller)
+{
+	struct dl_find_object object;
+	void *p = NULL;
+
+	if (_dl_find_object((void *)caller, &object) == 0)
+		p = mt_find_in(object.dlfo_link_map, functions[which].name);
+	if (p && !is_own(p))
+		return (real_function *)p;
+	if (mt_load(&known[which].tried))
+		return NULL;
+	p = dlsym(RTLD_NEXT, functions[which].name);
+	if (p)
+		mt_store_release(&known[which].next, (real_function *)p);
+	mt_store_release(&known[which].tried, 1);
+	return (real_function *)p;
+}
+
+static real_function *real_of(enum function which, uint64_t caller)
+{
+	real_function *p = mt_load_acquire(&known[which].next);
+
+	return mt_likely(p != NULL) ? p : look_up(which, caller);
+}
+
+/* ---- where there is none: the plain family ---------------------------------------------------------------- */
+
+static void *cleared(void *p, size_t size)
+{
+	return p ? memset(p, 0, size) : NULL;
+}
+
+static void *plain(const struct call *call)
+{
+	const struct mt_real *real = &mt_tracer.real;
+	uintptr_t a = call->a, b = call->b, c = call->c;
+	unsigned alignment;
+	size_t size;
+	void *p;
+
+	switch ((enum mt_shape)functions[call->which].shape) {
+	case MT_SHAPE_SIZE:
+		if (functions[call->which].kind == MT_KIND_VALLOC)
+			return real->valloc(a);
+		return functions[call->which].kind == MT_KIND_PVALLOC ? real->pvalloc(a) : real->malloc(a);
+	case MT_SHAPE_ZERO:
+		return real->calloc(1, a);
+	case MT_SHAPE_ALIGNED:
+		return real->memalign(b, a);
+	case MT_SHAPE_ZERO_ALIGNED:
+		return cleared(real->memalign(b, a), a);
+	case MT_SHAPE_FLAGS: /* of jemalloc: the exponent of the alignment, and 64 for zeroes */
+		alignment = b & 63;
+		p = alignment > 4 ? real->memalign(1ul << alignment, a) : real->malloc(a);
+		return b & 64 ? cleared(p, a) : p;
+	case MT_SHAPE_ALIGNMENT:
+		return real->memalign(a, b);
+	case MT_SHAPE_PRODUCT:
+	case MT_SHAPE_CLEAR:
+		return real->calloc(a, b);
+	case MT_SHAPE_CLEAR_ALIGNED:
+		return __builtin_mul_overflow(a, b, &size) ? NULL : cleared(real->memalign(c, size), size);
+	case MT_SHAPE_POSIX:
+		return (void *)(intptr_t)real->posix_memalign((void **)a, b, c);
+	case MT_SHAPE_TEXT:
+		for (size = 0; (functions[call->which].name[5] != 'n' || size < b) && ((const char *)a)[size];)
+			size++;
+		p = real->malloc(size + 1);
+		if (p)
+			((char *)memcpy(p, (const void *)a, size))[size] = '\0';
+		return p;
+	case MT_SHAPE_RESIZE:
+		return real->realloc((void *)a, b);
+	case MT_SHAPE_RESIZE_PRODUCT:
+		if (!__builtin_mul_overflow(b, c, &size))
+			return real->realloc((void *)a, size);
+		errno = ENOMEM;
+		return NULL;
+	case MT_SHAPE_RESIZE_OR_FREE:
+		p = real->realloc((void *)a, b);
+		if (!p && b)
+			real->free((void *)a);
+		return p;
+	case MT_SHAPE_FREE:
+		real->free((void *)a);
+		return NULL;
+	}
+	return NULL;
+}
+
+/* ---- the call --------------------------------------------------------------------------------------------- */
+
+/* A call out of a function of these that this thread has called and that has not returned: its return address still
+ * lies where it was. Or one that took the place of such a call, or of one of a plain function: it returns to our hook. */
+static bool is_inner(const struct mt_thread *t, const struct mt_entry *entry)
+{
+	if (entry->pc - mt_tracer.own_start < mt_tracer.own_end - mt_tracer.own_start)
+		return true;
+	return t->outer.sp && t->outer.sp - entry->sp < FRAMES_MAX
+		&& *(const uint64_t *)(t->outer.sp + MT_RETURN_ADDRESS_AT_CFA) == t->outer.pc;
+}
+
+static void *forward(struct mt_thread *t, const struct call *call)
+{
+	struct mt_entry outer;
+	void *p;
+
+	if (!call->real)
+		return plain(call);
+	if (!t)
+		return call->real(call->a, call->b, call->c);
+	outer = t->outer;
+	t->outer = call->entry;
+	p = call->real(call->a, call->b, call->c);
+	t->outer = outer;
+	return p;
+}
+
+static void record(struct mt_thread *t, const struct call *call, enum mt_record_type type, void *p, size_t size)
+{
+	enum mt_kind kind = functions[call->which].kind;
+
+	if (call->real)
+		mt_event_block(t, &call->entry, kind, type, (uint64_t)p, size,
+			mt_allocator_usable_of((const void *)call->real, p, size));
+	else if (type == MT_RECORD_ALLOC)
+		mt_event_allocation(t, &call->entry, kind, p, size);
+	else
+		mt_event_reallocation(t, &call->entry, kind, p, (void *)call->a, size);
+}
+
+static size_t product(size_t count, size_t size)
+{
+	size_t bytes;
+
+	return __builtin_mul_overflow(count, size, &bytes) ? SIZE_MAX : bytes;
+}
+
+static size_t size_of(const struct call *call, const void *p)
+{
+	switch ((enum mt_shape)functions[call->which].shape) {
+	case MT_SHAPE_ALIGNMENT:
+	case MT_SHAPE_RESIZE:
+	case MT_SHAPE_RESIZE_OR_FREE:
+		return call->b;
+	case MT_SHAPE_PRODUCT:
+	case MT_SHAPE_CLEAR:
+	case MT_SHAPE_CLEAR_ALIGNED:
+		return product(call->a, call->b);
+	case MT_SHAPE_POSIX:
+		return call->c;
+	case MT_SHAPE_RESIZE_PRODUCT:
+		return product(call->b, call->c);
+	case MT_SHAPE_TEXT:
+		return p ? strlen(p) + 1 : 0;
+	default:
+		return call->a;
+	}
+}
+
+/* Notices when the block comes from malloc, whose hook has then recorded it as this call's. */
+static void *allocate(struct mt_thread *t, const struct call *call)
+{
+	bool posix = functions[call->which].shape == MT_SHAPE_POSIX, taken;
+	struct dl_find_object library;
+	struct mt_pending before;
+	void *result, *p;
+
+	if (!call->real) {
+		result = plain(call);
+		taken = false;
+	} else {
+		if (_dl_find_object((void *)call->real, &library) < 0)
+			library.dlfo_map_start = library.dlfo_map_end = NULL;
+		mt_pending_begin(t, &before, &call->entry, functions[call->which].kind, size_of(call, NULL),
+			(uint64_t)library.dlfo_map_start, (uint64_t)library.dlfo_map_end);
+		result = forward(t, call);
+		taken = mt_pending_end(t, &before);
+	}
+	p = !posix ? result : (int)(intptr_t)result == 0 ? *(void **)call->a : NULL;
+	if (taken)
+		mt_store(&wraps[functions[call->which].family], 1);
+	else if (p && mt_tls.self)
+		record(t, call, MT_RECORD_ALLOC, p, size_of(call, p));
+	return result;
+}
+
+/* A size of 0 may give a block or none; both end the old one. */
+static void *resize(struct mt_thread *t, const struct call *call)
+{
+	size_t size = size_of(call, NULL);
+	enum mt_kind kind = functions[call->which].kind;
+	void *old = (void *)call->a, *p;
+	bool recorded;
+
+	if (!old)
+		return allocate(t, call);
+	recorded = mt_event_free(t, &call->entry, kind, old, size ? MT_RECORD_RELEASE : MT_RECORD_FREE);
+	p = forward(t, call);
+	if (!mt_tls.self)
+		return p;
+	if (!size || !recorded) {
+		if (p)
+			record(t, call, MT_RECORD_ALLOC, p, size);
+		return p;
+	}
+	if (p)
+		record(t, call, MT_RECORD_REALLOC, p, size);
+	else
+		mt_event_reallocation(t, &call->entry, kind, NULL, old, 0);
+	if (!p && functions[call->which].shape == MT_SHAPE_RESIZE_OR_FREE)
+		mt_event_free(t, &call->entry, kind, old, MT_RECORD_FREE);
+	return p;
+}
+
+static void *release(struct mt_thread *t, const struct call *call)
+{
+	void *p = (void *)call->a, *before = t->recorded_free, *result;
+
+	if (!p)
+		return forward(t, call);
+	mt_event_free(t, &call->entry, functions[call->which].kind, p, MT_RECORD_FREE);
+	t->recorded_free = p; /* should it call free */
+	result = forward(t, call);
+	t->recorded_free = before;
+	return result;
+}
+
+static void *called(struct call *call)
+{
+	struct mt_thread *t;
+
+	call->real = real_of(call->which, call->entry.pc);
+	t = mt_allocator_has(call->entry.pc) ? NULL : mt_thread_self();
+	if (!t || is_inner(t, &call->entry) || (call->real && mt_load(&wraps[functions[call->which].family])))
+		return call->real ? call->real(call->a, call->b, call->c) : plain(call);
+	switch ((enum mt_shape)functions[call->which].shape) {
+	case MT_SHAPE_FREE:
+		return release(t, call);
+	case MT_SHAPE_RESIZE:
+	case MT_SHAPE_RESIZE_PRODUCT:
+	case MT_SHAPE_RESIZE_OR_FREE:
+		return resize(t, call);
+	default:
+		return allocate(t, call);
+	}
+}
+
+#define X(family, symbol, shape, kind)                                         \
+	MT_EXPORT void *symbol(uintptr_t a, uintptr_t b, uintptr_t c);             \
+	MT_EXPORT void *symbol(uintptr_t a, uintptr_t b, uintptr_t c)              \
+	{                                                                          \
+		struct call call = {FUNCTION_##symbol, MT_ENTRY(), a, b, c, NULL};     \
+		return called(&call);                                                  \
+	}
+MT_PREFIXED(X)
+#undef X

@@ -1,0 +1,16 @@
+/* bundles PLUGIN PLUGIN: each brings an allocator under the same names, and must keep to its own. */
+#include <dlfcn.h>
+
+#include "truth.h"
+
+int main(int argc, char **argv)
+{
+	for (int i = 0; i < 10; i++)
+		for (int j = 1; j < argc; j++) {
+			void *plugin = dlopen(argv[j], RTLD_NOW | RTLD_LOCAL);
+			int (*use)(void) = plugin ? (int (*)(void))dlsym(plugin, "use") : NULL;
+
+			must(use && use());
+		}
+	return 0;
+}
