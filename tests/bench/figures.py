@@ -72,7 +72,8 @@ def compare(row):
     row["peer"], row["ratios"] = peer, {}
     if not peer or "memtui" not in row["tools"]:
         return
-    for what in RATIOS:
+    # Its preload alone has no interpreter, so that there is nothing to compare the recorder with.
+    for what in RATIOS if peer == "heaptrack" else ("wall", "cpu"):
         ours, theirs = (row["tools"][name]["extra_" + what] for name in ("memtui", peer))
         if ours is not None and theirs and theirs > 0:
             row["ratios"][what] = ours / theirs
