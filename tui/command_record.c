@@ -8,6 +8,8 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 
+#define LINES_MAX 20
+
 static const struct mt_option options[] = {
 	MT_OPTIONS_RECORD,
 	{'n', "top", "N", MT_OPTION_NUMBER, MT_OPTION_AT(top), "with --report: show N groups, 10 by default", NULL},
@@ -48,6 +50,52 @@ static int say_totals(const char *path, struct mt_err *err)
 	return status;
 }
 
+static int by_start(const void *a, const void *b)
+{
+	const struct mt_session_process *x = a, *y = b;
+
+	if (x->start_unix_ns != y->start_unix_ns)
+		return x->start_unix_ns < y->start_unix_ns ? -1 : 1;
+	return x->pid < y->pid ? -1 : x->pid > y->pid;
+}
+
+static void say_process(const struct mt_session_process *p)
+{
+	char allocations[MT_NUMBER_LEN], peak[MT_NUMBER_LEN], leaked[MT_NUMBER_LEN], command[41];
+	const char *slash = strrchr(p->trace_path, '/');
+
+	mt_number_count(allocations, p->allocations);
+	mt_number_size(peak, p->peak_bytes);
+	mt_number_size(leaked, p->leaked_bytes);
+	snprintf(command, sizeof command, "%.40s", p->command);
+	for (char *c = command; *c; c++)
+		if ((unsigned char)*c < 0x20 || *c == 0x7f)
+			*c = '?';
+	mt_command_say("%8d %8d %12s %8s %8s  %-40s  %s", (int)p->pid, (int)p->parent, allocations, peak, leaked, command,
+		!p->recorded ? "(nothing to record)" : slash ? slash + 1 : p->trace_path);
+}
+
+/* A line for each image, if there is more than the root's one. */
+static void say_processes(struct mt_session *session)
+{
+	uint32_t count = session->process_count, shown = count < LINES_MAX ? count : LINES_MAX;
+
+	if (session->process_count > 1) {
+		qsort(session->processes, count, sizeof *session->processes, by_start);
+		mt_command_say("what each process did, program by program:");
+		mt_command_say("%8s %8s %12s %8s %8s  %-40s  %s", "process", "parent", "allocations", "peak", "leaked", "command",
+			"file");
+		for (uint32_t i = 0; i < shown; i++)
+			say_process(&session->processes[i]);
+		if (shown < count)
+			mt_command_say("and %u more; 'memtui info FILE...' lists any of them", count - shown);
+	}
+	if (session->going_on)
+		mt_command_say("the recording goes on for %u other process%s; 'memtui attach %d' watches %s",
+			session->going_on, session->going_on > 1 ? "es" : "", (int)(session->going_on_pid ? session->going_on_pid
+			: session->recorder), session->going_on > 1 ? "one of them" : "it");
+}
+
 static int report(const struct mt_arguments *arguments, char *path, struct mt_err *err)
 {
 	struct mt_arguments again = *arguments;
@@ -58,7 +106,7 @@ static int report(const struct mt_arguments *arguments, char *path, struct mt_er
 	return mt_command_report.run(&again, err);
 }
 
-static int finish(const struct mt_arguments *arguments, const struct mt_session *session, int wait_status,
+static int finish(const struct mt_arguments *arguments, struct mt_session *session, int wait_status,
 	struct mt_err *err)
 {
 	struct stat file;
@@ -67,9 +115,13 @@ static int finish(const struct mt_arguments *arguments, const struct mt_session 
 	if (WIFSIGNALED(wait_status))
 		mt_command_say("the program was ended by signal %d (%s)", WTERMSIG(wait_status),
 			strsignal(WTERMSIG(wait_status)));
-	if (to_stdout || !session->trace_path || lstat(session->trace_path, &file) < 0 || !S_ISREG(file.st_mode))
+	if (to_stdout || !session->trace_path || lstat(session->trace_path, &file) < 0 || !S_ISREG(file.st_mode)) {
+		say_processes(session);
 		return 0; /* there is nothing that could be read back */
+	}
 	int status = say_totals(session->trace_path, err);
+
+	say_processes(session);
 
 	if (status >= 0 && arguments->report)
 		status = report(arguments, session->trace_path, err);
@@ -115,9 +167,15 @@ const struct mt_command mt_command_record = {
 	.words = "run a program and write its trace",
 	.description = "Starts the program and writes every allocation and free to a trace file, "
 		"memtui_%e_%t_%p.dat by default. The exit status is the program's, 128 + N for a signal N. "
-		"Options come before the program; what follows it belongs to it.",
+		"Options come before the program; what follows it belongs to it.\n\n"
+		"Every process that the program starts is recorded too, as long as it takes the tracer's library: each "
+		"into a file of its own, named as --output says when that has %p or %n, else with .PID behind it; never over a "
+		"file that exists. What a process was before it executed another program goes into NAME.exec0, NAME.exec1 and "
+		"so on. A line for each says at the end what it did. The command returns when the program has ended; processes "
+		"that go on are recorded on, and memtui attach watches them. With -o - the program alone is recorded.",
 	.examples = "memtui record ./prog arg\twrites memtui_prog_TIME_PID.dat\n"
 		"memtui record -o prog.dat --report ./prog\tand prints what leaked\n"
+		"memtui record -o build.dat -- make -j4\tevery compiler, into build.dat.PID\n"
 		"ssh host memtui record -o - ./prog | memtui open -\tover the network\n",
 	.options = options,
 	.operands_min = 1,

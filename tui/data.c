@@ -86,9 +86,9 @@ int mt_data_open(struct mt_data *d, const char *path, int (*progress)(void *, do
 	return 0;
 }
 
-int mt_data_attach(struct mt_data *d, const char *session_name, unsigned frame_ms, struct mt_err *err)
+int mt_data_attach(struct mt_data *d, const char *session_name, pid_t process, unsigned frame_ms, struct mt_err *err)
 {
-	d->client = mt_client_connect(session_name, err);
+	d->client = mt_client_connect_process(session_name, process, err);
 	if (!d->client)
 		return err && err->code ? err->code : -ENOENT;
 	mt_client_interval(d->client, frame_ms);

@@ -32,7 +32,7 @@ void mt_data_init(struct mt_data *);
 /* progress as of mt_profile_load. */
 int mt_data_open(struct mt_data *, const char *path, int (*progress)(void *, double), void *context,
 	struct mt_err *err);
-int mt_data_attach(struct mt_data *, const char *session_name, unsigned frame_ms, struct mt_err *err);
+int mt_data_attach(struct mt_data *, const char *session_name, pid_t process, unsigned frame_ms, struct mt_err *err);
 void mt_data_free(struct mt_data *);
 
 /* Takes over what the recorder published and what was resolved; true: something changed. */

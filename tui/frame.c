@@ -102,7 +102,7 @@ static void draw_title(struct mt_app *app, int columns)
 	const struct mt_data *d = &app->data;
 	const struct mt_info *info = &d->profile.info;
 	uint64_t lost = mt_data_lost(d);
-	char right[128], lost_text[48], count[16], wall[16], pid[24], state[40] = "";
+	char right[128], lost_text[48], count[16], wall[16], pid[48], others[24] = "", state[40] = "";
 	int used, width;
 
 	mt_number_count(count, lost);
@@ -117,9 +117,11 @@ static void draw_title(struct mt_app *app, int columns)
 	width = mt_text_width(right) + mt_text_width(state) + mt_text_width(lost_text) + 1;
 	mt_draw_fill(app->screen, 0, 0, columns, MT_ROLE_TITLE);
 	pid[0] = 0;
+	if (d->live && d->client && !d->recorder_gone && mt_client_others(d->client))
+		snprintf(others, sizeof others, " +%u more", mt_client_others(d->client));
 	if (columns >= 60)
-		snprintf(pid, sizeof pid, "  pid %u",
-			info->pid || !d->client ? info->pid : (unsigned)mt_client_entry(d->client)->program);
+		snprintf(pid, sizeof pid, "  pid %u%s",
+			info->pid || !d->client ? info->pid : (unsigned)mt_client_entry(d->client)->program, others);
 	used = mt_draw(app->screen, 0, 0, columns, MT_ROLE_TITLE, columns >= 60 ? "memtui  " : "");
 	used += mt_draw(app->screen, 0, used, columns - used - width - (int)strlen(pid) - 1, MT_ROLE_TITLE,
 		d->command ? d->command : "");

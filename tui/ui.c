@@ -152,9 +152,9 @@ static void end_program(struct mt_app *app)
 		mt_client_signal(app->data.client, SIGKILL);
 }
 
-static int show_session(struct mt_app *app, const char *name, struct mt_err *err)
+static int show_session(struct mt_app *app, const char *name, pid_t process, struct mt_err *err)
 {
-	int result = mt_data_attach(&app->data, name, app->frame_ms, err);
+	int result = mt_data_attach(&app->data, name, process, app->frame_ms, err);
 
 	if (result)
 		return result;
@@ -168,7 +168,7 @@ static int show_session(struct mt_app *app, const char *name, struct mt_err *err
 	return result;
 }
 
-int mt_ui_attach(const char *session_name, const struct mt_ui_options *options, struct mt_err *err)
+int mt_ui_attach(const char *session_name, pid_t process, const struct mt_ui_options *options, struct mt_err *err)
 {
 	struct mt_app app;
 	sigset_t old;
@@ -179,7 +179,7 @@ int mt_ui_attach(const char *session_name, const struct mt_ui_options *options, 
 	mt_loop_block(&old);
 	result = start(&app, options, err);
 	if (!result)
-		result = show_session(&app, session_name, err);
+		result = show_session(&app, session_name, process, err);
 	if (!result && app.outcome != MT_OUTCOME_LEAVE)
 		fprintf(stderr, "memtui: the trace is %s\n", mt_client_entry(app.data.client)->trace_path);
 	number = app.signal;
@@ -256,6 +256,24 @@ static int save_trace(const char *path, struct mt_err *err)
 	return 0;
 }
 
+/* What other processes of the session left. */
+static void end_others(struct mt_app *app, bool save)
+{
+	struct mt_session *session = app->session;
+	struct mt_err err;
+
+	for (uint32_t i = 0; i < session->process_count; i++) {
+		const char *path = session->processes[i].trace_path;
+
+		if (!*path || !strcmp(path, session->trace_path))
+			continue;
+		if (!save)
+			unlink(path);
+		else if (save_trace(path, &err) < 0)
+			fprintf(stderr, "memtui: %s\n", err.text);
+	}
+}
+
 static int end_session(struct mt_app *app, int *exit_status, struct mt_err *err)
 {
 	struct mt_err failed = {0};
@@ -273,8 +291,12 @@ static int end_session(struct mt_app *app, int *exit_status, struct mt_err *err)
 	*exit_status = mt_session_wait(app->session, &status, &failed);
 	if (failed.code)
 		result = mt_fail(err, failed.code, "%s", failed.text);
+	if (app->session->going_on)
+		fprintf(stderr, "memtui: the recording goes on for %u other processes, into files beside %s\n",
+			app->session->going_on, app->session->trace_path);
 	if (!app->ask_save || (app->outcome == MT_OUTCOME_LEAVE && app->signal))
 		return result;
+	end_others(app, app->save);
 	if (app->save)
 		return save_trace(app->session->trace_path, err);
 	unlink(app->session->trace_path);
@@ -292,7 +314,7 @@ static int run_session(struct mt_app *app, struct mt_session *session, const str
 	app->session = session;
 	app->ask_save = !o->output;
 	if (!result)
-		result = show_session(app, session->name, err);
+		result = show_session(app, session->name, 0, err);
 	mt_screen_close(app->screen);
 	app->screen = NULL;
 	pthread_sigmask(SIG_SETMASK, &old, NULL);

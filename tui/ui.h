@@ -16,7 +16,7 @@ struct mt_ui_options {
 
 /* All return 0, or a negative errno with err; the terminal is as before. */
 int mt_ui_open(const char *trace_path, const struct mt_ui_options *, struct mt_err *err);
-int mt_ui_attach(const char *session_name, const struct mt_ui_options *, struct mt_err *err);
+int mt_ui_attach(const char *session_name, pid_t process, const struct mt_ui_options *, struct mt_err *err);
 /* Starts the program in a pseudo-terminal of its own. exit_status: what to pass on; 0 when it was left running. */
 int mt_ui_run(const struct mt_session_options *, const struct mt_ui_options *, int *exit_status, struct mt_err *err);
 

@@ -48,9 +48,6 @@ static int get_totals(struct totals *totals, const struct mt_report *report, str
 	return status;
 }
 
-static const char *const origins[] = {
-	[MT_ORIGIN_UNKNOWN] = "unknown", [MT_ORIGIN_EXECUTED] = "exec", [MT_ORIGIN_FORKED] = "fork"};
-
 static void put_number(struct mt_json *json, const char *name, uint64_t value)
 {
 	mt_json_key(json, name);
@@ -77,7 +74,7 @@ static void info_json(const struct mt_report *report, const struct totals *total
 	put_number(json, "parent_pid", info->parent);
 	put_number(json, "root_pid", info->root);
 	mt_json_key(json, "origin");
-	mt_json_string(json, origins[info->origin]);
+	mt_json_string(json, mt_origin_name(info->origin));
 	mt_report_start_time(start, profile);
 	mt_json_key(json, "start_time");
 	mt_json_string(json, start);

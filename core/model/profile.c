@@ -5,6 +5,11 @@
 
 #define FIRST_STEP_NS 1000000u
 
+const char *mt_origin_name(unsigned origin)
+{
+	return origin == MT_ORIGIN_EXECUTED ? "exec" : origin == MT_ORIGIN_FORKED ? "fork" : "unknown";
+}
+
 const char *mt_kind_name(unsigned kind)
 {
 	static const char *const names[MT_KIND_COUNT] = {

@@ -207,6 +207,7 @@ static inline bool mt_profile_is_estimated(const struct mt_profile *p, const str
 {
 	return g->live_count && p->info.lossy_ns && g->first_ns <= p->info.lossy_ns;
 }
+const char *mt_origin_name(unsigned origin); /* "exec", "fork", "unknown" */
 const char *mt_kind_name(unsigned kind); /* "malloc", "new[]", …; "?" for others */
 
 #endif

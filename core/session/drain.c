@@ -53,8 +53,7 @@ static void complete(struct drain *d, struct mt_image *image)
 		mt_recorder_trouble(r, &err);
 	mt_image_describe(image, &line);
 	mt_image_free(image);
-	if (line.recorded)
-		mt_recorder_tell(r, &line);
+	mt_recorder_tell(r, &line);
 	if (root)
 		atomic_fetch_sub(&r->root_images, 1);
 	mt_recorder_notify(r);
@@ -165,17 +164,19 @@ static bool begin(struct drain *d, struct mt_image *image)
 	return false;
 }
 
-/* The name of an image that another one follows; without events it is removed. */
-static void set_aside(struct drain *d, struct mt_image *image, bool empty)
+/* The name of an image that another one follows; false: without events it has none. */
+static bool set_aside(struct drain *d, struct mt_image *image, bool empty)
 {
 	struct mt_process *p = mt_image_process(image);
 	char *aside;
 
-	if (!mt_image_has_begun(image) || !mt_output_is_regular(p->trace_path))
-		return;
+	if (!mt_image_has_begun(image))
+		return false;
+	if (!mt_output_is_regular(p->trace_path))
+		return true;
 	if (empty) {
 		unlink(p->trace_path);
-		return;
+		return false;
 	}
 	aside = mt_format("%s.exec%u", p->trace_path, p->set_aside++);
 	if (rename(p->trace_path, aside) < 0)
@@ -183,6 +184,7 @@ static void set_aside(struct drain *d, struct mt_image *image, bool empty)
 	else
 		mt_image_set_path(image, aside);
 	free(aside);
+	return true;
 }
 
 /* ---- images ---------------------------------------------------------------------------------------- */
@@ -194,6 +196,7 @@ static void end_image(struct drain *d, struct mt_image *image, int wait_status, 
 	struct mt_process *p = mt_image_process(image);
 	struct mt_session_process line;
 	struct mt_err err = {0};
+	bool kept = true;
 
 	withdraw(r, image);
 	if (!mt_image_has_begun(image) && mt_image_pending(image))
@@ -204,14 +207,20 @@ static void end_image(struct drain *d, struct mt_image *image, int wait_status, 
 	if (followed) {
 		struct mt_snapshot *snapshot = atomic_load(&p->snapshot);
 
-		set_aside(d, image, line.allocations == 0);
+		kept = set_aside(d, image, line.events == 0);
 		if (snapshot)
 			mt_snapshot_restart(snapshot);
 	}
 	forget(d, image);
 	p->image = NULL;
 	mt_recorder_notify(r);
-	hand_over(d, image);
+	if (kept) {
+		hand_over(d, image);
+		return;
+	}
+	mt_image_free(image);
+	if (p == r->root)
+		atomic_fetch_sub(&r->root_images, 1);
 }
 
 static void adopt(struct drain *d, struct mt_process *p, struct mt_offer *offer)

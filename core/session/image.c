@@ -366,7 +366,7 @@ void mt_image_describe(const struct mt_image *i, struct mt_session_process *out)
 
 	*out = (struct mt_session_process){.pid = i->process->pid, .parent = i->process->parent,
 		.wait_status = info->exit_status, .recorded = i->begun, .forked = i->offer->forked,
-		.start_unix_ns = info->start_unix_ns, .allocations = info->allocations, .peak_bytes = info->peak_bytes,
+		.start_unix_ns = info->start_unix_ns, .events = info->events, .allocations = info->allocations, .peak_bytes = info->peak_bytes,
 		.leaked_bytes = info->leaked_bytes, .leaked_count = info->leaked_count, .lost_events = info->lost_events};
 	snprintf(out->command, sizeof out->command, "%.127s", i->offer->command);
 	snprintf(out->trace_path, sizeof out->trace_path, "%s", i->trace_path ? i->trace_path : "");

@@ -26,7 +26,7 @@ struct mt_session_process {
 	uint32_t recorded;          /* 0: it went on untraced */
 	uint32_t forked;            /* 1: the image began with a fork, 0: with exec */
 	uint32_t alive;
-	uint64_t start_unix_ns, allocations, peak_bytes, leaked_bytes, leaked_count, lost_events;
+	uint64_t start_unix_ns, events, allocations, peak_bytes, leaked_bytes, leaked_count, lost_events;
 	char command[128];
 	char trace_path[512];
 };
