@@ -120,6 +120,20 @@ static uint32_t find_module(struct mt_tables *t, uint32_t id)
 	return t->modules[id] - 1;
 }
 
+uint32_t mt_tables_module_path(struct mt_tables *t, uint64_t address)
+{
+	uint32_t count = published(&t->segment->header->module_count, &t->segment->modules);
+
+	for (uint32_t i = 0; i < count; i++) {
+		uint32_t id = find_module(t, i);
+		const struct mt_module *m = id == MT_NO_MODULE ? NULL : &t->profile->modules[id];
+
+		if (m && address >= m->start && address < m->end)
+			return m->path;
+	}
+	return 0;
+}
+
 /* ---- pcs ------------------------------------------------------------------------------------------- */
 
 static uint32_t pc_hash(const struct mt_pc *pc)

@@ -31,6 +31,8 @@ uint32_t mt_tables_group_slow(struct mt_tables *, uint32_t node);
 /* The node in the profile; its leaf is a kind, or node 0. */
 uint32_t mt_tables_node(struct mt_tables *, uint32_t node);
 uint32_t mt_tables_thread(struct mt_tables *, uint32_t thread);
+/* String id of the path of the module that the tracer has met at an address; 0: none. */
+uint32_t mt_tables_module_path(struct mt_tables *, uint64_t address);
 uint32_t mt_tables_unknown_thread(struct mt_tables *);
 uint8_t mt_tables_kind_slow(const struct mt_tables *, uint32_t node);
 

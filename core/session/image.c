@@ -2,6 +2,7 @@
 #include "core/capture/merge.h"
 #include "core/model/load.h"
 #include "core/session/internal.h"
+#include "core/session/memory.h"
 #include "core/symbol/symbol.h"
 
 #include <fcntl.h>
@@ -11,9 +12,9 @@
 #include <unistd.h>
 
 #define SECOND 1000000000ull
-#define RSS_EVERY_NS (SECOND / 10)
 #define CALIBRATE_NS (SECOND / 10)
 #define PUBLISH_IDLE_NS 20000000ull
+#define ALLOCATOR_LOOKS 8 /* the addresses are set once each, unless the program writes nonsense */
 #define LAST_POLLS 16 /* two take all; a process that shares the memory and writes on and on is no reason to stay */
 
 struct mt_image {
@@ -29,7 +30,11 @@ struct mt_image {
 	struct mt_timebase clock;
 	struct mt_offer *offer;
 	uint32_t modules_opened, threads_named;
-	uint64_t rss_at, second_at, polled_at, refined_at;
+	struct mt_memory_sampler sampler;
+	uint64_t second_at, polled_at, refined_at;
+	uint64_t allocator, own_allocator; /* addresses whose modules are known */
+	uint32_t allocator_looks;
+	bool paused;
 	uint64_t info_losses; /* as last written */
 	uint64_t published_events, published_at;
 	bool begun;
@@ -43,7 +48,7 @@ static uint64_t losses(const struct mt_info *info)
 {
 	return info->lost_events + info->implied_frees + info->unknown_frees + info->cut_stacks + info->ambiguous
 		+ info->invalid_records + info->forked_children + info->unrecorded_frees + info->maps + info->unmaps
-		+ info->lossy_ns;
+		+ info->lossy_ns + info->arenas;
 }
 
 static void write_out(struct mt_image *i)
@@ -176,9 +181,38 @@ static void refresh_name(struct mt_image *i, struct mt_thread *thread)
 		thread->name = mt_strings_add_len(&i->profile.strings, name, (size_t)n);
 }
 
+/* The module of an address of the program, as a string; 0: not known. */
+static uint32_t module_of(struct mt_image *i, uint64_t address)
+{
+	char *path = mt_memory_module(i->process->pid, address);
+	uint32_t id = path ? mt_strings_add(&i->profile.strings, path) : mt_tables_module_path(&i->merge.tables, address);
+
+	free(path);
+	return id;
+}
+
+/* Whose malloc it is; at once, for the process may be gone soon. */
+static void meet_allocators(struct mt_image *i)
+{
+	const struct mt_wire_header *h = i->segment.header;
+	uint64_t allocator = __atomic_load_n(&h->allocator, __ATOMIC_RELAXED);
+	uint64_t own = __atomic_load_n(&h->own_allocator, __ATOMIC_RELAXED);
+
+	if ((allocator == i->allocator && own == i->own_allocator) || i->allocator_looks >= ALLOCATOR_LOOKS)
+		return;
+	i->allocator_looks++;
+	if (allocator != i->allocator)
+		i->profile.info.allocator = module_of(i, i->allocator = allocator);
+	if (own != i->own_allocator)
+		i->profile.info.own_allocator = module_of(i, i->own_allocator = own);
+	if (own && !i->profile.info.own_allocator)
+		i->profile.info.own_allocator = mt_strings_add(&i->profile.strings, "the program");
+}
+
 /* New modules and threads are looked at at once: both may be gone soon. */
 static void meet_new(struct mt_image *i)
 {
+	meet_allocators(i);
 	for (; i->modules_opened < i->profile.module_count; i->modules_opened++)
 		mt_resolver_module(i->resolver, &i->profile, i->modules_opened);
 	for (; i->threads_named < i->profile.thread_count; i->threads_named++)
@@ -202,23 +236,6 @@ bool mt_image_pending(const struct mt_image *i)
 	return mt_merge_pending(&i->merge);
 }
 
-static uint64_t read_rss(pid_t pid)
-{
-	unsigned long long size, resident = 0;
-	char path[64], text[128];
-	ssize_t n;
-	int fd;
-
-	snprintf(path, sizeof path, "/proc/%d/statm", (int)pid);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
-		return 0;
-	n = read(fd, text, sizeof text - 1);
-	close(fd);
-	text[n > 0 ? n : 0] = '\0';
-	return sscanf(text, "%llu %llu", &size, &resident) == 2 ? resident * (uint64_t)sysconf(_SC_PAGESIZE) : 0;
-}
-
 static uint64_t elapsed(const struct mt_image *i)
 {
 	return mt_clock_ns(&i->clock, mt_clock_now(&i->clock));
@@ -230,6 +247,8 @@ static void tend_second(struct mt_image *i)
 		refresh_name(i, &i->profile.threads[t]);
 	mt_merge_counters(&i->merge, atomic_load(&i->process->untraced));
 	mt_merge_slack(&i->merge, false);
+	if (i->profile.info.paused && !i->paused && __atomic_load_n(&i->segment.header->recording, __ATOMIC_RELAXED))
+		mt_merge_pause(&i->merge, false); /* the program's pause, ended by a person */
 	write_out(i);
 }
 
@@ -239,9 +258,15 @@ void mt_image_tend(struct mt_image *i, uint64_t now)
 		mt_clock_refine(&i->clock);
 		i->refined_at = now;
 	}
-	if (now - i->rss_at >= RSS_EVERY_NS * (1 + atomic_load(&i->recorder->image_count) / 8)) {
-		mt_model_advance(&i->model, elapsed(i), read_rss(i->process->pid));
-		i->rss_at = now;
+	if (mt_memory_sample(&i->sampler, i->process->pid, i->segment.fd,
+			__atomic_load_n(&i->segment.header->private_bytes, __ATOMIC_RELAXED), now)) {
+		mt_model_advance(&i->model, elapsed(i), 0);
+		i->model.memory = i->sampler.memory;
+		i->profile.info.arenas = i->sampler.arenas;
+	}
+	if (atomic_load(&i->recorder->paused) != i->paused) {
+		i->paused = !i->paused;
+		mt_merge_pause(&i->merge, i->paused);
 	}
 	if (now - i->second_at >= SECOND) {
 		tend_second(i);

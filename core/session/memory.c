@@ -1,0 +1,246 @@
+#include "core/session/memory.h"
+#include "core/base/buffer.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/uio.h>
+#include <time.h>
+#include <unistd.h>
+
+#define SECOND 1000000000ull
+#define RSS_EVERY (SECOND / 10)
+#define SMAPS_MOST 2000000u        /* ns that a look at every page table may take */
+#define SMAPS_FIRST (256ull << 20) /* RSS up to which that is to be expected */
+#define COST_SHARE 1000            /* a look that takes t comes again after 1000 t */
+#define MAPS_MOST (4u << 20)       /* bytes of /proc/PID/maps */
+#define HEAP_ALIGN (64ull << 20)   /* HEAP_MAX_SIZE of glibc's malloc */
+#define HEAPS_MOST 4096u           /* headers looked at */
+
+static uint64_t now_of(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (uint64_t)t.tv_sec * SECOND + (uint64_t)t.tv_nsec;
+}
+
+/* A whole file of /proc, NUL-terminated, or what of it fits; NULL: not there. Caller frees. */
+static char *read_proc(pid_t pid, const char *name, size_t most)
+{
+	struct mt_buffer text = {0};
+	char path[64];
+	ssize_t n = 0;
+	int fd;
+
+	snprintf(path, sizeof path, "/proc/%d/%s", (int)pid, name);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return NULL;
+	while (text.len < most) {
+		mt_buffer_reserve(&text, 65536);
+		n = read(fd, text.data + text.len, 65536);
+		if (n <= 0)
+			break;
+		text.len += (size_t)n;
+	}
+	close(fd);
+	mt_buffer_add(&text, "", 1);
+	if (text.len > 1)
+		return (char *)text.data;
+	mt_buffer_free(&text);
+	return NULL;
+}
+
+/* "Name:   123 kB" at the beginning of a line. */
+static uint64_t kilobytes(const char *text, const char *name)
+{
+	size_t len = strlen(name);
+
+	for (const char *at = text; at; at = strchr(at, '\n')) {
+		at += *at == '\n';
+		if (!strncmp(at, name, len) && at[len] == ':')
+			return strtoull(at + len + 1, NULL, 10) * 1024;
+	}
+	return 0;
+}
+
+static uint64_t without(uint64_t all, uint64_t own)
+{
+	return all > own ? all - own : 0;
+}
+
+/* ---- glibc's arenas --------------------------------------------------------------------------------- */
+
+/* The beginning of glibc's struct _heap_info, which has been so since 2.2. */
+struct heap_info {
+	uint64_t arena, previous, size;
+};
+
+struct maps_line {
+	uint64_t start, end;
+	bool writable, anonymous;
+	const char *path; /* up to the end of the line */
+	size_t path_len;
+};
+
+static const char *parse_line(const char *at, struct maps_line *line)
+{
+	const char *end = strchrnul(at, '\n');
+	unsigned long long start = 0, stop = 0, inode = 0;
+	char rights[8] = "";
+	int path = 0;
+
+	*line = (struct maps_line){.path = end};
+	if (sscanf(at, "%llx-%llx %7s %*x %*s %llu%n", &start, &stop, rights, &inode, &path) < 4)
+		return *end ? end + 1 : end;
+	line->start = start;
+	line->end = stop;
+	line->writable = rights[1] == 'w';
+	line->anonymous = !inode;
+	for (line->path = at + path; line->path < end && *line->path == ' ';)
+		line->path++;
+	line->path_len = (size_t)(end - line->path);
+	return *end ? end + 1 : end;
+}
+
+static bool read_heap(pid_t pid, uint64_t address, struct heap_info *heap)
+{
+	struct iovec to = {heap, sizeof *heap}, from = {(void *)(uintptr_t)address, sizeof *heap};
+
+	return process_vm_readv(pid, &to, 1, &from, 1, 0) == (ssize_t)sizeof *heap;
+}
+
+/* Whether what was read at a place where a heap may begin is the header of one. */
+static bool is_heap(const struct heap_info *heap, uint64_t address, uint64_t end)
+{
+	uint64_t home = heap->arena & ~(HEAP_ALIGN - 1);
+
+	return heap->size >= 4096 && heap->size % 4096 == 0 && heap->size <= HEAP_ALIGN && heap->size <= end - address
+		&& heap->arena % 16 == 0 && heap->arena - home >= sizeof *heap && heap->arena - home < 256
+		&& (home == address) == (heap->previous == 0) && heap->previous % HEAP_ALIGN == 0;
+}
+
+static void look_for_heaps(struct mt_memory_sampler *s, pid_t pid, const struct maps_line *line, uint32_t *looks)
+{
+	uint64_t at = (line->start + HEAP_ALIGN - 1) & ~(HEAP_ALIGN - 1);
+	struct heap_info heap;
+
+	for (; at < line->end && *looks < HEAPS_MOST; at += HEAP_ALIGN, ++*looks) {
+		if (!read_heap(pid, at, &heap) || !is_heap(&heap, at, line->end))
+			continue;
+		s->memory.arena_bytes += heap.size;
+		s->arenas += !heap.previous;
+	}
+}
+
+static void sample_arenas(struct mt_memory_sampler *s, pid_t pid)
+{
+	char *maps = read_proc(pid, "maps", MAPS_MOST);
+	struct maps_line line;
+	uint32_t looks = 0;
+
+	if (!maps)
+		return;
+	s->memory.arena_bytes = s->arenas = 0;
+	for (const char *at = maps; *at;) {
+		at = parse_line(at, &line);
+		if (!line.writable || !line.anonymous)
+			continue;
+		if (line.path_len == 6 && !memcmp(line.path, "[heap]", 6)) {
+			s->memory.arena_bytes += line.end - line.start;
+			s->arenas++;
+		} else if (!line.path_len) {
+			look_for_heaps(s, pid, &line, &looks);
+		}
+	}
+	free(maps);
+}
+
+/* ---- sizes ------------------------------------------------------------------------------------------ */
+
+static uint64_t segment_bytes(int fd)
+{
+	struct stat status;
+
+	return fd >= 0 && !fstat(fd, &status) ? (uint64_t)status.st_blocks * 512 : 0;
+}
+
+static bool sample_rss(struct mt_memory_sampler *s, pid_t pid, uint64_t own)
+{
+	char *text = read_proc(pid, "statm", 256);
+	unsigned long long size, resident = 0;
+	bool known = text && sscanf(text, "%llu %llu", &size, &resident) == 2 && resident;
+
+	if (known)
+		s->memory.rss_bytes = without(resident * (uint64_t)sysconf(_SC_PAGESIZE), own);
+	free(text);
+	return known;
+}
+
+/* Walks all page tables of the process, so not when that takes long. */
+static bool sample_smaps(struct mt_memory_sampler *s, pid_t pid, uint64_t own, uint64_t now)
+{
+	uint64_t before = now_of(), cost;
+	char *text;
+
+	if (now < s->smaps_at || (!s->smaps_at && s->memory.rss_bytes > SMAPS_FIRST))
+		return false;
+	text = read_proc(pid, "smaps_rollup", 65536);
+	if (!text)
+		return false;
+	cost = now_of() - before;
+	s->memory.pss_bytes = without(kilobytes(text, "Pss"), own);
+	s->memory.swap_bytes = kilobytes(text, "Swap");
+	s->smaps_at = now + (cost < SMAPS_MOST ? 1 : cost * COST_SHARE);
+	free(text);
+	return true;
+}
+
+static void sample_swap(struct mt_memory_sampler *s, pid_t pid)
+{
+	char *text = read_proc(pid, "status", 65536);
+
+	s->memory.pss_bytes = 0; /* an old one would be taken for the present one */
+	if (text)
+		s->memory.swap_bytes = kilobytes(text, "VmSwap");
+	free(text);
+}
+
+bool mt_memory_sample(struct mt_memory_sampler *s, pid_t pid, int segment_fd, uint64_t private_bytes, uint64_t now)
+{
+	uint64_t shared = segment_bytes(segment_fd), before;
+
+	if (now < s->rss_at)
+		return false;
+	s->rss_at = now + RSS_EVERY;
+	if (!sample_rss(s, pid, shared + private_bytes))
+		return false;
+	if (now < s->rest_at)
+		return true;
+	s->rest_at = now + SECOND;
+	if (!sample_smaps(s, pid, shared / 2 + private_bytes, now)) /* the recorder has the segment mapped as well */
+		sample_swap(s, pid);
+	if (now < s->maps_at)
+		return true;
+	before = now_of();
+	sample_arenas(s, pid);
+	s->maps_at = now + (now_of() - before) * COST_SHARE;
+	return true;
+}
+
+char *mt_memory_module(pid_t pid, uint64_t address)
+{
+	char *maps = read_proc(pid, "maps", MAPS_MOST), *path = NULL;
+	struct maps_line line;
+
+	for (const char *at = maps; at && *at && !path;) {
+		at = parse_line(at, &line);
+		if (address >= line.start && address < line.end && line.path_len && *line.path == '/')
+			path = mt_format("%.*s", (int)line.path_len, line.path);
+	}
+	free(maps);
+	return path;
+}
