@@ -75,6 +75,7 @@ enum mt_scope {
 	X(PREVIOUS_GROUP, DETAIL, "{", 6, "Previous", "the previous group of the list") \
 	X(KEYBOARD, PROGRAM, "Enter", 2, "Type", "give the program the keyboard; ^] takes it back") \
 	X(FREEZE, LIVE, "p", 8, "Freeze", "freeze the view; the recording goes on") \
+	X(PAUSE, LIVE, "P", 0, "Pause", "pause the recording, or go on: new blocks are left out, ends of blocks are not") \
 	X(THEME, APP, "T", 0, "Theme", "the other theme: dark, light") \
 	X(REDRAW, APP, "^L", 0, "Redraw", "draw the whole screen anew") \
 	X(SUSPEND, APP, "^Z", 0, "Suspend", "back to the shell until fg") \

@@ -120,6 +120,19 @@ static void freeze(struct mt_app *app)
 	mt_app_say(app, app->data.frozen ? "the view is frozen; the recording goes on; p goes on" : "the view follows again");
 }
 
+static void pause_recording(struct mt_app *app)
+{
+	struct mt_data *d = &app->data;
+	bool pause = !d->profile.info.paused;
+
+	if (!d->live || !d->client) {
+		mt_app_say(app, "nothing is being recorded");
+		return;
+	}
+	mt_client_pause(d->client, pause);
+	mt_app_say(app, pause ? "the recording pauses: new blocks are left out until P goes on" : "the recording goes on");
+}
+
 void mt_app_act(struct mt_app *app, enum mt_action what)
 {
 	if (what == MT_ACTION_NONE || views[app->view]->action(app, what))
@@ -143,6 +156,7 @@ void mt_app_act(struct mt_app *app, enum mt_action what)
 	case MT_ACTION_BACK: mt_app_back(app); break;
 	case MT_ACTION_CANCEL: if (app->view == MT_VIEW_DETAIL) mt_app_back(app); break;
 	case MT_ACTION_FREEZE: freeze(app); break;
+	case MT_ACTION_PAUSE: pause_recording(app); break;
 	case MT_ACTION_THEME: change_theme(app); break;
 	case MT_ACTION_REDRAW: mt_screen_redraw(app->screen); break;
 	case MT_ACTION_SUSPEND: app->signal = SIGTSTP; break;

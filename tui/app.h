@@ -174,8 +174,6 @@ void mt_frame_hit(struct mt_app *, struct mt_rect, enum mt_hit_kind, enum mt_vie
 /* "function  source:line" of a frame into columns of a line, in two roles. */
 void mt_frame_where(struct mt_app *, int row, int column, int width, bool selected, bool focus,
 	const struct mt_backtrace_frame *);
-/* The innermost frame outside of the C and C++ libraries, else the innermost; NULL: no stack. */
-const struct mt_backtrace_frame *mt_frame_own(const struct mt_backtrace *);
 /* source:line, or module, as people read it. */
 void mt_frame_source(char *out, size_t len, const struct mt_backtrace_frame *, bool full_path);
 

@@ -44,6 +44,9 @@ static int say_totals(const char *path, struct mt_err *err)
 		mt_number_exact(lost, profile.info.lost_events);
 		mt_command_say("wrote %s: %s allocations, peak %s, leaked %s in %s blocks, %s events lost",
 			path, allocations, peak, leaked, blocks, lost);
+		if (profile.info.own_allocator)
+			mt_command_say("%s%s", mt_strings_get(&profile.strings, profile.info.own_allocator),
+				MT_REPORT_OWN_ALLOCATOR);
 	}
 	mt_profile_free(&profile);
 	mt_trace_reader_free(reader);

@@ -18,6 +18,8 @@
 	X(groups) \
 	X(tree) \
 	X(timeline) \
+	X(mmaps) \
+	X(mallopts) \
 	X(help)
 #define X(name) extern const struct mt_command mt_command_##name;
 MT_COMMANDS(X)

@@ -262,6 +262,14 @@ const char *mt_data_format(char out[16], uint64_t value, enum mt_unit unit)
 	return out;
 }
 
+const char *mt_data_metric(char out[17], const struct mt_data *d, const struct mt_group *group, enum mt_metric metric)
+{
+	out[0] = '~';
+	mt_data_format(out + mt_metric_is_estimated(&d->profile, group, metric), mt_metric_value(&d->profile, group, metric),
+		mt_metric_info(metric)->unit);
+	return out;
+}
+
 double mt_data_percent(const struct mt_data *d, uint64_t value, enum mt_metric metric)
 {
 	uint64_t all = mt_metric_value(&d->profile, &d->selection.sum, metric);

@@ -52,6 +52,8 @@ uint32_t mt_data_history(const struct mt_data *, uint32_t group, uint64_t out[MT
 uint64_t mt_data_lost(const struct mt_data *); /* everything that the recording is known to miss */
 /* A value for people, by the metric's unit. */
 const char *mt_data_format(char out[16], uint64_t value, enum mt_unit unit);
+/* A metric of a group or a sum, with '~' before an estimate. */
+const char *mt_data_metric(char out[17], const struct mt_data *, const struct mt_group *, enum mt_metric);
 double mt_data_percent(const struct mt_data *, uint64_t value, enum mt_metric);
 
 #endif

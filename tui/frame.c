@@ -15,41 +15,6 @@ void mt_frame_hit(struct mt_app *app, struct mt_rect r, enum mt_hit_kind kind, e
 		app->hits[app->hit_count++] = (struct mt_hit){r, kind, view, value};
 }
 
-/* Wrappers that a program calls instead of malloc: their callers are what one looks for. */
-static bool is_wrapper(const char *function)
-{
-	static const char *const names[] = {"xmalloc", "xcalloc", "xrealloc", "xstrdup", "xstrndup", "xmemdup", "g_malloc",
-		"g_malloc0", "g_calloc", "g_realloc", "g_strdup"};
-	size_t len = strcspn(function, "(");
-
-	for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-		if (strlen(names[i]) == len && !strncmp(function, names[i], len))
-			return true;
-	return false;
-}
-
-static bool of_a_library(const struct mt_backtrace_frame *frame)
-{
-	static const char *const modules[] = {"libc.so", "libc-", "libstdc++.so", "libc++", "ld-linux", "ld-musl", "libgcc_s.so"};
-	const char *name = strrchr(frame->module, '/') ? strrchr(frame->module, '/') + 1 : frame->module;
-
-	if (!strncmp(frame->source, "/usr/include/", 13) || is_wrapper(frame->function))
-		return true;
-	for (size_t i = 0; i < sizeof modules / sizeof *modules; i++)
-		if (!strncmp(name, modules[i], strlen(modules[i])))
-			return true;
-	return false;
-}
-
-const struct mt_backtrace_frame *mt_frame_own(const struct mt_backtrace *backtrace)
-{
-	uint32_t at = 0;
-
-	while (at < backtrace->count && (backtrace->frames[at].pc == MT_PC_CUT || of_a_library(&backtrace->frames[at])))
-		at++;
-	return at < backtrace->count ? &backtrace->frames[at] : backtrace->count ? &backtrace->frames[0] : NULL;
-}
-
 void mt_frame_source(char *out, size_t len, const struct mt_backtrace_frame *frame, bool full_path)
 {
 	const char *path = *frame->source ? frame->source : frame->module, *slash = strrchr(path, '/');
@@ -92,7 +57,7 @@ static const char *state_words(const struct mt_app *app)
 	if (d->frozen)
 		return "FROZEN";
 	if (d->live)
-		return "LIVE";
+		return d->profile.info.paused ? "PAUSED" : "LIVE";
 	return d->profile.info.recorder_lost || (d->recorder_gone && !d->profile.info.ended && !app->program_ended) ?
 		"BROKEN OFF" : app->session || d->client ? "ENDED" : "";
 }

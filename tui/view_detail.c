@@ -92,7 +92,7 @@ static struct mt_list *list(struct mt_app *app)
 	d->generation = app->data.generation;
 	if (other) {
 		d->list = (struct mt_list){.rows = d->list.rows, .held = true};
-		d->list.selected = d->backtrace.count ? (uint32_t)(mt_frame_own(&d->backtrace) - d->backtrace.frames) : 0;
+		d->list.selected = d->backtrace.count ? (uint32_t)(mt_backtrace_own(&d->backtrace) - d->backtrace.frames) : 0;
 	}
 	mt_list_keep(&d->list, d->backtrace.count, d->list.selected);
 	return &d->list;
@@ -102,12 +102,12 @@ static int draw_totals(struct mt_app *app, struct mt_rect r)
 {
 	const struct mt_profile *p = &app->data.profile;
 	const struct mt_group *g = &p->groups[app->detail.group];
-	char live[16], blocks[16], all[16], count[16], average[16], least[16], most[16], first[16], last[16], temporary[16],
+	char live[17], blocks[17], all[16], count[16], average[16], least[16], most[16], first[16], last[16], temporary[16],
 		peak[16], own[16];
 	struct mt_screen *s = app->screen;
 
-	mt_number_size(live, g->live_bytes);
-	mt_number_count(blocks, g->live_count);
+	mt_data_metric(live, &app->data, g, MT_METRIC_LEAKED_SIZE);
+	mt_data_metric(blocks, &app->data, g, MT_METRIC_LEAKED_COUNT);
 	mt_number_size(all, g->allocated_bytes);
 	mt_number_count(count, g->allocated_count);
 	mt_number_size(average, g->allocated_count ? g->allocated_bytes / g->allocated_count : 0);

@@ -82,7 +82,7 @@ static void draw_line(struct mt_app *app, struct mt_rect r, const struct layout 
 		uint64_t value = mt_metric_value(&d->profile, group, l->metric[i]);
 
 		mt_draw_right(app->screen, r.row, column, COLUMN - 1, role,
-			mt_data_format(text, value, mt_metric_info(l->metric[i])->unit));
+			mt_data_metric(text, d, group, l->metric[i]));
 		column += COLUMN;
 		if (i == l->percent) {
 			snprintf(text, sizeof text, "%.1f", mt_data_percent(d, value, d->sort));
@@ -98,7 +98,7 @@ static void draw_line(struct mt_app *app, struct mt_rect r, const struct layout 
 	}
 	mt_backtrace_get(&backtrace, &d->profile, &d->symbols, id);
 	mt_frame_where(app, r.row, r.column + l->where_column, l->where, selected, focus,
-		mt_frame_own(&backtrace));
+		mt_backtrace_own(&backtrace));
 	mt_backtrace_free(&backtrace);
 }
 
@@ -181,7 +181,7 @@ static void line_text(struct mt_app *app, uint32_t index, char *out, size_t len)
 
 	*out = '\0';
 	mt_backtrace_get(&backtrace, &app->data.profile, &app->data.symbols, app->data.selection.groups[index]);
-	frame = mt_frame_own(&backtrace);
+	frame = mt_backtrace_own(&backtrace);
 	if (frame) {
 		mt_frame_source(source, sizeof source, frame, true);
 		snprintf(out, len, "%s %s", frame->function, source);

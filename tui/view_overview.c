@@ -137,7 +137,7 @@ static void draw_line(struct mt_app *app, struct mt_rect r, uint32_t index, bool
 	enum mt_role role = selected ? focus ? MT_ROLE_SELECTED : MT_ROLE_SELECTED_AWAY : MT_ROLE_NUMBER;
 	struct mt_screen *s = app->screen;
 	struct mt_backtrace backtrace = {0};
-	char text[32], number[16];
+	char text[32], number[17];
 	int where = r.columns >= 60 ? 38 : 16;
 
 	mt_draw_fill(s, r.row, r.column, r.columns, role);
@@ -147,21 +147,20 @@ static void draw_line(struct mt_app *app, struct mt_rect r, uint32_t index, bool
 		snprintf(text, sizeof text, "%s +%s/s", mt_glyph(mt_screen_utf8(s), MT_GLYPH_GROWING), number);
 		mt_draw(s, r.row, r.column + 2, 13, selected ? role : MT_ROLE_GROWING, text);
 	} else {
-		mt_draw_right(s, r.row, r.column + 2, 9, role, mt_data_format(number, mt_metric_value(&d->profile, group,
-			d->sort), mt_metric_info(d->sort)->unit));
+		mt_draw_right(s, r.row, r.column + 2, 9, role, mt_data_metric(number, d, group, d->sort));
 	}
 	if (where > 16) {
 		uint64_t points[MT_HISTORY];
 		uint32_t count = mt_data_history(d, id, points), skip = count > 8 ? count - 8 : 0;
 
 		mt_sparkline_draw(s, r.row, r.column + 16, 8, selected ? role : MT_ROLE_GRAPH, points + skip, count - skip, 0);
-		mt_data_format(number, growing ? group->live_bytes : group->live_count, growing ? MT_UNIT_BYTES : MT_UNIT_COUNT);
+		mt_data_metric(number, d, group, growing ? MT_METRIC_LEAKED_SIZE : MT_METRIC_LEAKED_COUNT);
 		snprintf(text, sizeof text, "%s %s", number, growing ? "live" : "blocks");
 		mt_draw_right(s, r.row, r.column + 24, 12, role, text);
 	}
 	mt_backtrace_get(&backtrace, &d->profile, &d->symbols, id);
 	mt_frame_where(app, r.row, r.column + where, r.columns - where, selected, focus,
-		mt_frame_own(&backtrace));
+		mt_backtrace_own(&backtrace));
 	mt_backtrace_free(&backtrace);
 	mt_frame_hit(app, r, MT_HIT_LINE, MT_VIEW_OVERVIEW, index);
 }
@@ -224,7 +223,7 @@ static void line_text(struct mt_app *app, uint32_t index, char *out, size_t len)
 	struct mt_backtrace backtrace = {0};
 
 	mt_backtrace_get(&backtrace, &app->data.profile, &app->data.symbols, group_at(app, index));
-	snprintf(out, len, "%s", backtrace.count ? mt_frame_own(&backtrace)->function : "");
+	snprintf(out, len, "%s", backtrace.count ? mt_backtrace_own(&backtrace)->function : "");
 	mt_backtrace_free(&backtrace);
 }
 

@@ -131,7 +131,8 @@ static void draw_line(struct mt_app *app, struct mt_rect r, const struct layout 
 
 	mt_draw_fill(s, r.row, r.column, r.columns, role);
 	mt_draw(s, r.row, r.column, 1, role, selected ? mt_glyph(mt_screen_utf8(s), MT_GLYPH_CURSOR) : " ");
-	mt_draw_right(s, r.row, column, COLUMN - 1, role, mt_data_format(text, value, info->unit));
+	mt_draw_right(s, r.row, column, COLUMN - 1, role, row->more ? mt_data_format(text, value, info->unit)
+		: mt_data_metric(text, d, &node->total, d->sort));
 	column += COLUMN;
 	if (l->percent) {
 		snprintf(text, sizeof text, "%.1f", mt_data_percent(d, value, d->sort));
@@ -142,12 +143,12 @@ static void draw_line(struct mt_app *app, struct mt_rect r, const struct layout 
 	if (l->self && !row->more) {
 		value = node->self.allocated_count ? mt_metric_value(&d->profile, &node->self, d->sort) : 0;
 		mt_draw_right(s, r.row, column, COLUMN - 1, role,
-			value ? mt_data_format(text, value, info->unit) : mt_glyph(mt_screen_utf8(s), MT_GLYPH_DASH));
+			value ? mt_data_metric(text, d, &node->self, d->sort) : mt_glyph(mt_screen_utf8(s), MT_GLYPH_DASH));
 	}
 	column += l->self ? COLUMN : 0;
 	if (l->blocks && !row->more)
-		mt_draw_right(s, r.row, column, COLUMN - 1, role, mt_data_format(text, mt_metric_value(&d->profile,
-			&node->total, companion(d->sort)), mt_metric_info(companion(d->sort))->unit));
+		mt_draw_right(s, r.row, column, COLUMN - 1, role, mt_data_metric(text, d, &node->total,
+			companion(d->sort)));
 	draw_where(app, (struct mt_rect){r.row, r.column + l->where_column, 1, r.columns - l->where_column}, row, selected,
 		focus);
 }

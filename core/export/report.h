@@ -8,6 +8,10 @@
 
 enum mt_format { MT_FORMAT_TEXT, MT_FORMAT_JSON, MT_FORMAT_CSV };
 
+/* Said behind the name of the module. */
+#define MT_REPORT_OWN_ALLOCATOR " has a malloc of its own, which it calls past the tracer: what it allocates there is not " \
+	"in this recording"
+
 /* What to report on, and how; all borrowed. */
 struct mt_report {
 	FILE *out; /* look at ferror when done */
@@ -30,6 +34,9 @@ int mt_report_info(const struct mt_report *, struct mt_err *);
 int mt_report_groups(const struct mt_report *, struct mt_err *);
 int mt_report_tree(const struct mt_report *, struct mt_err *);
 int mt_report_timeline(const struct mt_report *, struct mt_err *);
+/* Maps and unmaps; calls of mallopt and malloc_trim: in the order in which they came. */
+int mt_report_mmaps(const struct mt_report *, struct mt_err *);
+int mt_report_mallopts(const struct mt_report *, struct mt_err *);
 /* Text only: totals, losses in words, the first groups with their backtraces. */
 int mt_report_summary(const struct mt_report *, struct mt_err *);
 

@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 
+#define FREE_SITES 10 /* of a group */
 #define TEXT_FRAMES 5 /* of a backtrace, on one line */
 
 /* The backtrace on one line: innermost first. frames 0: all. */
@@ -24,8 +25,71 @@ static char *one_line(const struct mt_backtrace *backtrace, const char *separato
 	return (char *)text.data;
 }
 
+/* Where blocks were freed, in order of groups, and most often first. */
+struct sites {
+	struct mt_free_site *items;
+	uint32_t count;
+};
+
+static int compare_sites(const void *a, const void *b)
+{
+	const struct mt_free_site *x = a, *y = b;
+
+	if (x->group != y->group)
+		return x->group < y->group ? -1 : 1;
+	if (x->count != y->count)
+		return x->count < y->count ? 1 : -1;
+	return x->node < y->node ? -1 : x->node > y->node;
+}
+
+static struct sites sort_sites(const struct mt_profile *p)
+{
+	struct sites sites = {mt_alloc((p->free_site_count + 1) * sizeof *sites.items), p->free_site_count};
+
+	for (uint32_t i = 0; i < sites.count; i++)
+		sites.items[i] = p->free_sites[i];
+	qsort(sites.items, sites.count, sizeof *sites.items, compare_sites);
+	return sites;
+}
+
+static uint32_t first_site(const struct sites *sites, uint32_t group)
+{
+	uint32_t low = 0, high = sites->count;
+
+	while (low < high) {
+		uint32_t middle = low + (high - low) / 2;
+
+		if (sites->items[middle].group < group)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+static void freed_by(struct mt_json *json, const struct mt_report *report, const struct sites *sites, uint32_t id)
+{
+	struct mt_backtrace backtrace = {0};
+	uint32_t first = first_site(sites, id);
+
+	mt_json_key(json, "freed_by");
+	mt_json_open(json, '[');
+	for (uint32_t i = first; i < sites->count && i - first < FREE_SITES && sites->items[i].group == id; i++) {
+		mt_json_open(json, '{');
+		mt_json_key(json, "count");
+		mt_json_number(json, sites->items[i].count);
+		mt_json_key(json, "kind");
+		mt_json_string(json, mt_kind_name(report->profile->nodes[sites->items[i].node].pc));
+		mt_backtrace_of(&backtrace, report->profile, report->symbols, sites->items[i].node);
+		mt_report_json_backtrace(json, &backtrace);
+		mt_json_close(json, '}');
+	}
+	mt_json_close(json, ']');
+	mt_backtrace_free(&backtrace);
+}
+
 static void group_json(struct mt_json *json, const struct mt_report *report, uint32_t id,
-	const struct mt_backtrace *backtrace)
+	const struct mt_backtrace *backtrace, const struct sites *sites)
 {
 	const struct mt_group *group = &report->profile->groups[id];
 
@@ -35,19 +99,15 @@ static void group_json(struct mt_json *json, const struct mt_report *report, uin
 	mt_json_number(json, id);
 	mt_json_key(json, "kind");
 	mt_json_string(json, mt_kind_name(mt_profile_group_kind(report->profile, id)));
+	mt_report_json_estimated(json, report->profile, group);
 	mt_json_key(json, "all");
 	mt_report_json_metrics(json, report->profile, group);
 	/* All present filters are on backtraces: a group matches as a whole or not at all. */
 	mt_json_key(json, "only_matched");
 	mt_report_json_metrics(json, report->profile, group);
-	mt_json_key(json, "backtrace");
-	mt_json_open(json, '[');
-	for (uint32_t i = 0; i < backtrace->count; i++) {
-		mt_json_open(json, '{');
-		mt_report_json_frame(json, &backtrace->frames[i]);
-		mt_json_close(json, '}');
-	}
-	mt_json_close(json, ']');
+	mt_report_json_backtrace(json, backtrace);
+	if (sites->count) /* the stacks of frees were recorded */
+		freed_by(json, report, sites, id);
 	mt_json_close(json, '}');
 }
 
@@ -83,13 +143,12 @@ static void group_text(struct mt_table *table, const struct mt_report *report, u
 {
 	enum mt_metric columns[TEXT_METRICS + 1];
 	uint32_t count = choose_columns(report, columns);
-	char number[MT_NUMBER_EXACT_LEN];
+	char number[MT_NUMBER_EXACT_LEN + 1];
 
 	snprintf(number, sizeof number, "%u", id);
 	mt_table_cell(table, number);
 	for (uint32_t i = 0; i < count; i++) {
-		mt_report_number(number, report, mt_metric_info(columns[i])->unit,
-			mt_metric_value(report->profile, &report->profile->groups[id], columns[i]));
+		mt_report_metric(number, report, &report->profile->groups[id], columns[i]);
 		mt_table_cell(table, number);
 	}
 	mt_table_cell(table, mt_kind_name(mt_profile_group_kind(report->profile, id)));
@@ -103,6 +162,7 @@ static void rows(const struct mt_report *report, const struct mt_selection *sele
 	struct mt_json *json, struct mt_table *table)
 {
 	struct mt_backtrace backtrace = {0};
+	struct sites sites = sort_sites(report->profile);
 	uint64_t end = selection->count;
 
 	if (report->count && report->skip + report->count < end)
@@ -112,13 +172,14 @@ static void rows(const struct mt_report *report, const struct mt_selection *sele
 
 		mt_backtrace_get(&backtrace, report->profile, report->symbols, id);
 		if (report->format == MT_FORMAT_JSON)
-			group_json(json, report, id, &backtrace);
+			group_json(json, report, id, &backtrace, &sites);
 		else if (report->format == MT_FORMAT_CSV)
 			group_csv(report, id, &backtrace);
 		else
 			group_text(table, report, id, &backtrace);
 	}
 	mt_backtrace_free(&backtrace);
+	free(sites.items);
 }
 
 static void text(const struct mt_report *report, const struct mt_selection *selection)

@@ -54,6 +54,83 @@ static void put_number(struct mt_json *json, const char *name, uint64_t value)
 	mt_json_number(json, value);
 }
 
+static uint64_t estimated_groups(const struct mt_profile *p)
+{
+	uint64_t count = 0;
+
+	for (uint32_t i = 0; i < p->group_count; i++)
+		count += mt_profile_is_estimated(p, &p->groups[i]);
+	return count;
+}
+
+static void put_seconds(struct mt_json *json, const char *name, uint64_t ns)
+{
+	mt_json_key(json, name);
+	mt_json_seconds(json, ns);
+}
+
+static void marker_json(struct mt_json *json, const struct mt_profile *p, const struct mt_log_entry *e)
+{
+	mt_json_open(json, '{');
+	put_seconds(json, "seconds", e->time_ns);
+	mt_json_key(json, "text");
+	mt_json_string(json, mt_strings_get(&p->strings, e->text));
+	mt_json_close(json, '}');
+}
+
+static void gap_json(struct mt_json *json, const struct mt_log_entry *e)
+{
+	mt_json_open(json, '{');
+	put_seconds(json, "begin_seconds", e->values[0]);
+	put_seconds(json, "end_seconds", e->time_ns);
+	put_number(json, "lost_allocations", e->values[1]);
+	put_number(json, "lost_frees", e->values[2]);
+	mt_json_close(json, '}');
+}
+
+/* A pause from its entry on; one that was not ended lasts. */
+static void pause_json(struct mt_json *json, const struct mt_profile *p, uint32_t at)
+{
+	uint32_t end = at;
+
+	while (end < p->log_count && p->log[end].type != MT_LOG_RESUME)
+		end++;
+	mt_json_open(json, '{');
+	put_seconds(json, "begin_seconds", p->log[at].time_ns);
+	put_seconds(json, "end_seconds", end < p->log_count ? p->log[end].time_ns : p->info.wall_ns);
+	mt_json_key(json, "text");
+	mt_json_string(json, mt_strings_get(&p->strings, p->log[at].text));
+	mt_json_close(json, '}');
+}
+
+static void notes_json(struct mt_json *json, const struct mt_profile *p)
+{
+	static const struct { const char *name; enum mt_log_type type; } lists[] = {
+		{"markers", MT_LOG_MARKER}, {"pauses", MT_LOG_PAUSE}, {"gaps", MT_LOG_GAP}};
+
+	for (size_t l = 0; l < sizeof lists / sizeof *lists; l++) {
+		bool paused = false;
+
+		mt_json_key(json, lists[l].name);
+		mt_json_open(json, '[');
+		for (uint32_t i = 0; i < p->log_count; i++) {
+			bool within = paused;
+
+			if (p->log[i].type == MT_LOG_PAUSE || p->log[i].type == MT_LOG_RESUME)
+				paused = p->log[i].type == MT_LOG_PAUSE;
+			if (p->log[i].type != lists[l].type)
+				continue;
+			if (p->log[i].type == MT_LOG_MARKER)
+				marker_json(json, p, &p->log[i]);
+			else if (p->log[i].type == MT_LOG_GAP)
+				gap_json(json, &p->log[i]);
+			else if (!within) /* the first of several in a row */
+				pause_json(json, p, i);
+		}
+		mt_json_close(json, ']');
+	}
+}
+
 static void info_json(const struct mt_report *report, const struct totals *totals)
 {
 	struct mt_json writer = {.out = report->out}, *json = &writer;
@@ -98,6 +175,27 @@ static void info_json(const struct mt_report *report, const struct totals *total
 	put_number(json, "invalid_records", info->invalid_records);
 	put_number(json, "forked_children", info->forked_children);
 	put_number(json, "file_bytes", info->file_bytes);
+#define X(name, words) \
+	if (offsetof(struct mt_info, name) > offsetof(struct mt_info, wall_ns) && \
+		offsetof(struct mt_info, name) != offsetof(struct mt_info, lossy_ns)) \
+		put_number(json, #name, info->name);
+	MT_INFO_COUNTS(X)
+#undef X
+	mt_json_key(json, "usable_sizes");
+	mt_json_bool(json, info->usable_rule != MT_USABLE_NONE);
+	mt_json_key(json, "lossy_seconds");
+	mt_json_seconds(json, info->lossy_ns);
+	put_number(json, "estimated_groups", estimated_groups(profile));
+#define X(name) put_number(json, #name, mt_report_memory(profile)->name);
+	MT_MEMORY(X)
+#undef X
+	mt_json_key(json, "allocator");
+	mt_json_string(json, mt_strings_get(&profile->strings, info->allocator));
+	mt_json_key(json, "own_allocator");
+	mt_json_string(json, mt_strings_get(&profile->strings, info->own_allocator));
+	mt_json_key(json, "paused");
+	mt_json_bool(json, info->paused);
+	notes_json(json, profile);
 	mt_json_key(json, "exit_status");
 	if (info->exit_status == -1)
 		mt_json_null(json);
@@ -171,6 +269,54 @@ static void put_process(const struct mt_report *report)
 		put_line(report, "exit status", "unknown");
 }
 
+static uint64_t count_log(const struct mt_profile *p, enum mt_log_type type)
+{
+	uint64_t count = 0;
+
+	for (uint32_t i = 0; i < p->log_count; i++)
+		count += p->log[i].type == type;
+	return count;
+}
+
+static void put_amount(const struct mt_report *report, const char *name, enum mt_unit unit, uint64_t value)
+{
+	char text[MT_NUMBER_EXACT_LEN];
+
+	mt_report_number(text, report, unit, value);
+	if (value)
+		put_line(report, name, text);
+}
+
+/* What is beside the heap: lines only where there is something. */
+static void put_beside(const struct mt_report *report)
+{
+	const struct mt_profile *p = report->profile;
+	const struct mt_info *info = &p->info;
+	const struct mt_memory *memory = mt_report_memory(p);
+
+	put_amount(report, "slack", MT_UNIT_BYTES, info->slack_bytes);
+	put_amount(report, "maps", MT_UNIT_COUNT, info->maps);
+	put_amount(report, "unmaps", MT_UNIT_COUNT, info->unmaps);
+	put_amount(report, "mapped, anonymous", MT_UNIT_BYTES, info->mapped_anonymous_bytes);
+	put_amount(report, "mapped, files", MT_UNIT_BYTES, info->mapped_file_bytes);
+	put_amount(report, "mapped at most", MT_UNIT_BYTES, info->mapped_peak_bytes);
+	put_amount(report, "resident", MT_UNIT_BYTES, memory->rss_bytes);
+	put_amount(report, "its share (PSS)", MT_UNIT_BYTES, memory->pss_bytes);
+	put_amount(report, "swapped", MT_UNIT_BYTES, memory->swap_bytes);
+	put_amount(report, "arenas of glibc", MT_UNIT_COUNT, info->arenas);
+	put_amount(report, "their size", MT_UNIT_BYTES, memory->arena_bytes);
+	put_amount(report, "mallopt, trim", MT_UNIT_COUNT, count_log(p, MT_LOG_CALL));
+	put_amount(report, "markers", MT_UNIT_COUNT, count_log(p, MT_LOG_MARKER));
+	put_amount(report, "pauses", MT_UNIT_COUNT, count_log(p, MT_LOG_PAUSE));
+	put_amount(report, "gaps", MT_UNIT_COUNT, count_log(p, MT_LOG_GAP));
+	if (info->allocator)
+		put_line(report, "malloc is of", mt_strings_get(&p->strings, info->allocator));
+	if (!info->own_allocator)
+		return;
+	mt_put_safe(report->out, mt_strings_get(&p->strings, info->own_allocator));
+	fputs(MT_REPORT_OWN_ALLOCATOR "\n", report->out);
+}
+
 static void info_text(const struct mt_report *report, const struct totals *totals)
 {
 	const struct mt_info *info = &report->profile->info;
@@ -200,6 +346,7 @@ static void info_text(const struct mt_report *report, const struct totals *total
 	mt_report_number(text, report, MT_UNIT_BYTES, info->file_bytes);
 	put_line(report, "file", text);
 	put_checks(report);
+	put_beside(report);
 	fputs("losses\n", report->out);
 	mt_report_losses(report, "  ");
 }

@@ -22,6 +22,40 @@ void mt_report_number(char out[MT_NUMBER_EXACT_LEN], const struct mt_report *rep
 
 /* ---- metrics ---- */
 
+void mt_report_metric(char out[MT_NUMBER_EXACT_LEN + 1], const struct mt_report *report, const struct mt_group *group,
+	enum mt_metric metric)
+{
+	bool estimated = mt_metric_is_estimated(report->profile, group, metric);
+
+	out[0] = '~';
+	mt_report_number(out + estimated, report, mt_metric_info(metric)->unit,
+		mt_metric_value(report->profile, group, metric));
+}
+
+void mt_report_json_estimated(struct mt_json *json, const struct mt_profile *profile, const struct mt_group *group)
+{
+	if (!mt_metric_is_estimated(profile, group, MT_METRIC_LEAKED_SIZE))
+		return;
+	mt_json_key(json, "estimated");
+	mt_json_bool(json, true);
+}
+
+void mt_report_estimates(const struct mt_report *report, const char *indent)
+{
+	const struct mt_profile *p = report->profile;
+	char groups[MT_NUMBER_EXACT_LEN], when[MT_NUMBER_EXACT_LEN];
+	uint64_t count = 0;
+
+	for (uint32_t i = 0; i < p->group_count; i++)
+		count += mt_profile_is_estimated(p, &p->groups[i]);
+	if (!count)
+		return;
+	mt_number_exact(groups, count);
+	mt_report_number(when, report, MT_UNIT_TIME, p->info.lossy_ns);
+	fprintf(report->out, "%sleaks of %s group%s are estimates (~): frees were lost up to %s, and blocks from before may "
+		"be free\n", indent, groups, count == 1 ? "" : "s", when);
+}
+
 bool mt_report_has_metric(enum mt_metric metric)
 {
 	return metric != MT_METRIC_INTERVAL && metric != MT_METRIC_AGE;
@@ -90,6 +124,18 @@ void mt_report_json_frame(struct mt_json *json, const struct mt_backtrace_frame 
 	mt_json_bool(json, frame->inlined);
 }
 
+void mt_report_json_backtrace(struct mt_json *json, const struct mt_backtrace *backtrace)
+{
+	mt_json_key(json, "backtrace");
+	mt_json_open(json, '[');
+	for (uint32_t i = 0; i < backtrace->count; i++) {
+		mt_json_open(json, '{');
+		mt_report_json_frame(json, &backtrace->frames[i]);
+		mt_json_close(json, '}');
+	}
+	mt_json_close(json, ']');
+}
+
 static const char *base_name(const char *path)
 {
 	const char *slash = strrchr(path, '/');
@@ -133,6 +179,13 @@ char *mt_report_command(const struct mt_profile *profile)
 	return (char *)text.data;
 }
 
+const struct mt_memory *mt_report_memory(const struct mt_profile *p)
+{
+	static const struct mt_memory none;
+
+	return p->sample_count ? &p->samples[p->sample_count - 1].memory : &none;
+}
+
 void mt_report_start_time(char out[40], const struct mt_profile *profile)
 {
 	time_t seconds = (time_t)(profile->info.start_unix_ns / 1000000000u);
@@ -174,9 +227,15 @@ void mt_report_losses(const struct mt_report *report, const char *indent)
 		lines += print_loss(report, indent, info->counters[MT_COUNTER_##id], words);
 	MT_COUNTERS(X)
 #undef X
+	lines += print_loss(report, indent, info->unrecorded_frees,
+		"frees of blocks that were not recorded: they came in a pause or a gap");
+	lines += print_loss(report, indent, info->implied_unmaps,
+		"mappings that must have gone before: their range was mapped again");
+	lines += print_loss(report, indent, info->log_dropped, "maps, calls and markers beyond what is kept");
 	if (info->recorder_lost || report->damaged)
 		lines += (uint32_t)(fprintf(report->out, "%sthe trace has no end: what came later is missing\n",
 			indent) > 0);
 	if (!lines)
 		fprintf(report->out, "%snothing was lost\n", indent);
+	mt_report_estimates(report, indent);
 }

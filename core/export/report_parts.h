@@ -10,6 +10,12 @@
 
 /* A number in the report's way: short, or in full. */
 void mt_report_number(char out[MT_NUMBER_EXACT_LEN], const struct mt_report *, enum mt_unit, uint64_t value);
+/* A metric of a group or a sum, with '~' before an estimate. */
+void mt_report_metric(char out[MT_NUMBER_EXACT_LEN + 1], const struct mt_report *, const struct mt_group *, enum mt_metric);
+/* "estimated": true into an open object, where it is so. */
+void mt_report_json_estimated(struct mt_json *, const struct mt_profile *, const struct mt_group *);
+/* One sentence when leaks are estimates, else nothing. */
+void mt_report_estimates(const struct mt_report *, const char *indent);
 /* The metrics of a group or tree node that JSON and CSV show: all that do not depend on the present time. */
 bool mt_report_has_metric(enum mt_metric);
 void mt_report_json_metrics(struct mt_json *, const struct mt_profile *, const struct mt_group *);
@@ -17,12 +23,16 @@ void mt_report_csv_metric_names(FILE *out, const char *prefix);
 void mt_report_csv_metrics(FILE *out, const struct mt_profile *, const struct mt_group *);
 /* function, raw_function, source, line, module, offset, inlined: into an open object. */
 void mt_report_json_frame(struct mt_json *, const struct mt_backtrace_frame *);
+/* "backtrace": [frames], innermost first. */
+void mt_report_json_backtrace(struct mt_json *, const struct mt_backtrace *);
 /* The function's name, or module+0xoffset; caller frees. */
 char *mt_report_frame_name(const struct mt_backtrace_frame *);
 /* "src/a.c:12", or the module when the source is not known and the name does not say it; caller frees. */
 char *mt_report_frame_place(const struct mt_backtrace_frame *);
 /* Command line with blanks; caller frees. */
 char *mt_report_command(const struct mt_profile *);
+/* The last sample's. */
+const struct mt_memory *mt_report_memory(const struct mt_profile *);
 /* Start of the run, RFC 3339 in UTC. */
 void mt_report_start_time(char out[40], const struct mt_profile *);
 /* Losses in words, one line each, behind indent; 'nothing was lost' when there is none. */

@@ -8,7 +8,7 @@ static void totals(const struct mt_report *report, const struct mt_selection *se
 	const struct mt_info *info = &report->profile->info;
 	const struct mt_group *sum = &selection->sum;
 	char *command = mt_report_command(report->profile);
-	char n[4][MT_NUMBER_EXACT_LEN], start[40];
+	char n[4][MT_NUMBER_EXACT_LEN + 1], start[40];
 	FILE *out = report->out;
 
 	mt_put_safe(out, command);
@@ -26,8 +26,8 @@ static void totals(const struct mt_report *report, const struct mt_selection *se
 	fprintf(out, "peak       %s at %s", n[0], n[1]);
 	if (report->filter && mt_filter_active(report->filter))
 		fprintf(out, ", %s of it here", n[2]);
-	mt_report_number(n[0], report, MT_UNIT_BYTES, sum->live_bytes);
-	mt_report_number(n[1], report, MT_UNIT_COUNT, sum->live_count);
+	mt_report_metric(n[0], report, sum, MT_METRIC_LEAKED_SIZE);
+	mt_report_metric(n[1], report, sum, MT_METRIC_LEAKED_COUNT);
 	fprintf(out, "\nleaked     %s in %s blocks\n", n[0], n[1]);
 }
 
@@ -35,16 +35,15 @@ static void group(const struct mt_report *report, uint64_t rank, uint32_t id,
 	struct mt_backtrace *backtrace)
 {
 	const struct mt_group *at = &report->profile->groups[id];
-	const struct mt_metric_info *metric = mt_metric_info(report->sort);
-	char n[4][MT_NUMBER_EXACT_LEN];
+	char n[4][MT_NUMBER_EXACT_LEN + 1];
 
-	mt_report_number(n[0], report, metric->unit, mt_metric_value(report->profile, at, report->sort));
-	mt_report_number(n[1], report, MT_UNIT_BYTES, at->live_bytes);
-	mt_report_number(n[2], report, MT_UNIT_COUNT, at->live_count);
+	mt_report_metric(n[0], report, at, report->sort);
+	mt_report_metric(n[1], report, at, MT_METRIC_LEAKED_SIZE);
+	mt_report_metric(n[2], report, at, MT_METRIC_LEAKED_COUNT);
 	mt_report_number(n[3], report, MT_UNIT_COUNT, at->allocated_count);
 	fprintf(report->out, "\n%llu. ", (unsigned long long)rank);
 	if (report->sort != MT_METRIC_LEAKED_SIZE)
-		fprintf(report->out, "%s %s; ", metric->name, n[0]);
+		fprintf(report->out, "%s %s; ", mt_metric_info(report->sort)->name, n[0]);
 	fprintf(report->out, "leaked %s in %s of %s blocks, by %s\n", n[1], n[2], n[3],
 		mt_kind_name(mt_profile_group_kind(report->profile, id)));
 	mt_backtrace_get(backtrace, report->profile, report->symbols, id);

@@ -1,10 +1,12 @@
 #include "core/export/report_parts.h"
 #include "core/export/table.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #define TEXT_COLUMNS 40
 #define BAR_WIDTH 30
+#define NOTES_MOST 60 /* bytes, about */
 
 /* End of a column in ns. */
 static uint64_t column_time(const struct mt_timeline *timeline, uint32_t column)
@@ -74,6 +76,27 @@ static void timeline_csv(const struct mt_report *report, const struct mt_timelin
 	}
 }
 
+/* What the log says of a column's time: markers by name, how many pauses and gaps. NULL: nothing; caller frees. */
+static char *notes_of(const struct mt_profile *p, uint64_t from_ns, uint64_t to_ns)
+{
+	struct mt_buffer text = {0};
+
+	for (uint32_t i = 0; i < p->log_count && text.len < NOTES_MOST; i++) {
+		const struct mt_log_entry *e = &p->log[i];
+		const char *words = e->type == MT_LOG_MARKER ? "" : e->type == MT_LOG_PAUSE ? "pause" :
+			e->type == MT_LOG_RESUME ? "resume" : e->type == MT_LOG_GAP ? "gap" : NULL;
+
+		if (!words || e->time_ns < from_ns || e->time_ns >= to_ns)
+			continue;
+		mt_buffer_printf(&text, "%s%s%s%s", text.len ? ", " : "", words, *words && e->text ? " " : "",
+			mt_strings_get(&p->strings, e->text));
+	}
+	if (!text.len)
+		return NULL;
+	mt_buffer_add(&text, "", 1);
+	return (char *)text.data;
+}
+
 static void timeline_text(const struct mt_report *report, const struct mt_timeline *timeline)
 {
 #define X(name, heading, unit) heading,
@@ -103,7 +126,13 @@ static void timeline_text(const struct mt_report *report, const struct mt_timeli
 		mt_table_cell(table, number);
 		memset(bar, '#', len);
 		bar[len] = 0;
-		mt_table_cell(table, bar);
+		char *notes = notes_of(report->profile, i ? column_time(timeline, i - 1) : 0,
+			i + 1 < timeline->count ? column_time(timeline, i) : UINT64_MAX);
+		char *cell = notes ? mt_format("%s%s%s", bar, len ? " " : "", notes) : NULL;
+
+		mt_table_cell(table, cell ? cell : bar);
+		free(cell);
+		free(notes);
 	}
 	mt_table_print(table, report->out);
 	mt_table_free(table);

@@ -21,6 +21,7 @@ static void enter_json(struct walk *walk, uint32_t node)
 	mt_tree_label(walk->tree, node, &frame);
 	mt_json_open(&walk->json, '{');
 	mt_report_json_frame(&walk->json, &frame);
+	mt_report_json_estimated(&walk->json, walk->report->profile, &at->total);
 	mt_json_key(&walk->json, "self");
 	mt_report_json_metrics(&walk->json, walk->report->profile, &at->self);
 	mt_json_key(&walk->json, "total");
@@ -53,16 +54,14 @@ static void enter_text(struct walk *walk, uint32_t node)
 {
 	const struct mt_report *report = walk->report;
 	const struct mt_tree_node *at = mt_tree_get(walk->tree, node);
-	enum mt_unit unit = mt_metric_info(report->sort)->unit;
 	uint64_t total = mt_metric_value(report->profile, &at->total, report->sort);
 	uint64_t all = mt_metric_value(report->profile, &mt_tree_get(walk->tree, 0)->total, report->sort);
-	char total_text[MT_NUMBER_EXACT_LEN], self_text[MT_NUMBER_EXACT_LEN];
+	char total_text[MT_NUMBER_EXACT_LEN + 1], self_text[MT_NUMBER_EXACT_LEN + 1];
 	struct mt_backtrace_frame frame;
 
 	mt_tree_label(walk->tree, node, &frame);
-	mt_report_number(total_text, report, unit, total);
-	mt_report_number(self_text, report, unit,
-		mt_metric_value(report->profile, &at->self, report->sort));
+	mt_report_metric(total_text, report, &at->total, report->sort);
+	mt_report_metric(self_text, report, &at->self, report->sort);
 	fprintf(report->out, "%*s  %*s", report->exact ? 15 : 10, total_text, report->exact ? 15 : 10,
 		self_text);
 	if (mt_metric_info(report->sort)->sums)

@@ -1,6 +1,7 @@
 #include "core/query/frame.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 static const char *marker_words(uint32_t pc)
 {
@@ -53,11 +54,15 @@ void mt_backtrace_get(struct mt_backtrace *backtrace, const struct mt_profile *p
 	const struct mt_symbols *symbols, uint32_t group)
 {
 	backtrace->count = 0;
-	if (group >= profile->group_count)
-		return;
-	uint32_t node = profile->nodes[profile->groups[group].node].parent;
+	if (group < profile->group_count)
+		mt_backtrace_of(backtrace, profile, symbols, profile->groups[group].node);
+}
 
-	for (; node != MT_NODE_ROOT; node = profile->nodes[node].parent) {
+void mt_backtrace_of(struct mt_backtrace *backtrace, const struct mt_profile *profile,
+	const struct mt_symbols *symbols, uint32_t node)
+{
+	backtrace->count = 0;
+	for (node = profile->nodes[node].parent; node != MT_NODE_ROOT; node = profile->nodes[node].parent) {
 		uint32_t pc = profile->nodes[node].pc, first;
 		uint32_t count = mt_pc_frames(symbols, pc, &first);
 
@@ -66,6 +71,41 @@ void mt_backtrace_get(struct mt_backtrace *backtrace, const struct mt_profile *p
 		for (uint32_t i = 0; i < count; i++)
 			add_frame(backtrace, profile, symbols, pc, first + i);
 	}
+}
+
+/* Wrappers that a program calls instead of malloc: their callers are what one looks for. */
+static bool is_wrapper(const char *function)
+{
+	static const char *const names[] = {"xmalloc", "xcalloc", "xrealloc", "xstrdup", "xstrndup", "xmemdup", "g_malloc",
+		"g_malloc0", "g_calloc", "g_realloc", "g_strdup"};
+	size_t len = strcspn(function, "(");
+
+	for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+		if (strlen(names[i]) == len && !strncmp(function, names[i], len))
+			return true;
+	return false;
+}
+
+static bool of_a_library(const struct mt_backtrace_frame *frame)
+{
+	static const char *const modules[] = {"libc.so", "libc-", "libstdc++.so", "libc++", "ld-linux", "ld-musl", "libgcc_s.so"};
+	const char *name = strrchr(frame->module, '/') ? strrchr(frame->module, '/') + 1 : frame->module;
+
+	if (!strncmp(frame->source, "/usr/include/", 13) || is_wrapper(frame->function))
+		return true;
+	for (size_t i = 0; i < sizeof modules / sizeof *modules; i++)
+		if (!strncmp(name, modules[i], strlen(modules[i])))
+			return true;
+	return false;
+}
+
+const struct mt_backtrace_frame *mt_backtrace_own(const struct mt_backtrace *backtrace)
+{
+	uint32_t at = 0;
+
+	while (at < backtrace->count && (backtrace->frames[at].pc == MT_PC_CUT || of_a_library(&backtrace->frames[at])))
+		at++;
+	return at < backtrace->count ? &backtrace->frames[at] : backtrace->count ? &backtrace->frames[0] : NULL;
 }
 
 void mt_backtrace_free(struct mt_backtrace *backtrace)

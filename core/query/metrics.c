@@ -84,6 +84,15 @@ uint64_t mt_metric_value(const struct mt_profile *profile, const struct mt_group
 	return 0;
 }
 
+bool mt_metric_is_estimated(const struct mt_profile *profile, const struct mt_group *group, enum mt_metric metric)
+{
+	bool single = group >= profile->groups && group < profile->groups + profile->group_count;
+
+	if (metric != MT_METRIC_LEAKED_SIZE && metric != MT_METRIC_LEAKED_COUNT)
+		return false;
+	return single ? mt_profile_is_estimated(profile, group) : (group->flags & MT_GROUP_ESTIMATED) != 0;
+}
+
 void mt_group_sum(struct mt_group *sum, const struct mt_group *group)
 {
 	if (!group->allocated_count)
@@ -105,4 +114,5 @@ void mt_group_sum(struct mt_group *sum, const struct mt_group *group)
 	sum->own_peak_bytes += group->own_peak_bytes;
 	sum->at_peak_count += group->at_peak_count;
 	sum->at_peak_bytes += group->at_peak_bytes;
+	sum->flags |= group->flags & MT_GROUP_ESTIMATED;
 }

@@ -42,6 +42,11 @@ const struct mt_metric_info *mt_metric_info(enum mt_metric);
 int mt_metric_find(const char *name); /* metric, or -1 */
 uint64_t mt_metric_value(const struct mt_profile *, const struct mt_group *, enum mt_metric);
 
+/* In the flags of a sum of groups: one of them has blocks that may be free, since frees were lost. */
+#define MT_GROUP_ESTIMATED 0x100u
+/* Whether the value is an estimate, to be shown with a '~'; group: of the profile, or a sum. */
+bool mt_metric_is_estimated(const struct mt_profile *, const struct mt_group *, enum mt_metric);
+
 /* ---- filter: one list of fields for CLI options, the prompt and the manual ----
  * X(id, name, kind, words) */
 #define MT_FILTER_FIELDS(X) \
@@ -99,6 +104,10 @@ struct mt_backtrace {
 	uint32_t count, capacity;
 };
 void mt_backtrace_get(struct mt_backtrace *, const struct mt_profile *, const struct mt_symbols *, uint32_t group);
+/* Of a node whose pc is a kind: an entry of the log, a place of frees. */
+void mt_backtrace_of(struct mt_backtrace *, const struct mt_profile *, const struct mt_symbols *, uint32_t node);
+/* The innermost frame that is neither a usual library's nor a usual wrapper of malloc; else the innermost; NULL: none. */
+const struct mt_backtrace_frame *mt_backtrace_own(const struct mt_backtrace *);
 void mt_backtrace_free(struct mt_backtrace *);
 
 /* ---- call tree over a selection, by function ---- */

@@ -20,7 +20,7 @@ static uint32_t collect(struct mt_sort_entry *entries, const struct mt_profile *
 		uint64_t value = mt_metric_value(profile, group, sort);
 
 		entries[count++] = (struct mt_sort_entry){ascending ? value : ~value, id};
-		mt_group_sum(sum, group);
+		mt_group_sum_of(sum, profile, group);
 	}
 	return count;
 }

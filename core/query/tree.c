@@ -184,7 +184,7 @@ static void add_self(struct mt_tree *tree, uint32_t node, uint32_t id)
 	if (at->group == MT_NO_GROUP ||
 		weight_of(tree, group) > weight_of(tree, &tree->profile->groups[at->group]))
 		at->group = id;
-	mt_group_sum(&at->self, group);
+	mt_group_sum_of(&at->self, tree->profile, group);
 }
 
 static void build_down(struct mt_tree *tree, const struct mt_selection *selection)
@@ -242,7 +242,7 @@ static uint32_t place_item(struct mt_tree *tree, uint32_t parent, uint32_t index
 	uint32_t frame = mt_pc_frames(tree->symbols, pc, &first) ? first + item->frame : MT_NO_FRAME;
 	uint32_t node = child_of(tree, parent, pc, frame, weight_of(tree, group));
 
-	mt_group_sum(&tree->nodes[node].total, group);
+	mt_group_sum_of(&tree->nodes[node].total, tree->profile, group);
 	item->next = tree->first_item[node];
 	tree->first_item[node] = index;
 	return node;
@@ -257,7 +257,7 @@ static void build_inverted(struct mt_tree *tree, const struct mt_selection *sele
 		uint32_t innermost = tree->profile->nodes[group->node].parent;
 
 		tree->items[i] = (struct item){.group = id, .node = innermost};
-		mt_group_sum(&tree->nodes[0].total, group);
+		mt_group_sum_of(&tree->nodes[0].total, tree->profile, group);
 		if (innermost == MT_NODE_ROOT)
 			add_self(tree, 0, id);
 		else

@@ -1,0 +1,65 @@
+#!/usr/bin/env bash
+# beside: what a recording tells beside the heap: maps, calls, markers, pauses, slack, memory of the process, places of
+# frees. The program says in its source what is to be seen.
+set -u
+build=$(cd "$1" && pwd)
+here=$(cd "$(dirname "$0")" && pwd)
+tmp=$(mktemp -d)
+trap 'rm -rf "$tmp"' EXIT
+memtui=$build/memtui
+gcc -O1 -g -fno-builtin -pthread -I"$here/../.." -o "$tmp/beside" "$here/../programs/beside.c" || exit 1
+mkfifo "$tmp/never"
+exec 8<>"$tmp/never"
+
+ok() { echo "ok $1"; }
+not_ok() { echo "not ok $1: $2"; }
+until_true() { # COMMAND: polls for at most 20 s
+	for ((i = 0; i < 2000; i++)); do
+		"$@" && return 0
+		read -rt 0.01 <&8
+	done
+	return 1
+}
+# holds NAME EXPRESSION ARGS...: memtui's JSON is d, for which the Python expression holds
+holds() {
+	local name=$1 expression=$2
+	shift 2
+	if "$memtui" "$@" >"$tmp/json" 2>"$tmp/err" && python3 -c 'import json, sys
+d = json.load(open(sys.argv[1]))
+sys.exit(0 if eval(sys.argv[2]) else 1)' "$tmp/json" "$expression" 2>>"$tmp/err"; then ok "$name"
+	else not_ok "$name" "$expression; $(tail -n 1 "$tmp/err") $(head -c 600 "$tmp/json")"; fi
+}
+
+"$memtui" record --force --free-stacks -o "$tmp/t.dat" -- "$tmp/beside" 2>"$tmp/err" || not_ok record "$(cat "$tmp/err")"
+own='[e for e in d if any(f["function"] == "maps" for f in e["backtrace"])]'
+holds "maps are listed" "[(e['kind'], e['length'], e['of'].split()[0] if e['of'] else '') for e in $own] == [('mmap', 40960, 'anonymous'), ('mmap', 12288, 'anonymous'), ('mmap', 4096, 'file'), ('munmap', 4096, ''), ('mremap', 12288, ''), ('mremap', 20480, 'from')]" mmaps --format json "$tmp/t.dat"
+holds "map_pages is named" "$own[0]['backtrace'][0]['function'] == 'map_pages'" mmaps --format json "$tmp/t.dat"
+holds "maps are totalled" "(d['mapped_anonymous_bytes'], d['mapped_file_bytes'], d['maps'], d['unmaps'], d['implied_unmaps']) == (9 * 4096 + 5 * 4096, 4096, 3, 1, 0)" info --format json "$tmp/t.dat"
+holds "calls are listed" '[(e["kind"], e["parameter"], e["value"]) for e in d] == [("mallopt", "M_TOP_PAD", 4096), ("malloc_trim", "pad", 0)]' mallopts --format json "$tmp/t.dat"
+"$memtui" mmaps --count 1 "$tmp/t.dat" >"$tmp/text" && grep -q 'mmap.*40.0k.*rw-.*anonymous.*map_pages.*beside.c:' "$tmp/text" && [ "$(wc -l <"$tmp/text")" = 2 ] && ok "maps as text" || not_ok "maps as text" "$(cat "$tmp/text")"
+"$memtui" mallopts --format csv "$tmp/t.dat" >"$tmp/csv" && python3 -c 'import csv, sys; r = list(csv.DictReader(open(sys.argv[1]))); assert r[0]["parameter"] == "M_TOP_PAD" and r[0]["result"] == "1" and "main" in r[0]["where"], r' "$tmp/csv" && ok "calls as csv" || not_ok "calls as csv" "$(cat "$tmp/csv")"
+holds "a marker" 'len(d["markers"]) == 1 and d["markers"][0]["text"] == "half way" and 0 < d["markers"][0]["seconds"] <= d["wall_seconds"]' info --format json "$tmp/t.dat"
+holds "a pause" 'len(d["pauses"]) == 1 and d["pauses"][0]["text"] == "not this" and d["pauses"][0]["begin_seconds"] >= d["markers"][0]["seconds"] and d["pauses"][0]["end_seconds"] >= d["pauses"][0]["begin_seconds"] and d["gaps"] == [] and not d["paused"]' info --format json "$tmp/t.dat"
+holds "what was paused" '(d["unrecorded_frees"], d["unknown_frees"], d["lost_events"], d["estimated_groups"]) == (1, 0, 0, 0)' info --format json "$tmp/t.dat"
+holds "slack" 'd["usable_sizes"] and d["leaked_count"] == 1 and d["slack_bytes"] == 40 - 33' info --format json "$tmp/t.dat"
+holds "who provides malloc" '"libc.so" in d["allocator"] and d["own_allocator"] == ""' info --format json "$tmp/t.dat"
+holds "where blocks were freed" '[(s["count"], s["backtrace"][0]["function"]) for g in d if g["all"]["allocated_count"] == 10 for s in g["freed_by"]] == [(8, "free_here"), (2, "free_there")]' groups --format json "$tmp/t.dat"
+"$memtui" timeline "$tmp/t.dat" | grep -q 'half way' && ok "a marker on the timeline" || not_ok "a marker on the timeline" "none"
+
+# The same out of a trace whose end is missing: by its events and its log.
+head -c $(($(stat -c %s "$tmp/t.dat") - 40)) "$tmp/t.dat" >"$tmp/cut.dat"
+holds "without an end" 'd["slack_bytes"] == 7 and len(d["markers"]) == 1 and d["unrecorded_frees"] == 1' info --format json "$tmp/cut.dat"
+
+"$memtui" record --force -o "$tmp/plain.dat" -- "$tmp/beside" 2>"$tmp/err"
+holds "no places of frees unless asked for" 'not any("freed_by" in g for g in d)' groups --format json "$tmp/plain.dat"
+
+# Memory of the process, which is looked at once a second.
+mkfifo "$tmp/in"
+exec 9<>"$tmp/in"
+"$memtui" record --force -o "$tmp/stay.dat" -- "$tmp/beside" stay <"$tmp/in" >"$tmp/out" 2>"$tmp/err" &
+seen() { "$memtui" info --format json "$tmp/stay.dat" 2>/dev/null | python3 -c 'import json, sys; sys.exit(json.load(sys.stdin)["arenas"] < 2)' 2>/dev/null; }
+until_true seen && ok "two arenas" || not_ok "two arenas" "$("$memtui" info "$tmp/stay.dat" 2>&1 | grep -i arena)"
+echo x >&9
+wait $!
+holds "memory of the process" '1000000 < d["arena_bytes"] < 64 << 20 and 1 << 20 < d["rss_bytes"] < 200 << 20 and d["pss_bytes"] <= d["rss_bytes"]' info --format json "$tmp/stay.dat"
+holds "memory on the timeline" 'set("rss_bytes pss_bytes swap_bytes arena_bytes".split()) <= set(d) and max(d["arena_bytes"]) > 0' timeline --format json "$tmp/stay.dat"

@@ -1,0 +1,28 @@
+#include "tui/commands.h"
+
+static const struct mt_option options[] = {
+	MT_OPTIONS_FORMAT,
+	MT_OPTIONS_COUNT,
+	{0, "skip", "N", MT_OPTION_NUMBER, MT_OPTION_AT(skip), "leave out the first N rows", NULL},
+	MT_OPTIONS_HELP,
+	MT_OPTIONS_END,
+};
+
+static int run(const struct mt_arguments *arguments, struct mt_err *err)
+{
+	return mt_command_view(arguments, mt_report_mmaps, true, err);
+}
+
+const struct mt_command mt_command_mmaps = {
+	.name = "mmaps",
+	.operands = "TRACE",
+	.words = "list what was mapped and unmapped",
+	.description = "Prints each mmap, munmap, mremap and growth of the break that the program made, with the "
+		"stack of the call. What malloc maps for itself is heap and not listed.",
+	.examples = "memtui mmaps memtui.dat\tall of them, in order\n"
+		"memtui mmaps --format json memtui.dat\twith whole stacks\n",
+	.options = options,
+	.operands_min = 1,
+	.operands_max = 1,
+	.run = run,
+};
