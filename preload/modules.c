@@ -111,6 +111,13 @@ static void begin_epoch(void)
 	__atomic_fetch_add(&mt_tracer.generation, 1, __ATOMIC_RELEASE);
 }
 
+/* A module may have come to lie where code of no module was, made at run time and gone since. */
+static void forget_homeless(void)
+{
+	mt_rules_drop();
+	__atomic_fetch_add(&mt_tracer.generation, 1, __ATOMIC_RELEASE);
+}
+
 static uint32_t add_module(const struct dl_find_object *object)
 {
 	uint32_t id, n = logged();
@@ -126,6 +133,8 @@ static uint32_t add_module(const struct dl_find_object *object)
 	}
 	if (over_old)
 		begin_epoch();
+	else if (mt_load(&mt_tracer.homeless_pcs))
+		forget_homeless();
 	if (n >= mt_tracer.modules.capacity || (id = mt_add(&mt_tracer.next_module, 1)) >= mt_tracer.modules.capacity
 		|| !mt_range_need(&mt_tracer.modules, id + 1))
 		return MT_NO_MODULE;
@@ -170,6 +179,8 @@ uint32_t mt_modules_pc(uint64_t pc, uint32_t flags)
 	if (pc - mt_tracer.own_start < mt_tracer.own_end - mt_tracer.own_start)
 		return 0;
 	module = module_of(pc);
+	if (module == MT_NO_MODULE)
+		mt_store(&mt_tracer.homeless_pcs, 1);
 	id = mt_load(&mt_tracer.next_pc);
 	if (id < mt_tracer.pcs.capacity)
 		id = mt_add(&mt_tracer.next_pc, 1);

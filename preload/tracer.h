@@ -158,6 +158,7 @@ struct mt_tracer {
 	_Alignas(64) struct mt_index *index;
 	uint32_t next_node, next_pc, next_module, next_thread, next_ring;
 	uint32_t growing; /* MT_GROWING_*: a table that some thread is copying */
+	uint32_t homeless_pcs; /* 1: there are pcs that lie in no module */
 	uint32_t missed;  /* events of a forked child before it has a segment of its own */
 	bool scrapped;    /* in a forked child: what is mapped is private memory */
 };

@@ -211,7 +211,8 @@ uint32_t mt_unwind_anew(struct mt_thread *t, const struct mt_entry *entry, enum 
 		alone = true;
 	} else {
 		climb(t, &c, limit, false);
-		alone = !depth_agrees(t, c.walked, c.left, limit);
+		/* the walk itself may have met a new module where another was */
+		alone = !depth_agrees(t, c.walked, c.left, limit) || mt_load(&mt_tracer.generation) != generation;
 	}
 	if (mt_unlikely(alone)) {
 		struct climb copy = {{entry->pc - 1, entry->sp, entry->fp}, 0, 0, MT_STEP_ON};

@@ -16,6 +16,7 @@ compile_lines() {
 
 plugin_lines() {
 	echo "compile reload $here/reload.c -O2"
+	echo "compile jit $here/jit.c -O2"
 	for n in 24 200 4000; do
 		echo "compile plugin$n.so $here/plugin.c -O2 -fPIC -shared -DFRAME=$n"
 	done

@@ -79,6 +79,7 @@ own_programs() {
 		'depth limit' '23808 0' ./deep 'depth limit 64' '64:34560 0' ./deep \
 		'depth limit 2000' '2000:0 0' ./deep \
 		'plug-ins at one address' '0 0' "./reload $PWD/plugin24.so $PWD/plugin200.so $PWD/plugin4000.so" \
+		'a plug-in where code was made' '0 -' "./jit $PWD/plugin200.so" \
 		torture '- 0' './torture 300 4'
 }
 
