@@ -18,7 +18,7 @@ bad=0
 	echo "compile jumps-O2-none $here/jumps.c -O2 -fomit-frame-pointer"
 	plugin_lines
 } | compile_lines
-programs=(./framepointer ./frames-O2-none ./jumps-O2-none "./reload $PWD/plugin24.so $PWD/plugin200.so $PWD/plugin4000.so")
+programs=(./framepointer ./frames-O2-none ./jumps-O2-none "./reload 0 $PWD/plugin24.so $PWD/plugin200.so $PWD/plugin4000.so")
 
 # found MEMTUI: sets walk and other, the numbers of stacks that differed from a full walk and from libgcc's unwinder
 found() {

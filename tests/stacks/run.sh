@@ -66,7 +66,7 @@ compile_all() {
 
 # Lines of NAME, CUT and COMMAND, with tabs between.
 own_programs() {
-	local o f p
+	local o f p plugins="$PWD/plugin24.so $PWD/plugin200.so $PWD/plugin4000.so"
 	for o in "${variants[@]}"; do
 		for f in "${!flags[@]}"; do
 			for p in 'frames 0 0' 'jumps 0 0' 'exceptions 0 -' 'stepped - -'; do
@@ -78,7 +78,8 @@ own_programs() {
 		'assembly without CFI' '8000 -' ./nocfi \
 		'depth limit' '23808 0' ./deep 'depth limit 64' '64:34560 0' ./deep \
 		'depth limit 2000' '2000:0 0' ./deep \
-		'plug-ins at one address' '0 0' "./reload $PWD/plugin24.so $PWD/plugin200.so $PWD/plugin4000.so" \
+		'plug-ins at one address' '0 0' "./reload 0 $plugins" \
+		'plug-ins at one address, with threads' '0 0' "./reload 2 $plugins" \
 		'a plug-in where code was made' '0 -' "./jit $PWD/plugin200.so" \
 		torture '- 0' './torture 300 4'
 }
