@@ -32,11 +32,13 @@ HOT void emit(struct mt_merge *m, const struct mt_ring *r, const struct mt_block
  * has it: its replay comes to the same totals. */
 static __attribute__((noinline)) void move_time(struct mt_merge *m, uint64_t stamp)
 {
-	uint64_t ns = mt_clock_ns(m->clock, stamp);
+	uint64_t ns = mt_clock_ns(m->clock, stamp), rest = ns % 1000;
 
-	m->stamp = stamp;
+	m->stamp_end = stamp + 1;
 	if (ns > m->limit_ns)
-		ns = m->limit_ns;
+		ns = m->limit_ns - m->limit_ns % 1000;
+	else if (m->clock->scale)
+		m->stamp_end += ((1000 - rest - 1) << 32) / m->clock->scale;
 	ns -= ns % 1000;
 	if (ns > m->now_ns)
 		m->now_ns = ns;
@@ -44,7 +46,7 @@ static __attribute__((noinline)) void move_time(struct mt_merge *m, uint64_t sta
 
 HOT void set_time(struct mt_merge *m, uint64_t stamp)
 {
-	if (stamp != m->stamp)
+	if (stamp >= m->stamp_end)
 		move_time(m, stamp);
 }
 
@@ -158,7 +160,7 @@ HOT void on_allocation(struct mt_merge *m, struct mt_ring *r, const struct mt_de
 	b->group = mt_tables_group(&m->tables, d->node);
 	b->thread = r->thread;
 	mt_model_allocate(m->model, b, previous != NULL);
-	mt_match_insert_at(&place, cell);
+	mt_match_insert_at(&m->match, &place, cell);
 	emit(m, r, b, previous ? MT_EVENT_REALLOCATE : MT_EVENT_ALLOCATE, 0, previous ? previous->number : 0);
 }
 
@@ -315,6 +317,35 @@ void mt_event_consume(struct mt_merge *m, struct mt_ring *r, const struct mt_dec
 	}
 }
 
+/* With many live blocks: asks for what the events ahead will touch, in three rounds, each of which needs what the one
+ * before has brought. What it reads may be nonsense; it is right nearly always, and branches would cost more. */
+#define MANY 4096
+#define SLOT_AHEAD 48
+#define BLOCK_AHEAD 24
+#define GROUP_AHEAD 8
+HOT void look_ahead(const struct mt_merge *m, struct mt_ring *r)
+{
+	const struct mt_group *groups = m->model->profile->groups;
+	uint64_t at = r->decoded;
+	struct mt_wire_record record;
+	uint32_t node, group;
+
+	if (r->first_head - at <= SLOT_AHEAD)
+		return;
+	record = mt_ring_read(r, at + SLOT_AHEAD);
+	node = mt_wire_record_node(&record);
+	mt_match_prefetch(&m->match, mt_wire_record_pointer(&record) << 3);
+	__builtin_prefetch(&m->tables.groups[node < m->segment->nodes.capacity ? node : 0]);
+	record = mt_ring_read(r, at + BLOCK_AHEAD);
+	node = mt_wire_record_node(&record);
+	group = m->tables.groups[node < m->segment->nodes.capacity ? node : 0];
+	mt_model_prefetch(&groups[group ? group - 1 : 0]);
+	r->guesses[(at + BLOCK_AHEAD) % MT_RING_GUESSES] = mt_match_guess(&m->match, mt_wire_record_pointer(&record) << 3);
+	__builtin_prefetch(r->guesses[(at + BLOCK_AHEAD) % MT_RING_GUESSES], 1);
+	if (r->guesses[(at + GROUP_AHEAD) % MT_RING_GUESSES])
+		mt_model_prefetch(&groups[r->guesses[(at + GROUP_AHEAD) % MT_RING_GUESSES]->group]);
+}
+
 void mt_event_run(struct mt_merge *m, struct mt_ring *r, uint64_t limit, uint64_t bound)
 {
 	uint64_t *events = &m->model->profile->info.events;
@@ -330,6 +361,8 @@ void mt_event_run(struct mt_merge *m, struct mt_ring *r, uint64_t limit, uint64_
 			break;
 		if (d.time == bound && m->heap_count > 1)
 			m->model->profile->info.ambiguous++;
+		if (m->model->live_count >= MANY)
+			look_ahead(m, r);
 		r->time = d.time;
 		r->decoded++;
 		set_time(m, d.time);

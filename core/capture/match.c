@@ -1,32 +1,59 @@
 #include "core/capture/match.h"
 
 #include <stdlib.h>
+#include <string.h>
 #include <sys/mman.h>
 
 #define FIRST_BITS 6
 
-static void part_init(struct mt_match_part *part, unsigned bits)
+#define HUGE_PAGE (2u << 20)
+
+static size_t region_size(unsigned bits)
 {
-	part->slots = mt_alloc(sizeof *part->slots << bits);
+	return MT_MATCH_PARTS * sizeof(uint64_t) << bits;
+}
+
+/* Gives the part an empty table of its own in the region of that size. */
+static void take_table(struct mt_match *m, struct mt_match_part *part, unsigned bits)
+{
+	struct mt_match_region *region = &m->regions[bits];
+	size_t size = region_size(bits);
+
+	if (!region->users++) {
+		region->slots = mt_alloc_aligned(size, size < HUGE_PAGE ? MT_WIRE_PAGE : HUGE_PAGE);
+		if (size >= HUGE_PAGE)
+			madvise(region->slots, size, MADV_HUGEPAGE);
+	}
+	part->slots = region->slots + ((size_t)(part - m->parts) << bits);
+	memset(part->slots, 0, sizeof *part->slots << bits);
 	part->mask = (1u << bits) - 1;
 	part->shift = 32 - bits;
 	part->used = 0;
+}
+
+static void drop_table(struct mt_match *m, const struct mt_match_part *part)
+{
+	struct mt_match_region *region = &m->regions[32 - part->shift];
+
+	if (!--region->users)
+		free(region->slots);
 }
 
 void mt_match_init(struct mt_match *m)
 {
 	*m = (struct mt_match){0};
 	for (int i = 0; i < MT_MATCH_PARTS; i++)
-		part_init(&m->parts[i], FIRST_BITS);
+		take_table(m, &m->parts[i], FIRST_BITS);
 }
 
 void mt_match_free(struct mt_match *m)
 {
 	for (int i = 0; i < MT_MATCH_PARTS; i++)
-		free(m->parts[i].slots);
+		drop_table(m, &m->parts[i]);
 	for (uint32_t i = 0; i < m->chunk_count; i++)
 		free(m->chunks[i]);
 	free(m->chunks);
+	free(m->free);
 	*m = (struct mt_match){0};
 }
 
@@ -42,6 +69,7 @@ static void add_chunk(struct mt_match *m)
 	if (m->chunk_count)
 		madvise(chunk, size, MADV_HUGEPAGE);
 	m->chunks[m->chunk_count++] = chunk;
+	m->free = mt_resize(m->free, m->chunk_count * sizeof *m->free * MT_MATCH_CHUNK);
 }
 
 struct mt_match_cell *mt_match_new_cell(struct mt_match *m)
@@ -67,20 +95,20 @@ static void put(struct mt_match_part *part, uint64_t slot)
 	part->used++;
 }
 
-static void grow(struct mt_match_part *part)
+static void grow(struct mt_match *m, struct mt_match_part *part)
 {
 	struct mt_match_part old = *part;
 
-	part_init(part, 32 - old.shift + 1);
+	take_table(m, part, 32 - old.shift + 1);
 	for (uint32_t i = 0; i <= old.mask; i++)
 		if (old.slots[i])
 			put(part, old.slots[i]);
-	free(old.slots);
+	drop_table(m, &old);
 }
 
-void mt_match_insert_growing(struct mt_match_place *place, uint64_t slot)
+void mt_match_insert_growing(struct mt_match *m, struct mt_match_place *place, uint64_t slot)
 {
-	grow(place->part);
+	grow(m, place->part);
 	put(place->part, slot);
 }
 
@@ -91,7 +119,7 @@ void mt_match_insert(struct mt_match *m, const struct mt_block *block)
 
 	cell->block = *block;
 	mt_match_look_up(m, block->address, &place);
-	mt_match_insert_at(&place, cell);
+	mt_match_insert_at(m, &place, cell);
 }
 
 /* Moves later entries of the chain into the hole where their home allows it: no tombstones. */

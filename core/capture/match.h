@@ -14,7 +14,6 @@
 struct mt_match_cell {
 	_Alignas(64) struct mt_block block; /* first: a block's pointer is its cell's */
 	uint32_t id;
-	uint32_t next_free;
 };
 _Static_assert(sizeof(struct mt_match_cell) == 64, "a look-up reads one line of the pool");
 
@@ -22,12 +21,19 @@ struct mt_match_part {
 	uint64_t *slots; /* tag << 32 | cell + 1; 0: empty */
 	uint32_t mask, used, shift;
 };
+/* Tables of one size of all parts, which grow at about the same time, lie together: so huge pages can hold them. */
+struct mt_match_region {
+	uint64_t *slots;
+	uint32_t users;
+};
 struct mt_match {
 	struct mt_match_part parts[MT_MATCH_PARTS];
+	struct mt_match_region regions[32]; /* by bits of a part */
 	struct mt_match_cell **chunks;
 	uint32_t chunk_count, chunk_capacity;
 	uint32_t cell_count; /* handed out so far */
-	uint32_t free;       /* cell + 1 of the one to reuse next */
+	uint32_t *free;      /* cells to reuse, the last first; room for all that there are */
+	uint32_t free_count;
 };
 
 /* Where a look-up ended: at the address's slot, or at the empty one that would be its. Holds until the table changes
@@ -44,7 +50,7 @@ struct mt_match_cell *mt_match_new_cell(struct mt_match *);
 /* The address must not be in the table. */
 void mt_match_insert(struct mt_match *, const struct mt_block *);
 /* As mt_match_insert_at, where the part is to grow first. */
-void mt_match_insert_growing(struct mt_match_place *, uint64_t slot);
+void mt_match_insert_growing(struct mt_match *, struct mt_match_place *, uint64_t slot);
 /* block: as returned by mt_match_find and not removed since. */
 void mt_match_remove(struct mt_match *, struct mt_block *block);
 void mt_match_close_hole(struct mt_match_part *, uint32_t hole);
@@ -67,7 +73,8 @@ static inline struct mt_block *mt_match_block(const struct mt_match *m, uint64_t
 	return &m->chunks[cell / MT_MATCH_CHUNK][cell % MT_MATCH_CHUNK].block;
 }
 
-static inline void mt_match_prefetch(const struct mt_match *m, uint64_t address)
+/* Inline at any rate: GCC takes a call of a function that only prefetches for one without effect, and drops it. */
+static inline __attribute__((always_inline)) void mt_match_prefetch(const struct mt_match *m, uint64_t address)
 {
 	uint64_t hash = mt_match_hash(address);
 	const struct mt_match_part *part = &m->parts[hash >> 58];
@@ -75,17 +82,14 @@ static inline void mt_match_prefetch(const struct mt_match *m, uint64_t address)
 	__builtin_prefetch(&part->slots[mt_match_tag(hash) >> part->shift], 1);
 }
 
-/* The block that is probably the address's, by its tag alone: to prefetch it. */
+/* The block that lives at the address, probably, if one does: to prefetch it. NULL while there are no blocks. */
 static inline struct mt_block *mt_match_guess(const struct mt_match *m, uint64_t address)
 {
 	uint64_t hash = mt_match_hash(address);
 	const struct mt_match_part *part = &m->parts[hash >> 58];
-	uint32_t tag = mt_match_tag(hash), at = tag >> part->shift;
+	uint32_t cell = (uint32_t)part->slots[mt_match_tag(hash) >> part->shift];
 
-	for (; part->slots[at]; at = (at + 1) & part->mask)
-		if (part->slots[at] >> 32 == tag)
-			return mt_match_block(m, part->slots[at]);
-	return NULL;
+	return cell ? mt_match_block(m, cell) : NULL;
 }
 
 static inline struct mt_block *mt_match_look_up(struct mt_match *m, uint64_t address, struct mt_match_place *place)
@@ -118,25 +122,25 @@ static inline struct mt_block *mt_match_find(struct mt_match *m, uint64_t addres
 }
 
 /* A cell to fill in and insert. */
+#define MT_MATCH_CELLS_AHEAD 8
 static inline struct mt_match_cell *mt_match_take_cell(struct mt_match *m)
 {
-	struct mt_match_cell *cell;
-
-	if (__builtin_expect(!m->free, 0))
+	if (__builtin_expect(!m->free_count, 0))
 		return mt_match_new_cell(m);
-	cell = (struct mt_match_cell *)mt_match_block(m, m->free);
-	m->free = cell->next_free;
-	return cell;
+	m->free_count--;
+	if (m->free_count >= MT_MATCH_CELLS_AHEAD)
+		__builtin_prefetch(mt_match_block(m, m->free[m->free_count - MT_MATCH_CELLS_AHEAD] + 1), 1);
+	return (struct mt_match_cell *)mt_match_block(m, m->free[m->free_count] + 1);
 }
 
 /* place: where the look-up of the cell's address found nothing. */
-static inline void mt_match_insert_at(struct mt_match_place *place, const struct mt_match_cell *cell)
+static inline void mt_match_insert_at(struct mt_match *m, struct mt_match_place *place, const struct mt_match_cell *cell)
 {
 	struct mt_match_part *part = place->part;
 	uint64_t slot = (uint64_t)place->tag << 32 | (cell->id + 1);
 
 	if (__builtin_expect(part->used > part->mask / 2, 0)) {
-		mt_match_insert_growing(place, slot);
+		mt_match_insert_growing(m, place, slot);
 		return;
 	}
 	part->slots[place->at] = slot;
@@ -154,8 +158,7 @@ static inline void mt_match_remove_at(struct mt_match *m, const struct mt_match_
 		mt_match_close_hole(part, place->at);
 	else
 		part->slots[place->at] = 0;
-	cell->next_free = m->free;
-	m->free = cell->id + 1;
+	m->free[m->free_count++] = cell->id;
 }
 
 #endif

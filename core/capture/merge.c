@@ -9,7 +9,6 @@
 
 #define WINDOW_NS 5000     /* stamps of two cores may disagree by this */
 #define WAKE_STEPS 4       /* of the tail, for one wake of those who wait for room */
-#define SMALL 4096         /* live blocks that the caches hold anyway */
 #define COUNTER_MAX (1ull << 44) /* more than a program can count in a year */
 #define SLACK_EVERY 4096   /* ns for each live block, between two sums of the slack: less than a hundredth of the time */
 #define NESTING 16         /* predecessors of predecessors */
@@ -40,65 +39,15 @@ void mt_merge_free(struct mt_merge *m)
 
 /* ---- one ring -------------------------------------------------------------------------------------- */
 
-/* What the events ahead will touch, asked for in three rounds, each of which needs what the one before brought. */
-static void prefetch_ahead(const struct mt_merge *m, const struct mt_ring *r)
+/* The ring's next event below limit, or NULL. */
+static const struct mt_decoded *peek(struct mt_ring *r, uint64_t limit)
 {
-	const struct mt_group *groups = m->model->profile->groups;
-	struct mt_block *blocks[MT_RING_AHEAD];
-
-	for (uint32_t i = 0; i < r->count; i++) {
-		const struct mt_decoded *d = &r->ahead[i];
-
-		blocks[i] = NULL;
-		if (d->type == MT_RECORD_FREE || d->type == MT_RECORD_RELEASE) {
-			blocks[i] = mt_match_guess(&m->match, d->pointer);
-			__builtin_prefetch(blocks[i], 1);
-		} else if (d->node < m->segment->nodes.capacity && m->tables.groups[d->node]) {
-			mt_model_prefetch(&groups[m->tables.groups[d->node] - 1]);
-		}
-	}
-	for (uint32_t i = 0; i < r->count; i++)
-		if (blocks[i])
-			mt_model_prefetch(&groups[blocks[i]->group]);
-}
-
-/* With few live blocks there is nothing to ask for: records are best consumed as they are read. */
-static bool is_small(const struct mt_merge *m)
-{
-	return m->model->live_count < SMALL;
-}
-
-/* Decodes ahead, up to limit, and asks for the memory that the events will need. */
-static bool refill(struct mt_merge *m, struct mt_ring *r, uint64_t limit)
-{
-	r->next = r->count = 0;
-	if (is_small(m)) {
-		r->count = mt_ring_decode(r, &r->decoded, limit, &r->time, r->ahead);
-		if (r->count == 0)
+	if (!r->ready) {
+		r->ready = mt_ring_decode(r, &r->decoded, limit, &r->time, &r->next);
+		if (!r->ready)
 			r->consumed = r->decoded; /* nothing but voids, or extensions of nothing */
-		return r->count > 0;
 	}
-	while (r->count < MT_RING_AHEAD) {
-		struct mt_decoded *d = &r->ahead[r->count];
-
-		if (!mt_ring_decode(r, &r->decoded, limit, &r->time, d))
-			break;
-		mt_match_prefetch(&m->match, d->pointer);
-		if (d->node < m->segment->nodes.capacity)
-			__builtin_prefetch(&m->tables.groups[d->node]);
-		r->count++;
-	}
-	if (r->count == 0)
-		r->consumed = r->decoded;
-	prefetch_ahead(m, r);
-	return r->count > 0;
-}
-
-static const struct mt_decoded *peek(struct mt_merge *m, struct mt_ring *r, uint64_t limit)
-{
-	if (r->next == r->count && !refill(m, r, limit))
-		return NULL;
-	return &r->ahead[r->next];
+	return r->ready ? &r->next : NULL;
 }
 
 static void wake_waiters(struct mt_merge *m)
@@ -136,11 +85,11 @@ static uint64_t look_in(struct mt_merge *m, const struct mt_ring *r, uint64_t ad
 	uint64_t position = r->decoded, time = r->time;
 	struct mt_decoded d;
 
-	for (uint32_t i = r->next; i < r->count; i++) {
-		if (r->ahead[i].time > latest)
+	if (r->ready) {
+		if (r->next.time > latest)
 			return 0;
-		if (is_predecessor(&r->ahead[i], address, want_allocation))
-			return r->ahead[i].end;
+		if (is_predecessor(&r->next, address, want_allocation))
+			return r->next.end;
 	}
 	while (m->patience && mt_ring_decode(r, &position, r->second_head, &time, &d) && d.time <= latest) {
 		m->patience--;
@@ -152,10 +101,9 @@ static uint64_t look_in(struct mt_merge *m, const struct mt_ring *r, uint64_t ad
 
 static void consume(struct mt_merge *m, struct mt_ring *r, const struct mt_decoded *d, unsigned nesting)
 {
-	r->next++;
-	r->busy = true; /* so d stays where it is: no refill */
+	r->busy = true; /* so d stays where it is */
 	mt_event_consume(m, r, d, nesting);
-	r->busy = false;
+	r->busy = r->ready = false;
 	r->consumed = d->end;
 	if (r->consumed - r->published_tail >= MT_RING_STEP)
 		step(m, r);
@@ -169,13 +117,13 @@ bool mt_merge_fetch(struct mt_merge *m, uint64_t address, uint64_t stamp, bool w
 		struct mt_ring *r = &m->rings[i];
 		uint64_t end;
 
-		if (r->busy || (r->next == r->count && r->decoded == r->second_head))
+		if (r->busy || (!r->ready && r->decoded == r->second_head))
 			continue;
 		end = look_in(m, r, address, want_allocation, stamp + m->window);
 		if (!end)
 			continue;
 		while (r->consumed < end) {
-			const struct mt_decoded *first = peek(m, r, end);
+			const struct mt_decoded *first = peek(r, end);
 
 			if (!first)
 				break;
@@ -216,7 +164,7 @@ static uint64_t horizon(const struct mt_merge *m)
 /* The ring's next event of this batch, or NULL. */
 static const struct mt_decoded *next_of(struct mt_merge *m, struct mt_ring *r)
 {
-	const struct mt_decoded *d = r->consumed < r->first_head ? peek(m, r, r->first_head) : NULL;
+	const struct mt_decoded *d = r->consumed < r->first_head ? peek(r, r->first_head) : NULL;
 
 	return d && d->time <= horizon(m) ? d : NULL;
 }
@@ -237,12 +185,12 @@ static void settle_first(struct mt_merge *m)
 		sift_down(m, 0);
 }
 
-/* Consumes what needs no look ahead; false at a record that is not for mt_event_run. */
+/* False at a record that is not for mt_event_run. */
 static bool run_plain(struct mt_merge *m, struct mt_ring *r, uint64_t bound)
 {
 	uint64_t from = r->consumed, limit = r->published_tail + MT_RING_STEP;
 
-	if (r->next != r->count || !is_small(m))
+	if (r->ready)
 		return false;
 	mt_event_run(m, r, limit - from < r->first_head - from ? limit : r->first_head, bound);
 	if (r->consumed - r->published_tail >= MT_RING_STEP)
@@ -264,7 +212,7 @@ static void run_first(struct mt_merge *m)
 	while (r->consumed < r->first_head) {
 		if (run_plain(m, r, bound))
 			continue;
-		d = peek(m, r, r->first_head);
+		d = peek(r, r->first_head);
 		if (!d || d->time > bound)
 			break;
 		if (d->time == bound && m->heap_count > 1)
@@ -341,7 +289,7 @@ uint64_t mt_merge_poll(struct mt_merge *m)
 	__atomic_fetch_add(&m->segment->header->tick, 1, __ATOMIC_RELAXED);
 	read_heads(m);
 	m->limit_ns = m->bounds ? UINT64_MAX : mt_clock_ns(m->clock, mt_clock_now(m->clock));
-	m->stamp = UINT64_MAX;
+	m->stamp_end = 0;
 	m->patience = PATIENCE;
 	build_heap(m);
 	while (m->heap_count) {

@@ -37,7 +37,7 @@ struct mt_merge {
 	uint32_t heap_count;
 	uint64_t next_number;
 	uint64_t now_ns;                 /* time of the last event, whole microseconds: never goes back */
-	uint64_t stamp;                  /* what now_ns was last made from */
+	uint64_t stamp_end;              /* earlier stamps do not move now_ns */
 	uint64_t limit_ns;               /* time of this poll: no event can be later */
 	uint64_t window;                 /* clock units in which stamps may be out of order */
 	uint32_t patience;               /* records that may yet be looked at for predecessors */

@@ -8,7 +8,7 @@
 
 #include <stdbool.h>
 
-#define MT_RING_AHEAD 32    /* decoded events: the lookahead of the prefetch */
+#define MT_RING_GUESSES 32  /* blocks that events ahead will probably free: a power of two */
 #define MT_RING_RELEASES 8  /* nested reallocs that can be open */
 #define MT_RING_STEP 2048   /* records between two moves of the shared tail */
 
@@ -65,9 +65,10 @@ struct mt_ring {
 	uint64_t time;                     /* of the last decoded record */
 	uint32_t thread;                   /* of the profile */
 	bool has_thread, busy, damaged;
-	uint32_t next, count;              /* in ahead */
+	bool ready;                        /* next is decoded and not consumed */
 	uint32_t release_count;
-	struct mt_decoded ahead[MT_RING_AHEAD];
+	struct mt_decoded next;
+	const struct mt_block *guesses[MT_RING_GUESSES]; /* by position: to prefetch, and for nothing else */
 	struct mt_release releases[MT_RING_RELEASES];
 	struct mt_unmap unmaps[MT_RING_UNMAPS]; /* in turn */
 	uint32_t unmap_count;
