@@ -1,5 +1,6 @@
 /* The draining thread: takes new images, polls all of them in turn, and hands those that have ended to finishers. */
 #include "core/session/internal.h"
+#include "core/symbol/symbol.h"
 
 #include <errno.h>
 #include <linux/futex.h>
@@ -42,14 +43,14 @@ struct drain {
 
 /* ---- the end of an image --------------------------------------------------------------------------- */
 
-static void complete(struct drain *d, struct mt_image *image)
+static void complete(struct drain *d, struct mt_image *image, struct mt_resolver *library)
 {
 	struct mt_recorder *r = d->recorder;
 	bool root = mt_image_process(image) == r->root;
 	struct mt_session_process line;
 	struct mt_err err;
 
-	if (mt_image_complete(image, &err) < 0)
+	if (mt_image_complete(image, library, &err) < 0)
 		mt_recorder_trouble(r, &err);
 	mt_image_describe(image, &line);
 	mt_image_free(image);
@@ -62,6 +63,7 @@ static void complete(struct drain *d, struct mt_image *image)
 static void *finisher(void *at)
 {
 	struct drain *d = at;
+	struct mt_resolver *library = mt_resolver_new(&(struct mt_resolver_options){.sysroot = NULL});
 
 	pthread_mutex_lock(&d->lock);
 	for (;;) {
@@ -80,11 +82,12 @@ static void *finisher(void *at)
 			d->queue_end = &d->queue;
 		d->waiting--;
 		pthread_mutex_unlock(&d->lock);
-		complete(d, f->image);
+		complete(d, f->image, library);
 		free(f);
 		pthread_mutex_lock(&d->lock);
 	}
 	pthread_mutex_unlock(&d->lock);
+	mt_resolver_free(library);
 	return NULL;
 }
 

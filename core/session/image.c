@@ -347,15 +347,17 @@ int mt_image_end(struct mt_image *i, int wait_status, struct mt_err *err)
 	return i->failure.code;
 }
 
-static int write_symbols(struct mt_image *i, struct mt_err *err)
+static int write_symbols(struct mt_image *i, struct mt_resolver *library, struct mt_err *err)
 {
 	struct mt_symbols symbols;
 	struct mt_buffer payload = {0};
 	int error;
 
 	mt_symbols_init(&symbols);
+	mt_resolver_borrow(i->resolver, library);
 	for (uint32_t pc = MT_PC_FIRST; pc < i->profile.pc_count; pc++)
 		mt_resolver_pc(i->resolver, &i->profile, pc, &symbols);
+	mt_resolver_give_back(i->resolver, library);
 	mt_symbols_encode(&symbols, &payload);
 	error = mt_trace_writer_block(i->writer, MT_BLOCK_SYMBOLS, payload.data, payload.len, err);
 	mt_buffer_free(&payload);
@@ -363,7 +365,7 @@ static int write_symbols(struct mt_image *i, struct mt_err *err)
 	return error;
 }
 
-int mt_image_complete(struct mt_image *i, struct mt_err *err)
+int mt_image_complete(struct mt_image *i, struct mt_resolver *library, struct mt_err *err)
 {
 	int error;
 
@@ -374,7 +376,7 @@ int mt_image_complete(struct mt_image *i, struct mt_err *err)
 			*err = i->failure;
 		return i->failure.code;
 	}
-	error = write_symbols(i, err);
+	error = write_symbols(i, library, err);
 	i->profile.info.file_bytes = mt_trace_writer_bytes(i->writer);
 	if (!error)
 		error = mt_info_write(i->writer, &i->profile, err);

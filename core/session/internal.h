@@ -223,8 +223,9 @@ void mt_image_publish_last(struct mt_image *);
 struct mt_segment *mt_image_segment(struct mt_image *);
 /* Drains completely and lets go of the segment; wait_status: of the process. */
 int mt_image_end(struct mt_image *, int wait_status, struct mt_err *err);
-/* In any thread: names, totals. */
-int mt_image_complete(struct mt_image *, struct mt_err *err);
+/* In any thread, whose library of files with names it uses: names, totals. */
+struct mt_resolver;
+int mt_image_complete(struct mt_image *, struct mt_resolver *library, struct mt_err *err);
 void mt_image_describe(const struct mt_image *, struct mt_session_process *);
 void mt_image_free(struct mt_image *);
 

@@ -30,7 +30,10 @@ struct file {
 	Dwarf *alt; /* own */
 	int alt_fd;
 	const struct mt_finder *finder;
+	bool borrowed;     /* from a library, by another resolver */
 };
+
+#define LIBRARY_MAX 32 /* files that a library keeps */
 
 struct mt_resolver {
 	struct mt_finder finder;
@@ -73,16 +76,20 @@ static void close_file(struct file *file)
 	file->fd = -1;
 }
 
+static void free_file(struct file *file)
+{
+	close_file(file);
+	free(file->path);
+	free(file->opened);
+	free(file);
+}
+
 void mt_resolver_free(struct mt_resolver *r)
 {
 	if (!r)
 		return;
-	for (uint32_t i = 0; i < r->file_count; i++) {
-		close_file(r->files[i]);
-		free(r->files[i]->path);
-		free(r->files[i]->opened);
-		free(r->files[i]);
-	}
+	for (uint32_t i = 0; i < r->file_count; i++)
+		free_file(r->files[i]);
 	for (uint32_t i = 0; i < r->demangled_count; i++)
 		free(r->demangled[i]);
 	free(r->demangled);
@@ -210,6 +217,72 @@ void mt_resolver_module(struct mt_resolver *r, const struct mt_profile *profile,
 	}
 }
 
+/* Files are mapped: one that is written over in place would be read as nonsense, or end the process. */
+static bool still_the_same(const struct file *file)
+{
+	struct stat st;
+
+	return !fstat(file->fd, &st) && st.st_size == file->opened_stat.st_size &&
+		st.st_mtim.tv_sec == file->opened_stat.st_mtim.tv_sec &&
+		st.st_mtim.tv_nsec == file->opened_stat.st_mtim.tv_nsec;
+}
+
+/* ---- libraries ---- */
+
+static bool same_file(const struct file *a, const struct file *b)
+{
+	return a->build_id_len && a->build_id_len == b->build_id_len && !memcmp(a->build_id, b->build_id, a->build_id_len)
+		&& !strcmp(a->path, b->path);
+}
+
+static struct file *look_in(const struct mt_resolver *library, const struct file *wanted)
+{
+	for (uint32_t i = 0; i < library->file_count; i++)
+		if (same_file(library->files[i], wanted) && library->files[i]->state == FILE_OPEN
+			&& still_the_same(library->files[i]))
+			return library->files[i];
+	return NULL;
+}
+
+void mt_resolver_borrow(struct mt_resolver *r, struct mt_resolver *library)
+{
+	for (uint32_t i = 0; i < r->file_count; i++) {
+		struct file *file = r->files[i], *known;
+
+		if (file->state != FILE_OPEN || file->loaded || !(known = look_in(library, file)))
+			continue;
+		free_file(file);
+		known->borrowed = true;
+		r->files[i] = known;
+	}
+}
+
+void mt_resolver_give_back(struct mt_resolver *r, struct mt_resolver *library)
+{
+	uint32_t left = 0;
+
+	for (uint32_t i = 0; i < r->file_count; i++) {
+		struct file *file = r->files[i];
+
+		if (file->borrowed) {
+			file->borrowed = false;
+		} else if (file->state == FILE_OPEN && file->loaded && file->build_id_len) {
+			file->finder = &library->finder;
+			MT_GROW(library->files, library->file_count, library->file_capacity);
+			library->files[library->file_count++] = file;
+		} else {
+			r->files[left++] = file;
+		}
+	}
+	r->file_count = left;
+	r->module_count = 0;
+	while (library->file_count > LIBRARY_MAX) {
+		free_file(library->files[0]);
+		library->file_count--;
+		memmove(library->files, library->files + 1, library->file_count * sizeof *library->files);
+	}
+}
+
 /* dwz: what several files share lies in one more, which libdw knows only in the system's directories. */
 static void find_alt(struct file *file, Dwarf *dwarf)
 {
@@ -243,16 +316,6 @@ static void load(struct file *file)
 	} else {
 		file->without_lines = true;
 	}
-}
-
-/* Files are mapped: one that is written over in place would be read as nonsense, or end the process. */
-static bool still_the_same(const struct file *file)
-{
-	struct stat st;
-
-	return !fstat(file->fd, &st) && st.st_size == file->opened_stat.st_size &&
-		st.st_mtim.tv_sec == file->opened_stat.st_mtim.tv_sec &&
-		st.st_mtim.tv_nsec == file->opened_stat.st_mtim.tv_nsec;
 }
 
 /* The file with everything loaded, or NULL. */

@@ -52,6 +52,11 @@ void mt_resolver_pc(struct mt_resolver *, const struct mt_profile *, uint32_t pc
 /* One sentence on what is missing (files not found, other build-ids, no debug information), or NULL. Owned. */
 const char *mt_resolver_missing(const struct mt_resolver *);
 void mt_resolver_free(struct mt_resolver *);
+/* A resolver that keeps files for others of its thread, which resolve one after another what is much the same. borrow: uses
+ * the library's files in place of its own where it has the same; give_back: lets go of them, and adds its own to them;
+ * resolves nothing afterwards. */
+void mt_resolver_borrow(struct mt_resolver *, struct mt_resolver *library);
+void mt_resolver_give_back(struct mt_resolver *, struct mt_resolver *library);
 
 /* ---- in the background ---- */
 struct mt_symbolizer;
