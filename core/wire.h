@@ -229,6 +229,7 @@ enum mt_clock { MT_CLOCK_TSC, MT_CLOCK_MONOTONIC };
 	X(CHECKED_STACKS, checked_stacks, "stacks compared with a full unwind") \
 	X(WRONG_STACKS, wrong_stacks, "stacks that differed from the full unwind") \
 	X(MAP_FAILURES, map_failures, "times memory for the tracer could not be had") \
+	X(SEALED, sealed, "system-call filters set: since then full rings drop, and new threads and children go untraced") \
 	X(LOST_MARKS, lost_marks, "maps, calls and markers not recorded because the recorder could not keep up") \
 	X(CHECKED_OTHERWISE, checked_otherwise, "stacks compared with libgcc's unwinder") \
 	X(WRONG_OTHERWISE, wrong_otherwise, "stacks that differed from libgcc's unwinder") \

@@ -389,7 +389,7 @@ MT_COLD void mt_file_anchor(void)
 	struct mt_wire_anchor anchor;
 	uint32_t n;
 
-	if (__atomic_exchange_n(&file.anchoring, 1, __ATOMIC_ACQUIRE))
+	if (mt_load(&mt_tracer.frozen) || __atomic_exchange_n(&file.anchoring, 1, __ATOMIC_ACQUIRE))
 		return;
 	n = mt_load(&h->anchor_count);
 	read_clocks(&anchor);

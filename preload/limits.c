@@ -28,7 +28,7 @@ static int change(pid_t pid, int resource, const void *new_limit, void *old_limi
 	if (new_limit && (resource == RLIMIT_AS || resource == RLIMIT_DATA)
 		&& (pid == 0 || pid == mt_sys0(SYS_getpid)))
 		make_room(((const struct rlimit64 *)new_limit)->rlim_cur); /* one layout with struct rlimit, on 64 bits */
-	return result(mt_sys4(SYS_prlimit64, pid, resource, new_limit, old_limit));
+	return result(mt_arch_call(SYS_prlimit64, pid, resource, (long)new_limit, (long)old_limit, 0, 0));
 }
 
 /* The types differ between C libraries and language modes; the sizes do not. */
@@ -61,5 +61,5 @@ MT_EXPORT int mlockall(int flags)
 
 	mt_sys4(SYS_prlimit64, 0, RLIMIT_MEMLOCK, NULL, &limit);
 	make_room(limit.rlim_cur);
-	return result(mt_sys1(SYS_mlockall, flags));
+	return result(mt_arch_call(SYS_mlockall, flags, 0, 0, 0, 0, 0));
 }

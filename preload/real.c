@@ -2,11 +2,13 @@
  * dlsym itself allocates meanwhile comes from the bootstrap arena. */
 #include <dlfcn.h>
 #include <errno.h>
+#include <stdarg.h>
 
 #include "preload/allocator.h"
 #include "preload/bootstrap.h"
 #include "preload/find.h"
 #include "preload/prefixed.h"
+#include "preload/seal.h"
 #include "preload/tracer.h"
 
 static void look_up(void)
@@ -36,6 +38,8 @@ static void look_up(void)
 	FIND(sbrk);
 	FIND(mallopt);
 	FIND(malloc_trim);
+	FIND(prctl);
+	void *system_call = dlsym(RTLD_NEXT, "syscall");
 #undef FIND
 	*(void **)&real.free_sized = mt_find_next("free_sized"); /* not in every libc */
 	*(void **)&real.free_aligned_sized = mt_find_next("free_aligned_sized");
@@ -43,6 +47,7 @@ static void look_up(void)
 	mt_prefixed_find();
 	/* every thread finds the same: a race stores the same words */
 	mt_tracer.real = real;
+	mt_real_syscall = (mt_real_syscall_function)system_call;
 	mt_signal_fence();
 	mt_tls.flags &= ~MT_TLS_RESOLVING;
 }
@@ -128,6 +133,30 @@ static int first_pthread_create(pthread_t *thread, const pthread_attr_t *attr, v
 	return mt_real_ready() ? mt_tracer.real.pthread_create(thread, attr, function, argument) : EAGAIN;
 }
 
+static int first_prctl(int option, ...)
+{
+	va_list at;
+	unsigned long a[4];
+
+	va_start(at, option);
+	for (int i = 0; i < 4; i++)
+		a[i] = va_arg(at, unsigned long);
+	va_end(at);
+	if (mt_real_ready())
+		return mt_tracer.real.prctl(option, a[0], a[1], a[2], a[3]);
+	errno = EAGAIN;
+	return -1;
+}
+
+static long first_syscall(long number, long a, long b, long c, long d, long e, long f)
+{
+	if (mt_real_ready())
+		return mt_real_syscall(number, a, b, c, d, e, f);
+	errno = EAGAIN;
+	return -1;
+}
+mt_real_syscall_function mt_real_syscall = first_syscall;
+
 static int first_dlclose(void *handle)
 {
 	return mt_real_ready() ? mt_tracer.real.dlclose(handle) : -1;
@@ -147,5 +176,6 @@ struct mt_tracer mt_tracer = {
 		.malloc_usable_size = first_usable_size,
 		.pthread_create = first_pthread_create,
 		.dlclose = first_dlclose,
+		.prctl = first_prctl,
 	},
 };

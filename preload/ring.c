@@ -16,6 +16,8 @@ uint64_t mt_ring_clock(void)
 {
 	struct timespec now;
 
+	if (mt_unlikely(mt_load(&mt_tracer.frozen)))
+		return mt_tracer.frozen_at;
 	clock_gettime(CLOCK_MONOTONIC, &now);
 	return now.tv_sec * 1000000000ull + now.tv_nsec;
 }
@@ -23,6 +25,31 @@ uint64_t mt_ring_clock(void)
 static uint64_t time_now(void)
 {
 	return mt_tracer.monotonic ? mt_ring_clock() : mt_arch_ticks();
+}
+
+MT_COLD bool mt_ring_freeze(void)
+{
+	if (mt_load(&mt_tracer.frozen))
+		return false;
+	mt_tracer.frozen_at = time_now();
+	mt_store_release(&mt_tracer.frozen, mt_tracer.monotonic ? 1 : 2);
+	mt_store_release(&mt_tracer.monotonic, 1);
+	return true;
+}
+
+MT_COLD void mt_ring_thaw(void)
+{
+	mt_store_release(&mt_tracer.monotonic, mt_load(&mt_tracer.frozen) == 1);
+	mt_store_release(&mt_tracer.frozen, 0);
+}
+
+/* For waiting: a system call, whatever becomes of the other clocks. */
+static uint64_t wait_clock(void)
+{
+	struct timespec now = {0, 0};
+
+	mt_sys2(SYS_clock_gettime, CLOCK_MONOTONIC, &now);
+	return now.tv_sec * 1000000000ull + now.tv_nsec;
 }
 
 static uint64_t used(const struct mt_thread *t)
@@ -48,20 +75,30 @@ static bool recorder_is_dead(void)
 	return word == 0 || word & FUTEX_OWNER_DIED;
 }
 
+/* Differs from one look to the next when the recorder has done something meanwhile, for whichever thread. */
+static uint64_t progress(const struct mt_thread *t)
+{
+	return mt_load_acquire(&t->ring->tail) + mt_load(&mt_tracer.header->tick);
+}
+
 /* Waits for room as long as the recorder makes progress. */
 static bool wait_for_room(struct mt_thread *t)
 {
 	struct mt_wire_header *h = mt_tracer.header;
-	uint64_t capacity = t->mask + 1, since = mt_ring_clock(), tail = mt_load(&t->ring->tail);
+	uint64_t capacity = t->mask + 1, since = wait_clock(), seen = progress(t);
 	bool room = false;
 
+	if (mt_load(&mt_tracer.sealed))
+		return false;
 	if (mt_tracer.standalone)
 		return mt_file_next_chunk(t);
+	if (mt_tracer.drop_when_full)
+		return false;
 	mt_count(MT_COUNTER_RING_WAITS, 1);
 	mt_add(&h->waiters, 1);
-	while (!recorder_is_dead() && mt_load(mt_tracer.running)) {
+	while (!recorder_is_dead() && mt_load(mt_tracer.running) && !mt_load(&mt_tracer.sealed)) {
 		uint32_t value = mt_load_acquire(&h->room);
-		uint64_t new_tail, now;
+		uint64_t seen_now, now;
 
 		if (used(t) + NESTED_ROOM + RECORDS_MAX <= capacity) {
 			room = true;
@@ -69,10 +106,10 @@ static bool wait_for_room(struct mt_thread *t)
 		}
 		ring_doorbell();
 		mt_sys_futex_wait(&h->room, value, WAIT_NS);
-		new_tail = mt_load_acquire(&t->ring->tail);
-		now = mt_ring_clock();
-		if (new_tail != tail) {
-			tail = new_tail;
+		seen_now = progress(t);
+		now = wait_clock();
+		if (seen_now != seen) {
+			seen = seen_now;
 			since = now;
 		} else if (now - since > PATIENCE_NS) {
 			break;

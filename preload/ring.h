@@ -19,7 +19,11 @@ struct mt_item {
 	const uint64_t *values;
 };
 
+/* Where the time-stamp counter is not used. */
 uint64_t mt_ring_clock(void);
+/* From now on the time is what it is; back, if nothing came of it. */
+bool mt_ring_freeze(void); /* false: it was so already */
+void mt_ring_thaw(void);
 /* The general way: full ring, gap, new thread, extensions. False when the record is lost. */
 bool mt_ring_record_item(struct mt_thread *, const struct mt_item *);
 bool mt_ring_record_slow(struct mt_thread *, unsigned type, uint32_t node, uint64_t pointer, uint64_t size);

@@ -141,17 +141,17 @@ static bool insert(struct mt_rules *rules, uint64_t key, uint64_t rule)
 }
 
 /* Copies the table into one with room; the old one stays readable and is never freed. */
-static void grow(struct mt_rules *old)
+static void grow(struct mt_rules *old, uint32_t more)
 {
 	struct mt_rules *rules;
 	uint32_t live = 0;
 	unsigned bits = 64 - old->shift;
 
-	if (!mt_thread_may_grow(MT_GROWING_RULES))
+	if (mt_load(&mt_tracer.sealed) || !mt_thread_may_grow(MT_GROWING_RULES))
 		return;
 	for (uint32_t i = 0; i <= old->mask; i++)
 		live += mt_load(&old->slots[i].key) > MT_RULE_DROPPED;
-	if (live > old->mask / 4)
+	while (live + more > (1u << bits) / 4)
 		bits++;
 	rules = mt_load(&mt_tracer.rules) == old ? new_table(bits) : NULL;
 	if (rules) {
@@ -164,6 +164,11 @@ static void grow(struct mt_rules *old)
 		mt_store_release(&mt_tracer.rules, rules);
 	}
 	mt_thread_has_grown(MT_GROWING_RULES);
+}
+
+MT_COLD void mt_rules_grow_ahead(uint32_t more)
+{
+	grow(mt_load_acquire(&mt_tracer.rules), more);
 }
 
 /* While a dlclose runs a rule counts only if the module under its pc is still the one it was made for. */
@@ -188,7 +193,7 @@ MT_COLD uint64_t mt_rules_find(uint64_t key)
 	}
 	rule = compute(key);
 	if (mt_load(&rules->used) > rules->mask / 2) {
-		grow(rules);
+		grow(rules, 0);
 		rules = mt_load_acquire(&mt_tracer.rules);
 	}
 	insert(rules, key, rule);

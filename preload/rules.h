@@ -49,6 +49,8 @@ struct mt_rules {
 
 bool mt_rules_init(void);
 void mt_rules_free(void);
+/* Makes the table large enough for so many more rules. */
+void mt_rules_grow_ahead(uint32_t more);
 uint64_t mt_rules_find(uint64_t key);
 /* Drops what belongs to modules that are gone. */
 void mt_rules_drop(void);

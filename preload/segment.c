@@ -31,6 +31,10 @@ static uint64_t begin_open(struct mt_range *range)
 
 static bool protect(struct mt_range *range, uint64_t from, uint64_t to)
 {
+	if (mt_load(&mt_tracer.sealed)) {
+		mt_count(MT_COUNTER_MAP_FAILURES, 1);
+		return false;
+	}
 	if (mt_tracer.standalone && !mt_file_extend(range, to)) {
 		mt_file_stop();
 		return false;
@@ -89,7 +93,7 @@ static void trim(struct mt_range *range, uint64_t keep)
 /* Stacks need most: a node for each frame that differs. */
 MT_COLD void mt_segment_trim(uint64_t keep)
 {
-	if (mt_load_acquire(&mt_tracer.phase) != MT_PHASE_ATTACHED)
+	if (mt_load_acquire(&mt_tracer.phase) != MT_PHASE_ATTACHED || mt_load(&mt_tracer.sealed))
 		return;
 	trim(&mt_tracer.node_range, keep / 2);
 	trim(&mt_tracer.ring_data, keep / 4);
@@ -97,6 +101,27 @@ MT_COLD void mt_segment_trim(uint64_t keep)
 	trim(&mt_tracer.modules, keep / 16);
 	trim(&mt_tracer.threads, keep / 32);
 	trim(&mt_tracer.rings, keep / 32);
+}
+
+/* Opens a range for so many entries beyond those in use. */
+static void open_ahead(struct mt_range *range, uint64_t used, uint32_t more)
+{
+	uint64_t limit = begin_open(range), need = round_up((used + more) * range->entry), open = mt_load(&range->open);
+
+	if (need > limit)
+		need = limit;
+	if (need < open)
+		need = open;
+	end_open(range, 0, need, limit);
+}
+
+MT_COLD void mt_segment_open_ahead(void)
+{
+	uint32_t share = mt_tracer.standalone ? 16 : 1; /* there it is room on the disk */
+
+	open_ahead(&mt_tracer.node_range, mt_load(&mt_tracer.next_node), MT_SEALED_NODES / share);
+	open_ahead(&mt_tracer.pcs, mt_load(&mt_tracer.next_pc), MT_SEALED_PCS / share);
+	open_ahead(&mt_tracer.modules, 0, mt_tracer.modules.capacity / share);
 }
 
 MT_COLD void mt_segment_leave(void)
@@ -189,6 +214,7 @@ static bool start(struct mt_wire_header *h, const struct mt_wire_header *copy)
 	mt_tracer.nodes = (struct mt_wire_node *)mt_tracer.node_range.base;
 	mt_tracer.free_stacks = copy->flags & MT_SEGMENT_FREE_STACKS;
 	mt_tracer.check = copy->flags & MT_SEGMENT_CHECK;
+	mt_tracer.drop_when_full = copy->flags & MT_SEGMENT_DROP;
 	mt_tracer.monotonic = copy->clock != MT_CLOCK_TSC;
 	if (!mt_tracer.depth_limit || copy->depth_limit < mt_tracer.depth_limit)
 		mt_tracer.depth_limit = copy->depth_limit; /* a forked child goes on with states of the old size */

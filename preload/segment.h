@@ -4,6 +4,9 @@
 
 #include "preload/tracer.h"
 
+#define MT_SEALED_NODES (1u << 19) /* and pcs: that a sealed program can still add */
+#define MT_SEALED_PCS (1u << 15)
+
 /* Asks the recorder for a segment, once. Afterwards the phase is ATTACHED or OFF, or still NEW when the
  * environment is not there yet. */
 void mt_segment_attach(void);
@@ -13,6 +16,8 @@ bool mt_range_open(struct mt_range *range, uint32_t count);
 bool mt_range_open_piece(struct mt_range *range, uint64_t offset, uint64_t len);
 /* Gives reserved address space back that is not yet used, but for `keep` bytes in all. */
 void mt_segment_trim(uint64_t keep);
+/* Opens what a program may need of the tables once it is sealed. */
+void mt_segment_open_ahead(void);
 /* Ends the recording for good. */
 void mt_segment_leave(void);
 

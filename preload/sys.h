@@ -1,24 +1,29 @@
 /* System calls as the tracer makes them: errno untouched, no cancellation point, no symbol that the
- * program could interpose. All return -errno on failure. */
+ * program could interpose. All return -errno on failure: -EPERM, without a call, once the program is sealed. A call
+ * that the program itself has asked for goes by mt_arch_call. */
 #ifndef MT_SYS_H
 #define MT_SYS_H
 
-#include <stddef.h>
-#include <stdint.h>
+#include <errno.h>
 #include <linux/futex.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <time.h>
 
-#include "preload/x86_64/arch.h"
+#include "preload/tracer.h"
 
-#define mt_sys0(nr) mt_arch_call((nr), 0, 0, 0, 0, 0, 0)
-#define mt_sys1(nr, a) mt_arch_call((nr), (long)(a), 0, 0, 0, 0, 0)
-#define mt_sys2(nr, a, b) mt_arch_call((nr), (long)(a), (long)(b), 0, 0, 0, 0)
-#define mt_sys3(nr, a, b, c) mt_arch_call((nr), (long)(a), (long)(b), (long)(c), 0, 0, 0)
-#define mt_sys4(nr, a, b, c, d) mt_arch_call((nr), (long)(a), (long)(b), (long)(c), (long)(d), 0, 0)
+static inline long mt_sys_call(long nr, long a, long b, long c, long d, long e, long f)
+{
+	return mt_unlikely(mt_load(&mt_tracer.sealed)) ? -EPERM : mt_arch_call(nr, a, b, c, d, e, f);
+}
+
+#define mt_sys0(nr) mt_sys_call((nr), 0, 0, 0, 0, 0, 0)
+#define mt_sys1(nr, a) mt_sys_call((nr), (long)(a), 0, 0, 0, 0, 0)
+#define mt_sys2(nr, a, b) mt_sys_call((nr), (long)(a), (long)(b), 0, 0, 0, 0)
+#define mt_sys3(nr, a, b, c) mt_sys_call((nr), (long)(a), (long)(b), (long)(c), 0, 0, 0)
+#define mt_sys4(nr, a, b, c, d) mt_sys_call((nr), (long)(a), (long)(b), (long)(c), (long)(d), 0, 0)
 #define mt_sys6(nr, a, b, c, d, e, f) \
-	mt_arch_call((nr), (long)(a), (long)(b), (long)(c), (long)(d), (long)(e), (long)(f))
+	mt_sys_call((nr), (long)(a), (long)(b), (long)(c), (long)(d), (long)(e), (long)(f))
 
 /* Zeroed private memory of the tracer's own, or NULL. */
 static inline void *mt_sys_map(size_t len)

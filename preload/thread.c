@@ -284,6 +284,11 @@ static bool find_own_segment(struct mt_thread *own)
 	uint32_t attached = MT_PHASE_ATTACHED;
 	bool done;
 
+	if (mt_load(&mt_tracer.sealed)) { /* what the parent counts, this is added to */
+		if (mt_swap_if(&mt_tracer.phase, &attached, MT_PHASE_OFF))
+			mt_count(MT_COUNTER_FORKED_CHILDREN, 1);
+		return false;
+	}
 	if (!mt_swap_if(&mt_tracer.phase, &attached, MT_PHASE_CONNECTING)) {
 		mt_add(&mt_tracer.missed, 1);
 		return false;
@@ -346,6 +351,12 @@ static struct mt_thread *enter_once(void)
 	phase = mt_load_acquire(&mt_tracer.phase);
 	if (phase != MT_PHASE_ATTACHED || !mt_load(mt_tracer.running))
 		return NULL;
+	if (mt_load(&mt_tracer.sealed)) { /* a state needs memory, and the thread's id */
+		mt_tls.flags |= MT_TLS_UNTRACED;
+		mt_count(MT_COUNTER_THREADS_FULL, 1);
+		mt_count(MT_COUNTER_UNTRACED_EVENTS, 1);
+		return NULL;
+	}
 	tid = (int32_t)mt_sys0(SYS_gettid);
 	t = make_state(tid);
 	if (!t) {
@@ -499,7 +510,7 @@ MT_EXPORT int pthread_create(pthread_t *thread, const pthread_attr_t *attr, void
 	struct start *start = NULL;
 	int error;
 
-	if (mt_load(&mt_tracer.phase) == MT_PHASE_ATTACHED)
+	if (mt_load(&mt_tracer.phase) == MT_PHASE_ATTACHED && !mt_load(&mt_tracer.sealed))
 		start = take_start();
 	if (!start)
 		return mt_tracer.real.pthread_create(thread, attr, function, argument);

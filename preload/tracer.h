@@ -47,6 +47,7 @@ struct mt_real {
 	size_t (*malloc_usable_size)(void *);
 	int (*pthread_create)(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *);
 	int (*dlclose)(void *);
+	int (*prctl)(int, ...);
 	/* NULL until they are known, or where there is none */
 	void (*free_sized)(void *, size_t);
 	void (*free_aligned_sized)(void *, size_t, size_t);
@@ -137,7 +138,10 @@ struct mt_tracer {
 
 	_Alignas(64) uint32_t phase; /* enum mt_phase */
 	uint64_t segment_size;
-	uint32_t ring_records;
+	uint32_t ring_records, drop_when_full;
+	uint32_t sealed;    /* the program has a system-call filter: no system call any more */
+	uint32_t frozen;    /* the clock may not be read any more: the time stands still */
+	uint64_t frozen_at;
 	bool standalone; /* the segment is a file of our own: file.c */
 	struct mt_range modules, threads, pcs, node_range, rings, ring_data, chunks;
 	struct mt_module *module_info;

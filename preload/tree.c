@@ -73,13 +73,13 @@ static void insert(struct mt_index *index, uint32_t id)
 	}
 }
 
-static void grow(struct mt_index *old)
+static void grow(struct mt_index *old, unsigned bits)
 {
 	struct mt_index *index;
 
 	if (!mt_thread_may_grow(MT_GROWING_INDEX))
 		return;
-	index = mt_load(&mt_tracer.index) == old ? new_index(64 - old->shift + 1) : NULL;
+	index = mt_load(&mt_tracer.index) == old ? new_index(bits) : NULL;
 	if (index) {
 		for (uint32_t i = 0; i <= old->mask; i++) {
 			uint32_t id = mt_load_acquire(&old->slots[i]);
@@ -90,6 +90,17 @@ static void grow(struct mt_index *old)
 		mt_store_release(&mt_tracer.index, index);
 	}
 	mt_thread_has_grown(MT_GROWING_INDEX);
+}
+
+MT_COLD void mt_tree_grow_ahead(uint32_t more)
+{
+	struct mt_index *index = mt_load_acquire(&mt_tracer.index);
+	unsigned bits = 64 - index->shift;
+
+	while (1ull << bits < 2 * ((uint64_t)mt_load(&index->used) + more))
+		bits++;
+	if (bits > 64 - index->shift)
+		grow(index, bits);
 }
 
 static uint32_t make(uint32_t parent, uint32_t pc)
@@ -150,7 +161,7 @@ MT_COLD uint32_t mt_tree_find(uint32_t parent, uint32_t pc)
 	if (id == MT_PC_TABLE_FULL)
 		return id;
 	if (mt_load(&index->used) > index->mask / 2) {
-		grow(index);
+		grow(index, 64 - index->shift + 1);
 		index = mt_load_acquire(&mt_tracer.index);
 	}
 	insert(index, id);

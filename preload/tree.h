@@ -6,6 +6,8 @@
 
 bool mt_tree_init(void);
 void mt_tree_free(void);
+/* Makes the index large enough for so many more nodes. */
+void mt_tree_grow_ahead(uint32_t more);
 uint32_t mt_tree_find(uint32_t parent, uint32_t pc);
 
 /* The child of parent with that pc id, made when it is new; parent itself for pc id 0. */

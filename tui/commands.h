@@ -92,6 +92,9 @@ extern const char mt_help_about[], mt_help_exit[];
 		"ask allocators other than glibc's what they round each size up to; glibc's are known at no cost", NULL}, \
 	{0, "check_stacks", NULL, MT_OPTION_FLAG, MT_OPTION_AT(check_stacks), \
 		"compare every stack with a full unwind, many with libgcc's too (slow); so does MEMTUI_CHECK=1", NULL}, \
+	{0, "on_full", "WHAT", MT_OPTION_CHOICE, MT_OPTION_AT(on_full), \
+		"when the recorder cannot keep up: block (the default) waits for it, but 0.2 s at most while it stands still; " \
+		"drop counts what is lost and never waits", "block|drop"}, \
 	{0, "duration", "TIME", MT_OPTION_TIME, MT_OPTION_AT(duration_ns), "stop recording after this time", NULL}, \
 	{0, "report", NULL, MT_OPTION_FLAG, MT_OPTION_AT(report), "print a report at the end", NULL}
 

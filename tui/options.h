@@ -8,7 +8,7 @@
 /* Everything that an option of some command can say. Strings are borrowed from argv. */
 struct mt_arguments {
 	const char *program; /* "memtui" as it was called */
-	const char *output, *theme, *ascii, *filter_text, *complete, *man;
+	const char *output, *theme, *ascii, *filter_text, *on_full, *complete, *man;
 	bool force, free_stacks, slack, check_stacks, headless, report, exact, help;
 	uint64_t depth, duration_ns, top, count, skip, levels, columns, fps;
 	bool inverted, ascending, sort_given;

@@ -63,6 +63,7 @@ static void wake_waiters(struct mt_merge *m)
 static void step(struct mt_merge *m, struct mt_ring *r)
 {
 	mt_ring_advance(r);
+	__atomic_fetch_add(&m->segment->header->tick, 1, __ATOMIC_RELAXED); /* waiting threads see that this goes on */
 	if (!(r->consumed / MT_RING_STEP % WAKE_STEPS)) /* not for every little room: they would fall asleep again */
 		wake_waiters(m);
 }

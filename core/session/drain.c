@@ -323,13 +323,23 @@ static bool has_notes(struct mt_recorder *r)
 	return there;
 }
 
+/* Programs with a system-call filter ring no doorbell. */
+static bool any_sealed(const struct drain *d)
+{
+	bool any = false;
+
+	for (uint32_t i = 0; i < d->count; i++)
+		any |= __atomic_load_n(&mt_image_segment(d->images[i])->header->counters[MT_COUNTER_SEALED], __ATOMIC_RELAXED) != 0;
+	return any;
+}
+
 /* Until a doorbell rings, or the time is over. */
 static void rest(struct drain *d)
 {
 	struct mt_recorder *r = d->recorder;
 	struct bell bells[BELLS_MAX];
 	uint32_t own = atomic_load(&r->bell);
-	unsigned count = list_bells(d, bells, own), ms = d->count ? d->sleep_ms : 100;
+	unsigned count = list_bells(d, bells, own), ms = any_sealed(d) ? 1 : d->count ? d->sleep_ms : 100;
 	uint64_t until = mt_clock_monotonic_ns() + ms * 1000000ull;
 	struct timespec timeout = {(time_t)(until / 1000000000), (long)(until % 1000000000)};
 

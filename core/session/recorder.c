@@ -55,7 +55,8 @@ int mt_recorder_new_segment(struct mt_recorder *r, pid_t pid, struct mt_segment 
 	prlimit(pid, RLIMIT_AS, NULL, &space); /* its own by now; not to be had of another user's process */
 	struct mt_segment_options options = {.address_limit = space.rlim_cur,
 		.clock = r->clock.kind, .depth_limit = o->depth_limit,
-		.flags = (o->free_stacks ? MT_SEGMENT_FREE_STACKS : 0) | (o->slack ? MT_SEGMENT_SLACK : 0) | (o->check_stacks ? MT_SEGMENT_CHECK : 0),
+		.flags = (o->free_stacks ? MT_SEGMENT_FREE_STACKS : 0) | (o->slack ? MT_SEGMENT_SLACK : 0)
+			| (o->check_stacks ? MT_SEGMENT_CHECK : 0) | (o->drop_when_full ? MT_SEGMENT_DROP : 0),
 		.paused = atomic_load(&r->paused)};
 	struct rlimit file;
 

@@ -15,6 +15,7 @@ struct mt_session_options {
 	unsigned short rows, columns;
 	uint32_t depth_limit;       /* 0: 512 */
 	bool free_stacks, slack, check_stacks, disabled_at_start;
+	bool drop_when_full;        /* do not wait for the recorder */
 	uint64_t duration_ns;       /* stop recording after it; 0: never */
 	const char *library;        /* path of libmemtui.so; NULL: beside the executable or in the install prefix */
 };

@@ -10,7 +10,7 @@ trap 'rm -rf "$tmp"' EXIT
 
 build_all() {
 	gcc -O1 -g -shared -fPIC -o "$tmp/libdeath.so" "$here/death_library.c" &&
-		build_c death -L"$tmp" -ldeath -Wl,-rpath,"$tmp" && build_cc death_cc && build_c api && build_cc api_cc
+		build_c death -L"$tmp" -ldeath -Wl,-rpath,"$tmp" && build_cc death_cc && build_c api && build_cc api_cc && build_c fault
 }
 build_all || { echo "not ok matrix: its programs cannot be built"; exit 1; }
 exec 2>"$tmp/noise" # the shell's words on each process that was killed
@@ -45,3 +45,26 @@ for how in exec threads_exec; do
 	why+=$(python3 "$here/compare.py" "$memtui" "${first:-none}" "$tmp/before" 2>&1 | tail -n 1)
 	say "dies by $how" "$why$(python3 "$here/compare.py" "$memtui" "$tmp/t.dat" "$tmp/after" 2>&1 | tail -n 1)"
 done
+
+# ---- faults of the program's making: it must not see that it is traced, and the counts are exact ----
+fault() { # NAME ARGUMENT...
+	local name=$1
+	shift
+	record "$tmp/fault" "$@"
+	say "$name" "$(same)$(python3 "$here/compare.py" "$memtui" "$tmp/t.dat" "$tmp/truth" 2>&1 | tail -n 1)"
+}
+fault "5,000 threads in waves of 50" threads 5000 50
+fault "200 threads at once" threads 200 200
+fault "address space full" full
+for how in 0 3 close_range fcloseall; do fault "closes descriptors: $how" descriptors $how; done
+for what in nofile fsize nproc stack core memlock data sigpending cpu; do fault "sets limit: $what" limits $what; done
+for how in prctl syscall syscall_prctl tsync listener; do
+	for policy in kill eperm bad; do fault "system-call filter: $how, $policy" sealed $how $policy 100000; done
+done
+fault "system-call filter: strict" sealed strict "" 100000
+fault "time-stamp counter forbidden" sealed tsc "" 100000
+for how in prctl syscall; do fault "system-call filter: children after $how" sealed_children $how; done
+if [ "$(id -u)" = 0 ]; then
+	fault "drops its rights" rights keep
+	fault "chroot" rights chroot "$here"
+else echo "skip drops its rights, chroot: not root"; fi
