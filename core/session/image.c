@@ -404,7 +404,8 @@ void mt_image_free(struct mt_image *i)
 	mt_resolver_free(i->resolver);
 	if (i->writer)
 		mt_trace_writer_free(i->writer);
-	mt_merge_free(&i->merge);
+	if (i->segment.base) /* else it is gone with it */
+		mt_merge_free(&i->merge);
 	mt_model_free_memory(&i->model);
 	mt_profile_free(&i->profile);
 	mt_segment_free(&i->segment);
