@@ -13,6 +13,7 @@
 	X(record) \
 	X(open) \
 	X(report) \
+	X(pack) \
 	X(attach) \
 	X(info) \
 	X(groups) \

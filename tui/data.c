@@ -1,5 +1,6 @@
 #include "tui/data.h"
 #include "core/base/buffer.h"
+#include "core/capture/import.h"
 #include "core/export/number.h"
 #include "core/model/load.h"
 
@@ -19,6 +20,7 @@ void mt_data_free(struct mt_data *d)
 {
 	mt_symbolizer_free(d->symbolizer);
 	mt_client_free(d->client);
+	mt_import_free(d->import);
 	mt_tree_free(d->tree);
 	mt_selection_free(&d->selection);
 	mt_filter_free(d->filter);
@@ -68,9 +70,38 @@ static bool read_symbols(struct mt_data *d, struct mt_trace_reader *reader)
 	return d->symbols.frame_count > 0;
 }
 
+/* Once the program has ended nothing is left to be read. */
+static void end_import(struct mt_data *d)
+{
+	mt_import_free(d->import);
+	d->import = NULL;
+	d->live = false;
+}
+
+static int open_recording(struct mt_data *d, const char *path, int (*progress)(void *, double), void *context,
+	struct mt_err *err)
+{
+	int result;
+
+	d->import = mt_import_open(path, &d->profile, err);
+	if (!d->import)
+		return err && err->code ? err->code : -EIO;
+	result = mt_import_update(d->import, progress, context, err);
+	if (result < 0)
+		return result;
+	d->live = d->followed = mt_import_lives(d->import);
+	start_symbolizer(d);
+	name_command(d);
+	if (!d->live)
+		end_import(d);
+	return 0;
+}
+
 int mt_data_open(struct mt_data *d, const char *path, int (*progress)(void *, double), void *context,
 	struct mt_err *err)
 {
+	if (mt_import_recognises(path))
+		return open_recording(d, path, progress, context, err);
 	struct mt_trace_reader *reader = mt_trace_reader_open(path, err);
 	int result;
 
@@ -177,9 +208,25 @@ static bool update_client(struct mt_data *d)
 	return true;
 }
 
+/* Time passes even where nothing else changes. */
+static void update_import(struct mt_data *d)
+{
+	int result = mt_import_update(d->import, NULL, NULL, NULL);
+
+	mt_symbolizer_feed(d->symbolizer, &d->profile);
+	add_history(d);
+	if (result < 0 || !mt_import_lives(d->import))
+		end_import(d);
+}
+
 bool mt_data_update(struct mt_data *d, bool published)
 {
 	bool changed = false;
+
+	if (published && d->import && !d->frozen) {
+		update_import(d);
+		changed = true;
+	}
 
 	if (published && d->client && !d->frozen && !d->recorder_gone)
 		changed = update_client(d);

@@ -12,6 +12,8 @@ struct mt_data {
 	struct mt_symbols symbols;
 	struct mt_symbolizer *symbolizer; /* NULL: the trace brought its names */
 	struct mt_client *client;         /* NULL: a saved trace, or the recorder is gone */
+	struct mt_import *import;         /* NULL: not a stand-alone recording that grows */
+	bool followed;                    /* it was one when it was opened */
 	struct mt_filter *filter;
 	struct mt_selection selection;
 	enum mt_metric sort;

@@ -59,7 +59,7 @@ static const char *state_words(const struct mt_app *app)
 	if (d->live)
 		return d->profile.info.paused ? "PAUSED" : "LIVE";
 	return d->profile.info.recorder_lost || (d->recorder_gone && !d->profile.info.ended && !app->program_ended) ?
-		"BROKEN OFF" : app->session || d->client ? "ENDED" : "";
+		"BROKEN OFF" : app->session || d->client || d->followed ? "ENDED" : "";
 }
 
 static void draw_title(struct mt_app *app, int columns)

@@ -23,7 +23,7 @@ struct loop {
 	int signals;
 	uint8_t pending[256]; /* bytes of a key that is not complete */
 	size_t pending_len;
-	uint64_t pending_since, next_frame, next_names, next_output;
+	uint64_t pending_since, next_frame, next_names, next_output, next_import;
 	uint64_t consumed, frame;
 	bool test;            /* write idle tokens */
 	uint64_t token_consumed, token_frame;
@@ -181,6 +181,8 @@ static int timeout(struct loop *loop)
 		at = loop->next_names;
 	if (app->program && (app->view == MT_VIEW_OUTPUT || app->data.recorder_gone) && !app->program_ended && loop->next_output < at)
 		at = loop->next_output;
+	if (app->data.import && !app->data.frozen && loop->next_import < at)
+		at = loop->next_import;
 	if (at == FOREVER)
 		return -1;
 	return at <= now ? 0 : (int)(at - now);
@@ -201,6 +203,11 @@ static void run_timers(struct loop *loop)
 		if (mt_data_update(&app->data, false) || (!busy && !app->data.frozen))
 			app->data_dirty = true;
 		loop->next_names = busy ? now + NAMES_MS : 0;
+	}
+	if (app->data.import && !app->data.frozen && now >= loop->next_import) {
+		loop->next_import = now + app->frame_ms;
+		if (mt_data_update(&app->data, true))
+			app->data_dirty = true;
 	}
 	if (app->program && now >= loop->next_output) {
 		mt_program_read(app);

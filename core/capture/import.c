@@ -47,7 +47,7 @@ struct feed {
 struct mt_import {
 	int fd;
 	char *path;
-	uint64_t size;
+	uint64_t size, disk; /* bytes: the file's, and what they take */
 	struct mt_wire_header header; /* as last read */
 	struct mt_segment segment;    /* in our own memory */
 	struct mt_timebase clock;
@@ -153,6 +153,7 @@ static int read_header(struct mt_import *i, struct mt_err *err)
 	if (n < 0 || fstat(i->fd, &status) < 0)
 		return mt_fail(err, n < 0 ? (int)n : -errno, "cannot read %s: %s", i->path, strerror(n < 0 ? (int)-n : errno));
 	i->size = (uint64_t)status.st_size;
+	i->disk = (uint64_t)status.st_blocks * 512; /* the tables' ranges are sparse */
 	if (n < (ssize_t)sizeof *h || h->magic != MT_WIRE_MAGIC)
 		return mt_fail(err, -EINVAL, "%s is not a recording of memtui, or its program ended before it began", i->path);
 	if (h->version != MT_WIRE_VERSION || h->header_size != sizeof *h)
@@ -682,7 +683,7 @@ static void set_end(struct mt_import *i)
 	mt_merge_counters(&i->merge, 0);
 	info->ended = !i->lives;
 	info->recorder_lost = i->stopped || i->cut_short;
-	info->file_bytes = i->size;
+	info->file_bytes = i->size < i->disk ? i->size : i->disk;
 	mt_model_settle(&i->model);
 }
 

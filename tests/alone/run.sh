@@ -1,0 +1,191 @@
+#!/usr/bin/env bash
+# alone: recordings that programs write by themselves: complete after any death, on a full disk, beyond limits, out of
+# reach; read while they grow; packed. run.sh BUILD
+set -u
+build=$(cd "$1" && pwd)
+here=$(cd "$(dirname "$0")" && pwd)
+top=$(cd "$here/../.." && pwd)
+tmp=$(mktemp -d)
+mounted=
+trap 'exec 9>&-; [ -n "$mounted" ] && umount "$mounted"; rm -rf "$tmp"' EXIT
+memtui=$build/memtui lib=$build/libmemtui.so
+unset MEMTUI_SESSION MEMTUI_OUTPUT MEMTUI_DEPTH MEMTUI_DISABLED MEMTUI_CHECK MEMTUI_FREE_STACKS
+export LC_ALL=C PYTHONHASHSEED=0 PERL_HASH_SEED=0
+cd "$tmp" || exit 2
+
+say() { # NAME WHY...: ok when there is no reason
+	name=$1; shift
+	if [ -z "$*" ]; then echo "ok $name"; else echo "not ok $name: $*"; fi
+}
+alone() { # FILE PROGRAM...
+	pattern=$1; shift
+	timeout 60 env LD_PRELOAD="$lib" MEMTUI_OUTPUT="$pattern" "$@"
+}
+field() { # FILE NAME...: of info
+	file=$1; shift
+	"$memtui" info --format json "$file" 2>>field.err | python3 -c 'import json,sys
+i = json.load(sys.stdin)
+print(*[i[n] if n in i else i["counters"][n] for n in sys.argv[1:]])' "$@" 2>>field.err
+}
+is() { [ "$1" = "$2" ] || echo "$1, not $2;"; }
+
+for p in witness ways; do gcc -O1 -g -pthread -o $p "$here/$p.c" || { echo "not ok build"; exit 1; }; done
+iberty=$(printf '#include <libiberty/demangle.h>\n' | gcc -E -x c - >/dev/null 2>&1 && echo -liberty)
+gcc -std=gnu11 -D_GNU_SOURCE -O1 -g -I"$top" ${TEST_CFLAGS:-} -pthread -o fuzz "$here/fuzz.c" "$build/libcore.a" \
+	-lzstd -lpcre2-8 -ldw -lelf $iberty || { echo "not ok build"; exit 1; }
+
+# ---- the same truth as a session's ----
+all="allocations frees reallocations allocated_bytes leaked_count leaked_bytes"
+truth() { # NAME PROGRAM...: what the program says of itself
+	name=$1; shift
+	alone $name.mem "$@" 2>truth.err >/dev/null || { say "truth of $name" "status $?"; return; }
+	"$memtui" record -f -o $name.dat -- "$@" >/dev/null 2>&1
+	say "truth of $name" "$(is "$(field $name.mem $all)" "$(field $name.dat $all)")$(is "$(field $name.mem lost_events map_failures cut_stacks)" "$(field $name.dat lost_events map_failures cut_stacks)")$(
+		[ -z "${function:-}" ] || python3 - "$(grep -o TRUTH.* truth.err)" "$("$memtui" info --format json --function-regex "$function" $name.mem)" <<'P'
+import json, sys
+truth = dict(w.split('=') for w in sys.argv[1].split() if '=' in w)
+info = json.loads(sys.argv[2])
+for mine, its in (('allocs', 'allocations'), ('bytes', 'allocated_bytes'), ('leaked_count', 'leaked_count'), ('leaked_bytes', 'leaked_bytes')):
+    if mine in truth and int(truth[mine]) != info[its]:
+        print(f'{its} {info[its]}, not {truth[mine]};')
+P
+)"
+}
+for t in 1 2 4; do function=^site truth hot$t "$build/bench/hot" 200000 16 $t; done
+truth leak "$build/bench/leak"
+truth tree "$build/bench/tree" 1 20000
+same_count() { # NAME PROGRAM...: sizes differ with the environment, numbers do not
+	name=$1; shift
+	alone $name.mem "$@" >/dev/null 2>&1; MEMTUI_OUTPUT=- "$memtui" record -f -o $name.dat -- "$@" >/dev/null 2>&1
+	python3 - "$name" $(field $name.mem allocations unknown_frees cut_stacks) $(field $name.dat allocations) <<'P'
+import sys
+name, mine, unknown, cut, its = sys.argv[1], *map(int, sys.argv[2:])
+print(f'ok {name}' if its and abs(mine - its) <= its // 100 and not unknown else f'not ok {name}: {mine} allocations, {its} in a session, {unknown} unknown frees')
+P
+}
+same_count python3 python3 -c 'import json; json.dumps([{str(i): i} for i in range(20000)])'
+same_count perl perl -e 'my %h; $h{$_} = [$_] for 1..20000'
+
+# ---- the file ----
+umask_is=$(umask); umask 0777
+alone 'mode.%p.%e.%%.mem' ./ways churn 1000; umask "$umask_is"
+f=$(echo mode.[0-9]*.ways.%.mem)
+say "name and mode" "$([ -f "$f" ] || echo "no file of the name; $(ls)")$(is "$(stat -c %a "$f")" 600)"
+for _ in 1 2 3; do alone same.mem ./ways churn 1000; alone 'n%n.mem' ./ways churn 1000; done
+say "a name that is taken" "$(ls same.mem same.mem.1 same.mem.2 n1.mem n2.mem n3.mem 2>&1 >/dev/null)"
+ln -s /nowhere link.mem; alone link.mem ./ways churn 1000
+say "a symbolic link is not followed" "$([ -f link.mem.1 ] || echo "no other name")"
+alone "$tmp/none/x.mem" ./ways churn 1000
+say "a directory that is not there" "$(is $? 0)"
+alone moved.mem ./ways directory >moved.out
+say "the program changes its directory" "$(is "$(field moved.mem allocations map_failures)" "400002 0")"
+say "16 bytes an event" "$([ $(($(stat -c %b moved.mem) * 512)) -lt $((800004 * 16 * 102 / 100 + (6 << 20))) ] || echo "$(stat -c %b moved.mem) blocks")"
+MEMTUI_DEPTH=8 alone depth.mem "$build/bench/hot" 1000 100 1 2>/dev/null
+say "MEMTUI_DEPTH" "$([ "$(field depth.mem cut_stacks)" -gt 900 ] || echo "none cut")"
+MEMTUI_DISABLED=1 alone disabled.mem "$build/bench/hot" 1000 10 1 2>/dev/null
+say "MEMTUI_DISABLED" "$(is "$(field disabled.mem allocations)" 0)"
+MEMTUI_CHECK=1 alone check.mem "$build/bench/tree" 1 2000 2>/dev/null
+say "MEMTUI_CHECK" "$(is "$(field check.mem wrong_stacks)" 0)$([ "$(field check.mem checked_stacks)" -gt 1000 ] || echo "not checked")"
+
+# ---- deaths ----
+deaths() { # every prefix is readable, and is what had happened
+	bad=
+	for i in $(seq 30); do
+		rm -f death.mem counters out
+		mkfifo out 2>/dev/null
+		LD_PRELOAD=$lib MEMTUI_OUTPUT=death.mem ./witness counters $((i % 3 + 1)) >out &
+		pid=$!
+		read -r _ <out
+		[ $((i % 5)) = 0 ] || read -rt "0.0$((RANDOM % 5))$((RANDOM % 10))" <&9
+		kill -KILL $pid
+		wait $pid 2>/dev/null
+		why=$("$memtui" groups --format json --function-regex '^work$' death.mem 2>&1 | python3 -c '
+import json, struct, sys
+groups = json.load(sys.stdin)
+counters = open("counters", "rb").read()
+threads = int(sys.argv[1])
+allocated = sum(struct.unpack_from("Q", counters, 64 * i)[0] for i in range(threads))
+freed = sum(struct.unpack_from("Q", counters, 64 * i + 8)[0] for i in range(threads))
+mine = sum(g["all"]["allocated_count"] for g in groups)
+live = sum(g["all"]["leaked_count"] for g in groups)
+if not allocated <= mine <= allocated + threads: print(f"{mine} allocations, {allocated} had returned;")
+if not freed <= mine - live <= freed + threads: print(f"{mine - live} frees, {freed} had returned;")
+if allocated < 2: print("nothing had happened;")
+' $((i % 3 + 1)) 2>&1)
+		why+=$(is "$(field death.mem lost_events unknown_frees implied_frees invalid_records)" "0 0 0 0")
+		[ -z "$why" ] || bad="$bad round $i: $why"
+	done 2>/dev/null
+	say "killed at 30 moments" "$bad"
+}
+mkfifo pause; exec 9<>pause
+deaths
+
+# ---- processes ----
+alone fork.mem ./ways fork >fork.out
+child=$(ls fork.mem.* 2>/dev/null)
+say "fork" "$(is "$(cat fork.out)" "child 5")$(is "$("$memtui" info --format json --function-regex '^keep$' fork.mem | python3 -c 'import json,sys; print(json.load(sys.stdin)["allocations"])')" 301)$(
+	[ -n "$child" ] && is "$("$memtui" info --format json --function-regex '^keep$' "$child" | python3 -c 'import json,sys; print(json.load(sys.stdin)["allocations"])')" 500 || echo "no file of the child")"
+alone exec.mem ./ways exec
+say "exec" "$(is "$("$memtui" info --format json --function-regex '^keep$' exec.mem | python3 -c 'import json,sys; print(json.load(sys.stdin)["allocations"])')" 100)$(is "$(field exec.mem.1 allocations)" 1000)"
+
+# ---- faults: the program's output and status are as without a tracer ----
+limits() {
+	( ulimit -f 16384; ./ways limited >plain.out 2>&1 ); plain=$?
+	( ulimit -f 16384; alone limited.mem ./ways limited >traced.out 2>&1 ); traced=$?
+	say "RLIMIT_FSIZE" "$(is $traced $plain)$(cmp plain.out traced.out 2>&1)$(is "$(field limited.mem map_failures complete)" "1 False")$([ "$(field limited.mem allocations)" -gt 400000 ] || echo "too little was recorded")"
+	( ulimit -f 16384; exec ./ways churn 600000 ); plain=$?
+	( ulimit -f 16384; alone limited2.mem ./ways churn 600000 ); traced=$?
+	say "RLIMIT_FSIZE, no handler" "$(is $traced $plain)"
+	( ulimit -f 100; alone limited3.mem ./ways churn 1000 )
+	say "RLIMIT_FSIZE too small for anything" "$(is $? 0)"
+	( ulimit -v 200000; alone space.mem ./ways churn 100000 )
+	say "RLIMIT_AS" "$(is $? 0)$(is "$(field space.mem allocations)" 100000)"
+}
+limits
+alone descriptors.mem ./ways descriptors >traced.out; traced=$?
+./ways descriptors >plain.out
+say "closed descriptors" "$(is $traced 0)$(cmp plain.out traced.out 2>&1)$(is "$(field descriptors.mem allocations map_failures)" "500001 0")"
+if [ "$(id -u)" = 0 ]; then
+	mkdir root; alone chroot.mem ./ways chroot root >chroot.out
+	say "chroot" "$(is $? 0)$(is "$(cat chroot.out)" "still here")$(is "$(field chroot.mem complete map_failures)" "False 1")$([ "$(field chroot.mem allocations)" -gt 1100 ] || echo "too little was recorded")"
+	mkdir small
+	if mount -t tmpfs -o size=9m tmpfs small 2>/dev/null; then
+		mounted=$tmp/small
+		alone small/full.mem ./ways churn 600000
+		say "full disk" "$(is $? 0)$(is "$(field small/full.mem map_failures complete)" "1 False")$([ "$(field small/full.mem allocations)" -gt 200000 ] || echo "too little was recorded: $(field small/full.mem allocations)")"
+		rm -f small/*; dd if=/dev/zero of=small/fill bs=64k >/dev/null 2>&1
+		alone small/none.mem ./ways churn 1000
+		say "no room at all" "$(is $? 0)$(ls small | grep -v fill)"
+	fi
+fi
+
+# ---- growing ----
+mkfifo in; exec 8<>in
+alone grow.mem ./ways phases <in >grow.out & pid=$!
+until grep -q one grow.out; do read -rt 0.01 <&9; done
+first=$(field grow.mem leaked_count complete)
+echo >&8
+until grep -q two grow.out; do read -rt 0.01 <&9; done
+second=$(field grow.mem allocations leaked_count complete)
+"$memtui" pack -f -o early.dat grow.mem 2>early.err
+echo >&8; wait $pid
+say "a growing recording" "$(is "$first" "1001 False")$(is "$second" "401501 1501 False")$(is "$(field grow.mem leaked_count complete)" "1501 True")"
+say "a growing recording is packed" "$(is "$(field early.dat allocations)" 401501)$(grep -q 'still writes' early.err || echo "not said to grow")"
+
+# ---- packed ----
+packed() { # NAME
+	"$memtui" pack -f $1.mem 2>pack.err || { cat pack.err; return; }
+	for view in info groups tree timeline; do
+		"$memtui" $view --format json $1.mem 2>/dev/null | sed 's/"file_bytes":[0-9]*//' >direct.json
+		"$memtui" $view --format json $1.mem.dat 2>/dev/null | sed 's/"file_bytes":[0-9]*//' >packed.json
+		[ -s direct.json ] && cmp direct.json packed.json 2>&1
+	done
+	is "$(stat -c %a $1.mem.dat)" 600
+}
+for name in hot1 hot4 leak tree python3 death; do say "pack $name" "$(packed $name)"; done
+say "pack refuses" "$("$memtui" pack hot1.mem 2>&1 | grep -q 'exists already' || echo "an existing name is taken; ")$("$memtui" pack hot1.mem.dat -o x.dat 2>&1 | grep -q 'no stand-alone recording' || echo "a trace is taken")"
+
+# ---- hostile ----
+timeout 60 ./fuzz limited2.mem 2 >fuzz.out 2>&1; status=$?
+timeout 60 ./fuzz fork.mem 3 >>fuzz.out 2>&1; status=$((status + $?))
+say "damaged recordings" "$([ $status = 0 ] || tail -n 3 fuzz.out)"
