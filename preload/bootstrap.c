@@ -40,6 +40,8 @@ static bool add_chunk(uint32_t index, size_t needed)
 	mt_store(&chunk->size, size);
 	if (!mt_swap_if(&chunk->base, &none, base))
 		mt_sys_unmap(base, size);
+	else
+		mt_count_private(size);
 	index++;
 	mt_publish_count(&mt_tracer.bootstrap_count, index);
 	return true;

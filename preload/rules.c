@@ -10,6 +10,7 @@
 #include "preload/thread.h"
 
 #define FIRST_BITS 13
+#define FIRST_PAGES ((sizeof(struct mt_rule_slot) << FIRST_BITS) / MT_WIRE_PAGE)
 #define MAX_PROBES 64
 
 static struct mt_rules *new_table(unsigned bits)
@@ -17,6 +18,8 @@ static struct mt_rules *new_table(unsigned bits)
 	struct mt_rules *rules = mt_sys_map(sizeof *rules + (sizeof(struct mt_rule_slot) << bits));
 
 	if (rules) {
+		if (bits > FIRST_BITS)
+			mt_count_private(sizeof(struct mt_rule_slot) << bits);
 		rules->shift = 64 - bits;
 		rules->mask = (1u << bits) - 1;
 	}
@@ -131,7 +134,9 @@ static bool insert(struct mt_rules *rules, uint64_t key, uint64_t rule)
 
 		if (found == 0 && mt_swap_if(&slot->key, &found, key)) {
 			mt_store_release(&slot->rule, rule);
-			mt_add(&rules->used, 1);
+			/* half a page for each of the first, until all of the first table's pages can be taken as touched */
+			if (mt_add(&rules->used, 1) < FIRST_PAGES * 2 && rules->mask + 1 == 1u << FIRST_BITS)
+				mt_count_private(MT_WIRE_PAGE / 2);
 			return true;
 		}
 		if (found == key)

@@ -225,6 +225,7 @@ static bool start(struct mt_wire_header *h, const struct mt_wire_header *copy)
 		mt_count(MT_COUNTER_MAP_FAILURES, 1);
 		return false;
 	}
+	mt_count_private(3 * MT_WIRE_PAGE); /* the running word, the first modules, and the tracer's own data */
 	mt_allocator_announce(h, copy->flags & MT_SEGMENT_SLACK);
 	mt_count(MT_COUNTER_BOOTSTRAP, mt_load(&mt_tracer.bootstrap_allocations));
 	mt_store(&h->pid, (uint32_t)mt_sys0(SYS_getpid));
@@ -305,6 +306,7 @@ static void drop_tables(void)
 	mt_tracer.growing = 0;
 	mt_tracer.generation = mt_tls.closing * MT_CLOSING; /* of other threads' dlcloses nobody will see the end */
 	mt_tracer.bootstrap_allocations = 0;
+	mt_tracer.private_bytes = 0;
 	mt_tracer.all_threads = NULL;
 }
 

@@ -16,6 +16,7 @@
 #include "preload/sys.h"
 
 #define WORDS_PER_FRAME 4
+#define STATE_PAGES 6 /* that a thread's state touches while its stacks are not very deep, beside its branches */
 #define MAIN_STACK_IF_UNLIMITED (64ull << 20)
 #define THREAD_STACK_IF_UNLIMITED (2ull << 20) /* glibc's ARCH_STACK_DEFAULT_SIZE */
 
@@ -123,6 +124,7 @@ static struct mt_thread *new_state(void)
 		t->pcs[i] = (uint32_t *)at;
 	t->word_capacity = words;
 	t->map_len = len;
+	mt_count_private(MT_BRANCH_SETS * sizeof(struct mt_branch_set) + STATE_PAGES * MT_WIRE_PAGE);
 	return t;
 }
 
@@ -460,6 +462,7 @@ static struct start *take_start(void)
 	page = mt_sys_map(sizeof *page);
 	if (!page)
 		return NULL;
+	mt_count_private(sizeof *page);
 	page->starts[0].taken = 1;
 	next = mt_load(&mt_tracer.start_pages);
 	do {

@@ -155,6 +155,7 @@ struct mt_tracer {
 	struct mt_bootstrap_chunk bootstrap[MT_BOOTSTRAP_CHUNKS];
 	uint32_t bootstrap_allocations;
 	struct mt_allocator allocator;
+	uint64_t private_bytes; /* of the tracer's own memory beside the segment, as far as it is likely to be touched */
 	int (*backtrace)(void **, int); /* in check mode; NULL: there is none */
 	uint64_t other_start, other_end; /* the module of the unwinder that it uses */
 
@@ -264,6 +265,15 @@ static inline void mt_count(enum mt_counter counter, uint64_t n)
 {
 	if (mt_tracer.header)
 		mt_add(&mt_tracer.header->counters[counter], n);
+}
+
+/* Memory of the tracer's own has come into use. */
+static inline void mt_count_private(uint64_t bytes)
+{
+	uint64_t total = mt_add(&mt_tracer.private_bytes, bytes) + bytes;
+
+	if (mt_tracer.header)
+		mt_store(&mt_tracer.header->private_bytes, total);
 }
 
 /* Raises a shared count to at least n. */

@@ -24,6 +24,7 @@ static struct mt_index *new_index(unsigned bits)
 
 	if (!index)
 		return NULL;
+	mt_count_private(len);
 	if (len >= HUGE_BYTES)
 		mt_sys3(SYS_madvise, index, len, MADV_HUGEPAGE);
 	index->shift = 64 - bits;

@@ -17,7 +17,7 @@ say() { # NAME WHY...: ok when there is no reason
 
 build_all() {
 	flags="-O2 -g -D_GNU_SOURCE -I$top -pthread -fno-builtin -w"
-	for f in drain counts nested threads children limits stacks plugins framepointer maps calls pools slack bundles mallocx; do
+	for f in drain counts nested threads children limits stacks plugins framepointer maps calls pools slack bundles mallocx storm; do
 		gcc $flags "$here/$f.c" -o $f || return 1
 	done
 	for f in operators torture; do
@@ -204,6 +204,17 @@ truth counts-monotonic -m -- ./counts
 events maps -- ./maps
 events pools -- ./pools traced
 say "memtui.h untraced" "$(./pools | cmp -s - pools.truth || [ $? = 1 ] || echo status)"
+storm() {
+	trace storm.report -e -r 65536 -- ./storm 2>storm.err >storm.truth || echo "status $?"
+	awk '{n[$1]++; n[$1 $2]++} END {printf "MAP %d UNMAP %d UNMAP_FAILED %d USER %d ALLOC15 %d FREE16 %d\n", n["MAP"], n["UNMAP"],
+		n["UNMAP_FAILED"], n["USER"], n["ALLOC15"], n["FREE16"]}' storm.report | diff - storm.truth
+	expect storm.report bad=0 lost_marks=0 lost_allocations=0 lost_frees=0 abandoned=0
+	[ $(field storm.report nested_events) -gt 10 ] || echo "none nested"
+	trace storm.report -z -r 1024 -- ./storm 300 2>storm.err >storm.truth || echo "status $? when the recorder stands still"
+	[ $(field storm.report lost_marks) -gt 100 ] || echo "no mark lost when the recorder stands still"
+}
+say "maps and marks in threads and handlers" "$(storm)"
+say "private memory" "$([ $(field counts.report private) -gt 65536 ] && [ $(field counts.report private) -lt 1000000 ] || field counts.report private)"
 prefixed_all
 say "slack with glibc" "$(slack libc.so.6)"
 for name in libjemalloc.so.2 libmimalloc.so.2 libtcmalloc.so.4 libtcmalloc_minimal.so.4; do
