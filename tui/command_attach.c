@@ -1,5 +1,7 @@
 #include "tui/commands.h"
 
+#include "core/capture/import.h"
+
 #include <errno.h>
 #include <stdlib.h>
 
@@ -20,6 +22,23 @@ static int attach_to(const struct mt_session_entry *entry, pid_t process, const 
 	if (status >= 0)
 		status = mt_ui_attach(entry->name, process, &ui, err);
 	free(filter);
+	return status;
+}
+
+/* What a program writes by itself is looked at as a file that grows. 1: the process writes none. */
+static int attach_to_file(pid_t pid, const struct mt_arguments *arguments, struct mt_err *err)
+{
+	char *path = mt_import_of_process(pid), *filter;
+	struct mt_ui_options ui;
+	int status;
+
+	if (!path)
+		return 1;
+	status = mt_command_ui_options(&ui, &filter, arguments, err);
+	if (status >= 0)
+		status = mt_ui_open(path, &ui, err);
+	free(filter);
+	free(path);
 	return status;
 }
 
@@ -109,6 +128,10 @@ static int choose(const struct mt_session_entry *entries, int count, const struc
 			return attach_to(&entries[i], 0, arguments, err);
 	if (word && (other = find_other(entries, count, (pid_t)pid)))
 		return attach_to(other, (pid_t)pid, arguments, err);
+	int status = word ? attach_to_file((pid_t)pid, arguments, err) : 1;
+
+	if (status <= 0)
+		return status;
 	if (word)
 		return mt_fail(err, -ESRCH, "process %ld is not being recorded; 'memtui attach' alone lists what is, "
 			"and 'memtui run' or 'record' starts a recording", pid);
@@ -138,7 +161,8 @@ const struct mt_command mt_command_attach = {
 	.operands = "[PID]",
 	.words = "watch a recording that runs",
 	.description = "Opens the terminal interface on a program that memtui record or run is recording, by the "
-		"process of the program, of another that it started, or of its recorder. Any number may watch at once; watching "
+		"process of the program, of another that it started, or of its recorder, or on one that writes its "
+		"recording by itself (see 'memtui help environment'). Any number may watch at once; watching "
 		"changes nothing, but the keys of the program's terminal are shared. Without a process: the only recording, "
 		"or a list of all with their processes. A watcher of another process than the program does not see the terminal.",
 	.examples = "memtui attach\tthe only recording\n"

@@ -1,5 +1,7 @@
 #include "tui/commands.h"
+#include "tui/environment.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #define WIDTH 80
@@ -100,8 +102,8 @@ static void print_general(FILE *out)
 	fputs("\nCommands:\n", out);
 	for (int i = 0; mt_command_at(i); i++)
 		entry(out, mt_command_at(i)->name, mt_command_at(i)->words);
-	fputs("\n'memtui help COMMAND' or 'memtui COMMAND --help' says more; 'memtui --version' the version.\n",
-		out);
+	fputs("\n'memtui help COMMAND' or 'memtui COMMAND --help' says more; 'memtui help environment' tells of recording "
+		"without\na recorder; 'memtui --version' of the version.\n", out);
 }
 
 void mt_help_print(FILE *out, const struct mt_command *command)
@@ -120,6 +122,26 @@ void mt_help_print(FILE *out, const struct mt_command *command)
 			entry(out, mt_metric_info((enum mt_metric)i)->name, mt_metric_info((enum mt_metric)i)->words);
 	}
 	print_examples(out, command->examples);
+}
+
+static void print_environment(FILE *out)
+{
+	fputs("Usage: LD_PRELOAD=/path/of/libmemtui.so MEMTUI_OUTPUT=FILE PROG [ARGS]\n\n", out);
+	wrap(out, mt_environment_about, 0, 0);
+	fputs("\nVariables:\n", out);
+	for (int i = 0; mt_environment_at(i); i++) {
+		const struct mt_variable *v = mt_environment_at(i);
+		char left[64], option[64] = "", *right;
+
+		snprintf(left, sizeof left, "%s=%s", v->name, v->argument);
+		if (v->option)
+			mt_option_name(option, sizeof option, &(struct mt_option){.name = v->option});
+		right = mt_format("%s%s%s", v->words, v->option ? "; --" : "", option);
+		entry(out, left, right);
+		free(right);
+	}
+	fputs("\nExamples:\n  LD_PRELOAD=$PWD/build/libmemtui.so MEMTUI_OUTPUT=%e.%p.mem ./prog\n"
+		"      writes prog.PID.mem\n  memtui open prog.4711.mem\n      shows it, live while the program runs\n", out);
 }
 
 /* Sets *command: NULL for memtui itself. */
@@ -141,6 +163,10 @@ static int run(const struct mt_arguments *arguments, struct mt_err *err)
 		mt_completion_print(stdout);
 		return 0;
 	}
+	if (!arguments->man && !strcmp(name, "environment")) {
+		print_environment(stdout);
+		return 0;
+	}
 	int status = find(&command, name, err);
 
 	if (status < 0)
@@ -154,10 +180,11 @@ static int run(const struct mt_arguments *arguments, struct mt_err *err)
 
 const struct mt_command mt_command_help = {
 	.name = "help",
-	.operands = "[COMMAND]",
+	.operands = "[COMMAND|environment]",
 	.words = "show the help of a command",
-	.description = "Prints the help of a command, or the list of all commands.",
+	.description = "Prints the help of a command, of the variables of the environment, or the list of all commands.",
 	.examples = "memtui help record\thow to record\n"
+		"memtui help environment\thow to record without memtui\n"
 		"memtui help --man groups | man -l -\tthe manual page\n"
 		"source <(memtui help --completion bash)\tcompletion in this shell\n",
 	.options = options,

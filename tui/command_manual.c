@@ -1,5 +1,6 @@
 /* Manual pages from the commands' lists, in the man macros. */
 #include "tui/commands.h"
+#include "tui/environment.h"
 
 #include <string.h>
 
@@ -72,6 +73,22 @@ static void entry(FILE *out, const char *name, const char *words)
 	fputs(".\n", out);
 }
 
+static void put_variable(FILE *out, const struct mt_variable *v)
+{
+	char option[64] = "";
+
+	if (v->option)
+		mt_option_name(option, sizeof option, &(struct mt_option){.name = v->option});
+	fprintf(out, ".TP\n\\fB%s\\fR=\\fI%s\\fR\n", v->name, v->argument);
+	put_text(out, v->words);
+	if (v->option) {
+		fputs("; \\fB\\-\\-", out);
+		put_text(out, option);
+		fputs("\\fR of run and record", out);
+	}
+	fputs(".\n", out);
+}
+
 static void print_options(FILE *out, const struct mt_command *command)
 {
 	fputs(".SH OPTIONS\n", out);
@@ -141,6 +158,10 @@ void mt_manual_print(FILE *out, const struct mt_command *command)
 	fputs(".SH COMMANDS\n", out);
 	for (int i = 0; mt_command_at(i); i++)
 		entry(out, mt_command_at(i)->name, mt_command_at(i)->words);
+	fputs(".SH ENVIRONMENT\n", out);
+	put_paragraphs(out, mt_environment_about);
+	for (int i = 0; mt_environment_at(i); i++)
+		put_variable(out, mt_environment_at(i));
 	fputs(".SH EXIT STATUS\n", out);
 	put_paragraphs(out, mt_help_exit);
 	fputs(".SH SEE ALSO\n", out);

@@ -93,14 +93,6 @@ int mt_command_ui_options(struct mt_ui_options *options, char **filter_text,
 	return 0;
 }
 
-/* An environment variable that says yes: neither empty nor 0. */
-static bool is_set(const char *name)
-{
-	const char *value = getenv(name);
-
-	return value && *value && strcmp(value, "0");
-}
-
 void mt_command_session_options(struct mt_session_options *options, char **library,
 	const struct mt_arguments *arguments)
 {
@@ -111,7 +103,7 @@ void mt_command_session_options(struct mt_session_options *options, char **libra
 		.depth_limit = (uint32_t)(arguments->depth > UINT32_MAX ? UINT32_MAX : arguments->depth),
 		.free_stacks = arguments->free_stacks,
 		.slack = arguments->slack,
-		.check_stacks = arguments->check_stacks || is_set("MEMTUI_CHECK"),
+		.check_stacks = arguments->check_stacks,
 		.drop_when_full = arguments->on_full && !strcmp(arguments->on_full, "drop"),
 		.duration_ns = arguments->duration_ns,
 		.library = *library};

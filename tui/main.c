@@ -1,5 +1,6 @@
 /* The entry: finds the command, parses its options, runs it, and says what failed. */
 #include "tui/commands.h"
+#include "tui/environment.h"
 
 #include <errno.h>
 #include <stdarg.h>
@@ -103,7 +104,8 @@ static int run_command(const struct mt_command *command, int argc, char **argv)
 	char **operands = mt_alloc(((size_t)argc + 1) * sizeof *operands);
 	int status;
 
-	if (mt_options_parse(&arguments, command, argc, argv, operands, &err) < 0 ||
+	if ((command->runs_program && mt_environment_apply(&arguments, command, &err) < 0) ||
+		mt_options_parse(&arguments, command, argc, argv, operands, &err) < 0 ||
 		!good_patterns(&arguments, &err)) {
 		status = usage(&err);
 	} else if (arguments.help) {

@@ -220,6 +220,15 @@ static int set_value(struct mt_arguments *arguments, const struct mt_option *opt
 	return 0;
 }
 
+int mt_options_set(struct mt_arguments *arguments, const struct mt_option *option, const char *value,
+	const char *source, struct mt_err *err)
+{
+	struct mt_err why = {0};
+	int error = set_value(arguments, option, value, &why);
+
+	return error ? mt_fail(err, error, "%s in the environment stands for %.400s", source, why.text) : 0;
+}
+
 /* ---- the command line ---- */
 
 struct parser {

@@ -82,6 +82,9 @@ struct mt_command {
  * argc + 1 pointers, which the caller owns. */
 int mt_options_parse(struct mt_arguments *, const struct mt_command *, int argc, char *const *argv,
 	char **operands, struct mt_err *err);
+/* Sets an option from elsewhere than the command line: source names it in the error. */
+int mt_options_set(struct mt_arguments *, const struct mt_option *, const char *value, const char *source,
+	struct mt_err *err);
 /* Which of names is the one that was meant by text, or NULL. next: the i-th name, NULL at the end. */
 const char *mt_options_nearest(const char *text, const char *(*next)(const void *context, int i),
 	const void *context);

@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #define SECOND 1000000000ull
-#define SPAN_LEAST (SECOND / 100) /* between two anchors that tell the clock's rate by themselves */
+#define SPAN_LEAST (SECOND / 10000) /* between two anchors that tell the clock's rate by themselves */
 #define PENDING_MAX 4096u         /* chunks that were not yet entered */
 #define STALE_MAX 65536u          /* entries read again because one before them is not complete */
 /* What a tracer lays out at most. */
@@ -105,6 +105,44 @@ bool mt_import_recognises(const char *path)
 		magic = 0;
 	close(fd);
 	return magic == MT_WIRE_MAGIC;
+}
+
+/* The path of a line of /proc/PID/maps, where that is the beginning of a shared mapping of a file; else NULL. */
+static char *mapped_path(char *line)
+{
+	unsigned long long start, end, offset;
+	char permissions[5];
+	int at = 0;
+
+	if (sscanf(line, "%llx-%llx %4s %llx %*s %*s %n", &start, &end, permissions, &offset, &at) != 4 || !at
+		|| permissions[3] != 's' || offset || line[at] != '/')
+		return NULL;
+	line[at + (int)strcspn(line + at, "\n")] = '\0';
+	return line + at;
+}
+
+char *mt_import_of_process(pid_t pid)
+{
+	char *maps = mt_format("/proc/%d/maps", (int)pid), line[4096 + 128], *found = NULL, *path;
+	FILE *f = fopen(maps, "re");
+
+	while (f && !found && fgets(line, sizeof line, f)) {
+		if (!(path = mapped_path(line)))
+			continue;
+		found = mt_strdup(path);
+		if (mt_import_recognises(found))
+			break;
+		free(found); /* in a name space of its own? */
+		found = mt_format("/proc/%d/root%s", (int)pid, path);
+		if (mt_import_recognises(found))
+			break;
+		free(found);
+		found = NULL;
+	}
+	if (f)
+		fclose(f);
+	free(maps);
+	return found;
 }
 
 static bool fits(const struct mt_wire_range *range, uint32_t entry, uint32_t most)

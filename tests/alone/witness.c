@@ -10,7 +10,8 @@
 #include <unistd.h>
 
 struct counters {
-	_Alignas(64) volatile uint64_t allocations, frees;
+	_Alignas(64) volatile uint64_t allocations;
+	volatile uint64_t frees;
 };
 static struct counters *all;
 
