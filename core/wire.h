@@ -262,6 +262,7 @@ struct mt_wire_header {
 	                                    * with its NUL */
 	uint64_t id; /* of this segment, unique in its session, never 0 */
 	uint64_t start_unix_ns; /* stand-alone: of the first anchor */
+	uint64_t forked_from;   /* stand-alone: id of the segment that a forked child inherited; 0: a new image */
 	/* R, while it runs: own cache line */
 	_Alignas(64) uint32_t tick;      /* advanced at each poll of the recorder: a time stamp may not outlive it */
 	uint32_t recording; /* 1 record, 0 paused: no new blocks; what ends one is recorded all the same. R, T by memtui.h */

@@ -94,7 +94,8 @@ static bool read_environment(void)
 	if (file.known)
 		return file.pattern[0];
 	file.known = true;
-	if (!pattern || !*pattern || strlen(pattern) >= sizeof file.pattern || getauxval(AT_SECURE))
+	if (!pattern || !*pattern || strlen(pattern) >= sizeof file.pattern || getauxval(AT_SECURE)
+		|| mt_file_environment(MT_WIRE_ENVIRONMENT)) /* a session that does not answer is no reason to write here */
 		return false;
 	if (*pattern != '/') {
 		long len = mt_sys2(SYS_getcwd, file.directory, sizeof file.directory);
@@ -103,7 +104,7 @@ static bool read_environment(void)
 			return false;
 	}
 	file.flags = MT_SEGMENT_STANDALONE | (is_set("MEMTUI_FREE_STACKS") ? MT_SEGMENT_FREE_STACKS : 0)
-		| (is_set("MEMTUI_CHECK") ? MT_SEGMENT_CHECK : 0);
+		| (is_set("MEMTUI_CHECK") ? MT_SEGMENT_CHECK : 0) | (is_set("MEMTUI_SLACK") ? MT_SEGMENT_SLACK : 0);
 	file.depth = number("MEMTUI_DEPTH", DEPTH_DEFAULT);
 	if (file.depth < DEPTH_LEAST)
 		file.depth = DEPTH_LEAST;
@@ -666,7 +667,7 @@ static struct mt_wire_header *start(struct mt_wire_header *copy, const struct bl
 	return h;
 }
 
-MT_COLD struct mt_wire_header *mt_file_start(struct mt_wire_header *copy)
+MT_COLD struct mt_wire_header *mt_file_start(struct mt_wire_header *copy, uint64_t forked_from)
 {
 	struct mt_wire_header *h;
 	struct blocked b;
@@ -676,7 +677,7 @@ MT_COLD struct mt_wire_header *mt_file_start(struct mt_wire_header *copy)
 	*copy = (struct mt_wire_header){.magic = MT_WIRE_MAGIC, .version = MT_WIRE_VERSION, .header_size = sizeof *copy,
 		.clock = mt_arch_invariant_ticks() && kernel_offers_tsc() ? MT_CLOCK_TSC : MT_CLOCK_MONOTONIC,
 		.flags = (uint32_t)file.flags, .depth_limit = (uint32_t)file.depth, .ring_records = CHUNK_RECORDS,
-		.recording = !file.paused};
+		.recording = !file.paused, .forked_from = forked_from};
 	if (!choose_sizes(copy))
 		return NULL;
 	file.next_chunk = file.zeroing = file.anchoring = 0;

@@ -244,7 +244,7 @@ static int connect_to_segment(uint64_t forked_from)
 		h = map(fd, &copy);
 		mt_sys1(SYS_close, fd);
 	} else if (fd == -ENOENT) {
-		h = mt_file_start(&copy);
+		h = mt_file_start(&copy, forked_from);
 	}
 	if (h && start(h, &copy))
 		return 0;

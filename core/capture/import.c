@@ -310,6 +310,8 @@ struct mt_import *mt_import_open(const char *path, struct mt_profile *profile, s
 	i->clock = (struct mt_timebase){.kind = i->header.clock, .scale = 1ull << 32};
 	profile->info.start_unix_ns = i->header.start_unix_ns;
 	profile->info.pid = i->header.pid;
+	profile->info.origin = i->header.forked_from ? MT_ORIGIN_FORKED : MT_ORIGIN_UNKNOWN;
+	profile->info.exit_status = -1;
 	mt_model_init(&i->model, profile);
 	mt_merge_init(&i->merge, &i->segment, &i->clock, &i->model);
 	i->merge.bounds = &i->bounds;
@@ -719,6 +721,7 @@ static void set_end(struct mt_import *i)
 		wall = now - i->header.start_unix_ns;
 	mt_model_advance(&i->model, wall - wall % 1000, 0);
 	mt_merge_counters(&i->merge, 0);
+	mt_merge_slack(&i->merge, !i->lives);
 	info->ended = !i->lives;
 	info->recorder_lost = i->stopped || i->cut_short;
 	info->file_bytes = i->size < i->disk ? i->size : i->disk;

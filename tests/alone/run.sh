@@ -133,7 +133,7 @@ deaths
 alone fork.mem ./ways fork >fork.out
 child=$(ls fork.mem.* 2>/dev/null)
 say "fork" "$(is "$(cat fork.out)" "child 5")$(is "$("$memtui" info --format json --function-regex '^keep$' fork.mem | python3 -c 'import json,sys; print(json.load(sys.stdin)["allocations"])')" 301)$(
-	[ -n "$child" ] && is "$("$memtui" info --format json --function-regex '^keep$' "$child" | python3 -c 'import json,sys; print(json.load(sys.stdin)["allocations"])')" 500 || echo "no file of the child")"
+	[ -n "$child" ] && is "$("$memtui" info --format json --function-regex '^keep$' "$child" | python3 -c 'import json,sys; print(json.load(sys.stdin)["allocations"])')" 500 || echo "no file of the child")$(is "$(field "$child" inherited_frees unknown_frees)" "1 0")"
 alone exec.mem ./ways exec
 say "exec" "$(is "$("$memtui" info --format json --function-regex '^keep$' exec.mem | python3 -c 'import json,sys; print(json.load(sys.stdin)["allocations"])')" 100)$(is "$(field exec.mem.1 allocations)" 1000)"
 
