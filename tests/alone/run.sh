@@ -57,15 +57,14 @@ truth leak "$build/bench/leak"
 truth tree "$build/bench/tree" 1 20000
 same_count() { # NAME PROGRAM...: sizes differ with the environment, numbers do not
 	name=$1; shift
-	alone "$name%n.mem" "$@" >/dev/null 2>&1; "$memtui" record -f -o $name.dat -- "$@" >/dev/null 2>&1
-	mv "$(ls -v $name[0-9]*.mem | tail -n 1)" $name.mem # of the last image: python3 may be a script that starts it
+	alone $name.mem "$@" >/dev/null 2>&1; "$memtui" record -f -o $name.dat -- "$@" >/dev/null 2>&1
 	python3 - "$name" $(field $name.mem allocations unknown_frees cut_stacks) $(field $name.dat allocations) <<'P'
 import sys
 name, mine, unknown, cut, its = sys.argv[1], *map(int, sys.argv[2:])
 print(f'ok {name}' if its and abs(mine - its) <= its // 100 and not unknown else f'not ok {name}: {mine} allocations, {its} in a session, {unknown} unknown frees')
 P
 }
-same_count python3 python3 -c 'import json; json.dumps([{str(i): i} for i in range(20000)])'
+same_count python3 "$(python3 -c 'import sys; print(sys.executable)')" -c 'import json; json.dumps([{str(i): i} for i in range(20000)])'
 same_count perl perl -e 'my %h; $h{$_} = [$_] for 1..20000'
 
 # ---- the file ----
