@@ -48,7 +48,7 @@ void mt_match_init(struct mt_match *m)
 
 void mt_match_free(struct mt_match *m)
 {
-	for (int i = 0; i < MT_MATCH_PARTS; i++)
+	for (int i = 0; i < MT_MATCH_PARTS && m->parts[i].slots; i++) /* none when it is freed already */
 		drop_table(m, &m->parts[i]);
 	for (uint32_t i = 0; i < m->chunk_count; i++)
 		free(m->chunks[i]);
