@@ -722,6 +722,7 @@ static void set_end(struct mt_import *i)
 	mt_model_advance(&i->model, wall - wall % 1000, 0);
 	mt_merge_counters(&i->merge, 0);
 	mt_merge_slack(&i->merge, !i->lives);
+	mt_merge_allocators(&i->merge);
 	info->ended = !i->lives;
 	info->recorder_lost = i->stopped || i->cut_short;
 	info->file_bytes = i->size < i->disk ? i->size : i->disk;

@@ -317,6 +317,20 @@ bool mt_merge_pending(const struct mt_merge *m)
 	return false;
 }
 
+void mt_merge_allocators(struct mt_merge *m)
+{
+	struct mt_info *info = &m->model->profile->info;
+	uint64_t allocator = __atomic_load_n(&m->segment->header->allocator, __ATOMIC_RELAXED);
+	uint64_t own = __atomic_load_n(&m->segment->header->own_allocator, __ATOMIC_RELAXED);
+
+	if (allocator && !info->allocator)
+		info->allocator = mt_tables_module_path(&m->tables, allocator);
+	if (own && !info->own_allocator)
+		info->own_allocator = mt_tables_module_path(&m->tables, own);
+	if (own && !info->own_allocator)
+		info->own_allocator = mt_strings_add(&m->model->profile->strings, "the program");
+}
+
 /* Of frees that were lost without a mark nobody knows when: any time up to now. */
 static void note_lossy(struct mt_merge *m)
 {

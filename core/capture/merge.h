@@ -64,6 +64,8 @@ static inline void mt_merge_note_lossy(struct mt_merge *m) { m->lossy_ns = mt_me
 void mt_merge_pause(struct mt_merge *, bool paused);
 /* Adds up the slack of all live blocks into info: takes a few ns for each, so only now and then unless it must. */
 void mt_merge_slack(struct mt_merge *, bool must);
+/* Names the modules of malloc among those that the tracer has met. */
+void mt_merge_allocators(struct mt_merge *);
 /* Copies the tracer's counters, and what follows from them, into info. */
 void mt_merge_counters(struct mt_merge *, uint64_t refused_requests);
 

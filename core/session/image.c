@@ -184,8 +184,8 @@ static void refresh_name(struct mt_image *i, struct mt_thread *thread)
 /* The module of an address of the program, as a string; 0: not known. */
 static uint32_t module_of(struct mt_image *i, uint64_t address)
 {
-	char *path = mt_memory_module(i->process->pid, address);
-	uint32_t id = path ? mt_strings_add(&i->profile.strings, path) : mt_tables_module_path(&i->merge.tables, address);
+	char *path = address ? mt_memory_module(i->process->pid, address) : NULL;
+	uint32_t id = path ? mt_strings_add(&i->profile.strings, path) : 0;
 
 	free(path);
 	return id;
@@ -201,12 +201,9 @@ static void meet_allocators(struct mt_image *i)
 	if ((allocator == i->allocator && own == i->own_allocator) || i->allocator_looks >= ALLOCATOR_LOOKS)
 		return;
 	i->allocator_looks++;
-	if (allocator != i->allocator)
-		i->profile.info.allocator = module_of(i, i->allocator = allocator);
-	if (own != i->own_allocator)
-		i->profile.info.own_allocator = module_of(i, i->own_allocator = own);
-	if (own && !i->profile.info.own_allocator)
-		i->profile.info.own_allocator = mt_strings_add(&i->profile.strings, "the program");
+	i->profile.info.allocator = module_of(i, i->allocator = allocator);
+	i->profile.info.own_allocator = module_of(i, i->own_allocator = own);
+	mt_merge_allocators(&i->merge);
 }
 
 /* New modules and threads are looked at at once: both may be gone soon. */

@@ -63,3 +63,24 @@ echo x >&9
 wait $!
 holds "memory of the process" '1000000 < d["arena_bytes"] < 64 << 20 and 1 << 20 < d["rss_bytes"] < 200 << 20 and d["pss_bytes"] <= d["rss_bytes"]' info --format json "$tmp/stay.dat"
 holds "memory on the timeline" 'set("rss_bytes pss_bytes swap_bytes arena_bytes".split()) <= set(d) and max(d["arena_bytes"]) > 0' timeline --format json "$tmp/stay.dat"
+
+# Stand-alone, without a recorder that could look.
+LD_PRELOAD=$build/libmemtui.so MEMTUI_OUTPUT=$tmp/alone.mem "$tmp/beside" || not_ok "stand-alone" "status $?"
+holds "stand-alone: maps" "$own[-1]['kind'] == 'mremap' and len($own) == 6" mmaps --format json "$tmp/alone.mem"
+holds "stand-alone: the rest" 'd["slack_bytes"] == 7 and d["markers"][0]["text"] == "half way" and len(d["pauses"]) == 1 and d["unrecorded_frees"] == 1 and "libc.so" in d["allocator"]' info --format json "$tmp/alone.mem"
+
+# A program with a malloc of its own, which its own calls reach past the tracer.
+cat >"$tmp/own.c" <<'C'
+#include <stddef.h>
+static char pool[1 << 20];
+static size_t used;
+__attribute__((visibility("protected"))) void *malloc(size_t n) { used = (used + 15) & ~15ul; used += n; return pool + used - n; }
+__attribute__((visibility("protected"))) void free(void *p) { (void)p; }
+__attribute__((visibility("protected"))) void *calloc(size_t n, size_t m) { return malloc(n * m); }
+__attribute__((visibility("protected"))) void *realloc(void *p, size_t n) { char *to = malloc(n), *from = p; for (size_t i = 0; from && i < n; i++) to[i] = from[i]; return to; }
+int main(void) { for (int i = 0; i < 100; i++) free(malloc(10)); return 0; }
+C
+gcc -O0 -fno-builtin -rdynamic -o "$tmp/own" "$tmp/own.c" || exit 1
+"$memtui" record --force -o "$tmp/own.dat" -- "$tmp/own" 2>"$tmp/own.err"
+holds "a malloc of its own" 'd["own_allocator"].endswith("/own") or d["own_allocator"] == "the program"' info --format json "$tmp/own.dat"
+grep -Eq '(/own|the program) has a malloc of its own' "$tmp/own.err" && "$memtui" info "$tmp/own.dat" | grep -Eq '^(/.*/own|the program) has a malloc of its own' && ok "which is said" || not_ok "which is said" "$(cat "$tmp/own.err")"
