@@ -26,6 +26,15 @@ static bool is_libc(const char *path)
 	return strcmp(slash ? slash + 1 : path, "libc.so.6") == 0;
 }
 
+/* Not so the entry to its procedure linkage table that stands for another's malloc in a program of fixed addresses. */
+static bool is_defined(const void *function)
+{
+	const ElfW(Sym) *symbol = NULL;
+	Dl_info info;
+
+	return !dladdr1(function, &info, (void **)&symbol, RTLD_DL_SYMENT) || !symbol || symbol->st_shndx != SHN_UNDEF;
+}
+
 void mt_allocator_find(const struct mt_real *real)
 {
 	struct mt_allocator *a = &mt_tracer.allocator;
@@ -35,7 +44,8 @@ void mt_allocator_find(const struct mt_real *real)
 	a->address = (uint64_t)real->malloc;
 	/* an executable's own malloc comes before that of any library */
 	if (_dl_find_object(&mt_tracer, &object) == 0
-		&& first - (uint64_t)object.dlfo_map_start >= (uint64_t)(object.dlfo_map_end - object.dlfo_map_start))
+		&& first - (uint64_t)object.dlfo_map_start >= (uint64_t)(object.dlfo_map_end - object.dlfo_map_start)
+		&& is_defined((void *)first))
 		a->own = first;
 	if (_dl_find_object((void *)real->malloc, &object) < 0)
 		return;
