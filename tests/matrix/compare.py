@@ -2,7 +2,8 @@
 
 A case is all groups with a frame of its name. Functions of a case whose name begins with case_libc_ or case_throws_ are
 the library's to count: there only what stays allocated is compared. TOTAL is that of the other cases together. After ANY stand the fields of info
-that may be anything, after COUNTER least values of counters, after ZERO counters that must be 0. SUM is for programs
+that may be anything, after COUNTER least values of counters, after LEAST
+of fields of info, after ZERO counters that must be 0. SUM is for programs
 that lose events: all their allocations and frees."""
 import json
 import re
@@ -73,6 +74,9 @@ for line in open(output):
     elif line.startswith("COUNTER"):
         for name, value in fields.items():
             expect(name, min(info["counters"][name], int(value)), int(value))  # at least
+    elif line.startswith("LEAST"):
+        for name, value in fields.items():
+            expect(name, min(info[name], int(value)), int(value))
     elif line.startswith("ZERO"):
         for name in line.split()[1:]:
             expect(name, info["counters"][name], 0)

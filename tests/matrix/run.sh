@@ -68,3 +68,128 @@ if [ "$(id -u)" = 0 ]; then
 	fault "drops its rights" rights keep
 	fault "chroot" rights chroot "$here"
 else echo "skip drops its rights, chroot: not root"; fi
+
+# ---- faults of the recorder ----
+mkfifo "$tmp/never"
+exec 8<>"$tmp/never" # a read from it with a time limit is the pause between two looks
+until_true() { # COMMAND: polls for at most 30 s
+	for ((i = 0; i < 3000; i++)); do
+		"$@" && return 0
+		read -rt 0.01 <&8
+	done
+	return 1
+}
+said() { grep -q "^$1" "$tmp/have" 2>/dev/null; }
+state() { sed 's/.*) //' "/proc/$1/stat" 2>/dev/null | cut -c1; }
+is() { [ "$(state "$1")" = "$2" ]; }
+ended() { [ ! -e "/proc/$1" ] || is "$1" Z; }
+
+# Starts fault under record: standard input from a fifo at descriptor 9; $program and $recorder are known afterwards.
+start() { # NAME ARGUMENT...; the array options holds those of memtui
+	rm -f "$tmp/in" "$tmp/have" "$tmp/status" "$tmp"/t.dat*
+	mkfifo "$tmp/in"
+	exec 9<>"$tmp/in"
+	export TRUTH=$tmp/truth
+	(setsid "$memtui" record --force -o "$tmp/t.dat" "${options[@]}" -- "$tmp/fault" "$@" <"$tmp/in" >"$tmp/have" 2>"$tmp/have.err"; echo $? >"$tmp/status") &
+	until_true said ready || { say "$*" "the program did not start"; return 1; }
+	program=$(pgrep -f "^$tmp/fault $1" | head -n 1)
+	recorder=$(ps -o ppid= -p "$program" | tr -d ' ')
+}
+go_on() { echo x >&9; }
+finish() { # NAME WHY...: compares when the program and its recorder have ended
+	local name=$1
+	shift
+	until_true test -s "$tmp/status"
+	[ "$(cat "$tmp/status")" = 7 ] || set -- "$@" "status $(cat "$tmp/status"): $(tail -n 1 "$tmp/have.err")"
+	say "$name" "$*$(python3 "$here/compare.py" "$memtui" "$tmp/t.dat" "$tmp/truth" 2>&1 | tail -n 1)"
+}
+goes_on() { said burst || echo "the program stands still; "; is "$recorder" T || echo "the recorder was not stopped; "; }
+
+for how in block drop; do
+	options=(--on-full $how)
+	if start burst 300000; then
+		kill -STOP "$recorder"
+		go_on
+		until_true said burst
+		why=$(goes_on)
+		kill -CONT "$recorder"
+		go_on
+		echo "COUNTER lost_allocations=1 lost_frees=1" >>"$tmp/truth" # before the program's own: it appends
+		finish "recorder stopped, $how" $why
+	fi
+	if start burst 300000; then
+		kill -STOP "$recorder"
+		go_on
+		go_on
+		until_true ended "$program"
+		why=$(goes_on; ended "$program" || echo "the program has not ended")
+		kill -CONT "$recorder"
+		finish "program ends while its recorder is stopped, $how" $why
+	fi
+	if start burst 2000000; then
+		go_on
+		for ((n = 0; n < 20; n++)); do
+			kill -STOP "$recorder"
+			read -rt 0.03 <&8
+			kill -CONT "$recorder"
+			read -rt 0.01 <&8
+		done
+		go_on
+		[ $how = drop ] && echo "ZERO ring_waits" >>"$tmp/truth"
+		finish "recorder slow, $how"
+	fi
+done
+options=()
+if start reuse 2000; then
+	kill -STOP "$recorder"
+	go_on
+	until_true said burst
+	kill -CONT "$recorder"
+	go_on
+	finish "another block at the place of one whose free was lost"
+fi
+exact_saved() { python3 "$here/compare.py" "$memtui" "$tmp/t.dat" "$tmp/truth" 2>/dev/null | grep -q "^complete is False, not True$"; }
+if start burst 3000000; then
+	until_true exact_saved || echo "not ok recorder killed: the trace does not grow"
+	go_on
+	kill -KILL "$recorder"
+	go_on
+	echo "ANY complete ambiguous leaked_count allocated_bytes" >"$tmp/truth.more"
+	until_true test -s "$tmp/status"
+	grep CASE "$tmp/truth" >>"$tmp/truth.more"
+	why=$([ "$(cat "$tmp/status")" = 7 ] || echo "status $(cat "$tmp/status")"; said done || echo "output")
+	say "recorder killed under load" "$why$(python3 "$here/compare.py" "$memtui" "$tmp/t.dat" "$tmp/truth.more" 2>&1 | tail -n 1)"
+fi
+
+# ---- no room for the trace ----
+partial() { # NAME TRACE SENTENCE PROGRAM...: status and output stay, it is said, and what was written can be read
+	local name=$1 trace=$2 sentence=$3 why
+	shift 3
+	"$@" >"$tmp/want" 2>/dev/null
+	want=$?
+	"$memtui" record --force -o "$trace" -- "$@" >"$tmp/have" 2>"$tmp/have.err"
+	have=$?
+	why=$([ $want = $have ] || echo "status $have, untraced $want; "; cmp -s "$tmp/want" "$tmp/have" || echo "output differs; ")
+	grep -q "$sentence" "$tmp/have.err" || why+="says $(tail -n 1 "$tmp/have.err"); "
+	[ ! -f "$trace" ] || "$memtui" info --format json "$trace" 2>/dev/null | grep -q '"complete":false' || why+="what was written cannot be read"
+	say "$name" "$why"
+}
+partial "a trace without room: /dev/full" /dev/full "No space left" "$tmp/fault" noise 100000
+mkdir "$tmp/small"
+if [ "$(id -u)" = 0 ] && mount -t tmpfs -o size=200k memtui-test "$tmp/small" 2>/dev/null; then
+	partial "a trace without room: a full disk" "$tmp/small/t.dat" "No space left" "$tmp/fault" noise 400000
+	umount "$tmp/small"
+else echo "skip a full disk: cannot mount one"; fi
+(ulimit -f 17000 && partial "a trace without room: RLIMIT_FSIZE" "$tmp/limited.dat" "File too large" "$tmp/fault" noise 9000000)
+
+# ---- signals that allocate within malloc and free ----
+gcc $flags -w -o "$tmp/nested" "$here/../tracer/nested.c" && gcc $flags -w -shared -fPIC -o "$tmp/libbump.so" "$here/../tracer/nested_bump.c"
+LD_PRELOAD=$tmp/libbump.so "$memtui" record --force -o "$tmp/t.dat" -- "$tmp/nested" >"$tmp/have" 2>"$tmp/have.err"
+have=$?
+n=$(sed -n 's/.*TRUTH allocs=\([0-9]*\).*/\1/p' "$tmp/have.err")
+why=$("$memtui" info --format json "$tmp/t.dat" | python3 -c 'import json, sys
+i = json.load(sys.stdin)
+c, n = i["counters"], int(sys.argv[1])
+if i["allocations"] + c["lost_allocations"] != n or c["nested_events"] < 10 or c["abandoned"] or i["invalid_records"]:
+    print(i["allocations"], c, "of", n)' "${n:-0}" 2>&1)
+say "allocations in signal handlers" "$([ $have = 0 ] || echo "status $have; ")$why"
