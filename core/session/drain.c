@@ -15,6 +15,7 @@
 #define BELLS_MAX 128     /* of one futex_waitv */
 #define POLL_MAX_MS 4     /* between two looks where the kernel has none */
 #define FINISHERS 2
+#define NOTES_NS 2000000
 #ifndef SYS_futex_waitv
 #define SYS_futex_waitv 449
 #endif
@@ -240,24 +241,31 @@ static void adopt(struct drain *d, struct mt_process *p, struct mt_offer *offer)
 		end_image(d, p->image, 0, false);
 }
 
+static void take_note(struct drain *d, struct mt_note *note)
+{
+	if (note->offer)
+		adopt(d, note->process, note->offer);
+	else if (note->process->image)
+		end_image(d, note->process->image, note->process->wait_status, false);
+	free(note);
+}
+
+/* As many as fit between two polls: rings fill meanwhile. */
 static void take_notes(struct drain *d)
 {
 	struct mt_recorder *r = d->recorder;
-	struct mt_note *first, *next;
+	uint64_t until = mt_clock_monotonic_ns() + NOTES_NS;
+	struct mt_note *first;
 
-	pthread_mutex_lock(&r->lock);
-	first = r->notes;
-	r->notes = NULL;
-	r->notes_end = &r->notes;
-	pthread_mutex_unlock(&r->lock);
-	for (; first; first = next) {
-		next = first->next;
-		if (first->offer)
-			adopt(d, first->process, first->offer);
-		else if (first->process->image)
-			end_image(d, first->process->image, first->process->wait_status, false);
-		free(first);
-	}
+	do {
+		pthread_mutex_lock(&r->lock);
+		first = r->notes;
+		if (first && !(r->notes = first->next))
+			r->notes_end = &r->notes;
+		pthread_mutex_unlock(&r->lock);
+		if (first)
+			take_note(d, first);
+	} while (first && mt_clock_monotonic_ns() < until);
 }
 
 /* ---- the loop -------------------------------------------------------------------------------------- */

@@ -37,6 +37,10 @@ static int setup(void **state)
 	strcpy(f->directory, "/tmp/memtui-session-XXXXXX");
 	assert_non_null(mkdtemp(f->directory));
 	snprintf(f->output, sizeof f->output, "%s/t.dat", f->directory);
+	char go[96];
+
+	snprintf(go, sizeof go, "%s/go", f->directory);
+	setenv("MEMTUI_TEST_GO", go, 1);
 	f->options = (struct mt_session_options){.output = f->output, .library = f->library, .rows = 24, .columns = 80};
 	*state = f;
 	return 0;
@@ -311,6 +315,71 @@ static void serves_watchers(void **state)
 	unwatch(&w);
 }
 
+struct children {
+	const char *name;
+	struct mt_session_process child;
+	int live;
+};
+
+static bool lists_child(void *at)
+{
+	struct children *c = at;
+	struct mt_session_process *all;
+	int count = mt_session_processes(c->name, &all, NULL);
+
+	c->live = 0;
+	for (int i = 0; i < count; i++)
+		if (all[i].alive && c->live++)
+			c->child = all[i];
+	free(all);
+	return c->live == 2;
+}
+
+static bool sees_another(void *at)
+{
+	return has_events(at) && mt_client_others(((struct watch *)at)->client) == 1;
+}
+
+/* Without a terminal interface, any number of watchers, of any process. */
+static void watches_children(void **state)
+{
+	struct fixture *f = *state;
+	struct watch root[2], child[2];
+	struct children c = {.name = f->session.name};
+	struct mt_err err = {0};
+	char *path;
+	bool complete;
+
+	START_SHELL(f, "/bin/sh -c 'while [ ! -e \"$0\" ]; do :; done; exit 4' \"$MEMTUI_TEST_GO\"; exit $?");
+	assert_true(until(lists_child, &c));
+	assert_int_equal(c.child.parent, f->session.program);
+	for (int i = 0; i < 2; i++) {
+		watch(&root[i], f->session.name);
+		child[i] = (struct watch){.client = mt_client_connect_process(f->session.name, c.child.pid, &err), .least_events = 1};
+		assert_non_null(child[i].client);
+		mt_profile_init(&child[i].profile);
+		root[i].least_events = 1;
+		assert_true(until(sees_another, &root[i]));
+		assert_true(until(has_events, &child[i]));
+		assert_int_equal(child[i].profile.info.pid, c.child.pid);
+		assert_int_equal(child[i].profile.info.parent, f->session.program);
+		assert_int_equal(root[i].profile.info.pid, f->session.program);
+		assert_false(mt_client_has_terminal(child[i].client));
+	}
+	assert_null(mt_client_connect_process(f->session.name, 1, &err));
+	assert_int_equal(err.code, -ESRCH);
+	fclose(fopen(getenv("MEMTUI_TEST_GO"), "w"));
+	assert_int_equal(finish(f), 4);
+	path = mt_format("%s.%d", f->output, (int)c.child.pid);
+	assert_int_equal(read_trace(path, &complete).exit_status, 4 << 8);
+	assert_true(complete);
+	free(path);
+	for (int i = 0; i < 2; i++) {
+		unwatch(&root[i]);
+		unwatch(&child[i]);
+	}
+}
+
 /* ---- violent ends ---------------------------------------------------------------------------------- */
 
 static void survives_kill_of_recorder(void **state)
@@ -393,7 +462,7 @@ int main(void)
 {
 #define CASE(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 	const struct CMUnitTest tests[] = {CASE(passes_statuses), CASE(refuses_what_cannot_be), CASE(keeps_existing_files),
-		CASE(follows_exec), CASE(records_children), CASE(serves_watchers), CASE(survives_kill_of_recorder),
+		CASE(follows_exec), CASE(records_children), CASE(serves_watchers), CASE(watches_children), CASE(survives_kill_of_recorder),
 		CASE(survives_kill_of_program), CASE(survives_kill_of_front)};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

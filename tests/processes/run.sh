@@ -1,0 +1,158 @@
+#!/usr/bin/env bash
+# processes: every process of a session with exact counts: forks of every kind, exec, daemons, other rights, other roots,
+# kills; and a real build. No sleeps: what is waited for is a line, a file or the end of a process.
+set -u
+build=$(cd "$1" && pwd)
+here=$(cd "$(dirname "$0")" && pwd)
+tmp=$(mktemp -d)
+trap 'rm -rf "$tmp"' EXIT
+memtui=$build/memtui
+cd "$tmp" || exit 1
+chmod 755 "$tmp" # for processes that become somebody else
+flags="-O1 -g -D_GNU_SOURCE -fno-builtin -pthread"
+gcc $flags -o tree "$here/tree.c" || { echo "not ok processes: its programs cannot be built"; exit 1; }
+mkfifo never
+exec 8<>never # a read from it with a time limit is the pause between two looks
+
+say() { # NAME WHY...: ok when there is no reason
+	local name=$1
+	shift
+	if [ -z "$*" ]; then echo "ok $name"; else echo "not ok $name: $*" | head -c 600; [ -z "$*" ] || echo; fi
+}
+until_true() { # COMMAND: polls for at most 40 s
+	for ((i = 0; i < 2000; i++)); do
+		"$@" && return 0
+		read -rt 0.02 <&8
+	done
+	return 1
+}
+compare() { python3 "$here/compare.py" "$memtui" "$@" 2>&1 | tail -n 3; }
+field() { "$memtui" info --format json "$1" | python3 -c 'import json,sys; print(json.load(sys.stdin)[sys.argv[1]])' "$2"; }
+
+# ---- exact counts, whatever the kind of process ----
+truth() { # NAME FILES PROGRAM...: ends well, FILES traces, each as its process's TRUTH line says
+	local name=$1 files=$2 why=
+	shift 2
+	rm -f t.dat*
+	timeout 60 "$memtui" record -o t.dat -- "$@" >out 2>err || why="status $?: $(tail -n 1 err); "
+	grep -h '^TRUTH' err >>out
+	why+=$(compare out t.dat*)
+	[ "$(ls t.dat* | wc -l)" = "$files" ] || why+=" $(ls t.dat* | wc -l) files"
+	say "$name" "$why"
+}
+truth "three generations" 40 ./tree tree
+truth "forks while other threads allocate" 221 ./tree threads 200
+truth "vfork, posix_spawn, system, popen, clone, exec" 10 ./tree kinds
+truth "a chain of exec" 6 ./tree chain 5
+truth "300 children in turn" 301 ./tree serial 300
+truth "50 children at once" 51 ./tree crowd 50
+truth "pthread_atfork handlers that allocate" 2 ./tree atfork
+truth "a killed child" 2 ./tree killed
+truth "an environment that is cleared" 2 ./tree clear
+[ "$(id -u)" != 0 ] || truth "setuid and chroot" 4 ./tree root
+
+# ---- fork in a signal handler: what a handler does inside an event may go unseen, but is counted ----
+rm -f t.dat*
+timeout 60 "$memtui" record -o t.dat -- ./tree signal >out 2>err || echo "not ok signals: status $?"
+why=$(python3 - "$memtui" t.dat* <<'PY'
+import json, subprocess, sys
+memtui, *traces = sys.argv[1:]
+ask = lambda view, *more: json.loads(subprocess.run([memtui, view, "--format", "json", *more], capture_output=True, check=True).stdout)
+for trace in traces:
+    info = ask("info", trace)
+    if info["invalid_records"] or info["unknown_frees"] or info["lost_events"] or info["counters"]["untraced_events"] > 2:
+        print(trace, info["invalid_records"], info["unknown_frees"], info["lost_events"], info["counters"]["untraced_events"], end="; ")
+    kept = sum(g["all"]["leaked_count"] for g in ask("groups", "--function-regex", "^keep$", trace))
+    if info["origin"] == "fork" and kept != 25:
+        print(trace, "kept", kept, end="; ")
+if len(traces) != 61:
+    print(len(traces), "traces")
+PY
+)
+say "fork in a signal handler" "$why"
+
+# ---- names ----
+rm -f t.dat* p*.dat
+"$memtui" record -o p%p.dat -- sh -c '/bin/ls / >/dev/null; /bin/ls / >/dev/null; :' 2>err
+say "names with %p" "$([ "$(ls p*.dat | wc -l)" = 3 ] || ls p*.dat)"
+touch t.dat.keep
+"$memtui" record -o - -- sh -c '/bin/ls / >/dev/null; :' >s.dat 2>err
+say "standard output holds the root alone" "$([ "$(field s.dat complete)" = True ] || echo "not complete")$([ "$(field s.dat forked_children)" -ge 1 ] || echo "nothing counted")"
+
+# ---- a daemon outlives the command ----
+rm -f t.dat* go
+timeout 60 "$memtui" record -o t.dat -- ./tree daemon "$tmp" >out 2>err
+status=$?
+why=$([ $status = 5 ] || echo "status $status; ")
+grep -q 'goes on for 1 other process' err || why+="said: $(tail -n 1 err); "
+grep -q TRUTH out && why+="it was waited for; "
+touch go
+until_true grep -q TRUTH out
+daemon=$(sed -n 's/^TRUTH \([0-9]*\).*/\1/p' out)
+whole() { [ -e "t.dat.$daemon" ] && [ "$(field "t.dat.$daemon" complete 2>/dev/null)" = True ]; }
+until_true whole || why+="its trace has no end; "
+say "a daemon" "$why$(compare out t.dat.$daemon)"
+
+# ---- kills ----
+rm -f t.dat* go
+( timeout 60 "$memtui" record -o t.dat -- ./tree wait "$tmp" >out 2>err; echo $? >status ) &
+three() { [ "$(grep -c ready out)" = 3 ]; }
+until_true three || echo "not ok recorder killed: the children did not start"
+root=$(pgrep -f "^./tree wait $tmp" | sort -n | head -n 1)
+recorder=$(ps -o ppid= -p "$root" | tr -d ' ')
+seen() { [ "$(ls t.dat* | wc -l)" -ge 4 ]; }
+until_true seen
+kill -KILL "$recorder"
+touch go
+wait
+why=$([ "$(cat status)" = 6 ] || echo "status $(cat status); ")
+for f in t.dat*; do "$memtui" info "$f" >/dev/null 2>&1 || why+="$f cannot be read; "; done
+say "the recorder killed with children alive" "$why"
+
+# ---- environments ----
+cat >preload.c <<'C'
+#include <stdio.h>
+#include <stdlib.h>
+int mark(void) { return 42; }
+__attribute__((constructor)) static void here(void) { if (getenv("TELL")) puts("preloaded"); }
+C
+gcc -shared -fPIC -o libuser.so preload.c
+rm -f t.dat*
+LD_PRELOAD=$tmp/libuser.so "$memtui" record -o t.dat -- sh -c 'TELL=1 ./tree leaf 3; exec ./tree leaf 4' >out 2>err
+say "the user's own preloads" "$(grep -c preloaded out | grep -qx 1 || echo "$(cat out)")$(compare out t.dat*)"
+rm -f t.dat* go
+( timeout 60 "$memtui" record -o t.dat -- sh -c "env -i /bin/sh -c 'while [ ! -e $tmp/go ]; do /bin/true; done'; exit 3" >out 2>err; echo $? >status ) &
+counted() { for f in t.dat.*; do [ "$(field "$f" forked_children 2>/dev/null)" = 1 ] && return; done; return 1; }
+until_true counted || why="not counted"
+touch go
+wait
+say "a child without an environment" "$(counted || echo "not counted")$([ "$(cat status)" = 3 ] || echo " status $(cat status)")"
+
+# ---- a real build ----
+mkdir plain traced
+for i in $(seq 30); do printf '#include <stdio.h>\n#include <stdlib.h>\nint f%d(int x) { int *p = malloc(sizeof *p); *p = x * %d; x = *p; free(p); return x; }\n' $i $i >plain/f$i.c; done
+{ echo '#include <stdio.h>'; for i in $(seq 30); do echo "int f$i(int);"; done; echo 'int main(void) { int s = 0;'
+for i in $(seq 30); do echo "s += f$i(s + 1);"; done; echo 'return printf("%d\n", s) < 0; }'; } >plain/main.c
+printf 'OBJ := $(patsubst %%.c,%%.o,$(wildcard *.c))\nall: prog\n\t@./prog\nprog: $(OBJ)\n\t@gcc -o $@ $(sort $^)\n%%.o: %%.c\n\t@gcc -O1 -c -o $@ $<\n' >plain/Makefile
+cp plain/* traced
+(cd plain && make -s -j4 >../plain.out 2>../plain.err)
+rm -f t.dat*
+(cd traced && timeout 100 "$memtui" record -o ../t.dat -- make -s -j4 >../traced.out 2>../traced.err2)
+status=$?
+grep -v '^memtui: ' traced.err2 >traced.err
+why=$([ $status = 0 ] || echo "status $status; ")
+cmp -s plain.out traced.out || why+="output differs; "
+cmp -s plain.err traced.err || why+="stderr differs: $(head -n 2 traced.err); "
+for f in plain/*.o plain/prog; do cmp -s "$f" "traced/${f#plain/}" || why+="$f differs; "; done
+why+=$("$memtui" info --format json t.dat* | python3 -c '
+import collections, json, sys
+infos = json.load(sys.stdin)
+names = collections.Counter(i["command"][0].rsplit("/", 1)[-1] for i in infos if i["origin"] == "exec")
+for name, least in {"make": 1, "gcc": 32, "cc1": 31, "as": 31, "collect2": 1, "ld": 1, "prog": 1}.items():
+    if names[name] < least: print(f"{names[name]} of {name}, not {least};", end=" ")
+for i in infos:
+    if not i["complete"] or i["lost_events"] or i["invalid_records"] or i["forked_children"] or i["unknown_frees"]:
+        print(i["command"][:1], i["pid"], i["complete"], i["lost_events"], i["invalid_records"], i["forked_children"], i["unknown_frees"], end="; ")
+    if i["exit_status"] != 0: print(i["command"][:1], "status", i["exit_status"], end="; ")
+')
+say "make -j4 ($(ls t.dat* | wc -l) traces)" "$why"

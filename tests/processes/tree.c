@@ -1,0 +1,455 @@
+/* Programs with known truth. Every process prints "TRUTH pid parent allocations frees bytes inherited" of what its own
+ * calls of keep() and drop() do; inherited: frees and reallocs of blocks of its parent's.
+ *
+ *   tree        three forks deep, three wide: each process counts differently
+ *   threads N   N forks while 8 other threads allocate; each child allocates exactly, some fork again
+ *   kinds       fork, vfork and exec, posix_spawn, system, popen, raw clone
+ *   leaf N      what an executed program does
+ *   chain N     executes itself N times
+ *   serial N    N children one after another;  crowd N: at once
+ *   signal      forks in a signal handler, again and again, while the main program allocates
+ *   atfork      a handler of pthread_atfork that allocates
+ *   killed      a child that kills itself while the parent goes on
+ *   clear       a child whose environment was cleared before the fork
+ *   root        setuid and chroot in children (as root alone)
+ *   wait DIR    three children that say ready and wait for DIR/go, then allocate on; ends with 6 when all are well
+ *   daemon DIR  forks twice, setsid, chdir /, and goes on until DIR/go is there */
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/time.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+extern char **environ;
+static char **self;
+static long allocations, frees, bytes, inherited;
+static volatile sig_atomic_t stop;
+
+/* Without a buffer, and without an allocation. */
+static void tell(int parent)
+{
+	char line[128];
+	int n = snprintf(line, sizeof line, "TRUTH %d %d %ld %ld %ld %ld\n", (int)getpid(), parent, allocations, frees,
+		bytes, inherited);
+
+	if (write(1, line, (size_t)n) != n)
+		_exit(99);
+}
+
+__attribute__((noinline)) static void *keep(size_t size)
+{
+	char *volatile p = malloc(size);
+
+	p[0] = 1;
+	allocations++;
+	bytes += (long)size;
+	return p;
+}
+
+__attribute__((noinline)) static void drop(void *p)
+{
+	free(p);
+	frees++;
+}
+
+static void forget(void)
+{
+	allocations = frees = bytes = inherited = 0;
+}
+
+static int reap(pid_t pid)
+{
+	int status = -1;
+
+	while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
+		;
+	return status;
+}
+
+static int tree(int depth, int number)
+{
+	int parent = (int)getppid(), bad = 0;
+	void *mine[64];
+	pid_t children[3];
+
+	for (int i = 0; i < 10 + number; i++)
+		mine[i] = keep(100 + (size_t)number);
+	for (int c = 0; depth < 3 && c < 3; c++) {
+		children[c] = fork();
+		if (children[c] == 0) {
+			forget();
+			free(mine[0]);
+			mine[1] = realloc(mine[1], 5000);
+			allocations++;
+			bytes += 5000;
+			inherited += 2;
+			_exit(tree(depth + 1, 3 * number + c + 1));
+		}
+	}
+	for (int i = 5; i < 9; i++)
+		drop(keep(50));
+	for (int c = 0; depth < 3 && c < 3; c++)
+		bad += reap(children[c]) != 0;
+	tell(depth ? parent : 0);
+	return bad != 0;
+}
+
+static void *allocate(void *unused)
+{
+	(void)unused;
+	while (!stop) {
+		void *volatile p = malloc(64);
+
+		free(p);
+	}
+	return NULL;
+}
+
+static int child_of_threads(int i)
+{
+	int parent = (int)getppid();
+
+	forget();
+	for (int k = 0; k < 50 + i % 7; k++)
+		drop(keep(30));
+	keep(777);
+	if (i % 10 == 0 && fork() == 0) {
+		forget();
+		keep(99);
+		tell(getppid());
+		_exit(0);
+	}
+	if (i % 10 == 0 && reap(-1) != 0)
+		return 1;
+	tell(parent);
+	return 0;
+}
+
+static int threads(int count)
+{
+	pthread_t other[8];
+	int bad = 0;
+
+	for (int i = 0; i < 8; i++)
+		pthread_create(&other[i], NULL, allocate, NULL);
+	for (int i = 0; i < count; i++) {
+		pid_t pid = fork();
+
+		if (pid == 0)
+			_exit(child_of_threads(i));
+		bad += reap(pid) != 0;
+	}
+	stop = 1;
+	for (int i = 0; i < 8; i++)
+		pthread_join(other[i], NULL);
+	return bad != 0;
+}
+
+static int leaf(int count)
+{
+	for (int i = 0; i < count; i++)
+		keep(200);
+	tell(getppid());
+	return 0;
+}
+
+static int kinds(void)
+{
+	char *arguments[] = {self[0], "leaf", "11", NULL}, command[4200], byte;
+	int bad = 0;
+	pid_t pid;
+	FILE *f;
+
+	if ((pid = vfork()) == 0) {
+		execve(self[0], arguments, environ);
+		_exit(1);
+	}
+	bad += reap(pid) != 0;
+	arguments[2] = "12";
+	bad += posix_spawn(&pid, self[0], NULL, NULL, arguments, environ) != 0 || reap(pid) != 0;
+	snprintf(command, sizeof command, "exec %s leaf 13", self[0]);
+	bad += system(command) != 0;
+	snprintf(command, sizeof command, "exec %s leaf 14 >&2", self[0]);
+	f = popen(command, "r");
+	bad += !f || fread(&byte, 1, 1, f) != 0 || pclose(f) != 0;
+	pid = (pid_t)syscall(SYS_clone, SIGCHLD, 0, 0, 0, 0);
+	if (pid == 0) {
+		forget();
+		for (int i = 0; i < 15; i++)
+			keep(300);
+		tell((int)syscall(SYS_getppid));
+		_exit(0);
+	}
+	bad += reap(pid) != 0;
+	pid = fork();
+	if (pid == 0) {
+		forget();
+		keep(1);
+		tell(getppid()); /* and then it is another program */
+		arguments[2] = "16";
+		execve(self[0], arguments, environ);
+		_exit(1);
+	}
+	bad += reap(pid) != 0;
+	return bad != 0;
+}
+
+static int chain(int left)
+{
+	char number[16], *arguments[] = {self[0], "chain", number, NULL};
+
+	for (int i = 0; i < left + 1; i++)
+		keep(10);
+	tell(0);
+	if (!left)
+		return 0;
+	snprintf(number, sizeof number, "%d", left - 1);
+	execve(self[0], arguments, environ);
+	return 1;
+}
+
+static int many(int count, int at_once)
+{
+	int bad = 0;
+
+	for (int i = 0; i < count; i++) {
+		pid_t pid = fork();
+
+		if (pid == 0) {
+			forget();
+			for (int k = 0; k < 20; k++)
+				keep(40);
+			tell(getppid());
+			_exit(0);
+		}
+		if (!at_once)
+			bad += reap(pid) != 0;
+	}
+	for (int i = 0; at_once && i < count; i++)
+		bad += reap(-1) != 0;
+	return bad != 0;
+}
+
+/* ---- fork in a signal handler ---- */
+
+static volatile int handled, handler_bad;
+
+static void on_alarm(int number)
+{
+	pid_t pid;
+
+	(void)number;
+	if (handled >= 60)
+		return;
+	handled++;
+	pid = fork();
+	if (pid == 0) { /* returns into whatever was interrupted: even and odd ones allocate here first, or do not */
+		setitimer(ITIMER_REAL, &(struct itimerval){0}, NULL);
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		handled = 1000 + handled;
+		if (handled % 2) {
+			void *volatile p = malloc(123);
+
+			free(p);
+		}
+	}
+}
+
+static int in_signals(void)
+{
+	struct itimerval often = {{0, 1500}, {0, 1500}};
+	int bad = 0;
+
+	signal(SIGALRM, on_alarm);
+	setitimer(ITIMER_REAL, &often, NULL);
+	while (handled < 60) {
+		for (int i = 0; i < 100 && handled < 60; i++) {
+			char *volatile p = malloc(500 + (size_t)i);
+
+			p = realloc(p, 2000);
+			free(p);
+		}
+	}
+	if (handled >= 1000) { /* a child */
+		forget();
+		for (int i = 0; i < 25; i++)
+			keep(600);
+		_exit(0);
+	}
+	setitimer(ITIMER_REAL, &(struct itimerval){0}, NULL);
+	for (int status; waitpid(-1, &status, 0) > 0 || errno == EINTR;)
+		bad += status != 0;
+	return bad != 0;
+}
+
+static void allocate_in_child(void)
+{
+	drop(keep(17));
+}
+
+static int at_fork(void)
+{
+	pid_t pid;
+
+	pthread_atfork(NULL, NULL, allocate_in_child);
+	pid = fork();
+	if (pid == 0) {
+		forget();
+		allocations = frees = 1; /* the handler's */
+		bytes = 17;
+		keep(18);
+		tell(getppid());
+		_exit(0);
+	}
+	return reap(pid) != 0;
+}
+
+static int killed(void)
+{
+	pid_t pid = fork();
+
+	if (pid == 0) {
+		forget();
+		for (int i = 0; i < 1000; i++)
+			keep(10);
+		tell(getppid());
+		kill(getpid(), SIGKILL);
+	}
+	if (reap(pid) != SIGKILL)
+		return 1;
+	for (int i = 0; i < 30; i++)
+		keep(20);
+	tell(0);
+	return 0;
+}
+
+static int cleared(void)
+{
+	pid_t pid;
+
+	clearenv();
+	pid = fork();
+	if (pid == 0) {
+		forget();
+		for (int i = 0; i < 21; i++)
+			keep(21);
+		tell(getppid());
+		_exit(0);
+	}
+	return reap(pid) != 0;
+}
+
+static int as_root(void)
+{
+	int bad = 0;
+
+	for (int how = 0; how < 3; how++) {
+		pid_t pid = fork();
+
+		if (pid == 0) {
+			forget();
+			if (how == 0 ? setuid(65534) : how == 1 ? chroot("/proc/sys") : setresgid(65534, 65534, 65534))
+				_exit(1);
+			for (int i = 0; i < 31 + how; i++)
+				keep(31);
+			tell(getppid());
+			_exit(0);
+		}
+		bad += reap(pid) != 0;
+	}
+	return bad != 0;
+}
+
+static void await_go(const char *directory)
+{
+	struct stat status;
+	char go[4096];
+
+	snprintf(go, sizeof go, "%s/go", directory);
+	while (stat(go, &status) < 0)
+		poll(NULL, 0, 5);
+}
+
+static int wait_in_children(const char *directory)
+{
+	int bad = 0;
+
+	for (int i = 0; i < 3; i++)
+		if (fork() == 0) {
+			keep(10);
+			if (write(1, "ready\n", 6) != 6)
+				_exit(1);
+			await_go(directory);
+			for (int k = 0; k < 200000; k++)
+				drop(keep(20));
+			_exit(fork() ? reap(-1) : (drop(keep(30)), 0));
+		}
+	for (int i = 0; i < 3; i++)
+		bad += reap(-1) != 0;
+	return bad ? 1 : 6;
+}
+
+static int daemonize(const char *directory)
+{
+	if (fork() > 0)
+		_exit(5);
+	setsid();
+	if (fork() > 0)
+		_exit(0);
+	if (chdir("/") < 0)
+		_exit(1);
+	forget();
+	for (int i = 0; i < 41; i++)
+		keep(41);
+	await_go(directory);
+	for (int i = 0; i < 9; i++)
+		keep(41);
+	tell(0);
+	return 0;
+}
+
+int main(int argc, char **argv)
+{
+	const char *what = argc > 1 ? argv[1] : "";
+	int n = argc > 2 ? atoi(argv[2]) : 0;
+
+	self = argv;
+	if (!strcmp(what, "tree"))
+		return tree(0, 0);
+	if (!strcmp(what, "threads"))
+		return threads(n);
+	if (!strcmp(what, "kinds"))
+		return kinds();
+	if (!strcmp(what, "leaf"))
+		return leaf(n);
+	if (!strcmp(what, "chain"))
+		return chain(n);
+	if (!strcmp(what, "serial") || !strcmp(what, "crowd"))
+		return many(n, *what == 'c');
+	if (!strcmp(what, "signal"))
+		return in_signals();
+	if (!strcmp(what, "atfork"))
+		return at_fork();
+	if (!strcmp(what, "killed"))
+		return killed();
+	if (!strcmp(what, "clear"))
+		return cleared();
+	if (!strcmp(what, "root"))
+		return as_root();
+	if (!strcmp(what, "wait"))
+		return wait_in_children(argv[2]);
+	if (!strcmp(what, "daemon"))
+		return daemonize(argv[2]);
+	return 99;
+}
