@@ -122,6 +122,8 @@ void mt_report_json_frame(struct mt_json *json, const struct mt_backtrace_frame 
 	mt_json_number(json, frame->offset);
 	mt_json_key(json, "inlined");
 	mt_json_bool(json, frame->inlined);
+	mt_json_key(json, "by_frame_pointer");
+	mt_json_bool(json, frame->by_frame_pointer);
 }
 
 void mt_report_json_backtrace(struct mt_json *json, const struct mt_backtrace *backtrace)

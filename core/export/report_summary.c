@@ -55,7 +55,8 @@ static void group(const struct mt_report *report, uint64_t rank, uint32_t id,
 		mt_put_safe(report->out, name);
 		fputs(*place ? "  " : "", report->out);
 		mt_put_safe(report->out, place);
-		fputs(backtrace->frames[i].inlined ? "  (inlined)\n" : "\n", report->out);
+		fputs(backtrace->frames[i].inlined ? "  (inlined)\n" :
+			backtrace->frames[i].by_frame_pointer ? "  (no call frame information)\n" : "\n", report->out);
 		free(name);
 		free(place);
 	}

@@ -25,6 +25,7 @@ void mt_frame_describe(struct mt_backtrace_frame *out, const struct mt_profile *
 		const struct mt_pc *entry = &profile->pcs[pc];
 
 		out->offset = entry->address;
+		out->by_frame_pointer = entry->flags & MT_PC_FLAG_NO_CFI;
 		if (entry->module < profile->module_count) {
 			const struct mt_module *module = &profile->modules[entry->module];
 

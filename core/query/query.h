@@ -98,6 +98,7 @@ struct mt_backtrace_frame {
 	uint32_t line;
 	uint64_t offset;     /* address - bias */
 	bool inlined;
+	bool by_frame_pointer; /* no call frame information: its caller is where the frame pointer says, frames may be missing */
 };
 struct mt_backtrace {
 	struct mt_backtrace_frame *frames;

@@ -109,6 +109,21 @@ run_all() {
 	tr '\t' '\n' | xargs -P 2 -d '\n' -n 3 bash -c 'one "$@"' one
 }
 
+# What the trace says of code without call frame information: whole where it keeps a frame pointer, else cut.
+marks() {
+	"$memtui" groups --format json assembly-without-CFI.dat | python3 -c 'import json, sys
+stacks = {(g["all"]["max_size"], tuple((f["function"], f["by_frame_pointer"]) for f in g["backtrace"][:5]))
+	for g in json.load(sys.stdin) if g["all"]["max_size"] in (1000, 2000)}
+end = (("main", False), ("__libc_start_call_main", False))
+cut = ("[stack cut here]", False)
+assert {(size, stack[:len(stack) if size == 2000 else 4]) for size, stack in stacks} == {
+	(1000, (("followed", False), ("framed", True)) + end),
+	(1000, (("followed", False), ("framed", True), ("twice", False), ("framed", True))),
+	(2000, (("lost", False), ("zeroed", True), cut)),
+	(2000, (("lost", False), ("clobbered", True), cut))}, stacks' 2>marks.err && echo "ok stacks marks of assembly without CFI" ||
+		echo "not ok stacks marks of assembly without CFI: $(tail -n 1 marks.err)"
+}
+
 compile_all
-{ real_programs; own_programs; } | run_all 2>&1 | tee results
+{ { real_programs; own_programs; } | run_all; marks; } 2>&1 | tee results
 ! grep -q '^not ok' results

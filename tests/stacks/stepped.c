@@ -51,7 +51,9 @@ NOINLINE static long variable(int n)
 NOINLINE static long realigned(int n, long a, long b, long c, long d, long e, long f, long g)
 {
 	_Alignas(64) volatile long space[8];
+	volatile char *p = alloca((size_t)n + 1); /* then it takes a register of its own to find the arguments */
 
+	p[0] = 1;
 	space[n & 7] = saving(a, b, c) + variable(n);
 	return space[n & 7] + d + e + f + g;
 }
