@@ -81,10 +81,10 @@ __attribute__((constructor)) static void open_other(void)
 	errno = error;
 }
 
-/* The kernel reads the set before it looks at the command, which is none. */
+/* The kernel reads the set before it looks at the command, which is none. False, too, where no call may be made. */
 static bool readable(uint64_t address)
 {
-	return mt_sys4(SYS_rt_sigprocmask, -1, address, NULL, 8) != -EFAULT;
+	return mt_sys4(SYS_rt_sigprocmask, -1, address, NULL, 8) == -EINVAL;
 }
 
 static bool has_room(const struct mt_thread *t, uint64_t sp)

@@ -23,7 +23,7 @@ one() {
 	status=$?
 	timeout 60 bash -c "exec \"$memtui\" record --force $limit -o $file.dat -- $command" >"$file.out" 2>"$file.err" </dev/null
 	traced=$?
-	sed '/^memtui: wrote /d' "$file.err" >>"$file.out"
+	sed '/^memtui: /d' "$file.err" >>"$file.out"
 	local n checked wrong otherwise wrong_otherwise partly cuts lost why=
 	read -r n checked wrong otherwise wrong_otherwise partly cuts lost < <(counts "$memtui" "$file.dat")
 	[ $status = $traced ] || why="status $traced, untraced $status; "
