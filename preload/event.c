@@ -119,6 +119,10 @@ void mt_event_block(struct mt_thread *t, const struct mt_entry *entry, enum mt_k
 		|| (mt_tracer.usable_rule == MT_USABLE_GLIBC && mt_wire_usable(size) == usable);
 	struct mt_item item = {.type = type, .pointer = address, .size = size, .usable = plain ? 0 : usable};
 
+	if (mt_tracer.usable_rule == MT_USABLE_NONE && type == MT_RECORD_ALLOC && !(address & MT_POINTER_POOL)) {
+		mt_event_allocation(t, entry, kind, (const void *)address, size); /* records cheaper */
+		return;
+	}
 	if (!mt_load(mt_tracer.running))
 		return;
 	item.paused = paused();

@@ -233,6 +233,14 @@ preload=$lib:$out/libsized.so events "calls-sized" -- ./calls
 trace operators.report -- ./operators 2>/dev/null
 say operators "$(grep KINDS operators.report | awk '{split($12, n, "/"); split($13, a, "/"); split($15, d, "/"); split($16, b, "/")
 	if (n[1] != 50 || a[1] != 30 || d[2] != 50 || b[2] != 30) print $0}')"
+path=$(ldconfig -p | awk '$1 == "libjemalloc.so.2" {print $NF; exit}')
+if [ -n "$path" ]; then # whose operators do not call malloc
+	preload=$lib:$path
+	trace operators.report -- ./operators 2>/dev/null
+	preload=
+	say "operators of jemalloc" "$(grep KINDS operators.report | awk '{split($12, n, "/"); split($13, a, "/"); split($15, d, "/"); split($16, b, "/")
+		if (n[1] != 50 || a[1] != 30 || d[2] != 50 || b[2] != 30) print $0}')"
+fi
 same_output plugins ./plugins $out/plugin100.so $out/plugin4000.so
 say "plugins' operators" "$(grep KINDS plugins.report | awk '{if ($12 != "0/0" || $13 != "1000/0" || $16 != "0/1000") print $0}')$(expect plugins.report epoch=200)"
 same_output torture ./torture 400 3
