@@ -572,6 +572,7 @@ static bool fill(struct mt_import *i, bool *loaded)
 	*loaded = false;
 	for (uint32_t ring = 0; ring < i->feed_count; ring++) {
 		struct feed *f = &i->feeds[ring];
+		uint64_t limit;
 
 		while (load(i, ring))
 			*loaded = true;
@@ -582,8 +583,9 @@ static bool fill(struct mt_import *i, bool *loaded)
 		if (i->feed_count < 2)
 			continue;
 		scan(i, ring);
-		if (f->time < i->bounds.horizon + i->merge.window)
-			i->bounds.horizon = f->time > i->merge.window ? f->time - i->merge.window : 0;
+		limit = f->time > i->merge.window ? f->time - i->merge.window : 0;
+		if (limit < i->bounds.horizon)
+			i->bounds.horizon = limit;
 	}
 	return more;
 }

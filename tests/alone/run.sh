@@ -88,6 +88,10 @@ say "MEMTUI_DISABLED" "$(is "$(field disabled.mem allocations)" 0)"
 MEMTUI_CHECK=1 alone check.mem "$build/bench/tree" 1 2000 2>/dev/null
 say "MEMTUI_CHECK" "$(is "$(field check.mem wrong_stacks)" 0)$([ "$(field check.mem checked_stacks)" -gt 1000 ] || echo "not checked")"
 
+alone pass.mem ./ways pass
+say "frees by other threads" "$(is "$("$memtui" groups --format json --function-regex '^pass$' pass.mem | python3 -c 'import json,sys; g = json.load(sys.stdin); print(sum(x["all"]["allocated_count"] for x in g), sum(x["all"]["leaked_count"] for x in g))')" "800000 8")$(
+	is "$(field pass.mem unknown_frees implied_frees lost_events invalid_records)" "0 0 0 0")"
+
 # ---- the list of variables ----
 say "the tracer reads what is documented" "$(diff <(strings "$lib" | grep -xE 'MEMTUI_[A-Z_]+' | grep -v SESSION | sort -u) \
 	<("$memtui" help environment | grep -oE '^ +MEMTUI_[A-Z_]+=' | tr -d ' =' | sort -u))"

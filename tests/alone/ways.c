@@ -62,6 +62,30 @@ static int limited(int handled)
 	return 0;
 }
 
+/* Blocks go round through mailboxes: nearly all are freed by another thread than allocated them, often at once. */
+static void *boxes[8];
+static void *pass(void *seed)
+{
+	unsigned long at = (unsigned long)seed * 2654435761u + 1;
+
+	for (int i = 0; i < MANY; i++) {
+		at ^= at << 13, at ^= at >> 7, at ^= at << 17;
+		free(__atomic_exchange_n(&boxes[at >> 9 & 7], malloc(16 + (at >> 20) % 3 * 16), __ATOMIC_ACQ_REL));
+	}
+	return NULL;
+}
+
+static int pass_round(void)
+{
+	pthread_t threads[4];
+
+	for (long i = 0; i < 4; i++)
+		pthread_create(&threads[i], NULL, pass, (void *)(i + 1));
+	for (int i = 0; i < 4; i++)
+		pthread_join(threads[i], NULL);
+	return 0;
+}
+
 static int fork_child(void)
 {
 	void *inherited = keep(100);
@@ -127,6 +151,8 @@ int main(int argc, char **argv)
 
 	if (!strcmp(how, "limited"))
 		return limited(1);
+	if (!strcmp(how, "pass"))
+		return pass_round();
 	if (!strcmp(how, "fork"))
 		return fork_child();
 	if (!strcmp(how, "descriptors"))
