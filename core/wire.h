@@ -124,7 +124,8 @@ enum mt_record_type {
 	MT_RECORD_ALLOC,   /* pointer, size; node = stack of the call with its kind as leaf */
 	MT_RECORD_FREE,    /* pointer; node = its kind, or the stack of the free */
 	MT_RECORD_RELEASE, /* first half of a realloc: pointer is released (as FREE) */
-	MT_RECORD_REALLOC, /* second half: as ALLOC; ends the ring's innermost open RELEASE */
+	MT_RECORD_REALLOC, /* second half: as ALLOC; ends the ring's innermost open RELEASE, which a forked child's
+	                    * first may lack: the fork came between */
 	MT_RECORD_RESTORE, /* second half of a failed realloc: the released block lives on */
 	MT_RECORD_EXTEND,  /* word0 = 64-bit value, size field = enum mt_extend */
 	MT_RECORD_MARK,    /* size field = enum mt_mark */

@@ -250,20 +250,10 @@ static void add_marks(const struct mt_thread *t, struct batch *b)
 	}
 }
 
-/* The first half of a realloc may lie in another ring: a fork came between. */
-static unsigned lone(const struct mt_thread *t, unsigned type)
+MT_COLD bool mt_ring_record_item(struct mt_thread *t, const struct mt_item *item)
 {
-	if (!t->newborn || (type != MT_RECORD_REALLOC && type != MT_RECORD_RESTORE))
-		return type;
-	return type == MT_RECORD_REALLOC ? MT_RECORD_ALLOC : MT_RECORD_VOID;
-}
-
-MT_COLD bool mt_ring_record_item(struct mt_thread *t, const struct mt_item *whole)
-{
-	struct mt_item copy = *whole, *item = &copy;
 	struct batch b = {.count = 0};
 
-	copy.type = lone(t, whole->type);
 
 	if (!make_room(t)) {
 		count_lost(t, item->type);

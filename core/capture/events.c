@@ -204,11 +204,17 @@ static void on_release(struct mt_merge *m, struct mt_ring *r, const struct mt_de
 		emit_end(m, r, &open->block, MT_EVENT_RELEASE, d->node);
 }
 
+/* A signal handler of the parent may have forked between the two halves of a realloc. */
+static bool may_lack_release(const struct mt_merge *m)
+{
+	return m->model->profile->info.origin == MT_ORIGIN_FORKED;
+}
+
 static struct mt_release *close_release(struct mt_merge *m, struct mt_ring *r)
 {
 	if (r->release_count)
 		return &r->releases[--r->release_count];
-	m->model->profile->info.invalid_records++;
+	m->model->profile->info.invalid_records += !may_lack_release(m);
 	return NULL;
 }
 
@@ -246,7 +252,7 @@ static void on_restore(struct mt_merge *m, struct mt_ring *r)
 	struct mt_block *there;
 
 	if (!open) {
-		m->model->profile->info.invalid_records++;
+		m->model->profile->info.invalid_records += !may_lack_release(m);
 		return;
 	}
 	if (!open->known)
