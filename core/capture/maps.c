@@ -55,7 +55,8 @@ static void erase(struct mt_maps *m, uint32_t from, uint32_t to)
 {
 	struct mt_map_list *l = &m->pieces;
 
-	memmove(&l->items[from], &l->items[to], (l->count - to) * sizeof *l->items);
+	if (to < l->count)
+		memmove(&l->items[from], &l->items[to], (l->count - to) * sizeof *l->items);
 	l->count -= to - from;
 }
 

@@ -611,7 +611,7 @@ static void scribble(struct fixture *f, uint64_t *seed)
 	default:
 		*(struct mt_wire_record *)(void *)mt_segment_entry(&f->segment, ring_data,
 			(r >> 20) % (8 * f->segment.ring_records)) = mt_wire_record_pack(r & 7, (uint32_t)(r >> 50),
-			(uint32_t)(r >> 33) % 6000, (r >> 7) % 4096, (uint32_t)(r >> 13) & 0xffff);
+			(uint32_t)(r >> 33) % 6000, (r >> 7) % 4096, (uint32_t)(r >> 13) & (r & 1 << 10 ? 7 : 0xffff));
 	}
 }
 
@@ -640,6 +640,10 @@ static void survives_vandals(void **state)
 	mt_model_settle(&f->model);
 	assert_true(f->profile.info.invalid_records > 0);
 	assert_true(f->profile.info.events > 0);
+	assert_true(f->profile.log_count > 0);
+	for (uint32_t i = 0; i < f->profile.log_count; i++)
+		assert_true(f->profile.log[i].type < MT_LOG_TYPES && f->profile.log[i].text < f->profile.strings.count
+			&& mt_profile_log_kind(&f->profile, &f->profile.log[i]) < MT_PC_FIRST);
 	for (uint32_t i = 1; i < f->profile.node_count; i++)
 		assert_true(f->profile.nodes[i].parent < i && f->profile.nodes[i].pc < f->profile.pc_count);
 	for (uint32_t i = 0; i < f->profile.group_count; i++)
