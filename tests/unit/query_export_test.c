@@ -155,6 +155,63 @@ static void test_deep(void **state)
 	fixture_free(&f);
 }
 
+static char *report_text(int (*report)(const struct mt_report *, struct mt_err *), const struct fixture *f,
+	enum mt_format format, bool inverted)
+{
+	struct mt_report r = {.format = format, .profile = &f->profile, .symbols = &f->symbols,
+		.sort = MT_METRIC_LEAKED_COUNT, .inverted = inverted};
+	struct mt_err err = {0};
+	char *text;
+	size_t len;
+
+	r.out = open_memstream(&text, &len);
+	assert_int_equal(report(&r, &err), 0);
+	fclose(r.out);
+	return text;
+}
+
+static void holds(char *text, const char *words, bool expected)
+{
+	if (!strstr(text, words) == expected)
+		fail_msg("'%s' is %s in: %s", words, expected ? "missing" : "there", text);
+	free(text);
+}
+
+/* Three groups: with blocks from before frees were lost, with none of them left, and with later ones alone. */
+static void test_estimates(void **state)
+{
+	struct fixture f;
+
+	(void)state;
+	fixture_init(&f);
+	uint32_t module = fixture_module(&f, "m", 0), from = fixture_pc(&f, module, "from", "a.c", 1);
+	uint32_t old = fixture_pc(&f, module, "old", "a.c", 2), gone = fixture_pc(&f, module, "gone", "a.c", 3);
+	uint32_t late = fixture_pc(&f, module, "late", "a.c", 4), fine = fixture_pc(&f, module, "fine", "a.c", 5);
+
+	fixture_group(&f, STACK(from, old), 20, 10, 11);
+	fixture_group(&f, STACK(from, gone), 20, 10, 0);
+	uint32_t id = fixture_group(&f, STACK(fine, late), 20, 10, 13);
+
+	holds(report_text(mt_report_groups, &f, MT_FORMAT_TEXT, false), "~", false);
+	holds(report_text(mt_report_info, &f, MT_FORMAT_TEXT, false), "estimates", false);
+	f.profile.info.lossy_ns = f.profile.groups[id].first_ns - 1;
+	holds(report_text(mt_report_groups, &f, MT_FORMAT_TEXT, false), "~11 ", true);
+	holds(report_text(mt_report_groups, &f, MT_FORMAT_TEXT, false), "~110B", true);
+	holds(report_text(mt_report_groups, &f, MT_FORMAT_TEXT, false), "~13", false);
+	holds(report_text(mt_report_groups, &f, MT_FORMAT_TEXT, false), "~0", false);
+	holds(report_text(mt_report_groups, &f, MT_FORMAT_TEXT, false), "~20", false);
+	for (int inverted = 0; inverted < 2; inverted++) {
+		holds(report_text(mt_report_tree, &f, MT_FORMAT_TEXT, inverted), "~24", true); /* all */
+		holds(report_text(mt_report_tree, &f, MT_FORMAT_TEXT, inverted), "~11", true);
+		holds(report_text(mt_report_tree, &f, MT_FORMAT_TEXT, inverted), "~13", false);
+		holds(report_text(mt_report_tree, &f, MT_FORMAT_TEXT, inverted), "~0", false);
+	}
+	holds(report_text(mt_report_groups, &f, MT_FORMAT_JSON, false), "\"estimated\":true", true);
+	holds(report_text(mt_report_summary, &f, MT_FORMAT_TEXT, false), "leaks of 1 group are estimates (~)", true);
+	holds(report_text(mt_report_info, &f, MT_FORMAT_JSON, false), "\"estimated_groups\":1", true);
+	fixture_free(&f);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -162,6 +219,7 @@ int main(void)
 		cmocka_unit_test(test_json),
 		cmocka_unit_test(test_table),
 		cmocka_unit_test(test_deep),
+		cmocka_unit_test(test_estimates),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
