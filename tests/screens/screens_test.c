@@ -353,6 +353,11 @@ static void check_live(struct tests *t)
 
 	run_program(t, &terminal, "/bin/sh", "echo ready; read x; echo got $x; exit 5");
 	ok = terminal_wait_text(&terminal, "LIVE");
+	terminal_type(&terminal, "P");
+	ok = ok && terminal_wait_text(&terminal, "the recording pauses") && terminal_wait_text(&terminal, " PAUSED ");
+	terminal_type(&terminal, "P");
+	ok = ok && terminal_wait_text(&terminal, "the recording goes on") && terminal_wait_text(&terminal, " LIVE ");
+	tell(t, ok, "P pauses the recording and goes on");
 	terminal_type(&terminal, "O");
 	ok = ok && terminal_wait_text(&terminal, "ready");
 	terminal_type(&terminal, "\r");

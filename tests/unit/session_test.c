@@ -315,6 +315,56 @@ static void serves_watchers(void **state)
 	unwatch(&w);
 }
 
+static bool is_paused(void *at)
+{
+	struct watch *w = at;
+
+	mt_client_update(w->client, &w->profile, NULL);
+	return w->profile.info.paused;
+}
+
+static bool goes_on(void *at)
+{
+	return !is_paused(at);
+}
+
+/* What a person pauses is not recorded; what the program frees of before is, and the log has both moments. */
+static void pauses(void **state)
+{
+	struct fixture *f = *state;
+	bool complete;
+	struct watch w;
+	uint64_t before;
+
+	f->options.pty = true;
+	START_SHELL(f, "echo ready; read line; a=$(seq 2000); echo done; read line; echo $line; read line");
+	watch(&w, f->session.name);
+	await_text(&w, "ready");
+	w.least_events = 1;
+	assert_true(until(has_events, &w));
+	mt_client_pause(w.client, true);
+	assert_true(until(is_paused, &w));
+	before = w.profile.info.allocations;
+	mt_client_input(w.client, "x\n", 2);
+	await_text(&w, "done");
+	mt_client_pause(w.client, false);
+	assert_true(until(goes_on, &w));
+	assert_int_equal(w.profile.info.allocations, before);
+	assert_int_equal(w.profile.log_count, 2);
+	assert_int_equal(w.profile.log[0].type, MT_LOG_PAUSE);
+	assert_int_equal(w.profile.log[1].type, MT_LOG_RESUME);
+	assert_int_equal(w.profile.log[1].thread, MT_NO_THREAD);
+	mt_client_input(w.client, "y\n", 2);
+	await_text(&w, "y\r\ny");
+	mt_client_input(w.client, "z\n", 2);
+	assert_int_equal(finish(f), 0);
+	struct mt_info info = read_trace(f->output, &complete);
+
+	assert_true(complete && info.allocations >= before);
+	assert_int_equal(info.unknown_frees, 0);
+	unwatch(&w);
+}
+
 struct children {
 	const char *name;
 	struct mt_session_process child;
@@ -462,7 +512,7 @@ int main(void)
 {
 #define CASE(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 	const struct CMUnitTest tests[] = {CASE(passes_statuses), CASE(refuses_what_cannot_be), CASE(keeps_existing_files),
-		CASE(follows_exec), CASE(records_children), CASE(serves_watchers), CASE(watches_children), CASE(survives_kill_of_recorder),
+		CASE(follows_exec), CASE(records_children), CASE(serves_watchers), CASE(pauses), CASE(watches_children), CASE(survives_kill_of_recorder),
 		CASE(survives_kill_of_program), CASE(survives_kill_of_front)};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
