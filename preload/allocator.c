@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "preload/modules.h"
+
 /* One library has them all: a usable size asked of another one's block could be anything. */
 static bool are_of_one(const struct mt_real *real, uint64_t start, uint64_t end)
 {
@@ -97,4 +99,7 @@ void mt_allocator_announce(struct mt_wire_header *h, bool slack)
 	mt_store(&h->usable_rule, mt_tracer.usable_rule);
 	mt_store(&h->allocator, a->address);
 	mt_store(&h->own_allocator, a->own);
+	/* their names must be known even of a program that is gone at once */
+	mt_modules_enter(a->address);
+	mt_modules_enter(a->own);
 }

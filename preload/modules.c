@@ -171,6 +171,12 @@ static uint32_t module_of(uint64_t pc)
 	return add_module(&object);
 }
 
+void mt_modules_enter(uint64_t address)
+{
+	if (address)
+		module_of(address);
+}
+
 uint32_t mt_modules_pc(uint64_t pc, uint32_t flags)
 {
 	uint32_t id, module;

@@ -8,6 +8,8 @@ bool mt_modules_init(void);
 void mt_modules_free(void);
 /* A new pc id for an address; 0 when it is the tracer's own code. */
 uint32_t mt_modules_pc(uint64_t pc, uint32_t flags);
+/* Enters the module that an address lies in, before any stack has met it. */
+void mt_modules_enter(uint64_t address);
 /* Is the module under pc still the one that it was when the pc id was made? */
 bool mt_modules_present(uint64_t pc, uint32_t pc_id);
 

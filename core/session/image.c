@@ -187,6 +187,9 @@ static uint32_t module_of(struct mt_image *i, uint64_t address)
 	char *path = address ? mt_memory_module(i->process->pid, address) : NULL;
 	uint32_t id = path ? mt_strings_add(&i->profile.strings, path) : 0;
 
+	if (!id && address) /* the process is gone already, but its modules are written down */
+		id = mt_tables_module_path(&i->merge.tables, address);
+
 	free(path);
 	return id;
 }
