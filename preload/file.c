@@ -35,6 +35,7 @@
 #define DEPTH_MOST 65536
 #define NAMES_MAX 10000     /* numbers that are tried for a name that is taken */
 #define ANCHOR_TICKS (1ull << 26) /* some tens of milliseconds */
+#define RETRY_NS 1000000
 #define PATIENCE 200000     /* looks at a lock */
 
 extern char **environ;
@@ -45,6 +46,7 @@ static struct {
 	uint64_t device, inode;
 	uint64_t data_place;   /* of the first chunk, in the file */
 	uint64_t anchor_ticks; /* of the last anchor */
+	uint64_t tried;        /* when a thread in a gap last asked for a chunk */
 	uint64_t flags, depth;
 	bool known;            /* what the environment says was read */
 	bool paused, child;
@@ -348,6 +350,12 @@ static bool make_present(int fd, struct mt_range *range, uint64_t place, uint64_
 	return false;
 }
 
+/* What may go by: descriptors and address space are the program's to give back. */
+static bool passes(long error)
+{
+	return error == -EMFILE || error == -ENFILE || error == -ENOMEM || error == -EAGAIN;
+}
+
 bool mt_file_extend(struct mt_range *range, uint64_t to)
 {
 	struct blocked b;
@@ -363,6 +371,8 @@ bool mt_file_extend(struct mt_range *range, uint64_t to)
 		mt_sys1(SYS_close, fd);
 	}
 	unblock_signals(&b);
+	if (!done && !passes(fd))
+		mt_file_stop();
 	return done;
 }
 
@@ -446,41 +456,42 @@ static bool extend_data(int fd, uint64_t to, const struct blocked *b)
 		|| make_present(fd, range, file.data_place, to, b);
 }
 
-static void *map_chunk(uint32_t id, void *at, const struct blocked *b)
+static long map_chunk(int fd, uint32_t id, void *at, const struct blocked *b)
 {
 	uint64_t offset = (uint64_t)id * CHUNK_BYTES;
-	int fd = reopen();
-	long p = -EIO;
+	long p;
 
-	if (fd < 0)
-		return NULL;
-	if (extend_data(fd, offset + CHUNK_BYTES, b))
-		p = mt_sys6(SYS_mmap, at, CHUNK_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED | (at ? MAP_FIXED : 0), fd,
-			file.data_place + offset);
-	mt_sys1(SYS_close, fd);
+	if (!extend_data(fd, offset + CHUNK_BYTES, b))
+		return -ENOSPC;
+	p = mt_sys6(SYS_mmap, at, CHUNK_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED | (at ? MAP_FIXED : 0), fd,
+		file.data_place + offset);
 	if (p < 0 && p > -4096)
-		return NULL;
+		return at ? -EIO : p; /* the old chunk may be gone */
 	mt_sys3(SYS_madvise, p, CHUNK_BYTES, MADV_DONTDUMP);
 	/* one call instead of a fault for each page; a page that cannot be had is an error here, SIGBUS later */
-	if (mt_sys3(SYS_madvise, p, CHUNK_BYTES, MADV_POPULATE_WRITE) == -EFAULT) {
-		if (!at)
-			mt_sys_unmap((void *)p, CHUNK_BYTES);
-		return NULL;
-	}
-	return (void *)p;
+	if (mt_sys3(SYS_madvise, p, CHUNK_BYTES, MADV_POPULATE_WRITE) != -EFAULT)
+		return p;
+	if (!at)
+		mt_sys_unmap((void *)p, CHUNK_BYTES);
+	return -EIO;
 }
 
-/* A new chunk of a ring, mapped where the old one was. Signals are blocked. */
-static void *take_chunk(uint32_t ring, uint32_t chunk_number, void *at, const struct blocked *b)
+/* A new chunk of a ring, mapped where the old one was: its address, or a negative errno. Signals are blocked. */
+static long take_chunk(uint32_t ring, uint32_t chunk_number, void *at, const struct blocked *b)
 {
-	uint32_t id = mt_load(&file.next_chunk);
-	void *p = NULL;
+	uint32_t id;
+	int fd = reopen();
+	long p = -ENOSPC;
 
+	if (fd < 0)
+		return fd;
+	id = mt_load(&file.next_chunk);
 	if (id < mt_tracer.chunks.capacity && (id = mt_add(&file.next_chunk, 1)) < mt_tracer.chunks.capacity
 		&& mt_range_need(&mt_tracer.chunks, id + 1))
-		p = map_chunk(id, at, b);
-	if (!p)
-		return NULL;
+		p = map_chunk(fd, id, at, b);
+	mt_sys1(SYS_close, fd);
+	if (p < 0 && p > -4096)
+		return p;
 	mt_store_release((uint64_t *)mt_tracer.chunks.base + id, (uint64_t)chunk_number << 32 | ring);
 	mt_publish_count(&mt_tracer.header->chunk_count, id + 1);
 	return p;
@@ -489,14 +500,16 @@ static void *take_chunk(uint32_t ring, uint32_t chunk_number, void *at, const st
 MT_COLD struct mt_wire_record *mt_file_first_chunk(uint32_t ring)
 {
 	struct blocked b;
-	void *p;
+	long p;
 
 	block_signals(&b);
 	p = take_chunk(ring, 1, NULL, &b);
 	unblock_signals(&b);
-	if (!p)
+	if (p >= 0 || p <= -4096)
+		return (struct mt_wire_record *)p;
+	if (!passes(p))
 		mt_file_stop();
-	return p;
+	return NULL;
 }
 
 /* All slots below reserve are filled: only the outermost event comes here, before it takes any. */
@@ -505,21 +518,33 @@ MT_COLD bool mt_file_next_chunk(struct mt_thread *t)
 	struct mt_wire_ring *ring = t->ring;
 	uint64_t begin = ring->tail + CHUNK_RECORDS;
 	struct blocked b;
-	bool done;
+	long p = -EAGAIN;
 
 	block_signals(&b);
-	done = mt_load(mt_tracer.running) && take_chunk((uint32_t)(ring - (struct mt_wire_ring *)mt_tracer.rings.base),
-		(uint32_t)(begin / CHUNK_RECORDS) + 1, t->data, &b);
-	if (done) {
+	if (mt_load(mt_tracer.running))
+		p = take_chunk((uint32_t)(ring - (struct mt_wire_ring *)mt_tracer.rings.base),
+			(uint32_t)(begin / CHUNK_RECORDS) + 1, t->data, &b);
+	if (p >= 0 || p <= -4096) {
 		mt_store(&ring->tail, begin);
 		mt_store(&t->reserve, begin);
 		mt_store_release(&ring->head, begin);
 		mt_file_anchor();
-	} else {
+	} else if (!passes(p)) {
 		mt_file_stop();
 	}
 	unblock_signals(&b);
-	return done;
+	return p >= 0 || p <= -4096;
+}
+
+/* Within a gap: not at every event. */
+MT_COLD bool mt_file_retry(struct mt_thread *t)
+{
+	uint64_t now = mt_ring_clock();
+
+	if (mt_load(&mt_tracer.sealed) || now - mt_load(&file.tried) < RETRY_NS)
+		return false;
+	mt_store(&file.tried, now);
+	return mt_file_next_chunk(t);
 }
 
 /* ---- starting ---- */

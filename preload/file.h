@@ -11,14 +11,16 @@ const char *mt_file_environment(const char *name);
 struct mt_wire_header *mt_file_start(struct mt_wire_header *copy, uint64_t forked_from);
 /* In a forked child, whose file is to be its own. */
 void mt_file_forked(void);
-/* Gives the first bytes of a table room in the file. */
+/* Gives the first bytes of a table room in the file; ends the recording where that will not do. */
 bool mt_file_extend(struct mt_range *, uint64_t to);
 /* Ends the recording, and counts the failure. */
 void mt_file_stop(void);
 /* The ring's first chunk; NULL: the recording has ended. */
 struct mt_wire_record *mt_file_first_chunk(uint32_t ring);
-/* Goes on in a new chunk; false: there is none, and the recording is to end. */
+/* Goes on in a new chunk; false: there is none, now or, when the recording has ended, at all. */
 bool mt_file_next_chunk(struct mt_thread *);
+/* The same for a thread that loses events since there was none. */
+bool mt_file_retry(struct mt_thread *);
 /* Notes both clocks, so that readers can tell the one by the other; tend does so now and then. */
 void mt_file_anchor(void);
 void mt_file_tend(uint64_t now);

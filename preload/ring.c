@@ -144,7 +144,7 @@ static bool make_room(struct mt_thread *t)
 	uint64_t capacity = t->mask + 1;
 
 	if (t->gap.active)
-		return used(t) <= capacity / 2 && !recorder_is_dead();
+		return (used(t) <= capacity / 2 || (mt_tracer.standalone && mt_file_retry(t))) && !recorder_is_dead();
 	if (used(t) + NESTED_ROOM + RECORDS_MAX <= capacity || wait_for_room(t))
 		return true;
 	if (recorder_is_dead()) {

@@ -35,10 +35,8 @@ static bool protect(struct mt_range *range, uint64_t from, uint64_t to)
 		mt_count(MT_COUNTER_MAP_FAILURES, 1);
 		return false;
 	}
-	if (mt_tracer.standalone && !mt_file_extend(range, to)) {
-		mt_file_stop();
+	if (mt_tracer.standalone && !mt_file_extend(range, to))
 		return false;
-	}
 	if (mt_sys3(SYS_mprotect, range->base + from, to - from, PROT_READ | PROT_WRITE) == 0)
 		return true;
 	mt_count(MT_COUNTER_MAP_FAILURES, 1);

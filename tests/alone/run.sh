@@ -29,7 +29,7 @@ print(*[i[n] if n in i else i["counters"][n] for n in sys.argv[1:]])' "$@" 2>>fi
 }
 is() { [ "$1" = "$2" ] || echo "$1, not $2;"; }
 
-for p in witness ways; do gcc -O1 -g -pthread -o $p "$here/$p.c" || { echo "not ok build"; exit 1; }; done
+for p in witness ways without; do gcc -O1 -g -pthread -o $p "$here/$p.c" || { echo "not ok build"; exit 1; }; done
 iberty=$(printf '#include <libiberty/demangle.h>\n' | gcc -E -x c - >/dev/null 2>&1 && echo -liberty)
 gcc -std=gnu11 -D_GNU_SOURCE -O1 -g -I"$top" ${TEST_CFLAGS:-} -pthread -o fuzz "$here/fuzz.c" "$build/libcore.a" \
 	-lzstd -lpcre2-8 -ldw -lelf $iberty || { echo "not ok build"; exit 1; }
@@ -91,6 +91,9 @@ say "MEMTUI_CHECK" "$(is "$(field check.mem wrong_stacks)" 0)$([ "$(field check.
 alone pass.mem ./ways pass
 say "frees by other threads" "$(is "$("$memtui" groups --format json --function-regex '^pass$' pass.mem | python3 -c 'import json,sys; g = json.load(sys.stdin); print(sum(x["all"]["allocated_count"] for x in g), sum(x["all"]["leaked_count"] for x in g))')" "800000 8")$(
 	field pass.mem unknown_frees implied_frees invalid_records | awk '$1 > 20 || $2 > 20 || $3 { print "unknown, implied, invalid:", $0 }')" # a few: processors read the counter ahead
+
+./without "$lib" zeroes.mem ./ways pass
+say "a file system without fallocate" "$(is $? 0)$(is "$(field zeroes.mem allocations map_failures invalid_records)" "800004 0 0")"
 
 # ---- the list of variables ----
 say "the tracer reads what is documented" "$(diff <(strings "$lib" | grep -xE 'MEMTUI_[A-Z_]+' | grep -v SESSION | sort -u) \
@@ -157,6 +160,10 @@ limits
 alone descriptors.mem ./ways descriptors >traced.out; traced=$?
 ./ways descriptors >plain.out
 say "closed descriptors" "$(is $traced 0)$(cmp plain.out traced.out 2>&1)$(is "$(field descriptors.mem allocations map_failures)" "500001 0")"
+( ulimit -n 64; alone exhausted.mem ./ways exhausted >traced.out ); traced=$?
+( ulimit -n 64; ./ways exhausted >plain.out )
+say "no descriptor for a while" "$(is $traced 0)$(cmp plain.out traced.out 2>&1)$(is "$(field exhausted.mem map_failures complete)" "0 True")$(
+	field exhausted.mem allocations lost_allocations lost_frees frees | awk '$2 < 100000 || $1 + $2 != 401001 || $3 + $4 < 401000 { print }')"
 if [ "$(id -u)" = 0 ]; then
 	mkdir root; alone chroot.mem ./ways chroot root >chroot.out
 	say "chroot" "$(is $? 0)$(is "$(cat chroot.out)" "still here")$(is "$(field chroot.mem complete map_failures)" "False 1")$([ "$(field chroot.mem allocations)" -gt 1100 ] || echo "too little was recorded")"

@@ -121,6 +121,22 @@ static int without_descriptors(void)
 	return 0;
 }
 
+/* For a while there is no descriptor for anybody. */
+static int exhausted(void)
+{
+	int first = open("/dev/null", O_RDONLY), last = first, fd;
+
+	churn(1000);
+	while ((fd = open("/dev/null", O_RDONLY)) >= 0)
+		last = fd;
+	churn(MANY);
+	for (fd = first; fd <= last; fd++)
+		close(fd);
+	churn(MANY);
+	printf("the next descriptor is %d\n", open("/dev/null", O_RDONLY));
+	return 0;
+}
+
 static int changed_root(const char *root)
 {
 	churn(1000);
@@ -157,6 +173,8 @@ int main(int argc, char **argv)
 		return fork_child();
 	if (!strcmp(how, "descriptors"))
 		return without_descriptors();
+	if (!strcmp(how, "exhausted"))
+		return exhausted();
 	if (!strcmp(how, "chroot"))
 		return changed_root(argv[2]);
 	if (!strcmp(how, "phases"))
