@@ -124,6 +124,17 @@ assert {(size, stack[:len(stack) if size == 2000 else 4]) for size, stack in sta
 		echo "not ok stacks marks of assembly without CFI: $(tail -n 1 marks.err)"
 }
 
+# The same without a recorder.
+stand_alone() {
+	local n checked wrong otherwise wrong_otherwise rest
+	rm -f alone.raw
+	MEMTUI_OUTPUT=$PWD/alone.raw LD_PRELOAD=$build/libmemtui.so ./jumps-O2-none >/dev/null
+	read -r n checked wrong otherwise wrong_otherwise rest < <(counts "$memtui" alone.raw)
+	if [ "${n:-0}" -ge 100000 ] && [ "$checked" -ge "$n" ] && [ "$otherwise" -ge 10000 ] && [ "$wrong$wrong_otherwise" = 00 ]; then
+		echo "ok stacks stand-alone: $checked checked, $otherwise by libgcc's unwinder"
+	else echo "not ok stacks stand-alone: ${n:-no} allocations, $checked checked, $wrong wrong, $otherwise, $wrong_otherwise wrong"; fi
+}
+
 compile_all
-{ { real_programs; own_programs; } | run_all; marks; } 2>&1 | tee results
+{ { real_programs; own_programs; } | run_all; marks; stand_alone; } 2>&1 | tee results
 ! grep -q '^not ok' results
