@@ -17,8 +17,10 @@ struct mt_branch {
 	uint32_t count;           /* of words */
 	uint32_t node, leaf;
 	struct mt_word words[MT_BRANCH_WORDS]; /* filled up to four or eight by others that hold */
-	struct mt_memo join;      /* the memo's frame where the branch ends */
-	uint32_t join_index;
+	/* the memo's frame where the branch ends */
+	uint64_t join_key, join_sp, join_fp;
+	uint32_t join_node, join_index;
+	bool join_fp_live;
 };
 
 struct mt_branch_set {
@@ -41,27 +43,31 @@ static inline struct mt_branch_set *mt_branch_set(const struct mt_thread *t, con
 }
 
 /* Which of words[0, end) differ: 0 when none does. All of them can be read. */
-static MT_INLINE uint64_t mt_branch_differ(const uint64_t *const *at, const uint64_t *value, size_t end)
+static MT_INLINE uint64_t mt_branch_differ(const uint64_t *const *first, const uint64_t *value, size_t end)
 {
+	const uint64_t *const *at = first + end;
 	uint64_t differ = 0;
 
-	for (; end >= 8; end -= 8) {
+	for (value += end; end >= 8; end -= 8) {
+		at -= 8;
+		value -= 8;
+		__asm__("" : "+r"(at), "+r"(value)); /* GCC would keep sixteen addresses in place of two */
 #pragma GCC unroll 8
-		for (int j = -1; j >= -8; j--)
-			differ |= *at[(ptrdiff_t)end + j] ^ value[(ptrdiff_t)end + j];
+		for (int i = 0; i < 8; i++)
+			differ |= *at[i] ^ value[i];
 	}
 	while (end-- > 0)
-		differ |= *at[end] ^ value[end];
+		differ |= **--at ^ *--value;
 	return differ;
 }
 
 /* The memo has changed: is the join still one of its frames? */
 static inline bool mt_branch_joins(const struct mt_thread *t, struct mt_branch *b)
 {
-	const struct mt_memo *m = &t->memo[b->join_index], *join = &b->join;
+	const struct mt_memo *m = &t->memo[b->join_index];
 
-	if (b->join_index >= t->memo_count || m->key != join->key || m->sp != join->sp || m->node != join->node
-		|| m->fp_live != join->fp_live || !m->own || (MT_MUTATION != 2 && m->fp_live && m->fp != join->fp))
+	if (b->join_index >= t->memo_count || m->node != b->join_node || m->sp != b->join_sp || m->key != b->join_key
+		|| m->fp_live != b->join_fp_live || !m->own || (MT_MUTATION != 2 && m->fp_live && m->fp != b->join_fp))
 		return false;
 	b->join_words = m->words_end;
 	b->memo_version = t->memo_version;
@@ -126,16 +132,19 @@ static inline void mt_branch_keep(struct mt_thread *t, const struct mt_entry *en
 	b->fp_mask = top->fp_live && MT_MUTATION != 2 ? UINT64_MAX : 0;
 	b->memo_version = t->memo_version;
 	b->join_words = first;
-	b->join = *join;
+	b->join_key = join->key;
+	b->join_sp = join->sp;
+	b->join_fp = join->fp;
+	b->join_node = join->node;
 	b->join_index = kept - 1;
+	b->join_fp_live = join->fp_live;
 	b->count = count;
 	b->node = top->node;
 	b->leaf = leaf;
-	for (uint32_t i = 0; i < (count + 3) / 4 * 4; i++) {
-		uint32_t from = i < count ? first + i : first;
-
-		b->words[i] = (struct mt_word){t->word_at[from], t->word_value[from]};
-	}
+	for (uint32_t i = 0; i < count; i++)
+		b->words[i] = (struct mt_word){t->word_at[first + i], t->word_value[first + i]};
+	for (uint32_t i = count; i % 4; i++)
+		b->words[i] = b->words[0];
 	mt_signal_fence();
 	mt_store(&set->tags[way], mt_branch_tag(entry, kind));
 }

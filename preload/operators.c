@@ -168,7 +168,7 @@ static inline void deallocate(enum mt_operator which, const struct mt_entry *ent
 		function(p, b, c);
 		return;
 	}
-	mt_event_free(t, entry, kinds[which], (void *)p, MT_RECORD_FREE);
+	mt_event_freed(t, entry, kinds[which], (void *)p);
 	if (mt_likely(mt_load(&mt_tracer.plain[which]))) {
 		mt_tracer.real.free((void *)p);
 		return;
