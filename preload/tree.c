@@ -74,6 +74,16 @@ static void insert(struct mt_index *index, uint32_t id)
 	}
 }
 
+/* Gives back the memory of a table that others may still be reading: to them it is empty but for its first page. What
+ * they do not find there they make again, and readers merge it. */
+static void forget_slots(struct mt_index *index)
+{
+	size_t len = sizeof *index + ((size_t)index->mask + 1) * sizeof index->slots[0];
+
+	if (len > MT_WIRE_PAGE)
+		mt_sys3(SYS_madvise, (uint8_t *)index + MT_WIRE_PAGE, len - MT_WIRE_PAGE, MADV_DONTNEED);
+}
+
 static void grow(struct mt_index *old, unsigned bits)
 {
 	struct mt_index *index;
@@ -89,6 +99,7 @@ static void grow(struct mt_index *old, unsigned bits)
 				insert(index, id);
 		}
 		mt_store_release(&mt_tracer.index, index);
+		forget_slots(old);
 	}
 	mt_thread_has_grown(MT_GROWING_INDEX);
 }
