@@ -428,7 +428,7 @@ static void slack(void **state)
 	event(f, 0, MT_RECORD_RELEASE, 9100, 0x3000, 0);
 	extend(f, 0, MT_EXTEND_USABLE, 8000);
 	event(f, 0, MT_RECORD_REALLOC, 9200, 0x3000, 7000);
-	event(f, 0, MT_RECORD_ALLOC, 9300, 0x100000, 24); /* where a noted one was: by the rule */
+	event(f, 0, MT_RECORD_ALLOC, 9300, 0x100000 + 4999 * 64, 24); /* where a noted one was: by the rule */
 	drain(f);
 	mt_merge_slack(&f->merge, true);
 	assert_int_equal(info->slack_bytes, 14 + 15 + 1000);
