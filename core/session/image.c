@@ -184,12 +184,11 @@ static void refresh_name(struct mt_image *i, struct mt_thread *thread)
 /* The module of an address of the program, as a string; 0: not known. */
 static uint32_t module_of(struct mt_image *i, uint64_t address)
 {
-	char *path = address ? mt_memory_module(i->process->pid, address) : NULL;
-	uint32_t id = path ? mt_strings_add(&i->profile.strings, path) : 0;
+	uint32_t id = address ? mt_tables_module_path(&i->merge.tables, address) : 0;
+	char *path = address && !id ? mt_memory_module(i->process->pid, address) : NULL;
 
-	if (!id && address) /* the process is gone already, but its modules are written down */
-		id = mt_tables_module_path(&i->merge.tables, address);
-
+	if (path)
+		id = mt_strings_add(&i->profile.strings, path);
 	free(path);
 	return id;
 }
