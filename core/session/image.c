@@ -13,6 +13,7 @@
 
 #define SECOND 1000000000ull
 #define CALIBRATE_NS (SECOND / 10)
+#define MEMORY_EVERY_NS (SECOND / 10)
 #define PUBLISH_IDLE_NS 20000000ull
 #define ALLOCATOR_LOOKS 8 /* the addresses are set once each, unless the program writes nonsense */
 #define LAST_POLLS 16 /* two take all; a process that shares the memory and writes on and on is no reason to stay */
@@ -262,6 +263,7 @@ void mt_image_tend(struct mt_image *i, uint64_t now)
 		mt_model_advance(&i->model, elapsed(i), 0);
 		i->model.memory = i->sampler.memory;
 		i->profile.info.arenas = i->sampler.arenas;
+		i->sampler.rss_at += MEMORY_EVERY_NS * (atomic_load(&i->recorder->image_count) / 8); /* many take turns */
 	}
 	if (atomic_load(&i->recorder->paused) != i->paused) {
 		i->paused = !i->paused;
