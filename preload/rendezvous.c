@@ -182,7 +182,7 @@ static int ask(int fd, uint64_t forked_from)
 {
 	struct mt_wire_request request = {.magic = MT_WIRE_MAGIC, .version = MT_WIRE_VERSION,
 		.pid = (uint32_t)mt_sys0(SYS_getpid), .forked_from = forked_from};
-	int64_t start = now_ms(), deadline = start + PATIENCE_MS;
+	int64_t start = now_ms(), deadline = start + PATIENCE_MAX_MS; /* to connect takes no answer */
 	struct ucred recorder;
 	long n;
 	int error;
