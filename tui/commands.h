@@ -96,6 +96,8 @@ extern const char mt_help_about[], mt_help_exit[];
 	{0, "on_full", "WHAT", MT_OPTION_CHOICE, MT_OPTION_AT(on_full), \
 		"when the recorder cannot keep up: block (the default) waits for it, but 0.2 s at most while it stands still; " \
 		"drop counts what is lost and never waits", "block|drop"}, \
+	{0, "disabled", NULL, MT_OPTION_FLAG, MT_OPTION_AT(disabled), \
+		"start paused: nothing new is recorded until the program asks for it, by memtui.h", NULL}, \
 	{0, "duration", "TIME", MT_OPTION_TIME, MT_OPTION_AT(duration_ns), "stop recording after this time", NULL}, \
 	{0, "report", NULL, MT_OPTION_FLAG, MT_OPTION_AT(report), "print a report at the end", NULL}
 

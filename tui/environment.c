@@ -11,7 +11,7 @@ static const struct mt_variable variables[] = {
 	{"MEMTUI_FREE_STACKS", "1", "free_stacks", "record the stacks of frees too"},
 	{"MEMTUI_SLACK", "1", "slack", "ask allocators other than glibc's what they round each size up to"},
 	{"MEMTUI_CHECK", "1", "check_stacks", "compare every stack with a full unwind, many with libgcc's too (slow)"},
-	{"MEMTUI_DISABLED", "1", NULL, "start paused: nothing new is recorded until the program asks for it, by memtui.h"},
+	{"MEMTUI_DISABLED", "1", "disabled", "start paused: nothing new is recorded until the program asks for it, by memtui.h"},
 };
 
 const char mt_environment_about[] =

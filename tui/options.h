@@ -9,7 +9,7 @@
 struct mt_arguments {
 	const char *program; /* "memtui" as it was called */
 	const char *output, *theme, *ascii, *filter_text, *on_full, *complete, *man;
-	bool force, free_stacks, slack, check_stacks, headless, report, exact, help;
+	bool force, disabled, free_stacks, slack, check_stacks, headless, report, exact, help;
 	uint64_t depth, duration_ns, top, count, skip, levels, columns, fps;
 	bool inverted, ascending, sort_given;
 	enum mt_metric sort;

@@ -99,7 +99,8 @@ say "a file system without fallocate" "$(is $? 0)$(is "$(field zeroes.mem alloca
 say "the tracer reads what is documented" "$(diff <(strings "$lib" | grep -xE 'MEMTUI_[A-Z_]+' | grep -v SESSION | sort -u) \
 	<("$memtui" help environment | grep -oE '^ +MEMTUI_[A-Z_]+=' | tr -d ' =' | sort -u))"
 MEMTUI_OUTPUT=env.dat MEMTUI_DEPTH=8 "$memtui" record -- "$build/bench/hot" 1000 100 1 2>/dev/null
-say "run and record go by the environment" "$([ "$(field env.dat cut_stacks)" -gt 900 ] || echo "none cut, or another name")$(
+MEMTUI_DISABLED=1 "$memtui" record -o disabled.dat -- "$build/bench/hot" 1000 10 1 2>/dev/null
+say "run and record go by the environment" "$(is "$(field disabled.dat allocations)" 0)$([ "$(field env.dat cut_stacks)" -gt 900 ] || echo "none cut, or another name")$(
 	MEMTUI_DEPTH=many "$memtui" record -f -o env.dat -- true 2>&1 | grep -q 'MEMTUI_DEPTH in the environment' || echo "a bad value is taken")"
 
 # ---- deaths ----
