@@ -1,5 +1,5 @@
 # memtui. `make demo` and `make test` set up what they need; `make help` lists the targets.
-# Variables: O=DIR build directory, V=1 show commands, DEBUG=1 no optimisation, ASAN=1 sanitizers,
+# Variables: O=DIR build directory, V=1 show commands, DEBUG=1 no optimisation, ASAN=1 or TSAN=1 sanitizers,
 #            CC=, DESTDIR=, prefix=; MUTATION=N a tracer that is wrong on purpose (make mutations)
 
 O ?= build
@@ -21,7 +21,7 @@ have = $(shell printf '\#include <%s>\n' '$(1)' | $(CC) -E -x c - >/dev/null 2>&
 WARN := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wvla $(if $(WERROR),-Werror)
 OPT := $(if $(DEBUG),-O0,-O2) -g
 comma := ,
-SAN := $(if $(ASAN),-fsanitize=address$(comma)undefined -fno-omit-frame-pointer)
+SAN := $(if $(ASAN),-fsanitize=address$(comma)undefined -fno-omit-frame-pointer)$(if $(TSAN),-fsanitize=thread -Wno-tsan)
 ALL_CFLAGS := -std=gnu11 -D_GNU_SOURCE -I. $(OPT) $(WARN) $(SAN) -pthread -MMD -MP \
 	-DMT_VERSION='"$(VERSION)"' -DMT_PREFIX='"$(prefix)"' -DMT_THEME_DIR='"$(CURDIR)/themes"' $(CFLAGS)
 ALL_LDFLAGS := $(SAN) -pthread $(LDFLAGS)
@@ -85,6 +85,19 @@ $(O)/tests/%_test: $(O)/obj/tests/unit/%_test.o $(O)/libcore.a
 	$(say) LINK $@
 	$(Q)$(CC) $(ALL_LDFLAGS) -o $@ $^ $(LIBS) -lcmocka
 
+# Tracer and recorder in one process, for ThreadSanitizer (make TSAN=1 O=build-tsan build-tsan/race).
+RACE := event ring tree rules segment thread modules unwind step cfi expression file allocator check find bootstrap
+RACE_NAMES := -Dpthread_create=mt_race_pthread_create -Dmt_segment_leave=mt_race_segment_leave -Dmt_tree_free=mt_race_tree_free
+$(O)/obj/race/%.o: preload/%.c
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(PRELOAD_CFLAGS) $(SAN) $(RACE_NAMES) -c -o $@ $<
+$(O)/obj/race/race_tracer.o: tests/stress/race_tracer.c
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(PRELOAD_CFLAGS) $(SAN) $(RACE_NAMES) -c -o $@ $<
+$(O)/race: $(O)/obj/tests/stress/race.o $(O)/obj/race/race_tracer.o $(RACE:%=$(O)/obj/race/%.o) $(O)/libcore.a
+	$(say) LINK $@
+	$(Q)$(CC) $(ALL_LDFLAGS) -o $@ $^ $(LIBS)
+
 # ---- workloads with known truth, and the programs that the tests trace ----
 WORKLOADS := $(O)/bench/hot $(O)/bench/leak $(O)/bench/tree $(O)/demo
 programs: $(WORKLOADS)
@@ -115,7 +128,7 @@ demo: packages
 unit: $(UNIT)
 
 test: test-packages
-	@$(MAKE) --no-print-directory all unit programs
+	@$(MAKE) --no-print-directory all unit programs $(O)/race
 	@sh tests/run.sh $(O)
 
 check: test-packages
@@ -162,4 +175,4 @@ help:
 	@echo 'make man     write doc/man from the option lists'
 	@echo 'make install DESTDIR= prefix=$(prefix)'
 
--include $(PRELOAD_OBJ:.o=.d) $(CORE_OBJ:.o=.d) $(TUI_OBJ:.o=.d) $(UNIT_SRC:%.c=$(O)/obj/%.d)
+-include $(PRELOAD_OBJ:.o=.d) $(RACE:%=$(O)/obj/race/%.d) $(O)/obj/race/race_tracer.d $(O)/obj/tests/stress/race.d $(CORE_OBJ:.o=.d) $(TUI_OBJ:.o=.d) $(UNIT_SRC:%.c=$(O)/obj/%.d)

@@ -11,6 +11,7 @@
 #define WAKE_STEPS 4       /* of the tail, for one wake of those who wait for room */
 #define COUNTER_MAX (1ull << 44) /* more than a program can count in a year */
 #define SLACK_EVERY 4096   /* ns for each live block, between two sums of the slack: less than a hundredth of the time */
+#define FUTURE_WINDOWS 200000 /* a second */
 #define NESTING 16         /* predecessors of predecessors */
 #define PATIENCE (4u << 20) /* records looked at for predecessors in one poll: a damaged segment ends there */
 
@@ -79,23 +80,27 @@ static bool is_predecessor(const struct mt_decoded *d, uint64_t address, bool wa
 	return d->pointer == address && (want_allocation ? allocation : release);
 }
 
-/* The position behind the event that must come first, in this ring; 0 = none. */
+/* The position behind the event that must come first, in this ring; 0 = none. Its time goes to latest. */
 static uint64_t look_in(struct mt_merge *m, const struct mt_ring *r, uint64_t address, bool want_allocation,
-	uint64_t latest)
+	uint64_t *latest)
 {
 	uint64_t position = r->decoded, time = r->time;
 	struct mt_decoded d;
 
 	if (r->ready) {
-		if (r->next.time > latest)
+		if (r->next.time > *latest)
 			return 0;
-		if (is_predecessor(&r->next, address, want_allocation))
+		if (is_predecessor(&r->next, address, want_allocation)) {
+			*latest = r->next.time;
 			return r->next.end;
+		}
 	}
-	while (m->patience && mt_ring_decode(r, &position, r->second_head, &time, &d) && d.time <= latest) {
+	while (m->patience && mt_ring_decode(r, &position, r->second_head, &time, &d) && d.time <= *latest) {
 		m->patience--;
-		if (is_predecessor(&d, address, want_allocation))
+		if (is_predecessor(&d, address, want_allocation)) {
+			*latest = d.time;
 			return d.end;
+		}
 	}
 	return 0;
 }
@@ -110,29 +115,34 @@ static void consume(struct mt_merge *m, struct mt_ring *r, const struct mt_decod
 		step(m, r);
 }
 
+/* The earliest one in all rings: within the window the address may have been freed and allocated anew. */
 bool mt_merge_fetch(struct mt_merge *m, uint64_t address, uint64_t stamp, bool want_allocation, unsigned nesting)
 {
+	uint64_t latest = stamp + m->window, end = 0;
+	struct mt_ring *in = NULL;
+
 	if (m->ring_count < 2 || nesting >= NESTING || !m->patience)
 		return false;
 	for (uint32_t i = 0; i < m->ring_count; i++) {
 		struct mt_ring *r = &m->rings[i];
-		uint64_t end;
+		uint64_t found;
 
 		if (r->busy || (!r->ready && r->decoded == r->second_head))
 			continue;
-		end = look_in(m, r, address, want_allocation, stamp + m->window);
-		if (!end)
-			continue;
-		while (r->consumed < end) {
-			const struct mt_decoded *first = peek(r, end);
-
-			if (!first)
-				break;
-			consume(m, r, first, nesting + 1);
+		found = look_in(m, r, address, want_allocation, &latest);
+		if (found) {
+			in = r;
+			end = found;
 		}
-		return true;
 	}
-	return false;
+	while (in && in->consumed < end) {
+		const struct mt_decoded *first = peek(in, end);
+
+		if (!first)
+			break;
+		consume(m, in, first, nesting + 1);
+	}
+	return in != NULL;
 }
 
 /* ---- all rings ------------------------------------------------------------------------------------- */
@@ -157,9 +167,17 @@ static void sift_down(struct mt_merge *m, uint32_t at)
 	}
 }
 
+/* What was stamped before the heads were read has its predecessors below them, and in the order of stamps. Later events
+ * wait: of two rings the one may show more than the other, when this thread was kept from running in between. */
 static uint64_t horizon(const struct mt_merge *m)
 {
-	return m->bounds ? m->bounds->horizon : UINT64_MAX;
+	return m->bounds ? m->bounds->horizon : m->horizon;
+}
+
+/* A stamp far beyond is damage, and nothing to wait for. */
+static bool is_due(const struct mt_merge *m, uint64_t time)
+{
+	return time <= horizon(m) || (!m->bounds && time - m->horizon > m->window * FUTURE_WINDOWS);
 }
 
 /* The ring's next event of this batch, or NULL. */
@@ -167,7 +185,7 @@ static const struct mt_decoded *next_of(struct mt_merge *m, struct mt_ring *r)
 {
 	const struct mt_decoded *d = r->consumed < r->first_head ? peek(r, r->first_head) : NULL;
 
-	return d && d->time <= horizon(m) ? d : NULL;
+	return d && is_due(m, d->time) ? d : NULL;
 }
 
 /* Brings the heap's first entry up to date: its ring may have been consumed further as a predecessor. */
@@ -203,7 +221,7 @@ static bool run_plain(struct mt_merge *m, struct mt_ring *r, uint64_t bound)
 static void run_first(struct mt_merge *m)
 {
 	struct mt_ring *r = &m->rings[m->heap[0]];
-	uint64_t bound = horizon(m);
+	uint64_t bound = m->heap_time[0] > horizon(m) ? UINT64_MAX : horizon(m);
 	const struct mt_decoded *d;
 
 	if (m->heap_count > 1 && m->heap_time[1] < bound)
@@ -288,6 +306,7 @@ uint64_t mt_merge_poll(struct mt_merge *m)
 	uint64_t records = 0;
 
 	__atomic_fetch_add(&m->segment->header->tick, 1, __ATOMIC_RELAXED);
+	m->horizon = mt_clock_now(m->clock) - m->window;
 	read_heads(m);
 	m->limit_ns = m->bounds ? UINT64_MAX : mt_clock_ns(m->clock, mt_clock_now(m->clock));
 	m->stamp_end = 0;

@@ -41,6 +41,14 @@ print("; ".join(f"{field} is {total(field)}, not {n}" for field, n in want.items
 	[ $status = 0 ] || why="status $status: $(tail -n 1 "$tmp/err"); $why"
 	if [ -z "$why" ]; then echo "ok $name"; else echo "not ok $name: $why"; fi
 }
+
+# tracer and recorder in one process, with a poll always under way: the order of events must hold wherever it cuts
+race() { # THREADS ROUNDS
+	local what
+	what=$("$build/race" "$1" "$2" 2>&1) && echo "ok race of $1 threads" || echo "not ok race of $1 threads: $what"
+}
+race 8 200000
+race 64 20000
 stress "64 threads" 64 40000
 stress "64 threads on one core" 64 6000 taskset -c 0
 stress "200 threads" 200 3000

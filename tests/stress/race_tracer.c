@@ -1,0 +1,98 @@
+/* The tracer's half of the race: threads that write events. The hooks are left out: malloc is the sanitizer's. */
+#include <errno.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "preload/event.h"
+#include "preload/operators.h"
+#include "preload/segment.h"
+#include "tests/stress/race.h"
+
+/* ---- what the left-out parts of the tracer would do ---- */
+
+struct mt_tracer mt_tracer;
+
+int mt_rendezvous(uint64_t forked_from)
+{
+	(void)forked_from;
+	return race.memory ? dup(race.memory) : -EAGAIN;
+}
+
+bool mt_real_ready(void)
+{
+	return true;
+}
+
+bool mt_operators_take(const struct mt_thread *t, const struct mt_entry *entry, size_t size)
+{
+	(void)t, (void)entry, (void)size;
+	return false;
+}
+
+/* ---- producers ---- */
+
+int race_attach(void)
+{
+	mt_segment_attach();
+	if (mt_load_acquire(&mt_tracer.phase) != MT_PHASE_ATTACHED)
+		return -1;
+	mt_tracer.own_start = mt_tracer.own_end = 0; /* it takes all of this program for its own */
+	mt_tracer.usable_rule = MT_USABLE_NONE; /* it is not glibc that allocates here */
+	race.mapped = mt_tracer.header;
+	return 0;
+}
+
+static __attribute__((noinline)) void *make(size_t size)
+{
+	struct mt_entry entry = MT_ENTRY();
+	struct mt_thread *t = mt_thread_self();
+	void *p = malloc(size);
+
+	__asm__ volatile("" : "+r"(p)); /* else the compiler knows that nothing is its own before the block */
+	if (t)
+		mt_event_allocated(t, &entry, MT_KIND_MALLOC, p, size);
+	return p;
+}
+
+static __attribute__((noinline)) void drop(void *p)
+{
+	struct mt_entry entry = MT_ENTRY();
+	struct mt_thread *t = mt_thread_self();
+
+	if (t)
+		mt_event_freed(t, &entry, MT_KIND_FREE, p);
+	free(p);
+}
+
+/* Paths of two kinds of step, so that the tree has many nodes, which threads meet at the same time. */
+static __attribute__((noinline)) void *left(uint64_t path, int depth);
+static __attribute__((noinline)) void *right(uint64_t path, int depth)
+{
+	void *volatile p = depth == 0 ? make(path % 3000) : path & 1 ? left(path >> 1, depth - 1) : right(path >> 1, depth - 1);
+
+	return p;
+}
+
+static __attribute__((noinline)) void *left(uint64_t path, int depth)
+{
+	void *volatile p = depth == 0 ? make(path % 90000) : path & 1 ? left(path >> 1, depth - 1) : right(path >> 1, depth - 1);
+
+	return p;
+}
+
+void *race_work(void *number)
+{
+	uint64_t random = 0x9e3779b97f4a7c15ull * ((uint64_t)number + 1);
+
+	for (long i = 0; i < race.rounds; i++) {
+		void *p;
+
+		random ^= random << 13, random ^= random >> 7, random ^= random << 17;
+		p = left(random >> 16, 2 + (int)(random >> 40) % 9);
+		p = __atomic_exchange_n(&race.slots[random % RACE_SLOTS], p, __ATOMIC_ACQ_REL);
+		if (p)
+			drop(p);
+	}
+	__atomic_sub_fetch(&race.running, 1, __ATOMIC_RELEASE);
+	return NULL;
+}
