@@ -167,17 +167,11 @@ static void sift_down(struct mt_merge *m, uint32_t at)
 	}
 }
 
-/* What was stamped before the heads were read has its predecessors below them, and in the order of stamps. Later events
- * wait: of two rings the one may show more than the other, when this thread was kept from running in between. */
-static uint64_t horizon(const struct mt_merge *m)
-{
-	return m->bounds ? m->bounds->horizon : m->horizon;
-}
-
 /* A stamp far beyond is damage, and nothing to wait for. */
 static bool is_due(const struct mt_merge *m, uint64_t time)
 {
-	return time <= horizon(m) || (!m->bounds && time - m->horizon > m->window * FUTURE_WINDOWS);
+	return __builtin_expect(time <= m->horizon, 1)
+		|| (!m->bounds && time - m->horizon > m->window * FUTURE_WINDOWS);
 }
 
 /* The ring's next event of this batch, or NULL. */
@@ -221,7 +215,7 @@ static bool run_plain(struct mt_merge *m, struct mt_ring *r, uint64_t bound)
 static void run_first(struct mt_merge *m)
 {
 	struct mt_ring *r = &m->rings[m->heap[0]];
-	uint64_t bound = m->heap_time[0] > horizon(m) ? UINT64_MAX : horizon(m);
+	uint64_t bound = __builtin_expect(m->heap_time[0] > m->horizon, 0) ? UINT64_MAX : m->horizon;
 	const struct mt_decoded *d;
 
 	if (m->heap_count > 1 && m->heap_time[1] < bound)
@@ -306,7 +300,9 @@ uint64_t mt_merge_poll(struct mt_merge *m)
 	uint64_t records = 0;
 
 	__atomic_fetch_add(&m->segment->header->tick, 1, __ATOMIC_RELAXED);
-	m->horizon = mt_clock_now(m->clock) - m->window;
+	/* What was stamped before the heads were read has its predecessors below them, and in the order of stamps. Later
+	 * events wait: of two rings the one may show more than the other, when this thread was kept from running. */
+	m->horizon = m->bounds ? m->bounds->horizon : mt_clock_now(m->clock) - m->window;
 	read_heads(m);
 	m->limit_ns = m->bounds ? UINT64_MAX : mt_clock_ns(m->clock, mt_clock_now(m->clock));
 	m->stamp_end = 0;
