@@ -71,38 +71,50 @@ static void step(struct mt_merge *m, struct mt_ring *r)
 
 /* ---- predecessors ---------------------------------------------------------------------------------- */
 
-static bool is_predecessor(const struct mt_decoded *d, uint64_t address, bool want_allocation)
-{
-	bool allocation = d->type == MT_RECORD_ALLOC || d->type == MT_RECORD_REALLOC || d->type == MT_RECORD_RESTORE
-		|| d->type == MT_DECODED_ALLOC || d->type == MT_DECODED_REALLOC;
-	bool release = d->type == MT_RECORD_FREE || d->type == MT_RECORD_RELEASE;
+enum about { NOTHING, BEGINNING, END };
 
-	return d->pointer == address && (want_allocation ? allocation : release);
+/* What an event says of an address: that a block begins there, or ends. */
+static enum about about(const struct mt_decoded *d, uint64_t address)
+{
+	if (d->pointer != address)
+		return NOTHING;
+	switch (d->type) {
+	case MT_RECORD_ALLOC:
+	case MT_RECORD_REALLOC:
+	case MT_RECORD_RESTORE:
+	case MT_DECODED_ALLOC:
+	case MT_DECODED_REALLOC:
+		return BEGINNING;
+	case MT_RECORD_FREE:
+	case MT_RECORD_RELEASE:
+		return END;
+	}
+	return NOTHING;
 }
 
-/* The position behind the event that must come first, in this ring; 0 = none. Its time goes to latest. */
-static uint64_t look_in(struct mt_merge *m, const struct mt_ring *r, uint64_t address, bool want_allocation,
+/* The position behind the event that must come first, if it is the ring's next about this address: what lies behind
+ * another belongs to a later block. 0 = none. Its time goes to latest. */
+static uint64_t look_in(struct mt_merge *m, const struct mt_ring *r, uint64_t address, enum about wanted,
 	uint64_t *latest)
 {
 	uint64_t position = r->decoded, time = r->time;
+	enum about found = NOTHING;
 	struct mt_decoded d;
 
 	if (r->ready) {
-		if (r->next.time > *latest)
+		d = r->next;
+		if (d.time > *latest)
 			return 0;
-		if (is_predecessor(&r->next, address, want_allocation)) {
-			*latest = r->next.time;
-			return r->next.end;
-		}
+		found = about(&d, address);
 	}
-	while (m->patience && mt_ring_decode(r, &position, r->second_head, &time, &d) && d.time <= *latest) {
+	while (!found && m->patience && mt_ring_decode(r, &position, r->second_head, &time, &d) && d.time <= *latest) {
 		m->patience--;
-		if (is_predecessor(&d, address, want_allocation)) {
-			*latest = d.time;
-			return d.end;
-		}
+		found = about(&d, address);
 	}
-	return 0;
+	if (found != wanted)
+		return 0;
+	*latest = d.time;
+	return d.end;
 }
 
 static void consume(struct mt_merge *m, struct mt_ring *r, const struct mt_decoded *d, unsigned nesting)
@@ -129,7 +141,7 @@ bool mt_merge_fetch(struct mt_merge *m, uint64_t address, uint64_t stamp, bool w
 
 		if (r->busy || (!r->ready && r->decoded == r->second_head))
 			continue;
-		found = look_in(m, r, address, want_allocation, &latest);
+		found = look_in(m, r, address, want_allocation ? BEGINNING : END, &latest);
 		if (found) {
 			in = r;
 			end = found;
