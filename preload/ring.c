@@ -12,6 +12,8 @@
 #define WAIT_NS 10000000    /* one look at the ring while waiting */
 #define PATIENCE_NS 200000000ull
 
+uint64_t mt_owners[MT_OWNERS];
+
 uint64_t mt_ring_clock(void)
 {
 	struct timespec now;
@@ -24,7 +26,7 @@ uint64_t mt_ring_clock(void)
 
 static uint64_t time_now(void)
 {
-	return mt_tracer.monotonic ? mt_ring_clock() : mt_arch_ticks();
+	return mt_tracer.monotonic ? mt_ring_clock() : mt_arch_ticks_after_loads();
 }
 
 MT_COLD bool mt_ring_freeze(void)
@@ -203,6 +205,8 @@ static void add_item(struct batch *b, const struct mt_item *item)
 		extend(b, MT_EXTEND_PAUSED, 0);
 	for (unsigned i = 0; i < item->value_count; i++)
 		extend(b, MT_EXTEND_VALUE, item->values[i]);
+	if (!mt_ring_ends(item->type))
+		mt_store(mt_ring_owner(item->pointer), 0);
 	add(b, item->type, item->node, far_pointer ? MT_POINTER_EXTENDED : item->pointer >> 3,
 		large ? MT_SIZE_EXTENDED : (uint32_t)item->size);
 }

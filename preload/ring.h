@@ -33,13 +33,49 @@ void mt_ring_abandon(struct mt_thread *);
 /* Ends the outermost event when others were nested around its end, or when it has no record. */
 void mt_ring_publish_rest(struct mt_thread *);
 
+/* ---- who allocated ---------------------------------------------------------------------------------
+ * The processor reads its time-stamp counter before older loads are done: a free may seem earlier than the allocation
+ * by another thread whose result it was just handed, and two such blocks at one address could not be told apart. A
+ * fence prevents that, but costs more than all the rest of a free. A block that this thread has allocated itself needs
+ * none: its ring says the order. So each allocation leaves pointer and thread in a table; when the same address is given
+ * to another thread that overwrites it. What a thread reads here is as new as the pointer that it was handed. */
+#define MT_OWNERS 32768u
+extern uint64_t mt_owners[MT_OWNERS];
+
+static inline uint64_t *mt_ring_owner(uint64_t pointer)
+{
+	return &mt_owners[pointer >> 4 & (MT_OWNERS - 1)];
+}
+
+static inline uint64_t mt_ring_own(const struct mt_thread *t, uint64_t pointer)
+{
+	return pointer << 16 | (t->index & 0xffff);
+}
+
+static MT_INLINE bool mt_ring_ends(unsigned type)
+{
+	return type == MT_RECORD_FREE || type == MT_RECORD_RELEASE;
+}
+
+/* ---- records --------------------------------------------------------------------------------------- */
+
+static MT_INLINE uint64_t mt_ring_ticks(const struct mt_thread *t, unsigned type, uint64_t pointer)
+{
+	if (!mt_ring_ends(type)) {
+		mt_store(mt_ring_owner(pointer), mt_ring_own(t, pointer));
+		return mt_arch_ticks();
+	}
+	return mt_likely(mt_load(mt_ring_owner(pointer)) == mt_ring_own(t, pointer)) ? mt_arch_ticks()
+		: mt_arch_ticks_after_loads();
+}
+
 /* The time of an event: never before an earlier one of this thread. */
-static inline uint64_t mt_ring_now(struct mt_thread *t)
+static MT_INLINE uint64_t mt_ring_now(struct mt_thread *t, unsigned type, uint64_t pointer)
 {
 	uint32_t tick;
 
 	if (!__libc_single_threaded)
-		return mt_likely(!mt_tracer.monotonic) ? mt_arch_ticks() : mt_ring_clock();
+		return mt_likely(!mt_tracer.monotonic) ? mt_ring_ticks(t, type, pointer) : mt_ring_clock();
 	tick = mt_load(&mt_tracer.header->tick);
 	if (t->reuse > 0 && tick == t->tick) {
 		t->reuse--;
@@ -63,7 +99,7 @@ static MT_INLINE bool mt_ring_record(struct mt_thread *t, unsigned type, uint32_
 		|| mt_unlikely(field >> (MT_ADDRESS_BITS - 3)))
 		return mt_ring_record_slow(t, type, node, pointer, size);
 	last = t->last;
-	now = mt_ring_now(t);
+	now = mt_ring_now(t, type, pointer);
 	delta = now > last ? now - last : 0;
 	if (mt_unlikely(delta >> 32))
 		return mt_ring_record_slow(t, type, node, pointer, size);

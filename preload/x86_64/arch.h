@@ -35,6 +35,14 @@ static inline uint64_t mt_arch_ticks(void)
 	return __builtin_ia32_rdtsc();
 }
 
+/* The same, not before all loads that come before are done. Without this the counter is read ahead of them, and a free
+ * may seem earlier than the allocation whose result it was handed by another thread. */
+static inline uint64_t mt_arch_ticks_after_loads(void)
+{
+	__builtin_ia32_lfence();
+	return __builtin_ia32_rdtsc();
+}
+
 /* Whether the ticks come at one rate in all states of the processor: CPUID, leaf 80000007H, EDX bit 8. */
 static inline int mt_arch_invariant_ticks(void)
 {
