@@ -63,12 +63,12 @@ def all_workloads(build):
     regex = os.path.join(build, "bench/regex.ii")
     return [
         start(),
-        own("hot 4", "hot", "2000000", "4"),
-        own("hot 16", "hot", "2000000", "16"),
-        own("hot 48", "hot", "2000000", "48"),
-        own("hot 200", "hot", "2000000", "200"),
-        own("hot 16, 2 threads", "hot", "2000000", "16", "2", threads=2),
-        own("hot 16, 4 threads", "hot", "2000000", "16", "4", threads=4),
+        own("hot 4", "hot", "5000000", "4"),
+        own("hot 16", "hot", "5000000", "16"),
+        own("hot 48", "hot", "5000000", "48"),
+        own("hot 200", "hot", "3000000", "200"),
+        own("hot 16, 2 threads", "hot", "5000000", "16", "2", threads=2),
+        own("hot 16, 4 threads", "hot", "5000000", "16", "4", threads=4),
         own("tree", "tree", "2"),
         own("leak", "leak", "1000000"),
         real("python3", real_program("python3"), source("parse.py"), needs=source("parse.py"),
