@@ -1,5 +1,5 @@
-/* Limits on address space and locked memory would count the reserved but unused parts of the segment:
- * these are given back before such a limit takes hold, but for a sixteenth of what it allows. */
+/* Limits on address space and locked memory count the reserved but unused parts of the segment: these are given back
+ * as soon as such a limit holds, but for a sixteenth of what it allows. (RLIMIT_DATA counts no shared memory.) */
 #include <errno.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
@@ -18,17 +18,26 @@ static int result(long value)
 #define SHARE 16            /* of a limit that the segment may take */
 #define KEEP_MAX (64u << 20) /* enough for two million frames that differ */
 
-static void make_room(uint64_t limit)
+static void make_room(int resource)
 {
-	mt_segment_trim(limit / SHARE < KEEP_MAX ? limit / SHARE : KEEP_MAX);
+	struct rlimit64 limit = {RLIM64_INFINITY, RLIM64_INFINITY};
+	uint64_t share;
+
+	mt_sys4(SYS_prlimit64, 0, resource, NULL, &limit);
+	share = limit.rlim_cur / SHARE;
+	if (limit.rlim_cur != RLIM64_INFINITY && share < mt_tracer.segment_size)
+		mt_segment_trim(share < KEEP_MAX ? share : KEEP_MAX);
 }
 
+/* The new limit is read back: the program's pointer may be bad. */
 static int change(pid_t pid, int resource, const void *new_limit, void *old_limit)
 {
-	if (new_limit && (resource == RLIMIT_AS || resource == RLIMIT_DATA)
-		&& (pid == 0 || pid == mt_sys0(SYS_getpid)))
-		make_room(((const struct rlimit64 *)new_limit)->rlim_cur); /* one layout with struct rlimit, on 64 bits */
-	return result(mt_arch_call(SYS_prlimit64, pid, resource, (long)new_limit, (long)old_limit, 0, 0));
+	long error = mt_arch_call(SYS_prlimit64, pid, resource, (long)new_limit, (long)old_limit, 0, 0);
+
+	if (error == 0 && new_limit && resource == RLIMIT_AS && (pid == 0 || pid == mt_sys0(SYS_getpid))
+		&& !mt_segment_is_borrowed())
+		make_room(RLIMIT_AS);
+	return result(error);
 }
 
 /* The types differ between C libraries and language modes; the sizes do not. */
@@ -55,11 +64,14 @@ MT_EXPORT int prlimit64(pid_t pid, enum __rlimit_resource resource, const struct
 	return change(pid, (int)resource, new_limit, old_limit);
 }
 
+/* Fails for want of room: what is given back may be enough. */
 MT_EXPORT int mlockall(int flags)
 {
-	struct rlimit64 limit = {0, 0};
+	long error = mt_arch_call(SYS_mlockall, flags, 0, 0, 0, 0, 0);
 
-	mt_sys4(SYS_prlimit64, 0, RLIMIT_MEMLOCK, NULL, &limit);
-	make_room(limit.rlim_cur);
-	return result(mt_arch_call(SYS_mlockall, flags, 0, 0, 0, 0, 0));
+	if (error == 0 || error == -ENOMEM)
+		make_room(RLIMIT_MEMLOCK);
+	if (error == -ENOMEM)
+		error = mt_arch_call(SYS_mlockall, flags, 0, 0, 0, 0, 0);
+	return result(error);
 }

@@ -17,13 +17,6 @@
 
 extern char **environ;
 
-/* A child of vfork shares the memory, and is not to seal its parent. */
-static bool is_borrowed(void)
-{
-	return mt_load_acquire(&mt_tracer.phase) == MT_PHASE_ATTACHED && mt_load(mt_tracer.running)
-		&& mt_load(&mt_tracer.header->pid) != (uint32_t)mt_sys0(SYS_getpid);
-}
-
 static void prepare(void)
 {
 	if (mt_load_acquire(&mt_tracer.phase) != MT_PHASE_ATTACHED || !mt_load(mt_tracer.running))
@@ -49,14 +42,14 @@ static void settle(void)
 
 enum seal { SEAL_NONE, SEAL_SEALED, SEAL_FROZEN };
 
-/* Says whether this call is the one that seals, and whether it has stopped the time as well. Strict mode forbids the time-stamp counter, too; the other clock may be a
- * system call. */
+/* Says whether this call is the one that seals, and whether it has stopped the time as well. Strict mode forbids the
+ * time-stamp counter, too; the other clock may be a system call. */
 static enum seal begin(bool strict)
 {
 	uint32_t open = 0;
 	bool froze;
 
-	if (mt_load(&mt_tracer.sealed) || is_borrowed())
+	if (mt_load(&mt_tracer.sealed) || mt_segment_is_borrowed())
 		return SEAL_NONE;
 	prepare();
 	froze = (strict || mt_tracer.monotonic) && mt_ring_freeze();
@@ -66,18 +59,21 @@ static enum seal begin(bool strict)
 	return froze ? SEAL_FROZEN : SEAL_SEALED;
 }
 
-/* Programs that this one starts inherit the filter: they are not to find what would make them record. */
-static void hide(const char *name)
+/* Programs that this one starts inherit the filter: they are not to find what would make them record. The string is
+ * replaced and not written to: it may be a constant of the program's. */
+static void hide(char *empty)
 {
-	size_t len = strlen(name);
+	size_t len = strlen(empty);
 
 	for (char **at = environ; at && *at; at++)
-		if (strncmp(*at, name, len) == 0 && (*at)[len] == '=' && (*at)[len + 1])
-			(*at)[len + 1] = '\0';
+		if (strncmp(*at, empty, len) == 0)
+			*at = empty;
 }
 
 static void end(enum seal began, bool installed)
 {
+	static char session[] = MT_WIRE_ENVIRONMENT "=", output[] = "MEMTUI_OUTPUT=";
+
 	if (began == SEAL_NONE)
 		return;
 	if (!installed) {
@@ -86,15 +82,15 @@ static void end(enum seal began, bool installed)
 		mt_store_release(&mt_tracer.sealed, 0);
 		return;
 	}
-	hide(MT_WIRE_ENVIRONMENT);
-	hide("MEMTUI_OUTPUT");
+	hide(session);
+	hide(output);
 	if (mt_load_acquire(&mt_tracer.phase) == MT_PHASE_ATTACHED && mt_load(mt_tracer.running))
 		mt_count(MT_COUNTER_SEALED, 1);
 }
 
 static enum seal begin_prctl(int option, unsigned long a)
 {
-	if (option == PR_SET_TSC && a == PR_TSC_SIGSEGV && !is_borrowed())
+	if (option == PR_SET_TSC && a == PR_TSC_SIGSEGV && !mt_segment_is_borrowed())
 		mt_ring_freeze(); /* for good: it is not known which threads may read it */
 	return option == PR_SET_SECCOMP ? begin(a == SECCOMP_MODE_STRICT) : SEAL_NONE;
 }

@@ -101,6 +101,12 @@ MT_COLD void mt_segment_trim(uint64_t keep)
 	trim(&mt_tracer.rings, keep / 32);
 }
 
+MT_COLD bool mt_segment_is_borrowed(void)
+{
+	return mt_load_acquire(&mt_tracer.phase) == MT_PHASE_ATTACHED && mt_load(mt_tracer.running)
+		&& mt_load(&mt_tracer.header->pid) != (uint32_t)mt_sys0(SYS_getpid);
+}
+
 /* Opens a range for so many entries beyond those in use. */
 static void open_ahead(struct mt_range *range, uint64_t used, uint32_t more)
 {

@@ -245,6 +245,49 @@ static void child_and_thread(void)
 	tell("child %x\n", status);
 }
 
+/* Of shared memory that has no name on a disk: what a tracer might have, and nobody else here. */
+static long shared_bytes(void)
+{
+	FILE *maps = fopen("/proc/self/maps", "r");
+	unsigned long start, end;
+	char line[512];
+	long total = 0;
+
+	while (maps && fgets(line, sizeof line, maps))
+		if (strstr(line, "memfd:") && sscanf(line, "%lx-%lx", &start, &end) == 2)
+			total += (long)(end - start);
+	if (maps)
+		fclose(maps);
+	return total;
+}
+
+/* Limits that do not take hold, that allow all, or that are another process's. */
+static int no_limits(char **argv)
+{
+	struct rlimit all = {RLIM_INFINITY, RLIM_INFINITY}, wrong = {2 << 20, 1 << 20}, small = {256 << 20, RLIM_INFINITY};
+	long before = shared_bytes();
+	int status = -1;
+	pid_t pid;
+
+	(void)argv;
+	result("bad pointer", setrlimit(RLIMIT_AS, (void *)8));
+	result("bad pointer", prlimit(0, RLIMIT_AS, (void *)-8, NULL));
+	result("soft above hard", setrlimit(RLIMIT_AS, &wrong));
+	result("no resource", setrlimit(1000, &small));
+	result("no limit", setrlimit(RLIMIT_AS, &all));
+	result("no limit", prlimit(0, RLIMIT_DATA, &all, NULL));
+	pid = vfork();
+	if (pid == 0)
+		_exit(setrlimit(RLIMIT_AS, &small) == 0 ? 6 : 7);
+	waitpid(pid, &status, 0);
+	tell("child %x\n", status);
+	tell("lost %ld\n", before - shared_bytes());
+	run_case("exact", NULL, case_exact);
+	say_text("ANY leaked_count allocated_bytes\n");
+	child_and_thread();
+	return 0;
+}
+
 static int limits(char **argv)
 {
 	static const struct { const char *name; int resource; rlim_t value; } all[] = {
@@ -422,6 +465,7 @@ static int sealed_children(char **argv)
 	int status = -1;
 	pid_t pid;
 
+	result("putenv", putenv((char *)"MEMTUI_OUTPUT=nobody writes to a constant"));
 	result("filter", filter(argv[2], "loose"));
 	run_case("exact", NULL, case_exact);
 	child_and_thread();
@@ -439,7 +483,7 @@ static int sealed_children(char **argv)
 int main(int argc, char **argv)
 {
 	static const struct { const char *name; int (*function)(char **); } all[] = {{"burst", burst}, {"reuse", reuse}, {"noise", noise},
-		{"threads", threads}, {"limits", limits}, {"descriptors", descriptors}, {"rights", rights}, {"sealed", sealed},
+		{"no_limits", no_limits}, {"threads", threads}, {"limits", limits}, {"descriptors", descriptors}, {"rights", rights}, {"sealed", sealed},
 		{"sealed_children", sealed_children}};
 	const char *path = getenv("TRUTH"), *what = argc > 1 ? argv[1] : "";
 
