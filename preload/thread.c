@@ -262,7 +262,7 @@ bool mt_thread_renew(struct mt_thread *t)
 	t->reuse = t->tick = 0;
 	t->data = NULL;
 	t->memo_truncated = t->resync = t->growing = t->done_count = 0;
-	t->generation = mt_load(&mt_tracer.generation);
+	t->generation = MT_NO_GENERATION;
 	t->gap.active = 0;
 	mt_branch_forget_memo(t);
 	mt_branch_forget(t);

@@ -171,6 +171,7 @@ extern struct mt_tracer mt_tracer;
 /* real.c: true once the real functions can be called; false while this thread looks them up. */
 bool mt_real_ready(void);
 #define MT_CLOSING (1ull << 32)
+#define MT_NO_GENERATION UINT64_MAX /* of a thread that remembers nothing: it last had an event during a dlclose */
 enum { MT_GROWING_RULES = 1, MT_GROWING_INDEX = 2 };
 
 /* One remembered frame, outermost first. */

@@ -206,8 +206,10 @@ uint32_t mt_unwind_anew(struct mt_thread *t, const struct mt_entry *entry, enum 
 
 	if (mt_unlikely(generation != t->generation)) {
 		careful = generation >= MT_CLOSING;
-		t->generation = generation;
-		mt_branch_forget(t);
+		if (t->generation != MT_NO_GENERATION) /* else it was done, and none was kept since */
+			mt_branch_forget(t);
+		mt_signal_fence();
+		t->generation = careful ? MT_NO_GENERATION : generation;
 		alone = true;
 	} else {
 		climb(t, &c, limit, false);
@@ -229,10 +231,8 @@ uint32_t mt_unwind_anew(struct mt_thread *t, const struct mt_entry *entry, enum 
 	if (mt_unlikely(t->memo_cut))
 		mt_count(MT_COUNTER_CUT_STACKS, 1);
 	node = remember(t, c.left, c.walked, root);
-	if (mt_unlikely(careful)) {
+	if (mt_unlikely(careful))
 		mt_branch_forget_memo(t);
-		t->generation = UINT64_MAX; /* matches none */
-	}
 	if (mt_unlikely(mt_tracer.check))
 		mt_check(t, entry, node);
 	leaf = mt_tree_child(node, kind);
