@@ -625,6 +625,7 @@ static struct mt_wire_header *map_tables(int fd, const struct mt_wire_header *h,
 	if (p < 0 && p > -4096)
 		return NULL;
 	mt_sys3(SYS_madvise, p, h->segment_size, MADV_DONTDUMP);
+	mt_sys3(SYS_madvise, p, h->segment_size, MADV_RANDOM); /* or the first touch of a page reads many */
 	if (mt_sys3(SYS_mprotect, p, 2 * MT_WIRE_PAGE, PROT_READ | PROT_WRITE) == 0)
 		return (struct mt_wire_header *)p;
 	mt_sys_unmap((void *)p, h->segment_size);
