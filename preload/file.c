@@ -33,7 +33,9 @@
 #define DEPTH_DEFAULT 512
 #define DEPTH_LEAST 4
 #define DEPTH_MOST 65536
-#define NAMES_MAX 10000     /* numbers that are tried for a name that is taken */
+#define NAMES_MAX 10000     /* that are tried where a name is taken */
+#define NAMES_PLAIN 10      /* of these before the process id is put to it: each process tries anew */
+#define NAMES_NUMBERED 1000 /* the same where a number is asked for */
 #define ANCHOR_TICKS (1ull << 26) /* some tens of milliseconds */
 #define RETRY_NS 1000000
 #define PATIENCE 200000     /* looks at a lock */
@@ -157,7 +159,7 @@ static const char *program_name(void)
 	return slash ? slash + 1 : path && *path ? path : "program";
 }
 
-static void fill_in(struct name *n, unsigned count)
+static void fill_in(struct name *n, unsigned count, bool with_pid)
 {
 	struct timespec now;
 
@@ -194,7 +196,7 @@ static void fill_in(struct name *n, unsigned count)
 			put(n, at - 1, 2);
 		}
 	}
-	if (file.child && !n->has_pid) {
+	if (with_pid && !n->has_pid) {
 		put_text(n, ".");
 		put_number(n, (uint64_t)mt_sys0(SYS_getpid));
 	}
@@ -208,16 +210,21 @@ static void fill_in(struct name *n, unsigned count)
 static int create(void)
 {
 	const int flags = O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC | O_NOCTTY;
+	bool with_pid = file.child;
 	struct stat status;
 	struct name name;
 
 	for (unsigned count = 1; count < NAMES_MAX; count++) {
 		int fd;
 
-		fill_in(&name, count);
+		fill_in(&name, count, with_pid);
 		if (name.too_long)
 			return -ENAMETOOLONG;
 		fd = (int)mt_sys4(SYS_openat, AT_FDCWD, file.path, flags, 0600);
+		if (fd == -EEXIST && !with_pid && !name.has_pid && count == (name.has_number ? NAMES_NUMBERED : NAMES_PLAIN)) {
+			with_pid = true;
+			count = 0;
+		}
 		if (fd == -EEXIST)
 			continue;
 		if (fd < 0)

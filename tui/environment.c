@@ -6,7 +6,7 @@
 static const struct mt_variable variables[] = {
 	{"MEMTUI_OUTPUT", "FILE", "output", "the file to write; %e program, %t Unix time, %p process, %n a number that makes "
 		"it unique, %% a percent sign; relative to the directory in which the program starts. A name that is taken "
-		"gets .1, .2 and so on; a forked child's, where there is no %p, its process number"},
+		"gets .1, .2 and so on, after ten of them its process number; so does a forked child's, where there is no %p"},
 	{"MEMTUI_DEPTH", "N", "depth", "record at most N frames of a stack, 512 by default"},
 	{"MEMTUI_FREE_STACKS", "1", "free_stacks", "record the stacks of frees too"},
 	{"MEMTUI_SLACK", "1", "slack", "ask allocators other than glibc's what they round each size up to"},

@@ -74,6 +74,12 @@ f=$(echo mode.[0-9]*.ways.%.mem)
 say "name and mode" "$([ -f "$f" ] || echo "no file of the name; $(ls)")$(is "$(stat -c %a "$f")" 600)"
 for _ in 1 2 3; do alone same.mem ./ways churn 1000; alone 'n%n.mem' ./ways churn 1000; done
 say "a name that is taken" "$(ls same.mem same.mem.1 same.mem.2 n1.mem n2.mem n3.mem 2>&1 >/dev/null)"
+touch taken.mem taken.mem.{1..9} c{1..1000}.mem
+often() { # PATTERN FIRST SECOND: the names that a shell and what it becomes get, before their process number
+	pid=$(alone "$1" sh -c 'echo $$; exec ./ways churn 1000')
+	ls -d "${2/PID/$pid}" "${3/PID/$pid}" 2>&1 >/dev/null
+}
+say "a name that is often taken" "$(often taken.mem taken.mem.PID taken.mem.PID.1)$(often c%n.mem c1.mem.PID c2.mem.PID)"
 ln -s /nowhere link.mem; alone link.mem ./ways churn 1000
 say "a symbolic link is not followed" "$([ -f link.mem.1 ] || echo "no other name")"
 alone "$tmp/none/x.mem" ./ways churn 1000
