@@ -93,6 +93,9 @@ int mt_output_open(const char *path, struct mt_err *err)
 		return fd;
 	if (errno == EEXIST && S_ISDIR(status.st_mode))
 		return mt_fail(err, -EISDIR, "%s: is a directory; give the name of a file in it", path);
+	if (errno == EEXIST && S_ISLNK(status.st_mode))
+		return mt_fail(err, -EEXIST, "%s: is a symbolic link, and memtui does not write through one; name the file itself, "
+			"or another", path);
 	if (errno == EEXIST)
 		return mt_fail(err, -EEXIST, "%s: exists already; choose another name or use --force", path);
 	return mt_fail(err, -errno, "cannot create %s: %s", path, strerror(errno));
