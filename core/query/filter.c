@@ -79,7 +79,7 @@ void mt_filter_free(struct mt_filter *filter)
 	free(filter);
 }
 
-int mt_filter_set(struct mt_filter *filter, enum mt_filter_field which, const char *text,
+int mt_filter_set_as(struct mt_filter *filter, enum mt_filter_field which, const char *called, const char *text,
 	struct mt_err *err)
 {
 	struct field *field = &filter->fields[which];
@@ -90,7 +90,7 @@ int mt_filter_set(struct mt_filter *filter, enum mt_filter_field which, const ch
 	}
 	if (field->text && !strcmp(field->text, text))
 		return 0;
-	struct mt_pattern *pattern = mt_pattern_new(text, mt_filter_info(which)->name, err);
+	struct mt_pattern *pattern = mt_pattern_new(text, called, err);
 
 	if (!pattern)
 		return -EINVAL;
@@ -100,6 +100,20 @@ int mt_filter_set(struct mt_filter *filter, enum mt_filter_field which, const ch
 	field->pattern = pattern;
 	field->text = copy;
 	return 0;
+}
+
+int mt_filter_set(struct mt_filter *filter, enum mt_filter_field which, const char *text, struct mt_err *err)
+{
+	static const char *const options[] = {
+		[MT_FILTER_FUNCTION_REGEX] = "--function-regex",
+		[MT_FILTER_SOURCE_REGEX] = "--source-regex",
+		[MT_FILTER_MODULE_REGEX] = "--module-regex",
+		[MT_FILTER_NEGATIVE_FUNCTION_REGEX] = "--negative-function-regex",
+		[MT_FILTER_NEGATIVE_SOURCE_REGEX] = "--negative-source-regex",
+		[MT_FILTER_NEGATIVE_MODULE_REGEX] = "--negative-module-regex",
+	};
+
+	return mt_filter_set_as(filter, which, options[which], text, err);
 }
 
 const char *mt_filter_get(const struct mt_filter *filter, enum mt_filter_field field)

@@ -1,7 +1,7 @@
 /* The filter prompt's language: words separated by blanks, each field:value, !field:value, a bare regex
  * on functions, or -regex, !regex for functions that must not occur. A value in ' or " may hold blanks;
  * the quote itself is written twice in it. */
-#include "core/query/query.h"
+#include "core/query/filter_match.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -41,6 +41,20 @@ static int find_field(const char *name, bool negative)
 			return negative ? -2 : field;
 	}
 	return -1;
+}
+
+/* As it is written here. */
+static const char *prompt_name(enum mt_filter_field field)
+{
+	static const char *const negated[] = {"!function", "!source", "!module"};
+
+	for (size_t i = 0; i < SHORT_NAMES; i++) {
+		if (field == short_names[i].field)
+			return short_names[i].name;
+		if (field == short_names[i].negative)
+			return negated[i];
+	}
+	return mt_filter_info(field)->name;
 }
 
 /* Length of "name" in "name:value"; 0 when the word is a bare regex, as std::vector is. */
@@ -129,8 +143,8 @@ static int set_word(struct mt_filter *filter, const struct word *word, struct mt
 
 	if (mt_filter_get(filter, field))
 		return mt_fail(err, -EINVAL, "%s is given again at character %zu; expected it once (join "
-			"patterns with |)", mt_filter_info(field)->name, word->at);
-	return mt_filter_set(filter, field, word->value, err);
+			"patterns with |)", prompt_name(field), word->at);
+	return mt_filter_set_as(filter, field, prompt_name(field), word->value, err);
 }
 
 static int parse_into(struct mt_filter *filter, const char *text, struct mt_err *err)
@@ -160,7 +174,7 @@ int mt_filter_parse(struct mt_filter *filter, const char *text, struct mt_err *e
 
 	/* What compiled once compiles again; fields that stay the same keep what they know of strings. */
 	for (int i = 0; i < MT_FILTER_COUNT && status >= 0; i++)
-		status = mt_filter_set(filter, (enum mt_filter_field)i,
+		status = mt_filter_set_as(filter, (enum mt_filter_field)i, prompt_name((enum mt_filter_field)i),
 			mt_filter_get(parsed, (enum mt_filter_field)i), err);
 	mt_filter_free(parsed);
 	return status;
