@@ -3,6 +3,7 @@
 #include "core/export/number.h"
 
 #include <errno.h>
+#include <stdlib.h>
 
 static const struct mt_option options[] = {
 	MT_OPTIONS_FORMAT,
@@ -79,6 +80,31 @@ static int list(const struct mt_arguments *arguments, struct mt_err *err)
 	return status < 0 ? mt_fail(err, status, "not all of the traces could be read") : 0;
 }
 
+static bool is_first;
+
+/* One of an array: what goes before it is known once it can be had. */
+static int report_next(const struct mt_report *report, struct mt_err *err)
+{
+	struct mt_report apart = *report;
+	char *text = NULL;
+	size_t len = 0;
+	int status = -ENOMEM;
+
+	apart.out = open_memstream(&text, &len);
+	if (apart.out) {
+		status = mt_report_info(&apart, err);
+		fclose(apart.out);
+	}
+	if (status >= 0) {
+		if (!is_first)
+			putchar(',');
+		is_first = false;
+		fwrite(text, 1, len, stdout);
+	}
+	free(text);
+	return status;
+}
+
 /* JSON: an array of what each alone gives. */
 static int list_json(const struct mt_arguments *arguments, struct mt_err *err)
 {
@@ -86,15 +112,17 @@ static int list_json(const struct mt_arguments *arguments, struct mt_err *err)
 	int status = 0;
 
 	one.operand_count = 1;
+	is_first = true;
 	putchar('[');
-	for (int i = 0; i < arguments->operand_count && status >= 0; i++) {
-		if (i)
-			putchar(',');
+	for (int i = 0; i < arguments->operand_count; i++) {
 		one.operands = arguments->operands + i;
-		status = mt_command_view(&one, mt_report_info, false, err);
+		if (mt_command_view(&one, report_next, false, err) < 0) {
+			mt_command_say("%s", err->text);
+			status = -EINVAL;
+		}
 	}
 	puts("]");
-	return status;
+	return status < 0 ? mt_fail(err, status, "not all of the traces could be read") : 0;
 }
 
 static int run(const struct mt_arguments *arguments, struct mt_err *err)
