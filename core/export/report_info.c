@@ -1,7 +1,10 @@
 #include "core/export/report_parts.h"
 #include "core/export/table.h"
 
+#include <signal.h>
 #include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
 
 /* One list of totals for all three formats. In the order of the JSON contract. */
 struct totals {
@@ -186,7 +189,11 @@ static void info_json(const struct mt_report *report, const struct totals *total
 	mt_json_key(json, "lossy_seconds");
 	mt_json_seconds(json, info->lossy_ns);
 	put_number(json, "estimated_groups", estimated_groups(profile));
-#define X(name) put_number(json, #name, mt_report_memory(profile)->name);
+	mt_json_key(json, "mapped_estimated");
+	mt_json_bool(json, mt_report_maps_are_estimated(info));
+#define X(name) \
+	mt_json_key(json, #name); \
+	mt_report_json_memory(json, mt_report_memory(profile), mt_report_memory(profile)->name);
 	MT_MEMORY(X)
 #undef X
 	mt_json_key(json, "allocator");
@@ -249,6 +256,25 @@ static void put_checks(const struct mt_report *report)
 	put_line(report, "stacks checked", text);
 }
 
+static void put_exit_status(const struct mt_report *report)
+{
+	const struct mt_info *info = &report->profile->info;
+	const char *name;
+	char text[64];
+
+	if (!info->ended)
+		return;
+	if (info->exit_status == -1) {
+		snprintf(text, sizeof text, "unknown");
+	} else if (WIFSIGNALED(info->exit_status)) {
+		name = sigabbrev_np(WTERMSIG(info->exit_status));
+		snprintf(text, sizeof text, "by signal %d%s%s", WTERMSIG(info->exit_status), name ? ", SIG" : "", name ? name : "");
+	} else {
+		snprintf(text, sizeof text, "%d", WEXITSTATUS(info->exit_status));
+	}
+	put_line(report, "exit status", text);
+}
+
 /* Who it was, where it came from, how it ended. */
 static void put_process(const struct mt_report *report)
 {
@@ -265,8 +291,7 @@ static void put_process(const struct mt_report *report)
 	else
 		snprintf(text, sizeof text, "%u", info->pid);
 	put_line(report, "process", text);
-	if (info->ended && info->exit_status == -1)
-		put_line(report, "exit status", "unknown");
+	put_exit_status(report);
 }
 
 static uint64_t count_log(const struct mt_profile *p, enum mt_log_type type)
@@ -278,13 +303,26 @@ static uint64_t count_log(const struct mt_profile *p, enum mt_log_type type)
 	return count;
 }
 
+/* With a '~' before an estimate. */
+static void put_number_line(const struct mt_report *report, const char *name, enum mt_unit unit, uint64_t value,
+	bool estimated)
+{
+	char text[MT_NUMBER_EXACT_LEN + 1] = "~";
+
+	mt_report_number(text + estimated, report, unit, value);
+	put_line(report, name, text);
+}
+
 static void put_amount(const struct mt_report *report, const char *name, enum mt_unit unit, uint64_t value)
 {
-	char text[MT_NUMBER_EXACT_LEN];
-
-	mt_report_number(text, report, unit, value);
 	if (value)
-		put_line(report, name, text);
+		put_number_line(report, name, unit, value, false);
+}
+
+static void put_mapped(const struct mt_report *report, const char *name, uint64_t value)
+{
+	if (value)
+		put_number_line(report, name, MT_UNIT_BYTES, value, mt_report_maps_are_estimated(&report->profile->info));
 }
 
 /* What is beside the heap: lines only where there is something. */
@@ -297,9 +335,9 @@ static void put_beside(const struct mt_report *report)
 	put_amount(report, "slack", MT_UNIT_BYTES, info->slack_bytes);
 	put_amount(report, "maps", MT_UNIT_COUNT, info->maps);
 	put_amount(report, "unmaps", MT_UNIT_COUNT, info->unmaps);
-	put_amount(report, "mapped, anonymous", MT_UNIT_BYTES, info->mapped_anonymous_bytes);
-	put_amount(report, "mapped, files", MT_UNIT_BYTES, info->mapped_file_bytes);
-	put_amount(report, "mapped at most", MT_UNIT_BYTES, info->mapped_peak_bytes);
+	put_mapped(report, "mapped, anonymous", info->mapped_anonymous_bytes);
+	put_mapped(report, "mapped, files", info->mapped_file_bytes);
+	put_mapped(report, "mapped at most", info->mapped_peak_bytes);
 	put_amount(report, "resident", MT_UNIT_BYTES, memory->rss_bytes);
 	put_amount(report, "its share (PSS)", MT_UNIT_BYTES, memory->pss_bytes);
 	put_amount(report, "swapped", MT_UNIT_BYTES, memory->swap_bytes);

@@ -181,11 +181,24 @@ char *mt_report_command(const struct mt_profile *profile)
 	return (char *)text.data;
 }
 
+bool mt_report_maps_are_estimated(const struct mt_info *info)
+{
+	return info->counters[MT_COUNTER_LOST_MARKS] != 0;
+}
+
 const struct mt_memory *mt_report_memory(const struct mt_profile *p)
 {
 	static const struct mt_memory none;
 
 	return p->sample_count ? &p->samples[p->sample_count - 1].memory : &none;
+}
+
+void mt_report_json_memory(struct mt_json *json, const struct mt_memory *memory, uint64_t value)
+{
+	if (memory->rss_bytes)
+		mt_json_number(json, value);
+	else
+		mt_json_null(json);
 }
 
 void mt_report_start_time(char out[40], const struct mt_profile *profile)
@@ -229,6 +242,8 @@ void mt_report_losses(const struct mt_report *report, const char *indent)
 		lines += print_loss(report, indent, info->counters[MT_COUNTER_##id], words);
 	MT_COUNTERS(X)
 #undef X
+	if (mt_report_maps_are_estimated(info))
+		fprintf(report->out, "%ssizes of what is mapped are estimates (~): maps or unmaps are missing\n", indent);
 	lines += print_loss(report, indent, info->unrecorded_frees,
 		"frees of blocks that were not recorded: they came in a pause or a gap");
 	lines += print_loss(report, indent, info->implied_unmaps,

@@ -31,8 +31,12 @@ char *mt_report_frame_name(const struct mt_backtrace_frame *);
 char *mt_report_frame_place(const struct mt_backtrace_frame *);
 /* Command line with blanks; caller frees. */
 char *mt_report_command(const struct mt_profile *);
+/* Whether the totals of mappings are: maps or unmaps were lost. */
+bool mt_report_maps_are_estimated(const struct mt_info *);
 /* The last sample's. */
 const struct mt_memory *mt_report_memory(const struct mt_profile *);
+/* One of a sample's numbers; null where nothing was sampled yet: no process has no resident memory. */
+void mt_report_json_memory(struct mt_json *, const struct mt_memory *, uint64_t value);
 /* Start of the run, RFC 3339 in UTC. */
 void mt_report_start_time(char out[40], const struct mt_profile *);
 /* Losses in words, one line each, behind indent; 'nothing was lost' when there is none. */

@@ -45,7 +45,7 @@ static void timeline_json(const struct mt_report *report, const struct mt_timeli
 	mt_json_key(&json, #name); \
 	mt_json_open(&json, '['); \
 	for (uint32_t i = 0; i < timeline->count; i++) \
-		mt_json_number(&json, timeline->columns[i].memory.name); \
+		mt_report_json_memory(&json, &timeline->columns[i].memory, timeline->columns[i].memory.name); \
 	mt_json_close(&json, ']');
 	MT_MEMORY(X)
 #undef X
@@ -123,7 +123,7 @@ static void timeline_text(const struct mt_report *report, const struct mt_timeli
 		SERIES(X)
 #undef X
 		mt_report_number(number, report, MT_UNIT_BYTES, column->memory.rss_bytes);
-		mt_table_cell(table, number);
+		mt_table_cell(table, column->memory.rss_bytes ? number : "-");
 		memset(bar, '#', len);
 		bar[len] = 0;
 		char *notes = notes_of(report->profile, i ? column_time(timeline, i - 1) : 0,
