@@ -20,8 +20,16 @@ static const struct mt_option options[] = {
 	MT_OPTIONS_END,
 };
 
-/* The closing line, from what the file really holds. */
-static int say_totals(const char *path, struct mt_err *err)
+static bool has_estimates(const struct mt_profile *p)
+{
+	for (uint32_t i = 0; i < p->group_count; i++)
+		if (mt_profile_is_estimated(p, &p->groups[i]))
+			return true;
+	return false;
+}
+
+/* The closing line, from what the file really holds. failed: it is known that it could not be written to its end. */
+static int say_totals(const char *path, bool failed, struct mt_err *err)
 {
 	char allocations[MT_NUMBER_EXACT_LEN], blocks[MT_NUMBER_EXACT_LEN], lost[MT_NUMBER_EXACT_LEN];
 	char peak[MT_NUMBER_LEN], leaked[MT_NUMBER_LEN];
@@ -33,7 +41,7 @@ static int say_totals(const char *path, struct mt_err *err)
 	mt_profile_init(&profile);
 	int status = mt_profile_load(&profile, reader, NULL, NULL, err);
 
-	if (status >= 0 && profile.info.recorder_lost) {
+	if (status >= 0 && (failed || profile.info.recorder_lost)) {
 		mt_number_exact(allocations, profile.info.allocations);
 		mt_command_say("wrote %s up to where the recording broke off: %s allocations until then", path, allocations);
 	} else if (status >= 0) {
@@ -42,8 +50,10 @@ static int say_totals(const char *path, struct mt_err *err)
 		mt_number_size(leaked, profile.info.leaked_bytes);
 		mt_number_exact(blocks, profile.info.leaked_count);
 		mt_number_exact(lost, profile.info.lost_events);
-		mt_command_say("wrote %s: %s allocations, peak %s, leaked %s in %s blocks, %s events lost",
-			path, allocations, peak, leaked, blocks, lost);
+		const char *about = has_estimates(&profile) ? "~" : "";
+
+		mt_command_say("wrote %s: %s allocations, peak %s, leaked %s%s in %s%s blocks, %s events lost",
+			path, allocations, peak, about, leaked, about, blocks, lost);
 		if (profile.info.own_allocator)
 			mt_command_say("%s%s", mt_strings_get(&profile.strings, profile.info.own_allocator),
 				MT_REPORT_OWN_ALLOCATOR);
@@ -62,11 +72,30 @@ static int by_start(const void *a, const void *b)
 	return x->pid < y->pid ? -1 : x->pid > y->pid;
 }
 
+/* Its file, or why there is none, and what is missing in it. */
+static void describe_file(char *out, size_t size, const struct mt_session_process *p)
+{
+	const char *slash = strrchr(p->trace_path, '/');
+	char lost[MT_NUMBER_EXACT_LEN];
+	size_t len;
+
+	if (!p->recorded) {
+		snprintf(out, size, p->failed ? "(not written)" : "(nothing to record)");
+		return;
+	}
+	snprintf(out, size, "%s%s", slash ? slash + 1 : p->trace_path, p->failed ? " (not written to its end)" : "");
+	len = strlen(out);
+	mt_number_exact(lost, p->lost_events);
+	if (p->lost_events)
+		snprintf(out + len, size - len, " (%s events lost)", lost);
+}
+
 static void say_process(const struct mt_session_process *p)
 {
 	char allocations[MT_NUMBER_LEN], peak[MT_NUMBER_LEN], leaked[MT_NUMBER_LEN], command[41];
-	const char *slash = strrchr(p->trace_path, '/');
+	char file[sizeof p->trace_path + 100];
 
+	describe_file(file, sizeof file, p);
 	mt_number_count(allocations, p->allocations);
 	mt_number_size(peak, p->peak_bytes);
 	mt_number_size(leaked, p->leaked_bytes);
@@ -75,7 +104,14 @@ static void say_process(const struct mt_session_process *p)
 		if ((unsigned char)*c < 0x20 || *c == 0x7f)
 			*c = '?';
 	mt_command_say("%8d %8d %12s %8s %8s  %-40s  %s", (int)p->pid, (int)p->parent, allocations, peak, leaked, command,
-		!p->recorded ? "(nothing to record)" : slash ? slash + 1 : p->trace_path);
+		file);
+}
+
+static void say_untraced(const struct mt_session *session, bool to_stdout)
+{
+	if (session->untraced)
+		mt_command_say("%u process%s went on untraced%s", session->untraced, session->untraced > 1 ? "es" : "",
+			to_stdout ? ": -o - takes the trace of one program; give a file's name for theirs" : "");
 }
 
 /* A line for each image, if there is more than the root's one. */
@@ -109,24 +145,29 @@ static int report(const struct mt_arguments *arguments, char *path, struct mt_er
 	return mt_command_report.run(&again, err);
 }
 
-static int finish(const struct mt_arguments *arguments, struct mt_session *session, int wait_status,
-	struct mt_err *err)
+int mt_command_close_session(struct mt_session *session, const char *output, int wait_status, struct mt_err *err)
 {
 	struct stat file;
-	bool to_stdout = arguments->output && !strcmp(arguments->output, "-");
+	bool to_stdout = output && !strcmp(output, "-"), readable = !to_stdout && session->trace_path
+		&& lstat(session->trace_path, &file) == 0 && S_ISREG(file.st_mode);
+	int status = 0;
 
 	if (WIFSIGNALED(wait_status))
 		mt_command_say("the program was ended by signal %d (%s)", WTERMSIG(wait_status),
 			strsignal(WTERMSIG(wait_status)));
-	if (to_stdout || !session->trace_path || lstat(session->trace_path, &file) < 0 || !S_ISREG(file.st_mode)) {
-		say_processes(session);
-		return 0; /* there is nothing that could be read back */
-	}
-	int status = say_totals(session->trace_path, err);
-
+	if (readable)
+		status = say_totals(session->trace_path, session->failed, err);
 	say_processes(session);
+	say_untraced(session, to_stdout);
+	return status < 0 ? status : readable;
+}
 
-	if (status >= 0 && arguments->report)
+static int finish(const struct mt_arguments *arguments, struct mt_session *session, int wait_status,
+	struct mt_err *err)
+{
+	int status = mt_command_close_session(session, arguments->output, wait_status, err);
+
+	if (status > 0 && arguments->report)
 		status = report(arguments, session->trace_path, err);
 	return status;
 }

@@ -24,6 +24,7 @@ static int run(const struct mt_arguments *arguments, struct mt_err *err)
 
 	if (status >= 0) {
 		mt_command_session_options(&session, &library, arguments);
+		ui.close = mt_command_close_session;
 		status = mt_ui_run(&session, &ui, &exit_status, err);
 		free(library);
 	}

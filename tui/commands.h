@@ -62,6 +62,8 @@ int mt_command_ui_options(struct mt_ui_options *, char **filter, const struct mt
 void mt_command_session_options(struct mt_session_options *, char **library, const struct mt_arguments *);
 /* Records without a terminal interface: record, and run --headless. (command_record.c) */
 int mt_command_record_program(const struct mt_arguments *, struct mt_err *);
+/* What is said when a session has ended: what was written and what is missing. 1: the root's trace can be read again. */
+int mt_command_close_session(struct mt_session *, const char *output, int wait_status, struct mt_err *);
 /* libmemtui.so: beside the executable, in ../lib/memtui, in the install prefix; NULL: nowhere. Caller frees. */
 char *mt_command_library(void);
 

@@ -274,7 +274,7 @@ static void end_others(struct mt_app *app, bool save)
 	}
 }
 
-static int end_session(struct mt_app *app, int *exit_status, struct mt_err *err)
+static int end_session(struct mt_app *app, const struct mt_ui_options *o, int *exit_status, struct mt_err *err)
 {
 	struct mt_err failed = {0};
 	int status = app->wait_status, result = 0;
@@ -291,9 +291,15 @@ static int end_session(struct mt_app *app, int *exit_status, struct mt_err *err)
 	*exit_status = mt_session_wait(app->session, &status, &failed);
 	if (failed.code)
 		result = mt_fail(err, failed.code, "%s", failed.text);
-	if (app->session->going_on)
+	if (o->output && o->close) {
+		struct mt_err unread = {0};
+
+		if (o->close(app->session, o->output, status, &unread) < 0)
+			fprintf(stderr, "memtui: %s\n", unread.text);
+	} else if (app->session->going_on) {
 		fprintf(stderr, "memtui: the recording goes on for %u other processes, into files beside %s\n",
 			app->session->going_on, app->session->trace_path);
+	}
 	if (!app->ask_save || (app->outcome == MT_OUTCOME_LEAVE && app->signal))
 		return result;
 	end_others(app, app->save);
@@ -324,7 +330,7 @@ static int run_session(struct mt_app *app, struct mt_session *session, const str
 
 		*exit_status = mt_session_wait(session, &status, &ignored);
 	} else {
-		result = end_session(app, exit_status, err);
+		result = end_session(app, o, exit_status, err);
 	}
 	return result;
 }

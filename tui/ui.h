@@ -12,6 +12,8 @@ struct mt_ui_options {
 	const char *sort;   /* a metric's name; NULL: leaked_size */
 	unsigned frame_ms;  /* between frames of new data; 0: 250, or 1000 over SSH */
 	const char *output; /* of run: where the trace was asked to go; NULL: asks at the end */
+	/* of run with an output: says what was written, when the terminal is as before */
+	int (*close)(struct mt_session *, const char *output, int wait_status, struct mt_err *err);
 };
 
 /* All return 0, or a negative errno with err; the terminal is as before. */

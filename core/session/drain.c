@@ -52,7 +52,7 @@ static void complete(struct drain *d, struct mt_image *image, struct mt_resolver
 	struct mt_err err;
 
 	if (mt_image_complete(image, library, &err) < 0)
-		mt_recorder_trouble(r, &err);
+		mt_recorder_trouble_of(r, mt_image_process(image), &err);
 	mt_image_describe(image, &line);
 	mt_image_free(image);
 	mt_recorder_tell(r, &line);
@@ -164,7 +164,8 @@ static bool begin(struct drain *d, struct mt_image *image)
 		mt_image_set_path(image, p->trace_path);
 		return true;
 	}
-	mt_recorder_trouble(r, &err);
+	mt_image_fail(image, &err);
+	mt_recorder_trouble_of(r, p, &err);
 	return false;
 }
 
@@ -203,7 +204,7 @@ static void end_image(struct drain *d, struct mt_image *image, int wait_status, 
 	bool kept = true;
 
 	withdraw(r, image);
-	if (!mt_image_has_begun(image) && mt_image_pending(image))
+	if (!mt_image_has_begun(image) && !mt_image_failed(image, &err) && mt_image_pending(image))
 		begin(d, image);
 	mt_image_end(image, wait_status, &err);
 	mt_image_publish_last(image);
@@ -232,13 +233,13 @@ static void adopt(struct drain *d, struct mt_process *p, struct mt_offer *offer)
 	struct mt_recorder *r = d->recorder;
 
 	if (p->image)
-		end_image(d, p->image, 0, true);
+		end_image(d, p->image, MT_STATUS_UNKNOWN, true);
 	p->image = mt_image_new(r, p, offer);
 	MT_GROW(d->images, d->count, d->capacity);
 	d->images[d->count++] = p->image;
 	atomic_store(&r->image_count, d->count);
 	if (p == r->root && !begin(d, p->image))
-		end_image(d, p->image, 0, false);
+		end_image(d, p->image, MT_STATUS_UNKNOWN, false);
 }
 
 static void take_note(struct drain *d, struct mt_note *note)
@@ -279,7 +280,7 @@ static void stop_image(struct drain *d, struct mt_image *image)
 	mt_image_failed(image, &err);
 	if (mt_image_process(image) == d->recorder->root && err.code)
 		atomic_store(&d->recorder->stopping, true); /* nothing can be written where the root's trace is */
-	end_image(d, image, 0, false);
+	end_image(d, image, MT_STATUS_UNKNOWN, false);
 }
 
 /* Returns whether it is done with. */

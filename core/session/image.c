@@ -282,6 +282,11 @@ bool mt_image_failed(const struct mt_image *i, struct mt_err *err)
 	return i->failure.code != 0;
 }
 
+void mt_image_fail(struct mt_image *i, const struct mt_err *err)
+{
+	i->failure = *err;
+}
+
 static void publish(struct mt_image *i, struct mt_snapshot *snapshot)
 {
 	if (i->segment.base)
@@ -385,6 +390,8 @@ int mt_image_complete(struct mt_image *i, struct mt_resolver *library, struct mt
 		error = mt_totals_write(i->writer, &i->profile, err);
 	if (!error)
 		error = mt_trace_writer_finish(i->writer, err);
+	if (error)
+		i->failure.code = error;
 	return error;
 }
 
@@ -394,6 +401,7 @@ void mt_image_describe(const struct mt_image *i, struct mt_session_process *out)
 
 	*out = (struct mt_session_process){.pid = i->process->pid, .parent = i->process->parent,
 		.wait_status = info->exit_status, .recorded = i->begun, .forked = i->offer->forked,
+		.failed = i->failure.code != 0, .untraced = (uint32_t)info->counters[MT_COUNTER_FORKED_CHILDREN],
 		.start_unix_ns = info->start_unix_ns, .events = info->events, .allocations = info->allocations, .peak_bytes = info->peak_bytes,
 		.leaked_bytes = info->leaked_bytes, .leaked_count = info->leaked_count, .lost_events = info->lost_events};
 	snprintf(out->command, sizeof out->command, "%.127s", i->offer->command);

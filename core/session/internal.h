@@ -26,7 +26,8 @@ struct mt_report {
 	pid_t program;
 	int wait_status;
 	uint32_t count;     /* GOES_ON: processes */
-	pid_t watch;        /* GOES_ON: one of them */
+	pid_t watch;        /* GOES_ON: one of them; TROUBLE: whose it is, 0 the session's */
+	uint32_t untraced;  /* GOES_ON, FINISHED: processes, as far as the recorder has counted them */
 	char name[108];
 	char trace_path[1024];
 	struct mt_err err;
@@ -182,6 +183,8 @@ _Noreturn void mt_recorder_run(const struct mt_session_options *, struct mt_laun
 void mt_recorder_wake(struct mt_recorder *); /* the draining thread out of its sleep */
 int mt_recorder_new_segment(struct mt_recorder *, pid_t, struct mt_segment *, struct mt_err *err);
 void mt_recorder_trouble(struct mt_recorder *, const struct mt_err *);
+void mt_recorder_trouble_of(struct mt_recorder *, const struct mt_process *, const struct mt_err *);
+uint32_t mt_recorder_untraced(struct mt_recorder *); /* of all processes so far */
 void mt_recorder_report(struct mt_recorder *, struct mt_report *);
 /* Hands one process's line to the service, which sends it to the front. */
 void mt_recorder_tell(struct mt_recorder *, const struct mt_session_process *);
@@ -217,6 +220,7 @@ bool mt_image_pending(const struct mt_image *);
 /* What is done by the clock: samples, names, counters, flushes. */
 void mt_image_tend(struct mt_image *, uint64_t monotonic_ns);
 bool mt_image_failed(const struct mt_image *, struct mt_err *err);
+void mt_image_fail(struct mt_image *, const struct mt_err *); /* it can have no trace */
 /* Publishes when somebody watches and it is time; true: watchers are to be told. idle: nothing was drained. */
 bool mt_image_publish(struct mt_image *, uint64_t monotonic_ns, bool idle);
 void mt_image_publish_last(struct mt_image *);

@@ -39,6 +39,24 @@ void mt_recorder_trouble(struct mt_recorder *r, const struct mt_err *err)
 	mt_recorder_report(r, &message);
 }
 
+void mt_recorder_trouble_of(struct mt_recorder *r, const struct mt_process *p, const struct mt_err *err)
+{
+	struct mt_report message = {.type = MT_REPORT_TROUBLE, .watch = p->pid, .err = *err};
+
+	mt_recorder_report(r, &message);
+}
+
+uint32_t mt_recorder_untraced(struct mt_recorder *r)
+{
+	uint32_t count = 0;
+
+	pthread_mutex_lock(&r->lock);
+	for (uint32_t i = 0; i < r->process_count; i++)
+		count += atomic_load(&r->processes[i]->untraced);
+	pthread_mutex_unlock(&r->lock);
+	return count;
+}
+
 static _Noreturn void refuse(struct mt_recorder *r, const struct mt_err *err)
 {
 	struct mt_report message = {.type = MT_REPORT_REFUSED, .err = *err};
@@ -330,6 +348,6 @@ _Noreturn void mt_recorder_run(const struct mt_session_options *o, struct mt_lau
 	mt_drain_run(r);
 	explain(r);
 	mt_recorder_send_unsent(r, true);
-	mt_recorder_report(r, &(struct mt_report){.type = MT_REPORT_FINISHED});
+	mt_recorder_report(r, &(struct mt_report){.type = MT_REPORT_FINISHED, .untraced = mt_recorder_untraced(r)});
 	_exit(0);
 }

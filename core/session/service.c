@@ -475,6 +475,7 @@ static void tell_front(struct service *s)
 		return;
 	message.count = r->live_count ? r->live_count : 1;
 	message.watch = r->live_count ? r->live[0]->pid : 0;
+	message.untraced = mt_recorder_untraced(r);
 	mt_recorder_report(r, &message);
 	s->told = true;
 }

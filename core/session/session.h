@@ -27,6 +27,8 @@ struct mt_session_process {
 	uint32_t recorded;          /* 0: it went on untraced */
 	uint32_t forked;            /* 1: the image began with a fork, 0: with exec */
 	uint32_t alive;
+	uint32_t failed;            /* 1: its trace could not be written, or not to its end */
+	uint32_t untraced;          /* counted by its tracer: children that went on untraced */
 	uint64_t start_unix_ns, events, allocations, peak_bytes, leaked_bytes, leaked_count, lost_events;
 	char command[128];
 	char trace_path[512];
@@ -41,6 +43,8 @@ struct mt_session {
 	uint32_t process_count, process_capacity;
 	uint32_t going_on;          /* processes that are recorded still, when wait has returned */
 	pid_t going_on_pid;         /* one of them */
+	uint32_t untraced;          /* processes that went on untraced, as far as that was seen */
+	bool failed;                /* the root's trace could not be written, or not to its end */
 	struct mt_front *front;     /* private */
 };
 

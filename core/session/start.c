@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
@@ -20,7 +21,9 @@ struct mt_front {
 	int signal_fd;
 	bool has_status, finished, recorder_gone, goes_on, ignoring;
 	int wait_status;
-	struct mt_err trouble;
+	struct mt_err trouble; /* the first, or the first that is the session's or the root's */
+	uint32_t troubles;
+	bool of_root;
 	struct sigaction old_interrupt, old_quit;
 	sigset_t old_mask;
 };
@@ -125,6 +128,24 @@ int mt_session_start(struct mt_session *s, const struct mt_session_options *o, s
 
 /* ---- waiting --------------------------------------------------------------------------------------- */
 
+/* A thousand children may have the same: one is said, the root's before any other, and the rest is counted. */
+static void add_trouble(struct mt_front *f, const struct mt_err *err, bool of_root)
+{
+	f->troubles++;
+	if (f->troubles == 1 || (of_root && !f->of_root))
+		f->trouble = *err;
+	f->of_root |= of_root;
+}
+
+static void say_how_many(struct mt_front *f)
+{
+	size_t len = strlen(f->trouble.text);
+
+	if (f->troubles > 1)
+		snprintf(f->trouble.text + len, sizeof f->trouble.text - len, " (and %u more)", f->troubles - 1);
+	f->troubles = f->troubles > 0;
+}
+
 static void on_report(struct mt_front *f, const struct mt_report *report)
 {
 	struct mt_session *s = f->session;
@@ -135,20 +156,24 @@ static void on_report(struct mt_front *f, const struct mt_report *report)
 		f->has_status = true;
 		break;
 	case MT_REPORT_TROUBLE:
-		if (!f->trouble.code)
-			f->trouble = report->err;
+		add_trouble(f, &report->err, !report->watch || report->watch == s->program);
 		break;
 	case MT_REPORT_PROCESS:
 		MT_GROW(s->processes, s->process_count, s->process_capacity);
 		s->processes[s->process_count++] = report->process;
+		s->untraced += report->process.untraced;
+		s->failed |= report->process.failed && report->process.pid == s->program;
 		break;
 	case MT_REPORT_GOES_ON:
 		f->goes_on = true;
 		s->going_on = report->count;
 		s->going_on_pid = report->watch;
+		s->untraced += report->untraced;
 		break;
 	case MT_REPORT_FINISHED:
 		f->finished = true;
+		if (!f->goes_on)
+			s->untraced += report->untraced;
 		break;
 	default:
 		break;
@@ -168,9 +193,13 @@ static void on_child(struct mt_front *f, pid_t pid, int status)
 	if (pid == f->session->recorder) {
 		f->recorder_gone = true;
 		read_reports(f);
-		if (!f->finished && !f->trouble.code)
-			mt_fail(&f->trouble, -ECHILD, "the recorder was killed%s; %s can be opened up to about a second before that",
+		if (!f->finished && !f->of_root) {
+			struct mt_err err;
+
+			mt_fail(&err, -ECHILD, "the recorder was killed%s; %s can be opened up to about a second before that",
 				WIFSIGNALED(status) ? "" : " or gave up", f->session->trace_path);
+			add_trouble(f, &err, true);
+		}
 	} else if (pid == f->session->program) {
 		f->wait_status = status;
 		f->has_status = true;
@@ -240,6 +269,7 @@ int mt_session_wait(struct mt_session *s, int *wait_status, struct mt_err *err)
 	heed_keys(f);
 	if (wait_status)
 		*wait_status = f->wait_status;
+	say_how_many(f);
 	if (err)
 		*err = f->trouble;
 	if (!f->has_status)

@@ -102,12 +102,28 @@ status=$?
 "$memtui" record -o signal.dat ./known abort 2>signal.err
 status=$?
 if [ $status = 134 ] && grep -q 'signal 6' signal.err; then ok "record: signal"; else not_ok "record: signal" "$status $(cat signal.err)"; fi
+for of in status.dat:7 'signal.dat:by signal 6, SIGABRT'; do
+	"$memtui" info ${of%%:*} >exit.out 2>&1
+	grep -qE "^exit status +${of#*:}$" exit.out && ok "info: exit status ${of#*:}" || not_ok "info: exit status ${of#*:}" "$(grep status exit.out)"
+done
+ln -s t.dat link.dat
+fails "record: --force through a link" 1 'link.dat: is a symbolic link' record --force -o link.dat ./known
+[ -L link.dat ] && ok "record: the link is left" || not_ok "record: the link is left" "$(ls -l link.dat)"
+"$memtui" record -o - sh -c './known; ./known; true' 2>family.err >family.dat
+grep -q '^memtui: 2 processes went on untraced: -o - takes' family.err && ok "record -o -: who is not in it" || not_ok "record -o -: who is not in it" "$(cat family.err)"
 "$memtui" record -o - ./known >stream.dat 2>/dev/null
 json "record -o -" 'd["allocations"] == 62' info --format json stream.dat
 json "stdin" 'd["allocations"] == 62' info --format json - <stream.dat
 check "record: default name" "$memtui" record ./known
 ls memtui_known_*_*.dat >/dev/null 2>&1 && ok "record: name pattern" || not_ok "record: name pattern" "$(ls)"
 check "run --headless" "$memtui" run --headless -f -o t.dat ./known
+
+# ---- what nobody has sampled is not known ----
+MEMTUI_OUTPUT=alone.dat LD_PRELOAD=$build/libmemtui.so ./known
+json "info: no sample" 'd["rss_bytes"] is None and d["allocations"] == 62' info --format json alone.dat
+json "timeline: no sample" 'set(d["rss_bytes"]) == {None}' timeline --format json alone.dat
+check "timeline: no sample, text" "$memtui" timeline alone.dat
+awk 'NR > 1 && $7 != "-" { bad = 1 } END { exit bad || NR < 2 }' check.out || not_ok "timeline: no sample, text" "$(head -n 2 check.out)"
 
 # ---- views ----
 json info 'd["format_version"] == 1 and d["complete"] and d["command"] == ["./known"] and d["allocations"] == 62 and d["frees"] == 50 and d["leaked_count"] == 12 and d["leaked_bytes"] == 41981 and d["lost_events"] == 0 and d["temporary_count"] == 50' info --format json t.dat
@@ -213,6 +229,15 @@ fails "too many operands" 2 'one too many' groups t.dat t.dat
 json "info: several traces" 'len(d) == 2 and all(t["allocations"] == 62 and t["origin"] == "exec" for t in d)' info --format json t.dat t.dat
 check "info: several traces as text" "$memtui" info t.dat t.dat
 [ "$(wc -l <check.out)" = 3 ] || not_ok "info: several traces as text" "$(cat check.out)"
+"$memtui" info --format json missing.dat t.dat missing.dat signal.dat >several.out 2>several.err
+status=$?
+if [ $status = 1 ] && python3 -c 'import json; d = json.load(open("several.out")); assert [t["allocations"] for t in d] == [62, 62]' 2>/dev/null; then
+	ok "info: several traces, some missing"
+else
+	not_ok "info: several traces, some missing" "status $status: $(head -c 200 several.out)"
+fi
+fails "bad regex of an option" 2 '--function-regex: ' groups --function-regex '(' t.dat
+fails "bad regex of a word" 2 '!source: ' groups --filter '!source:(' t.dat
 fails "no operand" 2 'expected' info
 fails "no program" 2 'expected' record
 fails "no program after --" 2 'expected' record --

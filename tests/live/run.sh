@@ -77,3 +77,21 @@ for what in as fsize mlockall closeall; do
 		python3 -c 'import json,sys; print(sum(g["all"]["allocated_count"] for g in json.load(sys.stdin)) // 200000)')
 	if [ $status = $want ] && cmp -s "$tmp/want" "$tmp/have" && [ "$named" -ge 1 ]; then ok "limits: $what"; else not_ok "limits: $what" "status $status (want $want), stacks $named: $(diff "$tmp/want" "$tmp/have" | head -n 3 | tr '\n' ' ')$(tail -n 1 "$tmp/err")"; fi
 done
+
+# A disk that fills up: the program ends as ever, the root's trouble is said before that of its children, which are
+# counted, and no line says of a trace that it is there when it is not.
+mkdir "$tmp/full"
+cat >"$tmp/fill" <<'END'
+mount -t tmpfs -o size=24k none "$2/full" || exit 77
+"$1" record -o "$2/full/f.dat" -- bash -c 'for ((i = 0; i < 10; i++)); do "$0" return; done; exit 3' "$2/ends"
+END
+unshare -rm sh "$tmp/fill" "$memtui" "$tmp" >/dev/null 2>"$tmp/err"
+status=$?
+if ! grep -q '^memtui' "$tmp/err"; then
+	ok "full disk # skipped: no file system of our own"
+elif [ $status = 3 ] && grep -q '^memtui: cannot write to .*/f.dat: No space.*(and [0-9]* more)$' "$tmp/err" && grep -q 'f.dat up to where the recording broke off' "$tmp/err" &&
+	grep -q '(not written to its end)$' "$tmp/err" && grep -q '(not written)$' "$tmp/err"; then
+	ok "full disk"
+else
+	not_ok "full disk" "status $status: $(head -n 2 "$tmp/err" | tr '\n' ' ')"
+fi
