@@ -128,6 +128,19 @@ static int draw_totals(struct mt_app *app, struct mt_rect r)
 	return 3;
 }
 
+/* A frame without call frame information says so: others may be missing before it. */
+static void draw_frame(struct mt_app *app, struct mt_rect r, bool selected, bool focus,
+	const struct mt_backtrace_frame *frame)
+{
+	struct mt_backtrace_frame marked = *frame;
+	char *name = mt_format("%s (no call frame information)", frame->function);
+
+	if (frame->by_frame_pointer)
+		marked.function = name;
+	mt_frame_where(app, r.row, r.column, r.columns, selected, focus, &marked);
+	free(name);
+}
+
 static void draw_frames(struct mt_app *app, struct mt_rect r, bool focus)
 {
 	struct mt_list *l = list(app);
@@ -146,7 +159,8 @@ static void draw_frames(struct mt_app *app, struct mt_rect r, bool focus)
 			mt_draw_fill(app->screen, row, r.column, r.columns, role);
 		mt_drawf(app->screen, row, r.column, 5, role, "%s#%u", selected ? mt_glyph(mt_screen_utf8(app->screen),
 			MT_GLYPH_CURSOR) : " ", index);
-		mt_frame_where(app, row, r.column + 6, r.columns - 6, selected, focus, &app->detail.backtrace.frames[index]);
+		draw_frame(app, (struct mt_rect){row, r.column + 6, 1, r.columns - 6}, selected, focus,
+			&app->detail.backtrace.frames[index]);
 		mt_frame_hit(app, (struct mt_rect){row, r.column, 1, r.columns}, MT_HIT_LINE, MT_VIEW_DETAIL, index);
 	}
 }
