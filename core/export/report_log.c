@@ -52,12 +52,8 @@ static bool describe_map(struct row *row, const struct mt_report *report, const 
 	row->failed = e->type == MT_LOG_UNMAP_FAILED;
 	snprintf(row->text[0], CELL, "0x%llx", (unsigned long long)e->values[0]);
 	size_text(row->text[1], report, e->values[1], exact);
-	if (!map && moved) { /* its first half: the old place goes, the next line is where it went */
-		if (exact)
-			snprintf(row->text[3], CELL, "unmapped");
-		else
-			row->kind = "unmap (mremap)";
-	}
+	if (!map && moved && !exact) /* its first half: the next line is where it went */
+		row->kind = "unmap (mremap)";
 	if (map && moved)
 		snprintf(row->text[3], CELL, "from 0x%llx", (unsigned long long)e->values[2]);
 	if (!map || moved)

@@ -37,6 +37,7 @@ holds "map_pages is named" "$own[0]['backtrace'][0]['function'] == 'map_pages'" 
 holds "maps are totalled" "(d['mapped_anonymous_bytes'], d['mapped_file_bytes'], d['maps'], d['unmaps'], d['implied_unmaps']) == (9 * 4096 + 5 * 4096, 4096, 3, 1, 0)" info --format json "$tmp/t.dat"
 holds "calls are listed" '[(e["kind"], e["parameter"], e["value"]) for e in d] == [("mallopt", "M_TOP_PAD", 4096), ("malloc_trim", "pad", 0)]' mallopts --format json "$tmp/t.dat"
 "$memtui" mmaps --count 1 "$tmp/t.dat" >"$tmp/text" && grep -q 'mmap.*40.0k.*rw-.*anonymous.*map_pages.*beside.c:' "$tmp/text" && [ "$(wc -l <"$tmp/text")" = 2 ] && ok "maps as text" || not_ok "maps as text" "$(cat "$tmp/text")"
+"$memtui" mmaps "$tmp/t.dat" >"$tmp/text" && grep 'map_pages\|maps' "$tmp/text" | grep -c mremap | grep -qx 2 && [ "$(grep -c 'unmap (mremap)' "$tmp/text")" = "$(grep -c ' mremap .*from 0x' "$tmp/text")" ] && ok "both halves of an mremap" || not_ok "both halves of an mremap" "$(cat "$tmp/text")"
 "$memtui" mallopts --format csv "$tmp/t.dat" >"$tmp/csv" && python3 -c 'import csv, sys; r = list(csv.DictReader(open(sys.argv[1]))); assert r[0]["parameter"] == "M_TOP_PAD" and r[0]["result"] == "1" and "main" in r[0]["where"], r' "$tmp/csv" && ok "calls as csv" || not_ok "calls as csv" "$(cat "$tmp/csv")"
 holds "a marker" 'len(d["markers"]) == 1 and d["markers"][0]["text"] == "half way" and 0 < d["markers"][0]["seconds"] <= d["wall_seconds"]' info --format json "$tmp/t.dat"
 holds "a pause" 'len(d["pauses"]) == 1 and d["pauses"][0]["text"] == "not this" and d["pauses"][0]["begin_seconds"] >= d["markers"][0]["seconds"] and d["pauses"][0]["end_seconds"] >= d["pauses"][0]["begin_seconds"] and d["gaps"] == [] and not d["paused"]' info --format json "$tmp/t.dat"
@@ -62,7 +63,7 @@ until_true seen && ok "two arenas" || not_ok "two arenas" "$("$memtui" info "$tm
 echo x >&9
 wait $!
 holds "memory of the process" '1000000 < d["arena_bytes"] < 64 << 20 and 1 << 20 < d["rss_bytes"] < 200 << 20 and d["pss_bytes"] <= d["rss_bytes"]' info --format json "$tmp/stay.dat"
-holds "memory on the timeline" 'set("rss_bytes pss_bytes swap_bytes arena_bytes".split()) <= set(d) and max(d["arena_bytes"]) > 0' timeline --format json "$tmp/stay.dat"
+holds "memory on the timeline" 'set("rss_bytes pss_bytes swap_bytes arena_bytes".split()) <= set(d) and max(x or 0 for x in d["arena_bytes"]) > 0' timeline --format json "$tmp/stay.dat"
 
 # Stand-alone, without a recorder that could look.
 LD_PRELOAD=$build/libmemtui.so MEMTUI_OUTPUT=$tmp/alone.mem "$tmp/beside" || not_ok "stand-alone" "status $?"
