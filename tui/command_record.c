@@ -216,7 +216,10 @@ const struct mt_command mt_command_record = {
 		"into a file of its own, named as --output says when that has %p or %n, else with .PID behind it; never over a "
 		"file that exists. What a process was before it executed another program goes into NAME.exec0, NAME.exec1 and "
 		"so on. A line for each says at the end what it did. The command returns when the program has ended; processes "
-		"that go on are recorded on, and memtui attach watches them. With -o - the program alone is recorded.",
+		"that go on are recorded on, and memtui attach watches them. With -o - the program alone is recorded. "
+		"Processes that go on untraced are counted where that can be seen. It cannot where a process is started by "
+		"posix_spawn or execve with an environment that was cleared before, nor in another network namespace (below "
+		"'unshare -n', in containers): the recorder's socket has its name in one of them.",
 	.examples = "memtui record ./prog arg\twrites memtui_prog_TIME_PID.dat\n"
 		"memtui record -o prog.dat --report ./prog\tand prints what leaked\n"
 		"memtui record -o build.dat -- make -j4\tevery compiler, into build.dat.PID\n"
