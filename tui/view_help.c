@@ -77,14 +77,18 @@ void mt_help_draw(struct mt_app *app)
 	enum mt_action shown[MT_ACTION_COUNT];
 	struct mt_list *l = &app->help.list;
 	struct mt_rect r = middle(app, 100, 96);
-	char head[128];
+	char head[128], foot[128];
 
 	l->count = matching(app, shown);
 	mt_list_select(l, l->selected);
 	mt_list_fit(l, r.rows - 2);
 	snprintf(head, sizeof head, "Help: %s   %s%s", mt_app_focus(app)->name, app->help.len ? "search: " : "type to search",
 		app->help.search);
-	draw_box(app, r, head, r.columns >= 50 ? "Esc closes   Enter runs the line" : "Esc closes");
+	uint32_t others = app->data.live && app->data.client && !app->data.recorder_gone ? mt_client_others(app->data.client) : 0;
+
+	snprintf(foot, sizeof foot, "Esc closes   Enter runs the line%s", others && r.columns >= 90
+		? "   '+N more': 'memtui attach PID' elsewhere watches them" : "");
+	draw_box(app, r, head, r.columns >= 50 ? foot : "Esc closes");
 	app->hit_count = 0;
 	for (int i = 0; i < r.rows - 2 && l->top + (uint32_t)i < l->count; i++) {
 		uint32_t index = l->top + (uint32_t)i;
