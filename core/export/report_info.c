@@ -10,6 +10,7 @@
 struct totals {
 	uint64_t allocations, frees, reallocations, allocated_bytes, leaked_count, leaked_bytes, peak_bytes,
 		temporary_count, groups;
+	bool estimated; /* what leaked */
 };
 #define TOTALS(X) \
 	X(allocations, "allocations", MT_UNIT_COUNT) \
@@ -29,6 +30,15 @@ static bool complete(const struct mt_report *report)
 	return info->ended && !info->recorder_lost && !report->damaged;
 }
 
+static uint64_t estimated_groups(const struct mt_profile *p)
+{
+	uint64_t count = 0;
+
+	for (uint32_t i = 0; i < p->group_count; i++)
+		count += mt_profile_is_estimated(p, &p->groups[i]);
+	return count;
+}
+
 /* With a filter the totals are those of the matching groups; there a realloc is an allocation and a free. */
 static int get_totals(struct totals *totals, const struct mt_report *report, struct mt_err *err)
 {
@@ -36,7 +46,8 @@ static int get_totals(struct totals *totals, const struct mt_report *report, str
 
 	*totals = (struct totals){info->allocations, info->frees, info->reallocations,
 		info->allocated_bytes, info->leaked_count, info->leaked_bytes, info->peak_bytes,
-		info->temporary_count, report->profile->group_count};
+		info->temporary_count, report->profile->group_count,
+		estimated_groups(report->profile) > 0};
 	if (!report->filter || !mt_filter_active(report->filter))
 		return 0;
 	struct mt_selection selection = {0};
@@ -46,7 +57,8 @@ static int get_totals(struct totals *totals, const struct mt_report *report, str
 
 	*totals = (struct totals){sum->allocated_count, sum->allocated_count - sum->live_count, 0,
 		sum->allocated_bytes, sum->live_count, sum->live_bytes, sum->at_peak_bytes,
-		sum->temporary_count, selection.count};
+		sum->temporary_count, selection.count,
+		mt_metric_is_estimated(report->profile, sum, MT_METRIC_LEAKED_SIZE)};
 	mt_selection_free(&selection);
 	return status;
 }
@@ -55,15 +67,6 @@ static void put_number(struct mt_json *json, const char *name, uint64_t value)
 {
 	mt_json_key(json, name);
 	mt_json_number(json, value);
-}
-
-static uint64_t estimated_groups(const struct mt_profile *p)
-{
-	uint64_t count = 0;
-
-	for (uint32_t i = 0; i < p->group_count; i++)
-		count += mt_profile_is_estimated(p, &p->groups[i]);
-	return count;
 }
 
 static void put_seconds(struct mt_json *json, const char *name, uint64_t ns)
@@ -369,8 +372,7 @@ static void info_text(const struct mt_report *report, const struct totals *total
 	mt_report_number(text, report, MT_UNIT_TIME, info->wall_ns);
 	put_line(report, complete(report) ? "ran for" : "recorded for", text);
 #define X(name, words, unit) \
-	mt_report_number(text, report, unit, totals->name); \
-	put_line(report, words, text);
+	put_number_line(report, words, unit, totals->name, totals->estimated && !strncmp(words, "leaked", 6));
 	TOTALS(X)
 #undef X
 	mt_report_number(text, report, MT_UNIT_TIME, info->peak_ns);

@@ -336,6 +336,28 @@ static void run_program(struct tests *t, struct terminal *terminal, char *progra
 	terminal_start(terminal, 24, 80, &s, argv);
 }
 
+/* With an output nothing is asked: what was written stands below when the screen is gone, the children's too. */
+static void check_output(struct tests *t)
+{
+	struct settings s = {"xterm-256color", "C.UTF-8", t->scratch, false, t->scratch};
+	char *argv[] = {t->memtui, "run", "-f", "-o", "output.dat", "--", "/bin/sh", "-c", "/bin/ls; exit 3", NULL};
+	struct terminal terminal;
+
+	terminal_start(&terminal, 24, 100, &s, argv);
+	bool ok = terminal_wait_text(&terminal, "ended with status 3");
+
+	terminal_type(&terminal, "q");
+	ok = ok && terminal_wait_end(&terminal);
+	char *screen = terminal_text(&terminal);
+
+	tell(t, ok && WEXITSTATUS(terminal.status) == 3 && strstr(screen, "output.dat: ") && strstr(screen, "output.dat."),
+		"run -o says what was written");
+	if (!ok)
+		printf("%s\n", screen);
+	free(screen);
+	terminal_close(&terminal);
+}
+
 static void check_live(struct tests *t)
 {
 	struct terminal terminal;
@@ -507,6 +529,7 @@ int main(int argc, char **argv)
 		check_random(&t);
 	if (!only || !strcmp(only, "live")) {
 		check_live(&t);
+		check_output(&t);
 		check_attach(&t);
 		if (t.demo)
 			check_busy(&t);

@@ -209,6 +209,28 @@ static void test_estimates(void **state)
 	holds(report_text(mt_report_groups, &f, MT_FORMAT_JSON, false), "\"estimated\":true", true);
 	holds(report_text(mt_report_summary, &f, MT_FORMAT_TEXT, false), "leaks of 1 group are estimates (~)", true);
 	holds(report_text(mt_report_info, &f, MT_FORMAT_JSON, false), "\"estimated_groups\":1", true);
+	holds(report_text(mt_report_info, &f, MT_FORMAT_TEXT, false), "\nleaked blocks     ~", true);
+	holds(report_text(mt_report_info, &f, MT_FORMAT_TEXT, false), "\nleaked            ~", true);
+	holds(report_text(mt_report_info, &f, MT_FORMAT_TEXT, false), "\npeak              ~", false);
+	fixture_free(&f);
+}
+
+/* Maps that were lost make estimates of the totals of maps, and of nothing else. */
+static void test_lost_marks(void **state)
+{
+	struct fixture f;
+
+	(void)state;
+	fixture_init(&f);
+	f.profile.info.mapped_anonymous_bytes = f.profile.info.mapped_peak_bytes = 8192;
+	holds(report_text(mt_report_info, &f, MT_FORMAT_TEXT, false), "\nmapped, anonymous 8.0k", true);
+	holds(report_text(mt_report_info, &f, MT_FORMAT_JSON, false), "\"mapped_estimated\":false", true);
+	f.profile.info.counters[MT_COUNTER_LOST_MARKS] = 3;
+	holds(report_text(mt_report_info, &f, MT_FORMAT_TEXT, false), "\nmapped, anonymous ~8.0k", true);
+	holds(report_text(mt_report_info, &f, MT_FORMAT_TEXT, false), "\nmapped at most    ~8.0k", true);
+	holds(report_text(mt_report_info, &f, MT_FORMAT_TEXT, false), "what is mapped are estimates (~)", true);
+	holds(report_text(mt_report_info, &f, MT_FORMAT_TEXT, false), "leaked            ~", false);
+	holds(report_text(mt_report_info, &f, MT_FORMAT_JSON, false), "\"mapped_estimated\":true", true);
 	fixture_free(&f);
 }
 
@@ -220,6 +242,7 @@ int main(void)
 		cmocka_unit_test(test_table),
 		cmocka_unit_test(test_deep),
 		cmocka_unit_test(test_estimates),
+		cmocka_unit_test(test_lost_marks),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
