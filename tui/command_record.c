@@ -107,11 +107,11 @@ static void say_process(const struct mt_session_process *p)
 		file);
 }
 
-static void say_untraced(const struct mt_session *session, bool to_stdout)
+static void say_untraced(const struct mt_session *session, bool stream)
 {
 	if (session->untraced)
 		mt_command_say("%u process%s went on untraced%s", session->untraced, session->untraced > 1 ? "es" : "",
-			to_stdout ? ": -o - takes the trace of one program; give a file's name for theirs" : "");
+			stream ? ": a stream takes the trace of one program; -o FILE records theirs too" : "");
 }
 
 /* A line for each image, if there is more than the root's one. */
@@ -148,8 +148,10 @@ static int report(const struct mt_arguments *arguments, char *path, struct mt_er
 int mt_command_close_session(struct mt_session *session, const char *output, int wait_status, struct mt_err *err)
 {
 	struct stat file;
-	bool to_stdout = output && !strcmp(output, "-"), readable = !to_stdout && session->trace_path
-		&& lstat(session->trace_path, &file) == 0 && S_ISREG(file.st_mode);
+	bool to_stdout = output && !strcmp(output, "-");
+	bool there = !to_stdout && session->trace_path && lstat(session->trace_path, &file) == 0;
+	bool readable = there && S_ISREG(file.st_mode);
+	bool stream = to_stdout || (there && (S_ISFIFO(file.st_mode) || S_ISCHR(file.st_mode)));
 	int status = 0;
 
 	if (WIFSIGNALED(wait_status))
@@ -158,7 +160,7 @@ int mt_command_close_session(struct mt_session *session, const char *output, int
 	if (readable)
 		status = say_totals(session->trace_path, session->failed, err);
 	say_processes(session);
-	say_untraced(session, to_stdout);
+	say_untraced(session, stream);
 	return status < 0 ? status : readable;
 }
 
@@ -216,7 +218,7 @@ const struct mt_command mt_command_record = {
 		"into a file of its own, named as --output says when that has %p or %n, else with .PID behind it; never over a "
 		"file that exists. What a process was before it executed another program goes into NAME.exec0, NAME.exec1 and "
 		"so on. A line for each says at the end what it did. The command returns when the program has ended; processes "
-		"that go on are recorded on, and memtui attach watches them. With -o - the program alone is recorded. "
+		"that go on are recorded on, and memtui attach watches them. Into a stream (-o -, a fifo) the program alone is recorded. "
 		"Processes that go on untraced are counted where that can be seen. It cannot where a process is started by "
 		"posix_spawn or execve with an environment that was cleared before, nor in another network namespace (below "
 		"'unshare -n', in containers): the recorder's socket has its name in one of them.",

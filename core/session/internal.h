@@ -80,6 +80,8 @@ int mt_output_open(const char *path, struct mt_err *err);
 /* The name of another process's trace, after the root's pattern. Opens it; where it exists, the next that is free. */
 int mt_output_other(char **path, const char *pattern, const char *program, pid_t pid, const char *root_path,
 	struct mt_err *err);
+/* Whether it takes the trace of the root alone: a stream whose name tells no processes apart. */
+bool mt_output_is_single(const char *pattern, const char *root_path);
 /* Whether a trace can be renamed and removed: a regular file. */
 bool mt_output_is_regular(const char *path);
 
@@ -156,6 +158,7 @@ struct mt_recorder {
 	int notify_fd;     /* eventfd: the service wakes its watchers, and reports */
 	char name[108], token[MT_WIRE_TOKEN_LEN + 1];
 	char *trace_path;  /* of the root */
+	bool single;       /* no other trace can be written */
 	int output_fd;     /* the root's, opened, not yet given to an image */
 	uint64_t start_unix_ns;
 	struct mt_alive alive;

@@ -165,7 +165,7 @@ static bool wanted(const struct mt_recorder *r, const struct mt_process *p)
 {
 	if (atomic_load(&r->stopping) || atomic_load(&r->over))
 		return false;
-	return strcmp(r->trace_path, "-") || (p == r->root && !p->segments);
+	return !r->single || (p == r->root && !p->segments);
 }
 
 /* While it waits for the answer the image cannot go away: now is the time to look at it. */

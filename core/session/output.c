@@ -117,6 +117,14 @@ bool mt_output_is_regular(const char *path)
 	return strcmp(path, "-") && lstat(path, &status) == 0 && S_ISREG(status.st_mode);
 }
 
+bool mt_output_is_single(const char *pattern, const char *root_path)
+{
+	struct stat status;
+
+	return !strcmp(root_path, "-") || (!has_own_field(pattern ? pattern : DEFAULT_PATTERN)
+		&& lstat(root_path, &status) == 0 && (S_ISFIFO(status.st_mode) || S_ISCHR(status.st_mode)));
+}
+
 /* A relative pattern is taken from the directory of the root's trace: nobody has changed ours since. */
 int mt_output_other(char **path, const char *pattern, const char *program, pid_t pid, const char *root_path,
 	struct mt_err *err)

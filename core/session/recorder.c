@@ -188,6 +188,7 @@ static int release_program(struct mt_recorder *r, int go, int failed, struct mt_
 	int error;
 
 	r->trace_path = mt_output_path(o->output, r->launch.path, r->program);
+	r->single = mt_output_is_single(o->output, r->trace_path);
 	if (o->force && mt_output_is_regular(r->trace_path))
 		aside = mt_format("%s.%d.new", r->trace_path, (int)getpid());
 	r->output_fd = mt_output_open(aside ? aside : r->trace_path, err);

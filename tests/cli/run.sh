@@ -110,7 +110,13 @@ ln -s t.dat link.dat
 fails "record: --force through a link" 1 'link.dat: is a symbolic link' record --force -o link.dat ./known
 [ -L link.dat ] && ok "record: the link is left" || not_ok "record: the link is left" "$(ls -l link.dat)"
 "$memtui" record -o - sh -c './known; ./known; true' 2>family.err >family.dat
-grep -q '^memtui: 2 processes went on untraced: -o - takes' family.err && ok "record -o -: who is not in it" || not_ok "record -o -: who is not in it" "$(cat family.err)"
+grep -q '^memtui: 2 processes went on untraced: a stream takes' family.err && ok "record -o -: who is not in it" || not_ok "record -o -: who is not in it" "$(cat family.err)"
+mkfifo fifo
+cat fifo >fifo.dat &
+"$memtui" record -o fifo sh -c './known; true' 2>fifo.err
+wait $!
+grep -q '^memtui: 1 process went on untraced: a stream takes' fifo.err && [ "$(echo fifo*)" = "fifo fifo.dat fifo.err" ] && ok "record into a fifo: nothing beside it" || not_ok "record into a fifo: nothing beside it" "$(echo fifo*) $(cat fifo.err)"
+json "record into a fifo" 'd["complete"] and d["command"][0] == "sh"' info --format json fifo.dat
 "$memtui" record -o - ./known >stream.dat 2>/dev/null
 json "record -o -" 'd["allocations"] == 62' info --format json stream.dat
 json "stdin" 'd["allocations"] == 62' info --format json - <stream.dat
