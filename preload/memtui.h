@@ -26,18 +26,18 @@
 extern "C" {
 #endif
 /* The tracer has these. Do not call them but by the functions below. */
-extern void memtui_tracer_pool_alloc(const void *, const void *, size_t) __attribute__((weak));
-extern void memtui_tracer_pool_free(const void *, const void *) __attribute__((weak));
-extern void memtui_tracer_pool_realloc(const void *, const void *, const void *, size_t) __attribute__((weak));
-extern void memtui_tracer_marker(const char *) __attribute__((weak));
-extern void memtui_tracer_pause(const char *) __attribute__((weak));
-extern void memtui_tracer_resume(const char *) __attribute__((weak));
-extern int memtui_tracer_active(void) __attribute__((weak));
+extern void memtui_tracer_pool_alloc(const void *, const void *, size_t) __attribute__((__weak__));
+extern void memtui_tracer_pool_free(const void *, const void *) __attribute__((__weak__));
+extern void memtui_tracer_pool_realloc(const void *, const void *, const void *, size_t) __attribute__((__weak__));
+extern void memtui_tracer_marker(const char *) __attribute__((__weak__));
+extern void memtui_tracer_pause(const char *) __attribute__((__weak__));
+extern void memtui_tracer_resume(const char *) __attribute__((__weak__));
+extern int memtui_tracer_active(void) __attribute__((__weak__));
 #ifdef __cplusplus
 }
 #endif
 
-#define MEMTUI_INLINE static inline __attribute__((always_inline, unused))
+#define MEMTUI_INLINE static inline __attribute__((__always_inline__, __unused__))
 
 /* Code that is not position-independent would have the linker decide once and for all that there is no tracer, so
  * it reads the address from the table that the dynamic linker fills in. */

@@ -147,6 +147,7 @@ header() { # memtui.h in all kinds of C and C++, in every kind of object
 		&& gcc $strict -DNO_PART "$here/header.c" -o header ./libheader.so && built "shared library" 1
 	gcc -O2 $strict -c -DNO_MAIN "$here/header.c" -o part.o && ar rcs libpart.a part.o \
 		&& gcc $strict -DNO_PART "$here/header.c" -o header libpart.a && built "static library" 1
+	gcc -O2 $strict -Dunused='__attribute__((unused))' -Dweak=no -Dalways_inline=no "$here/header.c" -o header && built "words defined" 1
 	gcc -O2 $strict -static "$here/header.c" -o header 2>/dev/null && [ "$(./header)" != 0 ] && echo "static says $(./header)"
 }
 
