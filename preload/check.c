@@ -156,7 +156,7 @@ static bool agrees_with_other(void *const *pcs, uint32_t count, const struct com
 		uint64_t pc = (uint64_t)pcs[i];
 		const struct mt_wire_pc *ours;
 
-		if (pc - mt_tracer.own_start < mt_tracer.own_end - mt_tracer.own_start)
+		if (mt_is_own(pc))
 			continue;
 		if (node < MT_NODE_FIRST)
 			return false;

@@ -6,7 +6,8 @@
 #include <elf.h>
 #include <string.h>
 
-#include "preload/tracer.h"
+#define OBJECTS_MAX 1024
+#define FOUND_COUNT 1024 /* a power of two */
 
 struct table {
 	const uint32_t *hash;
@@ -15,24 +16,24 @@ struct table {
 };
 
 /* glibc relocates these words in place, but not those of the vdso. */
-static const void *address(const struct link_map *map, const Elf64_Dyn *entry)
+static const void *address(uint64_t base, const Elf64_Dyn *entry)
 {
 	uint64_t p = entry->d_un.d_ptr;
 
-	return (const void *)(p < map->l_addr ? p + map->l_addr : p);
+	return (const void *)(p < base ? p + base : p);
 }
 
-static struct table table_of(const struct link_map *map)
+static struct table table_of(uint64_t base, const Elf64_Dyn *dynamic)
 {
 	struct table t = {0};
 
-	for (const Elf64_Dyn *d = map->l_ld; d && d->d_tag != DT_NULL; d++)
+	for (const Elf64_Dyn *d = dynamic; d && d->d_tag != DT_NULL; d++)
 		if (d->d_tag == DT_GNU_HASH)
-			t.hash = address(map, d);
+			t.hash = address(base, d);
 		else if (d->d_tag == DT_SYMTAB)
-			t.symbols = address(map, d);
+			t.symbols = address(base, d);
 		else if (d->d_tag == DT_STRTAB)
-			t.strings = address(map, d);
+			t.strings = address(base, d);
 	return t;
 }
 
@@ -45,9 +46,9 @@ static uint32_t hash_of(const char *name)
 	return h;
 }
 
-static void *find(const struct link_map *map, const char *name, uint32_t hash)
+static void *find(uint64_t base, const Elf64_Dyn *dynamic, const char *name, uint32_t hash)
 {
-	struct table t = table_of(map);
+	struct table t = table_of(base, dynamic);
 	uint32_t buckets, first, words, shift, i;
 	const uint64_t *bloom;
 	const uint32_t *bucket, *chain;
@@ -68,27 +69,280 @@ static void *find(const struct link_map *map, const char *name, uint32_t hash)
 
 		if ((chain[i - first] | 1) == (hash | 1) && symbol->st_shndx != SHN_UNDEF
 			&& ELF64_ST_TYPE(symbol->st_info) == STT_FUNC && !strcmp(t.strings + symbol->st_name, name))
-			return (void *)(map->l_addr + symbol->st_value);
+			return (void *)(base + symbol->st_value);
 		if (chain[i - first] & 1)
 			break;
 	}
 	return NULL;
 }
 
-void *mt_find_in(const struct link_map *map, const char *name)
+void mt_find_own(void)
 {
-	return find(map, name, hash_of(name));
+	struct dl_find_object own;
+
+	if (_dl_find_object(&mt_tracer, &own) == 0) {
+		mt_tracer.own_start = (uint64_t)own.dlfo_map_start;
+		mt_tracer.own_end = (uint64_t)own.dlfo_map_end;
+	}
 }
 
-void *mt_find_next(const char *name)
+static void describe(struct mt_found *found, void *function)
+{
+	struct dl_find_object object;
+
+	*found = (struct mt_found){.function = function};
+	if (!function || _dl_find_object(function, &object) < 0)
+		return;
+	found->start = (uint64_t)object.dlfo_map_start;
+	found->end = (uint64_t)object.dlfo_map_end;
+}
+
+bool mt_find_next(const char *name, struct mt_found *found)
 {
 	uint32_t hash = hash_of(name);
 	struct dl_find_object own;
 	void *p = NULL;
 
 	if (_dl_find_object(&mt_tracer, &own) < 0)
-		return NULL;
+		return false;
 	for (const struct link_map *map = own.dlfo_link_map->l_next; map && !p; map = map->l_next)
-		p = find(map, name, hash);
-	return p;
+		p = find(map->l_addr, map->l_ld, name, hash);
+	describe(found, p);
+	return p != NULL;
+}
+
+/* ---- the caller's own scope ------------------------------------------------------------------------------- */
+
+/* One loaded object. The whole table belongs to the one that holds the dynamic linker's list. */
+struct object {
+	uint64_t base;
+	const Elf64_Dyn *dynamic;
+	const char *strings, *name, *path; /* by either of which others need it */
+	void *function;                    /* that is looked for, in this object */
+	uint32_t mark;                     /* has been visited from the object of that number */
+	bool user;                         /* is or needs, by way of others, the caller's object */
+};
+
+static struct object objects[OBJECTS_MAX];
+static uint32_t objects_in_use;
+
+struct search {
+	const Elf64_Dyn *caller; /* dynamic section of its object */
+	const char *name;
+	void *found;
+	uint32_t definitions, count;
+	bool done;
+};
+
+static const char *base_name(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash ? slash + 1 : path;
+}
+
+static int collect(struct dl_phdr_info *info, size_t size, void *at)
+{
+	struct search *search = at;
+	struct object *o = &objects[search->count];
+
+	(void)size;
+	*o = (struct object){.base = info->dlpi_addr, .path = base_name(info->dlpi_name ? info->dlpi_name : "")};
+	for (int i = 0; i < info->dlpi_phnum; i++)
+		if (info->dlpi_phdr[i].p_type == PT_DYNAMIC)
+			o->dynamic = (const Elf64_Dyn *)(o->base + info->dlpi_phdr[i].p_vaddr);
+	o->strings = table_of(o->base, o->dynamic).strings;
+	if (!o->dynamic || !o->strings)
+		return 0;
+	o->name = o->path;
+	for (const Elf64_Dyn *d = o->dynamic; d->d_tag != DT_NULL; d++)
+		if (d->d_tag == DT_SONAME)
+			o->name = o->strings + d->d_un.d_val;
+	o->user = o->dynamic == search->caller;
+	o->function = find(o->base, o->dynamic, search->name, hash_of(search->name));
+	if (mt_is_own((uint64_t)o->function))
+		o->function = NULL;
+	search->definitions += o->function != NULL;
+	return ++search->count == OBJECTS_MAX;
+}
+
+static bool is_named(const struct object *o, const char *needed)
+{
+	needed = base_name(needed);
+	return !strcmp(o->name, needed) || !strcmp(o->path, needed);
+}
+
+static bool needs_user(const struct search *search, const struct object *o)
+{
+	for (const Elf64_Dyn *d = o->dynamic; d->d_tag != DT_NULL; d++)
+		for (uint32_t i = 0; d->d_tag == DT_NEEDED && i < search->count; i++)
+			if (objects[i].user && is_named(&objects[i], o->strings + d->d_un.d_val))
+				return true;
+	return false;
+}
+
+static void mark_users(const struct search *search)
+{
+	bool more = true;
+
+	while (more) {
+		more = false;
+		for (uint32_t i = 0; i < search->count; i++)
+			if (!objects[i].user && needs_user(search, &objects[i]))
+				more = objects[i].user = true;
+	}
+}
+
+/* Breadth first, as the dynamic linker does. */
+static void *find_from(const struct search *search, uint32_t root)
+{
+	static uint16_t queue[OBJECTS_MAX];
+	uint32_t first = 0, end = 0;
+
+	queue[end++] = (uint16_t)root;
+	objects[root].mark = root + 1;
+	for (; first < end; first++) {
+		const struct object *o = &objects[queue[first]];
+
+		if (o->function)
+			return o->function;
+		for (const Elf64_Dyn *d = o->dynamic; d->d_tag != DT_NULL; d++)
+			for (uint32_t i = 0; d->d_tag == DT_NEEDED && i < search->count; i++)
+				if (objects[i].mark != root + 1 && is_named(&objects[i], o->strings + d->d_un.d_val)) {
+					objects[i].mark = root + 1;
+					queue[end++] = (uint16_t)i;
+				}
+	}
+	return NULL;
+}
+
+/* A library is bound in the scopes of those that it was opened for, the first of them first: dlopen lists what it opens
+ * before what that needs. This runs with the list locked, as a callback of the first object that stops there. */
+static int search_locked(struct dl_phdr_info *info, size_t size, void *at)
+{
+	struct search *search = at;
+
+	(void)info, (void)size;
+	if (mt_load(&objects_in_use)) /* by what this signal handler has interrupted */
+		return 1;
+	mt_store(&objects_in_use, 1);
+	mt_signal_fence();
+	dl_iterate_phdr(collect, search);
+	if (search->definitions)
+		mark_users(search);
+	for (uint32_t i = 0; search->definitions && i < search->count && !search->found; i++)
+		if (objects[i].user)
+			search->found = find_from(search, i);
+	mt_signal_fence();
+	mt_store(&objects_in_use, 0);
+	search->done = true;
+	return 1;
+}
+
+/* What an object that was opened for all defines goes before the caller's own scope. Only dlsym knows, but it allocates
+ * where it finds nothing, and leaves a message: it is asked only where there is a choice. False: not for certain. */
+static bool search_for(const struct link_map *caller, const char *name, struct mt_found *found)
+{
+	struct search search = {.caller = caller ? caller->l_ld : NULL, .name = name};
+	void *p;
+
+	dl_iterate_phdr(search_locked, &search);
+	if (!search.done || search.definitions != (search.found != NULL)) {
+		p = dlsym(RTLD_NEXT, name);
+		if (p)
+			search.found = p;
+		else
+			dlerror();
+	}
+	describe(found, search.found);
+	return search.done;
+}
+
+/* ---- what was found, by call and by object ------------------------------------------------------------------ */
+
+struct entry {
+	uint32_t turn; /* odd while it is written */
+	uint32_t epoch;
+	uint64_t caller; /* the call's return address, or the start of its object */
+	const char *name;
+	struct mt_found found;
+};
+
+static struct entry entries[FOUND_COUNT];
+static uint32_t epoch;
+
+void mt_find_forget(void)
+{
+	__atomic_fetch_add(&epoch, 1, __ATOMIC_SEQ_CST);
+}
+
+static struct entry *entry_of(uint64_t caller, const char *name)
+{
+	return &entries[((caller ^ (uint64_t)name << 20) * 0x9e3779b97f4a7c15ull >> 32) % FOUND_COUNT];
+}
+
+static bool recall(uint64_t caller, const char *name, struct mt_found *found)
+{
+	const struct entry *e = entry_of(caller, name);
+	uint32_t turn = mt_load_acquire(&e->turn);
+	bool same = !(turn & 1) && mt_load(&e->caller) == caller && mt_load(&e->name) == name
+		&& mt_load(&e->epoch) == mt_load(&epoch);
+
+	found->function = mt_load(&e->found.function);
+	found->start = mt_load(&e->found.start);
+	found->end = mt_load(&e->found.end);
+	found->plain = mt_load(&e->found.plain);
+	__atomic_thread_fence(__ATOMIC_ACQUIRE);
+	return same && mt_load(&e->turn) == turn;
+}
+
+static void remember(uint64_t caller, const char *name, const struct mt_found *found, uint32_t now)
+{
+	struct entry *e = entry_of(caller, name);
+	uint32_t turn = mt_load(&e->turn);
+
+	if (turn & 1 || !mt_swap_if(&e->turn, &turn, turn + 1))
+		return;
+	__atomic_thread_fence(__ATOMIC_RELEASE);
+	mt_store(&e->caller, caller);
+	mt_store(&e->name, name);
+	mt_store(&e->epoch, now);
+	mt_store(&e->found.function, found->function);
+	mt_store(&e->found.start, found->start);
+	mt_store(&e->found.end, found->end);
+	mt_store(&e->found.plain, found->plain);
+	mt_store_release(&e->turn, turn + 2);
+}
+
+bool mt_find_in_scope(uint64_t caller, const char *name, struct mt_found *found)
+{
+	struct dl_find_object object;
+
+	search_for(_dl_find_object((void *)caller, &object) == 0 ? object.dlfo_link_map : NULL, name, found);
+	return found->function != NULL;
+}
+
+bool mt_find_for(uint64_t caller, const char *name, struct mt_found *found, mt_find_judge *judge)
+{
+	uint32_t now = mt_load_acquire(&epoch);
+	struct dl_find_object object;
+	uint64_t start = 1; /* code that was made at run time: all of it is the same */
+
+	if (mt_is_own(caller))
+		caller = (uint64_t)mt_tls.called;
+	if (recall(caller, name, found))
+		return found->function != NULL;
+	if (_dl_find_object((void *)caller, &object) == 0)
+		start = (uint64_t)object.dlfo_map_start;
+	if (!recall(start, name, found)) {
+		bool certain = search_for(start == 1 ? NULL : object.dlfo_link_map, name, found);
+
+		found->plain = judge && found->function && judge(name, found);
+		if (!certain)
+			return found->function != NULL;
+		remember(start, name, found, now);
+	}
+	if (start != 1)
+		remember(caller, name, found, now);
+	return found->function != NULL;
 }

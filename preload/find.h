@@ -4,9 +4,37 @@
 
 #include <link.h>
 
-/* The function of that name in one loaded object, or NULL. */
-void *mt_find_in(const struct link_map *, const char *name);
+#include "preload/tracer.h"
+
+/* A function that one of the tracer's stands before, and where its library lies. */
+struct mt_found {
+	void *function;
+	uint64_t start, end;
+	uint32_t plain; /* what the judge has said of it */
+};
+typedef bool mt_find_judge(const char *name, const struct mt_found *);
+
+/* Where the tracer itself lies, for mt_is_own. */
+void mt_find_own(void);
 /* The next after the tracer among the objects that the program was started with. For use while it starts. */
-void *mt_find_next(const char *name);
+bool mt_find_next(const char *name, struct mt_found *);
+/* The function that the code at caller would be bound to if it were not for the tracer: that of an object that was opened
+ * for all, or else of the caller's object, what it needs, and what it was opened for. */
+bool mt_find_in_scope(uint64_t caller, const char *name, struct mt_found *);
+/* The same, remembered, with what the judge says of it (NULL: none). name must be the same pointer each time. */
+bool mt_find_for(uint64_t caller, const char *name, struct mt_found *, mt_find_judge *);
+/* Calls it. A call that it ends with, of another of ours, seems to come from us, but is its own. */
+static MT_INLINE void *mt_find_call(const void *function, uintptr_t a, uintptr_t b, uintptr_t c)
+{
+	const void *before = mt_tls.called;
+	void *p;
+
+	mt_tls.called = function;
+	p = ((void *(*)(uintptr_t, uintptr_t, uintptr_t))function)(a, b, c);
+	mt_tls.called = before;
+	return p;
+}
+/* Objects are about to be unloaded, or have been. */
+void mt_find_forget(void);
 
 #endif

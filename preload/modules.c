@@ -8,6 +8,7 @@
 #include <link.h>
 #include <string.h>
 
+#include "preload/find.h"
 #include "preload/rules.h"
 #include "preload/segment.h"
 #include "preload/sys.h"
@@ -21,16 +22,11 @@ void mt_modules_free(void)
 
 bool mt_modules_init(void)
 {
-	struct dl_find_object object;
-
 	mt_tracer.module_info = mt_sys_map(mt_tracer.modules.capacity * sizeof(struct mt_module));
 	if (!mt_tracer.module_info)
 		return false;
 	mt_tracer.module_capacity = mt_tracer.modules.capacity;
-	if (_dl_find_object(&mt_tracer, &object) == 0) {
-		mt_tracer.own_start = (uint64_t)object.dlfo_map_start;
-		mt_tracer.own_end = (uint64_t)object.dlfo_map_end;
-	}
+	mt_find_own();
 	mt_tracer.next_pc = MT_PC_FIRST;
 	return true;
 }
@@ -182,7 +178,7 @@ uint32_t mt_modules_pc(uint64_t pc, uint32_t flags)
 	uint32_t id, module;
 	struct mt_wire_pc *entry;
 
-	if (pc - mt_tracer.own_start < mt_tracer.own_end - mt_tracer.own_start)
+	if (mt_is_own(pc))
 		return 0;
 	module = module_of(pc);
 	if (module == MT_NO_MODULE)
@@ -220,11 +216,16 @@ MT_EXPORT int dlclose(void *handle)
 {
 	int result;
 
-	if (mt_load(&mt_tracer.phase) != MT_PHASE_ATTACHED || !mt_load(mt_tracer.running))
-		return mt_tracer.real.dlclose(handle);
+	mt_find_forget();
+	if (mt_load(&mt_tracer.phase) != MT_PHASE_ATTACHED || !mt_load(mt_tracer.running)) {
+		result = mt_tracer.real.dlclose(handle);
+		mt_find_forget();
+		return result;
+	}
 	mt_tls.closing++;
 	__atomic_fetch_add(&mt_tracer.generation, MT_CLOSING, __ATOMIC_SEQ_CST);
 	result = mt_tracer.real.dlclose(handle);
+	mt_find_forget();
 	begin_epoch();
 	__atomic_fetch_sub(&mt_tracer.generation, MT_CLOSING, __ATOMIC_SEQ_CST);
 	mt_tls.closing--;

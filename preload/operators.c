@@ -7,10 +7,10 @@
 
 #include <dlfcn.h>
 #include <link.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "preload/event.h"
+#include "preload/find.h"
 
 #define SIZE_SLACK_MAX 4096 /* rounding to alignments, and at least 1 byte */
 #define OPERATOR_FRAMES_MAX 4096 /* the real operator and what it calls take less stack than this */
@@ -27,77 +27,83 @@ static const uint8_t kinds[MT_OPERATOR_COUNT] = {
 #undef X
 };
 
-static bool is_own(uint64_t pc)
-{
-	return pc - mt_tracer.own_start < mt_tracer.own_end - mt_tracer.own_start;
-}
-
-static void *look_in(void *handle, const char *name)
-{
-	void *p = handle ? dlsym(handle, name) : NULL;
-
-	return p && !is_own((uint64_t)p) ? p : NULL;
-}
+static struct mt_found known[MT_OPERATOR_COUNT]; /* of the libraries that the program was started with */
 
 static bool binds_to_us(const char *name)
 {
-	return is_own((uint64_t)dlsym(RTLD_DEFAULT, name));
+	return mt_is_own((uint64_t)dlsym(RTLD_DEFAULT, name));
 }
 
 /* libstdc++'s operators, but those for alignments, are malloc or free, by way of the simple operator; where all
- * of these are ours, nothing is missed by going there at once. A program may have replaced any of them. */
-static bool is_plain(enum mt_operator which, const struct dl_find_object *object)
+ * of these are ours, and go on to libstdc++, nothing is missed by going there at once. */
+static bool may_be_plain(const char *name, const struct mt_found *found)
 {
-	const char *path = object->dlfo_link_map->l_name, *slash = strrchr(path, '/');
-
-	return !strncmp(slash ? slash + 1 : path, "libstdc++.so.6", 14) && !strstr(names[which], "align_val_t")
-		&& binds_to_us("malloc") && binds_to_us("free") && binds_to_us("_Znwm") && binds_to_us("_ZdlPv");
-}
-
-/* A C program may have opened a C++ plug-in for itself: then there is no next one, but the C++ library that
- * is loaded has it, or else the plug-in. What is found so stays loaded from now on. */
-static MT_COLD mt_operator_function look_up(enum mt_operator which, uint64_t caller)
-{
-	static const char *const libraries[] = {"libstdc++.so.6", "libc++.so.1"};
 	struct dl_find_object object;
-	void *p = look_in(RTLD_NEXT, names[which]);
+	const char *path, *slash;
 
-	for (size_t i = 0; !p && i < sizeof libraries / sizeof *libraries; i++)
-		p = look_in(dlopen(libraries[i], RTLD_LAZY | RTLD_NOLOAD), names[which]);
-	if (!p && _dl_find_object((void *)caller, &object) == 0)
-		p = look_in(dlopen(object.dlfo_link_map->l_name, RTLD_LAZY | RTLD_NOLOAD), names[which]);
-	if (!p)
-		abort(); /* there is no such function: without us the program would not have been linked */
-	if (_dl_find_object(p, &object) == 0) {
-		mt_store(&mt_tracer.operators_start, (uint64_t)object.dlfo_map_start);
-		mt_store(&mt_tracer.operators_end, (uint64_t)object.dlfo_map_end);
-		mt_store(&mt_tracer.plain[which], is_plain(which, &object));
+	if (strstr(name, "align_val_t") || _dl_find_object(found->function, &object) < 0)
+		return false;
+	path = object.dlfo_link_map->l_name;
+	slash = strrchr(path, '/');
+	return !strncmp(slash ? slash + 1 : path, "libstdc++.so.6", 14) && binds_to_us("malloc") && binds_to_us("free")
+		&& binds_to_us("_Znwm") && binds_to_us("_ZdlPv");
+}
+
+static bool is_plain(const char *name, const struct mt_found *found)
+{
+	struct mt_found simple;
+
+	return may_be_plain(name, found)
+		&& mt_find_in_scope((uint64_t)found->function, "_Znwm", &simple) && simple.start == found->start
+		&& mt_find_in_scope((uint64_t)found->function, "_ZdlPv", &simple) && simple.start == found->start;
+}
+
+void mt_operators_find(void)
+{
+	struct mt_found found[MT_OPERATOR_COUNT], *simple = &found[MT_OPERATOR_NEW], *free = &found[MT_OPERATOR_DELETE];
+
+	for (int i = 0; i < MT_OPERATOR_COUNT; i++)
+		mt_find_next(names[i], &found[i]);
+	for (int i = 0; i < MT_OPERATOR_COUNT; i++) {
+		if (!found[i].function)
+			continue;
+		known[i].start = found[i].start;
+		known[i].end = found[i].end;
+		known[i].plain = simple->start == found[i].start && free->start == found[i].start
+			&& may_be_plain(names[i], &found[i]);
+		mt_store_release(&known[i].function, found[i].function);
 	}
-	mt_store_release(&mt_tracer.operators[which], (mt_operator_function)p);
-	return (mt_operator_function)p;
 }
 
-static inline mt_operator_function real(enum mt_operator which, const struct mt_entry *entry)
+/* A C program may have opened a C++ plug-in for itself: then there is no next one, but the plug-in has it or needs it. */
+static MT_COLD const struct mt_found *look_up(enum mt_operator which, uint64_t caller, struct mt_found *found)
 {
-	mt_operator_function function = mt_load_acquire(&mt_tracer.operators[which]);
-
-	return mt_likely(function != NULL) ? function : look_up(which, entry->pc);
+	if (!mt_tracer.allocator.address && mt_real_ready() && known[which].function) /* the very first call of all */
+		return &known[which];
+	mt_find_for(caller, names[which], found, is_plain);
+	return found;
 }
 
-/* Is this call made by the real operator that the pending one has called? The pending operator's return
- * address must still lie where it was: an exception may have left it since. */
-static inline bool belongs(const struct mt_thread *t, const struct mt_entry *entry)
+static inline const struct mt_found *real(enum mt_operator which, const struct mt_entry *entry, struct mt_found *found)
 {
-	return (entry->pc - t->pending_start < t->pending_end - t->pending_start
-			|| is_own(entry->pc)) /* a tail call: it returns to the hook itself */
-		&& t->pending.sp - entry->sp < OPERATOR_FRAMES_MAX
-		&& *(const uint64_t *)(t->pending.sp + MT_RETURN_ADDRESS_AT_CFA) == t->pending.pc;
+	return mt_likely(mt_load_acquire(&known[which].function) != NULL) ? &known[which] : look_up(which, entry->pc, found);
 }
 
-bool mt_operators_take(const struct mt_thread *t, const struct mt_entry *entry, size_t size)
+/* Is this call made by the real operator that the pending one has called, or in its place: a tail call? An exception may
+ * have left that one: then it is forgotten. */
+static inline bool belongs(struct mt_thread *t, const struct mt_entry *entry)
+{
+	bool gone, holds = mt_call_holds(t, &t->pending, entry, OPERATOR_FRAMES_MAX, t->pending_start, t->pending_end, &gone);
+
+	if (gone)
+		t->pending_kind = 0;
+	return holds && (entry->pc - t->pending_start < t->pending_end - t->pending_start || mt_is_own(entry->pc));
+}
+
+bool mt_operators_take(struct mt_thread *t, const struct mt_entry *entry, size_t size)
 {
 	/* another size: not the block but the bad_alloc that tells of its lack */
-	return size >= t->pending_size && size - t->pending_size < SIZE_SLACK_MAX && belongs(t, entry);
+	return belongs(t, entry) && size >= t->pending_size && size - t->pending_size < SIZE_SLACK_MAX;
 }
 
 void mt_pending_begin(struct mt_thread *t, struct mt_pending *before, const struct mt_entry *entry, uint32_t kind,
@@ -129,53 +135,76 @@ bool mt_pending_end(struct mt_thread *t, const struct mt_pending *before)
 	return taken;
 }
 
+/* There is no such function: a C program has looked for it, and found ours. It throws nothing. */
+static MT_COLD void *allocate_without(enum mt_operator which, const struct mt_entry *entry, size_t size, size_t alignment)
+{
+	struct mt_thread *t;
+	void *p;
+
+	size += !size;
+	p = strstr(names[which], "align_val_t") ? mt_tracer.real.memalign(alignment, size) : mt_tracer.real.malloc(size);
+	t = mt_thread_self();
+	if (t)
+		mt_event_allocation(t, entry, kinds[which], p, size);
+	return p;
+}
+
 static inline void *allocate(enum mt_operator which, const struct mt_entry *entry, uintptr_t a, uintptr_t b,
 	uintptr_t c)
 {
-	mt_operator_function function = real(which, entry);
-	struct mt_thread *t = mt_thread_self();
+	struct mt_found local;
+	const struct mt_found *found = real(which, entry, &local);
 	struct mt_pending before;
+	struct mt_thread *t;
 	void *p;
 
-	if (mt_unlikely(!t) || (t->pending_kind && belongs(t, entry))) /* new[] calls new */
-		return function(a, b, c);
-	if (mt_likely(mt_load(&mt_tracer.plain[which]) && !t->pending_kind)) {
+	if (mt_unlikely(!found->function))
+		return allocate_without(which, entry, a, b);
+	t = mt_thread_self();
+	if (mt_unlikely(!t) || (mt_unlikely(t->pending_kind) && belongs(t, entry))) /* new[] calls new */
+		return mt_find_call(found->function, a, b, c);
+	if (mt_likely(found->plain && !t->pending_kind)) {
 		p = mt_tracer.real.malloc(a ? a : 1);
 		if (mt_likely(p != NULL)) {
 			mt_event_allocated(t, entry, kinds[which], p, a ? a : 1);
 			return p;
 		}
 	} /* no memory: the real operator asks the new-handler, and throws */
-	mt_pending_begin(t, &before, entry, kinds[which], a, mt_tracer.operators_start, mt_tracer.operators_end);
-	p = function(a, b, c);
+	mt_pending_begin(t, &before, entry, kinds[which], a, found->start, found->end);
+	p = mt_find_call(found->function, a, b, c);
 	if (!mt_pending_end(t, &before) && mt_tls.self && p) /* not by way of our malloc */
 		mt_event_block(t, entry, kinds[which], MT_RECORD_ALLOC, (uint64_t)p, a,
-			mt_allocator_usable_of((const void *)function, p, a));
+			mt_allocator_usable_of(found->function, p, a));
 	return p;
 }
 
 static inline void deallocate(enum mt_operator which, const struct mt_entry *entry, uintptr_t p, uintptr_t b,
 	uintptr_t c)
 {
-	mt_operator_function function = real(which, entry);
+	struct mt_found local;
+	const struct mt_found *found;
 	struct mt_thread *t;
 	void *before;
 
 	if (!p)
 		return;
+	found = real(which, entry, &local);
 	t = mt_thread_self();
 	if (mt_unlikely(!t) || t->recorded_free == (void *)p) { /* delete[] calls delete */
-		function(p, b, c);
+		if (found->function)
+			mt_find_call(found->function, p, b, c);
+		else
+			mt_tracer.real.free((void *)p);
 		return;
 	}
 	mt_event_freed(t, entry, kinds[which], (void *)p);
-	if (mt_likely(mt_load(&mt_tracer.plain[which]))) {
+	if (mt_likely(found->plain || !found->function)) {
 		mt_tracer.real.free((void *)p);
 		return;
 	}
 	before = t->recorded_free;
 	t->recorded_free = (void *)p;
-	function(p, b, c);
+	mt_find_call(found->function, p, b, c);
 	t->recorded_free = before;
 }
 

@@ -3,7 +3,6 @@
  * that turns out to stand on malloc itself (a wrapper) is left alone from then on: its malloc says all. */
 #include "preload/prefixed.h"
 
-#include <dlfcn.h>
 #include <errno.h>
 #include <string.h>
 
@@ -22,8 +21,6 @@ enum function {
 };
 enum family { FAMILY_JE, FAMILY_RJEM, FAMILY_X, FAMILY_MI, FAMILY_TC, FAMILY_COUNT };
 
-typedef void *real_function(uintptr_t, uintptr_t, uintptr_t);
-
 static const struct {
 	const char *name;
 	uint8_t family, shape, kind;
@@ -33,10 +30,7 @@ static const struct {
 #undef X
 };
 
-static struct {
-	real_function *next;
-	uint32_t tried;
-} known[FUNCTION_COUNT];
+static struct mt_found known[FUNCTION_COUNT]; /* of the libraries that the program was started with */
 static uint32_t wraps[FAMILY_COUNT]; /* the family's functions call malloc */
 
 /* A call under way: where the function's frame is. */
@@ -44,22 +38,16 @@ struct call {
 	enum function which;
 	struct mt_entry entry;
 	uintptr_t a, b, c;
-	real_function *real;
+	const void *real;
+	uint64_t start, end; /* of its library */
 };
 
 /* ---- the real function ---------------------------------------------------------------------------------- */
 
-static bool is_own(const void *p)
-{
-	struct dl_find_object own;
-
-	return _dl_find_object(&mt_tracer, &own) == 0 && (uint64_t)p - (uint64_t)own.dlfo_map_start
-		< (uint64_t)own.dlfo_map_end - (uint64_t)own.dlfo_map_start;
-}
-
 /* Each family's first function tells whether there is any. */
 void mt_prefixed_find(void)
 {
+	struct mt_found found;
 	bool absent = false;
 
 	for (int i = 0; i < FUNCTION_COUNT; i++) {
@@ -67,37 +55,35 @@ void mt_prefixed_find(void)
 
 		if (!first && absent)
 			continue;
-		known[i].next = (real_function *)mt_find_next(functions[i].name);
 		if (first)
-			absent = !known[i].next;
+			absent = true;
+		if (!mt_find_next(functions[i].name, &found))
+			continue;
+		if (first)
+			absent = false;
+		known[i].start = found.start;
+		known[i].end = found.end;
+		mt_store_release(&known[i].function, found.function);
 	}
 }
 
-/* The caller's library may have been opened for itself alone, with an allocator of its own. Only a definition that
- * all can see, of a library that was opened later for all, is the same for all callers. */
-static MT_COLD real_function *look_up(enum function which, uint64_t caller)
+/* The caller's library may have been opened for itself alone, with an allocator of its own, and others with others. */
+static MT_COLD const struct mt_found *look_up(enum function which, uint64_t caller, struct mt_found *found)
 {
-	struct dl_find_object object;
-	void *p = NULL;
-
-	if (_dl_find_object((void *)caller, &object) == 0)
-		p = mt_find_in(object.dlfo_link_map, functions[which].name);
-	if (p && !is_own(p))
-		return (real_function *)p;
-	if (mt_load(&known[which].tried))
-		return NULL;
-	p = dlsym(RTLD_NEXT, functions[which].name);
-	if (p)
-		mt_store_release(&known[which].next, (real_function *)p);
-	mt_store_release(&known[which].tried, 1);
-	return (real_function *)p;
+	mt_find_for(caller, functions[which].name, found, NULL);
+	return found;
 }
 
-static real_function *real_of(enum function which, uint64_t caller)
+static void find_real(struct call *call)
 {
-	real_function *p = mt_load_acquire(&known[which].next);
+	struct mt_found local;
+	const struct mt_found *found = &known[call->which];
 
-	return mt_likely(p != NULL) ? p : look_up(which, caller);
+	if (!mt_load_acquire(&found->function))
+		found = look_up(call->which, call->entry.pc, &local);
+	call->real = found->function;
+	call->start = found->start;
+	call->end = found->end;
 }
 
 /* ---- where there is none: the plain family ---------------------------------------------------------------- */
@@ -167,29 +153,42 @@ static void *plain(const struct call *call)
 
 /* ---- the call --------------------------------------------------------------------------------------------- */
 
-/* A call out of a function of these that this thread has called and that has not returned: its return address still
- * lies where it was. Or one that took the place of such a call, or of one of a plain function: it returns to our hook. */
-static bool is_inner(const struct mt_thread *t, const struct mt_entry *entry)
+/* A call out of a function of these that this thread has called and that has not returned. Or one that took the place
+ * of such a call, or of one of a plain function: it returns to our hook. */
+static bool is_inner(struct mt_thread *t, const struct mt_entry *entry)
 {
-	if (entry->pc - mt_tracer.own_start < mt_tracer.own_end - mt_tracer.own_start)
+	bool gone, holds;
+
+	if (mt_is_own(entry->pc))
 		return true;
-	return t->outer.sp && t->outer.sp - entry->sp < FRAMES_MAX
-		&& *(const uint64_t *)(t->outer.sp + MT_RETURN_ADDRESS_AT_CFA) == t->outer.pc;
+	if (!t->outer.sp)
+		return false;
+	holds = mt_call_holds(t, &t->outer, entry, FRAMES_MAX, t->outer_start, t->outer_end, &gone);
+	if (gone)
+		t->outer.sp = 0;
+	return holds;
 }
 
 static void *forward(struct mt_thread *t, const struct call *call)
 {
+	uint64_t start, end;
 	struct mt_entry outer;
 	void *p;
 
 	if (!call->real)
 		return plain(call);
 	if (!t)
-		return call->real(call->a, call->b, call->c);
+		return mt_find_call(call->real, call->a, call->b, call->c);
 	outer = t->outer;
+	start = t->outer_start;
+	end = t->outer_end;
+	t->outer_start = call->start;
+	t->outer_end = call->end;
 	t->outer = call->entry;
-	p = call->real(call->a, call->b, call->c);
+	p = mt_find_call(call->real, call->a, call->b, call->c);
 	t->outer = outer;
+	t->outer_start = start;
+	t->outer_end = end;
 	return p;
 }
 
@@ -199,7 +198,7 @@ static void record(struct mt_thread *t, const struct call *call, enum mt_record_
 
 	if (call->real)
 		mt_event_block(t, &call->entry, kind, type, (uint64_t)p, size,
-			mt_allocator_usable_of((const void *)call->real, p, size));
+			mt_allocator_usable_of(call->real, p, size));
 	else if (type == MT_RECORD_ALLOC)
 		mt_event_allocation(t, &call->entry, kind, p, size);
 	else
@@ -239,7 +238,6 @@ static size_t size_of(const struct call *call, const void *p)
 static void *allocate(struct mt_thread *t, const struct call *call)
 {
 	bool posix = functions[call->which].shape == MT_SHAPE_POSIX, taken;
-	struct dl_find_object library;
 	struct mt_pending before;
 	void *result, *p;
 
@@ -247,10 +245,8 @@ static void *allocate(struct mt_thread *t, const struct call *call)
 		result = plain(call);
 		taken = false;
 	} else {
-		if (_dl_find_object((void *)call->real, &library) < 0)
-			library.dlfo_map_start = library.dlfo_map_end = NULL;
-		mt_pending_begin(t, &before, &call->entry, functions[call->which].kind, size_of(call, NULL),
-			(uint64_t)library.dlfo_map_start, (uint64_t)library.dlfo_map_end);
+		mt_pending_begin(t, &before, &call->entry, functions[call->which].kind, size_of(call, NULL), call->start,
+			call->end);
 		result = forward(t, call);
 		taken = mt_pending_end(t, &before);
 	}
@@ -307,10 +303,10 @@ static void *called(struct call *call)
 {
 	struct mt_thread *t;
 
-	call->real = real_of(call->which, call->entry.pc);
+	find_real(call);
 	t = mt_allocator_has(call->entry.pc) ? NULL : mt_thread_self();
 	if (!t || is_inner(t, &call->entry) || (call->real && mt_load(&wraps[functions[call->which].family])))
-		return call->real ? call->real(call->a, call->b, call->c) : plain(call);
+		return call->real ? mt_find_call(call->real, call->a, call->b, call->c) : plain(call);
 	switch ((enum mt_shape)functions[call->which].shape) {
 	case MT_SHAPE_FREE:
 		return release(t, call);
@@ -327,7 +323,7 @@ static void *called(struct call *call)
 	MT_EXPORT void *symbol(uintptr_t a, uintptr_t b, uintptr_t c);             \
 	MT_EXPORT void *symbol(uintptr_t a, uintptr_t b, uintptr_t c)              \
 	{                                                                          \
-		struct call call = {FUNCTION_##symbol, MT_ENTRY(), a, b, c, NULL};     \
+		struct call call = {FUNCTION_##symbol, MT_ENTRY(), a, b, c, NULL, 0, 0}; \
 		return called(&call);                                                  \
 	}
 MT_PREFIXED(X)

@@ -7,13 +7,15 @@
 #include "preload/allocator.h"
 #include "preload/bootstrap.h"
 #include "preload/find.h"
+#include "preload/operators.h"
 #include "preload/prefixed.h"
 #include "preload/seal.h"
 #include "preload/tracer.h"
 
 static void look_up(void)
 {
-	struct mt_real real;
+	struct mt_real real = {NULL};
+	struct mt_found found;
 
 	mt_tls.flags |= MT_TLS_RESOLVING;
 	mt_signal_fence();
@@ -41,10 +43,14 @@ static void look_up(void)
 	FIND(prctl);
 	void *system_call = dlsym(RTLD_NEXT, "syscall");
 #undef FIND
-	*(void **)&real.free_sized = mt_find_next("free_sized"); /* not in every libc */
-	*(void **)&real.free_aligned_sized = mt_find_next("free_aligned_sized");
+	mt_find_own();
+	if (mt_find_next("free_sized", &found)) /* not in every libc */
+		*(void **)&real.free_sized = found.function;
+	if (mt_find_next("free_aligned_sized", &found))
+		*(void **)&real.free_aligned_sized = found.function;
 	mt_allocator_find(&real);
 	mt_prefixed_find();
+	mt_operators_find();
 	/* every thread finds the same: a race stores the same words */
 	mt_tracer.real = real;
 	mt_real_syscall = (mt_real_syscall_function)system_call;

@@ -89,7 +89,6 @@ enum mt_operator {
 #undef X
 	MT_OPERATOR_COUNT,
 };
-typedef void *(*mt_operator_function)(uintptr_t, uintptr_t, uintptr_t);
 
 /* One growing array in the segment. Entries below open can be touched. */
 struct mt_range {
@@ -147,9 +146,6 @@ struct mt_tracer {
 	struct mt_module *module_info;
 	uint32_t module_capacity; /* of module_info */
 	uint64_t own_start, own_end; /* the tracer's own code: its frames are not shown */
-	mt_operator_function operators[MT_OPERATOR_COUNT];
-	bool plain[MT_OPERATOR_COUNT]; /* the real operator is malloc or free and nothing else */
-	uint64_t operators_start, operators_end; /* the module of the real operator new */
 	struct mt_thread *all_threads;
 	struct mt_start_page *start_pages;
 	struct mt_bootstrap_chunk bootstrap[MT_BOOTSTRAP_CHUNKS];
@@ -168,6 +164,12 @@ struct mt_tracer {
 	bool scrapped;    /* in a forked child: what is mapped is private memory */
 };
 extern struct mt_tracer mt_tracer;
+
+static MT_INLINE bool mt_is_own(uint64_t pc)
+{
+	return pc - mt_tracer.own_start < mt_tracer.own_end - mt_tracer.own_start;
+}
+
 /* real.c: true once the real functions can be called; false while this thread looks them up. */
 bool mt_real_ready(void);
 #define MT_CLOSING (1ull << 32)
@@ -233,6 +235,7 @@ struct mt_thread {
 	uint64_t pending_size, pending_start, pending_end; /* the code that it has called */
 	void *recorded_free;   /* its free is already recorded */
 	struct mt_entry outer; /* of another allocator's function */
+	uint64_t outer_start, outer_end; /* its code */
 
 	/* rare */
 	uint32_t resync;  /* the next record carries the full time */
@@ -258,6 +261,7 @@ struct mt_tls {
 	uint32_t flags, turn;
 	uint32_t closing; /* dlcloses under way */
 	uint64_t stack_lo, stack_hi; /* 0: not known */
+	const void *called; /* the function of another library that one of ours is about to return from */
 };
 extern __thread struct mt_tls mt_tls __attribute__((tls_model("initial-exec")));
 

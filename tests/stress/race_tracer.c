@@ -23,7 +23,7 @@ bool mt_real_ready(void)
 	return true;
 }
 
-bool mt_operators_take(const struct mt_thread *t, const struct mt_entry *entry, size_t size)
+bool mt_operators_take(struct mt_thread *t, const struct mt_entry *entry, size_t size)
 {
 	(void)t, (void)entry, (void)size;
 	return false;

@@ -92,10 +92,15 @@ int P(posix_memalign)(void **at, size_t alignment, size_t size)
 	return p ? 0 : ENOMEM;
 }
 
+int owns(const char *p)
+{
+	return p >= memory && p < memory + sizeof memory;
+}
+
 int use(void)
 {
 	char *volatile p = P(malloc)(1234);
-	int own = p >= memory && p < memory + sizeof memory;
+	int own = owns(p);
 
 	P(free)(p);
 	return own;

@@ -1,4 +1,5 @@
-/* bundles PLUGIN PLUGIN: each brings an allocator under the same names, and must keep to its own. */
+/* bundles PLUGIN...: each brings an allocator under the same names, and must keep to its own; no error of the dynamic
+ * linker may be left that is not the program's. */
 #include <dlfcn.h>
 
 #include "truth.h"
@@ -10,7 +11,7 @@ int main(int argc, char **argv)
 			void *plugin = dlopen(argv[j], RTLD_NOW | RTLD_LOCAL);
 			int (*use)(void) = plugin ? (int (*)(void))dlsym(plugin, "use") : NULL;
 
-			must(use && use());
+			must(use && use() && !dlerror());
 		}
 	return 0;
 }

@@ -17,10 +17,10 @@ say() { # NAME WHY...: ok when there is no reason
 
 build_all() {
 	flags="-O2 -g -D_GNU_SOURCE -I$top -pthread -fno-builtin -w"
-	for f in drain counts nested threads children limits stacks plugins framepointer maps calls pools slack bundles mallocx storm; do
+	for f in drain counts nested threads children limits stacks plugins framepointer maps calls pools slack bundles mallocx storm absent; do
 		gcc $flags "$here/$f.c" -o $f || return 1
 	done
-	for f in operators torture; do
+	for f in operators torture left; do
 		g++ -std=c++17 $flags "$here/$f.cc" -o $f || return 1
 	done
 	gcc $flags -rdynamic "$here/own.c" -o own || return 1
@@ -91,6 +91,9 @@ prefixed_all() {
 	trace bundles.report -e -- ./bundles $out/libplug1.so $out/libplug2.so || echo "status $?"
 	say "prefixed, two plug-ins" "$(awk '$1 == "ALLOC" && $4 == 1234 {n[$NF]++} END {if (n["libplug1.so"] != 10 || n["libplug2.so"] != 10) for (m in n) print m, n[m]}' \
 		bundles.report)"
+	gcc $flags -shared -fPIC "$here/dependent.c" -o libdependent.so ./libplug1.so -Wl,-rpath,"$out" || return
+	trace bundles.report -e -- ./bundles $out/libdependent.so || echo "status $?"
+	say "prefixed, a plug-in's library" "$(awk '$1 == "ALLOC" && $4 == 1234 && $NF == "libdependent.so" {n++} END {if (n != 10) print n + 0}' bundles.report)"
 	for path in "" $(ldconfig -p | awk '$1 == "libjemalloc.so.2" {print $NF; exit}'); do
 		preload=$lib${path:+:$path}
 		trace mallocx.report -e -- ./mallocx >mallocx.truth || echo "status $?"
@@ -242,6 +245,12 @@ if [ -n "$path" ]; then # whose operators do not call malloc
 	say "operators of jemalloc" "$(grep KINDS operators.report | awk '{split($12, n, "/"); split($13, a, "/"); split($15, d, "/"); split($16, b, "/")
 		if (n[1] != 50 || a[1] != 30 || d[2] != 50 || b[2] != 30) print $0}')"
 fi
+trace absent.report -- ./absent
+say "functions that the program does not have" "$([ $? = 0 ] || echo status)$(expect absent.report $sound)$(grep KINDS absent.report \
+	| awk '{if ($12 != "20/0" || $15 != "0/20") print $0}')"
+g++ $flags -shared -fPIC -DSTRING "$here/pool.cc" -o pool1.so && g++ $flags -shared -fPIC "$here/pool.cc" -o pool2.so
+same_output pools-of-plugins ./bundles $out/pool1.so $out/pool2.so
+same_output left ./left
 same_output plugins ./plugins $out/plugin100.so $out/plugin4000.so
 say "plugins' operators" "$(grep KINDS plugins.report | awk '{if ($12 != "0/0" || $13 != "1000/0" || $16 != "0/1000") print $0}')$(expect plugins.report epoch=200)"
 same_output torture ./torture 400 3
