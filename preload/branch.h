@@ -70,6 +70,7 @@ static inline bool mt_branch_joins(const struct mt_thread *t, struct mt_branch *
 		|| m->fp_live != b->join_fp_live || !m->own || (MT_MUTATION != 2 && m->fp_live && m->fp != b->join_fp))
 		return false;
 	b->join_words = m->words_end;
+	mt_signal_fence();
 	b->memo_version = t->memo_version;
 	return true;
 }
