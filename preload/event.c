@@ -44,7 +44,10 @@ static inline enum turn begin(struct mt_thread *t, const struct mt_entry *entry)
 		return TURN_NONE;
 	if (mt_unlikely(t->busy) && (turn = nested(t, entry)) != TURN_OUTERMOST)
 		return turn;
-	return mt_event_begin(t, entry) ? TURN_OUTERMOST : TURN_NONE;
+	if (mt_event_begin(t, entry))
+		return TURN_OUTERMOST;
+	/* a handler has forked just now */
+	return mt_thread_forked(t, entry) && mt_event_begin(t, entry) ? TURN_OUTERMOST : TURN_NONE;
 }
 
 static bool has_stack(unsigned type)

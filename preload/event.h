@@ -27,15 +27,20 @@ bool mt_event_mark(struct mt_thread *, const struct mt_entry *entry, enum mt_kin
 
 /* ---- the everyday case, inline where it comes most often ---------------------------------------------- */
 
-/* The outermost event of a thread begins; false: the general way has to look at it. */
+/* The outermost event of a thread begins; false: the general way has to look at it. The running word is read when the
+ * state says that an event is under way: a signal handler that forks before returns to a word that is 0, one that
+ * forks later sees that there is something to return to. */
 static MT_INLINE bool mt_event_begin(struct mt_thread *t, const struct mt_entry *entry)
 {
-	if (mt_unlikely(!mt_load(mt_tracer.running)) || mt_unlikely(t->busy))
+	if (mt_unlikely(t->busy))
 		return false;
 	t->hook_sp = entry->sp;
 	mt_store(&t->busy, 1);
 	mt_signal_fence();
-	return true;
+	if (mt_likely(mt_load(mt_tracer.running)))
+		return true;
+	mt_store(&t->busy, 0);
+	return false;
 }
 
 static MT_INLINE void mt_event_allocated(struct mt_thread *t, const struct mt_entry *entry, enum mt_kind kind,

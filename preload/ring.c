@@ -307,6 +307,10 @@ MT_COLD void mt_ring_publish_rest(struct mt_thread *t)
 	do {
 		mt_store(&t->busy, 1);
 		mt_signal_fence();
+		if (mt_unlikely(!mt_load(mt_tracer.running))) { /* in a forked child: the ring is its parent's */
+			mt_store(&t->busy, 0);
+			return;
+		}
 		reserve = publish(t);
 		mt_store(&t->busy, 0);
 		mt_signal_fence();
