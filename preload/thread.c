@@ -18,7 +18,6 @@
 #define WORDS_PER_FRAME 4
 #define STATE_PAGES 6 /* that a thread's state touches while its stacks are not very deep, beside its branches */
 #define MAIN_STACK_IF_UNLIMITED (64ull << 20)
-#define THREAD_STACK_IF_UNLIMITED (2ull << 20) /* glibc's ARCH_STACK_DEFAULT_SIZE */
 
 __thread struct mt_tls mt_tls __attribute__((tls_model("initial-exec")));
 
@@ -40,8 +39,18 @@ static bool parse_hex(const char **at, uint64_t *value)
 	}
 }
 
-/* Reads lines of /proc/self/maps until one holds sp; only the start of each line is kept. */
-static uint64_t mapping_end(int fd, uint64_t sp)
+/* Where the program's first stack begins. */
+extern void *__libc_stack_end __attribute__((weak));
+
+static bool is_main_stack(uint64_t start, uint64_t end, uint64_t sp)
+{
+	uint64_t first = &__libc_stack_end ? (uint64_t)__libc_stack_end : 0;
+
+	return sp >= start && sp < end && first >= start && first < end;
+}
+
+/* Reads lines of /proc/self/maps until one holds sp and the main stack; only the start of each line is kept. */
+static uint64_t main_stack_end(int fd, uint64_t sp)
 {
 	char buf[512], line[48];
 	unsigned len = 0;
@@ -65,23 +74,23 @@ static uint64_t mapping_end(int fd, uint64_t sp)
 				continue;
 			line[len] = '\0';
 			done = true;
-			if (parse_hex(&at, &start) && *at++ == '-' && parse_hex(&at, &end) && sp >= start && sp < end)
+			if (parse_hex(&at, &start) && *at++ == '-' && parse_hex(&at, &end) && is_main_stack(start, end, sp))
 				return end;
 		}
 	}
 	return 0;
 }
 
-static uint64_t stack_limit(uint64_t if_unlimited)
+static uint64_t stack_limit(void)
 {
 	uint64_t limit[2] = {0, 0};
 
 	if (mt_sys4(SYS_prlimit64, 0, RLIMIT_STACK, NULL, limit) < 0 || limit[0] == RLIM_INFINITY)
-		return if_unlimited;
+		return MAIN_STACK_IF_UNLIMITED;
 	return limit[0];
 }
 
-/* The stack that the kernel gave the process. A later stack limit, or a mapping in the gap, only makes
+/* The stack that the kernel gave the process, if sp is on it: in a child that a thread has forked, it is not. A later stack limit, or a mapping in the gap, only makes
  * the lower bound too low, which costs nothing: no word below sp is ever read. */
 static void find_main_stack(struct mt_thread *t, uint64_t sp)
 {
@@ -89,10 +98,10 @@ static void find_main_stack(struct mt_thread *t, uint64_t sp)
 
 	if (fd < 0)
 		return;
-	t->stack_hi = mapping_end(fd, sp);
+	t->stack_hi = main_stack_end(fd, sp);
 	mt_sys1(SYS_close, fd);
 	if (t->stack_hi)
-		t->stack_lo = t->stack_hi - stack_limit(MAIN_STACK_IF_UNLIMITED);
+		t->stack_lo = t->stack_hi - stack_limit();
 }
 
 /* ---- states ---------------------------------------------------------------------------------------- */
@@ -487,7 +496,7 @@ static void *run(void *at)
 	void *argument = start->argument, *result;
 
 	/* struct pthread, which pthread_self is the address of, lies above all frames of the stack */
-	mt_tls.stack_hi = (uint64_t)pthread_self();
+	mt_tls.stack_hi = start->stack_size ? (uint64_t)pthread_self() : 0;
 	mt_tls.stack_lo = mt_tls.stack_hi - start->stack_size;
 	mt_store_release(&start->taken, 0);
 	pthread_cleanup_push(leave, NULL);
@@ -496,14 +505,16 @@ static void *run(void *at)
 	return result;
 }
 
+/* Never more than there is. Of attributes without a size the C library tells the default of the moment. */
 static uint64_t stack_size(const pthread_attr_t *attr)
 {
+	static const pthread_attr_t defaults;
 	size_t size, guard;
 
-	if (!attr || pthread_attr_getstacksize(attr, &size) != 0)
-		return stack_limit(THREAD_STACK_IF_UNLIMITED) - 2 * MT_WIRE_PAGE;
-	if (pthread_attr_getguardsize(attr, &guard) != 0 || guard > size)
-		guard = 0;
+	if (pthread_attr_getstacksize(attr ? attr : &defaults, &size) != 0)
+		return 0;
+	if (!attr || pthread_attr_getguardsize(attr, &guard) != 0 || guard > size)
+		guard = MT_WIRE_PAGE;
 	return size > guard + 2 * MT_WIRE_PAGE ? size - guard - MT_WIRE_PAGE : size;
 }
 
