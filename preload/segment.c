@@ -199,17 +199,39 @@ static struct mt_wire_header *map(int fd, struct mt_wire_header *copy)
 }
 
 /* The word that every event checks: the kernel clears its page in a forked child. */
-static const uint32_t *new_running_word(void)
+static bool make_running_word(void)
 {
-	uint32_t *word = mt_sys_map(MT_WIRE_PAGE);
+	const uint32_t *none = NULL;
+	uint32_t *word;
 
+	if (mt_load_acquire(&mt_tracer.running))
+		return true;
+	word = mt_sys_map(MT_WIRE_PAGE);
 	if (!word)
-		return NULL;
-	if (mt_sys3(SYS_madvise, word, MT_WIRE_PAGE, MADV_WIPEONFORK) < 0) {
-		mt_sys_unmap(word, MT_WIRE_PAGE);
-		return NULL;
-	}
-	return word;
+		return false;
+	if (mt_sys3(SYS_madvise, word, MT_WIRE_PAGE, MADV_WIPEONFORK) == 0
+		&& mt_swap_if(&mt_tracer.running, &none, (const uint32_t *)word))
+		return true;
+	mt_sys_unmap(word, MT_WIRE_PAGE);
+	return none != NULL;
+}
+
+bool mt_segment_is_foreign(void)
+{
+	uint32_t phase = mt_load_acquire(&mt_tracer.phase);
+
+	return (phase == MT_PHASE_ATTACHED && !mt_load(mt_tracer.running))
+		|| (phase == MT_PHASE_CONNECTING && !mt_load(mt_tracer.running + 1));
+}
+
+bool mt_segment_adopt(void)
+{
+	uint32_t not_yet = 0;
+
+	if (!mt_swap_if((uint32_t *)mt_tracer.running + 1, &not_yet, 1))
+		return false;
+	mt_store_release(&mt_tracer.phase, MT_PHASE_CONNECTING);
+	return true;
 }
 
 static bool start(struct mt_wire_header *h, const struct mt_wire_header *copy)
@@ -223,9 +245,7 @@ static bool start(struct mt_wire_header *h, const struct mt_wire_header *copy)
 	if (!mt_tracer.depth_limit || copy->depth_limit < mt_tracer.depth_limit)
 		mt_tracer.depth_limit = copy->depth_limit; /* a forked child goes on with states of the old size */
 	mt_tracer.stamp_reuses = mt_tracer.standalone ? 0 : MT_STAMP_USES - 1;
-	if (!mt_tracer.running)
-		mt_tracer.running = new_running_word();
-	if (!mt_tracer.running || !mt_rules_init() || !mt_tree_init() || !mt_modules_init()) {
+	if (!mt_rules_init() || !mt_tree_init() || !mt_modules_init()) {
 		mt_count(MT_COUNTER_MAP_FAILURES, 1);
 		return false;
 	}
@@ -258,11 +278,15 @@ static int connect_to_segment(uint64_t forked_from)
 MT_COLD void mt_segment_attach(void)
 {
 	uint32_t expected = MT_PHASE_NEW;
-	int error;
+	int error = -ENOMEM;
+	bool can = make_running_word();
 
+	if (can)
+		mt_store_release((uint32_t *)mt_tracer.running + 1, 1);
 	if (!mt_swap_if(&mt_tracer.phase, &expected, MT_PHASE_CONNECTING))
 		return;
-	error = connect_to_segment(0);
+	if (can)
+		error = connect_to_segment(0);
 	mt_store_release(&mt_tracer.phase, error == 0 ? MT_PHASE_ATTACHED : error == -EAGAIN ? MT_PHASE_NEW : MT_PHASE_OFF);
 }
 
@@ -316,20 +340,28 @@ static void drop_tables(void)
 
 MT_COLD bool mt_segment_forked(void)
 {
+	/* a child that is forked while another thread is here finds an empty header */
+	static struct { uint64_t id; uint32_t recording; } parent;
+	/* a signal handler may have come here between a look at where the header is and one at what it says */
+	static struct mt_wire_header *kept;
 	struct mt_wire_header *old = mt_tracer.header;
-	uint64_t id = old->id;
-	uint32_t recording = mt_load(&old->recording);
 	bool done;
 
+	if (old->id) {
+		parent.recording = mt_load(&old->recording);
+		parent.id = old->id;
+	}
 	drop_segment();
 	drop_tables();
 	if (mt_tracer.standalone)
 		mt_file_forked();
-	done = connect_to_segment(id) == 0;
-	if (done && !recording)
+	done = connect_to_segment(parent.id) == 0;
+	if (done && !parent.recording)
 		mt_store(&mt_tracer.header->recording, 0);
+	if (done && kept)
+		mt_sys_unmap(kept, 2 * MT_WIRE_PAGE);
 	if (done)
-		mt_sys_unmap(old, 2 * MT_WIRE_PAGE);
+		kept = old;
 	else
 		mt_tracer.header = old;
 	mt_count(MT_COUNTER_UNTRACED_EVENTS, mt_tracer.missed);

@@ -10,6 +10,10 @@
 /* Asks the recorder for a segment, once. Afterwards the phase is ATTACHED or OFF, or still NEW when the
  * environment is not there yet. */
 void mt_segment_attach(void);
+/* Whether memory says that a segment is in use, or being asked for, but by a process that this one was forked from. */
+bool mt_segment_is_foreign(void);
+/* True for one thread of this process alone: from then on the phase speaks of it. */
+bool mt_segment_adopt(void);
 /* Makes entries 0 to count - 1 usable; false when the range is at its end or memory cannot be had. */
 bool mt_range_open(struct mt_range *range, uint32_t count);
 /* Opens a piece of a range that is used out of order. */

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <signal.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
@@ -20,6 +21,21 @@
 #define MAIN_STACK_IF_UNLIMITED (64ull << 20)
 
 __thread struct mt_tls mt_tls __attribute__((tls_model("initial-exec")));
+
+/* ---- signals ---- */
+
+/* Blocks all of this thread; false, and nothing to be undone, when that cannot be. */
+static bool block_signals(uint64_t *old)
+{
+	uint64_t all = ~0ull;
+
+	return mt_sys4(SYS_rt_sigprocmask, SIG_SETMASK, &all, old, sizeof all) == 0;
+}
+
+static void unblock_signals(const uint64_t *old)
+{
+	mt_sys4(SYS_rt_sigprocmask, SIG_SETMASK, old, NULL, sizeof *old);
+}
 
 /* ---- stack bounds ---------------------------------------------------------------------------------- */
 
@@ -243,30 +259,35 @@ static struct mt_thread *make_state(int32_t tid)
 
 /* ---- fork ------------------------------------------------------------------------------------------ */
 
-static bool is_forked_child(void)
-{
-	return mt_load_acquire(&mt_tracer.phase) == MT_PHASE_ATTACHED && !mt_load(mt_tracer.running);
-}
-
 /* The states of the parent's threads. own: of the one thread that lives on, which is this one; without it, that
  * thread may come later, and must find its state out of use. */
 static void drop_states(struct mt_thread *own)
 {
-	struct mt_thread *next;
+	struct mt_thread *t = mt_tracer.all_threads, *next;
 
-	for (struct mt_thread *t = mt_tracer.all_threads; t; t = next) {
+	if (own) { /* from here on the list leads nowhere: another thread may fork meanwhile */
+		mt_store(&own->busy, MT_BUSY_STALE);
+		mt_store_release(&mt_tracer.all_threads, NULL);
+	}
+	for (; t; t = next) {
+		struct mt_wire_record *data = t->data;
+
 		next = t->next;
-		if (mt_tracer.standalone && t->data)
-			mt_sys_unmap(t->data, mt_tracer.ring_records * sizeof(struct mt_wire_record));
+		t->data = NULL;
+		if (mt_tracer.standalone && data)
+			mt_sys_unmap(data, mt_tracer.ring_records * sizeof(struct mt_wire_record));
 		if (!own)
-			t->busy = MT_BUSY_STALE;
+			mt_store(&t->busy, MT_BUSY_STALE);
 		else if (t != own)
 			mt_sys_unmap(t, t->map_len);
 	}
 }
 
-bool mt_thread_renew(struct mt_thread *t)
+/* Signals are blocked. The state counts as busy until all of it is new. */
+static bool renew(struct mt_thread *t)
 {
+	if (t->busy < MT_BUSY_STALE)
+		return true;
 	t->reserve = t->limit = t->last = 0;
 	t->reuse = t->tick = 0;
 	t->data = NULL;
@@ -277,8 +298,6 @@ bool mt_thread_renew(struct mt_thread *t)
 	mt_branch_forget(t);
 	mt_tls.stack_lo = t->stack_lo;
 	mt_tls.stack_hi = t->stack_hi;
-	mt_signal_fence();
-	mt_store(&t->busy, 0);
 	if (!claim_ring(t) || !register_thread(t, (int32_t)mt_sys0(SYS_gettid))) {
 		mt_tls.self = NULL;
 		mt_tls.flags |= MT_TLS_UNTRACED;
@@ -286,10 +305,22 @@ bool mt_thread_renew(struct mt_thread *t)
 		return false;
 	}
 	enlist(t);
+	mt_signal_fence();
+	mt_store(&t->busy, 0);
 	return true;
 }
 
-/* One thread of the child finds its segment. own: NULL when it has no state yet. */
+bool mt_thread_renew(struct mt_thread *t)
+{
+	uint64_t signals;
+	bool blocked = block_signals(&signals), done = renew(t);
+
+	if (blocked)
+		unblock_signals(&signals);
+	return done;
+}
+
+/* One thread of the child finds its segment, with signals blocked. own: NULL when it has no state yet. */
 static bool find_own_segment(struct mt_thread *own)
 {
 	uint32_t attached = MT_PHASE_ATTACHED;
@@ -300,8 +331,12 @@ static bool find_own_segment(struct mt_thread *own)
 			mt_count(MT_COUNTER_FORKED_CHILDREN, 1);
 		return false;
 	}
-	if (!mt_swap_if(&mt_tracer.phase, &attached, MT_PHASE_CONNECTING)) {
+	if (!mt_segment_adopt()) {
 		mt_add(&mt_tracer.missed, 1);
+		return false;
+	}
+	if (!mt_tracer.header) { /* forked while the first thread of all was asking */
+		mt_store_release(&mt_tracer.phase, MT_PHASE_OFF);
 		return false;
 	}
 	mt_tls.flags |= MT_TLS_ENTERING;
@@ -320,20 +355,31 @@ static bool has_left(const struct mt_thread *t, const struct mt_entry *entry)
 		&& t->hook_sp - t->stack_lo < t->stack_hi - t->stack_lo;
 }
 
+/* No handler sees the state between two segments, nor leaves it there by longjmp. */
+static bool change_segment(struct mt_thread *t)
+{
+	uint64_t signals;
+	bool blocked = block_signals(&signals), done = find_own_segment(t) && renew(t);
+
+	if (blocked)
+		unblock_signals(&signals);
+	return done;
+}
+
 MT_COLD bool mt_thread_forked(struct mt_thread *t, const struct mt_entry *entry)
 {
-	uint32_t phase = mt_load_acquire(&mt_tracer.phase);
+	bool forked = mt_segment_is_foreign();
 
-	if (phase == MT_PHASE_ATTACHED && t->busy && t->busy < MT_BUSY_STALE && !has_left(t, entry)) {
+	if (forked && t->busy && t->busy < MT_BUSY_STALE && !has_left(t, entry)) {
 		mt_segment_scrap(t);
 		mt_add(&mt_tracer.missed, 1);
 		return false;
 	}
-	if (phase == MT_PHASE_ATTACHED && find_own_segment(t))
-		return mt_thread_renew(t);
+	if (forked && change_segment(t))
+		return true;
 	if (mt_load(&mt_tracer.phase) == MT_PHASE_OFF)
 		mt_tls.self = NULL;
-	else if (phase == MT_PHASE_CONNECTING)
+	else if (!forked && mt_load(&mt_tracer.phase) == MT_PHASE_CONNECTING)
 		mt_add(&mt_tracer.missed, 1);
 	return false;
 }
@@ -343,7 +389,7 @@ static void in_child(void)
 {
 	struct mt_thread *t = mt_tls.self;
 
-	if (t && t->busy && t->busy < MT_BUSY_STALE && is_forked_child())
+	if (t && t->busy && t->busy < MT_BUSY_STALE && mt_segment_is_foreign())
 		mt_segment_scrap(t);
 }
 
@@ -357,7 +403,7 @@ static struct mt_thread *enter_once(void)
 
 	if (phase == MT_PHASE_NEW)
 		mt_segment_attach();
-	else if (is_forked_child())
+	else if (mt_segment_is_foreign())
 		find_own_segment(NULL);
 	phase = mt_load_acquire(&mt_tracer.phase);
 	if (phase != MT_PHASE_ATTACHED || !mt_load(mt_tracer.running))
@@ -387,10 +433,12 @@ static struct mt_thread *enter_once(void)
 MT_COLD struct mt_thread *mt_thread_enter(void)
 {
 	struct mt_thread *t;
+	uint64_t signals;
+	bool blocked;
 
 	if (mt_likely(mt_load(&mt_tracer.phase) == MT_PHASE_OFF) || mt_tls.flags & MT_TLS_ENTERING)
 		return NULL;
-	if (mt_tls.flags & MT_TLS_UNTRACED && is_forked_child())
+	if (mt_tls.flags & MT_TLS_UNTRACED && mt_segment_is_foreign())
 		mt_tls.flags &= ~MT_TLS_UNTRACED; /* a new segment, new rings */
 	if (mt_tls.flags & MT_TLS_UNTRACED) {
 		mt_count(MT_COUNTER_UNTRACED_EVENTS, 1);
@@ -398,9 +446,12 @@ MT_COLD struct mt_thread *mt_thread_enter(void)
 	}
 	mt_tls.flags |= MT_TLS_ENTERING;
 	mt_signal_fence();
+	blocked = block_signals(&signals); /* no handler leaves this by longjmp */
 	t = enter_once();
 	mt_signal_fence();
 	mt_tls.flags &= ~MT_TLS_ENTERING;
+	if (blocked)
+		unblock_signals(&signals);
 	return t;
 }
 
@@ -515,7 +566,7 @@ static uint64_t stack_size(const pthread_attr_t *attr)
 		return 0;
 	if (!attr || pthread_attr_getguardsize(attr, &guard) != 0 || guard > size)
 		guard = MT_WIRE_PAGE;
-	return size > guard + 2 * MT_WIRE_PAGE ? size - guard - MT_WIRE_PAGE : size;
+	return size > guard + 2 * MT_WIRE_PAGE ? size - guard - MT_WIRE_PAGE : 0;
 }
 
 MT_EXPORT int pthread_create(pthread_t *thread, const pthread_attr_t *attr, void *(*function)(void *),

@@ -124,7 +124,8 @@ struct mt_bootstrap_chunk {
 
 struct mt_tracer {
 	/* Read by every event, written rarely. */
-	const uint32_t *running; /* in a page wiped on fork: 0 in a forked child, or when tracing has ended */
+	const uint32_t *running; /* in a page wiped on fork: 0 in a forked child, or when tracing has ended; the word after it
+				 * is 1 once this process itself has begun to connect */
 	struct mt_wire_header *header;
 	struct mt_wire_node *nodes;
 	struct mt_rules *rules;
@@ -243,8 +244,8 @@ struct mt_thread {
 	uint32_t growing; /* MT_GROWING_* that this thread holds */
 	uint32_t index;   /* in the thread table */
 	uint32_t word_capacity;
-	int32_t tid;
-	uint32_t leaving; /* the thread's function has returned: the state may be recycled once it is gone */
+	int32_t tid;      /* 0: of no thread of this process, or being taken over */
+	uint32_t leaving; /* the thread's function has returned: it will be gone soon */
 	struct { uint64_t since, allocations, frees; uint32_t active; } gap;
 	struct { uint64_t at; uint32_t count; } done[MT_NESTED_DONE]; /* finished records of nested events */
 	uint32_t done_count;
