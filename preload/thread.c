@@ -5,14 +5,18 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <linux/sched.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/uio.h>
+#include <threads.h>
 
 #include "preload/branch.h"
 #include "preload/file.h"
 #include "preload/ring.h"
+#include "preload/seal.h"
 #include "preload/segment.h"
 #include "preload/sys.h"
 
@@ -384,13 +388,59 @@ MT_COLD bool mt_thread_forked(struct mt_thread *t, const struct mt_entry *entry)
 	return false;
 }
 
-/* fork is about to return into a signal handler, and that into the middle of an event. */
+/* ---- forks within an event: in a signal handler, which returns into the middle of it --------------------- */
+
+static bool is_within(const struct mt_thread *t)
+{
+	return t && t->busy && t->busy < MT_BUSY_STALE;
+}
+
 static void in_child(void)
 {
-	struct mt_thread *t = mt_tls.self;
+	if (is_within(mt_tls.self) && mt_segment_is_foreign())
+		mt_segment_scrap(mt_tls.self);
+}
 
-	if (t && t->busy && t->busy < MT_BUSY_STALE && mt_segment_is_foreign())
-		mt_segment_scrap(t);
+MT_EXPORT pid_t _Fork(void)
+{
+	pid_t pid;
+
+	if (mt_unlikely(!mt_tracer.real._Fork) && (!mt_real_ready() || !mt_tracer.real._Fork)) {
+		errno = ENOSYS;
+		return -1;
+	}
+	pid = mt_tracer.real._Fork();
+	if (pid == 0)
+		in_child();
+	return pid;
+}
+
+/* From syscall(), whether the call is one that the next function must make: it returns twice, each time on a copy of
+ * this stack. What clone3 is to do the kernel reads for us, since the address may be wrong. */
+int mt_thread_forks_within(long number, long a, long b);
+int mt_thread_forks_within(long number, long a, long b)
+{
+	struct clone_args arguments = {.flags = CLONE_VM};
+	struct iovec here = {&arguments, CLONE_ARGS_SIZE_VER0}, there = {(void *)a, CLONE_ARGS_SIZE_VER0};
+
+	if (!is_within(mt_tls.self))
+		return 0;
+	if (number == SYS_clone)
+		return !(a & CLONE_VM) && !b;
+	if (number == SYS_clone3 && (b < CLONE_ARGS_SIZE_VER0
+		|| mt_sys6(SYS_process_vm_readv, mt_sys0(SYS_getpid), &here, 1, &there, 1, 0) != CLONE_ARGS_SIZE_VER0))
+		return 0;
+	return number == SYS_fork || (!(arguments.flags & CLONE_VM) && !arguments.stack);
+}
+
+long mt_thread_syscall_fork(long number, long a, long b, long c, long d, long e, long f);
+long mt_thread_syscall_fork(long number, long a, long b, long c, long d, long e, long f)
+{
+	long result = mt_real_syscall(number, a, b, c, d, e, f);
+
+	if (result == 0)
+		in_child();
+	return result;
 }
 
 /* ---- entering -------------------------------------------------------------------------------------- */

@@ -59,6 +59,7 @@ struct mt_real {
 	void *(*sbrk)(intptr_t);
 	int (*mallopt)(int, int);
 	int (*malloc_trim)(size_t);
+	pid_t (*_Fork)(void);
 };
 
 enum mt_operator {

@@ -5,6 +5,7 @@
 
 #include "preload/event.h"
 #include "preload/operators.h"
+#include "preload/seal.h"
 #include "preload/segment.h"
 #include "tests/stress/race.h"
 
@@ -17,6 +18,8 @@ int mt_rendezvous(uint64_t forked_from)
 	(void)forked_from;
 	return race.memory ? dup(race.memory) : -EAGAIN;
 }
+
+mt_real_syscall_function mt_real_syscall;
 
 bool mt_real_ready(void)
 {
