@@ -31,6 +31,7 @@ static void look_up(void)
 	FIND(pvalloc);
 	FIND(malloc_usable_size);
 	FIND(pthread_create);
+	FIND(thrd_create);
 	FIND(_Fork);
 	FIND(dlclose);
 	FIND(mmap);

@@ -21,6 +21,7 @@
 #include "preload/sys.h"
 
 #define WORDS_PER_FRAME 4
+#define LOOK_EVERY 16 /* rings: for threads that are gone without a word */
 #define STATE_PAGES 6 /* that a thread's state touches while its stacks are not very deep, beside its branches */
 #define MAIN_STACK_IF_UNLIMITED (64ull << 20)
 
@@ -179,20 +180,30 @@ static bool claim_ring(struct mt_thread *t)
 	return true;
 }
 
-/* Takes over the state of a thread that is gone. */
-static struct mt_thread *recycle(int32_t tid)
+/* A child of vfork uses its parent's memory, but knows nothing of its threads. */
+static bool is_own_process(void)
 {
-	long pid = mt_sys0(SYS_getpid);
+	return mt_load(&mt_tracer.header->pid) == (uint32_t)mt_sys0(SYS_getpid);
+}
 
+/* Takes over the state of a thread that is gone: whoever sets its tid to 0. Threads that did not come through us do not
+ * say that they leave. */
+static struct mt_thread *recycle(int32_t tid, bool silent)
+{
+	long pid = mt_load(&mt_tracer.header->pid);
+
+	if (!is_own_process())
+		return NULL;
 	for (struct mt_thread *t = mt_load_acquire(&mt_tracer.all_threads); t; t = t->next) {
-		uint32_t leaving = 1;
+		int32_t old = mt_load_acquire(&t->tid);
 
-		if (!mt_load_acquire(&t->leaving))
+		if (old == 0 || (!silent && !mt_load(&t->leaving)))
 			continue;
-		if (t->tid != tid && mt_sys3(SYS_tgkill, pid, t->tid, 0) != -ESRCH)
+		if (old != tid && mt_sys3(SYS_tgkill, pid, old, 0) != -ESRCH)
 			continue;
-		if (!mt_swap_if(&t->leaving, &leaving, 0))
+		if (!mt_swap_if(&t->tid, &old, 0))
 			continue;
+		t->leaving = 0;
 		if (t->busy)
 			mt_thread_recover(t);
 		mt_branch_forget_memo(t);
@@ -225,9 +236,9 @@ static bool register_thread(struct mt_thread *t, int32_t tid)
 	t->index = id;
 	t->newborn = 1;
 	t->limit = 0;
-	t->tid = tid;
 	t->stack_lo = mt_tls.stack_lo;
 	t->stack_hi = mt_tls.stack_hi;
+	mt_store_release(&t->tid, is_own_process() ? tid : 0);
 	return true;
 }
 
@@ -240,24 +251,39 @@ static void enlist(struct mt_thread *t)
 	} while (!mt_swap_if(&mt_tracer.all_threads, &next, t));
 }
 
-static struct mt_thread *make_state(int32_t tid)
+/* With a ring that nobody had before. */
+static struct mt_thread *add_state(void)
 {
-	struct mt_thread *t = recycle(tid);
+	struct mt_thread *t = new_state();
 
 	if (!t) {
-		t = new_state();
-		if (!t) {
-			mt_count(MT_COUNTER_MAP_FAILURES, 1);
-			return NULL;
-		}
-		if (!claim_ring(t))
-			return NULL;
-		enlist(t);
+		mt_count(MT_COUNTER_MAP_FAILURES, 1);
+		return NULL;
 	}
+	if (!claim_ring(t)) {
+		mt_sys_unmap(t, t->map_len);
+		return NULL;
+	}
+	enlist(t);
+	return t;
+}
+
+static struct mt_thread *make_state(int32_t tid)
+{
+	uint32_t rings = mt_load(&mt_tracer.next_ring);
+	bool looked = rings % LOOK_EVERY == 0 || rings >= mt_tracer.rings.capacity;
+	struct mt_thread *t = recycle(tid, looked);
+
+	if (!t && rings < mt_tracer.rings.capacity)
+		t = add_state();
+	if (!t && !looked)
+		t = recycle(tid, true);
+	if (!t)
+		return NULL;
 	if (register_thread(t, tid))
 		return t;
-	t->tid = tid;
-	mt_store_release(&t->leaving, 1);
+	mt_store(&t->leaving, 1);
+	mt_store_release(&t->tid, tid);
 	return NULL;
 }
 
@@ -606,6 +632,12 @@ static void *run(void *at)
 	return result;
 }
 
+/* The function of thrd_create returns an int, in the same register: what lies beside it nobody looks at. */
+static int run_thrd(void *at)
+{
+	return (int)(intptr_t)run(at);
+}
+
 /* Never more than there is. Of attributes without a size the C library tells the default of the moment. */
 static uint64_t stack_size(const pthread_attr_t *attr)
 {
@@ -619,21 +651,46 @@ static uint64_t stack_size(const pthread_attr_t *attr)
 	return size > guard + 2 * MT_WIRE_PAGE ? size - guard - MT_WIRE_PAGE : 0;
 }
 
-MT_EXPORT int pthread_create(pthread_t *thread, const pthread_attr_t *attr, void *(*function)(void *),
-	void *argument)
+static struct start *prepare_start(const pthread_attr_t *attr, void *(*function)(void *), void *argument)
 {
 	struct start *start = NULL;
-	int error;
 
 	if (mt_load(&mt_tracer.phase) == MT_PHASE_ATTACHED && !mt_load(&mt_tracer.sealed))
 		start = take_start();
 	if (!start)
-		return mt_tracer.real.pthread_create(thread, attr, function, argument);
+		return NULL;
 	start->function = function;
 	start->argument = argument;
 	start->stack_size = stack_size(attr);
+	return start;
+}
+
+MT_EXPORT int pthread_create(pthread_t *thread, const pthread_attr_t *attr, void *(*function)(void *),
+	void *argument)
+{
+	struct start *start = prepare_start(attr, function, argument);
+	int error;
+
+	if (!start)
+		return mt_tracer.real.pthread_create(thread, attr, function, argument);
 	error = mt_tracer.real.pthread_create(thread, attr, run, start);
 	if (error)
+		mt_store_release(&start->taken, 0);
+	return error;
+}
+
+MT_EXPORT int thrd_create(thrd_t *thread, thrd_start_t function, void *argument)
+{
+	struct start *start;
+	int error;
+
+	if (mt_unlikely(!mt_tracer.real.thrd_create) && (!mt_real_ready() || !mt_tracer.real.thrd_create))
+		return thrd_error;
+	start = prepare_start(NULL, (void *(*)(void *))(void *)function, argument);
+	if (!start)
+		return mt_tracer.real.thrd_create(thread, function, argument);
+	error = mt_tracer.real.thrd_create(thread, run_thrd, start);
+	if (error != thrd_success)
 		mt_store_release(&start->taken, 0);
 	return error;
 }

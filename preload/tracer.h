@@ -8,6 +8,7 @@
 #include <stdint.h>
 #include <pthread.h>
 #include <sys/types.h>
+#include <threads.h>
 
 #include "core/wire.h"
 #include "preload/x86_64/arch.h"
@@ -46,6 +47,7 @@ struct mt_real {
 	void *(*pvalloc)(size_t);
 	size_t (*malloc_usable_size)(void *);
 	int (*pthread_create)(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *);
+	int (*thrd_create)(thrd_t *, thrd_start_t, void *);
 	int (*dlclose)(void *);
 	int (*prctl)(int, ...);
 	/* NULL until they are known, or where there is none */
