@@ -7,7 +7,11 @@
  *   leaf N      what an executed program does
  *   chain N     executes itself N times
  *   serial N    N children one after another;  crowd N: at once
- *   signal      forks in a signal handler, again and again, while the main program allocates
+ *   signal HOW  forks in a signal handler, again and again, while the main program allocates: by fork, _Fork, or
+ *               syscall() of fork, clone or clone3
+ *   flood N     N children one after another, each under a flood of signals whose handler is traced
+ *   thrd N      N threads one after another, made by thrd_create
+ *   timer N     N threads one after another that the C library makes for a timer
  *   atfork      a handler of pthread_atfork that allocates
  *   killed      a child that kills itself while the parent goes on
  *   clear       a child whose environment was cleared before the fork
@@ -16,19 +20,24 @@
  *   daemon DIR  forks twice, setsid, chdir /, and goes on until DIR/go is there */
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/sched.h>
 #include <poll.h>
 #include <pthread.h>
+#include <semaphore.h>
 #include <signal.h>
 #include <spawn.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/time.h>
 #include <sys/wait.h>
+#include <threads.h>
+#include <time.h>
 #include <unistd.h>
 
 extern char **environ;
@@ -243,7 +252,23 @@ static int many(int count, int at_once)
 
 /* ---- fork in a signal handler ---- */
 
-static volatile int handled, handler_bad;
+static volatile int handled;
+static const char *how;
+
+static pid_t fork_so(void)
+{
+	struct clone_args arguments = {.exit_signal = SIGCHLD};
+
+	if (!strcmp(how, "_Fork"))
+		return _Fork();
+	if (!strcmp(how, "SYS_fork"))
+		return (pid_t)syscall(SYS_fork);
+	if (!strcmp(how, "SYS_clone"))
+		return (pid_t)syscall(SYS_clone, SIGCHLD, 0, 0, 0, 0);
+	if (!strcmp(how, "SYS_clone3"))
+		return (pid_t)syscall(SYS_clone3, &arguments, sizeof arguments);
+	return fork();
+}
 
 static void on_alarm(int number)
 {
@@ -253,7 +278,7 @@ static void on_alarm(int number)
 	if (handled >= 60)
 		return;
 	handled++;
-	pid = fork();
+	pid = fork_so();
 	if (pid == 0) { /* returns into whatever was interrupted: even and odd ones allocate here first, or do not */
 		setitimer(ITIMER_REAL, &(struct itimerval){0}, NULL);
 		prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -291,6 +316,88 @@ static int in_signals(void)
 	for (int status; waitpid(-1, &status, 0) > 0 || errno == EINTR;)
 		bad += status != 0;
 	return bad != 0;
+}
+
+static void map_something(int number)
+{
+	void *p = mmap(NULL, 4096, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	(void)number;
+	munmap(p, 4096);
+}
+
+static int flood(int count)
+{
+	struct sigaction action = {.sa_handler = map_something, .sa_flags = SA_RESTART};
+	int bad = 0;
+
+	sigaction(SIGUSR1, &action, NULL);
+	keep(1);
+	for (int i = 0; i < count; i++) {
+		pid_t pid = fork();
+		int status;
+
+		if (pid == 0) {
+			forget();
+			for (int k = 0; k < 20; k++)
+				keep(40);
+			tell(getppid());
+			_exit(0);
+		}
+		while (waitpid(pid, &status, WNOHANG) == 0)
+			kill(pid, SIGUSR1);
+		bad += status != 0;
+	}
+	return bad != 0;
+}
+
+/* ---- threads that do not come from pthread_create ---- */
+
+static int allocate_ten(void *unused)
+{
+	(void)unused;
+	for (int i = 0; i < 10; i++)
+		drop(keep(32));
+	return 0;
+}
+
+static int thrds(int count)
+{
+	for (int i = 0; i < count; i++) {
+		thrd_t other;
+
+		if (thrd_create(&other, allocate_ten, NULL) != thrd_success || thrd_join(other, NULL) != thrd_success)
+			return 1;
+	}
+	tell(0);
+	return 0;
+}
+
+static sem_t ended;
+
+static void on_time(union sigval unused)
+{
+	(void)unused;
+	allocate_ten(NULL);
+	sem_post(&ended);
+}
+
+static int timers(int count)
+{
+	struct sigevent event = {.sigev_notify = SIGEV_THREAD, .sigev_notify_function = on_time};
+	struct itimerspec soon = {.it_value.tv_nsec = 1};
+	timer_t timer;
+
+	sem_init(&ended, 0, 0);
+	if (timer_create(CLOCK_MONOTONIC, &event, &timer) < 0)
+		return 1;
+	for (int i = 0; i < count; i++) {
+		timer_settime(timer, 0, &soon, NULL);
+		while (sem_wait(&ended) < 0)
+			;
+	}
+	tell(0);
+	return 0;
 }
 
 static void allocate_in_child(void)
@@ -437,8 +544,15 @@ int main(int argc, char **argv)
 		return chain(n);
 	if (!strcmp(what, "serial") || !strcmp(what, "crowd"))
 		return many(n, *what == 'c');
+	how = argc > 2 ? argv[2] : "";
 	if (!strcmp(what, "signal"))
 		return in_signals();
+	if (!strcmp(what, "flood"))
+		return flood(n);
+	if (!strcmp(what, "thrd"))
+		return thrds(n);
+	if (!strcmp(what, "timer"))
+		return timers(n);
 	if (!strcmp(what, "atfork"))
 		return at_fork();
 	if (!strcmp(what, "killed"))
