@@ -8,11 +8,14 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <linux/fs.h>
+#include <linux/magic.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/auxv.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 #include "preload/ring.h"
@@ -206,6 +209,20 @@ static void fill_in(struct name *n, unsigned count, bool with_pid)
 	}
 }
 
+/* btrfs writes elsewhere what is written again, and the room that it gave is not for that: on a full disk a store to the
+ * mapping would be SIGBUS. An empty file can be told to be rewritten in place. */
+static void keep_in_place(int fd)
+{
+	struct statfs system;
+	int flags = 0;
+
+	if (mt_sys2(SYS_fstatfs, fd, &system) < 0 || system.f_type != BTRFS_SUPER_MAGIC
+		|| mt_sys3(SYS_ioctl, fd, FS_IOC_GETFLAGS, &flags) < 0)
+		return;
+	flags |= FS_NOCOW_FL;
+	mt_sys3(SYS_ioctl, fd, FS_IOC_SETFLAGS, &flags);
+}
+
 /* A file that nobody had before, for its owner alone. */
 static int create(void)
 {
@@ -234,6 +251,7 @@ static int create(void)
 			mt_sys1(SYS_close, fd);
 			return -EIO;
 		}
+		keep_in_place(fd);
 		file.device = status.st_dev;
 		file.inode = status.st_ino;
 		return fd;
