@@ -141,29 +141,53 @@ static const char *base_name(const char *path)
 	return slash ? slash + 1 : path;
 }
 
-static int collect(struct dl_phdr_info *info, size_t size, void *at)
+static void add(struct search *search, uint64_t base, const Elf64_Dyn *dynamic, const char *path)
 {
-	struct search *search = at;
 	struct object *o = &objects[search->count];
 
-	(void)size;
-	*o = (struct object){.base = info->dlpi_addr, .path = base_name(info->dlpi_name ? info->dlpi_name : "")};
-	for (int i = 0; i < info->dlpi_phnum; i++)
-		if (info->dlpi_phdr[i].p_type == PT_DYNAMIC)
-			o->dynamic = (const Elf64_Dyn *)(o->base + info->dlpi_phdr[i].p_vaddr);
-	o->strings = table_of(o->base, o->dynamic).strings;
-	if (!o->dynamic || !o->strings)
-		return 0;
+	*o = (struct object){.base = base, .dynamic = dynamic, .path = base_name(path ? path : "")};
+	o->strings = table_of(base, dynamic).strings;
+	if (!dynamic || !o->strings || search->count == OBJECTS_MAX - 1)
+		return;
 	o->name = o->path;
-	for (const Elf64_Dyn *d = o->dynamic; d->d_tag != DT_NULL; d++)
+	for (const Elf64_Dyn *d = dynamic; d->d_tag != DT_NULL; d++)
 		if (d->d_tag == DT_SONAME)
 			o->name = o->strings + d->d_un.d_val;
-	o->user = o->dynamic == search->caller;
-	o->function = find(o->base, o->dynamic, search->name, hash_of(search->name));
+	o->user = dynamic == search->caller;
+	o->function = find(base, dynamic, search->name, hash_of(search->name));
 	if (mt_is_own((uint64_t)o->function))
 		o->function = NULL;
 	search->definitions += o->function != NULL;
-	return ++search->count == OBJECTS_MAX;
+	search->count++;
+}
+
+static int collect(struct dl_phdr_info *info, size_t size, void *at)
+{
+	(void)size;
+	for (int i = 0; i < info->dlpi_phnum; i++)
+		if (info->dlpi_phdr[i].p_type == PT_DYNAMIC)
+			add(at, info->dlpi_addr, (const Elf64_Dyn *)(info->dlpi_addr + info->dlpi_phdr[i].p_vaddr), info->dlpi_name);
+	return 0;
+}
+
+/* In a forked child, where a thread that is no more may hold the lock: what it was unloading is left out. */
+static void collect_unlocked(struct search *search)
+{
+	struct dl_find_object object;
+	const struct link_map *map;
+
+	if (_dl_find_object(&mt_tracer, &object) < 0)
+		return;
+	for (map = object.dlfo_link_map; map->l_prev; map = map->l_prev)
+		;
+	for (; map; map = map->l_next)
+		if (_dl_find_object(map->l_ld, &object) == 0 && object.dlfo_link_map == map)
+			add(search, map->l_addr, map->l_ld, map->l_name);
+}
+
+static bool is_forked_child(void)
+{
+	return mt_load(&mt_tracer.forked) || (mt_load_acquire(&mt_tracer.phase) == MT_PHASE_ATTACHED && !mt_load(mt_tracer.running));
 }
 
 static bool is_named(const struct object *o, const char *needed)
@@ -222,12 +246,15 @@ static int search_locked(struct dl_phdr_info *info, size_t size, void *at)
 {
 	struct search *search = at;
 
-	(void)info, (void)size;
-	if (mt_load(&objects_in_use)) /* by what this signal handler has interrupted */
+	(void)size;
+	if (info && mt_load(&objects_in_use)) /* by what this signal handler has interrupted */
 		return 1;
 	mt_store(&objects_in_use, 1);
 	mt_signal_fence();
-	dl_iterate_phdr(collect, search);
+	if (info)
+		dl_iterate_phdr(collect, search);
+	else
+		collect_unlocked(search);
 	if (search->definitions)
 		mark_users(search);
 	for (uint32_t i = 0; search->definitions && i < search->count && !search->found; i++)
@@ -246,6 +273,13 @@ static bool search_for(const struct link_map *caller, const char *name, struct m
 	struct search search = {.caller = caller ? caller->l_ld : NULL, .name = name};
 	void *p;
 
+	if (is_forked_child()) {
+		search_locked(NULL, 0, &search);
+		for (uint32_t i = 0; i < search.count && !search.found; i++)
+			search.found = objects[i].function; /* what else could it be bound to */
+		describe(found, search.found);
+		return true;
+	}
 	dl_iterate_phdr(search_locked, &search);
 	if (!search.done || search.definitions != (search.found != NULL)) {
 		p = dlsym(RTLD_NEXT, name);

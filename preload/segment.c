@@ -332,6 +332,7 @@ static void drop_tables(void)
 	mt_modules_free();
 	mt_tracer.next_node = mt_tracer.next_pc = mt_tracer.next_module = mt_tracer.next_thread = mt_tracer.next_ring = 0;
 	mt_tracer.growing = 0;
+	mt_store(&mt_tracer.forked, 1);
 	mt_tracer.generation = mt_tls.closing * MT_CLOSING; /* of other threads' dlcloses nobody will see the end */
 	mt_tracer.bootstrap_allocations = 0;
 	mt_tracer.private_bytes = 0;
