@@ -3,6 +3,7 @@
 #include "tui/environment.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
@@ -132,10 +133,24 @@ static int close_output(int status)
 	return status ? status : EXIT_FAILURE;
 }
 
+/* What is opened later must not become standard input, output or error. They fail as closed ones do, and are closed
+ * again in a program that is started. */
+static void fill_standard(void)
+{
+	int fd;
+
+	do
+		fd = open("/dev/null", O_CLOEXEC | (fcntl(STDIN_FILENO, F_GETFD) < 0 ? O_WRONLY : O_RDONLY));
+	while (fd >= 0 && fd <= STDERR_FILENO);
+	if (fd >= 0)
+		close(fd);
+}
+
 int main(int argc, char **argv)
 {
 	struct mt_err err = {0};
 
+	fill_standard();
 	if (argc < 2) {
 		mt_fail(&err, -EINVAL, "no command; expected 'memtui run PROG', 'memtui open TRACE' or one that "
 			"'memtui help' lists");

@@ -82,6 +82,11 @@ int mt_output_open(const char *path, struct mt_err *err)
 
 	if (!strcmp(path, "-")) {
 		fd = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3);
+		if (fd >= 0 && (fcntl(fd, F_GETFL) & O_ACCMODE) == O_RDONLY) {
+			close(fd);
+			fd = -1;
+			errno = EBADF;
+		}
 		return fd >= 0 ? fd : mt_fail(err, -errno, "standard output: %s", strerror(errno));
 	}
 	if (lstat(path, &status) == 0 && (S_ISFIFO(status.st_mode) || S_ISCHR(status.st_mode))) {
