@@ -49,12 +49,14 @@ static void complete(struct drain *d, struct mt_image *image, struct mt_resolver
 	struct mt_recorder *r = d->recorder;
 	bool root = mt_image_process(image) == r->root;
 	struct mt_session_process line;
-	struct mt_err err;
+	struct mt_err err = {0};
 
 	if (mt_image_complete(image, library, &err) < 0)
 		mt_recorder_trouble_of(r, mt_image_process(image), &err);
 	mt_image_describe(image, &line);
 	mt_image_free(image);
+	if (err.code && *line.trace_path && strlen(line.trace_path) < sizeof line.trace_path - 1)
+		mt_output_remove_empty(line.trace_path);
 	mt_recorder_tell(r, &line);
 	if (root)
 		atomic_fetch_sub(&r->root_images, 1);
@@ -152,7 +154,10 @@ static bool begin(struct drain *d, struct mt_image *image)
 	struct mt_err err = {0};
 	int fd;
 
-	if (p == r->root) {
+	if (p->path_taken) {
+		fd = mt_output_beside(&p->trace_path, &err);
+		p->path_taken = fd < 0;
+	} else if (p == r->root) {
 		fd = r->output_fd >= 0 ? r->output_fd : mt_output_open(p->trace_path, &err);
 		r->output_fd = -1;
 	} else if (p->trace_path) {
@@ -164,6 +169,8 @@ static bool begin(struct drain *d, struct mt_image *image)
 		mt_image_set_path(image, p->trace_path);
 		return true;
 	}
+	if (fd >= 0)
+		mt_output_remove_empty(p->trace_path);
 	mt_image_fail(image, &err);
 	mt_recorder_trouble_of(r, p, &err);
 	return false;
@@ -173,6 +180,7 @@ static bool begin(struct drain *d, struct mt_image *image)
 static bool set_aside(struct drain *d, struct mt_image *image, bool empty)
 {
 	struct mt_process *p = mt_image_process(image);
+	struct mt_err err;
 	char *aside;
 
 	if (!mt_image_has_begun(image))
@@ -183,11 +191,12 @@ static bool set_aside(struct drain *d, struct mt_image *image, bool empty)
 		unlink(p->trace_path);
 		return false;
 	}
-	aside = mt_format("%s.exec%u", p->trace_path, p->set_aside++);
-	if (rename(p->trace_path, aside) < 0)
-		mt_recorder_trouble(d->recorder, &(struct mt_err){-errno, "cannot rename the trace of a process's first image"});
-	else
-		mt_image_set_path(image, aside);
+	if (mt_output_set_aside(&aside, p->trace_path, &p->set_aside, &err) < 0) {
+		mt_recorder_trouble_of(d->recorder, p, &err);
+		p->path_taken = true;
+		return true;
+	}
+	mt_image_set_path(image, aside);
 	free(aside);
 	return true;
 }

@@ -80,6 +80,12 @@ int mt_output_open(const char *path, struct mt_err *err);
 /* The name of another process's trace, after the root's pattern. Opens it; where it exists, the next that is free. */
 int mt_output_other(char **path, const char *pattern, const char *program, pid_t pid, const char *root_path,
 	struct mt_err *err);
+/* Opens path, or where it exists the next of path.1, path.2 and so on that is free. Replaces *path. */
+int mt_output_beside(char **path, struct mt_err *err);
+/* Renames a trace that another of its process follows: path.execN, N from *number on, which is moved. */
+int mt_output_set_aside(char **aside, const char *path, uint32_t *number, struct mt_err *err);
+/* Removes a file without a byte: the disk was full. */
+void mt_output_remove_empty(const char *path);
 /* Whether it takes the trace of the root alone: a stream whose name tells no processes apart. */
 bool mt_output_is_single(const char *pattern, const char *root_path);
 /* Whether a trace can be renamed and removed: a regular file. */
@@ -109,7 +115,8 @@ struct mt_process {
 	/* the draining thread's */
 	struct mt_image *image;    /* the present one */
 	char *trace_path;
-	uint32_t set_aside;
+	uint32_t set_aside;        /* number of the next .execN */
+	bool path_taken;           /* its last image could not be set aside */
 };
 
 /* What /proc/PID/stat says. */

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -130,12 +131,42 @@ bool mt_output_is_single(const char *pattern, const char *root_path)
 		&& lstat(root_path, &status) == 0 && (S_ISFIFO(status.st_mode) || S_ISCHR(status.st_mode)));
 }
 
-/* A relative pattern is taken from the directory of the root's trace: nobody has changed ours since. */
-int mt_output_other(char **path, const char *pattern, const char *program, pid_t pid, const char *root_path,
-	struct mt_err *err)
+void mt_output_remove_empty(const char *path)
 {
-	char *name = has_own_field(pattern ? pattern : DEFAULT_PATTERN) ? mt_output_path(pattern, program, pid)
-		: mt_format("%s.%d", root_path, (int)pid);
+	struct stat status;
+
+	if (strcmp(path, "-") && lstat(path, &status) == 0 && S_ISREG(status.st_mode) && !status.st_size)
+		unlink(path);
+}
+
+/* Never over a file that is there. */
+static int rename_new(const char *from, const char *to)
+{
+	if (renameat2(AT_FDCWD, from, AT_FDCWD, to, RENAME_NOREPLACE) == 0)
+		return 0;
+	if (errno != EINVAL && errno != ENOSYS)
+		return -errno;
+	return link(from, to) < 0 || unlink(from) < 0 ? -errno : 0; /* a file system, or a kernel, that cannot */
+}
+
+int mt_output_set_aside(char **aside, const char *path, uint32_t *number, struct mt_err *err)
+{
+	int error;
+
+	do {
+		*aside = mt_format("%s.exec%u", path, (*number)++);
+		error = rename_new(path, *aside);
+		if (!error)
+			return 0;
+		free(*aside);
+	} while (error == -EEXIST && *number < NUMBERS_MAX);
+	*aside = NULL;
+	return mt_fail(err, error, "cannot rename %s, the trace of what a process was before it executed another program: %s; "
+		"the next one gets another name", path, strerror(-error));
+}
+
+static int open_free(char **path, const char *name, struct mt_err *err)
+{
 	int fd;
 
 	*path = mt_strdup(name);
@@ -143,6 +174,26 @@ int mt_output_other(char **path, const char *pattern, const char *program, pid_t
 		free(*path);
 		*path = mt_format("%s.%u", name, number);
 	}
+	return fd;
+}
+
+int mt_output_beside(char **path, struct mt_err *err)
+{
+	char *name = *path;
+	int fd = open_free(path, name, err);
+
+	free(name);
+	return fd;
+}
+
+/* A relative pattern is taken from the directory of the root's trace: nobody has changed ours since. */
+int mt_output_other(char **path, const char *pattern, const char *program, pid_t pid, const char *root_path,
+	struct mt_err *err)
+{
+	char *name = has_own_field(pattern ? pattern : DEFAULT_PATTERN) ? mt_output_path(pattern, program, pid)
+		: mt_format("%s.%d", root_path, (int)pid);
+	int fd = open_free(path, name, err);
+
 	free(name);
 	return fd;
 }
