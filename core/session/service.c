@@ -285,6 +285,8 @@ static bool on_peer(struct service *s, struct peer *p)
 	ssize_t n = recv(p->fd, &m, sizeof m, MSG_DONTWAIT);
 	size_t head = offsetof(struct mt_message, bytes);
 
+	if (n < 0 && errno == ECONNRESET)
+		n = recv(p->fd, &m, sizeof m, MSG_DONTWAIT); /* it left without reading all; what it sent is there */
 	if (n < 0)
 		return errno == EAGAIN || errno == EINTR;
 	if (n == sizeof m.request && m.request.magic == MT_WIRE_MAGIC) {

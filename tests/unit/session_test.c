@@ -365,6 +365,33 @@ static void pauses(void **state)
 	unwatch(&w);
 }
 
+static bool has_notice(void *at)
+{
+	struct pollfd fd = {mt_client_fd(((struct watch *)at)->client), POLLIN, 0};
+
+	return poll(&fd, 1, 0) > 0;
+}
+
+/* What a watcher says last counts, though it leaves without reading what it was told. */
+static void hears_last_words(void **state)
+{
+	struct fixture *f = *state;
+	struct watch w, leaver;
+
+	START_SHELL(f, "while [ ! -e \"$MEMTUI_TEST_GO\" ]; do :; done; exit 6");
+	watch(&w, f->session.name);
+	watch(&leaver, f->session.name);
+	assert_true(until(has_notice, &leaver));
+	assert_int_equal(kill(f->session.recorder, SIGSTOP), 0);
+	mt_client_pause(leaver.client, true);
+	unwatch(&leaver);
+	assert_int_equal(kill(f->session.recorder, SIGCONT), 0);
+	assert_true(until(is_paused, &w));
+	fclose(fopen(getenv("MEMTUI_TEST_GO"), "w"));
+	assert_int_equal(finish(f), 6);
+	unwatch(&w);
+}
+
 struct children {
 	const char *name;
 	struct mt_session_process child;
@@ -512,7 +539,7 @@ int main(void)
 {
 #define CASE(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 	const struct CMUnitTest tests[] = {CASE(passes_statuses), CASE(refuses_what_cannot_be), CASE(keeps_existing_files),
-		CASE(follows_exec), CASE(records_children), CASE(serves_watchers), CASE(pauses), CASE(watches_children), CASE(survives_kill_of_recorder),
+		CASE(follows_exec), CASE(records_children), CASE(serves_watchers), CASE(pauses), CASE(hears_last_words), CASE(watches_children), CASE(survives_kill_of_recorder),
 		CASE(survives_kill_of_program), CASE(survives_kill_of_front)};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
