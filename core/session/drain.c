@@ -357,14 +357,15 @@ static void rest(struct drain *d)
 	struct mt_recorder *r = d->recorder;
 	struct bell bells[BELLS_MAX];
 	uint32_t own = atomic_load(&r->bell);
-	unsigned count = list_bells(d, bells, own), ms = any_sealed(d) ? 1 : d->count ? d->sleep_ms : 100;
+	unsigned count, ms = any_sealed(d) ? 1 : d->count ? d->sleep_ms : 100;
 	uint64_t until = mt_clock_monotonic_ns() + ms * 1000000ull;
 	struct timespec timeout = {(time_t)(until / 1000000000), (long)(until % 1000000000)};
 
 	if (has_notes(r) || atomic_load(&r->over))
 		return;
-	if (!d->no_waitv && syscall(SYS_futex_waitv, bells, count, 0, &timeout, CLOCK_MONOTONIC) < 0 && errno == ENOSYS)
-		d->no_waitv = true;
+	count = list_bells(d, bells, own);
+	if (!d->no_waitv && syscall(SYS_futex_waitv, bells, count, 0, &timeout, CLOCK_MONOTONIC) < 0)
+		d->no_waitv = errno != EAGAIN && errno != EINTR && errno != ETIMEDOUT; /* containers may forbid it */
 	if (d->no_waitv) {
 		if (d->count && ms > POLL_MAX_MS)
 			ms = POLL_MAX_MS;
