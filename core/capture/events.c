@@ -103,7 +103,8 @@ static bool lacks_blocks(const struct mt_merge *m)
 {
 	const uint64_t *counters = m->segment->header->counters;
 
-	return m->unrecorded || __atomic_load_n(&counters[MT_COUNTER_LOST_ALLOCATIONS], __ATOMIC_RELAXED)
+	return m->unrecorded || !__atomic_load_n(&m->segment->header->recording, __ATOMIC_RELAXED)
+		|| __atomic_load_n(&counters[MT_COUNTER_LOST_ALLOCATIONS], __ATOMIC_RELAXED)
 		|| __atomic_load_n(&counters[MT_COUNTER_UNTRACED_EVENTS], __ATOMIC_RELAXED);
 }
 

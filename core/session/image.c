@@ -36,6 +36,7 @@ struct mt_image {
 	uint64_t allocator, own_allocator; /* addresses whose modules are known */
 	uint32_t allocator_looks;
 	bool paused;
+	uint32_t pauses;
 	uint64_t info_losses; /* as last written */
 	uint64_t published_events, published_at;
 	bool begun;
@@ -122,6 +123,10 @@ struct mt_image *mt_image_new(struct mt_recorder *r, struct mt_process *process,
 	mt_merge_init(&i->merge, &i->segment, &i->clock, &i->model);
 	i->merge.flush = flush;
 	i->merge.context = i;
+	i->paused = offer->paused;
+	i->pauses = offer->pauses;
+	if (i->paused)
+		mt_merge_pause(&i->merge, true);
 	i->merge.tables.program_path = offer->program_path;
 	i->merge.tables.directory = offer->directory;
 	i->resolver = mt_resolver_new(&(struct mt_resolver_options){.root_pid = (uint32_t)process->pid});
@@ -219,6 +224,20 @@ static void meet_new(struct mt_image *i)
 		refresh_name(i, &i->profile.threads[i->threads_named]);
 }
 
+/* Before what was published is read: an allocation may have gone unrecorded whose free is there. */
+static void heed_pauses(struct mt_image *i)
+{
+	uint32_t pauses = atomic_load(&i->recorder->pauses);
+
+	i->merge.unrecorded |= pauses != i->pauses
+		|| !__atomic_load_n(&i->segment.header->recording, __ATOMIC_RELAXED);
+	i->pauses = pauses;
+	if (atomic_load(&i->recorder->paused) != i->paused) {
+		i->paused = !i->paused;
+		mt_merge_pause(&i->merge, i->paused);
+	}
+}
+
 uint64_t mt_image_poll(struct mt_image *i)
 {
 	uint64_t now = mt_clock_monotonic_ns(), records;
@@ -226,6 +245,7 @@ uint64_t mt_image_poll(struct mt_image *i)
 	if (i->polled_at && now - i->polled_at > i->profile.info.resolution_ns)
 		i->profile.info.resolution_ns = now - i->polled_at;
 	i->polled_at = now;
+	heed_pauses(i);
 	records = mt_merge_poll(&i->merge);
 	meet_new(i);
 	return records;
@@ -264,10 +284,6 @@ void mt_image_tend(struct mt_image *i, uint64_t now)
 		i->model.memory = i->sampler.memory;
 		i->profile.info.arenas = i->sampler.arenas;
 		i->sampler.rss_at += MEMORY_EVERY_NS * (atomic_load(&i->recorder->image_count) / 8); /* many take turns */
-	}
-	if (atomic_load(&i->recorder->paused) != i->paused) {
-		i->paused = !i->paused;
-		mt_merge_pause(&i->merge, i->paused);
 	}
 	if (now - i->second_at >= SECOND) {
 		tend_second(i);

@@ -145,6 +145,8 @@ struct mt_offer {
 	struct mt_timebase clock;
 	uint64_t start_unix_ns;
 	bool forked;
+	bool paused;               /* when it was given */
+	uint32_t pauses;           /* of the recorder, before */
 	char program_path[4096], directory[4096];
 	char command[256];
 	struct mt_buffer arguments; /* NUL-terminated, one after another */
@@ -185,6 +187,7 @@ struct mt_recorder {
 	_Atomic uint32_t root_images;   /* of the root that are not complete */
 	_Atomic uint32_t image_count;   /* that are drained */
 	_Atomic bool root_ended, over, stopping, paused;
+	_Atomic uint32_t pauses;        /* how often a person has paused it: counted before any image sees it */
 	_Atomic uint32_t bell;          /* futex: the draining thread's own doorbell */
 };
 

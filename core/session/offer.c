@@ -196,7 +196,7 @@ static struct mt_offer *new_offer(struct mt_recorder *r, struct mt_process *p, c
 	return o;
 }
 
-static void meet(struct mt_recorder *r, struct mt_process *p, const struct mt_offer *o,
+static void meet(struct mt_recorder *r, struct mt_process *p, struct mt_offer *o,
 	const struct mt_wire_request *q)
 {
 	struct mt_process *parent = q->forked_from ? by_segment(r, q->forked_from) : NULL;
@@ -214,7 +214,9 @@ static void meet(struct mt_recorder *r, struct mt_process *p, const struct mt_of
 	pthread_mutex_lock(&r->lock);
 	memcpy(p->command, o->command, sizeof p->command);
 	p->header = o->segment.header;
-	__atomic_store_n(&p->header->recording, !atomic_load(&r->paused), __ATOMIC_RELEASE);
+	o->paused = atomic_load(&r->paused);
+	o->pauses = atomic_load(&r->pauses);
+	__atomic_store_n(&p->header->recording, !o->paused, __ATOMIC_RELEASE);
 	pthread_mutex_unlock(&r->lock);
 }
 

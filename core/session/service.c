@@ -234,6 +234,7 @@ static void on_command(struct service *s, struct peer *p, const struct mt_messag
 			syscall(SYS_pidfd_send_signal, p->watched->pidfd, (int)m->a, NULL, 0);
 		break;
 	case MT_MESSAGE_PAUSE:
+		atomic_fetch_add(&r->pauses, m->a != 0);
 		atomic_store(&r->paused, m->a != 0);
 		pthread_mutex_lock(&r->lock);
 		for (uint32_t i = 0; i < r->live_count; i++)

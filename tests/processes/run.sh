@@ -89,6 +89,42 @@ touch t.dat.keep
 "$memtui" record -o - -- sh -c '/bin/ls / >/dev/null; :' >s.dat 2>err
 say "standard output holds the root alone" "$([ "$(field s.dat complete)" = True ] || echo "not complete")$([ "$(field s.dat forked_children)" -ge 1 ] || echo "nothing counted")"
 
+for single in /dev/null ff; do
+	[ $single = ff ] && { mkfifo ff; cat ff >ff.dat & }
+	timeout 60 "$memtui" record -o $single -- sh -c '/bin/ls / | wc; exec /bin/ls /' >out 2>err
+	status=$?
+	wait
+	why=$([ $status = 0 ] || echo "status $status; ")
+	for f in /dev/null.* ff.[0-9]* ff.exec*; do [ ! -e "$f" ] || why+="$f is there; "; done
+	[ $single = /dev/null ] || [ "$(field ff.dat complete) $(field ff.dat forked_children)" = "True 3" ] || why+="$("$memtui" info ff.dat 2>&1 | tail -n 3); "
+	say "$single holds the root alone" "$why"
+done
+name=$(printf 'n%.0s' {1..252}) # .exec0 makes it too long
+rm -f t.dat*
+echo mine >t.dat.exec0
+"$memtui" record -o t.dat -- sh -c 'exec /bin/ls /' >out 2>err
+why=$([ "$(cat t.dat.exec0)" = mine ] || echo "t.dat.exec0 is gone; ")
+[ "$(field t.dat.exec1 complete) $(field t.dat.exec1 exit_status)" = "True None" ] || why+="no t.dat.exec1 without a status; "
+[ "$(field t.dat complete) $(field t.dat exit_status)" = "True 0" ] || why+="no t.dat; "
+"$memtui" record -o $name -- sh -c 'exec /bin/ls /' >out 2>err
+grep -q 'cannot rename .*: File name too long' err || why+="said $(head -n 1 err | tail -c 100); "
+[ "$(field $name complete) $(field $name.1 complete)" = "True True" ] || why+="not two images"
+say "a name for what was before exec" "$why"
+why=
+for closed in '<&-' '>&-' '2>&-' '<&- >&- 2>&-'; do
+	rm -f t.dat* o
+	eval "sh -c 'ls /proc/self/fd >o' $closed"
+	open=$(grep -c '^[012]$' o)
+	eval "'$memtui' record -o t.dat -- sh -c 'ls /proc/self/fd >o; :' $closed" >out 2>err
+	[ "$(grep -c '^[012]$' o)" = "$open" ] || why+="$closed: open are $(tr '\n' ' ' <o); "
+	[ "$(ls t.dat* | wc -l) $(field t.dat complete)" = "2 True" ] || why+="$closed: not recorded; "
+done
+say "closed standard descriptors" "$why"
+rm -f t.dat*
+"$memtui" record --disabled -o t.dat -- sh -c 'for i in 1 2 3 4 5; do /bin/ls -l /; done' >out 2>err
+why=$("$memtui" info --format json t.dat* | python3 -c 'import json,sys; print(*(i["unknown_frees"] for i in json.load(sys.stdin)))')
+say "frees of what came in a pause" "$([ "$why" = "0 0 0 0 0 0" ] || echo "unknown: $why")"
+
 # ---- a daemon outlives the command ----
 rm -f t.dat* go
 timeout 60 "$memtui" record -o t.dat -- ./tree daemon "$tmp" >out 2>err
