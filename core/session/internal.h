@@ -103,6 +103,7 @@ struct mt_process {
 	int pidfd;                 /* service */
 	bool forked;               /* it began as a forked child of a traced process */
 	uint32_t segments;         /* service: given to it so far */
+	uint64_t start_time;       /* of the process, in ticks since boot; 0: cannot be read */
 	uint64_t stack_start;      /* service: of its present image; 0: cannot be read */
 	char command[256];         /* service, lock: of its present image */
 	bool alive;                /* lock: traced, and not known to have ended */
@@ -112,6 +113,9 @@ struct mt_process {
 	_Atomic(struct mt_snapshot *) snapshot; /* made by the service when somebody watches */
 	_Atomic uint32_t watchers, interval_ms;
 	_Atomic bool fresh;        /* a new watcher waits */
+	bool seen_leaving;         /* service: the root, because its stack is another */
+	_Atomic bool left;         /* the root went on in an image that is not recorded */
+	_Atomic bool done;         /* the draining thread is through with it */
 	/* the draining thread's */
 	struct mt_image *image;    /* the present one */
 	char *trace_path;
@@ -123,7 +127,8 @@ struct mt_process {
 struct mt_process_stat {
 	pid_t parent;
 	unsigned flags;
-	uint64_t stack_start;
+	uint32_t threads;
+	uint64_t start_time, stack_start;
 	int wait_status; /* once it has ended */
 	char state;
 };
@@ -216,6 +221,8 @@ void *mt_service_run(void *recorder);
 void mt_offer_answer(struct mt_recorder *, int fd, pid_t peer, const struct mt_wire_request *);
 /* The process has ended, or is traced no more. */
 void mt_offer_end(struct mt_recorder *, struct mt_process *, int wait_status);
+/* The root executes what is not recorded; it is waited for. */
+void mt_offer_root_left(struct mt_recorder *);
 struct mt_process *mt_offer_add(struct mt_recorder *, pid_t, int pidfd);
 
 /* ---- one image ---- */

@@ -20,8 +20,11 @@
 struct mt_process *mt_offer_add(struct mt_recorder *r, pid_t pid, int pidfd)
 {
 	struct mt_process *p = mt_alloc(sizeof *p);
+	struct mt_process_stat s;
 
-	*p = (struct mt_process){.pid = pid, .pidfd = pidfd, .alive = true, .wait_status = MT_STATUS_UNKNOWN};
+	mt_process_stat(pid, &s);
+	*p = (struct mt_process){.pid = pid, .pidfd = pidfd, .start_time = s.start_time, .alive = true,
+		.wait_status = MT_STATUS_UNKNOWN};
 	pthread_mutex_lock(&r->lock);
 	p->number = r->process_count;
 	MT_GROW(r->processes, r->process_count, r->process_capacity);
@@ -97,6 +100,13 @@ void mt_offer_end(struct mt_recorder *r, struct mt_process *p, int wait_status)
 		close(p->pidfd);
 	p->pidfd = -1;
 	post(r, p, NULL);
+}
+
+void mt_offer_root_left(struct mt_recorder *r)
+{
+	r->root->stack_start = 0; /* not to be looked at again */
+	if (!atomic_load(&r->stopping))
+		atomic_store(&r->root->left, true);
 }
 
 /* ---- requests -------------------------------------------------------------------------------------- */
@@ -203,6 +213,10 @@ static void meet(struct mt_recorder *r, struct mt_process *p, struct mt_offer *o
 	struct mt_process_stat s;
 	bool readable = mt_process_stat(p->pid, &s);
 
+	if (p->seen_leaving) /* it was seen between its exec and its request */
+		atomic_fetch_sub(&p->untraced, 1);
+	p->seen_leaving = false;
+	atomic_store(&p->left, false);
 	p->stack_start = s.stack_start;
 	if (!p->segments++) {
 		p->forked = o->forked;
@@ -256,6 +270,8 @@ void mt_offer_answer(struct mt_recorder *r, int fd, pid_t pid, const struct mt_w
 		reply(fd, status, -1);
 		if (p && p != r->root)
 			mt_offer_end(r, p, MT_STATUS_UNKNOWN); /* it lives, but it is traced no more */
+		else if (p && p->segments)
+			mt_offer_root_left(r); /* counted already */
 		return;
 	}
 	meet(r, p, offer, q);

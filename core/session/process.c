@@ -52,6 +52,10 @@ bool mt_process_stat(pid_t pid, struct mt_process_stat *s)
 			s->parent = (pid_t)strtol(at, NULL, 10);
 		else if (field == 9)
 			s->flags = (unsigned)strtoul(at, NULL, 10);
+		else if (field == 20)
+			s->threads = (uint32_t)strtoul(at, NULL, 10);
+		else if (field == 22)
+			s->start_time = strtoull(at, NULL, 10);
 		else if (field == 28)
 			s->stack_start = strtoull(at, NULL, 10);
 		else if (field == 52 && s->state == 'Z')
@@ -61,11 +65,20 @@ bool mt_process_stat(pid_t pid, struct mt_process_stat *s)
 	return true;
 }
 
+/* Where there is no pidfd. A first thread may be a zombie while others run. */
+static bool looks_ended(const struct mt_process *p)
+{
+	struct mt_process_stat s;
+
+	return !mt_process_stat(p->pid, &s) || s.start_time != p->start_time || s.state == 'X'
+		|| (s.state == 'Z' && s.threads <= 1);
+}
+
 bool mt_process_has_ended(const struct mt_process *p)
 {
 	struct pollfd fd = {p->pidfd, POLLIN, 0};
 
-	return p->pidfd < 0 || poll(&fd, 1, 0) > 0;
+	return p->pidfd < 0 ? looks_ended(p) : poll(&fd, 1, 0) > 0;
 }
 
 static bool ask_pidfd(int pidfd, int *status)
@@ -86,7 +99,7 @@ int mt_process_status(const struct mt_process *p)
 
 	if (ask_pidfd(p->pidfd, &status))
 		return status;
-	if (mt_process_stat(p->pid, &s) && s.state == 'Z' && (s.wait_status != 0 || geteuid() == 0))
+	if (mt_process_stat(p->pid, &s) && s.state == 'Z' && s.start_time == p->start_time && (s.wait_status != 0 || geteuid() == 0))
 		return s.wait_status;
 	if (ask_pidfd(p->pidfd, &status))
 		return status;

@@ -308,11 +308,17 @@ bool mt_recorder_send_unsent(struct mt_recorder *r, bool wait)
 
 /* ---- running --------------------------------------------------------------------------------------- */
 
-/* What the root's trace is without, if it was never traced. */
+/* What the root's trace is without, if it was not traced, or not to its end. */
 static void explain(struct mt_recorder *r)
 {
 	struct mt_err err;
 
+	if (atomic_load(&r->root->left)) {
+		mt_fail(&err, -ENODATA, "%s executed another program, which is not recorded (%s); the blocks that it had until then "
+			"are shown as leaked", r->options->argv[0], r->single ? "the output holds one program alone; give the name of a "
+			"file" : "it takes no tracer's library, or the environment was cleared");
+		mt_recorder_trouble(r, &err);
+	}
 	if (r->root->segments || atomic_load(&r->stopping))
 		return;
 	mt_fail(&err, -ENODATA, "%s did not take the tracer's library (it may be started by another program that clears "

@@ -400,7 +400,8 @@ static void reap(struct service *s)
 	}
 }
 
-/* A process that executed what takes no tracer, or cleared the environment, is the same no more. */
+/* A process that executed what takes no tracer, or cleared the environment, is the same no more. One without a pidfd
+ * is seen to have ended here. */
 static void look_for_untraced(struct service *s)
 {
 	struct mt_recorder *r = s->recorder;
@@ -409,10 +410,18 @@ static void look_for_untraced(struct service *s)
 		struct mt_process *p = r->live[i];
 		struct mt_process_stat now;
 
-		if (p == r->root || !p->stack_start || !mt_process_stat(p->pid, &now) || !now.stack_start
-			|| now.stack_start == p->stack_start)
+		if (p->pidfd < 0 && p != r->root && mt_process_has_ended(p)) {
+			on_end(s, p, mt_process_status(p));
+			continue;
+		}
+		if (!p->stack_start || !mt_process_stat(p->pid, &now) || !now.stack_start || now.stack_start == p->stack_start)
 			continue;
 		atomic_fetch_add(&p->untraced, 1);
+		if (p == r->root) {
+			p->seen_leaving = true;
+			mt_offer_root_left(r);
+			continue;
+		}
 		p->segments++; /* what ends is not what began with a fork */
 		mt_offer_end(r, p, MT_STATUS_UNKNOWN);
 	}

@@ -174,6 +174,23 @@ touch go
 wait
 say "a child without an environment" "$(counted || echo "not counted")$([ "$(cat status)" = 3 ] || echo " status $(cat status)")"
 
+rm -f t.dat* go
+( timeout 60 "$memtui" record -o t.dat -- env -i sh -c "while [ ! -e $tmp/go ]; do :; done; exit 3" >out 2>err; echo $? >status ) &
+left() { [ "$(field t.dat forked_children 2>/dev/null)" = 1 ]; }
+until_true left
+touch go
+wait
+say "a root that goes on untraced" "$(left || echo "not counted; ")$(grep -q 'another program, which is not recorded' err || echo "not said; ")$([ "$(cat status)" = 3 ] || echo "status $(cat status)")"
+
+# ---- where the system refuses pidfds and waits for many words ----
+gcc $flags -o filter "$here/filter.c" || echo "not ok a filter of system calls: cannot be built"
+rm -f t.dat*
+timeout 60 ./filter "$memtui" record -o t.dat -- ./tree crowd 5 >out 2>err
+status=$?
+all_whole() { for f in t.dat*; do [ "$(field "$f" complete 2>/dev/null)" = True ] || return 1; done; }
+until_true all_whole
+say "without pidfds" "$([ $status = 0 ] || echo "status $status; ")$(all_whole || echo "traces without an end; ")$([ "$(ls t.dat* | wc -l)" = 6 ] || ls t.dat*)"
+
 # ---- a real build ----
 mkdir plain traced
 for i in $(seq 30); do printf '#include <stdio.h>\n#include <stdlib.h>\nint f%d(int x) { int *p = malloc(sizeof *p); *p = x * %d; x = *p; free(p); return x; }\n' $i $i >plain/f$i.c; done
