@@ -182,6 +182,10 @@ struct mt_recorder {
 	struct mt_process *root;
 	struct mt_process **processes;  /* the table: appended by the service */
 	uint32_t process_count, process_capacity;
+	struct mt_refused {
+		pid_t pid;
+		uint64_t start_time;
+	} *refused;                     /* by pid: processes that are counted as untraced; service */
 	struct mt_process **live;       /* those that are alive */
 	uint32_t live_count, live_capacity;
 	struct mt_note *notes, **notes_end;

@@ -11,6 +11,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#define REFUSED 65536 /* pids that are told apart */
 #ifndef SO_PEERPIDFD
 #define SO_PEERPIDFD 77
 #endif
@@ -161,12 +162,29 @@ static struct mt_process *known(struct mt_recorder *r, pid_t pid)
 	return NULL;
 }
 
+/* Whether it is one that was refused before: a child that executes a program asks again. */
+static bool is_counted(struct mt_recorder *r, pid_t pid, uint64_t start_time)
+{
+	struct mt_refused *at;
+	bool known_already;
+
+	if (!r->refused)
+		r->refused = mt_alloc(REFUSED * sizeof *r->refused);
+	at = &r->refused[(unsigned)pid % REFUSED];
+	known_already = start_time && at->pid == pid && at->start_time == start_time;
+	*at = (struct mt_refused){pid, start_time};
+	return known_already;
+}
+
 static void count_untraced(struct mt_recorder *r, pid_t pid, uint64_t forked_from)
 {
 	struct mt_process *parent = forked_from ? by_segment(r, forked_from) : find(r, pid);
 	struct mt_process_stat s;
 
-	if (!parent && mt_process_stat(pid, &s))
+	mt_process_stat(pid, &s);
+	if (is_counted(r, pid, s.start_time))
+		return;
+	if (!parent)
 		parent = find(r, s.parent);
 	atomic_fetch_add(&(parent ? parent : r->root)->untraced, 1);
 }
