@@ -257,6 +257,10 @@ static void take_note(struct drain *d, struct mt_note *note)
 		adopt(d, note->process, note->offer);
 	else if (note->process->image)
 		end_image(d, note->process->image, note->process->wait_status, false);
+	if (!note->offer) {
+		atomic_store(&note->process->done, true);
+		mt_recorder_notify(d->recorder);
+	}
 	free(note);
 }
 

@@ -30,6 +30,8 @@ struct peer {
 	int fd;
 	struct mt_process *watched; /* NULL: no watcher */
 	uint32_t interval_ms;
+	bool listing;               /* it has asked for the processes, and was sent those up to */
+	uint32_t listed;
 	struct ucred who;
 };
 
@@ -43,6 +45,8 @@ struct service {
 	bool told;     /* that the recording goes on */
 	uint64_t turned_at;
 	uint64_t alone_since; /* since when no known process lives, but others do; 0: not so */
+	struct mt_process **shown;  /* with a snapshot, the root not among them */
+	uint32_t shown_count, shown_capacity;
 	char input[INPUT_MAX];
 	size_t input_len;
 };
@@ -64,7 +68,8 @@ int mt_service_listen(struct mt_recorder *r, struct mt_err *err)
 
 /* ---- messages -------------------------------------------------------------------------------------- */
 
-static void send_with(int to, const void *bytes, size_t len, const int *fds, unsigned fd_count)
+/* False when it has no room for it now. */
+static bool send_with(int to, const void *bytes, size_t len, const int *fds, unsigned fd_count)
 {
 	struct iovec part = {(void *)bytes, len};
 	_Alignas(struct cmsghdr) char control[CMSG_SPACE(2 * sizeof(int))] = {0};
@@ -80,7 +85,7 @@ static void send_with(int to, const void *bytes, size_t len, const int *fds, uns
 		c->cmsg_len = CMSG_LEN(fd_count * sizeof(int));
 		memcpy(CMSG_DATA(c), fds, fd_count * sizeof(int));
 	}
-	sendmsg(to, &message, MSG_NOSIGNAL | MSG_DONTWAIT);
+	return sendmsg(to, &message, MSG_NOSIGNAL | MSG_DONTWAIT) >= 0 || errno != EAGAIN;
 }
 
 static bool tokens_equal(const char *a, const char *b)
@@ -109,17 +114,33 @@ static void fill_entry(const struct mt_recorder *r, struct mt_session_entry *e)
 }
 
 /* The snapshot of a process that is watched; NULL: there is none to be had. */
-static struct mt_snapshot *snapshot_of(struct mt_process *p)
+static struct mt_snapshot *snapshot_of(struct service *s, struct mt_process *p)
 {
 	struct mt_snapshot *snapshot = atomic_load(&p->snapshot);
 	struct mt_err err;
 
-	if (!snapshot && (snapshot = mt_snapshot_new(&err)))
+	if (!snapshot && (snapshot = mt_snapshot_new(&err))) {
+		MT_GROW(s->shown, s->shown_count, s->shown_capacity);
+		s->shown[s->shown_count++] = p;
 		atomic_store(&p->snapshot, snapshot);
+	}
 	return snapshot;
 }
 
-static void welcome(struct mt_recorder *r, struct peer *p, struct mt_process *process, int status)
+/* Of processes that are gone, and that nobody watches any more. */
+static void free_snapshots(struct service *s)
+{
+	for (uint32_t i = s->shown_count; i-- > 0;) {
+		struct mt_process *p = s->shown[i];
+
+		if (!atomic_load(&p->done) || atomic_load(&p->watchers))
+			continue;
+		mt_snapshot_free(atomic_exchange(&p->snapshot, NULL));
+		s->shown[i] = s->shown[--s->shown_count];
+	}
+}
+
+static bool welcome(struct mt_recorder *r, struct peer *p, struct mt_process *process, int status)
 {
 	struct mt_welcome w = {.magic = MT_MESSAGE_MAGIC, .status = status};
 	int fds[2] = {-1, r->master_fd}, count = 0;
@@ -134,7 +155,7 @@ static void welcome(struct mt_recorder *r, struct peer *p, struct mt_process *pr
 			snprintf(w.entry.command, sizeof w.entry.command, "%s", process->command);
 		}
 	}
-	send_with(p->fd, &w, sizeof w, fds, (unsigned)count);
+	return send_with(p->fd, &w, sizeof w, fds, (unsigned)count);
 }
 
 static void count_watchers(struct service *s, struct mt_process *process)
@@ -166,7 +187,9 @@ static void on_hello(struct service *s, struct peer *p, pid_t pid)
 	struct mt_recorder *r = s->recorder;
 	struct mt_process *process = pid && pid != r->program ? find_live(r, pid) : r->root;
 
-	if (!process || !snapshot_of(process)) {
+	struct mt_process *before = p->watched;
+
+	if (!process || !snapshot_of(s, process)) {
 		welcome(r, p, NULL, process ? -ENOMEM : -ESRCH);
 		return;
 	}
@@ -174,25 +197,27 @@ static void on_hello(struct service *s, struct peer *p, pid_t pid)
 	p->interval_ms = 250;
 	welcome(r, p, process, 0);
 	count_watchers(s, process);
+	if (before != process)
+		count_watchers(s, before);
 	atomic_store(&process->fresh, true);
 	mt_recorder_wake(r);
 }
 
+/* As far as there is room: the rest when it has read. */
 static void list_processes(struct mt_recorder *r, struct peer *p)
 {
-	for (uint32_t i = 0; i < r->process_count; i++) {
-		const struct mt_process *at = r->processes[i];
+	for (; p->listed < r->process_count; p->listed++) {
+		const struct mt_process *at = r->processes[p->listed];
 		struct mt_session_process line = {.pid = at->pid, .parent = at->parent, .wait_status = at->wait_status,
 			.recorded = at->segments > 0, .forked = at->forked && at->segments == 1, .alive = at->alive};
 
 		if (!at->alive && at != r->root)
 			continue;
 		snprintf(line.command, sizeof line.command, "%.127s", at->command);
-		for (int tries = 0; tries < 100 && send(p->fd, &line, sizeof line, MSG_NOSIGNAL | MSG_DONTWAIT) < 0
-			&& errno == EAGAIN; tries++)
-			poll(&(struct pollfd){p->fd, POLLOUT, 0}, 1, 10);
+		if (!send_with(p->fd, &line, sizeof line, NULL, 0))
+			return;
 	}
-	welcome(r, p, NULL, 0);
+	p->listing = !welcome(r, p, NULL, 0);
 }
 
 static void on_input(struct service *s, const struct mt_message *m)
@@ -216,6 +241,8 @@ static void on_command(struct service *s, struct peer *p, const struct mt_messag
 		welcome(r, p, NULL, 0);
 		break;
 	case MT_MESSAGE_PROCESSES:
+		p->listing = true;
+		p->listed = 0;
 		list_processes(r, p);
 		break;
 	case MT_MESSAGE_INTERVAL:
@@ -511,7 +538,7 @@ static unsigned collect(struct service *s, struct pollfd **fds, unsigned *capaci
 	(*fds)[TERMINAL] = (struct pollfd){s->hung ? -1 : r->master_fd, (short)(POLLIN | (s->input_len ? POLLOUT : 0)), 0};
 	(*fds)[FRONT] = (struct pollfd){s->unsent ? r->report_fd : -1, POLLOUT, 0};
 	for (unsigned i = 0; i < s->peer_count; i++)
-		(*fds)[PEERS + i] = (struct pollfd){s->peers[i].fd, POLLIN, 0};
+		(*fds)[PEERS + i] = (struct pollfd){s->peers[i].fd, (short)(POLLIN | (s->peers[i].listing ? POLLOUT : 0)), 0};
 	for (unsigned i = 0; i < r->live_count; i++)
 		(*fds)[PEERS + s->peer_count + i] = (struct pollfd){r->live[i]->pidfd, POLLIN, 0};
 	return count;
@@ -546,9 +573,12 @@ static void serve(struct service *s, const struct pollfd *fds, unsigned count)
 	if (fds[CHILD].revents && read(s->child_fd, signals, sizeof signals) < 0)
 		s->turned_at = 0;
 	see_ends(s, fds + PEERS + peers, count - PEERS - peers);
-	for (unsigned i = peers; i-- > 0;)
-		if (fds[PEERS + i].revents && !on_peer(s, &s->peers[i]))
+	for (unsigned i = peers; i-- > 0;) {
+		if (fds[PEERS + i].revents & POLLOUT && s->peers[i].listing)
+			list_processes(r, &s->peers[i]);
+		if (fds[PEERS + i].revents & ~POLLOUT && !on_peer(s, &s->peers[i]))
 			drop(s, i);
+	}
 	if (fds[LISTEN].revents)
 		on_connections(s);
 	if (fds[NOTIFY].revents && read(r->notify_fd, &value, sizeof value) > 0)
@@ -557,6 +587,7 @@ static void serve(struct service *s, const struct pollfd *fds, unsigned count)
 		read_terminal(s);
 	if (fds[TERMINAL].revents & POLLOUT)
 		write_terminal(s);
+	free_snapshots(s);
 }
 
 void *mt_service_run(void *recorder)
