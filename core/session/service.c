@@ -11,6 +11,7 @@
 #include <string.h>
 #include <sys/eventfd.h>
 #include <sys/ioctl.h>
+#include <sys/random.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
@@ -51,17 +52,31 @@ struct service {
 	size_t input_len;
 };
 
-int mt_service_listen(struct mt_recorder *r, struct mt_err *err)
+/* One length for every pid: some programs copy their environment into the heap. */
+static int bind_name(struct mt_recorder *r, unsigned number, bool hexadecimal)
 {
 	struct sockaddr_un address = {.sun_family = AF_UNIX};
-	/* One length for every pid: some programs copy their environment into the heap. */
-	int len = snprintf(r->name, sizeof r->name - 1, "memtui-%u-%07d", (unsigned)getuid(), (int)getpid());
+	int len = snprintf(r->name, sizeof r->name - 1, hexadecimal ? "memtui-%u-%07x" : "memtui-%u-%07u", (unsigned)getuid(),
+		number);
 
 	memcpy(address.sun_path + 1, r->name, (size_t)len);
+	return bind(r->listen_fd, (struct sockaddr *)&address,
+		(socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)len));
+}
+
+int mt_service_listen(struct mt_recorder *r, struct mt_err *err)
+{
+	int error;
+
 	r->listen_fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	r->notify_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-	if (r->listen_fd < 0 || r->notify_fd < 0 || bind(r->listen_fd, (struct sockaddr *)&address,
-		(socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)len)) < 0 || listen(r->listen_fd, 4096) < 0)
+	error = r->listen_fd < 0 || r->notify_fd < 0 ? -1 : bind_name(r, (unsigned)getpid(), false);
+	for (int tries = 0; error < 0 && errno == EADDRINUSE && tries < 16; tries++) {
+		unsigned number; /* somebody sits on ours */
+
+		error = getrandom(&number, sizeof number, 0) == sizeof number ? bind_name(r, number >> 4, true) : -1;
+	}
+	if (error < 0 || listen(r->listen_fd, 4096) < 0)
 		return mt_fail(err, -errno, "cannot create the session's socket @%s: %s", r->name, strerror(errno));
 	return 0;
 }
