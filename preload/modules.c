@@ -15,9 +15,11 @@
 
 void mt_modules_free(void)
 {
-	if (mt_tracer.module_info)
-		mt_sys_unmap(mt_tracer.module_info, mt_tracer.module_capacity * sizeof(struct mt_module));
-	mt_tracer.module_info = NULL;
+	struct mt_module *info = mt_tracer.module_info;
+
+	mt_store_release(&mt_tracer.module_info, NULL);
+	if (info)
+		mt_sys_unmap(info, mt_tracer.module_capacity * sizeof(struct mt_module));
 }
 
 bool mt_modules_init(void)

@@ -30,9 +30,9 @@ void mt_rules_free(void)
 {
 	struct mt_rules *rules = mt_tracer.rules;
 
+	mt_store_release(&mt_tracer.rules, NULL); /* first: another thread may fork meanwhile */
 	if (rules)
 		mt_sys_unmap(rules, sizeof *rules + ((uint64_t)rules->mask + 1) * sizeof *rules->slots);
-	mt_tracer.rules = NULL;
 }
 
 bool mt_rules_init(void)

@@ -316,11 +316,15 @@ static bool cover(void *at, uint64_t len)
  * nothing. */
 static void drop_segment(void)
 {
-	for (size_t i = 0; i < RANGES; i++)
-		if (mapped(ranges[i]))
-			mt_sys_unmap(ranges[i]->base, mapped(ranges[i]));
-	for (size_t i = 0; i < RANGES; i++)
+	for (size_t i = 0; i < RANGES; i++) { /* forgotten first: a child of another thread's must not unmap it again */
+		uint64_t len = mapped(ranges[i]);
+		uint8_t *base = ranges[i]->base;
+
 		*ranges[i] = (struct mt_range){.base = NULL};
+		mt_signal_fence();
+		if (len)
+			mt_sys_unmap(base, len);
+	}
 	cover(mt_tracer.header, 2 * MT_WIRE_PAGE);
 }
 
@@ -359,12 +363,16 @@ MT_COLD bool mt_segment_forked(void)
 	done = connect_to_segment(parent.id) == 0;
 	if (done && !parent.recording)
 		mt_store(&mt_tracer.header->recording, 0);
-	if (done && kept)
-		mt_sys_unmap(kept, 2 * MT_WIRE_PAGE);
-	if (done)
+	if (done) {
+		struct mt_wire_header *older = kept;
+
 		kept = old;
-	else
+		mt_signal_fence();
+		if (older)
+			mt_sys_unmap(older, 2 * MT_WIRE_PAGE);
+	} else {
 		mt_tracer.header = old;
+	}
 	mt_count(MT_COUNTER_UNTRACED_EVENTS, mt_tracer.missed);
 	mt_tracer.missed = 0;
 	mt_store_release(&mt_tracer.phase, done ? MT_PHASE_ATTACHED : MT_PHASE_OFF);

@@ -36,9 +36,9 @@ void mt_tree_free(void)
 {
 	struct mt_index *index = mt_tracer.index;
 
+	mt_store_release(&mt_tracer.index, NULL);
 	if (index)
 		mt_sys_unmap(index, sizeof *index + ((uint64_t)index->mask + 1) * sizeof *index->slots);
-	mt_tracer.index = NULL;
 }
 
 bool mt_tree_init(void)
