@@ -78,6 +78,7 @@ why=
 MEMTUI_OUTPUT=$tmp/t.dat LD_PRELOAD=$build/libmemtui.so timeout 100 ./tree flood 60 >out 2>err || why="status $?: $(tail -n 1 err); "
 sed -i 's/^\(TRUTH [0-9]*\) [0-9]*/\1 0/' out # a file says nothing of the parent
 say "forks under a flood of signals, stand-alone" "$why$(compare out t.dat*)"
+truth "100 forks while another thread asks for a segment" 201 ./tree meanwhile 100
 truth "1,500 threads of thrd_create in turn" 1 ./tree thrd 1500
 truth "1,500 threads of a timer in turn" 1 ./tree timer 1500
 

@@ -10,6 +10,7 @@
  *   signal HOW  forks in a signal handler, again and again, while the main program allocates: by fork, _Fork, or
  *               syscall() of fork, clone or clone3
  *   flood N     N children one after another, each under a flood of signals whose handler is traced
+ *   meanwhile N N children in which one thread forks while another, by its first allocation, asks for a segment
  *   thrd N      N threads one after another, made by thrd_create
  *   timer N     N threads one after another that the C library makes for a timer
  *   atfork      a handler of pthread_atfork that allocates
@@ -351,6 +352,75 @@ static int flood(int count)
 	return bad != 0;
 }
 
+/* ---- a fork while another thread asks for a segment: the stacks of its threads are from before, so that nothing is
+ * allocated for them ---- */
+
+static volatile int begin;
+
+static void *return_at_once(void *unused)
+{
+	return unused;
+}
+
+static void *allocate_one(void *unused)
+{
+	while (!begin)
+		;
+	keep(40);
+	return unused;
+}
+
+static void *fork_later(void *delay)
+{
+	pid_t pid;
+
+	while (!begin)
+		;
+	for (volatile intptr_t i = (intptr_t)delay; i > 0; i--)
+		;
+	pid = fork();
+	if (pid == 0) {
+		forget();
+		for (int i = 0; i < 7; i++)
+			keep(30);
+		tell(0); /* where its parent had no segment yet, it is taken for a child of that one's parent */
+		_exit(0);
+	}
+	return (void *)(intptr_t)reap(pid);
+}
+
+static void start_both(pthread_t both[2], void *(*first)(void *), void *(*second)(void *), intptr_t argument)
+{
+	pthread_create(&both[0], NULL, first, NULL);
+	pthread_create(&both[1], NULL, second, (void *)argument);
+}
+
+static int meanwhile(int count)
+{
+	void *status = NULL;
+	pthread_t both[2];
+	int bad = 0;
+
+	start_both(both, return_at_once, return_at_once, 0);
+	pthread_join(both[0], NULL);
+	pthread_join(both[1], NULL);
+	for (int i = 0; i < count; i++) {
+		pid_t pid = fork();
+
+		if (pid == 0) {
+			forget();
+			start_both(both, allocate_one, fork_later, i * 300);
+			begin = 1;
+			pthread_join(both[0], NULL);
+			pthread_join(both[1], &status);
+			tell(getppid());
+			_exit(status != NULL);
+		}
+		bad += reap(pid) != 0;
+	}
+	return bad != 0;
+}
+
 /* ---- threads that do not come from pthread_create ---- */
 
 static int allocate_ten(void *unused)
@@ -549,6 +619,8 @@ int main(int argc, char **argv)
 		return in_signals();
 	if (!strcmp(what, "flood"))
 		return flood(n);
+	if (!strcmp(what, "meanwhile"))
+		return meanwhile(n);
 	if (!strcmp(what, "thrd"))
 		return thrds(n);
 	if (!strcmp(what, "timer"))
