@@ -1,0 +1,239 @@
+/* What the environment says of a stand-alone recording, and its file: made by a name that nobody has, opened again by
+ * that. */
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <linux/fs.h>
+#include <linux/magic.h>
+#include <string.h>
+#include <sys/auxv.h>
+#include <sys/stat.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+#include "preload/file_parts.h"
+#include "preload/sys.h"
+
+#define DEPTH_DEFAULT 512
+#define DEPTH_LEAST 4
+#define DEPTH_MOST 65536
+#define NAMES_MAX 10000     /* that are tried where a name is taken */
+#define NAMES_PLAIN 10      /* of these before the process id is put to it: each process tries anew */
+#define NAMES_NUMBERED 1000 /* the same where a number is asked for */
+
+extern char **environ;
+
+/* ---- what the environment says ---- */
+
+const char *mt_file_environment(const char *name)
+{
+	size_t len = strlen(name);
+
+	for (char **at = environ; at && *at; at++)
+		if (strncmp(*at, name, len) == 0 && (*at)[len] == '=')
+			return *at + len + 1;
+	return NULL;
+}
+
+static bool is_set(const char *name)
+{
+	const char *value = mt_file_environment(name);
+
+	return value && *value && strcmp(value, "0") != 0;
+}
+
+static uint64_t number(const char *name, uint64_t otherwise)
+{
+	const char *at = mt_file_environment(name);
+	uint64_t value = 0;
+
+	if (!at || !*at)
+		return otherwise;
+	for (; *at; at++) {
+		if (*at < '0' || *at > '9' || value > UINT32_MAX)
+			return otherwise;
+		value = value * 10 + (uint64_t)(*at - '0');
+	}
+	return value;
+}
+
+/* Once: a forked child goes by what its parent was told. False: no recording is asked for. */
+bool mt_file_read_environment(void)
+{
+	const char *pattern = mt_file_environment("MEMTUI_OUTPUT");
+
+	if (mt_file.known)
+		return mt_file.pattern[0];
+	mt_file.known = true;
+	if (!pattern || !*pattern || strlen(pattern) >= sizeof mt_file.pattern || getauxval(AT_SECURE)
+		|| mt_file_environment(MT_WIRE_ENVIRONMENT)) /* a session that does not answer is no reason to write here */
+		return false;
+	if (*pattern != '/') {
+		long len = mt_sys2(SYS_getcwd, mt_file.directory, sizeof mt_file.directory);
+
+		if (len <= 0 || mt_file.directory[0] != '/')
+			return false;
+	}
+	mt_file.flags = MT_SEGMENT_STANDALONE | (is_set("MEMTUI_FREE_STACKS") ? MT_SEGMENT_FREE_STACKS : 0)
+		| (is_set("MEMTUI_CHECK") ? MT_SEGMENT_CHECK : 0) | (is_set("MEMTUI_SLACK") ? MT_SEGMENT_SLACK : 0);
+	mt_file.depth = number("MEMTUI_DEPTH", DEPTH_DEFAULT);
+	if (mt_file.depth < DEPTH_LEAST)
+		mt_file.depth = DEPTH_LEAST;
+	if (mt_file.depth > DEPTH_MOST)
+		mt_file.depth = DEPTH_MOST;
+	mt_file.paused = is_set("MEMTUI_DISABLED");
+	memcpy(mt_file.pattern, pattern, strlen(pattern) + 1);
+	return true;
+}
+
+/* ---- the name ---- */
+
+struct name {
+	size_t len;
+	bool has_pid, has_number, too_long;
+};
+
+static void put(struct name *n, const char *text, size_t len)
+{
+	if (n->len + len >= sizeof mt_file.path) {
+		n->too_long = true;
+		return;
+	}
+	memcpy(mt_file.path + n->len, text, len);
+	n->len += len;
+	mt_file.path[n->len] = '\0';
+}
+
+static void put_text(struct name *n, const char *text)
+{
+	put(n, text, strlen(text));
+}
+
+static void put_number(struct name *n, uint64_t value)
+{
+	char digits[24], *at = digits + sizeof digits;
+
+	do
+		*--at = (char)('0' + value % 10);
+	while (value /= 10);
+	put(n, at, (size_t)(digits + sizeof digits - at));
+}
+
+static const char *program_name(void)
+{
+	const char *path = (const char *)getauxval(AT_EXECFN), *slash = path ? strrchr(path, '/') : NULL;
+
+	return slash ? slash + 1 : path && *path ? path : "program";
+}
+
+static void fill_in(struct name *n, unsigned count, bool with_pid)
+{
+	struct timespec now;
+
+	*n = (struct name){.len = 0};
+	if (mt_file.pattern[0] != '/') {
+		put_text(n, mt_file.directory);
+		put_text(n, "/");
+	}
+	for (const char *at = mt_file.pattern; *at; at++) {
+		if (*at != '%' || !at[1]) {
+			put(n, at, 1);
+			continue;
+		}
+		switch (*++at) {
+		case 'p':
+			put_number(n, (uint64_t)mt_sys0(SYS_getpid));
+			n->has_pid = true;
+			break;
+		case 't':
+			clock_gettime(CLOCK_REALTIME, &now);
+			put_number(n, (uint64_t)now.tv_sec);
+			break;
+		case 'e':
+			put_text(n, program_name());
+			break;
+		case 'n':
+			put_number(n, count);
+			n->has_number = true;
+			break;
+		case '%':
+			put_text(n, "%");
+			break;
+		default:
+			put(n, at - 1, 2);
+		}
+	}
+	if (with_pid && !n->has_pid) {
+		put_text(n, ".");
+		put_number(n, (uint64_t)mt_sys0(SYS_getpid));
+	}
+	if (!n->has_number && count > 1) {
+		put_text(n, ".");
+		put_number(n, count - 1);
+	}
+}
+
+/* btrfs writes elsewhere what is written again, and the room that it gave is not for that: on a full disk a store to
+ * the mapping would be SIGBUS. An empty file can be told to be rewritten in place. */
+static void keep_in_place(int fd)
+{
+	struct statfs system;
+	int flags = 0;
+
+	if (mt_sys2(SYS_fstatfs, fd, &system) < 0 || system.f_type != BTRFS_SUPER_MAGIC
+		|| mt_sys3(SYS_ioctl, fd, FS_IOC_GETFLAGS, &flags) < 0)
+		return;
+	flags |= FS_NOCOW_FL;
+	mt_sys3(SYS_ioctl, fd, FS_IOC_SETFLAGS, &flags);
+}
+
+/* A file that nobody had before, for its owner alone. */
+int mt_file_create(void)
+{
+	const int flags = O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC | O_NOCTTY;
+	bool with_pid = mt_file.child;
+	struct stat status;
+	struct name name;
+
+	for (unsigned count = 1; count < NAMES_MAX; count++) {
+		int fd;
+
+		fill_in(&name, count, with_pid);
+		if (name.too_long)
+			return -ENAMETOOLONG;
+		fd = (int)mt_sys4(SYS_openat, AT_FDCWD, mt_file.path, flags, 0600);
+		if (fd == -EEXIST && !with_pid && !name.has_pid && count == (name.has_number ? NAMES_NUMBERED : NAMES_PLAIN)) {
+			with_pid = true;
+			count = 0;
+		}
+		if (fd == -EEXIST)
+			continue;
+		if (fd < 0)
+			return fd;
+		mt_sys2(SYS_fchmod, fd, 0600); /* whatever the umask */
+		if (mt_sys2(SYS_fstat, fd, &status) < 0) {
+			mt_sys1(SYS_close, fd);
+			return -EIO;
+		}
+		keep_in_place(fd);
+		mt_file.device = status.st_dev;
+		mt_file.inode = status.st_ino;
+		return fd;
+	}
+	return -EEXIST;
+}
+
+/* Another file of this name, after a chroot or a rename, is none of ours. */
+int mt_file_reopen(void)
+{
+	struct stat status;
+	int fd = (int)mt_sys4(SYS_openat, AT_FDCWD, mt_file.path,
+		O_RDWR | O_NOFOLLOW | O_CLOEXEC | O_NOCTTY | O_NONBLOCK, 0);
+
+	if (fd < 0)
+		return fd;
+	if (mt_sys2(SYS_fstat, fd, &status) == 0 && status.st_dev == mt_file.device && status.st_ino == mt_file.inode)
+		return fd;
+	mt_sys1(SYS_close, fd);
+	return -ESTALE;
+}

@@ -1,0 +1,50 @@
+/* What the parts of the stand-alone recording share: file_name.c, file_room.c, file_chunk.c and file.c. */
+#ifndef MT_FILE_PARTS_H
+#define MT_FILE_PARTS_H
+
+#include <limits.h>
+
+#include "preload/file.h"
+
+#define CHUNK_RECORDS 8192u
+#define CHUNK_BYTES (CHUNK_RECORDS * sizeof(struct mt_wire_record))
+
+struct mt_file {
+	char pattern[PATH_MAX], directory[PATH_MAX]; /* as they were at the start */
+	char path[2 * PATH_MAX + 64];
+	uint64_t device, inode;
+	uint64_t data_place;   /* of the first chunk, in the file */
+	uint64_t anchor_ticks; /* of the last anchor */
+	uint64_t tried;        /* when a thread in a gap last asked for a chunk */
+	uint64_t flags, depth;
+	bool known;            /* what the environment says was read */
+	bool paused, child;
+	bool zeroes;           /* the file system knows no fallocate: room is made by writing */
+	uint32_t zeroing, anchoring, next_chunk;
+};
+extern struct mt_file mt_file;
+
+/* file_name.c */
+/* Once: a forked child goes by what its parent was told. False: no recording is asked for. */
+bool mt_file_read_environment(void);
+/* A new file of the name that is asked for, and the same again: descriptors, or negative errnos. */
+int mt_file_create(void);
+int mt_file_reopen(void);
+
+/* file_room.c */
+/* All signals are blocked while the file grows and while a chunk is changed: no handler sees the ring in between, and
+ * SIGXFSZ can be taken back. */
+struct mt_file_blocked {
+	uint64_t old, pending;
+};
+void mt_file_block(struct mt_file_blocked *);
+void mt_file_unblock(const struct mt_file_blocked *);
+/* Gives the range's bytes below `to`, which lie at place in the file, room there. Signals are blocked. */
+bool mt_file_make_present(int fd, struct mt_range *, uint64_t place, uint64_t to, const struct mt_file_blocked *);
+/* What may go by: descriptors and address space are the program's to give back. */
+bool mt_file_passes(long error);
+
+/* file_chunk.c */
+void mt_file_read_clocks(struct mt_wire_anchor *);
+
+#endif

@@ -1,0 +1,129 @@
+/* Room in the file: nothing is touched before the file system has given it. */
+#include <errno.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include "preload/file_parts.h"
+#include "preload/sys.h"
+
+#define PATIENCE 200000     /* looks at a lock */
+
+/* ---- signals ---- */
+
+void mt_file_block(struct mt_file_blocked *b)
+{
+	uint64_t all = ~0ull;
+
+	mt_sys4(SYS_rt_sigprocmask, SIG_SETMASK, &all, &b->old, sizeof all);
+	b->pending = 0;
+	mt_sys2(SYS_rt_sigpending, &b->pending, sizeof b->pending);
+}
+
+void mt_file_unblock(const struct mt_file_blocked *b)
+{
+	mt_sys4(SYS_rt_sigprocmask, SIG_SETMASK, &b->old, NULL, sizeof b->old);
+}
+
+/* Takes the signal that an extension beyond RLIMIT_FSIZE has sent, but not one that was the program's. */
+static void take_signal(const struct mt_file_blocked *b)
+{
+	const uint64_t bit = 1ull << (SIGXFSZ - 1);
+	struct timespec at_once = {0, 0};
+
+	if (!(b->pending & bit))
+		mt_sys4(SYS_rt_sigtimedwait, &bit, NULL, &at_once, sizeof bit);
+}
+
+/* ---- room ---- */
+
+static bool write_zeroes(int fd, uint64_t from, uint64_t to)
+{
+	static const uint8_t zeroes[65536];
+
+	while (from < to) {
+		uint64_t len = to - from < sizeof zeroes ? to - from : sizeof zeroes;
+		long n = mt_sys4(SYS_pwrite64, fd, zeroes, len, from);
+
+		if (n <= 0 && n != -EINTR)
+			return false;
+		if (n > 0)
+			from += (uint64_t)n;
+	}
+	return true;
+}
+
+/* The range's bytes from what is present up to `to` lie at place + present in the file. Giving room twice does no
+ * harm: threads may do so at once. */
+static bool allocate(int fd, struct mt_range *range, uint64_t place, uint64_t to)
+{
+	uint64_t present = mt_load_acquire(&range->present);
+
+	while (!mt_file.zeroes && present < to) {
+		long error = mt_sys4(SYS_fallocate, fd, 0, place + present, to - present);
+
+		if (error == -EINTR)
+			continue;
+		if (error == -EOPNOTSUPP || error == -ENOSYS) {
+			mt_file.zeroes = true;
+			break;
+		}
+		if (error < 0)
+			return false;
+		if (mt_swap_if(&range->present, &present, to))
+			return true;
+	}
+	return present >= to;
+}
+
+/* The same by writing, one thread at a time: what another has begun to use must not be written over. */
+static bool allocate_zeroes(int fd, struct mt_range *range, uint64_t place, uint64_t to)
+{
+	uint64_t present;
+	bool done;
+
+	for (int i = 0; __atomic_exchange_n(&mt_file.zeroing, 1, __ATOMIC_ACQUIRE); i++) {
+		if (i == PATIENCE)
+			return false;
+		mt_sys0(SYS_sched_yield);
+	}
+	present = mt_load(&range->present);
+	done = present >= to || write_zeroes(fd, place + present, place + to);
+	if (done && present < to)
+		mt_store_release(&range->present, to);
+	mt_store_release(&mt_file.zeroing, 0);
+	return done;
+}
+
+/* Signals are blocked. */
+bool mt_file_make_present(int fd, struct mt_range *range, uint64_t place, uint64_t to, const struct mt_file_blocked *b)
+{
+	if (allocate(fd, range, place, to) || (mt_file.zeroes && allocate_zeroes(fd, range, place, to)))
+		return true;
+	take_signal(b);
+	return false;
+}
+
+bool mt_file_passes(long error)
+{
+	return error == -EMFILE || error == -ENFILE || error == -ENOMEM || error == -EAGAIN;
+}
+
+bool mt_file_extend(struct mt_range *range, uint64_t to)
+{
+	struct mt_file_blocked b;
+	bool done = false;
+	int fd;
+
+	if (mt_load_acquire(&range->present) >= to)
+		return true;
+	mt_file_block(&b);
+	fd = mt_file_reopen();
+	if (fd >= 0) {
+		done = mt_file_make_present(fd, range, (uint64_t)(range->base - (uint8_t *)mt_tracer.header), to, &b);
+		mt_sys1(SYS_close, fd);
+	}
+	mt_file_unblock(&b);
+	if (!done && !mt_file_passes(fd))
+		mt_file_stop();
+	return done;
+}
