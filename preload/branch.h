@@ -142,10 +142,11 @@ static inline void mt_branch_keep(struct mt_thread *t, const struct mt_entry *en
 	b->count = count;
 	b->node = top->node;
 	b->leaf = leaf;
-	for (uint32_t i = 0; i < count; i++)
-		b->words[i] = (struct mt_word){t->word_at[first + i], t->word_value[first + i]};
-	for (uint32_t i = count; i % 4; i++)
-		b->words[i] = b->words[0];
+	for (uint32_t i = 0; i < (count + 3) / 4 * 4; i++) {
+		uint32_t word = first + (i < count ? i : 0);
+
+		b->words[i] = (struct mt_word){t->word_at[word], t->word_value[word]};
+	}
 	mt_signal_fence();
 	mt_store(&set->tags[way], mt_branch_tag(entry, kind));
 }
