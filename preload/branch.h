@@ -21,14 +21,22 @@ struct mt_branch {
 	uint64_t join_key, join_sp, join_fp;
 	uint32_t join_node, join_index;
 	bool join_fp_live;
+	bool answered; /* since it was kept */
 };
 
 struct mt_branch_set {
 	uint64_t tags[MT_BRANCH_WAYS]; /* pc and kind of the call; 0: free */
-	uint64_t next;                 /* to be replaced */
+	uint32_t next;                 /* to be replaced */
+	uint16_t waste;                /* grows by each that is replaced and has not answered */
+	uint16_t skipped;
 	struct mt_branch branches[MT_BRANCH_WAYS];
 };
 #define MT_BRANCH_SETS 64
+/* Branches that never answer cost more than they give: each that is replaced adds one to its set's waste, or takes
+ * ANSWER from it if it has answered. A set that has reached WASTE keeps one, and another only once in TRY_EACH. */
+#define MT_BRANCH_WASTE 32
+#define MT_BRANCH_ANSWER 8
+#define MT_BRANCH_TRY_EACH 16
 
 static inline uint64_t mt_branch_tag(const struct mt_entry *entry, enum mt_kind kind)
 {
@@ -101,9 +109,32 @@ static MT_INLINE const struct mt_branch *mt_branch_find(const struct mt_thread *
 	if (mt_unlikely(mt_load_acquire(&mt_tracer.generation) != t->generation) || mt_unlikely(t->memo_cut))
 		return NULL;
 	for (int i = 0; i < MT_BRANCH_WAYS; i++)
-		if (set->tags[i] == tag && mt_likely(mt_branch_holds(t, &set->branches[i], entry)))
+		if (set->tags[i] == tag && mt_likely(mt_branch_holds(t, &set->branches[i], entry))) {
+			set->branches[i].answered = true;
 			return &set->branches[i];
+		}
 	return NULL;
+}
+
+/* The way of the set for another branch, or MT_BRANCH_WAYS for none. */
+static inline uint32_t mt_branch_way(struct mt_branch_set *set)
+{
+	uint32_t way = set->next % MT_BRANCH_WAYS;
+	bool tries = set->waste == MT_BRANCH_WASTE;
+
+	if (mt_unlikely(tries)) {
+		if (++set->skipped % MT_BRANCH_TRY_EACH)
+			return MT_BRANCH_WAYS;
+		way = 0;
+	} else {
+		set->next++;
+	}
+	if (set->branches[way].answered)
+		set->waste -= set->waste < MT_BRANCH_ANSWER ? set->waste : MT_BRANCH_ANSWER;
+	else if (!tries && set->tags[way] && ++set->waste == MT_BRANCH_WASTE)
+		for (int i = 0; i < MT_BRANCH_WAYS; i++)
+			mt_store(&set->tags[i], 0);
+	return way;
 }
 
 /* Remembers that the memo's innermost frame was reached from its first kept ones. A signal handler may leave this by
@@ -124,7 +155,9 @@ static inline void mt_branch_keep(struct mt_thread *t, const struct mt_entry *en
 	count = top->words_end - first;
 	if (!top->own || count > MT_BRANCH_WORDS || leaf == MT_PC_TABLE_FULL)
 		return;
-	way = set->next++ % MT_BRANCH_WAYS;
+	way = mt_branch_way(set);
+	if (way == MT_BRANCH_WAYS)
+		return;
 	b = &set->branches[way];
 	mt_store(&set->tags[way], 0);
 	mt_signal_fence();
@@ -142,6 +175,7 @@ static inline void mt_branch_keep(struct mt_thread *t, const struct mt_entry *en
 	b->count = count;
 	b->node = top->node;
 	b->leaf = leaf;
+	b->answered = false;
 	for (uint32_t i = 0; i < (count + 3) / 4 * 4; i++) {
 		uint32_t word = first + (i < count ? i : 0);
 
