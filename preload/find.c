@@ -6,6 +6,8 @@
 #include <elf.h>
 #include <string.h>
 
+#include "preload/sys.h"
+
 #define OBJECTS_MAX 1024
 #define FOUND_COUNT 1024 /* a power of two */
 
@@ -170,6 +172,14 @@ static int collect(struct dl_phdr_info *info, size_t size, void *at)
 	return 0;
 }
 
+static bool is_mapped(const void *p)
+{
+	unsigned char resident;
+
+	return mt_load(&mt_tracer.sealed)
+		|| mt_sys3(SYS_mincore, (uint64_t)p / MT_WIRE_PAGE * MT_WIRE_PAGE, 1, &resident) == 0;
+}
+
 /* In a forked child, where a thread that is no more may hold the lock: what it was unloading is left out. */
 static void collect_unlocked(struct search *search)
 {
@@ -181,7 +191,7 @@ static void collect_unlocked(struct search *search)
 	for (map = object.dlfo_link_map; map->l_prev; map = map->l_prev)
 		;
 	for (; map; map = map->l_next)
-		if (_dl_find_object(map->l_ld, &object) == 0 && object.dlfo_link_map == map)
+		if (_dl_find_object(map->l_ld, &object) == 0 && object.dlfo_link_map == map && is_mapped(map->l_ld))
 			add(search, map->l_addr, map->l_ld, map->l_name);
 }
 

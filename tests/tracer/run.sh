@@ -17,7 +17,7 @@ say() { # NAME WHY...: ok when there is no reason
 
 build_all() {
 	flags="-O2 -g -D_GNU_SOURCE -I$top -pthread -fno-builtin -w"
-	for f in drain counts nested threads children limits stacks plugins framepointer maps calls pools slack bundles mallocx storm absent; do
+	for f in drain counts nested threads children limits stacks plugins framepointer maps calls pools slack bundles mallocx storm absent forks; do
 		gcc $flags "$here/$f.c" -o $f || return 1
 	done
 	for f in operators torture left; do
@@ -94,6 +94,8 @@ prefixed_all() {
 	gcc $flags -shared -fPIC "$here/dependent.c" -o libdependent.so ./libplug1.so -Wl,-rpath,"$out" || return
 	trace bundles.report -e -- ./bundles $out/libdependent.so || echo "status $?"
 	say "prefixed, a plug-in's library" "$(awk '$1 == "ALLOC" && $4 == 1234 && $NF == "libdependent.so" {n++} END {if (n != 10) print n + 0}' bundles.report)"
+	trace forks.report -- ./forks $out/libdependent.so $out/libplug2.so
+	say "prefixed, in children of a program that opens and closes" "$([ $? = 0 ] || echo status)"
 	for path in "" $(ldconfig -p | awk '$1 == "libjemalloc.so.2" {print $NF; exit}'); do
 		preload=$lib${path:+:$path}
 		trace mallocx.report -e -- ./mallocx >mallocx.truth || echo "status $?"
