@@ -680,6 +680,7 @@ static void pass_on_header(struct mt_import *i)
 	own->own_allocator = h->own_allocator;
 	own->flags = h->flags;
 	memcpy(own->counters, h->counters, sizeof own->counters);
+	own->recording = h->recording;
 }
 
 /* Heads twice, then what their records name: nothing that is consumed lacks a predecessor or a name. */
