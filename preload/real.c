@@ -14,7 +14,7 @@
 
 static void look_up(void)
 {
-	struct mt_real real = {NULL};
+	struct mt_real real = {.malloc = NULL};
 	struct mt_found found;
 
 	mt_tls.flags |= MT_TLS_RESOLVING;

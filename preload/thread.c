@@ -203,7 +203,7 @@ static struct mt_thread *recycle(int32_t tid, bool silent)
 			continue;
 		if (!mt_swap_if(&t->tid, &old, 0))
 			continue;
-		t->leaving = 0;
+		mt_store(&t->leaving, 0);
 		if (t->busy)
 			mt_thread_recover(t);
 		mt_branch_forget_memo(t);
