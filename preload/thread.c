@@ -196,8 +196,9 @@ static struct mt_thread *recycle(int32_t tid, bool silent)
 		return NULL;
 	for (struct mt_thread *t = mt_load_acquire(&mt_tracer.all_threads); t; t = t->next) {
 		int32_t old = mt_load_acquire(&t->tid);
+		uint32_t leaving = mt_load_acquire(&t->leaving);
 
-		if (old == 0 || (!silent && !mt_load(&t->leaving)))
+		if (old == 0 || (!silent && !leaving))
 			continue;
 		if (old != tid && mt_sys3(SYS_tgkill, pid, old, 0) != -ESRCH)
 			continue;
