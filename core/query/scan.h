@@ -1,0 +1,70 @@
+/* Questions that totals cannot answer: they go over the events of a trace. A scan joins each allocation with its end
+ * and asks the filter; what matches can be visited one by one, or becomes a profile of its own, which takes the same
+ * path through every view as the profile of the whole recording. */
+#ifndef MT_QUERY_SCAN_H
+#define MT_QUERY_SCAN_H
+
+#include "core/query/query.h"
+#include "core/trace/trace.h"
+
+#define MT_LIVE UINT64_MAX /* the end of a block that was not freed */
+
+/* What questions are put to; all borrowed. */
+struct mt_source {
+	const struct mt_profile *profile;  /* of the whole recording */
+	const struct mt_symbols *symbols;
+	struct mt_trace_reader *reader;    /* its events; NULL: there are totals alone */
+	uint32_t workers;                  /* threads that decode; 0: one per processor */
+	int (*progress)(void *context, double fraction); /* non-zero: cancel (-ECANCELED); may be NULL */
+	void *context;
+};
+
+/* One block from its allocation to its end. */
+struct mt_allocation {
+	uint64_t number;           /* counted from 0, in the order of events */
+	uint64_t address, size;    /* address: bit 63 set in a pool */
+	uint64_t usable;           /* 0: not known */
+	uint64_t time_ns, end_ns;  /* end_ns: MT_LIVE, or when it was freed or reallocated */
+	uint32_t group;
+	uint32_t thread, end_thread;
+	uint32_t end_kind;         /* MT_KIND_NONE: live or reallocated; else the kind of call that freed it */
+	uint32_t end_node;         /* the stack of the free, where it was recorded; else 0 */
+	uint32_t marker;           /* string id of the last marker set before it; 0: none */
+	uint64_t between;          /* allocations by the same thread until it was freed; 0: temporary */
+	/* The chain: a block and what realloc made of it, one after another. Filled in where MT_SCAN_CHAINS is wanted. */
+	uint64_t chain;            /* number of its first block */
+	uint32_t position, chain_length; /* position from 1 */
+	uint64_t first_size, last_size;
+	uint64_t chain_start_ns, chain_end_ns; /* MT_LIVE: its last block is live */
+};
+
+enum mt_scan_wants {
+	MT_SCAN_ADDRESSES = 1, /* else 0: they cost time to decode */
+	MT_SCAN_CHAINS = 2,    /* blocks are then visited when their chain has ended */
+	MT_SCAN_STACKS = 4,    /* end_node */
+};
+
+/* Visits every allocation that matches (filter may be NULL), each when its end is known, live ones last by number.
+ * What the filter itself needs is added to wants. visit: non-zero ends the scan and is returned. */
+int mt_scan_allocations(const struct mt_source *, struct mt_filter *, unsigned wants,
+	int (*visit)(void *context, const struct mt_allocation *), void *context, struct mt_err *);
+
+/* The events of matching allocations in their order: allocations, reallocations (whose previous block may not match:
+ * then previous is UINT64_MAX), frees, releases and restores; for exports that tell a history. numbers are those of the trace. */
+int mt_scan_events(const struct mt_source *, struct mt_filter *,
+	int (*visit)(void *context, const struct mt_event *), void *context, struct mt_err *);
+
+/* What matched, as a profile: definitions (strings, modules, threads, pcs, nodes, log) are borrowed from the source's; groups
+ * have the same ids and hold the matching blocks alone; samples and info.allocations … info.temporary_count too.
+ * live_*: live at the end of the recording, whatever the range; range_live_*: of these blocks, live at the end of the range. */
+struct mt_matched {
+	struct mt_profile profile;
+	bool own;                  /* false: everything matched, profile is the source's */
+	uint64_t from_ns, to_ns;   /* the range that was asked for, clipped to the recording */
+	uint64_t unanswered_ns;    /* != 0: the history before this moment is gone; blocks that ended by then are not in */
+};
+/* Takes no pass over events where the filter asks of groups alone (two at most else). out: zeroed, or of an earlier call. */
+int mt_match(struct mt_matched *, const struct mt_source *, struct mt_filter *, struct mt_err *);
+void mt_matched_free(struct mt_matched *);
+
+#endif
