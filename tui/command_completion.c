@@ -1,6 +1,8 @@
 /* Completion for bash from the commands' lists. */
 #include "tui/commands.h"
 
+#include <string.h>
+
 static void print_options(FILE *out, const struct mt_command *command)
 {
 	fprintf(out, "\t%s) options='", command->name);
@@ -33,7 +35,8 @@ static void print_values(FILE *out, const struct mt_option *option)
 /* Options with a closed list of values mean the same in every command; the first that has one speaks for all. */
 static void print_all_values(FILE *out)
 {
-	size_t seen[32], count = 0;
+	const char *seen[32];
+	size_t count = 0;
 
 	for (int i = 0; mt_command_at(i); i++) {
 		for (const struct mt_option *option = mt_command_at(i)->options; option->name; option++) {
@@ -42,10 +45,10 @@ static void print_all_values(FILE *out)
 			if (!option->choices && option->kind != MT_OPTION_SORT)
 				continue;
 			for (size_t j = 0; j < count; j++)
-				known = known || seen[j] == option->place;
+				known = known || !strcmp(seen[j], option->name);
 			if (known || count == sizeof seen / sizeof *seen)
 				continue;
-			seen[count++] = option->place;
+			seen[count++] = option->name;
 			print_values(out, option);
 		}
 	}

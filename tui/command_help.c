@@ -23,10 +23,10 @@ const char mt_help_exit[] =
 	"0 when done, 1 when something failed, 2 when the command line was wrong. run and record pass on the "
 	"program's status, 128 + N when signal N ended it.";
 
-bool mt_command_sorts(const struct mt_command *command)
+bool mt_command_takes(const struct mt_command *command, enum mt_option_kind kind)
 {
 	for (const struct mt_option *option = command->options; option->name; option++)
-		if (option->kind == MT_OPTION_SORT)
+		if (option->kind == kind)
 			return true;
 	return false;
 }
@@ -116,7 +116,12 @@ void mt_help_print(FILE *out, const struct mt_command *command)
 		command->runs_program ? "[--] " : "", command->operands);
 	wrap(out, command->description, 0, 0);
 	print_options(out, command);
-	if (mt_command_sorts(command)) {
+	if (mt_command_takes(command, MT_OPTION_EXPORT)) {
+		fputs("\nKinds:\n", out);
+		for (int i = 0; mt_export_kind_at(i); i++)
+			entry(out, mt_export_kind_at(i)->name, mt_export_kind_at(i)->words);
+	}
+	if (mt_command_takes(command, MT_OPTION_SORT)) {
 		fputs("\nMetrics:\n", out);
 		for (int i = 0; i < MT_METRIC_COUNT; i++)
 			entry(out, mt_metric_info((enum mt_metric)i)->name, mt_metric_info((enum mt_metric)i)->words);

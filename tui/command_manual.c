@@ -134,7 +134,12 @@ static void print_command(FILE *out, const struct mt_command *command)
 	fputs("\\fR\n.SH DESCRIPTION\n", out);
 	put_paragraphs(out, command->description);
 	print_options(out, command);
-	if (mt_command_sorts(command)) {
+	if (mt_command_takes(command, MT_OPTION_EXPORT)) {
+		fputs(".SH KINDS\n", out);
+		for (int i = 0; mt_export_kind_at(i); i++)
+			entry(out, mt_export_kind_at(i)->name, mt_export_kind_at(i)->words);
+	}
+	if (mt_command_takes(command, MT_OPTION_SORT)) {
 		fputs(".SH METRICS\n", out);
 		for (int i = 0; i < MT_METRIC_COUNT; i++)
 			entry(out, mt_metric_info((enum mt_metric)i)->name, mt_metric_info((enum mt_metric)i)->words);

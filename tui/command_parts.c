@@ -25,13 +25,13 @@ struct mt_filter *mt_command_filter(const struct mt_arguments *arguments, struct
 	return NULL;
 }
 
-static int finish_output(struct mt_err *err)
+static int finish_output(FILE *out, struct mt_err *err)
 {
-	if (!fflush(stdout) && !ferror(stdout))
+	if (!fflush(out) && !ferror(out))
 		return 0;
 	int code = errno ? errno : EIO;
 
-	return mt_fail(err, -code, "cannot write the result to standard output: %s", strerror(code));
+	return mt_fail(err, -code, "cannot write the result%s: %s", out == stdout ? " to standard output" : "", strerror(code));
 }
 
 int mt_command_view(const struct mt_arguments *arguments,
@@ -47,7 +47,7 @@ int mt_command_view(const struct mt_arguments *arguments,
 	if (status >= 0) {
 		if (!symbols) /* info: what the trace holds is its question */
 			mt_loaded_verify(&loaded, arguments->operands[0]);
-		struct mt_report view = {.out = stdout,
+		struct mt_report view = {.out = arguments->out ? arguments->out : stdout,
 			.format = arguments->format,
 			.exact = arguments->exact,
 			.profile = &loaded.profile,
@@ -59,12 +59,13 @@ int mt_command_view(const struct mt_arguments *arguments,
 			.count = arguments->count,
 			.damaged = loaded.damaged,
 			.inverted = arguments->inverted,
+			.what = arguments->what,
 			.levels = (uint32_t)arguments->levels,
 			.columns = (uint32_t)arguments->columns};
 
 		status = report(&view, err);
 		if (status >= 0)
-			status = finish_output(err);
+			status = finish_output(view.out, err);
 	}
 	mt_loaded_free(&loaded);
 	mt_filter_free(filter);

@@ -21,6 +21,7 @@
 	X(timeline) \
 	X(mmaps) \
 	X(mallopts) \
+	X(export) \
 	X(help)
 #define X(name) extern const struct mt_command mt_command_##name;
 MT_COMMANDS(X)
@@ -71,7 +72,8 @@ char *mt_command_library(void);
 void mt_help_print(FILE *out, const struct mt_command *); /* NULL: memtui itself */
 void mt_manual_print(FILE *out, const struct mt_command *);
 void mt_completion_print(FILE *out);
-bool mt_command_sorts(const struct mt_command *); /* whether it has --sort */
+/* Whether it has an option of this kind, whose values help then lists. */
+bool mt_command_takes(const struct mt_command *, enum mt_option_kind);
 extern const char mt_help_about[], mt_help_exit[];
 
 #define MT_OPTIONS_UI \

@@ -107,7 +107,7 @@ static int run_command(const struct mt_command *command, int argc, char **argv)
 
 	if ((command->runs_program && mt_environment_apply(&arguments, command, &err) < 0) ||
 		mt_options_parse(&arguments, command, argc, argv, operands, &err) < 0 ||
-		!good_patterns(&arguments, &err)) {
+		(!arguments.help && command->check && command->check(&arguments, &err) < 0) || !good_patterns(&arguments, &err)) {
 		status = usage(&err);
 	} else if (arguments.help) {
 		mt_help_print(stdout, command);

@@ -140,6 +140,23 @@ static int parse_sort(enum mt_metric *metric, const char *text, struct mt_err *e
 	return 0;
 }
 
+static const char *kind_name_at(const void *context, int i)
+{
+	(void)context;
+	return mt_export_kind_at(i) ? mt_export_kind_at(i)->name : NULL;
+}
+
+static int parse_kind(const struct mt_export_kind **kind, const char *text, struct mt_err *err)
+{
+	const char *nearest = mt_options_nearest(text, kind_name_at, NULL);
+
+	*kind = mt_export_kind_find(text);
+	if (*kind)
+		return 0;
+	return mt_fail(err, -EINVAL, "no kind '%.60s' of export; %s%s%s", text, nearest ? "did you mean '" : "expected one of ",
+		nearest ? nearest : MT_EXPORT_CHOICES, nearest ? "'?" : "");
+}
+
 /* Whether text is one of "a|b|c"; returns its number or -1. */
 static int find_choice(const char *choices, const char *text)
 {
@@ -212,6 +229,8 @@ static int set_value(struct mt_arguments *arguments, const struct mt_option *opt
 	case MT_OPTION_SORT:
 		arguments->sort_given = true;
 		return parse_sort(place, value, err);
+	case MT_OPTION_EXPORT:
+		return parse_kind(place, value, err);
 	case MT_OPTION_CHOICE:
 	case MT_OPTION_ORDER:
 	case MT_OPTION_FORMAT:

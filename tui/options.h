@@ -3,17 +3,19 @@
 #define MT_TUI_OPTIONS_H
 
 #include "core/base/err.h"
-#include "core/export/report.h"
+#include "core/export/export.h"
 
 /* Everything that an option of some command can say. Strings are borrowed from argv. */
 struct mt_arguments {
 	const char *program; /* "memtui" as it was called */
-	const char *output, *theme, *ascii, *filter_text, *on_full, *complete, *man;
+	const char *output, *theme, *ascii, *filter_text, *on_full, *complete, *man, *what;
 	bool force, disabled, free_stacks, slack, check_stacks, headless, report, exact, help;
 	uint64_t depth, duration_ns, top, count, skip, levels, columns, fps;
 	bool inverted, ascending, sort_given;
 	enum mt_metric sort;
 	enum mt_format format;
+	const struct mt_export_kind *kind;
+	FILE *out; /* where a view goes; NULL: standard output */
 	const char *fields[MT_FILTER_COUNT];
 	char *const *operands; /* what is left: TRACE, PROG ARGS; NULL-terminated */
 	int operand_count;
@@ -28,6 +30,7 @@ enum mt_option_kind {
 	MT_OPTION_SORT,   /* metric with an optional prefix */
 	MT_OPTION_ORDER,  /* bool: ascending */
 	MT_OPTION_FORMAT, /* enum mt_format */
+	MT_OPTION_EXPORT, /* const struct mt_export_kind * */
 };
 
 struct mt_option {
@@ -74,6 +77,7 @@ struct mt_command {
 	const struct mt_option *options;
 	int operands_min, operands_max;      /* max -1: any number */
 	bool runs_program;                   /* operands begin with the first word that is no option */
+	int (*check)(const struct mt_arguments *, struct mt_err *); /* of options that do not go together; may be NULL */
 	int (*run)(const struct mt_arguments *, struct mt_err *); /* exit status, or a negative errno */
 };
 

@@ -26,6 +26,7 @@ struct mt_report {
 	bool damaged;             /* the file could not be read to its end */
 	bool inverted;            /* tree */
 	uint32_t levels;          /* tree: at most; 0: all */
+	const char *what;         /* json and csv as exports: the view; NULL: the default */
 	uint32_t columns;         /* timeline: steps; 0: as recorded (JSON, CSV) or 40 (text) */
 };
 

@@ -1,0 +1,47 @@
+/* Ways out: a profile in the words of other programs. One list of kinds feeds parser, help, manual page and completion. */
+#ifndef MT_EXPORT_EXPORT_H
+#define MT_EXPORT_EXPORT_H
+
+#include "core/export/report.h"
+
+/* Which metrics a kind can be asked for. */
+enum mt_export_metrics {
+	MT_EXPORT_NO_METRIC,   /* it has a fixed set of its own */
+	MT_EXPORT_SUMS,        /* those that add up over stacks */
+	MT_EXPORT_ANY_METRIC,  /* what rows are sorted by */
+};
+
+/* Functions take report->sort for the metric, report->what for the view, and honour report->filter.
+ * X(name, suffix of file names, metrics, whether it takes --what, whether it is binary, words) */
+#define MT_EXPORTS(X) \
+	X(collapsed, "folded", SUMS, false, false, \
+		"a line per stack, 'outermost;...;innermost NUMBER', as flamegraph.pl, inferno and speedscope read it") \
+	X(json, "json", ANY_METRIC, true, false, "a view as JSON; --what says which") \
+	X(csv, "csv", ANY_METRIC, true, false, "a view as rows for spreadsheets; --what says which")
+
+#define X(name, ...) int mt_export_##name(const struct mt_report *, struct mt_err *);
+MT_EXPORTS(X)
+#undef X
+
+/* "collapsed|json|…" */
+#define MT_EXPORT_CHOICE(name, ...) "|" #name
+#define MT_EXPORT_CHOICES (&(MT_EXPORTS(MT_EXPORT_CHOICE))[1])
+
+struct mt_export_kind {
+	const char *name, *suffix, *words;
+	enum mt_export_metrics metrics;
+	bool views, binary;
+	int (*run)(const struct mt_report *, struct mt_err *);
+};
+const struct mt_export_kind *mt_export_kind_at(int i); /* NULL after the last */
+const struct mt_export_kind *mt_export_kind_find(const char *name); /* NULL: none */
+
+/* What --what can name: X(name, report). The first is the default. */
+#define MT_EXPORT_VIEWS(X) \
+	X(groups, mt_report_groups) \
+	X(tree, mt_report_tree) \
+	X(timeline, mt_report_timeline)
+#define MT_EXPORT_VIEW_CHOICE(name, report) "|" #name
+#define MT_EXPORT_VIEW_CHOICES (&(MT_EXPORT_VIEWS(MT_EXPORT_VIEW_CHOICE))[1])
+
+#endif
