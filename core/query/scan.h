@@ -54,6 +54,8 @@ int mt_scan_allocations(const struct mt_source *, struct mt_filter *, unsigned w
 int mt_scan_events(const struct mt_source *, struct mt_filter *,
 	int (*visit)(void *context, const struct mt_event *), void *context, struct mt_err *);
 
+/* Decided: see doc/architecture.md, 'Questions' (at_peak is of the whole heap; unmatched allocations count for temporaries;
+ * halves of reallocs). MT_MATCH_HISTORY: samples and the set's own peak are wanted, which takes a pass in any case. */
 /* What matched, as a profile: definitions (strings, modules, threads, pcs, nodes, log) are borrowed from the source's; groups
  * have the same ids and hold the matching blocks alone; samples and info.allocations … info.temporary_count too.
  * live_*: live at the end of the recording, whatever the range; range_live_*: of these blocks, live at the end of the range. */
