@@ -265,7 +265,7 @@ struct mt_wire_header {
 	uint64_t start_unix_ns; /* stand-alone: of the first anchor */
 	uint64_t forked_from;   /* stand-alone: id of the segment that a forked child inherited; 0: a new image */
 	/* R, while it runs: own cache line */
-	_Alignas(64) uint32_t tick;      /* advanced at each poll of the recorder: a time stamp may not outlive it */
+	_Alignas(64) uint32_t tick;      /* advanced as the recorder goes on: who waits for room sees that it does */
 	uint32_t recording; /* 1 record, 0 paused: no new blocks; what ends one is recorded all the same. R, T by memtui.h */
 	uint32_t asleep;    /* 1 while the recorder sleeps: ring its doorbell */
 	uint32_t doorbell;  /* futex; T increments and wakes when a ring is half full and asleep is 1 */

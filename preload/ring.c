@@ -233,7 +233,6 @@ static uint64_t write(struct mt_thread *t, const struct batch *b)
 		t->data[(at + i) & t->mask] = record;
 	}
 	t->last = now;
-	t->reuse = 0;
 	return at;
 }
 

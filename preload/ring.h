@@ -6,8 +6,6 @@
 
 #include "preload/tracer.h"
 
-#define MT_STAMP_USES 16 /* events that may share a stamp while the process has one thread */
-
 /* A record with all that it may carry. */
 struct mt_item {
 	unsigned type;
@@ -37,8 +35,8 @@ void mt_ring_publish_rest(struct mt_thread *);
  * The processor reads its time-stamp counter before older loads are done: a free may seem earlier than the allocation
  * by another thread whose result it was just handed, and two such blocks at one address could not be told apart. A
  * fence prevents that, but costs more than all the rest of a free. A block that this thread has allocated itself needs
- * none: its ring says the order. So each allocation leaves pointer and thread in a table; when the same address is given
- * to another thread that overwrites it. What a thread reads here is as new as the pointer that it was handed. */
+ * none: its ring says the order. So each allocation in a process of several threads leaves pointer and thread in a table;
+ * when the same address is given to another thread that overwrites it. What a thread reads here is as new as the pointer that it was handed. */
 #define MT_OWNERS 32768u
 extern uint64_t mt_owners[MT_OWNERS];
 
@@ -69,21 +67,11 @@ static MT_INLINE uint64_t mt_ring_ticks(const struct mt_thread *t, unsigned type
 		: mt_arch_ticks_after_loads();
 }
 
-/* The time of an event: never before an earlier one of this thread. */
-static MT_INLINE uint64_t mt_ring_now(struct mt_thread *t, unsigned type, uint64_t pointer)
+static MT_INLINE uint64_t mt_ring_now(const struct mt_thread *t, unsigned type, uint64_t pointer)
 {
-	uint32_t tick;
-
-	if (!__libc_single_threaded)
-		return mt_likely(!mt_tracer.monotonic) ? mt_ring_ticks(t, type, pointer) : mt_ring_clock();
-	tick = mt_load(&mt_tracer.header->tick);
-	if (t->reuse > 0 && tick == t->tick) {
-		t->reuse--;
-		return t->last;
-	}
-	t->tick = tick;
-	t->reuse = mt_tracer.stamp_reuses;
-	return mt_likely(!mt_tracer.monotonic) ? mt_arch_ticks() : mt_ring_clock();
+	if (mt_unlikely(mt_tracer.monotonic))
+		return mt_ring_clock();
+	return __libc_single_threaded ? mt_arch_ticks() : mt_ring_ticks(t, type, pointer);
 }
 
 /* Writes one record. A nested event that comes before the slot is taken lies before this record in the

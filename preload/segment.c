@@ -244,7 +244,6 @@ static bool start(struct mt_wire_header *h, const struct mt_wire_header *copy)
 	mt_tracer.monotonic = copy->clock != MT_CLOCK_TSC;
 	if (!mt_tracer.depth_limit || copy->depth_limit < mt_tracer.depth_limit)
 		mt_tracer.depth_limit = copy->depth_limit; /* a forked child goes on with states of the old size */
-	mt_tracer.stamp_reuses = mt_tracer.standalone ? 0 : MT_STAMP_USES - 1;
 	if (!mt_rules_init() || !mt_tree_init() || !mt_modules_init()) {
 		mt_count(MT_COUNTER_MAP_FAILURES, 1);
 		return false;

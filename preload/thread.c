@@ -212,7 +212,6 @@ static struct mt_thread *recycle(int32_t tid, bool silent)
 		t->pending_kind = 0;
 		t->recorded_free = NULL;
 		t->outer.sp = 0;
-		t->reuse = 0;
 		return t;
 	}
 	return NULL;
@@ -320,7 +319,6 @@ static bool renew(struct mt_thread *t)
 	if (t->busy < MT_BUSY_STALE)
 		return true;
 	t->reserve = t->limit = t->last = 0;
-	t->reuse = t->tick = 0;
 	t->data = NULL;
 	t->memo_truncated = t->resync = t->growing = t->done_count = 0;
 	t->generation = MT_NO_GENERATION;

@@ -135,7 +135,6 @@ struct mt_tracer {
 	uint64_t generation; /* dlcloses that unloaded something; + MT_CLOSING for each under way */
 	uint32_t free_stacks, check, monotonic, depth_limit;
 	uint32_t bootstrap_count; /* chunks in use */
-	uint32_t stamp_reuses; /* events that may take over a stamp while the process has one thread */
 	uint32_t usable_rule;     /* enum mt_usable_rule under which usable sizes are recorded */
 	struct mt_real real;
 
@@ -220,7 +219,6 @@ struct mt_thread {
 	uint64_t mask;
 	struct mt_wire_ring *ring;
 	uint64_t last; /* time of the last record */
-	uint32_t tick, reuse;
 	uint64_t hook_sp; /* of the outermost event under way */
 	uint64_t stack_lo, stack_hi;
 	uint64_t generation; /* under which the memo was made */

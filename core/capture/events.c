@@ -32,14 +32,14 @@ HOT void emit(struct mt_merge *m, const struct mt_ring *r, const struct mt_block
  * has it: its replay comes to the same totals. */
 static __attribute__((noinline)) void move_time(struct mt_merge *m, uint64_t stamp)
 {
-	uint64_t ns = mt_clock_ns(m->clock, stamp), rest = ns % 1000;
+	uint64_t ns = mt_clock_ns(m->clock, stamp), rest = ns % MT_RESOLUTION_NS;
 
 	m->stamp_end = stamp + 1;
 	if (ns > m->limit_ns)
-		ns = m->limit_ns - m->limit_ns % 1000;
+		ns = m->limit_ns - m->limit_ns % MT_RESOLUTION_NS;
 	else if (m->clock->scale)
-		m->stamp_end += ((1000 - rest - 1) << 32) / m->clock->scale;
-	ns -= ns % 1000;
+		m->stamp_end += ((MT_RESOLUTION_NS - rest - 1) << 32) / m->clock->scale;
+	ns -= ns % MT_RESOLUTION_NS;
 	if (ns > m->now_ns)
 		m->now_ns = ns;
 }

@@ -19,6 +19,7 @@ void mt_merge_init(struct mt_merge *m, struct mt_segment *s, const struct mt_tim
 	struct mt_model *model)
 {
 	*m = (struct mt_merge){.segment = s, .clock = clock, .model = model};
+	model->profile->info.resolution_ns = MT_RESOLUTION_NS;
 	m->window = clock->scale ? ((uint64_t)WINDOW_NS << 32) / clock->scale : WINDOW_NS;
 	mt_tables_init(&m->tables, s, model->profile);
 	mt_match_init(&m->match);

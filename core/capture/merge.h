@@ -19,6 +19,8 @@ struct mt_merge_bounds {
 	uint64_t horizon;      /* events with later stamps wait: others that are not here yet may come before them */
 };
 
+#define MT_RESOLUTION_NS 1000ull /* of the time of an event */
+
 struct mt_merge {
 	struct mt_segment *segment;      /* all borrowed */
 	const struct mt_timebase *clock;

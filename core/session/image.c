@@ -32,7 +32,7 @@ struct mt_image {
 	struct mt_offer *offer;
 	uint32_t modules_opened, threads_named;
 	struct mt_memory_sampler sampler;
-	uint64_t second_at, polled_at, refined_at;
+	uint64_t second_at, refined_at;
 	uint64_t allocator, own_allocator; /* addresses whose modules are known */
 	uint32_t allocator_looks;
 	bool paused;
@@ -240,11 +240,8 @@ static void heed_pauses(struct mt_image *i)
 
 uint64_t mt_image_poll(struct mt_image *i)
 {
-	uint64_t now = mt_clock_monotonic_ns(), records;
+	uint64_t records;
 
-	if (i->polled_at && now - i->polled_at > i->profile.info.resolution_ns)
-		i->profile.info.resolution_ns = now - i->polled_at;
-	i->polled_at = now;
 	heed_pauses(i);
 	records = mt_merge_poll(&i->merge);
 	meet_new(i);
