@@ -20,6 +20,8 @@ struct mt_filter *mt_command_filter(const struct mt_arguments *arguments, struct
 		if (arguments->fields[i])
 			status = mt_filter_set(filter, (enum mt_filter_field)i, arguments->fields[i], err);
 	if (status >= 0)
+		status = mt_filter_check(filter, err);
+	if (status >= 0)
 		return filter;
 	mt_filter_free(filter);
 	return NULL;

@@ -1,4 +1,5 @@
 /* The entry: finds the command, parses its options, runs it, and says what failed. */
+#include "core/base/nearest.h"
 #include "tui/commands.h"
 #include "tui/environment.h"
 
@@ -44,7 +45,7 @@ static const char *command_name_at(const void *context, int i)
 
 int mt_command_unknown(const char *name, struct mt_err *err)
 {
-	const char *nearest = mt_options_nearest(name, command_name_at, NULL);
+	const char *nearest = mt_nearest(name, command_name_at, NULL);
 	struct stat status;
 
 	if (nearest)

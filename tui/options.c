@@ -1,58 +1,13 @@
 #include "tui/options.h"
 
+#include "core/base/nearest.h"
+
 #include <ctype.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define NAME_MAX_LEN 64
-
-/* ---- did you mean ---- */
-
-/* Edits (insert, delete, replace, swap neighbours) between two short words. */
-static unsigned distance(const char *a, const char *b)
-{
-	unsigned rows[3][NAME_MAX_LEN + 1];
-	size_t a_len = strlen(a), b_len = strlen(b);
-
-	if (a_len > NAME_MAX_LEN || b_len > NAME_MAX_LEN)
-		return NAME_MAX_LEN;
-	for (size_t j = 0; j <= b_len; j++)
-		rows[0][j] = (unsigned)j;
-	for (size_t i = 1; i <= a_len; i++) {
-		unsigned *row = rows[i % 3], *above = rows[(i - 1) % 3];
-
-		row[0] = (unsigned)i;
-		for (size_t j = 1; j <= b_len; j++) {
-			unsigned best = above[j - 1] + (a[i - 1] != b[j - 1]);
-
-			best = above[j] + 1 < best ? above[j] + 1 : best;
-			best = row[j - 1] + 1 < best ? row[j - 1] + 1 : best;
-			if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] &&
-				rows[(i - 2) % 3][j - 2] + 1 < best)
-				best = rows[(i - 2) % 3][j - 2] + 1;
-			row[j] = best;
-		}
-	}
-	return rows[a_len % 3][b_len];
-}
-
-const char *mt_options_nearest(const char *text, const char *(*next)(const void *context, int i),
-	const void *context)
-{
-	unsigned least = (unsigned)strlen(text) / 3 + 1;
-	const char *nearest = NULL, *name;
-
-	for (int i = 0; (name = next(context, i)); i++) {
-		unsigned edits = distance(text, name);
-
-		if (edits < least || (edits == least && !nearest)) {
-			least = edits;
-			nearest = name;
-		}
-	}
-	return nearest;
-}
 
 static const char *option_name_at(const void *context, int i)
 {
@@ -129,7 +84,7 @@ static int parse_sort(enum mt_metric *metric, const char *text, struct mt_err *e
 		if (*c == '-')
 			*c = '_';
 	int found = mt_metric_find(underscores);
-	const char *nearest = mt_options_nearest(underscores, metric_name_at, NULL);
+	const char *nearest = mt_nearest(underscores, metric_name_at, NULL);
 
 	free(underscores);
 	if (found < 0)
@@ -148,7 +103,7 @@ static const char *kind_name_at(const void *context, int i)
 
 static int parse_kind(const struct mt_export_kind **kind, const char *text, struct mt_err *err)
 {
-	const char *nearest = mt_options_nearest(text, kind_name_at, NULL);
+	const char *nearest = mt_nearest(text, kind_name_at, NULL);
 
 	*kind = mt_export_kind_find(text);
 	if (*kind)
@@ -299,7 +254,7 @@ static int find_long(struct parser *parser, const char *text, size_t len, const 
 	for (char *c = word; *c; c++)
 		if (*c == '-')
 			*c = '_';
-	const char *nearest = mt_options_nearest(word, option_name_at, parser->command->options);
+	const char *nearest = mt_nearest(word, option_name_at, parser->command->options);
 
 	snprintf(second_name, sizeof second_name, "%s", nearest ? nearest : "");
 	for (char *c = second_name; *c; c++)

@@ -40,7 +40,7 @@ struct mt_option {
 	enum mt_option_kind kind;
 	size_t place;         /* in struct mt_arguments */
 	const char *words;    /* without a final full stop */
-	const char *choices;  /* CHOICE: "a|b|c"; NUMBER: "least..most", or NULL */
+	const char *choices;  /* CHOICE: "a|b|c"; NUMBER: "least..most"; TEXT: checked elsewhere; or NULL */
 };
 #define MT_OPTION_AT(field) offsetof(struct mt_arguments, field)
 
@@ -48,12 +48,23 @@ struct mt_option {
 
 /* Options that several commands share. */
 #define MT_OPTIONS_HELP {'h', "help", NULL, MT_OPTION_FLAG, MT_OPTION_AT(help), "show this help", NULL}
-#define MT_OPTION_FILTER_FIELD(id, field, kind, words) \
-	{0, field, "REGEX", MT_OPTION_TEXT, MT_OPTION_AT(fields[MT_FILTER_##id]), "only where " words, NULL},
+#define MT_OPTION_FILTER_FIELD(id, field, kind, scope, choices, words) \
+	{0, field, MT_ARGUMENT_##kind, MT_OPTION_TEXT, MT_OPTION_AT(fields[MT_FILTER_##id]), words, choices},
+#define MT_ARGUMENT_REGEX "REGEX"
+#define MT_ARGUMENT_TIME "TIME"
+#define MT_ARGUMENT_SPAN "TIME"
+#define MT_ARGUMENT_BYTES "SIZE"
+#define MT_ARGUMENT_COUNT "N"
+#define MT_ARGUMENT_COUNT_OR_PERCENT "N"
+#define MT_ARGUMENT_SPAN_OR_PERCENT "TIME"
+#define MT_ARGUMENT_CHOICE "WHAT"
+#define MT_ARGUMENT_THREAD "THREAD"
+#define MT_ARGUMENT_MARKER "TEXT"
+#define MT_ARGUMENT_ADDRESS "ADDRESS"
 #define MT_OPTIONS_FILTER \
 	MT_FILTER_FIELDS(MT_OPTION_FILTER_FIELD) \
 	{0, "filter", "WORDS", MT_OPTION_TEXT, MT_OPTION_AT(filter_text), \
-		"filter in the words of the prompt: 'parse !module:libc source:json'", NULL}
+		"filter in the words of the prompt: 'parse !module:libc size>=1k from:20%'", NULL}
 #define MT_OPTIONS_SORT \
 	{'s', "sort", "METRIC", MT_OPTION_SORT, MT_OPTION_AT(sort), "sort by this metric, leaked_size by default", NULL}
 #define MT_OPTIONS_ROWS \
@@ -89,9 +100,6 @@ int mt_options_parse(struct mt_arguments *, const struct mt_command *, int argc,
 /* Sets an option from elsewhere than the command line: source names it in the error. */
 int mt_options_set(struct mt_arguments *, const struct mt_option *, const char *value, const char *source,
 	struct mt_err *err);
-/* Which of names is the one that was meant by text, or NULL. next: the i-th name, NULL at the end. */
-const char *mt_options_nearest(const char *text, const char *(*next)(const void *context, int i),
-	const void *context);
 /* The option's name as it is shown: dashes. */
 void mt_option_name(char *out, size_t size, const struct mt_option *option);
 /* A time in ns: 500ms, 10s, 2m, 1h; seconds without a unit. */

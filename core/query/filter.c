@@ -1,33 +1,16 @@
-/* Regexes over frames. Every string is matched at most once per pattern; a pc matches when one of its
- * frames does, and a node when its own pc or its parent matches: one pass, because parent < id. */
-#include "core/query/filter_match.h"
-#include "core/query/frame.h"
-#include "core/query/pattern.h"
+/* The fields of a filter: their list, their values, what they contradict and what they need. */
+#include "core/query/filter_internal.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-struct field {
-	char *text;
-	struct mt_pattern *pattern;
-	uint64_t *known, *matching; /* bitsets by string id */
-	uint32_t words;             /* of each bitset */
-	struct mt_err failure;      /* the pattern gave up; it is not tried again */
-};
-
-struct mt_filter {
-	struct field fields[MT_FILTER_COUNT];
-	/* what the bitsets stand for */
-	const struct mt_profile *profile;
-	const struct mt_symbols *symbols;
-	uint64_t generation;
-};
 
 const struct mt_filter_info *mt_filter_info(enum mt_filter_field field)
 {
 	static const struct mt_filter_info infos[] = {
-#define X(id, name, kind, words) {name, words},
+#define X(id, name, kind, scope, choices, words) \
+	{name, words, MT_FILTER_KIND_##kind, MT_FILTER_SCOPE_##scope, choices},
 		MT_FILTER_FIELDS(X)
 #undef X
 	};
@@ -53,21 +36,13 @@ struct mt_filter *mt_filter_new(void)
 	return mt_alloc(sizeof(struct mt_filter));
 }
 
-static void field_forget(struct field *field)
+static void entry_clear(struct mt_filter_entry *entry)
 {
-	free(field->known);
-	free(field->matching);
-	field->known = field->matching = NULL;
-	field->words = 0;
-	field->failure = (struct mt_err){0};
-}
-
-static void field_clear(struct field *field)
-{
-	field_forget(field);
-	mt_pattern_free(field->pattern);
-	free(field->text);
-	*field = (struct field){0};
+	free(entry->known);
+	free(entry->matching);
+	mt_pattern_free(entry->pattern);
+	free(entry->text);
+	*entry = (struct mt_filter_entry){0};
 }
 
 void mt_filter_free(struct mt_filter *filter)
@@ -75,45 +50,65 @@ void mt_filter_free(struct mt_filter *filter)
 	if (!filter)
 		return;
 	for (unsigned i = 0; i < MT_FILTER_COUNT; i++)
-		field_clear(&filter->fields[i]);
+		entry_clear(&filter->fields[i]);
 	free(filter);
 }
 
-int mt_filter_set_as(struct mt_filter *filter, enum mt_filter_field which, const char *called, const char *text,
+/* ---- values ---- */
+
+int mt_filter_set_at(struct mt_filter *filter, enum mt_filter_field field, const char *called, size_t at, const char *text,
 	struct mt_err *err)
 {
-	struct field *field = &filter->fields[which];
+	struct mt_filter_entry *entry = &filter->fields[field];
+	struct mt_pattern *pattern = NULL;
+	struct mt_filter_value value = {0};
 
 	if (!text || !*text) {
-		field_clear(field);
+		entry_clear(entry);
 		return 0;
 	}
-	if (field->text && !strcmp(field->text, text))
+	if (entry->text && !strcmp(entry->text, text)) {
+		entry->called = called;
 		return 0;
-	struct mt_pattern *pattern = mt_pattern_new(text, called, err);
-
-	if (!pattern)
+	}
+	if (mt_filter_info(field)->kind == MT_FILTER_KIND_REGEX) {
+		pattern = mt_pattern_new(text, called, err);
+		if (!pattern)
+			return -EINVAL;
+	} else if (mt_filter_value_parse(&value, field, called, at, text, err) < 0) {
 		return -EINVAL;
+	}
 	char *copy = mt_strdup(text);
 
-	field_clear(field);
-	field->pattern = pattern;
-	field->text = copy;
+	entry_clear(entry);
+	*entry = (struct mt_filter_entry){.text = copy, .called = called, .pattern = pattern, .value = value};
 	return 0;
 }
 
-int mt_filter_set(struct mt_filter *filter, enum mt_filter_field which, const char *text, struct mt_err *err)
+int mt_filter_set_as(struct mt_filter *filter, enum mt_filter_field field, const char *called, const char *text,
+	struct mt_err *err)
 {
-	static const char *const options[] = {
-		[MT_FILTER_FUNCTION_REGEX] = "--function-regex",
-		[MT_FILTER_SOURCE_REGEX] = "--source-regex",
-		[MT_FILTER_MODULE_REGEX] = "--module-regex",
-		[MT_FILTER_NEGATIVE_FUNCTION_REGEX] = "--negative-function-regex",
-		[MT_FILTER_NEGATIVE_SOURCE_REGEX] = "--negative-source-regex",
-		[MT_FILTER_NEGATIVE_MODULE_REGEX] = "--negative-module-regex",
-	};
+	return mt_filter_set_at(filter, field, called, 0, text, err);
+}
 
-	return mt_filter_set_as(filter, which, options[which], text, err);
+/* As the command line has it. */
+static const char *option_name(enum mt_filter_field field)
+{
+	static char names[MT_FILTER_COUNT][40];
+	char *out = names[field];
+
+	if (!*out) {
+		snprintf(out, sizeof names[field], "--%s", mt_filter_info(field)->name);
+		for (; *out; out++)
+			if (*out == '_')
+				*out = '-';
+	}
+	return names[field];
+}
+
+int mt_filter_set(struct mt_filter *filter, enum mt_filter_field field, const char *text, struct mt_err *err)
+{
+	return mt_filter_set_as(filter, field, option_name(field), text, err);
 }
 
 const char *mt_filter_get(const struct mt_filter *filter, enum mt_filter_field field)
@@ -124,165 +119,70 @@ const char *mt_filter_get(const struct mt_filter *filter, enum mt_filter_field f
 bool mt_filter_active(const struct mt_filter *filter)
 {
 	for (unsigned i = 0; i < MT_FILTER_COUNT; i++)
-		if (filter->fields[i].pattern)
+		if (filter->fields[i].text)
 			return true;
 	return false;
 }
 
-/* ---- strings ---- */
+/* ---- the fields together ---- */
 
-static void field_reserve(struct field *field, uint32_t strings)
+static bool is_percent(const struct mt_filter_entry *entry)
 {
-	uint32_t words = strings / 64 + 1;
-
-	if (words <= field->words)
-		return;
-	field->known = mt_resize(field->known, words * sizeof *field->known);
-	field->matching = mt_resize(field->matching, words * sizeof *field->matching);
-	memset(field->known + field->words, 0, (words - field->words) * sizeof *field->known);
-	memset(field->matching + field->words, 0, (words - field->words) * sizeof *field->matching);
-	field->words = words;
+	return entry->text && entry->value.is_percent;
 }
 
-/* 1, 0, or a negative errno. */
-static int string_matches(struct field *field, const struct mt_strings *strings, uint32_t id)
+int mt_filter_check(const struct mt_filter *filter, struct mt_err *err)
 {
-	if (id >= strings->count)
-		return 0;
-	uint64_t bit = 1ull << (id & 63);
+	const struct mt_filter_entry *a = &filter->fields[MT_FILTER_ALIVE_AT], *b = &filter->fields[MT_FILTER_ALIVE_AT_2];
 
-	if (!(field->known[id / 64] & bit)) {
-		int status = mt_pattern_match(field->pattern, mt_strings_get(strings, id), &field->failure);
+	for (int i = 0; i < MT_FILTER_COUNT; i++) {
+		enum mt_filter_field upper = mt_filter_upper((enum mt_filter_field)i);
+		const struct mt_filter_entry *low = &filter->fields[i], *high = &filter->fields[upper];
+		struct mt_filter_range range;
 
-		if (status < 0)
-			return status;
-		field->known[id / 64] |= bit;
-		if (status)
-			field->matching[id / 64] |= bit;
-	}
-	return (field->matching[id / 64] & bit) != 0;
-}
-
-static bool matches_modules(unsigned which)
-{
-	return which == MT_FILTER_MODULE_REGEX || which == MT_FILTER_NEGATIVE_MODULE_REGEX;
-}
-
-static bool matches_sources(unsigned which)
-{
-	return which == MT_FILTER_SOURCE_REGEX || which == MT_FILTER_NEGATIVE_SOURCE_REGEX;
-}
-
-static unsigned negative_fields(void)
-{
-	return 1u << MT_FILTER_NEGATIVE_FUNCTION_REGEX | 1u << MT_FILTER_NEGATIVE_SOURCE_REGEX |
-		1u << MT_FILTER_NEGATIVE_MODULE_REGEX;
-}
-
-/* ---- pcs ---- */
-
-static int pc_matches(struct field *field, unsigned which, const struct mt_profile *profile,
-	const struct mt_symbols *symbols, uint32_t pc)
-{
-	uint32_t first;
-
-	if (matches_modules(which)) {
-		uint32_t module = profile->pcs[pc].module;
-
-		return module < profile->module_count
-			? string_matches(field, &profile->strings, profile->modules[module].path)
-			: 0;
-	}
-	for (uint32_t i = 0, count = mt_pc_frames(symbols, pc, &first); i < count; i++) {
-		const struct mt_frame *frame = &symbols->frames[first + i];
-		int status = string_matches(field, &symbols->strings,
-			matches_sources(which) ? frame->source : frame->function);
-
-		if (status)
-			return status;
-	}
-	return 0;
-}
-
-/* Sets bit `which` of bits[pc] for every pc that matches. */
-static int match_pcs(struct field *field, unsigned which, const struct mt_profile *profile,
-	const struct mt_symbols *symbols, uint8_t *bits)
-{
-	const struct mt_strings *strings = matches_modules(which) ? &profile->strings : &symbols->strings;
-
-	field_reserve(field, strings->count);
-	mt_pattern_begin(field->pattern);
-	for (uint32_t pc = MT_PC_FIRST; pc < profile->pc_count; pc++) {
-		int status = pc_matches(field, which, profile, symbols, pc);
-
-		if (status < 0)
-			return status;
-		bits[pc] |= (uint8_t)(status << which);
-	}
-	return 0;
-}
-
-/* ---- groups ---- */
-
-/* String ids keep their meaning while symbols grow; another profile or other symbols begin anew. */
-static void check_cache(struct mt_filter *filter, const struct mt_profile *profile,
-	const struct mt_symbols *symbols)
-{
-	if (filter->profile != profile || filter->symbols != symbols ||
-		filter->generation > symbols->generation)
-		for (unsigned i = 0; i < MT_FILTER_COUNT; i++)
-			field_forget(&filter->fields[i]);
-	filter->profile = profile;
-	filter->symbols = symbols;
-	filter->generation = symbols->generation;
-}
-
-static void match_groups(const struct mt_profile *profile, const uint8_t *pc_bits, unsigned wanted,
-	uint8_t *matches)
-{
-	uint8_t *node_bits = mt_resize(NULL, profile->node_count);
-
-	for (uint32_t i = 0; i < profile->node_count; i++) {
-		const struct mt_node *node = &profile->nodes[i];
-
-		node_bits[i] = node->pc < profile->pc_count ? pc_bits[node->pc] : 0;
-		if (i)
-			node_bits[i] |= node_bits[node->parent];
-	}
-	/* All positive fields have to match and no negative one. */
-	unsigned expected = wanted & ~negative_fields();
-
-	for (uint32_t i = 0; i < profile->group_count; i++)
-		matches[i] = (node_bits[profile->groups[i].node] & wanted) == expected;
-	free(node_bits);
-}
-
-_Static_assert(MT_FILTER_COUNT <= 8, "one byte of bits per pc and node");
-
-int mt_filter_match(struct mt_filter *filter, const struct mt_profile *profile,
-	const struct mt_symbols *symbols, uint8_t *matches, struct mt_err *err)
-{
-	uint8_t *pc_bits = mt_alloc(profile->pc_count);
-	unsigned wanted = 0;
-	int status = 0;
-
-	check_cache(filter, profile, symbols);
-	for (unsigned i = 0; i < MT_FILTER_COUNT && status >= 0; i++) {
-		struct field *field = &filter->fields[i];
-
-		if (!field->pattern)
+		if ((int)upper == i || (low->text && high->text && is_percent(low) != is_percent(high)))
 			continue;
-		wanted |= 1u << i;
-		if (!field->failure.code)
-			status = match_pcs(field, i, profile, symbols, pc_bits);
-		if (field->failure.code) {
-			status = field->failure.code;
-			if (err)
-				*err = field->failure;
-		}
+		if (mt_filter_range(&range, filter, (enum mt_filter_field)i, UINT32_MAX, err) < 0)
+			return -EINVAL;
 	}
-	if (status >= 0)
-		match_groups(profile, pc_bits, wanted, matches);
-	free(pc_bits);
-	return status < 0 ? status : 0;
+	if (b->text && !a->text)
+		return mt_fail(err, -EINVAL, "%s asks which of the blocks that were live before were not live then; expected "
+			"alive_at too", b->called);
+	return 0;
+}
+
+static unsigned lifetime_needs(const struct mt_filter_entry *entry)
+{
+	switch (entry->value.number) {
+	case MT_LIFETIME_ALL:
+	case MT_LIFETIME_GROUP_LEAKED:
+		return 0;
+	case MT_LIFETIME_CHAIN_LEAKED:
+		return MT_FILTER_NEEDS_EVENTS | MT_FILTER_NEEDS_CHAIN;
+	default:
+		return MT_FILTER_NEEDS_EVENTS | MT_FILTER_NEEDS_END;
+	}
+}
+
+unsigned mt_filter_needs(const struct mt_filter *filter)
+{
+	static const unsigned by_scope[] = {
+		[MT_FILTER_SCOPE_GROUP] = 0,
+		[MT_FILTER_SCOPE_ALLOCATION] = MT_FILTER_NEEDS_EVENTS,
+		[MT_FILTER_SCOPE_END] = MT_FILTER_NEEDS_EVENTS | MT_FILTER_NEEDS_END,
+		[MT_FILTER_SCOPE_CHAIN] = MT_FILTER_NEEDS_EVENTS | MT_FILTER_NEEDS_CHAIN,
+	};
+	unsigned needs = 0;
+
+	for (int i = 0; i < MT_FILTER_COUNT; i++) {
+		const struct mt_filter_entry *entry = &filter->fields[i];
+
+		if (!entry->text)
+			continue;
+		needs |= i == MT_FILTER_LIFETIME ? lifetime_needs(entry)
+						 : by_scope[mt_filter_info((enum mt_filter_field)i)->scope];
+		if (i == MT_FILTER_ADDRESS_MIN || i == MT_FILTER_ADDRESS_MAX || i == MT_FILTER_MMAPPED || i == MT_FILTER_ARENA)
+			needs |= MT_FILTER_NEEDS_ADDRESS;
+	}
+	return needs;
 }

@@ -47,37 +47,139 @@ uint64_t mt_metric_value(const struct mt_profile *, const struct mt_group *, enu
 /* Whether the value is an estimate, to be shown with a '~'; group: of the profile, or a sum. */
 bool mt_metric_is_estimated(const struct mt_profile *, const struct mt_group *, enum mt_metric);
 
-/* ---- filter: one list of fields for CLI options, the prompt and the manual ----
- * X(id, name, kind, words) */
+/* ---- filter: one list of fields for CLI options, the prompt, its completion and the manual ----
+ * X(id, name, kind, scope, choices, words). min and max are inclusive; all fields combine with and.
+ * Kinds: REGEX; TIME a moment, or a percentage of the run; SPAN; BYTES; COUNT; COUNT_OR_PERCENT of the group's allocations;
+ * SPAN_OR_PERCENT of the run; CHOICE "a|b|c"; THREAD its id or name; MARKER text; ADDRESS.
+ * Scopes: what must be known to answer, see enum mt_filter_scope. */
+#define MT_FILTER_LIFETIMES "all|only_leaked|only_not_deallocated_in_current_range|only_deallocated_in_current_range|" \
+	"only_temporary|only_short_lived|only_whole_group_leaked|only_chain_leaked"
 #define MT_FILTER_FIELDS(X) \
-	X(FUNCTION_REGEX, "function_regex", REGEX, "some frame's function matches") \
-	X(SOURCE_REGEX, "source_regex", REGEX, "some frame's source file matches") \
-	X(MODULE_REGEX, "module_regex", REGEX, "some frame's module path matches") \
-	X(NEGATIVE_FUNCTION_REGEX, "negative_function_regex", REGEX, "no frame's function matches") \
-	X(NEGATIVE_SOURCE_REGEX, "negative_source_regex", REGEX, "no frame's source file matches") \
-	X(NEGATIVE_MODULE_REGEX, "negative_module_regex", REGEX, "no frame's module path matches")
+	X(FUNCTION_REGEX, "function_regex", REGEX, GROUP, NULL, "only where some frame's function matches") \
+	X(SOURCE_REGEX, "source_regex", REGEX, GROUP, NULL, "only where some frame's source file matches") \
+	X(MODULE_REGEX, "module_regex", REGEX, GROUP, NULL, "only where some frame's module path matches") \
+	X(NEGATIVE_FUNCTION_REGEX, "negative_function_regex", REGEX, GROUP, NULL, "only where no frame's function matches") \
+	X(NEGATIVE_SOURCE_REGEX, "negative_source_regex", REGEX, GROUP, NULL, "only where no frame's source file matches") \
+	X(NEGATIVE_MODULE_REGEX, "negative_module_regex", REGEX, GROUP, NULL, "only where no frame's module path matches") \
+	X(FROM, "from", TIME, ALLOCATION, NULL, "only what was allocated at this time or later") \
+	X(TO, "to", TIME, ALLOCATION, NULL, "only what was allocated at this time or before") \
+	X(LIFETIME, "lifetime", CHOICE, END, MT_FILTER_LIFETIMES, \
+		"only_leaked: not freed by the end; only_not_deallocated_in_current_range, only_deallocated_in_current_range: by " \
+		"the time of the free against --from and --to; only_temporary: freed at all; only_short_lived: freed before the " \
+		"thread's next allocation; only_whole_group_leaked: of groups of which nothing was freed; only_chain_leaked: the " \
+		"last block of the chain of reallocs was not freed; all: the default") \
+	X(SIZE_MIN, "size_min", BYTES, ALLOCATION, NULL, "only blocks of at least this size") \
+	X(SIZE_MAX, "size_max", BYTES, ALLOCATION, NULL, "only blocks of at most this size") \
+	X(LIFETIME_MIN, "lifetime_min", SPAN, END, NULL, \
+		"only blocks that lived at least this long; what was not freed lives until the end of the recording") \
+	X(LIFETIME_MAX, "lifetime_max", SPAN, END, NULL, "only blocks that lived at most this long") \
+	X(THREAD, "thread", THREAD, ALLOCATION, NULL, "only what threads of this name, or the one of this id, allocated") \
+	X(MARKER, "marker", MARKER, ALLOCATION, NULL, "only what was allocated while this was the last marker set") \
+	X(ALIVE_AT, "alive_at", TIME, END, NULL, "only blocks that were live at this time") \
+	X(ALIVE_AT_2, "alive_at_2", TIME, END, NULL, "of the blocks of --alive-at only those that were not live at this time") \
+	X(ADDRESS_MIN, "address_min", ADDRESS, ALLOCATION, NULL, "only blocks that begin at this address or above") \
+	X(ADDRESS_MAX, "address_max", ADDRESS, ALLOCATION, NULL, "only blocks that begin at this address or below") \
+	X(FIRST_SIZE_MIN, "first_size_min", BYTES, CHAIN, NULL, \
+		"only blocks of chains of reallocs whose first block had at least this size") \
+	X(FIRST_SIZE_MAX, "first_size_max", BYTES, CHAIN, NULL, "only blocks of chains whose first block had at most this size") \
+	X(LAST_SIZE_MIN, "last_size_min", BYTES, CHAIN, NULL, "only blocks of chains whose last block had at least this size") \
+	X(LAST_SIZE_MAX, "last_size_max", BYTES, CHAIN, NULL, "only blocks of chains whose last block had at most this size") \
+	X(CHAIN_LIFETIME_MIN, "chain_lifetime_min", SPAN, CHAIN, NULL, \
+		"only blocks of chains that lived at least this long, from the first block's allocation to the last one's free") \
+	X(CHAIN_LIFETIME_MAX, "chain_lifetime_max", SPAN, CHAIN, NULL, "only blocks of chains that lived at most this long") \
+	X(CHAIN_LENGTH_MIN, "chain_length_min", COUNT, CHAIN, NULL, \
+		"only blocks of chains of at least this many blocks; one that was never reallocated is a chain of one") \
+	X(CHAIN_LENGTH_MAX, "chain_length_max", COUNT, CHAIN, NULL, "only blocks of chains of at most this many blocks") \
+	X(POSITION_IN_CHAIN_MIN, "position_in_chain_min", COUNT, CHAIN, NULL, \
+		"only blocks from this place in their chain on; the first is 1") \
+	X(POSITION_IN_CHAIN_MAX, "position_in_chain_max", COUNT, CHAIN, NULL, "only blocks up to this place in their chain") \
+	X(BACKTRACE_DEPTH_MIN, "backtrace_depth_min", COUNT, GROUP, NULL, \
+		"only backtraces of at least this many frames, inlined ones included") \
+	X(BACKTRACE_DEPTH_MAX, "backtrace_depth_max", COUNT, GROUP, NULL, "only backtraces of at most this many frames") \
+	X(GROUP_INTERVAL_MIN, "group_interval_min", SPAN_OR_PERCENT, GROUP, NULL, \
+		"only groups with at least this time between first and last allocation; group_* fields look at all of a group, " \
+		"whatever else filters") \
+	X(GROUP_INTERVAL_MAX, "group_interval_max", SPAN_OR_PERCENT, GROUP, NULL, \
+		"only groups with at most this time between first and last allocation") \
+	X(GROUP_ALLOCATIONS_MIN, "group_allocations_min", COUNT, GROUP, NULL, "only groups of at least this many allocations") \
+	X(GROUP_ALLOCATIONS_MAX, "group_allocations_max", COUNT, GROUP, NULL, "only groups of at most this many allocations") \
+	X(GROUP_LEAKED_ALLOCATIONS_MIN, "group_leaked_allocations_min", COUNT_OR_PERCENT, GROUP, NULL, \
+		"only groups of which at least so many allocations, or percent of them, were not freed") \
+	X(GROUP_LEAKED_ALLOCATIONS_MAX, "group_leaked_allocations_max", COUNT_OR_PERCENT, GROUP, NULL, \
+		"only groups of which at most so many allocations, or percent of them, were not freed") \
+	X(MMAPPED, "mmapped", CHOICE, ALLOCATION, "yes|no", \
+		"only blocks for which glibc's malloc made a mapping of their own, or only others") \
+	X(ARENA, "arena", CHOICE, ALLOCATION, "main|thread", \
+		"only blocks in the main heap of glibc's malloc, or in the heaps that it makes for threads; judged by the address: " \
+		"the main heap is what lies between the program and the libraries") \
+	X(TEMPORARY_THRESHOLD, "temporary_threshold", COUNT, ALLOCATION, NULL, \
+		"what was freed after at most so many further allocations of its thread counts as short-lived and temporary, 0 by " \
+		"default")
 enum mt_filter_field {
-#define X(id, name, kind, words) MT_FILTER_##id,
+#define X(id, name, kind, scope, choices, words) MT_FILTER_##id,
 	MT_FILTER_FIELDS(X)
 #undef X
 	MT_FILTER_COUNT,
 };
-struct mt_filter_info { const char *name, *words; };
+enum mt_filter_kind {
+	MT_FILTER_KIND_REGEX,
+	MT_FILTER_KIND_TIME,
+	MT_FILTER_KIND_SPAN,
+	MT_FILTER_KIND_BYTES,
+	MT_FILTER_KIND_COUNT,
+	MT_FILTER_KIND_COUNT_OR_PERCENT,
+	MT_FILTER_KIND_SPAN_OR_PERCENT,
+	MT_FILTER_KIND_CHOICE,
+	MT_FILTER_KIND_THREAD,
+	MT_FILTER_KIND_MARKER,
+	MT_FILTER_KIND_ADDRESS,
+};
+enum mt_filter_scope {
+	MT_FILTER_SCOPE_GROUP,      /* the groups' totals */
+	MT_FILTER_SCOPE_ALLOCATION, /* events, but no end */
+	MT_FILTER_SCOPE_END,        /* when the block was freed or reallocated */
+	MT_FILTER_SCOPE_CHAIN,      /* the end of the chain of reallocs */
+};
+struct mt_filter_info {
+	const char *name, *words;
+	enum mt_filter_kind kind;
+	enum mt_filter_scope scope;
+	const char *choices; /* NULL: any value of its kind */
+};
 const struct mt_filter_info *mt_filter_info(enum mt_filter_field);
 int mt_filter_find(const char *name); /* accepts dashes for underscores; field or -1 */
 
 struct mt_filter;
 struct mt_filter *mt_filter_new(void);
 void mt_filter_free(struct mt_filter *);
-/* text NULL or "": field off. PCRE2 with JIT, a match limit, smart case (no capital in the pattern: caseless).
- * On error the field keeps its old value; err says where in the pattern and what was expected. */
+/* text NULL or "": field off. Regexes: PCRE2 with JIT, a match limit, smart case (no capital in the pattern: caseless).
+ * On error the field keeps its old value; err says where in the text and what was expected. */
 int mt_filter_set(struct mt_filter *, enum mt_filter_field, const char *text, struct mt_err *err);
 const char *mt_filter_get(const struct mt_filter *, enum mt_filter_field); /* NULL when off */
 bool mt_filter_active(const struct mt_filter *);
+/* Whether the fields contradict each other, as far as it can be told without a profile: -EINVAL. To be asked after the last
+ * mt_filter_set; mt_filter_parse asks by itself. */
+int mt_filter_check(const struct mt_filter *, struct mt_err *err);
 /* The prompt's language: words separated by blanks, each field:value, !field:value or a bare regex (function);
- * "-word" or "!word" negative function; quotes keep blanks. Replaces all fields; on error nothing changes. */
+ * "-word" or "!word" negative function; quotes keep blanks; size>=1k, size<4k, size:1k..4k for what has a min and a max.
+ * Replaces all fields; on error nothing changes. */
 int mt_filter_parse(struct mt_filter *, const char *text, struct mt_err *err);
 char *mt_filter_text(const struct mt_filter *); /* the same language; caller frees */
+
+/* What could stand at the cursor (bytes) of a text in the prompt's language, in place of text[from..to). */
+struct mt_filter_candidate {
+	char *text;        /* with the field's operator, or with the blank behind a whole word */
+	const char *words; /* static, may be "" */
+};
+struct mt_filter_candidates {
+	uint32_t from, to;
+	struct mt_filter_candidate *items;
+	uint32_t count, capacity;
+	const char *expected; /* what the value at the cursor should be, where it is none of a list; or NULL. static */
+};
+/* profile: names of threads and markers; may be NULL. out: zeroed, or of an earlier call. */
+void mt_filter_complete(const char *text, uint32_t cursor, const struct mt_profile *, struct mt_filter_candidates *out);
+void mt_filter_candidates_free(struct mt_filter_candidates *);
 
 /* ---- selection: which groups match, in order ---- */
 struct mt_selection {
@@ -85,7 +187,8 @@ struct mt_selection {
 	uint32_t count, capacity;
 	struct mt_group sum; /* totals over them (counts and bytes add; times and sizes min/max) */
 };
-/* filter may be NULL. Results of regexes per string are cached in the filter (by symbols' generation).
+/* filter may be NULL; one that needs events (filter_match.h) is refused: mt_match (scan.h) answers it, and its profile is
+ * selected from without a filter. Results of regexes per string are cached in the filter (by symbols' generation).
  * Ties by group id. */
 int mt_select(struct mt_selection *, const struct mt_profile *, const struct mt_symbols *, struct mt_filter *,
 	enum mt_metric sort, bool ascending, struct mt_err *err);

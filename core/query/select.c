@@ -3,6 +3,7 @@
 #include "core/query/query.h"
 #include "core/query/sort.h"
 
+#include <errno.h>
 #include <stdlib.h>
 
 /* Fills ids and keys of the groups that match; returns how many. Groups whose every allocation failed
@@ -32,6 +33,9 @@ int mt_select(struct mt_selection *selection, const struct mt_profile *profile,
 	uint8_t *matches = NULL;
 
 	if (filter && mt_filter_active(filter)) {
+		if (mt_filter_needs(filter))
+			return mt_fail(err, -ENOTSUP, "this filter asks for single allocations, of which there are totals alone here; "
+				"expected a saved trace");
 		matches = mt_resize(NULL, profile->group_count);
 		int status = mt_filter_match(filter, profile, symbols, matches, err);
 

@@ -442,6 +442,7 @@ static void test_names(void **state)
 
 #define RANDOM_PCS 40u
 #define RANDOM_GROUPS 300u
+#define REGEXES (MT_FILTER_NEGATIVE_MODULE_REGEX + 1) /* they come first */
 
 static void random_profile(struct fixture *f, unsigned *seed)
 {
@@ -495,12 +496,12 @@ static void check_selection(struct fixture *f, unsigned *seed)
 {
 	struct mt_filter *filter = mt_filter_new();
 	struct mt_selection s = {0};
-	bool on[MT_FILTER_COUNT] = {0}, ascending = rand_r(seed) % 2;
-	char words[MT_FILTER_COUNT][16];
+	bool on[REGEXES] = {0}, ascending = rand_r(seed) % 2;
+	char words[REGEXES][16];
 	enum mt_metric sort = (enum mt_metric)(rand_r(seed) % MT_METRIC_COUNT);
 	uint32_t expected = 0;
 
-	for (int i = 0; i < MT_FILTER_COUNT; i++) {
+	for (int i = 0; i < REGEXES; i++) {
 		on[i] = rand_r(seed) % 4 == 0;
 		snprintf(words[i], sizeof words[i], "%c%d", "fsmfsm"[i], rand_r(seed) % 6);
 		if (on[i])
@@ -510,7 +511,7 @@ static void check_selection(struct fixture *f, unsigned *seed)
 	for (uint32_t g = 0; g < f->profile.group_count; g++) {
 		bool matches = f->profile.groups[g].allocated_count > 0, there = false;
 
-		for (int i = 0; i < MT_FILTER_COUNT; i++)
+		for (int i = 0; i < REGEXES; i++)
 			if (on[i] && !slow_matches(f, g, (enum mt_filter_field)i, words[i]))
 				matches = false;
 		for (uint32_t i = 0; i < s.count; i++)

@@ -1,0 +1,62 @@
+/* Private to core/query: what a filter holds. */
+#ifndef MT_QUERY_FILTER_INTERNAL_H
+#define MT_QUERY_FILTER_INTERNAL_H
+
+#include "core/query/filter_match.h"
+#include "core/query/pattern.h"
+
+/* A value that is no regex. Behind '>' or '<' it is itself excluded. */
+struct mt_filter_value {
+	uint64_t number; /* bytes, ns, count, address; of a CHOICE its place in the list */
+	double percent;
+	bool is_percent, strict;
+};
+
+struct mt_filter_entry {
+	char *text;                 /* NULL: off */
+	const char *called;         /* in errors: by its option, or as in the prompt. static */
+	struct mt_pattern *pattern; /* of a regex */
+	struct mt_filter_value value;
+	uint64_t *known, *matching; /* of a regex: bitsets by string id */
+	uint32_t words;             /* of each bitset */
+	struct mt_err failure;      /* the pattern gave up; it is not tried again */
+};
+
+struct mt_filter {
+	struct mt_filter_entry fields[MT_FILTER_COUNT];
+	/* what the bitsets stand for */
+	const struct mt_profile *profile;
+	const struct mt_symbols *symbols;
+	uint64_t generation;
+};
+
+/* Numbers in MT_FILTER_LIFETIMES. */
+enum mt_lifetime {
+	MT_LIFETIME_ALL,
+	MT_LIFETIME_LEAKED,
+	MT_LIFETIME_NOT_FREED_IN_RANGE,
+	MT_LIFETIME_FREED_IN_RANGE,
+	MT_LIFETIME_FREED,
+	MT_LIFETIME_SHORT_LIVED,
+	MT_LIFETIME_GROUP_LEAKED,
+	MT_LIFETIME_CHAIN_LEAKED,
+};
+
+/* What a value of this field looks like: "a size such as 4096, 64k or 1.5M". */
+const char *mt_filter_expected(enum mt_filter_field);
+/* The text as the field's kind has it; called, and the character at which it stands (0: alone): in errors. */
+int mt_filter_value_parse(struct mt_filter_value *, enum mt_filter_field, const char *called, size_t at, const char *text,
+	struct mt_err *err);
+/* mt_filter_set_as of a text that stands at a character of a longer one. */
+int mt_filter_set_at(struct mt_filter *, enum mt_filter_field, const char *called, size_t at, const char *text,
+	struct mt_err *err);
+/* The other end of the range that the field is the lower end of; itself where it is none. */
+enum mt_filter_field mt_filter_upper(enum mt_filter_field);
+/* The range that one of two fields, or both, ask for, in the numbers of their kind; a percentage is one of whole.
+ * -EINVAL: nothing lies in it. */
+int mt_filter_range(struct mt_filter_range *, const struct mt_filter *, enum mt_filter_field lower, uint64_t whole,
+	struct mt_err *err);
+/* The i-th of "a|b|c", as a copy in out; NULL after the last. */
+const char *mt_filter_choice(char out[64], const char *choices, int i);
+
+#endif

@@ -1,0 +1,262 @@
+/* The values of filter fields that are no regexes: numbers with their units, percentages, choices; and the ranges that
+ * two of them make. */
+#include "core/query/filter_internal.h"
+
+#include "core/base/nearest.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#define FRACTION_DIGITS 9u
+
+struct unit {
+	const char *name;
+	uint64_t factor;
+};
+static const struct unit times[] = {{"", 1000000000u}, {"s", 1000000000u}, {"ms", 1000000u}, {"us", 1000u}, {"ns", 1u},
+	{"m", 60000000000u}, {"h", 3600000000000u}, {NULL, 0}};
+static const struct unit sizes[] = {{"", 1u}, {"b", 1u}, {"k", 1u << 10}, {"kb", 1u << 10}, {"kib", 1u << 10},
+	{"m", 1u << 20}, {"mb", 1u << 20}, {"mib", 1u << 20}, {"g", 1u << 30}, {"gb", 1u << 30}, {"gib", 1u << 30},
+	{"t", 1ull << 40}, {"tb", 1ull << 40}, {"tib", 1ull << 40}, {NULL, 0}};
+static const struct unit counts[] = {{"", 1u}, {NULL, 0}};
+
+/* ---- numbers ---- */
+
+/* Digits, and behind a point up to nine more; in billionths, so that 1.5k is exact. text: moved behind them. */
+static int read_decimal(unsigned __int128 *billionths, const char **text)
+{
+	unsigned __int128 value = 0;
+	unsigned fraction = 0;
+	const char *c = *text;
+
+	if (!isdigit((unsigned char)*c))
+		return -EINVAL;
+	for (; isdigit((unsigned char)*c); c++) {
+		value = value * 10 + (unsigned)(*c - '0');
+		if (value > UINT64_MAX)
+			return -EINVAL;
+	}
+	if (*c == '.' && isdigit((unsigned char)c[1]))
+		for (c++; isdigit((unsigned char)*c) && fraction < FRACTION_DIGITS; c++, fraction++)
+			value = value * 10 + (unsigned)(*c - '0');
+	for (; fraction < FRACTION_DIGITS; fraction++)
+		value *= 10;
+	*billionths = value;
+	*text = c;
+	return 0;
+}
+
+static int read_number(uint64_t *number, const char *text, const struct unit *all)
+{
+	const struct unit *units = all;
+	unsigned __int128 value;
+
+	if (read_decimal(&value, &text) < 0)
+		return -EINVAL;
+	/* A second is no S, but a kilobyte a K as well. */
+	while (units->name && (all == sizes ? strcasecmp(units->name, text) : strcmp(units->name, text)))
+		units++;
+	if (!units->name || value > (unsigned __int128)UINT64_MAX * 1000000000u / units->factor)
+		return -EINVAL;
+	if (units->factor == 1 && value % 1000000000u)
+		return -EINVAL;
+	value = value * units->factor / 1000000000u;
+	*number = (uint64_t)value;
+	return 0;
+}
+
+static int read_percent(double *percent, const char *text)
+{
+	unsigned __int128 value;
+
+	if (read_decimal(&value, &text) < 0 || strcmp(text, "%") || value > 100 * (unsigned __int128)1000000000u)
+		return -EINVAL;
+	*percent = (double)value / 1e9;
+	return 0;
+}
+
+static int read_address(uint64_t *address, const char *text)
+{
+	bool hex = text[0] == '0' && (text[1] == 'x' || text[1] == 'X');
+	char *end;
+
+	if (!isxdigit((unsigned char)text[hex ? 2 : 0]))
+		return -EINVAL;
+	errno = 0;
+	*address = strtoull(text, &end, hex ? 16 : 10);
+	return errno || *end ? -EINVAL : 0;
+}
+
+/* ---- choices ---- */
+
+const char *mt_filter_choice(char out[64], const char *choices, int i)
+{
+	for (; i && choices; i--) {
+		choices = strchr(choices, '|');
+		choices += choices != NULL;
+	}
+	if (!choices)
+		return NULL;
+	size_t len = strcspn(choices, "|");
+
+	memcpy(out, choices, len);
+	out[len] = 0;
+	return out;
+}
+
+struct choices {
+	const char *choices;
+	char (*names)[64];
+};
+
+static const char *choice_at(const void *context, int i)
+{
+	const struct choices *all = context;
+
+	return mt_filter_choice(all->names[i], all->choices, i);
+}
+
+static int fail_value(struct mt_err *err, const char *called, size_t at, const char *text, const char *expected)
+{
+	if (at)
+		return mt_fail(err, -EINVAL, "%s: '%.80s' at character %zu will not do; expected %s", called, text, at, expected);
+	return mt_fail(err, -EINVAL, "%s: '%.80s' will not do; expected %s", called, text, expected);
+}
+
+static int read_choice(uint64_t *number, const char *choices, const char *called, size_t at, const char *text,
+	struct mt_err *err)
+{
+	char names[16][64], expected[400] = "";
+	const char *nearest;
+
+	for (int i = 0; mt_filter_choice(names[0], choices, i); i++) {
+		if (!strcmp(names[0], text)) {
+			*number = (uint64_t)i;
+			return 0;
+		}
+		snprintf(expected + strlen(expected), sizeof expected - strlen(expected), "%s%s", i ? ", " : "", names[0]);
+	}
+	nearest = mt_nearest(text, choice_at, &(struct choices){choices, names});
+	if (!nearest)
+		return fail_value(err, called, at, text, expected);
+	snprintf(expected, sizeof expected, "%s", nearest);
+	if (at)
+		return mt_fail(err, -EINVAL, "%s: no '%.60s' at character %zu; did you mean '%s'?", called, text, at, expected);
+	return mt_fail(err, -EINVAL, "%s: no '%.60s'; did you mean '%s'?", called, text, expected);
+}
+
+/* ---- values ---- */
+
+const char *mt_filter_expected(enum mt_filter_field field)
+{
+	static const char *const words[] = {
+		[MT_FILTER_KIND_REGEX] = "a regular expression",
+		[MT_FILTER_KIND_TIME] = "a time such as 500ms, 1.5s or 2m, or 20% of the run",
+		[MT_FILTER_KIND_SPAN] = "a duration such as 500ms, 1.5s, 2m or 1h",
+		[MT_FILTER_KIND_BYTES] = "a size such as 4096, 64k or 1.5M",
+		[MT_FILTER_KIND_COUNT] = "a whole number",
+		[MT_FILTER_KIND_COUNT_OR_PERCENT] = "a whole number, or 50% of the group's allocations",
+		[MT_FILTER_KIND_SPAN_OR_PERCENT] = "a duration such as 500ms, 1.5s or 2m, or 20% of the run",
+		[MT_FILTER_KIND_CHOICE] = "one of a list",
+		[MT_FILTER_KIND_THREAD] = "a thread's name or id",
+		[MT_FILTER_KIND_MARKER] = "a marker's text",
+		[MT_FILTER_KIND_ADDRESS] = "an address such as 0x7f3a10002f0",
+	};
+
+	return words[mt_filter_info(field)->kind];
+}
+
+static bool takes_percent(enum mt_filter_kind kind)
+{
+	return kind == MT_FILTER_KIND_TIME || kind == MT_FILTER_KIND_COUNT_OR_PERCENT ||
+		kind == MT_FILTER_KIND_SPAN_OR_PERCENT;
+}
+
+static int read_value(struct mt_filter_value *value, enum mt_filter_kind kind, const char *text)
+{
+	if (takes_percent(kind) && !read_percent(&value->percent, text)) {
+		value->is_percent = true;
+		return 0;
+	}
+	switch (kind) {
+	case MT_FILTER_KIND_TIME:
+	case MT_FILTER_KIND_SPAN:
+	case MT_FILTER_KIND_SPAN_OR_PERCENT:
+		return read_number(&value->number, text, times);
+	case MT_FILTER_KIND_BYTES:
+		return read_number(&value->number, text, sizes);
+	case MT_FILTER_KIND_ADDRESS:
+		return read_address(&value->number, text);
+	case MT_FILTER_KIND_COUNT:
+	case MT_FILTER_KIND_COUNT_OR_PERCENT:
+		return read_number(&value->number, text, counts);
+	default:
+		return 0;
+	}
+}
+
+int mt_filter_value_parse(struct mt_filter_value *value, enum mt_filter_field field, const char *called, size_t at,
+	const char *text, struct mt_err *err)
+{
+	const struct mt_filter_info *info = mt_filter_info(field);
+	const char *number = text;
+
+	*value = (struct mt_filter_value){0};
+	if (info->kind == MT_FILTER_KIND_CHOICE)
+		return read_choice(&value->number, info->choices, called, at, text, err);
+	if (info->kind != MT_FILTER_KIND_THREAD && info->kind != MT_FILTER_KIND_MARKER &&
+		*number == (mt_filter_upper(field) != field ? '>' : '<')) {
+		value->strict = true;
+		number++;
+	}
+	return read_value(value, info->kind, number) < 0 ? fail_value(err, called, at, text, mt_filter_expected(field)) : 0;
+}
+
+/* ---- ranges ---- */
+
+enum mt_filter_field mt_filter_upper(enum mt_filter_field field)
+{
+	const char *name = mt_filter_info(field)->name;
+	size_t len = strlen(name);
+
+	if (field == MT_FILTER_FROM || (len > 4 && !strcmp(name + len - 4, "_min")))
+		return (enum mt_filter_field)(field + 1);
+	return field;
+}
+
+static uint64_t resolve(const struct mt_filter_value *value, uint64_t whole)
+{
+	return value->is_percent ? (uint64_t)((double)whole * value->percent / 100) : value->number;
+}
+
+int mt_filter_range(struct mt_filter_range *range, const struct mt_filter *filter, enum mt_filter_field lower,
+	uint64_t whole, struct mt_err *err)
+{
+	const struct mt_filter_entry *low = &filter->fields[lower], *high = &filter->fields[mt_filter_upper(lower)];
+	bool empty = false;
+
+	*range = (struct mt_filter_range){0, UINT64_MAX};
+	if (low->text) {
+		range->min = resolve(&low->value, whole);
+		empty = low->value.strict && range->min == UINT64_MAX;
+		range->min += low->value.strict && !empty;
+	}
+	if (high->text) {
+		range->max = resolve(&high->value, whole);
+		empty = empty || (high->value.strict && !range->max);
+		range->max -= high->value.strict && range->max;
+	}
+	if (range->min <= range->max && !empty)
+		return 0;
+	if (!low->text || !high->text) {
+		const struct mt_filter_entry *only = low->text ? low : high;
+
+		return mt_fail(err, -EINVAL, "%s %s leaves nothing; expected another number", only->called, only->text);
+	}
+	return mt_fail(err, -EINVAL, "%s %.80s and %s %.80s leave nothing; expected %s to be at most %s", low->called,
+		low->text, high->called, high->text, low->called, high->called);
+}
