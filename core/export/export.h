@@ -14,6 +14,8 @@ enum mt_export_metrics {
 /* Functions take report->sort for the metric, report->what for the view, and honour report->filter.
  * X(name, suffix of file names, metrics, whether it takes --what, whether it is binary, words) */
 #define MT_EXPORTS(X) \
+	X(flamegraph, "svg", SUMS, false, false, \
+		"a picture for a browser, in one file: search by a regular expression, zoom by click, details, keys") \
 	X(collapsed, "folded", SUMS, false, false, \
 		"a line per stack, 'outermost;...;innermost NUMBER', as flamegraph.pl, inferno and speedscope read it") \
 	X(json, "json", ANY_METRIC, true, false, "a view as JSON; --what says which") \
