@@ -124,27 +124,28 @@ static int load_info(struct loader *l, uint32_t index)
 	return 0;
 }
 
-static int load_events(struct loader *l, uint32_t index)
+static int load_events(void *context, uint32_t index, const struct mt_event *events, uint32_t count)
 {
-	const struct mt_trace_block *block = mt_trace_reader_block(l->reader, index);
-	uint64_t file_bytes = mt_trace_reader_file_bytes(l->reader);
+	struct loader *l = context;
 
-	if (l->progress && l->progress(l->context, (double)block->offset / (double)file_bytes))
-		return mt_fail(l->err, -ECANCELED, "loading %s was cancelled", mt_trace_reader_path(l->reader));
-	int result = mt_trace_reader_events(l->reader, index, mt_replay_event, &l->replay, l->err);
-
-	return l->replay.fault ? reject(l, block, l->replay.fault) : result;
+	if (!mt_replay_events(&l->replay, events, count))
+		return 0;
+	return reject(l, mt_trace_reader_block(l->reader, index), l->replay.fault);
 }
 
-static int load_block(struct loader *l, uint32_t index)
+static int load_block(void *context, uint32_t index)
 {
-	enum mt_block_type type = mt_trace_reader_block(l->reader, index)->type;
+	struct loader *l = context;
+	const struct mt_trace_block *block = mt_trace_reader_block(l->reader, index);
+	double file_bytes = (double)mt_trace_reader_file_bytes(l->reader);
 
-	if (is_definition(type))
+	if (is_definition(block->type))
 		return load_definition(l, index);
-	if (type == MT_BLOCK_EVENTS)
-		return load_events(l, index);
-	return type == MT_BLOCK_INFO ? load_info(l, index) : 0;
+	if (block->type == MT_BLOCK_INFO)
+		return load_info(l, index);
+	if (block->type == MT_BLOCK_EVENTS && l->progress && l->progress(l->context, (double)block->offset / file_bytes))
+		return mt_fail(l->err, -ECANCELED, "loading %s was cancelled", mt_trace_reader_path(l->reader));
+	return 0;
 }
 
 static uint64_t larger(uint64_t a, uint64_t b)
@@ -155,13 +156,13 @@ static uint64_t larger(uint64_t a, uint64_t b)
 static int load_replay(struct loader *l)
 {
 	struct mt_info *info = &l->profile->info;
-	uint32_t count = mt_trace_reader_count(l->reader);
+	struct mt_trace_scan scan = {.end = mt_trace_reader_count(l->reader), .events = load_events, .block = load_block,
+		.context = l};
 	bool whole = mt_trace_reader_complete(l->reader);
-	int result = 0;
 
 	mt_replay_init(&l->replay, l->profile);
-	for (uint32_t i = 0; i < count && !result; i++)
-		result = load_block(l, i);
+	int result = mt_trace_reader_scan(l->reader, &scan, l->err);
+
 	if (result == -EBADMSG) { /* damage: what stands before it is the trace */
 		whole = false;
 		result = 0;

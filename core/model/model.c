@@ -56,7 +56,7 @@ void mt_model_grow_threads(struct mt_model *m, uint32_t thread)
 
 void mt_model_release(struct mt_model *m, struct mt_block *b, uint64_t time_ns)
 {
-	if (mt_model_take_away(m, b, time_ns))
+	if (mt_model_take_away(m, b, time_ns, m->temporary_threshold))
 		b->thread_sequence |= RELEASED_TEMPORARY;
 }
 

@@ -21,6 +21,7 @@ struct mt_model {
 	uint64_t live_bytes, live_count;
 	uint64_t peak_epoch, settled_epoch;
 	uint64_t *thread_sequence; /* allocations so far, by thread index */
+	uint64_t temporary_threshold; /* of mt_model_release and mt_model_free_again; see there */
 	uint32_t thread_capacity;
 	/* timeline under construction: the open step is the profile's last sample */
 	uint64_t now_ns;
@@ -44,7 +45,7 @@ struct mt_model {
 static inline __attribute__((always_inline)) void mt_model_prefetch(const struct mt_group *group)
 {
 	__builtin_prefetch(group, 1);
-	__builtin_prefetch((const char *)(group + 1) - 1, 1);
+	__builtin_prefetch((const char *)&group->late_count - 1, 1);
 }
 
 /* borrowed: empty of events. */
@@ -158,11 +159,12 @@ static inline void mt_model_allocate(struct mt_model *m, struct mt_block *b, boo
 	mt_model_rise(m, g, b->size, b->time_ns);
 }
 
-/* The block's bytes are no longer live. Whether it was temporary. */
-static inline bool mt_model_take_away(struct mt_model *m, const struct mt_block *b, uint64_t time_ns)
+/* The block's bytes are no longer live. Whether it was temporary: freed after at most `threshold` further allocations by
+ * its thread. */
+static inline bool mt_model_take_away(struct mt_model *m, const struct mt_block *b, uint64_t time_ns, uint64_t threshold)
 {
 	struct mt_group *g = &m->profile->groups[b->group];
-	bool temporary = m->thread_sequence[b->thread] == b->thread_sequence;
+	bool temporary = m->thread_sequence[b->thread] - b->thread_sequence <= threshold;
 
 	mt_model_pass_time(m, time_ns);
 	mt_model_before_change(m, g);
@@ -179,8 +181,23 @@ static inline bool mt_model_take_away(struct mt_model *m, const struct mt_block 
 /* The block is free, whoever freed it. */
 static inline void mt_model_free(struct mt_model *m, const struct mt_block *b, uint64_t time_ns)
 {
-	mt_model_take_away(m, b, time_ns);
+	mt_model_take_away(m, b, time_ns, 0);
 	m->profile->info.frees++;
+}
+
+/* The same for a reader of events, which may ask for another threshold. */
+static inline void mt_model_free_again(struct mt_model *m, const struct mt_block *b, uint64_t time_ns)
+{
+	mt_model_take_away(m, b, time_ns, m->temporary_threshold);
+	m->profile->info.frees++;
+}
+
+/* An allocation by this thread that is not to be counted, but comes between others. thread: exists in the profile. */
+static inline void mt_model_pass_over(struct mt_model *m, uint32_t thread)
+{
+	if (__builtin_expect(thread >= m->thread_capacity, 0))
+		mt_model_grow_threads(m, thread);
+	m->thread_sequence[thread]++;
 }
 
 #endif

@@ -51,7 +51,18 @@ struct mt_group {
 	uint64_t peak_epoch;                   /* model's own: which peak the two above belong to */
 	uint64_t first_ns, last_ns;            /* first and last allocation */
 	uint64_t min_size, max_size;
+	/* Where a time range was asked for: of the blocks that are not live, those that were freed only behind its end. */
+	uint64_t late_count, late_bytes;
 };
+/* Live at the end of the range; live_* where there is none. */
+static inline uint64_t mt_group_range_live_count(const struct mt_group *g)
+{
+	return g->live_count + g->late_count;
+}
+static inline uint64_t mt_group_range_live_bytes(const struct mt_group *g)
+{
+	return g->live_bytes + g->late_bytes;
+}
 
 /* What the system has given the process; 0: not known. */
 struct mt_memory {
@@ -77,7 +88,7 @@ enum mt_log_type {
 	MT_LOG_UNMAP,   /* address, length */
 	MT_LOG_UNMAP_FAILED, /* address, length: the thread's last UNMAP of these did not happen */
 	MT_LOG_CALL,    /* mallopt: parameter, value, result; malloc_trim: pad, 0, result */
-	MT_LOG_MARKER,  /* text */
+	MT_LOG_MARKER,  /* text; number of the allocation before which it was set, plus 1 (0: an old trace does not say) */
 	MT_LOG_PAUSE,   /* by the program (text, node) or a person (neither) */
 	MT_LOG_RESUME,
 	MT_LOG_GAP,     /* beginning in ns, allocations lost, frees lost; time_ns is its end */

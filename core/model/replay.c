@@ -3,42 +3,18 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#define CHUNK 4096u /* numbers are followed in chunks, each freed when all of its blocks are gone */
 #define NO_PREVIOUS UINT64_MAX
-
-enum state { STATE_NONE, STATE_LIVE, STATE_RELEASED, STATE_GONE };
-
-struct cell {
-	uint64_t size;
-	uint64_t thread_sequence;
-	uint32_t group;
-	uint32_t thread : 30, state : 2;
-};
-
-struct mt_replay_chunk {
-	uint32_t left; /* numbers that are not gone yet, those to come included */
-	uint64_t *usable; /* usable sizes that were noted, else 0; NULL: none */
-	struct cell cells[CHUNK];
-};
 
 void mt_replay_init(struct mt_replay *r, struct mt_profile *profile)
 {
-	*r = (struct mt_replay){0};
+	*r = (struct mt_replay){.to_ns = UINT64_MAX};
 	mt_model_init(&r->model, profile);
-}
-
-static void free_chunk(struct mt_replay_chunk *chunk)
-{
-	if (chunk)
-		free(chunk->usable);
-	free(chunk);
+	mt_live_init(&r->live);
 }
 
 void mt_replay_free(struct mt_replay *r)
 {
-	for (uint64_t i = 0; i < r->chunk_count; i++)
-		free_chunk(r->chunks[i]);
-	free(r->chunks);
+	mt_live_free(&r->live);
 	mt_model_free_memory(&r->model);
 	*r = (struct mt_replay){0};
 }
@@ -49,39 +25,18 @@ static int fault(struct mt_replay *r, const char *text)
 	return -EINVAL;
 }
 
-/* NULL: the number was never given, or its block is gone. */
-static struct cell *find(const struct mt_replay *r, uint64_t number)
-{
-	if (number >= r->next_number || !r->chunks[number / CHUNK])
-		return NULL;
-	struct cell *c = &r->chunks[number / CHUNK]->cells[number % CHUNK];
-
-	return c->state == STATE_GONE ? NULL : c;
-}
-
-static void gone(struct mt_replay *r, uint64_t number, struct cell *c)
-{
-	struct mt_replay_chunk **chunk = &r->chunks[number / CHUNK];
-
-	c->state = STATE_GONE;
-	if (!--(*chunk)->left) {
-		free_chunk(*chunk);
-		*chunk = NULL;
-	}
-}
-
-static struct mt_block block_of(const struct cell *c)
+static struct mt_block block_of(const struct mt_live_cell *c)
 {
 	return (struct mt_block){.size = c->size, .group = c->group, .thread = c->thread,
 		.thread_sequence = c->thread_sequence};
 }
 
-static int allocate(struct mt_replay *r, const struct mt_event *e)
+static inline int allocate(struct mt_replay *r, const struct mt_event *e)
 {
 	const struct mt_profile *p = r->model.profile;
 	bool reallocated = e->type == MT_EVENT_REALLOCATE;
 
-	if (e->number != r->next_number)
+	if (r->sparse ? e->number < r->next_number : e->number != r->next_number)
 		return fault(r, "an allocation has a number that does not follow the one before");
 	if (e->group >= p->group_count)
 		return fault(r, "an allocation names a group that is not defined");
@@ -91,55 +46,70 @@ static int allocate(struct mt_replay *r, const struct mt_event *e)
 		.group = e->group, .thread = e->thread};
 
 	mt_model_allocate(&r->model, &b, reallocated);
-	if (e->number % CHUNK == 0) {
-		MT_GROW(r->chunks, r->chunk_count, r->chunk_capacity);
-		r->chunks[r->chunk_count] = mt_alloc(sizeof **r->chunks);
-		r->chunks[r->chunk_count++]->left = CHUNK;
-	}
-	r->chunks[e->number / CHUNK]->cells[e->number % CHUNK] = (struct cell){.size = b.size,
-		.thread_sequence = b.thread_sequence, .group = b.group, .thread = b.thread, .state = STATE_LIVE};
-	r->next_number++;
-	r->last = MT_REPLAY_ALLOCATED;
-	struct cell *previous = reallocated ? find(r, e->previous) : NULL;
+	struct mt_live_cell *previous = reallocated ? mt_live_find(&r->live, e->previous) : NULL;
 
-	if (previous && previous->state == STATE_RELEASED)
-		gone(r, e->previous, previous);
+	if (previous && previous->state == MT_LIVE_RELEASED)
+		mt_live_remove(&r->live, previous);
+	struct mt_live_cell *c = mt_live_insert(&r->live, e->number);
+
+	c->size = b.size;
+	c->usable = 0;
+	c->thread_sequence = b.thread_sequence;
+	c->group = b.group;
+	c->thread = b.thread;
+	c->marked = 0;
+	r->next_number = e->number + 1;
+	r->last = MT_REPLAY_ALLOCATED;
 	return 0;
 }
 
-static int end_block(struct mt_replay *r, const struct mt_event *e)
+/* A free behind the end of the range; sign -1: it was none. */
+static void late(struct mt_replay *r, struct mt_live_cell *c, uint64_t sign)
 {
-	struct cell *c = find(r, e->number);
+	struct mt_group *g = &r->model.profile->groups[c->group];
 
-	if (!c || c->state != STATE_LIVE)
+	g->late_count += sign;
+	g->late_bytes += sign * c->size;
+	c->marked = sign == 1;
+}
+
+static inline int end_block(struct mt_replay *r, const struct mt_event *e)
+{
+	struct mt_live_cell *c = mt_live_find(&r->live, e->number);
+
+	if (!c || c->state != MT_LIVE_LIVE)
 		return fault(r, "a free names a block that is not live");
 	struct mt_block b = block_of(c);
 
 	r->last = MT_REPLAY_FREED;
 	r->last_group = b.group;
+	if (__builtin_expect(e->time_ns > r->to_ns, 0))
+		late(r, c, 1);
 	if (e->type == MT_EVENT_RELEASE) {
 		mt_model_release(&r->model, &b, e->time_ns);
 		c->thread_sequence = b.thread_sequence;
-		c->state = STATE_RELEASED;
+		c->state = MT_LIVE_RELEASED;
 		return 0;
 	}
-	mt_model_free(&r->model, &b, e->time_ns);
+	mt_model_free_again(&r->model, &b, e->time_ns);
 	r->implied_frees += e->type == MT_EVENT_IMPLIED_FREE;
-	gone(r, e->number, c);
+	mt_live_remove(&r->live, c);
 	return 0;
 }
 
 static int restore(struct mt_replay *r, const struct mt_event *e)
 {
-	struct cell *c = find(r, e->number);
+	struct mt_live_cell *c = mt_live_find(&r->live, e->number);
 
-	if (!c || c->state != STATE_RELEASED)
+	if (!c || c->state != MT_LIVE_RELEASED)
 		return fault(r, "a failed realloc names a block that was not released");
 	struct mt_block b = block_of(c);
 
+	if (c->marked)
+		late(r, c, -1ull);
 	mt_model_restore(&r->model, &b, e->time_ns);
 	c->thread_sequence = b.thread_sequence;
-	c->state = STATE_LIVE;
+	c->state = MT_LIVE_LIVE;
 	return 0;
 }
 
@@ -148,11 +118,7 @@ static int note(struct mt_replay *r, const struct mt_event *e)
 	const struct mt_profile *p = r->model.profile;
 
 	if (e->kind == MT_NOTE_USABLE && r->last == MT_REPLAY_ALLOCATED) {
-		struct mt_replay_chunk *chunk = r->chunks[(r->next_number - 1) / CHUNK];
-
-		if (!chunk->usable)
-			chunk->usable = mt_alloc(CHUNK * sizeof *chunk->usable);
-		chunk->usable[(r->next_number - 1) % CHUNK] = e->size;
+		mt_live_find(&r->live, r->next_number - 1)->usable = e->size;
 		return 0;
 	}
 	if (e->kind != MT_NOTE_FREE_STACK || r->last != MT_REPLAY_FREED)
@@ -163,33 +129,20 @@ static int note(struct mt_replay *r, const struct mt_event *e)
 	return 0;
 }
 
-static uint64_t cell_slack(const struct mt_replay *r, const struct cell *c, uint64_t usable)
-{
-	const struct mt_profile *p = r->model.profile;
-
-	if (c->state != STATE_LIVE)
-		return 0;
-	return mt_model_slack(p, c->group, c->size, usable);
-}
-
 uint64_t mt_replay_slack(const struct mt_replay *r)
 {
-	uint64_t sum = 0;
+	const struct mt_live_cell *c;
+	uint64_t sum = 0, at = 0;
 
-	for (uint64_t i = 0; i < r->chunk_count; i++) {
-		const struct mt_replay_chunk *chunk = r->chunks[i];
-
-		for (uint32_t at = 0; chunk && at < CHUNK; at++)
-			sum += cell_slack(r, &chunk->cells[at], chunk->usable ? chunk->usable[at] : 0);
-	}
+	while ((c = mt_live_next(&r->live, &at)))
+		if (c->state == MT_LIVE_LIVE)
+			sum += mt_model_slack(r->model.profile, c->group, c->size, c->usable);
 	return sum;
 }
 
-int mt_replay_event(void *context, const struct mt_event *e)
+static inline int replay(struct mt_replay *r, const struct mt_event *e)
 {
-	struct mt_replay *r = context;
-
-	if (e->thread >= r->model.profile->thread_count || e->thread >= 1u << 30)
+	if (e->thread >= r->model.profile->thread_count || e->thread >= MT_LIVE_THREADS)
 		return fault(r, "an event names a thread that is not defined");
 	if (e->time_ns > MT_REPLAY_TIME_MAX)
 		return fault(r, "an event has a time out of range");
@@ -215,4 +168,43 @@ int mt_replay_event(void *context, const struct mt_event *e)
 		break;
 	}
 	return fault(r, "an event is of an unknown type");
+}
+
+/* With many groups or blocks: asks for what the events ahead will touch, in rounds of which each needs what the one before
+ * has brought. */
+#define MANY 1024
+#define FAR 24u
+#define NEAR 12u
+static inline bool frees(const struct mt_event *e)
+{
+	return e->type == MT_EVENT_FREE || e->type == MT_EVENT_RELEASE;
+}
+
+static inline void look_ahead(const struct mt_replay *r, const struct mt_event *far, const struct mt_event *near,
+	const struct mt_event *next)
+{
+	const struct mt_profile *p = r->model.profile;
+	const struct mt_live_cell *c;
+
+	if (frees(far))
+		mt_live_prefetch(&r->live, far->number);
+	else if (far->group < p->group_count)
+		mt_model_prefetch(&p->groups[far->group]);
+	if (frees(near) && (c = mt_live_guess(&r->live, near->number)))
+		__builtin_prefetch(c, 1);
+	if (frees(next) && (c = mt_live_guess(&r->live, next->number)))
+		mt_model_prefetch(&p->groups[c->group]);
+}
+
+int mt_replay_events(struct mt_replay *r, const struct mt_event *events, uint32_t count)
+{
+	bool many = r->model.profile->group_count > MANY || r->live.pooled > MANY;
+	int result = 0;
+
+	for (uint32_t i = 0; i < count && !result; i++) {
+		if (many && i + FAR < count)
+			look_ahead(r, &events[i + FAR], &events[i + NEAR], &events[i + NEAR / 2]);
+		result = replay(r, &events[i]);
+	}
+	return result;
 }

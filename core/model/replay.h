@@ -1,7 +1,8 @@
-/* Private to core/model: feeds a trace's events to the model again, without believing them. */
+/* Feeds a trace's events to the model again, without believing them: all of them, or a part that was chosen. */
 #ifndef MT_MODEL_REPLAY_H
 #define MT_MODEL_REPLAY_H
 
+#include "core/model/live.h"
 #include "core/model/model.h"
 #include "core/trace/trace.h"
 
@@ -9,9 +10,10 @@
 
 struct mt_replay {
 	struct mt_model model;
-	struct mt_replay_chunk **chunks; /* by number, in equal parts; NULL: all of its blocks are gone */
-	uint64_t chunk_count, chunk_capacity;
+	struct mt_live live;
 	uint64_t next_number;
+	bool sparse;          /* allocations may be missing, with all that happens to them */
+	uint64_t to_ns;       /* end of the range that was asked for: what is freed later counts in late_* */
 	uint64_t events, implied_frees, unknown_frees;
 	enum { MT_REPLAY_NOTHING, MT_REPLAY_ALLOCATED, MT_REPLAY_FREED } last; /* what a note would be about */
 	uint32_t last_group;  /* of the block freed */
@@ -22,7 +24,7 @@ void mt_replay_init(struct mt_replay *, struct mt_profile *borrowed);
 void mt_replay_free(struct mt_replay *);
 /* Bytes of the live blocks beyond what was asked for, by the rule that info names. */
 uint64_t mt_replay_slack(const struct mt_replay *);
-/* For mt_trace_reader_events; context is the replay. Non-zero: see fault. */
-int mt_replay_event(void *context, const struct mt_event *);
+/* In their order. Non-zero: see fault. */
+int mt_replay_events(struct mt_replay *, const struct mt_event *, uint32_t count);
 
 #endif

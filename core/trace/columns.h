@@ -31,8 +31,15 @@ uint64_t mt_columns_last_ns(const struct mt_columns *);  /* the largest */
 /* Replaces out by the payload and starts the next block. */
 void mt_columns_finish(struct mt_columns *, struct mt_buffer *out);
 
-/* 0, what visit returned, or -EBADMSG with *reason (else NULL) where the payload makes no sense. */
-int mt_columns_decode(const uint8_t *payload, size_t len, uint32_t event_count,
-	int (*visit)(void *context, const struct mt_event *), void *context, const char **reason);
+/* ---- decoding ---- */
+struct mt_decoder;
+
+struct mt_decoder *mt_decoder_new(void);
+void mt_decoder_free(struct mt_decoder *);
+/* Begins with a payload (borrowed until the last event). wants: enum mt_trace_wants. NULL, or what is wrong with it. */
+const char *mt_decoder_start(struct mt_decoder *, const uint8_t *payload, size_t len, uint32_t event_count, unsigned wants);
+/* The next events, `room` at most; 0: there are no more, or *reason (else NULL) says why the payload makes no sense. What
+ * comes before such a fault is given first. */
+uint32_t mt_decoder_next(struct mt_decoder *, struct mt_event *out, uint32_t room, const char **reason);
 
 #endif

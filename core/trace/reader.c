@@ -2,13 +2,13 @@
 #include "core/trace/block.h"
 #include "core/trace/columns.h"
 #include "core/trace/open.h"
+#include "core/trace/reader.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
-#include <zstd.h>
 
 struct entry {
 	struct mt_trace_block block;
@@ -26,9 +26,7 @@ struct mt_trace_reader {
 	bool complete;
 	uint64_t damage;
 	char reason[160];
-	ZSTD_DCtx *zstd;
-	struct mt_buffer stored;
-	struct mt_buffer events;
+	struct mt_trace_input input;
 };
 
 void mt_trace_reader_note_damage(struct mt_trace_reader *r, uint64_t offset, const char *reason)
@@ -94,50 +92,40 @@ static void add_entry(struct mt_trace_reader *r, uint64_t offset, const struct m
 
 /* ---- payloads ---- */
 
-static int decompress(struct mt_trace_reader *r, const struct entry *e, const uint8_t *from, struct mt_buffer *to,
+static struct mt_trace_place place_of(const struct mt_trace_reader *r, const struct entry *e)
+{
+	return (struct mt_trace_place){.fd = r->fd, .path = r->path, .offset = e->block.offset, .check = e->check,
+		.stored_len = e->stored_len, .payload_len = e->block.payload_len};
+}
+
+void mt_trace_reader_place(const struct mt_trace_reader *r, uint32_t index, struct mt_trace_place *place)
+{
+	*place = place_of(r, &r->entries[index]);
+}
+
+static int explain(struct mt_trace_reader *r, uint64_t offset, int code, const struct mt_trace_fault *fault,
 	struct mt_err *err)
 {
-	size_t n = ZSTD_decompressDCtx(r->zstd, to->data, e->block.payload_len, from, e->stored_len);
-	const char *reason = ZSTD_isError(n) ? ZSTD_getErrorName(n) : "the payload has another length than its header says";
-	char text[160];
+	if (*fault->reason)
+		return fail_at(r, offset, fault->reason, err);
+	if (err)
+		*err = fault->err;
+	return code;
+}
 
-	if (n == e->block.payload_len)
-		return 0;
-	snprintf(text, sizeof text, "the block's payload cannot be decompressed (%s)", reason);
-	return fail_at(r, e->block.offset, text, err);
+int mt_trace_reader_fault(struct mt_trace_reader *r, uint32_t index, int code, const struct mt_trace_fault *fault,
+	struct mt_err *err)
+{
+	return explain(r, r->entries[index].block.offset, code, fault, err);
 }
 
 static int read_payload(struct mt_trace_reader *r, const struct entry *e, struct mt_buffer *to, struct mt_err *err)
 {
-	struct mt_block_header h;
-	size_t len = sizeof h + e->stored_len;
+	struct mt_trace_place place = place_of(r, e);
+	struct mt_trace_fault fault;
+	int result = mt_trace_payload(&place, &r->input, to, &fault);
 
-	r->stored.len = 0;
-	mt_buffer_reserve(&r->stored, len);
-	int result = mt_trace_pread(r->fd, r->path, r->stored.data, len, e->block.offset, err);
-
-	if (result == -ENODATA)
-		return fail_at(r, e->block.offset, "the file has become shorter", err);
-	if (result)
-		return result;
-	memcpy(&h, r->stored.data, sizeof h);
-	if (h.check != e->check || h.check != mt_block_header_check(&h))
-		return fail_at(r, e->block.offset, "the block header does not match its checksum", err);
-	const uint8_t *stored = r->stored.data + sizeof h;
-
-	to->len = 0;
-	mt_buffer_reserve(to, (size_t)h.payload_len + 1);
-	if (h.flags & MT_BLOCK_COMPRESSED) {
-		result = decompress(r, e, stored, to, err);
-		if (result)
-			return result;
-	} else {
-		if (h.payload_check != mt_check(stored, h.stored_len))
-			return fail_at(r, e->block.offset, "the block's payload does not match its checksum", err);
-		memcpy(to->data, stored, h.payload_len);
-	}
-	to->len = h.payload_len;
-	return 0;
+	return result ? explain(r, e->block.offset, result, &fault, err) : 0;
 }
 
 int mt_trace_reader_payload(struct mt_trace_reader *r, uint32_t index, struct mt_buffer *buffer, struct mt_err *err)
@@ -145,21 +133,6 @@ int mt_trace_reader_payload(struct mt_trace_reader *r, uint32_t index, struct mt
 	if (index >= r->count)
 		return mt_fail(err, -EINVAL, "the trace %s has no block %u", r->path, index);
 	return read_payload(r, &r->entries[index], buffer, err);
-}
-
-int mt_trace_reader_events(struct mt_trace_reader *r, uint32_t index,
-	int (*visit)(void *context, const struct mt_event *), void *context, struct mt_err *err)
-{
-	int result = mt_trace_reader_payload(r, index, &r->events, err);
-	const struct entry *e = &r->entries[index];
-	const char *reason;
-
-	if (result)
-		return result;
-	if (e->block.type != MT_BLOCK_EVENTS)
-		return mt_fail(err, -EINVAL, "block %u of the trace %s holds no events", index, r->path);
-	result = mt_columns_decode(r->events.data, r->events.len, e->block.event_count, visit, context, &reason);
-	return reason ? fail_at(r, e->block.offset, reason, err) : result;
 }
 
 /* ---- finding the blocks ---- */
@@ -287,10 +260,7 @@ struct mt_trace_reader *mt_trace_reader_open(const char *path, struct mt_err *er
 
 	r->fd = fd;
 	r->path = mt_strdup(strcmp(path, "-") ? path : "standard input");
-	r->zstd = ZSTD_createDCtx();
-	if (!r->zstd)
-		mt_fail(err, -ENOMEM, "cannot decompress %s: out of memory", r->path);
-	if (!r->zstd || read_size(r, err) || find_blocks(r, err)) {
+	if (read_size(r, err) || find_blocks(r, err)) {
 		mt_trace_reader_free(r);
 		return NULL;
 	}
@@ -321,9 +291,7 @@ void mt_trace_reader_free(struct mt_trace_reader *r)
 	close(r->fd);
 	free(r->path);
 	free(r->entries);
-	ZSTD_freeDCtx(r->zstd);
-	mt_buffer_free(&r->stored);
-	mt_buffer_free(&r->events);
+	mt_trace_input_free(&r->input);
 	free(r);
 }
 

@@ -131,4 +131,25 @@ int mt_trace_reader_payload(struct mt_trace_reader *, uint32_t index, struct mt_
 int mt_trace_reader_events(struct mt_trace_reader *, uint32_t index,
 	int (*visit)(void *context, const struct mt_event *), void *context, struct mt_err *err);
 
+enum mt_trace_wants {
+	MT_TRACE_ADDRESSES = 1, /* else they are 0: they cost time */
+};
+
+/* Going over many blocks. Threads decode event blocks ahead; the calling thread is given everything in the file's order.
+ * A callback that returns non-zero ends it, and that is returned. */
+struct mt_trace_scan {
+	uint32_t first, end; /* blocks [first, end) */
+	unsigned wants;
+	uint32_t workers;    /* threads; 1: the calling one alone; 0: as the processors are */
+	/* Whether an event block is to be left out; asked ahead of time, in order. NULL: none. */
+	bool (*skip)(void *context, uint32_t index);
+	/* Events of one block, in one call or several; the last one's are gone after it. */
+	int (*events)(void *context, uint32_t index, const struct mt_event *, uint32_t count);
+	/* Before an event block's first events, and for each block of another type. May be NULL. */
+	int (*block)(void *context, uint32_t index);
+	void *context;
+};
+/* Errors as of mt_trace_reader_events, once what stands before the damage was visited. */
+int mt_trace_reader_scan(struct mt_trace_reader *, const struct mt_trace_scan *, struct mt_err *err);
+
 #endif

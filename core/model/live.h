@@ -1,0 +1,104 @@
+/* The blocks that live at the same time, by number: what a reader of events keeps to join a free with its allocation.
+ * Most blocks die young: the last ones lie in a ring by their number; what is still live when its place is needed again
+ * moves into a pool that is found by hash. So memory is bounded by what lives at once. */
+#ifndef MT_MODEL_LIVE_H
+#define MT_MODEL_LIVE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define MT_LIVE_THREADS (1u << 28) /* thread indices are below */
+
+enum mt_live_state { MT_LIVE_NONE, MT_LIVE_LIVE, MT_LIVE_RELEASED };
+
+struct mt_live_cell { /* one cache line */
+	uint64_t number, size, time_ns;
+	uint64_t thread_sequence; /* as the model counts */
+	uint64_t address, usable;
+	uint32_t group;
+	uint32_t thread : 28;
+	uint32_t state : 2;
+	uint32_t marked : 1;      /* the owner's */
+	uint32_t chain, aside;    /* the owner's */
+};
+_Static_assert(sizeof(struct mt_live_cell) == 64, "one cache line");
+
+#define MT_LIVE_RING 32768u
+#define MT_LIVE_CHUNK 16384u /* cells of the pool that are allocated together */
+
+struct mt_live_slot { uint32_t cell, tag; }; /* cell: index into the pool + 1 */
+
+struct mt_live {
+	struct mt_live_cell *ring;
+	struct mt_live_cell **chunks;
+	uint32_t chunk_count, chunk_capacity;
+	uint32_t used, free;  /* cells of the pool ever used; first free one + 1 */
+	struct mt_live_slot *slots;
+	uint32_t mask, pooled;
+	uint64_t count;       /* cells in all */
+};
+
+void mt_live_init(struct mt_live *);
+void mt_live_free(struct mt_live *);
+
+/* The rare half of what follows. */
+struct mt_live_cell *mt_live_find_old(const struct mt_live *, uint64_t number);
+void mt_live_retire(struct mt_live *, struct mt_live_cell *of_ring);
+void mt_live_remove_old(struct mt_live *, struct mt_live_cell *);
+
+static inline struct mt_live_cell *mt_live_place(const struct mt_live *l, uint64_t number)
+{
+	return &l->ring[number & (MT_LIVE_RING - 1)];
+}
+
+/* NULL: not there. Good until the next insertion. */
+static inline struct mt_live_cell *mt_live_find(const struct mt_live *l, uint64_t number)
+{
+	struct mt_live_cell *c = mt_live_place(l, number);
+
+	if (__builtin_expect(c->state && c->number == number, 1))
+		return c;
+	return l->pooled ? mt_live_find_old(l, number) : NULL;
+}
+
+/* A cell for a number that is not there: number and state are set, the rest is the caller's to fill in. */
+static inline struct mt_live_cell *mt_live_insert(struct mt_live *l, uint64_t number)
+{
+	struct mt_live_cell *c = mt_live_place(l, number);
+
+	if (c->state)
+		mt_live_retire(l, c);
+	c->number = number;
+	c->state = MT_LIVE_LIVE;
+	l->count++;
+	return c;
+}
+
+static inline void mt_live_remove(struct mt_live *l, struct mt_live_cell *c)
+{
+	l->count--;
+	if (c >= l->ring && c < l->ring + MT_LIVE_RING)
+		c->state = MT_LIVE_NONE;
+	else
+		mt_live_remove_old(l, c);
+}
+
+static inline uint64_t mt_live_hash(uint64_t number)
+{
+	return number * 0x9e3779b97f4a7c15ull;
+}
+
+/* Asks for what a find of this number will read; the second time for the cell itself. What they read may be stale. */
+static inline __attribute__((always_inline)) void mt_live_prefetch(const struct mt_live *l, uint64_t number)
+{
+	__builtin_prefetch(mt_live_place(l, number), 1);
+	if (l->pooled)
+		__builtin_prefetch(&l->slots[mt_live_hash(number) >> 32 & l->mask]);
+}
+const struct mt_live_cell *mt_live_guess(const struct mt_live *, uint64_t number); /* may be NULL, or another's */
+
+/* Every cell, in no order. Zero-initialise *at. NULL: no more. */
+struct mt_live_cell *mt_live_next(const struct mt_live *, uint64_t *at);
+
+#endif

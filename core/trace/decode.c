@@ -1,0 +1,236 @@
+/* From columns back to events. Without addresses neither their stream nor what predicts them is looked at. */
+#include "core/trace/columns.h"
+#include "core/trace/predictor.h"
+#include "core/trace/varint.h"
+
+#include <stdlib.h>
+
+struct mt_decoder {
+	struct predictor predictor;
+	const uint8_t *at[MT_COLUMNS], *end[MT_COLUMNS];
+	const uint8_t *heads_end;
+	unsigned wants;
+	bool bad; /* a column has ended too early, or holds no number */
+};
+
+/* ---- numbers of a column ---- */
+
+static __attribute__((noinline)) uint64_t get_long(struct mt_decoder *d, enum mt_column column)
+{
+	struct mt_cursor c = {d->at[column], d->end[column], false};
+	uint64_t value = mt_cursor_varint(&c);
+
+	d->at[column] = c.at;
+	d->bad |= c.bad;
+	return value;
+}
+
+static inline uint64_t get(struct mt_decoder *d, enum mt_column column)
+{
+	const uint8_t *at = d->at[column];
+
+	if (__builtin_expect(d->end[column] - at < 2, 0))
+		return get_long(d, column);
+	unsigned first = at[0], second = at[1], two = first >> 7;
+
+	if (__builtin_expect(two & second >> 7, 0))
+		return get_long(d, column);
+	d->at[column] = at + 1 + two;
+	return (first & 0x7f) | (second << 7 & -two);
+}
+
+static inline uint32_t get32(struct mt_decoder *d, enum mt_column column)
+{
+	uint64_t value = get(d, column);
+
+	d->bad |= value > UINT32_MAX;
+	return value > UINT32_MAX ? 0 : (uint32_t)value;
+}
+
+static inline uint8_t get_byte(struct mt_decoder *d, enum mt_column column)
+{
+	if (d->at[column] == d->end[column]) {
+		d->bad = true;
+		return 0;
+	}
+	return *d->at[column]++;
+}
+
+static uint64_t get_address(struct mt_decoder *d)
+{
+	uint64_t code = get(d, MT_COLUMN_ADDRESS);
+	uint64_t difference = mt_unzigzag(code >> 1) << 4;
+
+	return code & 1 ? difference | (get_byte(d, MT_COLUMN_ADDRESS) & 15) : difference;
+}
+
+/* ---- events ---- */
+
+static inline void decode_address(struct mt_decoder *d, unsigned head, struct mt_event *e)
+{
+	struct predictor *p = &d->predictor;
+	uint32_t class = size_class(e->size);
+	uint32_t slot = address_slot(p, e->type, &p->class[class]);
+	bool hit = !(head & HEAD_ADDRESS);
+
+	e->address = hit ? p->recent[slot].address : p->class[class].last_address + get_address(d);
+	address_learn(p, e->type, class, e->address, hit);
+}
+
+static inline void decode_allocation(struct mt_decoder *d, unsigned head, bool addresses, struct mt_event *e)
+{
+	struct predictor *p = &d->predictor;
+	uint16_t *context = &p->context[e->thread & (CONTEXTS - 1)];
+	uint32_t *group = &p->group[*context];
+
+	if (head & HEAD_GROUP)
+		*group = get32(d, MT_COLUMN_GROUP);
+	e->group = *group;
+	context_next(context, e->group);
+	uint64_t *size = &p->size[e->group & (SIZES - 1)];
+
+	if (head & HEAD_SIZE)
+		*size = get(d, MT_COLUMN_SIZE);
+	e->size = *size;
+	e->number = p->next_number;
+	if (e->type == MT_EVENT_REALLOCATE)
+		e->previous = p->last_released - mt_unzigzag(get(d, MT_COLUMN_PREVIOUS));
+	if (addresses)
+		decode_address(d, head, e);
+	else
+		p->next_number++;
+}
+
+static inline void decode_free(struct mt_decoder *d, unsigned head, bool addresses, struct mt_event *e)
+{
+	struct predictor *p = &d->predictor;
+	uint64_t newest = p->next_number - 1;
+
+	if (head & HEAD_KIND) {
+		p->free_kind = get_byte(d, MT_COLUMN_KIND);
+		p->free_group = get32(d, MT_COLUMN_KIND);
+	}
+	e->kind = p->free_kind;
+	e->group = p->free_group;
+	if (__builtin_expect(e->type == MT_EVENT_UNKNOWN_FREE, 0)) {
+		if (addresses)
+			e->address = p->unknown_address += get_address(d);
+		return;
+	}
+	switch ((head & HEAD_MODE) >> HEAD_MODE_SHIFT) {
+	case MODE_DISTANCE:
+		e->number = newest - get(d, MT_COLUMN_DISTANCE);
+		break;
+	case MODE_SAME:
+		e->number = newest - p->last_distance;
+		break;
+	case MODE_NEXT:
+		e->number = p->last_number + 1;
+		break;
+	default:
+		e->number = p->last_number - 1;
+	}
+	if (addresses) {
+		free_learn(p, e->type, e->number);
+		return;
+	}
+	p->last_distance = newest - e->number;
+	p->last_number = e->number;
+	if (e->type == MT_EVENT_RELEASE)
+		p->last_released = e->number;
+}
+
+static void decode_note(struct mt_decoder *d, unsigned head, struct mt_event *e)
+{
+	uint64_t *last = &d->predictor.note[(head & HEAD_NOTE) != 0];
+
+	*last += mt_unzigzag(get(d, MT_COLUMN_NOTE));
+	e->kind = (head & HEAD_NOTE) != 0;
+	e->size = *last;
+}
+
+static inline __attribute__((always_inline)) uint32_t decode(struct mt_decoder *d, struct mt_event *out, uint32_t count,
+	bool addresses)
+{
+	struct predictor *p = &d->predictor;
+	const uint8_t *heads = d->at[MT_COLUMN_HEAD];
+	uint32_t i;
+
+	for (i = 0; i < count; i++) {
+		struct mt_event *e = &out[i];
+		unsigned head = heads[i];
+
+		*e = (struct mt_event){.type = head & HEAD_TYPE};
+		if (head & HEAD_TIME)
+			p->time_us += mt_unzigzag(get(d, MT_COLUMN_TIME));
+		if (head & HEAD_THREAD)
+			p->thread = get32(d, MT_COLUMN_THREAD);
+		e->time_ns = p->time_us * 1000;
+		e->thread = p->thread;
+		if (allocates(e->type))
+			decode_allocation(d, head, addresses, e);
+		else if (__builtin_expect(e->type == MT_EVENT_NOTE, 0))
+			decode_note(d, head, e);
+		else
+			decode_free(d, head, addresses, e);
+		if (__builtin_expect(d->bad, 0))
+			break;
+	}
+	d->at[MT_COLUMN_HEAD] = heads + i;
+	return i;
+}
+
+_Static_assert(HEAD_TYPE + 1 == MT_EVENT_TYPES, "every type that a head can hold is known");
+
+uint32_t mt_decoder_next(struct mt_decoder *d, struct mt_event *out, uint32_t room, const char **reason)
+{
+	size_t left = (size_t)(d->heads_end - d->at[MT_COLUMN_HEAD]);
+	uint32_t count = left < room ? (uint32_t)left : room;
+
+	*reason = NULL;
+	if (!d->bad)
+		count = d->wants & MT_TRACE_ADDRESSES ? decode(d, out, count, true) : decode(d, out, count, false);
+	else
+		count = 0;
+	if (d->bad && !count)
+		*reason = "a column ends before the events do";
+	return count;
+}
+
+/* ---- beginning a block ---- */
+
+const char *mt_decoder_start(struct mt_decoder *d, const uint8_t *payload, size_t len, uint32_t event_count, unsigned wants)
+{
+	static const char fault[] = "its columns have lengths that do not add up";
+	struct mt_cursor c = {payload, payload + len, false};
+	uint64_t first_number = mt_cursor_varint(&c), base_us = mt_cursor_varint(&c);
+	uint64_t stream_len[MT_COLUMNS];
+
+	if (mt_cursor_varint(&c) != MT_COLUMNS)
+		return fault;
+	for (unsigned i = 0; i < MT_COLUMNS; i++)
+		stream_len[i] = mt_cursor_varint(&c);
+	for (unsigned i = 0; i < MT_COLUMNS; i++) {
+		d->at[i] = mt_cursor_bytes(&c, stream_len[i]);
+		if (!d->at[i])
+			return fault;
+		d->end[i] = d->at[i] + stream_len[i];
+	}
+	if (c.bad || c.at != c.end || stream_len[MT_COLUMN_HEAD] != event_count)
+		return fault;
+	predictor_init(&d->predictor, first_number, base_us);
+	d->heads_end = d->end[MT_COLUMN_HEAD];
+	d->wants = wants;
+	d->bad = false;
+	return NULL;
+}
+
+struct mt_decoder *mt_decoder_new(void)
+{
+	return mt_alloc(sizeof(struct mt_decoder));
+}
+
+void mt_decoder_free(struct mt_decoder *d)
+{
+	free(d);
+}
