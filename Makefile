@@ -25,7 +25,7 @@ SAN := $(if $(ASAN),-fsanitize=address$(comma)undefined -fno-omit-frame-pointer)
 ALL_CFLAGS := -std=gnu11 -D_GNU_SOURCE -I. $(OPT) $(WARN) $(SAN) -pthread -MMD -MP \
 	-DMT_VERSION='"$(VERSION)"' -DMT_PREFIX='"$(prefix)"' -DMT_THEME_DIR='"$(CURDIR)/themes"' $(CFLAGS)
 ALL_LDFLAGS := $(SAN) -pthread $(LDFLAGS)
-LIBS := -lncursesw -ltinfo -lpcre2-8 -lzstd -ldw -lelf
+LIBS := -lncursesw -ltinfo -lpcre2-8 -lzstd -lz -ldw -lelf
 
 HAVE_LIBVTERM := $(call have,vterm.h)
 HAVE_LIBIBERTY := $(call have,libiberty/demangle.h)
@@ -113,7 +113,7 @@ $(O)/demo: tests/programs/demo.c
 	$(Q)$(CC) -O1 -g -pthread -o $@ $<
 
 # ---- packages: installed when missing, by root or sudo; else named ----
-BUILD_PACKAGES := gcc libc6-dev libncurses-dev libdw-dev libpcre2-dev libzstd-dev libiberty-dev libvterm-dev
+BUILD_PACKAGES := gcc libc6-dev libncurses-dev libdw-dev libpcre2-dev libzstd-dev zlib1g-dev libiberty-dev libvterm-dev
 TEST_PACKAGES := $(BUILD_PACKAGES) g++ clang libcmocka-dev python3 sqlite3 perl git valgrind binutils procps \
 	libjemalloc2 libmimalloc-dev libgoogle-perftools-dev
 packages:

@@ -18,6 +18,10 @@ enum mt_export_metrics {
 		"a picture for a browser, in one file: search by a regular expression, zoom by click, details, keys") \
 	X(collapsed, "folded", SUMS, false, false, \
 		"a line per stack, 'outermost;...;innermost NUMBER', as flamegraph.pl, inferno and speedscope read it") \
+	X(speedscope, "speedscope.json", SUMS, false, false, \
+		"what www.speedscope.app shows: leaked, at the peak, allocated, counts; --metric is shown first") \
+	X(pprof, "pb.gz", NO_METRIC, false, true, \
+		"what 'go tool pprof' reads: inuse_space, inuse_objects, alloc_space, alloc_objects") \
 	X(json, "json", ANY_METRIC, true, false, "a view as JSON; --what says which") \
 	X(csv, "csv", ANY_METRIC, true, false, "a view as rows for spreadsheets; --what says which")
 

@@ -4,25 +4,6 @@
 #include <errno.h>
 #include <stdlib.h>
 
-/* A name that ends neither its frame nor its line. */
-static void add_name(struct mt_buffer *path, const char *name)
-{
-	while (*name) {
-		unsigned char c = (unsigned char)*name;
-		unsigned len = mt_utf8_len(name);
-
-		if (c == ';')
-			mt_buffer_add(path, ":", 1);
-		else if (c < 0x20 || c == 0x7f)
-			mt_buffer_add(path, " ", 1);
-		else if (!len)
-			mt_buffer_add(path, "\xef\xbf\xbd", 3);
-		else
-			mt_buffer_add(path, name, len);
-		name += len ? len : 1;
-	}
-}
-
 static void put_line(const struct mt_report *report, const struct mt_buffer *path, const struct mt_group *self)
 {
 	uint64_t value = mt_metric_value(report->profile, self, report->sort);
@@ -56,7 +37,7 @@ int mt_export_collapsed(const struct mt_report *report, struct mt_err *err)
 		lengths[depth++] = path.len;
 		if (path.len)
 			mt_buffer_add(&path, ";", 1);
-		add_name(&path, name);
+		mt_export_add_name(&path, name, ';');
 		free(name);
 		put_line(report, &path, &mt_tree_get(tree, walk.node)->self);
 	}

@@ -2,6 +2,24 @@
 
 #include <string.h>
 
+void mt_export_add_name(struct mt_buffer *text, const char *name, char separator)
+{
+	while (*name) {
+		unsigned char c = (unsigned char)*name;
+		unsigned len = mt_utf8_len(name);
+
+		if (c == separator)
+			mt_buffer_add(text, ":", 1);
+		else if (c < 0x20 || c == 0x7f)
+			mt_buffer_add(text, " ", 1);
+		else if (!len)
+			mt_buffer_add(text, "\xef\xbf\xbd", 3);
+		else
+			mt_buffer_add(text, name, len);
+		name += len ? len : 1;
+	}
+}
+
 char *mt_export_node_name(const struct mt_tree *tree, uint32_t node)
 {
 	struct mt_backtrace_frame frame;
@@ -24,10 +42,14 @@ struct mt_tree *mt_export_tree(const struct mt_report *report, struct mt_group *
 	return tree;
 }
 
-const char *mt_export_program(const struct mt_profile *p)
+const char *mt_export_base_name(const char *path)
 {
-	const char *path = p->argument_count ? mt_strings_get(&p->strings, p->arguments[0]) : "";
 	const char *slash = strrchr(path, '/');
 
 	return slash && slash[1] ? slash + 1 : path;
+}
+
+const char *mt_export_program(const struct mt_profile *p)
+{
+	return mt_export_base_name(p->argument_count ? mt_strings_get(&p->strings, p->arguments[0]) : "");
 }

@@ -230,6 +230,7 @@ struct mt_tree;
 /* inverted: roots are the allocating functions, children their callers, computed on demand. */
 struct mt_tree *mt_tree_new(const struct mt_profile *, const struct mt_symbols *, const struct mt_selection *,
 	bool inverted, enum mt_metric sort);
+uint32_t mt_tree_count(const struct mt_tree *); /* nodes made so far */
 uint32_t mt_tree_root(const struct mt_tree *); /* a root that stands for the whole selection */
 const struct mt_tree_node *mt_tree_get(const struct mt_tree *, uint32_t node); /* valid until the next expand */
 void mt_tree_expand(struct mt_tree *, uint32_t node); /* makes its children known (no-op where they are) */

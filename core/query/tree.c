@@ -301,6 +301,11 @@ struct mt_tree *mt_tree_new(const struct mt_profile *profile, const struct mt_sy
 	return tree;
 }
 
+uint32_t mt_tree_count(const struct mt_tree *tree)
+{
+	return tree->count;
+}
+
 uint32_t mt_tree_root(const struct mt_tree *tree)
 {
 	(void)tree;
