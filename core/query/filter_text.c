@@ -1,17 +1,20 @@
 /* The filter prompt's language: words separated by blanks, each field:value, !field:value, a bare regex
- * on functions, or -regex, !regex for functions that must not occur. A value in ' or " may hold blanks;
- * the quote itself is written twice in it. */
-#include "core/query/filter_match.h"
+ * on functions, or -regex, !regex for functions that must not occur; size>=1k, size<4k, size:1k..4k where there is a
+ * smallest and a largest. A value in ' or " may hold blanks; the quote itself is written twice in it. */
+#include "core/query/filter_names.h"
+
+#include "core/base/nearest.h"
 
 #include <ctype.h>
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 struct word {
 	size_t at; /* character in the text, from 1 */
-	int field;
-	char *value;
+	int field, upper;         /* upper: of a range, -1: none */
+	char *value, *upper_value;
 };
 
 static bool blank(char c)
@@ -29,8 +32,10 @@ static const struct {
 };
 #define SHORT_NAMES (sizeof short_names / sizeof *short_names)
 
-/* Field by its short or full name, negated when asked for; -1 unknown, -2 negated twice. */
-static int find_field(const char *name, bool negative)
+/* ---- names ---- */
+
+/* A regex field by its short or full name, negated when asked for; -1 another, -2 negated twice. */
+static int find_regex(const char *name, bool negative)
 {
 	int field = mt_filter_find(name);
 
@@ -43,8 +48,31 @@ static int find_field(const char *name, bool negative)
 	return -1;
 }
 
-/* As it is written here. */
-static const char *prompt_name(enum mt_filter_field field)
+int mt_filter_find_range(const char *name)
+{
+	char lower[80];
+
+	snprintf(lower, sizeof lower, "%.60s_min", name);
+	return strcmp(name, "time") ? mt_filter_find(lower) : MT_FILTER_FROM;
+}
+
+bool mt_filter_range_name(char out[64], enum mt_filter_field field)
+{
+	const char *name = mt_filter_info(field)->name;
+	size_t len = strlen(name);
+
+	if (field == MT_FILTER_FROM || field == MT_FILTER_TO) {
+		strcpy(out, "time");
+		return true;
+	}
+	if (len < 5 || (strcmp(name + len - 4, "_min") != 0 && strcmp(name + len - 4, "_max") != 0))
+		return false;
+	memcpy(out, name, len - 4);
+	out[len - 4] = 0;
+	return true;
+}
+
+const char *mt_filter_prompt_name(enum mt_filter_field field)
 {
 	static const char *const negated[] = {"!function", "!source", "!module"};
 
@@ -57,14 +85,37 @@ static const char *prompt_name(enum mt_filter_field field)
 	return mt_filter_info(field)->name;
 }
 
-/* Length of "name" in "name:value"; 0 when the word is a bare regex, as std::vector is. */
-static size_t field_name_len(const char *text)
+size_t mt_filter_name_len(const char *text)
 {
 	size_t len = 0;
 
 	while (isalnum((unsigned char)text[len]) || text[len] == '_' || (len && text[len] == '-'))
 		len++;
-	return text[len] == ':' && text[len + 1] != ':' ? len : 0;
+	return len;
+}
+
+bool mt_filter_names(const char *name)
+{
+	return find_regex(name, false) != -1 || mt_filter_find(name) >= 0 || mt_filter_find_range(name) >= 0;
+}
+
+/* A bare regex: as std::vector or f<int> is. */
+size_t mt_filter_operator_len(const char *text, size_t name_len)
+{
+	const char *c = text + name_len;
+	char name[64];
+
+	if (!name_len || (*c == ':' && c[1] == ':'))
+		return 0;
+	if (*c == ':')
+		return 1;
+	if ((*c != '<' && *c != '>' && *c != '=') || name_len >= sizeof name)
+		return 0;
+	memcpy(name, text, name_len);
+	name[name_len] = 0;
+	if (find_regex(name, false) != -1 || !mt_filter_names(name))
+		return 0;
+	return *c != '=' && c[1] == '=' ? 2 : 1;
 }
 
 /* Reads a value at *cursor, quoted or up to the next blank. NULL: the quote is never closed. */
@@ -89,26 +140,116 @@ static char *read_value(const char **cursor)
 	return NULL;
 }
 
-static int read_field(struct word *word, const char **cursor, bool negative, struct mt_err *err)
-{
-	size_t len = field_name_len(*cursor);
+/* ---- words ---- */
 
-	if (!len) {
-		word->field = negative ? MT_FILTER_NEGATIVE_FUNCTION_REGEX : MT_FILTER_FUNCTION_REGEX;
+/* Names that the language knows, for those that it does not. */
+static const char *name_at(const void *context, int i)
+{
+	static char ranges[MT_FILTER_COUNT][64];
+
+	(void)context;
+	if (i < (int)SHORT_NAMES)
+		return short_names[i].name;
+	i -= (int)SHORT_NAMES;
+	if (i < MT_FILTER_COUNT)
+		return mt_filter_range_name(ranges[i], (enum mt_filter_field)i) ? ranges[i] : mt_filter_info((enum mt_filter_field)i)->name;
+	i -= MT_FILTER_COUNT;
+	return i < MT_FILTER_COUNT ? mt_filter_info((enum mt_filter_field)i)->name : NULL;
+}
+
+static int fail_name(struct mt_err *err, const char *name, size_t at)
+{
+	const char *nearest = mt_nearest(name, name_at, NULL);
+
+	return mt_fail(err, -EINVAL, "no field '%.60s' at character %zu; expected %s: (or quotes around a regex with a colon)",
+		name, at, nearest ? nearest : "one such as function:, size:, from: or thread");
+}
+
+/* value: what stands behind the operator; taken over. */
+static int set_range(struct word *word, int lower, const char *sign, char *value)
+{
+	char *dots = *sign == ':' ? strstr(value, "..") : NULL;
+
+	word->field = lower;
+	word->value = value;
+	if (*sign == '<')
+		word->field = (int)mt_filter_upper((enum mt_filter_field)lower);
+	if (*sign == '<' || *sign == '>') {
+		if (sign[1] != '=') {
+			word->value = mt_format("%c%s", *sign, value);
+			free(value);
+		}
 		return 0;
 	}
-	char *name = mt_format("%.*s", (int)len, *cursor);
+	word->upper = (int)mt_filter_upper((enum mt_filter_field)lower);
+	word->upper_value = mt_strdup(dots ? dots + 2 : value);
+	if (dots)
+		*dots = 0;
+	return 0;
+}
+
+/* A word of the form name, operator, value, where the field is no regex. */
+static int set_named(struct word *word, const char *name, const char *sign, char *value, struct mt_err *err)
+{
+	int field = mt_filter_find(name), range = mt_filter_find_range(name);
+	bool number = isdigit((unsigned char)*value) || *value == '.';
 	int status = 0;
 
-	word->field = find_field(name, negative);
-	if (word->field == -2)
-		status = mt_fail(err, -EINVAL, "'%.60s' is negated twice at character %zu; expected "
+	if (range >= 0 && (field < 0 || *sign == '<' || *sign == '>' || number))
+		return set_range(word, range, sign, value);
+	if (field < 0)
+		status = fail_name(err, name, word->at);
+	else if (*sign == '<' || *sign == '>')
+		status = mt_fail(err, -EINVAL, "%s at character %zu cannot be compared; expected %s:VALUE", name, word->at, name);
+	word->field = field;
+	word->value = value;
+	return status;
+}
+
+static int check_value(const struct word *word, const char *value, const char *rest, const char *expected, struct mt_err *err)
+{
+	if (!value)
+		return mt_fail(err, -EINVAL, "the quote at character %zu is not closed; expected the same "
+			"quote at the end of the value", word->at);
+	if (!*value)
+		return mt_fail(err, -EINVAL, "nothing to match at character %zu; expected %s", word->at, expected);
+	if (*rest && !blank(*rest))
+		return mt_fail(err, -EINVAL, "text after the closing quote of the word at character %zu; "
+			"expected a blank", word->at);
+	return 0;
+}
+
+static const char *expected_of(const char *name)
+{
+	int field = mt_filter_find(name), range = mt_filter_find_range(name);
+
+	if (find_regex(name, false) != -1)
+		return mt_filter_expected(MT_FILTER_FUNCTION_REGEX);
+	return field < 0 && range < 0 ? "a value" : mt_filter_expected((enum mt_filter_field)(field < 0 ? range : field));
+}
+
+static int read_named(struct word *word, const char *name, size_t sign_len, bool negative, const char **cursor,
+	struct mt_err *err)
+{
+	const char *sign = *cursor;
+	int regex = find_regex(name, negative);
+
+	if (regex == -2)
+		return mt_fail(err, -EINVAL, "'%.60s' is negated twice at character %zu; expected "
 			"!function:, !source: or !module:", name, word->at);
-	else if (word->field < 0)
-		status = mt_fail(err, -EINVAL, "no field '%.60s' at character %zu; expected function:, "
-			"source: or module: (or quotes around a regex with a colon)", name, word->at);
-	free(name);
-	*cursor += len + 1;
+	if (regex == -1 && !mt_filter_names(name))
+		return fail_name(err, name, word->at);
+	if (regex == -1 && negative)
+		return mt_fail(err, -EINVAL, "%s at character %zu cannot be negated; expected !function:, !source: or !module:", name,
+			word->at);
+	*cursor += sign_len;
+	char *value = read_value(cursor);
+	int status = check_value(word, value, *cursor, expected_of(name), err);
+
+	if (status >= 0 && regex == -1)
+		return set_named(word, name, sign, value, err);
+	word->field = regex;
+	word->value = value;
 	return status;
 }
 
@@ -120,31 +261,43 @@ static int read_word(struct word *word, const char *text, const char **cursor, s
 	for (const char *c = text; c < *cursor; c++)
 		word->at += ((unsigned char)*c & 0xc0) != 0x80;
 	*cursor += negative;
-	int status = read_field(word, cursor, negative, err);
+	size_t len = mt_filter_name_len(*cursor), sign_len = mt_filter_operator_len(*cursor, len);
 
-	if (status < 0)
+	if (sign_len) {
+		char *name = mt_format("%.*s", (int)len, *cursor);
+
+		*cursor += len;
+		int status = read_named(word, name, sign_len, negative, cursor, err);
+
+		free(name);
 		return status;
+	}
+	word->field = negative ? MT_FILTER_NEGATIVE_FUNCTION_REGEX : MT_FILTER_FUNCTION_REGEX;
 	word->value = read_value(cursor);
-	if (!word->value)
-		return mt_fail(err, -EINVAL, "the quote at character %zu is not closed; expected the same "
-			"quote at the end of the value", word->at);
-	if (!*word->value)
-		return mt_fail(err, -EINVAL, "nothing to match at character %zu; expected a regular "
-			"expression", word->at);
-	if (**cursor && !blank(**cursor))
-		return mt_fail(err, -EINVAL, "text after the closing quote of the word at character %zu; "
-			"expected a blank", word->at);
-	return 0;
+	return check_value(word, word->value, *cursor, mt_filter_expected(MT_FILTER_FUNCTION_REGEX), err);
+}
+
+static int set_one(struct mt_filter *filter, size_t at, int which, const char *value, struct mt_err *err)
+{
+	enum mt_filter_field field = (enum mt_filter_field)which;
+	const char *name = mt_filter_prompt_name(field);
+
+	if (mt_filter_get(filter, field))
+		return mt_fail(err, -EINVAL, "%s is given again at character %zu; expected it once%s", name, at,
+			mt_filter_info(field)->kind == MT_FILTER_KIND_REGEX ? " (join patterns with |)" : "");
+	return mt_filter_set_at(filter, field, name, at, value, err);
 }
 
 static int set_word(struct mt_filter *filter, const struct word *word, struct mt_err *err)
 {
-	enum mt_filter_field field = (enum mt_filter_field)word->field;
+	bool lower = *word->value, upper = word->upper >= 0 && *word->upper_value;
 
-	if (mt_filter_get(filter, field))
-		return mt_fail(err, -EINVAL, "%s is given again at character %zu; expected it once (join "
-			"patterns with |)", prompt_name(field), word->at);
-	return mt_filter_set_as(filter, field, prompt_name(field), word->value, err);
+	if (!lower && !upper)
+		return mt_fail(err, -EINVAL, "nothing beside the dots at character %zu; expected %s", word->at,
+			mt_filter_expected((enum mt_filter_field)word->field));
+	int status = lower ? set_one(filter, word->at, word->field, word->value, err) : 0;
+
+	return status >= 0 && upper ? set_one(filter, word->at, word->upper, word->upper_value, err) : status;
 }
 
 static int parse_into(struct mt_filter *filter, const char *text, struct mt_err *err)
@@ -153,16 +306,17 @@ static int parse_into(struct mt_filter *filter, const char *text, struct mt_err 
 	int status = 0;
 
 	while (status >= 0) {
-		struct word word = {0};
+		struct word word = {.upper = -1};
 
 		while (blank(*cursor))
 			cursor++;
 		if (!*cursor)
-			return 0;
+			return mt_filter_check(filter, err);
 		status = read_word(&word, text, &cursor, err);
 		if (status >= 0)
 			status = set_word(filter, &word, err);
 		free(word.value);
+		free(word.upper_value);
 	}
 	return status;
 }
@@ -174,7 +328,7 @@ int mt_filter_parse(struct mt_filter *filter, const char *text, struct mt_err *e
 
 	/* What compiled once compiles again; fields that stay the same keep what they know of strings. */
 	for (int i = 0; i < MT_FILTER_COUNT && status >= 0; i++)
-		status = mt_filter_set_as(filter, (enum mt_filter_field)i, prompt_name((enum mt_filter_field)i),
+		status = mt_filter_set_as(filter, (enum mt_filter_field)i, mt_filter_prompt_name((enum mt_filter_field)i),
 			mt_filter_get(parsed, (enum mt_filter_field)i), err);
 	mt_filter_free(parsed);
 	return status;
@@ -192,7 +346,7 @@ static bool needs_quotes(const char *value)
 	return false;
 }
 
-static void add_value(struct mt_buffer *out, const char *value)
+void mt_filter_add_value(struct mt_buffer *out, const char *value)
 {
 	if (!needs_quotes(value)) {
 		mt_buffer_printf(out, "%s", value);
@@ -209,10 +363,8 @@ static void add_value(struct mt_buffer *out, const char *value)
 	mt_buffer_add(out, &quote, 1);
 }
 
-char *mt_filter_text(const struct mt_filter *filter)
+static void add_regexes(struct mt_buffer *out, const struct mt_filter *filter)
 {
-	struct mt_buffer out = {0};
-
 	for (size_t i = 0; i < 2 * SHORT_NAMES; i++) {
 		bool negative = i >= SHORT_NAMES;
 		size_t name = i % SHORT_NAMES;
@@ -221,13 +373,37 @@ char *mt_filter_text(const struct mt_filter *filter)
 
 		if (!value)
 			continue;
-		bool bare = !name && (negative || (*value != '-' && *value != '!')) && !field_name_len(value);
+		bool bare = !name && (negative || (*value != '-' && *value != '!')) &&
+			!mt_filter_operator_len(value, mt_filter_name_len(value));
 
-		mt_buffer_printf(&out, "%s%s", out.len ? " " : "", negative ? (name ? "!" : "-") : "");
+		mt_buffer_printf(out, "%s%s", out->len ? " " : "", negative ? (name ? "!" : "-") : "");
 		if (!bare)
-			mt_buffer_printf(&out, "%s:", short_names[name].name);
-		add_value(&out, value);
+			mt_buffer_printf(out, "%s:", short_names[name].name);
+		mt_filter_add_value(out, value);
 	}
+}
+
+static void add_field(struct mt_buffer *out, enum mt_filter_field field, const struct mt_filter_entry *entry)
+{
+	bool least = mt_filter_upper(field) != field, strict = entry->value.strict;
+	char name[64];
+
+	mt_buffer_printf(out, "%s", out->len ? " " : "");
+	if (!mt_filter_range_name(name, field) || (!strict && (field == MT_FILTER_FROM || field == MT_FILTER_TO)))
+		mt_buffer_printf(out, "%s:", mt_filter_info(field)->name);
+	else
+		mt_buffer_printf(out, "%s%s", name, strict ? "" : least ? ">=" : "<=");
+	mt_filter_add_value(out, entry->text);
+}
+
+char *mt_filter_text(const struct mt_filter *filter)
+{
+	struct mt_buffer out = {0};
+
+	add_regexes(&out, filter);
+	for (int i = MT_FILTER_NEGATIVE_MODULE_REGEX + 1; i < MT_FILTER_COUNT; i++)
+		if (filter->fields[i].text)
+			add_field(&out, (enum mt_filter_field)i, &filter->fields[i]);
 	mt_buffer_add(&out, "", 1);
 	return (char *)out.data;
 }
