@@ -7,7 +7,7 @@
 #define HOT static inline __attribute__((always_inline))
 
 /* One event into the trace. */
-HOT void emit(struct mt_merge *m, const struct mt_ring *r, const struct mt_block *b, enum mt_event_type type,
+HOT void emit(struct mt_merge *m, const struct mt_ring *r, const struct mt_match_cell *b, enum mt_event_type type,
 	uint8_t kind, uint64_t previous)
 {
 	struct mt_event *e;
@@ -52,11 +52,13 @@ HOT void set_time(struct mt_merge *m, uint64_t stamp)
 
 /* The block at an address that is allocated now: its free was lost. */
 static void imply_free(struct mt_merge *m, struct mt_ring *r, const struct mt_match_place *place,
-	struct mt_block *found)
+	const struct mt_match_cell *found)
 {
-	mt_model_free(m->model, found, m->now_ns);
+	struct mt_block block = mt_match_block(found);
+
+	mt_model_free(m->model, &block, m->now_ns);
 	emit(m, r, found, MT_EVENT_IMPLIED_FREE, MT_KIND_FREE, 0);
-	mt_match_remove_at(&m->match, place, found);
+	mt_match_remove_at(&m->match, place);
 	m->model->profile->info.implied_frees++;
 	mt_merge_note_lossy(m); /* where one was lost, others may have been */
 }
@@ -64,7 +66,7 @@ static void imply_free(struct mt_merge *m, struct mt_ring *r, const struct mt_ma
 static __attribute__((noinline)) void clear_found(struct mt_merge *m, struct mt_ring *r, uint64_t address,
 	uint64_t stamp, unsigned nesting, struct mt_match_place *place)
 {
-	struct mt_block *found;
+	const struct mt_match_cell *found;
 
 	mt_merge_fetch(m, address, stamp, false, nesting);
 	found = mt_match_look_up(&m->match, address, place);
@@ -82,16 +84,16 @@ HOT void clear_address(struct mt_merge *m, struct mt_ring *r, const struct mt_de
 		clear_found(m, r, d->pointer, d->time, nesting, place);
 }
 
-static __attribute__((noinline)) struct mt_block *fetch_block(struct mt_merge *m, uint64_t address, uint64_t stamp,
+static __attribute__((noinline)) struct mt_match_cell *fetch_block(struct mt_merge *m, uint64_t address, uint64_t stamp,
 	unsigned nesting, struct mt_match_place *place)
 {
 	return mt_merge_fetch(m, address, stamp, true, nesting) ? mt_match_look_up(&m->match, address, place) : NULL;
 }
 
-HOT struct mt_block *find_block(struct mt_merge *m, const struct mt_decoded *d, unsigned nesting,
+HOT struct mt_match_cell *find_block(struct mt_merge *m, const struct mt_decoded *d, unsigned nesting,
 	struct mt_match_place *place)
 {
-	struct mt_block *found = mt_match_look_up(&m->match, d->pointer, place);
+	struct mt_match_cell *found = mt_match_look_up(&m->match, d->pointer, place);
 
 	if (__builtin_expect(!found, 0))
 		found = fetch_block(m, d->pointer, d->time, nesting, place);
@@ -119,18 +121,18 @@ static __attribute__((noinline)) void unknown_free(struct mt_merge *m, const str
 		info->inherited_frees++;
 	else
 		info->unknown_frees++;
-	emit(m, r, &(struct mt_block){.address = address}, MT_EVENT_UNKNOWN_FREE, mt_tables_kind(&m->tables, node), 0);
+	emit(m, r, &(struct mt_match_cell){.address = address}, MT_EVENT_UNKNOWN_FREE, mt_tables_kind(&m->tables, node), 0);
 }
 
 /* More about the event just emitted. */
 static __attribute__((noinline)) void emit_note(struct mt_merge *m, const struct mt_ring *r, enum mt_event_note kind, uint64_t value)
 {
 	if (m->writer)
-		emit(m, r, &(struct mt_block){.size = value}, MT_EVENT_NOTE, (uint8_t)kind, 0);
+		emit(m, r, &(struct mt_match_cell){.size = value}, MT_EVENT_NOTE, (uint8_t)kind, 0);
 }
 
 /* The event that ends a block, with the stack of the call. */
-static __attribute__((noinline)) void emit_end(struct mt_merge *m, const struct mt_ring *r, const struct mt_block *b,
+static __attribute__((noinline)) void emit_end(struct mt_merge *m, const struct mt_ring *r, const struct mt_match_cell *b,
 	enum mt_event_type type, uint32_t wire_node)
 {
 	uint32_t node;
@@ -143,50 +145,65 @@ static __attribute__((noinline)) void emit_end(struct mt_merge *m, const struct 
 	emit_note(m, r, MT_NOTE_FREE_STACK, node);
 }
 
+/* A block that lives from now on, into the model. */
+HOT struct mt_match_cell begin_block(struct mt_merge *m, const struct mt_ring *r, const struct mt_decoded *d, bool again)
+{
+	struct mt_match_cell cell = {.address = d->pointer, .size = d->size, .number = m->next_number++,
+		.group = mt_tables_group(&m->tables, d->node), .thread = r->thread};
+	struct mt_block block = mt_match_block(&cell);
+
+	block.time_ns = m->now_ns;
+	mt_model_allocate(m->model, &block, again);
+	return cell;
+}
+
 HOT void on_allocation(struct mt_merge *m, struct mt_ring *r, const struct mt_decoded *d, unsigned nesting,
 	const struct mt_release *reallocated)
 {
-	const struct mt_block *previous = reallocated && reallocated->known ? &reallocated->block : NULL;
+	const struct mt_match_cell *previous = reallocated && reallocated->known ? &reallocated->cell : NULL;
 	struct mt_match_place place;
-	struct mt_match_cell *cell;
-	struct mt_block *b;
+	struct mt_match_cell *b;
+	uint32_t id;
 
 	clear_address(m, r, d, nesting, &place);
-	cell = mt_match_take_cell(&m->match);
-	b = &cell->block;
-	b->address = d->pointer;
-	b->size = d->size;
-	b->number = m->next_number++;
-	b->time_ns = m->now_ns;
-	b->group = mt_tables_group(&m->tables, d->node);
-	b->thread = r->thread;
-	mt_model_allocate(m->model, b, previous != NULL);
-	mt_match_insert_at(&m->match, &place, cell);
+	id = mt_match_take_cell(&m->match);
+	b = mt_match_cell(&m->match, id);
+	*b = begin_block(m, r, d, previous != NULL);
+	mt_match_insert_at(&m->match, &place, id);
 	emit(m, r, b, previous ? MT_EVENT_REALLOCATE : MT_EVENT_ALLOCATE, 0, previous ? previous->number : 0);
+}
+
+/* The block's end: by the record of a free, whose place in the table is left to the caller. */
+HOT void end_block(struct mt_merge *m, struct mt_ring *r, const struct mt_match_cell *cell, uint32_t wire_node)
+{
+	struct mt_block block = mt_match_block(cell);
+
+	mt_model_free(m->model, &block, m->now_ns);
+	if (__builtin_expect(wire_node < MT_KIND_COUNT, 1))
+		emit(m, r, cell, MT_EVENT_FREE, (uint8_t)wire_node, 0);
+	else
+		emit_end(m, r, cell, MT_EVENT_FREE, wire_node);
 }
 
 HOT void on_free(struct mt_merge *m, struct mt_ring *r, const struct mt_decoded *d, unsigned nesting)
 {
 	struct mt_match_place place;
-	struct mt_block *found = find_block(m, d, nesting, &place);
+	const struct mt_match_cell *found = find_block(m, d, nesting, &place);
 
 	if (__builtin_expect(!found, 0)) {
 		unknown_free(m, r, d->pointer, d->node);
 		return;
 	}
-	mt_model_free(m->model, found, m->now_ns);
-	mt_match_remove_at(&m->match, &place, found);
-	if (__builtin_expect(d->node < MT_KIND_COUNT, 1))
-		emit(m, r, found, MT_EVENT_FREE, (uint8_t)d->node, 0);
-	else
-		emit_end(m, r, found, MT_EVENT_FREE, d->node);
+	end_block(m, r, found, d->node);
+	mt_match_remove_at(&m->match, &place);
 }
 
 static void on_release(struct mt_merge *m, struct mt_ring *r, const struct mt_decoded *d, unsigned nesting)
 {
 	struct mt_match_place place;
-	struct mt_block *found = find_block(m, d, nesting, &place);
+	const struct mt_match_cell *found = find_block(m, d, nesting, &place);
 	struct mt_release *open;
+	struct mt_block block;
 
 	if (r->release_count == MT_RING_RELEASES) /* left by longjmp: the oldest will not be completed */
 		memmove(r->releases, r->releases + 1, --r->release_count * sizeof *r->releases);
@@ -196,13 +213,15 @@ static void on_release(struct mt_merge *m, struct mt_ring *r, const struct mt_de
 		unknown_free(m, r, d->pointer, d->node);
 		return;
 	}
-	open->block = *found;
-	mt_model_release(m->model, &open->block, m->now_ns);
-	mt_match_remove_at(&m->match, &place, found);
+	open->cell = *found;
+	block = mt_match_block(found);
+	mt_model_release(m->model, &block, m->now_ns);
+	open->temporary = block.temporary;
+	mt_match_remove_at(&m->match, &place);
 	if (d->node < MT_NODE_FIRST)
-		emit(m, r, &open->block, MT_EVENT_RELEASE, MT_KIND_REALLOC, 0);
+		emit(m, r, &open->cell, MT_EVENT_RELEASE, MT_KIND_REALLOC, 0);
 	else
-		emit_end(m, r, &open->block, MT_EVENT_RELEASE, d->node);
+		emit_end(m, r, &open->cell, MT_EVENT_RELEASE, d->node);
 }
 
 /* A signal handler of the parent may have forked between the two halves of a realloc. */
@@ -238,7 +257,7 @@ static void on_extended(struct mt_merge *m, struct mt_ring *r, const struct mt_d
 	on_allocation(m, r, d, nesting, open);
 	if (!x.has_usable)
 		return;
-	struct mt_block *b = mt_match_find(&m->match, d->pointer);
+	const struct mt_match_cell *b = mt_match_find(&m->match, d->pointer);
 
 	if (b) {
 		mt_slack_note(&m->slack, &m->match, b, x.usable);
@@ -250,7 +269,8 @@ static void on_restore(struct mt_merge *m, struct mt_ring *r)
 {
 	struct mt_release *open = r->release_count ? &r->releases[--r->release_count] : NULL;
 	struct mt_match_place place;
-	struct mt_block *there;
+	const struct mt_match_cell *there;
+	struct mt_block block;
 
 	if (!open) {
 		m->model->profile->info.invalid_records += !may_lack_release(m);
@@ -258,12 +278,14 @@ static void on_restore(struct mt_merge *m, struct mt_ring *r)
 	}
 	if (!open->known)
 		return;
-	there = mt_match_look_up(&m->match, open->block.address, &place);
+	there = mt_match_look_up(&m->match, open->cell.address, &place);
 	if (there)
 		imply_free(m, r, &place, there);
-	mt_model_restore(m->model, &open->block, m->now_ns);
-	mt_match_insert(&m->match, &open->block);
-	emit(m, r, &open->block, MT_EVENT_RESTORE, 0, 0);
+	block = mt_match_block(&open->cell);
+	block.temporary = open->temporary;
+	mt_model_restore(m->model, &block, m->now_ns);
+	mt_match_insert(&m->match, &open->cell);
+	emit(m, r, &open->cell, MT_EVENT_RESTORE, 0, 0);
 }
 
 static void on_thread(struct mt_merge *m, struct mt_ring *r, uint32_t index)

@@ -72,15 +72,11 @@ static void add_chunk(struct mt_match *m)
 	m->free = mt_resize(m->free, m->chunk_count * sizeof *m->free * MT_MATCH_CHUNK);
 }
 
-struct mt_match_cell *mt_match_new_cell(struct mt_match *m)
+uint32_t mt_match_new_cell(struct mt_match *m)
 {
-	struct mt_match_cell *cell;
-
 	if (m->cell_count / MT_MATCH_CHUNK == m->chunk_count)
 		add_chunk(m);
-	cell = (struct mt_match_cell *)mt_match_block(m, ++m->cell_count);
-	cell->id = m->cell_count - 1;
-	return cell;
+	return m->cell_count++;
 }
 
 /* ---- hash ------------------------------------------------------------------------------------------ */
@@ -112,14 +108,14 @@ void mt_match_insert_growing(struct mt_match *m, struct mt_match_place *place, u
 	put(place->part, slot);
 }
 
-void mt_match_insert(struct mt_match *m, const struct mt_block *block)
+void mt_match_insert(struct mt_match *m, const struct mt_match_cell *cell)
 {
-	struct mt_match_cell *cell = mt_match_take_cell(m);
+	uint32_t id = mt_match_take_cell(m);
 	struct mt_match_place place;
 
-	cell->block = *block;
-	mt_match_look_up(m, block->address, &place);
-	mt_match_insert_at(m, &place, cell);
+	*mt_match_cell(m, id) = *cell;
+	mt_match_look_up(m, cell->address, &place);
+	mt_match_insert_at(m, &place, id);
 }
 
 /* Moves later entries of the chain into the hole where their home allows it: no tombstones. */
@@ -136,10 +132,10 @@ void mt_match_close_hole(struct mt_match_part *part, uint32_t hole)
 	part->slots[hole] = 0;
 }
 
-void mt_match_remove(struct mt_match *m, struct mt_block *block)
+void mt_match_remove(struct mt_match *m, struct mt_match_cell *cell)
 {
 	struct mt_match_place place;
 
-	mt_match_look_up(m, block->address, &place);
-	mt_match_remove_at(m, &place, block);
+	mt_match_look_up(m, cell->address, &place);
+	mt_match_remove_at(m, &place);
 }

@@ -11,11 +11,13 @@
 #define MT_MATCH_PARTS 64
 #define MT_MATCH_CHUNK 65536u /* cells of the pool that are allocated together */
 
+/* A live block: what its end needs of it. Small, since where many live, what they cost is memory touched. */
 struct mt_match_cell {
-	_Alignas(64) struct mt_block block; /* first: a block's pointer is its cell's */
-	uint32_t id;
+	_Alignas(32) uint64_t address; /* 0: the cell is free */
+	uint64_t size, number;
+	uint32_t group, thread;
 };
-_Static_assert(sizeof(struct mt_match_cell) == 64, "a look-up reads one line of the pool");
+_Static_assert(sizeof(struct mt_match_cell) == 32, "two cells fill a line");
 
 struct mt_match_part {
 	uint64_t *slots; /* tag << 32 | cell + 1; 0: empty */
@@ -45,14 +47,14 @@ struct mt_match_place {
 
 void mt_match_init(struct mt_match *);
 void mt_match_free(struct mt_match *);
-/* A cell of the pool that was never used before, with its id. */
-struct mt_match_cell *mt_match_new_cell(struct mt_match *);
+/* The id of a cell of the pool that was never used before. */
+uint32_t mt_match_new_cell(struct mt_match *);
 /* The address must not be in the table. */
-void mt_match_insert(struct mt_match *, const struct mt_block *);
+void mt_match_insert(struct mt_match *, const struct mt_match_cell *);
 /* As mt_match_insert_at, where the part is to grow first. */
 void mt_match_insert_growing(struct mt_match *, struct mt_match_place *, uint64_t slot);
-/* block: as returned by mt_match_find and not removed since. */
-void mt_match_remove(struct mt_match *, struct mt_block *block);
+/* cell: as returned by mt_match_find and not removed since. */
+void mt_match_remove(struct mt_match *, struct mt_match_cell *cell);
 void mt_match_close_hole(struct mt_match_part *, uint32_t hole);
 
 /* The upper 6 bits name the part, the 32 below are the tag, whose upper bits are the home slot. */
@@ -66,11 +68,15 @@ static inline uint32_t mt_match_tag(uint64_t hash)
 	return (uint32_t)(hash >> 26);
 }
 
-static inline struct mt_block *mt_match_block(const struct mt_match *m, uint64_t slot)
+static inline struct mt_match_cell *mt_match_cell(const struct mt_match *m, uint32_t id)
 {
-	uint32_t cell = (uint32_t)slot - 1;
+	return &m->chunks[id / MT_MATCH_CHUNK][id % MT_MATCH_CHUNK];
+}
 
-	return &m->chunks[cell / MT_MATCH_CHUNK][cell % MT_MATCH_CHUNK].block;
+static inline struct mt_block mt_match_block(const struct mt_match_cell *c)
+{
+	return (struct mt_block){.address = c->address, .size = c->size, .number = c->number, .group = c->group,
+		.thread = c->thread};
 }
 
 /* Inline at any rate: GCC takes a call of a function that only prefetches for one without effect, and drops it. */
@@ -83,30 +89,30 @@ static inline __attribute__((always_inline)) void mt_match_prefetch(const struct
 }
 
 /* The block that lives at the address, probably, if one does: to prefetch it. NULL while there are no blocks. */
-static inline struct mt_block *mt_match_guess(const struct mt_match *m, uint64_t address)
+static inline struct mt_match_cell *mt_match_guess(const struct mt_match *m, uint64_t address)
 {
 	uint64_t hash = mt_match_hash(address);
 	const struct mt_match_part *part = &m->parts[hash >> 58];
 	uint32_t cell = (uint32_t)part->slots[mt_match_tag(hash) >> part->shift];
 
-	return cell ? mt_match_block(m, cell) : NULL;
+	return cell ? mt_match_cell(m, cell - 1) : NULL;
 }
 
-static inline struct mt_block *mt_match_look_up(struct mt_match *m, uint64_t address, struct mt_match_place *place)
+static inline struct mt_match_cell *mt_match_look_up(struct mt_match *m, uint64_t address, struct mt_match_place *place)
 {
 	uint64_t hash = mt_match_hash(address);
 	struct mt_match_part *part = &m->parts[hash >> 58];
 	const uint64_t *slots = part->slots;
 	uint32_t tag = mt_match_tag(hash), at = tag >> part->shift;
-	struct mt_block *found = NULL;
+	struct mt_match_cell *found = NULL;
 
 	for (; slots[at]; at = (at + 1) & part->mask) {
 		if (slots[at] >> 32 != tag)
 			continue;
-		struct mt_block *block = mt_match_block(m, slots[at]);
+		struct mt_match_cell *cell = mt_match_cell(m, (uint32_t)slots[at] - 1);
 
-		if (block->address == address) {
-			found = block;
+		if (cell->address == address) {
+			found = cell;
 			break;
 		}
 	}
@@ -114,30 +120,30 @@ static inline struct mt_block *mt_match_look_up(struct mt_match *m, uint64_t add
 	return found;
 }
 
-static inline struct mt_block *mt_match_find(struct mt_match *m, uint64_t address)
+static inline struct mt_match_cell *mt_match_find(struct mt_match *m, uint64_t address)
 {
 	struct mt_match_place place;
 
 	return mt_match_look_up(m, address, &place);
 }
 
-/* A cell to fill in and insert. */
+/* The id of a cell to fill in and insert. */
 #define MT_MATCH_CELLS_AHEAD 8
-static inline struct mt_match_cell *mt_match_take_cell(struct mt_match *m)
+static inline uint32_t mt_match_take_cell(struct mt_match *m)
 {
 	if (__builtin_expect(!m->free_count, 0))
 		return mt_match_new_cell(m);
 	m->free_count--;
 	if (m->free_count >= MT_MATCH_CELLS_AHEAD)
-		__builtin_prefetch(mt_match_block(m, m->free[m->free_count - MT_MATCH_CELLS_AHEAD] + 1), 1);
-	return (struct mt_match_cell *)mt_match_block(m, m->free[m->free_count] + 1);
+		__builtin_prefetch(mt_match_cell(m, m->free[m->free_count - MT_MATCH_CELLS_AHEAD]), 1);
+	return m->free[m->free_count];
 }
 
 /* place: where the look-up of the cell's address found nothing. */
-static inline void mt_match_insert_at(struct mt_match *m, struct mt_match_place *place, const struct mt_match_cell *cell)
+static inline void mt_match_insert_at(struct mt_match *m, struct mt_match_place *place, uint32_t cell)
 {
 	struct mt_match_part *part = place->part;
-	uint64_t slot = (uint64_t)place->tag << 32 | (cell->id + 1);
+	uint64_t slot = (uint64_t)place->tag << 32 | (cell + 1);
 
 	if (__builtin_expect(part->used > part->mask / 2, 0)) {
 		mt_match_insert_growing(m, place, slot);
@@ -148,17 +154,18 @@ static inline void mt_match_insert_at(struct mt_match *m, struct mt_match_place 
 }
 
 /* place: where the look-up found the block. */
-static inline void mt_match_remove_at(struct mt_match *m, const struct mt_match_place *place, struct mt_block *block)
+static inline void mt_match_remove_at(struct mt_match *m, const struct mt_match_place *place)
 {
-	struct mt_match_cell *cell = (struct mt_match_cell *)block;
 	struct mt_match_part *part = place->part;
+	uint32_t cell = (uint32_t)part->slots[place->at] - 1;
 
 	part->used--;
 	if (__builtin_expect(part->slots[(place->at + 1) & part->mask] != 0, 0))
 		mt_match_close_hole(part, place->at);
 	else
 		part->slots[place->at] = 0;
-	m->free[m->free_count++] = cell->id;
+	mt_match_cell(m, cell)->address = 0;
+	m->free[m->free_count++] = cell;
 }
 
 #endif

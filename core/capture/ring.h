@@ -51,8 +51,8 @@ struct mt_unmap {
 };
 
 struct mt_release {
-	struct mt_block block;
-	bool known;
+	struct mt_match_cell cell;
+	bool known, temporary;
 };
 
 struct mt_ring {
@@ -68,7 +68,7 @@ struct mt_ring {
 	bool ready;                        /* next is decoded and not consumed */
 	uint32_t release_count;
 	struct mt_decoded next;
-	const struct mt_block *guesses[MT_RING_GUESSES]; /* by position: to prefetch, and for nothing else */
+	const struct mt_match_cell *guesses[MT_RING_GUESSES]; /* by position: to prefetch, and for nothing else */
 	struct mt_release releases[MT_RING_RELEASES];
 	struct mt_unmap unmaps[MT_RING_UNMAPS]; /* in turn */
 	uint32_t unmap_count;

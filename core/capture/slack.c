@@ -18,7 +18,7 @@ static struct mt_slack_entry *place(const struct mt_slack *s, uint64_t address)
 	return &s->entries[at];
 }
 
-static uint64_t usable(const struct mt_slack *s, const struct mt_block *b)
+static uint64_t usable(const struct mt_slack *s, const struct mt_match_cell *b)
 {
 	const struct mt_slack_entry *e = s->entries ? place(s, b->address) : NULL;
 
@@ -33,7 +33,7 @@ static void make_room(struct mt_slack *s, struct mt_match *m)
 
 	for (uint64_t i = 0; old.entries && i <= old.mask; i++) {
 		struct mt_slack_entry *e = &old.entries[i];
-		struct mt_block *b = e->usable ? mt_match_find(m, e->address) : NULL;
+		struct mt_match_cell *b = e->usable ? mt_match_find(m, e->address) : NULL;
 
 		if (!b || b->number != e->number)
 			e->usable = 0;
@@ -48,7 +48,7 @@ static void make_room(struct mt_slack *s, struct mt_match *m)
 	free(old.entries);
 }
 
-void mt_slack_note(struct mt_slack *s, struct mt_match *m, const struct mt_block *b, uint64_t size)
+void mt_slack_note(struct mt_slack *s, struct mt_match *m, const struct mt_match_cell *b, uint64_t size)
 {
 	struct mt_slack_entry *e;
 
@@ -61,24 +61,16 @@ void mt_slack_note(struct mt_slack *s, struct mt_match *m, const struct mt_block
 	*e = (struct mt_slack_entry){b->address, b->number, size};
 }
 
-struct sum {
-	const struct mt_slack *slack;
-	const struct mt_profile *profile;
-	uint64_t bytes;
-};
-
-static void add(struct sum *sum, const struct mt_block *b)
-{
-	sum->bytes += mt_model_slack(sum->profile, b->group, b->size, usable(sum->slack, b));
-}
-
+/* In the order of the pool, which is that of memory. */
 uint64_t mt_slack_sum(const struct mt_slack *s, const struct mt_match *m, const struct mt_profile *p)
 {
-	struct sum sum = {s, p, 0};
+	uint64_t sum = 0;
 
-	for (uint32_t part = 0; part < MT_MATCH_PARTS; part++)
-		for (uint64_t at = 0; at <= m->parts[part].mask; at++)
-			if (m->parts[part].slots[at])
-				add(&sum, mt_match_block(m, m->parts[part].slots[at]));
-	return sum.bytes;
+	for (uint32_t id = 0; id < m->cell_count; id++) {
+		const struct mt_match_cell *b = mt_match_cell(m, id);
+
+		if (b->address)
+			sum += mt_model_slack(p, b->group, b->size, usable(s, b));
+	}
+	return sum;
 }

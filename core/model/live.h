@@ -20,6 +20,7 @@ struct mt_live_cell { /* one cache line */
 	uint32_t thread : 28;
 	uint32_t state : 2;
 	uint32_t marked : 1;      /* the owner's */
+	uint32_t temporary : 1;   /* while it is released: it counted as temporary */
 	uint32_t chain, aside;    /* the owner's */
 };
 _Static_assert(sizeof(struct mt_live_cell) == 64, "one cache line");

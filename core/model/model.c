@@ -4,9 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Bit of mt_block.thread_sequence while the block is released: the release counted as temporary. */
-#define RELEASED_TEMPORARY (1ull << 63)
-
 void mt_model_init(struct mt_model *m, struct mt_profile *profile)
 {
 	*m = (struct mt_model){.profile = profile};
@@ -17,7 +14,7 @@ void mt_model_init(struct mt_model *m, struct mt_profile *profile)
 
 void mt_model_free_memory(struct mt_model *m)
 {
-	free(m->thread_sequence);
+	free(m->threads);
 	free(m->dirty);
 	free(m->unsettled);
 	free(m->site_slots);
@@ -49,27 +46,26 @@ void mt_model_grow_threads(struct mt_model *m, uint32_t thread)
 {
 	uint32_t old = m->thread_capacity, wanted = thread + 1 > 2 * old ? thread + 1 : 2 * old;
 
-	m->thread_sequence = mt_resize(m->thread_sequence, (size_t)wanted * sizeof *m->thread_sequence);
-	memset(m->thread_sequence + old, 0, (size_t)(wanted - old) * sizeof *m->thread_sequence);
+	m->threads = mt_resize(m->threads, (size_t)wanted * sizeof *m->threads);
+	memset(m->threads + old, 0, (size_t)(wanted - old) * sizeof *m->threads);
 	m->thread_capacity = wanted;
 }
 
 void mt_model_release(struct mt_model *m, struct mt_block *b, uint64_t time_ns)
 {
-	if (mt_model_take_away(m, b, time_ns, m->temporary_threshold))
-		b->thread_sequence |= RELEASED_TEMPORARY;
+	b->temporary = mt_model_is_recent(m, b);
+	mt_model_take_away(m, b, time_ns, b->temporary);
 }
 
 void mt_model_restore(struct mt_model *m, struct mt_block *b, uint64_t time_ns)
 {
 	struct mt_group *g = &m->profile->groups[b->group];
-	bool temporary = b->thread_sequence & RELEASED_TEMPORARY;
 
 	mt_model_pass_time(m, time_ns);
 	mt_model_before_change(m, g);
-	g->temporary_count -= temporary;
-	m->profile->info.temporary_count -= temporary;
-	b->thread_sequence &= ~RELEASED_TEMPORARY;
+	g->temporary_count -= b->temporary;
+	m->profile->info.temporary_count -= b->temporary;
+	b->temporary = false;
 	mt_timeline_unfree(m);
 	mt_model_rise(m, g, b->size, time_ns);
 }

@@ -9,18 +9,22 @@
 /* One block, as its matcher keeps it while it lives (by address in the recorder, by number in a reader). */
 struct mt_block {
 	uint64_t address, size;
-	uint64_t number;          /* of the allocation, counted from 0 in merge order */
+	uint64_t number;          /* of the allocation, counted from 0 in merge order: no other block has it */
 	uint64_t time_ns;
 	uint32_t group;
 	uint32_t thread;
-	uint64_t thread_sequence; /* set by mt_model_allocate and mt_model_release */
+	uint64_t thread_sequence; /* set by mt_model_allocate; of no meaning to mt_model_free */
+	bool temporary;           /* between mt_model_release and mt_model_restore: it counted as temporary */
 };
 
 struct mt_model {
 	struct mt_profile *profile; /* borrowed */
 	uint64_t live_bytes, live_count;
 	uint64_t peak_epoch, settled_epoch;
-	uint64_t *thread_sequence; /* allocations so far, by thread index */
+	struct mt_model_thread {
+		uint64_t sequence; /* allocations so far */
+		uint64_t last;     /* number of the last one + 1 */
+	} *threads;            /* by thread index */
 	uint64_t temporary_threshold; /* of mt_model_release and mt_model_free_again; see there */
 	uint32_t thread_capacity;
 	/* timeline under construction: the open step is the profile's last sample */
@@ -127,7 +131,7 @@ static inline void mt_model_rise(struct mt_model *m, struct mt_group *g, uint64_
 	}
 }
 
-/* block: all but thread_sequence filled in; group and thread exist in the profile.
+/* block: all but thread_sequence and temporary filled in; group and thread exist in the profile.
  * reallocated: second half of a realloc (counts as reallocation, not as allocation). */
 static inline void mt_model_allocate(struct mt_model *m, struct mt_block *b, bool reallocated)
 {
@@ -136,7 +140,8 @@ static inline void mt_model_allocate(struct mt_model *m, struct mt_block *b, boo
 
 	if (__builtin_expect(b->thread >= m->thread_capacity, 0))
 		mt_model_grow_threads(m, b->thread);
-	b->thread_sequence = ++m->thread_sequence[b->thread];
+	b->thread_sequence = ++m->threads[b->thread].sequence;
+	m->threads[b->thread].last = b->number + 1;
 	mt_model_pass_time(m, b->time_ns);
 	mt_model_before_change(m, g);
 	if (__builtin_expect(!g->allocated_count++, 0)) {
@@ -159,12 +164,24 @@ static inline void mt_model_allocate(struct mt_model *m, struct mt_block *b, boo
 	mt_model_rise(m, g, b->size, b->time_ns);
 }
 
-/* The block's bytes are no longer live. Whether it was temporary: freed after at most `threshold` further allocations by
- * its thread. */
-static inline bool mt_model_take_away(struct mt_model *m, const struct mt_block *b, uint64_t time_ns, uint64_t threshold)
+/* Whether no further allocation by its thread came: freed now, the block is temporary. */
+static inline bool mt_model_is_last(const struct mt_model *m, const struct mt_block *b)
+{
+	return m->threads[b->thread].last == b->number + 1;
+}
+
+/* The same where a reader may allow further allocations. */
+static inline bool mt_model_is_recent(const struct mt_model *m, const struct mt_block *b)
+{
+	if (!m->temporary_threshold)
+		return mt_model_is_last(m, b);
+	return m->threads[b->thread].sequence - b->thread_sequence <= m->temporary_threshold;
+}
+
+/* The block's bytes are no longer live. */
+static inline void mt_model_take_away(struct mt_model *m, const struct mt_block *b, uint64_t time_ns, bool temporary)
 {
 	struct mt_group *g = &m->profile->groups[b->group];
-	bool temporary = m->thread_sequence[b->thread] - b->thread_sequence <= threshold;
 
 	mt_model_pass_time(m, time_ns);
 	mt_model_before_change(m, g);
@@ -175,20 +192,19 @@ static inline bool mt_model_take_away(struct mt_model *m, const struct mt_block 
 	m->live_count--;
 	m->live_bytes -= b->size;
 	m->step_frees++;
-	return temporary;
 }
 
 /* The block is free, whoever freed it. */
 static inline void mt_model_free(struct mt_model *m, const struct mt_block *b, uint64_t time_ns)
 {
-	mt_model_take_away(m, b, time_ns, 0);
+	mt_model_take_away(m, b, time_ns, mt_model_is_last(m, b));
 	m->profile->info.frees++;
 }
 
 /* The same for a reader of events, which may ask for another threshold. */
 static inline void mt_model_free_again(struct mt_model *m, const struct mt_block *b, uint64_t time_ns)
 {
-	mt_model_take_away(m, b, time_ns, m->temporary_threshold);
+	mt_model_take_away(m, b, time_ns, mt_model_is_recent(m, b));
 	m->profile->info.frees++;
 }
 
@@ -197,7 +213,8 @@ static inline void mt_model_pass_over(struct mt_model *m, uint32_t thread)
 {
 	if (__builtin_expect(thread >= m->thread_capacity, 0))
 		mt_model_grow_threads(m, thread);
-	m->thread_sequence[thread]++;
+	m->threads[thread].sequence++;
+	m->threads[thread].last = 0;
 }
 
 #endif

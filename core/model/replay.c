@@ -27,8 +27,8 @@ static int fault(struct mt_replay *r, const char *text)
 
 static struct mt_block block_of(const struct mt_live_cell *c)
 {
-	return (struct mt_block){.size = c->size, .group = c->group, .thread = c->thread,
-		.thread_sequence = c->thread_sequence};
+	return (struct mt_block){.size = c->size, .number = c->number, .group = c->group, .thread = c->thread,
+		.thread_sequence = c->thread_sequence, .temporary = c->temporary};
 }
 
 static inline int allocate(struct mt_replay *r, const struct mt_event *e)
@@ -57,7 +57,7 @@ static inline int allocate(struct mt_replay *r, const struct mt_event *e)
 	c->thread_sequence = b.thread_sequence;
 	c->group = b.group;
 	c->thread = b.thread;
-	c->marked = 0;
+	c->marked = c->temporary = 0;
 	r->next_number = e->number + 1;
 	r->last = MT_REPLAY_ALLOCATED;
 	return 0;
@@ -87,7 +87,7 @@ static inline int end_block(struct mt_replay *r, const struct mt_event *e)
 		late(r, c, 1);
 	if (e->type == MT_EVENT_RELEASE) {
 		mt_model_release(&r->model, &b, e->time_ns);
-		c->thread_sequence = b.thread_sequence;
+		c->temporary = b.temporary;
 		c->state = MT_LIVE_RELEASED;
 		return 0;
 	}
@@ -108,7 +108,7 @@ static int restore(struct mt_replay *r, const struct mt_event *e)
 	if (c->marked)
 		late(r, c, -1ull);
 	mt_model_restore(&r->model, &b, e->time_ns);
-	c->thread_sequence = b.thread_sequence;
+	c->temporary = b.temporary;
 	c->state = MT_LIVE_LIVE;
 	return 0;
 }

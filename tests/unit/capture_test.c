@@ -546,8 +546,8 @@ static void matches(void **state)
 	for (int i = 0; i < 400000; i++) {
 		seed = seed * 6364136223846793005ull + 1442695040888963407ull;
 		uint32_t at = (uint32_t)(seed >> 33) % COUNT;
-		struct mt_block block = {.address = 0x10000 + at * 16, .number = at};
-		struct mt_block *found = mt_match_find(m, block.address);
+		struct mt_match_cell block = {.address = 0x10000 + at * 16, .number = at};
+		struct mt_match_cell *found = mt_match_find(m, block.address);
 
 		assert_int_equal(found != NULL, live[at]);
 		if (found)
@@ -557,7 +557,7 @@ static void matches(void **state)
 		live[at] = !live[at];
 	}
 	for (uint32_t at = 0; at < COUNT; at++) {
-		struct mt_block *found = mt_match_find(m, 0x10000 + at * 16);
+		struct mt_match_cell *found = mt_match_find(m, 0x10000 + at * 16);
 
 		assert_int_equal(found != NULL, live[at]);
 		assert_true(!found || found->number == at);
