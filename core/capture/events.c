@@ -375,10 +375,40 @@ HOT void look_ahead(const struct mt_merge *m, struct mt_ring *r)
 		mt_model_prefetch(&groups[r->guesses[(at + GROUP_AHEAD) % MT_RING_GUESSES]->group]);
 }
 
+/* The next event of the ring, which was read before, happens. */
+HOT void step_to(struct mt_merge *m, struct mt_ring *r, uint64_t time, uint64_t bound)
+{
+	if (__builtin_expect(time == bound, 0) && m->heap_count > 1)
+		m->model->profile->info.ambiguous++;
+	if (m->model->live_count >= MANY)
+		look_ahead(m, r);
+	r->time = time;
+	r->decoded++;
+	set_time(m, time);
+	m->model->profile->info.events++;
+}
+
+/* An allocation whose block is freed by the ring's next event: so it need not enter the table. False: it is not so. */
+HOT bool on_temporary(struct mt_merge *m, struct mt_ring *r, const struct mt_decoded *d, uint64_t limit, uint64_t bound)
+{
+	struct mt_wire_record next = mt_ring_read(r, r->decoded);
+	uint64_t time = d->time + mt_wire_record_delta(&next);
+	struct mt_match_place place;
+	struct mt_match_cell cell;
+
+	if (next.word1 != mt_wire_record_pack(MT_RECORD_FREE, 0, 0, d->pointer >> 3, 0).word1 || r->decoded == limit
+		|| time > bound)
+		return false;
+	clear_address(m, r, d, 0, &place);
+	cell = begin_block(m, r, d, false);
+	emit(m, r, &cell, MT_EVENT_ALLOCATE, 0, 0);
+	step_to(m, r, time, bound);
+	end_block(m, r, &cell, mt_wire_record_node(&next));
+	return true;
+}
+
 void mt_event_run(struct mt_merge *m, struct mt_ring *r, uint64_t limit, uint64_t bound)
 {
-	uint64_t *events = &m->model->profile->info.events;
-
 	r->busy = true;
 	while (r->has_thread && r->decoded != limit) {
 		struct mt_wire_record record = mt_ring_read(r, r->decoded);
@@ -388,18 +418,11 @@ void mt_event_run(struct mt_merge *m, struct mt_ring *r, uint64_t limit, uint64_
 
 		if (!mt_ring_is_plain(&record) || type > MT_RECORD_FREE || d.time > bound)
 			break;
-		if (d.time == bound && m->heap_count > 1)
-			m->model->profile->info.ambiguous++;
-		if (m->model->live_count >= MANY)
-			look_ahead(m, r);
-		r->time = d.time;
-		r->decoded++;
-		set_time(m, d.time);
-		++*events;
-		if (type == MT_RECORD_ALLOC)
-			on_allocation(m, r, &d, 0, NULL);
-		else
+		step_to(m, r, d.time, bound);
+		if (type == MT_RECORD_FREE)
 			on_free(m, r, &d, 0);
+		else if (!on_temporary(m, r, &d, limit, bound))
+			on_allocation(m, r, &d, 0, NULL);
 	}
 	r->consumed = r->decoded;
 	r->busy = false;
