@@ -19,7 +19,8 @@ endif
 have = $(shell printf '\#include <%s>\n' '$(1)' | $(CC) -E -x c - >/dev/null 2>&1 && echo 1)
 
 WARN := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wvla $(if $(WERROR),-Werror)
-OPT := $(if $(DEBUG),-O0,-O2) -g
+# Vectors made of neighbouring counters are loaded right after halves of them were stored: the processor waits for these.
+OPT := $(if $(DEBUG),-O0,-O2 -fno-tree-slp-vectorize) -g
 comma := ,
 SAN := $(if $(ASAN),-fsanitize=address$(comma)undefined -fno-omit-frame-pointer)$(if $(TSAN),-fsanitize=thread -Wno-tsan)
 ALL_CFLAGS := -std=gnu11 -D_GNU_SOURCE -I. $(OPT) $(WARN) $(SAN) -pthread -MMD -MP \
