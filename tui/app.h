@@ -73,13 +73,15 @@ struct mt_program_state; /* view_program.c */
 enum mt_prompt_kind { MT_PROMPT_NONE, MT_PROMPT_SEARCH, MT_PROMPT_FILTER };
 struct mt_prompt {
 	enum mt_prompt_kind kind;
-	char text[256];
+	char text[1024];
 	uint32_t len, cursor;
-	char before[256];      /* text to go back to */
+	char before[1024];     /* text to go back to */
 	uint32_t origin;       /* selected line to go back to */
 	uint32_t matches;
 	char error[512];
-	char search[256];      /* last search that was accepted */
+	char search[1024];     /* last search that was accepted */
+	struct mt_filter_candidates candidates; /* what the filter could go on with */
+	uint32_t chosen;       /* one of them stands in the text; UINT32_MAX: none, they are those at the cursor */
 	struct mt_pattern *pattern; /* of what is typed, or of the last search */
 };
 
@@ -187,6 +189,7 @@ int mt_loop_run(struct mt_app *, struct mt_err *err);
 void mt_prompt_open(struct mt_app *, enum mt_prompt_kind);
 void mt_prompt_key(struct mt_app *, uint32_t code);
 void mt_prompt_draw(struct mt_app *, int row, int columns);
+void mt_prompt_draw_below(struct mt_app *, int row, int columns); /* candidates, or the error, of the filter */
 void mt_prompt_next(struct mt_app *, int direction);
 void mt_prompt_free(struct mt_prompt *);
 bool mt_prompt_matches(struct mt_app *, const char *text); /* the search on screen, if any */

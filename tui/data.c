@@ -3,6 +3,7 @@
 #include "core/capture/import.h"
 #include "core/export/number.h"
 #include "core/model/load.h"
+#include "core/query/filter_match.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -260,10 +261,31 @@ void mt_data_select(struct mt_data *d)
 	d->generation++;
 }
 
+/* Whether the fields can be answered from what is there. */
+static int check_filter(const struct mt_data *d, const struct mt_filter *filter, struct mt_err *err)
+{
+	struct mt_filter_bounds bounds = {0};
+	int result;
+
+	if (mt_filter_needs(filter) & MT_FILTER_NEEDS_EVENTS)
+		return mt_fail(err, -ENOTSUP, "this asks for single allocations, but there are totals alone here; expected a saved "
+			"trace, and 'memtui groups' with the same filter");
+	result = mt_filter_compile(&bounds, filter, &d->profile, err);
+	mt_filter_bounds_free(&bounds);
+	return result;
+}
+
 int mt_data_filter(struct mt_data *d, const char *text, struct mt_err *err)
 {
-	int result = mt_filter_parse(d->filter, text, err);
+	struct mt_filter *filter = mt_filter_new();
+	int result = mt_filter_parse(filter, text, err);
 
+	if (!result)
+		result = check_filter(d, filter, err);
+	mt_filter_free(filter);
+	/* Parsed again into the old one, which keeps what its patterns know of names. */
+	if (!result)
+		result = mt_filter_parse(d->filter, text, err);
 	if (!result)
 		mt_data_select(d);
 	return result;

@@ -225,6 +225,8 @@ void mt_frame_draw(struct mt_app *app)
 	draw_status(app, rows - 2, columns);
 	if (app->program && mt_program_typing(app) && app->view == MT_VIEW_OUTPUT)
 		draw_typing_keys(app, rows - 1, columns);
+	else if (app->prompt.kind == MT_PROMPT_FILTER)
+		mt_prompt_draw_below(app, rows - 1, columns);
 	else
 		draw_keys(app, rows - 1, columns);
 	if (app->menu.open)

@@ -70,14 +70,10 @@ static bool in_range(uint64_t number, const char *range)
 	return number >= least && number <= strtoull(end + strlen(".."), NULL, 10);
 }
 
-static int parse_sort(enum mt_metric *metric, const char *text, struct mt_err *err)
+static int parse_sort(struct mt_arguments *arguments, const char *text, struct mt_err *err)
 {
-	const char *name = text;
-
-	if (!strncmp(name, "all.", 4))
-		name += 4;
-	else if (!strncmp(name, "only_matched.", 13))
-		name += 13;
+	bool matched = !strncmp(text, "only_matched.", 13) || !strncmp(text, "only-matched.", 13);
+	const char *name = text + (matched ? 13 : strncmp(text, "all.", 4) ? 0 : 4);
 	char *underscores = mt_strdup(name);
 
 	for (char *c = underscores; *c; c++)
@@ -91,7 +87,8 @@ static int parse_sort(enum mt_metric *metric, const char *text, struct mt_err *e
 		return mt_fail(err, -EINVAL, "no metric '%.60s' to sort by; %s%s%s", text,
 			nearest ? "did you mean '" : "expected one of those that ",
 			nearest ? nearest : "'memtui help groups'", nearest ? "'?" : " lists");
-	*metric = (enum mt_metric)found;
+	arguments->sort = (enum mt_metric)found;
+	arguments->sort_matched = matched;
 	return 0;
 }
 
@@ -183,7 +180,7 @@ static int set_value(struct mt_arguments *arguments, const struct mt_option *opt
 			: 0;
 	case MT_OPTION_SORT:
 		arguments->sort_given = true;
-		return parse_sort(place, value, err);
+		return parse_sort(arguments, value, err);
 	case MT_OPTION_EXPORT:
 		return parse_kind(place, value, err);
 	case MT_OPTION_CHOICE:

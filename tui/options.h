@@ -13,6 +13,7 @@ struct mt_arguments {
 	uint64_t depth, duration_ns, top, count, skip, levels, columns, fps;
 	bool inverted, ascending, sort_given;
 	enum mt_metric sort;
+	bool sort_matched; /* by what matches the filter alone: only_matched.METRIC */
 	enum mt_format format;
 	const struct mt_export_kind *kind;
 	FILE *out; /* where a view goes; NULL: standard output */
@@ -66,7 +67,8 @@ struct mt_option {
 	{0, "filter", "WORDS", MT_OPTION_TEXT, MT_OPTION_AT(filter_text), \
 		"filter in the words of the prompt: 'parse !module:libc size>=1k from:20%'", NULL}
 #define MT_OPTIONS_SORT \
-	{'s', "sort", "METRIC", MT_OPTION_SORT, MT_OPTION_AT(sort), "sort by this metric, leaked_size by default", NULL}
+	{'s', "sort", "METRIC", MT_OPTION_SORT, MT_OPTION_AT(sort), "sort by this metric, leaked_size by default; only_matched.METRIC by what matches the filter alone, all.METRIC by " \
+		"the whole groups (the default)", NULL}
 #define MT_OPTIONS_ROWS \
 	{0, "order", "ORDER", MT_OPTION_ORDER, MT_OPTION_AT(ascending), "asc, or desc (the default)", \
 		"asc|desc|dsc"}, \

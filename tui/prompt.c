@@ -60,6 +60,8 @@ static void preview(struct mt_app *app)
 
 	if (p->kind == MT_PROMPT_FILTER) {
 		p->error[0] = '\0';
+		if (p->chosen == UINT32_MAX)
+			mt_filter_complete(p->text, p->cursor, &app->data.profile, &p->candidates);
 		if (mt_data_filter(&app->data, p->text, &err) < 0)
 			snprintf(p->error, sizeof p->error, "%s", err.text);
 		return;
@@ -82,6 +84,8 @@ void mt_prompt_open(struct mt_app *app, enum mt_prompt_kind kind)
 	p->kind = kind;
 	p->error[0] = p->text[0] = p->before[0] = '\0';
 	p->matches = 0;
+	p->chosen = UINT32_MAX;
+	mt_filter_candidates_free(&p->candidates);
 	if (kind == MT_PROMPT_FILTER) {
 		filter = mt_filter_text(app->data.filter);
 		snprintf(p->text, sizeof p->text, "%s", filter);
@@ -197,18 +201,73 @@ static uint32_t word_start(const struct mt_prompt *p)
 	return at;
 }
 
+/* ---- completion ---- */
+
+/* What all candidates begin with, in bytes. */
+static uint32_t common(const struct mt_filter_candidates *c)
+{
+	uint32_t len = (uint32_t)strlen(c->items[0].text);
+
+	for (uint32_t i = 1; i < c->count; i++)
+		while (strncmp(c->items[0].text, c->items[i].text, len) != 0)
+			len--;
+	return len;
+}
+
+/* Puts len bytes of text where the candidates would stand. */
+static void replace(struct mt_prompt *p, const char *text, uint32_t len)
+{
+	struct mt_filter_candidates *c = &p->candidates;
+
+	if (p->len - (c->to - c->from) + len >= sizeof p->text)
+		return;
+	cut(p, c->from, c->to);
+	memmove(p->text + c->from + len, p->text + c->from, p->len - c->from + 1);
+	memcpy(p->text + c->from, text, len);
+	p->len += len;
+	c->to = p->cursor = c->from + len;
+}
+
+/* Completes as far as there is no doubt, then goes through what is left. */
+static void complete(struct mt_app *app, bool forward)
+{
+	struct mt_prompt *p = &app->prompt;
+	struct mt_filter_candidates *c = &p->candidates;
+
+	if (p->kind != MT_PROMPT_FILTER)
+		return;
+	if (p->chosen == UINT32_MAX)
+		mt_filter_complete(p->text, p->cursor, &app->data.profile, c);
+	if (!c->count)
+		return;
+	uint32_t len = common(c);
+
+	if (p->chosen == UINT32_MAX && (c->count == 1 || len > c->to - c->from)) {
+		replace(p, c->items[0].text, len);
+	} else {
+		p->chosen = p->chosen == UINT32_MAX ? (forward ? 0 : c->count - 1) : (p->chosen + (forward ? 1 : c->count - 1)) % c->count;
+		replace(p, c->items[p->chosen].text, (uint32_t)strlen(c->items[p->chosen].text));
+	}
+	preview(app);
+}
+
 void mt_prompt_key(struct mt_app *app, uint32_t code)
 {
 	struct mt_prompt *p = &app->prompt;
-	uint32_t len = p->len;
+	uint32_t len = p->len, at = p->cursor;
 
+	if (code == MT_KEY_TAB || code == MT_KEY_BACK_TAB) {
+		complete(app, code == MT_KEY_TAB);
+		return;
+	}
+	p->chosen = UINT32_MAX;
 	switch (code) {
 	case MT_KEY_ENTER: finish(app, true); return;
 	case MT_KEY_ESCAPE: case 'C' & 0x1f: finish(app, false); return;
-	case MT_KEY_LEFT: case 'B' & 0x1f: p->cursor = before(p, p->cursor); return;
-	case MT_KEY_RIGHT: case 'F' & 0x1f: p->cursor = after(p, p->cursor); return;
-	case MT_KEY_HOME: case 'A' & 0x1f: p->cursor = 0; return;
-	case MT_KEY_END: case 'E' & 0x1f: p->cursor = p->len; return;
+	case MT_KEY_LEFT: case 'B' & 0x1f: p->cursor = before(p, p->cursor); break;
+	case MT_KEY_RIGHT: case 'F' & 0x1f: p->cursor = after(p, p->cursor); break;
+	case MT_KEY_HOME: case 'A' & 0x1f: p->cursor = 0; break;
+	case MT_KEY_END: case 'E' & 0x1f: p->cursor = p->len; break;
 	case MT_KEY_BACKSPACE: cut(p, before(p, p->cursor), p->cursor); break;
 	case MT_KEY_DELETE: case 'D' & 0x1f: cut(p, p->cursor, after(p, p->cursor)); break;
 	case 'U' & 0x1f: cut(p, 0, p->cursor); break;
@@ -219,8 +278,55 @@ void mt_prompt_key(struct mt_app *app, uint32_t code)
 			return;
 		insert(p, code);
 	}
-	if (p->len != len)
+	if (p->len != len || (p->cursor != at && p->kind == MT_PROMPT_FILTER))
 		preview(app);
+}
+
+/* Whether there is something to show below: not where nothing of a word is there yet. */
+static bool offers(const struct mt_prompt *p)
+{
+	const struct mt_filter_candidates *c = &p->candidates;
+
+	return c->count && (p->chosen != UINT32_MAX || c->to > c->from || (c->from && p->text[c->from - 1] != ' '));
+}
+
+static int candidate_width(const struct mt_filter_candidate *candidate)
+{
+	return mt_text_width(candidate->text) + 2;
+}
+
+static void draw_candidates(struct mt_app *app, int row, int columns)
+{
+	const struct mt_prompt *p = &app->prompt;
+	const struct mt_filter_candidates *c = &p->candidates;
+	uint32_t first = 0;
+	int column = 0, width = 0;
+
+	/* The chosen one has to be seen. */
+	for (uint32_t i = 0; i < c->count && p->chosen != UINT32_MAX && i <= p->chosen; i++) {
+		width += candidate_width(&c->items[i]);
+		while (width > columns && first < i)
+			width -= candidate_width(&c->items[first++]);
+	}
+	for (uint32_t i = first; i < c->count && column < columns; i++) {
+		mt_draw(app->screen, row, column, columns - column, i == p->chosen ? MT_ROLE_KEY : MT_ROLE_TEXT, c->items[i].text);
+		column += candidate_width(&c->items[i]);
+	}
+}
+
+void mt_prompt_draw_below(struct mt_app *app, int row, int columns)
+{
+	const struct mt_prompt *p = &app->prompt;
+
+	if (offers(p))
+		draw_candidates(app, row, columns);
+	else if (p->error[0])
+		mt_draw(app->screen, row, 0, columns, MT_ROLE_ERROR, p->error);
+	else if (p->candidates.expected)
+		mt_drawf(app->screen, row, 0, columns, MT_ROLE_DIM, "expected %s", p->candidates.expected);
+	else
+		mt_draw(app->screen, row, 0, columns, MT_ROLE_DIM,
+			"Tab completes from: lifetime: size>= ...   Enter keeps it   Esc goes back");
 }
 
 void mt_prompt_draw(struct mt_app *app, int row, int columns)
@@ -228,14 +334,16 @@ void mt_prompt_draw(struct mt_app *app, int row, int columns)
 	struct mt_prompt *p = &app->prompt;
 	const char *name = p->kind == MT_PROMPT_FILTER ? "filter> " : "search> ";
 	int at = mt_draw(app->screen, row, 0, columns, MT_ROLE_PROMPT, name);
-	char count[64], head[256];
+	char count[64], head[sizeof p->text];
 	const char *shown = p->text;
 
 	if (p->kind == MT_PROMPT_FILTER)
 		snprintf(count, sizeof count, "%u/%u groups", app->data.selection.count, app->data.profile.group_count);
 	else
 		snprintf(count, sizeof count, "%u matches", p->matches);
-	const char *right = p->error[0] ? p->error : count;
+	/* The filter's error has the line below, unless there are candidates. */
+	bool error = p->error[0] && (p->kind != MT_PROMPT_FILTER || offers(p));
+	const char *right = error ? p->error : count;
 	int right_width = mt_text_width(right), room;
 
 	if (right_width > columns * 3 / 5)
@@ -246,11 +354,12 @@ void mt_prompt_draw(struct mt_app *app, int row, int columns)
 	while (mt_text_width(head + (shown - p->text)) >= room && *shown)
 		mt_text_next(&shown);
 	mt_draw(app->screen, row, at, room, MT_ROLE_TEXT, shown);
-	mt_draw(app->screen, row, columns - right_width, right_width, p->error[0] ? MT_ROLE_ERROR : MT_ROLE_DIM, right);
+	mt_draw(app->screen, row, columns - right_width, right_width, error ? MT_ROLE_ERROR : MT_ROLE_DIM, right);
 	mt_screen_cursor(app->screen, row, at + mt_text_width(head + (shown - p->text)));
 }
 
 void mt_prompt_free(struct mt_prompt *p)
 {
 	mt_pattern_free(p->pattern);
+	mt_filter_candidates_free(&p->candidates);
 }
