@@ -22,6 +22,7 @@ enum mt_export_metrics {
 		"what www.speedscope.app shows: leaked, at the peak, allocated, counts; --metric is shown first") \
 	X(pprof, "pb.gz", NO_METRIC, false, true, \
 		"what 'go tool pprof' reads: inuse_space, inuse_objects, alloc_space, alloc_objects") \
+	X(dhat, "dhat.json", NO_METRIC, false, false, "what valgrind's dh_view.html shows of a heap") \
 	X(json, "json", ANY_METRIC, true, false, "a view as JSON; --what says which") \
 	X(csv, "csv", ANY_METRIC, true, false, "a view as rows for spreadsheets; --what says which")
 

@@ -1,0 +1,160 @@
+/* DHAT's data for its viewer, dh_view.html (valgrind, dhat/dh_main.c: dhatFileVersion 2). A group is a program point; its
+ * frames begin with the allocation function. */
+#include "core/export/export_parts.h"
+#include "core/query/frame.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#define NS_PER_UNIT 1000u  /* the unit of time is the microsecond */
+#define SHORT_LIVED 500    /* units: blocks that live less are short-lived to the viewer */
+
+struct dhat {
+	const struct mt_report *report;
+	struct mt_json json;
+	uint32_t *first_frame; /* by pc: index of its first frame in the table; 0: not in it */
+	uint32_t *pcs;         /* in the order of the table */
+	uint32_t pc_count, pc_capacity;
+	uint32_t frame_count;
+};
+
+static void put_string(struct mt_json *json, const char *key, const char *text)
+{
+	mt_json_key(json, key);
+	mt_json_string(json, text);
+}
+
+static void put_number(struct mt_json *json, const char *key, uint64_t number)
+{
+	mt_json_key(json, key);
+	mt_json_number(json, number);
+}
+
+static void put_bool(struct mt_json *json, const char *key, bool value)
+{
+	mt_json_key(json, key);
+	mt_json_bool(json, value);
+}
+
+/* The indices of a pc's frames, innermost first. Frames of different pcs are different ones, even where they read alike: the
+ * viewer refuses two program points with the same frames. */
+static void put_indices(struct dhat *d, uint32_t pc)
+{
+	uint32_t first, count = mt_pc_frames(d->report->symbols, pc, &first);
+
+	if (!count)
+		count = 1;
+	if (!d->first_frame[pc]) {
+		d->first_frame[pc] = d->frame_count;
+		d->frame_count += count;
+		MT_GROW(d->pcs, d->pc_count, d->pc_capacity);
+		d->pcs[d->pc_count++] = pc;
+	}
+	for (uint32_t i = 0; i < count; i++)
+		mt_json_number(&d->json, d->first_frame[pc] + i);
+}
+
+static void put_point(struct dhat *d, uint32_t id)
+{
+	const struct mt_profile *p = d->report->profile;
+	const struct mt_group *g = &p->groups[id];
+
+	mt_json_line(&d->json);
+	mt_json_open(&d->json, '{');
+	put_number(&d->json, "tb", g->allocated_bytes);
+	put_number(&d->json, "tbk", g->allocated_count);
+	put_number(&d->json, "mb", g->own_peak_bytes);
+	put_number(&d->json, "mbk", g->own_peak_count);
+	put_number(&d->json, "gb", g->at_peak_bytes);
+	put_number(&d->json, "gbk", g->at_peak_count);
+	put_number(&d->json, "eb", g->live_bytes);
+	put_number(&d->json, "ebk", g->live_count);
+	mt_json_key(&d->json, "fs");
+	mt_json_open(&d->json, '[');
+	for (uint32_t node = g->node; node != MT_NODE_ROOT; node = p->nodes[node].parent)
+		put_indices(d, p->nodes[node].pc);
+	mt_json_close(&d->json, ']');
+	mt_json_close(&d->json, '}');
+}
+
+/* "0x1149: main (prog.c:12)"; the allocation function has no address. */
+static void put_frame(struct dhat *d, uint32_t pc, uint32_t index)
+{
+	const struct mt_profile *p = d->report->profile;
+	struct mt_backtrace_frame frame;
+
+	mt_frame_describe(&frame, p, d->report->symbols, pc, index);
+	char *name = mt_report_frame_name(&frame), *place = mt_report_frame_place(&frame);
+	char *text = pc < MT_PC_FIRST ? mt_strdup(name)
+		: mt_format("0x%llX: %s (%s%s)", (unsigned long long)p->pcs[pc].address, name, *frame.source ? "" : "in ",
+			*frame.source ? place : frame.module);
+
+	mt_json_line(&d->json);
+	mt_json_string(&d->json, text);
+	free(text);
+	free(place);
+	free(name);
+}
+
+static void put_table(struct dhat *d)
+{
+	mt_json_key(&d->json, "ftbl");
+	mt_json_open(&d->json, '[');
+	mt_json_string(&d->json, "[root]");
+	for (uint32_t i = 0; i < d->pc_count; i++) {
+		uint32_t first = 0, count = mt_pc_frames(d->report->symbols, d->pcs[i], &first);
+
+		if (!count)
+			put_frame(d, d->pcs[i], MT_NO_FRAME);
+		for (uint32_t j = 0; j < count; j++)
+			put_frame(d, d->pcs[i], first + j);
+	}
+	mt_json_close(&d->json, ']');
+}
+
+/* Sums of lifetimes are not among the totals, so it says that there are none: then the viewer shows what was allocated,
+ * but what stands beside it, at the peak and at the end, is there for other readers. */
+static void put_head(struct dhat *d)
+{
+	const struct mt_info *info = &d->report->profile->info;
+	char *command = mt_report_command(d->report->profile);
+
+	put_number(&d->json, "dhatFileVersion", 2);
+	put_string(&d->json, "mode", "heap");
+	put_string(&d->json, "verb", "Allocated");
+	put_bool(&d->json, "bklt", false);
+	put_bool(&d->json, "bkacc", false);
+	put_string(&d->json, "tu", "us");
+	put_string(&d->json, "Mtu", "s");
+	put_number(&d->json, "tuth", SHORT_LIVED);
+	put_string(&d->json, "cmd", command);
+	put_number(&d->json, "pid", info->pid);
+	put_number(&d->json, "te", info->wall_ns / NS_PER_UNIT);
+	put_number(&d->json, "tg", info->peak_ns / NS_PER_UNIT);
+	free(command);
+}
+
+int mt_export_dhat(const struct mt_report *report, struct mt_err *err)
+{
+	struct dhat d = {.report = report, .json = {.out = report->out}, .frame_count = 1};
+	struct mt_selection selection = {0};
+	int status = mt_select(&selection, report->profile, report->symbols, report->filter, MT_METRIC_SIZE, false, err);
+
+	if (status >= 0) {
+		d.first_frame = mt_alloc(report->profile->pc_count * sizeof *d.first_frame);
+		mt_json_open(&d.json, '{');
+		put_head(&d);
+		mt_json_key(&d.json, "pps");
+		mt_json_open(&d.json, '[');
+		for (uint32_t i = 0; i < selection.count; i++)
+			put_point(&d, selection.groups[i]);
+		mt_json_close(&d.json, ']');
+		put_table(&d);
+		mt_json_close(&d.json, '}');
+		putc('\n', report->out);
+		free(d.first_frame);
+		free(d.pcs);
+	}
+	mt_selection_free(&selection);
+	return status;
+}
