@@ -27,13 +27,13 @@ struct mt_filter *mt_command_filter(const struct mt_arguments *arguments, struct
 	return NULL;
 }
 
-static int finish_output(FILE *out, struct mt_err *err)
+static int finish_output(FILE *out, const char *name, struct mt_err *err)
 {
 	if (!fflush(out) && !ferror(out))
 		return 0;
 	int code = errno ? errno : EIO;
 
-	return mt_fail(err, -code, "cannot write the result%s: %s", out == stdout ? " to standard output" : "", strerror(code));
+	return mt_fail(err, -code, "cannot write the result to %s: %s", name, strerror(code));
 }
 
 int mt_command_view(const struct mt_arguments *arguments,
@@ -67,7 +67,7 @@ int mt_command_view(const struct mt_arguments *arguments,
 
 		status = report(&view, err);
 		if (status >= 0)
-			status = finish_output(view.out, err);
+			status = finish_output(view.out, arguments->out ? arguments->output : "standard output", err);
 	}
 	mt_loaded_free(&loaded);
 	mt_filter_free(filter);
