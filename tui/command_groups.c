@@ -1,9 +1,11 @@
 #include "tui/commands.h"
 
 static const struct mt_option options[] = {
+	MT_OPTIONS_BY,
 	MT_OPTIONS_SORT,
 	MT_OPTIONS_COUNT,
 	MT_OPTIONS_ROWS,
+	MT_OPTIONS_NAMES,
 	MT_OPTIONS_FORMAT,
 	MT_OPTIONS_FILTER,
 	MT_OPTIONS_HELP,
@@ -23,6 +25,7 @@ const struct mt_command mt_command_groups = {
 		"call. Backtraces begin with the innermost frame.",
 	.examples = "memtui groups --count 20 memtui.dat\tthe twenty groups that leaked most\n"
 		"memtui groups --function-regex '^json_' --sort size memtui.dat\twhat went through a parser\n"
+		"memtui groups --by function --short-names memtui.dat\twhich functions allocate\n"
 		"memtui groups --format json memtui.dat\tall of it for a script\n",
 	.options = options,
 	.operands_min = 1,

@@ -63,6 +63,9 @@ int mt_command_view(const struct mt_arguments *arguments,
 			.inverted = arguments->inverted,
 			.what = arguments->what,
 			.levels = (uint32_t)arguments->levels,
+			.by = arguments->by ? (enum mt_rows_by)mt_rows_by_find(arguments->by) : MT_ROWS_BY_BACKTRACE,
+			.function = arguments->operands[0] ? arguments->operands[1] : NULL,
+			.short_names = arguments->short_names,
 			.columns = (uint32_t)arguments->columns};
 
 		status = report(&view, err);

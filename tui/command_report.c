@@ -4,6 +4,7 @@
 
 static const struct mt_option options[] = {
 	{'n', "top", "N", MT_OPTION_NUMBER, MT_OPTION_AT(top), "show N groups, 10 by default", NULL},
+	MT_OPTIONS_NAMES,
 	MT_OPTIONS_SORT,
 	MT_OPTIONS_ROWS,
 	MT_OPTIONS_FILTER,

@@ -18,6 +18,7 @@
 	X(info) \
 	X(groups) \
 	X(tree) \
+	X(callers) \
 	X(timeline) \
 	X(mmaps) \
 	X(mallopts) \

@@ -8,8 +8,8 @@
 /* Everything that an option of some command can say. Strings are borrowed from argv. */
 struct mt_arguments {
 	const char *program; /* "memtui" as it was called */
-	const char *output, *theme, *ascii, *filter_text, *on_full, *complete, *man, *what;
-	bool force, disabled, free_stacks, slack, check_stacks, headless, report, exact, help;
+	const char *output, *theme, *ascii, *filter_text, *on_full, *complete, *man, *what, *by;
+	bool force, disabled, free_stacks, slack, check_stacks, headless, report, exact, help, short_names;
 	uint64_t depth, duration_ns, top, count, skip, levels, columns, fps;
 	bool inverted, ascending, sort_given;
 	enum mt_metric sort;
@@ -73,6 +73,13 @@ struct mt_option {
 	{0, "order", "ORDER", MT_OPTION_ORDER, MT_OPTION_AT(ascending), "asc, or desc (the default)", \
 		"asc|desc|dsc"}, \
 	{0, "skip", "N", MT_OPTION_NUMBER, MT_OPTION_AT(skip), "leave out the first N rows", NULL}
+#define MT_OPTIONS_BY \
+	{0, "by", "WHAT", MT_OPTION_CHOICE, MT_OPTION_AT(by), \
+		"put groups together by backtrace (the default), by their innermost frame's function, line, source file or " \
+		"module, by kind of call or by thread", MT_ROWS_BY_CHOICES}
+#define MT_OPTIONS_NAMES \
+	{0, "short_names", NULL, MT_OPTION_FLAG, MT_OPTION_AT(short_names), \
+		"text: names without the arguments of templates", NULL}
 #define MT_OPTIONS_COUNT \
 	{'n', "count", "N", MT_OPTION_NUMBER, MT_OPTION_AT(count), "show at most N rows", NULL}
 #define MT_OPTIONS_FORMAT \

@@ -3,6 +3,7 @@
 #define MT_EXPORT_REPORT_H
 
 #include "core/query/query.h"
+#include "core/query/rows.h"
 
 #include <stdio.h>
 
@@ -27,12 +28,18 @@ struct mt_report {
 	bool inverted;            /* tree */
 	uint32_t levels;          /* tree: at most; 0: all */
 	const char *what;         /* json and csv as exports: the view; NULL: the default */
+	enum mt_rows_by by;       /* groups: rows */
+	const char *function;     /* callers: whose */
+	bool short_names;         /* text: template arguments as <…> */
 	uint32_t columns;         /* timeline: steps; 0: as recorded (JSON, CSV) or 40 (text) */
 };
 
 /* All return 0 or a negative errno; err says which pattern failed. */
 int mt_report_info(const struct mt_report *, struct mt_err *);
 int mt_report_groups(const struct mt_report *, struct mt_err *);
+/* Groups put together, as mt_report_groups calls it. */
+void mt_report_rows(const struct mt_report *, const struct mt_rows *);
+int mt_report_callers(const struct mt_report *, struct mt_err *);
 int mt_report_tree(const struct mt_report *, struct mt_err *);
 int mt_report_timeline(const struct mt_report *, struct mt_err *);
 /* Maps and unmaps; calls of mallopt and malloc_trim: in the order in which they came. */

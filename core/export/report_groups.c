@@ -7,7 +7,7 @@
 #define TEXT_FRAMES 5 /* of a backtrace, on one line */
 
 /* The backtrace on one line: innermost first. frames 0: all. */
-static char *one_line(const struct mt_backtrace *backtrace, const char *separator, uint32_t frames)
+static char *one_line(const struct mt_report *report, const struct mt_backtrace *backtrace, const char *separator, uint32_t frames)
 {
 	struct mt_buffer text = {0};
 
@@ -16,7 +16,8 @@ static char *one_line(const struct mt_backtrace *backtrace, const char *separato
 			mt_buffer_printf(&text, "%s...", separator);
 			break;
 		}
-		char *name = mt_report_frame_name(&backtrace->frames[i]);
+		char *name = report->format == MT_FORMAT_TEXT ? mt_report_short_frame_name(report, &backtrace->frames[i])
+			: mt_report_frame_name(&backtrace->frames[i]);
 
 		mt_buffer_printf(&text, "%s%s", i ? separator : "", name);
 		free(name);
@@ -113,7 +114,7 @@ static void group_json(struct mt_json *json, const struct mt_report *report, uin
 
 static void group_csv(const struct mt_report *report, uint32_t id, const struct mt_backtrace *backtrace)
 {
-	char *frames = one_line(backtrace, ";", 0);
+	char *frames = one_line(report, backtrace, ";", 0);
 
 	fprintf(report->out, "%u,%s", id, mt_kind_name(mt_profile_group_kind(report->profile, id)));
 	mt_report_csv_metrics(report->out, report->profile, &report->profile->groups[id]);
@@ -152,7 +153,7 @@ static void group_text(struct mt_table *table, const struct mt_report *report, u
 		mt_table_cell(table, number);
 	}
 	mt_table_cell(table, mt_kind_name(mt_profile_group_kind(report->profile, id)));
-	char *frames = one_line(backtrace, " < ", TEXT_FRAMES);
+	char *frames = one_line(report, backtrace, " < ", TEXT_FRAMES);
 
 	mt_table_cell(table, frames);
 	free(frames);
@@ -208,7 +209,14 @@ int mt_report_groups(const struct mt_report *report, struct mt_err *err)
 	int status = mt_select(&selection, report->profile, report->symbols, report->filter, report->sort,
 		report->ascending, err);
 
-	if (status >= 0 && report->format == MT_FORMAT_JSON) {
+	if (status >= 0 && report->by != MT_ROWS_BY_BACKTRACE) {
+		struct mt_rows rows = {0};
+
+		mt_rows_get(&rows, report->profile, report->profile, report->symbols, &selection, report->by, report->sort,
+			report->ascending);
+		mt_report_rows(report, &rows);
+		mt_rows_free(&rows);
+	} else if (status >= 0 && report->format == MT_FORMAT_JSON) {
 		struct mt_json json = {.out = report->out};
 
 		mt_json_open(&json, '[');

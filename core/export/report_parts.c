@@ -34,10 +34,14 @@ void mt_report_metric(char out[MT_NUMBER_EXACT_LEN + 1], const struct mt_report 
 
 void mt_report_json_estimated(struct mt_json *json, const struct mt_profile *profile, const struct mt_group *group)
 {
-	if (!mt_metric_is_estimated(profile, group, MT_METRIC_LEAKED_SIZE))
-		return;
-	mt_json_key(json, "estimated");
-	mt_json_bool(json, true);
+	if (mt_metric_is_estimated(profile, group, MT_METRIC_LEAKED_SIZE)) {
+		mt_json_key(json, "estimated");
+		mt_json_bool(json, true);
+	}
+	if (mt_metric_is_estimated(profile, group, MT_METRIC_OWN_PEAK_SIZE)) {
+		mt_json_key(json, "own_peak_at_most");
+		mt_json_bool(json, true);
+	}
 }
 
 void mt_report_estimates(const struct mt_report *report, const char *indent)
@@ -151,6 +155,19 @@ char *mt_report_frame_name(const struct mt_backtrace_frame *frame)
 		return mt_strdup(frame->function);
 	return mt_format("%s+0x%llx", *frame->module ? base_name(frame->module) : "?",
 		(unsigned long long)frame->offset);
+}
+
+char *mt_report_shorten(const struct mt_report *report, const char *name)
+{
+	return report->short_names ? mt_name_shorten(name) : mt_strdup(name);
+}
+
+char *mt_report_short_frame_name(const struct mt_report *report, const struct mt_backtrace_frame *frame)
+{
+	char *name = mt_report_frame_name(frame), *shown = mt_report_shorten(report, name);
+
+	free(name);
+	return shown;
 }
 
 char *mt_report_frame_place(const struct mt_backtrace_frame *frame)

@@ -12,7 +12,7 @@
 void mt_report_number(char out[MT_NUMBER_EXACT_LEN], const struct mt_report *, enum mt_unit, uint64_t value);
 /* A metric of a group or a sum, with '~' before an estimate. */
 void mt_report_metric(char out[MT_NUMBER_EXACT_LEN + 1], const struct mt_report *, const struct mt_group *, enum mt_metric);
-/* "estimated": true into an open object, where it is so. */
+/* "estimated": true into an open object, where leaks are estimates; "own_peak_at_most": true, where own peaks of several groups were added. */
 void mt_report_json_estimated(struct mt_json *, const struct mt_profile *, const struct mt_group *);
 /* One sentence when leaks are estimates, else nothing. */
 void mt_report_estimates(const struct mt_report *, const char *indent);
@@ -27,6 +27,10 @@ void mt_report_json_frame(struct mt_json *, const struct mt_backtrace_frame *);
 void mt_report_json_backtrace(struct mt_json *, const struct mt_backtrace *);
 /* The function's name, or module+0xoffset; caller frees. */
 char *mt_report_frame_name(const struct mt_backtrace_frame *);
+/* A name as text shows it: with --short-names without template arguments; caller frees. */
+char *mt_report_shorten(const struct mt_report *, const char *name);
+/* The same of a frame; caller frees. */
+char *mt_report_short_frame_name(const struct mt_report *, const struct mt_backtrace_frame *);
 /* "src/a.c:12", or the module when the source is not known and the name does not say it; caller frees. */
 char *mt_report_frame_place(const struct mt_backtrace_frame *);
 /* Command line with blanks; caller frees. */

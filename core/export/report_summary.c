@@ -48,7 +48,7 @@ static void group(const struct mt_report *report, uint64_t rank, uint32_t id,
 		mt_kind_name(mt_profile_group_kind(report->profile, id)));
 	mt_backtrace_get(backtrace, report->profile, report->symbols, id);
 	for (uint32_t i = 0; i < backtrace->count; i++) {
-		char *name = mt_report_frame_name(&backtrace->frames[i]);
+		char *name = mt_report_short_frame_name(report, &backtrace->frames[i]);
 		char *place = mt_report_frame_place(&backtrace->frames[i]);
 
 		fputs("       ", report->out);

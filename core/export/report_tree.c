@@ -67,7 +67,7 @@ static void enter_text(struct walk *walk, uint32_t node)
 	if (mt_metric_info(report->sort)->sums)
 		fprintf(report->out, "  %5.1f%%", all ? 100.0 * (double)total / (double)all : 0.0);
 	uint32_t indent = at->depth * 2;
-	char *name = mt_report_frame_name(&frame), *place = mt_report_frame_place(&frame);
+	char *name = mt_report_short_frame_name(report, &frame), *place = mt_report_frame_place(&frame);
 
 	fprintf(report->out, "  %*s", (int)(indent > INDENT_MAX ? INDENT_MAX : indent), "");
 	mt_put_safe(report->out, name);

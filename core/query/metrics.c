@@ -88,6 +88,8 @@ bool mt_metric_is_estimated(const struct mt_profile *profile, const struct mt_gr
 {
 	bool single = group >= profile->groups && group < profile->groups + profile->group_count;
 
+	if (metric == MT_METRIC_OWN_PEAK_SIZE || metric == MT_METRIC_OWN_PEAK_COUNT)
+		return !single && group->flags & MT_GROUP_SUMMED;
 	if (metric != MT_METRIC_LEAKED_SIZE && metric != MT_METRIC_LEAKED_COUNT)
 		return false;
 	return single ? mt_profile_is_estimated(profile, group) : (group->flags & MT_GROUP_ESTIMATED) != 0;
@@ -97,6 +99,8 @@ void mt_group_sum(struct mt_group *sum, const struct mt_group *group)
 {
 	if (!group->allocated_count)
 		return;
+	if (sum->allocated_count)
+		sum->flags |= MT_GROUP_SUMMED;
 	if (!sum->allocated_count || group->first_ns < sum->first_ns)
 		sum->first_ns = group->first_ns;
 	if (!sum->allocated_count || group->min_size < sum->min_size)
@@ -114,5 +118,5 @@ void mt_group_sum(struct mt_group *sum, const struct mt_group *group)
 	sum->own_peak_bytes += group->own_peak_bytes;
 	sum->at_peak_count += group->at_peak_count;
 	sum->at_peak_bytes += group->at_peak_bytes;
-	sum->flags |= group->flags & MT_GROUP_ESTIMATED;
+	sum->flags |= group->flags & (MT_GROUP_ESTIMATED | MT_GROUP_SUMMED);
 }

@@ -44,6 +44,8 @@ uint64_t mt_metric_value(const struct mt_profile *, const struct mt_group *, enu
 
 /* In the flags of a sum of groups: one of them has blocks that may be free, since frees were lost. */
 #define MT_GROUP_ESTIMATED 0x100u
+/* Of several groups, whose own peaks need not have been at one time: the sum of own peaks is an upper bound. */
+#define MT_GROUP_SUMMED 0x200u
 /* Whether the value is an estimate, to be shown with a '~'; group: of the profile, or a sum. */
 bool mt_metric_is_estimated(const struct mt_profile *, const struct mt_group *, enum mt_metric);
 

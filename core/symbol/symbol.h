@@ -74,5 +74,7 @@ void mt_symbolizer_free(struct mt_symbolizer *); /* cancels at the next pc */
 
 /* Demangled (C++, Rust legacy and v0, D); mangled itself where it is none or libiberty is missing. Caller frees. */
 char *mt_demangle(const char *raw);
+/* The name with each template's arguments as <…>. Caller frees. */
+char *mt_name_shorten(const char *name);
 
 #endif

@@ -1,0 +1,267 @@
+/* Groups put together by function, line, file, module or kind; and a function's callers and callees. */
+#include "core/export/report_parts.h"
+#include "core/export/table.h"
+
+#include "core/query/callers.h"
+#include "core/query/frame.h"
+#include "core/query/rows.h"
+
+#include <stdlib.h>
+
+/* Columns of the text tables, behind the metric that sorts. */
+static const enum mt_metric text_metrics[] = {MT_METRIC_LEAKED_SIZE, MT_METRIC_LEAKED_COUNT, MT_METRIC_SIZE,
+	MT_METRIC_ALLOCATED_COUNT, MT_METRIC_AT_PEAK_SIZE, MT_METRIC_TEMPORARY_COUNT};
+#define TEXT_METRICS (sizeof text_metrics / sizeof *text_metrics)
+
+static uint32_t choose_columns(const struct mt_report *report, enum mt_metric columns[TEXT_METRICS + 1])
+{
+	uint32_t count = 0;
+
+	columns[count++] = report->sort;
+	for (size_t i = 0; i < TEXT_METRICS; i++)
+		if (text_metrics[i] != report->sort)
+			columns[count++] = text_metrics[i];
+	return count;
+}
+
+/* A table of metrics, then name and one more number; headings: of these two, NULL: none. */
+static struct mt_table *new_table(const struct mt_report *report, const char *name, const char *number)
+{
+	static const char *headings[TEXT_METRICS + 3];
+	static bool numbers[TEXT_METRICS + 3];
+	enum mt_metric metrics[TEXT_METRICS + 1];
+	uint32_t count = choose_columns(report, metrics);
+
+	for (uint32_t i = 0; i < count; i++) {
+		headings[i] = mt_metric_info(metrics[i])->heading;
+		numbers[i] = true;
+	}
+	if (number) {
+		headings[count] = number;
+		numbers[count++] = true;
+	}
+	headings[count] = name;
+	numbers[count++] = false;
+	return mt_table_new(headings, numbers, count);
+}
+
+static void metric_cells(struct mt_table *table, const struct mt_report *report, const struct mt_group *sum)
+{
+	enum mt_metric metrics[TEXT_METRICS + 1];
+	uint32_t count = choose_columns(report, metrics);
+	char number[MT_NUMBER_EXACT_LEN + 1];
+
+	for (uint32_t i = 0; i < count; i++) {
+		mt_report_metric(number, report, sum, metrics[i]);
+		mt_table_cell(table, number);
+	}
+}
+
+/* ---- rows ---- */
+
+static void rows_json(const struct mt_report *report, const struct mt_rows *rows, uint64_t from, uint64_t to)
+{
+	struct mt_json json = {.out = report->out};
+
+	mt_json_open(&json, '[');
+	for (uint64_t i = from; i < to; i++) {
+		const struct mt_row *row = &rows->rows[i];
+
+		mt_json_line(&json);
+		mt_json_open(&json, '{');
+		mt_json_key(&json, mt_rows_by_name(report->by));
+		mt_json_string(&json, mt_strings_get(&rows->names, row->name));
+		mt_json_key(&json, "groups");
+		mt_json_number(&json, row->group_count);
+		mt_report_json_estimated(&json, report->profile, &row->sum);
+		mt_json_key(&json, "all");
+		mt_report_json_metrics(&json, report->profile, &row->all);
+		mt_json_key(&json, "only_matched");
+		mt_report_json_metrics(&json, report->profile, &row->sum);
+		mt_json_close(&json, '}');
+	}
+	json.comma = false;
+	mt_json_line(&json);
+	mt_json_close(&json, ']');
+	putc('\n', report->out);
+}
+
+static void rows_csv(const struct mt_report *report, const struct mt_rows *rows, uint64_t from, uint64_t to)
+{
+	fprintf(report->out, "%s,groups", mt_rows_by_name(report->by));
+	mt_report_csv_metric_names(report->out, "");
+	putc('\n', report->out);
+	for (uint64_t i = from; i < to; i++) {
+		mt_csv_field(report->out, true, mt_strings_get(&rows->names, rows->rows[i].name));
+		fprintf(report->out, ",%u", rows->rows[i].group_count);
+		mt_report_csv_metrics(report->out, report->profile, &rows->rows[i].sum);
+		putc('\n', report->out);
+	}
+}
+
+static void rows_text(const struct mt_report *report, const struct mt_rows *rows, uint64_t from, uint64_t to)
+{
+	static const char *const headings[] = {
+#define X(id, name, words) #id,
+		MT_ROWS_BY(X)
+#undef X
+	};
+	struct mt_table *table = new_table(report, headings[report->by], "GROUPS");
+	char number[MT_NUMBER_EXACT_LEN];
+
+	for (uint64_t i = from; i < to; i++) {
+		const struct mt_row *row = &rows->rows[i];
+		char *name = mt_report_shorten(report, mt_strings_get(&rows->names, row->name));
+
+		metric_cells(table, report, &row->sum);
+		mt_report_number(number, report, MT_UNIT_COUNT, row->group_count);
+		mt_table_cell(table, number);
+		mt_table_cell(table, name);
+		free(name);
+	}
+	mt_table_print(table, report->out);
+	mt_table_free(table);
+}
+
+void mt_report_rows(const struct mt_report *report, const struct mt_rows *rows)
+{
+	uint64_t from = report->skip < rows->count ? report->skip : rows->count;
+	uint64_t to = report->count && report->count < rows->count - from ? from + report->count : rows->count;
+
+	if (report->format == MT_FORMAT_JSON)
+		rows_json(report, rows, from, to);
+	else if (report->format == MT_FORMAT_CSV)
+		rows_csv(report, rows, from, to);
+	else
+		rows_text(report, rows, from, to);
+}
+
+/* ---- callers ---- */
+
+static void relations_json(struct mt_json *json, const struct mt_report *report, const struct mt_callers *callers,
+	const struct mt_relations *relations)
+{
+	struct mt_backtrace_frame frame;
+
+	mt_json_open(json, '[');
+	for (uint32_t i = 0; i < relations->count; i++) {
+		const struct mt_relation *relation = &relations->items[i];
+
+		mt_json_line(json);
+		mt_json_open(json, '{');
+		if (relation->pc != MT_NO_NODE) {
+			mt_frame_describe(&frame, report->profile, report->symbols, relation->pc, relation->frame);
+			mt_report_json_frame(json, &frame);
+		} else {
+			mt_json_key(json, "function");
+			mt_json_string(json, mt_strings_get(&callers->names, relation->name));
+		}
+		mt_report_json_estimated(json, report->profile, &relation->sum);
+		mt_json_key(json, "total");
+		mt_report_json_metrics(json, report->profile, &relation->sum);
+		mt_json_close(json, '}');
+	}
+	mt_json_close(json, ']');
+}
+
+static void callers_json(const struct mt_report *report, const struct mt_callers *callers)
+{
+	struct mt_json json = {.out = report->out};
+
+	mt_json_open(&json, '{');
+	mt_json_key(&json, "function");
+	mt_json_string(&json, report->function);
+	mt_json_key(&json, "functions");
+	mt_json_open(&json, '[');
+	for (uint32_t i = 1; i < callers->functions.count; i++)
+		mt_json_string(&json, mt_strings_get(&callers->functions, i));
+	mt_json_close(&json, ']');
+	mt_json_key(&json, "groups");
+	mt_json_number(&json, callers->group_count);
+	mt_report_json_estimated(&json, report->profile, &callers->total);
+	mt_json_key(&json, "total");
+	mt_report_json_metrics(&json, report->profile, &callers->total);
+	mt_json_key(&json, "self");
+	mt_report_json_metrics(&json, report->profile, &callers->self);
+	mt_json_key(&json, "callers");
+	relations_json(&json, report, callers, &callers->callers);
+	mt_json_key(&json, "callees");
+	relations_json(&json, report, callers, &callers->callees);
+	mt_json_close(&json, '}');
+	putc('\n', report->out);
+}
+
+static void relations_csv(const struct mt_report *report, const struct mt_callers *callers,
+	const struct mt_relations *relations, const char *what)
+{
+	for (uint32_t i = 0; i < relations->count; i++) {
+		fputs(what, report->out);
+		mt_csv_field(report->out, false, mt_strings_get(&callers->names, relations->items[i].name));
+		mt_report_csv_metrics(report->out, report->profile, &relations->items[i].sum);
+		putc('\n', report->out);
+	}
+}
+
+static void relations_text(const struct mt_report *report, const struct mt_callers *callers,
+	const struct mt_relations *relations, const char *heading)
+{
+	struct mt_table *table = new_table(report, heading, NULL);
+	uint64_t shown = report->count && report->count < relations->count ? report->count : relations->count;
+
+	for (uint64_t i = 0; i < shown; i++) {
+		char *name = mt_report_shorten(report, mt_strings_get(&callers->names, relations->items[i].name));
+
+		metric_cells(table, report, &relations->items[i].sum);
+		mt_table_cell(table, name);
+		free(name);
+	}
+	mt_table_print(table, report->out);
+	mt_table_free(table);
+	if (shown < relations->count)
+		fprintf(report->out, "and %u more\n", (unsigned)(relations->count - shown));
+}
+
+static void callers_text(const struct mt_report *report, const struct mt_callers *callers)
+{
+	uint32_t functions = callers->functions.count - 1;
+	struct mt_table *table = new_table(report, functions == 1 ? "FUNCTION" : "FUNCTIONS, TOGETHER", NULL);
+	char *name = mt_report_shorten(report, mt_strings_get(&callers->functions, 1));
+	char *more = functions == 1 ? mt_format("%s", name) : mt_format("%s and %u more", name, functions - 1);
+
+	metric_cells(table, report, &callers->total);
+	mt_table_cell(table, more);
+	mt_table_print(table, report->out);
+	mt_table_free(table);
+	free(more);
+	free(name);
+	putc('\n', report->out);
+	relations_text(report, callers, &callers->callers, "CALLED BY");
+	putc('\n', report->out);
+	relations_text(report, callers, &callers->callees, "CALLS");
+}
+
+int mt_report_callers(const struct mt_report *report, struct mt_err *err)
+{
+	struct mt_selection selection = {0};
+	struct mt_callers callers = {0};
+	int status = mt_select(&selection, report->profile, report->symbols, report->filter, report->sort, report->ascending,
+		err);
+
+	if (status >= 0)
+		status = mt_callers_get(&callers, report->profile, report->symbols, &selection, report->function, report->sort,
+			err);
+	if (status >= 0 && report->format == MT_FORMAT_JSON) {
+		callers_json(report, &callers);
+	} else if (status >= 0 && report->format == MT_FORMAT_CSV) {
+		fputs("side,function", report->out);
+		mt_report_csv_metric_names(report->out, "");
+		putc('\n', report->out);
+		relations_csv(report, &callers, &callers.callers, "caller");
+		relations_csv(report, &callers, &callers.callees, "callee");
+	} else if (status >= 0) {
+		callers_text(report, &callers);
+	}
+	mt_callers_free(&callers);
+	mt_selection_free(&selection);
+	return status;
+}
