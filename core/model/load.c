@@ -1,3 +1,4 @@
+#include "core/model/checkpoint.h"
 #include "core/model/load.h"
 #include "core/model/payload.h"
 #include "core/model/replay.h"
@@ -153,15 +154,81 @@ static uint64_t larger(uint64_t a, uint64_t b)
 	return a > b ? a : b;
 }
 
+struct resume {
+	struct loader *loader;
+	struct mt_checkpoint checkpoint;
+	uint64_t count, bytes; /* of live blocks */
+};
+
+static int resume_block(void *context, const struct mt_checkpoint_block *b)
+{
+	struct resume *r = context;
+
+	if (!r->loader->replay.live.ring) /* the totals are there by now */
+		mt_replay_resume(&r->loader->replay, r->loader->profile, &r->checkpoint);
+	mt_replay_add(&r->loader->replay, b);
+	r->count += !b->released;
+	r->bytes += b->released ? 0 : b->size;
+	return 0;
+}
+
+/* The replay begins at the checkpoint. -EBADMSG, -ENODATA: it is of no use. */
+static int resume_at(struct loader *l, uint32_t index, uint32_t *first)
+{
+	struct resume r = {.loader = l};
+	int result = 0;
+
+	for (uint32_t i = 0; i < index && !result; i++)
+		if (is_definition(mt_trace_reader_block(l->reader, i)->type))
+			result = load_definition(l, i);
+	if (!result)
+		result = mt_checkpoint_load(&r.checkpoint, l->reader, index, l->profile, resume_block, &r, l->err);
+	if (!result && !l->replay.live.ring)
+		mt_replay_resume(&l->replay, l->profile, &r.checkpoint);
+	if (!result && (l->replay.model.live_count != r.count || l->replay.model.live_bytes != r.bytes)) {
+		mt_trace_reader_note_damage(l->reader, mt_trace_reader_block(l->reader, index)->offset,
+			"the checkpoint there cannot be used: its live blocks do not add up to its totals");
+		result = -EBADMSG;
+	}
+	*first = r.checkpoint.end;
+	mt_checkpoint_free(&r.checkpoint);
+	return result;
+}
+
+/* At the last checkpoint that can be used, or at the program's start. */
+static int begin_replay(struct loader *l, uint32_t *first)
+{
+	uint32_t at = mt_trace_reader_count(l->reader);
+
+	while ((at = mt_checkpoint_before(l->reader, at)) != MT_NO_CHECKPOINT) {
+		int result = resume_at(l, at, first);
+
+		if (!result || (result != -EBADMSG && result != -ENODATA))
+			return result;
+		mt_replay_free(&l->replay);
+		start_over(l->profile);
+	}
+	if (mt_checkpoint_of_start(l->reader) != MT_NO_CHECKPOINT)
+		return mt_fail(l->err, -EINVAL, "the trace %s cannot be loaded: it was recorded with a limit to its size, and no "
+			"checkpoint in it can be read any more; what came before its events is unknown", mt_trace_reader_path(l->reader));
+	mt_replay_init(&l->replay, l->profile);
+	*first = 0;
+	return 0;
+}
+
 static int load_replay(struct loader *l)
 {
 	struct mt_info *info = &l->profile->info;
 	struct mt_trace_scan scan = {.end = mt_trace_reader_count(l->reader), .events = load_events, .block = load_block,
 		.context = l};
 	bool whole = mt_trace_reader_complete(l->reader);
+	int result = begin_replay(l, &scan.first);
 
-	mt_replay_init(&l->replay, l->profile);
-	int result = mt_trace_reader_scan(l->reader, &scan, l->err);
+	if (result) {
+		mt_replay_free(&l->replay);
+		return result;
+	}
+	result = mt_trace_reader_scan(l->reader, &scan, l->err);
 
 	if (result == -EBADMSG) { /* damage: what stands before it is the trace */
 		whole = false;
@@ -199,6 +266,9 @@ int mt_profile_load(struct mt_profile *p, struct mt_trace_reader *reader,
 	if (result < 0) {
 		start_over(p);
 	} else {
+		uint32_t start = mt_checkpoint_of_start(reader);
+
+		p->info.history_from_ns = start == MT_NO_CHECKPOINT ? 0 : mt_trace_reader_block(reader, start)->first_ns;
 		p->info.file_bytes = mt_trace_reader_file_bytes(reader);
 		if (err)
 			*err = (struct mt_err){0};

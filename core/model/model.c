@@ -12,6 +12,27 @@ void mt_model_init(struct mt_model *m, struct mt_profile *profile)
 	mt_timeline_start(m);
 }
 
+void mt_model_resume(struct mt_model *m, struct mt_profile *p, uint64_t time_ns)
+{
+	struct mt_sample last = p->sample_count ? p->samples[p->sample_count - 1] : (struct mt_sample){0};
+
+	p->sample_count -= p->sample_count != 0; /* the open step, as a new one in its place */
+	mt_model_init(m, p);
+	for (uint32_t i = 0; i < p->group_count; i++) {
+		struct mt_group *g = &p->groups[i];
+
+		m->live_count += g->live_count;
+		m->live_bytes += g->live_bytes;
+		if (g->at_peak_count != g->live_count || g->at_peak_bytes != g->live_bytes)
+			mt_model_list_group(m, g);
+	}
+	m->now_ns = time_ns;
+	m->memory = last.memory;
+	m->step_max_bytes = last.max_bytes > m->live_bytes ? last.max_bytes : m->live_bytes;
+	m->step_allocations = last.allocations;
+	m->step_frees = last.frees;
+}
+
 void mt_model_free_memory(struct mt_model *m)
 {
 	free(m->threads);
@@ -95,7 +116,9 @@ static void grow_sites(struct mt_model *m)
 	const struct mt_profile *p = m->profile;
 
 	free(m->site_slots);
-	m->site_mask = m->site_mask ? m->site_mask * 2 + 1 : 1023;
+	do
+		m->site_mask = m->site_mask ? m->site_mask * 2 + 1 : 1023;
+	while (p->free_site_count >= m->site_mask / 2);
 	m->site_slots = mt_alloc(((size_t)m->site_mask + 1) * sizeof *m->site_slots);
 	for (uint32_t i = 0; i < p->free_site_count; i++)
 		*site_slot(m, p->free_sites[i].group, p->free_sites[i].node) = i + 1;

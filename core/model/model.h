@@ -54,6 +54,8 @@ static inline __attribute__((always_inline)) void mt_model_prefetch(const struct
 
 /* borrowed: empty of events. */
 void mt_model_init(struct mt_model *, struct mt_profile *borrowed);
+/* borrowed: with the totals of a checkpoint. Its threads' allocations so far are the caller's to set. */
+void mt_model_resume(struct mt_model *, struct mt_profile *borrowed, uint64_t time_ns);
 void mt_model_free_memory(struct mt_model *);
 
 /* First half of a realloc: as a free, but counted in no info.frees; undone by restore when the realloc failed.

@@ -152,6 +152,7 @@ struct mt_info {
 	uint32_t ended;            /* 1: the program ended and the recording is complete */
 	uint32_t recorder_lost;    /* 1: the trace has no end: its recorder was killed */
 	uint64_t file_bytes;
+	uint64_t history_from_ns;  /* events before it are gone, of which the totals tell; 0: none are */
 	uint64_t resolution_ns;    /* of the times of events */
 	uint32_t usable_rule;      /* enum mt_usable_rule of wire.h: whether slack_bytes is known */
 	uint32_t paused;           /* 1: no new blocks are recorded now */

@@ -12,6 +12,34 @@ void mt_replay_init(struct mt_replay *r, struct mt_profile *profile)
 	mt_live_init(&r->live);
 }
 
+void mt_replay_resume(struct mt_replay *r, struct mt_profile *p, const struct mt_checkpoint *c)
+{
+	const struct mt_info *info = &p->info;
+
+	*r = (struct mt_replay){.to_ns = UINT64_MAX, .next_number = c->next_number, .events = info->events,
+		.implied_frees = info->implied_frees,
+		.unknown_frees = info->unknown_frees + info->inherited_frees + info->unrecorded_frees};
+	mt_model_resume(&r->model, p, c->time_ns);
+	mt_model_grow_threads(&r->model, c->thread_count);
+	for (uint32_t t = 0; t < c->thread_count; t++)
+		r->model.threads[t] = (struct mt_model_thread){c->threads[t].allocations, c->threads[t].last_number};
+	mt_live_init(&r->live);
+}
+
+void mt_replay_add(struct mt_replay *r, const struct mt_checkpoint_block *b)
+{
+	struct mt_live_cell *c = mt_live_insert(&r->live, b->number);
+
+	c->size = b->size;
+	c->usable = b->usable;
+	c->thread_sequence = b->sequence;
+	c->group = b->group;
+	c->thread = b->thread;
+	c->marked = 0;
+	c->temporary = b->temporary;
+	c->state = b->released ? MT_LIVE_RELEASED : MT_LIVE_LIVE;
+}
+
 void mt_replay_free(struct mt_replay *r)
 {
 	mt_live_free(&r->live);

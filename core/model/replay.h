@@ -2,6 +2,7 @@
 #ifndef MT_MODEL_REPLAY_H
 #define MT_MODEL_REPLAY_H
 
+#include "core/model/checkpoint.h"
 #include "core/model/live.h"
 #include "core/model/model.h"
 #include "core/trace/trace.h"
@@ -21,6 +22,9 @@ struct mt_replay {
 };
 
 void mt_replay_init(struct mt_replay *, struct mt_profile *borrowed);
+/* From a checkpoint on: the profile holds its totals; then its blocks, one by one. */
+void mt_replay_resume(struct mt_replay *, struct mt_profile *borrowed, const struct mt_checkpoint *);
+void mt_replay_add(struct mt_replay *, const struct mt_checkpoint_block *);
 void mt_replay_free(struct mt_replay *);
 /* Bytes of the live blocks beyond what was asked for, by the rule that info names. */
 uint64_t mt_replay_slack(const struct mt_replay *);

@@ -3,7 +3,6 @@
 #include "core/model/payload.h"
 #include "core/trace/varint.h"
 
-#define GROUPS_MAX (1u << 18) /* per block */
 #define COUNTERS (sizeof((struct mt_info *)0)->counters / sizeof(uint64_t))
 
 /* ---- info ---- */
@@ -210,26 +209,33 @@ static const char *get_end(struct mt_cursor *c, struct mt_profile *p)
 
 /* ---- parts ---- */
 
+bool mt_totals_add_part(struct mt_buffer *b, const struct mt_profile *p, uint32_t *next)
+{
+	uint32_t from = *next, count = p->group_count - from < MT_TOTALS_GROUPS_MAX ? p->group_count - from : MT_TOTALS_GROUPS_MAX;
+	bool last = from + count == p->group_count;
+
+	mt_varint_add(b, from);
+	mt_varint_add(b, count);
+	mt_varint_add(b, last);
+	add_groups(b, p->groups + from, count);
+	if (last)
+		add_end(b, p);
+	*next = from + count;
+	return !last;
+}
+
 int mt_totals_write(struct mt_trace_writer *w, const struct mt_profile *p, struct mt_err *err)
 {
 	struct mt_buffer b = {0};
-	uint32_t from = 0;
-	int result;
+	uint32_t next = 0;
+	bool more = true;
+	int result = 0;
 
-	do {
-		uint32_t count = p->group_count - from < GROUPS_MAX ? p->group_count - from : GROUPS_MAX;
-		bool last = from + count == p->group_count;
-
+	while (more && !result) {
 		b.len = 0;
-		mt_varint_add(&b, from);
-		mt_varint_add(&b, count);
-		mt_varint_add(&b, last);
-		add_groups(&b, p->groups + from, count);
-		if (last)
-			add_end(&b, p);
+		more = mt_totals_add_part(&b, p, &next);
 		result = mt_trace_writer_block(w, MT_BLOCK_TOTALS, b.data, b.len, err);
-		from += count;
-	} while (!result && from < p->group_count);
+	}
 	mt_buffer_free(&b);
 	return result;
 }

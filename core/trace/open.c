@@ -114,9 +114,9 @@ static int check_start(int fd, const char *path, struct mt_err *err)
 	if (h.check != mt_check(&h, offsetof(struct mt_file_header, check)))
 		return mt_fail(err, -EBADMSG, "the trace %s is damaged: its file header at offset 0 does not match its "
 			"checksum", path);
-	if (h.version != MT_FILE_VERSION || h.size != sizeof h)
-		return mt_fail(err, -ENOTSUP, "the trace %s has format version %u, and this memtui reads version %u: use "
-			"the memtui that recorded it", path, h.version, MT_FILE_VERSION);
+	if (h.version < MT_FILE_VERSION || h.version > MT_FILE_VERSION_CHECKPOINTS || h.size != sizeof h)
+		return mt_fail(err, -ENOTSUP, "the trace %s has format version %u, and this memtui reads versions %u and %u: use "
+			"the memtui that recorded it", path, h.version, MT_FILE_VERSION, MT_FILE_VERSION_CHECKPOINTS);
 	return 0;
 }
 

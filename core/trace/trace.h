@@ -55,6 +55,7 @@ enum mt_block_type {
 	MT_BLOCK_INFO,       /* info and counters so far: losses, end */
 	MT_BLOCK_INDEX,      /* footer: places of all blocks */
 	MT_BLOCK_LOG,        /* maps, calls, markers, pauses, gaps: written like a definition */
+	MT_BLOCK_CHECKPOINT, /* totals and live blocks so far, in several parts: core/model/checkpoint.h */
 	MT_BLOCK_TYPES,
 };
 
@@ -63,6 +64,8 @@ struct mt_trace_writer;
 
 /* fd: taken (closed by close). It must be writable; it may be a pipe. */
 struct mt_trace_writer *mt_trace_writer_new(int fd, struct mt_err *err);
+/* The same for a trace that may hold checkpoints; fd can be read, too. Memtuis before them say that they cannot read it. */
+struct mt_trace_writer *mt_trace_writer_new_with_checkpoints(int fd, struct mt_err *err);
 /* Adds an event to the open event block, which flush closes; one event more than 64 K closes it too, with the
  * running totals of the last flush. Numbers of allocations follow each other. */
 void mt_trace_writer_event(struct mt_trace_writer *, const struct mt_event *);
@@ -79,6 +82,22 @@ int mt_trace_writer_flush(struct mt_trace_writer *, const struct mt_trace_runnin
 /* Writes the index and trailer. */
 int mt_trace_writer_finish(struct mt_trace_writer *, struct mt_err *err);
 uint64_t mt_trace_writer_bytes(const struct mt_trace_writer *);
+uint32_t mt_trace_writer_count(const struct mt_trace_writer *); /* blocks so far */
+/* A block made ahead of its time: appended to made as it will stand in the file, but for its number. */
+void mt_trace_writer_make(struct mt_trace_writer *, enum mt_block_type, uint64_t time_ns, const void *payload, size_t len,
+	struct mt_buffer *made);
+/* Writes blocks that were made. */
+int mt_trace_writer_put(struct mt_trace_writer *, const struct mt_buffer *made, struct mt_err *err);
+/* Bytes of the blocks from first on that copy takes over. Only with checkpoints, as all that follows. */
+uint64_t mt_trace_writer_copied(const struct mt_trace_writer *, uint32_t first);
+/* Goes on in another file: takes fd. Nothing may be open. What was written so far stays until keep, or comes back. */
+int mt_trace_writer_switch(struct mt_trace_writer *, int fd, struct mt_err *err);
+/* From the file before: the blocks from *next on that are neither definitions nor log, about `most` bytes of them; moves
+ * *next. 1: there are more. */
+int mt_trace_writer_copy(struct mt_trace_writer *, uint32_t *next, uint64_t most, struct mt_err *err);
+void mt_trace_writer_keep(struct mt_trace_writer *);
+void mt_trace_writer_back(struct mt_trace_writer *); /* errors since the switch are forgotten */
+int mt_trace_writer_fd(const struct mt_trace_writer *); /* borrowed */
 void mt_trace_writer_free(struct mt_trace_writer *);
 
 /* What a writer begins with: events that wait to be encoded together. */

@@ -1,6 +1,7 @@
 #include "core/trace/trace.h"
 #include "core/trace/block.h"
 #include "core/trace/columns.h"
+#include "core/trace/open.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -9,19 +10,25 @@
 #include <unistd.h>
 #include <zstd.h>
 
-struct mt_trace_writer {
-	struct mt_trace_queue queue; /* first: see mt_trace_writer_next */
+struct mt_trace_writer_file {
 	int fd;
 	uint64_t bytes;
 	uint32_t sequence;
+	struct mt_buffer index;
+};
+
+struct mt_trace_writer {
+	struct mt_trace_queue queue; /* first: see mt_trace_writer_next */
+	struct mt_trace_writer_file file;
 	uint32_t events; /* in the open event block, without the queue's */
 	struct mt_columns *columns;
 	ZSTD_CCtx *zstd;
 	struct mt_buffer payload; /* of the event block being closed */
 	struct mt_buffer out;     /* header and stored payload, for one write */
-	struct mt_buffer index;
 	struct mt_trace_running running; /* as last flushed */
 	struct mt_err err;        /* the first error; sticks */
+	uint32_t version;
+	struct mt_trace_writer_file aside; /* what was written before a switch */
 };
 
 /* The file's name for messages. */
@@ -58,7 +65,7 @@ static int fail_write(struct mt_trace_writer *w, int error)
 	char name[256];
 
 	return mt_fail(&w->err, -error, "cannot write to %s: %s; what stands there up to now can be opened; %s",
-		file_name(w->fd, name, sizeof name), strerror(error), advice(error));
+		file_name(w->file.fd, name, sizeof name), strerror(error), advice(error));
 }
 
 static int sticky(const struct mt_trace_writer *w, struct mt_err *err)
@@ -73,7 +80,7 @@ static int write_all(struct mt_trace_writer *w, const void *bytes, size_t len)
 	const uint8_t *at = bytes;
 
 	while (len) {
-		ssize_t n = write(w->fd, at, len);
+		ssize_t n = write(w->file.fd, at, len);
 
 		if (n < 0 && errno == EINTR)
 			continue;
@@ -81,25 +88,61 @@ static int write_all(struct mt_trace_writer *w, const void *bytes, size_t len)
 			return fail_write(w, n ? errno : EIO);
 		at += n;
 		len -= (size_t)n;
-		w->bytes += (uint64_t)n;
+		w->file.bytes += (uint64_t)n;
 	}
 	return 0;
 }
 
 /* Appends the payload as it is stored to out; returns whether it is compressed. */
-static bool store_payload(struct mt_trace_writer *w, const void *payload, size_t len)
+static bool store_payload(struct mt_trace_writer *w, const void *payload, size_t len, struct mt_buffer *out)
 {
 	size_t bound = ZSTD_compressBound(len);
 
-	mt_buffer_reserve(&w->out, bound);
-	size_t n = ZSTD_compress2(w->zstd, w->out.data + w->out.len, bound, payload, len);
+	mt_buffer_reserve(out, bound);
+	size_t n = ZSTD_compress2(w->zstd, out->data + out->len, bound, payload, len);
 
 	if (!ZSTD_isError(n) && n < len) {
-		w->out.len += n;
+		out->len += n;
 		return true;
 	}
-	mt_buffer_add(&w->out, payload, len);
+	mt_buffer_add(out, payload, len);
 	return false;
+}
+
+/* Appends the block to out, all but its number and check. */
+static void make_block(struct mt_trace_writer *w, struct mt_block_header *h, const void *payload, size_t len,
+	struct mt_buffer *out)
+{
+	size_t at = out->len;
+
+	mt_buffer_add(out, NULL, sizeof *h);
+	bool compressed = store_payload(w, payload, len, out);
+
+	h->magic = MT_BLOCK_MAGIC;
+	h->size = sizeof *h;
+	h->flags = compressed ? MT_BLOCK_COMPRESSED : 0;
+	h->payload_len = (uint32_t)len;
+	h->stored_len = (uint32_t)(out->len - at - sizeof *h);
+	h->payload_check = compressed ? 0 : mt_check(payload, len);
+	memcpy(out->data + at, h, sizeof *h);
+}
+
+/* Numbers the blocks of made, and writes them. */
+static int put_blocks(struct mt_trace_writer *w, const struct mt_buffer *made)
+{
+	uint64_t bytes = w->file.bytes;
+
+	for (size_t at = 0; at < made->len;) {
+		struct mt_index_entry entry = {.offset = bytes + at};
+
+		memcpy(&entry.header, made->data + at, sizeof entry.header);
+		entry.header.sequence = w->file.sequence++;
+		entry.header.check = mt_block_header_check(&entry.header);
+		memcpy(made->data + at, &entry.header, sizeof entry.header);
+		mt_buffer_add(&w->file.index, &entry, sizeof entry);
+		at += sizeof entry.header + entry.header.stored_len;
+	}
+	return write_all(w, made->data, made->len);
 }
 
 static int write_block(struct mt_trace_writer *w, struct mt_block_header *h, const void *payload, size_t len)
@@ -108,38 +151,26 @@ static int write_block(struct mt_trace_writer *w, struct mt_block_header *h, con
 		return mt_fail(&w->err, -EFBIG, "cannot write a block of %zu bytes to the trace: at most %u fit", len,
 			MT_PAYLOAD_MAX);
 	w->out.len = 0;
-	mt_buffer_add(&w->out, NULL, sizeof *h);
-	bool compressed = store_payload(w, payload, len);
-
-	h->magic = MT_BLOCK_MAGIC;
-	h->size = sizeof *h;
-	h->flags = compressed ? MT_BLOCK_COMPRESSED : 0;
-	h->payload_len = (uint32_t)len;
-	h->stored_len = (uint32_t)(w->out.len - sizeof *h);
-	h->sequence = w->sequence++;
-	h->payload_check = compressed ? 0 : mt_check(payload, len);
-	h->check = mt_block_header_check(h);
-	memcpy(w->out.data, h, sizeof *h);
-	struct mt_index_entry entry = {w->bytes, *h};
-
-	mt_buffer_add(&w->index, &entry, sizeof entry);
-	return write_all(w, w->out.data, w->out.len);
+	make_block(w, h, payload, len, &w->out);
+	return put_blocks(w, &w->out);
 }
 
 static int write_start(struct mt_trace_writer *w)
 {
-	struct mt_file_header h = {.magic = MT_FILE_MAGIC, .version = MT_FILE_VERSION, .size = sizeof h};
+	struct mt_file_header h = {.magic = MT_FILE_MAGIC, .version = w->version, .size = sizeof h};
 
 	h.check = mt_check(&h, offsetof(struct mt_file_header, check));
 	return write_all(w, &h, sizeof h);
 }
 
-struct mt_trace_writer *mt_trace_writer_new(int fd, struct mt_err *err)
+static struct mt_trace_writer *new_writer(int fd, uint32_t version, struct mt_err *err)
 {
 	struct mt_trace_writer *w = mt_alloc(sizeof *w);
 	int flags = fcntl(fd, F_GETFL);
 
-	w->fd = fd;
+	w->file.fd = fd;
+	w->aside.fd = -1;
+	w->version = version;
 	w->zstd = ZSTD_createCCtx();
 	w->columns = mt_columns_new();
 	if (flags < 0 || (flags & O_ACCMODE) == O_RDONLY)
@@ -155,6 +186,16 @@ struct mt_trace_writer *mt_trace_writer_new(int fd, struct mt_err *err)
 	ZSTD_CCtx_setParameter(w->zstd, ZSTD_c_compressionLevel, 1);
 	ZSTD_CCtx_setParameter(w->zstd, ZSTD_c_checksumFlag, 1);
 	return w;
+}
+
+struct mt_trace_writer *mt_trace_writer_new(int fd, struct mt_err *err)
+{
+	return new_writer(fd, MT_FILE_VERSION, err);
+}
+
+struct mt_trace_writer *mt_trace_writer_new_with_checkpoints(int fd, struct mt_err *err)
+{
+	return new_writer(fd, MT_FILE_VERSION_CHECKPOINTS, err);
 }
 
 static void close_events(struct mt_trace_writer *w)
@@ -227,19 +268,19 @@ int mt_trace_writer_flush(struct mt_trace_writer *w, const struct mt_trace_runni
 
 int mt_trace_writer_finish(struct mt_trace_writer *w, struct mt_err *err)
 {
-	struct mt_trailer t = {.magic = MT_TRAILER_MAGIC, .index_offset = w->bytes};
+	struct mt_trailer t = {.magic = MT_TRAILER_MAGIC, .index_offset = w->file.bytes};
 	struct mt_block_header h = {.type = MT_BLOCK_INDEX};
 
 	mt_trace_writer_flush(w, &w->running, NULL);
 	if (sticky(w, err))
 		return w->err.code;
-	t.index_offset = w->bytes;
+	t.index_offset = w->file.bytes;
 	/* Beyond 64 MiB of index a reader finds the blocks by themselves. */
-	if (w->index.len > MT_PAYLOAD_MAX)
+	if (w->file.index.len > MT_PAYLOAD_MAX)
 		return 0;
-	if (write_block(w, &h, w->index.data, w->index.len))
+	if (write_block(w, &h, w->file.index.data, w->file.index.len))
 		return sticky(w, err);
-	t.file_bytes = w->bytes + sizeof t;
+	t.file_bytes = w->file.bytes + sizeof t;
 	t.check = mt_check(&t, offsetof(struct mt_trailer, check));
 	write_all(w, &t, sizeof t);
 	return sticky(w, err);
@@ -247,19 +288,113 @@ int mt_trace_writer_finish(struct mt_trace_writer *w, struct mt_err *err)
 
 uint64_t mt_trace_writer_bytes(const struct mt_trace_writer *w)
 {
-	return w->bytes;
+	return w->file.bytes;
+}
+
+/* ---- another file in place of the first ---- */
+
+uint32_t mt_trace_writer_count(const struct mt_trace_writer *w)
+{
+	return w->file.sequence;
+}
+
+int mt_trace_writer_fd(const struct mt_trace_writer *w)
+{
+	return w->file.fd;
+}
+
+void mt_trace_writer_make(struct mt_trace_writer *w, enum mt_block_type type, uint64_t time_ns, const void *payload,
+	size_t len, struct mt_buffer *made)
+{
+	struct mt_block_header h = {.type = (uint8_t)type, .first_ns = time_ns, .last_ns = time_ns};
+
+	make_block(w, &h, payload, len, made);
+}
+
+int mt_trace_writer_put(struct mt_trace_writer *w, const struct mt_buffer *made, struct mt_err *err)
+{
+	if (!w->err.code)
+		put_blocks(w, made);
+	return sticky(w, err);
+}
+
+static bool is_copied(const struct mt_index_entry *e)
+{
+	return e->header.type == MT_BLOCK_EVENTS || e->header.type == MT_BLOCK_CHECKPOINT || e->header.type == MT_BLOCK_INFO;
+}
+
+static const struct mt_index_entry *entry_at(const struct mt_trace_writer_file *file, uint32_t index)
+{
+	return (const struct mt_index_entry *)(const void *)file->index.data + index;
+}
+
+uint64_t mt_trace_writer_copied(const struct mt_trace_writer *w, uint32_t first)
+{
+	uint64_t bytes = 0;
+
+	for (; first < w->file.sequence; first++)
+		if (is_copied(entry_at(&w->file, first)))
+			bytes += sizeof(struct mt_block_header) + entry_at(&w->file, first)->header.stored_len;
+	return bytes;
+}
+
+int mt_trace_writer_switch(struct mt_trace_writer *w, int fd, struct mt_err *err)
+{
+	w->aside = w->file;
+	w->file = (struct mt_trace_writer_file){.fd = fd};
+	write_start(w);
+	return sticky(w, err);
+}
+
+int mt_trace_writer_copy(struct mt_trace_writer *w, uint32_t *next, uint64_t most, struct mt_err *err)
+{
+	uint64_t end = w->file.bytes + most;
+	struct mt_buffer block = {0};
+
+	for (; *next < w->aside.sequence && w->file.bytes < end && !w->err.code; ++*next) {
+		const struct mt_index_entry *e = entry_at(&w->aside, *next);
+
+		if (!is_copied(e))
+			continue;
+		block.len = 0;
+		mt_buffer_add(&block, NULL, sizeof e->header + e->header.stored_len);
+		if (!mt_trace_pread(w->aside.fd, "the trace", block.data, block.len, e->offset, &w->err))
+			put_blocks(w, &block);
+	}
+	mt_buffer_free(&block);
+	return w->err.code ? sticky(w, err) : *next < w->aside.sequence;
+}
+
+static void close_file(struct mt_trace_writer_file *file)
+{
+	if (file->fd >= 0)
+		close(file->fd);
+	mt_buffer_free(&file->index);
+	*file = (struct mt_trace_writer_file){.fd = -1};
+}
+
+void mt_trace_writer_keep(struct mt_trace_writer *w)
+{
+	close_file(&w->aside);
+}
+
+void mt_trace_writer_back(struct mt_trace_writer *w)
+{
+	close_file(&w->file);
+	w->file = w->aside;
+	w->aside = (struct mt_trace_writer_file){.fd = -1};
+	w->err = (struct mt_err){0};
 }
 
 void mt_trace_writer_free(struct mt_trace_writer *w)
 {
 	if (!w)
 		return;
-	if (w->fd >= 0)
-		close(w->fd);
+	close_file(&w->file);
+	close_file(&w->aside);
 	mt_columns_free(w->columns);
 	ZSTD_freeCCtx(w->zstd);
 	mt_buffer_free(&w->payload);
 	mt_buffer_free(&w->out);
-	mt_buffer_free(&w->index);
 	free(w);
 }
