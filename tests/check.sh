@@ -35,5 +35,6 @@ else
 fi
 if [ -f tests/cli/run.sh ]; then
 	ASAN_OPTIONS=detect_leaks=0 bash tests/cli/run.sh "$build-asan" | grep -E '^not ok' && exit 1
+	ASAN_OPTIONS=detect_leaks=0 bash tests/exports/run.sh "$build-asan" | grep -E '^not ok' && exit 1
 fi
 echo "check: all green"

@@ -9,13 +9,14 @@
 
 static const struct mt_option options[] = {
 	{0, "as", "KIND", MT_OPTION_EXPORT, MT_OPTION_AT(kind), "what to write: one of the kinds below", MT_EXPORT_CHOICES},
-	{'o', "output", "FILE", MT_OPTION_TEXT, MT_OPTION_AT(output), "the file to write; - is standard output, the default",
-		NULL},
+	{'o', "output", "FILE", MT_OPTION_TEXT, MT_OPTION_AT(output),
+		"the file to write; - is standard output, the default", NULL},
 	{'f', "force", NULL, MT_OPTION_FLAG, MT_OPTION_AT(force), "replace an existing file", NULL},
 	{0, "metric", "METRIC", MT_OPTION_SORT, MT_OPTION_AT(sort),
 		"what is measured, leaked_size by default; json and csv sort by it", NULL},
 	{0, "what", "VIEW", MT_OPTION_CHOICE, MT_OPTION_AT(what),
-		"the view that json and csv write: groups (the default), tree or timeline", MT_EXPORT_VIEW_CHOICES},
+		"the view that json and csv write, by default the first of:" MT_EXPORT_VIEWS(MT_EXPORT_VIEW_WORD),
+		MT_EXPORT_VIEW_CHOICES},
 	MT_OPTIONS_FILTER,
 	MT_OPTIONS_HELP,
 	MT_OPTIONS_END,
@@ -137,8 +138,9 @@ const struct mt_command mt_command_export = {
 	.name = "export",
 	.operands = "TRACE",
 	.words = "write a trace in the format of another program",
-	.description = "Writes what a trace holds, or the part of it that the filters let through, for another program. The file "
-		"gets its name when it is whole: an export that fails leaves nothing behind, and an existing file as it was.\n\n"
+	.description = "Writes what a trace holds, or the part of it that the filters let through, for another program. The "
+		"file gets its name when it is whole: an export that fails leaves nothing behind, and an existing file as "
+		"it was.\n\n"
 		"METRIC is one of those that add up over stacks; json and csv, which only sort by it, take any.",
 	.examples = "memtui export --as collapsed --metric size memtui.dat | flamegraph.pl >memtui.svg\ta flame graph by "
 		"another's hand\n"

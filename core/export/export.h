@@ -1,4 +1,4 @@
-/* Ways out: a profile in the words of other programs. One list of kinds feeds parser, help, manual page and completion. */
+/* Ways out: a profile in the words of other programs. One list of kinds feeds parser, help, manual and completion. */
 #ifndef MT_EXPORT_EXPORT_H
 #define MT_EXPORT_EXPORT_H
 
@@ -47,8 +47,12 @@ const struct mt_export_kind *mt_export_kind_find(const char *name); /* NULL: non
 #define MT_EXPORT_VIEWS(X) \
 	X(groups, mt_report_groups) \
 	X(tree, mt_report_tree) \
-	X(timeline, mt_report_timeline)
+	X(timeline, mt_report_timeline) \
+	X(info, mt_report_info) \
+	X(mmaps, mt_report_mmaps) \
+	X(mallopts, mt_report_mallopts)
 #define MT_EXPORT_VIEW_CHOICE(name, report) "|" #name
+#define MT_EXPORT_VIEW_WORD(name, report) " " #name
 #define MT_EXPORT_VIEW_CHOICES (&(MT_EXPORT_VIEWS(MT_EXPORT_VIEW_CHOICE))[1])
 
 #endif

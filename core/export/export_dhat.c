@@ -1,5 +1,5 @@
-/* DHAT's data for its viewer, dh_view.html (valgrind, dhat/dh_main.c: dhatFileVersion 2). A group is a program point; its
- * frames begin with the allocation function. */
+/* DHAT's data for its viewer, dh_view.html (valgrind, dhat/dh_main.c: dhatFileVersion 2). A group is a program point;
+ * its frames begin with the allocation function. */
 #include "core/export/export_parts.h"
 #include "core/query/frame.h"
 
@@ -36,8 +36,8 @@ static void put_bool(struct mt_json *json, const char *key, bool value)
 	mt_json_bool(json, value);
 }
 
-/* The indices of a pc's frames, innermost first. Frames of different pcs are different ones, even where they read alike: the
- * viewer refuses two program points with the same frames. */
+/* The indices of a pc's frames, innermost first. Frames of different pcs are different ones, even where they read
+ * alike: the viewer refuses two program points with the same frames. */
 static void put_indices(struct dhat *d, uint32_t pc)
 {
 	uint32_t first, count = mt_pc_frames(d->report->symbols, pc, &first);

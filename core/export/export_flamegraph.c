@@ -57,8 +57,9 @@ static void measure(struct flame *f)
 /* ---- head ---- */
 
 static const char style[] =
-	"text{font:12px monospace;fill:#000}.frames g:hover rect,.at rect{stroke:#000;stroke-width:1.5}"
-	".title{font-size:16px}.button{cursor:pointer;fill:#06c}.frames g{cursor:pointer}.frames text{pointer-events:none}";
+	"text{font:12px monospace;fill:#000}.title{font-size:16px}.button{cursor:pointer;fill:#06c}"
+	".frames g:hover rect,.at rect{stroke:#000;stroke-width:1.5}"
+	".frames g{cursor:pointer}.frames text{pointer-events:none}";
 
 static void put_head(const struct flame *f)
 {

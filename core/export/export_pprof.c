@@ -95,7 +95,8 @@ static uint32_t location(struct pprof *p, uint32_t pc)
 	mt_proto_number(&message, LOCATION_MAPPING, module < profile->module_count ? module + 1 : 0);
 	mt_proto_number(&message, LOCATION_ADDRESS, profile->pcs[pc].address);
 	if (pc == MT_KIND_NONE) {
-		frame = (struct mt_backtrace_frame){.function = MT_EXPORT_NO_STACK, .raw_function = "", .source = "", .module = ""};
+		frame = (struct mt_backtrace_frame){
+			.function = MT_EXPORT_NO_STACK, .raw_function = "", .source = "", .module = ""};
 		add_line(p, &message, &frame);
 	} else if (!count) {
 		mt_frame_describe(&frame, profile, p->report->symbols, pc, MT_NO_FRAME);
@@ -231,7 +232,8 @@ int mt_export_pprof(const struct mt_report *report, struct mt_err *err)
 {
 	struct pprof p = {.report = report};
 	struct mt_selection selection = {0};
-	int status = mt_select(&selection, report->profile, report->symbols, report->filter, MT_METRIC_LEAKED_SIZE, false, err);
+	int status = mt_select(&selection, report->profile, report->symbols, report->filter, MT_METRIC_LEAKED_SIZE, false,
+		err);
 
 	if (status >= 0) {
 		mt_strings_init(&p.strings);

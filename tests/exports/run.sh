@@ -193,6 +193,6 @@ fails "kind is missing" 2 -- '--as is missing; expected one of flamegraph' expor
 fails "a metric that does not add up" 2 'max_size.*does not add up' export --as flamegraph --metric max_size known.dat
 fails "a metric of a fixed set" 2 'metric does not go with .pprof' export --as pprof --metric size known.dat
 fails "a view of one view" 2 'what does not go with .dhat' export --as dhat --what tree known.dat
-fails "no view" 2 'groups\|tree\|timeline' export --as json --what wood known.dat
+fails "no view" 2 'groups\|tree\|timeline\|' export --as json --what wood known.dat
 fails "bad regex" 2 'expected' export --as json --function-regex '(' -o never.json known.dat
 exit $bad
