@@ -3,6 +3,7 @@
 #define MT_EXPORT_REPORT_H
 
 #include "core/query/query.h"
+#include "core/query/diff.h"
 #include "core/query/rows.h"
 
 #include <stdio.h>
@@ -40,6 +41,8 @@ int mt_report_groups(const struct mt_report *, struct mt_err *);
 /* Groups put together, as mt_report_groups calls it. */
 void mt_report_rows(const struct mt_report *, const struct mt_rows *);
 int mt_report_callers(const struct mt_report *, struct mt_err *);
+/* What changed from a to b: a says how to show it. */
+int mt_report_diff(const struct mt_report *a, const struct mt_report *b, enum mt_diff_normalise, struct mt_err *);
 int mt_report_tree(const struct mt_report *, struct mt_err *);
 int mt_report_timeline(const struct mt_report *, struct mt_err *);
 /* Maps and unmaps; calls of mallopt and malloc_trim: in the order in which they came. */

@@ -6,8 +6,7 @@
 #define FREE_SITES 10 /* of a group */
 #define TEXT_FRAMES 5 /* of a backtrace, on one line */
 
-/* The backtrace on one line: innermost first. frames 0: all. */
-static char *one_line(const struct mt_report *report, const struct mt_backtrace *backtrace, const char *separator, uint32_t frames)
+char *mt_report_one_line(const struct mt_report *report, const struct mt_backtrace *backtrace, const char *separator, uint32_t frames)
 {
 	struct mt_buffer text = {0};
 
@@ -114,7 +113,7 @@ static void group_json(struct mt_json *json, const struct mt_report *report, uin
 
 static void group_csv(const struct mt_report *report, uint32_t id, const struct mt_backtrace *backtrace)
 {
-	char *frames = one_line(report, backtrace, ";", 0);
+	char *frames = mt_report_one_line(report, backtrace, ";", 0);
 
 	fprintf(report->out, "%u,%s", id, mt_kind_name(mt_profile_group_kind(report->profile, id)));
 	mt_report_csv_metrics(report->out, report->profile, &report->profile->groups[id]);
@@ -153,7 +152,7 @@ static void group_text(struct mt_table *table, const struct mt_report *report, u
 		mt_table_cell(table, number);
 	}
 	mt_table_cell(table, mt_kind_name(mt_profile_group_kind(report->profile, id)));
-	char *frames = one_line(report, backtrace, " < ", TEXT_FRAMES);
+	char *frames = mt_report_one_line(report, backtrace, " < ", TEXT_FRAMES);
 
 	mt_table_cell(table, frames);
 	free(frames);

@@ -1,0 +1,268 @@
+#include "core/query/diff.h"
+
+#include "core/query/frame.h"
+#include "core/query/group_sum.h"
+#include "core/query/sort.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Backtraces of both sides as paths of one tree: a node is its parent and a frame's key. */
+struct paths {
+	struct mt_strings keys;  /* of frames */
+	struct path {
+		uint32_t parent, key;
+		bool doubtful;
+	} *items;                /* 0: the root */
+	uint32_t count, capacity;
+	uint32_t *slots;         /* open addressing: index + 1 */
+	uint32_t slot_count;
+	uint32_t *entries;       /* by path: entry + 1 */
+};
+
+const char *mt_diff_state_name(enum mt_diff_state state)
+{
+	static const char *const names[] = {"new", "grew", "shrank", "gone", "same"};
+
+	return state < MT_DIFF_STATES ? names[state] : "?";
+}
+
+/* ---- paths ---- */
+
+static uint32_t *slot_of(struct paths *paths, uint32_t parent, uint32_t key)
+{
+	uint64_t hash = ((uint64_t)parent << 32 | key) * 0x9e3779b97f4a7c15ull;
+	uint32_t slot = (uint32_t)(hash >> 32) & (paths->slot_count - 1);
+
+	while (paths->slots[slot]) {
+		const struct path *at = &paths->items[paths->slots[slot] - 1];
+
+		if (at->parent == parent && at->key == key)
+			break;
+		slot = (slot + 1) & (paths->slot_count - 1);
+	}
+	return &paths->slots[slot];
+}
+
+static void grow_slots(struct paths *paths)
+{
+	free(paths->slots);
+	paths->slot_count = paths->slot_count ? paths->slot_count * 2 : 1024;
+	paths->slots = mt_alloc((size_t)paths->slot_count * sizeof *paths->slots);
+	for (uint32_t i = 1; i < paths->count; i++)
+		*slot_of(paths, paths->items[i].parent, paths->items[i].key) = i + 1;
+}
+
+static uint32_t step(struct paths *paths, uint32_t parent, uint32_t key, bool doubtful)
+{
+	if ((paths->count + 1) * 2 > paths->slot_count)
+		grow_slots(paths);
+	uint32_t *slot = slot_of(paths, parent, key);
+
+	if (!*slot) {
+		MT_GROW(paths->items, paths->count, paths->capacity);
+		paths->items[paths->count++] = (struct path){parent, key, doubtful || paths->items[parent].doubtful};
+		*slot = paths->count;
+	}
+	return *slot - 1;
+}
+
+static const char *base_name(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash ? slash + 1 : path;
+}
+
+/* A frame without a name: by its place in this build of the module; without a build-id by the module alone. */
+static uint32_t nameless_key(struct paths *paths, const struct mt_profile *profile, uint32_t pc, bool *doubtful)
+{
+	const struct mt_pc *at = &profile->pcs[pc];
+	struct mt_buffer text = {0};
+
+	if (at->module < profile->module_count) {
+		const struct mt_module *module = &profile->modules[at->module];
+
+		mt_buffer_printf(&text, "?%s", base_name(mt_strings_get(&profile->strings, module->path)));
+		for (uint32_t i = 0; i < module->build_id_len; i++)
+			mt_buffer_printf(&text, "%02x", module->build_id[i]);
+		if (module->build_id_len)
+			mt_buffer_printf(&text, "+%llx", (unsigned long long)(at->address - module->bias));
+		*doubtful |= !module->build_id_len;
+	} else {
+		mt_buffer_printf(&text, "?");
+		*doubtful = true;
+	}
+	uint32_t key = mt_strings_add(&paths->keys, (const char *)text.data);
+
+	mt_buffer_free(&text);
+	return key;
+}
+
+/* Whether a name stands for no more than a place: 0x1234, prog+0x1234. */
+static bool is_place(const char *function)
+{
+	const char *sign = strrchr(function, '+');
+
+	return !*function || !strncmp(sign ? sign + 1 : function, "0x", 2);
+}
+
+static uint32_t frame_key(struct paths *paths, const struct mt_diff_side *side, uint32_t pc, uint32_t frame, bool *doubtful)
+{
+	const struct mt_symbols *s = side->symbols;
+
+	if (pc < MT_PC_FIRST) {
+		char *text = mt_format("#%u", pc);
+		uint32_t key = mt_strings_add(&paths->keys, text);
+
+		free(text);
+		return key;
+	}
+	const char *function = frame == MT_NO_FRAME ? "" : mt_strings_get(&s->strings, s->frames[frame].function);
+
+	if (is_place(function))
+		return nameless_key(paths, side->profile, pc, doubtful);
+	char *text = mt_format("%s\t%s", function, mt_strings_get(&s->strings, s->frames[frame].source));
+	uint32_t key = mt_strings_add(&paths->keys, text);
+
+	free(text);
+	return key;
+}
+
+/* The path of every node of a side's profile: parents come before their children. */
+static uint32_t *map_nodes(struct paths *paths, const struct mt_diff_side *side)
+{
+	const struct mt_profile *p = side->profile;
+	uint32_t *map = mt_resize(NULL, ((size_t)p->node_count + 1) * sizeof *map);
+	uint32_t *keys = mt_alloc(((size_t)side->symbols->frame_count + p->pc_count + 1) * sizeof *keys);
+	bool *doubts = mt_alloc(p->pc_count + 1);
+
+	map[0] = 0;
+	for (uint32_t i = 1; i < p->node_count; i++) {
+		uint32_t pc = p->nodes[i].pc, first, count = mt_pc_frames(side->symbols, pc, &first);
+
+		map[i] = map[p->nodes[i].parent];
+		for (uint32_t left = count ? count : 1; left-- > 0;) { /* outermost first */
+			uint32_t frame = count ? first + left : MT_NO_FRAME;
+			uint32_t *key = &keys[count ? frame : side->symbols->frame_count + pc];
+
+			if (!*key)
+				*key = frame_key(paths, side, pc, frame, &doubts[pc]);
+			map[i] = step(paths, map[i], *key, doubts[pc]);
+		}
+	}
+	free(doubts);
+	free(keys);
+	return map;
+}
+
+/* ---- entries ---- */
+
+static struct mt_diff_entry *entry_of(struct mt_diff *diff, struct paths *paths, uint32_t path)
+{
+	if (!paths->entries[path]) {
+		MT_GROW(diff->entries, diff->count, diff->capacity);
+		diff->entries[diff->count++] = (struct mt_diff_entry){
+			.group_a = MT_NO_GROUP, .group_b = MT_NO_GROUP, .doubtful = paths->items[path].doubtful};
+		paths->entries[path] = diff->count;
+	}
+	return &diff->entries[paths->entries[path] - 1];
+}
+
+static void add_side(struct mt_diff *diff, struct paths *paths, const struct mt_diff_side *side, const uint32_t *map, bool is_b)
+{
+	for (uint32_t i = 0; i < side->selection->count; i++) {
+		uint32_t id = side->selection->groups[i];
+		const struct mt_group *group = &side->profile->groups[id];
+		struct mt_diff_entry *entry = entry_of(diff, paths, map[group->node]);
+		uint32_t *one = is_b ? &entry->group_b : &entry->group_a;
+
+		if (*one == MT_NO_GROUP)
+			*one = id;
+		mt_group_sum_of(is_b ? &entry->b : &entry->a, side->profile, group);
+		mt_group_sum_of(is_b ? &diff->b : &diff->a, side->profile, group);
+	}
+}
+
+static int64_t clamp(double value)
+{
+	return value >= 9e18 ? INT64_MAX : value <= -9e18 ? INT64_MIN : (int64_t)(value < 0 ? value - 0.5 : value + 0.5);
+}
+
+static int64_t change_of(const struct mt_diff *diff, uint64_t a, uint64_t b, enum mt_metric metric)
+{
+	if (diff->factor == 1 || mt_metric_info(metric)->unit == MT_UNIT_TIME)
+		return (int64_t)(b - a);
+	return clamp((double)b * diff->factor - (double)a);
+}
+
+static void judge(struct mt_diff *diff, const struct mt_diff_side *a, const struct mt_diff_side *b, enum mt_metric metric)
+{
+	for (uint32_t i = 0; i < diff->count; i++) {
+		struct mt_diff_entry *e = &diff->entries[i];
+
+		e->change = change_of(diff, mt_metric_value(a->profile, &e->a, metric), mt_metric_value(b->profile, &e->b, metric),
+			metric);
+		e->state = e->group_a == MT_NO_GROUP ? MT_DIFF_NEW : e->group_b == MT_NO_GROUP ? MT_DIFF_GONE :
+			e->change > 0 ? MT_DIFF_GREW : e->change < 0 ? MT_DIFF_SHRANK : MT_DIFF_SAME;
+		diff->states[e->state]++;
+	}
+}
+
+static void sort_entries(struct mt_diff *diff, bool ascending)
+{
+	struct mt_sort_entry *order = mt_resize(NULL, (diff->count + 1) * sizeof *order);
+	struct mt_diff_entry *sorted = mt_resize(NULL, (diff->count + 1) * sizeof *sorted);
+
+	for (uint32_t i = 0; i < diff->count; i++) {
+		uint64_t key = (uint64_t)diff->entries[i].change ^ 1ull << 63;
+
+		order[i] = (struct mt_sort_entry){ascending ? key : ~key, i};
+	}
+	mt_sort(order, diff->count);
+	for (uint32_t i = 0; i < diff->count; i++)
+		sorted[i] = diff->entries[order[i].id];
+	free(order);
+	free(diff->entries);
+	diff->entries = sorted;
+	diff->capacity = diff->count + 1;
+}
+
+static double factor_of(const struct mt_diff_side *a, const struct mt_diff_side *b, enum mt_diff_normalise normalise)
+{
+	const struct mt_info *x = &a->profile->info, *y = &b->profile->info;
+	uint64_t from = normalise == MT_DIFF_PER_TIME ? x->wall_ns : x->allocations + x->reallocations;
+	uint64_t to = normalise == MT_DIFF_PER_TIME ? y->wall_ns : y->allocations + y->reallocations;
+
+	return normalise == MT_DIFF_AS_RECORDED || !from || !to ? 1 : (double)from / (double)to;
+}
+
+void mt_diff_get(struct mt_diff *diff, const struct mt_diff_side *a, const struct mt_diff_side *b, enum mt_metric metric,
+	enum mt_diff_normalise normalise, bool ascending)
+{
+	struct paths paths = {0};
+
+	mt_strings_init(&paths.keys);
+	MT_GROW(paths.items, paths.count, paths.capacity);
+	paths.items[paths.count++] = (struct path){0};
+	uint32_t *map_a = map_nodes(&paths, a), *map_b = map_nodes(&paths, b);
+
+	paths.entries = mt_alloc((size_t)paths.count * sizeof *paths.entries);
+	diff->factor = factor_of(a, b, normalise);
+	add_side(diff, &paths, a, map_a, false);
+	add_side(diff, &paths, b, map_b, true);
+	judge(diff, a, b, metric);
+	sort_entries(diff, ascending);
+	free(map_a);
+	free(map_b);
+	free(paths.entries);
+	free(paths.slots);
+	free(paths.items);
+	mt_strings_free(&paths.keys);
+}
+
+void mt_diff_free(struct mt_diff *diff)
+{
+	free(diff->entries);
+	*diff = (struct mt_diff){0};
+}

@@ -1,0 +1,42 @@
+/* What changed from one profile to another: two recordings, or the heap at two instants of one. */
+#ifndef MT_QUERY_DIFF_H
+#define MT_QUERY_DIFF_H
+
+#include "core/query/query.h"
+
+enum mt_diff_state { MT_DIFF_NEW, MT_DIFF_GREW, MT_DIFF_SHRANK, MT_DIFF_GONE, MT_DIFF_SAME, MT_DIFF_STATES };
+const char *mt_diff_state_name(enum mt_diff_state);
+
+/* One side; all borrowed. */
+struct mt_diff_side {
+	const struct mt_profile *profile;
+	const struct mt_symbols *symbols;
+	const struct mt_selection *selection;
+};
+
+/* Groups of both sides whose backtraces are the same. */
+struct mt_diff_entry {
+	enum mt_diff_state state;
+	struct mt_group a, b;        /* sums, as recorded */
+	uint32_t group_a, group_b;   /* one group of each side, MT_NO_GROUP: none */
+	int64_t change;              /* of the metric: b * factor - a; of a time: b - a */
+	bool doubtful;               /* a frame without a name was matched by its module alone */
+};
+struct mt_diff {
+	struct mt_diff_entry *entries; /* by change: what grew most first */
+	uint32_t count, capacity;
+	struct mt_group a, b;        /* sums of everything */
+	double factor;               /* what b's counts and bytes are multiplied with before they are compared */
+	uint32_t states[MT_DIFF_STATES]; /* how many entries have each */
+};
+
+enum mt_diff_normalise { MT_DIFF_AS_RECORDED, MT_DIFF_PER_TIME, MT_DIFF_PER_ALLOCATION };
+
+/* Backtraces are the same when their kinds of call and their frames' functions and source files are, whatever the lines and
+ * addresses; a frame without a name is the same at the same offset of the same build of a module, and else is
+ * taken for any other nameless one of that module. out: zeroed. */
+void mt_diff_get(struct mt_diff *out, const struct mt_diff_side *a, const struct mt_diff_side *b, enum mt_metric,
+	enum mt_diff_normalise, bool ascending);
+void mt_diff_free(struct mt_diff *);
+
+#endif

@@ -1,0 +1,154 @@
+#include "tests/unit/query_fixture.h"
+
+#include "core/query/diff.h"
+
+/* Two recordings of a program: the second is of a later build. */
+struct sides {
+	struct fixture a, b;
+	struct mt_selection select_a, select_b;
+	struct mt_diff diff;
+};
+
+static void compare(struct sides *s, enum mt_metric metric, enum mt_diff_normalise normalise)
+{
+	struct mt_diff_side a = {&s->a.profile, &s->a.symbols, &s->select_a}, b = {&s->b.profile, &s->b.symbols, &s->select_b};
+
+	s->select_a = s->select_b = (struct mt_selection){0};
+	s->diff = (struct mt_diff){0};
+	mt_select(&s->select_a, a.profile, a.symbols, NULL, metric, false, NULL);
+	mt_select(&s->select_b, b.profile, b.symbols, NULL, metric, false, NULL);
+	mt_diff_get(&s->diff, &a, &b, metric, normalise, false);
+}
+
+static void sides_free(struct sides *s)
+{
+	mt_diff_free(&s->diff);
+	mt_selection_free(&s->select_a);
+	mt_selection_free(&s->select_b);
+	fixture_free(&s->a);
+	fixture_free(&s->b);
+}
+
+static void assert_entry(const struct sides *s, uint32_t i, enum mt_diff_state state, int64_t change, uint64_t a, uint64_t b)
+{
+	assert_true(i < s->diff.count);
+	const struct mt_diff_entry *e = &s->diff.entries[i];
+
+	assert_string_equal(mt_diff_state_name(state), mt_diff_state_name(e->state));
+	assert_int_equal(change, e->change);
+	assert_int_equal(a, e->a.live_bytes);
+	assert_int_equal(b, e->b.live_bytes);
+}
+
+/* Lines move, the program is loaded elsewhere, strings and ids come in another order. */
+static void test_states(void **state)
+{
+	struct sides s = {0};
+
+	(void)state;
+	fixture_init(&s.a);
+	fixture_init(&s.b);
+	uint32_t module = fixture_module(&s.a, "/usr/bin/prog", 0x1000);
+	uint32_t main_pc = fixture_pc(&s.a, module, "main", "src/main.c", 10), parse = fixture_pc(&s.a, module, "parse", "p.c", 3);
+	uint32_t draw = fixture_pc(&s.a, module, "draw", "d.c", 5), old = fixture_pc(&s.a, module, "old", "o.c", 7);
+
+	fixture_group(&s.a, STACK(main_pc, parse), 4, 10, 1);  /* 10 */
+	fixture_group(&s.a, STACK(main_pc, draw), 4, 10, 4);   /* 40 */
+	fixture_group(&s.a, STACK(main_pc, old), 1, 7, 1);     /* 7 */
+	fixture_group(&s.a, STACK(main_pc), 2, 5, 2);          /* 10 */
+
+	module = fixture_module(&s.b, "/opt/prog", 0x900000);
+	draw = fixture_pc(&s.b, module, "draw", "d.c", 55);
+	parse = fixture_pc(&s.b, module, "parse", "p.c", 33);
+	uint32_t parse_too = fixture_pc(&s.b, module, "parse", "p.c", 34), other = fixture_pc(&s.b, module, "parse", "q.c", 3);
+
+	main_pc = fixture_pc(&s.b, module, "main", "src/main.c", 11);
+	fixture_group(&s.b, STACK(main_pc), 2, 5, 2);          /* 10: the same */
+	fixture_group(&s.b, STACK(main_pc, draw), 4, 10, 1);   /* 10 */
+	fixture_group(&s.b, STACK(main_pc, parse), 4, 10, 2);  /* 20, and by another line 30 more */
+	fixture_group(&s.b, STACK(main_pc, parse_too), 3, 10, 3);
+	fixture_group(&s.b, STACK(main_pc, other), 1, 99, 1);  /* another file's parse */
+
+	compare(&s, MT_METRIC_LEAKED_SIZE, MT_DIFF_AS_RECORDED);
+	assert_int_equal(5, s.diff.count);
+	assert_entry(&s, 0, MT_DIFF_NEW, 99, 0, 99);
+	assert_entry(&s, 1, MT_DIFF_GREW, 40, 10, 50);
+	assert_entry(&s, 2, MT_DIFF_SAME, 0, 10, 10);
+	assert_entry(&s, 3, MT_DIFF_GONE, -7, 7, 0);
+	assert_entry(&s, 4, MT_DIFF_SHRANK, -30, 40, 10);
+	assert_int_equal(67, s.diff.a.live_bytes);
+	assert_int_equal(169, s.diff.b.live_bytes);
+	sides_free(&s);
+}
+
+/* Twice as long, twice as much: nothing has changed a second. */
+static void test_normalised(void **state)
+{
+	struct sides s = {0};
+
+	(void)state;
+	for (int i = 0; i < 2; i++) {
+		struct fixture *f = i ? &s.b : &s.a;
+
+		fixture_init(f);
+		uint32_t module = fixture_module(f, "/usr/bin/prog", 0x1000);
+		uint32_t main_pc = fixture_pc(f, module, "main", "m.c", 1), parse = fixture_pc(f, module, "parse", "p.c", 3);
+
+		fixture_group(f, STACK(main_pc), i ? 20 : 10, 8, i ? 10 : 5);
+		fixture_group(f, STACK(main_pc, parse), 3, 1, 3);
+		f->profile.info.wall_ns = i ? 4000 : 2000;
+		f->profile.info.allocations = i ? 23 : 13;
+	}
+	compare(&s, MT_METRIC_LEAKED_SIZE, MT_DIFF_PER_TIME);
+	assert_entry(&s, 0, MT_DIFF_SAME, 0, 40, 80);
+	assert_entry(&s, 1, MT_DIFF_SHRANK, -2, 3, 3); /* 1.5 - 3, away from zero */
+	sides_free(&s);
+}
+
+/* Without names: the same place of the same build, or doubtful. */
+static void test_nameless(void **state)
+{
+	for (int build_ids = 0; build_ids < 2; build_ids++) {
+		struct sides s = {0};
+
+		(void)state;
+		for (int i = 0; i < 2; i++) {
+			struct fixture *f = i ? &s.b : &s.a;
+
+			fixture_init(f);
+			uint32_t module = fixture_module(f, "/usr/lib/libx.so", i ? 0x50000 : 0x1000);
+			struct mt_module *at = &f->profile.modules[module];
+
+			at->build_id_len = build_ids ? 2 : 0;
+			memcpy(at->build_id, "\x12\x34", 2);
+			uint32_t one = fixture_bare_pc(f, module, at->bias + 0x10), two = fixture_bare_pc(f, module, at->bias + 0x20);
+
+			fixture_group(f, STACK(one), 1, 10, 1);
+			if (i)
+				fixture_group(f, STACK(two), 1, 100, 1);
+		}
+		compare(&s, MT_METRIC_LEAKED_SIZE, MT_DIFF_AS_RECORDED);
+		if (build_ids) {
+			assert_int_equal(2, s.diff.count);
+			assert_entry(&s, 0, MT_DIFF_NEW, 100, 0, 100);
+			assert_entry(&s, 1, MT_DIFF_SAME, 0, 10, 10);
+			assert_false(s.diff.entries[0].doubtful);
+		} else {
+			assert_int_equal(1, s.diff.count);
+			assert_entry(&s, 0, MT_DIFF_GREW, 100, 10, 110);
+			assert_true(s.diff.entries[0].doubtful);
+		}
+		sides_free(&s);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_states),
+		cmocka_unit_test(test_normalised),
+		cmocka_unit_test(test_nameless),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
