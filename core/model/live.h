@@ -8,7 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define MT_LIVE_THREADS (1u << 28) /* thread indices are below */
+#define MT_LIVE_THREADS (1u << 27) /* thread indices are below */
 
 enum mt_live_state { MT_LIVE_NONE, MT_LIVE_LIVE, MT_LIVE_RELEASED };
 
@@ -17,11 +17,11 @@ struct mt_live_cell { /* one cache line */
 	uint64_t thread_sequence; /* as the model counts */
 	uint64_t address, usable;
 	uint32_t group;
-	uint32_t thread : 28;
+	uint32_t thread : 27;
 	uint32_t state : 2;
-	uint32_t marked : 1;      /* the owner's */
 	uint32_t temporary : 1;   /* while it is released: it counted as temporary */
-	uint32_t chain, aside;    /* the owner's */
+	uint32_t chosen : 1, late : 1; /* these and the next: the owner's */
+	uint32_t chain, aside;
 };
 _Static_assert(sizeof(struct mt_live_cell) == 64, "one cache line");
 

@@ -129,7 +129,7 @@ static int load_events(void *context, uint32_t index, const struct mt_event *eve
 {
 	struct loader *l = context;
 
-	if (!mt_replay_events(&l->replay, events, count))
+	if (!mt_replay_events(&l->replay, events, NULL, count))
 		return 0;
 	return reject(l, mt_trace_reader_block(l->reader, index), l->replay.fault);
 }

@@ -21,6 +21,7 @@ struct mt_model {
 	struct mt_profile *profile; /* borrowed */
 	uint64_t live_bytes, live_count;
 	uint64_t peak_epoch, settled_epoch;
+	bool outer_peak; /* the profile is a part of the heap: the owner says when the whole heap is at its peak */
 	struct mt_model_thread {
 		uint64_t sequence; /* allocations so far */
 		uint64_t last;     /* number of the last one + 1 */
@@ -128,7 +129,7 @@ static inline void mt_model_rise(struct mt_model *m, struct mt_group *g, uint64_
 		if (m->live_bytes > info->peak_bytes) {
 			info->peak_bytes = m->live_bytes;
 			info->peak_ns = time_ns;
-			m->peak_epoch++;
+			m->peak_epoch += !m->outer_peak;
 		}
 	}
 }

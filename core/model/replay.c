@@ -59,12 +59,27 @@ static struct mt_block block_of(const struct mt_live_cell *c)
 		.thread_sequence = c->thread_sequence, .temporary = c->temporary};
 }
 
-static inline int allocate(struct mt_replay *r, const struct mt_event *e)
+/* Of what the second half of a realloc continues, nothing is left. Whether the realloc counts as one: where only one of the
+ * two blocks was chosen, it is an allocation or a free. */
+static bool continued(struct mt_replay *r, uint64_t number, bool chosen)
+{
+	struct mt_live_cell *previous = mt_live_find(&r->live, number);
+	bool whole = !previous || previous->chosen;
+
+	if (!previous || previous->state != MT_LIVE_RELEASED)
+		return true;
+	r->model.profile->info.frees += previous->chosen && !chosen;
+	r->chosen_count -= previous->chosen;
+	mt_live_remove(&r->live, previous);
+	return whole;
+}
+
+static inline int allocate(struct mt_replay *r, const struct mt_event *e, bool chosen)
 {
 	const struct mt_profile *p = r->model.profile;
 	bool reallocated = e->type == MT_EVENT_REALLOCATE;
 
-	if (r->sparse ? e->number < r->next_number : e->number != r->next_number)
+	if (e->number != r->next_number)
 		return fault(r, "an allocation has a number that does not follow the one before");
 	if (e->group >= p->group_count)
 		return fault(r, "an allocation names a group that is not defined");
@@ -73,11 +88,12 @@ static inline int allocate(struct mt_replay *r, const struct mt_event *e)
 	struct mt_block b = {.address = e->address, .size = e->size, .number = e->number, .time_ns = e->time_ns,
 		.group = e->group, .thread = e->thread};
 
-	mt_model_allocate(&r->model, &b, reallocated);
-	struct mt_live_cell *previous = reallocated ? mt_live_find(&r->live, e->previous) : NULL;
-
-	if (previous && previous->state == MT_LIVE_RELEASED)
-		mt_live_remove(&r->live, previous);
+	if (reallocated)
+		reallocated = continued(r, e->previous, chosen);
+	if (chosen)
+		mt_model_allocate(&r->model, &b, reallocated);
+	else
+		mt_model_pass_over(&r->model, e->thread);
 	struct mt_live_cell *c = mt_live_insert(&r->live, e->number);
 
 	c->size = b.size;
@@ -85,8 +101,11 @@ static inline int allocate(struct mt_replay *r, const struct mt_event *e)
 	c->thread_sequence = b.thread_sequence;
 	c->group = b.group;
 	c->thread = b.thread;
-	c->marked = c->temporary = 0;
-	r->next_number = e->number + 1;
+	c->chosen = chosen;
+	c->late = c->temporary = 0;
+	r->heap_bytes += b.size;
+	r->chosen_count += chosen;
+	r->next_number++;
 	r->last = MT_REPLAY_ALLOCATED;
 	return 0;
 }
@@ -98,7 +117,7 @@ static void late(struct mt_replay *r, struct mt_live_cell *c, uint64_t sign)
 
 	g->late_count += sign;
 	g->late_bytes += sign * c->size;
-	c->marked = sign == 1;
+	c->late = sign == 1;
 }
 
 static inline int end_block(struct mt_replay *r, const struct mt_event *e)
@@ -108,19 +127,26 @@ static inline int end_block(struct mt_replay *r, const struct mt_event *e)
 	if (!c || c->state != MT_LIVE_LIVE)
 		return fault(r, "a free names a block that is not live");
 	struct mt_block b = block_of(c);
+	bool released = e->type == MT_EVENT_RELEASE;
 
 	r->last = MT_REPLAY_FREED;
 	r->last_group = b.group;
-	if (__builtin_expect(e->time_ns > r->to_ns, 0))
+	r->last_chosen = c->chosen;
+	r->heap_bytes -= b.size;
+	if (__builtin_expect(e->time_ns > r->to_ns && c->chosen, 0))
 		late(r, c, 1);
-	if (e->type == MT_EVENT_RELEASE) {
+	if (released && c->chosen) {
 		mt_model_release(&r->model, &b, e->time_ns);
 		c->temporary = b.temporary;
+	} else if (c->chosen) {
+		mt_model_free_again(&r->model, &b, e->time_ns);
+	}
+	r->implied_frees += e->type == MT_EVENT_IMPLIED_FREE;
+	if (released) {
 		c->state = MT_LIVE_RELEASED;
 		return 0;
 	}
-	mt_model_free_again(&r->model, &b, e->time_ns);
-	r->implied_frees += e->type == MT_EVENT_IMPLIED_FREE;
+	r->chosen_count -= c->chosen;
 	mt_live_remove(&r->live, c);
 	return 0;
 }
@@ -133,11 +159,13 @@ static int restore(struct mt_replay *r, const struct mt_event *e)
 		return fault(r, "a failed realloc names a block that was not released");
 	struct mt_block b = block_of(c);
 
-	if (c->marked)
+	if (c->late)
 		late(r, c, -1ull);
-	mt_model_restore(&r->model, &b, e->time_ns);
+	if (c->chosen)
+		mt_model_restore(&r->model, &b, e->time_ns);
 	c->temporary = b.temporary;
 	c->state = MT_LIVE_LIVE;
+	r->heap_bytes += b.size;
 	return 0;
 }
 
@@ -153,7 +181,8 @@ static int note(struct mt_replay *r, const struct mt_event *e)
 		return fault(r, "a note is not about the event before it");
 	if (e->size >= p->node_count || p->nodes[e->size].pc >= MT_PC_FIRST)
 		return fault(r, "the stack of a free is not defined");
-	mt_model_free_site(&r->model, r->last_group, (uint32_t)e->size);
+	if (r->last_chosen)
+		mt_model_free_site(&r->model, r->last_group, (uint32_t)e->size);
 	return 0;
 }
 
@@ -163,12 +192,12 @@ uint64_t mt_replay_slack(const struct mt_replay *r)
 	uint64_t sum = 0, at = 0;
 
 	while ((c = mt_live_next(&r->live, &at)))
-		if (c->state == MT_LIVE_LIVE)
+		if (c->state == MT_LIVE_LIVE && c->chosen)
 			sum += mt_model_slack(r->model.profile, c->group, c->size, c->usable);
 	return sum;
 }
 
-static inline int replay(struct mt_replay *r, const struct mt_event *e)
+static inline int replay(struct mt_replay *r, const struct mt_event *e, bool chosen)
 {
 	if (e->thread >= r->model.profile->thread_count || e->thread >= MT_LIVE_THREADS)
 		return fault(r, "an event names a thread that is not defined");
@@ -181,7 +210,7 @@ static inline int replay(struct mt_replay *r, const struct mt_event *e)
 	switch ((enum mt_event_type)e->type) {
 	case MT_EVENT_ALLOCATE:
 	case MT_EVENT_REALLOCATE:
-		return allocate(r, e);
+		return allocate(r, e, chosen);
 	case MT_EVENT_FREE:
 	case MT_EVENT_RELEASE:
 	case MT_EVENT_IMPLIED_FREE:
@@ -224,7 +253,25 @@ static inline void look_ahead(const struct mt_replay *r, const struct mt_event *
 		mt_model_prefetch(&p->groups[c->group]);
 }
 
-int mt_replay_events(struct mt_replay *r, const struct mt_event *events, uint32_t count)
+/* The level at which the range begins counts as well as those behind each of its events. */
+static inline void begin_range(struct mt_replay *r, const struct mt_event *e)
+{
+	if (r->in_range || e->time_ns < r->from_ns)
+		return;
+	r->in_range = true;
+	r->heap_peak = r->heap_bytes;
+	r->model.peak_epoch++;
+}
+
+static inline void watch_heap(struct mt_replay *r, const struct mt_event *e)
+{
+	if (r->heap_bytes <= r->heap_peak || !r->in_range || e->time_ns < r->from_ns || e->time_ns > r->to_ns)
+		return;
+	r->heap_peak = r->heap_bytes;
+	r->model.peak_epoch++;
+}
+
+int mt_replay_events(struct mt_replay *r, const struct mt_event *events, const uint8_t *chosen, uint32_t count)
 {
 	bool many = r->model.profile->group_count > MANY || r->live.pooled > MANY;
 	int result = 0;
@@ -232,7 +279,13 @@ int mt_replay_events(struct mt_replay *r, const struct mt_event *events, uint32_
 	for (uint32_t i = 0; i < count && !result; i++) {
 		if (many && i + FAR < count)
 			look_ahead(r, &events[i + FAR], &events[i + NEAR], &events[i + NEAR / 2]);
-		result = replay(r, &events[i]);
+		if (r->choosing) {
+			begin_range(r, &events[i]);
+			result = replay(r, &events[i], chosen[i]);
+			watch_heap(r, &events[i]);
+		} else {
+			result = replay(r, &events[i], true);
+		}
 	}
 	return result;
 }

@@ -13,12 +13,17 @@ struct mt_replay {
 	struct mt_model model;
 	struct mt_live live;
 	uint64_t next_number;
-	bool sparse;          /* allocations may be missing, with all that happens to them */
-	uint64_t to_ns;       /* end of the range that was asked for: what is freed later counts in late_* */
 	uint64_t events, implied_frees, unknown_frees;
 	enum { MT_REPLAY_NOTHING, MT_REPLAY_ALLOCATED, MT_REPLAY_FREED } last; /* what a note would be about */
+	bool last_chosen;
 	uint32_t last_group;  /* of the block freed */
 	const char *fault; /* what was wrong with an event */
+	/* A part of the heap: only chosen allocations reach the model; the others tell when the whole heap is largest. */
+	bool choosing;
+	uint64_t from_ns, to_ns; /* in this range; what is freed behind it counts in late_* */
+	uint64_t chosen_count;   /* chosen blocks that are not gone */
+	uint64_t heap_bytes, heap_peak;
+	bool in_range;           /* the range has begun */
 };
 
 void mt_replay_init(struct mt_replay *, struct mt_profile *borrowed);
@@ -28,7 +33,7 @@ void mt_replay_add(struct mt_replay *, const struct mt_checkpoint_block *);
 void mt_replay_free(struct mt_replay *);
 /* Bytes of the live blocks beyond what was asked for, by the rule that info names. */
 uint64_t mt_replay_slack(const struct mt_replay *);
-/* In their order. Non-zero: see fault. */
-int mt_replay_events(struct mt_replay *, const struct mt_event *, uint32_t count);
+/* In their order. Non-zero: see fault. chosen: by event, of allocations alone; read where choosing. */
+int mt_replay_events(struct mt_replay *, const struct mt_event *, const uint8_t *chosen, uint32_t count);
 
 #endif

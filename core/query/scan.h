@@ -49,24 +49,33 @@ enum mt_scan_wants {
 int mt_scan_allocations(const struct mt_source *, struct mt_filter *, unsigned wants,
 	int (*visit)(void *context, const struct mt_allocation *), void *context, struct mt_err *);
 
-/* The events of matching allocations in their order: allocations, reallocations (whose previous block may not match:
- * then previous is UINT64_MAX), frees, releases and restores; for exports that tell a history. numbers are those of the trace. */
+/* The events of matching allocations in their order, for exports that tell a history: allocations, reallocations, frees,
+ * releases and restores; numbers are those of the trace. Of a realloc of which one block alone matches, half is visited: a
+ * MT_EVENT_ALLOCATE where the old block does not match; where the new one does not, the RELEASE is followed by a
+ * MT_EVENT_FREE of the same number, in place of the reallocation. previous is UINT64_MAX where the trace knows of none. */
 int mt_scan_events(const struct mt_source *, struct mt_filter *,
 	int (*visit)(void *context, const struct mt_event *), void *context, struct mt_err *);
 
-/* Decided: see doc/architecture.md, 'Questions' (at_peak is of the whole heap; unmatched allocations count for temporaries;
- * halves of reallocs). MT_MATCH_HISTORY: samples and the set's own peak are wanted, which takes a pass in any case. */
+enum mt_match_wants {
+	MT_MATCH_HISTORY = 1, /* samples and the set's own peak: a pass over the events in any case */
+};
+
 /* What matched, as a profile: definitions (strings, modules, threads, pcs, nodes, log) are borrowed from the source's; groups
- * have the same ids and hold the matching blocks alone; samples and info.allocations … info.temporary_count too.
- * live_*: live at the end of the recording, whatever the range; range_live_*: of these blocks, live at the end of the range. */
+ * have the same ids and hold the matching blocks alone; so do info's allocations … temporary_count and slack_bytes, free
+ * sites and samples. live_* are live at the end of the recording, whatever the range; mt_group_range_live_*: of these blocks,
+ * live at the end of the range. at_peak_* are shares of the whole heap's peak within the range.
+ * Without history (the filter asks of groups alone): there are no samples, info's peak is 0, reallocs count among info's
+ * allocations and frees, and its slack is 0. */
 struct mt_matched {
 	struct mt_profile profile;
 	bool own;                  /* false: everything matched, profile is the source's */
+	bool history;              /* samples, and info as of the whole recording */
 	uint64_t from_ns, to_ns;   /* the range that was asked for, clipped to the recording */
 	uint64_t unanswered_ns;    /* != 0: the history before this moment is gone; blocks that ended by then are not in */
 };
-/* Takes no pass over events where the filter asks of groups alone (two at most else). out: zeroed, or of an earlier call. */
-int mt_match(struct mt_matched *, const struct mt_source *, struct mt_filter *, struct mt_err *);
+/* Takes no pass over events where the filter asks of groups alone (two at most else). filter may be NULL. out: zeroed, or of
+ * an earlier call. */
+int mt_match(struct mt_matched *, const struct mt_source *, struct mt_filter *, unsigned wants, struct mt_err *);
 void mt_matched_free(struct mt_matched *);
 
 #endif

@@ -1,0 +1,428 @@
+/* Allocations joined with their ends, and with the chains that reallocs make of them. */
+#include "core/query/question.h"
+
+#include "core/model/live.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define NO_PREVIOUS UINT64_MAX
+
+/* A released block, until the second half of its realloc comes. */
+struct release {
+	uint64_t end_ns, between;
+	uint32_t thread, node;
+	uint32_t next_free; /* index + 1 */
+};
+
+/* Blocks that one realloc after another made of the first. A block alone has none. */
+struct chain {
+	uint64_t first, start_ns, first_size;
+	uint32_t length;
+	struct mt_allocation *members; /* ended blocks of it that may match */
+	uint32_t count, capacity;
+	uint32_t next_free;
+};
+
+struct join {
+	const struct mt_question *question;
+	int (*visit)(void *context, const struct mt_allocation *);
+	void *context;
+	struct mt_bits *bits; /* or these */
+	bool chains, stacks;
+	struct mt_live live;
+	uint64_t next_number;
+	bool started;
+	uint64_t *sequence; /* allocations by thread */
+	struct release *releases;
+	uint32_t release_count, release_capacity, free_release;
+	struct chain *pool;
+	uint32_t chain_count, chain_capacity, free_chain;
+	struct mt_allocation waiting; /* for a note about its free */
+	bool waits;
+	uint32_t last_release; /* + 1: what a note would be about */
+	uint64_t chosen_count; /* blocks that may match and have not ended */
+	const char *fault;
+};
+
+static int fault(struct join *j, const char *text)
+{
+	j->fault = text;
+	return -EINVAL;
+}
+
+/* ---- pools ---- */
+
+static uint32_t take_release(struct join *j)
+{
+	uint32_t index = j->free_release;
+
+	if (index) {
+		j->free_release = j->releases[index - 1].next_free;
+		return index - 1;
+	}
+	MT_GROW(j->releases, j->release_count, j->release_capacity);
+	return j->release_count++;
+}
+
+static void drop_release(struct join *j, uint32_t index)
+{
+	j->releases[index].next_free = j->free_release;
+	j->free_release = index + 1;
+}
+
+static uint32_t take_chain(struct join *j)
+{
+	uint32_t index = j->free_chain;
+
+	if (index) {
+		j->free_chain = j->pool[index - 1].next_free;
+	} else {
+		MT_GROW(j->pool, j->chain_count, j->chain_capacity);
+		index = ++j->chain_count;
+	}
+	j->pool[index - 1] = (struct chain){0};
+	return index;
+}
+
+static void drop_chain(struct join *j, uint32_t index)
+{
+	struct chain *c = &j->pool[index - 1];
+
+	free(c->members);
+	*c = (struct chain){.next_free = j->free_chain};
+	j->free_chain = index;
+}
+
+/* ---- visiting ---- */
+
+static int finish(struct join *j, const struct mt_allocation *a)
+{
+	if (!mt_filter_end_matches(&j->question->bounds, a))
+		return 0;
+	if (j->bits) {
+		mt_bits_set(j->bits, a->number, true);
+		return 0;
+	}
+	return j->visit(j->context, a);
+}
+
+static int flush_waiting(struct join *j)
+{
+	if (!j->waits)
+		return 0;
+	j->waits = false;
+	return finish(j, &j->waiting);
+}
+
+static void fill(const struct join *j, struct mt_allocation *a, const struct mt_live_cell *c)
+{
+	*a = (struct mt_allocation){.number = c->number, .address = c->address, .size = c->size, .usable = c->usable,
+		.time_ns = c->time_ns, .end_ns = MT_LIVE, .group = c->group, .thread = c->thread,
+		.chain = c->number, .position = 1, .chain_length = 1, .first_size = c->size, .last_size = c->size,
+		.chain_start_ns = c->time_ns, .chain_end_ns = MT_LIVE};
+	if (j->question->marker_count)
+		a->marker = mt_question_marker(j->question, c->number, c->time_ns);
+	if (c->state == MT_LIVE_RELEASED) {
+		const struct release *r = &j->releases[c->aside];
+
+		a->end_ns = r->end_ns;
+		a->end_thread = r->thread;
+		a->end_node = r->node;
+		a->between = r->between;
+	}
+}
+
+/* The chain of the last block of it has ended with that, or with the recording. */
+static int finish_chain(struct join *j, uint32_t index, const struct mt_allocation *last)
+{
+	struct chain *c = &j->pool[index - 1];
+	int result = 0;
+
+	for (uint32_t i = 0; i < c->count && !result; i++) {
+		struct mt_allocation *a = &c->members[i];
+
+		a->chain_length = c->length;
+		a->last_size = last->size;
+		a->chain_end_ns = last->end_ns;
+		result = finish(j, a);
+	}
+	drop_chain(j, index);
+	return result;
+}
+
+/* A block is over, and so is its chain. may_wait: a note about it may come. */
+static int end_cell(struct join *j, struct mt_allocation *a, const struct mt_live_cell *c, bool may_wait)
+{
+	uint32_t chain = c->chain;
+	int result = 0;
+
+	a->chain_end_ns = a->end_ns;
+	if (chain) {
+		const struct chain *of = &j->pool[chain - 1];
+
+		a->chain = of->first;
+		a->position = a->chain_length = of->length;
+		a->first_size = of->first_size;
+		a->chain_start_ns = of->start_ns;
+		result = finish_chain(j, chain, a);
+	}
+	if (!c->chosen || result)
+		return result;
+	if (!may_wait)
+		return finish(j, a);
+	if (a != &j->waiting)
+		j->waiting = *a;
+	j->waits = true;
+	return 0;
+}
+
+/* ---- events ---- */
+
+/* What the released block ends with: its chain goes on, as the returned index. */
+static int continue_chain(struct join *j, uint64_t number, uint32_t *chain)
+{
+	struct mt_live_cell *c = mt_live_find(&j->live, number);
+	struct mt_allocation a;
+	int result = 0;
+
+	*chain = 0;
+	if (!c || c->state != MT_LIVE_RELEASED)
+		return 0;
+	fill(j, &a, c);
+	j->chosen_count -= c->chosen;
+	if (!j->chains) {
+		result = c->chosen ? finish(j, &a) : 0;
+	} else {
+		*chain = c->chain ? c->chain : take_chain(j);
+		struct chain *of = &j->pool[*chain - 1];
+
+		if (!c->chain)
+			*of = (struct chain){.first = c->number, .start_ns = c->time_ns, .first_size = c->size, .length = 1};
+		a.chain = of->first;
+		a.position = of->length++;
+		a.first_size = of->first_size;
+		a.chain_start_ns = of->start_ns;
+		if (c->chosen) {
+			MT_GROW(of->members, of->count, of->capacity);
+			of->members[of->count++] = a;
+		}
+	}
+	drop_release(j, c->aside);
+	mt_live_remove(&j->live, c);
+	return result;
+}
+
+static int allocate(struct join *j, const struct mt_event *e, const struct mt_event *after)
+{
+	uint32_t chain = 0;
+	int result = 0;
+
+	if (j->started && e->number != j->next_number)
+		return fault(j, "an allocation has a number that does not follow the one before");
+	if (e->group >= j->question->source->profile->group_count)
+		return fault(j, "an allocation names a group that is not defined");
+	if (e->type == MT_EVENT_REALLOCATE && e->previous >= e->number && e->previous != NO_PREVIOUS)
+		return fault(j, "a realloc continues a block that was not there");
+	j->started = true;
+	j->next_number = e->number + 1;
+	j->sequence[e->thread]++;
+	if (e->type == MT_EVENT_REALLOCATE)
+		result = continue_chain(j, e->previous, &chain);
+	bool chosen = mt_question_takes(j->question, e, after);
+
+	if (j->bits)
+		mt_bits_set(j->bits, e->number, false);
+	if (!chosen && !j->chains)
+		return result;
+	struct mt_live_cell *c = mt_live_insert(&j->live, e->number);
+
+	c->size = e->size;
+	c->time_ns = e->time_ns;
+	c->thread_sequence = j->sequence[e->thread];
+	c->address = e->address;
+	c->usable = mt_question_usable(j->question, e, after);
+	c->group = e->group;
+	c->thread = e->thread;
+	c->chosen = chosen;
+	c->chain = chain;
+	j->chosen_count += chosen;
+	return result;
+}
+
+static int release(struct join *j, const struct mt_event *e, struct mt_live_cell *c)
+{
+	if (c->state != MT_LIVE_LIVE)
+		return fault(j, "a free names a block that is not live");
+	c->aside = take_release(j);
+	j->last_release = c->aside + 1;
+	j->releases[c->aside] = (struct release){.end_ns = e->time_ns, .thread = e->thread,
+		.between = j->sequence[c->thread] - c->thread_sequence};
+	c->state = MT_LIVE_RELEASED;
+	return 0;
+}
+
+static int free_block(struct join *j, const struct mt_event *e, struct mt_live_cell *c)
+{
+	struct mt_allocation *a = &j->waiting;
+
+	if (c->state != MT_LIVE_LIVE)
+		return fault(j, "a free names a block that is not live");
+	fill(j, a, c);
+	a->end_ns = e->time_ns;
+	a->end_thread = e->thread;
+	a->end_kind = e->kind;
+	a->between = j->sequence[c->thread] - c->thread_sequence;
+	j->chosen_count -= c->chosen;
+	int result = end_cell(j, a, c, j->stacks);
+
+	mt_live_remove(&j->live, c);
+	return result;
+}
+
+static int restore(struct join *j, struct mt_live_cell *c)
+{
+	if (c->state != MT_LIVE_RELEASED)
+		return fault(j, "a failed realloc names a block that was not released");
+	drop_release(j, c->aside);
+	c->state = MT_LIVE_LIVE;
+	return 0;
+}
+
+static void note(struct join *j, const struct mt_event *e)
+{
+	if (e->kind != MT_NOTE_FREE_STACK || e->size >= j->question->source->profile->node_count)
+		return;
+	if (j->waits)
+		j->waiting.end_node = (uint32_t)e->size;
+	else if (j->last_release)
+		j->releases[j->last_release - 1].node = (uint32_t)e->size;
+}
+
+static int end_event(struct join *j, const struct mt_event *e)
+{
+	struct mt_live_cell *c = mt_live_find(&j->live, e->number);
+
+	if (!c) /* it does not match */
+		return 0;
+	if (e->type == MT_EVENT_RELEASE)
+		return release(j, e, c);
+	return e->type == MT_EVENT_RESTORE ? restore(j, c) : free_block(j, e, c);
+}
+
+static inline int join_event(struct join *j, const struct mt_event *e, const struct mt_event *after)
+{
+	if (e->type == MT_EVENT_NOTE) {
+		note(j, e);
+		return 0;
+	}
+	int result = flush_waiting(j);
+
+	j->last_release = 0;
+	if (result)
+		return result;
+	if (e->thread >= j->question->source->profile->thread_count || e->thread >= MT_LIVE_THREADS)
+		return fault(j, "an event names a thread that is not defined");
+	if (e->type == MT_EVENT_ALLOCATE || e->type == MT_EVENT_REALLOCATE)
+		return allocate(j, e, after);
+	return e->type == MT_EVENT_UNKNOWN_FREE ? 0 : end_event(j, e);
+}
+
+#define FAR 16u
+#define NEAR 8u
+static inline void look_ahead(const struct join *j, const struct mt_event *far, const struct mt_event *near)
+{
+	if (far->type == MT_EVENT_FREE || far->type == MT_EVENT_RELEASE)
+		mt_live_prefetch(&j->live, far->number);
+	if (near->type == MT_EVENT_FREE || near->type == MT_EVENT_RELEASE)
+		__builtin_prefetch(mt_live_guess(&j->live, near->number));
+}
+
+static int on_events(void *context, const struct mt_event *events, uint32_t count, const struct mt_event *after)
+{
+	struct join *j = context;
+	int result = 0;
+
+	for (uint32_t i = 0; i < count && !result; i++) {
+		if (i + FAR < count && j->live.pooled)
+			look_ahead(j, &events[i + FAR], &events[i + NEAR]);
+		result = join_event(j, &events[i], i + 1 < count ? &events[i + 1] : after);
+	}
+	return result;
+}
+
+static bool is_idle(void *context)
+{
+	const struct join *j = context;
+
+	return !j->chosen_count && !j->chains;
+}
+
+/* ---- all ---- */
+
+static int compare_cells(const void *a, const void *b)
+{
+	const struct mt_live_cell *const *x = a, *const *y = b;
+
+	return (*x)->number < (*y)->number ? -1 : (*x)->number > (*y)->number;
+}
+
+/* What the recording ended before: live blocks, and those whose realloc has no second half. */
+static int finish_live(struct join *j)
+{
+	struct mt_live_cell **cells = mt_alloc((j->live.count + 1) * sizeof *cells), *c;
+	uint64_t at = 0, count = 0;
+	int result = flush_waiting(j);
+
+	while ((c = mt_live_next(&j->live, &at)))
+		cells[count++] = c;
+	qsort(cells, count, sizeof *cells, compare_cells);
+	for (uint64_t i = 0; i < count && !result; i++) {
+		struct mt_allocation a;
+
+		fill(j, &a, cells[i]);
+		result = end_cell(j, &a, cells[i], false);
+	}
+	free(cells);
+	return result;
+}
+
+static int join(struct join *j, bool addresses, struct mt_err *err)
+{
+	const struct mt_question *q = j->question;
+
+	addresses |= (q->needs & MT_FILTER_NEEDS_ADDRESS) != 0;
+	struct mt_pass pass = {.wants = addresses ? MT_TRACE_ADDRESSES : 0, .from_range = !j->chains, .events = on_events,
+		.idle = is_idle, .fault = &j->fault, .context = j};
+
+	j->sequence = mt_alloc(((size_t)q->source->profile->thread_count + 1) * sizeof *j->sequence);
+	mt_live_init(&j->live);
+	int result = mt_question_pass(q, &pass, err);
+
+	if (!result)
+		result = finish_live(j);
+	for (uint32_t i = 0; i < j->chain_count; i++)
+		free(j->pool[i].members);
+	free(j->pool);
+	free(j->releases);
+	free(j->sequence);
+	mt_live_free(&j->live);
+	return result;
+}
+
+int mt_join(const struct mt_question *q, unsigned wants, int (*visit)(void *context, const struct mt_allocation *),
+	void *context, struct mt_err *err)
+{
+	struct join j = {.question = q, .visit = visit, .context = context,
+		.chains = wants & MT_SCAN_CHAINS || q->needs & MT_FILTER_NEEDS_CHAIN, .stacks = wants & MT_SCAN_STACKS};
+
+	return join(&j, wants & MT_SCAN_ADDRESSES, err);
+}
+
+int mt_join_bits(const struct mt_question *q, struct mt_bits *bits, struct mt_err *err)
+{
+	struct join j = {.question = q, .bits = bits, .chains = q->needs & MT_FILTER_NEEDS_CHAIN};
+
+	return join(&j, 0, err);
+}

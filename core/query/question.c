@@ -1,0 +1,266 @@
+#include "core/query/question.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- bits ---- */
+
+void mt_bits_set(struct mt_bits *b, uint64_t number, bool value)
+{
+	if (!b->count)
+		b->first = number & ~63ull;
+	if (number < b->first)
+		return;
+	uint64_t at = number - b->first;
+
+	if (at / 64 >= b->capacity) {
+		uint64_t wanted = b->capacity * 2 > at / 64 + 1 ? b->capacity * 2 : at / 64 + 1024;
+
+		b->words = mt_resize(b->words, wanted * sizeof *b->words);
+		memset(b->words + b->capacity, 0, (wanted - b->capacity) * sizeof *b->words);
+		b->capacity = wanted;
+	}
+	if (at >= b->count)
+		b->count = at + 1;
+	if (value)
+		b->words[at / 64] |= 1ull << (at & 63);
+}
+
+/* ---- getting ready ---- */
+
+static int decide_groups(struct mt_question *q, struct mt_filter *filter, struct mt_err *err)
+{
+	uint32_t count = q->source->profile->group_count;
+
+	q->groups = mt_alloc((size_t)count + 1);
+	int status = mt_filter_match(filter, q->source->profile, q->source->symbols, q->groups, err);
+
+	if (status < 0)
+		return status;
+	if (!memchr(q->groups, 0, count)) {
+		free(q->groups);
+		q->groups = NULL;
+	}
+	return 0;
+}
+
+static int compare_markers(const void *a, const void *b)
+{
+	const struct mt_set_marker *x = a, *y = b;
+
+	return x->from < y->from ? -1 : x->from > y->from;
+}
+
+/* The log is in merge order, and numbers are; times are so only nearly. */
+static void find_markers(struct mt_question *q)
+{
+	const struct mt_profile *p = q->source->profile;
+	uint32_t capacity = 0;
+
+	for (uint32_t i = 0; i < p->log_count; i++)
+		if (p->log[i].type == MT_LOG_MARKER && !p->log[i].values[0])
+			q->markers_by_time = true;
+	for (uint32_t i = 0; i < p->log_count; i++) {
+		const struct mt_log_entry *e = &p->log[i];
+
+		if (e->type != MT_LOG_MARKER)
+			continue;
+		MT_GROW(q->markers, q->marker_count, capacity);
+		q->markers[q->marker_count++] = (struct mt_set_marker){q->markers_by_time ? e->time_ns : e->values[0] - 1, e->text};
+	}
+	for (uint32_t i = 1; i < q->marker_count; i++)
+		if (q->markers[i].from < q->markers[i - 1].from) {
+			qsort(q->markers, q->marker_count, sizeof *q->markers, compare_markers);
+			break;
+		}
+}
+
+int mt_question_init(struct mt_question *q, const struct mt_source *source, struct mt_filter *filter, struct mt_err *err)
+{
+	*q = (struct mt_question){.source = source, .share = 1};
+	q->bounds.to_ns = UINT64_MAX;
+	if (filter && mt_filter_active(filter)) {
+		int status = mt_filter_compile(&q->bounds, filter, source->profile, err);
+
+		if (status < 0)
+			return status;
+		q->needs = mt_filter_needs(filter);
+		status = decide_groups(q, filter, err);
+		if (status < 0)
+			return status;
+	}
+	find_markers(q);
+	return 0;
+}
+
+void mt_question_free(struct mt_question *q)
+{
+	mt_filter_bounds_free(&q->bounds);
+	free(q->groups);
+	free(q->markers);
+	*q = (struct mt_question){0};
+}
+
+/* ---- one allocation ---- */
+
+uint32_t mt_question_marker(const struct mt_question *q, uint64_t number, uint64_t time_ns)
+{
+	uint64_t key = q->markers_by_time ? time_ns : number;
+	uint32_t low = 0, high = q->marker_count;
+
+	while (low < high) {
+		uint32_t middle = low + (high - low) / 2;
+
+		if (q->markers[middle].from <= key)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low ? q->markers[low - 1].text : 0;
+}
+
+uint64_t mt_question_usable(const struct mt_question *q, const struct mt_event *e, const struct mt_event *after)
+{
+	const struct mt_profile *p = q->source->profile;
+
+	if (after && after->type == MT_EVENT_NOTE && after->kind == MT_NOTE_USABLE)
+		return after->size;
+	if (p->info.usable_rule != MT_USABLE_GLIBC || mt_profile_group_kind(p, e->group) == MT_KIND_POOL)
+		return 0;
+	return mt_wire_usable(e->size);
+}
+
+void mt_question_begin(const struct mt_question *q, struct mt_allocation *a, const struct mt_event *e,
+	const struct mt_event *after)
+{
+	*a = (struct mt_allocation){.number = e->number, .address = e->address, .size = e->size,
+		.usable = mt_question_usable(q, e, after), .time_ns = e->time_ns, .group = e->group,
+		.thread = e->thread, .end_ns = MT_LIVE, .position = 1, .chain_length = 1};
+	if (q->marker_count)
+		a->marker = mt_question_marker(q, e->number, e->time_ns);
+}
+
+bool mt_question_takes(const struct mt_question *q, const struct mt_event *e, const struct mt_event *after)
+{
+	struct mt_allocation a;
+
+	if (q->groups && !q->groups[e->group])
+		return false;
+	if (!q->bounds.at_allocation)
+		return true;
+	mt_question_begin(q, &a, e, after);
+	return mt_filter_allocation_matches(&q->bounds, &a);
+}
+
+/* ---- a pass ---- */
+
+struct pass {
+	const struct mt_question *question;
+	const struct mt_pass *wanted;
+	struct mt_err *err;
+	uint32_t first, behind; /* blocks: the first that matters; the first of those that begin behind the range */
+	struct mt_event held;   /* the last event is given when the next one is known, which may be a note about it */
+	bool holds;
+	bool idle;
+};
+
+static int tell(struct pass *p, uint32_t index)
+{
+	const struct mt_question *q = p->question;
+	const struct mt_trace_reader *reader = q->source->reader;
+	double part = (double)index / (mt_trace_reader_count(reader) + 1);
+
+	if (!q->source->progress || !q->source->progress(q->source->context, q->done + q->share * part))
+		return 0;
+	return mt_fail(p->err, -ECANCELED, "looking through %s was cancelled", mt_trace_reader_path(reader));
+}
+
+/* What is held may yet matter itself. */
+static bool is_idle(const struct pass *p)
+{
+	if (!p->wanted->idle || (p->holds && p->held.time_ns <= p->question->bounds.to_ns))
+		return false;
+	return p->wanted->idle(p->wanted->context);
+}
+
+static int on_block(void *context, uint32_t index)
+{
+	struct pass *p = context;
+
+	if (mt_trace_reader_block(p->question->source->reader, index)->type != MT_BLOCK_EVENTS)
+		return 0;
+	p->idle = index >= p->behind && is_idle(p);
+	return p->idle ? 1 : tell(p, index);
+}
+
+static int give(struct pass *p, const struct mt_event *events, uint32_t count, const struct mt_event *after)
+{
+	return count ? p->wanted->events(p->wanted->context, events, count, after) : 0;
+}
+
+static int on_events(void *context, uint32_t index, const struct mt_event *events, uint32_t count)
+{
+	struct pass *p = context;
+	int result = p->holds ? give(p, &p->held, 1, events) : 0;
+
+	p->holds = false;
+	if (!result)
+		result = give(p, events, count - 1, &events[count - 1]);
+	p->held = events[count - 1];
+	p->holds = true;
+	if (result == -EINVAL && *p->wanted->fault)
+		mt_fail(p->err, result, "the events of %s make no sense: in the block at offset %llu, %s",
+			mt_trace_reader_path(p->question->source->reader),
+			(unsigned long long)mt_trace_reader_block(p->question->source->reader, index)->offset, *p->wanted->fault);
+	return result;
+}
+
+static bool skips(void *context, uint32_t index)
+{
+	return index < ((const struct pass *)context)->first;
+}
+
+/* Spans of blocks may overlap: only a beginning and an end of the file can be left out. */
+static void find_range(struct pass *p)
+{
+	const struct mt_trace_reader *reader = p->question->source->reader;
+	const struct mt_filter_bounds *bounds = &p->question->bounds;
+	uint32_t count = mt_trace_reader_count(reader), i;
+
+	for (i = 0; p->wanted->from_range && i < count; i++) {
+		const struct mt_trace_block *b = mt_trace_reader_block(reader, i);
+
+		if (b->type == MT_BLOCK_EVENTS && b->last_ns >= bounds->from_ns)
+			break;
+	}
+	p->first = i;
+	for (i = count; i > p->first; i--) {
+		const struct mt_trace_block *b = mt_trace_reader_block(reader, i - 1);
+
+		if (b->type == MT_BLOCK_EVENTS && b->first_ns <= bounds->to_ns)
+			break;
+	}
+	p->behind = i;
+}
+
+int mt_question_pass(const struct mt_question *q, const struct mt_pass *wanted, struct mt_err *err)
+{
+	struct pass p = {.question = q, .wanted = wanted, .err = err};
+	struct mt_trace_reader *reader = q->source->reader;
+
+	if (!reader)
+		return mt_fail(err, -ENOTSUP, "this filter asks for single allocations, of which there are totals alone here; "
+			"expected a saved trace");
+	find_range(&p);
+	struct mt_trace_scan scan = {.end = mt_trace_reader_count(reader), .wants = wanted->wants, .workers = q->source->workers,
+		.skip = skips, .events = on_events, .block = on_block, .context = &p};
+	int result = mt_trace_reader_scan(reader, &scan, err);
+
+	/* Of a trace without a sound end, what stands before the damage is all that there is, in the profile too. */
+	if (result == -EBADMSG && q->source->profile->info.recorder_lost)
+		result = 0;
+	if (!result && p.holds && !p.idle)
+		result = give(&p, &p.held, 1, NULL);
+	return p.idle ? 0 : result;
+}

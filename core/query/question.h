@@ -1,0 +1,64 @@
+/* Private to core/query: a filter made ready for going over events, and the pass that does. */
+#ifndef MT_QUERY_QUESTION_H
+#define MT_QUERY_QUESTION_H
+
+#include "core/query/filter_match.h"
+#include "core/query/scan.h"
+
+/* A bit per allocation, by number from the first that was seen on. */
+struct mt_bits {
+	uint64_t *words;
+	uint64_t first, count, capacity;
+};
+void mt_bits_set(struct mt_bits *, uint64_t number, bool value); /* numbers below the first are left out */
+static inline bool mt_bits_get(const struct mt_bits *b, uint64_t number)
+{
+	uint64_t at = number - b->first;
+
+	return at < b->count && b->words[at / 64] >> (at & 63) & 1;
+}
+
+struct mt_set_marker { uint64_t from; uint32_t text; }; /* from: a number, or where these are not known a time */
+
+struct mt_question {
+	const struct mt_source *source;
+	struct mt_filter_bounds bounds;
+	unsigned needs;
+	uint8_t *groups;               /* verdicts; NULL: all match */
+	struct mt_set_marker *markers; /* in order */
+	uint32_t marker_count;
+	bool markers_by_time;
+	double done, share;            /* of all passes: before this one; of it */
+};
+
+/* question: zeroed. filter may be NULL. */
+int mt_question_init(struct mt_question *, const struct mt_source *, struct mt_filter *, struct mt_err *);
+void mt_question_free(struct mt_question *);
+
+/* The last marker set before an allocation. */
+uint32_t mt_question_marker(const struct mt_question *, uint64_t number, uint64_t time_ns);
+/* Its usable size: as noted behind it, or by the rule that info names; 0: not known. */
+uint64_t mt_question_usable(const struct mt_question *, const struct mt_event *, const struct mt_event *after);
+/* Fills in what is known of a block at its allocation, which `after` (may be NULL) follows. */
+void mt_question_begin(const struct mt_question *, struct mt_allocation *, const struct mt_event *, const struct mt_event *after);
+/* Whether it matches as far as it is known then; its group exists. */
+bool mt_question_takes(const struct mt_question *, const struct mt_event *, const struct mt_event *after);
+
+struct mt_pass {
+	unsigned wants;    /* enum mt_trace_wants */
+	bool from_range;   /* what comes before the range is not needed */
+	/* after: follows the last of them; NULL: nothing does. Negative: failed; positive: ends the pass, which returns it. */
+	int (*events)(void *context, const struct mt_event *, uint32_t count, const struct mt_event *after);
+	bool (*idle)(void *context); /* asked behind the range: nothing that follows matters. May be NULL */
+	const char **fault;          /* what the consumer found wrong with the events: it returned -EINVAL */
+	void *context;
+};
+int mt_question_pass(const struct mt_question *, const struct mt_pass *, struct mt_err *);
+
+/* Joins allocations with their ends and visits what matches: mt_scan_allocations. */
+int mt_join(const struct mt_question *, unsigned wants, int (*visit)(void *context, const struct mt_allocation *),
+	void *context, struct mt_err *);
+/* The matching allocations as bits, by a join: for a second pass. */
+int mt_join_bits(const struct mt_question *, struct mt_bits *, struct mt_err *);
+
+#endif

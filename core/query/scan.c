@@ -1,0 +1,94 @@
+#include "core/query/scan.h"
+#include "core/query/question.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+int mt_scan_allocations(const struct mt_source *source, struct mt_filter *filter, unsigned wants,
+	int (*visit)(void *context, const struct mt_allocation *), void *context, struct mt_err *err)
+{
+	struct mt_question q = {0};
+	int result = mt_question_init(&q, source, filter, err);
+
+	if (!result)
+		result = mt_join(&q, wants, visit, context, err);
+	mt_question_free(&q);
+	return result;
+}
+
+/* ---- events ---- */
+
+struct teller {
+	const struct mt_question *question;
+	struct mt_bits bits;
+	bool decided; /* the bits stand already */
+	int (*visit)(void *context, const struct mt_event *);
+	void *context;
+	const char *fault;
+};
+
+static int tell_allocation(struct teller *t, const struct mt_event *e, const struct mt_event *after)
+{
+	bool reallocated = e->type == MT_EVENT_REALLOCATE, before = reallocated && mt_bits_get(&t->bits, e->previous);
+	struct mt_event half = *e;
+
+	if (e->group >= t->question->source->profile->group_count) {
+		t->fault = "an allocation names a group that is not defined";
+		return -EINVAL;
+	}
+	if (!t->decided)
+		mt_bits_set(&t->bits, e->number, mt_question_takes(t->question, e, after));
+	bool matches = mt_bits_get(&t->bits, e->number);
+
+	if (matches && reallocated && e->previous != UINT64_MAX && !before) {
+		half.type = MT_EVENT_ALLOCATE;
+		half.previous = 0;
+		return t->visit(t->context, &half);
+	}
+	if (matches)
+		return t->visit(t->context, e);
+	if (!before)
+		return 0;
+	half = (struct mt_event){.type = MT_EVENT_FREE, .kind = MT_KIND_REALLOC, .thread = e->thread, .time_ns = e->time_ns,
+		.number = e->previous};
+	return t->visit(t->context, &half);
+}
+
+static int tell(void *context, const struct mt_event *events, uint32_t count, const struct mt_event *after)
+{
+	struct teller *t = context;
+	int result = 0;
+
+	for (uint32_t i = 0; i < count && !result; i++) {
+		const struct mt_event *e = &events[i];
+
+		if (e->type == MT_EVENT_NOTE || e->type == MT_EVENT_UNKNOWN_FREE)
+			continue;
+		if (e->type == MT_EVENT_ALLOCATE || e->type == MT_EVENT_REALLOCATE)
+			result = tell_allocation(t, e, i + 1 < count ? &events[i + 1] : after);
+		else if (mt_bits_get(&t->bits, e->number))
+			result = t->visit(t->context, e);
+	}
+	return result;
+}
+
+int mt_scan_events(const struct mt_source *source, struct mt_filter *filter,
+	int (*visit)(void *context, const struct mt_event *), void *context, struct mt_err *err)
+{
+	struct mt_question q = {0};
+	struct teller t = {.question = &q, .visit = visit, .context = context};
+	struct mt_pass pass = {.wants = MT_TRACE_ADDRESSES, .from_range = true, .events = tell, .fault = &t.fault, .context = &t};
+	int result = mt_question_init(&q, source, filter, err);
+
+	t.decided = q.needs & (MT_FILTER_NEEDS_END | MT_FILTER_NEEDS_CHAIN);
+	if (!result && t.decided) {
+		q.share = 0.5;
+		result = mt_join_bits(&q, &t.bits, err);
+		q.done = 0.5;
+	}
+	if (!result)
+		result = mt_question_pass(&q, &pass, err);
+	free(t.bits.words);
+	mt_question_free(&q);
+	return result;
+}
