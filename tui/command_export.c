@@ -120,11 +120,12 @@ static int run(const struct mt_arguments *arguments, struct mt_err *err)
 	struct mt_arguments own = *arguments;
 	struct target target = {0};
 
+	own.history = arguments->what && !strcmp(arguments->what, "timeline");
 	if (!arguments->output || !strcmp(arguments->output, "-")) {
 		if (kind->binary && isatty(STDOUT_FILENO))
 			return mt_fail(err, -EINVAL, "%s is binary and standard output a terminal; expected -o FILE.%s", kind->name,
 				kind->suffix);
-		return mt_command_view(arguments, kind->run, true, err);
+		return mt_command_view(&own, kind->run, true, err);
 	}
 	int status = target_open(&target, arguments->output, arguments->force, err);
 

@@ -1,9 +1,14 @@
 #include "tui/commands.h"
 
 #include "core/capture/import.h"
+#include "core/session/pack.h"
 #include "core/symbol/symbol.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
 
 #define PROGRESS_EVERY 64u /* pcs */
 
@@ -126,6 +131,46 @@ int mt_command_load(struct mt_loaded *loaded, const char *path, bool symbols, st
 		read_symbols(loaded);
 	resolve_rest(loaded);
 	return 0;
+}
+
+/* A name in the temporary folder, of an empty file that only its owner can read; caller frees. */
+static char *temporary_file(int *fd, struct mt_err *err)
+{
+	const char *dir = getenv("TMPDIR");
+	char *name = mt_format("%s/memtui-XXXXXX", dir && *dir ? dir : "/tmp");
+
+	*fd = mkostemp(name, O_CLOEXEC);
+	if (*fd >= 0)
+		return name;
+	mt_fail(err, -errno, "cannot make the temporary file %s: %s; set TMPDIR to a directory with room", name,
+		strerror(errno));
+	free(name);
+	return NULL;
+}
+
+int mt_loaded_need_events(struct mt_loaded *loaded, const char *path, bool symbols, struct mt_err *err)
+{
+	struct mt_packed packed;
+	int fd, status;
+
+	if (loaded->reader)
+		return 0;
+	char *name = temporary_file(&fd, err);
+
+	if (!name)
+		return -EIO;
+	status = mt_pack(path, fd, mt_command_progress, &packed, err);
+	mt_command_progress(NULL, -1);
+	bool damaged = loaded->damaged;
+
+	if (status >= 0) {
+		mt_loaded_free(loaded);
+		status = mt_command_load(loaded, name, symbols, err);
+		loaded->damaged |= damaged;
+	}
+	unlink(name);
+	free(name);
+	return status;
 }
 
 void mt_loaded_verify(struct mt_loaded *loaded, const char *path)

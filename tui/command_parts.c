@@ -1,3 +1,4 @@
+#include "core/query/filter_match.h"
 #include "tui/commands.h"
 
 #include <errno.h>
@@ -36,6 +37,61 @@ static int finish_output(FILE *out, const char *name, struct mt_err *err)
 	return mt_fail(err, -code, "cannot write the result to %s: %s", name, strerror(code));
 }
 
+static int match_progress(void *context, double fraction)
+{
+	(void)context;
+	mt_command_progress("filtering", fraction);
+	return 0;
+}
+
+/* What the report is on. */
+static int match(struct mt_matched *matched, const struct mt_source *source, const struct mt_arguments *arguments,
+	struct mt_filter *filter, struct mt_err *err)
+{
+	int status = mt_match(matched, source, filter, arguments->history ? MT_MATCH_HISTORY : 0, err);
+
+	mt_command_progress(NULL, -1);
+	return status;
+}
+
+static int report_on(const struct mt_loaded *loaded, const struct mt_arguments *arguments, struct mt_filter *filter,
+	int (*report)(const struct mt_report *, struct mt_err *), struct mt_err *err)
+{
+	struct mt_source source = {.profile = &loaded->profile, .symbols = &loaded->symbols, .reader = loaded->reader,
+		.progress = match_progress};
+	struct mt_matched matched = {0};
+	int status = match(&matched, &source, arguments, filter, err);
+	struct mt_report view = {.out = arguments->out ? arguments->out : stdout,
+		.format = arguments->format,
+		.exact = arguments->exact,
+		.profile = &matched.profile,
+		.whole = &loaded->profile,
+		.matched = &matched,
+		.source = &source,
+		.asked = filter,
+		.symbols = &loaded->symbols,
+		.sort = arguments->sort,
+		.sort_matched = arguments->sort_matched,
+		.ascending = arguments->ascending,
+		.skip = arguments->skip,
+		.count = arguments->count,
+		.damaged = loaded->damaged,
+		.inverted = arguments->inverted,
+		.what = arguments->what,
+		.levels = (uint32_t)arguments->levels,
+		.by = arguments->by ? (enum mt_rows_by)mt_rows_by_find(arguments->by) : MT_ROWS_BY_BACKTRACE,
+		.function = arguments->operands[0] ? arguments->operands[1] : NULL,
+		.short_names = arguments->short_names,
+		.columns = (uint32_t)arguments->columns};
+
+	if (status >= 0)
+		status = report(&view, err);
+	if (status >= 0)
+		status = finish_output(view.out, arguments->out ? arguments->output : "standard output", err);
+	mt_matched_free(&matched);
+	return status;
+}
+
 int mt_command_view(const struct mt_arguments *arguments,
 	int (*report)(const struct mt_report *, struct mt_err *), bool symbols, struct mt_err *err)
 {
@@ -44,33 +100,16 @@ int mt_command_view(const struct mt_arguments *arguments,
 
 	if (!filter)
 		return -EINVAL;
-	int status = mt_command_load(&loaded, arguments->operands[0], symbols || mt_filter_active(filter), err);
+	bool names = symbols || mt_filter_active(filter);
+	bool events = mt_filter_needs(filter) || (arguments->history && mt_filter_active(filter));
+	int status = mt_command_load(&loaded, arguments->operands[0], names, err);
 
+	if (status >= 0 && events)
+		status = mt_loaded_need_events(&loaded, arguments->operands[0], names, err);
 	if (status >= 0) {
 		if (!symbols) /* info: what the trace holds is its question */
 			mt_loaded_verify(&loaded, arguments->operands[0]);
-		struct mt_report view = {.out = arguments->out ? arguments->out : stdout,
-			.format = arguments->format,
-			.exact = arguments->exact,
-			.profile = &loaded.profile,
-			.symbols = &loaded.symbols,
-			.filter = filter,
-			.sort = arguments->sort,
-			.ascending = arguments->ascending,
-			.skip = arguments->skip,
-			.count = arguments->count,
-			.damaged = loaded.damaged,
-			.inverted = arguments->inverted,
-			.what = arguments->what,
-			.levels = (uint32_t)arguments->levels,
-			.by = arguments->by ? (enum mt_rows_by)mt_rows_by_find(arguments->by) : MT_ROWS_BY_BACKTRACE,
-			.function = arguments->operands[0] ? arguments->operands[1] : NULL,
-			.short_names = arguments->short_names,
-			.columns = (uint32_t)arguments->columns};
-
-		status = report(&view, err);
-		if (status >= 0)
-			status = finish_output(view.out, arguments->out ? arguments->output : "standard output", err);
+		status = report_on(&loaded, arguments, filter, report, err);
 	}
 	mt_loaded_free(&loaded);
 	mt_filter_free(filter);

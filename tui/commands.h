@@ -48,6 +48,8 @@ struct mt_loaded {
 };
 /* Opens and loads; says what is missing or damaged. symbols: whether names are wanted. */
 int mt_command_load(struct mt_loaded *, const char *path, bool symbols, struct mt_err *);
+/* Of a stand-alone recording, which has no events to go over: loads it anew as a trace, packed into a temporary file. */
+int mt_loaded_need_events(struct mt_loaded *, const char *path, bool symbols, struct mt_err *);
 /* Reads and checks every block, also those that no view needed, and says what is damaged. */
 void mt_loaded_verify(struct mt_loaded *, const char *path);
 void mt_loaded_free(struct mt_loaded *);

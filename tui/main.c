@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #ifndef MT_VERSION
@@ -16,6 +17,10 @@
 #endif
 
 enum { EXIT_USAGE = 2 };
+
+/* Seconds. */
+#define PROGRESS_AFTER 0.5
+#define PROGRESS_EVERY 0.05
 
 static const struct mt_command *const commands[] = {
 #define X(name) &mt_command_##name,
@@ -71,14 +76,34 @@ void mt_command_say(const char *format, ...)
 	fprintf(stderr, "memtui: %s\n", text);
 }
 
+static double now_seconds(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
+}
+
+/* What is done at once needs no line. */
 void mt_command_progress(const char *what, double fraction)
 {
-	if (!isatty(STDERR_FILENO))
+	static struct { double began, last; bool shown; } line;
+	double now = now_seconds();
+
+	if (fraction < 0) {
+		if (line.shown)
+			fputs("\r\033[K", stderr);
+		line.shown = false;
+		line.began = 0;
 		return;
-	if (fraction < 0)
-		fputs("\r\033[K", stderr);
-	else
-		fprintf(stderr, "\rmemtui: %s %3d%%", what, (int)(fraction * 100));
+	}
+	if (!line.began)
+		line.began = now;
+	if (now - line.began < PROGRESS_AFTER || now - line.last < PROGRESS_EVERY || !isatty(STDERR_FILENO))
+		return;
+	line.last = now;
+	line.shown = true;
+	fprintf(stderr, "\r\033[Kmemtui: %s %3d%%", what, (int)(fraction * 100));
 	fflush(stderr);
 }
 

@@ -154,7 +154,9 @@ static void on_user(struct mt_merge *m, const struct mt_ring *r, const struct mt
 
 	if (m->model->profile->log_count < MT_LOG_MAX)
 		e.text = mt_strings_add_len(&m->model->profile->strings, text, len);
-	if (e.type != MT_LOG_MARKER)
+	if (e.type == MT_LOG_MARKER)
+		e.values[0] = m->next_number + 1;
+	else
 		info_of(m)->paused = e.type == MT_LOG_PAUSE;
 	m->unrecorded |= e.type == MT_LOG_PAUSE;
 	mt_profile_add_log(m->model->profile, &e);

@@ -5,6 +5,7 @@
 #include "core/query/query.h"
 #include "core/query/diff.h"
 #include "core/query/rows.h"
+#include "core/query/scan.h"
 
 #include <stdio.h>
 
@@ -19,10 +20,15 @@ struct mt_report {
 	FILE *out; /* look at ferror when done */
 	enum mt_format format;
 	bool exact; /* text: numbers in full */
-	const struct mt_profile *profile;
+	const struct mt_profile *profile; /* what is shown: what matched */
+	const struct mt_profile *whole;   /* of the whole recording; NULL: profile */
 	const struct mt_symbols *symbols;
-	struct mt_filter *filter; /* may be NULL */
+	struct mt_filter *filter; /* what is still to be asked of the profile's groups; NULL: nothing */
+	const struct mt_matched *matched; /* what the profile is; NULL: it is the whole one */
+	const struct mt_source *source;   /* for what goes over single allocations or events, by asked; may be NULL */
+	struct mt_filter *asked;          /* what the profile was filtered by; may be NULL, or ask nothing */
 	enum mt_metric sort;
+	bool sort_matched;        /* by what matched, not by the whole groups */
 	bool ascending;
 	uint64_t skip, count;     /* rows; count 0: all */
 	bool damaged;             /* the file could not be read to its end */

@@ -91,6 +91,7 @@ static void freed_by(struct mt_json *json, const struct mt_report *report, const
 static void group_json(struct mt_json *json, const struct mt_report *report, uint32_t id,
 	const struct mt_backtrace *backtrace, const struct sites *sites)
 {
+	const struct mt_profile *whole = mt_report_whole(report);
 	const struct mt_group *group = &report->profile->groups[id];
 
 	mt_json_line(json);
@@ -101,8 +102,7 @@ static void group_json(struct mt_json *json, const struct mt_report *report, uin
 	mt_json_string(json, mt_kind_name(mt_profile_group_kind(report->profile, id)));
 	mt_report_json_estimated(json, report->profile, group);
 	mt_json_key(json, "all");
-	mt_report_json_metrics(json, report->profile, group);
-	/* All present filters are on backtraces: a group matches as a whole or not at all. */
+	mt_report_json_metrics(json, whole, &whole->groups[id]);
 	mt_json_key(json, "only_matched");
 	mt_report_json_metrics(json, report->profile, group);
 	mt_report_json_backtrace(json, backtrace);
@@ -148,7 +148,9 @@ static void group_text(struct mt_table *table, const struct mt_report *report, u
 	snprintf(number, sizeof number, "%u", id);
 	mt_table_cell(table, number);
 	for (uint32_t i = 0; i < count; i++) {
-		mt_report_metric(number, report, &report->profile->groups[id], columns[i]);
+		const struct mt_profile *of = i ? report->profile : mt_report_sorted_by(report);
+
+		mt_report_metric_of(number, report, of, &of->groups[id], columns[i]);
 		mt_table_cell(table, number);
 	}
 	mt_table_cell(table, mt_kind_name(mt_profile_group_kind(report->profile, id)));
@@ -205,13 +207,12 @@ static void text(const struct mt_report *report, const struct mt_selection *sele
 int mt_report_groups(const struct mt_report *report, struct mt_err *err)
 {
 	struct mt_selection selection = {0};
-	int status = mt_select(&selection, report->profile, report->symbols, report->filter, report->sort,
-		report->ascending, err);
+	int status = mt_report_select(&selection, report, err);
 
 	if (status >= 0 && report->by != MT_ROWS_BY_BACKTRACE) {
 		struct mt_rows rows = {0};
 
-		mt_rows_get(&rows, report->profile, report->profile, report->symbols, &selection, report->by, report->sort,
+		mt_rows_get(&rows, report->profile, mt_report_whole(report), report->symbols, &selection, report->by, report->sort,
 			report->ascending);
 		mt_report_rows(report, &rows);
 		mt_rows_free(&rows);

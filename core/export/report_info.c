@@ -48,7 +48,7 @@ static int get_totals(struct totals *totals, const struct mt_report *report, str
 		info->allocated_bytes, info->leaked_count, info->leaked_bytes, info->peak_bytes,
 		info->temporary_count, report->profile->group_count,
 		estimated_groups(report->profile) > 0};
-	if (!report->filter || !mt_filter_active(report->filter))
+	if (!mt_report_is_filtered(report))
 		return 0;
 	struct mt_selection selection = {0};
 	int status = mt_select(&selection, report->profile, report->symbols, report->filter, report->sort,

@@ -5,6 +5,22 @@
 #include <stdlib.h>
 #include <string.h>
 
+bool mt_report_is_filtered(const struct mt_report *report)
+{
+	return (report->asked && mt_filter_active(report->asked)) || (report->filter && mt_filter_active(report->filter));
+}
+
+const struct mt_profile *mt_report_sorted_by(const struct mt_report *report)
+{
+	return report->sort_matched ? report->profile : mt_report_whole(report);
+}
+
+int mt_report_select(struct mt_selection *selection, const struct mt_report *report, struct mt_err *err)
+{
+	return mt_select_by(selection, report->profile, mt_report_sorted_by(report), report->symbols, report->filter, report->sort,
+		report->ascending, err);
+}
+
 void mt_report_number(char out[MT_NUMBER_EXACT_LEN], const struct mt_report *report, enum mt_unit unit,
 	uint64_t value)
 {
@@ -22,14 +38,19 @@ void mt_report_number(char out[MT_NUMBER_EXACT_LEN], const struct mt_report *rep
 
 /* ---- metrics ---- */
 
+void mt_report_metric_of(char out[MT_NUMBER_EXACT_LEN + 1], const struct mt_report *report, const struct mt_profile *profile,
+	const struct mt_group *group, enum mt_metric metric)
+{
+	bool estimated = mt_metric_is_estimated(profile, group, metric);
+
+	out[0] = '~';
+	mt_report_number(out + estimated, report, mt_metric_info(metric)->unit, mt_metric_value(profile, group, metric));
+}
+
 void mt_report_metric(char out[MT_NUMBER_EXACT_LEN + 1], const struct mt_report *report, const struct mt_group *group,
 	enum mt_metric metric)
 {
-	bool estimated = mt_metric_is_estimated(report->profile, group, metric);
-
-	out[0] = '~';
-	mt_report_number(out + estimated, report, mt_metric_info(metric)->unit,
-		mt_metric_value(report->profile, group, metric));
+	mt_report_metric_of(out, report, report->profile, group, metric);
 }
 
 void mt_report_json_estimated(struct mt_json *json, const struct mt_profile *profile, const struct mt_group *group)
@@ -62,7 +83,7 @@ void mt_report_estimates(const struct mt_report *report, const char *indent)
 
 bool mt_report_has_metric(enum mt_metric metric)
 {
-	return metric != MT_METRIC_INTERVAL && metric != MT_METRIC_AGE;
+	return metric != MT_METRIC_INTERVAL && metric != MT_METRIC_AGE && metric != MT_METRIC_GROWTH;
 }
 
 void mt_report_json_metrics(struct mt_json *json, const struct mt_profile *profile,

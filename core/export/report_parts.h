@@ -8,10 +8,23 @@
 
 #include <time.h>
 
+/* Of the whole recording. */
+static inline const struct mt_profile *mt_report_whole(const struct mt_report *report)
+{
+	return report->whole ? report->whole : report->profile;
+}
+/* Whether a part of it is shown. */
+bool mt_report_is_filtered(const struct mt_report *);
+/* The groups to show, in the report's order. */
+int mt_report_select(struct mt_selection *, const struct mt_report *, struct mt_err *);
+/* The profile by whose groups they are sorted. */
+const struct mt_profile *mt_report_sorted_by(const struct mt_report *);
 /* A number in the report's way: short, or in full. */
 void mt_report_number(char out[MT_NUMBER_EXACT_LEN], const struct mt_report *, enum mt_unit, uint64_t value);
 /* A metric of a group or a sum, with '~' before an estimate. */
 void mt_report_metric(char out[MT_NUMBER_EXACT_LEN + 1], const struct mt_report *, const struct mt_group *, enum mt_metric);
+void mt_report_metric_of(char out[MT_NUMBER_EXACT_LEN + 1], const struct mt_report *, const struct mt_profile *,
+	const struct mt_group *, enum mt_metric);
 /* "estimated": true into an open object, where leaks are estimates; "own_peak_at_most": true, where own peaks of several groups were added. */
 void mt_report_json_estimated(struct mt_json *, const struct mt_profile *, const struct mt_group *);
 /* One sentence when leaks are estimates, else nothing. */

@@ -5,7 +5,7 @@
 
 static void totals(const struct mt_report *report, const struct mt_selection *selection)
 {
-	const struct mt_info *info = &report->profile->info;
+	const struct mt_info *info = &mt_report_whole(report)->info;
 	const struct mt_group *sum = &selection->sum;
 	char *command = mt_report_command(report->profile);
 	char n[4][MT_NUMBER_EXACT_LEN + 1], start[40];
@@ -24,7 +24,7 @@ static void totals(const struct mt_report *report, const struct mt_selection *se
 	mt_report_number(n[1], report, MT_UNIT_TIME, info->peak_ns);
 	mt_report_number(n[2], report, MT_UNIT_BYTES, sum->at_peak_bytes);
 	fprintf(out, "peak       %s at %s", n[0], n[1]);
-	if (report->filter && mt_filter_active(report->filter))
+	if (mt_report_is_filtered(report))
 		fprintf(out, ", %s of it here", n[2]);
 	mt_report_metric(n[0], report, sum, MT_METRIC_LEAKED_SIZE);
 	mt_report_metric(n[1], report, sum, MT_METRIC_LEAKED_COUNT);
@@ -37,7 +37,9 @@ static void group(const struct mt_report *report, uint64_t rank, uint32_t id,
 	const struct mt_group *at = &report->profile->groups[id];
 	char n[4][MT_NUMBER_EXACT_LEN + 1];
 
-	mt_report_metric(n[0], report, at, report->sort);
+	const struct mt_profile *of = mt_report_sorted_by(report);
+
+	mt_report_metric_of(n[0], report, of, &of->groups[id], report->sort);
 	mt_report_metric(n[1], report, at, MT_METRIC_LEAKED_SIZE);
 	mt_report_metric(n[2], report, at, MT_METRIC_LEAKED_COUNT);
 	mt_report_number(n[3], report, MT_UNIT_COUNT, at->allocated_count);
@@ -66,8 +68,7 @@ int mt_report_summary(const struct mt_report *report, struct mt_err *err)
 {
 	struct mt_selection selection = {0};
 	struct mt_backtrace backtrace = {0};
-	int status = mt_select(&selection, report->profile, report->symbols, report->filter, report->sort,
-		report->ascending, err);
+	int status = mt_report_select(&selection, report, err);
 
 	if (status >= 0) {
 		uint64_t end = selection.count;

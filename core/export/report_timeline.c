@@ -151,14 +151,19 @@ int mt_report_timeline(const struct mt_report *report, struct mt_err *err)
 {
 	const struct mt_profile *profile = report->profile;
 	struct mt_timeline timeline = {0};
-	uint64_t end = profile->step_ns * profile->sample_count;
+	const struct mt_matched *matched = report->matched;
+	uint64_t start = 0, end = profile->step_ns * profile->sample_count;
+	bool range = matched && (matched->from_ns || matched->to_ns < profile->info.wall_ns);
 
 	(void)err;
-	/* As recorded: whole steps. Resampled: the run's time. */
-	if (default_columns(report) != profile->sample_count && profile->info.wall_ns &&
-		profile->info.wall_ns < end)
+	/* As recorded: whole steps. Resampled: the run's time, or the range of it. */
+	if (range) {
+		start = matched->from_ns;
+		end = matched->to_ns > start ? matched->to_ns : start + 1;
+	} else if (default_columns(report) != profile->sample_count && profile->info.wall_ns && profile->info.wall_ns < end) {
 		end = profile->info.wall_ns;
-	mt_timeline_get(&timeline, profile, 0, end, default_columns(report));
+	}
+	mt_timeline_get(&timeline, profile, start, end, default_columns(report));
 	if (report->format == MT_FORMAT_JSON)
 		timeline_json(report, &timeline);
 	else if (report->format == MT_FORMAT_CSV)

@@ -13,6 +13,7 @@ static bool metric_sums(enum mt_metric metric)
 	case MT_METRIC_MAX_TIMESTAMP:
 	case MT_METRIC_INTERVAL:
 	case MT_METRIC_AGE:
+	case MT_METRIC_GROWTH:
 		return false;
 	default:
 		return true;
@@ -40,6 +41,20 @@ int mt_metric_find(const char *name)
 		if (!strcmp(mt_metric_info((enum mt_metric)metric)->name, name))
 			return metric;
 	return -1;
+}
+
+static uint64_t age(const struct mt_profile *profile, const struct mt_group *group)
+{
+	if (!group->allocated_count || profile->info.wall_ns < group->first_ns)
+		return 0;
+	return profile->info.wall_ns - group->first_ns;
+}
+
+static uint64_t growth(const struct mt_profile *profile, const struct mt_group *group)
+{
+	uint64_t ns = age(profile, group);
+
+	return ns ? (uint64_t)((unsigned __int128)group->live_bytes * 1000000000u / ns) : 0;
 }
 
 uint64_t mt_metric_value(const struct mt_profile *profile, const struct mt_group *group,
@@ -75,9 +90,17 @@ uint64_t mt_metric_value(const struct mt_profile *profile, const struct mt_group
 	case MT_METRIC_INTERVAL:
 		return group->last_ns - group->first_ns;
 	case MT_METRIC_AGE:
-		if (!group->allocated_count || profile->info.wall_ns < group->first_ns)
-			return 0;
-		return profile->info.wall_ns - group->first_ns;
+		return age(profile, group);
+	case MT_METRIC_GROWTH:
+		return growth(profile, group);
+	case MT_METRIC_RANGE_LIVE_SIZE:
+		return mt_group_range_live_bytes(group);
+	case MT_METRIC_RANGE_LIVE_COUNT:
+		return mt_group_range_live_count(group);
+	case MT_METRIC_RANGE_FREED_SIZE:
+		return group->allocated_bytes - mt_group_range_live_bytes(group);
+	case MT_METRIC_RANGE_FREED_COUNT:
+		return group->allocated_count - mt_group_range_live_count(group);
 	case MT_METRIC_COUNT:
 		break;
 	}
@@ -90,7 +113,7 @@ bool mt_metric_is_estimated(const struct mt_profile *profile, const struct mt_gr
 
 	if (metric == MT_METRIC_OWN_PEAK_SIZE || metric == MT_METRIC_OWN_PEAK_COUNT)
 		return !single && group->flags & MT_GROUP_SUMMED;
-	if (metric != MT_METRIC_LEAKED_SIZE && metric != MT_METRIC_LEAKED_COUNT)
+	if (metric != MT_METRIC_LEAKED_SIZE && metric != MT_METRIC_LEAKED_COUNT && metric < MT_METRIC_GROWTH)
 		return false;
 	return single ? mt_profile_is_estimated(profile, group) : (group->flags & MT_GROUP_ESTIMATED) != 0;
 }
@@ -118,5 +141,7 @@ void mt_group_sum(struct mt_group *sum, const struct mt_group *group)
 	sum->own_peak_bytes += group->own_peak_bytes;
 	sum->at_peak_count += group->at_peak_count;
 	sum->at_peak_bytes += group->at_peak_bytes;
+	sum->late_count += group->late_count;
+	sum->late_bytes += group->late_bytes;
 	sum->flags |= group->flags & (MT_GROUP_ESTIMATED | MT_GROUP_SUMMED);
 }

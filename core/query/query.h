@@ -24,7 +24,12 @@
 	X(MIN_TIMESTAMP, "min_timestamp", "FIRST", "time of the first allocation", TIME) \
 	X(MAX_TIMESTAMP, "max_timestamp", "LAST", "time of the last allocation", TIME) \
 	X(INTERVAL, "interval", "SPAN", "from first to last allocation", TIME) \
-	X(AGE, "age", "AGE", "since the first allocation", TIME)
+	X(AGE, "age", "AGE", "since the first allocation", TIME) \
+	X(GROWTH, "growth", "GROWTH", "bytes leaked per second since the first allocation", BYTES) \
+	X(RANGE_LIVE_SIZE, "range_live_size", "LIVE@TO", "bytes live at the end of the time range", BYTES) \
+	X(RANGE_LIVE_COUNT, "range_live_count", "BLKS@TO", "blocks live at the end of the time range", COUNT) \
+	X(RANGE_FREED_SIZE, "range_freed_size", "FREED", "bytes freed within the time range", BYTES) \
+	X(RANGE_FREED_COUNT, "range_freed_count", "FREES", "blocks freed within the time range", COUNT)
 
 enum mt_metric {
 #define X(id, name, heading, words, unit) MT_METRIC_##id,
@@ -194,6 +199,9 @@ struct mt_selection {
  * Ties by group id. */
 int mt_select(struct mt_selection *, const struct mt_profile *, const struct mt_symbols *, struct mt_filter *,
 	enum mt_metric sort, bool ascending, struct mt_err *err);
+/* The same, sorted by the metric as it is in another profile with the same groups. */
+int mt_select_by(struct mt_selection *, const struct mt_profile *, const struct mt_profile *by, const struct mt_symbols *,
+	struct mt_filter *, enum mt_metric sort, bool ascending, struct mt_err *err);
 void mt_selection_free(struct mt_selection *);
 
 /* ---- backtrace of a group, expanded, innermost first, without the kind ---- */

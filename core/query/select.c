@@ -8,7 +8,7 @@
 
 /* Fills ids and keys of the groups that match; returns how many. Groups whose every allocation failed
  * or was lost have nothing to show and are left out. */
-static uint32_t collect(struct mt_sort_entry *entries, const struct mt_profile *profile,
+static uint32_t collect(struct mt_sort_entry *entries, const struct mt_profile *profile, const struct mt_profile *by,
 	const uint8_t *matches, enum mt_metric sort, bool ascending, struct mt_group *sum)
 {
 	uint32_t count = 0;
@@ -18,7 +18,7 @@ static uint32_t collect(struct mt_sort_entry *entries, const struct mt_profile *
 
 		if (!group->allocated_count || (matches && !matches[id]))
 			continue;
-		uint64_t value = mt_metric_value(profile, group, sort);
+		uint64_t value = mt_metric_value(by, &by->groups[id], sort);
 
 		entries[count++] = (struct mt_sort_entry){ascending ? value : ~value, id};
 		mt_group_sum_of(sum, profile, group);
@@ -29,6 +29,12 @@ static uint32_t collect(struct mt_sort_entry *entries, const struct mt_profile *
 int mt_select(struct mt_selection *selection, const struct mt_profile *profile,
 	const struct mt_symbols *symbols, struct mt_filter *filter, enum mt_metric sort, bool ascending,
 	struct mt_err *err)
+{
+	return mt_select_by(selection, profile, profile, symbols, filter, sort, ascending, err);
+}
+
+int mt_select_by(struct mt_selection *selection, const struct mt_profile *profile, const struct mt_profile *by,
+	const struct mt_symbols *symbols, struct mt_filter *filter, enum mt_metric sort, bool ascending, struct mt_err *err)
 {
 	uint8_t *matches = NULL;
 
@@ -47,7 +53,7 @@ int mt_select(struct mt_selection *selection, const struct mt_profile *profile,
 	struct mt_sort_entry *entries = mt_resize(NULL, profile->group_count * sizeof *entries);
 
 	selection->sum = (struct mt_group){0};
-	selection->count = collect(entries, profile, matches, sort, ascending, &selection->sum);
+	selection->count = collect(entries, profile, by, matches, sort, ascending, &selection->sum);
 	mt_sort(entries, selection->count);
 	if (selection->capacity < selection->count) {
 		selection->capacity = selection->count;
