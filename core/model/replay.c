@@ -35,7 +35,8 @@ void mt_replay_add(struct mt_replay *r, const struct mt_checkpoint_block *b)
 	c->thread_sequence = b->sequence;
 	c->group = b->group;
 	c->thread = b->thread;
-	c->marked = 0;
+	c->chosen = 1;
+	c->late = 0;
 	c->temporary = b->temporary;
 	c->state = b->released ? MT_LIVE_RELEASED : MT_LIVE_LIVE;
 }
