@@ -143,6 +143,7 @@ done
 options=()
 if start reuse 2000; then
 	kill -STOP "$recorder"
+	until_true is "$recorder" T # else it may read a few records more, and the ring be full while no block lives
 	go_on
 	until_true said burst
 	kill -CONT "$recorder"
