@@ -79,7 +79,7 @@ enum mt_kind {
 struct mt_wire_node {
 	uint32_t parent; /* < own id */
 	uint32_t pc;     /* pc id, or a marker */
-	uint64_t child[3]; /* the tracer's own cache of child links; of no meaning to the recorder */
+	uint64_t child[3]; /* the tracer's own links to children; of no meaning to the recorder */
 };
 
 /* One program address. T. The same address may have several ids (lost race, or a module reloaded). */

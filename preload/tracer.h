@@ -261,7 +261,7 @@ enum { MT_TLS_UNTRACED = 1, MT_TLS_LEAVING = 2, MT_TLS_RESOLVING = 4, MT_TLS_ENT
 /* All that is thread-local. */
 struct mt_tls {
 	struct mt_thread *self;
-	uint32_t flags, turn;
+	uint32_t flags;
 	uint32_t closing; /* dlcloses under way */
 	uint64_t stack_lo, stack_hi; /* 0: not known */
 	const void *called; /* the function of another library that one of ours is about to return from */

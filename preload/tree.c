@@ -1,5 +1,5 @@
-/* Interning. A node holds three links to children as a cache; behind it an index of 4-byte slots, whose
- * keys are the nodes themselves. Lock-free and forgiving: a lost race gives the same (parent, pc) two
+/* Interning. A node holds links to the first three of its children; an index of 4-byte slots, whose keys are the
+ * nodes themselves, holds the others. Lock-free and forgiving: a lost race gives the same (parent, pc) two
  * nodes, which readers merge. */
 #include "preload/tree.h"
 
@@ -9,7 +9,7 @@
 
 #define FIRST_BITS 13
 #define MAX_PROBES 64
-#define REPLACE_EACH 16
+#define LINKS 3 /* of a node to its children */
 #define HUGE_BYTES (4u << 20) /* huge pages pay above this size */
 
 struct mt_index {
@@ -58,7 +58,7 @@ static uint32_t hash(uint32_t parent, uint32_t pc, uint32_t shift)
 	return (((uint64_t)parent << 32 | pc) * 0x9e3779b97f4a7c15ull) >> shift;
 }
 
-/* Puts a node in, unless its neighbourhood is full: then it is found by its parent's links or not at all. */
+/* Puts a node in, unless its neighbourhood is full: then it is not found again. */
 static void insert(struct mt_index *index, uint32_t id)
 {
 	const struct mt_wire_node *node = &mt_tracer.nodes[id];
@@ -131,52 +131,57 @@ static uint32_t make(uint32_t parent, uint32_t pc)
 	return id;
 }
 
-/* Remembers a child in its parent. When the links are taken only one call in REPLACE_EACH puts another
- * in the place of one: children that come in turn would drive each other out all the time. */
-static void link_child(struct mt_wire_node *parent, uint32_t pc, uint32_t id)
-{
-	uint64_t link = (uint64_t)id << 32 | pc;
-	uint32_t turn;
-
-	for (int i = 0; i < 3; i++)
-		if (mt_load(&parent->child[i]) == 0) {
-			mt_store_release(&parent->child[i], link);
-			return;
-		}
-	turn = mt_tls.turn++;
-	if (turn % REPLACE_EACH == 0)
-		mt_store_release(&parent->child[turn / REPLACE_EACH % 3], link);
-}
-
-MT_COLD uint32_t mt_tree_find(uint32_t parent, uint32_t pc)
+/* Remembers a child in its parent, or in the index where the parent has three already. */
+static void link_child(uint32_t parent, uint32_t pc, uint32_t id)
 {
 	struct mt_index *index = mt_load_acquire(&mt_tracer.index);
-	uint32_t id, at = hash(parent, pc, index->shift);
 
-	if (pc == 0 || parent == MT_PC_TABLE_FULL)
-		return parent;
-	if (parent == MT_NODE_ROOT && pc < MT_NODE_FIRST)
-		return pc;
-	for (int i = 0; i < MAX_PROBES; i++, at = (at + 1) & index->mask) {
-		const struct mt_wire_node *node;
+	for (int i = 0; i < LINKS; i++) {
+		uint64_t *link = &mt_tracer.nodes[parent].child[i], free = 0;
 
-		id = mt_load_acquire(&index->slots[at]);
-		if (id == 0)
-			break;
-		node = &mt_tracer.nodes[id];
-		if (node->parent == parent && mt_load(&node->pc) == pc) {
-			link_child(&mt_tracer.nodes[parent], pc, id);
-			return id;
-		}
+		if (mt_load(link) == 0 && mt_swap_if(link, &free, (uint64_t)id << 32 | pc))
+			return;
 	}
-	id = make(parent, pc);
-	if (id == MT_PC_TABLE_FULL)
-		return id;
 	if (mt_load(&index->used) > index->mask / 2) {
 		grow(index, 64 - index->shift + 1);
 		index = mt_load_acquire(&mt_tracer.index);
 	}
 	insert(index, id);
-	link_child(&mt_tracer.nodes[parent], pc, id);
+}
+
+static MT_COLD uint32_t make_child(uint32_t parent, uint32_t pc)
+{
+	uint32_t id;
+
+	if (pc == 0 || parent == MT_PC_TABLE_FULL)
+		return parent;
+	if (parent == MT_NODE_ROOT && pc < MT_NODE_FIRST)
+		return pc;
+	id = make(parent, pc);
+	if (id != MT_PC_TABLE_FULL)
+		link_child(parent, pc, id);
 	return id;
+}
+
+uint32_t mt_tree_find(uint32_t parent, uint32_t pc)
+{
+	const struct mt_wire_node *nodes = mt_tracer.nodes, *node;
+	const struct mt_index *index = mt_load_acquire(&mt_tracer.index);
+	uint32_t at = hash(parent, pc, index->shift), id;
+
+	if (mt_load(&nodes[parent].child[LINKS - 1]) == 0)
+		return make_child(parent, pc);
+	for (int i = 0; i < MAX_PROBES; i++, at = (at + 1) & index->mask) {
+		id = mt_load_acquire(&index->slots[at]);
+		if (id == 0)
+			break;
+		node = &nodes[id];
+		if (node->parent == parent && mt_load(&node->pc) == pc) {
+			/* what it called first got the next ids */
+			__builtin_prefetch(node + 2);
+			__builtin_prefetch(node + 4);
+			return id;
+		}
+	}
+	return make_child(parent, pc);
 }
