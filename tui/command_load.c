@@ -1,6 +1,7 @@
 #include "tui/commands.h"
 
 #include "core/capture/import.h"
+#include "core/convert/convert.h"
 #include "core/session/pack.h"
 #include "core/symbol/symbol.h"
 
@@ -73,7 +74,7 @@ static void say_losses(const struct mt_loaded *loaded, const char *path, uint64_
 	if (damage)
 		mt_command_say("%s makes no sense from byte %llu on (%s); what comes before was read", path,
 			(unsigned long long)damage, reason ? reason : "damaged");
-	else if (info->recorder_lost)
+	else if (info->recorder_lost && !loaded->damaged)
 		mt_command_say("%s has no end, its recorder was killed; what it wrote until then was read",
 			path);
 	if (info->lost_events)
@@ -98,9 +99,25 @@ static int load_recording(struct mt_loaded *loaded, const char *path, struct mt_
 	return 0;
 }
 
+/* What another profiler has recorded becomes a trace first. */
+static struct mt_trace_reader *open_trace(struct mt_loaded *loaded, const char *path, struct mt_err *err)
+{
+	struct mt_converted converted;
+
+	if (!mt_convert_recognises(path))
+		return mt_trace_reader_open(path, err);
+	struct mt_trace_reader *reader = mt_convert_open(path, load_progress, NULL, &converted, err);
+
+	mt_command_progress(NULL, -1);
+	if (reader)
+		mt_command_say("%s", *converted.fault ? converted.fault : converted.note);
+	loaded->damaged = *converted.fault;
+	return reader;
+}
+
 static int load_trace(struct mt_loaded *loaded, const char *path, struct mt_err *err)
 {
-	loaded->reader = mt_trace_reader_open(path, err);
+	loaded->reader = open_trace(loaded, path, err);
 	if (!loaded->reader)
 		return err->code < 0 ? err->code : -1;
 	int status = mt_profile_load(&loaded->profile, loaded->reader, load_progress, NULL, err);
@@ -111,8 +128,8 @@ static int load_trace(struct mt_loaded *loaded, const char *path, struct mt_err 
 	const char *reason = NULL;
 	uint64_t damage = mt_trace_reader_damage(loaded->reader, &reason);
 
-	loaded->damaged = damage != 0;
 	say_losses(loaded, path, damage, reason);
+	loaded->damaged |= damage != 0;
 	return 0;
 }
 

@@ -1,6 +1,7 @@
 #include "tui/commands.h"
 
 #include "core/capture/import.h"
+#include "core/convert/convert.h"
 #include "core/export/number.h"
 #include "core/session/pack.h"
 
@@ -33,6 +34,29 @@ static void say_packed(const char *from, const char *to, const struct mt_packed 
 	mt_command_say("wrote %s: %s, %s allocations, peak %s, leaked %s", to, bytes, allocations, peak, leaked);
 }
 
+static int tell_progress(void *context, double fraction)
+{
+	(void)context;
+	mt_command_progress("packing", fraction);
+	return 0;
+}
+
+/* A recording of our own, or another profiler's. */
+static int write_trace(const char *from, int fd, struct mt_packed *packed, struct mt_err *err)
+{
+	struct mt_converted converted;
+
+	if (mt_import_recognises(from))
+		return mt_pack(from, fd, mt_command_progress, packed, err);
+	int error = mt_convert(from, fd, tell_progress, NULL, &converted, err);
+
+	mt_command_progress(NULL, -1);
+	*packed = (struct mt_packed){.info = converted.info, .bytes = converted.bytes};
+	if (!error)
+		mt_command_say("%s", *converted.fault ? converted.fault : converted.note);
+	return error;
+}
+
 /* Beside the target until it is complete, where the target is a file. */
 static int pack(const char *from, const char *to, bool force, struct mt_err *err)
 {
@@ -44,7 +68,7 @@ static int pack(const char *from, const char *to, bool force, struct mt_err *err
 	int fd = exists && S_ISREG(status.st_mode) && !force
 		? mt_fail(err, -EEXIST, "%s: exists already; choose another name or use --force", to)
 		: mt_pack_output(aside, err);
-	int error = fd < 0 ? fd : mt_pack(from, fd, mt_command_progress, &packed, err);
+	int error = fd < 0 ? fd : write_trace(from, fd, &packed, err);
 
 	mt_command_progress(NULL, -1);
 	if (!error && strcmp(aside, to) && (force ? rename(aside, to) : link(aside, to)) < 0)
@@ -65,9 +89,9 @@ static int run(const struct mt_arguments *arguments, struct mt_err *err)
 
 	if (access(from, R_OK) < 0)
 		error = mt_fail(err, -errno, "cannot open %s: %s", from, strerror(errno));
-	else if (!mt_import_recognises(from))
+	else if (!mt_import_recognises(from) && !mt_convert_recognises(from))
 		error = mt_fail(err, -EINVAL, "%s is no stand-alone recording; expected a file that a program wrote by itself, "
-			"with MEMTUI_OUTPUT (see 'memtui help environment')", from);
+			"with MEMTUI_OUTPUT (see 'memtui help environment'), or one of heaptrack's", from);
 	else
 		error = pack(from, to, arguments->force, err);
 	free(to);
@@ -81,8 +105,10 @@ const struct mt_command mt_command_pack = {
 	.description = "Reads what a program wrote without a recorder (LD_PRELOAD=libmemtui.so MEMTUI_OUTPUT=FILE) and "
 		"writes it as a trace: compressed to a few bytes an event, with the names of functions inside, so that it "
 		"can be looked at on another machine. The recording stays as it is. Of one that still grows the trace "
-		"holds what there is.",
+		"holds what there is.\n\n"
+		"Of heaptrack's files it makes a trace too: see memtui-open(1) for what they do not tell.",
 	.examples = "memtui pack prog.mem\twrites prog.mem.dat\n"
+		"memtui pack -o prog.dat heaptrack.prog.4711.zst\twhat heaptrack has recorded, as a trace\n"
 		"memtui pack -o - prog.mem | ssh host 'cat >prog.dat'\tto another machine\n",
 	.options = options,
 	.operands_min = 1,

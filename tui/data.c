@@ -1,6 +1,7 @@
 #include "tui/data.h"
 #include "core/base/buffer.h"
 #include "core/capture/import.h"
+#include "core/convert/convert.h"
 #include "core/export/number.h"
 #include "core/model/load.h"
 #include "core/query/filter_match.h"
@@ -103,7 +104,9 @@ int mt_data_open(struct mt_data *d, const char *path, int (*progress)(void *, do
 {
 	if (mt_import_recognises(path))
 		return open_recording(d, path, progress, context, err);
-	struct mt_trace_reader *reader = mt_trace_reader_open(path, err);
+	struct mt_converted converted;
+	struct mt_trace_reader *reader = mt_convert_recognises(path)
+		? mt_convert_open(path, progress, context, &converted, err) : mt_trace_reader_open(path, err);
 	int result;
 
 	if (!reader)

@@ -160,7 +160,10 @@ static void info_json(const struct mt_report *report, const struct totals *total
 	mt_json_string(json, mt_origin_name(info->origin));
 	mt_report_start_time(start, profile);
 	mt_json_key(json, "start_time");
-	mt_json_string(json, start);
+	if (info->start_unix_ns)
+		mt_json_string(json, start);
+	else
+		mt_json_null(json);
 	mt_json_key(json, "wall_seconds");
 	mt_json_seconds(json, info->wall_ns);
 #define X(name, words, unit) put_number(json, #name, totals->name);
@@ -286,7 +289,9 @@ static void put_process(const struct mt_report *report)
 
 	if (info->parent)
 		snprintf(parent, sizeof parent, " by %u", info->parent);
-	if (info->root == info->pid)
+	if (!info->pid)
+		snprintf(text, sizeof text, "unknown");
+	else if (info->root == info->pid)
 		snprintf(text, sizeof text, "%u, the session's root", info->pid);
 	else if (info->root)
 		snprintf(text, sizeof text, "%u, %s%s, in the session of %u", info->pid,

@@ -245,6 +245,10 @@ void mt_report_start_time(char out[40], const struct mt_profile *profile)
 	struct tm parts;
 	size_t len = gmtime_r(&seconds, &parts) ? strftime(out, 40, "%Y-%m-%dT%H:%M:%S", &parts) : 0;
 
+	if (!profile->info.start_unix_ns) {
+		snprintf(out, 40, "unknown");
+		return;
+	}
 	snprintf(out + len, 40 - len, ".%03uZ",
 		(unsigned)(profile->info.start_unix_ns / 1000000u % 1000u));
 }

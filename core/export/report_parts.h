@@ -56,7 +56,7 @@ bool mt_report_maps_are_estimated(const struct mt_info *);
 const struct mt_memory *mt_report_memory(const struct mt_profile *);
 /* One of a sample's numbers; null where nothing was sampled yet: no process has no resident memory. */
 void mt_report_json_memory(struct mt_json *, const struct mt_memory *, uint64_t value);
-/* Start of the run, RFC 3339 in UTC. */
+/* Start of the run, RFC 3339 in UTC, or "unknown". */
 void mt_report_start_time(char out[40], const struct mt_profile *);
 /* Losses in words, one line each, behind indent; 'nothing was lost' when there is none. */
 void mt_report_losses(const struct mt_report *, const char *indent);

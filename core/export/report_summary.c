@@ -15,7 +15,10 @@ static void totals(const struct mt_report *report, const struct mt_selection *se
 	free(command);
 	mt_report_number(n[0], report, MT_UNIT_TIME, info->wall_ns);
 	mt_report_start_time(start, report->profile);
-	fprintf(out, "\nprocess %u, started %s, recorded for %s\n\n", info->pid, start, n[0]);
+	if (info->pid)
+		fprintf(out, "\nprocess %u, started %s, recorded for %s\n\n", info->pid, start, n[0]);
+	else
+		fprintf(out, "\nstarted %s, recorded for %s\n\n", start, n[0]);
 	mt_report_number(n[0], report, MT_UNIT_COUNT, sum->allocated_count);
 	mt_report_number(n[1], report, MT_UNIT_BYTES, sum->allocated_bytes);
 	mt_report_number(n[2], report, MT_UNIT_COUNT, sum->temporary_count);

@@ -13,6 +13,7 @@ const char *mt_origin_name(unsigned origin)
 const char *mt_kind_name(unsigned kind)
 {
 	static const char *const names[MT_KIND_COUNT] = {
+		[MT_KIND_NONE] = "unknown",
 		[MT_KIND_MALLOC] = "malloc",
 		[MT_KIND_CALLOC] = "calloc",
 		[MT_KIND_REALLOC] = "realloc",

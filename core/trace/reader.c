@@ -254,12 +254,15 @@ struct mt_trace_reader *mt_trace_reader_open(const char *path, struct mt_err *er
 {
 	int fd = mt_trace_open(path, err);
 
-	if (fd < 0)
-		return NULL;
+	return fd < 0 ? NULL : mt_trace_reader_open_fd(fd, strcmp(path, "-") ? path : "standard input", err);
+}
+
+struct mt_trace_reader *mt_trace_reader_open_fd(int fd, const char *name, struct mt_err *err)
+{
 	struct mt_trace_reader *r = mt_alloc(sizeof *r);
 
 	r->fd = fd;
-	r->path = mt_strdup(strcmp(path, "-") ? path : "standard input");
+	r->path = mt_strdup(name);
 	if (read_size(r, err) || find_blocks(r, err)) {
 		mt_trace_reader_free(r);
 		return NULL;

@@ -132,6 +132,8 @@ struct mt_trace_block {
 /* Opens path ("-": standard input, spooled into a 0600 temporary file). Finds the blocks by the index, or
  * scans their headers where there is none. A damaged tail is not an error: see truncated. */
 struct mt_trace_reader *mt_trace_reader_open(const char *path, struct mt_err *err);
+/* The same of a file just written, by its descriptor, which is taken; name: for messages. */
+struct mt_trace_reader *mt_trace_reader_open_fd(int fd, const char *name, struct mt_err *err);
 void mt_trace_reader_free(struct mt_trace_reader *);
 uint32_t mt_trace_reader_count(const struct mt_trace_reader *);
 const struct mt_trace_block *mt_trace_reader_block(const struct mt_trace_reader *, uint32_t index);

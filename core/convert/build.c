@@ -1,0 +1,192 @@
+#include "core/convert/build.h"
+
+#include <stdlib.h>
+
+void mt_build_init(struct mt_build *b, struct mt_trace_writer *writer)
+{
+	*b = (struct mt_build){.writer = writer};
+	mt_profile_init(&b->profile);
+	mt_symbols_init(&b->symbols);
+	struct mt_thread unknown = {.name = mt_strings_add(&b->profile.strings, "unknown")};
+
+	mt_profile_add_thread(&b->profile, &unknown);
+	b->profile.info.exit_status = -1;
+	b->slot_mask = 1023;
+	b->slots = mt_alloc(((size_t)b->slot_mask + 1) * sizeof *b->slots);
+	MT_GROW(b->blocks, b->block_count, b->block_capacity);
+	b->blocks[b->block_count++] = (struct mt_build_block){0};
+	mt_model_init(&b->model, &b->profile);
+}
+
+void mt_build_free(struct mt_build *b)
+{
+	mt_model_free_memory(&b->model);
+	mt_symbols_free(&b->symbols);
+	mt_profile_free(&b->profile);
+	free(b->blocks);
+	free(b->slots);
+	free(b->group_of);
+	*b = (struct mt_build){0};
+}
+
+/* ---- call tree ---- */
+
+/* The slot of the node, or the empty one where it belongs. Slots hold node ids; 0, the root, is nobody's child. */
+static uint32_t *node_slot(struct mt_build *b, uint32_t parent, uint32_t pc)
+{
+	const struct mt_node *nodes = b->profile.nodes;
+	uint32_t at = (uint32_t)(((uint64_t)parent << 32 | pc) * 0x9e3779b97f4a7c15ull >> 32) & b->slot_mask;
+
+	while (b->slots[at] && (nodes[b->slots[at]].parent != parent || nodes[b->slots[at]].pc != pc))
+		at = (at + 1) & b->slot_mask;
+	return &b->slots[at];
+}
+
+static void grow_slots(struct mt_build *b)
+{
+	free(b->slots);
+	b->slot_mask = b->slot_mask * 2 + 1;
+	b->slots = mt_alloc(((size_t)b->slot_mask + 1) * sizeof *b->slots);
+	for (uint32_t i = 1; i < b->profile.node_count; i++)
+		*node_slot(b, b->profile.nodes[i].parent, b->profile.nodes[i].pc) = i;
+}
+
+uint32_t mt_build_node(struct mt_build *b, uint32_t parent, uint32_t pc)
+{
+	if (b->profile.node_count > b->slot_mask / 2)
+		grow_slots(b);
+	uint32_t *slot = node_slot(b, parent, pc);
+
+	if (!*slot)
+		*slot = mt_profile_add_node(&b->profile, parent, pc);
+	return *slot;
+}
+
+uint32_t mt_build_group(struct mt_build *b, uint32_t node, unsigned kind)
+{
+	uint32_t leaf = mt_build_node(b, node, kind);
+
+	while (b->group_of_count <= leaf) {
+		uint32_t wanted = b->group_of_count ? 2 * b->group_of_count : 1024;
+
+		b->group_of = mt_resize(b->group_of, (size_t)wanted * sizeof *b->group_of);
+		for (uint32_t i = b->group_of_count; i < wanted; i++)
+			b->group_of[i] = 0;
+		b->group_of_count = wanted;
+	}
+	if (!b->group_of[leaf])
+		b->group_of[leaf] = mt_profile_add_group(&b->profile, leaf) + 1;
+	return b->group_of[leaf] - 1;
+}
+
+/* ---- events ---- */
+
+static void flush(struct mt_build *b)
+{
+	const struct mt_info *info = &b->profile.info;
+	struct mt_trace_running running = {b->model.live_bytes, b->model.live_count, info->allocations, info->frees,
+		info->peak_bytes};
+	int error;
+
+	if (b->failure.code)
+		return;
+	error = mt_definitions_write(&b->definitions, b->writer, &b->profile, &b->failure);
+	if (!error)
+		error = mt_trace_writer_flush(b->writer, &running, &b->failure);
+	b->failure.code = error;
+}
+
+static void emit(struct mt_build *b, enum mt_event_type type, uint64_t number, uint32_t group, uint64_t size)
+{
+	if (mt_trace_writer_full(b->writer))
+		flush(b);
+	*mt_trace_writer_next(b->writer) = (struct mt_event){.type = (uint8_t)type, .group = group, .time_ns = b->now_ns,
+		.number = number, .size = size};
+	b->profile.info.events++;
+}
+
+void mt_build_time(struct mt_build *b, uint64_t ns)
+{
+	if (ns > b->now_ns)
+		b->now_ns = ns;
+	mt_model_advance(&b->model, b->now_ns, 0);
+}
+
+void mt_build_rss(struct mt_build *b, uint64_t bytes)
+{
+	mt_model_advance(&b->model, b->now_ns, bytes);
+}
+
+static uint32_t take_block(struct mt_build *b)
+{
+	uint32_t index = b->free_block;
+
+	if (index) {
+		b->free_block = b->blocks[index].next;
+		return index;
+	}
+	MT_GROW(b->blocks, b->block_count, b->block_capacity);
+	return b->block_count++;
+}
+
+void mt_build_allocate(struct mt_build *b, uint32_t group, uint64_t size, uint32_t *live)
+{
+	struct mt_block block = {.size = size, .number = b->next_number++, .time_ns = b->now_ns, .group = group};
+	uint32_t index = take_block(b);
+
+	mt_model_allocate(&b->model, &block, false);
+	b->blocks[index] = (struct mt_build_block){block.number, block.thread_sequence, *live};
+	*live = index;
+	emit(b, MT_EVENT_ALLOCATE, block.number, group, size);
+}
+
+void mt_build_release(struct mt_build *b, uint32_t group, uint64_t size, uint32_t *live)
+{
+	uint32_t index = *live;
+	struct mt_build_block *there = &b->blocks[index];
+
+	if (!index) {
+		b->profile.info.unknown_frees++;
+		emit(b, MT_EVENT_UNKNOWN_FREE, 0, 0, 0);
+		return;
+	}
+	struct mt_block block = {.size = size, .number = there->number, .group = group,
+		.thread_sequence = there->thread_sequence};
+
+	mt_model_free(&b->model, &block, b->now_ns);
+	*live = there->next;
+	there->next = b->free_block;
+	b->free_block = index;
+	emit(b, MT_EVENT_FREE, block.number, group, size);
+}
+
+/* ---- the end ---- */
+
+static int write_symbols(struct mt_build *b, struct mt_err *err)
+{
+	struct mt_buffer payload = {0};
+
+	mt_symbols_encode(&b->symbols, &payload);
+	int error = mt_trace_writer_block(b->writer, MT_BLOCK_SYMBOLS, payload.data, payload.len, err);
+
+	mt_buffer_free(&payload);
+	return error;
+}
+
+int mt_build_finish(struct mt_build *b, struct mt_err *err)
+{
+	mt_model_settle(&b->model);
+	flush(b);
+	if (b->failure.code) {
+		*err = b->failure;
+		return b->failure.code;
+	}
+	int error = write_symbols(b, err);
+
+	b->profile.info.file_bytes = mt_trace_writer_bytes(b->writer);
+	if (!error)
+		error = mt_info_write(b->writer, &b->profile, err);
+	if (!error)
+		error = mt_totals_write(b->writer, &b->profile, err);
+	return error ? error : mt_trace_writer_finish(b->writer, err);
+}

@@ -1,0 +1,44 @@
+/* Private to core/convert: a trace in the making, for recordings that know neither threads nor addresses. */
+#ifndef MT_CONVERT_BUILD_H
+#define MT_CONVERT_BUILD_H
+
+#include "core/model/load.h"
+#include "core/symbol/symbol.h"
+
+/* A live block; those that the recording cannot tell apart hang together, the last allocated first. */
+struct mt_build_block {
+	uint64_t number, thread_sequence;
+	uint32_t next; /* index of the next, or 0 */
+};
+
+struct mt_build {
+	struct mt_profile profile;
+	struct mt_symbols symbols;
+	struct mt_model model;
+	struct mt_definitions definitions;
+	struct mt_trace_writer *writer;
+	uint64_t next_number, now_ns;
+	struct mt_build_block *blocks; /* index 0 is none */
+	uint32_t block_count, block_capacity, free_block;
+	uint32_t *slots, slot_mask;    /* (parent, pc) -> node */
+	uint32_t *group_of;            /* by node, + 1 */
+	uint32_t group_of_count;
+	struct mt_err failure;         /* of writing; sticks */
+};
+
+void mt_build_init(struct mt_build *, struct mt_trace_writer *);
+void mt_build_free(struct mt_build *);
+/* The node, which is made where it is not there yet. */
+uint32_t mt_build_node(struct mt_build *, uint32_t parent, uint32_t pc);
+/* The group of a backtrace (node) and a kind of call. */
+uint32_t mt_build_group(struct mt_build *, uint32_t node, unsigned kind);
+void mt_build_time(struct mt_build *, uint64_t ns); /* never goes back */
+void mt_build_rss(struct mt_build *, uint64_t bytes);
+/* live: the head of a list of blocks of one group and size. */
+void mt_build_allocate(struct mt_build *, uint32_t group, uint64_t size, uint32_t *live);
+/* Of the blocks in the list the last allocated ends; where there is none it is a free of an unknown block. */
+void mt_build_release(struct mt_build *, uint32_t group, uint64_t size, uint32_t *live);
+/* Ends the trace. */
+int mt_build_finish(struct mt_build *, struct mt_err *);
+
+#endif

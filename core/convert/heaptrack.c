@@ -1,0 +1,351 @@
+#include "core/convert/heaptrack.h"
+
+#include "core/symbol/internal.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define FORMAT_MAX 3u
+#define SIZE_MAX_BYTES (1ull << 47) /* what an address space holds */
+#define MS_MAX (1ull << 40)
+#define FRAMES_MAX 4096u /* of one address */
+#define COUNT_MAX (1u << 31)
+
+struct cursor {
+	const char *at, *end;
+};
+
+void mt_heaptrack_init(struct mt_heaptrack *h, struct mt_build *build)
+{
+	*h = (struct mt_heaptrack){.build = build, .page_bytes = 4096};
+}
+
+void mt_heaptrack_free(struct mt_heaptrack *h)
+{
+	free(h->strings);
+	free(h->modules);
+	free(h->operators);
+	free(h->traces);
+	free(h->infos);
+	*h = (struct mt_heaptrack){0};
+}
+
+/* The next number, and the blank behind it. False where there is none, or none that fits. */
+static bool number(struct cursor *c, uint64_t max, uint64_t *out)
+{
+	uint64_t value = 0;
+	const char *from = c->at;
+
+	for (; c->at < c->end && *c->at != ' '; c->at++) {
+		unsigned digit = *c->at >= '0' && *c->at <= '9' ? (unsigned)(*c->at - '0')
+			: *c->at >= 'a' && *c->at <= 'f' ? (unsigned)(*c->at - 'a') + 10 : 16;
+
+		if (digit > 15 || value > UINT64_MAX >> 4)
+			return false;
+		value = value << 4 | digit;
+	}
+	if (c->at == from || value > max)
+		return false;
+	c->at += c->at < c->end;
+	*out = value;
+	return true;
+}
+
+static bool index_of(struct cursor *c, uint32_t max, uint32_t *out)
+{
+	uint64_t value;
+
+	if (!number(c, max, &value))
+		return false;
+	*out = (uint32_t)value;
+	return true;
+}
+
+/* ---- what the file is ---- */
+
+static const char *read_version(struct mt_heaptrack *h, struct cursor *c)
+{
+	if (!number(c, UINT32_MAX, &h->version))
+		return "it does not say its version";
+	if (!number(c, UINT32_MAX, &h->format))
+		h->format = h->version == 0x10200 ? 1 : 0; /* as heaptrack itself takes it */
+	if (h->format < 1)
+		return "it is of a heaptrack before 1.0, which wrote addresses: open and save it with a later heaptrack";
+	if (h->format > FORMAT_MAX)
+		return "it is of a later heaptrack than this memtui knows (file formats 1 to 3)";
+	return NULL;
+}
+
+static const char *read_command(struct mt_heaptrack *h, struct cursor *c)
+{
+	struct mt_profile *p = &h->build->profile;
+
+	if (h->has_command)
+		return "it names a second program";
+	h->has_command = true;
+	while (c->at < c->end) {
+		const char *blank = memchr(c->at, ' ', (size_t)(c->end - c->at));
+		const char *to = blank ? blank : c->end;
+
+		if (to > c->at) {
+			uint32_t id = mt_strings_add_len(&p->strings, c->at, (size_t)(to - c->at));
+
+			MT_GROW(p->arguments, p->argument_count, p->argument_capacity);
+			p->arguments[p->argument_count++] = id;
+		}
+		c->at = to + (to < c->end);
+	}
+	return NULL;
+}
+
+/* ---- names ---- */
+
+static const char *read_string(struct mt_heaptrack *h, struct cursor *c)
+{
+	uint64_t len = (uint64_t)(c->end - c->at);
+
+	if (h->format >= 3 && (!number(c, MT_LINE_MAX, &len) || len > (uint64_t)(c->end - c->at)))
+		return "a name is longer than its line";
+	if (memchr(c->at, 0, len))
+		return "a name holds a zero byte";
+	if (h->string_count >= COUNT_MAX)
+		return "it has too many names";
+	if (h->string_count == h->string_capacity) {
+		uint32_t more = h->string_capacity ? h->string_capacity * 2 : 1024;
+
+		h->strings = mt_resize(h->strings, (size_t)more * sizeof *h->strings);
+		h->modules = mt_resize(h->modules, (size_t)more * sizeof *h->modules);
+		memset(h->modules + h->string_capacity, 0, (size_t)(more - h->string_capacity) * sizeof *h->modules);
+		h->string_capacity = more;
+	}
+	h->strings[h->string_count++] = mt_strings_add_len(&h->build->symbols.strings, c->at, len);
+	return NULL;
+}
+
+static uint32_t string_at(const struct mt_heaptrack *h, uint32_t id)
+{
+	return id ? h->strings[id - 1] : 0;
+}
+
+static uint32_t module_at(struct mt_heaptrack *h, uint32_t id)
+{
+	struct mt_profile *p = &h->build->profile;
+
+	if (!id)
+		return MT_NO_MODULE;
+	if (!h->modules[id - 1]) {
+		const char *path = mt_strings_get(&h->build->symbols.strings, h->strings[id - 1]);
+		struct mt_module module = {.path = mt_strings_add(&p->strings, path)};
+
+		h->modules[id - 1] = mt_profile_add_module(p, &module) + 1;
+	}
+	return h->modules[id - 1] - 1;
+}
+
+/* The kind of call that the allocating function's name says: heaptrack sees the malloc within operator new. */
+static uint8_t kind_of_operator(const char *function)
+{
+	if (!strncmp(function, "operator new[](", 15))
+		return MT_KIND_NEW_ARRAY;
+	return !strncmp(function, "operator new(", 13) ? MT_KIND_NEW : MT_KIND_NONE;
+}
+
+/* The frames of an address, innermost first; where there is no name, the address is it. */
+static const char *read_frames(struct mt_heaptrack *h, struct cursor *c, uint64_t address, uint32_t *count)
+{
+	struct mt_symbols *s = &h->build->symbols;
+	uint64_t line;
+
+	*count = 0;
+	do {
+		uint32_t function = 0, source = 0;
+
+		line = 0;
+		if (c->at < c->end && !index_of(c, h->string_count, &function))
+			return "an address has a name that is not there";
+		if (c->at < c->end && (!index_of(c, h->string_count, &source) || !number(c, UINT32_MAX, &line)))
+			return "an address has a source file that is not there, or no line";
+		struct mt_frame frame = {.function = string_at(h, function), .source = string_at(h, source),
+			.line = (uint32_t)line};
+
+		if (!frame.function) {
+			char *text = mt_format("0x%llx", (unsigned long long)address);
+
+			frame.function = mt_strings_add(&s->strings, text);
+			free(text);
+		}
+		frame.raw_function = frame.function;
+		mt_symbols_add_frame(s, &frame);
+	} while (++*count < FRAMES_MAX && c->at < c->end);
+	return c->at < c->end ? "an address has too many frames" : NULL;
+}
+
+static const char *read_ip(struct mt_heaptrack *h, struct cursor *c)
+{
+	struct mt_symbols *s = &h->build->symbols;
+	uint32_t module, count, first = s->frame_count;
+	uint64_t address;
+
+	if (!number(c, UINT64_MAX, &address) || !index_of(c, h->string_count, &module))
+		return "an address names a module that is not there";
+	const char *fault = read_frames(h, c, address, &count);
+
+	if (fault)
+		return fault;
+	uint32_t pc = mt_profile_add_pc(&h->build->profile,
+		&(struct mt_pc){.address = address, .module = module_at(h, module)});
+
+	mt_symbols_set(s, pc, first);
+	MT_GROW(h->operators, h->ip_count, h->operator_capacity);
+	h->operators[h->ip_count++] = count > 1 ? MT_KIND_NONE
+		: kind_of_operator(mt_strings_get(&s->strings, s->frames[first].function));
+	return NULL;
+}
+
+/* ---- stacks ---- */
+
+static const char *read_trace(struct mt_heaptrack *h, struct cursor *c)
+{
+	uint32_t ip, parent;
+
+	if (!index_of(c, h->ip_count, &ip) || !index_of(c, h->trace_count, &parent))
+		return "a stack names an address or a caller that is not there";
+	if (h->build->profile.node_count >= COUNT_MAX)
+		return "it has too many stacks";
+	uint32_t node = parent ? h->traces[parent - 1] : 0;
+
+	if (!ip) /* heaptrack ends a stack there */
+		node = 0;
+	else
+		node = mt_build_node(h->build, node, MT_PC_FIRST + ip - 1);
+	MT_GROW(h->traces, h->trace_count, h->trace_capacity);
+	h->traces[h->trace_count++] = node;
+	return NULL;
+}
+
+static const char *read_info(struct mt_heaptrack *h, struct cursor *c)
+{
+	struct mt_heaptrack_info info = {0};
+	const struct mt_profile *p = &h->build->profile;
+	unsigned kind = MT_KIND_NONE;
+	uint32_t trace;
+
+	if (!number(c, SIZE_MAX_BYTES, &info.size) || !index_of(c, h->trace_count, &trace))
+		return "an allocation has a size that cannot be or a stack that is not there";
+	if (h->info_count >= COUNT_MAX)
+		return "it has too many kinds of allocations";
+	uint32_t node = trace ? h->traces[trace - 1] : 0;
+
+	for (uint8_t next; node && (next = h->operators[p->nodes[node].pc - MT_PC_FIRST]); node = p->nodes[node].parent)
+		kind = next;
+	info.group = mt_build_group(h->build, node, kind);
+	MT_GROW(h->infos, h->info_count, h->info_capacity);
+	h->infos[h->info_count++] = info;
+	return NULL;
+}
+
+/* ---- events ---- */
+
+static const char *read_event(struct mt_heaptrack *h, struct cursor *c, bool allocates)
+{
+	uint32_t index;
+
+	if (!h->info_count || !index_of(c, h->info_count - 1, &index))
+		return "an event names an allocation that is not there";
+	struct mt_heaptrack_info *info = &h->infos[index];
+
+	if (c->at < c->end) { /* size, stack, address */
+		h->raw = true;
+		return "it is heaptrack's raw data";
+	}
+	if (allocates)
+		mt_build_allocate(h->build, info->group, info->size, &info->live);
+	else
+		mt_build_release(h->build, info->group, info->size, &info->live);
+	return NULL;
+}
+
+static const char *read_time(struct mt_heaptrack *h, struct cursor *c)
+{
+	uint64_t ms;
+
+	if (!number(c, MS_MAX, &ms))
+		return "a time is out of range";
+	mt_build_time(h->build, ms * 1000000);
+	return NULL;
+}
+
+static const char *read_rss(struct mt_heaptrack *h, struct cursor *c)
+{
+	uint64_t pages;
+
+	if (!number(c, SIZE_MAX_BYTES / h->page_bytes, &pages))
+		return "a size of the process is out of range";
+	mt_build_rss(h->build, pages * h->page_bytes);
+	return NULL;
+}
+
+static const char *read_system(struct mt_heaptrack *h, struct cursor *c)
+{
+	uint64_t bytes;
+
+	if (!number(c, 1u << 30, &bytes) || !bytes)
+		return "the size of a page is out of range";
+	h->page_bytes = bytes;
+	return NULL;
+}
+
+static const char *other_line(struct mt_heaptrack *h, const char *line, struct cursor *c)
+{
+	switch (*line) {
+	case 0:
+		return NULL;
+	case '#':
+		h->has_end |= !strncmp(line, "# ips:", 6);
+		return NULL;
+	case 'v':
+		return h->format ? "it has two beginnings" : read_version(h, c);
+	case 'X':
+		return read_command(h, c);
+	case 'A':
+		h->attached = true;
+		return NULL;
+	case 'I':
+		return read_system(h, c);
+	case 'S': /* suppressions that the program holds: for its leaks, which are left in */
+		return NULL;
+	case 'x':
+	case 'm':
+		h->raw = true;
+		return "it is heaptrack's raw data";
+	}
+	return "it is no line of heaptrack's";
+}
+
+const char *mt_heaptrack_line(struct mt_heaptrack *h, char *line, size_t len)
+{
+	struct cursor c = {line + (len < 2 ? len : 2), line + len};
+
+	if (*line && *line != '#' && (len > 1 && line[1] != ' '))
+		return "it is no line of heaptrack's";
+	if (!h->format && *line != 'v')
+		return "it does not begin as heaptrack's data";
+	switch (*line) {
+	case '+':
+	case '-':
+		return read_event(h, &c, *line == '+');
+	case 'a':
+		return read_info(h, &c);
+	case 't':
+		return read_trace(h, &c);
+	case 'i':
+		return read_ip(h, &c);
+	case 's':
+		return read_string(h, &c);
+	case 'c':
+		return read_time(h, &c);
+	case 'R':
+		return read_rss(h, &c);
+	}
+	return other_line(h, line, &c);
+}
