@@ -1,0 +1,217 @@
+/* Suppressions made from groups. */
+#include "core/query/suppress_rules.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define FRAMES_MAX 24 /* what valgrind reads of a rule */
+
+/* ---- valgrind ---- */
+
+static void put_frame(struct mt_buffer *out, const struct mt_backtrace_frame *frame, bool named)
+{
+	size_t len = strcspn(frame->raw_function, "@");
+
+	if (!named && !*frame->module) {
+		mt_buffer_printf(out, "   obj:\\?\\?\\?\n");
+		return;
+	}
+	const char *text = named ? frame->raw_function : frame->module, *end = named ? text + len : text + strlen(text);
+
+	mt_buffer_printf(out, named ? "   fun:" : "   obj:");
+	for (; text < end; text++) {
+		if (strchr("*?\\", *text))
+			mt_buffer_add(out, "\\", 1);
+		mt_buffer_add(out, text, 1);
+	}
+	mt_buffer_add(out, "\n", 1);
+}
+
+static bool is_named(const struct mt_backtrace_frame *frame)
+{
+	const char *plus = strrchr(frame->function, '+');
+
+	return frame->pc >= MT_PC_FIRST && *frame->function && strncmp(frame->function, "0x", 2) && (!plus || strncmp(plus, "+0x", 3));
+}
+
+/* Up to main: valgrind shows nothing behind it. */
+static uint32_t frames_to_main(const struct mt_backtrace *stack)
+{
+	for (uint32_t i = 0; i < stack->count; i++)
+		if (is_named(&stack->frames[i]) && !strcmp(stack->frames[i].raw_function, "main"))
+			return i + 1;
+	return stack->count;
+}
+
+static void write_valgrind(struct mt_buffer *out, const struct mt_profile *p, const struct mt_backtrace *stack, uint32_t group)
+{
+	const struct mt_backtrace_frame *own = mt_backtrace_own(stack);
+	const char *const *kind = mt_suppress_allocators(mt_profile_group_kind(p, group));
+	uint32_t frames = frames_to_main(stack), half = FRAMES_MAX / 2;
+
+	mt_buffer_printf(out, "{\n   %s%s%s\n   Memcheck:Leak\n   match-leak-kinds: all\n   fun:%s\n",
+		mt_kind_name(mt_profile_group_kind(p, group)), own && is_named(own) ? " in " : "", own && is_named(own) ? own->raw_function
+		: "", *kind ? *kind : "*");
+	for (uint32_t i = 0; i < frames; i++) {
+		bool below = is_named(&stack->frames[i]) && mt_suppress_below_main(stack->frames[i].raw_function);
+
+		if (frames > FRAMES_MAX - 1 && i == half) {
+			mt_buffer_printf(out, "   ...\n");
+			i = frames - (half - 2);
+		}
+		if (stack->frames[i].pc == MT_PC_CUT)
+			break;
+		if (below)
+			mt_buffer_printf(out, "   fun:(below main)\n");
+		else
+			put_frame(out, &stack->frames[i], is_named(&stack->frames[i]));
+		if (below)
+			break;
+	}
+	mt_buffer_printf(out, "}\n");
+}
+
+/* ---- LeakSanitizer ---- */
+
+/* How many leaking groups have a function in their stack, by its id in names. */
+struct users {
+	struct mt_strings names;
+	uint32_t *last;        /* the last group that was counted, + 1 */
+	uint32_t *all, *asked; /* of all groups that leak; of those that are asked for */
+};
+
+/* What matches the name and as little else as can be: a name may hold what is special in a pattern. */
+static char *pattern_of(const char *name)
+{
+	char *whole = mt_format("^%s$", name), *open = mt_format("^%s", name);
+	char *cut = mt_format("^%.*s", (int)strcspn(name, "*$"), name);
+	char *pattern = mt_strdup(mt_suppress_match_lsan(whole, name) ? whole : mt_suppress_match_lsan(open, name) ? open : cut);
+
+	free(whole);
+	free(open);
+	free(cut);
+	return pattern;
+}
+
+static void count_users(struct users *users, const struct mt_backtrace *stack, uint32_t group, bool asked)
+{
+	for (uint32_t i = 0; i < stack->count; i++) {
+		uint32_t id = is_named(&stack->frames[i]) ? mt_strings_add(&users->names, stack->frames[i].function) : 0;
+
+		if (!id || users->last[id] == group + 1)
+			continue;
+		users->last[id] = group + 1;
+		users->all[id]++;
+		users->asked[id] += asked;
+	}
+}
+
+/* The frame that the fewest others share: the program's own before others, inner before outer. */
+static const struct mt_backtrace_frame *best_frame(struct users *users, const struct mt_backtrace *stack)
+{
+	const struct mt_backtrace_frame *own = mt_backtrace_own(stack), *best = NULL;
+	uint32_t least = 0;
+
+	for (uint32_t i = 0; i <= stack->count; i++) {
+		const struct mt_backtrace_frame *frame = i ? &stack->frames[i - 1] : own;
+
+		if (!frame || !is_named(frame))
+			continue;
+		uint32_t id = mt_strings_add(&users->names, frame->function);
+		uint32_t others = users->all[id] - users->asked[id];
+
+		if (!best || others < least) {
+			best = frame;
+			least = others;
+		}
+	}
+	return best;
+}
+
+static void put_lsan(struct mt_buffer *out, struct mt_strings *said, const struct mt_backtrace_frame *frame)
+{
+	char *pattern = pattern_of(is_named(frame) ? frame->function : frame->module);
+	uint32_t before = said->count;
+
+	if (mt_strings_add(said, pattern) == before)
+		mt_buffer_printf(out, "leak:%s\n", pattern);
+	free(pattern);
+}
+
+static void write_lsan(struct mt_buffer *out, const struct mt_profile *p, const struct mt_symbols *symbols,
+	const uint32_t *groups, uint32_t count, const uint8_t *asked)
+{
+	size_t size = ((size_t)symbols->strings.count + 2) * sizeof(uint32_t);
+	struct users users = {.last = mt_alloc(size), .all = mt_alloc(size), .asked = mt_alloc(size)};
+	struct mt_backtrace stack = {0};
+	struct mt_strings said;
+
+	mt_strings_init(&users.names);
+	mt_strings_init(&said);
+	for (uint32_t id = 0; id < p->group_count; id++)
+		if (p->groups[id].live_count) {
+			mt_backtrace_get(&stack, p, symbols, id);
+			count_users(&users, &stack, id, asked[id]);
+		}
+	for (uint32_t i = 0; i < count; i++) {
+		mt_backtrace_get(&stack, p, symbols, groups[i]);
+		const struct mt_backtrace_frame *frame = best_frame(&users, &stack);
+
+		if (!frame && stack.count && *stack.frames[0].module)
+			frame = &stack.frames[0];
+		if (frame)
+			put_lsan(out, &said, frame);
+		else
+			mt_buffer_printf(out, "# group %u has no frame with a name or a module: no rule can mean it\n", groups[i]);
+	}
+	mt_backtrace_free(&stack);
+	mt_strings_free(&said);
+	mt_strings_free(&users.names);
+	free(users.last);
+	free(users.all);
+	free(users.asked);
+}
+
+/* ---- either ---- */
+
+/* What the rules do is asked of the rules. */
+static void say_others(struct mt_buffer *out, size_t begin, const struct mt_profile *p, const struct mt_symbols *symbols,
+	const uint8_t *asked)
+{
+	struct mt_suppressions *rules = mt_suppressions_new();
+	struct mt_suppressed done;
+	uint32_t others = 0;
+
+	mt_suppressions_parse(rules, (char *)out->data + begin, out->len - begin, "", NULL);
+	mt_suppress(&done, rules, p, symbols);
+	for (uint32_t id = 0; id < p->group_count; id++)
+		others += done.blocks[id] && !asked[id];
+	if (others)
+		mt_buffer_printf(out, "# these rules suppress %u other group%s that leak%s too\n", others, others > 1 ? "s" : "",
+			others > 1 ? "" : "s");
+	mt_suppressed_free(&done);
+	mt_suppressions_free(rules);
+}
+
+void mt_suppress_write(struct mt_buffer *out, enum mt_suppress_syntax syntax, const struct mt_profile *p,
+	const struct mt_symbols *symbols, const uint32_t *groups, uint32_t count)
+{
+	uint8_t *asked = mt_alloc(p->group_count + 1u);
+	struct mt_backtrace stack = {0};
+	size_t begin = out->len;
+
+	for (uint32_t i = 0; i < count; i++)
+		asked[groups[i]] = 1;
+	if (syntax == MT_SUPPRESS_LSAN)
+		write_lsan(out, p, symbols, groups, count, asked);
+	for (uint32_t i = 0; i < count && syntax == MT_SUPPRESS_VALGRIND; i++) {
+		mt_backtrace_get(&stack, p, symbols, groups[i]);
+		if (stack.count && stack.frames[0].pc != MT_PC_CUT)
+			write_valgrind(out, p, &stack, groups[i]);
+		else
+			mt_buffer_printf(out, "# group %u has no stack: no rule can mean it\n", groups[i]);
+	}
+	say_others(out, begin, p, symbols, asked);
+	mt_backtrace_free(&stack);
+	free(asked);
+}
