@@ -55,7 +55,7 @@ TUI_OBJ := $(TUI_SRC:%.c=$(O)/obj/%.o)
 UNIT := $(UNIT_SRC:tests/unit/%.c=$(O)/tests/%)
 
 .SECONDARY:
-COMMANDS := run record open report pack attach info groups tree callers timeline mmaps mallopts export
+COMMANDS := run record open report pack attach info groups tree callers timeline mmaps mallopts check suppress export
 .PHONY: man all demo test check mutations bench install clean help packages test-packages programs unit
 all: $(O)/memtui $(O)/libmemtui.so
 

@@ -17,6 +17,7 @@ static const struct mt_option options[] = {
 	{0, "what", "VIEW", MT_OPTION_CHOICE, MT_OPTION_AT(what),
 		"the view that json and csv write, by default the first of:" MT_EXPORT_VIEWS(MT_EXPORT_VIEW_WORD),
 		MT_EXPORT_VIEW_CHOICES},
+	MT_OPTIONS_SUPPRESS,
 	MT_OPTIONS_FILTER,
 	MT_OPTIONS_HELP,
 	MT_OPTIONS_END,

@@ -51,7 +51,7 @@ static void resolve_rest(struct mt_loaded *loaded)
 
 	while (pc < profile->pc_count && resolved(&loaded->symbols, pc))
 		pc++;
-	if (pc >= profile->pc_count)
+	if (pc >= profile->pc_count && loaded->symbols.pc_count)
 		return;
 	struct mt_resolver *resolver = mt_resolver_new(&options);
 
@@ -61,6 +61,8 @@ static void resolve_rest(struct mt_loaded *loaded)
 		if (pc % PROGRESS_EVERY == 0)
 			mt_command_progress("looking up names", (double)pc / profile->pc_count);
 	}
+	if (!loaded->symbols.embedded)
+		mt_resolver_suppressions(resolver, profile, &loaded->symbols);
 	mt_command_progress(NULL, -1);
 	if (mt_resolver_missing(resolver))
 		mt_command_say("%s", mt_resolver_missing(resolver));

@@ -54,18 +54,47 @@ static int match(struct mt_matched *matched, const struct mt_source *source, con
 	return status;
 }
 
+/* Suppressions take leaks off what is shown and off the whole, so that both agree. */
+struct judged {
+	struct mt_suppressions *rules;
+	struct mt_suppressed shown, whole;
+};
+
+static void judge(struct judged *judged, const struct mt_loaded *loaded, const struct mt_matched *matched,
+	const struct mt_arguments *arguments)
+{
+	mt_command_own_suppressions(judged->rules, arguments, &loaded->symbols);
+	if (matched->own)
+		mt_suppress(&judged->whole, judged->rules, &loaded->profile, &loaded->symbols);
+	mt_suppress(&judged->shown, judged->rules, &matched->profile, &loaded->symbols);
+}
+
+static void end_judged(struct judged *judged, const struct mt_arguments *arguments)
+{
+	if (judged->shown.all_blocks && !arguments->judges_leaks)
+		mt_command_say("suppressed: %llu bytes in %llu blocks by %u rules; leaks are shown without them",
+			(unsigned long long)judged->shown.all_bytes, (unsigned long long)judged->shown.all_blocks,
+			judged->shown.rules_used);
+	mt_suppressed_free(&judged->shown);
+	mt_suppressed_free(&judged->whole);
+}
+
 static int report_on(const struct mt_loaded *loaded, const struct mt_arguments *arguments, struct mt_filter *filter,
-	int (*report)(const struct mt_report *, struct mt_err *), struct mt_err *err)
+	struct mt_suppressions *rules, int (*report)(const struct mt_report *, struct mt_err *), struct mt_err *err)
 {
 	struct mt_source source = {.profile = &loaded->profile, .symbols = &loaded->symbols, .reader = loaded->reader,
 		.progress = match_progress};
+	struct judged judged = {.rules = rules};
 	struct mt_matched matched = {0};
 	int status = match(&matched, &source, arguments, filter, err);
+
+	if (status >= 0 && rules)
+		judge(&judged, loaded, &matched, arguments);
 	struct mt_report view = {.out = arguments->out ? arguments->out : stdout,
 		.format = arguments->format,
 		.exact = arguments->exact,
-		.profile = &matched.profile,
-		.whole = &loaded->profile,
+		.profile = rules ? &judged.shown.profile : &matched.profile,
+		.whole = !rules ? &loaded->profile : matched.own ? &judged.whole.profile : &judged.shown.profile,
 		.matched = &matched,
 		.source = &source,
 		.asked = filter,
@@ -82,25 +111,34 @@ static int report_on(const struct mt_loaded *loaded, const struct mt_arguments *
 		.by = arguments->by ? (enum mt_rows_by)mt_rows_by_find(arguments->by) : MT_ROWS_BY_BACKTRACE,
 		.function = arguments->operands[0] ? arguments->operands[1] : NULL,
 		.short_names = arguments->short_names,
+		.path = arguments->operands[0],
+		.suppressions = rules,
+		.suppressed = rules ? &judged.shown : NULL,
+		.check = &arguments->check,
+		.group = &arguments->group,
 		.columns = (uint32_t)arguments->columns};
 
 	if (status >= 0)
 		status = report(&view, err);
-	if (status >= 0)
-		status = finish_output(view.out, arguments->out ? arguments->output : "standard output", err);
+	int written = status < 0 ? 0 : finish_output(view.out, arguments->out ? arguments->output : "standard output", err);
+
+	end_judged(&judged, arguments);
 	mt_matched_free(&matched);
-	return status;
+	return written < 0 ? written : status;
 }
 
 int mt_command_view(const struct mt_arguments *arguments,
 	int (*report)(const struct mt_report *, struct mt_err *), bool symbols, struct mt_err *err)
 {
 	struct mt_filter *filter = mt_command_filter(arguments, err);
+	struct mt_suppressions *rules = NULL;
 	struct mt_loaded loaded;
 
-	if (!filter)
+	if (!filter || mt_command_suppressions(&rules, arguments, err) < 0) {
+		mt_filter_free(filter);
 		return -EINVAL;
-	bool names = symbols || mt_filter_active(filter);
+	}
+	bool names = symbols || rules || mt_filter_active(filter);
 	bool events = mt_filter_needs(filter) || (arguments->history && mt_filter_active(filter));
 	int status = mt_command_load(&loaded, arguments->operands[0], names, err);
 
@@ -109,8 +147,9 @@ int mt_command_view(const struct mt_arguments *arguments,
 	if (status >= 0) {
 		if (!symbols) /* info: what the trace holds is its question */
 			mt_loaded_verify(&loaded, arguments->operands[0]);
-		status = report_on(&loaded, arguments, filter, report, err);
+		status = report_on(&loaded, arguments, filter, rules, report, err);
 	}
+	mt_suppressions_free(rules);
 	mt_loaded_free(&loaded);
 	mt_filter_free(filter);
 	return status;

@@ -14,6 +14,7 @@ static const struct mt_option options[] = {
 	MT_OPTIONS_RECORD,
 	{'n', "top", "N", MT_OPTION_NUMBER, MT_OPTION_AT(top), "with --report: show N groups, 10 by default", NULL},
 	MT_OPTIONS_SORT,
+	MT_OPTIONS_SUPPRESS,
 	MT_OPTIONS_FILTER,
 	MT_OPTIONS_EXACT,
 	MT_OPTIONS_HELP,

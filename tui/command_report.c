@@ -7,6 +7,7 @@ static const struct mt_option options[] = {
 	MT_OPTIONS_NAMES,
 	MT_OPTIONS_SORT,
 	MT_OPTIONS_ROWS,
+	MT_OPTIONS_SUPPRESS,
 	MT_OPTIONS_FILTER,
 	MT_OPTIONS_EXACT,
 	MT_OPTIONS_HELP,
@@ -17,6 +18,7 @@ static int run(const struct mt_arguments *arguments, struct mt_err *err)
 {
 	struct mt_arguments with_top = *arguments;
 
+	with_top.judges_leaks = true;
 	with_top.count = arguments->top ? arguments->top : TOP_DEFAULT;
 	return mt_command_view(&with_top, mt_report_summary, true, err);
 }

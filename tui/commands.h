@@ -22,6 +22,8 @@
 	X(timeline) \
 	X(mmaps) \
 	X(mallopts) \
+	X(check) \
+	X(suppress) \
 	X(export) \
 	X(help)
 #define X(name) extern const struct mt_command mt_command_##name;
@@ -60,6 +62,10 @@ struct mt_filter *mt_command_filter(const struct mt_arguments *, struct mt_err *
 /* Loads the trace (the first operand), reports on it to stdout. */
 int mt_command_view(const struct mt_arguments *, int (*report)(const struct mt_report *, struct mt_err *),
 	bool symbols, struct mt_err *);
+/* The rules of the files that the options name; NULL where none are applied. */
+int mt_command_suppressions(struct mt_suppressions **, const struct mt_arguments *, struct mt_err *);
+/* Those of the program and the built-in ones behind them, unless the options say otherwise. */
+void mt_command_own_suppressions(struct mt_suppressions *, const struct mt_arguments *, const struct mt_symbols *);
 /* Fills the terminal interface's options. filter: the text that they borrow, which the caller frees. */
 int mt_command_ui_options(struct mt_ui_options *, char **filter, const struct mt_arguments *, struct mt_err *);
 /* Fills a session's options. library: the path that they borrow, which the caller frees. */

@@ -158,6 +158,50 @@ static int set_number(uint64_t *place, const struct mt_option *option, const cha
 	return 0;
 }
 
+static int add_text(struct mt_texts *texts, const struct mt_option *option, const char *value, struct mt_err *err)
+{
+	if (!*value)
+		return bad_value(err, option, value, option->argument);
+	if (texts->count == MT_TEXTS_MAX)
+		return bad_value(err, option, value, "it at most 32 times");
+	texts->items[texts->count++] = value;
+	return 0;
+}
+
+/* A number with k, M, G or T of the base; negative: it is none. */
+static int parse_scaled(uint64_t *number, const char *text, unsigned base)
+{
+	static const char units[] = "kmgt";
+	char *end;
+	const char *unit;
+
+	if (!isdigit((unsigned char)*text))
+		return -EINVAL;
+	double value = strtod(text, &end);
+
+	if (strspn(text, "0123456789") == (size_t)(end - text) && !*end)
+		return parse_number(number, text);
+	if (*end && (unit = strchr(units, *end | 0x20))) {
+		for (; unit >= units; unit--)
+			value *= base;
+		end++;
+	}
+	if (*end || !(value < 1e19))
+		return -EINVAL;
+	*number = (uint64_t)value;
+	return 0;
+}
+
+static int set_limit(struct mt_limit *limit, const struct mt_option *option, const char *value, struct mt_err *err)
+{
+	bool size = option->kind == MT_OPTION_LIMIT_SIZE;
+
+	if (parse_scaled(&limit->value, value, size ? 1024 : 1000) < 0)
+		return bad_value(err, option, value, size ? "a size such as 4096, 64k or 1.5M" : "a number such as 0, 100 or 10k");
+	limit->given = true;
+	return 0;
+}
+
 static int set_value(struct mt_arguments *arguments, const struct mt_option *option, const char *value,
 	struct mt_err *err)
 {
@@ -181,6 +225,11 @@ static int set_value(struct mt_arguments *arguments, const struct mt_option *opt
 	case MT_OPTION_SORT:
 		arguments->sort_given = true;
 		return parse_sort(arguments, value, err);
+	case MT_OPTION_TEXTS:
+		return add_text(place, option, value, err);
+	case MT_OPTION_LIMIT_SIZE:
+	case MT_OPTION_LIMIT_COUNT:
+		return set_limit(place, option, value, err);
 	case MT_OPTION_EXPORT:
 		return parse_kind(place, value, err);
 	case MT_OPTION_CHOICE:

@@ -3,7 +3,14 @@
 #define MT_TUI_OPTIONS_H
 
 #include "core/base/err.h"
+#include "core/export/check.h"
 #include "core/export/export.h"
+
+#define MT_TEXTS_MAX 32
+struct mt_texts {
+	const char *items[MT_TEXTS_MAX];
+	int count;
+};
 
 /* Everything that an option of some command can say. Strings are borrowed from argv. */
 struct mt_arguments {
@@ -16,6 +23,10 @@ struct mt_arguments {
 	bool sort_matched; /* by what matches the filter alone: only_matched.METRIC */
 	enum mt_format format;
 	const struct mt_export_kind *kind;
+	struct mt_texts suppressions;
+	bool no_builtin_suppressions, judges_leaks; /* suppressions are applied without --suppressions too */
+	struct mt_check check;
+	struct mt_limit group; /* an id */
 	FILE *out; /* where a view goes; NULL: standard output */
 	const char *fields[MT_FILTER_COUNT];
 	char *const *operands; /* what is left: TRACE, PROG ARGS; NULL-terminated */
@@ -31,6 +42,9 @@ enum mt_option_kind {
 	MT_OPTION_SORT,   /* metric with an optional prefix */
 	MT_OPTION_ORDER,  /* bool: ascending */
 	MT_OPTION_FORMAT, /* enum mt_format */
+	MT_OPTION_TEXTS,  /* struct mt_texts: can be repeated */
+	MT_OPTION_LIMIT_SIZE,  /* struct mt_limit: bytes, with k, M, G */
+	MT_OPTION_LIMIT_COUNT, /* the same: a number, with k, M, G of 1000 */
 	MT_OPTION_EXPORT, /* const struct mt_export_kind * */
 };
 
@@ -80,6 +94,11 @@ struct mt_option {
 #define MT_OPTIONS_NAMES \
 	{0, "short_names", NULL, MT_OPTION_FLAG, MT_OPTION_AT(short_names), \
 		"text: names without the arguments of templates", NULL}
+#define MT_OPTIONS_SUPPRESS \
+	{0, "suppressions", "FILE", MT_OPTION_TEXTS, MT_OPTION_AT(suppressions), "leave out the leaks that this file names, of " \
+		"LeakSanitizer's or of valgrind's syntax; can be repeated", NULL}, \
+	{0, "no_builtin_suppressions", NULL, MT_OPTION_FLAG, MT_OPTION_AT(no_builtin_suppressions), \
+		"without the built-in suppressions and those in the program (__lsan_default_suppressions)", NULL}
 #define MT_OPTIONS_COUNT \
 	{'n', "count", "N", MT_OPTION_NUMBER, MT_OPTION_AT(count), "show at most N rows", NULL}
 #define MT_OPTIONS_FORMAT \

@@ -6,6 +6,7 @@
 #include "core/query/diff.h"
 #include "core/query/rows.h"
 #include "core/query/scan.h"
+#include "core/query/suppress.h"
 
 #include <stdio.h>
 
@@ -14,6 +15,9 @@ enum mt_format { MT_FORMAT_TEXT, MT_FORMAT_JSON, MT_FORMAT_CSV };
 /* Said behind the name of the module. */
 #define MT_REPORT_OWN_ALLOCATOR " has a malloc of its own, which it calls past the tracer: what it allocates there is not " \
 	"in this recording"
+
+struct mt_check;
+struct mt_limit;
 
 /* What to report on, and how; all borrowed. */
 struct mt_report {
@@ -38,6 +42,11 @@ struct mt_report {
 	enum mt_rows_by by;       /* groups: rows */
 	const char *function;     /* callers: whose */
 	bool short_names;         /* text: template arguments as <…> */
+	const char *path;         /* of the trace, where it is said what to run; may be NULL */
+	const struct mt_suppressions *suppressions; /* and what they did, which profile is without; or both NULL */
+	const struct mt_suppressed *suppressed;
+	const struct mt_check *check; /* limits */
+	const struct mt_limit *group; /* suppress: this one alone, where it is given; what: the syntax */
 	uint32_t columns;         /* timeline: steps; 0: as recorded (JSON, CSV) or 40 (text) */
 };
 

@@ -101,6 +101,12 @@ static void group_json(struct mt_json *json, const struct mt_report *report, uin
 	mt_json_key(json, "kind");
 	mt_json_string(json, mt_kind_name(mt_profile_group_kind(report->profile, id)));
 	mt_report_json_estimated(json, report->profile, group);
+	if (report->suppressed) {
+		mt_json_key(json, "suppressed_count");
+		mt_json_number(json, report->suppressed->blocks[id]);
+		mt_json_key(json, "suppressed_bytes");
+		mt_json_number(json, report->suppressed->bytes[id]);
+	}
 	mt_json_key(json, "all");
 	mt_report_json_metrics(json, whole, &whole->groups[id]);
 	mt_json_key(json, "only_matched");

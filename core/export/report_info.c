@@ -169,6 +169,7 @@ static void info_json(const struct mt_report *report, const struct totals *total
 #define X(name, words, unit) put_number(json, #name, totals->name);
 	TOTALS(X)
 #undef X
+	mt_report_json_suppressed(json, report);
 	mt_json_key(json, "peak_seconds");
 	mt_json_seconds(json, info->peak_ns);
 	put_number(json, "threads", profile->thread_count);
@@ -380,6 +381,10 @@ static void info_text(const struct mt_report *report, const struct totals *total
 	put_number_line(report, words, unit, totals->name, totals->estimated && !strncmp(words, "leaked", 6));
 	TOTALS(X)
 #undef X
+	if (report->suppressed && report->suppressed->all_blocks) {
+		put_number_line(report, "suppressed", MT_UNIT_BYTES, report->suppressed->all_bytes, false);
+		put_number_line(report, "suppressed blocks", MT_UNIT_COUNT, report->suppressed->all_blocks, false);
+	}
 	mt_report_number(text, report, MT_UNIT_TIME, info->peak_ns);
 	put_line(report, "peak at", text);
 	mt_report_number(text, report, MT_UNIT_COUNT, report->profile->thread_count);

@@ -58,6 +58,15 @@ const struct mt_memory *mt_report_memory(const struct mt_profile *);
 void mt_report_json_memory(struct mt_json *, const struct mt_memory *, uint64_t value);
 /* Start of the run, RFC 3339 in UTC, or "unknown". */
 void mt_report_start_time(char out[40], const struct mt_profile *);
+/* "suppressed 12.0k in 3 blocks by 2 rules" on a line, where it is so. */
+void mt_report_suppressed(const struct mt_report *, const char *indent);
+/* suppressed_count and suppressed_bytes: into an open object. */
+void mt_report_json_suppressed(struct mt_json *, const struct mt_report *);
+/* "suppressions": [rules], without built-in ones that were not used. */
+void mt_report_json_rules(struct mt_json *, const struct mt_report *);
+/* A line per rule that was used; that was not, built-in ones apart. */
+void mt_report_used_rules(const struct mt_report *);
+void mt_report_unused_rules(const struct mt_report *);
 /* Losses in words, one line each, behind indent; 'nothing was lost' when there is none. */
 void mt_report_losses(const struct mt_report *, const char *indent);
 

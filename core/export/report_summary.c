@@ -32,6 +32,8 @@ static void totals(const struct mt_report *report, const struct mt_selection *se
 	mt_report_metric(n[0], report, sum, MT_METRIC_LEAKED_SIZE);
 	mt_report_metric(n[1], report, sum, MT_METRIC_LEAKED_COUNT);
 	fprintf(out, "\nleaked     %s in %s blocks\n", n[0], n[1]);
+	mt_report_suppressed(report, "");
+	mt_report_used_rules(report);
 }
 
 static void group(const struct mt_report *report, uint64_t rank, uint32_t id,
@@ -86,6 +88,7 @@ int mt_report_summary(const struct mt_report *report, struct mt_err *err)
 			mt_metric_info(report->sort)->name, mt_metric_info(report->sort)->words);
 		for (uint64_t i = report->skip; i < end; i++)
 			group(report, i + 1, selection.groups[i], &backtrace);
+		mt_report_unused_rules(report);
 	}
 	mt_backtrace_free(&backtrace);
 	mt_selection_free(&selection);

@@ -121,7 +121,7 @@ struct matcher {
 	struct mt_suppressions *rules;
 	const struct mt_profile *profile;
 	const struct mt_symbols *symbols;
-	uint32_t *by_pc;     /* LeakSanitizer's first rule that matches a frame of the pc: + 1; 0: none; UNDECIDED: not asked */
+	uint32_t *by_pc;      /* the first LeakSanitizer rule for a frame of the pc, + 1; 0: none; UNDECIDED: not asked */
 	uint32_t *by_name[2]; /* by string id of the symbols, of the profile: the same */
 	uint32_t *by_kind;    /* by kind of call: the same */
 	struct place *places; /* of the present stack, innermost first */
@@ -156,7 +156,10 @@ static void add_places(struct matcher *m, uint32_t pc)
 		if (i < frames) {
 			const struct mt_frame *frame = &s->frames[first + i];
 
-			place = (struct place){frame->raw_function, frame->function, frame->source, frame->line, place.module, false};
+			place.raw = frame->raw_function;
+			place.function = frame->function;
+			place.source = frame->source;
+			place.line = frame->line;
 		}
 		place.unnamed = is_unnamed(mt_strings_get(&s->strings, place.function));
 		if (place.unnamed)
@@ -257,6 +260,8 @@ static bool glob_name(const char *pattern, const char *name)
 {
 	const char *version = strchr(name, '@');
 
+	if (!strncmp(name, "__GI_", 5) && glob_name(pattern, name + 5)) /* glibc's alias for its own use: valgrind shows the other */
+		return true;
 	if (mt_suppress_below_main(name) && mt_suppress_match_glob(pattern, "(below main)"))
 		return true;
 	if (!version || version == name)
@@ -272,7 +277,9 @@ static bool glob_source(const char *pattern, const char *source)
 {
 	const char *slash = strrchr(source, '/');
 
-	return *source && (mt_suppress_match_glob(pattern, source) || (slash && mt_suppress_match_glob(pattern, slash + 1)));
+	if (!*source)
+		return false;
+	return mt_suppress_match_glob(pattern, source) || (slash && mt_suppress_match_glob(pattern, slash + 1));
 }
 
 static bool ask(const struct mt_suppress_frame *frame, const char *text)
@@ -335,7 +342,8 @@ static bool valgrind_matches(const struct matcher *m, const struct mt_suppress_r
 		if (at->what == MT_SUPPRESS_ANY_FRAMES) {
 			star = ++frame;
 			from = place;
-		} else if (place <= m->count && (place ? place_matches(m, at, &m->places[place - 1]) : allocator_matches(at, kind))) {
+		} else if (place <= m->count &&
+			(place ? place_matches(m, at, &m->places[place - 1]) : allocator_matches(at, kind))) {
 			frame++;
 			place++;
 		} else if (star != UINT32_MAX && from < m->count) {
@@ -372,8 +380,8 @@ static uint32_t *unknown_names(uint32_t count)
 static void matcher_init(struct matcher *m, struct mt_suppressions *rules, const struct mt_profile *p,
 	const struct mt_symbols *symbols)
 {
-	*m = (struct matcher){.rules = rules, .profile = p, .symbols = symbols, .by_pc = unknown_names(p->pc_count), .by_kind = unknown_names(MT_KIND_COUNT),
-		.by_name = {unknown_names(symbols->strings.count), unknown_names(p->strings.count)}};
+	*m = (struct matcher){.rules = rules, .profile = p, .symbols = symbols, .by_pc = unknown_names(p->pc_count),
+		.by_kind = unknown_names(MT_KIND_COUNT), .by_name = {unknown_names(symbols->strings.count), unknown_names(p->strings.count)}};
 	for (uint32_t i = 0; i < rules->count; i++) {
 		struct mt_suppress_rule *rule = &rules->rules[i];
 

@@ -18,9 +18,10 @@ struct mt_suppression {
 struct mt_suppressions;
 struct mt_suppressions *mt_suppressions_new(void);
 void mt_suppressions_free(struct mt_suppressions *);
-/* Adds the rules of a text, whose syntax is told by its first line that is no comment: '{' begins valgrind's. On error nothing is
- * added; err names source, line, column and what was expected. */
-int mt_suppressions_parse(struct mt_suppressions *, const char *text, size_t len, const char *source, struct mt_err *err);
+/* Adds the rules of a text, whose syntax is told by its first line that is no comment: '{' begins valgrind's. On error
+ * nothing is added; err names source, line, column and what was expected. */
+int mt_suppressions_parse(struct mt_suppressions *, const char *text, size_t len, const char *source,
+	struct mt_err *err);
 int mt_suppressions_read(struct mt_suppressions *, const char *path, struct mt_err *err);
 void mt_suppressions_add_builtin(struct mt_suppressions *);
 uint32_t mt_suppressions_count(const struct mt_suppressions *);
@@ -38,14 +39,15 @@ struct mt_suppressed {
 /* The group leaks, and a rule that is not built-in might match a frame whose name is not known. */
 #define MT_SUPPRESS_UNDECIDED 0xffffffffu
 /* The first rule that matches counts, in the order in which they were added. */
-void mt_suppress(struct mt_suppressed *, struct mt_suppressions *, const struct mt_profile *, const struct mt_symbols *);
+void mt_suppress(struct mt_suppressed *, struct mt_suppressions *, const struct mt_profile *,
+	const struct mt_symbols *);
 void mt_suppressed_free(struct mt_suppressed *);
 
 enum mt_suppress_syntax { MT_SUPPRESS_LSAN, MT_SUPPRESS_VALGRIND };
-/* Rules for these groups, as text without a NUL at its end. Valgrind's name the whole stack, so that they match groups with the
- * same functions alone; LeakSanitizer's can name one frame, and a comment says which other leaks that one suppresses. */
-void mt_suppress_write(struct mt_buffer *out, enum mt_suppress_syntax, const struct mt_profile *, const struct mt_symbols *,
-	const uint32_t *groups, uint32_t count);
+/* Rules for these groups, as text without a NUL at its end. Valgrind's name the whole stack, so that they match groups
+ * with the same functions alone; LeakSanitizer's can name one frame, and a comment says how many others that one takes. */
+void mt_suppress_write(struct mt_buffer *out, enum mt_suppress_syntax, const struct mt_profile *,
+	const struct mt_symbols *, const uint32_t *groups, uint32_t count);
 
 /* ---- the matchers themselves ---- */
 /* LeakSanitizer's: a part of text matches unless '^' or '$' say otherwise; '*' is any text. Nothing matches "". */

@@ -57,7 +57,7 @@ static const char builtin_valgrind[] =
 	"   glibc: buffers of stdin, stdout and stderr; a file that was not closed leaks its FILE beside\n"
 	"   Memcheck:Leak\n"
 	"   fun:malloc\n"
-	"   fun:_IO_file_doallocate\n"
+	"   fun:*_IO_file_doallocate\n"
 	"}\n";
 static const char builtin_lsan[] =
 	"# libstdc++, linked statically: memory for exceptions when there is no other\n"

@@ -33,7 +33,8 @@ static int bad(const struct parser *p, const char *at, const char *expected)
 
 static int bad_end(const struct parser *p, const char *expected)
 {
-	return mt_fail(p->err, -EINVAL, "%.200s:%u:1: the text ends within a rule; expected %s", p->source, p->number + 1, expected);
+	return mt_fail(p->err, -EINVAL, "%.200s:%u:1: the text ends within a rule; expected %s", p->source, p->number + 1,
+		expected);
 }
 
 /* The next line that is neither empty nor a comment. 1: there is one, 0: the end, negative: an error. */
@@ -137,6 +138,7 @@ static int skip_block(struct parser *p)
 static int parse_kinds(struct parser *p, struct mt_suppress_rule *rule)
 {
 	static const char *const names[] = {"reachable", "possible", "indirect", "definite", "all", "none"};
+	const size_t NAMES = sizeof names / sizeof *names;
 	const char *at = p->line + strlen("match-leak-kinds:");
 	uint32_t kinds = 0;
 
@@ -148,9 +150,9 @@ static int parse_kinds(struct parser *p, struct mt_suppress_rule *rule)
 
 		while (end < p->line_end && *end != ',' && !isspace((unsigned char)*end))
 			end++;
-		while (i < sizeof names / sizeof *names && (strlen(names[i]) != (size_t)(end - at) || memcmp(names[i], at, strlen(names[i]))))
+		while (i < NAMES && (strlen(names[i]) != (size_t)(end - at) || memcmp(names[i], at, strlen(names[i]))))
 			i++;
-		if (i == sizeof names / sizeof *names)
+		if (i == NAMES)
 			break;
 		kinds |= 1u << i;
 		at = end;
@@ -200,8 +202,11 @@ static int parse_frames(struct parser *p, struct mt_suppress_rule *rule)
 
 	while ((status = next_line(p)) > 0) {
 		if (line_is(p, "}"))
-			return some ? 1 : bad(p, p->line, "a line with 'fun:', 'obj:' or 'src:' before it, since '...' alone matches everything");
-		status = !rule->frame_count && line_begins(p, "match-leak-kinds:") ? parse_kinds(p, rule) : parse_frame(p, rule);
+			return some ? 1 : bad(p, p->line, "a line with 'fun:', 'obj:' or 'src:' before it, since '...' alone matches "
+				"everything");
+		bool kinds = !rule->frame_count && line_begins(p, "match-leak-kinds:");
+
+		status = kinds ? parse_kinds(p, rule) : parse_frame(p, rule);
 		if (status < 0)
 			return status;
 		some += rule->frame_count && rule->frames[rule->frame_count - 1].pattern;

@@ -10,13 +10,13 @@
 
 static void put_frame(struct mt_buffer *out, const struct mt_backtrace_frame *frame, bool named)
 {
-	size_t len = strcspn(frame->raw_function, "@");
+	const char *function = frame->raw_function + (strncmp(frame->raw_function, "__GI_", 5) ? 0 : 5);
 
 	if (!named && !*frame->module) {
 		mt_buffer_printf(out, "   obj:\\?\\?\\?\n");
 		return;
 	}
-	const char *text = named ? frame->raw_function : frame->module, *end = named ? text + len : text + strlen(text);
+	const char *text = named ? function : frame->module, *end = text + (named ? strcspn(text, "@") : strlen(text));
 
 	mt_buffer_printf(out, named ? "   fun:" : "   obj:");
 	for (; text < end; text++) {
@@ -31,7 +31,8 @@ static bool is_named(const struct mt_backtrace_frame *frame)
 {
 	const char *plus = strrchr(frame->function, '+');
 
-	return frame->pc >= MT_PC_FIRST && *frame->function && strncmp(frame->function, "0x", 2) && (!plus || strncmp(plus, "+0x", 3));
+	return frame->pc >= MT_PC_FIRST && *frame->function && strncmp(frame->function, "0x", 2) &&
+		(!plus || strncmp(plus, "+0x", 3));
 }
 
 /* Up to main: valgrind shows nothing behind it. */
@@ -50,8 +51,8 @@ static void write_valgrind(struct mt_buffer *out, const struct mt_profile *p, co
 	uint32_t frames = frames_to_main(stack), half = FRAMES_MAX / 2;
 
 	mt_buffer_printf(out, "{\n   %s%s%s\n   Memcheck:Leak\n   match-leak-kinds: all\n   fun:%s\n",
-		mt_kind_name(mt_profile_group_kind(p, group)), own && is_named(own) ? " in " : "", own && is_named(own) ? own->raw_function
-		: "", *kind ? *kind : "*");
+		mt_kind_name(mt_profile_group_kind(p, group)), own && is_named(own) ? " in " : "",
+		own && is_named(own) ? own->raw_function : "", *kind ? *kind : "*");
 	for (uint32_t i = 0; i < frames; i++) {
 		bool below = is_named(&stack->frames[i]) && mt_suppress_below_main(stack->frames[i].raw_function);
 

@@ -376,6 +376,7 @@ static int write_symbols(struct mt_image *i, struct mt_resolver *library, struct
 	mt_resolver_borrow(i->resolver, library);
 	for (uint32_t pc = MT_PC_FIRST; pc < i->profile.pc_count; pc++)
 		mt_resolver_pc(i->resolver, &i->profile, pc, &symbols);
+	mt_resolver_suppressions(i->resolver, &i->profile, &symbols);
 	mt_resolver_give_back(i->resolver, library);
 	mt_symbols_encode(&symbols, &payload);
 	error = mt_trace_writer_block(i->writer, MT_BLOCK_SYMBOLS, payload.data, payload.len, err);

@@ -60,6 +60,7 @@ static int write_symbols(struct pack *p, struct mt_err *err)
 		if (p->progress && pc % PROGRESS_EVERY == 0)
 			p->progress("looking up names", (double)pc / p->profile.pc_count);
 	}
+	mt_resolver_suppressions(resolver, &p->profile, &symbols);
 	mt_symbols_encode(&symbols, &payload);
 	error = mt_trace_writer_block(p->writer, MT_BLOCK_SYMBOLS, payload.data, payload.len, err);
 	mt_buffer_free(&payload);

@@ -100,6 +100,10 @@ int mt_finder_debug(const struct mt_finder *, const char *path, const char *open
 	const char *link, uint32_t crc, char **found);
 int mt_finder_build_id(const struct mt_finder *, struct mt_build_id, char **found);
 
+/* ---- what a function of a file returns, when that is a constant text ---- */
+/* Appends the text with its NUL. */
+enum mt_embedded mt_embedded_text(int fd, const char *function, struct mt_buffer *text);
+
 /* ---- store ---- */
 void mt_symbols_add_frame(struct mt_symbols *, const struct mt_frame *);
 /* Frames from first on are those of the pc. */

@@ -445,6 +445,24 @@ void mt_resolver_pc(struct mt_resolver *r, const struct mt_profile *profile, uin
 	mt_resolver_pc_as(r, profile, pc, s, pc);
 }
 
+/* ---- what the program says about its leaks ---- */
+
+void mt_resolver_suppressions(struct mt_resolver *r, const struct mt_profile *profile, struct mt_symbols *s)
+{
+	struct mt_buffer text = {0};
+
+	s->embedded = MT_EMBEDDED_NONE;
+	for (uint32_t i = 0; i < profile->module_count && s->embedded == MT_EMBEDDED_NONE; i++) {
+		mt_resolver_module(r, profile, i);
+		const struct file *file = r->files[r->modules[i] - 1];
+
+		if (file->state == FILE_OPEN && still_the_same(file))
+			s->embedded = mt_embedded_text(file->fd, "__lsan_default_suppressions", &text);
+	}
+	s->suppressions = s->embedded == MT_EMBEDDED_TEXT ? mt_strings_add(&s->strings, (char *)text.data) : 0;
+	mt_buffer_free(&text);
+}
+
 /* ---- what is missing ---- */
 
 struct lack {

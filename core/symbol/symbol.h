@@ -19,6 +19,8 @@ struct mt_pc_symbols {
 	uint32_t first, count; /* frames; count 0 = not resolved (yet) */
 };
 
+enum mt_embedded { MT_EMBEDDED_NONE, MT_EMBEDDED_TEXT, MT_EMBEDDED_UNREADABLE };
+
 struct mt_symbols {
 	struct mt_strings strings;
 	struct mt_frame *frames;
@@ -26,6 +28,8 @@ struct mt_symbols {
 	struct mt_pc_symbols *pcs; /* by pc id of the profile; markers have none */
 	uint32_t pc_count, pc_capacity;
 	uint64_t generation;       /* grows whenever something was added */
+	uint32_t suppressions;     /* string id: what the program's __lsan_default_suppressions() returns */
+	uint32_t embedded;         /* enum mt_embedded: whether it has one, and that was readable */
 };
 
 void mt_symbols_init(struct mt_symbols *);
@@ -49,6 +53,9 @@ void mt_resolver_module(struct mt_resolver *, const struct mt_profile *, uint32_
 /* Resolves one pc into symbols (appends frames). Always leaves at least one frame. A file whose build-id differs
  * from the recorded one is not used. */
 void mt_resolver_pc(struct mt_resolver *, const struct mt_profile *, uint32_t pc, struct mt_symbols *symbols);
+/* Looks for __lsan_default_suppressions in the modules, in their order, and notes the text that it returns. The function is not
+ * called: one that does more than to return a constant is noted as unreadable. */
+void mt_resolver_suppressions(struct mt_resolver *, const struct mt_profile *, struct mt_symbols *symbols);
 /* One sentence on what is missing (files not found, other build-ids, no debug information), or NULL. Owned. */
 const char *mt_resolver_missing(const struct mt_resolver *);
 void mt_resolver_free(struct mt_resolver *);

@@ -1,5 +1,7 @@
 /* The store of resolved pcs and its form in a trace's symbol block:
  *   u32 version, strings, text bytes, frames, pcs
+ *   u32 suppressions: a string; u32 embedded: 0 the program has no __lsan_default_suppressions, 1 that is what it
+ *       returns, 2 it could not be read (version 2; version 1 has neither)
  *   text: the strings of ids 1…, each NUL-terminated
  *   frames: function, raw_function, source, line as u32 each, in the order of pcs
  *   pcs: u32 number of frames
@@ -13,8 +15,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define BLOCK_VERSION 1u
-#define HEADER_LEN 20u
+#define BLOCK_VERSION 2u
+#define HEADER_LEN 28u
+#define HEADER_LEN_1 20u
 #define FRAME_LEN 16u
 #define PC_LEN 4u
 
@@ -103,6 +106,8 @@ void mt_symbols_encode(const struct mt_symbols *s, struct mt_buffer *out)
 	put(out, 0);
 	put(out, frames);
 	put(out, s->pc_count);
+	put(out, s->suppressions);
+	put(out, s->embedded);
 	text_at = out->len;
 	for (uint32_t i = 1; i < s->strings.count; i++) {
 		const char *text = mt_strings_get(&s->strings, i);
@@ -126,30 +131,36 @@ void mt_symbols_encode(const struct mt_symbols *s, struct mt_buffer *out)
 }
 
 struct block {
-	uint32_t strings, text_len, frames, pcs;
+	uint32_t strings, text_len, frames, pcs, suppressions, embedded;
 	const uint8_t *text, *frame, *pc;
 	uint32_t *id; /* string of the block -> string of the store: a block may hold one twice */
 };
 
 static int read_header(struct block *b, const uint8_t *data, size_t len, struct mt_err *err)
 {
-	if (len < HEADER_LEN)
+	uint32_t header = len >= 4 && get(data) == 1 ? HEADER_LEN_1 : HEADER_LEN;
+
+	if (len < header)
 		return mt_fail(err, -EINVAL, "The symbol block ends within its header (%zu bytes)", len);
-	if (get(data) != BLOCK_VERSION)
-		return mt_fail(err, -EINVAL, "The symbol block has version %u; this memtui reads version %u",
+	if (get(data) != BLOCK_VERSION && get(data) != 1)
+		return mt_fail(err, -EINVAL, "The symbol block has version %u; this memtui reads versions 1 and %u",
 			get(data), BLOCK_VERSION);
 	b->strings = get(data + 4);
 	b->text_len = get(data + 8);
 	b->frames = get(data + 12);
 	b->pcs = get(data + 16);
-	if (HEADER_LEN + b->text_len + (uint64_t)b->frames * FRAME_LEN + (uint64_t)b->pcs * PC_LEN != len)
+	b->suppressions = header == HEADER_LEN ? get(data + 20) : 0;
+	b->embedded = header == HEADER_LEN ? get(data + 24) : MT_EMBEDDED_NONE;
+	if (header + b->text_len + (uint64_t)b->frames * FRAME_LEN + (uint64_t)b->pcs * PC_LEN != len)
 		return mt_fail(err, -EINVAL, "The symbol block has %zu bytes, but its header tells of others", len);
-	b->text = data + HEADER_LEN;
+	b->text = data + header;
 	b->frame = b->text + b->text_len;
 	b->pc = b->frame + (size_t)b->frames * FRAME_LEN;
 	if (b->strings < 1 || b->strings - 1 > b->text_len)
 		return mt_fail(err, -EINVAL, "The symbol block claims %u strings in %u bytes", b->strings,
 			b->text_len);
+	if (b->suppressions >= b->strings || b->embedded > MT_EMBEDDED_UNREADABLE)
+		return mt_fail(err, -EINVAL, "The suppressions of the symbol block name a string that is not there");
 	return 0;
 }
 
@@ -222,6 +233,10 @@ int mt_symbols_decode(struct mt_symbols *s, const void *payload, size_t len, str
 		status = read_frames(&b, s, err);
 	if (!status)
 		status = read_pcs(&b, s, err);
+	if (!status) {
+		s->suppressions = b.id[b.suppressions];
+		s->embedded = b.embedded;
+	}
 	free(b.id);
 	if (status) {
 		mt_symbols_free(s);

@@ -1,0 +1,336 @@
+#include "core/export/check.h"
+#include "core/export/report_parts.h"
+#include "core/export/table.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define LEAKS 5 /* shown */
+
+static const struct { const char *name, *heading; enum mt_unit unit; } limits[] = {
+#define X(id, name, unit, heading, words) {name, heading, MT_UNIT_##unit},
+	MT_CHECK_LIMITS(X)
+#undef X
+};
+
+enum outcome { PASS, FAIL, UNKNOWN };
+
+/* What was measured, and between what it really lies. */
+struct value {
+	uint64_t seen, least, most;
+};
+
+struct judged {
+	struct mt_selection selection; /* by what leaked */
+	struct value values[MT_CHECK_COUNT];
+	struct mt_limit limits[MT_CHECK_COUNT];
+	enum outcome outcomes[MT_CHECK_COUNT];
+	uint64_t estimated_blocks, estimated_bytes;
+	bool holds, exact;
+};
+
+/* ---- what is known ---- */
+
+static uint64_t less(uint64_t a, uint64_t b)
+{
+	return a > b ? a - b : 0;
+}
+
+static uint64_t more(uint64_t a, uint64_t b)
+{
+	return a > UINT64_MAX - b ? UINT64_MAX : a + b;
+}
+
+static void see(struct judged *j, const struct mt_report *report)
+{
+	const struct mt_info *info = &report->profile->info;
+	const struct mt_group *sum = &j->selection.sum;
+	uint64_t seen[MT_CHECK_COUNT] = {
+		[MT_CHECK_LEAKED] = sum->live_bytes,
+		[MT_CHECK_LEAKED_COUNT] = sum->live_count,
+		[MT_CHECK_PEAK] = info->peak_bytes,
+		[MT_CHECK_ALLOCATIONS] = info->allocations,
+		[MT_CHECK_ALLOCATED] = info->allocated_bytes,
+		[MT_CHECK_TEMPORARY] = info->temporary_count,
+	};
+
+	for (int i = 0; i < MT_CHECK_COUNT; i++)
+		j->values[i] = (struct value){seen[i], seen[i], seen[i]};
+	for (uint32_t i = 0; i < j->selection.count; i++) {
+		const struct mt_group *group = &report->profile->groups[j->selection.groups[i]];
+
+		if (!mt_profile_is_estimated(report->profile, group))
+			continue;
+		j->estimated_blocks += group->live_count;
+		j->estimated_bytes += group->live_bytes;
+	}
+}
+
+/* Leaks that a rule may mean, and blocks whose free may have been lost. */
+static void doubt_leaks(struct judged *j, const struct mt_report *report)
+{
+	const struct mt_suppressed *s = report->suppressed;
+	uint64_t blocks = j->estimated_blocks, bytes = j->estimated_bytes;
+
+	for (uint32_t i = 0; s && i < j->selection.count; i++) {
+		uint32_t id = j->selection.groups[i];
+		const struct mt_group *group = &report->profile->groups[id];
+
+		if (s->verdicts[id] != MT_SUPPRESS_UNDECIDED || mt_profile_is_estimated(report->profile, group))
+			continue;
+		blocks += group->live_count;
+		bytes += group->live_bytes;
+	}
+	j->values[MT_CHECK_LEAKED].least = less(j->values[MT_CHECK_LEAKED].seen, bytes);
+	j->values[MT_CHECK_LEAKED_COUNT].least = less(j->values[MT_CHECK_LEAKED_COUNT].seen, blocks);
+}
+
+static bool incomplete(const struct mt_report *report)
+{
+	const struct mt_info *info = &report->profile->info;
+
+	return !info->ended || info->recorder_lost || report->damaged;
+}
+
+static void doubt(struct judged *j, const struct mt_report *report)
+{
+	const struct mt_info *info = &report->profile->info;
+	bool lossy = info->lost_events || info->implied_frees;
+	bool cut = report->matched && report->matched->unanswered_ns; /* the history that the filter asks of is not whole */
+
+	doubt_leaks(j, report);
+	for (int i = 0; i < MT_CHECK_COUNT; i++) {
+		struct value *v = &j->values[i];
+		bool leak = i == MT_CHECK_LEAKED || i == MT_CHECK_LEAKED_COUNT;
+
+		if (incomplete(report) || lossy || info->invalid_records || (cut && !leak))
+			v->most = i == MT_CHECK_ALLOCATIONS && !incomplete(report) && !info->invalid_records && !cut
+				? more(v->seen, info->lost_events) : UINT64_MAX;
+		if ((leak && incomplete(report)) || info->invalid_records || (lossy && i == MT_CHECK_PEAK))
+			v->least = 0;
+		if (lossy && i == MT_CHECK_TEMPORARY)
+			v->least = less(v->seen, info->lost_events);
+	}
+}
+
+static void judge(struct judged *j, const struct mt_report *report)
+{
+	bool some = false;
+
+	j->holds = j->exact = true;
+	for (int i = 0; i < MT_CHECK_COUNT; i++) {
+		j->limits[i] = report->check->limits[i];
+		some |= j->limits[i].given;
+	}
+	j->limits[MT_CHECK_LEAKED].given |= !some; /* with its value of 0 */
+	for (int i = 0; i < MT_CHECK_COUNT; i++) {
+		const struct value *v = &j->values[i];
+		uint64_t limit = j->limits[i].value;
+
+		if (!j->limits[i].given)
+			continue;
+		j->exact &= v->least == v->seen && v->most == v->seen;
+		j->outcomes[i] = v->most <= limit ? PASS : v->least > limit ? FAIL : UNKNOWN;
+		if (j->outcomes[i] == UNKNOWN && report->check->allow_incomplete)
+			j->outcomes[i] = v->seen <= limit ? PASS : FAIL;
+		j->holds &= j->outcomes[i] == PASS;
+	}
+}
+
+/* ---- JSON ---- */
+
+static void leak_json(struct mt_json *json, const struct mt_report *report, uint32_t id, struct mt_backtrace *backtrace)
+{
+	const struct mt_group *group = &report->profile->groups[id];
+
+	mt_json_line(json);
+	mt_json_open(json, '{');
+	mt_json_key(json, "group");
+	mt_json_number(json, id);
+	mt_json_key(json, "kind");
+	mt_json_string(json, mt_kind_name(mt_profile_group_kind(report->profile, id)));
+	mt_json_key(json, "leaked_size");
+	mt_json_number(json, group->live_bytes);
+	mt_json_key(json, "leaked_count");
+	mt_json_number(json, group->live_count);
+	mt_report_json_estimated(json, report->profile, group);
+	mt_backtrace_get(backtrace, report->profile, report->symbols, id);
+	mt_report_json_backtrace(json, backtrace);
+	mt_json_close(json, '}');
+}
+
+static void limit_json(struct mt_json *json, const struct judged *j, int i)
+{
+	static const char *const outcomes[] = {"pass", "fail", "unknown"};
+	const struct value *v = &j->values[i];
+	char name[40];
+
+	snprintf(name, sizeof name, "%s", limits[i].name);
+	for (char *c = name; *c; c++)
+		if (*c == '_')
+			*c = '-';
+	mt_json_line(json);
+	mt_json_open(json, '{');
+	mt_json_key(json, "name");
+	mt_json_string(json, name);
+	mt_json_key(json, "limit");
+	mt_json_number(json, j->limits[i].value);
+	mt_json_key(json, "value");
+	mt_json_number(json, v->seen);
+	mt_json_key(json, "holds");
+	mt_json_bool(json, j->outcomes[i] == PASS);
+	mt_json_key(json, "outcome");
+	mt_json_string(json, outcomes[j->outcomes[i]]);
+	mt_json_key(json, "exact");
+	mt_json_bool(json, v->least == v->seen && v->most == v->seen);
+	mt_json_close(json, '}');
+}
+
+static void check_json(const struct mt_report *report, const struct judged *j)
+{
+	struct mt_json writer = {.out = report->out}, *json = &writer;
+	struct mt_backtrace backtrace = {0};
+
+	mt_json_open(json, '{');
+	mt_json_key(json, "holds");
+	mt_json_bool(json, j->holds);
+	mt_json_key(json, "exact");
+	mt_json_bool(json, j->exact);
+	mt_json_key(json, "complete");
+	mt_json_bool(json, !incomplete(report));
+	mt_json_key(json, "limits");
+	mt_json_open(json, '[');
+	for (int i = 0; i < MT_CHECK_COUNT; i++)
+		if (j->limits[i].given)
+			limit_json(json, j, i);
+	mt_json_close(json, ']');
+	mt_report_json_suppressed(json, report);
+	mt_report_json_rules(json, report);
+	mt_json_key(json, "leaks");
+	mt_json_open(json, '[');
+	for (uint32_t i = 0; i < j->selection.count && i < (report->count ? report->count : LEAKS); i++)
+		if (report->profile->groups[j->selection.groups[i]].live_count)
+			leak_json(json, report, j->selection.groups[i], &backtrace);
+	mt_json_close(json, ']');
+	mt_json_close(json, '}');
+	putc('\n', report->out);
+	mt_backtrace_free(&backtrace);
+}
+
+/* ---- text, for a build log ---- */
+
+static void limit_text(const struct mt_report *report, const struct judged *j, int i)
+{
+	static const char *const words[] = {"PASS", "FAIL", "UNKNOWN"};
+	char seen[MT_NUMBER_EXACT_LEN], limit[MT_NUMBER_EXACT_LEN];
+	const struct value *v = &j->values[i];
+
+	mt_report_number(seen, report, limits[i].unit, v->seen);
+	mt_report_number(limit, report, limits[i].unit, j->limits[i].value);
+	fprintf(report->out, "%-8s%-14s %s%s, at most %s\n", words[j->outcomes[i]], limits[i].heading,
+		v->least == v->seen && v->most == v->seen ? "" : "~", seen, limit);
+}
+
+static void leak_text(const struct mt_report *report, uint32_t id, struct mt_backtrace *backtrace)
+{
+	const struct mt_group *group = &report->profile->groups[id];
+	char bytes[MT_NUMBER_EXACT_LEN + 1], blocks[MT_NUMBER_EXACT_LEN + 1];
+	const struct mt_backtrace_frame *own;
+
+	mt_report_metric(bytes, report, group, MT_METRIC_LEAKED_SIZE);
+	mt_report_metric(blocks, report, group, MT_METRIC_LEAKED_COUNT);
+	fprintf(report->out, "  %s in %s block%s by %s", bytes, blocks, group->live_count == 1 ? "" : "s",
+		mt_kind_name(mt_profile_group_kind(report->profile, id)));
+	mt_backtrace_get(backtrace, report->profile, report->symbols, id);
+	own = mt_backtrace_own(backtrace);
+	if (own) {
+		char *name = mt_report_frame_name(own), *place = mt_report_frame_place(own);
+
+		fputs(" in ", report->out);
+		mt_put_safe(report->out, name);
+		fputs(*place ? "  " : "", report->out);
+		mt_put_safe(report->out, place);
+		free(name);
+		free(place);
+	}
+	fprintf(report->out, "  (group %u)\n", id);
+}
+
+/* Why something cannot be said, and what helps. */
+static void reasons(const struct mt_report *report, const struct judged *j)
+{
+	const struct mt_info *info = &report->profile->info;
+	FILE *out = report->out;
+
+	if (j->exact)
+		return;
+	if (incomplete(report))
+		fputs("the trace has no end: blocks that are live in it may have been freed later\n", out);
+	if (info->lost_events || info->implied_frees || info->invalid_records)
+		fputs("events were lost: what is counted may be too much or too little\n", out);
+	if (report->suppressed && report->suppressed->undecided_groups)
+		fprintf(out, "%llu leaking group%s frames without a name, which a suppression may mean: install the symbols, or record "
+			"where they are\n", (unsigned long long)report->suppressed->undecided_groups,
+			report->suppressed->undecided_groups == 1 ? " has" : "s have");
+	if (!j->holds && !report->check->allow_incomplete)
+		fputs("--allow-incomplete judges by what is there\n", out);
+}
+
+static void next_steps(const struct mt_report *report, const struct judged *j)
+{
+	const char *path = report->path ? report->path : "TRACE";
+
+	fputs("\nwhat to do next\n", report->out);
+	if (j->outcomes[MT_CHECK_PEAK] == FAIL) {
+		fputs("  memtui report --sort at_peak_size ", report->out);
+		mt_put_safe(report->out, path);
+		fputs("  what the peak is made of\n", report->out);
+	}
+	fputs("  memtui report ", report->out);
+	mt_put_safe(report->out, path);
+	fputs("  every leak with its whole stack\n  memtui suppress ", report->out);
+	mt_put_safe(report->out, path);
+	fputs(" >>known.supp  makes known ones pass, with --suppressions known.supp\n", report->out);
+}
+
+static void check_text(const struct mt_report *report, const struct judged *j)
+{
+	uint64_t shown = report->count ? report->count : LEAKS, leaking = 0;
+	struct mt_backtrace backtrace = {0};
+
+	for (int i = 0; i < MT_CHECK_COUNT; i++)
+		if (j->limits[i].given)
+			limit_text(report, j, i);
+	mt_report_suppressed(report, "");
+	reasons(report, j);
+	for (uint32_t i = 0; i < j->selection.count; i++)
+		leaking += report->profile->groups[j->selection.groups[i]].live_count != 0;
+	if (leaking)
+		fprintf(report->out, "\n%llu place%s leak%s; the largest\n", (unsigned long long)leaking, leaking == 1 ? "" : "s",
+			leaking == 1 ? "s" : "");
+	for (uint32_t i = 0; i < leaking && i < shown; i++)
+		leak_text(report, j->selection.groups[i], &backtrace);
+	mt_backtrace_free(&backtrace);
+	mt_report_unused_rules(report);
+	if (!j->holds)
+		next_steps(report, j);
+}
+
+int mt_report_check(const struct mt_report *report, struct mt_err *err)
+{
+	struct judged judged = {0};
+	int status = mt_select(&judged.selection, report->profile, report->symbols, report->filter, MT_METRIC_LEAKED_SIZE, false, err);
+
+	if (status >= 0) {
+		see(&judged, report);
+		doubt(&judged, report);
+		judge(&judged, report);
+		if (report->format == MT_FORMAT_JSON)
+			check_json(report, &judged);
+		else
+			check_text(report, &judged);
+		status = !judged.holds;
+	}
+	mt_selection_free(&judged.selection);
+	return status;
+}

@@ -1,0 +1,140 @@
+/* What was suppressed: shown wherever leaks are without it. */
+#include "core/export/check.h"
+#include "core/export/report_parts.h"
+#include "core/export/table.h"
+
+#include <errno.h>
+#include <string.h>
+
+void mt_report_suppressed(const struct mt_report *report, const char *indent)
+{
+	const struct mt_suppressed *s = report->suppressed;
+	char bytes[MT_NUMBER_EXACT_LEN], blocks[MT_NUMBER_EXACT_LEN];
+
+	if (!s || !s->all_blocks)
+		return;
+	mt_report_number(bytes, report, MT_UNIT_BYTES, s->all_bytes);
+	mt_report_number(blocks, report, MT_UNIT_COUNT, s->all_blocks);
+	fprintf(report->out, "%ssuppressed %s in %s block%s by %u rule%s\n", indent, bytes, blocks, s->all_blocks == 1 ? "" : "s",
+		s->rules_used, s->rules_used == 1 ? "" : "s");
+}
+
+void mt_report_json_suppressed(struct mt_json *json, const struct mt_report *report)
+{
+	const struct mt_suppressed *s = report->suppressed;
+
+	mt_json_key(json, "suppressed_count");
+	mt_json_number(json, s ? s->all_blocks : 0);
+	mt_json_key(json, "suppressed_bytes");
+	mt_json_number(json, s ? s->all_bytes : 0);
+}
+
+void mt_report_json_rules(struct mt_json *json, const struct mt_report *report)
+{
+	uint32_t count = report->suppressions ? mt_suppressions_count(report->suppressions) : 0;
+
+	mt_json_key(json, "suppressions");
+	mt_json_open(json, '[');
+	for (uint32_t i = 0; i < count; i++) {
+		const struct mt_suppression *rule = mt_suppressions_at(report->suppressions, i);
+
+		if (rule->builtin && !rule->groups)
+			continue;
+		mt_json_line(json);
+		mt_json_open(json, '{');
+		mt_json_key(json, "rule");
+		mt_json_string(json, rule->text);
+		mt_json_key(json, "source");
+		mt_json_string(json, rule->source);
+		mt_json_key(json, "line");
+		mt_json_number(json, rule->line);
+		mt_json_key(json, "groups");
+		mt_json_number(json, rule->groups);
+		mt_json_key(json, "suppressed_count");
+		mt_json_number(json, rule->blocks);
+		mt_json_key(json, "suppressed_bytes");
+		mt_json_number(json, rule->bytes);
+		mt_json_close(json, '}');
+	}
+	mt_json_close(json, ']');
+}
+
+void mt_report_unused_rules(const struct mt_report *report)
+{
+	uint32_t count = report->suppressions ? mt_suppressions_count(report->suppressions) : 0;
+	bool some = false;
+
+	for (uint32_t i = 0; i < count; i++) {
+		const struct mt_suppression *rule = mt_suppressions_at(report->suppressions, i);
+
+		if (rule->builtin || rule->groups)
+			continue;
+		fputs(some ? "" : "\nsuppressions that match nothing\n", report->out);
+		some = true;
+		fputs("  ", report->out);
+		mt_put_safe(report->out, rule->source);
+		fprintf(report->out, ":%u: ", rule->line);
+		mt_put_safe(report->out, rule->text);
+		putc('\n', report->out);
+	}
+}
+
+void mt_report_used_rules(const struct mt_report *report)
+{
+	uint32_t count = report->suppressions ? mt_suppressions_count(report->suppressions) : 0;
+
+	for (uint32_t i = 0; i < count; i++) {
+		const struct mt_suppression *rule = mt_suppressions_at(report->suppressions, i);
+		char bytes[MT_NUMBER_EXACT_LEN], blocks[MT_NUMBER_EXACT_LEN];
+
+		if (!rule->groups)
+			continue;
+		mt_report_number(bytes, report, MT_UNIT_BYTES, rule->bytes);
+		mt_report_number(blocks, report, MT_UNIT_COUNT, rule->blocks);
+		fprintf(report->out, "  %s in %s block%s by ", bytes, blocks, rule->blocks == 1 ? "" : "s");
+		mt_put_safe(report->out, rule->text);
+		fputs("  (", report->out);
+		mt_put_safe(report->out, rule->source);
+		fprintf(report->out, ":%u)\n", rule->line);
+	}
+}
+
+/* Leaves those of the selection that rules are wanted for; the groups of a report that leak are not suppressed. */
+static uint32_t wanted(const struct mt_report *report, struct mt_selection *selection)
+{
+	uint32_t count = 0;
+
+	for (uint32_t i = 0; i < selection->count; i++) {
+		uint32_t id = selection->groups[i];
+
+		if (report->profile->groups[id].live_count && (!report->group->given || report->group->value == id))
+			selection->groups[count++] = id;
+	}
+	return count;
+}
+
+int mt_report_suppressions(const struct mt_report *report, struct mt_err *err)
+{
+	bool lsan = report->what && !strcmp(report->what, "lsan");
+	unsigned long long group = report->group->given ? report->group->value : 0;
+	struct mt_selection selection = {0};
+	struct mt_buffer text = {0};
+	int status = mt_select(&selection, report->profile, report->symbols, report->filter, MT_METRIC_LEAKED_SIZE, false, err);
+	uint32_t count = status < 0 ? 0 : wanted(report, &selection);
+
+	if (status >= 0 && group >= report->profile->group_count)
+		status = mt_fail(err, -EINVAL, "there is no group %llu in %s; expected one that 'memtui groups' lists", group, report->path);
+	else if (status >= 0 && report->group->given && !count)
+		status = mt_fail(err, -EINVAL, "group %llu of %s leaks nothing, or is suppressed or filtered out already; expected one that "
+			"'memtui suppress' without --group names", group, report->path);
+	else if (status >= 0 && !count)
+		fputs("# nothing leaks that is not suppressed already\n", report->out);
+	if (status >= 0 && count) {
+		mt_suppress_write(&text, lsan ? MT_SUPPRESS_LSAN : MT_SUPPRESS_VALGRIND, report->profile, report->symbols,
+			selection.groups, count);
+		fwrite(text.data, 1, text.len, report->out);
+	}
+	mt_buffer_free(&text);
+	mt_selection_free(&selection);
+	return status;
+}
