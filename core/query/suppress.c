@@ -426,6 +426,8 @@ static void take_off(struct mt_suppressed *out, struct mt_suppression *rule, uin
 	out->all_bytes += group->live_bytes;
 	info->leaked_count -= group->live_count < info->leaked_count ? group->live_count : info->leaked_count;
 	info->leaked_bytes -= group->live_bytes < info->leaked_bytes ? group->live_bytes : info->leaked_bytes;
+	group->late_count += group->live_count; /* it lived at the end of a time range all the same */
+	group->late_bytes += group->live_bytes;
 	group->live_count = group->live_bytes = 0;
 }
 
