@@ -187,21 +187,38 @@ static bool is_due(const struct mt_merge *m, uint64_t time)
 		|| (!m->bounds && time - m->horizon > m->window * FUTURE_WINDOWS);
 }
 
-/* The ring's next event of this batch, or NULL. */
-static const struct mt_decoded *next_of(struct mt_merge *m, struct mt_ring *r)
+/* The stamp of the ring's next record where that is a plain one; it stays undecoded, for mt_event_run. */
+static bool plain_time(const struct mt_ring *r, uint64_t *time)
 {
-	const struct mt_decoded *d = r->consumed < r->first_head ? peek(r, r->first_head) : NULL;
+	struct mt_wire_record record;
 
-	return d && is_due(m, d->time) ? d : NULL;
+	if (r->ready || r->decoded >= r->first_head)
+		return false;
+	record = mt_ring_read(r, r->decoded);
+	*time = r->time + mt_wire_record_delta(&record);
+	return mt_ring_is_plain(&record);
+}
+
+/* The stamp of the ring's next event of this batch; false: there is none. */
+static bool next_time(struct mt_merge *m, struct mt_ring *r, uint64_t *time)
+{
+	const struct mt_decoded *d;
+
+	if (plain_time(r, time))
+		return is_due(m, *time);
+	d = r->consumed < r->first_head ? peek(r, r->first_head) : NULL;
+	if (d)
+		*time = d->time;
+	return d && is_due(m, d->time);
 }
 
 /* Brings the heap's first entry up to date: its ring may have been consumed further as a predecessor. */
 static void settle_first(struct mt_merge *m)
 {
-	const struct mt_decoded *d = next_of(m, &m->rings[m->heap[0]]);
+	uint64_t time;
 
-	if (d) {
-		m->heap_time[0] = d->time;
+	if (next_time(m, &m->rings[m->heap[0]], &time)) {
+		m->heap_time[0] = time;
 	} else {
 		m->heap_count--;
 		m->heap[0] = m->heap[m->heap_count];
@@ -230,6 +247,7 @@ static void run_first(struct mt_merge *m)
 	struct mt_ring *r = &m->rings[m->heap[0]];
 	uint64_t bound = __builtin_expect(m->heap_time[0] > m->horizon, 0) ? UINT64_MAX : m->horizon;
 	const struct mt_decoded *d;
+	uint64_t time;
 
 	if (m->heap_count > 1 && m->heap_time[1] < bound)
 		bound = m->heap_time[1];
@@ -238,6 +256,8 @@ static void run_first(struct mt_merge *m)
 	while (r->consumed < r->first_head) {
 		if (run_plain(m, r, bound))
 			continue;
+		if (plain_time(r, &time) && time > bound)
+			break;
 		d = peek(r, r->first_head);
 		if (!d || d->time > bound)
 			break;
@@ -251,12 +271,12 @@ static void build_heap(struct mt_merge *m)
 {
 	m->heap_count = 0;
 	for (uint32_t i = 0; i < m->ring_count; i++) {
-		const struct mt_decoded *d = next_of(m, &m->rings[i]);
+		uint64_t time;
 
-		if (!d)
+		if (!next_time(m, &m->rings[i], &time))
 			continue;
 		m->heap[m->heap_count] = i;
-		m->heap_time[m->heap_count++] = d->time;
+		m->heap_time[m->heap_count++] = time;
 	}
 	for (uint32_t i = m->heap_count / 2; i-- > 0;)
 		sift_down(m, i);
@@ -321,12 +341,14 @@ uint64_t mt_merge_poll(struct mt_merge *m)
 	m->stamp_end = 0;
 	m->patience = PATIENCE;
 	build_heap(m);
+	for (uint32_t i = 0; i < m->ring_count; i++)
+		records -= m->rings[i].consumed;
 	while (m->heap_count) {
 		run_first(m);
 		settle_first(m);
 	}
 	for (uint32_t i = 0; i < m->ring_count; i++) {
-		records += m->rings[i].consumed - m->rings[i].published_tail;
+		records += m->rings[i].consumed;
 		mt_ring_advance(&m->rings[i]);
 	}
 	wake_waiters(m);
