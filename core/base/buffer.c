@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 static void out_of_memory(void)
@@ -31,6 +32,22 @@ void *mt_alloc_aligned(size_t size, size_t alignment)
 	if (!p)
 		out_of_memory();
 	return p;
+}
+
+void *mt_alloc_huge(size_t size)
+{
+	size_t align = 2u << 20;
+	char *at = mmap(NULL, size + align, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0), *start;
+
+	if (at == MAP_FAILED)
+		out_of_memory();
+	start = (char *)(((uintptr_t)at + align - 1) & ~(uintptr_t)(align - 1));
+	if (start != at)
+		munmap(at, (size_t)(start - at));
+	if (start != at + align)
+		munmap(start + size, (size_t)(at + align - start));
+	madvise(start, size, MADV_HUGEPAGE);
+	return start;
 }
 
 void *mt_resize(void *old, size_t size)

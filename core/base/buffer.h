@@ -8,6 +8,8 @@
 
 void *mt_alloc(size_t size);                       /* zeroed; never NULL */
 void *mt_alloc_aligned(size_t size, size_t alignment); /* not zeroed; size a multiple of the power of two; never NULL */
+void *mt_alloc_huge(size_t size);                  /* zeroed huge pages, if there are; size a multiple of 2 MiB; never NULL;
+                                                    * to be unmapped, in pieces of 2 MiB if that suits */
 void *mt_resize(void *old, size_t size);           /* as realloc; never NULL */
 char *mt_strdup(const char *text);
 char *mt_format(const char *format, ...) __attribute__((format(printf, 1, 2))); /* caller frees */

@@ -7,25 +7,22 @@
 #define FIRST_BITS 6
 
 #define HUGE_PAGE (2u << 20)
+_Static_assert(sizeof(struct mt_match_cell) * MT_MATCH_CHUNK == HUGE_PAGE, "chunks and large tables share their memory");
 
 static size_t region_size(unsigned bits)
 {
 	return MT_MATCH_PARTS * sizeof(uint64_t) << bits;
 }
 
-/* Gives the part an empty table of its own in the region of that size. */
+/* Gives the part a table of its own in the region of that size. It is empty: no part takes one of a size twice. */
 static void take_table(struct mt_match *m, struct mt_match_part *part, unsigned bits)
 {
 	struct mt_match_region *region = &m->regions[bits];
 	size_t size = region_size(bits);
 
-	if (!region->users++) {
-		region->slots = mt_alloc_aligned(size, size < HUGE_PAGE ? MT_WIRE_PAGE : HUGE_PAGE);
-		if (size >= HUGE_PAGE)
-			madvise(region->slots, size, MADV_HUGEPAGE);
-	}
+	if (!region->users++)
+		region->slots = size < HUGE_PAGE ? mt_alloc(size) : mt_alloc_huge(size);
 	part->slots = region->slots + ((size_t)(part - m->parts) << bits);
-	memset(part->slots, 0, sizeof *part->slots << bits);
 	part->mask = (1u << bits) - 1;
 	part->shift = 32 - bits;
 	part->used = 0;
@@ -34,9 +31,18 @@ static void take_table(struct mt_match *m, struct mt_match_part *part, unsigned 
 static void drop_table(struct mt_match *m, const struct mt_match_part *part)
 {
 	struct mt_match_region *region = &m->regions[32 - part->shift];
+	size_t size = region_size(32 - part->shift);
 
-	if (!--region->users)
+	if (--region->users)
+		return;
+	if (size < HUGE_PAGE) {
 		free(region->slots);
+		return;
+	}
+	for (size_t at = 0; at < size; at += HUGE_PAGE) {
+		MT_GROW(m->spare, m->spare_count, m->spare_capacity);
+		m->spare[m->spare_count++] = (char *)region->slots + at;
+	}
 }
 
 void mt_match_init(struct mt_match *m)
@@ -50,8 +56,12 @@ void mt_match_free(struct mt_match *m)
 {
 	for (int i = 0; i < MT_MATCH_PARTS && m->parts[i].slots; i++) /* none when it is freed already */
 		drop_table(m, &m->parts[i]);
-	for (uint32_t i = 0; i < m->chunk_count; i++)
-		free(m->chunks[i]);
+	free(m->chunks ? m->chunks[0] : NULL);
+	for (uint32_t i = 1; i < m->chunk_count; i++)
+		munmap(m->chunks[i], HUGE_PAGE);
+	for (uint32_t i = 0; i < m->spare_count; i++)
+		munmap(m->spare[i], HUGE_PAGE);
+	free(m->spare);
 	free(m->chunks);
 	free(m->free);
 	*m = (struct mt_match){0};
@@ -62,12 +72,13 @@ void mt_match_free(struct mt_match *m)
 /* Random accesses to a large pool cost most in page walks: from the second chunk on, huge pages spare them. */
 static void add_chunk(struct mt_match *m)
 {
-	size_t size = sizeof(struct mt_match_cell) * MT_MATCH_CHUNK;
-	struct mt_match_cell *chunk = mt_alloc_aligned(size, size);
+	struct mt_match_cell *chunk;
 
+	if (m->spare_count)
+		chunk = m->spare[--m->spare_count];
+	else
+		chunk = m->chunk_count ? mt_alloc_huge(HUGE_PAGE) : mt_alloc_aligned(HUGE_PAGE, MT_WIRE_PAGE);
 	MT_GROW(m->chunks, m->chunk_count, m->chunk_capacity);
-	if (m->chunk_count)
-		madvise(chunk, size, MADV_HUGEPAGE);
 	m->chunks[m->chunk_count++] = chunk;
 	m->free = mt_resize(m->free, m->chunk_count * sizeof *m->free * MT_MATCH_CHUNK);
 }

@@ -33,6 +33,8 @@ struct mt_match {
 	struct mt_match_region regions[32]; /* by bits of a part */
 	struct mt_match_cell **chunks;
 	uint32_t chunk_count, chunk_capacity;
+	void **spare;        /* what tables have left, in pieces of a chunk's size: it need not be cleared once more */
+	uint32_t spare_count, spare_capacity;
 	uint32_t cell_count; /* handed out so far */
 	uint32_t *free;      /* cells to reuse, the last first; room for all that there are */
 	uint32_t free_count;
