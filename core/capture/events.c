@@ -185,6 +185,13 @@ HOT void end_block(struct mt_merge *m, struct mt_ring *r, const struct mt_match_
 		emit_end(m, r, cell, MT_EVENT_FREE, wire_node);
 }
 
+/* The same where it does not come by the millions. */
+static __attribute__((noinline)) void on_other_allocation(struct mt_merge *m, struct mt_ring *r,
+	const struct mt_decoded *d, unsigned nesting, const struct mt_release *reallocated)
+{
+	on_allocation(m, r, d, nesting, reallocated);
+}
+
 HOT void on_free(struct mt_merge *m, struct mt_ring *r, const struct mt_decoded *d, unsigned nesting)
 {
 	struct mt_match_place place;
@@ -240,7 +247,7 @@ static struct mt_release *close_release(struct mt_merge *m, struct mt_ring *r)
 
 static void on_reallocation(struct mt_merge *m, struct mt_ring *r, const struct mt_decoded *d, unsigned nesting)
 {
-	on_allocation(m, r, d, nesting, close_release(m, r));
+	on_other_allocation(m, r, d, nesting, close_release(m, r));
 }
 
 /* An allocation or a reallocation of which there is more to know. */
@@ -254,7 +261,7 @@ static void on_extended(struct mt_merge *m, struct mt_ring *r, const struct mt_d
 	m->model->profile->info.events++;
 	if (again && x.paused && open && !open->known)
 		return; /* of a block that was not recorded: nor is this one, in a pause */
-	on_allocation(m, r, d, nesting, open);
+	on_other_allocation(m, r, d, nesting, open);
 	if (!x.has_usable)
 		return;
 	const struct mt_match_cell *b = mt_match_find(&m->match, d->pointer);
@@ -329,7 +336,7 @@ void mt_event_consume(struct mt_merge *m, struct mt_ring *r, const struct mt_dec
 	m->model->profile->info.events++;
 	switch (d->type) {
 	case MT_RECORD_ALLOC:
-		on_allocation(m, r, d, nesting, NULL);
+		on_other_allocation(m, r, d, nesting, NULL);
 		break;
 	case MT_RECORD_FREE:
 		on_free(m, r, d, nesting);

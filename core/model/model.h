@@ -136,7 +136,8 @@ static inline void mt_model_rise(struct mt_model *m, struct mt_group *g, uint64_
 
 /* block: all but thread_sequence and temporary filled in; group and thread exist in the profile.
  * reallocated: second half of a realloc (counts as reallocation, not as allocation). */
-static inline void mt_model_allocate(struct mt_model *m, struct mt_block *b, bool reallocated)
+static inline __attribute__((always_inline)) void mt_model_allocate(struct mt_model *m, struct mt_block *b,
+	bool reallocated)
 {
 	struct mt_info *info = &m->profile->info;
 	struct mt_group *g = &m->profile->groups[b->group];
