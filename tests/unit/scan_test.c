@@ -1,0 +1,458 @@
+/* Random recordings, random filters: what the engine answers must be what is worked out the plain way (scan_truth.h). */
+#include "tests/unit/scan_truth.h"
+
+#include <sys/mman.h>
+
+#define MS 1000000ull
+
+struct opened {
+	struct mt_profile profile;
+	struct mt_symbols symbols;
+	struct mt_trace_reader *reader;
+	struct mt_source source;
+};
+
+/* Through the real writer into memory, and loaded from there. */
+static void open_recording(struct opened *o, struct recording *r)
+{
+	struct mt_definitions definitions = {0};
+	struct mt_trace_running running = {0};
+	struct mt_err err = {0};
+	char path[64];
+	int fd = memfd_create("trace", MFD_CLOEXEC), copy = dup(fd);
+	struct mt_trace_writer *w = mt_trace_writer_new(fd, &err);
+
+	assert_non_null(w);
+	assert_int_equal(mt_definitions_write(&definitions, w, &r->profile, &err), 0);
+	for (uint64_t i = 0; i < r->count; i++) {
+		mt_trace_writer_event(w, &r->events[i]);
+		if (!pick(r, (uint32_t)r->block_events))
+			assert_int_equal(mt_trace_writer_flush(w, &running, &err), 0);
+	}
+	assert_int_equal(mt_trace_writer_finish(w, &err), 0);
+	snprintf(path, sizeof path, "/proc/self/fd/%d", copy);
+	memset(o, 0, sizeof *o);
+	o->reader = mt_trace_reader_open(path, &err);
+	if (!o->reader)
+		fail_msg("%s", err.text);
+	mt_trace_writer_free(w);
+	close(copy);
+	mt_profile_init(&o->profile);
+	mt_symbols_init(&o->symbols);
+	if (mt_profile_load(&o->profile, o->reader, NULL, NULL, &err))
+		fail_msg("%s", err.text);
+	/* The events do not tell by which rule sizes are rounded up; an INFO block would. */
+	o->profile.info.usable_rule = r->profile.info.usable_rule;
+	o->source = (struct mt_source){.profile = &o->profile, .symbols = &o->symbols, .reader = o->reader,
+		.workers = 1 + pick(r, 3)};
+}
+
+static void close_recording(struct opened *o)
+{
+	mt_trace_reader_free(o->reader);
+	mt_profile_free(&o->profile);
+	mt_symbols_free(&o->symbols);
+}
+
+/* ---- random filters ---- */
+
+struct asked {
+	struct mt_filter *filter;
+	bool on[MT_FILTER_COUNT];
+	uint64_t number[MT_FILTER_COUNT];
+	char words[600];
+};
+
+static void ask(struct asked *q, enum mt_filter_field field, uint64_t number, const char *text)
+{
+	struct mt_err err = {0};
+
+	if (mt_filter_set(q->filter, field, text, &err))
+		fail_msg("%s", err.text);
+	q->on[field] = true;
+	q->number[field] = number;
+	size_t len = strlen(q->words);
+
+	snprintf(q->words + len, sizeof q->words - len, " %s:%s", mt_filter_info(field)->name, text);
+}
+
+static void ask_number(struct asked *q, enum mt_filter_field field, uint64_t number, const char *unit)
+{
+	char text[32];
+
+	snprintf(text, sizeof text, "%llu%s", (unsigned long long)number, unit);
+	ask(q, field, !strcmp(unit, "us") ? number * 1000 : number, text);
+}
+
+/* One end of a range, or both in order. */
+static void ask_range(struct asked *q, struct recording *r, enum mt_filter_field least, enum mt_filter_field most,
+	uint64_t limit, const char *unit)
+{
+	uint64_t a = pick(r, (uint32_t)limit), b = pick(r, (uint32_t)limit);
+	uint32_t which = pick(r, 3);
+
+	if (which != 1)
+		ask_number(q, least, a < b ? a : b, unit);
+	if (which != 0)
+		ask_number(q, most, a < b ? b : a, unit);
+}
+
+static void ask_lifetime(struct asked *q, struct recording *r)
+{
+	static const char *const names[] = {"all", "only_leaked", "only_not_deallocated_in_current_range",
+		"only_deallocated_in_current_range", "only_temporary", "only_short_lived", "only_whole_group_leaked",
+		"only_chain_leaked"};
+	uint32_t which = pick(r, 8);
+
+	ask(q, MT_FILTER_LIFETIME, which, names[which]);
+}
+
+static void ask_choice(struct asked *q, struct recording *r)
+{
+	uint32_t which = pick(r, 3);
+
+	if (which == 0)
+		ask(q, MT_FILTER_THREAD, pick(r, 1) + 1, "thread1");
+	else if (which == 1 && r->profile.log_count)
+		ask(q, MT_FILTER_MARKER, r->profile.log[0].text,
+			mt_strings_get(&r->profile.strings, r->profile.log[0].text));
+	else
+		ask(q, MT_FILTER_MMAPPED, which == 2, which == 2 ? "no" : "yes");
+}
+
+static void ask_something(struct asked *q, struct recording *r)
+{
+	uint64_t run_us = r->now_ns / 1000 + 10;
+
+	switch (pick(r, 15)) {
+	case 0: case 1: ask_range(q, r, MT_FILTER_FROM, MT_FILTER_TO, run_us, "us"); break;
+	case 2: case 3: ask_lifetime(q, r); break;
+	case 4: ask_range(q, r, MT_FILTER_SIZE_MIN, MT_FILTER_SIZE_MAX, 1100, ""); break;
+	case 5: ask_range(q, r, MT_FILTER_LIFETIME_MIN, MT_FILTER_LIFETIME_MAX, run_us / 2, "us"); break;
+	case 6: ask_choice(q, r); break;
+	case 7:
+		ask_number(q, MT_FILTER_ALIVE_AT, pick(r, (uint32_t)run_us), "us");
+		if (pick(r, 2))
+			ask_number(q, MT_FILTER_ALIVE_AT_2, pick(r, (uint32_t)run_us), "us");
+		break;
+	case 8: ask_range(q, r, MT_FILTER_ADDRESS_MIN, MT_FILTER_ADDRESS_MAX, 0x20000, ""); break;
+	case 9: ask_range(q, r, MT_FILTER_FIRST_SIZE_MIN, MT_FILTER_FIRST_SIZE_MAX, 1100, ""); break;
+	case 10: ask_range(q, r, MT_FILTER_LAST_SIZE_MIN, MT_FILTER_LAST_SIZE_MAX, 1100, ""); break;
+	case 11: ask_range(q, r, MT_FILTER_CHAIN_LIFETIME_MIN, MT_FILTER_CHAIN_LIFETIME_MAX, run_us / 2, "us"); break;
+	case 12: ask_range(q, r, MT_FILTER_CHAIN_LENGTH_MIN, MT_FILTER_CHAIN_LENGTH_MAX, 4, ""); break;
+	case 13: ask_range(q, r, MT_FILTER_POSITION_IN_CHAIN_MIN, MT_FILTER_POSITION_IN_CHAIN_MAX, 4, ""); break;
+	default:
+		if (pick(r, 2))
+			ask_range(q, r, MT_FILTER_GROUP_ALLOCATIONS_MIN, MT_FILTER_GROUP_ALLOCATIONS_MAX, r->block_count / 3 + 2, "");
+		else
+			ask_number(q, MT_FILTER_TEMPORARY_THRESHOLD, pick(r, 6), "");
+	}
+}
+
+static void asked_begin(struct asked *q, struct recording *r)
+{
+	*q = (struct asked){.filter = mt_filter_new()};
+	for (uint32_t i = 0, count = pick(r, 4); i < count; i++)
+		ask_something(q, r);
+}
+
+/* ---- what a filter means ---- */
+
+static bool within(const struct asked *q, enum mt_filter_field least, enum mt_filter_field most, uint64_t value)
+{
+	return (!q->on[least] || value >= q->number[least]) && (!q->on[most] || value <= q->number[most]);
+}
+
+static bool lives_at(const struct mt_allocation *a, uint64_t ns)
+{
+	return a->time_ns <= ns && (a->end_ns == MT_LIVE || a->end_ns > ns);
+}
+
+static bool right_lifetime(const struct asked *q, const struct recording *r, const struct mt_allocation *a)
+{
+	bool freed = a->end_ns != MT_LIVE, inside = freed && within(q, MT_FILTER_FROM, MT_FILTER_TO, a->end_ns);
+	uint64_t threshold = q->on[MT_FILTER_TEMPORARY_THRESHOLD] ? q->number[MT_FILTER_TEMPORARY_THRESHOLD] : 0;
+
+	switch (q->on[MT_FILTER_LIFETIME] ? q->number[MT_FILTER_LIFETIME] : 0) {
+	case 1: return !freed;
+	case 2: return !inside;
+	case 3: return inside;
+	case 4: return freed;
+	case 5: return freed && a->between <= threshold;
+	case 6:
+		return !r->group_ended[a->group];
+	case 7: return a->chain_end_ns == MT_LIVE;
+	default: return true;
+	}
+}
+
+static uint64_t span(uint64_t from, uint64_t to, uint64_t end)
+{
+	to = to == MT_LIVE ? end : to;
+	return to > from ? to - from : 0;
+}
+
+static bool is_meant(const struct asked *q, const struct recording *r, const struct mt_allocation *a, uint64_t run_ns)
+{
+	bool mapped = a->usable && a->usable % 16 == 0;
+
+	return within(q, MT_FILTER_FROM, MT_FILTER_TO, a->time_ns) && right_lifetime(q, r, a) &&
+		within(q, MT_FILTER_SIZE_MIN, MT_FILTER_SIZE_MAX, a->size) &&
+		within(q, MT_FILTER_LIFETIME_MIN, MT_FILTER_LIFETIME_MAX, span(a->time_ns, a->end_ns, run_ns)) &&
+		(!q->on[MT_FILTER_THREAD] || a->thread == q->number[MT_FILTER_THREAD]) &&
+		(!q->on[MT_FILTER_MARKER] || a->marker == q->number[MT_FILTER_MARKER]) &&
+		(!q->on[MT_FILTER_MMAPPED] || mapped == !q->number[MT_FILTER_MMAPPED]) &&
+		(!q->on[MT_FILTER_ALIVE_AT] || lives_at(a, q->number[MT_FILTER_ALIVE_AT])) &&
+		(!q->on[MT_FILTER_ALIVE_AT_2] || !lives_at(a, q->number[MT_FILTER_ALIVE_AT_2])) &&
+		within(q, MT_FILTER_ADDRESS_MIN, MT_FILTER_ADDRESS_MAX, a->address) &&
+		within(q, MT_FILTER_FIRST_SIZE_MIN, MT_FILTER_FIRST_SIZE_MAX, a->first_size) &&
+		within(q, MT_FILTER_LAST_SIZE_MIN, MT_FILTER_LAST_SIZE_MAX, a->last_size) &&
+		within(q, MT_FILTER_CHAIN_LIFETIME_MIN, MT_FILTER_CHAIN_LIFETIME_MAX,
+			span(a->chain_start_ns, a->chain_end_ns, run_ns)) &&
+		within(q, MT_FILTER_CHAIN_LENGTH_MIN, MT_FILTER_CHAIN_LENGTH_MAX, a->chain_length) &&
+		within(q, MT_FILTER_POSITION_IN_CHAIN_MIN, MT_FILTER_POSITION_IN_CHAIN_MAX, a->position) &&
+		within(q, MT_FILTER_GROUP_ALLOCATIONS_MIN, MT_FILTER_GROUP_ALLOCATIONS_MAX, r->group_count[a->group]);
+}
+
+/* ---- comparing ---- */
+
+struct visits {
+	const struct recording *recording;
+	unsigned wants;
+	bool *seen;
+	uint64_t count, at; /* at: of the events told */
+	char fault[200];
+};
+
+#define DIFFERS(v, what, number, x, y) \
+	(snprintf((v)->fault, sizeof (v)->fault, "%s of %llu: %llu, expected %llu", what, (unsigned long long)(number), \
+		(unsigned long long)(x), (unsigned long long)(y)), 1)
+#define SAME(field) \
+	if (a->field != b->field) \
+		return DIFFERS(v, #field, a->number, a->field, b->field);
+
+static int compare_chain(struct visits *v, const struct mt_allocation *a, const struct mt_allocation *b)
+{
+	SAME(chain) SAME(position) SAME(chain_length) SAME(first_size) SAME(last_size) SAME(chain_start_ns) SAME(chain_end_ns)
+	return 0;
+}
+
+static int on_allocation(void *context, const struct mt_allocation *a)
+{
+	struct visits *v = context;
+	const struct mt_allocation *b = a->number < v->recording->block_count ? &v->recording->blocks[a->number].a : NULL;
+
+	if (!b || !v->recording->blocks[a->number].matches || v->seen[a->number])
+		return DIFFERS(v, "a visit", a->number, 1, 0);
+	v->seen[a->number] = true;
+	v->count++;
+	SAME(size) SAME(usable) SAME(time_ns) SAME(end_ns) SAME(group) SAME(thread) SAME(end_thread) SAME(end_kind) SAME(marker)
+	SAME(between)
+	if (v->wants & MT_SCAN_ADDRESSES)
+		SAME(address)
+	if (v->wants & MT_SCAN_STACKS)
+		SAME(end_node)
+	return v->wants & MT_SCAN_CHAINS ? compare_chain(v, a, b) : 0;
+}
+
+static void compare_allocations(struct recording *r, struct opened *o, const struct asked *q, uint64_t expected)
+{
+	struct visits v = {.recording = r, .wants = pick(r, 8), .seen = mt_alloc(r->block_count + 1)};
+	struct mt_err err = {0};
+
+	if (mt_scan_allocations(&o->source, q->filter, v.wants, on_allocation, &v, &err))
+		fail_msg("%s: %s%s", q->words, v.fault, err.text);
+	if (v.count != expected)
+		fail_msg("%s: %llu allocations visited, expected %llu", q->words, (unsigned long long)v.count,
+			(unsigned long long)expected);
+	free(v.seen);
+}
+
+static bool matches(const struct recording *r, uint64_t number)
+{
+	return number != NONE && r->blocks[number].matches;
+}
+
+/* The next event that is to be told; NULL: none. half: made up. */
+static const struct mt_event *next_told(struct visits *v, struct mt_event *half)
+{
+	const struct recording *r = v->recording;
+
+	while (v->at < r->count) {
+		const struct mt_event *e = &r->events[v->at++];
+		bool again = e->type == MT_EVENT_REALLOCATE;
+
+		if (e->type == MT_EVENT_NOTE || e->type == MT_EVENT_UNKNOWN_FREE)
+			continue;
+		*half = *e;
+		if (again && !matches(r, e->number) && matches(r, e->previous)) {
+			half->type = MT_EVENT_FREE;
+			half->number = e->previous;
+			return half;
+		}
+		if (again && e->previous != NONE && !matches(r, e->previous))
+			half->type = MT_EVENT_ALLOCATE;
+		if (matches(r, e->number))
+			return half;
+	}
+	return NULL;
+}
+
+static int on_event(void *context, const struct mt_event *a)
+{
+	struct visits *v = context;
+	struct mt_event half;
+	const struct mt_event *b = next_told(v, &half);
+
+	if (!b)
+		return DIFFERS(v, "an event", a->number, 1, 0);
+	SAME(type) SAME(number) SAME(time_ns) SAME(thread)
+	if (a->type <= MT_EVENT_REALLOCATE) {
+		SAME(size) SAME(address) SAME(group)
+	}
+	if (a->type == MT_EVENT_REALLOCATE)
+		SAME(previous)
+	return 0;
+}
+
+static void compare_events(const struct recording *r, struct opened *o, const struct asked *q)
+{
+	struct visits v = {.recording = r};
+	struct mt_event half;
+	struct mt_err err = {0};
+
+	if (mt_scan_events(&o->source, q->filter, on_event, &v, &err))
+		fail_msg("%s: %s%s", q->words, v.fault, err.text);
+	if (next_told(&v, &half))
+		fail_msg("%s: an event was not told", q->words);
+}
+
+static void compare_history(const struct mt_profile *p, const struct sums *s, const char *words)
+{
+	const struct mt_sample *last = &p->samples[p->sample_count - 1];
+	uint64_t allocations = 0, frees = 0, most = 0;
+
+	for (uint32_t i = 0; i < p->sample_count; i++) {
+		allocations += p->samples[i].allocations;
+		frees += p->samples[i].frees;
+		most = p->samples[i].max_bytes > most ? p->samples[i].max_bytes : most;
+	}
+	if (allocations != s->info.allocations + s->info.reallocations || frees != s->frees || most != s->info.peak_bytes ||
+		last->live_bytes != s->info.leaked_bytes || last->live_count != s->info.leaked_count)
+		fail_msg("%s: the timeline differs", words);
+}
+
+static void compare_profile(const struct mt_matched *m, const struct sums *s, const char *words)
+{
+	const struct mt_profile *p = &m->profile;
+
+	for (uint32_t i = 0; i < p->group_count; i++) {
+		struct mt_group a = p->groups[i], b = s->groups[i];
+#define X(name) \
+	if (a.name != b.name) \
+		fail_msg("%s: " #name " of group %u: %llu, expected %llu", words, i, (unsigned long long)a.name, \
+			(unsigned long long)b.name);
+		X(allocated_count) X(allocated_bytes) X(live_count) X(live_bytes) X(temporary_count) X(own_peak_count)
+		X(own_peak_bytes) X(at_peak_count) X(at_peak_bytes) X(first_ns) X(last_ns) X(min_size) X(max_size)
+		X(late_count) X(late_bytes)
+#undef X
+	}
+	if (!m->history)
+		return;
+#define X(name) \
+	if (p->info.name != s->info.name) \
+		fail_msg("%s: " #name ": %llu, expected %llu", words, (unsigned long long)p->info.name, \
+			(unsigned long long)s->info.name);
+	X(allocations) X(frees) X(reallocations) X(allocated_bytes) X(leaked_count) X(leaked_bytes) X(peak_bytes) X(peak_ns)
+	X(temporary_count)
+	if (m->own)
+		X(slack_bytes)
+#undef X
+	compare_history(p, s, words);
+}
+
+static void compare_match(struct recording *r, struct opened *o, const struct asked *q)
+{
+	uint64_t from = q->on[MT_FILTER_FROM] ? q->number[MT_FILTER_FROM] : 0;
+	uint64_t to = q->on[MT_FILTER_TO] ? q->number[MT_FILTER_TO] : UINT64_MAX;
+	struct mt_matched m = {0};
+	struct mt_err err = {0};
+	struct sums s;
+
+	recording_sum(&s, r, from, to, q->on[MT_FILTER_TEMPORARY_THRESHOLD] ? q->number[MT_FILTER_TEMPORARY_THRESHOLD] : 0);
+	for (unsigned wants = 0; wants <= MT_MATCH_HISTORY; wants++) {
+		if (mt_match(&m, &o->source, q->filter, wants, &err))
+			fail_msg("%s: %s", q->words, err.text);
+		assert_true(m.history || !wants);
+		compare_profile(&m, &s, q->words);
+	}
+	mt_matched_free(&m);
+}
+
+static void compare_all(struct recording *r, struct opened *o)
+{
+	struct asked q;
+	uint64_t expected = 0;
+
+	asked_begin(&q, r);
+	struct mt_err err = {0};
+
+	if (mt_filter_check(q.filter, &err) == 0) {
+		for (uint64_t n = 0; n < r->block_count; n++) {
+			r->blocks[n].matches = is_meant(&q, r, &r->blocks[n].a, o->profile.info.wall_ns);
+			expected += r->blocks[n].matches;
+		}
+		compare_allocations(r, o, &q, expected);
+		compare_events(r, o, &q);
+		compare_match(r, o, &q);
+	}
+	mt_filter_free(q.filter);
+}
+
+static void random_rounds(uint32_t recordings, uint32_t filters, uint32_t steps, uint64_t block_events, uint64_t seed)
+{
+	for (uint32_t i = 0; i < recordings; i++) {
+		struct recording r;
+		struct opened o;
+
+		recording_begin(&r, seed + i, block_events);
+		for (uint32_t k = 0; k < steps; k++)
+			recording_step(&r);
+		recording_follow(&r);
+		open_recording(&o, &r);
+		for (uint32_t k = 0; k < filters; k++)
+			compare_all(&r, &o);
+		close_recording(&o);
+		recording_free(&r);
+	}
+}
+
+static void test_small(void **state)
+{
+	(void)state;
+	random_rounds(600, 8, 60, 40, 1);
+}
+
+static void test_many_blocks(void **state)
+{
+	(void)state;
+	random_rounds(60, 6, 700, 25, 100000);
+}
+
+/* More than lie in the ring of young blocks. */
+static void test_old_blocks(void **state)
+{
+	(void)state;
+	random_rounds(2, 6, 200000, 20000, 200000);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_small),
+		cmocka_unit_test(test_many_blocks),
+		cmocka_unit_test(test_old_blocks),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
