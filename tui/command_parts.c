@@ -177,6 +177,21 @@ int mt_command_ui_options(struct mt_ui_options *options, char **filter_text,
 	return 0;
 }
 
+int mt_command_check_recording(const struct mt_arguments *arguments, struct mt_err *err)
+{
+	if (arguments->over_size && !arguments->max_size)
+		return mt_fail(err, -EINVAL, "--over-size says what --max-size means where much must stay; expected --max-size too");
+	if (!arguments->max_size)
+		return 0;
+	if (arguments->max_size < MT_SESSION_LEAST_SIZE)
+		return mt_fail(err, -EINVAL, "--max-size: %llu bytes leave no room for anything; expected 256K or more",
+			(unsigned long long)arguments->max_size);
+	if (arguments->output && !strcmp(arguments->output, "-"))
+		return mt_fail(err, -EINVAL, "--max-size takes old events out of the file again, which standard output does not "
+			"allow; expected a file with --output");
+	return 0;
+}
+
 void mt_command_session_options(struct mt_session_options *options, char **library,
 	const struct mt_arguments *arguments)
 {
@@ -191,6 +206,8 @@ void mt_command_session_options(struct mt_session_options *options, char **libra
 		.disabled_at_start = arguments->disabled,
 		.drop_when_full = arguments->on_full && !strcmp(arguments->on_full, "drop"),
 		.duration_ns = arguments->duration_ns,
+		.max_bytes = arguments->max_size,
+		.stop_over_size = arguments->over_size && !strcmp(arguments->over_size, "stop"),
 		.library = *library};
 }
 

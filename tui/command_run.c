@@ -44,5 +44,6 @@ const struct mt_command mt_command_run = {
 	.operands_min = 1,
 	.operands_max = -1,
 	.runs_program = true,
+	.check = mt_command_check_recording,
 	.run = run,
 };

@@ -72,6 +72,8 @@ int mt_command_ui_options(struct mt_ui_options *, char **filter, const struct mt
 void mt_command_session_options(struct mt_session_options *, char **library, const struct mt_arguments *);
 /* Records without a terminal interface: record, and run --headless. (command_record.c) */
 int mt_command_record_program(const struct mt_arguments *, struct mt_err *);
+/* Of the options of record and run that do not go together. */
+int mt_command_check_recording(const struct mt_arguments *, struct mt_err *err);
 /* What is said when a session has ended: what was written and what is missing. 1: the root's trace can be read again. */
 int mt_command_close_session(struct mt_session *, const char *output, int wait_status, struct mt_err *);
 /* libmemtui.so: beside the executable, in ../lib/memtui, in the install prefix; NULL: nowhere. Caller frees. */
@@ -112,6 +114,12 @@ extern const char mt_help_about[], mt_help_exit[];
 	{0, "disabled", NULL, MT_OPTION_FLAG, MT_OPTION_AT(disabled), \
 		"start paused: nothing new is recorded until the program asks for it, by memtui.h", NULL}, \
 	{0, "duration", "TIME", MT_OPTION_TIME, MT_OPTION_AT(duration_ns), "stop recording after this time", NULL}, \
+	{0, "max_size", "SIZE", MT_OPTION_SIZE, MT_OPTION_AT(max_size), \
+		"keep each trace below this size, such as 256M, however long the program runs: the oldest events go, while the " \
+		"totals of every stack and what lives stay exact; at least 256K", NULL}, \
+	{0, "over_size", "WHAT", MT_OPTION_CHOICE, MT_OPTION_AT(over_size), \
+		"where the stacks and the live blocks alone do not fit into --max-size: exceed (the default) lets the file grow " \
+		"with them, but not with time; stop ends the recording", "exceed|stop"}, \
 	{0, "report", NULL, MT_OPTION_FLAG, MT_OPTION_AT(report), "print a report at the end", NULL}
 
 #endif

@@ -50,6 +50,27 @@ int mt_options_time(uint64_t *ns, const char *text)
 	return -EINVAL;
 }
 
+/* Bytes, with K, M, G or T for powers of 1024. */
+static int parse_size(uint64_t *bytes, const char *text)
+{
+	static const char units[] = "kmgt";
+	char *end;
+
+	if (!isdigit((unsigned char)*text))
+		return -EINVAL;
+	double value = strtod(text, &end);
+	const char *unit = *end ? strchr(units, tolower((unsigned char)*end)) : NULL;
+
+	if (unit) {
+		value *= (double)(1ull << 10 * (unit - units + 1));
+		end++;
+	}
+	if (*end || value > 1e18)
+		return -EINVAL;
+	*bytes = (uint64_t)value;
+	return 0;
+}
+
 static int parse_number(uint64_t *number, const char *text)
 {
 	char *end;
@@ -222,6 +243,8 @@ static int set_value(struct mt_arguments *arguments, const struct mt_option *opt
 		return mt_options_time(place, value)
 			? bad_value(err, option, value, "a time such as 500ms, 10s, 2m or 1h")
 			: 0;
+	case MT_OPTION_SIZE:
+		return parse_size(place, value) ? bad_value(err, option, value, "a size such as 64M or 1G") : 0;
 	case MT_OPTION_SORT:
 		arguments->sort_given = true;
 		return parse_sort(arguments, value, err);

@@ -15,9 +15,9 @@ struct mt_texts {
 /* Everything that an option of some command can say. Strings are borrowed from argv. */
 struct mt_arguments {
 	const char *program; /* "memtui" as it was called */
-	const char *output, *theme, *ascii, *filter_text, *on_full, *complete, *man, *what, *by;
+	const char *output, *theme, *ascii, *filter_text, *on_full, *complete, *man, *what, *over_size, *by;
 	bool force, disabled, free_stacks, slack, check_stacks, headless, report, exact, help, short_names;
-	uint64_t depth, duration_ns, top, count, skip, levels, columns, fps;
+	uint64_t depth, duration_ns, max_size, top, count, skip, levels, columns, fps;
 	bool inverted, ascending, sort_given, history;
 	enum mt_metric sort;
 	bool sort_matched; /* by what matches the filter alone: only_matched.METRIC */
@@ -39,6 +39,7 @@ enum mt_option_kind {
 	MT_OPTION_CHOICE, /* const char *: one of choices */
 	MT_OPTION_NUMBER, /* uint64_t */
 	MT_OPTION_TIME,   /* uint64_t, ns */
+	MT_OPTION_SIZE,   /* uint64_t, bytes */
 	MT_OPTION_SORT,   /* metric with an optional prefix */
 	MT_OPTION_ORDER,  /* bool: ascending */
 	MT_OPTION_FORMAT, /* enum mt_format */

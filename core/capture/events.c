@@ -2,7 +2,6 @@
 
 #include <string.h>
 
-#define BLOCK_EVENTS 65536
 /* For what each of millions of events a second passes: as part of its loop, fields stay in registers. */
 #define HOT static inline __attribute__((always_inline))
 
@@ -24,7 +23,7 @@ HOT void emit(struct mt_merge *m, const struct mt_ring *r, const struct mt_match
 	e->previous = previous;
 	e->size = b->size;
 	e->address = b->address;
-	if (__builtin_expect(++m->unflushed >= BLOCK_EVENTS, 0) && m->flush)
+	if (__builtin_expect(++m->unflushed >= m->block_events, 0) && m->flush)
 		m->flush(m->context);
 }
 
@@ -170,6 +169,8 @@ HOT void on_allocation(struct mt_merge *m, struct mt_ring *r, const struct mt_de
 	b = mt_match_cell(&m->match, id);
 	*b = begin_block(m, r, d, previous != NULL);
 	mt_match_insert_at(&m->match, &place, id);
+	if (__builtin_expect(m->births != NULL, 0))
+		mt_births_note(m, id, previous ? reallocated : NULL);
 	emit(m, r, b, previous ? MT_EVENT_REALLOCATE : MT_EVENT_ALLOCATE, 0, previous ? previous->number : 0);
 }
 
@@ -224,6 +225,8 @@ static void on_release(struct mt_merge *m, struct mt_ring *r, const struct mt_de
 	block = mt_match_block(found);
 	mt_model_release(m->model, &block, m->now_ns);
 	open->temporary = block.temporary;
+	if (m->births)
+		open->birth = *mt_births_at(m->births, mt_match_id_at(&place));
 	mt_match_remove_at(&m->match, &place);
 	if (d->node < MT_NODE_FIRST)
 		emit(m, r, &open->cell, MT_EVENT_RELEASE, MT_KIND_REALLOC, 0);
@@ -292,6 +295,8 @@ static void on_restore(struct mt_merge *m, struct mt_ring *r)
 	block.temporary = open->temporary;
 	mt_model_restore(m->model, &block, m->now_ns);
 	mt_match_insert(&m->match, &open->cell);
+	if (m->births && mt_match_look_up(&m->match, open->cell.address, &place))
+		*mt_births_at(m->births, mt_match_id_at(&place)) = open->birth;
 	emit(m, r, &open->cell, MT_EVENT_RESTORE, 0, 0);
 }
 

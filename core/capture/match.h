@@ -129,6 +129,12 @@ static inline struct mt_match_cell *mt_match_find(struct mt_match *m, uint64_t a
 	return mt_match_look_up(m, address, &place);
 }
 
+/* place: where the look-up found the block. */
+static inline uint32_t mt_match_id_at(const struct mt_match_place *place)
+{
+	return (uint32_t)place->part->slots[place->at] - 1;
+}
+
 /* The id of a cell to fill in and insert. */
 #define MT_MATCH_CELLS_AHEAD 8
 static inline uint32_t mt_match_take_cell(struct mt_match *m)

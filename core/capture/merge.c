@@ -7,6 +7,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#define BLOCK_EVENTS 65536
 #define WINDOW_NS 5000     /* stamps of two cores may disagree by this */
 #define WAKE_STEPS 4       /* of the tail, for one wake of those who wait for room */
 #define COUNTER_MAX (1ull << 44) /* more than a program can count in a year */
@@ -18,7 +19,7 @@
 void mt_merge_init(struct mt_merge *m, struct mt_segment *s, const struct mt_timebase *clock,
 	struct mt_model *model)
 {
-	*m = (struct mt_merge){.segment = s, .clock = clock, .model = model};
+	*m = (struct mt_merge){.segment = s, .clock = clock, .model = model, .block_events = BLOCK_EVENTS};
 	model->profile->info.resolution_ns = MT_RESOLUTION_NS;
 	m->window = clock->scale ? ((uint64_t)WINDOW_NS << 32) / clock->scale : WINDOW_NS;
 	mt_tables_init(&m->tables, s, model->profile);
@@ -33,6 +34,7 @@ void mt_merge_free(struct mt_merge *m)
 	mt_slack_free(&m->slack);
 	mt_tables_free(&m->tables);
 	mt_match_free(&m->match);
+	mt_births_free(m->births);
 	free(m->rings);
 	free(m->heap);
 	free(m->heap_time);
@@ -254,6 +256,10 @@ static void run_first(struct mt_merge *m)
 	if (m->heap_count > 2 && m->heap_time[2] < bound)
 		bound = m->heap_time[2];
 	while (r->consumed < r->first_head) {
+		if (__builtin_expect(m->between_due, 0))
+			m->between(m->context);
+		if (__builtin_expect(m->halted, 0))
+			return;
 		if (run_plain(m, r, bound))
 			continue;
 		if (plain_time(r, &time) && time > bound)
@@ -328,11 +334,33 @@ static void read_heads(struct mt_merge *m)
 	}
 }
 
+void mt_merge_halt(struct mt_merge *m)
+{
+	m->halted = true;
+}
+
+static void throw_away(struct mt_merge *m)
+{
+	read_heads(m);
+	for (uint32_t i = 0; i < m->ring_count; i++) {
+		struct mt_ring *r = &m->rings[i];
+
+		r->ready = false;
+		r->consumed = r->decoded = r->second_head;
+		mt_ring_advance(r);
+	}
+	wake_waiters(m);
+}
+
 uint64_t mt_merge_poll(struct mt_merge *m)
 {
 	uint64_t records = 0;
 
 	__atomic_fetch_add(&m->segment->header->tick, 1, __ATOMIC_RELAXED);
+	if (m->halted) {
+		throw_away(m);
+		return 0;
+	}
 	/* What was stamped before the heads were read has its predecessors below them, and in the order of stamps. Later
 	 * events wait: of two rings the one may show more than the other, when this thread was kept from running. */
 	m->horizon = m->bounds ? m->bounds->horizon : mt_clock_now(m->clock) - m->window;
@@ -343,7 +371,7 @@ uint64_t mt_merge_poll(struct mt_merge *m)
 	build_heap(m);
 	for (uint32_t i = 0; i < m->ring_count; i++)
 		records -= m->rings[i].consumed;
-	while (m->heap_count) {
+	while (m->heap_count && !m->halted) {
 		run_first(m);
 		settle_first(m);
 	}

@@ -3,6 +3,7 @@
 #ifndef MT_CAPTURE_MERGE_H
 #define MT_CAPTURE_MERGE_H
 
+#include "core/capture/births.h"
 #include "core/capture/clock.h"
 #include "core/capture/maps.h"
 #include "core/capture/match.h"
@@ -27,6 +28,10 @@ struct mt_merge {
 	struct mt_model *model;
 	struct mt_trace_writer *writer;  /* NULL: none */
 	void (*flush)(void *context);    /* called when the open event block is full */
+	void (*between)(void *context);  /* called between two events when one is due, which it takes back */
+	bool between_due, halted;
+	uint32_t block_events;           /* of a full event block */
+	struct mt_births *births;        /* NULL: no checkpoints will be wanted; else freed with the merge */
 	void *context;
 	const struct mt_merge_bounds *bounds; /* NULL: what is published is all there is, and it is now */
 
@@ -58,6 +63,8 @@ void mt_merge_init(struct mt_merge *, struct mt_segment *, const struct mt_timeb
 void mt_merge_free(struct mt_merge *);
 /* Consumes what is published now. Returns the number of records. */
 uint64_t mt_merge_poll(struct mt_merge *);
+/* From between: what comes is thrown away from here on. */
+void mt_merge_halt(struct mt_merge *);
 /* Whether something is published that was not consumed. */
 bool mt_merge_pending(const struct mt_merge *);
 /* Until now, at the latest, frees were lost. */

@@ -18,7 +18,7 @@ static struct mt_slack_entry *place(const struct mt_slack *s, uint64_t address)
 	return &s->entries[at];
 }
 
-static uint64_t usable(const struct mt_slack *s, const struct mt_match_cell *b)
+uint64_t mt_slack_usable(const struct mt_slack *s, const struct mt_match_cell *b)
 {
 	const struct mt_slack_entry *e = s->entries ? place(s, b->address) : NULL;
 
@@ -70,7 +70,7 @@ uint64_t mt_slack_sum(const struct mt_slack *s, const struct mt_match *m, const 
 		const struct mt_match_cell *b = mt_match_cell(m, id);
 
 		if (b->address)
-			sum += mt_model_slack(p, b->group, b->size, usable(s, b));
+			sum += mt_model_slack(p, b->group, b->size, mt_slack_usable(s, b));
 	}
 	return sum;
 }

@@ -76,7 +76,9 @@ void mt_profile_add_free_site(struct mt_profile *p, const struct mt_free_site *s
 
 void mt_profile_add_log(struct mt_profile *p, const struct mt_log_entry *entry)
 {
-	if (p->log_count == MT_LOG_MAX) {
+	uint32_t most = p->log_most && entry->type != MT_LOG_LIMIT ? p->log_most : MT_LOG_MAX;
+
+	if (p->log_count >= most) {
 		p->info.log_dropped++;
 		return;
 	}

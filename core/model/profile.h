@@ -92,6 +92,7 @@ enum mt_log_type {
 	MT_LOG_PAUSE,   /* by the program (text, node) or a person (neither) */
 	MT_LOG_RESUME,
 	MT_LOG_GAP,     /* beginning in ns, allocations lost, frees lost; time_ns is its end */
+	MT_LOG_LIMIT,   /* of the trace's size: text; size asked for, bytes needed, what became of it */
 	MT_LOG_TYPES,
 };
 #define MT_LOG_MAX (1u << 20) /* entries; what comes later is counted in info.log_dropped */
@@ -187,6 +188,7 @@ struct mt_profile {
 	uint64_t step_ns;
 	struct mt_log_entry *log;
 	uint32_t log_count, log_capacity;
+	uint32_t log_most;          /* entries, but for those of MT_LOG_LIMIT; 0: MT_LOG_MAX */
 	struct mt_free_site *free_sites; /* each pair once, in order of first use */
 	uint32_t free_site_count, free_site_capacity;
 };

@@ -305,7 +305,7 @@ static bool tend(struct drain *d, struct mt_image *image, uint64_t *records)
 
 	*records += taken;
 	mt_image_tend(image, now);
-	if (!ready || mt_image_failed(image, &err) || (d->deadline && now >= d->deadline)) {
+	if (!ready || mt_image_failed(image, &err) || mt_image_is_full(image) || (d->deadline && now >= d->deadline)) {
 		stop_image(d, image);
 		return true;
 	}

@@ -1,6 +1,7 @@
 /* One image of the program, from its first event to its complete trace. */
 #include "core/capture/merge.h"
 #include "core/model/load.h"
+#include "core/session/flight.h"
 #include "core/session/internal.h"
 #include "core/session/memory.h"
 #include "core/symbol/symbol.h"
@@ -39,8 +40,9 @@ struct mt_image {
 	uint32_t pauses;
 	uint64_t info_losses; /* as last written */
 	uint64_t published_events, published_at;
-	bool begun;
+	bool begun, full;
 	char *trace_path;
+	struct mt_flight flight;
 	struct mt_err failure;
 };
 
@@ -73,11 +75,45 @@ static void write_out(struct mt_image *i)
 	i->profile.info.file_bytes = mt_trace_writer_bytes(i->writer);
 	if (error)
 		i->failure.code = error;
+	i->merge.between_due = i->flight.cap && !error && (mt_flight_is_due(&i->flight) || mt_births_are_many(i->merge.births));
 }
 
 static void flush(void *image)
 {
 	write_out(image);
+}
+
+/* Between two events: nothing is half done. */
+static void take_turn(void *image)
+{
+	struct mt_image *i = image;
+	int result = 0;
+
+	write_out(i);
+	if (i->merge.between_due && mt_flight_is_due(&i->flight)) {
+		result = mt_flight_turn(&i->flight, &i->failure);
+	} else if (i->merge.between_due) {
+		mt_births_collect(&i->merge);
+		mt_births_done(i->merge.births);
+	}
+	i->merge.between_due = false;
+	if (result < 0)
+		i->failure.code = result;
+	if (result <= 0)
+		return;
+	i->full = true;
+	mt_merge_halt(&i->merge);
+}
+
+/* With a limit to the trace's size. */
+static void begin_flight(struct mt_image *i)
+{
+	const struct mt_session_options *o = i->recorder->options;
+
+	i->flight = (struct mt_flight){.profile = &i->profile, .model = &i->model, .merge = &i->merge,
+		.definitions = &i->definitions};
+	if (o->max_bytes)
+		mt_flight_init(&i->flight, o->max_bytes, o->stop_over_size);
 }
 
 /* How many processes but one are being recorded. */
@@ -122,7 +158,9 @@ struct mt_image *mt_image_new(struct mt_recorder *r, struct mt_process *process,
 	mt_model_init(&i->model, &i->profile);
 	mt_merge_init(&i->merge, &i->segment, &i->clock, &i->model);
 	i->merge.flush = flush;
+	i->merge.between = take_turn;
 	i->merge.context = i;
+	begin_flight(i);
 	i->paused = offer->paused;
 	i->pauses = offer->pauses;
 	if (i->paused)
@@ -135,13 +173,13 @@ struct mt_image *mt_image_new(struct mt_recorder *r, struct mt_process *process,
 
 int mt_image_begin(struct mt_image *i, int fd, struct mt_err *err)
 {
-	i->writer = mt_trace_writer_new(fd, err);
+	i->writer = i->flight.cap ? mt_trace_writer_new_with_checkpoints(fd, err) : mt_trace_writer_new(fd, err);
 	if (!i->writer) {
 		i->failure = *err;
 		return err->code;
 	}
 	i->begun = true;
-	i->merge.writer = i->writer;
+	i->merge.writer = i->flight.writer = i->writer;
 	write_out(i);
 	return 0;
 }
@@ -164,7 +202,7 @@ const char *mt_image_path(const struct mt_image *i)
 void mt_image_set_path(struct mt_image *i, const char *trace_path)
 {
 	free(i->trace_path);
-	i->trace_path = mt_strdup(trace_path);
+	i->flight.path = i->trace_path = mt_strdup(trace_path);
 }
 
 /* ---- while it runs --------------------------------------------------------------------------------- */
@@ -284,8 +322,15 @@ void mt_image_tend(struct mt_image *i, uint64_t now)
 	}
 	if (now - i->second_at >= SECOND) {
 		tend_second(i);
+		if (i->merge.between_due)
+			take_turn(i);
 		i->second_at = now;
 	}
+}
+
+bool mt_image_is_full(const struct mt_image *i)
+{
+	return i->full;
 }
 
 bool mt_image_failed(const struct mt_image *i, struct mt_err *err)
@@ -359,6 +404,8 @@ int mt_image_end(struct mt_image *i, int wait_status, struct mt_err *err)
 	i->profile.info.ended = 1;
 	mt_model_settle(&i->model);
 	write_out(i);
+	if (i->writer && !i->failure.code)
+		mt_flight_end(&i->flight);
 	mt_merge_free(&i->merge); /* what is left may wait for its symbols */
 	mt_segment_free(&i->segment);
 	if (i->failure.code && err)
@@ -366,11 +413,9 @@ int mt_image_end(struct mt_image *i, int wait_status, struct mt_err *err)
 	return i->failure.code;
 }
 
-static int write_symbols(struct mt_image *i, struct mt_resolver *library, struct mt_err *err)
+static void find_symbols(struct mt_image *i, struct mt_resolver *library, struct mt_buffer *payload)
 {
 	struct mt_symbols symbols;
-	struct mt_buffer payload = {0};
-	int error;
 
 	mt_symbols_init(&symbols);
 	mt_resolver_borrow(i->resolver, library);
@@ -378,15 +423,28 @@ static int write_symbols(struct mt_image *i, struct mt_resolver *library, struct
 		mt_resolver_pc(i->resolver, &i->profile, pc, &symbols);
 	mt_resolver_suppressions(i->resolver, &i->profile, &symbols);
 	mt_resolver_give_back(i->resolver, library);
-	mt_symbols_encode(&symbols, &payload);
-	error = mt_trace_writer_block(i->writer, MT_BLOCK_SYMBOLS, payload.data, payload.len, err);
-	mt_buffer_free(&payload);
+	mt_symbols_encode(&symbols, payload);
 	mt_symbols_free(&symbols);
-	return error;
+}
+
+static int write_end(struct mt_image *i, const struct mt_buffer *symbols, struct mt_err *err)
+{
+	int error;
+
+	if (i->flight.cap)
+		return mt_flight_complete(&i->flight, symbols, err);
+	error = mt_trace_writer_block(i->writer, MT_BLOCK_SYMBOLS, symbols->data, symbols->len, err);
+	i->profile.info.file_bytes = mt_trace_writer_bytes(i->writer);
+	if (!error)
+		error = mt_info_write(i->writer, &i->profile, err);
+	if (!error)
+		error = mt_totals_write(i->writer, &i->profile, err);
+	return error ? error : mt_trace_writer_finish(i->writer, err);
 }
 
 int mt_image_complete(struct mt_image *i, struct mt_resolver *library, struct mt_err *err)
 {
+	struct mt_buffer symbols = {0};
 	int error;
 
 	if (!i->writer)
@@ -396,14 +454,9 @@ int mt_image_complete(struct mt_image *i, struct mt_resolver *library, struct mt
 			*err = i->failure;
 		return i->failure.code;
 	}
-	error = write_symbols(i, library, err);
-	i->profile.info.file_bytes = mt_trace_writer_bytes(i->writer);
-	if (!error)
-		error = mt_info_write(i->writer, &i->profile, err);
-	if (!error)
-		error = mt_totals_write(i->writer, &i->profile, err);
-	if (!error)
-		error = mt_trace_writer_finish(i->writer, err);
+	find_symbols(i, library, &symbols);
+	error = write_end(i, &symbols, err);
+	mt_buffer_free(&symbols);
 	if (error)
 		i->failure.code = error;
 	return error;
@@ -425,6 +478,7 @@ void mt_image_describe(const struct mt_image *i, struct mt_session_process *out)
 void mt_image_free(struct mt_image *i)
 {
 	mt_resolver_free(i->resolver);
+	mt_flight_free(&i->flight);
 	if (i->writer)
 		mt_trace_writer_free(i->writer);
 	if (i->segment.base) /* else it is gone with it */

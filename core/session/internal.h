@@ -244,6 +244,8 @@ bool mt_image_pending(const struct mt_image *);
 /* What is done by the clock: samples, names, counters, flushes. */
 void mt_image_tend(struct mt_image *, uint64_t monotonic_ns);
 bool mt_image_failed(const struct mt_image *, struct mt_err *err);
+/* Its trace may not grow any more, by --over-size=stop. */
+bool mt_image_is_full(const struct mt_image *);
 void mt_image_fail(struct mt_image *, const struct mt_err *); /* it can have no trace */
 /* Publishes when somebody watches and it is time; true: watchers are to be told. idle: nothing was drained. */
 bool mt_image_publish(struct mt_image *, uint64_t monotonic_ns, bool idle);

@@ -193,6 +193,9 @@ static int release_program(struct mt_recorder *r, int go, int failed, struct mt_
 		aside = mt_format("%s.%d.new", r->trace_path, (int)getpid());
 	r->output_fd = mt_output_open(aside ? aside : r->trace_path, err);
 	error = r->output_fd < 0 ? r->output_fd : 0;
+	if (!error && o->max_bytes && !mt_output_is_regular(aside ? aside : r->trace_path))
+		error = mt_fail(err, -EINVAL, "%s: is a stream, of which nothing can be taken back; --max-size needs a file",
+			r->trace_path);
 	if (!error) {
 		mt_clock_restart(&r->clock);
 		error = let_go(r, go, failed, err);

@@ -7,6 +7,8 @@
 
 #include <sys/types.h>
 
+#define MT_SESSION_LEAST_SIZE (256u << 10) /* smaller traces leave no room for anything */
+
 struct mt_session_options {
 	char *const *argv;          /* program and arguments, NULL-terminated */
 	const char *output;         /* path with %e %t %p %n, or "-"; NULL: the default name */
@@ -17,6 +19,8 @@ struct mt_session_options {
 	bool free_stacks, slack, check_stacks, disabled_at_start;
 	bool drop_when_full;        /* do not wait for the recorder */
 	uint64_t duration_ns;       /* stop recording after it; 0: never */
+	uint64_t max_bytes;         /* of each trace: the oldest events go, totals stay; 0: no limit. Files only */
+	bool stop_over_size;        /* stop where what must stay does not fit; else the limit is exceeded */
 	const char *library;        /* path of libmemtui.so; NULL: beside the executable or in the install prefix */
 };
 
