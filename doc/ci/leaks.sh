@@ -1,0 +1,27 @@
+#!/bin/sh
+# leaks.sh PROGRAM [ARGS]: runs a program or a test, and fails when it fails, or leaks what is not known.
+#   MEMTUI   the memtui to use, else the one in PATH
+#   KNOWN    suppressions for leaks that are known, else known-leaks.supp where it exists
+#   LIMITS   further limits, such as '--max-peak 64M --max-allocations 100k'
+#   TRACES   a directory in which the trace is kept (an artifact of the build), else none is
+set -eu
+memtui=${MEMTUI:-memtui}
+known=${KNOWN:-known-leaks.supp}
+limits="--max-leaked 0 ${LIMITS:-}"
+if [ -n "${TRACES:-}" ]; then
+	mkdir -p "$TRACES"
+	traces=$TRACES
+else
+	traces=$(mktemp -d)
+	trap 'rm -rf "$traces"' EXIT
+fi
+if [ -f "$known" ]; then
+	limits="$limits --suppressions $known"
+fi
+trace=$traces/$(basename "$1").dat
+
+# The exit status is the program's: with -e a test that fails ends here.
+"$memtui" record --force -o "$trace" -- "$@"
+
+# shellcheck disable=SC2086 # limits are several words
+"$memtui" check $limits "$trace"

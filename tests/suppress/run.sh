@@ -1,0 +1,208 @@
+#!/bin/bash
+# run.sh BUILD: suppressions and memtui check on real programs: LeakSanitizer's and valgrind's files, the program's own rules, rules
+# made from groups, limits and exit statuses, and the example for build servers in doc/ci. Prints 'ok NAME' or 'not ok NAME: why'.
+set -u
+build=$(cd "$1" && pwd)
+top=$(cd "$(dirname "$0")/../.." && pwd)
+memtui=$build/memtui
+[ -x "$memtui" ] || { echo "not ok suppress: $memtui is not built"; exit 1; }
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+cd "$work" || exit 1
+bad=0
+
+ok() { echo "ok suppress $1"; }
+not_ok() {
+	echo "not ok suppress $1: $2"
+	bad=1
+}
+# exits NAME STATUS ARGS...: memtui check exits with the status
+exits() {
+	local name=$1 status=$2
+	shift 2
+	timeout 60 "$memtui" check "$@" >check.out 2>check.err
+	local got=$?
+	if [ $got = "$status" ]; then ok "$name"; else not_ok "$name" "status $got, expected $status: $(head -c 300 check.out check.err)"; fi
+}
+# says NAME WORDS: the last check printed a line that has them
+says() {
+	if grep -qE -- "$2" check.out; then ok "$1"; else not_ok "$1" "said: $(head -c 400 check.out)"; fi
+}
+# json NAME EXPRESSION ARGS...: memtui's output is JSON for which the Python expression on d holds, whatever it exits with
+json() {
+	local name=$1 expression=$2
+	shift 2
+	timeout 60 "$memtui" "$@" >json.out 2>json.err
+	if python3 -c 'import json, sys
+d = json.load(open("json.out"))
+sys.exit(0 if eval(sys.argv[1]) else 1)' "$expression" 2>>json.err; then
+		ok "$name"
+	else
+		not_ok "$name" "$expression does not hold: $(head -c 300 json.out) $(tail -n 1 json.err)"
+	fi
+}
+
+# ---- a program whose leaks are known: 3000 bytes in 3 blocks by known(), 500 in one by fresh(), when asked ----
+cat >leak.c <<'C'
+#include <stdlib.h>
+#include <string.h>
+void *volatile sink;
+#ifdef OWN
+const char *__lsan_default_suppressions(void) { return "# known since ever\nleak:^known$\n"; }
+#endif
+#ifdef POINTER
+const char *const rules = "leak:^known$\n";
+const char *const *volatile where = &rules;
+const char *__lsan_default_suppressions(void) { return rules; }
+#endif
+#ifdef CLEVER
+const char *__lsan_default_suppressions(void) { return getenv("RULES") ? "leak:known" : ""; }
+#endif
+__attribute__((noinline)) void known(void) { sink = malloc(1000); __asm__ volatile(""); }
+__attribute__((noinline)) void fresh(void) { sink = calloc(1, 500); __asm__ volatile(""); }
+__attribute__((noinline)) void good(void) { sink = malloc(100000); free(sink); __asm__ volatile(""); }
+int main(int argc, char **argv)
+{
+	good();
+	for (int i = 0; i < 3; i++)
+		known();
+	if (argc > 1 && !strcmp(argv[1], "fresh"))
+		fresh();
+	sink = NULL;
+	if (argc > 1 && !strcmp(argv[1], "abort"))
+		abort();
+	return argc > 1 && !strcmp(argv[1], "fail") ? 3 : 0;
+}
+C
+cc -O1 -g -o leak leak.c || exit 1
+record() { "$memtui" record -f -o "$@" >record.out 2>&1; }
+record plain.dat ./leak
+record fresh.dat ./leak fresh
+
+# ---- limits and exit statuses ----
+exits "nothing may leak without a limit" 1 plain.dat
+exits "a limit that holds" 0 --max-leaked 3000 plain.dat
+exits "a limit that does not" 1 --max-leaked 2999 plain.dat
+says "the line of a broken limit" '^FAIL +leaked +2\.9k, at most 2\.9k'
+says "the function and line that leak" 'known +/.*leak\.c:[0-9]+'
+exits "sizes have units" 0 --max-leaked 3k --max-peak 101k plain.dat
+exits "a count" 1 --max-leaked-count 2 plain.dat
+exits "a count that holds" 0 --max-leaked-count 3 --max-allocations 4 --max-temporary 1 --max-allocated 103000 plain.dat
+exits "a peak" 1 --max-peak 99999 --max-leaked 1M plain.dat
+says "one limit holds, one does not" '^PASS +leaked'
+exits "too many allocations" 1 --max-allocations 3 plain.dat
+exits "too many temporaries" 1 --max-temporary 0 plain.dat
+exits "a filter narrows" 0 --function-regex '^good$' plain.dat
+exits "a bad limit is a question not understood" 2 --max-leaked much plain.dat
+exits "so is an unknown option" 2 --max-leakage 1 plain.dat
+exits "no such trace" 1 nowhere.dat
+json "check in JSON" 'd["holds"] is False and d["exact"] and d["complete"] and d["limits"] == [{"name": "max-leaked", "limit": 1, "value": 3000, "holds": False, "outcome": "fail", "exact": True}, {"name": "max-peak", "limit": 1048576, "value": 100000, "holds": True, "outcome": "pass", "exact": True}] and sum(l["leaked_size"] for l in d["leaks"]) == 3000' check --format json --max-leaked 1 --max-peak 1M plain.dat
+
+# ---- a trace without an end cannot be judged ----
+head -c $(($(stat -c %s plain.dat) * 2 / 3)) plain.dat >torn.dat
+exits "a torn trace" 1 --max-leaked 100M torn.dat
+says "a torn trace is said to be unknown" '^UNKNOWN +leaked'
+exits "a torn trace by what is there" 0 --allow-incomplete --max-leaked 100M torn.dat
+json "unknown in JSON" 'd["limits"][0]["outcome"] == "unknown" and not d["holds"] and not d["exact"] and not d["complete"]' \
+	check --format json --max-leaked 100M torn.dat
+
+# ---- files of both syntaxes ----
+printf '# mine\nleak:^known$\nleak:nobody\n' >lsan.supp
+exits "LeakSanitizer's file" 0 --suppressions lsan.supp plain.dat
+says "what is suppressed is shown" 'suppressed 2\.9k in 3 blocks by 1 rule'
+says "a rule that matches nothing" 'lsan\.supp:3: leak:nobody'
+exits "what it does not name" 1 --suppressions lsan.supp fresh.dat
+says "the one that is left" 'calloc in fresh'
+printf '{\n   known\n   Memcheck:Leak\n   match-leak-kinds: definite\n   fun:malloc\n   fun:kno*\n   ...\n   obj:*/leak\n}\n' >valgrind.supp
+exits "valgrind's file" 0 --suppressions valgrind.supp plain.dat
+printf 'leak:^fresh$\n' >fresh.supp
+exits "two files" 0 --suppressions valgrind.supp --suppressions fresh.supp fresh.dat
+exits "a file that does not parse" 2 --suppressions leak.c plain.dat
+if grep -q 'leak\.c:3:1: .*expected' check.err; then ok "says where and what was expected"; else not_ok "says where" "$(cat check.err)"; fi
+exits "a file that is not there" 2 --suppressions nowhere.supp plain.dat
+json "groups, less what is suppressed" 'sum(g["all"]["leaked_size"] for g in d) == 500 and sum(g["suppressed_bytes"] for g in d) == 3000 and sum(g["all"]["allocated_count"] for g in d) == 5' groups --format json --suppressions lsan.supp fresh.dat
+json "info, less what is suppressed" 'd["leaked_bytes"] == 500 and d["suppressed_bytes"] == 3000 and d["suppressed_count"] == 3' \
+	info --format json --suppressions lsan.supp fresh.dat
+json "info shows all unless asked" 'd["leaked_bytes"] == 3500 and d["suppressed_bytes"] == 0' info --format json fresh.dat
+json "the tree, less what is suppressed" 'd["total"]["leaked_size"] == 500' tree --format json --suppressions lsan.supp fresh.dat
+"$memtui" report --suppressions lsan.supp fresh.dat >report.out 2>&1
+if grep -q '^suppressed 2.9k in 3 blocks by 1 rule' report.out && grep -q '^leaked *500B' report.out; then ok "report"; else
+	not_ok report "$(head -c 400 report.out)"; fi
+
+# ---- rules made from groups suppress these groups and no others ----
+for syntax in valgrind lsan; do
+	"$memtui" suppress --as $syntax --function-regex '^known$' fresh.dat >made.supp
+	exits "$syntax: made from a group, read back" 0 --suppressions made.supp plain.dat
+	exits "$syntax: the other group stays" 1 --suppressions made.supp fresh.dat
+	json "$syntax: it alone" 'd["suppressed_bytes"] == 3000 and d["limits"][0]["value"] == 500' \
+		check --format json --suppressions made.supp fresh.dat
+	"$memtui" suppress --as $syntax fresh.dat >all.supp
+	exits "$syntax: made from all" 0 --suppressions all.supp fresh.dat
+done
+id=$("$memtui" groups --format json --function-regex '^fresh$' fresh.dat | python3 -c 'import json, sys; print(json.load(sys.stdin)[0]["id"])')
+"$memtui" suppress --group "$id" fresh.dat >one.supp
+json "by the group's number" 'd["suppressed_bytes"] == 500' check --format json --suppressions one.supp fresh.dat
+if "$memtui" suppress --group 999999 fresh.dat >/dev/null 2>&1; then not_ok "no such group" "status 0"; else ok "no such group"; fi
+
+# what valgrind itself makes and reads
+if command -v valgrind >/dev/null 2>&1; then
+	valgrind -q --leak-check=full --show-leak-kinds=all --gen-suppressions=all ./leak fresh 2>&1 | grep -v '^==' >theirs.supp
+	exits "valgrind's own suppressions" 0 --suppressions theirs.supp fresh.dat
+	"$memtui" suppress fresh.dat >ours.supp
+	if valgrind -q --leak-check=full --show-leak-kinds=all --errors-for-leak-kinds=all --error-exitcode=9 --suppressions=ours.supp \
+		./leak fresh >valgrind.out 2>&1; then ok "valgrind reads ours"; else not_ok "valgrind reads ours" "$(head -c 400 valgrind.out)"; fi
+	if [ -f /usr/libexec/valgrind/default.supp ]; then
+		exits "valgrind's default file" 1 --suppressions /usr/libexec/valgrind/default.supp plain.dat
+	fi
+else
+	echo "skip suppress valgrind: it is not installed"
+fi
+
+# ---- the program's own, found without calling anything ----
+for how in "-O0" "-O2" "-O2 -no-pie" "-O0 -no-pie" "-O1 -fcf-protection" "-O2 -rdynamic -s"; do
+	# shellcheck disable=SC2086
+	cc -g $how -DOWN -o own leak.c || exit 1
+	record own.dat ./own
+	exits "own suppressions, built with $how" 0 own.dat
+done
+mv own gone
+exits "they are in the trace: the program is gone" 0 own.dat
+exits "without them" 1 --no-builtin-suppressions own.dat
+cc -O0 -g -DPOINTER -o pointer leak.c && record pointer.dat ./pointer
+exits "own suppressions behind a pointer" 0 pointer.dat
+cc -O0 -g -DCLEVER -o clever leak.c && record clever.dat ./clever
+exits "own suppressions that are no constant" 1 clever.dat
+if grep -q 'more than to return' check.err; then ok "are said to be unknown"; else not_ok "are said to be unknown" "$(cat check.err)"; fi
+
+# ---- the built-in ones ----
+if command -v c++ >/dev/null 2>&1; then
+	printf '#include <cstdio>\nint main() { try { throw 1; } catch (int) { std::puts("caught"); } }\n' >pool.cc
+	c++ -o pool pool.cc && record pool.dat ./pool
+	exits "what libstdc++ and stdio keep is no leak" 0 pool.dat
+	exits "unless asked" 1 --no-builtin-suppressions pool.dat
+	if c++ -static-libstdc++ -o static pool.cc 2>/dev/null; then
+		record static.dat ./static
+		exits "libstdc++ linked statically" 0 static.dat
+	fi
+else
+	echo "skip suppress libstdc++: there is no C++ compiler"
+fi
+
+# ---- the example for build servers ----
+ci() { MEMTUI=$memtui timeout 60 sh "$top/doc/ci/leaks.sh" "$@" >ci.out 2>&1; }
+KNOWN=made.supp ci ./leak
+if [ $? = 0 ]; then ok "the build passes without a new leak"; else not_ok "the build passes" "$(head -c 300 ci.out)"; fi
+KNOWN=made.supp ci ./leak fresh
+if [ $? = 1 ] && grep -q '^FAIL' ci.out; then ok "the build fails on a new leak"; else not_ok "the build fails" "$(head -c 300 ci.out)"; fi
+KNOWN=none.supp ci ./leak
+if [ $? = 1 ]; then ok "the build fails on any leak where none is known"; else not_ok "any leak" "$(head -c 300 ci.out)"; fi
+KNOWN=made.supp ci ./leak fail
+if [ $? = 3 ]; then ok "the build fails when the program does"; else not_ok "a failing program" "$(head -c 300 ci.out)"; fi
+KNOWN=made.supp LIMITS='--max-peak 50k' ci ./leak
+if [ $? = 1 ] && grep -q '^FAIL *peak' ci.out; then ok "the build fails on a higher peak"; else not_ok "a peak" "$(head -c 300 ci.out)"; fi
+KNOWN=made.supp TRACES=kept ci ./leak && [ -s kept/leak.dat ] && ok "the trace is kept" || not_ok "the trace is kept" "$(head -c 300 ci.out)"
+if python3 -c 'import yaml' 2>/dev/null; then
+	if python3 -c 'import sys, yaml; yaml.safe_load(open(sys.argv[1]))["jobs"]["leaks"]["steps"]' "$top/doc/ci/github.yml"; then
+		ok "the workflow is YAML"; else not_ok "the workflow is YAML" "it does not load"; fi
+fi
+exit $bad
