@@ -55,7 +55,8 @@ TUI_OBJ := $(TUI_SRC:%.c=$(O)/obj/%.o)
 UNIT := $(UNIT_SRC:tests/unit/%.c=$(O)/tests/%)
 
 .SECONDARY:
-COMMANDS := run record open report pack attach info groups tree callers timeline mmaps mallopts check suppress export
+# The list in tui/commands.h, less help.
+COMMANDS := $(filter-out help,$(shell sed -n 's/^\tX(\([a-z]*\)).*/\1/p' tui/commands.h))
 .PHONY: man all demo test check mutations bench install clean help packages test-packages programs unit
 all: $(O)/memtui $(O)/libmemtui.so
 

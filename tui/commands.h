@@ -19,6 +19,7 @@
 	X(groups) \
 	X(tree) \
 	X(callers) \
+	X(diff) \
 	X(timeline) \
 	X(mmaps) \
 	X(mallopts) \
@@ -59,6 +60,22 @@ void mt_loaded_free(struct mt_loaded *);
 /* ---- parts (command_parts.c) ---- */
 /* The filter that the options ask for. NULL on error. */
 struct mt_filter *mt_command_filter(const struct mt_arguments *, struct mt_err *);
+/* A trace, what the filter leaves of it, and a report on that as the options ask for it. */
+struct mt_opened {
+	struct mt_loaded loaded;
+	struct mt_filter *filter;
+	struct mt_source source;
+	struct mt_matched matched;
+	struct mt_suppressions *rules; /* NULL: leaks are not judged */
+	struct mt_suppressed suppressed, suppressed_whole;
+	bool judged;
+	struct mt_report report;
+};
+/* symbols: whether names are wanted in any case. To be freed after an error too. */
+int mt_opened_load(struct mt_opened *, const struct mt_arguments *, const char *path, bool symbols, struct mt_err *);
+void mt_opened_free(struct mt_opened *);
+/* Whether all of the result could be written. */
+int mt_command_finish(const struct mt_arguments *, struct mt_err *);
 /* Loads the trace (the first operand), reports on it to stdout. */
 int mt_command_view(const struct mt_arguments *, int (*report)(const struct mt_report *, struct mt_err *),
 	bool symbols, struct mt_err *);

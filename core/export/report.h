@@ -41,6 +41,7 @@ struct mt_report {
 	const char *what;         /* json and csv as exports: the view; NULL: the default */
 	enum mt_rows_by by;       /* groups: rows */
 	const char *function;     /* callers: whose */
+	const char *words;        /* diff: what the metric stands for; NULL: its own words */
 	bool short_names;         /* text: template arguments as <…> */
 	const char *path;         /* of the trace, where it is said what to run; may be NULL */
 	const struct mt_suppressions *suppressions; /* and what they did, which profile is without; or both NULL */

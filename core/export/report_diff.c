@@ -127,7 +127,7 @@ static void summary_text(const struct sides *sides)
 
 	mt_report_metric(from, a, &diff->a, a->sort);
 	mt_report_metric(to, sides->b, &diff->b, a->sort);
-	fprintf(a->out, "%s, in all: %s before, %s after", mt_metric_info(a->sort)->words, from, to);
+	fprintf(a->out, "%s: %s before, %s after", a->words ? a->words : mt_metric_info(a->sort)->words, from, to);
 	if (diff->factor != 1)
 		fprintf(a->out, "; what came after is compared times %.4g", diff->factor);
 	fputs("\n", a->out);

@@ -142,6 +142,14 @@ json "groups: sort" 'd[0]["all"]["allocated_count"] == 50' groups --sort all.all
 json "groups: sort prefix" 'd[0]["all"]["size"] == 40960' groups --sort only_matched.size --form json t.dat
 json "groups: filter" 'len(d) == 1 and d[0]["all"]["size"] == 1000' groups --function-regex '^deep$' --format json t.dat
 json "groups: negative filter" 'len(d) == 2' groups --negative-function-regex=keep --format json t.dat
+json "groups by function" '[(r["function"], r["groups"], r["all"]["leaked_size"]) for r in d][:2] == [("keep", 2, 41960), ("main", 1, 21)]' groups --by function --format json t.dat
+json "groups by kind" 'sum(r["groups"] for r in d) == 4 and {r["kind"] for r in d} >= {"malloc"}' groups --by kind --format json t.dat
+json "groups by line, filtered" '[r["line"].split("/")[-1] for r in d] == ["known.c:3"] and d[0]["groups"] == 2' groups --by line --function-regex keep --format json t.dat
+json "callers" '[(c["function"], c["total"]["leaked_size"]) for c in d["callers"]] == [("main", 40960), ("deep", 1000)] and [c["function"] for c in d["callees"]] == ["[allocated here]"] and d["total"]["leaked_size"] == 41960 == d["self"]["leaked_size"]' callers keep t.dat --format json
+fails "callers of nobody" 1 "no stack leads through a function.*nobody" callers nobody t.dat
+json "diff: the same" 'len(d) == 4 and all(e["state"] == "same" and e["change"] == 0 for e in d)' diff t.dat t.dat --format json
+json "diff: instants" ' sum(e["change"] for e in d) == 41981 and all(e["state"] == "new" for e in d)' diff t.dat --format json
+fails "diff: normalise of instants" 2 "two instants" diff t.dat --normalise time
 json "groups: words" 'len(d) == 1' groups --filter 'keep -deep source:known.c' --format json t.dat
 json "groups: no match" 'd == []' groups --module-regex nowhere --format json t.dat
 json "info: filter" 'd["leaked_bytes"] == 1000 and d["groups"] == 1' info --function-regex '^deep$' --format json t.dat

@@ -1,0 +1,126 @@
+/* A trace as a view's command sees it: loaded, filtered, without the leaks that are suppressed. */
+#include "core/query/filter_match.h"
+#include "tui/commands.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+static int finish_output(FILE *out, const char *name, struct mt_err *err)
+{
+	if (!fflush(out) && !ferror(out))
+		return 0;
+	int code = errno ? errno : EIO;
+
+	return mt_fail(err, -code, "cannot write the result to %s: %s", name, strerror(code));
+}
+
+int mt_command_finish(const struct mt_arguments *arguments, struct mt_err *err)
+{
+	return finish_output(arguments->out ? arguments->out : stdout, arguments->out ? arguments->output : "standard output", err);
+}
+
+static int match_progress(void *context, double fraction)
+{
+	(void)context;
+	mt_command_progress("filtering", fraction);
+	return 0;
+}
+
+/* Suppressions take leaks off what is shown and off the whole, so that both agree. */
+static void judge(struct mt_opened *o, const struct mt_arguments *arguments)
+{
+	mt_command_own_suppressions(o->rules, arguments, &o->loaded.symbols);
+	if (o->matched.own)
+		mt_suppress(&o->suppressed_whole, o->rules, &o->loaded.profile, &o->loaded.symbols);
+	mt_suppress(&o->suppressed, o->rules, &o->matched.profile, &o->loaded.symbols);
+	o->judged = true;
+}
+
+static struct mt_report report_on(struct mt_opened *o, const struct mt_arguments *arguments)
+{
+	return (struct mt_report){.out = arguments->out ? arguments->out : stdout,
+		.format = arguments->format,
+		.exact = arguments->exact,
+		.profile = o->judged ? &o->suppressed.profile : &o->matched.profile,
+		.whole = !o->judged ? &o->loaded.profile : o->matched.own ? &o->suppressed_whole.profile : &o->suppressed.profile,
+		.matched = &o->matched,
+		.source = &o->source,
+		.asked = o->filter,
+		.symbols = &o->loaded.symbols,
+		.sort = arguments->sort,
+		.sort_matched = arguments->sort_matched,
+		.ascending = arguments->ascending,
+		.skip = arguments->skip,
+		.count = arguments->count,
+		.damaged = o->loaded.damaged,
+		.inverted = arguments->inverted,
+		.what = arguments->what,
+		.levels = (uint32_t)arguments->levels,
+		.by = arguments->by ? (enum mt_rows_by)mt_rows_by_find(arguments->by) : MT_ROWS_BY_BACKTRACE,
+		.function = arguments->operands[0] ? arguments->operands[1] : NULL,
+		.short_names = arguments->short_names,
+		.path = arguments->operands[0],
+		.suppressions = o->rules,
+		.suppressed = o->judged ? &o->suppressed : NULL,
+		.check = &arguments->check,
+		.group = &arguments->group,
+		.columns = (uint32_t)arguments->columns};
+}
+
+int mt_opened_load(struct mt_opened *o, const struct mt_arguments *arguments, const char *path, bool symbols, struct mt_err *err)
+{
+	*o = (struct mt_opened){.filter = mt_command_filter(arguments, err)};
+	if (!o->filter || mt_command_suppressions(&o->rules, arguments, err) < 0)
+		return -EINVAL;
+	bool names = symbols || o->rules || mt_filter_active(o->filter);
+	bool events = mt_filter_needs(o->filter) || (arguments->history && mt_filter_active(o->filter));
+	int status = mt_command_load(&o->loaded, path, names, err);
+
+	if (status >= 0 && events)
+		status = mt_loaded_need_events(&o->loaded, path, names, err);
+	o->source = (struct mt_source){.profile = &o->loaded.profile, .symbols = &o->loaded.symbols, .reader = o->loaded.reader,
+		.progress = match_progress};
+	if (status >= 0)
+		status = mt_match(&o->matched, &o->source, o->filter, arguments->history ? MT_MATCH_HISTORY : 0, err);
+	mt_command_progress(NULL, -1);
+	if (status >= 0 && o->rules)
+		judge(o, arguments);
+	o->report = report_on(o, arguments);
+	return status;
+}
+
+void mt_opened_free(struct mt_opened *o)
+{
+	mt_suppressed_free(&o->suppressed);
+	mt_suppressed_free(&o->suppressed_whole);
+	mt_suppressions_free(o->rules);
+	mt_matched_free(&o->matched);
+	mt_loaded_free(&o->loaded);
+	mt_filter_free(o->filter);
+}
+
+static void say_suppressed(const struct mt_opened *o, const struct mt_arguments *arguments)
+{
+	if (o->suppressed.all_blocks && !arguments->judges_leaks)
+		mt_command_say("suppressed: %llu bytes in %llu blocks by %u rules; leaks are shown without them",
+			(unsigned long long)o->suppressed.all_bytes, (unsigned long long)o->suppressed.all_blocks,
+			o->suppressed.rules_used);
+}
+
+int mt_command_view(const struct mt_arguments *arguments,
+	int (*report)(const struct mt_report *, struct mt_err *), bool symbols, struct mt_err *err)
+{
+	struct mt_opened opened;
+	int written = 0, status = mt_opened_load(&opened, arguments, arguments->operands[0], symbols, err);
+
+	if (status >= 0 && !symbols) /* info: what the trace holds is its question */
+		mt_loaded_verify(&opened.loaded, arguments->operands[0]);
+	if (status >= 0)
+		status = report(&opened.report, err);
+	if (status >= 0)
+		written = mt_command_finish(arguments, err);
+	say_suppressed(&opened, arguments);
+	mt_opened_free(&opened);
+	return written < 0 ? written : status;
+}
