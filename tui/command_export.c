@@ -121,6 +121,7 @@ static int run(const struct mt_arguments *arguments, struct mt_err *err)
 	struct mt_arguments own = *arguments;
 	struct target target = {0};
 
+	own.events = kind->events;
 	own.history = arguments->what && !strcmp(arguments->what, "timeline");
 	if (!arguments->output || !strcmp(arguments->output, "-")) {
 		if (kind->binary && isatty(STDOUT_FILENO))

@@ -74,7 +74,7 @@ int mt_opened_load(struct mt_opened *o, const struct mt_arguments *arguments, co
 	if (!o->filter || mt_command_suppressions(&o->rules, arguments, err) < 0)
 		return -EINVAL;
 	bool names = symbols || o->rules || mt_filter_active(o->filter);
-	bool events = mt_filter_needs(o->filter) || (arguments->history && mt_filter_active(o->filter));
+	bool events = arguments->events || mt_filter_needs(o->filter) || (arguments->history && mt_filter_active(o->filter));
 	int status = mt_command_load(&o->loaded, path, names, err);
 
 	if (status >= 0 && events)

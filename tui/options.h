@@ -18,7 +18,7 @@ struct mt_arguments {
 	const char *output, *theme, *ascii, *filter_text, *on_full, *complete, *man, *what, *over_size, *by, *normalise;
 	bool force, disabled, free_stacks, slack, check_stacks, headless, report, exact, help, short_names;
 	uint64_t depth, duration_ns, max_size, top, count, skip, levels, columns, fps;
-	bool inverted, ascending, sort_given, history;
+	bool inverted, ascending, sort_given, history, events;
 	enum mt_metric sort;
 	bool sort_matched; /* by what matches the filter alone: only_matched.METRIC */
 	enum mt_format format;

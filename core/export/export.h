@@ -12,19 +12,20 @@ enum mt_export_metrics {
 };
 
 /* Functions take report->sort for the metric, report->what for the view, and honour report->filter.
- * X(name, suffix of file names, metrics, whether it takes --what, whether it is binary, words) */
+ * X(name, suffix of file names, metrics, whether it takes --what, whether it is binary, whether it reads
+ * events: report->source then has them where the file does, words) */
 #define MT_EXPORTS(X) \
-	X(flamegraph, "svg", SUMS, false, false, \
+	X(flamegraph, "svg", SUMS, false, false, false, \
 		"a picture for a browser, in one file: search by a regular expression, zoom by click, details, keys") \
-	X(collapsed, "folded", SUMS, false, false, \
+	X(collapsed, "folded", SUMS, false, false, false, \
 		"a line per stack, 'outermost;...;innermost NUMBER', as flamegraph.pl, inferno and speedscope read it") \
-	X(speedscope, "speedscope.json", SUMS, false, false, \
+	X(speedscope, "speedscope.json", SUMS, false, false, false, \
 		"what www.speedscope.app shows: leaked, at the peak, allocated, counts; --metric is shown first") \
-	X(pprof, "pb.gz", NO_METRIC, false, true, \
+	X(pprof, "pb.gz", NO_METRIC, false, true, false, \
 		"what 'go tool pprof' reads: inuse_space, inuse_objects, alloc_space, alloc_objects") \
-	X(dhat, "dhat.json", NO_METRIC, false, false, "what valgrind's dh_view.html shows of a heap") \
-	X(json, "json", ANY_METRIC, true, false, "a view as JSON; --what says which") \
-	X(csv, "csv", ANY_METRIC, true, false, "a view as rows for spreadsheets; --what says which")
+	X(dhat, "dhat.json", NO_METRIC, false, false, true, "what valgrind's dh_view.html shows of a heap") \
+	X(json, "json", ANY_METRIC, true, false, false, "a view as JSON; --what says which") \
+	X(csv, "csv", ANY_METRIC, true, false, false, "a view as rows for spreadsheets; --what says which")
 
 #define X(name, ...) int mt_export_##name(const struct mt_report *, struct mt_err *);
 MT_EXPORTS(X)
@@ -37,7 +38,7 @@ MT_EXPORTS(X)
 struct mt_export_kind {
 	const char *name, *suffix, *words;
 	enum mt_export_metrics metrics;
-	bool views, binary;
+	bool views, binary, events;
 	int (*run)(const struct mt_report *, struct mt_err *);
 };
 const struct mt_export_kind *mt_export_kind_at(int i); /* NULL after the last */

@@ -2,6 +2,7 @@
  * its frames begin with the allocation function. */
 #include "core/export/export_parts.h"
 #include "core/query/frame.h"
+#include "core/query/scan.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -12,6 +13,8 @@
 struct dhat {
 	const struct mt_report *report;
 	struct mt_json json;
+	uint64_t *lifetimes;   /* by group: sum over its blocks, in units; NULL: not known */
+	uint64_t visited;      /* blocks that are in them */
 	uint32_t *first_frame; /* by pc: index of its first frame in the table; 0: not in it */
 	uint32_t *pcs;         /* in the order of the table */
 	uint32_t pc_count, pc_capacity;
@@ -34,6 +37,34 @@ static void put_bool(struct mt_json *json, const char *key, bool value)
 {
 	mt_json_key(json, key);
 	mt_json_bool(json, value);
+}
+
+static int add_lifetime(void *context, const struct mt_allocation *a)
+{
+	struct dhat *d = context;
+	const struct mt_profile *whole = d->report->source->profile;
+	uint64_t end = a->end_ns == MT_LIVE ? whole->info.wall_ns : a->end_ns;
+
+	d->lifetimes[a->group] += end > a->time_ns ? (end - a->time_ns) / NS_PER_UNIT : 0;
+	d->visited++;
+	return 0;
+}
+
+/* Of blocks that live on, until the end of the recording. Where events are missing, nothing is known. */
+static int measure_lifetimes(struct dhat *d, uint64_t blocks, struct mt_err *err)
+{
+	const struct mt_report *r = d->report;
+
+	if (!r->source || !r->source->reader)
+		return 0;
+	d->lifetimes = mt_alloc((r->profile->group_count + 1) * sizeof *d->lifetimes);
+	int status = mt_scan_allocations(r->source, r->asked, 0, add_lifetime, d, err);
+
+	if (status < 0 || d->visited != blocks) {
+		free(d->lifetimes);
+		d->lifetimes = NULL;
+	}
+	return status;
 }
 
 /* The indices of a pc's frames, innermost first. Frames of different pcs are different ones, even where they read
@@ -63,6 +94,8 @@ static void put_point(struct dhat *d, uint32_t id)
 	mt_json_open(&d->json, '{');
 	put_number(&d->json, "tb", g->allocated_bytes);
 	put_number(&d->json, "tbk", g->allocated_count);
+	if (d->lifetimes)
+		put_number(&d->json, "tl", d->lifetimes[id]);
 	put_number(&d->json, "mb", g->own_peak_bytes);
 	put_number(&d->json, "mbk", g->own_peak_count);
 	put_number(&d->json, "gb", g->at_peak_bytes);
@@ -112,17 +145,18 @@ static void put_table(struct dhat *d)
 	mt_json_close(&d->json, ']');
 }
 
-/* Sums of lifetimes are not among the totals, so it says that there are none: then the viewer shows what was allocated,
- * but what stands beside it, at the peak and at the end, is there for other readers. */
+/* Without lifetimes the viewer shows what was allocated alone; what stands beside it, at the peak and at the end, is
+ * there for other readers. */
 static void put_head(struct dhat *d)
 {
-	const struct mt_info *info = &d->report->profile->info;
-	char *command = mt_report_command(d->report->profile);
+	const struct mt_report *r = d->report;
+	const struct mt_info *info = r->whole ? &r->whole->info : &r->profile->info;
+	char *command = mt_report_command(r->profile);
 
 	put_number(&d->json, "dhatFileVersion", 2);
 	put_string(&d->json, "mode", "heap");
 	put_string(&d->json, "verb", "Allocated");
-	put_bool(&d->json, "bklt", false);
+	put_bool(&d->json, "bklt", d->lifetimes != NULL);
 	put_bool(&d->json, "bkacc", false);
 	put_string(&d->json, "tu", "us");
 	put_string(&d->json, "Mtu", "s");
@@ -140,6 +174,8 @@ int mt_export_dhat(const struct mt_report *report, struct mt_err *err)
 	struct mt_selection selection = {0};
 	int status = mt_select(&selection, report->profile, report->symbols, report->filter, MT_METRIC_SIZE, false, err);
 
+	if (status >= 0)
+		status = measure_lifetimes(&d, selection.sum.allocated_count, err);
 	if (status >= 0) {
 		d.first_frame = mt_alloc(report->profile->pc_count * sizeof *d.first_frame);
 		mt_json_open(&d.json, '{');
@@ -154,6 +190,7 @@ int mt_export_dhat(const struct mt_report *report, struct mt_err *err)
 		putc('\n', report->out);
 		free(d.first_frame);
 		free(d.pcs);
+		free(d.lifetimes);
 	}
 	mt_selection_free(&selection);
 	return status;

@@ -145,6 +145,7 @@ def dhat(path):
     for point in data["pps"]:
         assert tuple(point["fs"]) not in seen, "a program point twice"
         seen.add(tuple(point["fs"]))
+        assert data["bklt"] and 0 <= point["tl"] <= point["tbk"] * data["te"], "no lifetimes"
         assert point["mb"] >= max(point["gb"], point["eb"]) and point["tbk"] >= point["mbk"]
         key = ";".join(names[i] for i in reversed(point["fs"][1:]))
         stacks[key] = stacks.get(key, 0) + point["eb"]

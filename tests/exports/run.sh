@@ -76,6 +76,10 @@ all known known.dat 'main;keep' 40960
 all "known: inline frame" known.dat 'main;within' 333
 filter=(--function-regex '^deep$')
 all "known: filter" known.dat 'main;deep;deep;deep;deep;deep;deep;keep' 1000
+filter=(--size-min 2000 --size-max 4k)
+all "known: filter of allocations" known.dat 'main;keep' 40960
+filter=(--from 0 --lifetime only_leaked --negative-function-regex deep)
+all "known: several filters" known.dat 'main;within' 333
 filter=(--function-regex nowhere)
 all "known: nothing matches" known.dat '' ''
 filter=()
@@ -136,6 +140,10 @@ agrees "hostile: separators" collapsed collapsed hostile.dat 'main;a:b c d 7 e f
 "$memtui" export --as flamegraph hostile.dat >out
 LC_ALL=C grep -qP '[\x00-\x08\x0b-\x1f\x7f]' out && not_ok "hostile: control characters" "$(LC_ALL=C grep -aoP '.{9}[\x00-\x08\x0b-\x1f\x7f]' out | head -n 1 | cat -v)" || ok "hostile: control characters"
 
+# ---- a recording without a recorder has its events too ----
+MEMTUI_OUTPUT=alone.mem LD_PRELOAD=$build/libmemtui.so ./known
+all "stand-alone" alone.mem 'main;keep' 40960
+
 # ---- the script, the viewer, the tool ----
 if command -v node >/dev/null; then
 	"$memtui" export --as flamegraph -f -o out.svg known.dat
@@ -153,6 +161,16 @@ if command -v node >/dev/null; then
 		done
 	else echo "skip exports DHAT's viewer: dh_view.js is not installed"; fi
 else echo "skip exports the flame graph's script and DHAT's viewer: node is not installed"; fi
+if command -v valgrind >/dev/null && valgrind --tool=dhat --dhat-out-file=theirs.json ./known >/dev/null 2>&1; then
+	"$memtui" export --as dhat -f -o ours.json known.dat
+	python3 -c 'import json
+ours, theirs = (json.load(open(f)) for f in ("ours.json", "theirs.json"))
+for field in ("tb", "tbk", "gb", "gbk", "eb", "ebk"):
+    a, b = (sum(p[field] for p in d["pps"]) for d in (ours, theirs))
+    assert a == b, "%s: %d, valgrind %d" % (field, a, b)
+assert set(theirs) == set(ours), set(theirs) ^ set(ours)
+assert set(theirs["pps"][0]) - set(ours["pps"][0]) <= {"rb", "wb", "acc"}' 2>err && ok "as valgrind's DHAT" || not_ok "as valgrind's DHAT" "$(tail -n 1 err)"
+else echo "skip exports as valgrind's DHAT: valgrind is not installed"; fi
 go_top() { # TRACE SAMPLE-INDEX FIELD
 	local want have
 	"$memtui" export --as pprof -f -o top.pb.gz "$1.dat"
