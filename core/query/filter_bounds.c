@@ -75,7 +75,7 @@ bool mt_filter_allocation_matches(const struct mt_filter_bounds *b, const struct
 		return false;
 	if (asked & AT_MARKER && !has_marker(b, a->marker))
 		return false;
-	if (asked & AT_ADDRESS && !in_range(&b->address, a->address))
+	if (asked & AT_ADDRESS && !(of_the_heap(a) && in_range(&b->address, a->address)))
 		return false;
 	if (asked & AT_MMAPPED && is_mmapped(a) != b->mmapped)
 		return false;
@@ -313,7 +313,7 @@ static int compile_ranges(struct mt_filter_bounds *b, const struct mt_filter *fi
 
 static uint64_t moment(const struct mt_filter_entry *entry, uint64_t run_ns)
 {
-	return entry->value.is_percent ? (uint64_t)((double)run_ns * entry->value.percent / 100) : entry->value.number;
+	return entry->value.is_percent ? mt_filter_share(&entry->value, run_ns) : entry->value.number;
 }
 
 static int compile_times(struct mt_filter_bounds *b, const struct mt_filter *filter, struct mt_err *err)

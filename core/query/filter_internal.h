@@ -8,9 +8,15 @@
 /* A value that is no regex. Behind '>' or '<' it is itself excluded. */
 struct mt_filter_value {
 	uint64_t number; /* bytes, ns, count, address; of a CHOICE its place in the list */
-	double percent;
+	uint64_t percent; /* in billionths of one */
 	bool is_percent, strict;
 };
+#define MT_FILTER_WHOLE 100000000000u /* a hundred percent */
+/* So much of a whole, rounded down. */
+static inline uint64_t mt_filter_share(const struct mt_filter_value *value, uint64_t whole)
+{
+	return (uint64_t)((unsigned __int128)whole * value->percent / MT_FILTER_WHOLE);
+}
 
 struct mt_filter_entry {
 	char *text;                 /* NULL: off */

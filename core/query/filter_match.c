@@ -206,11 +206,14 @@ static void match_depths(const struct mt_profile *profile, const struct mt_symbo
 /* Whether so many of the group's allocations are on the right side of one limit. */
 static bool leaked_matches(const struct mt_filter_entry *limit, const struct mt_group *group, bool lower)
 {
-	double have = (double)group->live_count, least = limit->value.is_percent
-		? limit->value.percent * (double)group->allocated_count / 100 : (double)limit->value.number;
+	unsigned __int128 have = group->live_count, least = limit->value.number;
 
 	if (!limit->text)
 		return true;
+	if (limit->value.is_percent) {
+		have *= MT_FILTER_WHOLE;
+		least = (unsigned __int128)group->allocated_count * limit->value.percent;
+	}
 	if (limit->value.strict)
 		return lower ? have > least : have < least;
 	return lower ? have >= least : have <= least;

@@ -69,13 +69,13 @@ static int read_number(uint64_t *number, const char *text, const struct unit *al
 	return 0;
 }
 
-static int read_percent(double *percent, const char *text)
+static int read_percent(uint64_t *percent, const char *text)
 {
 	unsigned __int128 value;
 
-	if (read_decimal(&value, &text) < 0 || strcmp(text, "%") || value > 100 * (unsigned __int128)1000000000u)
+	if (read_decimal(&value, &text) < 0 || strcmp(text, "%") || value > MT_FILTER_WHOLE)
 		return -EINVAL;
-	*percent = (double)value / 1e9;
+	*percent = (uint64_t)value;
 	return 0;
 }
 
@@ -230,7 +230,7 @@ enum mt_filter_field mt_filter_upper(enum mt_filter_field field)
 
 static uint64_t resolve(const struct mt_filter_value *value, uint64_t whole)
 {
-	return value->is_percent ? (uint64_t)((double)whole * value->percent / 100) : value->number;
+	return value->is_percent ? mt_filter_share(value, whole) : value->number;
 }
 
 int mt_filter_range(struct mt_filter_range *range, const struct mt_filter *filter, enum mt_filter_field lower,

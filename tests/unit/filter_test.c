@@ -284,6 +284,7 @@ static void test_groups(void **state)
 	groups_are(&r, "group_leaked_allocations>=25%", "abd");
 	groups_are(&r, "group_leaked_allocations>25%", "bd");
 	groups_are(&r, "group_leaked_allocations<=25%", "ac");
+	groups_are(&r, "group_leaked_allocations>=25.000000001%", "bd");
 	groups_are(&r, "group_leaked_allocations<100% group_leaked_allocations>=1", "a");
 	groups_are(&r, "lifetime:only_whole_group_leaked", "bd");
 	groups_are(&r, "main group_allocations>=10", "bc");
@@ -397,6 +398,7 @@ static void test_allocations(void **state)
 	allocations_are(&r, "size>=64 size<=1k", "abe");
 	allocations_are(&r, "size>64 size<200000", "bc");
 	allocations_are(&r, "address>=0x50010 address<=0x90010", "bd");
+	allocations_are(&r, "address>0", "abcd");
 	allocations_are(&r, "thread:worker", "bc");
 	allocations_are(&r, "thread:7", "ade");
 	allocations_are(&r, "marker:warm", "bd");
