@@ -14,7 +14,7 @@
 #define SITE __attribute__((noinline, noclone))
 #define PHASE_NS 3000000
 
-static void *volatile sink;
+static void *volatile sink; /* and loops count by volatile numbers: unrolled, each turn would be a group of its own */
 
 SITE static void *keep(void *p)
 {
@@ -73,9 +73,9 @@ static void *first_phase(void)
 {
 	void *early[3], *apart;
 
-	for (int i = 0; i < 3; i++)
+	for (volatile int i = 0; i < 3; i++)
 		early[i] = site_early(NULL, 0);
-	for (int i = 0; i < 2; i++)
+	for (volatile int i = 0; i < 2; i++)
 		free(site_brief(NULL, 0));
 	apart = site_apart(NULL, 0);
 	site_other(NULL, 0);
@@ -97,7 +97,7 @@ static void *work(void *unused)
 
 	(void)unused;
 	prctl(PR_SET_NAME, "worker");
-	for (int i = 0; i < 2; i++)
+	for (volatile int i = 0; i < 2; i++)
 		blocks[i] = site_worker(NULL, 0);
 	return blocks[0];
 }
@@ -125,7 +125,7 @@ int main(void)
 	} phases[] = {{"one", first_phase}, {"two", second_phase}, {"three", third_phase}, {"four", fourth_phase}};
 	void *kept[4];
 
-	for (int i = 0; i < 4; i++) {
+	for (volatile int i = 0; i < 4; i++) {
 		phase(phases[i].marker);
 		if (i == 3)
 			free(kept[2]); /* the worker's first, before site_big */
