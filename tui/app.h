@@ -79,6 +79,7 @@ struct mt_prompt {
 	uint32_t origin;       /* selected line to go back to */
 	uint32_t matches;
 	char error[512];
+	bool waits;            /* the error says that the filter is tried by Enter alone */
 	char search[1024];     /* last search that was accepted */
 	struct mt_filter_candidates candidates; /* what the filter could go on with */
 	uint32_t chosen;       /* one of them stands in the text; UINT32_MAX: none, they are those at the cursor */

@@ -10,10 +10,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define EVENTS_AT_ONCE 2000000u /* that a filter goes over while it is typed */
+
 void mt_data_init(struct mt_data *d)
 {
 	*d = (struct mt_data){.sort = MT_METRIC_LEAKED_SIZE};
-	mt_profile_init(&d->profile);
+	mt_profile_init(&d->whole);
+	d->profile = d->whole;
 	mt_symbols_init(&d->symbols);
 	d->filter = mt_filter_new();
 }
@@ -27,7 +30,10 @@ void mt_data_free(struct mt_data *d)
 	mt_selection_free(&d->selection);
 	mt_filter_free(d->filter);
 	mt_symbols_free(&d->symbols);
-	mt_profile_free(&d->profile);
+	mt_matched_free(&d->matched);
+	mt_profile_free(&d->whole);
+	if (d->reader)
+		mt_trace_reader_free(d->reader);
 	free(d->history);
 	free(d->command);
 }
@@ -36,8 +42,8 @@ static void name_command(struct mt_data *d)
 {
 	struct mt_buffer text = {0};
 
-	for (uint32_t i = 0; i < d->profile.argument_count; i++)
-		mt_buffer_printf(&text, "%s%s", i ? " " : "", mt_strings_get(&d->profile.strings, d->profile.arguments[i]));
+	for (uint32_t i = 0; i < d->whole.argument_count; i++)
+		mt_buffer_printf(&text, "%s%s", i ? " " : "", mt_strings_get(&d->whole.strings, d->whole.arguments[i]));
 	mt_buffer_add(&text, "", 1);
 	free(d->command);
 	d->command = (char *)text.data;
@@ -45,10 +51,10 @@ static void name_command(struct mt_data *d)
 
 static void start_symbolizer(struct mt_data *d)
 {
-	struct mt_resolver_options options = {.root_pid = d->live ? d->profile.info.pid : 0};
+	struct mt_resolver_options options = {.root_pid = d->live ? d->whole.info.pid : 0};
 
 	d->symbolizer = mt_symbolizer_new(&options);
-	mt_symbolizer_feed(d->symbolizer, &d->profile);
+	mt_symbolizer_feed(d->symbolizer, &d->whole);
 }
 
 /* The names that the trace brings. A damaged block is as none: then they are looked up again. */
@@ -85,7 +91,7 @@ static int open_recording(struct mt_data *d, const char *path, int (*progress)(v
 {
 	int result;
 
-	d->import = mt_import_open(path, &d->profile, err);
+	d->import = mt_import_open(path, &d->whole, err);
 	if (!d->import)
 		return err && err->code ? err->code : -EIO;
 	result = mt_import_update(d->import, progress, context, err);
@@ -111,10 +117,10 @@ int mt_data_open(struct mt_data *d, const char *path, int (*progress)(void *, do
 
 	if (!reader)
 		return err && err->code ? err->code : -EIO;
-	result = mt_profile_load(&d->profile, reader, progress, context, err);
+	result = mt_profile_load(&d->whole, reader, progress, context, err);
+	d->reader = reader;
 	if (result >= 0 && !read_symbols(d, reader))
 		start_symbolizer(d);
-	mt_trace_reader_free(reader);
 	if (result < 0)
 		return result;
 	name_command(d);
@@ -137,7 +143,7 @@ int mt_data_attach(struct mt_data *d, const char *session_name, pid_t process, u
 
 static void fit_history(struct mt_data *d)
 {
-	uint32_t groups = d->profile.group_count;
+	uint32_t groups = d->whole.group_count;
 
 	if (groups <= d->history_groups)
 		return;
@@ -149,16 +155,16 @@ static void fit_history(struct mt_data *d)
 
 static void add_history(struct mt_data *d)
 {
-	uint64_t now = d->profile.info.wall_ns;
+	uint64_t now = d->whole.info.wall_ns;
 
 	if (d->history_count && now - d->history_ns < 1000000000u)
 		return;
 	fit_history(d);
-	for (uint32_t g = 0; g < d->profile.group_count; g++) {
+	for (uint32_t g = 0; g < d->whole.group_count; g++) {
 		uint64_t *points = d->history + (size_t)g * MT_HISTORY;
 
 		memmove(points, points + 1, (MT_HISTORY - 1) * sizeof *points);
-		points[MT_HISTORY - 1] = d->profile.groups[g].live_bytes;
+		points[MT_HISTORY - 1] = d->whole.groups[g].live_bytes;
 	}
 	d->history_ns = now;
 	if (d->history_count < MT_HISTORY)
@@ -192,9 +198,9 @@ int64_t mt_data_growth(const struct mt_data *d, uint32_t group)
 static bool update_client(struct mt_data *d)
 {
 	struct mt_err err = {0};
-	int result = mt_client_update(d->client, &d->profile, &err);
+	int result = mt_client_update(d->client, &d->whole, &err);
 
-	if (d->profile.info.ended)
+	if (d->whole.info.ended)
 		d->live = false;
 	if (result < 0) {
 		d->live = false;
@@ -207,7 +213,7 @@ static bool update_client(struct mt_data *d)
 	if (!d->symbolizer)
 		start_symbolizer(d);
 	else
-		mt_symbolizer_feed(d->symbolizer, &d->profile);
+		mt_symbolizer_feed(d->symbolizer, &d->whole);
 	add_history(d);
 	return true;
 }
@@ -217,10 +223,18 @@ static void update_import(struct mt_data *d)
 {
 	int result = mt_import_update(d->import, NULL, NULL, NULL);
 
-	mt_symbolizer_feed(d->symbolizer, &d->profile);
+	mt_symbolizer_feed(d->symbolizer, &d->whole);
 	add_history(d);
 	if (result < 0 || !mt_import_lives(d->import))
 		end_import(d);
+}
+
+/* Filters by single allocations: in the calling thread, until it is done. */
+static int match(struct mt_data *d, struct mt_filter *filter, struct mt_err *err)
+{
+	struct mt_source source = {.profile = &d->whole, .symbols = &d->symbols, .reader = d->reader};
+
+	return mt_match(&d->matched, &source, filter, MT_MATCH_HISTORY, err);
 }
 
 bool mt_data_update(struct mt_data *d, bool published)
@@ -234,8 +248,12 @@ bool mt_data_update(struct mt_data *d, bool published)
 
 	if (published && d->client && !d->frozen && !d->recorder_gone)
 		changed = update_client(d);
-	if (d->symbolizer && !d->frozen && mt_symbolizer_collect(d->symbolizer, &d->symbols))
+	if (d->symbolizer && !d->frozen && mt_symbolizer_collect(d->symbolizer, &d->symbols)) {
 		changed = true;
+		/* Once all names are there, what matches by them is known. */
+		if (mt_filter_needs(d->filter) && !mt_symbolizer_busy(d->symbolizer))
+			match(d, d->filter, NULL);
+	}
 	if (changed)
 		mt_data_select(d);
 	return changed;
@@ -257,41 +275,66 @@ void mt_data_freeze(struct mt_data *d, bool frozen, unsigned frame_ms)
 
 void mt_data_select(struct mt_data *d)
 {
+	bool matched = mt_filter_needs(d->filter) != 0;
+
+	/* Arrays of a recording that goes on have moved. */
+	d->profile = matched ? d->matched.profile : d->whole;
 	/* An error here is a regex that took too long on some name: the selection then lacks these groups. */
-	mt_select(&d->selection, &d->profile, &d->symbols, d->filter, d->sort, d->ascending, NULL);
+	mt_select(&d->selection, &d->profile, &d->symbols, matched ? NULL : d->filter, d->sort, d->ascending, NULL);
 	mt_tree_free(d->tree);
 	d->tree = NULL;
 	d->generation++;
 }
 
-/* Whether the fields can be answered from what is there. */
-static int check_filter(const struct mt_data *d, const struct mt_filter *filter, struct mt_err *err)
+static bool has_events(const struct mt_trace_reader *reader)
 {
-	struct mt_filter_bounds bounds = {0};
-	int result;
-
-	if (mt_filter_needs(filter) & MT_FILTER_NEEDS_EVENTS)
-		return mt_fail(err, -ENOTSUP, "this asks for single allocations, but there are totals alone here; expected a saved "
-			"trace, and 'memtui groups' with the same filter");
-	result = mt_filter_compile(&bounds, filter, &d->profile, err);
-	mt_filter_bounds_free(&bounds);
-	return result;
+	for (uint32_t i = 0; i < mt_trace_reader_count(reader); i++)
+		if (mt_trace_reader_block(reader, i)->type == MT_BLOCK_EVENTS)
+			return true;
+	return false;
 }
 
-int mt_data_filter(struct mt_data *d, const char *text, struct mt_err *err)
+/* Whether the fields can be answered from what is there, and at once. */
+static int check_filter(const struct mt_data *d, const struct mt_filter *filter, enum mt_data_when when, struct mt_err *err)
+{
+	struct mt_filter_bounds bounds = {0};
+	int result = mt_filter_compile(&bounds, filter, &d->whole, err);
+
+	mt_filter_bounds_free(&bounds);
+	if (result < 0 || !mt_filter_needs(filter))
+		return result;
+	if (!d->reader && (d->live || d->client))
+		return mt_fail(err, -ENOTSUP, "this asks for single allocations, and a running program is known by its totals; "
+			"expected fields of groups, or the saved trace");
+	if (!d->reader)
+		return mt_fail(err, -ENOTSUP, "this asks for single allocations, which a stand-alone recording is not ordered by; "
+			"expected fields of groups, or the trace that 'memtui pack' makes of it");
+	if (!has_events(d->reader))
+		return mt_fail(err, -ENOTSUP, "this asks for single allocations, and the trace holds totals alone; expected fields of "
+			"groups");
+	if (when == MT_DATA_TYPING && d->whole.info.events > EVENTS_AT_ONCE)
+		return mt_fail(err, -EAGAIN, "Enter filters: it goes over %llu events", (unsigned long long)d->whole.info.events);
+	return 0;
+}
+
+int mt_data_filter(struct mt_data *d, const char *text, enum mt_data_when when, struct mt_err *err)
 {
 	struct mt_filter *filter = mt_filter_new();
 	int result = mt_filter_parse(filter, text, err);
 
 	if (!result)
-		result = check_filter(d, filter, err);
+		result = check_filter(d, filter, when, err);
+	if (!result && mt_filter_needs(filter))
+		result = match(d, filter, err);
 	mt_filter_free(filter);
+	if (result < 0)
+		return result;
 	/* Parsed again into the old one, which keeps what its patterns know of names. */
-	if (!result)
-		result = mt_filter_parse(d->filter, text, err);
-	if (!result)
-		mt_data_select(d);
-	return result;
+	mt_filter_parse(d->filter, text, NULL);
+	if (!mt_filter_needs(d->filter))
+		mt_matched_free(&d->matched);
+	mt_data_select(d);
+	return 0;
 }
 
 void mt_data_sort(struct mt_data *d, enum mt_metric metric, bool ascending)
@@ -318,7 +361,7 @@ void mt_data_invert(struct mt_data *d)
 
 uint64_t mt_data_lost(const struct mt_data *d)
 {
-	const struct mt_info *info = &d->profile.info;
+	const struct mt_info *info = &d->whole.info;
 
 	return info->lost_events + info->implied_frees + info->unknown_frees + info->invalid_records;
 }

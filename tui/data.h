@@ -3,12 +3,16 @@
 #define MT_TUI_DATA_H
 
 #include "core/query/query.h"
+#include "core/query/scan.h"
 #include "core/session/session.h"
 
 #define MT_HISTORY 16 /* points kept of each group's live bytes */
 
 struct mt_data {
-	struct mt_profile profile;
+	struct mt_profile whole;          /* the recording */
+	struct mt_profile profile;        /* what is shown: a flat copy of the whole, or of what matched of it */
+	struct mt_matched matched;        /* by fields that ask for single allocations; else empty */
+	struct mt_trace_reader *reader;   /* its events; NULL: live, or a stand-alone recording */
 	struct mt_symbols symbols;
 	struct mt_symbolizer *symbolizer; /* NULL: the trace brought its names */
 	struct mt_client *client;         /* NULL: a saved trace, or the recorder is gone */
@@ -42,7 +46,9 @@ bool mt_data_update(struct mt_data *, bool published);
 bool mt_data_busy(struct mt_data *); /* names are still being looked up */
 void mt_data_freeze(struct mt_data *, bool frozen, unsigned frame_ms);
 void mt_data_select(struct mt_data *); /* after a change of filter or order */
-int mt_data_filter(struct mt_data *, const char *text, struct mt_err *err);
+/* What to do with a filter that goes over the events of a long recording. */
+enum mt_data_when { MT_DATA_TYPING /* refused: -EAGAIN */, MT_DATA_NOW };
+int mt_data_filter(struct mt_data *, const char *text, enum mt_data_when, struct mt_err *err);
 void mt_data_sort(struct mt_data *, enum mt_metric, bool ascending);
 struct mt_tree *mt_data_tree(struct mt_data *);
 void mt_data_invert(struct mt_data *);

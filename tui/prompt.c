@@ -1,6 +1,7 @@
 /* The prompt for filter and search: what is typed is tried at once. */
 #include "tui/app.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -62,7 +63,8 @@ static void preview(struct mt_app *app)
 		p->error[0] = '\0';
 		if (p->chosen == UINT32_MAX)
 			mt_filter_complete(p->text, p->cursor, &app->data.profile, &p->candidates);
-		if (mt_data_filter(&app->data, p->text, &err) < 0)
+		p->waits = mt_data_filter(&app->data, p->text, MT_DATA_TYPING, &err) == -EAGAIN;
+		if (err.code)
 			snprintf(p->error, sizeof p->error, "%s", err.text);
 		return;
 	}
@@ -121,10 +123,16 @@ void mt_prompt_next(struct mt_app *app, int direction)
 static void finish(struct mt_app *app, bool accept)
 {
 	struct mt_prompt *p = &app->prompt;
+	struct mt_err err = {0};
 
 	if (p->kind == MT_PROMPT_FILTER) {
-		if (!accept || p->error[0])
-			mt_data_filter(&app->data, p->before, NULL);
+		if (accept && p->waits) {
+			p->error[0] = '\0';
+			if (mt_data_filter(&app->data, p->text, MT_DATA_NOW, &err) < 0)
+				snprintf(p->error, sizeof p->error, "%s", err.text);
+		}
+		if ((!accept || p->error[0]) && strcmp(p->text, p->before) != 0)
+			mt_data_filter(&app->data, p->before, MT_DATA_NOW, NULL);
 	} else if (accept && !p->error[0]) {
 		strcpy(p->search, p->text);
 		if (*p->text)

@@ -1,6 +1,7 @@
 /* From the three commands to the running program, and back with the terminal as it was. */
 #include "tui/app.h"
 #include "core/base/buffer.h"
+#include "core/query/filter_match.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -16,11 +17,14 @@
 
 #define END_MS 3000 /* for a program to end after SIGTERM before SIGKILL */
 
-static int check_options(const struct mt_ui_options *o, struct mt_err *err)
+static int check_options(const struct mt_ui_options *o, bool live, struct mt_err *err)
 {
 	struct mt_filter *filter = mt_filter_new();
 	int result = o->filter ? mt_filter_parse(filter, o->filter, err) : 0;
 
+	if (!result && live && mt_filter_needs(filter))
+		result = mt_fail(err, -EINVAL, "the filter '%.200s' asks for single allocations, and a running program is known by its "
+			"totals; expected fields of groups here, or 'memtui open' with the saved trace", o->filter);
 	mt_filter_free(filter);
 	if (!result && o->sort && mt_metric_find(o->sort) < 0)
 		result = mt_fail(err, -EINVAL, "there is no metric '%s' to sort by; try leaked_size, leaked_count, size or "
@@ -28,7 +32,7 @@ static int check_options(const struct mt_ui_options *o, struct mt_err *err)
 	return result ? result : mt_screen_check(err);
 }
 
-static int start(struct mt_app *app, const struct mt_ui_options *o, struct mt_err *err)
+static int start(struct mt_app *app, const struct mt_ui_options *o, bool live, struct mt_err *err)
 {
 	bool remote = getenv("SSH_CONNECTION") || getenv("SSH_TTY");
 
@@ -38,7 +42,7 @@ static int start(struct mt_app *app, const struct mt_ui_options *o, struct mt_er
 	mt_data_init(&app->data);
 	if (o->sort)
 		app->data.sort = (enum mt_metric)mt_metric_find(o->sort);
-	if (o->filter)
+	if (o->filter && live)
 		mt_filter_parse(app->data.filter, o->filter, NULL);
 	app->screen = mt_screen_open(o->theme, o->ascii, err);
 	return app->screen ? 0 : err->code ? err->code : -EIO;
@@ -106,19 +110,20 @@ int mt_ui_open(const char *trace_path, const struct mt_ui_options *options, stru
 	struct mt_app app;
 	struct loading loading = {&app, trace_path, 0, 0};
 	sigset_t old;
-	int result = check_options(options, err), number = 0;
+	int result = check_options(options, false, err), number = 0;
 
 	if (result)
 		return result;
 	if (strcmp(trace_path, "-") && access(trace_path, R_OK) < 0)
 		return mt_fail(err, -errno, "%s cannot be read: %s", trace_path, strerror(errno));
 	mt_loop_block(&old);
-	result = start(&app, options, err);
+	result = start(&app, options, false, err);
 	loading.last_ms = now_ms();
 	if (!result)
 		result = mt_data_open(&app.data, trace_path, on_progress, &loading, err);
+	if (!result)
+		result = mt_data_filter(&app.data, options->filter ? options->filter : "", MT_DATA_NOW, err);
 	if (!result) {
-		mt_data_select(&app.data);
 		result = mt_loop_run(&app, err);
 		number = app.signal;
 	}
@@ -172,12 +177,12 @@ int mt_ui_attach(const char *session_name, pid_t process, const struct mt_ui_opt
 {
 	struct mt_app app;
 	sigset_t old;
-	int result = check_options(options, err), number;
+	int result = check_options(options, true, err), number;
 
 	if (result)
 		return result;
 	mt_loop_block(&old);
-	result = start(&app, options, err);
+	result = start(&app, options, true, err);
 	if (!result)
 		result = show_session(&app, session_name, process, err);
 	if (!result && app.outcome != MT_OUTCOME_LEAVE)
@@ -316,7 +321,7 @@ static int run_session(struct mt_app *app, struct mt_session *session, const str
 	int result;
 
 	mt_loop_block(&old);
-	result = start(app, o, err);
+	result = start(app, o, true, err);
 	app->session = session;
 	app->ask_save = !o->output;
 	if (!result)
@@ -343,7 +348,7 @@ int mt_ui_run(const struct mt_session_options *session_options, const struct mt_
 	struct mt_app app;
 	unsigned short rows, columns;
 	char *cache = NULL;
-	int result = check_options(options, err), number;
+	int result = check_options(options, true, err), number;
 
 	*exit_status = 1;
 	if (result)
