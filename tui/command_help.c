@@ -23,6 +23,30 @@ const char mt_help_exit[] =
 	"0 when done, 1 when something failed, 2 when the command line was wrong. run and record pass on the "
 	"program's status, 128 + N when signal N ended it.";
 
+static const char help_filters[] =
+	"Filters combine with and. Smallest and largest values are themselves included. A moment is a time since the start, "
+	"as 1.5s, 500ms, 2m or 1h, seconds without a unit, or a percentage of the run, as 20%. Sizes take k, M, G and T, of "
+	"1024. Patterns are PCRE2; case matters where one has a capital letter, or says (?-i).\n\n"
+	"A reallocation ends one block and begins another; both are links of one chain. Lifetimes of what was not freed last "
+	"until the end of the recording.\n\n"
+	"mmapped follows from the usable size that glibc's malloc gave the block. arena is judged by the block's address: the "
+	"main heap is taken to lie behind the program, in the lower half of the gap up to the next library; where the "
+	"break could not grow and malloc maps memory for the main heap, that counts as a thread's. Blocks with a mapping of "
+	"their own, and those of memtui.h's pools, are in neither.\n\n"
+	"--filter takes all of it in one text, as the prompt of the terminal interface does: words separated by blanks, each "
+	"field:value (lifetime:only_leaked from:20% thread:worker), a comparison for what has a smallest and a largest value "
+	"(size>=1k size<4k lifetime>10ms chain_length:2..5), a pattern for functions, or -pattern for functions that must not "
+	"occur; function:, source: and module: take patterns, after ! those that must not match. Quotes keep blanks.";
+
+const char *mt_command_filters(const struct mt_command *command)
+{
+	const struct mt_option *option = command->options;
+
+	while (option->name && option->place != MT_OPTION_AT(filter_text))
+		option++;
+	return option->name ? help_filters : NULL;
+}
+
 bool mt_command_takes(const struct mt_command *command, enum mt_option_kind kind)
 {
 	for (const struct mt_option *option = command->options; option->name; option++)
@@ -125,6 +149,10 @@ void mt_help_print(FILE *out, const struct mt_command *command)
 		fputs("\nMetrics:\n", out);
 		for (int i = 0; i < MT_METRIC_COUNT; i++)
 			entry(out, mt_metric_info((enum mt_metric)i)->name, mt_metric_info((enum mt_metric)i)->words);
+	}
+	if (mt_command_filters(command)) {
+		fputs("\nFilters:\n", out);
+		wrap(out, mt_command_filters(command), 0, 0);
 	}
 	print_examples(out, command->examples);
 }

@@ -144,6 +144,10 @@ static void print_command(FILE *out, const struct mt_command *command)
 		for (int i = 0; i < MT_METRIC_COUNT; i++)
 			entry(out, mt_metric_info((enum mt_metric)i)->name, mt_metric_info((enum mt_metric)i)->words);
 	}
+	if (mt_command_filters(command)) {
+		fputs(".SH FILTERS\n", out);
+		put_paragraphs(out, mt_command_filters(command));
+	}
 	fputs(".SH EXIT STATUS\n", out);
 	put_paragraphs(out, mt_help_exit);
 	print_examples(out, command->examples);

@@ -102,6 +102,7 @@ void mt_manual_print(FILE *out, const struct mt_command *);
 void mt_completion_print(FILE *out);
 /* Whether it has an option of this kind, whose values help then lists. */
 bool mt_command_takes(const struct mt_command *, enum mt_option_kind);
+const char *mt_command_filters(const struct mt_command *); /* paragraphs on filters, where it has them; else NULL */
 extern const char mt_help_about[], mt_help_exit[];
 
 #define MT_OPTIONS_UI \

@@ -351,7 +351,9 @@ void mt_prompt_draw(struct mt_app *app, int row, int columns)
 		snprintf(count, sizeof count, "%u matches", p->matches);
 	/* The filter's error has the line below, unless there are candidates. */
 	bool error = p->error[0] && (p->kind != MT_PROMPT_FILTER || offers(p));
-	const char *right = error ? p->error : count;
+	const char *right = error ? p->error : p->chosen < p->candidates.count ? p->candidates.items[p->chosen].words : "";
+
+	right = *right ? right : count;
 	int right_width = mt_text_width(right), room;
 
 	if (right_width > columns * 3 / 5)

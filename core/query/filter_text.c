@@ -151,9 +151,9 @@ static const char *name_at(const void *context, int i)
 	if (i < (int)SHORT_NAMES)
 		return short_names[i].name;
 	i -= (int)SHORT_NAMES;
-	if (i < MT_FILTER_COUNT)
-		return mt_filter_range_name(ranges[i], (enum mt_filter_field)i) ? ranges[i] : mt_filter_info((enum mt_filter_field)i)->name;
-	i -= MT_FILTER_COUNT;
+	if (i < MT_FILTER_COUNT && mt_filter_range_name(ranges[i], (enum mt_filter_field)i))
+		return ranges[i];
+	i -= i < MT_FILTER_COUNT ? 0 : MT_FILTER_COUNT;
 	return i < MT_FILTER_COUNT ? mt_filter_info((enum mt_filter_field)i)->name : NULL;
 }
 
@@ -206,7 +206,8 @@ static int set_named(struct word *word, const char *name, const char *sign, char
 	return status;
 }
 
-static int check_value(const struct word *word, const char *value, const char *rest, const char *expected, struct mt_err *err)
+static int check_value(const struct word *word, const char *value, const char *rest, const char *expected,
+	struct mt_err *err)
 {
 	if (!value)
 		return mt_fail(err, -EINVAL, "the quote at character %zu is not closed; expected the same "
