@@ -139,9 +139,9 @@ bool mt_filter_end_matches(const struct mt_filter_bounds *b, const struct mt_all
 		return false;
 	if (asked & END_SPAN && !in_range(&b->lifetime_ns, span(b, a->time_ns, a->end_ns)))
 		return false;
-	if (asked & END_ALIVE && !alive_at(a, b->alive_at_ns))
+	if (asked & END_ALIVE && !(b->alive_at_peak ? a->at_peak : alive_at(a, b->alive_at_ns)))
 		return false;
-	if (asked & END_DEAD && alive_at(a, b->dead_at_ns))
+	if (asked & END_DEAD && (b->dead_at_peak ? a->at_peak : alive_at(a, b->dead_at_ns)))
 		return false;
 	return chain_matches(b, a, asked);
 }
@@ -327,6 +327,8 @@ static int compile_times(struct mt_filter_bounds *b, const struct mt_filter *fil
 	b->to_ns = range.max;
 	if (range.min || range.max != UINT64_MAX)
 		b->at_allocation |= AT_TIME;
+	b->alive_at_peak = alive->value.is_peak;
+	b->dead_at_peak = dead->value.is_peak;
 	b->alive_at_ns = moment(alive, b->run_ns);
 	b->dead_at_ns = moment(dead, b->run_ns);
 	b->at_end |= (alive->text ? END_ALIVE : 0u) | (dead->text ? END_DEAD : 0u);

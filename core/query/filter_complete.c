@@ -122,6 +122,10 @@ static void add_values(struct mt_filter_candidates *out, const char *name, bool 
 		if (profile)
 			add_markers(out, typed, profile);
 		break;
+	case MT_FILTER_KIND_TIME:
+		if (which == MT_FILTER_ALIVE_AT || which == MT_FILTER_ALIVE_AT_2)
+			add_value(out, *typed ? typed : "-", "peak", "when the heap was largest");
+		break;
 	default:
 		break;
 	}

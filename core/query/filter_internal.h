@@ -10,6 +10,7 @@ struct mt_filter_value {
 	uint64_t number; /* bytes, ns, count, address; of a CHOICE its place in the list */
 	uint64_t percent; /* in billionths of one */
 	bool is_percent, strict;
+	bool is_peak; /* of a moment: when the heap was largest */
 };
 #define MT_FILTER_WHOLE 100000000000u /* a hundred percent */
 /* So much of a whole, rounded down. */

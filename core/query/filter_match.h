@@ -30,6 +30,7 @@ struct mt_filter_bounds {
 	uint64_t from_ns, to_ns;      /* of the allocation, inclusive; 0 and UINT64_MAX when off */
 	uint64_t temporary_threshold; /* at most so many allocations between: temporary */
 	unsigned needs;               /* as of mt_filter_needs */
+	bool alive_at_peak, dead_at_peak; /* mt_allocation.at_peak is asked for, in place of a time */
 	/* private to filter_bounds.c */
 	unsigned at_allocation, at_end; /* bits of what is asked */
 	unsigned lifetime;              /* number among MT_FILTER_LIFETIMES */

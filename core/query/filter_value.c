@@ -167,6 +167,8 @@ const char *mt_filter_expected(enum mt_filter_field field)
 		[MT_FILTER_KIND_ADDRESS] = "an address such as 0x7f3a10002f0",
 	};
 
+	if (field == MT_FILTER_ALIVE_AT || field == MT_FILTER_ALIVE_AT_2)
+		return "a time such as 500ms, 1.5s or 2m, 20% of the run, or peak";
 	return words[mt_filter_info(field)->kind];
 }
 
@@ -212,6 +214,10 @@ int mt_filter_value_parse(struct mt_filter_value *value, enum mt_filter_field fi
 		*number == (mt_filter_upper(field) != field ? '>' : '<')) {
 		value->strict = true;
 		number++;
+	}
+	if ((field == MT_FILTER_ALIVE_AT || field == MT_FILTER_ALIVE_AT_2) && !strcmp(text, "peak")) {
+		value->is_peak = true;
+		return 0;
 	}
 	return read_value(value, info->kind, number) < 0 ? fail_value(err, called, at, text, mt_filter_expected(field)) : 0;
 }

@@ -13,6 +13,7 @@
 struct release {
 	uint64_t end_ns, between;
 	uint32_t thread, node;
+	bool at_peak;
 	uint32_t next_free; /* index + 1 */
 };
 
@@ -34,6 +35,7 @@ struct join {
 	struct mt_live live;
 	uint64_t next_number;
 	bool started;
+	struct mt_place at;
 	uint64_t *sequence; /* allocations by thread */
 	struct release *releases;
 	uint32_t release_count, release_capacity, free_release;
@@ -116,12 +118,20 @@ static int flush_waiting(struct join *j)
 	return finish(j, &j->waiting);
 }
 
+/* Whether a block, of which the present event may be the end, was live at the peak. */
+static bool at_peak(const struct join *j, uint64_t number, bool ends)
+{
+	const struct mt_place *peak = &j->question->peak;
+
+	return number < peak->allocations && (!ends || mt_place_after(&j->at, peak));
+}
+
 static void fill(const struct join *j, struct mt_allocation *a, const struct mt_live_cell *c)
 {
 	*a = (struct mt_allocation){.number = c->number, .address = c->address, .size = c->size, .usable = c->usable,
 		.time_ns = c->time_ns, .end_ns = MT_LIVE, .group = c->group, .thread = c->thread,
 		.chain = c->number, .position = 1, .chain_length = 1, .first_size = c->size, .last_size = c->size,
-		.chain_start_ns = c->time_ns, .chain_end_ns = MT_LIVE};
+		.chain_start_ns = c->time_ns, .chain_end_ns = MT_LIVE, .at_peak = at_peak(j, c->number, false)};
 	if (j->question->marker_count)
 		a->marker = mt_question_marker(j->question, c->number, c->time_ns);
 	if (c->state == MT_LIVE_RELEASED) {
@@ -131,6 +141,7 @@ static void fill(const struct join *j, struct mt_allocation *a, const struct mt_
 		a->end_thread = r->thread;
 		a->end_node = r->node;
 		a->between = r->between;
+		a->at_peak = r->at_peak;
 	}
 }
 
@@ -258,7 +269,7 @@ static int release(struct join *j, const struct mt_event *e, struct mt_live_cell
 	c->aside = take_release(j);
 	j->last_release = c->aside + 1;
 	j->releases[c->aside] = (struct release){.end_ns = e->time_ns, .thread = e->thread,
-		.between = j->sequence[c->thread] - c->thread_sequence};
+		.between = j->sequence[c->thread] - c->thread_sequence, .at_peak = at_peak(j, c->number, true)};
 	c->state = MT_LIVE_RELEASED;
 	return 0;
 }
@@ -274,6 +285,7 @@ static int free_block(struct join *j, const struct mt_event *e, struct mt_live_c
 	a->end_thread = e->thread;
 	a->end_kind = e->kind;
 	a->between = j->sequence[c->thread] - c->thread_sequence;
+	a->at_peak = at_peak(j, c->number, true);
 	j->chosen_count -= c->chosen;
 	int result = end_cell(j, a, c, j->stacks);
 
@@ -320,6 +332,7 @@ static inline int join_event(struct join *j, const struct mt_event *e, const str
 	int result = flush_waiting(j);
 
 	j->last_release = 0;
+	mt_place_pass(&j->at, e);
 	if (result)
 		return result;
 	if (e->thread >= j->question->source->profile->thread_count || e->thread >= MT_LIVE_THREADS)

@@ -82,7 +82,7 @@ bool mt_metric_is_estimated(const struct mt_profile *, const struct mt_group *, 
 	X(LIFETIME_MAX, "lifetime_max", SPAN, END, NULL, "only blocks that lived at most this long") \
 	X(THREAD, "thread", THREAD, ALLOCATION, NULL, "only what threads of this name, or the one of this id, allocated") \
 	X(MARKER, "marker", MARKER, ALLOCATION, NULL, "only what was allocated while this was the last marker set") \
-	X(ALIVE_AT, "alive_at", TIME, END, NULL, "only blocks that were live at this time") \
+	X(ALIVE_AT, "alive_at", TIME, END, NULL, "only blocks that were live at this time, or at the peak of the heap: peak") \
 	X(ALIVE_AT_2, "alive_at_2", TIME, END, NULL, "of the blocks of --alive-at only those that were not live at this time") \
 	X(ADDRESS_MIN, "address_min", ADDRESS, ALLOCATION, NULL, "only blocks that begin at this address or above") \
 	X(ADDRESS_MAX, "address_max", ADDRESS, ALLOCATION, NULL, "only blocks that begin at this address or below") \

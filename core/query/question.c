@@ -87,6 +87,8 @@ int mt_question_init(struct mt_question *q, const struct mt_source *source, stru
 			return status;
 		q->needs = mt_filter_needs(filter);
 		status = decide_groups(q, filter, err);
+		if (status >= 0 && (q->bounds.alive_at_peak || q->bounds.dead_at_peak))
+			status = mt_question_find_peak(q, err);
 		if (status < 0)
 			return status;
 	}

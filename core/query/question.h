@@ -20,6 +20,20 @@ static inline bool mt_bits_get(const struct mt_bits *b, uint64_t number)
 
 struct mt_set_marker { uint64_t from; uint32_t text; }; /* from: a number, or where these are not known a time */
 
+/* A place among the events: allocations so far, and other events since the last of them. */
+struct mt_place { uint64_t allocations, since; };
+static inline void mt_place_pass(struct mt_place *p, const struct mt_event *e)
+{
+	if (e->type == MT_EVENT_ALLOCATE || e->type == MT_EVENT_REALLOCATE)
+		*p = (struct mt_place){e->number + 1, 0};
+	else if (e->type != MT_EVENT_NOTE)
+		p->since++;
+}
+static inline bool mt_place_after(const struct mt_place *a, const struct mt_place *b)
+{
+	return a->allocations != b->allocations ? a->allocations > b->allocations : a->since > b->since;
+}
+
 struct mt_question {
 	const struct mt_source *source;
 	struct mt_filter_bounds bounds;
@@ -28,6 +42,7 @@ struct mt_question {
 	struct mt_set_marker *markers; /* in order */
 	uint32_t marker_count;
 	bool markers_by_time;
+	struct mt_place peak;          /* behind the event that made the heap largest, where the filter asks for it */
 	double done, share;            /* of all passes: before this one; of it */
 };
 
@@ -43,6 +58,9 @@ uint64_t mt_question_usable(const struct mt_question *, const struct mt_event *,
 void mt_question_begin(const struct mt_question *, struct mt_allocation *, const struct mt_event *, const struct mt_event *after);
 /* Whether it matches as far as it is known then; its group exists. */
 bool mt_question_takes(const struct mt_question *, const struct mt_event *, const struct mt_event *after);
+
+/* Goes over all events to find the peak of the heap. -ENOTSUP: it is not in them. */
+int mt_question_find_peak(struct mt_question *, struct mt_err *);
 
 struct mt_pass {
 	unsigned wants;    /* enum mt_trace_wants */

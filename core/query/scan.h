@@ -30,6 +30,7 @@ struct mt_allocation {
 	uint32_t end_kind;         /* MT_KIND_NONE: live or reallocated; else the kind of call that freed it */
 	uint32_t end_node;         /* the stack of the free, where it was recorded; else 0 */
 	uint32_t marker;           /* string id of the last marker set before it; 0: none */
+	bool at_peak;              /* live at the peak of the whole heap, by the order of events; where the filter asks for it */
 	uint64_t between;          /* allocations by the same thread until it was freed; 0: temporary */
 	/* The chain: a block and what realloc made of it, one after another. Filled in where MT_SCAN_CHAINS is wanted. */
 	uint64_t chain;            /* number of its first block */

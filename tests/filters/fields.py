@@ -111,6 +111,11 @@ ANSWERS = [
     (f"--alive-at {s(four)}", "early:3 other:1 spread:3 last:1 deep:1 worker:2"),
     (f"--alive-at {s(two)} --alive-at-2 100%", "early:1"),
     (f"--alive-at {s(four)} --alive-at-2 {s(two)}", "spread:2 last:1 deep:1 worker:2"),
+    # The heap is largest behind the last allocation; then early's first is freed, in the same microsecond maybe.
+    ("--alive-at peak", "early:3 other:1 spread:4 last:1 deep:1 worker:1 big:1"),
+    ("--alive-at peak --alive-at-2 100%", "early:1"),
+    ("--alive-at 100% --alive-at-2 peak", ""),
+    (f"--alive-at {s(four)} --alive-at-2 peak", "worker:1"),
     # size
     ("--size-min 300", "apart:1 other:1 spread:4 last:1 deep:1 worker:2 big:1"),
     ("--size-max 100", "early:3 start:1 pair:1"),

@@ -125,6 +125,7 @@ int main(void)
 	} phases[] = {{"one", first_phase}, {"two", second_phase}, {"three", third_phase}, {"four", fourth_phase}};
 	void *kept[4];
 
+	setvbuf(stdout, NULL, _IONBF, 0); /* no block of its own behind the last of ours */
 	for (volatile int i = 0; i < 4; i++) {
 		phase(phases[i].marker);
 		if (i == 3)

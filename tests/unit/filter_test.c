@@ -53,6 +53,7 @@ static void test_text(void **state)
 	becomes("thread:'Web Content' marker:x", "thread:\"Web Content\" marker:x");
 	becomes("thread=77", "thread:77");
 	becomes("alive_at:10s alive_at_2:50%", "alive_at:10s alive_at_2:50%");
+	becomes("alive_at:peak alive_at_2:100%", "alive_at:peak alive_at_2:100%");
 	becomes("address>=0x7f00 address<=0xffff", "address>=0x7f00 address<=0xffff");
 	becomes("group_leaked_allocations>50%", "group_leaked_allocations>50%");
 	becomes("group-interval>=20% backtrace_depth<5", "backtrace_depth<5 group_interval>=20%");
@@ -88,6 +89,8 @@ static void test_errors(void **state)
 	rejects("size>=17179869184G", "character 1", "a size such as");
 	rejects("from:x", "'x' at character 1", "20% of the run");
 	rejects("from:101%", "'101%'", "20% of the run");
+	rejects("from:peak", "'peak' at character 1", "20% of the run");
+	rejects("alive_at:paek", "'paek' at character 1", "or peak");
 	rejects("lifetime>5%", "'>5%' at character 1", "a duration");
 	rejects("chain_length>=x", "'x' at character 1", "a whole number");
 	rejects("chain_length>=1k", "'1k' at character 1", "a whole number");
@@ -528,6 +531,8 @@ static void test_complete(void **state)
 	completes(&r, "thread:'a b' marker:h", 20, "hot ");
 	completes(&r, "size>=", 6, "(a size such as 4096, 64k or 1.5M)");
 	completes(&r, "lifetime>=", 10, "(a duration such as 500ms, 1.5s, 2m or 1h)");
+	completes(&r, "alive_at:p", 9, "peak ");
+	completes(&r, "alive_at:", 9, "(a time such as 500ms, 1.5s or 2m, 20% of the run, or peak)");
 	completes(&r, "function:x", 9, "(a regular expression)");
 	completes(&r, "std::vec", 0, "");
 	fixture_free(&r.f);
