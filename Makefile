@@ -104,6 +104,11 @@ $(O)/race: $(O)/obj/tests/stress/race.o $(O)/obj/race/race_tracer.o $(RACE:%=$(O
 # ---- workloads with known truth, and the programs that the tests trace ----
 WORKLOADS := $(O)/bench/hot $(O)/bench/leak $(O)/bench/tree $(O)/demo
 programs: $(WORKLOADS)
+# Writes a trace of any number of events: $(O)/bench/make_trace FILE EVENTS
+$(O)/bench/make_trace: $(O)/obj/tests/bench/make_trace.o $(O)/libcore.a
+	@mkdir -p $(@D)
+	$(say) LINK $@
+	$(Q)$(CC) $(ALL_LDFLAGS) -o $@ $^ $(LIBS)
 $(O)/bench/%: tests/bench/%.c
 	@mkdir -p $(@D)
 	$(Q)$(CC) -O2 -g -fno-ipa-icf -pthread -o $@ $<
