@@ -18,15 +18,32 @@ static const struct mt_option options[] = {
 		"the view that json and csv write, by default the first of:" MT_EXPORT_VIEWS(MT_EXPORT_VIEW_WORD),
 		MT_EXPORT_VIEW_CHOICES},
 	MT_OPTIONS_SUPPRESS,
+	{0, "threshold", "PERCENT", MT_OPTION_TEXT, MT_OPTION_AT(threshold_text),
+		"massif: what is smaller than this share of a snapshot is put together, 1 by default", NULL},
 	MT_OPTIONS_FILTER,
 	MT_OPTIONS_HELP,
 	MT_OPTIONS_END,
 };
 
+/* Percent, with an optional sign of it; negative: it is none. */
+static double threshold_of(const char *text)
+{
+	char *end = NULL;
+	double percent = text ? strtod(text, &end) : 1;
+
+	if (text && (end == text || (*end && strcmp(end, "%")) || !(percent >= 0 && percent <= 100)))
+		return -1;
+	return percent;
+}
+
 static int check(const struct mt_arguments *arguments, struct mt_err *err)
 {
 	const struct mt_export_kind *kind = arguments->kind;
 	const struct mt_metric_info *metric = mt_metric_info(arguments->sort);
+
+	if (threshold_of(arguments->threshold_text) < 0)
+		return mt_fail(err, -EINVAL, "--threshold: '%.60s' is no share; expected a number of percent from 0 to 100",
+			arguments->threshold_text);
 
 	if (!kind)
 		return mt_fail(err, -EINVAL, "--as is missing; expected one of %s", MT_EXPORT_CHOICES);
@@ -39,6 +56,8 @@ static int check(const struct mt_arguments *arguments, struct mt_err *err)
 	if (kind->metrics == MT_EXPORT_SUMS && !metric->sums)
 		return mt_fail(err, -EINVAL, "'%s' does not add up over stacks, so it makes no %s; expected a metric such as "
 			"leaked_size, size or allocated_count", metric->name, kind->name);
+	if (arguments->threshold_text && strcmp(kind->name, "massif"))
+		return mt_fail(err, -EINVAL, "--threshold does not go with '%s'; expected it with massif", kind->name);
 	return 0;
 }
 
@@ -121,8 +140,9 @@ static int run(const struct mt_arguments *arguments, struct mt_err *err)
 	struct mt_arguments own = *arguments;
 	struct target target = {0};
 
-	own.events = kind->events;
-	own.history = arguments->what && !strcmp(arguments->what, "timeline");
+	own.history = kind->needs == MT_EXPORT_NEEDS_HISTORY || (arguments->what && !strcmp(arguments->what, "timeline"));
+	own.events = kind->needs == MT_EXPORT_NEEDS_EVENTS;
+	own.threshold = threshold_of(arguments->threshold_text);
 	if (!arguments->output || !strcmp(arguments->output, "-")) {
 		if (kind->binary && isatty(STDOUT_FILENO))
 			return mt_fail(err, -EINVAL, "%s is binary and standard output a terminal; expected -o FILE.%s", kind->name,

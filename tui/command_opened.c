@@ -40,6 +40,8 @@ static void judge(struct mt_opened *o, const struct mt_arguments *arguments)
 static struct mt_report report_on(struct mt_opened *o, const struct mt_arguments *arguments)
 {
 	return (struct mt_report){.out = arguments->out ? arguments->out : stdout,
+		.output = arguments->output,
+		.threshold = arguments->threshold,
 		.format = arguments->format,
 		.exact = arguments->exact,
 		.profile = o->judged ? &o->suppressed.profile : &o->matched.profile,

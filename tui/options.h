@@ -15,10 +15,12 @@ struct mt_texts {
 /* Everything that an option of some command can say. Strings are borrowed from argv. */
 struct mt_arguments {
 	const char *program; /* "memtui" as it was called */
-	const char *output, *theme, *ascii, *filter_text, *on_full, *complete, *man, *what, *over_size, *by, *normalise;
+	const char *output, *theme, *ascii, *filter_text, *on_full, *complete, *man, *what, *over_size, *by, *normalise,
+		*threshold_text;
 	bool force, disabled, free_stacks, slack, check_stacks, headless, report, exact, help, short_names;
 	uint64_t depth, duration_ns, max_size, top, count, skip, levels, columns, fps;
 	bool inverted, ascending, sort_given, history, events;
+	double threshold; /* percent */
 	enum mt_metric sort;
 	bool sort_matched; /* by what matches the filter alone: only_matched.METRIC */
 	enum mt_format format;

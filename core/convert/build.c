@@ -129,19 +129,21 @@ static uint32_t take_block(struct mt_build *b)
 	return b->block_count++;
 }
 
-void mt_build_allocate(struct mt_build *b, uint32_t group, uint64_t size, uint32_t *live)
+void mt_build_allocate(struct mt_build *b, uint32_t group, uint64_t size, uint32_t *live, uint32_t name)
 {
 	struct mt_block block = {.size = size, .number = b->next_number++, .time_ns = b->now_ns, .group = group};
 	uint32_t index = take_block(b);
 
 	mt_model_allocate(&b->model, &block, false);
-	b->blocks[index] = (struct mt_build_block){block.number, block.thread_sequence, *live};
+	b->blocks[index] = (struct mt_build_block){block.number, block.thread_sequence, *live, name};
 	*live = index;
 	emit(b, MT_EVENT_ALLOCATE, block.number, group, size);
 }
 
-void mt_build_release(struct mt_build *b, uint32_t group, uint64_t size, uint32_t *live)
+void mt_build_release(struct mt_build *b, uint32_t group, uint64_t size, uint32_t *live, uint32_t name)
 {
+	if (*live && b->blocks[*live].name != name && b->blocks[*live].next)
+		live = &b->blocks[*live].next;
 	uint32_t index = *live;
 	struct mt_build_block *there = &b->blocks[index];
 

@@ -27,6 +27,7 @@ void mt_heaptrack_free(struct mt_heaptrack *h)
 	free(h->operators);
 	free(h->traces);
 	free(h->infos);
+	free(h->slots);
 	*h = (struct mt_heaptrack){0};
 }
 
@@ -223,6 +224,33 @@ static const char *read_trace(struct mt_heaptrack *h, struct cursor *c)
 	return NULL;
 }
 
+static uint32_t *info_slot(struct mt_heaptrack *h, uint32_t group, uint64_t size)
+{
+	uint32_t at = (uint32_t)((size * 0xd6e8feb86659fd93ull + group) * 0x9e3779b97f4a7c15ull >> 32) & h->slot_mask;
+
+	while (h->slots[at] && (h->infos[h->slots[at] - 1].size != size || h->infos[h->slots[at] - 1].group != group))
+		at = (at + 1) & h->slot_mask;
+	return &h->slots[at];
+}
+
+/* The first of the infos that are alike; heaptrack itself writes each once. */
+static uint32_t first_like(struct mt_heaptrack *h, uint32_t index)
+{
+	if (!h->slots || index >= h->slot_mask / 2) {
+		free(h->slots);
+		h->slot_mask = h->slots ? h->slot_mask * 2 + 1 : 1023;
+		h->slots = mt_alloc(((size_t)h->slot_mask + 1) * sizeof *h->slots);
+		for (uint32_t i = 0; i < index; i++)
+			if (h->infos[i].first == i)
+				*info_slot(h, h->infos[i].group, h->infos[i].size) = i + 1;
+	}
+	uint32_t *slot = info_slot(h, h->infos[index].group, h->infos[index].size);
+
+	if (!*slot)
+		*slot = index + 1;
+	return *slot - 1;
+}
+
 static const char *read_info(struct mt_heaptrack *h, struct cursor *c)
 {
 	struct mt_heaptrack_info info = {0};
@@ -240,7 +268,9 @@ static const char *read_info(struct mt_heaptrack *h, struct cursor *c)
 		kind = next;
 	info.group = mt_build_group(h->build, node, kind);
 	MT_GROW(h->infos, h->info_count, h->info_capacity);
-	h->infos[h->info_count++] = info;
+	h->infos[h->info_count] = info;
+	h->infos[h->info_count].first = first_like(h, h->info_count);
+	h->info_count++;
 	return NULL;
 }
 
@@ -252,16 +282,16 @@ static const char *read_event(struct mt_heaptrack *h, struct cursor *c, bool all
 
 	if (!h->info_count || !index_of(c, h->info_count - 1, &index))
 		return "an event names an allocation that is not there";
-	struct mt_heaptrack_info *info = &h->infos[index];
+	struct mt_heaptrack_info *info = &h->infos[h->infos[index].first];
 
 	if (c->at < c->end) { /* size, stack, address */
 		h->raw = true;
 		return "it is heaptrack's raw data";
 	}
 	if (allocates)
-		mt_build_allocate(h->build, info->group, info->size, &info->live);
+		mt_build_allocate(h->build, info->group, info->size, &info->live, index);
 	else
-		mt_build_release(h->build, info->group, info->size, &info->live);
+		mt_build_release(h->build, info->group, info->size, &info->live, index);
 	return NULL;
 }
 

@@ -26,9 +26,11 @@ struct mt_heaptrack {
 	struct mt_heaptrack_info {
 		uint64_t size;
 		uint32_t group;
-		uint32_t live;      /* its blocks: see mt_build_allocate */
+		uint32_t first;     /* index of the first of this group and size */
+		uint32_t live;      /* there: its blocks, see mt_build_allocate */
 	} *infos;               /* from 0 */
 	uint32_t info_count, info_capacity;
+	uint32_t *slots, slot_mask; /* (group, size) -> index of the first + 1 */
 };
 
 void mt_heaptrack_init(struct mt_heaptrack *, struct mt_build *borrowed);

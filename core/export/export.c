@@ -4,8 +4,8 @@
 #include <string.h>
 
 static const struct mt_export_kind kinds[] = {
-#define X(name, suffix, metrics, views, binary, events, words) \
-	{#name, suffix, words, MT_EXPORT_##metrics, views, binary, events, mt_export_##name},
+#define X(name, suffix, metrics, views, binary, needs, words) \
+	{#name, suffix, words, MT_EXPORT_##metrics, views, binary, MT_EXPORT_NEEDS_##needs, mt_export_##name},
 	MT_EXPORTS(X)
 #undef X
 };

@@ -11,21 +11,32 @@ enum mt_export_metrics {
 	MT_EXPORT_ANY_METRIC,  /* what rows are sorted by */
 };
 
+/* What a kind is made of, beyond totals. */
+enum mt_export_needs {
+	MT_EXPORT_NEEDS_TOTALS,
+	MT_EXPORT_NEEDS_HISTORY, /* samples of what matched */
+	MT_EXPORT_NEEDS_EVENTS,  /* report->source with a reader */
+};
+
 /* Functions take report->sort for the metric, report->what for the view, and honour report->filter.
- * X(name, suffix of file names, metrics, whether it takes --what, whether it is binary, whether it reads
- * events: report->source then has them where the file does, words) */
+ * X(name, suffix of file names, metrics, whether it takes --what, whether it is binary,
+ * what it is made of, words) */
 #define MT_EXPORTS(X) \
-	X(flamegraph, "svg", SUMS, false, false, false, \
+	X(flamegraph, "svg", SUMS, false, false, TOTALS, \
 		"a picture for a browser, in one file: search by a regular expression, zoom by click, details, keys") \
-	X(collapsed, "folded", SUMS, false, false, false, \
+	X(collapsed, "folded", SUMS, false, false, TOTALS, \
 		"a line per stack, 'outermost;...;innermost NUMBER', as flamegraph.pl, inferno and speedscope read it") \
-	X(speedscope, "speedscope.json", SUMS, false, false, false, \
+	X(speedscope, "speedscope.json", SUMS, false, false, TOTALS, \
 		"what www.speedscope.app shows: leaked, at the peak, allocated, counts; --metric is shown first") \
-	X(pprof, "pb.gz", NO_METRIC, false, true, false, \
+	X(pprof, "pb.gz", NO_METRIC, false, true, TOTALS, \
 		"what 'go tool pprof' reads: inuse_space, inuse_objects, alloc_space, alloc_objects") \
-	X(dhat, "dhat.json", NO_METRIC, false, false, true, "what valgrind's dh_view.html shows of a heap") \
-	X(json, "json", ANY_METRIC, true, false, false, "a view as JSON; --what says which") \
-	X(csv, "csv", ANY_METRIC, true, false, false, "a view as rows for spreadsheets; --what says which")
+	X(heaptrack, "heaptrack.zst", NO_METRIC, false, false, EVENTS, \
+		"what heaptrack_print and heaptrack_gui open; FILE.zst and FILE.gz are compressed") \
+	X(massif, "massif.out", NO_METRIC, false, false, HISTORY, \
+		"what ms_print and massif-visualizer show: the heap over time, call trees at the peak and the end") \
+	X(dhat, "dhat.json", NO_METRIC, false, false, EVENTS, "what valgrind's dh_view.html shows of a heap") \
+	X(json, "json", ANY_METRIC, true, false, TOTALS, "a view as JSON; --what says which") \
+	X(csv, "csv", ANY_METRIC, true, false, TOTALS, "a view as rows for spreadsheets; --what says which")
 
 #define X(name, ...) int mt_export_##name(const struct mt_report *, struct mt_err *);
 MT_EXPORTS(X)
@@ -38,7 +49,8 @@ MT_EXPORTS(X)
 struct mt_export_kind {
 	const char *name, *suffix, *words;
 	enum mt_export_metrics metrics;
-	bool views, binary, events;
+	bool views, binary;
+	enum mt_export_needs needs;
 	int (*run)(const struct mt_report *, struct mt_err *);
 };
 const struct mt_export_kind *mt_export_kind_at(int i); /* NULL after the last */

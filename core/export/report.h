@@ -22,6 +22,7 @@ struct mt_limit;
 /* What to report on, and how; all borrowed. */
 struct mt_report {
 	FILE *out; /* look at ferror when done */
+	const char *output;       /* name of the file that it is; NULL: none */
 	enum mt_format format;
 	bool exact; /* text: numbers in full */
 	const struct mt_profile *profile; /* what is shown: what matched */
@@ -48,6 +49,7 @@ struct mt_report {
 	const struct mt_suppressed *suppressed;
 	const struct mt_check *check; /* limits */
 	const struct mt_limit *group; /* suppress: this one alone, where it is given; what: the syntax */
+	double threshold;         /* massif: percent of a snapshot, below which nodes are put together */
 	uint32_t columns;         /* timeline: steps; 0: as recorded (JSON, CSV) or 40 (text) */
 };
 

@@ -24,22 +24,23 @@ def read(path):
     for line in text_of(path).split("\n"):
         mode, words = line[:1], line[2:].split(" ")
         if mode == "a":
-            infos.append(int(words[0], 16))
+            infos.append((int(words[0], 16), words[1]))
         elif mode == "+":
             index = int(words[0], 16)
-            calls, size, now = calls + 1, size + infos[index], now + infos[index]
+            bytes_of = infos[index][0]
+            calls, size, now = calls + 1, size + bytes_of, now + bytes_of
             peak = max(peak, now)
-            live[index] = live.get(index, 0) + 1
+            live[infos[index]] = live.get(infos[index], 0) + 1
             last = previous = printed_last = index
         elif mode == "-":
             index = int(words[0], 16)
             as_printed += printed_last == index  # also of the file's first allocation behind another free
             printed_last = 0
-            if not live.get(index):
+            if not live.get(infos[index]):
                 unknown += 1
                 continue
-            live[index] -= 1
-            now -= infos[index]
+            live[infos[index]] -= 1
+            now -= infos[index][0]
             adjacent += previous == index
             previous = None
             temporary += last == index

@@ -130,7 +130,7 @@ for i in range(150):
 print("ok foreign hostile files")
 P
 
-# ---- heaptrack's own numbers on what it recorded ----
+# ---- programs ----
 cat >prog.cc <<'C'
 #include <cstdlib>
 #include <cstring>
@@ -168,6 +168,140 @@ int main()
 }
 C
 g++ -g -O1 -pthread -o prog prog.cc || not_ok "building the program" "g++ failed"
+cat >alone.cc <<'C'
+#include <cstdlib>
+#include <vector>
+volatile void *sink;
+static __attribute__((noinline)) void *keep(size_t n) { void *p = malloc(n); sink = p; return p; }
+static __attribute__((noinline)) void leaf(size_t n) { free(keep(n)); }
+static __attribute__((noinline)) void grow(int n)
+{
+	std::vector<int> v; /* the free of the old half stands between an allocation and its end */
+	for (int i = 0; i < n; i++)
+		v.push_back(i);
+}
+static void *deep(int levels) { void *p = levels ? deep(levels - 1) : keep(77); sink = p; return p; }
+int main()
+{
+	for (int i = 0; i < 40; i++)
+		grow(1 + i % 9), leaf(10 + i % 3), keep(i);
+	void *a = keep(64), *b = keep(64), *c = keep(64); /* the same stack but for the line, then the same */
+	free(c), free(a), free(b);
+	void *same[10];
+	for (int i = 0; i < 10; i++)
+		same[i] = keep(48);
+	for (int i = 0; i < 9; i++)
+		free(same[i]);
+	void *p = keep(10);
+	for (int i = 1; i < 20; i++)
+		p = realloc(p, 100 * i);
+	if (realloc(p, (size_t)1 << 46)) /* fails: the block stays */
+		return 1;
+	for (int i = 0; i < 3; i++)
+		deep(i * 20);
+	char *big = new char[100000];
+	sink = big;
+	delete[] big;
+	return 0;
+}
+C
+g++ -g -O1 -o alone alone.cc || not_ok "building the program" "g++ failed"
+for p in prog alone; do
+	"$memtui" record -o $p.dat ./$p >record.out 2>&1 || not_ok "recording $p" "$(tail -n 1 record.out)"
+	heap $p info $p.dat
+done
+
+# ---- heaptrack's tools on what memtui has recorded ----
+totals='(a["allocations"] + a["reallocations"], a["allocated_bytes"], a["leaked_bytes"], a["peak_bytes"]) == tuple(b[k] for k in ("calls", "bytes", "leaked", "peak"))'
+for p in prog alone; do
+	for packing in zst gz txt; do
+		"$memtui" export --as heaptrack -o $p.$packing $p.dat 2>export.err || not_ok "export $p.$packing" "$(cat export.err)"
+	done
+	gzip -dc $p.gz | cmp -s - $p.txt && ok "$p: gzip holds the same" || not_ok "$p: gzip holds the same" "it does not"
+	"$memtui" export --as heaptrack $p.dat 2>export.err | cmp -s - $p.txt && ok "$p: standard output is the same" ||
+		not_ok "$p: standard output is the same" "it is not: $(cat export.err)"
+	heap $p.read read $p.txt
+	holds "$p: the file adds up to info" "$totals and a[\"leaked_count\"] == b[\"blocks\"] and b[\"unknown\"] == 0" $p $p.read
+	if has heaptrack_print; then
+		for packing in zst gz txt; do
+			heap $p.print print $p.$packing
+			holds "$p: heaptrack_print of $packing agrees with info" "$totals" $p $p.print
+		done
+		holds "$p: temporary by heaptrack's definition" 'a["temporary"] == b["adjacent"] <= c["temporary_count"]' $p.print $p.read $p
+	else
+		skip "$p: heaptrack_print" "heaptrack is not installed"
+	fi
+	# ---- round trip ----
+	heap $p.back info $p.zst
+	holds "$p: exported and read again, the totals are the same" '[a["allocations"] + a["reallocations"]] + [a[k] for k in ("allocated_bytes", "leaked_bytes", "leaked_count", "peak_bytes")] == [b[k] for k in ("allocations", "allocated_bytes", "leaked_bytes", "leaked_count", "peak_bytes")] and b["complete"]' $p $p.back
+	for f in dat zst; do
+		"$memtui" groups --format json $p.$f 2>groups.err | python3 -c 'import collections, json, sys
+sums = collections.Counter()
+for g in json.load(sys.stdin):
+    kind = g["kind"] if g["kind"] in ("new", "new[]") else "other"
+    key = kind + ";" + ";".join("%s:%s:%d:%s" % (f["function"], f["source"], f["line"], f["module"]) for f in g["backtrace"])
+    for k in ("leaked_size", "leaked_count", "size", "allocated_count", "at_peak_size", "at_peak_count", "min_size", "max_size"):
+        sums[key + " " + k] += g["all"][k] if k[:3] not in ("min", "max") else 0
+json.dump(sums, open(sys.argv[1], "w"), sort_keys=True)' $p.groups.$f.json
+	done
+	holds "$p: and so are the groups" 'a == b and len(a) > 20' $p.groups.dat $p.groups.zst
+done
+holds "alone: temporary of one thread is the same for both" 'a["temporary_count"] == b["adjacent"] == c["temporary_count"]' alone alone.read alone.back
+"$memtui" export --as heaptrack --size-min 1000 -o large.txt alone.dat 2>export.err
+heap large read large.txt
+"$memtui" export --as csv --size-min 1000 alone.dat 2>export.err | python3 -c 'import csv, json, sys
+rows = list(csv.DictReader(sys.stdin))
+def total(name):
+    key = [k for k in rows[0] if k.endswith("only_matched." + name) or k == "only_matched_" + name or k == name][0]
+    return sum(int(r[key]) for r in rows)
+json.dump({k: total(k) for k in ("size", "allocated_count", "leaked_size")}, open("large.csv.json", "w"))'
+holds "a filter is honoured" 'b["size"] == a["bytes"] > 100000 and b["allocated_count"] == a["calls"] and b["leaked_size"] == a["leaked"]' large large.csv
+"$memtui" export --as heaptrack -o prog.zst prog.dat >fails.out 2>&1 && not_ok "an existing file stays" "status 0" || ok "an existing file stays"
+
+# ---- massif ----
+for p in prog alone; do
+	"$memtui" export --as massif -o $p.massif $p.dat 2>export.err || not_ok "export massif" "$(cat export.err)"
+	"$memtui" export --as massif --threshold 0 -o $p.massif.all $p.dat
+	python3 - $p.massif.all $p.json >massif.out 2>&1 <<'P' && ok "$p: massif's file adds up" || not_ok "$p: massif's file adds up" "$(tail -n 1 massif.out)"
+import json, re, sys
+text, info = open(sys.argv[1]).read(), json.load(open(sys.argv[2]))
+parts = text.split("#-----------\nsnapshot=")[1:]
+times = [int(re.search(r"time=(\d+)", p)[1]) for p in parts]
+heaps = [int(re.search(r"mem_heap_B=(\d+)", p)[1]) for p in parts]
+assert times == sorted(times) and max(heaps) == info["peak_bytes"], (times, heaps)
+trees = {re.search("heap_tree=(.*)", p)[1]: p.split("heap_tree=")[1].split("\n")[1:] for p in parts}
+def check(lines, depth=0):
+    """Each node has as many children as it says; they add up to no more than it, at the root to all of it."""
+    n, size = re.match(r" {%d}n(\d+): (\d+) " % depth, lines.pop(0)).groups()
+    children = [check(lines, depth + 1) for _ in range(int(n))]
+    assert sum(children) <= int(size) and children == sorted(children, reverse=True), (depth, size, children)
+    assert depth or sum(children) == int(size), (size, children)
+    return int(size)
+for kind, total in (("peak", info["peak_bytes"]), ("detailed", info["leaked_bytes"])):
+    lines = [l for l in trees[kind] if l]
+    assert check(lines) == total and not lines, (kind, total, lines)
+P
+	if has ms_print; then
+		ms_print $p.massif >$p.printed 2>&1
+		peak=$(python3 -c 'import json, sys; print("{:,}".format(json.load(open(sys.argv[1]))["peak_bytes"]))' $p.json)
+		leaked=$(python3 -c 'import json, sys; print("{:,}".format(json.load(open(sys.argv[1]))["leaked_bytes"]))' $p.json)
+		number=$(sed -n 's/.*\[\([0-9]*\) (peak), [0-9]*\]/\1/p' $p.printed)
+		if awk -v n="$number" -v peak="$peak" '$1 == n && $3 == peak' $p.printed | grep -q . &&
+			grep -qF "100.00% (${peak}B) (heap" $p.printed && grep -qF "100.00% (${leaked}B) (heap" $p.printed; then
+			ok "$p: ms_print's peak and end agree with info"
+		else
+			not_ok "$p: ms_print's peak and end agree with info" "$number $peak: $(grep -n 'peak\|100.00%' $p.printed | head -n 5)"
+		fi
+	else
+		skip "$p: ms_print" "valgrind is not installed"
+	fi
+done
+grep -q "below massif's threshold (01.00%)" prog.massif && ! grep -q "below massif's" prog.massif.all && ok "massif's threshold" ||
+	not_ok "massif's threshold" "$(grep -c below prog.massif prog.massif.all)"
+fails "a threshold that is none" 2 "'x' is no share" export --as massif --threshold x prog.dat
+fails "a threshold for another kind" 2 "does not go with 'heaptrack'" export --as heaptrack --threshold 3 prog.dat
+
+# ---- heaptrack's own numbers on what it recorded ----
 if has heaptrack && has heaptrack_print; then
 	(ulimit -v 8000000; timeout 120 heaptrack -o theirs ./prog) >heaptrack.out 2>&1
 	file=$(ls theirs* 2>/dev/null | head -n 1)

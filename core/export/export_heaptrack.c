@@ -1,0 +1,480 @@
+/* heaptrack's interpreted data, file format 3, as heaptrack_print and heaptrack_gui 1.4 read it: lines of a letter and
+ * hexadecimal numbers, in which an allocation is a stack and a size. Their tools call a block temporary when the very next
+ * event frees it, which they tell by stack and size; ours is temporary when it is freed before its thread's next allocation.
+ * To agree where one thread allocates, the frees between two allocations change places: that of the last block comes
+ * first. And where another block of the same stack and size is freed next, it is named by a twin. */
+#include "core/export/export_parts.h"
+#include "core/export/packed.h"
+#include "core/query/frame.h"
+#include "core/query/scan.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define PAGE 4096u
+#define NS_PER_MS 1000000u
+#define CHUNK 4096u      /* numbers are followed in chunks, each freed when none of its blocks live */
+#define HELD_MAX 65536u  /* frees that wait for the next allocation */
+#define HELD_NS 10000000u /* for so long: heaptrack itself stamps time every 10 ms */
+
+struct info {
+	uint64_t size;
+	uint32_t group;
+	uint32_t twin; /* index, or 0 */
+};
+
+struct held {
+	uint64_t number, time_ns;
+	uint32_t info;
+};
+
+struct chunk {
+	uint32_t live;
+	uint32_t infos[CHUNK]; /* + 1; 0: not live */
+};
+
+struct heaptrack {
+	const struct mt_report *report;
+	struct mt_packed_out to;
+	struct mt_strings strings; /* ids are heaptrack's: both count from 1 */
+	uint32_t *ips, ip_count;   /* by pc, 0: not written */
+	uint32_t *traces, trace_count; /* by node */
+	uint32_t *path, path_capacity;
+	struct info *infos;        /* in the order of the file; the first is never named by an event: heaptrack_print
+	                            * would take its free behind another for temporary */
+	uint32_t info_count, info_capacity;
+	uint32_t *slots, slot_mask;
+	struct chunk **chunks;
+	uint64_t chunk_count;
+	struct held *held;
+	uint32_t held_count, held_capacity;
+	struct held *released;     /* halves of reallocs, each until its other half */
+	uint32_t released_count, released_capacity;
+	bool has_front;            /* the last held is of the block that was allocated last */
+	uint64_t last_number, ms, pages;
+	uint32_t last_info;        /* of the last allocation; 0: there was none */
+	uint32_t sample;
+};
+
+/* ---- definitions ---- */
+
+static void put(struct heaptrack *h, const char *letter, uint64_t number)
+{
+	char text[20];
+	int at = sizeof text;
+
+	do
+		text[--at] = "0123456789abcdef"[number & 15];
+	while (number >>= 4);
+	mt_buffer_add(&h->to.text, letter, strlen(letter));
+	mt_buffer_add(&h->to.text, text + at, sizeof text - (size_t)at);
+}
+
+static void end_line(struct heaptrack *h)
+{
+	mt_buffer_add(&h->to.text, "\n", 1);
+	mt_packed_step(&h->to);
+}
+
+/* A name may hold anything but the end of its line. */
+static void put_text(struct heaptrack *h, const char *text, size_t len)
+{
+	char *at = mt_buffer_add(&h->to.text, text, len);
+
+	for (size_t i = 0; i < len; i++)
+		if (at[i] == '\n' || at[i] == '\r')
+			at[i] = ' ';
+}
+
+static uint32_t string(struct heaptrack *h, const char *text)
+{
+	uint32_t known = h->strings.count, id = mt_strings_add(&h->strings, text);
+	size_t len = strlen(text);
+
+	if (id == known) {
+		put(h, "s ", len);
+		mt_buffer_add(&h->to.text, " ", 1);
+		put_text(h, text, len);
+		end_line(h);
+	}
+	return id;
+}
+
+/* A name that is the address is none. */
+static uint32_t function(struct heaptrack *h, const struct mt_backtrace_frame *frame)
+{
+	bool none = !*frame->function || (frame->function[0] == '0' && frame->function[1] == 'x');
+
+	return none ? 0 : string(h, frame->function);
+}
+
+static uint32_t write_ip(struct heaptrack *h, uint32_t pc)
+{
+	const struct mt_profile *p = h->report->profile;
+	uint32_t first = 0, count = mt_pc_frames(h->report->symbols, pc, &first), names = count ? count : 1;
+	uint32_t *ids = mt_alloc(3 * (size_t)names * sizeof *ids);
+	struct mt_backtrace_frame frame;
+
+	for (uint32_t i = 0; i < names; i++) {
+		mt_frame_describe(&frame, p, h->report->symbols, pc, count ? first + i : MT_NO_FRAME);
+		ids[3 * i] = function(h, &frame);
+		ids[3 * i + 1] = string(h, frame.source);
+		ids[3 * i + 2] = frame.line;
+	}
+	uint32_t module = string(h, frame.module);
+
+	put(h, "i ", pc < MT_PC_FIRST ? pc : p->pcs[pc].address);
+	put(h, " ", module);
+	for (uint32_t i = 0; i < 3 * names && (names > 1 || ids[0] || ids[1]); i++)
+		put(h, " ", ids[i]);
+	end_line(h);
+	free(ids);
+	return ++h->ip_count;
+}
+
+/* What heaptrack calls the allocating function, where the kind of call is known: it sees the malloc within. */
+static const char *operator_name(unsigned kind)
+{
+	return kind == MT_KIND_NEW ? "operator new(unsigned long)"
+		: kind == MT_KIND_NEW_ARRAY ? "operator new[](unsigned long)" : NULL;
+}
+
+static uint32_t ip_of(struct heaptrack *h, uint32_t pc)
+{
+	const char *operator = operator_name(pc);
+
+	if (!h->ips[pc] && operator) {
+		uint32_t name = string(h, operator);
+
+		put(h, "i 0 0 ", name);
+		end_line(h);
+		h->ips[pc] = ++h->ip_count;
+	} else if (!h->ips[pc]) {
+		h->ips[pc] = write_ip(h, pc);
+	}
+	return h->ips[pc];
+}
+
+/* Of a group's leaf: its kind is no frame, but for operator new. */
+static uint32_t trace_of(struct heaptrack *h, uint32_t leaf)
+{
+	const struct mt_profile *p = h->report->profile;
+	uint32_t node = operator_name(p->nodes[leaf].pc) ? leaf : p->nodes[leaf].parent, depth = 0;
+
+	for (; node != MT_NODE_ROOT && !h->traces[node]; node = p->nodes[node].parent) {
+		MT_GROW(h->path, depth, h->path_capacity);
+		h->path[depth++] = node;
+	}
+	uint32_t trace = h->traces[node];
+
+	while (depth) {
+		node = h->path[--depth];
+		uint32_t ip = ip_of(h, p->nodes[node].pc);
+
+		put(h, "t ", ip);
+		put(h, " ", trace);
+		end_line(h);
+		trace = h->traces[node] = ++h->trace_count;
+	}
+	return trace;
+}
+
+static uint32_t write_info(struct heaptrack *h, uint64_t size, uint32_t group)
+{
+	uint32_t trace = trace_of(h, h->report->profile->groups[group].node);
+
+	put(h, "a ", size);
+	put(h, " ", trace);
+	end_line(h);
+	MT_GROW(h->infos, h->info_count, h->info_capacity);
+	h->infos[h->info_count] = (struct info){.size = size, .group = group};
+	return h->info_count++;
+}
+
+static uint32_t *info_slot(struct heaptrack *h, uint64_t size, uint32_t group)
+{
+	uint32_t at = (uint32_t)((size * 0xd6e8feb86659fd93ull + group) * 0x9e3779b97f4a7c15ull >> 32) & h->slot_mask;
+
+	while (h->slots[at] && (h->infos[h->slots[at]].size != size || h->infos[h->slots[at]].group != group))
+		at = (at + 1) & h->slot_mask;
+	return &h->slots[at];
+}
+
+static void grow_slots(struct heaptrack *h)
+{
+	uint32_t *old = h->slots, old_mask = h->slot_mask;
+
+	h->slot_mask = old ? old_mask * 2 + 1 : 1023;
+	h->slots = mt_alloc(((size_t)h->slot_mask + 1) * sizeof *h->slots);
+	for (uint32_t i = 0; old && i <= old_mask; i++)
+		if (old[i])
+			*info_slot(h, h->infos[old[i]].size, h->infos[old[i]].group) = old[i];
+	free(old);
+}
+
+static uint32_t info_of(struct heaptrack *h, uint64_t size, uint32_t group)
+{
+	if (h->info_count >= h->slot_mask / 2)
+		grow_slots(h);
+	if (!h->info_count)
+		write_info(h, size, group);
+	uint32_t *slot = info_slot(h, size, group);
+
+	if (!*slot)
+		*slot = write_info(h, size, group);
+	return *slot;
+}
+
+/* ---- time ---- */
+
+/* The size of the process in what is over by now. */
+static void put_resident(struct heaptrack *h, uint64_t time_ns)
+{
+	const struct mt_profile *p = h->report->source->profile;
+
+	for (; h->sample < p->sample_count && (h->sample + 1) * p->step_ns <= time_ns; h->sample++) {
+		uint64_t pages = p->samples[h->sample].memory.rss_bytes / PAGE;
+
+		if (pages && pages != h->pages) {
+			put(h, "R ", pages);
+			end_line(h);
+			h->pages = pages;
+		}
+	}
+}
+
+static void put_time(struct heaptrack *h, uint64_t time_ns)
+{
+	if (time_ns / NS_PER_MS <= h->ms)
+		return;
+	h->ms = time_ns / NS_PER_MS;
+	put(h, "c ", h->ms);
+	end_line(h);
+	put_resident(h, time_ns);
+}
+
+/* ---- events ---- */
+
+static void put_free(struct heaptrack *h, const struct held *free)
+{
+	uint32_t info = free->info;
+
+	put_time(h, free->time_ns);
+	if (info == h->last_info && free->number != h->last_number) {
+		if (!h->infos[info].twin) {
+			uint32_t twin = write_info(h, h->infos[info].size, h->infos[info].group);
+
+			h->infos[info].twin = twin;
+		}
+		info = h->infos[info].twin;
+	}
+	put(h, "- ", info);
+	end_line(h);
+}
+
+static void put_held(struct heaptrack *h)
+{
+	if (h->has_front)
+		put_free(h, &h->held[--h->held_count]);
+	h->has_front = false;
+	for (uint32_t i = 0; i < h->held_count; i++)
+		put_free(h, &h->held[i]);
+	h->held_count = 0;
+}
+
+static void hold(struct heaptrack *h, const struct held *free)
+{
+	if (h->has_front || h->held_count == HELD_MAX || (h->held_count && free->time_ns - h->held[0].time_ns > HELD_NS))
+		put_held(h);
+	MT_GROW(h->held, h->held_count, h->held_capacity);
+	h->held[h->held_count++] = *free;
+	h->has_front = h->last_info && free->number == h->last_number;
+}
+
+static void put_allocation(struct heaptrack *h, uint64_t number, uint64_t time_ns, uint32_t info)
+{
+	put_held(h);
+	put_time(h, time_ns);
+	put(h, "+ ", info);
+	end_line(h);
+	h->last_info = info;
+	h->last_number = number;
+}
+
+/* The place of a number's info; NULL where no block of it was told of. */
+static uint32_t *live(struct heaptrack *h, uint64_t number)
+{
+	uint64_t at = number / CHUNK;
+
+	return at < h->chunk_count && h->chunks[at] ? &h->chunks[at]->infos[number % CHUNK] : NULL;
+}
+
+static void set_live(struct heaptrack *h, uint64_t number, uint32_t info)
+{
+	uint64_t at = number / CHUNK;
+
+	if (at >= h->chunk_count) {
+		uint64_t wanted = at + 1 > 2 * h->chunk_count ? at + 1 : 2 * h->chunk_count;
+
+		h->chunks = mt_resize(h->chunks, wanted * sizeof *h->chunks);
+		memset(h->chunks + h->chunk_count, 0, (wanted - h->chunk_count) * sizeof *h->chunks);
+		h->chunk_count = wanted;
+	}
+	if (!h->chunks[at])
+		h->chunks[at] = mt_alloc(sizeof **h->chunks);
+	h->chunks[at]->live++;
+	h->chunks[at]->infos[number % CHUNK] = info + 1;
+}
+
+/* The index among what is released, or -1. */
+static int64_t find_released(const struct heaptrack *h, uint64_t number)
+{
+	int64_t i = h->released_count;
+
+	while (i-- > 0 && h->released[i].number != number)
+		;
+	return i;
+}
+
+static void forget_released(struct heaptrack *h, uint64_t number)
+{
+	int64_t i = find_released(h, number);
+
+	if (i >= 0)
+		h->released[i] = h->released[--h->released_count];
+}
+
+static void end_block(struct heaptrack *h, uint64_t number, uint64_t time_ns, bool released)
+{
+	uint32_t *place = live(h, number);
+
+	if (!released)
+		forget_released(h, number);
+	if (!place || !*place)
+		return;
+	struct held end = {.number = number, .time_ns = time_ns, .info = *place - 1};
+	struct chunk **chunk = &h->chunks[number / CHUNK];
+
+	hold(h, &end);
+	if (released) {
+		MT_GROW(h->released, h->released_count, h->released_capacity);
+		h->released[h->released_count++] = end;
+	}
+	*place = 0;
+	if (!--(*chunk)->live) {
+		free(*chunk);
+		*chunk = NULL;
+	}
+}
+
+/* A realloc that failed: its free is taken back. Where that was written already, one allocation more is told of. */
+static void restore(struct heaptrack *h, const struct mt_event *e)
+{
+	int64_t released = find_released(h, e->number);
+
+	if (released < 0)
+		return;
+	uint32_t info = h->released[released].info;
+
+	forget_released(h, e->number);
+	set_live(h, e->number, info);
+	for (uint32_t i = h->held_count; i-- > 0;) {
+		if (h->held[i].number != e->number)
+			continue;
+		h->has_front = h->has_front && i + 1 != h->held_count;
+		memmove(h->held + i, h->held + i + 1, (h->held_count - i - 1) * sizeof *h->held);
+		h->held_count--;
+		return;
+	}
+	put_allocation(h, e->number, e->time_ns, info);
+}
+
+static int visit(void *context, const struct mt_event *e)
+{
+	struct heaptrack *h = context;
+	uint32_t info;
+
+	switch ((enum mt_event_type)e->type) {
+	case MT_EVENT_REALLOCATE:
+		if (e->previous != UINT64_MAX)
+			end_block(h, e->previous, e->time_ns, false); /* where it was not released */
+		/* fall through */
+	case MT_EVENT_ALLOCATE:
+		info = info_of(h, e->size, e->group);
+		put_allocation(h, e->number, e->time_ns, info);
+		set_live(h, e->number, info);
+		break;
+	case MT_EVENT_FREE:
+	case MT_EVENT_IMPLIED_FREE:
+	case MT_EVENT_RELEASE:
+		end_block(h, e->number, e->time_ns, e->type == MT_EVENT_RELEASE);
+		break;
+	case MT_EVENT_RESTORE:
+		restore(h, e);
+		break;
+	default:
+		break;
+	}
+	return 0;
+}
+
+/* ---- the file ---- */
+
+static void put_head(struct heaptrack *h)
+{
+	char *command = mt_report_command(h->report->profile);
+
+	mt_buffer_printf(&h->to.text, "v 10400 3\nX ");
+	put_text(h, command, strlen(command));
+	mt_buffer_printf(&h->to.text, "\nI %x 0\n", PAGE);
+	free(command);
+}
+
+static void put_end(struct heaptrack *h)
+{
+	const struct mt_info *info = &h->report->source->profile->info;
+
+	put_held(h);
+	put_time(h, info->wall_ns);
+	put_resident(h, UINT64_MAX);
+	if (info->ended && !info->recorder_lost && !h->report->damaged)
+		mt_buffer_printf(&h->to.text, "\n# strings: %u\n# ips: %u\n", h->strings.count - 1, h->ip_count);
+}
+
+static void free_all(struct heaptrack *h)
+{
+	for (uint64_t i = 0; i < h->chunk_count; i++)
+		free(h->chunks[i]);
+	mt_strings_free(&h->strings);
+	free(h->chunks);
+	free(h->ips);
+	free(h->traces);
+	free(h->path);
+	free(h->infos);
+	free(h->slots);
+	free(h->held);
+	free(h->released);
+}
+
+int mt_export_heaptrack(const struct mt_report *report, struct mt_err *err)
+{
+	struct heaptrack h = {.report = report};
+	int error;
+
+	if (!report->source || !report->source->reader)
+		return mt_fail(err, -ENODATA, "a heaptrack file tells of events, and there are none");
+	error = mt_packed_begin(&h.to, report->out, report->output, err);
+	if (error)
+		return error;
+	mt_strings_init(&h.strings);
+	h.ips = mt_alloc((size_t)report->profile->pc_count * sizeof *h.ips);
+	h.traces = mt_alloc((size_t)report->profile->node_count * sizeof *h.traces);
+	put_head(&h);
+	error = mt_scan_events(report->source, report->asked, visit, &h, err);
+	if (!error)
+		put_end(&h);
+	mt_packed_end(&h.to);
+	free_all(&h);
+	return error;
+}
