@@ -56,6 +56,9 @@ static int check(const struct mt_arguments *arguments, struct mt_err *err)
 	if (kind->metrics == MT_EXPORT_SUMS && !metric->sums)
 		return mt_fail(err, -EINVAL, "'%s' does not add up over stacks, so it makes no %s; expected a metric such as "
 			"leaked_size, size or allocated_count", metric->name, kind->name);
+	if (arguments->suppressions.count && !strcmp(kind->name, "heaptrack"))
+		return mt_fail(err, -EINVAL, "--suppressions does not go with 'heaptrack', which tells of every event; expected it "
+			"with heaptrack_print");
 	if (arguments->threshold_text && strcmp(kind->name, "massif"))
 		return mt_fail(err, -EINVAL, "--threshold does not go with '%s'; expected it with massif", kind->name);
 	return 0;
@@ -164,6 +167,11 @@ const struct mt_command mt_command_export = {
 	.description = "Writes what a trace holds, or the part of it that the filters let through, for another program. The "
 		"file gets its name when it is whole: an export that fails leaves nothing behind, and an existing file as "
 		"it was.\n\n"
+		"heaptrack: its calls to allocation functions are our allocations and reallocations. It calls a block temporary "
+		"that the next event of the whole program frees; so where several threads allocate it counts fewer than we "
+		"do, who ask for the thread's next allocation. Threads, addresses and kinds of calls have no place in it.\n\n"
+		"massif: the snapshot at the peak is of the whole heap's, or of the range's, also where filters leave only "
+		"part of it; times are those of the ends of the steps in which the timeline was recorded.\n\n"
 		"METRIC is one of those that add up over stacks; json and csv, which only sort by it, take any.",
 	.examples = "memtui export --as collapsed --metric size memtui.dat | flamegraph.pl >memtui.svg\ta flame graph by "
 		"another's hand\n"

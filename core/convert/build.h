@@ -37,8 +37,8 @@ void mt_build_time(struct mt_build *, uint64_t ns); /* never goes back */
 void mt_build_rss(struct mt_build *, uint64_t bytes);
 /* live: the head of a list of blocks of one group and size; name: what the recording calls them by. */
 void mt_build_allocate(struct mt_build *, uint32_t group, uint64_t size, uint32_t *live, uint32_t name);
-/* Of the blocks in the list the last allocated ends, or, where it was called by another name, the one before: memtui's own
- * export says so that it is not the last. Where there is none it is a free of an unknown block. */
+/* Of the blocks in the list the last allocated ends, or, where it was called by another name, the one before: memtui's
+ * own export says so that it is not the last. Where there is none it is a free of an unknown block. */
 void mt_build_release(struct mt_build *, uint32_t group, uint64_t size, uint32_t *live, uint32_t name);
 /* Ends the trace. */
 int mt_build_finish(struct mt_build *, struct mt_err *);

@@ -81,8 +81,8 @@ static void describe(struct conversion *c)
 
 	info->ended = whole;
 	info->recorder_lost = !whole;
-	snprintf(c->out->note, sizeof c->out->note, "%s was recorded by heaptrack %llx.%llx: threads, addresses and reallocs are not "
-		"known, and of equal blocks the last one is taken to be freed first%s", c->path,
+	snprintf(c->out->note, sizeof c->out->note, "%s was recorded by heaptrack %llx.%llx: threads, addresses and reallocs "
+		"are not known, and of equal blocks the last one is taken to be freed first%s", c->path,
 		(unsigned long long)h->version >> 16, (unsigned long long)h->version >> 8 & 255,
 		h->attached ? "; it was attached to the running program, whose blocks from before are not in it" : "");
 }

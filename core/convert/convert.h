@@ -20,7 +20,7 @@ bool mt_convert_recognises(const char *path);
 int mt_convert(const char *path, int fd, int (*progress)(void *context, double fraction), void *context,
 	struct mt_converted *, struct mt_err *);
 /* Opens a trace that was converted into a temporary file, readable by its owner alone and already without a name. */
-struct mt_trace_reader *mt_convert_open(const char *path, int (*progress)(void *context, double fraction), void *context,
-	struct mt_converted *, struct mt_err *);
+struct mt_trace_reader *mt_convert_open(const char *path, int (*progress)(void *context, double fraction),
+	void *context, struct mt_converted *, struct mt_err *);
 
 #endif

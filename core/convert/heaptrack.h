@@ -1,5 +1,5 @@
-/* Private to core/convert: heaptrack's interpreted data, file format 1 to 3 (heaptrack 1.0 to 1.5): lines of a letter and
- * hexadecimal numbers. */
+/* Private to core/convert: heaptrack's interpreted data, file format 1 to 3 (heaptrack 1.0 to 1.5): lines of a letter
+ * and hexadecimal numbers. */
 #ifndef MT_CONVERT_HEAPTRACK_H
 #define MT_CONVERT_HEAPTRACK_H
 

@@ -1,6 +1,6 @@
 /* heaptrack's interpreted data, file format 3, as heaptrack_print and heaptrack_gui 1.4 read it: lines of a letter and
- * hexadecimal numbers, in which an allocation is a stack and a size. Their tools call a block temporary when the very next
- * event frees it, which they tell by stack and size; ours is temporary when it is freed before its thread's next allocation.
+ * hexadecimal numbers, in which an allocation is a stack and a size. Their tools call a block temporary when the very
+ * next event frees it, which they tell by stack and size; ours is when it is freed before its thread's next allocation.
  * To agree where one thread allocates, the frees between two allocations change places: that of the last block comes
  * first. And where another block of the same stack and size is freed next, it is named by a twin. */
 #include "core/export/export_parts.h"

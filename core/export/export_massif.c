@@ -1,5 +1,5 @@
-/* massif's file, for ms_print and massif-visualizer: snapshots of the heap over time, a detailed one at the peak and one
- * at the end. A detailed snapshot is a tree from the allocating functions to their callers, a line a node:
+/* massif's file, for ms_print and massif-visualizer: snapshots of the heap over time, a detailed one at the peak and
+ * one at the end. A detailed snapshot is a tree from the allocating functions to their callers, a line a node:
  * 'n<children>: <bytes> 0x<address>: <function> (<file>:<line>)', indented by depth. */
 #include "core/export/export_parts.h"
 #include "core/export/table.h"
@@ -87,7 +87,8 @@ static void put_rest(const struct massif *m, const struct level *level, uint32_t
 }
 
 /* Without recursion: stacks of the program can be deeper than our own. */
-static void put_nodes(const struct massif *m, struct mt_tree *tree, enum mt_metric metric, uint64_t bytes, uint64_t least)
+static void put_nodes(const struct massif *m, struct mt_tree *tree, enum mt_metric metric, uint64_t bytes,
+	uint64_t least)
 {
 	struct level levels[DEPTH_MAX + 1];
 	uint32_t depth = 0, shown = count_children(tree, mt_tree_root(tree), metric, least, &levels[0]);

@@ -298,6 +298,7 @@ P
 done
 grep -q "below massif's threshold (01.00%)" prog.massif && ! grep -q "below massif's" prog.massif.all && ok "massif's threshold" ||
 	not_ok "massif's threshold" "$(grep -c below prog.massif prog.massif.all)"
+fails "suppressions in a history" 2 "suppressions does not go with 'heaptrack'" export --as heaptrack --suppressions plain prog.dat
 fails "a threshold that is none" 2 "'x' is no share" export --as massif --threshold x prog.dat
 fails "a threshold for another kind" 2 "does not go with 'heaptrack'" export --as heaptrack --threshold 3 prog.dat
 
