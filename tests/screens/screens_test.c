@@ -253,6 +253,47 @@ static void check_random(struct tests *t)
 	terminal_close(&terminal);
 }
 
+/* ---- filters by single allocations ---- */
+
+/* What is typed into the groups of a recording of tests/programs/filters.c, and what then has to be on the screen. */
+static void check_field(struct tests *t, const char *name, const char *option, const char *keys, const char *there,
+	const char *gone)
+{
+	struct settings s = {"xterm-256color", "C.UTF-8", t->source, false, NULL};
+	struct terminal terminal;
+	char trace[1024], *screen;
+	char *argv[] = {t->memtui, "open", trace, (char *)option, NULL};
+
+	snprintf(trace, sizeof trace, "%s/fields.dat", t->scratch);
+	terminal_start(&terminal, 30, 120, &s, argv);
+	bool answered = terminal_settle(&terminal);
+
+	terminal_type(&terminal, keys);
+	answered = terminal_settle(&terminal) && answered;
+	screen = terminal_text(&terminal);
+	bool good = answered && strstr(screen, there) && !strstr(screen, gone);
+
+	tell(t, good, "fields: %s", name);
+	if (!good)
+		printf("%s\n", screen);
+	free(screen);
+	terminal_close(&terminal);
+}
+
+static void check_fields(struct tests *t)
+{
+	check_field(t, "none", NULL, "2", "site_big", "site_nothing");
+	check_field(t, "by thread", NULL, "2\\site_ thread:worker", "1/", "site_big");
+	check_field(t, "Tab completes a thread", NULL, "2\\site_ thread:w\t", "thread:worker", "site_big");
+	check_field(t, "by lifetime", NULL, "2\\site_worker lifetime:only_leaked\r", "500B 100.0         1      500B", "1000B");
+	check_field(t, "by size", NULL, "2\\site_ size>=1M\r", "site_big", "site_spread");
+	check_field(t, "none matches", NULL, "2\\size>=1G\r", "no group matches", "site_big");
+	check_field(t, "an empty filter shows all again", NULL, "2\\size>=1G\r\\\025\r", "site_big", "no group matches");
+	check_field(t, "an unknown thread", NULL, "2\\thread:wroker", "no thread 'wroker' in this recording", "no group matches");
+	check_field(t, "--size-min", "--size-min=1M", "2", "site_big", "site_spread");
+	check_field(t, "--alive-at", "--alive-at=peak", "2", "site_early", "site_brief");
+}
+
 /* ---- ways out ---- */
 
 static void check_signals(struct tests *t)
@@ -529,6 +570,8 @@ int main(int argc, char **argv)
 	}
 	if (!only || !strcmp(only, "mouse"))
 		check_mouse(&t);
+	if (!only || !strcmp(only, "fields"))
+		check_fields(&t);
 	if (!only || !strcmp(only, "random"))
 		check_random(&t);
 	if (!only || !strcmp(only, "live")) {
