@@ -317,14 +317,26 @@ static int check_filter(const struct mt_data *d, const struct mt_filter *filter,
 	return 0;
 }
 
+static bool same(const struct mt_filter *a, const struct mt_filter *b)
+{
+	char *one = mt_filter_text(a), *other = mt_filter_text(b);
+	bool equal = !strcmp(one, other);
+
+	free(one);
+	free(other);
+	return equal;
+}
+
 int mt_data_filter(struct mt_data *d, const char *text, enum mt_data_when when, struct mt_err *err)
 {
 	struct mt_filter *filter = mt_filter_new();
 	int result = mt_filter_parse(filter, text, err);
 
+	bool known = !result && same(filter, d->filter);
+
 	if (!result)
-		result = check_filter(d, filter, when, err);
-	if (!result && mt_filter_needs(filter))
+		result = check_filter(d, filter, known ? MT_DATA_NOW : when, err);
+	if (!result && mt_filter_needs(filter) && !known)
 		result = match(d, filter, err);
 	mt_filter_free(filter);
 	if (result < 0)

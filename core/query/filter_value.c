@@ -141,6 +141,9 @@ static int read_choice(uint64_t *number, const char *choices, const char *called
 		snprintf(expected + strlen(expected), sizeof expected - strlen(expected), "%s%s", i ? ", " : "", names[0]);
 	}
 	nearest = mt_nearest(text, choice_at, &(struct choices){choices, names});
+	for (int i = 0; !nearest && mt_filter_choice(names[0], choices, i); i++)
+		if (strlen(text) > 2 && strstr(names[0], text))
+			nearest = names[0];
 	if (!nearest)
 		return fail_value(err, called, at, text, expected);
 	snprintf(expected, sizeof expected, "%s", nearest);

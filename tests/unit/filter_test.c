@@ -98,6 +98,7 @@ static void test_errors(void **state)
 	rejects("group_interval>=1x", "character 1", "20% of the run");
 	rejects("address>=zz", "'zz' at character 1", "0x");
 	rejects("lifetime:only_leeked", "character 1", "did you mean 'only_leaked'");
+	rejects("lifetime:leaked", "character 1", "did you mean 'only_leaked'");
 	rejects("lifetime:x", "'x' at character 1", "only_short_lived");
 	rejects("arena:mian", "character 1", "'main'");
 	rejects("mmapped:maybe", "'maybe' at character 1", "yes, no");
