@@ -41,6 +41,32 @@ void mt_replay_add(struct mt_replay *r, const struct mt_checkpoint_block *b)
 	c->state = b->released ? MT_LIVE_RELEASED : MT_LIVE_LIVE;
 }
 
+/* As if it were allocated now, at its time. */
+void mt_replay_take(struct mt_replay *r, const struct mt_checkpoint_block *b, bool chosen, uint64_t checkpoint_ns)
+{
+	struct mt_block block = {.address = b->address, .size = b->size, .number = b->number, .time_ns = b->time_ns,
+		.group = b->group, .thread = b->thread};
+
+	mt_replay_add(r, b);
+	mt_live_find(&r->live, b->number)->chosen = chosen;
+	r->chosen_count += chosen;
+	r->heap_bytes += b->released ? 0 : b->size;
+	if (!chosen)
+		return;
+	mt_model_allocate(&r->model, &block, b->position > 1);
+	if (b->released)
+		mt_model_take_away(&r->model, &block, checkpoint_ns, b->temporary);
+}
+
+void mt_replay_go_on(struct mt_replay *r, const struct mt_checkpoint *c)
+{
+	r->next_number = c->next_number;
+	if (c->thread_count > r->model.thread_capacity)
+		mt_model_grow_threads(&r->model, c->thread_count - 1);
+	for (uint32_t t = 0; t < c->thread_count; t++)
+		r->model.threads[t] = (struct mt_model_thread){c->threads[t].allocations, c->threads[t].last_number};
+}
+
 void mt_replay_free(struct mt_replay *r)
 {
 	mt_live_free(&r->live);

@@ -33,6 +33,10 @@ void mt_replay_add(struct mt_replay *, const struct mt_checkpoint_block *);
 void mt_replay_free(struct mt_replay *);
 /* Bytes of the live blocks beyond what was asked for, by the rule that info names. */
 uint64_t mt_replay_slack(const struct mt_replay *);
+/* Where the whole recording is not replayed: a block that lives at the checkpoint with which the events begin; and the rest of
+ * that, when all blocks were taken. */
+void mt_replay_take(struct mt_replay *, const struct mt_checkpoint_block *, bool chosen, uint64_t checkpoint_ns);
+void mt_replay_go_on(struct mt_replay *, const struct mt_checkpoint *);
 /* In their order. Non-zero: see fault. chosen: by event, of allocations alone; read where choosing. */
 int mt_replay_events(struct mt_replay *, const struct mt_event *, const uint8_t *chosen, uint32_t count);
 

@@ -225,6 +225,24 @@ static int continue_chain(struct join *j, uint64_t number, uint32_t *chain)
 	return result;
 }
 
+static struct mt_live_cell *keep(struct join *j, const struct mt_event *e, const struct mt_event *after, bool chosen,
+	uint32_t chain)
+{
+	struct mt_live_cell *c = mt_live_insert(&j->live, e->number);
+
+	c->size = e->size;
+	c->time_ns = e->time_ns;
+	c->thread_sequence = j->sequence[e->thread];
+	c->address = e->address;
+	c->usable = mt_question_usable(j->question, e, after);
+	c->group = e->group;
+	c->thread = e->thread;
+	c->chosen = chosen;
+	c->chain = chain;
+	j->chosen_count += chosen;
+	return c;
+}
+
 static int allocate(struct join *j, const struct mt_event *e, const struct mt_event *after)
 {
 	uint32_t chain = 0;
@@ -245,20 +263,8 @@ static int allocate(struct join *j, const struct mt_event *e, const struct mt_ev
 
 	if (j->bits)
 		mt_bits_set(j->bits, e->number, false);
-	if (!chosen && !j->chains)
-		return result;
-	struct mt_live_cell *c = mt_live_insert(&j->live, e->number);
-
-	c->size = e->size;
-	c->time_ns = e->time_ns;
-	c->thread_sequence = j->sequence[e->thread];
-	c->address = e->address;
-	c->usable = mt_question_usable(j->question, e, after);
-	c->group = e->group;
-	c->thread = e->thread;
-	c->chosen = chosen;
-	c->chain = chain;
-	j->chosen_count += chosen;
+	if (chosen || j->chains)
+		keep(j, e, after, chosen, chain);
 	return result;
 }
 
@@ -365,6 +371,49 @@ static int on_events(void *context, const struct mt_event *events, uint32_t coun
 	return result;
 }
 
+/* A chain of which the blocks before this one are not known as such. */
+static uint32_t resume_chain(struct join *j, const struct mt_checkpoint_block *b)
+{
+	if (!j->chains || b->position < 2)
+		return 0;
+	uint32_t chain = take_chain(j);
+
+	j->pool[chain - 1] = (struct chain){.first = b->chain, .start_ns = b->chain_start_ns, .first_size = b->first_size,
+		.length = b->position};
+	return chain;
+}
+
+static int resume(void *context, const struct mt_checkpoint *checkpoint, const struct mt_checkpoint_block *b)
+{
+	struct join *j = context;
+	struct mt_resumed events;
+
+	if (!b) {
+		j->at = (struct mt_place){checkpoint->next_number, 0};
+		for (uint32_t t = 0; t < checkpoint->thread_count; t++)
+			j->sequence[t] = checkpoint->threads[t].allocations;
+		return 0;
+	}
+	mt_question_resumed(&events, b);
+	bool chosen = mt_question_takes(j->question, events.events, events.after);
+
+	if (j->bits)
+		mt_bits_set(j->bits, b->number, false);
+	if (!chosen && !j->chains)
+		return 0;
+	keep(j, events.events, events.after, chosen, resume_chain(j, b))->thread_sequence = b->sequence;
+	if (!b->released)
+		return 0;
+	struct mt_live_cell *c = mt_live_find(&j->live, b->number);
+	uint64_t between = checkpoint->threads[b->thread].allocations - b->sequence;
+
+	c->aside = take_release(j);
+	j->releases[c->aside] = (struct release){.end_ns = checkpoint->time_ns, .thread = b->thread,
+		.between = b->temporary ? 0 : between};
+	c->state = MT_LIVE_RELEASED;
+	return 0;
+}
+
 static bool is_idle(void *context)
 {
 	const struct join *j = context;
@@ -407,7 +456,7 @@ static int join(struct join *j, bool addresses, struct mt_err *err)
 
 	addresses |= (q->needs & MT_FILTER_NEEDS_ADDRESS) != 0;
 	struct mt_pass pass = {.wants = addresses ? MT_TRACE_ADDRESSES : 0, .from_range = !j->chains, .events = on_events,
-		.idle = is_idle, .fault = &j->fault, .context = j};
+		.resume = resume, .idle = is_idle, .fault = &j->fault, .context = j};
 
 	j->sequence = mt_alloc(((size_t)q->source->profile->thread_count + 1) * sizeof *j->sequence);
 	mt_live_init(&j->live);

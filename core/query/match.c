@@ -93,6 +93,21 @@ static int on_events(void *context, const struct mt_event *events, uint32_t coun
 	return mt_replay_events(&m->replay, events, m->chosen, count);
 }
 
+static int resume(void *context, const struct mt_checkpoint *checkpoint, const struct mt_checkpoint_block *b)
+{
+	struct match *m = context;
+	struct mt_resumed events;
+
+	if (!b) {
+		mt_replay_go_on(&m->replay, checkpoint);
+		return 0;
+	}
+	mt_question_resumed(&events, b);
+	mt_replay_take(&m->replay, b, m->decided ? mt_bits_get(&m->bits, b->number) :
+		mt_question_takes(&m->question, events.events, events.after), checkpoint->time_ns);
+	return 0;
+}
+
 static bool is_idle(void *context)
 {
 	return !((const struct match *)context)->replay.chosen_count;
@@ -116,7 +131,7 @@ static int replay(struct match *m, struct mt_profile *p, struct mt_err *err)
 	const struct mt_question *q = &m->question;
 	const struct mt_profile *of = q->source->profile;
 	struct mt_pass pass = {.wants = q->needs & MT_FILTER_NEEDS_ADDRESS && !m->decided ? MT_TRACE_ADDRESSES : 0,
-		.events = on_events, .idle = is_idle, .fault = &m->replay.fault, .context = m};
+		.events = on_events, .resume = resume, .idle = is_idle, .fault = &m->replay.fault, .context = m};
 
 	begin(p, of);
 	mt_replay_init(&m->replay, p);
@@ -175,6 +190,7 @@ int mt_match(struct mt_matched *out, const struct mt_source *source, struct mt_f
 		result = match_events(&m, &out->profile, err);
 	else if (!result)
 		match_groups(&out->profile, source->profile, q->groups);
+	out->unanswered_ns = events ? source->profile->info.history_from_ns : 0;
 	if (result)
 		mt_matched_free(out);
 	free(m.chosen);

@@ -72,11 +72,28 @@ static int on_events(void *context, const struct mt_event *events, uint32_t coun
 	return 0;
 }
 
+static int resume(void *context, const struct mt_checkpoint *checkpoint, const struct mt_checkpoint_block *b)
+{
+	struct seeker *s = context;
+
+	if (b) {
+		struct mt_live_cell *c = mt_live_insert(&s->live, b->number);
+
+		c->size = b->size;
+		c->state = b->released ? MT_LIVE_RELEASED : MT_LIVE_LIVE;
+		s->bytes += b->released ? 0 : b->size;
+	} else {
+		s->at = s->peak = (struct mt_place){checkpoint->next_number, 0};
+		s->most = s->bytes;
+	}
+	return 0;
+}
+
 int mt_question_find_peak(struct mt_question *q, struct mt_err *err)
 {
 	struct mt_question all = {.source = q->source, .share = 0, .bounds = {.to_ns = UINT64_MAX}};
 	struct seeker s = {0};
-	struct mt_pass pass = {.events = on_events, .fault = &s.fault, .context = &s};
+	struct mt_pass pass = {.events = on_events, .resume = resume, .fault = &s.fault, .context = &s};
 
 	mt_live_init(&s.live);
 	int result = mt_question_pass(&all, &pass, err);

@@ -246,6 +246,42 @@ static void find_range(struct pass *p)
 	p->behind = i;
 }
 
+void mt_question_resumed(struct mt_resumed *r, const struct mt_checkpoint_block *b)
+{
+	r->events[0] = (struct mt_event){.type = MT_EVENT_ALLOCATE, .number = b->number, .size = b->size, .address = b->address,
+		.group = b->group, .thread = b->thread, .time_ns = b->time_ns};
+	r->events[1] = (struct mt_event){.type = MT_EVENT_NOTE, .kind = MT_NOTE_USABLE, .size = b->usable};
+	r->after = b->usable ? &r->events[1] : NULL;
+}
+
+struct resuming {
+	const struct mt_pass *pass;
+	struct mt_checkpoint checkpoint;
+};
+
+static int resume_block(void *context, const struct mt_checkpoint_block *b)
+{
+	const struct resuming *r = context;
+
+	return r->pass->resume(r->pass->context, &r->checkpoint, b);
+}
+
+/* What was before the first event, where that is not the program's start. */
+static int resume(const struct mt_question *q, const struct mt_pass *pass, struct mt_err *err)
+{
+	struct resuming r = {.pass = pass};
+	uint32_t index = mt_checkpoint_of_start(q->source->reader);
+
+	if (index == MT_NO_CHECKPOINT)
+		return 0;
+	int result = mt_checkpoint_read(&r.checkpoint, q->source->reader, index, q->source->profile, resume_block, &r, err);
+
+	if (!result)
+		result = pass->resume(pass->context, &r.checkpoint, NULL);
+	mt_checkpoint_free(&r.checkpoint);
+	return result;
+}
+
 int mt_question_pass(const struct mt_question *q, const struct mt_pass *wanted, struct mt_err *err)
 {
 	struct pass p = {.question = q, .wanted = wanted, .err = err};
@@ -257,8 +293,10 @@ int mt_question_pass(const struct mt_question *q, const struct mt_pass *wanted, 
 	find_range(&p);
 	struct mt_trace_scan scan = {.end = mt_trace_reader_count(reader), .wants = wanted->wants, .workers = q->source->workers,
 		.skip = skips, .events = on_events, .block = on_block, .context = &p};
-	int result = mt_trace_reader_scan(reader, &scan, err);
+	int result = resume(q, wanted, err);
 
+	if (!result)
+		result = mt_trace_reader_scan(reader, &scan, err);
 	/* Of a trace without a sound end, what stands before the damage is all that there is, in the profile too. */
 	if (result == -EBADMSG && q->source->profile->info.recorder_lost)
 		result = 0;

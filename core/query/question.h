@@ -2,6 +2,7 @@
 #ifndef MT_QUERY_QUESTION_H
 #define MT_QUERY_QUESTION_H
 
+#include "core/model/checkpoint.h"
 #include "core/query/filter_match.h"
 #include "core/query/scan.h"
 
@@ -67,10 +68,15 @@ struct mt_pass {
 	bool from_range;   /* what comes before the range is not needed */
 	/* after: follows the last of them; NULL: nothing does. Negative: failed; positive: ends the pass, which returns it. */
 	int (*events)(void *context, const struct mt_event *, uint32_t count, const struct mt_event *after);
+	/* Of a trace whose events begin at a checkpoint: its blocks, by rising number, and then none. */
+	int (*resume)(void *context, const struct mt_checkpoint *, const struct mt_checkpoint_block *);
 	bool (*idle)(void *context); /* asked behind the range: nothing that follows matters. May be NULL */
 	const char **fault;          /* what the consumer found wrong with the events: it returned -EINVAL */
 	void *context;
 };
+/* A checkpoint's block as the events that it would have come with: of its allocation, and a note of its usable size. */
+struct mt_resumed { struct mt_event events[2]; const struct mt_event *after; };
+void mt_question_resumed(struct mt_resumed *, const struct mt_checkpoint_block *);
 int mt_question_pass(const struct mt_question *, const struct mt_pass *, struct mt_err *);
 
 /* Joins allocations with their ends and visits what matches: mt_scan_allocations. */

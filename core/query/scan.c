@@ -72,12 +72,29 @@ static int tell(void *context, const struct mt_event *events, uint32_t count, co
 	return result;
 }
 
+static int resume(void *context, const struct mt_checkpoint *checkpoint, const struct mt_checkpoint_block *b)
+{
+	struct teller *t = context;
+	struct mt_resumed events;
+
+	if (!b)
+		return 0;
+	mt_question_resumed(&events, b);
+	int result = tell_allocation(t, events.events, events.after);
+
+	if (result || !b->released || !mt_bits_get(&t->bits, b->number))
+		return result;
+	return t->visit(t->context, &(struct mt_event){.type = MT_EVENT_RELEASE, .kind = MT_KIND_REALLOC, .number = b->number,
+		.thread = b->thread, .time_ns = checkpoint->time_ns});
+}
+
 int mt_scan_events(const struct mt_source *source, struct mt_filter *filter,
 	int (*visit)(void *context, const struct mt_event *), void *context, struct mt_err *err)
 {
 	struct mt_question q = {0};
 	struct teller t = {.question = &q, .visit = visit, .context = context};
-	struct mt_pass pass = {.wants = MT_TRACE_ADDRESSES, .from_range = true, .events = tell, .fault = &t.fault, .context = &t};
+	struct mt_pass pass = {.wants = MT_TRACE_ADDRESSES, .from_range = true, .events = tell,
+		.resume = resume, .fault = &t.fault, .context = &t};
 	int result = mt_question_init(&q, source, filter, err);
 
 	t.decided = q.needs & (MT_FILTER_NEEDS_END | MT_FILTER_NEEDS_CHAIN);
