@@ -90,7 +90,7 @@ static void add_block(struct columns *c, struct predictor *p, const struct mt_ch
 		mt_varint_add(&c->rest, b->number - b->chain);
 		mt_varint_add(&c->rest, b->position);
 		mt_varint_add(&c->rest, b->first_size);
-		mt_varint_add(&c->rest, mt_zigzag((b->time_ns - b->chain_start_ns) / 1000));
+		mt_varint_add(&c->rest, mt_zigzag(b->time_ns / 1000 - b->chain_start_ns / 1000));
 	}
 	learn(p, b);
 }

@@ -1,6 +1,8 @@
 /* Random recordings, random filters: what the engine answers must be what is worked out the plain way (scan_truth.h). */
 #include "tests/unit/scan_truth.h"
 
+#include "core/model/checkpoint.h"
+
 #include <sys/mman.h>
 
 #define MS 1000000ull
@@ -12,23 +14,100 @@ struct opened {
 	struct mt_source source;
 };
 
-/* Through the real writer into memory, and loaded from there. */
-static void open_recording(struct opened *o, struct recording *r)
+struct opening {
+	struct recording *recording;
+	const struct mt_profile *before; /* of what a checkpoint stands for, or NULL */
+	uint64_t from, to;               /* events */
+	uint64_t *live;                  /* numbers, at the checkpoint */
+};
+
+static void checkpoint_block(void *context, uint64_t index, struct mt_checkpoint_block *out)
 {
-	struct mt_definitions definitions = {0};
+	const struct opening *o = context;
+	const struct truth_block *b = &o->recording->blocks[o->live[index]];
+	const struct mt_event *note = &o->recording->events[b->begin] + 1;
+
+	*out = (struct mt_checkpoint_block){.number = b->a.number, .address = b->a.address, .size = b->a.size,
+		.time_ns = b->a.time_ns, .usable = note->type == MT_EVENT_NOTE && note->kind == MT_NOTE_USABLE ? note->size : 0,
+		.sequence = b->sequence, .group = b->a.group, .thread = b->a.thread, .position = b->a.position,
+		.chain = b->a.chain, .first_size = b->a.first_size, .chain_start_ns = b->a.chain_start_ns};
+}
+
+static void no_pulse(void *context)
+{
+	(void)context;
+}
+
+static void write_checkpoint(struct mt_trace_writer *w, struct opening *o)
+{
+	struct recording *r = o->recording;
+	struct mt_checkpoint_thread threads[3] = {{0, 0}};
+	struct mt_checkpoint c = {.thread_count = 3, .threads = threads};
+	struct mt_checkpoint_source source = {.profile = o->before, .block = checkpoint_block, .pulse = no_pulse, .context = o};
+	struct mt_buffer made = {0};
+	struct mt_err err = {0};
+
+	o->live = mt_alloc((r->block_count + 1) * sizeof *o->live);
+	for (uint64_t n = 0; n < r->block_count && r->blocks[n].begin < o->from; n++) {
+		c.next_number = n + 1;
+		threads[r->blocks[n].a.thread] = (struct mt_checkpoint_thread){r->blocks[n].sequence, n + 1};
+		if (r->blocks[n].end == NONE || r->blocks[n].end >= o->from)
+			o->live[c.block_count++] = n;
+	}
+	c.time_ns = o->before->info.wall_ns;
+	mt_checkpoint_make(w, &c, &source, &made);
+	assert_int_equal(mt_trace_writer_put(w, &made, &err), 0);
+	mt_buffer_free(&made);
+	free(o->live);
+}
+
+static void write_events(struct mt_trace_writer *w, struct recording *r, uint64_t from, uint64_t to)
+{
 	struct mt_trace_running running = {0};
 	struct mt_err err = {0};
-	char path[64];
-	int fd = memfd_create("trace", MFD_CLOEXEC), copy = dup(fd);
-	struct mt_trace_writer *w = mt_trace_writer_new(fd, &err);
 
-	assert_non_null(w);
-	assert_int_equal(mt_definitions_write(&definitions, w, &r->profile, &err), 0);
-	for (uint64_t i = 0; i < r->count; i++) {
+	for (uint64_t i = from; i < to; i++) {
 		mt_trace_writer_event(w, &r->events[i]);
 		if (!pick(r, (uint32_t)r->block_events))
 			assert_int_equal(mt_trace_writer_flush(w, &running, &err), 0);
 	}
+	assert_int_equal(mt_trace_writer_flush(w, &running, &err), 0);
+}
+
+/* As the flight recorder does it: goes on in another file, which the checkpoint begins. */
+static void leave_behind(struct mt_trace_writer *w, struct opening *part, int fd)
+{
+	struct mt_definitions definitions = {0};
+	struct mt_err err = {0};
+
+	write_events(w, part->recording, 0, part->from);
+	uint32_t next = mt_trace_writer_count(w);
+
+	write_checkpoint(w, part);
+	assert_int_equal(mt_trace_writer_switch(w, fd, &err), 0);
+	assert_int_equal(mt_definitions_write(&definitions, w, &part->recording->profile, &err), 0);
+	while (mt_trace_writer_copy(w, &next, 1u << 20, &err) == 1)
+		;
+	mt_trace_writer_keep(w);
+}
+
+/* Through the real writer into memory, and loaded from there. */
+static void open_part(struct opened *o, struct opening *part)
+{
+	struct recording *r = part->recording;
+	struct mt_definitions definitions = {0};
+	struct mt_err err = {0};
+	char path[64];
+	int fd = memfd_create("trace", MFD_CLOEXEC), copy = dup(fd);
+	struct mt_trace_writer *w = part->before
+		? mt_trace_writer_new_with_checkpoints(memfd_create("before", MFD_CLOEXEC), &err) : mt_trace_writer_new(fd, &err);
+
+	assert_non_null(w);
+	if (part->before)
+		leave_behind(w, part, fd);
+	else
+		assert_int_equal(mt_definitions_write(&definitions, w, &r->profile, &err), 0);
+	write_events(w, r, part->from, part->to);
 	assert_int_equal(mt_trace_writer_finish(w, &err), 0);
 	snprintf(path, sizeof path, "/proc/self/fd/%d", copy);
 	memset(o, 0, sizeof *o);
@@ -45,6 +124,11 @@ static void open_recording(struct opened *o, struct recording *r)
 	o->profile.info.usable_rule = r->profile.info.usable_rule;
 	o->source = (struct mt_source){.profile = &o->profile, .symbols = &o->symbols, .reader = o->reader,
 		.workers = 1 + pick(r, 3)};
+}
+
+static void open_recording(struct opened *o, struct recording *r)
+{
+	open_part(o, &(struct opening){.recording = r, .to = r->count});
 }
 
 static void close_recording(struct opened *o)
@@ -439,6 +523,63 @@ static void test_many_blocks(void **state)
 	random_rounds(60, 6, 700, 25, 100000);
 }
 
+/* A place at which no realloc is under way; a note is not torn from its event. */
+static uint64_t place_of_checkpoint(struct recording *r)
+{
+	uint64_t open = 0, place = 0, wanted = pick(r, (uint32_t)r->count);
+
+	for (uint64_t i = 0; i < wanted; i++) {
+		const struct mt_event *e = &r->events[i];
+
+		open += e->type == MT_EVENT_RELEASE;
+		open -= e->type == MT_EVENT_RESTORE || (e->type == MT_EVENT_REALLOCATE && e->previous != NONE);
+		if (!open && e[1].type != MT_EVENT_NOTE)
+			place = i + 1;
+	}
+	return place;
+}
+
+/* What lives at a checkpoint or is allocated behind it is told as if the events before it were there. */
+static void compare_resumed(struct recording *r, uint64_t place)
+{
+	struct opened first, rest;
+	struct asked q;
+	uint64_t expected = 0;
+
+	open_part(&first, &(struct opening){.recording = r, .to = place});
+	open_part(&rest, &(struct opening){.recording = r, .before = &first.profile, .from = place, .to = r->count});
+	for (uint32_t k = 0; k < 4; k++, expected = 0) {
+		asked_begin(&q, r);
+		if (mt_filter_check(q.filter, NULL) == 0) {
+			for (uint64_t n = 0; n < r->block_count; n++) {
+				struct truth_block *b = &r->blocks[n];
+
+				b->matches = (b->end == NONE || b->end >= place) && is_meant(&q, r, &b->a, rest.profile.info.wall_ns);
+				expected += b->matches;
+			}
+			compare_allocations(r, &rest, &q, expected);
+		}
+		mt_filter_free(q.filter);
+	}
+	close_recording(&first);
+	close_recording(&rest);
+}
+
+static void test_checkpoints(void **state)
+{
+	(void)state;
+	for (uint32_t i = 0; i < 150; i++) {
+		struct recording r;
+
+		recording_begin(&r, 300000 + i, 30);
+		for (uint32_t k = 0; k < 300; k++)
+			recording_step(&r);
+		recording_follow(&r);
+		compare_resumed(&r, place_of_checkpoint(&r));
+		recording_free(&r);
+	}
+}
+
 /* More than lie in the ring of young blocks. */
 static void test_old_blocks(void **state)
 {
@@ -451,6 +592,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_small),
 		cmocka_unit_test(test_many_blocks),
+		cmocka_unit_test(test_checkpoints),
 		cmocka_unit_test(test_old_blocks),
 	};
 
