@@ -1,8 +1,9 @@
 /* heaptrack's interpreted data, file format 3, as heaptrack_print and heaptrack_gui 1.4 read it: lines of a letter and
  * hexadecimal numbers, in which an allocation is a stack and a size. Their tools call a block temporary when the very
  * next event frees it, which they tell by stack and size; ours is when it is freed before its thread's next allocation.
- * To agree where one thread allocates, the frees between two allocations change places: that of the last block comes
- * first. And where another block of the same stack and size is freed next, it is named by a twin. */
+ * To agree where one thread allocates, the free of the last allocated block comes first among those before the next
+ * allocation; a pass over the events tells which blocks these are. And where another block of the same stack and size is
+ * freed then, it is named by a twin. The same pass finds the reallocs that fail, which are left out. */
 #include "core/export/export_parts.h"
 #include "core/export/packed.h"
 #include "core/query/frame.h"
@@ -15,8 +16,6 @@
 #define PAGE 4096u
 #define NS_PER_MS 1000000u
 #define CHUNK 4096u      /* numbers are followed in chunks, each freed when none of its blocks live */
-#define HELD_MAX 65536u  /* frees that wait for the next allocation */
-#define HELD_NS 10000000u /* for so long: heaptrack itself stamps time every 10 ms */
 
 struct info {
 	uint64_t size;
@@ -24,9 +23,22 @@ struct info {
 	uint32_t twin; /* index, or 0 */
 };
 
-struct held {
-	uint64_t number, time_ns;
-	uint32_t info;
+/* Half of a realloc. */
+struct half {
+	uint64_t number, ordinal;
+};
+
+/* What the first pass tells the second. */
+struct foresight {
+	uint8_t *early;            /* a bit by number: the block's free is to come first */
+	uint64_t early_bytes;
+	uint64_t last;             /* number of the last allocation */
+	bool any, other, over;     /* there is one; another was freed since; it was freed */
+	uint64_t ordinal;          /* of the event */
+	struct half *open;
+	uint32_t open_count, open_capacity;
+	uint64_t *failed;          /* ordinals of releases that are undone */
+	uint32_t failed_count, failed_capacity;
 };
 
 struct chunk {
@@ -47,11 +59,10 @@ struct heaptrack {
 	uint32_t *slots, slot_mask;
 	struct chunk **chunks;
 	uint64_t chunk_count;
-	struct held *held;
-	uint32_t held_count, held_capacity;
-	struct held *released;     /* halves of reallocs, each until its other half */
-	uint32_t released_count, released_capacity;
-	bool has_front;            /* the last held is of the block that was allocated last */
+	struct foresight foresight;
+	uint64_t ordinal;          /* of the event, and what of foresight.failed is past */
+	uint32_t failed;
+	bool early;                /* the free of the last allocation comes first */
 	uint64_t last_number, ms, pages;
 	uint32_t last_info;        /* of the last allocation; 0: there was none */
 	uint32_t sample;
@@ -256,12 +267,10 @@ static void put_time(struct heaptrack *h, uint64_t time_ns)
 
 /* ---- events ---- */
 
-static void put_free(struct heaptrack *h, const struct held *free)
+static void put_free(struct heaptrack *h, uint64_t number, uint64_t time_ns, uint32_t info)
 {
-	uint32_t info = free->info;
-
-	put_time(h, free->time_ns);
-	if (info == h->last_info && free->number != h->last_number) {
+	put_time(h, time_ns);
+	if (info == h->last_info && number != h->last_number) {
 		if (!h->infos[info].twin) {
 			uint32_t twin = write_info(h, h->infos[info].size, h->infos[info].group);
 
@@ -273,33 +282,16 @@ static void put_free(struct heaptrack *h, const struct held *free)
 	end_line(h);
 }
 
-static void put_held(struct heaptrack *h)
-{
-	if (h->has_front)
-		put_free(h, &h->held[--h->held_count]);
-	h->has_front = false;
-	for (uint32_t i = 0; i < h->held_count; i++)
-		put_free(h, &h->held[i]);
-	h->held_count = 0;
-}
-
-static void hold(struct heaptrack *h, const struct held *free)
-{
-	if (h->has_front || h->held_count == HELD_MAX || (h->held_count && free->time_ns - h->held[0].time_ns > HELD_NS))
-		put_held(h);
-	MT_GROW(h->held, h->held_count, h->held_capacity);
-	h->held[h->held_count++] = *free;
-	h->has_front = h->last_info && free->number == h->last_number;
-}
-
 static void put_allocation(struct heaptrack *h, uint64_t number, uint64_t time_ns, uint32_t info)
 {
-	put_held(h);
+	const struct foresight *f = &h->foresight;
+
 	put_time(h, time_ns);
 	put(h, "+ ", info);
 	end_line(h);
 	h->last_info = info;
 	h->last_number = number;
+	h->early = number / 8 < f->early_bytes && f->early[number / 8] >> number % 8 & 1;
 }
 
 /* The place of a number's info; NULL where no block of it was told of. */
@@ -327,40 +319,15 @@ static void set_live(struct heaptrack *h, uint64_t number, uint32_t info)
 	h->chunks[at]->infos[number % CHUNK] = info + 1;
 }
 
-/* The index among what is released, or -1. */
-static int64_t find_released(const struct heaptrack *h, uint64_t number)
-{
-	int64_t i = h->released_count;
-
-	while (i-- > 0 && h->released[i].number != number)
-		;
-	return i;
-}
-
-static void forget_released(struct heaptrack *h, uint64_t number)
-{
-	int64_t i = find_released(h, number);
-
-	if (i >= 0)
-		h->released[i] = h->released[--h->released_count];
-}
-
-static void end_block(struct heaptrack *h, uint64_t number, uint64_t time_ns, bool released)
+static void end_block(struct heaptrack *h, uint64_t number, uint64_t time_ns)
 {
 	uint32_t *place = live(h, number);
 
-	if (!released)
-		forget_released(h, number);
 	if (!place || !*place)
 		return;
-	struct held end = {.number = number, .time_ns = time_ns, .info = *place - 1};
 	struct chunk **chunk = &h->chunks[number / CHUNK];
 
-	hold(h, &end);
-	if (released) {
-		MT_GROW(h->released, h->released_count, h->released_capacity);
-		h->released[h->released_count++] = end;
-	}
+	put_free(h, number, time_ns, *place - 1);
 	*place = 0;
 	if (!--(*chunk)->live) {
 		free(*chunk);
@@ -368,37 +335,30 @@ static void end_block(struct heaptrack *h, uint64_t number, uint64_t time_ns, bo
 	}
 }
 
-/* A realloc that failed: its free is taken back. Where that was written already, one allocation more is told of. */
-static void restore(struct heaptrack *h, const struct mt_event *e)
+static void on_end(struct heaptrack *h, uint64_t number, uint64_t time_ns)
 {
-	int64_t released = find_released(h, e->number);
-
-	if (released < 0)
-		return;
-	uint32_t info = h->released[released].info;
-
-	forget_released(h, e->number);
-	set_live(h, e->number, info);
-	for (uint32_t i = h->held_count; i-- > 0;) {
-		if (h->held[i].number != e->number)
-			continue;
-		h->has_front = h->has_front && i + 1 != h->held_count;
-		memmove(h->held + i, h->held + i + 1, (h->held_count - i - 1) * sizeof *h->held);
-		h->held_count--;
-		return;
-	}
-	put_allocation(h, e->number, e->time_ns, info);
+	if (h->early && number != h->last_number)
+		end_block(h, h->last_number, time_ns);
+	h->early = false;
+	end_block(h, number, time_ns);
 }
 
 static int visit(void *context, const struct mt_event *e)
 {
 	struct heaptrack *h = context;
+	const struct foresight *f = &h->foresight;
 	uint32_t info;
 
+	uint64_t ordinal = h->ordinal++;
+
+	if (h->failed < f->failed_count && f->failed[h->failed] == ordinal) {
+		h->failed++;
+		return 0;
+	}
 	switch ((enum mt_event_type)e->type) {
 	case MT_EVENT_REALLOCATE:
 		if (e->previous != UINT64_MAX)
-			end_block(h, e->previous, e->time_ns, false); /* where it was not released */
+			end_block(h, e->previous, e->time_ns); /* where it was not released */
 		/* fall through */
 	case MT_EVENT_ALLOCATE:
 		info = info_of(h, e->size, e->group);
@@ -408,15 +368,88 @@ static int visit(void *context, const struct mt_event *e)
 	case MT_EVENT_FREE:
 	case MT_EVENT_IMPLIED_FREE:
 	case MT_EVENT_RELEASE:
-		end_block(h, e->number, e->time_ns, e->type == MT_EVENT_RELEASE);
-		break;
-	case MT_EVENT_RESTORE:
-		restore(h, e);
+		on_end(h, e->number, e->time_ns);
 		break;
 	default:
 		break;
 	}
 	return 0;
+}
+
+/* ---- the pass before ---- */
+
+static void set_early(struct foresight *f, uint64_t number, bool early)
+{
+	uint64_t bytes = f->early_bytes;
+
+	if (number / 8 >= bytes) {
+		if (!early)
+			return;
+		f->early_bytes = number / 4 + 4096;
+		f->early = mt_resize(f->early, f->early_bytes);
+		memset(f->early + bytes, 0, f->early_bytes - bytes);
+	}
+	f->early[number / 8] &= (uint8_t)~(1u << number % 8);
+	f->early[number / 8] |= (uint8_t)(early << number % 8);
+}
+
+static void foresee_end(struct foresight *f, const struct mt_event *e)
+{
+	if (e->type == MT_EVENT_RELEASE) {
+		MT_GROW(f->open, f->open_count, f->open_capacity);
+		f->open[f->open_count++] = (struct half){e->number, f->ordinal};
+	}
+	if (!f->any || e->number != f->last || f->over) {
+		f->other = true;
+		return;
+	}
+	if (f->other)
+		set_early(f, f->last, true);
+	f->over = true;
+}
+
+/* What releases a block is over: with a new block, by a free, or, when it failed, by going back. */
+static void foresee_half(struct foresight *f, uint64_t number, bool failed)
+{
+	uint32_t i = f->open_count;
+
+	while (i-- > 0 && f->open[i].number != number)
+		;
+	if (i == UINT32_MAX)
+		return;
+	if (failed) {
+		MT_GROW(f->failed, f->failed_count, f->failed_capacity);
+		f->failed[f->failed_count++] = f->open[i].ordinal;
+		set_early(f, number, false);
+		f->over = f->over && number != f->last;
+	}
+	f->open[i] = f->open[--f->open_count];
+}
+
+static int foresee(void *context, const struct mt_event *e)
+{
+	struct foresight *f = context;
+
+	if (e->type == MT_EVENT_RESTORE || e->type == MT_EVENT_FREE)
+		foresee_half(f, e->number, e->type == MT_EVENT_RESTORE);
+	else if (e->type == MT_EVENT_REALLOCATE)
+		foresee_half(f, e->previous, false);
+	if (e->type == MT_EVENT_ALLOCATE || e->type == MT_EVENT_REALLOCATE) {
+		f->last = e->number;
+		f->any = true;
+		f->other = f->over = false;
+	} else if (e->type != MT_EVENT_RESTORE) {
+		foresee_end(f, e);
+	}
+	f->ordinal++;
+	return 0;
+}
+
+static int by_ordinal(const void *a, const void *b)
+{
+	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+
+	return x < y ? -1 : x > y;
 }
 
 /* ---- the file ---- */
@@ -435,7 +468,6 @@ static void put_end(struct heaptrack *h)
 {
 	const struct mt_info *info = &h->report->source->profile->info;
 
-	put_held(h);
 	put_time(h, info->wall_ns);
 	put_resident(h, UINT64_MAX);
 	if (info->ended && !info->recorder_lost && !h->report->damaged)
@@ -453,8 +485,9 @@ static void free_all(struct heaptrack *h)
 	free(h->path);
 	free(h->infos);
 	free(h->slots);
-	free(h->held);
-	free(h->released);
+	free(h->foresight.early);
+	free(h->foresight.open);
+	free(h->foresight.failed);
 }
 
 int mt_export_heaptrack(const struct mt_report *report, struct mt_err *err)
@@ -471,7 +504,11 @@ int mt_export_heaptrack(const struct mt_report *report, struct mt_err *err)
 	h.ips = mt_alloc((size_t)report->profile->pc_count * sizeof *h.ips);
 	h.traces = mt_alloc((size_t)report->profile->node_count * sizeof *h.traces);
 	put_head(&h);
-	error = mt_scan_events(report->source, report->asked, visit, &h, err);
+	error = mt_scan_events(report->source, report->asked, foresee, &h.foresight, err);
+	if (h.foresight.failed_count)
+		qsort(h.foresight.failed, h.foresight.failed_count, sizeof *h.foresight.failed, by_ordinal);
+	if (!error)
+		error = mt_scan_events(report->source, report->asked, visit, &h, err);
 	if (!error)
 		put_end(&h);
 	mt_packed_end(&h.to);
