@@ -167,6 +167,44 @@ static void test_text_property(void **state)
 	}
 }
 
+/* Whatever is typed: it is refused, or what it became is written as something that is read as the same. At each cursor a
+ * completion takes the place of a part of the text. */
+static void test_any_text(void **state)
+{
+	static const char *const pieces[] = {"size", "lifetime", "from", "function", "thread", "x", ">=", "<", ":", "=", "..", "1k",
+		"20%", "'", "\"", " ", "!", "-", "_min", "only_leaked", "10ms", "(", "\\", "\xc3\xa9", "alive_at", "peak"};
+	unsigned seed = 7;
+
+	(void)state;
+	for (int round = 0; round < 20000; round++) {
+		struct mt_filter *filter = mt_filter_new(), *again = mt_filter_new();
+		struct mt_filter_candidates c = {0};
+		struct mt_err err = {0};
+		char text[200] = "";
+
+		for (int i = rand_r(&seed) % 9; i >= 0; i--)
+			strcat(text, pieces[(size_t)rand_r(&seed) % (sizeof pieces / sizeof *pieces)]);
+		mt_filter_complete(text, (uint32_t)((size_t)rand_r(&seed) % (strlen(text) + 1)), NULL, &c);
+		assert_true(c.from <= c.to && c.to <= strlen(text));
+		if (mt_filter_parse(filter, text, &err) >= 0) {
+			char *one = mt_filter_text(filter);
+
+			if (mt_filter_parse(again, one, &err) < 0)
+				fail_msg("'%s' became '%s': %s", text, one, err.text);
+			char *other = mt_filter_text(again);
+
+			assert_string_equal(one, other);
+			free(one);
+			free(other);
+		} else {
+			assert_true(err.text[0] && !strchr(err.text, '\n'));
+		}
+		mt_filter_candidates_free(&c);
+		mt_filter_free(filter);
+		mt_filter_free(again);
+	}
+}
+
 /* ---- what is needed ---- */
 
 static void needs(const char *text, unsigned expected)
@@ -545,6 +583,7 @@ int main(void)
 		cmocka_unit_test(test_text),
 		cmocka_unit_test(test_errors),
 		cmocka_unit_test(test_text_property),
+		cmocka_unit_test(test_any_text),
 		cmocka_unit_test(test_needs),
 		cmocka_unit_test(test_groups),
 		cmocka_unit_test(test_groups_contradiction),
