@@ -90,7 +90,7 @@ $(O)/tests/%_test: $(O)/obj/tests/unit/%_test.o $(O)/libcore.a
 # Tracer and recorder in one process, for ThreadSanitizer (make TSAN=1 O=build-tsan build-tsan/race).
 RACE := event ring tree rules segment thread modules unwind step cfi expression file file_name file_room file_chunk \
 	allocator check find bootstrap
-RACE_NAMES := -Dpthread_create=mt_race_pthread_create -Dthrd_create=mt_race_thrd_create -D_Fork=mt_race_fork -Dmt_segment_leave=mt_race_segment_leave -Dmt_tree_free=mt_race_tree_free
+RACE_NAMES := -D_Fork=mt_race_fork -Dmt_segment_leave=mt_race_segment_leave -Dmt_tree_free=mt_race_tree_free
 $(O)/obj/race/%.o: preload/%.c
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(PRELOAD_CFLAGS) $(SAN) $(RACE_NAMES) -c -o $@ $<
