@@ -10,40 +10,20 @@
 #include "preload/step.h"
 #include "preload/tree.h"
 
-/* Compares words[0, end). Returns 0 when all hold, else 1 + the index of the innermost that differs. */
-static inline uint32_t verify_own(const struct mt_thread *t, uint32_t end)
-{
-	const uint64_t *const *at = t->word_at;
-	const uint64_t *value = t->word_value;
-	uint32_t i = end;
-
-	while (i >= 8) {
-		uint64_t differ = 0;
-
-		i -= 8;
-#pragma GCC unroll 8
-		for (int j = 0; j < 8; j++)
-			differ |= *at[i + j] ^ value[i + j];
-		if (mt_unlikely(differ)) {
-			i += 8;
-			break;
-		}
-	}
-	while (i > 0) {
-		i--;
-		if (mt_unlikely(*at[i] != value[i]))
-			return i + 1;
-	}
-	return 0;
-}
-
-/* The same where outer words may be unmapped unless all inner ones hold: one by one. */
+/* Compares words[0, end) from the innermost on: outer ones may be unmapped unless all inner ones hold. Returns 0 when
+ * all do, else 1 + the index of the innermost that differs. */
 static uint32_t verify_foreign(const struct mt_thread *t, uint32_t end)
 {
 	for (uint32_t i = end; i-- > 0;)
 		if (*t->word_at[i] != t->word_value[i])
 			return i + 1;
 	return 0;
+}
+
+/* The same of words on the thread's own stack, which can all be read. */
+static inline uint32_t verify_own(const struct mt_thread *t, uint32_t end)
+{
+	return mt_likely(!mt_branch_differ(t->word_at, t->word_value, end)) ? 0 : verify_foreign(t, end);
 }
 
 /* Does the state depend on fp, given whether its caller's state does? */
@@ -59,7 +39,7 @@ static inline bool fp_matters(uint64_t rule, bool outer)
 	return true;
 }
 
-static inline uint32_t note(struct mt_thread *t, uint32_t words, uint64_t at, uint64_t value)
+static MT_INLINE uint32_t note(struct mt_thread *t, uint32_t words, uint64_t at, uint64_t value)
 {
 	t->word_at[words] = (const uint64_t *)at;
 	t->word_value[words] = value;
@@ -67,7 +47,7 @@ static inline uint32_t note(struct mt_thread *t, uint32_t words, uint64_t at, ui
 }
 
 /* Notes the words that lead from a frame to its caller; that of the saved fp if the caller needs it. */
-static inline uint32_t note_step(struct mt_thread *t, uint32_t words, const struct mt_frame *f,
+static MT_INLINE uint32_t note_step(struct mt_thread *t, uint32_t words, const struct mt_frame *f,
 	const struct mt_memo *outer, bool fp_live)
 {
 	if (mt_likely(f->word_count == MT_WORDS_IMPLIED)) {
@@ -87,24 +67,24 @@ static inline uint32_t note_step(struct mt_thread *t, uint32_t words, const stru
 
 /* Remembers the walked frames, outermost first, on top of the first kept entries of the memo. Returns
  * the node of the innermost frame. When the words do not fit, the memo is left empty. */
-static inline uint32_t remember(struct mt_thread *t, uint32_t kept, uint32_t walked, uint32_t root)
+static __attribute__((noinline)) uint32_t remember(struct mt_thread *t, uint32_t kept, uint32_t walked, uint32_t root)
 {
-	struct mt_memo *m = t->memo + kept;
-	uint32_t words = kept ? m[-1].words_end : 0, node = kept ? m[-1].node : root;
-	bool fp_live = kept ? m[-1].fp_live : false, own = kept ? m[-1].own : true, fits = true;
-	uint64_t outer_sp = kept ? m[-1].sp : UINT64_MAX;
+	struct mt_memo *m = t->memo + kept, *outer = kept ? m - 1 : NULL;
+	uint32_t words = outer ? outer->words_end : 0, node = outer ? outer->node : root;
+	bool fp_live = outer ? outer->fp_live : false, own = outer ? outer->own : true, fits = true;
 
 	mt_branch_forget_memo(t);
 	mt_signal_fence();
-	for (const struct mt_frame *f = t->frames + walked; f-- > t->frames; m++) {
+	for (const struct mt_frame *f = t->frames + walked; f-- > t->frames; outer = m++) {
 		if (mt_unlikely(words + MT_FRAME_WORDS + 1 > t->word_capacity)) {
 			fits = false;
 			words = 0;
 		}
-		words = note_step(t, words, f, m > t->memo ? m - 1 : NULL, fp_live);
+		words = note_step(t, words, f, outer, fp_live);
 		fp_live = fp_matters(f->rule, fp_live);
-		own = own && mt_step_is_own(t, f->sp) && f->sp < outer_sp;
-		outer_sp = f->sp;
+		own = own && mt_step_is_own(t, f->sp);
+		if (mt_unlikely(f->word_count != MT_WORDS_IMPLIED)) /* else the step led up the stack that sp lies on */
+			own = own && (!outer || f->sp < outer->sp);
 		node = mt_tree_child(node, mt_rule_pc(f->rule));
 		*m = (struct mt_memo){f->key, f->sp, f->fp, f->rule, node, words, fp_live, own};
 	}
@@ -142,24 +122,22 @@ static __attribute__((noinline)) void climb_to(struct mt_thread *t, struct climb
 /* Walks until the memo answers for the rest; left says how many of its frames do. */
 static MT_INLINE void climb(struct mt_thread *t, struct climb *c, uint32_t limit, bool careful)
 {
-	const struct mt_memo *memo = t->memo;
+	const struct mt_memo *memo = t->memo, *m = memo + c->left;
 
 	for (;;) {
-		const struct mt_memo *m = memo + c->left;
-
 		while (m > memo && m[-1].sp < c->state.sp)
 			m--;
-		c->left = m - memo;
-		if (m-- > memo && m->sp == c->state.sp && m->key == c->state.key
-			&& (MT_MUTATION == 2 || !m->fp_live || m->fp == c->state.fp)) {
+		if (m > memo && m[-1].sp == c->state.sp && m[-1].key == c->state.key
+			&& (MT_MUTATION == 2 || !m[-1].fp_live || m[-1].fp == c->state.fp)) {
+			uint32_t words = m[-1].words_end, bad;
 			struct climb copy;
-			uint32_t bad;
 
-			bad = MT_MUTATION == 1 ? 0 : mt_likely(m->own) ? verify_own(t, m->words_end) : verify_foreign(t, m->words_end);
+			bad = MT_MUTATION == 1 ? 0 : mt_likely(m[-1].own) ? verify_own(t, words) : verify_foreign(t, words);
+			c->left = m - memo;
 			if (mt_likely(bad == 0))
 				return;
 			if (mt_unlikely(c->walked + c->left > limit)) {
-				c->left = 0;
+				m = memo;
 				continue;
 			}
 			copy = *c;
@@ -167,6 +145,7 @@ static MT_INLINE void climb(struct mt_thread *t, struct climb *c, uint32_t limit
 			*c = copy;
 			if (mt_unlikely(c->last != MT_STEP_ON))
 				return;
+			m = memo + c->left;
 			continue;
 		}
 		if (mt_unlikely(c->walked == limit)) {
