@@ -58,6 +58,7 @@ static struct mt_report report_on(struct mt_opened *o, const struct mt_arguments
 		.damaged = o->loaded.damaged,
 		.inverted = arguments->inverted,
 		.what = arguments->what,
+		.allocation_sort = arguments->allocation_sort,
 		.levels = (uint32_t)arguments->levels,
 		.by = arguments->by ? (enum mt_rows_by)mt_rows_by_find(arguments->by) : MT_ROWS_BY_BACKTRACE,
 		.function = arguments->operands[0] ? arguments->operands[1] : NULL,

@@ -17,6 +17,7 @@
 	X(attach) \
 	X(info) \
 	X(groups) \
+	X(allocations) \
 	X(tree) \
 	X(callers) \
 	X(diff) \

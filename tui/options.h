@@ -16,7 +16,7 @@ struct mt_texts {
 struct mt_arguments {
 	const char *program; /* "memtui" as it was called */
 	const char *output, *theme, *ascii, *filter_text, *on_full, *complete, *man, *what, *over_size, *by, *normalise,
-		*threshold_text;
+		*threshold_text, *allocation_sort;
 	bool force, disabled, free_stacks, slack, check_stacks, headless, report, exact, help, short_names;
 	uint64_t depth, duration_ns, max_size, top, count, skip, levels, columns, fps;
 	bool inverted, ascending, sort_given, history, events;

@@ -61,6 +61,7 @@ const struct mt_export_kind *mt_export_kind_find(const char *name); /* NULL: non
 	X(groups, mt_report_groups) \
 	X(tree, mt_report_tree) \
 	X(timeline, mt_report_timeline) \
+	X(allocations, mt_report_allocations) \
 	X(info, mt_report_info) \
 	X(mmaps, mt_report_mmaps) \
 	X(mallopts, mt_report_mallopts)

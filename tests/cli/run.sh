@@ -270,7 +270,7 @@ ls no?.dat >/dev/null 2>&1 && not_ok "a program that did not start leaves no tra
 check version "$memtui" --version
 grep -q '^memtui [0-9]' check.out || not_ok version "$(cat check.out)"
 check help "$memtui" help
-for command in run record open report attach info groups tree timeline mmaps mallopts export help; do
+for command in run record open report attach info groups allocations callers tree timeline mmaps mallopts export help; do
 	check "help $command" "$memtui" help $command
 	awk 'length > 100 { bad = 1 } END { exit bad }' check.out || not_ok "help $command" "lines too long"
 	check "$command --help" "$memtui" $command --help

@@ -154,6 +154,26 @@ def dhat(path):
             "at_peak_size": total("gb")}, stacks
 
 
+def allocations(rows):
+    assert [r["number"] for r in rows] == sorted({r["number"] for r in rows}), "not in their order, or twice"
+    live = [r for r in rows if not r["ended"]]
+    for r in rows:
+        assert 1 <= r["position"] <= r["length"] and r["chain"] <= r["number"] and (r["position"] == 1) == (r["chain"] == r["number"])
+    return {"leaked_size": sum(r["size"] for r in live), "leaked_count": len(live), "size": sum(r["size"] for r in rows),
+            "allocated_count": len(rows)}, {}
+
+
+def allocations_json(path):
+    return allocations([dict(r, ended=r["deallocation"], position=r["position_in_chain"], length=r["chain_length"])
+                        for r in json.load(open(path)) if r["usable_size"] >= r["size"]])
+
+
+def allocations_csv(path):
+    return allocations([dict(number=int(r["number"]), size=int(r["size"]), chain=int(r["chain"]), ended=r["deallocation_kind"],
+                             position=int(r["position_in_chain"]), length=int(r["chain_length"]))
+                        for r in csv.DictReader(open(path, newline=""))])
+
+
 def groups_json(path):
     groups, stacks = json.load(open(path)), {}
     for group in groups:

@@ -38,6 +38,8 @@ all() {
 	agrees "$1: json" json groups_json "$2" "$3" "$4"
 	agrees "$1: csv" csv groups_csv "$2" "$3" "$4"
 	agrees "$1: json, tree" json tree_json "$2" "$3" "$4" --what tree
+	agrees "$1: json, allocations" json allocations_json "$2" "" "" --what allocations
+	agrees "$1: csv, allocations" csv allocations_csv "$2" "" "" --what allocations
 }
 # fails NAME STATUS WORDS ARGS...: one line on stderr that has the words, nothing on stdout
 fails() {
@@ -93,6 +95,23 @@ done
 "$memtui" export --as csv --what timeline known.dat >out && python3 -c 'import csv
 rows = list(csv.DictReader(open("out")))
 assert sum(int(r["allocations"]) for r in rows) == 64 and int(rows[-1]["live_bytes"]) == 40960 + 1000 + 2100 + 333' 2>err && ok "csv, timeline" || not_ok "csv, timeline" "$(tail -n 1 err)"
+
+# sorted NAME WANTED ARGS...: sizes of the allocations in the order in which they come
+sorted() {
+	local name=$1 want=$2 have
+	shift 2
+	have=$("$memtui" allocations --format json "$@" known.dat | python3 -c 'import json, sys; print(*[r["size"] for r in json.load(sys.stdin)])')
+	[ "$have" = "$want" ] && ok "allocations: $name" || not_ok "allocations: $name" "$have, not $want"
+}
+sorted "as made" '4096 4096 4096' --count 3
+sorted "by size" '4096 2100 1000 333 100' --sort size --skip 9 --count 5
+sorted "by size, ascending" '21 100' --sort size --order asc --count 2
+sorted "the first beyond all" '' --skip 1000 --count 5
+sorted "realloc, by filter" '21 2100' --chain-length-min 2
+sorted "by address, all" "$("$memtui" allocations --format csv known.dat | sed 1d | sort -t, -k2,2nr -k1,1n | cut -d, -f3 | tr '\n' ' ' | sed 's/ $//')" --sort address
+sorted "by address, some" "$("$memtui" allocations --format csv known.dat | sed 1d | sort -t, -k2,2nr -k1,1n | cut -d, -f3 | sed -n 8,20p | tr '\n' ' ' | sed 's/ $//')" \
+	--sort address --skip 7 --count 13
+"$memtui" allocations --sort lifetime --order asc known.dat >out && [ "$(grep -c ' live ' out)" = 13 ] && [ "$(wc -l <out)" = 65 ] && tail -n 13 out | grep -vq ' free ' && ok "allocations: text" || not_ok "allocations: text" "$(wc -l <out)"
 
 # ---- other programs: C++ with long names, many groups; no allocation at all ----
 cat >odd.cc <<'CC'
