@@ -29,6 +29,20 @@ static bool has_estimates(const struct mt_profile *p)
 	return false;
 }
 
+/* What --max-size took away, or could not. */
+static void say_limits(const struct mt_profile *p)
+{
+	char when[MT_NUMBER_LEN];
+
+	mt_number_time(when, p->info.history_from_ns);
+	if (p->info.history_from_ns)
+		mt_command_say("the single events of the first %s are gone (--max-size); totals, live blocks and timeline are of the "
+			"whole run", when);
+	for (uint32_t i = 0; i < p->log_count; i++)
+		if (p->log[i].type == MT_LOG_LIMIT)
+			mt_command_say("%s", mt_strings_get(&p->strings, p->log[i].text));
+}
+
 /* The closing line, from what the file really holds. failed: it is known that it could not be written to its end. */
 static int say_totals(const char *path, bool failed, struct mt_err *err)
 {
@@ -59,6 +73,8 @@ static int say_totals(const char *path, bool failed, struct mt_err *err)
 			mt_command_say("%s%s", mt_strings_get(&profile.strings, profile.info.own_allocator),
 				MT_REPORT_OWN_ALLOCATOR);
 	}
+	if (status >= 0)
+		say_limits(&profile);
 	mt_profile_free(&profile);
 	mt_trace_reader_free(reader);
 	return status;

@@ -21,6 +21,7 @@
 	X(LIVE, "●", "*") \
 	X(GROWING, "▲", "+") \
 	X(MARKER, "┃", "!") \
+	X(GONE, "┄", ":") \
 	X(DASH, "–", "-")
 
 enum mt_glyph {

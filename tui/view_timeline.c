@@ -9,6 +9,7 @@
 #include <string.h>
 
 #define LABELS 8
+#define RULE_WORDS 19 /* where those of the rule have ended */
 
 static void span(const struct mt_app *app, uint64_t *from, uint64_t *to)
 {
@@ -45,6 +46,18 @@ static void draw_times(struct mt_app *app, struct mt_rect r, uint64_t from, uint
 	}
 }
 
+/* Of which time single events are gone: a dotted rule. What it means stands at the cursor. */
+static void draw_gone(struct mt_app *app, struct mt_rect r, uint64_t from, uint64_t to)
+{
+	uint64_t history = app->data.profile.info.history_from_ns;
+	int gone = history > from ? (int)((double)((history < to ? history : to) - from) / (double)(to - from) * r.columns) : 0;
+	const char *dot = mt_glyph(mt_screen_utf8(app->screen), MT_GLYPH_GONE);
+
+	for (int x = 0; x < gone; x++)
+		if (x != (int)app->timeline.cursor)
+			mt_draw(app->screen, r.row, r.column + x, 1, MT_ROLE_PROMPT, dot);
+}
+
 static void draw_rate(struct mt_app *app, struct mt_rect r, const char *words, const struct mt_timeline *t,
 	bool frees, enum mt_role role)
 {
@@ -74,6 +87,9 @@ static void draw_cursor(struct mt_app *app, struct mt_rect r, const struct mt_ti
 	mt_number_count(frees, at->frees);
 	mt_number_size(rss, at->memory.rss_bytes);
 	mt_draw_rule(app->screen, r.row, r.column, r.columns, MT_ROLE_RULE, "at the cursor");
+	if (app->data.profile.info.history_from_ns)
+		mt_drawf(app->screen, r.row, r.column + RULE_WORDS, r.columns - RULE_WORDS, MT_ROLE_AXIS, " %s single events are gone "
+			"(--max-size) ", mt_glyph(mt_screen_utf8(app->screen), MT_GLYPH_GONE));
 	mt_drawf(app->screen, r.row + 1, r.column + 1, r.columns - 1, MT_ROLE_TEXT,
 		"%s   live %s in %s blocks   most %s", when, live, blocks, most);
 	if (r.rows < 3)
@@ -118,6 +134,7 @@ static void draw(struct mt_app *app, struct mt_rect r, bool focus)
 	mt_timeline_get(&t, &app->data.profile, from, to, app->timeline.columns);
 	draw_graph(app, (struct mt_rect){r.row, r.column, graph, r.columns}, &t);
 	draw_times(app, (struct mt_rect){r.row + graph, r.column + LABELS, 2, r.columns - LABELS}, from, to);
+	draw_gone(app, (struct mt_rect){r.row + graph, r.column + LABELS, 1, r.columns - LABELS}, from, to);
 	if (rates) {
 		draw_rate(app, (struct mt_rect){r.row + graph + 2, r.column, 1, r.columns}, "allocs", &t, false, MT_ROLE_GRAPH);
 		draw_rate(app, (struct mt_rect){r.row + graph + 3, r.column, 1, r.columns}, "frees", &t, true, MT_ROLE_GRAPH_2);

@@ -109,6 +109,18 @@ static void pause_json(struct mt_json *json, const struct mt_profile *p, uint32_
 	mt_json_close(json, '}');
 }
 
+/* What --max-size took away, or could not. */
+static void limits_json(struct mt_json *json, const struct mt_profile *p)
+{
+	put_seconds(json, "history_from_seconds", p->info.history_from_ns);
+	mt_json_key(json, "limits");
+	mt_json_open(json, '[');
+	for (uint32_t i = 0; i < p->log_count; i++)
+		if (p->log[i].type == MT_LOG_LIMIT)
+			marker_json(json, p, &p->log[i]);
+	mt_json_close(json, ']');
+}
+
 static void notes_json(struct mt_json *json, const struct mt_profile *p)
 {
 	static const struct { const char *name; enum mt_log_type type; } lists[] = {
@@ -210,6 +222,7 @@ static void info_json(const struct mt_report *report, const struct totals *total
 	mt_json_key(json, "paused");
 	mt_json_bool(json, info->paused);
 	notes_json(json, profile);
+	limits_json(json, profile);
 	mt_json_key(json, "exit_status");
 	if (info->exit_status == -1)
 		mt_json_null(json);
@@ -247,6 +260,21 @@ static void put_line(const struct mt_report *report, const char *name, const cha
 	fprintf(report->out, "%-18s", name);
 	mt_put_safe(report->out, value);
 	putc('\n', report->out);
+}
+
+static void put_limits(const struct mt_report *report)
+{
+	const struct mt_profile *p = report->profile;
+	char when[MT_NUMBER_EXACT_LEN], text[MT_NUMBER_EXACT_LEN + 80];
+
+	if (p->info.history_from_ns) {
+		mt_report_number(when, report, MT_UNIT_TIME, p->info.history_from_ns);
+		snprintf(text, sizeof text, "from %s on; earlier ones are gone (--max-size), totals are of all", when);
+		put_line(report, "single events", text);
+	}
+	for (uint32_t i = 0; i < p->log_count; i++)
+		if (p->log[i].type == MT_LOG_LIMIT)
+			put_line(report, "size limit", mt_strings_get(&p->strings, p->log[i].text));
 }
 
 /* What the check mode has compared; what differed stands with the losses. */
@@ -395,6 +423,7 @@ static void info_text(const struct mt_report *report, const struct totals *total
 	put_line(report, "events", text);
 	mt_report_number(text, report, MT_UNIT_BYTES, info->file_bytes);
 	put_line(report, "file", text);
+	put_limits(report);
 	put_checks(report);
 	put_beside(report);
 	fputs("losses\n", report->out);

@@ -28,6 +28,8 @@ static void timeline_json(const struct mt_report *report, const struct mt_timeli
 	struct mt_json json = {.out = report->out};
 
 	mt_json_open(&json, '{');
+	mt_json_key(&json, "history_from_seconds");
+	mt_json_seconds(&json, report->profile->info.history_from_ns);
 	mt_json_key(&json, "seconds");
 	mt_json_open(&json, '[');
 	for (uint32_t i = 0; i < timeline->count; i++)
@@ -106,7 +108,7 @@ static void timeline_text(const struct mt_report *report, const struct mt_timeli
 	const uint32_t columns = sizeof headings / sizeof *headings;
 	struct mt_table *table = mt_table_new(headings, numbers, columns);
 	char number[MT_NUMBER_EXACT_LEN], bar[BAR_WIDTH + 1];
-	uint64_t most = 1;
+	uint64_t most = 1, history_ns = report->profile->info.history_from_ns;
 
 	for (uint32_t i = 0; i < timeline->count; i++)
 		if (timeline->columns[i].live_bytes > most)
@@ -124,7 +126,7 @@ static void timeline_text(const struct mt_report *report, const struct mt_timeli
 #undef X
 		mt_report_number(number, report, MT_UNIT_BYTES, column->memory.rss_bytes);
 		mt_table_cell(table, column->memory.rss_bytes ? number : "-");
-		memset(bar, '#', len);
+		memset(bar, column_time(timeline, i) <= history_ns ? ':' : '#', len);
 		bar[len] = 0;
 		char *notes = notes_of(report->profile, i ? column_time(timeline, i - 1) : 0,
 			i + 1 < timeline->count ? column_time(timeline, i) : UINT64_MAX);
@@ -136,6 +138,10 @@ static void timeline_text(const struct mt_report *report, const struct mt_timeli
 	}
 	mt_table_print(table, report->out);
 	mt_table_free(table);
+	if (!history_ns)
+		return;
+	mt_report_number(number, report, MT_UNIT_TIME, history_ns);
+	fprintf(report->out, ":  the single events before %s are gone (--max-size); these numbers are of the whole run\n", number);
 }
 
 static uint32_t default_columns(const struct mt_report *report)

@@ -10,6 +10,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#define STANDARD_INPUT "standard input"
+
 struct entry {
 	struct mt_trace_block block;
 	uint64_t check; /* of its header */
@@ -276,7 +278,12 @@ int mt_trace_reader_refresh(struct mt_trace_reader *r, struct mt_err *err)
 
 	if (r->complete)
 		return 0;
+	struct stat st;
 	int result = read_size(r, err);
+
+	if (!result && fstat(r->fd, &st) == 0 && !st.st_nlink && strcmp(r->path, STANDARD_INPUT))
+		return mt_fail(err, -ESTALE, "the trace %s was replaced while it was read, by one without its oldest events or by "
+			"another: open it again", r->path);
 
 	if (result)
 		return result;

@@ -505,6 +505,35 @@ static void test_write_errors(void **state)
 	simulation_free(&s);
 }
 
+/* A recorder puts a new file in the place of one that somebody reads. */
+static void test_replaced(void **state)
+{
+	struct simulation s;
+	struct mt_err err;
+	size_t len;
+
+	(void)state;
+	record(&s, "small", 9, 200, 40, true);
+	uint8_t *bytes = get_file("small", &len);
+	int fd = create("replaced");
+
+	assert_int_equal(write(fd, bytes, len / 2), len / 2);
+	struct mt_trace_reader *r = mt_trace_reader_open(path_of("replaced"), &err);
+
+	assert_non_null(r);
+	assert_true(mt_trace_reader_refresh(r, &err) >= 0);
+	char *from = mt_strdup(path_of("small"));
+
+	assert_int_equal(rename(from, path_of("replaced")), 0);
+	assert_int_equal(mt_trace_reader_refresh(r, &err), -ESTALE);
+	assert_non_null(strstr(err.text, "open it again"));
+	free(from);
+	mt_trace_reader_free(r);
+	close(fd);
+	free(bytes);
+	simulation_free(&s);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -515,6 +544,7 @@ int main(void)
 		cmocka_unit_test(test_flip_every_byte),
 		cmocka_unit_test(test_flip_is_seen_by_payload),
 		cmocka_unit_test(test_growing),
+		cmocka_unit_test(test_replaced),
 		cmocka_unit_test(test_not_a_trace),
 		cmocka_unit_test(test_version),
 		cmocka_unit_test(test_standard_input),
