@@ -73,7 +73,10 @@ static void say_losses(const struct mt_loaded *loaded, const char *path, uint64_
 {
 	const struct mt_info *info = &loaded->profile.info;
 
-	if (damage)
+	if (damage && mt_trace_reader_passed_over(loaded->reader))
+		mt_command_say("the checkpoint at byte %llu of %s is damaged (%s) and was passed over: the numbers come from an "
+			"earlier one and the events behind it", (unsigned long long)damage, path, reason ? reason : "");
+	else if (damage)
 		mt_command_say("%s makes no sense from byte %llu on (%s); what comes before was read", path,
 			(unsigned long long)damage, reason ? reason : "damaged");
 	else if (info->recorder_lost && !loaded->damaged)

@@ -198,11 +198,14 @@ static int resume_at(struct loader *l, uint32_t index, uint32_t *first)
 /* At the last checkpoint that can be used, or at the program's start. */
 static int begin_replay(struct loader *l, uint32_t *first)
 {
+	bool sound = !mt_trace_reader_damage(l->reader, NULL);
 	uint32_t at = mt_trace_reader_count(l->reader);
 
 	while ((at = mt_checkpoint_before(l->reader, at)) != MT_NO_CHECKPOINT) {
 		int result = resume_at(l, at, first);
 
+		if (!result && sound)
+			mt_trace_reader_pass_over(l->reader);
 		if (!result || (result != -EBADMSG && result != -ENODATA))
 			return result;
 		mt_replay_free(&l->replay);
@@ -213,6 +216,8 @@ static int begin_replay(struct loader *l, uint32_t *first)
 			"checkpoint in it can be read any more; what came before its events is unknown", mt_trace_reader_path(l->reader));
 	mt_replay_init(&l->replay, l->profile);
 	*first = 0;
+	if (sound)
+		mt_trace_reader_pass_over(l->reader);
 	return 0;
 }
 

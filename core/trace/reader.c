@@ -27,12 +27,14 @@ struct mt_trace_reader {
 	uint64_t scanned; /* all blocks before this offset are known */
 	bool complete;
 	uint64_t damage;
+	bool passed_over;
 	char reason[160];
 	struct mt_trace_input input;
 };
 
 void mt_trace_reader_note_damage(struct mt_trace_reader *r, uint64_t offset, const char *reason)
 {
+	r->passed_over = false;
 	if (r->damage && r->damage <= offset)
 		return;
 	r->damage = offset;
@@ -330,6 +332,16 @@ uint64_t mt_trace_reader_damage(const struct mt_trace_reader *r, const char **re
 	if (reason)
 		*reason = r->damage ? r->reason : NULL;
 	return r->damage;
+}
+
+void mt_trace_reader_pass_over(struct mt_trace_reader *r)
+{
+	r->passed_over = r->damage != 0;
+}
+
+bool mt_trace_reader_passed_over(const struct mt_trace_reader *r)
+{
+	return r->passed_over;
 }
 
 const char *mt_trace_reader_path(const struct mt_trace_reader *r)

@@ -145,6 +145,9 @@ uint64_t mt_trace_reader_file_bytes(const struct mt_trace_reader *);
 uint64_t mt_trace_reader_damage(const struct mt_trace_reader *, const char **reason);
 /* The loader found the trace senseless from here on (the smallest offset is kept). */
 void mt_trace_reader_note_damage(struct mt_trace_reader *, uint64_t offset, const char *reason);
+/* All damage so far was in blocks without which nothing is missing; and whether that is so still. */
+void mt_trace_reader_pass_over(struct mt_trace_reader *);
+bool mt_trace_reader_passed_over(const struct mt_trace_reader *);
 const char *mt_trace_reader_path(const struct mt_trace_reader *); /* for messages */
 /* Reads and checks one block's payload into buffer (replaced). Errors name the offset. */
 int mt_trace_reader_payload(struct mt_trace_reader *, uint32_t index, struct mt_buffer *buffer, struct mt_err *err);

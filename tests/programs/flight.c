@@ -1,15 +1,17 @@
-/* flight ROUNDS THREADS KEEP: a deterministic churn of malloc, free, realloc (grown, shrunk, moved, failing) and blocks that
- * stay, in THREADS threads that hand nothing over to each other. Prints what it did: "allocations frees reallocations live
- * bytes". KEEP: blocks that each thread holds at most. */
+/* flight ROUNDS THREADS KEEP [PAUSES]: a deterministic churn of malloc, free, realloc (grown, shrunk, moved, failing) and blocks that
+ * stay, in THREADS threads that hand nothing over to each other, in two halves. Prints what it did after each: "allocations
+ * frees reallocations live bytes". KEEP: blocks that each thread holds at most. PAUSES: reads a line before each half. */
 #define _GNU_SOURCE
 #include <pthread.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
+#include <unistd.h>
 
 #define SITE __attribute__((noinline, noclone)) static
 #define BARRIER __asm__ volatile("" ::: "memory")
+
+#define MOST 200000 /* of KEEP */
 
 struct work {
 	uint64_t seed;
@@ -104,32 +106,53 @@ static void *work(void *arg)
 	return NULL;
 }
 
-int main(int argc, char **argv)
+static void report(const struct work *works, int threads)
 {
-	long rounds = argc > 1 ? atol(argv[1]) : 100000, keep_most = argc > 3 ? atol(argv[3]) : 200;
-	int threads = argc > 2 ? atoi(argv[2]) : 1;
-	static struct work works[16];
 	struct work sum = {0};
-	pthread_t ids[16];
+	char line[128];
+	int len;
 
 	for (int i = 0; i < threads; i++) {
-		works[i] = (struct work){.seed = 88172645463325252ull + (uint64_t)i * 7919, .rounds = rounds / threads, .keep = keep_most};
-		works[i].held = calloc((size_t)keep_most, sizeof(void *));
-		works[i].sizes = calloc((size_t)keep_most, sizeof(size_t));
-		if (threads == 1)
-			work(&works[i]);
-		else
-			pthread_create(&ids[i], NULL, work, &works[i]);
-	}
-	for (int i = 0; i < threads; i++) {
-		if (threads > 1)
-			pthread_join(ids[i], NULL);
 		sum.allocations += works[i].allocations;
 		sum.frees += works[i].frees;
 		sum.reallocations += works[i].reallocations;
 		sum.live += works[i].live;
 		sum.bytes += works[i].bytes;
 	}
-	dprintf(1, "%lu %lu %lu %lu %lu\n", sum.allocations, sum.frees, sum.reallocations, sum.live, sum.bytes);
+	len = snprintf(line, sizeof line, "%lu %lu %lu %lu %lu\n", sum.allocations, sum.frees, sum.reallocations, sum.live, sum.bytes);
+	if (write(1, line, (size_t)len) != len) /* stdio would allocate */
+		abort();
+}
+
+static void half(struct work *works, int threads, int pauses)
+{
+	pthread_t ids[16];
+	char c = 0;
+
+	while (pauses && c != '\n' && read(0, &c, 1) == 1)
+		;
+	for (int i = 0; i < threads; i++)
+		if (threads == 1)
+			work(&works[i]);
+		else
+			pthread_create(&ids[i], NULL, work, &works[i]);
+	for (int i = 0; threads > 1 && i < threads; i++)
+		pthread_join(ids[i], NULL);
+	report(works, threads);
+}
+
+int main(int argc, char **argv)
+{
+	long rounds = argc > 1 ? atol(argv[1]) : 100000, keep_most = argc > 3 ? atol(argv[3]) : 200;
+	int threads = argc > 2 ? atoi(argv[2]) : 1;
+	static struct work works[16];
+	static void *held[16][MOST];
+	static size_t sizes[16][MOST];
+
+	for (int i = 0; i < threads; i++)
+		works[i] = (struct work){.seed = 88172645463325252ull + (uint64_t)i * 7919, .rounds = rounds / threads / 2,
+			.keep = keep_most, .held = held[i], .sizes = sizes[i]};
+	half(works, threads, argc > 4);
+	half(works, threads, argc > 4);
 	return 0;
 }
