@@ -11,7 +11,7 @@ static void print_options(FILE *out, const struct mt_command *command)
 
 		mt_option_name(name, sizeof name, option);
 		fprintf(out, "%s--%s%s", option == command->options ? "" : " ", name,
-			option->argument ? "=" : "");
+			option->argument && *option->argument != '[' ? "=" : "");
 	}
 	fputs("' ;;\n", out);
 }

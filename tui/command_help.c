@@ -102,7 +102,8 @@ static void print_options(FILE *out, const struct mt_command *command)
 		mt_option_name(name, sizeof name, option);
 		snprintf(left, sizeof left, "%c%c%s --%s%s%s", option->letter ? '-' : ' ',
 			option->letter ? option->letter : ' ', option->letter ? "," : " ", name,
-			option->argument ? "=" : "", option->argument ? option->argument : "");
+			option->argument ? *option->argument == '[' ? "[=" : "=" : "",
+			option->argument ? option->argument + (*option->argument == '[') : "");
 		entry(out, left, option->words);
 	}
 }

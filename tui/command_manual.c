@@ -103,7 +103,8 @@ static void print_options(FILE *out, const struct mt_command *command)
 		put_text(out, name);
 		fputs("\\fR", out);
 		if (option->argument)
-			fprintf(out, "=\\fI%s\\fR", option->argument);
+			fprintf(out, "%s\\fI%s\\fR", *option->argument == '[' ? "[=" : "=",
+				option->argument + (*option->argument == '['));
 		putc('\n', out);
 		put_text(out, option->words);
 		fputs(".\n", out);

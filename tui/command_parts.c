@@ -1,5 +1,7 @@
 #include "tui/commands.h"
 
+#include "core/query/filter_match.h"
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,6 +18,11 @@ struct mt_filter *mt_command_filter(const struct mt_arguments *arguments, struct
 	struct mt_filter *filter = mt_filter_new();
 	int status = arguments->filter_text ? mt_filter_parse(filter, arguments->filter_text, err) : 0;
 
+	static const enum mt_filter_field ignored[] = {MT_FILTER_NEGATIVE_FUNCTION_REGEX, MT_FILTER_NEGATIVE_SOURCE_REGEX,
+		MT_FILTER_NEGATIVE_MODULE_REGEX};
+
+	for (int i = 0; i < 3 && arguments->ignore && status >= 0; i++)
+		status = mt_filter_set_as(filter, ignored[i], "--ignore", arguments->ignore, err);
 	for (int i = 0; i < MT_FILTER_COUNT && status >= 0; i++)
 		if (arguments->fields[i])
 			status = mt_filter_set(filter, (enum mt_filter_field)i, arguments->fields[i], err);
@@ -51,6 +58,13 @@ int mt_command_ui_options(struct mt_ui_options *options, char **filter_text,
 
 int mt_command_check_recording(const struct mt_arguments *arguments, struct mt_err *err)
 {
+	if (!arguments->report && (arguments->outfile || arguments->ignore || arguments->top))
+		return mt_fail(err, -EINVAL, "--%s says how the report at the end is to be; expected --report too",
+			arguments->outfile ? "outfile" : arguments->ignore ? "ignore" : "top");
+	if (arguments->ignore && (arguments->fields[MT_FILTER_NEGATIVE_FUNCTION_REGEX] ||
+		arguments->fields[MT_FILTER_NEGATIVE_SOURCE_REGEX] || arguments->fields[MT_FILTER_NEGATIVE_MODULE_REGEX]))
+		return mt_fail(err, -EINVAL, "--ignore is --negative-function-regex, --negative-source-regex and "
+			"--negative-module-regex in one; expected it or them");
 	if (arguments->over_size && !arguments->max_size)
 		return mt_fail(err, -EINVAL, "--over-size says what --max-size means where much must stay; expected --max-size too");
 	if (!arguments->max_size)

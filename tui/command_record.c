@@ -3,17 +3,18 @@
 #include "core/export/number.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 #define LINES_MAX 20
+#define TOP_DEFAULT 10
 
 static const struct mt_option options[] = {
 	MT_OPTIONS_RECORD,
-	{'n', "top", "N", MT_OPTION_NUMBER, MT_OPTION_AT(top), "with --report: show N groups, 10 by default", NULL},
-	MT_OPTIONS_SORT,
 	MT_OPTIONS_SUPPRESS,
 	MT_OPTIONS_FILTER,
 	MT_OPTIONS_EXACT,
@@ -152,6 +153,7 @@ static void say_processes(struct mt_session *session)
 			: session->recorder), session->going_on > 1 ? "one of them" : "it");
 }
 
+
 static int report(const struct mt_arguments *arguments, char *path, struct mt_err *err)
 {
 	struct mt_arguments again = *arguments;
@@ -159,7 +161,11 @@ static int report(const struct mt_arguments *arguments, char *path, struct mt_er
 
 	again.operands = operands;
 	again.operand_count = 1;
-	return mt_command_report.run(&again, err);
+	again.count = arguments->top ? arguments->top : TOP_DEFAULT;
+	again.sort = strcmp(arguments->report, "count") ? MT_METRIC_LEAKED_SIZE : MT_METRIC_LEAKED_COUNT;
+	again.judges_leaks = true;
+	again.output = arguments->outfile;
+	return mt_command_view(&again, mt_report_exit, true, err);
 }
 
 int mt_command_close_session(struct mt_session *session, const char *output, int wait_status, struct mt_err *err)
@@ -191,6 +197,28 @@ static int finish(const struct mt_arguments *arguments, struct mt_session *sessi
 	return status;
 }
 
+/* Before the program is started: a report that could not be written would be missed only at its end. */
+static int open_outfile(struct mt_arguments *arguments, struct mt_err *err)
+{
+	const char *path = arguments->outfile;
+	int fd = path ? open(path, O_WRONLY | O_CREAT | O_CLOEXEC | (arguments->force ? O_TRUNC : O_EXCL), 0666) : -1;
+
+	if (path && fd < 0 && errno == EEXIST)
+		return mt_fail(err, -EEXIST, "%s: exists already; choose another name or use --force", path);
+	if (path && fd < 0)
+		return mt_fail(err, -errno, "cannot write the report %s: %s", path, strerror(errno));
+	arguments->out = fd >= 0 ? fdopen(fd, "w") : NULL;
+	return 0;
+}
+
+static void close_outfile(struct mt_arguments *arguments, bool failed)
+{
+	if (arguments->out && fclose(arguments->out))
+		mt_command_say("cannot write the report %s: %s", arguments->outfile, strerror(errno));
+	if (arguments->outfile && failed)
+		unlink(arguments->outfile);
+}
+
 int mt_command_record_program(const struct mt_arguments *arguments, struct mt_err *err)
 {
 	struct mt_filter *filter = mt_command_filter(arguments, err);
@@ -205,12 +233,18 @@ int mt_command_record_program(const struct mt_arguments *arguments, struct mt_er
 	if (arguments->report && arguments->output && !strcmp(arguments->output, "-"))
 		return mt_fail(err, -EINVAL, "--report needs a trace that can be read again; expected a file "
 			"with --output");
+	struct mt_arguments own = *arguments;
+
+	if (open_outfile(&own, err) < 0)
+		return -EINVAL;
 	mt_command_session_options(&session_options, &library, arguments);
 	int status = mt_session_start(&session, &session_options, err);
 
 	free(library);
-	if (status < 0)
+	if (status < 0) {
+		close_outfile(&own, true);
 		return status;
+	}
 	struct mt_err failure = {0};
 	int exit_status = mt_session_wait(&session, &wait_status, &failure);
 
@@ -218,8 +252,9 @@ int mt_command_record_program(const struct mt_arguments *arguments, struct mt_er
 		mt_command_say("%s", failure.text);
 	if (exit_status < 0)
 		status = failure.code < 0 ? failure.code : -1;
-	else if (finish(arguments, &session, wait_status, err) < 0)
+	else if (finish(&own, &session, wait_status, err) < 0)
 		mt_command_say("%s", err->text);
+	close_outfile(&own, exit_status < 0);
 	mt_session_free(&session);
 	return exit_status < 0 ? status : exit_status; /* the program's, whatever became of the recording */
 }
@@ -240,7 +275,7 @@ const struct mt_command mt_command_record = {
 		"posix_spawn or execve with an environment that was cleared before, nor in another network namespace (below "
 		"'unshare -n', in containers): the recorder's socket has its name in one of them.",
 	.examples = "memtui record ./prog arg\twrites memtui_prog_TIME_PID.dat\n"
-		"memtui record -o prog.dat --report ./prog\tand prints what leaked\n"
+		"memtui record -o prog.dat --report=count --top 5 ./prog\tand prints what was not freed\n"
 		"memtui record -o build.dat -- make -j4\tevery compiler, into build.dat.PID\n"
 		"ssh host memtui record -o - ./prog | memtui open -\tover the network\n",
 	.options = options,

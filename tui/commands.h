@@ -139,6 +139,12 @@ extern const char mt_help_about[], mt_help_exit[];
 	{0, "over_size", "WHAT", MT_OPTION_CHOICE, MT_OPTION_AT(over_size), \
 		"where the stacks and the live blocks alone do not fit into --max-size: exceed (the default) lets the file grow " \
 		"with them, but not with time; stop ends the recording", "exceed|stop"}, \
-	{0, "report", NULL, MT_OPTION_FLAG, MT_OPTION_AT(report), "print a report at the end", NULL}
+	{0, "report", "[size|count]", MT_OPTION_CHOICE, MT_OPTION_AT(report), \
+		"when the program has ended, print what it has not freed, stack by stack, the largest first (size, the default) or " \
+		"the most blocks; nothing when all was freed", "size|count"}, \
+	{'n', "top", "N", MT_OPTION_NUMBER, MT_OPTION_AT(top), "with --report: show N stacks, 10 by default", NULL}, \
+	{0, "outfile", "FILE", MT_OPTION_TEXT, MT_OPTION_AT(outfile), "with --report: write it into this file", NULL}, \
+	{0, "ignore", "REGEX", MT_OPTION_TEXT, MT_OPTION_AT(ignore), \
+		"with --report: leave out stacks with a frame whose function, source file or module matches", NULL}
 
 #endif

@@ -17,7 +17,7 @@ struct mt_arguments {
 	const char *program; /* "memtui" as it was called */
 	const char *output, *theme, *ascii, *filter_text, *on_full, *complete, *man, *what, *over_size, *by, *normalise,
 		*threshold_text, *allocation_sort;
-	bool force, disabled, free_stacks, slack, check_stacks, headless, report, exact, help, short_names;
+	bool force, disabled, free_stacks, slack, check_stacks, headless, exact, help, short_names;
 	uint64_t depth, duration_ns, max_size, top, count, skip, levels, columns, fps;
 	bool inverted, ascending, sort_given, history, events;
 	double threshold; /* percent */
@@ -25,6 +25,7 @@ struct mt_arguments {
 	bool sort_matched; /* by what matches the filter alone: only_matched.METRIC */
 	enum mt_format format;
 	const struct mt_export_kind *kind;
+	const char *report, *outfile, *ignore; /* at the end of a recording */
 	struct mt_texts suppressions;
 	bool no_builtin_suppressions, judges_leaks; /* suppressions are applied without --suppressions too */
 	struct mt_check check;

@@ -80,6 +80,8 @@ int mt_report_allocations(const struct mt_report *, struct mt_err *);
 /* Maps and unmaps; calls of mallopt and malloc_trim: in the order in which they came. */
 int mt_report_mmaps(const struct mt_report *, struct mt_err *);
 int mt_report_mallopts(const struct mt_report *, struct mt_err *);
+/* Text only: what is live by stack, the largest first, and what the system had given; nothing when all was freed. */
+int mt_report_exit(const struct mt_report *, struct mt_err *);
 /* Text only: totals, losses in words, the first groups with their backtraces. */
 int mt_report_summary(const struct mt_report *, struct mt_err *);
 

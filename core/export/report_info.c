@@ -215,6 +215,11 @@ static void info_json(const struct mt_report *report, const struct totals *total
 	mt_report_json_memory(json, mt_report_memory(profile), mt_report_memory(profile)->name);
 	MT_MEMORY(X)
 #undef X
+#define X(name) \
+	mt_json_key(json, #name); \
+	mt_report_json_memory(json, mt_report_memory(profile), info->name);
+	X(vss_bytes) X(shared_bytes) X(arena_resident_bytes)
+#undef X
 	mt_json_key(json, "allocator");
 	mt_json_string(json, mt_strings_get(&profile->strings, info->allocator));
 	mt_json_key(json, "own_allocator");

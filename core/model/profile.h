@@ -158,6 +158,8 @@ struct mt_info {
 	uint32_t usable_rule;      /* enum mt_usable_rule of wire.h: whether slack_bytes is known */
 	uint32_t paused;           /* 1: no new blocks are recorded now */
 	uint32_t allocator;        /* string id: path of the module that provides malloc; 0: not known */
+	uint64_t vss_bytes, shared_bytes; /* of the process, as last seen; 0: not known */
+	uint64_t arena_resident_bytes;    /* of glibc's heaps */
 	uint32_t own_allocator;    /* the same of a malloc that the program calls past the tracer; 0: none */
 };
 

@@ -4,6 +4,7 @@
 #include "core/trace/varint.h"
 
 #define COUNTERS (sizeof((struct mt_info *)0)->counters / sizeof(uint64_t))
+#define LATER 3 /* values behind the counters and counted with them, which older traces have not */
 
 /* ---- info ---- */
 
@@ -37,9 +38,12 @@ static void add_info(struct mt_buffer *b, const struct mt_profile *p)
 	for (size_t i = 0; i < sizeof values / sizeof *values; i++)
 		mt_varint_add(b, values[i]);
 	add_memory(b, p->sample_count ? &p->samples[p->sample_count - 1].memory : &none);
-	mt_varint_add(b, COUNTERS);
+	mt_varint_add(b, COUNTERS + LATER);
 	for (size_t i = 0; i < COUNTERS; i++)
 		mt_varint_add(b, info->counters[i]);
+	mt_varint_add(b, info->vss_bytes);
+	mt_varint_add(b, info->shared_bytes);
+	mt_varint_add(b, info->arena_resident_bytes);
 }
 
 static void get_info(struct mt_cursor *c, const struct mt_profile *p, struct mt_info *info, struct mt_memory *memory)
@@ -59,10 +63,13 @@ static void get_info(struct mt_cursor *c, const struct mt_profile *p, struct mt_
 	info->allocator = (uint32_t)mt_cursor_bounded(c, p->strings.count - 1);
 	info->own_allocator = (uint32_t)mt_cursor_bounded(c, p->strings.count - 1);
 	get_memory(c, memory);
-	uint64_t counters = mt_cursor_bounded(c, COUNTERS);
+	uint64_t counters = mt_cursor_bounded(c, COUNTERS + LATER), later[LATER] = {0};
 
 	for (uint64_t i = 0; i < counters; i++)
-		info->counters[i] = mt_cursor_varint(c);
+		*(i < COUNTERS ? &info->counters[i] : &later[i - COUNTERS]) = mt_cursor_varint(c);
+	info->vss_bytes = later[0];
+	info->shared_bytes = later[1];
+	info->arena_resident_bytes = later[2];
 }
 
 int mt_info_write(struct mt_trace_writer *w, const struct mt_profile *p, struct mt_err *err)

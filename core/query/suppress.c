@@ -184,9 +184,15 @@ static void set_stack(struct matcher *m, uint32_t leaf)
 
 static uint32_t lsan_text(const struct matcher *m, const char *text)
 {
-	for (uint32_t i = 0; i < m->rules->count; i++)
-		if (m->rules->rules[i].pattern && mt_suppress_match_lsan(m->rules->rules[i].pattern, text))
+	/* glibc's alias for its own use: others see the plain name. */
+	const char *plain = strncmp(text, "__GI_", 5) ? NULL : text + 5;
+
+	for (uint32_t i = 0; i < m->rules->count; i++) {
+		const char *pattern = m->rules->rules[i].pattern;
+
+		if (pattern && (mt_suppress_match_lsan(pattern, text) || (plain && mt_suppress_match_lsan(pattern, plain))))
 			return i + 1;
+	}
 	return 0;
 }
 
@@ -260,8 +266,10 @@ static bool glob_name(const char *pattern, const char *name)
 {
 	const char *version = strchr(name, '@');
 
-	if (!strncmp(name, "__GI_", 5) && glob_name(pattern, name + 5)) /* glibc's alias for its own use: valgrind shows the other */
+
+	if (!strncmp(name, "__GI_", 5) && glob_name(pattern, name + 5)) /* as for LeakSanitizer */
 		return true;
+
 	if (mt_suppress_below_main(name) && mt_suppress_match_glob(pattern, "(below main)"))
 		return true;
 	if (!version || version == name)

@@ -318,6 +318,9 @@ void mt_image_tend(struct mt_image *i, uint64_t now)
 		mt_model_advance(&i->model, elapsed(i), 0);
 		i->model.memory = i->sampler.memory;
 		i->profile.info.arenas = i->sampler.arenas;
+		i->profile.info.vss_bytes = i->sampler.vss_bytes;
+		i->profile.info.shared_bytes = i->sampler.shared_bytes;
+		i->profile.info.arena_resident_bytes = i->sampler.arena_resident_bytes;
 		i->sampler.rss_at += MEMORY_EVERY_NS * (atomic_load(&i->recorder->image_count) / 8); /* many take turns */
 	}
 	if (now - i->second_at >= SECOND) {

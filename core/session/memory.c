@@ -18,6 +18,9 @@
 #define MAPS_MOST (4u << 20)       /* bytes of /proc/PID/maps */
 #define HEAP_ALIGN (64ull << 20)   /* HEAP_MAX_SIZE of glibc's malloc */
 #define HEAPS_MOST 4096u           /* headers looked at */
+#define PAGES_MOST (1u << 18)      /* of arenas, of which it is asked whether they are resident */
+#define PAGE_PRESENT (1ull << 63)
+#define SEGMENT_PATH "/memfd:memtui-segment" /* as /proc/PID/maps shows it */
 
 static uint64_t now_of(void)
 {
@@ -123,39 +126,75 @@ static bool is_heap(const struct heap_info *heap, uint64_t address, uint64_t end
 		&& (home == address) == (heap->previous == 0) && heap->previous % HEAP_ALIGN == 0;
 }
 
-static void look_for_heaps(struct mt_memory_sampler *s, pid_t pid, const struct maps_line *line, uint32_t *looks)
+/* Adds what is resident of a range; more than PAGES_MOST in all is not looked at, and not known. */
+static void add_resident(struct mt_memory_sampler *s, int pagemap, uint64_t start, uint64_t size, uint32_t *pages)
+{
+	uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE), entries[512];
+
+	for (uint64_t at = start / page, end = (start + size) / page; at < end && *pages <= PAGES_MOST;) {
+		size_t wanted = (end - at < 512 ? end - at : 512) * sizeof *entries;
+		ssize_t got = pread(pagemap, entries, wanted, (off_t)(at * sizeof *entries));
+
+		if (got < (ssize_t)sizeof *entries) {
+			*pages = PAGES_MOST + 1; /* not allowed, or the process is gone */
+			break;
+		}
+		for (size_t i = 0; i < (size_t)got / sizeof *entries; i++)
+			s->arena_resident_bytes += entries[i] & PAGE_PRESENT ? page : 0;
+		at += (size_t)got / sizeof *entries;
+		*pages += (uint32_t)((size_t)got / sizeof *entries);
+	}
+}
+
+struct look {
+	int pagemap;
+	uint32_t heaps, pages;
+};
+
+static void look_for_heaps(struct mt_memory_sampler *s, pid_t pid, const struct maps_line *line, struct look *look)
 {
 	uint64_t at = (line->start + HEAP_ALIGN - 1) & ~(HEAP_ALIGN - 1);
 	struct heap_info heap;
 
-	for (; at < line->end && *looks < HEAPS_MOST; at += HEAP_ALIGN, ++*looks) {
+	for (; at < line->end && look->heaps < HEAPS_MOST; at += HEAP_ALIGN, look->heaps++) {
 		if (!read_heap(pid, at, &heap) || !is_heap(&heap, at, line->end))
 			continue;
 		s->memory.arena_bytes += heap.size;
+		add_resident(s, look->pagemap, at, heap.size, &look->pages);
 		s->arenas += !heap.previous;
 	}
 }
 
 static void sample_arenas(struct mt_memory_sampler *s, pid_t pid)
 {
-	char *maps = read_proc(pid, "maps", MAPS_MOST);
+	char *maps = read_proc(pid, "maps", MAPS_MOST), name[64];
+	struct look look = {0};
 	struct maps_line line;
-	uint32_t looks = 0;
 
 	if (!maps)
 		return;
+	snprintf(name, sizeof name, "/proc/%d/pagemap", (int)pid);
+	look.pagemap = open(name, O_RDONLY | O_CLOEXEC);
 	s->memory.arena_bytes = s->arenas = 0;
+	s->arena_resident_bytes = s->own_virtual = 0;
 	for (const char *at = maps; *at;) {
 		at = parse_line(at, &line);
+		if (line.path_len >= strlen(SEGMENT_PATH) && !memcmp(line.path, SEGMENT_PATH, strlen(SEGMENT_PATH)))
+			s->own_virtual += line.end - line.start;
 		if (!line.writable || !line.anonymous)
 			continue;
 		if (line.path_len == 6 && !memcmp(line.path, "[heap]", 6)) {
 			s->memory.arena_bytes += line.end - line.start;
+			add_resident(s, look.pagemap, line.start, line.end - line.start, &look.pages);
 			s->arenas++;
 		} else if (!line.path_len) {
-			look_for_heaps(s, pid, &line, &looks);
+			look_for_heaps(s, pid, &line, &look);
 		}
 	}
+	if (look.pages > PAGES_MOST)
+		s->arena_resident_bytes = 0;
+	if (look.pagemap >= 0)
+		close(look.pagemap);
 	free(maps);
 }
 
@@ -168,14 +207,18 @@ static uint64_t segment_bytes(int fd)
 	return fd >= 0 && !fstat(fd, &status) ? (uint64_t)status.st_blocks * 512 : 0;
 }
 
-static bool sample_rss(struct mt_memory_sampler *s, pid_t pid, uint64_t own)
+static bool sample_rss(struct mt_memory_sampler *s, pid_t pid, uint64_t segment, uint64_t own)
 {
+	uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
 	char *text = read_proc(pid, "statm", 256);
-	unsigned long long size, resident = 0;
-	bool known = text && sscanf(text, "%llu %llu", &size, &resident) == 2 && resident;
+	unsigned long long size, resident = 0, shared;
+	bool known = text && sscanf(text, "%llu %llu %llu", &size, &resident, &shared) == 3 && resident;
 
-	if (known)
-		s->memory.rss_bytes = without(resident * (uint64_t)sysconf(_SC_PAGESIZE), own);
+	if (known) {
+		s->memory.rss_bytes = without(resident * page, segment + own);
+		s->vss_bytes = without(size * page, s->own_virtual + own);
+		s->shared_bytes = without(shared * page, segment);
+	}
 	free(text);
 	return known;
 }
@@ -216,7 +259,7 @@ bool mt_memory_sample(struct mt_memory_sampler *s, pid_t pid, int segment_fd, ui
 	if (now < s->rss_at)
 		return false;
 	s->rss_at = now + RSS_EVERY;
-	if (!sample_rss(s, pid, shared + private_bytes))
+	if (!sample_rss(s, pid, shared, private_bytes))
 		return false;
 	if (now < s->rest_at)
 		return true;

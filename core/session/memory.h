@@ -12,6 +12,8 @@
 struct mt_memory_sampler {
 	struct mt_memory memory; /* as last seen */
 	uint32_t arenas;
+	uint64_t vss_bytes, shared_bytes, arena_resident_bytes;
+	uint64_t own_virtual; /* bytes that the segment takes of the address space */
 	uint64_t rss_at, rest_at, smaps_at, maps_at; /* not before; monotonic */
 };
 

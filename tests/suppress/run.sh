@@ -188,6 +188,63 @@ else
 	echo "skip suppress libstdc++: there is no C++ compiler"
 fi
 
+# ---- the report at exit ----
+# reported NAME WORDS: the last report has a line like that
+reported() {
+	if grep -qE -- "$2" exit.out; then ok "$1"; else not_ok "$1" "said: $(head -c 400 exit.out)"; fi
+}
+"$memtui" record -f -o exit.dat --report ./leak fresh >exit.out 2>exit.err
+reported "report at exit: count, size, age" '^[0-9]+\. count/peak 1/1  size/peak 1000B/1000B  age [0-9.]+[a-z]+  by malloc$'
+reported "frames with address, offset, module" '^ +0x[0-9a-f]{12}  known  .*leak\.c:[0-9]+  \+0x[0-9a-f]+ .*/leak$'
+reported "number of backtraces" '^backtraces +4$'
+reported "traced size" '^traced size +3\.4k in 4 blocks$'
+reported "what the system gave" '^process, VSS/RSS/shared '
+if grep -m1 'size/peak' exit.out | grep -q 1000B; then ok "the largest first"; else not_ok "the largest first" "$(head -5 exit.out)"; fi
+"$memtui" record -f -o exit.dat --report=count --top 2 --ignore '^fresh$' --outfile exit.out ./leak fresh >stdout 2>exit.err
+if [ ! -s stdout ] && [ "$(grep -c size/peak exit.out)" = 2 ] && grep -q 'by count$' exit.out; then ok "into a file, the first two"; else
+	not_ok "into a file" "$(cat exit.err; head -5 exit.out)"; fi
+reported "ignored stacks are not in it" '^backtraces +3$'
+"$memtui" record -f -o exit.dat --report --outfile exit.out ./leak >/dev/null 2>exit.err
+"$memtui" record -o other.dat --report --outfile exit.out ./leak >/dev/null 2>exit.err
+if [ $? = 1 ] && grep -q 'exists already' exit.err && [ ! -e other.dat ]; then ok "a report is not written over another"; else
+	not_ok "not over another" "$(cat exit.err)"; fi
+printf '#include <stdlib.h>\nint main(void) { void *volatile p = malloc(9); free(p); }\n' >clean.c
+cc -g -o clean clean.c
+"$memtui" record -f -o exit.dat --report ./clean >exit.out 2>exit.err
+if [ ! -s exit.out ]; then ok "nothing when all was freed"; else not_ok "nothing when all was freed" "$(head -3 exit.out)"; fi
+for words in '--top 3' '--ignore x' '--outfile x' '--report=most' "--report --ignore ("; do
+	# shellcheck disable=SC2086
+	"$memtui" record -f -o exit.dat $words ./leak >/dev/null 2>exit.err
+	if [ $? = 2 ] && [ "$(wc -l <exit.err)" = 1 ]; then ok "refused: $words"; else not_ok "refused: $words" "$(head -3 exit.err)"; fi
+done
+# the sizes of the process, seen while it lives: its arena is resident where it was touched
+cat >touch.c <<'C'
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+int main(void)
+{
+	char *kept[200];
+	for (int i = 0; i < 200; i++)
+		memset(kept[i] = malloc(50000), 1, 50000);
+	for (char c; read(0, &c, 1) > 0;)
+		;
+	return kept[0][0] != 1;
+}
+C
+cc -g -o touch touch.c && mkfifo hold
+"$memtui" record -f -o touch.dat --report ./touch <hold >exit.out 2>exit.err &
+exec 8>hold
+known() { "$memtui" info --format json touch.dat 2>/dev/null | python3 -c 'import json, sys
+d = json.load(sys.stdin)
+sys.exit(not (d["arena_resident_bytes"] and 9900000 < d["arena_resident_bytes"] <= d["arena_bytes"] and d["rss_bytes"] >
+	d["shared_bytes"] > 0 and d["vss_bytes"] > d["rss_bytes"]))' 2>/dev/null; }
+for _ in $(seq 100); do known && break; sleep 0.1; done
+exec 8>&-
+wait
+if known; then ok "sizes of allocator and process"; else not_ok "sizes of allocator and process" "$(tail -n 5 exit.out; "$memtui" info touch.dat | grep -iE 'resident|arena|size')"; fi
+reported "are in the report" '^allocator, resident +(9|10)\.[0-9]M$'
+
 # ---- the example for build servers ----
 ci() { MEMTUI=$memtui timeout 60 sh "$top/doc/ci/leaks.sh" "$@" >ci.out 2>&1; }
 KNOWN=made.supp ci ./leak
