@@ -273,10 +273,16 @@ const struct mt_command mt_command_record = {
 		"that go on are recorded on, and memtui attach watches them. Into a stream (-o -, a fifo) the program alone is recorded. "
 		"Processes that go on untraced are counted where that can be seen. It cannot where a process is started by "
 		"posix_spawn or execve with an environment that was cleared before, nor in another network namespace (below "
-		"'unshare -n', in containers): the recorder's socket has its name in one of them.",
+		"'unshare -n', in containers): the recorder's socket has its name in one of them.\n\n"
+		"With --max-size a program can be recorded for weeks: when a trace has reached half of the size, a new file of its "
+		"newest events takes its place, so that there is one whole file at any moment and both together stay below the size. "
+		"Totals of all stacks, live blocks, the peak and the timeline are of the whole run; what filters ask of single "
+		"allocations goes back as far as info says. Each process's trace has the size for itself. A file "
+		"FILE.PID.new is left only where the recorder was killed while it was made, and can be removed.",
 	.examples = "memtui record ./prog arg\twrites memtui_prog_TIME_PID.dat\n"
 		"memtui record -o prog.dat --report=count --top 5 ./prog\tand prints what was not freed\n"
 		"memtui record -o build.dat -- make -j4\tevery compiler, into build.dat.PID\n"
+		"memtui record --max-size 256M -o server.dat ./server\tfor weeks; see --over-size\n"
 		"ssh host memtui record -o - ./prog | memtui open -\tover the network\n",
 	.options = options,
 	.operands_min = 1,

@@ -285,7 +285,7 @@ fi
 # ---- little to do ----
 record short 512K -- 1000 1 10
 python3 "$here/blocks.py" "$trace" | grep -q checkpoint
-[ $? = 1 ] && [ "$(value "$trace" history_from_seconds)" = 0 ]
+[ $? = 1 ] && [ "$(value "$trace" history_from_seconds)" = 0.0 ]
 expect "a short run has no checkpoint, and its whole history" $? "$(python3 "$here/blocks.py" "$trace")"
 
 # ---- processes, and what is refused ----
