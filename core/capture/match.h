@@ -1,5 +1,5 @@
 /* Live blocks by address. Blocks lie in a pool whose cells are reused last in, first out, so that it stays as small
- * as the live set has been; the hash holds 8 bytes a slot: which cell, and 32 bits of the hash, so that a look-up
+ * as the live set has been, and of memory that tables have left; the hash holds 8 bytes a slot: which cell, and 32 bits of the hash, so that a look-up
  * of an address that is not there, which every allocation begins with, reads a slot and no block. The hash is many
  * small tables rather than a big one: when one grows, the pause is short enough for the rings to hold what comes
  * meanwhile. */
