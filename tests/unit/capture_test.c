@@ -567,6 +567,30 @@ static void matches(void **state)
 	free(live);
 }
 
+/* So many that tables lie in huge pages, and those that were grown out of become cells. */
+static void matches_many(void **state)
+{
+	struct mt_match *m = mt_alloc(sizeof *m);
+	enum { COUNT = 600000 };
+
+	(void)state;
+	mt_match_init(m);
+	for (uint64_t i = 0; i < COUNT; i++)
+		mt_match_insert(m, &(struct mt_match_cell){.address = 0x10000 + i * 48, .number = i, .size = ~i});
+	assert_true(m->chunk_count > 1 && m->chunk_count * (uint64_t)MT_MATCH_CHUNK < COUNT + MT_MATCH_CHUNK);
+	for (uint64_t i = 0; i < COUNT; i++) {
+		struct mt_match_cell *found = mt_match_find(m, 0x10000 + i * 48);
+
+		assert_true(found && found->number == i && found->size == ~i);
+		if (i % 2)
+			mt_match_remove(m, found);
+	}
+	for (uint64_t i = 0; i < COUNT; i++)
+		assert_int_equal(mt_match_find(m, 0x10000 + i * 48) != NULL, i % 2 == 0);
+	mt_match_free(m);
+	free(m);
+}
+
 /* ---- a hostile program ---- */
 
 struct vandal {
@@ -677,7 +701,8 @@ int main(void)
 		CASE(implies_frees), CASE(reallocates), CASE(reallocates_across_rings), CASE(extends), CASE(counts_gaps),
 		CASE(maps), CASE(takes_unmaps_back), CASE(remaps), CASE(logs), CASE(pauses), CASE(slack), CASE(estimates),
 		CASE(keeps_free_sites), CASE(pools_are_apart),
-		CASE(survives_bad_ids), CASE(survives_vandals), cmocka_unit_test(matches), cmocka_unit_test(respects_limits)};
+		CASE(survives_bad_ids), CASE(survives_vandals), cmocka_unit_test(matches),
+		cmocka_unit_test(matches_many), cmocka_unit_test(respects_limits)};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
