@@ -145,6 +145,7 @@ static int run(const struct mt_arguments *arguments, struct mt_err *err)
 
 	own.history = kind->needs == MT_EXPORT_NEEDS_HISTORY || (arguments->what && !strcmp(arguments->what, "timeline"));
 	own.events = kind->needs == MT_EXPORT_NEEDS_EVENTS || (arguments->what && !strcmp(arguments->what, "allocations"));
+	own.ascending = true; /* allocations: as they were made */
 	own.threshold = threshold_of(arguments->threshold_text);
 	if (!arguments->output || !strcmp(arguments->output, "-")) {
 		if (kind->binary && isatty(STDOUT_FILENO))

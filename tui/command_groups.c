@@ -15,7 +15,10 @@ static const struct mt_option options[] = {
 
 static int run(const struct mt_arguments *arguments, struct mt_err *err)
 {
-	return mt_command_view(arguments, mt_report_groups, true, err);
+	struct mt_arguments own = *arguments;
+
+	own.events = arguments->by && mt_rows_by_find(arguments->by) == MT_ROWS_BY_THREAD;
+	return mt_command_view(&own, mt_report_groups, true, err);
 }
 
 const struct mt_command mt_command_groups = {

@@ -21,6 +21,8 @@
 	X(tree) \
 	X(callers) \
 	X(diff) \
+	X(chains) \
+	X(histogram) \
 	X(timeline) \
 	X(mmaps) \
 	X(mallopts) \

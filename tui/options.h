@@ -15,8 +15,10 @@ struct mt_texts {
 /* Everything that an option of some command can say. Strings are borrowed from argv. */
 struct mt_arguments {
 	const char *program; /* "memtui" as it was called */
-	const char *output, *theme, *ascii, *filter_text, *on_full, *complete, *man, *what, *over_size, *by, *normalise,
-		*threshold_text, *allocation_sort;
+	const char *output, *theme, *ascii, *filter_text, *on_full, *complete, *man, *what, *over_size;
+	const char *by, *normalise, *threshold_text;
+	const char *allocation_sort, *allocation_direction, *histogram;
+	enum mt_allocation_order allocation_order;
 	bool force, disabled, free_stacks, slack, check_stacks, headless, exact, help, short_names;
 	uint64_t depth, duration_ns, max_size, top, count, skip, levels, columns, fps;
 	bool inverted, ascending, sort_given, history, events;

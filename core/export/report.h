@@ -3,6 +3,7 @@
 #define MT_EXPORT_REPORT_H
 
 #include "core/query/query.h"
+#include "core/query/allocations.h"
 #include "core/query/diff.h"
 #include "core/query/rows.h"
 #include "core/query/scan.h"
@@ -18,17 +19,6 @@ enum mt_format { MT_FORMAT_TEXT, MT_FORMAT_JSON, MT_FORMAT_CSV };
 
 struct mt_check;
 struct mt_limit;
-
-/* ---- orders of single allocations: X(id, name) ---- */
-#define MT_ALLOCATION_SORTS(X) X(TIMESTAMP, timestamp) X(ADDRESS, address) X(SIZE, size) X(LIFETIME, lifetime)
-enum mt_allocation_sort {
-#define X(id, name) MT_ALLOCATIONS_BY_##id,
-	MT_ALLOCATION_SORTS(X)
-#undef X
-};
-#define MT_ALLOCATION_SORT_CHOICE(id, name) "|" #name
-#define MT_ALLOCATION_SORT_CHOICES (&(MT_ALLOCATION_SORTS(MT_ALLOCATION_SORT_CHOICE))[1])
-const char *mt_allocation_sort_name(int i); /* NULL after the last */
 
 /* What to report on, and how; all borrowed. */
 struct mt_report {
@@ -53,7 +43,8 @@ struct mt_report {
 	const char *what;         /* json and csv as exports: the view; NULL: the default */
 	enum mt_rows_by by;       /* groups: rows */
 	const char *function;     /* callers: whose */
-	const char *allocation_sort; /* allocations: its name; NULL: as they were made */
+	enum mt_allocation_order allocation_order; /* allocations, chains */
+	enum mt_histogram_of histogram;
 	const char *words;        /* diff: what the metric stands for; NULL: its own words */
 	bool short_names;         /* text: template arguments as <…> */
 	const char *path;         /* of the trace, where it is said what to run; may be NULL */
@@ -73,10 +64,12 @@ void mt_report_rows(const struct mt_report *, const struct mt_rows *);
 int mt_report_callers(const struct mt_report *, struct mt_err *);
 /* What changed from a to b: a says how to show it. */
 int mt_report_diff(const struct mt_report *a, const struct mt_report *b, enum mt_diff_normalise, struct mt_err *);
+/* Single blocks; chains of reallocs; how many blocks have which size or lifetime. source is needed. */
+int mt_report_allocations(const struct mt_report *, struct mt_err *);
+int mt_report_chains(const struct mt_report *, struct mt_err *);
+int mt_report_histogram(const struct mt_report *, struct mt_err *);
 int mt_report_tree(const struct mt_report *, struct mt_err *);
 int mt_report_timeline(const struct mt_report *, struct mt_err *);
-/* Each block that the filter takes. */
-int mt_report_allocations(const struct mt_report *, struct mt_err *);
 /* Maps and unmaps; calls of mallopt and malloc_trim: in the order in which they came. */
 int mt_report_mmaps(const struct mt_report *, struct mt_err *);
 int mt_report_mallopts(const struct mt_report *, struct mt_err *);

@@ -1,166 +1,121 @@
-/* Blocks one by one. Of those that are not shown nothing is kept, so memory is bounded by --skip and --count. */
+/* Single blocks, chains of reallocs, and how often which size and lifetime comes. */
 #include "core/export/report_parts.h"
 #include "core/export/table.h"
+
 #include "core/model/model.h"
-#include "core/query/scan.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-struct entry {
-	uint64_t key;
-	struct mt_allocation a;
-};
+#define BAR 30 /* cells of a histogram's longest bar */
 
-struct listing {
-	const struct mt_report *report;
-	const struct mt_profile *whole;
-	enum mt_allocation_sort sort;
-	bool ascending;
-	struct entry *entries; /* while they are limited: a heap whose first is the one to go next */
-	uint64_t count, capacity, limit;
-};
-
-static uint64_t key_of(const struct listing *l, const struct mt_allocation *a)
+static const char *thread_name(const struct mt_report *report, uint32_t thread)
 {
-	uint64_t end = a->end_ns == MT_LIVE ? l->whole->info.wall_ns : a->end_ns;
+	const struct mt_profile *p = report->profile;
 
-	switch (l->sort) {
-	case MT_ALLOCATIONS_BY_ADDRESS:
-		return a->address;
-	case MT_ALLOCATIONS_BY_SIZE:
-		return a->size;
-	case MT_ALLOCATIONS_BY_LIFETIME:
-		return end > a->time_ns ? end - a->time_ns : 0;
-	default:
-		return a->number;
-	}
+	return thread < p->thread_count ? mt_strings_get(&p->strings, p->threads[thread].name) : "";
 }
 
-/* Whether x is shown behind y. */
-static bool behind(const struct listing *l, const struct entry *x, const struct entry *y)
+static uint32_t thread_id(const struct mt_report *report, uint32_t thread)
 {
-	if (x->key != y->key)
-		return (x->key > y->key) == l->ascending;
-	return x->a.number > y->a.number;
+	return thread < report->profile->thread_count ? report->profile->threads[thread].tid : 0;
 }
 
-static void swap(struct entry *x, struct entry *y)
+static const char *kind_of(const struct mt_report *report, const struct mt_allocation *a)
 {
-	struct entry z = *x;
-
-	*x = *y;
-	*y = z;
+	return mt_kind_name(mt_profile_group_kind(report->profile, a->group));
 }
 
-/* Lets the entry at the place sink below those that are shown behind it. */
-static void sink(struct listing *l, uint64_t at)
+/* The innermost function of the program's own, for people. */
+static char *own_function(const struct mt_report *report, const struct mt_allocation *a, struct mt_backtrace *backtrace)
 {
-	for (;;) {
-		uint64_t last = at;
+	mt_backtrace_get(backtrace, report->profile, report->symbols, a->group);
+	const struct mt_backtrace_frame *own = mt_backtrace_own(backtrace);
 
-		for (uint64_t child = 2 * at + 1; child <= 2 * at + 2; child++)
-			if (child < l->count && behind(l, &l->entries[child], &l->entries[last]))
-				last = child;
-		if (last == at)
-			return;
-		swap(&l->entries[at], &l->entries[last]);
-		at = last;
-	}
+	if (!own)
+		return mt_strdup("[no stack]");
+	char *name = mt_report_short_frame_name(report, own), *place = mt_report_frame_place(own);
+	char *text = mt_format(*place ? "%s  %s" : "%s", name, place);
+
+	free(name);
+	free(place);
+	return text;
 }
 
-static int add(void *context, const struct mt_allocation *a)
+static void cell(struct mt_table *table, const struct mt_report *report, enum mt_unit unit, uint64_t value)
 {
-	struct listing *l = context;
-	struct entry entry = {key_of(l, a), *a};
+	char number[MT_NUMBER_EXACT_LEN];
 
-	if (l->count < l->limit) {
-		MT_GROW(l->entries, l->count, l->capacity);
-		l->entries[l->count++] = entry;
-		if (l->count == l->limit)
-			for (uint64_t i = l->count / 2; i-- > 0;)
-				sink(l, i);
-	} else if (behind(l, &l->entries[0], &entry)) {
-		l->entries[0] = entry;
-		sink(l, 0);
-	}
-	return 0;
+	mt_report_number(number, report, unit, value);
+	mt_table_cell(table, number);
 }
 
-/* A heap sort, which needs no more memory and ends with what is shown first in front. */
-static void sort(struct listing *l)
+static void cells(struct mt_table *table, const char *format, unsigned long long value)
 {
-	uint64_t count = l->count;
+	char text[32];
 
-	for (uint64_t i = count / 2; i-- > 0;)
-		sink(l, i);
-	while (l->count > 1) {
-		swap(&l->entries[0], &l->entries[--l->count]);
-		sink(l, 0);
-	}
-	l->count = count;
+	snprintf(text, sizeof text, format, value);
+	mt_table_cell(table, text);
 }
 
-/* ---- rows ---- */
-
-static uint64_t tid_of(const struct listing *l, uint32_t thread)
+/* 0: not known. */
+static uint64_t usable_of(const struct mt_report *report, const struct mt_allocation *a)
 {
-	return thread < l->whole->thread_count ? l->whole->threads[thread].tid : 0;
+	const struct mt_profile *whole = report->source->profile;
+
+	if (!a->usable && whole->info.usable_rule == MT_USABLE_NONE)
+		return 0;
+	return a->size + mt_model_slack(whole, a->group, a->size, a->usable);
 }
 
 static const char *end_kind(const struct mt_allocation *a)
 {
-	return a->end_kind == MT_KIND_NONE ? "realloc" : mt_kind_name(a->end_kind);
+	return a->end_ns == MT_LIVE ? "" : a->end_kind == MT_KIND_NONE ? "realloc" : mt_kind_name(a->end_kind);
 }
 
-static void put_number(struct mt_json *json, const char *key, uint64_t value)
-{
-	mt_json_key(json, key);
-	mt_json_number(json, value);
-}
+/* ---- blocks ---- */
 
-static void put_time(struct mt_json *json, const char *key, uint64_t ns)
-{
-	mt_json_key(json, key);
-	mt_json_seconds(json, ns);
-}
-
-/* 0: not known. */
-static uint64_t usable_of(const struct listing *l, const struct mt_allocation *a)
-{
-	if (!a->usable && l->whole->info.usable_rule == MT_USABLE_NONE)
-		return 0;
-	return a->size + mt_model_slack(l->whole, a->group, a->size, a->usable);
-}
-
-static void row_json(const struct listing *l, struct mt_json *json, const struct mt_allocation *a)
+static void block_json(struct mt_json *json, const struct mt_report *report, const struct mt_allocation *a)
 {
 	mt_json_line(json);
 	mt_json_open(json, '{');
-	put_number(json, "number", a->number);
-	put_number(json, "address", a->address);
-	put_number(json, "size", a->size);
+	mt_json_key(json, "number");
+	mt_json_number(json, a->number);
+	mt_json_key(json, "address");
+	mt_json_number(json, a->address);
+	mt_json_key(json, "size");
+	mt_json_number(json, a->size);
 	mt_json_key(json, "usable_size");
-	if (usable_of(l, a))
-		mt_json_number(json, usable_of(l, a));
+	if (usable_of(report, a))
+		mt_json_number(json, usable_of(report, a));
 	else
 		mt_json_null(json);
-	put_time(json, "timestamp", a->time_ns);
-	put_number(json, "thread", tid_of(l, a->thread));
+	mt_json_key(json, "timestamp");
+	mt_json_seconds(json, a->time_ns);
+	mt_json_key(json, "thread");
+	mt_json_number(json, thread_id(report, a->thread));
+	mt_json_key(json, "thread_name");
+	mt_json_string(json, thread_name(report, a->thread));
 	mt_json_key(json, "kind");
-	mt_json_string(json, mt_kind_name(mt_profile_group_kind(l->whole, a->group)));
-	put_number(json, "group", a->group);
-	put_number(json, "chain", a->chain);
-	put_number(json, "position_in_chain", a->position);
-	put_number(json, "chain_length", a->chain_length);
+	mt_json_string(json, kind_of(report, a));
+	mt_json_key(json, "group");
+	mt_json_number(json, a->group);
+	mt_json_key(json, "chain");
+	mt_json_number(json, a->chain);
+	mt_json_key(json, "position_in_chain");
+	mt_json_number(json, a->position);
+	mt_json_key(json, "chain_length");
+	mt_json_number(json, a->chain_length);
 	mt_json_key(json, "deallocation");
 	if (a->end_ns == MT_LIVE) {
 		mt_json_null(json);
 	} else {
 		mt_json_open(json, '{');
-		put_time(json, "timestamp", a->end_ns);
-		put_number(json, "thread", tid_of(l, a->end_thread));
+		mt_json_key(json, "timestamp");
+		mt_json_seconds(json, a->end_ns);
+		mt_json_key(json, "thread");
+		mt_json_number(json, thread_id(report, a->end_thread));
 		mt_json_key(json, "kind");
 		mt_json_string(json, end_kind(a));
 		mt_json_close(json, '}');
@@ -168,108 +123,311 @@ static void row_json(const struct listing *l, struct mt_json *json, const struct
 	mt_json_close(json, '}');
 }
 
-static void row_csv(const struct listing *l, const struct mt_allocation *a)
+static void block_csv(const struct mt_report *report, const struct mt_allocation *a)
 {
-	char time[MT_NUMBER_EXACT_LEN], end[MT_NUMBER_EXACT_LEN] = "";
-	bool live = a->end_ns == MT_LIVE;
+	FILE *out = report->out;
+	char start[MT_NUMBER_EXACT_LEN], end[MT_NUMBER_EXACT_LEN] = "";
 
-	mt_number_seconds(time, a->time_ns);
-	if (!live)
+	mt_number_seconds(start, a->time_ns);
+	if (a->end_ns != MT_LIVE)
 		mt_number_seconds(end, a->end_ns);
-	fprintf(l->report->out, "%llu,%llu,%llu,%s,%llu,%s,%u,%llu,%u,%u,%s,%s\n", (unsigned long long)a->number,
-		(unsigned long long)a->address, (unsigned long long)a->size, time, (unsigned long long)tid_of(l, a->thread),
-		mt_kind_name(mt_profile_group_kind(l->whole, a->group)), a->group, (unsigned long long)a->chain, a->position,
-		(unsigned)a->chain_length, end, live ? "" : end_kind(a));
+	fprintf(out, "%llu,%llu,%llu,%s,%u,%s,%u,%llu,%u,%u,%s,%s\n", (unsigned long long)a->number,
+		(unsigned long long)a->address, (unsigned long long)a->size, start, thread_id(report, a->thread), kind_of(report, a),
+		a->group, (unsigned long long)a->chain, a->position, a->chain_length, end, end_kind(a));
 }
 
-static void row_text(const struct listing *l, struct mt_table *table, const struct mt_allocation *a)
+static void blocks_text(const struct mt_report *report, const struct mt_allocation_list *list)
 {
-	const struct mt_report *r = l->report;
-	uint64_t end = a->end_ns == MT_LIVE ? l->whole->info.wall_ns : a->end_ns;
+	static const char *const headings[] = {"TIME", "LIFETIME", "SIZE", "ADDRESS", "THREAD", "GROUP", "KIND", "END", "FUNCTION"};
+	static const bool numbers[] = {true, true, true, true, true, true, false, false, false};
+	struct mt_table *table = mt_table_new(headings, numbers, sizeof headings / sizeof *headings);
 	struct mt_backtrace backtrace = {0};
-	char number[MT_NUMBER_EXACT_LEN];
 
-	mt_report_number(number, r, MT_UNIT_TIME, a->time_ns);
-	mt_table_cell(table, number);
-	snprintf(number, sizeof number, "0x%llx", (unsigned long long)a->address);
-	mt_table_cell(table, number);
-	mt_report_number(number, r, MT_UNIT_BYTES, a->size);
-	mt_table_cell(table, number);
-	mt_report_number(number, r, MT_UNIT_TIME, end > a->time_ns ? end - a->time_ns : 0);
-	mt_table_cell(table, number);
-	snprintf(number, sizeof number, "%llu", (unsigned long long)tid_of(l, a->thread));
-	mt_table_cell(table, number);
-	snprintf(number, sizeof number, "%u", a->group);
-	mt_table_cell(table, number);
-	mt_table_cell(table, mt_kind_name(mt_profile_group_kind(l->whole, a->group)));
-	mt_table_cell(table, a->end_ns == MT_LIVE ? "live" : end_kind(a));
-	mt_backtrace_get(&backtrace, l->whole, r->symbols, a->group);
-	const struct mt_backtrace_frame *own = mt_backtrace_own(&backtrace);
-	char *name = own ? mt_report_frame_name(own) : mt_strdup("");
+	for (uint64_t i = 0; i < list->count; i++) {
+		const struct mt_allocation *a = &list->items[i];
+		char *function = own_function(report, a, &backtrace);
 
-	mt_table_cell(table, name);
-	free(name);
+		cell(table, report, MT_UNIT_TIME, a->time_ns);
+		cell(table, report, MT_UNIT_TIME, mt_allocation_lifetime(a, report->source->profile));
+		cell(table, report, MT_UNIT_BYTES, a->size);
+		cells(table, "%#llx", (unsigned long long)a->address);
+		cells(table, "%llu", thread_id(report, a->thread));
+		cells(table, "%llu", a->group);
+		mt_table_cell(table, kind_of(report, a));
+		mt_table_cell(table, a->end_ns == MT_LIVE ? "live" : end_kind(a));
+		mt_table_cell(table, function);
+		free(function);
+	}
+	mt_table_print(table, report->out);
+	mt_table_free(table);
 	mt_backtrace_free(&backtrace);
 }
 
-static void put_rows(const struct listing *l)
+static void say_rest(const struct mt_report *report, const struct mt_allocation_list *list, const char *what)
 {
-	static const char *const headings[] = {"TIME", "ADDRESS", "SIZE", "LIFETIME", "THREAD", "GROUP", "KIND", "END", "WHERE"};
-	static const bool numbers[] = {true, true, true, true, true, true, false, false, false};
-	const struct mt_report *r = l->report;
-	struct mt_json json = {.out = r->out};
-	struct mt_table *table = mt_table_new(headings, numbers, sizeof headings / sizeof *headings);
+	char shown[MT_NUMBER_EXACT_LEN], all[MT_NUMBER_EXACT_LEN], bytes[MT_NUMBER_EXACT_LEN];
 
-	if (r->format == MT_FORMAT_JSON)
-		mt_json_open(&json, '[');
-	else if (r->format == MT_FORMAT_CSV)
-		fputs("number,address,size,timestamp,thread,kind,group,chain,position_in_chain,chain_length,"
-			"deallocation_timestamp,deallocation_kind\n", r->out);
-	for (uint64_t i = r->skip; i < l->count; i++) {
-		if (r->format == MT_FORMAT_JSON)
-			row_json(l, &json, &l->entries[i].a);
-		else if (r->format == MT_FORMAT_CSV)
-			row_csv(l, &l->entries[i].a);
-		else
-			row_text(l, table, &l->entries[i].a);
-	}
-	if (r->format == MT_FORMAT_JSON) {
-		mt_json_close(&json, ']');
-		putc('\n', r->out);
-	} else if (r->format == MT_FORMAT_TEXT) {
-		mt_table_print(table, r->out);
-	}
-	mt_table_free(table);
+	mt_report_number(shown, report, MT_UNIT_COUNT, list->count);
+	mt_report_number(all, report, MT_UNIT_COUNT, list->matched);
+	mt_report_number(bytes, report, MT_UNIT_BYTES, list->matched_bytes);
+	fprintf(report->out, "%s%s of %s %s%s%s\n", list->count ? "\n" : "", shown, all, what, report->allocation_order <
+		MT_ORDER_LENGTH ? ", in all " : "", report->allocation_order < MT_ORDER_LENGTH ? bytes : "");
 }
 
-const char *mt_allocation_sort_name(int i)
+static void write_json(const struct mt_report *report, const struct mt_allocation_list *list,
+	void (*item)(struct mt_json *, const struct mt_report *, const struct mt_allocation *))
 {
-	static const char *const names[] = {
-#define X(id, name) #name,
-		MT_ALLOCATION_SORTS(X)
-#undef X
-	};
-	return i < (int)(sizeof names / sizeof *names) ? names[i] : NULL;
+	struct mt_json json = {.out = report->out};
+
+	mt_json_open(&json, '[');
+	for (uint64_t i = 0; i < list->count; i++)
+		item(&json, report, &list->items[i]);
+	json.comma = false;
+	mt_json_line(&json);
+	mt_json_close(&json, ']');
+	putc('\n', report->out);
+}
+
+static int get(struct mt_allocation_list *list, const struct mt_report *report, struct mt_err *err)
+{
+	if (!report->source || !report->source->reader)
+		return mt_fail(err, -ENODATA, "there are totals alone, and no single allocations; expected a trace with events");
+	return mt_allocations_get(list, report->source, report->asked, report->allocation_order, report->ascending, report->skip,
+		report->count, err);
 }
 
 int mt_report_allocations(const struct mt_report *report, struct mt_err *err)
 {
-	struct listing l = {.report = report, .whole = report->whole ? report->whole : report->profile,
-		.ascending = !report->allocation_sort || report->ascending, .limit = UINT64_MAX};
+	struct mt_allocation_list list = {0};
+	int status = get(&list, report, err);
 
-	if (!report->source || !report->source->reader)
-		return mt_fail(err, -ENODATA, "there are totals alone, and no single allocations; expected a trace with events");
-	for (int i = 0; report->allocation_sort && mt_allocation_sort_name(i); i++)
-		if (!strcmp(mt_allocation_sort_name(i), report->allocation_sort))
-			l.sort = (enum mt_allocation_sort)i;
-	if (report->count && report->count < UINT64_MAX - report->skip)
-		l.limit = report->skip + report->count;
-	int status = mt_scan_allocations(report->source, report->asked, MT_SCAN_ADDRESSES | MT_SCAN_CHAINS, add, &l, err);
-
-	if (status >= 0) {
-		sort(&l);
-		put_rows(&l);
+	if (status >= 0 && report->format == MT_FORMAT_JSON) {
+		write_json(report, &list, block_json);
+	} else if (status >= 0 && report->format == MT_FORMAT_CSV) {
+		fputs("number,address,size,timestamp,thread,kind,group,chain,position_in_chain,chain_length,"
+			"deallocation_timestamp,deallocation_kind\n", report->out);
+		for (uint64_t i = 0; i < list.count; i++)
+			block_csv(report, &list.items[i]);
+	} else if (status >= 0) {
+		blocks_text(report, &list);
+		say_rest(report, &list, "allocations");
 	}
-	free(l.entries);
+	mt_allocations_free(&list);
 	return status;
+}
+
+/* ---- chains ---- */
+
+static void chain_json(struct mt_json *json, const struct mt_report *report, const struct mt_allocation *a)
+{
+	mt_json_line(json);
+	mt_json_open(json, '{');
+	mt_json_key(json, "chain");
+	mt_json_number(json, a->chain);
+	mt_json_key(json, "length");
+	mt_json_number(json, a->chain_length);
+	mt_json_key(json, "first_size");
+	mt_json_number(json, a->first_size);
+	mt_json_key(json, "last_size");
+	mt_json_number(json, a->last_size);
+	mt_json_key(json, "timestamp");
+	mt_json_seconds(json, a->chain_start_ns);
+	mt_json_key(json, "lifetime_seconds");
+	mt_json_seconds(json, mt_chain_lifetime(a, report->source->profile));
+	mt_json_key(json, "leaked");
+	mt_json_bool(json, a->chain_end_ns == MT_LIVE);
+	mt_json_key(json, "group");
+	mt_json_number(json, a->group);
+	mt_json_close(json, '}');
+}
+
+static void chains_csv(const struct mt_report *report, const struct mt_allocation_list *list)
+{
+	char start[MT_NUMBER_EXACT_LEN], lifetime[MT_NUMBER_EXACT_LEN];
+
+	fputs("chain,length,first_size,last_size,timestamp,lifetime_seconds,leaked,group\n", report->out);
+	for (uint64_t i = 0; i < list->count; i++) {
+		const struct mt_allocation *a = &list->items[i];
+
+		mt_number_seconds(start, a->chain_start_ns);
+		mt_number_seconds(lifetime, mt_chain_lifetime(a, report->source->profile));
+		fprintf(report->out, "%llu,%u,%llu,%llu,%s,%s,%s,%u\n", (unsigned long long)a->chain, a->chain_length,
+			(unsigned long long)a->first_size, (unsigned long long)a->last_size, start, lifetime,
+			a->chain_end_ns == MT_LIVE ? "true" : "false", a->group);
+	}
+}
+
+static void chains_text(const struct mt_report *report, const struct mt_allocation_list *list)
+{
+	static const char *const headings[] = {"LENGTH", "FIRST", "LAST", "START", "LIFETIME", "", "GROUP", "FUNCTION"};
+	static const bool numbers[] = {true, true, true, true, true, false, true, false};
+	struct mt_table *table = mt_table_new(headings, numbers, sizeof headings / sizeof *headings);
+	struct mt_backtrace backtrace = {0};
+
+	for (uint64_t i = 0; i < list->count; i++) {
+		const struct mt_allocation *a = &list->items[i];
+		char *function = own_function(report, a, &backtrace);
+
+		cell(table, report, MT_UNIT_COUNT, a->chain_length);
+		cell(table, report, MT_UNIT_BYTES, a->first_size);
+		cell(table, report, MT_UNIT_BYTES, a->last_size);
+		cell(table, report, MT_UNIT_TIME, a->chain_start_ns);
+		cell(table, report, MT_UNIT_TIME, mt_chain_lifetime(a, report->source->profile));
+		mt_table_cell(table, a->chain_end_ns == MT_LIVE ? "live" : "");
+		cells(table, "%llu", a->group);
+		mt_table_cell(table, function);
+		free(function);
+	}
+	mt_table_print(table, report->out);
+	mt_table_free(table);
+	mt_backtrace_free(&backtrace);
+}
+
+int mt_report_chains(const struct mt_report *report, struct mt_err *err)
+{
+	struct mt_allocation_list list = {0};
+	int status = get(&list, report, err);
+
+	if (status >= 0 && report->format == MT_FORMAT_JSON) {
+		write_json(report, &list, chain_json);
+	} else if (status >= 0 && report->format == MT_FORMAT_CSV) {
+		chains_csv(report, &list);
+	} else if (status >= 0) {
+		chains_text(report, &list);
+		say_rest(report, &list, "chains of two blocks or more");
+	}
+	mt_allocations_free(&list);
+	return status;
+}
+
+/* ---- histograms ---- */
+
+static void bound(char out[MT_NUMBER_EXACT_LEN], const struct mt_report *report, uint64_t value)
+{
+	if (value == MT_LIVE)
+		strcpy(out, "live");
+	else
+		mt_report_number(out, report, report->histogram == MT_HISTOGRAM_SIZE ? MT_UNIT_BYTES : MT_UNIT_TIME, value);
+}
+
+static void bucket_text(struct mt_table *table, const struct mt_report *report, const struct mt_bucket *bucket, uint64_t largest)
+{
+	char least[MT_NUMBER_EXACT_LEN], most[MT_NUMBER_EXACT_LEN], bar[BAR + 1];
+	uint64_t len = largest ? (bucket->count * BAR + largest - 1) / largest : 0;
+
+	bound(least, report, bucket->least);
+	bound(most, report, bucket->most);
+	mt_table_cell(table, least);
+	mt_table_cell(table, bucket->least == bucket->most ? "" : most);
+	cell(table, report, MT_UNIT_COUNT, bucket->count);
+	cell(table, report, MT_UNIT_BYTES, bucket->bytes);
+	cell(table, report, MT_UNIT_COUNT, bucket->live_count);
+	cell(table, report, MT_UNIT_BYTES, bucket->live_bytes);
+	cell(table, report, MT_UNIT_COUNT, bucket->temporary_count);
+	memset(bar, '#', len);
+	bar[len] = 0;
+	mt_table_cell(table, bar);
+}
+
+static void histogram_text(const struct mt_report *report, const struct mt_histogram *histogram)
+{
+	static const char *const headings[] = {"FROM", "TO", "ALLOCS", "ALLOCATED", "BLOCKS", "LEAKED", "TEMP", ""};
+	static const bool numbers[] = {true, true, true, true, true, true, true, false};
+	struct mt_table *table = mt_table_new(headings, numbers, sizeof headings / sizeof *headings);
+	const struct mt_bucket *live = &histogram->buckets[MT_BUCKETS - 1];
+	uint64_t largest = live->count;
+
+	for (uint32_t i = histogram->first; i < histogram->first + histogram->count; i++)
+		largest = largest > histogram->buckets[i].count ? largest : histogram->buckets[i].count;
+	for (uint32_t i = histogram->first; i < histogram->first + histogram->count; i++)
+		bucket_text(table, report, &histogram->buckets[i], largest);
+	if (live->count && report->histogram == MT_HISTOGRAM_LIFETIME)
+		bucket_text(table, report, live, largest);
+	mt_table_print(table, report->out);
+	mt_table_free(table);
+}
+
+static void bucket_json(struct mt_json *json, const struct mt_bucket *bucket, bool is_live)
+{
+	mt_json_line(json);
+	mt_json_open(json, '{');
+	mt_json_key(json, "least");
+	if (is_live)
+		mt_json_null(json);
+	else
+		mt_json_number(json, bucket->least);
+	mt_json_key(json, "most");
+	if (is_live)
+		mt_json_null(json);
+	else
+		mt_json_number(json, bucket->most);
+	mt_json_key(json, "allocated_count");
+	mt_json_number(json, bucket->count);
+	mt_json_key(json, "size");
+	mt_json_number(json, bucket->bytes);
+	mt_json_key(json, "leaked_count");
+	mt_json_number(json, bucket->live_count);
+	mt_json_key(json, "leaked_size");
+	mt_json_number(json, bucket->live_bytes);
+	mt_json_key(json, "temporary_count");
+	mt_json_number(json, bucket->temporary_count);
+	mt_json_close(json, '}');
+}
+
+/* Sizes in bytes, lifetimes in nanoseconds; what is live at the end has no bounds. */
+static void histogram_json(const struct mt_report *report, const struct mt_histogram *histogram)
+{
+	struct mt_json json = {.out = report->out};
+	const struct mt_bucket *live = &histogram->buckets[MT_BUCKETS - 1];
+
+	mt_json_open(&json, '{');
+	mt_json_key(&json, "of");
+	mt_json_string(&json, report->histogram == MT_HISTOGRAM_SIZE ? "size" : "lifetime");
+	mt_json_key(&json, "unit");
+	mt_json_string(&json, report->histogram == MT_HISTOGRAM_SIZE ? "bytes" : "nanoseconds");
+	mt_json_key(&json, "buckets");
+	mt_json_open(&json, '[');
+	for (uint32_t i = histogram->first; i < histogram->first + histogram->count; i++)
+		bucket_json(&json, &histogram->buckets[i], false);
+	if (live->count && report->histogram == MT_HISTOGRAM_LIFETIME)
+		bucket_json(&json, live, true);
+	mt_json_close(&json, ']');
+	mt_json_close(&json, '}');
+	putc('\n', report->out);
+}
+
+static void histogram_csv(const struct mt_report *report, const struct mt_histogram *histogram)
+{
+	const struct mt_bucket *live = &histogram->buckets[MT_BUCKETS - 1];
+
+	fputs("least,most,allocated_count,size,leaked_count,leaked_size,temporary_count\n", report->out);
+	for (uint32_t i = histogram->first; i <= histogram->first + histogram->count; i++) {
+		bool is_live = i == histogram->first + histogram->count;
+		const struct mt_bucket *b = is_live ? live : &histogram->buckets[i];
+
+		if (is_live && (!live->count || report->histogram == MT_HISTOGRAM_SIZE))
+			break;
+		if (is_live)
+			fputs(",,", report->out);
+		else
+			fprintf(report->out, "%llu,%llu,", (unsigned long long)b->least, (unsigned long long)b->most);
+		fprintf(report->out, "%llu,%llu,%llu,%llu,%llu\n", (unsigned long long)b->count, (unsigned long long)b->bytes,
+			(unsigned long long)b->live_count, (unsigned long long)b->live_bytes, (unsigned long long)b->temporary_count);
+	}
+}
+
+int mt_report_histogram(const struct mt_report *report, struct mt_err *err)
+{
+	struct mt_histogram histogram;
+	int status = mt_histogram_get(&histogram, report->source, report->asked, report->histogram, err);
+
+	if (status < 0)
+		return status;
+	if (report->format == MT_FORMAT_JSON)
+		histogram_json(report, &histogram);
+	else if (report->format == MT_FORMAT_CSV)
+		histogram_csv(report, &histogram);
+	else
+		histogram_text(report, &histogram);
+	return 0;
 }

@@ -218,9 +218,13 @@ int mt_report_groups(const struct mt_report *report, struct mt_err *err)
 	if (status >= 0 && report->by != MT_ROWS_BY_BACKTRACE) {
 		struct mt_rows rows = {0};
 
-		mt_rows_get(&rows, report->profile, mt_report_whole(report), report->symbols, &selection, report->by, report->sort,
-			report->ascending);
-		mt_report_rows(report, &rows);
+		if (report->by == MT_ROWS_BY_THREAD)
+			status = mt_rows_by_thread(&rows, report->source, report->asked, report->sort, report->ascending, err);
+		else
+			mt_rows_get(&rows, report->profile, mt_report_whole(report), report->symbols, &selection, report->by,
+				report->sort, report->ascending);
+		if (status >= 0)
+			mt_report_rows(report, &rows);
 		mt_rows_free(&rows);
 	} else if (status >= 0 && report->format == MT_FORMAT_JSON) {
 		struct mt_json json = {.out = report->out};

@@ -43,6 +43,10 @@ void mt_report_metric_of(char out[MT_NUMBER_EXACT_LEN + 1], const struct mt_repo
 {
 	bool estimated = mt_metric_is_estimated(profile, group, metric);
 
+	if (!mt_metric_is_known(group, metric)) {
+		strcpy(out, "-");
+		return;
+	}
 	out[0] = '~';
 	mt_report_number(out + estimated, report, mt_metric_info(metric)->unit, mt_metric_value(profile, group, metric));
 }
@@ -93,7 +97,7 @@ void mt_report_json_metrics(struct mt_json *json, const struct mt_profile *profi
 	for (int i = 0; i < MT_METRIC_COUNT; i++) {
 		enum mt_metric metric = (enum mt_metric)i;
 
-		if (!mt_report_has_metric(metric))
+		if (!mt_report_has_metric(metric) || !mt_metric_is_known(group, metric))
 			continue;
 		mt_json_key(json, mt_metric_info(metric)->name);
 		if (mt_metric_info(metric)->unit == MT_UNIT_TIME)
@@ -121,6 +125,10 @@ void mt_report_csv_metrics(FILE *out, const struct mt_profile *profile, const st
 
 		if (!mt_report_has_metric(metric))
 			continue;
+		if (!mt_metric_is_known(group, metric)) {
+			putc(',', out);
+			continue;
+		}
 		if (mt_metric_info(metric)->unit == MT_UNIT_TIME)
 			mt_number_seconds(text, value);
 		else

@@ -71,11 +71,13 @@ static void rows_json(const struct mt_report *report, const struct mt_rows *rows
 		mt_json_open(&json, '{');
 		mt_json_key(&json, mt_rows_by_name(report->by));
 		mt_json_string(&json, mt_strings_get(&rows->names, row->name));
-		mt_json_key(&json, "groups");
-		mt_json_number(&json, row->group_count);
+		if (report->by != MT_ROWS_BY_THREAD) {
+			mt_json_key(&json, "groups");
+			mt_json_number(&json, row->group_count);
+			mt_json_key(&json, "all");
+			mt_report_json_metrics(&json, report->profile, &row->all);
+		}
 		mt_report_json_estimated(&json, report->profile, &row->sum);
-		mt_json_key(&json, "all");
-		mt_report_json_metrics(&json, report->profile, &row->all);
 		mt_json_key(&json, "only_matched");
 		mt_report_json_metrics(&json, report->profile, &row->sum);
 		mt_json_close(&json, '}');
@@ -88,7 +90,7 @@ static void rows_json(const struct mt_report *report, const struct mt_rows *rows
 
 static void rows_csv(const struct mt_report *report, const struct mt_rows *rows, uint64_t from, uint64_t to)
 {
-	fprintf(report->out, "%s,groups", mt_rows_by_name(report->by));
+	fprintf(report->out, "%s,groups", mt_rows_by_name(report->by)); /* of threads: 0 */
 	mt_report_csv_metric_names(report->out, "");
 	putc('\n', report->out);
 	for (uint64_t i = from; i < to; i++) {
@@ -106,7 +108,8 @@ static void rows_text(const struct mt_report *report, const struct mt_rows *rows
 		MT_ROWS_BY(X)
 #undef X
 	};
-	struct mt_table *table = new_table(report, headings[report->by], "GROUPS");
+	bool threads = report->by == MT_ROWS_BY_THREAD;
+	struct mt_table *table = new_table(report, headings[report->by], threads ? NULL : "GROUPS");
 	char number[MT_NUMBER_EXACT_LEN];
 
 	for (uint64_t i = from; i < to; i++) {
@@ -114,8 +117,10 @@ static void rows_text(const struct mt_report *report, const struct mt_rows *rows
 		char *name = mt_report_shorten(report, mt_strings_get(&rows->names, row->name));
 
 		metric_cells(table, report, &row->sum);
-		mt_report_number(number, report, MT_UNIT_COUNT, row->group_count);
-		mt_table_cell(table, number);
+		if (!threads) {
+			mt_report_number(number, report, MT_UNIT_COUNT, row->group_count);
+			mt_table_cell(table, number);
+		}
 		mt_table_cell(table, name);
 		free(name);
 	}

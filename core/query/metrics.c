@@ -107,6 +107,14 @@ uint64_t mt_metric_value(const struct mt_profile *profile, const struct mt_group
 	return 0;
 }
 
+bool mt_metric_is_known(const struct mt_group *group, enum mt_metric metric)
+{
+	bool peak = metric == MT_METRIC_AT_PEAK_SIZE || metric == MT_METRIC_AT_PEAK_COUNT || metric == MT_METRIC_OWN_PEAK_SIZE ||
+		metric == MT_METRIC_OWN_PEAK_COUNT;
+
+	return !peak || !(group->flags & MT_GROUP_NO_PEAKS);
+}
+
 bool mt_metric_is_estimated(const struct mt_profile *profile, const struct mt_group *group, enum mt_metric metric)
 {
 	bool single = group >= profile->groups && group < profile->groups + profile->group_count;

@@ -51,6 +51,9 @@ uint64_t mt_metric_value(const struct mt_profile *, const struct mt_group *, enu
 #define MT_GROUP_ESTIMATED 0x100u
 /* Of several groups, whose own peaks need not have been at one time: the sum of own peaks is an upper bound. */
 #define MT_GROUP_SUMMED 0x200u
+/* Of blocks that were only counted: what they were at a peak is not known. */
+#define MT_GROUP_NO_PEAKS 0x400u
+bool mt_metric_is_known(const struct mt_group *, enum mt_metric);
 /* Whether the value is an estimate, to be shown with a '~'; group: of the profile, or a sum. */
 bool mt_metric_is_estimated(const struct mt_profile *, const struct mt_group *, enum mt_metric);
 

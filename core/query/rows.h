@@ -2,9 +2,9 @@
 #ifndef MT_QUERY_ROWS_H
 #define MT_QUERY_ROWS_H
 
-#include "core/query/query.h"
+#include "core/query/scan.h"
 
-/* X(id, name, words): backtrace stands for the groups themselves; thread needs events (core/query/threads.h). */
+/* X(id, name, words): backtrace stands for the groups themselves; thread needs events. */
 #define MT_ROWS_BY(X) \
 	X(BACKTRACE, "backtrace", "one row per group") \
 	X(FUNCTION, "function", "the innermost function, inlined ones too") \
@@ -41,6 +41,9 @@ struct mt_rows {
 void mt_rows_get(struct mt_rows *, const struct mt_profile *matched, const struct mt_profile *whole,
 	const struct mt_symbols *, const struct mt_selection *, enum mt_rows_by, enum mt_metric sort, bool ascending);
 void mt_rows_sort(struct mt_rows *, const struct mt_profile *, enum mt_metric, bool ascending);
+/* By the allocating thread: goes over the events of the trace. Own peaks and shares of the peak are not known. */
+int mt_rows_by_thread(struct mt_rows *, const struct mt_source *, struct mt_filter *, enum mt_metric sort, bool ascending,
+	struct mt_err *);
 /* The row of this name, made when it is new. */
 struct mt_row *mt_rows_at(struct mt_rows *, const char *name);
 void mt_rows_free(struct mt_rows *);

@@ -150,6 +150,15 @@ fails "callers of nobody" 1 "no stack leads through a function.*nobody" callers 
 json "diff: the same" 'len(d) == 4 and all(e["state"] == "same" and e["change"] == 0 for e in d)' diff t.dat t.dat --format json
 json "diff: instants" ' sum(e["change"] for e in d) == 41981 and all(e["state"] == "new" for e in d)' diff t.dat --format json
 fails "diff: normalise of instants" 2 "two instants" diff t.dat --normalise time
+json "groups by thread" 'len(d) == 1 and d[0]["only_matched"]["allocated_count"] == 62 and "own_peak_size" not in d[0]["only_matched"] and d[0]["thread"].endswith(" known")' groups --by thread --format json t.dat
+json "allocations" 'len(d) == 62 and sum(a["size"] for a in d) == 46981 and [a["number"] for a in d] == list(range(62)) and sum(a["deallocation"] is None for a in d) == 12 and not set("address size usable_size timestamp thread kind group chain deallocation".split()) - set(d[0])' allocations t.dat --format json
+json "allocations: by size" '[(a["size"], a["number"]) for a in d] == [(4096, n) for n in range(1, 10)] + [(1000, 60)]' allocations t.dat --sort size --skip 1 --count 10 --format json
+json "allocations: by address" '[a["address"] for a in d] == sorted(a["address"] for a in d) and len(d) == 62' allocations t.dat --sort address --format json
+json "allocations: filtered" '[a["size"] for a in d] == [1000, 21]' allocations t.dat --lifetime only_leaked --size-max 1000 --format json
+json "histogram of sizes" 'd["unit"] == "bytes" and [(b["least"], b["most"], b["allocated_count"]) for b in d["buckets"] if b["allocated_count"]] == [(16, 31, 1), (64, 127, 50), (512, 1023, 1), (4096, 8191, 10)]' histogram t.dat --format json
+json "histogram of lifetimes" 'sum(b["allocated_count"] for b in d["buckets"]) == 62 and d["buckets"][-1]["least"] is None and d["buckets"][-1]["leaked_count"] == 12' histogram --of lifetime t.dat --format json
+json "chains: none" 'd == []' chains t.dat --format json
+fails "allocations: order" 2 "timestamp.address.size.lifetime" allocations t.dat --sort weight
 json "groups: words" 'len(d) == 1' groups --filter 'keep -deep source:known.c' --format json t.dat
 json "groups: no match" 'd == []' groups --module-regex nowhere --format json t.dat
 json "info: filter" 'd["leaked_bytes"] == 1000 and d["groups"] == 1' info --function-regex '^deep$' --format json t.dat

@@ -1,0 +1,68 @@
+#include "core/query/filter_match.h"
+#include "core/query/group_sum.h"
+#include "core/query/rows.h"
+
+#include <stdlib.h>
+
+struct counter {
+	const struct mt_profile *whole;
+	struct mt_group *threads; /* by thread index */
+	uint64_t to_ns, threshold;
+};
+
+static int count(void *context, const struct mt_allocation *a)
+{
+	struct counter *c = context;
+	struct mt_group *sum = &c->threads[a->thread];
+	bool live = a->end_ns == MT_LIVE, late = !live && a->end_ns > c->to_ns;
+
+	if (!sum->allocated_count || a->time_ns < sum->first_ns)
+		sum->first_ns = a->time_ns;
+	if (!sum->allocated_count || a->size < sum->min_size)
+		sum->min_size = a->size;
+	sum->last_ns = a->time_ns > sum->last_ns ? a->time_ns : sum->last_ns;
+	sum->max_size = a->size > sum->max_size ? a->size : sum->max_size;
+	sum->allocated_count++;
+	sum->allocated_bytes += a->size;
+	sum->live_count += live;
+	sum->live_bytes += live ? a->size : 0;
+	sum->late_count += late;
+	sum->late_bytes += late ? a->size : 0;
+	sum->temporary_count += !live && a->between <= c->threshold;
+	return 0;
+}
+
+static void add_row(struct mt_rows *rows, const struct mt_profile *whole, uint32_t thread, const struct mt_group *sum)
+{
+	const struct mt_thread *at = &whole->threads[thread];
+	char *name = mt_format("%u %s", at->tid, mt_strings_get(&whole->strings, at->name));
+	struct mt_row *row = mt_rows_at(rows, name);
+
+	mt_group_sum(&row->sum, sum); /* threads of one id and name, one after another, are one row */
+	row->sum.flags = MT_GROUP_NO_PEAKS;
+	if (whole->info.lossy_ns && sum->live_count && sum->first_ns <= whole->info.lossy_ns)
+		row->sum.flags |= MT_GROUP_ESTIMATED;
+	free(name);
+}
+
+int mt_rows_by_thread(struct mt_rows *rows, const struct mt_source *source, struct mt_filter *filter, enum mt_metric sort,
+	bool ascending, struct mt_err *err)
+{
+	struct mt_filter_bounds bounds = {0};
+	struct counter counter = {.whole = source->profile,
+		.threads = mt_alloc((source->profile->thread_count + 1) * sizeof *counter.threads)};
+	int status = filter ? mt_filter_compile(&bounds, filter, source->profile, err) : 0;
+
+	counter.threshold = bounds.temporary_threshold;
+	counter.to_ns = filter ? bounds.to_ns : UINT64_MAX;
+	mt_filter_bounds_free(&bounds);
+	if (status >= 0)
+		status = mt_scan_allocations(source, filter, 0, count, &counter, err);
+	for (uint32_t i = 0; i < source->profile->thread_count && status >= 0; i++)
+		if (counter.threads[i].allocated_count)
+			add_row(rows, source->profile, i, &counter.threads[i]);
+	free(counter.threads);
+	if (status >= 0)
+		mt_rows_sort(rows, source->profile, sort, ascending);
+	return status < 0 ? status : 0;
+}
