@@ -96,12 +96,8 @@ struct mt_live_cell *mt_live_find_old(const struct mt_live *l, uint64_t number)
 	return cell ? pool_at(l, cell - 1) : NULL;
 }
 
-const struct mt_live_cell *mt_live_guess(const struct mt_live *l, uint64_t number)
+const struct mt_live_cell *mt_live_guess_old(const struct mt_live *l, uint64_t number)
 {
-	const struct mt_live_cell *c = mt_live_place(l, number);
-
-	if (c->number == number || !l->pooled)
-		return c;
 	uint32_t tag = tag_of(number), at = home(l, tag);
 
 	while (l->slots[at].cell && l->slots[at].tag != tag)

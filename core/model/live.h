@@ -97,7 +97,14 @@ static inline __attribute__((always_inline)) void mt_live_prefetch(const struct 
 	if (l->pooled)
 		__builtin_prefetch(&l->slots[mt_live_hash(number) >> 32 & l->mask]);
 }
-const struct mt_live_cell *mt_live_guess(const struct mt_live *, uint64_t number); /* may be NULL, or another's */
+const struct mt_live_cell *mt_live_guess_old(const struct mt_live *, uint64_t number);
+/* May be NULL, or another's. */
+static inline const struct mt_live_cell *mt_live_guess(const struct mt_live *l, uint64_t number)
+{
+	const struct mt_live_cell *c = mt_live_place(l, number);
+
+	return c->number == number || !l->pooled ? c : mt_live_guess_old(l, number);
+}
 
 /* Every cell, in no order. Zero-initialise *at. NULL: no more. */
 struct mt_live_cell *mt_live_next(const struct mt_live *, uint64_t *at);

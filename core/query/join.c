@@ -132,7 +132,7 @@ static void fill(const struct join *j, struct mt_allocation *a, const struct mt_
 		.time_ns = c->time_ns, .end_ns = MT_LIVE, .group = c->group, .thread = c->thread,
 		.chain = c->number, .position = 1, .chain_length = 1, .first_size = c->size, .last_size = c->size,
 		.chain_start_ns = c->time_ns, .chain_end_ns = MT_LIVE, .at_peak = at_peak(j, c->number, false)};
-	if (j->question->marker_count)
+	if (j->question->marker_count && !j->bits)
 		a->marker = mt_question_marker(j->question, c->number, c->time_ns);
 	if (c->state == MT_LIVE_RELEASED) {
 		const struct release *r = &j->releases[c->aside];
@@ -234,7 +234,7 @@ static struct mt_live_cell *keep(struct join *j, const struct mt_event *e, const
 	c->time_ns = e->time_ns;
 	c->thread_sequence = j->sequence[e->thread];
 	c->address = e->address;
-	c->usable = mt_question_usable(j->question, e, after);
+	c->usable = j->bits ? 0 : mt_question_usable(j->question, e, after);
 	c->group = e->group;
 	c->thread = e->thread;
 	c->chosen = chosen;
@@ -355,7 +355,7 @@ static inline void look_ahead(const struct join *j, const struct mt_event *far, 
 	if (far->type == MT_EVENT_FREE || far->type == MT_EVENT_RELEASE)
 		mt_live_prefetch(&j->live, far->number);
 	if (near->type == MT_EVENT_FREE || near->type == MT_EVENT_RELEASE)
-		__builtin_prefetch(mt_live_guess(&j->live, near->number));
+		__builtin_prefetch(mt_live_guess(&j->live, near->number), 1);
 }
 
 static int on_events(void *context, const struct mt_event *events, uint32_t count, const struct mt_event *after)

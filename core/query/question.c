@@ -133,25 +133,15 @@ uint64_t mt_question_usable(const struct mt_question *q, const struct mt_event *
 	return mt_wire_usable(e->size);
 }
 
-void mt_question_begin(const struct mt_question *q, struct mt_allocation *a, const struct mt_event *e,
-	const struct mt_event *after)
+bool mt_question_judge(const struct mt_question *q, const struct mt_event *e, const struct mt_event *after)
 {
-	*a = (struct mt_allocation){.number = e->number, .address = e->address, .size = e->size,
-		.usable = mt_question_usable(q, e, after), .time_ns = e->time_ns, .group = e->group,
-		.thread = e->thread, .end_ns = MT_LIVE, .position = 1, .chain_length = 1};
-	if (q->marker_count)
-		a->marker = mt_question_marker(q, e->number, e->time_ns);
-}
+	struct mt_allocation a = {.number = e->number, .address = e->address, .size = e->size, .time_ns = e->time_ns,
+		.group = e->group, .thread = e->thread, .end_ns = MT_LIVE};
 
-bool mt_question_takes(const struct mt_question *q, const struct mt_event *e, const struct mt_event *after)
-{
-	struct mt_allocation a;
-
-	if (q->groups && !q->groups[e->group])
-		return false;
-	if (!q->bounds.at_allocation)
-		return true;
-	mt_question_begin(q, &a, e, after);
+	if (q->needs & MT_FILTER_NEEDS_ADDRESS)
+		a.usable = mt_question_usable(q, e, after);
+	if (q->bounds.marker_count)
+		a.marker = mt_question_marker(q, e->number, e->time_ns);
 	return mt_filter_allocation_matches(&q->bounds, &a);
 }
 

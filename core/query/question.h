@@ -55,10 +55,14 @@ void mt_question_free(struct mt_question *);
 uint32_t mt_question_marker(const struct mt_question *, uint64_t number, uint64_t time_ns);
 /* Its usable size: as noted behind it, or by the rule that info names; 0: not known. */
 uint64_t mt_question_usable(const struct mt_question *, const struct mt_event *, const struct mt_event *after);
-/* Fills in what is known of a block at its allocation, which `after` (may be NULL) follows. */
-void mt_question_begin(const struct mt_question *, struct mt_allocation *, const struct mt_event *, const struct mt_event *after);
 /* Whether it matches as far as it is known then; its group exists. */
-bool mt_question_takes(const struct mt_question *, const struct mt_event *, const struct mt_event *after);
+bool mt_question_judge(const struct mt_question *, const struct mt_event *, const struct mt_event *after);
+static inline bool mt_question_takes(const struct mt_question *q, const struct mt_event *e, const struct mt_event *after)
+{
+	if (q->groups && !q->groups[e->group])
+		return false;
+	return !q->bounds.at_allocation || mt_question_judge(q, e, after);
+}
 
 /* Goes over all events to find the peak of the heap. -ENOTSUP: it is not in them. */
 int mt_question_find_peak(struct mt_question *, struct mt_err *);
