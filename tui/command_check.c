@@ -16,6 +16,8 @@ static const struct mt_option options[] = {
 	{0, "allow_incomplete", NULL, MT_OPTION_FLAG, MT_OPTION_AT(check.allow_incomplete),
 		"judge by what is there when a trace has no end or lost events", NULL},
 	{'n', "top", "N", MT_OPTION_NUMBER, MT_OPTION_AT(top), "show N leaks, 5 by default", NULL},
+	{0, "baseline", "TRACE", MT_OPTION_TEXT, MT_OPTION_AT(baseline),
+		"limits on leaks are for what leaks beyond this trace, stack by stack", NULL},
 	MT_OPTIONS_SUPPRESS,
 	{0, "format", "FORMAT", MT_OPTION_FORMAT, MT_OPTION_AT(format), "text (the default) or json", "text|json"},
 	MT_OPTIONS_EXACT,
@@ -24,6 +26,25 @@ static const struct mt_option options[] = {
 	MT_OPTIONS_END,
 };
 
+static int check_against(const struct mt_arguments *arguments, struct mt_err *err)
+{
+	struct mt_opened old = {0}, opened = {0};
+	int written = 0, status = mt_opened_load(&old, arguments, arguments->baseline, true, err);
+
+	if (status >= 0)
+		status = mt_opened_load(&opened, arguments, arguments->operands[0], true, err);
+	if (status >= 0) {
+		opened.report.baseline = &old.report;
+		opened.report.path = arguments->operands[0];
+		status = mt_report_check(&opened.report, err);
+	}
+	if (status >= 0)
+		written = mt_command_finish(arguments, err);
+	mt_opened_free(&old);
+	mt_opened_free(&opened);
+	return written < 0 ? written : status;
+}
+
 static int run(const struct mt_arguments *arguments, struct mt_err *err)
 {
 	struct mt_arguments own = *arguments;
@@ -31,7 +52,7 @@ static int run(const struct mt_arguments *arguments, struct mt_err *err)
 	own.judges_leaks = true;
 	own.count = arguments->top;
 	own.history = arguments->check.limits[MT_CHECK_PEAK].given || arguments->check.limits[MT_CHECK_ALLOCATIONS].given;
-	return mt_command_view(&own, mt_report_check, true, err);
+	return arguments->baseline ? check_against(&own, err) : mt_command_view(&own, mt_report_check, true, err);
 }
 
 const struct mt_command mt_command_check = {
@@ -44,11 +65,14 @@ const struct mt_command mt_command_check = {
 		"program's own frame, and what to run next. UNKNOWN is said where a limit may hold or not: the trace has no end, events "
 		"were lost, or frames have no names that a suppression might mean. It counts as failed; with --allow-incomplete the "
 		"trace is judged by what is in it.\n\n"
+		"With --baseline the leaks of another run are known: what leaks beyond it, by stacks with the same functions and source "
+		"files, is what counts. Limits on peaks and allocations are as without.\n\n"
 		"Suppressions act on leaks alone: peaks and allocations are those of everything. In valgrind's files the kind of a "
 		"leak (match-leak-kinds) does not matter, unless it is none: memtui does not look whether a block can still be reached.",
 	.examples = "memtui check memtui.dat\tnothing may leak\n"
 		"memtui check --max-leaked 1M --max-peak 64M memtui.dat\tlimits on leaks and peak\n"
 		"memtui check --suppressions known.supp memtui.dat\tno leak that is not known\n"
+		"memtui check --baseline main.dat branch.dat\tno leak that the other run has not\n"
 		"memtui check --format json memtui.dat\tfor a script\n",
 	.options = options,
 	.operands_min = 1,

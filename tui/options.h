@@ -28,6 +28,7 @@ struct mt_arguments {
 	enum mt_format format;
 	const struct mt_export_kind *kind;
 	const char *report, *outfile, *ignore; /* at the end of a recording */
+	const char *baseline;
 	struct mt_texts suppressions;
 	bool no_builtin_suppressions, judges_leaks; /* suppressions are applied without --suppressions too */
 	struct mt_check check;

@@ -51,6 +51,7 @@ struct mt_report {
 	const struct mt_suppressions *suppressions; /* and what they did, which profile is without; or both NULL */
 	const struct mt_suppressed *suppressed;
 	const struct mt_check *check; /* limits */
+	const struct mt_report *baseline; /* check: leaks that it has too are no leaks; may be NULL */
 	const struct mt_limit *group; /* suppress: this one alone, where it is given; what: the syntax */
 	double threshold;         /* massif: percent of a snapshot, below which nodes are put together */
 	uint32_t columns;         /* timeline: steps; 0: as recorded (JSON, CSV) or 40 (text) */

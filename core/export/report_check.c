@@ -1,6 +1,7 @@
 #include "core/export/check.h"
 #include "core/export/report_parts.h"
 #include "core/export/table.h"
+#include "core/query/diff.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -20,7 +21,16 @@ struct value {
 	uint64_t seen, least, most;
 };
 
+/* What a group leaks; with a baseline, beyond that. */
+struct leak {
+	uint32_t group;
+	uint64_t blocks, bytes;
+};
+
 struct judged {
+	struct leak *leaks; /* the largest first */
+	uint32_t leak_count;
+	uint64_t doubtful_blocks, doubtful_bytes; /* taken for what the baseline leaks, by the module of a nameless frame alone */
 	struct mt_selection selection; /* by what leaked */
 	struct value values[MT_CHECK_COUNT];
 	struct mt_limit limits[MT_CHECK_COUNT];
@@ -41,19 +51,72 @@ static uint64_t more(uint64_t a, uint64_t b)
 	return a > UINT64_MAX - b ? UINT64_MAX : a + b;
 }
 
+static void add_leak(struct judged *j, uint32_t group, uint64_t blocks, uint64_t bytes)
+{
+	if (blocks || bytes)
+		j->leaks[j->leak_count++] = (struct leak){group, blocks, bytes};
+}
+
+static uint64_t lesser(uint64_t a, uint64_t b)
+{
+	return a < b ? a : b;
+}
+
+/* Stacks that leak more than in the baseline, in bytes or in blocks. */
+static int compare_leaks(struct judged *j, const struct mt_report *report, struct mt_err *err)
+{
+	const struct mt_report *old = report->baseline;
+	struct mt_selection selection = {0};
+	int status = mt_select(&selection, old->profile, old->symbols, old->filter, MT_METRIC_LEAKED_SIZE, false, err);
+	struct mt_diff_side a = {old->profile, old->symbols, &selection}, b = {report->profile, report->symbols, &j->selection};
+	struct mt_diff diff = {0};
+
+	if (status < 0)
+		return status;
+	mt_diff_get(&diff, &a, &b, MT_METRIC_LEAKED_SIZE, MT_DIFF_AS_RECORDED, false);
+	j->leaks = mt_alloc((diff.count + 1u) * sizeof *j->leaks);
+	for (uint32_t i = 0; i < diff.count; i++) {
+		const struct mt_diff_entry *e = &diff.entries[i];
+
+		if (e->group_b != MT_NO_GROUP)
+			add_leak(j, e->group_b, less(e->b.live_count, e->a.live_count), less(e->b.live_bytes, e->a.live_bytes));
+		if (e->doubtful) {
+			j->doubtful_blocks += lesser(e->b.live_count, e->a.live_count);
+			j->doubtful_bytes += lesser(e->b.live_bytes, e->a.live_bytes);
+		}
+	}
+	mt_diff_free(&diff);
+	mt_selection_free(&selection);
+	return 0;
+}
+
+static int find_leaks(struct judged *j, const struct mt_report *report, struct mt_err *err)
+{
+	if (report->baseline)
+		return compare_leaks(j, report, err);
+	j->leaks = mt_alloc((j->selection.count + 1u) * sizeof *j->leaks);
+	for (uint32_t i = 0; i < j->selection.count; i++) {
+		const struct mt_group *group = &report->profile->groups[j->selection.groups[i]];
+
+		add_leak(j, j->selection.groups[i], group->live_count, group->live_bytes);
+	}
+	return 0;
+}
+
 static void see(struct judged *j, const struct mt_report *report)
 {
 	const struct mt_info *info = &report->profile->info;
-	const struct mt_group *sum = &j->selection.sum;
 	uint64_t seen[MT_CHECK_COUNT] = {
-		[MT_CHECK_LEAKED] = sum->live_bytes,
-		[MT_CHECK_LEAKED_COUNT] = sum->live_count,
 		[MT_CHECK_PEAK] = info->peak_bytes,
 		[MT_CHECK_ALLOCATIONS] = info->allocations,
 		[MT_CHECK_ALLOCATED] = info->allocated_bytes,
 		[MT_CHECK_TEMPORARY] = info->temporary_count,
 	};
 
+	for (uint32_t i = 0; i < j->leak_count; i++) {
+		seen[MT_CHECK_LEAKED] += j->leaks[i].bytes;
+		seen[MT_CHECK_LEAKED_COUNT] += j->leaks[i].blocks;
+	}
 	for (int i = 0; i < MT_CHECK_COUNT; i++)
 		j->values[i] = (struct value){seen[i], seen[i], seen[i]};
 	for (uint32_t i = 0; i < j->selection.count; i++) {
@@ -83,13 +146,15 @@ static void doubt_leaks(struct judged *j, const struct mt_report *report)
 	}
 	j->values[MT_CHECK_LEAKED].least = less(j->values[MT_CHECK_LEAKED].seen, bytes);
 	j->values[MT_CHECK_LEAKED_COUNT].least = less(j->values[MT_CHECK_LEAKED_COUNT].seen, blocks);
+	j->values[MT_CHECK_LEAKED].most = more(j->values[MT_CHECK_LEAKED].seen, j->doubtful_bytes);
+	j->values[MT_CHECK_LEAKED_COUNT].most = more(j->values[MT_CHECK_LEAKED_COUNT].seen, j->doubtful_blocks);
 }
 
 static bool incomplete(const struct mt_report *report)
 {
 	const struct mt_info *info = &report->profile->info;
 
-	return !info->ended || info->recorder_lost || report->damaged;
+	return !info->ended || info->recorder_lost || report->damaged || (report->baseline && incomplete(report->baseline));
 }
 
 static void doubt(struct judged *j, const struct mt_report *report)
@@ -139,8 +204,10 @@ static void judge(struct judged *j, const struct mt_report *report)
 
 /* ---- JSON ---- */
 
-static void leak_json(struct mt_json *json, const struct mt_report *report, uint32_t id, struct mt_backtrace *backtrace)
+static void leak_json(struct mt_json *json, const struct mt_report *report, const struct leak *leak,
+	struct mt_backtrace *backtrace)
 {
+	uint32_t id = leak->group;
 	const struct mt_group *group = &report->profile->groups[id];
 
 	mt_json_line(json);
@@ -150,9 +217,9 @@ static void leak_json(struct mt_json *json, const struct mt_report *report, uint
 	mt_json_key(json, "kind");
 	mt_json_string(json, mt_kind_name(mt_profile_group_kind(report->profile, id)));
 	mt_json_key(json, "leaked_size");
-	mt_json_number(json, group->live_bytes);
+	mt_json_number(json, leak->bytes);
 	mt_json_key(json, "leaked_count");
-	mt_json_number(json, group->live_count);
+	mt_json_number(json, leak->blocks);
 	mt_report_json_estimated(json, report->profile, group);
 	mt_backtrace_get(backtrace, report->profile, report->symbols, id);
 	mt_report_json_backtrace(json, backtrace);
@@ -208,9 +275,8 @@ static void check_json(const struct mt_report *report, const struct judged *j)
 	mt_report_json_rules(json, report);
 	mt_json_key(json, "leaks");
 	mt_json_open(json, '[');
-	for (uint32_t i = 0; i < j->selection.count && i < (report->count ? report->count : LEAKS); i++)
-		if (report->profile->groups[j->selection.groups[i]].live_count)
-			leak_json(json, report, j->selection.groups[i], &backtrace);
+	for (uint32_t i = 0; i < j->leak_count && i < (report->count ? report->count : LEAKS); i++)
+		leak_json(json, report, &j->leaks[i], &backtrace);
 	mt_json_close(json, ']');
 	mt_json_close(json, '}');
 	putc('\n', report->out);
@@ -231,15 +297,16 @@ static void limit_text(const struct mt_report *report, const struct judged *j, i
 		v->least == v->seen && v->most == v->seen ? "" : "~", seen, limit);
 }
 
-static void leak_text(const struct mt_report *report, uint32_t id, struct mt_backtrace *backtrace)
+static void leak_text(const struct mt_report *report, const struct leak *leak, struct mt_backtrace *backtrace)
 {
-	const struct mt_group *group = &report->profile->groups[id];
-	char bytes[MT_NUMBER_EXACT_LEN + 1], blocks[MT_NUMBER_EXACT_LEN + 1];
+	uint32_t id = leak->group;
+	const char *about = mt_profile_is_estimated(report->profile, &report->profile->groups[id]) ? "~" : "";
+	char bytes[MT_NUMBER_EXACT_LEN], blocks[MT_NUMBER_EXACT_LEN];
 	const struct mt_backtrace_frame *own;
 
-	mt_report_metric(bytes, report, group, MT_METRIC_LEAKED_SIZE);
-	mt_report_metric(blocks, report, group, MT_METRIC_LEAKED_COUNT);
-	fprintf(report->out, "  %s in %s block%s by %s", bytes, blocks, group->live_count == 1 ? "" : "s",
+	mt_report_number(bytes, report, MT_UNIT_BYTES, leak->bytes);
+	mt_report_number(blocks, report, MT_UNIT_COUNT, leak->blocks);
+	fprintf(report->out, "  %s%s in %s%s block%s by %s", about, bytes, about, blocks, leak->blocks == 1 ? "" : "s",
 		mt_kind_name(mt_profile_group_kind(report->profile, id)));
 	mt_backtrace_get(backtrace, report->profile, report->symbols, id);
 	own = mt_backtrace_own(backtrace);
@@ -272,6 +339,8 @@ static void reasons(const struct mt_report *report, const struct judged *j)
 		fprintf(out, "%llu leaking group%s frames without a name, which a suppression may mean: install the symbols, or record "
 			"where they are\n", (unsigned long long)report->suppressed->undecided_groups,
 			report->suppressed->undecided_groups == 1 ? " has" : "s have");
+	if (j->doubtful_blocks)
+		fputs("leaks of frames without a name were taken for those of the baseline, by their module alone\n", out);
 	if (!j->holds && !report->check->allow_incomplete)
 		fputs("--allow-incomplete judges by what is there\n", out);
 }
@@ -295,7 +364,7 @@ static void next_steps(const struct mt_report *report, const struct judged *j)
 
 static void check_text(const struct mt_report *report, const struct judged *j)
 {
-	uint64_t shown = report->count ? report->count : LEAKS, leaking = 0;
+	uint64_t shown = report->count ? report->count : LEAKS;
 	struct mt_backtrace backtrace = {0};
 
 	for (int i = 0; i < MT_CHECK_COUNT; i++)
@@ -303,13 +372,11 @@ static void check_text(const struct mt_report *report, const struct judged *j)
 			limit_text(report, j, i);
 	mt_report_suppressed(report, "");
 	reasons(report, j);
-	for (uint32_t i = 0; i < j->selection.count; i++)
-		leaking += report->profile->groups[j->selection.groups[i]].live_count != 0;
-	if (leaking)
-		fprintf(report->out, "\n%llu place%s leak%s; the largest\n", (unsigned long long)leaking, leaking == 1 ? "" : "s",
-			leaking == 1 ? "s" : "");
-	for (uint32_t i = 0; i < leaking && i < shown; i++)
-		leak_text(report, j->selection.groups[i], &backtrace);
+	if (j->leak_count)
+		fprintf(report->out, "\n%u place%s leak%s%s; the largest\n", j->leak_count, j->leak_count == 1 ? "" : "s",
+			j->leak_count == 1 ? "s" : "", report->baseline ? " more than in the baseline" : "");
+	for (uint32_t i = 0; i < j->leak_count && i < shown; i++)
+		leak_text(report, &j->leaks[i], &backtrace);
 	mt_backtrace_free(&backtrace);
 	mt_report_unused_rules(report);
 	if (!j->holds)
@@ -321,6 +388,8 @@ int mt_report_check(const struct mt_report *report, struct mt_err *err)
 	struct judged judged = {0};
 	int status = mt_select(&judged.selection, report->profile, report->symbols, report->filter, MT_METRIC_LEAKED_SIZE, false, err);
 
+	if (status >= 0)
+		status = find_leaks(&judged, report, err);
 	if (status >= 0) {
 		see(&judged, report);
 		doubt(&judged, report);
@@ -331,6 +400,7 @@ int mt_report_check(const struct mt_report *report, struct mt_err *err)
 			check_text(report, &judged);
 		status = !judged.holds;
 	}
+	free(judged.leaks);
 	mt_selection_free(&judged.selection);
 	return status;
 }
