@@ -2,6 +2,8 @@
 #include "core/query/filter_match.h"
 #include "tui/commands.h"
 
+#include "core/export/number.h"
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -35,6 +37,16 @@ static void judge(struct mt_opened *o, const struct mt_arguments *arguments)
 		mt_suppress(&o->suppressed_whole, o->rules, &o->loaded.profile, &o->loaded.symbols);
 	mt_suppress(&o->suppressed, o->rules, &o->matched.profile, &o->loaded.symbols);
 	o->judged = true;
+}
+
+/* A filter asked of single allocations, and --max-size took the oldest of them away. */
+static void say_unanswered(const char *path, uint64_t from_ns)
+{
+	char when[MT_NUMBER_LEN];
+
+	mt_number_time(when, from_ns);
+	mt_command_say("the single events of the first %s of %s are gone (--max-size): blocks that were freed by then are not "
+		"among those that match", when, path);
 }
 
 static struct mt_report report_on(struct mt_opened *o, const struct mt_arguments *arguments)
@@ -88,6 +100,8 @@ int mt_opened_load(struct mt_opened *o, const struct mt_arguments *arguments, co
 	if (status >= 0)
 		status = mt_match(&o->matched, &o->source, o->filter, arguments->history ? MT_MATCH_HISTORY : 0, err);
 	mt_command_progress(NULL, -1);
+	if (status >= 0 && o->matched.unanswered_ns)
+		say_unanswered(path, o->matched.unanswered_ns);
 	if (status >= 0 && o->rules)
 		judge(o, arguments);
 	o->report = report_on(o, arguments);

@@ -70,20 +70,26 @@ struct columns {
 #undef X
 };
 
+/* There is room. */
+static inline void put(struct mt_buffer *column, uint64_t value)
+{
+	column->len = (size_t)(mt_varint_put(column->data + column->len, value) - column->data);
+}
+
 static void add_block(struct columns *c, struct predictor *p, const struct mt_checkpoint_block *b)
 {
 	bool chained = b->position > 1;
 	unsigned flags = (b->released ? FLAG_RELEASED : 0) | (b->temporary ? FLAG_TEMPORARY : 0)
 		| (b->usable ? FLAG_USABLE : 0) | (chained ? FLAG_CHAIN : 0);
 
-	mt_varint_add(&c->number, b->number - p->number);
-	mt_varint_add(&c->flags, flags);
-	mt_varint_add(&c->size, b->size);
-	mt_varint_add(&c->address, turn_right(mt_zigzag(b->address - p->address)));
-	mt_varint_add(&c->group, b->group);
-	mt_varint_add(&c->thread, mt_zigzag((uint64_t)b->thread - p->thread));
-	mt_varint_add(&c->time, mt_zigzag(b->time_ns / 1000 - p->time_us));
-	mt_varint_add(&c->sequence, mt_zigzag(b->sequence - sequence_surplus(p, b->number, b->thread)));
+	put(&c->number, b->number - p->number);
+	put(&c->flags, flags);
+	put(&c->size, b->size);
+	put(&c->address, turn_right(mt_zigzag(b->address - p->address)));
+	put(&c->group, b->group);
+	put(&c->thread, mt_zigzag((uint64_t)b->thread - p->thread));
+	put(&c->time, mt_zigzag(b->time_ns / 1000 - p->time_us));
+	put(&c->sequence, mt_zigzag(b->sequence - sequence_surplus(p, b->number, b->thread)));
 	if (b->usable)
 		mt_varint_add(&c->rest, b->usable);
 	if (chained) {
@@ -125,6 +131,9 @@ static void make_blocks(struct mt_buffer *payload, const struct mt_checkpoint_so
 	struct predictor predictor;
 
 	begin_predictor(&predictor, thread_count);
+#define X(name) mt_buffer_reserve(&columns.name, count * MT_VARINT_MAX);
+	COLUMNS(X)
+#undef X
 	for (uint64_t i = 0; i < count; i++) {
 		source->block(source->context, from + i, &b);
 		add_block(&columns, &predictor, &b);

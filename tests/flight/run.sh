@@ -282,6 +282,26 @@ else
 	echo "skip a disk that is too small: no tmpfs can be mounted here"
 fi
 
+# ---- what is left of history ----
+found() { # TRACE OPTIONS: live blocks that match, by function
+	local trace=$1
+	shift
+	"$memtui" groups --format json --lifetime only_leaked "$@" "$trace" 2>"$tmp/err" | python3 -c '
+import json, sys
+print(sorted((g["backtrace"][0]["function"], g["only_matched"]["leaked_count"], g["only_matched"]["leaked_size"])
+    for g in json.load(sys.stdin)))'
+}
+record chains 512K -- 1000000 1 2000
+"$memtui" record -f -o "$tmp/whole.dat" -- "$tmp/flight" 1000000 1 2000 >/dev/null 2>&1
+for question in "--chain-length-min 3 --first-size-max 100" "--position-in-chain-min 5" "--first-size-min 200" "--chain-length-max 1" "--size-min 300"; do
+	want=$(found "$tmp/whole.dat" $question)
+	have=$(found "$trace" $question)
+	[ "$want" = "$have" ] && [ ${#want} -gt 20 ]
+	expect "live blocks are known as if all history were there: $question" $? "$have instead of $want"
+done
+grep -q 'single events of the first .* are gone (--max-size)' "$tmp/err"
+expect "a filter by single blocks says what is gone" $? "$(cat "$tmp/err")"
+
 # ---- little to do ----
 record short 512K -- 1000 1 10
 python3 "$here/blocks.py" "$trace" | grep -q checkpoint
