@@ -32,8 +32,8 @@ void mt_command_own_suppressions(struct mt_suppressions *rules, const struct mt_
 	if (!rules || arguments->no_builtin_suppressions)
 		return;
 	if (symbols->embedded == MT_EMBEDDED_UNREADABLE)
-		mt_command_say("the program has suppressions of its own, but its __lsan_default_suppressions() does more than to return a "
-			"text, so they are not known; give them with --suppressions");
+		mt_command_say("the program has suppressions of its own, but its __lsan_default_suppressions() does more than to return "
+			"a text, so they are not known; give them with --suppressions");
 	else if (symbols->embedded == MT_EMBEDDED_TEXT &&
 		mt_suppressions_parse(rules, text, strlen(text), "__lsan_default_suppressions", &err) < 0)
 		mt_command_say("the program's own suppressions are not used: %s", err.text);
@@ -44,7 +44,8 @@ void mt_command_own_suppressions(struct mt_suppressions *rules, const struct mt_
 
 static const struct mt_option options[] = {
 	{0, "as", "SYNTAX", MT_OPTION_CHOICE, MT_OPTION_AT(what), "valgrind (the default) or lsan", "valgrind|lsan"},
-	{'g', "group", "N", MT_OPTION_LIMIT_COUNT, MT_OPTION_AT(group), "for this group alone, by its number in 'memtui groups'", NULL},
+	{'g', "group", "N", MT_OPTION_LIMIT_COUNT, MT_OPTION_AT(group),
+		"for this group alone, by its number in 'memtui groups'", NULL},
 	MT_OPTIONS_SUPPRESS,
 	MT_OPTIONS_FILTER,
 	MT_OPTIONS_HELP,

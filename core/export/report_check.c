@@ -30,7 +30,7 @@ struct leak {
 struct judged {
 	struct leak *leaks; /* the largest first */
 	uint32_t leak_count;
-	uint64_t doubtful_blocks, doubtful_bytes; /* taken for what the baseline leaks, by the module of a nameless frame alone */
+	uint64_t doubtful_blocks, doubtful_bytes; /* taken for the baseline's by a nameless frame's module */
 	struct mt_selection selection; /* by what leaked */
 	struct value values[MT_CHECK_COUNT];
 	struct mt_limit limits[MT_CHECK_COUNT];
@@ -68,7 +68,8 @@ static int compare_leaks(struct judged *j, const struct mt_report *report, struc
 	const struct mt_report *old = report->baseline;
 	struct mt_selection selection = {0};
 	int status = mt_select(&selection, old->profile, old->symbols, old->filter, MT_METRIC_LEAKED_SIZE, false, err);
-	struct mt_diff_side a = {old->profile, old->symbols, &selection}, b = {report->profile, report->symbols, &j->selection};
+	struct mt_diff_side a = {old->profile, old->symbols, &selection};
+	struct mt_diff_side b = {report->profile, report->symbols, &j->selection};
 	struct mt_diff diff = {0};
 
 	if (status < 0)
@@ -336,8 +337,8 @@ static void reasons(const struct mt_report *report, const struct judged *j)
 	if (info->lost_events || info->implied_frees || info->invalid_records)
 		fputs("events were lost: what is counted may be too much or too little\n", out);
 	if (report->suppressed && report->suppressed->undecided_groups)
-		fprintf(out, "%llu leaking group%s frames without a name, which a suppression may mean: install the symbols, or record "
-			"where they are\n", (unsigned long long)report->suppressed->undecided_groups,
+		fprintf(out, "%llu leaking group%s frames without a name, which a suppression may mean: install the symbols, or "
+			"record where they are\n", (unsigned long long)report->suppressed->undecided_groups,
 			report->suppressed->undecided_groups == 1 ? " has" : "s have");
 	if (j->doubtful_blocks)
 		fputs("leaks of frames without a name were taken for those of the baseline, by their module alone\n", out);
@@ -386,7 +387,8 @@ static void check_text(const struct mt_report *report, const struct judged *j)
 int mt_report_check(const struct mt_report *report, struct mt_err *err)
 {
 	struct judged judged = {0};
-	int status = mt_select(&judged.selection, report->profile, report->symbols, report->filter, MT_METRIC_LEAKED_SIZE, false, err);
+	int status = mt_select(&judged.selection, report->profile, report->symbols, report->filter, MT_METRIC_LEAKED_SIZE,
+		false, err);
 
 	if (status >= 0)
 		status = find_leaks(&judged, report, err);

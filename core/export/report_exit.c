@@ -38,8 +38,8 @@ static void put_group(const struct mt_report *report, uint64_t rank, uint32_t id
 
 	for (int i = 0; i < 5; i++)
 		mt_report_metric(n[i], report, group, metrics[i]);
-	fprintf(report->out, "\n%llu. count/peak %s/%s  size/peak %s/%s  age %s  by %s\n", (unsigned long long)rank, n[0], n[1], n[2],
-		n[3], n[4], mt_kind_name(mt_profile_group_kind(report->profile, id)));
+	fprintf(report->out, "\n%llu. count/peak %s/%s  size/peak %s/%s  age %s  by %s\n", (unsigned long long)rank,
+		n[0], n[1], n[2], n[3], n[4], mt_kind_name(mt_profile_group_kind(report->profile, id)));
 	mt_backtrace_get(backtrace, report->profile, report->symbols, id);
 	for (uint32_t i = 0; i < backtrace->count; i++)
 		put_frame(report, &backtrace->frames[i]);
@@ -61,7 +61,8 @@ static void put_totals(const struct mt_report *report, const struct mt_selection
 
 	mt_report_metric(n[0], report, &selection->sum, MT_METRIC_LEAKED_SIZE);
 	mt_report_metric(n[1], report, &selection->sum, MT_METRIC_LEAKED_COUNT);
-	fprintf(report->out, "\nbacktraces                 %u\ntraced size                %s in %s blocks\n", live, n[0], n[1]);
+	fprintf(report->out, "\nbacktraces                 %u\ntraced size                %s in %s blocks\n", live, n[0],
+		n[1]);
 	mt_report_suppressed(report, "");
 	put_bytes(report, "allocator, virtual         ", memory->arena_bytes);
 	put_bytes(report, "\nallocator, resident        ", info->arena_resident_bytes);
@@ -75,7 +76,8 @@ int mt_report_exit(const struct mt_report *report, struct mt_err *err)
 {
 	struct mt_selection selection = {0};
 	struct mt_backtrace backtrace = {0};
-	int status = mt_select(&selection, report->profile, report->symbols, report->filter, report->sort, report->ascending, err);
+	int status = mt_select(&selection, report->profile, report->symbols, report->filter, report->sort,
+		report->ascending, err);
 	uint64_t shown = report->count ? report->count : UINT64_MAX, rank = 0;
 	uint32_t live = 0;
 

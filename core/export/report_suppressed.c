@@ -15,8 +15,8 @@ void mt_report_suppressed(const struct mt_report *report, const char *indent)
 		return;
 	mt_report_number(bytes, report, MT_UNIT_BYTES, s->all_bytes);
 	mt_report_number(blocks, report, MT_UNIT_COUNT, s->all_blocks);
-	fprintf(report->out, "%ssuppressed %s in %s block%s by %u rule%s\n", indent, bytes, blocks, s->all_blocks == 1 ? "" : "s",
-		s->rules_used, s->rules_used == 1 ? "" : "s");
+	fprintf(report->out, "%ssuppressed %s in %s block%s by %u rule%s\n", indent, bytes, blocks,
+		s->all_blocks == 1 ? "" : "s", s->rules_used, s->rules_used == 1 ? "" : "s");
 }
 
 void mt_report_json_suppressed(struct mt_json *json, const struct mt_report *report)
@@ -119,14 +119,16 @@ int mt_report_suppressions(const struct mt_report *report, struct mt_err *err)
 	unsigned long long group = report->group->given ? report->group->value : 0;
 	struct mt_selection selection = {0};
 	struct mt_buffer text = {0};
-	int status = mt_select(&selection, report->profile, report->symbols, report->filter, MT_METRIC_LEAKED_SIZE, false, err);
+	int status = mt_select(&selection, report->profile, report->symbols, report->filter, MT_METRIC_LEAKED_SIZE,
+		false, err);
 	uint32_t count = status < 0 ? 0 : wanted(report, &selection);
 
 	if (status >= 0 && group >= report->profile->group_count)
-		status = mt_fail(err, -EINVAL, "there is no group %llu in %s; expected one that 'memtui groups' lists", group, report->path);
+		status = mt_fail(err, -EINVAL, "there is no group %llu in %s; expected one that 'memtui groups' lists", group,
+			report->path);
 	else if (status >= 0 && report->group->given && !count)
-		status = mt_fail(err, -EINVAL, "group %llu of %s leaks nothing, or is suppressed or filtered out already; expected one that "
-			"'memtui suppress' without --group names", group, report->path);
+		status = mt_fail(err, -EINVAL, "group %llu of %s leaks nothing, or is suppressed or filtered out already; expected one "
+			"that 'memtui suppress' without --group names", group, report->path);
 	else if (status >= 0 && !count)
 		fputs("# nothing leaks that is not suppressed already\n", report->out);
 	if (status >= 0 && count) {

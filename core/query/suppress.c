@@ -124,7 +124,9 @@ struct matcher {
 	uint32_t *by_pc;      /* the first LeakSanitizer rule for a frame of the pc, + 1; 0: none; UNDECIDED: not asked */
 	uint32_t *by_name[2]; /* by string id of the symbols, of the profile: the same */
 	uint32_t *by_kind;    /* by kind of call: the same */
-	struct place *places; /* of the present stack, innermost first */
+	uint32_t *by_node;    /* the first for a frame from the root to the node */
+	struct place *places; /* of the present stack, innermost first, as far as it was asked for */
+	uint32_t next_node;   /* what comes behind them */
 	uint32_t count, capacity;
 	bool unnamed;
 	bool from_user;       /* there are rules that are not built-in */
@@ -140,7 +142,7 @@ static bool is_unnamed(const char *function)
 
 static uint32_t module_path(const struct mt_profile *p, uint32_t pc)
 {
-	uint32_t module = pc < p->pc_count ? p->pcs[pc].module : MT_NO_MODULE;
+	uint32_t module = pc >= MT_PC_FIRST && pc < p->pc_count ? p->pcs[pc].module : MT_NO_MODULE;
 
 	return module < p->module_count ? p->modules[module].path : 0;
 }
@@ -172,12 +174,21 @@ static void add_places(struct matcher *m, uint32_t pc)
 
 static void set_stack(struct matcher *m, uint32_t leaf)
 {
-	const struct mt_profile *p = m->profile;
-
 	m->count = 0;
 	m->unnamed = false;
-	for (uint32_t node = p->nodes[leaf].parent; node != MT_NODE_ROOT; node = p->nodes[node].parent)
-		add_places(m, p->nodes[node].pc);
+	m->next_node = m->profile->nodes[leaf].parent;
+}
+
+/* Rules mostly fail at the first frames: the others are not looked at before they are asked for. */
+static bool has_place(struct matcher *m, uint32_t place)
+{
+	while (place >= m->count && m->next_node != MT_NODE_ROOT) {
+		const struct mt_node *node = &m->profile->nodes[m->next_node];
+
+		add_places(m, node->pc);
+		m->next_node = node->parent;
+	}
+	return place < m->count;
 }
 
 /* ---- LeakSanitizer's rules ---- */
@@ -247,17 +258,23 @@ static uint32_t lsan_kind(struct matcher *m, unsigned kind)
 
 static uint32_t lsan_stack(struct matcher *m, uint32_t leaf)
 {
-	const struct mt_profile *p = m->profile;
-	uint32_t rule = lsan_kind(m, p->nodes[leaf].pc);
+	const struct mt_node *node = &m->profile->nodes[leaf];
 
-	for (uint32_t node = p->nodes[leaf].parent; node != MT_NODE_ROOT; node = p->nodes[node].parent) {
-		uint32_t pc = p->nodes[node].pc;
+	return first_of(lsan_kind(m, node->pc), m->by_node[node->parent]);
+}
+
+/* Parents come before their children. */
+static void lsan_nodes(struct matcher *m)
+{
+	const struct mt_profile *p = m->profile;
+
+	for (uint32_t id = 1; id < p->node_count; id++) {
+		uint32_t pc = p->nodes[id].pc;
 
 		if (m->by_pc[pc] == MT_SUPPRESS_UNDECIDED)
 			m->by_pc[pc] = lsan_pc(m, pc);
-		rule = first_of(rule, m->by_pc[pc]);
+		m->by_node[id] = first_of(m->by_node[p->nodes[id].parent], m->by_pc[pc]);
 	}
-	return rule;
 }
 
 /* ---- valgrind's rules ---- */
@@ -340,7 +357,7 @@ static bool allocator_matches(const struct mt_suppress_frame *frame, unsigned ki
 }
 
 /* The rule's frames match the innermost of the stack; the allocating function is frame 0, place i is frame i + 1. */
-static bool valgrind_matches(const struct matcher *m, const struct mt_suppress_rule *rule, unsigned kind)
+static bool valgrind_matches(struct matcher *m, const struct mt_suppress_rule *rule, unsigned kind)
 {
 	uint32_t frame = 0, place = 0, star = UINT32_MAX, from = 0;
 
@@ -350,11 +367,11 @@ static bool valgrind_matches(const struct matcher *m, const struct mt_suppress_r
 		if (at->what == MT_SUPPRESS_ANY_FRAMES) {
 			star = ++frame;
 			from = place;
-		} else if (place <= m->count &&
-			(place ? place_matches(m, at, &m->places[place - 1]) : allocator_matches(at, kind))) {
+		} else if (place ? has_place(m, place - 1) && place_matches(m, at, &m->places[place - 1])
+				: allocator_matches(at, kind)) {
 			frame++;
 			place++;
-		} else if (star != UINT32_MAX && from < m->count) {
+		} else if (star != UINT32_MAX && has_place(m, from)) {
 			frame = star;
 			place = ++from;
 		} else {
@@ -364,7 +381,7 @@ static bool valgrind_matches(const struct matcher *m, const struct mt_suppress_r
 	return true;
 }
 
-static uint32_t valgrind_stack(const struct matcher *m, unsigned kind, uint32_t before)
+static uint32_t valgrind_stack(struct matcher *m, unsigned kind, uint32_t before)
 {
 	for (uint32_t i = 0; i < before; i++) {
 		const struct mt_suppress_rule *rule = &m->rules->rules[i];
@@ -389,7 +406,8 @@ static void matcher_init(struct matcher *m, struct mt_suppressions *rules, const
 	const struct mt_symbols *symbols)
 {
 	*m = (struct matcher){.rules = rules, .profile = p, .symbols = symbols, .by_pc = unknown_names(p->pc_count),
-		.by_kind = unknown_names(MT_KIND_COUNT), .by_name = {unknown_names(symbols->strings.count), unknown_names(p->strings.count)}};
+		.by_kind = unknown_names(MT_KIND_COUNT), .by_node = mt_alloc((p->node_count + 1u) * sizeof(uint32_t)),
+		.by_name = {unknown_names(symbols->strings.count), unknown_names(p->strings.count)}};
 	for (uint32_t i = 0; i < rules->count; i++) {
 		struct mt_suppress_rule *rule = &rules->rules[i];
 
@@ -405,6 +423,7 @@ static void matcher_init(struct matcher *m, struct mt_suppressions *rules, const
 static void matcher_free(struct matcher *m)
 {
 	free(m->by_pc);
+	free(m->by_node);
 	free(m->by_kind);
 	free(m->by_name[0]);
 	free(m->by_name[1]);
@@ -417,7 +436,10 @@ static uint32_t verdict(struct matcher *m, const struct mt_group *group)
 
 	set_stack(m, group->node);
 	rule = first_of(valgrind_stack(m, m->profile->nodes[group->node].pc, rule ? rule - 1 : m->rules->count), rule);
-	return rule ? rule : m->from_user && m->unnamed ? MT_SUPPRESS_UNDECIDED : 0;
+	if (rule || !m->from_user)
+		return rule;
+	has_place(m, UINT32_MAX);
+	return m->unnamed ? MT_SUPPRESS_UNDECIDED : 0;
 }
 
 static void take_off(struct mt_suppressed *out, struct mt_suppression *rule, uint32_t id)
@@ -453,6 +475,8 @@ void mt_suppress(struct mt_suppressed *out, struct mt_suppressions *rules, const
 	out->blocks = mt_alloc((p->group_count + 1) * sizeof *out->blocks);
 	out->bytes = mt_alloc((p->group_count + 1) * sizeof *out->bytes);
 	matcher_init(&m, rules, p, symbols);
+	if (rules->count)
+		lsan_nodes(&m);
 	for (uint32_t id = 0; id < p->group_count && rules->count; id++) {
 		if (!p->groups[id].live_count)
 			continue;

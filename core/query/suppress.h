@@ -45,7 +45,7 @@ void mt_suppressed_free(struct mt_suppressed *);
 
 enum mt_suppress_syntax { MT_SUPPRESS_LSAN, MT_SUPPRESS_VALGRIND };
 /* Rules for these groups, as text without a NUL at its end. Valgrind's name the whole stack, so that they match groups
- * with the same functions alone; LeakSanitizer's can name one frame, and a comment says how many others that one takes. */
+ * with the same functions alone; LeakSanitizer's can name one frame, and a comment says how many others it takes. */
 void mt_suppress_write(struct mt_buffer *out, enum mt_suppress_syntax, const struct mt_profile *,
 	const struct mt_symbols *, const uint32_t *groups, uint32_t count);
 

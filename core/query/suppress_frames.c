@@ -17,7 +17,8 @@ const char *const *mt_suppress_allocators(unsigned kind)
 		[MT_KIND_PVALLOC] = {"pvalloc"},
 		[MT_KIND_NEW] = {"_Znwm", "_ZnwmRKSt9nothrow_t", "_ZnwmSt11align_val_t", "_ZnwmSt11align_val_tRKSt9nothrow_t",
 			"_Znwj", "_ZnwjRKSt9nothrow_t", "_ZnwjSt11align_val_t", "_ZnwjSt11align_val_tRKSt9nothrow_t"},
-		[MT_KIND_NEW_ARRAY] = {"_Znam", "_ZnamRKSt9nothrow_t", "_ZnamSt11align_val_t", "_ZnamSt11align_val_tRKSt9nothrow_t",
+		[MT_KIND_NEW_ARRAY] = {"_Znam", "_ZnamRKSt9nothrow_t", "_ZnamSt11align_val_t",
+			"_ZnamSt11align_val_tRKSt9nothrow_t",
 			"_Znaj", "_ZnajRKSt9nothrow_t", "_ZnajSt11align_val_t", "_ZnajSt11align_val_tRKSt9nothrow_t"},
 		[MT_KIND_POOL] = {"memtui_pool_alloc"},
 	};

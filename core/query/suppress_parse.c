@@ -202,8 +202,8 @@ static int parse_frames(struct parser *p, struct mt_suppress_rule *rule)
 
 	while ((status = next_line(p)) > 0) {
 		if (line_is(p, "}"))
-			return some ? 1 : bad(p, p->line, "a line with 'fun:', 'obj:' or 'src:' before it, since '...' alone matches "
-				"everything");
+			return some ? 1 : bad(p, p->line, "a line with 'fun:', 'obj:' or 'src:' before it, since '...' alone "
+				"matches everything");
 		bool kinds = !rule->frame_count && line_begins(p, "match-leak-kinds:");
 
 		status = kinds ? parse_kinds(p, rule) : parse_frame(p, rule);
@@ -243,7 +243,8 @@ static int parse_block(struct parser *p)
 
 /* ---- either ---- */
 
-int mt_suppressions_parse(struct mt_suppressions *s, const char *text, size_t len, const char *source, struct mt_err *err)
+int mt_suppressions_parse(struct mt_suppressions *s, const char *text, size_t len, const char *source,
+	struct mt_err *err)
 {
 	struct parser p = {.rules = s, .source = source, .at = text, .end = text + len, .err = err};
 	uint32_t before = s->count;

@@ -44,7 +44,8 @@ static uint32_t frames_to_main(const struct mt_backtrace *stack)
 	return stack->count;
 }
 
-static void write_valgrind(struct mt_buffer *out, const struct mt_profile *p, const struct mt_backtrace *stack, uint32_t group)
+static void write_valgrind(struct mt_buffer *out, const struct mt_profile *p, const struct mt_backtrace *stack,
+	uint32_t group)
 {
 	const struct mt_backtrace_frame *own = mt_backtrace_own(stack);
 	const char *const *kind = mt_suppress_allocators(mt_profile_group_kind(p, group));
@@ -86,7 +87,8 @@ static char *pattern_of(const char *name)
 {
 	char *whole = mt_format("^%s$", name), *open = mt_format("^%s", name);
 	char *cut = mt_format("^%.*s", (int)strcspn(name, "*$"), name);
-	char *pattern = mt_strdup(mt_suppress_match_lsan(whole, name) ? whole : mt_suppress_match_lsan(open, name) ? open : cut);
+	const char *best = mt_suppress_match_lsan(whole, name) ? whole : mt_suppress_match_lsan(open, name) ? open : cut;
+	char *pattern = mt_strdup(best);
 
 	free(whole);
 	free(open);
@@ -176,8 +178,8 @@ static void write_lsan(struct mt_buffer *out, const struct mt_profile *p, const 
 /* ---- either ---- */
 
 /* What the rules do is asked of the rules. */
-static void say_others(struct mt_buffer *out, size_t begin, const struct mt_profile *p, const struct mt_symbols *symbols,
-	const uint8_t *asked)
+static void say_others(struct mt_buffer *out, size_t begin, const struct mt_profile *p,
+	const struct mt_symbols *symbols, const uint8_t *asked)
 {
 	struct mt_suppressions *rules = mt_suppressions_new();
 	struct mt_suppressed done;
@@ -188,8 +190,8 @@ static void say_others(struct mt_buffer *out, size_t begin, const struct mt_prof
 	for (uint32_t id = 0; id < p->group_count; id++)
 		others += done.blocks[id] && !asked[id];
 	if (others)
-		mt_buffer_printf(out, "# these rules suppress %u other group%s that leak%s too\n", others, others > 1 ? "s" : "",
-			others > 1 ? "" : "s");
+		mt_buffer_printf(out, "# these rules suppress %u other group%s that leak%s too\n", others,
+			others > 1 ? "s" : "", others > 1 ? "" : "s");
 	mt_suppressed_free(&done);
 	mt_suppressions_free(rules);
 }

@@ -263,6 +263,31 @@ static void test_sums(void **state)
 	fixture_free(&f);
 }
 
+/* Behind a cut there may be anything, but no module of the program. */
+static void test_cut(void **state)
+{
+	struct mt_suppressions *s = mt_suppressions_new();
+	struct mt_suppressed done;
+	struct mt_err err;
+	struct fixture f;
+
+	(void)state;
+	fixture_init(&f);
+	fixture_module(&f, "/usr/bin/program", 0);
+	uint32_t plug = fixture_pc(&f, fixture_module(&f, "/usr/lib/libplug.so.1", 0), "plug", "plug.c", 5);
+	uint32_t group = fixture_group(&f, STACK(MT_PC_CUT, plug), 2, 8, 2);
+
+	assert_int_equal(parse(s, "leak:/usr/bin/program", &err), 0);
+	assert_int_equal(parse(s, V("fun:malloc\nfun:plug\nobj:/usr/bin/program"), &err), 0);
+	mt_suppress(&done, s, &f.profile, &f.symbols);
+	assert_int_equal(done.all_blocks, 0);
+	assert_int_equal(done.verdicts[group], MT_SUPPRESS_UNDECIDED);
+	assert_int_equal(done.undecided_bytes, 16);
+	mt_suppressed_free(&done);
+	mt_suppressions_free(s);
+	fixture_free(&f);
+}
+
 /* What is made from a group suppresses it, and it alone. */
 static void test_round_trip(void **state)
 {
@@ -303,6 +328,7 @@ int main(void)
 		cmocka_unit_test(test_random_files),
 		cmocka_unit_test(test_verdicts),
 		cmocka_unit_test(test_sums),
+		cmocka_unit_test(test_cut),
 		cmocka_unit_test(test_round_trip),
 	};
 
