@@ -109,8 +109,15 @@ static bool lacks_blocks(const struct mt_merge *m)
 		|| __atomic_load_n(&counters[MT_COUNTER_UNTRACED_EVENTS], __ATOMIC_RELAXED);
 }
 
+/* More about the event just emitted. */
+static __attribute__((noinline)) void emit_note(struct mt_merge *m, const struct mt_ring *r, enum mt_event_note kind, uint64_t value)
+{
+	if (m->writer)
+		emit(m, r, &(struct mt_match_cell){.size = value}, MT_EVENT_NOTE, (uint8_t)kind, 0);
+}
+
 static __attribute__((noinline)) void unknown_free(struct mt_merge *m, const struct mt_ring *r, uint64_t address,
-	uint32_t node)
+	uint32_t wire_node)
 {
 	struct mt_info *info = &m->model->profile->info;
 
@@ -120,14 +127,9 @@ static __attribute__((noinline)) void unknown_free(struct mt_merge *m, const str
 		info->inherited_frees++;
 	else
 		info->unknown_frees++;
-	emit(m, r, &(struct mt_match_cell){.address = address}, MT_EVENT_UNKNOWN_FREE, mt_tables_kind(&m->tables, node), 0);
-}
-
-/* More about the event just emitted. */
-static __attribute__((noinline)) void emit_note(struct mt_merge *m, const struct mt_ring *r, enum mt_event_note kind, uint64_t value)
-{
-	if (m->writer)
-		emit(m, r, &(struct mt_match_cell){.size = value}, MT_EVENT_NOTE, (uint8_t)kind, 0);
+	emit(m, r, &(struct mt_match_cell){.address = address}, MT_EVENT_UNKNOWN_FREE, mt_tables_kind(&m->tables, wire_node), 0);
+	if (wire_node >= MT_NODE_FIRST)
+		emit_note(m, r, MT_NOTE_FREE_STACK, mt_tables_node(&m->tables, wire_node));
 }
 
 /* The event that ends a block, with the stack of the call. */
@@ -229,7 +231,7 @@ static void on_release(struct mt_merge *m, struct mt_ring *r, const struct mt_de
 		open->birth = *mt_births_at(m->births, mt_match_id_at(&place));
 	mt_match_remove_at(&m->match, &place);
 	if (d->node < MT_NODE_FIRST)
-		emit(m, r, &open->cell, MT_EVENT_RELEASE, MT_KIND_REALLOC, 0);
+		emit(m, r, &open->cell, MT_EVENT_RELEASE, mt_tables_kind(&m->tables, d->node), 0);
 	else
 		emit_end(m, r, &open->cell, MT_EVENT_RELEASE, d->node);
 }

@@ -71,7 +71,7 @@ static uint64_t usable_of(const struct mt_report *report, const struct mt_alloca
 
 static const char *end_kind(const struct mt_allocation *a)
 {
-	return a->end_ns == MT_LIVE ? "" : a->end_kind == MT_KIND_NONE ? "realloc" : mt_kind_name(a->end_kind);
+	return a->end_ns == MT_LIVE ? "" : a->end_kind == MT_KIND_NONE ? "lost" : mt_kind_name(a->end_kind);
 }
 
 /* ---- blocks ---- */

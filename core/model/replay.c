@@ -204,11 +204,11 @@ static int note(struct mt_replay *r, const struct mt_event *e)
 		mt_live_find(&r->live, r->next_number - 1)->usable = e->size;
 		return 0;
 	}
-	if (e->kind != MT_NOTE_FREE_STACK || r->last != MT_REPLAY_FREED)
+	if (e->kind != MT_NOTE_FREE_STACK || (r->last != MT_REPLAY_FREED && r->last != MT_REPLAY_FREED_UNKNOWN))
 		return fault(r, "a note is not about the event before it");
 	if (e->size >= p->node_count || p->nodes[e->size].pc >= MT_PC_FIRST)
 		return fault(r, "the stack of a free is not defined");
-	if (r->last_chosen)
+	if (r->last == MT_REPLAY_FREED && r->last_chosen)
 		mt_model_free_site(&r->model, r->last_group, (uint32_t)e->size);
 	return 0;
 }
@@ -246,6 +246,7 @@ static inline int replay(struct mt_replay *r, const struct mt_event *e, bool cho
 		return restore(r, e);
 	case MT_EVENT_UNKNOWN_FREE:
 		r->unknown_frees++;
+		r->last = MT_REPLAY_FREED_UNKNOWN;
 		return 0;
 	case MT_EVENT_NOTE:
 	case MT_EVENT_TYPES:

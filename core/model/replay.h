@@ -14,7 +14,7 @@ struct mt_replay {
 	struct mt_live live;
 	uint64_t next_number;
 	uint64_t events, implied_frees, unknown_frees;
-	enum { MT_REPLAY_NOTHING, MT_REPLAY_ALLOCATED, MT_REPLAY_FREED } last; /* what a note would be about */
+	enum { MT_REPLAY_NOTHING, MT_REPLAY_ALLOCATED, MT_REPLAY_FREED, MT_REPLAY_FREED_UNKNOWN } last; /* what a note would be about */
 	bool last_chosen;
 	uint32_t last_group;  /* of the block freed */
 	const char *fault; /* what was wrong with an event */

@@ -12,7 +12,7 @@
 /* A released block, until the second half of its realloc comes. */
 struct release {
 	uint64_t end_ns, between;
-	uint32_t thread, node;
+	uint32_t thread, kind, node;
 	bool at_peak;
 	uint32_t next_free; /* index + 1 */
 };
@@ -139,6 +139,7 @@ static void fill(const struct join *j, struct mt_allocation *a, const struct mt_
 
 		a->end_ns = r->end_ns;
 		a->end_thread = r->thread;
+		a->end_kind = r->kind;
 		a->end_node = r->node;
 		a->between = r->between;
 		a->at_peak = r->at_peak;
@@ -275,7 +276,7 @@ static int release(struct join *j, const struct mt_event *e, struct mt_live_cell
 	c->aside = take_release(j);
 	j->last_release = c->aside + 1;
 	j->releases[c->aside] = (struct release){.end_ns = e->time_ns, .thread = e->thread,
-		.between = j->sequence[c->thread] - c->thread_sequence, .at_peak = at_peak(j, c->number, true)};
+		.kind = e->kind, .between = j->sequence[c->thread] - c->thread_sequence, .at_peak = at_peak(j, c->number, true)};
 	c->state = MT_LIVE_RELEASED;
 	return 0;
 }
@@ -289,7 +290,7 @@ static int free_block(struct join *j, const struct mt_event *e, struct mt_live_c
 	fill(j, a, c);
 	a->end_ns = e->time_ns;
 	a->end_thread = e->thread;
-	a->end_kind = e->kind;
+	a->end_kind = e->type == MT_EVENT_IMPLIED_FREE ? MT_KIND_NONE : e->kind;
 	a->between = j->sequence[c->thread] - c->thread_sequence;
 	a->at_peak = at_peak(j, c->number, true);
 	j->chosen_count -= c->chosen;
@@ -409,7 +410,7 @@ static int resume(void *context, const struct mt_checkpoint *checkpoint, const s
 
 	c->aside = take_release(j);
 	j->releases[c->aside] = (struct release){.end_ns = checkpoint->time_ns, .thread = b->thread,
-		.between = b->temporary ? 0 : between};
+		.kind = MT_KIND_REALLOC, .between = b->temporary ? 0 : between};
 	c->state = MT_LIVE_RELEASED;
 	return 0;
 }

@@ -128,6 +128,14 @@ static inline void put_second_half(struct recording *r)
 	r->live[r->live_count++] = number;
 }
 
+static inline void put_unknown_free(struct recording *r)
+{
+	put(r, (struct mt_event){.type = MT_EVENT_UNKNOWN_FREE, .address = 0x5000, .kind = MT_KIND_DELETE});
+	if (pick(r, 2))
+		put(r, (struct mt_event){.type = MT_EVENT_NOTE, .kind = MT_NOTE_FREE_STACK,
+			.size = r->profile.groups[pick(r, r->profile.group_count)].node});
+}
+
 static inline void put_marker(struct recording *r)
 {
 	static const char *const names[] = {"start", "half", "end"};
@@ -155,7 +163,7 @@ static inline void recording_step(struct recording *r)
 	else if (what < 58 && r->released_count)
 		put_second_half(r);
 	else if (what < 61)
-		put(r, (struct mt_event){.type = MT_EVENT_UNKNOWN_FREE, .address = 0x5000, .kind = MT_KIND_DELETE});
+		put_unknown_free(r);
 	else if (r->live_count)
 		put_end(r, what < 64 ? MT_EVENT_IMPLIED_FREE : what < 76 && r->released_count < 4 ? MT_EVENT_RELEASE :
 			MT_EVENT_FREE);
@@ -193,7 +201,7 @@ static inline void follow_end(struct recording *r, uint64_t place, const uint64_
 	b->released = e->type == MT_EVENT_RELEASE;
 	b->a.end_ns = e->time_ns;
 	b->a.end_thread = e->thread;
-	b->a.end_kind = b->released ? MT_KIND_NONE : e->kind;
+	b->a.end_kind = e->type == MT_EVENT_IMPLIED_FREE ? MT_KIND_NONE : e->kind;
 	b->a.end_node = next && next->type == MT_EVENT_NOTE ? (uint32_t)next->size : 0;
 	b->a.between = sequence[b->a.thread] - b->sequence;
 }
@@ -255,7 +263,7 @@ static inline void recording_follow(struct recording *r)
 			b->end = NONE;
 			b->released = false;
 			b->a.end_ns = MT_LIVE;
-			b->a.end_thread = b->a.end_node = 0;
+			b->a.end_thread = b->a.end_kind = b->a.end_node = 0;
 			b->a.between = 0;
 			break;
 		default:

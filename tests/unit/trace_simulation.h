@@ -189,6 +189,8 @@ static inline void simulation_step(struct simulation *s)
 		s->profile.info.unknown_frees++;
 		simulation_emit(s, (struct mt_event){.type = MT_EVENT_UNKNOWN_FREE, .kind = MT_KIND_DELETE,
 			.address = 0x5500 + random_below(&s->random, 1000)});
+		if (random_below(&s->random, 2))
+			simulation_note(s, MT_NOTE_FREE_STACK, s->profile.groups[random_below(&s->random, s->profile.group_count)].node);
 	} else if (s->live_count) {
 		bool last = random_below(&s->random, 2);
 		uint32_t at = last ? s->live_count - 1 : random_below(&s->random, s->live_count);
