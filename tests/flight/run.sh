@@ -291,8 +291,8 @@ import json, sys
 print(sorted((g["backtrace"][0]["function"], g["only_matched"]["leaked_count"], g["only_matched"]["leaked_size"])
     for g in json.load(sys.stdin)))'
 }
-record chains 512K -- 1000000 1 2000
-"$memtui" record -f -o "$tmp/whole.dat" -- "$tmp/flight" 1000000 1 2000 >/dev/null 2>&1
+record chains 512K -- 1500000 1 10000
+"$memtui" record -f -o "$tmp/whole.dat" -- "$tmp/flight" 1500000 1 10000 >/dev/null 2>&1
 for question in "--chain-length-min 3 --first-size-max 100" "--position-in-chain-min 5" "--first-size-min 200" "--chain-length-max 1" "--size-min 300"; do
 	want=$(found "$tmp/whole.dat" $question)
 	have=$(found "$trace" $question)
