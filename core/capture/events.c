@@ -405,13 +405,15 @@ HOT void step_to(struct mt_merge *m, struct mt_ring *r, uint64_t time, uint64_t 
 /* An allocation whose block is freed by the ring's next event: so it need not enter the table. False: it is not so. */
 HOT bool on_temporary(struct mt_merge *m, struct mt_ring *r, const struct mt_decoded *d, uint64_t limit, uint64_t bound)
 {
-	struct mt_wire_record next = mt_ring_read(r, r->decoded);
-	uint64_t time = d->time + mt_wire_record_delta(&next);
 	struct mt_match_place place;
 	struct mt_match_cell cell;
 
-	if (next.word1 != mt_wire_record_pack(MT_RECORD_FREE, 0, 0, d->pointer >> 3, 0).word1 || r->decoded == limit
-		|| time > bound)
+	if (r->decoded == limit) /* what comes next is not published: the program may be writing it */
+		return false;
+	struct mt_wire_record next = mt_ring_read(r, r->decoded);
+	uint64_t time = d->time + mt_wire_record_delta(&next);
+
+	if (next.word1 != mt_wire_record_pack(MT_RECORD_FREE, 0, 0, d->pointer >> 3, 0).word1 || time > bound)
 		return false;
 	clear_address(m, r, d, 0, &place);
 	cell = begin_block(m, r, d, false);
