@@ -93,18 +93,36 @@ static int on_events(void *context, const struct mt_event *events, uint32_t coun
 	return mt_replay_events(&m->replay, events, m->chosen, count);
 }
 
+/* Of the peak, whose events are gone: what lived then, and still at the checkpoint. */
+static void add_share(struct mt_group *g, uint64_t size)
+{
+	g->at_peak_count++;
+	g->at_peak_bytes += size;
+}
+
 static int resume(void *context, const struct mt_checkpoint *checkpoint, const struct mt_checkpoint_block *b)
 {
 	struct match *m = context;
+	const struct mt_info *info = &m->question.source->profile->info;
+	bool peak_is_gone = info->peak_ns < checkpoint->time_ns && info->peak_ns >= m->replay.from_ns
+		&& info->peak_ns <= m->replay.to_ns;
 	struct mt_resumed events;
 
 	if (!b) {
 		mt_replay_go_on(&m->replay, checkpoint);
+		if (peak_is_gone) {
+			m->replay.in_range = true;
+			m->replay.heap_peak = info->peak_bytes;
+		}
 		return 0;
 	}
 	mt_question_resumed(&events, b);
-	mt_replay_take(&m->replay, b, m->decided ? mt_bits_get(&m->bits, b->number) :
-		mt_question_takes(&m->question, events.events, events.after), checkpoint->time_ns);
+	bool chosen = m->decided ? mt_bits_get(&m->bits, b->number) :
+		mt_question_takes(&m->question, events.events, events.after);
+
+	mt_replay_take(&m->replay, b, chosen, checkpoint->time_ns);
+	if (chosen && peak_is_gone && b->time_ns <= info->peak_ns)
+		add_share(&m->replay.model.profile->groups[b->group], b->size);
 	return 0;
 }
 

@@ -288,7 +288,7 @@ found() { # TRACE OPTIONS: live blocks that match, by function
 	shift
 	"$memtui" groups --format json --lifetime only_leaked "$@" "$trace" 2>"$tmp/err" | python3 -c '
 import json, sys
-print(sorted((g["backtrace"][0]["function"], g["only_matched"]["leaked_count"], g["only_matched"]["leaked_size"])
+print(sorted((g["backtrace"][0]["function"], *(g["only_matched"][m] for m in ("leaked_count", "leaked_size", "at_peak_count", "at_peak_size")))
     for g in json.load(sys.stdin)))'
 }
 record chains 512K -- 1500000 1 10000
