@@ -88,8 +88,8 @@ static void draw_cursor(struct mt_app *app, struct mt_rect r, const struct mt_ti
 	mt_number_size(rss, at->memory.rss_bytes);
 	mt_draw_rule(app->screen, r.row, r.column, r.columns, MT_ROLE_RULE, "at the cursor");
 	if (app->data.profile.info.history_from_ns)
-		mt_drawf(app->screen, r.row, r.column + RULE_WORDS, r.columns - RULE_WORDS, MT_ROLE_AXIS, " %s single events are gone "
-			"(--max-size) ", mt_glyph(mt_screen_utf8(app->screen), MT_GLYPH_GONE));
+		mt_drawf(app->screen, r.row, r.column + RULE_WORDS, r.columns - RULE_WORDS, MT_ROLE_AXIS, " %s single events are "
+			"gone (--max-size) ", mt_glyph(mt_screen_utf8(app->screen), MT_GLYPH_GONE));
 	mt_drawf(app->screen, r.row + 1, r.column + 1, r.columns - 1, MT_ROLE_TEXT,
 		"%s   live %s in %s blocks   most %s", when, live, blocks, most);
 	if (r.rows < 3)

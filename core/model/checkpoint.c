@@ -434,8 +434,9 @@ int mt_checkpoint_read(struct mt_checkpoint *out, struct mt_trace_reader *reader
 	return result;
 }
 
-int mt_checkpoint_load(struct mt_checkpoint *out, struct mt_trace_reader *reader, uint32_t index, struct mt_profile *profile,
-	int (*visit)(void *context, const struct mt_checkpoint_block *), void *context, struct mt_err *err)
+int mt_checkpoint_load(struct mt_checkpoint *out, struct mt_trace_reader *reader, uint32_t index,
+	struct mt_profile *profile, int (*visit)(void *context, const struct mt_checkpoint_block *), void *context,
+	struct mt_err *err)
 {
 	struct reading r = {out, reader, profile, visit, context, err, {0}, {0}, 0, 0};
 

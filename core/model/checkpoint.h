@@ -60,8 +60,8 @@ struct mt_checkpoint_source {
 	void (*pulse)(void *context);     /* every few milliseconds */
 	void *context;
 };
-/* Appends its blocks to made, for mt_trace_writer_put. Of the checkpoint, time_ns, next_number, block_count, thread_count and
- * threads are filled in. */
+/* Appends its blocks to made, for mt_trace_writer_put. Of the checkpoint, time_ns, next_number, block_count, thread_count
+ * and threads are filled in. */
 void mt_checkpoint_make(struct mt_trace_writer *, const struct mt_checkpoint *, const struct mt_checkpoint_source *,
 	struct mt_buffer *made);
 

@@ -1,5 +1,5 @@
-/* flight ROUNDS THREADS KEEP [PAUSES]: a deterministic churn of malloc, free, realloc (grown, shrunk, moved, failing) and blocks that
- * stay, in THREADS threads that hand nothing over to each other, in two halves. Prints what it did after each: "allocations
+/* flight ROUNDS THREADS KEEP [PAUSES]: a deterministic churn of malloc, free, realloc (grown, shrunk, moved, failing) and
+ * blocks that stay, in THREADS threads that hand nothing over to each other, in two halves. Prints what it did after each: "allocations
  * frees reallocations live bytes". KEEP: blocks that each thread holds at most. PAUSES: reads a line before each half. */
 #define _GNU_SOURCE
 #include <pthread.h>
@@ -119,7 +119,8 @@ static void report(const struct work *works, int threads)
 		sum.live += works[i].live;
 		sum.bytes += works[i].bytes;
 	}
-	len = snprintf(line, sizeof line, "%lu %lu %lu %lu %lu\n", sum.allocations, sum.frees, sum.reallocations, sum.live, sum.bytes);
+	len = snprintf(line, sizeof line, "%lu %lu %lu %lu %lu\n", sum.allocations, sum.frees, sum.reallocations, sum.live,
+		sum.bytes);
 	if (write(1, line, (size_t)len) != len) /* stdio would allocate */
 		abort();
 }
