@@ -104,6 +104,8 @@ finish() { # NAME WHY...: compares when the program and its recorder have ended
 	[ "$(cat "$tmp/status")" = 7 ] || set -- "$@" "status $(cat "$tmp/status"): $(tail -n 1 "$tmp/have.err")"
 	say "$name" "$*$(python3 "$here/compare.py" "$memtui" "$tmp/t.dat" "$tmp/truth" 2>&1 | tail -n 1)"
 }
+events() { "$memtui" info --format json "$tmp/t.dat" 2>/dev/null | grep -o '"events":[0-9]*' | cut -d: -f2; } # written so far
+has_read() { [ "$(events)" -ge "$1" ] 2>/dev/null; }
 goes_on() { said burst || echo "the program stands still; "; is "$recorder" T || echo "the recorder was not stopped; "; }
 
 for how in block drop; do
@@ -146,7 +148,9 @@ if start reuse 2000; then
 	until_true is "$recorder" T # else it may read a few records more, and the ring be full while no block lives
 	go_on
 	until_true said burst
+	before=$(events)
 	kill -CONT "$recorder"
+	until_true has_read $((before + 1000)) # or the ring may still be full, and the next burst be lost whole
 	go_on
 	finish "another block at the place of one whose free was lost"
 fi
