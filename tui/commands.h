@@ -26,6 +26,7 @@
 	X(timeline) \
 	X(mmaps) \
 	X(mallopts) \
+	X(errors) \
 	X(check) \
 	X(suppress) \
 	X(export) \

@@ -69,6 +69,8 @@ int mt_report_diff(const struct mt_report *a, const struct mt_report *b, enum mt
 int mt_report_allocations(const struct mt_report *, struct mt_err *);
 int mt_report_chains(const struct mt_report *, struct mt_err *);
 int mt_report_histogram(const struct mt_report *, struct mt_err *);
+/* Double frees, mismatched calls and frees of unknown addresses, with the stacks of all calls. source is needed. */
+int mt_report_errors(const struct mt_report *, struct mt_err *);
 int mt_report_tree(const struct mt_report *, struct mt_err *);
 int mt_report_timeline(const struct mt_report *, struct mt_err *);
 /* Maps and unmaps; calls of mallopt and malloc_trim: in the order in which they came. */

@@ -1,0 +1,351 @@
+/* Calls that end what is not theirs to end, each with the stacks of all calls that have to do with it. */
+#include "core/export/report_parts.h"
+#include "core/export/table.h"
+#include "core/query/errors.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+struct part {
+	const struct mt_report *report;
+	const struct mt_profile *whole;
+	struct mt_backtrace backtrace;
+};
+
+static uint32_t thread_id(const struct part *part, uint32_t thread)
+{
+	return thread < part->whole->thread_count ? part->whole->threads[thread].tid : 0;
+}
+
+static const char *thread_name(const struct part *part, uint32_t thread)
+{
+	return thread < part->whole->thread_count ? mt_strings_get(&part->whole->strings, part->whole->threads[thread].name) : "";
+}
+
+static const char *group_kind(const struct part *part, const struct mt_error *e)
+{
+	return mt_kind_name(mt_profile_group_kind(part->whole, e->group));
+}
+
+/* The stack of a call; of the allocation, its group's node. */
+static void take_stack(struct part *part, uint32_t node)
+{
+	part->backtrace.count = 0;
+	if (node)
+		mt_backtrace_of(&part->backtrace, part->whole, part->report->symbols, node);
+}
+
+/* ---- text ---- */
+
+static void put_call(struct part *part, const char *verb, uint32_t kind, const struct mt_error_call *call)
+{
+	FILE *out = part->report->out;
+	char when[MT_NUMBER_EXACT_LEN];
+
+	mt_report_number(when, part->report, MT_UNIT_TIME, call->time_ns);
+	fprintf(out, "   %s by %s at %s, thread %u ", verb, mt_kind_name(kind), when, thread_id(part, call->thread));
+	mt_put_safe(out, thread_name(part, call->thread));
+	putc('\n', out);
+	take_stack(part, call->node);
+	for (uint32_t i = 0; i < part->backtrace.count; i++) {
+		const struct mt_backtrace_frame *frame = &part->backtrace.frames[i];
+		char *name = mt_report_short_frame_name(part->report, frame), *place = mt_report_frame_place(frame);
+
+		fputs("       ", out);
+		mt_put_safe(out, name);
+		fputs(*place ? "  " : "", out);
+		mt_put_safe(out, place);
+		fputs(frame->inlined ? "  (inlined)\n" : frame->by_frame_pointer ? "  (no call frame information)\n" : "\n", out);
+		free(name);
+		free(place);
+	}
+	if (!part->backtrace.count)
+		fputs("       [its stack was not recorded]\n", out);
+}
+
+static bool reallocates(uint32_t kind)
+{
+	return kind == MT_KIND_REALLOC || kind == MT_KIND_REALLOCARRAY;
+}
+
+static void put_heading(struct part *part, uint64_t rank, const struct mt_error *e)
+{
+	FILE *out = part->report->out;
+	char n[2][MT_NUMBER_EXACT_LEN];
+
+	mt_report_number(n[0], part->report, MT_UNIT_COUNT, e->count);
+	mt_report_number(n[1], part->report, MT_UNIT_BYTES, e->bytes);
+	fprintf(out, "\n%llu. ", (unsigned long long)rank);
+	if (e->type == MT_ERROR_MISMATCH)
+		fprintf(out, "allocated by %s, %s by %s: %s block%s of %s in all", group_kind(part, e),
+			reallocates(e->call.kind) ? "resized" : "freed", mt_kind_name(e->call.kind), n[0], e->count == 1 ? "" : "s", n[1]);
+	else
+		fprintf(out, "%s: %s time%s", mt_error_type_words(e->type), n[0], e->count == 1 ? "" : "s");
+	if (e->type != MT_ERROR_MISMATCH)
+		fprintf(out, ", %saddress %#llx", e->count == 1 ? "" : "first ", (unsigned long long)e->address);
+	if (e->type == MT_ERROR_DOUBLE_FREE) {
+		mt_report_number(n[1], part->report, MT_UNIT_BYTES, e->size);
+		fprintf(out, ", a block of %s", n[1]);
+	}
+	if (e->count > 1) {
+		mt_report_number(n[0], part->report, MT_UNIT_TIME, e->call.time_ns);
+		mt_report_number(n[1], part->report, MT_UNIT_TIME, e->last_ns);
+		fprintf(out, ", from %s to %s; the first:", n[0], n[1]);
+	}
+	putc('\n', out);
+	if (e->doubt)
+		fprintf(out, "   not sure: %s\n", mt_error_doubt_words(e->doubt));
+}
+
+static void put_error(struct part *part, uint64_t rank, const struct mt_error *e)
+{
+	const char *verb = reallocates(e->call.kind) ? "resized" : "freed";
+
+	put_heading(part, rank, e);
+	if (e->group != MT_NO_GROUP) {
+		struct mt_error_call allocation = {.time_ns = e->allocated_ns, .thread = e->allocated_thread,
+			.node = part->whole->groups[e->group].node};
+
+		put_call(part, "allocated", mt_profile_group_kind(part->whole, e->group), &allocation);
+	}
+	if (e->type == MT_ERROR_DOUBLE_FREE) {
+		if (e->before.time_ns != MT_LIVE)
+			put_call(part, reallocates(e->before.kind) ? "resized" : "freed", e->before.kind, &e->before);
+		verb = reallocates(e->call.kind) ? "resized again" : "freed again";
+	}
+	put_call(part, verb, e->call.kind, &e->call);
+}
+
+static const char *const sums[MT_ERROR_TYPE_COUNT][2] = { /* of one, of more */
+	[MT_ERROR_DOUBLE_FREE] = {"double free", "double frees"},
+	[MT_ERROR_MISMATCH] = {"block ended by a call that does not belong to the one that allocated it",
+		"blocks ended by calls that do not belong to those that allocated them"},
+	[MT_ERROR_UNKNOWN_FREE] = {"free of an address that was never allocated", "frees of addresses that were never allocated"},
+};
+
+static void put_note(const struct part *part, uint64_t count, const char *words)
+{
+	char n[MT_NUMBER_EXACT_LEN];
+
+	if (!count)
+		return;
+	mt_report_number(n, part->report, MT_UNIT_COUNT, count);
+	fprintf(part->report->out, "%s %s\n", n, words);
+}
+
+static void put_sums(const struct part *part, const struct mt_errors *errors)
+{
+	FILE *out = part->report->out;
+	char n[2][MT_NUMBER_EXACT_LEN];
+
+	for (int i = 0; i < MT_ERROR_TYPE_COUNT; i++) {
+		mt_report_number(n[0], part->report, MT_UNIT_COUNT, errors->sum[i]);
+		mt_report_number(n[1], part->report, MT_UNIT_COUNT, errors->unsure[i]);
+		fprintf(out, "%s %s", n[0], sums[i][errors->sum[i] != 1]);
+		if (errors->unsure[i])
+			fprintf(out, ", %s of them not sure", n[1]);
+		putc('\n', out);
+	}
+	put_note(part, errors->inherited, "frees of what the process was forked with: no errors");
+	put_note(part, errors->left_out, "frees of addresses that were never allocated are not shown: a filter asks of blocks");
+	put_note(part, errors->untold, "further frees of unknown addresses were not looked into");
+}
+
+static void put_text(struct part *part, const struct mt_errors *errors, uint64_t end)
+{
+	FILE *out = part->report->out;
+
+	put_sums(part, errors);
+	for (uint64_t i = part->report->skip; i < end; i++)
+		put_error(part, i + 1, &errors->items[i]);
+	if (end < errors->count)
+		fprintf(out, "\n%llu more; see them with --count and --skip\n", (unsigned long long)(errors->count - end));
+	if (errors->lacks_stacks && part->report->skip < end)
+		fputs("\nTo see where blocks are freed, record with --free-stacks.\n", out);
+}
+
+/* ---- JSON ---- */
+
+static void number(struct mt_json *json, const char *name, uint64_t value)
+{
+	mt_json_key(json, name);
+	mt_json_number(json, value);
+}
+
+static void put_json_call(struct mt_json *json, struct part *part, uint32_t kind, const struct mt_error_call *call)
+{
+	mt_json_key(json, "kind");
+	mt_json_string(json, mt_kind_name(kind));
+	mt_json_key(json, "timestamp");
+	if (call->time_ns == MT_LIVE)
+		mt_json_null(json);
+	else
+		mt_json_seconds(json, call->time_ns);
+	number(json, "thread", thread_id(part, call->thread));
+	mt_json_key(json, "thread_name");
+	mt_json_string(json, thread_name(part, call->thread));
+	take_stack(part, call->node);
+	if (call->node) {
+		mt_report_json_backtrace(json, &part->backtrace);
+	} else {
+		mt_json_key(json, "backtrace");
+		mt_json_null(json);
+	}
+}
+
+static void put_json_block(struct mt_json *json, struct part *part, const struct mt_error *e)
+{
+	struct mt_error_call allocation = {.time_ns = e->allocated_ns, .thread = e->allocated_thread};
+
+	mt_json_key(json, "allocation");
+	if (e->group == MT_NO_GROUP) {
+		mt_json_null(json);
+		return;
+	}
+	allocation.node = part->whole->groups[e->group].node;
+	mt_json_open(json, '{');
+	number(json, "group", e->group);
+	number(json, "number", e->number);
+	number(json, "size", e->size);
+	put_json_call(json, part, mt_profile_group_kind(part->whole, e->group), &allocation);
+	mt_json_close(json, '}');
+}
+
+static void put_json_error(struct mt_json *json, struct part *part, const struct mt_error *e)
+{
+	mt_json_line(json);
+	mt_json_open(json, '{');
+	mt_json_key(json, "type");
+	mt_json_string(json, mt_error_type_name(e->type));
+	mt_json_key(json, "doubt");
+	if (e->doubt)
+		mt_json_string(json, mt_error_doubt_name(e->doubt));
+	else
+		mt_json_null(json);
+	number(json, "count", e->count);
+	number(json, "size", e->bytes);
+	mt_json_key(json, "last_timestamp");
+	mt_json_seconds(json, e->last_ns);
+	mt_json_key(json, "address");
+	if (e->type == MT_ERROR_MISMATCH)
+		mt_json_null(json);
+	else
+		mt_json_number(json, e->address);
+	put_json_block(json, part, e);
+	mt_json_key(json, "free_before");
+	if (e->before.kind == MT_KIND_NONE && e->before.time_ns == 0) {
+		mt_json_null(json);
+	} else {
+		mt_json_open(json, '{');
+		put_json_call(json, part, e->before.kind, &e->before);
+		mt_json_close(json, '}');
+	}
+	mt_json_key(json, "free");
+	mt_json_open(json, '{');
+	put_json_call(json, part, e->call.kind, &e->call);
+	mt_json_close(json, '}');
+	mt_json_close(json, '}');
+}
+
+static void put_json(struct part *part, const struct mt_errors *errors, uint64_t end)
+{
+	struct mt_json json = {.out = part->report->out};
+
+	mt_json_open(&json, '{');
+	for (int i = 0; i < MT_ERROR_TYPE_COUNT; i++) {
+		mt_json_key(&json, mt_error_type_name((enum mt_error_type)i));
+		mt_json_open(&json, '{');
+		number(&json, "count", errors->sum[i]);
+		number(&json, "not_sure", errors->unsure[i]);
+		mt_json_close(&json, '}');
+	}
+	number(&json, "inherited_frees", errors->inherited);
+	number(&json, "left_out_by_filter", errors->left_out);
+	number(&json, "not_looked_into", errors->untold);
+	mt_json_key(&json, "errors");
+	mt_json_open(&json, '[');
+	for (uint64_t i = part->report->skip; i < end; i++)
+		put_json_error(&json, part, &errors->items[i]);
+	json.comma = false;
+	mt_json_line(&json);
+	mt_json_close(&json, ']');
+	mt_json_close(&json, '}');
+	putc('\n', part->report->out);
+}
+
+/* ---- CSV ---- */
+
+static void put_csv_call(struct part *part, const char *kind, const struct mt_error_call *call)
+{
+	FILE *out = part->report->out;
+	char when[MT_NUMBER_EXACT_LEN] = "";
+
+	if (call->time_ns != MT_LIVE)
+		mt_number_seconds(when, call->time_ns);
+	take_stack(part, call->node);
+	char *line = mt_report_one_line(part->report, &part->backtrace, ";", 0);
+
+	mt_csv_field(out, false, kind);
+	fprintf(out, ",%s,%u", when, thread_id(part, call->thread));
+	mt_csv_field(out, false, line);
+	free(line);
+}
+
+static void put_csv_error(struct part *part, const struct mt_error *e)
+{
+	FILE *out = part->report->out;
+
+	fprintf(out, "%s,%s,%llu,%llu,", mt_error_type_name(e->type), e->doubt ? mt_error_doubt_name(e->doubt) : "",
+		(unsigned long long)e->count, (unsigned long long)e->bytes);
+	if (e->type != MT_ERROR_MISMATCH)
+		fprintf(out, "%llu", (unsigned long long)e->address);
+	if (e->group != MT_NO_GROUP) {
+		struct mt_error_call allocation = {.time_ns = e->allocated_ns, .thread = e->allocated_thread,
+			.node = part->whole->groups[e->group].node};
+
+		fprintf(out, ",%u,%llu", e->group, (unsigned long long)e->size);
+		put_csv_call(part, group_kind(part, e), &allocation);
+	} else {
+		fputs(",,,,,,", out);
+	}
+	if (e->type == MT_ERROR_DOUBLE_FREE)
+		put_csv_call(part, mt_kind_name(e->before.kind), &e->before);
+	else
+		fputs(",,,,", out);
+	put_csv_call(part, mt_kind_name(e->call.kind), &e->call);
+	putc('\n', out);
+}
+
+static void put_csv(struct part *part, const struct mt_errors *errors, uint64_t end)
+{
+	fputs("type,doubt,count,size,address,group,block_size,allocation_kind,allocation_timestamp,allocation_thread,"
+		"allocation_backtrace,free_before_kind,free_before_timestamp,free_before_thread,free_before_backtrace,"
+		"free_kind,free_timestamp,free_thread,free_backtrace\n", part->report->out);
+	for (uint64_t i = part->report->skip; i < end; i++)
+		put_csv_error(part, &errors->items[i]);
+}
+
+/* ---- all ---- */
+
+int mt_report_errors(const struct mt_report *report, struct mt_err *err)
+{
+	struct part part = {.report = report, .whole = mt_report_whole(report)};
+	struct mt_errors errors = {0};
+
+	if (!report->source || !report->source->reader)
+		return mt_fail(err, -ENODATA, "there are totals alone, and no single allocations; expected a trace with events");
+	int status = mt_errors_find(&errors, report->source, report->asked, err);
+	uint64_t end = errors.count;
+
+	if (report->count && report->skip < end && report->count < end - report->skip)
+		end = report->skip + report->count;
+	if (status >= 0 && report->format == MT_FORMAT_JSON)
+		put_json(&part, &errors, end);
+	else if (status >= 0 && report->format == MT_FORMAT_CSV)
+		put_csv(&part, &errors, end);
+	else if (status >= 0)
+		put_text(&part, &errors, end);
+	mt_backtrace_free(&part.backtrace);
+	mt_errors_free(&errors);
+	return status;
+}

@@ -1,0 +1,222 @@
+#include "core/query/strays.h"
+
+#include "core/query/question.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- tables ---- */
+
+static uint32_t home_of(const struct mt_strays_table *t, uint64_t key)
+{
+	return (uint32_t)(key * 0x9e3779b97f4a7c15ull >> 32) & t->mask;
+}
+
+static void table_make(struct mt_strays_table *t, uint32_t entries)
+{
+	uint32_t size = 16;
+
+	while (size < entries * 2)
+		size *= 2;
+	t->slots = mt_alloc(size * sizeof *t->slots);
+	t->mask = size - 1;
+}
+
+static void table_count(struct mt_strays_table *t, uint64_t key, uint32_t index)
+{
+	uint32_t at = home_of(t, key);
+
+	while (t->slots[at].count && t->slots[at].key != key)
+		at = (at + 1) & t->mask;
+	if (!t->slots[at].count++) {
+		t->slots[at].key = key;
+		t->slots[at].first = index;
+	}
+}
+
+static inline const struct mt_strays_slot *table_find(const struct mt_strays_table *t, uint64_t key)
+{
+	for (uint32_t at = home_of(t, key); t->slots[at].count; at = (at + 1) & t->mask)
+		if (t->slots[at].key == key)
+			return &t->slots[at];
+	return NULL;
+}
+
+/* ---- collecting ---- */
+
+struct gathering {
+	struct mt_strays *strays;
+	const struct mt_profile *profile;
+	uint64_t allocations;
+	bool last; /* a note would be about the last stray */
+	const char *fault;
+};
+
+static void gather(struct gathering *g, const struct mt_event *e)
+{
+	struct mt_strays *s = g->strays;
+
+	g->last = false;
+	if (s->count == MT_STRAYS_MAX || e->thread >= g->profile->thread_count) {
+		s->seen++;
+		return;
+	}
+	MT_GROW(s->items, s->count, s->capacity);
+	s->items[s->count++] = (struct mt_stray){.address = e->address, .order = s->seen++, .place = g->allocations,
+		.call = {.time_ns = e->time_ns, .thread = e->thread, .kind = e->kind}};
+	g->last = true;
+}
+
+static void note(struct gathering *g, const struct mt_event *e)
+{
+	const struct mt_profile *p = g->profile;
+
+	if (g->last && e->kind == MT_NOTE_FREE_STACK && e->size < p->node_count && p->nodes[e->size].pc < MT_PC_FIRST)
+		g->strays->items[g->strays->count - 1].call.node = (uint32_t)e->size;
+	g->last = false;
+}
+
+static int on_events(void *context, const struct mt_event *events, uint32_t count, const struct mt_event *after)
+{
+	struct gathering *g = context;
+
+	(void)after;
+	for (uint32_t i = 0; i < count; i++) {
+		const struct mt_event *e = &events[i];
+
+		if (e->type == MT_EVENT_UNKNOWN_FREE) {
+			gather(g, e);
+		} else if (e->type == MT_EVENT_NOTE) {
+			note(g, e);
+		} else {
+			g->last = false;
+			if (e->type == MT_EVENT_ALLOCATE || e->type == MT_EVENT_REALLOCATE)
+				g->allocations = e->number + 1;
+		}
+	}
+	return 0;
+}
+
+static int on_resume(void *context, const struct mt_checkpoint *checkpoint, const struct mt_checkpoint_block *b)
+{
+	struct gathering *g = context;
+
+	if (!b) {
+		g->allocations = checkpoint->next_number;
+		g->strays->resumed = true;
+	}
+	return 0;
+}
+
+static int compare(const void *a, const void *b)
+{
+	const struct mt_stray *x = a, *y = b;
+
+	if (x->address != y->address)
+		return x->address < y->address ? -1 : 1;
+	return x->order < y->order ? -1 : x->order > y->order;
+}
+
+int mt_strays_gather(struct mt_strays *s, const struct mt_source *source, struct mt_err *err)
+{
+	struct mt_question q = {0};
+	struct gathering g = {.strays = s, .profile = source->profile};
+	struct mt_pass pass = {.wants = MT_TRACE_ADDRESSES, .events = on_events, .resume = on_resume, .fault = &g.fault,
+		.context = &g};
+	int result = mt_question_init(&q, source, NULL, err);
+
+	if (!result)
+		result = mt_question_pass(&q, &pass, err);
+	mt_question_free(&q);
+	if (s->count)
+		qsort(s->items, s->count, sizeof *s->items, compare);
+	table_make(&s->by_address, s->count);
+	for (uint32_t i = 0; i < s->count; i++)
+		table_count(&s->by_address, s->items[i].address, i);
+	return result;
+}
+
+/* ---- the blocks that were there ---- */
+
+/* The first stray of these that came behind the allocation; or the end of them. */
+static uint32_t behind(const struct mt_strays *s, const struct mt_strays_slot *slot, uint64_t number)
+{
+	uint32_t low = slot->first, high = slot->first + slot->count;
+
+	while (low < high) {
+		uint32_t middle = low + (high - low) / 2;
+
+		if (s->items[middle].place > number)
+			high = middle;
+		else
+			low = middle + 1;
+	}
+	return low;
+}
+
+/* A block is noted with the first stray behind its allocation; one that is allocated later in its place. */
+void mt_strays_visit(struct mt_strays *s, const struct mt_allocation *a)
+{
+	const struct mt_strays_slot *slot = table_find(&s->by_address, a->address);
+
+	if (!slot)
+		return;
+	uint32_t at = behind(s, slot, a->number);
+
+	if (at > slot->first && a->end_ns != MT_LIVE && a->end_kind == MT_KIND_NONE)
+		s->items[at - 1].swapped = true;
+	if (at == slot->first + slot->count)
+		return;
+	struct mt_stray *stray = &s->items[at];
+
+	if (stray->has_block && stray->number > a->number)
+		return;
+	stray->has_block = true;
+	stray->number = a->number;
+	stray->size = a->size;
+	stray->time_ns = a->time_ns;
+	stray->end_ns = a->end_ns;
+	stray->group = a->group;
+	stray->thread = a->thread;
+	stray->end = (struct mt_error_call){.time_ns = a->end_ns, .thread = a->end_thread, .kind = a->end_kind, .node = a->end_node};
+}
+
+static void inherit(struct mt_stray *stray, const struct mt_stray *before)
+{
+	stray->has_block = true;
+	stray->number = before->number;
+	stray->size = before->size;
+	stray->time_ns = before->time_ns;
+	stray->end_ns = before->end_ns;
+	stray->group = before->group;
+	stray->thread = before->thread;
+	stray->end = before->end;
+}
+
+void mt_strays_settle(struct mt_strays *s)
+{
+	table_make(&s->by_number, s->count);
+	for (uint32_t i = 0; i < s->count; i++) {
+		if (i && !s->items[i].has_block && s->items[i - 1].has_block && s->items[i - 1].address == s->items[i].address)
+			inherit(&s->items[i], &s->items[i - 1]);
+		if (s->items[i].has_block)
+			table_count(&s->by_number, s->items[i].number, i);
+	}
+}
+
+/* Those of one block follow each other. */
+void mt_strays_match(struct mt_strays *s, const struct mt_allocation *a)
+{
+	const struct mt_strays_slot *slot = table_find(&s->by_number, a->number);
+
+	for (uint32_t i = 0; slot && i < slot->count; i++)
+		s->items[slot->first + i].matches = true;
+}
+
+void mt_strays_free(struct mt_strays *s)
+{
+	free(s->items);
+	free(s->by_address.slots);
+	free(s->by_number.slots);
+	*s = (struct mt_strays){0};
+}

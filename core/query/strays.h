@@ -1,0 +1,45 @@
+/* Frees of addresses at which no block was live, and the blocks that had been there before. Private to core/query. */
+#ifndef MT_QUERY_STRAYS_H
+#define MT_QUERY_STRAYS_H
+
+#include "core/query/errors.h"
+
+#define MT_STRAYS_MAX (1u << 18) /* looked into; what comes later is counted */
+
+struct mt_stray {
+	uint64_t address;
+	uint64_t order;  /* number among all of them */
+	uint64_t place;  /* allocations before it */
+	struct mt_error_call call;
+	bool swapped;    /* the next block there ended by a free that nobody saw */
+	bool has_block;  /* the last one at the address before it: */
+	bool matches;    /* which the filter takes */
+	uint64_t number, size, time_ns, end_ns;
+	uint32_t group, thread;
+	struct mt_error_call end;
+};
+
+struct mt_strays_slot { uint64_t key; uint32_t first, count; }; /* count 0: empty */
+struct mt_strays_table {
+	struct mt_strays_slot *slots;
+	uint32_t mask;
+};
+struct mt_strays {
+	struct mt_stray *items; /* by address, and then in their order */
+	uint32_t count, capacity;
+	uint64_t seen;          /* all that there are */
+	bool resumed;           /* the events begin at a checkpoint */
+	struct mt_strays_table by_address, by_number;
+};
+
+/* Collects them: a pass over the events. strays: zeroed. */
+int mt_strays_gather(struct mt_strays *, const struct mt_source *, struct mt_err *);
+/* To be told of every allocation, in the order of ends, with addresses and stacks. */
+void mt_strays_visit(struct mt_strays *, const struct mt_allocation *);
+/* When all were told. */
+void mt_strays_settle(struct mt_strays *);
+/* Then: an allocation that the filter takes. */
+void mt_strays_match(struct mt_strays *, const struct mt_allocation *);
+void mt_strays_free(struct mt_strays *);
+
+#endif

@@ -1,0 +1,37 @@
+#!/bin/bash
+# errors: what memtui errors finds in a program that does everything wrong on purpose, held against the truth that the program
+# prints. run.sh BUILD
+set -u
+build=$(cd "$1" && pwd)
+here=$(cd "$(dirname "$0")" && pwd)
+export MEMTUI=$build/memtui
+tmp=$(mktemp -d)
+trap 'rm -rf "$tmp"' EXIT
+cd "$tmp" || exit 1
+flags="-std=c++17 -O1 -g -fno-builtin -w -pthread -I$here/../../preload"
+g++ $flags -o errors "$here/../programs/errors.cc" || { echo "not ok errors: the program does not compile"; exit 1; }
+for n in 1 2 3; do
+	g++ $flags -DOWNED=$n -o own$n "$here/../programs/operators.cc" || { echo "not ok errors: operators do not compile"; exit 1; }
+done
+
+record() { # NAME OPTIONS -- PROGRAM...: the program's output in NAME.truth, its status in NAME.status
+	name=$1
+	shift
+	timeout 60 "$MEMTUI" record -o "$name.dat" "$@" >"$name.truth" 2>"$name.err"
+	echo $? >"$name.status"
+}
+record mismatches --free-stacks -- ./errors mismatches
+record plain -- ./errors mismatches
+GLIBC_TUNABLES=glibc.malloc.tcache_count=0 record double --free-stacks -- ./errors double
+GLIBC_TUNABLES=glibc.malloc.tcache_count=0 record double_plain -- ./errors double
+timeout 60 env GLIBC_TUNABLES=glibc.malloc.tcache_count=0 MEMTUI_OUTPUT="$tmp/alone.dat" LD_PRELOAD="$build/libmemtui.so" \
+	./errors double >alone.truth
+record abort --free-stacks -- ./errors abort
+record unknown --free-stacks -- ./errors unknown
+record pause --free-stacks -- ./errors pause
+record fork --free-stacks -- ./errors fork
+for n in 1 2 3; do
+	record own$n -- ./own$n
+	record own_stacks$n --free-stacks -- ./own$n
+done
+python3 "$here/check.py"
