@@ -1,5 +1,4 @@
-#include "core/capture/import.h"
-#include "core/capture/ring.h"
+#include "core/capture/import_parts.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -13,205 +12,6 @@
 
 #define SECOND 1000000000ull
 #define SPAN_LEAST (SECOND / 10000) /* between two anchors that tell the clock's rate by themselves */
-#define PENDING_MAX 4096u         /* chunks that were not yet entered */
-#define STALE_MAX 65536u          /* entries read again because one before them is not complete */
-/* What a tracer lays out at most. */
-#define MODULES_MAX (1u << 16)
-#define THREADS_MAX (1u << 20)
-#define PCS_MAX (1u << 22)
-#define NODES_MAX (1u << 24)
-#define RINGS_MAX (1u << 12)
-#define CHUNKS_MAX (1u << 24)
-#define TEXT_MAX_LEN (1u << 20)
-#define RECORDS_MAX_BITS 16
-
-/* A table: its place in the file, and how much of it lies complete in our memory. */
-struct table {
-	uint64_t offset;
-	uint32_t entry, capacity;
-	uint32_t complete, seen;
-	uint8_t *to;
-	uint32_t sign; /* place in the entry of the 32 bits that are written last, and are not 0 then */
-	uint32_t sign_len;
-};
-
-/* What is read of a ring. Positions as in wire.h. */
-struct feed {
-	uint32_t first_chunk, last_chunk, chunks; /* list by id + 1 */
-	uint32_t chunk;        /* id + 1 of the one that holds position loaded */
-	uint64_t first_head, second_head;
-	uint64_t loaded;       /* all below was copied */
-	uint64_t scanned, time; /* stamp of the last event below scanned */
-};
-
-struct mt_import {
-	int fd;
-	char *path;
-	uint64_t size, disk; /* bytes: the file's, and what they take */
-	struct mt_wire_header header; /* as last read */
-	struct mt_segment segment;    /* in our own memory */
-	struct mt_timebase clock;
-	struct mt_model model;
-	struct mt_merge merge;
-	struct mt_merge_bounds bounds;
-	struct table modules, threads, pcs, nodes;
-	uint32_t chunk_records, chunks_seen;
-	uint32_t *next_chunk;         /* by id: the ring's next, id + 1 */
-	uint32_t next_capacity;
-	uint32_t pending[PENDING_MAX], pending_count;
-	struct feed *feeds;
-	uint64_t *heads;              /* bounds.heads */
-	uint32_t feed_count;
-	uint64_t own_scale;           /* of this machine's TSC; 0: not known */
-	char *text;
-	uint32_t text_len;
-	uint64_t events;              /* at the last update */
-	bool lives, stopped, cut_short;
-};
-
-/* ---- reading --------------------------------------------------------------------------------------- */
-
-/* As many bytes as there are; negative: an error. */
-static ssize_t read_at(int fd, void *to, size_t len, uint64_t offset)
-{
-	size_t done = 0;
-
-	while (done < len) {
-		ssize_t n = pread(fd, (uint8_t *)to + done, len - done, (off_t)(offset + done));
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0)
-			return -errno;
-		if (n == 0)
-			break;
-		done += (size_t)n;
-	}
-	return (ssize_t)done;
-}
-
-bool mt_import_recognises(const char *path)
-{
-	struct stat status;
-	uint64_t magic = 0;
-	int fd;
-
-	if (stat(path, &status) < 0 || !S_ISREG(status.st_mode))
-		return false;
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
-		return false;
-	if (read_at(fd, &magic, sizeof magic, 0) != sizeof magic)
-		magic = 0;
-	close(fd);
-	return magic == MT_WIRE_MAGIC;
-}
-
-/* The path of a line of /proc/PID/maps, where that is the beginning of a shared mapping of a file; else NULL. */
-static char *mapped_path(char *line)
-{
-	unsigned long long start, end, offset;
-	char permissions[5];
-	int at = 0;
-
-	if (sscanf(line, "%llx-%llx %4s %llx %*s %*s %n", &start, &end, permissions, &offset, &at) != 4 || !at
-		|| permissions[3] != 's' || offset || line[at] != '/')
-		return NULL;
-	line[at + (int)strcspn(line + at, "\n")] = '\0';
-	return line + at;
-}
-
-char *mt_import_of_process(pid_t pid)
-{
-	char *maps = mt_format("/proc/%d/maps", (int)pid), line[4096 + 128], *found = NULL, *path;
-	FILE *f = fopen(maps, "re");
-
-	while (f && !found && fgets(line, sizeof line, f)) {
-		if (!(path = mapped_path(line)))
-			continue;
-		found = mt_strdup(path);
-		if (mt_import_recognises(found))
-			break;
-		free(found); /* in a name space of its own? */
-		found = mt_format("/proc/%d/root%s", (int)pid, path);
-		if (mt_import_recognises(found))
-			break;
-		free(found);
-		found = NULL;
-	}
-	if (f)
-		fclose(f);
-	free(maps);
-	return found;
-}
-
-static bool fits(const struct mt_wire_range *range, uint32_t entry, uint32_t most)
-{
-	return range->entry == entry && range->capacity && range->capacity <= most && range->offset % MT_WIRE_PAGE == 0
-		&& range->offset >= 2 * MT_WIRE_PAGE && range->offset < 1ull << 48;
-}
-
-static const char *senseless(const struct mt_wire_header *h)
-{
-	uint32_t records = h->ring_records;
-
-	if (!(h->flags & MT_SEGMENT_STANDALONE))
-		return "it is the memory of a session, not a recording";
-	if (records < 1024 || records & (records - 1) || records > 1u << RECORDS_MAX_BITS)
-		return "the size of its chunks makes no sense";
-	if (h->depth_limit < 4 || h->depth_limit > 65536 || h->clock > MT_CLOCK_MONOTONIC)
-		return "its header makes no sense";
-	if (!fits(&h->modules, sizeof(struct mt_wire_module), MODULES_MAX)
-		|| !fits(&h->threads, sizeof(struct mt_wire_thread), THREADS_MAX)
-		|| !fits(&h->pcs, sizeof(struct mt_wire_pc), PCS_MAX)
-		|| !fits(&h->nodes, sizeof(struct mt_wire_node), NODES_MAX)
-		|| !fits(&h->rings, sizeof(struct mt_wire_ring), RINGS_MAX)
-		|| !fits(&h->chunks, sizeof(struct mt_wire_chunk), CHUNKS_MAX) || !fits(&h->text, 1, TEXT_MAX_LEN)
-		|| !fits(&h->ring_data, records * (uint32_t)sizeof(struct mt_wire_record), CHUNKS_MAX)
-		|| h->ring_data.capacity < h->chunks.capacity)
-		return "its tables do not lie where they can";
-	return NULL;
-}
-
-/* What memory was laid out by stays as it was. */
-static bool same_layout(const struct mt_wire_header *a, const struct mt_wire_header *b)
-{
-	size_t from = offsetof(struct mt_wire_header, clock), to = offsetof(struct mt_wire_header, id);
-
-	return !memcmp((const uint8_t *)a + from, (const uint8_t *)b + from, to - from);
-}
-
-static int read_header(struct mt_import *i, struct mt_err *err)
-{
-	struct mt_wire_header now = {0}, *h = &now;
-	ssize_t n = read_at(i->fd, h, sizeof *h, 0);
-	struct stat status;
-	const char *why;
-
-	if (n < 0 || fstat(i->fd, &status) < 0)
-		return mt_fail(err, n < 0 ? (int)n : -errno, "cannot read %s: %s", i->path, strerror(n < 0 ? (int)-n : errno));
-	i->size = (uint64_t)status.st_size;
-	i->disk = (uint64_t)status.st_blocks * 512; /* the tables' ranges are sparse */
-	if (n < (ssize_t)sizeof *h || h->magic != MT_WIRE_MAGIC)
-		return mt_fail(err, -EINVAL, "%s is not a recording of memtui, or its program ended before it began", i->path);
-	if (h->version != MT_WIRE_VERSION || h->header_size != sizeof *h)
-		return mt_fail(err, -EINVAL, "%s was written by another version of memtui; open it with that one", i->path);
-	why = i->segment.base && !same_layout(h, &i->header) ? "it is no longer the file that it was" : senseless(h);
-	if (why)
-		return mt_fail(err, -EINVAL, "%s cannot be read: %s", i->path, why);
-	i->header = now;
-	return 0;
-}
-
-/* Entries of a range that lie within the file. */
-static uint32_t in_file(const struct mt_import *i, uint64_t offset, uint32_t entry, uint32_t count, uint32_t capacity)
-{
-	uint64_t there = i->size > offset ? (i->size - offset) / entry : 0;
-
-	if (count > capacity)
-		count = capacity;
-	return count < there ? count : (uint32_t)there;
-}
 
 /* ---- beginning ------------------------------------------------------------------------------------- */
 
@@ -221,10 +21,10 @@ static void place(struct mt_wire_range *range, uint64_t *at, uint64_t capacity, 
 	*at += (capacity * entry + MT_WIRE_PAGE - 1) / MT_WIRE_PAGE * MT_WIRE_PAGE;
 }
 
-static struct table new_table(const struct mt_import *i, const struct mt_wire_range *from,
+static struct mt_import_table new_table(const struct mt_import *i, const struct mt_wire_range *from,
 	const struct mt_wire_range *to, uint32_t first, size_t sign, size_t sign_len)
 {
-	return (struct table){from->offset, from->entry, from->capacity, first, first, i->segment.base + to->offset,
+	return (struct mt_import_table){from->offset, from->entry, from->capacity, first, first, i->segment.base + to->offset,
 		(uint32_t)sign, (uint32_t)sign_len};
 }
 
@@ -273,12 +73,12 @@ static const char *next_text(const struct mt_import *i, const char *at)
 static void read_text(struct mt_import *i)
 {
 	struct mt_profile *p = i->model.profile;
-	uint32_t len = in_file(i, i->header.text.offset, 1, i->header.text.capacity, i->header.text.capacity);
+	uint32_t len = mt_import_in_file(i, i->header.text.offset, 1, i->header.text.capacity, i->header.text.capacity);
 	const char *at;
 	ssize_t n;
 
 	i->text = mt_alloc(len + 1);
-	n = read_at(i->fd, i->text, len, i->header.text.offset);
+	n = mt_import_read_at(i->fd, i->text, len, i->header.text.offset);
 	i->text_len = n > 0 ? (uint32_t)n : 0;
 	while (i->text_len > 1 && !i->text[i->text_len - 1] && !i->text[i->text_len - 2])
 		i->text_len--; /* the rest of the range */
@@ -303,7 +103,7 @@ struct mt_import *mt_import_open(const char *path, struct mt_profile *profile, s
 	i->fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
 	if (i->fd < 0)
 		mt_fail(err, -errno, "cannot open %s: %s", path, strerror(errno));
-	if (i->fd < 0 || read_header(i, err) < 0 || make_segment(i, err) < 0) {
+	if (i->fd < 0 || mt_import_read_header(i, err) < 0 || make_segment(i, err) < 0) {
 		mt_import_free(i);
 		return NULL;
 	}
@@ -385,242 +185,6 @@ static void set_clock(struct mt_import *i)
 	i->clock.scale = scale && ns >= SPAN_LEAST ? scale : own_scale(i);
 }
 
-/* ---- tables ---------------------------------------------------------------------------------------- */
-
-static bool is_complete(const struct table *t, uint32_t id)
-{
-	static const uint8_t none[8];
-
-	return memcmp(t->to + (uint64_t)id * t->entry + t->sign, none, t->sign_len) != 0;
-}
-
-/* Copies what is new. An entry that is not complete yet is read again next time. Returns how many there are. */
-static uint32_t read_table(struct mt_import *i, struct table *t, uint32_t published)
-{
-	uint32_t count = in_file(i, t->offset, t->entry, published, t->capacity);
-
-	if (count < published)
-		i->cut_short = true;
-	if (count > t->complete) {
-		ssize_t n = read_at(i->fd, t->to + (uint64_t)t->complete * t->entry, (size_t)(count - t->complete) * t->entry,
-			t->offset + (uint64_t)t->complete * t->entry);
-
-		if (n < (ssize_t)((size_t)(count - t->complete) * t->entry))
-			i->cut_short = true;
-	}
-	while (t->complete < count && is_complete(t, t->complete))
-		t->complete++;
-	if (count - t->complete > STALE_MAX) /* given up by its thread */
-		t->complete++;
-	if (count > t->seen)
-		t->seen = count;
-	return t->seen;
-}
-
-static void enter_chunk(struct mt_import *i, uint32_t id, const struct mt_wire_chunk *chunk)
-{
-	struct feed *f = chunk->ring < i->feed_count ? &i->feeds[chunk->ring] : NULL;
-
-	if (!f || chunk->number != f->chunks + 1) {
-		i->model.profile->info.invalid_records++;
-		return;
-	}
-	if (f->last_chunk)
-		i->next_chunk[f->last_chunk - 1] = id + 1;
-	else
-		f->first_chunk = f->chunk = id + 1;
-	f->last_chunk = id + 1;
-	f->chunks++;
-}
-
-/* Entries that were claimed but not written when they were looked at. */
-static void look_at_pending(struct mt_import *i)
-{
-	uint32_t left = 0;
-
-	for (uint32_t n = 0; n < i->pending_count; n++) {
-		uint32_t id = i->pending[n];
-		struct mt_wire_chunk chunk = {0};
-
-		if (read_at(i->fd, &chunk, sizeof chunk, i->header.chunks.offset + (uint64_t)id * sizeof chunk)
-			== sizeof chunk && chunk.number)
-			enter_chunk(i, id, &chunk);
-		else
-			i->pending[left++] = id;
-	}
-	i->pending_count = left;
-}
-
-static void read_chunks(struct mt_import *i)
-{
-	struct mt_wire_chunk chunks[512];
-	uint32_t count = in_file(i, i->header.chunks.offset, sizeof *chunks, i->header.chunk_count,
-		i->header.chunks.capacity);
-
-	if (count < i->header.chunk_count)
-		i->cut_short = true;
-	look_at_pending(i);
-	if (count > i->next_capacity) {
-		i->next_chunk = mt_resize(i->next_chunk, 2ull * count * sizeof *i->next_chunk);
-		memset(i->next_chunk + i->next_capacity, 0, (2ull * count - i->next_capacity) * sizeof *i->next_chunk);
-		i->next_capacity = 2 * count;
-	}
-	while (i->chunks_seen < count) {
-		uint32_t n = count - i->chunks_seen < 512 ? count - i->chunks_seen : 512;
-		ssize_t len = read_at(i->fd, chunks, n * sizeof *chunks,
-			i->header.chunks.offset + (uint64_t)i->chunks_seen * sizeof *chunks);
-
-		if (len < (ssize_t)(n * sizeof *chunks))
-			return;
-		for (uint32_t at = 0; at < n; at++, i->chunks_seen++) {
-			if (chunks[at].number)
-				enter_chunk(i, i->chunks_seen, &chunks[at]);
-			else if (i->pending_count < PENDING_MAX)
-				i->pending[i->pending_count++] = i->chunks_seen;
-		}
-	}
-}
-
-/* ---- rings ----------------------------------------------------------------------------------------- */
-
-static struct mt_wire_ring *own_ring(struct mt_import *i, uint32_t ring)
-{
-	return (struct mt_wire_ring *)mt_segment_entry(&i->segment, rings, ring);
-}
-
-/* Heads as they are now; what goes back is damage. */
-static void read_heads(struct mt_import *i, bool second)
-{
-	struct mt_wire_ring rings[64];
-
-	for (uint32_t at = 0; at < i->feed_count;) {
-		uint32_t n = i->feed_count - at < 64 ? i->feed_count - at : 64;
-
-		if (read_at(i->fd, rings, n * sizeof *rings, i->header.rings.offset + (uint64_t)at * sizeof *rings)
-			< (ssize_t)(n * sizeof *rings)) {
-			i->cut_short = true;
-			return;
-		}
-		for (uint32_t k = 0; k < n; k++, at++) {
-			struct feed *f = &i->feeds[at];
-
-			if (rings[k].head < f->loaded || rings[k].head >> 48)
-				i->model.profile->info.invalid_records++;
-			else if (second)
-				f->second_head = rings[k].head;
-			else
-				f->first_head = f->second_head = rings[k].head;
-		}
-	}
-}
-
-static uint64_t available(const struct mt_import *i, const struct feed *f)
-{
-	uint64_t there = (uint64_t)f->chunks * i->chunk_records;
-
-	return f->second_head < there ? f->second_head : there;
-}
-
-/* Copies the next piece, up to the end of its chunk, if the ring has room for a whole one. */
-static bool load(struct mt_import *i, uint32_t ring)
-{
-	struct feed *f = &i->feeds[ring];
-	uint64_t limit = available(i, f), slot = f->loaded & (i->chunk_records - 1), begin = f->loaded - slot, len;
-	struct mt_wire_record *to = (struct mt_wire_record *)mt_segment_entry(&i->segment, ring_data,
-		(uint64_t)ring * i->segment.ring_records + (f->loaded & (i->segment.ring_records - 1)));
-	ssize_t n;
-
-	if (f->loaded >= limit || !f->chunk || begin - own_ring(i, ring)->tail + i->chunk_records > i->segment.ring_records)
-		return false;
-	len = limit - f->loaded;
-	if (len > i->chunk_records - slot)
-		len = i->chunk_records - slot;
-	n = read_at(i->fd, to, len * sizeof *to,
-		i->header.ring_data.offset + ((uint64_t)(f->chunk - 1) * i->chunk_records + slot) * sizeof *to);
-	if (n < (ssize_t)(len * sizeof *to)) {
-		i->cut_short = true;
-		len = n > 0 ? (uint64_t)n / sizeof *to : 0;
-		f->second_head = f->loaded + len; /* this ring ends here */
-		if (f->first_head > f->second_head)
-			f->first_head = f->second_head;
-	}
-	f->loaded += len;
-	if (len && (f->loaded & (i->chunk_records - 1)) == 0)
-		f->chunk = i->next_chunk[f->chunk - 1];
-	__atomic_store_n(&own_ring(i, ring)->head, f->loaded, __ATOMIC_RELEASE);
-	return len > 0;
-}
-
-static void scan(struct mt_import *i, uint32_t ring)
-{
-	struct feed *f = &i->feeds[ring];
-	struct mt_ring view;
-	struct mt_decoded d;
-
-	mt_ring_init(&view, &i->segment, ring);
-	while (mt_ring_decode(&view, &f->scanned, f->loaded, &f->time, &d))
-		;
-}
-
-/* Loads what there is room for, and sets up to what stamp the merge may go: a ring that has more can still have
- * events right after its last loaded one, and by the window a little before it. Returns whether any has more. */
-static bool fill(struct mt_import *i, bool *loaded)
-{
-	bool more = false;
-
-	i->bounds.horizon = UINT64_MAX;
-	*loaded = false;
-	for (uint32_t ring = 0; ring < i->feed_count; ring++) {
-		struct feed *f = &i->feeds[ring];
-		uint64_t limit;
-
-		while (load(i, ring))
-			*loaded = true;
-		i->heads[ring] = f->first_head < f->loaded ? f->first_head : f->loaded;
-		if (f->loaded >= available(i, f))
-			continue;
-		more = true;
-		if (i->feed_count < 2)
-			continue;
-		scan(i, ring);
-		limit = f->time > i->merge.window ? f->time - i->merge.window : 0;
-		if (limit < i->bounds.horizon)
-			i->bounds.horizon = limit;
-	}
-	return more;
-}
-
-static double fraction(const struct mt_import *i)
-{
-	uint64_t done = 0, all = 1;
-
-	for (uint32_t ring = 0; ring < i->feed_count; ring++) {
-		done += i->feeds[ring].loaded;
-		all += available(i, &i->feeds[ring]);
-	}
-	return (double)done / (double)all;
-}
-
-static int consume(struct mt_import *i, int (*progress)(void *, double), void *context, struct mt_err *err)
-{
-	bool more = true, loaded;
-
-	for (unsigned round = 0; more; round++) {
-		uint64_t records;
-
-		more = fill(i, &loaded);
-		records = mt_merge_poll(&i->merge);
-		if (!records && !loaded && more) { /* stamps that stand still: there is no order to keep */
-			i->bounds.horizon = UINT64_MAX;
-			if (!mt_merge_poll(&i->merge))
-				break;
-		}
-		if (progress && round % 64 == 63 && progress(context, fraction(i)))
-			return mt_fail(err, -ECANCELED, "reading %s was cancelled", i->path);
-	}
-	return 0;
-}
-
 /* ---- bringing up to date --------------------------------------------------------------------------- */
 
 static uint64_t unix_now(void)
@@ -671,10 +235,10 @@ static void pass_on_header(struct mt_import *i)
 	struct mt_wire_header *own = i->segment.header;
 	const struct mt_wire_header *h = &i->header;
 
-	own->module_count = read_table(i, &i->modules, h->module_count);
-	own->thread_count = read_table(i, &i->threads, h->thread_count);
-	own->pc_count = read_table(i, &i->pcs, h->pc_count);
-	own->node_count = read_table(i, &i->nodes, h->node_count);
+	own->module_count = mt_import_read_table(i, &i->modules, h->module_count);
+	own->thread_count = mt_import_read_table(i, &i->threads, h->thread_count);
+	own->pc_count = mt_import_read_table(i, &i->pcs, h->pc_count);
+	own->node_count = mt_import_read_table(i, &i->nodes, h->node_count);
 	own->usable_rule = h->usable_rule;
 	own->allocator = h->allocator;
 	own->own_allocator = h->own_allocator;
@@ -687,25 +251,25 @@ static void pass_on_header(struct mt_import *i)
 static int read_state(struct mt_import *i, struct mt_err *err)
 {
 	uint32_t alive = 1, rings;
-	int error = read_header(i, err);
+	int error = mt_import_read_header(i, err);
 
 	if (error)
 		return error;
 	i->cut_short = false;
-	rings = in_file(i, i->header.rings.offset, sizeof(struct mt_wire_ring), i->header.ring_count,
+	rings = mt_import_in_file(i, i->header.rings.offset, sizeof(struct mt_wire_ring), i->header.ring_count,
 		i->header.rings.capacity);
 	if (rings > i->feed_count)
 		i->feed_count = rings;
 	i->lives = still_lives(&i->header); /* before the heads: what it published before its end is then seen */
-	read_heads(i, false);
-	read_heads(i, true);
-	read_at(i->fd, &alive, sizeof alive, MT_WIRE_ALIVE_OFFSET);
+	mt_import_read_heads(i, false);
+	mt_import_read_heads(i, true);
+	mt_import_read_at(i->fd, &alive, sizeof alive, MT_WIRE_ALIVE_OFFSET);
 	i->stopped = alive == 0;
-	error = read_header(i, err);
+	error = mt_import_read_header(i, err);
 	if (error)
 		return error;
 	set_clock(i);
-	read_chunks(i);
+	mt_import_read_chunks(i);
 	pass_on_header(i);
 	i->segment.header->ring_count = i->feed_count;
 	return 0;
@@ -738,7 +302,7 @@ int mt_import_update(struct mt_import *i, int (*progress)(void *, double), void 
 	int error = read_state(i, err);
 
 	if (!error)
-		error = consume(i, progress, context, err);
+		error = mt_import_consume(i, progress, context, err);
 	if (error)
 		return error;
 	set_end(i);
