@@ -1,0 +1,140 @@
+/* How processes end, and which of them nobody knows. */
+#include "core/session/service_parts.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define TURN_MS 1000    /* between two looks for what tells of itself by no descriptor */
+#define UNKNOWN_MS 20   /* the same while descendants live of which nothing is known */
+#define UNKNOWN_PATIENCE_NS 500000000ull
+
+/* The status of the root goes to the front before it is reaped: nothing is lost if we are killed between. */
+void mt_service_on_end(struct mt_service *s, struct mt_process *p, int wait_status)
+{
+	struct mt_recorder *r = s->recorder;
+
+	if (p == r->root) {
+		if (r->master_fd >= 0)
+			mt_service_read_terminal(s);
+		mt_recorder_report(r, &(struct mt_report){.type = MT_REPORT_EXITED, .wait_status = wait_status});
+		atomic_store(&r->root_ended, true);
+	}
+	mt_offer_end(r, p, wait_status);
+}
+
+/* Our children: the root, and those who lost their parents. */
+void mt_service_reap(struct mt_service *s)
+{
+	for (;;) {
+		struct mt_process *p;
+		siginfo_t info = {0};
+		int wait_status;
+
+		if (waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) < 0 || !info.si_pid)
+			return;
+		wait_status = info.si_code == CLD_EXITED ? W_EXITCODE(info.si_status, 0)
+			: info.si_status | (info.si_code == CLD_DUMPED ? 0x80 : 0);
+		p = mt_service_find_live(s->recorder, info.si_pid);
+		if (p)
+			mt_service_on_end(s, p, wait_status);
+		waitpid(info.si_pid, NULL, 0);
+	}
+}
+
+/* A process that executed what takes no tracer, or cleared the environment, is the same no more. One without a pidfd
+ * is seen to have ended here. */
+void mt_service_look_for_untraced(struct mt_service *s)
+{
+	struct mt_recorder *r = s->recorder;
+
+	for (uint32_t i = r->live_count; i-- > 0;) {
+		struct mt_process *p = r->live[i];
+		struct mt_process_stat now;
+
+		if (p->pidfd < 0 && p != r->root && mt_process_has_ended(p)) {
+			mt_service_on_end(s, p, mt_process_status(p));
+			continue;
+		}
+		if (!p->stack_start || !mt_process_stat(p->pid, &now) || !now.stack_start || now.stack_start == p->stack_start)
+			continue;
+		atomic_fetch_add(&p->untraced, 1);
+		if (p == r->root) {
+			p->seen_leaving = true;
+			mt_offer_root_left(r);
+			continue;
+		}
+		p->segments++; /* what ends is not what began with a fork */
+		mt_offer_end(r, p, MT_STATUS_UNKNOWN);
+	}
+}
+
+enum kin { KIN_NONE, KIN_TRACED, KIN_OTHERS };
+
+/* Who lives of those that are not in the table: children that have lost their parents. */
+static enum kin unknown_kin(void)
+{
+	enum kin kin = KIN_OTHERS;
+	siginfo_t info = {0};
+	char path[64];
+	int pid;
+	FILE *f;
+
+	if (waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) < 0)
+		return KIN_NONE;
+	snprintf(path, sizeof path, "/proc/self/task/%d/children", (int)getpid());
+	f = fopen(path, "re");
+	while (f && fscanf(f, "%d", &pid) == 1)
+		if (mt_process_maps_segment(pid))
+			kin = KIN_TRACED;
+	if (f)
+		fclose(f);
+	return kin;
+}
+
+/* The session is over when nobody is left who is traced or may yet ask. Returns how long to wait for the next look. */
+int mt_service_look_for_end(struct mt_service *s)
+{
+	struct mt_recorder *r = s->recorder;
+	uint64_t now = mt_clock_monotonic_ns();
+	enum kin kin;
+
+	if (!atomic_load(&r->root_ended) || atomic_load(&r->over))
+		return TURN_MS;
+	if (r->live_count && !atomic_load(&r->stopping)) {
+		s->alone_since = 0;
+		return TURN_MS;
+	}
+	kin = atomic_load(&r->stopping) ? KIN_NONE : unknown_kin();
+	if (kin == KIN_TRACED)
+		return TURN_MS;
+	if (!s->alone_since)
+		s->alone_since = now;
+	if (kin == KIN_OTHERS && now - s->alone_since < UNKNOWN_PATIENCE_NS)
+		return UNKNOWN_MS;
+	atomic_store(&r->over, true);
+	mt_recorder_wake(r);
+	return TURN_MS;
+}
+
+/* Once the root's trace is complete the front need not wait for the others. */
+void mt_service_tell_front(struct mt_service *s)
+{
+	struct mt_recorder *r = s->recorder;
+	struct mt_report message = {.type = MT_REPORT_GOES_ON};
+
+	s->unsent = !mt_recorder_send_unsent(r, false);
+	if (s->unsent || s->told || !atomic_load(&r->root_ended) || atomic_load(&r->root_images) || atomic_load(&r->over)
+		|| (!r->live_count && unknown_kin() != KIN_TRACED))
+		return;
+	message.count = r->live_count ? r->live_count : 1;
+	message.watch = r->live_count ? r->live[0]->pid : 0;
+	message.untraced = mt_recorder_untraced(r);
+	mt_recorder_report(r, &message);
+	s->told = true;
+}
