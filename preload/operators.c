@@ -29,23 +29,40 @@ static const uint8_t kinds[MT_OPERATOR_COUNT] = {
 
 static struct mt_found known[MT_OPERATOR_COUNT]; /* of the libraries that the program was started with */
 
+/* The program may have operators new of its own: calls of these are not seen. The library's others, as new[], allocate by
+ * way of them. */
+#define OWN_MAX 4096 /* bytes of such a function, at most */
+static uint64_t own[MT_OPERATOR_COUNT];
+static uint32_t own_count;
+static bool by_own[MT_OPERATOR_COUNT]; /* the known one may call these */
+
 static bool binds_to_us(const char *name)
 {
 	return mt_is_own((uint64_t)dlsym(RTLD_DEFAULT, name));
+}
+
+static bool is_in(const struct mt_found *found, const char *const *libraries)
+{
+	struct dl_find_object object;
+	const char *path, *slash;
+
+	if (_dl_find_object(found->function, &object) < 0)
+		return false;
+	path = object.dlfo_link_map->l_name;
+	slash = strrchr(path, '/');
+	for (; *libraries; libraries++)
+		if (!strncmp(slash ? slash + 1 : path, *libraries, strlen(*libraries)))
+			return true;
+	return false;
 }
 
 /* libstdc++'s operators, but those for alignments, are malloc or free, by way of the simple operator; where all
  * of these are ours, and go on to libstdc++, nothing is missed by going there at once. */
 static bool may_be_plain(const char *name, const struct mt_found *found)
 {
-	struct dl_find_object object;
-	const char *path, *slash;
+	static const char *const libstdcxx[] = {"libstdc++.so.6", NULL};
 
-	if (strstr(name, "align_val_t") || _dl_find_object(found->function, &object) < 0)
-		return false;
-	path = object.dlfo_link_map->l_name;
-	slash = strrchr(path, '/');
-	return !strncmp(slash ? slash + 1 : path, "libstdc++.so.6", 14) && binds_to_us("malloc") && binds_to_us("free")
+	return !strstr(name, "align_val_t") && is_in(found, libstdcxx) && binds_to_us("malloc") && binds_to_us("free")
 		&& binds_to_us("_Znwm") && binds_to_us("_ZdlPv");
 }
 
@@ -58,12 +75,34 @@ static bool is_plain(const char *name, const struct mt_found *found)
 		&& mt_find_in_scope((uint64_t)found->function, "_ZdlPv", &simple) && simple.start == found->start;
 }
 
+static void find_own(const struct mt_found *found)
+{
+	static const char *const libraries[] = {"libstdc++.so.", "libc++.so.", "libc++abi.so.", NULL};
+
+#define X(id, symbol, kind) \
+	if (!binds_to_us(#symbol)) \
+		own[own_count++] = (uint64_t)dlsym(RTLD_DEFAULT, #symbol);
+	MT_OPERATORS(X)
+#undef X
+	for (int i = 0; i < MT_OPERATOR_COUNT && own_count; i++)
+		by_own[i] = found[i].function && is_in(&found[i], libraries);
+}
+
+static bool is_of_own(uint64_t pc)
+{
+	for (uint32_t i = 0; i < own_count; i++)
+		if (pc - own[i] < OWN_MAX)
+			return true;
+	return false;
+}
+
 void mt_operators_find(void)
 {
 	struct mt_found found[MT_OPERATOR_COUNT], *simple = &found[MT_OPERATOR_NEW], *free = &found[MT_OPERATOR_DELETE];
 
 	for (int i = 0; i < MT_OPERATOR_COUNT; i++)
 		mt_find_next(names[i], &found[i]);
+	find_own(found);
 	for (int i = 0; i < MT_OPERATOR_COUNT; i++) {
 		if (!found[i].function)
 			continue;
@@ -97,7 +136,8 @@ static inline bool belongs(struct mt_thread *t, const struct mt_entry *entry)
 
 	if (gone)
 		t->pending_kind = 0;
-	return holds && (entry->pc - t->pending_start < t->pending_end - t->pending_start || mt_is_own(entry->pc));
+	return holds && (entry->pc - t->pending_start < t->pending_end - t->pending_start || mt_is_own(entry->pc)
+		|| is_of_own(entry->pc));
 }
 
 bool mt_operators_take(struct mt_thread *t, const struct mt_entry *entry, size_t size)
@@ -172,7 +212,9 @@ static inline void *allocate(enum mt_operator which, const struct mt_entry *entr
 	} /* no memory: the real operator asks the new-handler, and throws */
 	mt_pending_begin(t, &before, entry, kinds[which], a, found->start, found->end);
 	p = mt_find_call(found->function, a, b, c);
-	if (!mt_pending_end(t, &before) && mt_tls.self && p) /* not by way of our malloc */
+	if (mt_pending_end(t, &before) || (by_own[which] && found == &known[which]))
+		return p; /* the program's operator may have gone another way than straight to malloc: what it called is recorded */
+	if (mt_tls.self && p) /* not by way of our malloc */
 		mt_event_block(t, entry, kinds[which], MT_RECORD_ALLOC, (uint64_t)p, a,
 			mt_allocator_usable_of(found->function, p, a));
 	return p;

@@ -22,7 +22,8 @@ def say(name, problem):
 def run(trace, *options):
     done = subprocess.run([MEMTUI, "errors", *options, trace], capture_output=True, text=True, timeout=60)
     if done.returncode:
-        raise SystemExit(f"not ok errors {trace}: status {done.returncode}: {done.stderr[:400]}")
+        print(f"not ok errors {trace}: status {done.returncode}: {done.stderr[:400]}")
+        sys.exit(1)
     return done.stdout
 
 
@@ -32,7 +33,7 @@ def load(trace, *options):
 
 def site(call, *prefixes):
     """The function of the program in which a call was made."""
-    for frame in call["backtrace"] or []:
+    for frame in (call or {}).get("backtrace") or []:
         name = frame["function"].split("(")[0]
         if name.startswith(prefixes):
             return f"{name}:{frame['line'] > 0}"
@@ -168,6 +169,10 @@ def operators():
                 continue  # nothing tells of an operator delete whose free has no stack, where new is the library's
             d = load(f"own{stacks}{n}.dat")
             say(f"operators of the program's own are no errors ({n}{stacks})", d["errors"] and d)
+            info = json.loads(subprocess.run([MEMTUI, "info", "--format", "json", f"own{stacks}{n}.dat"], capture_output=True,
+                text=True, timeout=60).stdout)
+            say(f"and what they allocate is seen once ({n}{stacks})", [info[name] for name in ("implied_frees", "lost_events",
+                "unknown_frees")] != [0, 0, 0] and info)
 
 
 expected_pairs = mismatches()
