@@ -14,7 +14,7 @@
 	X(KIND, "kind", "malloc, calloc, new, new[] …") \
 	X(THREAD, "thread", "the allocating thread")
 #define MT_ROWS_BY_CHOICE(id, name, words) "|" name
-#define MT_ROWS_BY_CHOICES (MT_ROWS_BY(MT_ROWS_BY_CHOICE) + 1) /* "backtrace|function…" */
+#define MT_ROWS_BY_CHOICES (&(MT_ROWS_BY(MT_ROWS_BY_CHOICE))[1]) /* "backtrace|function…" */
 enum mt_rows_by {
 #define X(id, name, words) MT_ROWS_BY_##id,
 	MT_ROWS_BY(X)
