@@ -72,6 +72,8 @@ static struct mt_report report_on(struct mt_opened *o, const struct mt_arguments
 		.what = arguments->what,
 		.levels = (uint32_t)arguments->levels,
 		.by = arguments->by ? (enum mt_rows_by)mt_rows_by_find(arguments->by) : MT_ROWS_BY_BACKTRACE,
+		.top = (uint32_t)arguments->stacked,
+		.by_count = arguments->metric && !strcmp(arguments->metric, "count"),
 		.function = arguments->operands[0] ? arguments->operands[1] : NULL,
 		.allocation_order = arguments->allocation_order,
 		.histogram = arguments->histogram && !strcmp(arguments->histogram, "lifetime") ? MT_HISTOGRAM_LIFETIME : MT_HISTOGRAM_SIZE,

@@ -346,8 +346,8 @@ static int take_value(struct parser *parser, const struct mt_option *option, con
 	mt_option_name(name, sizeof name, option);
 	if (!option->argument && attached)
 		return mt_fail(parser->err, -EINVAL, "--%s takes no value; expected it alone", name);
-	if (option->argument && *option->argument == '[' && !attached) { /* it can be left out: the first choice */
-		return set_value(parser->arguments, option, "size", parser->err);
+	if (option->argument && *option->argument == '[' && !attached) { /* it can be left out: the first choice, or ten */
+		return set_value(parser->arguments, option, option->kind == MT_OPTION_NUMBER ? "10" : "size", parser->err);
 	} else if (option->argument && !attached) {
 		if (parser->at >= parser->argc)
 			return mt_fail(parser->err, -EINVAL, "--%s needs a value; expected --%s=%s", name, name,

@@ -16,11 +16,11 @@ struct mt_texts {
 struct mt_arguments {
 	const char *program; /* "memtui" as it was called */
 	const char *output, *theme, *ascii, *filter_text, *on_full, *complete, *man, *what, *over_size;
-	const char *by, *normalise, *threshold_text;
+	const char *by, *metric, *normalise, *threshold_text;
 	const char *allocation_sort, *allocation_direction, *histogram;
 	enum mt_allocation_order allocation_order;
 	bool force, disabled, free_stacks, slack, check_stacks, headless, exact, help, short_names;
-	uint64_t depth, duration_ns, max_size, top, count, skip, levels, columns, fps;
+	uint64_t depth, duration_ns, max_size, top, count, skip, levels, columns, stacked, fps;
 	bool inverted, ascending, sort_given, history, events;
 	double threshold; /* percent */
 	enum mt_metric sort;

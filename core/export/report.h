@@ -41,7 +41,9 @@ struct mt_report {
 	bool inverted;            /* tree */
 	uint32_t levels;          /* tree: at most; 0: all */
 	const char *what;         /* json and csv as exports: the view; NULL: the default */
-	enum mt_rows_by by;       /* groups: rows */
+	enum mt_rows_by by;       /* groups: rows; stacked: series */
+	uint32_t top;             /* stacked: series at most */
+	bool by_count;            /* stacked: blocks, not bytes */
 	const char *function;     /* callers: whose */
 	enum mt_allocation_order allocation_order; /* allocations, chains */
 	enum mt_histogram_of histogram;
@@ -73,6 +75,8 @@ int mt_report_histogram(const struct mt_report *, struct mt_err *);
 int mt_report_errors(const struct mt_report *, struct mt_err *);
 int mt_report_tree(const struct mt_report *, struct mt_err *);
 int mt_report_timeline(const struct mt_report *, struct mt_err *);
+/* The timeline, by who holds what lives. source is needed. */
+int mt_report_stacked(const struct mt_report *, struct mt_err *);
 /* Maps and unmaps; calls of mallopt and malloc_trim: in the order in which they came. */
 int mt_report_mmaps(const struct mt_report *, struct mt_err *);
 int mt_report_mallopts(const struct mt_report *, struct mt_err *);

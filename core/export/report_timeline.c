@@ -8,8 +8,7 @@
 #define BAR_WIDTH 30
 #define NOTES_MOST 60 /* bytes, about */
 
-/* End of a column in ns. */
-static uint64_t column_time(const struct mt_timeline *timeline, uint32_t column)
+uint64_t mt_report_column_time(const struct mt_timeline *timeline, uint32_t column)
 {
 	unsigned __int128 width = timeline->to_ns - timeline->from_ns;
 
@@ -33,7 +32,7 @@ static void timeline_json(const struct mt_report *report, const struct mt_timeli
 	mt_json_key(&json, "seconds");
 	mt_json_open(&json, '[');
 	for (uint32_t i = 0; i < timeline->count; i++)
-		mt_json_seconds(&json, column_time(timeline, i));
+		mt_json_seconds(&json, mt_report_column_time(timeline, i));
 	mt_json_close(&json, ']');
 #define X(name, heading, unit) \
 	mt_json_key(&json, #name); \
@@ -66,7 +65,7 @@ static void timeline_csv(const struct mt_report *report, const struct mt_timelin
 #undef X
 	putc('\n', report->out);
 	for (uint32_t i = 0; i < timeline->count; i++) {
-		mt_number_seconds(seconds, column_time(timeline, i));
+		mt_number_seconds(seconds, mt_report_column_time(timeline, i));
 		fputs(seconds, report->out);
 #define X(name, heading, unit) fprintf(report->out, ",%llu", (unsigned long long)timeline->columns[i].name);
 		SERIES(X)
@@ -117,7 +116,7 @@ static void timeline_text(const struct mt_report *report, const struct mt_timeli
 		const struct mt_sample *column = &timeline->columns[i];
 		size_t len = (size_t)((unsigned __int128)column->live_bytes * BAR_WIDTH / most);
 
-		mt_report_number(number, report, MT_UNIT_TIME, column_time(timeline, i));
+		mt_report_number(number, report, MT_UNIT_TIME, mt_report_column_time(timeline, i));
 		mt_table_cell(table, number);
 #define X(name, heading, unit) \
 	mt_report_number(number, report, unit, column->name); \
@@ -126,10 +125,10 @@ static void timeline_text(const struct mt_report *report, const struct mt_timeli
 #undef X
 		mt_report_number(number, report, MT_UNIT_BYTES, column->memory.rss_bytes);
 		mt_table_cell(table, column->memory.rss_bytes ? number : "-");
-		memset(bar, column_time(timeline, i) <= history_ns ? ':' : '#', len);
+		memset(bar, mt_report_column_time(timeline, i) <= history_ns ? ':' : '#', len);
 		bar[len] = 0;
-		char *notes = notes_of(report->profile, i ? column_time(timeline, i - 1) : 0,
-			i + 1 < timeline->count ? column_time(timeline, i) : UINT64_MAX);
+		char *notes = notes_of(report->profile, i ? mt_report_column_time(timeline, i - 1) : 0,
+			i + 1 < timeline->count ? mt_report_column_time(timeline, i) : UINT64_MAX);
 		char *cell = notes ? mt_format("%s%s%s", bar, len ? " " : "", notes) : NULL;
 
 		mt_table_cell(table, cell ? cell : bar);
@@ -153,15 +152,13 @@ static uint32_t default_columns(const struct mt_report *report)
 	return report->profile->sample_count;
 }
 
-int mt_report_timeline(const struct mt_report *report, struct mt_err *err)
+void mt_report_timeline_of(struct mt_timeline *timeline, const struct mt_report *report)
 {
 	const struct mt_profile *profile = report->profile;
-	struct mt_timeline timeline = {0};
 	const struct mt_matched *matched = report->matched;
 	uint64_t start = 0, end = profile->step_ns * profile->sample_count;
 	bool range = matched && (matched->from_ns || matched->to_ns < profile->info.wall_ns);
 
-	(void)err;
 	/* As recorded: whole steps. Resampled: the run's time, or the range of it. */
 	if (range) {
 		start = matched->from_ns;
@@ -169,7 +166,15 @@ int mt_report_timeline(const struct mt_report *report, struct mt_err *err)
 	} else if (default_columns(report) != profile->sample_count && profile->info.wall_ns && profile->info.wall_ns < end) {
 		end = profile->info.wall_ns;
 	}
-	mt_timeline_get(&timeline, profile, start, end, default_columns(report));
+	mt_timeline_get(timeline, profile, start, end, default_columns(report));
+}
+
+int mt_report_timeline(const struct mt_report *report, struct mt_err *err)
+{
+	struct mt_timeline timeline = {0};
+
+	(void)err;
+	mt_report_timeline_of(&timeline, report);
 	if (report->format == MT_FORMAT_JSON)
 		timeline_json(report, &timeline);
 	else if (report->format == MT_FORMAT_CSV)

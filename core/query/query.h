@@ -257,6 +257,8 @@ struct mt_timeline {
 	struct mt_sample *columns; /* live at the end, max within, rates summed */
 };
 void mt_timeline_get(struct mt_timeline *, const struct mt_profile *, uint64_t from_ns, uint64_t to_ns, uint32_t columns);
+/* The profile's steps that a column covers: [first, last]. */
+void mt_timeline_steps(const struct mt_timeline *, const struct mt_profile *, uint32_t column, uint32_t *first, uint32_t *last);
 void mt_timeline_free(struct mt_timeline *);
 
 #endif

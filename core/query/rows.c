@@ -62,7 +62,7 @@ static void name_function(struct mt_buffer *out, const struct mt_backtrace_frame
 			(unsigned long long)frame->offset);
 }
 
-static void name_of(struct mt_buffer *out, const struct mt_profile *profile, const struct mt_symbols *symbols,
+void mt_rows_name(struct mt_buffer *out, const struct mt_profile *profile, const struct mt_symbols *symbols,
 	uint32_t group, enum mt_rows_by by)
 {
 	struct mt_backtrace_frame frame;
@@ -110,7 +110,7 @@ void mt_rows_get(struct mt_rows *rows, const struct mt_profile *matched, const s
 	for (uint32_t i = 0; i < selection->count; i++) {
 		uint32_t group = selection->groups[i];
 
-		name_of(&name, matched, symbols, group, by);
+		mt_rows_name(&name, matched, symbols, group, by);
 		struct mt_row *row = mt_rows_at(rows, (const char *)name.data);
 
 		row->group_count++;

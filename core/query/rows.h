@@ -40,6 +40,8 @@ struct mt_rows {
  * the profile of the whole recording; may be the same. by is neither BACKTRACE nor THREAD. rows: zeroed. */
 void mt_rows_get(struct mt_rows *, const struct mt_profile *matched, const struct mt_profile *whole,
 	const struct mt_symbols *, const struct mt_selection *, enum mt_rows_by, enum mt_metric sort, bool ascending);
+/* A group's name, into the emptied buffer; by as above. */
+void mt_rows_name(struct mt_buffer *, const struct mt_profile *, const struct mt_symbols *, uint32_t group, enum mt_rows_by);
 void mt_rows_sort(struct mt_rows *, const struct mt_profile *, enum mt_metric, bool ascending);
 /* By the allocating thread: goes over the events of the trace. Own peaks and shares of the peak are not known. */
 int mt_rows_by_thread(struct mt_rows *, const struct mt_source *, struct mt_filter *, enum mt_metric sort, bool ascending,

@@ -80,6 +80,17 @@ void mt_timeline_get(struct mt_timeline *timeline, const struct mt_profile *prof
 	}
 }
 
+void mt_timeline_steps(const struct mt_timeline *timeline, const struct mt_profile *profile, uint32_t column, uint32_t *first,
+	uint32_t *last)
+{
+	unsigned __int128 width = timeline->to_ns - timeline->from_ns;
+	uint64_t start = timeline->from_ns + (uint64_t)(width * column / timeline->count);
+	uint64_t end = timeline->from_ns + (uint64_t)(width * (column + 1) / timeline->count);
+
+	*first = sample_at(profile, start);
+	*last = end > start ? sample_at(profile, end - 1) : *first;
+}
+
 void mt_timeline_free(struct mt_timeline *timeline)
 {
 	free(timeline->columns);

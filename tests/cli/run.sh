@@ -167,6 +167,18 @@ json "tree: inverted" '[(c["function"], c["self"]["leaked_size"]) for c in d["ch
 json "tree: levels" 'all(not c["children"] for c in d["children"])' tree --levels 1 --format json t.dat
 json "timeline" 'len({len(d[k]) for k in "seconds live_bytes live_count allocations frees rss_bytes".split()}) == 1 and sum(d["allocations"]) == 62 and sum(d["frees"]) == 50 and d["live_bytes"][-1] == 41981' timeline --format json t.dat
 json "timeline: columns" 'len(d["seconds"]) == 7 and sum(d["allocations"]) == 62' timeline --columns 7 --format json t.dat
+for by in function line source module kind thread backtrace; do
+	"$memtui" timeline --format json t.dat >plain.json
+	json "timeline: stacked by $by" 'len(d["series"]) in (1, 2) and [sum(x) for x in zip(d["other"], *[s["live_bytes"] for s in d["series"]])] == json.load(open("plain.json"))["live_bytes"] and d["by"] == "'$by'"' timeline --stacked=2 --by $by --format json t.dat
+done
+json "timeline: stacked, what" 'd["series"][0]["function"] == "keep" and d["series"][0]["live_bytes"][-1] == 41960 and d["metric"] == "live_bytes" and len(d["seconds"]) == len(d["other"]) == len(d["series"][0]["max_bytes"])' timeline --stacked=1 --format json t.dat
+json "timeline: stacked, filter, columns" '[s["function"] for s in d["series"]] == ["keep"] and d["series"][0]["live_count"][-1] == 1 and set(d["other"]) == {0} and len(d["other"]) == 5' timeline --stacked --function-regex '^deep$' --metric count --columns 5 --format json t.dat
+check "timeline: stacked, text" "$memtui" timeline --stacked t.dat
+grep -q '^A .* keep$' check.out && grep -q ' AAAA' check.out && grep -q '^\. .*all others' check.out || not_ok "timeline: stacked, text" "$(tail -n 4 check.out)"
+check "timeline: stacked, csv" "$memtui" timeline --stacked=1 --format csv t.dat
+[ "$(head -n 1 check.out)" = seconds,keep,other ] || not_ok "timeline: stacked, csv" "$(head -n 1 check.out)"
+fails "timeline: stacked by 0" 2 "1..52" timeline --stacked=0 t.dat
+fails "timeline: by without stacked" 2 "expected --stacked" timeline --by line t.dat
 for view in info groups tree timeline; do
 	check "$view: text" "$memtui" $view t.dat
 	[ -s check.out ] || not_ok "$view: text" "nothing on stdout"

@@ -97,6 +97,10 @@ expect "the closing line says which events are gone" $? "$history; $(cat "$tmp/e
 expect "timeline and info say so" $? "$("$memtui" timeline "$trace" | tail -n 1)"
 "$memtui" timeline --format json "$trace" | python3 -c 'import json,sys; sys.exit(json.load(sys.stdin)["history_from_seconds"] <= 0)'
 expect "the timeline's JSON says so" $? "$("$memtui" timeline --format json "$trace" | head -c 60)"
+"$memtui" timeline --format json "$trace" >"$tmp/plain.json"
+"$memtui" timeline --stacked=2 --format json "$trace" | python3 -c 'import json,sys; d = json.load(sys.stdin)
+sys.exit([sum(x) for x in zip(d["other"], *[s["live_bytes"] for s in d["series"]])] != json.load(open(sys.argv[1]))["live_bytes"])' "$tmp/plain.json"
+expect "stacked by function, it adds up" $? "$("$memtui" timeline --stacked=2 "$trace" | tail -n 5)"
 ! "$memtui" info "$tmp/whole.dat" | grep -q '^single events'
 expect "a whole trace says nothing" $? "$("$memtui" info "$tmp/whole.dat")"
 [ "$(ls "$tmp/many.d" | grep -vcE '^t\.dat(\.(groups|info|said))?$')" = 0 ]
