@@ -154,6 +154,15 @@ static uint32_t behind(const struct mt_strays *s, const struct mt_strays_slot *s
 	return low;
 }
 
+static void note_next(struct mt_stray *stray, const struct mt_allocation *a)
+{
+	if (stray->has_next && stray->next < a->number)
+		return;
+	stray->has_next = true;
+	stray->next = a->number;
+	stray->swapped = a->end_ns != MT_LIVE && a->end_kind == MT_KIND_NONE;
+}
+
 /* A block is noted with the first stray behind its allocation; one that is allocated later in its place. */
 void mt_strays_visit(struct mt_strays *s, const struct mt_allocation *a)
 {
@@ -163,8 +172,8 @@ void mt_strays_visit(struct mt_strays *s, const struct mt_allocation *a)
 		return;
 	uint32_t at = behind(s, slot, a->number);
 
-	if (at > slot->first && a->end_ns != MT_LIVE && a->end_kind == MT_KIND_NONE)
-		s->items[at - 1].swapped = true;
+	if (at > slot->first)
+		note_next(&s->items[at - 1], a);
 	if (at == slot->first + slot->count)
 		return;
 	struct mt_stray *stray = &s->items[at];

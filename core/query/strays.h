@@ -11,9 +11,11 @@ struct mt_stray {
 	uint64_t order;  /* number among all of them */
 	uint64_t place;  /* allocations before it */
 	struct mt_error_call call;
-	bool swapped;    /* the next block there ended by a free that nobody saw */
+	bool has_next;   /* another block is allocated there afterwards; the next: */
+	bool swapped;    /* ended by a free that nobody saw */
 	bool has_block;  /* the last one at the address before it: */
 	bool matches;    /* which the filter takes */
+	uint64_t next;   /* its number */
 	uint64_t number, size, time_ns, end_ns;
 	uint32_t group, thread;
 	struct mt_error_call end;
