@@ -119,7 +119,7 @@ struct mt_log_entry {
 	X(events, "records consumed") \
 	X(lost_events, "allocations and frees known to be missing") \
 	X(implied_frees, "frees that must have been lost: the address was allocated again") \
-	X(unknown_frees, "frees of blocks that were never seen") \
+	X(unknown_frees, "frees of addresses at which no block lived: memtui errors tells which") \
 	X(inherited_frees, "frees of blocks from before a fork") \
 	X(cut_stacks, "stacks that could not be followed to the end") \
 	X(ambiguous, "events of different threads with equal time stamps") \

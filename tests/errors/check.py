@@ -141,6 +141,8 @@ def unknown_frees():
     say("frees of what malloc has not given", (counts(d, "unknown_free") != (3, 0) or counts(d, "double_free") != (0, 0)
         or addresses.get(first) != "end_first:True" or addresses.get(second) != "end_second:True"
         or any(e["allocation"] or e["free_before"] for e in d["errors"])) and d)
+    info = subprocess.run([MEMTUI, "info", "unknown.dat"], capture_output=True, text=True, timeout=60).stdout
+    say("info names the command", "3 frees of addresses at which no block lived: memtui errors" not in info and info)
     d = load("pause.dat")
     same = truth("pause")[0] == "same"
     say("what a pause has hidden is not sure", (counts(d, "unknown_free") != (2 - same, 2 - same)
