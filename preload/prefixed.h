@@ -25,7 +25,7 @@ enum mt_shape {
 	MT_SHAPE_FREE,           /* (block, ...) */
 };
 
-/* X(family, symbol, shape, kind) */
+/* X(family, symbol, shape, kind); the kind says what may free it: mi_free what mi_new has allocated */
 #define MT_PREFIXED_C(X, family, prefix)                             \
 	X(family, prefix##malloc, SIZE, MALLOC)                          \
 	X(family, prefix##calloc, CLEAR, CALLOC)                         \
@@ -57,11 +57,11 @@ enum mt_shape {
 	X(MI, mi_reallocf, RESIZE_OR_FREE, REALLOC)                      \
 	X(MI, mi_strdup, TEXT, MALLOC)                                   \
 	X(MI, mi_strndup, TEXT, MALLOC)                                  \
-	X(MI, mi_new, SIZE, NEW)                                         \
-	X(MI, mi_new_nothrow, SIZE, NEW)                                 \
-	X(MI, mi_new_aligned, ALIGNED, NEW)                              \
-	X(MI, mi_new_aligned_nothrow, ALIGNED, NEW)                      \
-	X(MI, mi_new_n, PRODUCT, NEW_ARRAY)                              \
+	X(MI, mi_new, SIZE, MALLOC)                                      \
+	X(MI, mi_new_nothrow, SIZE, MALLOC)                              \
+	X(MI, mi_new_aligned, ALIGNED, ALIGNED_ALLOC)                    \
+	X(MI, mi_new_aligned_nothrow, ALIGNED, ALIGNED_ALLOC)            \
+	X(MI, mi_new_n, PRODUCT, MALLOC)                                 \
 	X(MI, mi_cfree, FREE, FREE)                                      \
 	X(MI, mi_free_size, FREE, FREE)                                  \
 	X(MI, mi_free_aligned, FREE, FREE)                               \

@@ -177,6 +177,12 @@ def operators():
                 "unknown_frees")] != [0, 0, 0] and info)
 
 
+def mimalloc():
+    if os.path.exists("mimalloc.dat"):
+        d = load("mimalloc.dat")
+        say("mi_free may free what mi_new has allocated", d["errors"] and d)
+
+
 expected_pairs = mismatches()
 without_stacks(expected_pairs)
 filters()
@@ -184,4 +190,5 @@ double_frees()
 unknown_frees()
 formats()
 operators()
+mimalloc()
 sys.exit(failed)

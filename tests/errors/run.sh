@@ -34,4 +34,9 @@ for n in 1 2 3; do
 	record own$n -- ./own$n
 	record own_stacks$n --free-stacks -- ./own$n
 done
+if g++ $flags -o mimalloc "$here/../programs/mimalloc.cc" -lmimalloc 2>/dev/null; then
+	record mimalloc --free-stacks -- ./mimalloc
+else
+	echo "skip errors mimalloc: it is not installed"
+fi
 python3 "$here/check.py"
