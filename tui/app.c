@@ -133,6 +133,16 @@ static void pause_recording(struct mt_app *app)
 	mt_app_say(app, pause ? "the recording pauses: new blocks are left out until P goes on" : "the recording goes on");
 }
 
+static void cancel(struct mt_app *app)
+{
+	if (mt_data_pending(&app->data)) {
+		mt_data_back(&app->data);
+		mt_app_say(app, "cancelled: the filter is as before");
+	} else if (app->view == MT_VIEW_DETAIL) {
+		mt_app_back(app);
+	}
+}
+
 void mt_app_act(struct mt_app *app, enum mt_action what)
 {
 	if (what == MT_ACTION_NONE || views[app->view]->action(app, what))
@@ -154,7 +164,7 @@ void mt_app_act(struct mt_app *app, enum mt_action what)
 	case MT_ACTION_SORT_RIGHT: sort_beside(app, 1); break;
 	case MT_ACTION_REVERSE: mt_data_sort(&app->data, app->data.sort, !app->data.ascending); break;
 	case MT_ACTION_BACK: mt_app_back(app); break;
-	case MT_ACTION_CANCEL: if (app->view == MT_VIEW_DETAIL) mt_app_back(app); break;
+	case MT_ACTION_CANCEL: cancel(app); break;
 	case MT_ACTION_FREEZE: freeze(app); break;
 	case MT_ACTION_PAUSE: pause_recording(app); break;
 	case MT_ACTION_THEME: change_theme(app); break;

@@ -75,11 +75,9 @@ struct mt_prompt {
 	enum mt_prompt_kind kind;
 	char text[1024];
 	uint32_t len, cursor;
-	char before[1024];     /* text to go back to */
 	uint32_t origin;       /* selected line to go back to */
 	uint32_t matches;
 	char error[512];
-	bool waits;            /* the error says that the filter is tried by Enter alone */
 	char search[1024];     /* last search that was accepted */
 	struct mt_filter_candidates candidates; /* what the filter could go on with */
 	uint32_t chosen;       /* one of them stands in the text; UINT32_MAX: none, they are those at the cursor */
@@ -139,6 +137,8 @@ struct mt_app {
 	struct mt_hit hits[MT_HITS];
 	uint32_t hit_count;
 	char message[256];           /* shown in the status line until the next key */
+	bool filtering;              /* a filter takes long: its progress is shown */
+	int percent;                 /* of it */
 	bool dirty;                  /* draw at once */
 	bool data_dirty;             /* draw when the next frame is due */
 	bool program_ended;

@@ -4,13 +4,10 @@
 #include "core/convert/convert.h"
 #include "core/export/number.h"
 #include "core/model/load.h"
-#include "core/query/filter_match.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-
-#define EVENTS_AT_ONCE 2000000u /* that a filter goes over while it is typed */
 
 void mt_data_init(struct mt_data *d)
 {
@@ -23,6 +20,7 @@ void mt_data_init(struct mt_data *d)
 
 void mt_data_free(struct mt_data *d)
 {
+	mt_matching_free(d->matching);
 	mt_symbolizer_free(d->symbolizer);
 	mt_client_free(d->client);
 	mt_import_free(d->import);
@@ -31,6 +29,8 @@ void mt_data_free(struct mt_data *d)
 	mt_filter_free(d->filter);
 	mt_symbols_free(&d->symbols);
 	mt_matched_free(&d->matched);
+	mt_matched_free(&d->kept);
+	free(d->kept_text);
 	mt_profile_free(&d->whole);
 	if (d->reader)
 		mt_trace_reader_free(d->reader);
@@ -124,6 +124,7 @@ int mt_data_open(struct mt_data *d, const char *path, int (*progress)(void *, do
 	if (result < 0)
 		return result;
 	name_command(d);
+	mt_data_begin_filters(d);
 	return 0;
 }
 
@@ -229,14 +230,6 @@ static void update_import(struct mt_data *d)
 		end_import(d);
 }
 
-/* Filters by single allocations: in the calling thread, until it is done. */
-static int match(struct mt_data *d, struct mt_filter *filter, struct mt_err *err)
-{
-	struct mt_source source = {.profile = &d->whole, .symbols = &d->symbols, .reader = d->reader};
-
-	return mt_match(&d->matched, &source, filter, MT_MATCH_HISTORY, err);
-}
-
 bool mt_data_update(struct mt_data *d, bool published)
 {
 	bool changed = false;
@@ -248,11 +241,12 @@ bool mt_data_update(struct mt_data *d, bool published)
 
 	if (published && d->client && !d->frozen && !d->recorder_gone)
 		changed = update_client(d);
-	if (d->symbolizer && !d->frozen && mt_symbolizer_collect(d->symbolizer, &d->symbols)) {
+	/* Names stay as they are while a filter reads them. */
+	d->names_wait = d->symbolizer && d->matching && mt_matching_runs(d->matching);
+	if (d->symbolizer && !d->frozen && !d->names_wait && mt_symbolizer_collect(d->symbolizer, &d->symbols)) {
 		changed = true;
-		/* Once all names are there, what matches by them is known. */
-		if (mt_filter_needs(d->filter) && !mt_symbolizer_busy(d->symbolizer))
-			match(d, d->filter, NULL);
+		if (!mt_symbolizer_busy(d->symbolizer))
+			mt_data_names_known(d);
 	}
 	if (changed)
 		mt_data_select(d);
@@ -261,7 +255,7 @@ bool mt_data_update(struct mt_data *d, bool published)
 
 bool mt_data_busy(struct mt_data *d)
 {
-	return d->symbolizer && !d->frozen && mt_symbolizer_busy(d->symbolizer);
+	return d->symbolizer && !d->frozen && (d->names_wait || mt_symbolizer_busy(d->symbolizer));
 }
 
 void mt_data_freeze(struct mt_data *d, bool frozen, unsigned frame_ms)
@@ -275,78 +269,16 @@ void mt_data_freeze(struct mt_data *d, bool frozen, unsigned frame_ms)
 
 void mt_data_select(struct mt_data *d)
 {
-	bool matched = mt_filter_needs(d->filter) != 0;
+	bool matched = mt_data_is_matched(d);
 
 	/* Arrays of a recording that goes on have moved. */
 	d->profile = matched ? d->matched.profile : d->whole;
 	/* An error here is a regex that took too long on some name: the selection then lacks these groups. */
-	mt_select(&d->selection, &d->profile, &d->symbols, matched ? NULL : d->filter, d->sort, d->ascending, NULL);
+	mt_select_by(&d->selection, &d->profile, d->sort_all ? &d->whole : &d->profile, &d->symbols, matched ? NULL : d->filter,
+		d->sort, d->ascending, NULL);
 	mt_tree_free(d->tree);
 	d->tree = NULL;
 	d->generation++;
-}
-
-static bool has_events(const struct mt_trace_reader *reader)
-{
-	for (uint32_t i = 0; i < mt_trace_reader_count(reader); i++)
-		if (mt_trace_reader_block(reader, i)->type == MT_BLOCK_EVENTS)
-			return true;
-	return false;
-}
-
-/* Whether the fields can be answered from what is there, and at once. */
-static int check_filter(const struct mt_data *d, const struct mt_filter *filter, enum mt_data_when when, struct mt_err *err)
-{
-	struct mt_filter_bounds bounds = {0};
-	int result = mt_filter_compile(&bounds, filter, &d->whole, err);
-
-	mt_filter_bounds_free(&bounds);
-	if (result < 0 || !mt_filter_needs(filter))
-		return result;
-	if (!d->reader && (d->live || d->client))
-		return mt_fail(err, -ENOTSUP, "this asks for single allocations, and a running program is known by its totals; "
-			"expected fields of groups, or the saved trace");
-	if (!d->reader)
-		return mt_fail(err, -ENOTSUP, "this asks for single allocations, which a stand-alone recording is not ordered by; "
-			"expected fields of groups, or the trace that 'memtui pack' makes of it");
-	if (!has_events(d->reader))
-		return mt_fail(err, -ENOTSUP, "this asks for single allocations, and the trace holds totals alone; expected fields of "
-			"groups");
-	if (when == MT_DATA_TYPING && d->whole.info.events > EVENTS_AT_ONCE)
-		return mt_fail(err, -EAGAIN, "Enter filters: it goes over %llu events", (unsigned long long)d->whole.info.events);
-	return 0;
-}
-
-static bool same(const struct mt_filter *a, const struct mt_filter *b)
-{
-	char *one = mt_filter_text(a), *other = mt_filter_text(b);
-	bool equal = !strcmp(one, other);
-
-	free(one);
-	free(other);
-	return equal;
-}
-
-int mt_data_filter(struct mt_data *d, const char *text, enum mt_data_when when, struct mt_err *err)
-{
-	struct mt_filter *filter = mt_filter_new();
-	int result = mt_filter_parse(filter, text, err);
-
-	bool known = !result && same(filter, d->filter);
-
-	if (!result)
-		result = check_filter(d, filter, known ? MT_DATA_NOW : when, err);
-	if (!result && mt_filter_needs(filter) && !known)
-		result = match(d, filter, err);
-	mt_filter_free(filter);
-	if (result < 0)
-		return result;
-	/* Parsed again into the old one, which keeps what its patterns know of names. */
-	mt_filter_parse(d->filter, text, NULL);
-	if (!mt_filter_needs(d->filter))
-		mt_matched_free(&d->matched);
-	mt_data_select(d);
-	return 0;
 }
 
 void mt_data_sort(struct mt_data *d, enum mt_metric metric, bool ascending)

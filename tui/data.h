@@ -5,6 +5,7 @@
 #include "core/query/query.h"
 #include "core/query/scan.h"
 #include "core/session/session.h"
+#include "tui/matching.h"
 
 #define MT_HISTORY 16 /* points kept of each group's live bytes */
 
@@ -18,14 +19,22 @@ struct mt_data {
 	struct mt_client *client;         /* NULL: a saved trace, or the recorder is gone */
 	struct mt_import *import;         /* NULL: not a stand-alone recording that grows */
 	bool followed;                    /* it was one when it was opened */
-	struct mt_filter *filter;
+	struct mt_filter *filter;         /* what is shown matches it */
+	struct mt_matching *matching;     /* goes over the events for the next one; NULL: there are none */
+	uint64_t asked;                   /* grows with everything that it is asked */
+	char *kept_text;                  /* a filter to come back to, or NULL */
+	struct mt_matched kept;           /* what it leaves of the recording, where another is in force */
+	bool ranged;                      /* the filter asks for a range of time: */
+	uint64_t from_ns, to_ns;
 	struct mt_selection selection;
 	enum mt_metric sort;
 	bool ascending;
+	bool sort_all;                    /* by whole groups, where single allocations are filtered */
 	struct mt_tree *tree;             /* NULL: to be made on demand */
 	bool inverted;
 	bool live;                        /* the recording goes on */
 	bool frozen, recorder_gone;
+	bool names_wait;                  /* for the end of a filter that reads them */
 	uint64_t generation;              /* grows with every change of selection, order or names */
 	char *command;
 	/* live bytes of every group at the last MT_HISTORY seconds, oldest first, group after group */
@@ -46,12 +55,26 @@ bool mt_data_update(struct mt_data *, bool published);
 bool mt_data_busy(struct mt_data *); /* names are still being looked up */
 void mt_data_freeze(struct mt_data *, bool frozen, unsigned frame_ms);
 void mt_data_select(struct mt_data *); /* after a change of filter or order */
-/* What to do with a filter that goes over the events of a long recording. */
-enum mt_data_when { MT_DATA_TYPING /* refused: -EAGAIN */, MT_DATA_NOW };
-int mt_data_filter(struct mt_data *, const char *text, enum mt_data_when, struct mt_err *err);
 void mt_data_sort(struct mt_data *, enum mt_metric, bool ascending);
 struct mt_tree *mt_data_tree(struct mt_data *);
 void mt_data_invert(struct mt_data *);
+
+/* ---- data_filter.c ---- */
+/* Asks for a filter. 0: it is in force; 1: it goes over events, and mt_data_collect takes it over; negative: it is refused.
+ * What was asked before and is not in force yet is forgotten, but where it is refused. */
+int mt_data_filter(struct mt_data *, const char *text, struct mt_err *err);
+/* The filter with these fields instead of those that are about time: from, to, alive_at, alive_at_2. NULL: off. */
+int mt_data_filter_time(struct mt_data *, const char *from, const char *to, const char *alive_at, struct mt_err *err);
+void mt_data_remember(struct mt_data *); /* the filter in force, for mt_data_back; at once then */
+void mt_data_back(struct mt_data *);     /* forgets what was asked since */
+/* Forgets what was asked and is not in force yet; false: there is none. */
+bool mt_data_cancel(struct mt_data *);
+const char *mt_data_pending(const struct mt_data *); /* what was asked and is not in force yet; or NULL */
+char *mt_data_wanted(const struct mt_data *);        /* that, or what is in force; the caller frees */
+int mt_data_collect(struct mt_data *, struct mt_err *err); /* 0: nothing new; 1: another filter is in force; negative: it failed */
+bool mt_data_is_matched(const struct mt_data *);     /* single allocations are filtered: totals are those of what matched */
+void mt_data_begin_filters(struct mt_data *);        /* once a trace was opened */
+void mt_data_names_known(struct mt_data *);          /* once all names are there: what matches by them is known now */
 
 /* Bytes a second: over the history of a running session; since its first allocation in a finished one. */
 int64_t mt_data_growth(const struct mt_data *, uint32_t group);

@@ -150,6 +150,10 @@ static void draw_status(struct mt_app *app, int row, int columns)
 		mt_draw(app->screen, row, 0, columns, MT_ROLE_PROMPT, app->message);
 		return;
 	}
+	if (app->filtering && mt_data_pending(d)) {
+		mt_drawf(app->screen, row, 0, columns, MT_ROLE_PROMPT, "filtering %d %%   Esc cancels   %s", app->percent, mt_data_pending(d));
+		return;
+	}
 	snprintf(right, sizeof right, "%s%u/%u groups", mt_data_busy(d) ? "looking up names   " : "", d->selection.count,
 		d->profile.group_count);
 	int width = mt_text_width(right);

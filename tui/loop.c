@@ -16,6 +16,8 @@
 #define NAMES_MS 100     /* between looks at what was resolved */
 #define TYPING_MS 20     /* between looks at the program's terminal while it has the keyboard */
 #define OUTPUT_MS 100    /* while it is only seen */
+#define FILTER_MS 500    /* until the progress of a filter is shown */
+#define FIRST_MS 250     /* that the first screen waits for its filter */
 #define FOREVER UINT64_MAX
 
 struct loop {
@@ -24,6 +26,7 @@ struct loop {
 	uint8_t pending[256]; /* bytes of a key that is not complete */
 	size_t pending_len;
 	uint64_t pending_since, next_frame, next_names, next_output, next_import;
+	uint64_t next_filter, asked; /* 0: no filter is being answered; which one is */
 	uint64_t consumed, frame;
 	bool test;            /* write idle tokens */
 	uint64_t token_consumed, token_frame;
@@ -142,7 +145,11 @@ static void tell_idle(struct loop *loop)
 	struct mt_app *app = loop->app;
 	char token[96];
 
-	if (!loop->test || app->dirty || app->data_dirty || loop->pending_len || loop->next_names ||
+	bool held = false;
+
+	if (mt_data_pending(&app->data))
+		mt_matching_progress(app->data.matching, &held);
+	if (!loop->test || (mt_data_pending(&app->data) && !(held && app->filtering)) || app->dirty || app->data_dirty || loop->pending_len || loop->next_names ||
 			(loop->token_sent && loop->token_consumed == loop->consumed && loop->token_frame == loop->frame))
 		return;
 	loop->token_sent = true;
@@ -179,6 +186,8 @@ static int timeout(struct loop *loop)
 		at = loop->next_frame;
 	if (loop->next_names && loop->next_names < at)
 		at = loop->next_names;
+	if (loop->next_filter && loop->next_filter < at)
+		at = loop->next_filter;
 	if (app->program && (app->view == MT_VIEW_OUTPUT || app->data.recorder_gone) && !app->program_ended && loop->next_output < at)
 		at = loop->next_output;
 	if (app->data.import && !app->data.frozen && loop->next_import < at)
@@ -188,6 +197,51 @@ static int timeout(struct loop *loop)
 	return at <= now ? 0 : (int)(at - now);
 }
 
+/* How far a filter is that takes its time. */
+static void watch_filter(struct loop *loop, uint64_t now)
+{
+	struct mt_app *app = loop->app;
+	bool held;
+
+	if (!mt_data_pending(&app->data)) {
+		loop->next_filter = 0;
+		app->filtering = false;
+		return;
+	}
+	int percent = (int)(mt_matching_progress(app->data.matching, &held) * 100 + 0.5);
+
+	if (!loop->next_filter || loop->asked != app->data.asked) {
+		loop->asked = app->data.asked;
+		loop->next_filter = now + FILTER_MS;
+		app->filtering = false;
+	}
+	if (!held && now < loop->next_filter)
+		return;
+	if (!app->filtering || percent != app->percent)
+		app->dirty = true;
+	app->filtering = true;
+	app->percent = percent;
+	loop->next_filter = held ? FOREVER : now + app->frame_ms;
+}
+
+static void take_filter(struct mt_app *app)
+{
+	struct mt_err err = {0};
+	int result = mt_data_collect(&app->data, &err);
+
+	if (!result)
+		return;
+	app->dirty = true;
+	if (result > 0)
+		return;
+	if (app->prompt.kind == MT_PROMPT_FILTER) {
+		snprintf(app->prompt.error, sizeof app->prompt.error, "%s", err.text);
+	} else {
+		mt_data_back(&app->data);
+		mt_app_say(app, "%s", err.text);
+	}
+}
+
 static void run_timers(struct loop *loop)
 {
 	struct mt_app *app = loop->app;
@@ -195,6 +249,7 @@ static void run_timers(struct loop *loop)
 
 	if (loop->pending_len && now >= loop->pending_since + ESCAPE_MS)
 		decode(loop, true);
+	watch_filter(loop, now);
 	if (!loop->next_names && mt_data_busy(&app->data)) {
 		loop->next_names = now + NAMES_MS;
 	} else if (loop->next_names && now >= loop->next_names) {
@@ -235,13 +290,14 @@ static void wait_once(struct loop *loop)
 {
 	struct mt_app *app = loop->app;
 	bool client = app->data.client && !app->data.recorder_gone;
-	struct pollfd fds[3] = {
+	struct pollfd fds[4] = {
 		{.fd = mt_screen_fd(app->screen), .events = POLLIN},
 		{.fd = loop->signals, .events = POLLIN},
 		{.fd = client ? mt_client_fd(app->data.client) : -1, .events = app->data.frozen ? 0 : POLLIN},
+		{.fd = app->data.matching ? mt_matching_fd(app->data.matching) : -1, .events = POLLIN},
 	};
 
-	if (poll(fds, 3, timeout(loop)) < 0)
+	if (poll(fds, 4, timeout(loop)) < 0)
 		return;
 	if (fds[1].revents)
 		take_signal(loop);
@@ -251,6 +307,8 @@ static void wait_once(struct loop *loop)
 		app->outcome = MT_OUTCOME_LEAVE;
 	if (fds[2].revents)
 		take_client(loop, fds[2].revents);
+	if (fds[3].revents)
+		take_filter(app);
 	run_timers(loop);
 }
 
@@ -279,6 +337,12 @@ int mt_loop_run(struct mt_app *app, struct mt_err *err)
 	loop.test = test && !strcmp(test, "1");
 	loop.next_names = app->data.symbolizer ? 1 : 0;
 	app->dirty = true;
+	if (mt_data_pending(&app->data)) {
+		struct pollfd fd = {.fd = mt_matching_fd(app->data.matching), .events = POLLIN};
+
+		poll(&fd, 1, FIRST_MS);
+		take_filter(app);
+	}
 	mt_screen_resize(app->screen); /* a change before signals were watched */
 	reap(app);
 	while (app->outcome == MT_OUTCOME_NONE) {

@@ -1,7 +1,6 @@
 /* The prompt for filter and search: what is typed is tried at once. */
 #include "tui/app.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -63,8 +62,7 @@ static void preview(struct mt_app *app)
 		p->error[0] = '\0';
 		if (p->chosen == UINT32_MAX)
 			mt_filter_complete(p->text, p->cursor, &app->data.profile, &p->candidates);
-		p->waits = mt_data_filter(&app->data, p->text, MT_DATA_TYPING, &err) == -EAGAIN;
-		if (err.code)
+		if (mt_data_filter(&app->data, p->text, &err) < 0)
 			snprintf(p->error, sizeof p->error, "%s", err.text);
 		return;
 	}
@@ -84,15 +82,15 @@ void mt_prompt_open(struct mt_app *app, enum mt_prompt_kind kind)
 		return;
 	}
 	p->kind = kind;
-	p->error[0] = p->text[0] = p->before[0] = '\0';
+	p->error[0] = p->text[0] = '\0';
 	p->matches = 0;
 	p->chosen = UINT32_MAX;
 	mt_filter_candidates_free(&p->candidates);
 	if (kind == MT_PROMPT_FILTER) {
-		filter = mt_filter_text(app->data.filter);
+		filter = mt_data_wanted(&app->data);
 		snprintf(p->text, sizeof p->text, "%s", filter);
-		strcpy(p->before, p->text);
 		free(filter);
+		mt_data_remember(&app->data);
 	} else {
 		p->origin = mt_app_focus(app)->list(app)->selected;
 	}
@@ -123,16 +121,10 @@ void mt_prompt_next(struct mt_app *app, int direction)
 static void finish(struct mt_app *app, bool accept)
 {
 	struct mt_prompt *p = &app->prompt;
-	struct mt_err err = {0};
 
 	if (p->kind == MT_PROMPT_FILTER) {
-		if (accept && p->waits) {
-			p->error[0] = '\0';
-			if (mt_data_filter(&app->data, p->text, MT_DATA_NOW, &err) < 0)
-				snprintf(p->error, sizeof p->error, "%s", err.text);
-		}
-		if ((!accept || p->error[0]) && strcmp(p->text, p->before) != 0)
-			mt_data_filter(&app->data, p->before, MT_DATA_NOW, NULL);
+		if (!accept || p->error[0])
+			mt_data_back(&app->data);
 	} else if (accept && !p->error[0]) {
 		strcpy(p->search, p->text);
 		if (*p->text)
@@ -345,7 +337,9 @@ void mt_prompt_draw(struct mt_app *app, int row, int columns)
 	char count[64], head[sizeof p->text];
 	const char *shown = p->text;
 
-	if (p->kind == MT_PROMPT_FILTER)
+	if (p->kind == MT_PROMPT_FILTER && app->filtering)
+		snprintf(count, sizeof count, "filtering %d %%", app->percent);
+	else if (p->kind == MT_PROMPT_FILTER)
 		snprintf(count, sizeof count, "%u/%u groups", app->data.selection.count, app->data.profile.group_count);
 	else
 		snprintf(count, sizeof count, "%u matches", p->matches);

@@ -122,8 +122,8 @@ int mt_ui_open(const char *trace_path, const struct mt_ui_options *options, stru
 	if (!result)
 		result = mt_data_open(&app.data, trace_path, on_progress, &loading, err);
 	if (!result)
-		result = mt_data_filter(&app.data, options->filter ? options->filter : "", MT_DATA_NOW, err);
-	if (!result) {
+		result = mt_data_filter(&app.data, options->filter ? options->filter : "", err);
+	if (result >= 0) {
 		result = mt_loop_run(&app, err);
 		number = app.signal;
 	}
