@@ -103,6 +103,23 @@ static int ask(struct mt_data *d, const char *text)
 	return 1;
 }
 
+/* Until single allocations are known, or where they are not: what the rest of the filter leaves. What was typed before its
+ * last word was there is nothing to show, unless it is nearly the same. */
+static void show_groups(struct mt_data *d, struct mt_filter *filter)
+{
+	char *text;
+
+	if (mt_data_is_matched(d))
+		return;
+	for (int i = 0; i < MT_FILTER_COUNT; i++)
+		if (mt_filter_info((enum mt_filter_field)i)->scope != MT_FILTER_SCOPE_GROUP)
+			mt_filter_set(filter, (enum mt_filter_field)i, NULL, NULL);
+	text = mt_filter_text(filter);
+	if (!same(d->filter, text))
+		put_in_force(d, text, (struct mt_matched){0});
+	free(text);
+}
+
 int mt_data_filter(struct mt_data *d, const char *text, struct mt_err *err)
 {
 	struct mt_filter *filter = mt_filter_new();
@@ -115,6 +132,11 @@ int mt_data_filter(struct mt_data *d, const char *text, struct mt_err *err)
 
 		result = ask(d, whole);
 		free(whole);
+		if (result)
+			show_groups(d, filter);
+	} else if (result == -ENOTSUP) {
+		mt_data_cancel(d);
+		show_groups(d, filter);
 	} else if (!result) {
 		mt_data_cancel(d);
 		put_in_force(d, text, (struct mt_matched){0});
