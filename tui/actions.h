@@ -54,9 +54,12 @@ enum mt_scope {
 	X(FILTER, FIND, "F4 \\", 3, "Filter", "show matching groups only: words, field:value, !field:value") \
 	X(NEXT_MATCH, FIND, "n", 0, "Next", "to the next match") \
 	X(PREVIOUS_MATCH, FIND, "N", 0, "Previous", "to the previous match") \
+	X(ALL_TIMES, FIND, "R", 0, "All times", "take from:, to: and alive_at: out of the filter") \
+	X(AT_PEAK, FIND, "A", 0, "At the peak", "filter: what was live at the peak of the heap; again: all") \
 	X(SORT, COLUMNS, "F6 s m", 4, "Sort", "pick the metric to sort by, out of all") \
 	X(SORT_LEFT, COLUMNS, "<", 0, "Sort left", "sort by the metric before") \
 	X(SORT_RIGHT, COLUMNS, ">", 0, "Sort right", "sort by the metric after") \
+	X(SORT_WHOLE, COLUMNS, "M", 0, "Whole groups", "order groups by what matched of each (only_matched.), or by all of each (all.)") \
 	X(REVERSE, GROUPS, "r", 8, "Reverse", "reverse the order") \
 	X(FOLD_IN, TREE, "h Left", 0, "Fold", "close the branch, or go to its caller") \
 	X(FOLD_OUT, TREE, "l Right", 0, "Unfold", "open the branch, or go to its first callee") \
@@ -67,7 +70,13 @@ enum mt_scope {
 	X(COLLAPSE, TREE, "C", 0, "Collapse", "close everything below the line") \
 	X(HEAVIEST, TREE, "H", 0, "Heaviest", "open the heaviest path") \
 	X(CURSOR_LEFT, TIMELINE, "h Left", 0, "Earlier", "one step earlier") \
-	X(CURSOR_RIGHT, TIMELINE, "l Right", 5, "Later", "one step later") \
+	X(CURSOR_RIGHT, TIMELINE, "l Right", 0, "Later", "one step later") \
+	X(SELECT, TIMELINE, "v Space", 5, "Select", "begin a range of time that follows the cursor, or give it up; or drag") \
+	X(SELECT_FROM, TIMELINE, "[", 0, "From here", "the range begins at the cursor") \
+	X(SELECT_TO, TIMELINE, "]", 0, "To here", "the range ends at the cursor") \
+	X(OTHER_END, TIMELINE, "o", 0, "Other end", "to the other end of the range, to move that one") \
+	X(APPLY, TIMELINE, "Enter", 7, "Apply", "filter by the range, in every view: from: and to:") \
+	X(ALIVE_HERE, TIMELINE, "a", 8, "Live here", "filter: what was live at the cursor's time") \
 	X(ZOOM_IN, TIMELINE, "+", 6, "Zoom", "zoom in at the cursor") \
 	X(ZOOM_OUT, TIMELINE, "-", 0, "Zoom out", "zoom out") \
 	X(ZOOM_FIT, TIMELINE, "=", 9, "Fit", "show the whole run") \

@@ -103,6 +103,14 @@ static void sort_beside(struct mt_app *app, int by)
 	mt_app_say(app, "sorted by %s", mt_metric_info(app->data.sort)->words);
 }
 
+static void sort_whole(struct mt_app *app)
+{
+	app->data.sort_all = !app->data.sort_all;
+	mt_data_select(&app->data);
+	mt_app_say(app, "groups stand in the order of %s.%s%s", app->data.sort_all ? "all" : "only_matched",
+		mt_metric_info(app->data.sort)->name, mt_data_is_matched(&app->data) ? "" : "; no single allocations are filtered: it is the same");
+}
+
 static void change_theme(struct mt_app *app)
 {
 	struct mt_err err = {0};
@@ -160,6 +168,9 @@ void mt_app_act(struct mt_app *app, enum mt_action what)
 	case MT_ACTION_NEXT_MATCH: mt_prompt_next(app, 1); break;
 	case MT_ACTION_PREVIOUS_MATCH: mt_prompt_next(app, -1); break;
 	case MT_ACTION_SORT: mt_menu_open(app); break;
+	case MT_ACTION_SORT_WHOLE: sort_whole(app); break;
+	case MT_ACTION_ALL_TIMES: mt_timeline_all_times(app); break;
+	case MT_ACTION_AT_PEAK: mt_timeline_alive_at_peak(app); break;
 	case MT_ACTION_SORT_LEFT: sort_beside(app, -1); break;
 	case MT_ACTION_SORT_RIGHT: sort_beside(app, 1); break;
 	case MT_ACTION_REVERSE: mt_data_sort(&app->data, app->data.sort, !app->data.ascending); break;
@@ -213,11 +224,14 @@ static void click(struct mt_app *app, const struct mt_hit *hit)
 			(enum mt_metric)hit->value == app->data.sort ? !app->data.ascending : app->data.ascending);
 		break;
 	case MT_HIT_PANE: app->pane = hit->view; break;
+	case MT_HIT_TIME: break;
 	}
 }
 
 static void mouse(struct mt_app *app, const struct mt_input *input)
 {
+	if (app->view == MT_VIEW_TIMELINE && app->timeline.drag && !input->pressed)
+		mt_timeline_mouse(app, input, app->timeline.left);
 	if (!input->pressed)
 		return;
 	if (input->button >= 64) {
@@ -241,7 +255,10 @@ static void mouse(struct mt_app *app, const struct mt_input *input)
 				input->column < r->column + r->columns) {
 			struct mt_hit hit = app->hits[i];
 
-			click(app, &hit);
+			if (hit.kind == MT_HIT_TIME)
+				mt_timeline_mouse(app, input, app->timeline.left = r->column);
+			else
+				click(app, &hit);
 			return;
 		}
 	}

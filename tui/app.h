@@ -44,6 +44,13 @@ struct mt_timeline_state {
 	uint64_t from_ns, to_ns; /* equal: the whole run */
 	uint32_t cursor;         /* column */
 	uint32_t columns;        /* of the graph, as drawn last */
+	bool selecting;          /* a range that is not applied yet: */
+	uint64_t first_ns, last_ns;
+	bool extending;          /* the cursor moves its end; the other one: */
+	uint64_t anchor_ns, anchor_end_ns;
+	bool drag;               /* the button is held in the graph, which begins at this column of the screen: */
+	int left;
+	uint64_t sent;           /* data.asked when the range was applied */
 };
 
 #define MT_OVERVIEW_ROWS 32
@@ -102,12 +109,12 @@ struct mt_question {
 };
 
 /* ---- mouse ---- */
-enum mt_hit_kind { MT_HIT_ACTION, MT_HIT_LINE, MT_HIT_SORT, MT_HIT_PANE };
+enum mt_hit_kind { MT_HIT_ACTION, MT_HIT_LINE, MT_HIT_SORT, MT_HIT_PANE, MT_HIT_TIME };
 struct mt_hit {
 	struct mt_rect rect;
 	enum mt_hit_kind kind;
 	enum mt_view_id view;
-	uint32_t value; /* action, index of the line, or metric */
+	uint32_t value; /* action, index of the line, metric; of the time: none */
 };
 #define MT_HITS 256
 
@@ -208,6 +215,12 @@ void mt_question_draw(struct mt_app *);
 
 /* ---- view_overview.c: the heap's graph, shared with the main screen ---- */
 void mt_overview_heap(struct mt_app *, struct mt_rect);
+
+/* ---- timeline_range.c ---- */
+void mt_timeline_alive_here(struct mt_app *);
+void mt_timeline_alive_at_peak(struct mt_app *);
+void mt_timeline_all_times(struct mt_app *);
+void mt_timeline_mouse(struct mt_app *, const struct mt_input *, int first_column); /* of the graph */
 
 /* ---- view_tree.c ---- */
 void mt_tree_state_free(struct mt_tree_state *);

@@ -105,6 +105,14 @@ static bool view_exists(const struct mt_app *app, enum mt_view_id id)
 static const enum mt_action view_actions[] = {MT_ACTION_MAIN, MT_ACTION_GROUPS, MT_ACTION_TREE, MT_ACTION_TIMELINE,
 	MT_ACTION_OVERVIEW, MT_ACTION_OUTPUT};
 
+/* Of which blocks the metric is that groups stand in the order of. */
+static const char *sorted_by(const struct mt_app *app)
+{
+	if (!mt_data_is_matched(&app->data))
+		return "";
+	return app->data.sort_all && app->view != MT_VIEW_TREE ? "whole groups: " : "matched: ";
+}
+
 static void draw_tabs(struct mt_app *app, int columns)
 {
 	int column = 0;
@@ -130,8 +138,8 @@ static void draw_tabs(struct mt_app *app, int columns)
 	if (app->view == MT_VIEW_DETAIL)
 		snprintf(text, sizeof text, "group #%u", app->detail.group);
 	else
-		snprintf(text, sizeof text, "%s%s", app->data.inverted && columns >= 80 ? "inverted  " : "",
-			mt_metric_info(app->data.sort)->words);
+		snprintf(text, sizeof text, "%s%s%s", app->data.inverted && columns >= 80 ? "inverted  " : "",
+			sorted_by(app), mt_metric_info(app->data.sort)->words);
 	if (columns - column - 1 >= 12)
 		mt_draw_right(app->screen, 1, column + 1, columns - column - 1, MT_ROLE_DIM, text);
 }
@@ -170,6 +178,8 @@ static bool offered(struct mt_app *app, enum mt_action what)
 {
 	if (what == MT_ACTION_MAXIMISE)
 		return app->view == MT_VIEW_MAIN;
+	if (what == MT_ACTION_APPLY)
+		return app->timeline.selecting;
 	if (what == MT_ACTION_FREEZE)
 		return app->data.live;
 	if (what == MT_ACTION_SEARCH)

@@ -22,7 +22,8 @@
 	X(GROWING, "▲", "+") \
 	X(MARKER, "┃", "!") \
 	X(GONE, "┄", ":") \
-	X(DASH, "–", "-")
+	X(DASH, "–", "-") \
+	X(SHADE, "▒", "#")
 
 enum mt_glyph {
 #define X(id, utf8, ascii) MT_GLYPH_##id,
@@ -35,5 +36,7 @@ const char *mt_glyph(bool utf8, enum mt_glyph);
 const char *mt_glyph_level(bool utf8, int level);
 /* One cell of an area graph with two columns, each 0 to 4 dots high from below; out holds the UTF-8. */
 const char *mt_glyph_dots(bool utf8, int left, int right, char out[4]);
+/* The same with a line: in each column the dots above bottom up to top. */
+const char *mt_glyph_lined(bool utf8, const int fill[2], const int top[2], const int bottom[2], char out[4]);
 
 #endif

@@ -146,10 +146,11 @@ static void decode_mouse(const char *parameters, uint8_t final, struct mt_input 
 	if (sscanf(parameters, "<%d;%d;%d", &button, &column, &row) != 3)
 		return;
 	out->code = MT_KEY_MOUSE;
-	out->button = button & ~0x1c; /* without modifiers */
+	out->button = button & ~0x3c; /* without modifiers and motion */
 	out->column = column - 1;
 	out->row = row - 1;
 	out->pressed = final == 'M' && !(button & 32);
+	out->dragged = final == 'M' && button & 32;
 }
 
 /* ESC [ parameters final */

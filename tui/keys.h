@@ -24,7 +24,7 @@ enum mt_key {
 struct mt_input {
 	uint32_t code;
 	int button, row, column; /* mouse: button 0 left, 1 middle, 2 right, 64 wheel up, 65 wheel down */
-	bool pressed;
+	bool pressed, dragged; /* dragged: moved with the button held; neither: let go */
 };
 
 /* Decodes one key from bytes. Returns bytes used, 0 when more are needed; final: no more will come (a lone Esc is Esc).

@@ -151,7 +151,7 @@ void mt_screen_size(unsigned short *rows, unsigned short *width)
 
 static void set_mouse(struct mt_screen *s, bool on)
 {
-	static const char start[] = "\033[?1000h\033[?1006h", stop[] = "\033[?1006l\033[?1000l";
+	static const char start[] = "\033[?1002h\033[?1006h", stop[] = "\033[?1006l\033[?1002l";
 
 	if (s->mouse)
 		mt_screen_send(s, on ? start : stop, sizeof stop - 1);
@@ -163,7 +163,7 @@ static void prepare_crash(struct mt_screen *s)
 	crash.owner = getpid();
 	crash.restore_len = 0;
 	if (s->mouse)
-		add_restore("\033[?1006l\033[?1000l");
+		add_restore("\033[?1006l\033[?1002l");
 	add_restore(exit_attribute_mode);
 	add_restore(cursor_normal);
 	add_restore(keypad_local);

@@ -28,25 +28,49 @@ void mt_sparkline_draw(struct mt_screen *s, int row, int column, int width, enum
 		mt_draw(s, row, column + i, 1, role, mt_glyph_level(mt_screen_utf8(s), steps(values[i], max, 8)));
 }
 
+static int within(int level, int below)
+{
+	return level <= below ? 0 : level - below > 4 ? 4 : level - below;
+}
+
+/* The line at value i, as steps: from what it was before, so that jumps are seen. */
+static void line_at(const struct mt_sparkline_graph *g, uint32_t i, int scale, int *top, int *bottom)
+{
+	int here = steps(g->line[i], g->max, scale), before = i ? steps(g->line[i - 1], g->max, scale) : here;
+
+	*top = here >= before ? here : before - 1;
+	*bottom = (here <= before ? here : before + 1) - 1;
+}
+
+void mt_sparkline_lined(struct mt_screen *s, struct mt_rect r, const struct mt_sparkline_graph *g)
+{
+	for (uint32_t x = 0; x < (uint32_t)r.columns && g->first + x * 2 < g->count; x++) {
+		int fill[2] = {0}, top[2] = {0}, bottom[2] = {0};
+
+		for (uint32_t i = 0; i < 2 && g->first + 2 * x + i < g->count; i++) {
+			fill[i] = steps(g->values[g->first + 2 * x + i], g->max, 4 * r.rows);
+			if (g->line)
+				line_at(g, g->first + 2 * x + i, 4 * r.rows, &top[i], &bottom[i]);
+		}
+		for (int y = 0; y < r.rows; y++) {
+			int below = 4 * (r.rows - 1 - y);
+			const int filled[2] = {within(fill[0], below), within(fill[1], below)};
+			const int tops[2] = {within(top[0], below), within(top[1], below)};
+			const int bottoms[2] = {within(bottom[0], below), within(bottom[1], below)};
+			char cell[4];
+
+			mt_glyph_lined(mt_screen_utf8(s), filled, tops, bottoms, cell);
+			if (cell[0] != ' ')
+				mt_draw(s, r.row + y, r.column + (int)x, 1, filled[0] || filled[1] ? g->role : g->line_role, cell);
+		}
+	}
+}
+
 void mt_sparkline_area(struct mt_screen *s, struct mt_rect r, enum mt_role role, const uint64_t *values, uint32_t count,
 	uint64_t max)
 {
-	if (!max)
-		max = largest(values, count);
-	for (int x = 0; x < r.columns && (uint32_t)x * 2 < count; x++) {
-		int left = steps(values[2 * x], max, 4 * r.rows);
-		int right = (uint32_t)x * 2 + 1 < count ? steps(values[2 * x + 1], max, 4 * r.rows) : 0;
-
-		for (int y = 0; y < r.rows; y++) {
-			int below = 4 * (r.rows - 1 - y);
-			int l = left - below, h = right - below;
-			char cell[4];
-
-			mt_glyph_dots(mt_screen_utf8(s), l < 0 ? 0 : l > 4 ? 4 : l, h < 0 ? 0 : h > 4 ? 4 : h, cell);
-			if (cell[0] != ' ')
-				mt_draw(s, r.row + y, r.column + x, 1, role, cell);
-		}
-	}
+	mt_sparkline_lined(s, r, &(struct mt_sparkline_graph){.role = role, .line_role = role, .values = values, .count = count,
+		.max = max ? max : largest(values, count)});
 }
 
 struct mt_rect mt_sparkline_scale(struct mt_screen *s, struct mt_rect r, uint64_t max)

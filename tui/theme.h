@@ -26,6 +26,7 @@
 	X(SOURCE, "source", 0) \
 	X(GRAPH, "graph", 0) \
 	X(GRAPH_2, "graph_2", 0) \
+	X(RANGE, "range", MT_STYLE_BOLD) \
 	X(AXIS, "axis", 0) \
 	X(RULE, "rule", 0) \
 	X(RULE_FOCUS, "rule_focus", MT_STYLE_BOLD) \

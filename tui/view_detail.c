@@ -98,12 +98,30 @@ static struct mt_list *list(struct mt_app *app)
 	return &d->list;
 }
 
+/* What a filter by single allocations takes of the group. */
+static void matched_words(struct mt_app *app, const struct mt_group *g, char out[96])
+{
+	const struct mt_data *d = &app->data;
+	char freed[17], live[17], matched[16], all[16];
+
+	out[0] = '\0';
+	if (!mt_data_is_matched(d))
+		return;
+	mt_number_count(matched, g->allocated_count);
+	mt_number_count(all, d->whole.groups[app->detail.group].allocated_count);
+	if (d->ranged)
+		snprintf(out, 96, "   freed in range %s   left %s", mt_data_metric(freed, d, g, MT_METRIC_RANGE_FREED_SIZE),
+			mt_data_metric(live, d, g, MT_METRIC_RANGE_LIVE_SIZE));
+	else
+		snprintf(out, 96, "   %s of all %s calls match", matched, all);
+}
+
 static int draw_totals(struct mt_app *app, struct mt_rect r)
 {
 	const struct mt_profile *p = &app->data.profile;
 	const struct mt_group *g = &p->groups[app->detail.group];
 	char live[17], blocks[17], all[16], count[16], average[16], least[16], most[16], first[16], last[16], temporary[16],
-		peak[16], own[16];
+		peak[16], own[16], matched[96];
 	struct mt_screen *s = app->screen;
 
 	mt_data_metric(live, &app->data, g, MT_METRIC_LEAKED_SIZE);
@@ -122,9 +140,11 @@ static int draw_totals(struct mt_app *app, struct mt_rect r)
 		app->data.live ? "live" : "leaked", live, blocks, all, count, mt_kind_name(mt_profile_group_kind(p, app->detail.group)));
 	if (r.rows < 10)
 		return 1;
+	matched_words(app, g, matched);
 	mt_drawf(s, r.row + 1, r.column, r.columns, MT_ROLE_TEXT, " size %s to %s, on average %s   at the peak %s   own peak %s",
 		least, most, average, peak, own);
-	mt_drawf(s, r.row + 2, r.column, r.columns, MT_ROLE_TEXT, " first %s   last %s   temporary %s", first, last, temporary);
+	mt_drawf(s, r.row + 2, r.column, r.columns, MT_ROLE_TEXT, " first %s   last %s   temporary %s%s", first, last, temporary,
+		matched);
 	return 3;
 }
 

@@ -26,6 +26,7 @@ static void draw_numbers(struct mt_app *app, int row, int columns)
 {
 	const struct mt_info *info = &app->data.profile.info;
 	char now[16], peak[16], when[16], blocks[16], allocations[16], frees[16], text[256];
+	const char *what = mt_data_is_matched(&app->data) ? "matched" : "heap";
 
 	mt_number_size(now, info->leaked_bytes);
 	mt_number_size(peak, info->peak_bytes);
@@ -34,12 +35,12 @@ static void draw_numbers(struct mt_app *app, int row, int columns)
 	mt_number_count(allocations, rate(&app->data.profile, app->data.live, false));
 	mt_number_count(frees, rate(&app->data.profile, app->data.live, true));
 	if (columns >= 90)
-		snprintf(text, sizeof text, "heap %s %s   peak %s at %s   live blocks %s   allocs/s %s   frees/s %s",
-			app->data.live ? "now" : "at the end", now, peak, when, blocks, allocations, frees);
+		snprintf(text, sizeof text, "%s %s %s   peak %s at %s   live blocks %s   allocs/s %s   frees/s %s",
+			what, app->data.live ? "now" : "at the end", now, peak, when, blocks, allocations, frees);
 	else if (columns >= 60)
-		snprintf(text, sizeof text, "heap %s   peak %s at %s   blocks %s   allocs/s %s", now, peak, when, blocks, allocations);
+		snprintf(text, sizeof text, "%s %s   peak %s at %s   blocks %s   allocs/s %s", what, now, peak, when, blocks, allocations);
 	else
-		snprintf(text, sizeof text, "heap %s  peak %s", now, peak);
+		snprintf(text, sizeof text, "%s %s  peak %s", what, now, peak);
 	mt_draw_rule(app->screen, row, 0, columns, MT_ROLE_RULE, text);
 }
 

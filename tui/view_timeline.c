@@ -3,6 +3,7 @@
 #include "core/base/buffer.h"
 #include "core/export/number.h"
 #include "tui/sparkline.h"
+#include "tui/timeline_range.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,25 +12,27 @@
 #define LABELS 8
 #define RULE_WORDS 19 /* where those of the rule have ended */
 
-static void span(const struct mt_app *app, uint64_t *from, uint64_t *to)
+/* Of the graph. */
+static uint32_t columns(int width)
 {
-	const struct mt_timeline_state *t = &app->timeline;
-
-	*from = t->to_ns > t->from_ns ? t->from_ns : 0;
-	*to = t->to_ns > t->from_ns ? t->to_ns : app->data.profile.info.wall_ns;
-	if (*to <= *from)
-		*to = *from + 1;
+	return width > LABELS ? (uint32_t)(width - LABELS) : 1;
 }
 
 static void draw_times(struct mt_app *app, struct mt_rect r, uint64_t from, uint64_t to)
 {
 	int marks = r.columns >= 60 ? 5 : 3, cursor = (int)app->timeline.cursor;
 	const char *utf8_rule = mt_glyph(mt_screen_utf8(app->screen), MT_GLYPH_RULE);
+	const char *shade = mt_glyph(mt_screen_utf8(app->screen), MT_GLYPH_SHADE);
+	uint32_t first = 0, behind = 0;
 	char text[16];
 
-	for (int x = 0; x < r.columns; x++)
-		mt_draw(app->screen, r.row, r.column + x, 1, x == cursor ? MT_ROLE_PROMPT : MT_ROLE_AXIS, x == cursor ?
-			mt_glyph(mt_screen_utf8(app->screen), MT_GLYPH_ASCENDING) : utf8_rule);
+	mt_timeline_columns(app, &first, &behind);
+	for (int x = 0; x < r.columns; x++) {
+		bool shaded = (uint32_t)x >= first && (uint32_t)x < behind;
+
+		mt_draw(app->screen, r.row, r.column + x, 1, x == cursor ? MT_ROLE_PROMPT : shaded ? MT_ROLE_RANGE : MT_ROLE_AXIS,
+			x == cursor ? mt_glyph(mt_screen_utf8(app->screen), MT_GLYPH_ASCENDING) : shaded ? shade : utf8_rule);
+	}
 	for (int i = 0; i < marks; i++) {
 		int x = i * (r.columns - 1) / (marks - 1);
 
@@ -52,9 +55,11 @@ static void draw_gone(struct mt_app *app, struct mt_rect r, uint64_t from, uint6
 	uint64_t history = app->data.profile.info.history_from_ns;
 	int gone = history > from ? (int)((double)((history < to ? history : to) - from) / (double)(to - from) * r.columns) : 0;
 	const char *dot = mt_glyph(mt_screen_utf8(app->screen), MT_GLYPH_GONE);
+	uint32_t first = 0, behind = 0;
 
+	mt_timeline_columns(app, &first, &behind);
 	for (int x = 0; x < gone; x++)
-		if (x != (int)app->timeline.cursor)
+		if (x != (int)app->timeline.cursor && ((uint32_t)x < first || (uint32_t)x >= behind))
 			mt_draw(app->screen, r.row, r.column + x, 1, MT_ROLE_PROMPT, dot);
 }
 
@@ -70,11 +75,27 @@ static void draw_rate(struct mt_app *app, struct mt_rect r, const char *words, c
 	free(values);
 }
 
-static void draw_cursor(struct mt_app *app, struct mt_rect r, const struct mt_timeline *t)
+/* What the graph above shows, where it is not the heap and nothing else. */
+static void draw_rule_words(struct mt_app *app, struct mt_rect r, bool matched)
 {
+	bool gone = app->data.profile.info.history_from_ns;
+	const char *mark = mt_glyph(mt_screen_utf8(app->screen), MT_GLYPH_GONE);
+	char words[128] = "";
+
+	if (gone)
+		snprintf(words, sizeof words, "%s %s gone (--max-size) ", mark, matched ? "events are" : "single events are");
+	if (gone || matched)
+		mt_drawf(app->screen, r.row, r.column + RULE_WORDS, r.columns - RULE_WORDS, MT_ROLE_AXIS, " %s%s", words,
+			matched ? "area: matched, line: all " : "");
+}
+
+/* What happened at the cursor: of what matched, and of the whole heap. */
+static void draw_cursor(struct mt_app *app, struct mt_rect r, const struct mt_timeline *t, const struct mt_timeline *whole)
+{
+	bool matched = mt_data_is_matched(&app->data);
 	const struct mt_sample *at;
 	uint64_t step = (t->to_ns - t->from_ns) / (t->count ? t->count : 1);
-	char when[16], live[16], most[16], blocks[16], allocations[16], frees[16], rss[16];
+	char when[16], live[16], most[16], blocks[16], allocations[16], frees[16], rss[16], heap[32] = "";
 
 	if (!t->count || app->timeline.cursor >= t->count)
 		return;
@@ -86,70 +107,128 @@ static void draw_cursor(struct mt_app *app, struct mt_rect r, const struct mt_ti
 	mt_number_count(allocations, at->allocations);
 	mt_number_count(frees, at->frees);
 	mt_number_size(rss, at->memory.rss_bytes);
+	if (matched) {
+		mt_number_size(live, whole->columns[app->timeline.cursor].live_bytes);
+		snprintf(heap, sizeof heap, "   of %s in all", live);
+		mt_number_size(live, at->live_bytes);
+	}
 	mt_draw_rule(app->screen, r.row, r.column, r.columns, MT_ROLE_RULE, "at the cursor");
-	if (app->data.profile.info.history_from_ns)
-		mt_drawf(app->screen, r.row, r.column + RULE_WORDS, r.columns - RULE_WORDS, MT_ROLE_AXIS, " %s single events are "
-			"gone (--max-size) ", mt_glyph(mt_screen_utf8(app->screen), MT_GLYPH_GONE));
+	draw_rule_words(app, r, matched);
 	mt_drawf(app->screen, r.row + 1, r.column + 1, r.columns - 1, MT_ROLE_TEXT,
-		"%s   live %s in %s blocks   most %s", when, live, blocks, most);
+		"%s   live %s in %s blocks%s   most %s", when, live, blocks, heap, most);
 	if (r.rows < 3)
 		return;
 	mt_drawf(app->screen, r.row + 2, r.column + 1, r.columns - 1, MT_ROLE_TEXT, "allocations %s   frees %s%s%s",
 		allocations, frees, at->memory.rss_bytes ? "   resident " : "", at->memory.rss_bytes ? rss : "");
 }
 
-static void draw_graph(struct mt_app *app, struct mt_rect r, const struct mt_timeline *t)
+/* Two values a column: as the column begins, and the most within it. */
+static uint64_t *halves(const struct mt_timeline *t, uint64_t *max)
 {
-	uint64_t *values = mt_alloc((size_t)(t->count + 1) * 2 * sizeof *values), max = 0;
-	int cursor = (int)app->timeline.cursor;
+	uint64_t *values = mt_alloc((size_t)(t->count + 1) * 2 * sizeof *values);
 
 	for (uint32_t i = 0; i < t->count; i++) {
 		uint64_t before = i ? t->columns[i - 1].live_bytes : t->columns[0].live_bytes;
 
 		values[2 * i] = (before + t->columns[i].live_bytes) / 2;
 		values[2 * i + 1] = t->columns[i].max_bytes;
-		if (t->columns[i].max_bytes > max)
-			max = t->columns[i].max_bytes;
+		if (t->columns[i].max_bytes > *max)
+			*max = t->columns[i].max_bytes;
 	}
+	return values;
+}
+
+/* Columns from first to behind. */
+static void draw_part(struct mt_app *app, struct mt_rect r, struct mt_sparkline_graph g, uint32_t first, uint32_t behind)
+{
+	if (behind > g.count / 2)
+		behind = g.count / 2;
+	if (behind <= first)
+		return;
+	r.column += (int)first;
+	r.columns = (int)(behind - first);
+	g.first = 2 * first;
+	g.count = 2 * behind;
+	mt_sparkline_lined(app->screen, r, &g);
+}
+
+static void draw_graph(struct mt_app *app, struct mt_rect r, const struct mt_timeline *t, const struct mt_timeline *whole)
+{
+	bool matched = mt_data_is_matched(&app->data);
+	uint64_t max = 0, *values = halves(t, &max), *line = matched ? halves(whole, &max) : NULL;
+	struct mt_sparkline_graph g = {MT_ROLE_GRAPH, MT_ROLE_GRAPH_2, values, line, t->count * 2, 0, max};
+	int cursor = (int)app->timeline.cursor;
+	uint32_t first = 0, behind = 0;
+
 	r = mt_sparkline_scale(app->screen, r, max);
+	mt_frame_hit(app, r, MT_HIT_TIME, MT_VIEW_TIMELINE, 0);
+	mt_timeline_columns(app, &first, &behind);
+	for (int y = 0; y < r.rows; y++)
+		mt_draw_fill(app->screen, r.row + y, r.column + (int)first, (int)(behind - first), MT_ROLE_RANGE);
 	for (int y = 0; y < r.rows && cursor < r.columns; y++)
 		mt_draw(app->screen, r.row + y, r.column + cursor, 1, MT_ROLE_PROMPT,
 			mt_glyph(mt_screen_utf8(app->screen), MT_GLYPH_MARKER));
-	mt_sparkline_area(app->screen, r, MT_ROLE_GRAPH, values, t->count * 2, max);
+	draw_part(app, r, g, 0, first);
+	draw_part(app, r, g, behind, UINT32_MAX);
+	g.role = g.line_role = MT_ROLE_RANGE;
+	draw_part(app, r, g, first, behind);
 	free(values);
+	free(line);
+}
+
+/* The rows that each part gets: what matters most stays longest. */
+struct parts { int graph, rates, legend, cursor; };
+static struct parts divide(const struct mt_app *app, int rows)
+{
+	bool legend = mt_timeline_has_legend(app);
+	struct parts p = {.rates = rows >= 7 ? 2 : 0, .cursor = rows >= 12 ? 3 : rows >= 8 ? 2 : 0};
+
+	if (legend) {
+		p.legend = rows >= 8 ? 2 : 1;
+		p.cursor = rows >= 14 ? 3 : rows >= 12 ? 2 : 0;
+		p.rates = rows >= 9 ? 2 : 0;
+	}
+	p.graph = rows - 2 - p.rates - p.legend - p.cursor;
+	return p;
 }
 
 static void draw(struct mt_app *app, struct mt_rect r, bool focus)
 {
-	struct mt_timeline t = {0};
+	struct mt_timeline t = {0}, whole = {0};
+	struct parts p = divide(app, r.rows);
 	uint64_t from, to;
-	int below = r.rows >= 12 ? 3 : r.rows >= 8 ? 2 : 0, rates = r.rows >= 7 ? 2 : 0;
-	int graph = r.rows - 2 - below - rates;
+	int row = r.row + p.graph;
 
 	(void)focus;
-	app->timeline.columns = r.columns > LABELS ? (uint32_t)(r.columns - LABELS) : 1;
+	app->timeline.columns = columns(r.columns);
 	if (app->timeline.cursor >= app->timeline.columns)
 		app->timeline.cursor = app->timeline.columns - 1;
-	span(app, &from, &to);
+	mt_timeline_span(app, &from, &to);
 	mt_timeline_get(&t, &app->data.profile, from, to, app->timeline.columns);
-	draw_graph(app, (struct mt_rect){r.row, r.column, graph, r.columns}, &t);
-	draw_times(app, (struct mt_rect){r.row + graph, r.column + LABELS, 2, r.columns - LABELS}, from, to);
-	draw_gone(app, (struct mt_rect){r.row + graph, r.column + LABELS, 1, r.columns - LABELS}, from, to);
-	if (rates) {
-		draw_rate(app, (struct mt_rect){r.row + graph + 2, r.column, 1, r.columns}, "allocs", &t, false, MT_ROLE_GRAPH);
-		draw_rate(app, (struct mt_rect){r.row + graph + 3, r.column, 1, r.columns}, "frees", &t, true, MT_ROLE_GRAPH_2);
+	mt_timeline_get(&whole, &app->data.whole, from, to, app->timeline.columns);
+	draw_graph(app, (struct mt_rect){r.row, r.column, p.graph, r.columns}, &t, &whole);
+	draw_times(app, (struct mt_rect){row, r.column + LABELS, 2, r.columns - LABELS}, from, to);
+	draw_gone(app, (struct mt_rect){row, r.column + LABELS, 1, r.columns - LABELS}, from, to);
+	row += 2;
+	if (p.rates) {
+		draw_rate(app, (struct mt_rect){row++, r.column, 1, r.columns}, "allocs", &t, false, MT_ROLE_GRAPH);
+		draw_rate(app, (struct mt_rect){row++, r.column, 1, r.columns}, "frees", &t, true, MT_ROLE_GRAPH_2);
 	}
-	if (below)
-		draw_cursor(app, (struct mt_rect){r.row + r.rows - below, r.column, below, r.columns}, &t);
+	if (p.legend)
+		mt_timeline_legend(app, (struct mt_rect){row, r.column, p.legend, r.columns});
+	row += p.legend;
+	if (p.cursor)
+		draw_cursor(app, (struct mt_rect){row, r.column, p.cursor, r.columns}, &t, &whole);
 	mt_timeline_free(&t);
+	mt_timeline_free(&whole);
 }
 
 static void zoom(struct mt_app *app, bool in)
 {
 	struct mt_timeline_state *t = &app->timeline;
-	uint64_t from, to, all = app->data.profile.info.wall_ns, width, at;
+	uint64_t from, to, all = app->data.whole.info.wall_ns, width, at;
 
-	span(app, &from, &to);
+	mt_timeline_span(app, &from, &to);
 	at = from + (uint64_t)((double)(to - from) * (t->cursor + 0.5) / (t->columns ? t->columns : 1));
 	width = in ? (to - from) / 2 : (to - from) * 2;
 	if (width < 1000 || !t->columns)
@@ -170,7 +249,11 @@ static void zoom(struct mt_app *app, bool in)
 static bool action(struct mt_app *app, enum mt_action what)
 {
 	struct mt_timeline_state *t = &app->timeline;
+	uint32_t cursor = t->cursor;
 
+	t->columns = columns(mt_screen_columns(app->screen)); /* it may not have been drawn yet */
+	if (mt_timeline_range_action(app, what))
+		return true;
 	switch (what) {
 	case MT_ACTION_CURSOR_LEFT: t->cursor -= t->cursor > 0; break;
 	case MT_ACTION_CURSOR_RIGHT: t->cursor += t->cursor + 1 < t->columns; break;
@@ -181,6 +264,8 @@ static bool action(struct mt_app *app, enum mt_action what)
 	case MT_ACTION_ZOOM_FIT: t->from_ns = t->to_ns = 0; break;
 	default: return false;
 	}
+	if (t->cursor != cursor)
+		mt_timeline_moved(app);
 	return true;
 }
 
