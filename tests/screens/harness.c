@@ -42,6 +42,8 @@ static void set_environment(const struct settings *s)
 	setenv("MEMTUI_TEST_IDLE", "1", 1);
 	if (s->no_color)
 		setenv("NO_COLOR", "1", 1);
+	if (s->filtering)
+		setenv("MEMTUI_TEST_FILTERING", s->filtering, 1);
 	if (s->cache)
 		setenv("XDG_CACHE_HOME", s->cache, 1);
 	if (asan)

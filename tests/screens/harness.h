@@ -31,6 +31,7 @@ struct settings {
 	const char *term, *locale, *directory; /* directory: to start in */
 	bool no_color;
 	const char *cache;                     /* XDG_CACHE_HOME */
+	const char *filtering;                 /* MEMTUI_TEST_FILTERING: where filters stop until they are cancelled */
 };
 
 void terminal_start(struct terminal *, int rows, int columns, const struct settings *, char *const *argv);

@@ -1,4 +1,5 @@
-/* Writes the trace that the golden screens are made of: fixed times, names included. make_trace FILE [seconds] */
+/* Writes the trace that the golden screens are made of: fixed times, names included. make_trace FILE [seconds [totals]]:
+ * totals leaves the events out. */
 #include "core/base/buffer.h"
 #include "core/model/load.h"
 #include "core/model/model.h"
@@ -54,6 +55,7 @@ struct maker {
 	struct mt_model model;
 	uint32_t group[STACKS];
 	uint64_t number;
+	struct mt_trace_writer *writer; /* for events; NULL: none */
 };
 
 static void add_symbol(struct maker *m, uint32_t pc, const char *text)
@@ -130,6 +132,15 @@ static void add_stacks(struct maker *m)
 	}
 }
 
+static void add_event(struct maker *m, const struct mt_block *b, uint64_t at, bool freed)
+{
+	struct mt_event e = {.type = freed ? MT_EVENT_FREE : MT_EVENT_ALLOCATE, .kind = freed ? MT_KIND_FREE : 0, .group = b->group,
+		.time_ns = at, .number = b->number, .size = b->size, .address = b->address};
+
+	if (m->writer)
+		mt_trace_writer_event(m->writer, &e);
+}
+
 static void run_second(struct maker *m, unsigned second)
 {
 	for (size_t i = 0; i < STACKS; i++) {
@@ -142,12 +153,30 @@ static void run_second(struct maker *m, unsigned second)
 			struct mt_block block = {.address = 0x10000 + m->number * 16, .size = s->size + n % 3, .number = m->number++,
 				.time_ns = at, .group = m->group[i]};
 
-			mt_model_allocate(&m->model, &block, s->kind == MT_KIND_REALLOC);
-			if (n % 10 >= s->kept_of_ten)
-				mt_model_free(&m->model, &block, at + 500);
+			mt_model_allocate(&m->model, &block, false);
+			add_event(m, &block, at, false);
+			if (n % 10 < s->kept_of_ten)
+				continue;
+			mt_model_free(&m->model, &block, at + 500);
+			add_event(m, &block, at + 500, true);
 		}
 	}
 	mt_model_advance(&m->model, (second + 1) * SECOND, 200000000 + second * 100000);
+}
+
+/* A block of events for each second. */
+static int run(struct maker *m, unsigned seconds, struct mt_err *err)
+{
+	int result = 0;
+
+	for (unsigned second = 0; second < seconds && !result; second++) {
+		run_second(m, second);
+		if (m->writer)
+			result = mt_trace_writer_flush(m->writer, &(struct mt_trace_running){0}, err);
+	}
+	mt_model_settle(&m->model);
+	m->profile.info.ended = 1;
+	return result;
 }
 
 static void describe(struct maker *m)
@@ -167,7 +196,7 @@ static void describe(struct maker *m)
 	p->info.start_unix_ns = 1700000000ull * SECOND;
 }
 
-static int write_all(struct maker *m, const char *path, struct mt_err *err)
+static int write_all(struct maker *m, unsigned seconds, const char *path, bool events, struct mt_err *err)
 {
 	int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
 	struct mt_trace_writer *writer = fd < 0 ? NULL : mt_trace_writer_new(fd, err);
@@ -177,10 +206,13 @@ static int write_all(struct maker *m, const char *path, struct mt_err *err)
 
 	if (!writer)
 		return mt_fail(err, -1, "%s cannot be written", path);
+	m->writer = events ? writer : NULL;
 	mt_symbols_encode(&m->symbols, &symbols);
 	result = mt_definitions_write(&definitions, writer, &m->profile, err);
 	if (!result)
 		result = mt_trace_writer_block(writer, MT_BLOCK_SYMBOLS, symbols.data, symbols.len, err);
+	if (!result)
+		result = run(m, seconds, err);
 	if (!result)
 		result = mt_totals_write(writer, &m->profile, err);
 	if (!result)
@@ -203,11 +235,7 @@ int main(int argc, char **argv)
 	describe(&m);
 	add_stacks(&m);
 	mt_model_init(&m.model, &m.profile);
-	for (unsigned second = 0; second < seconds; second++)
-		run_second(&m, second);
-	mt_model_settle(&m.model);
-	m.profile.info.ended = 1;
-	if (write_all(&m, argv[1], &err) < 0) {
+	if (write_all(&m, seconds, argv[1], argc <= 3, &err) < 0) {
 		fprintf(stderr, "make_trace: %s\n", err.text);
 		return 1;
 	}

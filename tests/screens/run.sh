@@ -1,6 +1,6 @@
 #!/bin/sh
 # Screens of the terminal interface: run.sh BUILD. GENERATE=1 rewrites the golden screens; ONLY=golden, bytes, resize,
-# signals, mouse, fields, random, live, or the name of a golden screen runs these alone.
+# signals, mouse, fields, filtering, random, live, or the name of a golden screen runs these alone.
 build=${1:?run.sh BUILD}
 here=$(cd "$(dirname "$0")" && pwd)
 root=$(cd "$here/../.." && pwd)
@@ -22,6 +22,7 @@ demo=
 scratch=$(mktemp -d) || exit 1
 trap 'rm -rf "$scratch"' EXIT
 "$build/tests/screens/make_trace" "$scratch/golden.dat" || exit 1
+"$build/tests/screens/make_trace" "$scratch/totals.dat" 100 totals || exit 1
 $cc -O1 -g -fno-builtin -pthread -I"$root/preload" -o "$scratch/filters" "$here/../programs/filters.c" || exit 1
 "$build/memtui" record -o "$scratch/fields.dat" -- "$scratch/filters" >"$scratch/record.log" 2>&1 || exit 1
 "$build/tests/screens/screens_test" "$build/memtui" "$root/themes" "$scratch/golden.dat" "$here/golden" "$here/source" \

@@ -37,68 +37,103 @@ struct golden {
 	const char *keys;
 	const char *term, *locale, *theme; /* NULL: xterm-256color, C.UTF-8, dark */
 	bool no_color;
+	const char *then;      /* keys typed when the first ones were answered */
+	const char *filtering; /* where filters stop */
+	bool totals;           /* of the trace without events */
 };
 
 static const struct golden goldens[] = {
-	{"main-100x30", 100, 30, "", 0, 0, 0, 0},
-	{"main-80x24", 80, 24, "", 0, 0, 0, 0},
-	{"main-40x10", 40, 10, "", 0, 0, 0, 0},
-	{"main-170x40", 170, 40, "", 0, 0, 0, 0},
-	{"main-tree-40x10", 40, 10, "\t", 0, 0, 0, 0},
-	{"main-maximised-80x24", 80, 24, "\tZ", 0, 0, 0, 0},
-	{"too-small-30x8", 30, 8, "", 0, 0, 0, 0},
-	{"groups-100x30", 100, 30, "2jj", 0, 0, 0, 0},
-	{"groups-80x24", 80, 24, "2G", 0, 0, 0, 0},
-	{"groups-40x10", 40, 10, "2j", 0, 0, 0, 0},
-	{"groups-sorted-100x30", 100, 30, "2>>>>>>>>>r", 0, 0, 0, 0},
-	{"tree-100x30", 100, 30, "3jj", 0, 0, 0, 0},
-	{"tree-80x24", 80, 24, "3E", 0, 0, 0, 0},
-	{"tree-40x10", 40, 10, "3jh", 0, 0, 0, 0},
-	{"tree-inverted-100x30", 100, 30, "3i", 0, 0, 0, 0},
-	{"tree-heaviest-100x30", 100, 30, "3CH", 0, 0, 0, 0},
-	{"timeline-100x30", 100, 30, "4llllllllll", 0, 0, 0, 0},
-	{"timeline-80x24", 80, 24, "4ll++", 0, 0, 0, 0},
-	{"timeline-40x10", 40, 10, "4", 0, 0, 0, 0},
-	{"overview-100x30", 100, 30, "5", 0, 0, 0, 0},
-	{"overview-80x24", 80, 24, "5j", 0, 0, 0, 0},
-	{"overview-40x10", 40, 10, "5", 0, 0, 0, 0},
-	{"detail-100x30", 100, 30, "2\r", 0, 0, 0, 0},
-	{"detail-80x24", 80, 24, "2\r", 0, 0, 0, 0},
-	{"detail-40x10", 40, 10, "2\rj", 0, 0, 0, 0},
-	{"help-100x30", 100, 30, "?", 0, 0, 0, 0},
-	{"help-search-80x24", 80, 24, "3?fold", 0, 0, 0, 0},
-	{"help-40x10", 40, 10, "?", 0, 0, 0, 0},
-	{"sort-80x24", 80, 24, "sj", 0, 0, 0, 0},
-	{"filter-80x24", 80, 24, "2\\json|session", 0, 0, 0, 0},
-	{"filter-error-80x24", 80, 24, "2\\json(", 0, 0, 0, 0},
-	{"filter-accepted-80x24", 80, 24, "2\\!json source:src/\r", 0, 0, 0, 0},
-	{"filter-empty-80x24", 80, 24, "2\\zzzz\r", 0, 0, 0, 0},
-	{"filter-fields-80x24", 80, 24, "2\\group_allocations>=3000 backtrace_depth>=5", 0, 0, 0, 0},
-	{"filter-field-error-80x24", 80, 24, "2\\group_allocations>=x", 0, 0, 0, 0},
-	{"filter-candidates-80x24", 80, 24, "2\\event lifetime:o\t\t", 0, 0, 0, 0},
-	{"filter-completed-80x24", 80, 24, "2\\back\t\t5\r", 0, 0, 0, 0},
-	{"search-80x24", 80, 24, "2/_new", 0, 0, 0, 0},
-	{"ascii-main-100x30", 100, 30, "", 0, "C", 0, 0},
-	{"ascii-tree-80x24", 80, 24, "3", 0, "C", 0, 0},
-	{"ascii-timeline-80x24", 80, 24, "4", 0, "C", 0, 0},
-	{"ascii-groups-80x24", 80, 24, "2", 0, "C", 0, 0},
-	{"vt220-main-80x24", 80, 24, "", "vt220", 0, 0, 0},
-	{"vt220-help-80x24", 80, 24, "?", "vt220", "C", 0, 0},
-	{"tmux-main-100x30", 100, 30, "", "tmux-256color", 0, 0, 0},
-	{"xterm-8-main-80x24", 80, 24, "", "xterm", 0, 0, 0},
-	{"no-color-main-100x30", 100, 30, "", 0, 0, 0, true},
-	{"no-color-tree-80x24", 80, 24, "3j", 0, 0, 0, true},
-	{"light-main-100x30", 100, 30, "", 0, 0, "light", 0},
-	{"theme-key-80x24", 80, 24, "2\033[12~\033", 0, 0, 0, 0},
+	{"main-100x30", 100, 30, "", 0, 0, 0, 0, 0, 0, 0},
+	{"main-80x24", 80, 24, "", 0, 0, 0, 0, 0, 0, 0},
+	{"main-40x10", 40, 10, "", 0, 0, 0, 0, 0, 0, 0},
+	{"main-170x40", 170, 40, "", 0, 0, 0, 0, 0, 0, 0},
+	{"main-tree-40x10", 40, 10, "\t", 0, 0, 0, 0, 0, 0, 0},
+	{"main-maximised-80x24", 80, 24, "\tZ", 0, 0, 0, 0, 0, 0, 0},
+	{"too-small-30x8", 30, 8, "", 0, 0, 0, 0, 0, 0, 0},
+	{"groups-100x30", 100, 30, "2jj", 0, 0, 0, 0, 0, 0, 0},
+	{"groups-80x24", 80, 24, "2G", 0, 0, 0, 0, 0, 0, 0},
+	{"groups-40x10", 40, 10, "2j", 0, 0, 0, 0, 0, 0, 0},
+	{"groups-sorted-100x30", 100, 30, "2>>>>>>>>>r", 0, 0, 0, 0, 0, 0, 0},
+	{"tree-100x30", 100, 30, "3jj", 0, 0, 0, 0, 0, 0, 0},
+	{"tree-80x24", 80, 24, "3E", 0, 0, 0, 0, 0, 0, 0},
+	{"tree-40x10", 40, 10, "3jh", 0, 0, 0, 0, 0, 0, 0},
+	{"tree-inverted-100x30", 100, 30, "3i", 0, 0, 0, 0, 0, 0, 0},
+	{"tree-heaviest-100x30", 100, 30, "3CH", 0, 0, 0, 0, 0, 0, 0},
+	{"timeline-100x30", 100, 30, "4llllllllll", 0, 0, 0, 0, 0, 0, 0},
+	{"timeline-80x24", 80, 24, "4ll++", 0, 0, 0, 0, 0, 0, 0},
+	{"timeline-40x10", 40, 10, "4", 0, 0, 0, 0, 0, 0, 0},
+	{"overview-100x30", 100, 30, "5", 0, 0, 0, 0, 0, 0, 0},
+	{"overview-80x24", 80, 24, "5j", 0, 0, 0, 0, 0, 0, 0},
+	{"overview-40x10", 40, 10, "5", 0, 0, 0, 0, 0, 0, 0},
+	{"detail-100x30", 100, 30, "2\r", 0, 0, 0, 0, 0, 0, 0},
+	{"detail-80x24", 80, 24, "2\r", 0, 0, 0, 0, 0, 0, 0},
+	{"detail-40x10", 40, 10, "2\rj", 0, 0, 0, 0, 0, 0, 0},
+	{"help-100x30", 100, 30, "?", 0, 0, 0, 0, 0, 0, 0},
+	{"help-search-80x24", 80, 24, "3?fold", 0, 0, 0, 0, 0, 0, 0},
+	{"help-40x10", 40, 10, "?", 0, 0, 0, 0, 0, 0, 0},
+	{"sort-80x24", 80, 24, "sj", 0, 0, 0, 0, 0, 0, 0},
+	{"filter-80x24", 80, 24, "2\\json|session", 0, 0, 0, 0, 0, 0, 0},
+	{"filter-error-80x24", 80, 24, "2\\json(", 0, 0, 0, 0, 0, 0, 0},
+	{"filter-accepted-80x24", 80, 24, "2\\!json source:src/\r", 0, 0, 0, 0, 0, 0, 0},
+	{"filter-empty-80x24", 80, 24, "2\\zzzz\r", 0, 0, 0, 0, 0, 0, 0},
+	{"filter-fields-80x24", 80, 24, "2\\group_allocations>=3000 backtrace_depth>=5", 0, 0, 0, 0, 0, 0, 0},
+	{"filter-field-error-80x24", 80, 24, "2\\group_allocations>=x", 0, 0, 0, 0, 0, 0, 0},
+	{"filter-candidates-80x24", 80, 24, "2\\event lifetime:o\t\t", 0, 0, 0, 0, 0, 0, 0},
+	{"filter-completed-80x24", 80, 24, "2\\back\t\t5\r", 0, 0, 0, 0, 0, 0, 0},
+	{"search-80x24", 80, 24, "2/_new", 0, 0, 0, 0, 0, 0, 0},
+	{"ascii-main-100x30", 100, 30, "", 0, "C", 0, 0, 0, 0, 0},
+	{"ascii-tree-80x24", 80, 24, "3", 0, "C", 0, 0, 0, 0, 0},
+	{"ascii-timeline-80x24", 80, 24, "4", 0, "C", 0, 0, 0, 0, 0},
+	{"ascii-groups-80x24", 80, 24, "2", 0, "C", 0, 0, 0, 0, 0},
+	{"vt220-main-80x24", 80, 24, "", "vt220", 0, 0, 0, 0, 0, 0},
+	{"vt220-help-80x24", 80, 24, "?", "vt220", "C", 0, 0, 0, 0, 0},
+	{"tmux-main-100x30", 100, 30, "", "tmux-256color", 0, 0, 0, 0, 0, 0},
+	{"xterm-8-main-80x24", 80, 24, "", "xterm", 0, 0, 0, 0, 0, 0},
+	{"no-color-main-100x30", 100, 30, "", 0, 0, 0, true, 0, 0, 0},
+	{"no-color-tree-80x24", 80, 24, "3j", 0, 0, 0, true, 0, 0, 0},
+	{"light-main-100x30", 100, 30, "", 0, 0, "light", 0, 0, 0, 0},
+	{"theme-key-80x24", 80, 24, "2\033[12~\033", 0, 0, 0, 0, 0, 0, 0},
+	{"timeline-selected-100x30", 100, 30, "4llllllllllllllllllllvlllllllllllllll", 0, 0, 0, 0, 0, 0, 0},
+	{"timeline-range-100x30", 100, 30, "4llllllllllllllllllllvlllllllllllllll\r", 0, 0, 0, 0, 0, 0, 0},
+	{"filtering-100x30", 100, 30, "2\\size>=1k\r", 0, 0, 0, 0, 0, "0.43", 0},
+	{"filtered-100x30", 100, 30, "2\\size>=1k lifetime:only_leaked\r", 0, 0, 0, 0, 0, 0, 0},
+	{"filter-refused-100x30", 100, 30, "2\\size>=1k", 0, 0, 0, 0, 0, 0, true},
+	{"timeline-selected-80x24", 80, 24, "4llllllllllllllllllllvlllllllllllllll", 0, 0, 0, 0, 0, 0, 0},
+	{"timeline-range-80x24", 80, 24, "4llllllllllllllllllllvlllllllllllllll\r", 0, 0, 0, 0, 0, 0, 0},
+	{"filtering-80x24", 80, 24, "2\\size>=1k\r", 0, 0, 0, 0, 0, "0.43", 0},
+	{"filtered-80x24", 80, 24, "2\\size>=1k lifetime:only_leaked\r", 0, 0, 0, 0, 0, 0, 0},
+	{"filter-refused-80x24", 80, 24, "2\\size>=1k", 0, 0, 0, 0, 0, 0, true},
+	{"timeline-selected-40x10", 40, 10, "4lllllvllllllll", 0, 0, 0, 0, 0, 0, 0},
+	{"timeline-range-40x10", 40, 10, "4lllllvllllllll\r", 0, 0, 0, 0, 0, 0, 0},
+	{"filtering-40x10", 40, 10, "2\\size>=1k\r", 0, 0, 0, 0, 0, "0.43", 0},
+	{"filtered-40x10", 40, 10, "2\\size>=1k lifetime:only_leaked\r", 0, 0, 0, 0, 0, 0, 0},
+	{"filter-refused-40x10", 40, 10, "2\\size>=1k", 0, 0, 0, 0, 0, 0, true},
+	{"filter-refused-entered-80x24", 80, 24, "2\\size>=1k\r", 0, 0, 0, 0, 0, 0, true},
+	{"range-refused-80x24", 80, 24, "4lllllvllll\r", 0, 0, 0, 0, 0, 0, true},
+	{"filtering-typed-80x24", 80, 24, "2\\size>=1k", 0, 0, 0, 0, 0, "0.43", 0},
+	{"filter-cancelled-80x24", 80, 24, "2\\size>=1k\r", 0, 0, 0, 0, "\033", "0.43", 0},
+	{"timeline-ends-80x24", 80, 24, "4lllll[llllllllll]lllloll", 0, 0, 0, 0, 0, 0, 0},
+	{"timeline-alive-100x30", 100, 30, "4llllllllllllllllllllllllllllllllllllllla", 0, 0, 0, 0, 0, 0, 0},
+	{"timeline-peak-80x24", 80, 24, "4A", 0, 0, 0, 0, 0, 0, 0},
+	{"timeline-cleared-80x24", 80, 24, "4lllllvllll\r", 0, 0, 0, 0, "R", 0, 0},
+	{"ascii-timeline-range-80x24", 80, 24, "4lllllvllll\r", 0, "C", 0, 0, 0, 0, 0},
+	{"no-color-timeline-range-80x24", 80, 24, "4lllllvllll\r", 0, 0, 0, true, 0, 0, 0},
+	{"range-main-100x30", 100, 30, "4llllllllllvllllll\r", 0, 0, 0, 0, "1", 0, 0},
+	{"range-overview-80x24", 80, 24, "4llllllllllvllllll\r", 0, 0, 0, 0, "5", 0, 0},
+	{"range-tree-80x24", 80, 24, "4llllllllllvllllll\r", 0, 0, 0, 0, "3", 0, 0},
+	{"range-detail-80x24", 80, 24, "4llllllllllvllllll\r", 0, 0, 0, 0, "2\r", 0, 0},
+	{"sorted-by-whole-80x24", 80, 24, "2\\size>=1k lifetime:only_leaked\r", 0, 0, 0, 0, ">>M", 0, 0},
+	{"sorted-by-range-freed-80x24", 80, 24, "4llllllllllvllllll\r", 0, 0, 0, 0, "2sG\r", 0, 0},
 };
 
 static void open_trace(struct tests *t, struct terminal *terminal, int rows, int columns, const struct golden *g)
 {
 	struct settings s = {g && g->term ? g->term : "xterm-256color", g && g->locale ? g->locale : "C.UTF-8", t->source,
-		g && g->no_color, NULL};
-	char theme[1024];
-	char *argv[] = {t->memtui, "open", "--theme", theme, t->trace, NULL};
+		g && g->no_color, NULL, g ? g->filtering : NULL};
+	char theme[1024], totals[1024];
+	char *argv[] = {t->memtui, "open", "--theme", theme, g && g->totals ? totals : t->trace, NULL};
 
+	snprintf(totals, sizeof totals, "%s/totals.dat", t->scratch);
 	snprintf(theme, sizeof theme, "%s/%s.theme", t->themes, g && g->theme ? g->theme : "dark");
 	terminal_start(terminal, rows, columns, &s, argv);
 }
@@ -129,6 +164,10 @@ static void check_golden(struct tests *t, const struct golden *g)
 		free(screen);
 		terminal_close(&terminal);
 		return;
+	}
+	if (g->then) {
+		terminal_type(&terminal, g->then);
+		terminal_settle(&terminal);
 	}
 	char *seen = terminal_dump(&terminal), *wanted;
 
@@ -224,6 +263,7 @@ static void check_random(struct tests *t)
 	static const char *const keys[] = {"j", "k", "g", "G", "\004", "\025", "\006", "\002", "z", "h", "l", "\r", "\177", "\033",
 		"1", "2", "3", "4", "5", "O", "\t", "\033[Z", "Z", "/", "n", "N", "\\", "a", "(", "s", "<", ">", "r", "m", "+", "-",
 		"E", "C", "H", "i", "=", "{", "}", "?", "\033OP", "T", "\014", "\033[A", "\033[B", "\033[5~", "\033[6~", "e",
+		"v", "[", "]", "o", "a", "A", "R", "M", "\033[<0;50;6M", "\033[<32;60;6M", "\033[<0;60;6m", "size>=1k",
 		"\033[<0;5;6M", "\033[<0;40;12M", "\033[<65;20;9M", "\033[<64;20;9M", "\033[<0;3;2M", "\xc3\xa9", "\xff", "p", "P"};
 	static const int sizes[][2] = {{30, 100}, {24, 80}, {10, 40}, {8, 30}, {50, 160}};
 	unsigned seed = 1, rounds = getenv("MEMTUI_RANDOM") ? (unsigned)atoi(getenv("MEMTUI_RANDOM")) : 400;
@@ -259,7 +299,7 @@ static void check_random(struct tests *t)
 static void check_field(struct tests *t, const char *name, const char *option, const char *keys, const char *there,
 	const char *gone)
 {
-	struct settings s = {"xterm-256color", "C.UTF-8", t->source, false, NULL};
+	struct settings s = {"xterm-256color", "C.UTF-8", t->source, false, NULL, NULL};
 	struct terminal terminal;
 	char trace[1024], *screen;
 	char *argv[] = {t->memtui, "open", trace, (char *)option, NULL};
@@ -292,6 +332,66 @@ static void check_fields(struct tests *t)
 	check_field(t, "an unknown thread", NULL, "2\\thread:wroker", "no thread 'wroker' in this recording", "no group matches");
 	check_field(t, "--size-min", "--size-min=1M", "2", "site_big", "site_spread");
 	check_field(t, "--alive-at", "--alive-at=peak", "2", "site_early", "site_brief");
+}
+
+/* ---- while a filter goes over events ---- */
+
+/* Keys, and what then has to be on the screen and what not. */
+struct typed { const char *name, *keys, *there, *gone; };
+
+static void check_typed(struct tests *t, const char *filtering, const struct typed *typed, size_t count)
+{
+	struct golden g = {.filtering = filtering};
+	struct terminal terminal;
+
+	open_trace(t, &terminal, 24, 80, &g);
+	terminal_settle(&terminal);
+	for (size_t i = 0; i < count; i++) {
+		terminal_type(&terminal, typed[i].keys);
+		bool good = terminal_settle(&terminal);
+		char *screen = terminal_text(&terminal);
+
+		good = good && strstr(screen, typed[i].there) && !(typed[i].gone && strstr(screen, typed[i].gone));
+		tell(t, good, "filtering: %s", typed[i].name);
+		if (!good)
+			printf("%s\n", screen);
+		free(screen);
+	}
+	terminal_close(&terminal);
+}
+
+static void check_filtering(struct tests *t)
+{
+	static const struct typed held[] = {
+		{"the filter typed is tried in the background", "2\\size>=1k", "filtering 43 %", NULL},
+		{"another one takes its place", "0", "filtering 43 %", NULL},
+		{"so does one that is answered at once", "\025json", "1/17 groups", "filtering"},
+		{"Esc goes back to none", "\033", "filter: -", "filtering"},
+		{"Enter leaves the progress in the status line", "\\json\r\\ size>=1k\r", "filtering 43 %   Esc cancels   json size>=1k", NULL},
+		{"views turn meanwhile", "3", "[3 Tree]", NULL},
+		{"lines move meanwhile", "2j", "▶", "filter: json size"},
+		{"Esc cancels", "\033", "cancelled", "filtering"},
+		{"and the filter before is in force", "k", "filter: json ", "filtering"},
+		{"a range waits as well", "4llllvllll\r", "filtering 43 %   Esc cancels   json from:", NULL},
+		{"R takes it back", "R", "filter: json ", "filtering"},
+		{"a range given up asks for nothing", "vlll\033", "filter: json ", "selected"},
+		{"the peak waits as well", "A", "alive_at:peak", "filter: json"},
+		{"A again takes it back", "A", "filter: json ", "filtering"},
+		{"q leaves while a filter is asked for", "A", "filtering 43 %", NULL},
+	};
+	static const struct typed real[] = {
+		{"a filter is in force when it is done", "2\\size>=1M\r", "filter: size>=1M", "json_node"},
+		{"Esc in the prompt brings it back after another", "\\\025size>=3M\033", "filter: size>=1M", "filtering"},
+		{"the same range from the prompt and the timeline", "\\\025from:50s\r4", "in 50.0s", NULL},
+		{"R shows all times", "R", "filter: -", "in 50.0s"},
+		{"a click moves the cursor", "\033[<0;30;8M\033[<0;30;8m", "filter: -", "selected"},
+		{"drawing with the button held selects", "\033[<0;30;8M\033[<32;40;8M", "selected", "from:"},
+		{"and letting go applies it", "\033[<32;50;8M\033[<0;50;8m", "filter: from:", "selected"},
+		{"what was live at the peak", "RA", "filter: alive_at:peak", "from:"},
+	};
+
+	check_typed(t, "0.43", held, sizeof held / sizeof *held);
+	check_typed(t, NULL, real, sizeof real / sizeof *real);
 }
 
 /* ---- ways out ---- */
@@ -375,7 +475,7 @@ static void check_refusals(struct tests *t)
 
 static void run_program(struct tests *t, struct terminal *terminal, char *program, char *script)
 {
-	struct settings s = {"xterm-256color", "C.UTF-8", t->scratch, false, t->scratch};
+	struct settings s = {"xterm-256color", "C.UTF-8", t->scratch, false, t->scratch, NULL};
 	char *argv[] = {t->memtui, "run", "--", program, script ? "-c" : NULL, script, NULL};
 
 	terminal_start(terminal, 24, 80, &s, argv);
@@ -384,7 +484,7 @@ static void run_program(struct tests *t, struct terminal *terminal, char *progra
 /* With an output nothing is asked: what was written stands below when the screen is gone, the children's too. */
 static void check_output(struct tests *t)
 {
-	struct settings s = {"xterm-256color", "C.UTF-8", t->scratch, false, t->scratch};
+	struct settings s = {"xterm-256color", "C.UTF-8", t->scratch, false, t->scratch, NULL};
 	char *argv[] = {t->memtui, "run", "-f", "-o", "output.dat", "--", "/bin/sh", "-c", "/bin/ls; exit 3", NULL};
 	struct terminal terminal;
 
@@ -442,7 +542,7 @@ static void check_live(struct tests *t)
 
 static void check_attach(struct tests *t)
 {
-	struct settings s = {"xterm-256color", "C.UTF-8", t->scratch, false, t->scratch};
+	struct settings s = {"xterm-256color", "C.UTF-8", t->scratch, false, t->scratch, NULL};
 	char *argv[] = {t->memtui, "attach", NULL, NULL};
 	char pid[16] = "", *screen, *at;
 	struct terminal terminal;
@@ -486,7 +586,7 @@ static void check_attach(struct tests *t)
 /* A busy program: what a running screen costs, and that the selected line stays selected. */
 static void check_busy(struct tests *t)
 {
-	struct settings s = {"xterm-256color", "C.UTF-8", t->scratch, false, t->scratch};
+	struct settings s = {"xterm-256color", "C.UTF-8", t->scratch, false, t->scratch, NULL};
 	char *argv[] = {t->memtui, "run", "--", t->demo, NULL}, *screen, *line;
 	struct terminal terminal;
 	char function[64] = "", again[64] = "-";
@@ -572,6 +672,8 @@ int main(int argc, char **argv)
 		check_mouse(&t);
 	if (!only || !strcmp(only, "fields"))
 		check_fields(&t);
+	if (!only || !strcmp(only, "filtering"))
+		check_filtering(&t);
 	if (!only || !strcmp(only, "random"))
 		check_random(&t);
 	if (!only || !strcmp(only, "live")) {
