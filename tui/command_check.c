@@ -29,7 +29,11 @@ static const struct mt_option options[] = {
 static int check_against(const struct mt_arguments *arguments, struct mt_err *err)
 {
 	struct mt_opened old = {0}, opened = {0};
-	int written = 0, status = mt_opened_load(&old, arguments, arguments->baseline, true, err);
+	struct mt_arguments before = *arguments;
+	int written = 0;
+
+	before.absent_allowed = true;
+	int status = mt_opened_load(&old, &before, arguments->baseline, true, err);
 
 	if (status >= 0)
 		status = mt_opened_load(&opened, arguments, arguments->operands[0], true, err);

@@ -1,3 +1,4 @@
+#include "core/query/filter_match.h"
 #include "tui/commands.h"
 
 #include <errno.h>
@@ -45,18 +46,36 @@ static int check(const struct mt_arguments *arguments, struct mt_err *err)
 	return 0;
 }
 
+/* What only one of the traces has is new or gone; what neither has is a mistake. */
+static int check_names(struct mt_opened *a, struct mt_opened *b, struct mt_err *err)
+{
+	struct mt_filter_bounds bounds = {0};
+
+	mt_filter_allow_absent(a->filter, false);
+	mt_filter_allow_absent(b->filter, false);
+	int status = mt_filter_compile(&bounds, a->filter, &a->loaded.profile, NULL);
+
+	if (status < 0)
+		status = mt_filter_compile(&bounds, b->filter, &b->loaded.profile, err);
+	mt_filter_bounds_free(&bounds);
+	return status;
+}
+
 static int run(const struct mt_arguments *arguments, struct mt_err *err)
 {
 	struct mt_arguments before = *arguments, after = *arguments;
 	bool instants = arguments->operand_count == 1;
 	struct mt_opened a = {0}, b = {0};
 
+	before.absent_allowed = after.absent_allowed = !instants;
 	if (instants)
 		at_instants(&before, &after);
 	int status = mt_opened_load(&a, &before, arguments->operands[0], true, err);
 
 	if (status >= 0)
 		status = mt_opened_load(&b, &after, arguments->operands[instants ? 0 : 1], true, err);
+	if (status >= 0)
+		status = check_names(&a, &b, err);
 	if (status >= 0) {
 		if (instants && before.sort == MT_METRIC_SIZE)
 			a.report.words = "bytes live";

@@ -91,6 +91,7 @@ int mt_opened_load(struct mt_opened *o, const struct mt_arguments *arguments, co
 	*o = (struct mt_opened){.filter = mt_command_filter(arguments, err)};
 	if (!o->filter || mt_command_suppressions(&o->rules, arguments, err) < 0)
 		return -EINVAL;
+	mt_filter_allow_absent(o->filter, arguments->absent_allowed);
 	bool names = symbols || o->rules || mt_filter_active(o->filter);
 	bool events = arguments->events || mt_filter_needs(o->filter) || (arguments->history && mt_filter_active(o->filter));
 	int status = mt_command_load(&o->loaded, path, names, err);

@@ -30,6 +30,7 @@ struct mt_arguments {
 	const char *report, *outfile, *ignore; /* at the end of a recording */
 	const char *baseline;
 	struct mt_texts suppressions;
+	bool absent_allowed; /* a trace may lack the thread or marker that is asked for */
 	bool no_builtin_suppressions, judges_leaks; /* suppressions are applied without --suppressions too */
 	struct mt_check check;
 	struct mt_limit group; /* an id */

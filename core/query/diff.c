@@ -18,6 +18,8 @@ struct paths {
 	uint32_t *slots;         /* open addressing: index + 1 */
 	uint32_t slot_count;
 	uint32_t *entries;       /* by path: entry + 1 */
+	struct mt_strings builds; /* of modules with a build-id: names and ids of both sides */
+	uint8_t *sides;          /* by build: bits of the sides that have it */
 };
 
 const char *mt_diff_state_name(enum mt_diff_state state)
@@ -74,7 +76,35 @@ static const char *base_name(const char *path)
 	return slash ? slash + 1 : path;
 }
 
-/* A frame without a name: by its place in this build of the module; without a build-id by the module alone. */
+static void build_text(struct mt_buffer *text, const struct mt_profile *profile, const struct mt_module *module)
+{
+	mt_buffer_printf(text, "?%s", base_name(mt_strings_get(&profile->strings, module->path)));
+	for (uint32_t i = 0; i < module->build_id_len; i++)
+		mt_buffer_printf(text, "%02x", module->build_id[i]);
+}
+
+/* Which modules are the same build on both sides. */
+static void find_builds(struct paths *paths, const struct mt_profile *profile, uint8_t side)
+{
+	struct mt_buffer text = {0};
+
+	for (uint32_t i = 0; i < profile->module_count; i++) {
+		if (!profile->modules[i].build_id_len)
+			continue;
+		text.len = 0;
+		build_text(&text, profile, &profile->modules[i]);
+		uint32_t count = paths->builds.count, build = mt_strings_add(&paths->builds, (const char *)text.data);
+
+		if (build >= count) {
+			paths->sides = mt_resize(paths->sides, build + 1);
+			paths->sides[build] = 0;
+		}
+		paths->sides[build] |= side;
+	}
+	mt_buffer_free(&text);
+}
+
+/* A frame without a name: by its place, where both sides have this build of the module; else by the module alone. */
 static uint32_t nameless_key(struct paths *paths, const struct mt_profile *profile, uint32_t pc, bool *doubtful)
 {
 	const struct mt_pc *at = &profile->pcs[pc];
@@ -82,13 +112,18 @@ static uint32_t nameless_key(struct paths *paths, const struct mt_profile *profi
 
 	if (at->module < profile->module_count) {
 		const struct mt_module *module = &profile->modules[at->module];
+		uint32_t build = 0;
 
-		mt_buffer_printf(&text, "?%s", base_name(mt_strings_get(&profile->strings, module->path)));
-		for (uint32_t i = 0; i < module->build_id_len; i++)
-			mt_buffer_printf(&text, "%02x", module->build_id[i]);
+		build_text(&text, profile, module);
 		if (module->build_id_len)
+			build = mt_strings_add(&paths->builds, (const char *)text.data);
+		if (build && paths->sides[build] == 3) {
 			mt_buffer_printf(&text, "+%llx", (unsigned long long)(at->address - module->bias));
-		*doubtful |= !module->build_id_len;
+		} else {
+			text.len = 0;
+			mt_buffer_printf(&text, "?%s", base_name(mt_strings_get(&profile->strings, module->path)));
+			*doubtful = true;
+		}
 	} else {
 		mt_buffer_printf(&text, "?");
 		*doubtful = true;
@@ -122,7 +157,8 @@ static uint32_t frame_key(struct paths *paths, const struct mt_diff_side *side, 
 
 	if (is_place(function))
 		return nameless_key(paths, side->profile, pc, doubtful);
-	char *text = mt_format("%s\t%s", function, mt_strings_get(&s->strings, s->frames[frame].source));
+	/* Built elsewhere, the file lies in another directory. */
+	char *text = mt_format("%s\t%s", function, base_name(mt_strings_get(&s->strings, s->frames[frame].source)));
 	uint32_t key = mt_strings_add(&paths->keys, text);
 
 	free(text);
@@ -243,6 +279,10 @@ void mt_diff_get(struct mt_diff *diff, const struct mt_diff_side *a, const struc
 	struct paths paths = {0};
 
 	mt_strings_init(&paths.keys);
+	mt_strings_init(&paths.builds);
+	paths.sides = mt_alloc(1);
+	find_builds(&paths, a->profile, 1);
+	find_builds(&paths, b->profile, 2);
 	MT_GROW(paths.items, paths.count, paths.capacity);
 	paths.items[paths.count++] = (struct path){0};
 	uint32_t *map_a = map_nodes(&paths, a), *map_b = map_nodes(&paths, b);
@@ -258,6 +298,8 @@ void mt_diff_get(struct mt_diff *diff, const struct mt_diff_side *a, const struc
 	free(paths.entries);
 	free(paths.slots);
 	free(paths.items);
+	free(paths.sides);
+	mt_strings_free(&paths.builds);
 	mt_strings_free(&paths.keys);
 }
 

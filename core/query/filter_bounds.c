@@ -165,9 +165,13 @@ static const char *marker_at(const void *context, int i)
 	return NULL;
 }
 
-static int fail_lookup(struct mt_err *err, const struct mt_filter_entry *entry, const char *what,
+static int fail_lookup(struct mt_err *err, const struct mt_filter *filter, enum mt_filter_field field, const char *what,
 	const char *(*next)(const void *, int), const struct mt_profile *profile)
 {
+	const struct mt_filter_entry *entry = &filter->fields[field];
+
+	if (filter->allows_absent)
+		return 0;
 	const char *nearest = mt_nearest(entry->text, next, profile);
 
 	if (!nearest)
@@ -179,9 +183,10 @@ static int fail_lookup(struct mt_err *err, const struct mt_filter_entry *entry, 
 		what, entry->text, nearest);
 }
 
-static int find_threads(struct mt_filter_bounds *b, const struct mt_filter_entry *entry, const struct mt_profile *profile,
+static int find_threads(struct mt_filter_bounds *b, const struct mt_filter *filter, const struct mt_profile *profile,
 	struct mt_err *err)
 {
+	const struct mt_filter_entry *entry = &filter->fields[MT_FILTER_THREAD];
 	bool found = false;
 
 	if (!entry->text)
@@ -200,12 +205,13 @@ static int find_threads(struct mt_filter_bounds *b, const struct mt_filter_entry
 		b->threads[i / 64] |= 1ull << (i & 63);
 		found = true;
 	}
-	return found ? 0 : fail_lookup(err, entry, "thread", thread_name_at, profile);
+	return found ? 0 : fail_lookup(err, filter, MT_FILTER_THREAD, "thread", thread_name_at, profile);
 }
 
-static int find_markers(struct mt_filter_bounds *b, const struct mt_filter_entry *entry, const struct mt_profile *profile,
+static int find_markers(struct mt_filter_bounds *b, const struct mt_filter *filter, const struct mt_profile *profile,
 	struct mt_err *err)
 {
+	const struct mt_filter_entry *entry = &filter->fields[MT_FILTER_MARKER];
 	uint32_t capacity = 0;
 
 	if (!entry->text)
@@ -220,7 +226,7 @@ static int find_markers(struct mt_filter_bounds *b, const struct mt_filter_entry
 		MT_GROW(b->markers, b->marker_count, capacity);
 		b->markers[b->marker_count++] = text;
 	}
-	return b->marker_count ? 0 : fail_lookup(err, entry, "marker", marker_at, profile);
+	return b->marker_count ? 0 : fail_lookup(err, filter, MT_FILTER_MARKER, "marker", marker_at, profile);
 }
 
 /* The program: the module of that path, since the command's first word may be a name to look up. */
@@ -346,11 +352,16 @@ int mt_filter_compile(struct mt_filter_bounds *b, const struct mt_filter *filter
 	if (b->lifetime != MT_LIFETIME_ALL && b->lifetime != MT_LIFETIME_GROUP_LEAKED)
 		b->at_end |= END_LIFETIME;
 	if (compile_times(b, filter, err) < 0 || compile_ranges(b, filter, err) < 0 ||
-		find_threads(b, &filter->fields[MT_FILTER_THREAD], profile, err) < 0 ||
-		find_markers(b, &filter->fields[MT_FILTER_MARKER], profile, err) < 0 ||
+		find_threads(b, filter, profile, err) < 0 ||
+		find_markers(b, filter, profile, err) < 0 ||
 		find_heap(b, filter, profile, err) < 0)
 		return -EINVAL;
 	return 0;
+}
+
+void mt_filter_allow_absent(struct mt_filter *filter, bool allowed)
+{
+	filter->allows_absent = allowed;
 }
 
 void mt_filter_bounds_free(struct mt_filter_bounds *b)

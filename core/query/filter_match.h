@@ -47,6 +47,8 @@ struct mt_filter_bounds {
 /* bounds: zeroed, or of an earlier call. -EINVAL: the fields contradict each other, or the profile cannot answer one; err
  * says so. */
 int mt_filter_compile(struct mt_filter_bounds *, const struct mt_filter *, const struct mt_profile *, struct mt_err *err);
+/* Whether a thread or marker that a recording does not have is no mistake there: nothing of it matches. */
+void mt_filter_allow_absent(struct mt_filter *, bool allowed);
 void mt_filter_bounds_free(struct mt_filter_bounds *);
 /* By what is known when the block is allocated (number … usable, group, thread, marker). Group verdicts are not asked. */
 bool mt_filter_allocation_matches(const struct mt_filter_bounds *, const struct mt_allocation *);

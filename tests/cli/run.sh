@@ -149,6 +149,13 @@ json "callers" '[(c["function"], c["total"]["leaked_size"]) for c in d["callers"
 fails "callers of nobody" 1 "no stack leads through a function.*nobody" callers nobody t.dat
 json "diff: the same" 'len(d) == 4 and all(e["state"] == "same" and e["change"] == 0 for e in d)' diff t.dat t.dat --format json
 json "diff: instants" ' sum(e["change"] for e in d) == 41981 and all(e["state"] == "new" for e in d)' diff t.dat --format json
+cp known other && check "diff: record another" "$memtui" record -f -o other.dat ./other
+json "diff: a thread that is gone" 'len(d) == 4 and {e["state"] for e in d} == {"gone"}' diff --thread known t.dat other.dat --format json
+json "diff: a thread that is new" 'len(d) == 4 and {e["state"] for e in d} == {"new"}' diff --thread other t.dat other.dat --format json
+fails "diff: a thread of neither" 1 "no thread 'nobody'" diff --thread nobody t.dat other.dat
+fails "diff: a thread of no instant" 1 "no thread 'other'" diff --thread other t.dat
+"$memtui" check --thread other --baseline t.dat other.dat >check.out 2>check.err
+[ $? = 1 ] && grep -q '^FAIL' check.out && ok "check: a thread that the baseline lacks" || not_ok "check: a thread that the baseline lacks" "$(head -c 200 check.err)"
 fails "diff: normalise of instants" 2 "two instants" diff t.dat --normalise time
 json "groups by thread" 'len(d) == 1 and d[0]["only_matched"]["allocated_count"] == 62 and "own_peak_size" not in d[0]["only_matched"] and d[0]["thread"].endswith(" known")' groups --by thread --format json t.dat
 json "allocations" 'len(d) == 62 and sum(a["size"] for a in d) == 46981 and [a["number"] for a in d] == list(range(62)) and sum(a["deallocation"] is None for a in d) == 12 and not set("address size usable_size timestamp thread kind group chain deallocation".split()) - set(d[0])' allocations t.dat --format json

@@ -142,12 +142,61 @@ static void test_nameless(void **state)
 	}
 }
 
+/* Another build of a library without symbols: places say nothing, its frames are all one. */
+static void test_other_build(void **state)
+{
+	struct sides s = {0};
+
+	(void)state;
+	for (int i = 0; i < 2; i++) {
+		struct fixture *f = i ? &s.b : &s.a;
+
+		fixture_init(f);
+		uint32_t module = fixture_module(f, i ? "/opt/libx.so" : "/usr/lib/libx.so", 0x1000);
+		uint32_t program = fixture_module(f, "/usr/bin/prog", 0x90000);
+
+		f->profile.modules[module].build_id_len = f->profile.modules[program].build_id_len = 2;
+		memcpy(f->profile.modules[module].build_id, i ? "\x12\x35" : "\x12\x34", 2);
+		fixture_group(f, STACK(fixture_bare_pc(f, module, 0x1010 + 8u * (unsigned)i)), 1, 10, 1);
+		fixture_group(f, STACK(fixture_bare_pc(f, program, 0x90010)), 1, 20, 1);
+	}
+	compare(&s, MT_METRIC_LEAKED_SIZE, MT_DIFF_AS_RECORDED);
+	assert_int_equal(2, s.diff.count);
+	assert_entry(&s, 0, MT_DIFF_SAME, 0, 20, 20);
+	assert_false(s.diff.entries[0].doubtful);
+	assert_entry(&s, 1, MT_DIFF_SAME, 0, 10, 10);
+	assert_true(s.diff.entries[1].doubtful);
+	sides_free(&s);
+}
+
+/* Built in another directory. */
+static void test_other_directory(void **state)
+{
+	struct sides s = {0};
+
+	(void)state;
+	for (int i = 0; i < 2; i++) {
+		struct fixture *f = i ? &s.b : &s.a;
+
+		fixture_init(f);
+		uint32_t module = fixture_module(f, "/usr/bin/prog", 0x1000);
+
+		fixture_group(f, STACK(fixture_pc(f, module, "main", i ? "/builds/2/src/main.c" : "src/main.c", 1)), 1, 10, 1);
+	}
+	compare(&s, MT_METRIC_LEAKED_SIZE, MT_DIFF_AS_RECORDED);
+	assert_int_equal(1, s.diff.count);
+	assert_entry(&s, 0, MT_DIFF_SAME, 0, 10, 10);
+	sides_free(&s);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_states),
 		cmocka_unit_test(test_normalised),
 		cmocka_unit_test(test_nameless),
+		cmocka_unit_test(test_other_build),
+		cmocka_unit_test(test_other_directory),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
