@@ -1,4 +1,5 @@
 /* Manual pages from the commands' lists, in the man macros. */
+#include "tui/actions.h"
 #include "tui/commands.h"
 #include "tui/environment.h"
 
@@ -126,6 +127,28 @@ static void print_examples(FILE *out, const char *examples)
 	}
 }
 
+/* Whether it shows the terminal interface. */
+static bool shows(const struct mt_command *command)
+{
+	for (const struct mt_option *option = command->options; option->name; option++)
+		if (!strcmp(option->name, "theme"))
+			return true;
+	return false;
+}
+
+static void print_keys(FILE *out)
+{
+	fputs(".SH KEYS\n", out);
+	for (int scope = 0; scope < MT_SCOPE_COUNT; scope++) {
+		fputs(".SS ", out);
+		put_text(out, mt_scope_words((enum mt_scope)scope));
+		putc('\n', out);
+		for (int i = 0; i < MT_ACTION_COUNT; i++)
+			if ((int)mt_action_info((enum mt_action)i)->scope == scope)
+				entry(out, mt_action_info((enum mt_action)i)->keys, mt_action_info((enum mt_action)i)->words);
+	}
+}
+
 static void print_command(FILE *out, const struct mt_command *command)
 {
 	heading(out, command->name, command->words);
@@ -149,6 +172,8 @@ static void print_command(FILE *out, const struct mt_command *command)
 		fputs(".SH FILTERS\n", out);
 		put_paragraphs(out, mt_command_filters(command));
 	}
+	if (shows(command))
+		print_keys(out);
 	fputs(".SH EXIT STATUS\n", out);
 	put_paragraphs(out, mt_help_exit);
 	print_examples(out, command->examples);
