@@ -108,7 +108,8 @@ static void sort_whole(struct mt_app *app)
 	app->data.sort_all = !app->data.sort_all;
 	mt_data_select(&app->data);
 	mt_app_say(app, "groups stand in the order of %s.%s%s", app->data.sort_all ? "all" : "only_matched",
-		mt_metric_info(app->data.sort)->name, mt_data_is_matched(&app->data) ? "" : "; no single allocations are filtered: it is the same");
+		mt_metric_info(app->data.sort)->name, mt_data_is_matched(&app->data) ? "" :
+		"; no single allocations are filtered: it is the same");
 }
 
 static void change_theme(struct mt_app *app)

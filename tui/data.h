@@ -60,7 +60,7 @@ struct mt_tree *mt_data_tree(struct mt_data *);
 void mt_data_invert(struct mt_data *);
 
 /* ---- data_filter.c ---- */
-/* Asks for a filter. 0: it is in force; 1: it goes over events, and mt_data_collect takes it over; negative: it is refused.
+/* Asks for a filter. 0: it is in force; 1: it goes over events, and mt_data_collect takes it over; negative: refused.
  * What was asked before and is not in force yet is forgotten, but where it is refused. */
 int mt_data_filter(struct mt_data *, const char *text, struct mt_err *err);
 /* The filter with these fields instead of those that are about time: from, to, alive_at, alive_at_2. NULL: off. */
@@ -71,8 +71,9 @@ void mt_data_back(struct mt_data *);     /* forgets what was asked since */
 bool mt_data_cancel(struct mt_data *);
 const char *mt_data_pending(const struct mt_data *); /* what was asked and is not in force yet; or NULL */
 char *mt_data_wanted(const struct mt_data *);        /* that, or what is in force; the caller frees */
-int mt_data_collect(struct mt_data *, struct mt_err *err); /* 0: nothing new; 1: another filter is in force; negative: it failed */
-bool mt_data_is_matched(const struct mt_data *);     /* single allocations are filtered: totals are those of what matched */
+/* 0: nothing new; 1: another filter is in force; negative: it failed. */
+int mt_data_collect(struct mt_data *, struct mt_err *err);
+bool mt_data_is_matched(const struct mt_data *);     /* single allocations are filtered, totals are of what matched */
 void mt_data_begin_filters(struct mt_data *);        /* once a trace was opened */
 void mt_data_names_known(struct mt_data *);          /* once all names are there: what matches by them is known now */
 

@@ -38,8 +38,8 @@ static int check(const struct mt_data *d, const struct mt_filter *filter, struct
 	if (result < 0 || !mt_filter_needs(filter) || d->matching)
 		return result;
 	if (d->reader)
-		return mt_fail(err, -ENOTSUP, "this asks for single allocations, and the trace holds totals alone; expected fields of "
-			"groups");
+		return mt_fail(err, -ENOTSUP, "this asks for single allocations, and the trace holds totals alone; expected "
+			"fields of groups");
 	if (d->live || d->client)
 		return mt_fail(err, -ENOTSUP, "this asks for single allocations, and a running program is known by its totals; "
 			"expected fields of groups, or the saved trace");
@@ -56,8 +56,8 @@ static bool same(const struct mt_filter *a, const char *text)
 	return equal;
 }
 
-/* Another filter is in force, with what it leaves of the recording. Parsed into the filter that is there, which keeps what its
- * patterns know of names. */
+/* Another filter is in force, with what it leaves of the recording. Parsed into the filter that is there, which keeps what
+ * its patterns know of names. */
 static void put_in_force(struct mt_data *d, const char *text, struct mt_matched matched)
 {
 	struct mt_filter_bounds bounds = {0};
@@ -103,8 +103,8 @@ static int ask(struct mt_data *d, const char *text)
 	return 1;
 }
 
-/* Until single allocations are known, or where they are not: what the rest of the filter leaves. What was typed before its
- * last word was there is nothing to show, unless it is nearly the same. */
+/* Until single allocations are known, or where they are not: what the rest of the filter leaves. What was typed before
+ * its last word was there is nothing to show, unless it is nearly the same. */
 static void show_groups(struct mt_data *d, struct mt_filter *filter)
 {
 	char *text;
@@ -213,8 +213,8 @@ int mt_data_collect(struct mt_data *d, struct mt_err *err)
 
 static bool asks_names(const struct mt_filter *filter)
 {
-	static const enum mt_filter_field by_name[] = {MT_FILTER_FUNCTION_REGEX, MT_FILTER_SOURCE_REGEX, MT_FILTER_MODULE_REGEX,
-		MT_FILTER_NEGATIVE_FUNCTION_REGEX, MT_FILTER_NEGATIVE_SOURCE_REGEX, MT_FILTER_NEGATIVE_MODULE_REGEX,
+	static const enum mt_filter_field by_name[] = {MT_FILTER_FUNCTION_REGEX, MT_FILTER_SOURCE_REGEX,
+		MT_FILTER_MODULE_REGEX, MT_FILTER_NEGATIVE_FUNCTION_REGEX, MT_FILTER_NEGATIVE_SOURCE_REGEX, MT_FILTER_NEGATIVE_MODULE_REGEX,
 		MT_FILTER_BACKTRACE_DEPTH_MIN, MT_FILTER_BACKTRACE_DEPTH_MAX};
 
 	for (size_t i = 0; i < sizeof by_name / sizeof *by_name; i++)

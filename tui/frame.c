@@ -159,7 +159,8 @@ static void draw_status(struct mt_app *app, int row, int columns)
 		return;
 	}
 	if (app->filtering && mt_data_pending(d)) {
-		mt_drawf(app->screen, row, 0, columns, MT_ROLE_PROMPT, "filtering %d %%   Esc cancels   %s", app->percent, mt_data_pending(d));
+		mt_drawf(app->screen, row, 0, columns, MT_ROLE_PROMPT, "filtering %d %%   Esc cancels   %s", app->percent,
+			mt_data_pending(d));
 		return;
 	}
 	snprintf(right, sizeof right, "%s%u/%u groups", mt_data_busy(d) ? "looking up names   " : "", d->selection.count,

@@ -144,13 +144,14 @@ static void tell_idle(struct loop *loop)
 {
 	struct mt_app *app = loop->app;
 	char token[96];
+	bool held = false, filters = mt_data_pending(&app->data) != NULL;
 
-	bool held = false;
-
-	if (mt_data_pending(&app->data))
+	if (filters)
 		mt_matching_progress(app->data.matching, &held);
-	if (!loop->test || (mt_data_pending(&app->data) && !(held && app->filtering)) || app->dirty || app->data_dirty || loop->pending_len || loop->next_names ||
-			(loop->token_sent && loop->token_consumed == loop->consumed && loop->token_frame == loop->frame))
+	if (!loop->test || (filters && !(held && app->filtering)) || app->dirty || app->data_dirty || loop->pending_len ||
+			loop->next_names)
+		return;
+	if (loop->token_sent && loop->token_consumed == loop->consumed && loop->token_frame == loop->frame)
 		return;
 	loop->token_sent = true;
 	loop->token_consumed = loop->consumed;

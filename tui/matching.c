@@ -116,7 +116,8 @@ struct mt_matching *mt_matching_new(const struct mt_source *source)
 	struct mt_matching *m = mt_alloc(sizeof *m);
 	const char *hold = getenv("MEMTUI_TEST_FILTERING");
 
-	*m = (struct mt_matching){.source = *source, .fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK), .hold = hold ? atof(hold) : 0};
+	*m = (struct mt_matching){.source = *source, .fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK),
+		.hold = hold ? atof(hold) : 0};
 	pthread_mutex_init(&m->lock, NULL);
 	pthread_cond_init(&m->wake, NULL);
 	return m;

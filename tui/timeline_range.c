@@ -24,7 +24,8 @@ static uint64_t column_ns(const struct mt_app *app, uint32_t column)
 	uint64_t from, to;
 
 	mt_timeline_span(app, &from, &to);
-	return from + (uint64_t)((unsigned __int128)(to - from) * column / (app->timeline.columns ? app->timeline.columns : 1));
+	return from + (uint64_t)((unsigned __int128)(to - from) * column /
+		(app->timeline.columns ? app->timeline.columns : 1));
 }
 
 static uint32_t column_at(const struct mt_app *app, uint64_t ns)
@@ -249,16 +250,21 @@ static void between(const struct mt_app *app, char out[64], uint64_t from, uint6
 	char first[MT_NUMBER_EXACT_LEN + 1], last[MT_NUMBER_EXACT_LEN + 1];
 	const char *dash = mt_glyph(mt_screen_utf8(app->screen), MT_GLYPH_DASH);
 
-	snprintf(out, 64, "%s %s %s", seconds(first, from), dash, to < app->data.whole.info.wall_ns ? seconds(last, to) : "the end");
+	snprintf(out, 64, "%s %s %s", from ? seconds(first, from) : "the start", dash,
+		to < app->data.whole.info.wall_ns ? seconds(last, to) : "the end");
 }
 
-/* Before it is applied: what the samples of the whole recording know. */
+/* Before it is applied, and while that goes on: what the samples of the whole recording know. */
 static void draw_selecting(struct mt_app *app, struct mt_rect r, const char *span, uint64_t from, uint64_t to)
 {
 	struct mt_timeline t = {0};
 	char words[128], allocations[16], frees[16], first[16], last[16];
 
-	snprintf(words, sizeof words, r.columns >= 60 ? "selected %s   Enter applies it   Esc gives it up" : "%s  Enter  Esc", span);
+	if (!app->timeline.selecting)
+		snprintf(words, sizeof words, "%s   Esc cancels", span);
+	else
+		snprintf(words, sizeof words, r.columns >= 60 ? "selected %s   Enter applies it   Esc gives it up" :
+			"%s  Enter  Esc", span);
 	mt_draw_rule(app->screen, r.row, r.column, r.columns, MT_ROLE_RULE_FOCUS, words);
 	if (r.rows < 2)
 		return;
@@ -307,7 +313,8 @@ static void draw_alive(struct mt_app *app, struct mt_rect r, const char *at)
 	mt_draw_rule(app->screen, r.row, r.column, r.columns, MT_ROLE_RULE, words);
 	if (r.rows < 2)
 		return;
-	mt_drawf(app->screen, r.row + 1, r.column + 1, r.columns - 1, MT_ROLE_TEXT, "%s in %s blocks   of these never freed %s in %s",
+	mt_drawf(app->screen, r.row + 1, r.column + 1, r.columns - 1, MT_ROLE_TEXT,
+		"%s in %s blocks   of these never freed %s in %s",
 		mt_data_metric(size, d, sum, MT_METRIC_SIZE), mt_data_metric(count, d, sum, MT_METRIC_ALLOCATED_COUNT),
 		mt_data_metric(live, d, sum, MT_METRIC_LEAKED_SIZE), mt_data_metric(blocks, d, sum, MT_METRIC_LEAKED_COUNT));
 }

@@ -90,7 +90,8 @@ static void draw_rule_words(struct mt_app *app, struct mt_rect r, bool matched)
 }
 
 /* What happened at the cursor: of what matched, and of the whole heap. */
-static void draw_cursor(struct mt_app *app, struct mt_rect r, const struct mt_timeline *t, const struct mt_timeline *whole)
+static void draw_cursor(struct mt_app *app, struct mt_rect r, const struct mt_timeline *t,
+	const struct mt_timeline *whole)
 {
 	bool matched = mt_data_is_matched(&app->data);
 	const struct mt_sample *at;
@@ -139,7 +140,8 @@ static uint64_t *halves(const struct mt_timeline *t, uint64_t *max)
 }
 
 /* Columns from first to behind. */
-static void draw_part(struct mt_app *app, struct mt_rect r, struct mt_sparkline_graph g, uint32_t first, uint32_t behind)
+static void draw_part(struct mt_app *app, struct mt_rect r, struct mt_sparkline_graph g, uint32_t first,
+	uint32_t behind)
 {
 	if (behind > g.count / 2)
 		behind = g.count / 2;
@@ -152,7 +154,8 @@ static void draw_part(struct mt_app *app, struct mt_rect r, struct mt_sparkline_
 	mt_sparkline_lined(app->screen, r, &g);
 }
 
-static void draw_graph(struct mt_app *app, struct mt_rect r, const struct mt_timeline *t, const struct mt_timeline *whole)
+static void draw_graph(struct mt_app *app, struct mt_rect r, const struct mt_timeline *t,
+	const struct mt_timeline *whole)
 {
 	bool matched = mt_data_is_matched(&app->data);
 	uint64_t max = 0, *values = halves(t, &max), *line = matched ? halves(whole, &max) : NULL;

@@ -1,5 +1,5 @@
-/* Writes the trace that the golden screens are made of: fixed times, names included. make_trace FILE [seconds [totals]]:
- * totals leaves the events out. */
+/* Writes the trace that the golden screens are made of: fixed times, names included.
+ * make_trace FILE [seconds [totals]]: totals leaves the events out. */
 #include "core/base/buffer.h"
 #include "core/model/load.h"
 #include "core/model/model.h"
@@ -134,8 +134,8 @@ static void add_stacks(struct maker *m)
 
 static void add_event(struct maker *m, const struct mt_block *b, uint64_t at, bool freed)
 {
-	struct mt_event e = {.type = freed ? MT_EVENT_FREE : MT_EVENT_ALLOCATE, .kind = freed ? MT_KIND_FREE : 0, .group = b->group,
-		.time_ns = at, .number = b->number, .size = b->size, .address = b->address};
+	struct mt_event e = {.type = freed ? MT_EVENT_FREE : MT_EVENT_ALLOCATE, .kind = freed ? MT_KIND_FREE : 0,
+		.group = b->group, .time_ns = at, .number = b->number, .size = b->size, .address = b->address};
 
 	if (m->writer)
 		mt_trace_writer_event(m->writer, &e);
