@@ -29,8 +29,8 @@ static const uint8_t kinds[MT_OPERATOR_COUNT] = {
 
 static struct mt_found known[MT_OPERATOR_COUNT]; /* of the libraries that the program was started with */
 
-/* The program may have operators new of its own: calls of these are not seen. The library's others, as new[], allocate by
- * way of them. */
+/* The program may have operators new of its own: calls of these are not seen. The library's others, as new[], allocate
+ * by way of them. */
 #define OWN_MAX 4096 /* bytes of such a function, at most */
 static uint64_t own[MT_OPERATOR_COUNT];
 static uint32_t own_count;

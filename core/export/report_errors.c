@@ -19,7 +19,9 @@ static uint32_t thread_id(const struct part *part, uint32_t thread)
 
 static const char *thread_name(const struct part *part, uint32_t thread)
 {
-	return thread < part->whole->thread_count ? mt_strings_get(&part->whole->strings, part->whole->threads[thread].name) : "";
+	const struct mt_profile *p = part->whole;
+
+	return thread < p->thread_count ? mt_strings_get(&p->strings, p->threads[thread].name) : "";
 }
 
 static const char *group_kind(const struct part *part, const struct mt_error *e)
@@ -120,7 +122,8 @@ static const char *const sums[MT_ERROR_TYPE_COUNT][2] = { /* of one, of more */
 	[MT_ERROR_DOUBLE_FREE] = {"double free", "double frees"},
 	[MT_ERROR_MISMATCH] = {"block ended by a call that does not belong to the one that allocated it",
 		"blocks ended by calls that do not belong to those that allocated them"},
-	[MT_ERROR_UNKNOWN_FREE] = {"free of an address that was never allocated", "frees of addresses that were never allocated"},
+	[MT_ERROR_UNKNOWN_FREE] = {"free of an address that was never allocated",
+		"frees of addresses that were never allocated"},
 };
 
 static void put_note(const struct part *part, uint64_t count, const char *words)
@@ -147,7 +150,8 @@ static void put_sums(const struct part *part, const struct mt_errors *errors)
 		putc('\n', out);
 	}
 	put_note(part, errors->inherited, "frees of what the process was forked with: no errors");
-	put_note(part, errors->left_out, "frees of addresses that were never allocated are not shown: a filter asks of blocks");
+	put_note(part, errors->left_out,
+		"frees of addresses that were never allocated are not shown: a filter asks of blocks");
 	put_note(part, errors->untold, "further frees of unknown addresses were not looked into");
 }
 

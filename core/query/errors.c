@@ -317,7 +317,8 @@ static int look_through(struct hunt *h, struct mt_filter *filter, struct mt_err 
 	return status;
 }
 
-int mt_errors_find(struct mt_errors *errors, const struct mt_source *source, struct mt_filter *filter, struct mt_err *err)
+int mt_errors_find(struct mt_errors *errors, const struct mt_source *source, struct mt_filter *filter,
+	struct mt_err *err)
 {
 	const struct mt_profile *p = source->profile;
 	struct hunt h = {.errors = errors, .source = source, .filtered = filter && mt_filter_active(filter)};

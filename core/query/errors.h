@@ -1,5 +1,5 @@
-/* Calls that end what is not theirs to end: blocks freed twice, freed by another family than the one that allocated them, and
- * frees of addresses at which nothing was ever allocated. All go over the events of a trace. */
+/* Calls that end what is not theirs to end: blocks freed twice, freed by another family than the one that allocated them,
+ * and frees of addresses at which nothing was ever allocated. All go over the events of a trace. */
 #ifndef MT_QUERY_ERRORS_H
 #define MT_QUERY_ERRORS_H
 
@@ -67,7 +67,8 @@ struct mt_errors {
 	bool lacks_stacks;   /* a wrong call has none */
 };
 
-/* filter (may be NULL) asks of the blocks; the source's symbols tell operators of the program's own. errors: zeroed; to be freed after an error too. */
+/* filter (may be NULL) asks of the blocks; the source's symbols tell operators of the program's own. errors: zeroed; to be
+ * freed after an error too. */
 int mt_errors_find(struct mt_errors *, const struct mt_source *, struct mt_filter *, struct mt_err *);
 void mt_errors_free(struct mt_errors *);
 

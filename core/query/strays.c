@@ -187,7 +187,8 @@ void mt_strays_visit(struct mt_strays *s, const struct mt_allocation *a)
 	stray->end_ns = a->end_ns;
 	stray->group = a->group;
 	stray->thread = a->thread;
-	stray->end = (struct mt_error_call){.time_ns = a->end_ns, .thread = a->end_thread, .kind = a->end_kind, .node = a->end_node};
+	stray->end = (struct mt_error_call){.time_ns = a->end_ns, .thread = a->end_thread, .kind = a->end_kind,
+		.node = a->end_node};
 }
 
 static void inherit(struct mt_stray *stray, const struct mt_stray *before)
