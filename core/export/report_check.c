@@ -25,6 +25,7 @@ struct value {
 struct leak {
 	uint32_t group;
 	uint64_t blocks, bytes;
+	uint64_t blocks_before, bytes_before; /* in the baseline */
 };
 
 struct judged {
@@ -54,7 +55,7 @@ static uint64_t more(uint64_t a, uint64_t b)
 static void add_leak(struct judged *j, uint32_t group, uint64_t blocks, uint64_t bytes)
 {
 	if (blocks || bytes)
-		j->leaks[j->leak_count++] = (struct leak){group, blocks, bytes};
+		j->leaks[j->leak_count++] = (struct leak){.group = group, .blocks = blocks, .bytes = bytes};
 }
 
 static uint64_t lesser(uint64_t a, uint64_t b)
@@ -79,8 +80,14 @@ static int compare_leaks(struct judged *j, const struct mt_report *report, struc
 	for (uint32_t i = 0; i < diff.count; i++) {
 		const struct mt_diff_entry *e = &diff.entries[i];
 
+		uint32_t count = j->leak_count;
+
 		if (e->group_b != MT_NO_GROUP)
 			add_leak(j, e->group_b, less(e->b.live_count, e->a.live_count), less(e->b.live_bytes, e->a.live_bytes));
+		if (j->leak_count > count) {
+			j->leaks[count].blocks_before = e->a.live_count;
+			j->leaks[count].bytes_before = e->a.live_bytes;
+		}
 		if (e->doubtful) {
 			j->doubtful_blocks += lesser(e->b.live_count, e->a.live_count);
 			j->doubtful_bytes += lesser(e->b.live_bytes, e->a.live_bytes);
@@ -221,6 +228,14 @@ static void leak_json(struct mt_json *json, const struct mt_report *report, cons
 	mt_json_number(json, leak->bytes);
 	mt_json_key(json, "leaked_count");
 	mt_json_number(json, leak->blocks);
+	if (report->baseline) {
+		mt_json_key(json, "state");
+		mt_json_string(json, leak->blocks_before ? "grew" : "new");
+		mt_json_key(json, "baseline_leaked_size");
+		mt_json_number(json, leak->bytes_before);
+		mt_json_key(json, "baseline_leaked_count");
+		mt_json_number(json, leak->blocks_before);
+	}
 	mt_report_json_estimated(json, report->profile, group);
 	mt_backtrace_get(backtrace, report->profile, report->symbols, id);
 	mt_report_json_backtrace(json, backtrace);
@@ -321,7 +336,14 @@ static void leak_text(const struct mt_report *report, const struct leak *leak, s
 		free(name);
 		free(place);
 	}
-	fprintf(report->out, "  (group %u)\n", id);
+	fprintf(report->out, "  (group %u)", id);
+	if (leak->blocks_before) {
+		mt_report_number(bytes, report, MT_UNIT_BYTES, leak->bytes_before);
+		fprintf(report->out, "; %s in the baseline", bytes);
+	} else if (report->baseline) {
+		fputs("; new", report->out);
+	}
+	fputs("\n", report->out);
 }
 
 /* Why something cannot be said, and what helps. */

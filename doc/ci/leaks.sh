@@ -2,6 +2,7 @@
 # leaks.sh PROGRAM [ARGS]: runs a program or a test, and fails when it fails, or leaks what is not known.
 #   MEMTUI   the memtui to use, else the one in PATH
 #   KNOWN    suppressions for leaks that are known, else known-leaks.supp where it exists
+#   BASELINE a trace of the main branch: leaks that it has too are known
 #   LIMITS   further limits, such as '--max-peak 64M --max-allocations 100k'
 #   TRACES   a directory in which the trace is kept (an artifact of the build), else none is
 set -eu
@@ -17,6 +18,9 @@ else
 fi
 if [ -f "$known" ]; then
 	limits="$limits --suppressions $known"
+fi
+if [ -n "${BASELINE:-}" ]; then
+	limits="$limits --baseline $BASELINE"
 fi
 trace=$traces/$(basename "$1").dat
 
