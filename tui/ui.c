@@ -42,6 +42,7 @@ static int start(struct mt_app *app, const struct mt_ui_options *o, bool live, s
 	mt_data_init(&app->data);
 	if (o->sort)
 		app->data.sort = (enum mt_metric)mt_metric_find(o->sort);
+	app->data.sort_all = o->sort_all;
 	if (o->filter && live)
 		mt_filter_parse(app->data.filter, o->filter, NULL);
 	app->screen = mt_screen_open(o->theme, o->ascii, err);

@@ -10,6 +10,7 @@ struct mt_ui_options {
 	const char *ascii;  /* "auto" "always" "never"; NULL: auto */
 	const char *filter; /* in the prompt's language; NULL: none */
 	const char *sort;   /* a metric's name; NULL: leaked_size */
+	bool sort_all;      /* by whole groups, whatever matches of them */
 	unsigned frame_ms;  /* between frames of new data; 0: 250, or 1000 over SSH */
 	const char *output; /* of run: where the trace was asked to go; NULL: asks at the end */
 	/* of run with an output: says what was written, when the terminal is as before */

@@ -84,9 +84,11 @@ static void draw_rule_words(struct mt_app *app, struct mt_rect r, bool matched)
 
 	if (gone)
 		snprintf(words, sizeof words, "%s %s gone (--max-size) ", mark, matched ? "events are" : "single events are");
-	if (gone || matched)
+	bool others = !matched && mt_filter_active(app->data.filter);
+
+	if (gone || matched || others)
 		mt_drawf(app->screen, r.row, r.column + RULE_WORDS, r.columns - RULE_WORDS, MT_ROLE_AXIS, " %s%s", words,
-			matched ? "area: matched, line: all " : "");
+			matched ? "area: matched, line: all " : others ? "all groups, whatever the filter " : "");
 }
 
 /* What happened at the cursor: of what matched, and of the whole heap. */

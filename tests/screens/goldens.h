@@ -84,6 +84,7 @@ static const struct golden goldens[] = {
 	{"filter-refused-entered-80x24", 80, 24, "2\\size>=1k\r", 0, 0, 0, 0, 0, 0, true},
 	{"range-refused-80x24", 80, 24, "4lllllvllll\r", 0, 0, 0, 0, 0, 0, true},
 	{"range-filtering-80x24", 80, 24, "4lllllvllllllllll\r", 0, 0, 0, 0, 0, "0.43", 0},
+	{"timeline-group-filter-80x24", 80, 24, "4\\json\r", 0, 0, 0, 0, 0, 0, 0},
 	{"filtering-typed-80x24", 80, 24, "2\\size>=1k", 0, 0, 0, 0, 0, "0.43", 0},
 	{"filter-cancelled-80x24", 80, 24, "2\\size>=1k\r", 0, 0, 0, 0, "\033", "0.43", 0},
 	{"timeline-ends-80x24", 80, 24, "4lllll[llllllllll]lllloll", 0, 0, 0, 0, 0, 0, 0},

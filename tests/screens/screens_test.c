@@ -237,6 +237,8 @@ static void check_fields(struct tests *t)
 	check_field(t, "an empty filter shows all again", NULL, "2\\size>=1G\r\\\025\r", "site_big", "no group matches");
 	check_field(t, "an unknown thread", NULL, "2\\thread:wroker", "no thread 'wroker' in this recording", "no group matches");
 	check_field(t, "--size-min", "--size-min=1M", "2", "site_big", "site_spread");
+	check_field(t, "--sort all. as an option", "--sort=all.size", "2\\size<1k\r", "whole groups: bytes", "matched:");
+	check_field(t, "--sort only_matched. as an option", "--sort=only_matched.size", "2\\size<1k\r", "matched: bytes", "whole:");
 	check_field(t, "--alive-at", "--alive-at=peak", "2", "site_early", "site_brief");
 }
 
