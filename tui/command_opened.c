@@ -25,7 +25,7 @@ int mt_command_finish(const struct mt_arguments *arguments, struct mt_err *err)
 static int match_progress(void *context, double fraction)
 {
 	(void)context;
-	mt_command_progress("filtering", fraction);
+	mt_command_progress("going over events", fraction < 1 ? fraction : -1);
 	return 0;
 }
 

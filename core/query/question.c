@@ -292,5 +292,7 @@ int mt_question_pass(const struct mt_question *q, const struct mt_pass *wanted, 
 		result = 0;
 	if (!result && p.holds && !p.idle)
 		result = give(&p, &p.held, 1, NULL);
+	if (q->source->progress && q->done + q->share >= 1)
+		q->source->progress(q->source->context, 1); /* what is printed next is not to follow a progress line */
 	return p.idle ? 0 : result;
 }
