@@ -2,6 +2,7 @@
 # run.sh BUILD: every test; 'ok NAME' and 'not ok NAME: why' lines, and at the end 'N passed, N failed'.
 # A suite is a program that prints such lines, or a cmocka program, whose own lines are counted alike.
 set -u
+export MEMTUI_CACHE= # not the user's; tests/names has its own
 build=$1
 top=$(cd "$(dirname "$0")/.." && pwd)
 cd "$top" || exit 1
@@ -28,7 +29,7 @@ suite() { # NAME COMMAND...
 for t in "$build"/tests/*_test; do
 	[ -x "$t" ] && suite "unit $(basename "$t")" "$t"
 done
-for s in tracer beside stacks truth filters matrix stress cli errors exports foreign suppress alone screens live flight; do
+for s in tracer beside stacks truth filters matrix stress cli errors exports foreign suppress names alone screens live flight; do
 	[ -f tests/$s/run.sh ] && suite "$s" bash tests/$s/run.sh "$build"
 done
 echo

@@ -95,6 +95,7 @@ void mt_command_session_options(struct mt_session_options *options, char **libra
 		.duration_ns = arguments->duration_ns,
 		.max_bytes = arguments->max_size,
 		.stop_over_size = arguments->over_size && !strcmp(arguments->over_size, "stop"),
+		.cache = arguments->no_cache ? NULL : arguments->cache,
 		.library = *library};
 }
 

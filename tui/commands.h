@@ -135,6 +135,8 @@ extern const char mt_help_about[], mt_help_exit[];
 		"drop counts what is lost and never waits", "block|drop"}, \
 	{0, "disabled", NULL, MT_OPTION_FLAG, MT_OPTION_AT(disabled), \
 		"start paused: nothing new is recorded until the program asks for it, by memtui.h", NULL}, \
+	{0, "no_cache", NULL, MT_OPTION_FLAG, MT_OPTION_AT(no_cache), \
+		"look up all names anew, and keep none in MEMTUI_CACHE for the next recording", NULL}, \
 	{0, "duration", "TIME", MT_OPTION_TIME, MT_OPTION_AT(duration_ns), "stop recording after this time", NULL}, \
 	{0, "max_size", "SIZE", MT_OPTION_SIZE, MT_OPTION_AT(max_size), \
 		"keep each trace below this size, such as 256M, however long the program runs: the oldest events go, while the " \

@@ -1,7 +1,10 @@
 #include "tui/environment.h"
 
+#include "core/base/buffer.h"
+
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 static const struct mt_variable variables[] = {
 	{"MEMTUI_OUTPUT", "FILE", "output", "the file to write; %e program, %t Unix time, %p process, %n a number that makes "
@@ -12,6 +15,9 @@ static const struct mt_variable variables[] = {
 	{"MEMTUI_SLACK", "1", "slack", "ask allocators other than glibc's what they round each size up to"},
 	{"MEMTUI_CHECK", "1", "check_stacks", "compare every stack with a full unwind, many with libgcc's too (slow)"},
 	{"MEMTUI_DISABLED", "1", "disabled", "start paused: nothing new is recorded until the program asks for it, by memtui.h"},
+	{"MEMTUI_CACHE", "DIR", NULL, "where the recorder keeps the names that it has looked up in large files, for the next "
+		"recording: $XDG_CACHE_HOME/memtui or ~/.cache/memtui by default; empty: nowhere, as with --no-cache. Read by "
+		"memtui alone, not by the library"},
 };
 
 const char mt_environment_about[] =
@@ -28,6 +34,23 @@ const char mt_environment_about[] =
 const struct mt_variable *mt_environment_at(int i)
 {
 	return i < (int)(sizeof variables / sizeof *variables) ? &variables[i] : NULL;
+}
+
+char *mt_environment_cache(void)
+{
+	const char *own = getenv("MEMTUI_CACHE"), *caches = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
+
+	if (own && *own && *own != '/') {
+		char *here = getcwd(NULL, 0), *path = here ? mt_format("%s/%s", here, own) : NULL;
+
+		free(here);
+		return path;
+	}
+	if (own)
+		return *own ? mt_strdup(own) : NULL;
+	if (caches && *caches == '/') /* a relative one is to be ignored: XDG Base Directory Specification */
+		return mt_format("%s/memtui", caches);
+	return home && *home == '/' ? mt_format("%s/.cache/memtui", home) : NULL;
 }
 
 int mt_environment_apply(struct mt_arguments *arguments, const struct mt_command *command, struct mt_err *err)

@@ -1,5 +1,5 @@
 /* Variables of the environment: one list feeds help, the manual page, and the defaults of run and record. The tracer
- * reads the same names (preload/file_name.c); a test compares. */
+ * reads the same names (preload/file_name.c) but MEMTUI_CACHE, which is the recorder's; a test compares. */
 #ifndef MT_TUI_ENVIRONMENT_H
 #define MT_TUI_ENVIRONMENT_H
 
@@ -13,6 +13,8 @@ struct mt_variable {
 
 const struct mt_variable *mt_environment_at(int i); /* NULL after the last */
 extern const char mt_environment_about[];           /* paragraphs, separated by empty lines */
+/* Directory of the recorder's cache of names; NULL: it keeps none. Caller frees. */
+char *mt_environment_cache(void);
 /* Sets what the environment says of the command's options. */
 int mt_environment_apply(struct mt_arguments *, const struct mt_command *, struct mt_err *err);
 

@@ -131,7 +131,8 @@ static bool good_patterns(const struct mt_arguments *arguments, struct mt_err *e
 
 static int run_command(const struct mt_command *command, int argc, char **argv)
 {
-	struct mt_arguments arguments = {.sort = MT_METRIC_LEAKED_SIZE};
+	char *cache = command->runs_program ? mt_environment_cache() : NULL;
+	struct mt_arguments arguments = {.sort = MT_METRIC_LEAKED_SIZE, .cache = cache};
 	struct mt_err err = {0};
 	char **operands = mt_alloc(((size_t)argc + 1) * sizeof *operands);
 	int status;
@@ -151,6 +152,7 @@ static int run_command(const struct mt_command *command, int argc, char **argv)
 		}
 	}
 	free(operands);
+	free(cache);
 	return status;
 }
 

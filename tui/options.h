@@ -19,7 +19,8 @@ struct mt_arguments {
 	const char *by, *metric, *normalise, *threshold_text;
 	const char *allocation_sort, *allocation_direction, *histogram;
 	enum mt_allocation_order allocation_order;
-	bool force, disabled, free_stacks, slack, check_stacks, headless, exact, help, short_names;
+	const char *cache; /* of the recorder's names; NULL: none is to be had */
+	bool no_cache, force, disabled, free_stacks, slack, check_stacks, headless, exact, help, short_names;
 	uint64_t depth, duration_ns, max_size, top, count, skip, levels, columns, stacked, fps;
 	bool inverted, ascending, sort_given, history, events;
 	double threshold; /* percent */

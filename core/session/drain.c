@@ -66,7 +66,7 @@ static void complete(struct drain *d, struct mt_image *image, struct mt_resolver
 static void *finisher(void *at)
 {
 	struct drain *d = at;
-	struct mt_resolver *library = mt_resolver_new(&(struct mt_resolver_options){.sysroot = NULL});
+	struct mt_resolver *library = mt_resolver_new(&(struct mt_resolver_options){.cache = d->recorder->options->cache});
 
 	pthread_mutex_lock(&d->lock);
 	for (;;) {

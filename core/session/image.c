@@ -167,7 +167,8 @@ struct mt_image *mt_image_new(struct mt_recorder *r, struct mt_process *process,
 		mt_merge_pause(&i->merge, true);
 	i->merge.tables.program_path = offer->program_path;
 	i->merge.tables.directory = offer->directory;
-	i->resolver = mt_resolver_new(&(struct mt_resolver_options){.root_pid = (uint32_t)process->pid});
+	i->resolver = mt_resolver_new(&(struct mt_resolver_options){.root_pid = (uint32_t)process->pid,
+		.cache = r->options->cache});
 	return i;
 }
 

@@ -21,6 +21,7 @@ struct mt_session_options {
 	uint64_t duration_ns;       /* stop recording after it; 0: never */
 	uint64_t max_bytes;         /* of each trace: the oldest events go, totals stay; 0: no limit. Files only */
 	bool stop_over_size;        /* stop where what must stay does not fit; else the limit is exceeded */
+	const char *cache;          /* directory of names that were looked up before; NULL: none */
 	const char *library;        /* path of libmemtui.so; NULL: beside the executable or in the install prefix */
 };
 

@@ -36,7 +36,7 @@ struct mt_dwarf {
 	uint32_t unit_count, unit_capacity;
 	struct mt_ranges ranges; /* of units */
 	struct mt_strings strings;
-	unsigned split_missing;
+	unsigned split, split_missing;
 };
 
 struct mt_dwarf *mt_dwarf_new(Dwarf *dwarf)
@@ -84,6 +84,11 @@ void mt_dwarf_free(struct mt_dwarf *d)
 unsigned mt_dwarf_split_missing(const struct mt_dwarf *d)
 {
 	return d->split_missing;
+}
+
+unsigned mt_dwarf_split(const struct mt_dwarf *d)
+{
+	return d->split;
 }
 
 /* ---- functions of a unit ---- */
@@ -195,6 +200,7 @@ static void load(struct mt_dwarf *d, struct unit *u)
 	memset(&split, 0, sizeof split);
 	if (dwarf_cu_info(u->skeleton.cu, NULL, &type, NULL, &split, NULL, NULL, NULL) == 0 &&
 		type == DW_UT_skeleton) {
+		d->split++;
 		if (split.addr)
 			u->die = split;
 		else

@@ -41,6 +41,8 @@ void mt_dwarf_free(struct mt_dwarf *);
 unsigned mt_dwarf_frames(struct mt_dwarf *, uint64_t address, struct mt_dwarf_frame frames[MT_DWARF_FRAMES_MAX]);
 /* Units whose .dwo file was not found. */
 unsigned mt_dwarf_split_missing(const struct mt_dwarf *);
+/* Units whose names come, or would, from a .dwo file. */
+unsigned mt_dwarf_split(const struct mt_dwarf *);
 
 /* One function and all that is inlined into it. Expanded when first asked for. */
 struct mt_function {

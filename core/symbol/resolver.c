@@ -1,51 +1,14 @@
 /* Names for pcs from the modules' files, by libdw. Each file is opened once, at the addresses of its own headers, and
  * never from the memory of a process: address - bias is what the file itself calls it. */
-#include "core/symbol/internal.h"
+#include "core/symbol/resolver.h"
 
 #include <elfutils/libdwelf.h>
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
-enum state { FILE_OPEN, FILE_MISSING, FILE_OTHER, FILE_CHANGED, FILE_NONE /* vdso */ };
-
-struct file {
-	char *path; /* as the program sees it */
-	char *opened;
-	uint8_t build_id[MT_BUILD_ID_MAX];
-	uint32_t build_id_len;
-	enum state state;
-	bool asked;        /* a pc lies in it */
-	bool loaded;       /* debug information was looked for */
-	bool without_lines;
-	int fd;            /* own, to notice that the file was written over; -1 */
-	struct stat opened_stat;
-	Dwfl *dwfl;
-	Dwfl_Module *module;
-	struct mt_elf_symbols symbols;
-	struct mt_dwarf *dwarf;
-	Dwarf_Addr dwarf_bias;
-	Dwarf *alt; /* own */
-	int alt_fd;
-	const struct mt_finder *finder;
-	bool borrowed;     /* from a library, by another resolver */
-};
-
 #define LIBRARY_MAX 32 /* files that a library keeps */
-
-struct mt_resolver {
-	struct mt_finder finder;
-	struct file **files;
-	uint32_t file_count, file_capacity;
-	uint32_t *modules; /* profile's module -> file + 1; 0: not opened */
-	uint32_t module_count, module_capacity;
-	struct mt_strings raw;  /* cache of demangled names, by string id */
-	char **demangled;
-	uint32_t demangled_count, demangled_capacity;
-	char *missing;
-};
 
 struct mt_resolver *mt_resolver_new(const struct mt_resolver_options *options)
 {
@@ -53,6 +16,7 @@ struct mt_resolver *mt_resolver_new(const struct mt_resolver_options *options)
 
 	elf_version(EV_CURRENT);
 	mt_finder_init(&r->finder, options);
+	r->cache = mt_cache_new(options ? options->cache : NULL);
 	mt_strings_init(&r->raw);
 	return r;
 }
@@ -78,6 +42,9 @@ static void close_file(struct file *file)
 
 static void free_file(struct file *file)
 {
+	if (file->state == FILE_OPEN)
+		mt_file_keep(file);
+	mt_cached_free(file->cached);
 	close_file(file);
 	free(file->path);
 	free(file->opened);
@@ -97,6 +64,7 @@ void mt_resolver_free(struct mt_resolver *r)
 	free(r->modules);
 	mt_strings_free(&r->raw);
 	mt_finder_free(&r->finder);
+	mt_cache_free(r->cache);
 	free(r->missing);
 	free(r);
 }
@@ -122,7 +90,7 @@ static int find_debuginfo(Dwfl_Module *module, void **data, const char *name, Dw
 	/* Without path it is the file of dwz that is looked for: libdw looks in the usual places, find_alt in others */
 	if (!file || !path)
 		return -1;
-	return mt_finder_debug(file->finder, file->path, file->opened,
+	return mt_finder_debug(&file->owner->finder, file->path, file->opened,
 		(struct mt_build_id){bytes, len > 0 ? (uint32_t)len : 0}, link, crc, found);
 }
 
@@ -159,7 +127,7 @@ static void open_file(struct mt_resolver *r, struct file *file)
 	int fd;
 
 	file->fd = file->alt_fd = -1;
-	file->finder = &r->finder;
+	file->owner = r;
 	if (!*file->path || *file->path == '[' || !strncmp(file->path, "linux-vdso", 10) ||
 		!strncmp(file->path, "linux-gate", 10)) {
 		file->state = *file->path ? FILE_NONE : FILE_MISSING;
@@ -251,8 +219,13 @@ void mt_resolver_borrow(struct mt_resolver *r, struct mt_resolver *library)
 
 		if (file->state != FILE_OPEN || file->loaded || !(known = look_in(library, file)))
 			continue;
+		char *opened = known->opened; /* its path may lead through a process that has ended */
+
+		known->opened = file->opened;
+		file->opened = opened;
 		free_file(file);
 		known->borrowed = true;
+		known->owner = r;
 		r->files[i] = known;
 	}
 }
@@ -264,13 +237,14 @@ void mt_resolver_give_back(struct mt_resolver *r, struct mt_resolver *library)
 	for (uint32_t i = 0; i < r->file_count; i++) {
 		struct file *file = r->files[i];
 
+		file->owner = library;
 		if (file->borrowed) {
 			file->borrowed = false;
-		} else if (file->state == FILE_OPEN && file->loaded && file->build_id_len) {
-			file->finder = &library->finder;
+		} else if (file->state == FILE_OPEN && (file->loaded || file->cached) && file->build_id_len) {
 			MT_GROW(library->files, library->file_count, library->file_capacity);
 			library->files[library->file_count++] = file;
 		} else {
+			file->owner = r;
 			r->files[left++] = file;
 		}
 	}
@@ -293,7 +267,7 @@ static void find_alt(struct file *file, Dwarf *dwarf)
 
 	if (len <= 0 || len > MT_BUILD_ID_MAX || dwarf_getalt(dwarf))
 		return;
-	file->alt_fd = mt_finder_build_id(file->finder, (struct mt_build_id){bytes, (uint32_t)len}, &found);
+	file->alt_fd = mt_finder_build_id(&file->owner->finder, (struct mt_build_id){bytes, (uint32_t)len}, &found);
 	free(found);
 	if (file->alt_fd < 0)
 		return;
@@ -304,22 +278,31 @@ static void find_alt(struct file *file, Dwarf *dwarf)
 		close(file->alt_fd);
 }
 
+static bool has_alt(Dwarf *dwarf)
+{
+	const char *name;
+	const void *bytes;
+
+	return dwelf_dwarf_gnu_debugaltlink(dwarf, &name, &bytes) > 0;
+}
+
 static void load(struct file *file)
 {
 	Dwarf *dwarf = dwfl_module_getdwarf(file->module, &file->dwarf_bias);
 
 	file->loaded = true;
 	mt_elf_symbols_load(&file->symbols, file->module);
+	file->without_lines = !dwarf;
 	if (dwarf) {
 		find_alt(file, dwarf);
 		file->dwarf = mt_dwarf_new(dwarf);
-	} else {
-		file->without_lines = true;
 	}
+	if (file->cached) /* a symbol table alone is read in a millisecond */
+		file->cached->unfit = !dwarf || has_alt(dwarf);
 }
 
-/* The file with everything loaded, or NULL. */
-static struct file *ready_file(struct mt_resolver *r, const struct mt_profile *profile, uint32_t module)
+/* The file of a module, open, or NULL. */
+static struct file *open_module(struct mt_resolver *r, const struct mt_profile *profile, uint32_t module)
 {
 	if (module >= profile->module_count)
 		return NULL;
@@ -333,8 +316,6 @@ static struct file *ready_file(struct mt_resolver *r, const struct mt_profile *p
 	}
 	if (file->state != FILE_OPEN)
 		return NULL;
-	if (!file->loaded)
-		load(file);
 	return file;
 }
 
@@ -365,7 +346,7 @@ static const char *demangled(struct mt_resolver *r, const char *raw)
 	return r->demangled[id];
 }
 
-static void add_frame(struct mt_symbols *s, const char *function, const char *raw, const char *source,
+void mt_resolver_add_frame(struct mt_symbols *s, const char *function, const char *raw, const char *source,
 	uint32_t line)
 {
 	struct mt_frame frame = {.line = line};
@@ -376,22 +357,25 @@ static void add_frame(struct mt_symbols *s, const char *function, const char *ra
 	mt_symbols_add_frame(s, &frame);
 }
 
-static void add_unknown(const struct mt_profile *profile, const struct mt_pc *pc, struct mt_symbols *s,
-	const char *source, uint32_t line)
+char *mt_resolver_unknown(const struct mt_profile *profile, const struct mt_pc *pc)
 {
 	const char *path = "", *base;
-	char *text;
 
 	if (pc->module < profile->module_count)
 		path = mt_strings_get(&profile->strings, profile->modules[pc->module].path);
 	base = strrchr(path, '/');
 	base = base ? base + 1 : path;
-	if (*base)
-		text = mt_format("%s+0x%llx", base,
-			(unsigned long long)(pc->address - profile->modules[pc->module].bias));
-	else
-		text = mt_format("0x%llx", (unsigned long long)pc->address);
-	add_frame(s, text, NULL, source, line);
+	if (!*base)
+		return mt_format("0x%llx", (unsigned long long)pc->address);
+	return mt_format("%s+0x%llx", base, (unsigned long long)(pc->address - profile->modules[pc->module].bias));
+}
+
+void mt_resolver_add_unknown(const struct mt_profile *profile, const struct mt_pc *pc, struct mt_symbols *s,
+	const char *source, uint32_t line)
+{
+	char *text = mt_resolver_unknown(profile, pc);
+
+	mt_resolver_add_frame(s, text, NULL, source, line);
 	free(text);
 }
 
@@ -409,18 +393,18 @@ static void add_frames(struct mt_resolver *r, struct file *file, const struct mt
 		const char *raw = f->linkage && *f->linkage ? f->linkage : outermost && symbol ? symbol : f->name;
 
 		if (f->linkage && *f->linkage)
-			add_frame(s, demangled(r, f->linkage), f->linkage, f->source, f->line);
+			mt_resolver_add_frame(s, demangled(r, f->linkage), f->linkage, f->source, f->line);
 		else if (f->name)
-			add_frame(s, f->name, raw, f->source, f->line);
+			mt_resolver_add_frame(s, f->name, raw, f->source, f->line);
 		else if (raw)
-			add_frame(s, demangled(r, raw), raw, f->source, f->line);
+			mt_resolver_add_frame(s, demangled(r, raw), raw, f->source, f->line);
 		else
-			add_unknown(profile, pc, s, f->source, f->line);
+			mt_resolver_add_unknown(profile, pc, s, f->source, f->line);
 	}
 	if (!count && symbol)
-		add_frame(s, demangled(r, symbol), symbol, NULL, 0);
+		mt_resolver_add_frame(s, demangled(r, symbol), symbol, NULL, 0);
 	else if (!count)
-		add_unknown(profile, pc, s, NULL, 0);
+		mt_resolver_add_unknown(profile, pc, s, NULL, 0);
 }
 
 void mt_resolver_pc_as(struct mt_resolver *r, const struct mt_profile *profile, uint32_t id, struct mt_symbols *s,
@@ -431,13 +415,20 @@ void mt_resolver_pc_as(struct mt_resolver *r, const struct mt_profile *profile, 
 	if (id < MT_PC_FIRST || id >= profile->pc_count)
 		return;
 	const struct mt_pc *pc = &profile->pcs[id];
-	struct file *file = ready_file(r, profile, pc->module);
+	struct file *file = open_module(r, profile, pc->module);
 
-	if (file)
+	if (!file) {
+		mt_resolver_add_unknown(profile, pc, s, NULL, 0);
+		mt_symbols_set(s, as, first);
+	} else if (mt_file_cached_frames(file, profile, pc, s)) {
+		mt_symbols_set(s, as, first);
+	} else {
+		if (!file->loaded)
+			load(file);
 		add_frames(r, file, profile, pc, s);
-	else
-		add_unknown(profile, pc, s, NULL, 0);
-	mt_symbols_set(s, as, first);
+		mt_symbols_set(s, as, first);
+		mt_file_remember(file, profile, pc, s, as);
+	}
 }
 
 void mt_resolver_pc(struct mt_resolver *r, const struct mt_profile *profile, uint32_t pc, struct mt_symbols *s)

@@ -44,6 +44,7 @@ struct mt_resolver_options {
 	const char *sysroot;       /* modules are looked for below it first; NULL: / */
 	const char *debug_paths;   /* colon-separated further debug directories; NULL: the system's */
 	uint32_t root_pid;         /* != 0: look below /proc/PID/root first while it lives */
+	const char *cache;         /* directory of names that were looked up before, and are from now on; NULL: none */
 };
 struct mt_resolver;
 /* Owns its libdw session; use from one thread at a time. */

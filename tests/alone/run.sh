@@ -2,6 +2,7 @@
 # alone: recordings that programs write by themselves: complete after any death, on a full disk, beyond limits, out of
 # reach; read while they grow; packed. run.sh BUILD
 set -u
+export MEMTUI_CACHE= # names are looked up anew, and none are left behind
 build=$(cd "$1" && pwd)
 here=$(cd "$(dirname "$0")" && pwd)
 top=$(cd "$here/../.." && pwd)
@@ -105,7 +106,7 @@ say "a file system without fallocate" "$(is $? 0)$(is "$(field zeroes.mem alloca
 
 # ---- the list of variables ----
 say "the tracer reads what is documented" "$(diff <(strings "$lib" | grep -xE 'MEMTUI_[A-Z_]+' | grep -v SESSION | sort -u) \
-	<("$memtui" help environment | grep -oE '^ +MEMTUI_[A-Z_]+=' | tr -d ' =' | sort -u))"
+	<("$memtui" help environment | grep -oE '^ +MEMTUI_[A-Z_]+=' | tr -d ' =' | grep -v CACHE | sort -u))"
 MEMTUI_OUTPUT=env.dat MEMTUI_DEPTH=8 "$memtui" record -- "$build/bench/hot" 1000 100 1 2>/dev/null
 MEMTUI_DISABLED=1 "$memtui" record -o disabled.dat -- "$build/bench/hot" 1000 10 1 2>/dev/null
 say "run and record go by the environment" "$(is "$(field disabled.dat allocations)" 0)$([ "$(field env.dat cut_stacks)" -gt 900 ] || echo "none cut, or another name")$(

@@ -69,6 +69,9 @@ def main():
     limits, share = figures.limits(result), figures.processor_share(result)
     skipped |= no_tools
     print(table.table(result, skipped, rounds))
+    print("The recorder's cache of names is empty at the start and warm from the second round on: "
+          + (f"with {rounds} rounds the medians are with a warm one." if rounds > 2
+             else "the medians are with a cold one, too."))
     print(table.quiet(share))
     print(table.limit_table(limits))
     everything = {"rounds": rounds, "processor_share": share, "workloads": result, "limits": limits, "skipped": skipped,

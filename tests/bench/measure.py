@@ -3,6 +3,7 @@ import json
 import os
 import re
 import resource
+import shutil
 import signal
 import subprocess
 import tempfile
@@ -16,6 +17,8 @@ class Runner:
     def __init__(self, build, say):
         self.meter = os.path.join(build, "bench/meter")
         self.memtui = os.path.join(build, "memtui")
+        self.names = os.path.abspath(os.path.join(build, "bench/names"))  # the recorder's cache: full after the first round
+        shutil.rmtree(self.names, ignore_errors=True)
         self.say = say
 
     def run(self, tool, workload):
@@ -44,7 +47,7 @@ class Runner:
 
         with open(report + ".said", "w+", encoding="utf-8", errors="replace") as said:
             process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=said, stderr=said, preexec_fn=limit,
-                                       env=os.environ | workload.environment)
+                                       env=os.environ | {"MEMTUI_CACHE": self.names} | workload.environment)
             try:
                 status = process.wait(tool.timeout)
             except subprocess.TimeoutExpired:

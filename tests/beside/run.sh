@@ -2,6 +2,7 @@
 # beside: what a recording tells beside the heap: maps, calls, markers, pauses, slack, memory of the process, places of
 # frees. The program says in its source what is to be seen.
 set -u
+export MEMTUI_CACHE= # names are looked up anew, and none are left behind
 build=$(cd "$1" && pwd)
 here=$(cd "$(dirname "$0")" && pwd)
 tmp=$(mktemp -d)

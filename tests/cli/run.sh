@@ -2,6 +2,7 @@
 # run.sh BUILD: the built memtui on real traces: exit statuses, one-line errors, JSON, CSV, manual pages, completion.
 # Prints 'ok NAME' or 'not ok NAME: why'.
 set -u
+export MEMTUI_CACHE= # names are looked up anew, and none are left behind
 build=$(cd "$1" && pwd)
 memtui=$build/memtui
 [ -x "$memtui" ] || { echo "not ok cli: $memtui is not built"; exit 1; }

@@ -2,6 +2,7 @@
 # errors: what memtui errors finds in a program that does everything wrong on purpose, held against the truth that the program
 # prints. run.sh BUILD
 set -u
+export MEMTUI_CACHE= # names are looked up anew, and none are left behind
 build=$(cd "$1" && pwd)
 here=$(cd "$(dirname "$0")" && pwd)
 export MEMTUI=$build/memtui

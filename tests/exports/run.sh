@@ -2,6 +2,7 @@
 # run.sh BUILD: exports of real traces add up to what memtui info says, to the byte and the count, in every format; names of
 # functions are hostile; files are written whole or not at all. Prints 'ok NAME', 'not ok NAME: why', 'skip NAME: why'.
 set -u
+export MEMTUI_CACHE= # names are looked up anew, and none are left behind
 build=$(cd "$1" && pwd)
 here=$(cd "$(dirname "$0")" && pwd)
 memtui=$build/memtui

@@ -2,6 +2,7 @@
 # filters: every filter field through the command line, on a program of which every allocation is known: what matches is
 # written down here by hand. Only moments are taken from the recording, half-way between the program's phases. run.sh BUILD
 set -u
+export MEMTUI_CACHE= # names are looked up anew, and none are left behind
 build=$(cd "$1" && pwd)
 here=$(cd "$(dirname "$0")" && pwd)
 tmp=$(mktemp -d)

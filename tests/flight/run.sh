@@ -3,6 +3,7 @@
 # is compared with the trace of the same program without a limit, and with what the program counted itself. No sleeps: what
 # is waited for is a line, a file or the end of a process.
 set -u
+export MEMTUI_CACHE= # names are looked up anew, and none are left behind
 build=$(cd "$1" && pwd)
 here=$(cd "$(dirname "$0")" && pwd)
 tmp=$(mktemp -d)

@@ -2,6 +2,7 @@
 # run.sh BUILD: what heaptrack has recorded, read by memtui; what memtui has recorded, read by heaptrack_print and ms_print.
 # Prints 'ok NAME', 'skip NAME: why' or 'not ok NAME: why'.
 set -u
+export MEMTUI_CACHE= # names are looked up anew, and none are left behind
 build=$(cd "$1" && pwd)
 here=$(cd "$(dirname "$0")" && pwd)
 memtui=$build/memtui

@@ -2,6 +2,7 @@
 # live: the ways in which a program, its recorder or its front process can end, and limits that the program sets for
 # itself. No sleeps: what is waited for is a line, a file or the end of a process.
 set -u
+export MEMTUI_CACHE= # names are looked up anew, and none are left behind
 build=$(cd "$1" && pwd)
 here=$(cd "$(dirname "$0")" && pwd)
 tmp=$(mktemp -d)

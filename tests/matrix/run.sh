@@ -2,6 +2,7 @@
 # matrix: every allocation function in every way it can go, every way to die, every fault: exact counts, and the
 # program's output, status and errno as without a tracer.
 set -u
+export MEMTUI_CACHE= # names are looked up anew, and none are left behind
 build=$(cd "$1" && pwd)
 here=$(cd "$(dirname "$0")" && pwd)
 tmp=$(mktemp -d)

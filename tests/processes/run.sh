@@ -2,6 +2,7 @@
 # processes: every process of a session with exact counts: forks of every kind, exec, daemons, other rights, other roots,
 # kills; and a real build. No sleeps: what is waited for is a line, a file or the end of a process.
 set -u
+export MEMTUI_CACHE= # names are looked up anew, and none are left behind
 build=$(cd "$1" && pwd)
 here=$(cd "$(dirname "$0")" && pwd)
 tmp=$(mktemp -d)

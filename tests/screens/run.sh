@@ -5,6 +5,7 @@ build=${1:?run.sh BUILD}
 here=$(cd "$(dirname "$0")" && pwd)
 root=$(cd "$here/../.." && pwd)
 build=$(cd "$build" && pwd)
+export MEMTUI_CACHE= # names are looked up anew, and none are left behind
 cc=${CC:-cc}
 flags="-std=gnu11 -D_GNU_SOURCE -O1 -g -Wall -Wextra -Wshadow -I$root ${TEST_CFLAGS:-}"
 iberty=

@@ -3,6 +3,7 @@
 # unwind, are recorded in check mode: no stack may differ from a full walk, none from libgcc's unwinder, every event must
 # have been compared with the one and enough of them with the other, and output and status must be those of an untraced run.
 set -u
+export MEMTUI_CACHE= # names are looked up anew, and none are left behind
 build=$(cd "$1" && pwd)
 here=$(cd "$(dirname "$0")" && pwd)
 top=$here/../..

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # stress: many threads on few cores that free each other's blocks: nothing lost, nothing doubtful, all counts exact.
 set -u
+export MEMTUI_CACHE= # names are looked up anew, and none are left behind
 build=$(cd "$1" && pwd)
 here=$(cd "$(dirname "$0")" && pwd)
 tmp=$(mktemp -d)

@@ -2,6 +2,7 @@
 # run.sh BUILD: suppressions and memtui check on real programs: LeakSanitizer's and valgrind's files, the program's own rules, rules
 # made from groups, limits and exit statuses, and the example for build servers in doc/ci. Prints 'ok NAME' or 'not ok NAME: why'.
 set -u
+export MEMTUI_CACHE= # names are looked up anew, and none are left behind
 build=$(cd "$1" && pwd)
 top=$(cd "$(dirname "$0")/../.." && pwd)
 memtui=$build/memtui

@@ -9,6 +9,7 @@ out=$build/tracer-tests
 failed=0
 mkdir -p "$out" && cd "$out" || exit 2
 export LC_ALL=C
+export MEMTUI_CACHE= # names are looked up anew, and none are left behind
 
 say() { # NAME WHY...: ok when there is no reason
 	name=$1; shift

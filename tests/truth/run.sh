@@ -2,6 +2,7 @@
 # truth: whole recordings of programs whose numbers are known: from what they print, or from valgrind; and of
 # programs that nobody here wrote, whose output and status must be those of an untraced run.
 set -u
+export MEMTUI_CACHE= # names are looked up anew, and none are left behind
 build=$(cd "$1" && pwd)
 here=$(cd "$(dirname "$0")" && pwd)
 bench=$here/../bench

@@ -1,0 +1,110 @@
+#!/usr/bin/env bash
+# names: recordings with and without the recorder's cache of names have the same names; where the cache is, and what it
+# does where it cannot be. run.sh BUILD
+set -u
+build=$(cd "$1" && pwd)
+tmp=$(mktemp -d)
+mounted=
+trap '[ -z "$mounted" ] || umount "$mounted"; rm -rf "$tmp"' EXIT
+memtui=$build/memtui
+unset XDG_CACHE_HOME MEMTUI_CACHE
+export LC_ALL=C PYTHONHASHSEED=0 HOME=$tmp/home
+mkdir "$HOME"
+cd "$tmp" || exit 2
+
+say() { # NAME WHY...: ok when there is no reason
+	local name=$1
+	shift
+	[ -z "$*" ] && echo "ok names $name" || { echo "not ok names $name: $(echo "$*" | head -c 300)"; bad=1; }
+}
+bad=0
+
+# Frames by place in a module, which is what a recording adds nothing to.
+frames() { # TRACE
+	"$memtui" groups --format json "$1" 2>"$1.err" | python3 -c '
+import json, sys
+places = {}
+for group in json.load(sys.stdin):
+    at = []
+    for frame in group["backtrace"]:
+        at.append([frame[k] for k in ("function", "raw_function", "source", "line", "inlined")])
+        if not frame["inlined"]:
+            places[(frame["module"].rsplit("/", 1)[-1], frame["offset"])] = at
+            at = []
+for place, at in sorted(places.items(), key=str):
+    print(*place, at)'
+	cat "$1.err"
+}
+record() { # TRACE PROGRAM...
+	local trace=$1
+	shift
+	timeout 60 "$memtui" record --force -o "$trace" -- "$@" >/dev/null 2>"$trace.said" || head -1 "$trace.said"
+}
+kept() { find "$1" -name '*.names' 2>/dev/null | wc -l; }
+
+same() { # NAME PROGRAM...
+	local name=$1 cache=$tmp/cache.$1 cold
+	shift
+	MEMTUI_CACHE='' record off.dat "$@"
+	MEMTUI_CACHE=$cache record cold.dat "$@"
+	cold=$(cd "$cache" 2>/dev/null && stat -c '%n %i' *.names 2>&1)
+	MEMTUI_CACHE=$cache record warm.dat "$@"
+	frames off.dat >off
+	frames cold.dat >cold
+	frames warm.dat >warm
+	say "$name: cold as without" "$([ -s off ] || echo nothing recorded)$(diff off cold)"
+	say "$name: warm as without" "$(diff off warm)"
+	[ "$name" = python3 ] || # it may have come to a place that the first run had not
+		say "$name: nothing new, nothing written" "$(diff <(echo "$cold") \
+			<(cd "$cache" 2>/dev/null && stat -c '%n %i' *.names 2>&1))"
+}
+same "C++" "$build/bench/tree" 1 200
+say "C++ is kept" "$([ "$(kept cache.C++)" -gt 0 ] || echo no file)"
+strip -o stripped "$build/bench/tree"
+same stripped ./stripped 1 200
+python=$(python3 -c 'import sys; print(sys.executable)')
+same python3 "$python" -c 'import json; print(json.dumps(list(range(100))))'
+
+# ---- where it is ----
+tree="$build/bench/tree 1 200"
+record a.dat $tree
+say "in the home directory" "$([ "$(kept "$HOME/.cache/memtui")" -gt 0 ] || echo "nothing kept")$(
+	find "$HOME" -mindepth 1 -type d ! -perm 700; find "$HOME" -type f ! -perm 600)"
+rm -rf "$HOME/.cache"
+mkdir xdg
+XDG_CACHE_HOME=$tmp/xdg record a.dat $tree
+say "in XDG_CACHE_HOME" "$([ "$(kept xdg/memtui)" -gt 0 ] || echo "nothing kept")$(ls -A "$HOME")"
+MEMTUI_CACHE=beside record a.dat $tree
+say "in a directory by a relative name" "$([ "$(kept beside)" -gt 0 ] || echo "nothing kept")"
+MEMTUI_CACHE='' record a.dat $tree
+timeout 60 "$memtui" record --no-cache --force -o a.dat -- $tree >/dev/null 2>&1
+env -u HOME "$memtui" record --force -o a.dat -- $tree >/dev/null 2>&1
+HOME=/proc record a.dat $tree
+say "nowhere" "$(ls -A "$HOME")"
+
+# ---- where it cannot be ----
+frames cold.dat >/dev/null
+MEMTUI_CACHE='' record off.dat $tree
+frames off.dat >off
+refused() { # NAME DIRECTORY
+	MEMTUI_CACHE=$2 record a.dat $tree
+	frames a.dat >a
+	say "$1" "$(diff off a)$(grep "^memtui:" a.dat.said | grep -v " wrote ")$(ls -A "$2" 2>/dev/null)"
+}
+refused "a directory that cannot be made" /proc/memtui
+mkdir -m 777 all
+refused "a directory that all can write to" all
+if [ "$(id -u)" = 0 ] && mkdir full && mount -t tmpfs -o size=8k,mode=700 tmpfs full 2>/dev/null; then
+	mounted=$tmp/full
+	head -c 8192 /dev/zero >full/zeroes 2>/dev/null
+	MEMTUI_CACHE=$tmp/full record a.dat $tree
+	frames a.dat >a
+	say "a full disk" "$(diff off a)$(grep "^memtui:" a.dat.said | grep -v " wrote ")$(ls -A full | grep -v zeroes)"
+	mount -o remount,ro "$mounted"
+	MEMTUI_CACHE=$tmp/full record a.dat $tree
+	frames a.dat >a
+	say "a read-only directory" "$(diff off a)$(grep "^memtui:" a.dat.said | grep -v " wrote ")"
+else
+	echo "skip names a full disk: cannot mount one here"
+fi
+exit $bad
