@@ -75,11 +75,12 @@ static void write_valgrind(struct mt_buffer *out, const struct mt_profile *p, co
 
 /* ---- LeakSanitizer ---- */
 
-/* How many leaking groups have a function in their stack, by its id in names. */
+/* How many leaking groups have a function in their stack, by its id in names. Those that are asked for too count: a rule
+ * that many of them share would silence what leaks there tomorrow. */
 struct users {
 	struct mt_strings names;
-	uint32_t *last;        /* the last group that was counted, + 1 */
-	uint32_t *all, *asked; /* of all groups that leak; of those that are asked for */
+	uint32_t *last; /* the last group that was counted, + 1 */
+	uint32_t *all;
 };
 
 /* What matches the name and as little else as can be: a name may hold what is special in a pattern. */
@@ -96,7 +97,7 @@ static char *pattern_of(const char *name)
 	return pattern;
 }
 
-static void count_users(struct users *users, const struct mt_backtrace *stack, uint32_t group, bool asked)
+static void count_users(struct users *users, const struct mt_backtrace *stack, uint32_t group)
 {
 	for (uint32_t i = 0; i < stack->count; i++) {
 		uint32_t id = is_named(&stack->frames[i]) ? mt_strings_add(&users->names, stack->frames[i].function) : 0;
@@ -105,7 +106,6 @@ static void count_users(struct users *users, const struct mt_backtrace *stack, u
 			continue;
 		users->last[id] = group + 1;
 		users->all[id]++;
-		users->asked[id] += asked;
 	}
 }
 
@@ -121,7 +121,7 @@ static const struct mt_backtrace_frame *best_frame(struct users *users, const st
 		if (!frame || !is_named(frame))
 			continue;
 		uint32_t id = mt_strings_add(&users->names, frame->function);
-		uint32_t others = users->all[id] - users->asked[id];
+		uint32_t others = users->all[id];
 
 		if (!best || others < least) {
 			best = frame;
@@ -135,17 +135,21 @@ static void put_lsan(struct mt_buffer *out, struct mt_strings *said, const struc
 {
 	char *pattern = pattern_of(is_named(frame) ? frame->function : frame->module);
 	uint32_t before = said->count;
+	bool wide = !strcmp(frame->raw_function, "main") || mt_suppress_below_main(frame->raw_function);
 
-	if (mt_strings_add(said, pattern) == before)
+	if (mt_strings_add(said, pattern) == before && wide)
+		mt_buffer_printf(out, "# wide: silences whatever leaks below %s; --as valgrind means this stack alone\nleak:%s\n",
+			frame->function, pattern);
+	else if (said->count > before)
 		mt_buffer_printf(out, "leak:%s\n", pattern);
 	free(pattern);
 }
 
 static void write_lsan(struct mt_buffer *out, const struct mt_profile *p, const struct mt_symbols *symbols,
-	const uint32_t *groups, uint32_t count, const uint8_t *asked)
+	const uint32_t *groups, uint32_t count)
 {
 	size_t size = ((size_t)symbols->strings.count + 2) * sizeof(uint32_t);
-	struct users users = {.last = mt_alloc(size), .all = mt_alloc(size), .asked = mt_alloc(size)};
+	struct users users = {.last = mt_alloc(size), .all = mt_alloc(size)};
 	struct mt_backtrace stack = {0};
 	struct mt_strings said;
 
@@ -154,7 +158,7 @@ static void write_lsan(struct mt_buffer *out, const struct mt_profile *p, const 
 	for (uint32_t id = 0; id < p->group_count; id++)
 		if (p->groups[id].live_count) {
 			mt_backtrace_get(&stack, p, symbols, id);
-			count_users(&users, &stack, id, asked[id]);
+			count_users(&users, &stack, id);
 		}
 	for (uint32_t i = 0; i < count; i++) {
 		mt_backtrace_get(&stack, p, symbols, groups[i]);
@@ -172,7 +176,6 @@ static void write_lsan(struct mt_buffer *out, const struct mt_profile *p, const 
 	mt_strings_free(&users.names);
 	free(users.last);
 	free(users.all);
-	free(users.asked);
 }
 
 /* ---- either ---- */
@@ -206,7 +209,7 @@ void mt_suppress_write(struct mt_buffer *out, enum mt_suppress_syntax syntax, co
 	for (uint32_t i = 0; i < count; i++)
 		asked[groups[i]] = 1;
 	if (syntax == MT_SUPPRESS_LSAN)
-		write_lsan(out, p, symbols, groups, count, asked);
+		write_lsan(out, p, symbols, groups, count);
 	for (uint32_t i = 0; i < count && syntax == MT_SUPPRESS_VALGRIND; i++) {
 		mt_backtrace_get(&stack, p, symbols, groups[i]);
 		if (stack.count && stack.frames[0].pc != MT_PC_CUT)
