@@ -18,6 +18,7 @@ struct paths {
 	uint32_t *slots;         /* open addressing: index + 1 */
 	uint32_t slot_count;
 	uint32_t *entries;       /* by path: entry + 1 */
+	bool any_kind;           /* a side does not know its kinds of call: they are all one */
 	struct mt_strings builds; /* of modules with a build-id: names and ids of both sides */
 	uint8_t *sides;          /* by build: bits of the sides that have it */
 };
@@ -147,7 +148,8 @@ static uint32_t frame_key(struct paths *paths, const struct mt_diff_side *side, 
 	const struct mt_symbols *s = side->symbols;
 
 	if (pc < MT_PC_FIRST) {
-		char *text = mt_format("#%u", pc);
+		bool kind = pc != MT_PC_CUT && pc != MT_PC_TABLE_FULL;
+		char *text = mt_format("#%u", kind && paths->any_kind ? MT_KIND_NONE : pc);
 		uint32_t key = mt_strings_add(&paths->keys, text);
 
 		free(text);
@@ -273,6 +275,15 @@ static double factor_of(const struct mt_diff_side *a, const struct mt_diff_side 
 	return normalise == MT_DIFF_AS_RECORDED || !from || !to ? 1 : (double)from / (double)to;
 }
 
+/* As what other tools recorded. */
+static bool has_unknown_kinds(const struct mt_profile *p)
+{
+	for (uint32_t i = 0; i < p->group_count; i++)
+		if (mt_profile_group_kind(p, i) == MT_KIND_NONE)
+			return true;
+	return false;
+}
+
 void mt_diff_get(struct mt_diff *diff, const struct mt_diff_side *a, const struct mt_diff_side *b, enum mt_metric metric,
 	enum mt_diff_normalise normalise, bool ascending)
 {
@@ -285,6 +296,7 @@ void mt_diff_get(struct mt_diff *diff, const struct mt_diff_side *a, const struc
 	find_builds(&paths, b->profile, 2);
 	MT_GROW(paths.items, paths.count, paths.capacity);
 	paths.items[paths.count++] = (struct path){0};
+	paths.any_kind = has_unknown_kinds(a->profile) || has_unknown_kinds(b->profile);
 	uint32_t *map_a = map_nodes(&paths, a), *map_b = map_nodes(&paths, b);
 
 	paths.entries = mt_alloc((size_t)paths.count * sizeof *paths.entries);
