@@ -134,6 +134,11 @@ int mt_allocations_get(struct mt_allocation_list *list, const struct mt_source *
 	struct collector c = {.whole = source->profile, .order = order, .ascending = ascending,
 		.room = bounded ? skip + count : MT_ALLOCATIONS_MAX};
 	unsigned wants = MT_SCAN_ADDRESSES | MT_SCAN_CHAINS;
+
+	if (count && !bounded)
+		return mt_fail(err, -E2BIG, "--skip and --count reach to row %llu, and %u rows are kept at most; filter more narrowly, or sort "
+			"the other way round", (unsigned long long)(skip > UINT64_MAX - count ? UINT64_MAX : skip + count),
+			MT_ALLOCATIONS_MAX);
 	int status = mt_scan_allocations(source, filter, wants, collect, &c, err);
 
 	list->matched = c.matched;
