@@ -4,13 +4,17 @@ static const struct mt_option options[] = {
 	MT_OPTIONS_FORMAT,
 	MT_OPTIONS_COUNT,
 	{0, "skip", "N", MT_OPTION_NUMBER, MT_OPTION_AT(skip), "leave out the first N rows", NULL},
+	MT_OPTIONS_FILTER,
 	MT_OPTIONS_HELP,
 	MT_OPTIONS_END,
 };
 
 static int run(const struct mt_arguments *arguments, struct mt_err *err)
 {
-	return mt_command_view(arguments, mt_report_mmaps, true, err);
+	struct mt_arguments own = *arguments;
+
+	own.of_log = true;
+	return mt_command_view(&own, mt_report_mmaps, true, err);
 }
 
 const struct mt_command mt_command_mmaps = {

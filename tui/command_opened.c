@@ -93,7 +93,7 @@ int mt_opened_load(struct mt_opened *o, const struct mt_arguments *arguments, co
 		return -EINVAL;
 	mt_filter_allow_absent(o->filter, arguments->absent_allowed);
 	bool names = symbols || o->rules || mt_filter_active(o->filter);
-	bool events = arguments->events || mt_filter_needs(o->filter) || (arguments->history && mt_filter_active(o->filter));
+	bool events = !arguments->of_log && (arguments->events || mt_filter_needs(o->filter) || (arguments->history && mt_filter_active(o->filter)));
 	int status = mt_command_load(&o->loaded, path, names, err);
 
 	if (status >= 0 && events)
@@ -101,7 +101,7 @@ int mt_opened_load(struct mt_opened *o, const struct mt_arguments *arguments, co
 	o->source = (struct mt_source){.profile = &o->loaded.profile, .symbols = &o->loaded.symbols, .reader = o->loaded.reader,
 		.progress = match_progress};
 	if (status >= 0)
-		status = mt_match(&o->matched, &o->source, o->filter, arguments->history ? MT_MATCH_HISTORY : 0, err);
+		status = mt_match(&o->matched, &o->source, arguments->of_log ? NULL : o->filter, arguments->history ? MT_MATCH_HISTORY : 0, err);
 	mt_command_progress(NULL, -1);
 	if (status >= 0 && o->matched.unanswered_ns)
 		say_unanswered(path, o->matched.unanswered_ns);

@@ -1,6 +1,7 @@
 /* The log as lists: maps and unmaps, mallopt and malloc_trim. */
 #include "core/export/report_parts.h"
 #include "core/export/table.h"
+#include "core/query/log_match.h"
 
 #include <malloc.h>
 #include <stdlib.h>
@@ -197,7 +198,8 @@ static char *where_of(const struct mt_backtrace *backtrace)
 	return (char *)text.data;
 }
 
-static void rows(const struct mt_report *report, const struct list *list, struct mt_json *json, struct mt_table *table)
+static void rows(const struct mt_report *report, const struct list *list, const uint8_t *matches, struct mt_json *json,
+	struct mt_table *table)
 {
 	const struct mt_profile *p = report->profile;
 	struct mt_backtrace backtrace = {0};
@@ -207,7 +209,7 @@ static void rows(const struct mt_report *report, const struct list *list, struct
 		const struct mt_log_entry *e = &p->log[i];
 		struct row row = {.kind = mt_kind_name(mt_profile_log_kind(p, e))};
 
-		if (!list->describe(&row, report, e, report->format != MT_FORMAT_TEXT) || at++ < report->skip)
+		if (!matches[i] || !list->describe(&row, report, e, report->format != MT_FORMAT_TEXT) || at++ < report->skip)
 			continue;
 		if (report->count && at > report->skip + report->count)
 			break;
@@ -225,7 +227,7 @@ static void rows(const struct mt_report *report, const struct list *list, struct
 	mt_backtrace_free(&backtrace);
 }
 
-static void list_text(const struct mt_report *report, const struct list *list)
+static void list_text(const struct mt_report *report, const struct list *list, const uint8_t *matches)
 {
 	const char *headings[8] = {"TIME", "THREAD", "CALL"};
 	bool numbers[8] = {true, true, false};
@@ -238,42 +240,47 @@ static void list_text(const struct mt_report *report, const struct list *list)
 	headings[count++] = "WHERE";
 	struct mt_table *table = mt_table_new(headings, numbers, count);
 
-	rows(report, list, NULL, table);
+	rows(report, list, matches, NULL, table);
 	mt_table_print(table, report->out);
 	mt_table_free(table);
 }
 
-static int report_list(const struct mt_report *report, const struct list *list)
+static int report_list(const struct mt_report *report, const struct list *list, struct mt_err *err)
 {
 	struct mt_json json = {.out = report->out};
+	uint8_t *matches = mt_alloc(report->profile->log_count + 1u);
+	int result = mt_log_match(matches, report->profile, report->symbols, report->asked, err);
 
+	if (result) {
+		free(matches);
+		return result;
+	}
 	if (report->format == MT_FORMAT_TEXT) {
-		list_text(report, list);
+		list_text(report, list, matches);
 	} else if (report->format == MT_FORMAT_CSV) {
 		fputs("seconds,thread,kind", report->out);
 		for (int i = 0; i < 4 && list->names[i]; i++)
 			fprintf(report->out, ",%s", list->names[i]);
 		fputs(",failed,where\n", report->out);
-		rows(report, list, NULL, NULL);
+		rows(report, list, matches, NULL, NULL);
 	} else {
 		mt_json_open(&json, '[');
-		rows(report, list, &json, NULL);
+		rows(report, list, matches, &json, NULL);
 		json.comma = false;
 		mt_json_line(&json);
 		mt_json_close(&json, ']');
 		putc('\n', report->out);
 	}
+	free(matches);
 	return 0;
 }
 
 int mt_report_mmaps(const struct mt_report *report, struct mt_err *err)
 {
-	(void)err;
-	return report_list(report, &maps);
+	return report_list(report, &maps, err);
 }
 
 int mt_report_mallopts(const struct mt_report *report, struct mt_err *err)
 {
-	(void)err;
-	return report_list(report, &calls);
+	return report_list(report, &calls, err);
 }

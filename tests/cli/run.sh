@@ -167,6 +167,18 @@ json "histogram of sizes" 'd["unit"] == "bytes" and [(b["least"], b["most"], b["
 json "histogram of lifetimes" 'sum(b["allocated_count"] for b in d["buckets"]) == 62 and d["buckets"][-1]["least"] is None and d["buckets"][-1]["leaked_count"] == 12' histogram --of lifetime t.dat --format json
 json "chains: none" 'd == []' chains t.dat --format json
 fails "allocations: order" 2 "timestamp.address.size.lifetime" allocations t.dat --sort weight
+cat >maps.c <<'C'
+#include <malloc.h>
+#include <sys/mman.h>
+__attribute__((noinline)) void *large(void) { return mmap(0, 1 << 20, 3, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0); }
+int main(void) { void *p = large(), *q = mmap(0, 8192, 3, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0); munmap(p, 1 << 20); malloc_trim(0); return !q; }
+C
+cc -O1 -g -fno-omit-frame-pointer -o maps maps.c && "$memtui" record -o maps.dat ./maps 2>/dev/null
+json "mmaps" '[(m["kind"], m["length"]) for m in d] == [("mmap", 1 << 20), ("mmap", 8192), ("munmap", 1 << 20)]' mmaps --format json maps.dat
+json "mmaps: by stack" '[m["kind"] for m in d] == ["mmap"]' mmaps --function-regex '^large$' --format json maps.dat
+json "mmaps: by size" '[m["length"] for m in d] == [8192]' mmaps --size-max 64k --format json maps.dat
+json "mallopts: by time" 'd == []' mallopts --to 0% --format json maps.dat
+fails "mmaps: lifetime" 1 "lifetime asks of blocks of the heap" mmaps --lifetime only_leaked maps.dat
 json "groups: words" 'len(d) == 1' groups --filter 'keep -deep source:known.c' --format json t.dat
 json "groups: no match" 'd == []' groups --module-regex nowhere --format json t.dat
 json "info: filter" 'd["leaked_bytes"] == 1000 and d["groups"] == 1' info --function-regex '^deep$' --format json t.dat
@@ -299,7 +311,8 @@ ls no?.dat >/dev/null 2>&1 && not_ok "a program that did not start leaves no tra
 check version "$memtui" --version
 grep -q '^memtui [0-9]' check.out || not_ok version "$(cat check.out)"
 check help "$memtui" help
-for command in run record open report attach info groups allocations callers tree timeline mmaps mallopts export help; do
+for command in run record open report pack attach info groups tree callers diff allocations chains histogram errors timeline mmaps \
+	mallopts check suppress export help; do
 	check "help $command" "$memtui" help $command
 	awk 'length > 100 { bad = 1 } END { exit bad }' check.out || not_ok "help $command" "lines too long"
 	check "$command --help" "$memtui" $command --help
