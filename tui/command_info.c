@@ -128,9 +128,12 @@ static int list_json(const struct mt_arguments *arguments, struct mt_err *err)
 
 static int run(const struct mt_arguments *arguments, struct mt_err *err)
 {
+	struct mt_arguments own = *arguments;
+
+	own.history = true;
 	if (arguments->operand_count == 1)
-		return mt_command_view(arguments, mt_report_info, false, err);
-	return arguments->format == MT_FORMAT_JSON ? list_json(arguments, err) : list(arguments, err);
+		return mt_command_view(&own, mt_report_info, false, err);
+	return arguments->format == MT_FORMAT_JSON ? list_json(&own, err) : list(arguments, err);
 }
 
 const struct mt_command mt_command_info = {
@@ -142,8 +145,8 @@ const struct mt_command mt_command_info = {
 		"more than one process leaves them, it prints a line each.\n\n"
 		"allocations counts every successful malloc, calloc, memalign, new and realloc(NULL, n); a "
 		"realloc of a live block counts as a reallocation. With a filter the totals are those of the "
-		"matching groups, where a realloc counts as one allocation and one free, and the peak is "
-		"their share of it.",
+		"matching blocks, and the peak is theirs: the most that they held at once, whenever that was. Where only one of the two "
+		"blocks of a realloc matches, it counts as an allocation or a free.",
 	.examples = "memtui info memtui.dat\ttotals and losses\n"
 		"memtui info build.dat*\tevery process of a session\n"
 		"memtui info --format json memtui.dat\tthe same for a script\n",

@@ -39,7 +39,7 @@ static uint64_t estimated_groups(const struct mt_profile *p)
 	return count;
 }
 
-/* With a filter the totals are those of the matching groups; there a realloc is an allocation and a free. */
+/* With a filter the totals are those of what matched. */
 static int get_totals(struct totals *totals, const struct mt_report *report, struct mt_err *err)
 {
 	const struct mt_info *info = &report->profile->info;
@@ -53,12 +53,9 @@ static int get_totals(struct totals *totals, const struct mt_report *report, str
 	struct mt_selection selection = {0};
 	int status = mt_select(&selection, report->profile, report->symbols, report->filter, report->sort,
 		false, err);
-	const struct mt_group *sum = &selection.sum;
 
-	*totals = (struct totals){sum->allocated_count, sum->allocated_count - sum->live_count, 0,
-		sum->allocated_bytes, sum->live_count, sum->live_bytes, sum->at_peak_bytes,
-		sum->temporary_count, selection.count,
-		mt_metric_is_estimated(report->profile, sum, MT_METRIC_LEAKED_SIZE)};
+	totals->groups = selection.count;
+	totals->estimated = mt_metric_is_estimated(report->profile, &selection.sum, MT_METRIC_LEAKED_SIZE);
 	mt_selection_free(&selection);
 	return status;
 }

@@ -143,6 +143,35 @@ json "groups: sort" 'd[0]["all"]["allocated_count"] == 50' groups --sort all.all
 json "groups: sort prefix" 'd[0]["all"]["size"] == 40960' groups --sort only_matched.size --form json t.dat
 json "groups: filter" 'len(d) == 1 and d[0]["all"]["size"] == 1000' groups --function-regex '^deep$' --format json t.dat
 json "groups: negative filter" 'len(d) == 2' groups --negative-function-regex=keep --format json t.dat
+# A set of blocks has a peak of its own, when the whole heap was not at its.
+cat >sets.c <<'C'
+#include <stdlib.h>
+#include <string.h>
+#define N __attribute__((noinline))
+N void *early(size_t n) { char *p = malloc(n); memset(p, 1, n); return p; }
+N void *late(size_t n) { char *p = malloc(n); memset(p, 1, n); return p; }
+N void *grow(void *o, size_t n) { char *p = realloc(o, n); memset(p, 1, n); return p; }
+void *volatile kept;
+int main(void)
+{
+	free(early(5000));
+	kept = early(10);
+	kept = late(9000);
+	kept = grow(grow(kept, 12000), 30);
+	kept = grow(early(1), 40);
+	return 0;
+}
+C
+cc -O1 -g -fno-builtin -o sets sets.c && check "record: sets" "$memtui" record -o sets.dat ./sets
+totals() { # NAME 'allocations reallocations frees leaked peak' ARGS...
+	local name=$1 want=$2
+	shift 2
+	json "info: $name" "[d[k] for k in ('allocations', 'reallocations', 'frees', 'leaked_bytes', 'peak_bytes')] == [${want// /, }] and 0 < d['peak_seconds']" info --format json "$@" sets.dat
+}
+totals "everything" '4 3 1 80 12010'
+totals "of a group" '3 0 2 10 5000' --function-regex early
+totals "of groups with reallocs" '2 2 0 70 12000' --function-regex 'late|grow'
+totals "of blocks" '3 0 0 80 80' --lifetime only_leaked
 json "groups by function" '[(r["function"], r["groups"], r["all"]["leaked_size"]) for r in d][:2] == [("keep", 2, 41960), ("main", 1, 21)]' groups --by function --format json t.dat
 json "groups by kind" 'sum(r["groups"] for r in d) == 4 and {r["kind"] for r in d} >= {"malloc"}' groups --by kind --format json t.dat
 json "groups by line, filtered" '[r["line"].split("/")[-1] for r in d] == ["known.c:3"] and d[0]["groups"] == 2' groups --by line --function-regex keep --format json t.dat

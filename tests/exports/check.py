@@ -10,7 +10,7 @@ def truth(path):
     info = json.load(open(path))
     return {"leaked_size": info["leaked_bytes"], "leaked_count": info["leaked_count"], "size": info["allocated_bytes"],
             "allocated_count": info["allocations"] + info["reallocations"], "temporary_count": info["temporary_count"],
-            "at_peak_size": info["peak_bytes"]}
+            "at_peak_size": info["at_peak_size"]}
 
 
 def collapsed(path):

@@ -26,6 +26,11 @@ agrees() {
 		not_ok "$name" "status $?: $(head -c 300 err)"
 	elif ! "$memtui" info --format json "${filter[@]}" "$trace" >info.json 2>err; then
 		not_ok "$name" "info: $(head -c 300 err)"
+	elif ! "$memtui" tree --format json "${filter[@]}" "$trace" >tree.json 2>err || ! python3 -c 'import json
+info = json.load(open("info.json"))
+info["at_peak_size"] = json.load(open("tree.json"))["total"]["at_peak_size"] # the share of the whole heap, which info does not say
+assert info["at_peak_size"] <= info["peak_bytes"]
+json.dump(info, open("info.json", "w"))' 2>err; then not_ok "$name" "tree: $(tail -n 1 err)"
 	elif python3 "$here/check.py" "$check" out info.json ${stack:+"$stack"} ${value:+"$value"} 2>err; then ok "$name"
 	else not_ok "$name" "$(tail -n 1 err)"; fi
 }
