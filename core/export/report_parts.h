@@ -13,6 +13,15 @@ static inline const struct mt_profile *mt_report_whole(const struct mt_report *r
 {
 	return report->whole ? report->whole : report->profile;
 }
+/* Of the whole heap, within the range that is shown: at_peak_* are shares of it. */
+static inline uint64_t mt_report_heap_peak(const struct mt_report *report)
+{
+	return report->matched ? report->matched->heap_peak_bytes : mt_report_whole(report)->info.peak_bytes;
+}
+static inline uint64_t mt_report_heap_peak_ns(const struct mt_report *report)
+{
+	return report->matched ? report->matched->heap_peak_ns : mt_report_whole(report)->info.peak_ns;
+}
 /* Whether a part of it is shown. */
 bool mt_report_is_filtered(const struct mt_report *);
 /* The groups to show, in the report's order. */

@@ -288,6 +288,7 @@ static inline void begin_range(struct mt_replay *r, const struct mt_event *e)
 		return;
 	r->in_range = true;
 	r->heap_peak = r->heap_bytes;
+	r->heap_peak_ns = r->from_ns > r->heap_peak_ns ? r->from_ns : r->heap_peak_ns; /* or when the events begin */
 	r->model.peak_epoch++;
 }
 
@@ -296,6 +297,7 @@ static inline void watch_heap(struct mt_replay *r, const struct mt_event *e)
 	if (r->heap_bytes <= r->heap_peak || !r->in_range || e->time_ns < r->from_ns || e->time_ns > r->to_ns)
 		return;
 	r->heap_peak = r->heap_bytes;
+	r->heap_peak_ns = e->time_ns;
 	r->model.peak_epoch++;
 }
 

@@ -22,7 +22,7 @@ struct mt_replay {
 	bool choosing;
 	uint64_t from_ns, to_ns; /* in this range; what is freed behind it counts in late_* */
 	uint64_t chosen_count;   /* chosen blocks that are not gone */
-	uint64_t heap_bytes, heap_peak;
+	uint64_t heap_bytes, heap_peak, heap_peak_ns;
 	bool in_range;           /* the range has begun */
 };
 

@@ -110,9 +110,11 @@ static int resume(void *context, const struct mt_checkpoint *checkpoint, const s
 
 	if (!b) {
 		mt_replay_go_on(&m->replay, checkpoint);
+		m->replay.heap_peak_ns = checkpoint->time_ns;
 		if (peak_is_gone) {
 			m->replay.in_range = true;
 			m->replay.heap_peak = info->peak_bytes;
+			m->replay.heap_peak_ns = info->peak_ns;
 		}
 		return 0;
 	}
@@ -144,8 +146,9 @@ static void finish_samples(struct mt_replay *r, const struct mt_profile *of)
 		p->samples[i].memory = of->samples[i].memory;
 }
 
-static int replay(struct match *m, struct mt_profile *p, struct mt_err *err)
+static int replay(struct match *m, struct mt_matched *out, struct mt_err *err)
 {
+	struct mt_profile *p = &out->profile;
 	const struct mt_question *q = &m->question;
 	const struct mt_profile *of = q->source->profile;
 	struct mt_pass pass = {.wants = q->needs & MT_FILTER_NEEDS_ADDRESS && !m->decided ? MT_TRACE_ADDRESSES : 0,
@@ -163,12 +166,14 @@ static int replay(struct match *m, struct mt_profile *p, struct mt_err *err)
 	if (!result) {
 		finish_samples(&m->replay, of);
 		p->info.slack_bytes = mt_replay_slack(&m->replay);
+		out->heap_peak_bytes = m->replay.in_range ? m->replay.heap_peak : m->replay.heap_bytes;
+		out->heap_peak_ns = m->replay.in_range ? m->replay.heap_peak_ns : out->from_ns;
 	}
 	mt_replay_free(&m->replay);
 	return result;
 }
 
-static int match_events(struct match *m, struct mt_profile *p, struct mt_err *err)
+static int match_events(struct match *m, struct mt_matched *out, struct mt_err *err)
 {
 	struct mt_question *q = &m->question;
 	int result = 0;
@@ -179,7 +184,7 @@ static int match_events(struct match *m, struct mt_profile *p, struct mt_err *er
 		result = mt_join_bits(q, &m->bits, err);
 		q->done = 0.5;
 	}
-	return result ? result : replay(m, p, err);
+	return result ? result : replay(m, out, err);
 }
 
 /* ---- all ---- */
@@ -202,10 +207,12 @@ int mt_match(struct mt_matched *out, const struct mt_source *source, struct mt_f
 	out->own = events || q->groups;
 	out->from_ns = smaller(q->bounds.from_ns, source->profile->info.wall_ns);
 	out->to_ns = smaller(q->bounds.to_ns, source->profile->info.wall_ns);
+	out->heap_peak_bytes = source->profile->info.peak_bytes;
+	out->heap_peak_ns = source->profile->info.peak_ns;
 	if (!out->own)
 		out->profile = *source->profile;
 	else if (!result && events)
-		result = match_events(&m, &out->profile, err);
+		result = match_events(&m, out, err);
 	else if (!result)
 		match_groups(&out->profile, source->profile, q->groups);
 	out->unanswered_ns = events ? source->profile->info.history_from_ns : 0;

@@ -72,6 +72,7 @@ struct mt_matched {
 	bool own;                  /* false: everything matched, profile is the source's */
 	bool history;              /* samples, and info as of the whole recording */
 	uint64_t from_ns, to_ns;   /* the range that was asked for, clipped to the recording */
+	uint64_t heap_peak_bytes, heap_peak_ns; /* of the whole heap within the range, matching or not */
 	uint64_t unanswered_ns;    /* != 0: the history before this moment is gone; blocks that ended by then are not in */
 };
 /* Takes no pass over events where the filter asks of groups alone (two at most else). filter may be NULL. out: zeroed, or of

@@ -459,6 +459,7 @@ static void compare_match(struct recording *r, struct opened *o, const struct as
 {
 	uint64_t from = q->on[MT_FILTER_FROM] ? q->number[MT_FILTER_FROM] : 0;
 	uint64_t to = q->on[MT_FILTER_TO] ? q->number[MT_FILTER_TO] : UINT64_MAX;
+	uint64_t wall_ns = o->profile.info.wall_ns;
 	struct mt_matched m = {0};
 	struct mt_err err = {0};
 	struct sums s;
@@ -469,6 +470,10 @@ static void compare_match(struct recording *r, struct opened *o, const struct as
 			fail_msg("%s: %s", q->words, err.text);
 		assert_true(m.history || !wants);
 		compare_profile(&m, &s, q->words);
+		if (m.heap_peak_bytes != s.heap_peak || m.heap_peak_ns != (s.heap_peak_ns < wall_ns ? s.heap_peak_ns : wall_ns))
+			fail_msg("%s: the heap's peak in the range: %llu at %llu, expected %llu at %llu", q->words,
+				(unsigned long long)m.heap_peak_bytes, (unsigned long long)m.heap_peak_ns,
+				(unsigned long long)s.heap_peak, (unsigned long long)s.heap_peak_ns);
 	}
 	mt_matched_free(&m);
 }

@@ -283,6 +283,7 @@ struct sums {
 	struct mt_group groups[8];
 	struct mt_info info;
 	uint64_t frees; /* releases that were not restored among them */
+	uint64_t heap_peak, heap_peak_ns; /* of the whole heap within the range */
 };
 
 /* The place behind which the whole heap is largest within the range; -1: before all, or there is none. */
@@ -388,6 +389,26 @@ next:
 	}
 }
 
+static inline void sum_heap(struct sums *s, const struct recording *r, int64_t peak, uint64_t from_ns)
+{
+	bool reached = false;
+
+	for (uint64_t i = 0; i < r->count; i++)
+		reached |= r->events[i].time_ns >= from_ns;
+	for (int64_t i = 0; i < (int64_t)r->count && (i <= peak || !reached); i++) {
+		const struct mt_event *e = &r->events[i];
+
+		if (e->type == MT_EVENT_NOTE || e->type == MT_EVENT_UNKNOWN_FREE)
+			continue;
+		if (e->type <= MT_EVENT_REALLOCATE || e->type == MT_EVENT_RESTORE)
+			s->heap_peak += r->blocks[e->number].a.size;
+		else
+			s->heap_peak -= r->blocks[e->number].a.size;
+	}
+	/* Behind an event within the range, or at its beginning. */
+	s->heap_peak_ns = peak >= 0 && r->events[peak].time_ns >= from_ns ? r->events[peak].time_ns : from_ns;
+}
+
 static inline void recording_sum(struct sums *s, const struct recording *r, uint64_t from_ns, uint64_t to_ns, uint64_t threshold)
 {
 	memset(s, 0, sizeof *s);
@@ -395,6 +416,7 @@ static inline void recording_sum(struct sums *s, const struct recording *r, uint
 		if (r->blocks[n].matches)
 			sum_block(s, r, &r->blocks[n], to_ns, threshold);
 	sum_levels(s, r, place_of_peak(r, from_ns, to_ns));
+	sum_heap(s, r, place_of_peak(r, from_ns, to_ns), from_ns);
 }
 
 #endif
