@@ -164,7 +164,7 @@ static void put_head(struct dhat *d)
 	put_string(&d->json, "cmd", command);
 	put_number(&d->json, "pid", info->pid);
 	put_number(&d->json, "te", info->wall_ns / NS_PER_UNIT);
-	put_number(&d->json, "tg", info->peak_ns / NS_PER_UNIT);
+	put_number(&d->json, "tg", mt_report_heap_peak_ns(r) / NS_PER_UNIT);
 	free(command);
 }
 

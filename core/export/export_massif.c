@@ -150,18 +150,27 @@ static void put_head(const struct massif *m)
 	free(command);
 }
 
+/* None behind the end of a range: what matched was all allocated by then. The last one is open. */
+static uint32_t samples_of(const struct mt_report *report)
+{
+	const struct mt_profile *p = report->profile;
+	uint64_t steps = report->matched && p->step_ns ? report->matched->to_ns / p->step_ns + 1 : UINT64_MAX;
+
+	return steps < p->sample_count ? (uint32_t)steps : p->sample_count;
+}
+
 int mt_export_massif(const struct mt_report *report, struct mt_err *err)
 {
 	struct massif m = {.report = report};
 	const struct mt_profile *p = report->profile;
-	uint64_t peak_ns = (report->whole ? report->whole : p)->info.peak_ns;
-	uint32_t every = p->sample_count / SNAPSHOTS + 1;
+	uint64_t peak_ns = mt_report_heap_peak_ns(report);
+	uint32_t count = samples_of(report), every = count / SNAPSHOTS + 1;
 	bool peak = false;
 	int error = 0;
 
 	put_head(&m);
 	put_snapshot(&m, 0, 0, "empty");
-	for (uint32_t i = every - 1; i + 1 < p->sample_count && !error; i += every) {
+	for (uint32_t i = every - 1; i + 1 < count && !error; i += every) {
 		uint64_t ns = (i + 1) * p->step_ns;
 
 		if (!peak && peak_ns < ns) {

@@ -102,6 +102,51 @@ done
 rows = list(csv.DictReader(open("out")))
 assert sum(int(r["allocations"]) for r in rows) == 64 and int(rows[-1]["live_bytes"]) == 40960 + 1000 + 2100 + 333' 2>err && ok "csv, timeline" || not_ok "csv, timeline" "$(tail -n 1 err)"
 
+# ---- a range whose peak is not that of the run ----
+cat >ranges.c <<'C'
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+__attribute__((noinline)) void *early(size_t n) { char *p = malloc(n); memset(p, 1, n); return p; }
+__attribute__((noinline)) void *late(size_t n) { char *p = malloc(n); memset(p, 1, n); return p; }
+static long long now(void) { struct timespec t; clock_gettime(CLOCK_MONOTONIC, &t); return t.tv_sec * 1000000000ll + t.tv_nsec; }
+static void pass(void) { for (long long until = now() + 30000000; now() < until;) ; }
+void *volatile kept;
+int main(void)
+{
+	kept = early(1000);
+	free(early(100000));
+	pass();
+	kept = late(300);
+	pass();
+	free(late(7000));
+	pass();
+	kept = late(50);
+	pass();
+	return 0;
+}
+C
+cc -O1 -g -fno-builtin -fno-omit-frame-pointer -o ranges ranges.c && "$memtui" record -o ranges.dat ./ranges 2>err || not_ok ranges "$(cat err)"
+"$memtui" allocations --format json ranges.dat >ranges.json
+read -r from peak to <<<"$(python3 -c 'import json
+at = {r["size"]: r["timestamp"] for r in json.load(open("ranges.json"))}
+print(*("%.6f" % at[n] for n in (300, 7000, 50)))')"
+"$memtui" report --exact --from "${from}s" --to "${to}s" ranges.dat >out 2>err
+grep -q "^peak  *8300 at $peak, 7300 of it here\$" out && ok "report of a range: its peak" || not_ok "report of a range: its peak" "$peak: $(grep ^peak out; cat err)"
+"$memtui" export --as dhat --from "${from}s" --to "${to}s" ranges.dat >out 2>err
+python3 -c 'import json, sys
+d, peak = json.load(open("out")), round(float(sys.argv[1]) * 1e6)
+assert d["tg"] == peak, (d["tg"], peak)
+assert sum(p["gb"] for p in d["pps"]) == 7300' "$peak" 2>err && ok "dhat of a range: its peak" || not_ok "dhat of a range: its peak" "$(tail -n 1 err)"
+"$memtui" export --as massif --from "${from}s" --to "${to}s" ranges.dat >out 2>err
+python3 -c 'import re, sys
+peak, to = (int(float(a) * 1e6 + 0.5) // 1000 for a in sys.argv[1:])
+shots = [(int(t), int(b), tree) for t, b, tree in re.findall(r"time=(\d+)\nmem_heap_B=(\d+)\n.*\n.*\nheap_tree=(\w+)", open("out").read())]
+assert [s for s in shots if s[2] == "peak"] == [(peak, 7300, "peak")], (peak, shots)
+assert shots == sorted(shots, key=lambda s: s[0]) and len(shots) > 4
+assert max(s[0] for s in shots[:-1]) <= to and shots[-1][0] > to + 20 and shots[-1][1:] == (350, "detailed"), (to, shots)' "$peak" "$to" 2>err &&
+	ok "massif of a range: its peak and its end" || not_ok "massif of a range: its peak and its end" "$(tail -n 1 err)"
+
 # sorted NAME WANTED ARGS...: sizes of the allocations in the order in which they come
 sorted() {
 	local name=$1 want=$2 have
