@@ -78,7 +78,6 @@ void mt_report_used_rules(const struct mt_report *);
 void mt_report_unused_rules(const struct mt_report *);
 /* The columns that a timeline is to have; timeline: zeroed. End of one in ns. */
 void mt_report_timeline_of(struct mt_timeline *, const struct mt_report *);
-uint64_t mt_report_column_time(const struct mt_timeline *, uint32_t column);
 /* Losses in words, one line each, behind indent; 'nothing was lost' when there is none. */
 void mt_report_losses(const struct mt_report *, const char *indent);
 

@@ -32,7 +32,9 @@ static uint64_t live(const struct stacked *s, uint32_t series, uint32_t column)
 {
 	uint32_t first, last;
 
-	mt_timeline_steps(&s->timeline, s->report->profile, column, &first, &last);
+	mt_timeline_steps(&s->timeline, column, &first, &last);
+	if (column + 1 == s->timeline.count && s->of.steps)
+		last = s->of.steps - 1; /* of a range: as it was at its end */
 	return last < s->of.steps ? s->of.series[series].live[last] : 0;
 }
 
@@ -41,7 +43,7 @@ static uint64_t most(const struct stacked *s, uint32_t series, uint32_t column)
 	uint32_t first, last;
 	uint64_t largest = 0;
 
-	mt_timeline_steps(&s->timeline, s->report->profile, column, &first, &last);
+	mt_timeline_steps(&s->timeline, column, &first, &last);
 	for (uint32_t step = first; step <= last && step < s->of.steps; step++)
 		if (s->of.series[series].most[step] > largest)
 			largest = s->of.series[series].most[step];
@@ -99,7 +101,7 @@ static void series_json(struct mt_json *json, const struct stacked *s, uint32_t 
 		mt_report_json_backtrace(json, &backtrace);
 		mt_backtrace_free(&backtrace);
 	}
-	mt_json_key(json, report->by_count ? "at_peak_count" : "at_peak_size");
+	mt_json_key(json, report->by_count ? "at_shown_peak_count" : "at_shown_peak_bytes");
 	mt_json_number(json, of->at_peak);
 	values_json(json, s, value_name(report), series, live);
 	values_json(json, s, report->by_count ? "max_count" : "max_bytes", series, most);
@@ -120,7 +122,7 @@ static void write_json(const struct stacked *s)
 	mt_json_key(&json, "seconds");
 	mt_json_open(&json, '[');
 	for (uint32_t i = 0; i < s->timeline.count; i++)
-		mt_json_seconds(&json, mt_report_column_time(&s->timeline, i));
+		mt_json_seconds(&json, mt_timeline_end(&s->timeline, i));
 	mt_json_close(&json, ']');
 	mt_json_key(&json, "series");
 	mt_json_open(&json, '[');
@@ -146,7 +148,7 @@ static void write_csv(const struct stacked *s)
 	}
 	putc('\n', out);
 	for (uint32_t column = 0; column < s->timeline.count; column++) {
-		mt_number_seconds(seconds, mt_report_column_time(&s->timeline, column));
+		mt_number_seconds(seconds, mt_timeline_end(&s->timeline, column));
 		fputs(seconds, out);
 		for (uint32_t i = 0; i <= s->of.count; i++)
 			fprintf(out, ",%llu", (unsigned long long)live(s, i, column));
@@ -198,7 +200,7 @@ static void print_bars(const struct stacked *s)
 	for (uint32_t i = 0; i < s->timeline.count; i++)
 		largest = total(s, i) > largest ? total(s, i) : largest;
 	for (uint32_t i = 0; i < s->timeline.count; i++) {
-		mt_report_number(number, report, MT_UNIT_TIME, mt_report_column_time(&s->timeline, i));
+		mt_report_number(number, report, MT_UNIT_TIME, mt_timeline_end(&s->timeline, i));
 		mt_table_cell(table, number);
 		mt_report_number(number, report, unit_of(report), total(s, i));
 		mt_table_cell(table, number);
@@ -212,7 +214,7 @@ static void print_bars(const struct stacked *s)
 static void print_legend(const struct stacked *s)
 {
 	const struct mt_report *report = s->report;
-	const char *const headings[] = {"", "AT PEAK", "OWN PEAK", "AT END",
+	const char *const headings[] = {"", "AT SHOWN PEAK", "OWN PEAK", "AT END",
 		report->by == MT_ROWS_BY_BACKTRACE ? "BACKTRACE" : ""};
 	static const bool numbers[] = {false, true, true, true, false};
 	struct mt_table *table = mt_table_new(headings, numbers, 5);
@@ -257,7 +259,11 @@ static void write_text(const struct stacked *s)
 
 int mt_report_stacked(const struct mt_report *report, struct mt_err *err)
 {
+	const struct mt_matched *matched = report->matched;
 	struct stacked s = {.report = report};
+
+	if (matched && matched->to_ns < report->profile->info.wall_ns)
+		s.of.until_ns = matched->to_ns ? matched->to_ns : 1;
 	int status = mt_stacked_get(&s.of, report->source, report->asked, report->profile, report->by, report->by_count,
 		report->top, err);
 

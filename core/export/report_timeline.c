@@ -8,13 +8,6 @@
 #define BAR_WIDTH 30
 #define NOTES_MOST 60 /* bytes, about */
 
-uint64_t mt_report_column_time(const struct mt_timeline *timeline, uint32_t column)
-{
-	unsigned __int128 width = timeline->to_ns - timeline->from_ns;
-
-	return timeline->from_ns + (uint64_t)(width * (column + 1) / timeline->count);
-}
-
 #define SERIES(X) \
 	X(live_bytes, "LIVE", MT_UNIT_BYTES) \
 	X(live_count, "BLOCKS", MT_UNIT_COUNT) \
@@ -32,7 +25,7 @@ static void timeline_json(const struct mt_report *report, const struct mt_timeli
 	mt_json_key(&json, "seconds");
 	mt_json_open(&json, '[');
 	for (uint32_t i = 0; i < timeline->count; i++)
-		mt_json_seconds(&json, mt_report_column_time(timeline, i));
+		mt_json_seconds(&json, mt_timeline_end(timeline, i));
 	mt_json_close(&json, ']');
 #define X(name, heading, unit) \
 	mt_json_key(&json, #name); \
@@ -65,7 +58,7 @@ static void timeline_csv(const struct mt_report *report, const struct mt_timelin
 #undef X
 	putc('\n', report->out);
 	for (uint32_t i = 0; i < timeline->count; i++) {
-		mt_number_seconds(seconds, mt_report_column_time(timeline, i));
+		mt_number_seconds(seconds, mt_timeline_end(timeline, i));
 		fputs(seconds, report->out);
 #define X(name, heading, unit) fprintf(report->out, ",%llu", (unsigned long long)timeline->columns[i].name);
 		SERIES(X)
@@ -98,10 +91,18 @@ static char *notes_of(const struct mt_profile *p, uint64_t from_ns, uint64_t to_
 	return (char *)text.data;
 }
 
+/* Of a range, its end is part. */
+static uint64_t notes_end(const struct mt_report *report)
+{
+	const struct mt_matched *matched = report->matched;
+
+	return matched && matched->to_ns < report->profile->info.wall_ns ? matched->to_ns + 1 : UINT64_MAX;
+}
+
 static void timeline_text(const struct mt_report *report, const struct mt_timeline *timeline)
 {
 #define X(name, heading, unit) heading,
-	static const char *const headings[] = {"TIME", SERIES(X) "RSS", ""};
+	const char *const headings[] = {"TIME", SERIES(X) report->matched && report->matched->own ? "PROCESS RSS" : "RSS", ""};
 #undef X
 	static const bool numbers[] = {true, true, true, true, true, true, true, false};
 	const uint32_t columns = sizeof headings / sizeof *headings;
@@ -116,7 +117,7 @@ static void timeline_text(const struct mt_report *report, const struct mt_timeli
 		const struct mt_sample *column = &timeline->columns[i];
 		size_t len = (size_t)((unsigned __int128)column->live_bytes * BAR_WIDTH / most);
 
-		mt_report_number(number, report, MT_UNIT_TIME, mt_report_column_time(timeline, i));
+		mt_report_number(number, report, MT_UNIT_TIME, mt_timeline_end(timeline, i));
 		mt_table_cell(table, number);
 #define X(name, heading, unit) \
 	mt_report_number(number, report, unit, column->name); \
@@ -125,10 +126,10 @@ static void timeline_text(const struct mt_report *report, const struct mt_timeli
 #undef X
 		mt_report_number(number, report, MT_UNIT_BYTES, column->memory.rss_bytes);
 		mt_table_cell(table, column->memory.rss_bytes ? number : "-");
-		memset(bar, mt_report_column_time(timeline, i) <= history_ns ? ':' : '#', len);
+		memset(bar, mt_timeline_end(timeline, i) <= history_ns ? ':' : '#', len);
 		bar[len] = 0;
-		char *notes = notes_of(report->profile, i ? mt_report_column_time(timeline, i - 1) : 0,
-			i + 1 < timeline->count ? mt_report_column_time(timeline, i) : UINT64_MAX);
+		char *notes = notes_of(report->profile, i ? mt_timeline_end(timeline, i - 1) : timeline->from_ns,
+			i + 1 < timeline->count ? mt_timeline_end(timeline, i) : notes_end(report));
 		char *cell = notes ? mt_format("%s%s%s", bar, len ? " " : "", notes) : NULL;
 
 		mt_table_cell(table, cell ? cell : bar);
@@ -143,30 +144,13 @@ static void timeline_text(const struct mt_report *report, const struct mt_timeli
 	fprintf(report->out, ":  the single events before %s are gone (--max-size); these numbers are of the whole run\n", number);
 }
 
-static uint32_t default_columns(const struct mt_report *report)
-{
-	if (report->columns)
-		return report->columns;
-	if (report->format == MT_FORMAT_TEXT && report->profile->sample_count > TEXT_COLUMNS)
-		return TEXT_COLUMNS;
-	return report->profile->sample_count;
-}
-
 void mt_report_timeline_of(struct mt_timeline *timeline, const struct mt_report *report)
 {
-	const struct mt_profile *profile = report->profile;
 	const struct mt_matched *matched = report->matched;
-	uint64_t start = 0, end = profile->step_ns * profile->sample_count;
-	bool range = matched && (matched->from_ns || matched->to_ns < profile->info.wall_ns);
+	uint32_t columns = report->columns ? report->columns : report->format == MT_FORMAT_TEXT ? TEXT_COLUMNS : UINT32_MAX;
 
-	/* As recorded: whole steps. Resampled: the run's time, or the range of it. */
-	if (range) {
-		start = matched->from_ns;
-		end = matched->to_ns > start ? matched->to_ns : start + 1;
-	} else if (default_columns(report) != profile->sample_count && profile->info.wall_ns && profile->info.wall_ns < end) {
-		end = profile->info.wall_ns;
-	}
-	mt_timeline_get(timeline, profile, start, end, default_columns(report));
+	mt_timeline_of_steps(timeline, report->profile, matched ? matched->from_ns : 0, matched ? matched->to_ns : UINT64_MAX,
+		columns);
 }
 
 int mt_report_timeline(const struct mt_report *report, struct mt_err *err)

@@ -255,10 +255,19 @@ struct mt_timeline {
 	uint32_t count;
 	uint64_t from_ns, to_ns;
 	struct mt_sample *columns; /* live at the end, max within, rates summed */
+	uint32_t first_step, steps; /* of whole steps: which; the last column may end within its last step, at to_ns */
+	uint64_t step_ns;
 };
+/* Columns of equal widths, as a picture wants them; within a step, rates are spread evenly. */
 void mt_timeline_get(struct mt_timeline *, const struct mt_profile *, uint64_t from_ns, uint64_t to_ns, uint32_t columns);
-/* The profile's steps that a column covers: [first, last]. */
-void mt_timeline_steps(const struct mt_timeline *, const struct mt_profile *, uint32_t column, uint32_t *first, uint32_t *last);
+/* Columns of whole steps, each in one of them, as many as asked for or as there are; all values are those of the
+ * columns' ends. to_ns before the end of the run: of what was allocated in the range, the last column is what was live
+ * at to_ns. */
+void mt_timeline_of_steps(struct mt_timeline *, const struct mt_profile *, uint64_t from_ns, uint64_t to_ns,
+	uint32_t columns);
+/* Of columns of whole steps: the steps that one covers, [first, last]; when it ends. */
+void mt_timeline_steps(const struct mt_timeline *, uint32_t column, uint32_t *first, uint32_t *last);
+uint64_t mt_timeline_end(const struct mt_timeline *, uint32_t column);
 void mt_timeline_free(struct mt_timeline *);
 
 #endif

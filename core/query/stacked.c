@@ -42,6 +42,7 @@ struct walk {
 	const struct owners *owners;
 	struct mt_live live;    /* group: the key */
 	uint64_t allocations, blocks, bytes; /* so far; live now */
+	uint64_t until_ns;      /* != 0: what is freed later stays */
 	void (*before)(struct walk *, const struct mt_event *);
 	void (*change)(struct walk *, uint32_t key, uint64_t change); /* modulo 2^64 */
 	struct mt_err *err;
@@ -104,7 +105,7 @@ static int on_event(void *context, const struct mt_event *e)
 		return begin_block(w, e);
 	struct mt_live_cell *c = mt_live_find(&w->live, e->number);
 
-	if (!c)
+	if (!c || (w->until_ns && e->time_ns > w->until_ns && c->state != MT_LIVE_RELEASED))
 		return 0;
 	if (e->type != MT_EVENT_RESTORE) {
 		end_block(w, e, c);
@@ -297,6 +298,8 @@ static int fill(struct mt_stacked *out, const struct owners *owners, const struc
 {
 	struct filling f = {.walk = {.owners = owners, .before = before_change, .change = change_series}, .out = out,
 		.shown = shown, .ends = ends};
+
+	f.walk.until_ns = out->until_ns;
 
 	f.step_allocations = out->steps ? shown->samples[0].allocations : 0;
 	int status = walk(&f.walk, source, filter, err);

@@ -48,6 +48,10 @@ holds "who provides malloc" '"libc.so" in d["allocator"] and d["own_allocator"] 
 holds "where blocks were freed" '[(s["count"], s["backtrace"][0]["function"]) for g in d if g["all"]["allocated_count"] == 10 for s in g["freed_by"]] == [(8, "free_here"), (2, "free_there")]' groups --format json "$tmp/t.dat"
 "$memtui" timeline "$tmp/t.dat" | grep -q 'half way' && ok "a marker on the timeline" || not_ok "a marker on the timeline" "none"
 
+at=$("$memtui" info --format json "$tmp/t.dat" | python3 -c 'import json,sys; print("%.9f" % json.load(sys.stdin)["markers"][0]["seconds"])')
+before=$(python3 -c "print('%.9fs' % ($at - 1e-6))") after=$(python3 -c "print('%.9fs' % ($at + 1e-6))")
+{ "$memtui" timeline --to "$before" "$tmp/t.dat" && "$memtui" timeline --from "$after" "$tmp/t.dat"; } >"$tmp/text" && [ -s "$tmp/text" ] && ! grep -q 'half way' "$tmp/text" && "$memtui" timeline --from "$before" --to "$after" "$tmp/t.dat" | grep -q 'half way' && ok "a marker outside the range" || not_ok "a marker outside the range" "$(cat "$tmp/text")"
+
 # The same out of a trace whose end is missing: by its events and its log.
 head -c $(($(stat -c %s "$tmp/t.dat") - 40)) "$tmp/t.dat" >"$tmp/cut.dat"
 holds "without an end" 'd["slack_bytes"] == 7 and len(d["markers"]) == 1 and d["unrecorded_frees"] == 1' info --format json "$tmp/cut.dat"

@@ -426,6 +426,31 @@ static void test_timeline(void **state)
 	mt_profile_free(&profile);
 }
 
+static void test_timeline_of_steps(void **state)
+{
+	struct mt_timeline t = {0};
+	struct mt_sample samples[] = {{100, 1, 150, 10, 4, {7, 0, 0, 0}}, {200, 2, 250, 20, 0, {8, 0, 0, 0}},
+		{50, 1, 220, 0, 5, {0}}, {60, 1, 60, 3, 3, {9, 0, 0, 0}}};
+	struct mt_profile profile = {.step_ns = 1000, .samples = samples, .sample_count = 4, .info.wall_ns = 3100};
+
+	(void)state;
+	mt_timeline_of_steps(&t, &profile, 0, UINT64_MAX, 3); /* whole steps: 1, 1 and 2, each with its own end */
+	assert_int_equal(3, t.count);
+	assert_int_equal(1000, mt_timeline_end(&t, 0));
+	assert_int_equal(2000, mt_timeline_end(&t, 1));
+	assert_int_equal(3100, mt_timeline_end(&t, 2));
+	assert_memory_equal(&samples[0], &t.columns[0], sizeof *samples);
+	assert_memory_equal(&samples[1], &t.columns[1], sizeof *samples);
+	assert_int_equal(60, t.columns[2].live_bytes);
+	assert_int_equal(220, t.columns[2].max_bytes); /* not the 250 of the step before */
+	assert_int_equal(3, t.columns[2].allocations);
+	assert_int_equal(8, t.columns[2].frees);
+	mt_timeline_of_steps(&t, &profile, 1500, UINT64_MAX, 40); /* no more columns than steps */
+	assert_int_equal(3, t.count);
+	assert_memory_equal(&samples[1], &t.columns[0], sizeof *samples);
+	mt_timeline_free(&t);
+}
+
 static void test_names(void **state)
 {
 	(void)state;
@@ -649,6 +674,7 @@ int main(void)
 		cmocka_unit_test(test_tree_inverted),
 		cmocka_unit_test(test_tree_line),
 		cmocka_unit_test(test_timeline),
+		cmocka_unit_test(test_timeline_of_steps),
 		cmocka_unit_test(test_property),
 	};
 

@@ -272,6 +272,67 @@ static void test_filters(void **state)
 	}
 }
 
+/* What the columns of a range say is what its groups do, whatever the width of steps and columns. */
+static void assert_as_groups(const struct mt_matched *m, const struct mt_stacked *of, uint32_t columns)
+{
+	struct mt_timeline t = {0};
+	uint64_t allocations = 0, frees = 0, bytes = 0, blocks = 0, allocated = 0, stacked = 0;
+
+	mt_timeline_of_steps(&t, &m->profile, m->from_ns, m->to_ns, columns);
+	assert_true(t.count && t.count <= columns);
+	assert_int_equal(m->to_ns, mt_timeline_end(&t, t.count - 1));
+	for (uint32_t i = 0; i < t.count; i++) {
+		allocations += t.columns[i].allocations;
+		frees += t.columns[i].frees;
+	}
+	for (uint32_t i = 0; i < m->profile.group_count; i++) {
+		bytes += m->profile.groups[i].live_bytes + m->profile.groups[i].late_bytes;
+		blocks += m->profile.groups[i].live_count + m->profile.groups[i].late_count;
+		allocated += m->profile.groups[i].allocated_count;
+	}
+	for (uint32_t i = 0; i <= of->count; i++)
+		stacked += of->series[i].live[of->steps - 1];
+	assert_int_equal(allocated, allocations);
+	assert_int_equal(allocations - blocks, frees);
+	assert_int_equal(bytes, t.columns[t.count - 1].live_bytes);
+	assert_int_equal(blocks, t.columns[t.count - 1].live_count);
+	assert_int_equal(bytes, stacked);
+	mt_timeline_free(&t);
+}
+
+static void test_ranges(void **state)
+{
+	static const char *const ranges[] = {"to:13%", "to:50%", "from:31% to:67%", "to:50% size>=24"};
+
+	(void)state;
+	for (uint64_t seed = 1; seed <= 12; seed++) {
+		static struct simulation s;
+		struct opened o;
+
+		record(&s, "t.dat", seed, 3000, 400, seed & 1);
+		open_trace(&o, "t.dat");
+		for (size_t i = 0; i < sizeof ranges / sizeof *ranges; i++) {
+			struct mt_filter *filter = mt_filter_new();
+			struct mt_matched m = {0};
+			struct mt_stacked of = {0};
+			struct mt_err err = {0};
+
+			assert_int_equal(0, mt_filter_parse(filter, ranges[i], &err));
+			assert_int_equal(0, mt_match(&m, &o.source, filter, MT_MATCH_HISTORY, &err));
+			of.until_ns = m.to_ns;
+			assert_int_equal(0, mt_stacked_get(&of, &o.source, filter, &m.profile, MT_ROWS_BY_KIND, false, 3, &err));
+			for (uint32_t columns = 1; columns < 6; columns++)
+				assert_as_groups(&m, &of, columns);
+			assert_as_groups(&m, &of, UINT32_MAX);
+			mt_stacked_free(&of);
+			mt_matched_free(&m);
+			mt_filter_free(filter);
+		}
+		close_trace(&o);
+		simulation_free(&s);
+	}
+}
+
 /* ---- by hand ---- */
 
 static void put(struct mt_trace_writer *w, uint64_t tenths, struct mt_event e)
@@ -380,6 +441,7 @@ int main(void)
 		cmocka_unit_test(test_known),
 		cmocka_unit_test(test_random),
 		cmocka_unit_test(test_filters),
+		cmocka_unit_test(test_ranges),
 	};
 
 	return cmocka_run_group_tests(tests, make_directory, remove_directory);
