@@ -172,8 +172,8 @@ const struct mt_command mt_command_export = {
 		"that the next event of the whole program frees; so where several threads allocate it counts fewer than we "
 		"do, who ask for the thread's next allocation. Threads, addresses and kinds of calls have no place in it.\n\n"
 		"massif: the snapshot at the peak is of the whole heap's, or of the range's, also where filters leave only "
-		"part of it; times are those of the ends of the steps in which the timeline was recorded, as far as a range goes, and "
-		"the last snapshot is of the end of the recording.\n\n"
+		"part of it; times are those of the ends of the steps in which the timeline was recorded, as far as a range "
+		"goes, and the last snapshot is of the end of the recording.\n\n"
 		"METRIC is one of those that add up over stacks; json and csv, which only sort by it, take any.",
 	.examples = "memtui export --as collapsed --metric size memtui.dat | flamegraph.pl >memtui.svg\ta flame graph by "
 		"another's hand\n"

@@ -145,8 +145,8 @@ const struct mt_command mt_command_info = {
 		"more than one process leaves them, it prints a line each.\n\n"
 		"allocations counts every successful malloc, calloc, memalign, new and realloc(NULL, n); a "
 		"realloc of a live block counts as a reallocation. With a filter the totals are those of the "
-		"matching blocks, and the peak is theirs: the most that they held at once, whenever that was. Where only one of the two "
-		"blocks of a realloc matches, it counts as an allocation or a free.",
+		"matching blocks, and the peak is theirs: the most that they held at once, whenever that was. Where only "
+		"one of the two blocks of a realloc matches, it counts as an allocation or a free.",
 	.examples = "memtui info memtui.dat\ttotals and losses\n"
 		"memtui info build.dat*\tevery process of a session\n"
 		"memtui info --format json memtui.dat\tthe same for a script\n",

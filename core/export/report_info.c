@@ -1,5 +1,6 @@
 #include "core/export/report_parts.h"
 #include "core/export/table.h"
+#include "core/query/filter_match.h"
 
 #include <signal.h>
 #include <stdlib.h>
@@ -39,6 +40,24 @@ static uint64_t estimated_groups(const struct mt_profile *p)
 	return count;
 }
 
+/* Where --max-size took events away, the whole groups still have what these told: of a filter on groups alone, all but the
+ * peak. Of the reallocs before, each is an allocation and a free. */
+static int add_gone(struct totals *totals, const struct mt_report *report, struct mt_err *err)
+{
+	struct mt_selection all = {0};
+	int status = mt_select(&all, report->source->profile, report->symbols, report->asked, report->sort, false, err);
+
+	if (status >= 0) {
+		totals->allocations = all.sum.allocated_count - totals->reallocations;
+		totals->frees = totals->allocations - all.sum.live_count;
+		totals->allocated_bytes = all.sum.allocated_bytes;
+		totals->temporary_count = all.sum.temporary_count;
+		totals->groups = all.count;
+	}
+	mt_selection_free(&all);
+	return status;
+}
+
 /* With a filter the totals are those of what matched. */
 static int get_totals(struct totals *totals, const struct mt_report *report, struct mt_err *err)
 {
@@ -57,6 +76,8 @@ static int get_totals(struct totals *totals, const struct mt_report *report, str
 	totals->groups = selection.count;
 	totals->estimated = mt_metric_is_estimated(report->profile, &selection.sum, MT_METRIC_LEAKED_SIZE);
 	mt_selection_free(&selection);
+	if (status >= 0 && report->matched && report->matched->unanswered_ns && !mt_filter_needs(report->asked))
+		status = add_gone(totals, report, err);
 	return status;
 }
 

@@ -172,6 +172,15 @@ totals "everything" '4 3 1 80 12010'
 totals "of a group" '3 0 2 10 5000' --function-regex early
 totals "of groups with reallocs" '2 2 0 70 12000' --function-regex 'late|grow'
 totals "of blocks" '3 0 0 80 80' --lifetime only_leaked
+# Events that are gone do not make totals of whole groups smaller.
+cat >often.c <<'C'
+#include <stdlib.h>
+__attribute__((noinline)) void *often(size_t n) { void *volatile p = malloc(n); return p; }
+__attribute__((noinline)) void *other(size_t n) { void *volatile p = malloc(n); return p; }
+int main(void) { free(other(50)); for (int i = 0; i < 1000000; i++) free(often(10 + i % 1000)); free(other(9)); return !often(7); }
+C
+cc -O1 -g -fno-builtin -o often often.c && check "record: often" "$memtui" record --max-size 256K -o often.dat ./often
+json "info: of a group, events gone" 'd["history_from_seconds"] > 0 and [d[k] for k in ("allocations", "frees", "leaked_bytes", "allocated_bytes")] == [1000001, 1000000, 7, 509500007]' info --format json --function-regex often often.dat
 json "groups by function" '[(r["function"], r["groups"], r["all"]["leaked_size"]) for r in d][:2] == [("keep", 2, 41960), ("main", 1, 21)]' groups --by function --format json t.dat
 json "groups by kind" 'sum(r["groups"] for r in d) == 4 and {r["kind"] for r in d} >= {"malloc"}' groups --by kind --format json t.dat
 json "groups by line, filtered" '[r["line"].split("/")[-1] for r in d] == ["known.c:3"] and d[0]["groups"] == 2' groups --by line --function-regex keep --format json t.dat
