@@ -80,8 +80,8 @@ static void say_losses(const struct mt_loaded *loaded, const char *path, uint64_
 		mt_command_say("%s makes no sense from byte %llu on (%s); what comes before was read", path,
 			(unsigned long long)damage, reason ? reason : "damaged");
 	else if (info->recorder_lost && !loaded->damaged)
-		mt_command_say("%s has no end, its recorder was killed; what it wrote until then was read",
-			path);
+		mt_command_say("%s has no end: it is still being recorded, or its recorder was killed; what was written until now "
+			"was read", path);
 	if (info->lost_events)
 		mt_command_say("%llu events of %s were lost; its totals are too small",
 			(unsigned long long)info->lost_events, path);

@@ -39,14 +39,30 @@ static void judge(struct mt_opened *o, const struct mt_arguments *arguments)
 	o->judged = true;
 }
 
-/* A filter asked of single allocations, and --max-size took the oldest of them away. */
-static void say_unanswered(const char *path, uint64_t from_ns)
+static const char *what_is_missing(const struct mt_opened *o, const struct mt_arguments *arguments, bool lifetimes)
 {
+	if (lifetimes && !o->matched.unanswered_ns)
+		return "lifetimes are left out; the totals are of the whole run";
+	if (o->matched.unanswered_ns)
+		return "blocks that were freed by then are not among those that match";
+	if (arguments->stacked)
+		return "whose were the blocks that were freed by then is not known, they are among all others";
+	return "blocks that were freed by then are missing here; 'memtui info' and 'memtui groups' without filters have the "
+		"totals of the whole run";
+}
+
+/* Single allocations were asked for, by a filter or by the view, and --max-size took the oldest of them away. */
+static void say_unanswered(const struct mt_opened *o, const struct mt_arguments *arguments, const char *path)
+{
+	bool lifetimes = arguments->kind && !strcmp(arguments->kind->name, "dhat");
+	uint64_t from_ns = arguments->events || lifetimes ? o->loaded.profile.info.history_from_ns : o->matched.unanswered_ns;
 	char when[MT_NUMBER_LEN];
 
+	if (!from_ns)
+		return;
 	mt_number_time(when, from_ns);
-	mt_command_say("the single events of the first %s of %s are gone (--max-size): blocks that were freed by then are not "
-		"among those that match", when, path);
+	mt_command_say("the single events of the first %s of %s are gone (--max-size): %s", when, path,
+		what_is_missing(o, arguments, lifetimes));
 }
 
 static struct mt_report report_on(struct mt_opened *o, const struct mt_arguments *arguments)
@@ -103,8 +119,8 @@ int mt_opened_load(struct mt_opened *o, const struct mt_arguments *arguments, co
 	if (status >= 0)
 		status = mt_match(&o->matched, &o->source, arguments->of_log ? NULL : o->filter, arguments->history ? MT_MATCH_HISTORY : 0, err);
 	mt_command_progress(NULL, -1);
-	if (status >= 0 && o->matched.unanswered_ns)
-		say_unanswered(path, o->matched.unanswered_ns);
+	if (status >= 0)
+		say_unanswered(o, arguments, path);
 	if (status >= 0 && o->rules)
 		judge(o, arguments);
 	o->report = report_on(o, arguments);

@@ -66,9 +66,9 @@ int mt_command_check_recording(const struct mt_arguments *arguments, struct mt_e
 		arguments->fields[MT_FILTER_NEGATIVE_SOURCE_REGEX] || arguments->fields[MT_FILTER_NEGATIVE_MODULE_REGEX]))
 		return mt_fail(err, -EINVAL, "--ignore is --negative-function-regex, --negative-source-regex and "
 			"--negative-module-regex in one; expected it or them");
-	if (arguments->over_size && !arguments->max_size)
+	if (arguments->over_size && !arguments->max_size_given)
 		return mt_fail(err, -EINVAL, "--over-size says what --max-size means where much must stay; expected --max-size too");
-	if (!arguments->max_size)
+	if (!arguments->max_size_given)
 		return 0;
 	if (arguments->max_size < MT_SESSION_LEAST_SIZE)
 		return mt_fail(err, -EINVAL, "--max-size: %llu bytes leave no room for anything; expected 256K or more",

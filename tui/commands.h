@@ -140,7 +140,8 @@ extern const char mt_help_about[], mt_help_exit[];
 	{0, "duration", "TIME", MT_OPTION_TIME, MT_OPTION_AT(duration_ns), "stop recording after this time", NULL}, \
 	{0, "max_size", "SIZE", MT_OPTION_SIZE, MT_OPTION_AT(max_size), \
 		"keep each trace below this size, such as 256M, however long the program runs: the oldest events go, while the " \
-		"totals of every stack and what lives stay exact; at least 256K", NULL}, \
+		"totals of every stack and what lives stay exact; at least 256K. The history that is kept takes a quarter to a half of " \
+		"it: while an old file is exchanged for a new one, both together stay below it", NULL}, \
 	{0, "over_size", "WHAT", MT_OPTION_CHOICE, MT_OPTION_AT(over_size), \
 		"where the stacks and the live blocks alone do not fit into --max-size: exceed (the default) lets the file grow " \
 		"with them, but not with time; stop ends the recording", "exceed|stop"}, \

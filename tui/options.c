@@ -244,6 +244,7 @@ static int set_value(struct mt_arguments *arguments, const struct mt_option *opt
 			? bad_value(err, option, value, "a time such as 500ms, 10s, 2m or 1h")
 			: 0;
 	case MT_OPTION_SIZE:
+		arguments->max_size_given |= option->place == MT_OPTION_AT(max_size);
 		return parse_size(place, value) ? bad_value(err, option, value, "a size such as 64M or 1G") : 0;
 	case MT_OPTION_SORT:
 		arguments->sort_given = true;

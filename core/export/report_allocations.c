@@ -385,6 +385,8 @@ static void histogram_json(const struct mt_report *report, const struct mt_histo
 	mt_json_string(&json, report->histogram == MT_HISTOGRAM_SIZE ? "size" : "lifetime");
 	mt_json_key(&json, "unit");
 	mt_json_string(&json, report->histogram == MT_HISTOGRAM_SIZE ? "bytes" : "nanoseconds");
+	mt_json_key(&json, "history_from_seconds");
+	mt_json_seconds(&json, report->source->profile->info.history_from_ns);
 	mt_json_key(&json, "buckets");
 	mt_json_open(&json, '[');
 	for (uint32_t i = histogram->first; i < histogram->first + histogram->count; i++)

@@ -153,6 +153,10 @@ static void put_sums(const struct part *part, const struct mt_errors *errors)
 	put_note(part, errors->left_out,
 		"frees of addresses that were never allocated are not shown: a filter asks of blocks");
 	put_note(part, errors->untold, "further frees of unknown addresses were not looked into");
+	if (!part->whole->info.history_from_ns)
+		return;
+	mt_report_number(n[0], part->report, MT_UNIT_TIME, part->whole->info.history_from_ns);
+	fprintf(out, "what was freed wrongly in the first %s cannot be said: their single events are gone (--max-size)\n", n[0]);
 }
 
 static void put_text(struct part *part, const struct mt_errors *errors, uint64_t end)
@@ -266,6 +270,8 @@ static void put_json(struct part *part, const struct mt_errors *errors, uint64_t
 	number(&json, "inherited_frees", errors->inherited);
 	number(&json, "left_out_by_filter", errors->left_out);
 	number(&json, "not_looked_into", errors->untold);
+	mt_json_key(&json, "history_from_seconds");
+	mt_json_seconds(&json, part->whole->info.history_from_ns);
 	mt_json_key(&json, "errors");
 	mt_json_open(&json, '[');
 	for (uint64_t i = part->report->skip; i < end; i++)

@@ -131,6 +131,8 @@ static void pause_json(struct mt_json *json, const struct mt_profile *p, uint32_
 static void limits_json(struct mt_json *json, const struct mt_profile *p)
 {
 	put_seconds(json, "history_from_seconds", p->info.history_from_ns);
+	mt_json_key(json, "peak_estimated");
+	mt_json_bool(json, p->info.peak_unsure);
 	mt_json_key(json, "limits");
 	mt_json_open(json, '[');
 	for (uint32_t i = 0; i < p->log_count; i++)
@@ -429,7 +431,8 @@ static void info_text(const struct mt_report *report, const struct totals *total
 	mt_report_number(text, report, MT_UNIT_TIME, info->wall_ns);
 	put_line(report, complete(report) ? "ran for" : "recorded for", text);
 #define X(name, words, unit) \
-	put_number_line(report, words, unit, totals->name, totals->estimated && !strncmp(words, "leaked", 6));
+	put_number_line(report, words, unit, totals->name, (totals->estimated && !strncmp(words, "leaked", 6)) || \
+		(info->peak_unsure && !strcmp(words, "peak")));
 	TOTALS(X)
 #undef X
 	if (report->suppressed && report->suppressed->all_blocks) {

@@ -67,6 +67,10 @@ void mt_report_json_estimated(struct mt_json *json, const struct mt_profile *pro
 		mt_json_key(json, "own_peak_at_most");
 		mt_json_bool(json, true);
 	}
+	if (mt_metric_is_estimated(profile, group, MT_METRIC_AT_PEAK_SIZE)) {
+		mt_json_key(json, "at_peak_estimated");
+		mt_json_bool(json, true);
+	}
 }
 
 void mt_report_estimates(const struct mt_report *report, const char *indent)

@@ -25,7 +25,7 @@ static void totals(const struct mt_report *report, const struct mt_selection *se
 	fprintf(out, "allocated  %s in %s allocations, %s of them temporary\n", n[1], n[0], n[2]);
 	mt_report_number(n[0], report, MT_UNIT_BYTES, mt_report_heap_peak(report));
 	mt_report_number(n[1], report, MT_UNIT_TIME, mt_report_heap_peak_ns(report));
-	mt_report_number(n[2], report, MT_UNIT_BYTES, sum->at_peak_bytes);
+	mt_report_metric(n[2], report, sum, MT_METRIC_AT_PEAK_SIZE);
 	fprintf(out, "peak       %s at %s", n[0], n[1]);
 	if (mt_report_is_filtered(report))
 		fprintf(out, ", %s of it here", n[2]);

@@ -154,6 +154,7 @@ struct mt_info {
 	uint32_t recorder_lost;    /* 1: the trace has no end: its recorder was killed */
 	uint64_t file_bytes;
 	uint64_t history_from_ns;  /* events before it are gone, of which the totals tell; 0: none are */
+	uint32_t peak_unsure;      /* 1: shares of the peak are estimates, since it may lie in lost history; of what matched alone */
 	uint64_t resolution_ns;    /* of the times of events */
 	uint32_t usable_rule;      /* enum mt_usable_rule of wire.h: whether slack_bytes is known */
 	uint32_t paused;           /* 1: no new blocks are recorded now */

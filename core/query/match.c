@@ -194,6 +194,14 @@ static uint64_t smaller(uint64_t a, uint64_t b)
 	return a < b ? a : b;
 }
 
+/* Whether the heap's peak within the range may lie before the events that are left. */
+static bool peak_may_be_gone(const struct mt_info *info, const struct mt_filter_bounds *range)
+{
+	bool peak_inside = info->peak_ns >= range->from_ns && info->peak_ns <= range->to_ns;
+
+	return range->from_ns < info->history_from_ns && !(peak_inside && info->peak_ns >= info->history_from_ns);
+}
+
 int mt_match(struct mt_matched *out, const struct mt_source *source, struct mt_filter *filter, unsigned wants,
 	struct mt_err *err)
 {
@@ -215,6 +223,8 @@ int mt_match(struct mt_matched *out, const struct mt_source *source, struct mt_f
 		result = match_events(&m, out, err);
 	else if (!result)
 		match_groups(&out->profile, source->profile, q->groups);
+	if (!result && events)
+		out->profile.info.peak_unsure = peak_may_be_gone(&source->profile->info, &q->bounds);
 	out->unanswered_ns = events ? source->profile->info.history_from_ns : 0;
 	if (result)
 		mt_matched_free(out);

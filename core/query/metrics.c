@@ -121,6 +121,8 @@ bool mt_metric_is_estimated(const struct mt_profile *profile, const struct mt_gr
 
 	if (metric == MT_METRIC_OWN_PEAK_SIZE || metric == MT_METRIC_OWN_PEAK_COUNT)
 		return !single && group->flags & MT_GROUP_SUMMED;
+	if (metric == MT_METRIC_AT_PEAK_SIZE || metric == MT_METRIC_AT_PEAK_COUNT)
+		return profile->info.peak_unsure;
 	if (metric != MT_METRIC_LEAKED_SIZE && metric != MT_METRIC_LEAKED_COUNT && metric < MT_METRIC_GROWTH)
 		return false;
 	return single ? mt_profile_is_estimated(profile, group) : (group->flags & MT_GROUP_ESTIMATED) != 0;

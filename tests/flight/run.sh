@@ -170,6 +170,8 @@ echo >&9
 until_true counted 1
 until_true drained
 expect "a growing trace says what the program says" $? "$(tail -n 1 "$tmp/out"); $(cat "$trace.said")"
+grep -q 'has no end: it is still being recorded, or its recorder was killed' "$trace.said"
+expect "a growing trace is not said to be dead" $? "$(cat "$trace.said")"
 cp "$trace" "$tmp/before.dat"
 tell "$tmp/before.dat"
 kill -KILL "$recorder"
@@ -307,6 +309,39 @@ done
 grep -q 'single events of the first .* are gone (--max-size)' "$tmp/err"
 expect "a filter by single blocks says what is gone" $? "$(cat "$tmp/err")"
 
+said() { # PATTERN NAME COMMAND...: on standard error
+	local pattern=$1 name=$2
+	shift 2
+	"$memtui" "$@" >"$tmp/view" 2>"$tmp/err"
+	grep -q "single events of the first .* are gone (--max-size): $pattern" "$tmp/err"
+	expect "$name says what is gone" $? "$(cat "$tmp/err")"
+}
+missing="blocks that were freed by then are missing here"
+for view in histogram "allocations --format json" chains "groups --by thread" "export --as heaptrack" errors; do
+	said "$missing" "$view" $view "$trace"
+done
+said "whose were the blocks" "timeline --stacked" timeline --stacked --format csv "$trace"
+said "lifetimes are left out" "export --as dhat" export --as dhat "$trace"
+"$memtui" allocations "$tmp/whole.dat" -n 1 2>&1 >/dev/null | grep -q gone
+expect "of a whole trace nothing is said to be gone" $((!$?)) "it is"
+"$memtui" errors "$trace" 2>/dev/null | grep -q '^what was freed wrongly in the first .* cannot be said'
+expect "errors before the history that is left cannot be said" $? "$("$memtui" errors "$trace" 2>&1)"
+for view in errors histogram; do
+	"$memtui" $view --format json "$trace" 2>/dev/null | python3 -c 'import json,sys; sys.exit(json.load(sys.stdin)["history_from_seconds"] <= 0)'
+	expect "the JSON of $view says since when" $? "$("$memtui" $view --format json "$trace" 2>&1 | head -c 200)"
+done
+unsure() { # RANGE: whether shares of its peak are marked, in text and JSON
+	"$memtui" groups --format json --sort at_peak_size "$@" "$trace" 2>/dev/null | grep -q '"at_peak_estimated":true' && printf marked
+	"$memtui" groups --sort only_matched.at_peak_size "$@" "$trace" 2>/dev/null | grep -q '  *~[0-9]' && printf ", marked"
+}
+history=$(value "$trace" history_from_seconds)
+have=$(unsure --to "$(python3 -c 'import sys; print(float(sys.argv[1]) + 0.0005)' "$history")s")
+[ "$have" = "marked, marked" ]
+expect "shares of a peak in lost history are estimates" $? "$have"
+have=$(unsure --from "$(python3 -c 'import sys; print(float(sys.argv[1]) + 0.000001)' "$history")s")
+[ -z "$have" ]
+expect "shares of a peak in the history that is left are none" $? "$have"
+
 # ---- little to do ----
 record short 512K -- 1000 1 10
 python3 "$here/blocks.py" "$trace" | grep -q checkpoint
@@ -329,6 +364,7 @@ refused() { # NAME PATTERN STATUS COMMAND...
 }
 refused "standard output" 'expected a file with --output' 2 "$memtui" record --max-size 1M -o - -- true
 refused "too small" 'expected 256K or more' 2 "$memtui" record --max-size 10K -o "$tmp/x.dat" -- true
+refused "nothing" 'expected 256K or more' 2 "$memtui" record --max-size 0 -o "$tmp/x.dat" -- true
 refused "no size" 'expected a size such as 64M' 2 "$memtui" record --max-size some -o "$tmp/x.dat" -- true
 refused "no limit" 'expected --max-size too' 2 "$memtui" record --over-size stop -o "$tmp/x.dat" -- true
 mkfifo "$tmp/pipe"
