@@ -335,7 +335,10 @@ unsure() { # RANGE: whether shares of its peak are marked, in text and JSON
 	"$memtui" groups --sort only_matched.at_peak_size "$@" "$trace" 2>/dev/null | grep -q '  *~[0-9]' && printf ", marked"
 }
 history=$(value "$trace" history_from_seconds)
-have=$(unsure --to "$(python3 -c 'import sys; print(float(sys.argv[1]) + 0.0005)' "$history")s")
+# All of the run, where its peak is gone; else what comes before the peak, and so in part before the history.
+have=$(unsure --size-min 1 --to "$(python3 -c 'import sys
+history, peak, end = map(float, sys.argv[1:])
+print(end if peak < history else peak - 0.000001)' "$history" "$(value "$trace" peak_seconds)" "$(value "$trace" wall_seconds)")s")
 [ "$have" = "marked, marked" ]
 expect "shares of a peak in lost history are estimates" $? "$have"
 have=$(unsure --from "$(python3 -c 'import sys; print(float(sys.argv[1]) + 0.000001)' "$history")s")
