@@ -76,11 +76,13 @@ for case in "1 200" "1 8000" "4 300" "1 200 --free-stacks" "2 300 --slack"; do
 	if [ "$threads" = 1 ]; then same "totals: $name" "$trace" "$tmp/whole.dat" peaks; else same "totals: $name" "$trace" "$tmp/whole.dat"; fi
 	without_end "$trace" "$tmp/cut.dat"
 	same "totals by checkpoint and events: $name" "$trace" "$tmp/cut.dat" peaks
-	# but for what the system said of its memory, which no event tells
-	"$memtui" timeline --format csv "$trace" 2>/dev/null | cut -d, -f1-6 >"$tmp/a.csv"
-	"$memtui" timeline --format csv "$tmp/cut.dat" 2>/dev/null | cut -d, -f1-6 >"$tmp/b.csv"
-	cmp -s "$tmp/a.csv" "$tmp/b.csv"
-	expect "timeline by checkpoint and events: $name" $? "$(diff "$tmp/a.csv" "$tmp/b.csv" | head -n 3)"
+	# Of a recorder that was late, a step may hold what came in the one before; and of memory no event tells.
+	for file in "$trace" "$tmp/cut.dat"; do
+		"$memtui" timeline --format csv "$file" 2>/dev/null | awk -F, 'NR > 1 { a += $5; f += $6; live = $2 " " $3; if ($4 > max) max = $4 }
+			END { print (NR > 10), live, max, a, f }'
+	done >"$tmp/timelines"
+	[ "$(sort -u "$tmp/timelines" | wc -l)" = 1 ] && grep -q '^1 ' "$tmp/timelines"
+	expect "timeline by checkpoint and events: $name" $? "$(cat "$tmp/timelines")"
 	rm -rf "$tmp/capped.d"
 done
 
