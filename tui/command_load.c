@@ -1,5 +1,6 @@
 #include "tui/commands.h"
 
+#include "core/base/temporary.h"
 #include "core/capture/import.h"
 #include "core/convert/convert.h"
 #include "core/session/pack.h"
@@ -155,33 +156,18 @@ int mt_command_load(struct mt_loaded *loaded, const char *path, bool symbols, st
 	return 0;
 }
 
-/* A name in the temporary folder, of an empty file that only its owner can read; caller frees. */
-static char *temporary_file(int *fd, struct mt_err *err)
-{
-	const char *dir = getenv("TMPDIR");
-	char *name = mt_format("%s/memtui-XXXXXX", dir && *dir ? dir : "/tmp");
-
-	*fd = mkostemp(name, O_CLOEXEC);
-	if (*fd >= 0)
-		return name;
-	mt_fail(err, -errno, "cannot make the temporary file %s: %s; set TMPDIR to a directory with room", name,
-		strerror(errno));
-	free(name);
-	return NULL;
-}
-
 int mt_loaded_need_events(struct mt_loaded *loaded, const char *path, bool symbols, struct mt_err *err)
 {
 	struct mt_packed packed;
-	int fd, status;
+	char *name;
 
 	if (loaded->reader)
 		return 0;
-	char *name = temporary_file(&fd, err);
+	int fd = mt_temporary_file(&name, err);
 
-	if (!name)
-		return -EIO;
-	status = mt_pack(path, fd, mt_command_progress, &packed, err);
+	if (fd < 0)
+		return fd;
+	int status = mt_pack(path, fd, mt_command_progress, &packed, err);
 	mt_command_progress(NULL, -1);
 	bool damaged = loaded->damaged;
 

@@ -1,3 +1,4 @@
+#include "core/base/temporary.h"
 #include "core/convert/convert.h"
 
 #include "core/convert/heaptrack.h"
@@ -129,27 +130,10 @@ int mt_convert(const char *path, int fd, int (*progress)(void *, double), void *
 
 /* ---- opening ---- */
 
-static int temporary(struct mt_err *err)
-{
-	const char *dir = getenv("TMPDIR");
-	char *name = mt_format("%s/memtui-XXXXXX", dir && *dir ? dir : "/tmp");
-	int fd = mkostemp(name, O_CLOEXEC);
-
-	if (fd < 0) {
-		fd = mt_fail(err, -errno, "cannot make the temporary file %s: %s; set TMPDIR to a directory with room", name,
-			strerror(errno));
-	} else {
-		fchmod(fd, 0600);
-		unlink(name);
-	}
-	free(name);
-	return fd;
-}
-
 struct mt_trace_reader *mt_convert_open(const char *path, int (*progress)(void *, double), void *context,
 	struct mt_converted *out, struct mt_err *err)
 {
-	int fd = temporary(err), writing = fd < 0 ? fd : fcntl(fd, F_DUPFD_CLOEXEC, 3);
+	int fd = mt_temporary_file(NULL, err), writing = fd < 0 ? fd : fcntl(fd, F_DUPFD_CLOEXEC, 3);
 
 	*out = (struct mt_converted){0};
 	if (fd >= 0 && writing < 0)

@@ -1,5 +1,7 @@
 #include "core/trace/open.h"
 
+#include "core/base/temporary.h"
+
 #include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -53,26 +55,15 @@ static int copy_all(int from, int to, struct mt_err *err)
 	return 0;
 }
 
-/* pread needs a file: a temporary one without a name, readable by its owner alone. */
+/* pread needs a file. */
 static int spool(struct mt_err *err)
 {
-	const char *dir = getenv("TMPDIR");
-	char *name = mt_format("%s/memtui-XXXXXX", dir && *dir ? dir : "/tmp");
-	int fd = mkostemp(name, O_CLOEXEC);
-	int result = 0;
+	int fd = mt_temporary_file(NULL, err), result = fd < 0 ? 0 : copy_all(STDIN_FILENO, fd, err);
 
-	if (fd < 0) {
-		result = mt_fail(err, -errno, "cannot make the temporary file %s: %s; set TMPDIR to a directory with room",
-			name, strerror(errno));
-	} else {
-		fchmod(fd, 0600);
-		unlink(name);
-		result = copy_all(STDIN_FILENO, fd, err);
-		if (result)
-			close(fd);
-	}
-	free(name);
-	return result ? result : fd;
+	if (!result)
+		return fd;
+	close(fd);
+	return result;
 }
 
 static bool looks_like_text(const uint8_t *bytes, size_t len)
