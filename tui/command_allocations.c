@@ -6,32 +6,30 @@
 #define CHOICE(id, name, words) "|" name
 #define TEXT_ROWS 50
 
+/* Behind --sort and --order of either list. */
+#define ROW_OPTIONS \
+	{'n', "count", "N", MT_OPTION_NUMBER, MT_OPTION_AT(count), "show at most N; text shows 50 by default", NULL}, \
+	{0, "skip", "N", MT_OPTION_NUMBER, MT_OPTION_AT(skip), "leave out the first N rows", NULL}, \
+	MT_OPTIONS_NAMES, \
+	MT_OPTIONS_FORMAT, \
+	MT_OPTIONS_FILTER, \
+	MT_OPTIONS_HELP, \
+	MT_OPTIONS_END
+
 static const struct mt_option allocation_options[] = {
 	{'s', "sort", "ORDER", MT_OPTION_CHOICE, MT_OPTION_AT(allocation_sort),
 		"sort by timestamp (the default), address, size or lifetime", &(MT_ALLOCATION_ORDERS(CHOICE))[1]},
-	{'n', "count", "N", MT_OPTION_NUMBER, MT_OPTION_AT(count), "show at most N; text shows 50 by default", NULL},
 	{0, "order", "ORDER", MT_OPTION_CHOICE, MT_OPTION_AT(allocation_direction),
 		"asc (the default by timestamp and address) or desc (the default else)", "asc|desc|dsc"},
-	{0, "skip", "N", MT_OPTION_NUMBER, MT_OPTION_AT(skip), "leave out the first N rows", NULL},
-	MT_OPTIONS_NAMES,
-	MT_OPTIONS_FORMAT,
-	MT_OPTIONS_FILTER,
-	MT_OPTIONS_HELP,
-	MT_OPTIONS_END,
+	ROW_OPTIONS,
 };
 
 static const struct mt_option chain_options[] = {
 	{'s', "sort", "ORDER", MT_OPTION_CHOICE, MT_OPTION_AT(allocation_sort),
 		"sort by length (the default), last_size, first_size, lifetime or timestamp", &(MT_CHAIN_ORDERS(CHOICE))[1]},
-	{'n', "count", "N", MT_OPTION_NUMBER, MT_OPTION_AT(count), "show at most N; text shows 50 by default", NULL},
 	{0, "order", "ORDER", MT_OPTION_CHOICE, MT_OPTION_AT(allocation_direction),
 		"asc (the default by timestamp) or desc (the default else)", "asc|desc|dsc"},
-	{0, "skip", "N", MT_OPTION_NUMBER, MT_OPTION_AT(skip), "leave out the first N rows", NULL},
-	MT_OPTIONS_NAMES,
-	MT_OPTIONS_FORMAT,
-	MT_OPTIONS_FILTER,
-	MT_OPTIONS_HELP,
-	MT_OPTIONS_END,
+	ROW_OPTIONS,
 };
 
 static const struct mt_option histogram_options[] = {
