@@ -2,8 +2,6 @@
 #ifndef MT_RING_H
 #define MT_RING_H
 
-#include <sys/single_threaded.h>
-
 #include "preload/tracer.h"
 
 /* A record with all that it may carry. */
@@ -35,14 +33,15 @@ void mt_ring_publish_rest(struct mt_thread *);
  * The processor reads its time-stamp counter before older loads are done: a free may seem earlier than the allocation
  * by another thread whose result it was just handed, and two such blocks at one address could not be told apart. A
  * fence prevents that, but costs more than all the rest of a free. A block that this thread has allocated itself needs
- * none: its ring says the order. So each allocation in a process of several threads leaves pointer and thread in a table;
- * when the same address is given to another thread that overwrites it. What a thread reads here is as new as the pointer that it was handed. */
+ * none: its ring says the order. So each allocation leaves pointer and thread in a table; when the same address is given
+ * to another thread that overwrites it. What a thread reads here is as new as the pointer that it was handed. The upper
+ * bits keep glibc's arenas apart, which begin every 64 MiB with the same offsets: threads would share lines. */
 #define MT_OWNERS 32768u
 extern uint64_t mt_owners[MT_OWNERS];
 
 static inline uint64_t *mt_ring_owner(uint64_t pointer)
 {
-	return &mt_owners[pointer >> 4 & (MT_OWNERS - 1)];
+	return &mt_owners[(pointer >> 4 ^ pointer >> 15) & (MT_OWNERS - 1)];
 }
 
 static inline uint64_t mt_ring_own(const struct mt_thread *t, uint64_t pointer)
@@ -71,7 +70,7 @@ static MT_INLINE uint64_t mt_ring_now(const struct mt_thread *t, unsigned type, 
 {
 	if (mt_unlikely(mt_tracer.monotonic))
 		return mt_ring_clock();
-	return __libc_single_threaded ? mt_arch_ticks() : mt_ring_ticks(t, type, pointer);
+	return mt_ring_ticks(t, type, pointer);
 }
 
 /* Writes one record. A nested event that comes before the slot is taken lies before this record in the

@@ -9,7 +9,7 @@
 
 #define BLOCK_EVENTS 65536
 #define WINDOW_NS 5000     /* stamps of two cores may disagree by this */
-#define WAKE_STEPS 4       /* of the tail, for one wake of those who wait for room */
+#define WAKE_STEPS 8       /* of the tail, for one wake of those who wait for room */
 #define COUNTER_MAX (1ull << 44) /* more than a program can count in a year */
 #define SLACK_EVERY 4096   /* ns for each live block, between two sums of the slack: less than a hundredth of the time */
 #define FUTURE_WINDOWS 200000 /* a second */

@@ -13,7 +13,7 @@
 #define MODULES 4096u
 #define THREADS 65536u
 #define RINGS 1024u
-#define RING_RECORDS 16384u
+#define RING_RECORDS 32768u
 #define DEPTH_LIMIT 512u
 
 void mt_alive_init(struct mt_alive *a)
