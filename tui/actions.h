@@ -44,8 +44,14 @@ enum mt_scope {
 	X(MAIN, VIEWS, "1", 0, "Main", "call tree, groups and heap at once") \
 	X(GROUPS, VIEWS, "2", 0, "Groups", "groups of allocations with one backtrace") \
 	X(TREE, VIEWS, "3", 0, "Tree", "the call tree") \
-	X(TIMELINE, VIEWS, "4", 0, "Timeline", "the heap over time") \
-	X(OVERVIEW, VIEWS, "5", 0, "Overview", "rates, largest and fastest growing groups") \
+	X(ICICLE, VIEWS, "4", 0, "Icicle", "the call tree as bars of their width in the whole") \
+	X(TIMELINE, VIEWS, "5", 0, "Timeline", "the heap over time") \
+	X(DIFF, VIEWS, "6", 0, "Difference", "what changed between two traces, or since a snapshot") \
+	X(TRIAGE, VIEWS, "7", 0, "Triage", "the queue of leaks that nobody has judged yet, and what was judged") \
+	X(BLOCKS, VIEWS, "8", 0, "Blocks", "single allocations, one a line") \
+	X(PROCESSES, VIEWS, "9", 0, "Processes", "the processes of the recording, each with its totals") \
+	X(LOG, VIEWS, "0", 0, "Log", "losses, warnings, modules and what else happened") \
+	X(OVERVIEW, VIEWS, "V", 0, "Overview", "rates, largest and fastest growing groups") \
 	X(OUTPUT, VIEWS, "O", 0, "Output", "the terminal of the program under test") \
 	X(NEXT_PANE, VIEWS, "Tab", 0, "Pane", "to the next pane") \
 	X(PREVIOUS_PANE, VIEWS, "S-Tab", 0, "Pane back", "to the previous pane") \

@@ -6,10 +6,27 @@
 #include <stdio.h>
 
 static const struct mt_view *const views[] = {
-	[MT_VIEW_MAIN] = &mt_view_main, [MT_VIEW_GROUPS] = &mt_view_groups, [MT_VIEW_TREE] = &mt_view_tree,
-	[MT_VIEW_TIMELINE] = &mt_view_timeline, [MT_VIEW_OVERVIEW] = &mt_view_overview,
-	[MT_VIEW_OUTPUT] = &mt_view_output, [MT_VIEW_DETAIL] = &mt_view_detail,
+#define X(id, name) &mt_view_##name,
+	MT_TABS(X)
+#undef X
+	&mt_view_detail,
 };
+
+static const enum mt_action tabs[] = {
+#define X(id, name) MT_ACTION_##id,
+	MT_TABS(X)
+#undef X
+};
+
+enum mt_action mt_app_tab(enum mt_view_id id)
+{
+	return tabs[id];
+}
+
+bool mt_app_has(const struct mt_app *app, enum mt_view_id id)
+{
+	return id != MT_VIEW_OUTPUT || app->program;
+}
 
 const struct mt_view *mt_app_view(enum mt_view_id id)
 {
@@ -61,7 +78,7 @@ void mt_app_go(struct mt_app *app, enum mt_view_id id)
 /* To a view by its number: the way back is the main screen. */
 static void turn_to(struct mt_app *app, enum mt_view_id id)
 {
-	if (id == MT_VIEW_OUTPUT && !app->program) {
+	if (!mt_app_has(app, id)) {
 		mt_app_say(app, mt_app_live(app) ? "the program has no terminal of its own here" : "only 'memtui run' shows the program's output");
 		return;
 	}
@@ -156,14 +173,13 @@ void mt_app_act(struct mt_app *app, enum mt_action what)
 {
 	if (what == MT_ACTION_NONE || views[app->view]->action(app, what))
 		return;
+	for (int id = 0; id < MT_VIEW_TABS; id++)
+		if (tabs[id] == what) {
+			turn_to(app, (enum mt_view_id)id);
+			return;
+		}
 	switch (what) {
 	case MT_ACTION_HELP: mt_help_open(app); break;
-	case MT_ACTION_MAIN: turn_to(app, MT_VIEW_MAIN); break;
-	case MT_ACTION_GROUPS: turn_to(app, MT_VIEW_GROUPS); break;
-	case MT_ACTION_TREE: turn_to(app, MT_VIEW_TREE); break;
-	case MT_ACTION_TIMELINE: turn_to(app, MT_VIEW_TIMELINE); break;
-	case MT_ACTION_OVERVIEW: turn_to(app, MT_VIEW_OVERVIEW); break;
-	case MT_ACTION_OUTPUT: turn_to(app, MT_VIEW_OUTPUT); break;
 	case MT_ACTION_SEARCH: mt_prompt_open(app, MT_PROMPT_SEARCH); break;
 	case MT_ACTION_FILTER: mt_prompt_open(app, MT_PROMPT_FILTER); break;
 	case MT_ACTION_NEXT_MATCH: mt_prompt_next(app, 1); break;

@@ -12,8 +12,30 @@
 
 #include <signal.h>
 
-enum mt_view_id { MT_VIEW_MAIN, MT_VIEW_GROUPS, MT_VIEW_TREE, MT_VIEW_TIMELINE, MT_VIEW_OVERVIEW, MT_VIEW_OUTPUT,
-	MT_VIEW_DETAIL, MT_VIEW_COUNT };
+/* Views with a tab, in the order of the tabs; each has an action of the same name, which turns to it.
+ * X(id, name of its struct mt_view) */
+#define MT_TABS(X) \
+	X(MAIN, main) \
+	X(GROUPS, groups) \
+	X(TREE, tree) \
+	X(ICICLE, icicle) \
+	X(TIMELINE, timeline) \
+	X(DIFF, diff) \
+	X(TRIAGE, triage) \
+	X(BLOCKS, blocks) \
+	X(PROCESSES, processes) \
+	X(LOG, log) \
+	X(OVERVIEW, overview) \
+	X(OUTPUT, output)
+
+enum mt_view_id {
+#define X(id, name) MT_VIEW_##id,
+	MT_TABS(X)
+#undef X
+	MT_VIEW_DETAIL,
+	MT_VIEW_COUNT,
+	MT_VIEW_TABS = MT_VIEW_DETAIL,
+};
 
 /* ---- state of views ---- */
 struct mt_groups_state {
@@ -163,11 +185,15 @@ struct mt_view {
 	void (*choose)(struct mt_app *, uint32_t index); /* the line becomes the selected one and stays it */
 	void (*line)(struct mt_app *, uint32_t index, char *out, size_t len); /* text to search */
 };
-extern const struct mt_view mt_view_main, mt_view_groups, mt_view_tree, mt_view_timeline, mt_view_overview,
-	mt_view_output, mt_view_detail;
+#define X(id, name) extern const struct mt_view mt_view_##name;
+MT_TABS(X)
+#undef X
+extern const struct mt_view mt_view_detail;
 
 /* ---- app.c ---- */
 const struct mt_view *mt_app_view(enum mt_view_id);
+enum mt_action mt_app_tab(enum mt_view_id); /* the action that turns to a view with a tab */
+bool mt_app_has(const struct mt_app *, enum mt_view_id); /* there is something to turn to */
 const struct mt_view *mt_app_focus(struct mt_app *); /* the view, or the pane of the main screen */
 void mt_app_go(struct mt_app *, enum mt_view_id);     /* remembers the way back */
 void mt_app_back(struct mt_app *);

@@ -97,14 +97,6 @@ static void draw_title(struct mt_app *app, int columns)
 	mt_draw(app->screen, 0, used, columns - used, lost ? MT_ROLE_LOST : MT_ROLE_TITLE, lost_text);
 }
 
-static bool view_exists(const struct mt_app *app, enum mt_view_id id)
-{
-	return id != MT_VIEW_DETAIL && (id != MT_VIEW_OUTPUT || app->program);
-}
-
-static const enum mt_action view_actions[] = {MT_ACTION_MAIN, MT_ACTION_GROUPS, MT_ACTION_TREE, MT_ACTION_TIMELINE,
-	MT_ACTION_OVERVIEW, MT_ACTION_OUTPUT};
-
 /* Of which blocks the metric is that groups stand in the order of. */
 static const char *sorted_by(const struct mt_app *app)
 {
@@ -113,35 +105,54 @@ static const char *sorted_by(const struct mt_app *app)
 	return app->data.sort_all && app->view != MT_VIEW_TREE ? "whole groups: " : "matched: ";
 }
 
+/* A tab's text; without its name where there is no room for all names. */
+static int tab_text(char out[64], enum mt_view_id id, bool active, bool named)
+{
+	char key[16];
+
+	mt_action_key(mt_app_tab(id), key);
+	if (!named && !active)
+		return snprintf(out, 64, " %s", key);
+	return snprintf(out, 64, active ? "[%s %s]" : " %s %s", key, mt_app_view(id)->name);
+}
+
+static int tabs_width(struct mt_app *app, enum mt_view_id open)
+{
+	char text[64];
+	int width = 0;
+
+	for (int i = 0; i < MT_VIEW_TABS; i++)
+		width += mt_app_has(app, (enum mt_view_id)i) ? tab_text(text, (enum mt_view_id)i, open == (enum mt_view_id)i, true) : 0;
+	return width;
+}
+
 static void draw_tabs(struct mt_app *app, int columns)
 {
-	int column = 0;
-	char text[64], key[16];
+	enum mt_view_id open = app->view == MT_VIEW_DETAIL && app->back_count ? app->back[app->back_count - 1] : app->view;
+	int column = 0, all = tabs_width(app, open);
+	char right[64], text[64];
+	bool named = all <= columns;
 
-	for (int i = 0; i < (int)(sizeof view_actions / sizeof *view_actions); i++) {
+	if (app->view == MT_VIEW_DETAIL)
+		snprintf(right, sizeof right, "group #%u", app->detail.group);
+	else
+		snprintf(right, sizeof right, "%s%s%s", app->data.inverted && columns >= 80 ? "inverted  " : "",
+			sorted_by(app), mt_metric_info(app->data.sort)->words);
+	if (*sorted_by(app) || app->data.inverted || app->view == MT_VIEW_DETAIL) /* stands nowhere else */
+		named = all + 1 + mt_text_width(right) <= columns;
+	for (int i = 0; i < MT_VIEW_TABS; i++) {
 		enum mt_view_id id = (enum mt_view_id)i;
-		bool active = app->view == id || (app->view == MT_VIEW_DETAIL && app->back_count && app->back[app->back_count - 1] == id);
-		const char *name = mt_app_view(id)->name;
 		int used;
 
-		if (!view_exists(app, id))
+		if (!mt_app_has(app, id))
 			continue;
-		mt_action_key(view_actions[i], key);
-		if (columns >= 60 || active)
-			snprintf(text, sizeof text, active ? "[%s %s]" : " %s %s ", key, name);
-		else
-			snprintf(text, sizeof text, " %s", key);
-		used = mt_draw(app->screen, 1, column, columns - column, active ? MT_ROLE_TAB_ACTIVE : MT_ROLE_TAB, text);
-		mt_frame_hit(app, (struct mt_rect){1, column, 1, used}, MT_HIT_ACTION, id, (uint32_t)view_actions[i]);
-		column += used + (columns >= 80);
+		tab_text(text, id, open == id, named);
+		used = mt_draw(app->screen, 1, column, columns - column, open == id ? MT_ROLE_TAB_ACTIVE : MT_ROLE_TAB, text);
+		mt_frame_hit(app, (struct mt_rect){1, column, 1, used}, MT_HIT_ACTION, id, (uint32_t)mt_app_tab(id));
+		column += used;
 	}
-	if (app->view == MT_VIEW_DETAIL)
-		snprintf(text, sizeof text, "group #%u", app->detail.group);
-	else
-		snprintf(text, sizeof text, "%s%s%s", app->data.inverted && columns >= 80 ? "inverted  " : "",
-			sorted_by(app), mt_metric_info(app->data.sort)->words);
-	if (columns - column - 1 >= 12)
-		mt_draw_right(app->screen, 1, column + 1, columns - column - 1, MT_ROLE_DIM, text);
+	if (columns - column - 1 >= mt_text_width(right))
+		mt_draw_right(app->screen, 1, column + 1, columns - column - 1, MT_ROLE_DIM, right);
 }
 
 static void draw_status(struct mt_app *app, int row, int columns)

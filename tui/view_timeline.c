@@ -275,7 +275,7 @@ static bool action(struct mt_app *app, enum mt_action what)
 }
 
 const struct mt_view mt_view_timeline = {
-	.name = "Timeline",
+	.name = "Time",
 	.scopes = 1u << MT_SCOPE_TIMELINE,
 	.draw = draw,
 	.action = action,

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Screens of the terminal interface: run.sh BUILD. GENERATE=1 rewrites the golden screens; ONLY=golden, bytes, resize,
+# Screens of the terminal interface: run.sh BUILD. TEST=NAME_test runs that test alone, GENERATE=1 rewrites the golden screens; ONLY=golden, bytes, resize,
 # signals, mouse, fields, filtering, random, live, or the name of a golden screen runs these alone.
 build=${1:?run.sh BUILD}
 here=$(cd "$(dirname "$0")" && pwd)
@@ -15,7 +15,9 @@ if ! printf '#include <vterm.h>\n' | $cc -E -x c - >/dev/null 2>&1; then
 	exit 0
 fi
 mkdir -p "$build/tests/screens" "$here/golden"
-$cc $flags -o "$build/tests/screens/screens_test" "$here/screens_test.c" "$here/harness.c" -lvterm -lutil || exit 1
+for test in "$here"/*_test.c; do
+	$cc $flags -o "$build/tests/screens/$(basename "$test" .c)" "$test" "$here/screens.c" "$here/harness.c" -lvterm -lutil || exit 1
+done
 $cc $flags -pthread -o "$build/tests/screens/make_trace" "$here/make_trace.c" "$build/libcore.a" \
 	-lpcre2-8 -lzstd -ldw -lelf $iberty || exit 1
 demo=
@@ -26,5 +28,9 @@ trap 'rm -rf "$scratch"' EXIT
 "$build/tests/screens/make_trace" "$scratch/totals.dat" 100 totals || exit 1
 $cc -O1 -g -fno-builtin -pthread -I"$root/preload" -o "$scratch/filters" "$here/../programs/filters.c" || exit 1
 "$build/memtui" record -o "$scratch/fields.dat" -- "$scratch/filters" >"$scratch/record.log" 2>&1 || exit 1
-"$build/tests/screens/screens_test" "$build/memtui" "$root/themes" "$scratch/golden.dat" "$here/golden" "$here/source" \
-	"$scratch" ${demo:+"$demo"}
+status=0
+for test in ${TEST:-"$here"/*_test.c}; do
+	"$build/tests/screens/$(basename "$test" .c)" "$build/memtui" "$root/themes" "$scratch/golden.dat" "$here/golden" \
+		"$here/source" "$scratch" ${demo:+"$demo"} || status=1
+done
+exit $status

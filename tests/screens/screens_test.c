@@ -1,99 +1,14 @@
 /* Golden screens and behaviour of the terminal interface. screens_test MEMTUI THEMES TRACE GOLDEN_DIR SOURCE_DIR SCRATCH [DEMO] */
 #include "goldens.h"
-#include "harness.h"
+#include "screens.h"
 
 #include <errno.h>
 #include <signal.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-struct tests {
-	char *memtui, *themes, *trace, *golden, *source, *scratch, *demo;
-	bool generate;
-	int failed;
-};
-
-static void __attribute__((format(printf, 3, 4))) tell(struct tests *t, bool ok, const char *format, ...)
-{
-	va_list args;
-
-	printf(ok ? "ok " : "not ok ");
-	va_start(args, format);
-	vprintf(format, args);
-	va_end(args);
-	printf("\n");
-	fflush(stdout);
-	t->failed += !ok;
-}
-
-/* ---- goldens ---- */
-
-static void open_trace(struct tests *t, struct terminal *terminal, int rows, int columns, const struct golden *g)
-{
-	struct settings s = {g && g->term ? g->term : "xterm-256color", g && g->locale ? g->locale : "C.UTF-8", t->source,
-		g && g->no_color, NULL, g ? g->filtering : NULL};
-	char theme[1024], totals[1024];
-	char *argv[] = {t->memtui, "open", "--theme", theme, g && g->totals ? totals : t->trace, NULL};
-
-	snprintf(totals, sizeof totals, "%s/totals.dat", t->scratch);
-	snprintf(theme, sizeof theme, "%s/%s.theme", t->themes, g && g->theme ? g->theme : "dark");
-	terminal_start(terminal, rows, columns, &s, argv);
-}
-
-static char *read_text(const char *path)
-{
-	FILE *file = fopen(path, "r");
-	char *text = calloc(1, 1 << 18);
-
-	if (file) {
-		if (fread(text, 1, (1 << 18) - 1, file) == 0)
-			text[0] = '\0';
-		fclose(file);
-	}
-	return text;
-}
-
-static void check_golden(struct tests *t, const struct golden *g)
-{
-	struct terminal terminal;
-	char path[1024];
-
-	open_trace(t, &terminal, g->rows, g->columns, g);
-	if (!terminal_settle(&terminal) || (terminal_type(&terminal, g->keys), !terminal_settle(&terminal))) {
-		char *screen = terminal_text(&terminal);
-
-		tell(t, false, "golden %s: memtui did not answer\n%s", g->name, screen);
-		free(screen);
-		terminal_close(&terminal);
-		return;
-	}
-	if (g->then) {
-		terminal_type(&terminal, g->then);
-		terminal_settle(&terminal);
-	}
-	char *seen = terminal_dump(&terminal), *wanted;
-
-	snprintf(path, sizeof path, "%s/%s.txt", t->golden, g->name);
-	if (t->generate) {
-		FILE *file = fopen(path, "w");
-
-		if (file) {
-			fputs(seen, file);
-			fclose(file);
-		}
-	}
-	wanted = read_text(path);
-	tell(t, !strcmp(seen, wanted), "golden %s", g->name);
-	if (strcmp(seen, wanted))
-		printf("==== wanted\n%s==== seen\n%s", wanted, seen);
-	free(seen);
-	free(wanted);
-	terminal_close(&terminal);
-}
 
 /* ---- bytes ---- */
 
@@ -101,7 +16,7 @@ static void check_bytes(struct tests *t)
 {
 	/* In a group's detail another frame brings other source lines, not only another cursor. */
 	static const struct { const char *name, *keys; uint64_t budget; } places[] = {{"main", "", 400}, {"groups", "2", 400},
-		{"tree", "3", 400}, {"overview", "5", 400}, {"detail", "2\r", 2000}};
+		{"tree", "3", 400}, {"overview", "V", 400}, {"detail", "2\r", 2000}};
 	struct terminal terminal;
 
 	for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
@@ -131,7 +46,7 @@ static void check_bytes(struct tests *t)
 static void check_resize(struct tests *t)
 {
 	static const int walk[][2] = {{24, 80}, {10, 40}, {6, 20}, {1, 1}, {50, 160}, {12, 45}, {30, 100}};
-	static const char *const keys[] = {"", "2jj", "3", "4ll", "5", "2\r", "?"};
+	static const char *const keys[] = {"", "2jj", "3", "5ll", "V", "2\r", "?"};
 
 	for (size_t k = 0; k < sizeof keys / sizeof *keys; k++) {
 		struct terminal walked, fresh;
@@ -167,7 +82,7 @@ static void check_resize(struct tests *t)
 static void check_random(struct tests *t)
 {
 	static const char *const keys[] = {"j", "k", "g", "G", "\004", "\025", "\006", "\002", "z", "h", "l", "\r", "\177", "\033",
-		"1", "2", "3", "4", "5", "O", "\t", "\033[Z", "Z", "/", "n", "N", "\\", "a", "(", "s", "<", ">", "r", "m", "+", "-",
+		"1", "2", "3", "4", "5", "6", "7", "8", "9", "0", "V", "O", "\t", "\033[Z", "Z", "/", "n", "N", "\\", "a", "(", "s", "<", ">", "r", "m", "+", "-",
 		"E", "C", "H", "i", "=", "{", "}", "?", "\033OP", "T", "\014", "\033[A", "\033[B", "\033[5~", "\033[6~", "e",
 		"v", "[", "]", "o", "a", "A", "R", "M", "\033[<0;50;6M", "\033[<32;60;6M", "\033[<0;60;6m", "size>=1k",
 		"\033[<0;5;6M", "\033[<0;40;12M", "\033[<65;20;9M", "\033[<64;20;9M", "\033[<0;3;2M", "\xc3\xa9", "\xff", "p", "P"};
@@ -280,7 +195,7 @@ static void check_filtering(struct tests *t)
 		{"lines move meanwhile", "2j", "▶", "filter: json size"},
 		{"Esc cancels", "\033", "cancelled", "filtering"},
 		{"and the filter before is in force", "k", "filter: json ", "filtering"},
-		{"a range waits as well", "4llllvllll\r", "filtering 43 %   Esc cancels   json from:", NULL},
+		{"a range waits as well", "5llllvllll\r", "filtering 43 %   Esc cancels   json from:", NULL},
 		{"R takes it back", "R", "filter: json ", "filtering"},
 		{"a range given up asks for nothing", "vlll\033", "filter: json ", "selected"},
 		{"the peak waits as well", "A", "alive_at:peak", "filter: json"},
@@ -532,7 +447,7 @@ static void check_busy(struct tests *t)
 static void check_mouse(struct tests *t)
 {
 	static const struct { const char *bytes, *words; } clicks[] = {
-		{"\033[<0;14;2M\033[<0;14;2m", "[2 Groups]"}, /* a tab */
+		{"\033[<0;10;2M\033[<0;10;2m", "[2 Groups]"}, /* a tab */
 		{"\033[<0;30;6M\033[<0;30;6m\033[<0;30;6M\033[<0;30;6m", "backtrace, innermost first"}, /* a line, twice */
 		{"q", "[2 Groups]"}, {"\033[<0;25;3M", "blocks not freed"}, /* a heading */
 		{"\033[<0;3;24M", "Help: Groups"}, /* the key bar */
@@ -554,37 +469,29 @@ static void check_mouse(struct tests *t)
 
 int main(int argc, char **argv)
 {
-	struct tests t = {0};
-	const char *only = getenv("ONLY");
+	struct tests t = tests_begin(argc, argv);
 
-	if (argc < 7) {
-		fprintf(stderr, "screens_test MEMTUI THEMES TRACE GOLDEN_DIR SOURCE_DIR SCRATCH [DEMO]\n");
-		return 2;
-	}
-	t = (struct tests){argv[1], argv[2], argv[3], argv[4], argv[5], argv[6], argv[7],
-		getenv("GENERATE") != NULL, 0};
 	for (size_t i = 0; i < sizeof goldens / sizeof *goldens; i++)
-		if (!only || !strcmp(only, "golden") || !strcmp(only, goldens[i].name))
-			check_golden(&t, &goldens[i]);
-	if (!only || !strcmp(only, "bytes"))
+		check_golden(&t, &goldens[i]);
+	if (wanted("bytes"))
 		check_bytes(&t);
-	if (!only || !strcmp(only, "resize"))
+	if (wanted("resize"))
 		check_resize(&t);
-	if (!only || !strcmp(only, "signals")) {
+	if (wanted("signals")) {
 		check_signals(&t);
 		check_stop(&t, true);
 		check_stop(&t, false);
 		check_refusals(&t);
 	}
-	if (!only || !strcmp(only, "mouse"))
+	if (wanted("mouse"))
 		check_mouse(&t);
-	if (!only || !strcmp(only, "fields"))
+	if (wanted("fields"))
 		check_fields(&t);
-	if (!only || !strcmp(only, "filtering"))
+	if (wanted("filtering"))
 		check_filtering(&t);
-	if (!only || !strcmp(only, "random"))
+	if (wanted("random"))
 		check_random(&t);
-	if (!only || !strcmp(only, "live")) {
+	if (wanted("live")) {
 		check_live(&t);
 		check_output(&t);
 		check_attach(&t);

@@ -1,0 +1,103 @@
+/* What the tests of screens share: their arguments, their lines, goldens. */
+#include "screens.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct tests tests_begin(int argc, char **argv)
+{
+	if (argc < 7) {
+		fprintf(stderr, "%s MEMTUI THEMES TRACE GOLDEN_DIR SOURCE_DIR SCRATCH [DEMO]\n", argv[0]);
+		exit(2);
+	}
+	return (struct tests){argv[1], argv[2], argv[3], argv[4], argv[5], argv[6], argv[7], getenv("GENERATE") != NULL, 0};
+}
+
+bool wanted(const char *name)
+{
+	const char *only = getenv("ONLY");
+
+	return !only || !strcmp(only, name);
+}
+
+void tell(struct tests *t, bool ok, const char *format, ...)
+{
+	va_list args;
+
+	printf(ok ? "ok " : "not ok ");
+	va_start(args, format);
+	vprintf(format, args);
+	va_end(args);
+	printf("\n");
+	fflush(stdout);
+	t->failed += !ok;
+}
+
+
+void open_trace(struct tests *t, struct terminal *terminal, int rows, int columns, const struct golden *g)
+{
+	struct settings s = {g && g->term ? g->term : "xterm-256color", g && g->locale ? g->locale : "C.UTF-8", t->source,
+		g && g->no_color, NULL, g ? g->filtering : NULL};
+	char theme[1024], totals[1024];
+	char *argv[] = {t->memtui, "open", "--theme", theme, g && g->totals ? totals : t->trace, NULL};
+
+	snprintf(totals, sizeof totals, "%s/totals.dat", t->scratch);
+	snprintf(theme, sizeof theme, "%s/%s.theme", t->themes, g && g->theme ? g->theme : "dark");
+	terminal_start(terminal, rows, columns, &s, argv);
+}
+
+static char *read_text(const char *path)
+{
+	FILE *file = fopen(path, "r");
+	char *text = calloc(1, 1 << 18);
+
+	if (file) {
+		if (fread(text, 1, (1 << 18) - 1, file) == 0)
+			text[0] = '\0';
+		fclose(file);
+	}
+	return text;
+}
+
+void check_golden(struct tests *t, const struct golden *g)
+{
+	if (!wanted("golden") && !wanted(g->name))
+		return;
+	struct terminal terminal;
+	char path[1024];
+
+	open_trace(t, &terminal, g->rows, g->columns, g);
+	if (!terminal_settle(&terminal) || (terminal_type(&terminal, g->keys), !terminal_settle(&terminal))) {
+		char *screen = terminal_text(&terminal);
+
+		tell(t, false, "golden %s: memtui did not answer\n%s", g->name, screen);
+		free(screen);
+		terminal_close(&terminal);
+		return;
+	}
+	if (g->then) {
+		terminal_type(&terminal, g->then);
+		terminal_settle(&terminal);
+	}
+	char *seen = terminal_dump(&terminal), *golden;
+
+	snprintf(path, sizeof path, "%s/%s.txt", t->golden, g->name);
+	if (t->generate) {
+		FILE *file = fopen(path, "w");
+
+		if (file) {
+			fputs(seen, file);
+			fclose(file);
+		}
+	}
+	golden = read_text(path);
+	tell(t, !strcmp(seen, golden), "golden %s", g->name);
+	if (strcmp(seen, golden))
+		printf("==== wanted\n%s==== seen\n%s", golden, seen);
+	free(seen);
+	free(golden);
+	terminal_close(&terminal);
+}
+

@@ -1,0 +1,35 @@
+/* What the tests of screens share. A test is NAME_test.c with a main of its own: tests_begin, checks, t.failed != 0. */
+#ifndef MT_TESTS_SCREENS_SCREENS_H
+#define MT_TESTS_SCREENS_SCREENS_H
+
+#include "harness.h"
+
+#include <stdbool.h>
+
+struct tests {
+	char *memtui, *themes, *trace, *golden, *source, *scratch, *demo;
+	bool generate;
+	int failed;
+};
+
+struct golden {
+	const char *name;
+	int columns, rows;
+	const char *keys;
+	const char *term, *locale, *theme; /* NULL: xterm-256color, C.UTF-8, dark */
+	bool no_color;
+	const char *then;      /* keys typed when the first ones were answered */
+	const char *filtering; /* where filters stop */
+	bool totals;           /* of the trace without events */
+};
+
+struct tests tests_begin(int argc, char **argv);
+bool wanted(const char *name); /* by the environment's ONLY */
+/* An 'ok' or 'not ok' line. */
+void tell(struct tests *t, bool ok, const char *format, ...) __attribute__((format(printf, 3, 4)));
+/* Opens the made trace as the golden says; g may be NULL. */
+void open_trace(struct tests *t, struct terminal *terminal, int rows, int columns, const struct golden *g);
+/* Compares the screen with the file of its name, or writes that with GENERATE. ONLY=golden: all, ONLY=NAME: that one. */
+void check_golden(struct tests *t, const struct golden *g);
+
+#endif
