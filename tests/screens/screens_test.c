@@ -205,7 +205,7 @@ static void check_filtering(struct tests *t)
 	static const struct typed real[] = {
 		{"a filter is in force when it is done", "2\\size>=1M\r", "filter: size>=1M", "json_node"},
 		{"Esc in the prompt brings it back after another", "\\\025size>=3M\033", "filter: size>=1M", "filtering"},
-		{"the same range from the prompt and the timeline", "\\\025from:50s\r4", "in 50.0s", NULL},
+		{"the same range from the prompt and the timeline", "\\\025from:50s\r5", "in 50.0s", NULL},
 		{"R shows all times", "R", "filter: -", "in 50.0s"},
 		{"a click moves the cursor", "\033[<0;30;8M\033[<0;30;8m", "filter: -", "selected"},
 		{"drawing with the button held selects", "\033[<0;30;8M\033[<32;40;8M", "selected", "from:"},
