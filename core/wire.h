@@ -198,6 +198,8 @@ struct mt_wire_ring {
 	uint64_t tail; /* R: all below it is consumed */
 	uint64_t reserved1[7];
 };
+/* Who waits for room in a ring waits for this bit of the word, so that others' room does not wake it. */
+static inline uint32_t mt_wire_room_bit(uint32_t ring) { return 1u << (ring & 31); }
 
 /* Stand-alone: one piece of a ring. T. Both words are stored at once, before the ring's head lies in the chunk. */
 struct mt_wire_chunk {

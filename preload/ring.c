@@ -83,11 +83,18 @@ static uint64_t progress(const struct mt_thread *t)
 	return mt_load_acquire(&t->ring->tail) + mt_load(&mt_tracer.header->tick);
 }
 
+static uint32_t ring_id(const struct mt_thread *t)
+{
+	const struct mt_wire_header *h = mt_tracer.header;
+
+	return (uint32_t)(((const uint8_t *)t->ring - (const uint8_t *)h - h->rings.offset) / sizeof *t->ring);
+}
+
 /* Waits for room as long as the recorder makes progress. */
 static bool wait_for_room(struct mt_thread *t)
 {
 	struct mt_wire_header *h = mt_tracer.header;
-	uint64_t capacity = t->mask + 1, since = wait_clock(), seen = progress(t);
+	uint64_t capacity = t->mask + 1, now = wait_clock(), since = now, seen = progress(t);
 	bool room = false;
 
 	if (mt_load(&mt_tracer.sealed))
@@ -100,14 +107,14 @@ static bool wait_for_room(struct mt_thread *t)
 	mt_add(&h->waiters, 1);
 	while (!recorder_is_dead() && mt_load(mt_tracer.running) && !mt_load(&mt_tracer.sealed)) {
 		uint32_t value = mt_load_acquire(&h->room);
-		uint64_t seen_now, now;
+		uint64_t seen_now;
 
 		if (used(t) + NESTED_ROOM + RECORDS_MAX <= capacity) {
 			room = true;
 			break;
 		}
 		ring_doorbell();
-		mt_sys_futex_wait(&h->room, value, WAIT_NS);
+		mt_sys_futex_wait_bits(&h->room, value, now + WAIT_NS, mt_wire_room_bit(ring_id(t)));
 		seen_now = progress(t);
 		now = wait_clock();
 		if (seen_now != seen) {

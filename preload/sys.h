@@ -44,11 +44,12 @@ static inline void mt_sys_futex_wake(uint32_t *word)
 	mt_sys3(SYS_futex, word, FUTEX_WAKE, INT32_MAX);
 }
 
-static inline void mt_sys_futex_wait(uint32_t *word, uint32_t value, long nanoseconds)
+/* Until somebody wakes one of these bits, or CLOCK_MONOTONIC shows until_ns. */
+static inline void mt_sys_futex_wait_bits(uint32_t *word, uint32_t value, uint64_t until_ns, uint32_t bits)
 {
-	struct timespec timeout = {nanoseconds / 1000000000, nanoseconds % 1000000000};
+	struct timespec until = {(time_t)(until_ns / 1000000000), (long)(until_ns % 1000000000)};
 
-	mt_sys4(SYS_futex, word, FUTEX_WAIT, value, &timeout);
+	mt_sys6(SYS_futex, word, FUTEX_WAIT_BITSET, value, &until, 0, bits);
 }
 
 #endif

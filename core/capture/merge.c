@@ -54,14 +54,15 @@ static const struct mt_decoded *peek(struct mt_ring *r, uint64_t limit)
 	return r->ready ? &r->next : NULL;
 }
 
-static void wake_waiters(struct mt_merge *m)
+/* Only those whose ring has room now: the others would fall asleep again. */
+static void wake_waiters(struct mt_merge *m, uint32_t bits)
 {
 	struct mt_wire_header *h = m->segment->header;
 
 	if (!__atomic_load_n(&h->waiters, __ATOMIC_ACQUIRE))
 		return;
 	__atomic_fetch_add(&h->room, 1, __ATOMIC_RELEASE);
-	syscall(SYS_futex, &h->room, FUTEX_WAKE, 1 << 30, NULL, NULL, 0);
+	syscall(SYS_futex, &h->room, FUTEX_WAKE_BITSET, 1 << 30, NULL, NULL, bits);
 }
 
 static void step(struct mt_merge *m, struct mt_ring *r)
@@ -69,7 +70,7 @@ static void step(struct mt_merge *m, struct mt_ring *r)
 	mt_ring_advance(r);
 	__atomic_fetch_add(&m->segment->header->tick, 1, __ATOMIC_RELAXED); /* waiting threads see that this goes on */
 	if (!(r->consumed / MT_RING_STEP % WAKE_STEPS)) /* not for every little room: they would fall asleep again */
-		wake_waiters(m);
+		wake_waiters(m, mt_wire_room_bit((uint32_t)(r - m->rings)));
 }
 
 /* ---- predecessors ---------------------------------------------------------------------------------- */
@@ -349,7 +350,7 @@ static void throw_away(struct mt_merge *m)
 		r->consumed = r->decoded = r->second_head;
 		mt_ring_advance(r);
 	}
-	wake_waiters(m);
+	wake_waiters(m, FUTEX_BITSET_MATCH_ANY);
 }
 
 uint64_t mt_merge_poll(struct mt_merge *m)
@@ -379,7 +380,7 @@ uint64_t mt_merge_poll(struct mt_merge *m)
 		records += m->rings[i].consumed;
 		mt_ring_advance(&m->rings[i]);
 	}
-	wake_waiters(m);
+	wake_waiters(m, FUTEX_BITSET_MATCH_ANY);
 	return records;
 }
 
