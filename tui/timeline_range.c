@@ -18,33 +18,48 @@ void mt_timeline_span(const struct mt_app *app, uint64_t *from, uint64_t *to)
 		*to = *from + 1;
 }
 
-/* When a column begins; the one behind the last: when that ends. */
-static uint64_t column_ns(const struct mt_app *app, uint32_t column)
+static struct mt_timeline laid(const struct mt_app *app)
 {
+	struct mt_timeline t = {0};
 	uint64_t from, to;
 
 	mt_timeline_span(app, &from, &to);
-	return from + (uint64_t)((unsigned __int128)(to - from) * column /
-		(app->timeline.columns ? app->timeline.columns : 1));
+	mt_timeline_lay(&t, &app->data.whole, from, to, app->timeline.columns ? app->timeline.columns : 1);
+	return t;
+}
+
+/* When a column begins; the one behind the last: when that ends. */
+static uint64_t column_ns(const struct mt_app *app, uint32_t column)
+{
+	struct mt_timeline t = laid(app);
+
+	return mt_timeline_edge(&t, column < t.count ? column : t.count);
 }
 
 static uint32_t column_at(const struct mt_app *app, uint64_t ns)
 {
-	const struct mt_timeline_state *t = &app->timeline;
-	uint64_t from, to;
+	struct mt_timeline t = laid(app);
 
-	mt_timeline_span(app, &from, &to);
-	if (ns <= from || !t->columns)
-		return 0;
-	uint64_t column = (uint64_t)((unsigned __int128)(ns - from) * t->columns / (to - from));
+	return mt_timeline_column(&t, ns);
+}
 
-	return column < t->columns ? (uint32_t)column : t->columns - 1;
+/* Bounds of a range are rounded for people: a column is in it when most of it is. */
+static uint32_t nearest_edge(const struct mt_app *app, uint64_t ns)
+{
+	struct mt_timeline t = laid(app);
+	uint32_t column = mt_timeline_column(&t, ns);
+	uint64_t begin = mt_timeline_edge(&t, column), end = mt_timeline_edge(&t, column + 1);
+
+	return ns > begin + (end - begin) / 2 ? column + 1 : column;
 }
 
 /* As few digits as tell columns apart: what is typed is read again by people. */
 static uint64_t even(const struct mt_app *app, uint64_t ns)
 {
-	uint64_t step = column_ns(app, 1) - column_ns(app, 0), quantum = MICROSECOND;
+	uint64_t from, to, quantum = MICROSECOND;
+
+	mt_timeline_span(app, &from, &to);
+	uint64_t step = (to - from) / (app->timeline.columns ? app->timeline.columns : 1);
 
 	while (quantum * 10 <= step / 4)
 		quantum *= 10;
@@ -91,7 +106,8 @@ static void set_end(struct mt_app *app, bool last)
 static void other_end(struct mt_app *app)
 {
 	struct mt_timeline_state *t = &app->timeline;
-	uint32_t first = column_at(app, t->first_ns), last = column_at(app, t->last_ns ? t->last_ns - 1 : 0);
+	uint32_t first = nearest_edge(app, t->first_ns), behind = nearest_edge(app, t->last_ns);
+	uint32_t last = behind > first ? behind - 1 : first;
 	bool at_last = t->cursor >= last;
 
 	if (!t->selecting) {
@@ -240,9 +256,13 @@ bool mt_timeline_columns(const struct mt_app *app, uint32_t *first, uint32_t *be
 	mt_timeline_span(app, &begins, &ends);
 	if (!mt_timeline_range(app, &from, &to) || from >= ends || to <= begins)
 		return false;
-	*first = column_at(app, from);
-	*behind = column_at(app, to ? to - 1 : 0) + 1;
-	return *behind > *first;
+	*first = nearest_edge(app, from);
+	*behind = nearest_edge(app, to);
+	if (*behind <= *first) { /* less than half a column */
+		*first = column_at(app, from);
+		*behind = *first + 1;
+	}
+	return true;
 }
 
 static void between(const struct mt_app *app, char out[64], uint64_t from, uint64_t to)
@@ -254,11 +274,20 @@ static void between(const struct mt_app *app, char out[64], uint64_t from, uint6
 		to < app->data.whole.info.wall_ns ? seconds(last, to) : "the end");
 }
 
-/* Before it is applied, and while that goes on: what the samples of the whole recording know. */
+/* An end of a range, where it is none of the run, on the bounds of a step? Else what its step holds is not the range's alone. */
+static bool is_on_step(const struct mt_app *app, uint64_t ns)
+{
+	const struct mt_profile *p = &app->data.whole;
+
+	return ns >= p->info.wall_ns || (p->step_ns && ns % p->step_ns == 0);
+}
+
+/* Before it is applied, and while that goes on: what the samples of the whole recording know, in whole steps. */
 static void draw_selecting(struct mt_app *app, struct mt_rect r, const char *span, uint64_t from, uint64_t to)
 {
 	struct mt_timeline t = {0};
 	char words[128], allocations[16], frees[16], first[16], last[16];
+	const char *about = is_on_step(app, from) && is_on_step(app, to) ? "" : "~";
 
 	if (!app->timeline.selecting)
 		snprintf(words, sizeof words, "%s   Esc cancels", span);
@@ -274,7 +303,8 @@ static void draw_selecting(struct mt_app *app, struct mt_rect r, const char *spa
 	mt_number_size(last, t.count ? t.columns[0].live_bytes : 0);
 	mt_number_size(first, t.count ? t.columns[0].max_bytes : 0);
 	mt_drawf(app->screen, r.row + 1, r.column + 1, r.columns - 1, MT_ROLE_TEXT,
-		"allocations %s   frees %s   most live %s   live at its end %s", allocations, frees, first, last);
+		"allocations %s%s   frees %s%s   most live %s%s   live at its end %s%s", about, allocations, about, frees, about, first,
+		about, last);
 	mt_timeline_free(&t);
 }
 

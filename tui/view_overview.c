@@ -61,14 +61,13 @@ void mt_overview_heap(struct mt_app *app, struct mt_rect r)
 		mt_sparkline_draw(app->screen, r.row, r.column, r.columns, MT_ROLE_GRAPH, values, t.count, 0);
 	} else {
 		columns = r.columns - 8;
-		mt_timeline_get(&t, &app->data.profile, 0, wall ? wall : 1, (uint32_t)columns * 2);
-		values = mt_alloc((t.count + 1) * sizeof *values);
-		for (uint32_t i = 0; i < t.count; i++) {
-			values[i] = t.columns[i].max_bytes;
-			max = values[i] > max ? values[i] : max;
-		}
+		mt_timeline_get(&t, &app->data.profile, 0, wall ? wall : 1, (uint32_t)columns);
+		values = mt_alloc((t.count + 1) * 2 * sizeof *values);
+		mt_timeline_halves(&t, &app->data.profile, values);
+		for (uint32_t i = 0; i < t.count; i++)
+			max = t.columns[i].max_bytes > max ? t.columns[i].max_bytes : max;
 		r = mt_sparkline_scale(app->screen, r, max);
-		mt_sparkline_area(app->screen, r, MT_ROLE_GRAPH, values, t.count, max);
+		mt_sparkline_area(app->screen, r, MT_ROLE_GRAPH, values, t.count * 2, max);
 	}
 	free(values);
 	mt_timeline_free(&t);

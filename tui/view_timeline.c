@@ -91,19 +91,30 @@ static void draw_rule_words(struct mt_app *app, struct mt_rect r, bool matched)
 			matched ? "area: matched, line: all " : others ? "all groups, whatever the filter " : "");
 }
 
+/* The time of the steps that a column shows. */
+static void when_it_is(const struct mt_timeline *t, uint32_t column, char from[16], char to[16])
+{
+	uint64_t begin = mt_timeline_begin(t, column);
+
+	mt_number_time(to, mt_timeline_end(t, column));
+	if (begin)
+		mt_number_time(from, begin);
+	else
+		strcpy(from, "0s");
+}
+
 /* What happened at the cursor: of what matched, and of the whole heap. */
 static void draw_cursor(struct mt_app *app, struct mt_rect r, const struct mt_timeline *t,
 	const struct mt_timeline *whole)
 {
 	bool matched = mt_data_is_matched(&app->data);
 	const struct mt_sample *at;
-	uint64_t step = (t->to_ns - t->from_ns) / (t->count ? t->count : 1);
-	char when[16], live[16], most[16], blocks[16], allocations[16], frees[16], rss[16], heap[32] = "";
+	char when[16], until[16], live[16], most[16], blocks[16], allocations[16], frees[16], rss[16], heap[32] = "";
 
 	if (!t->count || app->timeline.cursor >= t->count)
 		return;
 	at = &t->columns[app->timeline.cursor];
-	mt_number_time(when, t->from_ns + step * app->timeline.cursor);
+	when_it_is(t, app->timeline.cursor, when, until);
 	mt_number_size(live, at->live_bytes);
 	mt_number_size(most, at->max_bytes);
 	mt_number_count(blocks, at->live_count);
@@ -118,26 +129,23 @@ static void draw_cursor(struct mt_app *app, struct mt_rect r, const struct mt_ti
 	mt_draw_rule(app->screen, r.row, r.column, r.columns, MT_ROLE_RULE, "at the cursor");
 	draw_rule_words(app, r, matched);
 	mt_drawf(app->screen, r.row + 1, r.column + 1, r.columns - 1, MT_ROLE_TEXT,
-		"%s   live %s in %s blocks%s   most %s", when, live, blocks, heap, most);
+		"%s %s %s   live %s in %s blocks%s   most %s", when, mt_glyph(mt_screen_utf8(app->screen), MT_GLYPH_DASH), until, live,
+		blocks, heap, most);
 	if (r.rows < 3)
 		return;
 	mt_drawf(app->screen, r.row + 2, r.column + 1, r.columns - 1, MT_ROLE_TEXT, "allocations %s   frees %s%s%s",
 		allocations, frees, at->memory.rss_bytes ? "   resident " : "", at->memory.rss_bytes ? rss : "");
 }
 
-/* Two values a column: as the column begins, and the most within it. */
-static uint64_t *halves(const struct mt_timeline *t, uint64_t *max)
+/* Two values a column, and the most of them and of what *max is. */
+static uint64_t *halves(const struct mt_timeline *t, const struct mt_profile *profile, uint64_t *max)
 {
 	uint64_t *values = mt_alloc((size_t)(t->count + 1) * 2 * sizeof *values);
 
-	for (uint32_t i = 0; i < t->count; i++) {
-		uint64_t before = i ? t->columns[i - 1].live_bytes : t->columns[0].live_bytes;
-
-		values[2 * i] = (before + t->columns[i].live_bytes) / 2;
-		values[2 * i + 1] = t->columns[i].max_bytes;
+	mt_timeline_halves(t, profile, values);
+	for (uint32_t i = 0; i < t->count; i++)
 		if (t->columns[i].max_bytes > *max)
 			*max = t->columns[i].max_bytes;
-	}
 	return values;
 }
 
@@ -160,7 +168,8 @@ static void draw_graph(struct mt_app *app, struct mt_rect r, const struct mt_tim
 	const struct mt_timeline *whole)
 {
 	bool matched = mt_data_is_matched(&app->data);
-	uint64_t max = 0, *values = halves(t, &max), *line = matched ? halves(whole, &max) : NULL;
+	uint64_t max = 0, *values = halves(t, &app->data.profile, &max);
+	uint64_t *line = matched ? halves(whole, &app->data.whole, &max) : NULL;
 	struct mt_sparkline_graph g = {MT_ROLE_GRAPH, MT_ROLE_GRAPH_2, values, line, t->count * 2, 0, max};
 	int cursor = (int)app->timeline.cursor;
 	uint32_t first = 0, behind = 0;

@@ -250,23 +250,31 @@ void mt_tree_expand(struct mt_tree *, uint32_t node); /* makes its children know
 void mt_tree_label(const struct mt_tree *, uint32_t node, struct mt_backtrace_frame *out);
 void mt_tree_free(struct mt_tree *);
 
-/* ---- timeline: the profile's samples resampled to columns ---- */
+/* ---- timeline: the profile's samples as columns, each of whole steps: nothing is made up between them ---- */
 struct mt_timeline {
 	uint32_t count;
 	uint64_t from_ns, to_ns;
 	struct mt_sample *columns; /* live at the end, max within, rates summed */
-	uint32_t first_step, steps; /* of whole steps: which; the last column may end within its last step, at to_ns */
-	uint64_t step_ns;
+	uint32_t first_step, steps;
+	uint64_t step_ns, end_ns;  /* end_ns: of the last column */
 };
-/* Columns of equal widths, as a picture wants them; within a step, rates are spread evenly. */
-void mt_timeline_get(struct mt_timeline *, const struct mt_profile *, uint64_t from_ns, uint64_t to_ns, uint32_t columns);
-/* Columns of whole steps, each in one of them, as many as asked for or as there are; all values are those of the
- * columns' ends. to_ns before the end of the run: of what was allocated in the range, the last column is what was live
- * at to_ns. */
+/* As many columns as asked for or as there are steps, each step in one of them. to_ns before the end of the run: of what
+ * was allocated in the range, the last column is what was live at to_ns. */
 void mt_timeline_of_steps(struct mt_timeline *, const struct mt_profile *, uint64_t from_ns, uint64_t to_ns,
 	uint32_t columns);
-/* Of columns of whole steps: the steps that one covers, [first, last]; when it ends. */
+/* As many columns as asked for, as a picture wants them; those of mt_timeline_of_steps where there are steps enough, else a
+ * step stands in several. */
+void mt_timeline_get(struct mt_timeline *, const struct mt_profile *, uint64_t from_ns, uint64_t to_ns, uint32_t columns);
+/* The same without values: where the columns are. */
+void mt_timeline_lay(struct mt_timeline *, const struct mt_profile *, uint64_t from_ns, uint64_t to_ns, uint32_t columns);
+/* When a picture's column begins, within [from_ns, to_ns]; column may be count. The column of an instant. */
+uint64_t mt_timeline_edge(const struct mt_timeline *, uint32_t column);
+uint32_t mt_timeline_column(const struct mt_timeline *, uint64_t ns);
+/* Two values a column: the most within the first and the second half of its steps. */
+void mt_timeline_halves(const struct mt_timeline *, const struct mt_profile *, uint64_t *most);
+/* The steps that a column shows, [first, last]; when the first begins, when the last ends. */
 void mt_timeline_steps(const struct mt_timeline *, uint32_t column, uint32_t *first, uint32_t *last);
+uint64_t mt_timeline_begin(const struct mt_timeline *, uint32_t column);
 uint64_t mt_timeline_end(const struct mt_timeline *, uint32_t column);
 void mt_timeline_free(struct mt_timeline *);
 

@@ -19,69 +19,6 @@ static uint32_t sample_at(const struct mt_profile *profile, uint64_t ns)
 	return index < profile->sample_count ? (uint32_t)index : profile->sample_count - 1;
 }
 
-/* Of an amount within a step, the part before an instant: linear, rounded down. Differences of two such
- * parts add up to the whole, so no event is lost or counted twice over all columns. */
-static uint64_t part_before(const struct mt_profile *profile, uint32_t index, uint64_t amount, uint64_t ns)
-{
-	uint64_t start = index * profile->step_ns, end = sample_end(profile, index);
-
-	if (ns <= start)
-		return 0;
-	if (ns >= end)
-		return amount;
-	return (uint64_t)((unsigned __int128)amount * (ns - start) / (end - start));
-}
-
-static void fill_column(struct mt_sample *column, const struct mt_profile *profile, uint64_t from_ns,
-	uint64_t to_ns)
-{
-	uint32_t first = sample_at(profile, from_ns);
-	uint32_t last = to_ns > from_ns ? sample_at(profile, to_ns - 1) : first;
-	const struct mt_sample *at_end = &profile->samples[last];
-
-	*column = (struct mt_sample){.live_bytes = at_end->live_bytes,
-		.live_count = at_end->live_count,
-		.memory = at_end->memory};
-	if (from_ns >= sample_end(profile, first)) {
-		column->max_bytes = at_end->live_bytes;
-		return;
-	}
-	for (uint32_t i = first; i <= last; i++) {
-		const struct mt_sample *sample = &profile->samples[i];
-
-		if (sample->max_bytes > column->max_bytes)
-			column->max_bytes = sample->max_bytes;
-		column->allocations += part_before(profile, i, sample->allocations, to_ns) -
-			part_before(profile, i, sample->allocations, from_ns);
-		column->frees += part_before(profile, i, sample->frees, to_ns) -
-			part_before(profile, i, sample->frees, from_ns);
-	}
-}
-
-void mt_timeline_get(struct mt_timeline *timeline, const struct mt_profile *profile, uint64_t from_ns,
-	uint64_t to_ns, uint32_t columns)
-{
-	timeline->count = 0;
-	timeline->from_ns = from_ns;
-	timeline->to_ns = to_ns;
-	if (from_ns >= to_ns || !columns)
-		return;
-	timeline->columns = mt_resize(timeline->columns, columns * sizeof *timeline->columns);
-	timeline->count = columns;
-	unsigned __int128 width = to_ns - from_ns;
-
-	for (uint32_t i = 0; i < columns; i++) {
-		uint64_t start = from_ns + (uint64_t)(width * i / columns);
-		uint64_t end = from_ns + (uint64_t)(width * (i + 1) / columns);
-
-		timeline->columns[i] = (struct mt_sample){0};
-		if (profile->sample_count && profile->step_ns)
-			fill_column(&timeline->columns[i], profile, start, end);
-	}
-}
-
-/* ---- columns of whole steps ---- */
-
 static struct mt_sample sum_of(const struct mt_profile *profile, uint32_t first, uint32_t last)
 {
 	struct mt_sample sum = profile->samples[last];
@@ -137,7 +74,7 @@ void mt_timeline_of_steps(struct mt_timeline *timeline, const struct mt_profile 
 
 	last = !within ? profile->sample_count - 1 : last < first ? first : last;
 	timeline->from_ns = from_ns;
-	timeline->to_ns = within ? to_ns : end;
+	timeline->to_ns = timeline->end_ns = within ? to_ns : end;
 	timeline->first_step = first;
 	timeline->steps = last - first + 1;
 	timeline->step_ns = profile->step_ns;
@@ -151,10 +88,35 @@ void mt_timeline_of_steps(struct mt_timeline *timeline, const struct mt_profile 
 		end_at_range(timeline, profile);
 }
 
+/* Of a picture with fewer steps than columns: those that end in the column, or else the one that it lies in. So each step
+ * is shown, be it as short as the last one may be. */
+static void steps_of_wide(const struct mt_timeline *timeline, uint32_t column, uint32_t *first, uint32_t *last)
+{
+	uint32_t most = timeline->first_step + timeline->steps - 1;
+	uint64_t begin = mt_timeline_edge(timeline, column) / timeline->step_ns;
+	uint64_t end = mt_timeline_edge(timeline, column + 1);
+	uint64_t ended = end >= timeline->end_ns ? most + 1 : end / timeline->step_ns;
+
+	*first = begin < most ? (uint32_t)begin : most;
+	*last = ended > *first ? (uint32_t)ended - 1 : *first;
+}
+
 void mt_timeline_steps(const struct mt_timeline *timeline, uint32_t column, uint32_t *first, uint32_t *last)
 {
+	if (timeline->steps < timeline->count) {
+		steps_of_wide(timeline, column, first, last);
+		return;
+	}
 	*first = timeline->first_step + (uint32_t)((uint64_t)timeline->steps * column / timeline->count);
 	*last = timeline->first_step + (uint32_t)((uint64_t)timeline->steps * (column + 1) / timeline->count) - 1;
+}
+
+uint64_t mt_timeline_begin(const struct mt_timeline *timeline, uint32_t column)
+{
+	uint32_t first, last;
+
+	mt_timeline_steps(timeline, column, &first, &last);
+	return first * timeline->step_ns;
 }
 
 uint64_t mt_timeline_end(const struct mt_timeline *timeline, uint32_t column)
@@ -162,7 +124,95 @@ uint64_t mt_timeline_end(const struct mt_timeline *timeline, uint32_t column)
 	uint32_t first, last;
 
 	mt_timeline_steps(timeline, column, &first, &last);
-	return column + 1 == timeline->count ? timeline->to_ns : (last + 1) * timeline->step_ns;
+	uint64_t end = (last + 1) * timeline->step_ns;
+
+	return end < timeline->end_ns ? end : timeline->end_ns;
+}
+
+/* ---- pictures ---- */
+
+void mt_timeline_lay(struct mt_timeline *timeline, const struct mt_profile *profile, uint64_t from_ns, uint64_t to_ns,
+	uint32_t columns)
+{
+	timeline->count = timeline->steps = 0;
+	timeline->from_ns = from_ns;
+	timeline->to_ns = timeline->end_ns = to_ns;
+	if (from_ns >= to_ns || !columns)
+		return;
+	timeline->count = columns;
+	timeline->step_ns = profile->step_ns;
+	if (!profile->sample_count || !profile->step_ns)
+		return;
+	timeline->first_step = sample_at(profile, from_ns);
+	uint32_t last = sample_at(profile, to_ns - 1);
+
+	timeline->steps = last - timeline->first_step + 1;
+	timeline->end_ns = sample_end(profile, last);
+}
+
+uint64_t mt_timeline_edge(const struct mt_timeline *timeline, uint32_t column)
+{
+	uint64_t width = timeline->to_ns - timeline->from_ns, at;
+
+	if (timeline->steps < timeline->count)
+		return timeline->from_ns + (uint64_t)((unsigned __int128)width * column / timeline->count);
+	at = (timeline->first_step + (uint64_t)timeline->steps * column / timeline->count) * timeline->step_ns;
+	return at < timeline->from_ns ? timeline->from_ns : column == timeline->count || at > timeline->to_ns ? timeline->to_ns : at;
+}
+
+uint32_t mt_timeline_column(const struct mt_timeline *timeline, uint64_t ns)
+{
+	uint32_t most = timeline->count ? timeline->count - 1 : 0, column = 0;
+
+	if (ns <= timeline->from_ns || !most)
+		return 0;
+	if (ns >= timeline->to_ns)
+		return most;
+	column = (uint32_t)((unsigned __int128)(ns - timeline->from_ns) * timeline->count / (timeline->to_ns - timeline->from_ns));
+	while (column > 0 && mt_timeline_edge(timeline, column) > ns)
+		column--;
+	while (column < most && mt_timeline_edge(timeline, column + 1) <= ns)
+		column++;
+	return column;
+}
+
+void mt_timeline_get(struct mt_timeline *timeline, const struct mt_profile *profile, uint64_t from_ns, uint64_t to_ns,
+	uint32_t columns)
+{
+	mt_timeline_lay(timeline, profile, from_ns, to_ns, columns);
+	if (timeline->count)
+		timeline->columns = mt_resize(timeline->columns, timeline->count * sizeof *timeline->columns);
+	for (uint32_t i = 0; i < timeline->count; i++) {
+		const struct mt_sample *end = profile->sample_count ? &profile->samples[profile->sample_count - 1] : NULL;
+		uint32_t first, last;
+
+		timeline->columns[i] = (struct mt_sample){0};
+		if (!timeline->steps)
+			continue;
+		mt_timeline_steps(timeline, i, &first, &last);
+		if (mt_timeline_edge(timeline, i) < sample_end(profile, profile->sample_count - 1))
+			timeline->columns[i] = sum_of(profile, first, last);
+		else /* behind the last step: as it was then */
+			timeline->columns[i] = (struct mt_sample){.live_bytes = end->live_bytes, .live_count = end->live_count,
+				.max_bytes = end->live_bytes, .memory = end->memory};
+	}
+}
+
+void mt_timeline_halves(const struct mt_timeline *timeline, const struct mt_profile *profile, uint64_t *most)
+{
+	for (uint32_t i = 0; i < timeline->count; i++) {
+		uint32_t first, last, second;
+
+		most[2 * i] = most[2 * i + 1] = timeline->columns[i].max_bytes;
+		if (!timeline->steps)
+			continue;
+		mt_timeline_steps(timeline, i, &first, &last);
+		if (last == first)
+			continue;
+		second = first + (last - first + 1) / 2;
+		most[2 * i] = sum_of(profile, first, second - 1).max_bytes;
+		most[2 * i + 1] = sum_of(profile, second, last).max_bytes;
+	}
 }
 
 void mt_timeline_free(struct mt_timeline *timeline)

@@ -405,14 +405,18 @@ static void test_timeline(void **state)
 	assert_int_equal(30, t.columns[0].allocations);
 	assert_int_equal(8, t.columns[1].frees);
 	assert_int_equal(220, t.columns[1].max_bytes);
-	mt_timeline_get(&t, &profile, 0, 4000, 12); /* thirds */
-	assert_int_equal(3, t.columns[0].allocations);
-	assert_int_equal(3, t.columns[1].allocations);
-	assert_int_equal(4, t.columns[2].allocations);
-	mt_timeline_get(&t, &profile, 1500, 2500, 1); /* half of one and half of the next */
-	assert_int_equal(10, t.columns[0].allocations);
-	assert_int_equal(2, t.columns[0].frees);
+	mt_timeline_get(&t, &profile, 0, 4000, 12); /* more columns than steps: each step three times, undivided */
+	for (int i = 0; i < 12; i++)
+		assert_memory_equal(&samples[i / 3], &t.columns[i], sizeof *samples);
+	assert_int_equal(1000, mt_timeline_begin(&t, 4));
+	assert_int_equal(2000, mt_timeline_end(&t, 4));
+	mt_timeline_get(&t, &profile, 1500, 2500, 1); /* the two whole steps that it touches */
+	assert_int_equal(20, t.columns[0].allocations);
+	assert_int_equal(5, t.columns[0].frees);
+	assert_int_equal(250, t.columns[0].max_bytes);
 	assert_int_equal(50, t.columns[0].live_bytes);
+	assert_int_equal(1000, mt_timeline_begin(&t, 0));
+	assert_int_equal(3000, mt_timeline_end(&t, 0));
 	mt_timeline_get(&t, &profile, 5000, 6000, 1); /* after the end: as it was */
 	assert_int_equal(60, t.columns[0].live_bytes);
 	assert_int_equal(60, t.columns[0].max_bytes);
@@ -420,10 +424,68 @@ static void test_timeline(void **state)
 	profile.info.wall_ns = 3100; /* the last step was short: all of it lies before the end */
 	mt_timeline_get(&t, &profile, 0, 3100, 1);
 	assert_int_equal(33, t.columns[0].allocations);
+	assert_int_equal(3100, mt_timeline_end(&t, 0));
+	mt_timeline_get(&t, &profile, 0, 3100, 5); /* columns of 620: the last one holds the ends of two steps */
+	assert_int_equal(10, t.columns[0].allocations);
+	assert_int_equal(10, t.columns[1].allocations);
+	assert_int_equal(20, t.columns[2].allocations);
+	assert_int_equal(20, t.columns[3].allocations);
+	assert_int_equal(3, t.columns[4].allocations);
+	assert_int_equal(5 + 3, t.columns[4].frees);
+	assert_int_equal(220, t.columns[4].max_bytes);
 	mt_timeline_get(&t, &profile, 5, 5, 3);
 	assert_int_equal(0, t.count);
 	mt_timeline_free(&t);
 	mt_profile_free(&profile);
+}
+
+/* What the screen draws is what the command line prints, wherever there are steps enough; and no column shows anything but
+ * whole steps, or leaves one out. */
+static void test_timeline_agrees(void **state)
+{
+	static struct mt_sample samples[300];
+	struct mt_profile profile = {.step_ns = 1000, .samples = samples};
+	struct mt_timeline printed = {0}, drawn = {0};
+	uint64_t halves[800];
+
+	(void)state;
+	for (int i = 0; i < 300; i++)
+		samples[i] = (struct mt_sample){.live_bytes = (uint64_t)random() % 1000, .max_bytes = (uint64_t)random() % 1000,
+			.allocations = (uint64_t)random() % 1000, .frees = (uint64_t)random() % 1000};
+	for (int round = 0; round < 3000; round++) {
+		profile.sample_count = 1 + (uint32_t)random() % 300;
+		profile.info.wall_ns = profile.sample_count * 1000 - (uint64_t)random() % 1000;
+		uint64_t from = round & 1 ? (uint64_t)random() % profile.info.wall_ns : 0, to = profile.info.wall_ns;
+		uint32_t columns = 1 + (uint32_t)random() % (to - from < 400 ? to - from : 400), behind = (uint32_t)(from / 1000);
+		uint32_t first, last;
+		bool enough = profile.sample_count - behind >= columns;
+
+		mt_timeline_of_steps(&printed, &profile, from, UINT64_MAX, columns);
+		mt_timeline_get(&drawn, &profile, from, to, columns);
+		mt_timeline_halves(&drawn, &profile, halves);
+		assert_int_equal(columns, drawn.count);
+		assert_int_equal(profile.sample_count - behind, drawn.steps);
+		if (enough)
+			assert_memory_equal(printed.columns, drawn.columns, columns * sizeof *drawn.columns);
+		for (uint32_t i = 0; i < columns; i++) {
+			mt_timeline_steps(&drawn, i, &first, &last);
+			assert_true(first <= behind && behind <= last + 1); /* none is left out */
+			assert_true(!enough || first == behind);
+			behind = last + 1;
+			assert_int_equal(samples[last].live_bytes, drawn.columns[i].live_bytes);
+			assert_int_equal(drawn.columns[i].max_bytes,
+				halves[2 * i] > halves[2 * i + 1] ? halves[2 * i] : halves[2 * i + 1]);
+			uint64_t edge = mt_timeline_edge(&drawn, i);
+
+			assert_true(edge < mt_timeline_edge(&drawn, i + 1));
+			assert_int_equal(i, mt_timeline_column(&drawn, edge));
+			assert_int_equal(i, mt_timeline_column(&drawn, mt_timeline_edge(&drawn, i + 1) - 1));
+		}
+		assert_int_equal(profile.sample_count, behind);
+		assert_int_equal(to, mt_timeline_end(&drawn, columns - 1));
+	}
+	mt_timeline_free(&printed);
+	mt_timeline_free(&drawn);
 }
 
 static void test_timeline_of_steps(void **state)
@@ -674,6 +736,7 @@ int main(void)
 		cmocka_unit_test(test_tree_inverted),
 		cmocka_unit_test(test_tree_line),
 		cmocka_unit_test(test_timeline),
+		cmocka_unit_test(test_timeline_agrees),
 		cmocka_unit_test(test_timeline_of_steps),
 		cmocka_unit_test(test_property),
 	};
