@@ -17,6 +17,7 @@
 	X(DETAIL, "Group detail") \
 	X(PROGRAM, "Program output") \
 	X(LIVE, "Live session") \
+	X(OUT, "Elsewhere") \
 	X(APP, "Program")
 
 enum mt_scope {
@@ -91,6 +92,7 @@ enum mt_scope {
 	X(KEYBOARD, PROGRAM, "Enter", 2, "Type", "give the program the keyboard; ^] takes it back") \
 	X(FREEZE, LIVE, "p", 8, "Freeze", "freeze the view; the recording goes on") \
 	X(PAUSE, LIVE, "P", 0, "Pause", "pause the recording, or go on: new blocks are left out, ends of blocks are not") \
+	X(EDITOR, OUT, "e", 0, "Editor", "open the editor (VISUAL, EDITOR) at the source line of the selected group, frame or branch") \
 	X(THEME, APP, "T", 0, "Theme", "the other theme: dark, light") \
 	X(REDRAW, APP, "^L", 0, "Redraw", "draw the whole screen anew") \
 	X(SUSPEND, APP, "^Z", 0, "Suspend", "back to the shell until fg") \

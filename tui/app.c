@@ -43,10 +43,23 @@ bool mt_app_live(const struct mt_app *app)
 	return app->data.client && !app->data.recorder_gone && !app->program_ended && !app->data.profile.info.ended;
 }
 
+bool mt_app_pick(struct mt_app *app, struct mt_pick *pick)
+{
+	const struct mt_view *view = mt_app_focus(app);
+
+	*pick = (struct mt_pick){MT_NO_GROUP, UINT32_MAX, {0}};
+	if (view->pick)
+		view->pick(app, pick);
+	if (pick->group != MT_NO_GROUP || pick->branch.function)
+		return true;
+	mt_app_say(app, view->pick ? "nothing is selected here" : "no group is selected here; 2 turns to the groups");
+	return false;
+}
+
 uint32_t mt_app_scopes(struct mt_app *app)
 {
 	uint32_t scopes = 1u << MT_SCOPE_MOVE | 1u << MT_SCOPE_FOLD | 1u << MT_SCOPE_VIEWS | 1u << MT_SCOPE_FIND |
-		1u << MT_SCOPE_APP;
+		1u << MT_SCOPE_APP | 1u << MT_SCOPE_OUT;
 
 	if (mt_app_live(app) || app->data.import)
 		scopes |= 1u << MT_SCOPE_LIVE;
@@ -195,6 +208,7 @@ void mt_app_act(struct mt_app *app, enum mt_action what)
 	case MT_ACTION_CANCEL: cancel(app); break;
 	case MT_ACTION_FREEZE: freeze(app); break;
 	case MT_ACTION_PAUSE: pause_recording(app); break;
+	case MT_ACTION_EDITOR: mt_editor_open(app); break;
 	case MT_ACTION_THEME: change_theme(app); break;
 	case MT_ACTION_REDRAW: mt_screen_redraw(app->screen); break;
 	case MT_ACTION_SUSPEND: app->signal = SIGTSTP; break;

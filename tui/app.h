@@ -176,6 +176,13 @@ struct mt_app {
 	enum mt_outcome outcome;
 };
 
+/* What is selected, for what can be done with it. */
+struct mt_pick {
+	uint32_t group;                   /* or MT_NO_GROUP */
+	uint32_t frame;                   /* of its backtrace; UINT32_MAX: the one that a list shows */
+	struct mt_backtrace_frame branch; /* a branch of the tree; function NULL: none */
+};
+
 struct mt_view {
 	const char *name;
 	uint32_t scopes;             /* beside those of all views */
@@ -184,6 +191,7 @@ struct mt_view {
 	struct mt_list *(*list)(struct mt_app *);        /* brought up to date; NULL: none */
 	void (*choose)(struct mt_app *, uint32_t index); /* the line becomes the selected one and stays it */
 	void (*line)(struct mt_app *, uint32_t index, char *out, size_t len); /* text to search */
+	void (*pick)(struct mt_app *, struct mt_pick *); /* fills in what is selected; NULL: nothing is */
 };
 #define X(id, name) extern const struct mt_view mt_view_##name;
 MT_TABS(X)
@@ -203,6 +211,7 @@ uint32_t mt_app_scopes(struct mt_app *);
 void mt_app_say(struct mt_app *, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void mt_app_open_group(struct mt_app *, uint32_t group);
 bool mt_app_live(const struct mt_app *); /* a session, not a trace */
+bool mt_app_pick(struct mt_app *, struct mt_pick *); /* what is selected; false, with a message: nothing is */
 
 /* ---- frame.c: title, tabs, status line, key bar, and all on top ---- */
 void mt_frame_draw(struct mt_app *);
@@ -216,6 +225,7 @@ void mt_frame_source(char *out, size_t len, const struct mt_backtrace_frame *, b
 /* ---- loop.c ---- */
 /* Signals that the loop waits for; blocked before any thread starts, and given back at the end. */
 void mt_loop_block(sigset_t *old);
+void mt_loop_unblock(void); /* in a program that is about to be started */
 /* Until app->outcome says something. */
 int mt_loop_run(struct mt_app *, struct mt_err *err);
 
@@ -241,6 +251,12 @@ void mt_question_draw(struct mt_app *);
 
 /* ---- view_overview.c: the heap's graph, shared with the main screen ---- */
 void mt_overview_heap(struct mt_app *, struct mt_rect);
+
+/* ---- editor.c ---- */
+void mt_editor_open(struct mt_app *); /* at what is selected; comes back when it has ended */
+/* The file that a source path of a module's debug information means: as it is, else beside the module and in the
+ * directories above it; NULL: not here. The caller frees. */
+char *mt_editor_source(const char *path, const char *module);
 
 /* ---- timeline_range.c ---- */
 void mt_timeline_alive_here(struct mt_app *);

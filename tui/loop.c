@@ -313,7 +313,7 @@ static void wait_once(struct loop *loop)
 	run_timers(loop);
 }
 
-void mt_loop_block(sigset_t *old)
+static sigset_t watched_signals(void)
 {
 	static const int watched[] = {SIGTERM, SIGHUP, SIGINT, SIGWINCH, SIGTSTP, SIGCONT, SIGCHLD};
 	sigset_t set;
@@ -321,7 +321,21 @@ void mt_loop_block(sigset_t *old)
 	sigemptyset(&set);
 	for (size_t i = 0; i < sizeof watched / sizeof *watched; i++)
 		sigaddset(&set, watched[i]);
+	return set;
+}
+
+void mt_loop_block(sigset_t *old)
+{
+	sigset_t set = watched_signals();
+
 	pthread_sigmask(SIG_BLOCK, &set, old);
+}
+
+void mt_loop_unblock(void)
+{
+	sigset_t set = watched_signals();
+
+	sigprocmask(SIG_UNBLOCK, &set, NULL);
 }
 
 int mt_loop_run(struct mt_app *app, struct mt_err *err)

@@ -44,25 +44,6 @@ static char *read_file(const char *path)
 	return text;
 }
 
-/* A relative path is looked for here, then beside the module and in the directories above it. */
-static char *find_source(const char *path, const char *module)
-{
-	char *text = read_file(path), *directory, *slash;
-
-	if (text || *path == '/' || *module != '/')
-		return text;
-	directory = mt_strdup(module);
-	while (!text && (slash = strrchr(directory, '/'))) {
-		*slash = '\0';
-		char *full = mt_format("%s/%s", directory, path);
-
-		text = read_file(full);
-		free(full);
-	}
-	free(directory);
-	return text;
-}
-
 static void load_source(struct mt_source_file *f, const char *path, const char *module)
 {
 	uint32_t capacity = 0;
@@ -72,7 +53,10 @@ static void load_source(struct mt_source_file *f, const char *path, const char *
 		return;
 	forget_source(f);
 	f->path = mt_strdup(path);
-	f->text = *path ? find_source(path, module) : NULL;
+	char *file = mt_editor_source(path, module);
+
+	f->text = file ? read_file(file) : NULL;
+	free(file);
 	for (next = f->text; next && *next;) {
 		MT_GROW(f->line, f->count, capacity);
 		f->line[f->count++] = strsep(&next, "\n");
@@ -306,6 +290,15 @@ void mt_detail_free(struct mt_detail_state *d)
 	mt_backtrace_free(&d->backtrace);
 }
 
+static void pick(struct mt_app *app, struct mt_pick *out)
+{
+	struct mt_list *l = list(app);
+
+	out->group = app->detail.group;
+	if (l->count)
+		out->frame = l->selected;
+}
+
 const struct mt_view mt_view_detail = {
 	.name = "Group",
 	.scopes = 1u << MT_SCOPE_DETAIL,
@@ -314,4 +307,5 @@ const struct mt_view mt_view_detail = {
 	.list = list,
 	.choose = choose,
 	.line = line_text,
+	.pick = pick,
 };

@@ -189,6 +189,14 @@ static void line_text(struct mt_app *app, uint32_t index, char *out, size_t len)
 	mt_backtrace_free(&backtrace);
 }
 
+static void pick(struct mt_app *app, struct mt_pick *out)
+{
+	struct mt_list *l = list(app);
+
+	if (l->count)
+		out->group = app->data.selection.groups[l->selected];
+}
+
 const struct mt_view mt_view_groups = {
 	.name = "Groups",
 	.scopes = 1u << MT_SCOPE_COLUMNS | 1u << MT_SCOPE_GROUPS,
@@ -197,4 +205,5 @@ const struct mt_view mt_view_groups = {
 	.list = list,
 	.choose = choose,
 	.line = line_text,
+	.pick = pick,
 };

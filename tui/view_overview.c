@@ -227,6 +227,14 @@ static void line_text(struct mt_app *app, uint32_t index, char *out, size_t len)
 	mt_backtrace_free(&backtrace);
 }
 
+static void pick(struct mt_app *app, struct mt_pick *out)
+{
+	struct mt_list *l = list(app);
+
+	if (l->count)
+		out->group = group_at(app, l->selected);
+}
+
 const struct mt_view mt_view_overview = {
 	.name = "Overview",
 	.scopes = 1u << MT_SCOPE_COLUMNS,
@@ -235,4 +243,5 @@ const struct mt_view mt_view_overview = {
 	.list = list,
 	.choose = choose,
 	.line = line_text,
+	.pick = pick,
 };

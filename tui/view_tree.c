@@ -322,6 +322,17 @@ void mt_tree_state_free(struct mt_tree_state *t)
 	free(t->rows);
 }
 
+static void pick(struct mt_app *app, struct mt_pick *out)
+{
+	struct mt_list *l = list(app);
+	const struct mt_tree_row *row = l->count ? &app->tree.rows[l->selected] : NULL;
+
+	if (!row || row->more)
+		return;
+	out->group = group_of(app, row);
+	mt_tree_label(app->data.tree, row->last, &out->branch);
+}
+
 const struct mt_view mt_view_tree = {
 	.name = "Tree",
 	.scopes = 1u << MT_SCOPE_TREE | 1u << MT_SCOPE_COLUMNS,
@@ -330,4 +341,5 @@ const struct mt_view mt_view_tree = {
 	.list = list,
 	.choose = choose,
 	.line = line_text,
+	.pick = pick,
 };

@@ -37,6 +37,9 @@ static void set_environment(const struct settings *s)
 	clearenv();
 	setenv("PATH", path, 1);
 	setenv("HOME", "/nonexistent", 1);
+	setenv("XDG_CONFIG_HOME", s->config ? s->config : "/nonexistent", 1);
+	setenv("XDG_STATE_HOME", s->config ? s->config : "/nonexistent", 1);
+	setenv("EDITOR", s->editor ? s->editor : "true", 1);
 	setenv("TERM", s->term, 1);
 	setenv("LC_ALL", s->locale, 1);
 	setenv("MEMTUI_TEST_IDLE", "1", 1);

@@ -32,6 +32,8 @@ struct settings {
 	bool no_color;
 	const char *cache;                     /* XDG_CACHE_HOME */
 	const char *filtering;                 /* MEMTUI_TEST_FILTERING: where filters stop until they are cancelled */
+	const char *editor;                    /* EDITOR; NULL: one that does nothing */
+	const char *config;                    /* XDG_CONFIG_HOME and XDG_STATE_HOME; NULL: nowhere */
 };
 
 void terminal_start(struct terminal *, int rows, int columns, const struct settings *, char *const *argv);

@@ -38,7 +38,7 @@ void tell(struct tests *t, bool ok, const char *format, ...)
 
 void open_trace(struct tests *t, struct terminal *terminal, int rows, int columns, const struct golden *g)
 {
-	struct settings s = {g && g->term ? g->term : "xterm-256color", g && g->locale ? g->locale : "C.UTF-8", t->source,
+	struct settings s = {.term = g && g->term ? g->term : "xterm-256color", g && g->locale ? g->locale : "C.UTF-8", t->source,
 		g && g->no_color, NULL, g ? g->filtering : NULL};
 	char theme[1024], totals[1024];
 	char *argv[] = {t->memtui, "open", "--theme", theme, g && g->totals ? totals : t->trace, NULL};

@@ -120,7 +120,7 @@ static void check_random(struct tests *t)
 static void check_field(struct tests *t, const char *name, const char *option, const char *keys, const char *there,
 	const char *gone)
 {
-	struct settings s = {"xterm-256color", "C.UTF-8", t->source, false, NULL, NULL};
+	struct settings s = {.term = "xterm-256color", "C.UTF-8", t->source, false, NULL, NULL};
 	struct terminal terminal;
 	char trace[1024], *screen;
 	char *argv[] = {t->memtui, "open", trace, (char *)option, NULL};
@@ -298,7 +298,7 @@ static void check_refusals(struct tests *t)
 
 static void run_program(struct tests *t, struct terminal *terminal, char *program, char *script)
 {
-	struct settings s = {"xterm-256color", "C.UTF-8", t->scratch, false, t->scratch, NULL};
+	struct settings s = {.term = "xterm-256color", "C.UTF-8", t->scratch, false, t->scratch, NULL};
 	char *argv[] = {t->memtui, "run", "--", program, script ? "-c" : NULL, script, NULL};
 
 	terminal_start(terminal, 24, 80, &s, argv);
@@ -307,7 +307,7 @@ static void run_program(struct tests *t, struct terminal *terminal, char *progra
 /* With an output nothing is asked: what was written stands below when the screen is gone, the children's too. */
 static void check_output(struct tests *t)
 {
-	struct settings s = {"xterm-256color", "C.UTF-8", t->scratch, false, t->scratch, NULL};
+	struct settings s = {.term = "xterm-256color", "C.UTF-8", t->scratch, false, t->scratch, NULL};
 	char *argv[] = {t->memtui, "run", "-f", "-o", "output.dat", "--", "/bin/sh", "-c", "/bin/ls; exit 3", NULL};
 	struct terminal terminal;
 
@@ -365,7 +365,7 @@ static void check_live(struct tests *t)
 
 static void check_attach(struct tests *t)
 {
-	struct settings s = {"xterm-256color", "C.UTF-8", t->scratch, false, t->scratch, NULL};
+	struct settings s = {.term = "xterm-256color", "C.UTF-8", t->scratch, false, t->scratch, NULL};
 	char *argv[] = {t->memtui, "attach", NULL, NULL};
 	char pid[16] = "", *screen, *at;
 	struct terminal terminal;
@@ -409,7 +409,7 @@ static void check_attach(struct tests *t)
 /* A busy program: what a running screen costs, and that the selected line stays selected. */
 static void check_busy(struct tests *t)
 {
-	struct settings s = {"xterm-256color", "C.UTF-8", t->scratch, false, t->scratch, NULL};
+	struct settings s = {.term = "xterm-256color", "C.UTF-8", t->scratch, false, t->scratch, NULL};
 	char *argv[] = {t->memtui, "run", "--", t->demo, NULL}, *screen, *line;
 	struct terminal terminal;
 	char function[64] = "", again[64] = "-";
