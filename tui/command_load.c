@@ -110,12 +110,10 @@ static struct mt_trace_reader *open_trace(struct mt_loaded *loaded, const char *
 {
 	struct mt_converted converted;
 
-	if (!mt_convert_recognises(path))
-		return mt_trace_reader_open(path, err);
 	struct mt_trace_reader *reader = mt_convert_open(path, load_progress, NULL, &converted, err);
 
 	mt_command_progress(NULL, -1);
-	if (reader)
+	if (reader && (*converted.fault || *converted.note))
 		mt_command_say("%s", *converted.fault ? converted.fault : converted.note);
 	loaded->damaged = *converted.fault;
 	return reader;
@@ -141,7 +139,7 @@ static int load_trace(struct mt_loaded *loaded, const char *path, struct mt_err 
 
 int mt_command_load(struct mt_loaded *loaded, const char *path, bool symbols, struct mt_err *err)
 {
-	bool recording = mt_import_recognises(path);
+	bool recording = strcmp(path, "-") && mt_import_recognises(path);
 
 	*loaded = (struct mt_loaded){0};
 	mt_profile_init(&loaded->profile);

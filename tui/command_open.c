@@ -26,7 +26,7 @@ const struct mt_command mt_command_open = {
 	.words = "look at a saved trace in the terminal",
 	.description = "Opens a trace in the terminal interface. - reads it from standard input.\n\n"
 		"TRACE can also be what heaptrack 1.0 to 1.5 has recorded and interpreted (.zst, .gz or unpacked), here and wherever "
-		"a trace is read; 'memtui pack' makes a trace of it that opens faster. heaptrack writes down neither threads nor "
+		"a trace is read, from standard input too; 'memtui pack' makes a trace of it that opens faster. heaptrack writes down neither threads nor "
 		"addresses, kinds of calls or reallocs, and times to 10 ms: threads and kinds show as unknown (but for operator new, "
 		"which it names), a realloc as a free and an allocation, and of blocks of one stack and size the last allocated "
 		"is taken to be freed first. Totals, leaks and the peak are exact; temporary is what was freed before "

@@ -108,11 +108,10 @@ static int open_recording(struct mt_data *d, const char *path, int (*progress)(v
 int mt_data_open(struct mt_data *d, const char *path, int (*progress)(void *, double), void *context,
 	struct mt_err *err)
 {
-	if (mt_import_recognises(path))
+	if (strcmp(path, "-") && mt_import_recognises(path))
 		return open_recording(d, path, progress, context, err);
 	struct mt_converted converted;
-	struct mt_trace_reader *reader = mt_convert_recognises(path)
-		? mt_convert_open(path, progress, context, &converted, err) : mt_trace_reader_open(path, err);
+	struct mt_trace_reader *reader = mt_convert_open(path, progress, context, &converted, err);
 	int result;
 
 	if (!reader)

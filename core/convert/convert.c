@@ -14,7 +14,8 @@
 #define PROGRESS_EVERY 65536u /* lines */
 
 struct conversion {
-	const char *path;
+	const char *path; /* or what it is called */
+	bool piped;
 	int (*progress)(void *context, double fraction);
 	void *context;
 	struct mt_lines *lines;
@@ -24,16 +25,46 @@ struct conversion {
 	struct mt_converted *out;
 };
 
+/* Of the lines the first; the others are not read. */
+enum first { FIRST_OTHER, FIRST_HEAPTRACK, FIRST_PACKED };
+
+static enum first look(struct mt_lines *lines)
+{
+	char *line;
+	size_t len;
+
+	if (!lines)
+		return FIRST_OTHER;
+	if (mt_lines_next(lines, &line, &len) == 1 && len < 64 && !strncmp(line, "v ", 2)
+		&& strspn(line + 2, "0123456789abcdef ") == len - 2)
+		return FIRST_HEAPTRACK;
+	return mt_lines_packing(lines) ? FIRST_PACKED : FIRST_OTHER;
+}
+
 bool mt_convert_recognises(const char *path)
 {
 	struct mt_lines *lines = mt_lines_open(path, NULL);
-	char *line;
-	size_t len;
-	bool is = lines && mt_lines_next(lines, &line, &len) == 1 && len < 64 && !strncmp(line, "v ", 2)
-		&& strspn(line + 2, "0123456789abcdef ") == len - 2;
+	bool is = look(lines) != FIRST_OTHER;
 
 	mt_lines_free(lines);
 	return is;
+}
+
+/* Why a compressed file is not heaptrack's. */
+static int refuse(const struct mt_lines *lines, const char *path, bool piped, struct mt_err *err)
+{
+	static const char again[] = "it was not written or not copied to its end; get it again from where it was recorded";
+	const char *packing = mt_lines_packing(lines), *program = mt_lines_program(lines);
+	unsigned long long bytes = mt_lines_read(lines);
+
+	if (mt_lines_cut(lines))
+		return mt_fail(err, -EBADMSG, "%s breaks off at byte %llu, before anything of its %s data can be unpacked: %s", path,
+			bytes, packing, again);
+	if (mt_lines_broken(lines))
+		return mt_fail(err, -EBADMSG, "%s is damaged within its first %llu bytes (%s), so that nothing of its %s data can be "
+			"unpacked; get it again from where it was recorded", path, bytes, mt_lines_fault(lines), packing);
+	return mt_fail(err, -EINVAL, "%s is compressed by %s, and what is in it is not heaptrack's; a trace of memtui's is read "
+		"unpacked: '%s%s%s | memtui open -'", path, packing, program, piped ? "" : " ", piped ? "" : path);
 }
 
 /* ---- reading ---- */
@@ -62,8 +93,8 @@ static int read_lines(struct conversion *c, struct mt_err *err)
 	}
 	if (c->heaptrack.raw)
 		return mt_fail(err, -ENOTSUP, "%s is heaptrack's raw data, which have no names yet: interpret them first, with "
-			"'%s <%s | /usr/lib/heaptrack/libexec/heaptrack_interpret >OUT', and open OUT", c->path,
-			mt_lines_program(c->lines), c->path);
+			"'%s%s%s | /usr/lib/heaptrack/libexec/heaptrack_interpret >OUT', and open OUT", c->path,
+			mt_lines_program(c->lines), c->piped ? "" : " <", c->piped ? "" : c->path);
 	if (c->line_count == 1 && fault)
 		return mt_fail(err, -EINVAL, "%s cannot be read: %s", c->path, fault);
 	if (fault)
@@ -105,43 +136,99 @@ static int convert(struct conversion *c, struct mt_trace_writer *writer, struct 
 	return error;
 }
 
+/* lines: taken, from their beginning on; may be NULL, with err set. fd: taken. */
+static int convert_lines(struct conversion *c, int fd, struct mt_err *err)
+{
+	struct mt_trace_writer *writer = c->lines ? mt_trace_writer_new(fd, err) : NULL;
+	int error = writer ? convert(c, writer, err) : err->code;
+
+	if (!c->lines)
+		close(fd);
+	if (writer)
+		mt_trace_writer_free(writer);
+	mt_lines_free(c->lines);
+	return error;
+}
+
 int mt_convert(const char *path, int fd, int (*progress)(void *, double), void *context, struct mt_converted *out,
 	struct mt_err *err)
 {
 	struct conversion c = {.path = path, .progress = progress, .context = context, .out = out};
+	struct mt_lines *first = mt_lines_open(path, err);
 	struct mt_err unused;
-	int error;
+	int error = 0;
 
 	*out = (struct mt_converted){0};
 	err = err ? err : &unused;
-	c.lines = mt_lines_open(path, err);
-	if (!c.lines) {
+	if (first && look(first) == FIRST_PACKED)
+		error = refuse(first, path, false, err);
+	mt_lines_free(first);
+	if (error) {
 		close(fd);
-		return err->code;
+		return error;
 	}
-	struct mt_trace_writer *writer = mt_trace_writer_new(fd, err);
-
-	error = writer ? convert(&c, writer, err) : err->code;
-	if (writer)
-		mt_trace_writer_free(writer);
-	mt_lines_free(c.lines);
-	return error;
+	c.lines = mt_lines_open(path, err);
+	return convert_lines(&c, fd, err);
 }
 
 /* ---- opening ---- */
 
-struct mt_trace_reader *mt_convert_open(const char *path, int (*progress)(void *, double), void *context,
-	struct mt_converted *out, struct mt_err *err)
+static struct mt_trace_reader *open_converted(struct conversion *c, struct mt_err *err)
 {
 	int fd = mt_temporary_file(NULL, err), writing = fd < 0 ? fd : fcntl(fd, F_DUPFD_CLOEXEC, 3);
 
-	*out = (struct mt_converted){0};
 	if (fd >= 0 && writing < 0)
 		mt_fail(err, -errno, "cannot write a temporary file: %s", strerror(errno));
-	if (writing < 0 || mt_convert(path, writing, progress, context, out, err)) {
+	if (writing < 0)
+		mt_lines_free(c->lines);
+	if (writing < 0 || convert_lines(c, writing, err)) {
 		if (fd >= 0)
 			close(fd);
 		return NULL;
 	}
-	return mt_trace_reader_open_fd(fd, path, err);
+	return mt_trace_reader_open_fd(fd, c->path, err);
+}
+
+/* spooled: standard input, or -1. */
+static struct mt_lines *lines_of(const char *path, int spooled, struct mt_err *err)
+{
+	int fd;
+
+	if (spooled < 0)
+		return mt_lines_open(path, err);
+	fd = lseek(spooled, 0, SEEK_SET) < 0 ? -1 : fcntl(spooled, F_DUPFD_CLOEXEC, 3);
+	if (fd < 0)
+		mt_fail(err, -errno, "cannot read %s: %s", path, strerror(errno));
+	return fd < 0 ? NULL : mt_lines_open_fd(fd, path, err);
+}
+
+struct mt_trace_reader *mt_convert_open(const char *path, int (*progress)(void *, double), void *context,
+	struct mt_converted *out, struct mt_err *err)
+{
+	bool piped = !strcmp(path, "-");
+	struct conversion c = {.path = piped ? "standard input" : path, .piped = piped, .progress = progress, .context = context,
+		.out = out};
+	int spooled = piped ? mt_trace_spool(err) : -1;
+	struct mt_trace_reader *reader = NULL;
+	struct mt_err unused;
+
+	*out = (struct mt_converted){0};
+	err = err ? err : &unused;
+	if (piped && spooled < 0)
+		return NULL;
+	struct mt_lines *first = lines_of(c.path, spooled, NULL);
+	enum first what = look(first);
+
+	if (what == FIRST_PACKED)
+		refuse(first, c.path, piped, err);
+	mt_lines_free(first);
+	if (what == FIRST_OTHER)
+		return piped ? mt_trace_reader_open_spooled(spooled, err) : mt_trace_reader_open(path, err);
+	if (what == FIRST_HEAPTRACK) {
+		c.lines = lines_of(c.path, spooled, err);
+		reader = open_converted(&c, err);
+	}
+	if (piped)
+		close(spooled);
+	return reader;
 }

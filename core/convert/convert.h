@@ -13,14 +13,15 @@ struct mt_converted {
 	char note[320];       /* what its recorder did not write down, and what was assumed in its place */
 };
 
-/* Whether it is heaptrack's: by its first bytes, whatever the file is called. */
+/* Whether it is heaptrack's: by its first bytes, whatever the file is called; or compressed, so that it is no trace either. */
 bool mt_convert_recognises(const char *path);
 /* fd: taken; it may be a pipe. progress may be NULL; non-zero cancels (-ECANCELED). Damage is no error where something
  * could be read before it: see fault. */
 int mt_convert(const char *path, int fd, int (*progress)(void *context, double fraction), void *context,
-	struct mt_converted *, struct mt_err *);
-/* Opens a trace that was converted into a temporary file, readable by its owner alone and already without a name. */
+	struct mt_converted *, struct mt_err *err);
+/* Opens a trace, or what becomes one: that is converted into a temporary file, readable by its owner alone and already without
+ * a name. path "-": standard input. Of a trace mt_converted is empty. */
 struct mt_trace_reader *mt_convert_open(const char *path, int (*progress)(void *context, double fraction),
-	void *context, struct mt_converted *, struct mt_err *);
+	void *context, struct mt_converted *, struct mt_err *err);
 
 #endif

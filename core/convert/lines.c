@@ -25,6 +25,7 @@ struct mt_lines {
 	bool end;              /* nothing more comes into text */
 	bool within;           /* a compressed stream has begun and not ended */
 	const char *fault;
+	bool cut, broken;
 	z_stream gzip;
 	ZSTD_DCtx *zstd;
 };
@@ -38,8 +39,10 @@ static void fill_input(struct mt_lines *l)
 	do
 		n = read(l->fd, l->in, sizeof l->in);
 	while (n < 0 && errno == EINTR);
-	if (n < 0)
+	if (n < 0) {
 		l->fault = strerror(errno);
+		l->broken = true;
+	}
 	l->in_end = n <= 0;
 	l->in_at = 0;
 	l->in_len = n > 0 ? (size_t)n : 0;
@@ -62,6 +65,20 @@ static bool begin(struct mt_lines *l)
 	return l->packing != PACKING_ZSTD || l->zstd;
 }
 
+struct mt_lines *mt_lines_open_fd(int fd, const char *name, struct mt_err *err)
+{
+	struct mt_lines *l = mt_alloc(sizeof *l);
+	struct stat st;
+
+	l->fd = fd;
+	l->file_bytes = fstat(fd, &st) < 0 ? 0 : (uint64_t)st.st_size;
+	if (begin(l))
+		return l;
+	mt_fail(err, -ENOMEM, "cannot decompress %s: out of memory", name);
+	mt_lines_free(l);
+	return NULL;
+}
+
 struct mt_lines *mt_lines_open(const char *path, struct mt_err *err)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
@@ -76,15 +93,7 @@ struct mt_lines *mt_lines_open(const char *path, struct mt_err *err)
 		mt_fail(err, -EINVAL, "%s is no plain file", path);
 		return NULL;
 	}
-	struct mt_lines *l = mt_alloc(sizeof *l);
-
-	l->fd = fd;
-	l->file_bytes = (uint64_t)st.st_size;
-	if (begin(l))
-		return l;
-	mt_fail(err, -ENOMEM, "cannot decompress %s: out of memory", path);
-	mt_lines_free(l);
-	return NULL;
+	return mt_lines_open_fd(fd, path, err);
 }
 
 void mt_lines_free(struct mt_lines *l)
@@ -113,8 +122,10 @@ static size_t unpack_gzip(struct mt_lines *l, uint8_t *to, size_t room)
 	l->in_at = l->in_len - l->gzip.avail_in;
 	if (result == Z_STREAM_END)
 		inflateReset(&l->gzip); /* another member may follow */
-	else if (result != Z_OK && result != Z_BUF_ERROR)
+	else if (result != Z_OK && result != Z_BUF_ERROR) {
 		l->fault = l->gzip.msg ? l->gzip.msg : "its compressed data are damaged";
+		l->broken = true;
+	}
 	return room - l->gzip.avail_out;
 }
 
@@ -127,8 +138,10 @@ static size_t unpack_zstd(struct mt_lines *l, uint8_t *to, size_t room)
 	if (l->in_at != in.pos || out.pos)
 		l->within = left != 0;
 	l->in_at = in.pos;
-	if (ZSTD_isError(left))
+	if (ZSTD_isError(left)) {
 		l->fault = ZSTD_getErrorName(left);
+		l->broken = true;
+	}
 	return out.pos;
 }
 
@@ -165,7 +178,8 @@ static void fill_text(struct mt_lines *l)
 	}
 	l->text.len += made;
 	l->end = !made;
-	if (l->end && l->within && !l->fault)
+	l->cut = l->end && l->within && !l->fault;
+	if (l->cut)
 		l->fault = "its compressed data break off";
 }
 
@@ -202,9 +216,29 @@ const char *mt_lines_fault(const struct mt_lines *l)
 	return l->fault;
 }
 
+bool mt_lines_cut(const struct mt_lines *l)
+{
+	return l->cut;
+}
+
+bool mt_lines_broken(const struct mt_lines *l)
+{
+	return l->broken;
+}
+
+uint64_t mt_lines_read(const struct mt_lines *l)
+{
+	return l->read_bytes;
+}
+
 double mt_lines_fraction(const struct mt_lines *l)
 {
 	return l->file_bytes ? (double)l->read_bytes / (double)l->file_bytes : 1;
+}
+
+const char *mt_lines_packing(const struct mt_lines *l)
+{
+	return l->packing == PACKING_ZSTD ? "zstd" : l->packing == PACKING_GZIP ? "gzip" : NULL;
 }
 
 const char *mt_lines_program(const struct mt_lines *l)

@@ -56,7 +56,7 @@ static int copy_all(int from, int to, struct mt_err *err)
 }
 
 /* pread needs a file. */
-static int spool(struct mt_err *err)
+int mt_trace_spool(struct mt_err *err)
 {
 	int fd = mt_temporary_file(NULL, err), result = fd < 0 ? 0 : copy_all(STDIN_FILENO, fd, err);
 
@@ -130,18 +130,25 @@ static int open_file(const char *path, struct mt_err *err)
 		"input", path);
 }
 
+static int checked(int fd, const char *name, struct mt_err *err)
+{
+	int result = fd < 0 ? fd : check_start(fd, name, err);
+
+	if (fd < 0 || !result)
+		return fd;
+	close(fd);
+	return result;
+}
+
 int mt_trace_open(const char *path, struct mt_err *err)
 {
 	bool from_stdin = !strcmp(path, "-");
-	int fd = from_stdin ? spool(err) : open_file(path, err);
 
-	if (fd < 0)
-		return fd;
-	int result = check_start(fd, from_stdin ? "standard input" : path, err);
+	return checked(from_stdin ? mt_trace_spool(err) : open_file(path, err), from_stdin ? "standard input" : path, err);
+}
 
-	if (result) {
-		close(fd);
-		return result;
-	}
-	return fd;
+struct mt_trace_reader *mt_trace_reader_open_spooled(int fd, struct mt_err *err)
+{
+	fd = checked(fd, "standard input", err);
+	return fd < 0 ? NULL : mt_trace_reader_open_fd(fd, "standard input", err);
 }

@@ -3,6 +3,7 @@
 #define MT_TRACE_OPEN_H
 
 #include "core/trace/block.h"
+#include "core/trace/trace.h"
 
 /* A descriptor of the trace at path ("-": standard input, spooled), its file header checked; or a negative errno. */
 int mt_trace_open(const char *path, struct mt_err *err);

@@ -134,6 +134,9 @@ struct mt_trace_block {
 struct mt_trace_reader *mt_trace_reader_open(const char *path, struct mt_err *err);
 /* The same of a file just written, by its descriptor, which is taken; name: for messages. */
 struct mt_trace_reader *mt_trace_reader_open_fd(int fd, const char *name, struct mt_err *err);
+/* Standard input as a temporary file, or a negative errno; and a trace in it, which is taken. */
+int mt_trace_spool(struct mt_err *err);
+struct mt_trace_reader *mt_trace_reader_open_spooled(int fd, struct mt_err *err);
 void mt_trace_reader_free(struct mt_trace_reader *);
 uint32_t mt_trace_reader_count(const struct mt_trace_reader *);
 const struct mt_trace_block *mt_trace_reader_block(const struct mt_trace_reader *, uint32_t index);

@@ -80,6 +80,13 @@ holds "groups, kinds and inline frames" '[(g["kind"], g["all"]["leaked_size"], g
 	("new", 0, 2, 1, ["inner", "main"])]' groups
 "$memtui" timeline --format json plain >timeline.json 2>timeline.err
 if python3 -m json.tool <timeline.json >/dev/null; then ok "timeline"; else not_ok "timeline" "$(head -c 200 timeline.err)"; fi
+for packing in plain packed.gz packed.zst; do
+	cat $packing | "$memtui" info --format json - >piped.json 2>piped.err || echo "{}" >piped.json
+	holds "$packing on a pipe" "$truth" piped
+done
+grep -q '^memtui: standard input was recorded by heaptrack' piped.err && ok "a pipe's note" || not_ok "a pipe's note" "$(cat piped.err)"
+cat packed.dat | "$memtui" info --format json - >piped.json 2>piped.err
+holds "a trace on a pipe" "$truth" piped
 left=$(find /proc/self/fd/ "${TMPDIR:-/tmp}" -maxdepth 1 -name 'memtui-*' -newer plain 2>/dev/null | wc -l)
 [ "$left" = 0 ] && ok "no temporary file is left" || not_ok "no temporary file is left" "$left"
 
@@ -95,6 +102,17 @@ for i in range(300000): print("a %x 2" % random.getrandbits(40))'; } | zstd -q -
 else
 	skip "a cut file" "zstd is not installed"
 fi
+for size in 20 100 250; do
+	head -c $size packed.zst >first.zst
+	fails "a file cut within its first block, at $size" 1 "first.zst breaks off at byte $size, before anything of its zstd data" info first.zst
+done
+fails "packing one" 1 'first.zst breaks off at byte 250' pack first.zst
+cat first.zst | "$memtui" report - >piped.out 2>piped.err && not_ok "one on a pipe" "status 0" ||
+	{ grep -q 'standard input breaks off at byte 250' piped.err && ok "one on a pipe" || not_ok "one on a pipe" "$(cat piped.err)"; }
+{ head -c 40 packed.zst && head -c 300 /dev/zero; } >damaged.zst
+fails "a file damaged within its first block" 1 'damaged.zst is damaged within its first 340 bytes .*; get it again' info damaged.zst
+gzip -c packed.dat >trace.gz
+fails "a packed trace of memtui's" 1 "trace.gz is compressed by gzip, .*'gzip -dc trace.gz . memtui open -'" info trace.gz
 head -c $(($(stat -c %s packed.gz) - 30)) packed.gz >cut.gz
 fails "a cut gzip file" 0 'cut.gz is damaged behind line [0-9]+ .its compressed data break off.; what comes before' info cut.gz
 head -n 28 plain >short
