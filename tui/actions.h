@@ -16,6 +16,7 @@
 	X(TIMELINE, "Timeline") \
 	X(DETAIL, "Group detail") \
 	X(PROGRAM, "Program output") \
+	X(LOG, "Log") \
 	X(LIVE, "Live session") \
 	X(OUT, "Elsewhere") \
 	X(APP, "Program")
@@ -90,6 +91,7 @@ enum mt_scope {
 	X(NEXT_GROUP, DETAIL, "}", 5, "Next", "the next group of the list") \
 	X(PREVIOUS_GROUP, DETAIL, "{", 6, "Previous", "the previous group of the list") \
 	X(KEYBOARD, PROGRAM, "Enter", 2, "Type", "give the program the keyboard; ^] takes it back") \
+	X(FOLLOW, LOG, "F", 5, "Follow", "stay at the newest line, or where you are") \
 	X(FREEZE, LIVE, "p", 8, "Freeze", "freeze the view; the recording goes on") \
 	X(PAUSE, LIVE, "P", 0, "Pause", "pause the recording, or go on: new blocks are left out, ends of blocks are not") \
 	X(EDITOR, OUT, "e", 0, "Editor", "open the editor (VISUAL, EDITOR) at the source line of the selected group, frame or branch") \

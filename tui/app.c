@@ -73,6 +73,7 @@ void mt_app_say(struct mt_app *app, const char *format, ...)
 	va_start(args, format);
 	vsnprintf(app->message, sizeof app->message, format, args);
 	va_end(args);
+	mt_log_note(app, app->message);
 }
 
 void mt_app_go(struct mt_app *app, enum mt_view_id id)

@@ -97,6 +97,7 @@ struct mt_detail_state {
 };
 
 struct mt_program_state; /* view_program.c */
+struct mt_log_state;     /* view_log.c */
 
 /* ---- what lies on top ---- */
 enum mt_prompt_kind { MT_PROMPT_NONE, MT_PROMPT_SEARCH, MT_PROMPT_FILTER };
@@ -159,6 +160,7 @@ struct mt_app {
 	struct mt_overview_state overview;
 	struct mt_detail_state detail;
 	struct mt_program_state *program;
+	struct mt_log_state *log;    /* NULL: not seen yet, and nothing was said */
 	struct mt_prompt prompt;
 	struct mt_menu menu;
 	struct mt_help help;
@@ -268,6 +270,9 @@ void mt_timeline_mouse(struct mt_app *, const struct mt_input *, int first_colum
 void mt_tree_state_free(struct mt_tree_state *);
 /* ---- view_detail.c ---- */
 void mt_detail_free(struct mt_detail_state *);
+/* ---- view_log.c ---- */
+void mt_log_note(struct mt_app *, const char *text); /* what memtui said */
+void mt_log_free(struct mt_log_state *);
 /* ---- view_program.c ---- */
 void mt_program_open(struct mt_app *);
 void mt_program_read(struct mt_app *);             /* takes over new output */

@@ -197,7 +197,8 @@ static bool offered(struct mt_app *app, enum mt_action what)
 	if (what == MT_ACTION_SEARCH)
 		return mt_app_focus(app)->list != NULL;
 	if (what == MT_ACTION_OPEN)
-		return app->view != MT_VIEW_TIMELINE && app->view != MT_VIEW_OUTPUT && app->view != MT_VIEW_DETAIL;
+		return app->view != MT_VIEW_TIMELINE && app->view != MT_VIEW_OUTPUT && app->view != MT_VIEW_DETAIL &&
+			app->view != MT_VIEW_LOG;
 	return true;
 }
 

@@ -53,6 +53,7 @@ static void finish(struct mt_app *app)
 {
 	mt_screen_close(app->screen);
 	mt_program_free(app->program);
+	mt_log_free(app->log);
 	mt_tree_state_free(&app->tree);
 	mt_detail_free(&app->detail);
 	mt_prompt_free(&app->prompt);

@@ -19,4 +19,3 @@ TO_COME(diff, "Diff");
 TO_COME(triage, "Triage");
 TO_COME(blocks, "Blocks");
 TO_COME(processes, "Procs");
-TO_COME(log, "Log");

@@ -1,5 +1,6 @@
 /* Writes the trace that the golden screens are made of: fixed times, names included.
- * make_trace FILE [seconds [totals]]: totals leaves the events out. */
+ * make_trace FILE [seconds [KIND]]: totals leaves the events out; log adds markers, losses and what else a log has; later is
+ * another run of a changed program. */
 #include "core/base/buffer.h"
 #include "core/model/load.h"
 #include "core/model/model.h"
@@ -56,7 +57,23 @@ struct maker {
 	uint32_t group[STACKS];
 	uint64_t number;
 	struct mt_trace_writer *writer; /* for events; NULL: none */
+	bool later;
 };
+
+/* In the later run of the program: what grew, shrank, is new and gone. */
+static struct stack stack_of(const struct maker *m, size_t i)
+{
+	static const struct stack new = {MT_KIND_MALLOC, {MAIN, "journal_open|src/journal.c|21"}, 65536, 2, 10, 90, 100};
+	struct stack s = stacks[i];
+
+	if (m->later && i == 1)
+		s.kept_of_ten = 1;
+	else if (m->later && i == 5)
+		s.each_second = 400;
+	else if (m->later && i == 6)
+		s = new;
+	return s;
+}
 
 static void add_symbol(struct maker *m, uint32_t pc, const char *text)
 {
@@ -124,11 +141,12 @@ static void add_stacks(struct maker *m)
 	uint32_t seen_pc[STACKS * FRAMES_MAX + 1];
 
 	for (size_t i = 0; i < STACKS; i++) {
+		struct stack s = stack_of(m, i);
 		uint32_t node = 0;
 
-		for (int f = 0; f < FRAMES_MAX && stacks[i].frames[f]; f++)
-			node = frame_node(m, node, stacks[i].frames[f], seen, seen_pc);
-		m->group[i] = mt_profile_add_group(&m->profile, child(m, node, stacks[i].kind));
+		for (int f = 0; f < FRAMES_MAX && s.frames[f]; f++)
+			node = frame_node(m, node, s.frames[f], seen, seen_pc);
+		m->group[i] = mt_profile_add_group(&m->profile, child(m, node, s.kind));
 	}
 }
 
@@ -144,7 +162,7 @@ static void add_event(struct maker *m, const struct mt_block *b, uint64_t at, bo
 static void run_second(struct maker *m, unsigned second)
 {
 	for (size_t i = 0; i < STACKS; i++) {
-		const struct stack *s = &stacks[i];
+		struct stack copy = stack_of(m, i), *s = &copy;
 
 		if (second < s->from || second >= s->to)
 			continue;
@@ -196,6 +214,37 @@ static void describe(struct maker *m)
 	p->info.start_unix_ns = 1700000000ull * SECOND;
 }
 
+static void log_entry(struct maker *m, enum mt_log_type type, uint64_t second, const char *text, const uint64_t values[3])
+{
+	struct mt_log_entry e = {.type = type, .time_ns = second * SECOND, .thread = MT_NO_THREAD,
+		.text = mt_strings_add(&m->profile.strings, text)};
+
+	memcpy(e.values, values, 3 * sizeof *values);
+	mt_profile_add_log(&m->profile, &e);
+}
+
+static void add_log(struct maker *m)
+{
+	struct mt_info *info = &m->profile.info;
+
+	log_entry(m, MT_LOG_CALL, 1, "", (const uint64_t[]){(uint64_t)-8, 2, 1});
+	log_entry(m, MT_LOG_MARKER, 5, "configuration is read", (const uint64_t[]){17, 0, 0});
+	log_entry(m, MT_LOG_PAUSE, 20, "", (const uint64_t[]){0, 0, 0});
+	log_entry(m, MT_LOG_RESUME, 22, "", (const uint64_t[]){0, 0, 0});
+	for (unsigned i = 0; i < 20; i++)
+		log_entry(m, MT_LOG_MARKER, 30 + i, i % 2 ? "request answered" : "request of 漢字 begins", (const uint64_t[]){0, 0, 0});
+	log_entry(m, MT_LOG_GAP, 60, "", (const uint64_t[]){59 * SECOND, 1200, 34});
+	log_entry(m, MT_LOG_LIMIT, 80, "the trace exceeds --max-size 1.0M: all stacks and live blocks alone take 1.2M",
+		(const uint64_t[]){1 << 20, 1200000, 0});
+	info->lost_events = 1234;
+	info->lossy_ns = 60 * SECOND;
+	info->counters[MT_COUNTER_THREADS_FULL] = 2;
+	info->parent = 4200;
+	info->origin = MT_ORIGIN_FORKED;
+	info->root = 4200;
+	info->exit_status = 9;
+}
+
 static int write_all(struct maker *m, unsigned seconds, const char *path, bool events, struct mt_err *err)
 {
 	int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
@@ -225,6 +274,7 @@ static int write_all(struct maker *m, unsigned seconds, const char *path, bool e
 int main(int argc, char **argv)
 {
 	struct maker m = {0};
+	const char *kind = argc > 3 ? argv[3] : "";
 	struct mt_err err = {0};
 	unsigned seconds = argc > 2 ? (unsigned)atoi(argv[2]) : 100;
 
@@ -232,10 +282,13 @@ int main(int argc, char **argv)
 		return 2;
 	mt_profile_init(&m.profile);
 	mt_symbols_init(&m.symbols);
+	m.later = !strcmp(kind, "later");
 	describe(&m);
 	add_stacks(&m);
+	if (!strcmp(kind, "log"))
+		add_log(&m);
 	mt_model_init(&m.model, &m.profile);
-	if (write_all(&m, seconds, argv[1], argc <= 3, &err) < 0) {
+	if (write_all(&m, seconds, argv[1], strcmp(kind, "totals") != 0, &err) < 0) {
 		fprintf(stderr, "make_trace: %s\n", err.text);
 		return 1;
 	}

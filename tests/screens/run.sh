@@ -25,7 +25,9 @@ demo=
 scratch=$(mktemp -d) || exit 1
 trap 'rm -rf "$scratch"' EXIT
 "$build/tests/screens/make_trace" "$scratch/golden.dat" || exit 1
-"$build/tests/screens/make_trace" "$scratch/totals.dat" 100 totals || exit 1
+for kind in totals log later; do
+	"$build/tests/screens/make_trace" "$scratch/$kind.dat" 100 $kind || exit 1
+done
 $cc -O1 -g -fno-builtin -pthread -I"$root/preload" -o "$scratch/filters" "$here/../programs/filters.c" || exit 1
 "$build/memtui" record -o "$scratch/fields.dat" -- "$scratch/filters" >"$scratch/record.log" 2>&1 || exit 1
 status=0

@@ -12,7 +12,7 @@ struct tests tests_begin(int argc, char **argv)
 		fprintf(stderr, "%s MEMTUI THEMES TRACE GOLDEN_DIR SOURCE_DIR SCRATCH [DEMO]\n", argv[0]);
 		exit(2);
 	}
-	return (struct tests){argv[1], argv[2], argv[3], argv[4], argv[5], argv[6], argv[7], getenv("GENERATE") != NULL, 0};
+	return (struct tests){argv[1], argv[2], argv[3], argv[4], argv[5], argv[6], argv[7], getenv("GENERATE") != NULL, 0, NULL};
 }
 
 bool wanted(const char *name)
@@ -41,7 +41,7 @@ void open_trace(struct tests *t, struct terminal *terminal, int rows, int column
 	struct settings s = {.term = g && g->term ? g->term : "xterm-256color", g && g->locale ? g->locale : "C.UTF-8", t->source,
 		g && g->no_color, NULL, g ? g->filtering : NULL};
 	char theme[1024], totals[1024];
-	char *argv[] = {t->memtui, "open", "--theme", theme, g && g->totals ? totals : t->trace, NULL};
+	char *argv[] = {t->memtui, "open", "--theme", theme, g && g->totals ? totals : t->trace, t->second, NULL};
 
 	snprintf(totals, sizeof totals, "%s/totals.dat", t->scratch);
 	snprintf(theme, sizeof theme, "%s/%s.theme", t->themes, g && g->theme ? g->theme : "dark");

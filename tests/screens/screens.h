@@ -10,6 +10,7 @@ struct tests {
 	char *memtui, *themes, *trace, *golden, *source, *scratch, *demo;
 	bool generate;
 	int failed;
+	char *second; /* operand of open, behind the trace; NULL: none */
 };
 
 struct golden {
@@ -22,6 +23,7 @@ struct golden {
 	const char *filtering; /* where filters stop */
 	bool totals;           /* of the trace without events */
 };
+#define GOLDEN(name, columns, rows, keys) {name, columns, rows, keys, 0, 0, 0, 0, 0, 0, 0}
 
 struct tests tests_begin(int argc, char **argv);
 bool wanted(const char *name); /* by the environment's ONLY */

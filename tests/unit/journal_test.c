@@ -1,0 +1,99 @@
+#include "tests/unit/query_fixture.h"
+
+#include "core/export/journal.h"
+
+static void add_log(struct fixture *f, enum mt_log_type type, uint64_t time_ns, const char *text, uint64_t a, uint64_t b, uint64_t c)
+{
+	struct mt_log_entry e = {.time_ns = time_ns, .type = type, .thread = MT_NO_THREAD,
+		.text = mt_strings_add(&f->profile.strings, text), .values = {a, b, c}};
+
+	mt_profile_add_log(&f->profile, &e);
+}
+
+static void expect(const struct mt_journal *j, uint32_t i, const struct fixture *f, enum mt_journal_kind kind, uint64_t time_ns,
+	const char *words)
+{
+	char text[256];
+
+	assert_true(i < j->count);
+	assert_string_equal(mt_journal_tag((enum mt_journal_kind)j->lines[i].kind), mt_journal_tag(kind));
+	assert_int_equal(j->lines[i].time_ns, time_ns);
+	mt_journal_text(text, sizeof text, &j->lines[i], &f->profile, &f->symbols, "a bad block");
+	if (!strstr(text, words))
+		fail_msg("'%s' lacks '%s'", text, words);
+}
+
+/* Modules stand where they were first seen, maps are left out, sums and the end stand last. */
+static void test_order(void **state)
+{
+	struct mt_journal j = {0};
+	struct fixture f;
+
+	(void)state;
+	fixture_init(&f);
+	uint32_t prog = fixture_module(&f, "/usr/bin/prog", 0), late = fixture_module(&f, "/usr/lib/late.so", 0);
+	uint32_t main_pc = fixture_pc(&f, prog, "main", "main.c", 3), call = fixture_pc(&f, late, "call", "", 0);
+
+	fixture_module(&f, "/usr/lib/unused.so", 0);
+	uint32_t early = fixture_group(&f, STACK(main_pc), 1, 8, 1), later = fixture_group(&f, STACK(main_pc, call), 1, 8, 1);
+
+	f.profile.groups[early].first_ns = 5;
+	f.profile.groups[later].first_ns = 50;
+	f.profile.info.pid = 17;
+	add_log(&f, MT_LOG_MAP, 10, "", 0x1000, 0x1000, 0);
+	add_log(&f, MT_LOG_MARKER, 20, "half way", 0, 0, 0);
+	add_log(&f, MT_LOG_PAUSE, 60, "", 0, 0, 0);
+	add_log(&f, MT_LOG_GAP, 70, "", 65, 1200, 34);
+	f.profile.info.lost_events = 1234;
+	f.profile.info.counters[MT_COUNTER_THREADS_FULL] = 2;
+	f.profile.info.wall_ns = 100;
+	f.profile.info.ended = 1;
+	f.profile.info.exit_status = 9;
+	mt_journal_make(&j, &f.profile, NULL);
+	assert_int_equal(j.count, 10);
+	expect(&j, 0, &f, MT_JOURNAL_BEGIN, 0, "process 17");
+	expect(&j, 1, &f, MT_JOURNAL_MODULE, 0, "in no stack /usr/lib/unused.so");
+	assert_int_equal(j.lines[1].time, MT_JOURNAL_UNSEEN);
+	expect(&j, 2, &f, MT_JOURNAL_MODULE, 5, "with lines  /usr/bin/prog");
+	expect(&j, 3, &f, MT_JOURNAL_MARKER, 20, "half way");
+	expect(&j, 4, &f, MT_JOURNAL_MODULE, 50, "no lines    /usr/lib/late.so");
+	assert_int_equal(j.lines[4].time, MT_JOURNAL_BY_THEN);
+	expect(&j, 5, &f, MT_JOURNAL_PAUSE, 60, "the recording pauses");
+	expect(&j, 6, &f, MT_JOURNAL_GAP, 70, "since 65ns 1200 allocations and 34 frees were lost");
+	expect(&j, 7, &f, MT_JOURNAL_LOSS, 100, "1,234 allocations and frees known to be missing");
+	assert_int_equal(j.lines[7].time, MT_JOURNAL_SO_FAR);
+	expect(&j, 8, &f, MT_JOURNAL_LOSS, 100, "2 threads that found no ring");
+	expect(&j, 9, &f, MT_JOURNAL_END, 100, "ended by signal 9, SIGKILL");
+	mt_journal_free(&j);
+	fixture_free(&f);
+}
+
+static void test_warnings(void **state)
+{
+	struct mt_journal j = {0};
+	struct fixture f;
+
+	(void)state;
+	fixture_init(&f);
+	f.profile.info.recorder_lost = 1;
+	f.profile.info.history_from_ns = 3000000000u;
+	add_log(&f, MT_LOG_LIMIT, 1, "the trace exceeds --max-size", 0, 0, 0);
+	add_log(&f, MT_LOG_CALL, 2, "", (uint64_t)-8, 2, 1);
+	mt_journal_make(&j, &f.profile, "a bad block");
+	assert_int_equal(j.count, 7);
+	expect(&j, 1, &f, MT_JOURNAL_LIMIT, 1, "exceeds --max-size");
+	expect(&j, 2, &f, MT_JOURNAL_CALL, 2, "mallopt(M_ARENA_MAX, 2) returned 1");
+	expect(&j, 3, &f, MT_JOURNAL_LOSS, 0, "nothing");
+	expect(&j, 4, &f, MT_JOURNAL_WARNING, 0, "known from 3.00s on");
+	expect(&j, 5, &f, MT_JOURNAL_WARNING, 0, "a bad block");
+	expect(&j, 6, &f, MT_JOURNAL_WARNING, 0, "has no end");
+	mt_journal_free(&j);
+	fixture_free(&f);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {cmocka_unit_test(test_order), cmocka_unit_test(test_warnings)};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
