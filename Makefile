@@ -87,6 +87,11 @@ $(O)/tests/%_test: $(O)/obj/tests/unit/%_test.o $(O)/libcore.a
 	$(say) LINK $@
 	$(Q)$(CC) $(ALL_LDFLAGS) -o $@ $^ $(LIBS) -lcmocka
 
+$(O)/tests/themes_test: $(O)/obj/tests/unit/themes_test.o $(O)/obj/tui/theme.o $(O)/libcore.a
+	@mkdir -p $(@D)
+	$(say) LINK $@
+	$(Q)$(CC) $(ALL_LDFLAGS) -o $@ $^ $(LIBS) -lcmocka -lm
+
 # Tracer and recorder in one process, for ThreadSanitizer (make TSAN=1 O=build-tsan build-tsan/race).
 RACE := event ring tree rules segment thread modules unwind step cfi expression file file_name file_room file_chunk \
 	allocator check find bootstrap

@@ -21,6 +21,10 @@ static void print_values(FILE *out, const struct mt_option *option)
 	char name[64];
 
 	mt_option_name(name, sizeof name, option);
+	if (option->place == MT_OPTION_AT(theme)) { /* those that are there when somebody asks */
+		fprintf(out, "\t--%s) values=$(\"${COMP_WORDS[0]}\" help themes 2>/dev/null) ;;\n", name);
+		return;
+	}
 	fprintf(out, "\t--%s) values='", name);
 	if (option->kind == MT_OPTION_SORT) {
 		for (int i = 0; i < MT_METRIC_COUNT; i++)
@@ -42,7 +46,7 @@ static void print_all_values(FILE *out)
 		for (const struct mt_option *option = mt_command_at(i)->options; option->name; option++) {
 			bool known = false;
 
-			if (!option->choices && option->kind != MT_OPTION_SORT)
+			if (!option->choices && option->kind != MT_OPTION_SORT && option->place != MT_OPTION_AT(theme))
 				continue;
 			for (size_t j = 0; j < count; j++)
 				known = known || !strcmp(seen[j], option->name);

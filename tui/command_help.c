@@ -1,5 +1,6 @@
 #include "tui/commands.h"
 #include "tui/environment.h"
+#include "tui/theme.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -201,6 +202,13 @@ static int run(const struct mt_arguments *arguments, struct mt_err *err)
 		print_environment(stdout);
 		return 0;
 	}
+	if (!arguments->man && !strcmp(name, "themes")) {
+		char *names = mt_theme_names("\n");
+
+		puts(names);
+		free(names);
+		return 0;
+	}
 	int status = find(&command, name, err);
 
 	if (status < 0)
@@ -214,9 +222,10 @@ static int run(const struct mt_arguments *arguments, struct mt_err *err)
 
 const struct mt_command mt_command_help = {
 	.name = "help",
-	.operands = "[COMMAND|environment]",
+	.operands = "[COMMAND|environment|themes]",
 	.words = "show the help of a command",
-	.description = "Prints the help of a command, of the variables of the environment, or the list of all commands.",
+	.description = "Prints the help of a command, of the variables of the environment, the names of the themes, or the "
+		"list of all commands.",
 	.examples = "memtui help record\thow to record\n"
 		"memtui help environment\thow to record without memtui\n"
 		"memtui help --man groups | man -l -\tthe manual page\n"

@@ -88,20 +88,29 @@ static void apply_theme(struct mt_screen *s)
 		mt_theme_mono(&s->theme);
 	for (int i = 0; i < MT_ROLE_COUNT; i++) {
 		const struct mt_style *style = &s->theme.style[i];
+		int foreground, background;
 
 		s->attributes[i] = curses_attributes(style->attributes);
-		if (s->colour)
-			init_extended_pair(i + 1, mt_theme_nearest(style->foreground, COLORS),
-				mt_theme_nearest(style->background, COLORS));
+		if (!s->colour)
+			continue;
+		mt_theme_pair(style, COLORS, &foreground, &background);
+		init_extended_pair(i + 1, foreground, background);
 	}
+	/* Where nothing is drawn, too, the screen has the theme's background. */
+	cchar_t blank;
+
+	setcchar(&blank, L" ", 0, s->colour && s->theme.style[MT_ROLE_TEXT].background >= 0 ? MT_ROLE_TEXT + 1 : 0, NULL);
+	bkgrndset(&blank);
 }
 
 int mt_screen_theme(struct mt_screen *s, const char *name, struct mt_err *err)
 {
 	int result = mt_theme_load(&s->theme, name, err);
 
-	if (!result)
+	if (!result) {
 		apply_theme(s);
+		clearok(curscr, TRUE);
+	}
 	return result;
 }
 
@@ -279,7 +288,6 @@ bool mt_screen_utf8(const struct mt_screen *s) { return s->utf8; }
 
 void mt_screen_begin(struct mt_screen *s)
 {
-	bkgdset(' ');
 	erase();
 	s->cursor_row = -1;
 }

@@ -5,7 +5,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 static const struct { const char *name; unsigned mono; } roles[] = {
 #define X(id, name, mono) {name, mono},
@@ -23,6 +22,8 @@ void mt_theme_mono(struct mt_theme *theme)
 	for (int i = 0; i < MT_ROLE_COUNT; i++)
 		theme->style[i] = (struct mt_style){MT_COLOUR_DEFAULT, MT_COLOUR_DEFAULT, roles[i].mono};
 }
+
+#define UNSAID (-2) /* a background: that of text */
 
 struct place {
 	const char *file;
@@ -57,7 +58,7 @@ static int parse_style(struct mt_style *style, char *text, const struct place *a
 	char *rest = NULL;
 	int colours = 0;
 
-	*style = (struct mt_style){MT_COLOUR_DEFAULT, MT_COLOUR_DEFAULT, 0};
+	*style = (struct mt_style){MT_COLOUR_DEFAULT, UNSAID, 0};
 	for (char *word = strtok_r(text, " \t", &rest); word; word = strtok_r(NULL, " \t", &rest)) {
 		bool known = false;
 		int colour;
@@ -116,9 +117,8 @@ int mt_theme_parse(struct mt_theme *theme, const char *file_name, const char *te
 	char *copy = mt_strdup(text), *next = copy;
 	int result = 0;
 
-	mt_theme_mono(&parsed);
 	for (int i = 0; i < MT_ROLE_COUNT; i++)
-		parsed.style[i].attributes = 0;
+		parsed.style[i] = (struct mt_style){MT_COLOUR_DEFAULT, UNSAID, 0};
 	while (!result && next) {
 		char *line = strsep(&next, "\n");
 
@@ -127,84 +127,15 @@ int mt_theme_parse(struct mt_theme *theme, const char *file_name, const char *te
 		result = parse_line(&parsed, line, &at);
 	}
 	free(copy);
-	if (!result)
-		*theme = parsed;
-	return result;
-}
-
-static char *read_text(const char *path)
-{
-	char *text = mt_alloc(65536);
-	FILE *file = fopen(path, "re");
-
-	if (!file) {
-		free(text);
-		return NULL;
-	}
-	text[fread(text, 1, 65535, file)] = '\0';
-	fclose(file);
-	return text;
-}
-
-static char *place_of(int index, const char *name)
-{
-	char executable[512] = "";
-	ssize_t len = readlink("/proc/self/exe", executable, sizeof executable - 1);
-	char *slash;
-	const char *home = getenv("XDG_CONFIG_HOME");
-
-	executable[len > 0 ? len : 0] = '\0';
-	slash = strrchr(executable, '/');
-	if (slash)
-		*slash = '\0';
-	switch (index) {
-	case 0:
-		if (home && *home == '/')
-			return mt_format("%s/memtui/themes/%s.theme", home, name);
-		home = getenv("HOME");
-		return mt_format("%s/.config/memtui/themes/%s.theme", home ? home : "", name);
-	case 1: return mt_format("%s/themes/%s.theme", executable, name);
-	case 2: return mt_format("%s/../themes/%s.theme", executable, name);
-	case 3: return mt_format("%s/../share/memtui/themes/%s.theme", executable, name);
-#ifdef MT_PREFIX
-	case 4: return mt_format("%s/share/memtui/themes/%s.theme", MT_PREFIX, name);
-#endif
-#ifdef MT_THEME_DIR /* the source's own, for builds in another directory */
-	case 5: return mt_format("%s/%s.theme", MT_THEME_DIR, name);
-#endif
-	default: return NULL;
-	}
-}
-
-int mt_theme_load(struct mt_theme *theme, const char *name, struct mt_err *err)
-{
-	const char *wanted = name ? name : "dark";
-	char *path, *text = NULL;
-	int result;
-
-	if (strchr(wanted, '/')) {
-		text = read_text(wanted);
-		if (!text)
-			return mt_fail(err, -errno, "the theme %s cannot be read: %s", wanted, strerror(errno));
-		result = mt_theme_parse(theme, wanted, text, err);
-		free(text);
+	if (result)
 		return result;
-	}
-	for (int i = 0; (path = place_of(i, wanted)); i++) {
-		text = read_text(path);
-		if (text)
-			break;
-		free(path);
-	}
-	if (!path) {
-		mt_theme_mono(theme);
-		return name ? mt_fail(err, -ENOENT, "there is no theme called '%s'; try dark or light, or give a path with a "
-			"slash", name) : 0;
-	}
-	result = mt_theme_parse(theme, path, text, err);
-	free(text);
-	free(path);
-	return result;
+	if (parsed.style[MT_ROLE_TEXT].background == UNSAID)
+		parsed.style[MT_ROLE_TEXT].background = MT_COLOUR_DEFAULT;
+	for (int i = 0; i < MT_ROLE_COUNT; i++)
+		if (parsed.style[i].background == UNSAID)
+			parsed.style[i].background = parsed.style[MT_ROLE_TEXT].background;
+	*theme = parsed;
+	return 0;
 }
 
 static int distance(int a, int b)
@@ -242,4 +173,22 @@ int mt_theme_nearest(int rgb, int colours)
 		if (distance(palette(i), rgb) < distance(palette(best), rgb))
 			best = i;
 	return best;
+}
+
+static int brightness(int rgb)
+{
+	return ((rgb >> 16 & 255) * 2 + (rgb >> 8 & 255) * 5 + (rgb & 255)) / 8;
+}
+
+void mt_theme_pair(const struct mt_style *style, int colours, int *foreground, int *background)
+{
+	*foreground = mt_theme_nearest(style->foreground, colours);
+	*background = mt_theme_nearest(style->background, colours);
+	if (colours >= 256 || *foreground < 0)
+		return;
+	/* With few colours two shades may become one, and nobody knows what the terminal's own background is. */
+	if (*background < 0 && (*foreground == 0 || *foreground == 7 || *foreground == 15))
+		*foreground = MT_COLOUR_DEFAULT;
+	else if (*foreground == *background)
+		*foreground = brightness(palette(*background)) > 110 ? 0 : colours >= 16 ? 15 : 7;
 }

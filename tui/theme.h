@@ -1,6 +1,7 @@
 /* Themes: what each role of text looks like. A theme is a file of lines
  *   role = foreground [background] [bold] [dim] [underline] [reverse] [italic]
- * with colours as #rrggbb or "default"; # begins a comment where it is no colour. */
+ * with colours as #rrggbb or "default", the terminal's own; without a background it is that of text, which is the screen's.
+ * # begins a comment where it is no colour. */
 #ifndef MT_TUI_THEME_H
 #define MT_TUI_THEME_H
 
@@ -68,7 +69,13 @@ int mt_theme_parse(struct mt_theme *, const char *file_name, const char *text, s
 /* name: a path with a slash, or a name looked for as NAME.theme in $XDG_CONFIG_HOME/memtui/themes, beside the
  * executable and in the install prefix. NULL: dark, or no colours where no theme was installed. */
 int mt_theme_load(struct mt_theme *, const char *name, struct mt_err *err);
+/* The file that load would read; NULL: there is none. Caller frees. */
+char *mt_theme_path(const char *name);
+/* Names of the themes that load would find, in the order of the alphabet, separated by separator. Caller frees. */
+char *mt_theme_names(const char *separator);
 /* The nearest colour of a terminal with so many colours; MT_COLOUR_DEFAULT stays. */
 int mt_theme_nearest(int rgb, int colours);
+/* Both colours of a style on such a terminal, so that one can be told from the other. */
+void mt_theme_pair(const struct mt_style *, int colours, int *foreground, int *background);
 
 #endif

@@ -378,8 +378,10 @@ complete_line() { COMP_WORDS=("$@"); COMP_CWORD=$((${#COMP_WORDS[@]} - 1)); COMP
 complete_line memtui gro
 complete_line memtui groups --sort = leaked_s
 complete_line memtui groups --function-r
-complete_line memtui tree --format j' 2>&1) && [ "$words" = "groups
+complete_line memtui tree --format j
+complete_line "$0" open --theme col' "$memtui" 2>&1) && [ "$words" = "groups
 leaked_size
 --function-regex=
-json" ]; then ok completion; else not_ok completion "$words"; fi
+json
+colour-blind" ]; then ok completion; else not_ok completion "$words"; fi
 exit $bad
