@@ -95,7 +95,7 @@ enum mt_scope {
 	X(FREEZE, LIVE, "p", 8, "Freeze", "freeze the view; the recording goes on") \
 	X(PAUSE, LIVE, "P", 0, "Pause", "pause the recording, or go on: new blocks are left out, ends of blocks are not") \
 	X(EDITOR, OUT, "e", 0, "Editor", "open the editor (VISUAL, EDITOR) at the source line of the selected group, frame or branch") \
-	X(THEME, APP, "T", 0, "Theme", "the other theme: dark, light") \
+	X(THEME, APP, "T", 0, "Theme", "pick the colours; each theme is shown at once, Esc goes back") \
 	X(REDRAW, APP, "^L", 0, "Redraw", "draw the whole screen anew") \
 	X(SUSPEND, APP, "^Z", 0, "Suspend", "back to the shell until fg") \
 	X(QUIT, APP, "F10 Q ^C", 13, "Quit", "leave memtui")

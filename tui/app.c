@@ -1,5 +1,6 @@
 /* What keys and clicks do, where no view knows better. */
 #include "tui/app.h"
+#include "tui/theme_menu.h"
 
 #include <signal.h>
 #include <stdarg.h>
@@ -143,17 +144,6 @@ static void sort_whole(struct mt_app *app)
 		"; no single allocations are filtered: it is the same");
 }
 
-static void change_theme(struct mt_app *app)
-{
-	struct mt_err err = {0};
-
-	app->light = !app->light;
-	if (mt_screen_theme(app->screen, app->light ? "light" : "dark", &err) < 0)
-		mt_app_say(app, "%s", err.text);
-	else
-		mt_app_say(app, "theme: %s", app->light ? "light" : "dark");
-}
-
 static void freeze(struct mt_app *app)
 {
 	mt_data_freeze(&app->data, !app->data.frozen, app->frame_ms);
@@ -210,7 +200,7 @@ void mt_app_act(struct mt_app *app, enum mt_action what)
 	case MT_ACTION_FREEZE: freeze(app); break;
 	case MT_ACTION_PAUSE: pause_recording(app); break;
 	case MT_ACTION_EDITOR: mt_editor_open(app); break;
-	case MT_ACTION_THEME: change_theme(app); break;
+	case MT_ACTION_THEME: mt_themes_open(app); break;
 	case MT_ACTION_REDRAW: mt_screen_redraw(app->screen); break;
 	case MT_ACTION_SUSPEND: app->signal = SIGTSTP; break;
 	case MT_ACTION_QUIT: quit(app); break;
@@ -257,6 +247,7 @@ static void click(struct mt_app *app, const struct mt_hit *hit)
 		break;
 	case MT_HIT_PANE: app->pane = hit->view; break;
 	case MT_HIT_TIME: break;
+	case MT_HIT_THEME: mt_themes_choose(app, hit->value); break;
 	}
 }
 
@@ -311,6 +302,8 @@ void mt_app_input(struct mt_app *app, const struct mt_input *input)
 		mt_help_key(app, input);
 	} else if (app->menu.open) {
 		mt_menu_key(app, input);
+	} else if (mt_themes_are_open(app)) {
+		mt_themes_key(app, input);
 	} else if (app->prompt.kind != MT_PROMPT_NONE) {
 		mt_prompt_key(app, input->code);
 	} else {

@@ -98,6 +98,7 @@ struct mt_detail_state {
 
 struct mt_program_state; /* view_program.c */
 struct mt_log_state;     /* view_log.c */
+struct mt_themes;        /* theme_menu.c */
 
 /* ---- what lies on top ---- */
 enum mt_prompt_kind { MT_PROMPT_NONE, MT_PROMPT_SEARCH, MT_PROMPT_FILTER };
@@ -132,12 +133,12 @@ struct mt_question {
 };
 
 /* ---- mouse ---- */
-enum mt_hit_kind { MT_HIT_ACTION, MT_HIT_LINE, MT_HIT_SORT, MT_HIT_PANE, MT_HIT_TIME };
+enum mt_hit_kind { MT_HIT_ACTION, MT_HIT_LINE, MT_HIT_SORT, MT_HIT_PANE, MT_HIT_TIME, MT_HIT_THEME };
 struct mt_hit {
 	struct mt_rect rect;
 	enum mt_hit_kind kind;
 	enum mt_view_id view;
-	uint32_t value; /* action, index of the line, metric; of the time: none */
+	uint32_t value; /* action, index of the line, metric, theme; of the time: none */
 };
 #define MT_HITS 256
 
@@ -153,7 +154,7 @@ struct mt_app {
 	uint32_t back_count;
 	enum mt_view_id pane;        /* of the main screen: GROUPS or TREE */
 	bool maximised;
-	bool light;                  /* theme */
+	struct mt_themes *themes;
 	struct mt_groups_state groups;
 	struct mt_tree_state tree;
 	struct mt_timeline_state timeline;
@@ -244,6 +245,9 @@ bool mt_prompt_matches(struct mt_app *, const char *text); /* the search on scre
 void mt_help_open(struct mt_app *);
 void mt_help_key(struct mt_app *, const struct mt_input *);
 void mt_help_draw(struct mt_app *);
+/* A box in the middle for so many lines and columns of text, as far as there is room. */
+struct mt_rect mt_box_middle(struct mt_app *, int rows, int columns);
+void mt_box_draw(struct mt_app *, struct mt_rect, const char *head, const char *foot);
 void mt_menu_open(struct mt_app *);
 void mt_menu_key(struct mt_app *, const struct mt_input *);
 void mt_menu_draw(struct mt_app *);

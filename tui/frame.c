@@ -1,6 +1,7 @@
 /* What surrounds the view: title, tabs, status line, key bar; and what lies on top of it. */
 #include "tui/app.h"
 #include "core/export/number.h"
+#include "tui/theme_menu.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -258,6 +259,8 @@ void mt_frame_draw(struct mt_app *app)
 		draw_keys(app, rows - 1, columns);
 	if (app->menu.open)
 		mt_menu_draw(app);
+	if (mt_themes_are_open(app))
+		mt_themes_draw(app);
 	if (app->help.open)
 		mt_help_draw(app);
 	if (app->question.id != MT_QUESTION_NONE)

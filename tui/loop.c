@@ -1,5 +1,6 @@
 /* The event loop: keys at once, new data in the rhythm of frames, and nothing sent while nothing changes. */
 #include "tui/app.h"
+#include "tui/theme_menu.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -291,14 +292,15 @@ static void wait_once(struct loop *loop)
 {
 	struct mt_app *app = loop->app;
 	bool client = app->data.client && !app->data.recorder_gone;
-	struct pollfd fds[4] = {
+	struct pollfd fds[5] = {
 		{.fd = mt_screen_fd(app->screen), .events = POLLIN},
 		{.fd = loop->signals, .events = POLLIN},
 		{.fd = client ? mt_client_fd(app->data.client) : -1, .events = app->data.frozen ? 0 : POLLIN},
 		{.fd = app->data.matching ? mt_matching_fd(app->data.matching) : -1, .events = POLLIN},
+		{.fd = mt_themes_fd(app), .events = POLLIN},
 	};
 
-	if (poll(fds, 4, timeout(loop)) < 0)
+	if (poll(fds, 5, timeout(loop)) < 0)
 		return;
 	if (fds[1].revents)
 		take_signal(loop);
@@ -310,6 +312,8 @@ static void wait_once(struct loop *loop)
 		take_client(loop, fds[2].revents);
 	if (fds[3].revents)
 		take_filter(app);
+	if (fds[4].revents)
+		mt_themes_changed(app);
 	run_timers(loop);
 }
 

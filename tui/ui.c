@@ -2,6 +2,7 @@
 #include "tui/app.h"
 #include "core/base/buffer.h"
 #include "core/query/filter_match.h"
+#include "tui/theme_menu.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -38,7 +39,6 @@ static int start(struct mt_app *app, const struct mt_ui_options *o, bool live, s
 
 	*app = (struct mt_app){.pane = MT_VIEW_GROUPS, .tree = {.level = 3}};
 	app->frame_ms = o->frame_ms ? o->frame_ms : remote ? 1000 : 250;
-	app->light = o->theme && !strcmp(o->theme, "light");
 	mt_data_init(&app->data);
 	if (o->sort)
 		app->data.sort = (enum mt_metric)mt_metric_find(o->sort);
@@ -46,7 +46,10 @@ static int start(struct mt_app *app, const struct mt_ui_options *o, bool live, s
 	if (o->filter && live)
 		mt_filter_parse(app->data.filter, o->filter, NULL);
 	app->screen = mt_screen_open(o->theme, o->ascii, err);
-	return app->screen ? 0 : err->code ? err->code : -EIO;
+	if (!app->screen)
+		return err->code ? err->code : -EIO;
+	mt_themes_begin(app, o->theme);
+	return 0;
 }
 
 static void finish(struct mt_app *app)
@@ -54,6 +57,7 @@ static void finish(struct mt_app *app)
 	mt_screen_close(app->screen);
 	mt_program_free(app->program);
 	mt_log_free(app->log);
+	mt_themes_free(app);
 	mt_tree_state_free(&app->tree);
 	mt_detail_free(&app->detail);
 	mt_prompt_free(&app->prompt);

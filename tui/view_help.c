@@ -44,7 +44,7 @@ static void draw_line(struct mt_app *app, struct mt_rect r, enum mt_action what,
 	mt_frame_hit(app, r, MT_HIT_ACTION, MT_VIEW_MAIN, what);
 }
 
-static void draw_box(struct mt_app *app, struct mt_rect r, const char *head, const char *foot)
+void mt_box_draw(struct mt_app *app, struct mt_rect r, const char *head, const char *foot)
 {
 	struct mt_screen *s = app->screen;
 	bool utf8 = mt_screen_utf8(s);
@@ -63,7 +63,7 @@ static void draw_box(struct mt_app *app, struct mt_rect r, const char *head, con
 }
 
 /* A box in the middle for so many lines and columns of text, as far as there is room. */
-static struct mt_rect middle(struct mt_app *app, int rows, int columns)
+struct mt_rect mt_box_middle(struct mt_app *app, int rows, int columns)
 {
 	int all_rows = mt_screen_rows(app->screen), all_columns = mt_screen_columns(app->screen);
 
@@ -76,7 +76,7 @@ void mt_help_draw(struct mt_app *app)
 {
 	enum mt_action shown[MT_ACTION_COUNT];
 	struct mt_list *l = &app->help.list;
-	struct mt_rect r = middle(app, 100, 96);
+	struct mt_rect r = mt_box_middle(app, 100, 96);
 	char head[128], foot[128];
 
 	l->count = matching(app, shown);
@@ -88,7 +88,7 @@ void mt_help_draw(struct mt_app *app)
 
 	snprintf(foot, sizeof foot, "Esc closes   Enter runs the line%s", others && r.columns >= 90
 		? "   '+N more': 'memtui attach PID' elsewhere watches them" : "");
-	draw_box(app, r, head, r.columns >= 50 ? foot : "Esc closes");
+	mt_box_draw(app, r, head, r.columns >= 50 ? foot : "Esc closes");
 	app->hit_count = 0;
 	for (int i = 0; i < r.rows - 2 && l->top + (uint32_t)i < l->count; i++) {
 		uint32_t index = l->top + (uint32_t)i;
@@ -140,10 +140,10 @@ void mt_menu_open(struct mt_app *app)
 void mt_menu_draw(struct mt_app *app)
 {
 	struct mt_list *l = &app->menu.list;
-	struct mt_rect r = middle(app, MT_METRIC_COUNT, 56);
+	struct mt_rect r = mt_box_middle(app, MT_METRIC_COUNT, 56);
 
 	mt_list_fit(l, r.rows - 2);
-	draw_box(app, r, "Sort by", r.columns >= 40 ? "Enter sorts   r reverses   Esc" : "Enter   Esc");
+	mt_box_draw(app, r, "Sort by", r.columns >= 40 ? "Enter sorts   r reverses   Esc" : "Enter   Esc");
 	app->hit_count = 0;
 	for (int i = 0; i < r.rows - 2 && l->top + (uint32_t)i < l->count; i++) {
 		uint32_t index = l->top + (uint32_t)i;
@@ -193,9 +193,9 @@ void mt_question_ask(struct mt_app *app, enum mt_question_id id)
 
 void mt_question_draw(struct mt_app *app)
 {
-	struct mt_rect r = middle(app, app->question.id == MT_QUESTION_LEAVE_SAVE ? 4 : 3, 64);
+	struct mt_rect r = mt_box_middle(app, app->question.id == MT_QUESTION_LEAVE_SAVE ? 4 : 3, 64);
 
-	draw_box(app, r, questions[app->question.id].head, "");
+	mt_box_draw(app, r, questions[app->question.id].head, "");
 	app->hit_count = 0;
 	for (int i = 0; i < r.rows - 2 && questions[app->question.id].line[i]; i++)
 		mt_draw(app->screen, r.row + 1 + i, r.column + 2, r.columns - 4, MT_ROLE_BOX_KEY, questions[app->question.id].line[i]);
