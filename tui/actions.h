@@ -30,6 +30,7 @@ enum mt_scope {
 
 #define MT_ACTIONS(X) \
 	X(HELP, APP, "F1 ?", 1, "Help", "this list; type to search it, Enter runs the line") \
+	X(PALETTE, APP, ":", 0, "Palette", "find any action by a few letters of its name, and run it") \
 	X(DOWN, MOVE, "j Down ^N", 0, "Down", "one line down") \
 	X(UP, MOVE, "k Up ^P", 0, "Up", "one line up") \
 	X(TOP, MOVE, "g Home", 0, "Top", "to the first line") \
@@ -116,6 +117,8 @@ struct mt_action_info {
 };
 const struct mt_action_info *mt_action_info(enum mt_action);
 const char *mt_scope_words(enum mt_scope);
+/* The action's name in files, lower-case with '-'. */
+const char *mt_action_id(enum mt_action, char out[32]);
 /* The first key of an action as people write it, into out. */
 const char *mt_action_key(enum mt_action, char out[16]);
 

@@ -183,6 +183,7 @@ void mt_app_act(struct mt_app *app, enum mt_action what)
 			return;
 		}
 	switch (what) {
+	case MT_ACTION_PALETTE: mt_palette_open(app); break;
 	case MT_ACTION_HELP: mt_help_open(app); break;
 	case MT_ACTION_SEARCH: mt_prompt_open(app, MT_PROMPT_SEARCH); break;
 	case MT_ACTION_FILTER: mt_prompt_open(app, MT_PROMPT_FILTER); break;
@@ -206,6 +207,35 @@ void mt_app_act(struct mt_app *app, enum mt_action what)
 	case MT_ACTION_QUIT: quit(app); break;
 	default: break;
 	}
+}
+
+/* The view with a tab whose keys a scope means; MT_VIEW_COUNT: none of those that there are. */
+static enum mt_view_id view_of(struct mt_app *app, enum mt_scope scope)
+{
+	for (int id = 0; id < MT_VIEW_TABS; id++)
+		if (views[id]->scopes & 1u << scope && mt_app_has(app, (enum mt_view_id)id))
+			return (enum mt_view_id)id;
+	return MT_VIEW_COUNT;
+}
+
+void mt_app_run(struct mt_app *app, enum mt_action what)
+{
+	enum mt_scope scope = mt_action_info(what)->scope;
+	struct mt_pick pick;
+
+	if (!(mt_app_scopes(app) & 1u << scope)) {
+		enum mt_view_id id = view_of(app, scope);
+
+		if (id != MT_VIEW_COUNT)
+			turn_to(app, id);
+		else if (scope == MT_SCOPE_DETAIL && mt_app_pick(app, &pick) && pick.group != MT_NO_GROUP)
+			mt_app_open_group(app, pick.group);
+		else if (!app->message[0])
+			mt_app_say(app, "'%s' is for a program that runs under memtui", mt_action_info(what)->name);
+		if (!(mt_app_scopes(app) & 1u << scope))
+			return;
+	}
+	mt_app_act(app, what);
 }
 
 /* ---- mouse ---- */
@@ -246,6 +276,7 @@ static void click(struct mt_app *app, const struct mt_hit *hit)
 			(enum mt_metric)hit->value == app->data.sort ? !app->data.ascending : app->data.ascending);
 		break;
 	case MT_HIT_PANE: app->pane = hit->view; break;
+	case MT_HIT_OVERLAY: app->overlay->click(app, hit->value); break;
 	case MT_HIT_TIME: break;
 	case MT_HIT_THEME: mt_themes_choose(app, hit->value); break;
 	}
@@ -258,7 +289,8 @@ static void mouse(struct mt_app *app, const struct mt_input *input)
 	if (!input->pressed)
 		return;
 	if (input->button >= 64) {
-		struct mt_list *l = app->help.open ? &app->help.list : app->menu.open ? &app->menu.list : NULL;
+		struct mt_list *l = app->overlay ? app->overlay->list(app) : app->help.open ? &app->help.list :
+			app->menu.open ? &app->menu.list : NULL;
 		enum mt_action what = input->button == 64 ? MT_ACTION_UP : MT_ACTION_DOWN;
 
 		for (int i = 0; i < 3; i++) {
@@ -291,13 +323,15 @@ void mt_app_input(struct mt_app *app, const struct mt_input *input)
 {
 	app->dirty = true;
 	app->message[0] = '\0';
-	if (mt_program_typing(app) && app->question.id == MT_QUESTION_NONE && !app->help.open) {
+	if (mt_program_typing(app) && app->question.id == MT_QUESTION_NONE && !app->help.open && !app->overlay) {
 		app->dirty = false;
 		mt_program_type(app, input);
 	} else if (input->code == MT_KEY_MOUSE) {
 		mouse(app, input);
 	} else if (app->question.id != MT_QUESTION_NONE) {
 		mt_question_key(app, input);
+	} else if (app->overlay) {
+		app->overlay->key(app, input);
 	} else if (app->help.open) {
 		mt_help_key(app, input);
 	} else if (app->menu.open) {

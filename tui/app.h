@@ -132,13 +132,22 @@ struct mt_question {
 	enum mt_question_id id;
 };
 
+struct mt_app;
+/* What lies on top of the view and takes keys and clicks first; one at a time. */
+struct mt_overlay {
+	void (*draw)(struct mt_app *);
+	void (*key)(struct mt_app *, const struct mt_input *);
+	struct mt_list *(*list)(struct mt_app *);           /* that the wheel moves */
+	void (*click)(struct mt_app *, uint32_t value);     /* on one of its hits */
+};
+
 /* ---- mouse ---- */
-enum mt_hit_kind { MT_HIT_ACTION, MT_HIT_LINE, MT_HIT_SORT, MT_HIT_PANE, MT_HIT_TIME, MT_HIT_THEME };
+enum mt_hit_kind { MT_HIT_ACTION, MT_HIT_LINE, MT_HIT_SORT, MT_HIT_PANE, MT_HIT_TIME, MT_HIT_THEME, MT_HIT_OVERLAY };
 struct mt_hit {
 	struct mt_rect rect;
 	enum mt_hit_kind kind;
 	enum mt_view_id view;
-	uint32_t value; /* action, index of the line, metric, theme; of the time: none */
+	uint32_t value; /* action, index of the line, metric, theme, what the overlay means by it; of the time: none */
 };
 #define MT_HITS 256
 
@@ -166,6 +175,8 @@ struct mt_app {
 	struct mt_menu menu;
 	struct mt_help help;
 	struct mt_question question;
+	const struct mt_overlay *overlay; /* NULL: none is open */
+	void *overlay_state;
 	struct mt_hit hits[MT_HITS];
 	uint32_t hit_count;
 	char message[256];           /* shown in the status line until the next key */
@@ -209,6 +220,7 @@ const struct mt_view *mt_app_focus(struct mt_app *); /* the view, or the pane of
 void mt_app_go(struct mt_app *, enum mt_view_id);     /* remembers the way back */
 void mt_app_back(struct mt_app *);
 void mt_app_act(struct mt_app *, enum mt_action);
+void mt_app_run(struct mt_app *, enum mt_action); /* also what another view can do: turns to that first */
 void mt_app_input(struct mt_app *, const struct mt_input *);
 uint32_t mt_app_scopes(struct mt_app *);
 void mt_app_say(struct mt_app *, const char *format, ...) __attribute__((format(printf, 2, 3)));
@@ -257,6 +269,14 @@ void mt_question_draw(struct mt_app *);
 
 /* ---- view_overview.c: the heap's graph, shared with the main screen ---- */
 void mt_overview_heap(struct mt_app *, struct mt_rect);
+
+/* ---- overlay.c ---- */
+void mt_overlay_open(struct mt_app *, const struct mt_overlay *, void *state); /* takes state, which free() ends */
+void mt_overlay_close(struct mt_app *);
+bool mt_overlay_closes(const struct mt_input *); /* Esc or ^C */
+
+/* ---- palette.c ---- */
+void mt_palette_open(struct mt_app *);
 
 /* ---- editor.c ---- */
 void mt_editor_open(struct mt_app *); /* at what is selected; comes back when it has ended */

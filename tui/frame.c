@@ -263,6 +263,8 @@ void mt_frame_draw(struct mt_app *app)
 		mt_themes_draw(app);
 	if (app->help.open)
 		mt_help_draw(app);
+	if (app->overlay)
+		app->overlay->draw(app);
 	if (app->question.id != MT_QUESTION_NONE)
 		mt_question_draw(app);
 	mt_screen_end(s);

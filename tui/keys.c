@@ -27,6 +27,20 @@ const struct mt_action_info *mt_action_info(enum mt_action action)
 	return &actions[action];
 }
 
+const char *mt_action_id(enum mt_action action, char out[32])
+{
+	static const char *const ids[] = {
+#define X(id, scope, keys, bar, name, words) #id,
+		MT_ACTIONS(X)
+#undef X
+	};
+
+	snprintf(out, 32, "%s", ids[action]);
+	for (char *c = out; *c; c++)
+		*c = *c == '_' ? '-' : (char)(*c | 0x20);
+	return out;
+}
+
 const char *mt_scope_words(enum mt_scope scope)
 {
 	return scopes_words[scope];

@@ -61,6 +61,7 @@ static void finish(struct mt_app *app)
 	mt_tree_state_free(&app->tree);
 	mt_detail_free(&app->detail);
 	mt_prompt_free(&app->prompt);
+	mt_overlay_close(app);
 	mt_data_free(&app->data);
 }
 

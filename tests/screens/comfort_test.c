@@ -113,11 +113,45 @@ static void check_editors(struct tests *t)
 	terminal_close(&terminal);
 }
 
+/* ---- the palette ---- */
+
+static void check_palette(struct tests *t)
+{
+	struct settings s = {.editor = NULL};
+	struct terminal terminal;
+
+	start(t, &terminal, &s);
+	tell(t, shows(&terminal, ":", "Every action"), ": opens the palette");
+	tell(t, shows(&terminal, "zofit", "show the whole run"), "letters of a name find the action");
+	tell(t, shows(&terminal, "\r", "[5 Time"), "Enter runs it, in the view that it belongs to");
+	tell(t, shows(&terminal, ":zzz", "no action is called so"), "what nothing is called is said");
+	tell(t, shows(&terminal, "\025whole branch", "no action is called so") && shows(&terminal, "\025callee", "Unfold"),
+		"words of the help find it too");
+	tell(t, shows(&terminal, "\033", "groups") && shows(&terminal, "", "at the cursor"), "Esc closes it");
+	terminal_type(&terminal, "1:reverse");
+	terminal_settle(&terminal);
+	tell(t, shows(&terminal, "\033[<0;20;4M", "▲"), "a click runs the line");
+	tell(t, shows(&terminal, ":freeze\r", "for a program that runs"), "what needs a running program says so");
+	terminal_close(&terminal);
+}
+
+static const struct golden goldens[] = {
+	{"palette-100x30", 100, 30, "2:fold", 0, 0, 0, 0, 0, 0, 0},
+	{"palette-80x24", 80, 24, "2:zoom", 0, 0, 0, 0, 0, 0, 0},
+	{"palette-40x10", 40, 10, "2:fold", 0, 0, 0, 0, 0, 0, 0},
+	{"ascii-palette-80x24", 80, 24, "2:fold", 0, "C", 0, 0, 0, 0, 0},
+	{"no-color-palette-80x24", 80, 24, "2:fold", 0, 0, 0, true, 0, 0, 0},
+};
+
 int main(int argc, char **argv)
 {
 	struct tests t = tests_begin(argc, argv);
 
 	if (wanted("editor"))
 		check_editors(&t);
+	if (wanted("palette"))
+		check_palette(&t);
+	for (size_t i = 0; i < sizeof goldens / sizeof *goldens; i++)
+		check_golden(&t, &goldens[i]);
 	return t.failed != 0;
 }
