@@ -69,6 +69,7 @@ enum mt_scope {
 	X(SORT_LEFT, COLUMNS, "<", 0, "Sort left", "sort by the metric before") \
 	X(SORT_RIGHT, COLUMNS, ">", 0, "Sort right", "sort by the metric after") \
 	X(SORT_WHOLE, COLUMNS, "M", 0, "Whole groups", "order groups by what matched of each (only_matched.), or by all of each (all.)") \
+	X(SUSPECTS, COLUMNS, "L", 6, "Leaks", "what looks most like a leak first: sort by suspicion; again: by bytes not freed") \
 	X(REVERSE, GROUPS, "r", 8, "Reverse", "reverse the order") \
 	X(FOLD_IN, TREE, "h Left", 0, "Fold", "close the branch, or go to its caller") \
 	X(FOLD_OUT, TREE, "l Right", 0, "Unfold", "open the branch, or go to its first callee") \

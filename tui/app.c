@@ -135,6 +135,15 @@ static void sort_beside(struct mt_app *app, int by)
 	mt_app_say(app, "sorted by %s", mt_metric_info(app->data.sort)->words);
 }
 
+static void suspects(struct mt_app *app)
+{
+	enum mt_metric metric = app->data.sort == MT_METRIC_SUSPECT ? MT_METRIC_LEAKED_SIZE : MT_METRIC_SUSPECT;
+
+	mt_data_sort(&app->data, metric, false);
+	mt_app_say(app, "sorted by %s%s", mt_metric_info(metric)->words, metric == MT_METRIC_SUSPECT ?
+		"; L again: by bytes not freed" : "; L: by suspicion of a leak");
+}
+
 static void sort_whole(struct mt_app *app)
 {
 	app->data.sort_all = !app->data.sort_all;
@@ -195,6 +204,7 @@ void mt_app_act(struct mt_app *app, enum mt_action what)
 	case MT_ACTION_AT_PEAK: mt_timeline_alive_at_peak(app); break;
 	case MT_ACTION_SORT_LEFT: sort_beside(app, -1); break;
 	case MT_ACTION_SORT_RIGHT: sort_beside(app, 1); break;
+	case MT_ACTION_SUSPECTS: suspects(app); break;
 	case MT_ACTION_REVERSE: mt_data_sort(&app->data, app->data.sort, !app->data.ascending); break;
 	case MT_ACTION_BACK: mt_app_back(app); break;
 	case MT_ACTION_CANCEL: cancel(app); break;

@@ -34,7 +34,7 @@ void mt_data_free(struct mt_data *d)
 	mt_profile_free(&d->whole);
 	if (d->reader)
 		mt_trace_reader_free(d->reader);
-	free(d->history);
+	mt_ranking_free(&d->ranking);
 	free(d->command);
 }
 
@@ -139,58 +139,17 @@ int mt_data_attach(struct mt_data *d, const char *session_name, pid_t process, u
 	return 0;
 }
 
-/* ---- history of groups ---- */
+/* ---- how groups grow ---- */
 
-static void fit_history(struct mt_data *d)
+uint32_t mt_data_history(const struct mt_data *d, uint32_t group, uint64_t *out, uint32_t most)
 {
-	uint32_t groups = d->whole.group_count;
-
-	if (groups <= d->history_groups)
-		return;
-	d->history = mt_resize(d->history, (size_t)groups * MT_HISTORY * sizeof *d->history);
-	memset(d->history + (size_t)d->history_groups * MT_HISTORY, 0,
-		(size_t)(groups - d->history_groups) * MT_HISTORY * sizeof *d->history);
-	d->history_groups = groups;
+	return mt_ranking_history(&d->ranking, group, out, most);
 }
 
-static void add_history(struct mt_data *d)
+void mt_data_rank(const struct mt_data *d, uint32_t group, struct mt_rank *rank)
 {
-	uint64_t now = d->whole.info.wall_ns;
-
-	if (d->history_count && now - d->history_ns < 1000000000u)
-		return;
-	fit_history(d);
-	for (uint32_t g = 0; g < d->whole.group_count; g++) {
-		uint64_t *points = d->history + (size_t)g * MT_HISTORY;
-
-		memmove(points, points + 1, (MT_HISTORY - 1) * sizeof *points);
-		points[MT_HISTORY - 1] = d->whole.groups[g].live_bytes;
-	}
-	d->history_ns = now;
-	if (d->history_count < MT_HISTORY)
-		d->history_count++;
-}
-
-uint32_t mt_data_history(const struct mt_data *d, uint32_t group, uint64_t out[MT_HISTORY])
-{
-	if (group >= d->history_groups)
-		return 0;
-	memcpy(out, d->history + (size_t)(group + 1) * MT_HISTORY - d->history_count,
-		d->history_count * sizeof *out);
-	return d->history_count;
-}
-
-int64_t mt_data_growth(const struct mt_data *d, uint32_t group)
-{
-	const struct mt_group *g = &d->profile.groups[group];
-	uint64_t points[MT_HISTORY], age = d->profile.info.wall_ns - g->first_ns;
-	uint32_t count = d->live ? mt_data_history(d, group, points) : 0;
-
-	if (count > 1)
-		return ((int64_t)points[count - 1] - (int64_t)points[0]) / (int64_t)(count - 1);
-	if (d->profile.info.wall_ns <= g->first_ns)
-		return 0;
-	return (int64_t)((double)g->live_bytes * 1e9 / (double)(age < 1000000000u ? 1000000000u : age));
+	if (!mt_ranking_get(&d->ranking, &d->whole, group, rank))
+		mt_rank_totals(rank, &d->profile, &d->profile.groups[group]);
 }
 
 /* ---- bringing up to date ---- */
@@ -214,7 +173,7 @@ static bool update_client(struct mt_data *d)
 		start_symbolizer(d);
 	else
 		mt_symbolizer_feed(d->symbolizer, &d->whole);
-	add_history(d);
+	mt_ranking_add(&d->ranking, &d->whole);
 	return true;
 }
 
@@ -224,7 +183,7 @@ static void update_import(struct mt_data *d)
 	int result = mt_import_update(d->import, NULL, NULL, NULL);
 
 	mt_symbolizer_feed(d->symbolizer, &d->whole);
-	add_history(d);
+	mt_ranking_add(&d->ranking, &d->whole);
 	if (result < 0 || !mt_import_lives(d->import))
 		end_import(d);
 }
@@ -271,7 +230,11 @@ void mt_data_select(struct mt_data *d)
 	bool matched = mt_data_is_matched(d);
 
 	/* Arrays of a recording that goes on have moved. */
+	d->whole.scores = d->ranking.scores;
+	d->whole.score_count = d->ranking.score_count;
 	d->profile = matched ? d->matched.profile : d->whole;
+	d->profile.scores = d->whole.scores;
+	d->profile.score_count = d->whole.score_count;
 	/* An error here is a regex that took too long on some name: the selection then lacks these groups. */
 	mt_select_by(&d->selection, &d->profile, d->sort_all ? &d->whole : &d->profile, &d->symbols, matched ? NULL : d->filter,
 		d->sort, d->ascending, NULL);

@@ -6,8 +6,7 @@
 #include "core/query/scan.h"
 #include "core/session/session.h"
 #include "tui/matching.h"
-
-#define MT_HISTORY 16 /* points kept of each group's live bytes */
+#include "tui/ranking.h"
 
 struct mt_data {
 	struct mt_profile whole;          /* the recording */
@@ -37,10 +36,7 @@ struct mt_data {
 	bool names_wait;                  /* for the end of a filter that reads them */
 	uint64_t generation;              /* grows with every change of selection, order or names */
 	char *command;
-	/* live bytes of every group at the last MT_HISTORY seconds, oldest first, group after group */
-	uint64_t *history;
-	uint32_t history_groups, history_count;
-	uint64_t history_ns;              /* time of the last point */
+	struct mt_ranking ranking;
 };
 
 void mt_data_init(struct mt_data *);
@@ -77,10 +73,10 @@ bool mt_data_is_matched(const struct mt_data *);     /* single allocations are f
 void mt_data_begin_filters(struct mt_data *);        /* once a trace was opened */
 void mt_data_names_known(struct mt_data *);          /* once all names are there: what matches by them is known now */
 
-/* Bytes a second: over the history of a running session; since its first allocation in a finished one. */
-int64_t mt_data_growth(const struct mt_data *, uint32_t group);
-/* Points of a group's live bytes, oldest first; returns how many. */
-uint32_t mt_data_history(const struct mt_data *, uint32_t group, uint64_t out[MT_HISTORY]);
+/* How much a group looks like a leak: by what was seen of it, else by its totals. */
+void mt_data_rank(const struct mt_data *, uint32_t group, struct mt_rank *);
+/* A group's live bytes while it was watched, oldest first, at most so many points; returns how many. */
+uint32_t mt_data_history(const struct mt_data *, uint32_t group, uint64_t *out, uint32_t most);
 uint64_t mt_data_lost(const struct mt_data *); /* everything that the recording is known to miss */
 /* A value for people, by the metric's unit. */
 const char *mt_data_format(char out[16], uint64_t value, enum mt_unit unit);

@@ -91,10 +91,10 @@ static void draw_line(struct mt_app *app, struct mt_rect r, const struct layout 
 		}
 	}
 	if (l->trend) {
-		uint64_t points[MT_HISTORY];
-		uint32_t count = mt_data_history(d, id, points), skip = count > TREND - 2 ? count - (TREND - 2) : 0;
+		uint64_t points[TREND - 2];
+		uint32_t count = mt_data_history(d, id, points, TREND - 2);
 
-		mt_sparkline_draw(app->screen, r.row, column + 1, TREND - 2, selected ? role : MT_ROLE_GRAPH, points + skip, count - skip, 0);
+		mt_sparkline_draw(app->screen, r.row, column + 1, TREND - 2, selected ? role : MT_ROLE_GRAPH, points, count, 0);
 	}
 	mt_backtrace_get(&backtrace, &d->profile, &d->symbols, id);
 	mt_frame_where(app, r.row, r.column + l->where_column, l->where, selected, focus,

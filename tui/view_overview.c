@@ -7,6 +7,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#define GROWING 8
+#define LEAST_SCORE 10
+
 /* Allocations a second: over the last second of a running session, over all of a finished one. */
 static uint64_t rate(const struct mt_profile *p, bool live, bool frees)
 {
@@ -75,24 +78,31 @@ void mt_overview_heap(struct mt_app *app, struct mt_rect r)
 
 /* ---- the two lists ---- */
 
+/* What looks most like a leak. */
 static void find_growing(struct mt_app *app)
 {
 	struct mt_overview_state *o = &app->overview;
-	int64_t growth[MT_OVERVIEW_ROWS];
+	const struct mt_data *d = &app->data;
+	double score[GROWING];
 
 	o->growing_count = 0;
-	for (uint32_t i = 0; i < app->data.selection.count; i++) {
-		uint32_t group = app->data.selection.groups[i], at;
-		int64_t here = mt_data_growth(&app->data, group);
+	for (uint32_t i = 0; i < d->selection.count; i++) {
+		uint32_t group = d->selection.groups[i], at;
+		struct mt_rank rank;
 
-		if (here <= 0 || (o->growing_count == 8 && growth[7] >= here))
+		if (mt_metric_value(&d->profile, &d->profile.groups[group], MT_METRIC_SUSPECT) < LEAST_SCORE)
 			continue;
-		at = o->growing_count < 8 ? o->growing_count++ : 7;
-		for (; at > 0 && growth[at - 1] < here; at--) {
-			growth[at] = growth[at - 1];
+		mt_data_rank(d, group, &rank);
+		double here = rank.score + rank.part; /* of equal ones what grows fastest */
+
+		if (o->growing_count == GROWING && score[GROWING - 1] >= here)
+			continue;
+		at = o->growing_count < GROWING ? o->growing_count++ : GROWING - 1;
+		for (; at > 0 && score[at - 1] < here; at--) {
+			score[at] = score[at - 1];
 			o->growing[at] = o->growing[at - 1];
 		}
-		growth[at] = here;
+		score[at] = here;
 		o->growing[at] = group;
 	}
 }
@@ -143,17 +153,21 @@ static void draw_line(struct mt_app *app, struct mt_rect r, uint32_t index, bool
 	mt_draw_fill(s, r.row, r.column, r.columns, role);
 	mt_draw(s, r.row, r.column, 1, role, selected ? mt_glyph(mt_screen_utf8(s), MT_GLYPH_CURSOR) : " ");
 	if (growing) {
-		mt_number_size(number, (uint64_t)mt_data_growth(d, id));
-		snprintf(text, sizeof text, "%s +%s/s", mt_glyph(mt_screen_utf8(s), MT_GLYPH_GROWING), number);
-		mt_draw(s, r.row, r.column + 2, 13, selected ? role : MT_ROLE_GROWING, text);
+		struct mt_rank rank;
+
+		mt_data_rank(d, id, &rank);
+		mt_number_size(number, rank.slope > 0 ? (uint64_t)(rank.slope + 0.5) : 0);
+		snprintf(text, sizeof text, "%s%s%u +%s/s", mt_glyph(mt_screen_utf8(s), MT_GLYPH_GROWING), rank.estimated ? "~" : " ",
+			rank.score, number);
+		mt_draw(s, r.row, r.column + 1, 15, selected ? role : MT_ROLE_GROWING, text);
 	} else {
 		mt_draw_right(s, r.row, r.column + 2, 9, role, mt_data_metric(number, d, group, d->sort));
 	}
 	if (where > 16) {
-		uint64_t points[MT_HISTORY];
-		uint32_t count = mt_data_history(d, id, points), skip = count > 8 ? count - 8 : 0;
+		uint64_t points[8];
+		uint32_t count = mt_data_history(d, id, points, 8);
 
-		mt_sparkline_draw(s, r.row, r.column + 16, 8, selected ? role : MT_ROLE_GRAPH, points + skip, count - skip, 0);
+		mt_sparkline_draw(s, r.row, r.column + 16, 8, selected ? role : MT_ROLE_GRAPH, points, count, 0);
 		mt_data_metric(number, d, group, growing ? MT_METRIC_LEAKED_SIZE : MT_METRIC_LEAKED_COUNT);
 		snprintf(text, sizeof text, "%s %s", number, growing ? "live" : "blocks");
 		mt_draw_right(s, r.row, r.column + 24, 12, role, text);
@@ -176,11 +190,11 @@ static void draw(struct mt_app *app, struct mt_rect r, bool focus)
 	growing_rows = (int)o->growing_count < (r.rows - graph - 2) / 2 ? (int)o->growing_count : (r.rows - graph - 2) / 2;
 	if (r.rows - graph >= 6) {
 		mt_draw_rule(app->screen, row++, r.column, r.columns, MT_ROLE_RULE,
-			app->data.live ? "growing fastest now" : "left over fastest, since the first allocation");
+			app->data.live ? "suspected leaks: score of 100, growth" : "suspected leaks: score of 100, what was left over a second");
 		for (int i = 0; i < growing_rows; i++)
 			draw_line(app, (struct mt_rect){row++, r.column, 1, r.columns}, (uint32_t)i, focus);
 		if (!o->growing_count)
-			mt_draw(app->screen, row++, r.column + 2, r.columns - 2, MT_ROLE_DIM, "nothing grows");
+			mt_draw(app->screen, row++, r.column + 2, r.columns - 2, MT_ROLE_DIM, app->data.live ? "nothing grows steadily; a leak shows after some seconds of watching" : "nothing looks like a leak");
 	}
 	mt_draw_rule(app->screen, row++, r.column, r.columns, MT_ROLE_RULE, mt_metric_info(app->data.sort)->words);
 	/* The second list scrolls by itself. */

@@ -91,7 +91,8 @@ void mt_report_estimates(const struct mt_report *report, const char *indent)
 
 bool mt_report_has_metric(enum mt_metric metric)
 {
-	return metric != MT_METRIC_INTERVAL && metric != MT_METRIC_AGE && metric != MT_METRIC_GROWTH;
+	return metric != MT_METRIC_INTERVAL && metric != MT_METRIC_AGE && metric != MT_METRIC_GROWTH &&
+		metric != MT_METRIC_SUSPECT;
 }
 
 void mt_report_json_metrics(struct mt_json *json, const struct mt_profile *profile,

@@ -194,6 +194,9 @@ struct mt_profile {
 	uint32_t log_most;          /* entries, but for those of MT_LOG_LIMIT; 0: MT_LOG_MAX */
 	struct mt_free_site *free_sites; /* each pair once, in order of first use */
 	uint32_t free_site_count, free_site_capacity;
+	/* By group, for its metric: what somebody who watched found (core/query/rank.h). Borrowed; NULL: nobody did. */
+	const uint8_t *scores;
+	uint32_t score_count;
 };
 
 /* An empty profile: root node, marker pcs. */

@@ -1,6 +1,7 @@
 #include "core/query/query.h"
 
 #include "core/query/group_sum.h"
+#include "core/query/rank.h"
 
 #include <string.h>
 
@@ -14,6 +15,7 @@ static bool metric_sums(enum mt_metric metric)
 	case MT_METRIC_INTERVAL:
 	case MT_METRIC_AGE:
 	case MT_METRIC_GROWTH:
+	case MT_METRIC_SUSPECT:
 		return false;
 	default:
 		return true;
@@ -57,6 +59,26 @@ static uint64_t growth(const struct mt_profile *profile, const struct mt_group *
 	return ns ? (uint64_t)((unsigned __int128)group->live_bytes * 1000000000u / ns) : 0;
 }
 
+static bool is_single(const struct mt_profile *profile, const struct mt_group *group)
+{
+	return group >= profile->groups && group < profile->groups + profile->group_count;
+}
+
+static bool is_watched(const struct mt_profile *profile, const struct mt_group *group)
+{
+	return profile->scores && is_single(profile, group) && group - profile->groups < profile->score_count;
+}
+
+static uint64_t suspect(const struct mt_profile *profile, const struct mt_group *group)
+{
+	struct mt_rank rank;
+
+	if (is_watched(profile, group))
+		return profile->scores[group - profile->groups];
+	mt_rank_totals(&rank, profile, group);
+	return rank.score;
+}
+
 uint64_t mt_metric_value(const struct mt_profile *profile, const struct mt_group *group,
 	enum mt_metric metric)
 {
@@ -93,6 +115,8 @@ uint64_t mt_metric_value(const struct mt_profile *profile, const struct mt_group
 		return age(profile, group);
 	case MT_METRIC_GROWTH:
 		return growth(profile, group);
+	case MT_METRIC_SUSPECT:
+		return suspect(profile, group);
 	case MT_METRIC_RANGE_LIVE_SIZE:
 		return mt_group_range_live_bytes(group);
 	case MT_METRIC_RANGE_LIVE_COUNT:
@@ -117,8 +141,10 @@ bool mt_metric_is_known(const struct mt_group *group, enum mt_metric metric)
 
 bool mt_metric_is_estimated(const struct mt_profile *profile, const struct mt_group *group, enum mt_metric metric)
 {
-	bool single = group >= profile->groups && group < profile->groups + profile->group_count;
+	bool single = is_single(profile, group);
 
+	if (metric == MT_METRIC_SUSPECT)
+		return !is_watched(profile, group);
 	if (metric == MT_METRIC_OWN_PEAK_SIZE || metric == MT_METRIC_OWN_PEAK_COUNT)
 		return !single && group->flags & MT_GROUP_SUMMED;
 	if (metric == MT_METRIC_AT_PEAK_SIZE || metric == MT_METRIC_AT_PEAK_COUNT)

@@ -26,6 +26,7 @@
 	X(INTERVAL, "interval", "SPAN", "from first to last allocation", TIME) \
 	X(AGE, "age", "AGE", "since the first allocation", TIME) \
 	X(GROWTH, "growth", "GROWTH", "bytes leaked per second since the first allocation", BYTES) \
+	X(SUSPECT, "suspect", "SUSPECT", "how much it looks like a leak, 0 to 100", COUNT) \
 	X(RANGE_LIVE_SIZE, "range_live_size", "LIVE@TO", "bytes live at the end of the time range", BYTES) \
 	X(RANGE_LIVE_COUNT, "range_live_count", "BLKS@TO", "blocks live at the end of the time range", COUNT) \
 	X(RANGE_FREED_SIZE, "range_freed_size", "FREED", "bytes freed within the time range", BYTES) \

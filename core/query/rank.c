@@ -84,6 +84,8 @@ static void look_at_growth(struct mt_rank *r, const struct mt_rank_point *points
 	if (growth <= 0)
 		return;
 	r->certainty = rises * rises * fit * growth / (growth + noise(&w, growth));
+	if (count < 2 * MT_RANK_WINDOWS) /* three points on a line are soon found */
+		r->certainty *= (double)count / (2 * MT_RANK_WINDOWS);
 }
 
 /* ---- survivors ---- */
