@@ -49,12 +49,13 @@ static void put_line(const struct mt_arguments *arguments, const char *path, con
 	(arguments->exact ? mt_number_exact : mt_number_size)(leaked, info->leaked_bytes);
 	printf("%8u %8u  %-7s %15s %12s %12s  ", info->pid, info->parent, mt_origin_name(info->origin), allocations, peak,
 		leaked);
+	char *command = mt_profile_command(profile);
+
 	put_text(path);
-	for (uint32_t i = 0; i < profile->argument_count; i++) {
-		fputs(i ? " " : "  ", stdout);
-		put_text(mt_strings_get(&profile->strings, profile->arguments[i]));
-	}
+	fputs("  ", stdout);
+	put_text(command);
 	putchar('\n');
+	free(command);
 }
 
 /* A trace that cannot be read is said, and left out. */

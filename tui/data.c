@@ -40,13 +40,8 @@ void mt_data_free(struct mt_data *d)
 
 static void name_command(struct mt_data *d)
 {
-	struct mt_buffer text = {0};
-
-	for (uint32_t i = 0; i < d->whole.argument_count; i++)
-		mt_buffer_printf(&text, "%s%s", i ? " " : "", mt_strings_get(&d->whole.strings, d->whole.arguments[i]));
-	mt_buffer_add(&text, "", 1);
 	free(d->command);
-	d->command = (char *)text.data;
+	d->command = mt_profile_command(&d->whole);
 }
 
 static void start_symbolizer(struct mt_data *d)

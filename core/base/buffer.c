@@ -103,6 +103,16 @@ void *mt_buffer_add(struct mt_buffer *b, const void *bytes, size_t len)
 	return at;
 }
 
+void mt_buffer_add_escaped(struct mt_buffer *b, const char *text)
+{
+	for (; *text; text++) {
+		if (*text == '\n' || *text == '\r' || *text == '\t')
+			mt_buffer_add(b, *text == '\n' ? "\\n" : *text == '\r' ? "\\r" : "\\t", 2);
+		else
+			mt_buffer_add(b, text, 1);
+	}
+}
+
 void mt_buffer_printf(struct mt_buffer *b, const char *format, ...)
 {
 	va_list args, again;

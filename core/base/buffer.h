@@ -22,6 +22,8 @@ struct mt_buffer {
 void *mt_buffer_add(struct mt_buffer *, const void *bytes, size_t len); /* bytes NULL: zeroes; returns the place */
 void mt_buffer_reserve(struct mt_buffer *, size_t more);
 void mt_buffer_free(struct mt_buffer *);
+/* Text for people: line breaks and tabs as \n, \r and \t. */
+void mt_buffer_add_escaped(struct mt_buffer *, const char *text);
 void mt_buffer_printf(struct mt_buffer *, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 /* Makes room for one more element of a plain array: items, count, capacity are lvalues. */

@@ -223,13 +223,7 @@ char *mt_report_frame_place(const struct mt_backtrace_frame *frame)
 
 char *mt_report_command(const struct mt_profile *profile)
 {
-	struct mt_buffer text = {0};
-
-	for (uint32_t i = 0; i < profile->argument_count; i++)
-		mt_buffer_printf(&text, "%s%s", i ? " " : "",
-			mt_strings_get(&profile->strings, profile->arguments[i]));
-	mt_buffer_add(&text, "", 1);
-	return (char *)text.data;
+	return mt_profile_command(profile);
 }
 
 bool mt_report_maps_are_estimated(const struct mt_info *info)

@@ -58,7 +58,7 @@ char *mt_report_short_frame_name(const struct mt_report *, const struct mt_backt
 char *mt_report_one_line(const struct mt_report *, const struct mt_backtrace *, const char *separator, uint32_t frames);
 /* "src/a.c:12", or the module when the source is not known and the name does not say it; caller frees. */
 char *mt_report_frame_place(const struct mt_backtrace_frame *);
-/* Command line with blanks; caller frees. */
+/* See mt_profile_command. */
 char *mt_report_command(const struct mt_profile *);
 /* Whether the totals of mappings are: maps or unmaps were lost. */
 bool mt_report_maps_are_estimated(const struct mt_info *);

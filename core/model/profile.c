@@ -120,3 +120,15 @@ uint32_t mt_profile_add_group(struct mt_profile *p, uint32_t node)
 	p->groups[p->group_count] = (struct mt_group){.node = node};
 	return p->group_count++;
 }
+
+char *mt_profile_command(const struct mt_profile *p)
+{
+	struct mt_buffer text = {0};
+
+	for (uint32_t i = 0; i < p->argument_count; i++) {
+		mt_buffer_add(&text, " ", i != 0);
+		mt_buffer_add_escaped(&text, mt_strings_get(&p->strings, p->arguments[i]));
+	}
+	mt_buffer_add(&text, "", 1);
+	return (char *)text.data;
+}

@@ -201,6 +201,8 @@ struct mt_profile {
 
 /* An empty profile: root node, marker pcs. */
 void mt_profile_init(struct mt_profile *);
+/* The command line with blanks, line breaks escaped; caller frees. */
+char *mt_profile_command(const struct mt_profile *);
 void mt_profile_free(struct mt_profile *);
 
 /* Append; return the new index. Callers have checked what they give (parent < node_count …). */

@@ -139,6 +139,16 @@ static void add_arguments(struct mt_profile *p, const struct mt_buffer *text)
 	}
 }
 
+/* What the sampler has seen of the process. */
+static void take_memory(struct mt_image *i)
+{
+	i->model.memory = i->sampler.memory;
+	i->profile.info.arenas = i->sampler.arenas;
+	i->profile.info.vss_bytes = i->sampler.vss_bytes;
+	i->profile.info.shared_bytes = i->sampler.shared_bytes;
+	i->profile.info.arena_resident_bytes = i->sampler.arena_resident_bytes;
+}
+
 struct mt_image *mt_image_new(struct mt_recorder *r, struct mt_process *process, struct mt_offer *offer)
 {
 	struct mt_image *i = mt_alloc(sizeof *i);
@@ -156,6 +166,8 @@ struct mt_image *mt_image_new(struct mt_recorder *r, struct mt_process *process,
 	i->profile.info.origin = offer->forked ? MT_ORIGIN_FORKED : MT_ORIGIN_EXECUTED;
 	add_arguments(&i->profile, &offer->arguments);
 	mt_model_init(&i->model, &i->profile);
+	i->sampler = offer->sampler;
+	take_memory(i);
 	mt_merge_init(&i->merge, &i->segment, &i->clock, &i->model);
 	i->merge.flush = flush;
 	i->merge.between = take_turn;
@@ -317,11 +329,7 @@ void mt_image_tend(struct mt_image *i, uint64_t now)
 	if (mt_memory_sample(&i->sampler, i->process->pid, i->segment.fd,
 			__atomic_load_n(&i->segment.header->private_bytes, __ATOMIC_RELAXED), now)) {
 		mt_model_advance(&i->model, elapsed(i), 0);
-		i->model.memory = i->sampler.memory;
-		i->profile.info.arenas = i->sampler.arenas;
-		i->profile.info.vss_bytes = i->sampler.vss_bytes;
-		i->profile.info.shared_bytes = i->sampler.shared_bytes;
-		i->profile.info.arena_resident_bytes = i->sampler.arena_resident_bytes;
+		take_memory(i);
 		i->sampler.rss_at += MEMORY_EVERY_NS * (atomic_load(&i->recorder->image_count) / 8); /* many take turns */
 	}
 	if (now - i->second_at >= SECOND) {

@@ -4,6 +4,7 @@
 
 #include "core/capture/clock.h"
 #include "core/capture/segment.h"
+#include "core/session/memory.h"
 #include "core/session/session.h"
 #include "core/session/snapshot.h"
 
@@ -155,6 +156,7 @@ struct mt_offer {
 	char program_path[4096], directory[4096];
 	char command[256];
 	struct mt_buffer arguments; /* NUL-terminated, one after another */
+	struct mt_memory_sampler sampler;
 };
 
 /* What the service tells the draining thread. */

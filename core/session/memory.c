@@ -15,6 +15,8 @@
 #define SMAPS_MOST 2000000u        /* ns that a look at every page table may take */
 #define SMAPS_FIRST (256ull << 20) /* RSS up to which that is to be expected */
 #define COST_SHARE 1000            /* a look that takes t comes again after 1000 t */
+#define COST_SHARE_YOUNG 20        /* within the first second, in which there are some ten looks */
+#define YOUNGEST 1000000u          /* ns */
 #define MAPS_MOST (4u << 20)       /* bytes of /proc/PID/maps */
 #define HEAP_ALIGN (64ull << 20)   /* HEAP_MAX_SIZE of glibc's malloc */
 #define HEAPS_MOST 4096u           /* headers looked at */
@@ -252,25 +254,39 @@ static void sample_swap(struct mt_memory_sampler *s, pid_t pid)
 	free(text);
 }
 
+void mt_memory_meet(struct mt_memory_sampler *s, pid_t pid, uint64_t now)
+{
+	s->first_at = now;
+	sample_rss(s, pid, 0, 0);
+}
+
+/* What is usually looked at so often: what lives shortly shall have been seen when it was at least half as old. */
+static uint64_t after(const struct mt_memory_sampler *s, uint64_t now, uint64_t usually)
+{
+	uint64_t age = now - s->first_at > YOUNGEST ? now - s->first_at : YOUNGEST;
+
+	return now + (age < usually ? age : usually);
+}
+
 bool mt_memory_sample(struct mt_memory_sampler *s, pid_t pid, int segment_fd, uint64_t private_bytes, uint64_t now)
 {
 	uint64_t shared = segment_bytes(segment_fd), before;
 
 	if (now < s->rss_at)
 		return false;
-	s->rss_at = now + RSS_EVERY;
+	s->rss_at = after(s, now, RSS_EVERY);
 	if (!sample_rss(s, pid, shared, private_bytes))
 		return false;
 	if (now < s->rest_at)
 		return true;
-	s->rest_at = now + SECOND;
+	s->rest_at = after(s, now, SECOND);
 	if (!sample_smaps(s, pid, shared / 2 + private_bytes, now)) /* the recorder has the segment mapped as well */
 		sample_swap(s, pid);
 	if (now < s->maps_at)
 		return true;
 	before = now_of();
 	sample_arenas(s, pid);
-	s->maps_at = now + (now_of() - before) * COST_SHARE;
+	s->maps_at = now + (now_of() - before) * (now - s->first_at < SECOND ? COST_SHARE_YOUNG : COST_SHARE);
 	return true;
 }
 

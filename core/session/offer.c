@@ -220,6 +220,7 @@ static struct mt_offer *new_offer(struct mt_recorder *r, struct mt_process *p, c
 	read_link(p->pid, "exe", o->program_path, sizeof o->program_path);
 	read_link(p->pid, "cwd", o->directory, sizeof o->directory);
 	read_arguments(p->pid, &o->arguments);
+	mt_memory_meet(&o->sampler, p->pid, mt_clock_monotonic_ns());
 	mt_process_command(p->pid, o->command, sizeof o->command);
 	return o;
 }

@@ -131,8 +131,14 @@ void mt_process_command(pid_t pid, char *to, size_t size)
 		if (!to[i])
 			to[i] = ' ';
 	to[n] = '\0';
-	if (n)
+	if (n) {
+		struct mt_buffer text = {0};
+
+		mt_buffer_add_escaped(&text, to);
+		snprintf(to, size, "%.*s", (int)text.len, (char *)text.data);
+		mt_buffer_free(&text);
 		return;
+	}
 	char name[64];
 
 	n = read_file(pid, "comm", name, sizeof name);

@@ -125,6 +125,16 @@ check "record: default name" "$memtui" record ./known
 ls memtui_known_*_*.dat >/dev/null 2>&1 && ok "record: name pattern" || not_ok "record: name pattern" "$(ls)"
 check "run --headless" "$memtui" run --headless -f -o t.dat ./known
 
+# ---- what is over at once was seen; an argument of several lines stays in its line ----
+"$memtui" record -f -o lines.dat ./known $'two\nlines\tof text' >lines.out 2>&1
+json "info: sizes of what is over at once" 'd["rss_bytes"] > 100000 and d["vss_bytes"] > d["rss_bytes"] > d["shared_bytes"] > 0' info --format json lines.dat
+json "info: the argument as it is" 'd["command"] == ["./known", "two\nlines\tof text"]' info --format json lines.dat
+for view in info report "info t.dat"; do
+	# shellcheck disable=SC2086
+	"$memtui" $view lines.dat 2>&1 | grep -qF './known two\nlines\tof text' && ok "$view: an argument of several lines" ||
+		not_ok "$view: an argument of several lines" "$("$memtui" $view lines.dat | head -3)"
+done
+
 # ---- what nobody has sampled is not known ----
 MEMTUI_OUTPUT=alone.dat LD_PRELOAD=$build/libmemtui.so ./known
 json "info: no sample" 'd["rss_bytes"] is None and d["allocations"] == 62' info --format json alone.dat
