@@ -304,7 +304,9 @@ static void mouse(struct mt_app *app, const struct mt_input *input)
 		enum mt_action what = input->button == 64 ? MT_ACTION_UP : MT_ACTION_DOWN;
 
 		for (int i = 0; i < 3; i++) {
-			if (l)
+			if (mt_themes_are_open(app))
+				mt_themes_move(app, what);
+			else if (l)
 				mt_list_move(l, what);
 			else
 				mt_app_act(app, what);
@@ -332,7 +334,8 @@ static void mouse(struct mt_app *app, const struct mt_input *input)
 void mt_app_input(struct mt_app *app, const struct mt_input *input)
 {
 	app->dirty = true;
-	app->message[0] = '\0';
+	if (input->code != MT_KEY_MOUSE || input->pressed) /* letting go is no answer to what the click said */
+		app->message[0] = '\0';
 	if (mt_program_typing(app) && app->question.id == MT_QUESTION_NONE && !app->help.open && !app->overlay) {
 		app->dirty = false;
 		mt_program_type(app, input);

@@ -183,24 +183,34 @@ void mt_themes_choose(struct mt_app *app, unsigned index)
 		keep(app);
 }
 
+static bool show_line(struct mt_app *app, uint32_t index)
+{
+	struct mt_list *l = &app->themes->list;
+	uint32_t before = l->selected;
+
+	mt_list_select(l, index);
+	return l->selected == before || show(app, app->themes->names[l->selected]);
+}
+
+bool mt_themes_move(struct mt_app *app, enum mt_action what)
+{
+	struct mt_list moved = app->themes->list;
+
+	return mt_list_move(&moved, what) && show_line(app, moved.selected);
+}
+
 void mt_themes_key(struct mt_app *app, const struct mt_input *input)
 {
 	struct mt_themes *t = app->themes;
-	struct mt_list *l = &t->list;
 
 	if (input->code == MT_KEY_ENTER) {
 		keep(app);
 	} else if (input->code == MT_KEY_ESCAPE || input->code == 'q' || input->code == ('C' & 0x1f)) {
 		t->open = false;
 		show(app, t->before);
+	} else if (input->code == 'T') {
+		show_line(app, (t->list.selected + 1) % t->list.count);
 	} else {
-		uint32_t before = l->selected;
-
-		if (input->code == 'T')
-			mt_list_select(l, (l->selected + 1) % l->count);
-		else
-			mt_list_move(l, mt_keys_action(input->code, 1u << MT_SCOPE_MOVE));
-		if (l->selected != before)
-			show(app, t->names[l->selected]);
+		mt_themes_move(app, mt_keys_action(input->code, 1u << MT_SCOPE_MOVE));
 	}
 }

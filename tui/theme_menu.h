@@ -2,6 +2,8 @@
 #ifndef MT_TUI_THEME_MENU_H
 #define MT_TUI_THEME_MENU_H
 
+#include "tui/actions.h"
+
 #include <stdbool.h>
 
 struct mt_app;
@@ -17,6 +19,7 @@ void mt_themes_open(struct mt_app *);
 bool mt_themes_are_open(const struct mt_app *);
 void mt_themes_draw(struct mt_app *);
 void mt_themes_key(struct mt_app *, const struct mt_input *);
+bool mt_themes_move(struct mt_app *, enum mt_action); /* as in any list */
 void mt_themes_choose(struct mt_app *, unsigned index); /* the line was clicked */
 
 #endif

@@ -30,9 +30,11 @@ static uint64_t now_ms(void)
 static void set_environment(const struct settings *s)
 {
 	const char *path = getenv("PATH"), *asan = getenv("ASAN_OPTIONS"), *ubsan = getenv("UBSAN_OPTIONS");
+	const char *terminals = getenv("TERMINFO");
 
 	path = path ? strdup(path) : "/usr/bin:/bin";
 	asan = asan ? strdup(asan) : NULL;
+	terminals = terminals ? strdup(terminals) : NULL;
 	ubsan = ubsan ? strdup(ubsan) : NULL;
 	clearenv();
 	setenv("PATH", path, 1);
@@ -49,6 +51,8 @@ static void set_environment(const struct settings *s)
 		setenv("MEMTUI_TEST_FILTERING", s->filtering, 1);
 	if (s->cache)
 		setenv("XDG_CACHE_HOME", s->cache, 1);
+	if (terminals)
+		setenv("TERMINFO", terminals, 1);
 	if (asan)
 		setenv("ASAN_OPTIONS", asan, 1);
 	if (ubsan)

@@ -64,7 +64,7 @@ static void check_stay(struct tests *t)
 	terminal_type(&terminal, "\033[<0;30;8M\033[<0;30;8m");
 	bool ok = terminal_settle(&terminal);
 
-	terminal_type(&terminal, "T");
+	terminal_type(&terminal, "T\r");
 	ok = terminal_settle(&terminal) && ok;
 	screen = terminal_text(&terminal);
 	ok = ok && strstr(screen, "\xe2\x96\xb6  20.00s pause");

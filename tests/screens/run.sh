@@ -30,6 +30,7 @@ for kind in totals log later; do
 done
 $cc -O1 -g -fno-builtin -pthread -I"$root/preload" -o "$scratch/filters" "$here/../programs/filters.c" || exit 1
 "$build/memtui" record -o "$scratch/fields.dat" -- "$scratch/filters" >"$scratch/record.log" 2>&1 || exit 1
+tic -x -o "$scratch/terminfo" "$here/xterm-16color.ti" && export TERMINFO="$scratch/terminfo"
 status=0
 for test in ${TEST:-"$here"/*_test.c}; do
 	"$build/tests/screens/$(basename "$test" .c)" "$build/memtui" "$root/themes" "$scratch/golden.dat" "$here/golden" \

@@ -61,12 +61,31 @@ static char *read_text(const char *path)
 	return text;
 }
 
+void check_text(struct tests *t, const char *name, const char *seen)
+{
+	char path[1024], *golden;
+
+	snprintf(path, sizeof path, "%s/%s.txt", t->golden, name);
+	if (t->generate) {
+		FILE *file = fopen(path, "w");
+
+		if (file) {
+			fputs(seen, file);
+			fclose(file);
+		}
+	}
+	golden = read_text(path);
+	tell(t, !strcmp(seen, golden), "golden %s", name);
+	if (strcmp(seen, golden))
+		printf("==== wanted\n%s==== seen\n%s", golden, seen);
+	free(golden);
+}
+
 void check_golden(struct tests *t, const struct golden *g)
 {
 	if (!wanted("golden") && !wanted(g->name))
 		return;
 	struct terminal terminal;
-	char path[1024];
 
 	open_trace(t, &terminal, g->rows, g->columns, g);
 	if (!terminal_settle(&terminal) || (terminal_type(&terminal, g->keys), !terminal_settle(&terminal))) {
@@ -81,23 +100,10 @@ void check_golden(struct tests *t, const struct golden *g)
 		terminal_type(&terminal, g->then);
 		terminal_settle(&terminal);
 	}
-	char *seen = terminal_dump(&terminal), *golden;
+	char *seen = terminal_dump(&terminal);
 
-	snprintf(path, sizeof path, "%s/%s.txt", t->golden, g->name);
-	if (t->generate) {
-		FILE *file = fopen(path, "w");
-
-		if (file) {
-			fputs(seen, file);
-			fclose(file);
-		}
-	}
-	golden = read_text(path);
-	tell(t, !strcmp(seen, golden), "golden %s", g->name);
-	if (strcmp(seen, golden))
-		printf("==== wanted\n%s==== seen\n%s", golden, seen);
+	check_text(t, g->name, seen);
 	free(seen);
-	free(golden);
 	terminal_close(&terminal);
 }
 

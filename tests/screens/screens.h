@@ -33,5 +33,7 @@ void tell(struct tests *t, bool ok, const char *format, ...) __attribute__((form
 void open_trace(struct tests *t, struct terminal *terminal, int rows, int columns, const struct golden *g);
 /* Compares the screen with the file of its name, or writes that with GENERATE. ONLY=golden: all, ONLY=NAME: that one. */
 void check_golden(struct tests *t, const struct golden *g);
+/* The same of any text; what ONLY says is up to the caller. */
+void check_text(struct tests *t, const char *name, const char *seen);
 
 #endif
