@@ -32,6 +32,7 @@ done
 for s in tracer beside stacks truth filters matrix stress cli errors exports foreign suppress names alone screens live flight leaks; do
 	[ -f tests/$s/run.sh ] && suite "$s" bash tests/$s/run.sh "$build"
 done
+suite layers sh tests/layers.sh "$build"
 echo
 echo "$passed passed, $failed failed"
 [ $failed = 0 ]

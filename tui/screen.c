@@ -427,7 +427,8 @@ int mt_draw(struct mt_screen *s, int row, int column, int width, enum mt_role ro
 		used += columns;
 	}
 	if (cut) {
-		wchar_t end[2] = {s->utf8 ? L'…' : L'~', 0};
+		const char *glyph = mt_glyph(s->utf8, MT_GLYPH_ELLIPSIS);
+		wchar_t end[2] = {(wchar_t)mt_text_next(&glyph), 0};
 
 		mt_draw_fill(s, row, column + used, width - used, role);
 		used = width + 1;
