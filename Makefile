@@ -160,13 +160,14 @@ bench: all programs $(O)/bench/meter
 
 install: all
 	install -d $(DESTDIR)$(prefix)/bin $(DESTDIR)$(prefix)/lib/memtui $(DESTDIR)$(prefix)/share/memtui/themes \
-		$(DESTDIR)$(prefix)/share/man/man1 $(DESTDIR)$(prefix)/share/man/man3 $(DESTDIR)$(prefix)/include \
+		$(DESTDIR)$(prefix)/share/man/man1 $(DESTDIR)$(prefix)/share/man/man3 $(DESTDIR)$(prefix)/share/man/man5 $(DESTDIR)$(prefix)/include \
 		$(DESTDIR)$(prefix)/share/bash-completion/completions
 	install -m 755 $(O)/memtui $(DESTDIR)$(prefix)/bin/memtui
 	install -m 755 $(O)/libmemtui.so $(DESTDIR)$(prefix)/lib/memtui/libmemtui.so
 	install -m 644 themes/*.theme $(DESTDIR)$(prefix)/share/memtui/themes
 	install -m 644 preload/memtui.h $(DESTDIR)$(prefix)/include/memtui.h
 	install -m 644 doc/man/*.1 $(DESTDIR)$(prefix)/share/man/man1
+	install -m 644 doc/man/*.5 $(DESTDIR)$(prefix)/share/man/man5
 	install -m 644 doc/man/*.3 $(DESTDIR)$(prefix)/share/man/man3
 	$(O)/memtui help --completion bash >$(DESTDIR)$(prefix)/share/bash-completion/completions/memtui
 
@@ -174,6 +175,7 @@ install: all
 man: all
 	@for c in memtui $(COMMANDS); do n=memtui-$$c; [ $$c = memtui ] && n=memtui; \
 		$(O)/memtui help --man $$c >doc/man/$$n.1 || exit 1; done
+	@$(O)/memtui help --man keys >doc/man/memtui-keys.5
 
 clean:
 	rm -rf $(O)

@@ -13,8 +13,8 @@ done
 echo "== layers"
 sh tests/layers.sh "$build-gcc"
 echo "== manual pages are those of the option lists"
-for page in doc/man/*.1; do
-	name=$(basename "$page" .1)
+for page in doc/man/*.1 doc/man/*.5; do
+	name=$(basename "${page%.[15]}")
 	"$build-gcc/memtui" help --man "${name#memtui-}" | cmp - "$page" || { echo "run make man"; exit 1; }
 done
 echo "== the checks of stacks find out tracers that are wrong on purpose"

@@ -120,7 +120,8 @@ const struct mt_action_info *mt_action_info(enum mt_action);
 const char *mt_scope_words(enum mt_scope);
 /* The action's name in files, lower-case with '-'. */
 const char *mt_action_id(enum mt_action, char out[32]);
-/* The first key of an action as people write it, into out. */
+const char *mt_scope_id(enum mt_scope, char out[32]);
+/* The first key of an action as people write it, into out; "": it has none (keymap.c). */
 const char *mt_action_key(enum mt_action, char out[16]);
 
 #endif

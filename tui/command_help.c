@@ -1,5 +1,6 @@
 #include "tui/commands.h"
 #include "tui/environment.h"
+#include "tui/keymap.h"
 #include "tui/theme.h"
 
 #include <stdlib.h>
@@ -13,6 +14,8 @@ static const struct mt_option options[] = {
 		"print the manual page of a command, or of memtui itself, as roff", NULL},
 	{0, "completion", "SHELL", MT_OPTION_CHOICE, MT_OPTION_AT(complete), "print the completion for a shell",
 		"bash"},
+	MT_OPTIONS_KEYMAP,
+	{0, "format", "FORMAT", MT_OPTION_FORMAT, MT_OPTION_AT(format), "of keys: text (the default) or json", "text|json"},
 	MT_OPTIONS_HELP,
 	MT_OPTIONS_END,
 };
@@ -179,6 +182,23 @@ static void print_environment(FILE *out)
 		"      writes prog.PID.mem\n  memtui open prog.4711.mem\n      shows it, live while the program runs\n", out);
 }
 
+/* Exit status 1: the file of the user has faults. */
+static int print_keys(const struct mt_arguments *arguments, struct mt_err *err)
+{
+	struct mt_faults faults = {0};
+	int status = mt_keymap_load(arguments->keymap, &faults, err);
+
+	if (status < 0)
+		return status;
+	mt_keymap_print(stdout, arguments->format == MT_FORMAT_JSON);
+	fflush(stdout);
+	if (faults.count)
+		fputs((const char *)faults.text.data, stderr);
+	status = faults.count ? EXIT_FAILURE : 0;
+	mt_faults_free(&faults);
+	return status;
+}
+
 /* Sets *command: NULL for memtui itself. */
 static int find(const struct mt_command **command, const char *name, struct mt_err *err)
 {
@@ -209,6 +229,9 @@ static int run(const struct mt_arguments *arguments, struct mt_err *err)
 		free(names);
 		return 0;
 	}
+	if (!strcmp(name, "keys"))
+		return arguments->man ? (mt_manual_print_keys(stdout), 0) : print_keys(arguments, err);
+
 	int status = find(&command, name, err);
 
 	if (status < 0)
@@ -228,6 +251,7 @@ const struct mt_command mt_command_help = {
 		"list of all commands.",
 	.examples = "memtui help record\thow to record\n"
 		"memtui help environment\thow to record without memtui\n"
+		"memtui help keys\twhat every key does, and how to change it\n"
 		"memtui help --man groups | man -l -\tthe manual page\n"
 		"source <(memtui help --completion bash)\tcompletion in this shell\n",
 	.options = options,

@@ -52,15 +52,15 @@ static void put_paragraphs(FILE *out, const char *text)
 	putc('\n', out);
 }
 
-static void heading(FILE *out, const char *name, const char *words)
+static void heading(FILE *out, const char *name, int section, const char *words)
 {
 	fputs(".TH \"MEMTUI", out);
 	if (*name)
 		fputs("\\-", out);
 	for (const char *c = name; *c; c++)
 		putc(*c >= 'a' && *c <= 'z' ? *c - 'a' + 'A' : *c, out);
-	fprintf(out, "\" 1 \"\" \"memtui " MT_VERSION "\" \"memtui manual\"\n.SH NAME\nmemtui%s%s \\- ",
-		*name ? "\\-" : "", name);
+	fprintf(out, "\" %d \"\" \"memtui " MT_VERSION "\" \"memtui manual\"\n.SH NAME\nmemtui%s%s \\- ",
+		section, *name ? "\\-" : "", name);
 	put_text(out, words);
 	putc('\n', out);
 }
@@ -138,7 +138,7 @@ static bool shows(const struct mt_command *command)
 
 static void print_keys(FILE *out)
 {
-	fputs(".SH KEYS\n", out);
+	fputs(".SH KEYS\nThese are the keys that memtui has of itself; \\fBmemtui\\-keys\\fR(5) says how to change them.\n", out);
 	for (int scope = 0; scope < MT_SCOPE_COUNT; scope++) {
 		fputs(".SS ", out);
 		put_text(out, mt_scope_words((enum mt_scope)scope));
@@ -151,7 +151,7 @@ static void print_keys(FILE *out)
 
 static void print_command(FILE *out, const struct mt_command *command)
 {
-	heading(out, command->name, command->words);
+	heading(out, command->name, 1, command->words);
 	fprintf(out, ".SH SYNOPSIS\n\\fBmemtui %s\\fR [\\fIoptions\\fR] %s\\fI", command->name,
 		command->runs_program ? "[\\-\\-] " : "");
 	put_text(out, command->operands);
@@ -177,7 +177,8 @@ static void print_command(FILE *out, const struct mt_command *command)
 	fputs(".SH EXIT STATUS\n", out);
 	put_paragraphs(out, mt_help_exit);
 	print_examples(out, command->examples);
-	fputs(".SH SEE ALSO\n\\fBmemtui\\fR(1)\n", out);
+	fputs(".SH SEE ALSO\n\\fBmemtui\\fR(1)", out);
+	fputs(shows(command) ? ", \\fBmemtui\\-keys\\fR(5)\n" : "\n", out);
 }
 
 void mt_manual_print(FILE *out, const struct mt_command *command)
@@ -186,7 +187,7 @@ void mt_manual_print(FILE *out, const struct mt_command *command)
 		print_command(out, command);
 		return;
 	}
-	heading(out, "", "heap profiler in the terminal");
+	heading(out, "", 1, "heap profiler in the terminal");
 	fputs(".SH SYNOPSIS\n\\fBmemtui\\fR \\fIcommand\\fR [\\fIoptions\\fR] [\\fIoperands\\fR]\n"
 		".SH DESCRIPTION\n", out);
 	put_paragraphs(out, mt_help_about);
@@ -203,5 +204,38 @@ void mt_manual_print(FILE *out, const struct mt_command *command)
 	for (int i = 0; mt_command_at(i); i++)
 		if (strcmp(mt_command_at(i)->name, "help"))
 			fprintf(out, "%s\\fBmemtui\\-%s\\fR(1)", i ? ",\n" : "", mt_command_at(i)->name);
-	putc('\n', out);
+	fputs(",\n\\fBmemtui\\-keys\\fR(5)\n", out);
+}
+
+void mt_manual_print_keys(FILE *out)
+{
+	char scope[32], id[32];
+
+	heading(out, "keys", 5, "key bindings of the terminal interface");
+	fputs(".SH SYNOPSIS\n\\fI$XDG_CONFIG_HOME/memtui/keys\\fR\n.br\n\\fI~/.config/memtui/keys\\fR\n"
+		".SH DESCRIPTION\n", out);
+	put_paragraphs(out, mt_help_keys);
+	fputs(".SH ACTIONS\n", out);
+	for (int s = 0; s < MT_SCOPE_COUNT; s++) {
+		fputs(".SS ", out);
+		put_text(out, mt_scope_id((enum mt_scope)s, scope));
+		fputs(" (", out);
+		put_text(out, mt_scope_words((enum mt_scope)s));
+		fputs(")\n", out);
+		for (int i = 0; i < MT_ACTION_COUNT; i++) {
+			const struct mt_action_info *info = mt_action_info((enum mt_action)i);
+
+			if ((int)info->scope != s)
+				continue;
+			fputs(".TP\n\\fB", out);
+			put_text(out, mt_action_id((enum mt_action)i, id));
+			fputs("\\fR  ", out);
+			put_text(out, info->keys);
+			putc('\n', out);
+			put_text(out, info->words);
+			fputs(".\n", out);
+		}
+	}
+	print_examples(out, mt_help_keys_examples);
+	fputs(".SH SEE ALSO\n\\fBmemtui\\fR(1)\n", out);
 }

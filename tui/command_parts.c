@@ -48,6 +48,7 @@ int mt_command_ui_options(struct mt_ui_options *options, char **filter_text,
 	uint64_t fps = arguments->fps > FPS_MAX ? FPS_MAX : arguments->fps;
 
 	*options = (struct mt_ui_options){.theme = arguments->theme,
+		.keymap = arguments->keymap,
 		.ascii = arguments->ascii,
 		.filter = *filter_text,
 		.sort = arguments->sort_given ? mt_metric_info(arguments->sort)->name : NULL,

@@ -103,16 +103,21 @@ char *mt_command_library(void);
 /* ---- help (command_help.c, command_manual.c, command_completion.c) ---- */
 void mt_help_print(FILE *out, const struct mt_command *); /* NULL: memtui itself */
 void mt_manual_print(FILE *out, const struct mt_command *);
+void mt_manual_print_keys(FILE *out); /* memtui-keys(5) */
 void mt_completion_print(FILE *out);
 /* Whether it has an option of this kind, whose values help then lists. */
 bool mt_command_takes(const struct mt_command *, enum mt_option_kind);
 const char *mt_command_filters(const struct mt_command *); /* paragraphs on filters, where it has them; else NULL */
-extern const char mt_help_about[], mt_help_exit[];
+extern const char mt_help_about[], mt_help_exit[], mt_help_keys[], mt_help_keys_examples[];
 
+#define MT_OPTIONS_KEYMAP \
+	{0, "keymap", "FILE", MT_OPTION_TEXT, MT_OPTION_AT(keymap), \
+		"read key bindings from this file, not from $XDG_CONFIG_HOME/memtui/keys; 'memtui help keys' says how", NULL}
 #define MT_OPTIONS_UI \
 	MT_OPTIONS_FILTER, \
 	MT_OPTIONS_SORT, \
 	{0, "theme", "NAME", MT_OPTION_TEXT, MT_OPTION_AT(theme), "colours: a theme's name or file", NULL}, \
+	MT_OPTIONS_KEYMAP, \
 	{0, "ascii", "WHEN", MT_OPTION_CHOICE, MT_OPTION_AT(ascii), \
 		"draw with ASCII alone: auto (the default), always or never", "auto|always|never"}, \
 	{0, "fps", "N", MT_OPTION_NUMBER, MT_OPTION_AT(fps), \

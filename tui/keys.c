@@ -20,11 +20,21 @@ static const struct { const char *name; uint32_t code; } names[] = {
 	{"Home", MT_KEY_HOME}, {"End", MT_KEY_END}, {"PgUp", MT_KEY_PAGE_UP}, {"PgDn", MT_KEY_PAGE_DOWN},
 	{"Ins", MT_KEY_INSERT}, {"Del", MT_KEY_DELETE}, {"S-Tab", MT_KEY_BACK_TAB}, {"Tab", MT_KEY_TAB},
 	{"Enter", MT_KEY_ENTER}, {"Esc", MT_KEY_ESCAPE}, {"Backspace", MT_KEY_BACKSPACE}, {"Space", ' '},
+	{"Hash", '#'},
 };
 
 const struct mt_action_info *mt_action_info(enum mt_action action)
 {
 	return &actions[action];
+}
+
+/* As names stand in files. */
+static const char *in_small(const char *id, char out[32])
+{
+	snprintf(out, 32, "%s", id);
+	for (char *c = out; *c; c++)
+		*c = *c == '_' ? '-' : (char)(*c | 0x20);
+	return out;
 }
 
 const char *mt_action_id(enum mt_action action, char out[32])
@@ -35,10 +45,18 @@ const char *mt_action_id(enum mt_action action, char out[32])
 #undef X
 	};
 
-	snprintf(out, 32, "%s", ids[action]);
-	for (char *c = out; *c; c++)
-		*c = *c == '_' ? '-' : (char)(*c | 0x20);
-	return out;
+	return in_small(ids[action], out);
+}
+
+const char *mt_scope_id(enum mt_scope scope, char out[32])
+{
+	static const char *const ids[] = {
+#define X(id, words) #id,
+		MT_SCOPES(X)
+#undef X
+	};
+
+	return in_small(ids[scope], out);
 }
 
 const char *mt_scope_words(enum mt_scope scope)
@@ -46,54 +64,50 @@ const char *mt_scope_words(enum mt_scope scope)
 	return scopes_words[scope];
 }
 
-const char *mt_action_key(enum mt_action action, char out[16])
+size_t mt_key_bytes(char out[4], uint32_t code)
 {
-	size_t len = strcspn(actions[action].keys, " ");
+	size_t n = code < 0x80 ? 1 : code < 0x800 ? 2 : code < 0x10000 ? 3 : 4;
+	static const uint8_t first[] = {0, 0, 0xc0, 0xe0, 0xf0};
 
-	snprintf(out, 16, "%.*s", (int)len, actions[action].keys);
-	return out;
+	out[0] = (char)(first[n] | code >> 6 * (n - 1));
+	for (size_t i = 1; i < n; i++)
+		out[i] = (char)(0x80 | (code >> 6 * (n - 1 - i) & 0x3f));
+	return n;
 }
 
-static uint32_t key_by_name(const char *name, size_t len)
+uint32_t mt_key_parse(const char *name, size_t len)
 {
-	unsigned number;
+	struct mt_input input;
 
 	for (size_t i = 0; i < sizeof names / sizeof *names; i++)
 		if (strlen(names[i].name) == len && !memcmp(names[i].name, name, len))
 			return names[i].code;
-	if (len >= 2 && name[0] == 'F' && sscanf(name + 1, "%u", &number) == 1)
-		return MT_KEY_F1 + number - 1;
-	if (len == 2 && name[0] == '^')
-		return (uint32_t)name[1] & 0x1f;
-	return (uint8_t)name[0];
-}
+	if (len >= 2 && len <= 3 && name[0] == 'F' && name[1] >= '1' && name[1] <= '9') {
+		int number = name[1] - '0';
 
-static bool has_key(const char *keys, uint32_t code)
-{
-	while (*keys) {
-		size_t len = strcspn(keys, " ");
-
-		if (key_by_name(keys, len) == code)
-			return true;
-		keys += len + (keys[len] == ' ');
+		if (len == 3)
+			number = name[2] >= '0' && name[2] <= '9' ? number * 10 + name[2] - '0' : 0;
+		return number >= 1 && number <= 12 ? (uint32_t)(MT_KEY_F1 + number - 1) : (uint32_t)MT_KEY_UNKNOWN;
 	}
-	return false;
+	if (len == 2 && name[0] == '^' && name[1] >= '@' && name[1] <= '_')
+		return (uint32_t)name[1] & 0x1f;
+	if (!len || (uint8_t)name[0] <= ' ' || mt_keys_decode((const uint8_t *)name, len, true, &input) != len)
+		return MT_KEY_UNKNOWN;
+	return input.code;
 }
 
-/* Scopes of one view come before those of all: TREE, TIMELINE, DETAIL, PROGRAM shadow the others. */
-enum mt_action mt_keys_action(uint32_t code, uint32_t scopes)
+const char *mt_key_name(uint32_t code, char out[16])
 {
-	const uint32_t special = 1u << MT_SCOPE_TREE | 1u << MT_SCOPE_TIMELINE | 1u << MT_SCOPE_DETAIL |
-		1u << MT_SCOPE_PROGRAM;
-
-	for (int pass = 0; pass < 2; pass++)
-		for (int i = 0; i < MT_ACTION_COUNT; i++) {
-			uint32_t bit = 1u << actions[i].scope;
-
-			if (scopes & bit && ((special & bit) ? 0 : 1) == pass && has_key(actions[i].keys, code))
-				return (enum mt_action)i;
-		}
-	return MT_ACTION_NONE;
+	for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+		if (names[i].code == code)
+			return strcpy(out, names[i].name);
+	if (code >= MT_KEY_F1 && code <= MT_KEY_F12)
+		snprintf(out, 16, "F%u", code - MT_KEY_F1 + 1);
+	else if (code < ' ')
+		snprintf(out, 16, "^%c", (char)(code | 0x40));
+	else
+		out[mt_key_bytes(out, code)] = '\0';
+	return out;
 }
 
 static size_t decode_utf8(const uint8_t *b, size_t len, bool final, struct mt_input *out)

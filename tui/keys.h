@@ -31,7 +31,13 @@ struct mt_input {
  * The sequences are those of ECMA-48 terminals (xterm, VT220, linux, tmux) in both cursor key modes. */
 size_t mt_keys_decode(const uint8_t *bytes, size_t len, bool final, struct mt_input *out);
 
-/* scopes: bit mask of 1 << enum mt_scope that the screen is in. */
+/* A key as people write it: x ^X F1 PgDn; MT_KEY_UNKNOWN: it is none. And back. */
+uint32_t mt_key_parse(const char *name, size_t len);
+const char *mt_key_name(uint32_t code, char out[16]);
+size_t mt_key_bytes(char out[4], uint32_t code); /* a character as UTF-8; returns how many bytes */
+#define MT_KEY_NAMES "Up Down Left Right Home End PgUp PgDn Ins Del Tab S-Tab Enter Esc Backspace Space Hash"
+
+/* What a key means by the keymap (keymap.c). scopes: bit mask of 1 << enum mt_scope that the screen is in. */
 enum mt_action mt_keys_action(uint32_t code, uint32_t scopes);
 
 #endif

@@ -142,23 +142,8 @@ static void finish(struct mt_app *app, bool accept)
 static void insert(struct mt_prompt *p, uint32_t code)
 {
 	char bytes[4];
-	uint32_t n;
+	uint32_t n = (uint32_t)mt_key_bytes(bytes, code);
 
-	if (code < 0x80) {
-		bytes[0] = (char)code;
-		n = 1;
-	} else if (code < 0x800) {
-		bytes[0] = (char)(0xc0 | code >> 6);
-		n = 2;
-	} else if (code < 0x10000) {
-		bytes[0] = (char)(0xe0 | code >> 12);
-		n = 3;
-	} else {
-		bytes[0] = (char)(0xf0 | code >> 18);
-		n = 4;
-	}
-	for (uint32_t i = 1; i < n; i++)
-		bytes[i] = (char)(0x80 | (code >> 6 * (n - 1 - i) & 0x3f));
 	if (p->len + n >= sizeof p->text)
 		return;
 	memmove(p->text + p->cursor + n, p->text + p->cursor, p->len - p->cursor + 1);

@@ -2,6 +2,7 @@
 #include "tui/app.h"
 #include "core/base/buffer.h"
 #include "core/query/filter_match.h"
+#include "tui/keymap.h"
 #include "tui/theme_menu.h"
 
 #include <errno.h>
@@ -33,6 +34,29 @@ static int check_options(const struct mt_ui_options *o, bool live, struct mt_err
 	return result ? result : mt_screen_check(err);
 }
 
+/* A file that was asked for must be there; the user's own is said to be wrong, and memtui goes on. */
+static int take_keymap(struct mt_app *app, const char *path, struct mt_err *err)
+{
+	struct mt_faults faults = {0};
+	struct mt_buffer conflicts = {0};
+	struct mt_err unread = {0};
+	char text[256];
+	int code = mt_keymap_load(path, &faults, &unread);
+
+	if (code)
+		mt_app_say(app, "%s", unread.text);
+	if (faults.count) {
+		mt_faults_first(&faults, text, sizeof text);
+		mt_app_say(app, "%s", text);
+	}
+	if (mt_keymap_conflicts(&conflicts))
+		for (char *next = (char *)conflicts.data; *next;)
+			mt_log_note(app, strsep(&next, "\n"));
+	mt_faults_free(&faults);
+	mt_buffer_free(&conflicts);
+	return code && path ? mt_fail(err, code, "%s", unread.text) : 0;
+}
+
 static int start(struct mt_app *app, const struct mt_ui_options *o, bool live, struct mt_err *err)
 {
 	bool remote = getenv("SSH_CONNECTION") || getenv("SSH_TTY");
@@ -45,6 +69,8 @@ static int start(struct mt_app *app, const struct mt_ui_options *o, bool live, s
 	app->data.sort_all = o->sort_all;
 	if (o->filter && live)
 		mt_filter_parse(app->data.filter, o->filter, NULL);
+	if (take_keymap(app, o->keymap, err) < 0)
+		return err->code;
 	app->screen = mt_screen_open(o->theme, o->ascii, err);
 	if (!app->screen)
 		return err->code ? err->code : -EIO;

@@ -7,6 +7,7 @@
 
 struct mt_ui_options {
 	const char *theme;  /* name or path; NULL: dark */
+	const char *keymap; /* a file; NULL: the user's own, if there is one */
 	const char *ascii;  /* "auto" "always" "never"; NULL: auto */
 	const char *filter; /* in the prompt's language; NULL: none */
 	const char *sort;   /* a metric's name; NULL: leaked_size */

@@ -1,5 +1,6 @@
 /* Help over the screen: every action that the screen knows, searchable; Enter runs the line. */
 #include "tui/app.h"
+#include "tui/keymap.h"
 
 #include <ctype.h>
 #include <stdio.h>
@@ -14,12 +15,13 @@ static bool contains(const char *text, const char *part)
 static uint32_t matching(struct mt_app *app, enum mt_action out[MT_ACTION_COUNT])
 {
 	uint32_t scopes = mt_app_scopes(app), count = 0;
+	char keys[64];
 
 	for (int i = 0; i < MT_ACTION_COUNT; i++) {
 		const struct mt_action_info *info = mt_action_info((enum mt_action)i);
 
 		if (scopes & 1u << info->scope && (contains(info->words, app->help.search) ||
-				contains(info->name, app->help.search) || contains(info->keys, app->help.search)))
+				contains(info->name, app->help.search) || contains(mt_keymap_keys((enum mt_action)i, keys), app->help.search)))
 			out[count++] = (enum mt_action)i;
 	}
 	return count;
@@ -35,11 +37,13 @@ static void draw_line(struct mt_app *app, struct mt_rect r, enum mt_action what,
 	const struct mt_action_info *info = mt_action_info(what);
 	enum mt_role role = selected ? MT_ROLE_SELECTED : MT_ROLE_BOX;
 	int scope = r.columns >= 70 ? 16 : 0, keys = r.columns >= 50 ? 16 : 10;
+	char all[64];
 
 	mt_draw_fill(app->screen, r.row, r.column, r.columns, role);
 	if (scope && first)
 		mt_draw(app->screen, r.row, r.column + 1, scope - 1, role, mt_scope_words(info->scope));
-	mt_draw(app->screen, r.row, r.column + 1 + scope, keys - 1, selected ? role : MT_ROLE_BOX_KEY, info->keys);
+	mt_draw(app->screen, r.row, r.column + 1 + scope, keys - 1, selected ? role : MT_ROLE_BOX_KEY,
+		mt_keymap_keys(what, all));
 	mt_draw(app->screen, r.row, r.column + 1 + scope + keys, r.columns - scope - keys - 2, role, info->words);
 	mt_frame_hit(app, r, MT_HIT_ACTION, MT_VIEW_MAIN, what);
 }

@@ -135,6 +135,191 @@ static void check_palette(struct tests *t)
 	terminal_close(&terminal);
 }
 
+/* ---- every action: by key, palette, help ---- */
+
+struct listed {
+	char id[40], scope[40], name[80], words[256], keys[80];
+	bool helped;
+};
+static struct listed list[256];
+static int listed;
+
+/* The string behind "key": of one line of JSON. */
+static void value_of(const char *line, const char *key, char *out, size_t len)
+{
+	char quoted[40];
+	const char *at;
+	size_t n = 0;
+
+	snprintf(quoted, sizeof quoted, "\"%s\": ", key);
+	at = strstr(line, quoted);
+	at = at ? at + strlen(quoted) + 1 : "";
+	for (; *at && *at != '"' && *at != ']' && n + 1 < len; at++)
+		if (*at != '\\' || *++at)
+			out[n++] = *at;
+	out[n] = '\0';
+}
+
+static void read_list(struct tests *t)
+{
+	char command[2048], line[2048];
+
+	snprintf(command, sizeof command, "XDG_CONFIG_HOME=/nonexistent '%s' help keys --format json", t->memtui);
+	FILE *from = popen(command, "r");
+
+	for (listed = 0; from && listed < 256 && fgets(line, sizeof line, from); listed++) {
+		struct listed *a = &list[listed];
+
+		value_of(line, "action", a->id, sizeof a->id);
+		value_of(line, "scope", a->scope, sizeof a->scope);
+		value_of(line, "name", a->name, sizeof a->name);
+		value_of(line, "words", a->words, sizeof a->words);
+		snprintf(a->keys, sizeof a->keys, "%.60s", strstr(line, "\"keys\": [\"") ? strstr(line, "\"keys\": [\"") : "");
+		a->helped = false;
+	}
+	tell(t, from && pclose(from) == 0 && listed > 60, "memtui help keys tells %d actions", listed);
+}
+
+/* Whether what the program prints holds text, and it exits so. */
+static bool prints(const char *command, const char *text, int status)
+{
+	char *out = calloc(1, 1 << 16);
+	FILE *from = popen(command, "r");
+	size_t n = from ? fread(out, 1, (1 << 16) - 1, from) : 0;
+	int seen = from ? pclose(from) : -1;
+	bool good = n && strstr(out, text) && seen == status << 8;
+
+	if (!good)
+		printf("==== no '%s' of '%s', status %d\n%.4000s", text, command, seen, out);
+	free(out);
+	return good;
+}
+
+/* Types what finds each action into an open palette; the first line has to be it. */
+static void check_each_in_palette(struct tests *t)
+{
+	struct settings s = {.editor = NULL};
+	struct terminal terminal;
+	int missing = 0;
+
+	start(t, &terminal, &s);
+	terminal_type(&terminal, ":");
+	for (int i = 0; i < listed; i++) {
+		char keys[64], line[128];
+
+		snprintf(keys, sizeof keys, "\025%.40s", list[i].id);
+		snprintf(line, sizeof line, "│▶ %s ", list[i].name);
+		missing += !shows(&terminal, keys, line);
+	}
+	tell(t, !missing, "the palette finds every action by its name");
+	terminal_close(&terminal);
+}
+
+/* Help in a view: which actions it knows of. */
+static void look_into_help(struct terminal *terminal, const char *view)
+{
+	terminal_type(terminal, view);
+	terminal_settle(terminal);
+	for (int i = 0; i < listed; i++) {
+		char keys[80], words[40];
+
+		if (list[i].helped)
+			continue;
+		snprintf(keys, sizeof keys, "\033OP%.60s", list[i].words);
+		snprintf(words, sizeof words, "%.36s", list[i].words);
+		terminal_type(terminal, keys);
+		terminal_settle(terminal);
+		char *screen = terminal_text(terminal), *line = strstr(screen, "Help: ");
+
+		/* Below the line with what was typed. */
+		list[i].helped = line && (line = strchr(line, '\n')) && strstr(line, words);
+		free(screen);
+		terminal_type(terminal, "\033OP");
+		terminal_settle(terminal);
+	}
+}
+
+static void check_each_in_help(struct tests *t)
+{
+	static const char *const views[] = {"1", "2", "3", "4", "5", "6", "7", "8", "9", "0", "V", "2g\r"};
+	struct settings s = {.term = "xterm-256color", .locale = "C.UTF-8", .directory = t->scratch, .cache = t->scratch};
+	char *argv[] = {t->memtui, "run", t->demo, NULL};
+	struct terminal terminal;
+	int missing = 0;
+
+	start(t, &terminal, &s);
+	terminal_resize(&terminal, 40, 120);
+	for (size_t i = 0; i < sizeof views / sizeof *views; i++)
+		look_into_help(&terminal, views[i]);
+	terminal_close(&terminal);
+	if (t->demo) {
+		terminal_start(&terminal, 40, 120, &s, argv);
+		terminal_settle(&terminal);
+		look_into_help(&terminal, "O");
+		terminal_type(&terminal, "Qe");
+		terminal_wait_end(&terminal);
+		terminal_close(&terminal);
+	}
+	for (int i = 0; i < listed; i++)
+		if (!list[i].helped && (t->demo || (strcmp(list[i].scope, "live") && strcmp(list[i].scope, "program")))) {
+			printf("==== not in the help: %s\n", list[i].id);
+			missing++;
+		}
+	tell(t, !missing, "the help of some view knows every action");
+}
+
+static void check_actions(struct tests *t)
+{
+	char command[2048];
+	int without = 0;
+
+	read_list(t);
+	for (int i = 0; i < listed; i++)
+		without += !list[i].keys[0];
+	tell(t, !without, "every action has a key");
+	snprintf(command, sizeof command, "XDG_CONFIG_HOME=/nonexistent '%s' help keys", t->memtui);
+	tell(t, prints(command, "No key has two meanings", 0), "no key of the list means two things in one view");
+	check_each_in_palette(t);
+	check_each_in_help(t);
+}
+
+/* ---- the user's keys ---- */
+
+static void check_keymap(struct tests *t)
+{
+	static const char lines[] = "# mine\nbind app F9 quit\nbind aap x quit\nbind tree x colapse\nbind app ^PgDn quit\n"
+		"bind find E filter  # the tree's own key comes first\nunbind app Q\nunbind app W\nbind move x\nbnid\n";
+	char directory[1024], path[1100], command[4096];
+	struct settings s = {.config = directory};
+	struct terminal terminal;
+
+	snprintf(directory, sizeof directory, "%s/config", t->scratch);
+	snprintf(path, sizeof path, "%s/memtui", directory);
+	mkdir(directory, 0700);
+	mkdir(path, 0700);
+	strcat(path, "/keys");
+	write_file(path, lines, 0600);
+	snprintf(command, sizeof command, "XDG_CONFIG_HOME='%s' '%s' help keys 2>&1", directory, t->memtui);
+	tell(t, prints(command, "F9 F10 ^C", 1), "a key of the user's is the first of its action");
+	tell(t, prints(command, "E in Tree: expand (tree) wins over filter (find, yours), line 6\n", 1), "what collides is told");
+	tell(t, prints(command, "keys:3: no scope 'aap'; did you mean 'app'?\n", 1), "an unknown scope is told by line");
+	tell(t, prints(command, "keys:4: no action 'colapse'; did you mean 'collapse'?\n", 1), "so is an unknown action");
+	tell(t, prints(command, "keys:5: '^PgDn' is no key; expected a character", 1), "so is an unknown key");
+	tell(t, prints(command, "keys:8: W means nothing in app", 1), "so is a key that has no meaning to take");
+	tell(t, prints(command, "keys:9: bind takes 3 words, not 2", 1), "so is a word too few");
+	tell(t, prints(command, "keys:10: 'bnid' is no order", 1), "so is another order");
+	start(t, &terminal, &s);
+	tell(t, shows(&terminal, "", "keys:3: no scope 'aap'; did you mean 'app'? (and 5 more)"), "the screen says what is wrong in the file");
+	tell(t, shows(&terminal, "Q2", "[2 Groups]") && shows(&terminal, "", "F9Quit"), "a key without meaning does nothing, the key bar shows the new one");
+	tell(t, shows(&terminal, "E", "filter>"), "a key that was bound does what it is bound to");
+	terminal_type(&terminal, "\033\033[20~");
+	tell(t, terminal_wait_end(&terminal), "so does a function key");
+	terminal_close(&terminal);
+	unlink(path);
+	snprintf(command, sizeof command, "'%s' help keys --keymap /nonexistent/keys 2>&1", t->memtui);
+	tell(t, prints(command, "/nonexistent/keys cannot be read: No such file", 1), "a file that was asked for has to be there");
+}
+
 static const struct golden goldens[] = {
 	{"palette-100x30", 100, 30, "2:fold", 0, 0, 0, 0, 0, 0, 0},
 	{"palette-80x24", 80, 24, "2:zoom", 0, 0, 0, 0, 0, 0, 0},
@@ -151,6 +336,10 @@ int main(int argc, char **argv)
 		check_editors(&t);
 	if (wanted("palette"))
 		check_palette(&t);
+	if (wanted("actions"))
+		check_actions(&t);
+	if (wanted("keymap"))
+		check_keymap(&t);
 	for (size_t i = 0; i < sizeof goldens / sizeof *goldens; i++)
 		check_golden(&t, &goldens[i]);
 	return t.failed != 0;
