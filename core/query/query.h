@@ -237,6 +237,8 @@ struct mt_tree_node {
 	uint32_t depth;
 	uint32_t group;      /* a group whose innermost frame this is, or MT_NO_GROUP */
 	bool expanded;       /* inverted: children were computed */
+	uint32_t child_count;    /* children with a value of the tree's metric that is not 0: the first ones */
+	uint64_t children_value; /* what the metric's values of all children add up to */
 	struct mt_group total; /* sums over all groups below and here (node field unused) */
 	struct mt_group self;  /* groups that end here: allocated directly in this function */
 };
@@ -245,6 +247,7 @@ struct mt_tree;
 struct mt_tree *mt_tree_new(const struct mt_profile *, const struct mt_symbols *, const struct mt_selection *,
 	bool inverted, enum mt_metric sort);
 uint32_t mt_tree_count(const struct mt_tree *); /* nodes made so far */
+enum mt_metric mt_tree_metric(const struct mt_tree *);
 uint32_t mt_tree_root(const struct mt_tree *); /* a root that stands for the whole selection */
 const struct mt_tree_node *mt_tree_get(const struct mt_tree *, uint32_t node); /* valid until the next expand */
 void mt_tree_expand(struct mt_tree *, uint32_t node); /* makes its children known (no-op where they are) */

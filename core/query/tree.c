@@ -128,12 +128,15 @@ static void link_children(struct mt_tree *tree, uint32_t first)
 			~mt_metric_value(tree->profile, &tree->nodes[first + i].total, tree->sort), first + i};
 	mt_sort(order, count);
 	while (count-- > 0) {
-		struct mt_tree_node *node = &tree->nodes[order[count].id];
+		struct mt_tree_node *node = &tree->nodes[order[count].id], *parent;
 
 		if (node->parent == MT_NO_NODE)
 			continue;
-		node->next_sibling = tree->nodes[node->parent].first_child;
-		tree->nodes[node->parent].first_child = order[count].id;
+		parent = &tree->nodes[node->parent];
+		node->next_sibling = parent->first_child;
+		parent->first_child = order[count].id;
+		parent->child_count += order[count].key != UINT64_MAX;
+		parent->children_value += ~order[count].key;
 	}
 	free(order);
 }
@@ -304,6 +307,11 @@ struct mt_tree *mt_tree_new(const struct mt_profile *profile, const struct mt_sy
 uint32_t mt_tree_count(const struct mt_tree *tree)
 {
 	return tree->count;
+}
+
+enum mt_metric mt_tree_metric(const struct mt_tree *tree)
+{
+	return tree->sort;
 }
 
 uint32_t mt_tree_root(const struct mt_tree *tree)

@@ -1,0 +1,270 @@
+#include "core/query/icicle.h"
+#include "core/query/frame.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* A run of callees side by side of which each is too narrow. */
+struct run {
+	uint32_t first, count;
+	uint64_t from, value;
+};
+
+struct layout {
+	struct mt_icicle *icicle;
+	const struct mt_profile *profile;
+	struct mt_tree *tree;
+	uint32_t above; /* the cell whose callees are placed */
+	uint32_t runs;  /* merged there so far */
+};
+
+/* ---- keys ---- */
+
+static uint64_t mix(uint64_t key, const char *text)
+{
+	for (; *text; text++)
+		key = (key ^ (uint8_t)*text) * 1099511628211u;
+	return key ^ key >> 29;
+}
+
+uint64_t mt_icicle_key(const struct mt_tree *tree, uint64_t parent_key, uint32_t node)
+{
+	struct mt_backtrace_frame frame;
+
+	mt_tree_label(tree, node, &frame);
+	uint64_t key = mix(mix(parent_key ^ 14695981039346656037u, frame.function), frame.module);
+
+	if (!*frame.function)
+		key = (key ^ frame.offset) * 0x9e3779b97f4a7c15u;
+	return key ? key : 1;
+}
+
+uint32_t mt_icicle_callee(struct mt_tree *tree, uint32_t node, uint64_t node_key, uint64_t key)
+{
+	uint32_t child;
+
+	mt_tree_expand(tree, node);
+	for (child = mt_tree_get(tree, node)->first_child; child != MT_NO_NODE; child = mt_tree_get(tree, child)->next_sibling)
+		if (mt_icicle_key(tree, node_key, child) == key)
+			break;
+	return child;
+}
+
+/* ---- layout ---- */
+
+/* The column at which what begins at this value begins: rounded once, the same for all that meet there. */
+static uint32_t column_of(const struct mt_icicle *icicle, uint64_t from)
+{
+	return (uint32_t)(((unsigned __int128)from * icicle->columns * 2 + icicle->total) /
+		((unsigned __int128)icicle->total * 2));
+}
+
+static bool is_narrow(const struct mt_icicle *icicle, uint64_t value)
+{
+	return (unsigned __int128)value * icicle->columns < (unsigned __int128)icicle->total * MT_ICICLE_COLUMNS;
+}
+
+static uint64_t value_of(const struct layout *l, uint32_t node)
+{
+	return mt_metric_value(l->profile, &mt_tree_get(l->tree, node)->total, l->icicle->metric);
+}
+
+static void add_cell(struct layout *l, uint32_t node, uint32_t merged, uint64_t from, uint64_t value)
+{
+	struct mt_icicle *icicle = l->icicle;
+	const struct mt_icicle_cell *above = &icicle->cells[l->above];
+	uint64_t end = above->from + above->value, key;
+
+	/* Sums that saturate or are estimates stay within their caller all the same. */
+	if (from > end)
+		from = end;
+	if (value > end - from)
+		value = end - from;
+	uint32_t column = column_of(icicle, from), behind = column_of(icicle, from + value);
+
+	if (behind == column)
+		return;
+	key = merged ? ~above->key - l->runs++ : mt_icicle_key(l->tree, above->key, node);
+	MT_GROW(icicle->cells, icicle->count, icicle->capacity);
+	icicle->cells[icicle->count++] = (struct mt_icicle_cell){.node = node, .merged = merged, .above = l->above,
+		.row = icicle->row_count, .column = column, .columns = behind - column, .from = from, .value = value, .key = key};
+}
+
+static void end_run(struct layout *l, struct run *run)
+{
+	if (run->count == 1)
+		add_cell(l, run->first, 0, run->from, run->value);
+	else if (run->count)
+		add_cell(l, l->icicle->cells[l->above].node, run->count, run->from, run->value);
+	run->count = 0;
+}
+
+static void place_callees(struct layout *l)
+{
+	uint32_t node = l->icicle->cells[l->above].node, placed = 0;
+	uint64_t from = l->icicle->cells[l->above].from, begin = from;
+	bool descending = mt_tree_metric(l->tree) == l->icicle->metric;
+	struct run run = {0};
+
+	l->runs = 0;
+	mt_tree_expand(l->tree, node);
+	for (uint32_t child = mt_tree_get(l->tree, node)->first_child; child != MT_NO_NODE;
+			child = mt_tree_get(l->tree, child)->next_sibling) {
+		uint64_t value = value_of(l, child);
+
+		if (!value)
+			continue;
+		if (!is_narrow(l->icicle, value)) {
+			end_run(l, &run);
+			add_cell(l, child, 0, from, value);
+		} else if (descending) { /* so are all that come: they need not be visited */
+			const struct mt_tree_node *caller = mt_tree_get(l->tree, node);
+
+			run = (struct run){child, caller->child_count - placed, from, begin + caller->children_value - from};
+			break;
+		} else {
+			run = run.count ? (struct run){run.first, run.count + 1, run.from, run.value + value}
+				: (struct run){child, 1, from, value};
+		}
+		placed++;
+		from += value;
+	}
+	end_run(l, &run);
+}
+
+static void begin_row(struct mt_icicle *icicle)
+{
+	MT_GROW(icicle->rows, icicle->row_count + 1, icicle->row_capacity);
+	icicle->rows[icicle->row_count + 1] = icicle->count;
+}
+
+void mt_icicle_begin(struct mt_icicle *icicle, const struct mt_profile *profile, const struct mt_tree *tree, uint32_t root,
+	uint64_t root_key, uint32_t columns)
+{
+	enum mt_metric metric = mt_tree_metric(tree);
+
+	icicle->metric = mt_metric_info(metric)->sums ? metric : MT_METRIC_SIZE;
+	icicle->total = mt_metric_value(profile, &mt_tree_get(tree, root)->total, icicle->metric);
+	icicle->columns = columns;
+	icicle->count = icicle->row_count = 0;
+	MT_GROW(icicle->rows, 0, icicle->row_capacity);
+	icicle->rows[0] = 0;
+	if (!icicle->total || !columns)
+		return;
+	MT_GROW(icicle->cells, icicle->count, icicle->capacity);
+	icicle->cells[icicle->count++] = (struct mt_icicle_cell){.node = root, .above = MT_NO_CELL, .columns = columns,
+		.value = icicle->total, .key = root_key};
+	begin_row(icicle);
+	icicle->row_count++;
+}
+
+void mt_icicle_extend(struct mt_icicle *icicle, const struct mt_profile *profile, struct mt_tree *tree, uint32_t rows)
+{
+	struct layout l = {.icicle = icicle, .profile = profile, .tree = tree};
+
+	while (icicle->row_count && icicle->row_count < rows) {
+		uint32_t end = icicle->count;
+
+		for (l.above = icicle->rows[icicle->row_count - 1]; l.above < end; l.above++)
+			if (!icicle->cells[l.above].merged)
+				place_callees(&l);
+		if (icicle->count == end)
+			return;
+		begin_row(icicle);
+		icicle->row_count++;
+	}
+}
+
+void mt_icicle_free(struct mt_icicle *icicle)
+{
+	free(icicle->cells);
+	free(icicle->rows);
+	*icicle = (struct mt_icicle){0};
+}
+
+/* ---- finding cells ---- */
+
+uint32_t mt_icicle_at(const struct mt_icicle *icicle, uint32_t row, uint32_t column)
+{
+	for (uint32_t i = row < icicle->row_count ? icicle->rows[row] : 0; row < icicle->row_count && i < icicle->rows[row + 1]; i++)
+		if (column - icicle->cells[i].column < icicle->cells[i].columns)
+			return i;
+	return MT_NO_CELL;
+}
+
+uint32_t mt_icicle_find(const struct mt_icicle *icicle, uint64_t key)
+{
+	for (uint32_t i = 0; i < icicle->count; i++)
+		if (icicle->cells[i].key == key)
+			return i;
+	return MT_NO_CELL;
+}
+
+uint32_t mt_icicle_below(const struct mt_icicle *icicle, uint32_t cell)
+{
+	uint32_t row = icicle->cells[cell].row + 1;
+
+	for (uint32_t i = row < icicle->row_count ? icicle->rows[row] : 0; row < icicle->row_count && i < icicle->rows[row + 1]; i++)
+		if (icicle->cells[i].above == cell)
+			return i;
+	return MT_NO_CELL;
+}
+
+/* ---- matches ---- */
+
+struct matcher {
+	const struct mt_symbols *symbols;
+	const struct mt_tree *tree;
+	struct mt_pattern *pattern;
+	uint8_t *known; /* by string id of a function: 0 not asked yet, 1 no, 2 yes */
+};
+
+static bool matches(struct matcher *m, uint32_t node)
+{
+	uint32_t frame = mt_tree_get(m->tree, node)->frame;
+	uint32_t function = frame < m->symbols->frame_count ? m->symbols->frames[frame].function : UINT32_MAX;
+	struct mt_backtrace_frame label;
+
+	if (function < m->symbols->strings.count && m->known[function])
+		return m->known[function] == 2;
+	mt_tree_label(m->tree, node, &label);
+	bool yes = mt_pattern_match(m->pattern, label.function, NULL) == 1;
+
+	if (function < m->symbols->strings.count)
+		m->known[function] = yes ? 2 : 1;
+	return yes;
+}
+
+/* Nodes are numbered behind their callers: one pass in their order knows the caller's answer at each. */
+void mt_icicle_match(struct mt_icicle_matches *out, const struct mt_profile *profile, const struct mt_symbols *symbols,
+	const struct mt_tree *tree, uint32_t root, struct mt_pattern *pattern)
+{
+	enum { IN_VIEW = 1, COVERED = 2 };
+	uint32_t count = mt_tree_count(tree);
+	enum mt_metric metric = mt_metric_info(mt_tree_metric(tree))->sums ? mt_tree_metric(tree) : MT_METRIC_SIZE;
+	struct matcher m = {.symbols = symbols, .tree = tree, .pattern = pattern,
+		.known = mt_alloc(symbols->strings.count + 1)};
+	uint8_t *state = mt_alloc(count - root + 1);
+
+	*out = (struct mt_icicle_matches){0};
+	mt_pattern_begin(pattern);
+	for (uint32_t i = root; i < count; i++) {
+		const struct mt_tree_node *node = mt_tree_get(tree, i);
+		uint8_t above = i == root ? IN_VIEW : node->parent >= root && node->parent < i ? state[node->parent - root] : 0;
+		uint64_t value;
+
+		state[i - root] = above;
+		if (!above)
+			continue;
+		value = mt_metric_value(profile, &node->total, metric);
+		out->more = out->more || (!node->expanded && value);
+		if (!value || !matches(&m, i))
+			continue;
+		out->frames++;
+		if (!(above & COVERED))
+			out->value += value;
+		state[i - root] |= COVERED;
+	}
+	free(state);
+	free(m.known);
+}
