@@ -16,7 +16,6 @@
 	X(TIMELINE, "Timeline") \
 	X(DETAIL, "Group detail") \
 	X(PROGRAM, "Program output") \
-	X(LOG, "Log") \
 	X(LIVE, "Live session") \
 	X(OUT, "Elsewhere") \
 	X(APP, "Program")
@@ -39,6 +38,7 @@ enum mt_scope {
 	X(HALF_UP, MOVE, "^U", 0, "Half up", "half a page up") \
 	X(PAGE_DOWN, MOVE, "PgDn ^F", 0, "Page down", "a page down") \
 	X(PAGE_UP, MOVE, "PgUp ^B", 0, "Page up", "a page up") \
+	X(FOLLOW, MOVE, "F", 5, "Follow", "follow the newest line, or the first one of a list in order, whichever it is; again: stay") \
 	X(CENTRE, MOVE, "z", 0, "Centre", "bring the selected line to the middle") \
 	X(OPEN, FOLD, "Enter", 7, "Open", "open the selected line: a branch, or a group with its backtrace") \
 	X(BACK, FOLD, "q", 12, "Back", "back to where this was opened from; quit at the first screen") \
@@ -93,7 +93,6 @@ enum mt_scope {
 	X(NEXT_GROUP, DETAIL, "}", 5, "Next", "the next group of the list") \
 	X(PREVIOUS_GROUP, DETAIL, "{", 6, "Previous", "the previous group of the list") \
 	X(KEYBOARD, PROGRAM, "Enter", 2, "Type", "give the program the keyboard; ^] takes it back") \
-	X(FOLLOW, LOG, "F", 5, "Follow", "stay at the newest line, or where you are") \
 	X(FREEZE, LIVE, "p", 8, "Freeze", "freeze the view; the recording goes on") \
 	X(PAUSE, LIVE, "P", 0, "Pause", "pause the recording, or go on: new blocks are left out, ends of blocks are not") \
 	X(EDITOR, OUT, "e", 0, "Editor", "open the editor (VISUAL, EDITOR) at the source line of the selected group, frame or branch") \

@@ -172,6 +172,22 @@ static void pause_recording(struct mt_app *app)
 	mt_app_say(app, pause ? "the recording pauses: new blocks are left out until P goes on" : "the recording goes on");
 }
 
+static void follow(struct mt_app *app)
+{
+	const struct mt_view *view = mt_app_focus(app);
+
+	if (!view->list) {
+		mt_app_say(app, "there is no list here to follow");
+		return;
+	}
+	struct mt_list *l = view->list(app);
+
+	l->held = !l->held;
+	if (!l->held)
+		l->selected = l->top = 0;
+	mt_app_say(app, l->held ? "this line stays selected" : "the first line is followed, whichever it is; any move ends it");
+}
+
 static void cancel(struct mt_app *app)
 {
 	if (mt_data_pending(&app->data)) {
@@ -208,6 +224,7 @@ void mt_app_act(struct mt_app *app, enum mt_action what)
 	case MT_ACTION_REVERSE: mt_data_sort(&app->data, app->data.sort, !app->data.ascending); break;
 	case MT_ACTION_BACK: mt_app_back(app); break;
 	case MT_ACTION_CANCEL: cancel(app); break;
+	case MT_ACTION_FOLLOW: follow(app); break;
 	case MT_ACTION_FREEZE: freeze(app); break;
 	case MT_ACTION_PAUSE: pause_recording(app); break;
 	case MT_ACTION_EDITOR: mt_editor_open(app); break;
@@ -338,8 +355,11 @@ void mt_app_input(struct mt_app *app, const struct mt_input *input)
 		app->message[0] = '\0';
 	if (mt_program_typing(app) && app->question.id == MT_QUESTION_NONE && !app->help.open && !app->overlay) {
 		app->dirty = false;
-		mt_program_type(app, input);
-	} else if (input->code == MT_KEY_MOUSE) {
+		if (mt_program_type(app, input))
+			return;
+		app->dirty = true;
+	}
+	if (input->code == MT_KEY_MOUSE) {
 		mouse(app, input);
 	} else if (app->question.id != MT_QUESTION_NONE) {
 		mt_question_key(app, input);

@@ -96,7 +96,7 @@ struct mt_detail_state {
 	struct mt_source_file source;
 };
 
-struct mt_program_state; /* view_program.c */
+struct mt_program_state; /* program.h */
 struct mt_log_state;     /* view_log.c */
 struct mt_themes;        /* theme_menu.c */
 
@@ -297,11 +297,12 @@ void mt_detail_free(struct mt_detail_state *);
 /* ---- view_log.c ---- */
 void mt_log_note(struct mt_app *, const char *text); /* what memtui said */
 void mt_log_free(struct mt_log_state *);
-/* ---- view_program.c ---- */
+/* ---- program_terminal.c, view_program.c ---- */
 void mt_program_open(struct mt_app *);
 void mt_program_read(struct mt_app *);             /* takes over new output */
 bool mt_program_typing(const struct mt_app *);     /* the program has the keyboard */
-void mt_program_type(struct mt_app *, const struct mt_input *);
+bool mt_program_type(struct mt_app *, const struct mt_input *); /* false: it is not for the program */
+void mt_program_words(struct mt_app *, char *out, size_t len); /* its title, or which lines are seen */
 void mt_program_resize(struct mt_app *);
 void mt_program_free(struct mt_program_state *);
 

@@ -134,7 +134,9 @@ static void draw_tabs(struct mt_app *app, int columns)
 	char right[64], text[64];
 	bool named = all <= columns;
 
-	if (app->view == MT_VIEW_DETAIL)
+	if (app->view == MT_VIEW_OUTPUT)
+		mt_program_words(app, right, sizeof right);
+	else if (app->view == MT_VIEW_DETAIL)
 		snprintf(right, sizeof right, "group #%u", app->detail.group);
 	else
 		snprintf(right, sizeof right, "%s%s%s", app->data.inverted && columns >= 80 ? "inverted  " : "",
@@ -193,6 +195,8 @@ static bool offered(struct mt_app *app, enum mt_action what)
 		return app->view == MT_VIEW_MAIN;
 	if (what == MT_ACTION_APPLY)
 		return app->timeline.selecting;
+	if (what == MT_ACTION_FOLLOW)
+		return app->view == MT_VIEW_LOG || app->view == MT_VIEW_OUTPUT;
 	if (what == MT_ACTION_FREEZE)
 		return app->data.live;
 	if (what == MT_ACTION_SEARCH)

@@ -163,6 +163,8 @@ static uint32_t tilde_key(int number)
 
 	for (size_t i = 0; i < sizeof gaps; i++)
 		key -= number > gaps[i];
+	if (number == 200 || number == 201)
+		return number == 200 ? MT_KEY_PASTE_BEGIN : MT_KEY_PASTE_END;
 	return number >= 11 && key < 12 ? (uint32_t)(MT_KEY_F1 + key) : (uint32_t)MT_KEY_UNKNOWN;
 }
 
@@ -208,6 +210,8 @@ static size_t decode_csi(const uint8_t *b, size_t len, bool final, struct mt_inp
 		out->code = tilde_key(number);
 	else if (b[at] != '~')
 		out->code = letter_key(b[at]);
+	if (parameters[0] != '<' && sscanf(parameters, "%*d;%d", &number) == 1 && number > 1 && number <= 8)
+		out->modifiers = (unsigned)number - 1;
 	return at + 1;
 }
 
@@ -234,6 +238,8 @@ size_t mt_keys_decode(const uint8_t *b, size_t len, bool final, struct mt_input 
 	}
 	size_t used = decode_utf8(b, len, final, out);
 
+	if (out->code == '\n' || out->code == '\b')
+		out->byte = (uint8_t)out->code;
 	if (out->code == '\n')
 		out->code = MT_KEY_ENTER;
 	else if (out->code == '\b')

@@ -14,6 +14,7 @@ enum mt_key {
 	MT_KEY_UP, MT_KEY_DOWN, MT_KEY_LEFT, MT_KEY_RIGHT, MT_KEY_HOME, MT_KEY_END,
 	MT_KEY_PAGE_UP, MT_KEY_PAGE_DOWN, MT_KEY_INSERT, MT_KEY_DELETE, MT_KEY_BACK_TAB,
 	MT_KEY_F1, MT_KEY_F12 = MT_KEY_F1 + 11,
+	MT_KEY_PASTE_BEGIN, MT_KEY_PASTE_END,
 	MT_KEY_MOUSE, MT_KEY_UNKNOWN,
 };
 #define MT_KEY_ESCAPE 27u
@@ -24,6 +25,8 @@ enum mt_key {
 struct mt_input {
 	uint32_t code;
 	int button, row, column; /* mouse: button 0 left, 1 middle, 2 right, 64 wheel up, 65 wheel down */
+	unsigned modifiers;      /* of keys that are sequences: 1 shift, 2 alt, 4 control */
+	uint8_t byte;            /* what was typed where code stands for two keys: ^J is Enter, ^H is Backspace; else 0 */
 	bool pressed, dragged; /* dragged: moved with the button held; neither: let go */
 };
 

@@ -19,17 +19,20 @@
 #undef columns /* names that term.h takes */
 #undef lines
 
-#define CELL_PAIRS 128 /* for colours of a program's output */
+#define CELL_PAIRS 1024 /* for colours of a program's output; a power of 2 */
 
 struct mt_screen {
 	SCREEN *curses;
 	int fd;                  /* of keys */
-	bool own_fd, utf8, colour, mouse, suspended, cursor_shown;
+	bool own_fd, utf8, colour, mouse, suspended, cursor_shown, paste;
 	int cursor_row, cursor_column;
+	int cursor_style, style_sent; /* 0: the terminal's own */
+	const char *set_style, *reset_style; /* NULL: it has one alone */
 	struct mt_theme theme;
 	attr_t attributes[MT_ROLE_COUNT];
-	struct { int foreground, background; } cell_pair[CELL_PAIRS];
+	struct { int foreground, background, pair; } cell_pair[CELL_PAIRS]; /* pair 0: free */
 	int cell_pairs;
+	bool cell_pairs_full;    /* they begin anew with the next frame */
 };
 
 /* What a signal handler needs to give the terminal back; a handler can reach nothing but static storage. */
@@ -166,13 +169,44 @@ static void set_mouse(struct mt_screen *s, bool on)
 		mt_screen_send(s, on ? start : stop, sizeof stop - 1);
 }
 
+static void set_paste(struct mt_screen *s, bool on)
+{
+	if (s->mouse) /* who reports the mouse knows this, or ignores it */
+		mt_screen_send(s, on ? "\033[?2004h" : "\033[?2004l", 8);
+}
+
+void mt_screen_paste(struct mt_screen *s, bool bracketed)
+{
+	if (s->paste != bracketed)
+		set_paste(s, bracketed);
+	s->paste = bracketed;
+}
+
+static void send_style(struct mt_screen *s, int style)
+{
+	const char *words = !s->set_style || style == s->style_sent ? NULL : style ? tparm(s->set_style, style) : s->reset_style;
+
+	if (words)
+		mt_screen_send(s, words, strlen(words));
+	s->style_sent = style;
+}
+
+static const char *capability(const char *name)
+{
+	const char *value = tigetstr(name);
+
+	return value == (char *)-1 ? NULL : value;
+}
+
 static void prepare_crash(struct mt_screen *s)
 {
 	crash.fd = s->fd;
 	crash.owner = getpid();
 	crash.restore_len = 0;
 	if (s->mouse)
-		add_restore("\033[?1006l\033[?1002l");
+		add_restore("\033[?1006l\033[?1002l\033[?2004l");
+	if (s->set_style)
+		add_restore(s->reset_style);
 	add_restore(exit_attribute_mode);
 	add_restore(cursor_normal);
 	add_restore(keypad_local);
@@ -221,6 +255,10 @@ struct mt_screen *mt_screen_open(const char *theme, const char *ascii, struct mt
 	}
 	apply_theme(s);
 	s->mouse = tigetstr("kmous") && tigetstr("kmous") != (char *)-1;
+	s->set_style = capability("Ss");
+	s->reset_style = capability("Se");
+	if (!s->reset_style)
+		s->set_style = NULL;
 	prepare_crash(s);
 	set_mouse(s, true);
 	return s;
@@ -232,6 +270,9 @@ void mt_screen_suspend(struct mt_screen *s)
 		return;
 	s->suspended = true;
 	set_mouse(s, false);
+	if (s->paste)
+		set_paste(s, false);
+	send_style(s, 0);
 	endwin();
 	tcsetattr(s->fd, TCSADRAIN, &crash.saved);
 	crash.armed = 0;
@@ -249,6 +290,8 @@ void mt_screen_resume(struct mt_screen *s)
 	refresh();
 	curs_set(s->cursor_shown);
 	set_mouse(s, true);
+	if (s->paste)
+		set_paste(s, true);
 }
 
 void mt_screen_continue(struct mt_screen *s)
@@ -290,12 +333,23 @@ void mt_screen_begin(struct mt_screen *s)
 {
 	erase();
 	s->cursor_row = -1;
+	s->cursor_style = 0;
+	if (s->cell_pairs_full) {
+		memset(s->cell_pair, 0, sizeof s->cell_pair);
+		s->cell_pairs = 0;
+		s->cell_pairs_full = false;
+	}
 }
 
 void mt_screen_cursor(struct mt_screen *s, int row, int column)
 {
 	s->cursor_row = row;
 	s->cursor_column = column;
+}
+
+void mt_screen_cursor_style(struct mt_screen *s, int style)
+{
+	s->cursor_style = style;
 }
 
 void mt_screen_end(struct mt_screen *s)
@@ -309,6 +363,7 @@ void mt_screen_end(struct mt_screen *s)
 	if (shown != s->cursor_shown)
 		curs_set(shown);
 	s->cursor_shown = shown;
+	send_style(s, s->cursor_style);
 	refresh();
 }
 
@@ -476,19 +531,30 @@ void mt_draw_rule(struct mt_screen *s, int row, int column, int width, enum mt_r
 	}
 }
 
+/* 0 where there are no more colours than pairs: the next frame begins anew, for what is on the screen then. */
 static int cell_pair(struct mt_screen *s, int foreground, int background)
 {
+	int most = COLOR_PAIRS - MT_ROLE_COUNT - 1 < CELL_PAIRS * 3 / 4 ? COLOR_PAIRS - MT_ROLE_COUNT - 1 : CELL_PAIRS * 3 / 4;
+	unsigned at = ((unsigned)foreground * 2654435761u ^ (unsigned)background * 2246822519u) >> 12;
+
 	if (!s->colour || (foreground < 0 && background < 0))
 		return 0;
-	for (int i = 0; i < s->cell_pairs; i++)
-		if (s->cell_pair[i].foreground == foreground && s->cell_pair[i].background == background)
-			return MT_ROLE_COUNT + 1 + i;
-	if (s->cell_pairs == CELL_PAIRS || MT_ROLE_COUNT + 1 + s->cell_pairs >= COLOR_PAIRS)
+	for (;; at++) {
+		at %= CELL_PAIRS;
+		if (!s->cell_pair[at].pair)
+			break;
+		if (s->cell_pair[at].foreground == foreground && s->cell_pair[at].background == background)
+			return s->cell_pair[at].pair;
+	}
+	if (s->cell_pairs >= most) {
+		s->cell_pairs_full = true;
 		return 0;
-	s->cell_pair[s->cell_pairs].foreground = foreground;
-	s->cell_pair[s->cell_pairs].background = background;
-	init_extended_pair(MT_ROLE_COUNT + 1 + s->cell_pairs, foreground, background);
-	return MT_ROLE_COUNT + 1 + s->cell_pairs++;
+	}
+	s->cell_pair[at].foreground = foreground;
+	s->cell_pair[at].background = background;
+	s->cell_pair[at].pair = MT_ROLE_COUNT + 1 + s->cell_pairs++;
+	init_extended_pair(s->cell_pair[at].pair, foreground, background);
+	return s->cell_pair[at].pair;
 }
 
 void mt_draw_cell(struct mt_screen *s, int row, int column, const uint32_t *code, const struct mt_style *style)

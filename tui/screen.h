@@ -40,6 +40,9 @@ void mt_screen_redraw(struct mt_screen *); /* the next frame is sent whole */
 /* Sends bytes to the terminal that draw nothing. */
 void mt_screen_send(struct mt_screen *, const char *bytes, size_t len);
 void mt_screen_cursor(struct mt_screen *, int row, int column); /* shown there in this frame */
+/* Its shape in this frame, as DECSCUSR numbers them; where the terminal has no shapes nothing is sent. */
+void mt_screen_cursor_style(struct mt_screen *, int style);
+void mt_screen_paste(struct mt_screen *, bool bracketed); /* what is pasted comes between MT_KEY_PASTE_BEGIN and _END */
 
 /* Text from column on, at most width columns. What does not fit ends in an ellipsis; control characters, broken UTF-8 and what
  * the terminal cannot show become '?' ; returns columns used. */

@@ -164,6 +164,11 @@ static int palette(int index)
 
 int mt_theme_nearest(int rgb, int colours)
 {
+	if (rgb >= 0 && rgb & MT_COLOUR_INDEX) {
+		if ((rgb & 255) < colours && colours < 0x1000000)
+			return rgb & 255;
+		rgb = palette(rgb & 255);
+	}
 	if (rgb < 0 || colours >= 0x1000000)
 		return rgb;
 	/* The first 16 of 256 are the user's own choice: nobody knows what they look like. */

@@ -54,8 +54,9 @@ enum mt_role {
 #define MT_STYLE_ITALIC 16u
 
 #define MT_COLOUR_DEFAULT (-1)
+#define MT_COLOUR_INDEX 0x1000000 /* | 0 to 255: of the terminal's palette, as a program's output asks for it */
 struct mt_style {
-	int foreground, background; /* 0xrrggbb or MT_COLOUR_DEFAULT */
+	int foreground, background; /* 0xrrggbb, MT_COLOUR_INDEX | number or MT_COLOUR_DEFAULT */
 	unsigned attributes;        /* MT_STYLE_* */
 };
 struct mt_theme {

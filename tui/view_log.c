@@ -284,7 +284,6 @@ static void line_text(struct mt_app *app, uint32_t index, char *out, size_t len)
 
 const struct mt_view mt_view_log = {
 	.name = "Log",
-	.scopes = 1u << MT_SCOPE_LOG,
 	.draw = draw,
 	.action = action,
 	.list = list,

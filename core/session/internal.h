@@ -69,8 +69,8 @@ struct mt_launch {
 /* Finds the program and the library, and says why they cannot be recorded. */
 int mt_launch_prepare(struct mt_launch *, const struct mt_session_options *, struct mt_err *err);
 void mt_launch_free(struct mt_launch *);
-/* The environment of the program: LD_PRELOAD and MEMTUI_SESSION set, the rest as is. */
-char **mt_launch_environment(const struct mt_launch *, const char *session);
+/* The environment of the program: LD_PRELOAD and MEMTUI_SESSION set, the rest as is; pty: but for what names the terminal. */
+char **mt_launch_environment(const struct mt_launch *, const char *session, bool pty);
 /* In the child: executes, or returns the errno. */
 int mt_launch_execute(const struct mt_launch *, char *const *argv, char **environment);
 

@@ -254,23 +254,31 @@ static const char *value_of(const char *entry, const char *name)
 	return !strncmp(entry, name, len) && entry[len] == '=' ? entry + len + 1 : NULL;
 }
 
-char **mt_launch_environment(const struct mt_launch *l, const char *session)
+/* Of the terminal that memtui draws on, not of one that the program gets. */
+static bool is_of_terminal(const char *entry)
+{
+	return value_of(entry, "TERM") || value_of(entry, "LINES") || value_of(entry, "COLUMNS");
+}
+
+char **mt_launch_environment(const struct mt_launch *l, const char *session, bool pty)
 {
 	size_t count = 0, at = 0;
 	const char *preloaded = "";
 
 	while (environ && environ[count])
 		count++;
-	char **environment = mt_alloc((count + 3) * sizeof *environment);
+	char **environment = mt_alloc((count + 4) * sizeof *environment);
 
 	for (size_t i = 0; i < count; i++) {
 		if (value_of(environ[i], "LD_PRELOAD"))
 			preloaded = value_of(environ[i], "LD_PRELOAD");
-		else if (!value_of(environ[i], MT_WIRE_ENVIRONMENT))
+		else if (!value_of(environ[i], MT_WIRE_ENVIRONMENT) && !(pty && is_of_terminal(environ[i])))
 			environment[at++] = environ[i];
 	}
 	environment[at++] = mt_format("LD_PRELOAD=%s%s%s", l->library, *preloaded ? ":" : "", preloaded);
-	environment[at] = mt_format("%s=%s", MT_WIRE_ENVIRONMENT, session);
+	environment[at++] = mt_format("%s=%s", MT_WIRE_ENVIRONMENT, session);
+	if (pty)
+		environment[at] = mt_strdup("TERM=xterm-256color"); /* which libvterm is, whatever it is drawn on */
 	return environment;
 }
 

@@ -211,7 +211,7 @@ static int release_program(struct mt_recorder *r, int go, int failed, struct mt_
 static int start_program(struct mt_recorder *r, struct mt_err *err)
 {
 	char *session = mt_format("%s:%s", r->name, r->token);
-	char **environment = mt_launch_environment(&r->launch, session);
+	char **environment = mt_launch_environment(&r->launch, session, r->options->pty);
 	int go[2], failed[2], error;
 
 	if (pipe2(go, O_CLOEXEC) < 0 || pipe2(failed, O_CLOEXEC) < 0)
