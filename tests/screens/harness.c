@@ -70,6 +70,7 @@ static void lead(int reports, const struct settings *s, char *const *argv)
 		setpgid(0, 0);
 		tcsetpgrp(0, getpid());
 		signal(SIGTTOU, SIG_DFL);
+		signal(SIGTSTP, SIG_DFL); /* a job without a terminal may ignore it */
 		set_environment(s);
 		if (s->directory && chdir(s->directory) < 0)
 			_exit(126);
@@ -92,6 +93,8 @@ static int on_property(VTermProp property, VTermValue *value, void *context)
 {
 	if (property == VTERM_PROP_CURSORVISIBLE)
 		((struct terminal *)context)->cursor_shown = value->boolean;
+	if (property == VTERM_PROP_CURSORSHAPE)
+		((struct terminal *)context)->cursor_shape = value->number;
 	return 1;
 }
 

@@ -16,6 +16,7 @@ struct terminal {
 	VTerm *vterm;
 	int rows, columns;
 	bool cursor_shown;
+	int cursor_shape;         /* VTERM_PROP_CURSORSHAPE_* */
 	struct termios before;    /* of the terminal before memtui came */
 	uint64_t sent, received;  /* bytes; tokens are not counted */
 	uint64_t consumed, frame; /* of the last token */
