@@ -14,6 +14,7 @@
 	X(GROUPS, "Groups") \
 	X(TREE, "Call tree") \
 	X(TIMELINE, "Timeline") \
+	X(ICICLE, "Icicle") \
 	X(DETAIL, "Group detail") \
 	X(PROGRAM, "Program output") \
 	X(LIVE, "Live session") \
@@ -79,6 +80,13 @@ enum mt_scope {
 	X(EXPAND, TREE, "E", 10, "All", "open everything below the line") \
 	X(COLLAPSE, TREE, "C", 0, "Collapse", "close everything below the line") \
 	X(HEAVIEST, TREE, "H", 0, "Heaviest", "open the heaviest path") \
+	X(CELL_LEFT, ICICLE, "h Left", 0, "Left", "to the bar on the left in this row") \
+	X(CELL_RIGHT, ICICLE, "l Right", 0, "Right", "to the bar on the right in this row") \
+	X(ZOOM, ICICLE, "Enter", 5, "Zoom", "give the bar all columns; at a bar without any below: open its group") \
+	X(UNZOOM, ICICLE, "Backspace", 6, "Unzoom", "back to what was shown before the last zoom") \
+	X(UNZOOM_ALL, ICICLE, "=", 9, "Whole", "show the whole tree again") \
+	X(INVERT_ICICLE, ICICLE, "i", 8, "Invert", "start from the allocating functions, or from main") \
+	X(HEAVIEST_CELL, ICICLE, "H", 10, "Heaviest", "down to the end of the heaviest path") \
 	X(CURSOR_LEFT, TIMELINE, "h Left", 0, "Earlier", "one step earlier") \
 	X(CURSOR_RIGHT, TIMELINE, "l Right", 0, "Later", "one step later") \
 	X(SELECT, TIMELINE, "v Space", 5, "Select", "begin a range of time that follows the cursor, or give it up; or drag") \

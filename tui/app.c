@@ -296,6 +296,7 @@ static void click(struct mt_app *app, const struct mt_hit *hit)
 		if (help || !app->menu.open)
 			mt_app_act(app, (enum mt_action)hit->value);
 		break;
+	case MT_HIT_AREA:
 	case MT_HIT_LINE: click_line(app, hit); break;
 	case MT_HIT_SORT:
 		app->menu.open = false;
@@ -339,6 +340,8 @@ static void mouse(struct mt_app *app, const struct mt_input *input)
 				input->column < r->column + r->columns) {
 			struct mt_hit hit = app->hits[i];
 
+			if (hit.kind == MT_HIT_AREA)
+				hit.value = views[hit.view]->at(app, input->row, input->column);
 			if (hit.kind == MT_HIT_TIME)
 				mt_timeline_mouse(app, input, app->timeline.left = r->column);
 			else

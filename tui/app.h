@@ -99,6 +99,7 @@ struct mt_detail_state {
 struct mt_program_state; /* program.h */
 struct mt_log_state;     /* view_log.c */
 struct mt_themes;        /* theme_menu.c */
+struct mt_icicle_state;  /* view_icicle.c */
 
 /* ---- what lies on top ---- */
 enum mt_prompt_kind { MT_PROMPT_NONE, MT_PROMPT_SEARCH, MT_PROMPT_FILTER };
@@ -142,12 +143,12 @@ struct mt_overlay {
 };
 
 /* ---- mouse ---- */
-enum mt_hit_kind { MT_HIT_ACTION, MT_HIT_LINE, MT_HIT_SORT, MT_HIT_PANE, MT_HIT_TIME, MT_HIT_THEME, MT_HIT_OVERLAY };
+enum mt_hit_kind { MT_HIT_ACTION, MT_HIT_LINE, MT_HIT_AREA, MT_HIT_SORT, MT_HIT_PANE, MT_HIT_TIME, MT_HIT_THEME, MT_HIT_OVERLAY };
 struct mt_hit {
 	struct mt_rect rect;
 	enum mt_hit_kind kind;
 	enum mt_view_id view;
-	uint32_t value; /* action, index of the line, metric, theme, what the overlay means by it; of the time: none */
+	uint32_t value; /* action, index of the line, metric, theme, what the overlay means by it; of the time and an area: none */
 };
 #define MT_HITS 256
 
@@ -171,6 +172,7 @@ struct mt_app {
 	struct mt_detail_state detail;
 	struct mt_program_state *program;
 	struct mt_log_state *log;    /* NULL: not seen yet, and nothing was said */
+	struct mt_icicle_state *icicle;
 	struct mt_prompt prompt;
 	struct mt_menu menu;
 	struct mt_help help;
@@ -205,6 +207,7 @@ struct mt_view {
 	struct mt_list *(*list)(struct mt_app *);        /* brought up to date; NULL: none */
 	void (*choose)(struct mt_app *, uint32_t index); /* the line becomes the selected one and stays it */
 	void (*line)(struct mt_app *, uint32_t index, char *out, size_t len); /* text to search */
+	uint32_t (*at)(struct mt_app *, int row, int column); /* of its area on the screen: the line there; UINT32_MAX: none */
 	void (*pick)(struct mt_app *, struct mt_pick *); /* fills in what is selected; NULL: nothing is */
 };
 #define X(id, name) extern const struct mt_view mt_view_##name;
@@ -292,6 +295,11 @@ void mt_timeline_mouse(struct mt_app *, const struct mt_input *, int first_colum
 
 /* ---- view_tree.c ---- */
 void mt_tree_state_free(struct mt_tree_state *);
+/* The group that ends at the node, of a tree there is; or, inverted, whose function it begins with. */
+uint32_t mt_tree_group(struct mt_app *, uint32_t node);
+enum mt_metric mt_tree_companion(enum mt_metric); /* blocks beside bytes, bytes beside blocks */
+/* ---- view_icicle.c ---- */
+void mt_icicle_state_free(struct mt_icicle_state *);
 /* ---- view_detail.c ---- */
 void mt_detail_free(struct mt_detail_state *);
 /* ---- view_log.c ---- */

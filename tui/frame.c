@@ -203,7 +203,7 @@ static bool offered(struct mt_app *app, enum mt_action what)
 		return mt_app_focus(app)->list != NULL;
 	if (what == MT_ACTION_OPEN)
 		return app->view != MT_VIEW_TIMELINE && app->view != MT_VIEW_OUTPUT && app->view != MT_VIEW_DETAIL &&
-			app->view != MT_VIEW_LOG;
+			app->view != MT_VIEW_ICICLE && app->view != MT_VIEW_LOG;
 	return true;
 }
 

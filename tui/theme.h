@@ -38,7 +38,9 @@
 	X(KEY_NAME, "key_name", MT_STYLE_REVERSE) \
 	X(BOX, "box", 0) \
 	X(BOX_KEY, "box_key", MT_STYLE_BOLD) \
-	X(GROWING, "growing", MT_STYLE_BOLD)
+	X(GROWING, "growing", MT_STYLE_BOLD) \
+	X(ICICLE_1, "icicle_1", 0) \
+	X(ICICLE_2, "icicle_2", 0)
 
 enum mt_role {
 #define X(id, name, mono) MT_ROLE_##id,

@@ -34,7 +34,7 @@ static struct layout lay_out(int width)
 }
 
 /* What stands beside the metric: blocks beside bytes, bytes beside blocks. */
-static enum mt_metric companion(enum mt_metric metric)
+enum mt_metric mt_tree_companion(enum mt_metric metric)
 {
 	switch (metric) {
 	case MT_METRIC_LEAKED_SIZE: return MT_METRIC_LEAKED_COUNT;
@@ -66,7 +66,7 @@ static void draw_heading(struct mt_app *app, struct mt_rect r, const struct layo
 		column += COLUMN;
 	}
 	if (l->blocks)
-		mt_draw_right(s, r.row, column, COLUMN - 1, MT_ROLE_HEADING, mt_metric_info(companion(app->data.sort))->heading);
+		mt_draw_right(s, r.row, column, COLUMN - 1, MT_ROLE_HEADING, mt_metric_info(mt_tree_companion(app->data.sort))->heading);
 	mt_draw(s, r.row, r.column + l->where_column, r.columns - l->where_column, MT_ROLE_HEADING,
 		app->data.inverted ? "CALLERS OF ALLOCATING FUNCTIONS" : "CALL TREE");
 }
@@ -148,7 +148,7 @@ static void draw_line(struct mt_app *app, struct mt_rect r, const struct layout 
 	column += l->self ? COLUMN : 0;
 	if (l->blocks && !row->more)
 		mt_draw_right(s, r.row, column, COLUMN - 1, role, mt_data_metric(text, d, &node->total,
-			companion(d->sort)));
+			mt_tree_companion(d->sort)));
 	draw_where(app, (struct mt_rect){r.row, r.column + l->where_column, 1, r.columns - l->where_column}, row, selected,
 		focus);
 }
@@ -189,11 +189,8 @@ static void go_to_parent(struct mt_tree_state *t)
 	remember(t);
 }
 
-/* The group that ends at the row; or, inverted, that begins at the root above it. */
-static uint32_t group_of(struct mt_app *app, const struct mt_tree_row *row)
+uint32_t mt_tree_group(struct mt_app *app, uint32_t node)
 {
-	uint32_t node = row->last;
-
 	while (node != MT_NO_NODE) {
 		const struct mt_tree_node *n = mt_tree_get(app->data.tree, node);
 
@@ -217,7 +214,7 @@ static void open_row(struct mt_app *app)
 		mt_tree_rows_toggle(&app->tree, row->identity, !row->open);
 		return;
 	}
-	uint32_t group = group_of(app, row);
+	uint32_t group = mt_tree_group(app, row->last);
 
 	if (group != MT_NO_GROUP)
 		mt_app_open_group(app, group);
@@ -329,7 +326,7 @@ static void pick(struct mt_app *app, struct mt_pick *out)
 
 	if (!row || row->more)
 		return;
-	out->group = group_of(app, row);
+	out->group = mt_tree_group(app, row->last);
 	mt_tree_label(app->data.tree, row->last, &out->branch);
 }
 

@@ -138,14 +138,15 @@ static void begin_row(struct mt_icicle *icicle)
 	icicle->rows[icicle->row_count + 1] = icicle->count;
 }
 
-void mt_icicle_begin(struct mt_icicle *icicle, const struct mt_profile *profile, const struct mt_tree *tree, uint32_t root,
-	uint64_t root_key, uint32_t columns)
+void mt_icicle_begin(struct mt_icicle *icicle, const struct mt_profile *profile, const struct mt_tree *tree,
+	uint32_t root, uint64_t root_key, uint32_t columns)
 {
 	enum mt_metric metric = mt_tree_metric(tree);
 
 	icicle->metric = mt_metric_info(metric)->sums ? metric : MT_METRIC_SIZE;
 	icicle->total = mt_metric_value(profile, &mt_tree_get(tree, root)->total, icicle->metric);
 	icicle->columns = columns;
+	icicle->complete = false;
 	icicle->count = icicle->row_count = 0;
 	MT_GROW(icicle->rows, 0, icicle->row_capacity);
 	icicle->rows[0] = 0;
@@ -162,13 +163,14 @@ void mt_icicle_extend(struct mt_icicle *icicle, const struct mt_profile *profile
 {
 	struct layout l = {.icicle = icicle, .profile = profile, .tree = tree};
 
-	while (icicle->row_count && icicle->row_count < rows) {
+	while (icicle->row_count && icicle->row_count < rows && !icicle->complete) {
 		uint32_t end = icicle->count;
 
 		for (l.above = icicle->rows[icicle->row_count - 1]; l.above < end; l.above++)
 			if (!icicle->cells[l.above].merged)
 				place_callees(&l);
-		if (icicle->count == end)
+		icicle->complete = icicle->count == end;
+		if (icicle->complete)
 			return;
 		begin_row(icicle);
 		icicle->row_count++;
@@ -184,9 +186,18 @@ void mt_icicle_free(struct mt_icicle *icicle)
 
 /* ---- finding cells ---- */
 
+/* One past the row's last cell; first: its first one. */
+static uint32_t row_end(const struct mt_icicle *icicle, uint32_t row, uint32_t *first)
+{
+	*first = row < icicle->row_count ? icicle->rows[row] : 0;
+	return row < icicle->row_count ? icicle->rows[row + 1] : 0;
+}
+
 uint32_t mt_icicle_at(const struct mt_icicle *icicle, uint32_t row, uint32_t column)
 {
-	for (uint32_t i = row < icicle->row_count ? icicle->rows[row] : 0; row < icicle->row_count && i < icicle->rows[row + 1]; i++)
+	uint32_t first, end = row_end(icicle, row, &first);
+
+	for (uint32_t i = first; i < end; i++)
 		if (column - icicle->cells[i].column < icicle->cells[i].columns)
 			return i;
 	return MT_NO_CELL;
@@ -202,9 +213,9 @@ uint32_t mt_icicle_find(const struct mt_icicle *icicle, uint64_t key)
 
 uint32_t mt_icicle_below(const struct mt_icicle *icicle, uint32_t cell)
 {
-	uint32_t row = icicle->cells[cell].row + 1;
+	uint32_t first, end = row_end(icicle, icicle->cells[cell].row + 1, &first);
 
-	for (uint32_t i = row < icicle->row_count ? icicle->rows[row] : 0; row < icicle->row_count && i < icicle->rows[row + 1]; i++)
+	for (uint32_t i = first; i < end; i++)
 		if (icicle->cells[i].above == cell)
 			return i;
 	return MT_NO_CELL;

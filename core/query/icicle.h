@@ -24,6 +24,7 @@ struct mt_icicle {
 	uint32_t *rows;     /* where each begins; row_count + 1 of them */
 	uint32_t row_count, row_capacity;
 	uint32_t columns;
+	bool complete;      /* nothing is below the last row */
 	enum mt_metric metric; /* the tree's, or bytes where that does not add up */
 	uint64_t total;
 };
@@ -33,9 +34,10 @@ uint64_t mt_icicle_key(const struct mt_tree *, uint64_t parent_key, uint32_t nod
 /* The callee of node with this key, or MT_NO_NODE. */
 uint32_t mt_icicle_callee(struct mt_tree *, uint32_t node, uint64_t node_key, uint64_t key);
 
-/* The first row: node `root` with this key, over all columns; no row where it has no value. out: zeroed, or of an earlier call. */
-void mt_icicle_begin(struct mt_icicle *, const struct mt_profile *, const struct mt_tree *, uint32_t root, uint64_t root_key,
-	uint32_t columns);
+/* The first row: node `root` with this key, over all columns; no row where it has no value. icicle: zeroed, or of an
+ * earlier call. */
+void mt_icicle_begin(struct mt_icicle *, const struct mt_profile *, const struct mt_tree *, uint32_t root,
+	uint64_t root_key, uint32_t columns);
 /* Lays out rows until there are so many, or nothing is below the last one. Trees are expanded as far as is needed for that;
  * what it takes goes by the number of cells, not of nodes, where the metric adds up. */
 void mt_icicle_extend(struct mt_icicle *, const struct mt_profile *, struct mt_tree *, uint32_t rows);

@@ -269,7 +269,8 @@ static void check_rows(struct scene *s)
 
 static void test_property(void **state)
 {
-	static const enum mt_metric metrics[] = {MT_METRIC_LEAKED_SIZE, MT_METRIC_SIZE, MT_METRIC_ALLOCATED_COUNT, MT_METRIC_MAX_SIZE};
+	static const enum mt_metric metrics[] = {MT_METRIC_LEAKED_SIZE, MT_METRIC_SIZE, MT_METRIC_ALLOCATED_COUNT,
+		MT_METRIC_MAX_SIZE};
 	unsigned seed = 20261121;
 
 	(void)state;
