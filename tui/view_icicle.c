@@ -47,12 +47,6 @@ void mt_icicle_state_free(struct mt_icicle_state *t)
 
 /* ---- layout ---- */
 
-/* Rows below the cells: the selected one in words; what matches and what is zoomed to. */
-static int words_rows(int rows)
-{
-	return rows >= 10 ? 2 : 1;
-}
-
 static const struct mt_icicle_cell *cell_at(const struct mt_icicle_state *t, uint32_t index)
 {
 	return index < t->layout.count ? &t->layout.cells[index] : NULL;
@@ -345,7 +339,7 @@ static void draw(struct mt_app *app, struct mt_rect r, bool focus)
 {
 	struct mt_list *l = list(app);
 	struct mt_icicle_state *t = app->icicle;
-	int words = words_rows(r.rows);
+	int words = r.rows >= 10 ? 2 : 1; /* rows below the cells */
 
 	(void)focus;
 	t->area = (struct mt_rect){r.row, r.column, r.rows - words, r.columns};
@@ -581,6 +575,17 @@ static uint32_t cell_under(struct mt_app *app, int row, int column)
 	return mt_icicle_at(&t->layout, t->top + (uint32_t)(row - t->area.row), (uint32_t)(column - t->area.column));
 }
 
+static void pick(struct mt_app *app, struct mt_pick *out)
+{
+	struct mt_list *l = list(app);
+	const struct mt_icicle_cell *cell = l->count ? selected(app->icicle) : NULL;
+
+	if (!cell || cell->merged)
+		return;
+	out->group = mt_tree_group(app, cell->node);
+	mt_tree_label(app->data.tree, cell->node, &out->branch);
+}
+
 const struct mt_view mt_view_icicle = {
 	.name = "Icicle",
 	.scopes = 1u << MT_SCOPE_ICICLE | 1u << MT_SCOPE_COLUMNS,
@@ -590,4 +595,5 @@ const struct mt_view mt_view_icicle = {
 	.choose = choose,
 	.line = line_text,
 	.at = cell_under,
+	.pick = pick,
 };
