@@ -91,6 +91,17 @@ static bool in_range(uint64_t number, const char *range)
 	return number >= least && number <= strtoull(end + strlen(".."), NULL, 10);
 }
 
+static int no_metric(const char *text, const char *name, struct mt_err *err)
+{
+	const char *nearest = mt_nearest(name, metric_name_at, NULL), *near[3] = {"", "", ""};
+
+	if (nearest)
+		return mt_fail(err, -EINVAL, "no metric '%.60s' to sort by; did you mean '%s'?", text, nearest);
+	mt_nearest_names(name, metric_name_at, NULL, near, 3);
+	return mt_fail(err, -EINVAL, "no metric '%.60s' to sort by; nearest are '%s', '%s' and '%s', 'memtui help groups' lists all",
+		text, near[0], near[1], near[2]);
+}
+
 static int parse_sort(struct mt_arguments *arguments, const char *text, struct mt_err *err)
 {
 	bool matched = !strncmp(text, "only_matched.", 13) || !strncmp(text, "only-matched.", 13);
@@ -101,13 +112,12 @@ static int parse_sort(struct mt_arguments *arguments, const char *text, struct m
 		if (*c == '-')
 			*c = '_';
 	int found = mt_metric_find(underscores);
-	const char *nearest = mt_nearest(underscores, metric_name_at, NULL);
 
+	if (found < 0)
+		no_metric(text, underscores, err);
 	free(underscores);
 	if (found < 0)
-		return mt_fail(err, -EINVAL, "no metric '%.60s' to sort by; %s%s%s", text,
-			nearest ? "did you mean '" : "expected one of those that ",
-			nearest ? nearest : "'memtui help groups'", nearest ? "'?" : " lists");
+		return -EINVAL;
 	arguments->sort = (enum mt_metric)found;
 	arguments->sort_matched = matched;
 	return 0;
@@ -179,6 +189,16 @@ static int set_number(uint64_t *place, const struct mt_option *option, const cha
 	return 0;
 }
 
+/* What is given where text is wanted, but none: a filter's field with an example. */
+static int no_text(const struct mt_arguments *arguments, const struct mt_option *option, const char *value, struct mt_err *err)
+{
+	const char *const *place = (const char *const *)((const char *)arguments + option->place);
+	bool field = place >= arguments->fields && place < arguments->fields + MT_FILTER_COUNT;
+
+	return bad_value(err, option, value, option->choices ? option->choices : !field ? option->argument :
+		mt_filter_expected((enum mt_filter_field)(place - arguments->fields)));
+}
+
 static int add_text(struct mt_texts *texts, const struct mt_option *option, const char *value, struct mt_err *err)
 {
 	if (!*value)
@@ -234,7 +254,7 @@ static int set_value(struct mt_arguments *arguments, const struct mt_option *opt
 		return 0;
 	case MT_OPTION_TEXT:
 		if (!*value)
-			return bad_value(err, option, value, option->argument);
+			return no_text(arguments, option, value, err);
 		*(const char **)place = value;
 		return 0;
 	case MT_OPTION_NUMBER:

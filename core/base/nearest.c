@@ -1,5 +1,6 @@
 #include "core/base/nearest.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <string.h>
 
@@ -47,4 +48,49 @@ const char *mt_nearest(const char *text, const char *(*next)(const void *context
 		}
 	}
 	return nearest;
+}
+
+/* Or one that begins with it. */
+static bool has_word(const char *text, const char *word, size_t len)
+{
+	for (const char *at = text; at; at = strchr(at, '_')) {
+		at += *at == '_';
+		if ((len > 2 || strcspn(at, "_") == len) && !strncmp(word, at, len))
+			return true;
+	}
+	return false;
+}
+
+/* Each word that both have counts more than all edits. */
+static unsigned farness(const char *text, const char *name)
+{
+	unsigned far = distance(text, name) + 8 * NAME_MAX_LEN;
+
+	for (const char *word = text; word && far >= NAME_MAX_LEN; word = strchr(word, '_')) {
+		word += *word == '_';
+		size_t len = strcspn(word, "_");
+
+		far -= len && has_word(name, word, len) ? NAME_MAX_LEN : 0;
+	}
+	return far;
+}
+
+unsigned mt_nearest_names(const char *text, const char *(*next)(const void *context, int i), const void *context,
+	const char **nearest, unsigned most)
+{
+	const char *name;
+	unsigned count = 0;
+
+	for (int i = 0; (name = next(context, i)); i++) {
+		unsigned far = farness(text, name), at = count;
+
+		while (at > 0 && farness(text, nearest[at - 1]) > far)
+			at--;
+		if (at == most)
+			continue;
+		count += count < most;
+		memmove(nearest + at + 1, nearest + at, (count - at - 1) * sizeof *nearest);
+		nearest[at] = name;
+	}
+	return count;
 }

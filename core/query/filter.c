@@ -1,5 +1,6 @@
 /* The fields of a filter: their list, their values, what they contradict and what they need. */
 #include "core/query/filter_internal.h"
+#include "core/query/filter_names.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -146,8 +147,8 @@ int mt_filter_check(const struct mt_filter *filter, struct mt_err *err)
 			return -EINVAL;
 	}
 	if (b->text && !a->text)
-		return mt_fail(err, -EINVAL, "%s asks which of the blocks that were live before were not live then; expected "
-			"alive_at too", b->called);
+		return mt_fail(err, -EINVAL, "%s asks which of the blocks that were live before were not live then; expected %s too",
+			b->called, strncmp(b->called, "--", 2) ? mt_filter_prompt_name(MT_FILTER_ALIVE_AT) : option_name(MT_FILTER_ALIVE_AT));
 	return 0;
 }
 

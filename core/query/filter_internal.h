@@ -51,7 +51,6 @@ enum mt_lifetime {
 };
 
 /* What a value of this field looks like: "a size such as 4096, 64k or 1.5M". */
-const char *mt_filter_expected(enum mt_filter_field);
 /* The text as the field's kind has it; called, and the character at which it stands (0: alone): in errors. */
 int mt_filter_value_parse(struct mt_filter_value *, enum mt_filter_field, const char *called, size_t at, const char *text,
 	struct mt_err *err);

@@ -165,7 +165,7 @@ const char *mt_filter_expected(enum mt_filter_field field)
 		[MT_FILTER_KIND_COUNT_OR_PERCENT] = "a whole number, or 50% of the group's allocations",
 		[MT_FILTER_KIND_SPAN_OR_PERCENT] = "a duration such as 500ms, 1.5s or 2m, or 20% of the run",
 		[MT_FILTER_KIND_CHOICE] = "one of a list",
-		[MT_FILTER_KIND_THREAD] = "a thread's name or id",
+		[MT_FILTER_KIND_THREAD] = "a thread's name or id, such as worker or 4711",
 		[MT_FILTER_KIND_MARKER] = "a marker's text",
 		[MT_FILTER_KIND_ADDRESS] = "an address such as 0x7f3a10002f0",
 	};

@@ -171,6 +171,8 @@ bool mt_filter_active(const struct mt_filter *);
 /* Whether the fields contradict each other, as far as it can be told without a profile: -EINVAL. To be asked after the last
  * mt_filter_set; mt_filter_parse asks by itself. */
 int mt_filter_check(const struct mt_filter *, struct mt_err *err);
+/* What a field's value is to be, with an example: for errors. */
+const char *mt_filter_expected(enum mt_filter_field);
 /* The prompt's language: words separated by blanks, each field:value, !field:value or a bare regex (function);
  * "-word" or "!word" negative function; quotes keep blanks; size>=1k, size<4k, size:1k..4k for what has a min and a max.
  * Replaces all fields; on error nothing changes. */

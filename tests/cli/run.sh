@@ -329,6 +329,13 @@ fails "bad format" 2 'text.json.csv' groups --format xml t.dat
 fails "bad order" 2 'asc' groups --order up t.dat
 fails "bad number" 2 'whole number' groups --count -3 t.dat
 fails "bad number, empty" 2 'whole number' groups --count= t.dat
+fails "no value, size" 2 "^memtui: --size-min: '' will not do; expected a size such as 4096" groups --size-min= t.dat
+fails "no value, time" 2 "^memtui: --from: '' will not do; expected a time such as" groups --from= t.dat
+fails "no value, choice" 2 "^memtui: --lifetime: '' will not do; expected all.only_leaked" groups --lifetime= t.dat
+fails "a metric far from any" 2 "no metric 'foo' to sort by; nearest are 'age', " groups --sort foo t.dat
+fails "a metric's words in another order" 2 "nearest are 'leaked_size', .*'memtui help groups' lists all" groups --sort all.size-leaked t.dat
+fails "an option that needs another" 2 '^memtui: --alive-at-2 asks .*; expected --alive-at too$' groups --alive-at-2 1s t.dat
+fails "a field that needs another" 2 '^memtui: alive_at_2 asks .*; expected alive_at too$' groups --filter alive_at_2:1s t.dat
 fails "bad time" 2 'time' record --duration soon ./known
 fails "bad regex" 2 "character 5.*expected '\)'" groups --function-regex '(abc' t.dat
 fails "bad regex in words" 2 'expected' groups --filter 'source:[a' t.dat
