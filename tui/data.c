@@ -21,6 +21,7 @@ void mt_data_init(struct mt_data *d)
 void mt_data_free(struct mt_data *d)
 {
 	mt_matching_free(d->matching);
+	mt_surveying_free(d->surveying);
 	mt_symbolizer_free(d->symbolizer);
 	mt_client_free(d->client);
 	mt_import_free(d->import);
@@ -147,6 +148,29 @@ void mt_data_rank(const struct mt_data *d, uint32_t group, struct mt_rank *rank)
 		mt_rank_totals(rank, &d->profile, &d->profile.groups[group]);
 }
 
+void mt_data_survey(struct mt_data *d, uint32_t group)
+{
+	if (!d->surveying)
+		return;
+	if (group != MT_NO_GROUP)
+		mt_surveying_ask_group(d->surveying, group);
+	mt_surveying_ask_series(d->surveying);
+}
+
+bool mt_data_survey_collect(struct mt_data *d)
+{
+	struct mt_rank_point *points;
+	uint64_t time_ns[MT_RANK_POINTS];
+
+	if (!mt_surveying_collect(d->surveying, &points, time_ns))
+		return false;
+	if (points) {
+		mt_ranking_take(&d->ranking, &d->whole, points, time_ns);
+		mt_data_select(d);
+	}
+	return true;
+}
+
 /* ---- bringing up to date ---- */
 
 static bool update_client(struct mt_data *d)
@@ -242,6 +266,8 @@ void mt_data_sort(struct mt_data *d, enum mt_metric metric, bool ascending)
 {
 	d->sort = metric;
 	d->ascending = ascending;
+	if (metric == MT_METRIC_SUSPECT)
+		mt_data_survey(d, MT_NO_GROUP);
 	mt_data_select(d);
 }
 

@@ -7,6 +7,7 @@
 #include "core/session/session.h"
 #include "tui/matching.h"
 #include "tui/ranking.h"
+#include "tui/surveying.h"
 
 struct mt_data {
 	struct mt_profile whole;          /* the recording */
@@ -37,6 +38,7 @@ struct mt_data {
 	uint64_t generation;              /* grows with every change of selection, order or names */
 	char *command;
 	struct mt_ranking ranking;
+	struct mt_surveying *surveying;   /* goes over the events for it; NULL: there are none */
 };
 
 void mt_data_init(struct mt_data *);
@@ -75,6 +77,10 @@ void mt_data_names_known(struct mt_data *);          /* once all names are there
 
 /* How much a group looks like a leak: by what was seen of it, else by its totals. */
 void mt_data_rank(const struct mt_data *, uint32_t group, struct mt_rank *);
+/* Asks the events for it where there are any, and for what they tell of one group (MT_NO_GROUP: of none); true from
+ * mt_data_survey_collect: there is news. */
+void mt_data_survey(struct mt_data *, uint32_t group);
+bool mt_data_survey_collect(struct mt_data *);
 /* A group's live bytes while it was watched, oldest first, at most so many points; returns how many. */
 uint32_t mt_data_history(const struct mt_data *, uint32_t group, uint64_t *out, uint32_t most);
 uint64_t mt_data_lost(const struct mt_data *); /* everything that the recording is known to miss */

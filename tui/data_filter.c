@@ -26,6 +26,8 @@ void mt_data_begin_filters(struct mt_data *d)
 
 	if (d->reader && has_events(d->reader))
 		d->matching = mt_matching_new(&source);
+	if (d->matching)
+		d->surveying = mt_surveying_new(&source);
 }
 
 /* Whether the fields can be answered from what is there. */

@@ -150,7 +150,7 @@ static void tell_idle(struct loop *loop)
 	if (filters)
 		mt_matching_progress(app->data.matching, &held);
 	if (!loop->test || (filters && !(held && app->filtering)) || app->dirty || app->data_dirty || loop->pending_len ||
-			loop->next_names)
+			loop->next_names || (app->data.surveying && mt_surveying_busy(app->data.surveying)))
 		return;
 	if (loop->token_sent && loop->token_consumed == loop->consumed && loop->token_frame == loop->frame)
 		return;
@@ -292,15 +292,16 @@ static void wait_once(struct loop *loop)
 {
 	struct mt_app *app = loop->app;
 	bool client = app->data.client && !app->data.recorder_gone;
-	struct pollfd fds[5] = {
+	struct pollfd fds[6] = {
 		{.fd = mt_screen_fd(app->screen), .events = POLLIN},
 		{.fd = loop->signals, .events = POLLIN},
 		{.fd = client ? mt_client_fd(app->data.client) : -1, .events = app->data.frozen ? 0 : POLLIN},
 		{.fd = app->data.matching ? mt_matching_fd(app->data.matching) : -1, .events = POLLIN},
 		{.fd = mt_themes_fd(app), .events = POLLIN},
+		{.fd = app->data.surveying ? mt_surveying_fd(app->data.surveying) : -1, .events = POLLIN},
 	};
 
-	if (poll(fds, 5, timeout(loop)) < 0)
+	if (poll(fds, 6, timeout(loop)) < 0)
 		return;
 	if (fds[1].revents)
 		take_signal(loop);
@@ -312,6 +313,8 @@ static void wait_once(struct loop *loop)
 		take_client(loop, fds[2].revents);
 	if (fds[3].revents)
 		take_filter(app);
+	if (fds[5].revents && mt_data_survey_collect(&app->data))
+		app->dirty = true;
 	if (fds[4].revents)
 		mt_themes_changed(app);
 	run_timers(loop);

@@ -104,6 +104,17 @@ void mt_ranking_add(struct mt_ranking *r, const struct mt_profile *p)
 	score(r, p);
 }
 
+void mt_ranking_take(struct mt_ranking *r, const struct mt_profile *p, struct mt_rank_point *points,
+	const uint64_t time_ns[MT_RANK_POINTS])
+{
+	free(r->points);
+	r->points = points;
+	r->groups = r->capacity = p->group_count;
+	r->count = MT_RANK_POINTS;
+	memcpy(r->time_ns, time_ns, sizeof r->time_ns);
+	score(r, p);
+}
+
 bool mt_ranking_get(const struct mt_ranking *r, const struct mt_profile *p, uint32_t group, struct mt_rank *rank)
 {
 	if (r->count < MT_RANK_LEAST || group >= r->score_count)

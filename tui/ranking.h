@@ -20,6 +20,9 @@ struct mt_ranking {
 void mt_ranking_free(struct mt_ranking *);
 /* Takes a point where its time has come. */
 void mt_ranking_add(struct mt_ranking *, const struct mt_profile *);
+/* Takes over points of all groups that were found in another way. */
+void mt_ranking_take(struct mt_ranking *, const struct mt_profile *, struct mt_rank_point *,
+	const uint64_t time_ns[MT_RANK_POINTS]);
 /* false: nothing is known of how the group grows. */
 bool mt_ranking_get(const struct mt_ranking *, const struct mt_profile *, uint32_t group, struct mt_rank *);
 /* Live bytes at these points, at most so many of them, spread over the span; returns how many. */

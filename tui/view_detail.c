@@ -2,6 +2,7 @@
 #include "tui/app.h"
 #include "core/base/buffer.h"
 #include "core/export/number.h"
+#include "tui/detail_facts.h"
 
 #include <fcntl.h>
 #include <stdio.h>
@@ -224,10 +225,11 @@ static void draw_source(struct mt_app *app, struct mt_rect r)
 static void draw(struct mt_app *app, struct mt_rect r, bool focus)
 {
 	struct mt_list *l = list(app);
-	int totals = draw_totals(app, r);
+	int totals = draw_totals(app, r), facts;
 
-	r.row += totals;
-	r.rows -= totals;
+	facts = mt_detail_facts(app, (struct mt_rect){r.row + totals, r.column, r.rows, r.columns});
+	r.row += totals + facts;
+	r.rows -= totals + facts;
 	if (r.columns >= 90) {
 		int left = r.columns / 2;
 

@@ -124,6 +124,7 @@ static struct mt_list *list(struct mt_app *app)
 	struct mt_overview_state *o = &app->overview;
 	uint32_t count, at = UINT32_MAX;
 
+	mt_data_survey(&app->data, MT_NO_GROUP);
 	if (o->generation == app->data.generation)
 		return &o->list;
 	find_growing(app);
@@ -189,8 +190,7 @@ static void draw(struct mt_app *app, struct mt_rect r, bool focus)
 	mt_overview_heap(app, (struct mt_rect){r.row, r.column, graph, r.columns});
 	growing_rows = (int)o->growing_count < (r.rows - graph - 2) / 2 ? (int)o->growing_count : (r.rows - graph - 2) / 2;
 	if (r.rows - graph >= 6) {
-		mt_draw_rule(app->screen, row++, r.column, r.columns, MT_ROLE_RULE,
-			app->data.live ? "suspected leaks: score of 100, growth" : "suspected leaks: score of 100, what was left over a second");
+		mt_draw_rule(app->screen, row++, r.column, r.columns, MT_ROLE_RULE, "suspected leaks: score of 100, growth");
 		for (int i = 0; i < growing_rows; i++)
 			draw_line(app, (struct mt_rect){row++, r.column, 1, r.columns}, (uint32_t)i, focus);
 		if (!o->growing_count)

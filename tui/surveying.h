@@ -1,0 +1,23 @@
+/* What only events tell of groups, looked up in a thread of its own: how each grew, and what one is made of. */
+#ifndef MT_TUI_SURVEYING_H
+#define MT_TUI_SURVEYING_H
+
+#include "core/query/survey.h"
+
+#define MT_SURVEY_GROUPS_MAX 200000u /* with more of them, series would take too much memory */
+
+struct mt_surveying;
+/* The source is borrowed and must not change. */
+struct mt_surveying *mt_surveying_new(const struct mt_source *);
+void mt_surveying_free(struct mt_surveying *); /* cancels */
+void mt_surveying_ask_series(struct mt_surveying *);
+/* What was asked of another group is cancelled. */
+void mt_surveying_ask_group(struct mt_surveying *, uint32_t group);
+bool mt_surveying_busy(struct mt_surveying *);
+int mt_surveying_fd(const struct mt_surveying *); /* readable: there is something to collect */
+/* The series, once: the caller's, points NULL when there are none yet. true: this, or a group, is new. */
+bool mt_surveying_collect(struct mt_surveying *, struct mt_rank_point **points, uint64_t time_ns[MT_RANK_POINTS]);
+/* NULL: not known (yet). Valid until the next collect. */
+const struct mt_survey *mt_surveying_group(const struct mt_surveying *, uint32_t group);
+
+#endif
