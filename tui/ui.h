@@ -13,6 +13,7 @@ struct mt_ui_options {
 	const char *sort;   /* a metric's name; NULL: leaked_size */
 	bool sort_all;      /* by whole groups, whatever matches of them */
 	unsigned frame_ms;  /* between frames of new data; 0: 250, or 1000 over SSH */
+	const char *tty;    /* of run: the terminal that the program gets; NULL: a pane of its own */
 	const char *output; /* of run: where the trace was asked to go; NULL: asks at the end */
 	/* of run with an output: says what was written, when the terminal is as before */
 	int (*close)(struct mt_session *, const char *output, int wait_status, struct mt_err *err);

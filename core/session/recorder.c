@@ -129,6 +129,23 @@ static int prepare(struct mt_recorder *r, struct mt_err *err)
 	return 0;
 }
 
+/* In the child: a new terminal, or that of another window, which may be the controlling terminal of a shell there. */
+static int take_terminal(struct mt_recorder *r)
+{
+	const char *name = r->master_fd >= 0 ? ptsname(r->master_fd) : r->options->terminal;
+	int fd, error = 0;
+
+	setsid();
+	fd = name ? open(name, O_RDWR | O_NOCTTY) : -1;
+	if (fd < 0 || (ioctl(fd, TIOCSCTTY, 0) < 0 && r->master_fd >= 0))
+		error = errno;
+	for (int to = 0; !error && to < 3; to++)
+		dup2(fd, to);
+	if (fd > 2)
+		close(fd);
+	return error;
+}
+
 /* In the child: signals and limits as the front process had them, its terminal or a new one. */
 static void become_program(struct mt_recorder *r, int go, int failed, char **environment)
 {
@@ -137,18 +154,8 @@ static void become_program(struct mt_recorder *r, int go, int failed, char **env
 
 	if (read(go, &byte, 1) != 1)
 		_exit(127);
-	if (r->master_fd >= 0) {
-		char *name = ptsname(r->master_fd);
-		int slave;
-
-		setsid();
-		slave = name ? open(name, O_RDWR | O_NOCTTY) : -1;
-		if (slave < 0 || ioctl(slave, TIOCSCTTY, 0) < 0)
-			error = errno;
-		for (int fd = 0; !error && fd < 3; fd++)
-			dup2(slave, fd);
-		if (slave > 2)
-			close(slave);
+	if (r->master_fd >= 0 || r->options->terminal) {
+		error = take_terminal(r);
 	} else if (!strcmp(r->trace_path ? r->trace_path : "", "-")) {
 		dup2(STDERR_FILENO, STDOUT_FILENO);
 	}

@@ -15,6 +15,7 @@ struct mt_session_options {
 	bool force;                 /* replace an existing output file */
 	bool pty;                   /* give the program a pseudo-terminal of its own, of this size */
 	unsigned short rows, columns;
+	const char *terminal;       /* give the program this terminal, of another window; without pty. NULL: ours */
 	uint32_t depth_limit;       /* 0: 512 */
 	bool free_stacks, slack, check_stacks, disabled_at_start;
 	bool drop_when_full;        /* do not wait for the recorder */

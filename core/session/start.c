@@ -121,7 +121,7 @@ int mt_session_start(struct mt_session *s, const struct mt_session_options *o, s
 	*f = (struct mt_front){.session = s, .report_fd = fd};
 	fcntl(fd, F_SETFL, O_NONBLOCK);
 	s->front = f;
-	if (!o->pty)
+	if (!o->pty && !o->terminal)
 		ignore_keys(f);
 	return 0;
 }
