@@ -57,7 +57,7 @@ UNIT := $(UNIT_SRC:tests/unit/%.c=$(O)/tests/%)
 .SECONDARY:
 # The list in tui/commands.h, less help.
 COMMANDS := $(filter-out help,$(shell sed -n 's/^\tX(\([a-z]*\)).*/\1/p' tui/commands.h))
-.PHONY: man all demo test check mutations bench install clean help packages test-packages programs unit
+.PHONY: shots man all demo test check mutations bench install clean help packages test-packages programs unit
 all: $(O)/memtui $(O)/libmemtui.so
 
 $(O)/memtui: $(TUI_OBJ) $(O)/libcore.a
@@ -171,6 +171,10 @@ install: all
 	install -m 644 doc/man/*.3 $(DESTDIR)$(prefix)/share/man/man3
 	$(O)/memtui help --completion bash >$(DESTDIR)$(prefix)/share/bash-completion/completions/memtui
 
+# The pictures of doc/shots and the screens of the README, as the program draws them now; make test compares them.
+shots: all
+	@GENERATE=1 TEST=shots_test bash tests/screens/run.sh $(O)
+
 # The manual pages come out of the option lists; `make check` says when they are not up to date.
 man: all
 	@for c in memtui $(COMMANDS); do n=memtui-$$c; [ $$c = memtui ] && n=memtui; \
@@ -188,6 +192,7 @@ help:
 	@echo 'make bench   cost beside heaptrack and massif in one run (QUICK=1, ROUNDS=, ON=, TOOLS=)'
 	@echo 'make mutations  tracers that are wrong on purpose are found out'
 	@echo 'make man     write doc/man from the option lists'
+	@echo 'make shots   draw doc/shots and the screens of the README anew'
 	@echo 'make install DESTDIR= prefix=$(prefix)'
 
 -include $(PRELOAD_OBJ:.o=.d) $(RACE:%=$(O)/obj/race/%.d) $(O)/obj/race/race_tracer.d $(O)/obj/tests/stress/race.d $(CORE_OBJ:.o=.d) $(TUI_OBJ:.o=.d) $(UNIT_SRC:%.c=$(O)/obj/%.d)

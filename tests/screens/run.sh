@@ -14,9 +14,9 @@ if ! printf '#include <vterm.h>\n' | $cc -E -x c - >/dev/null 2>&1; then
 	echo "ok screens # skipped: no libvterm"
 	exit 0
 fi
-mkdir -p "$build/tests/screens" "$here/golden"
+mkdir -p "$build/tests/screens" "$here/golden" "$root/doc/shots"
 for test in "$here"/*_test.c; do
-	$cc $flags -o "$build/tests/screens/$(basename "$test" .c)" "$test" "$here/screens.c" "$here/harness.c" -lvterm -lutil || exit 1
+	$cc $flags -o "$build/tests/screens/$(basename "$test" .c)" "$test" "$here/screens.c" "$here/harness.c" "$here/svg.c" -lvterm -lutil || exit 1
 done
 $cc $flags -pthread -o "$build/tests/screens/make_trace" "$here/make_trace.c" "$build/libcore.a" \
 	-lpcre2-8 -lzstd -ldw -lelf $iberty || exit 1

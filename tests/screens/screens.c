@@ -48,7 +48,7 @@ void open_trace(struct tests *t, struct terminal *terminal, int rows, int column
 	terminal_start(terminal, rows, columns, &s, argv);
 }
 
-static char *read_text(const char *path)
+char *read_text(const char *path)
 {
 	FILE *file = fopen(path, "r");
 	char *text = calloc(1, 1 << 18);
@@ -61,11 +61,10 @@ static char *read_text(const char *path)
 	return text;
 }
 
-void check_text(struct tests *t, const char *name, const char *seen)
+void check_file(struct tests *t, const char *path, const char *kind, const char *name, const char *seen)
 {
-	char path[1024], *golden;
+	char *golden;
 
-	snprintf(path, sizeof path, "%s/%s.txt", t->golden, name);
 	if (t->generate) {
 		FILE *file = fopen(path, "w");
 
@@ -75,10 +74,18 @@ void check_text(struct tests *t, const char *name, const char *seen)
 		}
 	}
 	golden = read_text(path);
-	tell(t, !strcmp(seen, golden), "golden %s", name);
+	tell(t, !strcmp(seen, golden), "%s %s", kind, name);
 	if (strcmp(seen, golden))
 		printf("==== wanted\n%s==== seen\n%s", golden, seen);
 	free(golden);
+}
+
+void check_text(struct tests *t, const char *name, const char *seen)
+{
+	char path[1024];
+
+	snprintf(path, sizeof path, "%s/%s.txt", t->golden, name);
+	check_file(t, path, "golden", name, seen);
 }
 
 void check_golden(struct tests *t, const struct golden *g)

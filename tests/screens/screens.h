@@ -35,5 +35,7 @@ void open_trace(struct tests *t, struct terminal *terminal, int rows, int column
 void check_golden(struct tests *t, const struct golden *g);
 /* The same of any text; what ONLY says is up to the caller. */
 void check_text(struct tests *t, const char *name, const char *seen);
+void check_file(struct tests *t, const char *path, const char *kind, const char *name, const char *seen);
+char *read_text(const char *path); /* empty where there is none; caller frees */
 
 #endif
