@@ -11,6 +11,7 @@ struct collector {
 	const struct mt_profile *whole;
 	enum mt_allocation_order order;
 	bool ascending;
+	uint32_t group; /* MT_NO_GROUP: all */
 	uint64_t room;
 	struct kept {
 		uint64_t key;
@@ -96,6 +97,8 @@ static int collect(void *context, const struct mt_allocation *a)
 	struct collector *c = context;
 	bool chains = c->order >= MT_ORDER_LENGTH;
 
+	if (c->group != MT_NO_GROUP && a->group != c->group)
+		return 0;
 	if (chains && (a->chain_length < 2 || a->position != a->chain_length))
 		return 0;
 	uint64_t key = key_of(c, a);
@@ -127,11 +130,26 @@ static void take_out(struct collector *c, struct mt_allocation_list *list, uint6
 	}
 }
 
+int mt_allocations_of(struct mt_allocation_list *list, const struct mt_source *source, struct mt_filter *filter,
+	uint32_t group, enum mt_allocation_order order, bool ascending, uint64_t count, struct mt_err *err)
+{
+	struct collector c = {.whole = source->profile, .order = order, .ascending = ascending, .group = group,
+		.room = count < MT_ALLOCATIONS_MAX ? count : MT_ALLOCATIONS_MAX};
+	int status = mt_scan_allocations(source, filter, MT_SCAN_ADDRESSES, collect, &c, err);
+
+	list->matched = c.matched;
+	list->matched_bytes = c.matched_bytes;
+	if (status >= 0)
+		take_out(&c, list, 0);
+	free(c.heap);
+	return status < 0 ? status : 0;
+}
+
 int mt_allocations_get(struct mt_allocation_list *list, const struct mt_source *source, struct mt_filter *filter,
 	enum mt_allocation_order order, bool ascending, uint64_t skip, uint64_t count, struct mt_err *err)
 {
 	bool bounded = count && count <= MT_ALLOCATIONS_MAX && skip <= MT_ALLOCATIONS_MAX - count;
-	struct collector c = {.whole = source->profile, .order = order, .ascending = ascending,
+	struct collector c = {.whole = source->profile, .order = order, .ascending = ascending, .group = MT_NO_GROUP,
 		.room = bounded ? skip + count : MT_ALLOCATIONS_MAX};
 	unsigned wants = MT_SCAN_ADDRESSES | MT_SCAN_CHAINS;
 

@@ -5,6 +5,7 @@
 #include "core/trace/reader.h"
 
 #include <errno.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
@@ -30,15 +31,18 @@ struct mt_trace_reader {
 	bool passed_over;
 	char reason[160];
 	struct mt_trace_input input;
+	pthread_mutex_t lock; /* damage and input: several threads may go over the blocks at once */
 };
 
 void mt_trace_reader_note_damage(struct mt_trace_reader *r, uint64_t offset, const char *reason)
 {
+	pthread_mutex_lock(&r->lock);
 	r->passed_over = false;
-	if (r->damage && r->damage <= offset)
-		return;
-	r->damage = offset;
-	snprintf(r->reason, sizeof r->reason, "%s", reason);
+	if (!r->damage || r->damage > offset) {
+		r->damage = offset;
+		snprintf(r->reason, sizeof r->reason, "%s", reason);
+	}
+	pthread_mutex_unlock(&r->lock);
 }
 
 static int fail_at(struct mt_trace_reader *r, uint64_t offset, const char *reason, struct mt_err *err)
@@ -127,7 +131,11 @@ static int read_payload(struct mt_trace_reader *r, const struct entry *e, struct
 {
 	struct mt_trace_place place = place_of(r, e);
 	struct mt_trace_fault fault;
+
+	pthread_mutex_lock(&r->lock);
 	int result = mt_trace_payload(&place, &r->input, to, &fault);
+
+	pthread_mutex_unlock(&r->lock);
 
 	return result ? explain(r, e->block.offset, result, &fault, err) : 0;
 }
@@ -267,6 +275,7 @@ struct mt_trace_reader *mt_trace_reader_open_fd(int fd, const char *name, struct
 
 	r->fd = fd;
 	r->path = mt_strdup(name);
+	pthread_mutex_init(&r->lock, NULL);
 	if (read_size(r, err) || find_blocks(r, err)) {
 		mt_trace_reader_free(r);
 		return NULL;
@@ -304,6 +313,7 @@ void mt_trace_reader_free(struct mt_trace_reader *r)
 	free(r->path);
 	free(r->entries);
 	mt_trace_input_free(&r->input);
+	pthread_mutex_destroy(&r->lock);
 	free(r);
 }
 

@@ -117,7 +117,7 @@ static inline struct mt_event *mt_trace_writer_next(struct mt_trace_writer *w)
 	return &queue->events[queue->count++];
 }
 
-/* ---- reading ---- */
+/* ---- reading ---- Several threads may go over one reader's blocks at once, as long as nobody refreshes it. */
 struct mt_trace_reader;
 
 struct mt_trace_block {
