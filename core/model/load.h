@@ -24,5 +24,8 @@ int mt_totals_write(struct mt_trace_writer *, const struct mt_profile *, struct 
  * The payload of the last MT_BLOCK_SYMBOLS, if any, is left to core/symbol. */
 int mt_profile_load(struct mt_profile *, struct mt_trace_reader *,
 	int (*progress)(void *context, double fraction), void *context, struct mt_err *err);
+/* Who it was and its sums alone, however large the trace is: strings, the command line, and the last info block. The
+ * profile is zeroed or initialised; it is no profile to ask anything else. 1: there are sums; 0: none, it was broken off. */
+int mt_profile_peek(struct mt_profile *, struct mt_trace_reader *, struct mt_err *err);
 
 #endif

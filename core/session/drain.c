@@ -203,6 +203,21 @@ static bool set_aside(struct drain *d, struct mt_image *image, bool empty)
 
 /* ---- images ---------------------------------------------------------------------------------------- */
 
+#define SHOWN_NS 200000000ull /* between two descriptions of an image for lists */
+
+static void show(struct drain *d, struct mt_image *image)
+{
+	struct mt_process *p = mt_image_process(image);
+	struct mt_session_process line;
+
+	mt_image_describe(image, &line);
+	pthread_mutex_lock(&d->recorder->lock);
+	if (!p->shown)
+		p->shown = mt_alloc(sizeof *p->shown);
+	*p->shown = line;
+	pthread_mutex_unlock(&d->recorder->lock);
+}
+
 /* Takes it out of the loop. followed: by another image of its process. */
 static void end_image(struct drain *d, struct mt_image *image, int wait_status, bool followed)
 {
@@ -218,6 +233,7 @@ static void end_image(struct drain *d, struct mt_image *image, int wait_status, 
 	mt_image_end(image, wait_status, &err);
 	mt_image_publish_last(image);
 	mt_image_describe(image, &line);
+	show(d, image);
 	if (followed) {
 		struct mt_snapshot *snapshot = atomic_load(&p->snapshot);
 
@@ -305,6 +321,10 @@ static bool tend(struct drain *d, struct mt_image *image, uint64_t *records)
 
 	*records += taken;
 	mt_image_tend(image, now);
+	if (now - mt_image_process(image)->shown_ns >= SHOWN_NS) {
+		mt_image_process(image)->shown_ns = now;
+		show(d, image);
+	}
 	if (!ready || mt_image_failed(image, &err) || mt_image_is_full(image) || (d->deadline && now >= d->deadline)) {
 		stop_image(d, image);
 		return true;

@@ -45,7 +45,7 @@ enum mt_message_type {
 	MT_MESSAGE_RESIZE,   /* a: rows, b: columns */
 	MT_MESSAGE_SIGNAL,   /* a */
 	MT_MESSAGE_PAUSE,    /* a: 1 paused */
-	MT_MESSAGE_PROCESSES, /* -> mt_session_process each, then an empty mt_welcome */
+	MT_MESSAGE_PROCESSES, /* a: 1 those that have ended, too -> mt_session_process each, then an empty mt_welcome */
 };
 #define MT_MESSAGE_BYTES 4096
 struct mt_message {
@@ -109,6 +109,7 @@ struct mt_process {
 	char command[256];         /* service, lock: of its present image */
 	bool alive;                /* lock: traced, and not known to have ended */
 	int wait_status;           /* lock: once it has ended */
+	struct mt_session_process *shown; /* lock: its last image, as of a moment ago; NULL: none yet */
 	struct mt_wire_header *header; /* lock: of the image that is drained; NULL: none */
 	_Atomic uint32_t untraced; /* of its children, and itself after an exec */
 	_Atomic(struct mt_snapshot *) snapshot; /* made by the service when somebody watches */
@@ -122,6 +123,7 @@ struct mt_process {
 	char *trace_path;
 	uint32_t set_aside;        /* number of the next .execN */
 	bool path_taken;           /* its last image could not be set aside */
+	uint64_t shown_ns;         /* when it was described for lists */
 };
 
 /* What /proc/PID/stat says. */

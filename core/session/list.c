@@ -57,9 +57,9 @@ int mt_session_list(struct mt_session_entry **entries, struct mt_err *err)
 	return (int)count;
 }
 
-int mt_session_processes(const char *name, struct mt_session_process **processes, struct mt_err *err)
+static int list_processes(const char *name, bool all, struct mt_session_process **processes, struct mt_err *err)
 {
-	struct mt_message ask = {.magic = MT_MESSAGE_MAGIC, .type = MT_MESSAGE_PROCESSES};
+	struct mt_message ask = {.magic = MT_MESSAGE_MAGIC, .type = MT_MESSAGE_PROCESSES, .a = all};
 	union {
 		struct mt_session_process line;
 		struct mt_welcome end;
@@ -80,4 +80,14 @@ int mt_session_processes(const char *name, struct mt_session_process **processes
 		}
 	close(fd);
 	return (int)count;
+}
+
+int mt_session_processes(const char *name, struct mt_session_process **processes, struct mt_err *err)
+{
+	return list_processes(name, false, processes, err);
+}
+
+int mt_session_all_processes(const char *name, struct mt_session_process **processes, struct mt_err *err)
+{
+	return list_processes(name, true, processes, err);
 }

@@ -13,7 +13,7 @@ struct mt_peer {
 	int fd;
 	struct mt_process *watched; /* NULL: no watcher */
 	uint32_t interval_ms;
-	bool listing;               /* it has asked for the processes, and was sent those up to */
+	bool listing, listing_all;  /* it has asked for the processes (those that have ended, too), and was sent those up to */
 	uint32_t listed;
 	struct ucred who;
 };

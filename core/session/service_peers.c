@@ -182,17 +182,33 @@ static void on_hello(struct mt_service *s, struct mt_peer *p, pid_t pid)
 	mt_recorder_wake(r);
 }
 
+static void describe(struct mt_recorder *r, struct mt_process *process, struct mt_session_process *line)
+{
+	*line = (struct mt_session_process){.wait_status = MT_STATUS_UNKNOWN};
+	pthread_mutex_lock(&r->lock);
+	if (process->shown)
+		*line = *process->shown;
+	line->wait_status = process->wait_status;
+	pthread_mutex_unlock(&r->lock);
+	line->pid = process->pid;
+	line->parent = process->parent;
+	line->recorded = process->segments > 0;
+	line->forked = process->forked && process->segments == 1;
+	line->alive = process->alive;
+	line->untraced = atomic_load(&process->untraced);
+	snprintf(line->command, sizeof line->command, "%.127s", process->command);
+}
+
 /* As far as there is room: the rest when it has read. */
 void mt_service_list_processes(struct mt_recorder *r, struct mt_peer *p)
 {
 	for (; p->listed < r->process_count; p->listed++) {
-		const struct mt_process *at = r->processes[p->listed];
-		struct mt_session_process line = {.pid = at->pid, .parent = at->parent, .wait_status = at->wait_status,
-			.recorded = at->segments > 0, .forked = at->forked && at->segments == 1, .alive = at->alive};
+		struct mt_process *at = r->processes[p->listed];
+		struct mt_session_process line;
 
-		if (!at->alive && at != r->root)
+		if (!at->alive && at != r->root && !p->listing_all)
 			continue;
-		snprintf(line.command, sizeof line.command, "%.127s", at->command);
+		describe(r, at, &line);
 		if (!send_with(p->fd, &line, sizeof line, NULL, 0))
 			return;
 	}
@@ -221,6 +237,7 @@ static void on_command(struct mt_service *s, struct mt_peer *p, const struct mt_
 		break;
 	case MT_MESSAGE_PROCESSES:
 		p->listing = true;
+		p->listing_all = m->a != 0;
 		p->listed = 0;
 		mt_service_list_processes(r, p);
 		break;

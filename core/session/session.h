@@ -35,6 +35,7 @@ struct mt_session_process {
 	uint32_t alive;
 	uint32_t failed;            /* 1: its trace could not be written, or not to its end */
 	uint32_t untraced;          /* counted by its tracer: children that went on untraced */
+	uint32_t followed;          /* 1: of a saved trace: the process went on with another image */
 	uint64_t start_unix_ns, events, allocations, peak_bytes, leaked_bytes, leaked_count, lost_events;
 	char command[128];
 	char trace_path[512];
@@ -78,6 +79,8 @@ struct mt_session_entry {
 int mt_session_list(struct mt_session_entry **entries, struct mt_err *err);
 /* The processes of a running session, the root first (caller frees); count or negative errno. */
 int mt_session_processes(const char *name, struct mt_session_process **processes, struct mt_err *err);
+/* Those that have ended, too: each as its last image was. Totals are as of a moment ago. */
+int mt_session_all_processes(const char *name, struct mt_session_process **processes, struct mt_err *err);
 
 struct mt_client;
 /* Connects to a session by its socket name; maps its snapshot read-only; the peer must have our uid (or be root). */
