@@ -1,5 +1,6 @@
 /* What keys and clicks do, where no view knows better. */
 #include "tui/app.h"
+#include "tui/job.h"
 #include "tui/theme_menu.h"
 
 #include <signal.h>
@@ -41,7 +42,9 @@ const struct mt_view *mt_app_focus(struct mt_app *app)
 
 bool mt_app_live(const struct mt_app *app)
 {
-	return app->data.client && !app->data.recorder_gone && !app->program_ended && !app->data.profile.info.ended;
+	const struct mt_data *d = app->home ? app->home : &app->data;
+
+	return d->client && !d->recorder_gone && !app->program_ended && !d->profile.info.ended;
 }
 
 bool mt_app_pick(struct mt_app *app, struct mt_pick *pick)
@@ -97,6 +100,8 @@ static void turn_to(struct mt_app *app, enum mt_view_id id)
 		mt_app_say(app, mt_app_live(app) ? "the program has no terminal of its own here" : "only 'memtui run' shows the program's output");
 		return;
 	}
+	if (app->view != id)
+		app->before = app->view;
 	app->view = id;
 	app->back_count = 0;
 	if (id != MT_VIEW_MAIN)
@@ -193,7 +198,7 @@ static void cancel(struct mt_app *app)
 	if (mt_data_pending(&app->data)) {
 		mt_data_back(&app->data);
 		mt_app_say(app, "cancelled: the filter is as before");
-	} else if (app->view == MT_VIEW_DETAIL) {
+	} else if (!mt_jobs_cancel(app) && app->view == MT_VIEW_DETAIL) {
 		mt_app_back(app);
 	}
 }

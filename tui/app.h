@@ -98,6 +98,8 @@ struct mt_detail_state {
 
 struct mt_program_state; /* program.h */
 struct mt_log_state;     /* view_log.c */
+struct mt_processes_state; /* view_processes.c */
+struct mt_jobs;          /* job.c */
 struct mt_themes;        /* theme_menu.c */
 struct mt_icicle_state;  /* view_icicle.c */
 
@@ -173,6 +175,10 @@ struct mt_app {
 	struct mt_program_state *program;
 	struct mt_log_state *log;    /* NULL: not seen yet, and nothing was said */
 	struct mt_icicle_state *icicle;
+	struct mt_processes_state *processes;
+	struct mt_jobs *jobs;
+	struct mt_data *home;        /* what memtui was started with, while another process of its session is seen; or NULL */
+	enum mt_view_id before;      /* the tab that was seen before this one */
 	struct mt_prompt prompt;
 	struct mt_menu menu;
 	struct mt_help help;
@@ -209,6 +215,7 @@ struct mt_view {
 	void (*line)(struct mt_app *, uint32_t index, char *out, size_t len); /* text to search */
 	uint32_t (*at)(struct mt_app *, int row, int column); /* of its area on the screen: the line there; UINT32_MAX: none */
 	void (*pick)(struct mt_app *, struct mt_pick *); /* fills in what is selected; NULL: nothing is */
+	void (*leave)(struct mt_app *); /* another recording will be shown: forgets groups, ends threads; NULL: nothing to do */
 };
 #define X(id, name) extern const struct mt_view mt_view_##name;
 MT_TABS(X)
@@ -302,6 +309,10 @@ enum mt_metric mt_tree_companion(enum mt_metric); /* blocks beside bytes, bytes 
 void mt_icicle_state_free(struct mt_icicle_state *);
 /* ---- view_detail.c ---- */
 void mt_detail_free(struct mt_detail_state *);
+/* ---- view_processes.c ---- */
+/* Asks for the list again where it is seen and may have changed; when it wants to be asked next, or UINT64_MAX. */
+uint64_t mt_processes_tend(struct mt_app *, uint64_t now_ms);
+void mt_processes_free(struct mt_processes_state *);
 /* ---- view_log.c ---- */
 void mt_log_note(struct mt_app *, const char *text); /* what memtui said */
 void mt_log_free(struct mt_log_state *);

@@ -39,6 +39,20 @@ void mt_data_free(struct mt_data *d)
 	free(d->command);
 }
 
+void mt_data_move(struct mt_data *to, struct mt_data *from)
+{
+	bool events = from->matching != NULL;
+
+	mt_matching_free(from->matching); /* these know where the recording is */
+	mt_surveying_free(from->surveying);
+	*to = *from;
+	*from = (struct mt_data){0};
+	to->matching = NULL;
+	to->surveying = NULL;
+	if (events)
+		mt_data_begin_filters(to);
+}
+
 static void name_command(struct mt_data *d)
 {
 	free(d->command);

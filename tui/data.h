@@ -47,6 +47,8 @@ int mt_data_open(struct mt_data *, const char *path, int (*progress)(void *, dou
 	struct mt_err *err);
 int mt_data_attach(struct mt_data *, const char *session_name, pid_t process, unsigned frame_ms, struct mt_err *err);
 void mt_data_free(struct mt_data *);
+/* To another place; from is as zeroed. Not of a stand-alone recording that grows. A filter that takes long is forgotten. */
+void mt_data_move(struct mt_data *to, struct mt_data *from);
 
 /* Takes over what the recorder published and what was resolved; true: something changed. */
 bool mt_data_update(struct mt_data *, bool published);

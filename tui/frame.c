@@ -1,5 +1,6 @@
 /* What surrounds the view: title, tabs, status line, key bar; and what lies on top of it. */
 #include "tui/app.h"
+#include "tui/job.h"
 #include "core/export/number.h"
 #include "tui/theme_menu.h"
 
@@ -175,6 +176,10 @@ static void draw_status(struct mt_app *app, int row, int columns)
 	if (app->filtering && mt_data_pending(d)) {
 		mt_drawf(app->screen, row, 0, columns, MT_ROLE_PROMPT, "filtering %d %%   Esc cancels   %s", app->percent,
 			mt_data_pending(d));
+		return;
+	}
+	if (mt_jobs_words(app, right, sizeof right)) {
+		mt_draw(app->screen, row, 0, columns, MT_ROLE_PROMPT, right);
 		return;
 	}
 	snprintf(right, sizeof right, "%s%u/%u groups", mt_data_busy(d) ? "looking up names   " : "", d->selection.count,

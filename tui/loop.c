@@ -1,5 +1,7 @@
 /* The event loop: keys at once, new data in the rhythm of frames, and nothing sent while nothing changes. */
 #include "tui/app.h"
+#include "tui/job.h"
+#include "tui/switch.h"
 #include "tui/theme_menu.h"
 
 #include <errno.h>
@@ -27,6 +29,7 @@ struct loop {
 	uint8_t pending[256]; /* bytes of a key that is not complete */
 	size_t pending_len;
 	uint64_t pending_since, next_frame, next_names, next_output, next_import;
+	uint64_t next_processes; /* FOREVER: not seen */
 	uint64_t next_filter, asked; /* 0: no filter is being answered; which one is */
 	uint64_t consumed, frame;
 	bool test;            /* write idle tokens */
@@ -64,9 +67,9 @@ static void reap(struct mt_app *app)
 	if (!app->session || app->program_ended || mt_session_poll(app->session, &app->wait_status) != 1)
 		return;
 	app->program_ended = true;
-	if (!app->data.frozen)
-		mt_data_update(&app->data, true);
-	app->data.live = false;
+	if (!mt_app_home(app)->frozen)
+		mt_data_update(mt_app_home(app), true);
+	mt_app_home(app)->live = false;
 	if (app->wait_status & 0x7f)
 		mt_app_say(app, "the program was ended by signal %d", app->wait_status & 0x7f);
 	else
@@ -150,7 +153,7 @@ static void tell_idle(struct loop *loop)
 	if (filters)
 		mt_matching_progress(app->data.matching, &held);
 	if (!loop->test || (filters && !(held && app->filtering)) || app->dirty || app->data_dirty || loop->pending_len ||
-			loop->next_names || (app->data.surveying && mt_surveying_busy(app->data.surveying)))
+			loop->next_names || mt_jobs_shown(app) || (app->data.surveying && mt_surveying_busy(app->data.surveying)))
 		return;
 	if (loop->token_sent && loop->token_consumed == loop->consumed && loop->token_frame == loop->frame)
 		return;
@@ -190,10 +193,12 @@ static int timeout(struct loop *loop)
 		at = loop->next_names;
 	if (loop->next_filter && loop->next_filter < at)
 		at = loop->next_filter;
-	if (app->program && (app->view == MT_VIEW_OUTPUT || app->data.recorder_gone) && !app->program_ended && loop->next_output < at)
+	if (app->program && (app->view == MT_VIEW_OUTPUT || mt_app_home(app)->recorder_gone) && !app->program_ended && loop->next_output < at)
 		at = loop->next_output;
 	if (app->data.import && !app->data.frozen && loop->next_import < at)
 		at = loop->next_import;
+	if (loop->next_processes < at)
+		at = loop->next_processes;
 	if (at == FOREVER)
 		return -1;
 	return at <= now ? 0 : (int)(at - now);
@@ -292,16 +297,19 @@ static void wait_once(struct loop *loop)
 {
 	struct mt_app *app = loop->app;
 	bool client = app->data.client && !app->data.recorder_gone;
-	struct pollfd fds[6] = {
+	bool home = app->home && app->home->client && !app->home->recorder_gone;
+	struct pollfd fds[8] = {
 		{.fd = mt_screen_fd(app->screen), .events = POLLIN},
 		{.fd = loop->signals, .events = POLLIN},
 		{.fd = client ? mt_client_fd(app->data.client) : -1, .events = app->data.frozen ? 0 : POLLIN},
 		{.fd = app->data.matching ? mt_matching_fd(app->data.matching) : -1, .events = POLLIN},
 		{.fd = mt_themes_fd(app), .events = POLLIN},
 		{.fd = app->data.surveying ? mt_surveying_fd(app->data.surveying) : -1, .events = POLLIN},
+		{.fd = mt_jobs_fd(app), .events = POLLIN},
+		{.fd = home ? mt_client_fd(app->home->client) : -1, .events = POLLIN},
 	};
 
-	if (poll(fds, 6, timeout(loop)) < 0)
+	if (poll(fds, 8, timeout(loop)) < 0)
 		return;
 	if (fds[1].revents)
 		take_signal(loop);
@@ -317,6 +325,10 @@ static void wait_once(struct loop *loop)
 		app->dirty = true;
 	if (fds[4].revents)
 		mt_themes_changed(app);
+	if (fds[7].revents) /* before jobs, which may bring it home */
+		mt_data_update(app->home, true);
+	if (fds[6].revents)
+		mt_jobs_collect(app);
 	run_timers(loop);
 }
 
@@ -368,6 +380,7 @@ int mt_loop_run(struct mt_app *app, struct mt_err *err)
 	mt_screen_resize(app->screen); /* a change before signals were watched */
 	reap(app);
 	while (app->outcome == MT_OUTCOME_NONE) {
+		loop.next_processes = mt_processes_tend(app, now_ms());
 		draw_when_due(&loop);
 		tell_idle(&loop);
 		wait_once(&loop);

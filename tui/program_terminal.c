@@ -1,6 +1,7 @@
 /* The program's terminal: what it prints goes through libvterm, and so do the keys that it gets, in the way its terminal's
  * modes ask for. ^] takes the keyboard back. */
 #include "tui/program.h"
+#include "tui/switch.h"
 
 #ifdef HAVE_LIBVTERM
 #include "core/base/buffer.h"
@@ -85,8 +86,8 @@ void mt_program_fit(struct mt_app *app, int rows, int columns)
 	p->rows = rows;
 	p->columns = columns;
 	vterm_set_size(p->terminal, rows, columns);
-	if (app->data.client && !app->data.recorder_gone)
-		mt_client_resize(app->data.client, (unsigned short)rows, (unsigned short)columns);
+	if (p->client && !mt_app_home(app)->recorder_gone)
+		mt_client_resize(p->client, (unsigned short)rows, (unsigned short)columns);
 }
 
 void mt_program_open(struct mt_app *app)
@@ -125,10 +126,10 @@ void mt_program_read(struct mt_app *app)
 
 	if (!p)
 		return;
-	if (app->data.recorder_gone)
-		mt_client_drain(app->data.client);
+	if (mt_app_home(app)->recorder_gone)
+		mt_client_drain(p->client);
 	for (uint64_t before = p->at; all < READ_MOST; before = p->at, all += n) {
-		n = mt_client_terminal(app->data.client, &p->at, bytes, sizeof bytes);
+		n = mt_client_terminal(p->client, &p->at, bytes, sizeof bytes);
 		p->lost += p->at - before - n;
 		if (!n)
 			break;

@@ -1,5 +1,7 @@
 /* From the three commands to the running program, and back with the terminal as it was. */
 #include "tui/app.h"
+#include "tui/job.h"
+#include "tui/switch.h"
 #include "core/base/buffer.h"
 #include "core/query/filter_match.h"
 #include "tui/keymap.h"
@@ -82,7 +84,10 @@ static void finish(struct mt_app *app)
 {
 	mt_screen_close(app->screen);
 	mt_program_free(app->program);
+	mt_jobs_free(app->jobs);
 	mt_log_free(app->log);
+	mt_processes_free(app->processes);
+	mt_switch_free(app);
 	mt_themes_free(app);
 	mt_tree_state_free(&app->tree);
 	mt_icicle_state_free(app->icicle);
@@ -174,21 +179,23 @@ static void end_program(struct mt_app *app)
 {
 	uint64_t until = now_ms() + END_MS;
 
-	mt_client_signal(app->data.client, SIGTERM);
-	while (now_ms() < until && !app->program_ended && !app->data.recorder_gone) {
-		struct pollfd fd = {.fd = mt_client_fd(app->data.client), .events = POLLIN};
+	struct mt_data *home = mt_app_home(app);
+
+	mt_client_signal(home->client, SIGTERM);
+	while (now_ms() < until && !app->program_ended && !home->recorder_gone) {
+		struct pollfd fd = {.fd = mt_client_fd(home->client), .events = POLLIN};
 
 		poll(&fd, 1, 50);
 		mt_program_read(app);
 		if (fd.revents)
-			mt_data_update(&app->data, true);
+			mt_data_update(home, true);
 		if (app->session && mt_session_poll(app->session, &app->wait_status) == 1)
 			app->program_ended = true;
-		if (app->data.profile.info.ended)
+		if (home->profile.info.ended)
 			return;
 	}
-	if (!app->program_ended && !app->data.recorder_gone)
-		mt_client_signal(app->data.client, SIGKILL);
+	if (!app->program_ended && !home->recorder_gone)
+		mt_client_signal(home->client, SIGKILL);
 }
 
 static int show_session(struct mt_app *app, const char *name, pid_t process, struct mt_err *err)
@@ -220,7 +227,7 @@ int mt_ui_attach(const char *session_name, pid_t process, const struct mt_ui_opt
 	if (!result)
 		result = show_session(&app, session_name, process, err);
 	if (!result && app.outcome != MT_OUTCOME_LEAVE)
-		fprintf(stderr, "memtui: the trace is %s\n", mt_client_entry(app.data.client)->trace_path);
+		fprintf(stderr, "memtui: the trace is %s\n", mt_client_entry(mt_app_home(&app)->client)->trace_path);
 	number = app.signal;
 	finish(&app);
 	pthread_sigmask(SIG_SETMASK, &old, NULL);
@@ -324,7 +331,7 @@ static int end_session(struct mt_app *app, const struct mt_ui_options *o, int *e
 		*exit_status = 0;
 		return 0;
 	}
-	if (app->data.recorder_gone && !app->program_ended && mt_session_poll(app->session, &status) != 1)
+	if (mt_app_home(app)->recorder_gone && !app->program_ended && mt_session_poll(app->session, &status) != 1)
 		fprintf(stderr, "memtui: the recorder is gone, the program %d still runs; waiting for its end\n",
 			(int)app->session->program);
 	*exit_status = mt_session_wait(app->session, &status, &failed);

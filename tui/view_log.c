@@ -282,6 +282,12 @@ static void line_text(struct mt_app *app, uint32_t index, char *out, size_t len)
 	words_of(app, app->log->rows[index], out + used, len - (size_t)used);
 }
 
+static void leave(struct mt_app *app)
+{
+	if (app->log)
+		app->log->made = app->log->list.held = false;
+}
+
 const struct mt_view mt_view_log = {
 	.name = "Log",
 	.draw = draw,
@@ -289,4 +295,5 @@ const struct mt_view mt_view_log = {
 	.list = list,
 	.choose = choose,
 	.line = line_text,
+	.leave = leave,
 };

@@ -1,5 +1,6 @@
 /* The terminal of the program under test, with what has scrolled out of it. Enter gives the program the keyboard. */
 #include "tui/program.h"
+#include "tui/switch.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -9,15 +10,15 @@
 
 static bool ended(const struct mt_app *app)
 {
-	return app->program_ended || app->data.recorder_gone || app->data.profile.info.ended;
+	return app->program_ended || mt_app_home(app)->recorder_gone || mt_app_home(app)->profile.info.ended;
 }
 
 /* How it ended: the last line. */
 static void end_words(const struct mt_app *app, char *out, size_t len)
 {
-	int status = app->program_ended ? app->wait_status : app->data.profile.info.exit_status;
+	int status = app->program_ended ? app->wait_status : mt_app_home(app)->profile.info.exit_status;
 
-	if (!app->program_ended && !app->data.profile.info.ended)
+	if (!app->program_ended && !mt_app_home(app)->profile.info.ended)
 		snprintf(out, len, "[the recorder is gone; the program may still run]");
 	else if (status < 0)
 		snprintf(out, len, "[the program has ended]");

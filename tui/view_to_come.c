@@ -17,4 +17,3 @@ static bool action(struct mt_app *app, enum mt_action what)
 TO_COME(diff, "Diff");
 TO_COME(triage, "Triage");
 TO_COME(blocks, "Blocks");
-TO_COME(processes, "Procs");

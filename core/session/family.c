@@ -195,7 +195,7 @@ static void describe(struct mt_session_process *out, const struct mt_profile *p,
 	*out = (struct mt_session_process){.pid = (pid_t)i->pid, .parent = (pid_t)i->parent,
 		.wait_status = i->ended ? i->exit_status : -1, .recorded = 1, .forked = i->origin == MT_ORIGIN_FORKED,
 		.failed = !i->ended, .untraced = (uint32_t)i->forked_children, .start_unix_ns = i->start_unix_ns, .events = i->events,
-		.allocations = i->allocations + i->reallocations, .peak_bytes = i->peak_bytes, .leaked_bytes = i->leaked_bytes,
+		.allocations = i->allocations, .peak_bytes = i->peak_bytes, .leaked_bytes = i->leaked_bytes,
 		.leaked_count = i->leaked_count, .lost_events = i->lost_events};
 	out->followed = strip_image(name) < strlen(name);
 	for (uint32_t a = 0; a < p->argument_count && used < sizeof out->command; a++)

@@ -482,7 +482,7 @@ void mt_image_describe(const struct mt_image *i, struct mt_session_process *out)
 		.wait_status = info->exit_status, .recorded = i->begun, .forked = i->offer->forked,
 		.failed = i->failure.code != 0, .untraced = (uint32_t)info->counters[MT_COUNTER_FORKED_CHILDREN],
 		.start_unix_ns = info->start_unix_ns, .events = info->events, .allocations = info->allocations, .peak_bytes = info->peak_bytes,
-		.leaked_bytes = info->leaked_bytes, .leaked_count = info->leaked_count, .lost_events = info->lost_events};
+		.leaked_bytes = i->model.live_bytes, .leaked_count = i->model.live_count, .lost_events = info->lost_events};
 	snprintf(out->command, sizeof out->command, "%.127s", i->offer->command);
 	snprintf(out->trace_path, sizeof out->trace_path, "%s", i->trace_path ? i->trace_path : "");
 }

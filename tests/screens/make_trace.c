@@ -1,6 +1,6 @@
 /* Writes the trace that the golden screens are made of: fixed times, names included.
  * make_trace FILE [seconds [KIND]]: totals leaves the events out; log adds markers, losses and what else a log has; later is
- * another run of a changed program. */
+ * another run of a changed program; root, child and grandchild are processes of one session. */
 #include "core/base/buffer.h"
 #include "core/model/load.h"
 #include "core/model/model.h"
@@ -245,6 +245,24 @@ static void add_log(struct maker *m)
 	info->exit_status = 9;
 }
 
+/* A session of three processes. */
+static void add_family(struct maker *m, const char *kind)
+{
+	struct mt_profile *p = &m->profile;
+	bool child = !strcmp(kind, "child"), root = !strcmp(kind, "root");
+
+	p->info.root = 4242;
+	p->info.exit_status = root ? 0x300 : child ? 0 : 9;
+	if (root)
+		return;
+	p->info.pid = child ? 4243 : 4250;
+	p->info.parent = child ? 4242 : 4243;
+	p->info.origin = child ? MT_ORIGIN_FORKED : MT_ORIGIN_EXECUTED;
+	p->info.start_unix_ns += (child ? 2 : 3) * SECOND;
+	if (!child)
+		p->arguments[0] = mt_strings_add(&p->strings, "/usr/lib/server/worker");
+}
+
 static int write_all(struct maker *m, unsigned seconds, const char *path, bool events, struct mt_err *err)
 {
 	int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
@@ -287,6 +305,8 @@ int main(int argc, char **argv)
 	add_stacks(&m);
 	if (!strcmp(kind, "log"))
 		add_log(&m);
+	if (!strcmp(kind, "root") || !strcmp(kind, "child") || !strcmp(kind, "grandchild"))
+		add_family(&m, kind);
 	mt_model_init(&m.model, &m.profile);
 	if (write_all(&m, seconds, argv[1], strcmp(kind, "totals") != 0, &err) < 0) {
 		fprintf(stderr, "make_trace: %s\n", err.text);

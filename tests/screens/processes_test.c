@@ -1,0 +1,179 @@
+/* The processes of a session: golden screens, and from one to another and back, of saved traces and of a session that runs. */
+#include "screens.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const struct golden goldens[] = {
+	GOLDEN("processes-100x30", 100, 30, "9"),
+	{"processes-80x24", 80, 24, "9", 0, 0, 0, 0, "j", 0, 0},
+	{"processes-40x10", 40, 10, "9", 0, 0, 0, 0, "G", 0, 0},
+	{"processes-ascii-80x24", 80, 24, "9", 0, "C", 0, 0, 0, 0, 0},
+	{"processes-no-color-80x24", 80, 24, "9", 0, 0, 0, true, "j", 0, 0},
+	{"processes-switched-80x24", 80, 24, "2>\\json\r9", 0, 0, 0, 0, "jj\r", 0, 0},
+};
+
+static void show(struct terminal *terminal)
+{
+	char *screen = terminal_text(terminal);
+
+	printf("%s\n", screen);
+	free(screen);
+}
+
+/* A shell that waits, its child that waits too, and one that has ended. */
+static void check_live(struct tests *t)
+{
+	struct settings s = {.term = "xterm-256color", "C.UTF-8", t->scratch, false, t->scratch, NULL};
+	char *script = "ls / >/dev/null; perl -e 'my @kept = map { \"x\" x $_ } 1..2000; <STDIN>; exit 7'; echo over; read y";
+	char *argv[] = {t->memtui, "run", "-f", "-o", "live-family.dat", "--", "/bin/sh", "-c", script, NULL};
+	struct terminal terminal;
+
+	terminal_start(&terminal, 24, 80, &s, argv);
+	bool ok = terminal_wait_text(&terminal, "LIVE");
+
+	terminal_type(&terminal, "9");
+	ok = ok && terminal_wait_text(&terminal, "running  ") && terminal_wait_text(&terminal, "  perl -e") &&
+		terminal_wait_text(&terminal, "ended 0") && terminal_wait_text(&terminal, "  ls /");
+	tell(t, ok, "the processes of a session that runs, and those that have ended");
+	terminal_type(&terminal, "/running perl\r");
+	terminal_wait_text(&terminal, "1 lines match");
+	terminal_type(&terminal, "\r");
+	ok = ok && terminal_wait_text(&terminal, "now process") && terminal_wait_text(&terminal, "(perl)") &&
+		terminal_wait_text(&terminal, "memtui  perl -e") && terminal_wait_text(&terminal, "LIVE");
+	tell(t, ok, "Enter shows a process that runs");
+	terminal_type(&terminal, "9/ended 0 ls\r");
+	terminal_wait_text(&terminal, "1 lines match");
+	terminal_type(&terminal, "\r");
+	ok = ok && terminal_wait_text(&terminal, "memtui  ls /") && terminal_wait_text(&terminal, "[1 Main]");
+	tell(t, ok, "and one that has ended, by its trace");
+	terminal_type(&terminal, "O\r\r\035");
+	ok = ok && terminal_wait_text(&terminal, "over");
+	tell(t, ok, "the program's terminal is there meanwhile");
+	terminal_type(&terminal, "9");
+	ok = ok && terminal_wait_text(&terminal, "ended 7");
+	terminal_type(&terminal, "g\r");
+	ok = ok && terminal_wait_text(&terminal, "memtui  /bin/sh -c ls") && terminal_wait_text(&terminal, "LIVE");
+	tell(t, ok, "and the first one is gone back to");
+	if (!ok)
+		show(&terminal);
+	terminal_type(&terminal, "O\r\r\035");
+	ok = ok && terminal_wait_text(&terminal, "ended with status 0");
+	if (!ok)
+		show(&terminal);
+	terminal_type(&terminal, "Q");
+	tell(t, terminal_wait_end(&terminal) && ok && !terminal.status, "its end is seen, and its status passed on");
+	terminal_close(&terminal);
+}
+
+/* The program ends while another process's recording is shown: that is said, and its status counts. */
+static void check_end_away(struct tests *t)
+{
+	struct settings s = {.term = "xterm-256color", "C.UTF-8", t->scratch, false, t->scratch, NULL};
+	char *argv[] = {t->memtui, "run", "-f", "-o", "away.dat", "--", "/bin/sh", "-c", "ls / >/dev/null; read x; exit 6", NULL};
+	struct terminal terminal;
+
+	terminal_start(&terminal, 24, 80, &s, argv);
+	bool ok = terminal_wait_text(&terminal, "LIVE");
+
+	terminal_type(&terminal, "9");
+	ok = ok && terminal_wait_text(&terminal, "ended 0");
+	terminal_type(&terminal, "/ended 0 ls\r\r");
+	ok = ok && terminal_wait_text(&terminal, "now process");
+	terminal_type(&terminal, "O\rx\r\035");
+	ok = ok && terminal_wait_text(&terminal, "ended with status 6");
+	if (!ok)
+		show(&terminal);
+	terminal_type(&terminal, "Q");
+	ok = terminal_wait_end(&terminal) && ok;
+	tell(t, ok && WIFEXITED(terminal.status) && WEXITSTATUS(terminal.status) == 6,
+		"the program ends while another recording is seen");
+	terminal_close(&terminal);
+}
+
+/* View, filter, order and direction stay on the way there and back; the second time the list is there at once. */
+static void check_back(struct tests *t)
+{
+	struct terminal terminal;
+	struct tests of = *t;
+	char trace[1024], *before, *after;
+
+	snprintf(trace, sizeof trace, "%s/family.dat", t->scratch);
+	of.trace = trace;
+	open_trace(&of, &terminal, 24, 80, NULL);
+	terminal_settle(&terminal);
+	terminal_type(&terminal, "3i>\\event_loop\rE\033");
+	terminal_settle(&terminal);
+	terminal_type(&terminal, "9");
+	terminal_settle(&terminal);
+	terminal_type(&terminal, "k\033");
+	terminal_settle(&terminal);
+	terminal_type(&terminal, "3g\033");
+	terminal_settle(&terminal);
+	before = terminal_dump(&terminal);
+	terminal_type(&terminal, "9j\r");
+	bool ok = terminal_settle(&terminal) && terminal_wait_text(&terminal, "now process 4243 (server)");
+
+	terminal_type(&terminal, "9k\r");
+	ok = ok && terminal_settle(&terminal) && terminal_wait_text(&terminal, "now process 4242 (server)");
+	terminal_type(&terminal, "Eg\033");
+	ok = terminal_settle(&terminal) && ok;
+	after = terminal_dump(&terminal);
+	tell(t, ok && !strcmp(before, after), "there and back again the screen is as before");
+	if (strcmp(before, after))
+		printf("==== before\n%s==== after\n%s", before, after);
+	free(before);
+	free(after);
+	terminal_close(&terminal);
+}
+
+/* A trace without others beside it, and one that cannot be opened any more. */
+static void check_alone(struct tests *t)
+{
+	struct tests of = *t;
+	struct terminal terminal;
+	char trace[1024], gone[1024];
+
+	open_trace(t, &terminal, 24, 80, NULL);
+	terminal_settle(&terminal);
+	terminal_type(&terminal, "9");
+	tell(t, terminal_wait_text(&terminal, "no other process was recorded with it"), "a trace alone says so");
+	terminal_type(&terminal, "\r");
+	tell(t, terminal_wait_text(&terminal, "this process is shown already"), "and Enter on it, too");
+	terminal_close(&terminal);
+
+	snprintf(trace, sizeof trace, "%s/family.dat", t->scratch);
+	snprintf(gone, sizeof gone, "%s/family.dat.4243", t->scratch);
+	of.trace = trace;
+	open_trace(&of, &terminal, 24, 80, NULL);
+	terminal_settle(&terminal);
+	terminal_type(&terminal, "9");
+	bool ok = terminal_wait_text(&terminal, "4250");
+
+	remove(gone);
+	terminal_type(&terminal, "j\r");
+	tell(t, ok && terminal_wait_text(&terminal, "No such file"), "a trace that is gone is said, and nothing changes");
+	terminal_close(&terminal);
+}
+
+int main(int argc, char **argv)
+{
+	struct tests t = tests_begin(argc, argv), of = t;
+	char trace[1024];
+
+	snprintf(trace, sizeof trace, "%s/family.dat", t.scratch);
+	of.trace = trace;
+	for (size_t i = 0; i < sizeof goldens / sizeof *goldens; i++)
+		check_golden(&of, &goldens[i]);
+	t.failed = of.failed;
+	if (wanted("mouse")) {
+		check_back(&t);
+		check_alone(&t);
+	}
+	if (wanted("live")) {
+		check_live(&t);
+		check_end_away(&t);
+	}
+	return t.failed != 0;
+}
