@@ -151,7 +151,7 @@ int mt_command_view(const struct mt_arguments *arguments,
 	struct mt_opened opened;
 	int written = 0, status = mt_opened_load(&opened, arguments, arguments->operands[0], symbols, err);
 
-	if (status >= 0 && !symbols) /* info: what the trace holds is its question */
+	if (status >= 0 && !symbols && !arguments->unverified) /* info: what the trace holds is its question */
 		mt_loaded_verify(&opened.loaded, arguments->operands[0]);
 	if (status >= 0)
 		status = report(&opened.report, err);

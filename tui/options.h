@@ -34,6 +34,7 @@ struct mt_arguments {
 	struct mt_texts suppressions;
 	bool absent_allowed; /* a trace may lack the thread or marker that is asked for */
 	bool no_builtin_suppressions, judges_leaks; /* suppressions are applied without --suppressions too */
+	bool unverified;   /* what no total needs may be damaged: a line of many is to come soon */
 	struct mt_check check;
 	struct mt_limit group; /* an id */
 	FILE *out; /* where a view goes; NULL: standard output */

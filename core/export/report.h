@@ -61,6 +61,9 @@ struct mt_report {
 
 /* All return 0 or a negative errno; err says which pattern failed. */
 int mt_report_info(const struct mt_report *, struct mt_err *);
+/* Of several traces: a heading, and then a line each, which ends with the report's path. As text or CSV. */
+void mt_report_info_heading(FILE *out, enum mt_format);
+int mt_report_info_line(const struct mt_report *, struct mt_err *);
 int mt_report_groups(const struct mt_report *, struct mt_err *);
 /* Groups put together, as mt_report_groups calls it. */
 void mt_report_rows(const struct mt_report *, const struct mt_rows *);

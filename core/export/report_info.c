@@ -471,3 +471,53 @@ int mt_report_info(const struct mt_report *report, struct mt_err *err)
 		info_text(report, &totals);
 	return 0;
 }
+
+/* ---- several traces ---- */
+
+void mt_report_info_heading(FILE *out, enum mt_format format)
+{
+	if (format == MT_FORMAT_CSV)
+		fputs("pid,parent_pid,root_pid,origin,allocations,peak_bytes,leaked_bytes,file\n", out);
+	else
+		fprintf(out, "%8s %8s  %-7s %15s %12s %12s  %s\n", "process", "parent", "by", "allocations", "peak", "leaked",
+			"file and command");
+}
+
+static void line_csv(const struct mt_report *report, const struct totals *totals)
+{
+	const struct mt_info *info = &report->profile->info;
+
+	fprintf(report->out, "%u,%u,%u,%s,%llu,%llu,%llu", info->pid, info->parent, info->root, mt_origin_name(info->origin),
+		(unsigned long long)totals->allocations, (unsigned long long)totals->peak_bytes,
+		(unsigned long long)totals->leaked_bytes);
+	mt_csv_field(report->out, false, report->path);
+	putc('\n', report->out);
+}
+
+static void line_text(const struct mt_report *report, const struct totals *totals)
+{
+	const struct mt_info *info = &report->profile->info;
+	char allocations[MT_NUMBER_EXACT_LEN], peak[MT_NUMBER_EXACT_LEN + 1] = "~", leaked[MT_NUMBER_EXACT_LEN + 1] = "~";
+	char *command = mt_report_command(report->profile);
+
+	mt_report_number(allocations, report, MT_UNIT_COUNT, totals->allocations);
+	mt_report_number(peak + info->peak_unsure, report, MT_UNIT_BYTES, totals->peak_bytes);
+	mt_report_number(leaked + totals->estimated, report, MT_UNIT_BYTES, totals->leaked_bytes);
+	fprintf(report->out, "%8u %8u  %-7s %15s %12s %12s  ", info->pid, info->parent, mt_origin_name(info->origin), allocations,
+		peak, leaked);
+	mt_put_safe(report->out, report->path);
+	fputs("  ", report->out);
+	mt_put_safe(report->out, command);
+	putc('\n', report->out);
+	free(command);
+}
+
+int mt_report_info_line(const struct mt_report *report, struct mt_err *err)
+{
+	struct totals totals;
+	int status = get_totals(&totals, report, err);
+
+	if (status >= 0)
+		(report->format == MT_FORMAT_CSV ? line_csv : line_text)(report, &totals);
+	return status;
+}

@@ -347,6 +347,11 @@ fails "too many operands" 2 'one too many' groups t.dat t.dat
 json "info: several traces" 'len(d) == 2 and all(t["allocations"] == 62 and t["origin"] == "exec" for t in d)' info --format json t.dat t.dat
 check "info: several traces as text" "$memtui" info t.dat t.dat
 [ "$(wc -l <check.out)" = 3 ] || not_ok "info: several traces as text" "$(cat check.out)"
+check "info: several traces, filtered" "$memtui" info --function-regex '^deep$' t.dat sets.dat
+[ "$(awk 'NR > 1 {print $4, $6}' check.out)" = "$(printf '1 1000B\n0 0B')" ] || not_ok "info: several traces, filtered" "$(cat check.out)"
+check "info: several traces, filtered, as CSV" "$memtui" info --format csv --lifetime only_leaked sets.dat t.dat
+[ "$(cut -d, -f5-8 check.out)" = "$(printf 'allocations,peak_bytes,leaked_bytes,file\n3,80,80,sets.dat\n12,41981,41981,t.dat')" ] ||
+	not_ok "info: several traces, filtered, as CSV" "$(cat check.out)"
 "$memtui" info --format json missing.dat t.dat missing.dat signal.dat >several.out 2>several.err
 status=$?
 if [ $status = 1 ] && python3 -c 'import json; d = json.load(open("several.out")); assert [t["allocations"] for t in d] == [62, 62]' 2>/dev/null; then
