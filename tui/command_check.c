@@ -67,7 +67,7 @@ const struct mt_command mt_command_check = {
 		"2 when the question is not understood. Without any limit nothing may leak.\n\n"
 		"A line per limit begins with PASS, FAIL or UNKNOWN; then come what was suppressed, the largest leaks with the "
 		"program's own frame, and what to run next. UNKNOWN is said where a limit may hold or not: the trace has no end, events "
-		"were lost, or frames have no names that a suppression might mean. It counts as failed; with --allow-incomplete the "
+		"were lost, --max-size took away what a filter asks of, or frames have no names that a suppression might mean. It counts as failed; with --allow-incomplete the "
 		"trace is judged by what is in it.\n\n"
 		"With --baseline the leaks of another run are known: what leaks beyond it, by stacks with the same functions and source "
 		"files, is what counts. Limits on peaks and allocations are as without.\n\n"

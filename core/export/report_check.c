@@ -2,6 +2,7 @@
 #include "core/export/report_parts.h"
 #include "core/export/table.h"
 #include "core/query/diff.h"
+#include "core/query/filter_match.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -38,6 +39,7 @@ struct judged {
 	enum outcome outcomes[MT_CHECK_COUNT];
 	uint64_t estimated_blocks, estimated_bytes;
 	bool holds, exact;
+	bool by_groups; /* single events are gone, and the whole groups answer */
 };
 
 /* ---- what is known ---- */
@@ -137,6 +139,42 @@ static void see(struct judged *j, const struct mt_report *report)
 	}
 }
 
+/* What --max-size took away, the groups' totals still have, where the filter asks of groups alone: bytes and temporaries
+ * exactly; of the allocations it is not known which of the reallocs that are gone were of a live block. All of them together never
+ * had more than the sum of their own peaks, nor less than the largest. */
+static int see_groups(struct judged *j, const struct mt_report *report, struct mt_err *err)
+{
+	const struct mt_profile *whole = report->source ? report->source->profile : NULL;
+	const struct mt_info *info = &report->profile->info;
+	struct mt_selection all = {0};
+	uint64_t reallocs = 0, largest = 0;
+
+	if (!whole || !report->matched || !report->matched->unanswered_ns || mt_filter_needs(report->asked))
+		return 0;
+	int status = mt_select(&all, whole, report->symbols, report->asked, MT_METRIC_LEAKED_SIZE, false, err);
+
+	for (uint32_t i = 0; i < all.count; i++) {
+		const struct mt_group *g = &whole->groups[all.groups[i]];
+		unsigned kind = mt_profile_group_kind(whole, all.groups[i]);
+
+		reallocs += kind == MT_KIND_REALLOC || kind == MT_KIND_REALLOCARRAY ? g->allocated_count : 0;
+		largest = g->own_peak_bytes > largest ? g->own_peak_bytes : largest;
+	}
+	if (status >= 0) {
+		uint64_t most = less(all.sum.allocated_count, info->reallocations), bytes = all.sum.allocated_bytes;
+		bool peaks = mt_metric_is_known(&all.sum, MT_METRIC_OWN_PEAK_SIZE);
+
+		j->by_groups = true;
+		j->values[MT_CHECK_ALLOCATED] = (struct value){bytes, bytes, bytes};
+		j->values[MT_CHECK_TEMPORARY] = (struct value){all.sum.temporary_count, all.sum.temporary_count, all.sum.temporary_count};
+		j->values[MT_CHECK_ALLOCATIONS] = (struct value){most, less(most, less(reallocs, info->reallocations)), most};
+		largest = info->peak_bytes > largest || !peaks ? info->peak_bytes : largest;
+		j->values[MT_CHECK_PEAK] = (struct value){largest, largest, peaks ? all.sum.own_peak_bytes : UINT64_MAX};
+	}
+	mt_selection_free(&all);
+	return status;
+}
+
 /* Leaks that a rule may mean, and blocks whose free may have been lost. */
 static void doubt_leaks(struct judged *j, const struct mt_report *report)
 {
@@ -169,7 +207,8 @@ static void doubt(struct judged *j, const struct mt_report *report)
 {
 	const struct mt_info *info = &report->profile->info;
 	bool lossy = info->lost_events || info->implied_frees;
-	bool cut = report->matched && report->matched->unanswered_ns; /* the history that the filter asks of is not whole */
+	/* The history that the filter asks of is not whole. */
+	bool cut = report->matched && report->matched->unanswered_ns && !j->by_groups;
 
 	doubt_leaks(j, report);
 	for (int i = 0; i < MT_CHECK_COUNT; i++) {
@@ -178,7 +217,7 @@ static void doubt(struct judged *j, const struct mt_report *report)
 
 		if (incomplete(report) || lossy || info->invalid_records || (cut && !leak))
 			v->most = i == MT_CHECK_ALLOCATIONS && !incomplete(report) && !info->invalid_records && !cut
-				? more(v->seen, info->lost_events) : UINT64_MAX;
+				? more(v->most, info->lost_events) : UINT64_MAX;
 		if ((leak && incomplete(report)) || info->invalid_records || (lossy && i == MT_CHECK_PEAK))
 			v->least = 0;
 		if (lossy && i == MT_CHECK_TEMPORARY)
@@ -358,6 +397,12 @@ static void reasons(const struct mt_report *report, const struct judged *j)
 		fputs("the trace has no end: blocks that are live in it may have been freed later\n", out);
 	if (info->lost_events || info->implied_frees || info->invalid_records)
 		fputs("events were lost: what is counted may be too much or too little\n", out);
+	if (report->matched && report->matched->unanswered_ns) {
+		char when[MT_NUMBER_EXACT_LEN];
+
+		mt_report_number(when, report, MT_UNIT_TIME, report->matched->unanswered_ns);
+		fprintf(out, "the single events of the first %s are gone (--max-size): what they alone would tell cannot be said\n", when);
+	}
 	if (report->suppressed && report->suppressed->undecided_groups)
 		fprintf(out, "%llu leaking group%s frames without a name, which a suppression may mean: install the symbols, or "
 			"record where they are\n", (unsigned long long)report->suppressed->undecided_groups,
@@ -416,6 +461,9 @@ int mt_report_check(const struct mt_report *report, struct mt_err *err)
 		status = find_leaks(&judged, report, err);
 	if (status >= 0) {
 		see(&judged, report);
+		status = see_groups(&judged, report, err);
+	}
+	if (status >= 0) {
 		doubt(&judged, report);
 		judge(&judged, report);
 		if (report->format == MT_FORMAT_JSON)

@@ -3,12 +3,31 @@
 
 #include <stdlib.h>
 
+/* --from and --to: the totals are of what was allocated between them. */
+static bool is_range(const struct mt_report *report)
+{
+	const struct mt_matched *m = report->matched;
+
+	return m && m->own && (m->from_ns || m->to_ns < mt_report_whole(report)->info.wall_ns);
+}
+
+static void put_range(const struct mt_report *report)
+{
+	const struct mt_matched *m = report->matched;
+	char from[MT_NUMBER_EXACT_LEN + 1], to[MT_NUMBER_EXACT_LEN + 1];
+
+	mt_report_number(from, report, MT_UNIT_TIME, m->from_ns);
+	mt_report_number(to, report, MT_UNIT_TIME, m->to_ns);
+	fprintf(report->out, "range      %s to %s\n", m->from_ns ? from : "0s", to);
+}
+
 static void totals(const struct mt_report *report, const struct mt_selection *selection)
 {
 	const struct mt_info *info = &mt_report_whole(report)->info;
 	const struct mt_group *sum = &selection->sum;
 	char *command = mt_report_command(report->profile);
 	char n[4][MT_NUMBER_EXACT_LEN + 1], start[40];
+	const char *within = is_range(report) ? " in the range" : "";
 	FILE *out = report->out;
 
 	mt_put_safe(out, command);
@@ -19,19 +38,21 @@ static void totals(const struct mt_report *report, const struct mt_selection *se
 		fprintf(out, "\nprocess %u, started %s, recorded for %s\n\n", info->pid, start, n[0]);
 	else
 		fprintf(out, "\nstarted %s, recorded for %s\n\n", start, n[0]);
+	if (*within)
+		put_range(report);
 	mt_report_number(n[0], report, MT_UNIT_COUNT, sum->allocated_count);
 	mt_report_number(n[1], report, MT_UNIT_BYTES, sum->allocated_bytes);
 	mt_report_number(n[2], report, MT_UNIT_COUNT, sum->temporary_count);
-	fprintf(out, "allocated  %s in %s allocations, %s of them temporary\n", n[1], n[0], n[2]);
+	fprintf(out, "allocated  %s in %s allocations%s, %s of them temporary\n", n[1], n[0], within, n[2]);
 	mt_report_number(n[0], report, MT_UNIT_BYTES, mt_report_heap_peak(report));
 	mt_report_number(n[1], report, MT_UNIT_TIME, mt_report_heap_peak_ns(report));
 	mt_report_metric(n[2], report, sum, MT_METRIC_AT_PEAK_SIZE);
-	fprintf(out, "peak       %s at %s", n[0], n[1]);
+	fprintf(out, "peak       %s at %s%s", n[0], n[1], within);
 	if (mt_report_is_filtered(report))
 		fprintf(out, ", %s of it here", n[2]);
 	mt_report_metric(n[0], report, sum, MT_METRIC_LEAKED_SIZE);
 	mt_report_metric(n[1], report, sum, MT_METRIC_LEAKED_COUNT);
-	fprintf(out, "\nleaked     %s in %s blocks\n", n[0], n[1]);
+	fprintf(out, "\nleaked     %s in %s blocks%s%s\n", n[0], n[1], *within ? " allocated" : "", within);
 	mt_report_suppressed(report, "");
 	mt_report_used_rules(report);
 }

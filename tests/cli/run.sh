@@ -191,6 +191,25 @@ int main(void) { free(other(50)); for (int i = 0; i < 1000000; i++) free(often(1
 C
 cc -O1 -g -fno-builtin -o often often.c && check "record: often" "$memtui" record --max-size 256K -o often.dat ./often
 json "info: of a group, events gone" 'd["history_from_seconds"] > 0 and [d[k] for k in ("allocations", "frees", "leaked_bytes", "allocated_bytes")] == [1000001, 1000000, 7, 509500007]' info --format json --function-regex often often.dat
+# checked NAME 'OUTCOME...' ARGS...: the outcomes of the limits but that on what leaks
+checked() {
+	local name=$1 want=$2
+	shift 2
+	"$memtui" check --max-leaked 1k "$@" often.dat >checked.out 2>checked.err
+	[ "$(awk '/, at most/ && $2 != "leaked" {print $1}' checked.out | xargs)" = "$want" ] && ok "check: $name" ||
+		not_ok "check: $name" "$(cat checked.out)"
+}
+checked "allocations of a group, events gone" PASS --max-allocations 1000001 --function-regex often
+checked "too many of them" FAIL --max-allocations 1000000 --function-regex often
+checked "bytes and temporaries of a group" "PASS PASS FAIL" --max-allocations 2M --max-allocated 509500007 --max-temporary 999998 \
+	--function-regex often
+checked "a group's peak, as far as it is known" "UNKNOWN" --max-peak 1010 --function-regex often
+checked "a group's peak, more than it can be" "PASS" --max-peak 1100 --function-regex often
+checked "what events alone tell" UNKNOWN --max-allocations 2M --lifetime only_temporary
+grep -q 'are gone (--max-size): what they alone would tell cannot be said' checked.out && ok "check: why not" || not_ok "check: why not" "$(cat checked.out)"
+"$memtui" report --to 50% t.dat >ranged.out 2>&1
+grep -qE '^range +0s to ' ranged.out && [ "$(grep -cE '^(allocated|peak|leaked) .* in the range' ranged.out)" = 3 ] &&
+	! "$memtui" report --size-min 1 t.dat | grep -q 'in the range' && ok "report: numbers of a range" || not_ok "report: numbers of a range" "$(head -8 ranged.out)"
 json "groups by function" '[(r["function"], r["groups"], r["all"]["leaked_size"]) for r in d][:2] == [("keep", 2, 41960), ("main", 1, 21)]' groups --by function --format json t.dat
 json "groups by kind" 'sum(r["groups"] for r in d) == 4 and {r["kind"] for r in d} >= {"malloc"}' groups --by kind --format json t.dat
 json "groups by line, filtered" '[r["line"].split("/")[-1] for r in d] == ["known.c:3"] and d[0]["groups"] == 2' groups --by line --function-regex keep --format json t.dat
