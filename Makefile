@@ -179,7 +179,7 @@ shots: all
 man: all
 	@for c in memtui $(COMMANDS); do n=memtui-$$c; [ $$c = memtui ] && n=memtui; \
 		$(O)/memtui help --man $$c >doc/man/$$n.1 || exit 1; done
-	@$(O)/memtui help --man keys >doc/man/memtui-keys.5
+	@for n in keys config; do $(O)/memtui help --man $$n >doc/man/memtui-$$n.5 || exit 1; done
 
 clean:
 	rm -rf $(O)

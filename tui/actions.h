@@ -17,6 +17,7 @@
 	X(ICICLE, "Icicle") \
 	X(DETAIL, "Group detail") \
 	X(PROGRAM, "Program output") \
+	X(OVERVIEW, "Overview") \
 	X(LIVE, "Live session") \
 	X(OUT, "Elsewhere") \
 	X(APP, "Program")
@@ -71,6 +72,7 @@ enum mt_scope {
 	X(SORT_RIGHT, COLUMNS, ">", 0, "Sort right", "sort by the metric after") \
 	X(SORT_WHOLE, COLUMNS, "M", 0, "Whole groups", "order groups by what matched of each (only_matched.), or by all of each (all.)") \
 	X(SUSPECTS, COLUMNS, "L", 6, "Leaks", "what looks most like a leak first: sort by suspicion; again: by bytes not freed") \
+	X(COLUMNS, COLUMNS, "c", 0, "Columns", "choose the metrics in the list of groups, and their order") \
 	X(REVERSE, GROUPS, "r", 8, "Reverse", "reverse the order") \
 	X(FOLD_IN, TREE, "h Left", 0, "Fold", "close the branch, or go to its caller") \
 	X(FOLD_OUT, TREE, "l Right", 0, "Unfold", "open the branch, or go to its first callee") \
@@ -101,10 +103,14 @@ enum mt_scope {
 	X(NEXT_GROUP, DETAIL, "}", 5, "Next", "the next group of the list") \
 	X(PREVIOUS_GROUP, DETAIL, "{", 6, "Previous", "the previous group of the list") \
 	X(KEYBOARD, PROGRAM, "Enter", 2, "Type", "give the program the keyboard; ^] takes it back") \
+	X(FASTER, OVERVIEW, "+", 0, "Faster", "new data is drawn more often") \
+	X(SLOWER, OVERVIEW, "-", 0, "Slower", "new data is drawn less often") \
 	X(FREEZE, LIVE, "p", 8, "Freeze", "freeze the view; the recording goes on") \
+	X(SIGNAL, LIVE, "K", 0, "Signal", "send the program a signal: TERM, INT, HUP, USR1, STOP, CONT, KILL") \
 	X(PAUSE, LIVE, "P", 0, "Pause", "pause the recording, or go on: new blocks are left out, ends of blocks are not") \
 	X(EDITOR, OUT, "e", 0, "Editor", "open the editor (VISUAL, EDITOR) at the source line of the selected group, frame or branch") \
 	X(THEME, APP, "T", 0, "Theme", "pick the colours; each theme is shown at once, Esc goes back") \
+	X(SETUP, APP, "F2", 0, "Setup", "settings: see, change and keep them") \
 	X(REDRAW, APP, "^L", 0, "Redraw", "draw the whole screen anew") \
 	X(SUSPEND, APP, "^Z", 0, "Suspend", "back to the shell until fg") \
 	X(QUIT, APP, "F10 Q ^C", 13, "Quit", "leave memtui")

@@ -1,5 +1,6 @@
 /* What keys and clicks do, where no view knows better. */
 #include "tui/app.h"
+#include "tui/config.h"
 #include "tui/job.h"
 #include "tui/theme_menu.h"
 
@@ -213,6 +214,11 @@ void mt_app_act(struct mt_app *app, enum mt_action what)
 			return;
 		}
 	switch (what) {
+	case MT_ACTION_SETUP: mt_setup_open(app); break;
+	case MT_ACTION_COLUMNS: mt_columns_open(app); break;
+	case MT_ACTION_SIGNAL: mt_signals_open(app); break;
+	case MT_ACTION_FASTER: mt_setup_faster(app, 1); break;
+	case MT_ACTION_SLOWER: mt_setup_faster(app, -1); break;
 	case MT_ACTION_PALETTE: mt_palette_open(app); break;
 	case MT_ACTION_HELP: mt_help_open(app); break;
 	case MT_ACTION_SEARCH: mt_prompt_open(app, MT_PROMPT_SEARCH); break;
@@ -235,7 +241,12 @@ void mt_app_act(struct mt_app *app, enum mt_action what)
 	case MT_ACTION_EDITOR: mt_editor_open(app); break;
 	case MT_ACTION_THEME: mt_themes_open(app); break;
 	case MT_ACTION_REDRAW: mt_screen_redraw(app->screen); break;
-	case MT_ACTION_SUSPEND: app->signal = SIGTSTP; break;
+	case MT_ACTION_SUSPEND:
+		if (mt_config_is(app->config, MT_SETTING_SUSPEND, "on"))
+			app->signal = SIGTSTP;
+		else
+			mt_app_say(app, "suspend is off in the settings; F2 shows them");
+		break;
 	case MT_ACTION_QUIT: quit(app); break;
 	default: break;
 	}
@@ -309,7 +320,10 @@ static void click(struct mt_app *app, const struct mt_hit *hit)
 			(enum mt_metric)hit->value == app->data.sort ? !app->data.ascending : app->data.ascending);
 		break;
 	case MT_HIT_PANE: app->pane = hit->view; break;
-	case MT_HIT_OVERLAY: app->overlay->click(app, hit->value); break;
+	case MT_HIT_OVERLAY:
+		if (app->overlay)
+			app->overlay->click(app, hit->value);
+		break;
 	case MT_HIT_TIME: break;
 	case MT_HIT_THEME: mt_themes_choose(app, hit->value); break;
 	}
@@ -345,6 +359,8 @@ static void mouse(struct mt_app *app, const struct mt_input *input)
 				input->column < r->column + r->columns) {
 			struct mt_hit hit = app->hits[i];
 
+			if (app->overlay && hit.kind != MT_HIT_OVERLAY) /* of a frame before it was there */
+				return;
 			if (hit.kind == MT_HIT_AREA)
 				hit.value = views[hit.view]->at(app, input->row, input->column);
 			if (hit.kind == MT_HIT_TIME)

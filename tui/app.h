@@ -103,6 +103,13 @@ struct mt_jobs;          /* job.c */
 struct mt_themes;        /* theme_menu.c */
 struct mt_icicle_state;  /* view_icicle.c */
 
+struct mt_config;        /* config.h */
+
+struct mt_columns {
+	uint8_t metric[MT_METRIC_COUNT];
+	uint32_t count;
+};
+
 /* ---- what lies on top ---- */
 enum mt_prompt_kind { MT_PROMPT_NONE, MT_PROMPT_SEARCH, MT_PROMPT_FILTER };
 struct mt_prompt {
@@ -167,6 +174,8 @@ struct mt_app {
 	enum mt_view_id pane;        /* of the main screen: GROUPS or TREE */
 	bool maximised;
 	struct mt_themes *themes;
+	struct mt_config *config;
+	struct mt_columns columns;   /* of the list of groups; none: the first that fit */
 	struct mt_groups_state groups;
 	struct mt_tree_state tree;
 	struct mt_timeline_state timeline;
@@ -287,6 +296,21 @@ bool mt_overlay_closes(const struct mt_input *); /* Esc or ^C */
 
 /* ---- palette.c ---- */
 void mt_palette_open(struct mt_app *);
+
+/* ---- setup.c ---- */
+void mt_setup_open(struct mt_app *);
+void mt_setup_refresh(struct mt_app *, unsigned milliseconds); /* between pictures of new data */
+
+void mt_setup_faster(struct mt_app *, int by); /* by steps: 1 more often, -1 less */
+
+/* ---- signals.c ---- */
+void mt_signals_open(struct mt_app *);
+
+/* ---- columns.c ---- */
+void mt_columns_open(struct mt_app *);
+/* From and to names of metrics, separated by blanks. */
+void mt_columns_parse(struct mt_columns *, const char *text);
+void mt_columns_text(const struct mt_columns *, char out[256]);
 
 /* ---- editor.c ---- */
 void mt_editor_open(struct mt_app *); /* at what is selected; comes back when it has ended */

@@ -1,4 +1,5 @@
 #include "tui/commands.h"
+#include "tui/config.h"
 #include "tui/environment.h"
 #include "tui/keymap.h"
 #include "tui/theme.h"
@@ -182,6 +183,36 @@ static void print_environment(FILE *out)
 		"      writes prog.PID.mem\n  memtui open prog.4711.mem\n      shows it, live while the program runs\n", out);
 }
 
+static int tell_faults(struct mt_faults *faults)
+{
+	int status = faults->count ? EXIT_FAILURE : 0;
+
+	fflush(stdout);
+	if (faults->count)
+		fputs((const char *)faults->text.data, stderr);
+	mt_faults_free(faults);
+	return status;
+}
+
+static int print_config(struct mt_err *err)
+{
+	struct mt_faults faults = {0};
+	struct mt_config config;
+	char *path = mt_user_config("config");
+
+	mt_config_init(&config);
+
+	int status = mt_config_load(&config, &faults, err);
+
+	if (status >= 0) {
+		printf("# %s\n", path ? path : "there is no home for settings");
+		mt_config_print(stdout, &config);
+		status = tell_faults(&faults);
+	}
+	free(path);
+	return status;
+}
+
 /* Exit status 1: the file of the user has faults. */
 static int print_keys(const struct mt_arguments *arguments, struct mt_err *err)
 {
@@ -191,12 +222,7 @@ static int print_keys(const struct mt_arguments *arguments, struct mt_err *err)
 	if (status < 0)
 		return status;
 	mt_keymap_print(stdout, arguments->format == MT_FORMAT_JSON);
-	fflush(stdout);
-	if (faults.count)
-		fputs((const char *)faults.text.data, stderr);
-	status = faults.count ? EXIT_FAILURE : 0;
-	mt_faults_free(&faults);
-	return status;
+	return tell_faults(&faults);
 }
 
 /* Sets *command: NULL for memtui itself. */
@@ -229,6 +255,8 @@ static int run(const struct mt_arguments *arguments, struct mt_err *err)
 		free(names);
 		return 0;
 	}
+	if (!strcmp(name, "config"))
+		return arguments->man ? (mt_manual_print_config(stdout), 0) : print_config(err);
 	if (!strcmp(name, "keys"))
 		return arguments->man ? (mt_manual_print_keys(stdout), 0) : print_keys(arguments, err);
 
@@ -252,6 +280,7 @@ const struct mt_command mt_command_help = {
 	.examples = "memtui help record\thow to record\n"
 		"memtui help environment\thow to record without memtui\n"
 		"memtui help keys\twhat every key does, and how to change it\n"
+		"memtui help config\tthe settings\n"
 		"memtui help --man groups | man -l -\tthe manual page\n"
 		"source <(memtui help --completion bash)\tcompletion in this shell\n",
 	.options = options,

@@ -1,6 +1,7 @@
 /* Manual pages from the commands' lists, in the man macros. */
 #include "tui/actions.h"
 #include "tui/commands.h"
+#include "tui/config.h"
 #include "tui/environment.h"
 
 #include <string.h>
@@ -178,7 +179,7 @@ static void print_command(FILE *out, const struct mt_command *command)
 	put_paragraphs(out, mt_help_exit);
 	print_examples(out, command->examples);
 	fputs(".SH SEE ALSO\n\\fBmemtui\\fR(1)", out);
-	fputs(shows(command) ? ", \\fBmemtui\\-keys\\fR(5)\n" : "\n", out);
+	fputs(shows(command) ? ", \\fBmemtui\\-keys\\fR(5), \\fBmemtui\\-config\\fR(5)\n" : "\n", out);
 }
 
 void mt_manual_print(FILE *out, const struct mt_command *command)
@@ -204,7 +205,7 @@ void mt_manual_print(FILE *out, const struct mt_command *command)
 	for (int i = 0; mt_command_at(i); i++)
 		if (strcmp(mt_command_at(i)->name, "help"))
 			fprintf(out, "%s\\fBmemtui\\-%s\\fR(1)", i ? ",\n" : "", mt_command_at(i)->name);
-	fputs(",\n\\fBmemtui\\-keys\\fR(5)\n", out);
+	fputs(",\n\\fBmemtui\\-keys\\fR(5),\n\\fBmemtui\\-config\\fR(5)\n", out);
 }
 
 void mt_manual_print_keys(FILE *out)
@@ -238,4 +239,31 @@ void mt_manual_print_keys(FILE *out)
 	}
 	print_examples(out, mt_help_keys_examples);
 	fputs(".SH SEE ALSO\n\\fBmemtui\\fR(1)\n", out);
+}
+
+void mt_manual_print_config(FILE *out)
+{
+	heading(out, "config", 5, "settings of the terminal interface");
+	fputs(".SH SYNOPSIS\n\\fI$XDG_CONFIG_HOME/memtui/config\\fR\n.br\n\\fI~/.config/memtui/config\\fR\n"
+		".SH DESCRIPTION\n", out);
+	put_paragraphs(out, "The file has a line NAME = VALUE for each setting, and comments after #. Options of the command line "
+		"win. F2 in the terminal interface shows the settings, changes them at once, and writes the file with w, which leaves "
+		"comments and other lines as they are. A line that is wrong is left out, and said so by file and line.");
+	fputs(".SH SETTINGS\n", out);
+	for (int i = 0; i < MT_SETTING_COUNT; i++) {
+		const struct mt_setting_info *info = mt_setting_info((enum mt_setting)i);
+
+		fputs(".TP\n\\fB", out);
+		put_text(out, info->name);
+		fputs("\\fR = ", out);
+		put_text(out, *info->preset ? info->preset : "");
+		putc('\n', out);
+		put_text(out, info->words);
+		if (info->choices) {
+			fputs(": ", out);
+			put_text(out, info->choices);
+		}
+		fputs(".\n", out);
+	}
+	fputs(".SH SEE ALSO\n\\fBmemtui\\fR(1), \\fBmemtui\\-keys\\fR(5)\n", out);
 }

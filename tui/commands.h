@@ -103,6 +103,7 @@ char *mt_command_library(void);
 /* ---- help (command_help.c, command_manual.c, command_completion.c) ---- */
 void mt_help_print(FILE *out, const struct mt_command *); /* NULL: memtui itself */
 void mt_manual_print(FILE *out, const struct mt_command *);
+void mt_manual_print_config(FILE *out); /* memtui-config(5) */
 void mt_manual_print_keys(FILE *out); /* memtui-keys(5) */
 void mt_completion_print(FILE *out);
 /* Whether it has an option of this kind, whose values help then lists. */

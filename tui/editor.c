@@ -1,6 +1,7 @@
 /* The user's editor at a line of the source: which one, how it is told the line, and the terminal lent to it. */
 #include "tui/app.h"
 #include "core/base/buffer.h"
+#include "tui/config.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -44,10 +45,12 @@ static bool in_path(const char *name)
 	return false;
 }
 
-static const char *chosen_editor(void)
+static const char *chosen_editor(const struct mt_config *config)
 {
 	static const char *const variables[] = {"VISUAL", "EDITOR"};
 
+	if (*config->value[MT_SETTING_EDITOR])
+		return config->value[MT_SETTING_EDITOR];
 	for (size_t i = 0; i < sizeof variables / sizeof *variables; i++) {
 		const char *value = getenv(variables[i]);
 
@@ -260,7 +263,7 @@ void mt_editor_open(struct mt_app *app)
 {
 	struct place place = {0};
 	struct mt_pick pick;
-	const char *editor = chosen_editor();
+	const char *editor = chosen_editor(app->config);
 
 	if (!mt_app_pick(app, &pick))
 		return;

@@ -24,7 +24,7 @@
 struct mt_screen {
 	SCREEN *curses;
 	int fd;                  /* of keys */
-	bool own_fd, utf8, colour, mouse, suspended, cursor_shown, paste;
+	bool own_fd, utf8, can_utf8, colour, mouse, can_mouse, suspended, cursor_shown, paste;
 	int cursor_row, cursor_column;
 	int cursor_style, style_sent; /* 0: the terminal's own */
 	const char *set_style, *reset_style; /* NULL: it has one alone */
@@ -169,9 +169,23 @@ static void set_mouse(struct mt_screen *s, bool on)
 		mt_screen_send(s, on ? start : stop, sizeof stop - 1);
 }
 
+void mt_screen_mouse(struct mt_screen *s, bool on)
+{
+	if (s->mouse == (on && s->can_mouse))
+		return;
+	set_mouse(s, false);
+	s->mouse = on && s->can_mouse;
+	set_mouse(s, true);
+}
+
+void mt_screen_ascii(struct mt_screen *s, const char *when)
+{
+	s->utf8 = s->can_utf8 && !(when && !strcmp(when, "always"));
+}
+
 static void set_paste(struct mt_screen *s, bool on)
 {
-	if (s->mouse) /* who reports the mouse knows this, or ignores it */
+	if (s->can_mouse) /* who reports the mouse knows this, or ignores it */
 		mt_screen_send(s, on ? "\033[?2004h" : "\033[?2004l", 8);
 }
 
@@ -234,7 +248,8 @@ struct mt_screen *mt_screen_open(const char *theme, const char *ascii, struct mt
 	s->own_fd = own;
 	s->theme = parsed;
 	/* The terminal's text can only be UTF-8 where the locale is: ncurses writes through it. */
-	s->utf8 = !strcmp(nl_langinfo(CODESET), "UTF-8") && !(ascii && !strcmp(ascii, "always"));
+	s->can_utf8 = !strcmp(nl_langinfo(CODESET), "UTF-8");
+	mt_screen_ascii(s, ascii);
 	set_escdelay(25);
 	s->curses = newterm(NULL, stdout, stdin);
 	if (!s->curses) {
@@ -254,7 +269,7 @@ struct mt_screen *mt_screen_open(const char *theme, const char *ascii, struct mt
 		use_default_colors();
 	}
 	apply_theme(s);
-	s->mouse = tigetstr("kmous") && tigetstr("kmous") != (char *)-1;
+	s->can_mouse = s->mouse = tigetstr("kmous") && tigetstr("kmous") != (char *)-1;
 	s->set_style = capability("Ss");
 	s->reset_style = capability("Se");
 	if (!s->reset_style)

@@ -34,6 +34,9 @@ int mt_screen_fd(const struct mt_screen *); /* to read keys from */
 bool mt_screen_utf8(const struct mt_screen *);
 int mt_screen_theme(struct mt_screen *, const char *name, struct mt_err *err);
 
+void mt_screen_mouse(struct mt_screen *, bool on);         /* where the terminal has one */
+void mt_screen_ascii(struct mt_screen *, const char *when); /* as for open */
+
 void mt_screen_begin(struct mt_screen *); /* a new, empty frame */
 void mt_screen_end(struct mt_screen *);   /* sends what differs from the frame before */
 void mt_screen_redraw(struct mt_screen *); /* the next frame is sent whole */

@@ -87,6 +87,11 @@ static bool show(struct mt_app *app, const char *name)
 	return true;
 }
 
+bool mt_themes_use(struct mt_app *app, const char *name)
+{
+	return show(app, name);
+}
+
 int mt_themes_fd(const struct mt_app *app)
 {
 	return app->themes && app->themes->file ? app->themes->watch : -1;

@@ -16,6 +16,8 @@ int mt_themes_fd(const struct mt_app *); /* readable when a theme's directory ch
 void mt_themes_changed(struct mt_app *);
 
 void mt_themes_open(struct mt_app *);
+/* Another one at once; false, with a message: it cannot be. */
+bool mt_themes_use(struct mt_app *, const char *name);
 bool mt_themes_are_open(const struct mt_app *);
 void mt_themes_draw(struct mt_app *);
 void mt_themes_key(struct mt_app *, const struct mt_input *);

@@ -4,6 +4,7 @@
 #include "tui/switch.h"
 #include "core/base/buffer.h"
 #include "core/query/filter_match.h"
+#include "tui/config.h"
 #include "tui/keymap.h"
 #include "tui/theme_menu.h"
 
@@ -59,24 +60,50 @@ static int take_keymap(struct mt_app *app, const char *path, struct mt_err *err)
 	return code && path ? mt_fail(err, code, "%s", unread.text) : 0;
 }
 
+/* The settings; what is wrong in them is said, and left out. */
+static void take_config(struct mt_app *app)
+{
+	struct mt_faults faults = {0};
+	struct mt_err unread = {0};
+	char text[256];
+
+	app->config = mt_alloc(sizeof *app->config);
+	mt_config_init(app->config);
+	if (mt_config_load(app->config, &faults, &unread) < 0)
+		mt_app_say(app, "%s", unread.text);
+	if (faults.count) {
+		mt_faults_first(&faults, text, sizeof text);
+		mt_app_say(app, "%s", text);
+	}
+	mt_faults_free(&faults);
+	mt_columns_parse(&app->columns, app->config->value[MT_SETTING_COLUMNS]);
+}
+
 static int start(struct mt_app *app, const struct mt_ui_options *o, bool live, struct mt_err *err)
 {
 	bool remote = getenv("SSH_CONNECTION") || getenv("SSH_TTY");
 
 	*app = (struct mt_app){.pane = MT_VIEW_GROUPS, .tree = {.level = 3}};
-	app->frame_ms = o->frame_ms ? o->frame_ms : remote ? 1000 : 250;
 	mt_data_init(&app->data);
-	if (o->sort)
-		app->data.sort = (enum mt_metric)mt_metric_find(o->sort);
+	take_config(app);
+
+	const struct mt_config *config = app->config;
+	unsigned refresh = mt_config_number(config, MT_SETTING_REFRESH);
+	const char *theme = o->theme ? o->theme : config->given[MT_SETTING_THEME] ? config->value[MT_SETTING_THEME] : NULL;
+
+	app->frame_ms = o->frame_ms ? o->frame_ms : refresh ? refresh : remote ? 1000 : 250;
+	app->data.sort = (enum mt_metric)mt_metric_find(o->sort ? o->sort : config->value[MT_SETTING_SORT]);
+	app->data.ascending = mt_config_is(config, MT_SETTING_ORDER, "asc");
 	app->data.sort_all = o->sort_all;
 	if (o->filter && live)
 		mt_filter_parse(app->data.filter, o->filter, NULL);
 	if (take_keymap(app, o->keymap, err) < 0)
 		return err->code;
-	app->screen = mt_screen_open(o->theme, o->ascii, err);
+	app->screen = mt_screen_open(theme, o->ascii ? o->ascii : config->value[MT_SETTING_ASCII], err);
 	if (!app->screen)
 		return err->code ? err->code : -EIO;
-	mt_themes_begin(app, o->theme);
+	mt_screen_mouse(app->screen, mt_config_is(config, MT_SETTING_MOUSE, "on"));
+	mt_themes_begin(app, theme);
 	return 0;
 }
 
@@ -94,6 +121,7 @@ static void finish(struct mt_app *app)
 	mt_detail_free(&app->detail);
 	mt_prompt_free(&app->prompt);
 	mt_overlay_close(app);
+	free(app->config);
 	mt_data_free(&app->data);
 }
 

@@ -20,15 +20,17 @@ struct layout {
 static struct layout lay_out(const struct mt_app *app, int width)
 {
 	struct layout l = {0};
-	int room = width - 2 - (width >= 80 ? WHERE_GOOD : WHERE_MIN), sorted = -1;
+	const struct mt_columns *chosen = &app->columns;
+	int room = width - 2 - (width >= 80 && !chosen->count ? WHERE_GOOD : WHERE_MIN), sorted = -1;
+	int most = chosen->count ? (int)chosen->count : 6;
 
 	l.percent = room >= COLUMN + 6 && mt_metric_info(app->data.sort)->sums ? 0 : -1;
 	room -= l.percent < 0 ? 0 : 6;
-	l.metrics = room / COLUMN < 1 ? 1 : room / COLUMN > 6 ? 6 : room / COLUMN;
+	l.metrics = room / COLUMN < 1 ? 1 : room / COLUMN > most ? most : room / COLUMN;
 	room -= l.metrics * COLUMN;
 	l.trend = app->data.live && room >= TREND && l.metrics >= 2;
 	for (int i = 0; i < l.metrics; i++) {
-		l.metric[i] = (enum mt_metric)i;
+		l.metric[i] = chosen->count ? (enum mt_metric)chosen->metric[i] : (enum mt_metric)i;
 		if (l.metric[i] == app->data.sort)
 			sorted = i;
 	}

@@ -1,66 +1,11 @@
 /* What makes the screen comfortable: the editor, the palette, key bindings, settings. Arguments as screens_test. */
-#include "screens.h"
+#include "comfort.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-static void write_file(const char *path, const char *text, mode_t mode)
-{
-	FILE *file = fopen(path, "w");
-
-	if (!file) {
-		perror(path);
-		exit(1);
-	}
-	fputs(text, file);
-	fclose(file);
-	chmod(path, mode);
-}
-
-static char *read_file(const char *path)
-{
-	char *text = calloc(1, 1 << 16);
-	FILE *file = fopen(path, "r");
-
-	if (file) {
-		if (!fread(text, 1, (1 << 16) - 1, file))
-			text[0] = '\0';
-		fclose(file);
-	}
-	return text;
-}
-
-/* memtui on the made trace, in the directory of its source. */
-static void start(struct tests *t, struct terminal *terminal, const struct settings *given)
-{
-	struct settings s = *given;
-	char theme[1024];
-	char *argv[] = {t->memtui, "open", "--theme", theme, t->trace, NULL};
-
-	s.term = "xterm-256color";
-	s.locale = "C.UTF-8";
-	s.directory = t->source;
-	snprintf(theme, sizeof theme, "%s/dark.theme", t->themes);
-	terminal_start(terminal, 24, 80, &s, argv);
-	terminal_settle(terminal);
-}
-
-/* Types, and says whether text is on the screen then. */
-static bool shows(struct terminal *terminal, const char *keys, const char *text)
-{
-	terminal_type(terminal, keys);
-	bool good = terminal_settle(terminal);
-	char *screen = terminal_text(terminal);
-
-	good = good && strstr(screen, text);
-	if (!good)
-		printf("==== no '%s' after '%s'\n%s", text, keys, screen);
-	free(screen);
-	return good;
-}
 
 /* ---- the editor ---- */
 
@@ -180,21 +125,6 @@ static void read_list(struct tests *t)
 	tell(t, from && pclose(from) == 0 && listed > 60, "memtui help keys tells %d actions", listed);
 }
 
-/* Whether what the program prints holds text, and it exits so. */
-static bool prints(const char *command, const char *text, int status)
-{
-	char *out = calloc(1, 1 << 16);
-	FILE *from = popen(command, "r");
-	size_t n = from ? fread(out, 1, (1 << 16) - 1, from) : 0;
-	int seen = from ? pclose(from) : -1;
-	bool good = n && strstr(out, text) && seen == status << 8;
-
-	if (!good)
-		printf("==== no '%s' of '%s', status %d\n%.4000s", text, command, seen, out);
-	free(out);
-	return good;
-}
-
 /* Types what finds each action into an open palette; the first line has to be it. */
 static void check_each_in_palette(struct tests *t)
 {
@@ -289,16 +219,11 @@ static void check_keymap(struct tests *t)
 {
 	static const char lines[] = "# mine\nbind app F9 quit\nbind aap x quit\nbind tree x colapse\nbind app ^PgDn quit\n"
 		"bind find E filter  # the tree's own key comes first\nunbind app Q\nunbind app W\nbind move x\nbnid\n";
-	char directory[1024], path[1100], command[4096];
+	char directory[1024], command[4096];
 	struct settings s = {.config = directory};
 	struct terminal terminal;
 
-	snprintf(directory, sizeof directory, "%s/config", t->scratch);
-	snprintf(path, sizeof path, "%s/memtui", directory);
-	mkdir(directory, 0700);
-	mkdir(path, 0700);
-	strcat(path, "/keys");
-	write_file(path, lines, 0600);
+	user_file(t, directory, "config", "keys", lines);
 	snprintf(command, sizeof command, "XDG_CONFIG_HOME='%s' '%s' help keys 2>&1", directory, t->memtui);
 	tell(t, prints(command, "F9 F10 ^C", 1), "a key of the user's is the first of its action");
 	tell(t, prints(command, "E in Tree: expand (tree) wins over filter (find, yours), line 6\n", 1), "what collides is told");
@@ -315,7 +240,6 @@ static void check_keymap(struct tests *t)
 	terminal_type(&terminal, "\033\033[20~");
 	tell(t, terminal_wait_end(&terminal), "so does a function key");
 	terminal_close(&terminal);
-	unlink(path);
 	snprintf(command, sizeof command, "'%s' help keys --keymap /nonexistent/keys 2>&1", t->memtui);
 	tell(t, prints(command, "/nonexistent/keys cannot be read: No such file", 1), "a file that was asked for has to be there");
 }

@@ -1,0 +1,120 @@
+/* Settings, columns, signals, what a session leaves for the next. Arguments as screens_test. */
+#include "comfort.h"
+
+/* ---- the file ---- */
+
+static void check_config(struct tests *t)
+{
+	static const char lines[] = "# mine\ntheme = light # bright room\nsrot = size\nsort=allocated_count\norder = asc\n"
+		"refresh = fast\nmouse off\ncolumns = allocated_count at_peak_size size\n\nascii = always\n";
+	char directory[1024], command[4096], path[1100];
+	struct settings s = {.config = directory};
+	struct terminal terminal;
+
+	user_file(t, directory, "settings", "config", lines);
+	snprintf(path, sizeof path, "%s/memtui/config", directory);
+	snprintf(command, sizeof command, "XDG_CONFIG_HOME='%s' '%s' help config 2>&1", directory, t->memtui);
+	tell(t, prints(command, "\ntheme = light\n", 1), "help config tells what is set");
+	tell(t, prints(command, "config:3: no setting 'srot'; did you mean 'sort'?\n", 1), "an unknown setting is told by line");
+	tell(t, prints(command, "config:6: refresh: 'fast' will not do; expected 50..60000 or auto\n", 1), "so is a wrong value");
+	tell(t, prints(command, "config:7: 'mouse off' sets nothing; expected NAME = VALUE\n", 1), "so is a line without =");
+	start(t, &terminal, &s);
+	tell(t, shows(&terminal, "", "config:3: no setting 'srot'; did you mean 'sort'? (and 2 more)"), "the screen says so too");
+	tell(t, shows(&terminal, "2", "ALLOCS^    %   AT PEAK ALLOCATED"), "columns, order and ASCII are those of the file");
+	tell(t, shows(&terminal, "\033OQ", "allocated_count"), "F2 shows the settings");
+	tell(t, shows(&terminal, "jjj\r", "desc"), "Enter changes one");
+	tell(t, shows(&terminal, "jjj\033[D", "off  "), "so does Left");
+	tell(t, shows(&terminal, "j\rjoe -x\r", "joe -x"), "what is typed is taken");
+	tell(t, shows(&terminal, "w", "settings are kept in"), "w says where they are kept");
+	tell(t, shows(&terminal, "\033", "ALLOCSv"), "the change holds in the view");
+	char *kept = read_file(path);
+
+	tell(t, !strcmp(kept, "# mine\ntheme = light # bright room\nsrot = size\nsort=allocated_count\norder = desc\n"
+		"refresh = auto\nmouse off\ncolumns = allocated_count at_peak_size size\n\nascii = always\nmouse = off\neditor = joe -x\n"),
+		"the file keeps its comments and other lines");
+	if (!strstr(kept, "joe"))
+		printf("==== kept\n%s", kept);
+	free(kept);
+	terminal_close(&terminal);
+}
+
+/* ---- columns ---- */
+
+static void check_columns(struct tests *t)
+{
+	struct settings s = {.config = NULL};
+	struct terminal terminal;
+
+	start(t, &terminal, &s);
+	tell(t, shows(&terminal, "2c", "Columns of the groups"), "c opens the columns");
+	tell(t, shows(&terminal, "j >\033", "LEAKED▼    %    ALLOCS ALLOCATED"), "Space hides one, > moves one");
+	tell(t, shows(&terminal, "cG\rgg\r\033", "ALLOCS ALLOCATED"), "the first can be hidden, the last be shown");
+	tell(t, shows(&terminal, "s\r", "LEAKED▼"), "the sorted metric is always there");
+	tell(t, shows(&terminal, "cr\033", "LEAKED▼    %    BLOCKS ALLOCATED"), "r goes back to those that fit");
+	tell(t, shows(&terminal, "c", "[2]  BLOCKS") && shows(&terminal, "\033[<0;30;4M", "[ ]  BLOCKS"), "a click hides one");
+	tell(t, shows(&terminal, "qc\033[<0;30;5M", "Columns of"), "clicks on what is behind a menu do nothing");
+	terminal_close(&terminal);
+}
+
+/* ---- a running program ---- */
+
+static void check_live(struct tests *t)
+{
+	struct settings s = {.term = "xterm-256color", .locale = "C.UTF-8", .directory = t->scratch, .cache = t->scratch};
+	char program[1024];
+	char *argv[] = {t->memtui, "run", program, NULL};
+	struct terminal terminal;
+
+	snprintf(program, sizeof program, "%s/traps", t->scratch);
+	write_file(program, "#!/bin/sh\ntrap 'echo got USR1' USR1\ntrap 'echo got TERM; exit 7' TERM\necho ready\n"
+		"while :; do read line || sleep 0.05; done\n", 0755);
+	terminal_start(&terminal, 24, 80, &s, argv);
+	terminal_settle(&terminal);
+	terminal_type(&terminal, "O");
+	tell(t, terminal_wait_text(&terminal, "ready"), "the program runs");
+	terminal_type(&terminal, "K");
+	tell(t, terminal_wait_text(&terminal, "Send a signal to the program"), "K opens the menu of signals");
+	terminal_type(&terminal, "jjj\r");
+	tell(t, terminal_wait_text(&terminal, "got USR1") && terminal_wait_text(&terminal, "sent SIGUSR1"), "Enter sends one");
+	terminal_type(&terminal, "KG\r");
+	tell(t, terminal_wait_text(&terminal, "Enter once more kills"), "KILL is asked for twice");
+	terminal_type(&terminal, "j");
+	tell(t, terminal_wait_text(&terminal, "Send a signal to"), "and forgotten by another key");
+	terminal_type(&terminal, "g\r");
+	tell(t, terminal_wait_text(&terminal, "ended with status 7"), "TERM ends it");
+	terminal_type(&terminal, ":signal\r");
+	tell(t, terminal_wait_text(&terminal, "for a program that runs"), "an ended program gets none");
+	terminal_type(&terminal, "V+");
+	tell(t, terminal_wait_text(&terminal, "every 200 ms"), "+ draws more often");
+	terminal_type(&terminal, "--");
+	tell(t, terminal_wait_text(&terminal, "every 500 ms"), "- less often");
+	terminal_type(&terminal, "Qd");
+	tell(t, terminal_wait_end(&terminal), "and memtui ends");
+	terminal_close(&terminal);
+}
+
+static const struct golden goldens[] = {
+	{"setup-100x30", 100, 30, "2\033OQ", 0, 0, 0, 0, 0, 0, 0},
+	{"setup-80x24", 80, 24, "2\033OQj", 0, 0, 0, 0, 0, 0, 0},
+	{"setup-40x10", 40, 10, "2\033OQj", 0, 0, 0, 0, 0, 0, 0},
+	{"ascii-setup-80x24", 80, 24, "2\033OQj", 0, "C", 0, 0, 0, 0, 0},
+	{"columns-80x24", 80, 24, "2cj j>", 0, 0, 0, 0, 0, 0, 0},
+	{"columns-40x10", 40, 10, "2cj", 0, 0, 0, 0, 0, 0, 0},
+	{"ascii-columns-80x24", 80, 24, "2cj", 0, "C", 0, 0, 0, 0, 0},
+	{"columns-chosen-100x30", 100, 30, "2c jjj q", 0, 0, 0, 0, 0, 0, 0},
+};
+
+int main(int argc, char **argv)
+{
+	struct tests t = tests_begin(argc, argv);
+
+	if (wanted("config"))
+		check_config(&t);
+	if (wanted("columns"))
+		check_columns(&t);
+	if (wanted("signals"))
+		check_live(&t);
+	for (size_t i = 0; i < sizeof goldens / sizeof *goldens; i++)
+		check_golden(&t, &goldens[i]);
+	return t.failed != 0;
+}
