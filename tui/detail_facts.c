@@ -135,7 +135,7 @@ static void put_usual(struct line *l, const struct mt_survey *s)
 	mt_number_time(usual, s->usual_ns);
 	put(l, MT_ROLE_DIM, "others lived %s", usual);
 	if (s->live_count)
-		put(l, MT_ROLE_DIM, "; %u %% outlived that tenfold", (unsigned)(s->outlived * 100 / s->live_count));
+		put(l, MT_ROLE_DIM, "; %u%% outlived that tenfold", (unsigned)(s->outlived * 100 / s->live_count));
 }
 
 /* Of a group of which only totals are known: the blocks that lived at a point and were not freed since. Where none was freed

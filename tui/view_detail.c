@@ -3,6 +3,7 @@
 #include "core/base/buffer.h"
 #include "core/export/number.h"
 #include "tui/detail_facts.h"
+#include "tui/guidance.h"
 
 #include <fcntl.h>
 #include <stdio.h>
@@ -200,12 +201,7 @@ static void draw_source(struct mt_app *app, struct mt_rect r)
 	if (!frame)
 		return;
 	if (!f->text || frame->line == 0 || frame->line > f->count) {
-		const char *why = !*frame->source ? "no debug information tells the source line" : !f->text ?
-			"the source file is not here" : "the source file is shorter: it was changed since";
-
-		mt_draw(app->screen, r.row + 1, r.column + 1, r.columns - 1, MT_ROLE_DIM, why);
-		mt_drawf(app->screen, r.row + 2, r.column + 1, r.columns - 1, MT_ROLE_DIM, "%s +0x%lx", frame->module,
-			(unsigned long)frame->offset);
+		mt_guidance_source(app, (struct mt_rect){r.row + 1, r.column, r.rows - 1, r.columns}, frame, f->text && frame->line);
 		return;
 	}
 	int before = (r.rows - 1) / 2;

@@ -1,5 +1,6 @@
 /* Groups of allocations, one a line, sortable by every metric. */
 #include "tui/app.h"
+#include "tui/guidance.h"
 #include "tui/sparkline.h"
 
 #include <stdio.h>
@@ -68,7 +69,8 @@ static void draw_heading(struct mt_app *app, struct mt_rect r, const struct layo
 	mt_draw(s, r.row, r.column + l->where_column, l->where, MT_ROLE_HEADING, "WHERE");
 }
 
-static void draw_line(struct mt_app *app, struct mt_rect r, const struct layout *l, uint32_t id, bool selected,
+/* Whether its source is known. */
+static bool draw_line(struct mt_app *app, struct mt_rect r, const struct layout *l, uint32_t id, bool selected,
 	bool focus)
 {
 	struct mt_data *d = &app->data;
@@ -99,9 +101,12 @@ static void draw_line(struct mt_app *app, struct mt_rect r, const struct layout 
 		mt_sparkline_draw(app->screen, r.row, column + 1, TREND - 2, selected ? role : MT_ROLE_GRAPH, points, count, 0);
 	}
 	mt_backtrace_get(&backtrace, &d->profile, &d->symbols, id);
-	mt_frame_where(app, r.row, r.column + l->where_column, l->where, selected, focus,
-		mt_backtrace_own(&backtrace));
+	const struct mt_backtrace_frame *frame = mt_backtrace_own(&backtrace);
+	bool known = frame && *frame->source;
+
+	mt_frame_where(app, r.row, r.column + l->where_column, l->where, selected, focus, frame);
 	mt_backtrace_free(&backtrace);
+	return known;
 }
 
 static struct mt_list *list(struct mt_app *app)
@@ -121,32 +126,27 @@ static struct mt_list *list(struct mt_app *app)
 	return l;
 }
 
-static void draw_empty(struct mt_app *app, struct mt_rect r)
-{
-	const char *words = app->data.profile.group_count ? "no group matches the filter; \\ changes it, an empty one shows all"
-		: app->data.live ? "nothing was allocated yet" : "the program allocated nothing";
-
-	mt_draw(app->screen, r.row, r.column + 2, r.columns - 2, MT_ROLE_DIM, words);
-}
-
 static void draw(struct mt_app *app, struct mt_rect r, bool focus)
 {
 	struct mt_list *l = list(app);
 	struct layout layout = lay_out(app, r.columns);
+	uint32_t seen = 0, bare = 0;
 
 	draw_heading(app, r, &layout);
 	r.row++;
 	r.rows--;
 	mt_list_fit(l, r.rows);
 	if (!l->count)
-		draw_empty(app, r);
+		mt_guidance_empty(app, r);
 	for (int i = 0; i < r.rows && l->top + (uint32_t)i < l->count; i++) {
 		struct mt_rect line = {r.row + i, r.column, 1, r.columns};
 		uint32_t index = l->top + (uint32_t)i;
 
-		draw_line(app, line, &layout, app->data.selection.groups[index], index == l->selected, focus);
+		bare += !draw_line(app, line, &layout, app->data.selection.groups[index], index == l->selected, focus);
 		mt_frame_hit(app, line, MT_HIT_LINE, MT_VIEW_GROUPS, index);
+		seen++;
 	}
+	mt_guidance_below(app, (struct mt_rect){r.row + (int)seen, r.column, r.rows - (int)seen, r.columns}, seen, bare);
 }
 
 static bool action(struct mt_app *app, enum mt_action what)

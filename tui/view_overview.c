@@ -2,6 +2,7 @@
 #include "tui/app.h"
 #include "core/base/buffer.h"
 #include "core/export/number.h"
+#include "tui/guidance.h"
 #include "tui/sparkline.h"
 
 #include <stdio.h>
@@ -203,6 +204,8 @@ static void draw(struct mt_app *app, struct mt_rect r, bool focus)
 	uint32_t top = rows > 0 && chosen >= (uint32_t)rows ? chosen - (uint32_t)rows + 1 : 0;
 
 	l->rows = rows;
+	if (!app->data.selection.count && rows > 0)
+		mt_guidance_empty(app, (struct mt_rect){row, r.column, rows, r.columns});
 	for (uint32_t i = top; row < end && i < app->data.selection.count; i++)
 		draw_line(app, (struct mt_rect){row++, r.column, 1, r.columns}, o->growing_count + i, focus);
 }

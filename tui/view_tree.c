@@ -1,4 +1,5 @@
 /* The call tree: who called, down to who allocated; or inverted. */
+#include "tui/guidance.h"
 #include "tui/tree_rows.h"
 
 #include <stdio.h>
@@ -161,7 +162,7 @@ static void draw(struct mt_app *app, struct mt_rect r, bool focus)
 	draw_heading(app, r, &layout);
 	mt_list_fit(l, r.rows - 1);
 	if (!l->count)
-		mt_draw(app->screen, r.row + 1, r.column + 2, r.columns - 2, MT_ROLE_DIM, "no call matches");
+		mt_guidance_empty(app, (struct mt_rect){r.row + 1, r.column, r.rows - 1, r.columns});
 	for (int i = 0; i < r.rows - 1 && l->top + (uint32_t)i < l->count; i++) {
 		struct mt_rect line = {r.row + 1 + i, r.column, 1, r.columns};
 		uint32_t index = l->top + (uint32_t)i;

@@ -21,7 +21,7 @@ static void age_words(char out[96], const struct mt_rank *r, uint64_t live)
 	mt_number_time(then, r->then_ns);
 	out[0] = '\0';
 	if (live && r->old_count)
-		snprintf(out, 96, "at least %u %% of its blocks are older than %s; ",
+		snprintf(out, 96, "at least %u%% of its blocks are older than %s; ",
 			(unsigned)((r->old_count < live ? r->old_count : live) * 100 / live), then);
 	else if (live)
 		snprintf(out, 96, "not one of its blocks is known to be older than %s; ", then);
@@ -36,7 +36,7 @@ void mt_rank_words(char out[MT_RANK_WORDS], const struct mt_rank *r, uint64_t li
 	mt_number_time(span, r->span_ns);
 	freed_words(freed, r);
 	if (r->estimated) {
-		snprintf(out, MT_RANK_WORDS, "an estimate from totals: %s/s left over since the first allocation, %u %% of all that is "
+		snprintf(out, MT_RANK_WORDS, "an estimate from totals: %s/s left over since the first allocation, %u%% of all that is "
 			"left; %s", slope, part, freed);
 		return;
 	}
@@ -48,6 +48,6 @@ void mt_rank_words(char out[MT_RANK_WORDS], const struct mt_rank *r, uint64_t li
 	if (r->certainty <= 0)
 		snprintf(out, MT_RANK_WORDS, "does not grow: in %s over %s; %s%s", windows, span, age, freed);
 	else
-		snprintf(out, MT_RANK_WORDS, "grows %s/s for %s in %s, %u %% of all such growth; %s%s", slope, span, windows, part, age,
+		snprintf(out, MT_RANK_WORDS, "grows %s/s for %s in %s, %u%% of all such growth; %s%s", slope, span, windows, part, age,
 			freed);
 }

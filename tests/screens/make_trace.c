@@ -58,6 +58,7 @@ struct maker {
 	uint64_t number;
 	struct mt_trace_writer *writer; /* for events; NULL: none */
 	bool later;
+	bool freed, bare, broken; /* everything is freed; there are no names; there is no end */
 };
 
 /* In the later run of the program: what grew, shrank, is new and gone. */
@@ -127,7 +128,7 @@ static uint32_t frame_node(struct maker *m, uint32_t parent, const char *text, c
 		pc.address = 0x401000 + i * 0x40;
 		seen[i] = text;
 		seen_pc[i] = mt_profile_add_pc(&m->profile, &pc);
-		if (strcmp(text, "?"))
+		if (strcmp(text, "?") && !m->bare)
 			add_symbol(m, seen_pc[i], text);
 		else
 			add_symbol(m, seen_pc[i], "0x4013c0||0");
@@ -173,7 +174,7 @@ static void run_second(struct maker *m, unsigned second)
 
 			mt_model_allocate(&m->model, &block, false);
 			add_event(m, &block, at, false);
-			if (n % 10 < s->kept_of_ten)
+			if (n % 10 < s->kept_of_ten && !m->freed)
 				continue;
 			mt_model_free(&m->model, &block, at + 500);
 			add_event(m, &block, at + 500, true);
@@ -263,6 +264,14 @@ static void add_family(struct maker *m, const char *kind)
 		p->arguments[0] = mt_strings_add(&p->strings, "/usr/lib/server/worker");
 }
 
+/* A trace that ends with its last events, as a killed recorder leaves it. */
+static int write_end(struct maker *m, struct mt_trace_writer *writer, struct mt_err *err)
+{
+	int result = m->broken ? 0 : mt_totals_write(writer, &m->profile, err);
+
+	return result || m->broken ? result : mt_trace_writer_finish(writer, err);
+}
+
 static int write_all(struct maker *m, unsigned seconds, const char *path, bool events, struct mt_err *err)
 {
 	int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
@@ -281,9 +290,7 @@ static int write_all(struct maker *m, unsigned seconds, const char *path, bool e
 	if (!result)
 		result = run(m, seconds, err);
 	if (!result)
-		result = mt_totals_write(writer, &m->profile, err);
-	if (!result)
-		result = mt_trace_writer_finish(writer, err);
+		result = write_end(m, writer, err);
 	mt_trace_writer_free(writer);
 	mt_buffer_free(&symbols);
 	return result;
@@ -301,6 +308,10 @@ int main(int argc, char **argv)
 	mt_profile_init(&m.profile);
 	mt_symbols_init(&m.symbols);
 	m.later = !strcmp(kind, "later");
+	m.freed = !strcmp(kind, "freed");
+	m.bare = !strcmp(kind, "bare");
+	m.broken = !strcmp(kind, "broken");
+	seconds = strcmp(kind, "begun") ? seconds : 0;
 	describe(&m);
 	add_stacks(&m);
 	if (!strcmp(kind, "log"))

@@ -228,17 +228,17 @@ static void test_words(void **state)
 	struct mt_rank r = rank(&s, 0);
 
 	mt_rank_words(text, &r, s.group.live_count);
-	assert_string_equal(text, "grows 1.2k/s for 57.50s in all of 6 windows, 100 % of all such growth; at least 52 % of its "
+	assert_string_equal(text, "grows 1.2k/s for 57.50s in all of 6 windows, 100% of all such growth; at least 52% of its "
 		"blocks are older than 27.50s; none was freed");
 	for (uint32_t i = 0; i < POINTS; i++)
 		put(&s, i, 100, 1000, 5 * i);
 	r = rank(&s, 0);
 	mt_rank_words(text, &r, s.group.live_count);
-	assert_string_equal(text, "does not grow: in 0 of 6 windows over 57.50s; at least 94 % of its blocks are older than 27.50s; "
+	assert_string_equal(text, "does not grow: in 0 of 6 windows over 57.50s; at least 94% of its blocks are older than 27.50s; "
 		"115 were freed");
 	r = totals(9000, 9000, 9000, 0, 100);
 	mt_rank_words(text, &r, 9000);
-	assert_string_equal(text, "an estimate from totals: 8.8k/s left over since the first allocation, 90 % of all that is "
+	assert_string_equal(text, "an estimate from totals: 8.8k/s left over since the first allocation, 90% of all that is "
 		"left; none was freed");
 }
 

@@ -1,0 +1,99 @@
+/* What a first run says where there is nothing to see, or less than there could be. guidance_test as screens_test. */
+#include "screens.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct scene {
+	const char *trace; /* kind of make_trace */
+	struct golden golden;
+	const char *words; /* that must be there */
+};
+
+static const struct scene scenes[] = {
+	{"freed", {.name = "guidance-freed-100x30", .columns = 100, .rows = 30, .keys = "2"}, "nothing leaked: every block was freed"},
+	{"freed", {.name = "guidance-freed-80x24", .columns = 80, .rows = 24, .keys = "V"}, "nothing looks like a leak"},
+	{"bare", {.name = "guidance-bare-100x30", .columns = 100, .rows = 30, .keys = "2"}, "build the program with -g"},
+	{"bare", {.name = "guidance-bare-80x24", .columns = 80, .rows = 24, .keys = "2\r"}, "build it with -g, and without -s or strip"},
+	{"bare", {.name = "guidance-bare-40x10", .columns = 40, .rows = 10, .keys = "2\r"}, "suspect"},
+	{"broken", {.name = "guidance-broken-100x30", .columns = 100, .rows = 30, .keys = "2"}, "broken off at"},
+	{"begun", {.name = "guidance-begun-80x24", .columns = 80, .rows = 24, .keys = ""}, "the program allocated nothing"},
+	{"begun", {.name = "guidance-begun-40x10", .columns = 40, .rows = 10, .keys = "2"}, "the program allocated nothing"},
+	{"golden", {.name = "guidance-hidden-80x24", .columns = 80, .rows = 24, .keys = "2\\zzzz\r"}, "\\ ^U Enter takes it away"},
+	{"golden", {.name = "guidance-hidden-tree-80x24", .columns = 80, .rows = 24, .keys = "3\\zzzz\r"}, "no group matches the filter"},
+	{"golden", {.name = "guidance-hidden-40x10", .columns = 40, .rows = 10, .keys = "V\\zzzz\r"}, "no group matches the filter"},
+	{"golden", {.name = "guidance-shown-80x24", .columns = 80, .rows = 24, .keys = "2\\zzzz\r", .then = "\\\025\r"}, "session_new"},
+	{"golden", {.name = "guidance-hidden-ascii-80x24", .columns = 80, .rows = 24, .keys = "2\\zzzz\r", .locale = "C"},
+		"no group matches the filter"},
+};
+
+static void check_words(struct tests *t, const struct scene *scene)
+{
+	struct terminal terminal;
+
+	open_trace(t, &terminal, scene->golden.rows, scene->golden.columns, &scene->golden);
+	terminal_settle(&terminal);
+	terminal_type(&terminal, scene->golden.keys);
+	terminal_settle(&terminal);
+	if (scene->golden.then) {
+		terminal_type(&terminal, scene->golden.then);
+		terminal_settle(&terminal);
+	}
+	char *screen = terminal_text(&terminal);
+
+	tell(t, strstr(screen, scene->words) != NULL, "%s says '%s'", scene->golden.name, scene->words);
+	free(screen);
+	terminal_close(&terminal);
+}
+
+/* A program that allocates nothing, while it runs. */
+static void check_begun(struct tests *t)
+{
+	struct settings s = {.term = "xterm-256color", .locale = "C.UTF-8", .directory = t->scratch, .cache = t->scratch};
+	char source[1024], program[1024], command[4096];
+	char *argv[] = {t->memtui, "run", "--", program, NULL};
+	struct terminal terminal;
+
+	snprintf(source, sizeof source, "%s/quiet.c", t->scratch);
+	snprintf(program, sizeof program, "%s/quiet", t->scratch);
+	FILE *file = fopen(source, "w");
+
+	if (file) {
+		fputs("#include <unistd.h>\nint main(void) { for (;;) pause(); }\n", file);
+		fclose(file);
+	}
+	snprintf(command, sizeof command, "cc -o '%s' '%s'", program, source);
+	if (!file || system(command) != 0) {
+		tell(t, false, "a program that allocates nothing");
+		return;
+	}
+	terminal_start(&terminal, 24, 80, &s, argv);
+	bool ok = terminal_wait_text(&terminal, "the recording has just begun");
+
+	terminal_type(&terminal, "V");
+	ok = ok && terminal_wait_text(&terminal, "nothing grows steadily") && terminal_wait_text(&terminal, "the recording has just begun");
+	tell(t, ok, "a recording that has just begun says so");
+	terminal_type(&terminal, "Q");
+	if (terminal_wait_text(&terminal, "still runs"))
+		terminal_type(&terminal, "e");
+	terminal_wait_end(&terminal);
+	terminal_close(&terminal);
+}
+
+int main(int argc, char **argv)
+{
+	struct tests t = tests_begin(argc, argv);
+	char trace[1024];
+
+	for (size_t i = 0; i < sizeof scenes / sizeof *scenes; i++) {
+		snprintf(trace, sizeof trace, "%s/%s.dat", t.scratch, scenes[i].trace);
+		t.trace = trace;
+		check_golden(&t, &scenes[i].golden);
+		if (wanted("golden"))
+			check_words(&t, &scenes[i]);
+	}
+	if (wanted("begun"))
+		check_begun(&t);
+	return t.failed != 0;
+}
