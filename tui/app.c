@@ -1,5 +1,6 @@
 /* What keys and clicks do, where no view knows better. */
 #include "tui/app.h"
+#include "tui/clipboard.h"
 #include "tui/config.h"
 #include "tui/job.h"
 #include "tui/theme_menu.h"
@@ -219,6 +220,7 @@ void mt_app_act(struct mt_app *app, enum mt_action what)
 	case MT_ACTION_SIGNAL: mt_signals_open(app); break;
 	case MT_ACTION_FASTER: mt_setup_faster(app, 1); break;
 	case MT_ACTION_SLOWER: mt_setup_faster(app, -1); break;
+	case MT_ACTION_COPY: mt_clipboard_stack(app); break;
 	case MT_ACTION_PALETTE: mt_palette_open(app); break;
 	case MT_ACTION_HELP: mt_help_open(app); break;
 	case MT_ACTION_SEARCH: mt_prompt_open(app, MT_PROMPT_SEARCH); break;

@@ -178,6 +178,12 @@ void mt_screen_mouse(struct mt_screen *s, bool on)
 	set_mouse(s, true);
 }
 
+/* Who reports the mouse is an xterm of some kind; others might print what they do not know. */
+bool mt_screen_has_clipboard(const struct mt_screen *s)
+{
+	return s->can_mouse;
+}
+
 void mt_screen_ascii(struct mt_screen *s, const char *when)
 {
 	s->utf8 = s->can_utf8 && !(when && !strcmp(when, "always"));

@@ -35,6 +35,7 @@ bool mt_screen_utf8(const struct mt_screen *);
 int mt_screen_theme(struct mt_screen *, const char *name, struct mt_err *err);
 
 void mt_screen_mouse(struct mt_screen *, bool on);         /* where the terminal has one */
+bool mt_screen_has_clipboard(const struct mt_screen *);      /* it knows OSC 52, or ignores it */
 void mt_screen_ascii(struct mt_screen *, const char *when); /* as for open */
 
 void mt_screen_begin(struct mt_screen *); /* a new, empty frame */

@@ -41,6 +41,8 @@ static void set_environment(const struct settings *s)
 	setenv("HOME", "/nonexistent", 1);
 	setenv("XDG_CONFIG_HOME", s->config ? s->config : "/nonexistent", 1);
 	setenv("XDG_STATE_HOME", s->config ? s->config : "/nonexistent", 1);
+	if (s->tmux)
+		setenv("TMUX", s->tmux, 1);
 	setenv("EDITOR", s->editor ? s->editor : "true", 1);
 	setenv("TERM", s->term, 1);
 	setenv("LC_ALL", s->locale, 1);
@@ -156,6 +158,8 @@ void terminal_resize(struct terminal *t, int rows, int columns)
 /* Takes tokens out of the stream; the rest goes to the terminal. */
 static void feed(struct terminal *t, const char *bytes, size_t len)
 {
+	if (t->record)
+		fwrite(bytes, 1, len, t->record);
 	for (size_t i = 0; i < len; i++) {
 		unsigned long long consumed, frame;
 

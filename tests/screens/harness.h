@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <sys/types.h>
 #include <termios.h>
 #include <vterm.h>
@@ -24,6 +25,7 @@ struct terminal {
 	bool has_token;
 	char token[96];           /* being read */
 	size_t token_len;
+	FILE *record;             /* gets every byte of memtui's; NULL: nothing does */
 	int status;               /* as of waitpid, when ended */
 	bool ended, stopped;
 };
@@ -34,6 +36,7 @@ struct settings {
 	const char *cache;                     /* XDG_CACHE_HOME */
 	const char *filtering;                 /* MEMTUI_TEST_FILTERING: where filters stop until they are cancelled */
 	const char *editor;                    /* EDITOR; NULL: one that does nothing */
+	const char *tmux;                      /* TMUX */
 	const char *config;                    /* XDG_CONFIG_HOME and XDG_STATE_HOME; NULL: nowhere */
 };
 
