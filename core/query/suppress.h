@@ -49,6 +49,9 @@ enum mt_suppress_syntax { MT_SUPPRESS_LSAN, MT_SUPPRESS_VALGRIND };
 void mt_suppress_write(struct mt_buffer *out, enum mt_suppress_syntax, const struct mt_profile *,
 	const struct mt_symbols *, const uint32_t *groups, uint32_t count);
 
+/* LeakSanitizer's rule for each of these groups, without a line's end; NULL: none can mean it. The caller frees each and all. */
+char **mt_suppress_lines(const struct mt_profile *, const struct mt_symbols *, const uint32_t *groups, uint32_t count);
+
 /* ---- the matchers themselves ---- */
 /* LeakSanitizer's: a part of text matches unless '^' or '$' say otherwise; '*' is any text. Nothing matches "". */
 bool mt_suppress_match_lsan(const char *pattern, const char *text);

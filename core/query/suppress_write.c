@@ -145,27 +145,49 @@ static void put_lsan(struct mt_buffer *out, struct mt_strings *said, const struc
 	free(pattern);
 }
 
-static void write_lsan(struct mt_buffer *out, const struct mt_profile *p, const struct mt_symbols *symbols,
-	const uint32_t *groups, uint32_t count)
+static void users_begin(struct users *users, const struct mt_profile *p, const struct mt_symbols *symbols)
 {
 	size_t size = ((size_t)symbols->strings.count + 2) * sizeof(uint32_t);
-	struct users users = {.last = mt_alloc(size), .all = mt_alloc(size)};
 	struct mt_backtrace stack = {0};
-	struct mt_strings said;
 
-	mt_strings_init(&users.names);
-	mt_strings_init(&said);
+	*users = (struct users){.last = mt_alloc(size), .all = mt_alloc(size)};
+	mt_strings_init(&users->names);
 	for (uint32_t id = 0; id < p->group_count; id++)
 		if (p->groups[id].live_count) {
 			mt_backtrace_get(&stack, p, symbols, id);
-			count_users(&users, &stack, id);
+			count_users(users, &stack, id);
 		}
+	mt_backtrace_free(&stack);
+}
+
+static void users_end(struct users *users)
+{
+	mt_strings_free(&users->names);
+	free(users->last);
+	free(users->all);
+}
+
+/* The frame that a rule for the group names; NULL: it has none with a name or a module. */
+static const struct mt_backtrace_frame *named_frame(struct users *users, const struct mt_backtrace *stack)
+{
+	const struct mt_backtrace_frame *frame = best_frame(users, stack);
+
+	return frame || !stack->count || !*stack->frames[0].module ? frame : &stack->frames[0];
+}
+
+static void write_lsan(struct mt_buffer *out, const struct mt_profile *p, const struct mt_symbols *symbols,
+	const uint32_t *groups, uint32_t count)
+{
+	struct mt_backtrace stack = {0};
+	struct mt_strings said;
+	struct users users;
+
+	mt_strings_init(&said);
+	users_begin(&users, p, symbols);
 	for (uint32_t i = 0; i < count; i++) {
 		mt_backtrace_get(&stack, p, symbols, groups[i]);
-		const struct mt_backtrace_frame *frame = best_frame(&users, &stack);
+		const struct mt_backtrace_frame *frame = named_frame(&users, &stack);
 
-		if (!frame && stack.count && *stack.frames[0].module)
-			frame = &stack.frames[0];
 		if (frame)
 			put_lsan(out, &said, frame);
 		else
@@ -173,9 +195,27 @@ static void write_lsan(struct mt_buffer *out, const struct mt_profile *p, const 
 	}
 	mt_backtrace_free(&stack);
 	mt_strings_free(&said);
-	mt_strings_free(&users.names);
-	free(users.last);
-	free(users.all);
+	users_end(&users);
+}
+
+char **mt_suppress_lines(const struct mt_profile *p, const struct mt_symbols *symbols, const uint32_t *groups, uint32_t count)
+{
+	char **lines = mt_alloc(((size_t)count + 1) * sizeof *lines);
+	struct mt_backtrace stack = {0};
+	struct users users;
+
+	users_begin(&users, p, symbols);
+	for (uint32_t i = 0; i < count; i++) {
+		mt_backtrace_get(&stack, p, symbols, groups[i]);
+		const struct mt_backtrace_frame *frame = named_frame(&users, &stack);
+		char *pattern = frame ? pattern_of(is_named(frame) ? frame->function : frame->module) : NULL;
+
+		lines[i] = pattern ? mt_format("leak:%s", pattern) : NULL;
+		free(pattern);
+	}
+	mt_backtrace_free(&stack);
+	users_end(&users);
+	return lines;
 }
 
 /* ---- either ---- */

@@ -133,6 +133,13 @@ const struct mt_judgement *mt_triage_find(const struct mt_triage *t, uint64_t fi
 	return at ? *at : NULL;
 }
 
+uint32_t mt_triage_place(const struct mt_triage *t, uint64_t fingerprint)
+{
+	struct mt_judgement **at = find(t, fingerprint);
+
+	return at ? (uint32_t)(at - t->all) : UINT32_MAX;
+}
+
 static int order(const void *a, const void *b)
 {
 	uint64_t x = ((const struct mt_judgement *)a)->fingerprint, y = ((const struct mt_judgement *)b)->fingerprint;

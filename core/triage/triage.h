@@ -52,7 +52,8 @@ uint32_t mt_triage_damaged(const struct mt_triage *, uint32_t *first);
 
 /* NULL: nothing was said. Valid until the next read or change. */
 const struct mt_judgement *mt_triage_find(const struct mt_triage *, uint64_t fingerprint);
-/* All of them, in no particular order. */
+/* All of them, by fingerprint; and the place of one, or UINT32_MAX. */
+uint32_t mt_triage_place(const struct mt_triage *, uint64_t fingerprint);
 uint32_t mt_triage_count(const struct mt_triage *);
 const struct mt_judgement *mt_triage_at(const struct mt_triage *, uint32_t);
 uint64_t mt_triage_generation(const struct mt_triage *); /* grows with every change */
