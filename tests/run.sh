@@ -2,6 +2,7 @@
 # run.sh BUILD: every test; 'ok NAME' and 'not ok NAME: why' lines, and at the end 'N passed, N failed'.
 # A suite is a program that prints such lines, or a cmocka program, whose own lines are counted alike.
 set -u
+export MEMTUI_TRIAGE= # nowhere; tests/triage has its own
 export MEMTUI_CACHE= # not the user's; tests/names has its own
 build=$1
 top=$(cd "$(dirname "$0")/.." && pwd)

@@ -12,6 +12,9 @@
 	X(FIND, "Find") \
 	X(COLUMNS, "Columns") \
 	X(GROUPS, "Groups") \
+	X(TRIAGE, "Triage") \
+	X(JUDGE, "After t") \
+	X(QUEUE, "Triage screen") \
 	X(TREE, "Call tree") \
 	X(TIMELINE, "Timeline") \
 	X(ICICLE, "Icicle") \
@@ -74,6 +77,19 @@ enum mt_scope {
 	X(SUSPECTS, COLUMNS, "L", 6, "Leaks", "what looks most like a leak first: sort by suspicion; again: by bytes not freed") \
 	X(COLUMNS, COLUMNS, "c", 0, "Columns", "choose the metrics in the list of groups, and their order") \
 	X(REVERSE, GROUPS, "r", 8, "Reverse", "reverse the order") \
+	X(MARK, TRIAGE, "Space", 0, "Mark", "mark the group, or everything below the branch, and go on; t, a and Y then mean what is marked") \
+	X(UNMARK, TRIAGE, "U", 0, "Unmark", "take all marks away") \
+	X(JUDGE, TRIAGE, "t", 9, "Judge", "say what the group is: asks for one key more") \
+	X(NOTE, TRIAGE, "a", 0, "Note", "write a note about the group, which its next run brings back") \
+	X(SHOW_HIDDEN, TRIAGE, "X", 0, "Hidden", "show suppressed groups, or hide them again") \
+	X(COPY_REPORT, TRIAGE, "Y", 0, "Copy report", "copy a report, in Markdown, of what is marked, or else of all that was judged") \
+	X(JUDGE_LEAK, JUDGE, "l", 0, "leak", "it is a leak") \
+	X(JUDGE_INVESTIGATING, JUDGE, "i", 0, "investigating", "somebody looks into it") \
+	X(JUDGE_FIXED, JUDGE, "f", 0, "fixed", "it is fixed: a later run in which it leaks says that it came back") \
+	X(JUDGE_SUPPRESSED, JUDGE, "x", 0, "suppress", "it is meant to be: hidden from now on, and written as a suppression") \
+	X(JUDGE_NEW, JUDGE, "n", 0, "new", "nothing is known of it: back into the queue") \
+	X(JUDGE_UNDO, JUDGE, "u", 0, "undo", "take the last judgement or note back, as often as there are some") \
+	X(WRITE_REPORT, QUEUE, "w", 10, "Write", "write the report into a file; one named *.supp gets LeakSanitizer's rules of what is suppressed") \
 	X(FOLD_IN, TREE, "h Left", 0, "Fold", "close the branch, or go to its caller") \
 	X(FOLD_OUT, TREE, "l Right", 0, "Unfold", "open the branch, or go to its first callee") \
 	X(INVERT, TREE, "i", 5, "Invert", "start from the allocating functions, or from main") \

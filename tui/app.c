@@ -3,6 +3,7 @@
 #include "tui/clipboard.h"
 #include "tui/config.h"
 #include "tui/job.h"
+#include "tui/triage.h"
 #include "tui/theme_menu.h"
 
 #include <signal.h>
@@ -207,7 +208,7 @@ static void cancel(struct mt_app *app)
 
 void mt_app_act(struct mt_app *app, enum mt_action what)
 {
-	if (what == MT_ACTION_NONE || views[app->view]->action(app, what))
+	if (what == MT_ACTION_NONE || views[app->view]->action(app, what) || mt_triage_action(app, what))
 		return;
 	for (int id = 0; id < MT_VIEW_TABS; id++)
 		if (tabs[id] == what) {
@@ -265,7 +266,7 @@ static enum mt_view_id view_of(struct mt_app *app, enum mt_scope scope)
 
 void mt_app_run(struct mt_app *app, enum mt_action what)
 {
-	enum mt_scope scope = mt_action_info(what)->scope;
+	enum mt_scope own = mt_action_info(what)->scope, scope = own == MT_SCOPE_JUDGE ? MT_SCOPE_TRIAGE : own; /* without t */
 	struct mt_pick pick;
 
 	if (!(mt_app_scopes(app) & 1u << scope)) {

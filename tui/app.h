@@ -100,6 +100,7 @@ struct mt_program_state; /* program.h */
 struct mt_log_state;     /* view_log.c */
 struct mt_processes_state; /* view_processes.c */
 struct mt_jobs;          /* job.c */
+struct mt_triage_ui;     /* triage.h */
 struct mt_themes;        /* theme_menu.c */
 struct mt_icicle_state;  /* view_icicle.c */
 
@@ -111,7 +112,7 @@ struct mt_columns {
 };
 
 /* ---- what lies on top ---- */
-enum mt_prompt_kind { MT_PROMPT_NONE, MT_PROMPT_SEARCH, MT_PROMPT_FILTER };
+enum mt_prompt_kind { MT_PROMPT_NONE, MT_PROMPT_SEARCH, MT_PROMPT_FILTER, MT_PROMPT_NOTE, MT_PROMPT_WRITE };
 struct mt_prompt {
 	enum mt_prompt_kind kind;
 	char text[1024];
@@ -182,6 +183,7 @@ struct mt_app {
 	struct mt_overview_state overview;
 	struct mt_detail_state detail;
 	struct mt_program_state *program;
+	struct mt_triage_ui *triage;
 	struct mt_log_state *log;    /* NULL: not seen yet, and nothing was said */
 	struct mt_icicle_state *icicle;
 	struct mt_processes_state *processes;

@@ -53,6 +53,7 @@ int mt_command_ui_options(struct mt_ui_options *options, char **filter_text,
 		.filter = *filter_text,
 		.sort = arguments->sort_given ? mt_metric_info(arguments->sort)->name : NULL,
 		.sort_all = arguments->sort_given && !arguments->sort_matched,
+		.triage = arguments->triage,
 		.frame_ms = fps ? (unsigned)(1000 / fps) : 0,
 		.output = arguments->output};
 	return 0;

@@ -271,6 +271,8 @@ void mt_data_select(struct mt_data *d)
 	/* An error here is a regex that took too long on some name: the selection then lacks these groups. */
 	mt_select_by(&d->selection, &d->profile, d->sort_all ? &d->whole : &d->profile, &d->symbols, matched ? NULL : d->filter,
 		d->sort, d->ascending, NULL);
+	if (d->on_selected)
+		d->on_selected(d->on_selected_context, d);
 	mt_tree_free(d->tree);
 	d->tree = NULL;
 	d->generation++;

@@ -34,6 +34,10 @@ struct mt_data {
 	bool inverted;
 	bool live;                        /* the recording goes on */
 	bool frozen, recorder_gone;
+	/* After each selection, which it may make smaller; hidden: groups that it took out. */
+	void (*on_selected)(void *context, struct mt_data *);
+	void *on_selected_context;
+	uint32_t hidden;
 	bool names_wait;                  /* for the end of a filter that reads them */
 	uint64_t generation;              /* grows with every change of selection, order or names */
 	char *command;

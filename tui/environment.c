@@ -18,6 +18,9 @@ static const struct mt_variable variables[] = {
 	{"MEMTUI_CACHE", "DIR", NULL, "where the recorder keeps the names that it has looked up in large files, for the next "
 		"recording: $XDG_CACHE_HOME/memtui or ~/.cache/memtui by default; empty: nowhere, as with --no-cache. Read by "
 		"memtui alone, not by the library"},
+	{"MEMTUI_TRIAGE", "FILE", NULL, "where the screen keeps what is said about leaks, as with --triage: "
+		"$XDG_STATE_HOME/memtui/triage/PROGRAM or ~/.local/state/memtui/triage/PROGRAM by default; empty: nowhere. Read by "
+		"memtui alone, not by the library"},
 };
 
 const char mt_environment_about[] =

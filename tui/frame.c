@@ -162,7 +162,7 @@ static void draw_tabs(struct mt_app *app, int columns)
 static void draw_status(struct mt_app *app, int row, int columns)
 {
 	struct mt_data *d = &app->data;
-	char right[128];
+	char right[128], hidden[48];
 	char *filter;
 
 	if (app->prompt.kind != MT_PROMPT_NONE) {
@@ -182,8 +182,9 @@ static void draw_status(struct mt_app *app, int row, int columns)
 		mt_draw(app->screen, row, 0, columns, MT_ROLE_PROMPT, right);
 		return;
 	}
-	snprintf(right, sizeof right, "%s%u/%u groups", mt_data_busy(d) ? "looking up names   " : "", d->selection.count,
-		d->profile.group_count);
+	snprintf(hidden, sizeof hidden, columns >= 60 ? "%u suppressed (X)   " : "%uX ", d->hidden);
+	snprintf(right, sizeof right, "%s%s%u/%u groups", mt_data_busy(d) ? "looking up names   " : "", d->hidden ? hidden : "",
+		d->selection.count, d->profile.group_count);
 	int width = mt_text_width(right);
 
 	filter = mt_filter_text(d->filter);

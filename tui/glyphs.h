@@ -23,7 +23,9 @@
 	X(MARKER, "┃", "!") \
 	X(GONE, "┄", ":") \
 	X(DASH, "–", "-") \
-	X(SHADE, "▒", "#")
+	X(SHADE, "▒", "#") \
+	X(BLOCK, "█", "#") \
+	X(MARK, "✓", "*")
 
 enum mt_glyph {
 #define X(id, utf8, ascii) MT_GLYPH_##id,

@@ -51,6 +51,8 @@ void mt_guidance_empty(struct mt_app *app, struct mt_rect r)
 		say(&t, "\\ ^U Enter takes it away, \\ changes it");
 		if (d->ranged)
 			say(&t, "R takes its times out: from, to and alive_at");
+	} else if (d->hidden) {
+		say(&t, "all of it is suppressed and hidden; X shows it");
 	} else if (any) {
 		say(&t, "nothing is left to be shown");
 	} else if (d->live) {

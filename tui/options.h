@@ -15,7 +15,7 @@ struct mt_texts {
 /* Everything that an option of some command can say. Strings are borrowed from argv. */
 struct mt_arguments {
 	const char *program; /* "memtui" as it was called */
-	const char *output, *theme, *keymap, *ascii, *filter_text, *on_full, *complete, *man, *what, *over_size;
+	const char *output, *theme, *keymap, *ascii, *filter_text, *on_full, *complete, *man, *what, *over_size, *triage;
 	const char *by, *metric, *normalise, *threshold_text;
 	const char *allocation_sort, *allocation_direction, *histogram;
 	enum mt_allocation_order allocation_order;

@@ -1,5 +1,6 @@
 /* The prompt for filter and search: what is typed is tried at once. */
 #include "tui/app.h"
+#include "tui/triage.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -66,6 +67,8 @@ static void preview(struct mt_app *app)
 			snprintf(p->error, sizeof p->error, "%s", err.text);
 		return;
 	}
+	if (p->kind != MT_PROMPT_SEARCH)
+		return;
 	set_pattern(p, p->text);
 	p->matches = 0;
 	if (p->pattern)
@@ -91,8 +94,10 @@ void mt_prompt_open(struct mt_app *app, enum mt_prompt_kind kind)
 		snprintf(p->text, sizeof p->text, "%s", filter);
 		free(filter);
 		mt_data_remember(&app->data);
-	} else {
+	} else if (kind == MT_PROMPT_SEARCH) {
 		p->origin = mt_app_focus(app)->list(app)->selected;
+	} else {
+		mt_triage_prompt(app, kind, p->text, sizeof p->text);
 	}
 	p->len = p->cursor = (uint32_t)strlen(p->text);
 }
@@ -121,6 +126,14 @@ void mt_prompt_next(struct mt_app *app, int direction)
 static void finish(struct mt_app *app, bool accept)
 {
 	struct mt_prompt *p = &app->prompt;
+	enum mt_prompt_kind kind = p->kind;
+
+	if (kind == MT_PROMPT_NOTE || kind == MT_PROMPT_WRITE) {
+		p->kind = MT_PROMPT_NONE;
+		if (accept)
+			mt_triage_accept(app, kind, p->text);
+		return;
+	}
 
 	if (p->kind == MT_PROMPT_FILTER) {
 		if (!accept || p->error[0])
@@ -317,7 +330,9 @@ void mt_prompt_draw_below(struct mt_app *app, int row, int columns)
 void mt_prompt_draw(struct mt_app *app, int row, int columns)
 {
 	struct mt_prompt *p = &app->prompt;
-	const char *name = p->kind == MT_PROMPT_FILTER ? "filter> " : "search> ";
+	static const char *const names[] = {[MT_PROMPT_SEARCH] = "search> ", [MT_PROMPT_FILTER] = "filter> ",
+		[MT_PROMPT_NOTE] = "note> ", [MT_PROMPT_WRITE] = "write> "};
+	const char *name = names[p->kind];
 	int at = mt_draw(app->screen, row, 0, columns, MT_ROLE_PROMPT, name);
 	char count[64], head[sizeof p->text];
 	const char *shown = p->text;
@@ -326,8 +341,10 @@ void mt_prompt_draw(struct mt_app *app, int row, int columns)
 		snprintf(count, sizeof count, "filtering %d %%", app->percent);
 	else if (p->kind == MT_PROMPT_FILTER)
 		snprintf(count, sizeof count, "%u/%u groups", app->data.selection.count, app->data.profile.group_count);
-	else
+	else if (p->kind == MT_PROMPT_SEARCH)
 		snprintf(count, sizeof count, "%u matches", p->matches);
+	else
+		mt_triage_prompt_words(app, p->kind, count, sizeof count);
 	/* The filter's error has the line below, unless there are candidates. */
 	bool error = p->error[0] && (p->kind != MT_PROMPT_FILTER || offers(p));
 	const char *right = error ? p->error : p->chosen < p->candidates.count ? p->candidates.items[p->chosen].words : "";

@@ -1,6 +1,7 @@
 #include "tui/switch.h"
 #include "core/base/buffer.h"
 #include "tui/job.h"
+#include "tui/triage.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -66,6 +67,7 @@ static void show(struct mt_app *app, struct mt_data *next, const char *words)
 		mt_data_move(app->home, d);
 	}
 	mt_data_move(d, next);
+	mt_triage_turn(app);
 	d->sort = sort;
 	d->ascending = ascending;
 	d->sort_all = sort_all;

@@ -7,6 +7,7 @@
 #include "tui/config.h"
 #include "tui/keymap.h"
 #include "tui/theme_menu.h"
+#include "tui/triage.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -94,6 +95,7 @@ static int start(struct mt_app *app, const struct mt_ui_options *o, bool live, s
 	app->frame_ms = o->frame_ms ? o->frame_ms : refresh ? refresh : remote ? 1000 : 250;
 	app->data.sort = (enum mt_metric)mt_metric_find(o->sort ? o->sort : config->value[MT_SETTING_SORT]);
 	app->data.ascending = mt_config_is(config, MT_SETTING_ORDER, "asc");
+	mt_triage_begin(app, o->triage);
 	app->data.sort_all = o->sort_all;
 	if (o->filter && live)
 		mt_filter_parse(app->data.filter, o->filter, NULL);
@@ -112,6 +114,7 @@ static void finish(struct mt_app *app)
 	mt_screen_close(app->screen);
 	mt_program_free(app->program);
 	mt_jobs_free(app->jobs);
+	mt_triage_end(app);
 	mt_log_free(app->log);
 	mt_processes_free(app->processes);
 	mt_switch_free(app);

@@ -1,5 +1,6 @@
 /* One group: its totals, its backtrace, and the source lines of the selected frame. */
 #include "tui/app.h"
+#include "tui/triage.h"
 #include "core/base/buffer.h"
 #include "core/export/number.h"
 #include "tui/detail_facts.h"
@@ -223,6 +224,10 @@ static void draw(struct mt_app *app, struct mt_rect r, bool focus)
 	struct mt_list *l = list(app);
 	int totals = draw_totals(app, r), facts;
 
+	if (r.rows >= totals + 3 && mt_triage_draw_words(app, (struct mt_rect){r.row + totals, r.column, 1, r.columns}, app->detail.group)) {
+		r.row++;
+		r.rows--;
+	}
 	facts = mt_detail_facts(app, (struct mt_rect){r.row + totals, r.column, r.rows, r.columns});
 	r.row += totals + facts;
 	r.rows -= totals + facts;
@@ -299,7 +304,7 @@ static void pick(struct mt_app *app, struct mt_pick *out)
 
 const struct mt_view mt_view_detail = {
 	.name = "Group",
-	.scopes = 1u << MT_SCOPE_DETAIL,
+	.scopes = 1u << MT_SCOPE_DETAIL | 1u << MT_SCOPE_TRIAGE,
 	.draw = draw,
 	.action = action,
 	.list = list,

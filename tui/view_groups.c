@@ -2,6 +2,7 @@
 #include "tui/app.h"
 #include "tui/guidance.h"
 #include "tui/sparkline.h"
+#include "tui/triage.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -100,6 +101,7 @@ static bool draw_line(struct mt_app *app, struct mt_rect r, const struct layout 
 
 		mt_sparkline_draw(app->screen, r.row, column + 1, TREND - 2, selected ? role : MT_ROLE_GRAPH, points, count, 0);
 	}
+	mt_triage_draw_mark(app, r.row, r.column, role, id);
 	mt_backtrace_get(&backtrace, &d->profile, &d->symbols, id);
 	const struct mt_backtrace_frame *frame = mt_backtrace_own(&backtrace);
 	bool known = frame && *frame->source;
@@ -201,7 +203,7 @@ static void pick(struct mt_app *app, struct mt_pick *out)
 
 const struct mt_view mt_view_groups = {
 	.name = "Groups",
-	.scopes = 1u << MT_SCOPE_COLUMNS | 1u << MT_SCOPE_GROUPS,
+	.scopes = 1u << MT_SCOPE_COLUMNS | 1u << MT_SCOPE_GROUPS | 1u << MT_SCOPE_TRIAGE,
 	.draw = draw,
 	.action = action,
 	.list = list,

@@ -15,6 +15,9 @@ static bool contains(const char *text, const char *part)
 static uint32_t matching(struct mt_app *app, enum mt_action out[MT_ACTION_COUNT])
 {
 	uint32_t scopes = mt_app_scopes(app), count = 0;
+
+	if (scopes & 1u << MT_SCOPE_TRIAGE) /* the line runs without the t before it */
+		scopes |= 1u << MT_SCOPE_JUDGE;
 	char keys[64];
 
 	for (int i = 0; i < MT_ACTION_COUNT; i++) {

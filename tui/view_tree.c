@@ -1,6 +1,7 @@
 /* The call tree: who called, down to who allocated; or inverted. */
 #include "tui/guidance.h"
 #include "tui/tree_rows.h"
+#include "tui/triage.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -150,6 +151,8 @@ static void draw_line(struct mt_app *app, struct mt_rect r, const struct layout 
 	if (l->blocks && !row->more)
 		mt_draw_right(s, r.row, column, COLUMN - 1, role, mt_data_metric(text, d, &node->total,
 			mt_tree_companion(d->sort)));
+	if (!row->branch && !row->more && node->group != MT_NO_GROUP)
+		mt_triage_draw_mark(app, r.row, r.column, role, node->group);
 	draw_where(app, (struct mt_rect){r.row, r.column + l->where_column, 1, r.columns - l->where_column}, row, selected,
 		focus);
 }
@@ -333,7 +336,7 @@ static void pick(struct mt_app *app, struct mt_pick *out)
 
 const struct mt_view mt_view_tree = {
 	.name = "Tree",
-	.scopes = 1u << MT_SCOPE_TREE | 1u << MT_SCOPE_COLUMNS,
+	.scopes = 1u << MT_SCOPE_TREE | 1u << MT_SCOPE_COLUMNS | 1u << MT_SCOPE_TRIAGE,
 	.draw = draw,
 	.action = action,
 	.list = list,

@@ -106,7 +106,7 @@ say "a file system without fallocate" "$(is $? 0)$(is "$(field zeroes.mem alloca
 
 # ---- the list of variables ----
 say "the tracer reads what is documented" "$(diff <(strings "$lib" | grep -xE 'MEMTUI_[A-Z_]+' | grep -v SESSION | sort -u) \
-	<("$memtui" help environment | grep -oE '^ +MEMTUI_[A-Z_]+=' | tr -d ' =' | grep -v CACHE | sort -u))"
+	<("$memtui" help environment | grep -oE '^ +MEMTUI_[A-Z_]+=' | tr -d ' =' | grep -vE 'CACHE|TRIAGE' | sort -u))"
 MEMTUI_OUTPUT=env.dat MEMTUI_DEPTH=8 "$memtui" record -- "$build/bench/hot" 1000 100 1 2>/dev/null
 MEMTUI_DISABLED=1 "$memtui" record -o disabled.dat -- "$build/bench/hot" 1000 10 1 2>/dev/null
 say "run and record go by the environment" "$(is "$(field disabled.dat allocations)" 0)$([ "$(field env.dat cut_stacks)" -gt 900 ] || echo "none cut, or another name")$(
