@@ -128,6 +128,7 @@ enum mt_scope {
 	X(COPY, OUT, "y", 0, "Copy", "copy the call stack of the selected line to the terminal's clipboard (OSC 52)") \
 	X(THEME, APP, "T", 0, "Theme", "pick the colours; each theme is shown at once, Esc goes back") \
 	X(SETUP, APP, "F2", 0, "Setup", "settings: see, change and keep them") \
+	X(FRESH, APP, "F5", 0, "Fresh", "view, filter, order and columns as they were at the beginning") \
 	X(REDRAW, APP, "^L", 0, "Redraw", "draw the whole screen anew") \
 	X(SUSPEND, APP, "^Z", 0, "Suspend", "back to the shell until fg") \
 	X(QUIT, APP, "F10 Q ^C", 13, "Quit", "leave memtui")

@@ -4,6 +4,7 @@
 #include "tui/config.h"
 #include "tui/job.h"
 #include "tui/triage.h"
+#include "tui/restore.h"
 #include "tui/theme_menu.h"
 
 #include <signal.h>
@@ -222,6 +223,7 @@ void mt_app_act(struct mt_app *app, enum mt_action what)
 	case MT_ACTION_FASTER: mt_setup_faster(app, 1); break;
 	case MT_ACTION_SLOWER: mt_setup_faster(app, -1); break;
 	case MT_ACTION_COPY: mt_clipboard_stack(app); break;
+	case MT_ACTION_FRESH: mt_restore_fresh(app); break;
 	case MT_ACTION_PALETTE: mt_palette_open(app); break;
 	case MT_ACTION_HELP: mt_help_open(app); break;
 	case MT_ACTION_SEARCH: mt_prompt_open(app, MT_PROMPT_SEARCH); break;
@@ -380,6 +382,7 @@ void mt_app_input(struct mt_app *app, const struct mt_input *input)
 	app->dirty = true;
 	if (input->code != MT_KEY_MOUSE || input->pressed) /* letting go is no answer to what the click said */
 		app->message[0] = '\0';
+	mt_restore_give_up(app);
 	if (mt_program_typing(app) && app->question.id == MT_QUESTION_NONE && !app->help.open && !app->overlay) {
 		app->dirty = false;
 		if (mt_program_type(app, input))

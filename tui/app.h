@@ -105,6 +105,7 @@ struct mt_themes;        /* theme_menu.c */
 struct mt_icicle_state;  /* view_icicle.c */
 
 struct mt_config;        /* config.h */
+struct mt_restore;       /* restore.c */
 
 struct mt_columns {
 	uint8_t metric[MT_METRIC_COUNT];
@@ -176,6 +177,7 @@ struct mt_app {
 	bool maximised;
 	struct mt_themes *themes;
 	struct mt_config *config;
+	struct mt_restore *restore;  /* NULL: before the first data */
 	struct mt_columns columns;   /* of the list of groups; none: the first that fit */
 	struct mt_groups_state groups;
 	struct mt_tree_state tree;

@@ -49,6 +49,7 @@ int mt_command_ui_options(struct mt_ui_options *options, char **filter_text,
 
 	*options = (struct mt_ui_options){.theme = arguments->theme,
 		.keymap = arguments->keymap,
+		.fresh = arguments->fresh,
 		.ascii = arguments->ascii,
 		.filter = *filter_text,
 		.sort = arguments->sort_given ? mt_metric_info(arguments->sort)->name : NULL,

@@ -124,6 +124,8 @@ extern const char mt_help_about[], mt_help_exit[], mt_help_keys[], mt_help_keys_
 	{0, "triage", "FILE", MT_OPTION_TEXT, MT_OPTION_AT(triage), \
 		"keep what is said about leaks in FILE; MEMTUI_TRIAGE, or a file of the program's name in " \
 		"~/.local/state/memtui/triage by default; nowhere where FILE is empty", NULL}, \
+	{0, "fresh", NULL, MT_OPTION_FLAG, MT_OPTION_AT(fresh), \
+		"not with the view, filter and order that were left for this program", NULL}, \
 	{0, "fps", "N", MT_OPTION_NUMBER, MT_OPTION_AT(fps), \
 		"pictures of new data per second, 4 by default, 1 over SSH", NULL}
 #define MT_OPTIONS_RECORD \

@@ -1,5 +1,6 @@
 /* The event loop: keys at once, new data in the rhythm of frames, and nothing sent while nothing changes. */
 #include "tui/app.h"
+#include "tui/restore.h"
 #include "tui/job.h"
 #include "tui/switch.h"
 #include "tui/theme_menu.h"
@@ -290,6 +291,7 @@ static void take_client(struct loop *loop, short events)
 	}
 	if (mt_data_update(&app->data, true))
 		app->data_dirty = true;
+	mt_restore_try(app);
 	reap(app);
 }
 

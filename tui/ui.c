@@ -6,6 +6,7 @@
 #include "core/query/filter_match.h"
 #include "tui/config.h"
 #include "tui/keymap.h"
+#include "tui/restore.h"
 #include "tui/theme_menu.h"
 #include "tui/triage.h"
 
@@ -124,6 +125,7 @@ static void finish(struct mt_app *app)
 	mt_detail_free(&app->detail);
 	mt_prompt_free(&app->prompt);
 	mt_overlay_close(app);
+	mt_restore_free(app);
 	free(app->config);
 	mt_data_free(&app->data);
 }
@@ -194,7 +196,9 @@ int mt_ui_open(const char *trace_path, const struct mt_ui_options *options, stru
 	if (!result)
 		result = mt_data_filter(&app.data, options->filter ? options->filter : "", err);
 	if (result >= 0) {
+		mt_restore_begin(&app, options);
 		result = mt_loop_run(&app, err);
+		mt_restore_keep(&app);
 		number = app.signal;
 	}
 	finish(&app);
@@ -229,7 +233,8 @@ static void end_program(struct mt_app *app)
 		mt_client_signal(home->client, SIGKILL);
 }
 
-static int show_session(struct mt_app *app, const char *name, pid_t process, struct mt_err *err)
+static int show_session(struct mt_app *app, const char *name, pid_t process, const struct mt_ui_options *options,
+	struct mt_err *err)
 {
 	int result = mt_data_attach(&app->data, name, process, app->frame_ms, err);
 
@@ -237,7 +242,9 @@ static int show_session(struct mt_app *app, const char *name, pid_t process, str
 		return result;
 	mt_data_select(&app->data);
 	mt_program_open(app);
+	mt_restore_begin(app, options);
 	result = mt_loop_run(app, err);
+	mt_restore_keep(app);
 	mt_screen_close(app->screen);
 	app->screen = NULL;
 	if (!result && app->outcome == MT_OUTCOME_END)
@@ -256,7 +263,7 @@ int mt_ui_attach(const char *session_name, pid_t process, const struct mt_ui_opt
 	mt_loop_block(&old);
 	result = start(&app, options, true, err);
 	if (!result)
-		result = show_session(&app, session_name, process, err);
+		result = show_session(&app, session_name, process, options, err);
 	if (!result && app.outcome != MT_OUTCOME_LEAVE)
 		fprintf(stderr, "memtui: the trace is %s\n", mt_client_entry(mt_app_home(&app)->client)->trace_path);
 	number = app.signal;
@@ -397,7 +404,7 @@ static int run_session(struct mt_app *app, struct mt_session *session, const str
 	app->session = session;
 	app->ask_save = !o->output;
 	if (!result)
-		result = show_session(app, session->name, 0, err);
+		result = show_session(app, session->name, 0, o, err);
 	mt_screen_close(app->screen);
 	app->screen = NULL;
 	pthread_sigmask(SIG_SETMASK, &old, NULL);

@@ -40,8 +40,8 @@ static void set_environment(const struct settings *s)
 	clearenv();
 	setenv("PATH", path, 1);
 	setenv("HOME", "/nonexistent", 1);
-	setenv("XDG_CONFIG_HOME", s->config ? s->config : "/nonexistent", 1);
-	setenv("XDG_STATE_HOME", s->config ? s->config : "/nonexistent", 1);
+	setenv("XDG_CONFIG_HOME", s->config ? s->config : "/dev/null", 1);
+	setenv("XDG_STATE_HOME", s->config ? s->config : "/dev/null", 1);
 	if (s->tmux)
 		setenv("TMUX", s->tmux, 1);
 	setenv("EDITOR", s->editor ? s->editor : "true", 1);

@@ -93,6 +93,53 @@ static void check_live(struct tests *t)
 	terminal_close(&terminal);
 }
 
+/* ---- what a visit leaves ---- */
+
+/* Starts on a real recording, types, and says whether text is there; then types the end. */
+static bool visit(struct tests *t, const struct settings *given, const char *option, const char *keys, const char *text,
+	const char *end)
+{
+	struct settings s = *given;
+	struct terminal terminal;
+	char trace[1024];
+	char *argv[] = {t->memtui, "open", trace, (char *)option, NULL};
+
+	s.term = "xterm-256color";
+	s.locale = "C.UTF-8";
+	s.directory = t->scratch;
+	snprintf(trace, sizeof trace, "%s/fields.dat", t->scratch);
+	terminal_start(&terminal, 24, 100, &s, argv);
+	terminal_settle(&terminal);
+	bool good = shows(&terminal, keys, text);
+
+	terminal_type(&terminal, end);
+	good = terminal_wait_end(&terminal) && good;
+	terminal_close(&terminal);
+	return good;
+}
+
+static void check_restore(struct tests *t)
+{
+	char directory[1024], path[1100];
+	struct settings s = {.config = directory};
+
+	user_file(t, directory, "left", "config", "");
+	snprintf(path, sizeof path, "%s/memtui/view", directory);
+	tell(t, visit(t, &s, NULL, "2", "[2 Groups]", "1Q") && access(path, F_OK) < 0, "a visit that changed nothing leaves nothing");
+	tell(t, visit(t, &s, NULL, "3i\\site_\r", "filter: site_", "Q"), "a view, a filter, an order");
+	tell(t, access(path, F_OK) == 0, "are left in a file");
+	tell(t, visit(t, &s, NULL, "", "as you left it; F5 begins anew", "Q"), "the next visit says that it begins with them");
+	tell(t, visit(t, &s, NULL, "j", "filter: site_", "Q"), "the filter is there");
+	tell(t, visit(t, &s, NULL, "j", "[3 Tree]", "Q"), "so is the view");
+	tell(t, visit(t, &s, "--fresh", "j", "[1 Main]", "\033OQq3i\\site_\rQ"), "--fresh begins with the main view");
+	tell(t, visit(t, &s, "--filter=main", "j", "filter: main", "\\\025site_\rQ"), "a filter on the command line wins");
+	tell(t, visit(t, &s, NULL, "\033[15~", "as at the beginning", "Q"), "F5 goes back");
+	tell(t, visit(t, &s, NULL, "j", "[1 Main]", "Q"), "and stays so");
+	tell(t, visit(t, &s, NULL, "2", "[2 Groups]", "Q") && visit(t, &s, NULL, "", "as you left it", "Q"), "a view alone is left too");
+	user_file(t, directory, "left", "config", "restore = off\n");
+	tell(t, visit(t, &s, NULL, "", "[1 Main]", "Q"), "the setting restore = off begins anew");
+}
+
 static const struct golden goldens[] = {
 	{"setup-100x30", 100, 30, "2\033OQ", 0, 0, 0, 0, 0, 0, 0},
 	{"setup-80x24", 80, 24, "2\033OQj", 0, 0, 0, 0, 0, 0, 0},
@@ -114,6 +161,8 @@ int main(int argc, char **argv)
 		check_columns(&t);
 	if (wanted("signals"))
 		check_live(&t);
+	if (wanted("restore"))
+		check_restore(&t);
 	for (size_t i = 0; i < sizeof goldens / sizeof *goldens; i++)
 		check_golden(&t, &goldens[i]);
 	return t.failed != 0;
