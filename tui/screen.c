@@ -1,5 +1,6 @@
 #include "tui/screen.h"
 #include "core/base/buffer.h"
+#include "tui/blanks.h"
 
 #include <curses.h>
 #include <errno.h>
@@ -19,6 +20,7 @@
 #undef columns /* names that term.h takes */
 #undef lines
 
+#define GROUND_UNKNOWN (-3)
 #define CELL_PAIRS 1024 /* for colours of a program's output; a power of 2 */
 
 struct mt_screen {
@@ -30,6 +32,8 @@ struct mt_screen {
 	const char *set_style, *reset_style; /* NULL: it has one alone */
 	struct mt_theme theme;
 	attr_t attributes[MT_ROLE_COUNT];
+	int ground[MT_ROLE_COUNT]; /* the terminal's colour behind a role, MT_COLOUR_DEFAULT without one */
+	struct mt_blanks blanks;
 	struct { int foreground, background, pair; } cell_pair[CELL_PAIRS]; /* pair 0: free */
 	int cell_pairs;
 	bool cell_pairs_full;    /* they begin anew with the next frame */
@@ -94,10 +98,12 @@ static void apply_theme(struct mt_screen *s)
 		int foreground, background;
 
 		s->attributes[i] = curses_attributes(style->attributes);
+		s->ground[i] = MT_COLOUR_DEFAULT;
 		if (!s->colour)
 			continue;
 		mt_theme_pair(style, COLORS, &foreground, &background);
 		init_extended_pair(i + 1, foreground, background);
+		s->ground[i] = background;
 	}
 	/* Where nothing is drawn, too, the screen has the theme's background. */
 	cchar_t blank;
@@ -327,6 +333,7 @@ void mt_screen_close(struct mt_screen *s)
 		return;
 	mt_screen_suspend(s);
 	delscreen(s->curses);
+	mt_blanks_free(&s->blanks);
 	if (s->own_fd)
 		close(s->fd);
 	free(s);
@@ -353,6 +360,8 @@ bool mt_screen_utf8(const struct mt_screen *s) { return s->utf8; }
 void mt_screen_begin(struct mt_screen *s)
 {
 	erase();
+	mt_blanks_begin(&s->blanks, LINES, COLS, s->colour && s->theme.style[MT_ROLE_TEXT].background >= 0 ?
+		s->ground[MT_ROLE_TEXT] : MT_COLOUR_DEFAULT);
 	s->cursor_row = -1;
 	s->cursor_style = 0;
 	if (s->cell_pairs_full) {
@@ -373,9 +382,24 @@ void mt_screen_cursor_style(struct mt_screen *s, int style)
 	s->cursor_style = style;
 }
 
+static void put_cell(int row, int column, attr_t attributes, int pair, const wchar_t *text)
+{
+	cchar_t cell;
+
+	setcchar(&cell, text, attributes, (short)pair, NULL);
+	mvadd_wch(row, column, &cell);
+}
+
+static void put_blank(int row, int column, attr_t attributes, int pair)
+{
+	put_cell(row, column, attributes, pair, L" ");
+}
+
 void mt_screen_end(struct mt_screen *s)
 {
 	bool shown = s->cursor_row >= 0;
+
+	mt_blanks_settle(&s->blanks, put_blank);
 
 	/* A hidden cursor is left where the last change was: moving it would only cost bytes. */
 	leaveok(stdscr, !shown);
@@ -459,17 +483,18 @@ int mt_text_width(const char *text)
 	return total;
 }
 
-static void put(int row, int column, attr_t attributes, int pair, const wchar_t *text)
+static void put(struct mt_screen *s, int row, int column, enum mt_role role, const wchar_t *text)
 {
-	cchar_t cell;
+	int pair = s->colour ? (int)role + 1 : 0, width = wcwidth(text[0]);
 
-	setcchar(&cell, text, attributes, (short)pair, NULL);
-	mvadd_wch(row, column, &cell);
+	put_cell(row, column, s->attributes[role], pair, text);
+	mt_blanks_note(&s->blanks, row, column, width > 1 ? width : 1,
+		&(struct mt_blanks_cell){s->attributes[role], pair, s->ground[role], text[0] == L' ' && !text[1]});
 }
 
 int mt_draw(struct mt_screen *s, int row, int column, int width, enum mt_role role, const char *text)
 {
-	int used = 0, pair = s->colour ? (int)role + 1 : 0;
+	int used = 0;
 	bool cut;
 
 	if (row < 0 || row >= LINES || column < 0 || column >= COLS || width <= 0)
@@ -499,7 +524,7 @@ int mt_draw(struct mt_screen *s, int row, int column, int width, enum mt_role ro
 			if (count < CCHARW_MAX - 1)
 				cell[count++] = mark;
 		}
-		put(row, column + used, s->attributes[role], pair, cell);
+		put(s, row, column + used, role, cell);
 		used += columns;
 	}
 	if (cut) {
@@ -508,7 +533,7 @@ int mt_draw(struct mt_screen *s, int row, int column, int width, enum mt_role ro
 
 		mt_draw_fill(s, row, column + used, width - used, role);
 		used = width + 1;
-		put(row, column + used - 1, s->attributes[role], pair, end);
+		put(s, row, column + used - 1, role, end);
 	}
 	return used;
 }
@@ -534,7 +559,7 @@ void mt_draw_right(struct mt_screen *s, int row, int column, int width, enum mt_
 void mt_draw_fill(struct mt_screen *s, int row, int column, int width, enum mt_role role)
 {
 	for (int i = 0; i < width && column + i < COLS && row >= 0 && row < LINES; i++)
-		put(row, column + i, s->attributes[role], s->colour ? (int)role + 1 : 0, L" ");
+		put(s, row, column + i, role, L" ");
 }
 
 void mt_draw_rule(struct mt_screen *s, int row, int column, int width, enum mt_role role, const char *words)
@@ -588,6 +613,7 @@ void mt_draw_cell(struct mt_screen *s, int row, int column, const uint32_t *code
 	do
 		cell[count] = printable(s->utf8, code[count] ? code[count] : ' ', &width);
 	while (code[count] && ++count < CCHARW_MAX - 1 && code[count]);
-	put(row, column, curses_attributes(style->attributes), cell_pair(s,
+	put_cell(row, column, curses_attributes(style->attributes), cell_pair(s,
 		mt_theme_nearest(style->foreground, COLORS), mt_theme_nearest(style->background, COLORS)), cell);
+	mt_blanks_note(&s->blanks, row, column, 1, &(struct mt_blanks_cell){.ground = GROUND_UNKNOWN});
 }

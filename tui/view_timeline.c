@@ -10,6 +10,7 @@
 #include <string.h>
 
 #define LABELS 8
+#define PIN_ROWS 3     /* of the cursor above the graph: each costs bytes when it moves */
 #define RULE_WORDS 19 /* where those of the rule have ended */
 
 /* Of the graph. */
@@ -164,6 +165,18 @@ static void draw_part(struct mt_app *app, struct mt_rect r, struct mt_sparkline_
 	mt_sparkline_lined(app->screen, r, &g);
 }
 
+/* How many rows of the graph are empty above a column. */
+static int rows_above(const struct mt_sparkline_graph *g, uint32_t column, int rows)
+{
+	uint64_t most = 0;
+
+	for (uint32_t i = 2 * column; i < 2 * column + 2 && i < g->count; i++) {
+		most = g->values[i] > most ? g->values[i] : most;
+		most = g->line && g->line[i] > most ? g->line[i] : most;
+	}
+	return g->max ? rows - (int)((double)most * rows / (double)g->max) : rows;
+}
+
 static void draw_graph(struct mt_app *app, struct mt_rect r, const struct mt_timeline *t,
 	const struct mt_timeline *whole)
 {
@@ -175,11 +188,13 @@ static void draw_graph(struct mt_app *app, struct mt_rect r, const struct mt_tim
 	uint32_t first = 0, behind = 0;
 
 	r = mt_sparkline_scale(app->screen, r, max);
+	int above = rows_above(&g, app->timeline.cursor, r.rows);
+
 	mt_frame_hit(app, r, MT_HIT_TIME, MT_VIEW_TIMELINE, 0);
 	mt_timeline_columns(app, &first, &behind);
 	for (int y = 0; y < r.rows; y++)
 		mt_draw_fill(app->screen, r.row + y, r.column + (int)first, (int)(behind - first), MT_ROLE_RANGE);
-	for (int y = 0; y < r.rows && cursor < r.columns; y++)
+	for (int y = above - PIN_ROWS > 0 ? above - PIN_ROWS : 0; y < above && cursor < r.columns; y++)
 		mt_draw(app->screen, r.row + y, r.column + cursor, 1, MT_ROLE_PROMPT,
 			mt_glyph(mt_screen_utf8(app->screen), MT_GLYPH_MARKER));
 	draw_part(app, r, g, 0, first);

@@ -51,6 +51,8 @@ static void set_environment(const struct settings *s)
 	setenv("MEMTUI_TEST_IDLE", "1", 1);
 	if (s->no_color)
 		setenv("NO_COLOR", "1", 1);
+	if (s->remote)
+		setenv("SSH_CONNECTION", "192.0.2.1 50000 192.0.2.2 22", 1);
 	if (s->filtering)
 		setenv("MEMTUI_TEST_FILTERING", s->filtering, 1);
 	if (s->cache)

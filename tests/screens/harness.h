@@ -38,6 +38,7 @@ struct settings {
 	const char *editor;                    /* EDITOR; NULL: one that does nothing */
 	const char *tmux;                      /* TMUX */
 	const char *config;                    /* XDG_CONFIG_HOME and XDG_STATE_HOME; NULL: nowhere */
+	bool remote;                           /* as over SSH */
 };
 
 void terminal_start(struct terminal *, int rows, int columns, const struct settings *, char *const *argv);

@@ -10,39 +10,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* ---- bytes ---- */
-
-static void check_bytes(struct tests *t)
-{
-	/* In a group's detail another frame brings other source lines, not only another cursor. */
-	static const struct { const char *name, *keys; uint64_t budget; } places[] = {{"main", "", 400}, {"groups", "2", 400},
-		{"tree", "3", 400}, {"overview", "V", 400}, {"detail", "2\r", 2000}};
-	struct terminal terminal;
-
-	for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
-		uint64_t most = 0, before;
-
-		open_trace(t, &terminal, 30, 100, NULL);
-		terminal_settle(&terminal);
-		terminal_type(&terminal, places[i].keys);
-		terminal_settle(&terminal);
-		for (int n = 0; n < 6; n++) {
-			before = terminal.received;
-			terminal_type(&terminal, n < 3 ? "j" : "k");
-			terminal_settle(&terminal);
-			if (terminal.received - before > most)
-				most = terminal.received - before;
-		}
-		tell(t, most > 0 && most <= places[i].budget, "a cursor move in %s costs %llu bytes of %llu",
-			places[i].name, (unsigned long long)most, (unsigned long long)places[i].budget);
-		before = terminal.received;
-		terminal_read_for(&terminal, 600);
-		tell(t, terminal.received == before, "idle %s sends %llu bytes", places[i].name,
-			(unsigned long long)(terminal.received - before));
-		terminal_close(&terminal);
-	}
-}
-
 static void check_resize(struct tests *t)
 {
 	static const int walk[][2] = {{24, 80}, {10, 40}, {6, 20}, {1, 1}, {50, 160}, {12, 45}, {30, 100}};
@@ -473,8 +440,6 @@ int main(int argc, char **argv)
 
 	for (size_t i = 0; i < sizeof goldens / sizeof *goldens; i++)
 		check_golden(&t, &goldens[i]);
-	if (wanted("bytes"))
-		check_bytes(&t);
 	if (wanted("resize"))
 		check_resize(&t);
 	if (wanted("signals")) {
