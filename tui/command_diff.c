@@ -70,10 +70,11 @@ static int run(const struct mt_arguments *arguments, struct mt_err *err)
 	before.absent_allowed = after.absent_allowed = !instants;
 	if (instants)
 		at_instants(&before, &after);
-	int status = mt_opened_load(&a, &before, arguments->operands[0], true, err);
+	int status = instants ? mt_opened_load_instants(&a, &before, &b, &after, arguments->operands[0], err) :
+		mt_opened_load(&a, &before, arguments->operands[0], true, err);
 
-	if (status >= 0)
-		status = mt_opened_load(&b, &after, arguments->operands[instants ? 0 : 1], true, err);
+	if (status >= 0 && !instants)
+		status = mt_opened_load(&b, &after, arguments->operands[1], true, err);
 	if (status >= 0)
 		status = check_names(&a, &b, err);
 	if (status >= 0) {

@@ -102,28 +102,78 @@ static struct mt_report report_on(struct mt_opened *o, const struct mt_arguments
 		.columns = (uint32_t)arguments->columns};
 }
 
-int mt_opened_load(struct mt_opened *o, const struct mt_arguments *arguments, const char *path, bool symbols, struct mt_err *err)
+static int read_filter(struct mt_opened *o, const struct mt_arguments *arguments, struct mt_err *err)
 {
 	*o = (struct mt_opened){.filter = mt_command_filter(arguments, err)};
 	if (!o->filter || mt_command_suppressions(&o->rules, arguments, err) < 0)
 		return -EINVAL;
 	mt_filter_allow_absent(o->filter, arguments->absent_allowed);
-	bool names = symbols || o->rules || mt_filter_active(o->filter);
-	bool events = !arguments->of_log && (arguments->events || mt_filter_needs(o->filter) || (arguments->history && mt_filter_active(o->filter)));
+	return 0;
+}
+
+static int load(struct mt_opened *o, const struct mt_arguments *arguments, const char *path, bool symbols, struct mt_err *err)
+{
+	bool active = mt_filter_active(o->filter), names = symbols || o->rules || active;
+	bool events = arguments->events || mt_filter_needs(o->filter) || (arguments->history && active);
 	int status = mt_command_load(&o->loaded, path, names, err);
 
-	if (status >= 0 && events)
-		status = mt_loaded_need_events(&o->loaded, path, names, err);
-	o->source = (struct mt_source){.profile = &o->loaded.profile, .symbols = &o->loaded.symbols, .reader = o->loaded.reader,
+	return status >= 0 && events && !arguments->of_log ? mt_loaded_need_events(&o->loaded, path, names, err) : status;
+}
+
+static struct mt_source source_of(const struct mt_opened *o)
+{
+	return (struct mt_source){.profile = &o->loaded.profile, .symbols = &o->loaded.symbols, .reader = o->loaded.reader,
 		.progress = match_progress};
-	if (status >= 0)
-		status = mt_match(&o->matched, &o->source, arguments->of_log ? NULL : o->filter, arguments->history ? MT_MATCH_HISTORY : 0, err);
-	mt_command_progress(NULL, -1);
-	if (status >= 0)
-		say_unanswered(o, arguments, path);
-	if (status >= 0 && o->rules)
+}
+
+/* What was found is ready to be shown. */
+static void conclude(struct mt_opened *o, const struct mt_arguments *arguments)
+{
+	if (o->rules)
 		judge(o, arguments);
 	o->report = report_on(o, arguments);
+}
+
+int mt_opened_load(struct mt_opened *o, const struct mt_arguments *arguments, const char *path, bool symbols, struct mt_err *err)
+{
+	int status = read_filter(o, arguments, err);
+
+	if (status < 0)
+		return status;
+	status = load(o, arguments, path, symbols, err);
+	o->source = source_of(o);
+	if (status >= 0)
+		status = mt_match(&o->matched, &o->source, arguments->of_log ? NULL : o->filter,
+			arguments->history ? MT_MATCH_HISTORY : 0, err);
+	mt_command_progress(NULL, -1);
+	if (status < 0)
+		return status;
+	say_unanswered(o, arguments, path);
+	conclude(o, arguments);
+	return status;
+}
+
+int mt_opened_load_instants(struct mt_opened *a, const struct mt_arguments *before, struct mt_opened *b,
+	const struct mt_arguments *after, const char *path, struct mt_err *err)
+{
+	int status = read_filter(a, before, err);
+
+	if (status >= 0)
+		status = read_filter(b, after, err);
+	if (status >= 0)
+		status = load(a, before, path, true, err);
+	b->loaded = a->loaded;
+	b->borrowed = true;
+	a->source = b->source = source_of(a);
+	if (status >= 0)
+		status = mt_match_several((struct mt_matched *[]){&a->matched, &b->matched}, &a->source,
+			(struct mt_filter *[]){a->filter, b->filter}, 2, before->history ? MT_MATCH_HISTORY : 0, err);
+	mt_command_progress(NULL, -1);
+	if (status < 0)
+		return status;
+	say_unanswered(a, before, path);
+	conclude(a, before);
+	conclude(b, after);
 	return status;
 }
 
@@ -133,7 +183,8 @@ void mt_opened_free(struct mt_opened *o)
 	mt_suppressed_free(&o->suppressed_whole);
 	mt_suppressions_free(o->rules);
 	mt_matched_free(&o->matched);
-	mt_loaded_free(&o->loaded);
+	if (!o->borrowed)
+		mt_loaded_free(&o->loaded);
 	mt_filter_free(o->filter);
 }
 

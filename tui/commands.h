@@ -67,6 +67,7 @@ struct mt_filter *mt_command_filter(const struct mt_arguments *, struct mt_err *
 /* A trace, what the filter leaves of it, and a report on that as the options ask for it. */
 struct mt_opened {
 	struct mt_loaded loaded;
+	bool borrowed; /* it is another's */
 	struct mt_filter *filter;
 	struct mt_source source;
 	struct mt_matched matched;
@@ -77,6 +78,9 @@ struct mt_opened {
 };
 /* symbols: whether names are wanted in any case. To be freed after an error too. */
 int mt_opened_load(struct mt_opened *, const struct mt_arguments *, const char *path, bool symbols, struct mt_err *);
+/* The same trace by two filters on single allocations: loaded once, and gone over as often as for one. */
+int mt_opened_load_instants(struct mt_opened *a, const struct mt_arguments *before, struct mt_opened *b,
+	const struct mt_arguments *after, const char *path, struct mt_err *err);
 void mt_opened_free(struct mt_opened *);
 /* Whether all of the result could be written. */
 int mt_command_finish(const struct mt_arguments *, struct mt_err *);

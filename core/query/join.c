@@ -451,18 +451,20 @@ static int finish_live(struct join *j)
 	return result;
 }
 
-static int join(struct join *j, bool addresses, struct mt_err *err)
+static void begin(struct join *j, struct mt_pass *pass, bool addresses)
 {
 	const struct mt_question *q = j->question;
 
 	addresses |= (q->needs & MT_FILTER_NEEDS_ADDRESS) != 0;
-	struct mt_pass pass = {.wants = addresses ? MT_TRACE_ADDRESSES : 0, .from_range = !j->chains, .events = on_events,
+	*pass = (struct mt_pass){.wants = addresses ? MT_TRACE_ADDRESSES : 0, .from_range = !j->chains, .events = on_events,
 		.resume = resume, .idle = is_idle, .fault = &j->fault, .context = j};
-
 	j->sequence = mt_alloc(((size_t)q->source->profile->thread_count + 1) * sizeof *j->sequence);
 	mt_live_init(&j->live);
-	int result = mt_question_pass(q, &pass, err);
+}
 
+/* result: of the pass. */
+static int end(struct join *j, int result)
+{
 	if (!result)
 		result = finish_live(j);
 	for (uint32_t i = 0; i < j->chain_count; i++)
@@ -479,13 +481,28 @@ int mt_join(const struct mt_question *q, unsigned wants, int (*visit)(void *cont
 {
 	struct join j = {.question = q, .visit = visit, .context = context,
 		.chains = wants & MT_SCAN_CHAINS || q->needs & MT_FILTER_NEEDS_CHAIN, .stacks = wants & MT_SCAN_STACKS};
+	struct mt_pass pass;
 
-	return join(&j, wants & MT_SCAN_ADDRESSES, err);
+	begin(&j, &pass, wants & MT_SCAN_ADDRESSES);
+	return end(&j, mt_question_pass(q, &pass, err));
 }
 
-int mt_join_bits(const struct mt_question *q, struct mt_bits *bits, struct mt_err *err)
+int mt_join_bits(const struct mt_question *const *questions, struct mt_bits *const *bits, unsigned count, struct mt_err *err)
 {
-	struct join j = {.question = q, .bits = bits, .chains = q->needs & MT_FILTER_NEEDS_CHAIN};
+	struct join joins[MT_MATCHES_MOST];
+	struct mt_pass passes[MT_MATCHES_MOST] = {0};
+	int result, first = 0;
 
-	return join(&j, 0, err);
+	for (unsigned i = 0; i < count; i++) {
+		joins[i] = (struct join){.question = questions[i], .bits = bits[i],
+			.chains = questions[i]->needs & MT_FILTER_NEEDS_CHAIN};
+		begin(&joins[i], &passes[i], false);
+	}
+	result = mt_question_passes(questions, passes, count, err);
+	for (unsigned i = 0; i < count; i++) {
+		int ended = end(&joins[i], result);
+
+		first = first ? first : ended;
+	}
+	return first;
 }

@@ -9,7 +9,9 @@
 #define NEEDS_ENDS (MT_FILTER_NEEDS_END | MT_FILTER_NEEDS_CHAIN)
 
 struct match {
+	struct mt_matched *out;
 	struct mt_question question;
+	bool events;  /* its fields ask for them */
 	struct mt_bits bits;
 	bool decided; /* the bits stand already */
 	struct mt_replay replay;
@@ -146,45 +148,76 @@ static void finish_samples(struct mt_replay *r, const struct mt_profile *of)
 		p->samples[i].memory = of->samples[i].memory;
 }
 
-static int replay(struct match *m, struct mt_matched *out, struct mt_err *err)
+static void replay_begin(struct match *m, struct mt_pass *pass)
 {
-	struct mt_profile *p = &out->profile;
+	struct mt_profile *p = &m->out->profile;
 	const struct mt_question *q = &m->question;
-	const struct mt_profile *of = q->source->profile;
-	struct mt_pass pass = {.wants = q->needs & MT_FILTER_NEEDS_ADDRESS && !m->decided ? MT_TRACE_ADDRESSES : 0,
-		.events = on_events, .resume = resume, .idle = is_idle, .fault = &m->replay.fault, .context = m};
 
-	begin(p, of);
+	*pass = (struct mt_pass){.wants = q->needs & MT_FILTER_NEEDS_ADDRESS && !m->decided ? MT_TRACE_ADDRESSES : 0,
+		.events = on_events, .resume = resume, .idle = is_idle, .fault = &m->replay.fault, .context = m};
+	begin(p, q->source->profile);
 	mt_replay_init(&m->replay, p);
 	m->replay.choosing = true;
 	m->replay.from_ns = q->bounds.from_ns;
 	m->replay.to_ns = q->bounds.to_ns;
 	m->replay.model.outer_peak = true;
 	m->replay.model.temporary_threshold = q->bounds.temporary_threshold;
-	int result = mt_question_pass(q, &pass, err);
+}
 
-	if (!result) {
-		finish_samples(&m->replay, of);
-		p->info.slack_bytes = mt_replay_slack(&m->replay);
-		out->heap_peak_bytes = m->replay.in_range ? m->replay.heap_peak : m->replay.heap_bytes;
-		out->heap_peak_ns = m->replay.in_range ? m->replay.heap_peak_ns : out->from_ns;
+static void replay_end(struct match *m)
+{
+	struct mt_matched *out = m->out;
+
+	finish_samples(&m->replay, m->question.source->profile);
+	out->profile.info.slack_bytes = mt_replay_slack(&m->replay);
+	out->heap_peak_bytes = m->replay.in_range ? m->replay.heap_peak : m->replay.heap_bytes;
+	out->heap_peak_ns = m->replay.in_range ? m->replay.heap_peak_ns : out->from_ns;
+}
+
+/* The ends, for those that ask for them. */
+static int decide(struct match *const *matches, unsigned count, struct mt_err *err)
+{
+	const struct mt_question *questions[MT_MATCHES_MOST];
+	struct mt_bits *bits[MT_MATCHES_MOST];
+	unsigned deciding = 0;
+
+	for (unsigned i = 0; i < count; i++) {
+		struct match *m = matches[i];
+
+		m->decided = m->question.needs & NEEDS_ENDS;
+		if (!m->decided)
+			continue;
+		questions[deciding] = &m->question;
+		bits[deciding++] = &m->bits;
 	}
-	mt_replay_free(&m->replay);
+	for (unsigned i = 0; i < count && deciding; i++)
+		matches[i]->question.share = 0.5;
+	int result = deciding ? mt_join_bits(questions, bits, deciding, err) : 0;
+
+	for (unsigned i = 0; i < count && deciding; i++)
+		matches[i]->question.done = 0.5;
 	return result;
 }
 
-static int match_events(struct match *m, struct mt_matched *out, struct mt_err *err)
+static int match_events(struct match *const *matches, unsigned count, struct mt_err *err)
 {
-	struct mt_question *q = &m->question;
-	int result = 0;
+	const struct mt_question *questions[MT_MATCHES_MOST];
+	struct mt_pass passes[MT_MATCHES_MOST] = {0};
+	int result = decide(matches, count, err);
 
-	m->decided = q->needs & NEEDS_ENDS;
-	if (m->decided) {
-		q->share = 0.5;
-		result = mt_join_bits(q, &m->bits, err);
-		q->done = 0.5;
+	if (result)
+		return result;
+	for (unsigned i = 0; i < count; i++) {
+		questions[i] = &matches[i]->question;
+		replay_begin(matches[i], &passes[i]);
 	}
-	return result ? result : replay(m, out, err);
+	result = mt_question_passes(questions, passes, count, err);
+	for (unsigned i = 0; i < count; i++) {
+		if (!result)
+			replay_end(matches[i]);
+		mt_replay_free(&matches[i]->replay);
+	}
+	return result;
 }
 
 /* ---- all ---- */
@@ -202,36 +235,66 @@ static bool peak_may_be_gone(const struct mt_info *info, const struct mt_filter_
 	return range->from_ns < info->history_from_ns && !(peak_inside && info->peak_ns >= info->history_from_ns);
 }
 
-int mt_match(struct mt_matched *out, const struct mt_source *source, struct mt_filter *filter, unsigned wants,
+static int open_match(struct match *m, const struct mt_source *source, struct mt_filter *filter, unsigned wants,
 	struct mt_err *err)
 {
-	struct match m = {0};
-	int result = mt_question_init(&m.question, source, filter, err);
-	const struct mt_question *q = &m.question;
-	bool events = q->needs || (wants & MT_MATCH_HISTORY && q->groups);
+	struct mt_matched *out = m->out;
+	const struct mt_question *q = &m->question;
+	int result = mt_question_init(&m->question, source, filter, err);
 
-	mt_matched_free(out);
-	out->history = events || !q->groups;
-	out->own = events || q->groups;
+	m->events = q->needs || (wants & MT_MATCH_HISTORY && q->groups);
+	out->history = m->events || !q->groups;
+	out->own = m->events || q->groups;
 	out->from_ns = smaller(q->bounds.from_ns, source->profile->info.wall_ns);
 	out->to_ns = smaller(q->bounds.to_ns, source->profile->info.wall_ns);
 	out->heap_peak_bytes = source->profile->info.peak_bytes;
 	out->heap_peak_ns = source->profile->info.peak_ns;
+	out->unanswered_ns = m->events ? source->profile->info.history_from_ns : 0;
 	if (!out->own)
 		out->profile = *source->profile;
-	else if (!result && events)
-		result = match_events(&m, out, err);
-	else if (!result)
+	else if (!result && !m->events)
 		match_groups(&out->profile, source->profile, q->groups);
-	if (!result && events)
-		out->profile.info.peak_unsure = peak_may_be_gone(&source->profile->info, &q->bounds);
-	out->unanswered_ns = events ? source->profile->info.history_from_ns : 0;
-	if (result)
-		mt_matched_free(out);
-	free(m.chosen);
-	free(m.bits.words);
-	mt_question_free(&m.question);
 	return result;
+}
+
+static void close_match(struct match *m, int result)
+{
+	if (!result && m->events)
+		m->out->profile.info.peak_unsure = peak_may_be_gone(&m->question.source->profile->info, &m->question.bounds);
+	if (result)
+		mt_matched_free(m->out);
+	free(m->chosen);
+	free(m->bits.words);
+	mt_question_free(&m->question);
+}
+
+int mt_match_several(struct mt_matched *const *outs, const struct mt_source *source, struct mt_filter *const *filters,
+	unsigned count, unsigned wants, struct mt_err *err)
+{
+	struct match matches[MT_MATCHES_MOST] = {0}, *by_events[MT_MATCHES_MOST];
+	unsigned events = 0;
+	int result = 0;
+
+	for (unsigned i = 0; i < count; i++) {
+		mt_matched_free(outs[i]);
+		matches[i].out = outs[i];
+	}
+	for (unsigned i = 0; i < count && !result; i++) {
+		result = open_match(&matches[i], source, filters[i], wants, err);
+		if (matches[i].events)
+			by_events[events++] = &matches[i];
+	}
+	if (!result && events)
+		result = match_events(by_events, events, err);
+	for (unsigned i = 0; i < count; i++)
+		close_match(&matches[i], result);
+	return result;
+}
+
+int mt_match(struct mt_matched *out, const struct mt_source *source, struct mt_filter *filter, unsigned wants,
+	struct mt_err *err)
+{
+	return mt_match_several(&out, source, &filter, 1, wants, err);
 }
 
 void mt_matched_free(struct mt_matched *m)

@@ -296,3 +296,63 @@ int mt_question_pass(const struct mt_question *q, const struct mt_pass *wanted, 
 		q->source->progress(q->source->context, 1); /* what is printed next is not to follow a progress line */
 	return p.idle ? 0 : result;
 }
+
+/* ---- several passes in one ---- */
+
+struct several {
+	const struct mt_pass *passes;
+	unsigned count;
+	const char *fault;
+};
+
+static int several_events(void *context, const struct mt_event *events, uint32_t count, const struct mt_event *after)
+{
+	struct several *s = context;
+	int result = 0;
+
+	for (unsigned i = 0; i < s->count && !result; i++) {
+		result = s->passes[i].events(s->passes[i].context, events, count, after);
+		if (result)
+			s->fault = *s->passes[i].fault;
+	}
+	return result;
+}
+
+static int several_resume(void *context, const struct mt_checkpoint *checkpoint, const struct mt_checkpoint_block *b)
+{
+	const struct several *s = context;
+	int result = 0;
+
+	for (unsigned i = 0; i < s->count && !result; i++)
+		result = s->passes[i].resume(s->passes[i].context, checkpoint, b);
+	return result;
+}
+
+static bool several_idle(void *context)
+{
+	const struct several *s = context;
+
+	for (unsigned i = 0; i < s->count; i++)
+		if (!s->passes[i].idle || !s->passes[i].idle(s->passes[i].context))
+			return false;
+	return true;
+}
+
+int mt_question_passes(const struct mt_question *const *questions, const struct mt_pass *passes, unsigned count,
+	struct mt_err *err)
+{
+	struct several s = {.passes = passes, .count = count};
+	struct mt_question all = *questions[0];
+	struct mt_pass pass = {.from_range = true, .events = several_events, .resume = several_resume, .idle = several_idle,
+		.fault = &s.fault, .context = &s};
+
+	for (unsigned i = 0; i < count; i++) {
+		const struct mt_filter_bounds *bounds = &questions[i]->bounds;
+
+		all.bounds.from_ns = bounds->from_ns < all.bounds.from_ns ? bounds->from_ns : all.bounds.from_ns;
+		all.bounds.to_ns = bounds->to_ns > all.bounds.to_ns ? bounds->to_ns : all.bounds.to_ns;
+		pass.wants |= passes[i].wants;
+		pass.from_range &= passes[i].from_range;
+	}
+	return mt_question_pass(&all, &pass, err);
+}

@@ -82,11 +82,13 @@ struct mt_pass {
 struct mt_resumed { struct mt_event events[2]; const struct mt_event *after; };
 void mt_question_resumed(struct mt_resumed *, const struct mt_checkpoint_block *);
 int mt_question_pass(const struct mt_question *, const struct mt_pass *, struct mt_err *);
+/* Several (MT_MATCHES_MOST) in one, of the same source; how far it is says the first question. */
+int mt_question_passes(const struct mt_question *const *, const struct mt_pass *, unsigned count, struct mt_err *);
 
 /* Joins allocations with their ends and visits what matches: mt_scan_allocations. */
 int mt_join(const struct mt_question *, unsigned wants, int (*visit)(void *context, const struct mt_allocation *),
 	void *context, struct mt_err *);
-/* The matching allocations as bits, by a join: for a second pass. */
-int mt_join_bits(const struct mt_question *, struct mt_bits *, struct mt_err *);
+/* The matching allocations as bits, by a join: for a second pass. Of several questions at once. */
+int mt_join_bits(const struct mt_question *const *, struct mt_bits *const *, unsigned count, struct mt_err *);
 
 #endif

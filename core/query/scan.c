@@ -100,7 +100,7 @@ int mt_scan_events(const struct mt_source *source, struct mt_filter *filter,
 	t.decided = q.needs & (MT_FILTER_NEEDS_END | MT_FILTER_NEEDS_CHAIN);
 	if (!result && t.decided) {
 		q.share = 0.5;
-		result = mt_join_bits(&q, &t.bits, err);
+		result = mt_join_bits(&(const struct mt_question *){&q}, &(struct mt_bits *){&t.bits}, 1, err);
 		q.done = 0.5;
 	}
 	if (!result)

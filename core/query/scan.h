@@ -78,6 +78,10 @@ struct mt_matched {
 /* Takes no pass over events where the filter asks of groups alone (two at most else). filter may be NULL. out: zeroed, or of
  * an earlier call. */
 int mt_match(struct mt_matched *, const struct mt_source *, struct mt_filter *, unsigned wants, struct mt_err *);
+/* The same by several filters: as many passes as by the one that takes most. After an error all are empty. */
+#define MT_MATCHES_MOST 2u
+int mt_match_several(struct mt_matched *const *, const struct mt_source *, struct mt_filter *const *, unsigned count,
+	unsigned wants, struct mt_err *);
 void mt_matched_free(struct mt_matched *);
 
 #endif
