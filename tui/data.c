@@ -173,13 +173,12 @@ void mt_data_survey(struct mt_data *d, uint32_t group)
 
 bool mt_data_survey_collect(struct mt_data *d)
 {
-	struct mt_rank_point *points;
-	uint64_t time_ns[MT_RANK_POINTS];
+	struct mt_series series;
 
-	if (!mt_surveying_collect(d->surveying, &points, time_ns))
+	if (!mt_surveying_collect(d->surveying, &series))
 		return false;
-	if (points) {
-		mt_ranking_take(&d->ranking, &d->whole, points, time_ns);
+	if (series.points) {
+		mt_ranking_take(&d->ranking, &d->whole, &series);
 		mt_data_select(d);
 	}
 	return true;

@@ -49,6 +49,13 @@ static void drop_oldest(struct mt_ranking *r)
 		memmove(points_of(r, g), points_of(r, g) + 1, r->count * sizeof *r->points);
 }
 
+static void rank(const struct mt_ranking *r, const struct mt_profile *p, uint32_t group, struct mt_rank *out)
+{
+	int64_t old = r->old ? (int64_t)r->old[group] : MT_RANK_UNKNOWN;
+
+	mt_rank_series(out, points_of(r, group), r->time_ns, r->count, &p->groups[group], old);
+}
+
 static void score(struct mt_ranking *r, const struct mt_profile *p)
 {
 	struct mt_rank *ranks;
@@ -62,7 +69,9 @@ static void score(struct mt_ranking *r, const struct mt_profile *p)
 	ranks = mt_resize(NULL, ((size_t)r->groups + 1) * sizeof *ranks);
 	r->weight = 0;
 	for (uint32_t g = 0; g < r->groups; g++) {
-		mt_rank_series(&ranks[g], points_of(r, g), r->time_ns, r->count, &p->groups[g]);
+		ranks[g] = (struct mt_rank){0};
+		if (mt_rank_may_grow(points_of(r, g), r->count))
+			rank(r, p, g, &ranks[g]);
 		r->weight += mt_rank_weight(&ranks[g]);
 	}
 	for (uint32_t g = 0; g < r->groups; g++) {
@@ -77,6 +86,10 @@ void mt_ranking_add(struct mt_ranking *r, const struct mt_profile *p)
 {
 	uint64_t now = p->info.wall_ns;
 
+	if (p->group_count > MT_RANKING_MOST) { /* what is known of them are totals */
+		r->count = r->groups = r->score_count = 0;
+		return;
+	}
 	if (!r->step_ns)
 		r->step_ns = STEP_LEAST;
 	if (p->group_count > MANY_GROUPS && r->step_ns < 4 * STEP_LEAST)
@@ -104,23 +117,24 @@ void mt_ranking_add(struct mt_ranking *r, const struct mt_profile *p)
 	score(r, p);
 }
 
-void mt_ranking_take(struct mt_ranking *r, const struct mt_profile *p, struct mt_rank_point *points,
-	const uint64_t time_ns[MT_RANK_POINTS])
+void mt_ranking_take(struct mt_ranking *r, const struct mt_profile *p, const struct mt_series *series)
 {
 	free(r->points);
-	r->points = points;
+	free(r->old);
+	r->points = series->points;
+	r->old = series->old;
 	r->groups = r->capacity = p->group_count;
 	r->count = MT_RANK_POINTS;
-	memcpy(r->time_ns, time_ns, sizeof r->time_ns);
+	memcpy(r->time_ns, series->time_ns, sizeof r->time_ns);
 	score(r, p);
 }
 
-bool mt_ranking_get(const struct mt_ranking *r, const struct mt_profile *p, uint32_t group, struct mt_rank *rank)
+bool mt_ranking_get(const struct mt_ranking *r, const struct mt_profile *p, uint32_t group, struct mt_rank *out)
 {
 	if (r->count < MT_RANK_LEAST || group >= r->score_count)
 		return false;
-	mt_rank_series(rank, points_of(r, group), r->time_ns, r->count, &p->groups[group]);
-	mt_rank_finish(rank, r->weight);
+	rank(r, p, group, out);
+	mt_rank_finish(out, r->weight);
 	return true;
 }
 
@@ -138,5 +152,6 @@ uint32_t mt_ranking_history(const struct mt_ranking *r, uint32_t group, uint64_t
 void mt_ranking_free(struct mt_ranking *r)
 {
 	free(r->points);
+	free(r->old);
 	free(r->scores);
 }

@@ -2,12 +2,14 @@
 #ifndef MT_TUI_RANKING_H
 #define MT_TUI_RANKING_H
 
-#include "core/query/rank.h"
+#include "tui/surveying.h"
 
 /* Points have equal distances. When there are MT_RANK_POINTS, every second one goes and the distance doubles, up to
  * eight seconds; from then on the oldest goes. So the span grows with the time of watching, to three minutes. */
+#define MT_RANKING_MOST 100000u /* with more groups a point would take the screen too long */
 struct mt_ranking {
 	struct mt_rank_point *points; /* MT_RANK_POINTS of each group, oldest first */
+	uint32_t *old;                /* of each group, as mt_rank_series takes it; NULL: not known */
 	uint32_t groups, capacity;    /* that there are points of; room for */
 	uint64_t time_ns[MT_RANK_POINTS];
 	uint32_t count;
@@ -20,9 +22,8 @@ struct mt_ranking {
 void mt_ranking_free(struct mt_ranking *);
 /* Takes a point where its time has come. */
 void mt_ranking_add(struct mt_ranking *, const struct mt_profile *);
-/* Takes over points of all groups that were found in another way. */
-void mt_ranking_take(struct mt_ranking *, const struct mt_profile *, struct mt_rank_point *,
-	const uint64_t time_ns[MT_RANK_POINTS]);
+/* Takes over what the events told of all groups. */
+void mt_ranking_take(struct mt_ranking *, const struct mt_profile *, const struct mt_series *);
 /* false: nothing is known of how the group grows. */
 bool mt_ranking_get(const struct mt_ranking *, const struct mt_profile *, uint32_t group, struct mt_rank *);
 /* Live bytes at these points, at most so many of them, spread over the span; returns how many. */

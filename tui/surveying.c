@@ -21,8 +21,7 @@ struct mt_surveying {
 	pthread_cond_t wake;
 	bool want_series, had_series, quit, running;
 	uint32_t want, asked;     /* group, or MT_NO_GROUP; asked: also after it was found */
-	struct mt_rank_point *points;
-	uint64_t time_ns[MT_RANK_POINTS];
+	struct mt_series series;
 	struct mt_survey found;
 	bool is_found;
 	atomic_bool cancel;
@@ -44,26 +43,32 @@ static int on_progress(void *context, double fraction)
 	return atomic_load_explicit(&s->cancel, memory_order_relaxed);
 }
 
+static void free_series(struct mt_series *series)
+{
+	free(series->points);
+	free(series->old);
+	*series = (struct mt_series){0};
+}
+
 /* The next two are called with the lock, and let it go meanwhile. */
 static void find_series(struct mt_surveying *s)
 {
-	struct mt_rank_point *points = mt_resize(NULL,
-		((size_t)s->source.profile->group_count + 1) * MT_RANK_POINTS * sizeof *points);
-	uint64_t time_ns[MT_RANK_POINTS];
+	size_t groups = s->source.profile->group_count;
+	struct mt_series found = {.points = mt_resize(NULL, (groups + 1) * MT_RANK_POINTS * sizeof *found.points),
+		.old = mt_resize(NULL, (groups + 1) * sizeof *found.old)};
 
 	s->want_series = false;
 	pthread_mutex_unlock(&s->lock);
-	int status = mt_survey_series(points, time_ns, &s->source, NULL);
+	int status = mt_survey_series(found.points, found.old, found.time_ns, &s->source, NULL);
 
 	pthread_mutex_lock(&s->lock);
 	if (status) {
-		free(points);
+		free_series(&found);
 		if (status == -ECANCELED && !s->quit)
 			s->want_series = true; /* for a group, which somebody looks at */
 		return;
 	}
-	s->points = points;
-	memcpy(s->time_ns, time_ns, sizeof time_ns);
+	s->series = found;
 }
 
 static void find_group(struct mt_surveying *s)
@@ -138,7 +143,7 @@ void mt_surveying_free(struct mt_surveying *s)
 	pthread_mutex_destroy(&s->lock);
 	if (s->fd >= 0)
 		close(s->fd);
-	free(s->points);
+	free_series(&s->series);
 	if (s->is_found)
 		mt_survey_free(&s->found);
 	if (s->is_known)
@@ -183,7 +188,7 @@ void mt_surveying_ask_group(struct mt_surveying *s, uint32_t group)
 bool mt_surveying_busy(struct mt_surveying *s)
 {
 	pthread_mutex_lock(&s->lock);
-	bool busy = s->running || s->want_series || s->want != MT_NO_GROUP || s->points || s->is_found;
+	bool busy = s->running || s->want_series || s->want != MT_NO_GROUP || s->series.points || s->is_found;
 
 	pthread_mutex_unlock(&s->lock);
 	return busy;
@@ -194,7 +199,7 @@ int mt_surveying_fd(const struct mt_surveying *s)
 	return s->fd;
 }
 
-bool mt_surveying_collect(struct mt_surveying *s, struct mt_rank_point **points, uint64_t time_ns[MT_RANK_POINTS])
+bool mt_surveying_collect(struct mt_surveying *s, struct mt_series *series)
 {
 	uint64_t rung;
 	bool news;
@@ -202,10 +207,9 @@ bool mt_surveying_collect(struct mt_surveying *s, struct mt_rank_point **points,
 	while (read(s->fd, &rung, sizeof rung) < 0 && errno == EINTR)
 		;
 	pthread_mutex_lock(&s->lock);
-	news = s->points || s->is_found;
-	*points = s->points;
-	memcpy(time_ns, s->time_ns, sizeof s->time_ns);
-	s->points = NULL;
+	news = s->series.points || s->is_found;
+	*series = s->series;
+	s->series = (struct mt_series){0};
 	if (s->is_found) {
 		if (s->is_known)
 			mt_survey_free(&s->known);

@@ -15,8 +15,14 @@ void mt_surveying_ask_series(struct mt_surveying *);
 void mt_surveying_ask_group(struct mt_surveying *, uint32_t group);
 bool mt_surveying_busy(struct mt_surveying *);
 int mt_surveying_fd(const struct mt_surveying *); /* readable: there is something to collect */
-/* The series, once: the caller's, points NULL when there are none yet. true: this, or a group, is new. */
-bool mt_surveying_collect(struct mt_surveying *, struct mt_rank_point **points, uint64_t time_ns[MT_RANK_POINTS]);
+/* What mt_survey_series gives, once; then the caller's. points NULL: there is none yet. */
+struct mt_series {
+	struct mt_rank_point *points;
+	uint32_t *old;
+	uint64_t time_ns[MT_RANK_POINTS];
+};
+/* true: the series, or a group, is new. */
+bool mt_surveying_collect(struct mt_surveying *, struct mt_series *);
 /* NULL: not known (yet). Valid until the next collect. */
 const struct mt_survey *mt_surveying_group(const struct mt_surveying *, uint32_t group);
 

@@ -20,10 +20,15 @@ static void age_words(char out[96], const struct mt_rank *r, uint64_t live)
 
 	mt_number_time(then, r->then_ns);
 	out[0] = '\0';
-	if (live && r->old_count)
-		snprintf(out, 96, "at least %u%% of its blocks are older than %s; ",
-			(unsigned)((r->old_count < live ? r->old_count : live) * 100 / live), then);
-	else if (live)
+	unsigned part = live ? (unsigned)((r->old_count < live ? r->old_count : live) * 100 / live) : 0;
+
+	if (!live)
+		return;
+	if (part == 100)
+		snprintf(out, 96, "all of its blocks are older than %s; ", then);
+	else if (r->exact || r->old_count)
+		snprintf(out, 96, "%s%u%% of its blocks are older than %s; ", r->exact ? "" : "at least ", part, then);
+	else
 		snprintf(out, 96, "not one of its blocks is known to be older than %s; ", then);
 }
 

@@ -16,17 +16,36 @@ struct windows {
 	double range[MT_RANK_WINDOWS];                     /* largest less smallest */
 };
 
+static uint32_t windows_of(uint32_t count)
+{
+	return count >= 2 * MT_RANK_WINDOWS ? MT_RANK_WINDOWS : count / 2;
+}
+
+static uint64_t lowest(const struct mt_rank_point *points, uint32_t from, uint32_t to)
+{
+	uint64_t low = points[from].bytes;
+
+	for (uint32_t i = from; i < to; i++)
+		low = points[i].bytes < low ? points[i].bytes : low;
+	return low;
+}
+
+bool mt_rank_may_grow(const struct mt_rank_point *points, uint32_t count)
+{
+	uint32_t windows = windows_of(count);
+
+	return lowest(points, count * (windows - 1) / windows, count) > lowest(points, 0, count / windows);
+}
+
 static void cut(struct windows *w, const struct mt_rank_point *points, const uint64_t *time_ns, uint32_t count)
 {
-	w->count = count >= 2 * MT_RANK_WINDOWS ? MT_RANK_WINDOWS : count / 2;
+	w->count = windows_of(count);
 	for (uint32_t i = 0; i < w->count; i++) {
 		uint32_t from = count * i / w->count, to = count * (i + 1) / w->count;
-		uint64_t low = points[from].bytes, high = low;
+		uint64_t low = lowest(points, from, to), high = low;
 
-		for (uint32_t k = from; k < to; k++) {
-			low = points[k].bytes < low ? points[k].bytes : low;
+		for (uint32_t k = from; k < to; k++)
 			high = points[k].bytes > high ? points[k].bytes : high;
-		}
 		w->low[i] = (double)low;
 		w->range[i] = (double)(high - low);
 		w->at[i] = (double)(time_ns[from] / 2 + time_ns[to - 1] / 2) / 1e9;
@@ -81,7 +100,7 @@ static void look_at_growth(struct mt_rank *r, const struct mt_rank_point *points
 		r->rising += w.low[i] > w.low[i - 1];
 	rises = (double)r->rising / (w.count - 1);
 	r->rising += r->rising > 0;
-	if (growth <= 0)
+	if (growth <= 0 || !mt_rank_may_grow(points, count))
 		return;
 	r->certainty = rises * rises * fit * growth / (growth + noise(&w, growth));
 	if (count < 2 * MT_RANK_WINDOWS) /* three points on a line are soon found */
@@ -91,14 +110,16 @@ static void look_at_growth(struct mt_rank *r, const struct mt_rank_point *points
 /* ---- survivors ---- */
 
 /* Of the blocks that lived in the middle of the span: those that were freed since may have been younger ones. */
-static void look_at_survivors(struct mt_rank *r, const struct mt_rank_point *points, const uint64_t *time_ns, uint32_t count)
+static void look_at_survivors(struct mt_rank *r, const struct mt_rank_point *points, const uint64_t *time_ns, uint32_t count,
+	int64_t old)
 {
-	const struct mt_rank_point *then = &points[count / 2], *now = &points[count - 1];
+	const struct mt_rank_point *then = &points[mt_rank_then(count)], *now = &points[count - 1];
 	uint32_t freed = now->freed - then->freed;
 
-	r->then_ns = time_ns[count - 1] - time_ns[count / 2];
+	r->then_ns = time_ns[count - 1] - time_ns[mt_rank_then(count)];
 	r->then_count = then->count;
-	r->old_count = then->count > freed ? then->count - freed : 0;
+	r->exact = old != MT_RANK_UNKNOWN || !freed;
+	r->old_count = old != MT_RANK_UNKNOWN ? (uint64_t)old : then->count > freed ? then->count - freed : 0;
 }
 
 /* What does not grow is no leak, however old it is: what was allocated at the start and stays is as old as can be. */
@@ -110,11 +131,11 @@ static void weigh(struct mt_rank *r, double survivors, bool whole)
 }
 
 void mt_rank_series(struct mt_rank *r, const struct mt_rank_point *points, const uint64_t *time_ns, uint32_t count,
-	const struct mt_group *g)
+	const struct mt_group *g, int64_t old)
 {
 	*r = (struct mt_rank){.freed = g->allocated_count - g->live_count};
 	look_at_growth(r, points, time_ns, count);
-	look_at_survivors(r, points, time_ns, count);
+	look_at_survivors(r, points, time_ns, count, old);
 	weigh(r, r->then_count ? (double)r->old_count / (double)r->then_count : 0, !r->freed);
 }
 

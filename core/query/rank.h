@@ -31,13 +31,21 @@ struct mt_rank {
 	uint32_t rising;     /* of these, with a higher minimum than the one before (the first counts with the second) */
 	uint64_t then_ns;    /* so long ago */
 	uint64_t then_count; /* so many blocks lived, */
-	uint64_t old_count;  /* and at least so many of them live now: more frees than these there were not */
+	uint64_t old_count;  /* and so many of them live now: at least, since others may have been freed, unless: */
+	bool exact;          /* they were counted one by one */
 	uint64_t freed;      /* blocks, ever */
 };
 
+/* Whether the last window's minimum is above the first one's: soon told of the many groups that do not grow, whose score is 0. */
+bool mt_rank_may_grow(const struct mt_rank_point *, uint32_t count);
 /* From samples, oldest first, at least MT_RANK_LEAST; else as of totals. Score and share are to be set by mt_rank_finish. */
 void mt_rank_series(struct mt_rank *, const struct mt_rank_point *, const uint64_t *time_ns, uint32_t count,
-	const struct mt_group *);
+	const struct mt_group *, int64_t old); /* old: live now of those that lived at mt_rank_then(), or MT_RANK_UNKNOWN */
+#define MT_RANK_UNKNOWN (-1)
+static inline uint32_t mt_rank_then(uint32_t count)
+{
+	return count / 2;
+}
 /* What the group weighs among those that look like leaks: bytes a second. */
 double mt_rank_weight(const struct mt_rank *);
 void mt_rank_finish(struct mt_rank *, double weight_of_all);

@@ -7,6 +7,7 @@
 
 struct series {
 	struct mt_rank_point *points;
+	uint32_t *old;
 	const uint64_t *time_ns;
 	uint64_t from_ns, step_ns;
 	uint32_t groups;
@@ -33,6 +34,7 @@ static int add_changes(void *context, const struct mt_allocation *a)
 	if (a->group >= s->groups)
 		return 0;
 	points = s->points + (size_t)a->group * MT_RANK_POINTS;
+	s->old[a->group] += a->end_ns == MT_LIVE && begin <= mt_rank_then(MT_RANK_POINTS);
 	if (begin < MT_RANK_POINTS) {
 		points[begin].bytes += a->size;
 		points[begin].count++;
@@ -45,11 +47,12 @@ static int add_changes(void *context, const struct mt_allocation *a)
 	return 0;
 }
 
-int mt_survey_series(struct mt_rank_point *points, uint64_t time_ns[MT_RANK_POINTS], const struct mt_source *source,
-	struct mt_err *err)
+int mt_survey_series(struct mt_rank_point *points, uint32_t *old, uint64_t time_ns[MT_RANK_POINTS],
+	const struct mt_source *source, struct mt_err *err)
 {
 	const struct mt_profile *p = source->profile;
-	struct series s = {.points = points, .time_ns = time_ns, .from_ns = p->info.history_from_ns, .groups = p->group_count};
+	struct series s = {.points = points, .old = old, .time_ns = time_ns, .from_ns = p->info.history_from_ns,
+		.groups = p->group_count};
 	uint64_t span = p->info.wall_ns > s.from_ns ? p->info.wall_ns - s.from_ns : 1;
 	int result;
 
@@ -57,6 +60,7 @@ int mt_survey_series(struct mt_rank_point *points, uint64_t time_ns[MT_RANK_POIN
 	for (uint32_t i = 0; i < MT_RANK_POINTS; i++)
 		time_ns[i] = s.from_ns + (uint64_t)((unsigned __int128)span * (i + 1) / MT_RANK_POINTS);
 	memset(points, 0, (size_t)p->group_count * MT_RANK_POINTS * sizeof *points);
+	memset(old, 0, p->group_count * sizeof *old);
 	result = mt_scan_allocations(source, NULL, 0, add_changes, &s, err);
 	for (size_t i = 0; i < (size_t)p->group_count * MT_RANK_POINTS; i++) {
 		if (i % MT_RANK_POINTS == 0)

@@ -6,8 +6,10 @@
 #include "core/query/scan.h"
 
 /* What every group held live at MT_RANK_POINTS instants, spread evenly over the history that there is, the last one at the end
- * of the recording: MT_RANK_POINTS points of each group, which the caller gives. */
-int mt_survey_series(struct mt_rank_point *points, uint64_t time_ns[MT_RANK_POINTS], const struct mt_source *, struct mt_err *);
+ * of the recording: MT_RANK_POINTS points of each group, which the caller gives; and how many blocks of each group that lived at
+ * mt_rank_then() live at the end. */
+int mt_survey_series(struct mt_rank_point *points, uint32_t *old, uint64_t time_ns[MT_RANK_POINTS], const struct mt_source *,
+	struct mt_err *);
 
 /* Upper bounds of classes in nanoseconds, the last without: X(name, ns) */
 #define MT_SURVEY_AGES(X) \

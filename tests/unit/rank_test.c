@@ -33,7 +33,7 @@ static struct mt_rank rank(const struct series *s, double others)
 {
 	struct mt_rank r;
 
-	mt_rank_series(&r, s->points, s->time_ns, POINTS, &s->group);
+	mt_rank_series(&r, s->points, s->time_ns, POINTS, &s->group, MT_RANK_UNKNOWN);
 	mt_rank_finish(&r, mt_rank_weight(&r) + others);
 	assert_int_equal(r.score, r.steady + r.share + r.survivors + r.whole);
 	assert_true(r.score <= 100);
@@ -178,7 +178,7 @@ static void test_few_points(void **state)
 	(void)state;
 	for (uint32_t i = 0; i < MT_RANK_LEAST; i++)
 		put(&s, i, 100, 10 * i + 1, 0);
-	mt_rank_series(&r, s.points, s.time_ns, MT_RANK_LEAST, &s.group);
+	mt_rank_series(&r, s.points, s.time_ns, MT_RANK_LEAST, &s.group, MT_RANK_UNKNOWN);
 	assert_int_equal(r.windows, 3);
 	assert_int_equal(r.rising, 3);
 }
@@ -228,13 +228,17 @@ static void test_words(void **state)
 	struct mt_rank r = rank(&s, 0);
 
 	mt_rank_words(text, &r, s.group.live_count);
-	assert_string_equal(text, "grows 1.2k/s for 57.50s in all of 6 windows, 100% of all such growth; at least 52% of its "
+	assert_string_equal(text, "grows 1.2k/s for 57.50s in all of 6 windows, 100% of all such growth; 52% of its "
 		"blocks are older than 27.50s; none was freed");
 	for (uint32_t i = 0; i < POINTS; i++)
 		put(&s, i, 100, 1000, 5 * i);
 	r = rank(&s, 0);
 	mt_rank_words(text, &r, s.group.live_count);
 	assert_string_equal(text, "does not grow: in 0 of 6 windows over 57.50s; at least 94% of its blocks are older than 27.50s; "
+		"115 were freed");
+	mt_rank_series(&r, s.points, s.time_ns, POINTS, &s.group, 1000);
+	mt_rank_words(text, &r, s.group.live_count);
+	assert_string_equal(text, "does not grow: in 0 of 6 windows over 57.50s; all of its blocks are older than 27.50s; "
 		"115 were freed");
 	r = totals(9000, 9000, 9000, 0, 100);
 	mt_rank_words(text, &r, 9000);

@@ -38,6 +38,7 @@ struct brute {
 	struct mt_rank_point (*points)[MT_RANK_POINTS];
 	const uint64_t *time_ns;
 	uint64_t sizes[GROUPS], blocks[GROUPS], ended_ns[GROUPS];
+	uint32_t old[GROUPS];
 };
 
 static int count(void *context, const struct mt_allocation *a)
@@ -47,6 +48,7 @@ static int count(void *context, const struct mt_allocation *a)
 	assert_true(a->group < GROUPS);
 	b->blocks[a->group]++;
 	b->sizes[a->group] += a->size;
+	b->old[a->group] += a->end_ns == MT_LIVE && a->time_ns <= b->time_ns[mt_rank_then(MT_RANK_POINTS)];
 	b->ended_ns[a->group] += a->end_ns == MT_LIVE || a->end_ns < a->time_ns ? 0 : a->end_ns - a->time_ns;
 	for (uint32_t i = 0; i < MT_RANK_POINTS; i++) {
 		struct mt_rank_point *point = &b->points[a->group][i];
@@ -99,11 +101,12 @@ static void test_random(void **state)
 		struct mt_rank_point *points;
 		uint64_t time_ns[MT_RANK_POINTS];
 		static struct brute b;
+		static uint32_t old[GROUPS];
 
 		open_trace(&o, seed);
 		assert_in_range(o.profile.group_count, 1, GROUPS);
 		points = malloc(o.profile.group_count * MT_RANK_POINTS * sizeof *points);
-		assert_int_equal(mt_survey_series(points, time_ns, &o.source, NULL), 0);
+		assert_int_equal(mt_survey_series(points, old, time_ns, &o.source, NULL), 0);
 		b = (struct brute){.points = calloc(GROUPS, sizeof *b.points), .time_ns = time_ns};
 		assert_int_equal(mt_scan_allocations(&o.source, NULL, 0, count, &b, NULL), 0);
 		assert_int_equal(time_ns[MT_RANK_POINTS - 1], o.profile.info.wall_ns);
@@ -116,6 +119,7 @@ static void test_random(void **state)
 				assert_int_equal(mine[i].freed, b.points[g][i].freed);
 			}
 			assert_int_equal(mine[MT_RANK_POINTS - 1].bytes, o.profile.groups[g].live_bytes);
+			assert_int_equal(old[g], b.old[g]);
 			check_group(&o, &b, g);
 		}
 		free(points);
