@@ -190,6 +190,40 @@ static void check_each_in_palette(struct tests *t)
 	terminal_close(&terminal);
 }
 
+/* Finds each action in the palette and clicks on its line: it runs, and the palette is gone. */
+static void check_each_by_mouse(struct tests *t)
+{
+	static const char *const leaving[] = {"quit", "back", "suspend", "palette"}; /* the screen, or open another palette */
+	struct settings s = {.editor = NULL};
+	struct terminal terminal;
+	int missing = 0;
+
+	start(t, &terminal, &s);
+	for (int i = 0; i < listed; i++) {
+		char keys[64];
+		bool leaves = false;
+
+		for (size_t n = 0; n < sizeof leaving / sizeof *leaving; n++)
+			leaves = leaves || !strcmp(leaving[n], list[i].id);
+		if (leaves)
+			continue;
+		snprintf(keys, sizeof keys, "\033\033:%.40s", list[i].id);
+		bool good = shows(&terminal, keys, "Every action");
+
+		terminal_type(&terminal, "\033[<0;20;4M");
+		good = terminal_settle(&terminal) && good;
+		char *screen = terminal_text(&terminal);
+
+		if (!good || strstr(screen, "Every action")) {
+			printf("==== %s by mouse\n%s", list[i].id, screen);
+			missing++;
+		}
+		free(screen);
+	}
+	tell(t, !missing, "a click in the palette runs every action");
+	terminal_close(&terminal);
+}
+
 /* Help in a view: which actions it knows of. */
 static void look_into_help(struct terminal *terminal, const char *view)
 {
@@ -255,6 +289,7 @@ static void check_actions(struct tests *t)
 	snprintf(command, sizeof command, "XDG_CONFIG_HOME=/nonexistent '%s' help keys", t->memtui);
 	tell(t, prints(command, "No key has two meanings", 0), "no key of the list means two things in one view");
 	check_each_in_palette(t);
+	check_each_by_mouse(t);
 	check_each_in_help(t);
 }
 
