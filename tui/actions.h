@@ -118,6 +118,7 @@ enum mt_scope {
 	X(ZOOM_FIT, TIMELINE, "=", 9, "Fit", "show the whole run") \
 	X(NEXT_GROUP, DETAIL, "}", 5, "Next", "the next group of the list") \
 	X(PREVIOUS_GROUP, DETAIL, "{", 6, "Previous", "the previous group of the list") \
+	X(GROUP_BLOCKS, DETAIL, "b", 7, "Blocks", "the single blocks of this group alone") \
 	X(KEYBOARD, PROGRAM, "Enter", 2, "Type", "give the program the keyboard; ^] takes it back") \
 	X(FASTER, OVERVIEW, "+", 0, "Faster", "new data is drawn more often") \
 	X(SLOWER, OVERVIEW, "-", 0, "Slower", "new data is drawn less often") \

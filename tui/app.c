@@ -329,6 +329,7 @@ static void click(struct mt_app *app, const struct mt_hit *hit)
 		if (app->overlay)
 			app->overlay->click(app, hit->value);
 		break;
+	case MT_HIT_COLUMN: views[hit->view]->sort(app, hit->value); break;
 	case MT_HIT_TIME: break;
 	case MT_HIT_THEME: mt_themes_choose(app, hit->value); break;
 	}

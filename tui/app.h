@@ -103,6 +103,7 @@ struct mt_jobs;          /* job.c */
 struct mt_triage_ui;     /* triage.h */
 struct mt_themes;        /* theme_menu.c */
 struct mt_icicle_state;  /* view_icicle.c */
+struct mt_blocks_state;  /* view_blocks.c */
 
 struct mt_config;        /* config.h */
 struct mt_restore;       /* restore.c */
@@ -154,7 +155,7 @@ struct mt_overlay {
 };
 
 /* ---- mouse ---- */
-enum mt_hit_kind { MT_HIT_ACTION, MT_HIT_LINE, MT_HIT_AREA, MT_HIT_SORT, MT_HIT_PANE, MT_HIT_TIME, MT_HIT_THEME, MT_HIT_OVERLAY };
+enum mt_hit_kind { MT_HIT_ACTION, MT_HIT_LINE, MT_HIT_AREA, MT_HIT_COLUMN, MT_HIT_SORT, MT_HIT_PANE, MT_HIT_TIME, MT_HIT_THEME, MT_HIT_OVERLAY };
 struct mt_hit {
 	struct mt_rect rect;
 	enum mt_hit_kind kind;
@@ -192,6 +193,7 @@ struct mt_app {
 	struct mt_jobs *jobs;
 	struct mt_data *home;        /* what memtui was started with, while another process of its session is seen; or NULL */
 	enum mt_view_id before;      /* the tab that was seen before this one */
+	struct mt_blocks_state *blocks;
 	struct mt_prompt prompt;
 	struct mt_menu menu;
 	struct mt_help help;
@@ -227,6 +229,7 @@ struct mt_view {
 	void (*choose)(struct mt_app *, uint32_t index); /* the line becomes the selected one and stays it */
 	void (*line)(struct mt_app *, uint32_t index, char *out, size_t len); /* text to search */
 	uint32_t (*at)(struct mt_app *, int row, int column); /* of its area on the screen: the line there; UINT32_MAX: none */
+	void (*sort)(struct mt_app *, uint32_t column);  /* its heading was clicked */
 	void (*pick)(struct mt_app *, struct mt_pick *); /* fills in what is selected; NULL: nothing is */
 	void (*leave)(struct mt_app *); /* another recording will be shown: forgets groups, ends threads; NULL: nothing to do */
 };
@@ -335,6 +338,14 @@ uint32_t mt_tree_group(struct mt_app *, uint32_t node);
 enum mt_metric mt_tree_companion(enum mt_metric); /* blocks beside bytes, bytes beside blocks */
 /* ---- view_icicle.c ---- */
 void mt_icicle_state_free(struct mt_icicle_state *);
+/* ---- view_blocks.c ---- */
+void mt_blocks_of_group(struct mt_app *, uint32_t group); /* turns to them; MT_NO_GROUP: of all */
+const char *mt_blocks_order_words(struct mt_app *);
+bool mt_blocks_asked(const struct mt_app *);              /* a list that is not there yet */
+void mt_blocks_collect(struct mt_app *);
+bool mt_blocks_progress(struct mt_app *, int percent);    /* to be told; whether that is news */
+bool mt_blocks_tells(const struct mt_app *);              /* it is on the screen */
+void mt_blocks_state_free(struct mt_blocks_state *);
 /* ---- view_detail.c ---- */
 void mt_detail_free(struct mt_detail_state *);
 /* ---- view_processes.c ---- */

@@ -21,6 +21,7 @@ void mt_data_init(struct mt_data *d)
 void mt_data_free(struct mt_data *d)
 {
 	mt_matching_free(d->matching);
+	mt_worker_free(d->listing);
 	mt_surveying_free(d->surveying);
 	mt_symbolizer_free(d->symbolizer);
 	mt_client_free(d->client);
@@ -232,7 +233,7 @@ bool mt_data_update(struct mt_data *d, bool published)
 	if (published && d->client && !d->frozen && !d->recorder_gone)
 		changed = update_client(d);
 	/* Names stay as they are while a filter reads them. */
-	d->names_wait = d->symbolizer && d->matching && mt_matching_runs(d->matching);
+	d->names_wait = d->symbolizer && d->matching && (mt_matching_runs(d->matching) || mt_worker_runs(d->listing));
 	if (d->symbolizer && !d->frozen && !d->names_wait && mt_symbolizer_collect(d->symbolizer, &d->symbols)) {
 		changed = true;
 		if (!mt_symbolizer_busy(d->symbolizer))

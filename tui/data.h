@@ -5,6 +5,7 @@
 #include "core/query/query.h"
 #include "core/query/scan.h"
 #include "core/session/session.h"
+#include "tui/listing.h"
 #include "tui/matching.h"
 #include "tui/ranking.h"
 #include "tui/surveying.h"
@@ -20,6 +21,7 @@ struct mt_data {
 	struct mt_import *import;         /* NULL: not a stand-alone recording that grows */
 	bool followed;                    /* it was one when it was opened */
 	struct mt_filter *filter;         /* what is shown matches it */
+	struct mt_worker *listing;        /* lists single blocks; NULL: there are no events */
 	struct mt_matching *matching;     /* goes over the events for the next one; NULL: there are none */
 	uint64_t asked;                   /* grows with everything that it is asked */
 	char *kept_text;                  /* a filter to come back to, or NULL */
@@ -79,6 +81,7 @@ char *mt_data_wanted(const struct mt_data *);        /* that, or what is in forc
 int mt_data_collect(struct mt_data *, struct mt_err *err);
 bool mt_data_is_matched(const struct mt_data *);     /* single allocations are filtered, totals are of what matched */
 void mt_data_begin_filters(struct mt_data *);        /* once a trace was opened */
+bool mt_data_asks_names(const struct mt_data *);      /* the filter in force goes by names */
 void mt_data_names_known(struct mt_data *);          /* once all names are there: what matches by them is known now */
 
 /* How much a group looks like a leak: by what was seen of it, else by its totals. */

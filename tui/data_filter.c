@@ -27,6 +27,8 @@ void mt_data_begin_filters(struct mt_data *d)
 	if (d->reader && has_events(d->reader))
 		d->matching = mt_matching_new(&source);
 	if (d->matching)
+		d->listing = mt_listing_new(&source);
+	if (d->matching)
 		d->surveying = mt_surveying_new(&source);
 }
 
@@ -213,14 +215,14 @@ int mt_data_collect(struct mt_data *d, struct mt_err *err)
 	return result;
 }
 
-static bool asks_names(const struct mt_filter *filter)
+bool mt_data_asks_names(const struct mt_data *d)
 {
 	static const enum mt_filter_field by_name[] = {MT_FILTER_FUNCTION_REGEX, MT_FILTER_SOURCE_REGEX,
 		MT_FILTER_MODULE_REGEX, MT_FILTER_NEGATIVE_FUNCTION_REGEX, MT_FILTER_NEGATIVE_SOURCE_REGEX, MT_FILTER_NEGATIVE_MODULE_REGEX,
 		MT_FILTER_BACKTRACE_DEPTH_MIN, MT_FILTER_BACKTRACE_DEPTH_MAX};
 
 	for (size_t i = 0; i < sizeof by_name / sizeof *by_name; i++)
-		if (mt_filter_get(filter, by_name[i]))
+		if (mt_filter_get(d->filter, by_name[i]))
 			return true;
 	return false;
 }
@@ -230,7 +232,7 @@ void mt_data_names_known(struct mt_data *d)
 	char *text = mt_data_wanted(d);
 
 	mt_matched_free(&d->kept);
-	if (mt_data_pending(d) || (mt_data_is_matched(d) && asks_names(d->filter)))
+	if (mt_data_pending(d) || (mt_data_is_matched(d) && mt_data_asks_names(d)))
 		start(d, text);
 	free(text);
 }

@@ -139,6 +139,8 @@ static void draw_tabs(struct mt_app *app, int columns)
 		mt_program_words(app, right, sizeof right);
 	else if (app->view == MT_VIEW_DETAIL)
 		snprintf(right, sizeof right, "group #%u", app->detail.group);
+	else if (app->view == MT_VIEW_BLOCKS)
+		snprintf(right, sizeof right, "%s", mt_blocks_order_words(app));
 	else
 		snprintf(right, sizeof right, "%s%s%s", app->data.inverted && columns >= 80 ? "inverted  " : "",
 			sorted_by(app), mt_metric_info(app->data.sort)->words);

@@ -31,6 +31,7 @@ struct loop {
 	size_t pending_len;
 	uint64_t pending_since, next_frame, next_names, next_output, next_import;
 	uint64_t next_processes; /* FOREVER: not seen */
+	uint64_t next_blocks; /* 0: none are asked for */
 	uint64_t next_filter, asked; /* 0: no filter is being answered; which one is */
 	uint64_t consumed, frame;
 	bool test;            /* write idle tokens */
@@ -149,11 +150,14 @@ static void tell_idle(struct loop *loop)
 {
 	struct mt_app *app = loop->app;
 	char token[96];
-	bool held = false, filters = mt_data_pending(&app->data) != NULL;
+	bool held = false, filters = mt_data_pending(&app->data) != NULL, lists = mt_blocks_asked(app), held_blocks = false;
 
+	if (lists)
+		mt_worker_progress(app->data.listing, &held_blocks);
 	if (filters)
 		mt_matching_progress(app->data.matching, &held);
-	if (!loop->test || (filters && !(held && app->filtering)) || app->dirty || app->data_dirty || loop->pending_len ||
+	if (!loop->test || (filters && !(held && app->filtering)) ||
+			(lists && !(held_blocks && mt_blocks_tells(app))) || app->dirty || app->data_dirty || loop->pending_len ||
 			loop->next_names || mt_jobs_shown(app) || (app->data.surveying && mt_surveying_busy(app->data.surveying)))
 		return;
 	if (loop->token_sent && loop->token_consumed == loop->consumed && loop->token_frame == loop->frame)
@@ -165,6 +169,27 @@ static void tell_idle(struct loop *loop)
 		(unsigned long long)loop->frame, mt_screen_rows(app->screen), mt_screen_columns(app->screen));
 
 	mt_screen_send(app->screen, token, (size_t)len);
+}
+
+/* How far a list of blocks is that takes its time. */
+static void watch_blocks(struct loop *loop, uint64_t now)
+{
+	struct mt_app *app = loop->app;
+	bool held;
+
+	if (!mt_blocks_asked(app)) {
+		loop->next_blocks = 0;
+		return;
+	}
+	int percent = (int)(mt_worker_progress(app->data.listing, &held) * 100 + 0.5);
+
+	if (!loop->next_blocks || (loop->next_blocks == FOREVER && !held)) /* also where another list is asked for */
+		loop->next_blocks = now + FILTER_MS;
+	if (!held && now < loop->next_blocks)
+		return;
+	if (mt_blocks_progress(app, percent))
+		app->dirty = true;
+	loop->next_blocks = held ? FOREVER : now + app->frame_ms;
 }
 
 static void draw_when_due(struct loop *loop)
@@ -179,6 +204,7 @@ static void draw_when_due(struct loop *loop)
 	app->dirty = app->data_dirty = false;
 	mt_frame_draw(app);
 	loop->frame++;
+	watch_blocks(loop, now); /* drawing may have asked for them */
 }
 
 static int timeout(struct loop *loop)
@@ -194,6 +220,8 @@ static int timeout(struct loop *loop)
 		at = loop->next_names;
 	if (loop->next_filter && loop->next_filter < at)
 		at = loop->next_filter;
+	if (loop->next_blocks && loop->next_blocks < at)
+		at = loop->next_blocks;
 	if (app->program && (app->view == MT_VIEW_OUTPUT || mt_app_home(app)->recorder_gone) && !app->program_ended && loop->next_output < at)
 		at = loop->next_output;
 	if (app->data.import && !app->data.frozen && loop->next_import < at)
@@ -258,6 +286,7 @@ static void run_timers(struct loop *loop)
 	if (loop->pending_len && now >= loop->pending_since + ESCAPE_MS)
 		decode(loop, true);
 	watch_filter(loop, now);
+	watch_blocks(loop, now);
 	if (!loop->next_names && mt_data_busy(&app->data)) {
 		loop->next_names = now + NAMES_MS;
 	} else if (loop->next_names && now >= loop->next_names) {
@@ -300,7 +329,7 @@ static void wait_once(struct loop *loop)
 	struct mt_app *app = loop->app;
 	bool client = app->data.client && !app->data.recorder_gone;
 	bool home = app->home && app->home->client && !app->home->recorder_gone;
-	struct pollfd fds[8] = {
+	struct pollfd fds[9] = {
 		{.fd = mt_screen_fd(app->screen), .events = POLLIN},
 		{.fd = loop->signals, .events = POLLIN},
 		{.fd = client ? mt_client_fd(app->data.client) : -1, .events = app->data.frozen ? 0 : POLLIN},
@@ -309,9 +338,10 @@ static void wait_once(struct loop *loop)
 		{.fd = app->data.surveying ? mt_surveying_fd(app->data.surveying) : -1, .events = POLLIN},
 		{.fd = mt_jobs_fd(app), .events = POLLIN},
 		{.fd = home ? mt_client_fd(app->home->client) : -1, .events = POLLIN},
+		{.fd = app->data.listing ? mt_worker_fd(app->data.listing) : -1, .events = POLLIN},
 	};
 
-	if (poll(fds, 8, timeout(loop)) < 0)
+	if (poll(fds, 9, timeout(loop)) < 0)
 		return;
 	if (fds[1].revents)
 		take_signal(loop);
@@ -325,6 +355,8 @@ static void wait_once(struct loop *loop)
 		take_filter(app);
 	if (fds[5].revents && mt_data_survey_collect(&app->data))
 		app->dirty = true;
+	if (fds[8].revents)
+		mt_blocks_collect(app);
 	if (fds[4].revents)
 		mt_themes_changed(app);
 	if (fds[7].revents) /* before jobs, which may bring it home */

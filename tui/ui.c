@@ -122,6 +122,7 @@ static void finish(struct mt_app *app)
 	mt_themes_free(app);
 	mt_tree_state_free(&app->tree);
 	mt_icicle_state_free(app->icicle);
+	mt_blocks_state_free(app->blocks);
 	mt_detail_free(&app->detail);
 	mt_prompt_free(&app->prompt);
 	mt_overlay_close(app);

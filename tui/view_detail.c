@@ -267,6 +267,7 @@ static bool action(struct mt_app *app, enum mt_action what)
 	switch (what) {
 	case MT_ACTION_NEXT_GROUP: step(app, 1); return true;
 	case MT_ACTION_PREVIOUS_GROUP: step(app, -1); return true;
+	case MT_ACTION_GROUP_BLOCKS: mt_blocks_of_group(app, app->detail.group); return true;
 	case MT_ACTION_PARENT: mt_app_back(app); return true;
 	default: return mt_list_move(list(app), what);
 	}

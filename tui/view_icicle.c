@@ -1,31 +1,11 @@
 /* The call tree as an icicle: bars below bars, each as wide as its share. Zoom and selection are paths of functions, so
  * that they outlive the tree, which is another one with each change of the data. */
-#include "tui/app.h"
 #include "core/base/buffer.h"
-#include "core/query/icicle.h"
+#include "tui/icicle_words.h"
 
-#include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-struct mt_icicle_state {
-	struct mt_list list;      /* of all cells laid out; identity: the selected one's key */
-	uint32_t depth;           /* of the selected one, from the tree's root */
-	struct mt_icicle layout;
-	uint64_t generation;      /* of the data when it was laid out */
-	uint64_t *path;           /* keys from the tree's root to what has all columns */
-	uint32_t path_count, path_capacity;
-	uint32_t *zooms;          /* lengths of the path before each zoom */
-	uint32_t zoom_count, zoom_capacity;
-	uint32_t root;            /* where the path ends */
-	uint32_t top;             /* first row seen */
-	struct mt_rect area;      /* of the cells, as drawn last */
-	char *searched;           /* what these were counted for: */
-	uint64_t searched_generation;
-	uint32_t searched_root;
-	struct mt_icicle_matches matches;
-};
 
 static struct mt_icicle_state *state_of(struct mt_app *app)
 {
@@ -47,14 +27,9 @@ void mt_icicle_state_free(struct mt_icicle_state *t)
 
 /* ---- layout ---- */
 
-static const struct mt_icicle_cell *cell_at(const struct mt_icicle_state *t, uint32_t index)
-{
-	return index < t->layout.count ? &t->layout.cells[index] : NULL;
-}
-
 static const struct mt_icicle_cell *selected(const struct mt_icicle_state *t)
 {
-	return cell_at(t, t->list.selected);
+	return mt_icicle_cell_at(t, t->list.selected);
 }
 
 static void remember(struct mt_icicle_state *t)
@@ -134,31 +109,6 @@ static struct mt_list *list(struct mt_app *app)
 
 /* ---- drawing ---- */
 
-/* The function, or where it would stand in its module. */
-static void name_of(struct mt_app *app, uint32_t node, char *out, size_t len)
-{
-	struct mt_backtrace_frame frame;
-	const char *slash;
-
-	mt_tree_label(app->data.tree, node, &frame);
-	slash = strrchr(frame.module, '/');
-	if (*frame.function)
-		snprintf(out, len, "%s%s", frame.inlined ? "[inlined] " : "", frame.function);
-	else
-		snprintf(out, len, "%s+0x%llx", slash ? slash + 1 : *frame.module ? frame.module : "?",
-			(unsigned long long)frame.offset);
-}
-
-static void value_text(struct mt_app *app, const struct mt_icicle_cell *cell, char out[17])
-{
-	enum mt_metric metric = app->icicle->layout.metric;
-
-	if (cell->merged)
-		mt_data_format(out, cell->value, mt_metric_info(metric)->unit);
-	else
-		mt_data_metric(out, &app->data, &mt_tree_get(app->data.tree, cell->node)->total, metric);
-}
-
 /* Function, value and percentage, as far as there is room for them whole; a merged cell counts. */
 static void cell_text(struct mt_app *app, const struct mt_icicle_cell *cell, int room, char *out, size_t len)
 {
@@ -170,8 +120,8 @@ static void cell_text(struct mt_app *app, const struct mt_icicle_cell *cell, int
 			snprintf(out, len, "..");
 		return;
 	}
-	name_of(app, cell->node, name, sizeof name);
-	value_text(app, cell, value);
+	mt_icicle_name(app, cell->node, name, sizeof name);
+	mt_icicle_value(app, cell, value);
 	snprintf(all, sizeof all, "%s %s %.1f%%", name, value,
 		mt_data_percent(&app->data, cell->value, app->icicle->layout.metric));
 	if (mt_text_width(all) > room)
@@ -227,101 +177,6 @@ static void draw_cells(struct mt_app *app)
 	mt_frame_hit(app, t->area, MT_HIT_AREA, MT_VIEW_ICICLE, 0);
 }
 
-/* "22.0M leaked": the heading of a column, as it is said. */
-static void say_value(char *out, size_t len, const char *value, enum mt_metric metric)
-{
-	size_t at = (size_t)snprintf(out, len, "%s %s", value, mt_metric_info(metric)->heading);
-
-	for (size_t i = strlen(value); i < at && i + 1 < len; i++)
-		out[i] = (char)tolower((unsigned char)out[i]);
-}
-
-/* The selected cell: what does not fit is left out from the right. */
-static void draw_selected(struct mt_app *app, int row, int columns)
-{
-	struct mt_icicle_state *t = app->icicle;
-	const struct mt_icicle_cell *cell = selected(t);
-	enum mt_metric metric = t->layout.metric, beside = mt_tree_companion(metric);
-	char name[512], value[17], source[300] = "", parts[4][320], text[48];
-	struct mt_backtrace_frame frame;
-	int used, count = 0;
-
-	name_of(app, cell->node, name, sizeof name);
-	value_text(app, cell, value);
-	say_value(parts[count++], sizeof *parts, value, metric);
-	snprintf(parts[count++], sizeof *parts, "%.1f %%", mt_data_percent(&app->data, cell->value, metric));
-	if (!cell->merged) {
-		mt_data_metric(text, &app->data, &mt_tree_get(app->data.tree, cell->node)->total, beside);
-		say_value(parts[count++], sizeof *parts, text, beside);
-		mt_tree_label(app->data.tree, cell->node, &frame);
-		mt_frame_source(source, sizeof source, &frame, false);
-		if (*source)
-			snprintf(parts[count++], sizeof *parts, "%s", source);
-	} else {
-		char of[560];
-
-		snprintf(of, sizeof of, "%u narrow ones below %s", cell->merged, name);
-		snprintf(name, sizeof name, "%.*s", (int)sizeof name - 1, of);
-	}
-	int width = mt_text_width(name), most = columns - 1 - mt_text_width(parts[0]) - 3;
-
-	used = 1 + mt_draw(app->screen, row, 1, width > most ? most : width, MT_ROLE_FUNCTION, name);
-	for (int i = 0; i < count && used + 3 + mt_text_width(parts[i]) <= columns; i++)
-		used += 3 + mt_draw(app->screen, row, used + 3, columns, i == 3 ? MT_ROLE_SOURCE : MT_ROLE_NUMBER, parts[i]);
-}
-
-static void count_matches(struct mt_app *app)
-{
-	struct mt_icicle_state *t = app->icicle;
-	const char *text = app->prompt.kind == MT_PROMPT_SEARCH ? app->prompt.text : app->prompt.search;
-
-	if (t->searched && !strcmp(t->searched, text) && t->searched_generation == app->data.generation &&
-			t->searched_root == t->root)
-		return;
-	free(t->searched);
-	t->searched = mt_strdup(text);
-	t->searched_generation = app->data.generation;
-	t->searched_root = t->root;
-	mt_icicle_match(&t->matches, &app->data.profile, &app->data.symbols, app->data.tree, t->root, app->prompt.pattern);
-}
-
-static void match_text(struct mt_app *app, char *out, size_t len)
-{
-	struct mt_icicle_state *t = app->icicle;
-	const struct mt_icicle_matches *m = &t->matches;
-	char value[16], frames[16];
-
-	*out = '\0';
-	if (!app->prompt.pattern)
-		return;
-	count_matches(app);
-	mt_data_format(value, m->value, mt_metric_info(t->layout.metric)->unit);
-	snprintf(frames, sizeof frames, "%llu", (unsigned long long)m->frames);
-	snprintf(out, len, "match /%.60s: %s%s frame%s, %s (%.1f %% of view)", t->searched, m->more ? "at least " : "", frames,
-		m->frames == 1 ? "" : "s", value, 100.0 * (double)m->value / (double)t->layout.total);
-}
-
-/* What is not the usual: matches, a metric that makes no bars, zoom and rows out of sight. */
-static void draw_words(struct mt_app *app, int row, int columns)
-{
-	struct mt_icicle_state *t = app->icicle;
-	char left[192], right[640] = "", name[512];
-	int used = 1;
-
-	match_text(app, left, sizeof left);
-	if (!*left && t->layout.metric != app->data.sort)
-		snprintf(left, sizeof left, "bars are bytes allocated: '%s' does not add up", mt_metric_info(app->data.sort)->words);
-	used += mt_draw(app->screen, row, 1, columns - 1, MT_ROLE_PROMPT, left);
-	if (t->path_count) {
-		name_of(app, t->root, name, sizeof name);
-		snprintf(right, sizeof right, "zoom: %s", name);
-	}
-	if (t->top)
-		snprintf(right + strlen(right), sizeof right - strlen(right), "%sfrom row %u", *right ? "   " : "", t->top + 1);
-	if (columns - used - 3 >= mt_text_width(right))
-		mt_draw_right(app->screen, row, used + 3, columns - used - 3, MT_ROLE_DIM, right);
-}
-
 static void draw_empty(struct mt_app *app, struct mt_rect r)
 {
 	const struct mt_data *d = &app->data;
@@ -349,9 +204,9 @@ static void draw(struct mt_app *app, struct mt_rect r, bool focus)
 		return;
 	}
 	draw_cells(app);
-	draw_selected(app, r.row + r.rows - words, r.columns);
+	mt_icicle_draw_selected(app, r.row + r.rows - words, r.columns);
 	if (words > 1)
-		draw_words(app, r.row + r.rows - 1, r.columns);
+		mt_icicle_draw_words(app, r.row + r.rows - 1, r.columns);
 }
 
 /* ---- keys ---- */
@@ -522,7 +377,7 @@ static void go_to_match(struct mt_app *app, int by)
 		select_cell(app, i);
 		return;
 	}
-	count_matches(app);
+	mt_icicle_count_matches(app);
 	mt_app_say(app, t->matches.frames ? "what matches is too narrow for bars of its own; \\ filters"
 		: "no function of this view matches %s", app->prompt.search);
 }
@@ -553,7 +408,7 @@ static bool action(struct mt_app *app, enum mt_action what)
 static void choose(struct mt_app *app, uint32_t index)
 {
 	list(app);
-	if (cell_at(app->icicle, index))
+	if (mt_icicle_cell_at(app->icicle, index))
 		select_cell(app, index);
 }
 
@@ -586,6 +441,12 @@ static void pick(struct mt_app *app, struct mt_pick *out)
 	mt_tree_label(app->data.tree, cell->node, &out->branch);
 }
 
+static void leave(struct mt_app *app)
+{
+	mt_icicle_state_free(app->icicle);
+	app->icicle = NULL;
+}
+
 const struct mt_view mt_view_icicle = {
 	.name = "Icicle",
 	.scopes = 1u << MT_SCOPE_ICICLE | 1u << MT_SCOPE_COLUMNS,
@@ -596,4 +457,5 @@ const struct mt_view mt_view_icicle = {
 	.line = line_text,
 	.at = cell_under,
 	.pick = pick,
+	.leave = leave,
 };

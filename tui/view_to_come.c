@@ -15,4 +15,3 @@ static bool action(struct mt_app *app, enum mt_action what)
 
 #define TO_COME(id, words) const struct mt_view mt_view_##id = {.name = words, .draw = draw, .action = action}
 TO_COME(diff, "Diff");
-TO_COME(blocks, "Blocks");

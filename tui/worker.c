@@ -15,7 +15,7 @@ struct mt_worker {
 	bool started;
 	int fd;
 	double hold;             /* a share to stop at; 0: none */
-	const struct mt_work *work;
+	const struct mt_worker_kind *work;
 	bool asked;              /* known to the caller's thread alone */
 	/* below: by the lock */
 	pthread_mutex_t lock;
@@ -100,7 +100,7 @@ static void *run(void *context)
 	return NULL;
 }
 
-struct mt_worker *mt_worker_new(const struct mt_work *work, const struct mt_source *source)
+struct mt_worker *mt_worker_new(const struct mt_worker_kind *work, const struct mt_source *source)
 {
 	struct mt_worker *w = mt_alloc(sizeof *w);
 	const char *hold = getenv("MEMTUI_TEST_FILTERING");
@@ -123,7 +123,7 @@ static void forget(struct mt_worker *w)
 		w->work->free_result(w->result);
 	free(w->result);
 	w->result = NULL;
-	w->done = false;
+	w->done = w->held = false;
 	pthread_cond_broadcast(&w->wake);
 }
 

@@ -5,7 +5,7 @@
 #include "core/query/scan.h"
 
 /* What a worker does. Requests and what results hold are freed by it, but for a result that was collected. */
-struct mt_work {
+struct mt_worker_kind {
 	const char *words; /* "to filter in": for what the thread is */
 	size_t result_size;
 	/* In the thread. source: with progress, which also tells that nobody wants the result any more. */
@@ -16,7 +16,7 @@ struct mt_work {
 
 struct mt_worker;
 /* The source is borrowed, and must not change while mt_worker_runs. */
-struct mt_worker *mt_worker_new(const struct mt_work *, const struct mt_source *);
+struct mt_worker *mt_worker_new(const struct mt_worker_kind *, const struct mt_source *);
 void mt_worker_free(struct mt_worker *); /* cancels */
 /* Takes the request. What was asked before is cancelled; nobody waits for its end. */
 void mt_worker_start(struct mt_worker *, void *request);
@@ -26,7 +26,8 @@ bool mt_worker_runs(struct mt_worker *);        /* also for the end of what was 
 /* Done so far, from 0 to 1. held: a test stopped it there (MEMTUI_TEST_FILTERING is such a share). */
 double mt_worker_progress(struct mt_worker *, bool *held);
 int mt_worker_fd(const struct mt_worker *);     /* readable: there may be something to collect */
-/* 0: nothing yet; 1: the result, the caller's; negative: it failed, and err says why. What was asked is no more then. */
+/* 0: nothing yet; 1: the result, the caller's; negative: it failed, and err says why. What was asked is no more
+ * then. */
 int mt_worker_collect(struct mt_worker *, void *result, struct mt_err *err);
 
 #endif
