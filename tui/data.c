@@ -46,10 +46,12 @@ void mt_data_move(struct mt_data *to, struct mt_data *from)
 
 	mt_matching_free(from->matching); /* these know where the recording is */
 	mt_surveying_free(from->surveying);
+	mt_worker_free(from->listing);
 	*to = *from;
 	*from = (struct mt_data){0};
 	to->matching = NULL;
 	to->surveying = NULL;
+	to->listing = NULL;
 	if (events)
 		mt_data_begin_filters(to);
 }
