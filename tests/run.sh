@@ -30,7 +30,7 @@ suite() { # NAME COMMAND...
 for t in "$build"/tests/*_test; do
 	[ -x "$t" ] && suite "unit $(basename "$t")" "$t"
 done
-for s in tracer beside stacks truth filters matrix stress cli errors exports foreign suppress names alone screens live flight leaks; do
+for s in tracer beside stacks truth filters matrix stress cli errors exports foreign suppress triage names alone screens live flight leaks; do
 	[ -f tests/$s/run.sh ] && suite "$s" bash tests/$s/run.sh "$build"
 done
 suite layers sh tests/layers.sh "$build"

@@ -39,7 +39,7 @@ void mt_triage_turn(struct mt_app *); /* the screen shows another recording now 
 void mt_triage_end(struct mt_app *); /* says on stderr what could not be saved */
 /* 'N' 'I' 'L' 'F' 'X', '!' for what came back; ' ' where nothing was said of any group, or the group leaks nothing. */
 char mt_triage_letter(struct mt_app *, uint32_t group);
-const char *mt_triage_words(struct mt_app *, uint32_t group); /* "new", "leak", "fixed, came back" … */
+const char *mt_triage_words(struct mt_app *, uint32_t group); /* "new", "leak", "fixed, came back" and so on */
 const struct mt_judgement *mt_triage_of(struct mt_app *, uint32_t group); /* NULL: nothing was said */
 bool mt_triage_is_marked(struct mt_app *, uint32_t group);
 /* Mark and letter of a group into the three columns before a line's first number. */
