@@ -113,6 +113,9 @@ enum mt_scope {
 	X(OTHER_END, TIMELINE, "o", 0, "Other end", "to the other end of the range, to move that one") \
 	X(APPLY, TIMELINE, "Enter", 7, "Apply", "filter by the range, in every view: from: and to:") \
 	X(ALIVE_HERE, TIMELINE, "a", 8, "Live here", "filter: what was live at the cursor's time") \
+	X(MEASURE, TIMELINE, "m", 4, "Measure", "draw the next of live bytes, live blocks, rates, growth, resident memory; or click on its name") \
+	X(NEXT_MARK, TIMELINE, "n", 0, "Next mark", "to the next mark: peak, markers of the program, snapshots, pauses, losses") \
+	X(PREVIOUS_MARK, TIMELINE, "N", 0, "Mark before", "to the mark before") \
 	X(ZOOM_IN, TIMELINE, "+", 6, "Zoom", "zoom in at the cursor") \
 	X(ZOOM_OUT, TIMELINE, "-", 0, "Zoom out", "zoom out") \
 	X(ZOOM_FIT, TIMELINE, "=", 9, "Fit", "show the whole run") \
@@ -130,6 +133,7 @@ enum mt_scope {
 	X(THEME, APP, "T", 0, "Theme", "pick the colours; each theme is shown at once, Esc goes back") \
 	X(SETUP, APP, "F2", 0, "Setup", "settings: see, change and keep them") \
 	X(FRESH, APP, "F5", 0, "Fresh", "view, filter, order and columns as they were at the beginning") \
+	X(GRAPHS, APP, "B", 0, "Graphs", "draw graphs with braille dots, blocks or ASCII") \
 	X(REDRAW, APP, "^L", 0, "Redraw", "draw the whole screen anew") \
 	X(SUSPEND, APP, "^Z", 0, "Suspend", "back to the shell until fg") \
 	X(QUIT, APP, "F10 Q ^C", 13, "Quit", "leave memtui")

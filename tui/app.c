@@ -181,6 +181,18 @@ static void pause_recording(struct mt_app *app)
 	mt_app_say(app, pause ? "the recording pauses: new blocks are left out until P goes on" : "the recording goes on");
 }
 
+static void change_graphs(struct mt_app *app)
+{
+	enum mt_graphs next = (mt_screen_graphs(app->screen) + 1) % MT_GRAPHS_COUNT;
+
+	if (!mt_screen_utf8(app->screen)) {
+		mt_app_say(app, "this terminal has ASCII alone, and so have graphs");
+		return;
+	}
+	mt_screen_set_graphs(app->screen, next);
+	mt_app_say(app, "graphs are drawn with %s", mt_graphs_name(next));
+}
+
 static void follow(struct mt_app *app)
 {
 	const struct mt_view *view = mt_app_focus(app);
@@ -245,6 +257,7 @@ void mt_app_act(struct mt_app *app, enum mt_action what)
 	case MT_ACTION_PAUSE: pause_recording(app); break;
 	case MT_ACTION_EDITOR: mt_editor_open(app); break;
 	case MT_ACTION_THEME: mt_themes_open(app); break;
+	case MT_ACTION_GRAPHS: change_graphs(app); break;
 	case MT_ACTION_REDRAW: mt_screen_redraw(app->screen); break;
 	case MT_ACTION_SUSPEND:
 		if (mt_config_is(app->config, MT_SETTING_SUSPEND, "on"))
@@ -330,6 +343,7 @@ static void click(struct mt_app *app, const struct mt_hit *hit)
 			app->overlay->click(app, hit->value);
 		break;
 	case MT_HIT_COLUMN: views[hit->view]->sort(app, hit->value); break;
+	case MT_HIT_MEASURE: app->timeline.measure = hit->value; break;
 	case MT_HIT_TIME: break;
 	case MT_HIT_THEME: mt_themes_choose(app, hit->value); break;
 	}

@@ -63,6 +63,7 @@ struct mt_tree_state {
 };
 
 struct mt_timeline_state {
+	unsigned measure;        /* enum mt_measure: what is drawn */
 	uint64_t from_ns, to_ns; /* equal: the whole run */
 	uint32_t cursor;         /* column */
 	uint32_t columns;        /* of the graph, as drawn last */
@@ -155,7 +156,8 @@ struct mt_overlay {
 };
 
 /* ---- mouse ---- */
-enum mt_hit_kind { MT_HIT_ACTION, MT_HIT_LINE, MT_HIT_AREA, MT_HIT_COLUMN, MT_HIT_SORT, MT_HIT_PANE, MT_HIT_TIME, MT_HIT_THEME, MT_HIT_OVERLAY };
+enum mt_hit_kind { MT_HIT_ACTION, MT_HIT_LINE, MT_HIT_AREA, MT_HIT_COLUMN, MT_HIT_SORT, MT_HIT_PANE, MT_HIT_TIME, MT_HIT_MEASURE,
+	MT_HIT_THEME, MT_HIT_OVERLAY };
 struct mt_hit {
 	struct mt_rect rect;
 	enum mt_hit_kind kind;
@@ -163,6 +165,13 @@ struct mt_hit {
 	uint32_t value; /* action, index of the line, metric, theme, what the overlay means by it; of the time and an area: none */
 };
 #define MT_HITS 256
+
+/* An instant with a name, on the timeline's axis: snapshots. */
+#define MT_MARKS 64
+struct mt_time_mark {
+	uint64_t ns;
+	char name[16];
+};
 
 enum mt_outcome { MT_OUTCOME_NONE, MT_OUTCOME_QUIT, MT_OUTCOME_LEAVE, MT_OUTCOME_END };
 
@@ -183,6 +192,8 @@ struct mt_app {
 	struct mt_groups_state groups;
 	struct mt_tree_state tree;
 	struct mt_timeline_state timeline;
+	struct mt_time_mark marks[MT_MARKS];
+	uint32_t mark_count;
 	struct mt_overview_state overview;
 	struct mt_detail_state detail;
 	struct mt_program_state *program;

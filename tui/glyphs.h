@@ -25,7 +25,11 @@
 	X(DASH, "–", "-") \
 	X(SHADE, "▒", "#") \
 	X(BLOCK, "█", "#") \
-	X(MARK, "✓", "*")
+	X(MARK, "✓", "*") \
+	X(PAUSED, "╍", "_") \
+	X(LOST, "╳", "x") \
+	X(EVENT, "◇", "m") \
+	X(PEAK, "◆", "P")
 
 enum mt_glyph {
 #define X(id, utf8, ascii) MT_GLYPH_##id,

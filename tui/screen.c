@@ -28,6 +28,7 @@ struct mt_screen {
 	int fd;                  /* of keys */
 	bool own_fd, utf8, can_utf8, colour, mouse, can_mouse, suspended, cursor_shown, paste;
 	int cursor_row, cursor_column;
+	enum mt_graphs graphs;
 	int cursor_style, style_sent; /* 0: the terminal's own */
 	const char *set_style, *reset_style; /* NULL: it has one alone */
 	struct mt_theme theme;
@@ -356,6 +357,19 @@ int mt_screen_rows(const struct mt_screen *s) { (void)s; return LINES; }
 int mt_screen_columns(const struct mt_screen *s) { (void)s; return COLS; }
 int mt_screen_fd(const struct mt_screen *s) { return s->fd; }
 bool mt_screen_utf8(const struct mt_screen *s) { return s->utf8; }
+enum mt_graphs mt_screen_graphs(const struct mt_screen *s) { return s->utf8 ? s->graphs : MT_GRAPHS_ASCII; }
+void mt_screen_set_graphs(struct mt_screen *s, enum mt_graphs graphs) { s->graphs = graphs; }
+
+const char *mt_graphs_name(enum mt_graphs graphs)
+{
+	static const char *const names[] = {
+#define X(id, name) name,
+		MT_GRAPHS(X)
+#undef X
+	};
+
+	return names[graphs];
+}
 
 void mt_screen_begin(struct mt_screen *s)
 {

@@ -13,6 +13,16 @@ struct mt_rect {
 	int row, column, rows, columns;
 };
 
+/* What graphs are made of, where the terminal has UTF-8. X(id, name) */
+#define MT_GRAPHS(X) X(BRAILLE, "braille") X(BLOCK, "blocks") X(ASCII, "ASCII")
+enum mt_graphs {
+#define X(id, name) MT_GRAPHS_##id,
+	MT_GRAPHS(X)
+#undef X
+	MT_GRAPHS_COUNT,
+};
+const char *mt_graphs_name(enum mt_graphs);
+
 struct mt_screen;
 /* ascii: "auto", "always" or "never" (NULL: auto). Says in err why there is no screen; draws nothing then. */
 struct mt_screen *mt_screen_open(const char *theme, const char *ascii, struct mt_err *err);
@@ -32,6 +42,8 @@ int mt_screen_rows(const struct mt_screen *);
 int mt_screen_columns(const struct mt_screen *);
 int mt_screen_fd(const struct mt_screen *); /* to read keys from */
 bool mt_screen_utf8(const struct mt_screen *);
+enum mt_graphs mt_screen_graphs(const struct mt_screen *); /* ASCII without UTF-8 */
+void mt_screen_set_graphs(struct mt_screen *, enum mt_graphs);
 int mt_screen_theme(struct mt_screen *, const char *name, struct mt_err *err);
 
 void mt_screen_mouse(struct mt_screen *, bool on);         /* where the terminal has one */

@@ -25,7 +25,7 @@ void mt_sparkline_draw(struct mt_screen *s, int row, int column, int width, enum
 	if (!max)
 		max = largest(values, count);
 	for (int i = 0; i < width && (uint32_t)i < count; i++)
-		mt_draw(s, row, column + i, 1, role, mt_glyph_level(mt_screen_utf8(s), steps(values[i], max, 8)));
+		mt_draw(s, row, column + i, 1, role, mt_glyph_level(mt_screen_graphs(s) != MT_GRAPHS_ASCII, steps(values[i], max, 8)));
 }
 
 static int within(int level, int below)
@@ -42,8 +42,31 @@ static void line_at(const struct mt_sparkline_graph *g, uint32_t i, int scale, i
 	*bottom = (here <= before ? here : before + 1) - 1;
 }
 
+/* One value a column, the larger of its two, in eighths of a cell. */
+static void draw_blocks(struct mt_screen *s, struct mt_rect r, const struct mt_sparkline_graph *g)
+{
+	for (uint32_t x = 0; x < (uint32_t)r.columns && g->first + x * 2 < g->count; x++) {
+		uint32_t at = g->first + 2 * x, next = at + 1 < g->count ? at + 1 : at;
+		int fill = steps(g->values[at] > g->values[next] ? g->values[at] : g->values[next], g->max, 8 * r.rows);
+		int line = g->line ? steps(g->line[at] > g->line[next] ? g->line[at] : g->line[next], g->max, 8 * r.rows) : 0;
+
+		for (int y = 0; y < r.rows; y++) {
+			int below = 8 * (r.rows - 1 - y), level = fill - below < 0 ? 0 : fill - below > 8 ? 8 : fill - below;
+
+			if (level)
+				mt_draw(s, r.row + y, r.column + (int)x, 1, g->role, mt_glyph_level(true, level));
+			else if (line > below && line <= below + 8)
+				mt_draw(s, r.row + y, r.column + (int)x, 1, g->line_role, mt_glyph(true, MT_GLYPH_RULE));
+		}
+	}
+}
+
 void mt_sparkline_lined(struct mt_screen *s, struct mt_rect r, const struct mt_sparkline_graph *g)
 {
+	if (mt_screen_graphs(s) == MT_GRAPHS_BLOCK) {
+		draw_blocks(s, r, g);
+		return;
+	}
 	for (uint32_t x = 0; x < (uint32_t)r.columns && g->first + x * 2 < g->count; x++) {
 		int fill[2] = {0}, top[2] = {0}, bottom[2] = {0};
 
@@ -59,7 +82,7 @@ void mt_sparkline_lined(struct mt_screen *s, struct mt_rect r, const struct mt_s
 			const int bottoms[2] = {within(bottom[0], below), within(bottom[1], below)};
 			char cell[4];
 
-			mt_glyph_lined(mt_screen_utf8(s), filled, tops, bottoms, cell);
+			mt_glyph_lined(mt_screen_graphs(s) == MT_GRAPHS_BRAILLE, filled, tops, bottoms, cell);
 			if (cell[0] != ' ')
 				mt_draw(s, r.row + y, r.column + (int)x, 1, filled[0] || filled[1] ? g->role : g->line_role, cell);
 		}
@@ -73,18 +96,26 @@ void mt_sparkline_area(struct mt_screen *s, struct mt_rect r, enum mt_role role,
 		.max = max ? max : largest(values, count)});
 }
 
-struct mt_rect mt_sparkline_scale(struct mt_screen *s, struct mt_rect r, uint64_t max)
+static void label(char out[16], uint64_t value, bool bytes)
+{
+	if (bytes)
+		mt_number_size(out, value);
+	else
+		mt_number_count(out, value);
+}
+
+struct mt_rect mt_sparkline_scale(struct mt_screen *s, struct mt_rect r, uint64_t max, bool bytes)
 {
 	char text[16];
 	const char *bar = mt_glyph(mt_screen_utf8(s), MT_GLYPH_BAR);
 
 	for (int y = 0; y < r.rows; y++) {
 		if (y == 0)
-			mt_number_size(text, max);
+			label(text, max, bytes);
 		else if (y == r.rows - 1)
-			mt_number_size(text, 0);
+			label(text, 0, bytes);
 		else if (r.rows >= 5 && y == r.rows / 2)
-			mt_number_size(text, max / 2);
+			label(text, max / 2, bytes);
 		else
 			text[0] = '\0';
 		mt_draw_right(s, r.row + y, r.column, 7, MT_ROLE_AXIS, text);

@@ -18,7 +18,7 @@ struct mt_sparkline_graph {
 	uint64_t max;
 };
 void mt_sparkline_lined(struct mt_screen *, struct mt_rect, const struct mt_sparkline_graph *);
-/* Labels of the scale at the left; returns the graph's own rectangle. */
-struct mt_rect mt_sparkline_scale(struct mt_screen *, struct mt_rect, uint64_t max);
+/* Labels of the scale at the left, of bytes or of a count; returns the graph's own rectangle. */
+struct mt_rect mt_sparkline_scale(struct mt_screen *, struct mt_rect, uint64_t max, bool bytes);
 
 #endif

@@ -70,7 +70,7 @@ void mt_overview_heap(struct mt_app *app, struct mt_rect r)
 		mt_timeline_halves(&t, &app->data.profile, values);
 		for (uint32_t i = 0; i < t.count; i++)
 			max = t.columns[i].max_bytes > max ? t.columns[i].max_bytes : max;
-		r = mt_sparkline_scale(app->screen, r, max);
+		r = mt_sparkline_scale(app->screen, r, max, true);
 		mt_sparkline_area(app->screen, r, MT_ROLE_GRAPH, values, t.count * 2, max);
 	}
 	free(values);

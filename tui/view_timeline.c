@@ -3,6 +3,8 @@
 #include "core/base/buffer.h"
 #include "core/export/number.h"
 #include "tui/sparkline.h"
+#include "tui/timeline_marks.h"
+#include "tui/timeline_measure.h"
 #include "tui/timeline_range.h"
 
 #include <stdio.h>
@@ -77,8 +79,9 @@ static void draw_rate(struct mt_app *app, struct mt_rect r, const char *words, c
 }
 
 /* What the graph above shows, where it is not the heap and nothing else. */
-static void draw_rule_words(struct mt_app *app, struct mt_rect r, bool matched)
+static void draw_rule_words(struct mt_app *app, struct mt_rect r, bool matched, const struct mt_timeline *whole)
 {
+	char marked[192];
 	bool gone = app->data.profile.info.history_from_ns;
 	const char *mark = mt_glyph(mt_screen_utf8(app->screen), MT_GLYPH_GONE);
 	char words[128] = "";
@@ -87,7 +90,9 @@ static void draw_rule_words(struct mt_app *app, struct mt_rect r, bool matched)
 		snprintf(words, sizeof words, "%s %s gone (--max-size) ", mark, matched ? "events are" : "single events are");
 	bool others = !matched && mt_filter_active(app->data.filter);
 
-	if (gone || matched || others)
+	if (mt_timeline_marks_at(app, whole, app->timeline.cursor, marked, sizeof marked))
+		mt_drawf(app->screen, r.row, r.column + RULE_WORDS, r.columns - RULE_WORDS, MT_ROLE_PROMPT, " %s ", marked);
+	else if (gone || matched || others)
 		mt_drawf(app->screen, r.row, r.column + RULE_WORDS, r.columns - RULE_WORDS, MT_ROLE_AXIS, " %s%s", words,
 			matched ? "area: matched, line: all " : others ? "all groups, whatever the filter " : "");
 }
@@ -110,7 +115,7 @@ static void draw_cursor(struct mt_app *app, struct mt_rect r, const struct mt_ti
 {
 	bool matched = mt_data_is_matched(&app->data);
 	const struct mt_sample *at;
-	char when[16], until[16], live[16], most[16], blocks[16], allocations[16], frees[16], rss[16], heap[32] = "";
+	char when[16], until[16], live[16], most[16], blocks[16], allocations[16], frees[16], rss[16], heap[32] = "", growth[16];
 
 	if (!t->count || app->timeline.cursor >= t->count)
 		return;
@@ -128,26 +133,17 @@ static void draw_cursor(struct mt_app *app, struct mt_rect r, const struct mt_ti
 		mt_number_size(live, at->live_bytes);
 	}
 	mt_draw_rule(app->screen, r.row, r.column, r.columns, MT_ROLE_RULE, "at the cursor");
-	draw_rule_words(app, r, matched);
+	draw_rule_words(app, r, matched, whole);
 	mt_drawf(app->screen, r.row + 1, r.column + 1, r.columns - 1, MT_ROLE_TEXT,
 		"%s %s %s   live %s in %s blocks%s   most %s", when, mt_glyph(mt_screen_utf8(app->screen), MT_GLYPH_DASH), until, live,
 		blocks, heap, most);
 	if (r.rows < 3)
 		return;
-	mt_drawf(app->screen, r.row + 2, r.column + 1, r.columns - 1, MT_ROLE_TEXT, "allocations %s   frees %s%s%s",
-		allocations, frees, at->memory.rss_bytes ? "   resident " : "", at->memory.rss_bytes ? rss : "");
-}
+	int64_t grows = mt_measure_growth(t, &app->data.profile, app->timeline.cursor);
 
-/* Two values a column, and the most of them and of what *max is. */
-static uint64_t *halves(const struct mt_timeline *t, const struct mt_profile *profile, uint64_t *max)
-{
-	uint64_t *values = mt_alloc((size_t)(t->count + 1) * 2 * sizeof *values);
-
-	mt_timeline_halves(t, profile, values);
-	for (uint32_t i = 0; i < t->count; i++)
-		if (t->columns[i].max_bytes > *max)
-			*max = t->columns[i].max_bytes;
-	return values;
+	mt_number_size(growth, (uint64_t)(grows < 0 ? -grows : grows));
+	mt_drawf(app->screen, r.row + 2, r.column + 1, r.columns - 1, MT_ROLE_TEXT, "allocations %s   frees %s   %s %s/s%s%s",
+		allocations, frees, grows < 0 ? "shrinks" : "grows", growth, at->memory.rss_bytes ? "   resident " : "", at->memory.rss_bytes ? rss : "");
 }
 
 /* Columns from first to behind. */
@@ -181,13 +177,14 @@ static void draw_graph(struct mt_app *app, struct mt_rect r, const struct mt_tim
 	const struct mt_timeline *whole)
 {
 	bool matched = mt_data_is_matched(&app->data);
-	uint64_t max = 0, *values = halves(t, &app->data.profile, &max);
-	uint64_t *line = matched ? halves(whole, &app->data.whole, &max) : NULL;
+	enum mt_measure measure = (enum mt_measure)app->timeline.measure;
+	uint64_t max = 0, *values = mt_measure_values(measure, t, &app->data.profile, &max);
+	uint64_t *line = matched ? mt_measure_values(measure, whole, &app->data.whole, &max) : NULL;
 	struct mt_sparkline_graph g = {MT_ROLE_GRAPH, MT_ROLE_GRAPH_2, values, line, t->count * 2, 0, max};
 	int cursor = (int)app->timeline.cursor;
 	uint32_t first = 0, behind = 0;
 
-	r = mt_sparkline_scale(app->screen, r, max);
+	r = mt_sparkline_scale(app->screen, r, max, mt_measure_in_bytes(measure));
 	int above = rows_above(&g, app->timeline.cursor, r.rows);
 
 	mt_frame_hit(app, r, MT_HIT_TIME, MT_VIEW_TIMELINE, 0);
@@ -206,7 +203,7 @@ static void draw_graph(struct mt_app *app, struct mt_rect r, const struct mt_tim
 }
 
 /* The rows that each part gets: what matters most stays longest. */
-struct parts { int graph, rates, legend, cursor; };
+struct parts { int heading, graph, rates, legend, cursor; };
 static struct parts divide(const struct mt_app *app, int rows)
 {
 	bool legend = mt_timeline_has_legend(app);
@@ -217,7 +214,8 @@ static struct parts divide(const struct mt_app *app, int rows)
 		p.cursor = rows >= 14 ? 3 : rows >= 12 ? 2 : 0;
 		p.rates = rows >= 9 ? 2 : 0;
 	}
-	p.graph = rows - 2 - p.rates - p.legend - p.cursor;
+	p.heading = rows >= 8;
+	p.graph = rows - 2 - p.heading - p.rates - p.legend - p.cursor;
 	return p;
 }
 
@@ -226,7 +224,7 @@ static void draw(struct mt_app *app, struct mt_rect r, bool focus)
 	struct mt_timeline t = {0}, whole = {0};
 	struct parts p = divide(app, r.rows);
 	uint64_t from, to;
-	int row = r.row + p.graph;
+	int row = r.row + p.heading;
 
 	(void)focus;
 	app->timeline.columns = columns(r.columns);
@@ -235,9 +233,13 @@ static void draw(struct mt_app *app, struct mt_rect r, bool focus)
 	mt_timeline_span(app, &from, &to);
 	mt_timeline_get(&t, &app->data.profile, from, to, app->timeline.columns);
 	mt_timeline_get(&whole, &app->data.whole, from, to, app->timeline.columns);
-	draw_graph(app, (struct mt_rect){r.row, r.column, p.graph, r.columns}, &t, &whole);
+	if (p.heading)
+		mt_measure_draw(app, (struct mt_rect){r.row, r.column, 1, r.columns});
+	draw_graph(app, (struct mt_rect){row, r.column, p.graph, r.columns}, &t, &whole);
+	row += p.graph;
 	draw_times(app, (struct mt_rect){row, r.column + LABELS, 2, r.columns - LABELS}, from, to);
 	draw_gone(app, (struct mt_rect){row, r.column + LABELS, 1, r.columns - LABELS}, from, to);
+	mt_timeline_draw_marks(app, (struct mt_rect){row, r.column + LABELS, 1, r.columns - LABELS}, &whole);
 	row += 2;
 	if (p.rates) {
 		draw_rate(app, (struct mt_rect){row++, r.column, 1, r.columns}, "allocs", &t, false, MT_ROLE_GRAPH);
@@ -288,6 +290,12 @@ static bool action(struct mt_app *app, enum mt_action what)
 	case MT_ACTION_CURSOR_RIGHT: t->cursor += t->cursor + 1 < t->columns; break;
 	case MT_ACTION_TOP: t->cursor = 0; break;
 	case MT_ACTION_BOTTOM: t->cursor = t->columns ? t->columns - 1 : 0; break;
+	case MT_ACTION_MEASURE:
+		t->measure = (t->measure + 1) % MT_MEASURE_COUNT;
+		mt_app_say(app, "drawn: %s", mt_measure_words((enum mt_measure)t->measure));
+		break;
+	case MT_ACTION_NEXT_MARK: mt_timeline_next_mark(app, 1); break;
+	case MT_ACTION_PREVIOUS_MARK: mt_timeline_next_mark(app, -1); break;
 	case MT_ACTION_ZOOM_IN: zoom(app, true); break;
 	case MT_ACTION_ZOOM_OUT: zoom(app, false); break;
 	case MT_ACTION_ZOOM_FIT: t->from_ns = t->to_ns = 0; break;
