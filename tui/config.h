@@ -20,7 +20,8 @@
 	X(MOUSE, "mouse", CHOICE, "on", "on|off", "clicks and the wheel; off leaves them to the terminal, to select text") \
 	X(EDITOR, "editor", TEXT, "", NULL, "command of the editor; empty: VISUAL, EDITOR, or vi") \
 	X(SUSPEND, "suspend", CHOICE, "on", "on|off", "the key for it stops memtui, and the shell's fg goes on") \
-	X(RESTORE, "restore", CHOICE, "on", "on|off", "begin with the view, filter and order that were left for this program")
+	X(RESTORE, "restore", CHOICE, "on", "on|off", "begin with the view, filter and order that were left for this program") \
+	X(GRAPHS, "graphs", CHOICE, "braille", "braille|blocks|ascii", "what graphs are made of, where the terminal has UTF-8")
 
 enum mt_setting {
 #define X(id, name, kind, preset, choices, words) MT_SETTING_##id,

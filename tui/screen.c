@@ -360,6 +360,14 @@ bool mt_screen_utf8(const struct mt_screen *s) { return s->utf8; }
 enum mt_graphs mt_screen_graphs(const struct mt_screen *s) { return s->utf8 ? s->graphs : MT_GRAPHS_ASCII; }
 void mt_screen_set_graphs(struct mt_screen *s, enum mt_graphs graphs) { s->graphs = graphs; }
 
+enum mt_graphs mt_graphs_find(const char *name)
+{
+	for (int i = 0; i < MT_GRAPHS_COUNT; i++)
+		if (!strcmp(mt_graphs_name((enum mt_graphs)i), name))
+			return (enum mt_graphs)i;
+	return MT_GRAPHS_BRAILLE;
+}
+
 const char *mt_graphs_name(enum mt_graphs graphs)
 {
 	static const char *const names[] = {

@@ -14,7 +14,7 @@ struct mt_rect {
 };
 
 /* What graphs are made of, where the terminal has UTF-8. X(id, name) */
-#define MT_GRAPHS(X) X(BRAILLE, "braille") X(BLOCK, "blocks") X(ASCII, "ASCII")
+#define MT_GRAPHS(X) X(BRAILLE, "braille") X(BLOCK, "blocks") X(ASCII, "ascii")
 enum mt_graphs {
 #define X(id, name) MT_GRAPHS_##id,
 	MT_GRAPHS(X)
@@ -22,6 +22,7 @@ enum mt_graphs {
 	MT_GRAPHS_COUNT,
 };
 const char *mt_graphs_name(enum mt_graphs);
+enum mt_graphs mt_graphs_find(const char *name); /* braille, where there is none of that name */
 
 struct mt_screen;
 /* ascii: "auto", "always" or "never" (NULL: auto). Says in err why there is no screen; draws nothing then. */

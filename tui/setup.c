@@ -49,6 +49,7 @@ static void apply(struct mt_app *app, enum mt_setting id)
 	switch (id) {
 	case MT_SETTING_THEME: mt_themes_use(app, c->value[id]); break;
 	case MT_SETTING_ASCII: mt_screen_ascii(app->screen, c->value[id]); break;
+	case MT_SETTING_GRAPHS: mt_screen_set_graphs(app->screen, mt_graphs_find(c->value[id])); break;
 	case MT_SETTING_SORT:
 	case MT_SETTING_ORDER:
 		mt_data_sort(&app->data, (enum mt_metric)mt_metric_find(c->value[MT_SETTING_SORT]),

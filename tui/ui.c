@@ -106,6 +106,7 @@ static int start(struct mt_app *app, const struct mt_ui_options *o, bool live, s
 	if (!app->screen)
 		return err->code ? err->code : -EIO;
 	mt_screen_mouse(app->screen, mt_config_is(config, MT_SETTING_MOUSE, "on"));
+	mt_screen_set_graphs(app->screen, mt_graphs_find(config->value[MT_SETTING_GRAPHS]));
 	mt_themes_begin(app, theme);
 	return 0;
 }
