@@ -132,7 +132,7 @@ read -r from peak to <<<"$(python3 -c 'import json
 at = {r["size"]: r["timestamp"] for r in json.load(open("ranges.json"))}
 print(*("%.6f" % at[n] for n in (300, 7000, 50)))')"
 "$memtui" report --exact --from "${from}s" --to "${to}s" ranges.dat >out 2>err
-grep -q "^peak  *8300 at $peak, 7300 of it here\$" out && ok "report of a range: its peak" || not_ok "report of a range: its peak" "$peak: $(grep ^peak out; cat err)"
+grep -q "^peak  *8300 at $peak in the range, 7300 of it here\$" out && ok "report of a range: its peak" || not_ok "report of a range: its peak" "$peak: $(grep ^peak out; cat err)"
 "$memtui" export --as dhat --from "${from}s" --to "${to}s" ranges.dat >out 2>err
 python3 -c 'import json, sys
 d, peak = json.load(open("out")), round(float(sys.argv[1]) * 1e6)
