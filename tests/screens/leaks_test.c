@@ -22,7 +22,7 @@ static const struct program programs[] = {
 	{"server", "8000", "L", "note_timeout", "none was freed"},
 	{"cache", "4000", "L", "remember", "none was freed"},
 	{"thread", "1000", "L", "make_result", "freed"},
-	{"library", "4000", "L", "libplugin.so", "none was freed"},
+	{"library", "4000", "L", "libplugin.so+0x", "none was freed"},
 	{"server", "8000", "V", "note_timeout", "none was freed"}, /* the overview shows it without being asked */
 };
 
@@ -150,6 +150,7 @@ static void check(struct tests *t, const struct program *p, int rows, int column
 	terminal_start(&terminal, rows, columns, &s, argv);
 	terminal_wait_text(&terminal, "LIVE");
 	terminal_type(&terminal, p->first);
+	terminal_wait_text(&terminal, *p->first == 'V' ? "suspected leaks" : "SUSPECT");
 	int keys = (int)strlen(p->first) + open_selected(&terminal, p, &truth);
 	char *detail = terminal_text(&terminal);
 	bool explained = strstr(detail, "grows") && strstr(detail, columns < 60 ? "suspect" : p->words);
