@@ -33,6 +33,12 @@ if setarch -R "$build-tsan/race" 1 1 >/dev/null 2>&1; then
 else
 	echo "skip ThreadSanitizer: it does not run here: $(setarch -R "$build-tsan/race" 1 1 2>&1 | head -n 1)"
 fi
+echo "== random keys on a running program, under sanitizers, for ${MEMTUI_RANDOM_SECONDS:-10} s (MEMTUI_RANDOM_SECONDS)"
+faults="$build-asan/random"
+rm -f "$faults".*
+ASAN_OPTIONS="detect_leaks=0:exitcode=99:log_path=$faults" UBSAN_OPTIONS="halt_on_error=1:print_stacktrace=1:exitcode=99:log_path=$faults" \
+	MEMTUI_RANDOM_SECONDS="${MEMTUI_RANDOM_SECONDS:-10}" TEST_CFLAGS=-fsanitize=address,undefined ONLY=random-live TEST=random_test \
+	sh tests/screens/run.sh "$build-asan" || { cat "$faults".* 2>/dev/null; exit 1; }
 if [ -f tests/cli/run.sh ]; then
 	ASAN_OPTIONS=detect_leaks=0 bash tests/cli/run.sh "$build-asan" | grep -E '^not ok' && exit 1
 	ASAN_OPTIONS=detect_leaks=0 bash tests/exports/run.sh "$build-asan" | grep -E '^not ok' && exit 1

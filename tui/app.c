@@ -404,6 +404,11 @@ void mt_app_input(struct mt_app *app, const struct mt_input *input)
 			return;
 		app->dirty = true;
 	}
+	/* Whatever is open: a control key is no text. */
+	if (input->code < 32 && mt_keys_action(input->code, 1u << MT_SCOPE_APP) == MT_ACTION_SUSPEND) {
+		mt_app_act(app, MT_ACTION_SUSPEND);
+		return;
+	}
 	if (input->code == MT_KEY_MOUSE) {
 		mouse(app, input);
 	} else if (app->question.id != MT_QUESTION_NONE) {

@@ -3,6 +3,7 @@
 
 #include <poll.h>
 #include <pty.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -140,6 +141,41 @@ static void check_headless(struct tests *t)
 	terminal_close(&terminal);
 }
 
+/* ^Z with something open: it is there again when the shell goes on. */
+static void check_suspend(struct tests *t)
+{
+	static const struct { const char *name, *keys; } states[] = {{"a search", "2/abc"}, {"a filter", "2\\json"}, {"the help", "?gr"},
+		{"the palette", ":ti"}, {"the menu of metrics", "2s"}, {"the settings", "\033OQ"}, {"a selection of time", "5llvlll"}};
+
+	for (size_t i = 0; i < sizeof states / sizeof *states; i++) {
+		struct terminal terminal;
+
+		open_trace(t, &terminal, 24, 80, NULL);
+		bool ok = terminal_settle(&terminal);
+
+		terminal_type(&terminal, states[i].keys);
+		ok = ok && terminal_settle(&terminal);
+		char *before = terminal_dump(&terminal), *after;
+
+		terminal_type(&terminal, "\032");
+		ok = ok && terminal_wait_stop(&terminal) && terminal_restored(&terminal);
+		terminal.stopped = false;
+		kill(terminal.pid, SIGCONT);
+		ok = ok && terminal_settle(&terminal) && !terminal_restored(&terminal);
+		terminal_resize(&terminal, 25, 81); /* the frame after it is known to be drawn */
+		terminal_settle(&terminal);
+		terminal_resize(&terminal, 24, 80);
+		ok = terminal_settle(&terminal) && ok;
+		after = terminal_dump(&terminal);
+		tell(t, ok && !strcmp(before, after), "^Z with %s open stops, and fg brings it back", states[i].name);
+		if (strcmp(before, after))
+			printf("==== before\n%s==== after\n%s", before, after);
+		free(before);
+		free(after);
+		terminal_close(&terminal);
+	}
+}
+
 int main(int argc, char **argv)
 {
 	struct tests t = tests_begin(argc, argv);
@@ -150,5 +186,7 @@ int main(int argc, char **argv)
 	}
 	if (wanted("headless"))
 		check_headless(&t);
+	if (wanted("suspend"))
+		check_suspend(&t);
 	return t.failed != 0;
 }
