@@ -1,6 +1,7 @@
 #include "tui/theme_menu.h"
 #include "core/base/buffer.h"
 #include "tui/app.h"
+#include "tui/config.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -178,8 +179,10 @@ void mt_themes_draw(struct mt_app *app)
 static void keep(struct mt_app *app)
 {
 	app->themes->open = false;
-	if (show(app, app->themes->in_force))
-		mt_app_say(app, "theme: %s; --theme=%s begins with it", app->themes->in_force, app->themes->in_force);
+	if (!show(app, app->themes->in_force))
+		return;
+	mt_config_set(app->config, MT_SETTING_THEME, app->themes->in_force, NULL);
+	mt_app_say(app, "theme: %s; F2 and w keep it for all programs", app->themes->in_force);
 }
 
 void mt_themes_choose(struct mt_app *app, unsigned index)

@@ -36,6 +36,13 @@ static void check_config(struct tests *t)
 		printf("==== kept\n%s", kept);
 	free(kept);
 	terminal_close(&terminal);
+	unlink(path);
+	start(t, &terminal, &s);
+	tell(t, shows(&terminal, "Tj\r", "F2 and w keep it") && shows(&terminal, "\033OQw", "settings are kept"), "T picks a theme, F2 keeps it");
+	kept = read_file(path);
+	tell(t, !strncmp(kept, "theme = ", 8) && strchr(kept, '\n') == kept + strlen(kept) - 1, "in a file that has nothing else");
+	free(kept);
+	terminal_close(&terminal);
 }
 
 /* ---- columns ---- */
