@@ -1,13 +1,13 @@
 #include "tui/screen.h"
 #include "core/base/buffer.h"
 #include "tui/blanks.h"
+#include "tui/crash.h"
 
 #include <curses.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <langinfo.h>
 #include <locale.h>
-#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -31,6 +31,7 @@ struct mt_screen {
 	enum mt_graphs graphs;
 	int cursor_style, style_sent; /* 0: the terminal's own */
 	const char *set_style, *reset_style; /* NULL: it has one alone */
+	struct termios saved;    /* how the terminal was */
 	struct mt_theme theme;
 	attr_t attributes[MT_ROLE_COUNT];
 	int ground[MT_ROLE_COUNT]; /* the terminal's colour behind a role, MT_COLOUR_DEFAULT without one */
@@ -39,49 +40,6 @@ struct mt_screen {
 	int cell_pairs;
 	bool cell_pairs_full;    /* they begin anew with the next frame */
 };
-
-/* What a signal handler needs to give the terminal back; a handler can reach nothing but static storage. */
-static struct {
-	struct termios saved;
-	int fd;
-	char restore[256];
-	size_t restore_len;
-	pid_t owner;             /* a forked child gives nothing back */
-	volatile sig_atomic_t armed;
-} crash;
-
-static void add_restore(const char *capability)
-{
-	if (capability && capability != (char *)-1 && crash.restore_len + strlen(capability) < sizeof crash.restore) {
-		strcpy(crash.restore + crash.restore_len, capability);
-		crash.restore_len += strlen(capability);
-	}
-}
-
-static void restore_now(void)
-{
-	if (!crash.armed || getpid() != crash.owner)
-		return;
-	crash.armed = 0;
-	if (write(STDOUT_FILENO, crash.restore, crash.restore_len) < 0)
-		return;
-	tcsetattr(crash.fd, TCSANOW, &crash.saved);
-}
-
-static void on_crash(int signal_number)
-{
-	restore_now();
-	raise(signal_number); /* SA_RESETHAND: kills now */
-}
-
-static void watch_crashes(void)
-{
-	static const int fatal[] = {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGABRT, SIGTRAP, SIGQUIT};
-	struct sigaction action = {.sa_handler = on_crash, .sa_flags = SA_RESETHAND | SA_NODEFER};
-
-	for (size_t i = 0; i < sizeof fatal / sizeof *fatal; i++)
-		sigaction(fatal[i], &action, NULL);
-}
 
 static attr_t curses_attributes(unsigned style)
 {
@@ -227,36 +185,25 @@ static const char *capability(const char *name)
 
 static void prepare_crash(struct mt_screen *s)
 {
-	crash.fd = s->fd;
-	crash.owner = getpid();
-	crash.restore_len = 0;
-	if (s->mouse)
-		add_restore("\033[?1006l\033[?1002l\033[?2004l");
-	if (s->set_style)
-		add_restore(s->reset_style);
-	add_restore(exit_attribute_mode);
-	add_restore(cursor_normal);
-	add_restore(keypad_local);
-	add_restore(exit_ca_mode);
-	crash.armed = 1;
-	watch_crashes();
-	atexit(restore_now);
+	const char *const back[] = {s->can_mouse ? "\033[?1006l\033[?1002l\033[?2004l" : NULL, s->set_style ? s->reset_style : NULL,
+		exit_attribute_mode, cursor_normal, keypad_local, exit_ca_mode};
+
+	mt_crash_prepare(s->fd, &s->saved, back, sizeof back / sizeof *back);
 }
 
 struct mt_screen *mt_screen_open(const char *theme, const char *ascii, struct mt_err *err)
 {
 	const char *no_colour = getenv("NO_COLOR");
 	struct mt_theme parsed;
-	struct termios saved;
 	bool own;
 	int fd;
 
 	setlocale(LC_ALL, "");
 	if (check_terminal(&fd, &own, err) < 0 || mt_theme_load(&parsed, theme, err) < 0)
 		return NULL;
-	tcgetattr(fd, &saved);
 	struct mt_screen *s = mt_alloc(sizeof *s);
 
+	tcgetattr(fd, &s->saved);
 	s->fd = fd;
 	s->own_fd = own;
 	s->theme = parsed;
@@ -270,7 +217,6 @@ struct mt_screen *mt_screen_open(const char *theme, const char *ascii, struct mt
 		mt_fail(err, -EINVAL, "the terminal '%.40s' cannot be used; try TERM=xterm-256color", getenv("TERM"));
 		return NULL;
 	}
-	crash.saved = saved;
 	raw();
 	noecho();
 	nonl();
@@ -302,8 +248,8 @@ void mt_screen_suspend(struct mt_screen *s)
 		set_paste(s, false);
 	send_style(s, 0);
 	endwin();
-	tcsetattr(s->fd, TCSADRAIN, &crash.saved);
-	crash.armed = 0;
+	tcsetattr(s->fd, TCSADRAIN, &s->saved);
+	mt_crash_arm(false);
 }
 
 void mt_screen_resume(struct mt_screen *s)
@@ -311,7 +257,7 @@ void mt_screen_resume(struct mt_screen *s)
 	if (!s->suspended)
 		return;
 	s->suspended = false;
-	crash.armed = 1;
+	mt_crash_arm(true);
 	reset_prog_mode();
 	mt_screen_resize(s);
 	clearok(curscr, TRUE);

@@ -99,6 +99,8 @@ static int on_property(VTermProp property, VTermValue *value, void *context)
 {
 	if (property == VTERM_PROP_CURSORVISIBLE)
 		((struct terminal *)context)->cursor_shown = value->boolean;
+	if (property == VTERM_PROP_MOUSE)
+		((struct terminal *)context)->mouse = value->number;
 	if (property == VTERM_PROP_CURSORSHAPE)
 		((struct terminal *)context)->cursor_shape = value->number;
 	return 1;

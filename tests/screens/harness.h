@@ -17,6 +17,7 @@ struct terminal {
 	VTerm *vterm;
 	int rows, columns;
 	bool cursor_shown;
+	int mouse;                /* VTERM_PROP_MOUSE_NONE: not asked for */
 	int cursor_shape;         /* VTERM_PROP_CURSORSHAPE_* */
 	struct termios before;    /* of the terminal before memtui came */
 	uint64_t sent, received;  /* bytes; tokens are not counted */

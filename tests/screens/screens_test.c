@@ -185,61 +185,7 @@ static void check_filtering(struct tests *t)
 	check_typed(t, NULL, real, sizeof real / sizeof *real);
 }
 
-/* ---- ways out ---- */
-
-static void check_signals(struct tests *t)
-{
-	static const int fatal[] = {SIGTERM, SIGHUP, SIGINT, SIGSEGV, SIGABRT, SIGBUS};
-	struct terminal terminal;
-
-	for (size_t i = 0; i < sizeof fatal / sizeof *fatal; i++) {
-		open_trace(t, &terminal, 24, 80, NULL);
-		terminal_settle(&terminal);
-		bool raw = !terminal_restored(&terminal);
-
-		kill(terminal.pid, fatal[i]);
-		bool ended = terminal_wait_end(&terminal);
-
-		tell(t, raw && ended && terminal_restored(&terminal) && terminal.cursor_shown && WIFSIGNALED(terminal.status) &&
-			WTERMSIG(terminal.status) == fatal[i], "signal %d gives the terminal back", fatal[i]);
-		terminal_close(&terminal);
-	}
-	open_trace(t, &terminal, 24, 80, NULL);
-	terminal_settle(&terminal);
-	terminal_type(&terminal, "q");
-	tell(t, terminal_wait_end(&terminal) && terminal.status == 0 && terminal_restored(&terminal), "q gives the terminal back");
-	terminal_close(&terminal);
-}
-
-static void check_stop(struct tests *t, bool by_key)
-{
-	struct terminal terminal;
-	char *before, *after;
-	bool ok;
-
-	open_trace(t, &terminal, 24, 80, NULL);
-	terminal_settle(&terminal);
-	terminal_type(&terminal, "2j");
-	terminal_settle(&terminal);
-	before = terminal_dump(&terminal);
-	if (by_key)
-		terminal_type(&terminal, "\032");
-	else
-		kill(terminal.pid, SIGTSTP);
-	ok = terminal_wait_stop(&terminal) && terminal_restored(&terminal);
-	tell(t, ok, "%s stops and gives the terminal back", by_key ? "^Z" : "SIGTSTP");
-	terminal.stopped = false;
-	kill(terminal.pid, SIGCONT);
-	terminal_type(&terminal, "kj");
-	ok = terminal_settle(&terminal) && !terminal_restored(&terminal);
-	after = terminal_dump(&terminal);
-	tell(t, ok && !strcmp(before, after), "after %s SIGCONT brings the screen back", by_key ? "^Z" : "SIGTSTP");
-	if (strcmp(before, after))
-		printf("==== before\n%s==== after\n%s", before, after);
-	free(before);
-	free(after);
-	terminal_close(&terminal);
-}
+/* ---- terminals that cannot show it ---- */
 
 static void check_refusals(struct tests *t)
 {
@@ -443,12 +389,8 @@ int main(int argc, char **argv)
 		check_golden(&t, &goldens[i]);
 	if (wanted("resize"))
 		check_resize(&t);
-	if (wanted("signals")) {
-		check_signals(&t);
-		check_stop(&t, true);
-		check_stop(&t, false);
+	if (wanted("signals"))
 		check_refusals(&t);
-	}
 	if (wanted("mouse"))
 		check_mouse(&t);
 	if (wanted("fields"))
