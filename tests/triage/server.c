@@ -1,13 +1,9 @@
-/* A program with three leaks. MOVED: the same program after a few commits: other lines, another directory, another
- * optimisation; FIXED: cache_fill frees what it makes. */
+/* A program with three leaks. MOVED: the same program after a few commits, with another function; FIXED: cache_fill frees what it makes. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #ifdef MOVED
-/*
- * New code moved everything down.
- */
 static int checksum(const char *text)
 {
 	int sum = 0;
