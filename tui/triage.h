@@ -28,6 +28,7 @@ struct mt_triage_ui {
 	uint32_t leak_count, leak_capacity;
 	uint32_t elsewhere;            /* judgements of groups that this recording has not */
 	struct mt_list list;           /* of view_triage.c */
+	bool on_queue;                 /* its selected line was in the queue */
 	uint32_t *note_groups;         /* whose note is being typed */
 	uint32_t note_count;
 };

@@ -40,6 +40,15 @@ static void add_below(struct mt_tree *tree, uint32_t top, struct targets *out)
 	}
 }
 
+/* What a key was meant for stays selected until it is said, whatever a running program brings to the top meanwhile. */
+static void hold(struct mt_app *app)
+{
+	const struct mt_view *view = mt_app_focus(app);
+
+	if (view->list)
+		view->list(app)->held = true;
+}
+
 /* What is selected: a group, or all groups below a branch of the call tree. */
 static bool selected(struct mt_app *app, struct targets *out)
 {
@@ -406,7 +415,10 @@ bool mt_triage_action(struct mt_app *app, enum mt_action what)
 		mt_app_say(app, t->marked_count ? "all marks are gone" : "nothing is marked; Space marks");
 		unmark(t);
 		break;
-	case MT_ACTION_JUDGE: mt_overlay_open(app, &popup, NULL); break;
+	case MT_ACTION_JUDGE:
+		hold(app);
+		mt_overlay_open(app, &popup, NULL);
+		break;
 	case MT_ACTION_NOTE: ask_note(app); break;
 	case MT_ACTION_SHOW_HIDDEN:
 		t->show_hidden = !t->show_hidden;

@@ -24,6 +24,15 @@ static char state_letter(int state)
 	return state == MT_TRIAGE_CAME_BACK ? '!' : mt_triage_state_letter((enum mt_triage_state)state);
 }
 
+static void remember(struct mt_triage_ui *t)
+{
+	if (!t->list.count)
+		return;
+	t->list.identity = t->leaks[t->list.selected];
+	t->on_queue = mt_triage_queued((enum mt_triage_state)t->shown[t->list.identity]);
+}
+
+/* Whoever works off the queue goes on with the next line when the selected one is judged, and does not go with it. */
 static struct mt_list *list(struct mt_app *app)
 {
 	struct mt_triage_ui *t = app->triage;
@@ -35,9 +44,10 @@ static struct mt_list *list(struct mt_app *app)
 	for (uint32_t i = 0; i < t->leak_count && at == UINT32_MAX; i++)
 		if (t->leaks[i] == l->identity)
 			at = i;
+	if (at != UINT32_MAX && t->on_queue && !mt_triage_queued((enum mt_triage_state)t->shown[t->leaks[at]]))
+		at = UINT32_MAX;
 	mt_list_keep(l, t->leak_count, at);
-	if (l->count)
-		l->identity = t->leaks[l->selected];
+	remember(t);
 	return l;
 }
 
@@ -184,8 +194,7 @@ static bool action(struct mt_app *app, enum mt_action what)
 	}
 	if (!mt_list_move(l, what))
 		return false;
-	if (l->count)
-		l->identity = app->triage->leaks[l->selected];
+	remember(app->triage);
 	return true;
 }
 
@@ -195,8 +204,7 @@ static void choose(struct mt_app *app, uint32_t index)
 
 	mt_list_select(l, index);
 	l->held = true;
-	if (l->count)
-		l->identity = app->triage->leaks[l->selected];
+	remember(app->triage);
 }
 
 static void pick(struct mt_app *app, struct mt_pick *out)

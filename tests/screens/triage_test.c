@@ -53,6 +53,7 @@ static void check_keys(struct tests *t)
 		{"  ", "2 marked"}, {"U", "all marks are gone"}, {"U", "nothing is marked"}, {"gtx", "suppressed, hidden until X"},
 		{"X", "suppressed groups are shown"}, {"X", "suppressed groups are hidden"}, {"ta", "note> "}, {"\033", "filter: -"},
 		{"Y", "the report of 1 group"},
+		{"7gj", "\u25b6 N"}, {"tl", "\u25b6 N"}, {"ti", "\u25b6 N"}, {"G", "\u25b6 I"}, {"tf", "\u25b6 F"},
 	};
 	struct terminal terminal;
 
