@@ -57,7 +57,7 @@ UNIT := $(UNIT_SRC:tests/unit/%.c=$(O)/tests/%)
 .SECONDARY:
 # The list in tui/commands.h, less help.
 COMMANDS := $(filter-out help,$(shell sed -n 's/^\tX(\([a-z]*\)).*/\1/p' tui/commands.h))
-.PHONY: shots man all demo test check mutations bench install clean help packages test-packages programs unit
+.PHONY: shots keys man all demo test check mutations bench install clean help packages test-packages programs unit
 all: $(O)/memtui $(O)/libmemtui.so
 
 $(O)/memtui: $(TUI_OBJ) $(O)/libcore.a
@@ -158,6 +158,16 @@ bench: all programs $(O)/bench/meter
 	@g++ -E tests/bench/regex.cc -o $(O)/bench/regex.ii 2>/dev/null || rm -f $(O)/bench/regex.ii
 	@python3 tests/bench/bench.py $(O)
 
+# Milliseconds from a key to its picture on a trace of so many events (EVENTS=).
+EVENTS ?= 10000000
+$(O)/bench/keys: tests/bench/keys.c tests/screens/harness.c
+	@mkdir -p $(@D)
+	$(Q)$(CC) -std=gnu11 -D_GNU_SOURCE -O2 -I. -o $@ $^ -lvterm -lutil
+$(O)/bench/keys-$(EVENTS).dat: $(O)/bench/make_trace
+	$(Q)$(O)/bench/make_trace $@ $(EVENTS) >/dev/null
+keys: all $(O)/bench/keys $(O)/bench/keys-$(EVENTS).dat
+	@$(O)/bench/keys $(O)/memtui $(O)/bench/keys-$(EVENTS).dat
+
 install: all
 	install -d $(DESTDIR)$(prefix)/bin $(DESTDIR)$(prefix)/lib/memtui $(DESTDIR)$(prefix)/share/memtui/themes \
 		$(DESTDIR)$(prefix)/share/man/man1 $(DESTDIR)$(prefix)/share/man/man3 $(DESTDIR)$(prefix)/share/man/man5 $(DESTDIR)$(prefix)/include \
@@ -192,6 +202,7 @@ help:
 	@echo 'make bench   cost beside heaptrack and massif in one run (QUICK=1, ROUNDS=, ON=, TOOLS=)'
 	@echo 'make mutations  tracers that are wrong on purpose are found out'
 	@echo 'make man     write doc/man from the option lists'
+	@echo 'make keys    milliseconds from a key to its picture on a trace of 10 million events (EVENTS=)'
 	@echo 'make shots   draw doc/shots and the screens of the README anew'
 	@echo 'make install DESTDIR= prefix=$(prefix)'
 
