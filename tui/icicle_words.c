@@ -26,7 +26,7 @@ void mt_icicle_value(struct mt_app *app, const struct mt_icicle_cell *cell, char
 {
 	enum mt_metric metric = app->icicle->layout.metric;
 
-	if (cell->merged)
+	if (cell->merged || mt_icicle_is_rest(app->icicle, cell))
 		mt_data_format(out, cell->value, mt_metric_info(metric)->unit);
 	else
 		mt_data_metric(out, &app->data, &mt_tree_get(app->data.tree, cell->node)->total, metric);
@@ -55,14 +55,14 @@ void mt_icicle_draw_selected(struct mt_app *app, int row, int columns)
 	mt_icicle_value(app, cell, value);
 	say_value(parts[count++], sizeof *parts, value, metric);
 	snprintf(parts[count++], sizeof *parts, "%.1f %%", mt_data_percent(&app->data, cell->value, metric));
-	if (!cell->merged) {
+	if (!cell->merged && !mt_icicle_is_rest(t, cell)) {
 		mt_data_metric(text, &app->data, &mt_tree_get(app->data.tree, cell->node)->total, beside);
 		say_value(parts[count++], sizeof *parts, text, beside);
 		mt_tree_label(app->data.tree, cell->node, &frame);
 		mt_frame_source(source, sizeof source, &frame, false);
 		if (*source)
 			snprintf(parts[count++], sizeof *parts, "%s", source);
-	} else {
+	} else if (cell->merged) {
 		char of[560];
 
 		snprintf(of, sizeof of, "%u narrow ones below %s", cell->merged, name);
@@ -81,13 +81,15 @@ void mt_icicle_count_matches(struct mt_app *app)
 	const char *text = app->prompt.kind == MT_PROMPT_SEARCH ? app->prompt.text : app->prompt.search;
 
 	if (t->searched && !strcmp(t->searched, text) && t->searched_generation == app->data.generation &&
-			t->searched_root == t->root)
+			t->searched_root == t->root && t->searched_skip == t->skip)
 		return;
 	free(t->searched);
 	t->searched = mt_strdup(text);
 	t->searched_generation = app->data.generation;
 	t->searched_root = t->root;
-	mt_icicle_match(&t->matches, &app->data.profile, &app->data.symbols, app->data.tree, t->root, app->prompt.pattern);
+	t->searched_skip = t->skip;
+	mt_icicle_match(&t->matches, &app->data.profile, &app->data.symbols, app->data.tree, t->root, t->layout.skip,
+		app->prompt.pattern);
 }
 
 static void match_text(struct mt_app *app, char *out, size_t len)
@@ -117,10 +119,12 @@ void mt_icicle_draw_words(struct mt_app *app, int row, int columns)
 	if (!*left && t->layout.metric != app->data.sort)
 		snprintf(left, sizeof left, "bars are bytes allocated: '%s' does not add up", mt_metric_info(app->data.sort)->words);
 	used += mt_draw(app->screen, row, 1, columns - 1, MT_ROLE_PROMPT, left);
-	if (t->path_count) {
+	if (t->path_count || t->skip) {
 		mt_icicle_name(app, t->root, name, sizeof name);
 		snprintf(right, sizeof right, "zoom: %s", name);
 	}
+	if (t->layout.skip)
+		snprintf(right + strlen(right), sizeof right - strlen(right), " without its largest %u", t->layout.skip);
 	if (t->top)
 		snprintf(right + strlen(right), sizeof right - strlen(right), "%sfrom row %u", *right ? "   " : "", t->top + 1);
 	if (columns - used - 3 >= mt_text_width(right))

@@ -12,20 +12,27 @@ struct mt_icicle_state {
 	uint64_t generation;      /* of the data when it was laid out */
 	uint64_t *path;           /* keys from the tree's root to what has all columns */
 	uint32_t path_count, path_capacity;
-	uint32_t *zooms;          /* lengths of the path before each zoom */
+	uint32_t skip;            /* of its callees so many are left out: zoomed to those that are too narrow beside them */
+	struct { uint32_t path_count, skip; } *zooms; /* before each zoom */
 	uint32_t zoom_count, zoom_capacity;
 	uint32_t root;            /* where the path ends */
 	uint32_t top;             /* first row seen */
 	struct mt_rect area;      /* of the cells, as drawn last */
 	char *searched;           /* what these were counted for: */
 	uint64_t searched_generation;
-	uint32_t searched_root;
+	uint32_t searched_root, searched_skip;
 	struct mt_icicle_matches matches;
 };
 
 static inline const struct mt_icicle_cell *mt_icicle_cell_at(const struct mt_icicle_state *t, uint32_t index)
 {
 	return index < t->layout.count ? &t->layout.cells[index] : NULL;
+}
+
+/* The root without its largest callees: nothing but its name is that of the node. */
+static inline bool mt_icicle_is_rest(const struct mt_icicle_state *t, const struct mt_icicle_cell *cell)
+{
+	return t->layout.skip && !cell->row;
 }
 
 /* The function of a node, or where it would stand in its module. */

@@ -69,8 +69,9 @@ static void follow_path(struct mt_app *app)
 		t->root = next;
 		key = t->path[i];
 	}
+	t->skip = i < t->path_count ? 0 : t->skip;
 	t->path_count = i;
-	while (t->zoom_count && t->zooms[t->zoom_count - 1] >= t->path_count)
+	while (t->zoom_count && t->zooms[t->zoom_count - 1].path_count > t->path_count)
 		t->zoom_count--;
 }
 
@@ -99,7 +100,7 @@ static struct mt_list *list(struct mt_app *app)
 	}
 	follow_path(app);
 	mt_icicle_begin(&t->layout, &app->data.profile, tree, t->root,
-		t->path_count ? t->path[t->path_count - 1] : MT_ICICLE_ROOT, columns);
+		t->path_count ? t->path[t->path_count - 1] : MT_ICICLE_ROOT, t->skip, columns);
 	needed = t->depth > t->path_count ? t->depth - t->path_count + 1 : 1;
 	extend(app, needed > t->top + rows ? needed : t->top + rows);
 	t->generation = app->data.generation;
@@ -121,6 +122,8 @@ static void cell_text(struct mt_app *app, const struct mt_icicle_cell *cell, int
 		return;
 	}
 	mt_icicle_name(app, cell->node, name, sizeof name);
+	if (mt_icicle_is_rest(app->icicle, cell))
+		snprintf(name + strlen(name), sizeof name - strlen(name), " without its largest %u", app->icicle->layout.skip);
 	mt_icicle_value(app, cell, value);
 	snprintf(all, sizeof all, "%s %s %.1f%%", name, value,
 		mt_data_percent(&app->data, cell->value, app->icicle->layout.metric));
@@ -285,19 +288,21 @@ static void zoomed(struct mt_app *app)
 	remember(app->icicle);
 }
 
-static void zoom_to(struct mt_app *app, uint32_t index)
+static void zoom_to(struct mt_app *app, uint32_t index, uint32_t skip)
 {
 	struct mt_icicle_state *t = app->icicle;
 	const struct mt_icicle_cell *cells = t->layout.cells;
 	uint32_t count = t->path_count + cells[index].row;
 
 	MT_GROW(t->zooms, t->zoom_count, t->zoom_capacity);
-	t->zooms[t->zoom_count++] = t->path_count;
+	t->zooms[t->zoom_count].path_count = t->path_count;
+	t->zooms[t->zoom_count++].skip = t->skip;
 	while (t->path_capacity < count + 1)
 		MT_GROW(t->path, t->path_capacity, t->path_capacity);
 	for (uint32_t at = index, i = count; cells[at].row; at = cells[at].above)
 		t->path[--i] = cells[at].key;
 	t->path_count = count;
+	t->skip = skip;
 	zoomed(app);
 }
 
@@ -306,16 +311,47 @@ static void unzoom(struct mt_app *app, bool all)
 {
 	struct mt_icicle_state *t = app->icicle;
 
-	if (!t->path_count) {
+	if (!t->path_count && !t->skip) {
 		mt_app_say(app, "this is the whole tree");
 		return;
 	}
-	t->list.identity = t->path[t->path_count - 1];
+	t->list.identity = t->path_count ? t->path[t->path_count - 1] : MT_ICICLE_ROOT;
 	t->depth = t->path_count;
-	t->path_count = all || !t->zoom_count ? 0 : t->zooms[--t->zoom_count];
+	t->path_count = t->skip = 0;
+	if (!all && t->zoom_count) {
+		t->path_count = t->zooms[--t->zoom_count].path_count;
+		t->skip = t->zooms[t->zoom_count].skip;
+	}
 	if (all)
 		t->zoom_count = 0;
 	zoomed(app);
+}
+
+/* To the callees that are too narrow beside the largest ones; where all are, nothing comes of it. */
+static void zoom_to_narrow(struct mt_app *app, const struct mt_icicle_cell *cell)
+{
+	struct mt_icicle_state *t = app->icicle;
+	uint32_t skip = mt_tree_get(app->data.tree, cell->node)->child_count - cell->merged;
+	uint32_t narrow = cell->merged, from = t->skip;
+	uint64_t key = cell->key;
+
+	if (t->layout.metric != app->data.sort || (!cell->above && skip == from)) {
+		if (cell->above)
+			zoom_to(app, cell->above, 0);
+		else
+			mt_app_say(app, "%u callees, each too narrow for a bar: 3 lists them in the tree, \\ filters", narrow);
+		return;
+	}
+	zoom_to(app, cell->above, skip);
+	extend(app, 2);
+	if (t->layout.row_count > 1 && !t->layout.cells[1].merged) {
+		select_cell(app, 1);
+		return;
+	}
+	unzoom(app, false);
+	t->list.identity = key;
+	zoomed(app);
+	mt_app_say(app, "%u callees, each too narrow for a bar: 3 lists them in the tree, \\ filters", narrow);
 }
 
 static void open_cell(struct mt_app *app)
@@ -325,20 +361,18 @@ static void open_cell(struct mt_app *app)
 	uint32_t group;
 
 	if (cell.merged) {
-		if (cell.above)
-			zoom_to(app, cell.above);
-		else
-			mt_app_say(app, "too narrow even over all columns; %u of them are lines of the tree (3), \\ filters", cell.merged);
+		zoom_to_narrow(app, &cell);
 		return;
 	}
 	mt_tree_expand(app->data.tree, cell.node);
 	bool leaf = mt_tree_get(app->data.tree, cell.node)->first_child == MT_NO_NODE;
 
 	if (cell.row && !leaf) {
-		zoom_to(app, t->list.selected);
+		zoom_to(app, t->list.selected, 0);
 		return;
 	}
-	group = leaf || mt_tree_get(app->data.tree, cell.node)->group != MT_NO_GROUP ? mt_tree_group(app, cell.node) : MT_NO_GROUP;
+	group = leaf || mt_tree_get(app->data.tree, cell.node)->group != MT_NO_GROUP ? mt_tree_group(app, cell.node)
+		: MT_NO_GROUP;
 	if (group != MT_NO_GROUP)
 		mt_app_open_group(app, group);
 	else
@@ -352,7 +386,7 @@ static void invert(struct mt_app *app)
 	mt_data_invert(&app->data);
 	app->tree.level = app->data.inverted ? 1 : 3;
 	app->tree.generation = 0;
-	t->path_count = t->zoom_count = t->top = t->depth = 0;
+	t->path_count = t->zoom_count = t->top = t->depth = t->skip = 0;
 	t->list.identity = MT_ICICLE_ROOT;
 	mt_app_say(app, app->data.inverted ? "allocating functions first, their callers below"
 		: "from main down to what allocates");

@@ -99,16 +99,27 @@ static void end_run(struct layout *l, struct run *run)
 	run->count = 0;
 }
 
+/* The callee behind so many. */
+static uint32_t behind(const struct mt_tree *tree, uint32_t node, uint32_t skip)
+{
+	uint32_t child = mt_tree_get(tree, node)->first_child;
+
+	while (skip-- > 0 && child != MT_NO_NODE)
+		child = mt_tree_get(tree, child)->next_sibling;
+	return child;
+}
+
 static void place_callees(struct layout *l)
 {
-	uint32_t node = l->icicle->cells[l->above].node, placed = 0;
-	uint64_t from = l->icicle->cells[l->above].from, begin = from;
+	uint32_t node = l->icicle->cells[l->above].node, placed = l->above ? 0 : l->icicle->skip;
+	uint64_t from = l->icicle->cells[l->above].from, end = from;
 	bool descending = mt_tree_metric(l->tree) == l->icicle->metric;
 	struct run run = {0};
 
 	l->runs = 0;
 	mt_tree_expand(l->tree, node);
-	for (uint32_t child = mt_tree_get(l->tree, node)->first_child; child != MT_NO_NODE;
+	end += placed ? l->icicle->total : mt_tree_get(l->tree, node)->children_value;
+	for (uint32_t child = behind(l->tree, node, placed); child != MT_NO_NODE;
 			child = mt_tree_get(l->tree, child)->next_sibling) {
 		uint64_t value = value_of(l, child);
 
@@ -118,9 +129,7 @@ static void place_callees(struct layout *l)
 			end_run(l, &run);
 			add_cell(l, child, 0, from, value);
 		} else if (descending) { /* so are all that come: they need not be visited */
-			const struct mt_tree_node *caller = mt_tree_get(l->tree, node);
-
-			run = (struct run){child, caller->child_count - placed, from, begin + caller->children_value - from};
+			run = (struct run){child, mt_tree_get(l->tree, node)->child_count - placed, from, end - from};
 			break;
 		} else {
 			run = run.count ? (struct run){run.first, run.count + 1, run.from, run.value + value}
@@ -138,13 +147,20 @@ static void begin_row(struct mt_icicle *icicle)
 	icicle->rows[icicle->row_count + 1] = icicle->count;
 }
 
-void mt_icicle_begin(struct mt_icicle *icicle, const struct mt_profile *profile, const struct mt_tree *tree,
-	uint32_t root, uint64_t root_key, uint32_t columns)
+void mt_icicle_begin(struct mt_icicle *icicle, const struct mt_profile *profile, struct mt_tree *tree,
+	uint32_t root, uint64_t root_key, uint32_t skip, uint32_t columns)
 {
 	enum mt_metric metric = mt_tree_metric(tree);
 
 	icicle->metric = mt_metric_info(metric)->sums ? metric : MT_METRIC_SIZE;
 	icicle->total = mt_metric_value(profile, &mt_tree_get(tree, root)->total, icicle->metric);
+	mt_tree_expand(tree, root);
+	icicle->skip = icicle->metric == metric ? skip : 0;
+	if (icicle->skip)
+		icicle->total = mt_tree_get(tree, root)->children_value;
+	for (uint32_t child = mt_tree_get(tree, root)->first_child, i = 0; i < icicle->skip && child != MT_NO_NODE;
+			child = mt_tree_get(tree, child)->next_sibling, i++)
+		icicle->total -= mt_metric_value(profile, &mt_tree_get(tree, child)->total, metric);
 	icicle->columns = columns;
 	icicle->complete = false;
 	icicle->count = icicle->row_count = 0;
@@ -248,9 +264,9 @@ static bool matches(struct matcher *m, uint32_t node)
 
 /* Nodes are numbered behind their callers: one pass in their order knows the caller's answer at each. */
 void mt_icicle_match(struct mt_icicle_matches *out, const struct mt_profile *profile, const struct mt_symbols *symbols,
-	const struct mt_tree *tree, uint32_t root, struct mt_pattern *pattern)
+	const struct mt_tree *tree, uint32_t root, uint32_t skip, struct mt_pattern *pattern)
 {
-	enum { IN_VIEW = 1, COVERED = 2 };
+	enum { IN_VIEW = 1, COVERED = 2, LEFT_OUT = 4 };
 	uint32_t count = mt_tree_count(tree);
 	enum mt_metric metric = mt_metric_info(mt_tree_metric(tree))->sums ? mt_tree_metric(tree) : MT_METRIC_SIZE;
 	struct matcher m = {.symbols = symbols, .tree = tree, .pattern = pattern,
@@ -259,11 +275,16 @@ void mt_icicle_match(struct mt_icicle_matches *out, const struct mt_profile *pro
 
 	*out = (struct mt_icicle_matches){0};
 	mt_pattern_begin(pattern);
+	for (uint32_t child = mt_tree_get(tree, root)->first_child; skip > 0 && child != MT_NO_NODE;
+			child = mt_tree_get(tree, child)->next_sibling, skip--)
+		state[child - root] = LEFT_OUT;
 	for (uint32_t i = root; i < count; i++) {
 		const struct mt_tree_node *node = mt_tree_get(tree, i);
 		uint8_t above = i == root ? IN_VIEW : node->parent >= root && node->parent < i ? state[node->parent - root] : 0;
 		uint64_t value;
 
+		if (state[i - root] == LEFT_OUT)
+			above = 0;
 		state[i - root] = above;
 		if (!above)
 			continue;

@@ -27,7 +27,7 @@ static void scene_close(struct scene *s)
 
 static void lay_out(struct scene *s, uint32_t columns, uint32_t rows)
 {
-	mt_icicle_begin(&s->icicle, &s->f.profile, s->tree, mt_tree_root(s->tree), MT_ICICLE_ROOT, columns);
+	mt_icicle_begin(&s->icicle, &s->f.profile, s->tree, mt_tree_root(s->tree), MT_ICICLE_ROOT, 0, columns);
 	mt_icicle_extend(&s->icicle, &s->f.profile, s->tree, rows);
 }
 
@@ -104,11 +104,16 @@ static void test_small(void **state)
 	assert_int_equal(main_node, mt_icicle_callee(s.tree, root, MT_ICICLE_ROOT, main_key));
 	assert_int_equal(a, mt_icicle_callee(s.tree, main_node, main_key, a_key));
 	assert_int_equal(MT_NO_NODE, mt_icicle_callee(s.tree, main_node, main_key, 12345));
-	mt_icicle_begin(&s.icicle, &s.f.profile, s.tree, a, a_key, 8);
+	mt_icicle_begin(&s.icicle, &s.f.profile, s.tree, a, a_key, 0, 8);
 	mt_icicle_extend(&s.icicle, &s.f.profile, s.tree, 10);
 	assert_string_equal(picture(&s, text), "aaaaaaaa\ngggggggg\n");
 	assert_int_equal(0, mt_icicle_find(&s.icicle, a_key));
 	assert_int_equal(MT_NO_CELL, mt_icicle_find(&s.icicle, main_key));
+	/* main without its two largest: what was too narrow has all columns, and main itself none. */
+	mt_icicle_begin(&s.icicle, &s.f.profile, s.tree, main_node, main_key, 2, 16);
+	mt_icicle_extend(&s.icicle, &s.f.profile, s.tree, 10);
+	assert_string_equal(picture(&s, text), "mmmmmmmmmmmmmmmm\nccccddddeeeeffff\n");
+	assert_int_equal(40, s.icicle.total);
 	scene_close(&s);
 	fixture_free(&s.f);
 }
@@ -149,21 +154,24 @@ static void test_matches(void **state)
 	scene_open(&s, false, MT_METRIC_LEAKED_SIZE);
 	uint32_t root = mt_tree_root(s.tree), main_node = mt_tree_get(s.tree, root)->first_child;
 
-	mt_icicle_match(&found, &s.f.profile, &s.f.symbols, s.tree, root, pattern);
+	mt_icicle_match(&found, &s.f.profile, &s.f.symbols, s.tree, root, 0, pattern);
 	assert_int_equal(4, found.frames); /* b's g has no bytes */
 	assert_int_equal(400, found.value);
 	assert_false(found.more);
 	mt_pattern_free(pattern);
 	pattern = mt_pattern_new("^(a|g|f)$", "search", NULL);
-	mt_icicle_match(&found, &s.f.profile, &s.f.symbols, s.tree, main_node, pattern);
+	mt_icicle_match(&found, &s.f.profile, &s.f.symbols, s.tree, main_node, 0, pattern);
 	assert_int_equal(3, found.frames);
 	assert_int_equal(210, found.value); /* g below a counts once */
-	mt_icicle_match(&found, &s.f.profile, &s.f.symbols, s.tree, mt_tree_get(s.tree, main_node)->first_child, pattern);
+	mt_icicle_match(&found, &s.f.profile, &s.f.symbols, s.tree, mt_tree_get(s.tree, main_node)->first_child, 0, pattern);
 	assert_int_equal(2, found.frames);
 	assert_int_equal(200, found.value);
+	mt_icicle_match(&found, &s.f.profile, &s.f.symbols, s.tree, main_node, 2, pattern);
+	assert_int_equal(1, found.frames); /* f: a is left out, with what is below it */
+	assert_int_equal(10, found.value);
 	scene_close(&s);
 	scene_open(&s, true, MT_METRIC_LEAKED_SIZE);
-	mt_icicle_match(&found, &s.f.profile, &s.f.symbols, s.tree, mt_tree_root(s.tree), pattern);
+	mt_icicle_match(&found, &s.f.profile, &s.f.symbols, s.tree, mt_tree_root(s.tree), 0, pattern);
 	assert_int_equal(2, found.frames); /* g and f allocate; a calls, which nobody asked for yet */
 	assert_true(found.more);
 	scene_close(&s);
