@@ -263,7 +263,8 @@ void mt_triage_draw_mark(struct mt_app *app, int row, int column, enum mt_role r
 	bool own = role == MT_ROLE_SELECTED || role == MT_ROLE_SELECTED_AWAY; /* a selected line has one look */
 
 	if (mt_triage_is_marked(app, group))
-		mt_draw(app->screen, row, column + 1, 1, own ? role : MT_ROLE_PROMPT, mt_glyph(mt_screen_utf8(app->screen), MT_GLYPH_MARK));
+		mt_draw(app->screen, row, column + 1, 1, own ? role : MT_ROLE_PROMPT,
+			mt_glyph(mt_screen_utf8(app->screen), MT_GLYPH_MARK));
 	if (*letter != ' ')
 		mt_draw(app->screen, row, column + 2, 1, own ? role : *letter == '!' ? MT_ROLE_ERROR : *letter == 'N' ? MT_ROLE_DIM :
 			MT_ROLE_PROMPT, letter);

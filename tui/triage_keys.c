@@ -117,7 +117,9 @@ static void mark(struct mt_app *app)
 struct change {
 	struct mt_judgement *items;
 	uint32_t count;
-	uint32_t groups, others, waiting; /* groups meant; others that leak with the same functions; names that are still looked up */
+	uint32_t groups;  /* that are meant */
+	uint32_t others;  /* that leak by the same functions */
+	uint32_t waiting; /* whose names are still looked up */
 	struct targets targets;
 };
 
@@ -371,7 +373,8 @@ static void popup_draw(struct mt_app *app)
 		enum mt_action what = offered[i];
 		int at = i / rows * width, line = row + i % rows, used;
 
-		used = mt_draw(app->screen, line, at + 1, width - 1, MT_ROLE_BOX_KEY, what == MT_ACTION_NONE ? "Esc" : mt_action_key(what, key));
+		used = mt_draw(app->screen, line, at + 1, width - 1, MT_ROLE_BOX_KEY, what == MT_ACTION_NONE ? "Esc" :
+			mt_action_key(what, key));
 		mt_draw(app->screen, line, at + used + 2, width - used - 2, MT_ROLE_BOX, what == MT_ACTION_NONE ? "cancel" :
 			what == MT_ACTION_NOTE ? "note" : mt_action_info(what)->name);
 		mt_frame_hit(app, (struct mt_rect){line, at, 1, width}, MT_HIT_OVERLAY, MT_VIEW_MAIN, what);
@@ -423,7 +426,8 @@ bool mt_triage_action(struct mt_app *app, enum mt_action what)
 	case MT_ACTION_SHOW_HIDDEN:
 		t->show_hidden = !t->show_hidden;
 		mt_data_select(&app->data);
-		mt_app_say(app, t->show_hidden ? "suppressed groups are shown; X hides them" : "suppressed groups are hidden; X shows them");
+		mt_app_say(app, t->show_hidden ? "suppressed groups are shown; X hides them" :
+			"suppressed groups are hidden; X shows them");
 		break;
 	case MT_ACTION_COPY_REPORT: mt_triage_copy(app); break;
 	case MT_ACTION_WRITE_REPORT: mt_prompt_open(app, MT_PROMPT_WRITE); break;

@@ -145,7 +145,8 @@ static void put_item(struct mt_buffer *out, const struct mt_triage_report *r, ui
 	own = mt_backtrace_own(&stack);
 	mt_buffer_printf(out, "## %u. ", index + 1);
 	put_text(out, own ? own->function : "no stack", MARKDOWN);
-	mt_buffer_printf(out, "\n\n**%s**: ", item->came_back ? "fixed, came back" : !j || j->state == MT_TRIAGE_NEW ? "not judged yet" : mt_triage_state_name(j->state));
+	mt_buffer_printf(out, "\n\n**%s**: ", item->came_back ? "fixed, came back" : !j || j->state == MT_TRIAGE_NEW ?
+		"not judged yet" : mt_triage_state_name(j->state));
 	put_blocks(out, r->profile, g);
 	if (j && j->time) {
 		mt_number_size(bytes, j->leaked_bytes);

@@ -58,8 +58,8 @@ uint32_t mt_triage_count(const struct mt_triage *);
 const struct mt_judgement *mt_triage_at(const struct mt_triage *, uint32_t);
 uint64_t mt_triage_generation(const struct mt_triage *); /* grows with every change */
 
-/* Says something about several groups, each once, as one step; new without a note takes the line away. Written at once, with what others
- * wrote meanwhile. Negative: it is known here but not in the file; the next change tries again, as does mt_triage_save. */
+/* Says something about several groups, each once, as one step; new without a note takes the line away. Written at once,
+ * with what others wrote meanwhile. Negative: it is known here but not in the file; the next change tries again, as does mt_triage_save. */
 int mt_triage_change(struct mt_triage *, const struct mt_judgement *, uint32_t count, struct mt_err *err);
 /* Takes the last step of this process back. groups: how many judgements it was, 0: there is none. */
 int mt_triage_undo(struct mt_triage *, uint32_t *groups, struct mt_err *err);
