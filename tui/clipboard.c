@@ -63,8 +63,8 @@ void mt_clipboard_copy(struct mt_app *app, const char *text, size_t len, const c
 	wrap(&out, (const char *)sequence.data, sequence.len);
 	mt_screen_send(app->screen, (const char *)out.data, out.len);
 	mt_number_size(number, len);
-	mt_app_say(app, len < all ? "copied the first %2$s of %1$s: the terminal's clipboard takes no more" : "copied %s, %s, to the "
-		"clipboard", what, number);
+	mt_app_say(app, len < all ? "copied the first %2$s of %1$s: the terminal's clipboard takes no more" :
+		"copied %s, %s, to the clipboard", what, number);
 	mt_buffer_free(&sequence);
 	mt_buffer_free(&out);
 }

@@ -11,7 +11,7 @@ struct mt_app;
 
 /* The call stack of what is selected, as text. */
 void mt_clipboard_stack(struct mt_app *);
-/* Any text; what is longer than MT_CLIPBOARD_TEXT is cut at the end of a line. what: for the message, "the stack of f". */
+/* Any text; what is longer than MT_CLIPBOARD_TEXT is cut at a line. what: for the message, "the stack of f". */
 void mt_clipboard_copy(struct mt_app *, const char *text, size_t len, const char *what);
 
 #endif

@@ -94,7 +94,8 @@ static void shift(struct mt_app *app, int by)
 static void close_it(struct mt_app *app)
 {
 	mt_overlay_close(app);
-	mt_app_say(app, app->columns.count ? "%u columns are chosen, as far as there is room; F2 w keeps them for all programs" :
+	mt_app_say(app, app->columns.count ?
+		"%u columns are chosen, as far as there is room; F2 w keeps them for all programs" :
 		"the first columns that fit are shown", app->columns.count);
 }
 

@@ -7,13 +7,13 @@
 
 const char mt_help_keys[] =
 	"The file has a line for each change of a key, and comments after #: 'bind SCOPE KEY ACTION' gives a key a meaning, "
-	"'unbind SCOPE KEY' takes its meaning away. --keymap names another file. Lines that are wrong are left out, and said so "
-	"by file and line; the rest holds.\n\n"
+	"'unbind SCOPE KEY' takes its meaning away. --keymap names another file. Lines that are wrong are left out, and said "
+	"so by file and line; the rest holds.\n\n"
 	"A scope says where the key means this: move, fold, views, find, out, app and live (while a program runs) everywhere, "
 	"others in the view of their name. Where a key has a meaning in the view and one everywhere, the view's wins; 'memtui "
 	"help keys' says which keys collide so, and which wins.\n\n"
-	"A key is a character, ^X for Ctrl and a letter, F1 to F12, or one of " MT_KEY_NAMES ". Hash is the character #. What is "
-	"on top of a view (help, palette, menus, prompts) keeps its keys: Enter, Esc, and those of move.";
+	"A key is a character, ^X for Ctrl and a letter, F1 to F12, or one of " MT_KEY_NAMES ". Hash is the character #. What "
+	"is on top of a view (help, palette, menus, prompts) keeps its keys: Enter, Esc, and those of move.";
 const char mt_help_keys_examples[] =
 	"bind app F9 quit\tanother key for an action\n"
 	"bind tree x collapse\tin the call tree alone\n"

@@ -119,8 +119,8 @@ static int number_of(const struct names *names, const char *name, const char *wh
 		if (!strcmp(names->item[i], name))
 			return i;
 	nearest = mt_nearest(name, name_at, names);
-	mt_faults_add(faults, file, line, "no %s '%.40s'; %s%s%s", what, name, nearest ? "did you mean '" : "expected one that ",
-		nearest ? nearest : "'memtui help keys' lists", nearest ? "'?" : "");
+	mt_faults_add(faults, file, line, "no %s '%.40s'; %s%s%s", what, name,
+		nearest ? "did you mean '" : "expected one that ", nearest ? nearest : "'memtui help keys' lists", nearest ? "'?" : "");
 	return -1;
 }
 
@@ -170,7 +170,8 @@ static void take(char *const *words, int count, const char *file, uint32_t line,
 	char key[16];
 
 	if (!binds && strcmp(words[0], "unbind")) {
-		mt_faults_add(faults, file, line, "'%.40s' is no order; expected 'bind SCOPE KEY ACTION' or 'unbind SCOPE KEY'", words[0]);
+		mt_faults_add(faults, file, line, "'%.40s' is no order; expected 'bind SCOPE KEY ACTION' or "
+			"'unbind SCOPE KEY'", words[0]);
 		return;
 	}
 	if (count != (binds ? 4 : 3)) {
@@ -182,7 +183,8 @@ static void take(char *const *words, int count, const char *file, uint32_t line,
 		return;
 	code = mt_key_parse(words[2], strlen(words[2]));
 	if (code == MT_KEY_UNKNOWN) {
-		mt_faults_add(faults, file, line, "'%.40s' is no key; expected a character, ^X, F1 to F12, %s", words[2], MT_KEY_NAMES);
+		mt_faults_add(faults, file, line, "'%.40s' is no key; expected a character, ^X, F1 to F12, %s", words[2],
+			MT_KEY_NAMES);
 		return;
 	}
 	if (binds && (action = find_action(words[3], faults, file, line)) < 0)
@@ -255,7 +257,8 @@ static bool meant(const struct mt_binding *a, const struct mt_binding *b)
 	return !a->line && !b->line && worth(a) != worth(b);
 }
 
-static void tell_conflict(struct mt_buffer *out, const struct mt_binding *a, const struct mt_binding *b, const char *where)
+static void tell_conflict(struct mt_buffer *out, const struct mt_binding *a, const struct mt_binding *b,
+	const char *where)
 {
 	const struct mt_binding *wins = worth(b) > worth(a) ? b : a, *loses = wins == a ? b : a;
 	char key[16], names[4][32];

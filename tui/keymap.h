@@ -17,7 +17,7 @@ struct mt_binding {
 	uint32_t line; /* of the user's file; 0: of the list */
 };
 
-const struct mt_binding *mt_keymap_at(uint32_t index); /* NULL behind the last; those of an action in the order of worth */
+const struct mt_binding *mt_keymap_at(uint32_t index); /* NULL behind the last; an action's first key first */
 /* Back to the list's keys. */
 void mt_keymap_reset(void);
 /* Takes the lines over that are right, and adds a fault for each other one. */

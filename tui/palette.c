@@ -134,7 +134,8 @@ static void draw_line(struct mt_app *app, struct mt_rect r, enum mt_action what,
 	char key[16];
 
 	mt_draw_fill(app->screen, r.row, r.column, r.columns, role);
-	mt_draw(app->screen, r.row, r.column, 1, role, selected ? mt_glyph(mt_screen_utf8(app->screen), MT_GLYPH_CURSOR) : " ");
+	mt_draw(app->screen, r.row, r.column, 1, role,
+		selected ? mt_glyph(mt_screen_utf8(app->screen), MT_GLYPH_CURSOR) : " ");
 	mt_draw(app->screen, r.row, r.column + 2, name - 1, selected ? role : MT_ROLE_BOX_KEY, info->name);
 	mt_draw_right(app->screen, r.row, r.column + r.columns - key_width - 1, key_width, selected ? role : MT_ROLE_BOX_KEY,
 		mt_action_key(what, key));
@@ -161,7 +162,8 @@ static void draw(struct mt_app *app)
 		draw_line(app, (struct mt_rect){r.row + 2 + i, r.column + 1, 1, r.columns - 2}, p->found[l->top + (uint32_t)i],
 			l->top + (uint32_t)i == l->selected);
 	if (!l->count)
-		mt_draw(app->screen, r.row + 2, r.column + 3, r.columns - 5, MT_ROLE_BOX, "no action is called so; Backspace takes a letter back");
+		mt_draw(app->screen, r.row + 2, r.column + 3, r.columns - 5, MT_ROLE_BOX,
+			"no action is called so; Backspace takes a letter back");
 }
 
 static void key(struct mt_app *app, const struct mt_input *input)

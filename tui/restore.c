@@ -37,7 +37,8 @@ static char *path_of(const struct mt_app *app)
 
 static char *describe(struct mt_app *app)
 {
-	enum mt_view_id view = app->view < MT_VIEW_TABS ? app->view : app->back_count ? app->back[app->back_count - 1] : MT_VIEW_MAIN;
+	enum mt_view_id view = app->view < MT_VIEW_TABS ? app->view :
+		app->back_count ? app->back[app->back_count - 1] : MT_VIEW_MAIN;
 	char *filter = mt_data_wanted(&app->data), id[32], columns[256], *text;
 
 	if (view >= MT_VIEW_TABS)
@@ -45,7 +46,8 @@ static char *describe(struct mt_app *app)
 	mt_columns_text(&app->columns, columns);
 	text = mt_format("view = %s\npane = %s\nfilter = %s\nsort = %s\norder = %s\ninverted = %s\ncolumns = %s\n",
 		mt_action_id(mt_app_tab(view), id), app->pane == MT_VIEW_TREE ? "tree" : "groups", filter,
-		mt_metric_info(app->data.sort)->name, app->data.ascending ? "asc" : "desc", app->data.inverted ? "yes" : "no", columns);
+		mt_metric_info(app->data.sort)->name, app->data.ascending ? "asc" : "desc",
+		app->data.inverted ? "yes" : "no", columns);
 	free(filter);
 	return text;
 }

@@ -142,7 +142,8 @@ static void draw_line(struct mt_app *app, struct mt_rect r, enum mt_setting id, 
 	int width = r.columns >= 70 ? 18 : r.columns - 12;
 
 	mt_draw_fill(app->screen, r.row, r.column, r.columns, role);
-	mt_draw(app->screen, r.row, r.column, 1, role, selected ? mt_glyph(mt_screen_utf8(app->screen), MT_GLYPH_CURSOR) : " ");
+	mt_draw(app->screen, r.row, r.column, 1, role,
+		selected ? mt_glyph(mt_screen_utf8(app->screen), MT_GLYPH_CURSOR) : " ");
 	mt_draw(app->screen, r.row, r.column + 2, 8, role, info->name);
 	mt_draw(app->screen, r.row, r.column + 11, width - 1, selected ? role : MT_ROLE_BOX_KEY, *value || s->typing ? value :
 		mt_glyph(mt_screen_utf8(app->screen), MT_GLYPH_DASH));
@@ -165,8 +166,8 @@ static void draw(struct mt_app *app)
 	app->hit_count = 0;
 	mt_list_fit(l, r.rows - 2);
 	for (int i = 0; i < r.rows - 2 && l->top + (uint32_t)i < l->count; i++)
-		draw_line(app, (struct mt_rect){r.row + 1 + i, r.column + 1, 1, r.columns - 2}, (enum mt_setting)(l->top + (uint32_t)i),
-			l->top + (uint32_t)i == l->selected);
+		draw_line(app, (struct mt_rect){r.row + 1 + i, r.column + 1, 1, r.columns - 2},
+			(enum mt_setting)(l->top + (uint32_t)i), l->top + (uint32_t)i == l->selected);
 }
 
 static struct mt_list *list(struct mt_app *app)

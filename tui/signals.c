@@ -74,7 +74,8 @@ static void draw(struct mt_app *app)
 		mt_draw_fill(app->screen, line.row, line.column, line.columns, role);
 		mt_draw(app->screen, line.row, line.column, 1, role, index == l->selected ?
 			mt_glyph(mt_screen_utf8(app->screen), MT_GLYPH_CURSOR) : " ");
-		mt_draw(app->screen, line.row, line.column + 2, 5, index == l->selected ? role : MT_ROLE_BOX_KEY, signals[index].name);
+		mt_draw(app->screen, line.row, line.column + 2, 5, index == l->selected ? role : MT_ROLE_BOX_KEY,
+			signals[index].name);
 		mt_draw(app->screen, line.row, line.column + 8, line.columns - 9, role, signals[index].words);
 		mt_frame_hit(app, line, MT_HIT_OVERLAY, MT_VIEW_MAIN, index);
 	}

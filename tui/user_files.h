@@ -8,7 +8,7 @@
 /* Paths; NULL where there is no home. The caller frees. */
 char *mt_user_config(const char *name);
 char *mt_user_state(const char *name);
-/* A whole text file. 0: *text is its contents, which the caller frees; -ENOENT: there is none; else err says why not. */
+/* A whole text file. 0: *text is its contents, which the caller frees; -ENOENT: there is none; else err says why. */
 int mt_user_read(const char *path, char **text, struct mt_err *err);
 /* Writes it aside, and puts it in its place; makes the directories that are missing. */
 int mt_user_write(const char *path, const char *text, struct mt_err *err);

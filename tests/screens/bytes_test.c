@@ -1,4 +1,4 @@
-/* What the screen costs at the terminal, in every view: a cursor move, nothing while nothing changes, and a running program.
+/* What the screen costs at the terminal, in every view: a cursor move, nothing while nothing changes, a running program.
  * bytes_test MEMTUI THEMES TRACE GOLDEN_DIR SOURCE_DIR SCRATCH [DEMO] */
 #include "screens.h"
 #include "tui/app.h"
@@ -59,8 +59,8 @@ static void check_view(struct tests *t, const char *name, const char *keys, cons
 	answered = terminal_settle(&terminal) && answered;
 	uint64_t cost = most(&terminal), before = terminal.received, frame = terminal.frame;
 
-	tell(t, answered && cost <= budget, "a cursor move in %s, %s, costs %llu bytes of %llu", name, theme, (unsigned long long)cost,
-		(unsigned long long)budget);
+	tell(t, answered && cost <= budget, "a cursor move in %s, %s, costs %llu bytes of %llu", name, theme,
+		(unsigned long long)cost, (unsigned long long)budget);
 	terminal_read_for(&terminal, 300);
 	tell(t, terminal.received == before && terminal.frame == frame, "idle %s, %s, sends %llu bytes", name, theme,
 		(unsigned long long)(terminal.received - before));
@@ -98,12 +98,14 @@ static void check_live(struct tests *t, const char *name, const char *keys, bool
 
 	tell(t, ok && frames >= FRAMES && bytes <= frames * budget, "live %s%s: %llu bytes a frame of %d", name,
 		remote ? " over SSH" : "", (unsigned long long)(frames ? bytes / frames : 0), (int)budget);
-	tell(t, (double)frames <= taken * (remote ? 1 : 4) + 2, "and not too many frames: %llu in %.1f s", (unsigned long long)frames, taken);
+	tell(t, (double)frames <= taken * (remote ? 1 : 4) + 2, "and not too many frames: %llu in %.1f s",
+		(unsigned long long)frames, taken);
 	terminal_type(&terminal, "p");
 	ok = terminal_wait_text(&terminal, "FROZEN") && terminal_settle(&terminal);
 	before = terminal.received;
 	terminal_read_for(&terminal, 600);
-	tell(t, ok && terminal.received == before, "frozen it sends %llu bytes", (unsigned long long)(terminal.received - before));
+	tell(t, ok && terminal.received == before, "frozen it sends %llu bytes",
+		(unsigned long long)(terminal.received - before));
 	terminal_type(&terminal, "Q");
 	ok = terminal_wait_text(&terminal, "still runs");
 	terminal_type(&terminal, "e");

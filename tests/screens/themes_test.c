@@ -298,14 +298,16 @@ static void check_reload(struct tests *t)
 
 	tell(t, ok, "a theme from a file has its background everywhere");
 	write_theme(path, "text = #d0d0d0 #005f00\n", false);
-	ok = terminal_wait_text(&terminal, "read edited.theme again") && terminal_settle(&terminal) && styled(&terminal, "252 22\n");
+	ok = terminal_wait_text(&terminal, "read edited.theme again") && terminal_settle(&terminal) &&
+		styled(&terminal, "252 22\n");
 	tell(t, ok, "a theme that is saved is read again");
 	write_theme(path, "text = #d0d0d0 #5f0000\n\ntitle = pink\n", true);
 	ok = terminal_wait_text(&terminal, "edited.theme:3: 'pink' is neither") && terminal_settle(&terminal) &&
 		styled(&terminal, "252 22\n");
 	tell(t, ok, "a mistake in it is told with its line, and the looks stay");
 	write_theme(path, "text = #d0d0d0 #5f0000\n", true);
-	ok = terminal_wait_text(&terminal, "read edited.theme again") && terminal_settle(&terminal) && styled(&terminal, "252 52\n");
+	ok = terminal_wait_text(&terminal, "read edited.theme again") && terminal_settle(&terminal) &&
+		styled(&terminal, "252 52\n");
 	tell(t, ok, "one that an editor puts in its place is read too");
 	terminal_close(&terminal);
 }

@@ -1,4 +1,5 @@
-/* However memtui ends, and however the program ends that it shows, the terminal is as it was: modes, screen, cursor, mouse.
+/* However memtui ends, and however the program ends that it shows, the terminal is as it was: modes, screen, cursor,
+ * mouse.
  * ways_out_test MEMTUI THEMES TRACE GOLDEN_DIR SOURCE_DIR SCRATCH */
 #include "screens.h"
 
@@ -41,8 +42,8 @@ static bool open_main(struct tests *t, struct terminal *terminal)
 
 static void check_signals(struct tests *t)
 {
-	static const int fatal[] = {SIGTERM, SIGHUP, SIGINT, SIGQUIT, SIGSEGV, SIGABRT, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS,
-		SIGUSR1, SIGUSR2, SIGALRM, SIGXCPU, SIGPIPE, SIGVTALRM};
+	static const int fatal[] = {SIGTERM, SIGHUP, SIGINT, SIGQUIT, SIGSEGV, SIGABRT, SIGBUS, SIGFPE, SIGILL, SIGTRAP,
+		SIGSYS, SIGUSR1, SIGUSR2, SIGALRM, SIGXCPU, SIGPIPE, SIGVTALRM};
 	struct terminal terminal;
 
 	for (size_t i = 0; i < sizeof fatal / sizeof *fatal; i++) {
@@ -57,7 +58,8 @@ static void check_signals(struct tests *t)
 	}
 	open_main(t, &terminal);
 	terminal_type(&terminal, "q");
-	tell(t, terminal_wait_end(&terminal) && terminal.status == 0 && as_before(&terminal, true), "q gives the terminal back");
+	tell(t, terminal_wait_end(&terminal) && terminal.status == 0 && as_before(&terminal, true),
+		"q gives the terminal back");
 	terminal_close(&terminal);
 }
 
@@ -119,7 +121,8 @@ static void check_program(struct tests *t)
 		ok = terminal_wait_text(&terminal, "Keep the trace?") && ok;
 		terminal_type(&terminal, "d");
 		ok = terminal_wait_end(&terminal) && ok;
-		tell(t, ok && WIFEXITED(terminal.status) && WEXITSTATUS(terminal.status) == 128 + fatal[i] && as_before(&terminal, false),
+		tell(t, ok && WIFEXITED(terminal.status) && WEXITSTATUS(terminal.status) == 128 + fatal[i] &&
+			as_before(&terminal, false),
 			"a program that dies of SIG%s leaves the terminal as it was, status %d", sigabbrev_np(fatal[i]), 128 + fatal[i]);
 		terminal_close(&terminal);
 	}
