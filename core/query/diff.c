@@ -17,7 +17,6 @@ struct paths {
 	uint32_t count, capacity;
 	uint32_t *slots;         /* open addressing: index + 1 */
 	uint32_t slot_count;
-	uint32_t *entries;       /* by path: entry + 1 */
 	bool any_kind;           /* a side does not know its kinds of call: they are all one */
 	struct mt_strings builds; /* of modules with a build-id: names and ids of both sides */
 	uint8_t *sides;          /* by build: bits of the sides that have it */
@@ -194,25 +193,90 @@ static uint32_t *map_nodes(struct paths *paths, const struct mt_diff_side *side)
 	return map;
 }
 
-/* ---- entries ---- */
+/* ---- pairs ---- */
 
-static struct mt_diff_entry *entry_of(struct mt_diff *diff, struct paths *paths, uint32_t path)
+/* As what other tools recorded. */
+static bool has_unknown_kinds(const struct mt_profile *p)
 {
-	if (!paths->entries[path]) {
-		MT_GROW(diff->entries, diff->count, diff->capacity);
-		diff->entries[diff->count++] = (struct mt_diff_entry){
-			.group_a = MT_NO_GROUP, .group_b = MT_NO_GROUP, .doubtful = paths->items[path].doubtful};
-		paths->entries[path] = diff->count;
-	}
-	return &diff->entries[paths->entries[path] - 1];
+	for (uint32_t i = 0; i < p->group_count; i++)
+		if (mt_profile_group_kind(p, i) == MT_KIND_NONE)
+			return true;
+	return false;
 }
 
-static void add_side(struct mt_diff *diff, struct paths *paths, const struct mt_diff_side *side, const uint32_t *map, bool is_b)
+static uint32_t *map_groups(struct paths *paths, const struct mt_diff_side *side)
+{
+	uint32_t *nodes = map_nodes(paths, side), *groups;
+
+	groups = mt_resize(NULL, ((size_t)side->profile->group_count + 1) * sizeof *groups);
+	for (uint32_t i = 0; i < side->profile->group_count; i++)
+		groups[i] = nodes[side->profile->groups[i].node];
+	free(nodes);
+	return groups;
+}
+
+void mt_diff_pair(struct mt_diff_pairs *pairs, const struct mt_diff_side *a, const struct mt_diff_side *b)
+{
+	struct paths paths = {0};
+
+	mt_strings_init(&paths.keys);
+	mt_strings_init(&paths.builds);
+	paths.sides = mt_alloc(1);
+	find_builds(&paths, a->profile, 1);
+	find_builds(&paths, b->profile, 2);
+	MT_GROW(paths.items, paths.count, paths.capacity);
+	paths.items[paths.count++] = (struct path){0};
+	paths.any_kind = has_unknown_kinds(a->profile) || has_unknown_kinds(b->profile);
+	pairs->a = map_groups(&paths, a);
+	pairs->b = map_groups(&paths, b);
+	pairs->a_count = a->profile->group_count;
+	pairs->b_count = b->profile->group_count;
+	pairs->count = paths.count;
+	pairs->doubtful = mt_alloc(paths.count);
+	for (uint32_t i = 0; i < paths.count; i++)
+		pairs->doubtful[i] = paths.items[i].doubtful;
+	free(paths.slots);
+	free(paths.items);
+	free(paths.sides);
+	mt_strings_free(&paths.builds);
+	mt_strings_free(&paths.keys);
+}
+
+void mt_diff_pairs_swap(struct mt_diff_pairs *p)
+{
+	*p = (struct mt_diff_pairs){p->b, p->a, p->b_count, p->a_count, p->count, p->doubtful};
+}
+
+void mt_diff_pairs_free(struct mt_diff_pairs *p)
+{
+	free(p->a);
+	free(p->b);
+	free(p->doubtful);
+	*p = (struct mt_diff_pairs){0};
+}
+
+/* ---- entries ---- */
+
+/* index: by backtrace, entry + 1. */
+static struct mt_diff_entry *entry_of(struct mt_diff *diff, uint32_t *index, uint32_t at, bool doubtful)
+{
+	if (!index[at]) {
+		MT_GROW(diff->entries, diff->count, diff->capacity);
+		diff->entries[diff->count++] = (struct mt_diff_entry){
+			.group_a = MT_NO_GROUP, .group_b = MT_NO_GROUP, .doubtful = doubtful};
+		index[at] = diff->count;
+	}
+	return &diff->entries[index[at] - 1];
+}
+
+/* keys: by group; NULL: its own number. */
+static void add_side(struct mt_diff *diff, const struct mt_diff_pairs *pairs, uint32_t *index, const struct mt_diff_side *side,
+	const uint32_t *keys, bool is_b)
 {
 	for (uint32_t i = 0; i < side->selection->count; i++) {
-		uint32_t id = side->selection->groups[i];
+		uint32_t id = side->selection->groups[i], at = keys ? keys[id] : id;
 		const struct mt_group *group = &side->profile->groups[id];
-		struct mt_diff_entry *entry = entry_of(diff, paths, map[group->node]);
+		struct mt_diff_entry *entry = entry_of(diff, index, at, keys && pairs->doubtful[at]);
 		uint32_t *one = is_b ? &entry->group_b : &entry->group_a;
 
 		if (*one == MT_NO_GROUP)
@@ -275,44 +339,59 @@ static double factor_of(const struct mt_diff_side *a, const struct mt_diff_side 
 	return normalise == MT_DIFF_AS_RECORDED || !from || !to ? 1 : (double)from / (double)to;
 }
 
-/* As what other tools recorded. */
-static bool has_unknown_kinds(const struct mt_profile *p)
+void mt_diff_of_pairs(struct mt_diff *diff, const struct mt_diff_pairs *pairs, const struct mt_diff_side *a,
+	const struct mt_diff_side *b, enum mt_metric metric, enum mt_diff_normalise normalise, bool ascending)
 {
-	for (uint32_t i = 0; i < p->group_count; i++)
-		if (mt_profile_group_kind(p, i) == MT_KIND_NONE)
-			return true;
-	return false;
+	uint32_t *index = mt_alloc((size_t)pairs->count * sizeof *index);
+
+	diff->factor = factor_of(a, b, normalise);
+	add_side(diff, pairs, index, a, pairs->a, false);
+	add_side(diff, pairs, index, b, pairs->b, true);
+	judge(diff, a, b, metric);
+	sort_entries(diff, ascending);
+	free(index);
 }
 
 void mt_diff_get(struct mt_diff *diff, const struct mt_diff_side *a, const struct mt_diff_side *b, enum mt_metric metric,
 	enum mt_diff_normalise normalise, bool ascending)
 {
-	struct paths paths = {0};
+	struct mt_diff_pairs pairs = {0};
 
-	mt_strings_init(&paths.keys);
-	mt_strings_init(&paths.builds);
-	paths.sides = mt_alloc(1);
-	find_builds(&paths, a->profile, 1);
-	find_builds(&paths, b->profile, 2);
-	MT_GROW(paths.items, paths.count, paths.capacity);
-	paths.items[paths.count++] = (struct path){0};
-	paths.any_kind = has_unknown_kinds(a->profile) || has_unknown_kinds(b->profile);
-	uint32_t *map_a = map_nodes(&paths, a), *map_b = map_nodes(&paths, b);
+	mt_diff_pair(&pairs, a, b);
+	mt_diff_of_pairs(diff, &pairs, a, b, metric, normalise, ascending);
+	mt_diff_pairs_free(&pairs);
+}
 
-	paths.entries = mt_alloc((size_t)paths.count * sizeof *paths.entries);
-	diff->factor = factor_of(a, b, normalise);
-	add_side(diff, &paths, a, map_a, false);
-	add_side(diff, &paths, b, map_b, true);
+/* Groups only come: what is gone is there, and holds nothing. The other way round it is not there yet. */
+static void judge_since(struct mt_diff *diff)
+{
+	memset(diff->states, 0, sizeof diff->states);
+	for (uint32_t i = 0; i < diff->count; i++) {
+		struct mt_diff_entry *e = &diff->entries[i];
+
+		if (!e->a.allocated_count && e->b.allocated_count)
+			e->state = MT_DIFF_NEW;
+		else if ((e->a.live_count && !e->b.live_count) || (e->a.allocated_count && !e->b.allocated_count))
+			e->state = MT_DIFF_GONE;
+		else
+			e->state = e->change > 0 ? MT_DIFF_GREW : e->change < 0 ? MT_DIFF_SHRANK : MT_DIFF_SAME;
+		diff->states[e->state]++;
+	}
+}
+
+void mt_diff_since(struct mt_diff *diff, const struct mt_diff_side *a, const struct mt_diff_side *b, enum mt_metric metric,
+	bool ascending)
+{
+	uint32_t groups = a->profile->group_count > b->profile->group_count ? a->profile->group_count : b->profile->group_count;
+	uint32_t *index = mt_alloc(((size_t)groups + 1) * sizeof *index);
+
+	diff->factor = 1;
+	add_side(diff, NULL, index, a, NULL, false);
+	add_side(diff, NULL, index, b, NULL, true);
 	judge(diff, a, b, metric);
+	judge_since(diff);
 	sort_entries(diff, ascending);
-	free(map_a);
-	free(map_b);
-	free(paths.entries);
-	free(paths.slots);
-	free(paths.items);
-	free(paths.sides);
-	mt_strings_free(&paths.builds);
-	mt_strings_free(&paths.keys);
+	free(index);
 }
 
 void mt_diff_free(struct mt_diff *diff)

@@ -40,4 +40,23 @@ void mt_diff_get(struct mt_diff *out, const struct mt_diff_side *a, const struct
 	enum mt_diff_normalise, bool ascending);
 void mt_diff_free(struct mt_diff *);
 
+/* What of it takes time, once for all metrics and selections: which groups of two recordings have the same backtrace. It
+ * reads definitions and names alone: no totals, no selection. Freed by mt_diff_pairs_free. */
+struct mt_diff_pairs {
+	uint32_t *a, *b;             /* by group of each side: the backtrace */
+	uint32_t a_count, b_count, count;
+	bool *doubtful;              /* by backtrace */
+};
+void mt_diff_pair(struct mt_diff_pairs *, const struct mt_diff_side *a, const struct mt_diff_side *b);
+/* The other way round: a becomes b. */
+void mt_diff_pairs_swap(struct mt_diff_pairs *);
+void mt_diff_pairs_free(struct mt_diff_pairs *);
+/* As mt_diff_get. The sides may be what matched of the recordings that were paired. */
+void mt_diff_of_pairs(struct mt_diff *out, const struct mt_diff_pairs *, const struct mt_diff_side *a,
+	const struct mt_diff_side *b, enum mt_metric, enum mt_diff_normalise, bool ascending);
+/* Two instants of one recording: the same group has the same number on both sides. A group is new when it had no allocation
+ * on the first side, gone when it holds nothing any more of what it held. */
+void mt_diff_since(struct mt_diff *out, const struct mt_diff_side *a, const struct mt_diff_side *b, enum mt_metric,
+	bool ascending);
+
 #endif

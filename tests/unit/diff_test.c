@@ -189,6 +189,88 @@ static void test_other_directory(void **state)
 	sides_free(&s);
 }
 
+/* Two instants: numbers of groups are the same; the first side knows fewer of them. */
+static void test_since(void **state)
+{
+	static const enum mt_diff_state there[] = {MT_DIFF_NEW, MT_DIFF_GREW, MT_DIFF_SAME, MT_DIFF_SHRANK, MT_DIFF_GONE};
+	static const int64_t changes[] = {9, 5, 0, -2, -7};
+	struct fixture f;
+	struct mt_profile then;
+	struct mt_group before[4];
+	struct mt_selection all = {0}, earlier = {0};
+	struct mt_diff diff = {0};
+
+	(void)state;
+	fixture_init(&f);
+	uint32_t module = fixture_module(&f, "/usr/bin/prog", 0), pc = fixture_pc(&f, module, "main", "m.c", 1);
+
+	fixture_group(&f, STACK(pc), 9, 1, 9);
+	fixture_group(&f, STACK(pc, pc), 9, 1, 4);
+	fixture_group(&f, STACK(pc, pc, pc), 9, 1, 3);
+	fixture_group(&f, STACK(pc, pc, pc, pc), 9, 1, 7);
+	memcpy(before, f.profile.groups, sizeof before);
+	then = f.profile;
+	then.groups = before;
+	f.profile.groups[0].live_count = f.profile.groups[0].live_bytes = 14;
+	f.profile.groups[2].live_count = f.profile.groups[2].live_bytes = 1;
+	f.profile.groups[3].live_count = f.profile.groups[3].live_bytes = 0;
+	fixture_group(&f, STACK(pc, pc, pc, pc, pc), 9, 1, 9);
+	mt_select(&all, &f.profile, &f.symbols, NULL, MT_METRIC_LEAKED_SIZE, false, NULL);
+	mt_select(&earlier, &then, &f.symbols, NULL, MT_METRIC_LEAKED_SIZE, false, NULL);
+	struct mt_diff_side a = {&then, &f.symbols, &earlier}, b = {&f.profile, &f.symbols, &all};
+
+	mt_diff_since(&diff, &a, &b, MT_METRIC_LEAKED_SIZE, false);
+	assert_int_equal(diff.count, 5);
+	for (uint32_t i = 0; i < 5; i++) {
+		assert_string_equal(mt_diff_state_name(diff.entries[i].state), mt_diff_state_name(there[i]));
+		assert_int_equal(diff.entries[i].change, changes[i]);
+		assert_int_equal(diff.states[i], 1);
+	}
+	mt_diff_free(&diff);
+	mt_diff_since(&diff, &b, &a, MT_METRIC_LEAKED_SIZE, false);
+	assert_int_equal(diff.entries[4].state, MT_DIFF_GONE);
+	assert_int_equal(diff.entries[4].change, -9);
+	assert_int_equal(diff.states[MT_DIFF_NEW], 0);
+	mt_diff_free(&diff);
+	mt_selection_free(&all);
+	mt_selection_free(&earlier);
+	fixture_free(&f);
+}
+
+/* Pairs are made once, for any selection and metric, and the other way round. */
+static void test_pairs(void **state)
+{
+	struct sides s = {0};
+	struct mt_diff_pairs pairs = {0};
+	struct mt_diff diff = {0};
+
+	(void)state;
+	fixture_init(&s.a);
+	fixture_init(&s.b);
+	uint32_t module = fixture_module(&s.a, "/usr/bin/prog", 0), old = fixture_pc(&s.a, module, "old", "o.c", 7);
+	uint32_t both = fixture_pc(&s.a, module, "both", "b.c", 9);
+
+	fixture_group(&s.a, STACK(old), 4, 10, 4);
+	fixture_group(&s.a, STACK(both), 4, 10, 1);
+	module = fixture_module(&s.b, "/usr/bin/prog", 0);
+	both = fixture_pc(&s.b, module, "both", "b.c", 12);
+	fixture_group(&s.b, STACK(both), 4, 10, 3);
+	compare(&s, MT_METRIC_LEAKED_SIZE, MT_DIFF_AS_RECORDED);
+	struct mt_diff_side a = {&s.a.profile, &s.a.symbols, &s.select_a}, b = {&s.b.profile, &s.b.symbols, &s.select_b};
+
+	mt_diff_pair(&pairs, &a, &b);
+	mt_diff_pairs_swap(&pairs);
+	mt_diff_of_pairs(&diff, &pairs, &b, &a, MT_METRIC_LEAKED_SIZE, MT_DIFF_AS_RECORDED, false);
+	assert_int_equal(diff.count, s.diff.count);
+	assert_int_equal(diff.entries[0].state, MT_DIFF_NEW);
+	assert_int_equal(diff.entries[0].change, 40);
+	assert_int_equal(diff.entries[1].change, -20);
+	assert_int_equal(s.diff.entries[0].change, 20);
+	mt_diff_free(&diff);
+	mt_diff_pairs_free(&pairs);
+	sides_free(&s);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -197,6 +279,8 @@ int main(void)
 		cmocka_unit_test(test_nameless),
 		cmocka_unit_test(test_other_build),
 		cmocka_unit_test(test_other_directory),
+		cmocka_unit_test(test_since),
+		cmocka_unit_test(test_pairs),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
