@@ -18,6 +18,7 @@
 	X(TREE, "Call tree") \
 	X(TIMELINE, "Timeline") \
 	X(ICICLE, "Icicle") \
+	X(DIFF, "Difference") \
 	X(DETAIL, "Group detail") \
 	X(PROGRAM, "Program output") \
 	X(OVERVIEW, "Overview") \
@@ -119,6 +120,10 @@ enum mt_scope {
 	X(ZOOM_IN, TIMELINE, "+", 6, "Zoom", "zoom in at the cursor") \
 	X(ZOOM_OUT, TIMELINE, "-", 0, "Zoom out", "zoom out") \
 	X(ZOOM_FIT, TIMELINE, "=", 9, "Fit", "show the whole run") \
+	X(SWAP, DIFF, "D", 5, "Swap", "A and B change places") \
+	X(HIDE_SAME, DIFF, "=", 6, "Same", "show or hide groups that stayed the same") \
+	X(SNAPSHOT, VIEWS, "S", 0, "Snapshot", "note the totals of all groups as they are shown now, to compare with later") \
+	X(BASELINE, VIEWS, "d", 0, "Baseline", "compare with the totals now; in the difference: with the next snapshot") \
 	X(NEXT_GROUP, DETAIL, "}", 5, "Next", "the next group of the list") \
 	X(PREVIOUS_GROUP, DETAIL, "{", 6, "Previous", "the previous group of the list") \
 	X(GROUP_BLOCKS, DETAIL, "b", 7, "Blocks", "the single blocks of this group alone") \

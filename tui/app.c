@@ -2,6 +2,7 @@
 #include "tui/app.h"
 #include "tui/clipboard.h"
 #include "tui/config.h"
+#include "tui/difference.h"
 #include "tui/job.h"
 #include "tui/triage.h"
 #include "tui/restore.h"
@@ -253,6 +254,8 @@ void mt_app_act(struct mt_app *app, enum mt_action what)
 	case MT_ACTION_BACK: mt_app_back(app); break;
 	case MT_ACTION_CANCEL: cancel(app); break;
 	case MT_ACTION_FOLLOW: follow(app); break;
+	case MT_ACTION_SNAPSHOT: mt_difference_snapshot(app); break;
+	case MT_ACTION_BASELINE: mt_difference_baseline(app); break;
 	case MT_ACTION_FREEZE: freeze(app); break;
 	case MT_ACTION_PAUSE: pause_recording(app); break;
 	case MT_ACTION_EDITOR: mt_editor_open(app); break;

@@ -102,6 +102,7 @@ struct mt_log_state;     /* view_log.c */
 struct mt_processes_state; /* view_processes.c */
 struct mt_jobs;          /* job.c */
 struct mt_triage_ui;     /* triage.h */
+struct mt_difference;    /* difference.h */
 struct mt_themes;        /* theme_menu.c */
 struct mt_icicle_state;  /* view_icicle.c */
 struct mt_blocks_state;  /* view_blocks.c */
@@ -202,6 +203,7 @@ struct mt_app {
 	struct mt_icicle_state *icicle;
 	struct mt_processes_state *processes;
 	struct mt_jobs *jobs;
+	struct mt_difference *difference; /* NULL: not seen yet, and nothing to compare with */
 	struct mt_data *home;        /* what memtui was started with, while another process of its session is seen; or NULL */
 	enum mt_view_id before;      /* the tab that was seen before this one */
 	struct mt_blocks_state *blocks;

@@ -66,7 +66,8 @@ static int check_metric(const char *setting, const char *name, struct mt_err *er
 		return 0;
 	nearest = mt_nearest(name, metric_at, NULL);
 	return mt_fail(err, -EINVAL, "%s: no metric '%.60s'; %s%s%s", setting, name,
-		nearest ? "did you mean '" : "expected one that ", nearest ? nearest : "'memtui help groups' lists", nearest ? "'?" : "");
+		nearest ? "did you mean '" : "expected one that ",
+		nearest ? nearest : "'memtui help groups' lists", nearest ? "'?" : "");
 }
 
 static int check_metrics(const char *setting, const char *value, struct mt_err *err)

@@ -235,7 +235,7 @@ bool mt_data_update(struct mt_data *d, bool published)
 	if (published && d->client && !d->frozen && !d->recorder_gone)
 		changed = update_client(d);
 	/* Names stay as they are while a filter reads them. */
-	d->names_wait = d->symbolizer && d->matching && (mt_matching_runs(d->matching) || mt_worker_runs(d->listing));
+	d->names_wait = d->symbolizer && (d->held || (d->matching && (mt_matching_runs(d->matching) || mt_worker_runs(d->listing))));
 	if (d->symbolizer && !d->frozen && !d->names_wait && mt_symbolizer_collect(d->symbolizer, &d->symbols)) {
 		changed = true;
 		if (!mt_symbolizer_busy(d->symbolizer))

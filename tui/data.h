@@ -40,6 +40,7 @@ struct mt_data {
 	void (*on_selected)(void *context, struct mt_data *);
 	void *on_selected_context;
 	uint32_t hidden;
+	bool held;                        /* somebody else reads the names: they stay as they are */
 	bool names_wait;                  /* for the end of a filter that reads them */
 	uint64_t generation;              /* grows with every change of selection, order or names */
 	char *command;

@@ -120,7 +120,8 @@ static int number_of(const struct names *names, const char *name, const char *wh
 			return i;
 	nearest = mt_nearest(name, name_at, names);
 	mt_faults_add(faults, file, line, "no %s '%.40s'; %s%s%s", what, name,
-		nearest ? "did you mean '" : "expected one that ", nearest ? nearest : "'memtui help keys' lists", nearest ? "'?" : "");
+		nearest ? "did you mean '" : "expected one that ",
+		nearest ? nearest : "'memtui help keys' lists", nearest ? "'?" : "");
 	return -1;
 }
 

@@ -1,6 +1,7 @@
 /* The event loop: keys at once, new data in the rhythm of frames, and nothing sent while nothing changes. */
 #include "tui/app.h"
 #include "tui/restore.h"
+#include "tui/difference.h"
 #include "tui/job.h"
 #include "tui/switch.h"
 #include "tui/theme_menu.h"
@@ -30,7 +31,7 @@ struct loop {
 	uint8_t pending[256]; /* bytes of a key that is not complete */
 	size_t pending_len;
 	uint64_t pending_since, next_frame, next_names, next_output, next_import;
-	uint64_t next_processes; /* FOREVER: not seen */
+	uint64_t next_processes, next_difference; /* FOREVER: nothing to do */
 	uint64_t next_blocks; /* 0: none are asked for */
 	uint64_t next_filter, asked; /* 0: no filter is being answered; which one is */
 	uint64_t consumed, frame;
@@ -158,7 +159,8 @@ static void tell_idle(struct loop *loop)
 		mt_matching_progress(app->data.matching, &held);
 	if (!loop->test || (filters && !(held && app->filtering)) ||
 			(lists && !(held_blocks && mt_blocks_tells(app))) || app->dirty || app->data_dirty || loop->pending_len ||
-			loop->next_names || mt_jobs_shown(app) || (app->data.surveying && mt_surveying_busy(app->data.surveying)))
+			loop->next_names || mt_jobs_shown(app) || mt_difference_busy(app) ||
+			(app->data.surveying && mt_surveying_busy(app->data.surveying)))
 		return;
 	if (loop->token_sent && loop->token_consumed == loop->consumed && loop->token_frame == loop->frame)
 		return;
@@ -226,6 +228,8 @@ static int timeout(struct loop *loop)
 		at = loop->next_output;
 	if (app->data.import && !app->data.frozen && loop->next_import < at)
 		at = loop->next_import;
+	if (loop->next_difference < at)
+		at = loop->next_difference;
 	if (loop->next_processes < at)
 		at = loop->next_processes;
 	if (at == FOREVER)
@@ -329,7 +333,7 @@ static void wait_once(struct loop *loop)
 	struct mt_app *app = loop->app;
 	bool client = app->data.client && !app->data.recorder_gone;
 	bool home = app->home && app->home->client && !app->home->recorder_gone;
-	struct pollfd fds[9] = {
+	struct pollfd fds[10] = {
 		{.fd = mt_screen_fd(app->screen), .events = POLLIN},
 		{.fd = loop->signals, .events = POLLIN},
 		{.fd = client ? mt_client_fd(app->data.client) : -1, .events = app->data.frozen ? 0 : POLLIN},
@@ -339,9 +343,10 @@ static void wait_once(struct loop *loop)
 		{.fd = mt_jobs_fd(app), .events = POLLIN},
 		{.fd = home ? mt_client_fd(app->home->client) : -1, .events = POLLIN},
 		{.fd = app->data.listing ? mt_worker_fd(app->data.listing) : -1, .events = POLLIN},
+		{.fd = mt_difference_fd(app), .events = POLLIN},
 	};
 
-	if (poll(fds, 9, timeout(loop)) < 0)
+	if (poll(fds, 10, timeout(loop)) < 0)
 		return;
 	if (fds[1].revents)
 		take_signal(loop);
@@ -363,6 +368,8 @@ static void wait_once(struct loop *loop)
 		mt_data_update(app->home, true);
 	if (fds[6].revents)
 		mt_jobs_collect(app);
+	if (fds[9].revents)
+		mt_difference_collect(app);
 	run_timers(loop);
 }
 
@@ -415,6 +422,7 @@ int mt_loop_run(struct mt_app *app, struct mt_err *err)
 	reap(app);
 	while (app->outcome == MT_OUTCOME_NONE) {
 		loop.next_processes = mt_processes_tend(app, now_ms());
+		loop.next_difference = mt_difference_tend(app, now_ms());
 		draw_when_due(&loop);
 		tell_idle(&loop);
 		wait_once(&loop);

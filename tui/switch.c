@@ -1,5 +1,6 @@
 #include "tui/switch.h"
 #include "core/base/buffer.h"
+#include "tui/difference.h"
 #include "tui/job.h"
 #include "tui/triage.h"
 
@@ -15,8 +16,7 @@ struct mt_data *mt_app_home(const struct mt_app *app)
 
 /* ---- what is kept, and what is not ---- */
 
-/* Numbers of groups and nodes are those of another recording now. */
-static void forget_views(struct mt_app *app)
+void mt_app_forget_views(struct mt_app *app)
 {
 	unsigned level = app->tree.level;
 
@@ -27,8 +27,6 @@ static void forget_views(struct mt_app *app)
 	app->groups = (struct mt_groups_state){0};
 	app->overview = (struct mt_overview_state){0};
 	app->timeline = (struct mt_timeline_state){0};
-	mt_icicle_state_free(app->icicle);
-	app->icicle = NULL;
 	app->hit_count = 0;
 	app->back_count = 0;
 	for (int i = 0; i < MT_VIEW_COUNT; i++)
@@ -57,7 +55,7 @@ static void show(struct mt_app *app, struct mt_data *next, const char *words)
 	struct mt_err err = {0};
 
 	snprintf(from, sizeof from, "%u", d->whole.info.pid);
-	forget_views(app);
+	mt_app_forget_views(app);
 	if (app->home || !d->client) {
 		mt_data_free(d);
 	} else {
@@ -137,6 +135,10 @@ void mt_switch_to(struct mt_app *app, pid_t process, const char *trace_path, con
 	struct mt_data *home = mt_app_home(app);
 	struct target *t;
 
+	if (app->difference && app->difference->own_path) {
+		mt_app_say(app, "two traces are compared here; open one alone to turn to other processes");
+		return;
+	}
 	if (app->home && process && process == mt_client_entry(home->client)->program) {
 		go_home(app, words);
 		return;

@@ -1,5 +1,6 @@
 /* From the three commands to the running program, and back with the terminal as it was. */
 #include "tui/app.h"
+#include "tui/difference.h"
 #include "tui/job.h"
 #include "tui/switch.h"
 #include "core/base/buffer.h"
@@ -119,6 +120,7 @@ static void finish(struct mt_app *app)
 	mt_triage_end(app);
 	mt_log_free(app->log);
 	mt_processes_free(app->processes);
+	mt_difference_free(app->difference);
 	mt_switch_free(app);
 	mt_themes_free(app);
 	mt_tree_state_free(&app->tree);
@@ -179,6 +181,20 @@ static int on_progress(void *context, double fraction)
 	return 0;
 }
 
+static bool can_be_read(const char *path, struct mt_err *err)
+{
+	return !strcmp(path, "-") || access(path, R_OK) == 0 ||
+		mt_fail(err, -errno, "%s cannot be read: %s", path, strerror(errno)) == 0;
+}
+
+/* The difference is what two traces were opened for. */
+static void compare_with(struct mt_app *app, const char *baseline, const char *trace_path)
+{
+	mt_difference_open(app, baseline, trace_path);
+	app->view = MT_VIEW_DIFF;
+	app->back[app->back_count++] = MT_VIEW_MAIN;
+}
+
 int mt_ui_open(const char *trace_path, const struct mt_ui_options *options, struct mt_err *err)
 {
 	struct mt_app app;
@@ -188,8 +204,8 @@ int mt_ui_open(const char *trace_path, const struct mt_ui_options *options, stru
 
 	if (result)
 		return result;
-	if (strcmp(trace_path, "-") && access(trace_path, R_OK) < 0)
-		return mt_fail(err, -errno, "%s cannot be read: %s", trace_path, strerror(errno));
+	if (!can_be_read(trace_path, err) || (options->baseline && !can_be_read(options->baseline, err)))
+		return err->code;
 	mt_loop_block(&old);
 	result = start(&app, options, false, err);
 	loading.last_ms = now_ms();
@@ -197,6 +213,8 @@ int mt_ui_open(const char *trace_path, const struct mt_ui_options *options, stru
 		result = mt_data_open(&app.data, trace_path, on_progress, &loading, err);
 	if (!result)
 		result = mt_data_filter(&app.data, options->filter ? options->filter : "", err);
+	if (result >= 0 && options->baseline)
+		compare_with(&app, options->baseline, trace_path);
 	if (result >= 0) {
 		mt_restore_begin(&app, options);
 		result = mt_loop_run(&app, err);

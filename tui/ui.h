@@ -12,6 +12,7 @@ struct mt_ui_options {
 	const char *filter; /* in the prompt's language; NULL: none */
 	const char *sort;   /* a metric's name; NULL: leaked_size */
 	bool fresh;         /* not as the last visit left it */
+	const char *baseline; /* of open: a trace to compare with; NULL: none */
 	bool sort_all;      /* by whole groups, whatever matches of them */
 	const char *triage; /* file of what was said about groups; NULL: the program's own; "": nowhere */
 	unsigned frame_ms;  /* between frames of new data; 0: 250, or 1000 over SSH */

@@ -2,6 +2,7 @@
 #include "tui/app.h"
 #include "core/base/buffer.h"
 #include "core/export/number.h"
+#include "tui/difference.h"
 #include "tui/sparkline.h"
 #include "tui/timeline_marks.h"
 #include "tui/timeline_measure.h"
@@ -240,6 +241,7 @@ static void draw(struct mt_app *app, struct mt_rect r, bool focus)
 	draw_times(app, (struct mt_rect){row, r.column + LABELS, 2, r.columns - LABELS}, from, to);
 	draw_gone(app, (struct mt_rect){row, r.column + LABELS, 1, r.columns - LABELS}, from, to);
 	mt_timeline_draw_marks(app, (struct mt_rect){row, r.column + LABELS, 1, r.columns - LABELS}, &whole);
+	mt_difference_marks(app, (struct mt_rect){row, r.column + LABELS, 1, r.columns - LABELS}, from, to);
 	row += 2;
 	if (p.rates) {
 		draw_rate(app, (struct mt_rect){row++, r.column, 1, r.columns}, "allocs", &t, false, MT_ROLE_GRAPH);

@@ -362,19 +362,16 @@ void mt_diff_get(struct mt_diff *diff, const struct mt_diff_side *a, const struc
 	mt_diff_pairs_free(&pairs);
 }
 
-/* Groups only come: what is gone is there, and holds nothing. The other way round it is not there yet. */
-static void judge_since(struct mt_diff *diff)
+/* Groups only come: new and gone is what holds nothing at one of the instants. */
+static void judge_since(struct mt_diff *diff, const struct mt_diff_side *a, const struct mt_diff_side *b, enum mt_metric metric)
 {
 	memset(diff->states, 0, sizeof diff->states);
 	for (uint32_t i = 0; i < diff->count; i++) {
 		struct mt_diff_entry *e = &diff->entries[i];
+		bool before = mt_metric_value(a->profile, &e->a, metric) != 0, after = mt_metric_value(b->profile, &e->b, metric) != 0;
 
-		if (!e->a.allocated_count && e->b.allocated_count)
-			e->state = MT_DIFF_NEW;
-		else if ((e->a.live_count && !e->b.live_count) || (e->a.allocated_count && !e->b.allocated_count))
-			e->state = MT_DIFF_GONE;
-		else
-			e->state = e->change > 0 ? MT_DIFF_GREW : e->change < 0 ? MT_DIFF_SHRANK : MT_DIFF_SAME;
+		e->state = !before && after ? MT_DIFF_NEW : before && !after ? MT_DIFF_GONE :
+			e->change > 0 ? MT_DIFF_GREW : e->change < 0 ? MT_DIFF_SHRANK : MT_DIFF_SAME;
 		diff->states[e->state]++;
 	}
 }
@@ -389,7 +386,7 @@ void mt_diff_since(struct mt_diff *diff, const struct mt_diff_side *a, const str
 	add_side(diff, NULL, index, a, NULL, false);
 	add_side(diff, NULL, index, b, NULL, true);
 	judge(diff, a, b, metric);
-	judge_since(diff);
+	judge_since(diff, a, b, metric);
 	sort_entries(diff, ascending);
 	free(index);
 }

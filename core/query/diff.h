@@ -54,8 +54,8 @@ void mt_diff_pairs_free(struct mt_diff_pairs *);
 /* As mt_diff_get. The sides may be what matched of the recordings that were paired. */
 void mt_diff_of_pairs(struct mt_diff *out, const struct mt_diff_pairs *, const struct mt_diff_side *a,
 	const struct mt_diff_side *b, enum mt_metric, enum mt_diff_normalise, bool ascending);
-/* Two instants of one recording: the same group has the same number on both sides. A group is new when it had no allocation
- * on the first side, gone when it holds nothing any more of what it held. */
+/* Two instants of one recording: the same group has the same number on both sides. A group is new when its metric
+ * was 0 on the first side, gone when it is 0 on the second. */
 void mt_diff_since(struct mt_diff *out, const struct mt_diff_side *a, const struct mt_diff_side *b, enum mt_metric,
 	bool ascending);
 

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 
 static const struct golden goldens[] = {
 	GOLDEN("processes-100x30", 100, 30, "9"),

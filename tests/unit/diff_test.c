@@ -230,7 +230,7 @@ static void test_since(void **state)
 	mt_diff_since(&diff, &b, &a, MT_METRIC_LEAKED_SIZE, false);
 	assert_int_equal(diff.entries[4].state, MT_DIFF_GONE);
 	assert_int_equal(diff.entries[4].change, -9);
-	assert_int_equal(diff.states[MT_DIFF_NEW], 0);
+	assert_int_equal(diff.states[MT_DIFF_NEW], 1);
 	mt_diff_free(&diff);
 	mt_selection_free(&all);
 	mt_selection_free(&earlier);

@@ -1,0 +1,150 @@
+/* The difference: of two traces, of two moments of one, and of a program that runs. */
+#include "screens.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+
+/* Of two traces. */
+static const struct golden goldens[] = {
+	GOLDEN("diff-100x30", 100, 30, ""),
+	GOLDEN("diff-80x24", 80, 24, "jj"),
+	GOLDEN("diff-40x10", 40, 10, "j"),
+	GOLDEN("diff-same-80x24", 80, 24, "=G"),
+	GOLDEN("diff-swapped-80x24", 80, 24, "jD"),
+	GOLDEN("diff-gone-80x24", 80, 24, "/GONE\r\r"),
+	GOLDEN("diff-filtered-80x24", 80, 24, "\\source:json|journal\r"),
+	GOLDEN("diff-nothing-80x24", 80, 24, "\\session_new\r"),
+	GOLDEN("diff-metric-80x24", 80, 24, ">r"),
+	GOLDEN("diff-group-80x24", 80, 24, "j\r"),
+	{"diff-ascii-80x24", 80, 24, "", 0, "C", 0, 0, 0, 0, 0},
+	{"diff-no-color-80x24", 80, 24, "=", 0, 0, 0, true, 0, 0, 0},
+};
+
+/* Of one. */
+static const struct golden alone[] = {
+	GOLDEN("diff-empty-100x30", 100, 30, "6"),
+	GOLDEN("diff-empty-40x10", 40, 10, "6"),
+};
+
+static void expect(struct tests *t, struct terminal *terminal, const char *keys, const char *words, const char *name)
+{
+	terminal_type(terminal, keys);
+	bool ok = terminal_wait_text(terminal, words);
+
+	tell(t, ok, "%s", name);
+	if (!ok) {
+		char *screen = terminal_text(terminal);
+
+		printf("%s\n", screen);
+		free(screen);
+	}
+}
+
+/* The program allocates when it is told to: what it does between two snapshots is known. */
+static void check_live(struct tests *t)
+{
+	struct settings s = {.term = "xterm-256color", "C.UTF-8", t->scratch, false, t->scratch, NULL};
+	char *argv[] = {t->memtui, "run", "-f", "-o", "live-diff.dat", "--", "./keeps", NULL};
+	struct terminal terminal;
+
+	terminal_start(&terminal, 24, 80, &s, argv);
+	tell(t, terminal_wait_text(&terminal, "LIVE"), "a program runs");
+	expect(t, &terminal, "6", "Nothing to compare yet", "before the first snapshot the screen says what to do");
+	terminal_type(&terminal, "O\r\r");
+	terminal_wait_text(&terminal, "kept 1");
+	terminal_type(&terminal, "\035");
+	expect(t, &terminal, "2", "2.9M", "a program allocates");
+	expect(t, &terminal, "S", "S1 holds the totals", "S takes a snapshot");
+	expect(t, &terminal, "6", "nothing changed", "at first nothing changed");
+	terminal_type(&terminal, "O\r\r");
+	expect(t, &terminal, "", "kept 2", "the program allocates");
+	expect(t, &terminal, "\0356", "+2.9M", "what it allocated since is on top");
+	expect(t, &terminal, "", "1>2  +    ", "with its blocks and where it was");
+	expect(t, &terminal, "", "1 worse  0 better", "and the total below");
+	terminal_type(&terminal, "S");
+	expect(t, &terminal, "d", "the baseline is S2", "d takes the next snapshot as the baseline");
+	expect(t, &terminal, "", "A S2 at", "which is said");
+	expect(t, &terminal, "", "nothing changed", "and nothing changed since");
+	expect(t, &terminal, "dD", "-2.9M", "D compares the other way round");
+	expect(t, &terminal, "D\r", "size", "Enter opens the group");
+	terminal_type(&terminal, "Q");
+	terminal_wait_text(&terminal, "still runs");
+	terminal_type(&terminal, "e");
+	tell(t, terminal_wait_end(&terminal), "and the session ends");
+	terminal_close(&terminal);
+}
+
+/* Of one saved trace: what was live at one moment against another, found by filters. */
+static void check_moments(struct tests *t)
+{
+	struct terminal terminal;
+
+	open_trace(t, &terminal, 24, 80, NULL);
+	terminal_settle(&terminal);
+	terminal_type(&terminal, "5llllllllllllllllllllllllllllla");
+	terminal_settle(&terminal);
+	expect(t, &terminal, "S", "S1 holds the totals at", "a snapshot of a moment");
+	terminal_type(&terminal, "llllllllllllllllllllllllla");
+	terminal_settle(&terminal);
+	expect(t, &terminal, "S", "S2 holds the totals at", "and of another");
+	expect(t, &terminal, "", "S1\xe2\x94\x80", "both are marked below the graph");
+	expect(t, &terminal, "6", "bytes live", "compared by what was live");
+	terminal_settle(&terminal);
+	char *screen = terminal_text(&terminal);
+
+	tell(t, strstr(screen, "session_new") && strstr(screen, " 0 better") && strstr(screen, "A S1 at 41"), "the later one has more");
+	if (!strstr(screen, " 0 better"))
+		printf("%s\n", screen);
+	free(screen);
+	terminal_close(&terminal);
+}
+
+/* What memtui says where a trace cannot be compared. */
+static void check_refused(struct tests *t)
+{
+	struct settings s = {.term = "xterm-256color", "C.UTF-8", t->scratch, false, t->scratch, NULL};
+	char damaged[1024], none[1024];
+	char *argv[] = {t->memtui, "open", damaged, t->trace, NULL}, *missing[] = {t->memtui, "open", none, t->trace, NULL};
+	struct terminal terminal;
+	FILE *file;
+
+	snprintf(damaged, sizeof damaged, "%s/damaged.dat", t->scratch);
+	snprintf(none, sizeof none, "%s/none.dat", t->scratch);
+	file = fopen(damaged, "w");
+	if (file) {
+		fputs("this is no trace at all\n", file);
+		fclose(file);
+	}
+	terminal_start(&terminal, 24, 80, &s, argv);
+	expect(t, &terminal, "", "damaged.dat", "a file that is no trace is named");
+	expect(t, &terminal, "2", "json_node_alloc", "and the other trace can be looked at");
+	terminal_type(&terminal, "Q");
+	terminal_wait_end(&terminal);
+	terminal_close(&terminal);
+	terminal_start(&terminal, 24, 80, &s, missing);
+	tell(t, terminal_wait_end(&terminal) && WEXITSTATUS(terminal.status) == 1, "a missing trace is refused before the screen opens");
+	terminal_close(&terminal);
+}
+
+int main(int argc, char **argv)
+{
+	struct tests t = tests_begin(argc, argv), of = t;
+	char later[1024];
+
+	snprintf(later, sizeof later, "%s/later.dat", t.scratch);
+	of.second = later;
+	for (size_t i = 0; i < sizeof goldens / sizeof *goldens; i++)
+		check_golden(&of, &goldens[i]);
+	t.failed = of.failed;
+	for (size_t i = 0; i < sizeof alone / sizeof *alone; i++)
+		check_golden(&t, &alone[i]);
+	if (wanted("mouse")) {
+		check_moments(&t);
+		check_refused(&t);
+	}
+	if (wanted("live"))
+		check_live(&t);
+	return t.failed != 0;
+}
