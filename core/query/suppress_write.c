@@ -1,10 +1,22 @@
 /* Suppressions made from groups. */
 #include "core/query/suppress_rules.h"
 
+#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define FRAMES_MAX 24 /* what valgrind reads of a rule */
+
+/* A name as it may stand in a line: a line of its own could be a rule that silences everything. */
+static char *in_line(const char *name, char wildcard)
+{
+	char *copy = mt_strdup(name);
+
+	for (char *c = copy; *c; c++)
+		if (iscntrl((unsigned char)*c))
+			*c = wildcard;
+	return copy;
+}
 
 /* ---- valgrind ---- */
 
@@ -22,7 +34,7 @@ static void put_frame(struct mt_buffer *out, const struct mt_backtrace_frame *fr
 	for (; text < end; text++) {
 		if (strchr("*?\\", *text))
 			mt_buffer_add(out, "\\", 1);
-		mt_buffer_add(out, text, 1);
+		mt_buffer_add(out, iscntrl((unsigned char)*text) ? "?" : text, 1);
 	}
 	mt_buffer_add(out, "\n", 1);
 }
@@ -50,10 +62,11 @@ static void write_valgrind(struct mt_buffer *out, const struct mt_profile *p, co
 	const struct mt_backtrace_frame *own = mt_backtrace_own(stack);
 	const char *const *kind = mt_suppress_allocators(mt_profile_group_kind(p, group));
 	uint32_t frames = frames_to_main(stack), half = FRAMES_MAX / 2;
+	char *name = in_line(own && is_named(own) ? own->raw_function : "", '?');
 
 	mt_buffer_printf(out, "{\n   %s%s%s\n   Memcheck:Leak\n   match-leak-kinds: all\n   fun:%s\n",
-		mt_kind_name(mt_profile_group_kind(p, group)), own && is_named(own) ? " in " : "",
-		own && is_named(own) ? own->raw_function : "", *kind ? *kind : "*");
+		mt_kind_name(mt_profile_group_kind(p, group)), *name ? " in " : "", name, *kind ? *kind : "*");
+	free(name);
 	for (uint32_t i = 0; i < frames; i++) {
 		bool below = is_named(&stack->frames[i]) && mt_suppress_below_main(stack->frames[i].raw_function);
 
@@ -86,14 +99,15 @@ struct users {
 /* What matches the name and as little else as can be: a name may hold what is special in a pattern. */
 static char *pattern_of(const char *name)
 {
-	char *whole = mt_format("^%s$", name), *open = mt_format("^%s", name);
-	char *cut = mt_format("^%.*s", (int)strcspn(name, "*$"), name);
+	char *line = in_line(name, '*'), *whole = mt_format("^%s$", line), *open = mt_format("^%s", line);
+	char *cut = mt_format("^%.*s", (int)strcspn(line, "*$"), line);
 	const char *best = mt_suppress_match_lsan(whole, name) ? whole : mt_suppress_match_lsan(open, name) ? open : cut;
 	char *pattern = mt_strdup(best);
 
 	free(whole);
 	free(open);
 	free(cut);
+	free(line);
 	return pattern;
 }
 
@@ -135,13 +149,15 @@ static void put_lsan(struct mt_buffer *out, struct mt_strings *said, const struc
 {
 	char *pattern = pattern_of(is_named(frame) ? frame->function : frame->module);
 	uint32_t before = said->count;
+	char *function = in_line(frame->function, '?');
 	bool wide = !strcmp(frame->raw_function, "main") || mt_suppress_below_main(frame->raw_function);
 
 	if (mt_strings_add(said, pattern) == before && wide)
 		mt_buffer_printf(out, "# wide: silences whatever leaks below %s; --as valgrind means this stack alone\nleak:%s\n",
-			frame->function, pattern);
+			function, pattern);
 	else if (said->count > before)
 		mt_buffer_printf(out, "leak:%s\n", pattern);
+	free(function);
 	free(pattern);
 }
 

@@ -318,6 +318,38 @@ static void test_round_trip(void **state)
 	fixture_free(&f);
 }
 
+/* A name out of a trace may hold anything: it ends no line, so that it is no rule of its own. */
+static void test_names_of_lines(void **state)
+{
+	static const char name[] = "evil\nleak:*\n}\n{\nall\nMemcheck:Leak\nfun:*\n}\n";
+	struct fixture f;
+
+	(void)state;
+	fixture_init(&f);
+	uint32_t module = fixture_module(&f, "/usr/bin/program", 0), evil = fixture_pc(&f, module, name, "a.c", 1);
+	uint32_t group = fixture_group(&f, STACK(fixture_pc(&f, module, "main", "a.c", 5), evil), 2, 8, 2);
+	uint32_t other = fixture_group(&f, STACK(fixture_pc(&f, module, "other", "a.c", 9)), 2, 8, 2);
+
+	for (int syntax = MT_SUPPRESS_LSAN; syntax <= MT_SUPPRESS_VALGRIND; syntax++) {
+		struct mt_suppressions *s = mt_suppressions_new();
+		struct mt_suppressed done;
+		struct mt_buffer text = {0};
+		struct mt_err err;
+
+		mt_suppress_write(&text, (enum mt_suppress_syntax)syntax, &f.profile, &f.symbols, &group, 1);
+		mt_buffer_add(&text, "", 1);
+		assert_int_equal(parse(s, (char *)text.data, &err), 0);
+		assert_int_equal(mt_suppressions_count(s), 1);
+		mt_suppress(&done, s, &f.profile, &f.symbols);
+		assert_int_not_equal(done.blocks[group], 0);
+		assert_int_equal(done.blocks[other], 0);
+		mt_suppressed_free(&done);
+		mt_suppressions_free(s);
+		mt_buffer_free(&text);
+	}
+	fixture_free(&f);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -330,6 +362,7 @@ int main(void)
 		cmocka_unit_test(test_sums),
 		cmocka_unit_test(test_cut),
 		cmocka_unit_test(test_round_trip),
+		cmocka_unit_test(test_names_of_lines),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
