@@ -71,6 +71,7 @@ void mt_clipboard_copy(struct mt_app *app, const char *text, size_t len, const c
 
 /* ---- stacks ---- */
 
+/* Where it is pasted, nothing of a name may end the line, or what is pasted. */
 static void add_frame(struct mt_buffer *out, uint32_t number, const struct mt_backtrace_frame *frame)
 {
 	char source[512];
@@ -80,9 +81,15 @@ static void add_frame(struct mt_buffer *out, uint32_t number, const struct mt_ba
 		return;
 	}
 	mt_frame_source(source, sizeof source, frame, true);
-	mt_buffer_printf(out, "#%-2u %s%s at %s", number, frame->inlined ? "[inlined] " : "", frame->function, source);
-	if (*frame->source && *frame->module)
-		mt_buffer_printf(out, " (%s+0x%llx)", frame->module, (unsigned long long)frame->offset);
+	mt_buffer_printf(out, "#%-2u %s", number, frame->inlined ? "[inlined] " : "");
+	mt_buffer_add_line(out, frame->function);
+	mt_buffer_printf(out, " at ");
+	mt_buffer_add_line(out, source);
+	if (*frame->source && *frame->module) {
+		mt_buffer_printf(out, " (");
+		mt_buffer_add_line(out, frame->module);
+		mt_buffer_printf(out, "+0x%llx)", (unsigned long long)frame->offset);
+	}
 	mt_buffer_printf(out, "\n");
 }
 
@@ -92,7 +99,8 @@ static void add_group(struct mt_app *app, struct mt_buffer *out, uint32_t group,
 	const struct mt_group *g = &d->profile.groups[group];
 	char live[17], blocks[17], bytes[17], calls[17];
 
-	mt_buffer_printf(out, "%s: %s %s in %s blocks, allocated %s in %s calls of %s\n", d->command ? d->command : "memtui",
+	mt_buffer_add_line(out, d->command ? d->command : "memtui");
+	mt_buffer_printf(out, ": %s %s in %s blocks, allocated %s in %s calls of %s\n",
 		d->live ? "live" : "leaked", mt_data_metric(live, d, g, MT_METRIC_LEAKED_SIZE),
 		mt_data_metric(blocks, d, g, MT_METRIC_LEAKED_COUNT), mt_data_metric(bytes, d, g, MT_METRIC_SIZE),
 		mt_data_metric(calls, d, g, MT_METRIC_ALLOCATED_COUNT), mt_kind_name(mt_profile_group_kind(&d->profile, group)));

@@ -24,6 +24,10 @@ void mt_buffer_reserve(struct mt_buffer *, size_t more);
 void mt_buffer_free(struct mt_buffer *);
 /* Text for people: line breaks and tabs as \n, \r and \t. */
 void mt_buffer_add_escaped(struct mt_buffer *, const char *text);
+/* Of others' text a line: for what may not stand there, controls and broken UTF-8, a '?' each. */
+void mt_buffer_add_line(struct mt_buffer *, const char *text);
+/* Bytes of the character at text; 0: one that may not stand in a line. */
+size_t mt_text_character(const char *text);
 void mt_buffer_printf(struct mt_buffer *, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 /* Makes room for one more element of a plain array: items, count, capacity are lvalues. */

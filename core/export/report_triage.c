@@ -6,25 +6,11 @@
 #include <string.h>
 #include <time.h>
 
-/* Bytes of the character at text, or 0: it is none that may stand in a text (a control, broken UTF-8). */
-static size_t character(const char *text)
-{
-	const uint8_t *b = (const uint8_t *)text;
-	size_t need = *b < 0x80 ? 1 : *b < 0xc2 ? 0 : *b < 0xe0 ? 2 : *b < 0xf0 ? 3 : *b < 0xf5 ? 4 : 0;
-
-	if (*b < 32 || *b == 127 || (*b == 0xc2 && b[1] < 0xa0))
-		return 0;
-	for (size_t i = 1; i < need; i++)
-		if ((b[i] & 0xc0) != 0x80)
-			return 0;
-	return need;
-}
-
 /* Names are others' text: nothing in them may act on a terminal, end a line, or begin something of Markdown's. */
 static void put_text(struct mt_buffer *out, const char *text, const char *escaped)
 {
 	while (*text) {
-		size_t len = character(text);
+		size_t len = mt_text_character(text);
 
 		if (strchr(escaped, *text))
 			mt_buffer_add(out, "\\", 1);

@@ -125,6 +125,26 @@ static void check_copy(struct tests *t, const char *multiplexer, const char *env
 	terminal_close(&terminal);
 }
 
+static void check_copied_names(struct tests *t)
+{
+	struct settings s = {0};
+	struct terminal terminal;
+	char *bytes = NULL, copied[4096];
+	size_t len = 0;
+
+	start(t, &terminal, &s);
+	terminal.record = open_memstream(&bytes, &len);
+	bool said = shows(&terminal, "2/evil\ry", "copied the stack of evil");
+
+	fclose(terminal.record);
+	terminal.record = NULL;
+	decode_copy(bytes, len, copied, sizeof copied);
+	tell(t, said && strstr(copied, "#0  evil?]0;x??[31mname at src/?31m.c:1 (") && !strpbrk(copied, "\033\a\x9b"),
+		"what is copied holds no escape out of a name");
+	free(bytes);
+	terminal_close(&terminal);
+}
+
 /* ---- every action: by key, palette, help ---- */
 
 struct listed {
@@ -342,6 +362,7 @@ int main(int argc, char **argv)
 		check_palette(&t);
 	if (wanted("copy")) {
 		check_copy(&t, NULL, "\033]52;c;");
+		check_copied_names(&t);
 		check_copy(&t, "/tmp/tmux,1,0", "\033Ptmux;\033\033]52;c;");
 	}
 	if (wanted("actions"))
