@@ -97,7 +97,8 @@ static struct mt_totals_then *take(struct mt_app *app)
 	*t = (struct mt_totals_then){.number = ++d->numbers, .time_ns = shown_time(app), .group_count = p->group_count, .info = p->info};
 	t->filter = mt_data_is_matched(&app->data) ? mt_filter_text(app->data.filter) : mt_strdup("");
 	t->groups = mt_resize(NULL, ((size_t)p->group_count + 1) * sizeof *t->groups);
-	memcpy(t->groups, p->groups, (size_t)p->group_count * sizeof *t->groups);
+	if (p->group_count)
+		memcpy(t->groups, p->groups, (size_t)p->group_count * sizeof *t->groups);
 	if (d->baseline == UINT32_MAX)
 		d->baseline = d->then_count - 1;
 	d->change++;
