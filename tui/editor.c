@@ -176,6 +176,11 @@ char *mt_editor_source(const char *path, const char *module)
 	char *directory = mt_strdup(module), *file = mt_strdup(path), *slash;
 	struct stat status;
 
+	/* Of a relative name nothing may be taken for an option or an order: vi runs +COMMAND. */
+	if (*path == '+' || *path == '-') {
+		free(file);
+		file = mt_format("./%s", path);
+	}
 	while (*path && (stat(file, &status) < 0 || !S_ISREG(status.st_mode) || access(file, R_OK) < 0)) {
 		slash = *path == '/' || *module != '/' ? NULL : strrchr(directory, '/');
 		if (!slash) {

@@ -1,6 +1,6 @@
 /* Writes the trace that the golden screens are made of: fixed times, names included.
  * make_trace FILE [seconds [KIND]]: totals leaves the events out; log adds markers, losses and what else a log has; later is
- * another run of a changed program; root, child and grandchild are processes of one session. */
+ * another run of a changed program; plus and dash name a source as no source is called; root, child and grandchild are processes of one session. */
 #include "core/base/buffer.h"
 #include "core/model/load.h"
 #include "core/model/model.h"
@@ -57,6 +57,7 @@ struct maker {
 	uint32_t group[STACKS];
 	uint64_t number;
 	struct mt_trace_writer *writer; /* for events; NULL: none */
+	const char *source; /* of the first; NULL: its own */
 	bool later;
 	bool freed, bare, broken; /* everything is freed; there are no names; there is no end */
 };
@@ -67,7 +68,9 @@ static struct stack stack_of(const struct maker *m, size_t i)
 	static const struct stack new = {MT_KIND_MALLOC, {MAIN, "journal_open|src/journal.c|21"}, 65536, 2, 10, 90, 100};
 	struct stack s = stacks[i];
 
-	if (m->later && i == 1)
+	if (m->source && i == 0)
+		s.frames[5] = m->source;
+	else if (m->later && i == 1)
 		s.kept_of_ten = 1;
 	else if (m->later && i == 5)
 		s.each_second = 400;
@@ -307,6 +310,7 @@ int main(int argc, char **argv)
 		return 2;
 	mt_profile_init(&m.profile);
 	mt_symbols_init(&m.symbols);
+	m.source = !strcmp(kind, "plus") ? "session_new|+!order.c|10" : !strcmp(kind, "dash") ? "session_new|-c.c|10" : NULL;
 	m.later = !strcmp(kind, "later");
 	m.freed = !strcmp(kind, "freed");
 	m.bare = !strcmp(kind, "bare");
