@@ -1,6 +1,7 @@
 /* Where themes are found: the user's own, those beside the executable, those that were installed. */
 #include "tui/theme.h"
 #include "core/base/buffer.h"
+#include "tui/user_files.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -9,7 +10,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#define BYTES_MAX 65536
 #define NAMES_MAX 256
 
 /* The directories in the order in which a name is looked for; NULL behind the last. Caller frees. */
@@ -111,20 +111,6 @@ char *mt_theme_names(const char *separator)
 	return all;
 }
 
-static char *read_text(const char *path)
-{
-	char *text = mt_alloc(BYTES_MAX);
-	FILE *file = fopen(path, "re");
-
-	if (!file) {
-		free(text);
-		return NULL;
-	}
-	text[fread(text, 1, BYTES_MAX - 1, file)] = '\0';
-	fclose(file);
-	return text;
-}
-
 static int no_theme(const char *name, struct mt_err *err)
 {
 	char *names;
@@ -149,9 +135,9 @@ int mt_theme_load(struct mt_theme *theme, const char *name, struct mt_err *err)
 		mt_theme_mono(theme);
 		return 0;
 	}
-	text = read_text(path);
-	result = text ? mt_theme_parse(theme, path, text, err) :
-		mt_fail(err, -errno, "the theme %s cannot be read: %s", path, strerror(errno));
+	result = mt_user_read(path, &text, err);
+	if (!result)
+		result = mt_theme_parse(theme, path, text, err);
 	free(text);
 	free(path);
 	return result;
