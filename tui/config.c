@@ -161,8 +161,10 @@ bool mt_config_step(struct mt_config *c, enum mt_setting id, int by)
 	for (; value_at(id, themes, count, value); count++)
 		if (!strcmp(value, c->value[id]))
 			at = count;
-	if (count && value_at(id, themes, (at + by + count) % count, value))
-		mt_config_set(c, id, value, NULL);
+	/* A theme may be damaged: it is passed by. */
+	for (int i = 1; i <= count; i++)
+		if (value_at(id, themes, ((at + by * i) % count + count) % count, value) && !mt_config_set(c, id, value, NULL))
+			break;
 	free(themes);
 	return count;
 }

@@ -59,6 +59,9 @@ static void check_user_file(struct tests *t, const char *name, int kind)
 	tell(t, shows(&terminal, "", "Main"), "%s that is %s lets the screen open", name, kinds[kind]);
 	tell(t, shows(&terminal, "2tl", "leak; t u undoes"), "and be used");
 	tell(t, shows(&terminal, "TG", "Theme") && shows(&terminal, "\033", "Groups"), "and its themes");
+	tell(t, shows(&terminal, "\033OQ\033[D", "colour-blind") && shows(&terminal, "\033[D", "solarized"), "and its setup");
+	terminal_type(&terminal, "\033");
+	terminal_settle(&terminal);
 	terminal_type(&terminal, "Q");
 	tell(t, terminal_wait_end(&terminal) && terminal_restored(&terminal), "and be left");
 	terminal_close(&terminal);
