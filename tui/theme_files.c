@@ -129,7 +129,7 @@ int mt_theme_load(struct mt_theme *theme, const char *name, struct mt_err *err)
 	char *path = mt_theme_path(name ? name : "dark"), *text;
 	int result;
 
-	if (!path && name)
+	if (!path && name && strcmp(name, "mono"))
 		return no_theme(name, err);
 	if (!path) {
 		mt_theme_mono(theme);

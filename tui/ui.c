@@ -8,6 +8,7 @@
 #include "tui/config.h"
 #include "tui/keymap.h"
 #include "tui/restore.h"
+#include "tui/theme.h"
 #include "tui/theme_menu.h"
 #include "tui/triage.h"
 
@@ -82,6 +83,22 @@ static void take_config(struct mt_app *app)
 	mt_columns_parse(&app->columns, app->config->value[MT_SETTING_COLUMNS]);
 }
 
+/* The theme that is asked for, or that of the settings; NULL: the usual one. Where the user's own of that name is damaged, it
+ * is said, and nobody is kept from working. */
+static const char *take_theme(struct mt_app *app, const char *asked)
+{
+	const struct mt_config *config = app->config;
+	struct mt_err unread = {0};
+	struct mt_theme theme;
+
+	if (asked || config->given[MT_SETTING_THEME])
+		return asked ? asked : config->value[MT_SETTING_THEME];
+	if (!mt_theme_load(&theme, NULL, &unread))
+		return NULL;
+	mt_app_say(app, "%s", unread.text);
+	return "mono";
+}
+
 static int start(struct mt_app *app, const struct mt_ui_options *o, bool live, struct mt_err *err)
 {
 	bool remote = getenv("SSH_CONNECTION") || getenv("SSH_TTY");
@@ -92,7 +109,7 @@ static int start(struct mt_app *app, const struct mt_ui_options *o, bool live, s
 
 	const struct mt_config *config = app->config;
 	unsigned refresh = mt_config_number(config, MT_SETTING_REFRESH);
-	const char *theme = o->theme ? o->theme : config->given[MT_SETTING_THEME] ? config->value[MT_SETTING_THEME] : NULL;
+	const char *theme = take_theme(app, o->theme);
 
 	app->frame_ms = o->frame_ms ? o->frame_ms : refresh ? refresh : remote ? 1000 : 250;
 	app->data.sort = (enum mt_metric)mt_metric_find(o->sort ? o->sort : config->value[MT_SETTING_SORT]);

@@ -67,6 +67,23 @@ static void check_user_file(struct tests *t, const char *name, int kind)
 	terminal_close(&terminal);
 }
 
+/* The user's own of the usual name. */
+static void check_usual_theme(struct tests *t, int kind)
+{
+	char directory[1024], path[1100];
+	struct settings s = {.term = "xterm-256color", .locale = "C.UTF-8", .directory = t->source, .config = directory};
+	char *argv[] = {t->memtui, "open", t->trace, NULL};
+	struct terminal terminal;
+
+	snprintf(directory, sizeof directory, "%s/hostile-dark-%d", t->scratch, kind);
+	snprintf(path, sizeof path, "%s/memtui/themes/dark.theme", directory);
+	make_bad(path, kind);
+	terminal_start(&terminal, 24, 160, &s, argv);
+	tell(t, terminal_settle(&terminal) && shows(&terminal, "", "dark.theme") && shows(&terminal, "2", "Groups"),
+		"the usual theme that is %s is told, and keeps nobody from working", kinds[kind]);
+	terminal_close(&terminal);
+}
+
 static void check_triage(struct tests *t, int kind)
 {
 	struct settings s = {.term = "xterm-256color", .locale = "C.UTF-8", .directory = t->source};
@@ -130,6 +147,9 @@ int main(int argc, char **argv)
 			check_user_file(&t, names[i], kind);
 	for (int kind = 0; kind < KINDS; kind++)
 		check_triage(&t, kind);
+	for (int kind = 0; kind < KINDS; kind++)
+		if (kind != 4) /* which is as none */
+			check_usual_theme(&t, kind);
 	check_editor_order(&t);
 	return t.failed != 0;
 }
