@@ -27,6 +27,7 @@ void mt_data_free(struct mt_data *d)
 	mt_client_free(d->client);
 	mt_import_free(d->import);
 	mt_tree_free(d->tree);
+	mt_tree_free(d->old_tree);
 	mt_selection_free(&d->selection);
 	mt_filter_free(d->filter);
 	mt_symbols_free(&d->symbols);
@@ -260,6 +261,14 @@ void mt_data_freeze(struct mt_data *d, bool frozen, unsigned frame_ms)
 	}
 }
 
+static void outdate_tree(struct mt_data *d)
+{
+	if (!d->tree)
+		return;
+	d->old_tree = d->tree; /* there is none: this one took it */
+	d->tree = NULL;
+}
+
 void mt_data_select(struct mt_data *d)
 {
 	bool matched = mt_data_is_matched(d);
@@ -275,8 +284,7 @@ void mt_data_select(struct mt_data *d)
 		d->sort, d->ascending, NULL);
 	if (d->on_selected)
 		d->on_selected(d->on_selected_context, d);
-	mt_tree_free(d->tree);
-	d->tree = NULL;
+	outdate_tree(d);
 	d->generation++;
 }
 
@@ -291,16 +299,17 @@ void mt_data_sort(struct mt_data *d, enum mt_metric metric, bool ascending)
 
 struct mt_tree *mt_data_tree(struct mt_data *d)
 {
-	if (!d->tree)
-		d->tree = mt_tree_new(&d->profile, &d->symbols, &d->selection, d->inverted, d->sort);
+	if (!d->tree) {
+		d->tree = mt_tree_again(d->old_tree, &d->profile, &d->symbols, &d->selection, d->inverted, d->sort);
+		d->old_tree = NULL;
+	}
 	return d->tree;
 }
 
 void mt_data_invert(struct mt_data *d)
 {
 	d->inverted = !d->inverted;
-	mt_tree_free(d->tree);
-	d->tree = NULL;
+	outdate_tree(d);
 	d->generation++;
 }
 

@@ -33,6 +33,7 @@ struct mt_data {
 	bool ascending;
 	bool sort_all;                    /* by whole groups, where single allocations are filtered */
 	struct mt_tree *tree;             /* NULL: to be made on demand */
+	struct mt_tree *old_tree;         /* whose memory the next one takes */
 	bool inverted;
 	bool live;                        /* the recording goes on */
 	bool frozen, recorder_gone;

@@ -248,6 +248,9 @@ struct mt_tree;
 /* inverted: roots are the allocating functions, children their callers, computed on demand. */
 struct mt_tree *mt_tree_new(const struct mt_profile *, const struct mt_symbols *, const struct mt_selection *,
 	bool inverted, enum mt_metric sort);
+/* The same in the memory of a tree that is no more wanted (NULL: none): fetching it takes as long as the building. */
+struct mt_tree *mt_tree_again(struct mt_tree *, const struct mt_profile *, const struct mt_symbols *,
+	const struct mt_selection *, bool inverted, enum mt_metric sort);
 uint32_t mt_tree_count(const struct mt_tree *); /* nodes made so far */
 enum mt_metric mt_tree_metric(const struct mt_tree *);
 uint32_t mt_tree_root(const struct mt_tree *); /* a root that stands for the whole selection */

@@ -14,16 +14,27 @@ struct item {
 	uint32_t group, node, frame, next;
 };
 
+/* What tells a node from its siblings, apart from the nodes: these are large, and looking one up would fetch them. */
+struct merged {
+	uint64_t key;      /* function and module */
+	uint64_t heaviest; /* weight of what gave the node its pc, frame and group */
+	uint32_t parent;
+};
+
+/* Most look-ups find nothing: the hash says so without a look at the node. */
+struct slot {
+	uint32_t hash, node; /* node + 1; 0: free */
+};
+
 struct mt_tree {
 	const struct mt_profile *profile;
 	const struct mt_symbols *symbols;
 	bool inverted;
 	enum mt_metric sort;
 	struct mt_tree_node *nodes;
-	uint64_t *heaviest; /* weight of what gave a node its pc, frame and group */
-	uint64_t *keys;     /* what was merged: function and module */
+	struct merged *merged;
 	uint32_t count, capacity;
-	uint32_t *slots;    /* open addressing by (parent, key): node + 1 */
+	struct slot *slots; /* open addressing by (parent, key) */
 	uint32_t slot_count;
 	struct item *items; /* inverted */
 	uint32_t *first_item;
@@ -42,45 +53,63 @@ static uint64_t merge_key(const struct mt_tree *tree, uint32_t pc, uint32_t fram
 	return (uint64_t)path << 32 | tree->symbols->frames[frame].function;
 }
 
-static uint32_t slot_of(const struct mt_tree *tree, uint32_t parent, uint64_t key)
+static uint32_t hash_of(uint32_t parent, uint64_t key)
 {
-	uint64_t hash = (key ^ (uint64_t)parent * 0x9e3779b97f4a7c15ull) * 0xff51afd7ed558ccdull;
-	uint32_t slot = (uint32_t)(hash >> 32) & (tree->slot_count - 1);
+	return (uint32_t)((key ^ (uint64_t)parent * 0x9e3779b97f4a7c15ull) * 0xff51afd7ed558ccdull >> 32);
+}
 
-	while (tree->slots[slot]) {
-		uint32_t node = tree->slots[slot] - 1;
+static uint32_t slot_of(const struct mt_tree *tree, uint32_t hash, uint32_t parent, uint64_t key)
+{
+	uint32_t at = hash & (tree->slot_count - 1);
 
-		if (tree->nodes[node].parent == parent && tree->keys[node] == key)
+	for (; tree->slots[at].node; at = (at + 1) & (tree->slot_count - 1)) {
+		if (tree->slots[at].hash != hash)
+			continue;
+		const struct merged *merged = &tree->merged[tree->slots[at].node - 1];
+
+		if (merged->parent == parent && merged->key == key)
 			break;
-		slot = (slot + 1) & (tree->slot_count - 1);
 	}
-	return slot;
+	return at;
 }
 
-static void grow_slots(struct mt_tree *tree)
+/* For so many nodes. */
+static void reserve_slots(struct mt_tree *tree, uint32_t nodes)
 {
-	free(tree->slots);
-	tree->slot_count = tree->slot_count ? tree->slot_count * 2 : 256;
-	tree->slots = mt_alloc(tree->slot_count * sizeof *tree->slots);
-	for (uint32_t i = 0; i < tree->count; i++)
-		tree->slots[slot_of(tree, tree->nodes[i].parent, tree->keys[i])] = i + 1;
-}
+	struct slot *old = tree->slots;
+	uint32_t count = tree->slot_count;
 
-static void grow_nodes(struct mt_tree *tree)
-{
-	if (tree->count < tree->capacity)
+	if (nodes < count / 2)
 		return;
-	tree->capacity = tree->capacity ? tree->capacity * 2 : 64;
+	tree->slot_count = count ? count : 256;
+	while (nodes >= tree->slot_count / 2)
+		tree->slot_count *= 2;
+	tree->slots = mt_alloc(tree->slot_count * sizeof *tree->slots);
+	for (uint32_t i = 0; i < count; i++) {
+		uint32_t at = old[i].hash & (tree->slot_count - 1);
+
+		if (!old[i].node)
+			continue;
+		while (tree->slots[at].node)
+			at = (at + 1) & (tree->slot_count - 1);
+		tree->slots[at] = old[i];
+	}
+	free(old);
+}
+
+static void reserve_nodes(struct mt_tree *tree, uint32_t nodes)
+{
+	if (nodes <= tree->capacity)
+		return;
+	tree->capacity = nodes > tree->capacity * 2 ? nodes : tree->capacity * 2;
 	tree->nodes = mt_resize(tree->nodes, tree->capacity * sizeof *tree->nodes);
-	tree->heaviest = mt_resize(tree->heaviest, tree->capacity * sizeof *tree->heaviest);
-	tree->keys = mt_resize(tree->keys, tree->capacity * sizeof *tree->keys);
-	if (tree->inverted)
-		tree->first_item = mt_resize(tree->first_item, tree->capacity * sizeof *tree->first_item);
+	tree->merged = mt_resize(tree->merged, tree->capacity * sizeof *tree->merged);
+	tree->first_item = mt_resize(tree->first_item, tree->capacity * sizeof *tree->first_item);
 }
 
 static uint32_t add_node(struct mt_tree *tree, uint32_t parent, uint64_t key)
 {
-	grow_nodes(tree);
+	reserve_nodes(tree, tree->count + 1);
 	uint32_t node = tree->count++;
 
 	tree->nodes[node] = (struct mt_tree_node){.parent = parent,
@@ -90,8 +119,7 @@ static uint32_t add_node(struct mt_tree *tree, uint32_t parent, uint64_t key)
 		.group = MT_NO_GROUP,
 		.depth = parent == MT_NO_NODE ? 0 : tree->nodes[parent].depth + 1,
 		.expanded = !tree->inverted};
-	tree->heaviest[node] = 0;
-	tree->keys[node] = key;
+	tree->merged[node] = (struct merged){.key = key, .parent = parent};
 	if (tree->inverted)
 		tree->first_item[node] = MT_NO_NODE;
 	return node;
@@ -101,16 +129,16 @@ static uint32_t add_node(struct mt_tree *tree, uint32_t parent, uint64_t key)
 static uint32_t child_of(struct mt_tree *tree, uint32_t parent, uint32_t pc, uint32_t frame, uint64_t weight)
 {
 	uint64_t key = merge_key(tree, pc, frame);
+	uint32_t hash = hash_of(parent, key);
 
-	if ((tree->count + 1) * 2 > tree->slot_count)
-		grow_slots(tree);
-	uint32_t slot = slot_of(tree, parent, key);
-	bool is_new = !tree->slots[slot];
-	uint32_t node = is_new ? add_node(tree, parent, key) : tree->slots[slot] - 1;
+	reserve_slots(tree, tree->count);
+	uint32_t at = slot_of(tree, hash, parent, key);
+	bool is_new = !tree->slots[at].node;
+	uint32_t node = is_new ? add_node(tree, parent, key) : tree->slots[at].node - 1;
 
-	tree->slots[slot] = node + 1;
-	if (is_new || weight > tree->heaviest[node]) {
-		tree->heaviest[node] = weight;
+	tree->slots[at] = (struct slot){hash, node + 1};
+	if (is_new || weight > tree->merged[node].heaviest) {
+		tree->merged[node].heaviest = weight;
 		tree->nodes[node].pc = pc;
 		tree->nodes[node].frame = frame;
 	}
@@ -194,6 +222,13 @@ static void build_down(struct mt_tree *tree, const struct mt_selection *selectio
 {
 	const struct mt_profile *profile = tree->profile;
 	uint64_t *weights = weigh_nodes(tree, selection);
+	uint32_t weighed = 1;
+
+	for (uint32_t i = 1; i < profile->node_count; i++)
+		weighed += weights[i] != 0;
+	reserve_nodes(tree, weighed);
+	reserve_slots(tree, weighed);
+	add_node(tree, MT_NO_NODE, 0);
 	uint32_t *place = mt_resize(NULL, profile->node_count * sizeof *place);
 
 	place[0] = 0;
@@ -253,7 +288,8 @@ static uint32_t place_item(struct mt_tree *tree, uint32_t parent, uint32_t index
 
 static void build_inverted(struct mt_tree *tree, const struct mt_selection *selection)
 {
-	tree->items = mt_resize(NULL, selection->count * sizeof *tree->items);
+	add_node(tree, MT_NO_NODE, 0);
+	tree->items = mt_resize(tree->items, selection->count * sizeof *tree->items);
 	for (uint32_t i = 0; i < selection->count; i++) {
 		uint32_t id = selection->groups[i];
 		const struct mt_group *group = &tree->profile->groups[id];
@@ -286,22 +322,30 @@ void mt_tree_expand(struct mt_tree *tree, uint32_t node)
 
 /* ---- the tree ---- */
 
-struct mt_tree *mt_tree_new(const struct mt_profile *profile, const struct mt_symbols *symbols,
+struct mt_tree *mt_tree_again(struct mt_tree *tree, const struct mt_profile *profile, const struct mt_symbols *symbols,
 	const struct mt_selection *selection, bool inverted, enum mt_metric sort)
 {
-	struct mt_tree *tree = mt_alloc(sizeof *tree);
-
+	if (!tree)
+		tree = mt_alloc(sizeof *tree);
+	else if (tree->slots)
+		memset(tree->slots, 0, tree->slot_count * sizeof *tree->slots);
+	tree->count = 0;
 	tree->profile = profile;
 	tree->symbols = symbols;
 	tree->inverted = inverted;
 	tree->sort = sort;
-	add_node(tree, MT_NO_NODE, 0);
 	if (inverted)
 		build_inverted(tree, selection);
 	else
 		build_down(tree, selection);
 	link_children(tree, 0);
 	return tree;
+}
+
+struct mt_tree *mt_tree_new(const struct mt_profile *profile, const struct mt_symbols *symbols,
+	const struct mt_selection *selection, bool inverted, enum mt_metric sort)
+{
+	return mt_tree_again(NULL, profile, symbols, selection, inverted, sort);
 }
 
 uint32_t mt_tree_count(const struct mt_tree *tree)
@@ -342,8 +386,7 @@ void mt_tree_free(struct mt_tree *tree)
 	if (!tree)
 		return;
 	free(tree->nodes);
-	free(tree->heaviest);
-	free(tree->keys);
+	free(tree->merged);
 	free(tree->slots);
 	free(tree->items);
 	free(tree->first_item);

@@ -309,6 +309,17 @@ static char *tree_text(struct fixture *f, struct mt_filter *filter, bool inverte
 
 	write_tree(&out, tree, mt_tree_root(tree));
 	mt_buffer_add(&out, "", 1);
+	/* Nothing is left of the tree whose memory another takes. */
+	for (int i = 0; i < 2; i++) {
+		struct mt_buffer again = {0};
+
+		tree = mt_tree_again(tree, &f->profile, &f->symbols, &selection, inverted != !i,
+			MT_METRIC_LEAKED_SIZE);
+		write_tree(&again, tree, mt_tree_root(tree));
+		mt_buffer_add(&again, "", 1);
+		assert_int_equal(i, !strcmp((char *)out.data, (char *)again.data));
+		mt_buffer_free(&again);
+	}
 	mt_tree_free(tree);
 	mt_selection_free(&selection);
 	return (char *)out.data;
