@@ -45,11 +45,6 @@ struct mt_difference {
 	bool swapped;
 };
 
-static inline const char *mt_base_name(const char *path)
-{
-	return strrchr(path, '/') ? strrchr(path, '/') + 1 : path;
-}
-
 struct mt_difference *mt_difference_of(struct mt_app *);
 /* Reads the trace to compare with, in a thread. */
 void mt_difference_open(struct mt_app *, const char *path, const char *own_path);

@@ -119,13 +119,8 @@ static int write_file(const char *path, const struct mt_buffer *text)
 {
 	int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666), code = fd < 0 ? -errno : 0;
 
-	for (size_t done = 0; !code && done < text->len;) {
-		ssize_t n = write(fd, text->data + done, text->len - done);
-
-		if (n < 0 && errno != EINTR)
-			code = -errno;
-		done += n > 0 ? (size_t)n : 0;
-	}
+	if (!code)
+		code = mt_write_all(fd, text->data, text->len);
 	if (fd >= 0 && close(fd) < 0 && !code)
 		code = -errno;
 	if (code && fd >= 0)

@@ -70,17 +70,12 @@ int mt_user_write(const char *path, const char *text, struct mt_err *err)
 {
 	char *real = realpath(path, NULL); /* a link stays one */
 	char *aside = mt_format("%s.%d.new", real ? real : path, (int)getpid());
-	size_t len = strlen(text), done = 0;
-	ssize_t n = 0;
 
 	make_directories(aside);
 	int fd = open(aside, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600), code = fd < 0 ? -errno : 0;
 
-	while (!code && done < len) {
-		n = write(fd, text + done, len - done);
-		done += n > 0 ? (size_t)n : 0;
-		code = n < 0 && errno != EINTR ? -errno : 0;
-	}
+	if (!code)
+		code = mt_write_all(fd, text, strlen(text));
 	if (fd >= 0 && close(fd) < 0 && !code)
 		code = -errno;
 	if (!code && rename(aside, real ? real : path) < 0)

@@ -1,5 +1,6 @@
 #include "core/base/buffer.h"
 
+#include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -111,6 +112,25 @@ void mt_buffer_add_escaped(struct mt_buffer *b, const char *text)
 		else
 			mt_buffer_add(b, text, 1);
 	}
+}
+
+const char *mt_base_name(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash ? slash + 1 : path;
+}
+
+int mt_write_all(int fd, const void *bytes, size_t len)
+{
+	for (size_t done = 0; done < len;) {
+		ssize_t n = write(fd, (const char *)bytes + done, len - done);
+
+		if (n < 0 && errno != EINTR)
+			return -errno;
+		done += n > 0 ? (size_t)n : 0;
+	}
+	return 0;
 }
 
 size_t mt_text_character(const char *text)

@@ -24,6 +24,10 @@ void mt_buffer_reserve(struct mt_buffer *, size_t more);
 void mt_buffer_free(struct mt_buffer *);
 /* Text for people: line breaks and tabs as \n, \r and \t. */
 void mt_buffer_add_escaped(struct mt_buffer *, const char *text);
+/* What stands behind the last slash. */
+const char *mt_base_name(const char *path);
+/* 0, or a negative errno: less was written. */
+int mt_write_all(int fd, const void *bytes, size_t len);
 /* Of others' text a line: for what may not stand there, controls and broken UTF-8, a '?' each. */
 void mt_buffer_add_line(struct mt_buffer *, const char *text);
 /* Bytes of the character at text; 0: one that may not stand in a line. */

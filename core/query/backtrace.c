@@ -12,6 +12,13 @@ static const char *marker_words(uint32_t pc)
 	return mt_kind_name(pc);
 }
 
+bool mt_frame_is_place(const char *function)
+{
+	const char *sign = strrchr(function, '+');
+
+	return !*function || !strncmp(sign ? sign + 1 : function, "0x", 2);
+}
+
 void mt_frame_describe(struct mt_backtrace_frame *out, const struct mt_profile *profile,
 	const struct mt_symbols *symbols, uint32_t pc, uint32_t frame)
 {

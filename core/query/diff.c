@@ -69,16 +69,9 @@ static uint32_t step(struct paths *paths, uint32_t parent, uint32_t key, bool do
 	return *slot - 1;
 }
 
-static const char *base_name(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return slash ? slash + 1 : path;
-}
-
 static void build_text(struct mt_buffer *text, const struct mt_profile *profile, const struct mt_module *module)
 {
-	mt_buffer_printf(text, "?%s", base_name(mt_strings_get(&profile->strings, module->path)));
+	mt_buffer_printf(text, "?%s", mt_base_name(mt_strings_get(&profile->strings, module->path)));
 	for (uint32_t i = 0; i < module->build_id_len; i++)
 		mt_buffer_printf(text, "%02x", module->build_id[i]);
 }
@@ -121,7 +114,7 @@ static uint32_t nameless_key(struct paths *paths, const struct mt_profile *profi
 			mt_buffer_printf(&text, "+%llx", (unsigned long long)(at->address - module->bias));
 		} else {
 			text.len = 0;
-			mt_buffer_printf(&text, "?%s", base_name(mt_strings_get(&profile->strings, module->path)));
+			mt_buffer_printf(&text, "?%s", mt_base_name(mt_strings_get(&profile->strings, module->path)));
 			*doubtful = true;
 		}
 	} else {
@@ -132,14 +125,6 @@ static uint32_t nameless_key(struct paths *paths, const struct mt_profile *profi
 
 	mt_buffer_free(&text);
 	return key;
-}
-
-/* Whether a name stands for no more than a place: 0x1234, prog+0x1234. */
-static bool is_place(const char *function)
-{
-	const char *sign = strrchr(function, '+');
-
-	return !*function || !strncmp(sign ? sign + 1 : function, "0x", 2);
 }
 
 static uint32_t frame_key(struct paths *paths, const struct mt_diff_side *side, uint32_t pc, uint32_t frame, bool *doubtful)
@@ -156,10 +141,10 @@ static uint32_t frame_key(struct paths *paths, const struct mt_diff_side *side, 
 	}
 	const char *function = frame == MT_NO_FRAME ? "" : mt_strings_get(&s->strings, s->frames[frame].function);
 
-	if (is_place(function))
+	if (mt_frame_is_place(function))
 		return nameless_key(paths, side->profile, pc, doubtful);
 	/* Built elsewhere, the file lies in another directory. */
-	char *text = mt_format("%s\t%s", function, base_name(mt_strings_get(&s->strings, s->frames[frame].source)));
+	char *text = mt_format("%s\t%s", function, mt_base_name(mt_strings_get(&s->strings, s->frames[frame].source)));
 	uint32_t key = mt_strings_add(&paths->keys, text);
 
 	free(text);

@@ -47,25 +47,10 @@ size_t mt_fingerprint_name(const char *function)
 	return len;
 }
 
-/* Whether a name stands for no more than a place: 0x1234, prog+0x1234. */
-static bool is_place(const char *function)
-{
-	const char *sign = strrchr(function, '+');
-
-	return !*function || !strncmp(sign ? sign + 1 : function, "0x", 2);
-}
-
-static const char *base_name(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return slash ? slash + 1 : path;
-}
-
 static bool of_c_library(const struct mt_backtrace_frame *frame)
 {
 	static const char *const modules[] = {"libc.so", "libc-", "libpthread", "ld-linux", "ld-musl"};
-	const char *name = base_name(frame->module);
+	const char *name = mt_base_name(frame->module);
 
 	if (!strcmp(frame->raw_function, "_start"))
 		return true;
@@ -94,10 +79,10 @@ static uint64_t hash_frame(const struct mt_backtrace_frame *frame)
 {
 	uint64_t hash;
 
-	if (!is_place(frame->function)) {
+	if (!mt_frame_is_place(frame->function)) {
 		hash = hash_bytes(SEED, frame->function, mt_fingerprint_name(frame->function));
 	} else {
-		const char *module = base_name(frame->module);
+		const char *module = mt_base_name(frame->module);
 		uint64_t offset = *module ? frame->offset : 0; /* code that was made at run time lies anywhere */
 
 		hash = hash_bytes(hash_bytes(SEED ^ 1, module, strlen(module)), &offset, sizeof offset);
@@ -117,7 +102,7 @@ static void add_frame(struct mt_fingerprints *f, uint32_t node, const struct mt_
 		if (f->flags[node] & OUTSIDE && of_c_library(&words))
 			return;
 		hash = hash_frame(&words);
-		if (known && !is_place(words.function)) /* pcs may share a frame, but not a place */
+		if (known && !mt_frame_is_place(words.function)) /* pcs may share a frame, but not a place */
 			*known = hash;
 	}
 	if (f->flags[node] & OUTSIDE || hash == hash_bytes(SEED, "main", 4)) /* where the program begins */

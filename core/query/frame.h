@@ -17,6 +17,8 @@ static inline uint32_t mt_pc_frames(const struct mt_symbols *symbols, uint32_t p
 	return symbols->pcs[pc].count;
 }
 
+/* Whether a function's name stands for no more than a place: 0x1234, prog+0x1234. */
+bool mt_frame_is_place(const char *function);
 /* frame: index into symbols->frames, or MT_NO_FRAME when there is none. */
 void mt_frame_describe(struct mt_backtrace_frame *out, const struct mt_profile *profile,
 	const struct mt_symbols *symbols, uint32_t pc, uint32_t frame);

@@ -154,18 +154,6 @@ static int open_locked(const char *path, struct stat *status, struct mt_err *err
 	return mt_fail(err, -EBUSY, "%s is being written by another memtui; the next change tries again", path);
 }
 
-static int write_all(int fd, const struct mt_buffer *text)
-{
-	for (size_t done = 0; done < text->len;) {
-		ssize_t n = write(fd, text->data + done, text->len - done);
-
-		if (n < 0 && errno != EINTR)
-			return -errno;
-		done += n > 0 ? (size_t)n : 0;
-	}
-	return 0;
-}
-
 /* The lock is held, so the name beside is nobody else's. A crash of the machine may lose the last change, not the file:
  * waiting for the disk would hold up the screen. */
 static int replace(const char *path, const struct mt_triage_lines *lines, struct stat *status, struct mt_err *err)
@@ -180,7 +168,7 @@ static int replace(const char *path, const struct mt_triage_lines *lines, struct
 	if (fd < 0 || fchmod(fd, status->st_mode & 0777) < 0)
 		result = -errno;
 	if (!result)
-		result = write_all(fd, &text);
+		result = mt_write_all(fd, text.data, text.len);
 	if (!result && (fstat(fd, status) < 0 || rename(aside, path) < 0))
 		result = -errno;
 	if (fd >= 0)
