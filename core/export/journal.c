@@ -55,6 +55,13 @@ static bool is_loss(const struct loss *l)
 		l->at == offsetof(struct mt_info, log_dropped);
 }
 
+/* Counted, as it may matter, but nothing is missing for it. */
+static bool is_note(const struct loss *l)
+{
+	return !l->of_counter && (l->at == offsetof(struct mt_info, ambiguous) ||
+		l->at == offsetof(struct mt_info, inherited_frees) || l->at == offsetof(struct mt_info, unrecorded_frees));
+}
+
 static uint64_t loss_value(const struct loss *l, const struct mt_info *info)
 {
 	uint64_t value;
@@ -151,8 +158,8 @@ void mt_journal_make(struct mt_journal *j, const struct mt_profile *p, const cha
 	add_timed(j, p);
 	for (uint32_t i = 0; i < count; i++)
 		if (is_loss(&all[i]) && loss_value(&all[i], info)) {
-			add(j, MT_JOURNAL_LOSS, MT_JOURNAL_SO_FAR, info->wall_ns, i);
-			lost++;
+			add(j, is_note(&all[i]) ? MT_JOURNAL_NOTE : MT_JOURNAL_LOSS, MT_JOURNAL_SO_FAR, info->wall_ns, i);
+			lost += !is_note(&all[i]);
 		}
 	if (!lost)
 		add(j, MT_JOURNAL_LOSS, MT_JOURNAL_SO_FAR, info->wall_ns, MT_JOURNAL_NOTHING);
@@ -311,6 +318,7 @@ void mt_journal_text(char *out, size_t len, const struct mt_journal_line *line, 
 	case MT_JOURNAL_MODULE: module_text(out, len, p, symbols, line->index); break;
 	case MT_JOURNAL_WARNING: warning_text(out, len, p, line->index, damage); break;
 	case MT_JOURNAL_END: end_text(out, len, &p->info); break;
+	case MT_JOURNAL_NOTE:
 	case MT_JOURNAL_LOSS:
 		if (line->index >= count) {
 			snprintf(out, len, "nothing");

@@ -16,6 +16,7 @@
 	X(LIMIT, "limit") \
 	X(CALL, "call") \
 	X(LOSS, "lost") \
+	X(NOTE, "note") \
 	X(WARNING, "warning") \
 	X(END, "end")
 

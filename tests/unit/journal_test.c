@@ -45,12 +45,13 @@ static void test_order(void **state)
 	add_log(&f, MT_LOG_PAUSE, 60, "", 0, 0, 0);
 	add_log(&f, MT_LOG_GAP, 70, "", 65, 1200, 34);
 	f.profile.info.lost_events = 1234;
+	f.profile.info.ambiguous = 52;
 	f.profile.info.counters[MT_COUNTER_THREADS_FULL] = 2;
 	f.profile.info.wall_ns = 100;
 	f.profile.info.ended = 1;
 	f.profile.info.exit_status = 9;
 	mt_journal_make(&j, &f.profile, NULL);
-	assert_int_equal(j.count, 10);
+	assert_int_equal(j.count, 11);
 	expect(&j, 0, &f, MT_JOURNAL_BEGIN, 0, "process 17");
 	expect(&j, 1, &f, MT_JOURNAL_MODULE, 0, "in no stack /usr/lib/unused.so");
 	assert_int_equal(j.lines[1].time, MT_JOURNAL_UNSEEN);
@@ -62,8 +63,9 @@ static void test_order(void **state)
 	expect(&j, 6, &f, MT_JOURNAL_GAP, 70, "since 65ns 1200 allocations and 34 frees were lost");
 	expect(&j, 7, &f, MT_JOURNAL_LOSS, 100, "1,234 allocations and frees known to be missing");
 	assert_int_equal(j.lines[7].time, MT_JOURNAL_SO_FAR);
-	expect(&j, 8, &f, MT_JOURNAL_LOSS, 100, "2 threads that found no ring");
-	expect(&j, 9, &f, MT_JOURNAL_END, 100, "ended by signal 9, SIGKILL");
+	expect(&j, 8, &f, MT_JOURNAL_NOTE, 100, "52 events of different threads with equal time stamps");
+	expect(&j, 9, &f, MT_JOURNAL_LOSS, 100, "2 threads that found no ring");
+	expect(&j, 10, &f, MT_JOURNAL_END, 100, "ended by signal 9, SIGKILL");
 	mt_journal_free(&j);
 	fixture_free(&f);
 }
