@@ -190,11 +190,32 @@ bool mt_data_survey_collect(struct mt_data *d)
 
 /* ---- bringing up to date ---- */
 
+/* The program executed another one: what was known by ids of groups and pcs is of the one before. */
+static void forget_image(struct mt_data *d)
+{
+	uint64_t generation = d->symbols.generation;
+
+	mt_symbolizer_free(d->symbolizer);
+	d->symbolizer = NULL;
+	mt_symbols_free(&d->symbols);
+	mt_symbols_init(&d->symbols);
+	d->symbols.generation = generation + 1;
+	mt_tree_free(d->tree);
+	d->tree = NULL;
+	mt_ranking_free(&d->ranking);
+	d->ranking = (struct mt_ranking){0};
+	d->image = mt_client_image(d->client);
+	d->live = true;
+}
+
 static bool update_client(struct mt_data *d)
 {
 	struct mt_err err = {0};
 	int result = mt_client_update(d->client, &d->whole, &err);
+	bool another = mt_client_image(d->client) != d->image;
 
+	if (another)
+		forget_image(d);
 	if (d->whole.info.ended)
 		d->live = false;
 	if (result < 0) {
@@ -204,7 +225,7 @@ static bool update_client(struct mt_data *d)
 		return true;
 	}
 	if (!result)
-		return false;
+		return another;
 	if (!d->symbolizer)
 		start_symbolizer(d);
 	else

@@ -3,6 +3,7 @@
 #include "core/export/number.h"
 #include "core/query/group_sum.h"
 #include "core/query/sort.h"
+#include "tui/difference.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -151,6 +152,10 @@ static void on_selected(void *context, struct mt_data *d)
 
 	if (d != &app->data) /* of another process, which is not seen now */
 		return;
+	if (t->image != d->image) {
+		mt_triage_turn(app);
+		mt_difference_leave(app);
+	}
 	if (!t->store)
 		open_store(t, d);
 	if (!t->store)
@@ -195,7 +200,8 @@ static void close_store(struct mt_triage_ui *t)
 
 void mt_triage_turn(struct mt_app *app)
 {
-	struct mt_triage_ui *t = app->triage, next = {.file = t->file, .show_hidden = t->show_hidden};
+	struct mt_triage_ui *t = app->triage, next = {.file = t->file, .show_hidden = t->show_hidden,
+		.image = app->data.image};
 
 	close_store(t);
 	next.lost = t->lost;

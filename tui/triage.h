@@ -19,6 +19,7 @@ struct mt_triage_ui {
 	uint8_t *marked;               /* by group */
 	uint32_t marked_capacity, marked_count;
 	bool show_hidden;
+	uint64_t image;                /* of the program, as mt_data.image: with another one groups are others */
 	uint32_t lost;                 /* judgements of recordings seen before that could not be saved */
 	char told[256];                /* what was wrong with the file last */
 	/* Of the groups that leak and pass the filter: */

@@ -156,6 +156,11 @@ bool mt_client_has_terminal(const struct mt_client *c)
 	return c->master_fd >= 0;
 }
 
+uint64_t mt_client_image(const struct mt_client *c)
+{
+	return mt_view_image(c->view);
+}
+
 uint32_t mt_client_others(const struct mt_client *c)
 {
 	return mt_view_others(c->view);

@@ -94,6 +94,8 @@ void mt_client_interval(struct mt_client *, unsigned milliseconds); /* how often
 /* Output of the program's terminal since position *at (which is moved; 0: all that is kept). Returns bytes copied. */
 size_t mt_client_terminal(struct mt_client *, uint64_t *at, void *buffer, size_t len);
 bool mt_client_has_terminal(const struct mt_client *);
+/* Changes when the program executes another one: then nothing that goes by ids of the profile before holds. */
+uint64_t mt_client_image(const struct mt_client *);
 uint32_t mt_client_others(const struct mt_client *); /* how many other processes are being recorded */
 void mt_client_input(struct mt_client *, const void *bytes, size_t len); /* types into it */
 void mt_client_resize(struct mt_client *, unsigned short rows, unsigned short columns);

@@ -28,6 +28,8 @@ void mt_view_free(struct mt_view *);
 /* 1 changed, 0 nothing new, negative errno. */
 int mt_view_update(struct mt_view *, struct mt_profile *, struct mt_err *err);
 uint32_t mt_view_others(const struct mt_view *);
+/* Which image of the program was copied last: with another one all ids begin anew. */
+uint64_t mt_view_image(const struct mt_view *);
 /* Copies terminal output from position *at on, and moves it. */
 size_t mt_view_terminal(const struct mt_view *, uint64_t *at, void *buffer, size_t len);
 

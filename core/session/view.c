@@ -223,6 +223,11 @@ int mt_view_update(struct mt_view *v, struct mt_profile *p, struct mt_err *err)
 	return mt_fail(err, -EAGAIN, "the recorder's snapshot does not hold still; its trace file can be opened instead");
 }
 
+uint64_t mt_view_image(const struct mt_view *v)
+{
+	return v->image;
+}
+
 uint32_t mt_view_others(const struct mt_view *v)
 {
 	return (uint32_t)__atomic_load_n(&v->header->others, __ATOMIC_RELAXED);
