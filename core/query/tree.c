@@ -19,7 +19,10 @@ struct merged {
 	uint64_t key;      /* function and module */
 	uint64_t heaviest; /* weight of what gave the node its pc, frame and group */
 	uint32_t parent;
+	uint32_t first, next, children; /* in reverse order of creation */
 };
+
+#define FEW_CHILDREN 8 /* are looked through; those of a node with more are found by slots */
 
 /* Most look-ups find nothing: the hash says so without a look at the node. */
 struct slot {
@@ -35,6 +38,7 @@ struct mt_tree {
 	struct merged *merged;
 	uint32_t count, capacity;
 	struct slot *slots; /* open addressing by (parent, key) */
+	uint32_t in_slots;
 	uint32_t slot_count;
 	struct item *items; /* inverted */
 	uint32_t *first_item;
@@ -119,9 +123,45 @@ static uint32_t add_node(struct mt_tree *tree, uint32_t parent, uint64_t key)
 		.group = MT_NO_GROUP,
 		.depth = parent == MT_NO_NODE ? 0 : tree->nodes[parent].depth + 1,
 		.expanded = !tree->inverted};
-	tree->merged[node] = (struct merged){.key = key, .parent = parent};
+	tree->merged[node] = (struct merged){.key = key, .parent = parent, .first = MT_NO_NODE,
+		.next = MT_NO_NODE};
 	if (tree->inverted)
 		tree->first_item[node] = MT_NO_NODE;
+	return node;
+}
+
+static uint32_t find_child(const struct mt_tree *tree, uint32_t parent, uint64_t key)
+{
+	uint32_t node = tree->merged[parent].first;
+
+	if (tree->merged[parent].children > FEW_CHILDREN)
+		return tree->slots[slot_of(tree, hash_of(parent, key), parent, key)].node - 1;
+	while (node != MT_NO_NODE && tree->merged[node].key != key)
+		node = tree->merged[node].next;
+	return node;
+}
+
+static void put_in_slots(struct mt_tree *tree, uint32_t node)
+{
+	uint32_t parent = tree->merged[node].parent, hash = hash_of(parent, tree->merged[node].key);
+
+	reserve_slots(tree, ++tree->in_slots);
+	tree->slots[slot_of(tree, hash, parent, tree->merged[node].key)] = (struct slot){hash, node + 1};
+}
+
+static uint32_t add_child(struct mt_tree *tree, uint32_t parent, uint64_t key)
+{
+	uint32_t node = add_node(tree, parent, key);
+	struct merged *above = &tree->merged[parent];
+
+	tree->merged[node].next = above->first;
+	above->first = node;
+	above->children++;
+	if (above->children > FEW_CHILDREN + 1)
+		put_in_slots(tree, node);
+	else if (above->children > FEW_CHILDREN)
+		for (uint32_t child = node; child != MT_NO_NODE; child = tree->merged[child].next)
+			put_in_slots(tree, child);
 	return node;
 }
 
@@ -129,14 +169,11 @@ static uint32_t add_node(struct mt_tree *tree, uint32_t parent, uint64_t key)
 static uint32_t child_of(struct mt_tree *tree, uint32_t parent, uint32_t pc, uint32_t frame, uint64_t weight)
 {
 	uint64_t key = merge_key(tree, pc, frame);
-	uint32_t hash = hash_of(parent, key);
+	uint32_t node = find_child(tree, parent, key);
+	bool is_new = node == MT_NO_NODE;
 
-	reserve_slots(tree, tree->count);
-	uint32_t at = slot_of(tree, hash, parent, key);
-	bool is_new = !tree->slots[at].node;
-	uint32_t node = is_new ? add_node(tree, parent, key) : tree->slots[at].node - 1;
-
-	tree->slots[at] = (struct slot){hash, node + 1};
+	if (is_new)
+		node = add_child(tree, parent, key);
 	if (is_new || weight > tree->merged[node].heaviest) {
 		tree->merged[node].heaviest = weight;
 		tree->nodes[node].pc = pc;
@@ -227,7 +264,6 @@ static void build_down(struct mt_tree *tree, const struct mt_selection *selectio
 	for (uint32_t i = 1; i < profile->node_count; i++)
 		weighed += weights[i] != 0;
 	reserve_nodes(tree, weighed);
-	reserve_slots(tree, weighed);
 	add_node(tree, MT_NO_NODE, 0);
 	uint32_t *place = mt_resize(NULL, profile->node_count * sizeof *place);
 
@@ -329,7 +365,7 @@ struct mt_tree *mt_tree_again(struct mt_tree *tree, const struct mt_profile *pro
 		tree = mt_alloc(sizeof *tree);
 	else if (tree->slots)
 		memset(tree->slots, 0, tree->slot_count * sizeof *tree->slots);
-	tree->count = 0;
+	tree->count = tree->in_slots = 0;
 	tree->profile = profile;
 	tree->symbols = symbols;
 	tree->inverted = inverted;
