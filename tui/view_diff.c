@@ -145,6 +145,22 @@ static enum mt_role role_of(enum mt_diff_state state)
 	return state == MT_DIFF_NEW || state == MT_DIFF_GREW ? MT_ROLE_GROWING : state == MT_DIFF_SAME ? MT_ROLE_DIM : MT_ROLE_NUMBER;
 }
 
+/* Lines of one function must not look alike, also where there is little room. */
+static void draw_where(struct mt_app *app, int row, int column, int width, bool selected, bool focus,
+	const struct mt_backtrace_frame *frame)
+{
+	char source[512];
+	int used = 0;
+
+	if (frame && frame->pc != MT_PC_CUT && width >= 26 && width < 34) {
+		mt_frame_source(source, sizeof source, frame, false);
+		used = mt_text_width(source) < width / 2 ? mt_text_width(source) + 1 : width / 2;
+		mt_draw(app->screen, row, column + width - used + 1, used - 1,
+			!selected ? MT_ROLE_SOURCE : focus ? MT_ROLE_SELECTED : MT_ROLE_SELECTED_AWAY, source);
+	}
+	mt_frame_where(app, row, column, width - used, selected, focus, frame);
+}
+
 static void draw_line(struct mt_app *app, struct mt_rect r, const struct layout *l, uint32_t index, bool focus)
 {
 	struct mt_difference *d = app->difference;
@@ -179,7 +195,7 @@ static void draw_line(struct mt_app *app, struct mt_rect r, const struct layout 
 	snprintf(text, sizeof text, "%s%s", state_words(e->state), e->doubtful ? "?" : "");
 	mt_draw(s, r.row, column + 1, STATE, judged, text);
 	backtrace_of(app, e, &backtrace);
-	mt_frame_where(app, r.row, column + 1 + STATE, l->where, selected, focus, mt_backtrace_own(&backtrace));
+	draw_where(app, r.row, column + 1 + STATE, l->where, selected, focus, mt_backtrace_own(&backtrace));
 	mt_backtrace_free(&backtrace);
 	mt_frame_hit(app, r, MT_HIT_LINE, MT_VIEW_DIFF, index);
 }
