@@ -47,7 +47,7 @@ PRELOAD_LDFLAGS := -shared -Wl,-z,now -Wl,-z,relro -Wl,-z,nodelete -Wl,-soname,l
 
 PRELOAD_SRC := $(wildcard preload/*.c preload/$(ARCH)/*.c)
 CORE_SRC := $(wildcard core/*/*.c)
-TUI_SRC := $(wildcard tui/*.c)
+TUI_SRC := $(wildcard tui/*.c tui/*/*.c)
 UNIT_SRC := $(wildcard tests/unit/*_test.c)
 PRELOAD_OBJ := $(PRELOAD_SRC:%.c=$(O)/obj/%.o)
 CORE_OBJ := $(CORE_SRC:%.c=$(O)/obj/%.o)
@@ -55,8 +55,8 @@ TUI_OBJ := $(TUI_SRC:%.c=$(O)/obj/%.o)
 UNIT := $(UNIT_SRC:tests/unit/%.c=$(O)/tests/%)
 
 .SECONDARY:
-# The list in tui/commands.h, less help.
-COMMANDS := $(filter-out help,$(shell sed -n 's/^\tX(\([a-z]*\)).*/\1/p' tui/commands.h))
+# The list in tui/command/commands.h, less help.
+COMMANDS := $(filter-out help,$(shell sed -n 's/^\tX(\([a-z]*\)).*/\1/p' tui/command/commands.h))
 .PHONY: shots keys man all demo test check mutations bench install clean help packages test-packages programs unit
 all: $(O)/memtui $(O)/libmemtui.so
 
@@ -87,7 +87,7 @@ $(O)/tests/%_test: $(O)/obj/tests/unit/%_test.o $(O)/libcore.a
 	$(say) LINK $@
 	$(Q)$(CC) $(ALL_LDFLAGS) -o $@ $^ $(LIBS) -lcmocka
 
-$(O)/tests/themes_test: $(O)/obj/tests/unit/themes_test.o $(O)/obj/tui/theme.o $(O)/libcore.a
+$(O)/tests/themes_test: $(O)/obj/tests/unit/themes_test.o $(O)/obj/tui/terminal/theme.o $(O)/libcore.a
 	@mkdir -p $(@D)
 	$(say) LINK $@
 	$(Q)$(CC) $(ALL_LDFLAGS) -o $@ $^ $(LIBS) -lcmocka -lm

@@ -30,7 +30,7 @@ done <<LIST
 $(nm -D --undefined-only "$build/libmemtui.so" | awk '{print $NF}' | sed 's/@.*//' | sort -u)
 LIST
 # Every character that is not ASCII, as itself or as an escape, stands in the one table of glyphs.
-strange=$(LC_ALL=C grep -nE "$(printf '[\200-\377]')|\\\\(x[c-fC-F][0-9a-fA-F]|[uU][0-9a-fA-F]{4}|3[0-7][0-7])" tui/*.[ch] | grep -v '^tui/glyphs\.')
-[ -z "$strange" ] || fail "a glyph outside tui/glyphs.h: $strange"
+strange=$(LC_ALL=C grep -nE "$(printf '[\200-\377]')|\\\\(x[c-fC-F][0-9a-fA-F]|[uU][0-9a-fA-F]{4}|3[0-7][0-7])" tui/*.[ch] tui/*/*.[ch] | grep -v '^tui/terminal/glyphs\.')
+[ -z "$strange" ] || fail "a glyph outside tui/terminal/glyphs.h: $strange"
 [ $bad = 0 ] && echo "ok layers"
 exit $bad

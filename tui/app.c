@@ -1,12 +1,12 @@
 /* What keys and clicks do, where no view knows better. */
 #include "tui/app.h"
-#include "tui/clipboard.h"
-#include "tui/config.h"
-#include "tui/difference.h"
-#include "tui/job.h"
-#include "tui/triage.h"
-#include "tui/restore.h"
-#include "tui/theme_menu.h"
+#include "tui/terminal/clipboard.h"
+#include "tui/user/config.h"
+#include "tui/data/difference.h"
+#include "tui/data/job.h"
+#include "tui/data/triage.h"
+#include "tui/user/restore.h"
+#include "tui/user/theme_menu.h"
 
 #include <signal.h>
 #include <stdarg.h>

@@ -4,10 +4,10 @@
 
 #include "core/query/pattern.h"
 #include "tui/actions.h"
-#include "tui/data.h"
-#include "tui/keys.h"
-#include "tui/list.h"
-#include "tui/screen.h"
+#include "tui/data/data.h"
+#include "tui/terminal/keys.h"
+#include "tui/view/list.h"
+#include "tui/terminal/screen.h"
 #include "tui/ui.h"
 
 #include <signal.h>

@@ -1,7 +1,7 @@
 /* The user's editor at a line of the source: which one, how it is told the line, and the terminal lent to it. */
 #include "tui/app.h"
 #include "core/base/buffer.h"
-#include "tui/config.h"
+#include "tui/user/config.h"
 
 #include <errno.h>
 #include <fcntl.h>

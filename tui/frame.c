@@ -1,8 +1,8 @@
 /* What surrounds the view: title, tabs, status line, key bar; and what lies on top of it. */
 #include "tui/app.h"
-#include "tui/job.h"
+#include "tui/data/job.h"
 #include "core/export/number.h"
-#include "tui/theme_menu.h"
+#include "tui/user/theme_menu.h"
 
 #include <stdio.h>
 #include <stdlib.h>

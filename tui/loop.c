@@ -1,10 +1,10 @@
 /* The event loop: keys at once, new data in the rhythm of frames, and nothing sent while nothing changes. */
 #include "tui/app.h"
-#include "tui/restore.h"
-#include "tui/difference.h"
-#include "tui/job.h"
-#include "tui/switch.h"
-#include "tui/theme_menu.h"
+#include "tui/user/restore.h"
+#include "tui/data/difference.h"
+#include "tui/data/job.h"
+#include "tui/data/switch.h"
+#include "tui/user/theme_menu.h"
 
 #include <errno.h>
 #include <poll.h>

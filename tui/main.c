@@ -1,7 +1,7 @@
 /* The entry: finds the command, parses its options, runs it, and says what failed. */
 #include "core/base/nearest.h"
-#include "tui/commands.h"
-#include "tui/environment.h"
+#include "tui/command/commands.h"
+#include "tui/command/environment.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,6 +1,6 @@
 /* The prompt for filter and search: what is typed is tried at once. */
 #include "tui/app.h"
-#include "tui/triage.h"
+#include "tui/data/triage.h"
 
 #include <stdio.h>
 #include <stdlib.h>

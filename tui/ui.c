@@ -1,16 +1,16 @@
 /* From the three commands to the running program, and back with the terminal as it was. */
 #include "tui/app.h"
-#include "tui/difference.h"
-#include "tui/job.h"
-#include "tui/switch.h"
+#include "tui/data/difference.h"
+#include "tui/data/job.h"
+#include "tui/data/switch.h"
 #include "core/base/buffer.h"
 #include "core/query/filter_match.h"
-#include "tui/config.h"
-#include "tui/keymap.h"
-#include "tui/restore.h"
-#include "tui/theme.h"
-#include "tui/theme_menu.h"
-#include "tui/triage.h"
+#include "tui/user/config.h"
+#include "tui/user/keymap.h"
+#include "tui/user/restore.h"
+#include "tui/terminal/theme.h"
+#include "tui/user/theme_menu.h"
+#include "tui/data/triage.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,5 +1,5 @@
 /* Themes: complete, readable, told apart by all eyes and on terminals with few colours. */
-#include "tui/theme.h"
+#include "tui/terminal/theme.h"
 #include "core/base/buffer.h"
 
 #include <dirent.h>

@@ -1,0 +1,173 @@
+#include "tui/command/commands.h"
+
+#include "core/capture/import.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+static const struct mt_option options[] = {
+	MT_OPTIONS_UI,
+	MT_OPTIONS_HELP,
+	MT_OPTIONS_END,
+};
+
+/* process: of the session; 0: its root. */
+static int attach_to(const struct mt_session_entry *entry, pid_t process, const struct mt_arguments *arguments,
+	struct mt_err *err)
+{
+	struct mt_ui_options ui;
+	char *filter;
+	int status = mt_command_ui_options(&ui, &filter, arguments, err);
+
+	if (status >= 0)
+		status = mt_ui_attach(entry->name, process, &ui, err);
+	free(filter);
+	return status;
+}
+
+/* What a program writes by itself is looked at as a file that grows. 1: the process writes none. */
+static int attach_to_file(pid_t pid, const struct mt_arguments *arguments, struct mt_err *err)
+{
+	char *path = mt_import_of_process(pid), *filter;
+	struct mt_ui_options ui;
+	int status;
+
+	if (!path)
+		return 1;
+	status = mt_command_ui_options(&ui, &filter, arguments, err);
+	if (status >= 0)
+		status = mt_ui_open(path, &ui, err);
+	free(filter);
+	free(path);
+	return status;
+}
+
+static void print_line(pid_t process, pid_t parent, pid_t recorder, const char *command, const char *note)
+{
+	printf("%8d  %8d  %8d  ", (int)process, (int)parent, (int)recorder);
+	for (const char *c = command; *c; c++)
+		putchar((unsigned char)*c < 0x20 || *c == 0x7f ? '?' : *c);
+	printf("%s\n", note);
+}
+
+/* What one session records now; returns how many processes. */
+static int list(const struct mt_session_entry *entry)
+{
+	struct mt_session_process *processes;
+	struct mt_err ignored;
+	int count = mt_session_processes(entry->name, &processes, &ignored), live = 0;
+
+	for (int i = 0; i < count; i++) {
+		live += processes[i].alive != 0;
+		print_line(processes[i].pid, processes[i].parent, entry->recorder,
+			processes[i].pid == entry->program ? entry->command : processes[i].command,
+			processes[i].alive ? "" : " (has ended)");
+	}
+	if (count <= 0)
+		print_line(entry->program, 0, entry->recorder, entry->command, "");
+	free(processes);
+	return count <= 0 ? 1 : live;
+}
+
+static void list_all(const struct mt_session_entry *entries, int count)
+{
+	printf("%8s  %8s  %8s  %s\n", "PROCESS", "PARENT", "RECORDER", "COMMAND");
+	for (int i = 0; i < count; i++)
+		list(&entries[i]);
+	fflush(stdout);
+}
+
+/* The session that records this process, as another than its root. */
+static const struct mt_session_entry *find_other(const struct mt_session_entry *entries, int count, pid_t pid)
+{
+	const struct mt_session_entry *found = NULL;
+
+	for (int i = 0; i < count && !found; i++) {
+		struct mt_session_process *processes;
+		struct mt_err ignored;
+		int n = mt_session_processes(entries[i].name, &processes, &ignored);
+
+		for (int j = 0; j < n && !found; j++)
+			if (processes[j].pid == pid && processes[j].alive)
+				found = &entries[i];
+		free(processes);
+	}
+	return found;
+}
+
+/* 0 when the root lives, else the process that alone goes on; negative: there are several. */
+static pid_t only_process(const struct mt_session_entry *entry)
+{
+	struct mt_session_process *processes;
+	struct mt_err ignored;
+	int count = mt_session_processes(entry->name, &processes, &ignored), live = 0;
+	pid_t only = count > 0 ? -1 : 0;
+
+	for (int i = 0; i < count && only; i++) {
+		if (!processes[i].alive)
+			continue;
+		only = processes[i].pid == entry->program ? 0 : live++ ? -1 : processes[i].pid;
+	}
+	free(processes);
+	return only;
+}
+
+static int choose(const struct mt_session_entry *entries, int count, const struct mt_arguments *arguments,
+	struct mt_err *err)
+{
+	const char *word = arguments->operand_count ? arguments->operands[0] : NULL;
+	const struct mt_session_entry *other;
+	char *end = NULL;
+	long pid = word ? strtol(word, &end, 10) : 0;
+
+	if (word && (*end || pid <= 0))
+		return mt_fail(err, -EINVAL, "'%.60s' is no process; expected the number of a recorded program "
+			"or of its recorder", word);
+	for (int i = 0; word && i < count; i++)
+		if (entries[i].program == pid || entries[i].recorder == pid)
+			return attach_to(&entries[i], 0, arguments, err);
+	if (word && (other = find_other(entries, count, (pid_t)pid)))
+		return attach_to(other, (pid_t)pid, arguments, err);
+	int status = word ? attach_to_file((pid_t)pid, arguments, err) : 1;
+
+	if (status <= 0)
+		return status;
+	if (word)
+		return mt_fail(err, -ESRCH, "process %ld is not being recorded; 'memtui attach' alone lists what is, "
+			"and 'memtui run' or 'record' starts a recording", pid);
+	if (!count)
+		return mt_fail(err, -ESRCH, "nothing of yours is being recorded; start it with 'memtui run' or "
+			"'memtui record'");
+	pid_t only = count == 1 ? only_process(&entries[0]) : -1;
+
+	if (only >= 0)
+		return attach_to(&entries[0], only, arguments, err);
+	list_all(entries, count);
+	return mt_fail(err, -EAGAIN, "more than one process is being recorded; name one");
+}
+
+static int run(const struct mt_arguments *arguments, struct mt_err *err)
+{
+	struct mt_session_entry *entries = NULL;
+	int count = mt_session_list(&entries, err);
+	int status = count < 0 ? count : choose(entries, count, arguments, err);
+
+	free(entries);
+	return status;
+}
+
+const struct mt_command mt_command_attach = {
+	.name = "attach",
+	.operands = "[PID]",
+	.words = "watch a recording that runs",
+	.description = "Opens the terminal interface on a program that memtui record or run is recording, by the "
+		"process of the program, of another that it started, or of its recorder, or on one that writes its "
+		"recording by itself (see 'memtui help environment'). Any number may watch at once; watching "
+		"changes nothing, but the keys of the program's terminal are shared. Without a process: the only recording, "
+		"or a list of all with their processes. A watcher of another process than the program does not see the terminal.",
+	.examples = "memtui attach\tthe only recording\n"
+		"memtui attach 4711\tthe recording of process 4711\n",
+	.options = options,
+	.operands_max = 1,
+	.run = run,
+};

@@ -1,0 +1,112 @@
+#include "core/query/filter_match.h"
+#include "tui/command/commands.h"
+
+#include <errno.h>
+#include <string.h>
+
+static const struct mt_option options[] = {
+	{0, "normalise", "BY", MT_OPTION_CHOICE, MT_OPTION_AT(normalise),
+		"compare per second of run time, or per allocation, in place of what was recorded", "time|allocations"},
+	MT_OPTIONS_SORT,
+	MT_OPTIONS_COUNT,
+	MT_OPTIONS_ROWS,
+	MT_OPTIONS_NAMES,
+	MT_OPTIONS_FORMAT,
+	MT_OPTIONS_FILTER,
+	MT_OPTIONS_HELP,
+	MT_OPTIONS_END,
+};
+
+/* One trace: the heap at --from against the heap at --to. */
+static void at_instants(struct mt_arguments *a, struct mt_arguments *b)
+{
+	const char *from = a->fields[MT_FILTER_FROM], *to = a->fields[MT_FILTER_TO];
+
+	a->fields[MT_FILTER_FROM] = b->fields[MT_FILTER_FROM] = NULL;
+	a->fields[MT_FILTER_TO] = b->fields[MT_FILTER_TO] = NULL;
+	a->fields[MT_FILTER_ALIVE_AT] = from ? from : "0%";
+	b->fields[MT_FILTER_ALIVE_AT] = to ? to : "100%";
+	if (!a->sort_given)
+		a->sort = b->sort = MT_METRIC_SIZE;
+}
+
+static enum mt_diff_normalise normalise_of(const struct mt_arguments *arguments)
+{
+	if (!arguments->normalise)
+		return MT_DIFF_AS_RECORDED;
+	return !strcmp(arguments->normalise, "time") ? MT_DIFF_PER_TIME : MT_DIFF_PER_ALLOCATION;
+}
+
+static int check(const struct mt_arguments *arguments, struct mt_err *err)
+{
+	if (arguments->operand_count == 1 && arguments->normalise)
+		return mt_fail(err, -EINVAL, "--normalise compares two traces; two instants of one have the same run time");
+	if (arguments->operand_count == 1 && (arguments->fields[MT_FILTER_ALIVE_AT] || arguments->fields[MT_FILTER_ALIVE_AT_2]))
+		return mt_fail(err, -EINVAL, "with one trace the instants are --from and --to; leave --alive-at out");
+	return 0;
+}
+
+/* What only one of the traces has is new or gone; what neither has is a mistake. */
+static int check_names(struct mt_opened *a, struct mt_opened *b, struct mt_err *err)
+{
+	struct mt_filter_bounds bounds = {0};
+
+	mt_filter_allow_absent(a->filter, false);
+	mt_filter_allow_absent(b->filter, false);
+	int status = mt_filter_compile(&bounds, a->filter, &a->loaded.profile, NULL);
+
+	if (status < 0)
+		status = mt_filter_compile(&bounds, b->filter, &b->loaded.profile, err);
+	mt_filter_bounds_free(&bounds);
+	return status;
+}
+
+static int run(const struct mt_arguments *arguments, struct mt_err *err)
+{
+	struct mt_arguments before = *arguments, after = *arguments;
+	bool instants = arguments->operand_count == 1;
+	struct mt_opened a = {0}, b = {0};
+
+	before.absent_allowed = after.absent_allowed = !instants;
+	if (instants)
+		at_instants(&before, &after);
+	int status = instants ? mt_opened_load_instants(&a, &before, &b, &after, arguments->operands[0], err) :
+		mt_opened_load(&a, &before, arguments->operands[0], true, err);
+
+	if (status >= 0 && !instants)
+		status = mt_opened_load(&b, &after, arguments->operands[1], true, err);
+	if (status >= 0)
+		status = check_names(&a, &b, err);
+	if (status >= 0) {
+		if (instants && before.sort == MT_METRIC_SIZE)
+			a.report.words = "bytes live";
+		status = mt_report_diff(&a.report, &b.report, normalise_of(arguments), err);
+	}
+	if (status >= 0)
+		status = mt_command_finish(arguments, err);
+	mt_opened_free(&a);
+	mt_opened_free(&b);
+	return status;
+}
+
+const struct mt_command mt_command_diff = {
+	.name = "diff",
+	.operands = "TRACE [TRACE_B]",
+	.words = "show what changed between two traces, or two instants of one",
+	.description = "Prints the groups whose metric differs: what grew most first, then what shrank. A group is new when the first "
+		"side has none of its backtrace, gone when the second has none.\n\n"
+		"With two traces their totals are compared, by leaked bytes unless --sort says otherwise; filters hold for both. With one "
+		"trace the heap at --from (its beginning by default) is compared with the heap at --to (its end): what was live at "
+		"the one instant and at the other.\n\n"
+		"Backtraces are the same when their functions and source files are, so lines that moved, other load addresses and other "
+		"builds do not matter. A frame without a name is matched by its place in the same build of its module; where that is not "
+		"known by its module alone, and the row is marked with '?'.",
+	.examples = "memtui diff yesterday.dat today.dat\twhat leaks more than it did\n"
+		"memtui diff --sort at_peak_size --normalise time a.dat b.dat\tthe peak of two runs of different length\n"
+		"memtui diff --from 10s --to 60s memtui.dat\twhat the heap gained in these 50 seconds\n",
+	.options = options,
+	.operands_min = 1,
+	.operands_max = 2,
+	.check = check,
+	.run = run,
+};

@@ -1,0 +1,289 @@
+#include "tui/command/commands.h"
+#include "tui/user/config.h"
+#include "tui/command/environment.h"
+#include "tui/user/keymap.h"
+#include "tui/terminal/theme.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define WIDTH 80
+#define COLUMN 24
+
+static const struct mt_option options[] = {
+	{0, "man", "COMMAND", MT_OPTION_TEXT, MT_OPTION_AT(man),
+		"print the manual page of a command, or of memtui itself, as roff", NULL},
+	{0, "completion", "SHELL", MT_OPTION_CHOICE, MT_OPTION_AT(complete), "print the completion for a shell",
+		"bash"},
+	MT_OPTIONS_KEYMAP,
+	{0, "format", "FORMAT", MT_OPTION_FORMAT, MT_OPTION_AT(format), "of keys: text (the default) or json", "text|json"},
+	MT_OPTIONS_HELP,
+	MT_OPTIONS_END,
+};
+
+const char mt_help_about[] =
+	"memtui records every allocation of a Linux program, with its backtrace, and shows where memory is "
+	"leaked, held at the peak, or churned: live in the terminal, or as text, JSON and CSV.";
+const char mt_help_exit[] =
+	"0 when done, 1 when something failed, 2 when the command line was wrong. run and record pass on the "
+	"program's status, 128 + N when signal N ended it.";
+
+static const char help_filters[] =
+	"Filters combine with and. Smallest and largest values are themselves included. A moment is a time since the start, "
+	"as 1.5s, 500ms, 2m or 1h, seconds without a unit, or a percentage of the run, as 20%. Sizes take k, M, G and T, of "
+	"1024. Patterns are PCRE2; case matters where one has a capital letter, or says (?-i).\n\n"
+	"A reallocation ends one block and begins another; both are links of one chain. Lifetimes of what was not freed last "
+	"until the end of the recording.\n\n"
+	"mmapped follows from the usable size that glibc's malloc gave the block. arena is judged by the block's address: the "
+	"main heap is taken to lie behind the program, in the lower half of the gap up to the next library; where the "
+	"break could not grow and malloc maps memory for the main heap, that counts as a thread's. Blocks with a mapping of "
+	"their own, and those of memtui.h's pools, are in neither.\n\n"
+	"--filter takes all of it in one text, as the prompt of the terminal interface does: words separated by blanks, each "
+	"field:value (lifetime:only_leaked from:20% thread:worker), a comparison for what has a smallest and a largest value "
+	"(size>=1k size<4k lifetime>10ms chain_length:2..5), a pattern for functions, or -pattern for functions that must not "
+	"occur; function:, source: and module: take patterns, after ! those that must not match. Quotes keep blanks.";
+
+const char *mt_command_filters(const struct mt_command *command)
+{
+	const struct mt_option *option = command->options;
+
+	while (option->name && option->place != MT_OPTION_AT(filter_text))
+		option++;
+	return option->name ? help_filters : NULL;
+}
+
+bool mt_command_takes(const struct mt_command *command, enum mt_option_kind kind)
+{
+	for (const struct mt_option *option = command->options; option->name; option++)
+		if (option->kind == kind)
+			return true;
+	return false;
+}
+
+/* Fills lines up to WIDTH, the first of which begins at column `at`, all others at `indent`. */
+static void wrap(FILE *out, const char *text, int at, int indent)
+{
+	while (*text) {
+		int len = (int)strcspn(text, " \n");
+
+		if (at > indent && at + 1 + len > WIDTH) {
+			fprintf(out, "\n%*s", indent, "");
+			at = indent;
+		} else if (at > indent) {
+			putc(' ', out);
+			at++;
+		}
+		fwrite(text, 1, (size_t)len, out);
+		at += len;
+		text += len;
+		if (!strncmp(text, "\n\n", 2)) {
+			fprintf(out, "\n\n%*s", indent, "");
+			at = indent;
+			text++;
+		}
+		text += *text != 0;
+	}
+	putc('\n', out);
+}
+
+static void entry(FILE *out, const char *left, const char *right)
+{
+	int len = fprintf(out, "  %s", left);
+
+	if (len + 2 > COLUMN) {
+		putc('\n', out);
+		len = 0;
+	}
+	fprintf(out, "%*s", COLUMN - len, "");
+	wrap(out, right, COLUMN, COLUMN);
+}
+
+static void print_options(FILE *out, const struct mt_command *command)
+{
+	fputs("\nOptions:\n", out);
+	for (const struct mt_option *option = command->options; option->name; option++) {
+		char name[64], left[128];
+
+		mt_option_name(name, sizeof name, option);
+		snprintf(left, sizeof left, "%c%c%s --%s%s%s", option->letter ? '-' : ' ',
+			option->letter ? option->letter : ' ', option->letter ? "," : " ", name,
+			option->argument ? *option->argument == '[' ? "[=" : "=" : "",
+			option->argument ? option->argument + (*option->argument == '[') : "");
+		entry(out, left, option->words);
+	}
+}
+
+static void print_examples(FILE *out, const char *examples)
+{
+	fputs("\nExamples:\n", out);
+	while (*examples) {
+		const char *tab = strchr(examples, '\t'), *end = strchr(examples, '\n');
+
+		fprintf(out, "  %.*s\n      %.*s\n", (int)(tab - examples), examples, (int)(end - tab - 1),
+			tab + 1);
+		examples = end + 1;
+	}
+}
+
+static void print_general(FILE *out)
+{
+	fputs("Usage: memtui COMMAND [OPTIONS] [OPERANDS]\n\n", out);
+	wrap(out, mt_help_about, 0, 0);
+	fputs("\nCommands:\n", out);
+	for (int i = 0; mt_command_at(i); i++)
+		entry(out, mt_command_at(i)->name, mt_command_at(i)->words);
+	fputs("\n'memtui help COMMAND' or 'memtui COMMAND --help' says more; 'memtui help environment' tells of recording "
+		"without\na recorder; 'memtui --version' of the version.\n", out);
+}
+
+void mt_help_print(FILE *out, const struct mt_command *command)
+{
+	if (!command) {
+		print_general(out);
+		return;
+	}
+	fprintf(out, "Usage: memtui %s [OPTIONS] %s%s\n\n", command->name,
+		command->runs_program ? "[--] " : "", command->operands);
+	wrap(out, command->description, 0, 0);
+	print_options(out, command);
+	if (mt_command_takes(command, MT_OPTION_EXPORT)) {
+		fputs("\nKinds:\n", out);
+		for (int i = 0; mt_export_kind_at(i); i++)
+			entry(out, mt_export_kind_at(i)->name, mt_export_kind_at(i)->words);
+	}
+	if (mt_command_takes(command, MT_OPTION_SORT)) {
+		fputs("\nMetrics:\n", out);
+		for (int i = 0; i < MT_METRIC_COUNT; i++)
+			entry(out, mt_metric_info((enum mt_metric)i)->name, mt_metric_info((enum mt_metric)i)->words);
+	}
+	if (mt_command_filters(command)) {
+		fputs("\nFilters:\n", out);
+		wrap(out, mt_command_filters(command), 0, 0);
+	}
+	print_examples(out, command->examples);
+}
+
+static void print_environment(FILE *out)
+{
+	fputs("Usage: LD_PRELOAD=/path/of/libmemtui.so MEMTUI_OUTPUT=FILE PROG [ARGS]\n\n", out);
+	wrap(out, mt_environment_about, 0, 0);
+	fputs("\nVariables:\n", out);
+	for (int i = 0; mt_environment_at(i); i++) {
+		const struct mt_variable *v = mt_environment_at(i);
+		char left[64], option[64] = "", *right;
+
+		snprintf(left, sizeof left, "%s=%s", v->name, v->argument);
+		if (v->option)
+			mt_option_name(option, sizeof option, &(struct mt_option){.name = v->option});
+		right = mt_format("%s%s%s", v->words, v->option ? "; --" : "", option);
+		entry(out, left, right);
+		free(right);
+	}
+	fputs("\nExamples:\n  LD_PRELOAD=$PWD/build/libmemtui.so MEMTUI_OUTPUT=%e.%p.mem ./prog\n"
+		"      writes prog.PID.mem\n  memtui open prog.4711.mem\n      shows it, live while the program runs\n", out);
+}
+
+static int tell_faults(struct mt_faults *faults)
+{
+	int status = faults->count ? EXIT_FAILURE : 0;
+
+	fflush(stdout);
+	if (faults->count)
+		fputs((const char *)faults->text.data, stderr);
+	mt_faults_free(faults);
+	return status;
+}
+
+static int print_config(struct mt_err *err)
+{
+	struct mt_faults faults = {0};
+	struct mt_config config;
+	char *path = mt_user_config("config");
+
+	mt_config_init(&config);
+
+	int status = mt_config_load(&config, &faults, err);
+
+	if (status >= 0) {
+		printf("# %s\n", path ? path : "there is no home for settings");
+		mt_config_print(stdout, &config);
+		status = tell_faults(&faults);
+	}
+	free(path);
+	return status;
+}
+
+/* Exit status 1: the file of the user has faults. */
+static int print_keys(const struct mt_arguments *arguments, struct mt_err *err)
+{
+	struct mt_faults faults = {0};
+	int status = mt_keymap_load(arguments->keymap, &faults, err);
+
+	if (status < 0)
+		return status;
+	mt_keymap_print(stdout, arguments->format == MT_FORMAT_JSON);
+	return tell_faults(&faults);
+}
+
+/* Sets *command: NULL for memtui itself. */
+static int find(const struct mt_command **command, const char *name, struct mt_err *err)
+{
+	*command = mt_command_find(name);
+	if (*command || !strcmp(name, "memtui"))
+		return 0;
+	return mt_command_unknown(name, err);
+}
+
+static int run(const struct mt_arguments *arguments, struct mt_err *err)
+{
+	const struct mt_command *command = NULL;
+	const char *name = arguments->man ? arguments->man
+		: arguments->operand_count ? arguments->operands[0] : "memtui";
+
+	if (arguments->complete) {
+		mt_completion_print(stdout);
+		return 0;
+	}
+	if (!arguments->man && !strcmp(name, "environment")) {
+		print_environment(stdout);
+		return 0;
+	}
+	if (!arguments->man && !strcmp(name, "themes")) {
+		char *names = mt_theme_names("\n");
+
+		puts(names);
+		free(names);
+		return 0;
+	}
+	if (!strcmp(name, "config"))
+		return arguments->man ? (mt_manual_print_config(stdout), 0) : print_config(err);
+	if (!strcmp(name, "keys"))
+		return arguments->man ? (mt_manual_print_keys(stdout), 0) : print_keys(arguments, err);
+
+	int status = find(&command, name, err);
+
+	if (status < 0)
+		return status;
+	if (arguments->man)
+		mt_manual_print(stdout, command);
+	else
+		mt_help_print(stdout, command);
+	return 0;
+}
+
+const struct mt_command mt_command_help = {
+	.name = "help",
+	.operands = "[COMMAND|environment|themes]",
+	.words = "show the help of a command",
+	.description = "Prints the help of a command, of the variables of the environment, the names of the themes, or the "
+		"list of all commands.",
+	.examples = "memtui help record\thow to record\n"
+		"memtui help environment\thow to record without memtui\n"
+		"memtui help keys\twhat every key does, and how to change it\n"
+		"memtui help config\tthe settings\n"
+		"memtui help --man groups | man -l -\tthe manual page\n"
+		"source <(memtui help --completion bash)\tcompletion in this shell\n",
+	.options = options,
+	.operands_max = 1,
+	.run = run,
+};

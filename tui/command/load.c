@@ -1,0 +1,208 @@
+#include "tui/command/commands.h"
+
+#include "core/base/temporary.h"
+#include "core/capture/import.h"
+#include "core/convert/convert.h"
+#include "core/session/pack.h"
+#include "core/symbol/symbol.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define PROGRESS_EVERY 64u /* pcs */
+
+static int load_progress(void *context, double fraction)
+{
+	(void)context;
+	mt_command_progress("reading", fraction);
+	return 0;
+}
+
+/* The names that the trace itself holds: its last symbol block. A bad one is as good as none. */
+static void read_symbols(struct mt_loaded *loaded)
+{
+	struct mt_buffer payload = {0};
+	struct mt_err err = {0};
+
+	for (uint32_t i = mt_trace_reader_count(loaded->reader); i-- > 0;) {
+		if (mt_trace_reader_block(loaded->reader, i)->type != MT_BLOCK_SYMBOLS)
+			continue;
+		if (mt_trace_reader_payload(loaded->reader, i, &payload, &err) < 0 ||
+			mt_symbols_decode(&loaded->symbols, payload.data, payload.len, &err) < 0)
+			mt_command_say("%s; names are looked up anew", err.text);
+		break;
+	}
+	mt_buffer_free(&payload);
+}
+
+static bool resolved(const struct mt_symbols *symbols, uint32_t pc)
+{
+	return pc < symbols->pc_count && symbols->pcs[pc].count;
+}
+
+static void resolve_rest(struct mt_loaded *loaded)
+{
+	const struct mt_profile *profile = &loaded->profile;
+	bool lives = loaded->import && mt_import_lives(loaded->import);
+	struct mt_resolver_options options = {.root_pid = lives ? profile->info.pid : 0};
+	uint32_t pc = MT_PC_FIRST;
+
+	while (pc < profile->pc_count && resolved(&loaded->symbols, pc))
+		pc++;
+	if (pc >= profile->pc_count && loaded->symbols.pc_count)
+		return;
+	struct mt_resolver *resolver = mt_resolver_new(&options);
+
+	for (; pc < profile->pc_count; pc++) {
+		if (!resolved(&loaded->symbols, pc))
+			mt_resolver_pc(resolver, profile, pc, &loaded->symbols);
+		if (pc % PROGRESS_EVERY == 0)
+			mt_command_progress("looking up names", (double)pc / profile->pc_count);
+	}
+	if (!loaded->symbols.embedded)
+		mt_resolver_suppressions(resolver, profile, &loaded->symbols);
+	mt_command_progress(NULL, -1);
+	if (mt_resolver_missing(resolver))
+		mt_command_say("%s", mt_resolver_missing(resolver));
+	mt_resolver_free(resolver);
+}
+
+static void say_losses(const struct mt_loaded *loaded, const char *path, uint64_t damage, const char *reason)
+{
+	const struct mt_info *info = &loaded->profile.info;
+
+	if (damage && mt_trace_reader_passed_over(loaded->reader))
+		mt_command_say("the checkpoint at byte %llu of %s is damaged (%s) and was passed over: the numbers come from an "
+			"earlier one and the events behind it", (unsigned long long)damage, path, reason ? reason : "");
+	else if (damage)
+		mt_command_say("%s makes no sense from byte %llu on (%s); what comes before was read", path,
+			(unsigned long long)damage, reason ? reason : "damaged");
+	else if (info->recorder_lost && !loaded->damaged)
+		mt_command_say("%s has no end: it is still being recorded, or its recorder was killed; what was written until now "
+			"was read", path);
+	if (info->lost_events)
+		mt_command_say("%llu events of %s were lost; its totals are too small",
+			(unsigned long long)info->lost_events, path);
+}
+
+/* What a tracer without a recorder has written. */
+static int load_recording(struct mt_loaded *loaded, const char *path, struct mt_err *err)
+{
+	loaded->import = mt_import_open(path, &loaded->profile, err);
+	if (!loaded->import)
+		return err->code < 0 ? err->code : -1;
+	int status = mt_import_update(loaded->import, load_progress, NULL, err);
+	const char *fault = mt_import_fault(loaded->import, &loaded->damaged);
+
+	mt_command_progress(NULL, -1);
+	if (status < 0)
+		return status;
+	if (fault)
+		mt_command_say("%s: %s", path, fault);
+	return 0;
+}
+
+/* What another profiler has recorded becomes a trace first. */
+static struct mt_trace_reader *open_trace(struct mt_loaded *loaded, const char *path, struct mt_err *err)
+{
+	struct mt_converted converted;
+
+	struct mt_trace_reader *reader = mt_convert_open(path, load_progress, NULL, &converted, err);
+
+	mt_command_progress(NULL, -1);
+	if (reader && (*converted.fault || *converted.note))
+		mt_command_say("%s", *converted.fault ? converted.fault : converted.note);
+	loaded->damaged = *converted.fault;
+	return reader;
+}
+
+static int load_trace(struct mt_loaded *loaded, const char *path, struct mt_err *err)
+{
+	loaded->reader = open_trace(loaded, path, err);
+	if (!loaded->reader)
+		return err->code < 0 ? err->code : -1;
+	int status = mt_profile_load(&loaded->profile, loaded->reader, load_progress, NULL, err);
+
+	mt_command_progress(NULL, -1);
+	if (status < 0)
+		return status;
+	const char *reason = NULL;
+	uint64_t damage = mt_trace_reader_damage(loaded->reader, &reason);
+
+	say_losses(loaded, path, damage, reason);
+	loaded->damaged |= damage != 0;
+	return 0;
+}
+
+int mt_command_load(struct mt_loaded *loaded, const char *path, bool symbols, struct mt_err *err)
+{
+	bool recording = strcmp(path, "-") && mt_import_recognises(path);
+
+	*loaded = (struct mt_loaded){0};
+	mt_profile_init(&loaded->profile);
+	mt_symbols_init(&loaded->symbols);
+	int status = recording ? load_recording(loaded, path, err) : load_trace(loaded, path, err);
+
+	if (status < 0 || !symbols)
+		return status;
+	if (!recording)
+		read_symbols(loaded);
+	resolve_rest(loaded);
+	return 0;
+}
+
+int mt_loaded_need_events(struct mt_loaded *loaded, const char *path, bool symbols, struct mt_err *err)
+{
+	struct mt_packed packed;
+	char *name;
+
+	if (loaded->reader)
+		return 0;
+	int fd = mt_temporary_file(&name, err);
+
+	if (fd < 0)
+		return fd;
+	int status = mt_pack(path, fd, mt_command_progress, &packed, err);
+	mt_command_progress(NULL, -1);
+	bool damaged = loaded->damaged;
+
+	if (status >= 0) {
+		mt_loaded_free(loaded);
+		status = mt_command_load(loaded, name, symbols, err);
+		loaded->damaged |= damaged;
+	}
+	unlink(name);
+	free(name);
+	return status;
+}
+
+void mt_loaded_verify(struct mt_loaded *loaded, const char *path)
+{
+	uint32_t count = loaded->reader ? mt_trace_reader_count(loaded->reader) : 0;
+	struct mt_buffer payload = {0};
+	struct mt_err err = {0};
+
+	for (uint32_t i = 0; i < count && !loaded->damaged; i++) {
+		mt_command_progress("verifying", (double)i / count);
+		if (mt_trace_reader_payload(loaded->reader, i, &payload, &err) >= 0)
+			continue;
+		mt_command_progress(NULL, -1);
+		mt_command_say("%s; the totals stand elsewhere in %s and are whole", err.text, path);
+		loaded->damaged = true;
+	}
+	mt_command_progress(NULL, -1);
+	mt_buffer_free(&payload);
+}
+
+void mt_loaded_free(struct mt_loaded *loaded)
+{
+	mt_symbols_free(&loaded->symbols);
+	mt_import_free(loaded->import);
+	mt_profile_free(&loaded->profile);
+	if (loaded->reader)
+		mt_trace_reader_free(loaded->reader);
+	*loaded = (struct mt_loaded){0};
+}

@@ -1,0 +1,293 @@
+#include "tui/command/commands.h"
+
+#include "core/export/number.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define LINES_MAX 20
+#define TOP_DEFAULT 10
+
+static const struct mt_option options[] = {
+	MT_OPTIONS_RECORD,
+	MT_OPTIONS_SUPPRESS,
+	MT_OPTIONS_FILTER,
+	MT_OPTIONS_EXACT,
+	MT_OPTIONS_HELP,
+	MT_OPTIONS_END,
+};
+
+static bool has_estimates(const struct mt_profile *p)
+{
+	for (uint32_t i = 0; i < p->group_count; i++)
+		if (mt_profile_is_estimated(p, &p->groups[i]))
+			return true;
+	return false;
+}
+
+/* What --max-size took away, or could not. */
+static void say_limits(const struct mt_profile *p)
+{
+	char when[MT_NUMBER_LEN];
+
+	mt_number_time(when, p->info.history_from_ns);
+	if (p->info.history_from_ns)
+		mt_command_say("the single events of the first %s are gone (--max-size); totals, live blocks and timeline are of "
+			"the whole run", when);
+	for (uint32_t i = 0; i < p->log_count; i++)
+		if (p->log[i].type == MT_LOG_LIMIT)
+			mt_command_say("%s", mt_strings_get(&p->strings, p->log[i].text));
+}
+
+/* The closing line, from what the file really holds. failed: it is known that it could not be written to its end. */
+static int say_totals(const char *path, bool failed, struct mt_err *err)
+{
+	char allocations[MT_NUMBER_EXACT_LEN], blocks[MT_NUMBER_EXACT_LEN], lost[MT_NUMBER_EXACT_LEN];
+	char peak[MT_NUMBER_LEN], leaked[MT_NUMBER_LEN];
+	struct mt_profile profile;
+	struct mt_trace_reader *reader = mt_trace_reader_open(path, err);
+
+	if (!reader)
+		return err->code < 0 ? err->code : -1;
+	mt_profile_init(&profile);
+	int status = mt_profile_load(&profile, reader, NULL, NULL, err);
+
+	if (status >= 0 && (failed || profile.info.recorder_lost)) {
+		mt_number_exact(allocations, profile.info.allocations);
+		mt_command_say("wrote %s up to where the recording broke off: %s allocations until then", path, allocations);
+	} else if (status >= 0) {
+		mt_number_exact(allocations, profile.info.allocations);
+		mt_number_size(peak, profile.info.peak_bytes);
+		mt_number_size(leaked, profile.info.leaked_bytes);
+		mt_number_exact(blocks, profile.info.leaked_count);
+		mt_number_exact(lost, profile.info.lost_events);
+		const char *about = has_estimates(&profile) ? "~" : "";
+
+		mt_command_say("wrote %s: %s allocations, peak %s, leaked %s%s in %s%s blocks, %s events lost",
+			path, allocations, peak, about, leaked, about, blocks, lost);
+		if (profile.info.own_allocator)
+			mt_command_say("%s%s", mt_strings_get(&profile.strings, profile.info.own_allocator),
+				MT_REPORT_OWN_ALLOCATOR);
+	}
+	if (status >= 0)
+		say_limits(&profile);
+	mt_profile_free(&profile);
+	mt_trace_reader_free(reader);
+	return status;
+}
+
+static int by_start(const void *a, const void *b)
+{
+	const struct mt_session_process *x = a, *y = b;
+
+	if (x->start_unix_ns != y->start_unix_ns)
+		return x->start_unix_ns < y->start_unix_ns ? -1 : 1;
+	return x->pid < y->pid ? -1 : x->pid > y->pid;
+}
+
+/* Its file, or why there is none, and what is missing in it. */
+static void describe_file(char *out, size_t size, const struct mt_session_process *p)
+{
+	const char *slash = strrchr(p->trace_path, '/');
+	char lost[MT_NUMBER_EXACT_LEN];
+	size_t len;
+
+	if (!p->recorded) {
+		snprintf(out, size, p->failed ? "(not written)" : "(nothing to record)");
+		return;
+	}
+	snprintf(out, size, "%s%s", slash ? slash + 1 : p->trace_path, p->failed ? " (not written to its end)" : "");
+	len = strlen(out);
+	mt_number_exact(lost, p->lost_events);
+	if (p->lost_events)
+		snprintf(out + len, size - len, " (%s events lost)", lost);
+}
+
+static void say_process(const struct mt_session_process *p)
+{
+	char allocations[MT_NUMBER_LEN], peak[MT_NUMBER_LEN], leaked[MT_NUMBER_LEN], command[41];
+	char file[sizeof p->trace_path + 100];
+
+	describe_file(file, sizeof file, p);
+	mt_number_count(allocations, p->allocations);
+	mt_number_size(peak, p->peak_bytes);
+	mt_number_size(leaked, p->leaked_bytes);
+	snprintf(command, sizeof command, "%.40s", p->command);
+	for (char *c = command; *c; c++)
+		if ((unsigned char)*c < 0x20 || *c == 0x7f)
+			*c = '?';
+	mt_command_say("%8d %8d %12s %8s %8s  %-40s  %s", (int)p->pid, (int)p->parent, allocations, peak, leaked, command,
+		file);
+}
+
+static void say_untraced(const struct mt_session *session, bool stream)
+{
+	if (session->untraced)
+		mt_command_say("%u process%s went on untraced%s", session->untraced, session->untraced > 1 ? "es" : "",
+			stream ? ": a stream takes the trace of one program; -o FILE records theirs too" : "");
+}
+
+/* A line for each image, if there is more than the root's one. */
+static void say_processes(struct mt_session *session)
+{
+	uint32_t count = session->process_count, shown = count < LINES_MAX ? count : LINES_MAX;
+
+	if (session->process_count > 1) {
+		qsort(session->processes, count, sizeof *session->processes, by_start);
+		mt_command_say("what each process did, program by program:");
+		mt_command_say("%8s %8s %12s %8s %8s  %-40s  %s", "process", "parent", "allocations", "peak", "leaked", "command",
+			"file");
+		for (uint32_t i = 0; i < shown; i++)
+			say_process(&session->processes[i]);
+		if (shown < count)
+			mt_command_say("and %u more; 'memtui info FILE...' lists any of them", count - shown);
+	}
+	if (session->going_on)
+		mt_command_say("the recording goes on for %u other process%s; 'memtui attach %d' watches %s",
+			session->going_on, session->going_on > 1 ? "es" : "", (int)(session->going_on_pid ? session->going_on_pid
+			: session->recorder), session->going_on > 1 ? "one of them" : "it");
+}
+
+
+static int report(const struct mt_arguments *arguments, char *path, struct mt_err *err)
+{
+	struct mt_arguments again = *arguments;
+	char *operands[] = {path, NULL};
+
+	again.operands = operands;
+	again.operand_count = 1;
+	again.count = arguments->top ? arguments->top : TOP_DEFAULT;
+	again.sort = strcmp(arguments->report, "count") ? MT_METRIC_LEAKED_SIZE : MT_METRIC_LEAKED_COUNT;
+	again.judges_leaks = true;
+	again.output = arguments->outfile;
+	return mt_command_view(&again, mt_report_exit, true, err);
+}
+
+int mt_command_close_session(struct mt_session *session, const char *output, int wait_status, struct mt_err *err)
+{
+	struct stat file;
+	bool to_stdout = output && !strcmp(output, "-");
+	bool there = !to_stdout && session->trace_path && lstat(session->trace_path, &file) == 0;
+	bool readable = there && S_ISREG(file.st_mode);
+	bool stream = to_stdout || (there && (S_ISFIFO(file.st_mode) || S_ISCHR(file.st_mode)));
+	int status = 0;
+
+	if (WIFSIGNALED(wait_status))
+		mt_command_say("the program was ended by signal %d (%s)", WTERMSIG(wait_status),
+			strsignal(WTERMSIG(wait_status)));
+	if (readable)
+		status = say_totals(session->trace_path, session->failed, err);
+	say_processes(session);
+	say_untraced(session, stream);
+	return status < 0 ? status : readable;
+}
+
+static int finish(const struct mt_arguments *arguments, struct mt_session *session, int wait_status,
+	struct mt_err *err)
+{
+	int status = mt_command_close_session(session, arguments->output, wait_status, err);
+
+	if (status > 0 && arguments->report)
+		status = report(arguments, session->trace_path, err);
+	return status;
+}
+
+/* Before the program is started: a report that could not be written would be missed only at its end. */
+static int open_outfile(struct mt_arguments *arguments, struct mt_err *err)
+{
+	const char *path = arguments->outfile;
+	int fd = path ? open(path, O_WRONLY | O_CREAT | O_CLOEXEC | (arguments->force ? O_TRUNC : O_EXCL), 0666) : -1;
+
+	if (path && fd < 0 && errno == EEXIST)
+		return mt_fail(err, -EEXIST, "%s: exists already; choose another name or use --force", path);
+	if (path && fd < 0)
+		return mt_fail(err, -errno, "cannot write the report %s: %s", path, strerror(errno));
+	arguments->out = fd >= 0 ? fdopen(fd, "w") : NULL;
+	return 0;
+}
+
+static void close_outfile(struct mt_arguments *arguments, bool failed)
+{
+	if (arguments->out && fclose(arguments->out))
+		mt_command_say("cannot write the report %s: %s", arguments->outfile, strerror(errno));
+	if (arguments->outfile && failed)
+		unlink(arguments->outfile);
+}
+
+int mt_command_record_program(const struct mt_arguments *arguments, struct mt_err *err)
+{
+	struct mt_filter *filter = mt_command_filter(arguments, err);
+	struct mt_session_options session_options;
+	struct mt_session session = {0};
+	char *library;
+	int wait_status = 0;
+
+	if (!filter)
+		return -EINVAL;
+	mt_filter_free(filter);
+	if (arguments->report && arguments->output && !strcmp(arguments->output, "-"))
+		return mt_fail(err, -EINVAL, "--report needs a trace that can be read again; expected a file "
+			"with --output");
+	struct mt_arguments own = *arguments;
+
+	if (open_outfile(&own, err) < 0)
+		return -EINVAL;
+	mt_command_session_options(&session_options, &library, arguments);
+	int status = mt_session_start(&session, &session_options, err);
+
+	free(library);
+	if (status < 0) {
+		close_outfile(&own, true);
+		return status;
+	}
+	struct mt_err failure = {0};
+	int exit_status = mt_session_wait(&session, &wait_status, &failure);
+
+	if (failure.code)
+		mt_command_say("%s", failure.text);
+	if (exit_status < 0)
+		status = failure.code < 0 ? failure.code : -1;
+	else if (finish(&own, &session, wait_status, err) < 0)
+		mt_command_say("%s", err->text);
+	close_outfile(&own, exit_status < 0);
+	mt_session_free(&session);
+	return exit_status < 0 ? status : exit_status; /* the program's, whatever became of the recording */
+}
+
+const struct mt_command mt_command_record = {
+	.name = "record",
+	.operands = "PROG [ARGS]",
+	.words = "run a program and write its trace",
+	.description = "Starts the program and writes every allocation and free to a trace file, "
+		"memtui_%e_%t_%p.dat by default. The exit status is the program's, 128 + N for a signal N. "
+		"Options come before the program; what follows it belongs to it.\n\n"
+		"Every process that the program starts is recorded too, as long as it takes the tracer's library: each "
+		"into a file of its own, named as --output says when that has %p or %n, else with .PID behind it; never over a "
+		"file that exists. What a process was before it executed another program goes into NAME.exec0, NAME.exec1 and "
+		"so on. A line for each says at the end what it did. The command returns when the program has ended; processes "
+		"that go on are recorded on, and memtui attach watches them. Into a stream (-o -, a fifo) the program alone is recorded. "
+		"Processes that go on untraced are counted where that can be seen. It cannot where a process is started by "
+		"posix_spawn or execve with an environment that was cleared before, nor in another network namespace (below "
+		"'unshare -n', in containers): the recorder's socket has its name in one of them.\n\n"
+		"With --max-size a program can be recorded for weeks: when a trace has reached half of the size, a new file of its "
+		"newest events takes its place, so that there is one whole file at any moment and both together stay below the size. "
+		"Totals of all stacks, live blocks, the peak and the timeline are of the whole run; what filters ask of single "
+		"allocations goes back as far as info says. Each process's trace has the size for itself. A file "
+		"FILE.PID.new is left only where the recorder was killed while it was made, and can be removed.",
+	.examples = "memtui record ./prog arg\twrites memtui_prog_TIME_PID.dat\n"
+		"memtui record -o prog.dat --report=count --top 5 ./prog\tand prints what was not freed\n"
+		"memtui record -o build.dat -- make -j4\tevery compiler, into build.dat.PID\n"
+		"memtui record --max-size 256M -o server.dat ./server\tfor weeks; see --over-size\n"
+		"ssh host memtui record -o - ./prog | memtui open -\tover the network\n",
+	.options = options,
+	.operands_min = 1,
+	.operands_max = -1,
+	.runs_program = true,
+	.check = mt_command_check_recording,
+	.run = mt_command_record_program,
+};

@@ -1,0 +1,587 @@
+#include "tui/terminal/screen.h"
+#include "core/base/buffer.h"
+#include "tui/terminal/blanks.h"
+#include "tui/terminal/crash.h"
+
+#include <curses.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <langinfo.h>
+#include <locale.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <term.h>
+#include <termios.h>
+#include <unistd.h>
+#include <wchar.h>
+#undef columns /* names that term.h takes */
+#undef lines
+
+#define GROUND_UNKNOWN (-3)
+#define CELL_PAIRS 1024 /* for colours of a program's output; a power of 2 */
+
+struct mt_screen {
+	SCREEN *curses;
+	int fd;                  /* of keys */
+	bool own_fd, utf8, can_utf8, colour, mouse, can_mouse, suspended, cursor_shown, paste;
+	int cursor_row, cursor_column;
+	enum mt_graphs graphs;
+	int cursor_style, style_sent; /* 0: the terminal's own */
+	const char *set_style, *reset_style; /* NULL: it has one alone */
+	struct termios saved;    /* how the terminal was */
+	struct mt_theme theme;
+	attr_t attributes[MT_ROLE_COUNT];
+	int ground[MT_ROLE_COUNT]; /* the terminal's colour behind a role, MT_COLOUR_DEFAULT without one */
+	struct mt_blanks blanks;
+	struct { int foreground, background, pair; } cell_pair[CELL_PAIRS]; /* pair 0: free */
+	int cell_pairs;
+	bool cell_pairs_full;    /* they begin anew with the next frame */
+};
+
+static attr_t curses_attributes(unsigned style)
+{
+	return (style & MT_STYLE_BOLD ? A_BOLD : 0) | (style & MT_STYLE_DIM ? A_DIM : 0) |
+		(style & MT_STYLE_UNDERLINE ? A_UNDERLINE : 0) | (style & MT_STYLE_REVERSE ? A_REVERSE : 0) |
+		(style & MT_STYLE_ITALIC ? A_ITALIC : 0);
+}
+
+static void apply_theme(struct mt_screen *s)
+{
+	if (!s->colour)
+		mt_theme_mono(&s->theme);
+	for (int i = 0; i < MT_ROLE_COUNT; i++) {
+		const struct mt_style *style = &s->theme.style[i];
+		int foreground, background;
+
+		s->attributes[i] = curses_attributes(style->attributes);
+		s->ground[i] = MT_COLOUR_DEFAULT;
+		if (!s->colour)
+			continue;
+		mt_theme_pair(style, COLORS, &foreground, &background);
+		init_extended_pair(i + 1, foreground, background);
+		s->ground[i] = background;
+	}
+	/* Where nothing is drawn, too, the screen has the theme's background. */
+	cchar_t blank;
+
+	setcchar(&blank, L" ", 0, s->colour && s->theme.style[MT_ROLE_TEXT].background >= 0 ? MT_ROLE_TEXT + 1 : 0, NULL);
+	bkgrndset(&blank);
+}
+
+int mt_screen_theme(struct mt_screen *s, const char *name, struct mt_err *err)
+{
+	int result = mt_theme_load(&s->theme, name, err);
+
+	if (!result) {
+		apply_theme(s);
+		clearok(curscr, TRUE);
+	}
+	return result;
+}
+
+static int check_terminal(int *fd, bool *own, struct mt_err *err)
+{
+	const char *name = getenv("TERM");
+	int status;
+
+	if (!isatty(STDOUT_FILENO))
+		return mt_fail(err, -ENOTTY, "standard output is not a terminal; use 'memtui report' or 'memtui record' there");
+	if (!name || !*name)
+		return mt_fail(err, -EINVAL, "TERM is not set, so nothing is known about this terminal; try TERM=xterm-256color");
+	if (setupterm(name, STDOUT_FILENO, &status) != OK)
+		return mt_fail(err, -EINVAL, "the terminal '%.40s' is not in the terminfo database; try TERM=xterm-256color", name);
+	bool able = cursor_address && clear_screen;
+
+	del_curterm(cur_term); /* newterm reads its own */
+	if (!able)
+		return mt_fail(err, -EINVAL, "the terminal '%.40s' cannot move its cursor; try TERM=xterm-256color", name);
+	*fd = STDIN_FILENO;
+	*own = !isatty(STDIN_FILENO);
+	if (*own)
+		*fd = open("/dev/tty", O_RDWR | O_CLOEXEC);
+	if (*fd < 0)
+		return mt_fail(err, -errno, "there is no terminal to read keys from: %s", strerror(errno));
+	return 0;
+}
+
+int mt_screen_check(struct mt_err *err)
+{
+	bool own;
+	int fd, result = check_terminal(&fd, &own, err);
+
+	if (!result && own)
+		close(fd);
+	return result;
+}
+
+void mt_screen_size(unsigned short *rows, unsigned short *width)
+{
+	struct winsize size = {0};
+
+	ioctl(STDOUT_FILENO, TIOCGWINSZ, &size);
+	*rows = size.ws_row ? size.ws_row : 24;
+	*width = size.ws_col ? size.ws_col : 80;
+}
+
+static void set_mouse(struct mt_screen *s, bool on)
+{
+	static const char start[] = "\033[?1002h\033[?1006h", stop[] = "\033[?1006l\033[?1002l";
+
+	if (s->mouse)
+		mt_screen_send(s, on ? start : stop, sizeof stop - 1);
+}
+
+void mt_screen_mouse(struct mt_screen *s, bool on)
+{
+	if (s->mouse == (on && s->can_mouse))
+		return;
+	set_mouse(s, false);
+	s->mouse = on && s->can_mouse;
+	set_mouse(s, true);
+}
+
+/* Who reports the mouse is an xterm of some kind; others might print what they do not know. */
+bool mt_screen_has_clipboard(const struct mt_screen *s)
+{
+	return s->can_mouse;
+}
+
+void mt_screen_ascii(struct mt_screen *s, const char *when)
+{
+	s->utf8 = s->can_utf8 && !(when && !strcmp(when, "always"));
+}
+
+static void set_paste(struct mt_screen *s, bool on)
+{
+	if (s->can_mouse) /* who reports the mouse knows this, or ignores it */
+		mt_screen_send(s, on ? "\033[?2004h" : "\033[?2004l", 8);
+}
+
+void mt_screen_paste(struct mt_screen *s, bool bracketed)
+{
+	if (s->paste != bracketed)
+		set_paste(s, bracketed);
+	s->paste = bracketed;
+}
+
+static void send_style(struct mt_screen *s, int style)
+{
+	const char *words = !s->set_style || style == s->style_sent ? NULL : style ? tparm(s->set_style, style) : s->reset_style;
+
+	if (words)
+		mt_screen_send(s, words, strlen(words));
+	s->style_sent = style;
+}
+
+static const char *capability(const char *name)
+{
+	const char *value = tigetstr(name);
+
+	return value == (char *)-1 ? NULL : value;
+}
+
+static void prepare_crash(struct mt_screen *s)
+{
+	const char *const back[] = {s->can_mouse ? "\033[?1006l\033[?1002l\033[?2004l" : NULL, s->set_style ? s->reset_style : NULL,
+		exit_attribute_mode, cursor_normal, keypad_local, exit_ca_mode};
+
+	mt_crash_prepare(s->fd, &s->saved, back, sizeof back / sizeof *back);
+}
+
+struct mt_screen *mt_screen_open(const char *theme, const char *ascii, struct mt_err *err)
+{
+	const char *no_colour = getenv("NO_COLOR");
+	struct mt_theme parsed;
+	bool own;
+	int fd;
+
+	setlocale(LC_ALL, "");
+	if (check_terminal(&fd, &own, err) < 0 || mt_theme_load(&parsed, theme, err) < 0)
+		return NULL;
+	struct mt_screen *s = mt_alloc(sizeof *s);
+
+	tcgetattr(fd, &s->saved);
+	s->fd = fd;
+	s->own_fd = own;
+	s->theme = parsed;
+	/* The terminal's text can only be UTF-8 where the locale is: ncurses writes through it. */
+	s->can_utf8 = !strcmp(nl_langinfo(CODESET), "UTF-8");
+	mt_screen_ascii(s, ascii);
+	set_escdelay(25);
+	s->curses = newterm(NULL, stdout, stdin);
+	if (!s->curses) {
+		free(s);
+		mt_fail(err, -EINVAL, "the terminal '%.40s' cannot be used; try TERM=xterm-256color", getenv("TERM"));
+		return NULL;
+	}
+	raw();
+	noecho();
+	nonl();
+	keypad(stdscr, TRUE);
+	curs_set(0);
+	s->colour = has_colors() && tigetnum("colors") >= 8 && !(no_colour && *no_colour);
+	if (s->colour) { /* COLORS is not set before */
+		start_color();
+		use_default_colors();
+	}
+	apply_theme(s);
+	s->can_mouse = s->mouse = tigetstr("kmous") && tigetstr("kmous") != (char *)-1;
+	s->set_style = capability("Ss");
+	s->reset_style = capability("Se");
+	if (!s->reset_style)
+		s->set_style = NULL;
+	prepare_crash(s);
+	set_mouse(s, true);
+	return s;
+}
+
+void mt_screen_suspend(struct mt_screen *s)
+{
+	if (s->suspended)
+		return;
+	s->suspended = true;
+	set_mouse(s, false);
+	if (s->paste)
+		set_paste(s, false);
+	send_style(s, 0);
+	endwin();
+	tcsetattr(s->fd, TCSADRAIN, &s->saved);
+	mt_crash_arm(false);
+}
+
+void mt_screen_resume(struct mt_screen *s)
+{
+	if (!s->suspended)
+		return;
+	s->suspended = false;
+	mt_crash_arm(true);
+	reset_prog_mode();
+	mt_screen_resize(s);
+	clearok(curscr, TRUE);
+	refresh();
+	curs_set(s->cursor_shown);
+	set_mouse(s, true);
+	if (s->paste)
+		set_paste(s, true);
+}
+
+void mt_screen_continue(struct mt_screen *s)
+{
+	s->suspended = true;
+	mt_screen_resume(s);
+}
+
+void mt_screen_close(struct mt_screen *s)
+{
+	if (!s)
+		return;
+	mt_screen_suspend(s);
+	delscreen(s->curses);
+	mt_blanks_free(&s->blanks);
+	if (s->own_fd)
+		close(s->fd);
+	free(s);
+}
+
+bool mt_screen_resize(struct mt_screen *s)
+{
+	struct winsize size;
+
+	(void)s;
+	if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) < 0 || !size.ws_row || !size.ws_col ||
+			(size.ws_row == LINES && size.ws_col == COLS))
+		return false;
+	resize_term(size.ws_row, size.ws_col);
+	clearok(curscr, TRUE);
+	return true;
+}
+
+int mt_screen_rows(const struct mt_screen *s) { (void)s; return LINES; }
+int mt_screen_columns(const struct mt_screen *s) { (void)s; return COLS; }
+int mt_screen_fd(const struct mt_screen *s) { return s->fd; }
+bool mt_screen_utf8(const struct mt_screen *s) { return s->utf8; }
+enum mt_graphs mt_screen_graphs(const struct mt_screen *s) { return s->utf8 ? s->graphs : MT_GRAPHS_ASCII; }
+void mt_screen_set_graphs(struct mt_screen *s, enum mt_graphs graphs) { s->graphs = graphs; }
+
+enum mt_graphs mt_graphs_find(const char *name)
+{
+	for (int i = 0; i < MT_GRAPHS_COUNT; i++)
+		if (!strcmp(mt_graphs_name((enum mt_graphs)i), name))
+			return (enum mt_graphs)i;
+	return MT_GRAPHS_BRAILLE;
+}
+
+const char *mt_graphs_name(enum mt_graphs graphs)
+{
+	static const char *const names[] = {
+#define X(id, name) name,
+		MT_GRAPHS(X)
+#undef X
+	};
+
+	return names[graphs];
+}
+
+void mt_screen_begin(struct mt_screen *s)
+{
+	erase();
+	mt_blanks_begin(&s->blanks, LINES, COLS, s->colour && s->theme.style[MT_ROLE_TEXT].background >= 0 ?
+		s->ground[MT_ROLE_TEXT] : MT_COLOUR_DEFAULT);
+	s->cursor_row = -1;
+	s->cursor_style = 0;
+	if (s->cell_pairs_full) {
+		memset(s->cell_pair, 0, sizeof s->cell_pair);
+		s->cell_pairs = 0;
+		s->cell_pairs_full = false;
+	}
+}
+
+void mt_screen_cursor(struct mt_screen *s, int row, int column)
+{
+	s->cursor_row = row;
+	s->cursor_column = column;
+}
+
+void mt_screen_cursor_style(struct mt_screen *s, int style)
+{
+	s->cursor_style = style;
+}
+
+static void put_cell(int row, int column, attr_t attributes, int pair, const wchar_t *text)
+{
+	cchar_t cell;
+
+	setcchar(&cell, text, attributes, (short)pair, NULL);
+	mvadd_wch(row, column, &cell);
+}
+
+static void put_blank(int row, int column, attr_t attributes, int pair)
+{
+	put_cell(row, column, attributes, pair, L" ");
+}
+
+void mt_screen_end(struct mt_screen *s)
+{
+	bool shown = s->cursor_row >= 0;
+
+	mt_blanks_settle(&s->blanks, put_blank);
+
+	/* A hidden cursor is left where the last change was: moving it would only cost bytes. */
+	leaveok(stdscr, !shown);
+	if (shown)
+		move(s->cursor_row, s->cursor_column < COLS ? s->cursor_column : COLS - 1);
+	if (shown != s->cursor_shown)
+		curs_set(shown);
+	s->cursor_shown = shown;
+	send_style(s, s->cursor_style);
+	refresh();
+}
+
+void mt_screen_redraw(struct mt_screen *s)
+{
+	(void)s;
+	clearok(curscr, TRUE);
+}
+
+void mt_screen_send(struct mt_screen *s, const char *bytes, size_t len)
+{
+	(void)s;
+	fflush(stdout);
+	while (len) {
+		ssize_t n = write(STDOUT_FILENO, bytes, len);
+
+		if (n < 0 && errno != EINTR)
+			return;
+		bytes += n > 0 ? n : 0;
+		len -= n > 0 ? (size_t)n : 0;
+	}
+}
+
+/* ---- drawing ---- */
+
+uint32_t mt_text_next(const char **text)
+{
+	const uint8_t *b = (const uint8_t *)*text;
+	uint32_t code = b[0];
+	int more = code < 0x80 ? 0 : code < 0xc2 ? -1 : code < 0xe0 ? 1 : code < 0xf0 ? 2 : code < 0xf5 ? 3 : -1;
+
+	if (!code)
+		return 0;
+	*text += 1;
+	if (more < 0)
+		return 0xfffd;
+	if (more)
+		code &= 0x3fu >> more;
+	for (int i = 1; i <= more; i++) {
+		if ((b[i] & 0xc0) != 0x80)
+			return 0xfffd;
+		code = code << 6 | (b[i] & 0x3f);
+	}
+	*text += more;
+	if ((more == 2 && (code < 0x800 || (code >= 0xd800 && code < 0xe000))) || (more == 3 && (code < 0x10000 || code > 0x10ffff)))
+		return 0xfffd;
+	return code;
+}
+
+/* What may reach the terminal: never a control or formatting character (bidirectional overrides among them). */
+static wchar_t printable(bool utf8, uint32_t code, int *width)
+{
+	if (code < 0x20 || (code >= 0x7f && code < 0xa0) || code == 0xfffd || code == 0xad ||
+			(code >= 0x200b && code <= 0x200f) || (code >= 0x2028 && code <= 0x202e) ||
+			(code >= 0x2060 && code <= 0x206f) || code == 0xfeff || (!utf8 && code >= 0x80)) {
+		*width = 1;
+		return L'?';
+	}
+	*width = wcwidth((wchar_t)code);
+	if (*width >= 0)
+		return (wchar_t)code;
+	*width = 1;
+	return L'?';
+}
+
+int mt_text_width(const char *text)
+{
+	int total = 0, width;
+
+	for (uint32_t code; (code = mt_text_next(&text)); total += width)
+		printable(true, code, &width);
+	return total;
+}
+
+static void put(struct mt_screen *s, int row, int column, enum mt_role role, const wchar_t *text)
+{
+	int pair = s->colour ? (int)role + 1 : 0, width = wcwidth(text[0]);
+
+	put_cell(row, column, s->attributes[role], pair, text);
+	mt_blanks_note(&s->blanks, row, column, width > 1 ? width : 1,
+		&(struct mt_blanks_cell){s->attributes[role], pair, s->ground[role], text[0] == L' ' && !text[1]});
+}
+
+int mt_draw(struct mt_screen *s, int row, int column, int width, enum mt_role role, const char *text)
+{
+	int used = 0;
+	bool cut;
+
+	if (row < 0 || row >= LINES || column < 0 || column >= COLS || width <= 0)
+		return 0;
+	if (width > COLS - column)
+		width = COLS - column;
+	cut = mt_text_width(text) > width;
+	width -= cut;
+	while (*text) {
+		wchar_t cell[CCHARW_MAX + 1] = {0};
+		int columns, more, count = 1;
+
+		cell[0] = printable(s->utf8, mt_text_next(&text), &columns);
+		if (columns == 0) { /* a combining character with nothing to stand on */
+			cell[1] = cell[0];
+			cell[0] = L' ';
+			columns = 1;
+			count = 2;
+		}
+		if (used + columns > width)
+			break;
+		for (const char *next = text; *next; text = next) {
+			wchar_t mark = printable(s->utf8, mt_text_next(&next), &more);
+
+			if (more != 0)
+				break;
+			if (count < CCHARW_MAX - 1)
+				cell[count++] = mark;
+		}
+		put(s, row, column + used, role, cell);
+		used += columns;
+	}
+	if (cut) {
+		const char *glyph = mt_glyph(s->utf8, MT_GLYPH_ELLIPSIS);
+		wchar_t end[2] = {(wchar_t)mt_text_next(&glyph), 0};
+
+		mt_draw_fill(s, row, column + used, width - used, role);
+		used = width + 1;
+		put(s, row, column + used - 1, role, end);
+	}
+	return used;
+}
+
+int mt_drawf(struct mt_screen *s, int row, int column, int width, enum mt_role role, const char *format, ...)
+{
+	char text[1024];
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(text, sizeof text, format, args);
+	va_end(args);
+	return mt_draw(s, row, column, width, role, text);
+}
+
+void mt_draw_right(struct mt_screen *s, int row, int column, int width, enum mt_role role, const char *text)
+{
+	int used = mt_text_width(text);
+
+	mt_draw(s, row, used < width ? column + width - used : column, width, role, text);
+}
+
+void mt_draw_fill(struct mt_screen *s, int row, int column, int width, enum mt_role role)
+{
+	for (int i = 0; i < width && column + i < COLS && row >= 0 && row < LINES; i++)
+		put(s, row, column + i, role, L" ");
+}
+
+void mt_draw_rule(struct mt_screen *s, int row, int column, int width, enum mt_role role, const char *words)
+{
+	const char *rule = mt_glyph(s->utf8, MT_GLYPH_RULE);
+
+	for (int i = 0; i < width; i++)
+		mt_draw(s, row, column + i, 1, role, rule);
+	if (*words && width > 8) {
+		int used;
+
+		mt_draw(s, row, column + 2, 1, role, " ");
+		used = mt_draw(s, row, column + 3, width - 6, role, words);
+		mt_draw(s, row, column + 3 + used, 1, role, " ");
+	}
+}
+
+/* 0 where there are no more colours than pairs: the next frame begins anew, for what is on the screen then. */
+static int cell_pair(struct mt_screen *s, int foreground, int background)
+{
+	int most = COLOR_PAIRS - MT_ROLE_COUNT - 1 < CELL_PAIRS * 3 / 4 ? COLOR_PAIRS - MT_ROLE_COUNT - 1 : CELL_PAIRS * 3 / 4;
+	unsigned at = ((unsigned)foreground * 2654435761u ^ (unsigned)background * 2246822519u) >> 12;
+
+	if (!s->colour || (foreground < 0 && background < 0))
+		return 0;
+	for (;; at++) {
+		at %= CELL_PAIRS;
+		if (!s->cell_pair[at].pair)
+			break;
+		if (s->cell_pair[at].foreground == foreground && s->cell_pair[at].background == background)
+			return s->cell_pair[at].pair;
+	}
+	if (s->cell_pairs >= most) {
+		s->cell_pairs_full = true;
+		return 0;
+	}
+	s->cell_pair[at].foreground = foreground;
+	s->cell_pair[at].background = background;
+	s->cell_pair[at].pair = MT_ROLE_COUNT + 1 + s->cell_pairs++;
+	init_extended_pair(s->cell_pair[at].pair, foreground, background);
+	return s->cell_pair[at].pair;
+}
+
+void mt_draw_cell(struct mt_screen *s, int row, int column, const uint32_t *code, const struct mt_style *style)
+{
+	wchar_t cell[CCHARW_MAX + 1] = {0};
+	int width, count = 0;
+
+	if (row < 0 || row >= LINES || column < 0 || column >= COLS)
+		return;
+	do
+		cell[count] = printable(s->utf8, code[count] ? code[count] : ' ', &width);
+	while (code[count] && ++count < CCHARW_MAX - 1 && code[count]);
+	put_cell(row, column, curses_attributes(style->attributes), cell_pair(s,
+		mt_theme_nearest(style->foreground, COLORS), mt_theme_nearest(style->background, COLORS)), cell);
+	mt_blanks_note(&s->blanks, row, column, 1, &(struct mt_blanks_cell){.ground = GROUND_UNKNOWN});
+}

@@ -1,0 +1,184 @@
+#include "tui/user/restore.h"
+#include "core/base/buffer.h"
+#include "tui/app.h"
+#include "tui/user/config.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+struct mt_restore {
+	char *first;                 /* lines: the view as options and settings made it */
+	bool waiting;                /* for the program to be known */
+	bool filter_given, sort_given; /* by options, which win */
+};
+
+/* The module of the program itself lies below all libraries; other modules may be known before it. */
+#define LIBRARIES_BEGIN 0x700000000000u
+
+static char *path_of(const struct mt_app *app)
+{
+	const struct mt_profile *p = &app->data.profile;
+	const struct mt_module *program = NULL;
+	char name[8 + 2 * MT_BUILD_ID_MAX + 1] = "view/";
+
+	for (uint32_t i = 0; i < p->module_count; i++)
+		if (p->modules[i].start < LIBRARIES_BEGIN && (!program || p->modules[i].start < program->start))
+			program = &p->modules[i];
+	if (!program || !program->build_id_len)
+		return NULL;
+	for (uint32_t i = 0; i < program->build_id_len && i < MT_BUILD_ID_MAX; i++)
+		sprintf(name + strlen(name), "%02x", program->build_id[i]);
+	return mt_user_state(name);
+}
+
+/* ---- lines ---- */
+
+static char *describe(struct mt_app *app)
+{
+	enum mt_view_id view = app->view < MT_VIEW_TABS ? app->view :
+		app->back_count ? app->back[app->back_count - 1] : MT_VIEW_MAIN;
+	char *filter = mt_data_wanted(&app->data), id[32], columns[256], *text;
+
+	if (view >= MT_VIEW_TABS)
+		view = MT_VIEW_MAIN;
+	mt_columns_text(&app->columns, columns);
+	text = mt_format("view = %s\npane = %s\nfilter = %s\nsort = %s\norder = %s\ninverted = %s\ncolumns = %s\n",
+		mt_action_id(mt_app_tab(view), id), app->pane == MT_VIEW_TREE ? "tree" : "groups", filter,
+		mt_metric_info(app->data.sort)->name, app->data.ascending ? "asc" : "desc",
+		app->data.inverted ? "yes" : "no", columns);
+	free(filter);
+	return text;
+}
+
+static void turn_to(struct mt_app *app, const char *name)
+{
+	char id[32];
+
+	for (int i = 0; i < MT_VIEW_TABS; i++)
+		if (mt_app_has(app, (enum mt_view_id)i) && !strcmp(mt_action_id(mt_app_tab((enum mt_view_id)i), id), name))
+			mt_app_act(app, mt_app_tab((enum mt_view_id)i));
+}
+
+static void use_line(struct mt_app *app, const char *name, const char *value)
+{
+	const struct mt_restore *r = app->restore;
+	struct mt_err err = {0};
+	int metric;
+
+	if (!strcmp(name, "view")) {
+		turn_to(app, value);
+	} else if (!strcmp(name, "pane")) {
+		app->pane = strcmp(value, "tree") ? MT_VIEW_GROUPS : MT_VIEW_TREE;
+	} else if (!strcmp(name, "filter") && !r->filter_given) {
+		if (mt_data_filter(&app->data, value, &err) < 0)
+			mt_data_filter(&app->data, "", &err);
+	} else if (!strcmp(name, "sort") && !r->sort_given) {
+		metric = mt_metric_find(value);
+		if (metric >= 0)
+			mt_data_sort(&app->data, (enum mt_metric)metric, app->data.ascending);
+	} else if (!strcmp(name, "order") && !r->sort_given) {
+		mt_data_sort(&app->data, app->data.sort, !strcmp(value, "asc"));
+	} else if (!strcmp(name, "inverted") && app->data.inverted != !strcmp(value, "yes")) {
+		mt_data_invert(&app->data);
+	} else if (!strcmp(name, "columns")) {
+		mt_columns_parse(&app->columns, value);
+	}
+}
+
+static void use(struct mt_app *app, const char *text)
+{
+	char *copy = mt_strdup(text), *next = copy, *line, *equals;
+
+	while (*next && (line = strsep(&next, "\n"))) {
+		equals = strstr(line, " = ");
+		if (equals) {
+			*equals = '\0';
+			use_line(app, line, equals + 3);
+		}
+		if (!next)
+			break;
+	}
+	free(copy);
+	app->dirty = true;
+}
+
+/* ---- the beginning and the end ---- */
+
+void mt_restore_begin(struct mt_app *app, const struct mt_ui_options *o)
+{
+	struct mt_restore *r = app->restore = mt_alloc(sizeof *r);
+
+	r->first = describe(app);
+	r->filter_given = o->filter;
+	r->sort_given = o->sort;
+	r->waiting = !o->fresh && mt_config_is(app->config, MT_SETTING_RESTORE, "on");
+	mt_restore_try(app);
+}
+
+void mt_restore_try(struct mt_app *app)
+{
+	struct mt_restore *r = app->restore;
+	char *path = r && r->waiting ? path_of(app) : NULL, *text = NULL, *before;
+	struct mt_err err = {0};
+
+	if (!path)
+		return;
+	r->waiting = false;
+	if (!mt_user_read(path, &text, &err)) {
+		before = describe(app);
+		use(app, text);
+		free(text);
+		text = describe(app);
+		if (strcmp(before, text))
+			mt_app_say(app, "as you left it; F5 begins anew, --fresh always does");
+		free(before);
+	}
+	free(text);
+	free(path);
+}
+
+void mt_restore_give_up(struct mt_app *app)
+{
+	if (app->restore)
+		app->restore->waiting = false;
+}
+
+void mt_restore_fresh(struct mt_app *app)
+{
+	struct mt_restore *r = app->restore;
+	bool filter_given = r->filter_given, sort_given = r->sort_given;
+
+	r->filter_given = r->sort_given = false;
+	use(app, r->first);
+	r->filter_given = filter_given;
+	r->sort_given = sort_given;
+	mt_app_say(app, "view, filter, order and columns are as at the beginning");
+}
+
+void mt_restore_keep(struct mt_app *app)
+{
+	struct mt_restore *r = app->restore;
+	bool wanted = r && !app->home && mt_config_is(app->config, MT_SETTING_RESTORE, "on"); /* home: a child is seen */
+	char *path = wanted ? path_of(app) : NULL, *text;
+	struct mt_err err = {0};
+
+	if (!path)
+		return;
+	text = describe(app);
+	if (strcmp(text, r->first))
+		mt_user_write(path, text, &err); /* where nothing can be kept, nothing is */
+	else
+		unlink(path);
+	free(text);
+	free(path);
+}
+
+void mt_restore_free(struct mt_app *app)
+{
+	if (app->restore)
+		free(app->restore->first);
+	free(app->restore);
+	app->restore = NULL;
+}

@@ -1,0 +1,122 @@
+#include "tui/user/user_files.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define BYTES_MAX 65536
+
+static char *below(const char *variable, const char *fallback, const char *name)
+{
+	const char *base = getenv(variable), *home = getenv("HOME");
+
+	if (base && *base == '/')
+		return mt_format("%s/memtui/%s", base, name);
+	return home && *home == '/' ? mt_format("%s/%s/memtui/%s", home, fallback, name) : NULL;
+}
+
+char *mt_user_config(const char *name)
+{
+	return below("XDG_CONFIG_HOME", ".config", name);
+}
+
+char *mt_user_state(const char *name)
+{
+	return below("XDG_STATE_HOME", ".local/state", name);
+}
+
+int mt_user_read(const char *path, char **text, struct mt_err *err)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK), code = fd < 0 ? -errno : 0;
+	struct stat status;
+	size_t len = 0;
+	ssize_t n = 1;
+
+	*text = NULL;
+	if (code)
+		return code == -ENOTDIR ? mt_fail(err, -ENOENT, "%s is not there", path)
+			: mt_fail(err, code, "%s cannot be read: %s", path, strerror(-code));
+	if (fstat(fd, &status) < 0 || !S_ISREG(status.st_mode) || status.st_size > BYTES_MAX) {
+		close(fd);
+		return mt_fail(err, -EINVAL, "%s cannot be read: expected a text file of at most 64 KiB", path);
+	}
+	*text = mt_alloc(BYTES_MAX + 1);
+	while (len < BYTES_MAX && (n = read(fd, *text + len, BYTES_MAX - len)) > 0)
+		len += (size_t)n;
+	code = n < 0 ? -errno : memchr(*text, 0, len) ? -EINVAL : 0;
+	close(fd);
+	if (!code)
+		return 0;
+	free(*text);
+	*text = NULL;
+	return mt_fail(err, code, "%s cannot be read: %s", path, code == -EINVAL ? "it is no text" : strerror(-code));
+}
+
+static void make_directories(char *path)
+{
+	for (char *slash = strchr(path + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
+		*slash = '\0';
+		mkdir(path, 0700);
+		*slash = '/';
+	}
+}
+
+int mt_user_write(const char *path, const char *text, struct mt_err *err)
+{
+	char *real = realpath(path, NULL); /* a link stays one */
+	char *aside = mt_format("%s.%d.new", real ? real : path, (int)getpid());
+
+	make_directories(aside);
+	int fd = open(aside, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600), code = fd < 0 ? -errno : 0;
+
+	if (!code)
+		code = mt_write_all(fd, text, strlen(text));
+	if (fd >= 0 && close(fd) < 0 && !code)
+		code = -errno;
+	if (!code && rename(aside, real ? real : path) < 0)
+		code = -errno;
+	if (code && fd >= 0)
+		unlink(aside);
+	free(aside);
+	free(real);
+	return code ? mt_fail(err, code, "%s cannot be written: %s", path, strerror(-code)) : 0;
+}
+
+void mt_faults_add(struct mt_faults *f, const char *file, uint32_t line, const char *format, ...)
+{
+	char text[512];
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(text, sizeof text, format, args);
+	va_end(args);
+	mt_buffer_printf(&f->text, "%s:%u: %s\n", file, line, text);
+	f->count++;
+}
+
+void mt_faults_first(const struct mt_faults *f, char *out, size_t len)
+{
+	const char *text = f->count ? (const char *)f->text.data : "";
+
+	/* The name without its directory: there is one line for it. */
+	for (const char *c = text; *c && *c != ':'; c++)
+		text = *c == '/' ? c + 1 : text;
+
+	int first = (int)strcspn(text, "\n");
+
+	if (f->count > 1)
+		snprintf(out, len, "%.*s (and %u more)", first, text, f->count - 1);
+	else
+		snprintf(out, len, "%.*s", first, text);
+}
+
+void mt_faults_free(struct mt_faults *f)
+{
+	mt_buffer_free(&f->text);
+	*f = (struct mt_faults){0};
+}

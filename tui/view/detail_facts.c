@@ -1,0 +1,294 @@
+/* Of a group's detail: how much it looks like a leak and why, its trend, and what its blocks are like. */
+#include "tui/view/detail_facts.h"
+#include "core/export/number.h"
+#include "core/export/rank_words.h"
+#include "tui/view/sparkline.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+/* A line that is written from left to right. */
+struct line {
+	struct mt_app *app;
+	int row, column, end;
+};
+
+__attribute__((format(printf, 3, 4)))
+static void put(struct line *l, enum mt_role role, const char *format, ...)
+{
+	char text[256];
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(text, sizeof text, format, args);
+	va_end(args);
+	if (l->column < l->end)
+		l->column += mt_draw(l->app->screen, l->row, l->column, l->end - l->column, role, text);
+}
+
+/* ---- the score ---- */
+
+static void score_text(struct mt_app *app, bool narrow, char *out, size_t len)
+{
+	const struct mt_data *d = &app->data;
+	const struct mt_group *g = &d->profile.groups[app->detail.group];
+	struct mt_rank rank;
+	char words[MT_RANK_WORDS], number[17];
+
+	mt_data_rank(d, app->detail.group, &rank);
+	mt_rank_words(words, &rank, g->live_count);
+	snprintf(out, len, "suspect %s%s: %s", mt_data_metric(number, d, g, MT_METRIC_SUSPECT), narrow ? "" : " of 100", words);
+}
+
+/* Wrapped between words; the last row ends in an ellipsis where there is more. */
+static void draw_wrapped(struct mt_app *app, struct mt_rect r, enum mt_role role, const char *text)
+{
+	char part[512];
+
+	for (int row = 0; row < r.rows && *text; row++) {
+		size_t len = strlen(text), cut = (size_t)r.columns < sizeof part ? (size_t)r.columns : sizeof part - 1;
+
+		if (len > cut && row + 1 < r.rows) {
+			while (cut && text[cut] != ' ')
+				cut--;
+			len = cut ? cut : (size_t)r.columns;
+		}
+		snprintf(part, sizeof part, "%.*s", (int)len, text);
+		mt_draw(app->screen, r.row + row, r.column, r.columns, role, part);
+		text += len;
+		text += *text == ' ';
+	}
+}
+
+static void draw_trend(struct mt_app *app, struct mt_rect r)
+{
+	struct line l = {app, r.row, r.column, r.column + r.columns};
+	uint64_t points[MT_RANK_POINTS];
+	uint32_t most = r.columns < 90 ? 16 : MT_RANK_POINTS;
+	uint32_t count = mt_data_history(&app->data, app->detail.group, points, most);
+	struct mt_rank rank;
+	char span[MT_NUMBER_LEN];
+
+	mt_data_rank(&app->data, app->detail.group, &rank);
+	put(&l, MT_ROLE_DIM, " trend  ");
+	if (count) {
+		mt_sparkline_draw(app->screen, l.row, l.column, (int)most, MT_ROLE_GRAPH, points, count, 0);
+		l.column += (int)count + 2;
+	} else {
+		put(&l, MT_ROLE_DIM, "%s   ", app->data.live ? "some seconds must be watched" : "not known without events");
+	}
+	mt_number_time(span, rank.span_ns);
+	put(&l, MT_ROLE_DIM, "points: growth %u/%u share %u/%u old %u/%u kept %u/%u", rank.steady, MT_RANK_STEADY, rank.share,
+		MT_RANK_SHARE, rank.survivors, MT_RANK_SURVIVORS, rank.whole, MT_RANK_WHOLE);
+}
+
+/* ---- histograms ---- */
+
+static uint64_t largest(const uint64_t *values, unsigned count)
+{
+	uint64_t most = 0;
+
+	for (unsigned i = 0; i < count; i++)
+		most = values[i] > most ? values[i] : most;
+	return most;
+}
+
+static void put_class(struct line *l, const char *name, uint64_t value, uint64_t most)
+{
+	char number[MT_NUMBER_LEN];
+
+	if (!value)
+		return;
+	mt_number_count(number, value);
+	put(l, MT_ROLE_DIM, "%s", name);
+	put(l, MT_ROLE_GRAPH, "%s", mt_glyph_level(mt_screen_utf8(l->app->screen), (int)(1 + value * 7 / most)));
+	put(l, MT_ROLE_TEXT, "%s  ", number);
+}
+
+static void put_ages(struct line *l, const uint64_t *ages)
+{
+	uint64_t most = largest(ages, MT_SURVEY_AGE_COUNT);
+
+	for (unsigned i = 0; i < MT_SURVEY_AGE_COUNT; i++)
+		put_class(l, mt_survey_age_name(i), ages[i], most);
+}
+
+static void put_sizes(struct line *l, const uint64_t *sizes)
+{
+	uint64_t most = largest(sizes, MT_SURVEY_SIZE_COUNT);
+
+	for (unsigned i = 0; i < MT_SURVEY_SIZE_COUNT; i++) {
+		char name[MT_NUMBER_LEN];
+
+		mt_number_size(name, i ? 1ull << (i - 1) : 0);
+		put_class(l, name, sizes[i], most);
+	}
+}
+
+static void put_usual(struct line *l, const struct mt_survey *s)
+{
+	char usual[MT_NUMBER_LEN];
+
+	if (s->live_count == s->count)
+		return;
+	mt_number_time(usual, s->usual_ns);
+	put(l, MT_ROLE_DIM, "others lived %s", usual);
+	if (s->live_count)
+		put(l, MT_ROLE_DIM, "; %u%% outlived that tenfold", (unsigned)(s->outlived * 100 / s->live_count));
+}
+
+/* Of a group of which only totals are known: the blocks that lived at a point and were not freed since. Where none was freed
+ * in the whole span, this is what lives. */
+static void put_ages_of_totals(struct line *l, const struct mt_rank *rank, const struct mt_group *g)
+{
+	char then[MT_NUMBER_LEN], old[MT_NUMBER_LEN], young[MT_NUMBER_LEN];
+
+	mt_number_time(then, rank->then_ns);
+	mt_number_count(old, rank->old_count);
+	mt_number_count(young, g->live_count > rank->then_count ? g->live_count - rank->then_count : 0);
+	if (rank->estimated)
+		put(l, MT_ROLE_DIM, "known after some seconds of watching");
+	else if (rank->old_count && rank->old_count == rank->then_count)
+		put(l, MT_ROLE_TEXT, "%s older than %s, %s younger: none was freed since", old, then, young);
+	else if (rank->old_count)
+		put(l, MT_ROLE_TEXT, "at least %s older than %s; single ages are known at the end", old, then);
+	else
+		put(l, MT_ROLE_DIM, "blocks come and go: their ages are known at the end");
+}
+
+/* Why there is nothing that only events tell. */
+static const char *why_not(const struct mt_app *app)
+{
+	const struct mt_data *d = &app->data;
+
+	if (d->surveying)
+		return "being counted";
+	return d->live || d->client || d->followed ? "known when the recording has ended and its trace is opened" :
+		"the trace has no events, which tell it";
+}
+
+static void draw_ages(struct mt_app *app, struct mt_rect r, const struct mt_survey *s)
+{
+	struct line l = {app, r.row, r.column, r.column + r.columns};
+	const struct mt_group *g = &app->data.whole.groups[app->detail.group];
+	struct mt_rank rank;
+
+	put(&l, MT_ROLE_DIM, s && !s->live_count ? " lived   " : " age     ");
+	if (s) {
+		put_ages(&l, s->live_count ? s->live_ages : s->lifetimes);
+		put_usual(&l, s);
+	} else if (app->data.live && g->live_count) {
+		mt_data_rank(&app->data, app->detail.group, &rank);
+		put_ages_of_totals(&l, &rank, g);
+	} else if (!g->live_count) {
+		put(&l, MT_ROLE_DIM, "no block lives");
+	} else {
+		put(&l, MT_ROLE_DIM, "%s", why_not(app));
+	}
+}
+
+static void draw_sizes(struct mt_app *app, struct mt_rect r, const struct mt_survey *s)
+{
+	struct line l = {app, r.row, r.column, r.column + r.columns};
+	const struct mt_group *g = &app->data.whole.groups[app->detail.group];
+	char size[MT_NUMBER_LEN];
+
+	mt_number_size(size, g->max_size);
+	put(&l, MT_ROLE_DIM, " size    ");
+	if (s)
+		put_sizes(&l, s->sizes);
+	else if (g->min_size == g->max_size)
+		put(&l, MT_ROLE_TEXT, "all have %s", size);
+	else
+		put(&l, MT_ROLE_DIM, "%s", why_not(app));
+}
+
+static void draw_threads(struct mt_app *app, struct mt_rect r, const struct mt_survey *s)
+{
+	struct line l = {app, r.row, r.column, r.column + r.columns};
+	const struct mt_profile *p = &app->data.whole;
+
+	put(&l, MT_ROLE_DIM, " threads ");
+	if (!s && p->thread_count == 1)
+		put(&l, MT_ROLE_TEXT, "%s, the only one", mt_strings_get(&p->strings, p->threads[0].name));
+	else if (!s)
+		put(&l, MT_ROLE_DIM, "%s", why_not(app));
+	for (uint32_t i = 0; s && i < s->thread_count; i++) {
+		const struct mt_survey_thread *t = &s->threads[i];
+		char count[MT_NUMBER_LEN], live[MT_NUMBER_LEN];
+
+		mt_number_count(count, t->count);
+		mt_number_size(live, t->live_bytes);
+		put(&l, MT_ROLE_TEXT, "%s ", mt_strings_get(&p->strings, p->threads[t->thread].name));
+		put(&l, MT_ROLE_DIM, "%s left of %s calls  ", live, count);
+	}
+}
+
+static void put_site(struct line *l, const struct mt_free_site *site)
+{
+	const struct mt_data *d = &l->app->data;
+	struct mt_backtrace backtrace = {0};
+	const struct mt_backtrace_frame *frame;
+	char source[128], count[MT_NUMBER_LEN];
+
+	mt_backtrace_of(&backtrace, &d->whole, &d->symbols, site->node);
+	frame = mt_backtrace_own(&backtrace);
+	mt_number_count(count, site->count);
+	if (frame) {
+		mt_frame_source(source, sizeof source, frame, false);
+		put(l, MT_ROLE_TEXT, "%s ", frame->function);
+		put(l, MT_ROLE_DIM, "%s %s  ", source, count);
+	}
+	mt_backtrace_free(&backtrace);
+}
+
+/* The most frequent three, in their order. */
+static void draw_sites(struct mt_app *app, struct mt_rect r)
+{
+	struct line l = {app, r.row, r.column, r.column + r.columns};
+	const struct mt_profile *p = &app->data.whole;
+	const struct mt_group *g = &p->groups[app->detail.group];
+	const struct mt_free_site *best[3] = {NULL};
+
+	put(&l, MT_ROLE_DIM, " freed   ");
+	for (uint32_t i = 0; i < p->free_site_count; i++) {
+		const struct mt_free_site *here = &p->free_sites[i];
+
+		for (int k = 0; k < 3 && here->group == app->detail.group; k++)
+			if (!best[k] || here->count > best[k]->count) {
+				memmove(&best[k + 1], &best[k], (size_t)(2 - k) * sizeof *best);
+				best[k] = here;
+				break;
+			}
+	}
+	if (g->allocated_count == g->live_count)
+		put(&l, MT_ROLE_TEXT, "none of its blocks was");
+	else if (!best[0])
+		put(&l, MT_ROLE_DIM, "where is recorded with --free-stacks alone");
+	for (int k = 0; k < 3 && best[k]; k++)
+		put_site(&l, best[k]);
+}
+
+int mt_detail_facts(struct mt_app *app, struct mt_rect r)
+{
+	struct mt_data *d = &app->data;
+	const struct mt_survey *s;
+	char text[512];
+	int rows = r.rows >= 18 ? 7 : r.rows >= 14 ? 4 : 1;
+
+	mt_data_survey(d, app->detail.group);
+	s = d->surveying ? mt_surveying_group(d->surveying, app->detail.group) : NULL;
+	score_text(app, r.columns < 60, text, sizeof text);
+	draw_wrapped(app, (struct mt_rect){r.row, r.column + 1, rows == 1 ? 1 : 2, r.columns - 1}, MT_ROLE_TEXT, text);
+	if (rows == 1)
+		return rows;
+	draw_trend(app, (struct mt_rect){r.row + 2, r.column, 1, r.columns});
+	draw_ages(app, (struct mt_rect){r.row + 3, r.column, 1, r.columns}, s);
+	if (rows == 4)
+		return rows;
+	draw_sizes(app, (struct mt_rect){r.row + 4, r.column, 1, r.columns}, s);
+	draw_threads(app, (struct mt_rect){r.row + 5, r.column, 1, r.columns}, s);
+	draw_sites(app, (struct mt_rect){r.row + 6, r.column, 1, r.columns});
+	return rows;
+}

@@ -1,0 +1,213 @@
+/* Groups of allocations, one a line, sortable by every metric. */
+#include "tui/app.h"
+#include "tui/view/guidance.h"
+#include "tui/view/sparkline.h"
+#include "tui/data/triage.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define COLUMN 10    /* of a metric: 9 and the mark of the order */
+#define TREND 8
+#define WHERE_MIN 26
+#define WHERE_GOOD 40 /* with the source beside the function */
+
+struct layout {
+	enum mt_metric metric[MT_METRIC_COUNT];
+	int metrics, percent; /* percent: after which of them, or -1 */
+	bool trend;
+	int where, where_column; /* width and place */
+};
+
+static struct layout lay_out(const struct mt_app *app, int width)
+{
+	struct layout l = {0};
+	const struct mt_columns *chosen = &app->columns;
+	int room = width - 2 - (width >= 80 && !chosen->count ? WHERE_GOOD : WHERE_MIN), sorted = -1;
+	int most = chosen->count ? (int)chosen->count : 6;
+
+	l.percent = room >= COLUMN + 6 && mt_metric_info(app->data.sort)->sums ? 0 : -1;
+	room -= l.percent < 0 ? 0 : 6;
+	l.metrics = room / COLUMN < 1 ? 1 : room / COLUMN > most ? most : room / COLUMN;
+	room -= l.metrics * COLUMN;
+	l.trend = app->data.live && room >= TREND && l.metrics >= 2;
+	for (int i = 0; i < l.metrics; i++) {
+		l.metric[i] = chosen->count ? (enum mt_metric)chosen->metric[i] : (enum mt_metric)i;
+		if (l.metric[i] == app->data.sort)
+			sorted = i;
+	}
+	if (sorted < 0)
+		l.metric[sorted = l.metrics - 1] = app->data.sort;
+	l.percent = l.percent < 0 ? -1 : sorted;
+	l.where_column = 2 + l.metrics * COLUMN + (l.percent < 0 ? 0 : 6) + (l.trend ? TREND : 0);
+	l.where = width - l.where_column;
+	return l;
+}
+
+static void draw_heading(struct mt_app *app, struct mt_rect r, const struct layout *l)
+{
+	struct mt_screen *s = app->screen;
+	int column = r.column + 2;
+
+	mt_draw_fill(s, r.row, r.column, r.columns, MT_ROLE_HEADING);
+	for (int i = 0; i < l->metrics; i++) {
+		bool sorted = l->metric[i] == app->data.sort;
+		enum mt_role role = sorted ? MT_ROLE_SORTED : MT_ROLE_HEADING;
+
+		mt_draw_right(s, r.row, column, COLUMN - 1, role, mt_metric_info(l->metric[i])->heading);
+		if (sorted)
+			mt_draw(s, r.row, column + COLUMN - 1, 1, role,
+				mt_glyph(mt_screen_utf8(s), app->data.ascending ? MT_GLYPH_ASCENDING : MT_GLYPH_DESCENDING));
+		mt_frame_hit(app, (struct mt_rect){r.row, column, 1, COLUMN}, MT_HIT_SORT, MT_VIEW_GROUPS, l->metric[i]);
+		column += COLUMN;
+		if (i == l->percent) {
+			mt_draw_right(s, r.row, column - 1, 6, MT_ROLE_HEADING, "%");
+			column += 6;
+		}
+	}
+	if (l->trend)
+		mt_draw(s, r.row, column + 1, TREND - 1, MT_ROLE_HEADING, "TREND");
+	mt_draw(s, r.row, r.column + l->where_column, l->where, MT_ROLE_HEADING, "WHERE");
+}
+
+/* Whether its source is known. */
+static bool draw_line(struct mt_app *app, struct mt_rect r, const struct layout *l, uint32_t id, bool selected,
+	bool focus)
+{
+	struct mt_data *d = &app->data;
+	const struct mt_group *group = &d->profile.groups[id];
+	enum mt_role role = selected ? focus ? MT_ROLE_SELECTED : MT_ROLE_SELECTED_AWAY : MT_ROLE_NUMBER;
+	int column = r.column + 2;
+	struct mt_backtrace backtrace = {0};
+	char text[32];
+
+	mt_draw_fill(app->screen, r.row, r.column, r.columns, role);
+	mt_draw(app->screen, r.row, r.column, 1, role, selected ? mt_glyph(mt_screen_utf8(app->screen), MT_GLYPH_CURSOR) : " ");
+	for (int i = 0; i < l->metrics; i++) {
+		uint64_t value = mt_metric_value(&d->profile, group, l->metric[i]);
+
+		mt_draw_right(app->screen, r.row, column, COLUMN - 1, role,
+			mt_data_metric(text, d, group, l->metric[i]));
+		column += COLUMN;
+		if (i == l->percent) {
+			snprintf(text, sizeof text, "%.1f", mt_data_percent(d, value, d->sort));
+			mt_draw_right(app->screen, r.row, column - 1, 6, role, text);
+			column += 6;
+		}
+	}
+	if (l->trend) {
+		uint64_t points[TREND - 2];
+		uint32_t count = mt_data_history(d, id, points, TREND - 2);
+
+		mt_sparkline_draw(app->screen, r.row, column + 1, TREND - 2, selected ? role : MT_ROLE_GRAPH, points, count, 0);
+	}
+	mt_triage_draw_mark(app, r.row, r.column, role, id);
+	mt_backtrace_get(&backtrace, &d->profile, &d->symbols, id);
+	const struct mt_backtrace_frame *frame = mt_backtrace_own(&backtrace);
+	bool known = frame && *frame->source;
+
+	mt_frame_where(app, r.row, r.column + l->where_column, l->where, selected, focus, frame);
+	mt_backtrace_free(&backtrace);
+	return known;
+}
+
+static struct mt_list *list(struct mt_app *app)
+{
+	struct mt_list *l = &app->groups.list;
+	const struct mt_selection *selection = &app->data.selection;
+	uint32_t at = UINT32_MAX;
+
+	if (l->count == selection->count && (!l->count || selection->groups[l->selected] == l->identity))
+		return l;
+	for (uint32_t i = 0; i < selection->count && at == UINT32_MAX; i++)
+		if (selection->groups[i] == l->identity)
+			at = i;
+	mt_list_keep(l, selection->count, at);
+	if (l->count)
+		l->identity = selection->groups[l->selected];
+	return l;
+}
+
+static void draw(struct mt_app *app, struct mt_rect r, bool focus)
+{
+	struct mt_list *l = list(app);
+	struct layout layout = lay_out(app, r.columns);
+	uint32_t seen = 0, bare = 0;
+
+	draw_heading(app, r, &layout);
+	r.row++;
+	r.rows--;
+	mt_list_fit(l, r.rows);
+	if (!l->count)
+		mt_guidance_empty(app, r);
+	for (int i = 0; i < r.rows && l->top + (uint32_t)i < l->count; i++) {
+		struct mt_rect line = {r.row + i, r.column, 1, r.columns};
+		uint32_t index = l->top + (uint32_t)i;
+
+		bare += !draw_line(app, line, &layout, app->data.selection.groups[index], index == l->selected, focus);
+		mt_frame_hit(app, line, MT_HIT_LINE, MT_VIEW_GROUPS, index);
+		seen++;
+	}
+	mt_guidance_below(app, (struct mt_rect){r.row + (int)seen, r.column, r.rows - (int)seen, r.columns}, seen, bare);
+}
+
+static bool action(struct mt_app *app, enum mt_action what)
+{
+	struct mt_list *l = list(app);
+
+	if (what == MT_ACTION_OPEN && l->count) {
+		l->held = true;
+		mt_app_open_group(app, app->data.selection.groups[l->selected]);
+		return true;
+	}
+	if (!mt_list_move(l, what))
+		return false;
+	if (l->count)
+		l->identity = app->data.selection.groups[l->selected];
+	return true;
+}
+
+static void choose(struct mt_app *app, uint32_t index)
+{
+	struct mt_list *l = list(app);
+
+	mt_list_select(l, index);
+	l->held = true;
+	if (l->count)
+		l->identity = app->data.selection.groups[l->selected];
+}
+
+static void line_text(struct mt_app *app, uint32_t index, char *out, size_t len)
+{
+	struct mt_backtrace backtrace = {0};
+	const struct mt_backtrace_frame *frame;
+	char source[256];
+
+	*out = '\0';
+	mt_backtrace_get(&backtrace, &app->data.profile, &app->data.symbols, app->data.selection.groups[index]);
+	frame = mt_backtrace_own(&backtrace);
+	if (frame) {
+		mt_frame_source(source, sizeof source, frame, true);
+		snprintf(out, len, "%s %s", frame->function, source);
+	}
+	mt_backtrace_free(&backtrace);
+}
+
+static void pick(struct mt_app *app, struct mt_pick *out)
+{
+	struct mt_list *l = list(app);
+
+	if (l->count)
+		out->group = app->data.selection.groups[l->selected];
+}
+
+const struct mt_view mt_view_groups = {
+	.name = "Groups",
+	.scopes = 1u << MT_SCOPE_COLUMNS | 1u << MT_SCOPE_GROUPS | 1u << MT_SCOPE_TRIAGE,
+	.draw = draw,
+	.action = action,
+	.list = list,
+	.choose = choose,
+	.line = line_text,
+	.pick = pick,
+};

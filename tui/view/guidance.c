@@ -1,0 +1,153 @@
+#include "tui/view/guidance.h"
+#include "core/export/number.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Rows of dim text, wrapped between words. */
+struct text {
+	struct mt_app *app;
+	struct mt_rect room;
+	int row;
+};
+
+static void say(struct text *t, const char *words)
+{
+	int width = t->room.columns - 3;
+	char part[512];
+
+	while (*words && t->row < t->room.rows && width > 0) {
+		size_t len = strlen(words), most = (size_t)width < sizeof part ? (size_t)width : sizeof part - 1;
+
+		if (len > most && t->row + 1 < t->room.rows) {
+			for (len = most; len && words[len] != ' '; len--)
+				;
+			len = len ? len : most;
+		}
+		snprintf(part, sizeof part, "%.*s", (int)len, words);
+		mt_draw(t->app->screen, t->room.row + t->row++, t->room.column + 2, width + 1, MT_ROLE_DIM, part);
+		words += len;
+		words += *words == ' ';
+	}
+}
+
+static bool is_broken_off(const struct mt_data *d)
+{
+	return d->whole.info.recorder_lost && !d->live;
+}
+
+void mt_guidance_empty(struct mt_app *app, struct mt_rect r)
+{
+	const struct mt_data *d = &app->data;
+	struct text t = {app, r, 0};
+	char *filter = mt_filter_text(d->filter), line[600];
+	bool any = d->whole.info.allocations + d->whole.info.reallocations > 0;
+
+	if (any && *filter) {
+		say(&t, "no group matches the filter:");
+		snprintf(line, sizeof line, "  %s", filter);
+		say(&t, line);
+		say(&t, "\\ ^U Enter takes it away, \\ changes it");
+		if (d->ranged)
+			say(&t, "R takes its times out: from, to and alive_at");
+	} else if (d->hidden) {
+		say(&t, "all of it is suppressed and hidden; X shows it");
+	} else if (any) {
+		say(&t, "nothing is left to be shown");
+	} else if (d->live) {
+		say(&t, "the recording has just begun: nothing was allocated yet");
+		say(&t, app->program ? "lines come with the first malloc; O turns to the program's terminal" :
+			"lines come with the first malloc");
+	} else if (is_broken_off(d)) {
+		say(&t, "the recording was broken off before anything was written");
+	} else {
+		say(&t, "the program allocated nothing: no malloc, no new, or not through a shared libc");
+		say(&t, "0 shows what happened; 'memtui help run' tells what cannot be recorded");
+	}
+	free(filter);
+}
+
+void mt_guidance_below(struct mt_app *app, struct mt_rect room, uint32_t seen, uint32_t bare)
+{
+	const struct mt_data *d = &app->data;
+	struct text t = {app, {room.row + 1, room.column, room.rows - 1, room.columns}, 0};
+	char wall[MT_NUMBER_LEN], line[200];
+
+	if (room.rows < 3 || !seen)
+		return;
+	if (is_broken_off(d)) {
+		mt_number_time(wall, d->whole.info.wall_ns);
+		snprintf(line, sizeof line, "this trace was broken off at %s: its recorder was killed. What was not freed by then counts as "
+			"leaked; what came later is not in it.", wall);
+		say(&t, line);
+	}
+	if (!d->whole.info.leaked_bytes && d->sort <= MT_METRIC_LEAKED_COUNT)
+		say(&t, d->live ? "nothing is live now. > sorts by what was allocated in all; a leak shows after some seconds of watching: L." :
+			"nothing leaked: every block was freed. > sorts by what was allocated in all, A shows the heap at its peak.");
+	if (bare * 2 > seen && !mt_data_busy(&app->data))
+		say(&t, "most lines name no source: build the program with -g and do not strip it, or install the debug symbols "
+			"(-dbgsym packages). Enter tells which.");
+}
+
+/* ---- a frame without a source ---- */
+
+static bool is_of_the_system(const char *module)
+{
+	static const char *const places[] = {"/usr/lib/", "/lib/", "/usr/lib64/", "/lib64/", "/usr/bin/", "/bin/", "/usr/sbin/"};
+
+	for (size_t i = 0; i < sizeof places / sizeof *places; i++)
+		if (!strncmp(module, places[i], strlen(places[i])))
+			return true;
+	return false;
+}
+
+/* The nearest caller that e would open. */
+static void say_caller(struct text *t, const struct mt_backtrace_frame *frame)
+{
+	const struct mt_backtrace *b = &t->app->detail.backtrace;
+	char source[256], line[512];
+
+	for (const struct mt_backtrace_frame *f = frame; f < b->frames + b->count; f++)
+		if (*f->source && f->line) {
+			mt_frame_source(source, sizeof source, f, false);
+			snprintf(line, sizeof line, "e opens the nearest caller that has lines: #%u %s, %s", (unsigned)(f - b->frames), f->function,
+				source);
+			say(t, line);
+			return;
+		}
+}
+
+int mt_guidance_source(struct mt_app *app, struct mt_rect r, const struct mt_backtrace_frame *frame, bool here)
+{
+	struct text t = {app, {r.row, r.column - 1, r.rows, r.columns + 1}, 0};
+	const char *name = strrchr(frame->module, '/') ? strrchr(frame->module, '/') + 1 : frame->module;
+	char line[1200];
+
+	if (frame->pc < MT_PC_FIRST) {
+		say(&t, "the stack was not followed further; --depth says how deep");
+		return t.row;
+	}
+	if (here) {
+		say(&t, "the source file is shorter: it was changed since the program was built");
+	} else if (*frame->source && frame->line) {
+		say(&t, "the source file is not here: start memtui in the directory where the program was built");
+	} else if (!*frame->module) {
+		say(&t, "no module is known at this address: code made at run time, or one that was unloaded");
+	} else {
+		bool named = *frame->raw_function;
+
+		snprintf(line, sizeof line, "%s %s: %s", name, named ? "has no debug information" :
+			"has neither names nor lines, it is stripped", is_of_the_system(frame->module) ?
+			"install its -dbgsym package" : "build it with -g, and without -s or strip");
+		say(&t, line);
+		if (is_of_the_system(frame->module)) {
+			snprintf(line, sizeof line, "'dpkg -S %s' names the package", frame->module);
+			say(&t, line);
+		}
+		say_caller(&t, frame);
+	}
+	snprintf(line, sizeof line, "%s +0x%lx", frame->module, (unsigned long)frame->offset);
+	say(&t, line);
+	return t.row;
+}

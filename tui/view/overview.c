@@ -1,0 +1,264 @@
+/* The overview: the heap now and lately, what grows fastest, what is largest. */
+#include "tui/app.h"
+#include "core/base/buffer.h"
+#include "core/export/number.h"
+#include "tui/view/guidance.h"
+#include "tui/view/sparkline.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#define GROWING 8
+#define LEAST_SCORE 10
+
+/* Allocations a second: over the last second of a running session, over all of a finished one. */
+static uint64_t rate(const struct mt_profile *p, bool live, bool frees)
+{
+	uint64_t steps = p->step_ns ? (1000000000u + p->step_ns - 1) / p->step_ns : 1, sum = 0, ns = 0;
+
+	if (!live) {
+		uint64_t all = frees ? p->info.frees : p->info.allocations + p->info.reallocations;
+
+		return p->info.wall_ns ? (uint64_t)((double)all * 1e9 / (double)p->info.wall_ns) : 0;
+	}
+	for (uint32_t i = p->sample_count; i-- > 0 && steps-- > 0; ns += p->step_ns)
+		sum += frees ? p->samples[i].frees : p->samples[i].allocations;
+	return ns ? (uint64_t)((double)sum * 1e9 / (double)ns) : 0;
+}
+
+static void draw_numbers(struct mt_app *app, int row, int columns)
+{
+	const struct mt_info *info = &app->data.profile.info;
+	char now[16], peak[16], when[16], blocks[16], allocations[16], frees[16], text[256];
+	const char *what = mt_data_is_matched(&app->data) ? "matched" : "heap";
+
+	mt_number_size(now, info->leaked_bytes);
+	mt_number_size(peak, info->peak_bytes);
+	mt_number_time(when, info->peak_ns);
+	mt_number_count(blocks, info->leaked_count);
+	mt_number_count(allocations, rate(&app->data.profile, app->data.live, false));
+	mt_number_count(frees, rate(&app->data.profile, app->data.live, true));
+	if (columns >= 90)
+		snprintf(text, sizeof text, "%s %s %s   peak %s at %s   live blocks %s   allocs/s %s   frees/s %s",
+			what, app->data.live ? "now" : "at the end", now, peak, when, blocks, allocations, frees);
+	else if (columns >= 60)
+		snprintf(text, sizeof text, "%s %s   peak %s at %s   blocks %s   allocs/s %s", what, now, peak, when, blocks, allocations);
+	else
+		snprintf(text, sizeof text, "%s %s  peak %s", what, now, peak);
+	mt_draw_rule(app->screen, row, 0, columns, MT_ROLE_RULE, text);
+}
+
+void mt_overview_heap(struct mt_app *app, struct mt_rect r)
+{
+	struct mt_timeline t = {0};
+	uint64_t wall = app->data.profile.info.wall_ns, *values, max = 0;
+	int columns = r.rows > 2 ? r.columns - 8 : r.columns;
+
+	draw_numbers(app, r.row++, r.columns);
+	if (--r.rows < 1 || columns < 4)
+		return;
+	if (r.rows == 1) {
+		mt_timeline_get(&t, &app->data.profile, 0, wall ? wall : 1, (uint32_t)r.columns);
+		values = mt_alloc((t.count + 1) * sizeof *values);
+		for (uint32_t i = 0; i < t.count; i++)
+			values[i] = t.columns[i].max_bytes;
+		mt_sparkline_draw(app->screen, r.row, r.column, r.columns, MT_ROLE_GRAPH, values, t.count, 0);
+	} else {
+		columns = r.columns - 8;
+		mt_timeline_get(&t, &app->data.profile, 0, wall ? wall : 1, (uint32_t)columns);
+		values = mt_alloc((t.count + 1) * 2 * sizeof *values);
+		mt_timeline_halves(&t, &app->data.profile, values);
+		for (uint32_t i = 0; i < t.count; i++)
+			max = t.columns[i].max_bytes > max ? t.columns[i].max_bytes : max;
+		r = mt_sparkline_scale(app->screen, r, max, true);
+		mt_sparkline_area(app->screen, r, MT_ROLE_GRAPH, values, t.count * 2, max);
+	}
+	free(values);
+	mt_timeline_free(&t);
+}
+
+/* ---- the two lists ---- */
+
+/* What looks most like a leak. */
+static void find_growing(struct mt_app *app)
+{
+	struct mt_overview_state *o = &app->overview;
+	const struct mt_data *d = &app->data;
+	double score[GROWING];
+
+	o->growing_count = 0;
+	for (uint32_t i = 0; i < d->selection.count; i++) {
+		uint32_t group = d->selection.groups[i], at;
+		struct mt_rank rank;
+
+		if (mt_metric_value(&d->profile, &d->profile.groups[group], MT_METRIC_SUSPECT) < LEAST_SCORE)
+			continue;
+		mt_data_rank(d, group, &rank);
+		double here = rank.score + rank.part; /* of equal ones what grows fastest */
+
+		if (o->growing_count == GROWING && score[GROWING - 1] >= here)
+			continue;
+		at = o->growing_count < GROWING ? o->growing_count++ : GROWING - 1;
+		for (; at > 0 && score[at - 1] < here; at--) {
+			score[at] = score[at - 1];
+			o->growing[at] = o->growing[at - 1];
+		}
+		score[at] = here;
+		o->growing[at] = group;
+	}
+}
+
+static uint32_t group_at(const struct mt_app *app, uint32_t index)
+{
+	const struct mt_overview_state *o = &app->overview;
+
+	return index < o->growing_count ? o->growing[index] : app->data.selection.groups[index - o->growing_count];
+}
+
+static uint64_t identity_at(const struct mt_app *app, uint32_t index)
+{
+	return (uint64_t)group_at(app, index) << 1 | (index >= app->overview.growing_count);
+}
+
+static struct mt_list *list(struct mt_app *app)
+{
+	struct mt_overview_state *o = &app->overview;
+	uint32_t count, at = UINT32_MAX;
+
+	mt_data_survey(&app->data, MT_NO_GROUP);
+	if (o->generation == app->data.generation)
+		return &o->list;
+	find_growing(app);
+	count = o->growing_count + app->data.selection.count;
+	for (uint32_t i = 0; i < count && at == UINT32_MAX && o->generation; i++)
+		if (identity_at(app, i) == o->list.identity)
+			at = i;
+	o->generation = app->data.generation;
+	mt_list_keep(&o->list, count, at);
+	if (count)
+		o->list.identity = identity_at(app, o->list.selected);
+	return &o->list;
+}
+
+static void draw_line(struct mt_app *app, struct mt_rect r, uint32_t index, bool focus)
+{
+	struct mt_data *d = &app->data;
+	uint32_t id = group_at(app, index);
+	bool selected = index == app->overview.list.selected, growing = index < app->overview.growing_count;
+	const struct mt_group *group = &d->profile.groups[id];
+	enum mt_role role = selected ? focus ? MT_ROLE_SELECTED : MT_ROLE_SELECTED_AWAY : MT_ROLE_NUMBER;
+	struct mt_screen *s = app->screen;
+	struct mt_backtrace backtrace = {0};
+	char text[32], number[17];
+	int where = r.columns >= 60 ? 38 : 16;
+
+	mt_draw_fill(s, r.row, r.column, r.columns, role);
+	mt_draw(s, r.row, r.column, 1, role, selected ? mt_glyph(mt_screen_utf8(s), MT_GLYPH_CURSOR) : " ");
+	if (growing) {
+		struct mt_rank rank;
+
+		mt_data_rank(d, id, &rank);
+		mt_number_size(number, rank.slope > 0 ? (uint64_t)(rank.slope + 0.5) : 0);
+		snprintf(text, sizeof text, "%s%s%u +%s/s", mt_glyph(mt_screen_utf8(s), MT_GLYPH_GROWING), rank.estimated ? "~" : " ",
+			rank.score, number);
+		mt_draw(s, r.row, r.column + 1, 15, selected ? role : MT_ROLE_GROWING, text);
+	} else {
+		mt_draw_right(s, r.row, r.column + 2, 9, role, mt_data_metric(number, d, group, d->sort));
+	}
+	if (where > 16) {
+		uint64_t points[8];
+		uint32_t count = mt_data_history(d, id, points, 8);
+
+		mt_sparkline_draw(s, r.row, r.column + 16, 8, selected ? role : MT_ROLE_GRAPH, points, count, 0);
+		mt_data_metric(number, d, group, growing ? MT_METRIC_LEAKED_SIZE : MT_METRIC_LEAKED_COUNT);
+		snprintf(text, sizeof text, "%s %s", number, growing ? "live" : "blocks");
+		mt_draw_right(s, r.row, r.column + 24, 12, role, text);
+	}
+	mt_backtrace_get(&backtrace, &d->profile, &d->symbols, id);
+	mt_frame_where(app, r.row, r.column + where, r.columns - where, selected, focus,
+		mt_backtrace_own(&backtrace));
+	mt_backtrace_free(&backtrace);
+	mt_frame_hit(app, r, MT_HIT_LINE, MT_VIEW_OVERVIEW, index);
+}
+
+static void draw(struct mt_app *app, struct mt_rect r, bool focus)
+{
+	struct mt_list *l = list(app);
+	struct mt_overview_state *o = &app->overview;
+	int graph = r.rows >= 22 ? 8 : r.rows >= 16 ? 5 : r.rows >= 10 ? 2 : 1;
+	int growing_rows, row = r.row + graph, end = r.row + r.rows;
+
+	mt_overview_heap(app, (struct mt_rect){r.row, r.column, graph, r.columns});
+	growing_rows = (int)o->growing_count < (r.rows - graph - 2) / 2 ? (int)o->growing_count : (r.rows - graph - 2) / 2;
+	if (r.rows - graph >= 6) {
+		mt_draw_rule(app->screen, row++, r.column, r.columns, MT_ROLE_RULE, "suspected leaks: score of 100, growth");
+		for (int i = 0; i < growing_rows; i++)
+			draw_line(app, (struct mt_rect){row++, r.column, 1, r.columns}, (uint32_t)i, focus);
+		if (!o->growing_count)
+			mt_draw(app->screen, row++, r.column + 2, r.columns - 2, MT_ROLE_DIM, app->data.live ? "nothing grows steadily; a leak shows after some seconds of watching" : "nothing looks like a leak");
+	}
+	mt_draw_rule(app->screen, row++, r.column, r.columns, MT_ROLE_RULE, mt_metric_info(app->data.sort)->words);
+	/* The second list scrolls by itself. */
+	int rows = end - row;
+	uint32_t chosen = l->selected >= o->growing_count ? l->selected - o->growing_count : 0;
+	uint32_t top = rows > 0 && chosen >= (uint32_t)rows ? chosen - (uint32_t)rows + 1 : 0;
+
+	l->rows = rows;
+	if (!app->data.selection.count && rows > 0)
+		mt_guidance_empty(app, (struct mt_rect){row, r.column, rows, r.columns});
+	for (uint32_t i = top; row < end && i < app->data.selection.count; i++)
+		draw_line(app, (struct mt_rect){row++, r.column, 1, r.columns}, o->growing_count + i, focus);
+}
+
+static bool action(struct mt_app *app, enum mt_action what)
+{
+	struct mt_list *l = list(app);
+
+	if (what == MT_ACTION_OPEN && l->count) {
+		mt_app_open_group(app, group_at(app, l->selected));
+		return true;
+	}
+	if (!mt_list_move(l, what))
+		return false;
+	if (l->count)
+		l->identity = identity_at(app, l->selected);
+	return true;
+}
+
+static void choose(struct mt_app *app, uint32_t index)
+{
+	struct mt_list *l = list(app);
+
+	mt_list_select(l, index);
+	l->held = true;
+	if (l->count)
+		l->identity = identity_at(app, l->selected);
+}
+
+static void line_text(struct mt_app *app, uint32_t index, char *out, size_t len)
+{
+	struct mt_backtrace backtrace = {0};
+
+	mt_backtrace_get(&backtrace, &app->data.profile, &app->data.symbols, group_at(app, index));
+	snprintf(out, len, "%s", backtrace.count ? mt_backtrace_own(&backtrace)->function : "");
+	mt_backtrace_free(&backtrace);
+}
+
+static void pick(struct mt_app *app, struct mt_pick *out)
+{
+	struct mt_list *l = list(app);
+
+	if (l->count)
+		out->group = group_at(app, l->selected);
+}
+
+const struct mt_view mt_view_overview = {
+	.name = "Overview",
+	.scopes = 1u << MT_SCOPE_COLUMNS | 1u << MT_SCOPE_OVERVIEW,
+	.draw = draw,
+	.action = action,
+	.list = list,
+	.choose = choose,
+	.line = line_text,
+	.pick = pick,
+};

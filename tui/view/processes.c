@@ -1,0 +1,405 @@
+/* The processes of the session as a tree, each with its totals; Enter shows another one's recording. */
+#include "tui/app.h"
+#include "core/base/buffer.h"
+#include "core/export/number.h"
+#include "core/session/family.h"
+#include "tui/data/job.h"
+#include "tui/data/switch.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+
+#define AGAIN_MS 1000  /* between two looks at a session that runs */
+#define NUMBER 8
+#define STATE 12
+
+struct mt_processes_state {
+	struct mt_list list;
+	struct mt_family family;
+	bool made, asked;      /* the list is there; it is being asked for */
+	uint64_t next_ms;      /* when it is to be asked for again */
+	char error[512];
+};
+
+static struct mt_processes_state *state_of(struct mt_app *app)
+{
+	if (!app->processes)
+		app->processes = mt_alloc(sizeof *app->processes);
+	return app->processes;
+}
+
+void mt_processes_free(struct mt_processes_state *s)
+{
+	if (!s)
+		return;
+	mt_family_free(&s->family);
+	free(s);
+}
+
+/* ---- asking ---- */
+
+struct question {
+	char *session, *path; /* one of them */
+	struct mt_family family;
+};
+
+static int ask(struct mt_job *job, void *context, struct mt_err *err)
+{
+	struct question *q = context;
+	struct mt_session_process *items;
+	int count;
+
+	if (!q->session)
+		return mt_family_of_trace(&q->family, q->path, mt_job_progress, job, err);
+	count = mt_session_all_processes(q->session, &items, err);
+	if (count < 0)
+		return count;
+	mt_family_make(&q->family, items, (uint32_t)count);
+	return 0;
+}
+
+static uint64_t identity(const struct mt_session_process *p)
+{
+	uint64_t hash = (uint64_t)p->pid << 32 ^ p->start_unix_ns;
+
+	for (const char *c = p->followed ? p->trace_path : ""; *c; c++) /* images of one process may begin at one time */
+		hash = hash * 31 + (unsigned char)*c;
+	return hash;
+}
+
+static bool is_shown(struct mt_app *app, const struct mt_session_process *p)
+{
+	const struct mt_data *d = &app->data;
+
+	if (d->reader)
+		return !strcmp(mt_trace_reader_path(d->reader), p->trace_path);
+	return (uint32_t)p->pid == (d->whole.info.pid || !d->client ? d->whole.info.pid : (uint32_t)mt_client_entry(d->client)->program) &&
+		(!d->client || !p->start_unix_ns || !d->whole.info.start_unix_ns || p->start_unix_ns == d->whole.info.start_unix_ns);
+}
+
+static void answer(struct mt_app *app, void *context, int result, const struct mt_err *err)
+{
+	struct question *q = context;
+	struct mt_processes_state *s = app ? state_of(app) : NULL;
+	uint32_t at = UINT32_MAX;
+
+	if (s) {
+		s->asked = false;
+		snprintf(s->error, sizeof s->error, "%s", result < 0 ? err->text : "");
+	}
+	if (s && result >= 0) {
+		struct mt_family old = s->family;
+
+		s->family = q->family;
+		q->family = old;
+		for (uint32_t i = 0; i < s->family.count; i++)
+			if (s->made ? identity(&s->family.items[i]) == s->list.identity : is_shown(app, &s->family.items[i]))
+				at = i;
+		s->list.held = true;
+		mt_list_keep(&s->list, s->family.count, at);
+		if (s->family.count)
+			s->list.identity = identity(&s->family.items[s->list.selected]);
+		s->made = true;
+	}
+	mt_family_free(&q->family);
+	free(q->session);
+	free(q->path);
+	free(q);
+}
+
+/* Of a stand-alone recording, or another tool's: nothing is known but what is shown. */
+static void only_itself(struct mt_app *app)
+{
+	struct mt_processes_state *s = state_of(app);
+	const struct mt_info *i = &app->data.whole.info;
+	struct mt_session_process *item = mt_alloc(sizeof *item);
+
+	*item = (struct mt_session_process){.pid = (pid_t)i->pid, .wait_status = i->ended ? i->exit_status : -1, .recorded = 1,
+		.alive = app->data.live, .failed = !i->ended && !app->data.live, .start_unix_ns = i->start_unix_ns,
+		.allocations = i->allocations, .peak_bytes = i->peak_bytes, .leaked_bytes = i->leaked_bytes};
+	snprintf(item->command, sizeof item->command, "%s", app->data.command ? app->data.command : "");
+	mt_family_make(&s->family, item, 1);
+	s->list.count = 1;
+	s->made = true;
+}
+
+uint64_t mt_processes_tend(struct mt_app *app, uint64_t now)
+{
+	static const struct mt_work work = {ask, answer, NULL}, shown = {ask, answer, "looking at the traces beside this one"};
+	struct mt_data *home = mt_app_home(app);
+	bool live = home->client && !home->recorder_gone;
+	struct mt_processes_state *s;
+	struct question *q;
+
+	if (app->view != MT_VIEW_PROCESSES)
+		return UINT64_MAX;
+	s = state_of(app);
+	if (s->asked || (s->made && !live))
+		return UINT64_MAX;
+	if (s->made && now < s->next_ms)
+		return s->next_ms;
+	s->next_ms = now + AGAIN_MS + s->family.count; /* a long list less often */
+	if (!live && !app->data.reader) {
+		only_itself(app);
+		app->dirty = true;
+		return UINT64_MAX;
+	}
+	q = mt_alloc(sizeof *q);
+	s->asked = true;
+	q->session = live ? mt_strdup(mt_client_entry(home->client)->name) : NULL;
+	q->path = live ? NULL : mt_strdup(mt_trace_reader_path(app->data.reader));
+	mt_job_start(app, live ? &work : &shown, q);
+	return UINT64_MAX;
+}
+
+/* ---- words ---- */
+
+static const char *state_words(const struct mt_session_process *p, char out[STATE + 16])
+{
+	const char *name;
+
+	if (!p->recorded)
+		return "untraced";
+	if (p->alive)
+		return "running";
+	if (p->followed)
+		return "executed"; /* went on as the next line */
+	if (p->failed)
+		return "broken off";
+	if (p->wait_status == -1)
+		return "ended ?";
+	if (WIFSIGNALED(p->wait_status)) {
+		name = sigabbrev_np(WTERMSIG(p->wait_status));
+		snprintf(out, STATE + 16, "SIG%s", name ? name : "?");
+	} else {
+		snprintf(out, STATE + 16, "ended %d", WEXITSTATUS(p->wait_status));
+	}
+	return out;
+}
+
+/* Everything of the selected process, in two lines. */
+static void draw_whole(struct mt_app *app, struct mt_rect r)
+{
+	struct mt_processes_state *s = app->processes;
+	const struct mt_session_process *p = &s->family.items[s->list.selected];
+	const char *file = strrchr(p->trace_path, '/');
+	char leaked[MT_NUMBER_LEN], blocks[MT_NUMBER_LEN], lost[MT_NUMBER_LEN], text[256], untraced[96] = "";
+
+	mt_number_size(leaked, p->leaked_bytes);
+	mt_number_count(blocks, p->leaked_count);
+	mt_number_count(lost, p->lost_events);
+	if (p->untraced)
+		snprintf(untraced, sizeof untraced, "   %u of its children went on untraced", p->untraced);
+	snprintf(text, sizeof text, "%s%s%.128s", is_shown(app, p) ? "this is what is shown" : p->alive || *p->trace_path ?
+		"Enter shows it" : "it has no trace: it allocated nothing", *p->trace_path ? ": " : "", file ? file + 1 : p->trace_path);
+	if (r.rows > 2)
+		mt_draw_rule(app->screen, r.row++, r.column, r.columns, MT_ROLE_RULE, text);
+	if (!p->recorded)
+		snprintf(text, sizeof text, "not recorded: set-user-ID, static, or it was started with a cleared environment");
+	else
+		snprintf(text, sizeof text, "%s %s in %s blocks   lost %s%s", p->alive ? "live" : "leaked", leaked, blocks, lost, untraced);
+	mt_draw(app->screen, r.row, r.column + 1, r.columns - 1, MT_ROLE_TEXT, text);
+	mt_draw(app->screen, r.row + 1, r.column + 1, r.columns - 1, MT_ROLE_SOURCE, p->command);
+}
+
+/* ---- drawing ---- */
+
+struct layout {
+	int state, numbers, command, file; /* columns of each; numbers: how many of them */
+};
+
+static struct layout lay_out(int width)
+{
+	struct layout l = {.numbers = 1};
+	int room = width - 3 - NUMBER - NUMBER;
+
+	if (width >= 60) {
+		l.state = STATE;
+		l.numbers = width >= 70 ? 3 : 1;
+		room -= STATE + (l.numbers - 1) * NUMBER;
+	}
+	l.file = width >= 96 ? room * 2 / 5 : 0;
+	l.command = room - l.file;
+	return l;
+}
+
+static void draw_heading(struct mt_app *app, struct mt_rect r, const struct layout *l)
+{
+	static const char *const heads[] = {"LIVE", "PEAK", "ALLOCS"};
+	struct mt_screen *s = app->screen;
+	int column = r.column + 2 + NUMBER;
+
+	mt_draw_fill(s, r.row, r.column, r.columns, MT_ROLE_HEADING);
+	mt_draw_right(s, r.row, r.column + 2, NUMBER - 1, MT_ROLE_HEADING, "PROCESS");
+	mt_draw(s, r.row, column, l->state, MT_ROLE_HEADING, "STATE");
+	column += l->state;
+	for (int i = 0; i < l->numbers; i++, column += NUMBER)
+		mt_draw_right(s, r.row, column, NUMBER - 1, MT_ROLE_HEADING, heads[i]);
+	mt_draw(s, r.row, column, l->command, MT_ROLE_HEADING, "COMMAND");
+	mt_draw(s, r.row, column + l->command, l->file, MT_ROLE_HEADING, "TRACE");
+}
+
+/* The program alone. */
+static void command_words(const struct mt_session_process *p, char *out, size_t len)
+{
+	size_t first = strcspn(p->command, " "), from = first;
+
+	while (from && p->command[from - 1] != '/')
+		from--;
+	snprintf(out, len, "process %d (%.*s)", (int)p->pid, (int)(first - from), p->command + from);
+}
+
+/* A child stands deeper than its parent, as far as there is room. */
+static void command_text(const struct mt_processes_state *s, uint32_t index, int width, char *out, size_t len)
+{
+	const struct mt_session_process *p = &s->family.items[index];
+	uint32_t depth = s->family.depths[index], most = width > 40 ? 10 : 3;
+	const char *space = strchr(p->command, ' '), *slash = p->command;
+
+	for (const char *c = p->command; *c && c != space; c++)
+		if (*c == '/')
+			slash = c + 1;
+	snprintf(out, len, "%*s%s%s", (int)(depth < most ? depth : most) * 2, "", depth > most ? ".. " : "",
+		*slash && slash != space ? slash : p->command);
+}
+
+static void draw_line(struct mt_app *app, struct mt_rect r, const struct layout *l, uint32_t index, bool focus)
+{
+	struct mt_processes_state *s = app->processes;
+	const struct mt_session_process *p = &s->family.items[index];
+	const uint64_t bytes[] = {p->leaked_bytes, p->peak_bytes};
+	bool selected = index == s->list.selected, known = p->recorded;
+	enum mt_role role = selected ? focus ? MT_ROLE_SELECTED : MT_ROLE_SELECTED_AWAY : MT_ROLE_NUMBER;
+	char number[MT_NUMBER_LEN], text[512], state[STATE + 16];
+	const char *file = strrchr(p->trace_path, '/');
+	int column = r.column + 2 + NUMBER;
+
+	mt_draw_fill(app->screen, r.row, r.column, r.columns, role);
+	mt_draw(app->screen, r.row, r.column, 1, role, selected ? mt_glyph(mt_screen_utf8(app->screen), MT_GLYPH_CURSOR) : " ");
+	mt_draw(app->screen, r.row, r.column + 1, 1, selected ? role : MT_ROLE_GROWING, is_shown(app, p) ? "*" : " ");
+	snprintf(text, sizeof text, "%d", (int)p->pid);
+	mt_draw_right(app->screen, r.row, r.column + 2, NUMBER - 1, role, text);
+	mt_draw(app->screen, r.row, column, l->state - 1, selected ? role : p->alive ? MT_ROLE_GROWING : !known || p->failed ?
+		MT_ROLE_ERROR : MT_ROLE_DIM, state_words(p, state));
+	column += l->state;
+	for (int i = 0; i < l->numbers; i++, column += NUMBER) {
+		if (i < 2)
+			mt_number_size(number, bytes[i]);
+		else
+			mt_number_count(number, p->allocations);
+		mt_draw_right(app->screen, r.row, column, NUMBER - 1, role, known ? number : "-");
+	}
+	command_text(s, index, l->command, text, sizeof text);
+	if (!selected && mt_prompt_matches(app, p->command))
+		role = MT_ROLE_MATCH;
+	mt_draw(app->screen, r.row, column, l->command - (l->file > 0), selected || role == MT_ROLE_MATCH ? role : MT_ROLE_FUNCTION, text);
+	mt_draw(app->screen, r.row, column + l->command, l->file, selected ? role : MT_ROLE_SOURCE, file ? file + 1 : p->trace_path);
+	mt_frame_hit(app, r, MT_HIT_LINE, MT_VIEW_PROCESSES, index);
+}
+
+static void draw_below(struct mt_app *app, struct mt_rect r)
+{
+	const struct mt_processes_state *s = app->processes;
+	const char *words = *s->error ? s->error : !s->made ? "looking for the processes of this session" :
+		s->family.truncated ? "there are more traces beside this one than are looked at" :
+		s->family.count > 1 ? "" : mt_app_live(app) ? "it has started no other process yet" :
+		"no other process was recorded with it, or their traces lie elsewhere";
+
+	if (r.rows > 0)
+		mt_draw(app->screen, r.row, r.column + 2, r.columns - 2, *s->error ? MT_ROLE_ERROR : MT_ROLE_DIM, words);
+}
+
+static void draw(struct mt_app *app, struct mt_rect r, bool focus)
+{
+	struct mt_processes_state *s = state_of(app);
+	struct mt_list *l = &s->list;
+	struct layout layout = lay_out(r.columns);
+	int below = !l->count ? 0 : r.rows >= 8 ? 3 : r.rows >= 5 ? 2 : 0, i = 0;
+
+	draw_heading(app, r, &layout);
+	mt_list_fit(l, r.rows - 1 - below);
+	for (; i < l->rows && l->top + (uint32_t)i < l->count; i++)
+		draw_line(app, (struct mt_rect){r.row + 1 + i, r.column, 1, r.columns}, &layout, l->top + (uint32_t)i, focus);
+	draw_below(app, (struct mt_rect){r.row + 1 + i, r.column, l->rows - i, r.columns});
+	if (below)
+		draw_whole(app, (struct mt_rect){r.row + r.rows - below, r.column, below, r.columns});
+}
+
+/* ---- actions ---- */
+
+static struct mt_list *list(struct mt_app *app)
+{
+	return &state_of(app)->list;
+}
+
+static void open_selected(struct mt_app *app)
+{
+	struct mt_processes_state *s = app->processes;
+	const struct mt_session_process *p = s->list.count ? &s->family.items[s->list.selected] : NULL;
+	const struct mt_data *home = mt_app_home(app);
+	bool live = p && p->alive && home->client && !home->recorder_gone;
+	char words[320];
+
+	if (!p)
+		return;
+	command_words(p, words, sizeof words);
+	if (is_shown(app, p))
+		mt_app_say(app, "this process is shown already");
+	else if (app->data.import)
+		mt_app_say(app, "a stand-alone recording knows of no other process");
+	else if (!live && app->home && (pid_t)home->whole.info.pid == p->pid && !p->followed)
+		mt_switch_to(app, mt_client_entry(home->client)->program, p->trace_path, words);
+	else if (!p->recorded)
+		mt_app_say(app, "process %d is not recorded: there is nothing to show", (int)p->pid);
+	else if (!live && !*p->trace_path)
+		mt_app_say(app, "process %d left no trace: it allocated nothing", (int)p->pid);
+	else
+		mt_switch_to(app, live ? p->pid : 0, p->trace_path, words);
+}
+
+static bool action(struct mt_app *app, enum mt_action what)
+{
+	struct mt_list *l = list(app);
+
+	if (what == MT_ACTION_OPEN) {
+		open_selected(app);
+		return true;
+	}
+	if (!mt_list_move(l, what))
+		return false;
+	l->held = true; /* the first line, too */
+	if (l->count)
+		l->identity = identity(&app->processes->family.items[l->selected]);
+	return true;
+}
+
+static void choose(struct mt_app *app, uint32_t index)
+{
+	struct mt_list *l = list(app);
+
+	mt_list_select(l, index);
+	l->held = true;
+	if (l->count)
+		l->identity = identity(&app->processes->family.items[l->selected]);
+}
+
+static void line_text(struct mt_app *app, uint32_t index, char *out, size_t len)
+{
+	const struct mt_session_process *p = &app->processes->family.items[index];
+	char state[STATE + 16];
+
+	snprintf(out, len, "%d %s %s", (int)p->pid, state_words(p, state), p->command);
+}
+
+/* The list stays: it is the session's. */
+const struct mt_view mt_view_processes = {
+	.name = "Procs",
+	.draw = draw,
+	.action = action,
+	.list = list,
+	.choose = choose,
+	.line = line_text,
+};

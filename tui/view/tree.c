@@ -1,0 +1,346 @@
+/* The call tree: who called, down to who allocated; or inverted. */
+#include "tui/view/guidance.h"
+#include "tui/view/tree_rows.h"
+#include "tui/data/triage.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define COLUMN 10
+
+static struct mt_list *list(struct mt_app *app)
+{
+	if (app->tree.generation != app->data.generation || !app->data.tree)
+		mt_tree_rows_make(app, 0, 0);
+	return &app->tree.list;
+}
+
+struct layout {
+	bool percent, self, blocks;
+	int where_column;
+};
+
+static struct layout lay_out(int width)
+{
+	struct layout l = {0};
+	int room = width - 2 - COLUMN - 26;
+
+	l.percent = room >= 6;
+	room -= 6;
+	l.self = room >= COLUMN;
+	room -= COLUMN;
+	l.blocks = room >= COLUMN;
+	l.where_column = 2 + COLUMN + (l.percent ? 6 : 0) + (l.self ? COLUMN : 0) + (l.blocks ? COLUMN : 0);
+	return l;
+}
+
+/* What stands beside the metric: blocks beside bytes, bytes beside blocks. */
+enum mt_metric mt_tree_companion(enum mt_metric metric)
+{
+	switch (metric) {
+	case MT_METRIC_LEAKED_SIZE: return MT_METRIC_LEAKED_COUNT;
+	case MT_METRIC_LEAKED_COUNT: return MT_METRIC_LEAKED_SIZE;
+	case MT_METRIC_ALLOCATED_COUNT: case MT_METRIC_TEMPORARY_COUNT: return MT_METRIC_SIZE;
+	case MT_METRIC_AT_PEAK_SIZE: return MT_METRIC_AT_PEAK_COUNT;
+	case MT_METRIC_AT_PEAK_COUNT: return MT_METRIC_AT_PEAK_SIZE;
+	case MT_METRIC_OWN_PEAK_SIZE: return MT_METRIC_OWN_PEAK_COUNT;
+	case MT_METRIC_OWN_PEAK_COUNT: return MT_METRIC_OWN_PEAK_SIZE;
+	default: return MT_METRIC_ALLOCATED_COUNT;
+	}
+}
+
+static void draw_heading(struct mt_app *app, struct mt_rect r, const struct layout *l)
+{
+	const struct mt_metric_info *info = mt_metric_info(app->data.sort);
+	struct mt_screen *s = app->screen;
+	int column = r.column + 2;
+
+	mt_draw_fill(s, r.row, r.column, r.columns, MT_ROLE_HEADING);
+	mt_draw_right(s, r.row, column, COLUMN - 1, MT_ROLE_SORTED, info->heading);
+	column += COLUMN;
+	if (l->percent) {
+		mt_draw_right(s, r.row, column - 1, 6, MT_ROLE_HEADING, "%");
+		column += 6;
+	}
+	if (l->self) {
+		mt_draw_right(s, r.row, column, COLUMN - 1, MT_ROLE_HEADING, "SELF");
+		column += COLUMN;
+	}
+	if (l->blocks)
+		mt_draw_right(s, r.row, column, COLUMN - 1, MT_ROLE_HEADING, mt_metric_info(mt_tree_companion(app->data.sort))->heading);
+	mt_draw(s, r.row, r.column + l->where_column, r.columns - l->where_column, MT_ROLE_HEADING,
+		app->data.inverted ? "CALLERS OF ALLOCATING FUNCTIONS" : "CALL TREE");
+}
+
+static void label_text(struct mt_app *app, const struct mt_tree_row *row, char *out, size_t len)
+{
+	struct mt_tree *tree = app->data.tree;
+	const char *arrow = mt_glyph(mt_screen_utf8(app->screen), MT_GLYPH_ARROW);
+	const char *dots = mt_glyph(mt_screen_utf8(app->screen), MT_GLYPH_ELLIPSIS);
+	struct mt_backtrace_frame head, tail;
+
+	mt_tree_label(tree, row->node, &head);
+	mt_tree_label(tree, row->last, &tail);
+	if (row->more)
+		snprintf(out, len, "%s %u more below 0.5 %%", dots, row->more);
+	else if (!row->chain)
+		snprintf(out, len, "%s%s", head.inlined ? "[inlined] " : "", head.function);
+	else if (row->chain == 1)
+		snprintf(out, len, "%s%s%s", head.function, arrow, tail.function);
+	else
+		snprintf(out, len, "%s%s%s%s%s (+%u)", head.function, arrow, dots, arrow, tail.function, row->chain);
+}
+
+static void draw_where(struct mt_app *app, struct mt_rect r, const struct mt_tree_row *row, bool selected, bool focus)
+{
+	struct mt_screen *s = app->screen;
+	enum mt_role role = selected ? focus ? MT_ROLE_SELECTED : MT_ROLE_SELECTED_AWAY : MT_ROLE_FUNCTION;
+	bool utf8 = mt_screen_utf8(s);
+	int indent = (int)row->depth * 2, source_width = r.columns >= 44 ? r.columns * 3 / 10 : 0;
+	struct mt_backtrace_frame tail;
+	char text[1024];
+
+	if (indent > r.columns / 2) /* deep rows keep their names readable */
+		indent = r.columns / 2 + indent % 2;
+	for (int i = 0; i < indent; i += 2)
+		mt_draw(s, r.row, r.column + i, 1, selected ? role : MT_ROLE_AXIS, mt_glyph(utf8, MT_GLYPH_BAR));
+	mt_draw(s, r.row, r.column + indent, 1, role, row->more ? " " : mt_glyph(utf8, !row->branch ? MT_GLYPH_LEAF :
+		row->open ? MT_GLYPH_OPENED : MT_GLYPH_CLOSED));
+	label_text(app, row, text, sizeof text);
+	if (!selected)
+		role = row->more ? MT_ROLE_DIM : mt_prompt_matches(app, text) ? MT_ROLE_MATCH : role;
+	mt_draw(s, r.row, r.column + indent + 2, r.columns - indent - 2 - (row->more ? 0 : source_width), role, text);
+	if (!source_width || row->more)
+		return;
+	mt_tree_label(app->data.tree, row->last, &tail);
+	mt_frame_source(text, sizeof text, &tail, false);
+	mt_draw(s, r.row, r.column + r.columns - source_width + 1, source_width - 1,
+		selected ? role : MT_ROLE_SOURCE, text);
+}
+
+static void draw_line(struct mt_app *app, struct mt_rect r, const struct layout *l, const struct mt_tree_row *row,
+	bool selected, bool focus)
+{
+	struct mt_data *d = &app->data;
+	struct mt_screen *s = app->screen;
+	const struct mt_tree_node *node = mt_tree_get(d->tree, row->last);
+	enum mt_role role = selected ? focus ? MT_ROLE_SELECTED : MT_ROLE_SELECTED_AWAY : MT_ROLE_NUMBER;
+	const struct mt_metric_info *info = mt_metric_info(d->sort);
+	uint64_t value = row->more ? row->more_value : mt_metric_value(&d->profile, &node->total, d->sort);
+	int column = r.column + 2;
+	char text[32];
+
+	mt_draw_fill(s, r.row, r.column, r.columns, role);
+	mt_draw(s, r.row, r.column, 1, role, selected ? mt_glyph(mt_screen_utf8(s), MT_GLYPH_CURSOR) : " ");
+	mt_draw_right(s, r.row, column, COLUMN - 1, role, row->more ? mt_data_format(text, value, info->unit)
+		: mt_data_metric(text, d, &node->total, d->sort));
+	column += COLUMN;
+	if (l->percent) {
+		snprintf(text, sizeof text, "%.1f", mt_data_percent(d, value, d->sort));
+		if (info->sums)
+			mt_draw_right(s, r.row, column - 1, 6, role, text);
+		column += 6;
+	}
+	if (l->self && !row->more) {
+		value = node->self.allocated_count ? mt_metric_value(&d->profile, &node->self, d->sort) : 0;
+		mt_draw_right(s, r.row, column, COLUMN - 1, role,
+			value ? mt_data_metric(text, d, &node->self, d->sort) : mt_glyph(mt_screen_utf8(s), MT_GLYPH_DASH));
+	}
+	column += l->self ? COLUMN : 0;
+	if (l->blocks && !row->more)
+		mt_draw_right(s, r.row, column, COLUMN - 1, role, mt_data_metric(text, d, &node->total,
+			mt_tree_companion(d->sort)));
+	if (!row->branch && !row->more && node->group != MT_NO_GROUP)
+		mt_triage_draw_mark(app, r.row, r.column, role, node->group);
+	draw_where(app, (struct mt_rect){r.row, r.column + l->where_column, 1, r.columns - l->where_column}, row, selected,
+		focus);
+}
+
+static void draw(struct mt_app *app, struct mt_rect r, bool focus)
+{
+	struct mt_list *l = list(app);
+	struct layout layout = lay_out(r.columns);
+
+	draw_heading(app, r, &layout);
+	mt_list_fit(l, r.rows - 1);
+	if (!l->count)
+		mt_guidance_empty(app, (struct mt_rect){r.row + 1, r.column, r.rows - 1, r.columns});
+	for (int i = 0; i < r.rows - 1 && l->top + (uint32_t)i < l->count; i++) {
+		struct mt_rect line = {r.row + 1 + i, r.column, 1, r.columns};
+		uint32_t index = l->top + (uint32_t)i;
+
+		draw_line(app, line, &layout, &app->tree.rows[index], index == l->selected, focus);
+		mt_frame_hit(app, line, MT_HIT_LINE, MT_VIEW_TREE, index);
+	}
+}
+
+static void remember(struct mt_tree_state *t)
+{
+	if (t->row_count)
+		t->list.identity = t->rows[t->list.selected].identity;
+	t->list.held = true;
+}
+
+static void go_to_parent(struct mt_tree_state *t)
+{
+	uint32_t at = t->list.selected, depth = t->rows[at].depth;
+
+	while (at > 0 && t->rows[at].depth >= depth)
+		at--;
+	if (depth)
+		t->list.selected = at;
+	remember(t);
+}
+
+uint32_t mt_tree_group(struct mt_app *app, uint32_t node)
+{
+	while (node != MT_NO_NODE) {
+		const struct mt_tree_node *n = mt_tree_get(app->data.tree, node);
+
+		if (n->group != MT_NO_GROUP)
+			return n->group;
+		node = n->parent;
+	}
+	return MT_NO_GROUP;
+}
+
+static void open_row(struct mt_app *app)
+{
+	struct mt_tree_row *row = &app->tree.rows[app->tree.list.selected];
+
+	app->tree.list.held = true;
+	if (row->more) {
+		mt_tree_rows_toggle(&app->tree, row->identity, true);
+		return;
+	}
+	if (row->branch) {
+		mt_tree_rows_toggle(&app->tree, row->identity, !row->open);
+		return;
+	}
+	uint32_t group = mt_tree_group(app, row->last);
+
+	if (group != MT_NO_GROUP)
+		mt_app_open_group(app, group);
+}
+
+static void open_heaviest(struct mt_app *app)
+{
+	struct mt_tree_state *t = &app->tree;
+
+	for (;;) {
+		struct mt_tree_row *row = &t->rows[t->list.selected];
+
+		if (!row->branch)
+			return;
+		if (!row->open) {
+			mt_tree_rows_toggle(t, row->identity, true);
+			mt_tree_rows_make(app, 0, 0);
+		}
+		if (t->list.selected + 1 >= t->row_count)
+			return;
+		t->list.selected++;
+		remember(t);
+	}
+}
+
+static void set_level(struct mt_app *app, int by)
+{
+	if (by > 0 ? app->tree.level < 100 : app->tree.level > 0)
+		app->tree.level += (unsigned)by;
+	mt_tree_rows_reset(&app->tree);
+	mt_app_say(app, "branches are open to level %u", app->tree.level);
+}
+
+static bool action(struct mt_app *app, enum mt_action what)
+{
+	struct mt_tree_state *t = &app->tree;
+	struct mt_list *l = list(app);
+
+	if (what == MT_ACTION_INVERT) {
+		mt_data_invert(&app->data);
+		mt_tree_rows_reset(t);
+		t->level = app->data.inverted ? 1 : 3;
+		t->list = (struct mt_list){.rows = t->list.rows};
+		return true;
+	}
+	if (mt_list_move(l, what)) {
+		bool held = l->held;
+
+		remember(t);
+		l->held = held;
+		return true;
+	}
+	if (!l->count)
+		return false;
+	struct mt_tree_row row = t->rows[l->selected];
+
+	switch (what) {
+	case MT_ACTION_OPEN: open_row(app); break;
+	case MT_ACTION_FOLD_IN:
+		if (row.open)
+			mt_tree_rows_toggle(t, row.identity, false);
+		else
+			go_to_parent(t);
+		break;
+	case MT_ACTION_FOLD_OUT:
+		if ((row.branch && !row.open) || row.more) {
+			mt_tree_rows_toggle(t, row.identity, true);
+		} else if (row.open && l->selected + 1 < l->count) {
+			l->selected++;
+			remember(t);
+		}
+		break;
+	case MT_ACTION_PARENT: go_to_parent(t); break;
+	case MT_ACTION_MORE: set_level(app, 1); break;
+	case MT_ACTION_LESS: set_level(app, -1); break;
+	case MT_ACTION_EXPAND: mt_tree_rows_make(app, row.identity, 1); break;
+	case MT_ACTION_COLLAPSE: mt_tree_rows_make(app, row.identity, -1); break;
+	case MT_ACTION_HEAVIEST: open_heaviest(app); break;
+	default: return false;
+	}
+	return true;
+}
+
+static void choose(struct mt_app *app, uint32_t index)
+{
+	struct mt_list *l = list(app);
+
+	mt_list_select(l, index);
+	l->held = true;
+	remember(&app->tree);
+}
+
+static void line_text(struct mt_app *app, uint32_t index, char *out, size_t len)
+{
+	list(app);
+	label_text(app, &app->tree.rows[index], out, len);
+}
+
+void mt_tree_state_free(struct mt_tree_state *t)
+{
+	mt_tree_rows_reset(t);
+	free(t->rows);
+}
+
+static void pick(struct mt_app *app, struct mt_pick *out)
+{
+	struct mt_list *l = list(app);
+	const struct mt_tree_row *row = l->count ? &app->tree.rows[l->selected] : NULL;
+
+	if (!row || row->more)
+		return;
+	out->group = mt_tree_group(app, row->last);
+	mt_tree_label(app->data.tree, row->last, &out->branch);
+}
+
+const struct mt_view mt_view_tree = {
+	.name = "Tree",
+	.scopes = 1u << MT_SCOPE_TREE | 1u << MT_SCOPE_COLUMNS | 1u << MT_SCOPE_TRIAGE,
+	.draw = draw,
+	.action = action,
+	.list = list,
+	.choose = choose,
+	.line = line_text,
+	.pick = pick,
+};
