@@ -179,7 +179,7 @@ static void pause_recording(struct mt_app *app)
 		return;
 	}
 	mt_client_pause(d->client, pause);
-	mt_app_say(app, pause ? "the recording pauses: new blocks are left out until P goes on" : "the recording goes on");
+	mt_app_say(app, pause ? "the recording pauses: no new blocks until P, but frees count: totals run low" : "the recording goes on");
 }
 
 static void change_graphs(struct mt_app *app)

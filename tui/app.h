@@ -189,6 +189,7 @@ struct mt_app {
 	struct mt_themes *themes;
 	struct mt_config *config;
 	struct mt_restore *restore;  /* NULL: before the first data */
+	uint32_t suspect;            /* the group that was said to look like a leak, from 1; 0: none */
 	struct mt_columns columns;   /* of the list of groups; none: the first that fit */
 	struct mt_groups_state groups;
 	struct mt_tree_state tree;

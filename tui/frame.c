@@ -1,8 +1,9 @@
 /* What surrounds the view: title, tabs, status line, key bar; and what lies on top of it. */
 #include "tui/app.h"
-#include "tui/data/job.h"
 #include "core/export/number.h"
+#include "tui/data/job.h"
 #include "tui/user/theme_menu.h"
+#include "tui/view/guidance.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -73,10 +74,14 @@ static void draw_title(struct mt_app *app, int columns)
 	int used, width;
 
 	mt_number_count(count, lost);
-	if (d->live && info->wall_ns >= 1000000000u) /* whole seconds: the clock alone must not repaint at every frame */
-		mt_number_time(wall, info->wall_ns / 1000000000u * 1000000000u);
-	else
+	uint64_t seconds = info->wall_ns / 1000000000u;
+
+	if (!d->live || !seconds)
 		mt_number_time(wall, info->wall_ns);
+	else if (seconds < 60) /* whole seconds: the clock alone must not repaint at every frame */
+		snprintf(wall, sizeof wall, "%us", (unsigned)seconds);
+	else
+		mt_number_time(wall, seconds * 1000000000u);
 	if (*state_words(app))
 		snprintf(state, sizeof state, "%s %s ", d->live ? mt_glyph(mt_screen_utf8(app->screen), MT_GLYPH_LIVE) : "", state_words(app));
 	snprintf(lost_text, sizeof lost_text, "  lost %s ", count);
@@ -164,7 +169,7 @@ static void draw_tabs(struct mt_app *app, int columns)
 static void draw_status(struct mt_app *app, int row, int columns)
 {
 	struct mt_data *d = &app->data;
-	char right[128], hidden[48];
+	char right[128], hidden[48], hint[160];
 	char *filter;
 
 	if (app->prompt.kind != MT_PROMPT_NONE) {
@@ -190,8 +195,11 @@ static void draw_status(struct mt_app *app, int row, int columns)
 	int width = mt_text_width(right);
 
 	filter = mt_filter_text(d->filter);
-	mt_drawf(app->screen, row, 0, columns - width - 1, *filter ? MT_ROLE_PROMPT : MT_ROLE_DIM, "filter: %s",
-		*filter ? filter : "-");
+	if (!*filter && mt_guidance_suspect(app, hint, sizeof hint, columns - width - 1))
+		mt_draw(app->screen, row, 0, columns - width - 1, MT_ROLE_GROWING, hint);
+	else
+		mt_drawf(app->screen, row, 0, columns - width - 1, *filter ? MT_ROLE_PROMPT : MT_ROLE_DIM, "filter: %s",
+			*filter ? filter : "-");
 	free(filter);
 	mt_draw(app->screen, row, columns - width, width, MT_ROLE_DIM, right);
 }

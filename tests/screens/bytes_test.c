@@ -84,7 +84,7 @@ static void check_live(struct tests *t, const char *name, const char *keys, bool
 	struct terminal terminal;
 
 	terminal_start(&terminal, 30, 100, &s, argv);
-	bool ok = terminal_wait_text(&terminal, "session_new") && terminal_wait_text(&terminal, " 3.00s");
+	bool ok = terminal_wait_text(&terminal, "session_new") && terminal_wait_text(&terminal, "LIVE 3s");
 
 	terminal_type(&terminal, keys);
 	terminal_read_for(&terminal, 700);

@@ -149,6 +149,12 @@ static void check(struct tests *t, const struct program *p, int rows, int column
 	}
 	terminal_start(&terminal, rows, columns, &s, argv);
 	terminal_wait_text(&terminal, "LIVE");
+	if (columns >= 80) {
+		char hint[160];
+
+		snprintf(hint, sizeof hint, "%s%s", p->seen, strchr(p->seen, '+') ? "" : " looks like a leak: L shows why");
+		tell(t, terminal_wait_text(&terminal, hint), "%s: the first screen points to the leak", p->name);
+	}
 	terminal_type(&terminal, p->first);
 	terminal_wait_text(&terminal, *p->first == 'V' ? "suspected leaks" : "SUSPECT");
 	int keys = (int)strlen(p->first) + open_selected(&terminal, p, &truth);

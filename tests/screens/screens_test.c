@@ -330,7 +330,7 @@ static void check_busy(struct tests *t)
 	uint64_t before;
 
 	terminal_start(&terminal, 30, 100, &s, argv);
-	bool ok = terminal_wait_text(&terminal, "session_new") && terminal_wait_text(&terminal, "2.00s");
+	bool ok = terminal_wait_text(&terminal, "session_new") && terminal_wait_text(&terminal, "LIVE 2s");
 
 	before = terminal.received;
 	terminal_read_for(&terminal, 3000);

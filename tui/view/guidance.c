@@ -151,3 +151,41 @@ int mt_guidance_source(struct mt_app *app, struct mt_rect r, const struct mt_bac
 	say(&t, line);
 	return t.row;
 }
+
+#define LOOKS_LIKE_A_LEAK 60 /* points of a hundred: what grows in the program's warm-up stays below */
+#define NO_LONGER 40
+
+/* One that was named stays it until it looks harmless: of several the first may change with every point. */
+static bool find_suspect(struct mt_app *app)
+{
+	const struct mt_ranking *r = &app->data.ranking;
+	uint32_t best = UINT32_MAX;
+
+	if (!r->scores)
+		return false;
+	if (app->suspect && app->suspect - 1 < r->score_count && r->scores[app->suspect - 1] >= NO_LONGER)
+		return true;
+	for (uint32_t i = 0; i < r->score_count; i++)
+		if (r->scores[i] >= LOOKS_LIKE_A_LEAK && (best == UINT32_MAX || r->scores[i] > r->scores[best]))
+			best = i;
+	app->suspect = best == UINT32_MAX ? 0 : best + 1;
+	return app->suspect;
+}
+
+bool mt_guidance_suspect(struct mt_app *app, char *out, size_t len, int width)
+{
+	struct mt_data *d = &app->data;
+	struct mt_backtrace backtrace = {0};
+	const struct mt_backtrace_frame *frame;
+	char key[16];
+
+	if (!d->live || d->sort == MT_METRIC_SUSPECT || (app->view != MT_VIEW_MAIN && app->view != MT_VIEW_GROUPS)
+		|| !find_suspect(app) || app->suspect > d->profile.group_count)
+		return false;
+	mt_backtrace_get(&backtrace, &d->profile, &d->symbols, app->suspect - 1);
+	frame = mt_backtrace_own(&backtrace);
+	mt_action_key(MT_ACTION_SUSPECTS, key);
+	snprintf(out, len, "%s looks like a leak: %s shows why", frame ? frame->function : "a group", key);
+	mt_backtrace_free(&backtrace);
+	return mt_text_width(out) <= width;
+}
