@@ -54,63 +54,7 @@ static void check_bytes(struct tests *t)
 	terminal_close(&terminal);
 }
 
-static void check_resize(struct tests *t)
-{
-	static const int walk[][2] = {{24, 80}, {10, 40}, {6, 20}, {1, 1}, {50, 160}, {12, 45}, {30, 100}};
-	static const char *const keys[] = {"8", "8<r", "2j\rb"};
-
-	for (size_t k = 0; wanted("resize") && k < sizeof keys / sizeof *keys; k++) {
-		struct terminal walked, fresh;
-		bool answered = true;
-		char *a, *b;
-
-		open_trace(t, &walked, 30, 100, NULL);
-		open_trace(t, &fresh, 30, 100, NULL);
-		terminal_settle(&walked);
-		terminal_settle(&fresh);
-		terminal_type(&walked, keys[k]);
-		terminal_type(&fresh, keys[k]);
-		terminal_settle(&walked);
-		answered = terminal_settle(&fresh);
-		for (size_t i = 0; i < sizeof walk / sizeof *walk; i++) {
-			terminal_resize(&walked, walk[i][0], walk[i][1]);
-			answered = terminal_settle(&walked) && answered;
-		}
-		a = terminal_dump(&walked);
-		b = terminal_dump(&fresh);
-		tell(t, answered && !strcmp(a, b), "a resize walk of blocks ends as a fresh start, %zu", k);
-		if (strcmp(a, b))
-			printf("==== walked\n%s==== fresh\n%s", a, b);
-		free(a);
-		free(b);
-		terminal_close(&walked);
-		terminal_close(&fresh);
-	}
-}
-
-struct step { const char *name, *keys, *there, *gone; };
-
-static void check_steps(struct tests *t, const struct golden *g, const struct step *steps, size_t count)
-{
-	struct terminal terminal;
-
-	if (!wanted("steps"))
-		return;
-	open_trace(t, &terminal, 30, 100, g);
-	terminal_settle(&terminal);
-	for (size_t i = 0; i < count; i++) {
-		terminal_type(&terminal, steps[i].keys);
-		bool good = terminal_settle(&terminal);
-		char *screen = terminal_text(&terminal);
-
-		good = good && strstr(screen, steps[i].there) && !(steps[i].gone && strstr(screen, steps[i].gone));
-		tell(t, good, "blocks: %s", steps[i].name);
-		if (!good)
-			printf("%s\n", screen);
-		free(screen);
-	}
-	terminal_close(&terminal);
-}
+static const char *const walks[] = {"8", "8<r", "2j\rb"};
 
 static const struct step steps[] = {
 	{"the largest at first", "8", "the largest 10,000 of 209,030 blocks, 357M", "lowest"},
@@ -152,8 +96,8 @@ int main(int argc, char **argv)
 	for (size_t i = 0; i < sizeof goldens / sizeof *goldens; i++)
 		check_golden(&t, &goldens[i]);
 	check_bytes(&t);
-	check_resize(&t);
-	check_steps(&t, NULL, steps, sizeof steps / sizeof *steps);
-	check_steps(&t, &holds, held, sizeof held / sizeof *held);
+	check_walks(&t, " of blocks", walks, sizeof walks / sizeof *walks);
+	check_steps(&t, "blocks", NULL, steps, sizeof steps / sizeof *steps);
+	check_steps(&t, "blocks", &holds, held, sizeof held / sizeof *held);
 	return t.failed != 0;
 }

@@ -53,90 +53,36 @@ static void check_bytes(struct tests *t)
 	terminal_close(&terminal);
 }
 
-static void check_resize(struct tests *t)
-{
-	static const int walk[][2] = {{24, 80}, {10, 40}, {6, 20}, {1, 1}, {50, 160}, {12, 45}, {30, 100}};
-	static const char *const keys[] = {"4", "4jjjjl", "4jjjj\rj", "4iH", "4/json\r"};
+static const char *const walks[] = {"4", "4jjjjl", "4jjjj\rj", "4iH", "4/json\r"};
 
-	for (size_t k = 0; wanted("resize") && k < sizeof keys / sizeof *keys; k++) {
-		struct terminal walked, fresh;
-		bool answered = true;
-		char *a, *b;
-
-		open_trace(t, &walked, 30, 100, NULL);
-		open_trace(t, &fresh, 30, 100, NULL);
-		terminal_settle(&walked);
-		terminal_settle(&fresh);
-		terminal_type(&walked, keys[k]);
-		terminal_type(&fresh, keys[k]);
-		terminal_settle(&walked);
-		answered = terminal_settle(&fresh);
-		for (size_t i = 0; i < sizeof walk / sizeof *walk; i++) {
-			terminal_resize(&walked, walk[i][0], walk[i][1]);
-			answered = terminal_settle(&walked) && answered;
-		}
-		a = terminal_dump(&walked);
-		b = terminal_dump(&fresh);
-		tell(t, answered && !strcmp(a, b), "a resize walk of the icicle ends as a fresh start, keys '%s'", keys[k]);
-		if (strcmp(a, b))
-			printf("==== walked\n%s==== fresh\n%s", a, b);
-		free(a);
-		free(b);
-		terminal_close(&walked);
-		terminal_close(&fresh);
-	}
-}
-
-/* What is typed or clicked, and what then has to be on the screen and what not. */
-static void check_steps(struct tests *t)
-{
-	static const struct { const char *name, *keys, *there, *gone; } steps[] = {
-		{"the whole tree at first", "4", "[all] 83.9M 100.0%", "zoom:"},
-		{"a click selects", "\033[<0;70;7M\033[<0;70;7m", " arena_grow   16.0M leaked   19.1 %", "zoom:"},
-		{"a second click on a leaf opens its group", "\033[<0;70;7M\033[<0;70;7m", "backtrace, innermost first", NULL},
-		{"q comes back to the icicle", "q", " arena_grow   16.0M leaked", "backtrace"},
-		{"a click where nothing is does nothing", "\033[<0;99;20M\033[<0;99;20m", " arena_grow   16.0M leaked", NULL},
-		{"a second click zooms", "\033[<0;9;7M\033[<0;9;7m\033[<0;9;7M\033[<0;9;7m", "zoom: event_loop", "[all]"},
-		{"zoomed further", "j\r", "zoom: accept_cb", "http_body"},
-		{"Backspace is a step", "\177", "zoom: event_loop", NULL},
-		{"so is the next", "\177", "[all] 83.9M", "zoom:"},
-		{"there is no further one", "\177", "this is the whole tree", NULL},
-		{"= comes back from any", "\rj\r=", "[all] 83.9M", "zoom:"},
-		{"what was zoomed to is selected", "k", " event_loop   56.6M leaked", NULL},
-		{"a click on what is too narrow selects it", "\033[<0;96;7M\033[<0;96;7m", " 4 narrow ones below main", NULL},
-		{"a second one gives them all columns", "\033[<0;96;7M\033[<0;96;7m", "main without its largest 3 ", "event_loop"},
-		{"and the first of them is selected", "", " 0x4013c0   792k leaked", NULL},
-		{"Backspace goes back from there, too", "\177", "│event_loop", "without"},
-		{"the wheel goes down", "g\033[<65;20;9M", " main   81.0M leaked", NULL},
-		{"and up", "\033[<64;20;9M", " [all]   83.9M leaked", NULL},
-		{"H goes to the end of the heaviest path", "gH", " session_new   47.3M leaked   56.3 %", NULL},
-		{"a filter keeps what is selected", "\\session\r", " session_new   47.3M leaked   100.0 %", "arena_grow"},
-		{"and without it again", "\\\025\r", " session_new   47.3M leaked   56.3 %", NULL},
-		{"i inverts", "i", "inverted", "zoom:"},
-		{"and back", "i", "from main down", NULL},
-		{"search highlights and counts", "/_new$\r", "match /_new$: 1 frame, 47.3M (56.3 % of view)", NULL},
-		{"n goes to it", "gn", " session_new   47.3M leaked", NULL},
-		{"and where nothing matches, says so", "/zzzz\rn", "no function of this view matches zzzz", NULL},
-	};
-	struct terminal terminal;
-
-	if (!wanted("steps"))
-		return;
-	open_trace(t, &terminal, 30, 100, NULL);
-	terminal_settle(&terminal);
-	for (size_t i = 0; i < sizeof steps / sizeof *steps; i++) {
-		terminal_type(&terminal, steps[i].keys);
-		bool good = terminal_settle(&terminal);
-		char *screen = terminal_text(&terminal);
-
-		good = good && strstr(screen, steps[i].there) && !(steps[i].gone && strstr(screen, steps[i].gone));
-		tell(t, good, "icicle: %s", steps[i].name);
-		if (!good)
-			printf("%s\n", screen);
-		free(screen);
-	}
-	terminal_close(&terminal);
-}
+static const struct step steps[] = {
+	{"the whole tree at first", "4", "[all] 83.9M 100.0%", "zoom:"},
+	{"a click selects", "\033[<0;70;7M\033[<0;70;7m", " arena_grow   16.0M leaked   19.1 %", "zoom:"},
+	{"a second click on a leaf opens its group", "\033[<0;70;7M\033[<0;70;7m", "backtrace, innermost first", NULL},
+	{"q comes back to the icicle", "q", " arena_grow   16.0M leaked", "backtrace"},
+	{"a click where nothing is does nothing", "\033[<0;99;20M\033[<0;99;20m", " arena_grow   16.0M leaked", NULL},
+	{"a second click zooms", "\033[<0;9;7M\033[<0;9;7m\033[<0;9;7M\033[<0;9;7m", "zoom: event_loop", "[all]"},
+	{"zoomed further", "j\r", "zoom: accept_cb", "http_body"},
+	{"Backspace is a step", "\177", "zoom: event_loop", NULL},
+	{"so is the next", "\177", "[all] 83.9M", "zoom:"},
+	{"there is no further one", "\177", "this is the whole tree", NULL},
+	{"= comes back from any", "\rj\r=", "[all] 83.9M", "zoom:"},
+	{"what was zoomed to is selected", "k", " event_loop   56.6M leaked", NULL},
+	{"a click on what is too narrow selects it", "\033[<0;96;7M\033[<0;96;7m", " 4 narrow ones below main", NULL},
+	{"a second one gives them all columns", "\033[<0;96;7M\033[<0;96;7m", "main without its largest 3 ", "event_loop"},
+	{"and the first of them is selected", "", " 0x4013c0   792k leaked", NULL},
+	{"Backspace goes back from there, too", "\177", "│event_loop", "without"},
+	{"the wheel goes down", "g\033[<65;20;9M", " main   81.0M leaked", NULL},
+	{"and up", "\033[<64;20;9M", " [all]   83.9M leaked", NULL},
+	{"H goes to the end of the heaviest path", "gH", " session_new   47.3M leaked   56.3 %", NULL},
+	{"a filter keeps what is selected", "\\session\r", " session_new   47.3M leaked   100.0 %", "arena_grow"},
+	{"and without it again", "\\\025\r", " session_new   47.3M leaked   56.3 %", NULL},
+	{"i inverts", "i", "inverted", "zoom:"},
+	{"and back", "i", "from main down", NULL},
+	{"search highlights and counts", "/_new$\r", "match /_new$: 1 frame, 47.3M (56.3 % of view)", NULL},
+	{"n goes to it", "gn", " session_new   47.3M leaked", NULL},
+	{"and where nothing matches, says so", "/zzzz\rn", "no function of this view matches zzzz", NULL},
+};
 
 int main(int argc, char **argv)
 {
@@ -145,7 +91,7 @@ int main(int argc, char **argv)
 	for (size_t i = 0; i < sizeof goldens / sizeof *goldens; i++)
 		check_golden(&t, &goldens[i]);
 	check_bytes(&t);
-	check_resize(&t);
-	check_steps(&t);
+	check_walks(&t, " of the icicle", walks, sizeof walks / sizeof *walks);
+	check_steps(&t, "icicle", NULL, steps, sizeof steps / sizeof *steps);
 	return t.failed != 0;
 }

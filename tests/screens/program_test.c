@@ -256,9 +256,9 @@ static void check_mouse(struct tests *t)
 /* ---- real programs ---- */
 
 /* Keys to type, and what is then on the screen. */
-struct step { const char *keys, *text; };
+struct round { const char *keys, *text; };
 
-static void check_program(struct tests *t, const char *name, const char *path, char *const *program, const struct step *steps)
+static void check_program(struct tests *t, const char *name, const char *path, char *const *program, const struct round *steps)
 {
 	struct terminal terminal;
 	bool good = true;
@@ -285,22 +285,22 @@ static void check_program(struct tests *t, const char *name, const char *path, c
 static void check_programs(struct tests *t)
 {
 	static char *bash[] = {"/bin/bash", "--norc", "--noprofile", NULL};
-	static const struct step bash_steps[] = {{"", "bash-"}, {TYPE, "take the keyboard back"}, {"echo $((6*7))\r", "\n42"}, {"\033[A\033[1;5D8\r", "echo $((6*87))"},
+	static const struct round bash_steps[] = {{"", "bash-"}, {TYPE, "take the keyboard back"}, {"echo $((6*7))\r", "\n42"}, {"\033[A\033[1;5D8\r", "echo $((6*87))"},
 		{"", "\n522"}, {"stty size; echo $TERM\r", "20 80\nxterm-256color"}, {"cat\r", "cat\n"}, {"twice\r", "twice\ntwice"},
 		{"\032", "Stopped"}, {"exit\rexit 4\r", "status 4"}, {0}};
 	static char *python[] = {"/usr/bin/env", "python3", "-q", NULL};
-	static const struct step python_steps[] = {{"", ">>>"}, {TYPE, "take the keyboard back"}, {"print(6*7, 'x'*3)\r", "\n42 xxx"},
+	static const struct round python_steps[] = {{"", ">>>"}, {TYPE, "take the keyboard back"}, {"print(6*7, 'x'*3)\r", "\n42 xxx"},
 		{"\003", "KeyboardInterrupt"}, {"exit(3)\r", "status 3"}, {0}};
 	static char *top[] = {"/usr/bin/top", "-d", "1", NULL};
-	static const struct step top_steps[] = {{"", "load average"}, {TYPE, "take the keyboard back"}, {"h", "Type 'q' or <Esc>"}, {"\033", "load average"},
+	static const struct round top_steps[] = {{"", "load average"}, {TYPE, "take the keyboard back"}, {"h", "Type 'q' or <Esc>"}, {"\033", "load average"},
 		{"q", "status 0"}, {0}};
 	static char *vim[] = {"/usr/bin/vim", "-u", "NONE", "-i", "NONE", "-n", "-N", "pane.txt", NULL};
-	static const struct step vim_steps[] = {{"", "~\n~"}, {TYPE, "take the keyboard back"}, {"ihello", "hello"}, {"\r\033[A\033[Hoh \033", "oh hello"},
+	static const struct round vim_steps[] = {{"", "~\n~"}, {TYPE, "take the keyboard back"}, {"ihello", "hello"}, {"\r\033[A\033[Hoh \033", "oh hello"},
 		{":set number\r", "  1 oh hello"}, {":s/hello/wörld/\r", "oh wörld"}, {":wq\r", "status 0"}, {0}};
 	static char *nano[] = {"/usr/bin/nano", "-I", "pane2.txt", NULL};
-	static const struct step nano_steps[] = {{"", "^X"}, {TYPE, "take the keyboard back"}, {"hello\r", "hello"}, {"\017\r", "Wrote"}, {"\030", "status 0"}, {0}};
+	static const struct round nano_steps[] = {{"", "^X"}, {TYPE, "take the keyboard back"}, {"hello\r", "hello"}, {"\017\r", "Wrote"}, {"\030", "status 0"}, {0}};
 	static char *less[] = {"/usr/bin/less", "/etc/services", NULL};
-	static const struct step less_steps[] = {{"", "services"}, {TYPE, "take the keyboard back"}, {"G", "END"}, {"g/https\r", "https"}, {"q", "status 0"}, {0}};
+	static const struct round less_steps[] = {{"", "services"}, {TYPE, "take the keyboard back"}, {"G", "END"}, {"g/https\r", "https"}, {"q", "status 0"}, {0}};
 
 	check_program(t, "bash", bash[0], bash, bash_steps);
 	check_program(t, "python3", "/usr/bin/env", python, python_steps);

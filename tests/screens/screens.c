@@ -114,3 +114,61 @@ void check_golden(struct tests *t, const struct golden *g)
 	terminal_close(&terminal);
 }
 
+
+static void check_walk(struct tests *t, const char *where, const char *keys)
+{
+	static const int walk[][2] = {{24, 80}, {10, 40}, {6, 20}, {1, 1}, {50, 160}, {12, 45}, {30, 100}};
+	struct terminal walked, fresh;
+	bool answered;
+	char *a, *b;
+
+	open_trace(t, &walked, 30, 100, NULL);
+	open_trace(t, &fresh, 30, 100, NULL);
+	terminal_settle(&walked);
+	terminal_settle(&fresh);
+	terminal_type(&walked, keys);
+	terminal_type(&fresh, keys);
+	terminal_settle(&walked);
+	answered = terminal_settle(&fresh);
+	for (size_t i = 0; i < sizeof walk / sizeof *walk; i++) {
+		terminal_resize(&walked, walk[i][0], walk[i][1]);
+		answered = terminal_settle(&walked) && answered;
+	}
+	a = terminal_dump(&walked);
+	b = terminal_dump(&fresh);
+	tell(t, answered && !strcmp(a, b), "a resize walk%s ends as a fresh start, keys '%s'", where, *keys ? keys : "none");
+	if (strcmp(a, b))
+		printf("==== walked\n%s==== fresh\n%s", a, b);
+	free(a);
+	free(b);
+	terminal_close(&walked);
+	terminal_close(&fresh);
+}
+
+void check_walks(struct tests *t, const char *where, const char *const *keys, size_t count)
+{
+	for (size_t i = 0; wanted("resize") && i < count; i++)
+		check_walk(t, where, keys[i]);
+}
+
+void check_steps(struct tests *t, const char *where, const struct golden *g, const struct step *steps, size_t count)
+{
+	struct terminal terminal;
+
+	if (!wanted("steps"))
+		return;
+	open_trace(t, &terminal, 30, 100, g);
+	terminal_settle(&terminal);
+	for (size_t i = 0; i < count; i++) {
+		terminal_type(&terminal, steps[i].keys);
+		bool good = terminal_settle(&terminal);
+		char *screen = terminal_text(&terminal);
+
+		good = good && strstr(screen, steps[i].there) && !(steps[i].gone && strstr(screen, steps[i].gone));
+		tell(t, good, "%s: %s", where, steps[i].name);
+		if (!good)
+			printf("%s\n", screen);
+		free(screen);
+	}
+	terminal_close(&terminal);
+}

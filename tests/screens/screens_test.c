@@ -10,39 +10,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-static void check_resize(struct tests *t)
-{
-	static const int walk[][2] = {{24, 80}, {10, 40}, {6, 20}, {1, 1}, {50, 160}, {12, 45}, {30, 100}};
-	static const char *const keys[] = {"", "2jj", "3", "5ll", "V", "2\r", "?"};
-
-	for (size_t k = 0; k < sizeof keys / sizeof *keys; k++) {
-		struct terminal walked, fresh;
-		bool answered = true;
-		char *a, *b;
-
-		open_trace(t, &walked, 30, 100, NULL);
-		open_trace(t, &fresh, 30, 100, NULL);
-		terminal_settle(&walked);
-		terminal_settle(&fresh);
-		terminal_type(&walked, keys[k]);
-		terminal_type(&fresh, keys[k]);
-		terminal_settle(&walked);
-		answered = terminal_settle(&fresh);
-		for (size_t i = 0; i < sizeof walk / sizeof *walk; i++) {
-			terminal_resize(&walked, walk[i][0], walk[i][1]);
-			answered = terminal_settle(&walked) && answered;
-		}
-		a = terminal_dump(&walked);
-		b = terminal_dump(&fresh);
-		tell(t, answered && !strcmp(a, b), "a resize walk ends as a fresh start, keys '%s'", keys[k][0] ? keys[k] : "none");
-		if (strcmp(a, b))
-			printf("==== walked\n%s==== fresh\n%s", a, b);
-		free(a);
-		free(b);
-		terminal_close(&walked);
-		terminal_close(&fresh);
-	}
-}
+static const char *const walks[] = {"", "2jj", "3", "5ll", "V", "2\r", "?"};
 
 /* ---- random keys ---- */
 
@@ -387,8 +355,7 @@ int main(int argc, char **argv)
 
 	for (size_t i = 0; i < sizeof goldens / sizeof *goldens; i++)
 		check_golden(&t, &goldens[i]);
-	if (wanted("resize"))
-		check_resize(&t);
+	check_walks(&t, "", walks, sizeof walks / sizeof *walks);
 	if (wanted("signals"))
 		check_refusals(&t);
 	if (wanted("mouse"))
