@@ -116,9 +116,9 @@ static void turn_to(struct mt_app *app, enum mt_view_id id)
 static void quit(struct mt_app *app)
 {
 	if (mt_app_live(app))
-		mt_question_ask(app, app->ask_save ? MT_QUESTION_LEAVE_SAVE : MT_QUESTION_LEAVE);
+		mt_overlay_open(app, app->ask_save ? &mt_overlay_leave_save : &mt_overlay_leave, NULL);
 	else if (app->ask_save)
-		mt_question_ask(app, MT_QUESTION_SAVE);
+		mt_overlay_open(app, &mt_overlay_keep, NULL);
 	else
 		app->outcome = MT_OUTCOME_QUIT;
 }
@@ -243,7 +243,7 @@ void mt_app_act(struct mt_app *app, enum mt_action what)
 	case MT_ACTION_FILTER: mt_prompt_open(app, MT_PROMPT_FILTER); break;
 	case MT_ACTION_NEXT_MATCH: mt_prompt_next(app, 1); break;
 	case MT_ACTION_PREVIOUS_MATCH: mt_prompt_next(app, -1); break;
-	case MT_ACTION_SORT: mt_menu_open(app); break;
+	case MT_ACTION_SORT: mt_sort_open(app); break;
 	case MT_ACTION_SORT_WHOLE: sort_whole(app); break;
 	case MT_ACTION_ALL_TIMES: mt_timeline_all_times(app); break;
 	case MT_ACTION_AT_PEAK: mt_timeline_alive_at_peak(app); break;
@@ -325,30 +325,35 @@ static void click_line(struct mt_app *app, const struct mt_hit *hit)
 
 static void click(struct mt_app *app, const struct mt_hit *hit)
 {
-	bool help = app->help.open;
-
 	switch (hit->kind) {
-	case MT_HIT_ACTION:
-		app->help.open = false;
-		if (help || !app->menu.open)
-			mt_app_act(app, (enum mt_action)hit->value);
-		break;
+	case MT_HIT_ACTION: mt_app_act(app, (enum mt_action)hit->value); break;
 	case MT_HIT_AREA:
 	case MT_HIT_LINE: click_line(app, hit); break;
 	case MT_HIT_SORT:
-		app->menu.open = false;
 		mt_data_sort(&app->data, (enum mt_metric)hit->value,
 			(enum mt_metric)hit->value == app->data.sort ? !app->data.ascending : app->data.ascending);
 		break;
 	case MT_HIT_PANE: app->pane = hit->view; break;
 	case MT_HIT_OVERLAY:
-		if (app->overlay)
+		if (app->overlay && app->overlay->click)
 			app->overlay->click(app, hit->value);
 		break;
 	case MT_HIT_COLUMN: views[hit->view]->sort(app, hit->value); break;
 	case MT_HIT_MEASURE: app->timeline.measure = hit->value; break;
 	case MT_HIT_TIME: break;
-	case MT_HIT_THEME: mt_themes_choose(app, hit->value); break;
+	}
+}
+
+static void wheel(struct mt_app *app, enum mt_action what)
+{
+	const struct mt_overlay *overlay = app->overlay;
+
+	if (!overlay) {
+		mt_app_act(app, what);
+	} else if (overlay->list) {
+		mt_list_move(overlay->list(app), what);
+		if (overlay->moved)
+			overlay->moved(app);
 	}
 }
 
@@ -359,21 +364,11 @@ static void mouse(struct mt_app *app, const struct mt_input *input)
 	if (!input->pressed)
 		return;
 	if (input->button >= 64) {
-		struct mt_list *l = app->overlay ? app->overlay->list(app) : app->help.open ? &app->help.list :
-			app->menu.open ? &app->menu.list : NULL;
-		enum mt_action what = input->button == 64 ? MT_ACTION_UP : MT_ACTION_DOWN;
-
-		for (int i = 0; i < 3; i++) {
-			if (mt_themes_are_open(app))
-				mt_themes_move(app, what);
-			else if (l)
-				mt_list_move(l, what);
-			else
-				mt_app_act(app, what);
-		}
+		for (int i = 0; i < 3; i++)
+			wheel(app, input->button == 64 ? MT_ACTION_UP : MT_ACTION_DOWN);
 		return;
 	}
-	if (input->button != 0 || app->question.id != MT_QUESTION_NONE)
+	if (input->button != 0)
 		return;
 	for (uint32_t i = app->hit_count; i-- > 0;) {
 		const struct mt_rect *r = &app->hits[i].rect;
@@ -401,7 +396,7 @@ void mt_app_input(struct mt_app *app, const struct mt_input *input)
 	if (input->code != MT_KEY_MOUSE || input->pressed) /* letting go is no answer to what the click said */
 		app->message[0] = '\0';
 	mt_restore_give_up(app);
-	if (mt_program_typing(app) && app->question.id == MT_QUESTION_NONE && !app->help.open && !app->overlay) {
+	if (mt_program_typing(app) && !app->overlay) {
 		app->dirty = false;
 		if (mt_program_type(app, input))
 			return;
@@ -414,16 +409,8 @@ void mt_app_input(struct mt_app *app, const struct mt_input *input)
 	}
 	if (input->code == MT_KEY_MOUSE) {
 		mouse(app, input);
-	} else if (app->question.id != MT_QUESTION_NONE) {
-		mt_question_key(app, input);
 	} else if (app->overlay) {
 		app->overlay->key(app, input);
-	} else if (app->help.open) {
-		mt_help_key(app, input);
-	} else if (app->menu.open) {
-		mt_menu_key(app, input);
-	} else if (mt_themes_are_open(app)) {
-		mt_themes_key(app, input);
 	} else if (app->prompt.kind != MT_PROMPT_NONE) {
 		mt_prompt_key(app, input->code);
 	} else {

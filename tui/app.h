@@ -98,14 +98,14 @@ struct mt_detail_state {
 };
 
 struct mt_program_state; /* program.h */
-struct mt_log_state;     /* view_log.c */
-struct mt_processes_state; /* view_processes.c */
+struct mt_log_state;     /* view/log.c */
+struct mt_processes_state; /* view/processes.c */
 struct mt_jobs;          /* job.c */
 struct mt_triage_ui;     /* triage.h */
 struct mt_difference;    /* difference.h */
 struct mt_themes;        /* theme_menu.c */
-struct mt_icicle_state;  /* view_icicle.c */
-struct mt_blocks_state;  /* view_blocks.c */
+struct mt_icicle_state;  /* view/icicle.c */
+struct mt_blocks_state;  /* view/blocks.c */
 
 struct mt_config;        /* config.h */
 struct mt_restore;       /* restore.c */
@@ -116,7 +116,19 @@ struct mt_columns {
 };
 
 /* ---- what lies on top ---- */
-enum mt_prompt_kind { MT_PROMPT_NONE, MT_PROMPT_SEARCH, MT_PROMPT_FILTER, MT_PROMPT_NOTE, MT_PROMPT_WRITE };
+/* X(id, name) */
+#define MT_PROMPTS(X) \
+	X(SEARCH, search) \
+	X(FILTER, filter) \
+	X(NOTE, note) \
+	X(WRITE, write)
+
+enum mt_prompt_kind {
+	MT_PROMPT_NONE,
+#define X(id, name) MT_PROMPT_##id,
+	MT_PROMPTS(X)
+#undef X
+};
 struct mt_prompt {
 	enum mt_prompt_kind kind;
 	char text[1024];
@@ -130,40 +142,40 @@ struct mt_prompt {
 	struct mt_pattern *pattern; /* of what is typed, or of the last search */
 };
 
-struct mt_menu {
-	bool open;
-	struct mt_list list;   /* of metrics */
-};
-
-struct mt_help {
-	bool open;
-	struct mt_list list;
-	char search[64];
-	uint32_t len;
-};
-
-enum mt_question_id { MT_QUESTION_NONE, MT_QUESTION_LEAVE, MT_QUESTION_LEAVE_SAVE, MT_QUESTION_SAVE };
-struct mt_question {
-	enum mt_question_id id;
-};
-
 struct mt_app;
-/* What lies on top of the view and takes keys and clicks first; one at a time. */
+/* What lies on top of the view and takes keys and clicks first; one at a time. X(id, name of its struct mt_overlay) */
+#define MT_OVERLAYS(X) \
+	X(HELP, help) \
+	X(PALETTE, palette) \
+	X(SORT, sort) \
+	X(COLUMNS, columns) \
+	X(THEMES, themes) \
+	X(SETUP, setup) \
+	X(SIGNALS, signals) \
+	X(JUDGE, judge) \
+	X(LEAVE, leave) \
+	X(LEAVE_SAVE, leave_save) \
+	X(KEEP, keep)
+
 struct mt_overlay {
 	void (*draw)(struct mt_app *);
 	void (*key)(struct mt_app *, const struct mt_input *);
-	struct mt_list *(*list)(struct mt_app *);           /* that the wheel moves */
-	void (*click)(struct mt_app *, uint32_t value);     /* on one of its hits */
+	struct mt_list *(*list)(struct mt_app *);       /* that the wheel moves; NULL: none */
+	void (*moved)(struct mt_app *);                 /* by the wheel; NULL: nothing else to do */
+	void (*click)(struct mt_app *, uint32_t value); /* on one of its hits; NULL: it has none */
 };
+#define X(id, name) extern const struct mt_overlay mt_overlay_##name;
+MT_OVERLAYS(X)
+#undef X
 
 /* ---- mouse ---- */
 enum mt_hit_kind { MT_HIT_ACTION, MT_HIT_LINE, MT_HIT_AREA, MT_HIT_COLUMN, MT_HIT_SORT, MT_HIT_PANE, MT_HIT_TIME, MT_HIT_MEASURE,
-	MT_HIT_THEME, MT_HIT_OVERLAY };
+	MT_HIT_OVERLAY };
 struct mt_hit {
 	struct mt_rect rect;
 	enum mt_hit_kind kind;
 	enum mt_view_id view;
-	uint32_t value; /* action, index of the line, metric, theme, what the overlay means by it; of the time and an area: none */
+	uint32_t value; /* action, index of the line, metric, what the overlay means by it; of the time and an area: none */
 };
 #define MT_HITS 256
 
@@ -209,9 +221,6 @@ struct mt_app {
 	enum mt_view_id before;      /* the tab that was seen before this one */
 	struct mt_blocks_state *blocks;
 	struct mt_prompt prompt;
-	struct mt_menu menu;
-	struct mt_help help;
-	struct mt_question question;
 	const struct mt_overlay *overlay; /* NULL: none is open */
 	void *overlay_state;
 	struct mt_hit hits[MT_HITS];
@@ -293,32 +302,30 @@ void mt_prompt_next(struct mt_app *, int direction);
 void mt_prompt_free(struct mt_prompt *);
 bool mt_prompt_matches(struct mt_app *, const char *text); /* the search on screen, if any */
 
-/* ---- view_help.c, menu.c ---- */
+/* ---- view/help.c ---- */
 void mt_help_open(struct mt_app *);
-void mt_help_key(struct mt_app *, const struct mt_input *);
-void mt_help_draw(struct mt_app *);
-/* A box in the middle for so many lines and columns of text, as far as there is room. */
-struct mt_rect mt_box_middle(struct mt_app *, int rows, int columns);
-void mt_box_draw(struct mt_app *, struct mt_rect, const char *head, const char *foot);
-void mt_menu_open(struct mt_app *);
-void mt_menu_key(struct mt_app *, const struct mt_input *);
-void mt_menu_draw(struct mt_app *);
-void mt_question_ask(struct mt_app *, enum mt_question_id);
-void mt_question_key(struct mt_app *, const struct mt_input *);
-void mt_question_draw(struct mt_app *);
 
-/* ---- view_overview.c: the heap's graph, shared with the main screen ---- */
+/* ---- view/overview.c: the heap's graph, shared with the main screen ---- */
 void mt_overview_heap(struct mt_app *, struct mt_rect);
 
 /* ---- overlay.c ---- */
 void mt_overlay_open(struct mt_app *, const struct mt_overlay *, void *state); /* takes state, which free() ends */
 void mt_overlay_close(struct mt_app *);
 bool mt_overlay_closes(const struct mt_input *); /* Esc or ^C */
+/* A box in the middle for so many lines and columns of text, as far as there is room. */
+struct mt_rect mt_box_middle(struct mt_app *, int rows, int columns);
+void mt_box_draw(struct mt_app *, struct mt_rect, const char *head, const char *foot);
+/* The lines of a list below the first rows of a box; each is filled in its role, and a click on it means its index. */
+void mt_box_list(struct mt_app *, struct mt_rect box, int first, struct mt_list *,
+	void (*line)(struct mt_app *, struct mt_rect, uint32_t index, enum mt_role));
+
+/* ---- sort.c ---- */
+void mt_sort_open(struct mt_app *);
 
 /* ---- palette.c ---- */
 void mt_palette_open(struct mt_app *);
 
-/* ---- setup.c ---- */
+/* ---- user/setup.c ---- */
 void mt_setup_open(struct mt_app *);
 void mt_setup_refresh(struct mt_app *, unsigned milliseconds); /* between pictures of new data */
 
@@ -327,7 +334,7 @@ void mt_setup_faster(struct mt_app *, int by); /* by steps: 1 more often, -1 les
 /* ---- signals.c ---- */
 void mt_signals_open(struct mt_app *);
 
-/* ---- columns.c ---- */
+/* ---- user/columns.c ---- */
 void mt_columns_open(struct mt_app *);
 /* From and to names of metrics, separated by blanks. */
 void mt_columns_parse(struct mt_columns *, const char *text);
@@ -339,20 +346,20 @@ void mt_editor_open(struct mt_app *); /* at what is selected; comes back when it
  * directories above it; NULL: not here. The caller frees. */
 char *mt_editor_source(const char *path, const char *module);
 
-/* ---- timeline_range.c ---- */
+/* ---- view/timeline_range.c ---- */
 void mt_timeline_alive_here(struct mt_app *);
 void mt_timeline_alive_at_peak(struct mt_app *);
 void mt_timeline_all_times(struct mt_app *);
 void mt_timeline_mouse(struct mt_app *, const struct mt_input *, int first_column); /* of the graph */
 
-/* ---- view_tree.c ---- */
+/* ---- view/tree.c ---- */
 void mt_tree_state_free(struct mt_tree_state *);
 /* The group that ends at the node, of a tree there is; or, inverted, whose function it begins with. */
 uint32_t mt_tree_group(struct mt_app *, uint32_t node);
 enum mt_metric mt_tree_companion(enum mt_metric); /* blocks beside bytes, bytes beside blocks */
-/* ---- view_icicle.c ---- */
+/* ---- view/icicle.c ---- */
 void mt_icicle_state_free(struct mt_icicle_state *);
-/* ---- view_blocks.c ---- */
+/* ---- view/blocks.c ---- */
 void mt_blocks_of_group(struct mt_app *, uint32_t group); /* turns to them; MT_NO_GROUP: of all */
 const char *mt_blocks_order_words(struct mt_app *);
 bool mt_blocks_asked(const struct mt_app *);              /* a list that is not there yet */
@@ -360,16 +367,16 @@ void mt_blocks_collect(struct mt_app *);
 bool mt_blocks_progress(struct mt_app *, int percent);    /* to be told; whether that is news */
 bool mt_blocks_tells(const struct mt_app *);              /* it is on the screen */
 void mt_blocks_state_free(struct mt_blocks_state *);
-/* ---- view_detail.c ---- */
+/* ---- view/detail.c ---- */
 void mt_detail_free(struct mt_detail_state *);
-/* ---- view_processes.c ---- */
+/* ---- view/processes.c ---- */
 /* Asks for the list again where it is seen and may have changed; when it wants to be asked next, or UINT64_MAX. */
 uint64_t mt_processes_tend(struct mt_app *, uint64_t now_ms);
 void mt_processes_free(struct mt_processes_state *);
-/* ---- view_log.c ---- */
+/* ---- view/log.c ---- */
 void mt_log_note(struct mt_app *, const char *text); /* what memtui said */
 void mt_log_free(struct mt_log_state *);
-/* ---- program_terminal.c, view_program.c ---- */
+/* ---- program_terminal.c, view/program.c ---- */
 void mt_program_open(struct mt_app *);
 void mt_program_read(struct mt_app *);             /* takes over new output */
 bool mt_program_typing(const struct mt_app *);     /* the program has the keyboard */

@@ -2,7 +2,6 @@
 #include "tui/app.h"
 #include "core/export/number.h"
 #include "tui/data/job.h"
-#include "tui/user/theme_menu.h"
 #include "tui/view/guidance.h"
 
 #include <stdio.h>
@@ -277,15 +276,7 @@ void mt_frame_draw(struct mt_app *app)
 		mt_prompt_draw_below(app, rows - 1, columns);
 	else
 		draw_keys(app, rows - 1, columns);
-	if (app->menu.open)
-		mt_menu_draw(app);
-	if (mt_themes_are_open(app))
-		mt_themes_draw(app);
-	if (app->help.open)
-		mt_help_draw(app);
 	if (app->overlay)
 		app->overlay->draw(app);
-	if (app->question.id != MT_QUESTION_NONE)
-		mt_question_draw(app);
 	mt_screen_end(s);
 }

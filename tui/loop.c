@@ -77,7 +77,8 @@ static void reap(struct mt_app *app)
 		mt_app_say(app, "the program was ended by signal %d", app->wait_status & 0x7f);
 	else
 		mt_app_say(app, "the program ended with status %d", app->wait_status >> 8 & 0xff);
-	app->question.id = MT_QUESTION_NONE;
+	if (app->overlay == &mt_overlay_leave || app->overlay == &mt_overlay_leave_save)
+		mt_overlay_close(app);
 	app->dirty = true;
 }
 

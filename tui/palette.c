@@ -125,43 +125,35 @@ static void run(struct mt_app *app, enum mt_action what)
 		mt_app_run(app, what);
 }
 
-static void draw_line(struct mt_app *app, struct mt_rect r, enum mt_action what, bool selected)
+static void draw_line(struct mt_app *app, struct mt_rect r, uint32_t index, enum mt_role role)
 {
-	const struct mt_action_info *info = mt_action_info(what);
+	const struct palette *p = app->overlay_state;
+	const struct mt_action_info *info = mt_action_info(p->found[index]);
 	bool here = mt_app_scopes(app) & 1u << info->scope;
-	enum mt_role role = selected ? MT_ROLE_SELECTED : MT_ROLE_BOX;
+	enum mt_role key_role = role == MT_ROLE_BOX ? MT_ROLE_BOX_KEY : role;
 	int key_width = r.columns >= 70 ? 12 : 8, name = 14, scope = !here && r.columns >= 70 ? 15 : 0;
 	char key[16];
 
-	mt_draw_fill(app->screen, r.row, r.column, r.columns, role);
-	mt_draw(app->screen, r.row, r.column, 1, role,
-		selected ? mt_glyph(mt_screen_utf8(app->screen), MT_GLYPH_CURSOR) : " ");
-	mt_draw(app->screen, r.row, r.column + 2, name - 1, selected ? role : MT_ROLE_BOX_KEY, info->name);
-	mt_draw_right(app->screen, r.row, r.column + r.columns - key_width - 1, key_width, selected ? role : MT_ROLE_BOX_KEY,
-		mt_action_key(what, key));
+	mt_draw(app->screen, r.row, r.column + 2, name - 1, key_role, info->name);
+	mt_draw_right(app->screen, r.row, r.column + r.columns - key_width - 1, key_width, key_role,
+		mt_action_key(p->found[index], key));
 	mt_draw(app->screen, r.row, r.column + 2 + name, r.columns - name - scope - key_width - 4, role, info->words);
 	if (scope)
 		mt_draw(app->screen, r.row, r.column + r.columns - key_width - scope - 1, scope, role, mt_scope_words(info->scope));
-	mt_frame_hit(app, r, MT_HIT_OVERLAY, MT_VIEW_MAIN, what);
 }
 
 static void draw(struct mt_app *app)
 {
 	struct palette *p = app->overlay_state;
-	struct mt_list *l = &p->list;
 	struct mt_rect r = mt_box_middle(app, 20, 96);
 
-	app->hit_count = 0;
 	mt_box_draw(app, r, "Every action", r.columns >= 50 ? "Enter runs it   Up Down   Esc closes" : "Enter   Esc");
 	int at = mt_draw(app->screen, r.row + 1, r.column + 1, 3, MT_ROLE_BOX_KEY, ": ");
 
 	at += mt_draw(app->screen, r.row + 1, r.column + 1 + at, r.columns - 4 - at, MT_ROLE_BOX, p->text);
 	mt_screen_cursor(app->screen, r.row + 1, r.column + 1 + at);
-	mt_list_fit(l, r.rows - 3);
-	for (int i = 0; i < r.rows - 3 && l->top + (uint32_t)i < l->count; i++)
-		draw_line(app, (struct mt_rect){r.row + 2 + i, r.column + 1, 1, r.columns - 2}, p->found[l->top + (uint32_t)i],
-			l->top + (uint32_t)i == l->selected);
-	if (!l->count)
+	mt_box_list(app, r, 1, &p->list, draw_line);
+	if (!p->list.count)
 		mt_draw(app->screen, r.row + 2, r.column + 3, r.columns - 5, MT_ROLE_BOX,
 			"no action is called so; Backspace takes a letter back");
 }
@@ -198,15 +190,15 @@ static struct mt_list *list(struct mt_app *app)
 	return &((struct palette *)app->overlay_state)->list;
 }
 
-static void click(struct mt_app *app, uint32_t value)
+static void click(struct mt_app *app, uint32_t index)
 {
-	run(app, (enum mt_action)value);
+	run(app, ((struct palette *)app->overlay_state)->found[index]);
 }
 
-static const struct mt_overlay palette = {.draw = draw, .key = key, .list = list, .click = click};
+const struct mt_overlay mt_overlay_palette = {.draw = draw, .key = key, .list = list, .click = click};
 
 void mt_palette_open(struct mt_app *app)
 {
-	mt_overlay_open(app, &palette, mt_alloc(sizeof(struct palette)));
+	mt_overlay_open(app, &mt_overlay_palette, mt_alloc(sizeof(struct palette)));
 	find(app);
 }

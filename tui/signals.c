@@ -56,29 +56,20 @@ static void key(struct mt_app *app, const struct mt_input *input)
 		mt_list_move(&m->list, mt_keys_action(input->code, 1u << MT_SCOPE_MOVE));
 }
 
+static void draw_line(struct mt_app *app, struct mt_rect r, uint32_t index, enum mt_role role)
+{
+	mt_draw(app->screen, r.row, r.column + 2, 5, role == MT_ROLE_BOX ? MT_ROLE_BOX_KEY : role, signals[index].name);
+	mt_draw(app->screen, r.row, r.column + 8, r.columns - 9, role, signals[index].words);
+}
+
 static void draw(struct mt_app *app)
 {
 	struct menu *m = app->overlay_state;
-	struct mt_list *l = &m->list;
 	struct mt_rect r = mt_box_middle(app, (int)SIGNALS, 64);
 
 	mt_box_draw(app, r, m->asking ? "Enter once more kills the program" : "Send a signal to the program",
 		m->asking ? "Esc does not" : "Enter sends it   Esc");
-	app->hit_count = 0;
-	mt_list_fit(l, r.rows - 2);
-	for (int i = 0; i < r.rows - 2 && l->top + (uint32_t)i < l->count; i++) {
-		uint32_t index = l->top + (uint32_t)i;
-		enum mt_role role = index == l->selected ? MT_ROLE_SELECTED : MT_ROLE_BOX;
-		struct mt_rect line = {r.row + 1 + i, r.column + 1, 1, r.columns - 2};
-
-		mt_draw_fill(app->screen, line.row, line.column, line.columns, role);
-		mt_draw(app->screen, line.row, line.column, 1, role, index == l->selected ?
-			mt_glyph(mt_screen_utf8(app->screen), MT_GLYPH_CURSOR) : " ");
-		mt_draw(app->screen, line.row, line.column + 2, 5, index == l->selected ? role : MT_ROLE_BOX_KEY,
-			signals[index].name);
-		mt_draw(app->screen, line.row, line.column + 8, line.columns - 9, role, signals[index].words);
-		mt_frame_hit(app, line, MT_HIT_OVERLAY, MT_VIEW_MAIN, index);
-	}
+	mt_box_list(app, r, 0, &m->list, draw_line);
 }
 
 static struct mt_list *list(struct mt_app *app)
@@ -86,7 +77,7 @@ static struct mt_list *list(struct mt_app *app)
 	return &((struct menu *)app->overlay_state)->list;
 }
 
-static const struct mt_overlay menu = {.draw = draw, .key = key, .list = list, .click = choose};
+const struct mt_overlay mt_overlay_signals = {.draw = draw, .key = key, .list = list, .click = choose};
 
 void mt_signals_open(struct mt_app *app)
 {
@@ -98,5 +89,5 @@ void mt_signals_open(struct mt_app *app)
 	}
 	m = mt_alloc(sizeof *m);
 	m->list.count = SIGNALS;
-	mt_overlay_open(app, &menu, m);
+	mt_overlay_open(app, &mt_overlay_signals, m);
 }

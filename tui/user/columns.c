@@ -131,33 +131,27 @@ static void key(struct mt_app *app, const struct mt_input *input)
 	}
 }
 
+static void draw_line(struct mt_app *app, struct mt_rect r, uint32_t index, enum mt_role role)
+{
+	const struct chooser *c = app->overlay_state;
+	const struct mt_metric_info *info = mt_metric_info((enum mt_metric)c->metric[index]);
+
+	if (index < c->chosen)
+		mt_drawf(app->screen, r.row, r.column + 2, 4, role, "[%u]", index + 1);
+	else
+		mt_draw(app->screen, r.row, r.column + 2, 4, role, "[ ]");
+	mt_draw(app->screen, r.row, r.column + 7, 10, role, info->heading);
+	mt_draw(app->screen, r.row, r.column + 18, r.columns - 19, role, info->words);
+}
+
 static void draw(struct mt_app *app)
 {
 	struct chooser *c = app->overlay_state;
-	struct mt_list *l = &c->list;
 	struct mt_rect r = mt_box_middle(app, MT_METRIC_COUNT, 64);
-	struct mt_screen *s = app->screen;
 
 	mt_box_draw(app, r, "Columns of the groups", r.columns < 50 ? "Space  < >  r  Esc" :
 		"Space shows or hides   < > move   r resets   Esc");
-	app->hit_count = 0;
-	mt_list_fit(l, r.rows - 2);
-	for (int i = 0; i < r.rows - 2 && l->top + (uint32_t)i < l->count; i++) {
-		uint32_t index = l->top + (uint32_t)i;
-		enum mt_role role = index == l->selected ? MT_ROLE_SELECTED : MT_ROLE_BOX;
-		const struct mt_metric_info *info = mt_metric_info((enum mt_metric)c->metric[index]);
-		struct mt_rect line = {r.row + 1 + i, r.column + 1, 1, r.columns - 2};
-
-		mt_draw_fill(s, line.row, line.column, line.columns, role);
-		mt_draw(s, line.row, line.column, 1, role, index == l->selected ? mt_glyph(mt_screen_utf8(s), MT_GLYPH_CURSOR) : " ");
-		if (index < c->chosen)
-			mt_drawf(s, line.row, line.column + 2, 4, role, "[%u]", index + 1);
-		else
-			mt_draw(s, line.row, line.column + 2, 4, role, "[ ]");
-		mt_draw(s, line.row, line.column + 7, 10, role, info->heading);
-		mt_draw(s, line.row, line.column + 18, line.columns - 19, role, info->words);
-		mt_frame_hit(app, line, MT_HIT_OVERLAY, MT_VIEW_GROUPS, index);
-	}
+	mt_box_list(app, r, 0, &c->list, draw_line);
 }
 
 static struct mt_list *list(struct mt_app *app)
@@ -171,10 +165,10 @@ static void click(struct mt_app *app, uint32_t value)
 	toggle(app, value);
 }
 
-static const struct mt_overlay chooser = {.draw = draw, .key = key, .list = list, .click = click};
+const struct mt_overlay mt_overlay_columns = {.draw = draw, .key = key, .list = list, .click = click};
 
 void mt_columns_open(struct mt_app *app)
 {
-	mt_overlay_open(app, &chooser, mt_alloc(sizeof(struct chooser)));
+	mt_overlay_open(app, &mt_overlay_columns, mt_alloc(sizeof(struct chooser)));
 	fill(app);
 }

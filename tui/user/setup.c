@@ -133,41 +133,33 @@ static void key(struct mt_app *app, const struct mt_input *input)
 	}
 }
 
-static void draw_line(struct mt_app *app, struct mt_rect r, enum mt_setting id, bool selected)
+static void draw_line(struct mt_app *app, struct mt_rect r, uint32_t index, enum mt_role role)
 {
 	struct setup *s = app->overlay_state;
+	enum mt_setting id = (enum mt_setting)index;
 	const struct mt_setting_info *info = mt_setting_info(id);
-	enum mt_role role = selected ? MT_ROLE_SELECTED : MT_ROLE_BOX;
-	const char *value = selected && s->typing ? s->text : app->config->value[id];
+	bool selected = index == s->list.selected, typing = selected && s->typing;
+	const char *value = typing ? s->text : app->config->value[id];
 	int width = r.columns >= 70 ? 18 : r.columns - 12;
 
-	mt_draw_fill(app->screen, r.row, r.column, r.columns, role);
-	mt_draw(app->screen, r.row, r.column, 1, role,
-		selected ? mt_glyph(mt_screen_utf8(app->screen), MT_GLYPH_CURSOR) : " ");
 	mt_draw(app->screen, r.row, r.column + 2, 8, role, info->name);
 	mt_draw(app->screen, r.row, r.column + 11, width - 1, selected ? role : MT_ROLE_BOX_KEY, *value || s->typing ? value :
 		mt_glyph(mt_screen_utf8(app->screen), MT_GLYPH_DASH));
-	if (selected && s->typing)
+	if (typing)
 		mt_screen_cursor(app->screen, r.row, r.column + 11 + mt_text_width(value));
 	else
 		mt_draw(app->screen, r.row, r.column + 11 + width, r.columns - 12 - width, role, info->words);
-	mt_frame_hit(app, r, MT_HIT_OVERLAY, MT_VIEW_MAIN, id);
 }
 
 static void draw(struct mt_app *app)
 {
 	struct setup *s = app->overlay_state;
-	struct mt_list *l = &s->list;
 	struct mt_rect r = mt_box_middle(app, MT_SETTING_COUNT, 96);
 	const char *foot = s->typing ? "Enter takes it   Esc" : r.columns < 50 ? "Enter   w keeps   Esc" :
 		"Enter changes it   w keeps all in the file   Esc closes";
 
 	mt_box_draw(app, r, "Setup", foot);
-	app->hit_count = 0;
-	mt_list_fit(l, r.rows - 2);
-	for (int i = 0; i < r.rows - 2 && l->top + (uint32_t)i < l->count; i++)
-		draw_line(app, (struct mt_rect){r.row + 1 + i, r.column + 1, 1, r.columns - 2},
-			(enum mt_setting)(l->top + (uint32_t)i), l->top + (uint32_t)i == l->selected);
+	mt_box_list(app, r, 0, &s->list, draw_line);
 }
 
 static struct mt_list *list(struct mt_app *app)
@@ -186,12 +178,12 @@ static void click(struct mt_app *app, uint32_t value)
 		mt_list_select(&s->list, value);
 }
 
-static const struct mt_overlay setup = {.draw = draw, .key = key, .list = list, .click = click};
+const struct mt_overlay mt_overlay_setup = {.draw = draw, .key = key, .list = list, .click = click};
 
 void mt_setup_open(struct mt_app *app)
 {
 	struct setup *s = mt_alloc(sizeof *s);
 
 	s->list.count = MT_SETTING_COUNT;
-	mt_overlay_open(app, &setup, s);
+	mt_overlay_open(app, &mt_overlay_setup, s);
 }

@@ -9,7 +9,6 @@
 #include <unistd.h>
 
 struct mt_themes {
-	bool open;
 	struct mt_list list;
 	char **names;
 	char *in_force, *before; /* names, or paths with a slash; before: what Esc goes back to */
@@ -135,6 +134,68 @@ static void take_names(struct mt_themes *t)
 	free(all);
 }
 
+static void draw_line(struct mt_app *app, struct mt_rect r, uint32_t index, enum mt_role role)
+{
+	mt_draw(app->screen, r.row, r.column + 2, r.columns - 3, role, app->themes->names[index]);
+}
+
+static void draw(struct mt_app *app)
+{
+	struct mt_list *l = &app->themes->list;
+	struct mt_rect r = mt_box_middle(app, (int)l->count, 36);
+
+	mt_box_draw(app, r, "Theme", "Enter keeps it   Esc");
+	mt_box_list(app, r, 0, l, draw_line);
+}
+
+static void keep(struct mt_app *app)
+{
+	mt_overlay_close(app);
+	if (!show(app, app->themes->in_force))
+		return;
+	mt_config_set(app->config, MT_SETTING_THEME, app->themes->in_force, NULL);
+	mt_app_say(app, "theme: %s; F2 and w keep it for all programs", app->themes->in_force);
+}
+
+static void click(struct mt_app *app, uint32_t index)
+{
+	if (show(app, app->themes->names[index]))
+		keep(app);
+}
+
+/* The line is another one: it is shown at once. */
+static void moved(struct mt_app *app)
+{
+	const struct mt_themes *t = app->themes;
+
+	if (strcmp(t->in_force, t->names[t->list.selected]))
+		show(app, t->names[t->list.selected]);
+}
+
+static void key(struct mt_app *app, const struct mt_input *input)
+{
+	struct mt_themes *t = app->themes;
+
+	if (input->code == MT_KEY_ENTER) {
+		keep(app);
+	} else if (mt_overlay_closes(input) || input->code == 'q') {
+		mt_overlay_close(app);
+		show(app, t->before);
+	} else if (input->code == 'T') {
+		mt_list_select(&t->list, (t->list.selected + 1) % t->list.count);
+		moved(app);
+	} else if (mt_list_move(&t->list, mt_keys_action(input->code, 1u << MT_SCOPE_MOVE))) {
+		moved(app);
+	}
+}
+
+static struct mt_list *list(struct mt_app *app)
+{
+	return &app->themes->list;
+}
+
+const struct mt_overlay mt_overlay_themes = {.draw = draw, .key = key, .list = list, .moved = moved, .click = click};
+
 void mt_themes_open(struct mt_app *app)
 {
 	struct mt_themes *t = app->themes;
@@ -146,79 +207,5 @@ void mt_themes_open(struct mt_app *app)
 	}
 	free(t->before);
 	t->before = mt_strdup(t->in_force);
-	t->open = true;
-}
-
-bool mt_themes_are_open(const struct mt_app *app)
-{
-	return app->themes && app->themes->open;
-}
-
-void mt_themes_draw(struct mt_app *app)
-{
-	struct mt_themes *t = app->themes;
-	struct mt_list *l = &t->list;
-	struct mt_rect r = mt_box_middle(app, (int)l->count, 36);
-
-	mt_list_fit(l, r.rows - 2);
-	mt_box_draw(app, r, "Theme", "Enter keeps it   Esc");
-	app->hit_count = 0;
-	for (int i = 0; i < r.rows - 2 && l->top + (uint32_t)i < l->count; i++) {
-		uint32_t index = l->top + (uint32_t)i;
-		enum mt_role role = index == l->selected ? MT_ROLE_SELECTED : MT_ROLE_BOX;
-		struct mt_rect line = {r.row + 1 + i, r.column + 1, 1, r.columns - 2};
-
-		mt_draw_fill(app->screen, line.row, line.column, line.columns, role);
-		mt_draw(app->screen, line.row, line.column + 1, 1, role, index == l->selected ?
-			mt_glyph(mt_screen_utf8(app->screen), MT_GLYPH_CURSOR) : " ");
-		mt_draw(app->screen, line.row, line.column + 3, line.columns - 4, role, t->names[index]);
-		mt_frame_hit(app, line, MT_HIT_THEME, MT_VIEW_MAIN, index);
-	}
-}
-
-static void keep(struct mt_app *app)
-{
-	app->themes->open = false;
-	if (!show(app, app->themes->in_force))
-		return;
-	mt_config_set(app->config, MT_SETTING_THEME, app->themes->in_force, NULL);
-	mt_app_say(app, "theme: %s; F2 and w keep it for all programs", app->themes->in_force);
-}
-
-void mt_themes_choose(struct mt_app *app, unsigned index)
-{
-	if (index < app->themes->list.count && show(app, app->themes->names[index]))
-		keep(app);
-}
-
-static bool show_line(struct mt_app *app, uint32_t index)
-{
-	struct mt_list *l = &app->themes->list;
-	uint32_t before = l->selected;
-
-	mt_list_select(l, index);
-	return l->selected == before || show(app, app->themes->names[l->selected]);
-}
-
-bool mt_themes_move(struct mt_app *app, enum mt_action what)
-{
-	struct mt_list moved = app->themes->list;
-
-	return mt_list_move(&moved, what) && show_line(app, moved.selected);
-}
-
-void mt_themes_key(struct mt_app *app, const struct mt_input *input)
-{
-	struct mt_themes *t = app->themes;
-
-	if (input->code == MT_KEY_ENTER) {
-		keep(app);
-	} else if (input->code == MT_KEY_ESCAPE || input->code == 'q' || input->code == ('C' & 0x1f)) {
-		t->open = false;
-		show(app, t->before);
-	} else if (input->code == 'T') {
-		show_line(app, (t->list.selected + 1) % t->list.count);
-	} else {
-		mt_themes_move(app, mt_keys_action(input->code, 1u << MT_SCOPE_MOVE));
-	}
+	mt_overlay_open(app, &mt_overlay_themes, NULL);
 }

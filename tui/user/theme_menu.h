@@ -2,12 +2,9 @@
 #ifndef MT_TUI_THEME_MENU_H
 #define MT_TUI_THEME_MENU_H
 
-#include "tui/actions.h"
-
 #include <stdbool.h>
 
 struct mt_app;
-struct mt_input;
 
 /* name: as given on the command line; NULL: the default. The screen is open and shows it. */
 void mt_themes_begin(struct mt_app *, const char *name);
@@ -18,10 +15,5 @@ void mt_themes_changed(struct mt_app *);
 void mt_themes_open(struct mt_app *);
 /* Another one at once; false, with a message: it cannot be. */
 bool mt_themes_use(struct mt_app *, const char *name);
-bool mt_themes_are_open(const struct mt_app *);
-void mt_themes_draw(struct mt_app *);
-void mt_themes_key(struct mt_app *, const struct mt_input *);
-bool mt_themes_move(struct mt_app *, enum mt_action); /* as in any list */
-void mt_themes_choose(struct mt_app *, unsigned index); /* the line was clicked */
 
 #endif

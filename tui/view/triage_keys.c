@@ -400,13 +400,7 @@ static void popup_key(struct mt_app *app, const struct mt_input *input)
 	mt_triage_action(app, what);
 }
 
-static struct mt_list *popup_list(struct mt_app *app)
-{
-	(void)app;
-	return NULL;
-}
-
-static const struct mt_overlay popup = {popup_draw, popup_key, popup_list, popup_click};
+const struct mt_overlay mt_overlay_judge = {.draw = popup_draw, .key = popup_key, .click = popup_click};
 
 bool mt_triage_action(struct mt_app *app, enum mt_action what)
 {
@@ -420,7 +414,7 @@ bool mt_triage_action(struct mt_app *app, enum mt_action what)
 		break;
 	case MT_ACTION_JUDGE:
 		hold(app);
-		mt_overlay_open(app, &popup, NULL);
+		mt_overlay_open(app, &mt_overlay_judge, NULL);
 		break;
 	case MT_ACTION_NOTE: ask_note(app); break;
 	case MT_ACTION_SHOW_HIDDEN:
