@@ -194,7 +194,7 @@ static void describe(struct mt_recorder *r, struct mt_process *process, struct m
 	line->parent = process->parent;
 	line->recorded = process->segments > 0;
 	line->forked = process->forked && process->segments == 1;
-	line->alive = process->alive;
+	line->alive = process->alive || !atomic_load(&process->done); /* until its trace holds all and has its name */
 	line->untraced = atomic_load(&process->untraced);
 	snprintf(line->command, sizeof line->command, "%.127s", process->command);
 }
