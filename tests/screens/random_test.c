@@ -68,13 +68,14 @@ static struct keys all_keys(void)
 	return k;
 }
 
-static void start(struct tests *t, struct terminal *terminal)
+/* false: the program does not run, or memtui does not show it. */
+static bool start(struct tests *t, struct terminal *terminal)
 {
 	struct settings s = {.term = "xterm-256color", .locale = "C.UTF-8", .directory = t->scratch, .cache = t->scratch, .config = t->scratch};
 	char *argv[] = {t->memtui, "run", "-f", "-o", "random.dat", "--", t->demo, NULL};
 
 	terminal_start(terminal, 30, 100, &s, argv);
-	terminal_wait_text(terminal, "LIVE");
+	return terminal_wait_text(terminal, "LIVE");
 }
 
 static void show(struct terminal *terminal, const char *typed)
@@ -117,9 +118,8 @@ static void check_random(struct tests *t, unsigned seconds)
 	char last[1024] = "";
 	struct terminal terminal;
 	time_t until = time(NULL) + (time_t)seconds;
-	bool good = true;
+	bool good = start(t, &terminal);
 
-	start(t, &terminal);
 	while (good && time(NULL) < until) {
 		seed = seed * 1103515245 + 12345;
 		unsigned at = (seed >> 16) % (keys.count + (unsigned)other);
@@ -139,7 +139,7 @@ static void check_random(struct tests *t, unsigned seconds)
 		if (!good)
 			break;
 		terminal_close(&terminal);
-		start(t, &terminal);
+		good = start(t, &terminal);
 		sessions++;
 	}
 	if (good) {
@@ -157,7 +157,7 @@ int main(int argc, char **argv)
 	struct tests t = tests_begin(argc, argv);
 	const char *seconds = getenv("MEMTUI_RANDOM_SECONDS");
 
-	if (wanted("random-live") && t.demo)
+	if (wanted("random-live"))
 		check_random(&t, seconds ? (unsigned)atoi(seconds) : 5);
 	return t.failed != 0;
 }

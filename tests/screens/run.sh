@@ -4,7 +4,7 @@
 build=${1:?run.sh BUILD}
 here=$(cd "$(dirname "$0")" && pwd)
 root=$(cd "$here/../.." && pwd)
-build=$(cd "$build" && pwd)
+build=$(cd "$build" && pwd) || { echo "not ok screens: there is no build directory $1"; exit 1; }
 export MEMTUI_CACHE= # names are looked up anew, and none are left behind
 cc=${CC:-cc}
 flags="-std=gnu11 -D_GNU_SOURCE -O1 -g -Wall -Wextra -Wshadow -I$root ${TEST_CFLAGS:-}"
@@ -20,8 +20,6 @@ for test in "$here"/*_test.c; do
 done
 $cc $flags -pthread -o "$build/tests/screens/make_trace" "$here/make_trace.c" "$build/libcore.a" \
 	-lpcre2-8 -lzstd -ldw -lelf $iberty || exit 1
-demo=
-[ -x "$build/demo" ] && demo=$build/demo
 scratch=$(mktemp -d) || exit 1
 trap 'rm -rf "$scratch"' EXIT
 "$build/tests/screens/make_trace" "$scratch/golden.dat" || exit 1
@@ -39,6 +37,6 @@ tic -x -o "$scratch/terminfo" "$here/xterm-16color.ti" && export TERMINFO="$scra
 status=0
 for test in ${TEST:-"$here"/*_test.c}; do
 	"$build/tests/screens/$(basename "$test" .c)" "$build/memtui" "$root/themes" "$scratch/golden.dat" "$here/golden" \
-		"$here/source" "$scratch" ${demo:+"$demo"} || status=1
+		"$here/source" "$scratch" "$build/demo" || status=1
 done
 exit $status

@@ -5,13 +5,24 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
+
+static void need_program(const char *path)
+{
+	if (access(path, X_OK) == 0)
+		return;
+	printf("not ok screens: there is no program %s; 'make all programs' builds it\n", path);
+	exit(1);
+}
 
 struct tests tests_begin(int argc, char **argv)
 {
-	if (argc < 7) {
-		fprintf(stderr, "%s MEMTUI THEMES TRACE GOLDEN_DIR SOURCE_DIR SCRATCH [DEMO]\n", argv[0]);
+	if (argc < 8) {
+		fprintf(stderr, "%s MEMTUI THEMES TRACE GOLDEN_DIR SOURCE_DIR SCRATCH DEMO\n", argv[0]);
 		exit(2);
 	}
+	need_program(argv[1]);
+	need_program(argv[7]);
 	return (struct tests){argv[1], argv[2], argv[3], argv[4], argv[5], argv[6], argv[7], getenv("GENERATE") != NULL, 0, NULL};
 }
 
