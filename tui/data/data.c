@@ -293,15 +293,16 @@ static void outdate_tree(struct mt_data *d)
 void mt_data_select(struct mt_data *d)
 {
 	bool matched = mt_data_is_matched(d);
+	struct mt_profile whole = d->whole; /* which threads may read: scores are put beside it */
 
+	whole.scores = d->ranking.scores;
+	whole.score_count = d->ranking.score_count;
 	/* Arrays of a recording that goes on have moved. */
-	d->whole.scores = d->ranking.scores;
-	d->whole.score_count = d->ranking.score_count;
-	d->profile = matched ? d->matched.profile : d->whole;
-	d->profile.scores = d->whole.scores;
-	d->profile.score_count = d->whole.score_count;
+	d->profile = matched ? d->matched.profile : whole;
+	d->profile.scores = whole.scores;
+	d->profile.score_count = whole.score_count;
 	/* An error here is a regex that took too long on some name: the selection then lacks these groups. */
-	mt_select_by(&d->selection, &d->profile, d->sort_all ? &d->whole : &d->profile, &d->symbols, matched ? NULL : d->filter,
+	mt_select_by(&d->selection, &d->profile, d->sort_all ? &whole : &d->profile, &d->symbols, matched ? NULL : d->filter,
 		d->sort, d->ascending, NULL);
 	if (d->on_selected)
 		d->on_selected(d->on_selected_context, d);
