@@ -1,14 +1,13 @@
 #include "tui/data/job.h"
 #include "core/base/buffer.h"
 #include "tui/app.h"
+#include "tui/data/bell.h"
 
-#include <errno.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/eventfd.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -40,14 +39,6 @@ static uint64_t now_ns(void)
 	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
-static void ring(const struct mt_jobs *jobs)
-{
-	uint64_t one = 1;
-
-	while (write(jobs->fd, &one, sizeof one) < 0 && errno == EINTR)
-		;
-}
-
 int mt_job_progress(void *at, double fraction)
 {
 	struct mt_job *job = at;
@@ -57,7 +48,7 @@ int mt_job_progress(void *at, double fraction)
 	if (now - job->rung_ns >= QUIET_NS && percent != atomic_load(&job->percent)) {
 		job->rung_ns = now;
 		atomic_store(&job->percent, percent);
-		ring(job->jobs);
+		mt_bell_ring(job->jobs->fd);
 	}
 	return atomic_load_explicit(&job->cancel, memory_order_relaxed);
 }
@@ -68,7 +59,7 @@ static void *run(void *at)
 
 	job->result = job->work->run(job, job->context, &job->err);
 	atomic_store(&job->finished, true);
-	ring(job->jobs);
+	mt_bell_ring(job->jobs->fd);
 	return NULL;
 }
 
@@ -79,7 +70,7 @@ void mt_job_start(struct mt_app *app, const struct mt_work *work, void *context)
 
 	if (!app->jobs) {
 		app->jobs = mt_alloc(sizeof *app->jobs);
-		app->jobs->fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+		app->jobs->fd = mt_bell_new();
 	}
 	job->jobs = app->jobs;
 	job->work = work;
@@ -143,10 +134,7 @@ static void end(struct mt_app *app, struct mt_job *job)
 
 void mt_jobs_collect(struct mt_app *app)
 {
-	uint64_t rung;
-
-	while (read(app->jobs->fd, &rung, sizeof rung) < 0 && errno == EINTR)
-		;
+	mt_bell_answer(app->jobs->fd);
 	app->dirty = true;
 	for (struct mt_job **at = &app->jobs->first, *job; (job = *at);) {
 		if (!atomic_load(&job->finished)) {

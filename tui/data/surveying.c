@@ -1,130 +1,62 @@
 #include "tui/data/surveying.h"
 #include "core/base/buffer.h"
+#include "tui/data/worker.h"
 
-#include <errno.h>
-#include <pthread.h>
-#include <stdatomic.h>
 #include <stdlib.h>
-#include <string.h>
-#include <sys/eventfd.h>
-#include <unistd.h>
 
 struct mt_surveying {
-	struct mt_source source;
-	pthread_t thread;
-	bool started;
-	int fd;
-	struct mt_survey known;   /* of the caller's side */
-	bool is_known;
-	/* below: by the lock */
-	pthread_mutex_t lock;
-	pthread_cond_t wake;
-	bool want_series, had_series, quit, running;
-	uint32_t want, asked;     /* group, or MT_NO_GROUP; asked: also after it was found */
-	struct mt_series series;
-	struct mt_survey found;
-	bool is_found;
-	atomic_bool cancel;
+	struct mt_worker *worker;
+	const struct mt_profile *profile;
+	bool had_series;
+	bool wants_series, wants_group; /* not known yet; a group is asked for first: somebody looks at it */
+	uint32_t group;                 /* that was asked for last, or MT_NO_GROUP */
+	struct mt_survey known;         /* its group MT_NO_GROUP: none is */
 };
 
-static void ring(struct mt_surveying *s)
-{
-	uint64_t one = 1;
+/* Asked for by a group, or by MT_NO_GROUP for the series of all. */
+struct found {
+	struct mt_series series;
+	struct mt_survey group;
+};
 
-	while (write(s->fd, &one, sizeof one) < 0 && errno == EINTR)
-		;
+static void free_found(void *at)
+{
+	struct found *f = at;
+
+	free(f->series.points);
+	free(f->series.old);
+	mt_survey_free(&f->group);
+	*f = (struct found){0};
 }
 
-static int on_progress(void *context, double fraction)
+static int find(const struct mt_source *source, const void *request, void *result, struct mt_err *err)
 {
-	struct mt_surveying *s = context;
+	const uint32_t *group = request;
+	size_t groups = source->profile->group_count;
+	struct found *f = result;
+	int status;
 
-	(void)fraction;
-	return atomic_load_explicit(&s->cancel, memory_order_relaxed);
-}
-
-static void free_series(struct mt_series *series)
-{
-	free(series->points);
-	free(series->old);
-	*series = (struct mt_series){0};
-}
-
-/* The next two are called with the lock, and let it go meanwhile. */
-static void find_series(struct mt_surveying *s)
-{
-	size_t groups = s->source.profile->group_count;
-	struct mt_series found = {.points = mt_resize(NULL, (groups + 1) * MT_RANK_POINTS * sizeof *found.points),
-		.old = mt_resize(NULL, (groups + 1) * sizeof *found.old)};
-
-	s->want_series = false;
-	pthread_mutex_unlock(&s->lock);
-	int status = mt_survey_series(found.points, found.old, found.time_ns, &s->source, NULL);
-
-	pthread_mutex_lock(&s->lock);
-	if (status) {
-		free_series(&found);
-		if (status == -ECANCELED && !s->quit)
-			s->want_series = true; /* for a group, which somebody looks at */
-		return;
+	if (*group != MT_NO_GROUP) {
+		status = mt_survey_group(&f->group, source, *group, err);
+	} else {
+		f->series.points = mt_resize(NULL, (groups + 1) * MT_RANK_POINTS * sizeof *f->series.points);
+		f->series.old = mt_resize(NULL, (groups + 1) * sizeof *f->series.old);
+		status = mt_survey_series(f->series.points, f->series.old, f->series.time_ns, source, err);
 	}
-	s->series = found;
-}
-
-static void find_group(struct mt_surveying *s)
-{
-	uint32_t group = s->want;
-	struct mt_survey found;
-
-	s->want = MT_NO_GROUP;
-	pthread_mutex_unlock(&s->lock);
-	int status = mt_survey_group(&found, &s->source, group, NULL);
-
-	pthread_mutex_lock(&s->lock);
-	if (status || group != s->asked) {
-		mt_survey_free(&found);
-		return;
-	}
-	if (s->is_found)
-		mt_survey_free(&s->found);
-	s->found = found;
-	s->is_found = true;
-}
-
-static void *work(void *context)
-{
-	struct mt_surveying *s = context;
-
-	pthread_mutex_lock(&s->lock);
-	while (!s->quit) {
-		if (s->want == MT_NO_GROUP && !s->want_series) {
-			pthread_cond_wait(&s->wake, &s->lock);
-			continue;
-		}
-		s->running = true;
-		atomic_store(&s->cancel, false);
-		if (s->want != MT_NO_GROUP)
-			find_group(s);
-		else
-			find_series(s);
-		s->running = false;
-		ring(s);
-	}
-	pthread_mutex_unlock(&s->lock);
-	return NULL;
+	if (status < 0)
+		free_found(f);
+	return status;
 }
 
 struct mt_surveying *mt_surveying_new(const struct mt_source *source)
 {
+	static const struct mt_worker_kind work = {"to look into groups in", sizeof(struct found), find, free, free_found, true};
 	struct mt_surveying *s = mt_alloc(sizeof *s);
+	struct mt_source own = *source;
 
-	*s = (struct mt_surveying){.source = *source, .fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK), .want = MT_NO_GROUP,
-		.asked = MT_NO_GROUP};
-	s->source.workers = 1; /* nobody waits for it as for a filter */
-	s->source.progress = on_progress;
-	s->source.context = s;
-	pthread_mutex_init(&s->lock, NULL);
-	pthread_cond_init(&s->wake, NULL);
+	own.workers = 1; /* nobody waits for it as for a filter */
+	*s = (struct mt_surveying){.worker = mt_worker_new(&work, &own), .profile = source->profile, .group = MT_NO_GROUP,
+		.known = {.group = MT_NO_GROUP}};
 	return s;
 }
 
@@ -132,96 +64,71 @@ void mt_surveying_free(struct mt_surveying *s)
 {
 	if (!s)
 		return;
-	pthread_mutex_lock(&s->lock);
-	s->quit = true;
-	atomic_store(&s->cancel, true);
-	pthread_cond_broadcast(&s->wake);
-	pthread_mutex_unlock(&s->lock);
-	if (s->started)
-		pthread_join(s->thread, NULL);
-	pthread_cond_destroy(&s->wake);
-	pthread_mutex_destroy(&s->lock);
-	if (s->fd >= 0)
-		close(s->fd);
-	free_series(&s->series);
-	if (s->is_found)
-		mt_survey_free(&s->found);
-	if (s->is_known)
-		mt_survey_free(&s->known);
+	mt_worker_free(s->worker);
+	mt_survey_free(&s->known);
 	free(s);
 }
 
-/* With the lock. Where no thread can be started, nothing is found. */
-static void start(struct mt_surveying *s)
+static void go_on(struct mt_surveying *s)
 {
-	if (!s->started)
-		s->started = !pthread_create(&s->thread, NULL, work, s);
-	if (!s->started) {
-		s->want_series = false;
-		s->want = MT_NO_GROUP;
-	}
-	pthread_cond_broadcast(&s->wake);
+	uint32_t *request;
+
+	if (!s->wants_group && !s->wants_series)
+		return;
+	request = mt_alloc(sizeof *request);
+	*request = s->wants_group ? s->group : MT_NO_GROUP;
+	mt_worker_start(s->worker, request);
 }
 
 void mt_surveying_ask_series(struct mt_surveying *s)
 {
-	pthread_mutex_lock(&s->lock);
-	if (!s->had_series && s->source.profile->group_count <= MT_SURVEY_GROUPS_MAX) {
-		s->had_series = s->want_series = true;
-		start(s);
-	}
-	pthread_mutex_unlock(&s->lock);
+	if (s->had_series || s->profile->group_count > MT_SURVEY_GROUPS_MAX)
+		return;
+	s->had_series = s->wants_series = true;
+	if (!s->wants_group)
+		go_on(s);
 }
 
 void mt_surveying_ask_group(struct mt_surveying *s, uint32_t group)
 {
-	pthread_mutex_lock(&s->lock);
-	if (s->asked != group) {
-		s->asked = s->want = group;
-		if (s->running)
-			atomic_store(&s->cancel, true);
-		start(s);
-	}
-	pthread_mutex_unlock(&s->lock);
+	if (s->group == group)
+		return;
+	s->group = group;
+	s->wants_group = true;
+	go_on(s);
 }
 
-bool mt_surveying_busy(struct mt_surveying *s)
+bool mt_surveying_busy(const struct mt_surveying *s)
 {
-	pthread_mutex_lock(&s->lock);
-	bool busy = s->running || s->want_series || s->want != MT_NO_GROUP || s->series.points || s->is_found;
-
-	pthread_mutex_unlock(&s->lock);
-	return busy;
+	return mt_worker_asked(s->worker);
 }
 
 int mt_surveying_fd(const struct mt_surveying *s)
 {
-	return s->fd;
+	return mt_worker_fd(s->worker);
 }
 
 bool mt_surveying_collect(struct mt_surveying *s, struct mt_series *series)
 {
-	uint64_t rung;
-	bool news;
+	struct found found = {0};
+	struct mt_err err;
+	int result = mt_worker_collect(s->worker, &found, &err);
 
-	while (read(s->fd, &rung, sizeof rung) < 0 && errno == EINTR)
-		;
-	pthread_mutex_lock(&s->lock);
-	news = s->series.points || s->is_found;
-	*series = s->series;
-	s->series = (struct mt_series){0};
-	if (s->is_found) {
-		if (s->is_known)
-			mt_survey_free(&s->known);
-		s->known = s->found;
-		s->is_known = true;
-		s->is_found = false;
+	*series = found.series;
+	if (!result)
+		return false;
+	if (!s->wants_group)
+		s->wants_series = false;
+	s->wants_group = false;
+	if (result > 0 && !found.series.points) {
+		mt_survey_free(&s->known);
+		s->known = found.group;
 	}
-	pthread_mutex_unlock(&s->lock);
-	return news;
+	go_on(s);
+	return result > 0;
 }
 
 const struct mt_survey *mt_surveying_group(const struct mt_surveying *s, uint32_t group)
 {
-	return s->is_known && s->known.group == group ? &s->known : NULL;
+	return s->known.group == group ? &s->known : NULL;
 }

@@ -1,4 +1,4 @@
-/* What only events tell of groups, looked up in a thread of its own: how each grew, and what one is made of. */
+/* What only events tell of groups, looked up in a thread: how each grew, and what one is made of. */
 #ifndef MT_TUI_SURVEYING_H
 #define MT_TUI_SURVEYING_H
 
@@ -13,7 +13,7 @@ void mt_surveying_free(struct mt_surveying *); /* cancels */
 void mt_surveying_ask_series(struct mt_surveying *);
 /* What was asked of another group is cancelled. */
 void mt_surveying_ask_group(struct mt_surveying *, uint32_t group);
-bool mt_surveying_busy(struct mt_surveying *);
+bool mt_surveying_busy(const struct mt_surveying *);
 int mt_surveying_fd(const struct mt_surveying *); /* readable: there is something to collect */
 /* What mt_survey_series gives, once; then the caller's. points NULL: there is none yet. */
 struct mt_series {

@@ -1,12 +1,11 @@
 #include "tui/data/worker.h"
 #include "core/base/buffer.h"
+#include "tui/data/bell.h"
 
-#include <errno.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/eventfd.h>
 #include <unistd.h>
 
 struct mt_worker {
@@ -30,15 +29,6 @@ struct mt_worker {
 	atomic_bool cancel;
 };
 
-/* Tells the loop. */
-static void ring(struct mt_worker *w)
-{
-	uint64_t one = 1;
-
-	while (write(w->fd, &one, sizeof one) < 0 && errno == EINTR)
-		;
-}
-
 static int on_progress(void *context, double fraction)
 {
 	struct mt_worker *w = context;
@@ -50,7 +40,7 @@ static int on_progress(void *context, double fraction)
 	if (w->hold > 0 && fraction >= w->hold) {
 		w->fraction = w->hold;
 		w->held = true;
-		ring(w);
+		mt_bell_ring(w->fd);
 		while (!atomic_load(&w->cancel))
 			pthread_cond_wait(&w->wake, &w->lock);
 		w->held = false;
@@ -94,7 +84,7 @@ static void *run(void *context)
 			w->result = result;
 			w->err = err;
 		}
-		ring(w);
+		mt_bell_ring(w->fd);
 	}
 	pthread_mutex_unlock(&w->lock);
 	return NULL;
@@ -105,8 +95,8 @@ struct mt_worker *mt_worker_new(const struct mt_worker_kind *work, const struct 
 	struct mt_worker *w = mt_alloc(sizeof *w);
 	const char *hold = getenv("MEMTUI_TEST_FILTERING");
 
-	*w = (struct mt_worker){.work = work, .source = *source, .fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK),
-		.hold = hold ? atof(hold) : 0};
+	*w = (struct mt_worker){.work = work, .source = *source, .fd = mt_bell_new(),
+		.hold = hold && !work->unseen ? atof(hold) : 0};
 	pthread_mutex_init(&w->lock, NULL);
 	pthread_cond_init(&w->wake, NULL);
 	return w;
@@ -162,7 +152,7 @@ void mt_worker_start(struct mt_worker *w, void *request)
 		w->next = NULL;
 		w->done = true;
 		w->status = mt_fail(&w->err, -code, "no thread can be started %s: %s", w->work->words, strerror(code));
-		ring(w);
+		mt_bell_ring(w->fd);
 	}
 	pthread_mutex_unlock(&w->lock);
 }
@@ -206,11 +196,9 @@ int mt_worker_fd(const struct mt_worker *w)
 
 int mt_worker_collect(struct mt_worker *w, void *out, struct mt_err *err)
 {
-	uint64_t rung;
 	int result = 0;
 
-	while (read(w->fd, &rung, sizeof rung) < 0 && errno == EINTR)
-		;
+	mt_bell_answer(w->fd);
 	pthread_mutex_lock(&w->lock);
 	if (w->done) {
 		result = w->status < 0 ? w->status : 1;

@@ -8,10 +8,11 @@
 struct mt_worker_kind {
 	const char *words; /* "to filter in": for what the thread is */
 	size_t result_size;
-	/* In the thread. source: with progress, which also tells that nobody wants the result any more. */
+	/* In the thread; what fails leaves an empty result. source: with progress, which also tells that nobody wants the result any more. */
 	int (*run)(const struct mt_source *, const void *request, void *result, struct mt_err *);
 	void (*free_request)(void *request);
 	void (*free_result)(void *result);
+	bool unseen; /* nobody watches its progress, and no test stops it */
 };
 
 struct mt_worker;

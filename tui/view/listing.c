@@ -38,7 +38,7 @@ static void free_list(void *list)
 struct mt_worker *mt_listing_new(const struct mt_source *source)
 {
 	static const struct mt_worker_kind work = {"to list blocks in", sizeof(struct mt_allocation_list), list_blocks, free_request,
-		free_list};
+		free_list, false};
 
 	return mt_worker_new(&work, source);
 }
