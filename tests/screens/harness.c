@@ -29,16 +29,17 @@ static uint64_t now_ms(void)
 
 static void set_environment(const struct settings *s)
 {
-	const char *path = getenv("PATH"), *asan = getenv("ASAN_OPTIONS"), *ubsan = getenv("UBSAN_OPTIONS");
-	const char *terminals = getenv("TERMINFO"), *triage = getenv("MEMTUI_TRIAGE");
+	static const char *const kept[] = {"PATH", "TERMINFO", "MEMTUI_TRIAGE", "ASAN_OPTIONS", "UBSAN_OPTIONS", "TSAN_OPTIONS"};
+	char *values[sizeof kept / sizeof *kept];
 
-	triage = triage ? strdup(triage) : "";
-	path = path ? strdup(path) : "/usr/bin:/bin";
-	asan = asan ? strdup(asan) : NULL;
-	terminals = terminals ? strdup(terminals) : NULL;
-	ubsan = ubsan ? strdup(ubsan) : NULL;
+	setenv("PATH", "/usr/bin:/bin", 0);
+	setenv("MEMTUI_TRIAGE", "", 0); /* nowhere, but where a test says so */
+	for (size_t i = 0; i < sizeof kept / sizeof *kept; i++)
+		values[i] = getenv(kept[i]) ? strdup(getenv(kept[i])) : NULL;
 	clearenv();
-	setenv("PATH", path, 1);
+	for (size_t i = 0; i < sizeof kept / sizeof *kept; i++)
+		if (values[i])
+			setenv(kept[i], values[i], 1);
 	setenv("HOME", "/nonexistent", 1);
 	setenv("XDG_CONFIG_HOME", s->config ? s->config : "/dev/null", 1);
 	setenv("XDG_STATE_HOME", s->config ? s->config : "/dev/null", 1);
@@ -47,7 +48,6 @@ static void set_environment(const struct settings *s)
 	setenv("EDITOR", s->editor ? s->editor : "true", 1);
 	setenv("TERM", s->term, 1);
 	setenv("LC_ALL", s->locale, 1);
-	setenv("MEMTUI_TRIAGE", triage, 1); /* nowhere, but where a test says so */
 	setenv("MEMTUI_TEST_IDLE", "1", 1);
 	if (s->no_color)
 		setenv("NO_COLOR", "1", 1);
@@ -57,12 +57,6 @@ static void set_environment(const struct settings *s)
 		setenv("MEMTUI_TEST_FILTERING", s->filtering, 1);
 	if (s->cache)
 		setenv("XDG_CACHE_HOME", s->cache, 1);
-	if (terminals)
-		setenv("TERMINFO", terminals, 1);
-	if (asan)
-		setenv("ASAN_OPTIONS", asan, 1);
-	if (ubsan)
-		setenv("UBSAN_OPTIONS", ubsan, 1);
 }
 
 /* As a shell with job control: memtui has a process group of its own, and its stops are seen. */
