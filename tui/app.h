@@ -199,6 +199,7 @@ struct mt_app {
 	enum mt_view_id pane;        /* of the main screen: GROUPS or TREE */
 	bool maximised;
 	struct mt_themes *themes;
+	struct mt_wrappers *wrappers; /* the user's own, of the settings */
 	struct mt_config *config;
 	struct mt_restore *restore;  /* NULL: before the first data */
 	uint32_t suspect;            /* the group that was said to look like a leak, from 1; 0: none */
@@ -327,6 +328,7 @@ void mt_palette_open(struct mt_app *);
 
 /* ---- user/setup.c ---- */
 void mt_setup_open(struct mt_app *);
+void mt_setup_wrappers(struct mt_app *);                     /* takes them from the settings */
 void mt_setup_refresh(struct mt_app *, unsigned milliseconds); /* between pictures of new data */
 
 void mt_setup_faster(struct mt_app *, int by); /* by steps: 1 more often, -1 less */

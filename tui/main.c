@@ -121,9 +121,11 @@ static bool good_patterns(const struct mt_arguments *arguments, struct mt_err *e
 	if (!filter)
 		return false;
 	mt_filter_free(filter);
+	struct mt_wrappers *wrappers = mt_command_wrappers(arguments, err);
 	struct mt_suppressions *rules;
 
-	if (mt_command_suppressions(&rules, arguments, err) < 0)
+	mt_wrappers_free(wrappers);
+	if (!wrappers || mt_command_suppressions(&rules, arguments, err) < 0)
 		return false;
 	mt_suppressions_free(rules);
 	return true;

@@ -5,6 +5,7 @@
 #include "tui/data/switch.h"
 #include "core/base/buffer.h"
 #include "core/query/filter_match.h"
+#include "core/query/wrappers.h"
 #include "tui/user/config.h"
 #include "tui/user/keymap.h"
 #include "tui/user/restore.h"
@@ -105,7 +106,9 @@ static int start(struct mt_app *app, const struct mt_ui_options *o, bool live, s
 
 	*app = (struct mt_app){.pane = MT_VIEW_GROUPS, .tree = {.level = 3}};
 	mt_data_init(&app->data);
+	app->data.wrappers = app->wrappers = mt_wrappers_new();
 	take_config(app);
+	mt_setup_wrappers(app);
 
 	const struct mt_config *config = app->config;
 	unsigned refresh = mt_config_number(config, MT_SETTING_REFRESH);
@@ -149,6 +152,7 @@ static void finish(struct mt_app *app)
 	mt_restore_free(app);
 	free(app->config);
 	mt_data_free(&app->data);
+	mt_wrappers_free(app->wrappers);
 }
 
 /* A signal that ended memtui ends it as it would have, now that the terminal is as before. */

@@ -9,16 +9,17 @@
 char *mt_report_one_line(const struct mt_report *report, const struct mt_backtrace *backtrace, const char *separator, uint32_t frames)
 {
 	struct mt_buffer text = {0};
+	uint32_t first = frames && backtrace->count ? (uint32_t)(mt_backtrace_own(backtrace) - backtrace->frames) : 0;
 
-	for (uint32_t i = 0; i < backtrace->count; i++) {
-		if (frames && i == frames) {
+	for (uint32_t i = first; i < backtrace->count; i++) {
+		if (frames && i - first == frames) {
 			mt_buffer_printf(&text, "%s...", separator);
 			break;
 		}
 		char *name = report->format == MT_FORMAT_TEXT ? mt_report_short_frame_name(report, &backtrace->frames[i])
 			: mt_report_frame_name(&backtrace->frames[i]);
 
-		mt_buffer_printf(&text, "%s%s", i ? separator : "", name);
+		mt_buffer_printf(&text, "%s%s%s", i > first ? separator : i ? "..." : "", i == first && i ? separator : "", name);
 		free(name);
 	}
 	mt_buffer_add(&text, "", 1);
@@ -112,6 +113,10 @@ static void group_json(struct mt_json *json, const struct mt_report *report, uin
 	mt_json_key(json, "only_matched");
 	mt_report_json_metrics(json, report->profile, group);
 	mt_report_json_backtrace(json, backtrace);
+	if (backtrace->count) {
+		mt_json_key(json, "where");
+		mt_json_number(json, (uint64_t)(mt_backtrace_own(backtrace) - backtrace->frames));
+	}
 	if (sites->count) /* the stacks of frees were recorded */
 		freed_by(json, report, sites, id);
 	mt_json_close(json, '}');

@@ -54,7 +54,7 @@ char *mt_report_frame_name(const struct mt_backtrace_frame *);
 char *mt_report_shorten(const struct mt_report *, const char *name);
 /* The same of a frame; caller frees. */
 char *mt_report_short_frame_name(const struct mt_report *, const struct mt_backtrace_frame *);
-/* The backtrace on one line: innermost first. frames: at most so many, 0: all. Caller frees. */
+/* The backtrace on one line: innermost first. frames: at most so many, from its own one on; 0: all. Caller frees. */
 char *mt_report_one_line(const struct mt_report *, const struct mt_backtrace *, const char *separator, uint32_t frames);
 /* "src/a.c:12", or the module when the source is not known and the name does not say it; caller frees. */
 char *mt_report_frame_place(const struct mt_backtrace_frame *);

@@ -1,4 +1,5 @@
 #include "core/query/frame.h"
+#include "core/query/wrappers.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -48,6 +49,7 @@ void mt_frame_describe(struct mt_backtrace_frame *out, const struct mt_profile *
 		out->source = mt_strings_get(&symbols->strings, names->source);
 		out->line = names->line;
 		out->inlined = names->inlined != 0;
+		out->judged = names->function < symbols->judged_strings ? symbols->judged[names->function] : MT_JUDGED_NOT;
 	}
 }
 
@@ -81,39 +83,65 @@ void mt_backtrace_of(struct mt_backtrace *backtrace, const struct mt_profile *pr
 	}
 }
 
-/* Wrappers that a program calls instead of malloc: their callers are what one looks for. */
-static bool is_wrapper(const char *function)
+static bool is_wrapper(const struct mt_backtrace_frame *frame)
 {
-	static const char *const names[] = {"xmalloc", "xcalloc", "xrealloc", "xstrdup", "xstrndup", "xmemdup", "g_malloc",
-		"g_malloc0", "g_calloc", "g_realloc", "g_strdup"};
-	size_t len = strcspn(function, "(");
-
-	for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-		if (strlen(names[i]) == len && !strncmp(function, names[i], len))
-			return true;
-	return false;
+	if (frame->judged == MT_JUDGED_NOT)
+		return mt_is_usual_wrapper(frame->function, frame->raw_function);
+	return frame->judged == MT_JUDGED_WRAPPER;
 }
 
+/* What starts the program is taken for the C library's. */
 static bool of_a_library(const struct mt_backtrace_frame *frame)
 {
-	static const char *const modules[] = {"libc.so", "libc-", "libstdc++.so", "libc++", "ld-linux", "ld-musl", "libgcc_s.so"};
-	const char *name = strrchr(frame->module, '/') ? strrchr(frame->module, '/') + 1 : frame->module;
+	static const char *const modules[] = {"libc.so", "libc-", "libpthread", "libstdc++.so", "libc++", "ld-linux", "ld-musl",
+		"libgcc_s.so", "libjemalloc", "libtcmalloc", "libmimalloc"};
+	static const char *const sources[] = {"/usr/include/", "/rustc/", "/rust/deps/"};
+	const char *name = mt_base_name(frame->module);
 
-	if (!strncmp(frame->source, "/usr/include/", 13) || is_wrapper(frame->function))
+	if (!strcmp(frame->raw_function, "_start"))
 		return true;
+	for (size_t i = 0; i < sizeof sources / sizeof *sources; i++)
+		if (!strncmp(frame->source, sources[i], strlen(sources[i])))
+			return true;
 	for (size_t i = 0; i < sizeof modules / sizeof *modules; i++)
 		if (!strncmp(name, modules[i], strlen(modules[i])))
 			return true;
 	return false;
 }
 
-const struct mt_backtrace_frame *mt_backtrace_own(const struct mt_backtrace *backtrace)
+/* The next frame that has a name, if all up to it are of one module; else at itself. */
+static uint32_t next_named(const struct mt_backtrace *b, uint32_t at)
 {
-	uint32_t at = 0;
+	uint32_t next = at;
 
-	while (at < backtrace->count && (backtrace->frames[at].pc == MT_PC_CUT || of_a_library(&backtrace->frames[at])))
+	while (next < b->count && mt_frame_is_place(b->frames[next].function) && !strcmp(b->frames[next].module, b->frames[at].module))
+		next++;
+	return next < b->count && !strcmp(b->frames[next].module, b->frames[at].module) ? next : at;
+}
+
+/* Its module has no debug information: what is called in it and has no name is static. */
+static bool is_exported(const struct mt_backtrace_frame *frame)
+{
+	return !*frame->source && strcmp(frame->function, "main");
+}
+
+const struct mt_backtrace_frame *mt_backtrace_own(const struct mt_backtrace *b)
+{
+	uint32_t at = 0, caller;
+
+	for (;; at = caller) {
+		while (at < b->count && (b->frames[at].pc == MT_PC_CUT || of_a_library(&b->frames[at]) || is_wrapper(&b->frames[at])))
+			at++;
+		if (at == b->count)
+			break;
+		caller = next_named(b, at);
+		if (caller == at || !is_wrapper(&b->frames[caller])) /* else they are parts of the allocator, whose names are stripped */
+			return &b->frames[caller == at + 1 && is_exported(&b->frames[caller]) ? caller : at];
+	}
+	/* The libraries' alone: the innermost that is more than another word for malloc. */
+	for (at = 0; at + 1 < b->count && (b->frames[at].pc == MT_PC_CUT || is_wrapper(&b->frames[at]));)
 		at++;
-	return at < backtrace->count ? &backtrace->frames[at] : backtrace->count ? &backtrace->frames[0] : NULL;
+	return at < b->count ? &b->frames[at] : NULL;
 }
 
 void mt_backtrace_free(struct mt_backtrace *backtrace)

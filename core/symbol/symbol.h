@@ -19,6 +19,9 @@ struct mt_pc_symbols {
 	uint32_t first, count; /* frames; count 0 = not resolved (yet) */
 };
 
+/* Of a function: not yet, it is no wrapper of malloc, it is one. */
+enum { MT_JUDGED_NOT, MT_JUDGED_NONE, MT_JUDGED_WRAPPER };
+
 enum mt_embedded { MT_EMBEDDED_NONE, MT_EMBEDDED_TEXT, MT_EMBEDDED_UNREADABLE };
 
 struct mt_symbols {
@@ -30,6 +33,8 @@ struct mt_symbols {
 	uint64_t generation;       /* grows whenever something was added */
 	uint32_t suppressions;     /* string id: what the program's __lsan_default_suppressions() returns */
 	uint32_t embedded;         /* enum mt_embedded: whether it has one, and that was readable */
+	uint8_t *judged;           /* MT_JUDGED_ by string id of a function (core/query/wrappers.h) */
+	uint32_t judged_strings, judged_frames, judged_by;
 };
 
 void mt_symbols_init(struct mt_symbols *);

@@ -32,6 +32,7 @@ void mt_symbols_free(struct mt_symbols *s)
 	mt_strings_free(&s->strings);
 	free(s->frames);
 	free(s->pcs);
+	free(s->judged);
 	memset(s, 0, sizeof *s);
 }
 

@@ -3,6 +3,7 @@
 # Prints 'ok NAME' or 'not ok NAME: why'.
 set -u
 export MEMTUI_CACHE= # names are looked up anew, and none are left behind
+here=$(cd "$(dirname "$0")" && pwd)
 build=$(cd "$1" && pwd)
 memtui=$build/memtui
 [ -x "$memtui" ] || { echo "not ok cli: $memtui is not built"; exit 1; }
@@ -182,6 +183,20 @@ totals "everything" '4 3 1 80 12010'
 totals "of a group" '3 0 2 10 5000' --function-regex early
 totals "of groups with reallocs" '2 2 0 70 12000' --function-regex 'late|grow'
 totals "of blocks" '3 0 0 80 80' --lifetime only_leaked
+# Where a group is: the caller of the wrappers, of the usual ones and of those that the user names.
+cc -O0 -g -fno-builtin -o wrappers "$here/../programs/wrappers.c" || exit 1
+"$memtui" record -o wrappers.dat ./wrappers 2>/dev/null
+own='[g["backtrace"][g["where"]]["function"] for g in d]'
+json "groups: where" "$own == ['house_get', 'keep_buffer', 'keep_names'] and d[0]['backtrace'][0]['function'] == 'xmalloc'" groups --format json wrappers.dat
+json "groups: where, with a wrapper" "$own == ['keep_table', 'keep_buffer', 'keep_names']" groups --wrapper '^house_(get|make)$' --format json wrappers.dat
+json "groups: where, with two" "$own == ['keep_table', 'main', 'keep_names']" groups --wrapper '^house_' --wrapper keep_b --format json wrappers.dat
+json "groups: where, all are wrappers" "$own == ['_start'] * 3" groups --wrapper . --format json wrappers.dat
+"$memtui" groups --wrapper '^house_' wrappers.dat >own.out 2>&1
+grep -qF '... < keep_table < main' own.out && grep -qF '... < keep_buffer < main' own.out && ok "groups: text from where on" || not_ok "groups: text from where on" "$(cat own.out)"
+"$memtui" check --max-leaked 0 --wrapper '^house_' wrappers.dat >own.out 2>&1
+grep -q 'keep_table' own.out && ! grep -q house_ own.out && ok "check: where, with a wrapper" || not_ok "check: where, with a wrapper" "$(cat own.out)"
+fails "bad regex of a wrapper" 2 '--wrapper: ' groups --wrapper '(' t.dat
+
 # Events that are gone do not make totals of whole groups smaller.
 cat >often.c <<'C'
 #include <stdlib.h>

@@ -11,6 +11,7 @@
 	{'n', "count", "N", MT_OPTION_NUMBER, MT_OPTION_AT(count), "show at most N; text shows 50 by default", NULL}, \
 	{0, "skip", "N", MT_OPTION_NUMBER, MT_OPTION_AT(skip), "leave out the first N rows", NULL}, \
 	MT_OPTIONS_NAMES, \
+	MT_OPTIONS_WRAPPER, \
 	MT_OPTIONS_FORMAT, \
 	MT_OPTIONS_FILTER, \
 	MT_OPTIONS_HELP, \

@@ -19,6 +19,7 @@ static const struct mt_option options[] = {
 	{0, "baseline", "TRACE", MT_OPTION_TEXT, MT_OPTION_AT(baseline),
 		"limits on leaks are for what leaks beyond this trace, stack by stack", NULL},
 	MT_OPTIONS_SUPPRESS,
+	MT_OPTIONS_WRAPPER,
 	{0, "format", "FORMAT", MT_OPTION_FORMAT, MT_OPTION_AT(format), "text (the default) or json", "text|json"},
 	MT_OPTIONS_EXACT,
 	MT_OPTIONS_FILTER,

@@ -3,6 +3,7 @@
 #define MT_TUI_COMMANDS_H
 
 #include "core/model/load.h"
+#include "core/query/wrappers.h"
 #include "core/session/session.h"
 #include "tui/command/options.h"
 #include "tui/ui.h"
@@ -64,11 +65,14 @@ void mt_loaded_free(struct mt_loaded *);
 /* ---- parts (command_parts.c) ---- */
 /* The filter that the options ask for. NULL on error. */
 struct mt_filter *mt_command_filter(const struct mt_arguments *, struct mt_err *);
+/* The wrappers of malloc that the options name, and the usual ones. NULL on error. */
+struct mt_wrappers *mt_command_wrappers(const struct mt_arguments *, struct mt_err *);
 /* A trace, what the filter leaves of it, and a report on that as the options ask for it. */
 struct mt_opened {
 	struct mt_loaded loaded;
 	bool borrowed; /* it is another's */
 	struct mt_filter *filter;
+	struct mt_wrappers *wrappers;
 	struct mt_source source;
 	struct mt_matched matched;
 	struct mt_suppressions *rules; /* NULL: leaks are not judged */

@@ -6,6 +6,7 @@ static const struct mt_option options[] = {
 	MT_OPTIONS_COUNT,
 	MT_OPTIONS_ROWS,
 	MT_OPTIONS_NAMES,
+	MT_OPTIONS_WRAPPER,
 	MT_OPTIONS_FORMAT,
 	MT_OPTIONS_SUPPRESS,
 	MT_OPTIONS_FILTER,
@@ -26,7 +27,9 @@ const struct mt_command mt_command_groups = {
 	.operands = "TRACE",
 	.words = "list allocations grouped by backtrace",
 	.description = "Prints one row per group: all allocations with one identical backtrace and kind of "
-		"call. Backtraces begin with the innermost frame.",
+		"call. Backtraces begin with the innermost frame; text leaves out, as ..., the C library's, C++'s and Rust's, and those of "
+		"wrappers and allocators that pass on to malloc: it begins where the program itself asks for memory. In JSON that is the "
+		"frame of the index in where.",
 	.examples = "memtui groups --count 20 memtui.dat\tthe twenty groups that leaked most\n"
 		"memtui groups --function-regex '^json_' --sort size memtui.dat\twhat went through a parser\n"
 		"memtui groups --by function --short-names memtui.dat\twhich functions allocate\n"

@@ -104,8 +104,8 @@ static struct mt_report report_on(struct mt_opened *o, const struct mt_arguments
 
 static int read_filter(struct mt_opened *o, const struct mt_arguments *arguments, struct mt_err *err)
 {
-	*o = (struct mt_opened){.filter = mt_command_filter(arguments, err)};
-	if (!o->filter || mt_command_suppressions(&o->rules, arguments, err) < 0)
+	*o = (struct mt_opened){.filter = mt_command_filter(arguments, err), .wrappers = mt_command_wrappers(arguments, err)};
+	if (!o->filter || !o->wrappers || mt_command_suppressions(&o->rules, arguments, err) < 0)
 		return -EINVAL;
 	mt_filter_allow_absent(o->filter, arguments->absent_allowed);
 	return 0;
@@ -117,7 +117,10 @@ static int load(struct mt_opened *o, const struct mt_arguments *arguments, const
 	bool events = arguments->events || mt_filter_needs(o->filter) || (arguments->history && active);
 	int status = mt_command_load(&o->loaded, path, names, err);
 
-	return status >= 0 && events && !arguments->of_log ? mt_loaded_need_events(&o->loaded, path, names, err) : status;
+	if (status >= 0 && events && !arguments->of_log)
+		status = mt_loaded_need_events(&o->loaded, path, names, err);
+	mt_wrappers_judge(o->wrappers, &o->loaded.symbols);
+	return status;
 }
 
 static struct mt_source source_of(const struct mt_opened *o)
@@ -185,6 +188,7 @@ void mt_opened_free(struct mt_opened *o)
 	mt_matched_free(&o->matched);
 	if (!o->borrowed)
 		mt_loaded_free(&o->loaded);
+	mt_wrappers_free(o->wrappers);
 	mt_filter_free(o->filter);
 }
 

@@ -31,7 +31,7 @@ struct mt_arguments {
 	const struct mt_export_kind *kind;
 	const char *report, *outfile, *ignore; /* at the end of a recording */
 	const char *baseline;
-	struct mt_texts suppressions;
+	struct mt_texts suppressions, wrappers;
 	bool absent_allowed; /* a trace may lack the thread or marker that is asked for */
 	bool no_builtin_suppressions, judges_leaks; /* suppressions are applied without --suppressions too */
 	bool unverified;   /* what no total needs may be damaged: a line of many is to come soon */
@@ -110,6 +110,10 @@ struct mt_option {
 		"LeakSanitizer's or of valgrind's syntax; can be repeated", NULL}, \
 	{0, "no_builtin_suppressions", NULL, MT_OPTION_FLAG, MT_OPTION_AT(no_builtin_suppressions), \
 		"without the built-in suppressions and those in the program (__lsan_default_suppressions)", NULL}
+#define MT_OPTIONS_WRAPPER \
+	{0, "wrapper", "REGEX", MT_OPTION_TEXTS, MT_OPTION_AT(wrappers), "functions that match pass on to malloc alone, as the usual " \
+		"wrappers do (xmalloc, operator new, g_malloc, PyObject_Malloc ...): where one line names a place, it is their caller's; " \
+		"can be repeated", NULL}
 #define MT_OPTIONS_COUNT \
 	{'n', "count", "N", MT_OPTION_NUMBER, MT_OPTION_AT(count), "show at most N rows", NULL}
 #define MT_OPTIONS_FORMAT \

@@ -34,6 +34,18 @@ struct mt_filter *mt_command_filter(const struct mt_arguments *arguments, struct
 	return NULL;
 }
 
+struct mt_wrappers *mt_command_wrappers(const struct mt_arguments *arguments, struct mt_err *err)
+{
+	struct mt_wrappers *wrappers = mt_wrappers_new();
+
+	for (int i = 0; i < arguments->wrappers.count; i++)
+		if (mt_wrappers_add(wrappers, arguments->wrappers.items[i], "--wrapper", err) < 0) {
+			mt_wrappers_free(wrappers);
+			return NULL;
+		}
+	return wrappers;
+}
+
 int mt_command_ui_options(struct mt_ui_options *options, char **filter_text,
 	const struct mt_arguments *arguments, struct mt_err *err)
 {

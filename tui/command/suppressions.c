@@ -47,6 +47,7 @@ static const struct mt_option options[] = {
 	{'g', "group", "N", MT_OPTION_LIMIT_COUNT, MT_OPTION_AT(group),
 		"for this group alone, by its number in 'memtui groups'", NULL},
 	MT_OPTIONS_SUPPRESS,
+	MT_OPTIONS_WRAPPER,
 	MT_OPTIONS_FILTER,
 	MT_OPTIONS_HELP,
 	MT_OPTIONS_END,

@@ -4,6 +4,7 @@
 #include "core/convert/convert.h"
 #include "core/export/number.h"
 #include "core/model/load.h"
+#include "core/query/wrappers.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -301,6 +302,7 @@ void mt_data_select(struct mt_data *d)
 	d->profile = matched ? d->matched.profile : whole;
 	d->profile.scores = whole.scores;
 	d->profile.score_count = whole.score_count;
+	mt_wrappers_judge(d->wrappers, &d->symbols);
 	/* An error here is a regex that took too long on some name: the selection then lacks these groups. */
 	mt_select_by(&d->selection, &d->profile, d->sort_all ? &whole : &d->profile, &d->symbols, matched ? NULL : d->filter,
 		d->sort, d->ascending, NULL);

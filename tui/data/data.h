@@ -16,6 +16,7 @@ struct mt_data {
 	struct mt_matched matched;        /* by fields that ask for single allocations; else empty */
 	struct mt_trace_reader *reader;   /* its events; NULL: live, or a stand-alone recording */
 	struct mt_symbols symbols;
+	struct mt_wrappers *wrappers;     /* borrowed; NULL: the usual ones */
 	struct mt_symbolizer *symbolizer; /* NULL: the trace brought its names */
 	uint64_t image;                   /* of the program, as mt_client_image */
 	struct mt_client *client;         /* NULL: a saved trace, or the recorder is gone */

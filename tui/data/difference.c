@@ -212,6 +212,7 @@ void mt_difference_open(struct mt_app *app, const char *path, const char *own_pa
 	r->path = mt_strdup(path);
 	r->data = mt_alloc(sizeof *r->data);
 	mt_data_init(r->data);
+	r->data->wrappers = app->wrappers;
 	mt_job_start(app, &work, r);
 }
 

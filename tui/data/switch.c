@@ -145,6 +145,7 @@ void mt_switch_to(struct mt_app *app, pid_t process, const char *trace_path, con
 	}
 	t = mt_alloc(sizeof *t);
 	mt_data_init(&t->data);
+	t->data.wrappers = app->wrappers;
 	t->process = process;
 	t->session = home->client ? mt_strdup(mt_client_entry(home->client)->name) : NULL;
 	t->path = mt_strdup(trace_path);

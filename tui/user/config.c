@@ -1,5 +1,6 @@
 #include "tui/user/config.h"
 #include "core/base/nearest.h"
+#include "core/query/pattern.h"
 #include "core/query/query.h"
 #include "tui/terminal/theme.h"
 
@@ -92,6 +93,14 @@ static int check_number(const struct mt_setting_info *info, const char *value, s
 	return mt_fail(err, -EINVAL, "%s: '%.60s' will not do; expected %s or auto", info->name, value, info->choices);
 }
 
+static int check_regex(const char *setting, const char *value, struct mt_err *err)
+{
+	struct mt_pattern *pattern = *value ? mt_pattern_new(value, setting, err) : NULL;
+
+	mt_pattern_free(pattern);
+	return *value && !pattern ? -EINVAL : 0;
+}
+
 static int check(const struct mt_setting_info *info, const char *value, struct mt_err *err)
 {
 	char choice[64];
@@ -110,6 +119,7 @@ static int check(const struct mt_setting_info *info, const char *value, struct m
 
 		return mt_theme_load(&theme, value, err);
 	}
+	case MT_SETTING_KIND_REGEX: return check_regex(info->name, value, err);
 	case MT_SETTING_KIND_TEXT: break;
 	}
 	return 0;

@@ -9,7 +9,7 @@
 #include <stdio.h>
 
 /* X(id, name, kind, default, choices, words). Kinds: CHOICE "a|b|c"; NUMBER "least..most" or auto; METRIC a name;
- * METRICS several, separated by blanks; THEME a name or file; TEXT anything. */
+ * METRICS several, separated by blanks; THEME a name or file; REGEX; TEXT anything. */
 #define MT_SETTINGS(X) \
 	X(THEME, "theme", THEME, "dark", NULL, "colours: a theme's name or file") \
 	X(ASCII, "ascii", CHOICE, "auto", "auto|always|never", "draw with ASCII alone; auto: where the locale is not UTF-8") \
@@ -23,6 +23,8 @@
 	X(SUSPEND, "suspend", CHOICE, "on", "on|off", "the key for it stops memtui, and the shell's fg goes on") \
 	X(RESTORE, "restore", CHOICE, "on", "on|off", \
 		"begin with the view, filter and order that were left for this program") \
+	X(WRAPPER, "wrapper", REGEX, "", NULL, \
+		"regex: wrappers of malloc of your own, whose callers lists name in their place; empty: the usual ones alone") \
 	X(GRAPHS, "graphs", CHOICE, "braille", "braille|blocks|ascii", "what graphs are made of, where the terminal has UTF-8")
 
 enum mt_setting {
@@ -33,7 +35,7 @@ enum mt_setting {
 };
 enum mt_setting_kind {
 	MT_SETTING_KIND_CHOICE, MT_SETTING_KIND_NUMBER, MT_SETTING_KIND_METRIC, MT_SETTING_KIND_METRICS, MT_SETTING_KIND_THEME,
-	MT_SETTING_KIND_TEXT,
+	MT_SETTING_KIND_REGEX, MT_SETTING_KIND_TEXT,
 };
 struct mt_setting_info {
 	const char *name, *preset, *choices, *words;

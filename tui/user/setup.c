@@ -1,6 +1,7 @@
 /* The setup screen: every setting with its value; a change holds at once, and w writes them into the user's file. */
 #include "tui/app.h"
 #include "core/base/buffer.h"
+#include "core/query/wrappers.h"
 #include "tui/user/config.h"
 #include "tui/user/theme_menu.h"
 
@@ -42,6 +43,15 @@ void mt_setup_faster(struct mt_app *app, int by)
 	mt_app_say(app, "new data is drawn every %u ms; F2 keeps a rate for all programs", app->frame_ms);
 }
 
+void mt_setup_wrappers(struct mt_app *app)
+{
+	const char *regex = app->config->value[MT_SETTING_WRAPPER];
+
+	mt_wrappers_clear(app->wrappers);
+	if (*regex)
+		mt_wrappers_add(app->wrappers, regex, "wrapper", NULL);
+}
+
 static void apply(struct mt_app *app, enum mt_setting id)
 {
 	const struct mt_config *c = app->config;
@@ -58,6 +68,10 @@ static void apply(struct mt_app *app, enum mt_setting id)
 	case MT_SETTING_COLUMNS: mt_columns_parse(&app->columns, c->value[id]); break;
 	case MT_SETTING_REFRESH: mt_setup_refresh(app, mt_config_number(c, id)); break;
 	case MT_SETTING_MOUSE: mt_screen_mouse(app->screen, mt_config_is(c, id, "on")); break;
+	case MT_SETTING_WRAPPER:
+		mt_setup_wrappers(app);
+		mt_data_select(&app->data);
+		break;
 	default: break;
 	}
 }
