@@ -360,33 +360,44 @@ void mt_event_consume(struct mt_merge *m, struct mt_ring *r, const struct mt_dec
 	}
 }
 
-/* With many live blocks: asks for what the events ahead will touch, in three rounds, each of which needs what the one
- * before has brought. What it reads may be nonsense; it is right nearly always, and branches would cost more. */
+/* With many live blocks: asks for what the next events will touch, a batch of them at a time, in three rounds, each of
+ * which needs what the one before has brought. What it reads may be nonsense; it is right nearly always. */
 #define MANY 4096
-#define SLOT_AHEAD 48
-#define BLOCK_AHEAD 24
-#define GROUP_AHEAD 8
-HOT void look_ahead(const struct mt_merge *m, struct mt_ring *r)
+#define BATCH 32
+static __attribute__((noinline)) void look_ahead(struct mt_merge *m, struct mt_ring *r)
 {
 	const struct mt_group *groups = m->model->profile->groups;
-	uint64_t at = r->decoded;
-	struct mt_wire_record record;
-	uint32_t node, group;
+	uint64_t from = r->decoded, left = r->first_head - from;
+	unsigned count = left < BATCH ? (unsigned)left : BATCH, ends = 0, begins = 0;
+	const struct mt_match_bucket *homes[BATCH];
+	const struct mt_match_cell *ended[BATCH];
+	const uint32_t *begun[BATCH];
+	uint32_t tags[BATCH];
 
-	if (r->first_head - at <= SLOT_AHEAD)
-		return;
-	record = mt_ring_read(r, at + SLOT_AHEAD);
-	node = mt_wire_record_node(&record);
-	mt_match_prefetch(&m->match, mt_wire_record_pointer(&record) << 3);
-	__builtin_prefetch(&m->tables.groups[node < m->segment->nodes.capacity ? node : 0]);
-	record = mt_ring_read(r, at + BLOCK_AHEAD);
-	node = mt_wire_record_node(&record);
-	group = m->tables.groups[node < m->segment->nodes.capacity ? node : 0];
-	mt_model_prefetch(&groups[group ? group - 1 : 0]);
-	r->guesses[(at + BLOCK_AHEAD) % MT_RING_GUESSES] = mt_match_guess(&m->match, mt_wire_record_pointer(&record) << 3);
-	__builtin_prefetch(r->guesses[(at + BLOCK_AHEAD) % MT_RING_GUESSES], 1);
-	if (r->guesses[(at + GROUP_AHEAD) % MT_RING_GUESSES])
-		mt_model_prefetch(&groups[r->guesses[(at + GROUP_AHEAD) % MT_RING_GUESSES]->group]);
+	for (unsigned i = 0; i < count; i++) {
+		struct mt_wire_record record = mt_ring_read(r, from + i);
+		unsigned type = mt_wire_record_type(&record);
+		uint32_t node = mt_wire_record_node(&record);
+		uint64_t hash = mt_match_hash(mt_wire_record_pointer(&record) << 3);
+		bool end = type == MT_RECORD_FREE || type == MT_RECORD_RELEASE;
+
+		homes[ends] = mt_match_home(&m->match, hash);
+		tags[ends] = mt_match_tag(hash);
+		begun[begins] = &m->tables.groups[node < m->segment->nodes.capacity ? node : 0];
+		__builtin_prefetch(homes[ends], 1);
+		__builtin_prefetch(begun[begins]);
+		ends += end;
+		begins += !end;
+	}
+	for (unsigned i = 0; i < begins; i++)
+		mt_model_prefetch(&groups[*begun[i] ? *begun[i] - 1 : 0]);
+	for (unsigned i = 0; i < ends; i++) {
+		ended[i] = mt_match_guess(&m->match, homes[i], tags[i]);
+		__builtin_prefetch(ended[i], 1);
+	}
+	for (unsigned i = 0; i < ends; i++)
+		mt_model_prefetch(&groups[ended[i]->group]);
+	r->looked = from + count;
 }
 
 /* The next event of the ring, which was read before, happens. */
@@ -394,7 +405,7 @@ HOT void step_to(struct mt_merge *m, struct mt_ring *r, uint64_t time, uint64_t 
 {
 	if (__builtin_expect(time == bound, 0) && m->heap_count > 1)
 		m->model->profile->info.ambiguous++;
-	if (m->model->live_count >= MANY)
+	if (r->decoded >= r->looked && m->model->live_count >= MANY)
 		look_ahead(m, r);
 	r->time = time;
 	r->decoded++;

@@ -4,14 +4,14 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#define FIRST_BITS 6
+#define FIRST_BITS 3
 
 #define HUGE_PAGE (2u << 20)
 _Static_assert(sizeof(struct mt_match_cell) * MT_MATCH_CHUNK == HUGE_PAGE, "chunks and large tables share their memory");
 
 static size_t region_size(unsigned bits)
 {
-	return MT_MATCH_PARTS * sizeof(uint64_t) << bits;
+	return MT_MATCH_PARTS * sizeof(struct mt_match_bucket) << bits;
 }
 
 /* Gives the part a table of its own in the region of that size. It is empty: no part takes one of a size twice. */
@@ -21,8 +21,8 @@ static void take_table(struct mt_match *m, struct mt_match_part *part, unsigned 
 	size_t size = region_size(bits);
 
 	if (!region->users++)
-		region->slots = size < HUGE_PAGE ? mt_alloc(size) : mt_alloc_huge(size);
-	part->slots = region->slots + ((size_t)(part - m->parts) << bits);
+		region->buckets = size < HUGE_PAGE ? memset(mt_alloc_aligned(size, MT_WIRE_PAGE), 0, size) : mt_alloc_huge(size);
+	part->buckets = region->buckets + ((size_t)(part - m->parts) << bits);
 	part->mask = (1u << bits) - 1;
 	part->shift = 32 - bits;
 	part->used = 0;
@@ -36,12 +36,12 @@ static void drop_table(struct mt_match *m, const struct mt_match_part *part)
 	if (--region->users)
 		return;
 	if (size < HUGE_PAGE) {
-		free(region->slots);
+		free(region->buckets);
 		return;
 	}
 	for (size_t at = 0; at < size; at += HUGE_PAGE) {
 		MT_GROW(m->spare, m->spare_count, m->spare_capacity);
-		m->spare[m->spare_count++] = (char *)region->slots + at;
+		m->spare[m->spare_count++] = (char *)region->buckets + at;
 	}
 }
 
@@ -54,7 +54,7 @@ void mt_match_init(struct mt_match *m)
 
 void mt_match_free(struct mt_match *m)
 {
-	for (int i = 0; i < MT_MATCH_PARTS && m->parts[i].slots; i++) /* none when it is freed already */
+	for (int i = 0; i < MT_MATCH_PARTS && m->parts[i].buckets; i++) /* none when it is freed already */
 		drop_table(m, &m->parts[i]);
 	free(m->chunks ? m->chunks[0] : NULL);
 	for (uint32_t i = 1; i < m->chunk_count; i++)
@@ -92,14 +92,18 @@ uint32_t mt_match_new_cell(struct mt_match *m)
 
 /* ---- hash ------------------------------------------------------------------------------------------ */
 
-static void put(struct mt_match_part *part, uint64_t slot)
+/* Into the first bucket with room, from the tag's own on. */
+static void put(struct mt_match_part *part, uint32_t tag, uint32_t cell)
 {
-	uint32_t at = (uint32_t)(slot >> 32) >> part->shift;
+	struct mt_match_bucket *bucket = &part->buckets[tag >> part->shift];
+	uint32_t empty;
 
-	while (part->slots[at])
-		at = (at + 1) & part->mask;
-	part->slots[at] = slot;
-	part->used++;
+	while (!(empty = mt_match_with_tag(bucket, 0))) {
+		bucket->passed++;
+		bucket = &part->buckets[(bucket - part->buckets + 1) & part->mask];
+	}
+	bucket->tags[__builtin_ctz(empty)] = tag;
+	bucket->cells[__builtin_ctz(empty)] = cell;
 }
 
 static void grow(struct mt_match *m, struct mt_match_part *part)
@@ -107,16 +111,35 @@ static void grow(struct mt_match *m, struct mt_match_part *part)
 	struct mt_match_part old = *part;
 
 	take_table(m, part, 32 - old.shift + 1);
-	for (uint32_t i = 0; i <= old.mask; i++)
-		if (old.slots[i])
-			put(part, old.slots[i]);
+	for (uint32_t i = 0; i <= old.mask; i++) {
+		const struct mt_match_bucket *b = &old.buckets[i];
+
+		for (unsigned slot = 0; slot < MT_MATCH_WIDTH; slot++)
+			if (b->tags[slot])
+				put(part, b->tags[slot], b->cells[slot]);
+	}
+	part->used = old.used;
 	drop_table(m, &old);
 }
 
-void mt_match_insert_growing(struct mt_match *m, struct mt_match_place *place, uint64_t slot)
+void mt_match_insert_growing(struct mt_match *m, struct mt_match_place *place, uint32_t cell)
 {
 	grow(m, place->part);
-	put(place->part, slot);
+	place->part->used++;
+	put(place->part, place->tag, cell);
+}
+
+void mt_match_insert_further(const struct mt_match_place *place, uint32_t cell)
+{
+	put(place->part, place->tag, cell);
+}
+
+void mt_match_unpass(const struct mt_match_place *place)
+{
+	const struct mt_match_part *part = place->part;
+
+	for (uint32_t at = place->tag >> part->shift; at != place->bucket; at = (at + 1) & part->mask)
+		part->buckets[at].passed--;
 }
 
 void mt_match_insert(struct mt_match *m, const struct mt_match_cell *cell)
@@ -127,20 +150,6 @@ void mt_match_insert(struct mt_match *m, const struct mt_match_cell *cell)
 	*mt_match_cell(m, id) = *cell;
 	mt_match_look_up(m, cell->address, &place);
 	mt_match_insert_at(m, &place, id);
-}
-
-/* Moves later entries of the chain into the hole where their home allows it: no tombstones. */
-void mt_match_close_hole(struct mt_match_part *part, uint32_t hole)
-{
-	for (uint32_t at = (hole + 1) & part->mask; part->slots[at]; at = (at + 1) & part->mask) {
-		uint32_t home = (uint32_t)(part->slots[at] >> 32) >> part->shift;
-
-		if (((at - home) & part->mask) >= ((at - hole) & part->mask)) {
-			part->slots[hole] = part->slots[at];
-			hole = at;
-		}
-	}
-	part->slots[hole] = 0;
 }
 
 void mt_match_remove(struct mt_match *m, struct mt_match_cell *cell)

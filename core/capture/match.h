@@ -1,14 +1,21 @@
 /* Live blocks by address. Blocks lie in a pool whose cells are reused last in, first out, so that it stays as small
- * as the live set has been, and of memory that tables have left; the hash holds 8 bytes a slot: which cell, and 32 bits of the hash, so that a look-up
- * of an address that is not there, which every allocation begins with, reads a slot and no block. The hash is many
- * small tables rather than a big one: when one grows, the pause is short enough for the rings to hold what comes
- * meanwhile. */
+ * as the live set has been, and of memory that tables have left. The hash is made of buckets of a line each: tags that
+ * are compared at once, and which cells they stand for. A bucket counts those that found it full and lie further on, so
+ * a look-up of an address that is not there, which every allocation begins with, reads one line as good as always, and
+ * a removal moves nothing: hardly a branch that the processor could not foresee. (The method is that of Folly's F14.)
+ * The hash is many small tables rather than a big one: when one grows, the pause is short enough for the rings to hold
+ * what comes meanwhile. */
 #ifndef MT_CAPTURE_MATCH_H
 #define MT_CAPTURE_MATCH_H
 
 #include "core/model/model.h"
 
+#ifdef __SSE2__
+#include <emmintrin.h>
+#endif
+
 #define MT_MATCH_PARTS 64
+#define MT_MATCH_WIDTH 7 /* slots of a bucket */
 #define MT_MATCH_CHUNK 65536u /* cells of the pool that are allocated together */
 
 /* A live block: what its end needs of it. Small, since where many live, what they cost is memory touched. */
@@ -19,13 +26,20 @@ struct mt_match_cell {
 };
 _Static_assert(sizeof(struct mt_match_cell) == 32, "two cells fill a line");
 
+struct mt_match_bucket {
+	_Alignas(64) uint32_t tags[MT_MATCH_WIDTH]; /* 0: empty */
+	uint32_t passed;                            /* how many lie further on, for want of room here */
+	uint32_t cells[MT_MATCH_WIDTH + 1];         /* the last stays 0 */
+};
+_Static_assert(sizeof(struct mt_match_bucket) == 64, "a bucket is a line");
+
 struct mt_match_part {
-	uint64_t *slots; /* tag << 32 | cell + 1; 0: empty */
+	struct mt_match_bucket *buckets;
 	uint32_t mask, used, shift;
 };
 /* Tables of one size of all parts, which grow at about the same time, lie together: so huge pages can hold them. */
 struct mt_match_region {
-	uint64_t *slots;
+	struct mt_match_bucket *buckets;
 	uint32_t users;
 };
 struct mt_match {
@@ -40,11 +54,10 @@ struct mt_match {
 	uint32_t free_count;
 };
 
-/* Where a look-up ended: at the address's slot, or at the empty one that would be its. Holds until the table changes
- * next. */
+/* Where a look-up ended: at the address's slot, or where none was found. Holds until the table changes next. */
 struct mt_match_place {
 	struct mt_match_part *part;
-	uint32_t tag, at;
+	uint32_t tag, bucket, slot;
 };
 
 void mt_match_init(struct mt_match *);
@@ -53,13 +66,15 @@ void mt_match_free(struct mt_match *);
 uint32_t mt_match_new_cell(struct mt_match *);
 /* The address must not be in the table. */
 void mt_match_insert(struct mt_match *, const struct mt_match_cell *);
-/* As mt_match_insert_at, where the part is to grow first. */
-void mt_match_insert_growing(struct mt_match *, struct mt_match_place *, uint64_t slot);
+/* As mt_match_insert_at, where the part is to grow first; where the first bucket is full. */
+void mt_match_insert_growing(struct mt_match *, struct mt_match_place *, uint32_t cell);
+void mt_match_insert_further(const struct mt_match_place *, uint32_t cell);
 /* cell: as returned by mt_match_find and not removed since. */
 void mt_match_remove(struct mt_match *, struct mt_match_cell *cell);
-void mt_match_close_hole(struct mt_match_part *, uint32_t hole);
+/* What lay at the place, beyond its first bucket, is gone. */
+void mt_match_unpass(const struct mt_match_place *);
 
-/* The upper 6 bits name the part, the 32 below are the tag, whose upper bits are the home slot. */
+/* The upper 6 bits name the part, those below are the tag, whose upper bits are the first bucket. */
 static inline uint64_t mt_match_hash(uint64_t address)
 {
 	return address * 0x9e3779b97f4a7c15ull;
@@ -67,7 +82,25 @@ static inline uint64_t mt_match_hash(uint64_t address)
 
 static inline uint32_t mt_match_tag(uint64_t hash)
 {
-	return (uint32_t)(hash >> 26);
+	return (uint32_t)(hash >> 26) | 1;
+}
+
+/* A bit for each slot with this tag. */
+static inline uint32_t mt_match_with_tag(const struct mt_match_bucket *b, uint32_t tag)
+{
+#ifdef __SSE2__
+	const __m128i *tags = (const __m128i *)(const void *)b->tags;
+	__m128i wanted = _mm_set1_epi32((int)tag);
+	__m128i same = _mm_packs_epi32(_mm_cmpeq_epi32(tags[0], wanted), _mm_cmpeq_epi32(tags[1], wanted));
+
+	return (uint32_t)_mm_movemask_epi8(_mm_packs_epi16(same, _mm_setzero_si128())) & ((1u << MT_MATCH_WIDTH) - 1);
+#else
+	uint32_t found = 0;
+
+	for (unsigned i = 0; i < MT_MATCH_WIDTH; i++)
+		found |= (uint32_t)(b->tags[i] == tag) << i;
+	return found;
+#endif
 }
 
 static inline struct mt_match_cell *mt_match_cell(const struct mt_match *m, uint32_t id)
@@ -81,45 +114,45 @@ static inline struct mt_block mt_match_block(const struct mt_match_cell *c)
 		.thread = c->thread};
 }
 
-/* Inline at any rate: GCC takes a call of a function that only prefetches for one without effect, and drops it. */
-static inline __attribute__((always_inline)) void mt_match_prefetch(const struct mt_match *m, uint64_t address)
+/* Where the look-up of an address with this hash begins. */
+static inline const struct mt_match_bucket *mt_match_home(const struct mt_match *m, uint64_t hash)
 {
-	uint64_t hash = mt_match_hash(address);
 	const struct mt_match_part *part = &m->parts[hash >> 58];
 
-	__builtin_prefetch(&part->slots[mt_match_tag(hash) >> part->shift], 1);
+	return &part->buckets[mt_match_tag(hash) >> part->shift];
 }
 
-/* The block that lives at the address, probably, if one does: to prefetch it. NULL while there are no blocks. */
-static inline struct mt_match_cell *mt_match_guess(const struct mt_match *m, uint64_t address)
+/* The block of this tag in a bucket, probably, if there is one: to prefetch it. There is one cell at least. */
+static inline const struct mt_match_cell *mt_match_guess(const struct mt_match *m, const struct mt_match_bucket *bucket,
+	uint32_t tag)
 {
-	uint64_t hash = mt_match_hash(address);
-	const struct mt_match_part *part = &m->parts[hash >> 58];
-	uint32_t cell = (uint32_t)part->slots[mt_match_tag(hash) >> part->shift];
-
-	return cell ? mt_match_cell(m, cell - 1) : NULL;
+	return mt_match_cell(m, bucket->cells[__builtin_ctz(mt_match_with_tag(bucket, tag) | 1u << MT_MATCH_WIDTH)]);
 }
 
 static inline struct mt_match_cell *mt_match_look_up(struct mt_match *m, uint64_t address, struct mt_match_place *place)
 {
 	uint64_t hash = mt_match_hash(address);
 	struct mt_match_part *part = &m->parts[hash >> 58];
-	const uint64_t *slots = part->slots;
-	uint32_t tag = mt_match_tag(hash), at = tag >> part->shift;
-	struct mt_match_cell *found = NULL;
+	uint32_t tag = mt_match_tag(hash), home = tag >> part->shift, at = home;
 
-	for (; slots[at]; at = (at + 1) & part->mask) {
-		if (slots[at] >> 32 != tag)
-			continue;
-		struct mt_match_cell *cell = mt_match_cell(m, (uint32_t)slots[at] - 1);
+	do {
+		const struct mt_match_bucket *bucket = &part->buckets[at];
 
-		if (cell->address == address) {
-			found = cell;
-			break;
+		for (uint32_t found = mt_match_with_tag(bucket, tag); found; found &= found - 1) {
+			uint32_t slot = (uint32_t)__builtin_ctz(found);
+			struct mt_match_cell *cell = mt_match_cell(m, bucket->cells[slot]);
+
+			if (__builtin_expect(cell->address == address, 1)) {
+				*place = (struct mt_match_place){part, tag, at, slot};
+				return cell;
+			}
 		}
-	}
-	*place = (struct mt_match_place){part, tag, at};
-	return found;
+		if (__builtin_expect(!bucket->passed, 1))
+			break;
+		at = (at + 1) & part->mask;
+	} while (at != home); /* those that were passed may all have room by now */
+	*place = (struct mt_match_place){part, tag, at, 0};
+	return NULL;
 }
 
 static inline struct mt_match_cell *mt_match_find(struct mt_match *m, uint64_t address)
@@ -132,7 +165,7 @@ static inline struct mt_match_cell *mt_match_find(struct mt_match *m, uint64_t a
 /* place: where the look-up found the block. */
 static inline uint32_t mt_match_id_at(const struct mt_match_place *place)
 {
-	return (uint32_t)place->part->slots[place->at] - 1;
+	return place->part->buckets[place->bucket].cells[place->slot];
 }
 
 /* The id of a cell to fill in and insert. */
@@ -147,32 +180,38 @@ static inline uint32_t mt_match_take_cell(struct mt_match *m)
 	return m->free[m->free_count];
 }
 
-/* place: where the look-up of the cell's address found nothing. Tables are filled to three quarters: memory touched for
- * the first time costs more than some slots more in the same line. */
+/* place: where the look-up of the cell's address found nothing. Tables are filled to four fifths: memory touched for
+ * the first time costs more than a second line now and then. */
 static inline void mt_match_insert_at(struct mt_match *m, struct mt_match_place *place, uint32_t cell)
 {
 	struct mt_match_part *part = place->part;
-	uint64_t slot = (uint64_t)place->tag << 32 | (cell + 1);
+	struct mt_match_bucket *home = &part->buckets[place->tag >> part->shift];
+	uint32_t empty = mt_match_with_tag(home, 0), slot = (uint32_t)__builtin_ctz(empty | 1u << MT_MATCH_WIDTH);
 
-	if (__builtin_expect(part->used > part->mask - part->mask / 4, 0)) {
-		mt_match_insert_growing(m, place, slot);
+	if (__builtin_expect(part->used >= part->mask * 11ull / 2, 0)) {
+		mt_match_insert_growing(m, place, cell);
 		return;
 	}
-	part->slots[place->at] = slot;
 	part->used++;
+	if (__builtin_expect(!empty, 0)) {
+		mt_match_insert_further(place, cell);
+		return;
+	}
+	home->tags[slot] = place->tag;
+	home->cells[slot] = cell;
 }
 
 /* place: where the look-up found the block. */
 static inline void mt_match_remove_at(struct mt_match *m, const struct mt_match_place *place)
 {
 	struct mt_match_part *part = place->part;
-	uint32_t cell = (uint32_t)part->slots[place->at] - 1;
+	struct mt_match_bucket *bucket = &part->buckets[place->bucket];
+	uint32_t cell = bucket->cells[place->slot];
 
 	part->used--;
-	if (__builtin_expect(part->slots[(place->at + 1) & part->mask] != 0, 0))
-		mt_match_close_hole(part, place->at);
-	else
-		part->slots[place->at] = 0;
+	bucket->tags[place->slot] = 0;
+	if (__builtin_expect(place->bucket != place->tag >> part->shift, 0))
+		mt_match_unpass(place);
 	mt_match_cell(m, cell)->address = 0;
 	m->free[m->free_count++] = cell;
 }

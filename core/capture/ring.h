@@ -9,7 +9,6 @@
 
 #include <stdbool.h>
 
-#define MT_RING_GUESSES 32  /* blocks that events ahead will probably free: a power of two */
 #define MT_RING_RELEASES 8  /* nested reallocs that can be open */
 #define MT_RING_STEP 2048   /* records between two moves of the shared tail */
 
@@ -63,6 +62,7 @@ struct mt_ring {
 	uint64_t mask;
 	uint64_t consumed, published_tail; /* positions */
 	uint64_t decoded;                  /* all below is decoded */
+	uint64_t looked;                   /* what the events below will touch was asked for */
 	uint64_t first_head, second_head;  /* of this batch */
 	uint64_t time;                     /* of the last decoded record */
 	uint32_t thread;                   /* of the profile */
@@ -70,7 +70,6 @@ struct mt_ring {
 	bool ready;                        /* next is decoded and not consumed */
 	uint32_t release_count;
 	struct mt_decoded next;
-	const struct mt_match_cell *guesses[MT_RING_GUESSES]; /* by position: to prefetch, and for nothing else */
 	struct mt_release releases[MT_RING_RELEASES];
 	struct mt_unmap unmaps[MT_RING_UNMAPS]; /* in turn */
 	uint32_t unmap_count;

@@ -591,6 +591,43 @@ static void matches_many(void **state)
 	free(m);
 }
 
+/* The n-th address whose look-up begins at this bucket of the first part. */
+static uint64_t address_at(const struct mt_match *m, uint32_t bucket, unsigned n)
+{
+	for (uint64_t address = 16;; address += 16) {
+		uint64_t hash = mt_match_hash(address);
+
+		if (!(hash >> 58) && mt_match_tag(hash) >> m->parts[0].shift == bucket && !n--)
+			return address;
+	}
+}
+
+/* Every bucket was once passed by a block that still lies further on: a look-up has no bucket to end at. */
+static void matches_past_all_buckets(void **state)
+{
+	struct mt_match *m = mt_alloc(sizeof *m);
+
+	(void)state;
+	mt_match_init(m);
+	for (uint32_t bucket = 0; bucket <= m->parts[0].mask; bucket++) {
+		for (unsigned i = 0; i < MT_MATCH_WIDTH + 1; i++)
+			if (!mt_match_find(m, address_at(m, bucket, i)))
+				mt_match_insert(m, &(struct mt_match_cell){.address = address_at(m, bucket, i)});
+		for (unsigned i = 0; i < MT_MATCH_WIDTH + 1; i++) {
+			struct mt_match_place place;
+			struct mt_match_cell *found = mt_match_look_up(m, address_at(m, bucket, i), &place);
+
+			assert_non_null(found);
+			if (place.bucket == bucket)
+				mt_match_remove(m, found);
+		}
+		assert_true(m->parts[0].buckets[bucket].passed > 0);
+	}
+	assert_null(mt_match_find(m, address_at(m, 0, MT_MATCH_WIDTH + 1)));
+	mt_match_free(m);
+	free(m);
+}
+
 /* ---- a hostile program ---- */
 
 struct vandal {
@@ -702,7 +739,8 @@ int main(void)
 		CASE(maps), CASE(takes_unmaps_back), CASE(remaps), CASE(logs), CASE(pauses), CASE(slack), CASE(estimates),
 		CASE(keeps_free_sites), CASE(pools_are_apart),
 		CASE(survives_bad_ids), CASE(survives_vandals), cmocka_unit_test(matches),
-		cmocka_unit_test(matches_many), cmocka_unit_test(respects_limits)};
+		cmocka_unit_test(matches_many),
+		cmocka_unit_test(matches_past_all_buckets), cmocka_unit_test(respects_limits)};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
