@@ -35,6 +35,7 @@ struct mt_tree *mt_export_tree(const struct mt_report *report, struct mt_group *
 
 	if (mt_select(&selection, report->profile, report->symbols, report->filter, report->sort, false, err) >= 0) {
 		tree = mt_tree_new(report->profile, report->symbols, &selection, false, report->sort);
+		mt_tree_expand_all(tree);
 		if (sum)
 			*sum = selection.sum;
 	}

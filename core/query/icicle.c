@@ -239,64 +239,113 @@ uint32_t mt_icicle_below(const struct mt_icicle *icicle, uint32_t cell)
 
 /* ---- matches ---- */
 
+enum { UNKNOWN, NO, YES };
+
 struct matcher {
+	const struct mt_profile *profile;
 	const struct mt_symbols *symbols;
-	const struct mt_tree *tree;
 	struct mt_pattern *pattern;
-	uint8_t *known; /* by string id of a function: 0 not asked yet, 1 no, 2 yes */
+	enum mt_metric metric;
+	bool inverted, all;  /* all: what is visited is below a match */
+	uint8_t *functions;  /* by string id of a function, by pc that has none */
+	uint8_t *places;
+	uint8_t *nodes;      /* by profile node: a frame of it or of a caller matches, as far as the view goes */
+	uint32_t *path;      /* room for the deepest one */
+	struct mt_icicle_matches *out;
 };
 
-static bool matches(struct matcher *m, uint32_t node)
+static bool match_frame(struct matcher *m, uint32_t pc, uint32_t frame)
 {
-	uint32_t frame = mt_tree_get(m->tree, node)->frame;
-	uint32_t function = frame < m->symbols->frame_count ? m->symbols->frames[frame].function : UINT32_MAX;
+	uint32_t function = frame == MT_NO_FRAME ? UINT32_MAX : m->symbols->frames[frame].function;
+	uint8_t *known = function < m->symbols->strings.count ? &m->functions[function]
+		: pc < m->profile->pc_count ? &m->places[pc] : NULL, answer = known ? *known : UNKNOWN;
 	struct mt_backtrace_frame label;
 
-	if (function < m->symbols->strings.count && m->known[function])
-		return m->known[function] == 2;
-	mt_tree_label(m->tree, node, &label);
-	bool yes = mt_pattern_match(m->pattern, label.function, NULL) == 1;
-
-	if (function < m->symbols->strings.count)
-		m->known[function] = yes ? 2 : 1;
-	return yes;
+	if (answer == UNKNOWN) {
+		mt_frame_describe(&label, m->profile, m->symbols, pc, frame);
+		answer = mt_pattern_match(m->pattern, label.function, NULL) == 1 ? YES : NO;
+	}
+	if (known)
+		*known = answer;
+	return answer == YES;
 }
 
-/* Nodes are numbered behind their callers: one pass in their order knows the caller's answer at each. */
-void mt_icicle_match(struct mt_icicle_matches *out, const struct mt_profile *profile, const struct mt_symbols *symbols,
-	const struct mt_tree *tree, uint32_t root, uint32_t skip, struct mt_pattern *pattern)
+/* Whether one of these frames of a node's pc matches. */
+static bool match_frames(struct matcher *m, uint32_t node, uint32_t from, uint32_t to)
 {
-	enum { IN_VIEW = 1, COVERED = 2, LEFT_OUT = 4 };
-	uint32_t count = mt_tree_count(tree);
+	uint32_t pc = m->profile->nodes[node].pc, first = 0, count = mt_pc_frames(m->symbols, pc, &first);
+
+	if (!count)
+		return match_frame(m, pc, MT_NO_FRAME);
+	for (uint32_t frame = from; frame < count && frame <= to; frame++)
+		if (match_frame(m, pc, first + frame))
+			return true;
+	return false;
+}
+
+/* Of a node and its callers up to this one and to this frame of it; each node is looked at once. */
+static bool match_path(struct matcher *m, uint32_t node, uint32_t last, uint32_t last_frame)
+{
+	uint32_t count = 0;
+	uint8_t answer;
+
+	while (node != MT_NODE_ROOT && node != last && m->nodes[node] == UNKNOWN) {
+		m->path[count++] = node;
+		node = m->profile->nodes[node].parent;
+	}
+	if (m->nodes[node] == UNKNOWN)
+		m->nodes[node] = node != MT_NODE_ROOT && match_frames(m, node, 0, last_frame) ? YES : NO;
+	answer = m->nodes[node];
+	while (count-- > 0) {
+		if (answer == NO && match_frames(m, m->path[count], 0, UINT32_MAX))
+			answer = YES;
+		m->nodes[m->path[count]] = answer;
+	}
+	return answer == YES;
+}
+
+static void match_group(void *context, uint32_t id, uint32_t node, uint32_t frame)
+{
+	struct matcher *m = context;
+	const struct mt_group *group = &m->profile->groups[id];
+	uint64_t value = mt_metric_value(m->profile, group, m->metric);
+	bool matches = m->all;
+
+	if (!value)
+		return;
+	if (!matches && m->inverted)
+		matches = match_frames(m, node, frame, UINT32_MAX) ||
+			match_path(m, m->profile->nodes[node].parent, MT_NODE_ROOT, 0);
+	else if (!matches)
+		matches = match_path(m, m->profile->nodes[group->node].parent, node, frame);
+	m->out->groups += matches;
+	m->out->value += matches ? value : 0;
+}
+
+void mt_icicle_match(struct mt_icicle_matches *out, const struct mt_profile *profile, const struct mt_symbols *symbols,
+	struct mt_tree *tree, uint32_t root, uint32_t skip, struct mt_pattern *pattern)
+{
 	enum mt_metric metric = mt_metric_info(mt_tree_metric(tree))->sums ? mt_tree_metric(tree) : MT_METRIC_SIZE;
-	struct matcher m = {.symbols = symbols, .tree = tree, .pattern = pattern,
-		.known = mt_alloc(symbols->strings.count + 1)};
-	uint8_t *state = mt_alloc(count - root + 1);
+	struct matcher m = {.profile = profile, .symbols = symbols, .pattern = pattern, .metric = metric,
+		.inverted = mt_tree_inverted(tree), .out = out, .functions = mt_alloc(symbols->strings.count + 1),
+		.places = mt_alloc((size_t)profile->pc_count + 1), .nodes = mt_alloc((size_t)profile->node_count + 1),
+		.path = mt_alloc(((size_t)profile->node_count + 1) * sizeof *m.path)};
+	bool whole = root == mt_tree_root(tree); /* it stands for no function */
+	struct mt_backtrace_frame label;
 
 	*out = (struct mt_icicle_matches){0};
 	mt_pattern_begin(pattern);
-	for (uint32_t child = mt_tree_get(tree, root)->first_child; skip > 0 && child != MT_NO_NODE;
-			child = mt_tree_get(tree, child)->next_sibling, skip--)
-		state[child - root] = LEFT_OUT;
-	for (uint32_t i = root; i < count; i++) {
-		const struct mt_tree_node *node = mt_tree_get(tree, i);
-		uint8_t above = i == root ? IN_VIEW : node->parent >= root && node->parent < i ? state[node->parent - root] : 0;
-		uint64_t value;
-
-		if (state[i - root] == LEFT_OUT)
-			above = 0;
-		state[i - root] = above;
-		if (!above)
-			continue;
-		value = mt_metric_value(profile, &node->total, metric);
-		out->more = out->more || (!node->expanded && value);
-		if (!value || !matches(&m, i))
-			continue;
-		out->frames++;
-		if (!(above & COVERED))
-			out->value += value;
-		state[i - root] |= COVERED;
-	}
-	free(state);
-	free(m.known);
+	mt_tree_expand(tree, root);
+	mt_tree_label(tree, root, &label);
+	m.all = !whole && mt_pattern_match(pattern, label.function, NULL) == 1;
+	if (!whole && !skip)
+		mt_tree_visit(tree, root, match_group, &m);
+	else
+		for (uint32_t child = behind(tree, root, skip); child != MT_NO_NODE;
+				child = mt_tree_get(tree, child)->next_sibling)
+			mt_tree_visit(tree, child, match_group, &m);
+	free(m.functions);
+	free(m.places);
+	free(m.nodes);
+	free(m.path);
 }

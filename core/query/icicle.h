@@ -48,13 +48,12 @@ uint32_t mt_icicle_at(const struct mt_icicle *, uint32_t row, uint32_t column); 
 uint32_t mt_icicle_find(const struct mt_icicle *, uint64_t key);
 uint32_t mt_icicle_below(const struct mt_icicle *, uint32_t cell); /* its first callee of the rows that there are */
 
-/* The functions that match, below root and in it; skip: without its largest so many callees. value: in the metric; what
- * is below another match counts once. */
+/* The groups with a function that matches, in root or below it; skip: without its largest so many callees. value: in the
+ * metric. */
 struct mt_icicle_matches {
-	uint64_t frames, value;
-	bool more; /* an inverted tree's nodes that nobody asked for yet were not looked at: at least so many */
+	uint64_t groups, value;
 };
-void mt_icicle_match(struct mt_icicle_matches *, const struct mt_profile *, const struct mt_symbols *,
-	const struct mt_tree *, uint32_t root, uint32_t skip, struct mt_pattern *);
+void mt_icicle_match(struct mt_icicle_matches *, const struct mt_profile *, const struct mt_symbols *, struct mt_tree *,
+	uint32_t root, uint32_t skip, struct mt_pattern *);
 
 #endif

@@ -235,19 +235,21 @@ void mt_backtrace_free(struct mt_backtrace *);
 /* ---- call tree over a selection, by function ---- */
 #define MT_NO_NODE 0xffffffffu
 struct mt_tree_node {
-	uint32_t parent, first_child, next_sibling; /* MT_NO_NODE: none; children sorted by the tree's metric, descending */
+	uint32_t parent;     /* MT_NO_NODE: none */
+	uint32_t first_child, next_sibling; /* MT_NO_NODE: none; children, once expanded, by the tree's metric, descending */
 	uint32_t pc;         /* one pc of it, for module and offset */
 	uint32_t frame;      /* index into symbols->frames, or MT_NO_NODE when unresolved; its line is that of the heaviest caller */
 	uint32_t depth;
 	uint32_t group;      /* a group whose innermost frame this is, or MT_NO_GROUP */
-	bool expanded;       /* inverted: children were computed */
+	bool expanded;       /* children were made */
 	uint32_t child_count;    /* children with a value of the tree's metric that is not 0: the first ones */
 	uint64_t children_value; /* what the metric's values of all children add up to */
 	struct mt_group total; /* sums over all groups below and here (node field unused) */
 	struct mt_group self;  /* groups that end here: allocated directly in this function */
 };
 struct mt_tree;
-/* inverted: roots are the allocating functions, children their callers, computed on demand. */
+/* inverted: roots are the allocating functions, children their callers. Children are made on demand: what a tree costs goes
+ * by what is looked at of it, with a pass over the profile's nodes. Profile and symbols are borrowed, and must not change. */
 struct mt_tree *mt_tree_new(const struct mt_profile *, const struct mt_symbols *, const struct mt_selection *,
 	bool inverted, enum mt_metric sort);
 /* The same in the memory of a tree that is no more wanted (NULL: none): fetching it takes as long as the building. */
@@ -258,6 +260,12 @@ enum mt_metric mt_tree_metric(const struct mt_tree *);
 uint32_t mt_tree_root(const struct mt_tree *); /* a root that stands for the whole selection */
 const struct mt_tree_node *mt_tree_get(const struct mt_tree *, uint32_t node); /* valid until the next expand */
 void mt_tree_expand(struct mt_tree *, uint32_t node); /* makes its children known (no-op where they are) */
+void mt_tree_expand_all(struct mt_tree *);
+bool mt_tree_inverted(const struct mt_tree *);
+/* Each group that passes through a node other than the root, once; where in its stack that is: at which of the profile's
+ * nodes, at which frame of its pc, 0 the innermost. */
+typedef void mt_tree_visitor(void *context, uint32_t group, uint32_t profile_node, uint32_t frame);
+void mt_tree_visit(const struct mt_tree *, uint32_t node, mt_tree_visitor *, void *context);
 void mt_tree_label(const struct mt_tree *, uint32_t node, struct mt_backtrace_frame *out);
 void mt_tree_free(struct mt_tree *);
 

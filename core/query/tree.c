@@ -1,6 +1,6 @@
-/* The call tree by function. Top-down it is built at once from the profile's nodes. Inverted, each tree
- * node keeps the stacks that pass through it as items with a cursor; expanding it moves them on to its
- * callers. A group takes one path from the root in both, so recursion never counts it twice in a node. */
+/* The call tree by function, made only as far as it is looked at: each node keeps what passes through it as items with a
+ * cursor, and expanding it moves them on, inverted outwards to the callers, else inwards to the callees. A group takes one
+ * path from the root in both, so recursion never counts it twice in a node. */
 #include "core/query/frame.h"
 #include "core/query/group_sum.h"
 #include "core/query/query.h"
@@ -9,9 +9,17 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* One group on its way outwards: at which profile node, at which frame of its pc. */
+/* At which profile node, at which frame of its pc (0: the innermost). Inverted it is one group on its way outwards, else
+ * all groups below the profile node. */
 struct item {
 	uint32_t group, node, frame, next;
+};
+
+/* The selected groups below a profile node. They stand side by side in tree->groups: those that end at the node, then
+ * those of its callees in turn. */
+struct below {
+	uint32_t from, own, count;
+	uint32_t first, next; /* callees that have such groups, in order; 0: none */
 };
 
 /* What tells a node from its siblings, apart from the nodes: these are large, and looking one up would fetch them. */
@@ -40,8 +48,17 @@ struct mt_tree {
 	struct slot *slots; /* open addressing by (parent, key) */
 	uint32_t in_slots;
 	uint32_t slot_count;
-	struct item *items; /* inverted */
+	struct item *items;
+	uint32_t item_count, item_capacity;
 	uint32_t *first_item;
+	/* top-down: */
+	struct below *below;  /* by profile node */
+	uint32_t below_capacity;
+	uint32_t *groups;
+	uint64_t *weights;    /* of the first so many of them */
+	uint32_t group_capacity;
+	struct mt_sort_entry *moves; /* while a node is expanded */
+	uint32_t move_count, move_capacity;
 };
 
 /* ---- nodes ---- */
@@ -121,13 +138,19 @@ static uint32_t add_node(struct mt_tree *tree, uint32_t parent, uint64_t key)
 		.next_sibling = MT_NO_NODE,
 		.frame = MT_NO_NODE,
 		.group = MT_NO_GROUP,
-		.depth = parent == MT_NO_NODE ? 0 : tree->nodes[parent].depth + 1,
-		.expanded = !tree->inverted};
+		.depth = parent == MT_NO_NODE ? 0 : tree->nodes[parent].depth + 1};
 	tree->merged[node] = (struct merged){.key = key, .parent = parent, .first = MT_NO_NODE,
 		.next = MT_NO_NODE};
-	if (tree->inverted)
-		tree->first_item[node] = MT_NO_NODE;
+	tree->first_item[node] = MT_NO_NODE;
 	return node;
+}
+
+static void add_item(struct mt_tree *tree, uint32_t node, struct item item)
+{
+	item.next = tree->first_item[node];
+	tree->first_item[node] = tree->item_count;
+	MT_GROW(tree->items, tree->item_count, tree->item_capacity);
+	tree->items[tree->item_count++] = item;
 }
 
 static uint32_t find_child(const struct mt_tree *tree, uint32_t parent, uint64_t key)
@@ -214,36 +237,6 @@ static uint64_t weight_of(const struct mt_tree *tree, const struct mt_group *gro
 	return mt_metric_value(tree->profile, group, metric);
 }
 
-/* ---- top-down ---- */
-
-/* Weight of all selected groups below each profile node, plus one: 0 = no selected group. */
-static uint64_t *weigh_nodes(const struct mt_tree *tree, const struct mt_selection *selection)
-{
-	const struct mt_profile *profile = tree->profile;
-	uint64_t *weights = mt_alloc(profile->node_count * sizeof *weights);
-
-	for (uint32_t i = 0; i < selection->count; i++) {
-		const struct mt_group *group = &profile->groups[selection->groups[i]];
-
-		weights[profile->nodes[group->node].parent] += weight_of(tree, group) + 1;
-	}
-	for (uint32_t node = profile->node_count; node-- > 1;)
-		weights[profile->nodes[node].parent] += weights[node];
-	return weights;
-}
-
-/* The tree node below parent that stands for the innermost frame of this pc. */
-static uint32_t place_pc(struct mt_tree *tree, uint32_t parent, uint32_t pc, uint64_t weight)
-{
-	uint32_t first, count = mt_pc_frames(tree->symbols, pc, &first);
-
-	if (!count)
-		return child_of(tree, parent, pc, MT_NO_FRAME, weight);
-	while (count-- > 0)
-		parent = child_of(tree, parent, pc, first + count, weight);
-	return parent;
-}
-
 static void add_self(struct mt_tree *tree, uint32_t node, uint32_t id)
 {
 	const struct mt_group *group = &tree->profile->groups[id];
@@ -255,39 +248,146 @@ static void add_self(struct mt_tree *tree, uint32_t node, uint32_t id)
 	mt_group_sum_of(&at->self, tree->profile, group);
 }
 
-static void build_down(struct mt_tree *tree, const struct mt_selection *selection)
+/* ---- top-down ---- */
+
+static void count_below(struct mt_tree *tree, const struct mt_selection *selection)
 {
 	const struct mt_profile *profile = tree->profile;
-	uint64_t *weights = weigh_nodes(tree, selection);
-	uint32_t weighed = 1;
+	struct below *below = tree->below;
 
-	for (uint32_t i = 1; i < profile->node_count; i++)
-		weighed += weights[i] != 0;
-	reserve_nodes(tree, weighed);
-	add_node(tree, MT_NO_NODE, 0);
-	uint32_t *place = mt_resize(NULL, profile->node_count * sizeof *place);
+	for (uint32_t i = 0; i < selection->count; i++)
+		below[profile->nodes[profile->groups[selection->groups[i]].node].parent].own++;
+	for (uint32_t node = profile->node_count; node-- > 0;) {
+		struct below *here = &below[node], *above;
 
-	place[0] = 0;
-	for (uint32_t i = 1; i < profile->node_count; i++) {
-		const struct mt_node *node = &profile->nodes[i];
+		here->count += here->own;
+		if (!node || !here->count)
+			continue;
+		above = &below[profile->nodes[node].parent];
+		above->count += here->count;
+		here->next = above->first;
+		above->first = node;
+	}
+}
 
-		if (weights[i])
-			place[i] = place_pc(tree, place[node->parent], node->pc, weights[i]);
+/* Puts the groups side by side, those of a node in the order of the selection. */
+static void order_groups(struct mt_tree *tree, const struct mt_selection *selection)
+{
+	const struct mt_profile *profile = tree->profile;
+	struct below *below = tree->below;
+
+	for (uint32_t node = 0; node < profile->node_count; node++) { /* callers come before their callees */
+		uint32_t from = below[node].from + below[node].own;
+
+		below[node].own = 0;
+		for (uint32_t callee = below[node].first; callee; callee = below[callee].next) {
+			below[callee].from = from;
+			from += below[callee].count;
+		}
 	}
 	for (uint32_t i = 0; i < selection->count; i++) {
-		uint32_t leaf = profile->groups[selection->groups[i]].node;
+		uint32_t id = selection->groups[i];
+		struct below *here = &below[profile->nodes[profile->groups[id].node].parent];
 
-		add_self(tree, place[profile->nodes[leaf].parent], selection->groups[i]);
+		tree->groups[here->from + here->own++] = id;
 	}
-	for (uint32_t i = tree->count; i-- > 0;) {
-		struct mt_tree_node *node = &tree->nodes[i];
+	tree->weights[0] = 0;
+	for (uint32_t i = 0; i < selection->count; i++)
+		tree->weights[i + 1] = tree->weights[i] + weight_of(tree, &profile->groups[tree->groups[i]]) + 1;
+}
 
-		mt_group_sum(&node->total, &node->self);
-		if (i)
-			mt_group_sum(&tree->nodes[node->parent].total, &node->total);
+/* Adds what an item brings to the node; total: to its total, too. */
+static void add_below(struct mt_tree *tree, uint32_t node, const struct item *item, bool total)
+{
+	const struct mt_profile *profile = tree->profile;
+	const struct below *below = &tree->below[item->node];
+	const uint32_t *groups = tree->groups + below->from;
+
+	for (uint32_t i = 0; total && i < below->count; i++)
+		mt_group_sum_of(&tree->nodes[node].total, profile, &profile->groups[groups[i]]);
+	for (uint32_t i = 0; !item->frame && i < below->own; i++)
+		add_self(tree, node, groups[i]);
+}
+
+static void reserve_down(struct mt_tree *tree, const struct mt_selection *selection)
+{
+	uint32_t nodes = tree->profile->node_count + 1;
+
+	if (tree->below_capacity < nodes) {
+		free(tree->below);
+		tree->below = mt_resize(NULL, nodes * sizeof *tree->below);
+		tree->below_capacity = nodes;
 	}
-	free(place);
-	free(weights);
+	memset(tree->below, 0, nodes * sizeof *tree->below);
+	if (tree->group_capacity < selection->count + 1) {
+		tree->group_capacity = selection->count + 1;
+		tree->groups = mt_resize(tree->groups, tree->group_capacity * sizeof *tree->groups);
+		tree->weights = mt_resize(tree->weights, tree->group_capacity * sizeof *tree->weights);
+	}
+}
+
+static void build_down(struct mt_tree *tree, const struct mt_selection *selection)
+{
+	reserve_down(tree, selection);
+	count_below(tree, selection);
+	order_groups(tree, selection);
+	add_node(tree, MT_NO_NODE, 0);
+	add_item(tree, 0, (struct item){.node = MT_NODE_ROOT});
+	tree->nodes[0].total = selection->sum;
+	add_below(tree, 0, &tree->items[0], false);
+}
+
+static void add_move(struct mt_tree *tree, uint32_t node, uint32_t frame)
+{
+	MT_GROW(tree->moves, tree->move_count, tree->move_capacity);
+	tree->moves[tree->move_count++] = (struct mt_sort_entry){node, frame};
+}
+
+/* Where the items of a node go to, in the order of the profile's nodes. */
+static void collect_moves(struct mt_tree *tree, uint32_t node)
+{
+	uint32_t first;
+
+	tree->move_count = 0;
+	for (uint32_t i = tree->first_item[node]; i != MT_NO_NODE; i = tree->items[i].next) {
+		const struct item *item = &tree->items[i];
+
+		if (item->frame) {
+			add_move(tree, item->node, item->frame - 1);
+			continue;
+		}
+		for (uint32_t callee = tree->below[item->node].first; callee; callee = tree->below[callee].next) {
+			uint32_t frames = mt_pc_frames(tree->symbols, tree->profile->nodes[callee].pc, &first);
+
+			add_move(tree, callee, frames ? frames - 1 : 0);
+		}
+	}
+	mt_sort(tree->moves, tree->move_count);
+}
+
+static void expand_down(struct mt_tree *tree, uint32_t parent)
+{
+	uint32_t before = tree->count;
+
+	collect_moves(tree, parent);
+	for (uint32_t i = 0; i < tree->move_count; i++) {
+		struct item item = {.node = (uint32_t)tree->moves[i].key, .frame = tree->moves[i].id};
+		const struct below *below = &tree->below[item.node];
+		uint32_t pc = tree->profile->nodes[item.node].pc, first;
+		uint32_t frame = mt_pc_frames(tree->symbols, pc, &first) ? first + item.frame : MT_NO_FRAME;
+		uint64_t weight = tree->weights[below->from + below->count] - tree->weights[below->from];
+
+		add_item(tree, child_of(tree, parent, pc, frame, weight), item);
+	}
+	/* What has one callee and allocates nothing itself passes its total on. */
+	bool passes_on = tree->count == before + 1 && !tree->nodes[parent].self.allocated_count;
+
+	for (uint32_t node = before; node < tree->count; node++) {
+		for (uint32_t i = tree->first_item[node]; i != MT_NO_NODE; i = tree->items[i].next)
+			add_below(tree, node, &tree->items[i], !passes_on);
+		if (passes_on)
+			tree->nodes[node].total = tree->nodes[parent].total;
+	}
 }
 
 /* ---- inverted ---- */
@@ -308,52 +408,42 @@ static bool advance(const struct mt_tree *tree, struct item *item)
 }
 
 /* Adds an item to the child of parent for the frame at its cursor. */
-static uint32_t place_item(struct mt_tree *tree, uint32_t parent, uint32_t index)
+static uint32_t place_item(struct mt_tree *tree, uint32_t parent, struct item item)
 {
-	struct item *item = &tree->items[index];
-	const struct mt_group *group = &tree->profile->groups[item->group];
-	uint32_t pc = tree->profile->nodes[item->node].pc, first;
-	uint32_t frame = mt_pc_frames(tree->symbols, pc, &first) ? first + item->frame : MT_NO_FRAME;
+	const struct mt_group *group = &tree->profile->groups[item.group];
+	uint32_t pc = tree->profile->nodes[item.node].pc, first;
+	uint32_t frame = mt_pc_frames(tree->symbols, pc, &first) ? first + item.frame : MT_NO_FRAME;
 	uint32_t node = child_of(tree, parent, pc, frame, weight_of(tree, group));
 
 	mt_group_sum_of(&tree->nodes[node].total, tree->profile, group);
-	item->next = tree->first_item[node];
-	tree->first_item[node] = index;
+	add_item(tree, node, item);
 	return node;
 }
 
 static void build_inverted(struct mt_tree *tree, const struct mt_selection *selection)
 {
 	add_node(tree, MT_NO_NODE, 0);
-	tree->items = mt_resize(tree->items, selection->count * sizeof *tree->items);
+	tree->nodes[0].total = selection->sum;
 	for (uint32_t i = 0; i < selection->count; i++) {
 		uint32_t id = selection->groups[i];
-		const struct mt_group *group = &tree->profile->groups[id];
-		uint32_t innermost = tree->profile->nodes[group->node].parent;
+		struct item item = {.group = id, .node = tree->profile->nodes[tree->profile->groups[id].node].parent};
 
-		tree->items[i] = (struct item){.group = id, .node = innermost};
-		mt_group_sum_of(&tree->nodes[0].total, tree->profile, group);
-		if (innermost == MT_NODE_ROOT)
+		if (item.node == MT_NODE_ROOT)
 			add_self(tree, 0, id);
 		else
-			add_self(tree, place_item(tree, 0, i), id);
+			add_self(tree, place_item(tree, 0, item), id);
 	}
 	tree->nodes[0].expanded = true;
 }
 
-void mt_tree_expand(struct mt_tree *tree, uint32_t node)
+static void expand_inverted(struct mt_tree *tree, uint32_t node)
 {
-	if (node >= tree->count || tree->nodes[node].expanded)
-		return;
-	uint32_t before = tree->count;
+	for (uint32_t i = tree->first_item[node]; i != MT_NO_NODE; i = tree->items[i].next) {
+		struct item item = tree->items[i];
 
-	tree->nodes[node].expanded = true;
-	for (uint32_t item = tree->first_item[node], next; item != MT_NO_NODE; item = next) {
-		next = tree->items[item].next;
-		if (advance(tree, &tree->items[item]))
+		if (advance(tree, &item))
 			place_item(tree, node, item);
 	}
-	link_children(tree, before);
 }
 
 /* ---- the tree ---- */
@@ -363,9 +453,9 @@ struct mt_tree *mt_tree_again(struct mt_tree *tree, const struct mt_profile *pro
 {
 	if (!tree)
 		tree = mt_alloc(sizeof *tree);
-	else if (tree->slots)
+	else if (tree->in_slots)
 		memset(tree->slots, 0, tree->slot_count * sizeof *tree->slots);
-	tree->count = tree->in_slots = 0;
+	tree->count = tree->in_slots = tree->item_count = 0;
 	tree->profile = profile;
 	tree->symbols = symbols;
 	tree->inverted = inverted;
@@ -382,6 +472,44 @@ struct mt_tree *mt_tree_new(const struct mt_profile *profile, const struct mt_sy
 	const struct mt_selection *selection, bool inverted, enum mt_metric sort)
 {
 	return mt_tree_again(NULL, profile, symbols, selection, inverted, sort);
+}
+
+void mt_tree_expand(struct mt_tree *tree, uint32_t node)
+{
+	if (node >= tree->count || tree->nodes[node].expanded)
+		return;
+	uint32_t before = tree->count;
+
+	tree->nodes[node].expanded = true;
+	if (tree->inverted)
+		expand_inverted(tree, node);
+	else
+		expand_down(tree, node);
+	link_children(tree, before);
+}
+
+void mt_tree_expand_all(struct mt_tree *tree)
+{
+	for (uint32_t node = 0; node < tree->count; node++)
+		mt_tree_expand(tree, node);
+}
+
+void mt_tree_visit(const struct mt_tree *tree, uint32_t node, mt_tree_visitor *visit, void *context)
+{
+	for (uint32_t i = tree->first_item[node]; i != MT_NO_NODE; i = tree->items[i].next) {
+		const struct item *item = &tree->items[i];
+		const struct below *below = tree->inverted ? NULL : &tree->below[item->node];
+
+		if (!below)
+			visit(context, item->group, item->node, item->frame);
+		for (uint32_t g = 0; below && g < below->count; g++)
+			visit(context, tree->groups[below->from + g], item->node, item->frame);
+	}
+}
+
+bool mt_tree_inverted(const struct mt_tree *tree)
+{
+	return tree->inverted;
 }
 
 uint32_t mt_tree_count(const struct mt_tree *tree)
@@ -426,5 +554,9 @@ void mt_tree_free(struct mt_tree *tree)
 	free(tree->slots);
 	free(tree->items);
 	free(tree->first_item);
+	free(tree->below);
+	free(tree->groups);
+	free(tree->weights);
+	free(tree->moves);
 	free(tree);
 }

@@ -79,7 +79,7 @@ static const struct step steps[] = {
 	{"and without it again", "\\\025\r", " session_new   47.3M leaked   56.3 %", NULL},
 	{"i inverts", "i", "inverted", "zoom:"},
 	{"and back", "i", "from main down", NULL},
-	{"search highlights and counts", "/_new$\r", "match /_new$: 1 frame, 47.3M (56.3 % of view)", NULL},
+	{"search highlights and counts", "/_new$\r", "match /_new$: 1 group, 47.3M (56.3 % of view)", NULL},
 	{"n goes to it", "gn", " session_new   47.3M leaked", NULL},
 	{"and where nothing matches, says so", "/zzzz\rn", "no function of this view matches zzzz", NULL},
 };

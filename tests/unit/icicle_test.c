@@ -31,6 +31,12 @@ static void lay_out(struct scene *s, uint32_t columns, uint32_t rows)
 	mt_icicle_extend(&s->icicle, &s->f.profile, s->tree, rows);
 }
 
+static uint32_t first_callee(struct scene *s, uint32_t node)
+{
+	mt_tree_expand(s->tree, node);
+	return mt_tree_get(s->tree, node)->first_child;
+}
+
 /* Rows as text: |name...| with a letter a column, '.' for merged ones, blank for nothing. */
 static const char *picture(struct scene *s, char out[4096])
 {
@@ -97,8 +103,8 @@ static void test_small(void **state)
 	scene_close(&s);
 	/* Zoomed: a alone over all columns; its key is found from the root. */
 	scene_open(&s, false, MT_METRIC_LEAKED_SIZE);
-	uint32_t root = mt_tree_root(s.tree), main_node = mt_tree_get(s.tree, root)->first_child;
-	uint32_t a = mt_tree_get(s.tree, main_node)->first_child;
+	uint32_t root = mt_tree_root(s.tree), main_node = first_callee(&s, root);
+	uint32_t a = first_callee(&s, main_node);
 	uint64_t main_key = mt_icicle_key(s.tree, MT_ICICLE_ROOT, main_node), a_key = mt_icicle_key(s.tree, main_key, a);
 
 	assert_int_equal(main_node, mt_icicle_callee(s.tree, root, MT_ICICLE_ROOT, main_key));
@@ -152,28 +158,27 @@ static void test_matches(void **state)
 	(void)state;
 	small_scene(&s);
 	scene_open(&s, false, MT_METRIC_LEAKED_SIZE);
-	uint32_t root = mt_tree_root(s.tree), main_node = mt_tree_get(s.tree, root)->first_child;
+	uint32_t root = mt_tree_root(s.tree), main_node = first_callee(&s, root);
 
 	mt_icicle_match(&found, &s.f.profile, &s.f.symbols, s.tree, root, 0, pattern);
-	assert_int_equal(4, found.frames); /* b's g has no bytes */
+	assert_int_equal(7, found.groups); /* b's g has no bytes */
 	assert_int_equal(400, found.value);
-	assert_false(found.more);
 	mt_pattern_free(pattern);
 	pattern = mt_pattern_new("^(a|g|f)$", "search", NULL);
 	mt_icicle_match(&found, &s.f.profile, &s.f.symbols, s.tree, main_node, 0, pattern);
-	assert_int_equal(3, found.frames);
+	assert_int_equal(2, found.groups);
 	assert_int_equal(210, found.value); /* g below a counts once */
-	mt_icicle_match(&found, &s.f.profile, &s.f.symbols, s.tree, mt_tree_get(s.tree, main_node)->first_child, 0, pattern);
-	assert_int_equal(2, found.frames);
+	mt_icicle_match(&found, &s.f.profile, &s.f.symbols, s.tree, first_callee(&s, main_node), 0, pattern);
+	assert_int_equal(1, found.groups);
 	assert_int_equal(200, found.value);
 	mt_icicle_match(&found, &s.f.profile, &s.f.symbols, s.tree, main_node, 2, pattern);
-	assert_int_equal(1, found.frames); /* f: a is left out, with what is below it */
+	assert_int_equal(1, found.groups); /* f: a is left out, with what is below it */
 	assert_int_equal(10, found.value);
 	scene_close(&s);
 	scene_open(&s, true, MT_METRIC_LEAKED_SIZE);
 	mt_icicle_match(&found, &s.f.profile, &s.f.symbols, s.tree, mt_tree_root(s.tree), 0, pattern);
-	assert_int_equal(2, found.frames); /* g and f allocate; a calls, which nobody asked for yet */
-	assert_true(found.more);
+	assert_int_equal(2, found.groups);
+	assert_int_equal(210, found.value);
 	scene_close(&s);
 	mt_pattern_free(pattern);
 	fixture_free(&s.f);
@@ -275,6 +280,61 @@ static void check_rows(struct scene *s)
 		assert_int_equal(icicle->columns, icicle->cells[0].columns);
 }
 
+/* What matches below a node, by the whole backtraces of all groups that pass through it. */
+static void check_matches(struct scene *s, bool inverted, uint32_t node)
+{
+	struct mt_pattern *pattern = mt_pattern_new("^f[27]$", "search", NULL);
+	uint32_t depth = mt_tree_get(s->tree, node)->depth, groups = 0;
+	struct mt_backtrace_frame *path = mt_alloc((depth + 1) * sizeof *path);
+	struct mt_icicle_matches found;
+	struct mt_backtrace b = {0};
+	uint64_t value = 0;
+
+	for (uint32_t at = node, i = depth; i > 0; at = mt_tree_get(s->tree, at)->parent)
+		mt_tree_label(s->tree, at, &path[--i]);
+	for (uint32_t i = 0; i < s->selection.count; i++) {
+		uint64_t bytes = s->f.profile.groups[s->selection.groups[i]].live_bytes;
+		bool passes, matches = false;
+
+		mt_backtrace_get(&b, &s->f.profile, &s->f.symbols, s->selection.groups[i]);
+		passes = bytes && b.count >= depth;
+		for (uint32_t j = 0; passes && j < b.count; j++) {
+			const char *function = b.frames[inverted ? j : b.count - 1 - j].function;
+
+			passes = j >= depth || !strcmp(function, path[j].function);
+			matches = matches || (j + 1 >= depth && (!strcmp(function, "f2") || !strcmp(function, "f7")));
+		}
+		groups += passes && matches;
+		value += passes && matches ? bytes : 0;
+	}
+	mt_icicle_match(&found, &s->f.profile, &s->f.symbols, s->tree, node, 0, pattern);
+	assert_int_equal(groups, found.groups);
+	assert_int_equal(value, found.value);
+	mt_backtrace_free(&b);
+	mt_pattern_free(pattern);
+	free(path);
+}
+
+static void test_matches_property(void **state)
+{
+	unsigned seed = 7;
+
+	(void)state;
+	for (int round = 0; round < 100; round++) {
+		struct scene s = {0};
+
+		random_fixture(&s.f, &seed);
+		for (int inverted = 0; inverted < 2; inverted++) {
+			scene_open(&s, inverted, MT_METRIC_LEAKED_SIZE);
+			mt_tree_expand_all(s.tree);
+			for (int i = 0; i < 20; i++)
+				check_matches(&s, inverted, next_random(&seed) % mt_tree_count(s.tree));
+			scene_close(&s);
+		}
+		fixture_free(&s.f);
+	}
+}
+
 static void test_property(void **state)
 {
 	static const enum mt_metric metrics[] = {MT_METRIC_LEAKED_SIZE, MT_METRIC_SIZE, MT_METRIC_ALLOCATED_COUNT,
@@ -313,6 +373,7 @@ int main(void)
 		cmocka_unit_test(test_metrics),
 		cmocka_unit_test(test_matches),
 		cmocka_unit_test(test_property),
+		cmocka_unit_test(test_matches_property),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

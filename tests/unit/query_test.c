@@ -372,6 +372,8 @@ static void test_tree_line(void **state)
 	program_init(&p);
 	mt_select(&selection, &p.f.profile, &p.f.symbols, NULL, MT_METRIC_SIZE, false, NULL);
 	struct mt_tree *tree = mt_tree_new(&p.f.profile, &p.f.symbols, &selection, false, MT_METRIC_LEAKED_SIZE);
+
+	mt_tree_expand_all(tree);
 	uint32_t first = mt_tree_get(tree, mt_tree_root(tree))->first_child;
 
 	mt_tree_label(tree, first, &frame);
@@ -384,6 +386,7 @@ static void test_tree_line(void **state)
 	assert_int_equal(MT_NO_GROUP, mt_tree_get(tree, first)->group);
 	mt_tree_free(tree);
 	tree = mt_tree_new(&p.f.profile, &p.f.symbols, &selection, false, MT_METRIC_ALLOCATED_COUNT);
+	mt_tree_expand(tree, mt_tree_root(tree));
 	mt_tree_label(tree, mt_tree_get(tree, mt_tree_root(tree))->first_child, &frame);
 	assert_int_equal(10, frame.line); /* 16 allocations against 4 */
 	mt_tree_free(tree);

@@ -412,7 +412,7 @@ static void go_to_match(struct mt_app *app, int by)
 		return;
 	}
 	mt_icicle_count_matches(app);
-	mt_app_say(app, t->matches.frames ? "what matches is too narrow for bars of its own; \\ filters"
+	mt_app_say(app, t->matches.groups ? "what matches is too narrow for bars of its own; \\ filters"
 		: "no function of this view matches %s", app->prompt.search);
 }
 

@@ -96,16 +96,15 @@ static void match_text(struct mt_app *app, char *out, size_t len)
 {
 	struct mt_icicle_state *t = app->icicle;
 	const struct mt_icicle_matches *m = &t->matches;
-	char value[16], frames[16];
+	char value[16];
 
 	*out = '\0';
 	if (!app->prompt.pattern)
 		return;
 	mt_icicle_count_matches(app);
 	mt_data_format(value, m->value, mt_metric_info(t->layout.metric)->unit);
-	snprintf(frames, sizeof frames, "%llu", (unsigned long long)m->frames);
-	snprintf(out, len, "match /%.60s: %s%s frame%s, %s (%.1f %% of view)", t->searched, m->more ? "at least " : "", frames,
-		m->frames == 1 ? "" : "s", value, 100.0 * (double)m->value / (double)t->layout.total);
+	snprintf(out, len, "match /%.60s: %llu group%s, %s (%.1f %% of view)", t->searched, (unsigned long long)m->groups,
+		m->groups == 1 ? "" : "s", value, 100.0 * (double)m->value / (double)t->layout.total);
 }
 
 /* What is not the usual: matches, a metric that makes no bars, zoom and rows out of sight. */

@@ -20,24 +20,10 @@ static void add_target(struct targets *out, uint32_t group)
 	out->groups[out->count++] = group;
 }
 
-/* The groups that end at a node of the tree or below it. */
-static void add_below(struct mt_tree *tree, uint32_t top, struct targets *out)
+static void add_visited(void *out, uint32_t group, uint32_t node, uint32_t frame)
 {
-	uint32_t node = top;
-
-	while (node != MT_NO_NODE) {
-		const struct mt_tree_node *n = mt_tree_get(tree, node);
-
-		if (n->group != MT_NO_GROUP)
-			add_target(out, n->group);
-		if (n->first_child != MT_NO_NODE) {
-			node = n->first_child;
-			continue;
-		}
-		while (node != top && mt_tree_get(tree, node)->next_sibling == MT_NO_NODE)
-			node = mt_tree_get(tree, node)->parent;
-		node = node == top ? MT_NO_NODE : mt_tree_get(tree, node)->next_sibling;
-	}
+	(void)node, (void)frame;
+	add_target(out, group);
 }
 
 /* What a key was meant for stays selected until it is said, whatever a running program brings to the top meanwhile. */
@@ -58,7 +44,7 @@ static bool selected(struct mt_app *app, struct targets *out)
 	if (!mt_app_pick(app, &pick))
 		return false;
 	if (tree && !app->data.inverted)
-		add_below(app->data.tree, app->tree.rows[app->tree.list.selected].last, out);
+		mt_tree_visit(app->data.tree, app->tree.rows[app->tree.list.selected].last, add_visited, out);
 	else if (pick.group != MT_NO_GROUP)
 		add_target(out, pick.group);
 	if (!out->count)
