@@ -153,20 +153,30 @@ mutations: all
 
 # ROUNDS=N, QUICK=1, ON="hot 16,tree" (workloads) and TOOLS="memtui,heaptrack" say what is measured.
 # cc1plus, the workload, needs g++ to make its input; without it bench.py says that it is skipped.
-bench: all programs $(O)/bench/meter
-	@mkdir -p $(O)/bench
-	@g++ -E tests/bench/regex.cc -o $(O)/bench/regex.ii 2>/dev/null || rm -f $(O)/bench/regex.ii
+bench: all programs $(O)/bench/meter $(O)/bench/regex.ii
 	@python3 tests/bench/bench.py $(O)
 
-# Milliseconds from a key to its picture on a trace of so many events (EVENTS=).
+# Milliseconds from a key to its picture on a trace of so many events (EVENTS=), on one of a compiler, and while that runs
+# (they need g++).
 EVENTS ?= 10000000
 $(O)/bench/keys: tests/bench/keys.c tests/screens/harness.c
 	@mkdir -p $(@D)
 	$(Q)$(CC) -std=gnu11 -D_GNU_SOURCE -O2 -I. -o $@ $^ -lvterm -lutil
 $(O)/bench/keys-$(EVENTS).dat: $(O)/bench/make_trace
 	$(Q)$(O)/bench/make_trace $@ $(EVENTS) >/dev/null
-keys: all $(O)/bench/keys $(O)/bench/keys-$(EVENTS).dat
-	@$(O)/bench/keys $(O)/memtui $(O)/bench/keys-$(EVENTS).dat
+CC1PLUS = $(shell g++ -print-prog-name=cc1plus 2>/dev/null)
+COMPILE = $(CC1PLUS) -fpreprocessed -quiet -O1 $(O)/bench/regex.ii -o /dev/null
+$(O)/bench/regex.ii: tests/bench/regex.cc
+	@mkdir -p $(@D)
+	@! g++ -E $< -o $@.new 2>/dev/null || mv $@.new $@
+keys: all $(O)/bench/keys $(O)/bench/keys-$(EVENTS).dat $(O)/bench/regex.ii
+	@echo 'a trace of $(EVENTS) events'
+	@$(O)/bench/keys $(O)/memtui open $(O)/bench/keys-$(EVENTS).dat
+	@[ ! -f $(O)/bench/regex.ii ] || { echo 'a compiler while it runs' && \
+		$(O)/bench/keys $(O)/memtui run --force -o $(O)/bench/keys-live.dat -- $(COMPILE); }
+	@[ ! -f $(O)/bench/regex.ii ] || { echo 'a trace of the compiler' && \
+		$(O)/memtui record --force -o $(O)/bench/keys-compiler.dat -- $(COMPILE) 2>/dev/null && \
+		$(O)/bench/keys $(O)/memtui open $(O)/bench/keys-compiler.dat; }
 
 install: all
 	install -d $(DESTDIR)$(prefix)/bin $(DESTDIR)$(prefix)/lib/memtui $(DESTDIR)$(prefix)/share/memtui/themes \
@@ -202,7 +212,7 @@ help:
 	@echo 'make bench   cost beside heaptrack and massif in one run (QUICK=1, ROUNDS=, ON=, TOOLS=)'
 	@echo 'make mutations  tracers that are wrong on purpose are found out'
 	@echo 'make man     write doc/man from the option lists'
-	@echo 'make keys    milliseconds from a key to its picture on a trace of 10 million events (EVENTS=)'
+	@echo 'make keys    milliseconds from a key to its picture, on saved traces (EVENTS=) and on a program that runs'
 	@echo 'make shots   draw doc/shots and the screens of the README anew'
 	@echo 'make install DESTDIR= prefix=$(prefix)'
 

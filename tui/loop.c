@@ -35,9 +35,9 @@ struct loop {
 	uint64_t next_blocks; /* 0: none are asked for */
 	uint64_t next_filter, asked; /* 0: no filter is being answered; which one is */
 	uint64_t consumed, frame;
-	bool test;            /* write idle tokens */
+	bool test, frames;    /* write idle tokens; after every frame */
 	uint64_t token_consumed, token_frame;
-	bool token_sent;
+	bool token_sent, token_busy;
 };
 
 static uint64_t now_ms(void)
@@ -147,29 +147,42 @@ static void take_keys(struct loop *loop)
 	decode(loop, false);
 }
 
-/* For tests: tells in band that all input was answered and nothing is left to draw. */
-static void tell_idle(struct loop *loop)
+/* Work goes on that will be drawn; what a test holds counts once its progress is drawn. */
+static bool works(struct loop *loop)
 {
 	struct mt_app *app = loop->app;
-	char token[96];
 	bool held = false, filters = mt_data_pending(&app->data) != NULL, lists = mt_blocks_asked(app), held_blocks = false;
 
 	if (lists)
 		mt_worker_progress(app->data.listing, &held_blocks);
 	if (filters)
 		mt_matching_progress(app->data.matching, &held);
-	if (!loop->test || (filters && !(held && app->filtering)) ||
-			(lists && !(held_blocks && mt_blocks_tells(app))) || app->dirty || app->data_dirty || loop->pending_len ||
-			loop->next_names || mt_jobs_shown(app) || mt_difference_busy(app) ||
-			(app->data.surveying && mt_surveying_busy(app->data.surveying)))
+	return (filters && !(held && app->filtering)) || (lists && !(held_blocks && mt_blocks_tells(app))) ||
+		app->data_dirty || loop->next_names || mt_jobs_shown(app) || mt_difference_busy(app) ||
+		(app->data.surveying && mt_surveying_busy(app->data.surveying));
+}
+
+/* For tests: tells in band that all input was answered and nothing is left to draw, or with 1 at its end that more will be. */
+static void tell_idle(struct loop *loop)
+{
+	struct mt_app *app = loop->app;
+	char token[96];
+
+	if (!loop->test || app->dirty || loop->pending_len)
 		return;
-	if (loop->token_sent && loop->token_consumed == loop->consumed && loop->token_frame == loop->frame)
+	bool busy = works(loop);
+
+	if (busy && !loop->frames)
+		return;
+	if (loop->token_sent && loop->token_consumed == loop->consumed && loop->token_frame == loop->frame &&
+			loop->token_busy == busy)
 		return;
 	loop->token_sent = true;
 	loop->token_consumed = loop->consumed;
 	loop->token_frame = loop->frame;
-	int len = snprintf(token, sizeof token, "\033]7770;%llu;%llu;%dx%d\a", (unsigned long long)loop->consumed,
-		(unsigned long long)loop->frame, mt_screen_rows(app->screen), mt_screen_columns(app->screen));
+	loop->token_busy = busy;
+	int len = snprintf(token, sizeof token, "\033]7770;%llu;%llu;%dx%d;%d\a", (unsigned long long)loop->consumed,
+		(unsigned long long)loop->frame, mt_screen_rows(app->screen), mt_screen_columns(app->screen), busy);
 
 	mt_screen_send(app->screen, token, (size_t)len);
 }
@@ -410,7 +423,8 @@ int mt_loop_run(struct mt_app *app, struct mt_err *err)
 	loop.signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
 	if (loop.signals < 0)
 		return mt_fail(err, -errno, "signals cannot be watched: %s", strerror(errno));
-	loop.test = test && !strcmp(test, "1");
+	loop.frames = test && !strcmp(test, "frames");
+	loop.test = loop.frames || (test && !strcmp(test, "1"));
 	loop.next_names = app->data.symbolizer ? 1 : 0;
 	app->dirty = true;
 	if (mt_data_pending(&app->data)) {

@@ -1,5 +1,6 @@
-/* keys MEMTUI TRACE: milliseconds from a key to the picture that answers it, in every view, at 100x30. The terminal is a
- * pseudo-terminal; a picture counts when memtui says in band that nothing is left to draw. */
+/* keys MEMTUI open TRACE, keys MEMTUI run ...: milliseconds from a key to the picture that answers it, in every view and for
+ * what the views do, at 100x30. The terminal is a pseudo-terminal; memtui says in band which keys a picture knows of, and
+ * whether more of it will come. A live program is typed at for LIVE_S seconds from its start on, while its names are looked up. */
 #include "tests/screens/harness.h"
 #include "tui/app.h"
 
@@ -8,19 +9,45 @@
 #include <string.h>
 #include <time.h>
 
-#define ROUNDS 20
+#define ROUNDS 24 /* a multiple of the length of each cycle of keys */
+#define CYCLE 8
+#define LIVE_S 15
+#define LIMIT_MS 100
 
-static const char *const action_keys[] = {
-#define X(id, scope, keys, bar, name, words) keys,
-	MT_ACTIONS(X)
-#undef X
+struct step {
+	const char *name, *before;      /* before: keys that bring there */
+	const char *keys[CYCLE];        /* typed in turn */
+	double took[ROUNDS * 16], used[ROUNDS * 16]; /* until the picture; used: of that, the processor by the screen's thread */
+	double complete;                /* the longest until nothing was left to draw */
+	unsigned count;
 };
 
-static const struct { const char *name; enum mt_action action; } tabs[] = {
-#define X(id, name) {#name, MT_ACTION_##id},
-	MT_TABS(X)
-#undef X
+static struct step steps[] = {
+	{"main", "1", {"\033[B", "\033[A", "\t", "\033[B"}},
+	{"groups", "2", {"\033[B", "\033[B", "\033[B", "\033[A"}},
+	{"tree", "3", {"\033[B", "\033[C", "\033[B", "\033[D"}},
+	{"icicle", "4", {"\033[B", "\033[C", "\033[B", "\033[A"}},
+	{"timeline", "5", {"\033[C", "\033[C", "\033[C", "\033[D"}},
+	{"difference", "6", {"\033[B", "d", "\033[B", "d"}},
+	{"triage", "7", {"\033[B", "\033[B", "\033[B", "\033[A"}},
+	{"blocks", "8", {"\033[B", "\033[B", "\033[B", "\033[A"}},
+	{"processes", "9", {"\033[B", "\033[A"}},
+	{"log", "0", {"\033[B", "\033[B", "\033[B", "\033[A"}},
+	{"overview", "V", {"\033[B", "\033[B", "\033[B", "\033[A"}},
+	{"turn", "2", {"3", "4", "1", "5", "6", "7", "V", "2"}},
+	{"invert", "3", {"i", "i"}},
+	{"bars invert", "4", {"i", "i"}},
+	{"expand", "3g", {"+", "+", "-", "-"}},
+	{"bars search", "4", {"/", "a", "l", "\033\033"}},
+	{"sort", "1", {">", "<"}},
+	{"reverse", "2", {"r", "r"}},
+	{"filter", "1", {"\\", "a", "l", "\r", "\\", "\025", "\r", "\033[B"}},
+	{"detail", "2g", {"\r", "q"}},
+	{"judge", "2g", {"t", "l", "t", "u"}},
+	{"report", "2g ", {"Y", "\033[B"}},
+	{"unmark", "2g", {"U", "\033[A"}},
 };
+#define STEPS (sizeof steps / sizeof *steps)
 
 static double now_ms(void)
 {
@@ -30,29 +57,62 @@ static double now_ms(void)
 	return (double)now.tv_sec * 1e3 + (double)now.tv_nsec / 1e6;
 }
 
-static double answer(struct terminal *terminal, const char *keys)
+/* Of memtui's first thread, which is the screen's. On a busy machine it says what a key costs all the same. */
+static double used_ms(const struct terminal *terminal)
+{
+	unsigned long long ns = 0;
+	char path[64];
+
+	snprintf(path, sizeof path, "/proc/%d/task/%d/schedstat", (int)terminal->pid, (int)terminal->pid);
+	FILE *file = fopen(path, "r");
+
+	if (file && fscanf(file, "%llu", &ns) != 1)
+		ns = 0;
+	if (file)
+		fclose(file);
+	return (double)ns / 1e6;
+}
+
+/* To the picture that knows of the keys; false: memtui is gone. */
+static bool answer(struct terminal *terminal, const char *keys, double *took)
 {
 	double start = now_ms();
 
 	terminal_type(terminal, keys);
-	if (!terminal_settle(terminal)) {
+	if (!terminal_answered(terminal)) {
 		fprintf(stderr, "keys: no answer to '%s'\n", keys);
-		exit(1);
+		return false;
 	}
-	return now_ms() - start;
+	*took = now_ms() - start;
+	return true;
 }
 
-/* To the first bytes of a picture: where work goes on behind it, its progress. */
-static double first_answer(struct terminal *terminal, const char *keys)
+static bool round_of(struct terminal *terminal, struct step *step, bool live, unsigned rounds)
 {
-	uint64_t before = terminal->received;
-	double start = now_ms(), end;
+	double start, took, used;
+	unsigned cycle = 0;
 
-	terminal_type(terminal, keys);
-	while (terminal->received == before && now_ms() - start < 20000)
-		terminal_read_for(terminal, 1);
-	end = now_ms();
-	return end - start;
+	while (cycle < CYCLE && step->keys[cycle])
+		cycle++;
+	for (unsigned i = 0; i <= rounds; i++) {
+		if (live) /* what goes on has no rhythm with the keys */
+			terminal_read_for(terminal, 5 + rand() % 60);
+		start = now_ms();
+		used = used_ms(terminal);
+		if (!answer(terminal, i ? step->keys[(i - 1) % cycle] : step->before, &took))
+			return false;
+		if (step->count < sizeof step->took / sizeof *step->took) {
+			step->used[step->count] = used_ms(terminal) - used;
+			step->took[step->count++] = took;
+		}
+		if (live)
+			continue;
+		if (!terminal_settle(terminal))
+			return false;
+		if (now_ms() - start > step->complete)
+			step->complete = now_ms() - start;
+	}
+	return true;
 }
 
 static int by_value(const void *a, const void *b)
@@ -62,46 +122,62 @@ static int by_value(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
-static void report(const char *name, double first, double turn, double *each)
+static bool report(struct step *step, bool live)
 {
-	qsort(each, ROUNDS, sizeof *each, by_value);
-	printf("%-12s %8.1f %8.1f %8.1f %8.1f%s\n", name, first, turn, each[ROUNDS / 2], each[ROUNDS - 1],
-		first > 100 || each[ROUNDS - 1] > 100 ? "   over 100 ms" : "");
-	fflush(stdout);
+	if (!step->count)
+		return true;
+	qsort(step->took, step->count, sizeof *step->took, by_value);
+	qsort(step->used, step->count, sizeof *step->used, by_value);
+	double most = step->took[step->count - 1];
+
+	printf("%-12s %6u %8.1f %8.1f %8.1f %8.1f", step->name, step->count, step->took[step->count / 2], most,
+		step->used[step->count / 2], step->used[step->count - 1]);
+	if (!live)
+		printf(" %8.1f", step->complete);
+	printf("%s\n", most > LIMIT_MS ? "   over the limit" : "");
+	return most <= LIMIT_MS;
+}
+
+/* The program ends with the screen. */
+static void leave(struct terminal *terminal)
+{
+	terminal_type(terminal, "\033");
+	terminal_answered(terminal);
+	terminal_type(terminal, "Q");
+	terminal_answered(terminal);
+	terminal_type(terminal, "e");
+	terminal_wait_end(terminal);
 }
 
 int main(int argc, char **argv)
 {
-	struct settings s = {.term = "xterm-256color", .locale = "C.UTF-8"};
+	struct settings s = {.term = "xterm-256color", .locale = "C.UTF-8", .frames = true};
 	struct terminal terminal;
-	double each[ROUNDS], start = now_ms();
+	double start = now_ms();
+	bool live = argc > 2 && strcmp(argv[2], "open") != 0, goes_on = true, within = true;
 
-	if (argc != 3) {
-		fprintf(stderr, "keys MEMTUI TRACE\n");
+	if (argc < 4) {
+		fprintf(stderr, "keys MEMTUI open TRACE | keys MEMTUI run [OPTIONS] -- PROGRAM\n");
 		return 2;
 	}
-	terminal_start(&terminal, 30, 100, &s, (char *[]){argv[1], "open", argv[2], NULL});
-	if (!terminal_wait_text(&terminal, "groups") || !terminal_settle(&terminal)) {
-		fprintf(stderr, "keys: %s was not opened\n", argv[2]);
+	terminal_start(&terminal, 30, 100, &s, argv + 1);
+	if (!terminal_wait_text(&terminal, "groups") || !(live ? terminal_answered(&terminal) : terminal_settle(&terminal))) {
+		fprintf(stderr, "keys: %s was not opened\n%s", argv[3], terminal_text(&terminal));
+		terminal_close(&terminal);
 		return 1;
 	}
-	printf("opened in %.0f ms\n%-12s %8s %8s %8s %8s\n", now_ms() - start, "ms", "turn to", "complete", "move", "most");
-	answer(&terminal, "2"); /* the main screen is there already: to come back is what can be measured */
-	for (size_t i = 0; i < sizeof tabs / sizeof *tabs; i++) {
-		char key[2] = {action_keys[tabs[i].action][0], '\0'};
-
-		if (tabs[i].action == MT_ACTION_OUTPUT)
-			continue;
-		double began = now_ms(), first = first_answer(&terminal, key), turn;
-
-		if (!terminal_settle(&terminal))
-			return 1;
-		turn = now_ms() - began;
-
-		for (int n = 0; n < ROUNDS; n++)
-			each[n] = answer(&terminal, n % 4 == 3 ? "\033[C" : "\033[B");
-		report(tabs[i].name, first, turn, each);
+	printf("opened in %.0f ms\n%-12s %6s %8s %8s %8s %8s%s\n", now_ms() - start, "ms", "keys", "median", "most", "CPU",
+		"most", live ? "" : " complete");
+	for (start = now_ms(); goes_on;) {
+		for (size_t i = 0; i < STEPS && goes_on; i++)
+			goes_on = round_of(&terminal, &steps[i], live, live ? CYCLE : ROUNDS) && (!live || now_ms() - start < LIVE_S * 1e3);
+		if (!live)
+			break;
 	}
+	for (size_t i = 0; i < STEPS; i++)
+		within &= report(&steps[i], live);
+	printf(within ? "every key was answered within %d ms\n" : "not every key was answered within %d ms\n", LIMIT_MS);
+	leave(&terminal);
 	terminal_close(&terminal);
 	return 0;
 }

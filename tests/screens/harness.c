@@ -48,7 +48,7 @@ static void set_environment(const struct settings *s)
 	setenv("EDITOR", s->editor ? s->editor : "true", 1);
 	setenv("TERM", s->term, 1);
 	setenv("LC_ALL", s->locale, 1);
-	setenv("MEMTUI_TEST_IDLE", "1", 1);
+	setenv("MEMTUI_TEST_IDLE", s->frames ? "frames" : "1", 1);
 	if (s->no_color)
 		setenv("NO_COLOR", "1", 1);
 	if (s->remote)
@@ -168,8 +168,8 @@ static void feed(struct terminal *t, const char *bytes, size_t len)
 		if (t->token_len <= strlen(TOKEN) ? !strncmp(t->token, TOKEN, t->token_len) : bytes[i] != '\a') {
 			if (t->token_len < sizeof t->token - 1)
 				continue;
-		} else if (t->token_len > strlen(TOKEN) && sscanf(t->token + strlen(TOKEN), "%llu;%llu;%dx%d", &consumed, &frame,
-				&t->token_rows, &t->token_columns) == 4) {
+		} else if (t->token_len > strlen(TOKEN) && sscanf(t->token + strlen(TOKEN), "%llu;%llu;%dx%d;%d", &consumed, &frame,
+				&t->token_rows, &t->token_columns, &t->busy) == 5) {
 			t->consumed = consumed;
 			t->frame = frame;
 			t->has_token = true;
@@ -216,16 +216,27 @@ static void step(struct terminal *t, int milliseconds)
 		take_report(t);
 }
 
-bool terminal_settle(struct terminal *t)
+static bool wait_token(struct terminal *t, bool complete)
 {
 	uint64_t until = now_ms() + PATIENCE_MS;
 
 	while (now_ms() < until && !t->ended) {
-		if (t->has_token && t->consumed == t->sent && t->token_rows == t->rows && t->token_columns == t->columns)
+		if (t->has_token && t->consumed == t->sent && t->token_rows == t->rows && t->token_columns == t->columns &&
+				!(complete && t->busy))
 			return true;
 		step(t, 100);
 	}
 	return false;
+}
+
+bool terminal_settle(struct terminal *t)
+{
+	return wait_token(t, true);
+}
+
+bool terminal_answered(struct terminal *t)
+{
+	return wait_token(t, false);
 }
 
 bool terminal_wait_text(struct terminal *t, const char *text)

@@ -24,6 +24,7 @@ struct terminal {
 	uint64_t consumed, frame; /* of the last token */
 	int token_rows, token_columns;
 	bool has_token;
+	int busy;                 /* as it was told: work goes on that will be drawn */
 	char token[96];           /* being read */
 	size_t token_len;
 	FILE *record;             /* gets every byte of memtui's; NULL: nothing does */
@@ -40,6 +41,7 @@ struct settings {
 	const char *tmux;                      /* TMUX */
 	const char *config;                    /* XDG_CONFIG_HOME and XDG_STATE_HOME; NULL: nowhere */
 	bool remote;                           /* as over SSH */
+	bool frames;                           /* a token after every frame, for terminal_answered */
 };
 
 void terminal_start(struct terminal *, int rows, int columns, const struct settings *, char *const *argv);
@@ -48,6 +50,8 @@ void terminal_type(struct terminal *, const char *text);
 void terminal_resize(struct terminal *, int rows, int columns);
 /* Reads until memtui has answered all input at the present size; false after 20 s, or when it ended. */
 bool terminal_settle(struct terminal *);
+/* Reads until there is a picture that knows of all input, whatever work goes on; settings: frames. */
+bool terminal_answered(struct terminal *);
 bool terminal_wait_text(struct terminal *, const char *text); /* until it is on the screen */
 bool terminal_wait_end(struct terminal *);
 bool terminal_wait_stop(struct terminal *);
