@@ -131,10 +131,10 @@ static void add_node(struct mt_fingerprints *f, const struct mt_profile *p, cons
 
 void mt_fingerprints_update(struct mt_fingerprints *f, const struct mt_profile *p, const struct mt_symbols *s)
 {
-	if (f->node_count == p->node_count && f->generation == s->generation)
+	bool names = f->generation != s->generation;
+
+	if (f->node_count == p->node_count && !names)
 		return;
-	if (f->generation != s->generation)
-		f->node_count = 0;
 	f->generation = s->generation;
 	if (f->name_count < s->frame_count) {
 		f->names = mt_resize(f->names, s->frame_count * sizeof *f->names);
@@ -145,8 +145,10 @@ void mt_fingerprints_update(struct mt_fingerprints *f, const struct mt_profile *
 	f->flags = mt_resize(f->flags, (size_t)p->node_count + 1);
 	f->nodes[0] = SEED;
 	f->flags[0] = OUTSIDE;
-	for (uint32_t node = f->node_count ? f->node_count : 1; node < p->node_count; node++)
-		add_node(f, p, s, node);
+	/* A name that is known stays: nodes without one, and what they call, are all that may change. */
+	for (uint32_t node = names || !f->node_count ? 1 : f->node_count; node < p->node_count; node++)
+		if (node >= f->node_count || f->flags[node] & OPEN)
+			add_node(f, p, s, node);
 	f->node_count = p->node_count;
 }
 

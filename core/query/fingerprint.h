@@ -6,7 +6,7 @@
 
 #include "core/query/query.h"
 
-/* Of all groups of a profile that grows; what was found stays as long as no names come. */
+/* Of all groups of a profile that grows; what was found stays but for the stacks in which a name was missing. */
 struct mt_fingerprints {
 	uint64_t *names;         /* by frame of the symbols: 0 not asked yet */
 	uint32_t name_count;

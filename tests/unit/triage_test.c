@@ -364,7 +364,7 @@ static void test_names_come(void **state)
 	uint32_t prog = fixture_module(&f, "/usr/bin/prog", 0x1000), main_pc = fixture_pc(&f, prog, "main", "m.c", 5);
 	uint32_t bare = fixture_bare_pc(&f, prog, 0x1500), other = fixture_bare_pc(&f, prog, 0x1600);
 	uint32_t named = fixture_group(&f, STACK(main_pc), 1, 1, 1), group = fixture_group(&f, STACK(main_pc, bare), 1, 1, 1);
-	uint32_t third = fixture_group(&f, STACK(main_pc, other), 1, 1, 1);
+	uint32_t third = fixture_group(&f, STACK(main_pc, other), 1, 1, 1), below = fixture_group(&f, STACK(bare, main_pc), 1, 1, 1);
 
 	mt_fingerprints_update(&prints, &f.profile, &f.symbols);
 	uint64_t before = mt_fingerprints_get(&prints, &f.profile, group), stays = mt_fingerprints_get(&prints, &f.profile, named);
@@ -377,6 +377,9 @@ static void test_names_come(void **state)
 	assert_false(mt_fingerprints_open(&prints, &f.profile, group));
 	assert_true(before != mt_fingerprints_get(&prints, &f.profile, group));
 	assert_true(stays == mt_fingerprints_get(&prints, &f.profile, named));
+	/* What is brought up to date is as if it were made now. */
+	for (uint32_t g = 0; g <= below; g++)
+		assert_true(fingerprint(&f, g) == mt_fingerprints_get(&prints, &f.profile, g));
 	mt_fingerprints_free(&prints);
 	fixture_free(&f);
 }
