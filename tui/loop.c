@@ -305,14 +305,17 @@ static void run_timers(struct loop *loop)
 		decode(loop, true);
 	watch_filter(loop, now);
 	watch_blocks(loop, now);
+	/* Names of a program that runs come with its frames: to take them over costs as much as a frame. */
+	uint64_t names_ms = app->data.live && app->frame_ms > NAMES_MS ? app->frame_ms : NAMES_MS;
+
 	if (!loop->next_names && mt_data_busy(&app->data)) {
-		loop->next_names = now + NAMES_MS;
+		loop->next_names = now + names_ms;
 	} else if (loop->next_names && now >= loop->next_names) {
 		bool busy = mt_data_busy(&app->data); /* before: one more look after the last name */
 
 		if (mt_data_update(&app->data, false) || (!busy && !app->data.frozen))
 			app->data_dirty = true;
-		loop->next_names = busy ? now + NAMES_MS : 0;
+		loop->next_names = busy ? now + names_ms : 0;
 	}
 	if (app->data.import && !app->data.frozen && now >= loop->next_import) {
 		loop->next_import = now + app->frame_ms;
@@ -364,10 +367,13 @@ static void wait_once(struct loop *loop)
 		return;
 	if (fds[1].revents)
 		take_signal(loop);
-	if (fds[0].revents & POLLIN)
+	if (fds[0].revents & POLLIN) {
 		take_keys(loop);
-	else if (fds[0].revents)
+		if (app->dirty)
+			return; /* its picture comes before what else has come: that is there the next time, too */
+	} else if (fds[0].revents) {
 		app->outcome = MT_OUTCOME_LEAVE;
+	}
 	if (fds[2].revents)
 		take_client(loop, fds[2].revents);
 	if (fds[3].revents)
