@@ -126,7 +126,23 @@ static void become(char **words, int keys, int failed)
 	_exit(127);
 }
 
-/* The terminal is the editor's meanwhile: ^C is meant for it, and ^Z stops both, as the shell expects of one job. */
+/* Until it has ended, or stopped by itself; true: the latter. Where ^Z stopped both, that is over when this returns from
+ * the first waitid: it is no stop any more. */
+static bool wait_once(pid_t pid)
+{
+	siginfo_t news = {0};
+
+	while (waitid(P_PID, (id_t)pid, &news, WEXITED | WSTOPPED | WNOWAIT) < 0 && errno == EINTR)
+		;
+	if (news.si_code != CLD_STOPPED && news.si_code != CLD_TRAPPED)
+		return false;
+	news.si_pid = 0;
+	waitid(P_PID, (id_t)pid, &news, WSTOPPED | WNOHANG);
+	return news.si_pid == pid;
+}
+
+/* The terminal is the editor's meanwhile: ^C is meant for it, and ^Z stops both, as the shell expects of one job. One that
+ * stops itself alone takes the job with it: else nobody could type. */
 static int wait_for(pid_t pid)
 {
 	sigset_t stop, interrupt;
@@ -138,8 +154,11 @@ static int wait_for(pid_t pid)
 	sigaddset(&interrupt, SIGINT);
 	signal(SIGTSTP, SIG_DFL);
 	pthread_sigmask(SIG_UNBLOCK, &stop, NULL);
-	while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
-		;
+	while (wait_once(pid)) {
+		raise(SIGTSTP);
+		kill(pid, SIGCONT); /* whom fg has woken already does not mind */
+	}
+	waitpid(pid, &status, 0);
 	pthread_sigmask(SIG_BLOCK, &stop, NULL);
 	while (sigtimedwait(&interrupt, NULL, &(struct timespec){0, 0}) > 0)
 		;

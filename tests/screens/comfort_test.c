@@ -1,6 +1,7 @@
 /* What makes the screen comfortable: the editor, the palette, key bindings, settings. Arguments as screens_test. */
 #include "comfort.h"
 
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -35,6 +36,33 @@ static void check_editor(struct tests *t, const char *name, const char *options,
 	terminal_close(&terminal);
 }
 
+/* One that stops, itself alone or the whole job as ^Z does: so does memtui, once, and goes on with it. all: as fg wakes the
+ * job; else memtui alone is woken. */
+static void check_stopping_editor(struct tests *t, const char *stop, bool all)
+{
+	char program[1024], script[256];
+	struct settings s = {.editor = program};
+	struct terminal terminal;
+	char *screen;
+
+	snprintf(program, sizeof program, "%s/stopping", t->scratch);
+	snprintf(script, sizeof script, "#!/bin/sh\n%s\n", stop);
+	write_file(program, script, 0755);
+	start(t, &terminal, &s);
+	terminal_type(&terminal, "2/session_new\re");
+	tell(t, terminal_wait_stop(&terminal) && terminal_restored(&terminal), "an editor's '%s' stops memtui", stop);
+	terminal.stopped = false;
+	kill(all ? -terminal.pid : terminal.pid, SIGCONT);
+	bool back = terminal_wait_text(&terminal, "back from") && terminal_settle(&terminal);
+
+	tell(t, back && !terminal.stopped && !terminal_restored(&terminal), "%s wakes both", all ? "fg" : "SIGCONT to memtui alone");
+	if (!back && (screen = terminal_text(&terminal))) {
+		printf("%s\n", screen);
+		free(screen);
+	}
+	terminal_close(&terminal);
+}
+
 static void check_editors(struct tests *t)
 {
 	struct settings missing = {.editor = "/nonexistent/editor"}, failing = {.editor = "false"};
@@ -56,6 +84,10 @@ static void check_editors(struct tests *t)
 	terminal_type(&terminal, "Q");
 	tell(t, terminal_wait_end(&terminal) && terminal_restored(&terminal), "the terminal is as before after an editor");
 	terminal_close(&terminal);
+	check_stopping_editor(t, "kill -STOP $$", true);
+	check_stopping_editor(t, "kill -STOP $$", false);
+	check_stopping_editor(t, "kill -TSTP $$", true);
+	check_stopping_editor(t, "kill -TSTP 0", true);
 }
 
 /* ---- the palette ---- */
