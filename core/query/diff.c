@@ -4,6 +4,7 @@
 #include "core/query/group_sum.h"
 #include "core/query/sort.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -20,7 +21,12 @@ struct paths {
 	bool any_kind;           /* a side does not know its kinds of call: they are all one */
 	struct mt_strings builds; /* of modules with a build-id: names and ids of both sides */
 	uint8_t *sides;          /* by build: bits of the sides that have it */
+	int (*progress)(void *context, double fraction);
+	void *context;
+	uint64_t done, all;      /* nodes */
 };
+
+#define STRIDE 65536u /* nodes between two looks at whether anybody still wants it */
 
 const char *mt_diff_state_name(enum mt_diff_state state)
 {
@@ -151,16 +157,21 @@ static uint32_t frame_key(struct paths *paths, const struct mt_diff_side *side, 
 	return key;
 }
 
-/* The path of every node of a side's profile: parents come before their children. */
+static bool is_wanted(struct paths *paths)
+{
+	return !paths->progress || !paths->progress(paths->context, (double)paths->done / (double)(paths->all + 1));
+}
+
+/* The path of every node of a side's profile: parents come before their children. NULL: cancelled. */
 static uint32_t *map_nodes(struct paths *paths, const struct mt_diff_side *side)
 {
 	const struct mt_profile *p = side->profile;
 	uint32_t *map = mt_resize(NULL, ((size_t)p->node_count + 1) * sizeof *map);
 	uint32_t *keys = mt_alloc(((size_t)side->symbols->frame_count + p->pc_count + 1) * sizeof *keys);
-	bool *doubts = mt_alloc(p->pc_count + 1);
+	bool *doubts = mt_alloc(p->pc_count + 1), wanted = true;
 
 	map[0] = 0;
-	for (uint32_t i = 1; i < p->node_count; i++) {
+	for (uint32_t i = 1; i < p->node_count && (paths->done++ % STRIDE || (wanted = is_wanted(paths))); i++) {
 		uint32_t pc = p->nodes[i].pc, first, count = mt_pc_frames(side->symbols, pc, &first);
 
 		map[i] = map[p->nodes[i].parent];
@@ -175,7 +186,10 @@ static uint32_t *map_nodes(struct paths *paths, const struct mt_diff_side *side)
 	}
 	free(doubts);
 	free(keys);
-	return map;
+	if (wanted)
+		return map;
+	free(map);
+	return NULL;
 }
 
 /* ---- pairs ---- */
@@ -193,6 +207,8 @@ static uint32_t *map_groups(struct paths *paths, const struct mt_diff_side *side
 {
 	uint32_t *nodes = map_nodes(paths, side), *groups;
 
+	if (!nodes)
+		return NULL;
 	groups = mt_resize(NULL, ((size_t)side->profile->group_count + 1) * sizeof *groups);
 	for (uint32_t i = 0; i < side->profile->group_count; i++)
 		groups[i] = nodes[side->profile->groups[i].node];
@@ -200,9 +216,12 @@ static uint32_t *map_groups(struct paths *paths, const struct mt_diff_side *side
 	return groups;
 }
 
-void mt_diff_pair(struct mt_diff_pairs *pairs, const struct mt_diff_side *a, const struct mt_diff_side *b)
+int mt_diff_pair(struct mt_diff_pairs *pairs, const struct mt_diff_side *a, const struct mt_diff_side *b,
+	int (*progress)(void *, double), void *context)
 {
-	struct paths paths = {0};
+	struct paths paths = {.progress = progress, .context = context,
+		.all = (uint64_t)a->profile->node_count + b->profile->node_count};
+	int result = 0;
 
 	mt_strings_init(&paths.keys);
 	mt_strings_init(&paths.builds);
@@ -212,8 +231,9 @@ void mt_diff_pair(struct mt_diff_pairs *pairs, const struct mt_diff_side *a, con
 	MT_GROW(paths.items, paths.count, paths.capacity);
 	paths.items[paths.count++] = (struct path){0};
 	paths.any_kind = has_unknown_kinds(a->profile) || has_unknown_kinds(b->profile);
-	pairs->a = map_groups(&paths, a);
-	pairs->b = map_groups(&paths, b);
+	*pairs = (struct mt_diff_pairs){.a = map_groups(&paths, a)};
+	if (pairs->a)
+		pairs->b = map_groups(&paths, b);
 	pairs->a_count = a->profile->group_count;
 	pairs->b_count = b->profile->group_count;
 	pairs->count = paths.count;
@@ -225,6 +245,11 @@ void mt_diff_pair(struct mt_diff_pairs *pairs, const struct mt_diff_side *a, con
 	free(paths.sides);
 	mt_strings_free(&paths.builds);
 	mt_strings_free(&paths.keys);
+	if (!pairs->b) {
+		mt_diff_pairs_free(pairs);
+		result = -ECANCELED;
+	}
+	return result;
 }
 
 void mt_diff_pairs_swap(struct mt_diff_pairs *p)
@@ -342,7 +367,7 @@ void mt_diff_get(struct mt_diff *diff, const struct mt_diff_side *a, const struc
 {
 	struct mt_diff_pairs pairs = {0};
 
-	mt_diff_pair(&pairs, a, b);
+	mt_diff_pair(&pairs, a, b, NULL, NULL);
 	mt_diff_of_pairs(diff, &pairs, a, b, metric, normalise, ascending);
 	mt_diff_pairs_free(&pairs);
 }

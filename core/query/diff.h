@@ -41,13 +41,15 @@ void mt_diff_get(struct mt_diff *out, const struct mt_diff_side *a, const struct
 void mt_diff_free(struct mt_diff *);
 
 /* What of it takes time, once for all metrics and selections: which groups of two recordings have the same backtrace. It
- * reads definitions and names alone: no totals, no selection. Freed by mt_diff_pairs_free. */
+ * reads definitions and names alone: no totals, no selection. progress may be NULL; non-zero cancels: -ECANCELED, and there are
+ * no pairs. Else 0, and mt_diff_pairs_free frees them. */
 struct mt_diff_pairs {
 	uint32_t *a, *b;             /* by group of each side: the backtrace */
 	uint32_t a_count, b_count, count;
 	bool *doubtful;              /* by backtrace */
 };
-void mt_diff_pair(struct mt_diff_pairs *, const struct mt_diff_side *a, const struct mt_diff_side *b);
+int mt_diff_pair(struct mt_diff_pairs *, const struct mt_diff_side *a, const struct mt_diff_side *b,
+	int (*progress)(void *context, double fraction), void *context);
 /* The other way round: a becomes b. */
 void mt_diff_pairs_swap(struct mt_diff_pairs *);
 void mt_diff_pairs_free(struct mt_diff_pairs *);

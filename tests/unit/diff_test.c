@@ -2,6 +2,8 @@
 
 #include "core/query/diff.h"
 
+#include <errno.h>
+
 /* Two recordings of a program: the second is of a later build. */
 struct sides {
 	struct fixture a, b;
@@ -237,6 +239,12 @@ static void test_since(void **state)
 	fixture_free(&f);
 }
 
+static int refuse(void *context, double fraction)
+{
+	(void)context, (void)fraction;
+	return 1;
+}
+
 /* Pairs are made once, for any selection and metric, and the other way round. */
 static void test_pairs(void **state)
 {
@@ -258,7 +266,9 @@ static void test_pairs(void **state)
 	compare(&s, MT_METRIC_LEAKED_SIZE, MT_DIFF_AS_RECORDED);
 	struct mt_diff_side a = {&s.a.profile, &s.a.symbols, &s.select_a}, b = {&s.b.profile, &s.b.symbols, &s.select_b};
 
-	mt_diff_pair(&pairs, &a, &b);
+	assert_int_equal(mt_diff_pair(&pairs, &a, &b, refuse, NULL), -ECANCELED);
+	assert_null(pairs.a);
+	assert_int_equal(mt_diff_pair(&pairs, &a, &b, NULL, NULL), 0);
 	mt_diff_pairs_swap(&pairs);
 	mt_diff_of_pairs(&diff, &pairs, &b, &a, MT_METRIC_LEAKED_SIZE, MT_DIFF_AS_RECORDED, false);
 	assert_int_equal(diff.count, s.diff.count);

@@ -227,9 +227,8 @@ static int pair(struct mt_job *job, void *context, struct mt_err *err)
 	struct pairing *p = context;
 	struct mt_diff_side a = {&p->a, p->names_a, NULL}, b = {&p->b, p->names_b, NULL};
 
-	(void)job, (void)err;
-	mt_diff_pair(&p->pairs, &a, &b);
-	return 0;
+	(void)err; /* none but that nobody wants it any more */
+	return mt_diff_pair(&p->pairs, &a, &b, mt_job_progress, job);
 }
 
 static void take_pairs(struct mt_app *app, void *context, int result, const struct mt_err *err)
@@ -239,6 +238,7 @@ static void take_pairs(struct mt_app *app, void *context, int result, const stru
 
 	if (d) {
 		d->pairing = app->data.held = d->other->held = false;
+		app->dirty = true;
 		if (result < 0)
 			snprintf(d->error, sizeof d->error, "%s", err->text);
 	}
@@ -263,7 +263,7 @@ static void start_pairing(struct mt_app *app)
 	*p = (struct pairing){d->other->whole, app->data.whole, &d->other->symbols, &app->data.symbols, {0}};
 	d->names_a = d->other->symbols.generation;
 	d->names_b = app->data.symbols.generation;
-	d->pairing = app->data.held = d->other->held = true;
+	d->tried = d->pairing = app->data.held = d->other->held = true;
 	mt_job_start(app, &work, p);
 }
 
@@ -278,6 +278,7 @@ static void filter_other(struct mt_app *app)
 		free(d->asked);
 		d->asked = mt_strdup(text);
 		d->error[0] = '\0';
+		d->tried = d->paired; /* what failed may be tried again */
 		if (mt_data_filter(d->other, text, &err) < 0)
 			snprintf(d->error, sizeof d->error, "%s", err.text);
 		d->change++;
@@ -302,7 +303,7 @@ uint64_t mt_difference_tend(struct mt_app *app, uint64_t now)
 		if (mt_data_update(d->other, false))
 			app->data_dirty = true;
 	}
-	if (!d->pairing && !mt_data_busy(d->other) && !mt_data_busy(&app->data) && (!d->paired ||
+	if (!d->pairing && !mt_data_busy(d->other) && !mt_data_busy(&app->data) && (!d->tried ||
 			d->names_a != d->other->symbols.generation || d->names_b != app->data.symbols.generation))
 		start_pairing(app);
 	return mt_data_busy(d->other) ? d->next_ms : UINT64_MAX;
