@@ -13,20 +13,13 @@ static const struct golden goldens[] = {
 	{"blocks-by-address-40x10", 40, 10, "8>", 0, 0, 0, 0, 0, 0, 0},
 	{"blocks-by-lifetime-80x24", 80, 24, "8<r", 0, 0, 0, 0, 0, 0, 0},
 	{"blocks-of-group-100x30", 100, 30, "2j\rb", 0, 0, 0, 0, 0, 0, 0},
-	{"blocks-of-group-40x10", 40, 10, "2j\rb", 0, 0, 0, 0, 0, 0, 0},
 	{"blocks-filtered-80x24", 80, 24, "8\\size>=1k lifetime:only_leaked\r", 0, 0, 0, 0, 0, 0, 0},
 	{"blocks-empty-80x24", 80, 24, "8\\size>=1G\r", 0, 0, 0, 0, 0, 0, 0},
 	{"blocks-empty-40x10", 40, 10, "8\\size>=1G\r", 0, 0, 0, 0, 0, 0, 0},
-	{"blocks-totals-80x24", 80, 24, "8", 0, 0, 0, 0, 0, 0, true},
-	{"blocks-totals-40x10", 40, 10, "8", 0, 0, 0, 0, 0, 0, true},
 	{"blocks-going-80x24", 80, 24, "8", 0, 0, 0, 0, 0, "0.43", 0},
 	{"blocks-going-40x10", 40, 10, "8", 0, 0, 0, 0, 0, "0.43", 0},
 	{"blocks-cancelled-80x24", 80, 24, "8", 0, 0, 0, 0, "\033", "0.43", 0},
 	{"blocks-search-80x24", 80, 24, "8", 0, 0, 0, 0, "/log_", 0, 0},
-	{"ascii-blocks-100x30", 100, 30, "8", 0, "C", 0, 0, "j", 0, 0},
-	{"ascii-blocks-40x10", 40, 10, "8", 0, "C", 0, 0, 0, 0, 0},
-	{"no-color-blocks-80x24", 80, 24, "8", 0, 0, 0, true, "j", 0, 0},
-	{"vt220-blocks-80x24", 80, 24, "8", "vt220", "C", 0, 0, "j", 0, 0},
 };
 
 static void check_bytes(struct tests *t)

@@ -377,9 +377,6 @@ static void check_keymap(struct tests *t)
 static const struct golden goldens[] = {
 	{"palette-100x30", 100, 30, "2:fold", 0, 0, 0, 0, 0, 0, 0},
 	{"palette-80x24", 80, 24, "2:zoom", 0, 0, 0, 0, 0, 0, 0},
-	{"palette-40x10", 40, 10, "2:fold", 0, 0, 0, 0, 0, 0, 0},
-	{"ascii-palette-80x24", 80, 24, "2:fold", 0, "C", 0, 0, 0, 0, 0},
-	{"no-color-palette-80x24", 80, 24, "2:fold", 0, 0, 0, true, 0, 0, 0},
 };
 
 int main(int argc, char **argv)

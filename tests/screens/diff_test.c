@@ -18,14 +18,7 @@ static const struct golden goldens[] = {
 	GOLDEN("diff-nothing-80x24", 80, 24, "\\session_new\r"),
 	GOLDEN("diff-metric-80x24", 80, 24, ">r"),
 	GOLDEN("diff-group-80x24", 80, 24, "j\r"),
-	{"diff-ascii-80x24", 80, 24, "", 0, "C", 0, 0, 0, 0, 0},
 	{"diff-no-color-80x24", 80, 24, "=", 0, 0, 0, true, 0, 0, 0},
-};
-
-/* Of one. */
-static const struct golden alone[] = {
-	GOLDEN("diff-empty-100x30", 100, 30, "6"),
-	GOLDEN("diff-empty-40x10", 40, 10, "6"),
 };
 
 static void expect(struct tests *t, struct terminal *terminal, const char *keys, const char *words, const char *name)
@@ -138,8 +131,6 @@ int main(int argc, char **argv)
 	for (size_t i = 0; i < sizeof goldens / sizeof *goldens; i++)
 		check_golden(&of, &goldens[i]);
 	t.failed = of.failed;
-	for (size_t i = 0; i < sizeof alone / sizeof *alone; i++)
-		check_golden(&t, &alone[i]);
 	if (wanted("mouse")) {
 		check_moments(&t);
 		check_refused(&t);

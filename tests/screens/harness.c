@@ -155,6 +155,28 @@ void terminal_resize(struct terminal *t, int rows, int columns)
 	ioctl(t->master, TIOCSWINSZ, &size);
 }
 
+/* To the emulator, but that a character to be repeated (REP) is written so often: libvterm goes to the next line when the
+ * last one stands a column before the edge. */
+static void show(struct terminal *t, const char *bytes, size_t len)
+{
+	for (size_t i = 0; i < len; i++) {
+		size_t held = t->held_len;
+
+		t->held[t->held_len++] = bytes[i];
+		t->held[t->held_len] = '\0';
+		if (held == 0 ? bytes[i] == '\033' : t->held_len < sizeof t->held - 1 &&
+				(held == 1 ? bytes[i] == '[' : bytes[i] >= '0' && bytes[i] <= '9'))
+			continue;
+		if (held > 2 && bytes[i] == 'b')
+			for (int n = atoi(t->held + 2); n > 0; n--)
+				vterm_input_write(t->vterm, &t->last, 1);
+		else
+			vterm_input_write(t->vterm, t->held, t->held_len);
+		t->last = bytes[i];
+		t->held_len = 0;
+	}
+}
+
 /* Takes tokens out of the stream; the rest goes to the terminal. */
 static void feed(struct terminal *t, const char *bytes, size_t len)
 {
@@ -179,7 +201,7 @@ static void feed(struct terminal *t, const char *bytes, size_t len)
 		/* It was none. An escape that broke it off may begin the next. */
 		size_t keep = t->token_len > 1 && bytes[i] == '\033' ? 1 : 0;
 
-		vterm_input_write(t->vterm, t->token, t->token_len - keep);
+		show(t, t->token, t->token_len - keep);
 		t->received += t->token_len - keep;
 		t->token[0] = '\033';
 		t->token_len = keep;
@@ -313,7 +335,12 @@ static size_t end_line(char *out, size_t at, size_t start, char blank)
 	return at;
 }
 
-char *terminal_text(struct terminal *t)
+static bool left_out(const struct terminal *t, int row)
+{
+	return t->varying && (row == 0 || row == t->rows - 2);
+}
+
+static char *text_of(struct terminal *t, bool dump)
 {
 	char *out = malloc((size_t)t->rows * ((size_t)t->columns * 24 + 1) + 1);
 	size_t at = 0, start;
@@ -321,7 +348,7 @@ char *terminal_text(struct terminal *t)
 
 	for (int row = 0; row < t->rows; row++) {
 		start = at;
-		for (int column = 0; column < t->columns; column += cell.width > 1 ? cell.width : 1) {
+		for (int column = dump && left_out(t, row) ? t->columns : 0; column < t->columns; column += cell.width > 1 ? cell.width : 1) {
 			vterm_screen_get_cell(vterm_obtain_screen(t->vterm), (VTermPos){row, column}, &cell);
 			if (!cell.chars[0])
 				out[at++] = ' ';
@@ -332,6 +359,11 @@ char *terminal_text(struct terminal *t)
 	}
 	out[at] = '\0';
 	return out;
+}
+
+char *terminal_text(struct terminal *t)
+{
+	return text_of(t, false);
 }
 
 static void name_colour(char *out, VTermColor colour, bool background)
@@ -364,7 +396,7 @@ static size_t dump_styles(struct terminal *t, char *out)
 
 	for (int row = 0; row < t->rows; row++) {
 		start = at;
-		for (int column = 0; column < t->columns; column += cell.width > 1 ? cell.width : 1) {
+		for (int column = left_out(t, row) ? t->columns : 0; column < t->columns; column += cell.width > 1 ? cell.width : 1) {
 			vterm_screen_get_cell(vterm_obtain_screen(t->vterm), (VTermPos){row, column}, &cell);
 			name_style(style, &cell);
 			for (i = 0; i < count && strcmp(styles[i], style); i++)
@@ -387,7 +419,7 @@ static size_t dump_styles(struct terminal *t, char *out)
 
 char *terminal_dump(struct terminal *t)
 {
-	char *text = terminal_text(t), *out = malloc(strlen(text) + (size_t)t->rows * (size_t)(t->columns + 2) + 8192);
+	char *text = text_of(t, true), *out = malloc(strlen(text) + (size_t)t->rows * (size_t)(t->columns + 2) + 8192);
 	size_t at = (size_t)sprintf(out, "%s---- style\n", text);
 	VTermPos cursor;
 

@@ -25,8 +25,11 @@ struct terminal {
 	int token_rows, token_columns;
 	bool has_token;
 	int busy;                 /* as it was told: work goes on that will be drawn */
+	char last, held[16];      /* character, and the beginning of what may say how often it is repeated */
+	size_t held_len;
 	char token[96];           /* being read */
 	size_t token_len;
+	bool varying;             /* dumps leave out the title and the line of states: pid, time, counts */
 	FILE *record;             /* gets every byte of memtui's; NULL: nothing does */
 	int status;               /* as of waitpid, when ended */
 	bool ended, stopped;

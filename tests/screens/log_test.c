@@ -11,8 +11,6 @@ static const struct golden goldens[] = {
 	GOLDEN("log-40x10", 40, 10, "0G"),
 	GOLDEN("log-follow-80x24", 80, 24, "0F"),
 	GOLDEN("log-search-80x24", 80, 24, "0/answered\rnn"),
-	{"log-ascii-80x24", 80, 24, "0G", 0, "C", 0, 0, 0, 0, 0},
-	{"log-no-color-80x24", 80, 24, "0G", 0, 0, 0, true, 0, 0, 0},
 };
 
 /* What is said while the log is seen, and what the recorder notes, stand at its end, which is followed. */

@@ -23,6 +23,7 @@ $cc $flags -pthread -o "$build/tests/screens/make_trace" "$here/make_trace.c" "$
 scratch=$(mktemp -d) || exit 1
 trap 'rm -rf "$scratch"' EXIT
 "$build/tests/screens/make_trace" "$scratch/golden.dat" || exit 1
+"$build/tests/screens/make_trace" "$scratch/short.dat" 25 || exit 1
 for kind in totals log later freed bare broken begun plus dash; do
 	"$build/tests/screens/make_trace" "$scratch/$kind.dat" 100 $kind || exit 1
 done

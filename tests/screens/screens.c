@@ -126,9 +126,20 @@ void check_golden(struct tests *t, const struct golden *g)
 }
 
 
-static void check_walk(struct tests *t, const char *where, const char *keys)
+bool walk_sizes(struct terminal *terminal)
 {
 	static const int walk[][2] = {{24, 80}, {10, 40}, {6, 20}, {1, 1}, {50, 160}, {12, 45}, {30, 100}};
+	bool answered = true;
+
+	for (size_t i = 0; i < sizeof walk / sizeof *walk; i++) {
+		terminal_resize(terminal, walk[i][0], walk[i][1]);
+		answered = terminal_settle(terminal) && answered;
+	}
+	return answered;
+}
+
+static void check_walk(struct tests *t, const char *where, const char *keys)
+{
 	struct terminal walked, fresh;
 	bool answered;
 	char *a, *b;
@@ -141,10 +152,7 @@ static void check_walk(struct tests *t, const char *where, const char *keys)
 	terminal_type(&fresh, keys);
 	terminal_settle(&walked);
 	answered = terminal_settle(&fresh);
-	for (size_t i = 0; i < sizeof walk / sizeof *walk; i++) {
-		terminal_resize(&walked, walk[i][0], walk[i][1]);
-		answered = terminal_settle(&walked) && answered;
-	}
+	answered = walk_sizes(&walked) && answered;
 	a = terminal_dump(&walked);
 	b = terminal_dump(&fresh);
 	tell(t, answered && !strcmp(a, b), "a resize walk%s ends as a fresh start, keys '%s'", where, *keys ? keys : "none");

@@ -38,7 +38,9 @@ void check_text(struct tests *t, const char *name, const char *seen);
 void check_file(struct tests *t, const char *path, const char *kind, const char *name, const char *seen);
 char *read_text(const char *path); /* empty where there is none; caller frees */
 
-/* After a walk through many sizes the screen is as one that was opened at the last; keys: typed before. ONLY=resize. */
+/* Through many sizes, the last of which is 100x30; false: there was no answer. */
+bool walk_sizes(struct terminal *);
+/* After that walk the screen is as one that was opened at the last; keys: typed before. ONLY=resize. */
 void check_walks(struct tests *t, const char *where, const char *const *keys, size_t count);
 /* One after another: what is typed or clicked, and what then has to be on the screen, or must not (or NULL). ONLY=steps. */
 struct step { const char *name, *keys, *there, *gone; };

@@ -151,11 +151,8 @@ static const struct golden goldens[] = {
 	{"setup-100x30", 100, 30, "2\033OQ", 0, 0, 0, 0, 0, 0, 0},
 	{"setup-80x24", 80, 24, "2\033OQj", 0, 0, 0, 0, 0, 0, 0},
 	{"setup-40x10", 40, 10, "2\033OQj", 0, 0, 0, 0, 0, 0, 0},
-	{"ascii-setup-80x24", 80, 24, "2\033OQj", 0, "C", 0, 0, 0, 0, 0},
 	{"setup-wrapper-80x24", 80, 24, "2\033OQjjjjjjjjjj\r^session_new$\rq", 0, 0, 0, 0, 0, 0, 0},
 	{"columns-80x24", 80, 24, "2cj j>", 0, 0, 0, 0, 0, 0, 0},
-	{"columns-40x10", 40, 10, "2cj", 0, 0, 0, 0, 0, 0, 0},
-	{"ascii-columns-80x24", 80, 24, "2cj", 0, "C", 0, 0, 0, 0, 0},
 	{"columns-chosen-100x30", 100, 30, "2c jjj q", 0, 0, 0, 0, 0, 0, 0},
 };
 

@@ -11,9 +11,7 @@
 #define AFTER "1700600000"
 
 static const struct golden goldens[] = {
-	{"triage-new-100x30", 100, 30, "7", 0, 0, 0, 0, 0, 0, 0},
 	{"triage-popup-80x24", 80, 24, "2jt", 0, 0, 0, 0, 0, 0, 0},
-	{"triage-popup-40x10", 40, 10, "7t", 0, 0, 0, 0, 0, 0, 0},
 	{"triage-popup-ascii-80x24", 80, 24, "7  t", 0, "C", 0, 0, 0, 0, 0},
 	{"triage-note-80x24", 80, 24, "7aowner: ann", 0, 0, 0, 0, 0, 0, 0},
 };
@@ -23,7 +21,6 @@ static const struct golden judged[] = {
 	{"triage-100x30", 100, 30, "7j", 0, 0, 0, 0, 0, 0, 0},
 	{"triage-80x24", 80, 24, "7", 0, 0, 0, 0, 0, 0, 0},
 	{"triage-40x10", 40, 10, "7", 0, 0, 0, 0, 0, 0, 0},
-	{"triage-ascii-80x24", 80, 24, "7  ", 0, "C", 0, 0, 0, 0, 0},
 	{"triage-no-color-80x24", 80, 24, "7G ", 0, 0, 0, true, 0, 0, 0},
 	{"triage-groups-80x24", 80, 24, "2j  ", 0, 0, 0, 0, 0, 0, 0},
 	{"triage-groups-hidden-100x30", 100, 30, "2X", 0, 0, 0, 0, 0, 0, 0},

@@ -1,6 +1,7 @@
 /* The call tree as an icicle: bars below bars, each as wide as its share. Zoom and selection are paths of functions, so
  * that they outlive the tree, which is another one with each change of the data. */
 #include "core/base/buffer.h"
+#include "tui/view/guidance.h"
 #include "tui/view/icicle_words.h"
 
 #include <stdio.h>
@@ -183,14 +184,15 @@ static void draw_cells(struct mt_app *app)
 static void draw_empty(struct mt_app *app, struct mt_rect r)
 {
 	const struct mt_data *d = &app->data;
-	const char *words = !d->profile.group_count ? d->live ? "nothing was allocated yet" : "the program allocated nothing"
-		: !d->selection.count ? "no group matches; \\ changes the filter"
-		: "nothing here has any of it; > and s turn to another metric";
 
-	mt_draw(app->screen, r.row, r.column + 2, r.columns - 2, MT_ROLE_DIM, words);
-	if (d->selection.count && d->profile.group_count)
-		mt_drawf(app->screen, r.row + 1, r.column + 2, r.columns - 2, MT_ROLE_DIM, "the metric is: %s",
-			mt_metric_info(d->sort)->words);
+	if (!d->selection.count) {
+		mt_guidance_empty(app, r);
+		return;
+	}
+	mt_draw(app->screen, r.row, r.column + 2, r.columns - 2, MT_ROLE_DIM,
+		"nothing here has any of it; > and s turn to another metric");
+	mt_drawf(app->screen, r.row + 1, r.column + 2, r.columns - 2, MT_ROLE_DIM, "the metric is: %s",
+		mt_metric_info(d->sort)->words);
 }
 
 static void draw(struct mt_app *app, struct mt_rect r, bool focus)

@@ -1,5 +1,6 @@
 /* Triage: how much of what leaks was judged, and the queue of what nobody has judged yet; below it, what was. */
 #include "tui/data/triage.h"
+#include "tui/view/guidance.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -136,11 +137,11 @@ static void draw_line(struct mt_app *app, struct mt_rect r, uint32_t group, bool
 
 static void draw_empty(struct mt_app *app, struct mt_rect r)
 {
-	const char *words = !app->data.selection.count && !app->data.hidden ?
-		"no group matches the filter; \\ changes it, an empty one shows all" : app->data.live ? "nothing is live now" :
-		"nothing leaks: every block was freed";
-
-	mt_draw(app->screen, r.row, r.column + 2, r.columns - 2, MT_ROLE_DIM, words);
+	if (!app->data.selection.count && !app->data.hidden)
+		mt_guidance_empty(app, r);
+	else
+		mt_draw(app->screen, r.row, r.column + 2, r.columns - 2, MT_ROLE_DIM, app->data.live ? "nothing is live now" :
+			"nothing leaks: every block was freed");
 }
 
 static void draw_heading(struct mt_app *app, struct mt_rect r)
