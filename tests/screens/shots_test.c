@@ -9,23 +9,28 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const struct golden shots[] = {
-	GOLDEN("main", 100, 30, ""),
-	GOLDEN("groups", 100, 30, "2jj"),
-	GOLDEN("tree", 100, 30, "3jj"),
-	GOLDEN("icicle", 100, 30, "4jjj"),
-	GOLDEN("triage", 100, 30, "7"),
-	GOLDEN("blocks", 100, 30, "8jj"),
-	GOLDEN("timeline", 100, 30, "5llllllllllllllllllllvlllllllllllllll"),
-	GOLDEN("overview", 100, 30, "V"),
-	GOLDEN("detail", 100, 30, "2\r"),
-	GOLDEN("help", 100, 30, "3?"),
-	{.name = "theme-light", .columns = 80, .rows = 24, .keys = "3jj", .theme = "light"},
-	{.name = "theme-solarized", .columns = 80, .rows = 24, .keys = "3jj", .theme = "solarized"},
-	{.name = "theme-gruvbox", .columns = 80, .rows = 24, .keys = "3jj", .theme = "gruvbox"},
-	{.name = "theme-nord", .columns = 80, .rows = 24, .keys = "3jj", .theme = "nord"},
-	{.name = "theme-high-contrast", .columns = 80, .rows = 24, .keys = "3jj", .theme = "high-contrast"},
-	{.name = "theme-colour-blind", .columns = 80, .rows = 24, .keys = "3jj", .theme = "colour-blind"},
+static const struct shot {
+	struct golden golden;
+	const char *trace, *second; /* kinds of make_trace; NULL: the usual one, none */
+} shots[] = {
+	{GOLDEN("main", 100, 30, ""), NULL, NULL},
+	{GOLDEN("tree", 100, 30, "3jj"), NULL, NULL},
+	{GOLDEN("icicle", 100, 30, "4jjj"), NULL, NULL},
+	{GOLDEN("triage", 100, 30, "7"), NULL, NULL},
+	{GOLDEN("blocks", 100, 30, "8jj"), NULL, NULL},
+	{GOLDEN("diff", 100, 30, "jj"), NULL, "later"},
+	{GOLDEN("processes", 100, 30, "9j"), "family", NULL},
+	{GOLDEN("log", 100, 30, "0jjj"), "log", NULL},
+	{GOLDEN("timeline", 100, 30, "5llllllllllllllllllllvlllllllllllllll"), NULL, NULL},
+	{GOLDEN("overview", 100, 30, "V"), NULL, NULL},
+	{GOLDEN("detail", 100, 30, "2\r"), NULL, NULL},
+	{GOLDEN("help", 100, 30, "3?"), NULL, NULL},
+	{{.name = "theme-light", .columns = 80, .rows = 24, .keys = "3jj", .theme = "light"}, NULL, NULL},
+	{{.name = "theme-solarized", .columns = 80, .rows = 24, .keys = "3jj", .theme = "solarized"}, NULL, NULL},
+	{{.name = "theme-gruvbox", .columns = 80, .rows = 24, .keys = "3jj", .theme = "gruvbox"}, NULL, NULL},
+	{{.name = "theme-nord", .columns = 80, .rows = 24, .keys = "3jj", .theme = "nord"}, NULL, NULL},
+	{{.name = "theme-high-contrast", .columns = 80, .rows = 24, .keys = "3jj", .theme = "high-contrast"}, NULL, NULL},
+	{{.name = "theme-colour-blind", .columns = 80, .rows = 24, .keys = "3jj", .theme = "colour-blind"}, NULL, NULL},
 };
 #define SHOTS (sizeof shots / sizeof *shots)
 
@@ -34,12 +39,17 @@ static char *texts[SHOTS];
 
 static void take(struct tests *t, size_t i)
 {
-	const struct golden *g = &shots[i];
+	const struct golden *g = &shots[i].golden;
 	bool light = g->theme && !strcmp(g->theme, "light");
+	struct tests of = *t;
 	struct terminal terminal;
-	char path[1024], *svg;
+	char path[1024], trace[1024], second[1024], *svg;
 
-	open_trace(t, &terminal, g->rows, g->columns, g);
+	snprintf(trace, sizeof trace, "%s/%s.dat", t->scratch, shots[i].trace);
+	snprintf(second, sizeof second, "%s/%s.dat", t->scratch, shots[i].second);
+	of.trace = shots[i].trace ? trace : t->trace;
+	of.second = shots[i].second ? second : NULL;
+	open_trace(&of, &terminal, g->rows, g->columns, g);
 	bool answered = terminal_settle(&terminal);
 
 	terminal_type(&terminal, g->keys);
@@ -66,7 +76,7 @@ static void check_directory(struct tests *t)
 	while (dir && (entry = readdir(dir))) {
 		size_t len = strcspn(entry->d_name, "."), i = 0;
 
-		while (i < SHOTS && (strlen(shots[i].name) != len || strncmp(shots[i].name, entry->d_name, len)))
+		while (i < SHOTS && (strlen(shots[i].golden.name) != len || strncmp(shots[i].golden.name, entry->d_name, len)))
 			i++;
 		if (len && i == SHOTS) {
 			printf("doc/shots/%s is drawn by nobody\n", entry->d_name);
@@ -97,7 +107,7 @@ static char *redraw(struct tests *t, const char *readme, int *count)
 		const char *body = next + strcspn(next, "\n") + 1, *end = strstr(body, "<!-- end of screen -->");
 		size_t i = 0;
 
-		while (i < SHOTS && strcmp(shots[i].name, name))
+		while (i < SHOTS && strcmp(shots[i].golden.name, name))
 			i++;
 		if (!end || i == SHOTS) {
 			tell(t, false, "the README's screen '%s' is one of tests/screens/shots_test.c", name);
@@ -114,6 +124,35 @@ static char *redraw(struct tests *t, const char *readme, int *count)
 	return text;
 }
 
+/* Whether all pictures that the README shows are drawn, and all that are drawn of views are shown. */
+static bool pictured(const char *readme)
+{
+	static const char folder[] = "doc/shots/";
+	bool all = true;
+
+	for (const char *at = readme; (at = strstr(at, folder)); at++) {
+		size_t len = strcspn(at + sizeof folder - 1, ".)\n`"), i = 0;
+
+		while (i < SHOTS && (strlen(shots[i].golden.name) != len || strncmp(shots[i].golden.name, at + sizeof folder - 1, len)))
+			i++;
+		if (len && i == SHOTS) {
+			printf("the README shows doc/shots/%.*s.svg, which nobody draws\n", (int)len, at + sizeof folder - 1);
+			all = false;
+		}
+	}
+	for (size_t i = 0; i < SHOTS; i++) {
+		char picture[128], screen[128];
+
+		snprintf(picture, sizeof picture, "doc/shots/%s.svg", shots[i].golden.name);
+		snprintf(screen, sizeof screen, "<!-- screen %s -->", shots[i].golden.name);
+		if (!strstr(readme, picture) && !strstr(readme, screen)) {
+			printf("%s is not in the README\n", picture);
+			all = false;
+		}
+	}
+	return all;
+}
+
 static void check_readme(struct tests *t)
 {
 	char path[1024], *readme, *seen;
@@ -123,7 +162,8 @@ static void check_readme(struct tests *t)
 	readme = read_text(path);
 	seen = redraw(t, readme, &count);
 	check_file(t, path, "screens of", "README.md", seen);
-	tell(t, count > 0 && strstr(readme, "doc/shots/"), "the README shows %d screens as text, and pictures", count);
+	tell(t, count > 0, "the README shows %d screens as text", count);
+	tell(t, pictured(readme), "and every picture of doc/shots, and no other");
 	free(readme);
 	free(seen);
 }
