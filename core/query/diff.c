@@ -321,10 +321,10 @@ static void judge(struct mt_diff *diff, const struct mt_diff_side *a, const stru
 	}
 }
 
+/* In place: another array of that size would take longer to be had than to be filled. */
 static void sort_entries(struct mt_diff *diff, bool ascending)
 {
 	struct mt_sort_entry *order = mt_resize(NULL, (diff->count + 1) * sizeof *order);
-	struct mt_diff_entry *sorted = mt_resize(NULL, (diff->count + 1) * sizeof *sorted);
 
 	for (uint32_t i = 0; i < diff->count; i++) {
 		uint64_t key = (uint64_t)diff->entries[i].change ^ 1ull << 63;
@@ -332,12 +332,33 @@ static void sort_entries(struct mt_diff *diff, bool ascending)
 		order[i] = (struct mt_sort_entry){ascending ? key : ~key, i};
 	}
 	mt_sort(order, diff->count);
-	for (uint32_t i = 0; i < diff->count; i++)
-		sorted[i] = diff->entries[order[i].id];
+	for (uint32_t i = 0; i < diff->count; i++) {
+		struct mt_diff_entry first = diff->entries[i];
+		uint32_t at = i, from;
+
+		for (; (from = order[at].id) != i; at = from) { /* round a cycle; what is in its place is one of its own */
+			diff->entries[at] = diff->entries[from];
+			order[at].id = at;
+		}
+		diff->entries[at] = first;
+		order[at].id = at;
+	}
 	free(order);
-	free(diff->entries);
-	diff->entries = sorted;
-	diff->capacity = diff->count + 1;
+}
+
+/* Entries of an earlier call leave their memory. */
+static void begin(struct mt_diff *diff, const struct mt_diff_side *a, const struct mt_diff_side *b)
+{
+	uint32_t most = a->selection->count > b->selection->count ? a->selection->count : b->selection->count;
+	struct mt_diff_entry *entries = diff->entries;
+	uint32_t capacity = diff->capacity;
+
+	if (capacity < most) {
+		free(entries);
+		entries = mt_resize(NULL, (size_t)most * sizeof *entries);
+		capacity = most;
+	}
+	*diff = (struct mt_diff){.entries = entries, .capacity = capacity, .factor = 1};
 }
 
 static double factor_of(const struct mt_diff_side *a, const struct mt_diff_side *b, enum mt_diff_normalise normalise)
@@ -354,6 +375,7 @@ void mt_diff_of_pairs(struct mt_diff *diff, const struct mt_diff_pairs *pairs, c
 {
 	uint32_t *index = mt_alloc((size_t)pairs->count * sizeof *index);
 
+	begin(diff, a, b);
 	diff->factor = factor_of(a, b, normalise);
 	add_side(diff, pairs, index, a, pairs->a, false);
 	add_side(diff, pairs, index, b, pairs->b, true);
@@ -392,7 +414,7 @@ void mt_diff_since(struct mt_diff *diff, const struct mt_diff_side *a, const str
 	uint32_t groups = a->profile->group_count > b->profile->group_count ? a->profile->group_count : b->profile->group_count;
 	uint32_t *index = mt_alloc(((size_t)groups + 1) * sizeof *index);
 
-	diff->factor = 1;
+	begin(diff, a, b);
 	add_side(diff, NULL, index, a, NULL, false);
 	add_side(diff, NULL, index, b, NULL, true);
 	judge(diff, a, b, metric);

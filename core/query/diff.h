@@ -35,7 +35,7 @@ enum mt_diff_normalise { MT_DIFF_AS_RECORDED, MT_DIFF_PER_TIME, MT_DIFF_PER_ALLO
 /* Where a side does not know kinds of call (what other tools recorded), they are left out of account. Backtraces are
  * the same when their kinds of call and their frames' functions and source files are, whatever the lines and
  * addresses; a frame without a name is the same at the same offset of the same build of a module, and else is
- * taken for any other nameless one of that module. out: zeroed. */
+ * taken for any other nameless one of that module. out: zeroed, or of an earlier call. */
 void mt_diff_get(struct mt_diff *out, const struct mt_diff_side *a, const struct mt_diff_side *b, enum mt_metric,
 	enum mt_diff_normalise, bool ascending);
 void mt_diff_free(struct mt_diff *);

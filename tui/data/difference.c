@@ -159,7 +159,6 @@ static bool compare_then(struct mt_app *app, const char **words)
 	then.group_count = t->group_count < data->profile.group_count ? t->group_count : data->profile.group_count;
 	then.info = t->info;
 	mt_select(&selection, &then, &data->symbols, mt_data_is_matched(data) ? NULL : data->filter, MT_METRIC_LEAKED_SIZE, false, NULL);
-	mt_diff_free(&d->diff);
 	mt_diff_since(&d->diff, d->swapped ? &b : &a, d->swapped ? &a : &b, mt_difference_metric(app), data->ascending);
 	mt_selection_free(&selection);
 	return true;
@@ -347,7 +346,6 @@ static bool compare_other(struct mt_app *app, const char **words)
 	if (!a || *d->error || !d->paired || mt_data_pending(a))
 		return false;
 	side_a = (struct mt_diff_side){&a->profile, &a->symbols, &a->selection};
-	mt_diff_free(&d->diff);
 	mt_diff_of_pairs(&d->diff, &d->pairs, &side_a, &side_b, mt_difference_metric(app), MT_DIFF_AS_RECORDED, b->ascending);
 	return true;
 }
