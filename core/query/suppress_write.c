@@ -1,4 +1,5 @@
 /* Suppressions made from groups. */
+#include "core/query/frame.h"
 #include "core/query/suppress_rules.h"
 
 #include <ctype.h>
@@ -88,12 +89,15 @@ static void write_valgrind(struct mt_buffer *out, const struct mt_profile *p, co
 
 /* ---- LeakSanitizer ---- */
 
-/* How many leaking groups have a function in their stack, by its id in names. Those that are asked for too count: a rule
+/* How many leaking groups have a function in their stack, by its string id. Those that are asked for too count: a rule
  * that many of them share would silence what leaks there tomorrow. */
 struct users {
-	struct mt_strings names;
-	uint32_t *last; /* the last group that was counted, + 1 */
-	uint32_t *all;
+	const struct mt_profile *profile;
+	const struct mt_symbols *symbols;
+	uint8_t *named; /* by id: 0 not known yet, 1 no, 2 yes */
+	uint32_t *last; /* by id: the last group that was counted, + 1 */
+	uint32_t *all;  /* by id */
+	uint32_t *functions, count, capacity; /* of one stack */
 };
 
 /* What matches the name and as little else as can be: a name may hold what is special in a pattern. */
@@ -111,10 +115,39 @@ static char *pattern_of(const char *name)
 	return pattern;
 }
 
-static void count_users(struct users *users, const struct mt_backtrace *stack, uint32_t group)
+static bool is_name(struct users *users, uint32_t function)
 {
-	for (uint32_t i = 0; i < stack->count; i++) {
-		uint32_t id = is_named(&stack->frames[i]) ? mt_strings_add(&users->names, stack->frames[i].function) : 0;
+	const struct mt_backtrace_frame frame = {.pc = MT_PC_FIRST,
+		.function = mt_strings_get(&users->symbols->strings, function)};
+
+	if (!users->named[function])
+		users->named[function] = is_named(&frame) ? 2 : 1;
+	return users->named[function] == 2;
+}
+
+/* The functions of a group's stack, a frame each, as mt_backtrace_get gives them; 0: one without a name. */
+static void read_functions(struct users *users, uint32_t group)
+{
+	const struct mt_node *nodes = users->profile->nodes;
+
+	users->count = 0;
+	for (uint32_t node = nodes[users->profile->groups[group].node].parent; node != MT_NODE_ROOT; node = nodes[node].parent) {
+		uint32_t first = 0, frames = mt_pc_frames(users->symbols, nodes[node].pc, &first);
+
+		for (uint32_t i = 0; i < (frames ? frames : 1); i++) {
+			uint32_t function = frames ? users->symbols->frames[first + i].function : 0;
+
+			MT_GROW(users->functions, users->count, users->capacity);
+			users->functions[users->count++] = function && is_name(users, function) ? function : 0;
+		}
+	}
+}
+
+static void count_users(struct users *users, uint32_t group)
+{
+	read_functions(users, group);
+	for (uint32_t i = 0; i < users->count; i++) {
+		uint32_t id = users->functions[i];
 
 		if (!id || users->last[id] == group + 1)
 			continue;
@@ -124,22 +157,19 @@ static void count_users(struct users *users, const struct mt_backtrace *stack, u
 }
 
 /* The frame that the fewest others share: the program's own before others, inner before outer. */
-static const struct mt_backtrace_frame *best_frame(struct users *users, const struct mt_backtrace *stack)
+static const struct mt_backtrace_frame *best_frame(struct users *users, const struct mt_backtrace *stack, uint32_t group)
 {
 	const struct mt_backtrace_frame *own = mt_backtrace_own(stack), *best = NULL;
 	uint32_t least = 0;
 
+	read_functions(users, group);
 	for (uint32_t i = 0; i <= stack->count; i++) {
 		const struct mt_backtrace_frame *frame = i ? &stack->frames[i - 1] : own;
+		uint32_t id = frame ? users->functions[frame - stack->frames] : 0;
 
-		if (!frame || !is_named(frame))
-			continue;
-		uint32_t id = mt_strings_add(&users->names, frame->function);
-		uint32_t others = users->all[id];
-
-		if (!best || others < least) {
+		if (id && (!best || users->all[id] < least)) {
 			best = frame;
-			least = others;
+			least = users->all[id];
 		}
 	}
 	return best;
@@ -163,30 +193,27 @@ static void put_lsan(struct mt_buffer *out, struct mt_strings *said, const struc
 
 static void users_begin(struct users *users, const struct mt_profile *p, const struct mt_symbols *symbols)
 {
-	size_t size = ((size_t)symbols->strings.count + 2) * sizeof(uint32_t);
-	struct mt_backtrace stack = {0};
+	size_t size = (size_t)symbols->strings.count + 1;
 
-	*users = (struct users){.last = mt_alloc(size), .all = mt_alloc(size)};
-	mt_strings_init(&users->names);
+	*users = (struct users){.profile = p, .symbols = symbols, .named = mt_alloc(size),
+		.last = mt_alloc(size * sizeof(uint32_t)), .all = mt_alloc(size * sizeof(uint32_t))};
 	for (uint32_t id = 0; id < p->group_count; id++)
-		if (p->groups[id].live_count) {
-			mt_backtrace_get(&stack, p, symbols, id);
-			count_users(users, &stack, id);
-		}
-	mt_backtrace_free(&stack);
+		if (p->groups[id].live_count)
+			count_users(users, id);
 }
 
 static void users_end(struct users *users)
 {
-	mt_strings_free(&users->names);
+	free(users->named);
 	free(users->last);
 	free(users->all);
+	free(users->functions);
 }
 
 /* The frame that a rule for the group names; NULL: it has none with a name or a module. */
-static const struct mt_backtrace_frame *named_frame(struct users *users, const struct mt_backtrace *stack)
+static const struct mt_backtrace_frame *named_frame(struct users *users, const struct mt_backtrace *stack, uint32_t group)
 {
-	const struct mt_backtrace_frame *frame = best_frame(users, stack);
+	const struct mt_backtrace_frame *frame = best_frame(users, stack, group);
 
 	return frame || !stack->count || !*stack->frames[0].module ? frame : &stack->frames[0];
 }
@@ -202,7 +229,7 @@ static void write_lsan(struct mt_buffer *out, const struct mt_profile *p, const 
 	users_begin(&users, p, symbols);
 	for (uint32_t i = 0; i < count; i++) {
 		mt_backtrace_get(&stack, p, symbols, groups[i]);
-		const struct mt_backtrace_frame *frame = named_frame(&users, &stack);
+		const struct mt_backtrace_frame *frame = named_frame(&users, &stack, groups[i]);
 
 		if (frame)
 			put_lsan(out, &said, frame);
@@ -223,7 +250,7 @@ char **mt_suppress_lines(const struct mt_profile *p, const struct mt_symbols *sy
 	users_begin(&users, p, symbols);
 	for (uint32_t i = 0; i < count; i++) {
 		mt_backtrace_get(&stack, p, symbols, groups[i]);
-		const struct mt_backtrace_frame *frame = named_frame(&users, &stack);
+		const struct mt_backtrace_frame *frame = named_frame(&users, &stack, groups[i]);
 		char *pattern = frame ? pattern_of(is_named(frame) ? frame->function : frame->module) : NULL;
 
 		lines[i] = pattern ? mt_format("leak:%s", pattern) : NULL;

@@ -37,19 +37,24 @@ static bool is_told(struct mt_app *app, uint32_t group)
 static uint32_t collect(struct mt_app *app, struct mt_triage_item **items)
 {
 	struct mt_triage_ui *t = app->triage;
-	uint32_t count = 0, capacity = 0;
+	struct mt_triage_item *told = NULL;
+	uint32_t count = 0, capacity = 0, ranked = 0;
 
-	*items = NULL;
+	mt_triage_queue(app);
+	for (uint32_t i = 0; i < t->leak_count; i++) {
+		uint32_t group = t->leaks[i];
+
+		if (!is_told(app, group))
+			continue;
+		MT_GROW(told, count, capacity);
+		told[count++] = (struct mt_triage_item){group, mt_triage_of(app, group), t->shown[group] == MT_TRIAGE_CAME_BACK};
+	}
+	*items = mt_resize(NULL, ((size_t)count + 1) * sizeof **items);
 	for (int at = 0; at <= 5; at++)
-		for (uint32_t i = 0; i < t->leak_count; i++) {
-			uint32_t group = t->leaks[i];
-			struct mt_triage_item item = {group, mt_triage_of(app, group), t->shown[group] == MT_TRIAGE_CAME_BACK};
-
-			if (rank(&item) != at || !is_told(app, group))
-				continue;
-			MT_GROW(*items, count, capacity);
-			(*items)[count++] = item;
-		}
+		for (uint32_t i = 0; i < count; i++)
+			if (rank(&told[i]) == at)
+				(*items)[ranked++] = told[i];
+	free(told);
 	return count;
 }
 
@@ -75,6 +80,8 @@ static bool make_report(struct mt_app *app, struct mt_buffer *out, uint32_t *tol
 static bool make_rules(struct mt_app *app, struct mt_buffer *out, uint32_t *told)
 {
 	struct mt_triage_ui *t = app->triage;
+
+	mt_triage_queue(app);
 	uint32_t *groups = mt_alloc(((size_t)t->leak_count + 1) * sizeof *groups);
 
 	*told = 0;
