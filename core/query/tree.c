@@ -253,17 +253,18 @@ static void add_self(struct mt_tree *tree, uint32_t node, uint32_t id)
 static void count_below(struct mt_tree *tree, const struct mt_selection *selection)
 {
 	const struct mt_profile *profile = tree->profile;
+	const struct mt_node *nodes = profile->nodes;
 	struct below *below = tree->below;
 
 	for (uint32_t i = 0; i < selection->count; i++)
-		below[profile->nodes[profile->groups[selection->groups[i]].node].parent].own++;
+		below[nodes[profile->groups[selection->groups[i]].node].parent].own++;
 	for (uint32_t node = profile->node_count; node-- > 0;) {
 		struct below *here = &below[node], *above;
 
 		here->count += here->own;
 		if (!node || !here->count)
 			continue;
-		above = &below[profile->nodes[node].parent];
+		above = &below[nodes[node].parent];
 		above->count += here->count;
 		here->next = above->first;
 		above->first = node;

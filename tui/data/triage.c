@@ -102,11 +102,11 @@ bool mt_triage_queued(enum mt_triage_state shown)
 
 static void add_leaks(struct mt_triage_ui *t, const struct mt_data *d, bool queued)
 {
-	struct mt_sort_entry *order = mt_resize(NULL, ((size_t)d->selection.count + 1) * sizeof *order);
-	uint32_t count = 0;
+	uint32_t selected = d->selection.count, count = 0;
+	struct mt_sort_entry *order = mt_resize(NULL, ((size_t)selected + t->hidden_count + 1) * sizeof *order);
 
-	for (uint32_t i = 0; i < d->selection.count; i++) {
-		uint32_t id = d->selection.groups[i];
+	for (uint32_t i = 0; i < selected + t->hidden_count; i++) {
+		uint32_t id = i < selected ? d->selection.groups[i] : t->hidden[i - selected];
 
 		if (d->profile.groups[id].live_count && mt_triage_queued(t->shown[id]) == queued)
 			order[count++] = (struct mt_sort_entry){~d->profile.groups[id].live_bytes, id};
@@ -123,15 +123,35 @@ static void add_leaks(struct mt_triage_ui *t, const struct mt_data *d, bool queu
 	free(order);
 }
 
+void mt_triage_queue(struct mt_app *app)
+{
+	struct mt_triage_ui *t = app->triage;
+
+	if (t->queue_made)
+		return;
+	t->queue_made = true;
+	memset(t->groups, 0, sizeof t->groups);
+	memset(t->bytes, 0, sizeof t->bytes);
+	t->leak_count = 0;
+	if (!t->store)
+		return;
+	add_leaks(t, &app->data, true);
+	add_leaks(t, &app->data, false);
+}
+
 /* Takes suppressed groups out of what every view shows. */
-static void hide(const struct mt_triage_ui *t, struct mt_data *d)
+static void hide(struct mt_triage_ui *t, struct mt_data *d)
 {
 	struct mt_selection *s = &d->selection;
 	uint32_t kept = 0;
 
-	d->hidden = 0;
+	t->hidden_count = 0;
 	for (uint32_t i = 0; i < s->count && !t->show_hidden; i++)
-		d->hidden += t->shown[s->groups[i]] == MT_TRIAGE_SUPPRESSED;
+		if (t->shown[s->groups[i]] == MT_TRIAGE_SUPPRESSED) {
+			MT_GROW(t->hidden, t->hidden_count, t->hidden_capacity);
+			t->hidden[t->hidden_count++] = s->groups[i];
+		}
+	d->hidden = t->hidden_count;
 	if (!d->hidden)
 		return;
 	s->sum = (struct mt_group){0};
@@ -156,6 +176,7 @@ static void on_selected(void *context, struct mt_data *d)
 		mt_triage_turn(app);
 		mt_difference_leave(app);
 	}
+	t->queue_made = false;
 	if (!t->store)
 		open_store(t, d);
 	if (!t->store)
@@ -163,11 +184,6 @@ static void on_selected(void *context, struct mt_data *d)
 	read_store(app);
 	mt_fingerprints_update(&t->prints, &d->whole, &d->symbols);
 	show_groups(t, d);
-	memset(t->groups, 0, sizeof t->groups);
-	memset(t->bytes, 0, sizeof t->bytes);
-	t->leak_count = 0;
-	add_leaks(t, d, true);
-	add_leaks(t, d, false);
 	hide(t, d);
 }
 
@@ -194,6 +210,7 @@ static void close_store(struct mt_triage_ui *t)
 	mt_fingerprints_free(&t->prints);
 	free(t->note_groups);
 	free(t->leaks);
+	free(t->hidden);
 	free(t->marked);
 	free(t->shown);
 }

@@ -22,7 +22,10 @@ struct mt_triage_ui {
 	uint64_t image;                /* of the program, as mt_data.image: with another one groups are others */
 	uint32_t lost;                 /* judgements of recordings seen before that could not be saved */
 	char told[256];                /* what was wrong with the file last */
-	/* Of the groups that leak and pass the filter: */
+	uint32_t *hidden;              /* groups that were taken out of the selection */
+	uint32_t hidden_count, hidden_capacity;
+	bool queue_made;               /* of the present selection: */
+	/* Of the groups that leak and pass the filter, once mt_triage_queue was called: */
 	uint32_t groups[MT_TRIAGE_SHOWN];
 	uint64_t bytes[MT_TRIAGE_SHOWN];
 	uint32_t *leaks;               /* not judged or come back first, then the others; each by leaked bytes */
@@ -37,6 +40,7 @@ struct mt_triage_ui {
 /* ---- triage.c ---- */
 /* path: --triage; NULL: what MEMTUI_TRIAGE says, or the program's name; "": nowhere. */
 void mt_triage_begin(struct mt_app *, const char *path);
+void mt_triage_queue(struct mt_app *); /* brings groups, bytes and leaks up to date */
 void mt_triage_turn(struct mt_app *); /* the screen shows another recording now */
 void mt_triage_end(struct mt_app *); /* says on stderr what could not be saved */
 /* 'N' 'I' 'L' 'F' 'X', '!' for what came back; ' ' where nothing was said of any group, or the group leaks nothing. */

@@ -40,6 +40,7 @@ static struct mt_list *list(struct mt_app *app)
 	struct mt_list *l = &t->list;
 	uint32_t at = UINT32_MAX;
 
+	mt_triage_queue(app);
 	if (l->count == t->leak_count && (!l->count || t->leaks[l->selected] == l->identity))
 		return l;
 	for (uint32_t i = 0; i < t->leak_count && at == UINT32_MAX; i++)
@@ -218,6 +219,7 @@ static void pick(struct mt_app *app, struct mt_pick *out)
 
 static void line_text(struct mt_app *app, uint32_t index, char *out, size_t len)
 {
+	list(app);
 	const struct mt_judgement *j = mt_triage_of(app, app->triage->leaks[index]);
 	struct mt_backtrace stack = {0};
 	const struct mt_backtrace_frame *frame;
