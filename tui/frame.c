@@ -21,6 +21,10 @@ void mt_frame_source(char *out, size_t len, const struct mt_backtrace_frame *fra
 {
 	const char *path = *frame->source ? frame->source : frame->module, *slash = strrchr(path, '/');
 
+	if (!full_path && !*frame->source && frame->caller) {
+		snprintf(out, len, "in %s", frame->caller);
+		return;
+	}
 	if (!full_path && slash)
 		path = slash + 1;
 	if (*frame->source && frame->line)

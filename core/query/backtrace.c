@@ -60,6 +60,18 @@ static void add_frame(struct mt_backtrace *backtrace, const struct mt_profile *p
 	mt_frame_describe(&backtrace->frames[backtrace->count++], profile, symbols, pc, frame);
 }
 
+/* A module without debug information names what it exports: what that calls and has no name is a static function of it. */
+static void name_caller(struct mt_backtrace *b, uint32_t at)
+{
+	const struct mt_backtrace_frame *next = &b->frames[at + 1], *end = b->frames + b->count;
+
+	while (next < end && next->judged == MT_JUDGED_PLACE && !strcmp(next->module, b->frames[at].module))
+		next++;
+	if (next < end && next->pc >= MT_PC_FIRST && *next->function && !*next->source &&
+			!strcmp(next->module, b->frames[at].module) && strcmp(next->function, "main"))
+		b->frames[at].caller = next->function;
+}
+
 void mt_backtrace_get(struct mt_backtrace *backtrace, const struct mt_profile *profile,
 	const struct mt_symbols *symbols, uint32_t group)
 {
@@ -81,6 +93,9 @@ void mt_backtrace_of(struct mt_backtrace *backtrace, const struct mt_profile *pr
 		for (uint32_t i = 0; i < count; i++)
 			add_frame(backtrace, profile, symbols, pc, first + i);
 	}
+	for (uint32_t i = 0; i + 1 < backtrace->count; i++)
+		if (backtrace->frames[i].judged == MT_JUDGED_PLACE)
+			name_caller(backtrace, i);
 }
 
 static bool is_wrapper(const struct mt_backtrace_frame *frame)
@@ -119,12 +134,6 @@ static uint32_t next_named(const struct mt_backtrace *b, uint32_t at)
 	return next < b->count && !strcmp(b->frames[next].module, b->frames[at].module) ? next : at;
 }
 
-/* Its module has no debug information: what is called in it and has no name is static. */
-static bool is_exported(const struct mt_backtrace_frame *frame)
-{
-	return !*frame->source && strcmp(frame->function, "main");
-}
-
 const struct mt_backtrace_frame *mt_backtrace_own(const struct mt_backtrace *b)
 {
 	uint32_t at = 0, caller;
@@ -136,7 +145,7 @@ const struct mt_backtrace_frame *mt_backtrace_own(const struct mt_backtrace *b)
 			break;
 		caller = next_named(b, at);
 		if (caller == at || !is_wrapper(&b->frames[caller])) /* else they are parts of the allocator, whose names are stripped */
-			return &b->frames[caller == at + 1 && is_exported(&b->frames[caller]) ? caller : at];
+			return &b->frames[at];
 	}
 	/* The libraries' alone: the innermost that is more than another word for malloc. */
 	for (at = 0; at + 1 < b->count && (b->frames[at].pc == MT_PC_CUT || is_wrapper(&b->frames[at]));)

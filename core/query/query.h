@@ -217,6 +217,7 @@ struct mt_backtrace_frame {
 	uint32_t line;
 	uint64_t offset;     /* address - bias */
 	uint8_t judged;      /* MT_JUDGED_ of its function */
+	const char *caller;  /* of one without a name: what calls it and is exported by its library; or NULL */
 	bool inlined;
 	bool by_frame_pointer; /* no call frame information: its caller is where the frame pointer says, frames may be missing */
 };
@@ -227,8 +228,9 @@ struct mt_backtrace {
 void mt_backtrace_get(struct mt_backtrace *, const struct mt_profile *, const struct mt_symbols *, uint32_t group);
 /* Of a node whose pc is a kind: an entry of the log, a place of frees. */
 void mt_backtrace_of(struct mt_backtrace *, const struct mt_profile *, const struct mt_symbols *, uint32_t node);
-/* Where it is, as lists say: the innermost frame that is neither a usual library's nor a wrapper of malloc (wrappers.h); its
- * caller, where it is a static function without a name of a library that exports the caller. NULL: there is no frame. */
+/* Where it is, as lists say: the innermost frame that is neither a usual library's nor a wrapper of malloc (wrappers.h). Functions
+ * without a name that a wrapper calls are parts of it. Of libraries and wrappers alone: the innermost that is no wrapper. NULL:
+ * there is no frame. */
 const struct mt_backtrace_frame *mt_backtrace_own(const struct mt_backtrace *);
 void mt_backtrace_free(struct mt_backtrace *);
 

@@ -1,6 +1,7 @@
 #include "core/query/wrappers.h"
 
 #include "core/query/fingerprint.h"
+#include "core/query/frame.h"
 #include "core/query/pattern.h"
 
 #include <ctype.h>
@@ -238,7 +239,7 @@ void mt_wrappers_judge(struct mt_wrappers *w, struct mt_symbols *s)
 
 		if (s->judged[frame->function] == MT_JUDGED_NOT)
 			s->judged[frame->function] = mt_is_usual_wrapper(function, mt_strings_get(&s->strings, frame->raw_function)) ||
-				(w && is_the_users(w, function)) ? MT_JUDGED_WRAPPER : MT_JUDGED_NONE;
+				(w && is_the_users(w, function)) ? MT_JUDGED_WRAPPER : mt_frame_is_place(function) ? MT_JUDGED_PLACE : MT_JUDGED_NONE;
 	}
 }
 

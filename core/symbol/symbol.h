@@ -19,8 +19,8 @@ struct mt_pc_symbols {
 	uint32_t first, count; /* frames; count 0 = not resolved (yet) */
 };
 
-/* Of a function: not yet, it is no wrapper of malloc, it is one. */
-enum { MT_JUDGED_NOT, MT_JUDGED_NONE, MT_JUDGED_WRAPPER };
+/* Of a function: not yet; it is no wrapper of malloc, or one; it has no name but the place of its code, and is no wrapper. */
+enum { MT_JUDGED_NOT, MT_JUDGED_NONE, MT_JUDGED_WRAPPER, MT_JUDGED_PLACE };
 
 enum mt_embedded { MT_EMBEDDED_NONE, MT_EMBEDDED_TEXT, MT_EMBEDDED_UNREADABLE };
 

@@ -71,7 +71,8 @@ static const char *own_of(struct mt_wrappers *w, bool judged, const char *const 
 	mt_backtrace_of(&b, &f.profile, &f.symbols, node);
 	const struct mt_backtrace_frame *own = mt_backtrace_own(&b);
 
-	snprintf(answer, sizeof answer, "%s", own ? own->function : "nothing");
+	snprintf(answer, sizeof answer, "%s%s%s", own ? own->function : "nothing", own && own->caller ? " in " : "",
+		own && own->caller ? own->caller : "");
 	mt_backtrace_free(&b);
 	fixture_free(&f);
 	return answer;
@@ -85,10 +86,14 @@ static void test_own(void **state)
 	for (int judged = 0; judged < 2; judged++) {
 		assert_string_equal("load", own_of(w, judged, FRAMES("xmalloc", "do_xmalloc", "load", "main")));
 		assert_string_equal("load", own_of(w, judged, FRAMES("/lib/libc.so.6!strdup", "xstrdup", "load", "xmalloc", "main")));
-		/* Without names: what a wrapper calls is a part of it; a named caller of the same module says more. */
+		/* Without names: what a wrapper calls is a part of it. */
 		assert_string_equal("PyList_New", own_of(w, judged, FRAMES("prog+0x1", "prog+0x2", "_PyObject_GC_New", "PyList_New", "main")));
-		assert_string_equal("PyDict_SetDefault", own_of(w, judged, FRAMES("prog+0x1", "PyDict_SetDefault", "main")));
-		assert_string_equal("prog+0x1", own_of(w, judged, FRAMES("prog+0x1", "prog+0x2", "load", "main")));
+		/* A static function of a stripped library says which exported one it is a part of. */
+		assert_string_equal(judged ? "prog+0x1 in PyDict_SetDefault" : "prog+0x1",
+			own_of(w, judged, FRAMES("prog+0x1", "PyDict_SetDefault", "main")));
+		assert_string_equal(judged ? "prog+0x1 in load" : "prog+0x1",
+			own_of(w, judged, FRAMES("prog+0x1", "prog+0x2", "load", "main")));
+		assert_string_equal("prog+0x1", own_of(w, judged, FRAMES("prog+0x1", "libx.so!libx.so+0x2", "load", "main")));
 		assert_string_equal("prog+0x1", own_of(w, judged, FRAMES("prog+0x1", "main")));
 		assert_string_equal("libx.so+0x1", own_of(w, judged, FRAMES("/lib/libx.so!libx.so+0x1", "load", "main")));
 		assert_string_equal("libx.so+0x1", own_of(w, judged, FRAMES("/lib/libx.so!libx.so+0x1", "xmalloc", "load")));
