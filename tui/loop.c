@@ -208,21 +208,6 @@ static void watch_blocks(struct loop *loop, uint64_t now)
 	loop->next_blocks = held ? FOREVER : now + app->frame_ms;
 }
 
-static void draw_when_due(struct loop *loop)
-{
-	struct mt_app *app = loop->app;
-	uint64_t now = now_ms();
-
-	if (!app->dirty && !(app->data_dirty && now >= loop->next_frame))
-		return;
-	if (app->data_dirty)
-		loop->next_frame = now + app->frame_ms;
-	app->dirty = app->data_dirty = false;
-	mt_frame_draw(app);
-	loop->frame++;
-	watch_blocks(loop, now); /* drawing may have asked for them */
-}
-
 static int timeout(struct loop *loop)
 {
 	struct mt_app *app = loop->app;
@@ -278,6 +263,22 @@ static void watch_filter(struct loop *loop, uint64_t now)
 	loop->next_filter = held ? FOREVER : now + app->frame_ms;
 }
 
+static void draw_when_due(struct loop *loop)
+{
+	struct mt_app *app = loop->app;
+	uint64_t now = now_ms();
+
+	watch_filter(loop, now); /* a key may have put one in force, or asked for one */
+	if (!app->dirty && !(app->data_dirty && now >= loop->next_frame))
+		return;
+	if (app->data_dirty)
+		loop->next_frame = now + app->frame_ms;
+	app->dirty = app->data_dirty = false;
+	mt_frame_draw(app);
+	loop->frame++;
+	watch_blocks(loop, now); /* drawing may have asked for them */
+}
+
 static void take_filter(struct mt_app *app)
 {
 	struct mt_err err = {0};
@@ -303,7 +304,6 @@ static void run_timers(struct loop *loop)
 
 	if (loop->pending_len && now >= loop->pending_since + ESCAPE_MS)
 		decode(loop, true);
-	watch_filter(loop, now);
 	watch_blocks(loop, now);
 	/* Names of a program that runs come with its frames: to take them over costs as much as a frame. */
 	uint64_t names_ms = app->data.live && app->frame_ms > NAMES_MS ? app->frame_ms : NAMES_MS;
