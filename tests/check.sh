@@ -25,11 +25,12 @@ for t in "$build-asan"/tests/*_test; do
 	echo "   $(basename "$t")"
 	ASAN_OPTIONS=detect_leaks=0 "$t" >/dev/null 2>"$build-asan/log" || { cat "$build-asan/log"; exit 1; }
 done
-echo "== tracer and recorder in one process, under ThreadSanitizer"
-make --no-print-directory TSAN=1 O="$build-tsan" "$build-tsan/race"
+echo "== tracer and recorder in one process, then the screen on programs that run, under ThreadSanitizer"
+make --no-print-directory TSAN=1 O="$build-tsan" "$build-tsan/race" all programs
 if setarch -R "$build-tsan/race" 1 1 >/dev/null 2>&1; then
 	setarch -R "$build-tsan/race" 8 40000
 	setarch -R "$build-tsan/race" 64 4000
+	sh tests/screens/races.sh "$build-tsan"
 else
 	echo "skip ThreadSanitizer: it does not run here: $(setarch -R "$build-tsan/race" 1 1 2>&1 | head -n 1)"
 fi

@@ -1,6 +1,6 @@
 #!/bin/sh
-# Screens of the terminal interface: run.sh BUILD. TEST=NAME_test runs that test alone, GENERATE=1 rewrites the golden screens; ONLY=golden, bytes, resize,
-# signals, mouse, fields, filtering, random, live, or the name of a golden screen runs these alone.
+# Screens of the terminal interface: run.sh BUILD. TEST="NAME_test ..." runs these tests alone, GENERATE=1 rewrites the golden screens; ONLY="PART ..." runs
+# these parts alone: golden, bytes, resize, signals, mouse, fields, filtering, random, live ..., or the name of a golden screen.
 build=${1:?run.sh BUILD}
 here=$(cd "$(dirname "$0")" && pwd)
 root=$(cd "$here/../.." && pwd)
@@ -15,8 +15,14 @@ if ! printf '#include <vterm.h>\n' | $cc -E -x c - >/dev/null 2>&1; then
 	exit 0
 fi
 mkdir -p "$build/tests/screens" "$here/golden" "$root/doc/shots"
-for test in "$here"/*_test.c; do
-	$cc $flags -o "$build/tests/screens/$(basename "$test" .c)" "$test" "$here/screens.c" "$here/harness.c" "$here/svg.c" -lvterm -lutil || exit 1
+tests=${TEST:-$(cd "$here" && ls *_test.c | sed 's/\.c$//')}
+parts=
+for part in screens harness svg; do
+	$cc $flags -c -o "$build/tests/screens/$part.o" "$here/$part.c" || exit 1
+	parts="$parts $build/tests/screens/$part.o"
+done
+for test in $tests; do
+	$cc $flags -o "$build/tests/screens/$test" "$here/$test.c" $parts -lvterm -lutil || exit 1
 done
 $cc $flags -pthread -o "$build/tests/screens/make_trace" "$here/make_trace.c" "$build/libcore.a" \
 	-lpcre2-8 -lzstd -ldw -lelf $iberty || exit 1
@@ -36,8 +42,8 @@ $cc -O0 -g -fno-builtin -o "$scratch/keeps" "$here/../programs/keeps.c" || exit 
 "$build/memtui" record -o "$scratch/fields.dat" -- "$scratch/filters" >"$scratch/record.log" 2>&1 || exit 1
 tic -x -o "$scratch/terminfo" "$here/xterm-16color.ti" && export TERMINFO="$scratch/terminfo"
 status=0
-for test in ${TEST:-"$here"/*_test.c}; do
-	"$build/tests/screens/$(basename "$test" .c)" "$build/memtui" "$root/themes" "$scratch/golden.dat" "$here/golden" \
+for test in $tests; do
+	"$build/tests/screens/$test" "$build/memtui" "$root/themes" "$scratch/golden.dat" "$here/golden" \
 		"$here/source" "$scratch" "$build/demo" || status=1
 done
 exit $status

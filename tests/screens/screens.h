@@ -26,7 +26,7 @@ struct golden {
 #define GOLDEN(name, columns, rows, keys) {name, columns, rows, keys, 0, 0, 0, 0, 0, 0, 0}
 
 struct tests tests_begin(int argc, char **argv);
-bool wanted(const char *name); /* by the environment's ONLY */
+bool wanted(const char *name); /* among the words of the environment's ONLY, or there is none */
 /* An 'ok' or 'not ok' line. */
 void tell(struct tests *t, bool ok, const char *format, ...) __attribute__((format(printf, 3, 4)));
 /* Opens the made trace as the golden says; g may be NULL. */
