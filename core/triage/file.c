@@ -13,7 +13,7 @@
 
 #define SIZE_MAX_OF_FILE (8u << 20)
 #define NAME_LEN_MAX 200
-#define TRIES 40             /* for the lock, 5 ms apart: another memtui holds it while it writes one file */
+#define TRIES 10             /* for the lock, 5 ms apart: another memtui holds it while it writes one file */
 #define HINT "--triage FILE names another"
 
 char *mt_triage_path(const char *program)

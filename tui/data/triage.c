@@ -5,6 +5,7 @@
 #include "core/query/sort.h"
 #include "tui/data/difference.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -196,12 +197,15 @@ void mt_triage_begin(struct mt_app *app, const char *path)
 	mt_triage_turn(app);
 }
 
-/* What cannot be saved is told once the terminal is as before. */
+/* What cannot be saved is told once the terminal is as before. It is the last try: another one's lock is waited for. */
 static void close_store(struct mt_triage_ui *t)
 {
 	struct mt_err err = {0};
+	int result = 0;
 
-	if (t->store && mt_triage_save(t->store, &err) < 0) {
+	for (int i = 0; t->store && i < 5 && (!i || result == -EBUSY); i++)
+		result = mt_triage_save(t->store, &err);
+	if (result < 0) {
 		t->lost += mt_triage_unsaved(t->store);
 		snprintf(t->told, sizeof t->told, "%.200s", err.text);
 	}
