@@ -353,12 +353,13 @@ static void wait_once(struct loop *loop)
 	struct pollfd fds[10] = {
 		{.fd = mt_screen_fd(app->screen), .events = POLLIN},
 		{.fd = loop->signals, .events = POLLIN},
-		{.fd = client ? mt_client_fd(app->data.client) : -1, .events = app->data.frozen ? 0 : POLLIN},
+		{.fd = client ? mt_client_fd(app->data.client) : -1, .events = !client ? 0 :
+			(short)(mt_client_events(app->data.client) & ~(app->data.frozen ? POLLIN : 0))},
 		{.fd = app->data.matching ? mt_matching_fd(app->data.matching) : -1, .events = POLLIN},
 		{.fd = mt_themes_fd(app), .events = POLLIN},
 		{.fd = app->data.surveying ? mt_surveying_fd(app->data.surveying) : -1, .events = POLLIN},
 		{.fd = mt_jobs_fd(app), .events = POLLIN},
-		{.fd = home ? mt_client_fd(app->home->client) : -1, .events = POLLIN},
+		{.fd = home ? mt_client_fd(app->home->client) : -1, .events = home ? mt_client_events(app->home->client) : 0},
 		{.fd = app->data.listing ? mt_worker_fd(app->data.listing) : -1, .events = POLLIN},
 		{.fd = mt_difference_fd(app), .events = POLLIN},
 	};
@@ -374,7 +375,9 @@ static void wait_once(struct loop *loop)
 	} else if (fds[0].revents) {
 		app->outcome = MT_OUTCOME_LEAVE;
 	}
-	if (fds[2].revents)
+	if (fds[2].revents & POLLOUT)
+		mt_client_flush(app->data.client);
+	if (fds[2].revents & ~POLLOUT)
 		take_client(loop, fds[2].revents);
 	if (fds[3].revents)
 		take_filter(app);
@@ -384,7 +387,9 @@ static void wait_once(struct loop *loop)
 		mt_blocks_collect(app);
 	if (fds[4].revents)
 		mt_themes_changed(app);
-	if (fds[7].revents) /* before jobs, which may bring it home */
+	if (fds[7].revents & POLLOUT)
+		mt_client_flush(app->home->client);
+	if (fds[7].revents & ~POLLOUT) /* before jobs, which may bring it home */
 		mt_data_update(app->home, true);
 	if (fds[6].revents)
 		mt_jobs_collect(app);

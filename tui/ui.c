@@ -259,11 +259,12 @@ static void end_program(struct mt_app *app)
 
 	mt_client_signal(home->client, SIGTERM);
 	while (now_ms() < until && !app->program_ended && !home->recorder_gone) {
-		struct pollfd fd = {.fd = mt_client_fd(home->client), .events = POLLIN};
+		struct pollfd fd = {.fd = mt_client_fd(home->client), .events = mt_client_events(home->client)};
 
 		poll(&fd, 1, 50);
+		mt_client_flush(home->client);
 		mt_program_read(app);
-		if (fd.revents)
+		if (fd.revents & ~POLLOUT)
 			mt_data_update(home, true);
 		if (app->session && mt_session_poll(app->session, &app->wait_status) == 1)
 			app->program_ended = true;

@@ -12,11 +12,15 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#define WAITING_MAX 256 /* messages; a recorder that takes none of them for that long loses what comes then */
+
 struct mt_client {
 	int fd, snapshot_fd, master_fd;
 	struct mt_view *view;
 	struct mt_session_entry entry;
 	bool gone;
+	struct mt_message *waiting; /* what the recorder has no room for yet, in order */
+	uint32_t waiting_count, waiting_capacity;
 	uint8_t *kept;      /* the last MT_TERMINAL_BYTES, once the recorder is gone */
 	uint64_t kept_end;
 };
@@ -130,6 +134,11 @@ void mt_client_free(struct mt_client *c)
 {
 	if (!c)
 		return;
+	struct pollfd ready = {c->fd, POLLOUT, 0};
+
+	while (c->waiting_count && poll(&ready, 1, 1000) > 0)
+		mt_client_flush(c);
+	free(c->waiting);
 	mt_view_free(c->view);
 	if (c->fd >= 0)
 		close(c->fd);
@@ -248,16 +257,42 @@ size_t mt_client_terminal(struct mt_client *c, uint64_t *at, void *buffer, size_
 
 /* ---- commands -------------------------------------------------------------------------------------- */
 
+/* false: the recorder takes nothing at the moment. */
+static bool send_now(struct mt_client *c, const struct mt_message *m)
+{
+	return send(c->fd, m, offsetof(struct mt_message, bytes) + m->len, MSG_NOSIGNAL | MSG_DONTWAIT) >= 0 ||
+		(errno != EAGAIN && errno != EINTR);
+}
+
+void mt_client_flush(struct mt_client *c)
+{
+	uint32_t sent = 0;
+
+	while (sent < c->waiting_count && send_now(c, &c->waiting[sent]))
+		sent++;
+	c->waiting_count -= sent;
+	if (sent)
+		memmove(c->waiting, c->waiting + sent, c->waiting_count * sizeof *c->waiting);
+}
+
+short mt_client_events(const struct mt_client *c)
+{
+	return (short)(POLLIN | (c->waiting_count ? POLLOUT : 0));
+}
+
+/* The screen does not wait for a recorder that is stopped; what it was told first it learns first. */
 static void command(struct mt_client *c, enum mt_message_type type, uint32_t a, uint32_t b, const void *bytes,
 	size_t len)
 {
 	struct mt_message m = {.magic = MT_MESSAGE_MAGIC, .type = type, .a = a, .b = b, .len = (uint32_t)len};
-	struct pollfd ready = {c->fd, POLLOUT, 0};
 
 	if (len)
 		memcpy(m.bytes, bytes, len);
-	if (poll(&ready, 1, 1000) > 0)
-		send(c->fd, &m, offsetof(struct mt_message, bytes) + len, MSG_NOSIGNAL | MSG_DONTWAIT);
+	mt_client_flush(c);
+	if ((!c->waiting_count && send_now(c, &m)) || c->waiting_count >= WAITING_MAX)
+		return;
+	MT_GROW(c->waiting, c->waiting_count, c->waiting_capacity);
+	c->waiting[c->waiting_count++] = m;
 }
 
 void mt_client_interval(struct mt_client *c, unsigned milliseconds)

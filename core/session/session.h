@@ -87,7 +87,9 @@ struct mt_client;
 struct mt_client *mt_client_connect(const char *name, struct mt_err *err);
 /* The same, for another process of the session; 0: the root. Only the root's watchers see the terminal. */
 struct mt_client *mt_client_connect_process(const char *name, pid_t process, struct mt_err *err);
-int mt_client_fd(const struct mt_client *);     /* poll for reading: something was published, or the recorder is gone */
+int mt_client_fd(const struct mt_client *);     /* readable: something was published, or the recorder is gone */
+short mt_client_events(const struct mt_client *); /* to poll for: when it is writable, mt_client_flush sends what waits */
+void mt_client_flush(struct mt_client *);
 /* Brings profile (initialised, used with this client only) up to date; 1 changed, 0 not, <0 the recorder is gone. */
 int mt_client_update(struct mt_client *, struct mt_profile *profile, struct mt_err *err);
 void mt_client_interval(struct mt_client *, unsigned milliseconds); /* how often to publish, default 250; 0 = stop */

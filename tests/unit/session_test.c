@@ -365,6 +365,37 @@ static void pauses(void **state)
 	unwatch(&w);
 }
 
+static bool pauses_at_last(void *at)
+{
+	mt_client_flush(((struct watch *)at)->client);
+	return is_paused(at);
+}
+
+/* A recorder that is stopped holds nobody up, and is told what it missed, in order. */
+static void waits_for_no_recorder(void **state)
+{
+	struct fixture *f = *state;
+	unsigned told = 0;
+	struct watch w;
+
+	f->options.pty = true;
+	START_SHELL(f, "echo ready; read line");
+	watch(&w, f->session.name);
+	await_text(&w, "ready");
+	kill(f->session.recorder, SIGSTOP);
+	for (; !(mt_client_events(w.client) & POLLOUT); told++) {
+		assert_true(told < 100000);
+		mt_client_pause(w.client, false);
+	}
+	mt_client_pause(w.client, true);
+	kill(f->session.recorder, SIGCONT);
+	assert_true(until(pauses_at_last, &w));
+	assert_int_equal(mt_client_events(w.client), POLLIN);
+	mt_client_input(w.client, "x\n", 2);
+	assert_int_equal(finish(f), 0);
+	unwatch(&w);
+}
+
 static bool has_notice(void *at)
 {
 	struct pollfd fd = {mt_client_fd(((struct watch *)at)->client), POLLIN, 0};
@@ -539,7 +570,8 @@ int main(void)
 {
 #define CASE(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 	const struct CMUnitTest tests[] = {CASE(passes_statuses), CASE(refuses_what_cannot_be), CASE(keeps_existing_files),
-		CASE(follows_exec), CASE(records_children), CASE(serves_watchers), CASE(pauses), CASE(hears_last_words), CASE(watches_children), CASE(survives_kill_of_recorder),
+		CASE(follows_exec), CASE(records_children), CASE(serves_watchers), CASE(pauses),
+		CASE(waits_for_no_recorder), CASE(hears_last_words), CASE(watches_children), CASE(survives_kill_of_recorder),
 		CASE(survives_kill_of_program), CASE(survives_kill_of_front)};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
