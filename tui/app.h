@@ -245,7 +245,7 @@ struct mt_pick {
 };
 
 struct mt_view {
-	const char *name;
+	const char *name, *brief;    /* of its tab, and where not all names have room; NULL: the same */
 	uint32_t scopes;             /* beside those of all views */
 	void (*draw)(struct mt_app *, struct mt_rect, bool focus);
 	bool (*action)(struct mt_app *, enum mt_action); /* false: not mine */
@@ -284,6 +284,8 @@ void mt_frame_hit(struct mt_app *, struct mt_rect, enum mt_hit_kind, enum mt_vie
 /* "function  source:line" of a frame into columns of a line, in two roles. */
 void mt_frame_where(struct mt_app *, int row, int column, int width, bool selected, bool focus,
 	const struct mt_backtrace_frame *);
+/* Text wrapped between words; the last row ends in an ellipsis where there is more. Returns rows used. */
+int mt_frame_wrapped(struct mt_app *, struct mt_rect, enum mt_role, const char *text);
 /* source:line, or module, as people read it. */
 void mt_frame_source(char *out, size_t len, const struct mt_backtrace_frame *, bool full_path);
 

@@ -56,6 +56,27 @@ void mt_frame_where(struct mt_app *app, int row, int column, int width, bool sel
 	mt_draw(app->screen, row, column, width - source_width, role, text);
 }
 
+int mt_frame_wrapped(struct mt_app *app, struct mt_rect r, enum mt_role role, const char *text)
+{
+	char part[512];
+	int row = 0;
+
+	for (; row < r.rows && *text; row++) {
+		size_t len = strlen(text), cut = (size_t)r.columns < sizeof part ? (size_t)r.columns : sizeof part - 1;
+
+		if (len > cut && row + 1 < r.rows) {
+			while (cut && text[cut] != ' ')
+				cut--;
+			len = cut ? cut : (size_t)r.columns;
+		}
+		snprintf(part, sizeof part, "%.*s", (int)len, text);
+		mt_draw(app->screen, r.row + row, r.column, r.columns, role, part);
+		text += len;
+		text += *text == ' ';
+	}
+	return row;
+}
+
 static const char *state_words(const struct mt_app *app)
 {
 	const struct mt_data *d = &app->data;
@@ -68,13 +89,26 @@ static const char *state_words(const struct mt_app *app)
 		"BROKEN OFF" : app->session || d->client || d->followed ? "ENDED" : "";
 }
 
+/* Without the program's directory where there is no room for all: its name says more. */
+static const char *fitting(const char *command, int room)
+{
+	const char *name = command;
+
+	if (mt_text_width(command) <= room)
+		return command;
+	for (size_t i = 0, len = strcspn(command, " "); i + 1 < len; i++)
+		if (command[i] == '/')
+			name = command + i + 1;
+	return name;
+}
+
 static void draw_title(struct mt_app *app, int columns)
 {
 	const struct mt_data *d = &app->data;
 	const struct mt_info *info = &d->profile.info;
 	uint64_t lost = mt_data_lost(d);
 	char right[128], lost_text[48], count[16], wall[16], pid[48], others[24] = "", state[40] = "";
-	int used, width;
+	int used, width, room;
 
 	mt_number_count(count, lost);
 	uint64_t seconds = info->wall_ns / 1000000000u;
@@ -98,8 +132,8 @@ static void draw_title(struct mt_app *app, int columns)
 		snprintf(pid, sizeof pid, "  pid %u%s",
 			info->pid || !d->client ? info->pid : (unsigned)mt_client_entry(d->client)->program, others);
 	used = mt_draw(app->screen, 0, 0, columns, MT_ROLE_TITLE, columns >= 60 ? "memtui  " : "");
-	used += mt_draw(app->screen, 0, used, columns - used - width - (int)strlen(pid) - 1, MT_ROLE_TITLE,
-		d->command ? d->command : "");
+	room = columns - used - width - (int)strlen(pid) - 1;
+	used += mt_draw(app->screen, 0, used, room, MT_ROLE_TITLE, d->command ? fitting(d->command, room) : "");
 	mt_draw(app->screen, 0, used, columns - used - width, MT_ROLE_TITLE, pid);
 	used = columns - width;
 	used += mt_draw(app->screen, 0, used, columns - used, MT_ROLE_LIVE, state);
@@ -115,33 +149,37 @@ static const char *sorted_by(const struct mt_app *app)
 	return app->data.sort_all && app->view != MT_VIEW_TREE ? "whole groups: " : "matched: ";
 }
 
-/* A tab's text; without its name where there is no room for all names. */
-static int tab_text(char out[64], enum mt_view_id id, bool active, bool named)
+/* How much of the tabs' names there is room for. */
+enum names { NAMES_FULL, NAMES_BRIEF, NAMES_NONE };
+
+static int tab_text(char out[64], enum mt_view_id id, bool active, enum names names)
 {
+	const struct mt_view *view = mt_app_view(id);
+	const char *name = names == NAMES_BRIEF && view->brief ? view->brief : view->name, *gap = names == NAMES_BRIEF ? "" : " ";
 	char key[16];
 
 	mt_action_key(mt_app_tab(id), key);
-	if (!named && !active)
+	if (names == NAMES_NONE && !active)
 		return snprintf(out, 64, " %s", key);
-	return snprintf(out, 64, active ? "[%s %s]" : " %s %s", key, mt_app_view(id)->name);
+	return snprintf(out, 64, active ? "[%s%s%s]" : " %s%s%s", key, gap, name);
 }
 
-static int tabs_width(struct mt_app *app, enum mt_view_id open)
+static int tabs_width(struct mt_app *app, enum mt_view_id open, enum names names)
 {
 	char text[64];
 	int width = 0;
 
 	for (int i = 0; i < MT_VIEW_TABS; i++)
-		width += mt_app_has(app, (enum mt_view_id)i) ? tab_text(text, (enum mt_view_id)i, open == (enum mt_view_id)i, true) : 0;
+		width += mt_app_has(app, (enum mt_view_id)i) ? tab_text(text, (enum mt_view_id)i, open == (enum mt_view_id)i, names) : 0;
 	return width;
 }
 
 static void draw_tabs(struct mt_app *app, int columns)
 {
 	enum mt_view_id open = app->view == MT_VIEW_DETAIL && app->back_count ? app->back[app->back_count - 1] : app->view;
-	int column = 0, all = tabs_width(app, open);
+	enum names names = NAMES_FULL;
+	int column = 0, room = columns;
 	char right[64], text[64];
-	bool named = all <= columns;
 
 	if (app->view == MT_VIEW_OUTPUT)
 		mt_program_words(app, right, sizeof right);
@@ -152,15 +190,17 @@ static void draw_tabs(struct mt_app *app, int columns)
 	else
 		snprintf(right, sizeof right, "%s%s%s", app->data.inverted && columns >= 80 ? "inverted  " : "",
 			sorted_by(app), mt_metric_info(app->data.sort)->words);
-	if (*sorted_by(app) || app->data.inverted || app->view == MT_VIEW_DETAIL) /* stands nowhere else */
-		named = all + 1 + mt_text_width(right) <= columns;
+	if (*sorted_by(app) || app->data.inverted || app->view == MT_VIEW_OUTPUT) /* stands nowhere else */
+		room -= *right ? 1 + mt_text_width(right) : 0;
+	while (names < NAMES_NONE && tabs_width(app, open, names) > room)
+		names++;
 	for (int i = 0; i < MT_VIEW_TABS; i++) {
 		enum mt_view_id id = (enum mt_view_id)i;
 		int used;
 
 		if (!mt_app_has(app, id))
 			continue;
-		tab_text(text, id, open == id, named);
+		tab_text(text, id, open == id, names);
 		used = mt_draw(app->screen, 1, column, columns - column, open == id ? MT_ROLE_TAB_ACTIVE : MT_ROLE_TAB, text);
 		mt_frame_hit(app, (struct mt_rect){1, column, 1, used}, MT_HIT_ACTION, id, (uint32_t)mt_app_tab(id));
 		column += used;
@@ -169,7 +209,8 @@ static void draw_tabs(struct mt_app *app, int columns)
 		mt_draw_right(app->screen, 1, column + 1, columns - column - 1, MT_ROLE_DIM, right);
 }
 
-static void draw_status(struct mt_app *app, int row, int columns)
+/* Returns rows used: a message that is too long for its own takes that of the keys as well, until the next key. */
+static int draw_status(struct mt_app *app, int row, int columns)
 {
 	struct mt_data *d = &app->data;
 	char right[128], hidden[48], hint[160];
@@ -177,20 +218,19 @@ static void draw_status(struct mt_app *app, int row, int columns)
 
 	if (app->prompt.kind != MT_PROMPT_NONE) {
 		mt_prompt_draw(app, row, columns);
-		return;
+		return 1;
 	}
-	if (app->message[0]) {
-		mt_draw(app->screen, row, 0, columns, MT_ROLE_PROMPT, app->message);
-		return;
-	}
+	if (app->message[0])
+		return mt_frame_wrapped(app, (struct mt_rect){row, 0, mt_text_width(app->message) > columns ? 2 : 1, columns},
+			MT_ROLE_PROMPT, app->message);
 	if (app->filtering && mt_data_pending(d)) {
 		mt_drawf(app->screen, row, 0, columns, MT_ROLE_PROMPT, "filtering %d %%   Esc cancels   %s", app->percent,
 			mt_data_pending(d));
-		return;
+		return 1;
 	}
 	if (mt_jobs_words(app, right, sizeof right)) {
 		mt_draw(app->screen, row, 0, columns, MT_ROLE_PROMPT, right);
-		return;
+		return 1;
 	}
 	snprintf(hidden, sizeof hidden, columns >= 60 ? "%u suppressed (X)   " : "%uX ", d->hidden);
 	snprintf(right, sizeof right, "%s%s%u/%u groups", mt_data_busy(d) ? "looking up names   " : "", d->hidden ? hidden : "",
@@ -205,6 +245,7 @@ static void draw_status(struct mt_app *app, int row, int columns)
 			*filter ? filter : "-");
 	free(filter);
 	mt_draw(app->screen, row, columns - width, width, MT_ROLE_DIM, right);
+	return 1;
 }
 
 /* Actions that mean something here and now. */
@@ -273,12 +314,13 @@ void mt_frame_draw(struct mt_app *app)
 	draw_title(app, columns);
 	draw_tabs(app, columns);
 	mt_app_view(app->view)->draw(app, (struct mt_rect){2, 0, rows - 4, columns}, true);
-	draw_status(app, rows - 2, columns);
+	bool covered = draw_status(app, rows - 2, columns) > 1;
+
 	if (app->program && mt_program_typing(app) && app->view == MT_VIEW_OUTPUT)
 		draw_typing_keys(app, rows - 1, columns);
 	else if (app->prompt.kind == MT_PROMPT_FILTER)
 		mt_prompt_draw_below(app, rows - 1, columns);
-	else
+	else if (!covered)
 		draw_keys(app, rows - 1, columns);
 	if (app->overlay)
 		app->overlay->draw(app);

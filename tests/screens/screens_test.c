@@ -127,7 +127,7 @@ static void check_filtering(struct tests *t)
 		{"so does one that is answered at once", "\025json", "1/17 groups", "filtering"},
 		{"Esc goes back to none", "\033", "filter: -", "filtering"},
 		{"Enter leaves the progress in the status line", "\\json\r\\ size>=1k\r", "filtering 43 %   Esc cancels   json size>=1k", NULL},
-		{"views turn meanwhile", "3", "[3 Tree]", NULL},
+		{"views turn meanwhile", "3", "[3Tree]", NULL},
 		{"lines move meanwhile", "2j", "▶", "filter: json size"},
 		{"Esc cancels", "\033", "cancelled", "filtering"},
 		{"and the filter before is in force", "k", "filter: json ", "filtering"},
@@ -269,6 +269,17 @@ static void check_attach(struct tests *t)
 	terminal_start(&terminal, 24, 80, &s, argv);
 	ok = ok && terminal_wait_text(&terminal, "LIVE");
 	tell(t, ok, "attach comes back to a session whose TUI was killed");
+	terminal_type(&terminal, "Q");
+	ok = ok && terminal_wait_text(&terminal, "still runs");
+	terminal_type(&terminal, "l");
+	ok = ok && terminal_wait_end(&terminal);
+	screen = terminal_text(&terminal);
+	tell(t, ok && strstr(screen, "runs on and is recorded into"), "leaving it says how to come back");
+	free(screen);
+	terminal_close(&terminal);
+
+	terminal_start(&terminal, 24, 80, &s, argv);
+	ok = ok && terminal_wait_text(&terminal, "LIVE");
 	terminal_type(&terminal, "p");
 	ok = ok && terminal_wait_text(&terminal, "FROZEN") && terminal_settle(&terminal);
 	before = terminal.received;
@@ -329,9 +340,9 @@ static void check_busy(struct tests *t)
 static void check_mouse(struct tests *t)
 {
 	static const struct { const char *bytes, *words; } clicks[] = {
-		{"\033[<0;10;2M\033[<0;10;2m", "[2 Groups]"}, /* a tab */
+		{"\033[<0;10;2M\033[<0;10;2m", "[2Groups]"}, /* a tab */
 		{"\033[<0;30;6M\033[<0;30;6m\033[<0;30;6M\033[<0;30;6m", "backtrace, innermost first"}, /* a line, twice */
-		{"q", "[2 Groups]"}, {"\033[<0;25;3M", "blocks not freed"}, /* a heading */
+		{"q", "[2Groups]"}, {"\033[<0;25;3M", "BLOCKS▼"}, /* a heading */
 		{"\033[<0;3;24M", "Help: Groups"}, /* the key bar */
 	};
 	struct terminal terminal;

@@ -41,26 +41,6 @@ static void score_text(struct mt_app *app, bool narrow, char *out, size_t len)
 	snprintf(out, len, "suspect %s%s: %s", mt_data_metric(number, d, g, MT_METRIC_SUSPECT), narrow ? "" : " of 100", words);
 }
 
-/* Wrapped between words; the last row ends in an ellipsis where there is more. */
-static void draw_wrapped(struct mt_app *app, struct mt_rect r, enum mt_role role, const char *text)
-{
-	char part[512];
-
-	for (int row = 0; row < r.rows && *text; row++) {
-		size_t len = strlen(text), cut = (size_t)r.columns < sizeof part ? (size_t)r.columns : sizeof part - 1;
-
-		if (len > cut && row + 1 < r.rows) {
-			while (cut && text[cut] != ' ')
-				cut--;
-			len = cut ? cut : (size_t)r.columns;
-		}
-		snprintf(part, sizeof part, "%.*s", (int)len, text);
-		mt_draw(app->screen, r.row + row, r.column, r.columns, role, part);
-		text += len;
-		text += *text == ' ';
-	}
-}
-
 static void draw_trend(struct mt_app *app, struct mt_rect r)
 {
 	struct line l = {app, r.row, r.column, r.column + r.columns};
@@ -280,7 +260,7 @@ int mt_detail_facts(struct mt_app *app, struct mt_rect r)
 	mt_data_survey(d, app->detail.group);
 	s = d->surveying ? mt_surveying_group(d->surveying, app->detail.group) : NULL;
 	score_text(app, r.columns < 60, text, sizeof text);
-	draw_wrapped(app, (struct mt_rect){r.row, r.column + 1, rows == 1 ? 1 : 2, r.columns - 1}, MT_ROLE_TEXT, text);
+	mt_frame_wrapped(app, (struct mt_rect){r.row, r.column + 1, rows == 1 ? 1 : 2, r.columns - 1}, MT_ROLE_TEXT, text);
 	if (rows == 1)
 		return rows;
 	draw_trend(app, (struct mt_rect){r.row + 2, r.column, 1, r.columns});

@@ -254,6 +254,7 @@ static void pick(struct mt_app *app, struct mt_pick *out)
 
 const struct mt_view mt_view_overview = {
 	.name = "Overview",
+	.brief = "Over",
 	.scopes = 1u << MT_SCOPE_COLUMNS | 1u << MT_SCOPE_OVERVIEW,
 	.draw = draw,
 	.action = action,

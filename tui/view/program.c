@@ -193,6 +193,7 @@ static bool action(struct mt_app *app, enum mt_action what) { (void)app; (void)w
 
 const struct mt_view mt_view_output = {
 	.name = "Output",
+	.brief = "Out",
 	.scopes = 1u << MT_SCOPE_PROGRAM,
 	.draw = draw,
 	.action = action,
