@@ -164,6 +164,12 @@ static void end_by_signal(int number)
 	raise(number);
 }
 
+static void say_left(pid_t program, const char *trace_path)
+{
+	fprintf(stderr, "memtui: %d runs on and is recorded into %s; memtui attach %d comes back to it\n", (int)program, trace_path,
+		(int)program);
+}
+
 /* ---- open ---- */
 
 struct loading {
@@ -306,8 +312,14 @@ int mt_ui_attach(const char *session_name, pid_t process, const struct mt_ui_opt
 	result = start(&app, options, true, err);
 	if (!result)
 		result = show_session(&app, session_name, process, options, err);
-	if (!result && app.outcome != MT_OUTCOME_LEAVE)
-		fprintf(stderr, "memtui: the trace is %s\n", mt_client_entry(mt_app_home(&app)->client)->trace_path);
+	if (!result) {
+		const struct mt_session_entry *entry = mt_client_entry(mt_app_home(&app)->client);
+
+		if (app.outcome == MT_OUTCOME_LEAVE && !app.signal)
+			say_left(entry->program, entry->trace_path);
+		else if (app.outcome != MT_OUTCOME_LEAVE)
+			fprintf(stderr, "memtui: the trace is %s\n", entry->trace_path);
+	}
 	number = app.signal;
 	finish(&app);
 	pthread_sigmask(SIG_SETMASK, &old, NULL);
@@ -406,8 +418,7 @@ static int end_session(struct mt_app *app, const struct mt_ui_options *o, int *e
 	int status = app->wait_status, result = 0;
 
 	if (app->outcome == MT_OUTCOME_LEAVE && !app->program_ended) {
-		fprintf(stderr, "memtui: %d runs on and is recorded into %s; memtui attach %d comes back to it\n",
-			(int)app->session->program, app->session->trace_path, (int)app->session->program);
+		say_left(app->session->program, app->session->trace_path);
 		*exit_status = 0;
 		return 0;
 	}
