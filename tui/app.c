@@ -150,6 +150,10 @@ static void suspects(struct mt_app *app)
 	enum mt_metric metric = app->data.sort == MT_METRIC_SUSPECT ? MT_METRIC_LEAKED_SIZE : MT_METRIC_SUSPECT;
 
 	mt_data_sort(&app->data, metric, false);
+	/* What the key asks for stands in the first line, wherever the cursor was. */
+	mt_list_move(&app->groups.list, MT_ACTION_TOP);
+	mt_list_move(&app->tree.list, MT_ACTION_TOP);
+	mt_list_move(&app->overview.list, MT_ACTION_TOP);
 	mt_app_say(app, "sorted by %s%s", mt_metric_info(metric)->words, metric == MT_METRIC_SUSPECT ?
 		"; L again: by bytes not freed" : "; L: by suspicion of a leak");
 }
@@ -302,6 +306,49 @@ void mt_app_run(struct mt_app *app, enum mt_action what)
 	mt_app_act(app, what);
 }
 
+/* A key that means nothing here: where it does, or where keys are found. No line in the log: it is no event. */
+static void say_meaning(struct mt_app *app, uint32_t code)
+{
+	uint32_t all = (1u << MT_SCOPE_COUNT) - 1;
+	enum mt_action what = mt_keys_action(code, all & ~(1u << MT_SCOPE_JUDGE));
+
+	if (what == MT_ACTION_NONE)
+		what = mt_keys_action(code, all);
+	enum mt_view_id view = what == MT_ACTION_NONE ? MT_VIEW_COUNT : view_of(app, mt_action_info(what)->scope);
+	const char *name = what == MT_ACTION_NONE ? "" : mt_action_info(what)->name;
+	char key[16], tab[16], words[160];
+
+	if (code == MT_KEY_UNKNOWN || code == MT_KEY_PASTE_BEGIN || code == MT_KEY_PASTE_END)
+		return;
+	if (app->view == MT_VIEW_OUTPUT && mt_app_live(app))
+		snprintf(words, sizeof words, "does nothing here; %s gives the program the keyboard", mt_action_key(MT_ACTION_KEYBOARD, tab));
+	else if (app->view == MT_VIEW_MAIN && view == MT_VIEW_TREE)
+		snprintf(words, sizeof words, "(%s) works in the call tree; %s turns there", name, mt_action_key(MT_ACTION_NEXT_PANE, tab));
+	else if (view != MT_VIEW_COUNT)
+		snprintf(words, sizeof words, "(%s) works in %s; %s turns there", name, mt_app_view(view)->name,
+			mt_action_key(tabs[view], tab));
+	else if (what != MT_ACTION_NONE && mt_action_info(what)->scope == MT_SCOPE_JUDGE)
+		snprintf(words, sizeof words, "(%s) comes after %s, which judges the selected group", name,
+			mt_action_key(MT_ACTION_JUDGE, tab));
+	else if (what != MT_ACTION_NONE && mt_action_info(what)->scope == MT_SCOPE_DETAIL)
+		snprintf(words, sizeof words, "(%s) works in a group; %s opens one", name, mt_action_key(MT_ACTION_OPEN, tab));
+	else if (what != MT_ACTION_NONE)
+		snprintf(words, sizeof words, "(%s) is for a program that runs under memtui", name);
+	else
+		snprintf(words, sizeof words, "does nothing here; %s lists the keys", mt_action_key(MT_ACTION_HELP, tab));
+	snprintf(app->message, sizeof app->message, "%s %s", mt_key_name(code, key), words);
+}
+
+static void press(struct mt_app *app, uint32_t code)
+{
+	enum mt_action what = mt_keys_action(code, mt_app_scopes(app));
+
+	if (what == MT_ACTION_NONE)
+		say_meaning(app, code);
+	else
+		mt_app_act(app, what);
+}
+
 /* ---- mouse ---- */
 
 static void click_line(struct mt_app *app, const struct mt_hit *hit)
@@ -414,6 +461,6 @@ void mt_app_input(struct mt_app *app, const struct mt_input *input)
 	} else if (app->prompt.kind != MT_PROMPT_NONE) {
 		mt_prompt_key(app, input->code);
 	} else {
-		mt_app_act(app, mt_keys_action(input->code, mt_app_scopes(app)));
+		press(app, input->code);
 	}
 }

@@ -100,7 +100,7 @@ static void check_palette(struct tests *t)
 	start(t, &terminal, &s);
 	tell(t, shows(&terminal, ":", "Every action"), ": opens the palette");
 	tell(t, shows(&terminal, "zofit", "show the whole run"), "letters of a name find the action");
-	tell(t, shows(&terminal, "\r", "[5 Time"), "Enter runs it, in the view that it belongs to");
+	tell(t, shows(&terminal, "\r", "[5Time"), "Enter runs it, in the view that it belongs to");
 	tell(t, shows(&terminal, ":zzz", "no action is called so"), "what nothing is called is said");
 	tell(t, shows(&terminal, "\025whole branch", "no action is called so") && shows(&terminal, "\025callee", "Unfold"),
 		"words of the help find it too");
@@ -365,13 +365,31 @@ static void check_keymap(struct tests *t)
 	tell(t, prints(command, "keys:10: 'bnid' is no order", 1), "so is another order");
 	start(t, &terminal, &s);
 	tell(t, shows(&terminal, "", "keys:3: no scope 'aap'; did you mean 'app'? (and 5 more)"), "the screen says what is wrong in the file");
-	tell(t, shows(&terminal, "Q2", "[2 Groups]") && shows(&terminal, "", "F9Quit"), "a key without meaning does nothing, the key bar shows the new one");
+	tell(t, shows(&terminal, "Q2", "[2Groups]") && shows(&terminal, "", "F9Quit"), "a key without meaning does nothing, the key bar shows the new one");
 	tell(t, shows(&terminal, "E", "filter>"), "a key that was bound does what it is bound to");
 	terminal_type(&terminal, "\033\033[20~");
 	tell(t, terminal_wait_end(&terminal), "so does a function key");
 	terminal_close(&terminal);
 	snprintf(command, sizeof command, "'%s' help keys --keymap /nonexistent/keys 2>&1", t->memtui);
 	tell(t, prints(command, "/nonexistent/keys cannot be read: No such file", 1), "a file that was asked for has to be there");
+}
+
+/* A key that means nothing where one is says where it does. */
+static void check_strays(struct tests *t)
+{
+	static const struct step steps[] = {
+		{"a key of the other pane", "E", "E (All) works in the call tree; Tab turns there", NULL},
+		{"of another view", "v", "v (Select) works in Time; 5 turns there", "(All)"},
+		{"of a group", "}", "} (Next) works in a group; Enter opens one", NULL},
+		{"after another key", "x", "x (suppress) comes after t", NULL},
+		{"of a running program", "p", "p (Freeze) is for a program that runs under memtui", NULL},
+		{"of nothing", "J", "J does nothing here; F1 lists the keys", NULL},
+		{"one that does something", "j", "groups 2/17", "does nothing"},
+		{"where there is nothing to clear", "R", "all times are shown already", NULL},
+		{"is no event", "0", "Log]", "works in"},
+	};
+
+	check_steps(t, "a stray key", NULL, steps, sizeof steps / sizeof *steps);
 }
 
 static const struct golden goldens[] = {
@@ -396,6 +414,7 @@ int main(int argc, char **argv)
 		check_actions(&t);
 	if (wanted("keymap"))
 		check_keymap(&t);
+	check_strays(&t);
 	for (size_t i = 0; i < sizeof goldens / sizeof *goldens; i++)
 		check_golden(&t, &goldens[i]);
 	return t.failed != 0;

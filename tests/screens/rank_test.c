@@ -44,6 +44,7 @@ static void check_order(struct tests *t)
 	terminal_settle(&terminal);
 	tell(t, shows(&terminal, "2L", "sorted by how much it looks like a leak"), "L sorts by suspicion, and says so");
 	tell(t, shows(&terminal, "j", "SUSPECT"), "the column is there");
+	tell(t, shows(&terminal, "GL", "▶     47.3M") && shows(&terminal, "GL", "▶     47.3M"), "the first line is selected then, wherever one was");
 	tell(t, shows(&terminal, "L", "sorted by bytes not freed"), "L again sorts by what was not freed");
 	tell(t, shows(&terminal, "\\size>=1M\r", "filter: "), "a filter by sizes is in force");
 	tell(t, shows(&terminal, "L", "sorted by how much"), "suspicion is that of whole groups where single blocks are filtered");

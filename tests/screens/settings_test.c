@@ -79,7 +79,10 @@ static void check_live(struct tests *t)
 	terminal_settle(&terminal);
 	terminal_type(&terminal, "O");
 	tell(t, terminal_wait_text(&terminal, "ready"), "the program runs");
-	terminal_type(&terminal, "K");
+	terminal_type(&terminal, "5gv\r");
+	tell(t, terminal_wait_text(&terminal, "this needs the saved trace") && terminal_wait_text(&terminal, "── selected"),
+		"a range of a running program says why it is no filter, and stays");
+	terminal_type(&terminal, "OK");
 	tell(t, terminal_wait_text(&terminal, "Send a signal to the program"), "K opens the menu of signals");
 	terminal_type(&terminal, "jjj\r");
 	tell(t, terminal_wait_text(&terminal, "got USR1") && terminal_wait_text(&terminal, "sent SIGUSR1"), "Enter sends one");

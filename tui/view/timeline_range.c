@@ -2,6 +2,7 @@
 #include "tui/view/timeline_range.h"
 #include "core/export/number.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -126,14 +127,18 @@ static const char *seconds(char out[MT_NUMBER_EXACT_LEN + 1], uint64_t ns)
 	return strcat(out, "s");
 }
 
-static void ask(struct mt_app *app, const char *from, const char *to, const char *alive_at)
+/* False, with a message: it cannot be answered. */
+static bool ask(struct mt_app *app, const char *from, const char *to, const char *alive_at)
 {
 	struct mt_err err = {0};
 
 	if (!mt_data_pending(&app->data))
 		mt_data_remember(&app->data);
-	if (mt_data_filter_time(&app->data, from, to, alive_at, &err) < 0)
-		mt_app_say(app, "%s", err.text);
+	if (mt_data_filter_time(&app->data, from, to, alive_at, &err) >= 0)
+		return true;
+	mt_app_say(app, "%s", err.code == -ENOTSUP && mt_app_live(app) ? "this needs the saved trace; while the program runs: S now, "
+		"and 6 later compares" : err.text);
+	return false;
 }
 
 static void apply(struct mt_app *app)
@@ -146,7 +151,8 @@ static void apply(struct mt_app *app)
 		mt_app_say(app, "nothing is selected; v begins a range at the cursor");
 		return;
 	}
-	ask(app, t->first_ns ? seconds(from, t->first_ns) : NULL, until ? seconds(to, t->last_ns) : NULL, NULL);
+	if (!ask(app, t->first_ns ? seconds(from, t->first_ns) : NULL, until ? seconds(to, t->last_ns) : NULL, NULL))
+		return; /* the range stays: its totals are below the graph */
 	t->selecting = t->extending = false;
 	t->sent = app->data.asked;
 }
@@ -174,6 +180,8 @@ void mt_timeline_alive_at_peak(struct mt_app *app)
 
 void mt_timeline_all_times(struct mt_app *app)
 {
+	if (!app->timeline.selecting && !mt_timeline_has_legend(app))
+		mt_app_say(app, "all times are shown already");
 	app->timeline.selecting = false;
 	ask(app, NULL, NULL, NULL);
 }
