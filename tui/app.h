@@ -155,7 +155,8 @@ struct mt_app;
 	X(JUDGE, judge) \
 	X(LEAVE, leave) \
 	X(LEAVE_SAVE, leave_save) \
-	X(KEEP, keep)
+	X(KEEP, keep) \
+	X(WELCOME, welcome)
 
 struct mt_overlay {
 	void (*draw)(struct mt_app *);
@@ -334,6 +335,10 @@ void mt_setup_wrappers(struct mt_app *);                     /* takes them from 
 void mt_setup_refresh(struct mt_app *, unsigned milliseconds); /* between pictures of new data */
 
 void mt_setup_faster(struct mt_app *, int by); /* by steps: 1 more often, -1 less */
+
+/* ---- welcome.c ---- */
+/* At the first run of all: how to go on; the key that closes it does what it does. */
+void mt_welcome(struct mt_app *);
 
 /* ---- signals.c ---- */
 void mt_signals_open(struct mt_app *);

@@ -244,6 +244,7 @@ int mt_ui_open(const char *trace_path, const struct mt_ui_options *options, stru
 		compare_with(&app, options->baseline, trace_path);
 	if (result >= 0) {
 		mt_restore_begin(&app, options);
+		mt_welcome(&app);
 		result = mt_loop_run(&app, err);
 		mt_restore_keep(&app);
 		number = app.signal;
@@ -291,6 +292,7 @@ static int show_session(struct mt_app *app, const char *name, pid_t process, con
 	mt_data_select(&app->data);
 	mt_program_open(app);
 	mt_restore_begin(app, options);
+	mt_welcome(app);
 	result = mt_loop_run(app, err);
 	mt_restore_keep(app);
 	mt_screen_close(app->screen);

@@ -4,6 +4,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 struct scene {
 	const char *trace; /* kind of make_trace */
@@ -81,6 +83,50 @@ static void check_begun(struct tests *t)
 	terminal_close(&terminal);
 }
 
+static bool begins(struct tests *t, int rows, int columns, const struct settings *s, const char *keys, const char *there, const char *gone)
+{
+	char *argv[] = {t->memtui, "open", t->trace, NULL};
+	struct terminal terminal;
+
+	terminal_start(&terminal, rows, columns, s, argv);
+	bool ok = terminal_settle(&terminal);
+
+	terminal_type(&terminal, keys);
+	ok = terminal_settle(&terminal) && ok;
+	char *screen = terminal_text(&terminal);
+
+	ok = ok && strstr(screen, there) && !(gone && strstr(screen, gone));
+	if (!ok)
+		printf("%s\n", screen);
+	free(screen);
+	terminal_close(&terminal);
+	return ok;
+}
+
+/* The first run of all says how to go on, once, and in nobody's way. */
+static void check_welcome(struct tests *t)
+{
+	static const struct { int rows, columns; const char *keys, *there, *gone; } runs[] = {
+		{24, 80, "", "its call stack, its source", NULL},
+		{10, 40, "", "every key; any action", NULL},
+		{24, 80, "2j", "[2Groups]", "its call stack, its source"},
+		{24, 80, "\033", "[1Main]", "its call stack, its source"},
+		{24, 80, "\033[<0;60;20M\033[<0;60;20m", "[1Main]", "its call stack, its source"},
+	};
+	char directory[1024], marker[1200];
+	struct settings s = {.term = "xterm-256color", .locale = "C.UTF-8", .directory = t->scratch, .config = directory, .welcome = true};
+
+	snprintf(directory, sizeof directory, "%s/welcome", t->scratch);
+	mkdir(directory, 0700);
+	snprintf(marker, sizeof marker, "%s/memtui/welcomed", directory);
+	for (size_t i = 0; i < sizeof runs / sizeof *runs; i++) {
+		unlink(marker);
+		tell(t, begins(t, runs[i].rows, runs[i].columns, &s, runs[i].keys, runs[i].there, runs[i].gone), "a first run, %dx%d, key %d",
+			runs[i].columns, runs[i].rows, *runs[i].keys);
+	}
+	tell(t, begins(t, 24, 80, &s, "", "[1Main]", "its call stack, its source"), "the next run does without");
+}
+
 int main(int argc, char **argv)
 {
 	struct tests t = tests_begin(argc, argv);
@@ -93,6 +139,8 @@ int main(int argc, char **argv)
 		if (wanted("golden"))
 			check_words(&t, &scenes[i]);
 	}
+	if (wanted("welcome"))
+		check_welcome(&t);
 	if (wanted("begun"))
 		check_begun(&t);
 	return t.failed != 0;

@@ -11,6 +11,7 @@
 #include <sys/ioctl.h>
 #include <sys/wait.h>
 #include <time.h>
+#include <sys/stat.h>
 #include <unistd.h>
 #include <utmp.h>
 
@@ -25,6 +26,20 @@ static uint64_t now_ms(void)
 
 	clock_gettime(CLOCK_MONOTONIC, &now);
 	return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
+}
+
+/* Says that the first screen of the first run was seen. */
+static void note_welcome(const char *config)
+{
+	char path[1200];
+	FILE *file;
+
+	snprintf(path, sizeof path, "%s/memtui", config);
+	mkdir(path, 0700);
+	snprintf(path, sizeof path, "%s/memtui/welcomed", config);
+	file = fopen(path, "w");
+	if (file)
+		fclose(file);
 }
 
 static void set_environment(const struct settings *s)
@@ -43,6 +58,8 @@ static void set_environment(const struct settings *s)
 	setenv("HOME", "/nonexistent", 1);
 	setenv("XDG_CONFIG_HOME", s->config ? s->config : "/dev/null", 1);
 	setenv("XDG_STATE_HOME", s->config ? s->config : "/dev/null", 1);
+	if (s->config && !s->welcome)
+		note_welcome(s->config);
 	if (s->tmux)
 		setenv("TMUX", s->tmux, 1);
 	setenv("EDITOR", s->editor ? s->editor : "true", 1);

@@ -43,6 +43,7 @@ struct settings {
 	const char *editor;                    /* EDITOR; NULL: one that does nothing */
 	const char *tmux;                      /* TMUX */
 	const char *config;                    /* XDG_CONFIG_HOME and XDG_STATE_HOME; NULL: nowhere */
+	bool welcome;                          /* as at the first run of all with this config */
 	bool remote;                           /* as over SSH */
 	bool frames;                           /* a token after every frame, for terminal_answered */
 };
