@@ -18,9 +18,14 @@ static void check_execute(struct tests *t)
 
 	terminal_type(&terminal, "0");
 	ok = ok && terminal_wait_text(&terminal, "libc.so.6") && terminal_wait_text(&terminal, "LIVE");
+	terminal_type(&terminal, "S");
+	ok = ok && terminal_wait_text(&terminal, "S1 holds");
 	terminal_type(&terminal, "O\r\r\035" "2");
 	ok = ok && terminal_wait_text(&terminal, "Perl_") && terminal_wait_text(&terminal, "LIVE");
 	tell(t, ok, "a program that was executed has its own names, and is live");
+	terminal_type(&terminal, "0");
+	ok = terminal_wait_text(&terminal, "by exec: 1 snapshot of it") && ok;
+	tell(t, ok, "what was kept of the one before goes, and that is said");
 	if (!ok) {
 		char *screen = terminal_text(&terminal);
 

@@ -114,8 +114,10 @@ static void check_back(struct tests *t)
 	terminal_type(&terminal, "9j\r");
 	bool ok = terminal_settle(&terminal) && terminal_wait_text(&terminal, "now process 4243 (server)");
 
+	terminal_type(&terminal, "S");
+	ok = ok && terminal_settle(&terminal) && terminal_wait_text(&terminal, "S1 holds");
 	terminal_type(&terminal, "9k\r");
-	ok = ok && terminal_settle(&terminal) && terminal_wait_text(&terminal, "now process 4242 (server)");
+	ok = ok && terminal_settle(&terminal) && terminal_wait_text(&terminal, "now process 4242 (server); 9, and Enter on 4243, goes back; snapshots are gone");
 	terminal_type(&terminal, "Eg\033");
 	ok = terminal_settle(&terminal) && ok;
 	after = terminal_dump(&terminal);

@@ -448,6 +448,11 @@ bool mt_difference_make(struct mt_app *app, const char **words)
 	return true;
 }
 
+uint32_t mt_difference_snapshots(const struct mt_app *app)
+{
+	return app->difference ? app->difference->then_count : 0;
+}
+
 void mt_difference_leave(struct mt_app *app)
 {
 	struct mt_difference *d = app->difference;

@@ -60,6 +60,7 @@ uint64_t mt_difference_tend(struct mt_app *, uint64_t now_ms);
 int mt_difference_fd(const struct mt_app *);   /* poll for reading; or -1 */
 void mt_difference_collect(struct mt_app *);
 bool mt_difference_busy(const struct mt_app *); /* the two traces are not compared yet, and will be */
+uint32_t mt_difference_snapshots(const struct mt_app *); /* how many there are */
 /* Another process will be shown: snapshots are none of its. */
 void mt_difference_leave(struct mt_app *);
 void mt_difference_free(struct mt_difference *);

@@ -51,7 +51,8 @@ static void show(struct mt_app *app, struct mt_data *next, const char *words)
 	enum mt_metric sort = d->sort;
 	bool ascending = d->ascending, sort_all = d->sort_all, inverted = d->inverted;
 	uint64_t generation = d->generation, asked = d->asked;
-	char *filter = mt_data_wanted(d), from[256];
+	char *filter = mt_data_wanted(d), from[16];
+	const char *gone = mt_difference_snapshots(app) ? "; snapshots are gone" : "";
 	struct mt_err err = {0};
 
 	snprintf(from, sizeof from, "%u", d->whole.info.pid);
@@ -74,9 +75,9 @@ static void show(struct mt_app *app, struct mt_data *next, const char *words)
 	d->asked = asked + 1;
 	turn(app);
 	if (mt_data_filter(d, filter, &err) < 0)
-		mt_app_say(app, "now %s; without the filter: %s", words, err.text);
+		mt_app_say(app, "now %s%s; without the filter: %s", words, gone, err.text);
 	else
-		mt_app_say(app, "now %s; 9, and Enter on %s, goes back", words, from);
+		mt_app_say(app, "now %s; 9, and Enter on %s, goes back%s", words, from, gone);
 	mt_data_select(d);
 	free(filter);
 }

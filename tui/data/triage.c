@@ -165,6 +165,16 @@ static void hide(struct mt_triage_ui *t, struct mt_data *d)
 	s->count = kept;
 }
 
+/* The groups of another program: what is kept of the one before goes, and not silently. */
+static void say_executed(struct mt_app *app)
+{
+	uint32_t snapshots = mt_difference_snapshots(app);
+
+	if (snapshots)
+		mt_app_say(app, "the program became another one by exec: %u snapshot%s of it before went; S begins anew", snapshots,
+			snapshots == 1 ? "" : "s");
+}
+
 /* After each selection: names, groups or the file may be others now. */
 static void on_selected(void *context, struct mt_data *d)
 {
@@ -175,6 +185,7 @@ static void on_selected(void *context, struct mt_data *d)
 		return;
 	if (t->image != d->image) {
 		mt_triage_turn(app);
+		say_executed(app);
 		mt_difference_leave(app);
 	}
 	t->queue_made = false;
