@@ -67,6 +67,8 @@ static void suspend(struct loop *loop)
 
 static void reap(struct mt_app *app)
 {
+	char key[16];
+
 	if (!app->session || app->program_ended || mt_session_poll(app->session, &app->wait_status) != 1)
 		return;
 	app->program_ended = true;
@@ -74,9 +76,11 @@ static void reap(struct mt_app *app)
 		mt_data_update(mt_app_home(app), true);
 	mt_app_home(app)->live = false;
 	if (app->wait_status & 0x7f)
-		mt_app_say(app, "the program was ended by signal %d", app->wait_status & 0x7f);
+		mt_app_say(app, "the program was ended by signal %d; what it left stays here until %s", app->wait_status & 0x7f,
+			mt_action_key(MT_ACTION_QUIT, key));
 	else
-		mt_app_say(app, "the program ended with status %d", app->wait_status >> 8 & 0xff);
+		mt_app_say(app, "the program ended with status %d; what it left stays here until %s", app->wait_status >> 8 & 0xff,
+			mt_action_key(MT_ACTION_QUIT, key));
 	if (app->overlay == &mt_overlay_leave || app->overlay == &mt_overlay_leave_save)
 		mt_overlay_close(app);
 	app->dirty = true;

@@ -4,6 +4,7 @@
 
 #include <signal.h>
 #include <stdio.h>
+#include <string.h>
 
 static const struct { int number; const char *name, *words; } signals[] = {
 	{SIGTERM, "TERM", "ask it to end"},
@@ -22,9 +23,26 @@ struct menu {
 	bool asking; /* whether KILL is meant */
 };
 
+/* Of the process that is shown: it gets the signal. */
+static const char *program_name(const struct mt_app *app, char out[32])
+{
+	const char *command = app->data.command ? app->data.command : "";
+	int len = (int)strcspn(command, " ");
+
+	for (int i = 0; i < len; i++)
+		if (command[i] == '/') {
+			command += i + 1;
+			len -= i + 1;
+			i = -1;
+		}
+	snprintf(out, 32, "%.*s", len, command);
+	return out;
+}
+
 static void choose(struct mt_app *app, uint32_t at)
 {
 	struct menu *m = app->overlay_state;
+	char name[32];
 
 	mt_list_select(&m->list, at);
 	if (signals[at].number == SIGKILL && !m->asking) {
@@ -37,7 +55,8 @@ static void choose(struct mt_app *app, uint32_t at)
 		return;
 	}
 	mt_client_signal(app->data.client, signals[at].number);
-	mt_app_say(app, "sent SIG%s to the program", signals[at].name);
+	mt_app_say(app, signals[at].number == SIGSTOP ? "sent SIG%s to %s, pid %u; CONT lets it go on" : "sent SIG%s to %s, pid %u",
+		signals[at].name, program_name(app, name), app->data.whole.info.pid);
 }
 
 static void key(struct mt_app *app, const struct mt_input *input)
@@ -66,9 +85,11 @@ static void draw(struct mt_app *app)
 {
 	struct menu *m = app->overlay_state;
 	struct mt_rect r = mt_box_middle(app, (int)SIGNALS, 64);
+	char head[96], name[32];
 
-	mt_box_draw(app, r, m->asking ? "Enter once more kills the program" : "Send a signal to the program",
-		m->asking ? "Esc does not" : "Enter sends it   Esc");
+	snprintf(head, sizeof head, m->asking ? "Enter once more kills %s, pid %u" : "Send a signal to %s, pid %u", program_name(app, name),
+		app->data.whole.info.pid);
+	mt_box_draw(app, r, head, m->asking ? "Esc does not" : "Enter sends it   Esc closes");
 	mt_box_list(app, r, 0, &m->list, draw_line);
 }
 
