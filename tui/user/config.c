@@ -134,7 +134,7 @@ int mt_config_set(struct mt_config *c, enum mt_setting id, const char *value, st
 	if (check(info, value, err) < 0)
 		return -EINVAL;
 	strcpy(c->value[id], value);
-	c->given[id] = true;
+	c->given[id] = c->changed[id] = true;
 	return 0;
 }
 
@@ -255,9 +255,19 @@ int mt_config_load(struct mt_config *c, struct mt_faults *faults, struct mt_err 
 
 	if (!code)
 		mt_config_read(c, path, text, faults);
+	memset(c->changed, 0, sizeof c->changed);
 	free(text);
 	free(path);
 	return code == -ENOENT ? 0 : code;
+}
+
+/* Whether a line of the file says something else than it may, or than was chosen since it was read. */
+static bool is_outdated(const struct mt_config *c, enum mt_setting id, const char *value)
+{
+	struct mt_config other = *c;
+	struct mt_err ignored = {0};
+
+	return mt_config_set(&other, id, value, &ignored) < 0 || (c->changed[id] && !mt_config_is(c, id, value));
 }
 
 /* One line of the old file into the new one: with the value that its setting has now, and its comment. */
@@ -265,11 +275,12 @@ static void carry(struct mt_buffer *out, const struct mt_config *c, const char *
 {
 	char *copy = mt_strdup(line), *value, *name = split(copy, &value);
 	int id = name && value ? find_setting(name) : -1;
+	bool outdated = id >= 0 && is_outdated(c, (enum mt_setting)id, value);
 	const char *comment = strstr(line, " #");
 
-	if (id < 0 || (written[id] && !mt_config_is(c, (enum mt_setting)id, value)))
+	if (id < 0 || (written[id] && outdated))
 		mt_buffer_printf(out, "%s%s\n", id < 0 ? "" : "# ", line);
-	else if (mt_config_is(c, (enum mt_setting)id, value))
+	else if (!outdated)
 		mt_buffer_printf(out, "%s\n", line);
 	else
 		mt_buffer_printf(out, "%s = %s%s\n", settings[id].name, c->value[id], comment ? comment : "");
@@ -278,7 +289,7 @@ static void carry(struct mt_buffer *out, const struct mt_config *c, const char *
 	free(copy);
 }
 
-int mt_config_save(const struct mt_config *c, char **path, struct mt_err *err)
+int mt_config_save(struct mt_config *c, char **path, struct mt_err *err)
 {
 	bool written[MT_SETTING_COUNT] = {false};
 	struct mt_buffer out = {0};
@@ -294,9 +305,11 @@ int mt_config_save(const struct mt_config *c, char **path, struct mt_err *err)
 	for (next = old; next && *next;)
 		carry(&out, c, strsep(&next, "\n"), written);
 	for (int i = 0; i < MT_SETTING_COUNT; i++)
-		if (c->given[i] && !written[i])
+		if (c->changed[i] && !written[i])
 			mt_buffer_printf(&out, "%s = %s\n", settings[i].name, c->value[i]);
 	code = mt_user_write(*path, out.len ? (const char *)out.data : "", err);
+	if (!code)
+		memset(c->changed, 0, sizeof c->changed);
 	free(old);
 	mt_buffer_free(&out);
 	return code;

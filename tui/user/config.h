@@ -22,7 +22,7 @@
 	X(EDITOR, "editor", TEXT, "", NULL, "command of the editor; empty: VISUAL, EDITOR, or vi") \
 	X(SUSPEND, "suspend", CHOICE, "on", "on|off", "the key for it stops memtui, and the shell's fg goes on") \
 	X(RESTORE, "restore", CHOICE, "on", "on|off", \
-		"begin with the view, filter and order that were left for this program") \
+		"begin with the view, filter, order and folds that were left for this program") \
 	X(WRAPPER, "wrapper", REGEX, "", NULL, \
 		"regex: wrappers of malloc of your own, whose callers lists name in their place; empty: the usual ones alone") \
 	X(GRAPHS, "graphs", CHOICE, "braille", "braille|blocks|ascii", "what graphs are made of, where the terminal has UTF-8")
@@ -58,8 +58,9 @@ bool mt_config_step(struct mt_config *, enum mt_setting, int by);
 void mt_config_read(struct mt_config *, const char *file_name, char *text, struct mt_faults *);
 /* The user's own file, which need not be there. Negative: err says why it could not be read. */
 int mt_config_load(struct mt_config *, struct mt_faults *, struct mt_err *err);
-/* Writes what is given into the user's file; comments, other lines and their order stay. path: where; caller frees. */
-int mt_config_save(const struct mt_config *, char **path, struct mt_err *err);
+/* Writes what was changed into the user's file as it is now, which another memtui may have written meanwhile; comments, other
+ * lines and their order stay. path: where; caller frees. */
+int mt_config_save(struct mt_config *, char **path, struct mt_err *err);
 void mt_config_print(FILE *out, const struct mt_config *); /* what is set, as lines of the file with their words */
 
 #endif

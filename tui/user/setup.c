@@ -170,7 +170,7 @@ static void draw(struct mt_app *app)
 	struct setup *s = app->overlay_state;
 	struct mt_rect r = mt_box_middle(app, MT_SETTING_COUNT, 96);
 	const char *foot = s->typing ? "Enter takes it   Esc" : r.columns < 50 ? "Enter   w keeps   Esc" :
-		"Enter changes it   w keeps all in the file   Esc closes";
+		"Enter changes it   w keeps what was changed   Esc closes";
 
 	mt_box_draw(app, r, "Setup", foot);
 	mt_box_list(app, r, 0, &s->list, draw_line);
