@@ -137,7 +137,7 @@ enum mt_scope {
 	X(COPY, OUT, "y", 0, "Copy", "copy the call stack of the selected line to the terminal's clipboard (OSC 52)") \
 	X(THEME, APP, "T", 0, "Theme", "pick the colours; each theme is shown at once, Esc goes back") \
 	X(SETUP, APP, "F2", 0, "Setup", "settings: see, change and keep them") \
-	X(FRESH, APP, "F5", 0, "Fresh", "view, filter, order and columns as they were at the beginning") \
+	X(FRESH, APP, "F5", 0, "Fresh", "view, filter, order, columns and folds as they were at the beginning") \
 	X(GRAPHS, APP, "B", 0, "Graphs", "draw graphs with braille dots, blocks or ASCII") \
 	X(REDRAW, APP, "^L", 0, "Redraw", "draw the whole screen anew") \
 	X(SUSPEND, APP, "^Z", 0, "Suspend", "back to the shell until fg") \

@@ -1,6 +1,8 @@
 /* Settings, columns, signals, what a session leaves for the next. Arguments as screens_test. */
 #include "comfort.h"
 
+#include <dirent.h>
+
 /* ---- the file ---- */
 
 static void check_config(struct tests *t)
@@ -45,6 +47,28 @@ static void check_config(struct tests *t)
 	terminal_close(&terminal);
 }
 
+/* Two at once, each with changes of its own. */
+static void check_shared_config(struct tests *t)
+{
+	char directory[1024], path[1100];
+	struct settings s = {.config = directory};
+	struct terminal first, second;
+
+	user_file(t, directory, "shared", "config", "theme = light\norder = asc\n");
+	snprintf(path, sizeof path, "%s/memtui/config", directory);
+	start(t, &first, &s);
+	start(t, &second, &s);
+	tell(t, shows(&first, "\033OQjjj\rw", "settings are kept") && shows(&second, "\033OQjjjjjj\rw", "settings are kept"), "two memtuis save their settings");
+	char *kept = read_file(path);
+
+	tell(t, !strcmp(kept, "theme = light\norder = desc\nmouse = off\n"), "what one did not change it leaves to the other");
+	if (!strstr(kept, "mouse"))
+		printf("==== kept\n%s", kept);
+	free(kept);
+	terminal_close(&first);
+	terminal_close(&second);
+}
+
 /* ---- columns ---- */
 
 static void check_columns(struct tests *t)
@@ -79,11 +103,13 @@ static void check_live(struct tests *t)
 	terminal_settle(&terminal);
 	terminal_type(&terminal, "O");
 	tell(t, terminal_wait_text(&terminal, "ready"), "the program runs");
-	terminal_type(&terminal, "5gv\r");
+	terminal_type(&terminal, "5");
+	terminal_wait_text(&terminal, "at the cursor");
+	terminal_type(&terminal, "gv\r");
 	tell(t, terminal_wait_text(&terminal, "this needs the saved trace") && terminal_wait_text(&terminal, "── selected"),
 		"a range of a running program says why it is no filter, and stays");
 	terminal_type(&terminal, "OK");
-	tell(t, terminal_wait_text(&terminal, "Send a signal to the program"), "K opens the menu of signals");
+	tell(t, terminal_wait_text(&terminal, "Send a signal to traps, pid "), "K opens the menu of signals");
 	terminal_type(&terminal, "jjj\r");
 	tell(t, terminal_wait_text(&terminal, "got USR1") && terminal_wait_text(&terminal, "sent SIGUSR1"), "Enter sends one");
 	terminal_type(&terminal, "KG\r");
@@ -128,6 +154,29 @@ static bool visit(struct tests *t, const struct settings *given, const char *opt
 	return good;
 }
 
+static int count_files(const char *path)
+{
+	DIR *listing = opendir(path);
+	int count = 0;
+
+	for (struct dirent *entry; listing && (entry = readdir(listing));)
+		count += entry->d_name[0] != '.';
+	if (listing)
+		closedir(listing);
+	return count;
+}
+
+/* Views of other programs, as many as are kept. */
+static void fill(const char *path)
+{
+	char file[1200];
+
+	for (int i = 0; i < 200; i++) {
+		snprintf(file, sizeof file, "%s/%040x", path, i);
+		write_file(file, "view = tree\n", 0600);
+	}
+}
+
 static void check_restore(struct tests *t)
 {
 	char directory[1024], path[1100];
@@ -146,6 +195,9 @@ static void check_restore(struct tests *t)
 	tell(t, visit(t, &s, NULL, "\033[15~", "as at the beginning", "Q"), "F5 goes back");
 	tell(t, visit(t, &s, NULL, "j", "[1 Main]", "Q"), "and stays so");
 	tell(t, visit(t, &s, NULL, "2", "[2 Groups]", "Q") && visit(t, &s, NULL, "", "as you left it", "Q"), "a view alone is left too");
+	tell(t, visit(t, &s, NULL, "3h", "▸", "Q") && visit(t, &s, NULL, "", "▸", "Q"), "so are folds");
+	fill(path);
+	tell(t, visit(t, &s, NULL, "2", "[2 Groups]", "Q") && count_files(path) == 200, "of 200 programs at the most views are kept");
 	user_file(t, directory, "left", "config", "restore = off\n");
 	tell(t, visit(t, &s, NULL, "", "[1 Main]", "Q"), "the setting restore = off begins anew");
 }
@@ -163,8 +215,10 @@ int main(int argc, char **argv)
 {
 	struct tests t = tests_begin(argc, argv);
 
-	if (wanted("config"))
+	if (wanted("config")) {
 		check_config(&t);
+		check_shared_config(&t);
+	}
 	if (wanted("columns"))
 		check_columns(&t);
 	if (wanted("signals"))

@@ -45,7 +45,8 @@ const struct mt_setting_info *mt_setting_info(enum mt_setting);
 
 struct mt_config {
 	char value[MT_SETTING_COUNT][256];
-	bool given[MT_SETTING_COUNT]; /* in the file, or changed since */
+	bool given[MT_SETTING_COUNT];   /* in the file, or changed since */
+	bool changed[MT_SETTING_COUNT]; /* since it was read or saved */
 };
 void mt_config_init(struct mt_config *);
 /* -EINVAL: err says what was expected, and the value stays. */

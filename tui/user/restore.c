@@ -2,11 +2,18 @@
 #include "core/base/buffer.h"
 #include "tui/app.h"
 #include "tui/user/config.h"
+#include "tui/view/tree_rows.h"
 
+#include <ctype.h>
+#include <dirent.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
+
+#define FOLDS 16384 /* bytes of what was opened and closed by hand */
+#define KEPT 200    /* programs of which a view is kept: a program that is built anew has another build-id */
 
 struct mt_restore {
 	char *first;                 /* lines: the view as options and settings made it */
@@ -39,15 +46,16 @@ static char *describe(struct mt_app *app)
 {
 	enum mt_view_id view = app->view < MT_VIEW_TABS ? app->view :
 		app->back_count ? app->back[app->back_count - 1] : MT_VIEW_MAIN;
-	char *filter = mt_data_wanted(&app->data), id[32], columns[256], *text;
+	char *filter = mt_data_wanted(&app->data), id[32], columns[256], folds[FOLDS], *text;
 
 	if (view >= MT_VIEW_TABS)
 		view = MT_VIEW_MAIN;
 	mt_columns_text(&app->columns, columns);
-	text = mt_format("view = %s\npane = %s\nfilter = %s\nsort = %s\norder = %s\ninverted = %s\ncolumns = %s\n",
+	mt_tree_rows_text(&app->tree, folds, sizeof folds);
+	text = mt_format("view = %s\npane = %s\nfilter = %s\nsort = %s\norder = %s\ninverted = %s\ncolumns = %s\nlevel = %u\nfolds = %s\n",
 		mt_action_id(mt_app_tab(view), id), app->pane == MT_VIEW_TREE ? "tree" : "groups", filter,
 		mt_metric_info(app->data.sort)->name, app->data.ascending ? "asc" : "desc",
-		app->data.inverted ? "yes" : "no", columns);
+		app->data.inverted ? "yes" : "no", columns, app->tree.level, folds);
 	free(filter);
 	return text;
 }
@@ -84,6 +92,10 @@ static void use_line(struct mt_app *app, const char *name, const char *value)
 		mt_data_invert(&app->data);
 	} else if (!strcmp(name, "columns")) {
 		mt_columns_parse(&app->columns, value);
+	} else if (!strcmp(name, "level") && isdigit((unsigned char)*value)) {
+		app->tree.level = (unsigned)strtoul(value, NULL, 10);
+	} else if (!strcmp(name, "folds")) {
+		mt_tree_rows_parse(&app->tree, value);
 	}
 }
 
@@ -154,7 +166,43 @@ void mt_restore_fresh(struct mt_app *app)
 	use(app, r->first);
 	r->filter_given = filter_given;
 	r->sort_given = sort_given;
-	mt_app_say(app, "view, filter, order and columns are as at the beginning");
+	mt_app_say(app, "view, filter, order, columns and folds are as at the beginning");
+}
+
+/* Of more than KEPT views the one that was written longest ago goes. path: of the one that is written now. */
+static void forget_oldest(const char *path)
+{
+	char *directory = mt_strdup(path), *oldest = NULL;
+	struct timespec least = {0};
+	unsigned count = 0;
+
+	*strrchr(directory, '/') = '\0';
+	DIR *listing = opendir(directory);
+
+	for (struct dirent *entry; listing && (entry = readdir(listing));) {
+		char *file = mt_format("%s/%s", directory, entry->d_name);
+		struct stat status;
+
+		if (lstat(file, &status) < 0 || !S_ISREG(status.st_mode)) {
+			free(file);
+			continue;
+		}
+		count++;
+		if (oldest && (status.st_mtim.tv_sec > least.tv_sec ||
+				(status.st_mtim.tv_sec == least.tv_sec && status.st_mtim.tv_nsec >= least.tv_nsec))) {
+			free(file);
+			continue;
+		}
+		free(oldest);
+		oldest = file;
+		least = status.st_mtim;
+	}
+	if (oldest && count > KEPT)
+		unlink(oldest);
+	if (listing)
+		closedir(listing);
+	free(oldest);
+	free(directory);
 }
 
 void mt_restore_keep(struct mt_app *app)
@@ -167,10 +215,10 @@ void mt_restore_keep(struct mt_app *app)
 	if (!path)
 		return;
 	text = describe(app);
-	if (strcmp(text, r->first))
-		mt_user_write(path, text, &err); /* where nothing can be kept, nothing is */
-	else
+	if (!strcmp(text, r->first))
 		unlink(path);
+	else if (!mt_user_write(path, text, &err)) /* where nothing can be kept, nothing is */
+		forget_oldest(path);
 	free(text);
 	free(path);
 }

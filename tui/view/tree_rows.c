@@ -1,6 +1,8 @@
 #include "tui/view/tree_rows.h"
 #include "core/base/buffer.h"
 
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -68,6 +70,30 @@ void mt_tree_rows_reset(struct mt_tree_state *t)
 	t->opened = NULL;
 	t->toggled_slots = t->toggled_count = 0;
 	t->generation = 0;
+}
+
+void mt_tree_rows_text(const struct mt_tree_state *t, char *out, size_t len)
+{
+	size_t used = 0;
+
+	*out = '\0';
+	for (uint32_t i = 0; i < t->toggled_slots && used + 20 < len; i++)
+		if (t->toggled[i])
+			used += (size_t)snprintf(out + used, len - used, "%s%c%" PRIx64, used ? " " : "", t->opened[i] ? '+' : '-', t->toggled[i]);
+}
+
+void mt_tree_rows_parse(struct mt_tree_state *t, const char *text)
+{
+	char *end;
+
+	mt_tree_rows_reset(t);
+	for (text += strspn(text, " "); *text == '+' || *text == '-'; text = end + strspn(end, " ")) {
+		uint64_t identity = strtoull(text + 1, &end, 16);
+
+		if (end == text + 1 || !identity)
+			return;
+		mt_tree_rows_toggle(t, identity, *text == '+');
+	}
 }
 
 static bool is_open(const struct mt_tree_state *t, uint64_t identity, bool otherwise)
