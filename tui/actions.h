@@ -135,6 +135,7 @@ enum mt_scope {
 	X(PAUSE, LIVE, "P", 0, "Pause", "pause the recording, or go on: new blocks are left out, ends of blocks are not") \
 	X(EDITOR, OUT, "e", 0, "Editor", "open the editor (VISUAL, EDITOR) at the source line of the selected group, frame or branch") \
 	X(COPY, OUT, "y", 0, "Copy", "copy the call stack of the selected line to the terminal's clipboard (OSC 52)") \
+	X(WELCOME, APP, "I", 0, "Intro", "the few keys that lead to what leaks, as at the first run") \
 	X(THEME, APP, "T", 0, "Theme", "pick the colours; each theme is shown at once, Esc goes back") \
 	X(SETUP, APP, "F2", 0, "Setup", "settings: see, change and keep them") \
 	X(FRESH, APP, "F5", 0, "Fresh", "view, filter, order, columns and folds as they were at the beginning") \

@@ -243,6 +243,7 @@ void mt_app_act(struct mt_app *app, enum mt_action what)
 	case MT_ACTION_FRESH: mt_restore_fresh(app); break;
 	case MT_ACTION_PALETTE: mt_palette_open(app); break;
 	case MT_ACTION_HELP: mt_help_open(app); break;
+	case MT_ACTION_WELCOME: mt_overlay_open(app, &mt_overlay_welcome, NULL); break;
 	case MT_ACTION_SEARCH: mt_prompt_open(app, MT_PROMPT_SEARCH); break;
 	case MT_ACTION_FILTER: mt_prompt_open(app, MT_PROMPT_FILTER); break;
 	case MT_ACTION_NEXT_MATCH: mt_prompt_next(app, 1); break;

@@ -87,8 +87,7 @@ static void draw(struct mt_app *app)
 	struct mt_rect r = mt_box_middle(app, (int)SIGNALS, 64);
 	char head[96], name[32];
 
-	snprintf(head, sizeof head, m->asking ? "Enter once more kills %s, pid %u" : "Send a signal to %s, pid %u", program_name(app, name),
-		app->data.whole.info.pid);
+	snprintf(head, sizeof head, m->asking ? "Enter once more kills %s" : "Send a signal to %s", program_name(app, name));
 	mt_box_draw(app, r, head, m->asking ? "Esc does not" : "Enter sends it   Esc closes");
 	mt_box_list(app, r, 0, &m->list, draw_line);
 }

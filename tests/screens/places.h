@@ -56,6 +56,7 @@ static const struct place {
 	{MADE, "themes", "2T", "\033"},
 	{MADE, "setup", "2\033OQ", "\033"},
 	{MADE, "judge", "2t", "\033"},
+	{MADE, "welcome", "2I", "\033"},
 	{MADE, "search", "2/_new", "\033"},
 	{MADE, "filter", "2\\size>=1k lifetime:o", "\033"},
 	{MADE, "filter-wrong", "2\\json(", "\033"},

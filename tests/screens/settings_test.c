@@ -109,7 +109,7 @@ static void check_live(struct tests *t)
 	tell(t, terminal_wait_text(&terminal, "this needs the saved trace") && terminal_wait_text(&terminal, "── selected"),
 		"a range of a running program says why it is no filter, and stays");
 	terminal_type(&terminal, "OK");
-	tell(t, terminal_wait_text(&terminal, "Send a signal to traps, pid "), "K opens the menu of signals");
+	tell(t, terminal_wait_text(&terminal, "Send a signal to traps"), "K opens the menu of signals");
 	terminal_type(&terminal, "jjj\r");
 	tell(t, terminal_wait_text(&terminal, "got USR1") && terminal_wait_text(&terminal, "sent SIGUSR1"), "Enter sends one");
 	terminal_type(&terminal, "KG\r");
