@@ -2,6 +2,7 @@
 #include "tui/app.h"
 #include "tui/user/restore.h"
 #include "tui/data/difference.h"
+#include "tui/data/ended.h"
 #include "tui/data/job.h"
 #include "tui/data/switch.h"
 #include "tui/user/theme_menu.h"
@@ -162,7 +163,7 @@ static bool works(struct loop *loop)
 	if (filters)
 		mt_matching_progress(app->data.matching, &held);
 	return (filters && !(held && app->filtering)) || (lists && !(held_blocks && mt_blocks_tells(app))) ||
-		app->data_dirty || loop->next_names || mt_jobs_shown(app) || mt_difference_busy(app) ||
+		app->data_dirty || loop->next_names || mt_jobs_shown(app) || mt_difference_busy(app) || app->data.trace == MT_TRACE_AWAITED ||
 		(app->data.surveying && mt_surveying_busy(app->data.surveying));
 }
 
@@ -453,6 +454,7 @@ int mt_loop_run(struct mt_app *app, struct mt_err *err)
 	while (app->outcome == MT_OUTCOME_NONE) {
 		loop.next_processes = mt_processes_tend(app, now_ms());
 		loop.next_difference = mt_difference_tend(app, now_ms());
+		mt_ended_tend(app);
 		draw_when_due(&loop);
 		tell_idle(&loop);
 		wait_once(&loop);

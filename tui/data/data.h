@@ -10,6 +10,7 @@
 #include "tui/data/ranking.h"
 #include "tui/data/surveying.h"
 
+enum mt_trace_state { MT_TRACE_UNREAD, MT_TRACE_AWAITED, MT_TRACE_READ, MT_TRACE_FAILED };
 struct mt_data {
 	struct mt_profile whole;          /* the recording */
 	struct mt_profile profile;        /* what is shown: a flat copy of the whole, or of what matched of it */
@@ -39,6 +40,7 @@ struct mt_data {
 	bool inverted;
 	bool live;                        /* the recording goes on */
 	bool frozen, recorder_gone;
+	enum mt_trace_state trace;        /* of a session that has ended (ended.h) */
 	/* After each selection, which it may make smaller; hidden: groups that it took out. */
 	void (*on_selected)(void *context, struct mt_data *);
 	void *on_selected_context;

@@ -325,7 +325,10 @@ static void draw_none(struct mt_app *app, struct mt_rect r)
 	const char *path = d->client ? mt_client_entry(d->client)->trace_path : "", *words[3] = {"", "", ""};
 	char *open = mt_format("memtui open %s", *path ? path : "TRACE");
 
-	if (d->client || d->live) {
+	if (d->client && (!d->recorder_gone || d->trace == MT_TRACE_AWAITED)) {
+		words[0] = "a session is known by its totals";
+		words[1] = "single blocks are listed here once it has ended";
+	} else if (d->client || d->live) {
 		words[0] = "a session is known by its totals";
 		words[1] = "for blocks, once the program has ended:";
 		words[2] = d->import ? "memtui pack" : open;

@@ -144,8 +144,13 @@ static const char *why_not(const struct mt_app *app)
 
 	if (d->surveying)
 		return "being counted";
-	return d->live || d->client || d->followed ? "known when the recording has ended and its trace is opened" :
-		"the trace has no events, which tell it";
+	if (d->client && !d->recorder_gone)
+		return d->live ? "known once the program has ended" : "known once all that the program started has ended, too";
+	if (d->trace == MT_TRACE_AWAITED)
+		return "being read from the trace";
+	if (d->trace == MT_TRACE_FAILED)
+		return "its trace could not be read to the end";
+	return d->live || d->followed ? "known to the trace that 'memtui pack' makes of it" : "the trace has no events, which tell it";
 }
 
 static void draw_ages(struct mt_app *app, struct mt_rect r, const struct mt_survey *s)
