@@ -282,6 +282,19 @@ bool mt_app_pick(struct mt_app *, struct mt_pick *); /* what is selected; false,
 /* ---- frame.c: title, tabs, status line, key bar, and all on top ---- */
 void mt_frame_draw(struct mt_app *);
 void mt_frame_hit(struct mt_app *, struct mt_rect, enum mt_hit_kind, enum mt_view_id, uint32_t value);
+/* One line of a list, filled in its role, with the cursor where it is the selected one. */
+struct mt_line {
+	struct mt_rect r;
+	uint32_t index;
+	bool selected, focus;
+	enum mt_role role; /* of its text */
+};
+/* The lines of a view's list that fit into r, each by the function, with the context as it is; a click means its index. Gives
+ * how many they are. */
+int mt_frame_list(struct mt_app *, enum mt_view_id, struct mt_rect r, struct mt_list *, bool focus,
+	void (*draw)(struct mt_app *, const struct mt_line *, void *context), void *context);
+/* The line alone: for lists whose lines do not follow one another. */
+struct mt_line mt_frame_line(struct mt_app *, enum mt_view_id, struct mt_rect r, uint32_t index, bool selected, bool focus);
 /* "function  source:line" of a frame into columns of a line, in two roles. */
 void mt_frame_where(struct mt_app *, int row, int column, int width, bool selected, bool focus,
 	const struct mt_backtrace_frame *);

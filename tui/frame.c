@@ -77,6 +77,32 @@ int mt_frame_wrapped(struct mt_app *app, struct mt_rect r, enum mt_role role, co
 	return row;
 }
 
+struct mt_line mt_frame_line(struct mt_app *app, enum mt_view_id view, struct mt_rect r, uint32_t index, bool selected, bool focus)
+{
+	enum mt_role role = !selected ? MT_ROLE_NUMBER : focus ? MT_ROLE_SELECTED : MT_ROLE_SELECTED_AWAY;
+
+	mt_draw_fill(app->screen, r.row, r.column, r.columns, role);
+	mt_draw(app->screen, r.row, r.column, 1, role, selected ? mt_glyph(mt_screen_utf8(app->screen), MT_GLYPH_CURSOR) : " ");
+	mt_frame_hit(app, r, MT_HIT_LINE, view, index);
+	return (struct mt_line){r, index, selected, focus, role};
+}
+
+int mt_frame_list(struct mt_app *app, enum mt_view_id view, struct mt_rect r, struct mt_list *l, bool focus,
+	void (*draw)(struct mt_app *, const struct mt_line *, void *context), void *context)
+{
+	int seen = 0;
+
+	mt_list_fit(l, r.rows);
+	for (; seen < r.rows && l->top + (uint32_t)seen < l->count; seen++) {
+		uint32_t index = l->top + (uint32_t)seen;
+		struct mt_line line = mt_frame_line(app, view, (struct mt_rect){r.row + seen, r.column, 1, r.columns}, index,
+			index == l->selected, focus);
+
+		draw(app, &line, context);
+	}
+	return seen;
+}
+
 static const char *state_words(const struct mt_app *app)
 {
 	const struct mt_data *d = &app->data;

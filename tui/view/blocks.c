@@ -256,17 +256,17 @@ static void value_text(const struct mt_app *app, const struct mt_allocation *a, 
 	}
 }
 
-static void draw_line(struct mt_app *app, struct mt_rect r, const struct layout *l, const struct mt_allocation *a,
-	bool selected, bool focus)
+static void draw_line(struct mt_app *app, const struct mt_line *line, void *layout)
 {
-	enum mt_role role = selected ? focus ? MT_ROLE_SELECTED : MT_ROLE_SELECTED_AWAY : MT_ROLE_NUMBER;
+	const struct layout *l = layout;
+	const struct mt_allocation *a = &app->blocks->blocks.items[line->index];
+	const struct mt_rect r = line->r;
+	enum mt_role role = line->role;
 	struct mt_backtrace backtrace = {0};
 	struct mt_screen *s = app->screen;
 	int at = r.column + 2;
 	char text[64];
 
-	mt_draw_fill(s, r.row, r.column, r.columns, role);
-	mt_draw(s, r.row, r.column, 1, role, selected ? mt_glyph(mt_screen_utf8(s), MT_GLYPH_CURSOR) : " ");
 	for (int i = 0; i < COLUMN_COUNT; i++) {
 		if (!l->seen[i])
 			continue;
@@ -275,7 +275,7 @@ static void draw_line(struct mt_app *app, struct mt_rect r, const struct layout 
 		at += columns[i].width;
 	}
 	mt_backtrace_get(&backtrace, &app->data.profile, &app->data.symbols, a->group);
-	mt_frame_where(app, r.row, r.column + l->where, r.columns - l->where, selected, focus, mt_backtrace_own(&backtrace));
+	mt_frame_where(app, r.row, r.column + l->where, r.columns - l->where, line->selected, line->focus, mt_backtrace_own(&backtrace));
 	mt_backtrace_free(&backtrace);
 }
 
@@ -358,17 +358,10 @@ static void draw(struct mt_app *app, struct mt_rect r, bool focus)
 	}
 	draw_summary(app, r);
 	draw_heading(app, (struct mt_rect){r.row + 1, r.column, 1, r.columns}, &layout);
-	mt_list_fit(l, r.rows - 2);
 	if (t->shown.filter && !l->count)
 		mt_draw(app->screen, r.row + 2, r.column + 2, r.columns - 2, MT_ROLE_DIM, *t->shown.filter ?
 			"no block matches; \\ changes the filter" : "the program allocated nothing");
-	for (int i = 0; i < r.rows - 2 && l->top + (uint32_t)i < l->count; i++) {
-		struct mt_rect line = {r.row + 2 + i, r.column, 1, r.columns};
-		uint32_t index = l->top + (uint32_t)i;
-
-		draw_line(app, line, &layout, &t->blocks.items[index], index == l->selected, focus);
-		mt_frame_hit(app, line, MT_HIT_LINE, MT_VIEW_BLOCKS, index);
-	}
+	mt_frame_list(app, MT_VIEW_BLOCKS, (struct mt_rect){r.row + 2, r.column, r.rows - 2, r.columns}, l, focus, draw_line, &layout);
 }
 
 const char *mt_blocks_order_words(struct mt_app *app)

@@ -161,20 +161,19 @@ static void draw_where(struct mt_app *app, int row, int column, int width, bool 
 	mt_frame_where(app, row, column, width - used, selected, focus, frame);
 }
 
-static void draw_line(struct mt_app *app, struct mt_rect r, const struct layout *l, uint32_t index, bool focus)
+static void draw_line(struct mt_app *app, const struct mt_line *line, void *layout)
 {
+	const struct layout *l = layout;
 	struct mt_difference *d = app->difference;
-	const struct mt_diff_entry *e = &d->diff.entries[d->rows[index]];
-	bool selected = index == d->list.selected;
-	enum mt_role role = selected ? focus ? MT_ROLE_SELECTED : MT_ROLE_SELECTED_AWAY : MT_ROLE_NUMBER;
-	enum mt_role judged = selected ? role : role_of(e->state);
+	const struct mt_diff_entry *e = &d->diff.entries[d->rows[line->index]];
+	const struct mt_rect r = line->r;
+	enum mt_role role = line->role;
+	enum mt_role judged = line->selected ? role : role_of(e->state);
 	struct mt_screen *s = app->screen;
 	struct mt_backtrace backtrace = {0};
 	char text[64], to[MT_NUMBER_LEN];
 	int column = r.column + 2;
 
-	mt_draw_fill(s, r.row, r.column, r.columns, role);
-	mt_draw(s, r.row, r.column, 1, role, selected ? mt_glyph(mt_screen_utf8(s), MT_GLYPH_CURSOR) : " ");
 	number(text, app, e->change, true);
 	mt_draw_right(s, r.row, column, l->delta - 1, judged, text);
 	column += l->delta;
@@ -195,9 +194,8 @@ static void draw_line(struct mt_app *app, struct mt_rect r, const struct layout 
 	snprintf(text, sizeof text, "%s%s", state_words(e->state), e->doubtful ? "?" : "");
 	mt_draw(s, r.row, column + 1, STATE, judged, text);
 	backtrace_of(app, e, &backtrace);
-	draw_where(app, r.row, column + 1 + STATE, l->where, selected, focus, mt_backtrace_own(&backtrace));
+	draw_where(app, r.row, column + 1 + STATE, l->where, line->selected, line->focus, mt_backtrace_own(&backtrace));
 	mt_backtrace_free(&backtrace);
-	mt_frame_hit(app, r, MT_HIT_LINE, MT_VIEW_DIFF, index);
 }
 
 static void draw_words(struct mt_app *app, struct mt_rect r, const char *words)
@@ -226,9 +224,7 @@ static void draw(struct mt_app *app, struct mt_rect r, bool focus)
 		return;
 	}
 	draw_heading(app, (struct mt_rect){r.row + 1, r.column, 1, r.columns}, &layout);
-	mt_list_fit(l, r.rows - 3);
-	for (int i = 0; i < l->rows && l->top + (uint32_t)i < l->count; i++)
-		draw_line(app, (struct mt_rect){r.row + 2 + i, r.column, 1, r.columns}, &layout, l->top + (uint32_t)i, focus);
+	mt_frame_list(app, MT_VIEW_DIFF, (struct mt_rect){r.row + 2, r.column, r.rows - 3, r.columns}, l, focus, draw_line, &layout);
 	if (!l->count) {
 		snprintf(nothing, sizeof nothing, d->diff.count ? "nothing changed; = shows %u groups that stayed the same" :
 			"no group matches the filter; \\ changes it", d->diff.count);

@@ -17,6 +17,7 @@ struct layout {
 	int metrics, percent; /* percent: after which of them, or -1 */
 	bool trend;
 	int where, where_column; /* width and place */
+	uint32_t bare;           /* of the lines that were drawn: without a source */
 };
 
 static struct layout lay_out(const struct mt_app *app, int width)
@@ -71,18 +72,18 @@ static void draw_heading(struct mt_app *app, struct mt_rect r, const struct layo
 }
 
 /* Whether its source is known. */
-static bool draw_line(struct mt_app *app, struct mt_rect r, const struct layout *l, uint32_t id, bool selected,
-	bool focus)
+static void draw_line(struct mt_app *app, const struct mt_line *line, void *context)
 {
+	struct layout *l = context;
 	struct mt_data *d = &app->data;
+	uint32_t id = d->selection.groups[line->index];
 	const struct mt_group *group = &d->profile.groups[id];
-	enum mt_role role = selected ? focus ? MT_ROLE_SELECTED : MT_ROLE_SELECTED_AWAY : MT_ROLE_NUMBER;
+	const struct mt_rect r = line->r;
+	enum mt_role role = line->role;
 	int column = r.column + 2;
 	struct mt_backtrace backtrace = {0};
 	char text[32];
 
-	mt_draw_fill(app->screen, r.row, r.column, r.columns, role);
-	mt_draw(app->screen, r.row, r.column, 1, role, selected ? mt_glyph(mt_screen_utf8(app->screen), MT_GLYPH_CURSOR) : " ");
 	for (int i = 0; i < l->metrics; i++) {
 		uint64_t value = mt_metric_value(&d->profile, group, l->metric[i]);
 
@@ -99,16 +100,15 @@ static bool draw_line(struct mt_app *app, struct mt_rect r, const struct layout 
 		uint64_t points[TREND - 2];
 		uint32_t count = mt_data_history(d, id, points, TREND - 2);
 
-		mt_sparkline_draw(app->screen, r.row, column + 1, TREND - 2, selected ? role : MT_ROLE_GRAPH, points, count, 0);
+		mt_sparkline_draw(app->screen, r.row, column + 1, TREND - 2, line->selected ? role : MT_ROLE_GRAPH, points, count, 0);
 	}
 	mt_triage_draw_mark(app, r.row, r.column, role, id);
 	mt_backtrace_get(&backtrace, &d->profile, &d->symbols, id);
 	const struct mt_backtrace_frame *frame = mt_backtrace_own(&backtrace);
-	bool known = frame && *frame->source;
 
-	mt_frame_where(app, r.row, r.column + l->where_column, l->where, selected, focus, frame);
+	l->bare += !frame || !*frame->source;
+	mt_frame_where(app, r.row, r.column + l->where_column, l->where, line->selected, line->focus, frame);
 	mt_backtrace_free(&backtrace);
-	return known;
 }
 
 static struct mt_list *list(struct mt_app *app)
@@ -132,23 +132,15 @@ static void draw(struct mt_app *app, struct mt_rect r, bool focus)
 {
 	struct mt_list *l = list(app);
 	struct layout layout = lay_out(app, r.columns);
-	uint32_t seen = 0, bare = 0;
 
 	draw_heading(app, r, &layout);
 	r.row++;
 	r.rows--;
-	mt_list_fit(l, r.rows);
 	if (!l->count)
 		mt_guidance_empty(app, r);
-	for (int i = 0; i < r.rows && l->top + (uint32_t)i < l->count; i++) {
-		struct mt_rect line = {r.row + i, r.column, 1, r.columns};
-		uint32_t index = l->top + (uint32_t)i;
+	int seen = mt_frame_list(app, MT_VIEW_GROUPS, r, l, focus, draw_line, &layout);
 
-		bare += !draw_line(app, line, &layout, app->data.selection.groups[index], index == l->selected, focus);
-		mt_frame_hit(app, line, MT_HIT_LINE, MT_VIEW_GROUPS, index);
-		seen++;
-	}
-	mt_guidance_below(app, (struct mt_rect){r.row + (int)seen, r.column, r.rows - (int)seen, r.columns}, seen, bare);
+	mt_guidance_below(app, (struct mt_rect){r.row + seen, r.column, r.rows - seen, r.columns}, (uint32_t)seen, layout.bare);
 }
 
 static bool action(struct mt_app *app, enum mt_action what)

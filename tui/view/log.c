@@ -159,24 +159,23 @@ static void time_of(const struct mt_log_state *s, uint64_t row, char out[TIME + 
 	snprintf(out, TIME + 16, "%s%s", line && line->time == MT_JOURNAL_BY_THEN ? "~" : "", number);
 }
 
-static void draw_line(struct mt_app *app, struct mt_rect r, uint32_t index, bool focus)
+static void draw_line(struct mt_app *app, const struct mt_line *line, void *none)
 {
+	(void)none;
 	const struct mt_log_state *s = app->log;
-	bool selected = index == s->list.selected, bad;
-	enum mt_role role = selected ? focus ? MT_ROLE_SELECTED : MT_ROLE_SELECTED_AWAY : MT_ROLE_TEXT;
+	const struct mt_rect r = line->r;
+	enum mt_role role = line->role;
+	bool selected = line->selected, bad;
 	char when[TIME + 16], text[1024];
 	const char *tag;
 
-	time_of(s, s->rows[index], when, &tag, &bad);
-	words_of(app, s->rows[index], text, sizeof text);
-	mt_draw_fill(app->screen, r.row, r.column, r.columns, role);
-	mt_draw(app->screen, r.row, r.column, 1, role, selected ? mt_glyph(mt_screen_utf8(app->screen), MT_GLYPH_CURSOR) : " ");
-	mt_draw_right(app->screen, r.row, r.column + 1, TIME, selected ? role : MT_ROLE_NUMBER, when);
+	time_of(s, s->rows[line->index], when, &tag, &bad);
+	words_of(app, s->rows[line->index], text, sizeof text);
+	mt_draw_right(app->screen, r.row, r.column + 1, TIME, role, when);
 	mt_draw(app->screen, r.row, r.column + TIME + 2, TAG, selected ? role : bad ? MT_ROLE_ERROR : MT_ROLE_DIM, tag);
-	if (!selected && mt_prompt_matches(app, text))
-		role = MT_ROLE_MATCH;
+	if (!selected)
+		role = mt_prompt_matches(app, text) ? MT_ROLE_MATCH : MT_ROLE_TEXT;
 	mt_draw(app->screen, r.row, r.column + TIME + TAG + 2, r.columns - TIME - TAG - 2, role, text);
-	mt_frame_hit(app, r, MT_HIT_LINE, MT_VIEW_LOG, index);
 }
 
 /* The selected line in full, broken between words. */
@@ -220,9 +219,7 @@ static void draw(struct mt_app *app, struct mt_rect r, bool focus)
 	if (r.columns >= 80)
 		mt_draw(s, r.row, r.column + TIME + TAG + 2, r.columns - TIME - TAG - 2, MT_ROLE_HEADING,
 			"HAPPENED (~: a module was in a stack by then)");
-	mt_list_fit(l, r.rows - 1 - below);
-	for (int i = 0; i < l->rows && l->top + (uint32_t)i < l->count; i++)
-		draw_line(app, (struct mt_rect){r.row + 1 + i, r.column, 1, r.columns}, l->top + (uint32_t)i, focus);
+	mt_frame_list(app, MT_VIEW_LOG, (struct mt_rect){r.row + 1, r.column, r.rows - 1 - below, r.columns}, l, focus, draw_line, NULL);
 	if (below)
 		draw_whole(app, (struct mt_rect){r.row + r.rows - below, r.column, below, r.columns});
 }

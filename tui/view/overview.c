@@ -146,14 +146,13 @@ static void draw_line(struct mt_app *app, struct mt_rect r, uint32_t index, bool
 	uint32_t id = group_at(app, index);
 	bool selected = index == app->overview.list.selected, growing = index < app->overview.growing_count;
 	const struct mt_group *group = &d->profile.groups[id];
-	enum mt_role role = selected ? focus ? MT_ROLE_SELECTED : MT_ROLE_SELECTED_AWAY : MT_ROLE_NUMBER;
+	struct mt_line line = mt_frame_line(app, MT_VIEW_OVERVIEW, r, index, selected, focus);
+	enum mt_role role = line.role;
 	struct mt_screen *s = app->screen;
 	struct mt_backtrace backtrace = {0};
 	char text[32], number[17];
 	int where = r.columns >= 60 ? 38 : 16;
 
-	mt_draw_fill(s, r.row, r.column, r.columns, role);
-	mt_draw(s, r.row, r.column, 1, role, selected ? mt_glyph(mt_screen_utf8(s), MT_GLYPH_CURSOR) : " ");
 	if (growing) {
 		struct mt_rank rank;
 
@@ -178,7 +177,6 @@ static void draw_line(struct mt_app *app, struct mt_rect r, uint32_t index, bool
 	mt_frame_where(app, r.row, r.column + where, r.columns - where, selected, focus,
 		mt_backtrace_own(&backtrace));
 	mt_backtrace_free(&backtrace);
-	mt_frame_hit(app, r, MT_HIT_LINE, MT_VIEW_OVERVIEW, index);
 }
 
 static void draw(struct mt_app *app, struct mt_rect r, bool focus)

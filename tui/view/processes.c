@@ -266,19 +266,19 @@ static void command_text(const struct mt_processes_state *s, uint32_t index, int
 		*slash && slash != space ? slash : p->command);
 }
 
-static void draw_line(struct mt_app *app, struct mt_rect r, const struct layout *l, uint32_t index, bool focus)
+static void draw_line(struct mt_app *app, const struct mt_line *line, void *layout)
 {
+	const struct layout *l = layout;
 	struct mt_processes_state *s = app->processes;
-	const struct mt_session_process *p = &s->family.items[index];
+	const struct mt_session_process *p = &s->family.items[line->index];
 	const uint64_t bytes[] = {p->leaked_bytes, p->peak_bytes};
-	bool selected = index == s->list.selected, known = p->recorded;
-	enum mt_role role = selected ? focus ? MT_ROLE_SELECTED : MT_ROLE_SELECTED_AWAY : MT_ROLE_NUMBER;
+	bool selected = line->selected, known = p->recorded;
+	const struct mt_rect r = line->r;
+	enum mt_role role = line->role;
 	char number[MT_NUMBER_LEN], text[512], state[STATE + 16];
 	const char *file = strrchr(p->trace_path, '/');
 	int column = r.column + 2 + NUMBER;
 
-	mt_draw_fill(app->screen, r.row, r.column, r.columns, role);
-	mt_draw(app->screen, r.row, r.column, 1, role, selected ? mt_glyph(mt_screen_utf8(app->screen), MT_GLYPH_CURSOR) : " ");
 	mt_draw(app->screen, r.row, r.column + 1, 1, selected ? role : MT_ROLE_GROWING, is_shown(app, p) ? "*" : " ");
 	snprintf(text, sizeof text, "%d", (int)p->pid);
 	mt_draw_right(app->screen, r.row, r.column + 2, NUMBER - 1, role, text);
@@ -292,12 +292,11 @@ static void draw_line(struct mt_app *app, struct mt_rect r, const struct layout 
 			mt_number_count(number, p->allocations);
 		mt_draw_right(app->screen, r.row, column, NUMBER - 1, role, known ? number : "-");
 	}
-	command_text(s, index, l->command, text, sizeof text);
+	command_text(s, line->index, l->command, text, sizeof text);
 	if (!selected && mt_prompt_matches(app, p->command))
 		role = MT_ROLE_MATCH;
 	mt_draw(app->screen, r.row, column, l->command - (l->file > 0), selected || role == MT_ROLE_MATCH ? role : MT_ROLE_FUNCTION, text);
 	mt_draw(app->screen, r.row, column + l->command, l->file, selected ? role : MT_ROLE_SOURCE, file ? file + 1 : p->trace_path);
-	mt_frame_hit(app, r, MT_HIT_LINE, MT_VIEW_PROCESSES, index);
 }
 
 static void draw_below(struct mt_app *app, struct mt_rect r)
@@ -317,13 +316,13 @@ static void draw(struct mt_app *app, struct mt_rect r, bool focus)
 	struct mt_processes_state *s = state_of(app);
 	struct mt_list *l = &s->list;
 	struct layout layout = lay_out(r.columns);
-	int below = !l->count ? 0 : r.rows >= 8 ? 3 : r.rows >= 5 ? 2 : 0, i = 0;
+	int below = !l->count ? 0 : r.rows >= 8 ? 3 : r.rows >= 5 ? 2 : 0;
 
 	draw_heading(app, r, &layout);
-	mt_list_fit(l, r.rows - 1 - below);
-	for (; i < l->rows && l->top + (uint32_t)i < l->count; i++)
-		draw_line(app, (struct mt_rect){r.row + 1 + i, r.column, 1, r.columns}, &layout, l->top + (uint32_t)i, focus);
-	draw_below(app, (struct mt_rect){r.row + 1 + i, r.column, l->rows - i, r.columns});
+	int seen = mt_frame_list(app, MT_VIEW_PROCESSES, (struct mt_rect){r.row + 1, r.column, r.rows - 1 - below, r.columns}, l, focus,
+		draw_line, &layout);
+
+	draw_below(app, (struct mt_rect){r.row + 1 + seen, r.column, l->rows - seen, r.columns});
 	if (below)
 		draw_whole(app, (struct mt_rect){r.row + r.rows - below, r.column, below, r.columns});
 }

@@ -119,20 +119,20 @@ static void draw_where(struct mt_app *app, struct mt_rect r, const struct mt_tre
 		selected ? role : MT_ROLE_SOURCE, text);
 }
 
-static void draw_line(struct mt_app *app, struct mt_rect r, const struct layout *l, const struct mt_tree_row *row,
-	bool selected, bool focus)
+static void draw_line(struct mt_app *app, const struct mt_line *line, void *layout)
 {
+	const struct layout *l = layout;
+	const struct mt_tree_row *row = &app->tree.rows[line->index];
 	struct mt_data *d = &app->data;
 	struct mt_screen *s = app->screen;
 	const struct mt_tree_node *node = mt_tree_get(d->tree, row->last);
-	enum mt_role role = selected ? focus ? MT_ROLE_SELECTED : MT_ROLE_SELECTED_AWAY : MT_ROLE_NUMBER;
+	const struct mt_rect r = line->r;
+	enum mt_role role = line->role;
 	const struct mt_metric_info *info = mt_metric_info(d->sort);
 	uint64_t value = row->more ? row->more_value : mt_metric_value(&d->profile, &node->total, d->sort);
 	int column = r.column + 2;
 	char text[32];
 
-	mt_draw_fill(s, r.row, r.column, r.columns, role);
-	mt_draw(s, r.row, r.column, 1, role, selected ? mt_glyph(mt_screen_utf8(s), MT_GLYPH_CURSOR) : " ");
 	mt_draw_right(s, r.row, column, COLUMN - 1, role, row->more ? mt_data_format(text, value, info->unit)
 		: mt_data_metric(text, d, &node->total, d->sort));
 	column += COLUMN;
@@ -153,8 +153,8 @@ static void draw_line(struct mt_app *app, struct mt_rect r, const struct layout 
 			mt_tree_companion(d->sort)));
 	if (!row->branch && !row->more && node->group != MT_NO_GROUP)
 		mt_triage_draw_mark(app, r.row, r.column, role, node->group);
-	draw_where(app, (struct mt_rect){r.row, r.column + l->where_column, 1, r.columns - l->where_column}, row, selected,
-		focus);
+	draw_where(app, (struct mt_rect){r.row, r.column + l->where_column, 1, r.columns - l->where_column}, row,
+		line->selected, line->focus);
 }
 
 static void draw(struct mt_app *app, struct mt_rect r, bool focus)
@@ -163,16 +163,11 @@ static void draw(struct mt_app *app, struct mt_rect r, bool focus)
 	struct layout layout = lay_out(r.columns);
 
 	draw_heading(app, r, &layout);
-	mt_list_fit(l, r.rows - 1);
+	r.row++;
+	r.rows--;
 	if (!l->count)
-		mt_guidance_empty(app, (struct mt_rect){r.row + 1, r.column, r.rows - 1, r.columns});
-	for (int i = 0; i < r.rows - 1 && l->top + (uint32_t)i < l->count; i++) {
-		struct mt_rect line = {r.row + 1 + i, r.column, 1, r.columns};
-		uint32_t index = l->top + (uint32_t)i;
-
-		draw_line(app, line, &layout, &app->tree.rows[index], index == l->selected, focus);
-		mt_frame_hit(app, line, MT_HIT_LINE, MT_VIEW_TREE, index);
-	}
+		mt_guidance_empty(app, r);
+	mt_frame_list(app, MT_VIEW_TREE, r, l, focus, draw_line, &layout);
 }
 
 static void remember(struct mt_tree_state *t)

@@ -114,25 +114,26 @@ static int draw_sums(struct mt_app *app, struct mt_rect r)
 	return 1;
 }
 
-static void draw_line(struct mt_app *app, struct mt_rect r, uint32_t group, bool selected, bool focus)
+static void draw_line(struct mt_app *app, const struct mt_line *line, void *none)
 {
+	(void)none;
 	struct mt_data *d = &app->data;
+	uint32_t group = app->triage->leaks[line->index];
 	const struct mt_group *g = &d->profile.groups[group];
-	enum mt_role role = selected ? focus ? MT_ROLE_SELECTED : MT_ROLE_SELECTED_AWAY : MT_ROLE_NUMBER;
+	const struct mt_rect r = line->r;
+	enum mt_role role = line->role;
 	const struct mt_judgement *j = mt_triage_of(app, group);
 	int note = j && *j->note && r.columns >= 70 ? (r.columns - 22) * 2 / 5 : 0, where = r.column + 4 + BYTES + BLOCKS + 1;
 	struct mt_backtrace stack = {0};
 	char text[32];
 
-	mt_draw_fill(app->screen, r.row, r.column, r.columns, role);
-	mt_draw(app->screen, r.row, r.column, 1, role, selected ? mt_glyph(mt_screen_utf8(app->screen), MT_GLYPH_CURSOR) : " ");
 	mt_triage_draw_mark(app, r.row, r.column, role, group);
 	mt_draw_right(app->screen, r.row, r.column + 4, BYTES, role, mt_data_metric(text, d, g, MT_METRIC_LEAKED_SIZE));
 	mt_draw_right(app->screen, r.row, r.column + 4 + BYTES, BLOCKS, role, mt_data_metric(text, d, g, MT_METRIC_LEAKED_COUNT));
 	mt_backtrace_get(&stack, &d->profile, &d->symbols, group);
-	mt_frame_where(app, r.row, where + 1, r.column + r.columns - where - 1 - note, selected, focus, mt_backtrace_own(&stack));
+	mt_frame_where(app, r.row, where + 1, r.column + r.columns - where - 1 - note, line->selected, line->focus, mt_backtrace_own(&stack));
 	if (note)
-		mt_draw(app->screen, r.row, r.column + r.columns - note + 1, note - 1, selected ? role : MT_ROLE_PROMPT, j->note);
+		mt_draw(app->screen, r.row, r.column + r.columns - note + 1, note - 1, line->selected ? role : MT_ROLE_PROMPT, j->note);
 	mt_backtrace_free(&stack);
 }
 
@@ -171,16 +172,9 @@ static void draw(struct mt_app *app, struct mt_rect r, bool focus)
 	draw_heading(app, r);
 	r.row++;
 	r.rows--;
-	mt_list_fit(l, r.rows);
 	if (!l->count)
 		draw_empty(app, r);
-	for (int i = 0; i < r.rows && l->top + (uint32_t)i < l->count; i++) {
-		struct mt_rect line = {r.row + i, r.column, 1, r.columns};
-		uint32_t index = l->top + (uint32_t)i;
-
-		draw_line(app, line, app->triage->leaks[index], index == l->selected, focus);
-		mt_frame_hit(app, line, MT_HIT_LINE, MT_VIEW_TRIAGE, index);
-	}
+	mt_frame_list(app, MT_VIEW_TRIAGE, r, l, focus, draw_line, NULL);
 }
 
 /* ---- actions ---- */
