@@ -93,12 +93,23 @@ static void put_seconds(struct mt_json *json, const char *name, uint64_t ns)
 	mt_json_seconds(json, ns);
 }
 
+static void put_bool(struct mt_json *json, const char *name, bool value)
+{
+	mt_json_key(json, name);
+	mt_json_bool(json, value);
+}
+
+static void put_string(struct mt_json *json, const char *name, const char *value)
+{
+	mt_json_key(json, name);
+	mt_json_string(json, value);
+}
+
 static void marker_json(struct mt_json *json, const struct mt_profile *p, const struct mt_log_entry *e)
 {
 	mt_json_open(json, '{');
 	put_seconds(json, "seconds", e->time_ns);
-	mt_json_key(json, "text");
-	mt_json_string(json, mt_strings_get(&p->strings, e->text));
+	put_string(json, "text", mt_strings_get(&p->strings, e->text));
 	mt_json_close(json, '}');
 }
 
@@ -122,8 +133,7 @@ static void pause_json(struct mt_json *json, const struct mt_profile *p, uint32_
 	mt_json_open(json, '{');
 	put_seconds(json, "begin_seconds", p->log[at].time_ns);
 	put_seconds(json, "end_seconds", end < p->log_count ? p->log[end].time_ns : p->info.wall_ns);
-	mt_json_key(json, "text");
-	mt_json_string(json, mt_strings_get(&p->strings, p->log[at].text));
+	put_string(json, "text", mt_strings_get(&p->strings, p->log[at].text));
 	mt_json_close(json, '}');
 }
 
@@ -131,8 +141,7 @@ static void pause_json(struct mt_json *json, const struct mt_profile *p, uint32_
 static void limits_json(struct mt_json *json, const struct mt_profile *p)
 {
 	put_seconds(json, "history_from_seconds", p->info.history_from_ns);
-	mt_json_key(json, "peak_estimated");
-	mt_json_bool(json, p->info.peak_unsure);
+	put_bool(json, "peak_estimated", p->info.peak_unsure);
 	mt_json_key(json, "limits");
 	mt_json_open(json, '[');
 	for (uint32_t i = 0; i < p->log_count; i++)
@@ -169,17 +178,12 @@ static void notes_json(struct mt_json *json, const struct mt_profile *p)
 	}
 }
 
-static void info_json(const struct mt_report *report, const struct totals *totals)
+/* What was recorded, and when. */
+static void run_json(struct mt_json *json, const struct mt_profile *profile)
 {
-	struct mt_json writer = {.out = report->out}, *json = &writer;
-	const struct mt_profile *profile = report->profile;
 	const struct mt_info *info = &profile->info;
 	char start[40];
 
-	mt_json_open(json, '{');
-	put_number(json, "format_version", 1);
-	mt_json_key(json, "complete");
-	mt_json_bool(json, complete(report));
 	mt_json_key(json, "command");
 	mt_json_open(json, '[');
 	for (uint32_t i = 0; i < profile->argument_count; i++)
@@ -188,22 +192,21 @@ static void info_json(const struct mt_report *report, const struct totals *total
 	put_number(json, "pid", info->pid);
 	put_number(json, "parent_pid", info->parent);
 	put_number(json, "root_pid", info->root);
-	mt_json_key(json, "origin");
-	mt_json_string(json, mt_origin_name(info->origin));
+	put_string(json, "origin", mt_origin_name(info->origin));
 	mt_report_start_time(start, profile);
 	mt_json_key(json, "start_time");
 	if (info->start_unix_ns)
 		mt_json_string(json, start);
 	else
 		mt_json_null(json);
-	mt_json_key(json, "wall_seconds");
-	mt_json_seconds(json, info->wall_ns);
-#define X(name, words, unit) put_number(json, #name, totals->name);
-	TOTALS(X)
-#undef X
-	mt_report_json_suppressed(json, report);
-	mt_json_key(json, "peak_seconds");
-	mt_json_seconds(json, info->peak_ns);
+	put_seconds(json, "wall_seconds", info->wall_ns);
+}
+
+static void counts_json(struct mt_json *json, const struct mt_profile *profile)
+{
+	const struct mt_info *info = &profile->info;
+
+	put_seconds(json, "peak_seconds", info->peak_ns);
 	put_number(json, "threads", profile->thread_count);
 	put_number(json, "modules", profile->module_count);
 	put_number(json, "nodes", profile->node_count);
@@ -223,13 +226,17 @@ static void info_json(const struct mt_report *report, const struct totals *total
 		put_number(json, #name, info->name);
 	MT_INFO_COUNTS(X)
 #undef X
-	mt_json_key(json, "usable_sizes");
-	mt_json_bool(json, info->usable_rule != MT_USABLE_NONE);
-	mt_json_key(json, "lossy_seconds");
-	mt_json_seconds(json, info->lossy_ns);
+	put_bool(json, "usable_sizes", info->usable_rule != MT_USABLE_NONE);
+	put_seconds(json, "lossy_seconds", info->lossy_ns);
 	put_number(json, "estimated_groups", estimated_groups(profile));
-	mt_json_key(json, "mapped_estimated");
-	mt_json_bool(json, mt_report_maps_are_estimated(info));
+	put_bool(json, "mapped_estimated", mt_report_maps_are_estimated(info));
+}
+
+/* Of the process, beside its heap. */
+static void memory_json(struct mt_json *json, const struct mt_profile *profile)
+{
+	const struct mt_info *info = &profile->info;
+
 #define X(name) \
 	mt_json_key(json, #name); \
 	mt_report_json_memory(json, mt_report_memory(profile), mt_report_memory(profile)->name);
@@ -240,27 +247,46 @@ static void info_json(const struct mt_report *report, const struct totals *total
 	mt_report_json_memory(json, mt_report_memory(profile), info->name);
 	X(vss_bytes) X(shared_bytes) X(arena_resident_bytes)
 #undef X
-	mt_json_key(json, "allocator");
-	mt_json_string(json, mt_strings_get(&profile->strings, info->allocator));
-	mt_json_key(json, "own_allocator");
-	mt_json_string(json, mt_strings_get(&profile->strings, info->own_allocator));
-	mt_json_key(json, "paused");
-	mt_json_bool(json, info->paused);
-	notes_json(json, profile);
-	limits_json(json, profile);
+	put_string(json, "allocator", mt_strings_get(&profile->strings, info->allocator));
+	put_string(json, "own_allocator", mt_strings_get(&profile->strings, info->own_allocator));
+}
+
+/* How it ended, and what it took to record it. */
+static void end_json(struct mt_json *json, const struct mt_info *info)
+{
 	mt_json_key(json, "exit_status");
 	if (info->exit_status == -1)
 		mt_json_null(json);
 	else
 		mt_json_integer(json, info->exit_status);
-	mt_json_key(json, "resolution_seconds");
-	mt_json_seconds(json, info->resolution_ns);
+	put_seconds(json, "resolution_seconds", info->resolution_ns);
 	mt_json_key(json, "counters");
 	mt_json_open(json, '{');
 #define X(id, name, words) put_number(json, #name, info->counters[MT_COUNTER_##id]);
 	MT_COUNTERS(X)
 #undef X
 	mt_json_close(json, '}');
+}
+
+static void info_json(const struct mt_report *report, const struct totals *totals)
+{
+	struct mt_json writer = {.out = report->out}, *json = &writer;
+	const struct mt_profile *profile = report->profile;
+
+	mt_json_open(json, '{');
+	put_number(json, "format_version", 1);
+	put_bool(json, "complete", complete(report));
+	run_json(json, profile);
+#define X(name, words, unit) put_number(json, #name, totals->name);
+	TOTALS(X)
+#undef X
+	mt_report_json_suppressed(json, report);
+	counts_json(json, profile);
+	memory_json(json, profile);
+	put_bool(json, "paused", profile->info.paused);
+	notes_json(json, profile);
+	limits_json(json, profile);
+	end_json(json, &profile->info);
 	mt_json_close(json, '}');
 	putc('\n', report->out);
 }
