@@ -49,34 +49,14 @@ static void check_live(struct tests *t)
 	terminal_close(&terminal);
 }
 
-/* Lines that come do not move the selected one; a click selects. */
-static void check_stay(struct tests *t)
-{
-	struct terminal terminal;
-	char *screen;
+static const struct golden small = {.columns = 80, .rows = 24};
 
-	open_trace(t, &terminal, 24, 80, NULL);
-	terminal_settle(&terminal);
-	terminal_type(&terminal, "0");
-	terminal_settle(&terminal);
-	terminal_type(&terminal, "\033[<0;30;8M\033[<0;30;8m");
-	bool ok = terminal_settle(&terminal);
-
-	terminal_type(&terminal, "T\r");
-	ok = terminal_settle(&terminal) && ok;
-	screen = terminal_text(&terminal);
-	ok = ok && strstr(screen, "\xe2\x96\xb6  20.00s pause");
-	free(screen);
-	terminal_type(&terminal, "G");
-	ok = terminal_settle(&terminal) && ok;
-	screen = terminal_text(&terminal);
-	ok = ok && strstr(screen, "memtui  theme: ");
-	tell(t, ok, "a click selects a line, which stays when others come");
-	if (!ok)
-		printf("%s\n", screen);
-	free(screen);
-	terminal_close(&terminal);
-}
+static const struct step steps[] = {
+	{"0 turns to it", "0", "TIME WHAT", NULL},
+	{"a click selects a line", "\033[<0;30;8M\033[<0;30;8m", "▶  20.00s pause", NULL},
+	{"which stays when others come", "T\r", "▶  20.00s pause", NULL},
+	{"behind the last", "G", "memtui  theme: ", NULL},
+};
 
 int main(int argc, char **argv)
 {
@@ -87,8 +67,7 @@ int main(int argc, char **argv)
 	t.trace = trace;
 	for (size_t i = 0; i < sizeof goldens / sizeof *goldens; i++)
 		check_golden(&t, &goldens[i]);
-	if (wanted("mouse"))
-		check_stay(&t);
+	check_steps(&t, "log", &small, steps, sizeof steps / sizeof *steps);
 	if (wanted("live"))
 		check_live(&t);
 	return t.failed != 0;

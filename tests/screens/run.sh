@@ -1,6 +1,6 @@
 #!/bin/sh
 # Screens of the terminal interface: run.sh BUILD. TEST="NAME_test ..." runs these tests alone, GENERATE=1 rewrites the golden screens; ONLY="PART ..." runs
-# these parts alone: golden, bytes, resize, signals, mouse, fields, filtering, random, live ..., or the name of a golden screen.
+# these parts alone: golden, bytes, resize, signals, mouse, fields, random, live ..., or the name of a golden screen.
 build=${1:?run.sh BUILD}
 here=$(cd "$(dirname "$0")" && pwd)
 root=$(cd "$here/../.." && pwd)

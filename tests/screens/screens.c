@@ -180,7 +180,7 @@ void check_steps(struct tests *t, const char *where, const struct golden *g, con
 
 	if (!wanted("steps"))
 		return;
-	open_trace(t, &terminal, 30, 100, g);
+	open_trace(t, &terminal, g && g->rows ? g->rows : 30, g && g->rows ? g->columns : 100, g);
 	terminal_settle(&terminal);
 	for (size_t i = 0; i < count; i++) {
 		terminal_type(&terminal, steps[i].keys);

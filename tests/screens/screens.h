@@ -42,7 +42,8 @@ char *read_text(const char *path); /* empty where there is none; caller frees */
 bool walk_sizes(struct terminal *);
 /* After that walk the screen is as one that was opened at the last; keys: typed before. ONLY=resize. */
 void check_walks(struct tests *t, const char *where, const char *const *keys, size_t count);
-/* One after another: what is typed or clicked, and what then has to be on the screen, or must not (or NULL). ONLY=steps. */
+/* One after another: what is typed or clicked, and what then has to be on the screen, or must not (or NULL).
+ * g: what to open, of its size or else at 100x30; or NULL. ONLY=steps. */
 struct step { const char *name, *keys, *there, *gone; };
 void check_steps(struct tests *t, const char *where, const struct golden *g, const struct step *steps, size_t count);
 

@@ -95,33 +95,10 @@ static void check_fields(struct tests *t)
 
 /* ---- while a filter goes over events ---- */
 
-/* Keys, and what then has to be on the screen and what not. */
-struct typed { const char *name, *keys, *there, *gone; };
-
-static void check_typed(struct tests *t, const char *filtering, const struct typed *typed, size_t count)
-{
-	struct golden g = {.filtering = filtering};
-	struct terminal terminal;
-
-	open_trace(t, &terminal, 24, 80, &g);
-	terminal_settle(&terminal);
-	for (size_t i = 0; i < count; i++) {
-		terminal_type(&terminal, typed[i].keys);
-		bool good = terminal_settle(&terminal);
-		char *screen = terminal_text(&terminal);
-
-		good = good && strstr(screen, typed[i].there) && !(typed[i].gone && strstr(screen, typed[i].gone));
-		tell(t, good, "filtering: %s", typed[i].name);
-		if (!good)
-			printf("%s\n", screen);
-		free(screen);
-	}
-	terminal_close(&terminal);
-}
-
 static void check_filtering(struct tests *t)
 {
-	static const struct typed held[] = {
+	static const struct golden holds = {.columns = 80, .rows = 24, .filtering = "0.43"}, small = {.columns = 80, .rows = 24};
+	static const struct step held[] = {
 		{"the filter typed is tried in the background", "2\\size>=1k", "filtering 43 %", NULL},
 		{"another one takes its place", "0", "filtering 43 %", NULL},
 		{"so does one that is answered at once", "\025json", "1/17 groups", "filtering"},
@@ -138,7 +115,7 @@ static void check_filtering(struct tests *t)
 		{"A again takes it back", "A", "filter: json ", "filtering"},
 		{"q leaves while a filter is asked for", "A", "filtering 43 %", NULL},
 	};
-	static const struct typed real[] = {
+	static const struct step real[] = {
 		{"a filter is in force when it is done", "2\\size>=1M\r", "filter: size>=1M", "json_node"},
 		{"Esc in the prompt brings it back after another", "\\\025size>=3M\033", "filter: size>=1M", "filtering"},
 		{"the same range from the prompt and the timeline", "\\\025from:50s\r5", "in 50.0s", NULL},
@@ -149,8 +126,8 @@ static void check_filtering(struct tests *t)
 		{"what was live at the peak", "RA", "filter: alive_at:peak", "from:"},
 	};
 
-	check_typed(t, "0.43", held, sizeof held / sizeof *held);
-	check_typed(t, NULL, real, sizeof real / sizeof *real);
+	check_steps(t, "filtering", &holds, held, sizeof held / sizeof *held);
+	check_steps(t, "filtering", &small, real, sizeof real / sizeof *real);
 }
 
 /* ---- terminals that cannot show it ---- */
@@ -373,8 +350,7 @@ int main(int argc, char **argv)
 		check_mouse(&t);
 	if (wanted("fields"))
 		check_fields(&t);
-	if (wanted("filtering"))
-		check_filtering(&t);
+	check_filtering(&t);
 	if (wanted("random"))
 		check_random(&t);
 	if (wanted("live")) {

@@ -25,46 +25,25 @@ static const struct golden goldens[] = {
 	{"time-no-color-80x24", 80, 24, "5nm", 0, 0, 0, true, 0, 0, 0},
 };
 
-static void check(struct tests *t, struct terminal *terminal, const char *keys, const char *there, const char *name)
-{
-	terminal_type(terminal, keys);
-	bool good = terminal_settle(terminal);
-	char *screen = terminal_text(terminal);
+static const struct golden small = {.columns = 80, .rows = 24};
 
-	good = good && strstr(screen, there);
-	tell(t, good, "timeline: %s", name);
-	if (!good)
-		printf("wanted: %s\n%s", there, screen);
-	free(screen);
-}
+static const struct step steps[] = {
+	{"m draws the next", "5m", "drawn: live blocks", NULL},
+	{"and begins anew after the last", "mmmmm", "drawn: live bytes", NULL},
+	{"a click on a name draws it", "\033[<0;42;3M\033[<0;42;3m", "   2315", NULL},
+	{"n goes to the first marker of the program", "=n", "marker: configuration is read", NULL},
+	{"n goes on to the pause", "n", "recording paused", NULL},
+	{"N goes back, and around, to the peak", "NN", "peak 83.9M", NULL},
+	{"marks are ends of ranges too", "vN", "selected", NULL},
+	{"which are applied", "\r", "filter: from:", NULL},
+	{"B draws graphs with blocks", "RB", "graphs are drawn with blocks", NULL},
+	{"and with braille again", "BB", "graphs are drawn with braille", NULL},
+};
 
-static void check_keys(struct tests *t)
-{
-	struct terminal terminal;
-
-	open_trace(t, &terminal, 24, 80, NULL);
-	check(t, &terminal, "5m", "drawn: live blocks", "m draws the next");
-	check(t, &terminal, "mmmmm", "drawn: live bytes", "and begins anew after the last");
-	check(t, &terminal, "\033[<0;42;3M\033[<0;42;3m", "   2315", "a click on a name draws it");
-	check(t, &terminal, "=n", "marker: configuration is read", "n goes to the first marker of the program");
-	check(t, &terminal, "n", "recording paused", "n goes on to the pause");
-	check(t, &terminal, "NN", "peak 83.9M", "N goes back, and around, to the peak");
-	check(t, &terminal, "vN", "selected", "marks are ends of ranges too");
-	check(t, &terminal, "\r", "filter: from:", "which are applied");
-	check(t, &terminal, "RB", "graphs are drawn with blocks", "B draws graphs with blocks");
-	check(t, &terminal, "BB", "graphs are drawn with braille", "and with braille again");
-	terminal_close(&terminal);
-}
-
-static void check_unmarked(struct tests *t)
-{
-	struct terminal terminal;
-
-	open_trace(t, &terminal, 24, 80, NULL);
-	check(t, &terminal, "5+++=", "at the cursor", "zoomed and whole");
-	check(t, &terminal, "g+++++n", "nothing is marked", "where nothing is marked, that is said");
-	terminal_close(&terminal);
-}
+static const struct step unmarked[] = {
+	{"zoomed and whole", "5+++=", "at the cursor", NULL},
+	{"where nothing is marked, that is said", "g+++++n", "nothing is marked", NULL},
+};
 
 /* A running program: its markers come as they are set, and a pause is seen while it goes on. */
 static void check_live(struct tests *t)
@@ -97,10 +76,9 @@ int main(int argc, char **argv)
 	t.trace = path;
 	for (size_t i = 0; i < sizeof goldens / sizeof *goldens; i++)
 		check_golden(&t, &goldens[i]);
-	if (wanted("timeline")) {
-		check_keys(&t);
-		check_unmarked(&t);
+	check_steps(&t, "timeline", &small, steps, sizeof steps / sizeof *steps);
+	check_steps(&t, "timeline", &small, unmarked, sizeof unmarked / sizeof *unmarked);
+	if (wanted("live"))
 		check_live(&t);
-	}
 	return t.failed != 0;
 }
