@@ -387,7 +387,6 @@ const char *mt_blocks_order_words(struct mt_app *);
 bool mt_blocks_asked(const struct mt_app *);              /* a list that is not there yet */
 void mt_blocks_collect(struct mt_app *);
 bool mt_blocks_progress(struct mt_app *, int percent);    /* to be told; whether that is news */
-bool mt_blocks_tells(const struct mt_app *);              /* it is on the screen */
 void mt_blocks_state_free(struct mt_blocks_state *);
 /* ---- view/detail.c ---- */
 void mt_detail_free(struct mt_detail_state *);

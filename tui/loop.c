@@ -33,8 +33,8 @@ struct loop {
 	size_t pending_len;
 	uint64_t pending_since, next_frame, next_names, next_output, next_import;
 	uint64_t next_processes, next_difference; /* FOREVER: nothing to do */
-	uint64_t next_blocks; /* 0: none are asked for */
-	uint64_t next_filter, asked; /* 0: no filter is being answered; which one is */
+	uint64_t next_blocks; /* 0: none are asked for; FOREVER: a test holds the list, and that was seen */
+	uint64_t next_filter, asked; /* the same of a filter; which one is being answered */
 	uint64_t consumed, frame;
 	bool test, frames;    /* write idle tokens; after every frame */
 	uint64_t token_consumed, token_frame;
@@ -152,17 +152,12 @@ static void take_keys(struct loop *loop)
 	decode(loop, false);
 }
 
-/* Work goes on that will be drawn; what a test holds counts once its progress is drawn. */
+/* Work goes on that will be drawn; what a test holds is over once it was seen where. */
 static bool works(struct loop *loop)
 {
 	struct mt_app *app = loop->app;
-	bool held = false, filters = mt_data_pending(&app->data) != NULL, lists = mt_blocks_asked(app), held_blocks = false;
 
-	if (lists)
-		mt_worker_progress(app->data.listing, &held_blocks);
-	if (filters)
-		mt_matching_progress(app->data.matching, &held);
-	return (filters && !(held && app->filtering)) || (lists && !(held_blocks && mt_blocks_tells(app))) ||
+	return (mt_data_pending(&app->data) && loop->next_filter != FOREVER) || (mt_blocks_asked(app) && loop->next_blocks != FOREVER) ||
 		app->data_dirty || loop->next_names || mt_jobs_shown(app) || mt_difference_busy(app) || app->data.trace == MT_TRACE_AWAITED ||
 		(app->data.surveying && mt_surveying_busy(app->data.surveying));
 }

@@ -86,11 +86,6 @@ bool mt_blocks_progress(struct mt_app *app, int percent)
 	return news && app->view == MT_VIEW_BLOCKS;
 }
 
-bool mt_blocks_tells(const struct mt_app *app)
-{
-	return app->blocks && app->blocks->percent >= 0;
-}
-
 static void remember(struct mt_blocks_state *t)
 {
 	t->list.identity = t->list.selected < t->blocks.count ? t->blocks.items[t->list.selected].number + 1 : 0;
