@@ -79,6 +79,7 @@ static void set_environment(const struct settings *s)
 /* As a shell with job control: memtui has a process group of its own, and its stops are seen. */
 static void lead(int reports, const struct settings *s, char *const *argv)
 {
+	static const int unheard[] = {SIGTSTP, SIGINT, SIGQUIT}; /* a job without a terminal may ignore them */
 	struct report report;
 
 	signal(SIGTTOU, SIG_IGN);
@@ -87,7 +88,8 @@ static void lead(int reports, const struct settings *s, char *const *argv)
 		setpgid(0, 0);
 		tcsetpgrp(0, getpid());
 		signal(SIGTTOU, SIG_DFL);
-		signal(SIGTSTP, SIG_DFL); /* a job without a terminal may ignore it */
+		for (size_t i = 0; i < sizeof unheard / sizeof *unheard; i++)
+			signal(unheard[i], SIG_DFL);
 		set_environment(s);
 		if (s->directory && chdir(s->directory) < 0)
 			_exit(126);
@@ -251,7 +253,8 @@ static void step(struct terminal *t, int milliseconds)
 			feed(t, bytes, (size_t)n);
 		return; /* what memtui wrote comes before news of its end */
 	}
-	if (fds[1].revents & POLLIN)
+	/* It may have come while they were looked at one after the other. */
+	if (fds[1].revents & POLLIN && poll(fds, 1, 0) <= 0)
 		take_report(t);
 }
 
