@@ -154,6 +154,12 @@ static void suspects(struct mt_app *app)
 	mt_list_move(&app->groups.list, MT_ACTION_TOP);
 	mt_list_move(&app->tree.list, MT_ACTION_TOP);
 	mt_list_move(&app->overview.list, MT_ACTION_TOP);
+	char why[80];
+
+	if (metric == MT_METRIC_SUSPECT && mt_data_unsampled(&app->data, why, sizeof why)) {
+		mt_app_say(app, "sorted by suspicion of a leak (~): %s", why);
+		return;
+	}
 	mt_app_say(app, "sorted by %s%s", mt_metric_info(metric)->words, metric == MT_METRIC_SUSPECT ?
 		"; L again: by bytes not freed" : "; L: by suspicion of a leak");
 }

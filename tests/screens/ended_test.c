@@ -38,11 +38,34 @@ static void check_ended(struct tests *t)
 	terminal_close(&terminal);
 }
 
+/* With more groups than samples are taken of, while it runs. */
+static void check_many(struct tests *t)
+{
+	struct settings s = {.term = "xterm-256color", "C.UTF-8", t->scratch, false, t->scratch, NULL};
+	char *argv[] = {t->memtui, "run", "-f", "-o", "many.dat", "--", "./many", NULL};
+	struct terminal terminal;
+
+	terminal_start(&terminal, 24, 80, &s, argv);
+	terminal_wait_text(&terminal, "LIVE");
+	terminal_type(&terminal, "O");
+	terminal_wait_text(&terminal, "made");
+	expect(t, &terminal, "V", "~ estimates, more than 100k groups are not sampled", "the overview says that scores are estimates, and why");
+	expect(t, &terminal, "2L", "(~): more than 100k groups", "and so does the order by them");
+	expect(t, &terminal, "\r", " trend  more than 100k groups are not sampled", "and the detail");
+	expect(t, &terminal, "O\r\004", "ended with status 0", "it ends");
+	expect(t, &terminal, "V", "suspected leaks: score of 100, growth", "and then they are exact");
+	terminal_type(&terminal, "Q");
+	tell(t, terminal_wait_end(&terminal) && !terminal.status, "the session ends");
+	terminal_close(&terminal);
+}
+
 int main(int argc, char **argv)
 {
 	struct tests t = tests_begin(argc, argv);
 
-	if (wanted("live"))
+	if (wanted("live")) {
 		check_ended(&t);
+		check_many(&t);
+	}
 	return t.failed != 0;
 }

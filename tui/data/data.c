@@ -7,6 +7,7 @@
 #include "core/query/wrappers.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -159,6 +160,18 @@ int mt_data_attach(struct mt_data *d, const char *session_name, pid_t process, u
 uint32_t mt_data_history(const struct mt_data *d, uint32_t group, uint64_t *out, uint32_t most)
 {
 	return mt_ranking_history(&d->ranking, group, out, most);
+}
+
+bool mt_data_unsampled(const struct mt_data *d, char *out, size_t len)
+{
+	uint32_t most = d->surveying ? MT_SURVEY_GROUPS_MAX : MT_RANKING_MOST;
+	char number[MT_NUMBER_LEN];
+
+	if (d->ranking.score_count || d->whole.group_count <= most || !(d->surveying || d->client || d->followed))
+		return false;
+	mt_number_count(number, most);
+	snprintf(out, len, "more than %s groups are not sampled", number);
+	return true;
 }
 
 void mt_data_rank(const struct mt_data *d, uint32_t group, struct mt_rank *rank)

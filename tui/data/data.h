@@ -91,6 +91,9 @@ bool mt_data_asks_names(const struct mt_data *);      /* the filter in force goe
 void mt_data_names_known(struct mt_data *);          /* once all names are there: what matches by them is known now */
 
 /* How much a group looks like a leak: by what was seen of it, else by its totals. */
+/* Why no samples are taken of groups: "more than 100k groups are not sampled"; false: they are, or there is nothing to take
+ * them of. */
+bool mt_data_unsampled(const struct mt_data *, char *out, size_t len);
 void mt_data_rank(const struct mt_data *, uint32_t group, struct mt_rank *);
 /* Asks the events for it where there are any, and for what they tell of one group (MT_NO_GROUP: of none); true from
  * mt_data_survey_collect: there is news. */

@@ -48,7 +48,7 @@ static void draw_trend(struct mt_app *app, struct mt_rect r)
 	uint32_t most = r.columns < 90 ? 16 : MT_RANK_POINTS;
 	uint32_t count = mt_data_history(&app->data, app->detail.group, points, most);
 	struct mt_rank rank;
-	char span[MT_NUMBER_LEN];
+	char span[MT_NUMBER_LEN], why[80];
 
 	mt_data_rank(&app->data, app->detail.group, &rank);
 	put(&l, MT_ROLE_DIM, " trend  ");
@@ -56,7 +56,8 @@ static void draw_trend(struct mt_app *app, struct mt_rect r)
 		mt_sparkline_draw(app->screen, l.row, l.column, (int)most, MT_ROLE_GRAPH, points, count, 0);
 		l.column += (int)count + 2;
 	} else {
-		put(&l, MT_ROLE_DIM, "%s   ", app->data.live ? "some seconds must be watched" : "not known without events");
+		put(&l, MT_ROLE_DIM, "%s   ", mt_data_unsampled(&app->data, why, sizeof why) ? why : app->data.live ?
+			"some seconds must be watched" : app->data.surveying ? "being counted" : "not known without events");
 	}
 	mt_number_time(span, rank.span_ns);
 	put(&l, MT_ROLE_DIM, "points: growth %u/%u share %u/%u old %u/%u kept %u/%u", rank.steady, MT_RANK_STEADY, rank.share,

@@ -189,7 +189,11 @@ static void draw(struct mt_app *app, struct mt_rect r, bool focus)
 	mt_overview_heap(app, (struct mt_rect){r.row, r.column, graph, r.columns});
 	growing_rows = (int)o->growing_count < (r.rows - graph - 2) / 2 ? (int)o->growing_count : (r.rows - graph - 2) / 2;
 	if (r.rows - graph >= 6) {
-		mt_draw_rule(app->screen, row++, r.column, r.columns, MT_ROLE_RULE, "suspected leaks: score of 100, growth");
+		char why[80] = "", heading[120];
+		bool estimates = mt_data_unsampled(&app->data, why, sizeof why);
+
+		snprintf(heading, sizeof heading, "suspected leaks: %s%s", estimates ? "~ estimates, " : "score of 100, growth", why);
+		mt_draw_rule(app->screen, row++, r.column, r.columns, MT_ROLE_RULE, heading);
 		for (int i = 0; i < growing_rows; i++)
 			draw_line(app, (struct mt_rect){row++, r.column, 1, r.columns}, (uint32_t)i, focus);
 		if (!o->growing_count)
