@@ -18,8 +18,8 @@ struct item {
 /* The selected groups below a profile node. They stand side by side in tree->groups: those that end at the node, then
  * those of its callees in turn. */
 struct below {
-	uint32_t from, own, count;
-	uint32_t first, next; /* callees that have such groups, in order; 0: none */
+	uint32_t from, own, end; /* own: of [from, end), the first so many */
+	uint32_t first, next;    /* callees that have such groups, in order; 0: none */
 };
 
 /* What tells a node from its siblings, apart from the nodes: these are large, and looking one up would fetch them. */
@@ -250,6 +250,7 @@ static void add_self(struct mt_tree *tree, uint32_t node, uint32_t id)
 
 /* ---- top-down ---- */
 
+/* Each node's end is the number of its groups until they are put side by side. */
 static void count_below(struct mt_tree *tree, const struct mt_selection *selection)
 {
 	const struct mt_profile *profile = tree->profile;
@@ -261,34 +262,38 @@ static void count_below(struct mt_tree *tree, const struct mt_selection *selecti
 	for (uint32_t node = profile->node_count; node-- > 0;) {
 		struct below *here = &below[node], *above;
 
-		here->count += here->own;
-		if (!node || !here->count)
+		here->end += here->own;
+		if (!node || !here->end)
 			continue;
 		above = &below[nodes[node].parent];
-		above->count += here->count;
+		above->end += here->end;
 		here->next = above->first;
 		above->first = node;
 	}
 }
 
-/* Puts the groups side by side, those of a node in the order of the selection. */
+/* Those of a node in the order of the selection. */
 static void order_groups(struct mt_tree *tree, const struct mt_selection *selection)
 {
 	const struct mt_profile *profile = tree->profile;
+	const struct mt_node *nodes = profile->nodes;
 	struct below *below = tree->below;
 
-	for (uint32_t node = 0; node < profile->node_count; node++) { /* callers come before their callees */
-		uint32_t from = below[node].from + below[node].own;
+	below[0].end = below[0].own;
+	below[0].own = 0;
+	for (uint32_t node = 1; node < profile->node_count; node++) { /* callers come before their callees */
+		struct below *here = &below[node], *above = &below[nodes[node].parent];
 
-		below[node].own = 0;
-		for (uint32_t callee = below[node].first; callee; callee = below[callee].next) {
-			below[callee].from = from;
-			from += below[callee].count;
-		}
+		if (!here->end)
+			continue;
+		here->from = above->end;
+		above->end += here->end;
+		here->end = here->from + here->own;
+		here->own = 0;
 	}
 	for (uint32_t i = 0; i < selection->count; i++) {
 		uint32_t id = selection->groups[i];
-		struct below *here = &below[profile->nodes[profile->groups[id].node].parent];
+		struct below *here = &below[nodes[profile->groups[id].node].parent];
 
 		tree->groups[here->from + here->own++] = id;
 	}
@@ -304,7 +309,7 @@ static void add_below(struct mt_tree *tree, uint32_t node, const struct item *it
 	const struct below *below = &tree->below[item->node];
 	const uint32_t *groups = tree->groups + below->from;
 
-	for (uint32_t i = 0; total && i < below->count; i++)
+	for (uint32_t i = 0; total && i < below->end - below->from; i++)
 		mt_group_sum_of(&tree->nodes[node].total, profile, &profile->groups[groups[i]]);
 	for (uint32_t i = 0; !item->frame && i < below->own; i++)
 		add_self(tree, node, groups[i]);
@@ -376,7 +381,7 @@ static void expand_down(struct mt_tree *tree, uint32_t parent)
 		const struct below *below = &tree->below[item.node];
 		uint32_t pc = tree->profile->nodes[item.node].pc, first;
 		uint32_t frame = mt_pc_frames(tree->symbols, pc, &first) ? first + item.frame : MT_NO_FRAME;
-		uint64_t weight = tree->weights[below->from + below->count] - tree->weights[below->from];
+		uint64_t weight = tree->weights[below->end] - tree->weights[below->from];
 
 		add_item(tree, child_of(tree, parent, pc, frame, weight), item);
 	}
@@ -503,8 +508,8 @@ void mt_tree_visit(const struct mt_tree *tree, uint32_t node, mt_tree_visitor *v
 
 		if (!below)
 			visit(context, item->group, item->node, item->frame);
-		for (uint32_t g = 0; below && g < below->count; g++)
-			visit(context, tree->groups[below->from + g], item->node, item->frame);
+		for (uint32_t g = below ? below->from : 0; below && g < below->end; g++)
+			visit(context, tree->groups[g], item->node, item->frame);
 	}
 }
 

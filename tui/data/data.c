@@ -43,6 +43,14 @@ void mt_data_free(struct mt_data *d)
 	free(d->command);
 }
 
+static void outdate_tree(struct mt_data *d)
+{
+	if (!d->tree)
+		return;
+	d->old_tree = d->tree; /* there is none: this one took it */
+	d->tree = NULL;
+}
+
 void mt_data_move(struct mt_data *to, struct mt_data *from)
 {
 	bool events = from->matching != NULL;
@@ -55,6 +63,7 @@ void mt_data_move(struct mt_data *to, struct mt_data *from)
 	to->matching = NULL;
 	to->surveying = NULL;
 	to->listing = NULL;
+	outdate_tree(to); /* it points to where the profile was */
 	if (events)
 		mt_data_begin_filters(to);
 }
@@ -294,14 +303,6 @@ void mt_data_freeze(struct mt_data *d, bool frozen, unsigned frame_ms)
 		mt_client_interval(d->client, frozen ? 0 : frame_ms);
 		mt_data_update(d, !frozen);
 	}
-}
-
-static void outdate_tree(struct mt_data *d)
-{
-	if (!d->tree)
-		return;
-	d->old_tree = d->tree; /* there is none: this one took it */
-	d->tree = NULL;
 }
 
 void mt_data_select(struct mt_data *d)
