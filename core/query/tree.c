@@ -421,7 +421,6 @@ static uint32_t place_item(struct mt_tree *tree, uint32_t parent, struct item it
 	uint32_t frame = mt_pc_frames(tree->symbols, pc, &first) ? first + item.frame : MT_NO_FRAME;
 	uint32_t node = child_of(tree, parent, pc, frame, weight_of(tree, group));
 
-	mt_group_sum_of(&tree->nodes[node].total, tree->profile, group);
 	add_item(tree, node, item);
 	return node;
 }
@@ -439,6 +438,8 @@ static void build_inverted(struct mt_tree *tree, const struct mt_selection *sele
 		else
 			add_self(tree, place_item(tree, 0, item), id);
 	}
+	for (uint32_t node = 1; node < tree->count; node++)
+		tree->nodes[node].total = tree->nodes[node].self;
 	tree->nodes[0].expanded = true;
 }
 
@@ -447,8 +448,11 @@ static void expand_inverted(struct mt_tree *tree, uint32_t node)
 	for (uint32_t i = tree->first_item[node]; i != MT_NO_NODE; i = tree->items[i].next) {
 		struct item item = tree->items[i];
 
-		if (advance(tree, &item))
-			place_item(tree, node, item);
+		if (!advance(tree, &item))
+			continue;
+		uint32_t caller = place_item(tree, node, item);
+
+		mt_group_sum_of(&tree->nodes[caller].total, tree->profile, &tree->profile->groups[item.group]);
 	}
 }
 
