@@ -159,9 +159,9 @@ bench: all programs $(O)/bench/meter $(O)/bench/regex.ii
 # Milliseconds from a key to its picture on a trace of so many events (EVENTS=), on one of a compiler, and while that runs
 # (they need g++).
 EVENTS ?= 10000000
-$(O)/bench/keys: tests/bench/keys.c tests/screens/harness.c
+$(O)/bench/keys: tests/bench/keys.c tests/screens/harness.c tui/view/program_repeats.c
 	@mkdir -p $(@D)
-	$(Q)$(CC) -std=gnu11 -D_GNU_SOURCE -O2 -I. -o $@ $^ -lvterm -lutil
+	$(Q)$(CC) -std=gnu11 -D_GNU_SOURCE -DHAVE_LIBVTERM -O2 -I. -o $@ $^ -lvterm -lutil
 $(O)/bench/keys-$(EVENTS).dat: $(O)/bench/make_trace
 	$(Q)$(O)/bench/make_trace $@ $(EVENTS) >/dev/null
 CC1PLUS = $(shell g++ -print-prog-name=cc1plus 2>/dev/null)

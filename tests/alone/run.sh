@@ -202,7 +202,7 @@ say "a growing recording" "$(is "$first" "1001 False")$(is "$second" "401501 150
 say "a growing recording is packed" "$(is "$(field early.dat allocations)" 401501)$(grep -q 'still writes' early.err || echo "not said to grow")"
 
 if printf '#include <vterm.h>\n' | gcc -E -x c - >/dev/null 2>&1; then
-	gcc -std=gnu11 -D_GNU_SOURCE -O1 -g -I"$top" -o follow "$here/follow.c" "$top/tests/screens/harness.c" -lvterm -lutil \
+	gcc -std=gnu11 -D_GNU_SOURCE -DHAVE_LIBVTERM -O1 -g -I"$top" -o follow "$here/follow.c" "$top/tests/screens/harness.c" "$top/tui/view/program_repeats.c" -lvterm -lutil \
 		&& timeout 120 ./follow "$memtui" "$lib" ./ways
 fi
 

@@ -174,28 +174,6 @@ void terminal_resize(struct terminal *t, int rows, int columns)
 	ioctl(t->master, TIOCSWINSZ, &size);
 }
 
-/* To the emulator, but that a character to be repeated (REP) is written so often: libvterm goes to the next line when the
- * last one stands a column before the edge. */
-static void show(struct terminal *t, const char *bytes, size_t len)
-{
-	for (size_t i = 0; i < len; i++) {
-		size_t held = t->held_len;
-
-		t->held[t->held_len++] = bytes[i];
-		t->held[t->held_len] = '\0';
-		if (held == 0 ? bytes[i] == '\033' : t->held_len < sizeof t->held - 1 &&
-				(held == 1 ? bytes[i] == '[' : bytes[i] >= '0' && bytes[i] <= '9'))
-			continue;
-		if (held > 2 && bytes[i] == 'b')
-			for (int n = atoi(t->held + 2); n > 0; n--)
-				vterm_input_write(t->vterm, &t->last, 1);
-		else
-			vterm_input_write(t->vterm, t->held, t->held_len);
-		t->last = bytes[i];
-		t->held_len = 0;
-	}
-}
-
 /* Takes tokens out of the stream; the rest goes to the terminal. */
 static void feed(struct terminal *t, const char *bytes, size_t len)
 {
@@ -220,7 +198,7 @@ static void feed(struct terminal *t, const char *bytes, size_t len)
 		/* It was none. An escape that broke it off may begin the next. */
 		size_t keep = t->token_len > 1 && bytes[i] == '\033' ? 1 : 0;
 
-		show(t, t->token, t->token_len - keep);
+		mt_repeats_write(&t->repeats, t->vterm, t->token, t->token_len - keep);
 		t->received += t->token_len - keep;
 		t->token[0] = '\033';
 		t->token_len = keep;

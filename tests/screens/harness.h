@@ -3,6 +3,8 @@
 #ifndef MT_TESTS_SCREENS_HARNESS_H
 #define MT_TESTS_SCREENS_HARNESS_H
 
+#include "tui/view/program_repeats.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -25,8 +27,7 @@ struct terminal {
 	int token_rows, token_columns;
 	bool has_token;
 	int busy;                 /* as it was told: work goes on that will be drawn */
-	char last, held[16];      /* character, and the beginning of what may say how often it is repeated */
-	size_t held_len;
+	struct mt_repeats repeats;
 	char token[96];           /* being read */
 	size_t token_len;
 	bool varying;             /* dumps leave out the title and the line of states: pid, time, counts */

@@ -91,6 +91,19 @@ static bool cell_of(struct terminal *terminal, const char *text, VTermScreenCell
 
 /* ---- what it prints ---- */
 
+/* REP that ends a column before the edge, and none. */
+static void check_repeats(struct tests *t)
+{
+	static char script[] = "printf 'a\\033[75bXYZ__'; printf 'b\\033[77bVW\\n'; printf 'c\\033[b\\033[31md\\033[3b\\033[0m-'; "
+		"printf '\\346\\227\\245\\033[2b|\\033[5mk\\033[4bm\\033[25m'; read x";
+	struct terminal terminal;
+
+	start_script(t, &terminal, NULL, script);
+	sees(t, &terminal, "aXYZ_\n_b", "a repeated character leaves the columns behind it");
+	sees(t, &terminal, "bV\nW\nccdddd-日日日|kkkkkm", "up to the edge, and in any style");
+	stop(&terminal);
+}
+
 static void check_looks(struct tests *t)
 {
 	static char script[] = "printf '\\033[31mAred\\033[0m \\033[38;5;208mBorange\\033[0m \\033[38;2;0;135;255mCblue\\033[0m "
@@ -312,7 +325,7 @@ static void check_programs(struct tests *t)
 
 int main(int argc, char **argv)
 {
-	static const struct { const char *name; void (*check)(struct tests *); } checks[] = {{"program-looks", check_looks},
+	static const struct { const char *name; void (*check)(struct tests *); } checks[] = {{"program-looks", check_looks}, {"program-repeats", check_repeats},
 		{"program-scrollback", check_scrollback}, {"program-alternate", check_alternate}, {"program-size", check_size},
 		{"program-keys", check_keys}, {"program-mouse", check_mouse}, {"program-real", check_programs}};
 	struct tests t = tests_begin(argc, argv);

@@ -17,9 +17,10 @@ fi
 mkdir -p "$build/tests/screens" "$here/golden" "$root/doc/shots"
 tests=${TEST:-$(cd "$here" && ls *_test.c | sed 's/\.c$//')}
 parts=
-for part in screens harness svg; do
-	$cc $flags -c -o "$build/tests/screens/$part.o" "$here/$part.c" || exit 1
-	parts="$parts $build/tests/screens/$part.o"
+for part in "$here/screens.c" "$here/harness.c" "$here/svg.c" "$root/tui/view/program_repeats.c"; do
+	object=$build/tests/screens/$(basename "$part" .c).o
+	$cc $flags -DHAVE_LIBVTERM -c -o "$object" "$part" || exit 1
+	parts="$parts $object"
 done
 for test in $tests; do
 	$cc $flags -o "$build/tests/screens/$test" "$here/$test.c" $parts -lvterm -lutil || exit 1

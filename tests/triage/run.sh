@@ -16,7 +16,7 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 cd "$work" || exit 1
 bad=0
-$cc -std=gnu11 -D_GNU_SOURCE -O1 -I"$top" -o drive "$here/drive.c" "$top/tests/screens/harness.c" -lvterm -lutil || exit 1
+$cc -std=gnu11 -D_GNU_SOURCE -DHAVE_LIBVTERM -O1 -I"$top" -o drive "$here/drive.c" "$top/tests/screens/harness.c" "$top/tui/view/program_repeats.c" -lvterm -lutil || exit 1
 mkdir -p one two three
 $cc -O0 -g -o one/server "$here/server.c" && $cc -O0 -g -DFIXED -o two/server "$here/server.c" || exit 1
 { for i in 1 2 3 4 5 6 7; do echo "/* moved $i */"; done; cat "$here/server.c"; } >three/copied.c

@@ -6,7 +6,7 @@
 #include "tui/app.h"
 
 #ifdef HAVE_LIBVTERM
-#include <vterm.h>
+#include "tui/view/program_repeats.h"
 
 #define MT_PROGRAM_LINES 10000u        /* that are kept of what has scrolled out */
 #define MT_PROGRAM_BYTES (32u << 20)   /* and they take no more than this */
@@ -24,6 +24,7 @@ struct mt_program_line {
 struct mt_program_state {
 	VTerm *terminal;
 	VTermScreen *screen;
+	struct mt_repeats repeats;
 	struct mt_client *client; /* borrowed */
 	uint64_t at, lost;        /* lost: bytes that were overwritten before they were read */
 	bool typing, pasting;

@@ -133,7 +133,7 @@ void mt_program_read(struct mt_app *app)
 		p->lost += p->at - before - n;
 		if (!n)
 			break;
-		vterm_input_write(p->terminal, bytes, n);
+		mt_repeats_write(&p->repeats, p->terminal, bytes, n);
 	}
 	if (!all || app->view != MT_VIEW_OUTPUT)
 		return;
