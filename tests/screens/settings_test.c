@@ -198,6 +198,8 @@ static void check_restore(struct tests *t)
 	tell(t, visit(t, &s, NULL, "3h", "▸", "Q") && visit(t, &s, NULL, "", "▸", "Q"), "so are folds");
 	fill(path);
 	tell(t, visit(t, &s, NULL, "2", "[2 Groups]", "Q") && count_files(path) == 200, "of 200 programs at the most views are kept");
+	snprintf(path, sizeof path, "%s/fields.dat", t->scratch);
+	tell(t, visit(t, &s, NULL, "0", "Log]", "Q") && visit(t, &s, path, "", "[6 Diff]", "Q"), "two traces begin with what changed between them");
 	user_file(t, directory, "left", "config", "restore = off\n");
 	tell(t, visit(t, &s, NULL, "", "[1 Main]", "Q"), "the setting restore = off begins anew");
 }

@@ -18,7 +18,7 @@
 struct mt_restore {
 	char *first;                 /* lines: the view as options and settings made it */
 	bool waiting;                /* for the program to be known */
-	bool filter_given, sort_given; /* by options, which win */
+	bool view_given, filter_given, sort_given; /* by options or operands, which win */
 };
 
 /* The module of the program itself lies below all libraries; other modules may be known before it. */
@@ -75,7 +75,7 @@ static void use_line(struct mt_app *app, const char *name, const char *value)
 	struct mt_err err = {0};
 	int metric;
 
-	if (!strcmp(name, "view")) {
+	if (!strcmp(name, "view") && !r->view_given) {
 		turn_to(app, value);
 	} else if (!strcmp(name, "pane")) {
 		app->pane = strcmp(value, "tree") ? MT_VIEW_GROUPS : MT_VIEW_TREE;
@@ -123,6 +123,7 @@ void mt_restore_begin(struct mt_app *app, const struct mt_ui_options *o)
 	struct mt_restore *r = app->restore = mt_alloc(sizeof *r);
 
 	r->first = describe(app);
+	r->view_given = o->baseline;
 	r->filter_given = o->filter;
 	r->sort_given = o->sort;
 	r->waiting = !o->fresh && mt_config_is(app->config, MT_SETTING_RESTORE, "on");
