@@ -248,6 +248,10 @@ void mt_screen_suspend(struct mt_screen *s)
 		set_paste(s, false);
 	send_style(s, 0);
 	endwin();
+	if (!exit_ca_mode && clr_eol) { /* what was drawn stays: the shell's prompt comes into the last line */
+		putp(clr_eol);
+		fflush(stdout);
+	}
 	tcsetattr(s->fd, TCSADRAIN, &s->saved);
 	mt_crash_arm(false);
 }
