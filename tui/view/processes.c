@@ -119,7 +119,8 @@ static void only_itself(struct mt_app *app)
 
 	*item = (struct mt_session_process){.pid = (pid_t)i->pid, .wait_status = i->ended ? i->exit_status : -1, .recorded = 1,
 		.alive = app->data.live, .failed = !i->ended && !app->data.live, .start_unix_ns = i->start_unix_ns,
-		.allocations = i->allocations, .peak_bytes = i->peak_bytes, .leaked_bytes = i->leaked_bytes};
+		.allocations = i->allocations, .peak_bytes = i->peak_bytes, .leaked_bytes = i->leaked_bytes,
+		.leaked_count = i->leaked_count, .lost_events = i->lost_events};
 	snprintf(item->command, sizeof item->command, "%s", app->data.command ? app->data.command : "");
 	mt_family_make(&s->family, item, 1);
 	s->list.count = 1;
