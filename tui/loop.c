@@ -24,6 +24,9 @@
 #define OUTPUT_MS 100    /* while it is only seen */
 #define FILTER_MS 500    /* until the progress of a filter is shown */
 #define FIRST_MS 250     /* that the first screen waits for its filter */
+#define HEAVY_MS 20      /* news that takes longer to be shown waits while keys come, */
+#define KEYS_MS 300      /* for so long behind a key, */
+#define STALE_MS 1000    /* and never for longer than that */
 #define FOREVER UINT64_MAX
 
 struct loop {
@@ -35,6 +38,7 @@ struct loop {
 	uint64_t next_processes, next_difference; /* FOREVER: nothing to do */
 	uint64_t next_blocks; /* 0: none are asked for; FOREVER: a test holds the list, and that was seen */
 	uint64_t next_filter, asked; /* the same of a filter; which one is being answered */
+	uint64_t key_ms, news_ms, took_ms; /* when the last key and the last news of the program came; what it took */
 	uint64_t consumed, frame;
 	bool test, frames;    /* write idle tokens; after every frame */
 	uint64_t token_consumed, token_frame;
@@ -47,6 +51,26 @@ static uint64_t now_ms(void)
 
 	clock_gettime(CLOCK_MONOTONIC, &now);
 	return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
+}
+
+/* Until when news of a large program waits, so that whoever types is answered out of what is there; 0: it does not. */
+static uint64_t news_wait_until(const struct loop *loop, uint64_t now)
+{
+	uint64_t until = loop->key_ms + KEYS_MS < loop->news_ms + STALE_MS ? loop->key_ms + KEYS_MS : loop->news_ms + STALE_MS;
+
+	return loop->took_ms > HEAVY_MS && now < until ? until : 0;
+}
+
+/* Takes news over; published: of the program, else names alone. */
+static void take_news(struct loop *loop, bool published)
+{
+	uint64_t before = now_ms();
+
+	if (!mt_data_update(&loop->app->data, published))
+		return;
+	loop->app->data_dirty = true;
+	loop->news_ms = now_ms();
+	loop->took_ms = loop->news_ms - before;
 }
 
 /* Stops as the shell expects it, and comes back. */
@@ -148,7 +172,7 @@ static void take_keys(struct loop *loop)
 	if (n < 0)
 		return;
 	loop->pending_len += (size_t)n;
-	loop->pending_since = now_ms();
+	loop->pending_since = loop->key_ms = now_ms();
 	decode(loop, false);
 }
 
@@ -217,16 +241,22 @@ static int timeout(struct loop *loop)
 		at = loop->pending_since + ESCAPE_MS;
 	if (app->data_dirty && loop->next_frame < at)
 		at = loop->next_frame;
-	if (loop->next_names && loop->next_names < at)
-		at = loop->next_names;
+	uint64_t news = news_wait_until(loop, now), names = loop->next_names > news ? loop->next_names : news;
+
+	if (news && news < at && app->data.client)
+		at = news;
+	if (loop->next_names && names < at)
+		at = names;
 	if (loop->next_filter && loop->next_filter < at)
 		at = loop->next_filter;
 	if (loop->next_blocks && loop->next_blocks < at)
 		at = loop->next_blocks;
 	if (app->program && (app->view == MT_VIEW_OUTPUT || mt_app_home(app)->recorder_gone) && !app->program_ended && loop->next_output < at)
 		at = loop->next_output;
-	if (app->data.import && !app->data.frozen && loop->next_import < at)
-		at = loop->next_import;
+	uint64_t import = loop->next_import > news ? loop->next_import : news;
+
+	if (app->data.import && !app->data.frozen && import < at)
+		at = import;
 	if (loop->next_difference < at)
 		at = loop->next_difference;
 	if (loop->next_processes < at)
@@ -271,10 +301,14 @@ static void draw_when_due(struct loop *loop)
 	watch_filter(loop, now); /* a key may have put one in force, or asked for one */
 	if (!app->dirty && !(app->data_dirty && now >= loop->next_frame))
 		return;
-	if (app->data_dirty)
+	bool news = app->data_dirty;
+
+	if (news)
 		loop->next_frame = now + app->frame_ms;
 	app->dirty = app->data_dirty = false;
 	mt_frame_draw(app);
+	if (news)
+		loop->took_ms += now_ms() - now;
 	loop->frame++;
 	watch_blocks(loop, now); /* drawing may have asked for them */
 }
@@ -310,17 +344,17 @@ static void run_timers(struct loop *loop)
 
 	if (!loop->next_names && mt_data_busy(&app->data)) {
 		loop->next_names = now + names_ms;
-	} else if (loop->next_names && now >= loop->next_names) {
+	} else if (loop->next_names && now >= loop->next_names && !news_wait_until(loop, now)) {
 		bool busy = mt_data_busy(&app->data); /* before: one more look after the last name */
 
-		if (mt_data_update(&app->data, false) || (!busy && !app->data.frozen))
+		take_news(loop, false);
+		if (!busy && !app->data.frozen)
 			app->data_dirty = true;
 		loop->next_names = busy ? now + names_ms : 0;
 	}
-	if (app->data.import && !app->data.frozen && now >= loop->next_import) {
+	if (app->data.import && !app->data.frozen && now >= loop->next_import && !news_wait_until(loop, now)) {
 		loop->next_import = now + app->frame_ms;
-		if (mt_data_update(&app->data, true))
-			app->data_dirty = true;
+		take_news(loop, true);
 	}
 	if (app->program && now >= loop->next_output) {
 		mt_program_read(app);
@@ -339,10 +373,17 @@ static void take_client(struct loop *loop, short events)
 		app->data_dirty = true;
 		return;
 	}
-	if (mt_data_update(&app->data, true))
-		app->data_dirty = true;
+	take_news(loop, true);
 	mt_restore_try(app);
 	reap(app);
+}
+
+static short client_events(const struct loop *loop)
+{
+	const struct mt_data *d = &loop->app->data;
+	short events = mt_client_events(d->client);
+
+	return d->frozen || news_wait_until(loop, now_ms()) ? (short)(events & ~POLLIN) : events;
 }
 
 static void wait_once(struct loop *loop)
@@ -353,8 +394,7 @@ static void wait_once(struct loop *loop)
 	struct pollfd fds[10] = {
 		{.fd = mt_screen_fd(app->screen), .events = POLLIN},
 		{.fd = loop->signals, .events = POLLIN},
-		{.fd = client ? mt_client_fd(app->data.client) : -1, .events = !client ? 0 :
-			(short)(mt_client_events(app->data.client) & ~(app->data.frozen ? POLLIN : 0))},
+		{.fd = client ? mt_client_fd(app->data.client) : -1, .events = client ? client_events(loop) : 0},
 		{.fd = app->data.matching ? mt_matching_fd(app->data.matching) : -1, .events = POLLIN},
 		{.fd = mt_themes_fd(app), .events = POLLIN},
 		{.fd = app->data.surveying ? mt_surveying_fd(app->data.surveying) : -1, .events = POLLIN},
