@@ -496,6 +496,7 @@ int mt_ui_run(const struct mt_session_options *session_options, const struct mt_
 		with.output = options->output;
 	}
 	mt_screen_size(&rows, &columns);
+	with.watched = true;
 	with.pty = !options->tty;
 	with.terminal = options->tty;
 	with.rows = rows > 10 ? rows - 4 : 6;

@@ -89,7 +89,8 @@ int mt_session_greet(int fd, enum mt_message_type type, pid_t process, struct mt
 		for (int i = 0; i < 2; i++)
 			if (fds[i] >= 0)
 				close(fds[i]);
-		return mt_fail(err, -EPROTO, "the recorder does not answer; is it another version of memtui?");
+		return n == 0 ? mt_fail(err, -EPIPE, "the session has just ended; what it recorded is in its trace") :
+			mt_fail(err, -EPROTO, "the recorder does not answer; is it another version of memtui?");
 	}
 	w->entry.name[sizeof w->entry.name - 1] = w->entry.command[sizeof w->entry.command - 1] = '\0';
 	w->entry.trace_path[sizeof w->entry.trace_path - 1] = '\0';

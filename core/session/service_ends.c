@@ -13,6 +13,7 @@
 #define TURN_MS 1000    /* between two looks for what tells of itself by no descriptor */
 #define UNKNOWN_MS 20   /* the same while descendants live of which nothing is known */
 #define UNKNOWN_PATIENCE_NS 500000000ull
+#define WATCHER_PATIENCE_NS 10000000000ull /* for the front to connect */
 
 /* The status of the root goes to the front before it is reaped: nothing is lost if we are killed between. */
 void mt_service_on_end(struct mt_service *s, struct mt_process *p, int wait_status)
@@ -117,6 +118,8 @@ int mt_service_look_for_end(struct mt_service *s)
 		s->alone_since = now;
 	if (kin == KIN_OTHERS && now - s->alone_since < UNKNOWN_PATIENCE_NS)
 		return UNKNOWN_MS;
+	if (r->options->watched && !s->greeted && now - s->alone_since < WATCHER_PATIENCE_NS)
+		return UNKNOWN_MS; /* it opens its screen; the program did not take as long */
 	atomic_store(&r->over, true);
 	mt_recorder_wake(r);
 	return TURN_MS;

@@ -172,6 +172,7 @@ static void on_hello(struct mt_service *s, struct mt_peer *p, pid_t pid)
 		welcome(r, p, NULL, process ? -ENOMEM : -ESRCH);
 		return;
 	}
+	s->greeted = true;
 	p->watched = process;
 	p->interval_ms = 250;
 	welcome(r, p, process, 0);

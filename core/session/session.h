@@ -15,6 +15,7 @@ struct mt_session_options {
 	bool force;                 /* replace an existing output file */
 	bool pty;                   /* give the program a pseudo-terminal of its own, of this size */
 	unsigned short rows, columns;
+	bool watched;               /* the caller will connect: the recorder does not end before, but for one that takes 10 s */
 	const char *terminal;       /* give the program this terminal, of another window; without pty. NULL: ours */
 	uint32_t depth_limit;       /* 0: 512 */
 	bool free_stacks, slack, check_stacks, disabled_at_start;

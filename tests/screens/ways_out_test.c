@@ -128,6 +128,24 @@ static void check_program(struct tests *t)
 	}
 }
 
+/* The program ends before memtui has opened its screen: what it did is shown all the same. */
+static void check_short(struct tests *t)
+{
+	for (int i = 0; i < 10; i++) {
+		struct terminal terminal;
+
+		start_program(t, &terminal, "exit 3");
+		bool ok = terminal_wait_text(&terminal, "ended with status 3");
+
+		if (!ok)
+			as_before(&terminal, false);
+		terminal_type(&terminal, "Qd");
+		ok = terminal_wait_end(&terminal) && ok;
+		tell(t, ok && WIFEXITED(terminal.status) && WEXITSTATUS(terminal.status) == 3, "a program that ends at once is shown, %d", i + 1);
+		terminal_close(&terminal);
+	}
+}
+
 /* memtui itself is killed while the program runs. */
 static void check_live(struct tests *t)
 {
@@ -172,6 +190,7 @@ int main(int argc, char **argv)
 	check_stop(&t, true);
 	check_stop(&t, false);
 	check_program(&t);
+	check_short(&t);
 	check_live(&t);
 	return t.failed != 0;
 }
