@@ -288,6 +288,13 @@ void mt_timeline_of_steps(struct mt_timeline *, const struct mt_profile *, uint6
 void mt_timeline_get(struct mt_timeline *, const struct mt_profile *, uint64_t from_ns, uint64_t to_ns, uint32_t columns);
 /* The same without values: where the columns are. */
 void mt_timeline_lay(struct mt_timeline *, const struct mt_profile *, uint64_t from_ns, uint64_t to_ns, uint32_t columns);
+/* The end of a picture of a run that goes on, in so many columns: at its present end or behind it, so that each column has as
+ * many steps as all others, and shows the same until the picture is full. */
+uint64_t mt_timeline_growing_end(const struct mt_profile *, uint32_t columns);
+/* The columns of a picture that have begun: behind the end of the run nothing is known. */
+uint32_t mt_timeline_seen(const struct mt_timeline *, const struct mt_profile *);
+/* The next of 1, 2, 3, 4, 6, 8, 12 ..., so that the scale of what grows seldom changes. */
+uint64_t mt_timeline_round(uint64_t value);
 /* When a picture's column begins, within [from_ns, to_ns]; column may be count. The column of an instant. */
 uint64_t mt_timeline_edge(const struct mt_timeline *, uint32_t column);
 uint32_t mt_timeline_column(const struct mt_timeline *, uint64_t ns);

@@ -19,8 +19,10 @@ static uint32_t sample_at(const struct mt_profile *profile, uint64_t ns)
 	return index < profile->sample_count ? (uint32_t)index : profile->sample_count - 1;
 }
 
+/* Of the steps from first to last that there are. */
 static struct mt_sample sum_of(const struct mt_profile *profile, uint32_t first, uint32_t last)
 {
+	last = last < profile->sample_count ? last : profile->sample_count - 1;
 	struct mt_sample sum = profile->samples[last];
 
 	for (uint32_t i = first; i < last; i++) {
@@ -144,10 +146,38 @@ void mt_timeline_lay(struct mt_timeline *timeline, const struct mt_profile *prof
 	if (!profile->sample_count || !profile->step_ns)
 		return;
 	timeline->first_step = sample_at(profile, from_ns);
+	if (to_ns > profile->info.wall_ns) { /* steps that are still to come have their places */
+		timeline->steps = (uint32_t)((to_ns - 1) / profile->step_ns) - timeline->first_step + 1;
+		timeline->end_ns = (timeline->first_step + timeline->steps) * profile->step_ns;
+		return;
+	}
 	uint32_t last = sample_at(profile, to_ns - 1);
 
 	timeline->steps = last - timeline->first_step + 1;
 	timeline->end_ns = sample_end(profile, last);
+}
+
+uint64_t mt_timeline_round(uint64_t value)
+{
+	uint64_t power = 1;
+
+	while (power < value && power < 1ull << 62)
+		power *= 2;
+	return power >= 4 && power / 4 * 3 >= value ? power / 4 * 3 : power;
+}
+
+uint64_t mt_timeline_growing_end(const struct mt_profile *profile, uint32_t columns)
+{
+	uint64_t wall = profile->info.wall_ns, width = profile->step_ns * columns;
+
+	return wall && width ? width * mt_timeline_round((wall + width - 1) / width) : wall;
+}
+
+uint32_t mt_timeline_seen(const struct mt_timeline *timeline, const struct mt_profile *profile)
+{
+	uint64_t wall = profile->info.wall_ns;
+
+	return wall && timeline->to_ns > wall && timeline->count ? mt_timeline_column(timeline, wall - 1) + 1 : timeline->count;
 }
 
 uint64_t mt_timeline_edge(const struct mt_timeline *timeline, uint32_t column)
@@ -207,7 +237,7 @@ void mt_timeline_halves(const struct mt_timeline *timeline, const struct mt_prof
 		if (!timeline->steps)
 			continue;
 		mt_timeline_steps(timeline, i, &first, &last);
-		if (last == first)
+		if (last == first || first >= profile->sample_count)
 			continue;
 		second = first + (last - first + 1) / 2;
 		most[2 * i] = sum_of(profile, first, second - 1).max_bytes;

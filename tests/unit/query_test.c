@@ -453,6 +453,49 @@ static void test_timeline(void **state)
 	mt_profile_free(&profile);
 }
 
+/* A picture of a run that goes on: what has been drawn stays until the picture is full, for all whole steps there are. */
+static void test_timeline_grows(void **state)
+{
+	static struct mt_sample samples[2048];
+	struct mt_profile profile = {.step_ns = 1000, .samples = samples};
+	struct mt_timeline before = {0}, now = {0};
+	uint32_t changes = 0, seen = 0;
+	uint64_t end = 0;
+
+	(void)state;
+	for (int i = 0; i < 2048; i++)
+		samples[i] = (struct mt_sample){.live_bytes = (uint64_t)i, .max_bytes = (uint64_t)random() % 1000, .allocations = 1};
+	for (uint32_t steps = 1; steps <= 2048; steps++) {
+		profile.sample_count = steps;
+		profile.info.wall_ns = steps * 1000 - (uint64_t)random() % 1000;
+		uint64_t to = mt_timeline_growing_end(&profile, 92);
+
+		assert_true(to >= profile.info.wall_ns && to % (92 * 1000) == 0);
+		mt_timeline_get(&now, &profile, 0, to, 92);
+		assert_int_equal(92, now.count);
+		uint32_t shown = mt_timeline_seen(&now, &profile);
+
+		assert_true(shown > 0 && mt_timeline_edge(&now, shown - 1) < profile.info.wall_ns);
+		assert_true(shown == 92 || mt_timeline_edge(&now, shown) >= profile.info.wall_ns);
+		if (to == end) /* all but the last one, which goes on */
+			assert_memory_equal(before.columns, now.columns, (seen - 1) * sizeof *now.columns);
+		changes += to != end;
+		end = to;
+		seen = shown;
+		mt_timeline_get(&before, &profile, 0, to, 92);
+	}
+	assert_true(changes <= 10);
+	profile.info.wall_ns = 0;
+	assert_int_equal(0, mt_timeline_growing_end(&profile, 92));
+	assert_int_equal(1, mt_timeline_round(0));
+	assert_int_equal(3, mt_timeline_round(3));
+	assert_int_equal(6, mt_timeline_round(5));
+	assert_int_equal(8, mt_timeline_round(7));
+	assert_true(mt_timeline_round(UINT64_MAX) == 1ull << 62);
+	mt_timeline_free(&before);
+	mt_timeline_free(&now);
+}
+
 /* What the screen draws is what the command line prints, wherever there are steps enough; and no column shows anything but
  * whole steps, or leaves one out. */
 static void test_timeline_agrees(void **state)
@@ -751,6 +794,7 @@ int main(void)
 		cmocka_unit_test(test_tree_line),
 		cmocka_unit_test(test_timeline),
 		cmocka_unit_test(test_timeline_agrees),
+		cmocka_unit_test(test_timeline_grows),
 		cmocka_unit_test(test_timeline_of_steps),
 		cmocka_unit_test(test_property),
 	};

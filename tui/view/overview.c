@@ -51,27 +51,33 @@ static void draw_numbers(struct mt_app *app, int row, int columns)
 void mt_overview_heap(struct mt_app *app, struct mt_rect r)
 {
 	struct mt_timeline t = {0};
-	uint64_t wall = app->data.profile.info.wall_ns, *values, max = 0;
+	const struct mt_profile *p = &app->data.profile;
 	int columns = r.rows > 2 ? r.columns - 8 : r.columns;
+	uint64_t *values, max = 0;
 
 	draw_numbers(app, r.row++, r.columns);
 	if (--r.rows < 1 || columns < 4)
 		return;
-	if (r.rows == 1) {
-		mt_timeline_get(&t, &app->data.profile, 0, wall ? wall : 1, (uint32_t)r.columns);
-		values = mt_alloc((t.count + 1) * sizeof *values);
-		for (uint32_t i = 0; i < t.count; i++)
+	bool line = r.rows == 1;
+
+	uint64_t end = app->data.live ? mt_timeline_growing_end(p, (uint32_t)columns) : p->info.wall_ns;
+
+	mt_timeline_get(&t, p, 0, end ? end : 1, (uint32_t)columns);
+	uint32_t seen = mt_timeline_seen(&t, p);
+
+	values = mt_alloc((t.count + 1) * 2 * sizeof *values);
+	mt_timeline_halves(&t, p, values);
+	for (uint32_t i = 0; i < seen; i++)
+		max = t.columns[i].max_bytes > max ? t.columns[i].max_bytes : max;
+	if (app->data.live)
+		max = mt_timeline_round(max);
+	if (line) {
+		for (uint32_t i = 0; i < seen; i++)
 			values[i] = t.columns[i].max_bytes;
-		mt_sparkline_draw(app->screen, r.row, r.column, r.columns, MT_ROLE_GRAPH, values, t.count, 0);
+		mt_sparkline_draw(app->screen, r.row, r.column, r.columns, MT_ROLE_GRAPH, values, seen, max);
 	} else {
-		columns = r.columns - 8;
-		mt_timeline_get(&t, &app->data.profile, 0, wall ? wall : 1, (uint32_t)columns);
-		values = mt_alloc((t.count + 1) * 2 * sizeof *values);
-		mt_timeline_halves(&t, &app->data.profile, values);
-		for (uint32_t i = 0; i < t.count; i++)
-			max = t.columns[i].max_bytes > max ? t.columns[i].max_bytes : max;
 		r = mt_sparkline_scale(app->screen, r, max, true);
-		mt_sparkline_area(app->screen, r, MT_ROLE_GRAPH, values, t.count * 2, max);
+		mt_sparkline_area(app->screen, r, MT_ROLE_GRAPH, values, seen * 2, max);
 	}
 	free(values);
 	mt_timeline_free(&t);
@@ -165,10 +171,13 @@ static void draw_line(struct mt_app *app, struct mt_rect r, uint32_t index, bool
 		mt_draw_right(s, r.row, r.column + 2, 9, role, mt_data_metric(number, d, group, d->sort));
 	}
 	if (where > 16) {
-		uint64_t points[8];
+		uint64_t points[8], most = 0;
 		uint32_t count = mt_data_history(d, id, points, 8);
 
-		mt_sparkline_draw(s, r.row, r.column + 16, 8, selected ? role : MT_ROLE_GRAPH, points, count, 0);
+		for (uint32_t i = 0; i < count; i++)
+			most = points[i] > most ? points[i] : most;
+		mt_sparkline_draw(s, r.row, r.column + 16, 8, selected ? role : MT_ROLE_GRAPH, points, count,
+			d->live ? mt_timeline_round(most) : most);
 		mt_data_metric(number, d, group, growing ? MT_METRIC_LEAKED_SIZE : MT_METRIC_LEAKED_COUNT);
 		snprintf(text, sizeof text, "%s %s", number, growing ? "live" : "blocks");
 		mt_draw_right(s, r.row, r.column + 24, 12, role, text);

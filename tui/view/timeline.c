@@ -70,12 +70,16 @@ static void draw_gone(struct mt_app *app, struct mt_rect r, uint64_t from, uint6
 static void draw_rate(struct mt_app *app, struct mt_rect r, const char *words, const struct mt_timeline *t,
 	bool frees, enum mt_role role)
 {
-	uint64_t *values = mt_alloc((t->count + 1) * sizeof *values);
+	uint32_t count = mt_timeline_seen(t, &app->data.whole);
+	uint64_t *values = mt_alloc((count + 1) * sizeof *values), max = 0;
 
-	for (uint32_t i = 0; i < t->count; i++)
+	for (uint32_t i = 0; i < count; i++) {
 		values[i] = frees ? t->columns[i].frees : t->columns[i].allocations;
+		max = values[i] > max ? values[i] : max;
+	}
 	mt_draw(app->screen, r.row, r.column, LABELS - 1, MT_ROLE_AXIS, words);
-	mt_sparkline_draw(app->screen, r.row, r.column + LABELS, r.columns - LABELS, role, values, t->count, 0);
+	mt_sparkline_draw(app->screen, r.row, r.column + LABELS, r.columns - LABELS, role, values, count,
+		app->data.live ? mt_timeline_round(max) : max);
 	free(values);
 }
 
@@ -181,9 +185,12 @@ static void draw_graph(struct mt_app *app, struct mt_rect r, const struct mt_tim
 	enum mt_measure measure = (enum mt_measure)app->timeline.measure;
 	uint64_t max = 0, *values = mt_measure_values(measure, t, &app->data.profile, &max);
 	uint64_t *line = matched ? mt_measure_values(measure, whole, &app->data.whole, &max) : NULL;
-	struct mt_sparkline_graph g = {MT_ROLE_GRAPH, MT_ROLE_GRAPH_2, values, line, t->count * 2, 0, max};
 	int cursor = (int)app->timeline.cursor;
 	uint32_t first = 0, behind = 0;
+
+	if (app->data.live)
+		max = mt_timeline_round(max);
+	struct mt_sparkline_graph g = {MT_ROLE_GRAPH, MT_ROLE_GRAPH_2, values, line, mt_timeline_seen(t, &app->data.whole) * 2, 0, max};
 
 	r = mt_sparkline_scale(app->screen, r, max, mt_measure_in_bytes(measure));
 	int above = rows_above(&g, app->timeline.cursor, r.rows);
@@ -229,11 +236,13 @@ static void draw(struct mt_app *app, struct mt_rect r, bool focus)
 
 	(void)focus;
 	app->timeline.columns = columns(r.columns);
-	if (app->timeline.cursor >= app->timeline.columns)
-		app->timeline.cursor = app->timeline.columns - 1;
 	mt_timeline_span(app, &from, &to);
 	mt_timeline_get(&t, &app->data.profile, from, to, app->timeline.columns);
 	mt_timeline_get(&whole, &app->data.whole, from, to, app->timeline.columns);
+	uint32_t seen = mt_timeline_seen(&whole, &app->data.whole);
+
+	if (app->timeline.cursor >= seen)
+		app->timeline.cursor = seen ? seen - 1 : 0;
 	if (p.heading)
 		mt_measure_draw(app, (struct mt_rect){r.row, r.column, 1, r.columns});
 	draw_graph(app, (struct mt_rect){row, r.column, p.graph, r.columns}, &t, &whole);

@@ -14,7 +14,8 @@ void mt_timeline_span(const struct mt_app *app, uint64_t *from, uint64_t *to)
 	const struct mt_timeline_state *t = &app->timeline;
 
 	*from = t->to_ns > t->from_ns ? t->from_ns : 0;
-	*to = t->to_ns > t->from_ns ? t->to_ns : app->data.whole.info.wall_ns;
+	*to = t->to_ns > t->from_ns ? t->to_ns : app->data.live ? mt_timeline_growing_end(&app->data.whole, t->columns) :
+		app->data.whole.info.wall_ns;
 	if (*to <= *from)
 		*to = *from + 1;
 }
@@ -33,8 +34,9 @@ static struct mt_timeline laid(const struct mt_app *app)
 static uint64_t column_ns(const struct mt_app *app, uint32_t column)
 {
 	struct mt_timeline t = laid(app);
+	uint64_t at = mt_timeline_edge(&t, column < t.count ? column : t.count), wall = app->data.whole.info.wall_ns;
 
-	return mt_timeline_edge(&t, column < t.count ? column : t.count);
+	return at < wall ? at : wall;
 }
 
 static uint32_t column_at(const struct mt_app *app, uint64_t ns)
