@@ -20,7 +20,7 @@ static const char *const exact[] = {
 	"tc_newarray_nothrow", "mallocx", "rallocx", "xallocx",
 	/* GNU programs and libraries */
 	"xmallocarray", "xcharalloc", "xnmalloc", "x2realloc", "x2nrealloc", "xpalloc", "xasprintf", "xvasprintf", "_obstack_newchunk",
-	"_obstack_begin", "_obstack_begin_1", "_obstack_allocated_p", "rpl_obstack_newchunk", "obstack_alloc",
+	"_obstack_begin", "_obstack_begin_1", "rpl_obstack_newchunk", "obstack_alloc",
 	/* GCC */
 	"ggc_internal_alloc", "ggc_internal_cleared_alloc", "ggc_realloc", "ggc_alloc_string", "alloc_page", "vec::reserve",
 	"vec::reserve_exact", "vec::safe_grow", "vec::safe_grow_cleared", "vec::quick_grow_cleared", "vec::create",
