@@ -30,7 +30,8 @@ static const struct { const char *name; enum mt_action action; } tabs[] = {
 static const char *const moves[] = {"\033[B", "\033[B", "\033[A", "\033[C", "\033[D"};
 #define MOVES (sizeof moves / sizeof *moves)
 
-/* The most that one of the moves costs. */
+/* The most that one of the moves costs. What is said of a key that means nothing in the view is wiped between them: that is
+ * no part of the next move. */
 static uint64_t most(struct terminal *terminal)
 {
 	uint64_t worst = 0;
@@ -43,6 +44,8 @@ static uint64_t most(struct terminal *terminal)
 			terminal_settle(terminal);
 			if (terminal->received - before > worst)
 				worst = terminal->received - before;
+			terminal_type(terminal, "\014");
+			terminal_settle(terminal);
 		}
 	return worst;
 }
