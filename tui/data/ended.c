@@ -75,6 +75,8 @@ void mt_ended_tend(struct mt_app *app)
 
 	if (!d->client || !d->recorder_gone || !d->whole.info.ended || d->trace || d->frozen || d->held)
 		return;
+	if ((pid_t)d->whole.info.pid != mt_client_entry(d->client)->program) /* another process's: the list of them opens it */
+		return;
 	d->trace = MT_TRACE_AWAITED;
 	e = mt_alloc(sizeof *e);
 	e->client = d->client;

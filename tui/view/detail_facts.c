@@ -151,6 +151,8 @@ static const char *why_not(const struct mt_app *app)
 		return "being read from the trace";
 	if (d->trace == MT_TRACE_FAILED)
 		return "its trace could not be read to the end";
+	if (d->client && !d->trace)
+		return "known to its trace: 9, and Enter on it";
 	return d->live || d->followed ? "known to the trace that 'memtui pack' makes of it" : "the trace has no events, which tell it";
 }
 
