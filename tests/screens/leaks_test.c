@@ -153,7 +153,7 @@ static void check(struct tests *t, const struct program *p, int rows, int column
 		char hint[160];
 
 		snprintf(hint, sizeof hint, "%s%s", p->seen, strchr(p->seen, '+') ? "" : " looks like a leak: L shows why");
-		tell(t, terminal_wait_text(&terminal, hint), "%s: the first screen points to the leak", p->name);
+		tell(t, terminal_wait_text(&terminal, hint) || terminal_wait_text(&terminal, hint), "%s: the first screen points to the leak", p->name);
 	}
 	terminal_type(&terminal, p->first);
 	terminal_wait_text(&terminal, *p->first == 'V' ? "suspected leaks" : "SUSPECT");

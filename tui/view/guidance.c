@@ -152,7 +152,8 @@ int mt_guidance_source(struct mt_app *app, struct mt_rect r, const struct mt_bac
 	return t.row;
 }
 
-#define LOOKS_LIKE_A_LEAK 60 /* points of a hundred: what grows in the program's warm-up stays below */
+#define LOOKS_LIKE_A_LEAK 60 /* points of a hundred */
+#define WATCHED_NS 20000000000u /* before one is named: caches that fill up in the program's warm-up look the same for a while */
 #define NO_LONGER 40
 
 /* One that was named stays it until it looks harmless: of several the first may change with every point. */
@@ -161,11 +162,11 @@ static bool find_suspect(struct mt_app *app)
 	const struct mt_ranking *r = &app->data.ranking;
 	uint32_t best = UINT32_MAX;
 
-	if (!r->scores)
+	if (!r->scores || !r->count)
 		return false;
 	if (app->suspect && app->suspect - 1 < r->score_count && r->scores[app->suspect - 1] >= NO_LONGER)
 		return true;
-	for (uint32_t i = 0; i < r->score_count; i++)
+	for (uint32_t i = 0; r->time_ns[r->count - 1] - r->time_ns[0] >= WATCHED_NS && i < r->score_count; i++)
 		if (r->scores[i] >= LOOKS_LIKE_A_LEAK && (best == UINT32_MAX || r->scores[i] > r->scores[best]))
 			best = i;
 	app->suspect = best == UINT32_MAX ? 0 : best + 1;
