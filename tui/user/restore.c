@@ -48,7 +48,7 @@ static char *describe(struct mt_app *app)
 		app->back_count ? app->back[app->back_count - 1] : MT_VIEW_MAIN;
 	char *filter = mt_data_wanted(&app->data), id[32], columns[256], folds[FOLDS], *text;
 
-	if (view >= MT_VIEW_TABS)
+	if (view >= MT_VIEW_TABS || view == MT_VIEW_DIFF) /* what was compared is not there the next time */
 		view = MT_VIEW_MAIN;
 	mt_columns_text(&app->columns, columns);
 	mt_tree_rows_text(&app->tree, folds, sizeof folds);
