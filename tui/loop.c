@@ -408,16 +408,14 @@ static void wait_once(struct loop *loop)
 		return;
 	if (fds[1].revents)
 		take_signal(loop);
-	if (fds[0].revents & POLLIN) {
+	if (fds[0].revents & POLLIN)
 		take_keys(loop);
-		if (app->dirty)
-			return; /* its picture comes before what else has come: that is there the next time, too */
-	} else if (fds[0].revents) {
+	else if (fds[0].revents)
 		app->outcome = MT_OUTCOME_LEAVE;
-	}
-	if (fds[2].revents & POLLOUT)
+	if (fds[2].revents & POLLOUT && app->data.client)
 		mt_client_flush(app->data.client);
-	if (fds[2].revents & ~POLLOUT)
+	/* The picture that answers a key comes before the program's news, which are there the next time, too. */
+	if (fds[2].revents & ~POLLOUT && !(fds[0].revents && app->dirty))
 		take_client(loop, fds[2].revents);
 	if (fds[3].revents)
 		take_filter(app);
@@ -427,9 +425,9 @@ static void wait_once(struct loop *loop)
 		mt_blocks_collect(app);
 	if (fds[4].revents)
 		mt_themes_changed(app);
-	if (fds[7].revents & POLLOUT)
+	if (fds[7].revents & POLLOUT && app->home)
 		mt_client_flush(app->home->client);
-	if (fds[7].revents & ~POLLOUT) /* before jobs, which may bring it home */
+	if (fds[7].revents & ~POLLOUT && app->home) /* before jobs, which may bring it home */
 		mt_data_update(app->home, true);
 	if (fds[6].revents)
 		mt_jobs_collect(app);
