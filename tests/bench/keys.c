@@ -80,7 +80,7 @@ static bool answer(struct terminal *terminal, const char *keys, double *took)
 
 	terminal_type(terminal, keys);
 	if (!terminal_answered(terminal)) {
-		fprintf(stderr, "keys: no answer to '%s'\n", keys);
+		fprintf(stderr, "keys: no answer to '%s'%s\n", keys, terminal->ended ? ": memtui has ended" : "");
 		return false;
 	}
 	*took = now_ms() - start;

@@ -234,8 +234,11 @@ static void forget_image(struct mt_data *d)
 static bool update_client(struct mt_data *d)
 {
 	struct mt_err err = {0};
+	const struct mt_group *groups = d->whole.groups;
+	uint32_t nodes = d->whole.node_count;
 	int result = mt_client_update(d->client, &d->whole, &err);
-	bool another = mt_client_image(d->client) != d->image;
+	/* What was torn while it was read is begun anew, and may not be there yet: nothing may point to what was. */
+	bool another = mt_client_image(d->client) != d->image, begun = d->whole.groups != groups || d->whole.node_count != nodes;
 
 	if (another)
 		forget_image(d);
@@ -248,7 +251,7 @@ static bool update_client(struct mt_data *d)
 		return true;
 	}
 	if (!result)
-		return another;
+		return another || begun;
 	if (!d->symbolizer)
 		start_symbolizer(d);
 	else
