@@ -92,6 +92,11 @@ $(O)/tests/themes_test: $(O)/obj/tests/unit/themes_test.o $(O)/obj/tui/terminal/
 	$(say) LINK $@
 	$(Q)$(CC) $(ALL_LDFLAGS) -o $@ $^ $(LIBS) -lcmocka -lm
 
+$(O)/tests/squeeze_test: $(O)/obj/tests/unit/squeeze_test.o $(O)/obj/tui/terminal/squeeze.o $(O)/libcore.a
+	@mkdir -p $(@D)
+	$(say) LINK $@
+	$(Q)$(CC) $(ALL_LDFLAGS) -o $@ $^ $(LIBS) -lcmocka
+
 # Tracer and recorder in one process, for ThreadSanitizer (make TSAN=1 O=build-tsan build-tsan/race).
 RACE := event ring tree rules segment thread modules unwind step cfi expression file file_name file_room file_chunk \
 	allocator check find bootstrap

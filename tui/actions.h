@@ -44,7 +44,7 @@ enum mt_scope {
 	X(HALF_UP, MOVE, "^U", 0, "Half up", "half a page up") \
 	X(PAGE_DOWN, MOVE, "PgDn ^F", 0, "Page down", "a page down") \
 	X(PAGE_UP, MOVE, "PgUp ^B", 0, "Page up", "a page up") \
-	X(FOLLOW, MOVE, "F", 5, "Follow", "follow the newest line, or the first one of a list in order, whichever it is; again: stay") \
+	X(FOLLOW, MOVE, "F", 5, "Follow", "follow the newest line, or a list's first one; again: stay") \
 	X(CENTRE, MOVE, "z", 0, "Centre", "bring the selected line to the middle") \
 	X(OPEN, FOLD, "Enter", 7, "Open", "open the selected line: a branch, or a group with its backtrace") \
 	X(BACK, FOLD, "q", 12, "Back", "back to where this was opened from; quit at the first screen") \
@@ -74,23 +74,23 @@ enum mt_scope {
 	X(SORT, COLUMNS, "F6 s m", 4, "Sort", "pick the metric to sort by, out of all") \
 	X(SORT_LEFT, COLUMNS, "<", 0, "Sort left", "sort by the metric before") \
 	X(SORT_RIGHT, COLUMNS, ">", 0, "Sort right", "sort by the metric after") \
-	X(SORT_WHOLE, COLUMNS, "M", 0, "Whole groups", "order groups by what matched of each (only_matched.), or by all of each (all.)") \
-	X(SUSPECTS, COLUMNS, "L", 6, "Leaks", "what looks most like a leak first: sort by suspicion; again: by bytes not freed") \
+	X(SORT_WHOLE, COLUMNS, "M", 0, "Whole groups", "order groups by what matched of them, or by all (all.)") \
+	X(SUSPECTS, COLUMNS, "L", 6, "Leaks", "sort by suspicion of a leak; again: by bytes not freed") \
 	X(COLUMNS, COLUMNS, "c", 0, "Columns", "choose the metrics in the list of groups, and their order") \
 	X(REVERSE, GROUPS, "r", 8, "Reverse", "reverse the order") \
-	X(MARK, TRIAGE, "Space", 0, "Mark", "mark the group, or everything below the branch, and go on; t, a and Y then mean what is marked") \
+	X(MARK, TRIAGE, "Space", 0, "Mark", "mark the group, or all below the branch, to judge, note or copy") \
 	X(UNMARK, TRIAGE, "U", 0, "Unmark", "take all marks away") \
 	X(JUDGE, TRIAGE, "t", 9, "Judge", "say what the group is: asks for one key more") \
 	X(NOTE, TRIAGE, "a", 0, "Note", "write a note about the group, which its next run brings back") \
 	X(SHOW_HIDDEN, TRIAGE, "X", 0, "Hidden", "show suppressed groups, or hide them again") \
-	X(COPY_REPORT, TRIAGE, "Y", 0, "Copy report", "copy a report, in Markdown, of what is marked, or else of all that was judged") \
+	X(COPY_REPORT, TRIAGE, "Y", 0, "Copy report", "copy a Markdown report of what is marked, else of all judged") \
 	X(JUDGE_LEAK, JUDGE, "l", 0, "leak", "it is a leak") \
 	X(JUDGE_INVESTIGATING, JUDGE, "i", 0, "investigating", "somebody looks into it") \
 	X(JUDGE_FIXED, JUDGE, "f", 0, "fixed", "it is fixed: a later run in which it leaks says that it came back") \
-	X(JUDGE_SUPPRESSED, JUDGE, "x", 0, "suppress", "it is meant to be: hidden from now on, and written as a suppression") \
+	X(JUDGE_SUPPRESSED, JUDGE, "x", 0, "suppress", "it is meant to be: hidden, and written as a suppression") \
 	X(JUDGE_NEW, JUDGE, "n", 0, "new", "nothing is known of it: back into the queue") \
 	X(JUDGE_UNDO, JUDGE, "u", 0, "undo", "take the last judgement or note back, as often as there are some") \
-	X(WRITE_REPORT, QUEUE, "w", 10, "Write", "write the report into a file; one named *.supp gets LeakSanitizer's rules of what is suppressed") \
+	X(WRITE_REPORT, QUEUE, "w", 10, "Write", "write the report to a file; NAME.supp: LeakSanitizer's rules") \
 	X(FOLD_IN, TREE, "h Left", 0, "Fold", "close the branch, or go to its caller") \
 	X(FOLD_OUT, TREE, "l Right", 0, "Unfold", "open the branch, or go to its first callee") \
 	X(INVERT, TREE, "i", 5, "Invert", "start from the allocating functions, or from main") \
@@ -101,29 +101,29 @@ enum mt_scope {
 	X(HEAVIEST, TREE, "H", 0, "Heaviest", "open the heaviest path") \
 	X(CELL_LEFT, ICICLE, "h Left", 0, "Left", "to the bar on the left in this row") \
 	X(CELL_RIGHT, ICICLE, "l Right", 0, "Right", "to the bar on the right in this row") \
-	X(ZOOM, ICICLE, "Enter", 5, "Zoom", "give the bar all columns; at a bar without any below: open its group") \
+	X(ZOOM, ICICLE, "Enter", 5, "Zoom", "give the bar all columns; where none is below: open its group") \
 	X(UNZOOM, ICICLE, "Backspace", 6, "Unzoom", "back to what was shown before the last zoom") \
 	X(UNZOOM_ALL, ICICLE, "=", 9, "Whole", "show the whole tree again") \
 	X(INVERT_ICICLE, ICICLE, "i", 8, "Invert", "start from the allocating functions, or from main") \
 	X(HEAVIEST_CELL, ICICLE, "H", 10, "Heaviest", "down to the end of the heaviest path") \
 	X(CURSOR_LEFT, TIMELINE, "h Left", 0, "Earlier", "one step earlier") \
 	X(CURSOR_RIGHT, TIMELINE, "l Right", 0, "Later", "one step later") \
-	X(SELECT, TIMELINE, "v Space", 5, "Select", "begin a range of time that follows the cursor, or give it up; or drag") \
+	X(SELECT, TIMELINE, "v Space", 5, "Select", "begin a range of time at the cursor, or give it up; or drag") \
 	X(SELECT_FROM, TIMELINE, "[", 0, "From here", "the range begins at the cursor") \
 	X(SELECT_TO, TIMELINE, "]", 0, "To here", "the range ends at the cursor") \
 	X(OTHER_END, TIMELINE, "o", 0, "Other end", "to the other end of the range, to move that one") \
 	X(APPLY, TIMELINE, "Enter", 7, "Apply", "filter by the range, in every view: from: and to:") \
 	X(ALIVE_HERE, TIMELINE, "a", 8, "Live here", "filter: what was live at the cursor's time") \
-	X(MEASURE, TIMELINE, "m", 4, "Measure", "draw the next of live bytes, live blocks, rates, growth, resident memory; or click on its name") \
-	X(NEXT_MARK, TIMELINE, "n", 0, "Next mark", "to the next mark: peak, markers of the program, snapshots, pauses, losses") \
+	X(MEASURE, TIMELINE, "m", 4, "Measure", "draw live bytes, blocks, rates, growth or resident memory in turn") \
+	X(NEXT_MARK, TIMELINE, "n", 0, "Next mark", "to the next mark: peak, marker, snapshot, pause or loss") \
 	X(PREVIOUS_MARK, TIMELINE, "N", 0, "Mark before", "to the mark before") \
 	X(ZOOM_IN, TIMELINE, "+", 6, "Zoom", "zoom in at the cursor") \
 	X(ZOOM_OUT, TIMELINE, "-", 0, "Zoom out", "zoom out") \
 	X(ZOOM_FIT, TIMELINE, "=", 9, "Fit", "show the whole run") \
 	X(SWAP, DIFF, "D", 5, "Swap", "A and B change places") \
 	X(HIDE_SAME, DIFF, "=", 6, "Same", "show or hide groups that stayed the same") \
-	X(SNAPSHOT, VIEWS, "S", 0, "Snapshot", "note the totals of all groups as they are shown now, to compare with later") \
-	X(BASELINE, VIEWS, "d", 0, "Baseline", "compare with the totals now; in the difference: with the next snapshot") \
+	X(SNAPSHOT, VIEWS, "S", 0, "Snapshot", "note the totals of all groups now, to compare with later") \
+	X(BASELINE, VIEWS, "d", 0, "Baseline", "compare with now; in the difference: with the next snapshot") \
 	X(NEXT_GROUP, DETAIL, "}", 5, "Next", "the next group of the list") \
 	X(PREVIOUS_GROUP, DETAIL, "{", 6, "Previous", "the previous group of the list") \
 	X(GROUP_BLOCKS, DETAIL, "b", 7, "Blocks", "the single blocks of this group alone") \
@@ -132,9 +132,9 @@ enum mt_scope {
 	X(SLOWER, OVERVIEW, "-", 0, "Slower", "new data is drawn less often") \
 	X(FREEZE, LIVE, "p", 8, "Freeze", "freeze the view; the recording goes on") \
 	X(SIGNAL, LIVE, "K", 0, "Signal", "send the program a signal: TERM, INT, HUP, USR1, STOP, CONT, KILL") \
-	X(PAUSE, LIVE, "P", 0, "Pause", "pause the recording, or go on: new blocks are left out, ends of blocks are not") \
-	X(EDITOR, OUT, "e", 0, "Editor", "open the editor (VISUAL, EDITOR) at the source line of the selected group, frame or branch") \
-	X(COPY, OUT, "y", 0, "Copy", "copy the call stack of the selected line to the terminal's clipboard (OSC 52)") \
+	X(PAUSE, LIVE, "P", 0, "Pause", "pause the recording or go on: only new blocks are left out") \
+	X(EDITOR, OUT, "e", 0, "Editor", "open the source line of what is selected in VISUAL or EDITOR") \
+	X(COPY, OUT, "y", 0, "Copy", "copy the selected line's call stack to the clipboard (OSC 52)") \
 	X(WELCOME, APP, "I", 0, "Intro", "the few keys that lead to what leaks, as at the first run") \
 	X(THEME, APP, "T", 0, "Theme", "pick the colours; each theme is shown at once, Esc goes back") \
 	X(SETUP, APP, "F2", 0, "Setup", "settings: see, change and keep them") \

@@ -131,6 +131,15 @@ void mt_app_back(struct mt_app *app)
 		quit(app);
 }
 
+uint32_t mt_app_follow(struct mt_app *app, uint32_t *shown, uint32_t selected, uint32_t count)
+{
+	app->following = shown;
+	if (app->rested || app->followed != shown || *shown >= count)
+		*shown = selected;
+	app->follows = *shown != selected;
+	return *shown;
+}
+
 void mt_app_open_group(struct mt_app *app, uint32_t group)
 {
 	app->detail.group = group;

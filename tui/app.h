@@ -95,6 +95,7 @@ struct mt_detail_state {
 	uint64_t generation;
 	struct mt_backtrace backtrace;
 	struct mt_source_file source;
+	uint32_t shown;        /* mt_app_follow */
 };
 
 struct mt_program_state; /* program.h */
@@ -232,6 +233,9 @@ struct mt_app {
 	int percent;                 /* of it */
 	bool dirty;                  /* draw at once */
 	bool data_dirty;             /* draw when the next frame is due */
+	bool rested;                 /* no key came for a moment */
+	bool follows;                /* something on the screen waits for that */
+	const uint32_t *following, *followed; /* of mt_app_follow, in this frame and the one before */
 	bool program_ended;
 	int wait_status;
 	int signal;                  /* that ended memtui, or 0 */
@@ -275,12 +279,15 @@ void mt_app_run(struct mt_app *, enum mt_action); /* also what another view can 
 void mt_app_input(struct mt_app *, const struct mt_input *);
 uint32_t mt_app_scopes(struct mt_app *);
 void mt_app_say(struct mt_app *, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* Whose particulars are drawn beside a list: the selected line's, once the cursor rests there; until then those of the line
+ * that was shown, so that a move of the cursor costs little. shown: the view's own, kept from frame to frame. */
+uint32_t mt_app_follow(struct mt_app *, uint32_t *shown, uint32_t selected, uint32_t count);
 void mt_app_open_group(struct mt_app *, uint32_t group);
 bool mt_app_live(const struct mt_app *); /* a session, not a trace */
 bool mt_app_pick(struct mt_app *, struct mt_pick *); /* what is selected; false, with a message: nothing is */
 
 /* ---- frame.c: title, tabs, status line, key bar, and all on top ---- */
-void mt_frame_draw(struct mt_app *);
+size_t mt_frame_draw(struct mt_app *); /* returns the bytes that it sent */
 void mt_frame_hit(struct mt_app *, struct mt_rect, enum mt_hit_kind, enum mt_view_id, uint32_t value);
 /* One line of a list, filled in its role, with the cursor where it is the selected one. */
 struct mt_line {
@@ -332,9 +339,12 @@ bool mt_overlay_closes(const struct mt_input *); /* Esc or ^C */
 /* A box in the middle for so many lines and columns of text, as far as there is room. */
 struct mt_rect mt_box_middle(struct mt_app *, int rows, int columns);
 void mt_box_draw(struct mt_app *, struct mt_rect, const char *head, const char *foot);
-/* The lines of a list below the first rows of a box; each is filled in its role, and a click on it means its index. */
+/* The lines of a list below the first rows of a box; each is filled in its role, and a click on it means its index. height: the
+ * rows that a line of so many columns needs; NULL: one. */
 void mt_box_list(struct mt_app *, struct mt_rect box, int first, struct mt_list *,
-	void (*line)(struct mt_app *, struct mt_rect, uint32_t index, enum mt_role));
+	void (*line)(struct mt_app *, struct mt_rect, uint32_t index, enum mt_role),
+	int (*height)(struct mt_app *, uint32_t index, int columns));
+int mt_box_width(const struct mt_app *, struct mt_rect box); /* of its lines */
 
 /* ---- sort.c ---- */
 void mt_sort_open(struct mt_app *);

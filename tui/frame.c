@@ -324,18 +324,20 @@ static void draw_typing_keys(struct mt_app *app, int row, int columns)
 	mt_draw(app->screen, row, used, columns - used, MT_ROLE_KEY_NAME, "take the keyboard back from the program");
 }
 
-void mt_frame_draw(struct mt_app *app)
+size_t mt_frame_draw(struct mt_app *app)
 {
 	struct mt_screen *s = app->screen;
 	int rows = mt_screen_rows(s), columns = mt_screen_columns(s);
 
 	mt_screen_begin(s);
 	app->hit_count = 0;
+	app->follows = false;
+	app->followed = app->following;
+	app->following = NULL;
 	if (rows < ROWS_MIN || columns < COLUMNS_MIN) {
 		mt_drawf(s, 0, 0, columns, MT_ROLE_TEXT, "memtui needs %dx%d,", COLUMNS_MIN, ROWS_MIN);
 		mt_drawf(s, 1, 0, columns, MT_ROLE_TEXT, "this is %dx%d", columns, rows);
-		mt_screen_end(s);
-		return;
+		return mt_screen_end(s);
 	}
 	draw_title(app, columns);
 	draw_tabs(app, columns);
@@ -350,5 +352,5 @@ void mt_frame_draw(struct mt_app *app)
 		draw_keys(app, rows - 1, columns);
 	if (app->overlay)
 		app->overlay->draw(app);
-	mt_screen_end(s);
+	return mt_screen_end(s);
 }

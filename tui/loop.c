@@ -27,6 +27,8 @@
 #define HEAVY_MS 20      /* news that takes longer to be shown waits while keys come, */
 #define KEYS_MS 300      /* for so long behind a key, */
 #define STALE_MS 1000    /* and never for longer than that */
+#define FOLLOW_MS 250    /* that the cursor rests before its line's particulars are drawn */
+#define FRAME_BYTES 1024 /* of new data, in the time between two frames: 4 KB a second at the rate without settings, 1 KB over SSH */
 #define FOREVER UINT64_MAX
 
 struct loop {
@@ -182,7 +184,7 @@ static bool works(struct loop *loop)
 	struct mt_app *app = loop->app;
 
 	return (mt_data_pending(&app->data) && loop->next_filter != FOREVER) || (mt_blocks_asked(app) && loop->next_blocks != FOREVER) ||
-		app->data_dirty || loop->next_names || mt_jobs_shown(app) || mt_difference_busy(app) || app->data.trace == MT_TRACE_AWAITED ||
+		app->data_dirty || app->follows || loop->next_names || mt_jobs_shown(app) || mt_difference_busy(app) || app->data.trace == MT_TRACE_AWAITED ||
 		(app->data.surveying && mt_surveying_busy(app->data.surveying));
 }
 
@@ -239,7 +241,7 @@ static int timeout(struct loop *loop)
 
 	if (loop->pending_len)
 		at = loop->pending_since + ESCAPE_MS;
-	if (app->data_dirty && loop->next_frame < at)
+	if ((app->data_dirty || app->data.client) && loop->next_frame > now && loop->next_frame < at)
 		at = loop->next_frame;
 	uint64_t news = news_wait_until(loop, now), names = loop->next_names > news ? loop->next_names : news;
 
@@ -247,6 +249,8 @@ static int timeout(struct loop *loop)
 		at = news;
 	if (loop->next_names && names < at)
 		at = names;
+	if (app->follows && loop->key_ms + FOLLOW_MS < at)
+		at = loop->key_ms + FOLLOW_MS;
 	if (loop->next_filter && loop->next_filter < at)
 		at = loop->next_filter;
 	if (loop->next_blocks && loop->next_blocks < at)
@@ -303,12 +307,14 @@ static void draw_when_due(struct loop *loop)
 		return;
 	bool news = app->data_dirty;
 
-	if (news)
-		loop->next_frame = now + app->frame_ms;
 	app->dirty = app->data_dirty = false;
-	mt_frame_draw(app);
-	if (news)
+	app->rested = now >= loop->key_ms + FOLLOW_MS;
+	size_t bytes = mt_frame_draw(app);
+
+	if (news) { /* what costs more than its share takes the time of the frames behind it */
 		loop->took_ms += now_ms() - now;
+		loop->next_frame = now + app->frame_ms * (bytes > FRAME_BYTES ? bytes : FRAME_BYTES) / FRAME_BYTES;
+	}
 	loop->frame++;
 	watch_blocks(loop, now); /* drawing may have asked for them */
 }
@@ -338,6 +344,8 @@ static void run_timers(struct loop *loop)
 
 	if (loop->pending_len && now >= loop->pending_since + ESCAPE_MS)
 		decode(loop, true);
+	if (app->follows && now >= loop->key_ms + FOLLOW_MS)
+		app->dirty = true;
 	watch_blocks(loop, now);
 	/* Names of a program that runs come with its frames: to take them over costs as much as a frame. */
 	uint64_t names_ms = app->data.live && app->frame_ms > NAMES_MS ? app->frame_ms : NAMES_MS;
@@ -382,8 +390,9 @@ static short client_events(const struct loop *loop)
 {
 	const struct mt_data *d = &loop->app->data;
 	short events = mt_client_events(d->client);
+	uint64_t now = now_ms();
 
-	return d->frozen || news_wait_until(loop, now_ms()) ? (short)(events & ~POLLIN) : events;
+	return d->frozen || now < loop->next_frame || news_wait_until(loop, now) ? (short)(events & ~POLLIN) : events;
 }
 
 static void wait_once(struct loop *loop)

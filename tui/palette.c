@@ -9,6 +9,10 @@
 #define EXACT 10000
 #define NAME 4       /* how much more a letter of the name is worth than one of the words */
 
+#define NAME_WIDTH 14
+#define KEY_WIDTH 9
+#define SCOPE_WIDTH 15
+
 struct palette {
 	char text[64];
 	uint32_t len;
@@ -125,21 +129,38 @@ static void run(struct mt_app *app, enum mt_action what)
 		mt_app_run(app, what);
 }
 
+/* Where the words of a line stand. */
+static struct mt_rect words_at(struct mt_app *app, struct mt_rect r, uint32_t index)
+{
+	const struct palette *p = app->overlay_state;
+	bool here = mt_app_scopes(app) & 1u << mt_action_info(p->found[index])->scope;
+
+	r.column += 2 + NAME_WIDTH;
+	r.columns -= 2 + NAME_WIDTH + KEY_WIDTH + 2 + (!here && r.columns >= 70 ? SCOPE_WIDTH : 0);
+	return r;
+}
+
+static int height(struct mt_app *app, uint32_t index, int columns)
+{
+	const struct palette *p = app->overlay_state;
+
+	return mt_draw_wrapped(app->screen, words_at(app, (struct mt_rect){0, 0, 0, columns}, index), MT_ROLE_BOX,
+		mt_action_info(p->found[index])->words);
+}
+
 static void draw_line(struct mt_app *app, struct mt_rect r, uint32_t index, enum mt_role role)
 {
 	const struct palette *p = app->overlay_state;
 	const struct mt_action_info *info = mt_action_info(p->found[index]);
-	bool here = mt_app_scopes(app) & 1u << info->scope;
 	enum mt_role key_role = role == MT_ROLE_BOX ? MT_ROLE_BOX_KEY : role;
-	int key_width = r.columns >= 70 ? 12 : 8, name = 14, scope = !here && r.columns >= 70 ? 15 : 0;
-	char key[16];
+	struct mt_rect words = words_at(app, r, index);
+	int behind = words.column + words.columns, key = r.column + r.columns - KEY_WIDTH - 1;
+	char text[16];
 
-	mt_draw(app->screen, r.row, r.column + 2, name - 1, key_role, info->name);
-	mt_draw_right(app->screen, r.row, r.column + r.columns - key_width - 1, key_width, key_role,
-		mt_action_key(p->found[index], key));
-	mt_draw(app->screen, r.row, r.column + 2 + name, r.columns - name - scope - key_width - 4, role, info->words);
-	if (scope)
-		mt_draw(app->screen, r.row, r.column + r.columns - key_width - scope - 1, scope, role, mt_scope_words(info->scope));
+	mt_draw(app->screen, r.row, r.column + 2, NAME_WIDTH - 1, key_role, info->name);
+	mt_draw_wrapped(app->screen, words, role, info->words);
+	mt_draw(app->screen, r.row, behind + 1, key - behind - 1, role, mt_scope_words(info->scope));
+	mt_draw_right(app->screen, r.row, key, KEY_WIDTH, key_role, mt_action_key(p->found[index], text));
 }
 
 static void draw(struct mt_app *app)
@@ -152,7 +173,7 @@ static void draw(struct mt_app *app)
 
 	at += mt_draw(app->screen, r.row + 1, r.column + 1 + at, r.columns - 4 - at, MT_ROLE_BOX, p->text);
 	mt_screen_cursor(app->screen, r.row + 1, r.column + 1 + at);
-	mt_box_list(app, r, 1, &p->list, draw_line);
+	mt_box_list(app, r, 1, &p->list, draw_line, height);
 	if (!p->list.count)
 		mt_draw(app->screen, r.row + 2, r.column + 3, r.columns - 5, MT_ROLE_BOX,
 			"no action is called so; Backspace takes a letter back");

@@ -89,7 +89,7 @@ static void draw(struct mt_app *app)
 
 	snprintf(head, sizeof head, m->asking ? "Enter once more kills %s" : "Send a signal to %s", program_name(app, name));
 	mt_box_draw(app, r, head, m->asking ? "Esc does not" : "Enter sends it   Esc closes");
-	mt_box_list(app, r, 0, &m->list, draw_line);
+	mt_box_list(app, r, 0, &m->list, draw_line, NULL);
 }
 
 static struct mt_list *list(struct mt_app *app)

@@ -29,7 +29,7 @@ static void draw(struct mt_app *app)
 	struct mt_rect r = mt_box_middle(app, MT_METRIC_COUNT, 56);
 
 	mt_box_draw(app, r, "Sort by", r.columns >= 40 ? "Enter sorts   r reverses   Esc" : "Enter   Esc");
-	mt_box_list(app, r, 0, list(app), draw_line);
+	mt_box_list(app, r, 0, list(app), draw_line, NULL);
 }
 
 static void key(struct mt_app *app, const struct mt_input *input)

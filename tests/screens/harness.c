@@ -189,6 +189,9 @@ static void feed(struct terminal *t, const char *bytes, size_t len)
 				continue;
 		} else if (t->token_len > strlen(TOKEN) && sscanf(t->token + strlen(TOKEN), "%llu;%llu;%dx%d;%d", &consumed, &frame,
 				&t->token_rows, &t->token_columns, &t->busy) == 5) {
+			if (!t->has_token || t->consumed != consumed)
+				t->answered_at = t->received;
+			t->frame_at = t->received;
 			t->consumed = consumed;
 			t->frame = frame;
 			t->has_token = true;

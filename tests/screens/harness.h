@@ -24,6 +24,7 @@ struct terminal {
 	struct termios before;    /* of the terminal before memtui came */
 	uint64_t sent, received;  /* bytes; tokens are not counted */
 	uint64_t consumed, frame; /* of the last token */
+	uint64_t frame_at, answered_at; /* bytes received by that token; by the first one that knew of all input */
 	int token_rows, token_columns;
 	bool has_token;
 	int busy;                 /* as it was told: work goes on that will be drawn */

@@ -23,7 +23,7 @@ struct tests tests_begin(int argc, char **argv)
 	}
 	need_program(argv[1]);
 	need_program(argv[7]);
-	return (struct tests){argv[1], argv[2], argv[3], argv[4], argv[5], argv[6], argv[7], getenv("GENERATE") != NULL, 0, NULL};
+	return (struct tests){argv[1], argv[2], argv[3], argv[4], argv[5], argv[6], argv[7], getenv("GENERATE") != NULL, 0, NULL, false};
 }
 
 bool wanted(const char *name)
@@ -54,7 +54,7 @@ void tell(struct tests *t, bool ok, const char *format, ...)
 void open_trace(struct tests *t, struct terminal *terminal, int rows, int columns, const struct golden *g)
 {
 	struct settings s = {.term = g && g->term ? g->term : "xterm-256color", g && g->locale ? g->locale : "C.UTF-8", t->source,
-		g && g->no_color, NULL, g ? g->filtering : NULL};
+		g && g->no_color, NULL, g ? g->filtering : NULL, .frames = t->frames};
 	char theme[1024], totals[1024];
 	char *argv[] = {t->memtui, "open", "--theme", theme, g && g->totals ? totals : t->trace, t->second, NULL};
 

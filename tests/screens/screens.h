@@ -11,6 +11,7 @@ struct tests {
 	bool generate;
 	int failed;
 	char *second; /* operand of open, behind the trace; NULL: none */
+	bool frames;  /* as of struct settings */
 };
 
 struct golden {

@@ -135,7 +135,9 @@ static void end(struct mt_app *app, struct mt_job *job)
 void mt_jobs_collect(struct mt_app *app)
 {
 	mt_bell_answer(app->jobs->fd);
-	app->dirty = true;
+	if (mt_jobs_shown(app))
+		app->dirty = true;
+	app->data_dirty = true; /* what nobody asked for waits for its frame */
 	for (struct mt_job **at = &app->jobs->first, *job; (job = *at);) {
 		if (!atomic_load(&job->finished)) {
 			at = &job->next;

@@ -10,7 +10,7 @@
 /* What a signal handler needs to give the terminal back; a handler can reach nothing but static storage. */
 static struct {
 	struct termios saved;
-	int fd;
+	int fd, out;
 	char restore[256];
 	size_t restore_len;
 	pid_t owner;             /* a forked child gives nothing back */
@@ -23,7 +23,7 @@ static void restore_now(void)
 	if (!crash.armed || getpid() != crash.owner)
 		return;
 	crash.armed = 0;
-	if (write(STDOUT_FILENO, crash.restore, crash.restore_len) < 0)
+	if (write(crash.out, crash.restore, crash.restore_len) < 0)
 		return;
 	tcsetattr(crash.fd, TCSANOW, &crash.saved);
 }
@@ -54,9 +54,10 @@ static void watch(void)
 		sigaction(fatal[i], &action, NULL);
 }
 
-void mt_crash_prepare(int fd, const struct termios *saved, const char *const *capabilities, int count)
+void mt_crash_prepare(int fd, int out, const struct termios *saved, const char *const *capabilities, int count)
 {
 	crash.fd = fd;
+	crash.out = out;
 	crash.saved = *saved;
 	crash.owner = getpid();
 	crash.restore_len = 0;

@@ -1,6 +1,7 @@
 #include "tui/terminal/screen.h"
 #include "core/base/buffer.h"
 #include "tui/terminal/blanks.h"
+#include "tui/terminal/capture.h"
 #include "tui/terminal/crash.h"
 
 #include <curses.h>
@@ -26,6 +27,7 @@
 struct mt_screen {
 	SCREEN *curses;
 	int fd;                  /* of keys */
+	struct mt_capture capture; /* of what ncurses writes */
 	bool own_fd, utf8, can_utf8, colour, mouse, can_mouse, suspended, cursor_shown, paste;
 	int cursor_row, cursor_column;
 	enum mt_graphs graphs;
@@ -188,7 +190,14 @@ static void prepare_crash(struct mt_screen *s)
 	const char *const back[] = {s->can_mouse ? "\033[?1006l\033[?1002l\033[?2004l" : NULL, s->set_style ? s->reset_style : NULL,
 		exit_attribute_mode, cursor_normal, keypad_local, exit_ca_mode};
 
-	mt_crash_prepare(s->fd, &s->saved, back, sizeof back / sizeof *back);
+	mt_crash_prepare(s->fd, s->capture.out, &s->saved, back, sizeof back / sizeof *back);
+}
+
+static void close_files(struct mt_screen *s)
+{
+	mt_capture_close(&s->capture);
+	if (s->own_fd)
+		close(s->fd);
 }
 
 struct mt_screen *mt_screen_open(const char *theme, const char *ascii, struct mt_err *err)
@@ -206,6 +215,7 @@ struct mt_screen *mt_screen_open(const char *theme, const char *ascii, struct mt
 	tcgetattr(fd, &s->saved);
 	s->fd = fd;
 	s->own_fd = own;
+	mt_capture_open(&s->capture);
 	s->theme = parsed;
 	/* The terminal's text can only be UTF-8 where the locale is: ncurses writes through it. */
 	s->can_utf8 = !strcmp(nl_langinfo(CODESET), "UTF-8");
@@ -213,6 +223,7 @@ struct mt_screen *mt_screen_open(const char *theme, const char *ascii, struct mt
 	set_escdelay(25);
 	s->curses = newterm(NULL, stdout, stdin);
 	if (!s->curses) {
+		close_files(s);
 		free(s);
 		mt_fail(err, -EINVAL, "the terminal '%.40s' cannot be used; try TERM=xterm-256color", getenv("TERM"));
 		return NULL;
@@ -285,8 +296,7 @@ void mt_screen_close(struct mt_screen *s)
 	mt_screen_suspend(s);
 	delscreen(s->curses);
 	mt_blanks_free(&s->blanks);
-	if (s->own_fd)
-		close(s->fd);
+	close_files(s);
 	free(s);
 }
 
@@ -367,7 +377,7 @@ static void put_blank(int row, int column, attr_t attributes, int pair)
 	put_cell(row, column, attributes, pair, L" ");
 }
 
-void mt_screen_end(struct mt_screen *s)
+size_t mt_screen_end(struct mt_screen *s)
 {
 	bool shown = s->cursor_row >= 0;
 
@@ -381,7 +391,12 @@ void mt_screen_end(struct mt_screen *s)
 		curs_set(shown);
 	s->cursor_shown = shown;
 	send_style(s, s->cursor_style);
+	mt_capture_begin(&s->capture);
 	refresh();
+	const struct mt_buffer *frame = mt_capture_end(&s->capture);
+
+	mt_screen_send(s, (const char *)frame->data, frame->len);
+	return frame->len;
 }
 
 void mt_screen_redraw(struct mt_screen *s)

@@ -52,7 +52,7 @@ bool mt_screen_has_clipboard(const struct mt_screen *);      /* it knows OSC 52,
 void mt_screen_ascii(struct mt_screen *, const char *when); /* as for open */
 
 void mt_screen_begin(struct mt_screen *); /* a new, empty frame */
-void mt_screen_end(struct mt_screen *);   /* sends what differs from the frame before */
+size_t mt_screen_end(struct mt_screen *); /* sends what differs from the frame before; returns how many bytes that took */
 void mt_screen_redraw(struct mt_screen *); /* the next frame is sent whole */
 /* Sends bytes to the terminal that draw nothing. */
 void mt_screen_send(struct mt_screen *, const char *bytes, size_t len);
@@ -66,6 +66,9 @@ void mt_screen_paste(struct mt_screen *, bool bracketed); /* what is pasted come
 int mt_draw(struct mt_screen *, int row, int column, int width, enum mt_role, const char *text);
 int mt_drawf(struct mt_screen *, int row, int column, int width, enum mt_role, const char *format, ...)
 	__attribute__((format(printf, 6, 7)));
+/* Into the rows of the rectangle, wrapped between words; the last one ends in an ellipsis where there is more. Returns the rows
+ * that the whole text needs. */
+int mt_draw_wrapped(struct mt_screen *, struct mt_rect, enum mt_role, const char *text);
 /* Ends before column + width. */
 void mt_draw_right(struct mt_screen *, int row, int column, int width, enum mt_role, const char *text);
 void mt_draw_fill(struct mt_screen *, int row, int column, int width, enum mt_role);

@@ -151,7 +151,7 @@ static void draw(struct mt_app *app)
 
 	mt_box_draw(app, r, "Columns of the groups", r.columns < 50 ? "Space  < >  r  Esc" :
 		"Space shows or hides   < > move   r resets   Esc");
-	mt_box_list(app, r, 0, &c->list, draw_line);
+	mt_box_list(app, r, 0, &c->list, draw_line, NULL);
 }
 
 static struct mt_list *list(struct mt_app *app)

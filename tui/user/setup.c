@@ -12,6 +12,8 @@
 #define REFRESH_SSH_MS 1000
 #define REFRESH_MS 250
 
+#define VALUE 11 /* where values stand */
+
 struct setup {
 	struct mt_list list;
 	bool typing;     /* the value of the selected line */
@@ -147,33 +149,52 @@ static void key(struct mt_app *app, const struct mt_input *input)
 	}
 }
 
+static struct mt_rect words_at(struct mt_rect r)
+{
+	int width = VALUE + (r.columns >= 70 ? 18 : 10);
+
+	return (struct mt_rect){r.row, r.column + width, r.rows, r.columns - width - 1};
+}
+
+static int height(struct mt_app *app, uint32_t index, int columns)
+{
+	return mt_draw_wrapped(app->screen, words_at((struct mt_rect){0, 0, 0, columns}), MT_ROLE_BOX,
+		mt_setting_info((enum mt_setting)index)->words);
+}
+
 static void draw_line(struct mt_app *app, struct mt_rect r, uint32_t index, enum mt_role role)
 {
 	struct setup *s = app->overlay_state;
 	enum mt_setting id = (enum mt_setting)index;
 	const struct mt_setting_info *info = mt_setting_info(id);
-	bool selected = index == s->list.selected, typing = selected && s->typing;
+	bool typing = index == s->list.selected && s->typing;
 	const char *value = typing ? s->text : app->config->value[id];
-	int width = r.columns >= 70 ? 18 : r.columns - 12;
+	struct mt_rect words = words_at(r);
+	int at = r.column + VALUE, width = typing ? r.columns - VALUE - 1 : words.column - at - 1;
 
-	mt_draw(app->screen, r.row, r.column + 2, 8, role, info->name);
-	mt_draw(app->screen, r.row, r.column + 11, width - 1, selected ? role : MT_ROLE_BOX_KEY, *value || s->typing ? value :
+	mt_draw(app->screen, r.row, r.column + 2, VALUE - 3, role, info->name);
+	mt_draw(app->screen, r.row, at, width, role == MT_ROLE_BOX ? MT_ROLE_BOX_KEY : role, *value || typing ? value :
 		mt_glyph(mt_screen_utf8(app->screen), MT_GLYPH_DASH));
 	if (typing)
-		mt_screen_cursor(app->screen, r.row, r.column + 11 + mt_text_width(value));
+		mt_screen_cursor(app->screen, r.row, at + mt_text_width(value));
 	else
-		mt_draw(app->screen, r.row, r.column + 11 + width, r.columns - 12 - width, role, info->words);
+		mt_draw_wrapped(app->screen, words, role, info->words);
 }
 
 static void draw(struct mt_app *app)
 {
 	struct setup *s = app->overlay_state;
-	struct mt_rect r = mt_box_middle(app, MT_SETTING_COUNT, 96);
+	struct mt_rect r = mt_box_middle(app, 0, 96);
+	int rows = 0;
+
+	for (uint32_t i = 0; i < MT_SETTING_COUNT; i++)
+		rows += height(app, i, mt_box_width(app, r));
+	r = mt_box_middle(app, rows, 96);
 	const char *foot = s->typing ? "Enter takes it   Esc" : r.columns < 50 ? "Enter   w keeps   Esc" :
 		"Enter changes it   w keeps what was changed   Esc closes";
 
 	mt_box_draw(app, r, "Setup", foot);
-	mt_box_list(app, r, 0, &s->list, draw_line);
+	mt_box_list(app, r, 0, &s->list, draw_line, height);
 }
 
 static struct mt_list *list(struct mt_app *app)

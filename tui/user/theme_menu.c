@@ -145,7 +145,7 @@ static void draw(struct mt_app *app)
 	struct mt_rect r = mt_box_middle(app, (int)l->count, 36);
 
 	mt_box_draw(app, r, "Theme", "Enter keeps it   Esc");
-	mt_box_list(app, r, 0, l, draw_line);
+	mt_box_list(app, r, 0, l, draw_line, NULL);
 }
 
 static void keep(struct mt_app *app)

@@ -78,6 +78,7 @@ static struct mt_list *list(struct mt_app *app)
 	d->selected_group = d->group;
 	d->generation = app->data.generation;
 	if (other) {
+		app->following = app->followed = NULL; /* another group's source is drawn at once */
 		d->list = (struct mt_list){.rows = d->list.rows, .held = true};
 		d->list.selected = d->backtrace.count ? (uint32_t)(mt_backtrace_own(&d->backtrace) - d->backtrace.frames) : 0;
 	}
@@ -194,7 +195,8 @@ static void draw_source(struct mt_app *app, struct mt_rect r)
 {
 	struct mt_detail_state *d = &app->detail;
 	struct mt_source_file *f = &d->source;
-	const struct mt_backtrace_frame *frame = d->list.count ? &d->backtrace.frames[d->list.selected] : NULL;
+	const struct mt_backtrace_frame *frame = d->list.count ?
+		&d->backtrace.frames[mt_app_follow(app, &d->shown, d->list.selected, d->list.count)] : NULL;
 	char text[512];
 
 	load_source(f, frame ? frame->source : "", frame ? frame->module : "");

@@ -268,7 +268,7 @@ int mt_detail_facts(struct mt_app *app, struct mt_rect r)
 	mt_data_survey(d, app->detail.group);
 	s = d->surveying ? mt_surveying_group(d->surveying, app->detail.group) : NULL;
 	score_text(app, r.columns < 60, text, sizeof text);
-	mt_frame_wrapped(app, (struct mt_rect){r.row, r.column + 1, rows == 1 ? 1 : 2, r.columns - 1}, MT_ROLE_TEXT, text);
+	mt_draw_wrapped(app->screen, (struct mt_rect){r.row, r.column + 1, rows == 1 ? 1 : 2, r.columns - 1}, MT_ROLE_TEXT, text);
 	if (rows == 1)
 		return rows;
 	draw_trend(app, (struct mt_rect){r.row + 2, r.column, 1, r.columns});

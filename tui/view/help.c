@@ -38,19 +38,36 @@ static void find(struct mt_app *app)
 	mt_list_select(&h->list, h->list.selected);
 }
 
+static int scope_width(int columns) { return columns >= 70 ? 15 : 0; }
+static int keys_width(int columns) { return columns >= 70 ? 14 : 10; }
+
+static struct mt_rect words_at(struct mt_rect r)
+{
+	int before = 1 + scope_width(r.columns) + keys_width(r.columns);
+
+	return (struct mt_rect){r.row, r.column + before, r.rows, r.columns - before - 1};
+}
+
+static int height(struct mt_app *app, uint32_t index, int columns)
+{
+	const struct help *h = app->overlay_state;
+
+	return mt_draw_wrapped(app->screen, words_at((struct mt_rect){0, 0, 0, columns}), MT_ROLE_BOX,
+		mt_action_info(h->shown[index])->words);
+}
+
 static void draw_line(struct mt_app *app, struct mt_rect r, uint32_t index, enum mt_role role)
 {
 	const struct help *h = app->overlay_state;
 	const struct mt_action_info *info = mt_action_info(h->shown[index]);
 	bool first = index == h->list.top || info->scope != mt_action_info(h->shown[index - 1])->scope;
-	int scope = r.columns >= 70 ? 16 : 0, keys = r.columns >= 50 ? 16 : 10;
+	int scope = scope_width(r.columns);
 	char all[64];
 
-	if (scope && first)
-		mt_draw(app->screen, r.row, r.column + 1, scope - 1, role, mt_scope_words(info->scope));
-	mt_draw(app->screen, r.row, r.column + 1 + scope, keys - 1, index == h->list.selected ? role : MT_ROLE_BOX_KEY,
+	mt_draw(app->screen, r.row, r.column + 1, first ? scope - 1 : 0, role, mt_scope_words(info->scope));
+	mt_draw(app->screen, r.row, r.column + 1 + scope, keys_width(r.columns) - 1, role == MT_ROLE_BOX ? MT_ROLE_BOX_KEY : role,
 		mt_keymap_keys(h->shown[index], all));
-	mt_draw(app->screen, r.row, r.column + 1 + scope + keys, r.columns - scope - keys - 2, role, info->words);
+	mt_draw_wrapped(app->screen, words_at(r), role, info->words);
 }
 
 static void draw(struct mt_app *app)
@@ -65,7 +82,7 @@ static void draw(struct mt_app *app)
 	snprintf(foot, sizeof foot, "Esc closes   Enter runs the line%s", others && r.columns >= 90
 		? "   '+N more': 'memtui attach PID' elsewhere watches them" : "");
 	mt_box_draw(app, r, head, r.columns >= 50 ? foot : "Esc closes");
-	mt_box_list(app, r, 0, &h->list, draw_line);
+	mt_box_list(app, r, 0, &h->list, draw_line, height);
 	if (!h->list.count)
 		mt_draw(app->screen, r.row + 1, r.column + 2, r.columns - 4, MT_ROLE_BOX, "no action is called so");
 }

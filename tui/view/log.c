@@ -25,6 +25,7 @@ struct mt_log_state {
 	struct note notes[NOTES];
 	uint64_t said;         /* notes so far: the newest is said - 1, at said % NOTES before it */
 	uint64_t *rows;        /* OF_NOTES | number of the note, or an index of the journal's lines */
+	uint32_t shown;        /* mt_app_follow */
 	uint32_t row_count;
 	uint64_t generation, rows_said; /* that rows were made of */
 	bool made, follow;
@@ -182,29 +183,15 @@ static void draw_line(struct mt_app *app, const struct mt_line *line, void *none
 static void draw_whole(struct mt_app *app, struct mt_rect r)
 {
 	const struct mt_log_state *s = app->log;
-	char text[1024], *at = text;
+	char text[1024];
 
 	if (r.rows > 2) {
 		mt_draw_rule(app->screen, r.row, r.column, r.columns, MT_ROLE_RULE, s->follow ? "the newest line" : "this line");
 		r.row++;
 		r.rows--;
 	}
-	words_of(app, s->rows[s->list.selected], text, sizeof text);
-	for (int i = 0; i < r.rows && *at; i++) {
-		size_t len = strlen(at), cut = len;
-
-		while (i + 1 < r.rows && mt_text_width(at) > r.columns - 2 && cut > 1) {
-			do
-				cut--;
-			while (cut > 1 && at[cut] != ' ');
-			if (cut <= 1)
-				break;
-			at[cut] = '\0';
-		}
-		cut = strlen(at);
-		mt_draw(app->screen, r.row + i, r.column + 1, r.columns - 1, MT_ROLE_TEXT, at);
-		at += cut < len ? cut + 1 : len;
-	}
+	words_of(app, s->rows[mt_app_follow(app, &app->log->shown, s->list.selected, s->list.count)], text, sizeof text);
+	mt_draw_wrapped(app->screen, (struct mt_rect){r.row, r.column + 1, r.rows, r.columns - 1}, MT_ROLE_TEXT, text);
 }
 
 static void draw(struct mt_app *app, struct mt_rect r, bool focus)

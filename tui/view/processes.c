@@ -18,6 +18,7 @@
 
 struct mt_processes_state {
 	struct mt_list list;
+	uint32_t shown;        /* mt_app_follow */
 	struct mt_family family;
 	bool made, asked;      /* the list is there; it is being asked for */
 	uint64_t next_ms;      /* when it is to be asked for again */
@@ -90,6 +91,8 @@ static void answer(struct mt_app *app, void *context, int result, const struct m
 		s->asked = false;
 		snprintf(s->error, sizeof s->error, "%s", result < 0 ? err->text : "");
 	}
+	if (s && !s->made)
+		app->dirty = true;
 	if (s && result >= 0) {
 		struct mt_family old = s->family;
 
@@ -138,7 +141,7 @@ uint64_t mt_processes_tend(struct mt_app *app, uint64_t now)
 	if (app->view != MT_VIEW_PROCESSES)
 		return UINT64_MAX;
 	s = state_of(app);
-	if (s->asked || (s->made && !live))
+	if (s->asked || (s->made && (!live || app->data.frozen)))
 		return UINT64_MAX;
 	if (s->made && now < s->next_ms)
 		return s->next_ms;
@@ -185,7 +188,7 @@ static const char *state_words(const struct mt_session_process *p, char out[STAT
 static void draw_whole(struct mt_app *app, struct mt_rect r)
 {
 	struct mt_processes_state *s = app->processes;
-	const struct mt_session_process *p = &s->family.items[s->list.selected];
+	const struct mt_session_process *p = &s->family.items[mt_app_follow(app, &s->shown, s->list.selected, s->list.count)];
 	const char *file = strrchr(p->trace_path, '/');
 	char leaked[MT_NUMBER_LEN], blocks[MT_NUMBER_LEN], lost[MT_NUMBER_LEN], text[256], untraced[96] = "";
 
