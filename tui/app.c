@@ -2,6 +2,7 @@
 #include "tui/app.h"
 #include "tui/terminal/clipboard.h"
 #include "tui/user/config.h"
+#include "tui/user/keymap.h"
 #include "tui/data/difference.h"
 #include "tui/data/job.h"
 #include "tui/data/triage.h"
@@ -61,7 +62,7 @@ bool mt_app_pick(struct mt_app *app, struct mt_pick *pick)
 		view->pick(app, pick);
 	if (pick->group != MT_NO_GROUP || pick->branch.function)
 		return true;
-	mt_app_say(app, view->pick ? "nothing is selected here" : "no group is selected here; 2 turns to the groups");
+	mt_app_say(app, view->pick ? "nothing is selected here" : "no group is selected here; {groups} turns to the groups");
 	return false;
 }
 
@@ -77,10 +78,11 @@ uint32_t mt_app_scopes(struct mt_app *app)
 
 void mt_app_say(struct mt_app *app, const char *format, ...)
 {
+	char words[512];
 	va_list args;
 
 	va_start(args, format);
-	vsnprintf(app->message, sizeof app->message, format, args);
+	vsnprintf(app->message, sizeof app->message, mt_keymap_words(words, sizeof words, format), args);
 	va_end(args);
 	mt_log_note(app, app->message);
 }
@@ -169,8 +171,8 @@ static void suspects(struct mt_app *app)
 		mt_app_say(app, "sorted by suspicion of a leak (~): %s", why);
 		return;
 	}
-	mt_app_say(app, "sorted by %s%s", mt_metric_info(metric)->words, metric == MT_METRIC_SUSPECT ?
-		"; L again: by bytes not freed" : "; L: by suspicion of a leak");
+	mt_app_say(app, metric == MT_METRIC_SUSPECT ? "sorted by %s; {suspects} again: by bytes not freed" :
+		"sorted by %s; {suspects}: by suspicion of a leak", mt_metric_info(metric)->words);
 }
 
 static void sort_whole(struct mt_app *app)
@@ -185,7 +187,7 @@ static void sort_whole(struct mt_app *app)
 static void freeze(struct mt_app *app)
 {
 	mt_data_freeze(&app->data, !app->data.frozen, app->frame_ms);
-	mt_app_say(app, app->data.frozen ? "the view is frozen; the recording goes on; p goes on" : "the view follows again");
+	mt_app_say(app, app->data.frozen ? "the view is frozen; the recording goes on; {freeze} goes on" : "the view follows again");
 }
 
 static void pause_recording(struct mt_app *app)
@@ -198,7 +200,7 @@ static void pause_recording(struct mt_app *app)
 		return;
 	}
 	mt_client_pause(d->client, pause);
-	mt_app_say(app, pause ? "the recording pauses: no new blocks until P, but frees count: totals run low" : "the recording goes on");
+	mt_app_say(app, pause ? "the recording pauses: no new blocks until {pause}, but frees count: totals run low" : "the recording goes on");
 }
 
 static void change_graphs(struct mt_app *app)
@@ -286,7 +288,7 @@ void mt_app_act(struct mt_app *app, enum mt_action what)
 		if (mt_config_is(app->config, MT_SETTING_SUSPEND, "on"))
 			app->signal = SIGTSTP;
 		else
-			mt_app_say(app, "suspend is off in the settings; F2 shows them");
+			mt_app_say(app, "suspend is off in the settings; {setup} shows them");
 		break;
 	case MT_ACTION_QUIT: quit(app); break;
 	default: break;

@@ -278,6 +278,7 @@ void mt_app_act(struct mt_app *, enum mt_action);
 void mt_app_run(struct mt_app *, enum mt_action); /* also what another view can do: turns to that first */
 void mt_app_input(struct mt_app *, const struct mt_input *);
 uint32_t mt_app_scopes(struct mt_app *);
+/* In the status line until the next key, and in the log. {action} in the format is the key of that action. */
 void mt_app_say(struct mt_app *, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /* Whose particulars are drawn beside a list: the selected line's, once the cursor rests there; until then those of the line
  * that was shown, so that a move of the cursor costs little. shown: the view's own, kept from frame to frame. */
@@ -305,8 +306,6 @@ struct mt_line mt_frame_line(struct mt_app *, enum mt_view_id, struct mt_rect r,
 /* "function  source:line" of a frame into columns of a line, in two roles. */
 void mt_frame_where(struct mt_app *, int row, int column, int width, bool selected, bool focus,
 	const struct mt_backtrace_frame *);
-/* Text wrapped between words; the last row ends in an ellipsis where there is more. Returns rows used. */
-int mt_frame_wrapped(struct mt_app *, struct mt_rect, enum mt_role, const char *text);
 /* source:line, or module, as people read it. */
 void mt_frame_source(char *out, size_t len, const struct mt_backtrace_frame *, bool full_path);
 

@@ -2,6 +2,7 @@
 #include "tui/app.h"
 #include "core/export/number.h"
 #include "tui/data/job.h"
+#include "tui/user/keymap.h"
 #include "tui/view/guidance.h"
 
 #include <stdio.h>
@@ -54,27 +55,6 @@ void mt_frame_where(struct mt_app *app, int row, int column, int width, bool sel
 	if (!selected && mt_prompt_matches(app, text))
 		role = MT_ROLE_MATCH;
 	mt_draw(app->screen, row, column, width - source_width, role, text);
-}
-
-int mt_frame_wrapped(struct mt_app *app, struct mt_rect r, enum mt_role role, const char *text)
-{
-	char part[512];
-	int row = 0;
-
-	for (; row < r.rows && *text; row++) {
-		size_t len = strlen(text), cut = (size_t)r.columns < sizeof part ? (size_t)r.columns : sizeof part - 1;
-
-		if (len > cut && row + 1 < r.rows) {
-			while (cut && text[cut] != ' ')
-				cut--;
-			len = cut ? cut : (size_t)r.columns;
-		}
-		snprintf(part, sizeof part, "%.*s", (int)len, text);
-		mt_draw(app->screen, r.row + row, r.column, r.columns, role, part);
-		text += len;
-		text += *text == ' ';
-	}
-	return row;
 }
 
 struct mt_line mt_frame_line(struct mt_app *app, enum mt_view_id view, struct mt_rect r, uint32_t index, bool selected, bool focus)
@@ -239,7 +219,7 @@ static void draw_tabs(struct mt_app *app, int columns)
 static int draw_status(struct mt_app *app, int row, int columns)
 {
 	struct mt_data *d = &app->data;
-	char right[128], hidden[48], hint[160];
+	char right[128], hidden[80], keys[64], hint[160];
 	char *filter;
 
 	if (app->prompt.kind != MT_PROMPT_NONE) {
@@ -247,10 +227,10 @@ static int draw_status(struct mt_app *app, int row, int columns)
 		return 1;
 	}
 	if (app->message[0])
-		return mt_frame_wrapped(app, (struct mt_rect){row, 0, mt_text_width(app->message) > columns ? 2 : 1, columns},
-			MT_ROLE_PROMPT, app->message);
+		return mt_draw_wrapped(app->screen, (struct mt_rect){row, 0, 2, columns}, MT_ROLE_PROMPT, app->message) > 1 ? 2 : 1;
 	if (app->filtering && mt_data_pending(d)) {
-		mt_drawf(app->screen, row, 0, columns, MT_ROLE_PROMPT, "filtering %d %%   Esc cancels   %s", app->percent,
+		mt_drawf(app->screen, row, 0, columns, MT_ROLE_PROMPT, "filtering %d %%   %s   %s", app->percent,
+			mt_keymap_words(keys, sizeof keys, "{cancel} cancels"),
 			mt_data_pending(d));
 		return 1;
 	}
@@ -258,7 +238,8 @@ static int draw_status(struct mt_app *app, int row, int columns)
 		mt_draw(app->screen, row, 0, columns, MT_ROLE_PROMPT, right);
 		return 1;
 	}
-	snprintf(hidden, sizeof hidden, columns >= 60 ? "%u suppressed (X)   " : "%uX ", d->hidden);
+	snprintf(hidden, sizeof hidden, mt_keymap_words(keys, sizeof keys, columns >= 60 ? "%u suppressed ({show-hidden})   " :
+		"%u{show-hidden} "), d->hidden);
 	snprintf(right, sizeof right, "%s%s%u/%u groups", mt_data_busy(d) ? "looking up names   " : "", d->hidden ? hidden : "",
 		d->selection.count, d->profile.group_count);
 	int width = mt_text_width(right);

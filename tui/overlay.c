@@ -102,6 +102,8 @@ void mt_box_list(struct mt_app *app, struct mt_rect box, int first, struct mt_li
 		enum mt_role role = index == l->selected ? MT_ROLE_SELECTED : MT_ROLE_BOX;
 
 		r.rows = height ? height(app, index, r.columns) : 1;
+		if (r.rows > end - r.row && index > l->top)
+			break; /* it is read whole, or not at all */
 		r.rows = r.rows < end - r.row ? r.rows : end - r.row;
 		for (int row = 0; row < r.rows; row++)
 			mt_draw_fill(s, r.row + row, r.column, r.columns, role);

@@ -1,5 +1,6 @@
 /* The prompt for filter and search: what is typed is tried at once. */
 #include "tui/app.h"
+#include "core/export/number.h"
 #include "tui/data/triage.h"
 
 #include <stdio.h>
@@ -104,6 +105,7 @@ void mt_prompt_open(struct mt_app *app, enum mt_prompt_kind kind)
 
 void mt_prompt_next(struct mt_app *app, int direction)
 {
+	char lines[MT_NUMBER_OF_LEN];
 	struct mt_prompt *p = &app->prompt;
 	struct mt_list *l = mt_app_focus(app)->list ? mt_app_focus(app)->list(app) : NULL;
 	uint32_t count, at;
@@ -119,12 +121,13 @@ void mt_prompt_next(struct mt_app *app, int direction)
 	if (at == UINT32_MAX)
 		mt_app_say(app, "no line matches %s", p->search);
 	else
-		mt_app_say(app, "%u lines match %s", count, p->search);
+		mt_app_say(app, "%s %s %s", mt_number_of(lines, count, "line"), count == 1 ? "matches" : "match", p->search);
 	go(app, at);
 }
 
 static void finish(struct mt_app *app, bool accept)
 {
+	char lines[MT_NUMBER_OF_LEN];
 	struct mt_prompt *p = &app->prompt;
 	enum mt_prompt_kind kind = p->kind;
 
@@ -141,7 +144,8 @@ static void finish(struct mt_app *app, bool accept)
 	} else if (accept && !p->error[0]) {
 		strcpy(p->search, p->text);
 		if (*p->text)
-			mt_app_say(app, "%u lines match; n and N go on", p->matches);
+			mt_app_say(app, "%s %s; {next-match} and {previous-match} go on", mt_number_of(lines, p->matches, "line"),
+				p->matches == 1 ? "matches" : "match");
 	} else {
 		set_pattern(p, p->search);
 		go(app, p->origin);
@@ -329,6 +333,7 @@ void mt_prompt_draw_below(struct mt_app *app, int row, int columns)
 
 void mt_prompt_draw(struct mt_app *app, int row, int columns)
 {
+	char matches[MT_NUMBER_OF_LEN];
 	struct mt_prompt *p = &app->prompt;
 	static const char *const names[] = {[MT_PROMPT_SEARCH] = "search> ", [MT_PROMPT_FILTER] = "filter> ",
 		[MT_PROMPT_NOTE] = "note> ", [MT_PROMPT_WRITE] = "write> "};
@@ -342,7 +347,7 @@ void mt_prompt_draw(struct mt_app *app, int row, int columns)
 	else if (p->kind == MT_PROMPT_FILTER)
 		snprintf(count, sizeof count, "%u/%u groups", app->data.selection.count, app->data.profile.group_count);
 	else if (p->kind == MT_PROMPT_SEARCH)
-		snprintf(count, sizeof count, "%u matches", p->matches);
+		snprintf(count, sizeof count, "%s", mt_number_of(matches, p->matches, "match"));
 	else
 		mt_triage_prompt_words(app, p->kind, count, sizeof count);
 	/* The filter's error has the line below, unless there are candidates. */

@@ -261,18 +261,16 @@ static void pause_text(char *out, size_t len, const struct mt_profile *p, const 
 
 static void log_text(char *out, size_t len, const struct mt_profile *p, const struct mt_log_entry *e)
 {
-	char allocations[MT_NUMBER_LEN], frees[MT_NUMBER_LEN], since[MT_NUMBER_LEN];
+	char allocations[MT_NUMBER_OF_LEN], frees[MT_NUMBER_OF_LEN], since[MT_NUMBER_LEN];
 
 	switch (e->type) {
 	case MT_LOG_CALL: call_text(out, len, p, e); break;
 	case MT_LOG_PAUSE:
 	case MT_LOG_RESUME: pause_text(out, len, p, e); break;
 	case MT_LOG_GAP:
-		mt_number_count(allocations, e->values[1]);
-		mt_number_count(frees, e->values[2]);
 		mt_number_time(since, e->values[0]);
-		snprintf(out, len, "since %s %s allocations and %s frees were lost: the recorder could not keep up", since, allocations,
-			frees);
+		snprintf(out, len, "since %s %s and %s were lost: the recorder could not keep up", since,
+			mt_number_of(allocations, e->values[1], "allocation"), mt_number_of(frees, e->values[2], "free"));
 		break;
 	default: snprintf(out, len, "%s", mt_strings_get(&p->strings, e->text)); break;
 	}

@@ -1,5 +1,6 @@
 #include "core/export/number.h"
 
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -35,6 +36,17 @@ void mt_number_count(char out[MT_NUMBER_LEN], uint64_t count)
 		snprintf(out, MT_NUMBER_LEN, "%u", (unsigned)count);
 	else
 		scaled(out, count, 1000, "kMGTPE");
+}
+
+const char *mt_number_of(char out[MT_NUMBER_OF_LEN], uint64_t count, const char *one)
+{
+	size_t len = strlen(one);
+	bool hisses = len > 1 && (one[len - 1] == 's' || one[len - 1] == 'x' || !strcmp(one + len - 2, "ch"));
+	char number[MT_NUMBER_LEN];
+
+	mt_number_count(number, count);
+	snprintf(out, MT_NUMBER_OF_LEN, "%s %.24s%s", number, one, count == 1 ? "" : hisses ? "es" : "s");
+	return out;
 }
 
 /* A number of parts of a unit, rounded to so many decimals; no locale changes the point. */

@@ -37,13 +37,13 @@ static void check_live(struct tests *t)
 		terminal_wait_text(&terminal, "ended 0") && terminal_wait_text(&terminal, "  ls /");
 	tell(t, ok, "the processes of a session that runs, and those that have ended");
 	terminal_type(&terminal, "/running perl\r");
-	terminal_wait_text(&terminal, "1 lines match");
+	terminal_wait_text(&terminal, "1 line matches");
 	terminal_type(&terminal, "\r");
 	ok = ok && terminal_wait_text(&terminal, "now process") && terminal_wait_text(&terminal, "(perl)") &&
 		terminal_wait_text(&terminal, "memtui  perl -e") && terminal_wait_text(&terminal, "LIVE");
 	tell(t, ok, "Enter shows a process that runs");
 	terminal_type(&terminal, "9/ended 0 ls\r");
-	terminal_wait_text(&terminal, "1 lines match");
+	terminal_wait_text(&terminal, "1 line matches");
 	terminal_type(&terminal, "\r");
 	ok = ok && terminal_wait_text(&terminal, "memtui  ls /") && terminal_wait_text(&terminal, "[1Main]");
 	tell(t, ok, "and one that has ended, by its trace");

@@ -116,13 +116,14 @@ void mt_difference_snapshot(struct mt_app *app)
 		return;
 	}
 	if (mt_data_pending(&app->data)) {
-		mt_app_say(app, "the filter still goes over the events; S again when it is in force");
+		mt_app_say(app, "the filter still goes over the events; {snapshot} again when it is in force");
 		return;
 	}
 	t = take(app);
 	mt_number_time(when, t->time_ns);
-	mt_app_say(app, "S%u holds the totals at %s; 6 shows what changes since S%u%s", t->number, when, d->then[d->baseline].number,
-		app->data.live || *t->filter ? "" : ": filter another time (5, a)");
+	mt_app_say(app, app->data.live || *t->filter ? "S%u holds the totals at %s; {diff} shows what changes since S%u" :
+		"S%u holds the totals at %s; {diff} shows what changes since S%u: filter another time ({timeline}, {alive-here})",
+		t->number, when, d->then[d->baseline].number);
 }
 
 void mt_difference_baseline(struct mt_app *app)
@@ -130,7 +131,7 @@ void mt_difference_baseline(struct mt_app *app)
 	struct mt_difference *d = mt_difference_of(app);
 
 	if (d->own_path) {
-		mt_app_say(app, "the baseline is %s; D swaps the traces", mt_base_name(d->other_path));
+		mt_app_say(app, "the baseline is %s; {swap} swaps the traces", mt_base_name(d->other_path));
 		return;
 	}
 	if (app->view != MT_VIEW_DIFF || !d->then_count) {
@@ -400,7 +401,7 @@ void mt_difference_swap(struct mt_app *app)
 	}
 	d->swapped = !d->swapped;
 	d->change++;
-	mt_app_say(app, d->swapped ? "A is now, B the snapshot; D swaps again" : "A is the snapshot, B is now; D swaps again");
+	mt_app_say(app, d->swapped ? "A is now, B the snapshot; {swap} swaps again" : "A is the snapshot, B is now; {swap} swaps again");
 }
 
 /* ---- either ---- */

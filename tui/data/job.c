@@ -2,6 +2,7 @@
 #include "core/base/buffer.h"
 #include "tui/app.h"
 #include "tui/data/bell.h"
+#include "tui/user/keymap.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -108,9 +109,12 @@ bool mt_jobs_shown(const struct mt_app *app)
 
 bool mt_jobs_words(struct mt_app *app, char *out, size_t len)
 {
+	char keys[48];
+
 	for (struct mt_job *job = app->jobs ? app->jobs->first : NULL; job; job = job->next)
 		if (job->work->words && atomic_load(&job->percent) >= 0 && !atomic_load(&job->cancel)) {
-			snprintf(out, len, "%s %d %%   Esc cancels", job->work->words, atomic_load(&job->percent));
+			snprintf(out, len, "%s %d %%   %s", job->work->words, atomic_load(&job->percent),
+				mt_keymap_words(keys, sizeof keys, "{cancel} cancels"));
 			return true;
 		}
 	return false;

@@ -77,7 +77,7 @@ static void show(struct mt_app *app, struct mt_data *next, const char *words)
 	if (mt_data_filter(d, filter, &err) < 0)
 		mt_app_say(app, "now %s%s; without the filter: %s", words, gone, err.text);
 	else
-		mt_app_say(app, "now %s; 9, and Enter on %s, goes back%s", words, from, gone);
+		mt_app_say(app, "now %s; {processes}, and {open} on %s, goes back%s", words, from, gone);
 	mt_data_select(d);
 	free(filter);
 }

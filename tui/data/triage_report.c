@@ -91,7 +91,7 @@ static bool make_rules(struct mt_app *app, struct mt_buffer *out, uint32_t *told
 	if (*told)
 		mt_suppress_write(out, MT_SUPPRESS_LSAN, &app->data.profile, &app->data.symbols, groups, *told);
 	else
-		mt_app_say(app, "nothing is suppressed, so there are no rules to write; t x suppresses the selected group");
+		mt_app_say(app, "nothing is suppressed, so there are no rules to write; {judge} {judge-suppressed} suppresses the selected group");
 	free(groups);
 	return *told > 0;
 }

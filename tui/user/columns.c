@@ -1,5 +1,6 @@
 /* The choice of columns in the list of groups: which metrics, in which order. A change holds at once. */
 #include "tui/app.h"
+#include "core/export/number.h"
 #include "core/base/buffer.h"
 #include "tui/user/config.h"
 
@@ -94,9 +95,13 @@ static void shift(struct mt_app *app, int by)
 static void close_it(struct mt_app *app)
 {
 	mt_overlay_close(app);
-	mt_app_say(app, app->columns.count ?
-		"%u columns are chosen, as far as there is room; F2 w keeps them for all programs" :
-		"the first columns that fit are shown", app->columns.count);
+	char count[MT_NUMBER_OF_LEN];
+
+	if (app->columns.count)
+		mt_app_say(app, "%s chosen, as far as there is room; {setup} w keeps them for all programs",
+			mt_number_of(count, app->columns.count, "column"));
+	else
+		mt_app_say(app, "the first columns that fit are shown");
 }
 
 static void fill(struct mt_app *app)

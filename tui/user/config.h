@@ -12,20 +12,20 @@
  * METRICS several, separated by blanks; THEME a name or file; REGEX; TEXT anything. */
 #define MT_SETTINGS(X) \
 	X(THEME, "theme", THEME, "dark", NULL, "colours: a theme's name or file") \
-	X(ASCII, "ascii", CHOICE, "auto", "auto|always|never", "draw with ASCII alone; auto: where the locale is not UTF-8") \
+	X(ASCII, "ascii", CHOICE, "auto", "auto|always|never", "ASCII alone; auto: where the locale is not UTF-8") \
 	X(SORT, "sort", METRIC, "leaked_size", NULL, "what groups are sorted by at first") \
 	X(ORDER, "order", CHOICE, "desc", "desc|asc", "largest or smallest first") \
-	X(COLUMNS, "columns", METRICS, "", NULL, "metrics in the list of groups; empty: the first ones that fit") \
+	X(COLUMNS, "columns", METRICS, "", NULL, "metrics of the groups' list; empty: those that fit") \
 	X(REFRESH, "refresh", NUMBER, "auto", "50..60000", \
-		"milliseconds between pictures of new data; auto: 250, 1000 over SSH") \
-	X(MOUSE, "mouse", CHOICE, "on", "on|off", "clicks and the wheel; off leaves them to the terminal, to select text") \
-	X(EDITOR, "editor", TEXT, "", NULL, "command of the editor; empty: VISUAL, EDITOR, or vi") \
-	X(SUSPEND, "suspend", CHOICE, "on", "on|off", "the key for it stops memtui, and the shell's fg goes on") \
+		"ms between pictures; auto: 250, over SSH 1000") \
+	X(MOUSE, "mouse", CHOICE, "on", "on|off", "clicks and the wheel; off: the terminal selects") \
+	X(EDITOR, "editor", TEXT, "", NULL, "the editor's command; empty: VISUAL, EDITOR, or vi") \
+	X(SUSPEND, "suspend", CHOICE, "on", "on|off", "its key stops memtui, and the shell's fg goes on") \
 	X(RESTORE, "restore", CHOICE, "on", "on|off", \
-		"begin with the view, filter, order and folds that were left for this program") \
+		"begin with view, filter, order, folds as left") \
 	X(WRAPPER, "wrapper", REGEX, "", NULL, \
 		"regex: wrappers of malloc of your own, whose callers lists name in their place; empty: the usual ones alone") \
-	X(GRAPHS, "graphs", CHOICE, "braille", "braille|blocks|ascii", "what graphs are made of, where the terminal has UTF-8")
+	X(GRAPHS, "graphs", CHOICE, "braille", "braille|blocks|ascii", "what graphs are made of, where there is UTF-8")
 
 enum mt_setting {
 #define X(id, name, kind, preset, choices, words) MT_SETTING_##id,

@@ -94,6 +94,41 @@ const char *mt_keymap_keys(enum mt_action action, char out[64])
 	return out;
 }
 
+/* As words name it, where a key is meant; "": there is no such action. */
+static const char *key_of(const char *name, size_t len, char out[16])
+{
+	char id[32];
+
+	for (int i = 0; i < MT_ACTION_COUNT; i++)
+		if (strlen(mt_action_id((enum mt_action)i, id)) == len && !memcmp(id, name, len))
+			return *mt_action_key((enum mt_action)i, out) ? out : mt_action_info((enum mt_action)i)->name;
+	return "";
+}
+
+const char *mt_keymap_words(char *out, size_t len, const char *words)
+{
+	size_t used = 0;
+	char key[16];
+
+	while (*words && used + 1 < len) {
+		const char *end = *words == '{' ? strchr(words, '}') : NULL;
+		const char *name = end ? key_of(words + 1, (size_t)(end - words - 1), key) : "";
+
+		if (!*name) {
+			out[used++] = *words++;
+			continue;
+		}
+		for (; *name && used + 2 < len; name++) {
+			if (*name == '%')
+				out[used++] = '%';
+			out[used++] = *name;
+		}
+		words = end + 1;
+	}
+	out[used] = '\0';
+	return out;
+}
+
 /* ---- the user's file ---- */
 
 #define NAMES_MAX 160

@@ -30,6 +30,9 @@ int mt_keymap_load(const char *path, struct mt_faults *, struct mt_err *err);
 uint32_t mt_keymap_conflicts(struct mt_buffer *out);
 /* All keys of an action, separated by blanks. */
 const char *mt_keymap_keys(enum mt_action, char out[64]);
+/* Words with the keys of actions in them: for {action} its first key, or its name where it has none; a % in a key is doubled, for
+ * printf. Returns out. */
+const char *mt_keymap_words(char *out, size_t len, const char *words);
 /* All of it, for people or as JSON. (command_keys.c) */
 void mt_keymap_print(FILE *out, bool json);
 

@@ -145,7 +145,7 @@ void mt_restore_try(struct mt_app *app)
 		free(text);
 		text = describe(app);
 		if (strcmp(before, text))
-			mt_app_say(app, "as you left it; F5 begins anew, --fresh always does");
+			mt_app_say(app, "as you left it; {fresh} begins anew, --fresh always does");
 		free(before);
 	}
 	free(text);

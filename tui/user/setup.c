@@ -42,7 +42,7 @@ void mt_setup_faster(struct mt_app *app, int by)
 	else if (by < 0 && at + 1 < count && steps[at] <= app->frame_ms)
 		at++;
 	mt_setup_refresh(app, steps[at]);
-	mt_app_say(app, "new data is drawn every %u ms; F2 keeps a rate for all programs", app->frame_ms);
+	mt_app_say(app, "new data is drawn every %u ms; {setup} keeps a rate for all programs", app->frame_ms);
 }
 
 void mt_setup_wrappers(struct mt_app *app)

@@ -4,6 +4,7 @@
 #include "core/base/buffer.h"
 #include "core/export/number.h"
 #include "core/model/model.h"
+#include "tui/user/keymap.h"
 #include "tui/view/listing.h"
 
 #include <stdio.h>
@@ -290,21 +291,23 @@ static const char *first_words(const struct asked *shown)
 static void draw_summary(struct mt_app *app, struct mt_rect r)
 {
 	const struct mt_blocks_state *t = app->blocks;
-	const char *hint = t->wanted.group != MT_NO_GROUP ? "   Backspace: of all groups" : "";
-	char kept[MT_NUMBER_EXACT_LEN], count[MT_NUMBER_EXACT_LEN], bytes[16], group[64] = "";
+	char keys[64], hint[48] = "", kept[MT_NUMBER_EXACT_LEN], count[MT_NUMBER_EXACT_LEN], bytes[16], group[64] = "";
 
-	if (t->wanted.group != MT_NO_GROUP)
+	if (t->wanted.group != MT_NO_GROUP) {
 		snprintf(group, sizeof group, " of group #%u", t->wanted.group);
+		mt_keymap_words(hint, sizeof hint, "   {parent}: of all groups");
+	}
 	mt_number_exact(kept, t->blocks.count);
 	mt_number_exact(count, t->blocks.matched);
 	mt_number_size(bytes, t->blocks.matched_bytes);
 	if (t->error[0])
 		mt_draw(app->screen, r.row, r.column + 1, r.columns - 1, MT_ROLE_ERROR, t->error);
 	else if (t->given_up)
-		mt_draw(app->screen, r.row, r.column + 1, r.columns - 1, MT_ROLE_PROMPT, "cancelled; Enter reads the events again");
+		mt_draw(app->screen, r.row, r.column + 1, r.columns - 1, MT_ROLE_PROMPT,
+			mt_keymap_words(keys, sizeof keys, "cancelled; {open} reads the events again"));
 	else if (t->percent >= 0)
 		mt_drawf(app->screen, r.row, r.column + 1, r.columns - 1, MT_ROLE_PROMPT,
-			"reading events: %d %%   Esc cancels", t->percent);
+			"reading events: %d %%   %s", t->percent, mt_keymap_words(keys, sizeof keys, "{cancel} cancels"));
 	else if (t->shown.filter && t->blocks.count < t->blocks.matched)
 		mt_drawf(app->screen, r.row, r.column + 1, r.columns - 1, MT_ROLE_TEXT, "the %s %s of %s blocks%s, %s%s",
 			first_words(&t->shown), kept, count, group, bytes, hint);

@@ -2,6 +2,8 @@
 #include "tui/app.h"
 #include "core/export/number.h"
 #include "tui/data/difference.h"
+#include "tui/data/triage.h"
+#include "tui/user/keymap.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -193,6 +195,8 @@ static void draw_line(struct mt_app *app, const struct mt_line *line, void *layo
 	}
 	snprintf(text, sizeof text, "%s%s", state_words(e->state), e->doubtful ? "?" : "");
 	mt_draw(s, r.row, column + 1, STATE, judged, text);
+	if (e->group_b != MT_NO_GROUP)
+		mt_triage_draw_mark(app, r.row, r.column, role, e->group_b);
 	backtrace_of(app, e, &backtrace);
 	draw_where(app, r.row, column + 1 + STATE, l->where, line->selected, line->focus, mt_backtrace_own(&backtrace));
 	mt_backtrace_free(&backtrace);
@@ -216,7 +220,7 @@ static void draw(struct mt_app *app, struct mt_rect r, bool focus)
 	struct mt_difference *d = app->difference;
 	struct mt_list *l = &d->list;
 	struct layout layout = lay_out(r.columns);
-	char nothing[128];
+	char nothing[128], keys[80], same[MT_NUMBER_OF_LEN];
 
 	draw_head(app, (struct mt_rect){r.row, r.column, 1, r.columns});
 	if (!made) {
@@ -226,8 +230,11 @@ static void draw(struct mt_app *app, struct mt_rect r, bool focus)
 	draw_heading(app, (struct mt_rect){r.row + 1, r.column, 1, r.columns}, &layout);
 	mt_frame_list(app, MT_VIEW_DIFF, (struct mt_rect){r.row + 2, r.column, r.rows - 3, r.columns}, l, focus, draw_line, &layout);
 	if (!l->count) {
-		snprintf(nothing, sizeof nothing, d->diff.count ? "nothing changed; = shows %u groups that stayed the same" :
-			"no group matches the filter; \\ changes it", d->diff.count);
+		if (d->diff.count)
+			snprintf(nothing, sizeof nothing, mt_keymap_words(keys, sizeof keys, "nothing changed; {hide-same} shows %s that stayed the same"),
+				mt_number_of(same, d->diff.count, "group"));
+		else
+			mt_keymap_words(nothing, sizeof nothing, "no group matches the filter; {filter} changes it");
 		mt_draw(app->screen, r.row + 2, r.column + 2, r.columns - 2, MT_ROLE_DIM, nothing);
 	}
 	draw_total(app, (struct mt_rect){r.row + r.rows - 1, r.column, 1, r.columns});
@@ -274,7 +281,7 @@ static void open_selected(struct mt_app *app)
 	if (group_of(app, e) != MT_NO_GROUP)
 		mt_app_open_group(app, group_of(app, e));
 	else
-		mt_app_say(app, "only A has this group: D swaps the traces, then Enter opens it");
+		mt_app_say(app, "only A has this group: {swap} swaps the traces, then {open} opens it");
 }
 
 static bool action(struct mt_app *app, enum mt_action what)

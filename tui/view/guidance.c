@@ -1,5 +1,6 @@
 #include "tui/view/guidance.h"
 #include "core/export/number.h"
+#include "tui/user/keymap.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,7 +13,7 @@ struct text {
 	int row;
 };
 
-static void say(struct text *t, const char *words)
+static void put(struct text *t, const char *words)
 {
 	int width = t->room.columns - 3;
 	char part[512];
@@ -32,6 +33,14 @@ static void say(struct text *t, const char *words)
 	}
 }
 
+/* The same of words with keys: {action}. */
+static void say(struct text *t, const char *words)
+{
+	char text[256];
+
+	put(t, mt_keymap_words(text, sizeof text, words));
+}
+
 static bool is_broken_off(const struct mt_data *d)
 {
 	return d->whole.info.recorder_lost && !d->live;
@@ -47,23 +56,23 @@ void mt_guidance_empty(struct mt_app *app, struct mt_rect r)
 	if (any && *filter) {
 		say(&t, "no group matches the filter:");
 		snprintf(line, sizeof line, "  %s", filter);
-		say(&t, line);
-		say(&t, "\\ ^U Enter takes it away, \\ changes it");
+		put(&t, line);
+		say(&t, "{filter} ^U Enter takes it away, {filter} changes it");
 		if (d->ranged)
-			say(&t, "R takes its times out: from, to and alive_at");
+			say(&t, "{all-times} takes its times out: from, to and alive_at");
 	} else if (d->hidden) {
-		say(&t, "all of it is suppressed and hidden; X shows it");
+		say(&t, "all of it is suppressed and hidden; {show-hidden} shows it");
 	} else if (any) {
 		say(&t, "nothing is left to be shown");
 	} else if (d->live) {
 		say(&t, "the recording has just begun: nothing was allocated yet");
-		say(&t, app->program ? "lines come with the first malloc; O turns to the program's terminal" :
+		say(&t, app->program ? "lines come with the first malloc; {output} turns to the program's terminal" :
 			"lines come with the first malloc");
 	} else if (is_broken_off(d)) {
 		say(&t, "the recording was broken off before anything was written");
 	} else {
 		say(&t, "the program allocated nothing: no malloc, no new, or not through a shared libc");
-		say(&t, "0 shows what happened; 'memtui help run' tells what cannot be recorded");
+		say(&t, "{log} shows what happened; 'memtui help run' tells what cannot be recorded");
 	}
 	free(filter);
 }
@@ -80,14 +89,14 @@ void mt_guidance_below(struct mt_app *app, struct mt_rect room, uint32_t seen, u
 		mt_number_time(wall, d->whole.info.wall_ns);
 		snprintf(line, sizeof line, "this trace was broken off at %s: its recorder was killed. What was not freed by then counts as "
 			"leaked; what came later is not in it.", wall);
-		say(&t, line);
+		put(&t, line);
 	}
 	if (!d->whole.info.leaked_bytes && d->sort <= MT_METRIC_LEAKED_COUNT)
-		say(&t, d->live ? "nothing is live now. > sorts by what was allocated in all; a leak shows after some seconds of watching: L." :
+		say(&t, d->live ? "nothing is live now. {sort-right} sorts by what was allocated in all; a leak shows after some seconds of watching: {suspects}." :
 			"nothing leaked: every block was freed. > sorts by what was allocated in all, A shows the heap at its peak.");
 	if (bare * 2 > seen && !mt_data_busy(&app->data))
 		say(&t, "most lines name no source: build the program with -g and do not strip it, or install the debug symbols "
-			"(-dbgsym packages). Enter tells which.");
+			"(-dbgsym packages). {open} tells which.");
 }
 
 /* ---- a frame without a source ---- */
@@ -140,15 +149,15 @@ int mt_guidance_source(struct mt_app *app, struct mt_rect r, const struct mt_bac
 		snprintf(line, sizeof line, "%s %s: %s", name, named ? "has no debug information" :
 			"has neither names nor lines, it is stripped", is_of_the_system(frame->module) ?
 			"install its -dbgsym package" : "build it with -g, and without -s or strip");
-		say(&t, line);
+		put(&t, line);
 		if (is_of_the_system(frame->module)) {
 			snprintf(line, sizeof line, "'dpkg -S %s' names the package", frame->module);
-			say(&t, line);
+			put(&t, line);
 		}
 		say_caller(&t, frame);
 	}
 	snprintf(line, sizeof line, "%s +0x%lx", frame->module, (unsigned long)frame->offset);
-	say(&t, line);
+	put(&t, line);
 	return t.row;
 }
 

@@ -1,6 +1,8 @@
 /* The call tree as an icicle: bars below bars, each as wide as its share. Zoom and selection are paths of functions, so
  * that they outlive the tree, which is another one with each change of the data. */
 #include "core/base/buffer.h"
+#include "core/export/number.h"
+#include "tui/data/triage.h"
 #include "tui/view/guidance.h"
 #include "tui/view/icicle_words.h"
 
@@ -126,7 +128,10 @@ static void cell_text(struct mt_app *app, const struct mt_icicle_cell *cell, int
 	if (mt_icicle_is_rest(app->icicle, cell))
 		snprintf(name + strlen(name), sizeof name - strlen(name), " without its largest %u", app->icicle->layout.skip);
 	mt_icicle_value(app, cell, value);
-	snprintf(all, sizeof all, "%s %s %.1f%%", name, value,
+	const struct mt_tree_node *node = mt_tree_get(app->data.tree, cell->node);
+	char letter = node->group == MT_NO_GROUP ? ' ' : mt_triage_letter(app, node->group), judged[3] = {letter, ' ', '\0'};
+
+	snprintf(all, sizeof all, "%s%s %s %.1f%%", letter == ' ' ? "" : judged, name, value,
 		mt_data_percent(&app->data, cell->value, app->icicle->layout.metric));
 	if (mt_text_width(all) > room)
 		snprintf(all, sizeof all, "%s %s", name, value);
@@ -329,6 +334,14 @@ static void unzoom(struct mt_app *app, bool all)
 	zoomed(app);
 }
 
+static void say_narrow(struct mt_app *app, uint32_t callees)
+{
+	char count[MT_NUMBER_OF_LEN];
+
+	mt_app_say(app, "%s, each too narrow for a bar: {tree} lists them in the tree, {filter} filters",
+		mt_number_of(count, callees, "callee"));
+}
+
 /* To the callees that are too narrow beside the largest ones; where all are, nothing comes of it. */
 static void zoom_to_narrow(struct mt_app *app, const struct mt_icicle_cell *cell)
 {
@@ -341,7 +354,7 @@ static void zoom_to_narrow(struct mt_app *app, const struct mt_icicle_cell *cell
 		if (cell->above)
 			zoom_to(app, cell->above, 0);
 		else
-			mt_app_say(app, "%u callees, each too narrow for a bar: 3 lists them in the tree, \\ filters", narrow);
+			say_narrow(app, narrow);
 		return;
 	}
 	zoom_to(app, cell->above, skip);
@@ -353,7 +366,7 @@ static void zoom_to_narrow(struct mt_app *app, const struct mt_icicle_cell *cell
 	unzoom(app, false);
 	t->list.identity = key;
 	zoomed(app);
-	mt_app_say(app, "%u callees, each too narrow for a bar: 3 lists them in the tree, \\ filters", narrow);
+	say_narrow(app, narrow);
 }
 
 static void open_cell(struct mt_app *app)
@@ -378,7 +391,7 @@ static void open_cell(struct mt_app *app)
 	if (group != MT_NO_GROUP)
 		mt_app_open_group(app, group);
 	else
-		mt_app_say(app, t->path_count ? "it has all columns; Backspace goes back" : "it has all columns");
+		mt_app_say(app, t->path_count ? "it has all columns; {unzoom} goes back" : "it has all columns");
 }
 
 static void invert(struct mt_app *app)

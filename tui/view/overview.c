@@ -2,6 +2,7 @@
 #include "tui/app.h"
 #include "core/base/buffer.h"
 #include "core/export/number.h"
+#include "tui/data/triage.h"
 #include "tui/view/guidance.h"
 #include "tui/view/sparkline.h"
 
@@ -10,6 +11,7 @@
 
 #define GROWING 8
 #define LEAST_SCORE 10
+#define JUDGED 12 /* a line's mark and state of triage stand behind, where the score and growth leave room */
 
 /* Allocations a second: over the last second of a running session, over all of a finished one. */
 static uint64_t rate(const struct mt_profile *p, bool live, bool frees)
@@ -157,7 +159,7 @@ static void draw_line(struct mt_app *app, struct mt_rect r, uint32_t index, bool
 	struct mt_screen *s = app->screen;
 	struct mt_backtrace backtrace = {0};
 	char text[32], number[17];
-	int where = r.columns >= 60 ? 38 : 16;
+	int where = r.columns >= 60 ? 38 : 16, used = 0;
 
 	if (growing) {
 		struct mt_rank rank;
@@ -166,10 +168,12 @@ static void draw_line(struct mt_app *app, struct mt_rect r, uint32_t index, bool
 		mt_number_size(number, rank.slope > 0 ? (uint64_t)(rank.slope + 0.5) : 0);
 		snprintf(text, sizeof text, "%s%s%u +%s/s", mt_glyph(mt_screen_utf8(s), MT_GLYPH_GROWING), rank.estimated ? "~" : " ",
 			rank.score, number);
-		mt_draw(s, r.row, r.column + 1, 15, selected ? role : MT_ROLE_GROWING, text);
+		used = mt_draw(s, r.row, r.column + 1, 15, selected ? role : MT_ROLE_GROWING, text);
 	} else {
 		mt_draw_right(s, r.row, r.column + 2, 9, role, mt_data_metric(number, d, group, d->sort));
 	}
+	if (used <= JUDGED + 1)
+		mt_triage_draw_mark(app, r.row, r.column + (used > JUDGED ? used : JUDGED), role, id);
 	if (where > 16) {
 		uint64_t points[8], most = 0;
 		uint32_t count = mt_data_history(d, id, points, 8);

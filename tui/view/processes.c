@@ -5,6 +5,7 @@
 #include "core/session/family.h"
 #include "tui/data/job.h"
 #include "tui/data/switch.h"
+#include "tui/user/keymap.h"
 
 #include <signal.h>
 #include <stdio.h>
@@ -190,7 +191,7 @@ static void draw_whole(struct mt_app *app, struct mt_rect r)
 	struct mt_processes_state *s = app->processes;
 	const struct mt_session_process *p = &s->family.items[mt_app_follow(app, &s->shown, s->list.selected, s->list.count)];
 	const char *file = strrchr(p->trace_path, '/');
-	char leaked[MT_NUMBER_LEN], blocks[MT_NUMBER_LEN], lost[MT_NUMBER_LEN], text[256], untraced[96] = "";
+	char leaked[MT_NUMBER_LEN], blocks[MT_NUMBER_LEN], lost[MT_NUMBER_LEN], text[256], untraced[96] = "", keys[48];
 
 	mt_number_size(leaked, p->leaked_bytes);
 	mt_number_count(blocks, p->leaked_count);
@@ -198,7 +199,7 @@ static void draw_whole(struct mt_app *app, struct mt_rect r)
 	if (p->untraced)
 		snprintf(untraced, sizeof untraced, "   %u of its children went on untraced", p->untraced);
 	snprintf(text, sizeof text, "%s%s%.128s", is_shown(app, p) ? "this is what is shown" : p->alive || *p->trace_path ?
-		"Enter shows it" : "it has no trace: it allocated nothing", *p->trace_path ? ": " : "", file ? file + 1 : p->trace_path);
+		mt_keymap_words(keys, sizeof keys, "{open} shows it") : "it has no trace: it allocated nothing", *p->trace_path ? ": " : "", file ? file + 1 : p->trace_path);
 	if (r.rows > 2)
 		mt_draw_rule(app->screen, r.row++, r.column, r.columns, MT_ROLE_RULE, text);
 	if (!p->recorded)

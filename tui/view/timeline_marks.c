@@ -15,7 +15,7 @@ typedef void visit(void *context, enum mark, uint64_t from_ns, uint64_t to_ns, c
 static void visit_log(const struct mt_profile *p, visit *on, void *context)
 {
 	uint64_t paused = UINT64_MAX;
-	char name[96], lost[MT_NUMBER_LEN];
+	char name[96], lost[MT_NUMBER_OF_LEN];
 
 	for (uint32_t i = 0; i < p->log_count; i++) {
 		const struct mt_log_entry *e = &p->log[i];
@@ -23,8 +23,7 @@ static void visit_log(const struct mt_profile *p, visit *on, void *context)
 		if (e->type == MT_LOG_MARKER) {
 			on(context, MARK_MARKER, e->time_ns, e->time_ns, mt_strings_get(&p->strings, e->text));
 		} else if (e->type == MT_LOG_GAP) {
-			mt_number_count(lost, e->values[1] + e->values[2]);
-			snprintf(name, sizeof name, "%s events lost", lost);
+			snprintf(name, sizeof name, "%s lost", mt_number_of(lost, e->values[1] + e->values[2], "event"));
 			on(context, MARK_LOSS, e->values[0], e->time_ns, name);
 		} else if (e->type == MT_LOG_PAUSE && paused == UINT64_MAX) {
 			paused = e->time_ns;

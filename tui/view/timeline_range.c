@@ -1,6 +1,7 @@
 /* A range of time, selected on the timeline: by keys, by the mouse; and what is said of it. */
 #include "tui/view/timeline_range.h"
 #include "core/export/number.h"
+#include "tui/user/keymap.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -114,7 +115,7 @@ static void other_end(struct mt_app *app)
 	bool at_last = t->cursor >= last;
 
 	if (!t->selecting) {
-		mt_app_say(app, "nothing is selected; v begins a range at the cursor");
+		mt_app_say(app, "nothing is selected; {select} begins a range at the cursor");
 		return;
 	}
 	t->extending = true;
@@ -150,7 +151,7 @@ static void apply(struct mt_app *app)
 	bool until = t->last_ns < app->data.whole.info.wall_ns;
 
 	if (!t->selecting) {
-		mt_app_say(app, "nothing is selected; v begins a range at the cursor");
+		mt_app_say(app, "nothing is selected; {select} begins a range at the cursor");
 		return;
 	}
 	if (!ask(app, t->first_ns ? seconds(from, t->first_ns) : NULL, until ? seconds(to, t->last_ns) : NULL, NULL))
@@ -296,14 +297,14 @@ static bool is_on_step(const struct mt_app *app, uint64_t ns)
 static void draw_selecting(struct mt_app *app, struct mt_rect r, const char *span, uint64_t from, uint64_t to)
 {
 	struct mt_timeline t = {0};
-	char words[128], allocations[16], frees[16], first[16], last[16];
+	char words[160], keys[128], allocations[16], frees[16], first[16], last[16];
 	const char *about = is_on_step(app, from) && is_on_step(app, to) ? "" : "~";
 
 	if (!app->timeline.selecting)
-		snprintf(words, sizeof words, "%s   Esc cancels", span);
+		snprintf(words, sizeof words, mt_keymap_words(keys, sizeof keys, "%s   {cancel} cancels"), span);
 	else
-		snprintf(words, sizeof words, r.columns >= 60 ? "selected %s   Enter applies it   Esc gives it up" :
-			"%s  Enter  Esc", span);
+		snprintf(words, sizeof words, mt_keymap_words(keys, sizeof keys, r.columns >= 60 ?
+			"selected %s   {apply} applies it   {cancel} gives it up" : "%s  {apply}  {cancel}"), span);
 	mt_draw_rule(app->screen, r.row, r.column, r.columns, MT_ROLE_RULE_FOCUS, words);
 	if (r.rows < 2)
 		return;
@@ -322,13 +323,14 @@ static void draw_applied(struct mt_app *app, struct mt_rect r, const char *span)
 {
 	struct mt_data *d = &app->data;
 	const struct mt_group *sum = &d->selection.sum;
-	char words[192], gone[64] = "", when[16], size[17], count[17], freed[17], frees[17], live[17], blocks[17];
+	char words[224], keys[64], gone[64] = "", when[16], size[17], count[17], freed[17], frees[17], live[17], blocks[17];
 
 	if (d->matched.unanswered_ns > d->from_ns) {
 		mt_number_time(when, d->matched.unanswered_ns);
 		snprintf(gone, sizeof gone, "   what ended before %s is not in it", when);
 	}
-	snprintf(words, sizeof words, r.columns >= 60 ? "in %s   R clears it%s" : "in %s  R%s", span, gone);
+	snprintf(words, sizeof words, mt_keymap_words(keys, sizeof keys, r.columns >= 60 ? "in %s   {all-times} clears it%s" :
+		"in %s  {all-times}%s"), span, gone);
 	mt_draw_rule(app->screen, r.row, r.column, r.columns, *gone ? MT_ROLE_RULE_FOCUS : MT_ROLE_RULE, words);
 	if (r.rows < 2)
 		return;
@@ -344,12 +346,12 @@ static void draw_alive(struct mt_app *app, struct mt_rect r, const char *at)
 {
 	struct mt_data *d = &app->data;
 	const struct mt_group *sum = &d->selection.sum;
-	char size[17], count[17], live[17], blocks[17], words[128];
+	char size[17], count[17], live[17], blocks[17], words[128], keys[80];
 
 	if (!strcmp(at, "peak"))
-		snprintf(words, sizeof words, "what was live at the peak of the heap   R clears it");
+		mt_keymap_words(words, sizeof words, "what was live at the peak of the heap   {all-times} clears it");
 	else
-		snprintf(words, sizeof words, "what was live at %.40s   R clears it", at);
+		snprintf(words, sizeof words, mt_keymap_words(keys, sizeof keys, "what was live at %.40s   {all-times} clears it"), at);
 	mt_draw_rule(app->screen, r.row, r.column, r.columns, MT_ROLE_RULE, words);
 	if (r.rows < 2)
 		return;

@@ -1,5 +1,6 @@
 /* Triage: how much of what leaks was judged, and the queue of what nobody has judged yet; below it, what was. */
 #include "tui/data/triage.h"
+#include "tui/user/keymap.h"
 #include "tui/view/guidance.h"
 
 #include <stdio.h>
@@ -150,14 +151,15 @@ static void draw_heading(struct mt_app *app, struct mt_rect r)
 {
 	struct mt_triage_ui *t = app->triage;
 	uint32_t queued = t->groups[MT_TRIAGE_NEW] + t->groups[MT_TRIAGE_CAME_BACK];
-	char text[128];
+	char text[160], keys[128];
 
 	if (t->leak_count && !queued)
-		snprintf(text, sizeof text, "every leak is judged; Y copies the report, w writes it");
+		mt_keymap_words(text, sizeof text, "every leak is judged; {copy-report} copies the report, {write-report} writes it");
 	else if (r.columns < 60)
-		snprintf(text, sizeof text, "%u to judge: t", queued);
+		snprintf(text, sizeof text, mt_keymap_words(keys, sizeof keys, "%u to judge: {judge}"), queued);
 	else
-		snprintf(text, sizeof text, "%u to judge, the largest first: Enter looks, t judges%s", queued,
+		snprintf(text, sizeof text, mt_keymap_words(keys, sizeof keys,
+			"%u to judge, the largest first: {open} looks, {judge} judges%s"), queued,
 			t->elsewhere && r.columns >= 90 ? "; other judgements are of leaks that are not here" : "");
 	mt_draw_rule(app->screen, r.row, r.column, r.columns, MT_ROLE_RULE_FOCUS, text);
 }

@@ -1,6 +1,8 @@
 /* Saying what groups are: marks, the keys after t, notes. */
 #include "tui/data/triage.h"
 #include "core/base/buffer.h"
+#include "core/export/number.h"
+#include "tui/user/keymap.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -92,7 +94,7 @@ static void mark(struct mt_app *app)
 		t->marked[groups.groups[i]] = already < groups.count;
 	t->marked_count = already < groups.count ? t->marked_count - already + groups.count : t->marked_count - groups.count;
 	free(groups.groups);
-	mt_app_say(app, "%u marked; t judges, a notes, Y copies them, U unmarks", t->marked_count);
+	mt_app_say(app, "%u marked; {judge} judges, {note} notes, {copy-report} copies them, {unmark} unmarks", t->marked_count);
 	if (app->view != MT_VIEW_DETAIL)
 		mt_app_act(app, MT_ACTION_DOWN);
 }
@@ -212,7 +214,7 @@ static void say(struct mt_app *app, struct change *c, const char *what)
 	if (c->groups == 1 && *c->items[0].where)
 		snprintf(groups, sizeof groups, "%s", c->items[0].where);
 	else
-		snprintf(groups, sizeof groups, "%u group%s", c->groups, c->groups == 1 ? "" : "s");
+		mt_number_of(groups, c->groups, "group");
 	unmark(app->triage);
 	mt_data_select(&app->data);
 	if (c->others)
@@ -222,14 +224,15 @@ static void say(struct mt_app *app, struct change *c, const char *what)
 	if (result < 0)
 		mt_app_say(app, "not saved: %.200s", err.text);
 	else
-		mt_app_say(app, "%s%s: %s%s; t u undoes", groups, others, what, waiting);
+		mt_app_say(app, "%s%s: %s%s; {judge} {judge-undo} undoes", groups, others, what, waiting);
 }
 
 static void judge(struct mt_app *app, enum mt_triage_state state)
 {
 	struct change c = {0};
-	const char *what = state == MT_TRIAGE_SUPPRESSED && !app->triage->show_hidden ? "suppressed, hidden until X" :
-		mt_triage_state_name(state);
+	char hidden[64];
+	const char *what = state == MT_TRIAGE_SUPPRESSED && !app->triage->show_hidden ?
+		mt_keymap_words(hidden, sizeof hidden, "suppressed, hidden until {show-hidden}") : mt_triage_state_name(state);
 
 	if (meant(app, &c.targets) && begin(app, &c)) {
 		for (uint32_t i = 0; i < c.count; i++) {
@@ -245,13 +248,14 @@ static void undo(struct mt_app *app)
 {
 	struct mt_err err = {0};
 	uint32_t groups = 0;
+	char count[MT_NUMBER_OF_LEN];
 	int result = app->triage->store ? mt_triage_undo(app->triage->store, &groups, &err) : 0;
 
 	mt_data_select(&app->data);
 	if (result < 0)
 		mt_app_say(app, "undone, but not saved: %.200s", err.text);
 	else if (groups)
-		mt_app_say(app, "undone: %u group%s as before", groups, groups == 1 ? "" : "s");
+		mt_app_say(app, "undone: %s as before", mt_number_of(count, groups, "group"));
 	else
 		mt_app_say(app, "there is nothing to undo: nothing was said in this session");
 }
@@ -262,6 +266,7 @@ void mt_triage_prompt_words(struct mt_app *app, enum mt_prompt_kind kind, char *
 {
 	const struct mt_triage_ui *t = app->triage;
 	struct mt_backtrace stack = {0};
+	char count[MT_NUMBER_OF_LEN];
 
 	if (kind == MT_PROMPT_WRITE) {
 		snprintf(out, len, "*.supp: rules");
@@ -270,7 +275,7 @@ void mt_triage_prompt_words(struct mt_app *app, enum mt_prompt_kind kind, char *
 		snprintf(out, len, "%s", stack.count ? mt_backtrace_own(&stack)->function : "Enter keeps it");
 		mt_backtrace_free(&stack);
 	} else {
-		snprintf(out, len, "for %u groups", t->note_count);
+		snprintf(out, len, "for %s", mt_number_of(count, t->note_count, "group"));
 	}
 }
 
@@ -406,7 +411,7 @@ bool mt_triage_action(struct mt_app *app, enum mt_action what)
 	case MT_ACTION_SHOW_HIDDEN:
 		t->show_hidden = !t->show_hidden;
 		mt_data_select(&app->data);
-		mt_app_say(app, t->show_hidden ? "suppressed groups are shown; X hides them" :
+		mt_app_say(app, t->show_hidden ? "suppressed groups are shown; {show-hidden} hides them" :
 			"suppressed groups are hidden; X shows them");
 		break;
 	case MT_ACTION_COPY_REPORT: mt_triage_copy(app); break;
