@@ -70,10 +70,12 @@ void mt_command_say(const char *format, ...)
 	va_start(args, format);
 	vsnprintf(text, sizeof text, format, args);
 	va_end(args);
-	for (char *c = text; *c; c++)
-		if ((unsigned char)*c < 0x20 || *c == 0x7f)
-			*c = '?';
-	fprintf(stderr, "memtui: %s\n", text);
+	struct mt_buffer line = {0};
+
+	mt_buffer_add_escaped(&line, text);
+	mt_buffer_add(&line, "", 1);
+	fprintf(stderr, "memtui: %s\n", (const char *)line.data);
+	mt_buffer_free(&line);
 }
 
 static double now_seconds(void)

@@ -1,5 +1,6 @@
 /* From the three commands to the running program, and back with the terminal as it was. */
 #include "tui/app.h"
+#include "tui/command/commands.h"
 #include "tui/data/difference.h"
 #include "tui/data/job.h"
 #include "tui/data/switch.h"
@@ -410,7 +411,7 @@ static void end_others(struct mt_app *app, bool save)
 		if (!save)
 			unlink(path);
 		else if (save_trace(path, &err) < 0)
-			fprintf(stderr, "memtui: %s\n", err.text);
+			mt_command_say("%s", err.text);
 	}
 }
 
@@ -434,7 +435,7 @@ static int end_session(struct mt_app *app, const struct mt_ui_options *o, int *e
 		struct mt_err unread = {0};
 
 		if (o->close(app->session, o->output, status, &unread) < 0)
-			fprintf(stderr, "memtui: %s\n", unread.text);
+			mt_command_say("%s", unread.text);
 	} else if (app->session->going_on) {
 		fprintf(stderr, "memtui: the recording goes on for %u other processes, into files beside %s\n",
 			app->session->going_on, app->session->trace_path);

@@ -106,11 +106,14 @@ void *mt_buffer_add(struct mt_buffer *b, const void *bytes, size_t len)
 
 void mt_buffer_add_escaped(struct mt_buffer *b, const char *text)
 {
-	for (; *text; text++) {
-		if (*text == '\n' || *text == '\r' || *text == '\t')
+	for (size_t len; *text; text += len ? len : 1) {
+		len = mt_text_character(text);
+		if (len)
+			mt_buffer_add(b, text, len);
+		else if (*text == '\n' || *text == '\r' || *text == '\t')
 			mt_buffer_add(b, *text == '\n' ? "\\n" : *text == '\r' ? "\\r" : "\\t", 2);
 		else
-			mt_buffer_add(b, text, 1);
+			mt_buffer_printf(b, "\\x%02x", (unsigned)(uint8_t)*text);
 	}
 }
 

@@ -22,7 +22,7 @@ struct mt_buffer {
 void *mt_buffer_add(struct mt_buffer *, const void *bytes, size_t len); /* bytes NULL: zeroes; returns the place */
 void mt_buffer_reserve(struct mt_buffer *, size_t more);
 void mt_buffer_free(struct mt_buffer *);
-/* Text for people: line breaks and tabs as \n, \r and \t. */
+/* Text for people: line breaks and tabs as \n, \r and \t, other controls and broken UTF-8 as \x1b, a byte each. */
 void mt_buffer_add_escaped(struct mt_buffer *, const char *text);
 /* What stands behind the last slash. */
 const char *mt_base_name(const char *path);

@@ -189,9 +189,15 @@ static void begin_text(char *out, size_t len, const struct mt_profile *p)
 	if (used < len && info->parent)
 		used += (size_t)snprintf(out + used, len - used, " %s by %u", info->origin == MT_ORIGIN_FORKED ? "forked" : "started",
 			info->parent);
-	for (uint32_t i = 0; i < p->argument_count && used < len; i++)
-		used += (size_t)snprintf(out + used, len - used, "%s%s", i ? " " : ": ",
-			mt_strings_get(&p->strings, p->arguments[i]));
+	struct mt_buffer words = {0};
+
+	for (uint32_t i = 0; i < p->argument_count; i++) {
+		mt_buffer_add(&words, i ? " " : ": ", i ? 1 : 2);
+		mt_buffer_add_escaped(&words, mt_strings_get(&p->strings, p->arguments[i]));
+	}
+	if (used < len)
+		snprintf(out + used, len - used, "%.*s", (int)words.len, words.len ? (const char *)words.data : "");
+	mt_buffer_free(&words);
 }
 
 enum known { KNOWN_NOT, KNOWN_PLACES, KNOWN_NAMES, KNOWN_LINES };

@@ -22,7 +22,7 @@ static const struct scene scenes[] = {
 	{"broken", {.name = "guidance-broken-100x30", .columns = 100, .rows = 30, .keys = "2"}, "broken off at"},
 	{"begun", {.name = "guidance-begun-80x24", .columns = 80, .rows = 24, .keys = ""}, "the program allocated nothing"},
 	{"begun", {.name = "guidance-begun-40x10", .columns = 40, .rows = 10, .keys = "2"}, "the program allocated nothing"},
-	{"golden", {.name = "guidance-hidden-80x24", .columns = 80, .rows = 24, .keys = "2\\zzzz\r"}, "\\ ^U Enter takes it away"},
+	{"golden", {.name = "guidance-hidden-80x24", .columns = 80, .rows = 24, .keys = "2\\zzzz\r"}, "F4 ^U Enter takes it away"},
 	{"golden", {.name = "guidance-hidden-tree-80x24", .columns = 80, .rows = 24, .keys = "3\\zzzz\r"}, "no group matches the filter"},
 	{"golden", {.name = "guidance-hidden-40x10", .columns = 40, .rows = 10, .keys = "V\\zzzz\r"}, "no group matches the filter"},
 	{"golden", {.name = "guidance-shown-80x24", .columns = 80, .rows = 24, .keys = "2\\zzzz\r", .then = "\\\025\r"}, "session_new"},

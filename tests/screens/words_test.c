@@ -106,8 +106,14 @@ static void check_states(struct tests *t)
 	check_state(t, &terminal, "4", "the icicle");
 	check_state(t, &terminal, "6=", "the difference");
 	terminal_close(&terminal);
-	setenv("MEMTUI_TRIAGE", "", 1);
 	t->second = NULL;
+	open_trace(t, &terminal, 12, 60, NULL);
+	terminal_settle(&terminal);
+	see(t, &terminal, "2gtx", "suppressed, hidden until X", "the first group is hidden");
+	see(t, &terminal, "X", "session_new", "and is seen when it comes back");
+	see(t, &terminal, "q2/json_node\r\rG", " above: k", "frames that are not seen are counted");
+	terminal_close(&terminal);
+	setenv("MEMTUI_TRIAGE", "", 1);
 }
 
 int main(int argc, char **argv)

@@ -3,6 +3,7 @@
 #include "tui/data/triage.h"
 #include "core/base/buffer.h"
 #include "core/export/number.h"
+#include "tui/user/keymap.h"
 #include "tui/view/detail_facts.h"
 #include "tui/view/guidance.h"
 
@@ -152,9 +153,13 @@ static void draw_frame(struct mt_app *app, struct mt_rect r, bool selected, bool
 static void draw_frames(struct mt_app *app, struct mt_rect r, bool focus)
 {
 	struct mt_list *l = list(app);
+	char above[MT_NUMBER_OF_LEN], keys[64], words[128] = "backtrace, innermost first";
 
-	mt_draw_rule(app->screen, r.row, r.column, r.columns, MT_ROLE_RULE, "backtrace, innermost first");
 	mt_list_fit(l, r.rows - 1);
+	if (l->top)
+		snprintf(words, sizeof words, mt_keymap_words(keys, sizeof keys, "backtrace, %s above: {up}"),
+			mt_number_of(above, l->top, "inner frame"));
+	mt_draw_rule(app->screen, r.row, r.column, r.columns, MT_ROLE_RULE, words);
 	if (!l->count)
 		mt_draw(app->screen, r.row + 1, r.column + 2, r.columns - 2, MT_ROLE_DIM, "no stack was recorded");
 	for (int i = 0; i < r.rows - 1 && l->top + (uint32_t)i < l->count; i++) {

@@ -400,7 +400,7 @@ bool mt_triage_action(struct mt_app *app, enum mt_action what)
 	switch (what) {
 	case MT_ACTION_MARK: mark(app); break;
 	case MT_ACTION_UNMARK:
-		mt_app_say(app, t->marked_count ? "all marks are gone" : "nothing is marked; Space marks");
+		mt_app_say(app, t->marked_count ? "all marks are gone" : "nothing is marked; {mark} marks");
 		unmark(t);
 		break;
 	case MT_ACTION_JUDGE:
@@ -411,8 +411,9 @@ bool mt_triage_action(struct mt_app *app, enum mt_action what)
 	case MT_ACTION_SHOW_HIDDEN:
 		t->show_hidden = !t->show_hidden;
 		mt_data_select(&app->data);
+		mt_view_groups.list(app)->top = 0; /* what comes back above the selected line is seen, where both fit */
 		mt_app_say(app, t->show_hidden ? "suppressed groups are shown; {show-hidden} hides them" :
-			"suppressed groups are hidden; X shows them");
+			"suppressed groups are hidden; {show-hidden} shows them");
 		break;
 	case MT_ACTION_COPY_REPORT: mt_triage_copy(app); break;
 	case MT_ACTION_WRITE_REPORT: mt_prompt_open(app, MT_PROMPT_WRITE); break;
