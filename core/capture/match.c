@@ -110,7 +110,7 @@ static void grow(struct mt_match *m, struct mt_match_part *part)
 {
 	struct mt_match_part old = *part;
 
-	take_table(m, part, 32 - old.shift + 1);
+	take_table(m, part, (32 - old.shift + 1) % 32); /* as the compiler cannot know: memory ends before 32 */
 	for (uint32_t i = 0; i <= old.mask; i++) {
 		const struct mt_match_bucket *b = &old.buckets[i];
 
