@@ -54,6 +54,8 @@ def workload_figures(workload, samples, failures):
                                    for name in ("events", "allocations", "nodes"))
     if not workload.per_event:
         events = allocations = None
+    if workload.pairs:
+        events, allocations = 2 * workload.pairs, workload.pairs
     base = samples["untraced"]
     tools = {name: tool_figures(rows, base, events, allocations)
              for name, rows in samples.items() if any(rows)}
@@ -91,7 +93,7 @@ def processor_share(result):
 
 # ---- limits ----------------------------------------------------------------------------------------------
 
-THREADED = ("hot 16, 2 threads", "hot 16, 4 threads")
+THREADED = {"hot 16, 2 threads": "hot 16, 2 copies", "hot 16, 4 threads": "hot 16, 4 copies"}
 REAL = ("python3", "sqlite3", "perl")
 RATIO_LIMITS = [(name, "wall", 1 / 6) for name in ("hot 4", "hot 16", "hot 48", "hot 200", *THREADED)] + [
     (name, "cpu", 0.1) for name in THREADED] + [("tree", "wall", 0.37)] + [
@@ -111,12 +113,14 @@ def limits(result):
     started = result.get(START, {}).get("tools", {}).get("memtui", {}).get("helper_cpu")
     recorded = {name: row["tools"]["memtui"] for name, row in result.items() if "memtui" in row["tools"]}
     one = recorded.get("hot 16", {}).get("extra_cpu_ns")
-    for name in THREADED:
-        value = recorded.get(name, {}).get("extra_cpu_ns")
+    for name, copies in THREADED.items():
+        value, alike = (recorded.get(which, {}).get("extra_cpu_ns") for which in (name, copies))
         if one is not None and value is not None:
             rows.append((f"{name}: extra target CPU a pair, against one thread's", value, one, "ns"))
+        if alike is not None and value is not None:
+            rows.append((f"{name}: the same, against as many processes'", value, alike, "ns"))
     for name, mine in recorded.items():
-        if name.startswith("hot") and "recorder_ns_per_event" in mine:
+        if name.startswith("hot") and name not in THREADED.values() and "recorder_ns_per_event" in mine:
             rows.append((f"{name}: recorder's CPU an event", mine["recorder_ns_per_event"], RECORDER_NS, "ns"))
             if started is not None:
                 value = (mine["helper_cpu"] - started) / result[name]["events"] * 1e9

@@ -20,6 +20,7 @@ class Workload:
     threads: int = 1
     own_clock: bool = False    # prints ns_per_pair=: the work alone, without starting and ending
     per_event: bool = True     # has so many events that figures by the event mean something
+    pairs: int = None          # allocations, each with its free, where they are not all in the first process's trace
     environment: dict = dataclasses.field(default_factory=dict)
 
     def missing(self):
@@ -57,6 +58,13 @@ def all_workloads(build):
         path = os.path.realpath(os.path.join(build, "bench/hot"))
         return Workload(START, [path, "8", "16"], [path], per_event=False)
 
+    def copies(name, count):
+        """What as many threads do, by processes of one thread: what threads cost beyond that is their being threads."""
+        path, shell = (os.path.realpath(p) for p in (os.path.join(build, "bench/hot"), "/bin/sh"))
+        script = 'i=0; while [ $i -lt $1 ]; do "$0" $2 16 & i=$((i + 1)); done; wait'
+        return Workload(name, [shell, "-c", script, path, str(count), str(5000000 // count)], [path, shell], count,
+                        pairs=5000000)
+
     def real(name, program, *arguments, needs, **environment):
         return Workload(name, [program, *arguments], [program, needs], environment=environment)
 
@@ -69,6 +77,8 @@ def all_workloads(build):
         own("hot 200", "hot", "3000000", "200"),
         own("hot 16, 2 threads", "hot", "5000000", "16", "2", threads=2),
         own("hot 16, 4 threads", "hot", "5000000", "16", "4", threads=4),
+        copies("hot 16, 2 copies", 2),
+        copies("hot 16, 4 copies", 4),
         own("tree", "tree", "2"),
         own("leak", "leak", "1000000"),
         real("python3", real_program("python3"), source("parse.py"), needs=source("parse.py"),
