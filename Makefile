@@ -150,6 +150,7 @@ test: test-packages
 	@sh tests/run.sh $(O)
 
 check: test-packages
+	@sh tests/packages.sh clang-format
 	@sh tests/check.sh $(O)
 
 # Tracers that are wrong on purpose (preload/check.h): the checks of stacks must see each of them.

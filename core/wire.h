@@ -1,8 +1,9 @@
 /* The segment: the memory that the tracer inside the program shares with the recorder.
  *
- * The recorder creates it as a sealed memfd of its final, sparse size; the tracer maps it and opens its
- * ranges stepwise. Everything here is little-endian and of fixed width. The tracer is the only writer of
- * what is marked T, the recorder of what is marked R. The recorder trusts no word of it. */
+ * The recorder creates it as a sealed memfd of its final, sparse size; the tracer maps it and opens
+ * its ranges stepwise. Everything here is little-endian and of fixed width. The tracer is the only
+ * writer of what is marked T, the recorder of what is marked R. The recorder trusts no word of
+ * it. */
 #ifndef MT_WIRE_H
 #define MT_WIRE_H
 
@@ -13,9 +14,10 @@
 #define MT_WIRE_VERSION 2
 #define MT_WIRE_PAGE 4096u
 
-/* ---- rendezvous ------------------------------------------------------------------------------------
- * MEMTUI_SESSION=<abstract socket name>:<32 hex digits of token>. The tracer connects (SOCK_SEQPACKET),
- * sends one mt_wire_request and gets one mt_wire_reply, with the memfd attached when status is 0. */
+/* ---- rendezvous ------------------------------------------------------------------------------
+ * MEMTUI_SESSION=<abstract socket name>:<32 hex digits of token>. The tracer connects
+ * (SOCK_SEQPACKET), sends one mt_wire_request and gets one mt_wire_reply, with the memfd attached
+ * when status is 0. */
 #define MT_WIRE_ENVIRONMENT "MEMTUI_SESSION"
 #define MT_WIRE_TOKEN_LEN 32
 
@@ -23,7 +25,8 @@ struct mt_wire_request {
 	uint64_t magic;
 	uint32_t version;
 	uint32_t pid; /* as the program sees it; the recorder goes by SO_PEERCRED */
-	uint64_t forked_from; /* mt_wire_header.id of the segment that a forked child inherited; 0: a new image */
+	/* mt_wire_header.id of the segment that a forked child inherited; 0: a new image */
+	uint64_t forked_from;
 	char token[MT_WIRE_TOKEN_LEN];
 };
 
@@ -33,9 +36,9 @@ struct mt_wire_reply {
 	int32_t status; /* 0, or a negative errno: the program runs untraced */
 };
 
-/* ---- ids -------------------------------------------------------------------------------------------
- * A pc id below MT_PC_FIRST is no address but a marker: the kind of the call, which is the key of the
- * leaf of a stack, or the mark of a cut stack, which is the key of its outermost node. */
+/* ---- ids -------------------------------------------------------------------------------------
+ * A pc id below MT_PC_FIRST is no address but a marker: the kind of the call, which is the key of
+ * the leaf of a stack, or the mark of a cut stack, which is the key of its outermost node. */
 enum mt_kind {
 	MT_KIND_NONE,
 	MT_KIND_MALLOC,
@@ -52,44 +55,47 @@ enum mt_kind {
 	MT_KIND_FREE,
 	MT_KIND_DELETE,
 	MT_KIND_DELETE_ARRAY,
-	MT_KIND_POOL,      /* memtui.h: a block of the program's own pool */
+	MT_KIND_POOL, /* memtui.h: a block of the program's own pool */
 	MT_KIND_POOL_FREE,
-	MT_KIND_MMAP,      /* the kinds from here on stand in marks only */
+	MT_KIND_MMAP, /* the kinds from here on stand in marks only */
 	MT_KIND_MUNMAP,
 	MT_KIND_MREMAP,
-	MT_KIND_BRK,       /* brk and sbrk */
+	MT_KIND_BRK, /* brk and sbrk */
 	MT_KIND_MALLOPT,
 	MT_KIND_MALLOC_TRIM,
-	MT_KIND_MARKER,    /* memtui.h */
+	MT_KIND_MARKER, /* memtui.h */
 	MT_KIND_PAUSE,
 	MT_KIND_RESUME,
 	MT_KIND_COUNT,
 };
-#define MT_PC_CUT 30u       /* the unwinder could not go on here */
+#define MT_PC_CUT 30u        /* the unwinder could not go on here */
 #define MT_PC_TABLE_FULL 31u /* the call tree is full: all further new stacks share one node */
 #define MT_PC_FIRST 32u
 
-/* Nodes below MT_NODE_FIRST are fixed: node 0 is the root, node k (0 < k < 32) is the child of the root
- * with key k. A free without a stack has the node of its kind. */
+/* Nodes below MT_NODE_FIRST are fixed: node 0 is the root, node k (0 < k < 32) is the child of the
+ * root with key k. A free without a stack has the node of its kind. */
 #define MT_NODE_ROOT 0u
 #define MT_NODE_FIRST 32u
 
 /* One call-tree node. T. Complete before any record that names it or a descendant is published.
- * A node is (parent, pc); the same pair may stand in two nodes after a lost race: readers merge them. */
+ * A node is (parent, pc); the same pair may stand in two nodes after a lost race: readers merge
+ * them. */
 struct mt_wire_node {
-	uint32_t parent; /* < own id */
-	uint32_t pc;     /* pc id, or a marker */
+	uint32_t parent;   /* < own id */
+	uint32_t pc;       /* pc id, or a marker */
 	uint64_t child[3]; /* the tracer's own links to children; of no meaning to the recorder */
 };
 
-/* One program address. T. The same address may have several ids (lost race, or a module reloaded). */
+/* One program address. T. The same address may have several ids (lost race, or a module
+ * reloaded). */
 struct mt_wire_pc {
-	uint64_t address; /* to look up: return address - 1, or the exact pc of a signal frame's caller */
-	uint32_t module;  /* index into modules, or MT_NO_MODULE */
-	uint32_t flags;   /* MT_PC_FLAG_* */
+	/* to look up: return address - 1, or the exact pc of a signal frame's caller */
+	uint64_t address;
+	uint32_t module; /* index into modules, or MT_NO_MODULE */
+	uint32_t flags;  /* MT_PC_FLAG_* */
 };
 #define MT_NO_MODULE 0xffffffffu
-#define MT_PC_FLAG_EXACT 1u /* interrupted by a signal: address is the pc itself */
+#define MT_PC_FLAG_EXACT 1u  /* interrupted by a signal: address is the pc itself */
 #define MT_PC_FLAG_NO_CFI 2u /* walked by frame pointer */
 
 #define MT_BUILD_ID_MAX 32
@@ -113,19 +119,20 @@ struct mt_wire_thread {
 	uint64_t reserved;
 };
 
-/* ---- records ---------------------------------------------------------------------------------------
+/* ---- records ---------------------------------------------------------------------------------
  * 16 bytes, in per-thread single-producer rings; published by a release store of the ring's head.
  *   word0 = time delta (32) | node (32) << 32
  *   word1 = type (3) | size (16) << 3 | pointer >> 3 (45) << 19
- * The delta is in clock units since the previous timed record of the ring. What does not fit comes in
- * MT_RECORD_EXTEND records directly before the record they extend, published with it. */
+ * The delta is in clock units since the previous timed record of the ring. What does not fit comes
+ * in MT_RECORD_EXTEND records directly before the record they extend, published with it. */
 enum mt_record_type {
 	MT_RECORD_VOID,    /* nothing; skipped */
 	MT_RECORD_ALLOC,   /* pointer, size; node = stack of the call with its kind as leaf */
 	MT_RECORD_FREE,    /* pointer; node = its kind, or the stack of the free */
 	MT_RECORD_RELEASE, /* first half of a realloc: pointer is released (as FREE) */
-	MT_RECORD_REALLOC, /* second half: as ALLOC; ends the ring's innermost open RELEASE, which a forked child's
-	                    * first may lack: the fork came between */
+	/* second half: as ALLOC; ends the ring's innermost open RELEASE, which a forked child's
+	 * first may lack: the fork came between */
+	MT_RECORD_REALLOC,
 	MT_RECORD_RESTORE, /* second half of a failed realloc: the released block lives on */
 	MT_RECORD_EXTEND,  /* word0 = 64-bit value, size field = enum mt_extend */
 	MT_RECORD_MARK,    /* size field = enum mt_mark */
@@ -135,30 +142,41 @@ enum mt_extend {
 	MT_EXTEND_SIZE,    /* size; the extended record's size field is MT_SIZE_EXTENDED */
 	MT_EXTEND_POINTER, /* pointer; the extended record's pointer field is MT_POINTER_EXTENDED */
 	MT_EXTEND_VALUE,   /* a further value for a MARK, in the order given there */
-	MT_EXTEND_USABLE,  /* usable size of the block, where it does not follow from mt_wire_usable; a pool's block has
-	                    * no slack and none of these */
-	MT_EXTEND_PAUSED,  /* the extended REALLOC, or MAP of kind MREMAP, was made during a pause: it stands for nothing
-	                    * when what it continues was not recorded. Value 0 */
+	/* usable size of the block, where it does not follow from mt_wire_usable; a pool's block
+	 * has no slack and none of these */
+	MT_EXTEND_USABLE,
+	/* the extended REALLOC, or MAP of kind MREMAP, was made during a pause: it stands for
+	 * nothing when what it continues was not recorded. Value 0 */
+	MT_EXTEND_PAUSED,
 };
-/* Blocks of a pool are another domain than the heap's: a pool's block may lie in a heap's, or in another pool's at
- * the same address. Their pointers come by MT_EXTEND_POINTER with this bit set and 16 bits of a hash of the pool
- * below it, so that they never equal one of the heap and hardly ever one of another pool. */
+/* Blocks of a pool are another domain than the heap's: a pool's block may lie in a heap's, or in
+ * another pool's at the same address. Their pointers come by MT_EXTEND_POINTER with this bit set
+ * and 16 bits of a hash of the pool below it, so that they never equal one of the heap and hardly
+ * ever one of another pool. */
 #define MT_POINTER_POOL (1ull << 63)
 #define MT_POINTER_POOL_SHIFT 47 /* bits below are the address */
 enum mt_mark {
-	MT_MARK_THREAD,    /* node field = thread index: this and what follows is by that thread. The first
-	                    * record of a ring; again when a ring is handed to a new thread */
-	MT_MARK_GAP,       /* values: time when the gap began, allocations lost, frees lost; ends now */
-	/* The node of these is a stack whose leaf is the kind of the call. The pointer field holds the kind too, since a
-	 * full call tree has one node for all kinds. */
-	MT_MARK_MAP,       /* after the call. Values: address, length, protection | flags << 32, file offset. Kind MREMAP:
-	                    * address, length, old address, old length: ends the ring's UNMAP of the old range, whose
-	                    * protection, flags and offset hold; old length 0: no UNMAP, what is at the old address
-	                    * stays and is mapped a second time. Whatever was mapped in the range is so no more */
-	MT_MARK_UNMAP,     /* before the call: address, length. A signal handler's may come before its end */
+	/* node field = thread index: this and what follows is by that thread. The first record of a
+	 * ring; again when a ring is handed to a new thread */
+	MT_MARK_THREAD,
+	/* values: time when the gap began, allocations lost, frees lost; ends now */
+	MT_MARK_GAP,
+	/* The node of these is a stack whose leaf is the kind of the call. The pointer field holds
+	 * the kind too, since a full call tree has one node for all kinds. */
+
+	/* after the call. Values: address, length, protection | flags << 32, file offset. Kind
+	 * MREMAP: address, length, old address, old length: ends the ring's UNMAP of the old range,
+	 * whose protection, flags and offset hold; old length 0: no UNMAP, what is at the old
+	 * address stays and is mapped a second time. Whatever was mapped in the range is so no
+	 * more */
+	MT_MARK_MAP,
+	/* before the call: address, length. A signal handler's may come before its end */
+	MT_MARK_UNMAP,
 	MT_MARK_UNMAP_FAILED, /* the ring's UNMAP of these did not happen: address, length */
-	MT_MARK_CALL,      /* mallopt: parameter, value, result; malloc_trim: pad, 0, result */
-	MT_MARK_USER,      /* marker, pause, resume: values hold the text, 8 bytes each, padded with zeroes; none: no text */
+	MT_MARK_CALL,         /* mallopt: parameter, value, result; malloc_trim: pad, 0, result */
+	/* marker, pause, resume: values hold the text, 8 bytes each, padded with zeroes; none: no
+	 * text */
+	MT_MARK_USER,
 };
 #define MT_MARK_VALUES 8 /* of one mark, so a text has at most 64 bytes */
 #define MT_SIZE_EXTENDED 0xffffu
@@ -168,46 +186,73 @@ struct mt_wire_record {
 	uint64_t word0, word1;
 };
 
-static inline struct mt_wire_record mt_wire_record_pack(unsigned type, uint32_t delta, uint32_t node,
-	uint64_t pointer_field, uint32_t size_field)
+static inline struct mt_wire_record mt_wire_record_pack(unsigned type, uint32_t delta,
+	uint32_t node, uint64_t pointer_field, uint32_t size_field)
 {
 	return (struct mt_wire_record){delta | (uint64_t)node << 32,
 		type | (uint64_t)size_field << 3 | pointer_field << 19};
 }
-static inline unsigned mt_wire_record_type(const struct mt_wire_record *r) { return r->word1 & 7; }
-static inline uint32_t mt_wire_record_size(const struct mt_wire_record *r) { return r->word1 >> 3 & 0xffff; }
-static inline uint64_t mt_wire_record_pointer(const struct mt_wire_record *r) { return r->word1 >> 19; }
-static inline uint32_t mt_wire_record_delta(const struct mt_wire_record *r) { return (uint32_t)r->word0; }
-static inline uint32_t mt_wire_record_node(const struct mt_wire_record *r) { return r->word0 >> 32; }
+static inline unsigned mt_wire_record_type(const struct mt_wire_record *r)
+{
+	return r->word1 & 7;
+}
+static inline uint32_t mt_wire_record_size(const struct mt_wire_record *r)
+{
+	return r->word1 >> 3 & 0xffff;
+}
+static inline uint64_t mt_wire_record_pointer(const struct mt_wire_record *r)
+{
+	return r->word1 >> 19;
+}
+static inline uint32_t mt_wire_record_delta(const struct mt_wire_record *r)
+{
+	return (uint32_t)r->word0;
+}
+static inline uint32_t mt_wire_record_node(const struct mt_wire_record *r)
+{
+	return r->word0 >> 32;
+}
 
-/* What malloc_usable_size says of most blocks of this size, where header.usable_rule says GLIBC: then only
- * other blocks carry MT_EXTEND_USABLE; with rule NONE no block's usable size is known. */
-enum mt_usable_rule { MT_USABLE_NONE, MT_USABLE_GLIBC, MT_USABLE_ALWAYS /* each block carries its own */ };
+/* What malloc_usable_size says of most blocks of this size, where header.usable_rule says GLIBC:
+ * then only other blocks carry MT_EXTEND_USABLE; with rule NONE no block's usable size is known. */
+enum mt_usable_rule {
+	MT_USABLE_NONE,
+	MT_USABLE_GLIBC,
+	MT_USABLE_ALWAYS /* each block carries its own */
+};
 static inline uint64_t mt_wire_usable(uint64_t size)
 {
 	return size <= 24 ? 24 : ((size + 8 + 15) & ~15ull) - 8;
 }
 
-/* Ring positions count records and only grow; a record's slot is position & (capacity - 1). Stand-alone there
- * is no reader: a ring is a chain of chunks of ring_records each. A full chunk is followed by a new one, whose place
- * in ring_data is its index in the table of chunks; tail is where the present one begins. What is left of the old one
- * are zeroes, which read as VOID; no event's records lie in two chunks. */
+/* Ring positions count records and only grow; a record's slot is position & (capacity - 1).
+ * Stand-alone there is no reader: a ring is a chain of chunks of ring_records each. A full chunk is
+ * followed by a new one, whose place in ring_data is its index in the table of chunks; tail is
+ * where the present one begins. What is left of the old one are zeroes, which read as VOID; no
+ * event's records lie in two chunks. */
 struct mt_wire_ring {
 	uint64_t head; /* T: all below it is readable */
 	uint64_t reserved0[7];
 	uint64_t tail; /* R: all below it is consumed */
 	uint64_t reserved1[7];
 };
-/* Who waits for room in a ring waits for this bit of the word, so that others' room does not wake it. */
-static inline uint32_t mt_wire_room_bit(uint32_t ring) { return 1u << (ring & 31); }
+/* Who waits for room in a ring waits for this bit of the word, so that others' room does not wake
+ * it. */
+static inline uint32_t mt_wire_room_bit(uint32_t ring)
+{
+	return 1u << (ring & 31);
+}
 
-/* Stand-alone: one piece of a ring. T. Both words are stored at once, before the ring's head lies in the chunk. */
+/* Stand-alone: one piece of a ring. T. Both words are stored at once, before the ring's head lies
+ * in the chunk. */
 struct mt_wire_chunk {
 	uint32_t ring;
-	uint32_t number; /* of the ring's chunks, from 1: holds positions from (number - 1) * ring_records; 0: none yet */
+	/* of the ring's chunks, from 1: holds positions from (number - 1) * ring_records; 0: none
+	 * yet */
+	uint32_t number;
 };
 
-/* ---- header ---------------------------------------------------------------------------------------- */
+/* ---- header ---------------------------------------------------------------------------------- */
 struct mt_wire_range {
 	uint64_t offset;   /* from the segment's start, page-aligned */
 	uint32_t capacity; /* entries */
@@ -219,11 +264,13 @@ enum mt_clock { MT_CLOCK_TSC, MT_CLOCK_MONOTONIC };
 /* What the tracer counts. One list: names for the trace, words for people. */
 #define MT_COUNTERS(X) \
 	X(CUT_STACKS, cut_stacks, "stacks that could not be followed to the end") \
-	X(LOST_ALLOCATIONS, lost_allocations, "allocations not recorded because the recorder could not keep up") \
+	X(LOST_ALLOCATIONS, lost_allocations, \
+		"allocations not recorded because the recorder could not keep up") \
 	X(LOST_FREES, lost_frees, "frees not recorded because the recorder could not keep up") \
 	X(RING_WAITS, ring_waits, "times a thread waited for room in its ring") \
 	X(FORKED_CHILDREN, forked_children, "children that went on untraced") \
-	X(NODES_FULL, nodes_full, "times a stack found the call tree or the table of addresses full") \
+	X(NODES_FULL, nodes_full, \
+		"times a stack found the call tree or the table of addresses full") \
 	X(THREADS_FULL, threads_full, "threads that found no ring and went on untraced") \
 	X(UNTRACED_EVENTS, untraced_events, "events of threads without a ring") \
 	X(NESTED_EVENTS, nested_events, "events of signal handlers inside the tracer") \
@@ -232,23 +279,27 @@ enum mt_clock { MT_CLOCK_TSC, MT_CLOCK_MONOTONIC };
 	X(CHECKED_STACKS, checked_stacks, "stacks compared with a full unwind") \
 	X(WRONG_STACKS, wrong_stacks, "stacks that differed from the full unwind") \
 	X(MAP_FAILURES, map_failures, "times memory for the tracer could not be had") \
-	X(SEALED, sealed, "system-call filters set: since then full rings drop, and new threads and children go untraced") \
-	X(LOST_MARKS, lost_marks, "maps, calls and markers not recorded because the recorder could not keep up") \
+	X(SEALED, sealed, \
+		"system-call filters set: since then full rings drop, " \
+		"and new threads and children go untraced") \
+	X(LOST_MARKS, lost_marks, \
+		"maps, calls and markers not recorded because the recorder could not keep up") \
 	X(CHECKED_OTHERWISE, checked_otherwise, "stacks compared with libgcc's unwinder") \
 	X(WRONG_OTHERWISE, wrong_otherwise, "stacks that differed from libgcc's unwinder") \
-	X(NOT_COMPARABLE, not_comparable, "stacks compared with libgcc's unwinder in part or not at all")
+	X(NOT_COMPARABLE, not_comparable, \
+		"stacks compared with libgcc's unwinder in part or not at all")
 enum mt_counter {
 #define X(id, name, words) MT_COUNTER_##id,
-	MT_COUNTERS(X)
+	MT_COUNTERS(X) MT_COUNTER_COUNT,
 #undef X
-	MT_COUNTER_COUNT,
 };
 
 #define MT_SEGMENT_FREE_STACKS 1u /* flags: record the stack of frees too */
 #define MT_SEGMENT_CHECK 2u       /* compare every stack with a full unwind */
 #define MT_SEGMENT_STANDALONE 4u  /* a file of the tracer's own, without a recorder */
 #define MT_SEGMENT_DROP 8u        /* a full ring drops and counts at once instead of waiting */
-#define MT_SEGMENT_SLACK 16u      /* ask another allocator than glibc's for each usable size; else usable_rule is NONE there */
+/* ask another allocator than glibc's for each usable size; else usable_rule is NONE there */
+#define MT_SEGMENT_SLACK 16u
 
 struct mt_wire_header {
 	/* R, before the tracer sees it */
@@ -258,34 +309,46 @@ struct mt_wire_header {
 	uint64_t segment_size;
 	uint32_t clock; /* enum mt_clock */
 	uint32_t flags;
-	uint32_t depth_limit; /* frames */
+	uint32_t depth_limit;  /* frames */
 	uint32_t ring_records; /* capacity of each ring, a power of two */
 	struct mt_wire_range modules, threads, pcs, nodes, rings, ring_data;
-	struct mt_wire_range chunks, text; /* stand-alone; else empty. text: executable, directory, arguments, each
-	                                    * with its NUL */
-	uint64_t id; /* of this segment, unique in its session, never 0 */
+	/* stand-alone; else empty. text: executable, directory, arguments, each with its NUL */
+	struct mt_wire_range chunks, text;
+	uint64_t id;            /* of this segment, unique in its session, never 0 */
 	uint64_t start_unix_ns; /* stand-alone: of the first anchor */
-	uint64_t forked_from;   /* stand-alone: id of the segment that a forked child inherited; 0: a new image */
+	/* stand-alone: id of the segment that a forked child inherited; 0: a new image */
+	uint64_t forked_from;
 	/* R, while it runs: own cache line */
-	_Alignas(64) uint32_t tick;      /* advanced as the recorder goes on: who waits for room sees that it does */
-	uint32_t recording; /* 1 record, 0 paused: no new blocks; what ends one is recorded all the same. R, T by memtui.h */
-	uint32_t asleep;    /* 1 while the recorder sleeps: ring its doorbell */
-	uint32_t doorbell;  /* futex; T increments and wakes when a ring is half full and asleep is 1 */
-	uint32_t room;      /* futex; R increments and wakes after it has drained rings while waiters > 0 */
-	uint32_t waiters;   /* T: threads that wait for room */
+
+	/* advanced as the recorder goes on: who waits for room sees that it does */
+	_Alignas(64) uint32_t tick;
+	/* 1 record, 0 paused: no new blocks; what ends one is recorded all the same. R, T by
+	 * memtui.h */
+	uint32_t recording;
+	uint32_t asleep; /* 1 while the recorder sleeps: ring its doorbell */
+	/* futex; T increments and wakes when a ring is half full and asleep is 1 */
+	uint32_t doorbell;
+	/* futex; R increments and wakes after it has drained rings while waiters > 0 */
+	uint32_t room;
+	uint32_t waiters; /* T: threads that wait for room */
 	/* T: own cache lines */
 	_Alignas(64) uint32_t state; /* enum mt_segment_state */
 	uint32_t pid;
-	uint32_t module_count, thread_count, pc_count, node_count, ring_count; /* published entries */
-	uint32_t epoch; /* dlcloses seen */
-	uint32_t chunk_count;   /* stand-alone */
-	uint32_t usable_rule;   /* enum mt_usable_rule */
-	uint64_t allocator;     /* address of the malloc that our hook calls */
-	uint64_t own_allocator; /* address of a malloc that the program calls in place of our hook; 0: none */
+	/* published entries */
+	uint32_t module_count, thread_count, pc_count, node_count, ring_count;
+	uint32_t epoch;       /* dlcloses seen */
+	uint32_t chunk_count; /* stand-alone */
+	uint32_t usable_rule; /* enum mt_usable_rule */
+	uint64_t allocator;   /* address of the malloc that our hook calls */
+	/* address of a malloc that the program calls in place of our hook; 0: none */
+	uint64_t own_allocator;
 	uint64_t private_bytes; /* of the tracer's own memory beside the segment */
-	/* Stand-alone: the same instants in both clocks. [0] is the start; anchor n > 0, the last of anchor_count, stands
-	 * at 1 + n % 2, so that the one before is whole while a new one is written. */
-	struct mt_wire_anchor { uint64_t ticks, monotonic_ns; } anchors[3];
+	/* Stand-alone: the same instants in both clocks. [0] is the start; anchor n > 0, the last
+	 * of anchor_count, stands at 1 + n % 2, so that the one before is whole while a new one is
+	 * written. */
+	struct mt_wire_anchor {
+		uint64_t ticks, monotonic_ns;
+	} anchors[3];
 	uint32_t anchor_count;
 	_Alignas(64) uint64_t counters[32]; /* enum mt_counter; added to atomically */
 };
@@ -293,8 +356,8 @@ _Static_assert(MT_COUNTER_COUNT <= 32, "counters");
 
 enum mt_segment_state { MT_SEGMENT_NEW, MT_SEGMENT_ATTACHED, MT_SEGMENT_EXITING };
 
-/* The second page of the segment begins with the robust futex word: the recorder's tid while it lives,
- * FUTEX_OWNER_DIED set by the kernel when it died, 0 when it ended in order. R. */
+/* The second page of the segment begins with the robust futex word: the recorder's tid while it
+ * lives, FUTEX_OWNER_DIED set by the kernel when it died, 0 when it ended in order. R. */
 #define MT_WIRE_ALIVE_OFFSET MT_WIRE_PAGE
 
 _Static_assert(sizeof(struct mt_wire_node) == 32, "node");
@@ -305,7 +368,8 @@ _Static_assert(sizeof(struct mt_wire_record) == 16, "record");
 _Static_assert(sizeof(struct mt_wire_ring) == 128, "ring");
 _Static_assert(sizeof(struct mt_wire_header) <= MT_WIRE_PAGE, "header fits its page");
 _Static_assert(offsetof(struct mt_wire_header, tick) % 64 == 0, "recorder's line");
-_Static_assert(offsetof(struct mt_wire_header, state) - offsetof(struct mt_wire_header, tick) == 64, "tracer's line");
+_Static_assert(offsetof(struct mt_wire_header, state) - offsetof(struct mt_wire_header, tick) == 64,
+	"tracer's line");
 _Static_assert(sizeof(struct mt_wire_chunk) == 8, "chunk");
 
 #endif

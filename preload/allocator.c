@@ -1,4 +1,5 @@
-/* Found once, with the real functions: a forked child must not call dlsym, whose lock may be held for good. */
+/* Found once, with the real functions: a forked child must not call dlsym, whose lock may be held
+ * for good. */
 #include "preload/allocator.h"
 
 #include <dlfcn.h>
@@ -11,8 +12,9 @@
 /* One library has them all: a usable size asked of another one's block could be anything. */
 static bool are_of_one(const struct mt_real *real, uint64_t start, uint64_t end)
 {
-	const void *const functions[] = {(void *)real->malloc, (void *)real->calloc, (void *)real->realloc,
-		(void *)real->free, (void *)real->posix_memalign, (void *)real->aligned_alloc, (void *)real->memalign,
+	const void *const functions[] = {(void *)real->malloc, (void *)real->calloc,
+		(void *)real->realloc, (void *)real->free, (void *)real->posix_memalign,
+		(void *)real->aligned_alloc, (void *)real->memalign,
 		(void *)real->malloc_usable_size};
 
 	for (size_t i = 0; i < sizeof functions / sizeof *functions; i++)
@@ -28,13 +30,15 @@ static bool is_libc(const char *path)
 	return strcmp(slash ? slash + 1 : path, "libc.so.6") == 0;
 }
 
-/* Not so the entry to its procedure linkage table that stands for another's malloc in a program of fixed addresses. */
+/* Not so the entry to its procedure linkage table that stands for another's malloc in a program of
+ * fixed addresses. */
 static bool is_defined(const void *function)
 {
 	const ElfW(Sym) *symbol = NULL;
 	Dl_info info;
 
-	return !dladdr1(function, &info, (void **)&symbol, RTLD_DL_SYMENT) || !symbol || symbol->st_shndx != SHN_UNDEF;
+	return !dladdr1(function, &info, (void **)&symbol, RTLD_DL_SYMENT) || !symbol
+		|| symbol->st_shndx != SHN_UNDEF;
 }
 
 void mt_allocator_find(const struct mt_real *real)
@@ -46,7 +50,8 @@ void mt_allocator_find(const struct mt_real *real)
 	a->address = (uint64_t)real->malloc;
 	/* an executable's own malloc comes before that of any library */
 	if (_dl_find_object(&mt_tracer, &object) == 0
-		&& first - (uint64_t)object.dlfo_map_start >= (uint64_t)(object.dlfo_map_end - object.dlfo_map_start)
+		&& first - (uint64_t)object.dlfo_map_start
+			>= (uint64_t)(object.dlfo_map_end - object.dlfo_map_start)
 		&& is_defined((void *)first))
 		a->own = first;
 	if (_dl_find_object((void *)real->malloc, &object) < 0)
@@ -54,7 +59,8 @@ void mt_allocator_find(const struct mt_real *real)
 	a->start = (uint64_t)object.dlfo_map_start;
 	a->end = (uint64_t)object.dlfo_map_end;
 	if (are_of_one(real, a->start, a->end))
-		a->rule = is_libc(object.dlfo_link_map->l_name) ? MT_USABLE_GLIBC : MT_USABLE_ALWAYS;
+		a->rule =
+			is_libc(object.dlfo_link_map->l_name) ? MT_USABLE_GLIBC : MT_USABLE_ALWAYS;
 }
 
 /* It may allocate in turn, as tcmalloc's does when it is first called. */
@@ -72,8 +78,8 @@ static size_t ask(const void *p, size_t size)
 	return usable;
 }
 
-/* As glibc's malloc_usable_size has it (malloc.c, musable): a chunk's size word is the next one's, so a block ends with
- * the word after its chunk; a mapped chunk has no next one. */
+/* As glibc's malloc_usable_size has it (malloc.c, musable): a chunk's size word is the next one's,
+ * so a block ends with the word after its chunk; a mapped chunk has no next one. */
 size_t mt_allocator_usable(const void *p, size_t size)
 {
 	uint64_t word;
@@ -86,7 +92,9 @@ size_t mt_allocator_usable(const void *p, size_t size)
 
 size_t mt_allocator_usable_of(const void *function, const void *p, size_t size)
 {
-	return mt_tracer.usable_rule == MT_USABLE_ALWAYS && mt_allocator_has((uint64_t)function) ? ask(p, size) : size;
+	return mt_tracer.usable_rule == MT_USABLE_ALWAYS && mt_allocator_has((uint64_t)function)
+		? ask(p, size)
+		: size;
 }
 
 void mt_allocator_announce(struct mt_wire_header *h, bool slack)

@@ -5,12 +5,14 @@
 
 #include "preload/event.h"
 
-/* A pool's block is known by its address and the pool: another one may hand out the same address within it. */
+/* A pool's block is known by its address and the pool: another one may hand out the same address
+ * within it. */
 static uint64_t address(const void *pool, const void *p)
 {
 	uint64_t hash = (uint64_t)pool * 0x9e3779b97f4a7c15ull >> 48;
 
-	return MT_POINTER_POOL | hash << MT_POINTER_POOL_SHIFT | ((uint64_t)p & ((1ull << MT_POINTER_POOL_SHIFT) - 1));
+	return MT_POINTER_POOL | hash << MT_POINTER_POOL_SHIFT
+		| ((uint64_t)p & ((1ull << MT_POINTER_POOL_SHIFT) - 1));
 }
 
 static void allocated(const struct mt_entry *entry, const void *pool, const void *p, size_t size)
@@ -18,7 +20,8 @@ static void allocated(const struct mt_entry *entry, const void *pool, const void
 	struct mt_thread *t = p ? mt_thread_self() : NULL;
 
 	if (t)
-		mt_event_block(t, entry, MT_KIND_POOL, MT_RECORD_ALLOC, address(pool, p), size, size);
+		mt_event_block(t, entry, MT_KIND_POOL, MT_RECORD_ALLOC, address(pool, p), size,
+			size);
 }
 
 MT_EXPORT void memtui_tracer_pool_alloc(const void *pool, const void *p, size_t size)
@@ -34,21 +37,26 @@ MT_EXPORT void memtui_tracer_pool_free(const void *pool, const void *p)
 	struct mt_thread *t = p ? mt_thread_self() : NULL;
 
 	if (t)
-		mt_event_free(t, &entry, MT_KIND_POOL_FREE, (const void *)address(pool, p), MT_RECORD_FREE);
+		mt_event_free(t, &entry, MT_KIND_POOL_FREE, (const void *)address(pool, p),
+			MT_RECORD_FREE);
 }
 
 /* p NULL: it failed, and the old block lives on. */
-MT_EXPORT void memtui_tracer_pool_realloc(const void *pool, const void *old, const void *p, size_t size)
+MT_EXPORT void memtui_tracer_pool_realloc(const void *pool, const void *old, const void *p,
+	size_t size)
 {
 	struct mt_entry entry = MT_ENTRY();
 	struct mt_thread *t = p ? mt_thread_self() : NULL;
 
 	if (!t)
 		return;
-	if (!old || !mt_event_free(t, &entry, MT_KIND_POOL, (const void *)address(pool, old), MT_RECORD_RELEASE))
+	if (!old
+		|| !mt_event_free(t, &entry, MT_KIND_POOL, (const void *)address(pool, old),
+			MT_RECORD_RELEASE))
 		allocated(&entry, pool, p, size);
 	else
-		mt_event_block(t, &entry, MT_KIND_POOL, MT_RECORD_REALLOC, address(pool, p), size, size);
+		mt_event_block(t, &entry, MT_KIND_POOL, MT_RECORD_REALLOC, address(pool, p), size,
+			size);
 }
 
 /* As many bytes of the text as a mark holds, but no part of a character of UTF-8. */
@@ -68,7 +76,8 @@ static unsigned copy_text(uint64_t values[MT_MARK_VALUES], const char *text)
 	return (unsigned)((len + sizeof *values - 1) / sizeof *values);
 }
 
-static void mark(struct mt_thread *t, const struct mt_entry *entry, enum mt_kind kind, const char *text)
+static void mark(struct mt_thread *t, const struct mt_entry *entry, enum mt_kind kind,
+	const char *text)
 {
 	uint64_t values[MT_MARK_VALUES];
 	unsigned count = copy_text(values, text);

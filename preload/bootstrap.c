@@ -68,7 +68,8 @@ void *mt_bootstrap_allocate(size_t size, size_t alignment)
 bool mt_bootstrap_contains(const void *p)
 {
 	for (uint32_t i = 0, n = mt_load_acquire(&mt_tracer.bootstrap_count); i < n; i++)
-		if ((uint64_t)p - (uint64_t)mt_tracer.bootstrap[i].base < mt_tracer.bootstrap[i].size)
+		if ((uint64_t)p - (uint64_t)mt_tracer.bootstrap[i].base
+			< mt_tracer.bootstrap[i].size)
 			return true;
 	return false;
 }

@@ -1,6 +1,7 @@
-/* The inner ends of stacks that a thread has seen lately. A branch remembers a call's state, the words that lead from
- * it to a frame of the memo, and the node that came of it. While the state, those words, that frame and all words
- * beyond it are the same, a full walk would give the same node; nothing else has to be done, or changed. */
+/* The inner ends of stacks that a thread has seen lately. A branch remembers a call's state, the
+ * words that lead from it to a frame of the memo, and the node that came of it. While the state,
+ * those words, that frame and all words beyond it are the same, a full walk would give the same
+ * node; nothing else has to be done, or changed. */
 #ifndef MT_BRANCH_H
 #define MT_BRANCH_H
 
@@ -12,9 +13,10 @@
 
 struct mt_branch {
 	uint64_t sp, fp, fp_mask; /* at the call; fp_mask is 0 where fp does not matter */
-	uint64_t memo_version;    /* under which the join was last seen to be the memo's frame join_index */
-	uint32_t join_words;      /* which then prove it with as many words */
-	uint32_t count;           /* of words */
+	/* under which the join was last seen to be the memo's frame join_index */
+	uint64_t memo_version;
+	uint32_t join_words; /* which then prove it with as many words */
+	uint32_t count;      /* of words */
 	uint32_t node, leaf;
 	struct mt_word words[MT_BRANCH_WORDS]; /* filled up to four or eight by others that hold */
 	/* the memo's frame where the branch ends */
@@ -32,8 +34,9 @@ struct mt_branch_set {
 	struct mt_branch branches[MT_BRANCH_WAYS];
 };
 #define MT_BRANCH_SETS 64
-/* Branches that never answer cost more than they give: each that is replaced adds one to its set's waste, or takes
- * ANSWER from it if it has answered. A set that has reached WASTE keeps one, and another only once in TRY_EACH. */
+/* Branches that never answer cost more than they give: each that is replaced adds one to its set's
+ * waste, or takes ANSWER from it if it has answered. A set that has reached WASTE keeps one, and
+ * another only once in TRY_EACH. */
 #define MT_BRANCH_WASTE 32
 #define MT_BRANCH_ANSWER 8
 #define MT_BRANCH_TRY_EACH 16
@@ -43,7 +46,8 @@ static inline uint64_t mt_branch_tag(const struct mt_entry *entry, enum mt_kind 
 	return entry->pc | (uint64_t)kind << 48;
 }
 
-static inline struct mt_branch_set *mt_branch_set(const struct mt_thread *t, const struct mt_entry *entry)
+static inline struct mt_branch_set *mt_branch_set(const struct mt_thread *t,
+	const struct mt_entry *entry)
 {
 	uint64_t hash = (entry->pc ^ entry->sp << 7) * 0x9e3779b97f4a7c15ull;
 
@@ -51,7 +55,8 @@ static inline struct mt_branch_set *mt_branch_set(const struct mt_thread *t, con
 }
 
 /* Which of words[0, end) differ: 0 when none does. All of them can be read. */
-static MT_INLINE uint64_t mt_branch_differ(const uint64_t *const *first, const uint64_t *value, size_t end)
+static MT_INLINE uint64_t mt_branch_differ(const uint64_t *const *first, const uint64_t *value,
+	size_t end)
 {
 	const uint64_t *const *at = first + end;
 	uint64_t differ = 0;
@@ -59,7 +64,8 @@ static MT_INLINE uint64_t mt_branch_differ(const uint64_t *const *first, const u
 	for (value += end; end >= 8; end -= 8) {
 		at -= 8;
 		value -= 8;
-		__asm__("" : "+r"(at), "+r"(value)); /* GCC would keep sixteen addresses in place of two */
+		/* GCC would keep sixteen addresses in place of two */
+		__asm__("" : "+r"(at), "+r"(value));
 #pragma GCC unroll 8
 		for (int i = 0; i < 8; i++)
 			differ |= *at[i] ^ value[i];
@@ -74,8 +80,9 @@ static inline bool mt_branch_joins(const struct mt_thread *t, struct mt_branch *
 {
 	const struct mt_memo *m = &t->memo[b->join_index];
 
-	if (b->join_index >= t->memo_count || m->node != b->join_node || m->sp != b->join_sp || m->key != b->join_key
-		|| m->fp_live != b->join_fp_live || !m->own || (MT_MUTATION != 2 && m->fp_live && m->fp != b->join_fp))
+	if (b->join_index >= t->memo_count || m->node != b->join_node || m->sp != b->join_sp
+		|| m->key != b->join_key || m->fp_live != b->join_fp_live || !m->own
+		|| (MT_MUTATION != 2 && m->fp_live && m->fp != b->join_fp))
 		return false;
 	b->join_words = m->words_end;
 	mt_signal_fence();
@@ -83,9 +90,10 @@ static inline bool mt_branch_joins(const struct mt_thread *t, struct mt_branch *
 	return true;
 }
 
-/* Does the branch answer for a call of this state? The stack is the thread's own, so all words from sp on can be
- * read, whatever they mean. */
-static MT_INLINE bool mt_branch_holds(const struct mt_thread *t, struct mt_branch *b, const struct mt_entry *entry)
+/* Does the branch answer for a call of this state? The stack is the thread's own, so all words from
+ * sp on can be read, whatever they mean. */
+static MT_INLINE bool mt_branch_holds(const struct mt_thread *t, struct mt_branch *b,
+	const struct mt_entry *entry)
 {
 	uint64_t differ = (b->sp ^ entry->sp) | ((b->fp ^ entry->fp) & b->fp_mask);
 
@@ -96,20 +104,24 @@ static MT_INLINE bool mt_branch_holds(const struct mt_thread *t, struct mt_branc
 		for (int j = 0; j < 4; j++)
 			differ |= *b->words[i + j].at ^ b->words[i + j].value;
 	}
-	return !differ && (MT_MUTATION == 1 || !mt_branch_differ(t->word_at, t->word_value, b->join_words));
+	return !differ
+		&& (MT_MUTATION == 1
+			|| !mt_branch_differ(t->word_at, t->word_value, b->join_words));
 }
 
 /* NULL when no branch answers. */
-static MT_INLINE const struct mt_branch *mt_branch_find(const struct mt_thread *t, const struct mt_entry *entry,
-	enum mt_kind kind)
+static MT_INLINE const struct mt_branch *mt_branch_find(const struct mt_thread *t,
+	const struct mt_entry *entry, enum mt_kind kind)
 {
 	uint64_t tag = mt_branch_tag(entry, kind);
 	struct mt_branch_set *set = mt_branch_set(t, entry);
 
-	if (mt_unlikely(mt_load_acquire(&mt_tracer.generation) != t->generation) || mt_unlikely(t->memo_cut))
+	if (mt_unlikely(mt_load_acquire(&mt_tracer.generation) != t->generation)
+		|| mt_unlikely(t->memo_cut))
 		return NULL;
 	for (int i = 0; i < MT_BRANCH_WAYS; i++)
-		if (set->tags[i] == tag && mt_likely(mt_branch_holds(t, &set->branches[i], entry))) {
+		if (set->tags[i] == tag
+			&& mt_likely(mt_branch_holds(t, &set->branches[i], entry))) {
 			set->branches[i].answered = true;
 			return &set->branches[i];
 		}
@@ -137,10 +149,10 @@ static inline uint32_t mt_branch_way(struct mt_branch_set *set)
 	return way;
 }
 
-/* Remembers that the memo's innermost frame was reached from its first kept ones. A signal handler may leave this by
- * longjmp at any place: what is not complete has no tag. */
-static inline void mt_branch_keep(struct mt_thread *t, const struct mt_entry *entry, enum mt_kind kind, uint32_t kept,
-	uint32_t leaf)
+/* Remembers that the memo's innermost frame was reached from its first kept ones. A signal handler
+ * may leave this by longjmp at any place: what is not complete has no tag. */
+static inline void mt_branch_keep(struct mt_thread *t, const struct mt_entry *entry,
+	enum mt_kind kind, uint32_t kept, uint32_t leaf)
 {
 	struct mt_branch_set *set = mt_branch_set(t, entry);
 	const struct mt_memo *join, *top;

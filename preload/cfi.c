@@ -8,7 +8,13 @@
 #define MAX_REMEMBERED 8
 
 /* Pointer encodings (DW_EH_PE_*). */
-enum { ENC_OMIT = 0xff, ENC_INDIRECT = 0x80, ENC_PCREL = 0x10, ENC_DATAREL = 0x30, ENC_FORM = 0x0f };
+enum {
+	ENC_OMIT = 0xff,
+	ENC_INDIRECT = 0x80,
+	ENC_PCREL = 0x10,
+	ENC_DATAREL = 0x30,
+	ENC_FORM = 0x0f
+};
 #define ENC_TABLE 0x3b /* datarel, sdata4: the only search table that linkers write */
 
 struct cie {
@@ -60,7 +66,13 @@ int64_t mt_cfi_sleb(const uint8_t **at)
 	return (int64_t)value;
 }
 
-#define READ_AS(type, at) ({ type value_; memcpy(&value_, (at), sizeof value_); (at) += sizeof value_; value_; })
+#define READ_AS(type, at) \
+	({ \
+		type value_; \
+		memcpy(&value_, (at), sizeof value_); \
+		(at) += sizeof value_; \
+		value_; \
+	})
 
 static uint64_t read_pointer(const uint8_t **at, uint8_t encoding, uint64_t data_base)
 {
@@ -134,7 +146,10 @@ static bool parse_cie(const uint8_t *at, struct cie *cie)
 
 static struct mt_cfi_register *followed(struct mt_cfi_row *row, uint64_t reg)
 {
-	return reg == MT_DWARF_FP ? &row->fp : reg == MT_DWARF_RETURN_ADDRESS ? &row->return_address : NULL;
+	return reg == MT_DWARF_FP ? &row->fp
+		: reg == MT_DWARF_RETURN_ADDRESS
+		? &row->return_address
+		: NULL;
 }
 
 static void set(struct mt_cfi_row *row, uint64_t reg, enum mt_cfi_how how, int64_t offset,
@@ -178,12 +193,8 @@ static bool run_cfa(struct program *p, uint8_t op, struct mt_cfi_row *row)
 		row->cfa_register = mt_cfi_uleb(&p->at);
 		row->cfa_offset = (int64_t)mt_cfi_uleb(&p->at);
 		return true;
-	case 0x0d: /* def_cfa_register */
-		row->cfa_register = mt_cfi_uleb(&p->at);
-		return true;
-	case 0x0e: /* def_cfa_offset */
-		row->cfa_offset = (int64_t)mt_cfi_uleb(&p->at);
-		return true;
+	case 0x0d: /* def_cfa_register */ row->cfa_register = mt_cfi_uleb(&p->at); return true;
+	case 0x0e: /* def_cfa_offset */ row->cfa_offset = (int64_t)mt_cfi_uleb(&p->at); return true;
 	case 0x0f: /* def_cfa_expression */
 		row->cfa_register = MT_CFI_NO_REGISTER;
 		row->cfa_expression = skip_block(p);
@@ -206,15 +217,24 @@ static bool run_register(struct program *p, uint8_t op, struct mt_cfi_row *row)
 	int64_t align = p->cie->data_align;
 
 	switch (op) {
-	case 0x05: set(row, reg, MT_CFI_AT_OFFSET, (int64_t)mt_cfi_uleb(&p->at) * align, NULL); return true;
+	case 0x05:
+		set(row, reg, MT_CFI_AT_OFFSET, (int64_t)mt_cfi_uleb(&p->at) * align, NULL);
+		return true;
 	case 0x06: restore(row, p->initial, reg); return true;
 	case 0x07: set(row, reg, MT_CFI_UNDEFINED, 0, NULL); return true;
 	case 0x08: set(row, reg, MT_CFI_SAME, 0, NULL); return true;
-	case 0x09: mt_cfi_uleb(&p->at); set(row, reg, MT_CFI_ELSEWHERE, 0, NULL); return true;
+	case 0x09:
+		mt_cfi_uleb(&p->at);
+		set(row, reg, MT_CFI_ELSEWHERE, 0, NULL);
+		return true;
 	case 0x10: set(row, reg, MT_CFI_AT_EXPRESSION, 0, skip_block(p)); return true;
 	case 0x11: set(row, reg, MT_CFI_AT_OFFSET, mt_cfi_sleb(&p->at) * align, NULL); return true;
-	case 0x14: set(row, reg, MT_CFI_VALUE_OFFSET, (int64_t)mt_cfi_uleb(&p->at) * align, NULL); return true;
-	case 0x15: set(row, reg, MT_CFI_VALUE_OFFSET, mt_cfi_sleb(&p->at) * align, NULL); return true;
+	case 0x14:
+		set(row, reg, MT_CFI_VALUE_OFFSET, (int64_t)mt_cfi_uleb(&p->at) * align, NULL);
+		return true;
+	case 0x15:
+		set(row, reg, MT_CFI_VALUE_OFFSET, mt_cfi_sleb(&p->at) * align, NULL);
+		return true;
 	case 0x16: set(row, reg, MT_CFI_VALUE_EXPRESSION, 0, skip_block(p)); return true;
 	case 0x2f: /* GNU_negative_offset_extended */
 		set(row, reg, MT_CFI_AT_OFFSET, -((int64_t)mt_cfi_uleb(&p->at) * align), NULL);
@@ -235,15 +255,13 @@ static bool run(struct program *p, struct mt_cfi_row *row)
 				return true;
 			continue;
 		case 2:
-			set(row, low, MT_CFI_AT_OFFSET, (int64_t)mt_cfi_uleb(&p->at) * p->cie->data_align, NULL);
+			set(row, low, MT_CFI_AT_OFFSET,
+				(int64_t)mt_cfi_uleb(&p->at) * p->cie->data_align, NULL);
 			continue;
-		case 3:
-			restore(row, p->initial, low);
-			continue;
+		case 3: restore(row, p->initial, low); continue;
 		}
 		switch (op) {
-		case 0x00: /* nop */
-			break;
+		case 0x00: /* nop */ break;
 		case 0x01: /* set_loc */
 			p->location = read_pointer(&p->at, p->cie->encoding, 0);
 			if (p->location > p->pc)
@@ -271,9 +289,7 @@ static bool run(struct program *p, struct mt_cfi_row *row)
 				return false;
 			*row = p->remembered[--p->depth];
 			break;
-		case 0x2e: /* GNU_args_size */
-			mt_cfi_uleb(&p->at);
-			break;
+		case 0x2e: /* GNU_args_size */ mt_cfi_uleb(&p->at); break;
 		default:
 			if (!run_cfa(p, op, row) && !run_register(p, op, row))
 				return false;
@@ -307,7 +323,12 @@ static int try_fde(const uint8_t *fde, uint64_t pc, struct mt_cfi_row *row)
 	}
 	memset(row, 0, sizeof *row);
 	row->cfa_register = MT_CFI_NO_REGISTER;
-	program = (struct program){.at = cie.instructions, .end = cie.end, .cie = &cie, .pc = UINT64_MAX};
+	program = (struct program){
+		.at = cie.instructions,
+		.end = cie.end,
+		.cie = &cie,
+		.pc = UINT64_MAX,
+	};
 	if (!run(&program, row))
 		return MT_CFI_UNKNOWN;
 	initial = *row;

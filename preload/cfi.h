@@ -11,8 +11,9 @@ enum mt_cfi_how {
 	MT_CFI_SAME,
 	MT_CFI_AT_OFFSET, /* saved at CFA + offset */
 	MT_CFI_UNDEFINED,
-	MT_CFI_AT_EXPRESSION, /* saved where the expression says; it starts with the CFA on its stack */
-	MT_CFI_VALUE_OFFSET,  /* is CFA + offset */
+	/* saved where the expression says; it starts with the CFA on its stack */
+	MT_CFI_AT_EXPRESSION,
+	MT_CFI_VALUE_OFFSET, /* is CFA + offset */
 	MT_CFI_VALUE_EXPRESSION,
 	MT_CFI_ELSEWHERE, /* in a register that is not followed */
 };
@@ -40,14 +41,14 @@ int mt_cfi_row(uint64_t pc, struct mt_cfi_row *row);
 uint64_t mt_cfi_uleb(const uint8_t **at);
 int64_t mt_cfi_sleb(const uint8_t **at);
 
-/* Runs a DWARF expression (ULEB128 length, operations). Words are read through read(), which refuses
- * what may not be touched. Returns false when it cannot be evaluated. */
+/* Runs a DWARF expression (ULEB128 length, operations). Words are read through read(), which
+ * refuses what may not be touched. Returns false when it cannot be evaluated. */
 struct mt_cfi_machine {
 	uint64_t pc, sp, fp;
 	bool (*read)(void *context, uint64_t address, uint64_t *value);
 	void *context;
 };
-bool mt_cfi_evaluate(const struct mt_cfi_machine *, const uint8_t *expression, const uint64_t *initial,
-	uint64_t *result);
+bool mt_cfi_evaluate(const struct mt_cfi_machine *, const uint8_t *expression,
+	const uint64_t *initial, uint64_t *result);
 
 #endif

@@ -19,7 +19,7 @@ static const struct mt_wire_pc *pc_entry(uint32_t id)
 	return (const struct mt_wire_pc *)mt_tracer.pcs.base + id;
 }
 
-/* ---- our own full walk ----------------------------------------------------------------------------- */
+/* ---- our own full walk ----------------------------------------------------------------------- */
 
 /* By address: two pc ids may name the same one. */
 static bool same_pc(uint32_t a, uint32_t b)
@@ -27,14 +27,17 @@ static bool same_pc(uint32_t a, uint32_t b)
 	if (a < MT_PC_FIRST || b < MT_PC_FIRST)
 		return a == b;
 	return pc_entry(a)->address == pc_entry(b)->address
-		&& (pc_entry(a)->flags & MT_PC_FLAG_EXACT) == (pc_entry(b)->flags & MT_PC_FLAG_EXACT);
+		&& (pc_entry(a)->flags & MT_PC_FLAG_EXACT)
+		== (pc_entry(b)->flags & MT_PC_FLAG_EXACT);
 }
 
-/* Does the pc id still mean the module that lies there? While a dlclose runs that is not settled. */
+/* Does the pc id still mean the module that lies there? While a dlclose runs that is not
+ * settled. */
 static bool stale(uint32_t id)
 {
 	return id >= MT_PC_FIRST && pc_entry(id)->module != MT_NO_MODULE
-		&& mt_load(&mt_tracer.generation) < MT_CLOSING && !mt_modules_present(pc_entry(id)->address, id);
+		&& mt_load(&mt_tracer.generation) < MT_CLOSING
+		&& !mt_modules_present(pc_entry(id)->address, id);
 }
 
 static bool agrees_with_walk(struct mt_thread *t, const struct mt_entry *entry, uint32_t node)
@@ -53,10 +56,10 @@ static bool agrees_with_walk(struct mt_thread *t, const struct mt_entry *entry, 
 	return node == (walk.cut ? MT_PC_CUT : MT_NODE_ROOT);
 }
 
-/* ---- libgcc's unwinder ----------------------------------------------------------------------------- */
+/* ---- libgcc's unwinder ----------------------------------------------------------------------- */
 
-/* glibc opens libgcc at the first backtrace: that is done here, where it disturbs nobody, since inside a malloc it
- * would. What it allocates is not the program's. */
+/* glibc opens libgcc at the first backtrace: that is done here, where it disturbs nobody, since
+ * inside a malloc it would. What it allocates is not the program's. */
 __attribute__((constructor)) static void open_other(void)
 {
 	struct mt_thread *t = mt_thread_self();
@@ -70,7 +73,8 @@ __attribute__((constructor)) static void open_other(void)
 	mt_tls.self = NULL;
 	/* the next one: the program may have a function of this name */
 	*(void **)&backtrace = dlsym(RTLD_NEXT, "backtrace");
-	if (backtrace && backtrace(pcs, INNER_MAX) > 1 && (library = dlopen("libgcc_s.so.1", RTLD_LAZY | RTLD_NOLOAD))
+	if (backtrace && backtrace(pcs, INNER_MAX) > 1
+		&& (library = dlopen("libgcc_s.so.1", RTLD_LAZY | RTLD_NOLOAD))
 		&& _dl_find_object(dlsym(library, "_Unwind_Backtrace"), &object) == 0) {
 		mt_tracer.other_start = (uint64_t)object.dlfo_map_start;
 		mt_tracer.other_end = (uint64_t)object.dlfo_map_end;
@@ -81,7 +85,8 @@ __attribute__((constructor)) static void open_other(void)
 	errno = error;
 }
 
-/* The kernel reads the set before it looks at the command, which is none. False, too, where no call may be made. */
+/* The kernel reads the set before it looks at the command, which is none. False, too, where no call
+ * may be made. */
 static bool readable(uint64_t address)
 {
 	return mt_sys4(SYS_rt_sigprocmask, -1, address, NULL, 8) == -EINVAL;
@@ -93,7 +98,8 @@ static bool has_room(const struct mt_thread *t, uint64_t sp)
 
 	if (mt_step_is_own(t, sp))
 		return sp - t->stack_lo > ROOM;
-	if (mt_sys2(SYS_sigaltstack, NULL, &alternate) == 0 && sp - (uint64_t)alternate.ss_sp < alternate.ss_size)
+	if (mt_sys2(SYS_sigaltstack, NULL, &alternate) == 0
+		&& sp - (uint64_t)alternate.ss_sp < alternate.ss_size)
 		return sp - (uint64_t)alternate.ss_sp > ROOM / 2;
 	return readable(sp - ROOM / 2) && readable(sp - ROOM);
 }
@@ -134,9 +140,10 @@ static struct common common_part(const struct mt_thread *t, const struct mt_entr
 	return common;
 }
 
-/* How many frames lie between here, the caller's state, and the event's: the tracer's, and the real operator new. 0 when
- * we do not find our way even there. */
-static uint32_t inner_frames(const struct mt_thread *t, struct mt_entry here, const struct mt_entry *entry)
+/* How many frames lie between here, the caller's state, and the event's: the tracer's, and the real
+ * operator new. 0 when we do not find our way even there. */
+static uint32_t inner_frames(const struct mt_thread *t, struct mt_entry here,
+	const struct mt_entry *entry)
 {
 	struct mt_state state = {here.pc - 1, here.sp, here.fp};
 	uint32_t count = 1;
@@ -148,7 +155,8 @@ static uint32_t inner_frames(const struct mt_thread *t, struct mt_entry here, co
 	return state.sp == entry->sp && state.key == entry->pc - 1 ? count : 0;
 }
 
-static bool agrees_with_other(void *const *pcs, uint32_t count, const struct common *common, uint32_t node)
+static bool agrees_with_other(void *const *pcs, uint32_t count, const struct common *common,
+	uint32_t node)
 {
 	if (count != common->frames)
 		return false;
@@ -180,19 +188,24 @@ static void **other_pcs(struct mt_thread *t, uint32_t level)
 }
 
 /* Compares at least the first MT_CHECK_OTHER_FIRST stacks of which something can be compared. */
-static void check_other(struct mt_thread *t, const struct mt_entry *entry, uint32_t node, uint32_t level, uint64_t nth)
+static void check_other(struct mt_thread *t, const struct mt_entry *entry, uint32_t node,
+	uint32_t level, uint64_t nth)
 {
 	int (*backtrace)(void **, int) = mt_load_acquire(&mt_tracer.backtrace);
 	uint32_t inner, count;
 	struct common common;
 	void **pcs;
 
-	if (!backtrace || (nth % MT_CHECK_OTHER_EACH
-		&& mt_load(&mt_tracer.header->counters[MT_COUNTER_CHECKED_OTHERWISE]) >= MT_CHECK_OTHER_FIRST))
+	if (!backtrace
+		|| (nth % MT_CHECK_OTHER_EACH
+			&& mt_load(&mt_tracer.header->counters[MT_COUNTER_CHECKED_OTHERWISE])
+				>= MT_CHECK_OTHER_FIRST))
 		return;
 	common = common_part(t, entry);
 	inner = inner_frames(t, MT_ENTRY(), entry);
-	pcs = common.frames && has_room(t, (uint64_t)__builtin_frame_address(0)) ? other_pcs(t, level) : NULL;
+	pcs = common.frames && has_room(t, (uint64_t)__builtin_frame_address(0))
+		? other_pcs(t, level)
+		: NULL;
 	if (!pcs || (!common.end && !common.limit))
 		mt_count(MT_COUNTER_NOT_COMPARABLE, 1);
 	if (!pcs)
@@ -203,7 +216,7 @@ static void check_other(struct mt_thread *t, const struct mt_entry *entry, uint3
 		mt_count(MT_COUNTER_WRONG_OTHERWISE, 1);
 }
 
-/* ---- both ------------------------------------------------------------------------------------------ */
+/* ---- both ------------------------------------------------------------------------------------ */
 
 MT_COLD void mt_check(struct mt_thread *t, const struct mt_entry *entry, uint32_t node)
 {
@@ -216,7 +229,8 @@ MT_COLD void mt_check(struct mt_thread *t, const struct mt_entry *entry, uint32_
 	check_other(t, entry, node, 0, nth);
 }
 
-MT_COLD void mt_check_nested(struct mt_thread *t, const struct mt_entry *entry, uint32_t node, uint32_t level)
+MT_COLD void mt_check_nested(struct mt_thread *t, const struct mt_entry *entry, uint32_t node,
+	uint32_t level)
 {
 	if (node != MT_PC_TABLE_FULL)
 		check_other(t, entry, mt_tracer.nodes[node].parent, level, 0);

@@ -1,5 +1,6 @@
-/* Events. Only the outermost event of a thread uses the memo; what a signal handler allocates inside one is
- * walked frame by frame and reserves behind it, and is published with it if it holds a slot already. */
+/* Events. Only the outermost event of a thread uses the memo; what a signal handler allocates
+ * inside one is walked frame by frame and reserves behind it, and is published with it if it holds
+ * a slot already. */
 #include "preload/event.h"
 
 #include "preload/check.h"
@@ -7,8 +8,8 @@
 
 enum turn { TURN_NONE, TURN_OUTERMOST, TURN_NESTED };
 
-/* An event is under way already. Either this is a signal handler within it, whose stack then shows the
- * hook, or a handler has left that event by longjmp. */
+/* An event is under way already. Either this is a signal handler within it, whose stack then shows
+ * the hook, or a handler has left that event by longjmp. */
 static MT_COLD enum turn nested(struct mt_thread *t, const struct mt_entry *entry)
 {
 	uint64_t level;
@@ -52,12 +53,13 @@ static inline enum turn begin(struct mt_thread *t, const struct mt_entry *entry)
 
 static bool has_stack(unsigned type)
 {
-	return type == MT_RECORD_ALLOC || type == MT_RECORD_REALLOC || type == MT_RECORD_MARK || mt_tracer.free_stacks;
+	return type == MT_RECORD_ALLOC || type == MT_RECORD_REALLOC || type == MT_RECORD_MARK
+		|| mt_tracer.free_stacks;
 }
 
 /* Records within another event, and leaves the level that nested() entered. */
-static MT_COLD bool record_nested(struct mt_thread *t, const struct mt_entry *entry, enum mt_kind kind,
-	struct mt_item *item)
+static MT_COLD bool record_nested(struct mt_thread *t, const struct mt_entry *entry,
+	enum mt_kind kind, struct mt_item *item)
 {
 	uint64_t level = t->busy - 1;
 	bool done;
@@ -83,8 +85,8 @@ static MT_COLD bool record_nested(struct mt_thread *t, const struct mt_entry *en
 }
 
 /* The way of all that is not an everyday allocation or free. */
-static MT_COLD bool record_item(struct mt_thread *t, const struct mt_entry *entry, enum mt_kind kind,
-	struct mt_item *item)
+static MT_COLD bool record_item(struct mt_thread *t, const struct mt_entry *entry,
+	enum mt_kind kind, struct mt_item *item)
 {
 	bool done = false;
 
@@ -94,36 +96,45 @@ static MT_COLD bool record_item(struct mt_thread *t, const struct mt_entry *entr
 		done = mt_ring_record_item(t, item);
 		mt_ring_publish(t, done);
 		break;
-	case TURN_NESTED:
-		done = record_nested(t, entry, kind, item);
-		break;
-	case TURN_NONE:
-		break;
+	case TURN_NESTED: done = record_nested(t, entry, kind, item); break;
+	case TURN_NONE: break;
 	}
 	return done;
 }
 
-bool mt_event_mark(struct mt_thread *t, const struct mt_entry *entry, enum mt_kind kind, enum mt_mark mark,
-	const uint64_t *values, unsigned count)
+bool mt_event_mark(struct mt_thread *t, const struct mt_entry *entry, enum mt_kind kind,
+	enum mt_mark mark, const uint64_t *values, unsigned count)
 {
 	bool continues = mark == MT_MARK_MAP && kind == MT_KIND_MREMAP;
-	struct mt_item item = {.type = MT_RECORD_MARK, .size = mark, .values = values, .value_count = count,
-		.paused = continues && mt_load(mt_tracer.running) && paused()};
+	struct mt_item item = {
+		.type = MT_RECORD_MARK,
+		.size = mark,
+		.values = values,
+		.value_count = count,
+		.paused = continues && mt_load(mt_tracer.running) && paused(),
+	};
 
 	if (mark == MT_MARK_MAP && !continues && mt_load(mt_tracer.running) && paused())
 		return false;
 	return record_item(t, entry, kind, &item);
 }
 
-void mt_event_block(struct mt_thread *t, const struct mt_entry *entry, enum mt_kind kind, enum mt_record_type type,
-	uint64_t address, size_t size, size_t usable)
+void mt_event_block(struct mt_thread *t, const struct mt_entry *entry, enum mt_kind kind,
+	enum mt_record_type type, uint64_t address, size_t size, size_t usable)
 {
 	bool plain = mt_tracer.usable_rule == MT_USABLE_NONE || address & MT_POINTER_POOL
 		|| (mt_tracer.usable_rule == MT_USABLE_GLIBC && mt_wire_usable(size) == usable);
-	struct mt_item item = {.type = type, .pointer = address, .size = size, .usable = plain ? 0 : usable};
+	struct mt_item item = {
+		.type = type,
+		.pointer = address,
+		.size = size,
+		.usable = plain ? 0 : usable,
+	};
 
-	if (mt_tracer.usable_rule == MT_USABLE_NONE && type == MT_RECORD_ALLOC && !(address & MT_POINTER_POOL)) {
-		mt_event_allocation(t, entry, kind, (const void *)address, size); /* records cheaper */
+	if (mt_tracer.usable_rule == MT_USABLE_NONE && type == MT_RECORD_ALLOC
+		&& !(address & MT_POINTER_POOL)) {
+		/* records cheaper */
+		mt_event_allocation(t, entry, kind, (const void *)address, size);
 		return;
 	}
 	if (!mt_load(mt_tracer.running))
@@ -133,8 +144,8 @@ void mt_event_block(struct mt_thread *t, const struct mt_entry *entry, enum mt_k
 		record_item(t, entry, kind, &item);
 }
 
-void mt_event_allocation(struct mt_thread *t, const struct mt_entry *entry, enum mt_kind kind, const void *p,
-	size_t size)
+void mt_event_allocation(struct mt_thread *t, const struct mt_entry *entry, enum mt_kind kind,
+	const void *p, size_t size)
 {
 	uint32_t node;
 
@@ -148,7 +159,8 @@ void mt_event_allocation(struct mt_thread *t, const struct mt_entry *entry, enum
 	if (paused())
 		return;
 	if (mt_unlikely(mt_allocator_odd(p, size))) {
-		mt_event_block(t, entry, kind, MT_RECORD_ALLOC, (uint64_t)p, size, mt_allocator_usable(p, size));
+		mt_event_block(t, entry, kind, MT_RECORD_ALLOC, (uint64_t)p, size,
+			mt_allocator_usable(p, size));
 		return;
 	}
 	switch (begin(t, entry)) {
@@ -157,25 +169,33 @@ void mt_event_allocation(struct mt_thread *t, const struct mt_entry *entry, enum
 		mt_ring_publish(t, mt_ring_record(t, MT_RECORD_ALLOC, node, (uint64_t)p, size));
 		break;
 	case TURN_NESTED:
-		record_nested(t, entry, kind, &(struct mt_item){.type = MT_RECORD_ALLOC, .pointer = (uint64_t)p, .size = size});
+		record_nested(t, entry, kind,
+			&(struct mt_item){
+				.type = MT_RECORD_ALLOC,
+				.pointer = (uint64_t)p,
+				.size = size,
+			});
 		break;
-	case TURN_NONE:
-		break;
+	case TURN_NONE: break;
 	}
 }
 
-static MT_COLD void reallocation_item(struct mt_thread *t, const struct mt_entry *entry, enum mt_kind kind,
-	const void *p, const void *old, size_t size)
+static MT_COLD void reallocation_item(struct mt_thread *t, const struct mt_entry *entry,
+	enum mt_kind kind, const void *p, const void *old, size_t size)
 {
-	struct mt_item item = {.type = p ? MT_RECORD_REALLOC : MT_RECORD_RESTORE, .pointer = (uint64_t)(p ? p : old),
-		.size = p ? size : 0, .paused = p && paused(),
-		.usable = p && mt_allocator_odd(p, size) ? mt_allocator_usable(p, size) : 0};
+	struct mt_item item = {
+		.type = p ? MT_RECORD_REALLOC : MT_RECORD_RESTORE,
+		.pointer = (uint64_t)(p ? p : old),
+		.size = p ? size : 0,
+		.paused = p && paused(),
+		.usable = p && mt_allocator_odd(p, size) ? mt_allocator_usable(p, size) : 0,
+	};
 
 	record_item(t, entry, kind, &item);
 }
 
-void mt_event_reallocation(struct mt_thread *t, const struct mt_entry *entry, enum mt_kind kind, const void *p,
-	const void *old, size_t size)
+void mt_event_reallocation(struct mt_thread *t, const struct mt_entry *entry, enum mt_kind kind,
+	const void *p, const void *old, size_t size)
 {
 	uint32_t node;
 
@@ -189,15 +209,19 @@ void mt_event_reallocation(struct mt_thread *t, const struct mt_entry *entry, en
 		mt_ring_publish(t, mt_ring_record(t, MT_RECORD_REALLOC, node, (uint64_t)p, size));
 		break;
 	case TURN_NESTED:
-		record_nested(t, entry, kind, &(struct mt_item){.type = MT_RECORD_REALLOC, .pointer = (uint64_t)p, .size = size});
+		record_nested(t, entry, kind,
+			&(struct mt_item){
+				.type = MT_RECORD_REALLOC,
+				.pointer = (uint64_t)p,
+				.size = size,
+			});
 		break;
-	case TURN_NONE:
-		break;
+	case TURN_NONE: break;
 	}
 }
 
-bool mt_event_free(struct mt_thread *t, const struct mt_entry *entry, enum mt_kind kind, const void *p,
-	enum mt_record_type type)
+bool mt_event_free(struct mt_thread *t, const struct mt_entry *entry, enum mt_kind kind,
+	const void *p, enum mt_record_type type)
 {
 	uint32_t node = kind;
 	bool done = false;
@@ -210,10 +234,10 @@ bool mt_event_free(struct mt_thread *t, const struct mt_entry *entry, enum mt_ki
 		mt_ring_publish(t, done);
 		break;
 	case TURN_NESTED:
-		done = record_nested(t, entry, kind, &(struct mt_item){.type = type, .pointer = (uint64_t)p});
+		done = record_nested(t, entry, kind,
+			&(struct mt_item){.type = type, .pointer = (uint64_t)p});
 		break;
-	case TURN_NONE:
-		break;
+	case TURN_NONE: break;
 	}
 	return done;
 }

@@ -1,5 +1,5 @@
-/* Events: an allocation, a free or a mark, from the hook that saw it to the record in the ring. During a pause
- * (header.recording is 0) what makes a new block is left out, and nothing else. */
+/* Events: an allocation, a free or a mark, from the hook that saw it to the record in the ring.
+ * During a pause (header.recording is 0) what makes a new block is left out, and nothing else. */
 #ifndef MT_EVENT_H
 #define MT_EVENT_H
 
@@ -10,26 +10,29 @@
 #include "preload/unwind.h"
 
 /* After the real call. entry is the state of the hook's caller; p may be NULL. */
-void mt_event_allocation(struct mt_thread *, const struct mt_entry *entry, enum mt_kind kind, const void *p,
-	size_t size);
-/* Second half of a realloc whose release has been recorded: p is its result, NULL when it failed. */
-void mt_event_reallocation(struct mt_thread *, const struct mt_entry *entry, enum mt_kind kind, const void *p,
-	const void *old, size_t size);
-/* Before the real call; published on return. type is MT_RECORD_FREE or MT_RECORD_RELEASE. True: recorded. */
-bool mt_event_free(struct mt_thread *, const struct mt_entry *entry, enum mt_kind kind, const void *p,
-	enum mt_record_type type);
-/* ALLOC or REALLOC of a block that is not the plain allocator's: by its address on the wire, with its usable size. */
-void mt_event_block(struct mt_thread *, const struct mt_entry *entry, enum mt_kind kind, enum mt_record_type type,
-	uint64_t address, size_t size, size_t usable);
+void mt_event_allocation(struct mt_thread *, const struct mt_entry *entry, enum mt_kind kind,
+	const void *p, size_t size);
+/* Second half of a realloc whose release has been recorded: p is its result, NULL when it
+ * failed. */
+void mt_event_reallocation(struct mt_thread *, const struct mt_entry *entry, enum mt_kind kind,
+	const void *p, const void *old, size_t size);
+/* Before the real call; published on return. type is MT_RECORD_FREE or MT_RECORD_RELEASE. True:
+ * recorded. */
+bool mt_event_free(struct mt_thread *, const struct mt_entry *entry, enum mt_kind kind,
+	const void *p, enum mt_record_type type);
+/* ALLOC or REALLOC of a block that is not the plain allocator's: by its address on the wire, with
+ * its usable size. */
+void mt_event_block(struct mt_thread *, const struct mt_entry *entry, enum mt_kind kind,
+	enum mt_record_type type, uint64_t address, size_t size, size_t usable);
 /* A mark with the caller's stack, with at most MT_MARK_VALUES values. True: recorded. */
-bool mt_event_mark(struct mt_thread *, const struct mt_entry *entry, enum mt_kind kind, enum mt_mark mark,
-	const uint64_t *values, unsigned count);
+bool mt_event_mark(struct mt_thread *, const struct mt_entry *entry, enum mt_kind kind,
+	enum mt_mark mark, const uint64_t *values, unsigned count);
 
-/* ---- the everyday case, inline where it comes most often ---------------------------------------------- */
+/* ---- the everyday case, inline where it comes most often ------------------------------------- */
 
-/* The outermost event of a thread begins; false: the general way has to look at it. The running word is read when the
- * state says that an event is under way: a signal handler that forks before returns to a word that is 0, one that
- * forks later sees that there is something to return to. */
+/* The outermost event of a thread begins; false: the general way has to look at it. The running
+ * word is read when the state says that an event is under way: a signal handler that forks before
+ * returns to a word that is 0, one that forks later sees that there is something to return to. */
 static MT_INLINE bool mt_event_begin(struct mt_thread *t, const struct mt_entry *entry)
 {
 	if (mt_unlikely(t->busy))
@@ -43,15 +46,17 @@ static MT_INLINE bool mt_event_begin(struct mt_thread *t, const struct mt_entry 
 	return false;
 }
 
-static MT_INLINE void mt_event_allocated(struct mt_thread *t, const struct mt_entry *entry, enum mt_kind kind,
-	const void *p, size_t size)
+static MT_INLINE void mt_event_allocated(struct mt_thread *t, const struct mt_entry *entry,
+	enum mt_kind kind, const void *p, size_t size)
 {
 	struct mt_entry copy;
 	const struct mt_branch *branch;
 	uint32_t node;
 
-	if (mt_unlikely(!p) || mt_unlikely(t->pending_kind) || mt_unlikely(!mt_load(&mt_tracer.header->recording))
-		|| mt_unlikely(mt_tracer.check) || mt_unlikely(mt_allocator_odd(p, size)) || !mt_event_begin(t, entry)) {
+	if (mt_unlikely(!p) || mt_unlikely(t->pending_kind)
+		|| mt_unlikely(!mt_load(&mt_tracer.header->recording))
+		|| mt_unlikely(mt_tracer.check) || mt_unlikely(mt_allocator_odd(p, size))
+		|| !mt_event_begin(t, entry)) {
 		copy = *entry; /* so that the state itself can stay in registers */
 		mt_event_allocation(t, &copy, kind, p, size);
 		return;
@@ -66,7 +71,8 @@ static MT_INLINE void mt_event_allocated(struct mt_thread *t, const struct mt_en
 	mt_ring_publish(t, mt_ring_record(t, MT_RECORD_ALLOC, node, (uint64_t)p, size));
 }
 
-static MT_INLINE void mt_event_freed(struct mt_thread *t, const struct mt_entry *entry, enum mt_kind kind, const void *p)
+static MT_INLINE void mt_event_freed(struct mt_thread *t, const struct mt_entry *entry,
+	enum mt_kind kind, const void *p)
 {
 	struct mt_entry copy;
 

@@ -96,8 +96,7 @@ static bool change_top(struct evaluation *e, uint8_t op)
 	case 0x1f: *top = -*top; return true;
 	case 0x20: *top = ~*top; return true;
 	case 0x23: *top += mt_cfi_uleb(&e->at); return true; /* plus_uconst */
-	case 0x14: /* over */
-		return e->depth > 1 && push(e, top[-1]);
+	case 0x14: /* over */ return e->depth > 1 && push(e, top[-1]);
 	case 0x15: { /* pick */
 		uint8_t index = *e->at++;
 

@@ -1,8 +1,9 @@
-/* Recording without a recorder: the segment is a file of the tracer's own. Tables lie at fixed places of the sparse
- * file and are mapped once; a ring's data are chunks behind them, of which the present one is mapped, always at
- * the same address. No descriptor is held: the file is opened by its name for each extension and must still be that
- * file. Nothing is touched before the file system has given room for it, so that a full disk or RLIMIT_FSIZE is an
- * error here and no signal there; any error ends the recording. */
+/* Recording without a recorder: the segment is a file of the tracer's own. Tables lie at fixed
+ * places of the sparse file and are mapped once; a ring's data are chunks behind them, of which the
+ * present one is mapped, always at the same address. No descriptor is held: the file is opened by
+ * its name for each extension and must still be that file. Nothing is touched before the file
+ * system has given room for it, so that a full disk or RLIMIT_FSIZE is an error here and no signal
+ * there; any error ends the recording. */
 #include "preload/file.h"
 
 #include <fcntl.h>
@@ -31,7 +32,8 @@ static bool kernel_offers_tsc(void)
 	char text[256];
 	long len;
 	int fd = (int)mt_sys4(SYS_openat, AT_FDCWD,
-		"/sys/devices/system/clocksource/clocksource0/available_clocksource", O_RDONLY | O_CLOEXEC, 0);
+		"/sys/devices/system/clocksource/clocksource0/available_clocksource",
+		O_RDONLY | O_CLOEXEC, 0);
 
 	if (fd < 0)
 		return false;
@@ -73,7 +75,8 @@ static uint64_t limit_of(int resource, uint64_t part)
 	return limit[0] == RLIM_INFINITY ? UINT64_MAX : limit[0] / part;
 }
 
-/* The tables must leave the program its address space, and the chunks their part of the longest file. */
+/* The tables must leave the program its address space, and the chunks their part of the longest
+ * file. */
 static bool choose_sizes(struct mt_wire_header *h)
 {
 	uint64_t space = limit_of(RLIMIT_AS, 8), longest = limit_of(RLIMIT_FSIZE, 4);
@@ -90,8 +93,12 @@ static void use_range(struct mt_range *range, uint8_t *base, const struct mt_wir
 {
 	uint64_t len = (uint64_t)wire->capacity * wire->entry;
 
-	*range = (struct mt_range){.base = base + wire->offset, .capacity = wire->capacity, .entry = wire->entry,
-		.limit = (len + MT_WIRE_PAGE - 1) / MT_WIRE_PAGE * MT_WIRE_PAGE};
+	*range = (struct mt_range){
+		.base = base + wire->offset,
+		.capacity = wire->capacity,
+		.entry = wire->entry,
+		.limit = (len + MT_WIRE_PAGE - 1) / MT_WIRE_PAGE * MT_WIRE_PAGE,
+	};
 }
 
 static void use_ranges(uint8_t *base, const struct mt_wire_header *h)
@@ -102,24 +109,28 @@ static void use_ranges(uint8_t *base, const struct mt_wire_header *h)
 	use_range(&mt_tracer.node_range, base, &h->nodes);
 	use_range(&mt_tracer.rings, base, &h->rings);
 	use_range(&mt_tracer.chunks, base, &h->chunks);
-	mt_tracer.ring_data = (struct mt_range){.capacity = h->ring_data.capacity, .entry = h->ring_data.entry};
+	mt_tracer.ring_data =
+		(struct mt_range){.capacity = h->ring_data.capacity, .entry = h->ring_data.entry};
 	mt_tracer.ring_records = h->ring_records;
 	mt_tracer.segment_size = h->segment_size;
 	mt_file.data_place = h->ring_data.offset;
 }
 
 /* The first two pages of the file, and the address space for all tables. */
-static struct mt_wire_header *map_tables(int fd, const struct mt_wire_header *h, const struct mt_file_blocked *b)
+static struct mt_wire_header *map_tables(int fd, const struct mt_wire_header *h,
+	const struct mt_file_blocked *b)
 {
 	struct mt_range pages = {.entry = 1};
 	long p = -EIO;
 
 	if (mt_file_make_present(fd, &pages, 0, 2 * MT_WIRE_PAGE, b))
-		p = mt_sys6(SYS_mmap, 0, h->segment_size, PROT_NONE, MAP_SHARED | MAP_NORESERVE, fd, 0);
+		p = mt_sys6(SYS_mmap, 0, h->segment_size, PROT_NONE, MAP_SHARED | MAP_NORESERVE, fd,
+			0);
 	if (p < 0 && p > -4096)
 		return NULL;
 	mt_sys3(SYS_madvise, p, h->segment_size, MADV_DONTDUMP);
-	mt_sys3(SYS_madvise, p, h->segment_size, MADV_RANDOM); /* or the first touch of a page reads many */
+	/* or the first touch of a page reads many */
+	mt_sys3(SYS_madvise, p, h->segment_size, MADV_RANDOM);
 	if (mt_sys3(SYS_mprotect, p, 2 * MT_WIRE_PAGE, PROT_READ | PROT_WRITE) == 0)
 		return (struct mt_wire_header *)p;
 	mt_sys_unmap((void *)p, h->segment_size);
@@ -162,7 +173,8 @@ static void fill_header(struct mt_wire_header *h, struct mt_wire_header *copy)
 	copy->id = (copy->start_unix_ns ^ (uint64_t)mt_sys0(SYS_getpid) << 32) | 1;
 	mt_file.anchor_ticks = copy->anchors[0].ticks;
 	*(uint32_t *)((uint8_t *)h + MT_WIRE_ALIVE_OFFSET) = 1;
-	memcpy((uint8_t *)h + sizeof h->magic, (uint8_t *)copy + sizeof h->magic, sizeof *h - sizeof h->magic);
+	memcpy((uint8_t *)h + sizeof h->magic, (uint8_t *)copy + sizeof h->magic,
+		sizeof *h - sizeof h->magic);
 }
 
 static struct mt_wire_header *start(struct mt_wire_header *copy, const struct mt_file_blocked *b)
@@ -194,10 +206,18 @@ MT_COLD struct mt_wire_header *mt_file_start(struct mt_wire_header *copy, uint64
 
 	if (!mt_file_read_environment())
 		return NULL;
-	*copy = (struct mt_wire_header){.magic = MT_WIRE_MAGIC, .version = MT_WIRE_VERSION, .header_size = sizeof *copy,
-		.clock = mt_arch_invariant_ticks() && kernel_offers_tsc() ? MT_CLOCK_TSC : MT_CLOCK_MONOTONIC,
-		.flags = (uint32_t)mt_file.flags, .depth_limit = (uint32_t)mt_file.depth, .ring_records = CHUNK_RECORDS,
-		.recording = !mt_file.paused, .forked_from = forked_from};
+	*copy = (struct mt_wire_header){
+		.magic = MT_WIRE_MAGIC,
+		.version = MT_WIRE_VERSION,
+		.header_size = sizeof *copy,
+		.clock = mt_arch_invariant_ticks() && kernel_offers_tsc() ? MT_CLOCK_TSC
+									  : MT_CLOCK_MONOTONIC,
+		.flags = (uint32_t)mt_file.flags,
+		.depth_limit = (uint32_t)mt_file.depth,
+		.ring_records = CHUNK_RECORDS,
+		.recording = !mt_file.paused,
+		.forked_from = forked_from,
+	};
 	if (!choose_sizes(copy))
 		return NULL;
 	mt_file.next_chunk = mt_file.zeroing = mt_file.anchoring = 0;

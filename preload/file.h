@@ -6,8 +6,8 @@
 
 /* The value of a variable of the environment, or NULL. */
 const char *mt_file_environment(const char *name);
-/* Makes the file that MEMTUI_OUTPUT asks for, maps it, and sets up the tracer's ranges; *copy is what its header says.
- * NULL: none is asked for, or it cannot be made. */
+/* Makes the file that MEMTUI_OUTPUT asks for, maps it, and sets up the tracer's ranges; *copy is
+ * what its header says. NULL: none is asked for, or it cannot be made. */
 struct mt_wire_header *mt_file_start(struct mt_wire_header *copy, uint64_t forked_from);
 /* In a forked child, whose file is to be its own. */
 void mt_file_forked(void);

@@ -1,5 +1,5 @@
-/* Ring data of a stand-alone recording: chunks of the file, of which a ring has the present one mapped; and the anchors
- * that tie their time to the clock. */
+/* Ring data of a stand-alone recording: chunks of the file, of which a ring has the present one
+ * mapped; and the anchors that tie their time to the clock. */
 #include <errno.h>
 #include <unistd.h>
 
@@ -37,7 +37,8 @@ MT_COLD void mt_file_anchor(void)
 	struct mt_wire_anchor anchor;
 	uint32_t n;
 
-	if (mt_load(&mt_tracer.frozen) || __atomic_exchange_n(&mt_file.anchoring, 1, __ATOMIC_ACQUIRE))
+	if (mt_load(&mt_tracer.frozen)
+		|| __atomic_exchange_n(&mt_file.anchoring, 1, __ATOMIC_ACQUIRE))
 		return;
 	n = mt_load(&h->anchor_count);
 	mt_file_read_clocks(&anchor);
@@ -64,12 +65,14 @@ void mt_file_stop(void)
 		mt_segment_leave();
 }
 
-/* In steps, since each is some work for the file system; to the end of the chunk alone where that is all there is. */
+/* In steps, since each is some work for the file system; to the end of the chunk alone where that
+ * is all there is. */
 static bool extend_data(int fd, uint64_t to, const struct mt_file_blocked *b)
 {
 	struct mt_range *range = &mt_tracer.ring_data;
 	uint64_t present = mt_load_acquire(&range->present);
-	uint64_t step = to <= FIRST_EXTENSION ? FIRST_EXTENSION : (to + EXTENSION - 1) / EXTENSION * EXTENSION;
+	uint64_t step = to <= FIRST_EXTENSION ? FIRST_EXTENSION
+					      : (to + EXTENSION - 1) / EXTENSION * EXTENSION;
 
 	return present >= to || mt_file_make_present(fd, range, mt_file.data_place, step, b)
 		|| mt_file_make_present(fd, range, mt_file.data_place, to, b);
@@ -82,12 +85,13 @@ static long map_chunk(int fd, uint32_t id, void *at, const struct mt_file_blocke
 
 	if (!extend_data(fd, offset + CHUNK_BYTES, b))
 		return -ENOSPC;
-	p = mt_sys6(SYS_mmap, at, CHUNK_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED | (at ? MAP_FIXED : 0), fd,
-		mt_file.data_place + offset);
+	p = mt_sys6(SYS_mmap, at, CHUNK_BYTES, PROT_READ | PROT_WRITE,
+		MAP_SHARED | (at ? MAP_FIXED : 0), fd, mt_file.data_place + offset);
 	if (p < 0 && p > -4096)
 		return at ? -EIO : p; /* the old chunk may be gone */
 	mt_sys3(SYS_madvise, p, CHUNK_BYTES, MADV_DONTDUMP);
-	/* one call instead of a fault for each page; a page that cannot be had is an error here, SIGBUS later */
+	/* one call instead of a fault for each page; a page that cannot be had is an error here,
+	 * SIGBUS later */
 	if (mt_sys3(SYS_madvise, p, CHUNK_BYTES, MADV_POPULATE_WRITE) != -EFAULT)
 		return p;
 	if (!at)
@@ -95,8 +99,10 @@ static long map_chunk(int fd, uint32_t id, void *at, const struct mt_file_blocke
 	return -EIO;
 }
 
-/* A new chunk of a ring, mapped where the old one was: its address, or a negative errno. Signals are blocked. */
-static long take_chunk(uint32_t ring, uint32_t chunk_number, void *at, const struct mt_file_blocked *b)
+/* A new chunk of a ring, mapped where the old one was: its address, or a negative errno. Signals
+ * are blocked. */
+static long take_chunk(uint32_t ring, uint32_t chunk_number, void *at,
+	const struct mt_file_blocked *b)
 {
 	uint32_t id;
 	int fd = mt_file_reopen();
@@ -105,13 +111,15 @@ static long take_chunk(uint32_t ring, uint32_t chunk_number, void *at, const str
 	if (fd < 0)
 		return fd;
 	id = mt_load(&mt_file.next_chunk);
-	if (id < mt_tracer.chunks.capacity && (id = mt_add(&mt_file.next_chunk, 1)) < mt_tracer.chunks.capacity
+	if (id < mt_tracer.chunks.capacity
+		&& (id = mt_add(&mt_file.next_chunk, 1)) < mt_tracer.chunks.capacity
 		&& mt_range_need(&mt_tracer.chunks, id + 1))
 		p = map_chunk(fd, id, at, b);
 	mt_sys1(SYS_close, fd);
 	if (p < 0 && p > -4096)
 		return p;
-	mt_store_release((uint64_t *)mt_tracer.chunks.base + id, (uint64_t)chunk_number << 32 | ring);
+	mt_store_release((uint64_t *)mt_tracer.chunks.base + id,
+		(uint64_t)chunk_number << 32 | ring);
 	mt_publish_count(&mt_tracer.header->chunk_count, id + 1);
 	return p;
 }

@@ -1,5 +1,5 @@
-/* What the environment says of a stand-alone recording, and its file: made by a name that nobody has, opened again by
- * that. */
+/* What the environment says of a stand-alone recording, and its file: made by a name that nobody
+ * has, opened again by that. */
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -17,8 +17,9 @@
 #define DEPTH_DEFAULT 512
 #define DEPTH_LEAST 4
 #define DEPTH_MOST 65536
-#define NAMES_MAX 10000     /* that are tried where a name is taken */
-#define NAMES_PLAIN 10      /* of these before the process id is put to it: each process tries anew */
+#define NAMES_MAX 10000 /* that are tried where a name is taken */
+/* of these before the process id is put to it: each process tries anew */
+#define NAMES_PLAIN 10
 #define NAMES_NUMBERED 1000 /* the same where a number is asked for */
 
 extern char **environ;
@@ -65,8 +66,9 @@ bool mt_file_read_environment(void)
 	if (mt_file.known)
 		return mt_file.pattern[0];
 	mt_file.known = true;
-	if (!pattern || !*pattern || strlen(pattern) >= sizeof mt_file.pattern || getauxval(AT_SECURE)
-		|| mt_file_environment(MT_WIRE_ENVIRONMENT)) /* a session that does not answer is no reason to write here */
+	/* a session that does not answer is no reason to write here */
+	if (!pattern || !*pattern || strlen(pattern) >= sizeof mt_file.pattern
+		|| getauxval(AT_SECURE) || mt_file_environment(MT_WIRE_ENVIRONMENT))
 		return false;
 	if (*pattern != '/') {
 		long len = mt_sys2(SYS_getcwd, mt_file.directory, sizeof mt_file.directory);
@@ -74,8 +76,10 @@ bool mt_file_read_environment(void)
 		if (len <= 0 || mt_file.directory[0] != '/')
 			return false;
 	}
-	mt_file.flags = MT_SEGMENT_STANDALONE | (is_set("MEMTUI_FREE_STACKS") ? MT_SEGMENT_FREE_STACKS : 0)
-		| (is_set("MEMTUI_CHECK") ? MT_SEGMENT_CHECK : 0) | (is_set("MEMTUI_SLACK") ? MT_SEGMENT_SLACK : 0);
+	mt_file.flags = MT_SEGMENT_STANDALONE
+		| (is_set("MEMTUI_FREE_STACKS") ? MT_SEGMENT_FREE_STACKS : 0)
+		| (is_set("MEMTUI_CHECK") ? MT_SEGMENT_CHECK : 0)
+		| (is_set("MEMTUI_SLACK") ? MT_SEGMENT_SLACK : 0);
 	mt_file.depth = number("MEMTUI_DEPTH", DEPTH_DEFAULT);
 	if (mt_file.depth < DEPTH_LEAST)
 		mt_file.depth = DEPTH_LEAST;
@@ -121,7 +125,8 @@ static void put_number(struct name *n, uint64_t value)
 
 static const char *program_name(void)
 {
-	const char *path = (const char *)getauxval(AT_EXECFN), *slash = path ? strrchr(path, '/') : NULL;
+	const char *path = (const char *)getauxval(AT_EXECFN);
+	const char *slash = path ? strrchr(path, '/') : NULL;
 
 	return slash ? slash + 1 : path && *path ? path : "program";
 }
@@ -149,18 +154,13 @@ static void fill_in(struct name *n, unsigned count, bool with_pid)
 			clock_gettime(CLOCK_REALTIME, &now);
 			put_number(n, (uint64_t)now.tv_sec);
 			break;
-		case 'e':
-			put_text(n, program_name());
-			break;
+		case 'e': put_text(n, program_name()); break;
 		case 'n':
 			put_number(n, count);
 			n->has_number = true;
 			break;
-		case '%':
-			put_text(n, "%");
-			break;
-		default:
-			put(n, at - 1, 2);
+		case '%': put_text(n, "%"); break;
+		default: put(n, at - 1, 2);
 		}
 	}
 	if (with_pid && !n->has_pid) {
@@ -173,8 +173,9 @@ static void fill_in(struct name *n, unsigned count, bool with_pid)
 	}
 }
 
-/* btrfs writes elsewhere what is written again, and the room that it gave is not for that: on a full disk a store to
- * the mapping would be SIGBUS. An empty file can be told to be rewritten in place. */
+/* btrfs writes elsewhere what is written again, and the room that it gave is not for that: on a
+ * full disk a store to the mapping would be SIGBUS. An empty file can be told to be rewritten in
+ * place. */
 static void keep_in_place(int fd)
 {
 	struct statfs system;
@@ -202,7 +203,8 @@ int mt_file_create(void)
 		if (name.too_long)
 			return -ENAMETOOLONG;
 		fd = (int)mt_sys4(SYS_openat, AT_FDCWD, mt_file.path, flags, 0600);
-		if (fd == -EEXIST && !with_pid && !name.has_pid && count == (name.has_number ? NAMES_NUMBERED : NAMES_PLAIN)) {
+		if (fd == -EEXIST && !with_pid && !name.has_pid
+			&& count == (name.has_number ? NAMES_NUMBERED : NAMES_PLAIN)) {
 			with_pid = true;
 			count = 0;
 		}
@@ -232,7 +234,8 @@ int mt_file_reopen(void)
 
 	if (fd < 0)
 		return fd;
-	if (mt_sys2(SYS_fstat, fd, &status) == 0 && status.st_dev == mt_file.device && status.st_ino == mt_file.inode)
+	if (mt_sys2(SYS_fstat, fd, &status) == 0 && status.st_dev == mt_file.device
+		&& status.st_ino == mt_file.inode)
 		return fd;
 	mt_sys1(SYS_close, fd);
 	return -ESTALE;

@@ -1,4 +1,5 @@
-/* What the parts of the stand-alone recording share: file_name.c, file_room.c, file_chunk.c and file.c. */
+/* What the parts of the stand-alone recording share: file_name.c, file_room.c, file_chunk.c and
+ * file.c. */
 #ifndef MT_FILE_PARTS_H
 #define MT_FILE_PARTS_H
 
@@ -17,9 +18,9 @@ struct mt_file {
 	uint64_t anchor_ticks; /* of the last anchor */
 	uint64_t tried;        /* when a thread in a gap last asked for a chunk */
 	uint64_t flags, depth;
-	bool known;            /* what the environment says was read */
+	bool known; /* what the environment says was read */
 	bool paused, child;
-	bool zeroes;           /* the file system knows no fallocate: room is made by writing */
+	bool zeroes; /* the file system knows no fallocate: room is made by writing */
 	uint32_t zeroing, anchoring, next_chunk;
 };
 extern struct mt_file mt_file;
@@ -32,15 +33,17 @@ int mt_file_create(void);
 int mt_file_reopen(void);
 
 /* file_room.c */
-/* All signals are blocked while the file grows and while a chunk is changed: no handler sees the ring in between, and
- * SIGXFSZ can be taken back. */
+/* All signals are blocked while the file grows and while a chunk is changed: no handler sees the
+ * ring in between, and SIGXFSZ can be taken back. */
 struct mt_file_blocked {
 	uint64_t old, pending;
 };
 void mt_file_block(struct mt_file_blocked *);
 void mt_file_unblock(const struct mt_file_blocked *);
-/* Gives the range's bytes below `to`, which lie at place in the file, room there. Signals are blocked. */
-bool mt_file_make_present(int fd, struct mt_range *, uint64_t place, uint64_t to, const struct mt_file_blocked *);
+/* Gives the range's bytes below `to`, which lie at place in the file, room there. Signals are
+ * blocked. */
+bool mt_file_make_present(int fd, struct mt_range *, uint64_t place, uint64_t to,
+	const struct mt_file_blocked *);
 /* What may go by: descriptors and address space are the program's to give back. */
 bool mt_file_passes(long error);
 

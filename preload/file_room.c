@@ -6,7 +6,7 @@
 #include "preload/file_parts.h"
 #include "preload/sys.h"
 
-#define PATIENCE 200000     /* looks at a lock */
+#define PATIENCE 200000 /* looks at a lock */
 
 /* ---- signals ---- */
 
@@ -24,7 +24,8 @@ void mt_file_unblock(const struct mt_file_blocked *b)
 	mt_sys4(SYS_rt_sigprocmask, SIG_SETMASK, &b->old, NULL, sizeof b->old);
 }
 
-/* Takes the signal that an extension beyond RLIMIT_FSIZE has sent, but not one that was the program's. */
+/* Takes the signal that an extension beyond RLIMIT_FSIZE has sent, but not one that was the
+ * program's. */
 static void take_signal(const struct mt_file_blocked *b)
 {
 	const uint64_t bit = 1ull << (SIGXFSZ - 1);
@@ -52,8 +53,8 @@ static bool write_zeroes(int fd, uint64_t from, uint64_t to)
 	return true;
 }
 
-/* The range's bytes from what is present up to `to` lie at place + present in the file. Giving room twice does no
- * harm: threads may do so at once. */
+/* The range's bytes from what is present up to `to` lie at place + present in the file. Giving room
+ * twice does no harm: threads may do so at once. */
 static bool allocate(int fd, struct mt_range *range, uint64_t place, uint64_t to)
 {
 	uint64_t present = mt_load_acquire(&range->present);
@@ -75,7 +76,8 @@ static bool allocate(int fd, struct mt_range *range, uint64_t place, uint64_t to
 	return present >= to;
 }
 
-/* The same by writing, one thread at a time: what another has begun to use must not be written over. */
+/* The same by writing, one thread at a time: what another has begun to use must not be written
+ * over. */
 static bool allocate_zeroes(int fd, struct mt_range *range, uint64_t place, uint64_t to)
 {
 	uint64_t present;
@@ -95,9 +97,11 @@ static bool allocate_zeroes(int fd, struct mt_range *range, uint64_t place, uint
 }
 
 /* Signals are blocked. */
-bool mt_file_make_present(int fd, struct mt_range *range, uint64_t place, uint64_t to, const struct mt_file_blocked *b)
+bool mt_file_make_present(int fd, struct mt_range *range, uint64_t place, uint64_t to,
+	const struct mt_file_blocked *b)
 {
-	if (allocate(fd, range, place, to) || (mt_file.zeroes && allocate_zeroes(fd, range, place, to)))
+	if (allocate(fd, range, place, to)
+		|| (mt_file.zeroes && allocate_zeroes(fd, range, place, to)))
 		return true;
 	take_signal(b);
 	return false;
@@ -119,7 +123,8 @@ bool mt_file_extend(struct mt_range *range, uint64_t to)
 	mt_file_block(&b);
 	fd = mt_file_reopen();
 	if (fd >= 0) {
-		done = mt_file_make_present(fd, range, (uint64_t)(range->base - (uint8_t *)mt_tracer.header), to, &b);
+		done = mt_file_make_present(fd, range,
+			(uint64_t)(range->base - (uint8_t *)mt_tracer.header), to, &b);
 		mt_sys1(SYS_close, fd);
 	}
 	mt_file_unblock(&b);

@@ -1,5 +1,5 @@
-/* The GNU hash table of an object's dynamic symbols: a Bloom filter, buckets, and chains that end with an odd hash.
- * Layout as binutils writes it (elf32.em, .gnu.hash). */
+/* The GNU hash table of an object's dynamic symbols: a Bloom filter, buckets, and chains that end
+ * with an odd hash. Layout as binutils writes it (elf32.em, .gnu.hash). */
 #include "preload/find.h"
 
 #include <dlfcn.h>
@@ -64,13 +64,15 @@ static void *find(uint64_t base, const Elf64_Dyn *dynamic, const char *name, uin
 	bloom = (const uint64_t *)(t.hash + 4);
 	bucket = (const uint32_t *)(bloom + words);
 	chain = bucket + buckets;
-	if (!(bloom[hash / 64 % words] >> hash % 64 & bloom[hash / 64 % words] >> (hash >> shift) % 64 & 1))
+	if (!(bloom[hash / 64 % words] >> hash % 64
+		    & bloom[hash / 64 % words] >> (hash >> shift) % 64 & 1))
 		return NULL;
 	for (i = bucket[hash % buckets]; i >= first; i++) {
 		const Elf64_Sym *symbol = &t.symbols[i];
 
 		if ((chain[i - first] | 1) == (hash | 1) && symbol->st_shndx != SHN_UNDEF
-			&& ELF64_ST_TYPE(symbol->st_info) == STT_FUNC && !strcmp(t.strings + symbol->st_name, name))
+			&& ELF64_ST_TYPE(symbol->st_info) == STT_FUNC
+			&& !strcmp(t.strings + symbol->st_name, name))
 			return (void *)(base + symbol->st_value);
 		if (chain[i - first] & 1)
 			break;
@@ -113,7 +115,7 @@ bool mt_find_next(const char *name, struct mt_found *found)
 	return p != NULL;
 }
 
-/* ---- the caller's own scope ------------------------------------------------------------------------------- */
+/* ---- the caller's own scope ------------------------------------------------------------------ */
 
 /* One loaded object. The whole table belongs to the one that holds the dynamic linker's list. */
 struct object {
@@ -168,7 +170,9 @@ static int collect(struct dl_phdr_info *info, size_t size, void *at)
 	(void)size;
 	for (int i = 0; i < info->dlpi_phnum; i++)
 		if (info->dlpi_phdr[i].p_type == PT_DYNAMIC)
-			add(at, info->dlpi_addr, (const Elf64_Dyn *)(info->dlpi_addr + info->dlpi_phdr[i].p_vaddr), info->dlpi_name);
+			add(at, info->dlpi_addr,
+				(const Elf64_Dyn *)(info->dlpi_addr + info->dlpi_phdr[i].p_vaddr),
+				info->dlpi_name);
 	return 0;
 }
 
@@ -177,10 +181,12 @@ static bool is_mapped(const void *p)
 	unsigned char resident;
 
 	return mt_load(&mt_tracer.sealed)
-		|| mt_sys3(SYS_mincore, (uint64_t)p / MT_WIRE_PAGE * MT_WIRE_PAGE, 1, &resident) == 0;
+		|| mt_sys3(SYS_mincore, (uint64_t)p / MT_WIRE_PAGE * MT_WIRE_PAGE, 1, &resident)
+		== 0;
 }
 
-/* In a forked child, where a thread that is no more may hold the lock: what it was unloading is left out. */
+/* In a forked child, where a thread that is no more may hold the lock: what it was unloading is
+ * left out. */
 static void collect_unlocked(struct search *search)
 {
 	struct dl_find_object object;
@@ -191,13 +197,16 @@ static void collect_unlocked(struct search *search)
 	for (map = object.dlfo_link_map; map->l_prev; map = map->l_prev)
 		;
 	for (; map; map = map->l_next)
-		if (_dl_find_object(map->l_ld, &object) == 0 && object.dlfo_link_map == map && is_mapped(map->l_ld))
+		if (_dl_find_object(map->l_ld, &object) == 0 && object.dlfo_link_map == map
+			&& is_mapped(map->l_ld))
 			add(search, map->l_addr, map->l_ld, map->l_name);
 }
 
 static bool is_forked_child(void)
 {
-	return mt_load(&mt_tracer.forked) || (mt_load_acquire(&mt_tracer.phase) == MT_PHASE_ATTACHED && !mt_load(mt_tracer.running));
+	return mt_load(&mt_tracer.forked)
+		|| (mt_load_acquire(&mt_tracer.phase) == MT_PHASE_ATTACHED
+			&& !mt_load(mt_tracer.running));
 }
 
 static bool is_named(const struct object *o, const char *needed)
@@ -242,7 +251,8 @@ static void *find_from(const struct search *search, uint32_t root)
 			return o->function;
 		for (const Elf64_Dyn *d = o->dynamic; d->d_tag != DT_NULL; d++)
 			for (uint32_t i = 0; d->d_tag == DT_NEEDED && i < search->count; i++)
-				if (objects[i].mark != root + 1 && is_named(&objects[i], o->strings + d->d_un.d_val)) {
+				if (objects[i].mark != root + 1
+					&& is_named(&objects[i], o->strings + d->d_un.d_val)) {
 					objects[i].mark = root + 1;
 					queue[end++] = (uint16_t)i;
 				}
@@ -250,8 +260,9 @@ static void *find_from(const struct search *search, uint32_t root)
 	return NULL;
 }
 
-/* A library is bound in the scopes of those that it was opened for, the first of them first: dlopen lists what it opens
- * before what that needs. This runs with the list locked, as a callback of the first object that stops there. */
+/* A library is bound in the scopes of those that it was opened for, the first of them first: dlopen
+ * lists what it opens before what that needs. This runs with the list locked, as a callback of the
+ * first object that stops there. */
 static int search_locked(struct dl_phdr_info *info, size_t size, void *at)
 {
 	struct search *search = at;
@@ -276,8 +287,9 @@ static int search_locked(struct dl_phdr_info *info, size_t size, void *at)
 	return 1;
 }
 
-/* What an object that was opened for all defines goes before the caller's own scope. Only dlsym knows, but it allocates
- * where it finds nothing, and leaves a message: it is asked only where there is a choice. False: not for certain. */
+/* What an object that was opened for all defines goes before the caller's own scope. Only dlsym
+ * knows, but it allocates where it finds nothing, and leaves a message: it is asked only where
+ * there is a choice. False: not for certain. */
 static bool search_for(const struct link_map *caller, const char *name, struct mt_found *found)
 {
 	struct search search = {.caller = caller ? caller->l_ld : NULL, .name = name};
@@ -302,7 +314,7 @@ static bool search_for(const struct link_map *caller, const char *name, struct m
 	return search.done;
 }
 
-/* ---- what was found, by call and by object ------------------------------------------------------------------ */
+/* ---- what was found, by call and by object --------------------------------------------------- */
 
 struct entry {
 	uint32_t turn; /* odd while it is written */
@@ -322,7 +334,8 @@ void mt_find_forget(void)
 
 static struct entry *entry_of(uint64_t caller, const char *name)
 {
-	return &entries[((caller ^ (uint64_t)name << 20) * 0x9e3779b97f4a7c15ull >> 32) % FOUND_COUNT];
+	return &entries[((caller ^ (uint64_t)name << 20) * 0x9e3779b97f4a7c15ull >> 32)
+		% FOUND_COUNT];
 }
 
 static bool recall(uint64_t caller, const char *name, struct mt_found *found)
@@ -362,7 +375,8 @@ bool mt_find_in_scope(uint64_t caller, const char *name, struct mt_found *found)
 {
 	struct dl_find_object object;
 
-	search_for(_dl_find_object((void *)caller, &object) == 0 ? object.dlfo_link_map : NULL, name, found);
+	search_for(_dl_find_object((void *)caller, &object) == 0 ? object.dlfo_link_map : NULL,
+		name, found);
 	return found->function != NULL;
 }
 

@@ -1,4 +1,5 @@
-/* Looking symbols up where they may well not be: dlsym would allocate for its error, and take a lock. */
+/* Looking symbols up where they may well not be: dlsym would allocate for its error, and take a
+ * lock. */
 #ifndef MT_FIND_H
 #define MT_FIND_H
 
@@ -16,12 +17,15 @@ typedef bool mt_find_judge(const char *name, const struct mt_found *);
 
 /* Where the tracer itself lies, for mt_is_own. */
 void mt_find_own(void);
-/* The next after the tracer among the objects that the program was started with. For use while it starts. */
+/* The next after the tracer among the objects that the program was started with. For use while it
+ * starts. */
 bool mt_find_next(const char *name, struct mt_found *);
-/* The function that the code at caller would be bound to if it were not for the tracer: that of an object that was opened
- * for all, or else of the caller's object, what it needs, and what it was opened for. */
+/* The function that the code at caller would be bound to if it were not for the tracer: that of an
+ * object that was opened for all, or else of the caller's object, what it needs, and what it was
+ * opened for. */
 bool mt_find_in_scope(uint64_t caller, const char *name, struct mt_found *);
-/* The same, remembered, with what the judge says of it (NULL: none). name must be the same pointer each time. */
+/* The same, remembered, with what the judge says of it (NULL: none). name must be the same pointer
+ * each time. */
 bool mt_find_for(uint64_t caller, const char *name, struct mt_found *, mt_find_judge *);
 /* Calls it. A call that it ends with, of another of ours, seems to come from us, but is its own. */
 static MT_INLINE void *mt_find_call(const void *function, uintptr_t a, uintptr_t b, uintptr_t c)

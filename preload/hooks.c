@@ -1,4 +1,5 @@
-/* The allocation functions of C. Each takes its caller's state first, so that the stack begins there. */
+/* The allocation functions of C. Each takes its caller's state first, so that the stack begins
+ * there. */
 #include <errno.h>
 #include <malloc.h>
 #include <stdlib.h>
@@ -6,7 +7,8 @@
 #include "preload/bootstrap.h"
 #include "preload/event.h"
 
-static inline void allocated(const struct mt_entry *entry, enum mt_kind kind, const void *p, size_t size)
+static inline void allocated(const struct mt_entry *entry, enum mt_kind kind, const void *p,
+	size_t size)
 {
 	struct mt_thread *t = mt_thread_self();
 
@@ -74,9 +76,10 @@ MT_EXPORT void cfree(void *p)
 	release(p, &entry);
 }
 
-/* C23 has these, glibc 2.36 does not: then free does the same. The real one may call free in turn, which is told
- * that the free is recorded. */
-static void release_by_size(void *p, size_t alignment, size_t size, bool aligned, const struct mt_entry *entry)
+/* C23 has these, glibc 2.36 does not: then free does the same. The real one may call free in turn,
+ * which is told that the free is recorded. */
+static void release_by_size(void *p, size_t alignment, size_t size, bool aligned,
+	const struct mt_entry *entry)
 {
 	const struct mt_real *real = &mt_tracer.real;
 	struct mt_thread *t;
@@ -117,9 +120,10 @@ MT_EXPORT void free_aligned_sized(void *p, size_t alignment, size_t size)
 	release_by_size(p, alignment, size, true, &entry);
 }
 
-/* A size of 0 frees, with glibc: that is known before the call, so a free is recorded; should a block
- * come back all the same, it is an allocation. */
-static void *resize_to_nothing(struct mt_thread *t, const struct mt_entry *entry, enum mt_kind kind, void *old)
+/* A size of 0 frees, with glibc: that is known before the call, so a free is recorded; should a
+ * block come back all the same, it is an allocation. */
+static void *resize_to_nothing(struct mt_thread *t, const struct mt_entry *entry, enum mt_kind kind,
+	void *old)
 {
 	void *p;
 
@@ -223,5 +227,7 @@ MT_EXPORT void *pvalloc(size_t size)
 
 MT_EXPORT size_t malloc_usable_size(void *p)
 {
-	return mt_unlikely(mt_bootstrap_has(p)) ? mt_bootstrap_size(p) : mt_tracer.real.malloc_usable_size(p);
+	return mt_unlikely(mt_bootstrap_has(p))
+		? mt_bootstrap_size(p)
+		: mt_tracer.real.malloc_usable_size(p);
 }

@@ -3,7 +3,8 @@
 
 #include "preload/event.h"
 
-static void called(const struct mt_entry *entry, enum mt_kind kind, uint64_t first, uint64_t second, int result)
+static void called(const struct mt_entry *entry, enum mt_kind kind, uint64_t first, uint64_t second,
+	int result)
 {
 	uint64_t values[] = {first, second, (uint64_t)(int64_t)result};
 	struct mt_thread *t = mt_thread_self();
@@ -21,7 +22,8 @@ MT_EXPORT int mallopt(int parameter, int value)
 	if ((!mt_tracer.real.mallopt && !mt_real_ready()) || !mt_tracer.real.mallopt)
 		return 0;
 	result = mt_tracer.real.mallopt(parameter, value);
-	called(&entry, MT_KIND_MALLOPT, (uint64_t)(int64_t)parameter, (uint64_t)(int64_t)value, result);
+	called(&entry, MT_KIND_MALLOPT, (uint64_t)(int64_t)parameter, (uint64_t)(int64_t)value,
+		result);
 	return result;
 }
 

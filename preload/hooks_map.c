@@ -1,5 +1,6 @@
-/* Mappings: what the program and its libraries map for themselves. libc's own calls do not come here, and those
- * of another library that provides malloc are left out: that memory is seen as heap. */
+/* Mappings: what the program and its libraries map for themselves. libc's own calls do not come
+ * here, and those of another library that provides malloc are left out: that memory is seen as
+ * heap. */
 #include <errno.h>
 #include <stdarg.h>
 #include <sys/mman.h>
@@ -44,10 +45,11 @@ static void *result_pointer(long value)
 	return MAP_FAILED;
 }
 
-static void mapped(const struct mt_entry *entry, enum mt_kind kind, void *at, uint64_t len, int protection, int flags,
-	uint64_t offset)
+static void mapped(const struct mt_entry *entry, enum mt_kind kind, void *at, uint64_t len,
+	int protection, int flags, uint64_t offset)
 {
-	uint64_t values[] = {(uint64_t)at, len, (uint32_t)protection | (uint64_t)(uint32_t)flags << 32, offset};
+	uint64_t values[] = {(uint64_t)at, len,
+		(uint32_t)protection | (uint64_t)(uint32_t)flags << 32, offset};
 	struct mt_thread *t = thread_of(entry);
 
 	if (t)
@@ -66,7 +68,8 @@ static bool unmapping(const struct mt_entry *entry, enum mt_kind kind, const voi
 	return t && mt_event_mark(t, entry, kind, MT_MARK_UNMAP, values, 2);
 }
 
-static void unmap_failed(const struct mt_entry *entry, enum mt_kind kind, const void *at, uint64_t len)
+static void unmap_failed(const struct mt_entry *entry, enum mt_kind kind, const void *at,
+	uint64_t len)
 {
 	uint64_t values[] = {(uint64_t)at, len};
 	struct mt_thread *t = thread_of(entry);
@@ -77,8 +80,8 @@ static void unmap_failed(const struct mt_entry *entry, enum mt_kind kind, const 
 
 typedef void *mmap_function(void *, size_t, int, int, int, off_t);
 
-static inline void *map(mmap_function *const *real, const struct mt_entry *entry, void *at, size_t len, int protection,
-	int flags, int fd, off_t offset)
+static inline void *map(mmap_function *const *real, const struct mt_entry *entry, void *at,
+	size_t len, int protection, int flags, int fd, off_t offset)
 {
 	void *p;
 
@@ -86,7 +89,8 @@ static inline void *map(mmap_function *const *real, const struct mt_entry *entry
 		return result_pointer(mt_sys6(SYS_mmap, at, len, protection, flags, fd, offset));
 	p = (*real)(at, len, protection, flags, fd, offset);
 	if (p != MAP_FAILED)
-		mapped(entry, MT_KIND_MMAP, p, mapped_length(len, flags), protection, flags, (uint64_t)offset);
+		mapped(entry, MT_KIND_MMAP, p, mapped_length(len, flags), protection, flags,
+			(uint64_t)offset);
 	return p;
 }
 
@@ -119,8 +123,8 @@ MT_EXPORT int munmap(void *at, size_t len)
 	return result;
 }
 
-/* The old range is given up before the call, unless it is to stay: with that flag, or when its size is 0, which
- * maps the same pages a second time. */
+/* The old range is given up before the call, unless it is to stay: with that flag, or when its size
+ * is 0, which maps the same pages a second time. */
 MT_EXPORT void *mremap(void *old, size_t old_len, size_t new_len, int flags, ...)
 {
 	struct mt_entry entry = MT_ENTRY();
@@ -149,20 +153,22 @@ MT_EXPORT void *mremap(void *old, size_t old_len, size_t new_len, int flags, ...
 	return p;
 }
 
-/* ---- the break: whole pages between where it was and where it is --------------------------------------- */
+/* ---- the break: whole pages between where it was and where it is ----------------------------- */
 
 static bool break_falls(const struct mt_entry *entry, uint64_t from, uint64_t to)
 {
-	return to < from && unmapping(entry, MT_KIND_BRK, (void *)pages(to), pages(from) - pages(to));
+	return to < from
+		&& unmapping(entry, MT_KIND_BRK, (void *)pages(to), pages(from) - pages(to));
 }
 
-static void break_moved(const struct mt_entry *entry, uint64_t from, uint64_t to, bool failed, bool recorded)
+static void break_moved(const struct mt_entry *entry, uint64_t from, uint64_t to, bool failed,
+	bool recorded)
 {
 	if (failed && recorded)
 		unmap_failed(entry, MT_KIND_BRK, (void *)pages(to), pages(from) - pages(to));
 	if (!failed && pages(to) > pages(from))
-		mapped(entry, MT_KIND_BRK, (void *)pages(from), pages(to) - pages(from), PROT_READ | PROT_WRITE,
-			MAP_PRIVATE | MAP_ANONYMOUS, 0);
+		mapped(entry, MT_KIND_BRK, (void *)pages(from), pages(to) - pages(from),
+			PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, 0);
 }
 
 static bool can_break(void)

@@ -1,5 +1,6 @@
-/* Limits on address space and locked memory count the reserved but unused parts of the segment: these are given back
- * as soon as such a limit holds, but for a sixteenth of what it allows. (RLIMIT_DATA counts no shared memory.) */
+/* Limits on address space and locked memory count the reserved but unused parts of the segment:
+ * these are given back as soon as such a limit holds, but for a sixteenth of what it allows.
+ * (RLIMIT_DATA counts no shared memory.) */
 #include <errno.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
@@ -15,7 +16,7 @@ static int result(long value)
 	return -1;
 }
 
-#define SHARE 16            /* of a limit that the segment may take */
+#define SHARE 16             /* of a limit that the segment may take */
 #define KEEP_MAX (64u << 20) /* enough for two million frames that differ */
 
 static void make_room(int resource)
@@ -32,10 +33,11 @@ static void make_room(int resource)
 /* The new limit is read back: the program's pointer may be bad. */
 static int change(pid_t pid, int resource, const void *new_limit, void *old_limit)
 {
-	long error = mt_arch_call(SYS_prlimit64, pid, resource, (long)new_limit, (long)old_limit, 0, 0);
+	long error =
+		mt_arch_call(SYS_prlimit64, pid, resource, (long)new_limit, (long)old_limit, 0, 0);
 
-	if (error == 0 && new_limit && resource == RLIMIT_AS && (pid == 0 || pid == mt_sys0(SYS_getpid))
-		&& !mt_segment_is_borrowed())
+	if (error == 0 && new_limit && resource == RLIMIT_AS
+		&& (pid == 0 || pid == mt_sys0(SYS_getpid)) && !mt_segment_is_borrowed())
 		make_room(RLIMIT_AS);
 	return result(error);
 }
@@ -58,8 +60,8 @@ MT_EXPORT int prlimit(pid_t pid, enum __rlimit_resource resource, const struct r
 	return change(pid, (int)resource, new_limit, old_limit);
 }
 
-MT_EXPORT int prlimit64(pid_t pid, enum __rlimit_resource resource, const struct rlimit64 *new_limit,
-	struct rlimit64 *old_limit)
+MT_EXPORT int prlimit64(pid_t pid, enum __rlimit_resource resource,
+	const struct rlimit64 *new_limit, struct rlimit64 *old_limit)
 {
 	return change(pid, (int)resource, new_limit, old_limit);
 }

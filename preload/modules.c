@@ -1,6 +1,6 @@
 /* Which module lies under a pc, written to the segment when it is first met. A dlclose that unloads
- * something begins a new epoch: rules and pc ids of the range are dropped before it can mean another
- * module. What libc unloads by itself shows when a new module lies over an old one. */
+ * something begins a new epoch: rules and pc ids of the range are dropped before it can mean
+ * another module. What libc unloads by itself shows when a new module lies over an old one. */
 #include "preload/modules.h"
 
 #include <dlfcn.h>
@@ -43,7 +43,8 @@ static uint32_t copy_build_id(const struct dl_find_object *object, uint8_t *buil
 		|| file->e_phnum > 64)
 		return 0;
 	for (int i = 0; i < file->e_phnum; i++) {
-		const uint8_t *at = (const uint8_t *)object->dlfo_link_map->l_addr + phdr[i].p_vaddr;
+		const uint8_t *at =
+			(const uint8_t *)object->dlfo_link_map->l_addr + phdr[i].p_vaddr;
 		const uint8_t *end = at + phdr[i].p_memsz;
 
 		if (phdr[i].p_type != PT_NOTE || (uint64_t)at < (uint64_t)object->dlfo_map_start
@@ -51,11 +52,13 @@ static uint32_t copy_build_id(const struct dl_find_object *object, uint8_t *buil
 			continue;
 		while (at + sizeof(Elf64_Nhdr) <= end) {
 			const Elf64_Nhdr *note = (const void *)at;
-			const uint8_t *name = at + sizeof *note, *data = name + (note->n_namesz + 3) / 4 * 4;
+			const uint8_t *name = at + sizeof *note;
+			const uint8_t *data = name + (note->n_namesz + 3) / 4 * 4;
 
 			if (data + note->n_descsz > end)
 				break;
-			if (note->n_type == NT_GNU_BUILD_ID && note->n_namesz == 4 && memcmp(name, "GNU", 4) == 0
+			if (note->n_type == NT_GNU_BUILD_ID && note->n_namesz == 4
+				&& memcmp(name, "GNU", 4) == 0
 				&& note->n_descsz <= MT_BUILD_ID_MAX) {
 				memcpy(build_id, data, note->n_descsz);
 				return note->n_descsz;
@@ -68,7 +71,8 @@ static uint32_t copy_build_id(const struct dl_find_object *object, uint8_t *buil
 
 static bool same(const struct mt_module *module, const struct dl_find_object *object)
 {
-	return module->link_map == object->dlfo_link_map && module->eh_frame == object->dlfo_eh_frame
+	return module->link_map == object->dlfo_link_map
+		&& module->eh_frame == object->dlfo_eh_frame
 		&& module->start == (uint64_t)object->dlfo_map_start
 		&& module->end == (uint64_t)object->dlfo_map_end;
 }
@@ -102,7 +106,8 @@ static bool find_gone(void)
 /* After something may have been unloaded: a new epoch if it was. */
 static void begin_epoch(void)
 {
-	if (!mt_load(mt_tracer.running) || !find_gone()) /* else a child forked meanwhile would write to its parent */
+	/* else a child forked meanwhile would write to its parent */
+	if (!mt_load(mt_tracer.running) || !find_gone())
 		return;
 	mt_rules_drop();
 	mt_add(&mt_tracer.header->epoch, 1);
@@ -133,7 +138,8 @@ static uint32_t add_module(const struct dl_find_object *object)
 		begin_epoch();
 	else if (mt_load(&mt_tracer.homeless_pcs))
 		forget_homeless();
-	if (n >= mt_tracer.modules.capacity || (id = mt_add(&mt_tracer.next_module, 1)) >= mt_tracer.modules.capacity
+	if (n >= mt_tracer.modules.capacity
+		|| (id = mt_add(&mt_tracer.next_module, 1)) >= mt_tracer.modules.capacity
 		|| !mt_range_need(&mt_tracer.modules, id + 1))
 		return MT_NO_MODULE;
 	entry = (struct mt_wire_module *)mt_tracer.modules.base + id;
@@ -163,7 +169,8 @@ static uint32_t module_of(uint64_t pc)
 	for (uint32_t i = logged(); i-- > 0;) {
 		struct mt_module *module = &mt_tracer.module_info[i];
 
-		if (mt_load_acquire(&module->complete) && !mt_load(&module->gone) && same(module, &object))
+		if (mt_load_acquire(&module->complete) && !mt_load(&module->gone)
+			&& same(module, &object))
 			return i;
 	}
 	return add_module(&object);
@@ -188,7 +195,8 @@ uint32_t mt_modules_pc(uint64_t pc, uint32_t flags)
 	id = mt_load(&mt_tracer.next_pc);
 	if (id < mt_tracer.pcs.capacity)
 		id = mt_add(&mt_tracer.next_pc, 1);
-	if (id >= mt_tracer.pcs.capacity || id > MT_RULE_PC_MAX || !mt_range_need(&mt_tracer.pcs, id + 1)) {
+	if (id >= mt_tracer.pcs.capacity || id > MT_RULE_PC_MAX
+		|| !mt_range_need(&mt_tracer.pcs, id + 1)) {
 		mt_count(MT_COUNTER_NODES_FULL, 1);
 		return MT_PC_TABLE_FULL;
 	}

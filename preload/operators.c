@@ -1,6 +1,6 @@
-/* operator new leaves its kind and its caller's state with the thread, for the allocation inside the
- * real operator, which it calls with no guard held: std::bad_alloc may pass. operator delete records
- * the free, and tells the free inside that it is done.
+/* operator new leaves its kind and its caller's state with the thread, for the allocation inside
+ * the real operator, which it calls with no guard held: std::bad_alloc may pass. operator delete
+ * records the free, and tells the free inside that it is done.
  *
  * All forms take up to three words in registers, so one type serves them all. */
 #include "preload/operators.h"
@@ -12,7 +12,7 @@
 #include "preload/event.h"
 #include "preload/find.h"
 
-#define SIZE_SLACK_MAX 4096 /* rounding to alignments, and at least 1 byte */
+#define SIZE_SLACK_MAX 4096      /* rounding to alignments, and at least 1 byte */
 #define OPERATOR_FRAMES_MAX 4096 /* the real operator and what it calls take less stack than this */
 
 static const char *const names[MT_OPERATOR_COUNT] = {
@@ -27,10 +27,11 @@ static const uint8_t kinds[MT_OPERATOR_COUNT] = {
 #undef X
 };
 
-static struct mt_found known[MT_OPERATOR_COUNT]; /* of the libraries that the program was started with */
+/* of the libraries that the program was started with */
+static struct mt_found known[MT_OPERATOR_COUNT];
 
-/* The program may have operators new of its own: calls of these are not seen. The library's others, as new[], allocate
- * by way of them. */
+/* The program may have operators new of its own: calls of these are not seen. The library's others,
+ * as new[], allocate by way of them. */
 #define OWN_MAX 4096 /* bytes of such a function, at most */
 static uint64_t own[MT_OPERATOR_COUNT];
 static uint32_t own_count;
@@ -56,14 +57,15 @@ static bool is_in(const struct mt_found *found, const char *const *libraries)
 	return false;
 }
 
-/* libstdc++'s operators, but those for alignments, are malloc or free, by way of the simple operator; where all
- * of these are ours, and go on to libstdc++, nothing is missed by going there at once. */
+/* libstdc++'s operators, but those for alignments, are malloc or free, by way of the simple
+ * operator; where all of these are ours, and go on to libstdc++, nothing is missed by going there
+ * at once. */
 static bool may_be_plain(const char *name, const struct mt_found *found)
 {
 	static const char *const libstdcxx[] = {"libstdc++.so.6", NULL};
 
-	return !strstr(name, "align_val_t") && is_in(found, libstdcxx) && binds_to_us("malloc") && binds_to_us("free")
-		&& binds_to_us("_Znwm") && binds_to_us("_ZdlPv");
+	return !strstr(name, "align_val_t") && is_in(found, libstdcxx) && binds_to_us("malloc")
+		&& binds_to_us("free") && binds_to_us("_Znwm") && binds_to_us("_ZdlPv");
 }
 
 static bool is_plain(const char *name, const struct mt_found *found)
@@ -71,13 +73,16 @@ static bool is_plain(const char *name, const struct mt_found *found)
 	struct mt_found simple;
 
 	return may_be_plain(name, found)
-		&& mt_find_in_scope((uint64_t)found->function, "_Znwm", &simple) && simple.start == found->start
-		&& mt_find_in_scope((uint64_t)found->function, "_ZdlPv", &simple) && simple.start == found->start;
+		&& mt_find_in_scope((uint64_t)found->function, "_Znwm", &simple)
+		&& simple.start == found->start
+		&& mt_find_in_scope((uint64_t)found->function, "_ZdlPv", &simple)
+		&& simple.start == found->start;
 }
 
 static void find_own(const struct mt_found *found)
 {
-	static const char *const libraries[] = {"libstdc++.so.", "libc++.so.", "libc++abi.so.", NULL};
+	static const char *const libraries[] = {"libstdc++.so.", "libc++.so.", "libc++abi.so.",
+		NULL};
 
 #define X(id, symbol, kind) \
 	if (!binds_to_us(#symbol)) \
@@ -98,7 +103,8 @@ static bool is_of_own(uint64_t pc)
 
 void mt_operators_find(void)
 {
-	struct mt_found found[MT_OPERATOR_COUNT], *simple = &found[MT_OPERATOR_NEW], *free = &found[MT_OPERATOR_DELETE];
+	struct mt_found found[MT_OPERATOR_COUNT], *simple = &found[MT_OPERATOR_NEW];
+	struct mt_found *free = &found[MT_OPERATOR_DELETE];
 
 	for (int i = 0; i < MT_OPERATOR_COUNT; i++)
 		mt_find_next(names[i], &found[i]);
@@ -114,42 +120,53 @@ void mt_operators_find(void)
 	}
 }
 
-/* A C program may have opened a C++ plug-in for itself: then there is no next one, but the plug-in has it or needs it. */
-static MT_COLD const struct mt_found *look_up(enum mt_operator which, uint64_t caller, struct mt_found *found)
+/* A C program may have opened a C++ plug-in for itself: then there is no next one, but the plug-in
+ * has it or needs it. */
+static MT_COLD const struct mt_found *look_up(enum mt_operator which, uint64_t caller,
+	struct mt_found *found)
 {
-	if (!mt_tracer.allocator.address && mt_real_ready() && known[which].function) /* the very first call of all */
+	/* the very first call of all */
+	if (!mt_tracer.allocator.address && mt_real_ready() && known[which].function)
 		return &known[which];
 	mt_find_for(caller, names[which], found, is_plain);
 	return found;
 }
 
-static inline const struct mt_found *real(enum mt_operator which, const struct mt_entry *entry, struct mt_found *found)
+static inline const struct mt_found *real(enum mt_operator which, const struct mt_entry *entry,
+	struct mt_found *found)
 {
-	return mt_likely(mt_load_acquire(&known[which].function) != NULL) ? &known[which] : look_up(which, entry->pc, found);
+	return mt_likely(mt_load_acquire(&known[which].function) != NULL)
+		? &known[which]
+		: look_up(which, entry->pc, found);
 }
 
-/* Is this call made by the real operator that the pending one has called, or in its place: a tail call? An exception may
- * have left that one: then it is forgotten. */
+/* Is this call made by the real operator that the pending one has called, or in its place: a tail
+ * call? An exception may have left that one: then it is forgotten. */
 static inline bool belongs(struct mt_thread *t, const struct mt_entry *entry)
 {
-	bool gone, holds = mt_call_holds(t, &t->pending, entry, OPERATOR_FRAMES_MAX, t->pending_start, t->pending_end, &gone);
+	bool gone;
+	bool holds = mt_call_holds(t, &t->pending, entry, OPERATOR_FRAMES_MAX, t->pending_start,
+		t->pending_end, &gone);
 
 	if (gone)
 		t->pending_kind = 0;
-	return holds && (entry->pc - t->pending_start < t->pending_end - t->pending_start || mt_is_own(entry->pc)
-		|| is_of_own(entry->pc));
+	return holds
+		&& (entry->pc - t->pending_start < t->pending_end - t->pending_start
+			|| mt_is_own(entry->pc) || is_of_own(entry->pc));
 }
 
 bool mt_operators_take(struct mt_thread *t, const struct mt_entry *entry, size_t size)
 {
 	/* another size: not the block but the bad_alloc that tells of its lack */
-	return belongs(t, entry) && size >= t->pending_size && size - t->pending_size < SIZE_SLACK_MAX;
+	return belongs(t, entry) && size >= t->pending_size
+		&& size - t->pending_size < SIZE_SLACK_MAX;
 }
 
-void mt_pending_begin(struct mt_thread *t, struct mt_pending *before, const struct mt_entry *entry, uint32_t kind,
-	uint64_t size, uint64_t start, uint64_t end)
+void mt_pending_begin(struct mt_thread *t, struct mt_pending *before, const struct mt_entry *entry,
+	uint32_t kind, uint64_t size, uint64_t start, uint64_t end)
 {
-	*before = (struct mt_pending){t->pending, t->pending_size, t->pending_start, t->pending_end, t->pending_kind};
+	*before = (struct mt_pending){t->pending, t->pending_size, t->pending_start, t->pending_end,
+		t->pending_kind};
 	t->pending_kind = 0;
 	mt_signal_fence();
 	t->pending = *entry;
@@ -176,21 +193,24 @@ bool mt_pending_end(struct mt_thread *t, const struct mt_pending *before)
 }
 
 /* There is no such function: a C program has looked for it, and found ours. It throws nothing. */
-static MT_COLD void *allocate_without(enum mt_operator which, const struct mt_entry *entry, size_t size, size_t alignment)
+static MT_COLD void *allocate_without(enum mt_operator which, const struct mt_entry *entry,
+	size_t size, size_t alignment)
 {
 	struct mt_thread *t;
 	void *p;
 
 	size += !size;
-	p = strstr(names[which], "align_val_t") ? mt_tracer.real.memalign(alignment, size) : mt_tracer.real.malloc(size);
+	p = strstr(names[which], "align_val_t")
+		? mt_tracer.real.memalign(alignment, size)
+		: mt_tracer.real.malloc(size);
 	t = mt_thread_self();
 	if (t)
 		mt_event_allocation(t, entry, kinds[which], p, size);
 	return p;
 }
 
-static inline void *allocate(enum mt_operator which, const struct mt_entry *entry, uintptr_t a, uintptr_t b,
-	uintptr_t c)
+static inline void *allocate(enum mt_operator which, const struct mt_entry *entry, uintptr_t a,
+	uintptr_t b, uintptr_t c)
 {
 	struct mt_found local;
 	const struct mt_found *found = real(which, entry, &local);
@@ -201,7 +221,8 @@ static inline void *allocate(enum mt_operator which, const struct mt_entry *entr
 	if (mt_unlikely(!found->function))
 		return allocate_without(which, entry, a, b);
 	t = mt_thread_self();
-	if (mt_unlikely(!t) || (mt_unlikely(t->pending_kind) && belongs(t, entry))) /* new[] calls new */
+	/* new[] calls new */
+	if (mt_unlikely(!t) || (mt_unlikely(t->pending_kind) && belongs(t, entry)))
 		return mt_find_call(found->function, a, b, c);
 	if (mt_likely(found->plain && !t->pending_kind)) {
 		p = mt_tracer.real.malloc(a ? a : 1);
@@ -213,15 +234,17 @@ static inline void *allocate(enum mt_operator which, const struct mt_entry *entr
 	mt_pending_begin(t, &before, entry, kinds[which], a, found->start, found->end);
 	p = mt_find_call(found->function, a, b, c);
 	if (mt_pending_end(t, &before) || (by_own[which] && found == &known[which]))
-		return p; /* the program's operator may have gone another way than straight to malloc: what it called is recorded */
+		/* the program's operator may have gone another way than straight to malloc: what it
+		 * called is recorded */
+		return p;
 	if (mt_tls.self && p) /* not by way of our malloc */
 		mt_event_block(t, entry, kinds[which], MT_RECORD_ALLOC, (uint64_t)p, a,
 			mt_allocator_usable_of(found->function, p, a));
 	return p;
 }
 
-static inline void deallocate(enum mt_operator which, const struct mt_entry *entry, uintptr_t p, uintptr_t b,
-	uintptr_t c)
+static inline void deallocate(enum mt_operator which, const struct mt_entry *entry, uintptr_t p,
+	uintptr_t b, uintptr_t c)
 {
 	struct mt_found local;
 	const struct mt_found *found;
@@ -250,22 +273,22 @@ static inline void deallocate(enum mt_operator which, const struct mt_entry *ent
 	t->recorded_free = before;
 }
 
-#define X(id, symbol, kind)                                             \
-	MT_EXPORT void *symbol(uintptr_t a, uintptr_t b, uintptr_t c);      \
-	MT_EXPORT void *symbol(uintptr_t a, uintptr_t b, uintptr_t c)       \
-	{                                                                   \
-		struct mt_entry entry = MT_ENTRY();                             \
-		return allocate(MT_OPERATOR_##id, &entry, a, b, c);             \
+#define X(id, symbol, kind) \
+	MT_EXPORT void *symbol(uintptr_t a, uintptr_t b, uintptr_t c); \
+	MT_EXPORT void *symbol(uintptr_t a, uintptr_t b, uintptr_t c) \
+	{ \
+		struct mt_entry entry = MT_ENTRY(); \
+		return allocate(MT_OPERATOR_##id, &entry, a, b, c); \
 	}
 MT_OPERATORS(X)
 #undef X
 
-#define X(id, symbol, kind)                                             \
-	MT_EXPORT void symbol(uintptr_t a, uintptr_t b, uintptr_t c);       \
-	MT_EXPORT void symbol(uintptr_t a, uintptr_t b, uintptr_t c)        \
-	{                                                                   \
-		struct mt_entry entry = MT_ENTRY();                             \
-		deallocate(MT_OPERATOR_##id, &entry, a, b, c);                  \
+#define X(id, symbol, kind) \
+	MT_EXPORT void symbol(uintptr_t a, uintptr_t b, uintptr_t c); \
+	MT_EXPORT void symbol(uintptr_t a, uintptr_t b, uintptr_t c) \
+	{ \
+		struct mt_entry entry = MT_ENTRY(); \
+		deallocate(MT_OPERATOR_##id, &entry, a, b, c); \
 	}
 MT_DELETE_OPERATORS(X)
 #undef X

@@ -16,24 +16,28 @@ struct mt_pending {
 /* An allocation inside the real operator new is that of the operator: its kind is t->pending_kind,
  * its caller's state t->pending. False: this allocation is not the operator's. */
 bool mt_operators_take(struct mt_thread *, const struct mt_entry *entry, size_t size);
-/* Before a call of code in [start, end), and after it: true when an allocation in it has been taken. */
-void mt_pending_begin(struct mt_thread *, struct mt_pending *before, const struct mt_entry *entry, uint32_t kind,
-	uint64_t size, uint64_t start, uint64_t end);
+/* Before a call of code in [start, end), and after it: true when an allocation in it has been
+ * taken. */
+void mt_pending_begin(struct mt_thread *, struct mt_pending *before, const struct mt_entry *entry,
+	uint32_t kind, uint64_t size, uint64_t start, uint64_t end);
 bool mt_pending_end(struct mt_thread *, const struct mt_pending *before);
 
-/* Whether a call that this thread has made of code in [start, end) is still under way, and entry lies within it: at most
- * limit bytes of stack further on. Its return address must still lie where it was. Only the thread's own stack can be
- * read for that; on others, which may be gone, the call must come from that code, or be in the place of such a call.
- * *gone: it has been left by an exception or longjmp. */
-static inline bool mt_call_holds(const struct mt_thread *t, const struct mt_entry *call, const struct mt_entry *entry,
-	uint64_t limit, uint64_t start, uint64_t end, bool *gone)
+/* Whether a call that this thread has made of code in [start, end) is still under way, and entry
+ * lies within it: at most limit bytes of stack further on. Its return address must still lie where
+ * it was. Only the thread's own stack can be read for that; on others, which may be gone, the call
+ * must come from that code, or be in the place of such a call. *gone: it has been left by an
+ * exception or longjmp. */
+static inline bool mt_call_holds(const struct mt_thread *t, const struct mt_entry *call,
+	const struct mt_entry *entry, uint64_t limit, uint64_t start, uint64_t end, bool *gone)
 {
 	uint64_t size = t->stack_hi - t->stack_lo;
 
 	*gone = false;
 	if (call->sp - t->stack_lo >= size || entry->sp - t->stack_lo >= size)
-		return call->sp - entry->sp < limit && (entry->pc - start < end - start || mt_is_own(entry->pc));
-	*gone = entry->sp >= call->sp || *(const uint64_t *)(call->sp + MT_RETURN_ADDRESS_AT_CFA) != call->pc;
+		return call->sp - entry->sp < limit
+			&& (entry->pc - start < end - start || mt_is_own(entry->pc));
+	*gone = entry->sp >= call->sp
+		|| *(const uint64_t *)(call->sp + MT_RETURN_ADDRESS_AT_CFA) != call->pc;
 	return !*gone && call->sp - entry->sp < limit;
 }
 

@@ -1,6 +1,7 @@
-/* Prefixed and bundled allocators: each function goes to the next definition. What is called from within the library
- * that provides malloc, or by another of these functions, is part of a call that is recorded already. An allocator
- * that turns out to stand on malloc itself (a wrapper) is left alone from then on: its malloc says all. */
+/* Prefixed and bundled allocators: each function goes to the next definition. What is called from
+ * within the library that provides malloc, or by another of these functions, is part of a call that
+ * is recorded already. An allocator that turns out to stand on malloc itself (a wrapper) is left
+ * alone from then on: its malloc says all. */
 #include "preload/prefixed.h"
 
 #include <errno.h>
@@ -15,9 +16,8 @@
 
 enum function {
 #define X(family, symbol, shape, kind) FUNCTION_##symbol,
-	MT_PREFIXED(X)
+	MT_PREFIXED(X) FUNCTION_COUNT,
 #undef X
-	FUNCTION_COUNT,
 };
 enum family { FAMILY_JE, FAMILY_RJEM, FAMILY_X, FAMILY_MI, FAMILY_TC, FAMILY_COUNT };
 
@@ -25,12 +25,14 @@ static const struct {
 	const char *name;
 	uint8_t family, shape, kind;
 } functions[FUNCTION_COUNT] = {
-#define X(family, symbol, shape, kind) [FUNCTION_##symbol] = {#symbol, FAMILY_##family, MT_SHAPE_##shape, MT_KIND_##kind},
+#define X(family, symbol, shape, kind) \
+	[FUNCTION_##symbol] = {#symbol, FAMILY_##family, MT_SHAPE_##shape, MT_KIND_##kind},
 	MT_PREFIXED(X)
 #undef X
 };
 
-static struct mt_found known[FUNCTION_COUNT]; /* of the libraries that the program was started with */
+/* of the libraries that the program was started with */
+static struct mt_found known[FUNCTION_COUNT];
 static uint32_t wraps[FAMILY_COUNT]; /* the family's functions call malloc */
 
 /* A call under way: where the function's frame is. */
@@ -42,7 +44,7 @@ struct call {
 	uint64_t start, end; /* of its library */
 };
 
-/* ---- the real function ---------------------------------------------------------------------------------- */
+/* ---- the real function ----------------------------------------------------------------------- */
 
 /* Each family's first function tells whether there is any. */
 void mt_prefixed_find(void)
@@ -67,8 +69,10 @@ void mt_prefixed_find(void)
 	}
 }
 
-/* The caller's library may have been opened for itself alone, with an allocator of its own, and others with others. */
-static MT_COLD const struct mt_found *look_up(enum function which, uint64_t caller, struct mt_found *found)
+/* The caller's library may have been opened for itself alone, with an allocator of its own, and
+ * others with others. */
+static MT_COLD const struct mt_found *look_up(enum function which, uint64_t caller,
+	struct mt_found *found)
 {
 	mt_find_for(caller, functions[which].name, found, NULL);
 	return found;
@@ -86,7 +90,7 @@ static void find_real(struct call *call)
 	call->end = found->end;
 }
 
-/* ---- where there is none: the plain family ---------------------------------------------------------------- */
+/* ---- where there is none: the plain family --------------------------------------------------- */
 
 static void *cleared(void *p, size_t size)
 {
@@ -105,35 +109,33 @@ static void *plain(const struct call *call)
 	case MT_SHAPE_SIZE:
 		if (functions[call->which].kind == MT_KIND_VALLOC)
 			return real->valloc(a);
-		return functions[call->which].kind == MT_KIND_PVALLOC ? real->pvalloc(a) : real->malloc(a);
-	case MT_SHAPE_ZERO:
-		return real->calloc(1, a);
-	case MT_SHAPE_ALIGNED:
-		return real->memalign(b, a);
-	case MT_SHAPE_ZERO_ALIGNED:
-		return cleared(real->memalign(b, a), a);
+		return functions[call->which].kind == MT_KIND_PVALLOC
+			? real->pvalloc(a)
+			: real->malloc(a);
+	case MT_SHAPE_ZERO: return real->calloc(1, a);
+	case MT_SHAPE_ALIGNED: return real->memalign(b, a);
+	case MT_SHAPE_ZERO_ALIGNED: return cleared(real->memalign(b, a), a);
 	case MT_SHAPE_FLAGS: /* of jemalloc: the exponent of the alignment, and 64 for zeroes */
 		alignment = b & 63;
 		p = alignment > 4 ? real->memalign(1ul << alignment, a) : real->malloc(a);
 		return b & 64 ? cleared(p, a) : p;
-	case MT_SHAPE_ALIGNMENT:
-		return real->memalign(a, b);
+	case MT_SHAPE_ALIGNMENT: return real->memalign(a, b);
 	case MT_SHAPE_PRODUCT:
-	case MT_SHAPE_CLEAR:
-		return real->calloc(a, b);
+	case MT_SHAPE_CLEAR: return real->calloc(a, b);
 	case MT_SHAPE_CLEAR_ALIGNED:
-		return __builtin_mul_overflow(a, b, &size) ? NULL : cleared(real->memalign(c, size), size);
-	case MT_SHAPE_POSIX:
-		return (void *)(intptr_t)real->posix_memalign((void **)a, b, c);
+		return __builtin_mul_overflow(a, b, &size)
+			? NULL
+			: cleared(real->memalign(c, size), size);
+	case MT_SHAPE_POSIX: return (void *)(intptr_t)real->posix_memalign((void **)a, b, c);
 	case MT_SHAPE_TEXT:
-		for (size = 0; (functions[call->which].name[5] != 'n' || size < b) && ((const char *)a)[size];)
+		for (size = 0; (functions[call->which].name[5] != 'n' || size < b)
+			&& ((const char *)a)[size];)
 			size++;
 		p = real->malloc(size + 1);
 		if (p)
 			((char *)memcpy(p, (const void *)a, size))[size] = '\0';
 		return p;
-	case MT_SHAPE_RESIZE:
-		return real->realloc((void *)a, b);
+	case MT_SHAPE_RESIZE: return real->realloc((void *)a, b);
 	case MT_SHAPE_RESIZE_PRODUCT:
 		if (!__builtin_mul_overflow(b, c, &size))
 			return real->realloc((void *)a, size);
@@ -144,17 +146,15 @@ static void *plain(const struct call *call)
 		if (!p && b)
 			real->free((void *)a);
 		return p;
-	case MT_SHAPE_FREE:
-		real->free((void *)a);
-		return NULL;
+	case MT_SHAPE_FREE: real->free((void *)a); return NULL;
 	}
 	return NULL;
 }
 
-/* ---- the call --------------------------------------------------------------------------------------------- */
+/* ---- the call -------------------------------------------------------------------------------- */
 
-/* A call out of a function of these that this thread has called and that has not returned. Or one that took the place
- * of such a call, or of one of a plain function: it returns to our hook. */
+/* A call out of a function of these that this thread has called and that has not returned. Or one
+ * that took the place of such a call, or of one of a plain function: it returns to our hook. */
 static bool is_inner(struct mt_thread *t, const struct mt_entry *entry)
 {
 	bool gone, holds;
@@ -192,7 +192,8 @@ static void *forward(struct mt_thread *t, const struct call *call)
 	return p;
 }
 
-static void record(struct mt_thread *t, const struct call *call, enum mt_record_type type, void *p, size_t size)
+static void record(struct mt_thread *t, const struct call *call, enum mt_record_type type, void *p,
+	size_t size)
 {
 	enum mt_kind kind = functions[call->which].kind;
 
@@ -217,20 +218,14 @@ static size_t size_of(const struct call *call, const void *p)
 	switch ((enum mt_shape)functions[call->which].shape) {
 	case MT_SHAPE_ALIGNMENT:
 	case MT_SHAPE_RESIZE:
-	case MT_SHAPE_RESIZE_OR_FREE:
-		return call->b;
+	case MT_SHAPE_RESIZE_OR_FREE: return call->b;
 	case MT_SHAPE_PRODUCT:
 	case MT_SHAPE_CLEAR:
-	case MT_SHAPE_CLEAR_ALIGNED:
-		return product(call->a, call->b);
-	case MT_SHAPE_POSIX:
-		return call->c;
-	case MT_SHAPE_RESIZE_PRODUCT:
-		return product(call->b, call->c);
-	case MT_SHAPE_TEXT:
-		return p ? strlen(p) + 1 : 0;
-	default:
-		return call->a;
+	case MT_SHAPE_CLEAR_ALIGNED: return product(call->a, call->b);
+	case MT_SHAPE_POSIX: return call->c;
+	case MT_SHAPE_RESIZE_PRODUCT: return product(call->b, call->c);
+	case MT_SHAPE_TEXT: return p ? strlen(p) + 1 : 0;
+	default: return call->a;
 	}
 }
 
@@ -245,8 +240,8 @@ static void *allocate(struct mt_thread *t, const struct call *call)
 		result = plain(call);
 		taken = false;
 	} else {
-		mt_pending_begin(t, &before, &call->entry, functions[call->which].kind, size_of(call, NULL), call->start,
-			call->end);
+		mt_pending_begin(t, &before, &call->entry, functions[call->which].kind,
+			size_of(call, NULL), call->start, call->end);
 		result = forward(t, call);
 		taken = mt_pending_end(t, &before);
 	}
@@ -268,7 +263,8 @@ static void *resize(struct mt_thread *t, const struct call *call)
 
 	if (!old)
 		return allocate(t, call);
-	recorded = mt_event_free(t, &call->entry, kind, old, size ? MT_RECORD_RELEASE : MT_RECORD_FREE);
+	recorded = mt_event_free(t, &call->entry, kind, old,
+		size ? MT_RECORD_RELEASE : MT_RECORD_FREE);
 	p = forward(t, call);
 	if (!mt_tls.self)
 		return p;
@@ -305,26 +301,25 @@ static void *called(struct call *call)
 
 	find_real(call);
 	t = mt_allocator_has(call->entry.pc) ? NULL : mt_thread_self();
-	if (!t || is_inner(t, &call->entry) || (call->real && mt_load(&wraps[functions[call->which].family])))
-		return call->real ? mt_find_call(call->real, call->a, call->b, call->c) : plain(call);
+	if (!t || is_inner(t, &call->entry)
+		|| (call->real && mt_load(&wraps[functions[call->which].family])))
+		return call->real ? mt_find_call(call->real, call->a, call->b, call->c)
+				  : plain(call);
 	switch ((enum mt_shape)functions[call->which].shape) {
-	case MT_SHAPE_FREE:
-		return release(t, call);
+	case MT_SHAPE_FREE: return release(t, call);
 	case MT_SHAPE_RESIZE:
 	case MT_SHAPE_RESIZE_PRODUCT:
-	case MT_SHAPE_RESIZE_OR_FREE:
-		return resize(t, call);
-	default:
-		return allocate(t, call);
+	case MT_SHAPE_RESIZE_OR_FREE: return resize(t, call);
+	default: return allocate(t, call);
 	}
 }
 
-#define X(family, symbol, shape, kind)                                         \
-	MT_EXPORT void *symbol(uintptr_t a, uintptr_t b, uintptr_t c);             \
-	MT_EXPORT void *symbol(uintptr_t a, uintptr_t b, uintptr_t c)              \
-	{                                                                          \
+#define X(family, symbol, shape, kind) \
+	MT_EXPORT void *symbol(uintptr_t a, uintptr_t b, uintptr_t c); \
+	MT_EXPORT void *symbol(uintptr_t a, uintptr_t b, uintptr_t c) \
+	{ \
 		struct call call = {FUNCTION_##symbol, MT_ENTRY(), a, b, c, NULL, 0, 0}; \
-		return called(&call);                                                  \
+		return called(&call); \
 	}
 MT_PREFIXED(X)
 #undef X

@@ -1,5 +1,5 @@
-/* The allocation functions that other allocators export beside or in place of malloc. Every one takes at most three
- * words in registers. */
+/* The allocation functions that other allocators export beside or in place of malloc. Every one
+ * takes at most three words in registers. */
 #ifndef MT_PREFIXED_H
 #define MT_PREFIXED_H
 
@@ -25,80 +25,81 @@ enum mt_shape {
 	MT_SHAPE_FREE,           /* (block, ...) */
 };
 
-/* X(family, symbol, shape, kind); the kind says what may free it: mi_free what mi_new has allocated */
-#define MT_PREFIXED_C(X, family, prefix)                             \
-	X(family, prefix##malloc, SIZE, MALLOC)                          \
-	X(family, prefix##calloc, CLEAR, CALLOC)                         \
-	X(family, prefix##realloc, RESIZE, REALLOC)                      \
-	X(family, prefix##free, FREE, FREE)                              \
-	X(family, prefix##posix_memalign, POSIX, POSIX_MEMALIGN)         \
-	X(family, prefix##aligned_alloc, ALIGNMENT, ALIGNED_ALLOC)       \
-	X(family, prefix##memalign, ALIGNMENT, MEMALIGN)                 \
-	X(family, prefix##valloc, SIZE, VALLOC)                          \
+/* X(family, symbol, shape, kind); the kind says what may free it: mi_free what mi_new has
+ * allocated */
+#define MT_PREFIXED_C(X, family, prefix) \
+	X(family, prefix##malloc, SIZE, MALLOC) \
+	X(family, prefix##calloc, CLEAR, CALLOC) \
+	X(family, prefix##realloc, RESIZE, REALLOC) \
+	X(family, prefix##free, FREE, FREE) \
+	X(family, prefix##posix_memalign, POSIX, POSIX_MEMALIGN) \
+	X(family, prefix##aligned_alloc, ALIGNMENT, ALIGNED_ALLOC) \
+	X(family, prefix##memalign, ALIGNMENT, MEMALIGN) \
+	X(family, prefix##valloc, SIZE, VALLOC) \
 	X(family, prefix##pvalloc, SIZE, PVALLOC)
 
-#define MT_PREFIXED_X(X, family, prefix)                             \
-	X(family, prefix##mallocx, FLAGS, MALLOC)                        \
-	X(family, prefix##rallocx, RESIZE, REALLOC)                      \
-	X(family, prefix##dallocx, FREE, FREE)                           \
+#define MT_PREFIXED_X(X, family, prefix) \
+	X(family, prefix##mallocx, FLAGS, MALLOC) \
+	X(family, prefix##rallocx, RESIZE, REALLOC) \
+	X(family, prefix##dallocx, FREE, FREE) \
 	X(family, prefix##sdallocx, FREE, FREE)
 
-#define MT_PREFIXED_MI(X)                                            \
-	X(MI, mi_zalloc, ZERO, CALLOC)                                   \
-	X(MI, mi_malloc_small, SIZE, MALLOC)                             \
-	X(MI, mi_zalloc_small, ZERO, CALLOC)                             \
-	X(MI, mi_mallocn, PRODUCT, MALLOC)                               \
-	X(MI, mi_malloc_aligned, ALIGNED, ALIGNED_ALLOC)                 \
-	X(MI, mi_zalloc_aligned, ZERO_ALIGNED, ALIGNED_ALLOC)            \
-	X(MI, mi_calloc_aligned, CLEAR_ALIGNED, ALIGNED_ALLOC)           \
-	X(MI, mi_realloc_aligned, RESIZE, REALLOC)                       \
-	X(MI, mi_reallocn, RESIZE_PRODUCT, REALLOC)                      \
-	X(MI, mi_reallocarray, RESIZE_PRODUCT, REALLOCARRAY)             \
-	X(MI, mi_reallocf, RESIZE_OR_FREE, REALLOC)                      \
-	X(MI, mi_strdup, TEXT, MALLOC)                                   \
-	X(MI, mi_strndup, TEXT, MALLOC)                                  \
-	X(MI, mi_new, SIZE, MALLOC)                                      \
-	X(MI, mi_new_nothrow, SIZE, MALLOC)                              \
-	X(MI, mi_new_aligned, ALIGNED, ALIGNED_ALLOC)                    \
-	X(MI, mi_new_aligned_nothrow, ALIGNED, ALIGNED_ALLOC)            \
-	X(MI, mi_new_n, PRODUCT, MALLOC)                                 \
-	X(MI, mi_cfree, FREE, FREE)                                      \
-	X(MI, mi_free_size, FREE, FREE)                                  \
-	X(MI, mi_free_aligned, FREE, FREE)                               \
+#define MT_PREFIXED_MI(X) \
+	X(MI, mi_zalloc, ZERO, CALLOC) \
+	X(MI, mi_malloc_small, SIZE, MALLOC) \
+	X(MI, mi_zalloc_small, ZERO, CALLOC) \
+	X(MI, mi_mallocn, PRODUCT, MALLOC) \
+	X(MI, mi_malloc_aligned, ALIGNED, ALIGNED_ALLOC) \
+	X(MI, mi_zalloc_aligned, ZERO_ALIGNED, ALIGNED_ALLOC) \
+	X(MI, mi_calloc_aligned, CLEAR_ALIGNED, ALIGNED_ALLOC) \
+	X(MI, mi_realloc_aligned, RESIZE, REALLOC) \
+	X(MI, mi_reallocn, RESIZE_PRODUCT, REALLOC) \
+	X(MI, mi_reallocarray, RESIZE_PRODUCT, REALLOCARRAY) \
+	X(MI, mi_reallocf, RESIZE_OR_FREE, REALLOC) \
+	X(MI, mi_strdup, TEXT, MALLOC) \
+	X(MI, mi_strndup, TEXT, MALLOC) \
+	X(MI, mi_new, SIZE, MALLOC) \
+	X(MI, mi_new_nothrow, SIZE, MALLOC) \
+	X(MI, mi_new_aligned, ALIGNED, ALIGNED_ALLOC) \
+	X(MI, mi_new_aligned_nothrow, ALIGNED, ALIGNED_ALLOC) \
+	X(MI, mi_new_n, PRODUCT, MALLOC) \
+	X(MI, mi_cfree, FREE, FREE) \
+	X(MI, mi_free_size, FREE, FREE) \
+	X(MI, mi_free_aligned, FREE, FREE) \
 	X(MI, mi_free_size_aligned, FREE, FREE)
 
-#define MT_PREFIXED_TC(X)                                            \
-	X(TC, tc_malloc_skip_new_handler, SIZE, MALLOC)                  \
-	X(TC, tc_new, SIZE, NEW)                                         \
-	X(TC, tc_new_nothrow, SIZE, NEW)                                 \
-	X(TC, tc_new_aligned, ALIGNED, NEW)                              \
-	X(TC, tc_new_aligned_nothrow, ALIGNED, NEW)                      \
-	X(TC, tc_newarray, SIZE, NEW_ARRAY)                              \
-	X(TC, tc_newarray_nothrow, SIZE, NEW_ARRAY)                      \
-	X(TC, tc_newarray_aligned, ALIGNED, NEW_ARRAY)                   \
-	X(TC, tc_newarray_aligned_nothrow, ALIGNED, NEW_ARRAY)           \
-	X(TC, tc_cfree, FREE, FREE)                                      \
-	X(TC, tc_free_sized, FREE, FREE)                                 \
-	X(TC, tc_delete, FREE, DELETE)                                   \
-	X(TC, tc_delete_nothrow, FREE, DELETE)                           \
-	X(TC, tc_delete_sized, FREE, DELETE)                             \
-	X(TC, tc_delete_aligned, FREE, DELETE)                           \
-	X(TC, tc_delete_sized_aligned, FREE, DELETE)                     \
-	X(TC, tc_deletearray, FREE, DELETE_ARRAY)                        \
-	X(TC, tc_deletearray_nothrow, FREE, DELETE_ARRAY)                \
-	X(TC, tc_deletearray_sized, FREE, DELETE_ARRAY)                  \
-	X(TC, tc_deletearray_aligned, FREE, DELETE_ARRAY)                \
+#define MT_PREFIXED_TC(X) \
+	X(TC, tc_malloc_skip_new_handler, SIZE, MALLOC) \
+	X(TC, tc_new, SIZE, NEW) \
+	X(TC, tc_new_nothrow, SIZE, NEW) \
+	X(TC, tc_new_aligned, ALIGNED, NEW) \
+	X(TC, tc_new_aligned_nothrow, ALIGNED, NEW) \
+	X(TC, tc_newarray, SIZE, NEW_ARRAY) \
+	X(TC, tc_newarray_nothrow, SIZE, NEW_ARRAY) \
+	X(TC, tc_newarray_aligned, ALIGNED, NEW_ARRAY) \
+	X(TC, tc_newarray_aligned_nothrow, ALIGNED, NEW_ARRAY) \
+	X(TC, tc_cfree, FREE, FREE) \
+	X(TC, tc_free_sized, FREE, FREE) \
+	X(TC, tc_delete, FREE, DELETE) \
+	X(TC, tc_delete_nothrow, FREE, DELETE) \
+	X(TC, tc_delete_sized, FREE, DELETE) \
+	X(TC, tc_delete_aligned, FREE, DELETE) \
+	X(TC, tc_delete_sized_aligned, FREE, DELETE) \
+	X(TC, tc_deletearray, FREE, DELETE_ARRAY) \
+	X(TC, tc_deletearray_nothrow, FREE, DELETE_ARRAY) \
+	X(TC, tc_deletearray_sized, FREE, DELETE_ARRAY) \
+	X(TC, tc_deletearray_aligned, FREE, DELETE_ARRAY) \
 	X(TC, tc_deletearray_sized_aligned, FREE, DELETE_ARRAY)
 
-#define MT_PREFIXED(X)                                               \
-	MT_PREFIXED_C(X, JE, je_)                                        \
-	MT_PREFIXED_X(X, JE, je_)                                        \
-	MT_PREFIXED_C(X, RJEM, _rjem_)                                   \
-	MT_PREFIXED_X(X, RJEM, _rjem_)                                   \
-	MT_PREFIXED_X(X, X, )                                            \
-	MT_PREFIXED_C(X, MI, mi_)                                        \
-	MT_PREFIXED_MI(X)                                                \
-	MT_PREFIXED_C(X, TC, tc_)                                        \
+#define MT_PREFIXED(X) \
+	MT_PREFIXED_C(X, JE, je_) \
+	MT_PREFIXED_X(X, JE, je_) \
+	MT_PREFIXED_C(X, RJEM, _rjem_) \
+	MT_PREFIXED_X(X, RJEM, _rjem_) \
+	MT_PREFIXED_X(X, X, ) \
+	MT_PREFIXED_C(X, MI, mi_) \
+	MT_PREFIXED_MI(X) \
+	MT_PREFIXED_C(X, TC, tc_) \
 	MT_PREFIXED_TC(X)
 
 #endif

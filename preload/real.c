@@ -1,5 +1,5 @@
-/* The real functions, looked up at the first call of any. Until then each pointer holds a stand-in; what
- * dlsym itself allocates meanwhile comes from the bootstrap arena. */
+/* The real functions, looked up at the first call of any. Until then each pointer holds a stand-in;
+ * what dlsym itself allocates meanwhile comes from the bootstrap arena. */
 #include <dlfcn.h>
 #include <errno.h>
 #include <stdarg.h>
@@ -112,7 +112,8 @@ static int first_posix_memalign(void **at, size_t alignment, size_t size)
 
 static void *first_aligned_alloc(size_t alignment, size_t size)
 {
-	return mt_real_ready() ? mt_tracer.real.aligned_alloc(alignment, size) : early(size, alignment);
+	return mt_real_ready() ? mt_tracer.real.aligned_alloc(alignment, size)
+			       : early(size, alignment);
 }
 
 static void *first_memalign(size_t alignment, size_t size)
@@ -135,10 +136,11 @@ static size_t first_usable_size(void *p)
 	return mt_real_ready() ? mt_tracer.real.malloc_usable_size(p) : 0;
 }
 
-static int first_pthread_create(pthread_t *thread, const pthread_attr_t *attr, void *(*function)(void *),
-	void *argument)
+static int first_pthread_create(pthread_t *thread, const pthread_attr_t *attr,
+	void *(*function)(void *), void *argument)
 {
-	return mt_real_ready() ? mt_tracer.real.pthread_create(thread, attr, function, argument) : EAGAIN;
+	return mt_real_ready() ? mt_tracer.real.pthread_create(thread, attr, function, argument)
+			       : EAGAIN;
 }
 
 static int first_prctl(int option, ...)
@@ -171,19 +173,20 @@ static int first_dlclose(void *handle)
 }
 
 struct mt_tracer mt_tracer = {
-	.real = {
-		.malloc = first_malloc,
-		.calloc = first_calloc,
-		.realloc = first_realloc,
-		.free = first_free,
-		.posix_memalign = first_posix_memalign,
-		.aligned_alloc = first_aligned_alloc,
-		.memalign = first_memalign,
-		.valloc = first_valloc,
-		.pvalloc = first_pvalloc,
-		.malloc_usable_size = first_usable_size,
-		.pthread_create = first_pthread_create,
-		.dlclose = first_dlclose,
-		.prctl = first_prctl,
-	},
+	.real =
+		{
+			.malloc = first_malloc,
+			.calloc = first_calloc,
+			.realloc = first_realloc,
+			.free = first_free,
+			.posix_memalign = first_posix_memalign,
+			.aligned_alloc = first_aligned_alloc,
+			.memalign = first_memalign,
+			.valloc = first_valloc,
+			.pvalloc = first_pvalloc,
+			.malloc_usable_size = first_usable_size,
+			.pthread_create = first_pthread_create,
+			.dlclose = first_dlclose,
+			.prctl = first_prctl,
+		},
 };

@@ -1,5 +1,6 @@
-/* Asks the recorder that the environment names for a segment. Bounded in time, silent in failure. A forked child
- * goes by what its parent read: the environment may be another by then, or just be changed by a thread that is gone. */
+/* Asks the recorder that the environment names for a segment. Bounded in time, silent in failure. A
+ * forked child goes by what its parent read: the environment may be another by then, or just be
+ * changed by a thread that is gone. */
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -12,12 +13,13 @@
 #include "preload/sys.h"
 
 #define PATIENCE_MS 50
-#define PATIENCE_MAX_MS 2000 /* while the recorder can be seen to run: on a busy machine it may have to wait for its turn */
+/* while the recorder can be seen to run: on a busy machine it may have to wait for its turn */
+#define PATIENCE_MAX_MS 2000
 
 extern char **environ;
 
 static struct {
-	char name[sizeof ((struct sockaddr_un *)0)->sun_path];
+	char name[sizeof((struct sockaddr_un *)0)->sun_path];
 	size_t len; /* 0: not read yet */
 	char token[MT_WIRE_TOKEN_LEN];
 	uint32_t uid;
@@ -133,8 +135,12 @@ static int receive(int fd)
 	struct mt_wire_reply reply = {0};
 	struct iovec part = {&reply, sizeof reply};
 	_Alignas(struct cmsghdr) char control[CMSG_SPACE(sizeof(int))];
-	struct msghdr message = {.msg_iov = &part, .msg_iovlen = 1,
-		.msg_control = control, .msg_controllen = sizeof control};
+	struct msghdr message = {
+		.msg_iov = &part,
+		.msg_iovlen = 1,
+		.msg_control = control,
+		.msg_controllen = sizeof control,
+	};
 	long n = mt_sys3(SYS_recvmsg, fd, &message, MSG_CMSG_CLOEXEC);
 	int memory;
 
@@ -150,8 +156,8 @@ static int receive(int fd)
 	return memory;
 }
 
-/* The token is for the recorder alone: whoever listens must be root, this user, or the user whom the parent trusted
- * before it gave up its rights. */
+/* The token is for the recorder alone: whoever listens must be root, this user, or the user whom
+ * the parent trusted before it gave up its rights. */
 static int check_peer(int fd, struct ucred *peer)
 {
 	socklen_t len = sizeof *peer;
@@ -159,8 +165,9 @@ static int check_peer(int fd, struct ucred *peer)
 
 	if (error < 0)
 		return (int)error;
-	if (len != sizeof *peer || (peer->uid != 0 && peer->uid != (uid_t)mt_sys0(SYS_geteuid)
-		&& !(session.trusted && peer->uid == session.uid)))
+	if (len != sizeof *peer
+		|| (peer->uid != 0 && peer->uid != (uid_t)mt_sys0(SYS_geteuid)
+			&& !(session.trusted && peer->uid == session.uid)))
 		return -EPERM;
 	session.uid = peer->uid;
 	return 0;
@@ -174,21 +181,28 @@ static int await_answer(int fd, const struct ucred *recorder, int64_t start)
 	do {
 		now = now_ms();
 		error = wait_for(fd, POLLIN, now + PATIENCE_MS);
-	} while (error == -ETIMEDOUT && now - start < PATIENCE_MAX_MS && can_answer((uint32_t)recorder->pid));
+	} while (error == -ETIMEDOUT && now - start < PATIENCE_MAX_MS
+		&& can_answer((uint32_t)recorder->pid));
 	return error;
 }
 
 static int ask(int fd, uint64_t forked_from)
 {
-	struct mt_wire_request request = {.magic = MT_WIRE_MAGIC, .version = MT_WIRE_VERSION,
-		.pid = (uint32_t)mt_sys0(SYS_getpid), .forked_from = forked_from};
-	int64_t start = now_ms(), deadline = start + PATIENCE_MAX_MS; /* to connect takes no answer */
+	struct mt_wire_request request = {
+		.magic = MT_WIRE_MAGIC,
+		.version = MT_WIRE_VERSION,
+		.pid = (uint32_t)mt_sys0(SYS_getpid),
+		.forked_from = forked_from,
+	};
+	/* to connect takes no answer */
+	int64_t start = now_ms(), deadline = start + PATIENCE_MAX_MS;
 	struct ucred recorder;
 	long n;
 	int error;
 
 	memcpy(request.token, session.token, MT_WIRE_TOKEN_LEN);
-	if ((error = connect_to(fd, session.name, session.len, deadline)) < 0 || (error = check_peer(fd, &recorder)) < 0
+	if ((error = connect_to(fd, session.name, session.len, deadline)) < 0
+		|| (error = check_peer(fd, &recorder)) < 0
 		|| (error = wait_for(fd, POLLOUT, deadline)) < 0)
 		return error;
 	n = mt_sys6(SYS_sendto, fd, &request, sizeof request, MSG_NOSIGNAL, 0, 0);

@@ -7,9 +7,9 @@
 #include "preload/segment.h"
 #include "preload/sys.h"
 
-#define NESTED_ROOM 128     /* slots that only nested events may fill */
-#define RECORDS_MAX 20      /* of one event, with all that can stand before it */
-#define WAIT_NS 10000000    /* one look at the ring while waiting */
+#define NESTED_ROOM 128  /* slots that only nested events may fill */
+#define RECORDS_MAX 20   /* of one event, with all that can stand before it */
+#define WAIT_NS 10000000 /* one look at the ring while waiting */
 #define PATIENCE_NS 200000000ull
 
 uint64_t mt_owners[MT_OWNERS];
@@ -71,13 +71,15 @@ static void ring_doorbell(void)
 
 static bool recorder_is_dead(void)
 {
-	const uint32_t *alive = (const uint32_t *)((const uint8_t *)mt_tracer.header + MT_WIRE_ALIVE_OFFSET);
+	const uint32_t *alive =
+		(const uint32_t *)((const uint8_t *)mt_tracer.header + MT_WIRE_ALIVE_OFFSET);
 	uint32_t word = mt_load(alive);
 
 	return word == 0 || word & FUTEX_OWNER_DIED;
 }
 
-/* Differs from one look to the next when the recorder has done something meanwhile, for whichever thread. */
+/* Differs from one look to the next when the recorder has done something meanwhile, for whichever
+ * thread. */
 static uint64_t progress(const struct mt_thread *t)
 {
 	return mt_load_acquire(&t->ring->tail) + mt_load(&mt_tracer.header->tick);
@@ -87,7 +89,8 @@ static uint32_t ring_id(const struct mt_thread *t)
 {
 	const struct mt_wire_header *h = mt_tracer.header;
 
-	return (uint32_t)(((const uint8_t *)t->ring - (const uint8_t *)h - h->rings.offset) / sizeof *t->ring);
+	return (uint32_t)(((const uint8_t *)t->ring - (const uint8_t *)h - h->rings.offset)
+		/ sizeof *t->ring);
 }
 
 /* Waits for room as long as the recorder makes progress. */
@@ -114,7 +117,8 @@ static bool wait_for_room(struct mt_thread *t)
 			break;
 		}
 		ring_doorbell();
-		mt_sys_futex_wait_bits(&h->room, value, now + WAIT_NS, mt_wire_room_bit(ring_id(t)));
+		mt_sys_futex_wait_bits(&h->room, value, now + WAIT_NS,
+			mt_wire_room_bit(ring_id(t)));
 		seen_now = progress(t);
 		now = wait_clock();
 		if (seen_now != seen) {
@@ -128,7 +132,8 @@ static bool wait_for_room(struct mt_thread *t)
 	return room;
 }
 
-/* Sets up to where records need no further look. From half full on the doorbell is rung every eighth. */
+/* Sets up to where records need no further look. From half full on the doorbell is rung every
+ * eighth. */
 static void set_limit(struct mt_thread *t)
 {
 	uint64_t capacity = t->mask + 1, reserve = mt_load(&t->reserve), filled = used(t), limit;
@@ -153,7 +158,8 @@ static bool make_room(struct mt_thread *t)
 	uint64_t capacity = t->mask + 1;
 
 	if (t->gap.active)
-		return (used(t) <= capacity / 2 || (mt_tracer.standalone && mt_file_retry(t))) && !recorder_is_dead();
+		return (used(t) <= capacity / 2 || (mt_tracer.standalone && mt_file_retry(t)))
+			&& !recorder_is_dead();
 	if (used(t) + NESTED_ROOM + RECORDS_MAX <= capacity || wait_for_room(t))
 		return true;
 	if (recorder_is_dead()) {
@@ -168,7 +174,8 @@ static bool make_room(struct mt_thread *t)
 
 static void count_lost(struct mt_thread *t, unsigned type)
 {
-	bool allocation = type == MT_RECORD_ALLOC || type == MT_RECORD_REALLOC || type == MT_RECORD_RESTORE;
+	bool allocation =
+		type == MT_RECORD_ALLOC || type == MT_RECORD_REALLOC || type == MT_RECORD_RESTORE;
 
 	mt_store(&t->limit, 0);
 	if (type == MT_RECORD_MARK) {
@@ -194,7 +201,8 @@ static void add(struct batch *b, unsigned type, uint32_t node, uint64_t pointer,
 
 static void extend(struct batch *b, enum mt_extend what, uint64_t value)
 {
-	b->records[b->count++] = (struct mt_wire_record){value, MT_RECORD_EXTEND | (uint64_t)what << 3};
+	b->records[b->count++] =
+		(struct mt_wire_record){value, MT_RECORD_EXTEND | (uint64_t)what << 3};
 }
 
 static void add_item(struct batch *b, const struct mt_item *item)
@@ -218,8 +226,8 @@ static void add_item(struct batch *b, const struct mt_item *item)
 		large ? MT_SIZE_EXTENDED : (uint32_t)item->size);
 }
 
-/* Takes slots for a batch and fills them. The time is read before, so that nested events behind the slots
- * are later; if one came before them, its time is taken. */
+/* Takes slots for a batch and fills them. The time is read before, so that nested events behind the
+ * slots are later; if one came before them, its time is taken. */
 static uint64_t write(struct mt_thread *t, const struct batch *b)
 {
 	const uint64_t time_mark = MT_RECORD_EXTEND | (uint64_t)MT_EXTEND_TIME << 3;
@@ -264,7 +272,6 @@ MT_COLD bool mt_ring_record_item(struct mt_thread *t, const struct mt_item *item
 {
 	struct batch b = {.count = 0};
 
-
 	if (!make_room(t)) {
 		count_lost(t, item->type);
 		return false;
@@ -284,16 +291,16 @@ MT_COLD bool mt_ring_record_item(struct mt_thread *t, const struct mt_item *item
 	return true;
 }
 
-MT_COLD bool mt_ring_record_slow(struct mt_thread *t, unsigned type, uint32_t node, uint64_t pointer,
-	uint64_t size)
+MT_COLD bool mt_ring_record_slow(struct mt_thread *t, unsigned type, uint32_t node,
+	uint64_t pointer, uint64_t size)
 {
 	struct mt_item item = {.type = type, .node = node, .pointer = pointer, .size = size};
 
 	return mt_ring_record_item(t, &item);
 }
 
-/* Head follows reserve. A nested event changes head only while the two are equal, and leaves them equal:
- * head is read first, so that it can never be set back. */
+/* Head follows reserve. A nested event changes head only while the two are equal, and leaves them
+ * equal: head is read first, so that it can never be set back. */
 static uint64_t publish(struct mt_thread *t)
 {
 	uint64_t head = mt_load(&t->ring->head), reserve;
@@ -313,7 +320,8 @@ MT_COLD void mt_ring_publish_rest(struct mt_thread *t)
 	do {
 		mt_store(&t->busy, 1);
 		mt_signal_fence();
-		if (mt_unlikely(!mt_load(mt_tracer.running))) { /* in a forked child: the ring is its parent's */
+		/* in a forked child: the ring is its parent's */
+		if (mt_unlikely(!mt_load(mt_tracer.running))) {
 			mt_store(&t->busy, 0);
 			return;
 		}
@@ -323,8 +331,8 @@ MT_COLD void mt_ring_publish_rest(struct mt_thread *t)
 	} while (mt_load(&t->reserve) != reserve);
 }
 
-/* Published at once unless the outer event holds a slot that it has not filled: what is freed here may be
- * another thread's in a moment. */
+/* Published at once unless the outer event holds a slot that it has not filled: what is freed here
+ * may be another thread's in a moment. */
 MT_COLD bool mt_ring_record_nested(struct mt_thread *t, const struct mt_item *item)
 {
 	struct batch b = {.count = 0};
@@ -366,8 +374,8 @@ static bool is_done(const struct mt_thread *t, uint64_t at)
 	return false;
 }
 
-/* A signal handler has left the outermost event by longjmp: what it had taken but perhaps not filled
- * becomes void, what nested events finished stays. */
+/* A signal handler has left the outermost event by longjmp: what it had taken but perhaps not
+ * filled becomes void, what nested events finished stays. */
 MT_COLD void mt_ring_abandon(struct mt_thread *t)
 {
 	uint64_t head = mt_load(&t->ring->head), reserve;

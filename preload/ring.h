@@ -22,20 +22,23 @@ bool mt_ring_freeze(void); /* false: it was so already */
 void mt_ring_thaw(void);
 /* The general way: full ring, gap, new thread, extensions. False when the record is lost. */
 bool mt_ring_record_item(struct mt_thread *, const struct mt_item *);
-bool mt_ring_record_slow(struct mt_thread *, unsigned type, uint32_t node, uint64_t pointer, uint64_t size);
+bool mt_ring_record_slow(struct mt_thread *, unsigned type, uint32_t node, uint64_t pointer,
+	uint64_t size);
 /* Within another event of the same thread, from a signal handler: never waits. */
 bool mt_ring_record_nested(struct mt_thread *, const struct mt_item *);
 void mt_ring_abandon(struct mt_thread *);
 /* Ends the outermost event when others were nested around its end, or when it has no record. */
 void mt_ring_publish_rest(struct mt_thread *);
 
-/* ---- who allocated ---------------------------------------------------------------------------------
- * The processor reads its time-stamp counter before older loads are done: a free may seem earlier than the allocation
- * by another thread whose result it was just handed, and two such blocks at one address could not be told apart. A
- * fence prevents that, but costs more than all the rest of a free. A block that this thread has allocated itself needs
- * none: its ring says the order. So each allocation leaves pointer and thread in a table; when the same address is given
- * to another thread that overwrites it. What a thread reads here is as new as the pointer that it was handed. The upper
- * bits keep glibc's arenas apart, which begin every 64 MiB with the same offsets: threads would share lines. */
+/* ---- who allocated ---------------------------------------------------------------------------
+ * The processor reads its time-stamp counter before older loads are done: a free may seem earlier
+ * than the allocation by another thread whose result it was just handed, and two such blocks at one
+ * address could not be told apart. A fence prevents that, but costs more than all the rest of a
+ * free. A block that this thread has allocated itself needs none: its ring says the order. So each
+ * allocation leaves pointer and thread in a table; when the same address is given to another thread
+ * that overwrites it. What a thread reads here is as new as the pointer that it was handed. The
+ * upper bits keep glibc's arenas apart, which begin every 64 MiB with the same offsets: threads
+ * would share lines. */
 #define MT_OWNERS 32768u
 extern uint64_t mt_owners[MT_OWNERS];
 
@@ -54,7 +57,7 @@ static MT_INLINE bool mt_ring_ends(unsigned type)
 	return type == MT_RECORD_FREE || type == MT_RECORD_RELEASE;
 }
 
-/* ---- records --------------------------------------------------------------------------------------- */
+/* ---- records --------------------------------------------------------------------------------- */
 
 static MT_INLINE uint64_t mt_ring_ticks(const struct mt_thread *t, unsigned type, uint64_t pointer)
 {
@@ -62,7 +65,8 @@ static MT_INLINE uint64_t mt_ring_ticks(const struct mt_thread *t, unsigned type
 		mt_store(mt_ring_owner(pointer), mt_ring_own(t, pointer));
 		return mt_arch_ticks();
 	}
-	return mt_likely(mt_load(mt_ring_owner(pointer)) == mt_ring_own(t, pointer)) ? mt_arch_ticks()
+	return mt_likely(mt_load(mt_ring_owner(pointer)) == mt_ring_own(t, pointer))
+		? mt_arch_ticks()
 		: mt_arch_ticks_after_loads();
 }
 
@@ -73,13 +77,14 @@ static MT_INLINE uint64_t mt_ring_now(const struct mt_thread *t, unsigned type, 
 	return mt_ring_ticks(t, type, pointer);
 }
 
-/* Writes one record. A nested event that comes before the slot is taken lies before this record in the
- * ring and has set the time: then the delta is 0. One that comes after lies behind it. */
-static MT_INLINE bool mt_ring_record(struct mt_thread *t, unsigned type, uint32_t node, uint64_t pointer,
-	uint64_t size)
+/* Writes one record. A nested event that comes before the slot is taken lies before this record in
+ * the ring and has set the time: then the delta is 0. One that comes after lies behind it. */
+static MT_INLINE bool mt_ring_record(struct mt_thread *t, unsigned type, uint32_t node,
+	uint64_t pointer, uint64_t size)
 {
 	uint64_t expected = mt_load(&t->reserve), last, now, delta, at;
-	uint64_t field = pointer >> 3 | pointer << 61; /* what the record has no room for comes to lie above */
+	/* what the record has no room for comes to lie above */
+	uint64_t field = pointer >> 3 | pointer << 61;
 
 	mt_signal_fence();
 	if (mt_unlikely(expected >= mt_load(&t->limit)) || mt_unlikely(size >= MT_SIZE_EXTENDED)
@@ -95,12 +100,14 @@ static MT_INLINE bool mt_ring_record(struct mt_thread *t, unsigned type, uint32_
 		delta = 0;
 	else if (delta)
 		t->last = now;
-	t->data[at & t->mask] = mt_wire_record_pack(type, (uint32_t)delta, node, field, (uint32_t)size);
+	t->data[at & t->mask] =
+		mt_wire_record_pack(type, (uint32_t)delta, node, field, (uint32_t)size);
 	return true;
 }
 
-/* Lets the recorder see everything written; ends the outermost event, of which done says whether it has
- * written a record. If so head stays behind reserve until here, and no nested event publishes itself. */
+/* Lets the recorder see everything written; ends the outermost event, of which done says whether it
+ * has written a record. If so head stays behind reserve until here, and no nested event publishes
+ * itself. */
 static inline void mt_ring_publish(struct mt_thread *t, bool done)
 {
 	uint64_t reserve = mt_load(&t->reserve);

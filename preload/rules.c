@@ -1,6 +1,7 @@
 /* From pc to unwind rule: computed once from the call frame information, then one probe of a hash.
- * Lock-free and forgiving: a race or an interrupted writer at worst computes a rule twice, which gives
- * a second pc id to the same address; a growing table may lose entries that others add meanwhile. */
+ * Lock-free and forgiving: a race or an interrupted writer at worst computes a rule twice, which
+ * gives a second pc id to the same address; a growing table may lose entries that others add
+ * meanwhile. */
 #include "preload/rules.h"
 
 #include "preload/cfi.h"
@@ -32,7 +33,8 @@ void mt_rules_free(void)
 
 	mt_store_release(&mt_tracer.rules, NULL); /* first: another thread may fork meanwhile */
 	if (rules)
-		mt_sys_unmap(rules, sizeof *rules + ((uint64_t)rules->mask + 1) * sizeof *rules->slots);
+		mt_sys_unmap(rules,
+			sizeof *rules + ((uint64_t)rules->mask + 1) * sizeof *rules->slots);
 }
 
 bool mt_rules_init(void)
@@ -88,12 +90,15 @@ static uint64_t compact(const struct mt_cfi_row *row)
 	if (row->fp.how == MT_CFI_AT_OFFSET && MT_MUTATION != 4) {
 		mode = MT_FP_AT_CFA;
 		fp = row->fp.offset;
-	} else if (row->fp.how == MT_CFI_AT_EXPRESSION && simple_expression(row->fp.expression, false, &fp)) {
+	} else if (row->fp.how == MT_CFI_AT_EXPRESSION
+		&& simple_expression(row->fp.expression, false, &fp)) {
 		mode = MT_FP_AT_FP;
-	} else if (row->fp.how != MT_CFI_SAME && row->fp.how != MT_CFI_UNDEFINED && MT_MUTATION != 4) {
+	} else if (row->fp.how != MT_CFI_SAME && row->fp.how != MT_CFI_UNDEFINED
+		&& MT_MUTATION != 4) {
 		kind = MT_RULE_SLOW;
 	}
-	/* in an epilogue: the slot is popped already, though compilers do not say so; fp holds its value */
+	/* in an epilogue: the slot is popped already, though compilers do not say so; fp holds its
+	 * value */
 	if (kind == MT_RULE_SP && mode == MT_FP_AT_CFA && cfa + fp < 0) {
 		mode = MT_FP_SAME;
 		fp = 0;
@@ -112,8 +117,10 @@ static uint64_t compute(uint64_t key)
 
 	if (found == MT_CFI_FOUND)
 		rule = compact(&row);
-	else if (found == MT_CFI_NONE && !(key & MT_KEY_EXACT) && mt_cfi_row(pc + 1, &row) == MT_CFI_FOUND)
-		/* no call can return to the start of a function: makecontext put it there, as the end */
+	else if (found == MT_CFI_NONE && !(key & MT_KEY_EXACT)
+		&& mt_cfi_row(pc + 1, &row) == MT_CFI_FOUND)
+		/* no call can return to the start of a function: makecontext put it there, as the
+		 * end */
 		rule = pack(MT_RULE_END, 0, 0, 0);
 	else if (found == MT_CFI_NONE)
 		rule = pack(MT_RULE_NO_CFI, 0, 0, 0);
@@ -134,8 +141,10 @@ static bool insert(struct mt_rules *rules, uint64_t key, uint64_t rule)
 
 		if (found == 0 && mt_swap_if(&slot->key, &found, key)) {
 			mt_store_release(&slot->rule, rule);
-			/* half a page for each of the first, until all of the first table's pages can be taken as touched */
-			if (mt_add(&rules->used, 1) < FIRST_PAGES * 2 && rules->mask + 1 == 1u << FIRST_BITS)
+			/* half a page for each of the first, until all of the first table's pages
+			 * can be taken as touched */
+			if (mt_add(&rules->used, 1) < FIRST_PAGES * 2
+				&& rules->mask + 1 == 1u << FIRST_BITS)
 				mt_count_private(MT_WIRE_PAGE / 2);
 			return true;
 		}
@@ -161,7 +170,8 @@ static void grow(struct mt_rules *old, uint32_t more)
 	rules = mt_load(&mt_tracer.rules) == old ? new_table(bits) : NULL;
 	if (rules) {
 		for (uint32_t i = 0; i <= old->mask; i++) {
-			uint64_t key = mt_load(&old->slots[i].key), rule = mt_load_acquire(&old->slots[i].rule);
+			uint64_t key = mt_load(&old->slots[i].key);
+			uint64_t rule = mt_load_acquire(&old->slots[i].rule);
 
 			if (key > MT_RULE_DROPPED && rule)
 				insert(rules, key, rule);
@@ -176,10 +186,12 @@ MT_COLD void mt_rules_grow_ahead(uint32_t more)
 	grow(mt_load_acquire(&mt_tracer.rules), more);
 }
 
-/* While a dlclose runs a rule counts only if the module under its pc is still the one it was made for. */
+/* While a dlclose runs a rule counts only if the module under its pc is still the one it was made
+ * for. */
 static bool stale(uint64_t key, uint64_t rule)
 {
-	return mt_load(&mt_tracer.generation) >= MT_CLOSING && !mt_modules_present(key & ~MT_KEY_EXACT, mt_rule_pc(rule));
+	return mt_load(&mt_tracer.generation) >= MT_CLOSING
+		&& !mt_modules_present(key & ~MT_KEY_EXACT, mt_rule_pc(rule));
 }
 
 MT_COLD uint64_t mt_rules_find(uint64_t key)
@@ -193,7 +205,8 @@ MT_COLD uint64_t mt_rules_find(uint64_t key)
 
 		if (found == 0)
 			break;
-		if (found == key && (rule = mt_load_acquire(&rules->slots[at].rule)) != 0 && !stale(key, rule))
+		if (found == key && (rule = mt_load_acquire(&rules->slots[at].rule)) != 0
+			&& !stale(key, rule))
 			return rule;
 	}
 	rule = compute(key);
@@ -213,7 +226,8 @@ MT_COLD void mt_rules_drop(void)
 		struct mt_rule_slot *slot = &rules->slots[i];
 		uint64_t key = mt_load(&slot->key), rule = mt_load_acquire(&slot->rule);
 
-		if (key > MT_RULE_DROPPED && rule && !mt_modules_present(key & ~MT_KEY_EXACT, mt_rule_pc(rule))) {
+		if (key > MT_RULE_DROPPED && rule
+			&& !mt_modules_present(key & ~MT_KEY_EXACT, mt_rule_pc(rule))) {
 			mt_store_release(&slot->rule, 0);
 			mt_store_release(&slot->key, MT_RULE_DROPPED);
 		}

@@ -1,10 +1,10 @@
 /* The compact form of one row of call frame information, and the table from pc to rule.
  *
- * A key names the place of a frame: return address - 1, or, for a frame that a signal interrupted, the
- * exact pc with MT_KEY_EXACT set.
+ * A key names the place of a frame: return address - 1, or, for a frame that a signal interrupted,
+ * the exact pc with MT_KEY_EXACT set.
  *
- * A rule is 64 bits: kind 0-2, fp mode 3-4, pc id 5-30, CFA offset / 8 in 31-47, offset of the saved
- * fp / 8 in 48-63. Pc id 0: a frame of the tracer's own, which is not shown. */
+ * A rule is 64 bits: kind 0-2, fp mode 3-4, pc id 5-30, CFA offset / 8 in 31-47, offset of the
+ * saved fp / 8 in 48-63. Pc id 0: a frame of the tracer's own, which is not shown. */
 #ifndef MT_RULES_H
 #define MT_RULES_H
 
@@ -29,11 +29,26 @@ enum mt_fp_mode {
 	MT_FP_AT_FP,  /* saved at fp + offset */
 };
 
-static inline unsigned mt_rule_kind(uint64_t rule) { return rule & 7; }
-static inline unsigned mt_rule_fp_mode(uint64_t rule) { return rule >> 3 & 3; }
-static inline uint32_t mt_rule_pc(uint64_t rule) { return rule >> 5 & 0x3ffffff; }
-static inline int64_t mt_rule_cfa(uint64_t rule) { return ((int64_t)(rule << 16) >> 47) * 8; }
-static inline int64_t mt_rule_fp(uint64_t rule) { return ((int64_t)rule >> 48) * 8; }
+static inline unsigned mt_rule_kind(uint64_t rule)
+{
+	return rule & 7;
+}
+static inline unsigned mt_rule_fp_mode(uint64_t rule)
+{
+	return rule >> 3 & 3;
+}
+static inline uint32_t mt_rule_pc(uint64_t rule)
+{
+	return rule >> 5 & 0x3ffffff;
+}
+static inline int64_t mt_rule_cfa(uint64_t rule)
+{
+	return ((int64_t)(rule << 16) >> 47) * 8;
+}
+static inline int64_t mt_rule_fp(uint64_t rule)
+{
+	return ((int64_t)rule >> 48) * 8;
+}
 #define MT_RULE_PC_MAX 0x3ffffffu
 
 struct mt_rule_slot {
@@ -66,7 +81,8 @@ static inline uint64_t mt_rule(uint64_t key)
 	const struct mt_rule_slot *slot = &rules->slots[mt_rules_hash(key, rules->shift)];
 	uint64_t rule;
 
-	if (mt_likely(mt_load(&slot->key) == key) && mt_likely((rule = mt_load_acquire(&slot->rule)) != 0))
+	if (mt_likely(mt_load(&slot->key) == key)
+		&& mt_likely((rule = mt_load_acquire(&slot->rule)) != 0))
 		return rule;
 	return mt_rules_find(key);
 }

@@ -1,6 +1,6 @@
-/* The two ways by which a system-call filter is installed. What the tracer may need later is prepared before: tables
- * that can grow no more take what they have room for, and count the rest. A filter may hold for one thread only, but
- * threads share the tables: all are sealed alike. */
+/* The two ways by which a system-call filter is installed. What the tracer may need later is
+ * prepared before: tables that can grow no more take what they have room for, and count the rest. A
+ * filter may hold for one thread only, but threads share the tables: all are sealed alike. */
 #include "preload/seal.h"
 
 #include <linux/prctl.h>
@@ -42,8 +42,8 @@ static void settle(void)
 
 enum seal { SEAL_NONE, SEAL_SEALED, SEAL_FROZEN };
 
-/* Says whether this call is the one that seals, and whether it has stopped the time as well. Strict mode forbids the
- * time-stamp counter, too; the other clock may be a system call. */
+/* Says whether this call is the one that seals, and whether it has stopped the time as well. Strict
+ * mode forbids the time-stamp counter, too; the other clock may be a system call. */
 static enum seal begin(bool strict)
 {
 	uint32_t open = 0;
@@ -59,8 +59,8 @@ static enum seal begin(bool strict)
 	return froze ? SEAL_FROZEN : SEAL_SEALED;
 }
 
-/* Programs that this one starts inherit the filter: they are not to find what would make them record. The string is
- * replaced and not written to: it may be a constant of the program's. */
+/* Programs that this one starts inherit the filter: they are not to find what would make them
+ * record. The string is replaced and not written to: it may be a constant of the program's. */
 static void hide(char *empty)
 {
 	size_t len = strlen(empty);
@@ -116,9 +116,12 @@ long mt_seal_prctl(long number, long option, long a, long b, long c, long d, lon
 	return result;
 }
 
-/* A thread that cannot take the filter is told by its id, unless a listener is asked for: its descriptor comes back. */
-long mt_seal_seccomp(long number, long operation, long flags, long arguments, long d, long e, long f);
-long mt_seal_seccomp(long number, long operation, long flags, long arguments, long d, long e, long f)
+/* A thread that cannot take the filter is told by its id, unless a listener is asked for: its
+ * descriptor comes back. */
+long mt_seal_seccomp(long number, long operation, long flags, long arguments, long d, long e,
+	long f);
+long mt_seal_seccomp(long number, long operation, long flags, long arguments, long d, long e,
+	long f)
 {
 	unsigned what = (unsigned)operation;
 	bool strict = what == SECCOMP_SET_MODE_STRICT;

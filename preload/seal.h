@@ -1,5 +1,5 @@
-/* A program that installs a system-call filter (seccomp) is sealed: the filter may kill for any call that it does not
- * expect, so the tracer makes none from then on. */
+/* A program that installs a system-call filter (seccomp) is sealed: the filter may kill for any
+ * call that it does not expect, so the tracer makes none from then on. */
 #ifndef MT_SEAL_H
 #define MT_SEAL_H
 

@@ -7,8 +7,8 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "preload/file.h"
 #include "preload/allocator.h"
+#include "preload/file.h"
 #include "preload/modules.h"
 #include "preload/ring.h"
 #include "preload/rules.h"
@@ -22,7 +22,8 @@ static uint64_t round_up(uint64_t n)
 	return (n + MT_WIRE_PAGE - 1) / MT_WIRE_PAGE * MT_WIRE_PAGE;
 }
 
-/* Counts in an opener and says how far the range may grow: trim lowers that first and then waits for openers. */
+/* Counts in an opener and says how far the range may grow: trim lowers that first and then waits
+ * for openers. */
 static uint64_t begin_open(struct mt_range *range)
 {
 	__atomic_fetch_add(&range->openers, 1, __ATOMIC_SEQ_CST);
@@ -57,7 +58,8 @@ static bool end_open(struct mt_range *range, uint64_t from, uint64_t to, uint64_
 
 MT_COLD bool mt_range_open(struct mt_range *range, uint32_t count)
 {
-	uint64_t limit = begin_open(range), open = mt_load(&range->open), need = (uint64_t)count * range->entry;
+	uint64_t limit = begin_open(range), open = mt_load(&range->open);
+	uint64_t need = (uint64_t)count * range->entry;
 	uint64_t step = open < FIRST_STEP ? FIRST_STEP : 2 * open;
 
 	while (step < need)
@@ -110,7 +112,8 @@ MT_COLD bool mt_segment_is_borrowed(void)
 /* Opens a range for so many entries beyond those in use. */
 static void open_ahead(struct mt_range *range, uint64_t used, uint32_t more)
 {
-	uint64_t limit = begin_open(range), need = round_up((used + more) * range->entry), open = mt_load(&range->open);
+	uint64_t limit = begin_open(range), need = round_up((used + more) * range->entry);
+	uint64_t open = mt_load(&range->open);
 
 	if (need > limit)
 		need = limit;
@@ -143,8 +146,12 @@ static bool use_range(struct mt_range *range, uint8_t *segment, const struct mt_
 		|| wire->offset < 2 * MT_WIRE_PAGE || wire->offset > mt_tracer.segment_size
 		|| round_up(len) > mt_tracer.segment_size - wire->offset)
 		return false;
-	*range = (struct mt_range){.base = segment + wire->offset, .capacity = wire->capacity, .entry = entry,
-		.limit = round_up(len)};
+	*range = (struct mt_range){
+		.base = segment + wire->offset,
+		.capacity = wire->capacity,
+		.entry = entry,
+		.limit = round_up(len),
+	};
 	return true;
 }
 
@@ -152,25 +159,28 @@ static bool use_ranges(uint8_t *segment, const struct mt_wire_header *h)
 {
 	uint64_t ring_bytes = (uint64_t)h->ring_records * sizeof(struct mt_wire_record);
 
-	if (h->ring_records < 1024 || h->ring_records & (h->ring_records - 1) || h->ring_records > 1u << 26
-		|| h->depth_limit < 4 || h->depth_limit > 65536)
+	if (h->ring_records < 1024 || h->ring_records & (h->ring_records - 1)
+		|| h->ring_records > 1u << 26 || h->depth_limit < 4 || h->depth_limit > 65536)
 		return false;
 	mt_tracer.ring_records = h->ring_records;
 	/* the recorder may count ring data in records or in whole rings */
 	return use_range(&mt_tracer.modules, segment, &h->modules, sizeof(struct mt_wire_module))
-		&& use_range(&mt_tracer.threads, segment, &h->threads, sizeof(struct mt_wire_thread))
+		&& use_range(&mt_tracer.threads, segment, &h->threads,
+			sizeof(struct mt_wire_thread))
 		&& use_range(&mt_tracer.pcs, segment, &h->pcs, sizeof(struct mt_wire_pc))
 		&& use_range(&mt_tracer.node_range, segment, &h->nodes, sizeof(struct mt_wire_node))
 		&& use_range(&mt_tracer.rings, segment, &h->rings, sizeof(struct mt_wire_ring))
 		&& use_range(&mt_tracer.ring_data, segment, &h->ring_data, h->ring_data.entry)
-		&& (h->ring_data.entry == sizeof(struct mt_wire_record) || h->ring_data.entry == ring_bytes)
+		&& (h->ring_data.entry == sizeof(struct mt_wire_record)
+			|| h->ring_data.entry == ring_bytes)
 		&& mt_tracer.rings.capacity * ring_bytes
-			<= (uint64_t)mt_tracer.ring_data.capacity * mt_tracer.ring_data.entry
-		&& mt_tracer.node_range.capacity > MT_NODE_FIRST && mt_tracer.pcs.capacity > MT_PC_FIRST;
+		<= (uint64_t)mt_tracer.ring_data.capacity * mt_tracer.ring_data.entry
+		&& mt_tracer.node_range.capacity > MT_NODE_FIRST
+		&& mt_tracer.pcs.capacity > MT_PC_FIRST;
 }
 
-/* Maps the whole segment, closed but for its first two pages. What the header says is copied once: only the
- * copy is checked and used, since the segment may change under us. */
+/* Maps the whole segment, closed but for its first two pages. What the header says is copied once:
+ * only the copy is checked and used, since the segment may change under us. */
 static struct mt_wire_header *map(int fd, struct mt_wire_header *copy)
 {
 	struct stat status;
@@ -190,8 +200,10 @@ static struct mt_wire_header *map(int fd, struct mt_wire_header *copy)
 	mt_sys3(SYS_madvise, p, status.st_size, MADV_DONTDUMP);
 	if (mt_sys3(SYS_mprotect, p, 2 * MT_WIRE_PAGE, PROT_READ | PROT_WRITE) == 0) {
 		memcpy(copy, h, sizeof *copy);
-		if (copy->magic == MT_WIRE_MAGIC && copy->version == MT_WIRE_VERSION && copy->header_size == sizeof *h
-			&& copy->segment_size == (uint64_t)status.st_size && use_ranges((uint8_t *)h, copy))
+		if (copy->magic == MT_WIRE_MAGIC && copy->version == MT_WIRE_VERSION
+			&& copy->header_size == sizeof *h
+			&& copy->segment_size == (uint64_t)status.st_size
+			&& use_ranges((uint8_t *)h, copy))
 			return h;
 	}
 	mt_sys_unmap(h, status.st_size);
@@ -243,12 +255,14 @@ static bool start(struct mt_wire_header *h, const struct mt_wire_header *copy)
 	mt_tracer.drop_when_full = copy->flags & MT_SEGMENT_DROP;
 	mt_tracer.monotonic = copy->clock != MT_CLOCK_TSC;
 	if (!mt_tracer.depth_limit || copy->depth_limit < mt_tracer.depth_limit)
-		mt_tracer.depth_limit = copy->depth_limit; /* a forked child goes on with states of the old size */
+		/* a forked child goes on with states of the old size */
+		mt_tracer.depth_limit = copy->depth_limit;
 	if (!mt_rules_init() || !mt_tree_init() || !mt_modules_init()) {
 		mt_count(MT_COUNTER_MAP_FAILURES, 1);
 		return false;
 	}
-	mt_count_private(3 * MT_WIRE_PAGE); /* the running word, the first modules, and the tracer's own data */
+	/* the running word, the first modules, and the tracer's own data */
+	mt_count_private(3 * MT_WIRE_PAGE);
 	mt_allocator_announce(h, copy->flags & MT_SEGMENT_SLACK);
 	mt_count(MT_COUNTER_BOOTSTRAP, mt_load(&mt_tracer.bootstrap_allocations));
 	mt_store(&h->pid, (uint32_t)mt_sys0(SYS_getpid));
@@ -286,10 +300,13 @@ MT_COLD void mt_segment_attach(void)
 		return;
 	if (can)
 		error = connect_to_segment(0);
-	mt_store_release(&mt_tracer.phase, error == 0 ? MT_PHASE_ATTACHED : error == -EAGAIN ? MT_PHASE_NEW : MT_PHASE_OFF);
+	mt_store_release(&mt_tracer.phase,
+		error == 0                 ? MT_PHASE_ATTACHED
+			: error == -EAGAIN ? MT_PHASE_NEW
+					   : MT_PHASE_OFF);
 }
 
-/* ---- fork ------------------------------------------------------------------------------------------ */
+/* ---- fork ------------------------------------------------------------------------------------ */
 
 /* All that is mapped of it: under a limit the rest may be the program's own memory by now. */
 static uint64_t mapped(const struct mt_range *range)
@@ -306,16 +323,18 @@ static struct mt_range *const ranges[] = {&mt_tracer.modules, &mt_tracer.threads
 static bool cover(void *at, uint64_t len)
 {
 	long p = len ? mt_sys6(SYS_mmap, at, len, PROT_READ | PROT_WRITE,
-		MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0) : 0;
+			 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0)
+		     : 0;
 
 	return p >= 0 || p <= -4096;
 }
 
-/* The first two pages stay, as private memory: who still looks at the header finds a pause, and what he counts is
- * nothing. */
+/* The first two pages stay, as private memory: who still looks at the header finds a pause, and
+ * what he counts is nothing. */
 static void drop_segment(void)
 {
-	for (size_t i = 0; i < RANGES; i++) { /* forgotten first: a child of another thread's must not unmap it again */
+	/* forgotten first: a child of another thread's must not unmap it again */
+	for (size_t i = 0; i < RANGES; i++) {
 		uint64_t len = mapped(ranges[i]);
 		uint8_t *base = ranges[i]->base;
 
@@ -333,10 +352,12 @@ static void drop_tables(void)
 	mt_rules_free();
 	mt_tree_free();
 	mt_modules_free();
-	mt_tracer.next_node = mt_tracer.next_pc = mt_tracer.next_module = mt_tracer.next_thread = mt_tracer.next_ring = 0;
+	mt_tracer.next_node = mt_tracer.next_pc = mt_tracer.next_module = mt_tracer.next_thread =
+		mt_tracer.next_ring = 0;
 	mt_tracer.growing = 0;
 	mt_store(&mt_tracer.forked, 1);
-	mt_tracer.generation = mt_tls.closing * MT_CLOSING; /* of other threads' dlcloses nobody will see the end */
+	/* of other threads' dlcloses nobody will see the end */
+	mt_tracer.generation = mt_tls.closing * MT_CLOSING;
 	mt_tracer.bootstrap_allocations = 0;
 	mt_tracer.private_bytes = 0;
 	mt_tracer.all_threads = NULL;
@@ -345,8 +366,12 @@ static void drop_tables(void)
 MT_COLD bool mt_segment_forked(void)
 {
 	/* a child that is forked while another thread is here finds an empty header */
-	static struct { uint64_t id; uint32_t recording; } parent;
-	/* a signal handler may have come here between a look at where the header is and one at what it says */
+	static struct {
+		uint64_t id;
+		uint32_t recording;
+	} parent;
+	/* a signal handler may have come here between a look at where the header is and one at what
+	 * it says */
 	static struct mt_wire_header *kept;
 	struct mt_wire_header *old = mt_tracer.header;
 	bool done;
@@ -392,8 +417,8 @@ MT_COLD void mt_segment_scrap(struct mt_thread *t)
 	if (copy) {
 		memcpy(copy, mt_tracer.header, sizeof *copy);
 		*(uint32_t *)((uint8_t *)copy + MT_WIRE_ALIVE_OFFSET) = 1;
-		mt_sys6(SYS_mremap, copy, 2 * MT_WIRE_PAGE, 2 * MT_WIRE_PAGE, MREMAP_MAYMOVE | MREMAP_FIXED,
-			mt_tracer.header, 0);
+		mt_sys6(SYS_mremap, copy, 2 * MT_WIRE_PAGE, 2 * MT_WIRE_PAGE,
+			MREMAP_MAYMOVE | MREMAP_FIXED, mt_tracer.header, 0);
 	}
 	for (size_t i = 0; i < RANGES; i++)
 		if (mapped(ranges[i]))

@@ -7,20 +7,23 @@
 #define MT_SEALED_NODES (1u << 19) /* and pcs: that a sealed program can still add */
 #define MT_SEALED_PCS (1u << 15)
 
-/* Asks the recorder for a segment, once. Afterwards the phase is ATTACHED or OFF, or still NEW when the
- * environment is not there yet. */
+/* Asks the recorder for a segment, once. Afterwards the phase is ATTACHED or OFF, or still NEW when
+ * the environment is not there yet. */
 void mt_segment_attach(void);
-/* Whether memory says that a segment is in use, or being asked for, but by a process that this one was forked from. */
+/* Whether memory says that a segment is in use, or being asked for, but by a process that this one
+ * was forked from. */
 bool mt_segment_is_foreign(void);
 /* True for one thread of this process alone: from then on the phase speaks of it. */
 bool mt_segment_adopt(void);
-/* Makes entries 0 to count - 1 usable; false when the range is at its end or memory cannot be had. */
+/* Makes entries 0 to count - 1 usable; false when the range is at its end or memory cannot be
+ * had. */
 bool mt_range_open(struct mt_range *range, uint32_t count);
 /* Opens a piece of a range that is used out of order. */
 bool mt_range_open_piece(struct mt_range *range, uint64_t offset, uint64_t len);
 /* Gives reserved address space back that is not yet used, but for `keep` bytes in all. */
 void mt_segment_trim(uint64_t keep);
-/* In a child of vfork, which shares the memory: what it does to itself is not to be done to its parent. */
+/* In a child of vfork, which shares the memory: what it does to itself is not to be done to its
+ * parent. */
 bool mt_segment_is_borrowed(void);
 /* Opens what a program may need of the tables once it is sealed. */
 void mt_segment_open_ahead(void);
@@ -33,14 +36,15 @@ static inline bool mt_range_need(struct mt_range *range, uint32_t count)
 		|| mt_range_open(range, count);
 }
 
-/* In a forked child, from one thread: leaves the parent's segment, to which nothing is written any more, and asks for one
- * of its own. False: it goes on untraced. */
+/* In a forked child, from one thread: leaves the parent's segment, to which nothing is written any
+ * more, and asks for one of its own. False: it goes on untraced. */
 bool mt_segment_forked(void);
-/* In a forked child that is to return into the middle of an event of t: from now on that writes into private memory. */
+/* In a forked child that is to return into the middle of an event of t: from now on that writes
+ * into private memory. */
 void mt_segment_scrap(struct mt_thread *t);
 
-/* rendezvous.c: the memfd of a new segment, or a negative errno; -EAGAIN: no environment yet, -ENOENT: no session.
- * forked_from: id of the parent's segment; 0: this is no forked child. */
+/* rendezvous.c: the memfd of a new segment, or a negative errno; -EAGAIN: no environment yet,
+ * -ENOENT: no session. forked_from: id of the parent's segment; 0: this is no forked child. */
 int mt_rendezvous(uint64_t forked_from);
 
 #endif

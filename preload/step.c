@@ -1,5 +1,5 @@
-/* The rarer steps: the last ones of a stack, realigned stacks, signal frames, code without call frame information, and rows that
- * the compact form cannot hold. */
+/* The rarer steps: the last ones of a stack, realigned stacks, signal frames, code without call
+ * frame information, and rows that the compact form cannot hold. */
 #include "preload/step.h"
 
 #include "preload/cfi.h"
@@ -13,8 +13,9 @@ static enum mt_step finish(struct mt_state *s, uint64_t rule, struct mt_frame *f
 	if (cfa & 7 || cfa - s->sp - 8 > bound - s->sp - 8)
 		return MT_STEP_CUT;
 	return_address = *(const uint64_t *)(cfa + MT_RETURN_ADDRESS_AT_CFA);
-	f->words[f->word_count++] = (struct mt_word){(const uint64_t *)(cfa + MT_RETURN_ADDRESS_AT_CFA),
-		return_address};
+	f->words[f->word_count++] =
+		(struct mt_word){(const uint64_t *)(cfa + MT_RETURN_ADDRESS_AT_CFA),
+			return_address};
 	if (return_address == 0)
 		return MT_STEP_END;
 	if (return_address >> MT_ADDRESS_BITS)
@@ -76,8 +77,9 @@ static bool is_entry(uint64_t sp)
 	return &__libc_stack_end && sp >= ((uint64_t)__libc_stack_end & ~15ull);
 }
 
-/* By frame pointer. On a stack of unknown bounds only within the page of sp, which exists. A frame pointer of 0 is that of
- * the outermost frame, or some register of code that keeps none: then the stack counts as cut. */
+/* By frame pointer. On a stack of unknown bounds only within the page of sp, which exists. A frame
+ * pointer of 0 is that of the outermost frame, or some register of code that keeps none: then the
+ * stack counts as cut. */
 static enum mt_step step_no_cfi(const struct mt_thread *t, struct mt_state *s, struct reader *r)
 {
 	uint64_t at = s->fp, fp, pc;
@@ -110,7 +112,8 @@ static bool cfa_of(const struct mt_cfi_row *row, const struct mt_cfi_machine *m,
 	return true;
 }
 
-/* The value of a register in the caller; at says where a saved one lies, 0 when it is not in memory. */
+/* The value of a register in the caller; at says where a saved one lies, 0 when it is not in
+ * memory. */
 static bool value_of(const struct mt_cfi_register *r, const struct mt_cfi_machine *m, uint64_t cfa,
 	uint64_t current, uint64_t *value)
 {
@@ -118,18 +121,13 @@ static bool value_of(const struct mt_cfi_register *r, const struct mt_cfi_machin
 
 	switch (r->how) {
 	case MT_CFI_SAME:
-	case MT_CFI_UNDEFINED:
-		*value = current;
-		return true;
-	case MT_CFI_AT_OFFSET:
-		return m->read(m->context, cfa + r->offset, value);
+	case MT_CFI_UNDEFINED: *value = current; return true;
+	case MT_CFI_AT_OFFSET: return m->read(m->context, cfa + r->offset, value);
 	case MT_CFI_AT_EXPRESSION:
-		return mt_cfi_evaluate(m, r->expression, &cfa, &at) && m->read(m->context, at, value);
-	case MT_CFI_VALUE_OFFSET:
-		*value = cfa + r->offset;
-		return true;
-	case MT_CFI_VALUE_EXPRESSION:
-		return mt_cfi_evaluate(m, r->expression, &cfa, value);
+		return mt_cfi_evaluate(m, r->expression, &cfa, &at)
+			&& m->read(m->context, at, value);
+	case MT_CFI_VALUE_OFFSET: *value = cfa + r->offset; return true;
+	case MT_CFI_VALUE_EXPRESSION: return mt_cfi_evaluate(m, r->expression, &cfa, value);
 	}
 	return false;
 }
@@ -141,10 +139,12 @@ static enum mt_step step_slow(struct mt_state *s, struct reader *r)
 	uint64_t cfa, return_address, fp;
 	struct mt_cfi_row row;
 
-	if (mt_cfi_row(s->key & ~MT_KEY_EXACT, &row) != MT_CFI_FOUND || !cfa_of(&row, &machine, &cfa)
-		|| cfa < s->sp + 8 || cfa > r->bound || cfa & 7 || row.return_address.how == MT_CFI_SAME
+	if (mt_cfi_row(s->key & ~MT_KEY_EXACT, &row) != MT_CFI_FOUND
+		|| !cfa_of(&row, &machine, &cfa) || cfa < s->sp + 8 || cfa > r->bound || cfa & 7
+		|| row.return_address.how == MT_CFI_SAME
 		|| !value_of(&row.return_address, &machine, cfa, 0, &return_address)
-		|| !value_of(&row.fp, &machine, cfa, s->fp, &fp) || return_address >> MT_ADDRESS_BITS)
+		|| !value_of(&row.fp, &machine, cfa, s->fp, &fp)
+		|| return_address >> MT_ADDRESS_BITS)
 		return MT_STEP_CUT;
 	if (return_address == 0)
 		return MT_STEP_END;
@@ -162,21 +162,15 @@ MT_COLD enum mt_step mt_step_other(const struct mt_thread *t, struct mt_state *s
 	f->word_count = 0;
 	f->saved_fp.at = NULL;
 	switch (mt_rule_kind(rule)) {
-	case MT_RULE_SP:
-		return finish(s, rule, f, s->sp + mt_rule_cfa(rule), r.bound);
-	case MT_RULE_FP:
-		return finish(s, rule, f, s->fp + mt_rule_cfa(rule), r.bound);
+	case MT_RULE_SP: return finish(s, rule, f, s->sp + mt_rule_cfa(rule), r.bound);
+	case MT_RULE_FP: return finish(s, rule, f, s->fp + mt_rule_cfa(rule), r.bound);
 	case MT_RULE_DEREF:
 		if (!read_word(&r, s->fp + mt_rule_cfa(rule), &cfa))
 			return MT_STEP_CUT;
 		return finish(s, rule, f, cfa, r.bound);
-	case MT_RULE_SIGNAL:
-		return step_signal(s, &r);
-	case MT_RULE_END:
-		return MT_STEP_END;
-	case MT_RULE_NO_CFI:
-		return step_no_cfi(t, s, &r);
-	default:
-		return step_slow(s, &r);
+	case MT_RULE_SIGNAL: return step_signal(s, &r);
+	case MT_RULE_END: return MT_STEP_END;
+	case MT_RULE_NO_CFI: return step_no_cfi(t, s, &r);
+	default: return step_slow(s, &r);
 	}
 }

@@ -1,5 +1,5 @@
-/* One step of the unwinder: from the state of a frame to that of its caller. A step is a pure function
- * of the state, the rule and the words that it reads, which it notes down. */
+/* One step of the unwinder: from the state of a frame to that of its caller. A step is a pure
+ * function of the state, the rule and the words that it reads, which it notes down. */
 #ifndef MT_STEP_H
 #define MT_STEP_H
 
@@ -18,7 +18,8 @@ enum mt_step {
 /* A frame of known foreign stacks is taken to be no larger than this. */
 #define MT_FOREIGN_FRAME_MAX (1u << 20)
 
-enum mt_step mt_step_other(const struct mt_thread *, struct mt_state *, uint64_t rule, struct mt_frame *);
+enum mt_step mt_step_other(const struct mt_thread *, struct mt_state *, uint64_t rule,
+	struct mt_frame *);
 
 static inline bool mt_step_is_own(const struct mt_thread *t, uint64_t sp)
 {
@@ -37,7 +38,8 @@ static inline uint64_t mt_step_saved_fp(uint64_t rule, uint64_t cfa, uint64_t fp
 	return (mt_rule_fp_mode(rule) == MT_FP_AT_CFA ? cfa : fp) + mt_rule_fp(rule);
 }
 
-/* Fills f, and moves s on to the caller. Here the common rules when all goes well, the rest elsewhere. */
+/* Fills f, and moves s on to the caller. Here the common rules when all goes well, the rest
+ * elsewhere. */
 static MT_INLINE enum mt_step mt_step(const struct mt_thread *t, struct mt_state *s, uint64_t rule,
 	struct mt_frame *f)
 {

@@ -1,6 +1,6 @@
 /* System calls as the tracer makes them: errno untouched, no cancellation point, no symbol that the
- * program could interpose. All return -errno on failure: -EPERM, without a call, once the program is sealed. A call
- * that the program itself has asked for goes by mt_arch_call. */
+ * program could interpose. All return -errno on failure: -EPERM, without a call, once the program
+ * is sealed. A call that the program itself has asked for goes by mt_arch_call. */
 #ifndef MT_SYS_H
 #define MT_SYS_H
 
@@ -14,7 +14,9 @@
 
 static inline long mt_sys_call(long nr, long a, long b, long c, long d, long e, long f)
 {
-	return mt_unlikely(mt_load(&mt_tracer.sealed)) ? -EPERM : mt_arch_call(nr, a, b, c, d, e, f);
+	return mt_unlikely(mt_load(&mt_tracer.sealed))
+		? -EPERM
+		: mt_arch_call(nr, a, b, c, d, e, f);
 }
 
 #define mt_sys0(nr) mt_sys_call((nr), 0, 0, 0, 0, 0, 0)
@@ -45,7 +47,8 @@ static inline void mt_sys_futex_wake(uint32_t *word)
 }
 
 /* Until somebody wakes one of these bits, or CLOCK_MONOTONIC shows until_ns. */
-static inline void mt_sys_futex_wait_bits(uint32_t *word, uint32_t value, uint64_t until_ns, uint32_t bits)
+static inline void mt_sys_futex_wait_bits(uint32_t *word, uint32_t value, uint64_t until_ns,
+	uint32_t bits)
 {
 	struct timespec until = {(time_t)(until_ns / 1000000000), (long)(until_ns % 1000000000)};
 

@@ -18,7 +18,8 @@
 
 #define WORDS_PER_FRAME 4
 #define LOOK_EVERY 16 /* rings: for threads that are gone without a word */
-#define STATE_PAGES 6 /* that a thread's state touches while its stacks are not very deep, beside its branches */
+/* that a thread's state touches while its stacks are not very deep, beside its branches */
+#define STATE_PAGES 6
 #define MAIN_STACK_IF_UNLIMITED (64ull << 20)
 
 __thread struct mt_tls mt_tls __attribute__((tls_model("initial-exec")));
@@ -38,7 +39,7 @@ static void unblock_signals(const uint64_t *old)
 	mt_sys4(SYS_rt_sigprocmask, SIG_SETMASK, old, NULL, sizeof *old);
 }
 
-/* ---- stack bounds ---------------------------------------------------------------------------------- */
+/* ---- stack bounds ---------------------------------------------------------------------------- */
 
 static bool parse_hex(const char **at, uint64_t *value)
 {
@@ -66,7 +67,8 @@ static bool is_main_stack(uint64_t start, uint64_t end, uint64_t sp)
 	return sp >= start && sp < end && first >= start && first < end;
 }
 
-/* Reads lines of /proc/self/maps until one holds sp and the main stack; only the start of each line is kept. */
+/* Reads lines of /proc/self/maps until one holds sp and the main stack; only the start of each line
+ * is kept. */
 static uint64_t main_stack_end(int fd, uint64_t sp)
 {
 	char buf[512], line[48];
@@ -91,7 +93,8 @@ static uint64_t main_stack_end(int fd, uint64_t sp)
 				continue;
 			line[len] = '\0';
 			done = true;
-			if (parse_hex(&at, &start) && *at++ == '-' && parse_hex(&at, &end) && is_main_stack(start, end, sp))
+			if (parse_hex(&at, &start) && *at++ == '-' && parse_hex(&at, &end)
+				&& is_main_stack(start, end, sp))
 				return end;
 		}
 	}
@@ -107,8 +110,9 @@ static uint64_t stack_limit(void)
 	return limit[0];
 }
 
-/* The stack that the kernel gave the process, if sp is on it: in a child that a thread has forked, it is not. A later stack limit, or a mapping in the gap, only makes
- * the lower bound too low, which costs nothing: no word below sp is ever read. */
+/* The stack that the kernel gave the process, if sp is on it: in a child that a thread has forked,
+ * it is not. A later stack limit, or a mapping in the gap, only makes the lower bound too low,
+ * which costs nothing: no word below sp is ever read. */
 static void find_main_stack(struct mt_thread *t, uint64_t sp)
 {
 	int fd = (int)mt_sys4(SYS_openat, AT_FDCWD, "/proc/self/maps", O_RDONLY | O_CLOEXEC, 0);
@@ -121,15 +125,17 @@ static void find_main_stack(struct mt_thread *t, uint64_t sp)
 		t->stack_lo = t->stack_hi - stack_limit();
 }
 
-/* ---- states ---------------------------------------------------------------------------------------- */
+/* ---- states ---------------------------------------------------------------------------------- */
 
 static struct mt_thread *new_state(void)
 {
 	size_t depth = mt_tracer.depth_limit, words = depth * WORDS_PER_FRAME + 2 * MT_FRAME_WORDS;
 	size_t head = (sizeof(struct mt_thread) + 63) / 64 * 64;
-	size_t len = head + depth * (sizeof(struct mt_memo) + sizeof(struct mt_frame)
-		+ MT_NESTED_LEVELS * sizeof(uint32_t)) + words * 2 * sizeof(uint64_t)
-		+ MT_BRANCH_SETS * sizeof(struct mt_branch_set);
+	size_t len = head
+		+ depth
+			* (sizeof(struct mt_memo) + sizeof(struct mt_frame)
+				+ MT_NESTED_LEVELS * sizeof(uint32_t))
+		+ words * 2 * sizeof(uint64_t) + MT_BRANCH_SETS * sizeof(struct mt_branch_set);
 	uint8_t *at = mt_sys_map(len);
 	struct mt_thread *t = (struct mt_thread *)at;
 
@@ -150,7 +156,8 @@ static struct mt_thread *new_state(void)
 		t->pcs[i] = (uint32_t *)at;
 	t->word_capacity = words;
 	t->map_len = len;
-	mt_count_private(MT_BRANCH_SETS * sizeof(struct mt_branch_set) + STATE_PAGES * MT_WIRE_PAGE);
+	mt_count_private(
+		MT_BRANCH_SETS * sizeof(struct mt_branch_set) + STATE_PAGES * MT_WIRE_PAGE);
 	return t;
 }
 
@@ -182,8 +189,8 @@ static bool is_own_process(void)
 	return mt_load(&mt_tracer.header->pid) == (uint32_t)mt_sys0(SYS_getpid);
 }
 
-/* Takes over the state of a thread that is gone: whoever sets its tid to 0. Threads that did not come through us do not
- * say that they leave. */
+/* Takes over the state of a thread that is gone: whoever sets its tid to 0. Threads that did not
+ * come through us do not say that they leave. */
 static struct mt_thread *recycle(int32_t tid, bool silent)
 {
 	long pid = mt_load(&mt_tracer.header->pid);
@@ -283,10 +290,10 @@ static struct mt_thread *make_state(int32_t tid)
 	return NULL;
 }
 
-/* ---- fork ------------------------------------------------------------------------------------------ */
+/* ---- fork ------------------------------------------------------------------------------------ */
 
-/* The states of the parent's threads. own: of the one thread that lives on, which is this one; without it, that
- * thread may come later, and must find its state out of use. */
+/* The states of the parent's threads. own: of the one thread that lives on, which is this one;
+ * without it, that thread may come later, and must find its state out of use. */
 static void drop_states(struct mt_thread *own)
 {
 	struct mt_thread *t = mt_tracer.all_threads, *next;
@@ -345,7 +352,8 @@ bool mt_thread_renew(struct mt_thread *t)
 	return done;
 }
 
-/* One thread of the child finds its segment, with signals blocked. own: NULL when it has no state yet. */
+/* One thread of the child finds its segment, with signals blocked. own: NULL when it has no state
+ * yet. */
 static bool find_own_segment(struct mt_thread *own)
 {
 	uint32_t attached = MT_PHASE_ATTACHED;
@@ -373,7 +381,8 @@ static bool find_own_segment(struct mt_thread *own)
 	return done;
 }
 
-/* Whether the event that a signal handler had interrupted when it forked has been left by longjmp. */
+/* Whether the event that a signal handler had interrupted when it forked has been left by
+ * longjmp. */
 static bool has_left(const struct mt_thread *t, const struct mt_entry *entry)
 {
 	return entry->sp > t->hook_sp && entry->sp - t->stack_lo < t->stack_hi - t->stack_lo
@@ -409,7 +418,7 @@ MT_COLD bool mt_thread_forked(struct mt_thread *t, const struct mt_entry *entry)
 	return false;
 }
 
-/* ---- forks within an event: in a signal handler, which returns into the middle of it --------------------- */
+/* ---- forks within an event: in a signal handler, which returns into the middle of it --------- */
 
 static bool is_within(const struct mt_thread *t)
 {
@@ -436,20 +445,25 @@ MT_EXPORT pid_t _Fork(void)
 	return pid;
 }
 
-/* From syscall(), whether the call is one that the next function must make: it returns twice, each time on a copy of
- * this stack. What clone3 is to do the kernel reads for us, since the address may be wrong. */
+/* From syscall(), whether the call is one that the next function must make: it returns twice, each
+ * time on a copy of this stack. What clone3 is to do the kernel reads for us, since the address may
+ * be wrong. */
 int mt_thread_forks_within(long number, long a, long b);
 int mt_thread_forks_within(long number, long a, long b)
 {
 	struct clone_args arguments = {.flags = CLONE_VM};
-	struct iovec here = {&arguments, CLONE_ARGS_SIZE_VER0}, there = {(void *)a, CLONE_ARGS_SIZE_VER0};
+	struct iovec here = {&arguments, CLONE_ARGS_SIZE_VER0};
+	struct iovec there = {(void *)a, CLONE_ARGS_SIZE_VER0};
 
 	if (!is_within(mt_tls.self))
 		return 0;
 	if (number == SYS_clone)
 		return !(a & CLONE_VM) && !b;
-	if (number == SYS_clone3 && (b < CLONE_ARGS_SIZE_VER0
-		|| mt_sys6(SYS_process_vm_readv, mt_sys0(SYS_getpid), &here, 1, &there, 1, 0) != CLONE_ARGS_SIZE_VER0))
+	if (number == SYS_clone3
+		&& (b < CLONE_ARGS_SIZE_VER0
+			|| mt_sys6(SYS_process_vm_readv, mt_sys0(SYS_getpid), &here, 1, &there, 1,
+				   0)
+				!= CLONE_ARGS_SIZE_VER0))
 		return 0;
 	return number == SYS_fork || (!(arguments.flags & CLONE_VM) && !arguments.stack);
 }
@@ -464,7 +478,7 @@ long mt_thread_syscall_fork(long number, long a, long b, long c, long d, long e,
 	return result;
 }
 
-/* ---- entering -------------------------------------------------------------------------------------- */
+/* ---- entering -------------------------------------------------------------------------------- */
 
 static struct mt_thread *enter_once(void)
 {

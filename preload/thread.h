@@ -4,16 +4,18 @@
 
 #include "preload/tracer.h"
 
-/* This thread's state, attaching to the recorder first if that has not been tried; NULL: not traced. */
+/* This thread's state, attaching to the recorder first if that has not been tried; NULL: not
+ * traced. */
 struct mt_thread *mt_thread_enter(void);
 /* Puts a state that was left in the middle of an event right again. */
 void mt_thread_recover(struct mt_thread *);
-/* An event finds the running word 0: tracing has ended, or this is a forked child. True: t has a ring of a segment of this
- * process, and the event can go on. */
+/* An event finds the running word 0: tracing has ended, or this is a forked child. True: t has a
+ * ring of a segment of this process, and the event can go on. */
 bool mt_thread_forked(struct mt_thread *, const struct mt_entry *);
 /* Takes a state of before a fork into use again, when another thread has found the new segment. */
 bool mt_thread_renew(struct mt_thread *);
-/* One thread at a time copies a table; others and its own signal handlers go on with the old one. */
+/* One thread at a time copies a table; others and its own signal handlers go on with the old
+ * one. */
 bool mt_thread_may_grow(uint32_t table);
 void mt_thread_has_grown(uint32_t table);
 

@@ -1,10 +1,12 @@
-/* How threads begin and end: what a thread's creator knows of its stack, and a word when its function has returned. */
+/* How threads begin and end: what a thread's creator knows of its stack, and a word when its
+ * function has returned. */
 #undef __EXCEPTIONS /* pthread_cleanup_push in the form that needs libc alone, not libgcc */
 #include "preload/tracer.h"
 
 #include "preload/sys.h"
 
-/* What a new thread needs from its creator. Not on the program's heap, whose layout must not change. */
+/* What a new thread needs from its creator. Not on the program's heap, whose layout must not
+ * change. */
 struct start {
 	void *(*function)(void *);
 	void *argument;
@@ -25,7 +27,8 @@ static struct start *take_start(void)
 		for (size_t i = 0; i < STARTS_PER_PAGE; i++) {
 			uint32_t taken = 0;
 
-			if (!mt_load(&page->starts[i].taken) && mt_swap_if(&page->starts[i].taken, &taken, 1))
+			if (!mt_load(&page->starts[i].taken)
+				&& mt_swap_if(&page->starts[i].taken, &taken, 1))
 				return &page->starts[i];
 		}
 	page = mt_sys_map(sizeof *page);
@@ -55,7 +58,8 @@ static void *run(void *at)
 	void *(*function)(void *) = start->function;
 	void *argument = start->argument, *result;
 
-	/* struct pthread, which pthread_self is the address of, lies above all frames of the stack */
+	/* struct pthread, which pthread_self is the address of, lies above all frames of the
+	 * stack */
 	mt_tls.stack_hi = start->stack_size ? (uint64_t)pthread_self() : 0;
 	mt_tls.stack_lo = mt_tls.stack_hi - start->stack_size;
 	mt_store_release(&start->taken, 0);
@@ -65,13 +69,15 @@ static void *run(void *at)
 	return result;
 }
 
-/* The function of thrd_create returns an int, in the same register: what lies beside it nobody looks at. */
+/* The function of thrd_create returns an int, in the same register: what lies beside it nobody
+ * looks at. */
 static int run_thrd(void *at)
 {
 	return (int)(intptr_t)run(at);
 }
 
-/* Never more than there is. Of attributes without a size the C library tells the default of the moment. */
+/* Never more than there is. Of attributes without a size the C library tells the default of the
+ * moment. */
 static uint64_t stack_size(const pthread_attr_t *attr)
 {
 	static const pthread_attr_t defaults;
@@ -84,7 +90,8 @@ static uint64_t stack_size(const pthread_attr_t *attr)
 	return size > guard + 2 * MT_WIRE_PAGE ? size - guard - MT_WIRE_PAGE : 0;
 }
 
-static struct start *prepare_start(const pthread_attr_t *attr, void *(*function)(void *), void *argument)
+static struct start *prepare_start(const pthread_attr_t *attr, void *(*function)(void *),
+	void *argument)
 {
 	struct start *start = NULL;
 
@@ -98,8 +105,8 @@ static struct start *prepare_start(const pthread_attr_t *attr, void *(*function)
 	return start;
 }
 
-MT_EXPORT int pthread_create(pthread_t *thread, const pthread_attr_t *attr, void *(*function)(void *),
-	void *argument)
+MT_EXPORT int pthread_create(pthread_t *thread, const pthread_attr_t *attr,
+	void *(*function)(void *), void *argument)
 {
 	struct start *start = prepare_start(attr, function, argument);
 	int error;
@@ -117,7 +124,8 @@ MT_EXPORT int thrd_create(thrd_t *thread, thrd_start_t function, void *argument)
 	struct start *start;
 	int error;
 
-	if (mt_unlikely(!mt_tracer.real.thrd_create) && (!mt_real_ready() || !mt_tracer.real.thrd_create))
+	if (mt_unlikely(!mt_tracer.real.thrd_create)
+		&& (!mt_real_ready() || !mt_tracer.real.thrd_create))
 		return thrd_error;
 	start = prepare_start(NULL, (void *(*)(void *))(void *)function, argument);
 	if (!start)

@@ -3,17 +3,18 @@
 #ifndef MT_TRACER_H
 #define MT_TRACER_H
 
+#include <pthread.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <pthread.h>
 #include <sys/types.h>
 #include <threads.h>
 
 #include "core/wire.h"
 #include "preload/x86_64/arch.h"
 
-/* Two words written one by one and copied as one vector right after make the copy wait for the cache. */
+/* Two words written one by one and copied as one vector right after make the copy wait for the
+ * cache. */
 #if defined __GNUC__ && !defined __clang__
 #pragma GCC optimize("no-tree-slp-vectorize")
 #endif
@@ -65,32 +66,31 @@ struct mt_real {
 };
 
 enum mt_operator {
-#define MT_OPERATORS(X)                                             \
-	X(NEW, _Znwm, NEW)                                              \
-	X(NEW_NOTHROW, _ZnwmRKSt9nothrow_t, NEW)                        \
-	X(NEW_ALIGNED, _ZnwmSt11align_val_t, NEW)                       \
+#define MT_OPERATORS(X) \
+	X(NEW, _Znwm, NEW) \
+	X(NEW_NOTHROW, _ZnwmRKSt9nothrow_t, NEW) \
+	X(NEW_ALIGNED, _ZnwmSt11align_val_t, NEW) \
 	X(NEW_ALIGNED_NOTHROW, _ZnwmSt11align_val_tRKSt9nothrow_t, NEW) \
-	X(NEW_ARRAY, _Znam, NEW_ARRAY)                                  \
-	X(NEW_ARRAY_NOTHROW, _ZnamRKSt9nothrow_t, NEW_ARRAY)            \
-	X(NEW_ARRAY_ALIGNED, _ZnamSt11align_val_t, NEW_ARRAY)           \
+	X(NEW_ARRAY, _Znam, NEW_ARRAY) \
+	X(NEW_ARRAY_NOTHROW, _ZnamRKSt9nothrow_t, NEW_ARRAY) \
+	X(NEW_ARRAY_ALIGNED, _ZnamSt11align_val_t, NEW_ARRAY) \
 	X(NEW_ARRAY_ALIGNED_NOTHROW, _ZnamSt11align_val_tRKSt9nothrow_t, NEW_ARRAY)
-#define MT_DELETE_OPERATORS(X)                                         \
-	X(DELETE, _ZdlPv, DELETE)                                          \
-	X(DELETE_SIZED, _ZdlPvm, DELETE)                                   \
-	X(DELETE_NOTHROW, _ZdlPvRKSt9nothrow_t, DELETE)                    \
-	X(DELETE_ALIGNED, _ZdlPvSt11align_val_t, DELETE)                   \
-	X(DELETE_SIZED_ALIGNED, _ZdlPvmSt11align_val_t, DELETE)            \
+#define MT_DELETE_OPERATORS(X) \
+	X(DELETE, _ZdlPv, DELETE) \
+	X(DELETE_SIZED, _ZdlPvm, DELETE) \
+	X(DELETE_NOTHROW, _ZdlPvRKSt9nothrow_t, DELETE) \
+	X(DELETE_ALIGNED, _ZdlPvSt11align_val_t, DELETE) \
+	X(DELETE_SIZED_ALIGNED, _ZdlPvmSt11align_val_t, DELETE) \
 	X(DELETE_ALIGNED_NOTHROW, _ZdlPvSt11align_val_tRKSt9nothrow_t, DELETE) \
-	X(DELETE_ARRAY, _ZdaPv, DELETE_ARRAY)                              \
-	X(DELETE_ARRAY_SIZED, _ZdaPvm, DELETE_ARRAY)                       \
-	X(DELETE_ARRAY_NOTHROW, _ZdaPvRKSt9nothrow_t, DELETE_ARRAY)        \
-	X(DELETE_ARRAY_ALIGNED, _ZdaPvSt11align_val_t, DELETE_ARRAY)       \
+	X(DELETE_ARRAY, _ZdaPv, DELETE_ARRAY) \
+	X(DELETE_ARRAY_SIZED, _ZdaPvm, DELETE_ARRAY) \
+	X(DELETE_ARRAY_NOTHROW, _ZdaPvRKSt9nothrow_t, DELETE_ARRAY) \
+	X(DELETE_ARRAY_ALIGNED, _ZdaPvSt11align_val_t, DELETE_ARRAY) \
 	X(DELETE_ARRAY_SIZED_ALIGNED, _ZdaPvmSt11align_val_t, DELETE_ARRAY) \
 	X(DELETE_ARRAY_ALIGNED_NOTHROW, _ZdaPvSt11align_val_tRKSt9nothrow_t, DELETE_ARRAY)
 #define X(id, symbol, kind) MT_OPERATOR_##id,
-	MT_OPERATORS(X) MT_DELETE_OPERATORS(X)
+	MT_OPERATORS(X) MT_DELETE_OPERATORS(X) MT_OPERATOR_COUNT,
 #undef X
-	MT_OPERATOR_COUNT,
 };
 
 /* One growing array in the segment. Entries below open can be touched. */
@@ -127,8 +127,10 @@ struct mt_bootstrap_chunk {
 
 struct mt_tracer {
 	/* Read by every event, written rarely. */
-	const uint32_t *running; /* in a page wiped on fork: 0 in a forked child, or when tracing has ended; the word after it
-				 * is 1 once this process itself has begun to connect */
+
+	/* in a page wiped on fork: 0 in a forked child, or when tracing has ended; the word after
+	 * it is 1 once this process itself has begun to connect */
+	const uint32_t *running;
 	struct mt_wire_header *header;
 	struct mt_wire_node *nodes;
 	struct mt_rules *rules;
@@ -141,31 +143,32 @@ struct mt_tracer {
 	_Alignas(64) uint32_t phase; /* enum mt_phase */
 	uint64_t segment_size;
 	uint32_t ring_records, drop_when_full;
-	uint32_t sealed;    /* the program has a system-call filter: no system call any more */
-	uint32_t frozen;    /* the clock may not be read any more: the time stands still */
+	uint32_t sealed; /* the program has a system-call filter: no system call any more */
+	uint32_t frozen; /* the clock may not be read any more: the time stands still */
 	uint64_t frozen_at;
 	bool standalone; /* the segment is a file of our own: file.c */
 	struct mt_range modules, threads, pcs, node_range, rings, ring_data, chunks;
 	struct mt_module *module_info;
-	uint32_t module_capacity; /* of module_info */
+	uint32_t module_capacity;    /* of module_info */
 	uint64_t own_start, own_end; /* the tracer's own code: its frames are not shown */
 	struct mt_thread *all_threads;
 	struct mt_start_page *start_pages;
 	struct mt_bootstrap_chunk bootstrap[MT_BOOTSTRAP_CHUNKS];
 	uint32_t bootstrap_allocations;
 	struct mt_allocator allocator;
-	uint64_t private_bytes; /* of the tracer's own memory beside the segment, as far as it is likely to be touched */
-	int (*backtrace)(void **, int); /* in check mode; NULL: there is none */
+	/* of the tracer's own memory beside the segment, as far as it is likely to be touched */
+	uint64_t private_bytes;
+	int (*backtrace)(void **, int);  /* in check mode; NULL: there is none */
 	uint64_t other_start, other_end; /* the module of the unwinder that it uses */
 
 	/* Written when something new is met. */
 	_Alignas(64) struct mt_index *index;
 	uint32_t next_node, next_pc, next_module, next_thread, next_ring;
-	uint32_t growing; /* MT_GROWING_*: a table that some thread is copying */
+	uint32_t growing;      /* MT_GROWING_*: a table that some thread is copying */
 	uint32_t homeless_pcs; /* 1: there are pcs that lie in no module */
-	uint32_t missed;  /* events of a forked child before it has a segment of its own */
-	uint32_t forked;  /* this process has been forked by a traced one */
-	bool scrapped;    /* in a forked child: what is mapped is private memory */
+	uint32_t missed;       /* events of a forked child before it has a segment of its own */
+	uint32_t forked;       /* this process has been forked by a traced one */
+	bool scrapped;         /* in a forked child: what is mapped is private memory */
 };
 extern struct mt_tracer mt_tracer;
 
@@ -177,7 +180,8 @@ static MT_INLINE bool mt_is_own(uint64_t pc)
 /* real.c: true once the real functions can be called; false while this thread looks them up. */
 bool mt_real_ready(void);
 #define MT_CLOSING (1ull << 32)
-#define MT_NO_GENERATION UINT64_MAX /* of a thread that remembers nothing: it last had an event during a dlclose */
+/* of a thread that remembers nothing: it last had an event during a dlclose */
+#define MT_NO_GENERATION UINT64_MAX
 enum { MT_GROWING_RULES = 1, MT_GROWING_INDEX = 2 };
 
 /* One remembered frame, outermost first. */
@@ -196,7 +200,8 @@ struct mt_word {
 };
 
 #define MT_FRAME_WORDS 8
-/* One newly walked frame, innermost first: the state, its rule, and what the step from it has read. */
+/* One newly walked frame, innermost first: the state, its rule, and what the step from it has
+ * read. */
 struct mt_frame {
 	uint64_t key, sp, fp, rule;
 	uint64_t word_count;     /* MT_WORDS_IMPLIED: the common case, nothing below is filled */
@@ -206,22 +211,25 @@ struct mt_frame {
 #define MT_WORDS_IMPLIED UINT64_MAX /* they follow from the rule and the caller's state */
 
 #define MT_NESTED_LEVELS 4
-#define MT_BUSY_STALE (1ull << 32) /* in thread.busy: of before a fork; it holds nothing of the present segment */
+/* in thread.busy: of before a fork; it holds nothing of the present segment */
+#define MT_BUSY_STALE (1ull << 32)
 #define MT_NESTED_DONE 16
 
 /* A thread's state. Its pages belong to it alone. */
 struct mt_thread {
 	/* every event */
-	uint64_t busy;    /* depth of events: more than one when a signal handler allocates within one */
+
+	/* depth of events: more than one when a signal handler allocates within one */
+	uint64_t busy;
 	uint64_t reserve; /* next free position of the ring */
 	uint64_t limit;   /* positions below need no look at anything: 0 asks for the slow way */
 	struct mt_wire_record *data;
 	uint64_t mask;
 	struct mt_wire_ring *ring;
-	uint64_t last; /* time of the last record */
+	uint64_t last;    /* time of the last record */
 	uint64_t hook_sp; /* of the outermost event under way */
 	uint64_t stack_lo, stack_hi;
-	uint64_t generation; /* under which the memo was made */
+	uint64_t generation;   /* under which the memo was made */
 	uint64_t memo_version; /* changes with the memo */
 	uint32_t memo_count;
 	uint16_t memo_cut;       /* the outermost remembered frame is not the last */
@@ -232,13 +240,14 @@ struct mt_thread {
 	struct mt_frame *frames;
 	struct mt_branch_set *branches;
 
-	/* a call under way that may end in our malloc or free: operator new or delete, another allocator's function */
+	/* a call under way that may end in our malloc or free: operator new or delete, another
+	 * allocator's function */
 	struct mt_entry pending;
 	uint32_t pending_kind;
 	uint64_t pending_size, pending_start, pending_end; /* the code that it has called */
-	void *recorded_free;   /* its free is already recorded */
-	struct mt_entry outer; /* of another allocator's function */
-	uint64_t outer_start, outer_end; /* its code */
+	void *recorded_free;                               /* its free is already recorded */
+	struct mt_entry outer;                             /* of another allocator's function */
+	uint64_t outer_start, outer_end;                   /* its code */
 
 	/* rare */
 	uint32_t resync;  /* the next record carries the full time */
@@ -248,23 +257,37 @@ struct mt_thread {
 	uint32_t word_capacity;
 	int32_t tid;      /* 0: of no thread of this process, or being taken over */
 	uint32_t leaving; /* the thread's function has returned: it will be gone soon */
-	struct { uint64_t since, allocations, frees; uint32_t active; } gap;
-	struct { uint64_t at; uint32_t count; } done[MT_NESTED_DONE]; /* finished records of nested events */
+	struct {
+		uint64_t since, allocations, frees;
+		uint32_t active;
+	} gap;
+	/* finished records of nested events */
+	struct {
+		uint64_t at;
+		uint32_t count;
+	} done[MT_NESTED_DONE];
 	uint32_t done_count;
 	uint32_t *pcs[MT_NESTED_LEVELS]; /* stacks that are walked without the memo */
 	void **other_pcs;                /* in check mode: by backtrace */
-	uint64_t map_len; /* of these pages */
+	uint64_t map_len;                /* of these pages */
 	struct mt_thread *next;
 };
 
-enum { MT_TLS_UNTRACED = 1, MT_TLS_LEAVING = 2, MT_TLS_RESOLVING = 4, MT_TLS_ENTERING = 8, MT_TLS_ASKING = 16 };
+enum {
+	MT_TLS_UNTRACED = 1,
+	MT_TLS_LEAVING = 2,
+	MT_TLS_RESOLVING = 4,
+	MT_TLS_ENTERING = 8,
+	MT_TLS_ASKING = 16
+};
 /* All that is thread-local. */
 struct mt_tls {
 	struct mt_thread *self;
 	uint32_t flags;
-	uint32_t closing; /* dlcloses under way */
+	uint32_t closing;            /* dlcloses under way */
 	uint64_t stack_lo, stack_hi; /* 0: not known */
-	const void *called; /* the function of another library that one of ours is about to return from */
+	/* the function of another library that one of ours is about to return from */
+	const void *called;
 };
 extern __thread struct mt_tls mt_tls __attribute__((tls_model("initial-exec")));
 

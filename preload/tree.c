@@ -1,6 +1,6 @@
-/* Interning. A node holds links to the first three of its children; an index of 4-byte slots, whose keys are the
- * nodes themselves, holds the others. Lock-free and forgiving: a lost race gives the same (parent, pc) two
- * nodes, which readers merge. */
+/* Interning. A node holds links to the first three of its children; an index of 4-byte slots, whose
+ * keys are the nodes themselves, holds the others. Lock-free and forgiving: a lost race gives the
+ * same (parent, pc) two nodes, which readers merge. */
 #include "preload/tree.h"
 
 #include "preload/segment.h"
@@ -9,7 +9,7 @@
 
 #define FIRST_BITS 13
 #define MAX_PROBES 64
-#define LINKS 3 /* of a node to its children */
+#define LINKS 3               /* of a node to its children */
 #define HUGE_BYTES (4u << 20) /* huge pages pay above this size */
 
 struct mt_index {
@@ -38,7 +38,8 @@ void mt_tree_free(void)
 
 	mt_store_release(&mt_tracer.index, NULL);
 	if (index)
-		mt_sys_unmap(index, sizeof *index + ((uint64_t)index->mask + 1) * sizeof *index->slots);
+		mt_sys_unmap(index,
+			sizeof *index + ((uint64_t)index->mask + 1) * sizeof *index->slots);
 }
 
 bool mt_tree_init(void)
@@ -74,14 +75,15 @@ static void insert(struct mt_index *index, uint32_t id)
 	}
 }
 
-/* Gives back the memory of a table that others may still be reading: to them it is empty but for its first page. What
- * they do not find there they make again, and readers merge it. */
+/* Gives back the memory of a table that others may still be reading: to them it is empty but for
+ * its first page. What they do not find there they make again, and readers merge it. */
 static void forget_slots(struct mt_index *index)
 {
 	size_t len = sizeof *index + ((size_t)index->mask + 1) * sizeof index->slots[0];
 
 	if (len > MT_WIRE_PAGE)
-		mt_sys3(SYS_madvise, (uint8_t *)index + MT_WIRE_PAGE, len - MT_WIRE_PAGE, MADV_DONTNEED);
+		mt_sys3(SYS_madvise, (uint8_t *)index + MT_WIRE_PAGE, len - MT_WIRE_PAGE,
+			MADV_DONTNEED);
 }
 
 static void grow(struct mt_index *old, unsigned bits)

@@ -1,7 +1,7 @@
-/* The verified memo. A thread remembers its last stack: per frame the state, and the words that lead
- * from it to the next. The next event walks the inner frames until it meets a remembered state and then
- * only compares the words of all outer frames: the same state and the same words give the same callers,
- * so the result is exactly that of a full walk. */
+/* The verified memo. A thread remembers its last stack: per frame the state, and the words that
+ * lead from it to the next. The next event walks the inner frames until it meets a remembered state
+ * and then only compares the words of all outer frames: the same state and the same words give the
+ * same callers, so the result is exactly that of a full walk. */
 #include "preload/unwind.h"
 
 #include "preload/branch.h"
@@ -10,8 +10,8 @@
 #include "preload/step.h"
 #include "preload/tree.h"
 
-/* Compares words[0, end) from the innermost on: outer ones may be unmapped unless all inner ones hold. Returns 0 when
- * all do, else 1 + the index of the innermost that differs. */
+/* Compares words[0, end) from the innermost on: outer ones may be unmapped unless all inner ones
+ * hold. Returns 0 when all do, else 1 + the index of the innermost that differs. */
 static uint32_t verify_foreign(const struct mt_thread *t, uint32_t end)
 {
 	for (uint32_t i = end; i-- > 0;)
@@ -23,7 +23,9 @@ static uint32_t verify_foreign(const struct mt_thread *t, uint32_t end)
 /* The same of words on the thread's own stack, which can all be read. */
 static inline uint32_t verify_own(const struct mt_thread *t, uint32_t end)
 {
-	return mt_likely(!mt_branch_differ(t->word_at, t->word_value, end)) ? 0 : verify_foreign(t, end);
+	return mt_likely(!mt_branch_differ(t->word_at, t->word_value, end))
+		? 0
+		: verify_foreign(t, end);
 }
 
 /* Does the state depend on fp, given whether its caller's state does? */
@@ -31,10 +33,10 @@ static inline bool fp_matters(uint64_t rule, bool outer)
 {
 	switch (mt_rule_kind(rule)) {
 	case MT_RULE_SP:
-		return mt_rule_fp_mode(rule) == MT_FP_AT_FP || (mt_rule_fp_mode(rule) == MT_FP_SAME && outer);
+		return mt_rule_fp_mode(rule) == MT_FP_AT_FP
+			|| (mt_rule_fp_mode(rule) == MT_FP_SAME && outer);
 	case MT_RULE_SIGNAL:
-	case MT_RULE_END:
-		return false;
+	case MT_RULE_END: return false;
 	}
 	return true;
 }
@@ -46,7 +48,8 @@ static MT_INLINE uint32_t note(struct mt_thread *t, uint32_t words, uint64_t at,
 	return words + 1;
 }
 
-/* Notes the words that lead from a frame to its caller; that of the saved fp if the caller needs it. */
+/* Notes the words that lead from a frame to its caller; that of the saved fp if the caller needs
+ * it. */
 static MT_INLINE uint32_t note_step(struct mt_thread *t, uint32_t words, const struct mt_frame *f,
 	const struct mt_memo *outer, bool fp_live)
 {
@@ -55,7 +58,8 @@ static MT_INLINE uint32_t note_step(struct mt_thread *t, uint32_t words, const s
 			return words;
 		words = note(t, words, outer->sp + MT_RETURN_ADDRESS_AT_CFA, outer->key + 1);
 		if (MT_MUTATION != 3 && fp_live && mt_rule_fp_mode(f->rule) != MT_FP_SAME)
-			words = note(t, words, mt_step_saved_fp(f->rule, outer->sp, f->fp), outer->fp);
+			words = note(t, words, mt_step_saved_fp(f->rule, outer->sp, f->fp),
+				outer->fp);
 		return words;
 	}
 	for (uint64_t i = 0; i < f->word_count; i++)
@@ -65,9 +69,10 @@ static MT_INLINE uint32_t note_step(struct mt_thread *t, uint32_t words, const s
 	return words;
 }
 
-/* Remembers the walked frames, outermost first, on top of the first kept entries of the memo. Returns
- * the node of the innermost frame. When the words do not fit, the memo is left empty. */
-static __attribute__((noinline)) uint32_t remember(struct mt_thread *t, uint32_t kept, uint32_t walked, uint32_t root)
+/* Remembers the walked frames, outermost first, on top of the first kept entries of the memo.
+ * Returns the node of the innermost frame. When the words do not fit, the memo is left empty. */
+static __attribute__((noinline)) uint32_t remember(struct mt_thread *t, uint32_t kept,
+	uint32_t walked, uint32_t root)
 {
 	struct mt_memo *m = t->memo + kept, *outer = kept ? m - 1 : NULL;
 	uint32_t words = outer ? outer->words_end : 0, node = outer ? outer->node : root;
@@ -83,7 +88,8 @@ static __attribute__((noinline)) uint32_t remember(struct mt_thread *t, uint32_t
 		words = note_step(t, words, f, outer, fp_live);
 		fp_live = fp_matters(f->rule, fp_live);
 		own = own && mt_step_is_own(t, f->sp);
-		if (mt_unlikely(f->word_count != MT_WORDS_IMPLIED)) /* else the step led up the stack that sp lies on */
+		/* else the step led up the stack that sp lies on */
+		if (mt_unlikely(f->word_count != MT_WORDS_IMPLIED))
 			own = own && (!outer || f->sp < outer->sp);
 		node = mt_tree_child(node, mt_rule_pc(f->rule));
 		*m = (struct mt_memo){f->key, f->sp, f->fp, f->rule, node, words, fp_live, own};
@@ -93,16 +99,17 @@ static __attribute__((noinline)) uint32_t remember(struct mt_thread *t, uint32_t
 	return node;
 }
 
-/* Where a walk stands: frames walked, the state to go on from, and candidates left in the memo. Copied only on
- * rare ways, as a whole: a word read right after its halves were written waits for both to reach the cache. */
+/* Where a walk stands: frames walked, the state to go on from, and candidates left in the memo.
+ * Copied only on rare ways, as a whole: a word read right after its halves were written waits for
+ * both to reach the cache. */
 struct climb {
 	struct mt_state state;
 	uint32_t walked, left;
 	enum mt_step last;
 };
 
-/* The memo's frame left - 1 has the state that the climb is at, but word bad differs: the frames up to
- * the one that owns the word are still right. Walks them again by the rules they have. */
+/* The memo's frame left - 1 has the state that the climb is at, but word bad differs: the frames up
+ * to the one that owns the word are still right. Walks them again by the rules they have. */
 static __attribute__((noinline)) void climb_to(struct mt_thread *t, struct climb *c, uint32_t bad)
 {
 	for (;;) {
@@ -132,7 +139,9 @@ static MT_INLINE void climb(struct mt_thread *t, struct climb *c, uint32_t limit
 			uint32_t words = m[-1].words_end, bad;
 			struct climb copy;
 
-			bad = MT_MUTATION == 1 ? 0 : mt_likely(m[-1].own) ? verify_own(t, words) : verify_foreign(t, words);
+			bad = MT_MUTATION == 1         ? 0
+				: mt_likely(m[-1].own) ? verify_own(t, words)
+						       : verify_foreign(t, words);
 			c->left = m - memo;
 			if (mt_likely(bad == 0))
 				return;
@@ -152,7 +161,8 @@ static MT_INLINE void climb(struct mt_thread *t, struct climb *c, uint32_t limit
 			c->left = 0;
 			return;
 		}
-		c->last = mt_step(t, &c->state, careful ? mt_rules_find(c->state.key) : mt_rule(c->state.key),
+		c->last = mt_step(t, &c->state,
+			careful ? mt_rules_find(c->state.key) : mt_rule(c->state.key),
 			&t->frames[c->walked++]);
 		if (mt_unlikely(c->last != MT_STEP_ON)) {
 			c->left = 0;
@@ -167,9 +177,10 @@ static MT_COLD void climb_alone(struct mt_thread *t, struct climb *c, uint32_t l
 	climb(t, c, limit, careful);
 }
 
-/* A stack deeper than the limit keeps its innermost frames, so what is remembered of one is of use only
- * for a stack of the same depth. */
-static inline bool depth_agrees(const struct mt_thread *t, uint32_t walked, uint32_t left, uint32_t limit)
+/* A stack deeper than the limit keeps its innermost frames, so what is remembered of one is of use
+ * only for a stack of the same depth. */
+static inline bool depth_agrees(const struct mt_thread *t, uint32_t walked, uint32_t left,
+	uint32_t limit)
 {
 	if (left == 0)
 		return true;
@@ -185,7 +196,8 @@ uint32_t mt_unwind_anew(struct mt_thread *t, const struct mt_entry *entry, enum 
 
 	if (mt_unlikely(generation != t->generation)) {
 		careful = generation >= MT_CLOSING;
-		if (t->generation != MT_NO_GENERATION) /* else it was done, and none was kept since */
+		/* else it was done, and none was kept since */
+		if (t->generation != MT_NO_GENERATION)
 			mt_branch_forget(t);
 		mt_signal_fence();
 		t->generation = careful ? MT_NO_GENERATION : generation;
@@ -193,7 +205,8 @@ uint32_t mt_unwind_anew(struct mt_thread *t, const struct mt_entry *entry, enum 
 	} else {
 		climb(t, &c, limit, false);
 		/* the walk itself may have met a new module where another was */
-		alone = !depth_agrees(t, c.walked, c.left, limit) || mt_load(&mt_tracer.generation) != generation;
+		alone = !depth_agrees(t, c.walked, c.left, limit)
+			|| mt_load(&mt_tracer.generation) != generation;
 	}
 	if (mt_unlikely(alone)) {
 		struct climb copy = {{entry->pc - 1, entry->sp, entry->fp}, 0, 0, MT_STEP_ON};
@@ -230,7 +243,7 @@ uint32_t mt_unwind(struct mt_thread *t, const struct mt_entry *entry, enum mt_ki
 	return branch->leaf;
 }
 
-/* ---- without the memo ------------------------------------------------------------------------------ */
+/* ---- without the memo ------------------------------------------------------------------------ */
 
 void mt_walk(struct mt_thread *t, const struct mt_entry *entry, struct mt_walk *walk)
 {

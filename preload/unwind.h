@@ -4,8 +4,8 @@
 
 #include "preload/tracer.h"
 
-/* Node of the stack that begins with entry, with the kind of the call as its leaf. For the outermost
- * event of a thread: reads and renews the thread's memo. */
+/* Node of the stack that begins with entry, with the kind of the call as its leaf. For the
+ * outermost event of a thread: reads and renews the thread's memo. */
 uint32_t mt_unwind(struct mt_thread *, const struct mt_entry *entry, enum mt_kind kind);
 /* The same where no branch answers. */
 uint32_t mt_unwind_anew(struct mt_thread *, const struct mt_entry *entry, enum mt_kind kind);
@@ -14,9 +14,9 @@ uint32_t mt_unwind_anew(struct mt_thread *, const struct mt_entry *entry, enum m
 struct mt_walk {
 	uint32_t *pcs;
 	uint32_t count;
-	bool cut;      /* could not be followed to its end */
-	bool saw_own;  /* it has frames of the tracer's own */
-	bool foreign;  /* some frame lies on a stack whose bounds are not known */
+	bool cut;     /* could not be followed to its end */
+	bool saw_own; /* it has frames of the tracer's own */
+	bool foreign; /* some frame lies on a stack whose bounds are not known */
 };
 void mt_walk(struct mt_thread *, const struct mt_entry *entry, struct mt_walk *walk);
 uint32_t mt_walk_node(const struct mt_walk *walk, enum mt_kind kind);

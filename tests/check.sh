@@ -1,7 +1,7 @@
 #!/bin/sh
 # check.sh BUILD: warnings as errors with gcc and clang, unit tests and command-line tests under
-# AddressSanitizer and UBSan, the layers (includes go one way, core knows no curses, the tracer imports libc alone), and whether
-# the checks of stacks see what they should.
+# AddressSanitizer and UBSan, the layout (tests/format.sh), the layers
+# (includes go one way, core knows no curses, the tracer imports libc alone), and whether the checks of stacks see what they should.
 set -eu
 build=$1
 top=$(cd "$(dirname "$0")/.." && pwd)
@@ -10,6 +10,8 @@ for cc in gcc clang; do
 	echo "== $cc, warnings as errors"
 	make --no-print-directory CC=$cc WERROR=1 O="$build-$cc" all unit
 done
+echo "== layout"
+sh tests/format.sh
 echo "== layers"
 sh tests/layers.sh "$build-gcc"
 echo "== manual pages are those of the option lists"

@@ -1,11 +1,11 @@
 /* What keys and clicks do, where no view knows better. */
 #include "tui/app.h"
-#include "tui/terminal/clipboard.h"
-#include "tui/user/config.h"
-#include "tui/user/keymap.h"
 #include "tui/data/difference.h"
 #include "tui/data/job.h"
 #include "tui/data/triage.h"
+#include "tui/terminal/clipboard.h"
+#include "tui/user/config.h"
+#include "tui/user/keymap.h"
 #include "tui/user/restore.h"
 #include "tui/user/theme_menu.h"
 
@@ -13,12 +13,14 @@
 #include <stdarg.h>
 #include <stdio.h>
 
+/* clang-format off */
 static const struct mt_view *const views[] = {
 #define X(id, name) &mt_view_##name,
 	MT_TABS(X)
 #undef X
 	&mt_view_detail,
 };
+/* clang-format on */
 
 static const enum mt_action tabs[] = {
 #define X(id, name) MT_ACTION_##id,
@@ -62,14 +64,16 @@ bool mt_app_pick(struct mt_app *app, struct mt_pick *pick)
 		view->pick(app, pick);
 	if (pick->group != MT_NO_GROUP || pick->branch.function)
 		return true;
-	mt_app_say(app, view->pick ? "nothing is selected here" : "no group is selected here; {groups} turns to the groups");
+	mt_app_say(app,
+		view->pick ? "nothing is selected here"
+			   : "no group is selected here; {groups} turns to the groups");
 	return false;
 }
 
 uint32_t mt_app_scopes(struct mt_app *app)
 {
-	uint32_t scopes = 1u << MT_SCOPE_MOVE | 1u << MT_SCOPE_FOLD | 1u << MT_SCOPE_VIEWS | 1u << MT_SCOPE_FIND |
-		1u << MT_SCOPE_APP | 1u << MT_SCOPE_OUT;
+	uint32_t scopes = 1u << MT_SCOPE_MOVE | 1u << MT_SCOPE_FOLD | 1u << MT_SCOPE_VIEWS
+		| 1u << MT_SCOPE_FIND | 1u << MT_SCOPE_APP | 1u << MT_SCOPE_OUT;
 
 	if (mt_app_live(app) || app->data.import)
 		scopes |= 1u << MT_SCOPE_LIVE;
@@ -82,7 +86,8 @@ void mt_app_say(struct mt_app *app, const char *format, ...)
 	va_list args;
 
 	va_start(args, format);
-	vsnprintf(app->message, sizeof app->message, mt_keymap_words(words, sizeof words, format), args);
+	vsnprintf(app->message, sizeof app->message, mt_keymap_words(words, sizeof words, format),
+		args);
 	va_end(args);
 	mt_log_note(app, app->message);
 }
@@ -104,7 +109,9 @@ void mt_app_go(struct mt_app *app, enum mt_view_id id)
 static void turn_to(struct mt_app *app, enum mt_view_id id)
 {
 	if (!mt_app_has(app, id)) {
-		mt_app_say(app, mt_app_live(app) ? "the program has no terminal of its own here" : "only 'memtui run' shows the program's output");
+		mt_app_say(app,
+			mt_app_live(app) ? "the program has no terminal of its own here"
+					 : "only 'memtui run' shows the program's output");
 		return;
 	}
 	if (app->view != id)
@@ -118,7 +125,8 @@ static void turn_to(struct mt_app *app, enum mt_view_id id)
 static void quit(struct mt_app *app)
 {
 	if (mt_app_live(app))
-		mt_overlay_open(app, app->ask_save ? &mt_overlay_leave_save : &mt_overlay_leave, NULL);
+		mt_overlay_open(app, app->ask_save ? &mt_overlay_leave_save : &mt_overlay_leave,
+			NULL);
 	else if (app->ask_save)
 		mt_overlay_open(app, &mt_overlay_keep, NULL);
 	else
@@ -158,7 +166,8 @@ static void sort_beside(struct mt_app *app, int by)
 
 static void suspects(struct mt_app *app)
 {
-	enum mt_metric metric = app->data.sort == MT_METRIC_SUSPECT ? MT_METRIC_LEAKED_SIZE : MT_METRIC_SUSPECT;
+	enum mt_metric metric =
+		app->data.sort == MT_METRIC_SUSPECT ? MT_METRIC_LEAKED_SIZE : MT_METRIC_SUSPECT;
 
 	mt_data_sort(&app->data, metric, false);
 	/* What the key asks for stands in the first line, wherever the cursor was. */
@@ -171,23 +180,29 @@ static void suspects(struct mt_app *app)
 		mt_app_say(app, "sorted by suspicion of a leak (~): %s", why);
 		return;
 	}
-	mt_app_say(app, metric == MT_METRIC_SUSPECT ? "sorted by %s; {suspects} again: by bytes not freed" :
-		"sorted by %s; {suspects}: by suspicion of a leak", mt_metric_info(metric)->words);
+	mt_app_say(app,
+		metric == MT_METRIC_SUSPECT ? "sorted by %s; {suspects} again: by bytes not freed"
+					    : "sorted by %s; {suspects}: by suspicion of a leak",
+		mt_metric_info(metric)->words);
 }
 
 static void sort_whole(struct mt_app *app)
 {
 	app->data.sort_all = !app->data.sort_all;
 	mt_data_select(&app->data);
-	mt_app_say(app, "groups stand in the order of %s.%s%s", app->data.sort_all ? "all" : "only_matched",
-		mt_metric_info(app->data.sort)->name, mt_data_is_matched(&app->data) ? "" :
-		"; no single allocations are filtered: it is the same");
+	mt_app_say(app, "groups stand in the order of %s.%s%s",
+		app->data.sort_all ? "all" : "only_matched", mt_metric_info(app->data.sort)->name,
+		mt_data_is_matched(&app->data)
+			? ""
+			: "; no single allocations are filtered: it is the same");
 }
 
 static void freeze(struct mt_app *app)
 {
 	mt_data_freeze(&app->data, !app->data.frozen, app->frame_ms);
-	mt_app_say(app, app->data.frozen ? "the view is frozen; the recording goes on; {freeze} goes on" : "the view follows again");
+	mt_app_say(app,
+		app->data.frozen ? "the view is frozen; the recording goes on; {freeze} goes on"
+				 : "the view follows again");
 }
 
 static void pause_recording(struct mt_app *app)
@@ -200,7 +215,10 @@ static void pause_recording(struct mt_app *app)
 		return;
 	}
 	mt_client_pause(d->client, pause);
-	mt_app_say(app, pause ? "the recording pauses: no new blocks until {pause}, but frees count: totals run low" : "the recording goes on");
+	mt_app_say(app,
+		pause ? "the recording pauses: no new blocks until {pause}, "
+			"but frees count: totals run low"
+		      : "the recording goes on");
 }
 
 static void change_graphs(struct mt_app *app)
@@ -228,7 +246,9 @@ static void follow(struct mt_app *app)
 	l->held = !l->held;
 	if (!l->held)
 		l->selected = l->top = 0;
-	mt_app_say(app, l->held ? "this line stays selected" : "the first line is followed, whichever it is; any move ends it");
+	mt_app_say(app,
+		l->held ? "this line stays selected"
+			: "the first line is followed, whichever it is; any move ends it");
 }
 
 static void cancel(struct mt_app *app)
@@ -243,7 +263,8 @@ static void cancel(struct mt_app *app)
 
 void mt_app_act(struct mt_app *app, enum mt_action what)
 {
-	if (what == MT_ACTION_NONE || views[app->view]->action(app, what) || mt_triage_action(app, what))
+	if (what == MT_ACTION_NONE || views[app->view]->action(app, what)
+		|| mt_triage_action(app, what))
 		return;
 	for (int id = 0; id < MT_VIEW_TABS; id++)
 		if (tabs[id] == what) {
@@ -272,7 +293,9 @@ void mt_app_act(struct mt_app *app, enum mt_action what)
 	case MT_ACTION_SORT_LEFT: sort_beside(app, -1); break;
 	case MT_ACTION_SORT_RIGHT: sort_beside(app, 1); break;
 	case MT_ACTION_SUSPECTS: suspects(app); break;
-	case MT_ACTION_REVERSE: mt_data_sort(&app->data, app->data.sort, !app->data.ascending); break;
+	case MT_ACTION_REVERSE:
+		mt_data_sort(&app->data, app->data.sort, !app->data.ascending);
+		break;
 	case MT_ACTION_BACK: mt_app_back(app); break;
 	case MT_ACTION_CANCEL: cancel(app); break;
 	case MT_ACTION_FOLLOW: follow(app); break;
@@ -306,7 +329,9 @@ static enum mt_view_id view_of(struct mt_app *app, enum mt_scope scope)
 
 void mt_app_run(struct mt_app *app, enum mt_action what)
 {
-	enum mt_scope own = mt_action_info(what)->scope, scope = own == MT_SCOPE_JUDGE ? MT_SCOPE_TRIAGE : own; /* without t */
+	/* without t */
+	enum mt_scope own = mt_action_info(what)->scope;
+	enum mt_scope scope = own == MT_SCOPE_JUDGE ? MT_SCOPE_TRIAGE : own;
 	struct mt_pick pick;
 
 	if (!(mt_app_scopes(app) & 1u << scope)) {
@@ -314,17 +339,20 @@ void mt_app_run(struct mt_app *app, enum mt_action what)
 
 		if (id != MT_VIEW_COUNT)
 			turn_to(app, id);
-		else if (scope == MT_SCOPE_DETAIL && mt_app_pick(app, &pick) && pick.group != MT_NO_GROUP)
+		else if (scope == MT_SCOPE_DETAIL && mt_app_pick(app, &pick)
+			&& pick.group != MT_NO_GROUP)
 			mt_app_open_group(app, pick.group);
 		else if (!app->message[0])
-			mt_app_say(app, "'%s' is for a program that runs under memtui", mt_action_info(what)->name);
+			mt_app_say(app, "'%s' is for a program that runs under memtui",
+				mt_action_info(what)->name);
 		if (!(mt_app_scopes(app) & 1u << scope))
 			return;
 	}
 	mt_app_act(app, what);
 }
 
-/* A key that means nothing here: where it does, or where keys are found. No line in the log: it is no event. */
+/* A key that means nothing here: where it does, or where keys are found. No line in the log: it is
+ * no event. */
 static void say_meaning(struct mt_app *app, uint32_t code)
 {
 	uint32_t all = (1u << MT_SCOPE_COUNT) - 1;
@@ -332,28 +360,35 @@ static void say_meaning(struct mt_app *app, uint32_t code)
 
 	if (what == MT_ACTION_NONE)
 		what = mt_keys_action(code, all);
-	enum mt_view_id view = what == MT_ACTION_NONE ? MT_VIEW_COUNT : view_of(app, mt_action_info(what)->scope);
+	enum mt_view_id view =
+		what == MT_ACTION_NONE ? MT_VIEW_COUNT : view_of(app, mt_action_info(what)->scope);
 	const char *name = what == MT_ACTION_NONE ? "" : mt_action_info(what)->name;
 	char key[16], tab[16], words[160];
 
 	if (code == MT_KEY_UNKNOWN || code == MT_KEY_PASTE_BEGIN || code == MT_KEY_PASTE_END)
 		return;
 	if (app->view == MT_VIEW_OUTPUT && mt_app_live(app))
-		snprintf(words, sizeof words, "does nothing here; %s gives the program the keyboard", mt_action_key(MT_ACTION_KEYBOARD, tab));
+		snprintf(words, sizeof words,
+			"does nothing here; %s gives the program the keyboard",
+			mt_action_key(MT_ACTION_KEYBOARD, tab));
 	else if (app->view == MT_VIEW_MAIN && view == MT_VIEW_TREE)
-		snprintf(words, sizeof words, "(%s) works in the call tree; %s turns there", name, mt_action_key(MT_ACTION_NEXT_PANE, tab));
+		snprintf(words, sizeof words, "(%s) works in the call tree; %s turns there", name,
+			mt_action_key(MT_ACTION_NEXT_PANE, tab));
 	else if (view != MT_VIEW_COUNT)
-		snprintf(words, sizeof words, "(%s) works in %s; %s turns there", name, mt_app_view(view)->name,
-			mt_action_key(tabs[view], tab));
+		snprintf(words, sizeof words, "(%s) works in %s; %s turns there", name,
+			mt_app_view(view)->name, mt_action_key(tabs[view], tab));
 	else if (what != MT_ACTION_NONE && mt_action_info(what)->scope == MT_SCOPE_JUDGE)
-		snprintf(words, sizeof words, "(%s) comes after %s, which judges the selected group", name,
+		snprintf(words, sizeof words,
+			"(%s) comes after %s, which judges the selected group", name,
 			mt_action_key(MT_ACTION_JUDGE, tab));
 	else if (what != MT_ACTION_NONE && mt_action_info(what)->scope == MT_SCOPE_DETAIL)
-		snprintf(words, sizeof words, "(%s) works in a group; %s opens one", name, mt_action_key(MT_ACTION_OPEN, tab));
+		snprintf(words, sizeof words, "(%s) works in a group; %s opens one", name,
+			mt_action_key(MT_ACTION_OPEN, tab));
 	else if (what != MT_ACTION_NONE)
 		snprintf(words, sizeof words, "(%s) is for a program that runs under memtui", name);
 	else
-		snprintf(words, sizeof words, "does nothing here; %s lists the keys", mt_action_key(MT_ACTION_HELP, tab));
+		snprintf(words, sizeof words, "does nothing here; %s lists the keys",
+			mt_action_key(MT_ACTION_HELP, tab));
 	snprintf(app->message, sizeof app->message, "%s %s", mt_key_name(code, key), words);
 }
 
@@ -396,7 +431,8 @@ static void click(struct mt_app *app, const struct mt_hit *hit)
 	case MT_HIT_LINE: click_line(app, hit); break;
 	case MT_HIT_SORT:
 		mt_data_sort(&app->data, (enum mt_metric)hit->value,
-			(enum mt_metric)hit->value == app->data.sort ? !app->data.ascending : app->data.ascending);
+			(enum mt_metric)hit->value == app->data.sort ? !app->data.ascending
+								     : app->data.ascending);
 		break;
 	case MT_HIT_PANE: app->pane = hit->view; break;
 	case MT_HIT_OVERLAY:
@@ -438,11 +474,12 @@ static void mouse(struct mt_app *app, const struct mt_input *input)
 	for (uint32_t i = app->hit_count; i-- > 0;) {
 		const struct mt_rect *r = &app->hits[i].rect;
 
-		if (input->row >= r->row && input->row < r->row + r->rows && input->column >= r->column &&
-				input->column < r->column + r->columns) {
+		if (input->row >= r->row && input->row < r->row + r->rows
+			&& input->column >= r->column && input->column < r->column + r->columns) {
 			struct mt_hit hit = app->hits[i];
 
-			if (app->overlay && hit.kind != MT_HIT_OVERLAY) /* of a frame before it was there */
+			/* of a frame before it was there */
+			if (app->overlay && hit.kind != MT_HIT_OVERLAY)
 				return;
 			if (hit.kind == MT_HIT_AREA)
 				hit.value = views[hit.view]->at(app, input->row, input->column);
@@ -458,7 +495,8 @@ static void mouse(struct mt_app *app, const struct mt_input *input)
 void mt_app_input(struct mt_app *app, const struct mt_input *input)
 {
 	app->dirty = true;
-	if (input->code != MT_KEY_MOUSE || input->pressed) /* letting go is no answer to what the click said */
+	/* letting go is no answer to what the click said */
+	if (input->code != MT_KEY_MOUSE || input->pressed)
 		app->message[0] = '\0';
 	mt_restore_give_up(app);
 	if (mt_program_typing(app) && !app->overlay) {
@@ -468,7 +506,8 @@ void mt_app_input(struct mt_app *app, const struct mt_input *input)
 		app->dirty = true;
 	}
 	/* Whatever is open: a control key is no text. */
-	if (input->code < 32 && mt_keys_action(input->code, 1u << MT_SCOPE_APP) == MT_ACTION_SUSPEND) {
+	if (input->code < 32
+		&& mt_keys_action(input->code, 1u << MT_SCOPE_APP) == MT_ACTION_SUSPEND) {
 		mt_app_act(app, MT_ACTION_SUSPEND);
 		return;
 	}

@@ -1,4 +1,5 @@
-/* The running program: its screen, its data, the views with their state, and what lies on top of them. */
+/* The running program: its screen, its data, the views with their state, and what lies on top of
+ * them. */
 #ifndef MT_TUI_APP_H
 #define MT_TUI_APP_H
 
@@ -6,13 +7,14 @@
 #include "tui/actions.h"
 #include "tui/data/data.h"
 #include "tui/terminal/keys.h"
-#include "tui/view/list.h"
 #include "tui/terminal/screen.h"
 #include "tui/ui.h"
+#include "tui/view/list.h"
 
 #include <signal.h>
 
-/* Views with a tab, in the order of the tabs; each has an action of the same name, which turns to it.
+/* Views with a tab, in the order of the tabs; each has an action of the same name, which turns to
+ * it.
  * X(id, name of its struct mt_view) */
 #define MT_TABS(X) \
 	X(MAIN, main) \
@@ -30,9 +32,8 @@
 
 enum mt_view_id {
 #define X(id, name) MT_VIEW_##id,
-	MT_TABS(X)
+	MT_TABS(X) MT_VIEW_DETAIL,
 #undef X
-	MT_VIEW_DETAIL,
 	MT_VIEW_COUNT,
 	MT_VIEW_TABS = MT_VIEW_DETAIL,
 };
@@ -43,10 +44,10 @@ struct mt_groups_state {
 };
 
 struct mt_tree_row {
-	uint32_t node, last;   /* last: the end of a folded chain, else node */
-	uint32_t chain;        /* frames folded into the row */
-	uint32_t depth;        /* rows above it in the tree */
-	uint32_t more;         /* > 0: stands for so many small children of node */
+	uint32_t node, last; /* last: the end of a folded chain, else node */
+	uint32_t chain;      /* frames folded into the row */
+	uint32_t depth;      /* rows above it in the tree */
+	uint32_t more;       /* > 0: stands for so many small children of node */
 	uint64_t more_value;
 	uint64_t identity;
 	bool open, branch;
@@ -55,11 +56,12 @@ struct mt_tree_state {
 	struct mt_list list;
 	struct mt_tree_row *rows;
 	uint32_t row_count, row_capacity;
-	uint64_t *toggled;     /* identities opened or closed by hand, a set: open addressing, 0 empty */
-	uint8_t *opened;       /* beside it */
+	/* identities opened or closed by hand, a set: open addressing, 0 empty */
+	uint64_t *toggled;
+	uint8_t *opened; /* beside it */
 	uint32_t toggled_slots, toggled_count;
-	unsigned level;        /* rows above this depth are open by default */
-	uint64_t generation;   /* of the data when rows were made */
+	unsigned level;      /* rows above this depth are open by default */
+	uint64_t generation; /* of the data when rows were made */
 };
 
 struct mt_timeline_state {
@@ -69,11 +71,12 @@ struct mt_timeline_state {
 	uint32_t columns;        /* of the graph, as drawn last */
 	bool selecting;          /* a range that is not applied yet: */
 	uint64_t first_ns, last_ns;
-	bool extending;          /* the cursor moves its end; the other one: */
+	bool extending; /* the cursor moves its end; the other one: */
 	uint64_t anchor_ns, anchor_end_ns;
-	bool drag;               /* the button is held in the graph, which begins at this column of the screen: */
+	/* the button is held in the graph, which begins at this column of the screen: */
+	bool drag;
 	int left;
-	uint64_t sent;           /* data.asked when the range was applied */
+	uint64_t sent; /* data.asked when the range was applied */
 };
 
 #define MT_OVERVIEW_ROWS 32
@@ -89,27 +92,27 @@ struct mt_source_file {
 	uint32_t count;
 };
 struct mt_detail_state {
-	struct mt_list list;   /* frames */
+	struct mt_list list; /* frames */
 	uint32_t group;
 	uint32_t selected_group; /* whose backtrace it holds, with the data's generation */
 	uint64_t generation;
 	struct mt_backtrace backtrace;
 	struct mt_source_file source;
-	uint32_t shown;        /* mt_app_follow */
+	uint32_t shown; /* mt_app_follow */
 };
 
-struct mt_program_state; /* program.h */
-struct mt_log_state;     /* view/log.c */
+struct mt_program_state;   /* program.h */
+struct mt_log_state;       /* view/log.c */
 struct mt_processes_state; /* view/processes.c */
-struct mt_jobs;          /* job.c */
-struct mt_triage_ui;     /* triage.h */
-struct mt_difference;    /* difference.h */
-struct mt_themes;        /* theme_menu.c */
-struct mt_icicle_state;  /* view/icicle.c */
-struct mt_blocks_state;  /* view/blocks.c */
+struct mt_jobs;            /* job.c */
+struct mt_triage_ui;       /* triage.h */
+struct mt_difference;      /* difference.h */
+struct mt_themes;          /* theme_menu.c */
+struct mt_icicle_state;    /* view/icicle.c */
+struct mt_blocks_state;    /* view/blocks.c */
 
-struct mt_config;        /* config.h */
-struct mt_restore;       /* restore.c */
+struct mt_config;  /* config.h */
+struct mt_restore; /* restore.c */
 
 struct mt_columns {
 	uint8_t metric[MT_METRIC_COUNT];
@@ -134,17 +137,19 @@ struct mt_prompt {
 	enum mt_prompt_kind kind;
 	char text[1024];
 	uint32_t len, cursor;
-	uint32_t origin;       /* selected line to go back to */
+	uint32_t origin; /* selected line to go back to */
 	uint32_t matches;
 	char error[512];
-	char search[1024];     /* last search that was accepted */
+	char search[1024];                      /* last search that was accepted */
 	struct mt_filter_candidates candidates; /* what the filter could go on with */
-	uint32_t chosen;       /* one of them stands in the text; UINT32_MAX: none, they are those at the cursor */
+	/* one of them stands in the text; UINT32_MAX: none, they are those at the cursor */
+	uint32_t chosen;
 	struct mt_pattern *pattern; /* of what is typed, or of the last search */
 };
 
 struct mt_app;
-/* What lies on top of the view and takes keys and clicks first; one at a time. X(id, name of its struct mt_overlay) */
+/* What lies on top of the view and takes keys and clicks first; one at a time. X(id, name of its
+ * struct mt_overlay) */
 #define MT_OVERLAYS(X) \
 	X(HELP, help) \
 	X(PALETTE, palette) \
@@ -171,13 +176,24 @@ MT_OVERLAYS(X)
 #undef X
 
 /* ---- mouse ---- */
-enum mt_hit_kind { MT_HIT_ACTION, MT_HIT_LINE, MT_HIT_AREA, MT_HIT_COLUMN, MT_HIT_SORT, MT_HIT_PANE, MT_HIT_TIME, MT_HIT_MEASURE,
-	MT_HIT_OVERLAY };
+enum mt_hit_kind {
+	MT_HIT_ACTION,
+	MT_HIT_LINE,
+	MT_HIT_AREA,
+	MT_HIT_COLUMN,
+	MT_HIT_SORT,
+	MT_HIT_PANE,
+	MT_HIT_TIME,
+	MT_HIT_MEASURE,
+	MT_HIT_OVERLAY
+};
 struct mt_hit {
 	struct mt_rect rect;
 	enum mt_hit_kind kind;
 	enum mt_view_id view;
-	uint32_t value; /* action, index of the line, metric, what the overlay means by it; of the time and an area: none */
+	/* action, index of the line, metric, what the overlay means by it; of the time and an area:
+	 * none */
+	uint32_t value;
 };
 #define MT_HITS 256
 
@@ -193,19 +209,20 @@ enum mt_outcome { MT_OUTCOME_NONE, MT_OUTCOME_QUIT, MT_OUTCOME_LEAVE, MT_OUTCOME
 struct mt_app {
 	struct mt_screen *screen;
 	struct mt_data data;
-	struct mt_session *session;  /* NULL: not started by us */
-	bool ask_save, save;         /* the trace has no name of its own yet; and is to be kept */
+	struct mt_session *session; /* NULL: not started by us */
+	bool ask_save, save;        /* the trace has no name of its own yet; and is to be kept */
 	unsigned frame_ms;
 	enum mt_view_id view, back[8];
 	uint32_t back_count;
-	enum mt_view_id pane;        /* of the main screen: GROUPS or TREE */
+	enum mt_view_id pane; /* of the main screen: GROUPS or TREE */
 	bool maximised;
 	struct mt_themes *themes;
 	struct mt_wrappers *wrappers; /* the user's own, of the settings */
 	struct mt_config *config;
-	struct mt_restore *restore;  /* NULL: before the first data */
-	uint32_t suspect;            /* the group that was said to look like a leak, from 1; 0: none */
-	struct mt_columns columns;   /* of the list of groups; none: the first that fit */
+	struct mt_restore *restore; /* NULL: before the first data */
+	/* the group that was said to look like a leak, from 1; 0: none */
+	uint32_t suspect;
+	struct mt_columns columns; /* of the list of groups; none: the first that fit */
 	struct mt_groups_state groups;
 	struct mt_tree_state tree;
 	struct mt_timeline_state timeline;
@@ -215,52 +232,60 @@ struct mt_app {
 	struct mt_detail_state detail;
 	struct mt_program_state *program;
 	struct mt_triage_ui *triage;
-	struct mt_log_state *log;    /* NULL: not seen yet, and nothing was said */
+	struct mt_log_state *log; /* NULL: not seen yet, and nothing was said */
 	struct mt_icicle_state *icicle;
 	struct mt_processes_state *processes;
 	struct mt_jobs *jobs;
 	struct mt_difference *difference; /* NULL: not seen yet, and nothing to compare with */
-	struct mt_data *home;        /* what memtui was started with, while another process of its session is seen; or NULL */
-	enum mt_view_id before;      /* the tab that was seen before this one */
+	/* what memtui was started with, while another process of its session is seen; or NULL */
+	struct mt_data *home;
+	enum mt_view_id before; /* the tab that was seen before this one */
 	struct mt_blocks_state *blocks;
 	struct mt_prompt prompt;
 	const struct mt_overlay *overlay; /* NULL: none is open */
 	void *overlay_state;
 	struct mt_hit hits[MT_HITS];
 	uint32_t hit_count;
-	char message[256];           /* shown in the status line until the next key */
-	bool filtering;              /* a filter takes long: its progress is shown */
-	int percent;                 /* of it */
-	bool dirty;                  /* draw at once */
-	bool data_dirty;             /* draw when the next frame is due */
-	bool rested;                 /* no key came for a moment */
-	bool follows;                /* something on the screen waits for that */
-	const uint32_t *following, *followed; /* of mt_app_follow, in this frame and the one before */
+	char message[256]; /* shown in the status line until the next key */
+	bool filtering;    /* a filter takes long: its progress is shown */
+	int percent;       /* of it */
+	bool dirty;        /* draw at once */
+	bool data_dirty;   /* draw when the next frame is due */
+	bool rested;       /* no key came for a moment */
+	bool follows;      /* something on the screen waits for that */
+	/* of mt_app_follow, in this frame and the one before */
+	const uint32_t *following, *followed;
 	bool program_ended;
 	int wait_status;
-	int signal;                  /* that ended memtui, or 0 */
+	int signal; /* that ended memtui, or 0 */
 	enum mt_outcome outcome;
 };
 
 /* What is selected, for what can be done with it. */
 struct mt_pick {
-	uint32_t group;                   /* or MT_NO_GROUP */
-	uint32_t frame;                   /* of its backtrace; UINT32_MAX: the one that a list shows */
+	uint32_t group; /* or MT_NO_GROUP */
+	/* of its backtrace; UINT32_MAX: the one that a list shows */
+	uint32_t frame;
 	struct mt_backtrace_frame branch; /* a branch of the tree; function NULL: none */
 };
 
 struct mt_view {
-	const char *name, *brief;    /* of its tab, and where not all names have room; NULL: the same */
-	uint32_t scopes;             /* beside those of all views */
+	/* of its tab, and where not all names have room; NULL: the same */
+	const char *name, *brief;
+	uint32_t scopes; /* beside those of all views */
 	void (*draw)(struct mt_app *, struct mt_rect, bool focus);
 	bool (*action)(struct mt_app *, enum mt_action); /* false: not mine */
 	struct mt_list *(*list)(struct mt_app *);        /* brought up to date; NULL: none */
-	void (*choose)(struct mt_app *, uint32_t index); /* the line becomes the selected one and stays it */
+	/* the line becomes the selected one and stays it */
+	void (*choose)(struct mt_app *, uint32_t index);
 	void (*line)(struct mt_app *, uint32_t index, char *out, size_t len); /* text to search */
-	uint32_t (*at)(struct mt_app *, int row, int column); /* of its area on the screen: the line there; UINT32_MAX: none */
-	void (*sort)(struct mt_app *, uint32_t column);  /* its heading was clicked */
-	void (*pick)(struct mt_app *, struct mt_pick *); /* fills in what is selected; NULL: nothing is */
-	void (*leave)(struct mt_app *); /* another recording will be shown: forgets groups, ends threads; NULL: nothing to do */
+	/* of its area on the screen: the line there; UINT32_MAX: none */
+	uint32_t (*at)(struct mt_app *, int row, int column);
+	void (*sort)(struct mt_app *, uint32_t column); /* its heading was clicked */
+	/* fills in what is selected; NULL: nothing is */
+	void (*pick)(struct mt_app *, struct mt_pick *);
+	/* another recording will be shown: forgets groups, ends threads; NULL: nothing to do */
+	void (*leave)(struct mt_app *);
 };
 #define X(id, name) extern const struct mt_view mt_view_##name;
 MT_TABS(X)
@@ -272,24 +297,29 @@ const struct mt_view *mt_app_view(enum mt_view_id);
 enum mt_action mt_app_tab(enum mt_view_id); /* the action that turns to a view with a tab */
 bool mt_app_has(const struct mt_app *, enum mt_view_id); /* there is something to turn to */
 const struct mt_view *mt_app_focus(struct mt_app *); /* the view, or the pane of the main screen */
-void mt_app_go(struct mt_app *, enum mt_view_id);     /* remembers the way back */
+void mt_app_go(struct mt_app *, enum mt_view_id);    /* remembers the way back */
 void mt_app_back(struct mt_app *);
 void mt_app_act(struct mt_app *, enum mt_action);
-void mt_app_run(struct mt_app *, enum mt_action); /* also what another view can do: turns to that first */
+/* also what another view can do: turns to that first */
+void mt_app_run(struct mt_app *, enum mt_action);
 void mt_app_input(struct mt_app *, const struct mt_input *);
 uint32_t mt_app_scopes(struct mt_app *);
-/* In the status line until the next key, and in the log. {action} in the format is the key of that action. */
+/* In the status line until the next key, and in the log. {action} in the format is the key of that
+ * action. */
 void mt_app_say(struct mt_app *, const char *format, ...) __attribute__((format(printf, 2, 3)));
-/* Whose particulars are drawn beside a list: the selected line's, once the cursor rests there; until then those of the line
- * that was shown, so that a move of the cursor costs little. shown: the view's own, kept from frame to frame. */
+/* Whose particulars are drawn beside a list: the selected line's, once the cursor rests there;
+ * until then those of the line that was shown, so that a move of the cursor costs little. shown:
+ * the view's own, kept from frame to frame. */
 uint32_t mt_app_follow(struct mt_app *, uint32_t *shown, uint32_t selected, uint32_t count);
 void mt_app_open_group(struct mt_app *, uint32_t group);
 bool mt_app_live(const struct mt_app *); /* a session, not a trace */
-bool mt_app_pick(struct mt_app *, struct mt_pick *); /* what is selected; false, with a message: nothing is */
+/* what is selected; false, with a message: nothing is */
+bool mt_app_pick(struct mt_app *, struct mt_pick *);
 
 /* ---- frame.c: title, tabs, status line, key bar, and all on top ---- */
 size_t mt_frame_draw(struct mt_app *); /* returns the bytes that it sent */
-void mt_frame_hit(struct mt_app *, struct mt_rect, enum mt_hit_kind, enum mt_view_id, uint32_t value);
+void mt_frame_hit(struct mt_app *, struct mt_rect, enum mt_hit_kind, enum mt_view_id,
+	uint32_t value);
 /* One line of a list, filled in its role, with the cursor where it is the selected one. */
 struct mt_line {
 	struct mt_rect r;
@@ -297,12 +327,13 @@ struct mt_line {
 	bool selected, focus;
 	enum mt_role role; /* of its text */
 };
-/* The lines of a view's list that fit into r, each by the function, with the context as it is; a click means its index. Gives
- * how many they are. */
+/* The lines of a view's list that fit into r, each by the function, with the context as it is; a
+ * click means its index. Gives how many they are. */
 int mt_frame_list(struct mt_app *, enum mt_view_id, struct mt_rect r, struct mt_list *, bool focus,
 	void (*draw)(struct mt_app *, const struct mt_line *, void *context), void *context);
 /* The line alone: for lists whose lines do not follow one another. */
-struct mt_line mt_frame_line(struct mt_app *, enum mt_view_id, struct mt_rect r, uint32_t index, bool selected, bool focus);
+struct mt_line mt_frame_line(struct mt_app *, enum mt_view_id, struct mt_rect r, uint32_t index,
+	bool selected, bool focus);
 /* "function  source:line" of a frame into columns of a line, in two roles. */
 void mt_frame_where(struct mt_app *, int row, int column, int width, bool selected, bool focus,
 	const struct mt_backtrace_frame *);
@@ -320,7 +351,8 @@ int mt_loop_run(struct mt_app *, struct mt_err *err);
 void mt_prompt_open(struct mt_app *, enum mt_prompt_kind);
 void mt_prompt_key(struct mt_app *, uint32_t code);
 void mt_prompt_draw(struct mt_app *, int row, int columns);
-void mt_prompt_draw_below(struct mt_app *, int row, int columns); /* candidates, or the error, of the filter */
+/* candidates, or the error, of the filter */
+void mt_prompt_draw_below(struct mt_app *, int row, int columns);
 void mt_prompt_next(struct mt_app *, int direction);
 void mt_prompt_free(struct mt_prompt *);
 bool mt_prompt_matches(struct mt_app *, const char *text); /* the search on screen, if any */
@@ -332,14 +364,16 @@ void mt_help_open(struct mt_app *);
 void mt_overview_heap(struct mt_app *, struct mt_rect);
 
 /* ---- overlay.c ---- */
-void mt_overlay_open(struct mt_app *, const struct mt_overlay *, void *state); /* takes state, which free() ends */
+
+/* takes state, which free() ends */
+void mt_overlay_open(struct mt_app *, const struct mt_overlay *, void *state);
 void mt_overlay_close(struct mt_app *);
 bool mt_overlay_closes(const struct mt_input *); /* Esc or ^C */
 /* A box in the middle for so many lines and columns of text, as far as there is room. */
 struct mt_rect mt_box_middle(struct mt_app *, int rows, int columns);
 void mt_box_draw(struct mt_app *, struct mt_rect, const char *head, const char *foot);
-/* The lines of a list below the first rows of a box; each is filled in its role, and a click on it means its index. height: the
- * rows that a line of so many columns needs; NULL: one. */
+/* The lines of a list below the first rows of a box; each is filled in its role, and a click on it
+ * means its index. height: the rows that a line of so many columns needs; NULL: one. */
 void mt_box_list(struct mt_app *, struct mt_rect box, int first, struct mt_list *,
 	void (*line)(struct mt_app *, struct mt_rect, uint32_t index, enum mt_role),
 	int (*height)(struct mt_app *, uint32_t index, int columns));
@@ -353,7 +387,7 @@ void mt_palette_open(struct mt_app *);
 
 /* ---- user/setup.c ---- */
 void mt_setup_open(struct mt_app *);
-void mt_setup_wrappers(struct mt_app *);                     /* takes them from the settings */
+void mt_setup_wrappers(struct mt_app *);                       /* takes them from the settings */
 void mt_setup_refresh(struct mt_app *, unsigned milliseconds); /* between pictures of new data */
 
 void mt_setup_faster(struct mt_app *, int by); /* by steps: 1 more often, -1 less */
@@ -373,19 +407,21 @@ void mt_columns_text(const struct mt_columns *, char out[256]);
 
 /* ---- editor.c ---- */
 void mt_editor_open(struct mt_app *); /* at what is selected; comes back when it has ended */
-/* The file that a source path of a module's debug information means: as it is, else beside the module and in the
- * directories above it; NULL: not here. The caller frees. */
+/* The file that a source path of a module's debug information means: as it is, else beside the
+ * module and in the directories above it; NULL: not here. The caller frees. */
 char *mt_editor_source(const char *path, const char *module);
 
 /* ---- view/timeline_range.c ---- */
 void mt_timeline_alive_here(struct mt_app *);
 void mt_timeline_alive_at_peak(struct mt_app *);
 void mt_timeline_all_times(struct mt_app *);
-void mt_timeline_mouse(struct mt_app *, const struct mt_input *, int first_column); /* of the graph */
+/* of the graph */
+void mt_timeline_mouse(struct mt_app *, const struct mt_input *, int first_column);
 
 /* ---- view/tree.c ---- */
 void mt_tree_state_free(struct mt_tree_state *);
-/* The group that ends at the node, of a tree there is; or, inverted, whose function it begins with. */
+/* The group that ends at the node, of a tree there is; or, inverted, whose function it begins
+ * with. */
 uint32_t mt_tree_group(struct mt_app *, uint32_t node);
 enum mt_metric mt_tree_companion(enum mt_metric); /* blocks beside bytes, bytes beside blocks */
 /* ---- view/icicle.c ---- */
@@ -393,14 +429,15 @@ void mt_icicle_state_free(struct mt_icicle_state *);
 /* ---- view/blocks.c ---- */
 void mt_blocks_of_group(struct mt_app *, uint32_t group); /* turns to them; MT_NO_GROUP: of all */
 const char *mt_blocks_order_words(struct mt_app *);
-bool mt_blocks_asked(const struct mt_app *);              /* a list that is not there yet */
+bool mt_blocks_asked(const struct mt_app *); /* a list that is not there yet */
 void mt_blocks_collect(struct mt_app *);
-bool mt_blocks_progress(struct mt_app *, int percent);    /* to be told; whether that is news */
+bool mt_blocks_progress(struct mt_app *, int percent); /* to be told; whether that is news */
 void mt_blocks_state_free(struct mt_blocks_state *);
 /* ---- view/detail.c ---- */
 void mt_detail_free(struct mt_detail_state *);
 /* ---- view/processes.c ---- */
-/* Asks for the list again where it is seen and may have changed; when it wants to be asked next, or UINT64_MAX. */
+/* Asks for the list again where it is seen and may have changed; when it wants to be asked next, or
+ * UINT64_MAX. */
 uint64_t mt_processes_tend(struct mt_app *, uint64_t now_ms);
 void mt_processes_free(struct mt_processes_state *);
 /* ---- view/log.c ---- */
@@ -408,10 +445,12 @@ void mt_log_note(struct mt_app *, const char *text); /* what memtui said */
 void mt_log_free(struct mt_log_state *);
 /* ---- program_terminal.c, view/program.c ---- */
 void mt_program_open(struct mt_app *);
-void mt_program_read(struct mt_app *);             /* takes over new output */
-bool mt_program_typing(const struct mt_app *);     /* the program has the keyboard */
-bool mt_program_type(struct mt_app *, const struct mt_input *); /* false: it is not for the program */
-void mt_program_words(struct mt_app *, char *out, size_t len); /* its title, or which lines are seen */
+void mt_program_read(struct mt_app *);         /* takes over new output */
+bool mt_program_typing(const struct mt_app *); /* the program has the keyboard */
+/* false: it is not for the program */
+bool mt_program_type(struct mt_app *, const struct mt_input *);
+/* its title, or which lines are seen */
+void mt_program_words(struct mt_app *, char *out, size_t len);
 void mt_program_resize(struct mt_app *);
 void mt_program_free(struct mt_program_state *);
 

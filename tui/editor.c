@@ -1,6 +1,7 @@
-/* The user's editor at a line of the source: which one, how it is told the line, and the terminal lent to it. */
-#include "tui/app.h"
+/* The user's editor at a line of the source: which one, how it is told the line, and the terminal
+ * lent to it. */
 #include "core/base/buffer.h"
+#include "tui/app.h"
 #include "tui/user/config.h"
 
 #include <errno.h>
@@ -16,16 +17,30 @@
 
 #define WORDS_MAX 32
 
-/* How editors take the line, by the name of the program; whoever is not listed is told +LINE FILE as vi is. */
+/* How editors take the line, by the name of the program; whoever is not listed is told +LINE FILE
+ * as vi is. */
 static const struct {
 	const char *name, *option; /* before the place; NULL: none */
 	bool colon;                /* FILE:LINE, else LINE FILE */
 } editors[] = {
-	{"code", "--goto", true}, {"code-insiders", "--goto", true}, {"codium", "--goto", true}, {"vscodium", "--goto", true},
-	{"cursor", "--goto", true}, {"windsurf", "--goto", true},
-	{"subl", NULL, true}, {"sublime_text", NULL, true}, {"hx", NULL, true}, {"helix", NULL, true}, {"zed", NULL, true},
-	{"zeditor", NULL, true}, {"atom", NULL, true}, {"lapce", NULL, true},
-	{"kate", "--line", false}, {"kwrite", "--line", false}, {"idea", "--line", false}, {"clion", "--line", false},
+	{"code", "--goto", true},
+	{"code-insiders", "--goto", true},
+	{"codium", "--goto", true},
+	{"vscodium", "--goto", true},
+	{"cursor", "--goto", true},
+	{"windsurf", "--goto", true},
+	{"subl", NULL, true},
+	{"sublime_text", NULL, true},
+	{"hx", NULL, true},
+	{"helix", NULL, true},
+	{"zed", NULL, true},
+	{"zeditor", NULL, true},
+	{"atom", NULL, true},
+	{"lapce", NULL, true},
+	{"kate", "--line", false},
+	{"kwrite", "--line", false},
+	{"idea", "--line", false},
+	{"clion", "--line", false},
 };
 
 /* An executable that exec would find. */
@@ -60,7 +75,8 @@ static const char *chosen_editor(const struct mt_config *config)
 	return in_path("vi") ? "vi" : NULL;
 }
 
-/* Splits a command into words, in place: blanks separate, quotes and backslashes keep. No shell sees it. */
+/* Splits a command into words, in place: blanks separate, quotes and backslashes keep. No shell
+ * sees it. */
 static int split(char *text, char *words[WORDS_MAX])
 {
 	int count = 0;
@@ -88,9 +104,11 @@ static int split(char *text, char *words[WORDS_MAX])
 }
 
 /* The words that say where: behind those of the command. place: for the words made here. */
-static void add_place(char **words, int count, const char *file, uint32_t line, char *place, size_t len)
+static void add_place(char **words, int count, const char *file, uint32_t line, char *place,
+	size_t len)
 {
-	const char *name = strrchr(words[0], '/') ? strrchr(words[0], '/') + 1 : words[0], *option = NULL;
+	const char *name = strrchr(words[0], '/') ? strrchr(words[0], '/') + 1 : words[0];
+	const char *option = NULL;
 	bool known = false, colon = false;
 
 	for (size_t i = 0; i < sizeof editors / sizeof *editors && !known; i++)
@@ -126,8 +144,8 @@ static void become(char **words, int keys, int failed)
 	_exit(127);
 }
 
-/* Until it has ended, or stopped by itself; true: the latter. Where ^Z stopped both, that is over when this returns from
- * the first waitid: it is no stop any more. */
+/* Until it has ended, or stopped by itself; true: the latter. Where ^Z stopped both, that is over
+ * when this returns from the first waitid: it is no stop any more. */
 static bool wait_once(pid_t pid)
 {
 	siginfo_t news = {0};
@@ -141,8 +159,8 @@ static bool wait_once(pid_t pid)
 	return news.si_pid == pid;
 }
 
-/* The terminal is the editor's meanwhile: ^C is meant for it, and ^Z stops both, as the shell expects of one job. One that
- * stops itself alone takes the job with it: else nobody could type. */
+/* The terminal is the editor's meanwhile: ^C is meant for it, and ^Z stops both, as the shell
+ * expects of one job. One that stops itself alone takes the job with it: else nobody could type. */
 static int wait_for(pid_t pid)
 {
 	sigset_t stop, interrupt;
@@ -200,7 +218,9 @@ char *mt_editor_source(const char *path, const char *module)
 		free(file);
 		file = mt_format("./%s", path);
 	}
-	while (*path && (stat(file, &status) < 0 || !S_ISREG(status.st_mode) || access(file, R_OK) < 0)) {
+	while (*path
+		&& (stat(file, &status) < 0 || !S_ISREG(status.st_mode)
+			|| access(file, R_OK) < 0)) {
 		slash = *path == '/' || *module != '/' ? NULL : strrchr(directory, '/');
 		if (!slash) {
 			path = "";
@@ -222,8 +242,9 @@ char *mt_editor_source(const char *path, const char *module)
 struct place {
 	char *file;
 	uint32_t line;
-	char function[128], missing[512]; /* missing: a source file that debug information names and that is not here */
-	bool caller;                      /* of what was selected, which has no source here */
+	/* missing: a source file that debug information names and that is not here */
+	char function[128], missing[512];
+	bool caller; /* of what was selected, which has no source here */
 };
 
 static bool look(struct place *place, const struct mt_backtrace_frame *frame)
@@ -252,7 +273,9 @@ static void find_place(struct mt_app *app, const struct mt_pick *pick, struct pl
 	}
 	mt_backtrace_get(&backtrace, &app->data.profile, &app->data.symbols, pick->group);
 	own = mt_backtrace_own(&backtrace);
-	uint32_t first = pick->frame != UINT32_MAX ? pick->frame : own ? (uint32_t)(own - backtrace.frames) : 0;
+	uint32_t first = pick->frame != UINT32_MAX ? pick->frame
+		: own                              ? (uint32_t)(own - backtrace.frames)
+						   : 0;
 
 	for (uint32_t i = first; i < backtrace.count && !place->file; i++) {
 		look(place, &backtrace.frames[i]);
@@ -267,18 +290,24 @@ static void open_at(struct mt_app *app, const struct place *place, const char *e
 	int count = split(command, words), status;
 
 	if (!count) {
-		mt_app_say(app, "VISUAL or EDITOR names no program; expected for example EDITOR=vim");
+		mt_app_say(app,
+			"VISUAL or EDITOR names no program; expected for example EDITOR=vim");
 	} else {
 		add_place(words, count, place->file, place->line, where, sizeof where);
 		status = run(app, words);
 		if (status < 0)
-			mt_app_say(app, "cannot start %s: %s; VISUAL or EDITOR names another", words[0], strerror(-status));
+			mt_app_say(app, "cannot start %s: %s; VISUAL or EDITOR names another",
+				words[0], strerror(-status));
 		else if (status)
-			mt_app_say(app, WIFSIGNALED(status) ? "%s was ended by signal %d" : "%s ended with status %d", words[0],
+			mt_app_say(app,
+				WIFSIGNALED(status) ? "%s was ended by signal %d"
+						    : "%s ended with status %d",
+				words[0],
 				WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status));
 		else
-			mt_app_say(app, "back from %s at %s%s, %s:%u", words[0], place->caller ? "the nearest caller with a source here: " :
-				"", place->function, place->file, place->line);
+			mt_app_say(app, "back from %s at %s%s, %s:%u", words[0],
+				place->caller ? "the nearest caller with a source here: " : "",
+				place->function, place->file, place->line);
 	}
 	free(command);
 }
@@ -295,7 +324,9 @@ void mt_editor_open(struct mt_app *app)
 	if (!place.file && *place.missing)
 		mt_app_say(app, "%s is not here; start memtui where the source is", place.missing);
 	else if (!place.file)
-		mt_app_say(app, "no source line is known here: build with -g, or install debug information");
+		mt_app_say(app,
+			"no source line is known here: "
+			"build with -g, or install debug information");
 	else if (!editor)
 		mt_app_say(app, "no editor is known; set VISUAL or EDITOR, for example EDITOR=vim");
 	else

@@ -1,6 +1,6 @@
 /* What surrounds the view: title, tabs, status line, key bar; and what lies on top of it. */
-#include "tui/app.h"
 #include "core/export/number.h"
+#include "tui/app.h"
 #include "tui/data/job.h"
 #include "tui/user/keymap.h"
 #include "tui/view/guidance.h"
@@ -12,7 +12,8 @@
 #define ROWS_MIN 10
 #define COLUMNS_MIN 40
 
-void mt_frame_hit(struct mt_app *app, struct mt_rect r, enum mt_hit_kind kind, enum mt_view_id view, uint32_t value)
+void mt_frame_hit(struct mt_app *app, struct mt_rect r, enum mt_hit_kind kind, enum mt_view_id view,
+	uint32_t value)
 {
 	if (app->hit_count < MT_HITS)
 		app->hits[app->hit_count++] = (struct mt_hit){r, kind, view, value};
@@ -20,7 +21,8 @@ void mt_frame_hit(struct mt_app *app, struct mt_rect r, enum mt_hit_kind kind, e
 
 void mt_frame_source(char *out, size_t len, const struct mt_backtrace_frame *frame, bool full_path)
 {
-	const char *path = *frame->source ? frame->source : frame->module, *slash = strrchr(path, '/');
+	const char *path = *frame->source ? frame->source : frame->module;
+	const char *slash = strrchr(path, '/');
 
 	if (!full_path && !*frame->source && frame->caller) {
 		snprintf(out, len, "in %s", frame->caller);
@@ -37,45 +39,55 @@ void mt_frame_source(char *out, size_t len, const struct mt_backtrace_frame *fra
 void mt_frame_where(struct mt_app *app, int row, int column, int width, bool selected, bool focus,
 	const struct mt_backtrace_frame *frame)
 {
-	enum mt_role role = selected ? focus ? MT_ROLE_SELECTED : MT_ROLE_SELECTED_AWAY : MT_ROLE_FUNCTION;
+	enum mt_role role =
+		selected ? focus ? MT_ROLE_SELECTED : MT_ROLE_SELECTED_AWAY : MT_ROLE_FUNCTION;
 	int source_width = width >= 34 ? width * 2 / 5 : 0;
 	char text[512];
 
 	if (!frame) {
-		mt_draw(app->screen, row, column, width, selected ? role : MT_ROLE_DIM, "(no stack)");
+		mt_draw(app->screen, row, column, width, selected ? role : MT_ROLE_DIM,
+			"(no stack)");
 		return;
 	}
 	if (frame->pc == MT_PC_CUT) {
-		mt_draw(app->screen, row, column, width, selected ? role : MT_ROLE_DIM, "stack cut here");
+		mt_draw(app->screen, row, column, width, selected ? role : MT_ROLE_DIM,
+			"stack cut here");
 		return;
 	}
 	mt_frame_source(text, sizeof text, frame, false);
-	mt_draw(app->screen, row, column + width - source_width + 1, source_width - 1, selected ? role : MT_ROLE_SOURCE, text);
+	mt_draw(app->screen, row, column + width - source_width + 1, source_width - 1,
+		selected ? role : MT_ROLE_SOURCE, text);
 	snprintf(text, sizeof text, "%s%s", frame->inlined ? "[inlined] " : "", frame->function);
 	if (!selected && mt_prompt_matches(app, text))
 		role = MT_ROLE_MATCH;
 	mt_draw(app->screen, row, column, width - source_width, role, text);
 }
 
-struct mt_line mt_frame_line(struct mt_app *app, enum mt_view_id view, struct mt_rect r, uint32_t index, bool selected, bool focus)
+struct mt_line mt_frame_line(struct mt_app *app, enum mt_view_id view, struct mt_rect r,
+	uint32_t index, bool selected, bool focus)
 {
-	enum mt_role role = !selected ? MT_ROLE_NUMBER : focus ? MT_ROLE_SELECTED : MT_ROLE_SELECTED_AWAY;
+	enum mt_role role = !selected ? MT_ROLE_NUMBER
+		: focus               ? MT_ROLE_SELECTED
+				      : MT_ROLE_SELECTED_AWAY;
 
 	mt_draw_fill(app->screen, r.row, r.column, r.columns, role);
-	mt_draw(app->screen, r.row, r.column, 1, role, selected ? mt_glyph(mt_screen_utf8(app->screen), MT_GLYPH_CURSOR) : " ");
+	mt_draw(app->screen, r.row, r.column, 1, role,
+		selected ? mt_glyph(mt_screen_utf8(app->screen), MT_GLYPH_CURSOR) : " ");
 	mt_frame_hit(app, r, MT_HIT_LINE, view, index);
 	return (struct mt_line){r, index, selected, focus, role};
 }
 
-int mt_frame_list(struct mt_app *app, enum mt_view_id view, struct mt_rect r, struct mt_list *l, bool focus,
-	void (*draw)(struct mt_app *, const struct mt_line *, void *context), void *context)
+int mt_frame_list(struct mt_app *app, enum mt_view_id view, struct mt_rect r, struct mt_list *l,
+	bool focus, void (*draw)(struct mt_app *, const struct mt_line *, void *context),
+	void *context)
 {
 	int seen = 0;
 
 	mt_list_fit(l, r.rows);
 	for (; seen < r.rows && l->top + (uint32_t)seen < l->count; seen++) {
 		uint32_t index = l->top + (uint32_t)seen;
-		struct mt_line line = mt_frame_line(app, view, (struct mt_rect){r.row + seen, r.column, 1, r.columns}, index,
+		struct mt_line line = mt_frame_line(app, view,
+			(struct mt_rect){r.row + seen, r.column, 1, r.columns}, index,
 			index == l->selected, focus);
 
 		draw(app, &line, context);
@@ -91,8 +103,12 @@ static const char *state_words(const struct mt_app *app)
 		return "FROZEN";
 	if (d->live)
 		return d->profile.info.paused ? "PAUSED" : "LIVE";
-	return d->profile.info.recorder_lost || (d->recorder_gone && !d->profile.info.ended && !app->program_ended) ?
-		"BROKEN OFF" : app->session || d->client || d->followed ? "ENDED" : "";
+	return d->profile.info.recorder_lost
+			|| (d->recorder_gone && !d->profile.info.ended && !app->program_ended)
+		? "BROKEN OFF"
+		: app->session || d->client || d->followed
+		? "ENDED"
+		: "";
 }
 
 /* Without the program's directory where there is no room for all: its name says more. */
@@ -113,7 +129,8 @@ static void draw_title(struct mt_app *app, int columns)
 	const struct mt_data *d = &app->data;
 	const struct mt_info *info = &d->profile.info;
 	uint64_t lost = mt_data_lost(d);
-	char right[128], lost_text[48], count[16], wall[16], pid[48], others[24] = "", state[40] = "";
+	char right[128], lost_text[48], count[16], wall[16], pid[48], others[24] = "";
+	char state[40] = "";
 	int used, width, room;
 
 	mt_number_count(count, lost);
@@ -126,7 +143,9 @@ static void draw_title(struct mt_app *app, int columns)
 	else
 		mt_number_time(wall, seconds * 1000000000u);
 	if (*state_words(app))
-		snprintf(state, sizeof state, "%s %s ", d->live ? mt_glyph(mt_screen_utf8(app->screen), MT_GLYPH_LIVE) : "", state_words(app));
+		snprintf(state, sizeof state, "%s %s ",
+			d->live ? mt_glyph(mt_screen_utf8(app->screen), MT_GLYPH_LIVE) : "",
+			state_words(app));
 	snprintf(lost_text, sizeof lost_text, "  lost %s ", count);
 	snprintf(right, sizeof right, "%s", columns >= 60 ? wall : "");
 	width = mt_text_width(right) + mt_text_width(state) + mt_text_width(lost_text) + 1;
@@ -136,15 +155,19 @@ static void draw_title(struct mt_app *app, int columns)
 		snprintf(others, sizeof others, " +%u more", mt_client_others(d->client));
 	if (columns >= 60)
 		snprintf(pid, sizeof pid, "  pid %u%s",
-			info->pid || !d->client ? info->pid : (unsigned)mt_client_entry(d->client)->program, others);
+			info->pid || !d->client ? info->pid
+						: (unsigned)mt_client_entry(d->client)->program,
+			others);
 	used = mt_draw(app->screen, 0, 0, columns, MT_ROLE_TITLE, columns >= 60 ? "memtui  " : "");
 	room = columns - used - width - (int)strlen(pid) - 1;
-	used += mt_draw(app->screen, 0, used, room, MT_ROLE_TITLE, d->command ? fitting(d->command, room) : "");
+	used += mt_draw(app->screen, 0, used, room, MT_ROLE_TITLE,
+		d->command ? fitting(d->command, room) : "");
 	mt_draw(app->screen, 0, used, columns - used - width, MT_ROLE_TITLE, pid);
 	used = columns - width;
 	used += mt_draw(app->screen, 0, used, columns - used, MT_ROLE_LIVE, state);
 	used += mt_draw(app->screen, 0, used, columns - used, MT_ROLE_TITLE, right);
-	mt_draw(app->screen, 0, used, columns - used, lost ? MT_ROLE_LOST : MT_ROLE_TITLE, lost_text);
+	mt_draw(app->screen, 0, used, columns - used, lost ? MT_ROLE_LOST : MT_ROLE_TITLE,
+		lost_text);
 }
 
 /* Of which blocks the metric is that groups stand in the order of. */
@@ -161,7 +184,8 @@ enum names { NAMES_FULL, NAMES_BRIEF, NAMES_NONE };
 static int tab_text(char out[64], enum mt_view_id id, bool active, enum names names)
 {
 	const struct mt_view *view = mt_app_view(id);
-	const char *name = names == NAMES_BRIEF && view->brief ? view->brief : view->name, *gap = names == NAMES_BRIEF ? "" : " ";
+	const char *name = names == NAMES_BRIEF && view->brief ? view->brief : view->name;
+	const char *gap = names == NAMES_BRIEF ? "" : " ";
 	char key[16];
 
 	mt_action_key(mt_app_tab(id), key);
@@ -176,13 +200,17 @@ static int tabs_width(struct mt_app *app, enum mt_view_id open, enum names names
 	int width = 0;
 
 	for (int i = 0; i < MT_VIEW_TABS; i++)
-		width += mt_app_has(app, (enum mt_view_id)i) ? tab_text(text, (enum mt_view_id)i, open == (enum mt_view_id)i, names) : 0;
+		width += mt_app_has(app, (enum mt_view_id)i)
+			? tab_text(text, (enum mt_view_id)i, open == (enum mt_view_id)i, names)
+			: 0;
 	return width;
 }
 
 static void draw_tabs(struct mt_app *app, int columns)
 {
-	enum mt_view_id open = app->view == MT_VIEW_DETAIL && app->back_count ? app->back[app->back_count - 1] : app->view;
+	enum mt_view_id open = app->view == MT_VIEW_DETAIL && app->back_count
+		? app->back[app->back_count - 1]
+		: app->view;
 	enum names names = NAMES_FULL;
 	int column = 0, room = columns;
 	char right[64], text[64];
@@ -194,9 +222,11 @@ static void draw_tabs(struct mt_app *app, int columns)
 	else if (app->view == MT_VIEW_BLOCKS)
 		snprintf(right, sizeof right, "%s", mt_blocks_order_words(app));
 	else
-		snprintf(right, sizeof right, "%s%s%s", app->data.inverted && columns >= 80 ? "inverted  " : "",
-			sorted_by(app), mt_metric_info(app->data.sort)->words);
-	if (*sorted_by(app) || app->data.inverted || app->view == MT_VIEW_OUTPUT) /* stands nowhere else */
+		snprintf(right, sizeof right, "%s%s%s",
+			app->data.inverted && columns >= 80 ? "inverted  " : "", sorted_by(app),
+			mt_metric_info(app->data.sort)->words);
+	/* stands nowhere else */
+	if (*sorted_by(app) || app->data.inverted || app->view == MT_VIEW_OUTPUT)
 		room -= *right ? 1 + mt_text_width(right) : 0;
 	while (names < NAMES_NONE && tabs_width(app, open, names) > room)
 		names++;
@@ -207,15 +237,18 @@ static void draw_tabs(struct mt_app *app, int columns)
 		if (!mt_app_has(app, id))
 			continue;
 		tab_text(text, id, open == id, names);
-		used = mt_draw(app->screen, 1, column, columns - column, open == id ? MT_ROLE_TAB_ACTIVE : MT_ROLE_TAB, text);
-		mt_frame_hit(app, (struct mt_rect){1, column, 1, used}, MT_HIT_ACTION, id, (uint32_t)mt_app_tab(id));
+		used = mt_draw(app->screen, 1, column, columns - column,
+			open == id ? MT_ROLE_TAB_ACTIVE : MT_ROLE_TAB, text);
+		mt_frame_hit(app, (struct mt_rect){1, column, 1, used}, MT_HIT_ACTION, id,
+			(uint32_t)mt_app_tab(id));
 		column += used;
 	}
 	if (columns - column - 1 >= mt_text_width(right))
 		mt_draw_right(app->screen, 1, column + 1, columns - column - 1, MT_ROLE_DIM, right);
 }
 
-/* Returns rows used: a message that is too long for its own takes that of the keys as well, until the next key. */
+/* Returns rows used: a message that is too long for its own takes that of the keys as well, until
+ * the next key. */
 static int draw_status(struct mt_app *app, int row, int columns)
 {
 	struct mt_data *d = &app->data;
@@ -227,10 +260,14 @@ static int draw_status(struct mt_app *app, int row, int columns)
 		return 1;
 	}
 	if (app->message[0])
-		return mt_draw_wrapped(app->screen, (struct mt_rect){row, 0, 2, columns}, MT_ROLE_PROMPT, app->message) > 1 ? 2 : 1;
+		return mt_draw_wrapped(app->screen, (struct mt_rect){row, 0, 2, columns},
+			       MT_ROLE_PROMPT, app->message)
+				> 1
+			? 2
+			: 1;
 	if (app->filtering && mt_data_pending(d)) {
-		mt_drawf(app->screen, row, 0, columns, MT_ROLE_PROMPT, "filtering %d %%   %s   %s", app->percent,
-			mt_keymap_words(keys, sizeof keys, "{cancel} cancels"),
+		mt_drawf(app->screen, row, 0, columns, MT_ROLE_PROMPT, "filtering %d %%   %s   %s",
+			app->percent, mt_keymap_words(keys, sizeof keys, "{cancel} cancels"),
 			mt_data_pending(d));
 		return 1;
 	}
@@ -238,9 +275,12 @@ static int draw_status(struct mt_app *app, int row, int columns)
 		mt_draw(app->screen, row, 0, columns, MT_ROLE_PROMPT, right);
 		return 1;
 	}
-	snprintf(hidden, sizeof hidden, mt_keymap_words(keys, sizeof keys, columns >= 60 ? "%u suppressed ({show-hidden})   " :
-		"%u{show-hidden} "), d->hidden);
-	snprintf(right, sizeof right, "%s%s%u/%u groups", mt_data_busy(d) ? "looking up names   " : "", d->hidden ? hidden : "",
+	snprintf(hidden, sizeof hidden,
+		mt_keymap_words(keys, sizeof keys,
+			columns >= 60 ? "%u suppressed ({show-hidden})   " : "%u{show-hidden} "),
+		d->hidden);
+	snprintf(right, sizeof right, "%s%s%u/%u groups",
+		mt_data_busy(d) ? "looking up names   " : "", d->hidden ? hidden : "",
 		d->selection.count, d->profile.group_count);
 	int width = mt_text_width(right);
 
@@ -248,7 +288,8 @@ static int draw_status(struct mt_app *app, int row, int columns)
 	if (!*filter && mt_guidance_suspect(app, hint, sizeof hint, columns - width - 1))
 		mt_draw(app->screen, row, 0, columns - width - 1, MT_ROLE_GROWING, hint);
 	else
-		mt_drawf(app->screen, row, 0, columns - width - 1, *filter ? MT_ROLE_PROMPT : MT_ROLE_DIM, "filter: %s",
+		mt_drawf(app->screen, row, 0, columns - width - 1,
+			*filter ? MT_ROLE_PROMPT : MT_ROLE_DIM, "filter: %s",
 			*filter ? filter : "-");
 	free(filter);
 	mt_draw(app->screen, row, columns - width, width, MT_ROLE_DIM, right);
@@ -269,8 +310,9 @@ static bool offered(struct mt_app *app, enum mt_action what)
 	if (what == MT_ACTION_SEARCH)
 		return mt_app_focus(app)->list != NULL;
 	if (what == MT_ACTION_OPEN)
-		return app->view != MT_VIEW_TIMELINE && app->view != MT_VIEW_OUTPUT && app->view != MT_VIEW_DETAIL &&
-			app->view != MT_VIEW_ICICLE && app->view != MT_VIEW_LOG;
+		return app->view != MT_VIEW_TIMELINE && app->view != MT_VIEW_OUTPUT
+			&& app->view != MT_VIEW_DETAIL && app->view != MT_VIEW_ICICLE
+			&& app->view != MT_VIEW_LOG;
 	return true;
 }
 
@@ -285,15 +327,18 @@ static void draw_keys(struct mt_app *app, int row, int columns)
 			const struct mt_action_info *info = mt_action_info((enum mt_action)i);
 			int width;
 
-			if (info->bar != rank || !(scopes & 1u << info->scope) || !offered(app, (enum mt_action)i))
+			if (info->bar != rank || !(scopes & 1u << info->scope)
+				|| !offered(app, (enum mt_action)i))
 				continue;
 			mt_action_key((enum mt_action)i, key);
 			width = mt_text_width(key) + mt_text_width(info->name) + 1;
 			if (column + width > columns)
 				continue;
 			mt_draw(app->screen, row, column, columns - column, MT_ROLE_KEY, key);
-			mt_draw(app->screen, row, column + mt_text_width(key), columns, MT_ROLE_KEY_NAME, info->name);
-			mt_frame_hit(app, (struct mt_rect){row, column, 1, width - 1}, MT_HIT_ACTION, MT_VIEW_MAIN, (uint32_t)i);
+			mt_draw(app->screen, row, column + mt_text_width(key), columns,
+				MT_ROLE_KEY_NAME, info->name);
+			mt_frame_hit(app, (struct mt_rect){row, column, 1, width - 1},
+				MT_HIT_ACTION, MT_VIEW_MAIN, (uint32_t)i);
 			column += width;
 		}
 }
@@ -302,7 +347,8 @@ static void draw_typing_keys(struct mt_app *app, int row, int columns)
 {
 	int used = mt_draw(app->screen, row, 0, columns, MT_ROLE_KEY, "^]");
 
-	mt_draw(app->screen, row, used, columns - used, MT_ROLE_KEY_NAME, "take the keyboard back from the program");
+	mt_draw(app->screen, row, used, columns - used, MT_ROLE_KEY_NAME,
+		"take the keyboard back from the program");
 }
 
 size_t mt_frame_draw(struct mt_app *app)
@@ -316,7 +362,8 @@ size_t mt_frame_draw(struct mt_app *app)
 	app->followed = app->following;
 	app->following = NULL;
 	if (rows < ROWS_MIN || columns < COLUMNS_MIN) {
-		mt_drawf(s, 0, 0, columns, MT_ROLE_TEXT, "memtui needs %dx%d,", COLUMNS_MIN, ROWS_MIN);
+		mt_drawf(s, 0, 0, columns, MT_ROLE_TEXT, "memtui needs %dx%d,", COLUMNS_MIN,
+			ROWS_MIN);
 		mt_drawf(s, 1, 0, columns, MT_ROLE_TEXT, "this is %dx%d", columns, rows);
 		return mt_screen_end(s);
 	}

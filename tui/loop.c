@@ -1,10 +1,11 @@
-/* The event loop: keys at once, new data in the rhythm of frames, and nothing sent while nothing changes. */
+/* The event loop: keys at once, new data in the rhythm of frames, and nothing sent while nothing
+ * changes. */
 #include "tui/app.h"
-#include "tui/user/restore.h"
 #include "tui/data/difference.h"
 #include "tui/data/ended.h"
 #include "tui/data/job.h"
 #include "tui/data/switch.h"
+#include "tui/user/restore.h"
 #include "tui/user/theme_menu.h"
 
 #include <errno.h>
@@ -18,17 +19,19 @@
 #include <time.h>
 #include <unistd.h>
 
-#define ESCAPE_MS 50     /* a lone Esc is a key after so long */
-#define NAMES_MS 100     /* between looks at what was resolved */
-#define TYPING_MS 20     /* between looks at the program's terminal while it has the keyboard */
-#define OUTPUT_MS 100    /* while it is only seen */
-#define FILTER_MS 500    /* until the progress of a filter is shown */
-#define FIRST_MS 250     /* that the first screen waits for its filter */
-#define HEAVY_MS 20      /* news that takes longer to be shown waits while keys come, */
-#define KEYS_MS 300      /* for so long behind a key, */
-#define STALE_MS 1000    /* and never for longer than that */
-#define FOLLOW_MS 250    /* that the cursor rests before its line's particulars are drawn */
-#define FRAME_BYTES 1024 /* of new data, in the time between two frames: 4 KB a second at the rate without settings, 1 KB over SSH */
+#define ESCAPE_MS 50  /* a lone Esc is a key after so long */
+#define NAMES_MS 100  /* between looks at what was resolved */
+#define TYPING_MS 20  /* between looks at the program's terminal while it has the keyboard */
+#define OUTPUT_MS 100 /* while it is only seen */
+#define FILTER_MS 500 /* until the progress of a filter is shown */
+#define FIRST_MS 250  /* that the first screen waits for its filter */
+#define HEAVY_MS 20   /* news that takes longer to be shown waits while keys come, */
+#define KEYS_MS 300   /* for so long behind a key, */
+#define STALE_MS 1000 /* and never for longer than that */
+#define FOLLOW_MS 250 /* that the cursor rests before its line's particulars are drawn */
+/* of new data, in the time between two frames: 4 KB a second at the rate without settings, 1 KB
+ * over SSH */
+#define FRAME_BYTES 1024
 #define FOREVER UINT64_MAX
 
 struct loop {
@@ -38,11 +41,13 @@ struct loop {
 	size_t pending_len;
 	uint64_t pending_since, next_frame, next_names, next_output, next_import;
 	uint64_t next_processes, next_difference; /* FOREVER: nothing to do */
-	uint64_t next_blocks; /* 0: none are asked for; FOREVER: a test holds the list, and that was seen */
+	/* 0: none are asked for; FOREVER: a test holds the list, and that was seen */
+	uint64_t next_blocks;
 	uint64_t next_filter, asked; /* the same of a filter; which one is being answered */
-	uint64_t key_ms, news_ms, took_ms; /* when the last key and the last news of the program came; what it took */
+	/* when the last key and the last news of the program came; what it took */
+	uint64_t key_ms, news_ms, took_ms;
 	uint64_t consumed, frame;
-	bool test, frames;    /* write idle tokens; after every frame */
+	bool test, frames; /* write idle tokens; after every frame */
 	uint64_t token_consumed, token_frame;
 	bool token_sent, token_busy;
 };
@@ -55,10 +60,13 @@ static uint64_t now_ms(void)
 	return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
 }
 
-/* Until when news of a large program waits, so that whoever types is answered out of what is there; 0: it does not. */
+/* Until when news of a large program waits, so that whoever types is answered out of what is there;
+ * 0: it does not. */
 static uint64_t news_wait_until(const struct loop *loop, uint64_t now)
 {
-	uint64_t until = loop->key_ms + KEYS_MS < loop->news_ms + STALE_MS ? loop->key_ms + KEYS_MS : loop->news_ms + STALE_MS;
+	uint64_t until = loop->key_ms + KEYS_MS < loop->news_ms + STALE_MS
+		? loop->key_ms + KEYS_MS
+		: loop->news_ms + STALE_MS;
 
 	return loop->took_ms > HEAVY_MS && now < until ? until : 0;
 }
@@ -96,18 +104,21 @@ static void reap(struct mt_app *app)
 {
 	char key[16];
 
-	if (!app->session || app->program_ended || mt_session_poll(app->session, &app->wait_status) != 1)
+	if (!app->session || app->program_ended
+		|| mt_session_poll(app->session, &app->wait_status) != 1)
 		return;
 	app->program_ended = true;
 	if (!mt_app_home(app)->frozen)
 		mt_data_update(mt_app_home(app), true);
 	mt_app_home(app)->live = false;
 	if (app->wait_status & 0x7f)
-		mt_app_say(app, "the program was ended by signal %d; what it left stays here until %s", app->wait_status & 0x7f,
-			mt_action_key(MT_ACTION_QUIT, key));
+		mt_app_say(app,
+			"the program was ended by signal %d; what it left stays here until %s",
+			app->wait_status & 0x7f, mt_action_key(MT_ACTION_QUIT, key));
 	else
-		mt_app_say(app, "the program ended with status %d; what it left stays here until %s", app->wait_status >> 8 & 0xff,
-			mt_action_key(MT_ACTION_QUIT, key));
+		mt_app_say(app,
+			"the program ended with status %d; what it left stays here until %s",
+			app->wait_status >> 8 & 0xff, mt_action_key(MT_ACTION_QUIT, key));
 	if (app->overlay == &mt_overlay_leave || app->overlay == &mt_overlay_leave_save)
 		mt_overlay_close(app);
 	app->dirty = true;
@@ -132,9 +143,7 @@ static void take_signal(struct loop *loop)
 			app->dirty = true;
 			break;
 		case SIGCHLD: reap(app); break;
-		default:
-			app->signal = (int)info.ssi_signo;
-			app->outcome = MT_OUTCOME_LEAVE;
+		default: app->signal = (int)info.ssi_signo; app->outcome = MT_OUTCOME_LEAVE;
 		}
 }
 
@@ -143,8 +152,10 @@ static void decode(struct loop *loop, bool final)
 	size_t used = 0, n;
 	struct mt_input input;
 
-	while (loop->app->outcome == MT_OUTCOME_NONE &&
-			(n = mt_keys_decode(loop->pending + used, loop->pending_len - used, final, &input)) > 0) {
+	while (loop->app->outcome == MT_OUTCOME_NONE
+		&& (n = mt_keys_decode(loop->pending + used, loop->pending_len - used, final,
+			    &input))
+			> 0) {
 		used += n;
 		if (input.code != MT_KEY_UNKNOWN)
 			mt_app_input(loop->app, &input);
@@ -183,12 +194,15 @@ static bool works(struct loop *loop)
 {
 	struct mt_app *app = loop->app;
 
-	return (mt_data_pending(&app->data) && loop->next_filter != FOREVER) || (mt_blocks_asked(app) && loop->next_blocks != FOREVER) ||
-		app->data_dirty || app->follows || loop->next_names || mt_jobs_shown(app) || mt_difference_busy(app) || app->data.trace == MT_TRACE_AWAITED ||
-		(app->data.surveying && mt_surveying_busy(app->data.surveying));
+	return (mt_data_pending(&app->data) && loop->next_filter != FOREVER)
+		|| (mt_blocks_asked(app) && loop->next_blocks != FOREVER) || app->data_dirty
+		|| app->follows || loop->next_names || mt_jobs_shown(app) || mt_difference_busy(app)
+		|| app->data.trace == MT_TRACE_AWAITED
+		|| (app->data.surveying && mt_surveying_busy(app->data.surveying));
 }
 
-/* For tests: tells in band that all input was answered and nothing is left to draw, or with 1 at its end that more will be. */
+/* For tests: tells in band that all input was answered and nothing is left to draw, or with 1 at
+ * its end that more will be. */
 static void tell_idle(struct loop *loop)
 {
 	struct mt_app *app = loop->app;
@@ -200,15 +214,16 @@ static void tell_idle(struct loop *loop)
 
 	if (busy && !loop->frames)
 		return;
-	if (loop->token_sent && loop->token_consumed == loop->consumed && loop->token_frame == loop->frame &&
-			loop->token_busy == busy)
+	if (loop->token_sent && loop->token_consumed == loop->consumed
+		&& loop->token_frame == loop->frame && loop->token_busy == busy)
 		return;
 	loop->token_sent = true;
 	loop->token_consumed = loop->consumed;
 	loop->token_frame = loop->frame;
 	loop->token_busy = busy;
-	int len = snprintf(token, sizeof token, "\033]7770;%llu;%llu;%dx%d;%d\a", (unsigned long long)loop->consumed,
-		(unsigned long long)loop->frame, mt_screen_rows(app->screen), mt_screen_columns(app->screen), busy);
+	int len = snprintf(token, sizeof token, "\033]7770;%llu;%llu;%dx%d;%d\a",
+		(unsigned long long)loop->consumed, (unsigned long long)loop->frame,
+		mt_screen_rows(app->screen), mt_screen_columns(app->screen), busy);
 
 	mt_screen_send(app->screen, token, (size_t)len);
 }
@@ -225,7 +240,8 @@ static void watch_blocks(struct loop *loop, uint64_t now)
 	}
 	int percent = (int)(mt_worker_progress(app->data.listing, &held) * 100 + 0.5);
 
-	if (!loop->next_blocks || (loop->next_blocks == FOREVER && !held)) /* also where another list is asked for */
+	/* also where another list is asked for */
+	if (!loop->next_blocks || (loop->next_blocks == FOREVER && !held))
 		loop->next_blocks = now + FILTER_MS;
 	if (!held && now < loop->next_blocks)
 		return;
@@ -241,9 +257,11 @@ static int timeout(struct loop *loop)
 
 	if (loop->pending_len)
 		at = loop->pending_since + ESCAPE_MS;
-	if ((app->data_dirty || app->data.client) && loop->next_frame > now && loop->next_frame < at)
+	if ((app->data_dirty || app->data.client) && loop->next_frame > now
+		&& loop->next_frame < at)
 		at = loop->next_frame;
-	uint64_t news = news_wait_until(loop, now), names = loop->next_names > news ? loop->next_names : news;
+	uint64_t news = news_wait_until(loop, now);
+	uint64_t names = loop->next_names > news ? loop->next_names : news;
 
 	if (news && news < at && app->data.client)
 		at = news;
@@ -255,7 +273,8 @@ static int timeout(struct loop *loop)
 		at = loop->next_filter;
 	if (loop->next_blocks && loop->next_blocks < at)
 		at = loop->next_blocks;
-	if (app->program && (app->view == MT_VIEW_OUTPUT || mt_app_home(app)->recorder_gone) && !app->program_ended && loop->next_output < at)
+	if (app->program && (app->view == MT_VIEW_OUTPUT || mt_app_home(app)->recorder_gone)
+		&& !app->program_ended && loop->next_output < at)
 		at = loop->next_output;
 	uint64_t import = loop->next_import > news ? loop->next_import : news;
 
@@ -313,7 +332,8 @@ static void draw_when_due(struct loop *loop)
 
 	if (news) { /* what costs more than its share takes the time of the frames behind it */
 		loop->took_ms += now_ms() - now;
-		loop->next_frame = now + app->frame_ms * (bytes > FRAME_BYTES ? bytes : FRAME_BYTES) / FRAME_BYTES;
+		loop->next_frame = now
+			+ app->frame_ms * (bytes > FRAME_BYTES ? bytes : FRAME_BYTES) / FRAME_BYTES;
 	}
 	loop->frame++;
 	watch_blocks(loop, now); /* drawing may have asked for them */
@@ -347,20 +367,23 @@ static void run_timers(struct loop *loop)
 	if (app->follows && now >= loop->key_ms + FOLLOW_MS)
 		app->dirty = true;
 	watch_blocks(loop, now);
-	/* Names of a program that runs come with its frames: to take them over costs as much as a frame. */
+	/* Names of a program that runs come with its frames: to take them over costs as much as a
+	 * frame. */
 	uint64_t names_ms = app->data.live && app->frame_ms > NAMES_MS ? app->frame_ms : NAMES_MS;
 
 	if (!loop->next_names && mt_data_busy(&app->data)) {
 		loop->next_names = now + names_ms;
 	} else if (loop->next_names && now >= loop->next_names && !news_wait_until(loop, now)) {
-		bool busy = mt_data_busy(&app->data); /* before: one more look after the last name */
+		/* before: one more look after the last name */
+		bool busy = mt_data_busy(&app->data);
 
 		take_news(loop, false);
 		if (!busy && !app->data.frozen)
 			app->data_dirty = true;
 		loop->next_names = busy ? now + names_ms : 0;
 	}
-	if (app->data.import && !app->data.frozen && now >= loop->next_import && !news_wait_until(loop, now)) {
+	if (app->data.import && !app->data.frozen && now >= loop->next_import
+		&& !news_wait_until(loop, now)) {
 		loop->next_import = now + app->frame_ms;
 		take_news(loop, true);
 	}
@@ -392,7 +415,9 @@ static short client_events(const struct loop *loop)
 	short events = mt_client_events(d->client);
 	uint64_t now = now_ms();
 
-	return d->frozen || now < loop->next_frame || news_wait_until(loop, now) ? (short)(events & ~POLLIN) : events;
+	return d->frozen || now < loop->next_frame || news_wait_until(loop, now)
+		? (short)(events & ~POLLIN)
+		: events;
 }
 
 static void wait_once(struct loop *loop)
@@ -403,12 +428,16 @@ static void wait_once(struct loop *loop)
 	struct pollfd fds[10] = {
 		{.fd = mt_screen_fd(app->screen), .events = POLLIN},
 		{.fd = loop->signals, .events = POLLIN},
-		{.fd = client ? mt_client_fd(app->data.client) : -1, .events = client ? client_events(loop) : 0},
-		{.fd = app->data.matching ? mt_matching_fd(app->data.matching) : -1, .events = POLLIN},
+		{.fd = client ? mt_client_fd(app->data.client) : -1,
+			.events = client ? client_events(loop) : 0},
+		{.fd = app->data.matching ? mt_matching_fd(app->data.matching) : -1,
+			.events = POLLIN},
 		{.fd = mt_themes_fd(app), .events = POLLIN},
-		{.fd = app->data.surveying ? mt_surveying_fd(app->data.surveying) : -1, .events = POLLIN},
+		{.fd = app->data.surveying ? mt_surveying_fd(app->data.surveying) : -1,
+			.events = POLLIN},
 		{.fd = mt_jobs_fd(app), .events = POLLIN},
-		{.fd = home ? mt_client_fd(app->home->client) : -1, .events = home ? mt_client_events(app->home->client) : 0},
+		{.fd = home ? mt_client_fd(app->home->client) : -1,
+			.events = home ? mt_client_events(app->home->client) : 0},
 		{.fd = app->data.listing ? mt_worker_fd(app->data.listing) : -1, .events = POLLIN},
 		{.fd = mt_difference_fd(app), .events = POLLIN},
 	};
@@ -423,7 +452,8 @@ static void wait_once(struct loop *loop)
 		app->outcome = MT_OUTCOME_LEAVE;
 	if (fds[2].revents & POLLOUT && app->data.client)
 		mt_client_flush(app->data.client);
-	/* The picture that answers a key comes before the program's news, which are there the next time, too. */
+	/* The picture that answers a key comes before the program's news, which are there the next
+	 * time, too. */
 	if (fds[2].revents & ~POLLOUT && !(fds[0].revents && app->dirty))
 		take_client(loop, fds[2].revents);
 	if (fds[3].revents)

@@ -24,9 +24,8 @@ enum { EXIT_USAGE = 2 };
 
 static const struct mt_command *const commands[] = {
 #define X(name) &mt_command_##name,
-	MT_COMMANDS(X)
+	MT_COMMANDS(X) NULL,
 #undef X
-	NULL,
 };
 
 const struct mt_command *mt_command_at(int i)
@@ -54,11 +53,14 @@ int mt_command_unknown(const char *name, struct mt_err *err)
 	struct stat status;
 
 	if (nearest)
-		return mt_fail(err, -EINVAL, "no command '%.100s'; did you mean 'memtui %s'?", name, nearest);
+		return mt_fail(err, -EINVAL, "no command '%.100s'; did you mean 'memtui %s'?", name,
+			nearest);
 	if (!stat(name, &status) && S_ISREG(status.st_mode))
-		return mt_fail(err, -EINVAL, "no command '%.100s'; did you mean 'memtui %s %.100s'?", name,
+		return mt_fail(err, -EINVAL,
+			"no command '%.100s'; did you mean 'memtui %s %.100s'?", name,
 			status.st_mode & S_IXUSR ? "run" : "open", name);
-	return mt_fail(err, -EINVAL, "no command '%.100s'; expected one that 'memtui help' lists", name);
+	return mt_fail(err, -EINVAL, "no command '%.100s'; expected one that 'memtui help' lists",
+		name);
 }
 
 /* One line whatever is in it. */
@@ -89,7 +91,10 @@ static double now_seconds(void)
 /* What is done at once needs no line. */
 void mt_command_progress(const char *what, double fraction)
 {
-	static struct { double began, last; bool shown; } line;
+	static struct {
+		double began, last;
+		bool shown;
+	} line;
 	double now = now_seconds();
 
 	if (fraction < 0) {
@@ -101,7 +106,8 @@ void mt_command_progress(const char *what, double fraction)
 	}
 	if (!line.began)
 		line.began = now;
-	if (now - line.began < PROGRESS_AFTER || now - line.last < PROGRESS_EVERY || !isatty(STDERR_FILENO))
+	if (now - line.began < PROGRESS_AFTER || now - line.last < PROGRESS_EVERY
+		|| !isatty(STDERR_FILENO))
 		return;
 	line.last = now;
 	line.shown = true;
@@ -141,9 +147,10 @@ static int run_command(const struct mt_command *command, int argc, char **argv)
 	char **operands = mt_alloc(((size_t)argc + 1) * sizeof *operands);
 	int status;
 
-	if ((command->runs_program && mt_environment_apply(&arguments, command, &err) < 0) ||
-		mt_options_parse(&arguments, command, argc, argv, operands, &err) < 0 ||
-		(!arguments.help && command->check && command->check(&arguments, &err) < 0) || !good_patterns(&arguments, &err)) {
+	if ((command->runs_program && mt_environment_apply(&arguments, command, &err) < 0)
+		|| mt_options_parse(&arguments, command, argc, argv, operands, &err) < 0
+		|| (!arguments.help && command->check && command->check(&arguments, &err) < 0)
+		|| !good_patterns(&arguments, &err)) {
 		status = usage(&err);
 	} else if (arguments.help) {
 		mt_help_print(stdout, command);
@@ -170,14 +177,15 @@ static int close_output(int status)
 	return status ? status : EXIT_FAILURE;
 }
 
-/* What is opened later must not become standard input, output or error. They fail as closed ones do, and are closed
- * again in a program that is started. */
+/* What is opened later must not become standard input, output or error. They fail as closed ones
+ * do, and are closed again in a program that is started. */
 static void fill_standard(void)
 {
 	int fd;
 
 	do
-		fd = open("/dev/null", O_CLOEXEC | (fcntl(STDIN_FILENO, F_GETFD) < 0 ? O_WRONLY : O_RDONLY));
+		fd = open("/dev/null",
+			O_CLOEXEC | (fcntl(STDIN_FILENO, F_GETFD) < 0 ? O_WRONLY : O_RDONLY));
 	while (fd >= 0 && fd <= STDERR_FILENO);
 	if (fd >= 0)
 		close(fd);
@@ -189,7 +197,8 @@ int main(int argc, char **argv)
 
 	fill_standard();
 	if (argc < 2) {
-		mt_fail(&err, -EINVAL, "no command; expected 'memtui run PROG', 'memtui open TRACE' or one that "
+		mt_fail(&err, -EINVAL,
+			"no command; expected 'memtui run PROG', 'memtui open TRACE' or one that "
 			"'memtui help' lists");
 		return usage(&err);
 	}

@@ -22,8 +22,8 @@ bool mt_overlay_closes(const struct mt_input *input)
 	return input->code == MT_KEY_ESCAPE || input->code == ('C' & 0x1f);
 }
 
-/* Where there is no room for it beside the edges it takes all columns, without sides: then it scrolls as whole lines of the
- * terminal. */
+/* Where there is no room for it beside the edges it takes all columns, without sides: then it
+ * scrolls as whole lines of the terminal. */
 struct mt_rect mt_box_middle(struct mt_app *app, int rows, int columns)
 {
 	int all_rows = mt_screen_rows(app->screen), all_columns = mt_screen_columns(app->screen);
@@ -31,7 +31,9 @@ struct mt_rect mt_box_middle(struct mt_app *app, int rows, int columns)
 	int most = all_rows - 3, row; /* title, status line and key bar stay */
 
 	rows = rows + 2 < most ? rows + 2 : most;
-	row = (all_rows - rows) / 2 < all_rows - 2 - rows ? (all_rows - rows) / 2 : all_rows - 2 - rows;
+	row = (all_rows - rows) / 2 < all_rows - 2 - rows
+		? (all_rows - rows) / 2
+		: all_rows - 2 - rows;
 	columns = columns + 2 < all_columns - 2 ? columns + 2 : all_columns;
 	return (struct mt_rect){row, (all_columns - columns) / 2, rows, columns};
 }
@@ -94,7 +96,8 @@ void mt_box_list(struct mt_app *app, struct mt_rect box, int first, struct mt_li
 	int (*height)(struct mt_app *, uint32_t index, int columns))
 {
 	struct mt_screen *s = app->screen;
-	struct mt_rect r = {box.row + 1 + first, box.column + has_sides(app, box), 1, mt_box_width(app, box)};
+	struct mt_rect r = {box.row + 1 + first, box.column + has_sides(app, box), 1,
+		mt_box_width(app, box)};
 	int end = box.row + box.rows - 1;
 
 	fit(app, l, end - r.row, r.columns, height);
@@ -108,7 +111,8 @@ void mt_box_list(struct mt_app *app, struct mt_rect box, int first, struct mt_li
 		for (int row = 0; row < r.rows; row++)
 			mt_draw_fill(s, r.row + row, r.column, r.columns, role);
 		if (index == l->selected)
-			mt_draw(s, r.row, r.column, 1, role, mt_glyph(mt_screen_utf8(s), MT_GLYPH_CURSOR));
+			mt_draw(s, r.row, r.column, 1, role,
+				mt_glyph(mt_screen_utf8(s), MT_GLYPH_CURSOR));
 		mt_frame_hit(app, r, MT_HIT_OVERLAY, MT_VIEW_MAIN, index);
 		line(app, r, index, role);
 	}

@@ -1,13 +1,14 @@
-/* The palette: every action of the list, found by some letters of its name or words of its help; Enter runs it. */
-#include "tui/app.h"
+/* The palette: every action of the list, found by some letters of its name or words of its help;
+ * Enter runs it. */
 #include "core/base/buffer.h"
+#include "tui/app.h"
 
 #include <ctype.h>
 #include <stdio.h>
 #include <string.h>
 
 #define EXACT 10000
-#define NAME 4       /* how much more a letter of the name is worth than one of the words */
+#define NAME 4 /* how much more a letter of the name is worth than one of the words */
 
 #define NAME_WIDTH 14
 #define KEY_WIDTH 9
@@ -26,8 +27,8 @@ static bool starts_word(const char *text, size_t at)
 	return at == 0 || !isalnum((unsigned char)text[at - 1]);
 }
 
-/* How well the letters of part stand in text in their order: letters at the start of words and side by side are
- * better, as in fzf. 0: they do not. */
+/* How well the letters of part stand in text in their order: letters at the start of words and side
+ * by side are better, as in fzf. 0: they do not. */
 static int fuzzy(const char *text, const char *part, size_t part_len)
 {
 	int best[96] = {0}, before[96];
@@ -36,17 +37,21 @@ static int fuzzy(const char *text, const char *part, size_t part_len)
 	if (len > sizeof best / sizeof *best)
 		len = sizeof best / sizeof *best;
 	for (size_t i = 0; i < part_len; i++) {
-		int reach = 0; /* the best way to the letters before, that ends further left than beside */
+		/* the best way to the letters before, that ends further left than beside */
+		int reach = 0;
 
 		memcpy(before, best, sizeof best);
 		for (size_t j = 0; j < len; j++) {
-			int beside = i && j ? before[j - 1] : 0, from = i == 0 ? 0 : beside ? beside + 5 : 0;
+			int beside = i && j ? before[j - 1] : 0;
+			int from = i == 0 ? 0 : beside ? beside + 5 : 0;
 
 			if (i && reach > 2 && reach - 2 > from)
 				from = reach - 2;
 			best[j] = 0;
-			if (tolower((unsigned char)text[j]) == tolower((unsigned char)part[i]) && (i == 0 || from))
-				best[j] = from + 1 + (starts_word(text, j) ? 6 : 0) + (i == 0 && j == 0 ? 4 : 0);
+			if (tolower((unsigned char)text[j]) == tolower((unsigned char)part[i])
+				&& (i == 0 || from))
+				best[j] = from + 1 + (starts_word(text, j) ? 6 : 0)
+					+ (i == 0 && j == 0 ? 4 : 0);
 			if (beside > reach)
 				reach = beside;
 		}
@@ -86,8 +91,10 @@ static int rate(const char *typed, enum mt_action what)
 		sum += EXACT;
 	while (*(typed += strspn(typed, " "))) {
 		size_t len = strcspn(typed, " ");
-		int score = larger(NAME * larger(fuzzy(info->name, typed, len), fuzzy(id, typed, len)),
-			larger(within(info->words, typed, len), within(mt_scope_words(info->scope), typed, len)));
+		int score =
+			larger(NAME * larger(fuzzy(info->name, typed, len), fuzzy(id, typed, len)),
+				larger(within(info->words, typed, len),
+					within(mt_scope_words(info->scope), typed, len)));
 
 		if (!score)
 			return 0;
@@ -144,7 +151,8 @@ static int height(struct mt_app *app, uint32_t index, int columns)
 {
 	const struct palette *p = app->overlay_state;
 
-	return mt_draw_wrapped(app->screen, words_at(app, (struct mt_rect){0, 0, 0, columns}, index), MT_ROLE_BOX,
+	return mt_draw_wrapped(app->screen,
+		words_at(app, (struct mt_rect){0, 0, 0, columns}, index), MT_ROLE_BOX,
 		mt_action_info(p->found[index])->words);
 }
 
@@ -159,8 +167,10 @@ static void draw_line(struct mt_app *app, struct mt_rect r, uint32_t index, enum
 
 	mt_draw(app->screen, r.row, r.column + 2, NAME_WIDTH - 1, key_role, info->name);
 	mt_draw_wrapped(app->screen, words, role, info->words);
-	mt_draw(app->screen, r.row, behind + 1, key - behind - 1, role, mt_scope_words(info->scope));
-	mt_draw_right(app->screen, r.row, key, KEY_WIDTH, key_role, mt_action_key(p->found[index], text));
+	mt_draw(app->screen, r.row, behind + 1, key - behind - 1, role,
+		mt_scope_words(info->scope));
+	mt_draw_right(app->screen, r.row, key, KEY_WIDTH, key_role,
+		mt_action_key(p->found[index], text));
 }
 
 static void draw(struct mt_app *app)
@@ -168,10 +178,12 @@ static void draw(struct mt_app *app)
 	struct palette *p = app->overlay_state;
 	struct mt_rect r = mt_box_middle(app, 20, 96);
 
-	mt_box_draw(app, r, "Every action", r.columns >= 50 ? "Enter runs it   Up Down   Esc closes" : "Enter   Esc");
+	mt_box_draw(app, r, "Every action",
+		r.columns >= 50 ? "Enter runs it   Up Down   Esc closes" : "Enter   Esc");
 	int at = mt_draw(app->screen, r.row + 1, r.column + 1, 3, MT_ROLE_BOX_KEY, ": ");
 
-	at += mt_draw(app->screen, r.row + 1, r.column + 1 + at, r.columns - 4 - at, MT_ROLE_BOX, p->text);
+	at += mt_draw(app->screen, r.row + 1, r.column + 1 + at, r.columns - 4 - at, MT_ROLE_BOX,
+		p->text);
 	mt_screen_cursor(app->screen, r.row + 1, r.column + 1 + at);
 	mt_box_list(app, r, 1, &p->list, draw_line, height);
 	if (!p->list.count)
@@ -216,7 +228,12 @@ static void click(struct mt_app *app, uint32_t index)
 	run(app, ((struct palette *)app->overlay_state)->found[index]);
 }
 
-const struct mt_overlay mt_overlay_palette = {.draw = draw, .key = key, .list = list, .click = click};
+const struct mt_overlay mt_overlay_palette = {
+	.draw = draw,
+	.key = key,
+	.list = list,
+	.click = click,
+};
 
 void mt_palette_open(struct mt_app *app)
 {

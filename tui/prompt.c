@@ -1,6 +1,6 @@
 /* The prompt for filter and search: what is typed is tried at once. */
-#include "tui/app.h"
 #include "core/export/number.h"
+#include "tui/app.h"
 #include "tui/data/triage.h"
 
 #include <stdio.h>
@@ -35,7 +35,8 @@ static uint32_t find(struct mt_app *app, uint32_t from, int direction, uint32_t 
 
 	*count = 0;
 	for (uint32_t i = 0; i < l->count; i++) {
-		uint32_t distance = direction > 0 ? (i + l->count - from) % l->count : (from + l->count - i) % l->count;
+		uint32_t distance = direction > 0 ? (i + l->count - from) % l->count
+						  : (from + l->count - i) % l->count;
 
 		view->line(app, i, text, sizeof text);
 		if (!mt_prompt_matches(app, text))
@@ -117,11 +118,13 @@ void mt_prompt_next(struct mt_app *app, int direction)
 	if (!p->pattern)
 		set_pattern(p, p->search);
 	mt_pattern_begin(p->pattern);
-	at = find(app, (l->selected + (direction > 0 ? 1 : l->count - 1)) % l->count, direction, &count);
+	at = find(app, (l->selected + (direction > 0 ? 1 : l->count - 1)) % l->count, direction,
+		&count);
 	if (at == UINT32_MAX)
 		mt_app_say(app, "no line matches %s", p->search);
 	else
-		mt_app_say(app, "%s %s %s", mt_number_of(lines, count, "line"), count == 1 ? "matches" : "match", p->search);
+		mt_app_say(app, "%s %s %s", mt_number_of(lines, count, "line"),
+			count == 1 ? "matches" : "match", p->search);
 	go(app, at);
 }
 
@@ -144,7 +147,8 @@ static void finish(struct mt_app *app, bool accept)
 	} else if (accept && !p->error[0]) {
 		strcpy(p->search, p->text);
 		if (*p->text)
-			mt_app_say(app, "%s %s; {next-match} and {previous-match} go on", mt_number_of(lines, p->matches, "line"),
+			mt_app_say(app, "%s %s; {next-match} and {previous-match} go on",
+				mt_number_of(lines, p->matches, "line"),
 				p->matches == 1 ? "matches" : "match");
 	} else {
 		set_pattern(p, p->search);
@@ -247,7 +251,9 @@ static void complete(struct mt_app *app, bool forward)
 	if (p->chosen == UINT32_MAX && (c->count == 1 || len > c->to - c->from)) {
 		replace(p, c->items[0].text, len);
 	} else {
-		p->chosen = p->chosen == UINT32_MAX ? (forward ? 0 : c->count - 1) : (p->chosen + (forward ? 1 : c->count - 1)) % c->count;
+		p->chosen = p->chosen == UINT32_MAX
+			? (forward ? 0 : c->count - 1)
+			: (p->chosen + (forward ? 1 : c->count - 1)) % c->count;
 		replace(p, c->items[p->chosen].text, (uint32_t)strlen(c->items[p->chosen].text));
 	}
 	preview(app);
@@ -265,13 +271,19 @@ void mt_prompt_key(struct mt_app *app, uint32_t code)
 	p->chosen = UINT32_MAX;
 	switch (code) {
 	case MT_KEY_ENTER: finish(app, true); return;
-	case MT_KEY_ESCAPE: case 'C' & 0x1f: finish(app, false); return;
-	case MT_KEY_LEFT: case 'B' & 0x1f: p->cursor = before(p, p->cursor); break;
-	case MT_KEY_RIGHT: case 'F' & 0x1f: p->cursor = after(p, p->cursor); break;
-	case MT_KEY_HOME: case 'A' & 0x1f: p->cursor = 0; break;
-	case MT_KEY_END: case 'E' & 0x1f: p->cursor = p->len; break;
+	case MT_KEY_ESCAPE:
+	case 'C' & 0x1f: finish(app, false); return;
+	case MT_KEY_LEFT:
+	case 'B' & 0x1f: p->cursor = before(p, p->cursor); break;
+	case MT_KEY_RIGHT:
+	case 'F' & 0x1f: p->cursor = after(p, p->cursor); break;
+	case MT_KEY_HOME:
+	case 'A' & 0x1f: p->cursor = 0; break;
+	case MT_KEY_END:
+	case 'E' & 0x1f: p->cursor = p->len; break;
 	case MT_KEY_BACKSPACE: cut(p, before(p, p->cursor), p->cursor); break;
-	case MT_KEY_DELETE: case 'D' & 0x1f: cut(p, p->cursor, after(p, p->cursor)); break;
+	case MT_KEY_DELETE:
+	case 'D' & 0x1f: cut(p, p->cursor, after(p, p->cursor)); break;
 	case 'U' & 0x1f: cut(p, 0, p->cursor); break;
 	case 'K' & 0x1f: cut(p, p->cursor, p->len); break;
 	case 'W' & 0x1f: cut(p, word_start(p), p->cursor); break;
@@ -289,7 +301,9 @@ static bool offers(const struct mt_prompt *p)
 {
 	const struct mt_filter_candidates *c = &p->candidates;
 
-	return c->count && (p->chosen != UINT32_MAX || c->to > c->from || (c->from && p->text[c->from - 1] != ' '));
+	return c->count
+		&& (p->chosen != UINT32_MAX || c->to > c->from
+			|| (c->from && p->text[c->from - 1] != ' '));
 }
 
 static int candidate_width(const struct mt_filter_candidate *candidate)
@@ -311,7 +325,8 @@ static void draw_candidates(struct mt_app *app, int row, int columns)
 			width -= candidate_width(&c->items[first++]);
 	}
 	for (uint32_t i = first; i < c->count && column < columns; i++) {
-		mt_draw(app->screen, row, column, columns - column, i == p->chosen ? MT_ROLE_KEY : MT_ROLE_TEXT, c->items[i].text);
+		mt_draw(app->screen, row, column, columns - column,
+			i == p->chosen ? MT_ROLE_KEY : MT_ROLE_TEXT, c->items[i].text);
 		column += candidate_width(&c->items[i]);
 	}
 }
@@ -325,18 +340,24 @@ void mt_prompt_draw_below(struct mt_app *app, int row, int columns)
 	else if (p->error[0])
 		mt_draw(app->screen, row, 0, columns, MT_ROLE_ERROR, p->error);
 	else if (p->candidates.expected)
-		mt_drawf(app->screen, row, 0, columns, MT_ROLE_DIM, "expected %s", p->candidates.expected);
+		mt_drawf(app->screen, row, 0, columns, MT_ROLE_DIM, "expected %s",
+			p->candidates.expected);
 	else
 		mt_draw(app->screen, row, 0, columns, MT_ROLE_DIM,
-			"Tab completes from: lifetime: size>= ...   Enter keeps it   Esc goes back");
+			"Tab completes from: lifetime: "
+			"size>= ...   Enter keeps it   Esc goes back");
 }
 
 void mt_prompt_draw(struct mt_app *app, int row, int columns)
 {
 	char matches[MT_NUMBER_OF_LEN];
 	struct mt_prompt *p = &app->prompt;
-	static const char *const names[] = {[MT_PROMPT_SEARCH] = "search> ", [MT_PROMPT_FILTER] = "filter> ",
-		[MT_PROMPT_NOTE] = "note> ", [MT_PROMPT_WRITE] = "write> "};
+	static const char *const names[] = {
+		[MT_PROMPT_SEARCH] = "search> ",
+		[MT_PROMPT_FILTER] = "filter> ",
+		[MT_PROMPT_NOTE] = "note> ",
+		[MT_PROMPT_WRITE] = "write> ",
+	};
 	const char *name = names[p->kind];
 	int at = mt_draw(app->screen, row, 0, columns, MT_ROLE_PROMPT, name);
 	char count[64], head[sizeof p->text];
@@ -345,14 +366,18 @@ void mt_prompt_draw(struct mt_app *app, int row, int columns)
 	if (p->kind == MT_PROMPT_FILTER && app->filtering)
 		snprintf(count, sizeof count, "filtering %d %%", app->percent);
 	else if (p->kind == MT_PROMPT_FILTER)
-		snprintf(count, sizeof count, "%u/%u groups", app->data.selection.count, app->data.profile.group_count);
+		snprintf(count, sizeof count, "%u/%u groups", app->data.selection.count,
+			app->data.profile.group_count);
 	else if (p->kind == MT_PROMPT_SEARCH)
 		snprintf(count, sizeof count, "%s", mt_number_of(matches, p->matches, "match"));
 	else
 		mt_triage_prompt_words(app, p->kind, count, sizeof count);
 	/* The filter's error has the line below, unless there are candidates. */
 	bool error = p->error[0] && (p->kind != MT_PROMPT_FILTER || offers(p));
-	const char *right = error ? p->error : p->chosen < p->candidates.count ? p->candidates.items[p->chosen].words : "";
+	const char *right = error ? p->error
+		: p->chosen < p->candidates.count
+		? p->candidates.items[p->chosen].words
+		: "";
 
 	right = *right ? right : count;
 	int right_width = mt_text_width(right), room;
@@ -365,7 +390,8 @@ void mt_prompt_draw(struct mt_app *app, int row, int columns)
 	while (mt_text_width(head + (shown - p->text)) >= room && *shown)
 		mt_text_next(&shown);
 	mt_draw(app->screen, row, at, room, MT_ROLE_TEXT, shown);
-	mt_draw(app->screen, row, columns - right_width, right_width, error ? MT_ROLE_ERROR : MT_ROLE_DIM, right);
+	mt_draw(app->screen, row, columns - right_width, right_width,
+		error ? MT_ROLE_ERROR : MT_ROLE_DIM, right);
 	mt_screen_cursor(app->screen, row, at + mt_text_width(head + (shown - p->text)));
 }
 

@@ -5,11 +5,15 @@ static const struct question {
 	const struct mt_overlay *overlay;
 	const char *head, *line[4];
 } questions[] = {
-	{&mt_overlay_leave, "The program still runs", {"l  leave it running and recorded ('memtui attach' comes back)",
-		"e  end it (SIGTERM)", "Esc  stay here", NULL}},
-	{&mt_overlay_leave_save, "The program still runs", {"l  leave it running and recorded ('memtui attach' comes back)",
-		"s  end it (SIGTERM) and save the trace in this directory", "e  end it and discard the trace", "Esc  stay here"}},
-	{&mt_overlay_keep, "Keep the trace?", {"s  save it in this directory", "d  discard it", "Esc  stay here", NULL}},
+	{&mt_overlay_leave, "The program still runs",
+		{"l  leave it running and recorded ('memtui attach' comes back)",
+			"e  end it (SIGTERM)", "Esc  stay here", NULL}},
+	{&mt_overlay_leave_save, "The program still runs",
+		{"l  leave it running and recorded ('memtui attach' comes back)",
+			"s  end it (SIGTERM) and save the trace in this directory",
+			"e  end it and discard the trace", "Esc  stay here"}},
+	{&mt_overlay_keep, "Keep the trace?",
+		{"s  save it in this directory", "d  discard it", "Esc  stay here", NULL}},
 };
 
 static void draw(struct mt_app *app)
@@ -22,7 +26,8 @@ static void draw(struct mt_app *app)
 	r = mt_box_middle(app, q->line[3] ? 4 : 3, 64);
 	mt_box_draw(app, r, q->head, "");
 	for (int i = 0; i < r.rows - 2 && q->line[i]; i++)
-		mt_draw(app->screen, r.row + 1 + i, r.column + 2, r.columns - 4, MT_ROLE_BOX_KEY, q->line[i]);
+		mt_draw(app->screen, r.row + 1 + i, r.column + 2, r.columns - 4, MT_ROLE_BOX_KEY,
+			q->line[i]);
 }
 
 static void key(struct mt_app *app, const struct mt_input *input)
@@ -35,7 +40,9 @@ static void key(struct mt_app *app, const struct mt_input *input)
 	}
 	if (!keep && input->code == 'l')
 		app->outcome = MT_OUTCOME_LEAVE;
-	else if (!keep && (input->code == 'e' || (app->overlay == &mt_overlay_leave_save && input->code == 's')))
+	else if (!keep
+		&& (input->code == 'e'
+			|| (app->overlay == &mt_overlay_leave_save && input->code == 's')))
 		app->outcome = MT_OUTCOME_END;
 	else if (keep && (input->code == 's' || input->code == 'd'))
 		app->outcome = MT_OUTCOME_QUIT;

@@ -1,12 +1,15 @@
 /* A signal to the program under test, from a menu; SIGKILL is asked for twice. */
-#include "tui/app.h"
 #include "core/base/buffer.h"
+#include "tui/app.h"
 
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
 
-static const struct { int number; const char *name, *words; } signals[] = {
+static const struct {
+	int number;
+	const char *name, *words;
+} signals[] = {
 	{SIGTERM, "TERM", "ask it to end"},
 	{SIGINT, "INT", "as ^C in its terminal"},
 	{SIGHUP, "HUP", "its terminal is gone; servers read their settings again"},
@@ -55,7 +58,9 @@ static void choose(struct mt_app *app, uint32_t at)
 		return;
 	}
 	mt_client_signal(app->data.client, signals[at].number);
-	mt_app_say(app, signals[at].number == SIGSTOP ? "sent SIG%s to %s, pid %u; CONT lets it go on" : "sent SIG%s to %s, pid %u",
+	mt_app_say(app,
+		signals[at].number == SIGSTOP ? "sent SIG%s to %s, pid %u; CONT lets it go on"
+					      : "sent SIG%s to %s, pid %u",
 		signals[at].name, program_name(app, name), app->data.whole.info.pid);
 }
 
@@ -77,7 +82,8 @@ static void key(struct mt_app *app, const struct mt_input *input)
 
 static void draw_line(struct mt_app *app, struct mt_rect r, uint32_t index, enum mt_role role)
 {
-	mt_draw(app->screen, r.row, r.column + 2, 5, role == MT_ROLE_BOX ? MT_ROLE_BOX_KEY : role, signals[index].name);
+	mt_draw(app->screen, r.row, r.column + 2, 5, role == MT_ROLE_BOX ? MT_ROLE_BOX_KEY : role,
+		signals[index].name);
 	mt_draw(app->screen, r.row, r.column + 8, r.columns - 9, role, signals[index].words);
 }
 
@@ -87,7 +93,8 @@ static void draw(struct mt_app *app)
 	struct mt_rect r = mt_box_middle(app, (int)SIGNALS, 64);
 	char head[96], name[32];
 
-	snprintf(head, sizeof head, m->asking ? "Enter once more kills %s" : "Send a signal to %s", program_name(app, name));
+	snprintf(head, sizeof head, m->asking ? "Enter once more kills %s" : "Send a signal to %s",
+		program_name(app, name));
 	mt_box_draw(app, r, head, m->asking ? "Esc does not" : "Enter sends it   Esc closes");
 	mt_box_list(app, r, 0, &m->list, draw_line, NULL);
 }
@@ -97,7 +104,12 @@ static struct mt_list *list(struct mt_app *app)
 	return &((struct menu *)app->overlay_state)->list;
 }
 
-const struct mt_overlay mt_overlay_signals = {.draw = draw, .key = key, .list = list, .click = choose};
+const struct mt_overlay mt_overlay_signals = {
+	.draw = draw,
+	.key = key,
+	.list = list,
+	.click = choose,
+};
 
 void mt_signals_open(struct mt_app *app)
 {

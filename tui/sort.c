@@ -1,6 +1,6 @@
 /* The menu of metrics to sort by. */
-#include "tui/app.h"
 #include "core/base/buffer.h"
+#include "tui/app.h"
 
 static struct mt_list *list(struct mt_app *app)
 {
@@ -18,8 +18,9 @@ static void draw_line(struct mt_app *app, struct mt_rect r, uint32_t index, enum
 	const struct mt_metric_info *info = mt_metric_info((enum mt_metric)index);
 
 	if (index == app->data.sort)
-		mt_draw(app->screen, r.row, r.column + 1, 1, role, mt_glyph(mt_screen_utf8(app->screen),
-			app->data.ascending ? MT_GLYPH_ASCENDING : MT_GLYPH_DESCENDING));
+		mt_draw(app->screen, r.row, r.column + 1, 1, role,
+			mt_glyph(mt_screen_utf8(app->screen),
+				app->data.ascending ? MT_GLYPH_ASCENDING : MT_GLYPH_DESCENDING));
 	mt_draw(app->screen, r.row, r.column + 3, 10, role, info->heading);
 	mt_draw(app->screen, r.row, r.column + 14, r.columns - 15, role, info->words);
 }
@@ -28,7 +29,8 @@ static void draw(struct mt_app *app)
 {
 	struct mt_rect r = mt_box_middle(app, MT_METRIC_COUNT, 56);
 
-	mt_box_draw(app, r, "Sort by", r.columns >= 40 ? "Enter sorts   r reverses   Esc" : "Enter   Esc");
+	mt_box_draw(app, r, "Sort by",
+		r.columns >= 40 ? "Enter sorts   r reverses   Esc" : "Enter   Esc");
 	mt_box_list(app, r, 0, list(app), draw_line, NULL);
 }
 

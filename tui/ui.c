@@ -1,18 +1,18 @@
 /* From the three commands to the running program, and back with the terminal as it was. */
+#include "core/base/buffer.h"
+#include "core/query/filter_match.h"
+#include "core/query/wrappers.h"
 #include "tui/app.h"
 #include "tui/command/commands.h"
 #include "tui/data/difference.h"
 #include "tui/data/job.h"
 #include "tui/data/switch.h"
-#include "core/base/buffer.h"
-#include "core/query/filter_match.h"
-#include "core/query/wrappers.h"
+#include "tui/data/triage.h"
+#include "tui/terminal/theme.h"
 #include "tui/user/config.h"
 #include "tui/user/keymap.h"
 #include "tui/user/restore.h"
-#include "tui/terminal/theme.h"
 #include "tui/user/theme_menu.h"
-#include "tui/data/triage.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -34,16 +34,22 @@ static int check_options(const struct mt_ui_options *o, bool live, struct mt_err
 	int result = o->filter ? mt_filter_parse(filter, o->filter, err) : 0;
 
 	if (!result && live && mt_filter_needs(filter))
-		result = mt_fail(err, -EINVAL, "the filter '%.200s' asks for single allocations, and a running program is known by its "
-			"totals; expected fields of groups here, or 'memtui open' with the saved trace", o->filter);
+		result = mt_fail(err, -EINVAL,
+			"the filter '%.200s' asks for single allocations, and a running program is "
+			"known by its totals; expected fields of groups here, "
+			"or 'memtui open' with the saved trace",
+			o->filter);
 	mt_filter_free(filter);
 	if (!result && o->sort && mt_metric_find(o->sort) < 0)
-		result = mt_fail(err, -EINVAL, "there is no metric '%s' to sort by; try leaked_size, leaked_count, size or "
-			"allocated_count", o->sort);
+		result = mt_fail(err, -EINVAL,
+			"there is no metric '%s' to sort by; try leaked_size, "
+			"leaked_count, size or allocated_count",
+			o->sort);
 	return result ? result : mt_screen_check(err);
 }
 
-/* A file that was asked for must be there; the user's own is said to be wrong, and memtui goes on. */
+/* A file that was asked for must be there; the user's own is said to be wrong, and memtui goes
+ * on. */
 static int take_keymap(struct mt_app *app, const char *path, struct mt_err *err)
 {
 	struct mt_faults faults = {0};
@@ -85,8 +91,8 @@ static void take_config(struct mt_app *app)
 	mt_columns_parse(&app->columns, app->config->value[MT_SETTING_COLUMNS]);
 }
 
-/* The theme that is asked for, or that of the settings; NULL: the usual one. Where the user's own of that name is damaged, it
- * is said, and nobody is kept from working. */
+/* The theme that is asked for, or that of the settings; NULL: the usual one. Where the user's own
+ * of that name is damaged, it is said, and nobody is kept from working. */
 static const char *take_theme(struct mt_app *app, const char *asked)
 {
 	const struct mt_config *config = app->config;
@@ -116,7 +122,8 @@ static int start(struct mt_app *app, const struct mt_ui_options *o, bool live, s
 	const char *theme = take_theme(app, o->theme);
 
 	app->frame_ms = o->frame_ms ? o->frame_ms : refresh ? refresh : remote ? 1000 : 250;
-	app->data.sort = (enum mt_metric)mt_metric_find(o->sort ? o->sort : config->value[MT_SETTING_SORT]);
+	app->data.sort =
+		(enum mt_metric)mt_metric_find(o->sort ? o->sort : config->value[MT_SETTING_SORT]);
 	app->data.ascending = mt_config_is(config, MT_SETTING_ORDER, "asc");
 	mt_triage_begin(app, o->triage);
 	app->data.sort_all = o->sort_all;
@@ -124,7 +131,8 @@ static int start(struct mt_app *app, const struct mt_ui_options *o, bool live, s
 		mt_filter_parse(app->data.filter, o->filter, NULL);
 	if (take_keymap(app, o->keymap, err) < 0)
 		return err->code;
-	app->screen = mt_screen_open(theme, o->ascii ? o->ascii : config->value[MT_SETTING_ASCII], err);
+	app->screen =
+		mt_screen_open(theme, o->ascii ? o->ascii : config->value[MT_SETTING_ASCII], err);
 	if (!app->screen)
 		return err->code ? err->code : -EIO;
 	mt_screen_mouse(app->screen, mt_config_is(config, MT_SETTING_MOUSE, "on"));
@@ -167,8 +175,9 @@ static void end_by_signal(int number)
 
 static void say_left(pid_t program, const char *trace_path)
 {
-	fprintf(stderr, "memtui: %d runs on and is recorded into %s; memtui attach %d comes back to it\n", (int)program, trace_path,
-		(int)program);
+	fprintf(stderr,
+		"memtui: %d runs on and is recorded into %s; memtui attach %d comes back to it\n",
+		(int)program, trace_path, (int)program);
 }
 
 /* ---- open ---- */
@@ -202,17 +211,19 @@ static int on_progress(void *context, double fraction)
 	mt_screen_resize(s);
 	mt_screen_begin(s);
 	mt_drawf(s, 0, 0, mt_screen_columns(s), MT_ROLE_TEXT, "reading %s", loading->path);
-	mt_drawf(s, 1, 0, mt_screen_columns(s), MT_ROLE_TEXT, "%3.0f %%   Esc cancels", fraction * 100);
+	mt_drawf(s, 1, 0, mt_screen_columns(s), MT_ROLE_TEXT, "%3.0f %%   Esc cancels",
+		fraction * 100);
 	mt_screen_end(s);
-	if (poll(&keys, 1, 0) == 1 && read(keys.fd, &byte, 1) == 1 && (byte == 27 || byte == 'q' || byte == 3))
+	if (poll(&keys, 1, 0) == 1 && read(keys.fd, &byte, 1) == 1
+		&& (byte == 27 || byte == 'q' || byte == 3))
 		return 1;
 	return 0;
 }
 
 static bool can_be_read(const char *path, struct mt_err *err)
 {
-	return !strcmp(path, "-") || access(path, R_OK) == 0 ||
-		mt_fail(err, -errno, "%s cannot be read: %s", path, strerror(errno)) == 0;
+	return !strcmp(path, "-") || access(path, R_OK) == 0
+		|| mt_fail(err, -errno, "%s cannot be read: %s", path, strerror(errno)) == 0;
 }
 
 /* The difference is what two traces were opened for. */
@@ -232,7 +243,8 @@ int mt_ui_open(const char *trace_path, const struct mt_ui_options *options, stru
 
 	if (result)
 		return result;
-	if (!can_be_read(trace_path, err) || (options->baseline && !can_be_read(options->baseline, err)))
+	if (!can_be_read(trace_path, err)
+		|| (options->baseline && !can_be_read(options->baseline, err)))
 		return err->code;
 	mt_loop_block(&old);
 	result = start(&app, options, false, err);
@@ -267,7 +279,8 @@ static void end_program(struct mt_app *app)
 
 	mt_client_signal(home->client, SIGTERM);
 	while (now_ms() < until && !app->program_ended && !home->recorder_gone) {
-		struct pollfd fd = {.fd = mt_client_fd(home->client), .events = mt_client_events(home->client)};
+		struct pollfd fd = {.fd = mt_client_fd(home->client),
+			.events = mt_client_events(home->client)};
 
 		poll(&fd, 1, 50);
 		mt_client_flush(home->client);
@@ -283,8 +296,8 @@ static void end_program(struct mt_app *app)
 		mt_client_signal(home->client, SIGKILL);
 }
 
-static int show_session(struct mt_app *app, const char *name, pid_t process, const struct mt_ui_options *options,
-	struct mt_err *err)
+static int show_session(struct mt_app *app, const char *name, pid_t process,
+	const struct mt_ui_options *options, struct mt_err *err)
 {
 	int result = mt_data_attach(&app->data, name, process, app->frame_ms, err);
 
@@ -303,7 +316,8 @@ static int show_session(struct mt_app *app, const char *name, pid_t process, con
 	return result;
 }
 
-int mt_ui_attach(const char *session_name, pid_t process, const struct mt_ui_options *options, struct mt_err *err)
+int mt_ui_attach(const char *session_name, pid_t process, const struct mt_ui_options *options,
+	struct mt_err *err)
 {
 	struct mt_app app;
 	sigset_t old;
@@ -335,8 +349,9 @@ int mt_ui_attach(const char *session_name, pid_t process, const struct mt_ui_opt
 static int make_directory(const char *path, struct mt_err *err)
 {
 	if (mkdir(path, 0700) < 0 && errno != EEXIST)
-		return mt_fail(err, -errno, "the directory %s cannot be made: %s; -o FILE says where the trace goes", path,
-			strerror(errno));
+		return mt_fail(err, -errno,
+			"the directory %s cannot be made: %s; -o FILE says where the trace goes",
+			path, strerror(errno));
 	return 0;
 }
 
@@ -344,15 +359,21 @@ static int make_directory(const char *path, struct mt_err *err)
 static char *cache_path(struct mt_err *err)
 {
 	const char *cache = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
-	char *parent = cache && *cache == '/' ? mt_strdup(cache) : mt_format("%s/.cache", home && *home == '/' ? home : "/tmp");
+	char *parent = cache && *cache == '/'
+		? mt_strdup(cache)
+		: mt_format("%s/.cache", home && *home == '/' ? home : "/tmp");
 	char *directory = mt_format("%s/memtui", parent), *path = NULL;
 	struct stat status;
 
 	if (!make_directory(parent, err) && !make_directory(directory, err)) {
-		if (lstat(directory, &status) < 0 || !S_ISDIR(status.st_mode) || status.st_uid != geteuid())
-			mt_fail(err, -EPERM, "%s is not a directory of yours; -o FILE says where the trace goes", directory);
+		if (lstat(directory, &status) < 0 || !S_ISDIR(status.st_mode)
+			|| status.st_uid != geteuid())
+			mt_fail(err, -EPERM,
+				"%s is not a directory of yours; -o FILE says where the trace goes",
+				directory);
 		else if (chmod(directory, 0700) < 0)
-			mt_fail(err, -errno, "%s cannot be made private: %s", directory, strerror(errno));
+			mt_fail(err, -errno, "%s cannot be made private: %s", directory,
+				strerror(errno));
 		else
 			path = mt_format("%s/memtui_%%e_%%t_%%p.dat", directory);
 	}
@@ -364,7 +385,8 @@ static char *cache_path(struct mt_err *err)
 static int copy_file(const char *from, const char *to)
 {
 	char bytes[65536];
-	int in = open(from, O_RDONLY | O_CLOEXEC), out = open(to, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+	int in = open(from, O_RDONLY | O_CLOEXEC);
+	int out = open(to, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
 	ssize_t n = in < 0 || out < 0 ? -1 : 0;
 
 	while (n >= 0 && (n = read(in, bytes, sizeof bytes)) > 0)
@@ -391,7 +413,8 @@ static int save_trace(const char *path, struct mt_err *err)
 	if (code && code != -EEXIST)
 		code = copy_file(path, name);
 	if (code)
-		return mt_fail(err, code, "the trace could not be saved as %s: %s; it is in %s", name, strerror(-code), path);
+		return mt_fail(err, code, "the trace could not be saved as %s: %s; it is in %s",
+			name, strerror(-code), path);
 	unlink(path);
 	fprintf(stderr, "memtui: saved %s\n", name);
 	return 0;
@@ -415,7 +438,8 @@ static void end_others(struct mt_app *app, bool save)
 	}
 }
 
-static int end_session(struct mt_app *app, const struct mt_ui_options *o, int *exit_status, struct mt_err *err)
+static int end_session(struct mt_app *app, const struct mt_ui_options *o, int *exit_status,
+	struct mt_err *err)
 {
 	struct mt_err failed = {0};
 	int status = app->wait_status, result = 0;
@@ -425,8 +449,11 @@ static int end_session(struct mt_app *app, const struct mt_ui_options *o, int *e
 		*exit_status = 0;
 		return 0;
 	}
-	if (mt_app_home(app)->recorder_gone && !app->program_ended && mt_session_poll(app->session, &status) != 1)
-		fprintf(stderr, "memtui: the recorder is gone, the program %d still runs; waiting for its end\n",
+	if (mt_app_home(app)->recorder_gone && !app->program_ended
+		&& mt_session_poll(app->session, &status) != 1)
+		fprintf(stderr,
+			"memtui: the recorder is gone, "
+			"the program %d still runs; waiting for its end\n",
 			(int)app->session->program);
 	*exit_status = mt_session_wait(app->session, &status, &failed);
 	if (failed.code)
@@ -437,7 +464,9 @@ static int end_session(struct mt_app *app, const struct mt_ui_options *o, int *e
 		if (o->close(app->session, o->output, status, &unread) < 0)
 			mt_command_say("%s", unread.text);
 	} else if (app->session->going_on) {
-		fprintf(stderr, "memtui: the recording goes on for %u other processes, into files beside %s\n",
+		fprintf(stderr,
+			"memtui: the recording goes on for %u "
+			"other processes, into files beside %s\n",
 			app->session->going_on, app->session->trace_path);
 	}
 	if (!app->ask_save || (app->outcome == MT_OUTCOME_LEAVE && app->signal))
@@ -449,8 +478,8 @@ static int end_session(struct mt_app *app, const struct mt_ui_options *o, int *e
 	return result;
 }
 
-static int run_session(struct mt_app *app, struct mt_session *session, const struct mt_ui_options *o, int *exit_status,
-	struct mt_err *err)
+static int run_session(struct mt_app *app, struct mt_session *session,
+	const struct mt_ui_options *o, int *exit_status, struct mt_err *err)
 {
 	sigset_t old;
 	int result;
@@ -464,7 +493,8 @@ static int run_session(struct mt_app *app, struct mt_session *session, const str
 	mt_screen_close(app->screen);
 	app->screen = NULL;
 	pthread_sigmask(SIG_SETMASK, &old, NULL);
-	if (result < 0) { /* nothing could be shown: the program goes on, as its user asked for it to run */
+	/* nothing could be shown: the program goes on, as its user asked for it to run */
+	if (result < 0) {
 		struct mt_err ignored = {0};
 		int status;
 
@@ -475,8 +505,8 @@ static int run_session(struct mt_app *app, struct mt_session *session, const str
 	return result;
 }
 
-int mt_ui_run(const struct mt_session_options *session_options, const struct mt_ui_options *options, int *exit_status,
-	struct mt_err *err)
+int mt_ui_run(const struct mt_session_options *session_options, const struct mt_ui_options *options,
+	int *exit_status, struct mt_err *err)
 {
 	struct mt_session_options with = *session_options;
 	struct mt_session session = {0};

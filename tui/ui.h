@@ -1,4 +1,5 @@
-/* The terminal interface: on a saved trace, on a running session, and with the program under test in a pane. */
+/* The terminal interface: on a saved trace, on a running session, and with the program under test
+ * in a pane. */
 #ifndef MT_TUI_UI_H
 #define MT_TUI_UI_H
 
@@ -6,17 +7,19 @@
 #include "core/session/session.h"
 
 struct mt_ui_options {
-	const char *theme;  /* name or path; NULL: dark */
-	const char *keymap; /* a file; NULL: the user's own, if there is one */
-	const char *ascii;  /* "auto" "always" "never"; NULL: auto */
-	const char *filter; /* in the prompt's language; NULL: none */
-	const char *sort;   /* a metric's name; NULL: leaked_size */
-	bool fresh;         /* not as the last visit left it */
+	const char *theme;    /* name or path; NULL: dark */
+	const char *keymap;   /* a file; NULL: the user's own, if there is one */
+	const char *ascii;    /* "auto" "always" "never"; NULL: auto */
+	const char *filter;   /* in the prompt's language; NULL: none */
+	const char *sort;     /* a metric's name; NULL: leaked_size */
+	bool fresh;           /* not as the last visit left it */
 	const char *baseline; /* of open: a trace to compare with; NULL: none */
-	bool sort_all;      /* by whole groups, whatever matches of them */
-	const char *triage; /* file of what was said about groups; NULL: the program's own; "": nowhere */
-	unsigned frame_ms;  /* between frames of new data; 0: 250, or 1000 over SSH */
-	const char *tty;    /* of run: the terminal that the program gets; NULL: a pane of its own */
+	bool sort_all;        /* by whole groups, whatever matches of them */
+	/* file of what was said about groups; NULL: the program's own; "": nowhere */
+	const char *triage;
+	unsigned frame_ms; /* between frames of new data; 0: 250, or 1000 over SSH */
+	/* of run: the terminal that the program gets; NULL: a pane of its own */
+	const char *tty;
 	const char *output; /* of run: where the trace was asked to go; NULL: asks at the end */
 	/* of run with an output: says what was written, when the terminal is as before */
 	int (*close)(struct mt_session *, const char *output, int wait_status, struct mt_err *err);
@@ -24,8 +27,11 @@ struct mt_ui_options {
 
 /* All return 0, or a negative errno with err; the terminal is as before. */
 int mt_ui_open(const char *trace_path, const struct mt_ui_options *, struct mt_err *err);
-int mt_ui_attach(const char *session_name, pid_t process, const struct mt_ui_options *, struct mt_err *err);
-/* Starts the program in a pseudo-terminal of its own. exit_status: what to pass on; 0 when it was left running. */
-int mt_ui_run(const struct mt_session_options *, const struct mt_ui_options *, int *exit_status, struct mt_err *err);
+int mt_ui_attach(const char *session_name, pid_t process, const struct mt_ui_options *,
+	struct mt_err *err);
+/* Starts the program in a pseudo-terminal of its own. exit_status: what to pass on; 0 when it was
+ * left running. */
+int mt_ui_run(const struct mt_session_options *, const struct mt_ui_options *, int *exit_status,
+	struct mt_err *err);
 
 #endif

@@ -10,7 +10,8 @@
 
 static void out_of_memory(void)
 {
-	static const char text[] = "memtui: out of memory; close other programs or raise the limit (ulimit -v)\n";
+	static const char text[] =
+		"memtui: out of memory; close other programs or raise the limit (ulimit -v)\n";
 
 	if (write(STDERR_FILENO, text, sizeof text - 1) < 0)
 		_exit(1);
@@ -38,7 +39,9 @@ void *mt_alloc_aligned(size_t size, size_t alignment)
 void *mt_alloc_huge(size_t size)
 {
 	size_t align = 2u << 20;
-	char *at = mmap(NULL, size + align, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0), *start;
+	char *at = mmap(NULL, size + align, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1,
+		0);
+	char *start;
 
 	if (at == MAP_FAILED)
 		out_of_memory();
@@ -139,7 +142,12 @@ int mt_write_all(int fd, const void *bytes, size_t len)
 size_t mt_text_character(const char *text)
 {
 	const uint8_t *b = (const uint8_t *)text;
-	size_t need = *b < 0x80 ? 1 : *b < 0xc2 ? 0 : *b < 0xe0 ? 2 : *b < 0xf0 ? 3 : *b < 0xf5 ? 4 : 0;
+	size_t need = *b < 0x80 ? 1
+		: *b < 0xc2     ? 0
+		: *b < 0xe0     ? 2
+		: *b < 0xf0     ? 3
+		: *b < 0xf5     ? 4
+				: 0;
 
 	if (*b < 32 || *b == 127 || (*b == 0xc2 && b[1] < 0xa0))
 		return 0;

@@ -1,16 +1,19 @@
-/* Growing arrays. Out of memory ends the process with a sentence: memtui processes hold nothing that
- * a later step could save better than the trace already on disk. The tracer never uses this. */
+/* Growing arrays. Out of memory ends the process with a sentence: memtui processes hold nothing
+ * that a later step could save better than the trace already on disk. The tracer never uses
+ * this. */
 #ifndef MT_BASE_BUFFER_H
 #define MT_BASE_BUFFER_H
 
 #include <stddef.h>
 #include <stdint.h>
 
-void *mt_alloc(size_t size);                       /* zeroed; never NULL */
-void *mt_alloc_aligned(size_t size, size_t alignment); /* not zeroed; size a multiple of the power of two; never NULL */
-void *mt_alloc_huge(size_t size);                  /* zeroed huge pages, if there are; size a multiple of 2 MiB; never NULL;
-                                                    * to be unmapped, in pieces of 2 MiB if that suits */
-void *mt_resize(void *old, size_t size);           /* as realloc; never NULL */
+void *mt_alloc(size_t size); /* zeroed; never NULL */
+/* not zeroed; size a multiple of the power of two; never NULL */
+void *mt_alloc_aligned(size_t size, size_t alignment);
+/* zeroed huge pages, if there are; size a multiple of 2 MiB; never NULL; to be unmapped, in pieces
+ * of 2 MiB if that suits */
+void *mt_alloc_huge(size_t size);
+void *mt_resize(void *old, size_t size); /* as realloc; never NULL */
 char *mt_strdup(const char *text);
 char *mt_format(const char *format, ...) __attribute__((format(printf, 1, 2))); /* caller frees */
 
@@ -19,10 +22,12 @@ struct mt_buffer {
 	uint8_t *data;
 	size_t len, capacity;
 };
-void *mt_buffer_add(struct mt_buffer *, const void *bytes, size_t len); /* bytes NULL: zeroes; returns the place */
+/* bytes NULL: zeroes; returns the place */
+void *mt_buffer_add(struct mt_buffer *, const void *bytes, size_t len);
 void mt_buffer_reserve(struct mt_buffer *, size_t more);
 void mt_buffer_free(struct mt_buffer *);
-/* Text for people: line breaks and tabs as \n, \r and \t, other controls and broken UTF-8 as \x1b, a byte each. */
+/* Text for people: line breaks and tabs as \n, \r and \t, other controls and broken UTF-8 as \x1b,
+ * a byte each. */
 void mt_buffer_add_escaped(struct mt_buffer *, const char *text);
 /* What stands behind the last slash. */
 const char *mt_base_name(const char *path);
@@ -32,23 +37,24 @@ int mt_write_all(int fd, const void *bytes, size_t len);
 void mt_buffer_add_line(struct mt_buffer *, const char *text);
 /* Bytes of the character at text; 0: one that may not stand in a line. */
 size_t mt_text_character(const char *text);
-void mt_buffer_printf(struct mt_buffer *, const char *format, ...) __attribute__((format(printf, 2, 3)));
+void mt_buffer_printf(struct mt_buffer *, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
 
 /* Makes room for one more element of a plain array: items, count, capacity are lvalues. */
-#define MT_GROW(items, count, capacity)                                                             \
-	do {                                                                                            \
-		if ((count) == (capacity)) {                                                                \
-			(capacity) = (capacity) ? (capacity) * 2 : 16;                                          \
-			(items) = mt_resize((items), (size_t)(capacity) * sizeof *(items));                     \
-		}                                                                                           \
+#define MT_GROW(items, count, capacity) \
+	do { \
+		if ((count) == (capacity)) { \
+			(capacity) = (capacity) ? (capacity)*2 : 16; \
+			(items) = mt_resize((items), (size_t)(capacity) * sizeof *(items)); \
+		} \
 	} while (0)
 
 /* Strings stored once; ids count from 0 in order of first sight. Id 0 is always "". */
 struct mt_strings {
-	struct mt_buffer text;  /* NUL-terminated, one after another */
-	uint32_t *offset;       /* by id */
+	struct mt_buffer text; /* NUL-terminated, one after another */
+	uint32_t *offset;      /* by id */
 	uint32_t count, capacity;
-	uint32_t *slot;         /* open addressing: id + 1 */
+	uint32_t *slot; /* open addressing: id + 1 */
 	uint32_t slots;
 };
 void mt_strings_init(struct mt_strings *);

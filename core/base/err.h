@@ -1,4 +1,5 @@
-/* Errors: a negative errno, and a sentence for the person: what failed, on what, why, what to do. */
+/* Errors: a negative errno, and a sentence for the person: what failed, on what, why, what to
+ * do. */
 #ifndef MT_BASE_ERR_H
 #define MT_BASE_ERR_H
 
@@ -8,6 +9,7 @@ struct mt_err {
 };
 
 /* Sets the error (err may be NULL) and returns code, which is negative. */
-int mt_fail(struct mt_err *err, int code, const char *format, ...) __attribute__((format(printf, 3, 4)));
+int mt_fail(struct mt_err *err, int code, const char *format, ...)
+	__attribute__((format(printf, 3, 4)));
 
 #endif

@@ -25,8 +25,8 @@ static unsigned distance(const char *a, const char *b)
 
 			best = above[j] + 1 < best ? above[j] + 1 : best;
 			best = row[j - 1] + 1 < best ? row[j - 1] + 1 : best;
-			if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] &&
-				rows[(i - 2) % 3][j - 2] + 1 < best)
+			if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1]
+				&& rows[(i - 2) % 3][j - 2] + 1 < best)
 				best = rows[(i - 2) % 3][j - 2] + 1;
 			row[j] = best;
 		}
@@ -34,7 +34,8 @@ static unsigned distance(const char *a, const char *b)
 	return rows[a_len % 3][b_len];
 }
 
-const char *mt_nearest(const char *text, const char *(*next)(const void *context, int i), const void *context)
+const char *mt_nearest(const char *text, const char *(*next)(const void *context, int i),
+	const void *context)
 {
 	unsigned least = (unsigned)strlen(text) / 3 + 1;
 	const char *nearest = NULL, *name;
@@ -75,8 +76,8 @@ static unsigned farness(const char *text, const char *name)
 	return far;
 }
 
-unsigned mt_nearest_names(const char *text, const char *(*next)(const void *context, int i), const void *context,
-	const char **nearest, unsigned most)
+unsigned mt_nearest_names(const char *text, const char *(*next)(const void *context, int i),
+	const void *context, const char **nearest, unsigned most)
 {
 	const char *name;
 	unsigned count = 0;

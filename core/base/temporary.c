@@ -16,8 +16,10 @@ int mt_temporary_file(char **name, struct mt_err *err)
 	int fd = mkostemp(path, O_CLOEXEC);
 
 	if (fd < 0) {
-		fd = mt_fail(err, -errno, "cannot make the temporary file %s: %s; set TMPDIR to a directory with room", path,
-			strerror(errno));
+		fd = mt_fail(err, -errno,
+			"cannot make the temporary file %s: "
+			"%s; set TMPDIR to a directory with room",
+			path, strerror(errno));
 		free(path);
 		return fd;
 	}

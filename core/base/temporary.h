@@ -4,7 +4,8 @@
 
 #include "core/base/err.h"
 
-/* A descriptor, or a negative errno. name: gets the file's name, to unlink and free by the caller; NULL: it has none. */
+/* A descriptor, or a negative errno. name: gets the file's name, to unlink and free by the caller;
+ * NULL: it has none. */
 int mt_temporary_file(char **name, struct mt_err *err);
 
 #endif

@@ -49,8 +49,12 @@ static uint32_t next_chain(struct mt_births *b, const struct mt_release *previou
 		return previous->birth.chain;
 	}
 	MT_GROW(b->chains, b->chain_count, b->chain_capacity);
-	b->chains[b->chain_count] = (struct mt_birth_chain){.number = previous->cell.number, .size = previous->cell.size,
-		.time_ns = previous->birth.time_ns, .position = 2};
+	b->chains[b->chain_count] = (struct mt_birth_chain){
+		.number = previous->cell.number,
+		.size = previous->cell.size,
+		.time_ns = previous->birth.time_ns,
+		.position = 2,
+	};
 	return ++b->chain_count;
 }
 
@@ -58,8 +62,11 @@ void mt_births_note(struct mt_merge *m, uint32_t id, const struct mt_release *pr
 {
 	uint32_t thread = mt_match_cell(&m->match, id)->thread;
 
-	*mt_births_at(m->births, id) = (struct mt_birth){.time_ns = m->now_ns, .sequence = m->model->threads[thread].sequence,
-		.chain = previous ? next_chain(m->births, previous) : 0};
+	*mt_births_at(m->births, id) = (struct mt_birth){
+		.time_ns = m->now_ns,
+		.sequence = m->model->threads[thread].sequence,
+		.chain = previous ? next_chain(m->births, previous) : 0,
+	};
 }
 
 bool mt_births_are_many(const struct mt_births *b)
@@ -67,7 +74,7 @@ bool mt_births_are_many(const struct mt_births *b)
 	return b->chain_count > CHAINS_LEAST && b->chain_count / 2 > b->chains_kept;
 }
 
-/* ---- what lives ------------------------------------------------------------------------------------ */
+/* ---- what lives ------------------------------------------------------------------------------ */
 
 static void keep_chain(struct mt_births *b, struct mt_birth_chain *kept, struct mt_birth *birth)
 {
@@ -90,7 +97,8 @@ static void collect_released(struct mt_merge *m, struct mt_birth_chain *kept)
 			keep_chain(b, kept, &open->birth);
 			MT_GROW(b->released, b->released_count, b->released_capacity);
 			b->released[b->released_count] = open;
-			b->items[b->item_count++] = (struct mt_births_item){open->cell.number, RELEASED | b->released_count++};
+			b->items[b->item_count++] = (struct mt_births_item){open->cell.number,
+				RELEASED | b->released_count++};
 		}
 }
 
@@ -112,7 +120,8 @@ static void collect_live(struct mt_merge *m, struct mt_birth_chain *kept)
 /* By number: stable passes over its digits, the lowest first. */
 static void sort(struct mt_births *b, uint64_t most)
 {
-	struct mt_births_item *from = b->items, *to = mt_resize(NULL, (b->item_count + 1) * sizeof *to), *swap;
+	struct mt_births_item *from = b->items;
+	struct mt_births_item *to = mt_resize(NULL, (b->item_count + 1) * sizeof *to), *swap;
 
 	for (unsigned shift = 0; shift < 64 && most >> shift; shift += DIGIT_BITS) {
 		uint64_t start[1u << DIGIT_BITS] = {0}, sum = 0;
@@ -141,8 +150,9 @@ uint64_t mt_births_collect(struct mt_merge *m)
 	struct mt_birth_chain *kept = mt_resize(NULL, ((size_t)b->chain_count + 1) * sizeof *kept);
 
 	mt_births_done(b);
-	b->items = mt_resize(NULL, ((size_t)m->match.cell_count + (size_t)m->ring_count * MT_RING_RELEASES + 1)
-		* sizeof *b->items);
+	b->items = mt_resize(NULL,
+		((size_t)m->match.cell_count + (size_t)m->ring_count * MT_RING_RELEASES + 1)
+			* sizeof *b->items);
 	b->chains_kept = 0;
 	collect_live(m, kept);
 	collect_released(m, kept);
@@ -154,12 +164,22 @@ uint64_t mt_births_collect(struct mt_merge *m)
 	return b->item_count;
 }
 
-static void fill_in(const struct mt_births *b, const struct mt_match_cell *cell, const struct mt_birth *birth,
-	struct mt_checkpoint_block *out)
+static void fill_in(const struct mt_births *b, const struct mt_match_cell *cell,
+	const struct mt_birth *birth, struct mt_checkpoint_block *out)
 {
-	*out = (struct mt_checkpoint_block){.number = cell->number, .address = cell->address, .size = cell->size,
-		.time_ns = birth->time_ns, .sequence = birth->sequence, .group = cell->group, .thread = cell->thread, .position = 1,
-		.chain = cell->number, .first_size = cell->size, .chain_start_ns = birth->time_ns};
+	*out = (struct mt_checkpoint_block){
+		.number = cell->number,
+		.address = cell->address,
+		.size = cell->size,
+		.time_ns = birth->time_ns,
+		.sequence = birth->sequence,
+		.group = cell->group,
+		.thread = cell->thread,
+		.position = 1,
+		.chain = cell->number,
+		.first_size = cell->size,
+		.chain_start_ns = birth->time_ns,
+	};
 	if (birth->chain) {
 		const struct mt_birth_chain *chain = &b->chains[birth->chain - 1];
 

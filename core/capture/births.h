@@ -1,5 +1,6 @@
-/* What a checkpoint says of a live block beyond what its end needs: kept beside the cells of the match, and only where
- * checkpoints are written. And the live blocks in the order of their numbers. */
+/* What a checkpoint says of a live block beyond what its end needs: kept beside the cells of the
+ * match, and only where checkpoints are written. And the live blocks in the order of their
+ * numbers. */
 #ifndef MT_CAPTURE_BIRTHS_H
 #define MT_CAPTURE_BIRTHS_H
 
@@ -20,16 +21,16 @@ struct mt_birth_chain {
 };
 
 struct mt_births {
-	struct mt_birth **chunks;   /* as those of the match */
+	struct mt_birth **chunks; /* as those of the match */
 	uint32_t chunk_count, chunk_capacity;
 	struct mt_birth_chain *chains;
 	uint32_t chain_count, chain_capacity;
-	uint32_t chains_kept;       /* when the dead were last left out */
+	uint32_t chains_kept; /* when the dead were last left out */
 	/* What lives, while a checkpoint is made. */
 	struct mt_births_item {
 		uint64_t number;
-		uint32_t cell;          /* or with bit 31: index into released */
-	} *items;
+		uint32_t cell; /* or with bit 31: index into released */
+	} * items;
 	const struct mt_release **released;
 	uint32_t released_count, released_capacity;
 	uint64_t item_count;
@@ -41,7 +42,8 @@ void mt_births_note(struct mt_merge *, uint32_t id, const struct mt_release *pre
 struct mt_birth *mt_births_at(struct mt_births *, uint32_t id);
 /* Whether many chains have ended: then collect, which leaves them out, is due. */
 bool mt_births_are_many(const struct mt_births *);
-/* Puts the live and released blocks into the order of their numbers; returns how many there are. Between two events. */
+/* Puts the live and released blocks into the order of their numbers; returns how many there are.
+ * Between two events. */
 uint64_t mt_births_collect(struct mt_merge *);
 /* The i-th of them. */
 void mt_births_block(const struct mt_merge *, uint64_t i, struct mt_checkpoint_block *);

@@ -33,7 +33,8 @@ static bool has_word(const char *text, const char *word)
 	size_t len = strlen(word);
 
 	for (const char *at = text; (at = strstr(at, word)); at += len)
-		if ((at == text || at[-1] == ' ') && (at[len] == ' ' || at[len] == '\n' || !at[len]))
+		if ((at == text || at[-1] == ' ')
+			&& (at[len] == ' ' || at[len] == '\n' || !at[len]))
 			return true;
 	return false;
 }
@@ -89,7 +90,8 @@ uint64_t mt_clock_now(const struct mt_timebase *c)
 
 static uint64_t ratio(uint64_t ns, uint64_t units)
 {
-	return units ? (uint64_t)((long double)ns / (long double)units * 4294967296.0L) : 1ull << 32;
+	return units ? (uint64_t)((long double)ns / (long double)units * 4294967296.0L)
+		     : 1ull << 32;
 }
 
 void mt_clock_start(struct mt_timebase *c)

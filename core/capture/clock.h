@@ -1,4 +1,5 @@
-/* The clock of time stamps, and how it translates to nanoseconds since the start of the recording. */
+/* The clock of time stamps, and how it translates to nanoseconds since the start of the
+ * recording. */
 #ifndef MT_CAPTURE_CLOCK_H
 #define MT_CAPTURE_CLOCK_H
 

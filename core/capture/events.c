@@ -2,12 +2,13 @@
 
 #include <string.h>
 
-/* For what each of millions of events a second passes: as part of its loop, fields stay in registers. */
+/* For what each of millions of events a second passes: as part of its loop, fields stay in
+ * registers. */
 #define HOT static inline __attribute__((always_inline))
 
 /* One event into the trace. */
-HOT void emit(struct mt_merge *m, const struct mt_ring *r, const struct mt_match_cell *b, enum mt_event_type type,
-	uint8_t kind, uint64_t previous)
+HOT void emit(struct mt_merge *m, const struct mt_ring *r, const struct mt_match_cell *b,
+	enum mt_event_type type, uint8_t kind, uint64_t previous)
 {
 	struct mt_event *e;
 
@@ -27,8 +28,8 @@ HOT void emit(struct mt_merge *m, const struct mt_ring *r, const struct mt_match
 		m->flush(m->context);
 }
 
-/* Time never goes back, and never beyond the moment at which the heads were read. To the microsecond, as the trace
- * has it: its replay comes to the same totals. */
+/* Time never goes back, and never beyond the moment at which the heads were read. To the
+ * microsecond, as the trace has it: its replay comes to the same totals. */
 static __attribute__((noinline)) void move_time(struct mt_merge *m, uint64_t stamp)
 {
 	uint64_t ns = mt_clock_ns(m->clock, stamp), rest = ns % MT_RESOLUTION_NS;
@@ -62,8 +63,8 @@ static void imply_free(struct mt_merge *m, struct mt_ring *r, const struct mt_ma
 	mt_merge_note_lossy(m); /* where one was lost, others may have been */
 }
 
-static __attribute__((noinline)) void clear_found(struct mt_merge *m, struct mt_ring *r, uint64_t address,
-	uint64_t stamp, unsigned nesting, struct mt_match_place *place)
+static __attribute__((noinline)) void clear_found(struct mt_merge *m, struct mt_ring *r,
+	uint64_t address, uint64_t stamp, unsigned nesting, struct mt_match_place *place)
 {
 	const struct mt_match_cell *found;
 
@@ -76,21 +77,23 @@ static __attribute__((noinline)) void clear_found(struct mt_merge *m, struct mt_
 }
 
 /* Nothing lives at the address afterwards; place is where a block of this address goes. */
-HOT void clear_address(struct mt_merge *m, struct mt_ring *r, const struct mt_decoded *d, unsigned nesting,
-	struct mt_match_place *place)
+HOT void clear_address(struct mt_merge *m, struct mt_ring *r, const struct mt_decoded *d,
+	unsigned nesting, struct mt_match_place *place)
 {
 	if (__builtin_expect(mt_match_look_up(&m->match, d->pointer, place) != NULL, 0))
 		clear_found(m, r, d->pointer, d->time, nesting, place);
 }
 
-static __attribute__((noinline)) struct mt_match_cell *fetch_block(struct mt_merge *m, uint64_t address, uint64_t stamp,
-	unsigned nesting, struct mt_match_place *place)
+static __attribute__((noinline)) struct mt_match_cell *fetch_block(struct mt_merge *m,
+	uint64_t address, uint64_t stamp, unsigned nesting, struct mt_match_place *place)
 {
-	return mt_merge_fetch(m, address, stamp, true, nesting) ? mt_match_look_up(&m->match, address, place) : NULL;
+	return mt_merge_fetch(m, address, stamp, true, nesting)
+		? mt_match_look_up(&m->match, address, place)
+		: NULL;
 }
 
-HOT struct mt_match_cell *find_block(struct mt_merge *m, const struct mt_decoded *d, unsigned nesting,
-	struct mt_match_place *place)
+HOT struct mt_match_cell *find_block(struct mt_merge *m, const struct mt_decoded *d,
+	unsigned nesting, struct mt_match_place *place)
 {
 	struct mt_match_cell *found = mt_match_look_up(&m->match, d->pointer, place);
 
@@ -99,7 +102,8 @@ HOT struct mt_match_cell *find_block(struct mt_merge *m, const struct mt_decoded
 	return found;
 }
 
-/* Whether there can be blocks that were not recorded. The counters are ahead of the gap that will say so here. */
+/* Whether there can be blocks that were not recorded. The counters are ahead of the gap that will
+ * say so here. */
 static bool lacks_blocks(const struct mt_merge *m)
 {
 	const uint64_t *counters = m->segment->header->counters;
@@ -110,14 +114,15 @@ static bool lacks_blocks(const struct mt_merge *m)
 }
 
 /* More about the event just emitted. */
-static __attribute__((noinline)) void emit_note(struct mt_merge *m, const struct mt_ring *r, enum mt_event_note kind, uint64_t value)
+static __attribute__((noinline)) void emit_note(struct mt_merge *m, const struct mt_ring *r,
+	enum mt_event_note kind, uint64_t value)
 {
 	if (m->writer)
 		emit(m, r, &(struct mt_match_cell){.size = value}, MT_EVENT_NOTE, (uint8_t)kind, 0);
 }
 
-static __attribute__((noinline)) void unknown_free(struct mt_merge *m, const struct mt_ring *r, uint64_t address,
-	uint32_t wire_node)
+static __attribute__((noinline)) void unknown_free(struct mt_merge *m, const struct mt_ring *r,
+	uint64_t address, uint32_t wire_node)
 {
 	struct mt_info *info = &m->model->profile->info;
 
@@ -127,14 +132,15 @@ static __attribute__((noinline)) void unknown_free(struct mt_merge *m, const str
 		info->inherited_frees++;
 	else
 		info->unknown_frees++;
-	emit(m, r, &(struct mt_match_cell){.address = address}, MT_EVENT_UNKNOWN_FREE, mt_tables_kind(&m->tables, wire_node), 0);
+	emit(m, r, &(struct mt_match_cell){.address = address}, MT_EVENT_UNKNOWN_FREE,
+		mt_tables_kind(&m->tables, wire_node), 0);
 	if (wire_node >= MT_NODE_FIRST)
 		emit_note(m, r, MT_NOTE_FREE_STACK, mt_tables_node(&m->tables, wire_node));
 }
 
 /* The event that ends a block, with the stack of the call. */
-static __attribute__((noinline)) void emit_end(struct mt_merge *m, const struct mt_ring *r, const struct mt_match_cell *b,
-	enum mt_event_type type, uint32_t wire_node)
+static __attribute__((noinline)) void emit_end(struct mt_merge *m, const struct mt_ring *r,
+	const struct mt_match_cell *b, enum mt_event_type type, uint32_t wire_node)
 {
 	uint32_t node;
 
@@ -147,10 +153,16 @@ static __attribute__((noinline)) void emit_end(struct mt_merge *m, const struct 
 }
 
 /* A block that lives from now on, into the model. */
-HOT struct mt_match_cell begin_block(struct mt_merge *m, const struct mt_ring *r, const struct mt_decoded *d, bool again)
+HOT struct mt_match_cell begin_block(struct mt_merge *m, const struct mt_ring *r,
+	const struct mt_decoded *d, bool again)
 {
-	struct mt_match_cell cell = {.address = d->pointer, .size = d->size, .number = m->next_number++,
-		.group = mt_tables_group(&m->tables, d->node), .thread = r->thread};
+	struct mt_match_cell cell = {
+		.address = d->pointer,
+		.size = d->size,
+		.number = m->next_number++,
+		.group = mt_tables_group(&m->tables, d->node),
+		.thread = r->thread,
+	};
 	struct mt_block block = mt_match_block(&cell);
 
 	block.time_ns = m->now_ns;
@@ -158,10 +170,11 @@ HOT struct mt_match_cell begin_block(struct mt_merge *m, const struct mt_ring *r
 	return cell;
 }
 
-HOT void on_allocation(struct mt_merge *m, struct mt_ring *r, const struct mt_decoded *d, unsigned nesting,
-	const struct mt_release *reallocated)
+HOT void on_allocation(struct mt_merge *m, struct mt_ring *r, const struct mt_decoded *d,
+	unsigned nesting, const struct mt_release *reallocated)
 {
-	const struct mt_match_cell *previous = reallocated && reallocated->known ? &reallocated->cell : NULL;
+	const struct mt_match_cell *previous =
+		reallocated && reallocated->known ? &reallocated->cell : NULL;
 	struct mt_match_place place;
 	struct mt_match_cell *b;
 	uint32_t id;
@@ -173,11 +186,13 @@ HOT void on_allocation(struct mt_merge *m, struct mt_ring *r, const struct mt_de
 	mt_match_insert_at(&m->match, &place, id);
 	if (__builtin_expect(m->births != NULL, 0))
 		mt_births_note(m, id, previous ? reallocated : NULL);
-	emit(m, r, b, previous ? MT_EVENT_REALLOCATE : MT_EVENT_ALLOCATE, 0, previous ? previous->number : 0);
+	emit(m, r, b, previous ? MT_EVENT_REALLOCATE : MT_EVENT_ALLOCATE, 0,
+		previous ? previous->number : 0);
 }
 
 /* The block's end: by the record of a free, whose place in the table is left to the caller. */
-HOT void end_block(struct mt_merge *m, struct mt_ring *r, const struct mt_match_cell *cell, uint32_t wire_node)
+HOT void end_block(struct mt_merge *m, struct mt_ring *r, const struct mt_match_cell *cell,
+	uint32_t wire_node)
 {
 	struct mt_block block = mt_match_block(cell);
 
@@ -195,7 +210,8 @@ static __attribute__((noinline)) void on_other_allocation(struct mt_merge *m, st
 	on_allocation(m, r, d, nesting, reallocated);
 }
 
-HOT void on_free(struct mt_merge *m, struct mt_ring *r, const struct mt_decoded *d, unsigned nesting)
+HOT void on_free(struct mt_merge *m, struct mt_ring *r, const struct mt_decoded *d,
+	unsigned nesting)
 {
 	struct mt_match_place place;
 	const struct mt_match_cell *found = find_block(m, d, nesting, &place);
@@ -208,14 +224,16 @@ HOT void on_free(struct mt_merge *m, struct mt_ring *r, const struct mt_decoded 
 	mt_match_remove_at(&m->match, &place);
 }
 
-static void on_release(struct mt_merge *m, struct mt_ring *r, const struct mt_decoded *d, unsigned nesting)
+static void on_release(struct mt_merge *m, struct mt_ring *r, const struct mt_decoded *d,
+	unsigned nesting)
 {
 	struct mt_match_place place;
 	const struct mt_match_cell *found = find_block(m, d, nesting, &place);
 	struct mt_release *open;
 	struct mt_block block;
 
-	if (r->release_count == MT_RING_RELEASES) /* left by longjmp: the oldest will not be completed */
+	/* left by longjmp: the oldest will not be completed */
+	if (r->release_count == MT_RING_RELEASES)
 		memmove(r->releases, r->releases + 1, --r->release_count * sizeof *r->releases);
 	open = &r->releases[r->release_count++];
 	*open = (struct mt_release){.known = found != NULL};
@@ -250,13 +268,15 @@ static struct mt_release *close_release(struct mt_merge *m, struct mt_ring *r)
 	return NULL;
 }
 
-static void on_reallocation(struct mt_merge *m, struct mt_ring *r, const struct mt_decoded *d, unsigned nesting)
+static void on_reallocation(struct mt_merge *m, struct mt_ring *r, const struct mt_decoded *d,
+	unsigned nesting)
 {
 	on_other_allocation(m, r, d, nesting, close_release(m, r));
 }
 
 /* An allocation or a reallocation of which there is more to know. */
-static void on_extended(struct mt_merge *m, struct mt_ring *r, const struct mt_decoded *d, unsigned nesting)
+static void on_extended(struct mt_merge *m, struct mt_ring *r, const struct mt_decoded *d,
+	unsigned nesting)
 {
 	bool again = d->type == MT_DECODED_REALLOC;
 	struct mt_release *open = again ? close_release(m, r) : NULL;
@@ -313,7 +333,8 @@ static void on_thread(struct mt_merge *m, struct mt_ring *r, uint32_t index)
 }
 
 /* What is not one of the plain records; false for these, which only lacked a thread. */
-static bool consume_other(struct mt_merge *m, struct mt_ring *r, const struct mt_decoded *d, unsigned nesting)
+static bool consume_other(struct mt_merge *m, struct mt_ring *r, const struct mt_decoded *d,
+	unsigned nesting)
 {
 	if (d->type == MT_DECODED_THREAD) {
 		on_thread(m, r, d->node);
@@ -335,33 +356,26 @@ static bool consume_other(struct mt_merge *m, struct mt_ring *r, const struct mt
 	return d->type >= MT_DECODED_THREAD;
 }
 
-void mt_event_consume(struct mt_merge *m, struct mt_ring *r, const struct mt_decoded *d, unsigned nesting)
+void mt_event_consume(struct mt_merge *m, struct mt_ring *r, const struct mt_decoded *d,
+	unsigned nesting)
 {
 	set_time(m, d->time);
-	if (__builtin_expect(d->type >= MT_DECODED_THREAD || !r->has_thread, 0) && consume_other(m, r, d, nesting))
+	if (__builtin_expect(d->type >= MT_DECODED_THREAD || !r->has_thread, 0)
+		&& consume_other(m, r, d, nesting))
 		return;
 	m->model->profile->info.events++;
 	switch (d->type) {
-	case MT_RECORD_ALLOC:
-		on_other_allocation(m, r, d, nesting, NULL);
-		break;
-	case MT_RECORD_FREE:
-		on_free(m, r, d, nesting);
-		break;
-	case MT_RECORD_RELEASE:
-		on_release(m, r, d, nesting);
-		break;
-	case MT_RECORD_REALLOC:
-		on_reallocation(m, r, d, nesting);
-		break;
-	case MT_RECORD_RESTORE:
-		on_restore(m, r);
-		break;
+	case MT_RECORD_ALLOC: on_other_allocation(m, r, d, nesting, NULL); break;
+	case MT_RECORD_FREE: on_free(m, r, d, nesting); break;
+	case MT_RECORD_RELEASE: on_release(m, r, d, nesting); break;
+	case MT_RECORD_REALLOC: on_reallocation(m, r, d, nesting); break;
+	case MT_RECORD_RESTORE: on_restore(m, r); break;
 	}
 }
 
-/* With many live blocks: asks for what the next events will touch, a batch of them at a time, in three rounds, each of
- * which needs what the one before has brought. What it reads may be nonsense; it is right nearly always. */
+/* With many live blocks: asks for what the next events will touch, a batch of them at a time, in
+ * three rounds, each of which needs what the one before has brought. What it reads may be nonsense;
+ * it is right nearly always. */
 #define MANY 4096
 #define BATCH 32
 static __attribute__((noinline)) void look_ahead(struct mt_merge *m, struct mt_ring *r)
@@ -413,18 +427,22 @@ HOT void step_to(struct mt_merge *m, struct mt_ring *r, uint64_t time, uint64_t 
 	m->model->profile->info.events++;
 }
 
-/* An allocation whose block is freed by the ring's next event: so it need not enter the table. False: it is not so. */
-HOT bool on_temporary(struct mt_merge *m, struct mt_ring *r, const struct mt_decoded *d, uint64_t limit, uint64_t bound)
+/* An allocation whose block is freed by the ring's next event: so it need not enter the table.
+ * False: it is not so. */
+HOT bool on_temporary(struct mt_merge *m, struct mt_ring *r, const struct mt_decoded *d,
+	uint64_t limit, uint64_t bound)
 {
 	struct mt_match_place place;
 	struct mt_match_cell cell;
 
-	if (r->decoded == limit) /* what comes next is not published: the program may be writing it */
+	/* what comes next is not published: the program may be writing it */
+	if (r->decoded == limit)
 		return false;
 	struct mt_wire_record next = mt_ring_read(r, r->decoded);
 	uint64_t time = d->time + mt_wire_record_delta(&next);
 
-	if (next.word1 != mt_wire_record_pack(MT_RECORD_FREE, 0, 0, d->pointer >> 3, 0).word1 || time > bound)
+	if (next.word1 != mt_wire_record_pack(MT_RECORD_FREE, 0, 0, d->pointer >> 3, 0).word1
+		|| time > bound)
 		return false;
 	clear_address(m, r, d, 0, &place);
 	cell = begin_block(m, r, d, false);
@@ -440,8 +458,12 @@ void mt_event_run(struct mt_merge *m, struct mt_ring *r, uint64_t limit, uint64_
 	while (r->has_thread && r->decoded != limit) {
 		struct mt_wire_record record = mt_ring_read(r, r->decoded);
 		unsigned type = mt_wire_record_type(&record);
-		struct mt_decoded d = {.time = r->time + mt_wire_record_delta(&record), .node = mt_wire_record_node(&record),
-			.pointer = mt_wire_record_pointer(&record) << 3, .size = mt_wire_record_size(&record)};
+		struct mt_decoded d = {
+			.time = r->time + mt_wire_record_delta(&record),
+			.node = mt_wire_record_node(&record),
+			.pointer = mt_wire_record_pointer(&record) << 3,
+			.size = mt_wire_record_size(&record),
+		};
 
 		if (!mt_ring_is_plain(&record) || type > MT_RECORD_FREE || d.time > bound)
 			break;

@@ -6,14 +6,16 @@
 #include "core/capture/ring.h"
 
 /* nesting: how many events wait for this one as their predecessor. */
-void mt_event_consume(struct mt_merge *, struct mt_ring *, const struct mt_decoded *, unsigned nesting);
+void mt_event_consume(struct mt_merge *, struct mt_ring *, const struct mt_decoded *,
+	unsigned nesting);
 /* A mark from MT_DECODED_GAP on: what is beside the heap. (marks.c) */
 void mt_mark_consume(struct mt_merge *, struct mt_ring *, const struct mt_decoded *);
-/* Consumes allocations and frees straight from the ring, below limit and with stamps up to bound, to the first record
- * that is neither or that has extensions. r->ready must be false. */
+/* Consumes allocations and frees straight from the ring, below limit and with stamps up to bound,
+ * to the first record that is neither or that has extensions. r->ready must be false. */
 void mt_event_run(struct mt_merge *, struct mt_ring *, uint64_t limit, uint64_t bound);
-/* Looks in the other rings for the allocation (or the release) of the address that must come before an event with
- * this stamp, and consumes up to it. */
-bool mt_merge_fetch(struct mt_merge *, uint64_t address, uint64_t stamp, bool want_allocation, unsigned nesting);
+/* Looks in the other rings for the allocation (or the release) of the address that must come before
+ * an event with this stamp, and consumes up to it. */
+bool mt_merge_fetch(struct mt_merge *, uint64_t address, uint64_t stamp, bool want_allocation,
+	unsigned nesting);
 
 #endif

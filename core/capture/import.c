@@ -11,9 +11,10 @@
 #include <unistd.h>
 
 #define SECOND 1000000000ull
-#define SPAN_LEAST (SECOND / 10000) /* between two anchors that tell the clock's rate by themselves */
+/* between two anchors that tell the clock's rate by themselves */
+#define SPAN_LEAST (SECOND / 10000)
 
-/* ---- beginning ------------------------------------------------------------------------------------- */
+/* ---- beginning ------------------------------------------------------------------------------- */
 
 static void place(struct mt_wire_range *range, uint64_t *at, uint64_t capacity, size_t entry)
 {
@@ -24,8 +25,8 @@ static void place(struct mt_wire_range *range, uint64_t *at, uint64_t capacity, 
 static struct mt_import_table new_table(const struct mt_import *i, const struct mt_wire_range *from,
 	const struct mt_wire_range *to, uint32_t first, size_t sign, size_t sign_len)
 {
-	return (struct mt_import_table){from->offset, from->entry, from->capacity, first, first, i->segment.base + to->offset,
-		(uint32_t)sign, (uint32_t)sign_len};
+	return (struct mt_import_table){from->offset, from->entry, from->capacity, first, first,
+		i->segment.base + to->offset, (uint32_t)sign, (uint32_t)sign_len};
 }
 
 /* A segment of our own, of which only what is filled takes memory. */
@@ -42,19 +43,24 @@ static int make_segment(struct mt_import *i, struct mt_err *err)
 	place(&s->pcs, &at, h->pcs.capacity, h->pcs.entry);
 	place(&s->nodes, &at, h->nodes.capacity, h->nodes.entry);
 	place(&s->rings, &at, h->rings.capacity, h->rings.entry);
-	place(&s->ring_data, &at, (uint64_t)h->rings.capacity * s->ring_records, sizeof(struct mt_wire_record));
-	s->base = mmap(NULL, at, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	place(&s->ring_data, &at, (uint64_t)h->rings.capacity * s->ring_records,
+		sizeof(struct mt_wire_record));
+	s->base = mmap(NULL, at, PROT_READ | PROT_WRITE,
+		MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	if (s->base == MAP_FAILED) {
 		s->base = NULL;
-		return mt_fail(err, -errno, "cannot reserve %llu MiB to read %s: %s", (unsigned long long)at >> 20, i->path,
-			strerror(errno));
+		return mt_fail(err, -errno, "cannot reserve %llu MiB to read %s: %s",
+			(unsigned long long)at >> 20, i->path, strerror(errno));
 	}
 	s->size = at;
 	s->header = (struct mt_wire_header *)s->base;
 	i->chunk_records = h->ring_records;
-	i->modules = new_table(i, &h->modules, &s->modules, 0, offsetof(struct mt_wire_module, end), 8);
-	i->threads = new_table(i, &h->threads, &s->threads, 0, offsetof(struct mt_wire_thread, tid), 4);
-	i->pcs = new_table(i, &h->pcs, &s->pcs, MT_PC_FIRST, offsetof(struct mt_wire_pc, address), 8);
+	i->modules =
+		new_table(i, &h->modules, &s->modules, 0, offsetof(struct mt_wire_module, end), 8);
+	i->threads =
+		new_table(i, &h->threads, &s->threads, 0, offsetof(struct mt_wire_thread, tid), 4);
+	i->pcs = new_table(i, &h->pcs, &s->pcs, MT_PC_FIRST, offsetof(struct mt_wire_pc, address),
+		8);
 	i->nodes = new_table(i, &h->nodes, &s->nodes, 1, offsetof(struct mt_wire_node, pc), 4);
 	i->feeds = mt_alloc(h->rings.capacity * sizeof *i->feeds);
 	i->heads = mt_alloc(h->rings.capacity * sizeof *i->heads);
@@ -73,7 +79,8 @@ static const char *next_text(const struct mt_import *i, const char *at)
 static void read_text(struct mt_import *i)
 {
 	struct mt_profile *p = i->model.profile;
-	uint32_t len = mt_import_in_file(i, i->header.text.offset, 1, i->header.text.capacity, i->header.text.capacity);
+	uint32_t len = mt_import_in_file(i, i->header.text.offset, 1, i->header.text.capacity,
+		i->header.text.capacity);
 	const char *at;
 	ssize_t n;
 
@@ -143,7 +150,7 @@ struct mt_merge *mt_import_merge(struct mt_import *i)
 	return &i->merge;
 }
 
-/* ---- the clock ------------------------------------------------------------------------------------- */
+/* ---- the clock ------------------------------------------------------------------------------- */
 
 static uint64_t ratio(uint64_t ns, uint64_t units)
 {
@@ -174,7 +181,8 @@ static const struct mt_wire_anchor *last_anchor(const struct mt_wire_header *h)
 static void set_clock(struct mt_import *i)
 {
 	const struct mt_wire_anchor *first = &i->header.anchors[0], *last = last_anchor(&i->header);
-	uint64_t ns = last->monotonic_ns - first->monotonic_ns, ticks = last->ticks - first->ticks, scale = 0;
+	uint64_t ns = last->monotonic_ns - first->monotonic_ns, ticks = last->ticks - first->ticks;
+	uint64_t scale = 0;
 
 	i->clock.start = i->clock.anchor = first->ticks;
 	i->clock.start_monotonic_ns = first->monotonic_ns;
@@ -185,7 +193,7 @@ static void set_clock(struct mt_import *i)
 	i->clock.scale = scale && ns >= SPAN_LEAST ? scale : own_scale(i);
 }
 
-/* ---- bringing up to date --------------------------------------------------------------------------- */
+/* ---- bringing up to date --------------------------------------------------------------------- */
 
 static uint64_t unix_now(void)
 {
@@ -209,8 +217,13 @@ static uint64_t start_ticks(uint32_t pid)
 	text[fread(text, 1, sizeof text - 1, f)] = '\0';
 	fclose(f);
 	at = strrchr(text, ')');
-	if (!at || sscanf(at + 1, " %c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %*d %*d %llu", &state,
-		&ticks) != 2 || state == 'Z' || state == 'X')
+	if (!at
+		|| sscanf(at + 1,
+			   " %c %*d %*d %*d %*d %*d %*u %*u %*u %*u "
+			   "%*u %*u %*u %*d %*d %*d %*d %*d %*d %llu",
+			   &state, &ticks)
+			!= 2
+		|| state == 'Z' || state == 'X')
 		return 0;
 	return ticks + 1;
 }
@@ -224,7 +237,8 @@ static bool still_lives(const struct mt_wire_header *h)
 	if (!h->pid || !started || now < h->start_unix_ns)
 		return false;
 	clock_gettime(CLOCK_BOOTTIME, &up);
-	uint64_t since_boot = (uint64_t)up.tv_sec * SECOND + (uint64_t)up.tv_nsec, age = now - h->start_unix_ns;
+	uint64_t since_boot = (uint64_t)up.tv_sec * SECOND + (uint64_t)up.tv_nsec;
+	uint64_t age = now - h->start_unix_ns;
 	uint64_t made = since_boot > age ? since_boot - age : 0;
 
 	return (started - 1) * (SECOND / (uint64_t)sysconf(_SC_CLK_TCK)) <= made + SECOND / 10;
@@ -247,7 +261,8 @@ static void pass_on_header(struct mt_import *i)
 	own->recording = h->recording;
 }
 
-/* Heads twice, then what their records name: nothing that is consumed lacks a predecessor or a name. */
+/* Heads twice, then what their records name: nothing that is consumed lacks a predecessor or a
+ * name. */
 static int read_state(struct mt_import *i, struct mt_err *err)
 {
 	uint32_t alive = 1, rings;
@@ -256,11 +271,12 @@ static int read_state(struct mt_import *i, struct mt_err *err)
 	if (error)
 		return error;
 	i->cut_short = false;
-	rings = mt_import_in_file(i, i->header.rings.offset, sizeof(struct mt_wire_ring), i->header.ring_count,
-		i->header.rings.capacity);
+	rings = mt_import_in_file(i, i->header.rings.offset, sizeof(struct mt_wire_ring),
+		i->header.ring_count, i->header.rings.capacity);
 	if (rings > i->feed_count)
 		i->feed_count = rings;
-	i->lives = still_lives(&i->header); /* before the heads: what it published before its end is then seen */
+	/* before the heads: what it published before its end is then seen */
+	i->lives = still_lives(&i->header);
 	mt_import_read_heads(i, false);
 	mt_import_read_heads(i, true);
 	mt_import_read_at(i->fd, &alive, sizeof alive, MT_WIRE_ALIVE_OFFSET);
@@ -284,7 +300,8 @@ static void set_end(struct mt_import *i)
 	if (last->monotonic_ns > i->header.anchors[0].monotonic_ns
 		&& last->monotonic_ns - i->header.anchors[0].monotonic_ns > wall)
 		wall = last->monotonic_ns - i->header.anchors[0].monotonic_ns;
-	if (i->lives && !i->stopped && now > i->header.start_unix_ns && now - i->header.start_unix_ns > wall)
+	if (i->lives && !i->stopped && now > i->header.start_unix_ns
+		&& now - i->header.start_unix_ns > wall)
 		wall = now - i->header.start_unix_ns;
 	mt_model_advance(&i->model, wall - wall % 1000, 0);
 	mt_merge_counters(&i->merge, 0);
@@ -296,7 +313,8 @@ static void set_end(struct mt_import *i)
 	mt_model_settle(&i->model);
 }
 
-int mt_import_update(struct mt_import *i, int (*progress)(void *, double), void *context, struct mt_err *err)
+int mt_import_update(struct mt_import *i, int (*progress)(void *, double), void *context,
+	struct mt_err *err)
 {
 	bool lived = i->lives, first = !i->clock.start;
 	int error = read_state(i, err);
@@ -327,7 +345,7 @@ const char *mt_import_fault(const struct mt_import *i, bool *damaged)
 	if (info->invalid_records)
 		return "parts of it make no sense and were left out";
 	if (i->stopped)
-		return "its recording ended before the program did, since the file could not grow (disk full, a limit, or "
-			"out of reach)";
+		return "its recording ended before the program did, since the file could not grow "
+		       "(disk full, a limit, or out of reach)";
 	return NULL;
 }

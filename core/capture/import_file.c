@@ -54,15 +54,17 @@ bool mt_import_recognises(const char *path)
 	return magic == MT_WIRE_MAGIC;
 }
 
-/* The path of a line of /proc/PID/maps, where that is the beginning of a shared mapping of a file; else NULL. */
+/* The path of a line of /proc/PID/maps, where that is the beginning of a shared mapping of a file;
+ * else NULL. */
 static char *mapped_path(char *line)
 {
 	unsigned long long start, end, offset;
 	char permissions[5];
 	int at = 0;
 
-	if (sscanf(line, "%llx-%llx %4s %llx %*s %*s %n", &start, &end, permissions, &offset, &at) != 4 || !at
-		|| permissions[3] != 's' || offset || line[at] != '/')
+	if (sscanf(line, "%llx-%llx %4s %llx %*s %*s %n", &start, &end, permissions, &offset, &at)
+			!= 4
+		|| !at || permissions[3] != 's' || offset || line[at] != '/')
 		return NULL;
 	line[at + (int)strcspn(line + at, "\n")] = '\0';
 	return line + at;
@@ -94,8 +96,9 @@ char *mt_import_of_process(pid_t pid)
 
 static bool fits(const struct mt_wire_range *range, uint32_t entry, uint32_t most)
 {
-	return range->entry == entry && range->capacity && range->capacity <= most && range->offset % MT_WIRE_PAGE == 0
-		&& range->offset >= 2 * MT_WIRE_PAGE && range->offset < 1ull << 48;
+	return range->entry == entry && range->capacity && range->capacity <= most
+		&& range->offset % MT_WIRE_PAGE == 0 && range->offset >= 2 * MT_WIRE_PAGE
+		&& range->offset < 1ull << 48;
 }
 
 static const char *senseless(const struct mt_wire_header *h)
@@ -113,8 +116,10 @@ static const char *senseless(const struct mt_wire_header *h)
 		|| !fits(&h->pcs, sizeof(struct mt_wire_pc), PCS_MAX)
 		|| !fits(&h->nodes, sizeof(struct mt_wire_node), NODES_MAX)
 		|| !fits(&h->rings, sizeof(struct mt_wire_ring), RINGS_MAX)
-		|| !fits(&h->chunks, sizeof(struct mt_wire_chunk), CHUNKS_MAX) || !fits(&h->text, 1, TEXT_MAX_LEN)
-		|| !fits(&h->ring_data, records * (uint32_t)sizeof(struct mt_wire_record), CHUNKS_MAX)
+		|| !fits(&h->chunks, sizeof(struct mt_wire_chunk), CHUNKS_MAX)
+		|| !fits(&h->text, 1, TEXT_MAX_LEN)
+		|| !fits(&h->ring_data, records * (uint32_t)sizeof(struct mt_wire_record),
+			CHUNKS_MAX)
 		|| h->ring_data.capacity < h->chunks.capacity)
 		return "its tables do not lie where they can";
 	return NULL;
@@ -123,7 +128,8 @@ static const char *senseless(const struct mt_wire_header *h)
 /* What memory was laid out by stays as it was. */
 static bool same_layout(const struct mt_wire_header *a, const struct mt_wire_header *b)
 {
-	size_t from = offsetof(struct mt_wire_header, clock), to = offsetof(struct mt_wire_header, id);
+	size_t from = offsetof(struct mt_wire_header, clock);
+	size_t to = offsetof(struct mt_wire_header, id);
 
 	return !memcmp((const uint8_t *)a + from, (const uint8_t *)b + from, to - from);
 }
@@ -136,14 +142,21 @@ int mt_import_read_header(struct mt_import *i, struct mt_err *err)
 	const char *why;
 
 	if (n < 0 || fstat(i->fd, &status) < 0)
-		return mt_fail(err, n < 0 ? (int)n : -errno, "cannot read %s: %s", i->path, strerror(n < 0 ? (int)-n : errno));
+		return mt_fail(err, n < 0 ? (int)n : -errno, "cannot read %s: %s", i->path,
+			strerror(n < 0 ? (int)-n : errno));
 	i->size = (uint64_t)status.st_size;
 	i->disk = (uint64_t)status.st_blocks * 512; /* the tables' ranges are sparse */
 	if (n < (ssize_t)sizeof *h || h->magic != MT_WIRE_MAGIC)
-		return mt_fail(err, -EINVAL, "%s is not a recording of memtui, or its program ended before it began", i->path);
+		return mt_fail(err, -EINVAL,
+			"%s is not a recording of memtui, or its program ended before it began",
+			i->path);
 	if (h->version != MT_WIRE_VERSION || h->header_size != sizeof *h)
-		return mt_fail(err, -EINVAL, "%s was written by another version of memtui; open it with that one", i->path);
-	why = i->segment.base && !same_layout(h, &i->header) ? "it is no longer the file that it was" : senseless(h);
+		return mt_fail(err, -EINVAL,
+			"%s was written by another version of memtui; open it with that one",
+			i->path);
+	why = i->segment.base && !same_layout(h, &i->header)
+		? "it is no longer the file that it was"
+		: senseless(h);
 	if (why)
 		return mt_fail(err, -EINVAL, "%s cannot be read: %s", i->path, why);
 	i->header = now;
@@ -151,7 +164,8 @@ int mt_import_read_header(struct mt_import *i, struct mt_err *err)
 }
 
 /* Entries of a range that lie within the file. */
-uint32_t mt_import_in_file(const struct mt_import *i, uint64_t offset, uint32_t entry, uint32_t count, uint32_t capacity)
+uint32_t mt_import_in_file(const struct mt_import *i, uint64_t offset, uint32_t entry,
+	uint32_t count, uint32_t capacity)
 {
 	uint64_t there = i->size > offset ? (i->size - offset) / entry : 0;
 

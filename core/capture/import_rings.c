@@ -18,7 +18,8 @@ void mt_import_read_heads(struct mt_import *i, bool second)
 	for (uint32_t at = 0; at < i->feed_count;) {
 		uint32_t n = i->feed_count - at < 64 ? i->feed_count - at : 64;
 
-		if (mt_import_read_at(i->fd, rings, n * sizeof *rings, i->header.rings.offset + (uint64_t)at * sizeof *rings)
+		if (mt_import_read_at(i->fd, rings, n * sizeof *rings,
+			    i->header.rings.offset + (uint64_t)at * sizeof *rings)
 			< (ssize_t)(n * sizeof *rings)) {
 			i->cut_short = true;
 			return;
@@ -47,18 +48,23 @@ static uint64_t available(const struct mt_import *i, const struct mt_import_feed
 static bool load(struct mt_import *i, uint32_t ring)
 {
 	struct mt_import_feed *f = &i->feeds[ring];
-	uint64_t limit = available(i, f), slot = f->loaded & (i->chunk_records - 1), begin = f->loaded - slot, len;
-	struct mt_wire_record *to = (struct mt_wire_record *)mt_segment_entry(&i->segment, ring_data,
-		(uint64_t)ring * i->segment.ring_records + (f->loaded & (i->segment.ring_records - 1)));
+	uint64_t limit = available(i, f), slot = f->loaded & (i->chunk_records - 1);
+	uint64_t begin = f->loaded - slot, len;
+	struct mt_wire_record *to = (struct mt_wire_record *)mt_segment_entry(&i->segment,
+		ring_data,
+		(uint64_t)ring * i->segment.ring_records
+			+ (f->loaded & (i->segment.ring_records - 1)));
 	ssize_t n;
 
-	if (f->loaded >= limit || !f->chunk || begin - own_ring(i, ring)->tail + i->chunk_records > i->segment.ring_records)
+	if (f->loaded >= limit || !f->chunk
+		|| begin - own_ring(i, ring)->tail + i->chunk_records > i->segment.ring_records)
 		return false;
 	len = limit - f->loaded;
 	if (len > i->chunk_records - slot)
 		len = i->chunk_records - slot;
 	n = mt_import_read_at(i->fd, to, len * sizeof *to,
-		i->header.ring_data.offset + ((uint64_t)(f->chunk - 1) * i->chunk_records + slot) * sizeof *to);
+		i->header.ring_data.offset
+			+ ((uint64_t)(f->chunk - 1) * i->chunk_records + slot) * sizeof *to);
 	if (n < (ssize_t)(len * sizeof *to)) {
 		i->cut_short = true;
 		len = n > 0 ? (uint64_t)n / sizeof *to : 0;
@@ -84,8 +90,9 @@ static void scan(struct mt_import *i, uint32_t ring)
 		;
 }
 
-/* Loads what there is room for, and sets up to what stamp the merge may go: a ring that has more can still have
- * events right after its last loaded one, and by the window a little before it. Returns whether any has more. */
+/* Loads what there is room for, and sets up to what stamp the merge may go: a ring that has more
+ * can still have events right after its last loaded one, and by the window a little before it.
+ * Returns whether any has more. */
 static bool fill(struct mt_import *i, bool *loaded)
 {
 	bool more = false;
@@ -123,7 +130,8 @@ static double fraction(const struct mt_import *i)
 	return (double)done / (double)all;
 }
 
-int mt_import_consume(struct mt_import *i, int (*progress)(void *, double), void *context, struct mt_err *err)
+int mt_import_consume(struct mt_import *i, int (*progress)(void *, double), void *context,
+	struct mt_err *err)
 {
 	bool more = true, loaded;
 
@@ -132,7 +140,8 @@ int mt_import_consume(struct mt_import *i, int (*progress)(void *, double), void
 
 		more = fill(i, &loaded);
 		records = mt_merge_poll(&i->merge);
-		if (!records && !loaded && more) { /* stamps that stand still: there is no order to keep */
+		/* stamps that stand still: there is no order to keep */
+		if (!records && !loaded && more) {
 			i->bounds.horizon = UINT64_MAX;
 			if (!mt_merge_poll(&i->merge))
 				break;

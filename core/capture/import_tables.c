@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#define STALE_MAX 65536u          /* entries read again because one before them is not complete */
+#define STALE_MAX 65536u /* entries read again because one before them is not complete */
 
 static bool is_complete(const struct mt_import_table *t, uint32_t id)
 {
@@ -12,7 +12,8 @@ static bool is_complete(const struct mt_import_table *t, uint32_t id)
 	return memcmp(t->to + (uint64_t)id * t->entry + t->sign, none, t->sign_len) != 0;
 }
 
-/* Copies what is new. An entry that is not complete yet is read again next time. Returns how many there are. */
+/* Copies what is new. An entry that is not complete yet is read again next time. Returns how many
+ * there are. */
 uint32_t mt_import_read_table(struct mt_import *i, struct mt_import_table *t, uint32_t published)
 {
 	uint32_t count = mt_import_in_file(i, t->offset, t->entry, published, t->capacity);
@@ -20,7 +21,8 @@ uint32_t mt_import_read_table(struct mt_import *i, struct mt_import_table *t, ui
 	if (count < published)
 		i->cut_short = true;
 	if (count > t->complete) {
-		ssize_t n = mt_import_read_at(i->fd, t->to + (uint64_t)t->complete * t->entry, (size_t)(count - t->complete) * t->entry,
+		ssize_t n = mt_import_read_at(i->fd, t->to + (uint64_t)t->complete * t->entry,
+			(size_t)(count - t->complete) * t->entry,
 			t->offset + (uint64_t)t->complete * t->entry);
 
 		if (n < (ssize_t)((size_t)(count - t->complete) * t->entry))
@@ -60,8 +62,10 @@ static void look_at_pending(struct mt_import *i)
 		uint32_t id = i->pending[n];
 		struct mt_wire_chunk chunk = {0};
 
-		if (mt_import_read_at(i->fd, &chunk, sizeof chunk, i->header.chunks.offset + (uint64_t)id * sizeof chunk)
-			== sizeof chunk && chunk.number)
+		if (mt_import_read_at(i->fd, &chunk, sizeof chunk,
+			    i->header.chunks.offset + (uint64_t)id * sizeof chunk)
+				== sizeof chunk
+			&& chunk.number)
 			enter_chunk(i, id, &chunk);
 		else
 			i->pending[left++] = id;
@@ -72,15 +76,16 @@ static void look_at_pending(struct mt_import *i)
 void mt_import_read_chunks(struct mt_import *i)
 {
 	struct mt_wire_chunk chunks[512];
-	uint32_t count = mt_import_in_file(i, i->header.chunks.offset, sizeof *chunks, i->header.chunk_count,
-		i->header.chunks.capacity);
+	uint32_t count = mt_import_in_file(i, i->header.chunks.offset, sizeof *chunks,
+		i->header.chunk_count, i->header.chunks.capacity);
 
 	if (count < i->header.chunk_count)
 		i->cut_short = true;
 	look_at_pending(i);
 	if (count > i->next_capacity) {
 		i->next_chunk = mt_resize(i->next_chunk, 2ull * count * sizeof *i->next_chunk);
-		memset(i->next_chunk + i->next_capacity, 0, (2ull * count - i->next_capacity) * sizeof *i->next_chunk);
+		memset(i->next_chunk + i->next_capacity, 0,
+			(2ull * count - i->next_capacity) * sizeof *i->next_chunk);
 		i->next_capacity = 2 * count;
 	}
 	while (i->chunks_seen < count) {

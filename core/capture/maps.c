@@ -69,7 +69,8 @@ static struct mt_map part(const struct mt_map *piece, uint64_t from, uint64_t to
 	return share;
 }
 
-uint32_t mt_maps_remove(struct mt_maps *m, uint64_t address, uint64_t length, struct mt_map_list *removed)
+uint32_t mt_maps_remove(struct mt_maps *m, uint64_t address, uint64_t length,
+	struct mt_map_list *removed)
 {
 	uint64_t end = length > UINT64_MAX - address ? UINT64_MAX : address + length;
 	uint32_t first = find(m, address), at = first;
@@ -108,8 +109,8 @@ uint32_t mt_maps_add(struct mt_maps *m, const struct mt_map *piece)
 
 static bool continues(const struct mt_map *a, const struct mt_map *b)
 {
-	return end_of(a) == b->address && a->time_ns == b->time_ns && a->node == b->node && a->flags == b->flags
-		&& a->protection == b->protection;
+	return end_of(a) == b->address && a->time_ns == b->time_ns && a->node == b->node
+		&& a->flags == b->flags && a->protection == b->protection;
 }
 
 /* What was one piece before it was split is one again. */
@@ -142,7 +143,8 @@ void mt_maps_restore(struct mt_maps *m, const struct mt_map_list *removed)
 
 		while (at < end) {
 			uint32_t next = find(m, at);
-			struct mt_map *there = next < m->pieces.count ? &m->pieces.items[next] : NULL;
+			struct mt_map *there =
+				next < m->pieces.count ? &m->pieces.items[next] : NULL;
 			uint64_t after = there && there->address <= at ? end_of(there) : 0;
 			uint64_t to = there && there->address < end ? there->address : end;
 
@@ -162,5 +164,7 @@ const struct mt_map *mt_maps_at(const struct mt_maps *m, uint64_t address)
 {
 	uint32_t at = find(m, address);
 
-	return at < m->pieces.count && m->pieces.items[at].address <= address ? &m->pieces.items[at] : NULL;
+	return at < m->pieces.count && m->pieces.items[at].address <= address
+		? &m->pieces.items[at]
+		: NULL;
 }

@@ -1,4 +1,5 @@
-/* What the program has mapped now, beside the heap: pieces in order of address, of which no two overlap. */
+/* What the program has mapped now, beside the heap: pieces in order of address, of which no two
+ * overlap. */
 #ifndef MT_CAPTURE_MAPS_H
 #define MT_CAPTURE_MAPS_H
 
@@ -25,9 +26,10 @@ struct mt_maps {
 void mt_maps_free(struct mt_maps *);
 /* Whatever was in the range is replaced; returns of how many pieces something was. */
 uint32_t mt_maps_add(struct mt_maps *, const struct mt_map *);
-/* Takes the range away, and from pieces that reach beyond it only their share. removed (may be NULL): gets what it
- * was, one after another. */
-uint32_t mt_maps_remove(struct mt_maps *, uint64_t address, uint64_t length, struct mt_map_list *removed);
+/* Takes the range away, and from pieces that reach beyond it only their share. removed (may be
+ * NULL): gets what it was, one after another. */
+uint32_t mt_maps_remove(struct mt_maps *, uint64_t address, uint64_t length,
+	struct mt_map_list *removed);
 /* Puts back what remove took away, except where something else is mapped by now. */
 void mt_maps_restore(struct mt_maps *, const struct mt_map_list *removed);
 /* The piece that holds the address, or NULL. Valid until the next change. */

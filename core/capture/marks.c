@@ -19,10 +19,15 @@ static unsigned kind_of(const struct mt_merge *m, const struct mt_decoded *d, ui
 	return m->model->profile->nodes[node].pc;
 }
 
-static void add_entry(struct mt_merge *m, const struct mt_ring *r, enum mt_log_type type, uint32_t node,
-	const uint64_t *values, unsigned count)
+static void add_entry(struct mt_merge *m, const struct mt_ring *r, enum mt_log_type type,
+	uint32_t node, const uint64_t *values, unsigned count)
 {
-	struct mt_log_entry e = {.time_ns = m->now_ns, .type = type, .thread = r->thread, .node = node};
+	struct mt_log_entry e = {
+		.time_ns = m->now_ns,
+		.type = type,
+		.thread = r->thread,
+		.node = node,
+	};
 
 	memcpy(e.values, values, count * sizeof *values);
 	mt_profile_add_log(m->model->profile, &e);
@@ -42,7 +47,9 @@ static void publish_maps(struct mt_merge *m)
 /* Whole pages are mapped, whatever was asked for; the break alone is kept to the byte. */
 static uint64_t mapped_length(uint64_t length, unsigned kind)
 {
-	return kind == MT_KIND_BRK || length > UINT64_MAX - PAGE ? length : (length + PAGE - 1) / PAGE * PAGE;
+	return kind == MT_KIND_BRK || length > UINT64_MAX - PAGE
+		? length
+		: (length + PAGE - 1) / PAGE * PAGE;
 }
 
 static struct mt_unmap *find_unmap(struct mt_ring *r, uint64_t address, uint64_t length)
@@ -56,7 +63,8 @@ static struct mt_unmap *find_unmap(struct mt_ring *r, uint64_t address, uint64_t
 	return NULL;
 }
 
-static void on_unmap(struct mt_merge *m, struct mt_ring *r, const uint64_t *values, unsigned kind, uint32_t node)
+static void on_unmap(struct mt_merge *m, struct mt_ring *r, const uint64_t *values, unsigned kind,
+	uint32_t node)
 {
 	struct mt_unmap *u = &r->unmaps[r->unmap_count++ % MT_RING_UNMAPS];
 
@@ -69,7 +77,8 @@ static void on_unmap(struct mt_merge *m, struct mt_ring *r, const uint64_t *valu
 	add_entry(m, r, MT_LOG_UNMAP, node, values, 2);
 }
 
-static void on_unmap_failed(struct mt_merge *m, struct mt_ring *r, const uint64_t *values, uint32_t node)
+static void on_unmap_failed(struct mt_merge *m, struct mt_ring *r, const uint64_t *values,
+	uint32_t node)
 {
 	struct mt_unmap *u = find_unmap(r, values[0], values[1]);
 
@@ -84,7 +93,8 @@ static void on_unmap_failed(struct mt_merge *m, struct mt_ring *r, const uint64_
 }
 
 /* What an mremap goes on with; false: it is of nothing that was recorded. */
-static bool continue_map(struct mt_merge *m, struct mt_ring *r, const uint64_t *values, struct mt_map *map)
+static bool continue_map(struct mt_merge *m, struct mt_ring *r, const uint64_t *values,
+	struct mt_map *map)
 {
 	const struct mt_map *old = NULL;
 	struct mt_unmap *u;
@@ -99,16 +109,24 @@ static bool continue_map(struct mt_merge *m, struct mt_ring *r, const uint64_t *
 	} else {
 		old = mt_maps_at(&m->maps, values[2]);
 	}
-	map->flags = old ? old->flags : MAP_ANONYMOUS; /* of what was mapped before the recording nothing is known */
+	/* of what was mapped before the recording nothing is known */
+	map->flags = old ? old->flags : MAP_ANONYMOUS;
 	map->protection = old ? old->protection : 0;
 	return old;
 }
 
-static void on_map(struct mt_merge *m, struct mt_ring *r, const struct mt_extensions *x, unsigned kind, uint32_t node)
+static void on_map(struct mt_merge *m, struct mt_ring *r, const struct mt_extensions *x,
+	unsigned kind, uint32_t node)
 {
 	const uint64_t *values = x->values;
-	struct mt_map map = {.address = values[0], .length = mapped_length(values[1], kind), .time_ns = m->now_ns,
-		.node = node, .protection = (uint32_t)values[2], .flags = (uint32_t)(values[2] >> 32)};
+	struct mt_map map = {
+		.address = values[0],
+		.length = mapped_length(values[1], kind),
+		.time_ns = m->now_ns,
+		.node = node,
+		.protection = (uint32_t)values[2],
+		.flags = (uint32_t)(values[2] >> 32),
+	};
 	bool known = kind != MT_KIND_MREMAP || continue_map(m, r, values, &map);
 	uint32_t replaced;
 
@@ -129,7 +147,8 @@ static void on_map(struct mt_merge *m, struct mt_ring *r, const struct mt_extens
 
 static void on_gap(struct mt_merge *m, struct mt_ring *r, const uint64_t *values)
 {
-	uint64_t began = mt_clock_ns(m->clock, values[0]), allocations = values[1], frees = values[2];
+	uint64_t began = mt_clock_ns(m->clock, values[0]), allocations = values[1];
+	uint64_t frees = values[2];
 
 	r->release_count = 0;
 	if (allocations > LOST_MAX || frees > LOST_MAX) {
@@ -141,14 +160,21 @@ static void on_gap(struct mt_merge *m, struct mt_ring *r, const uint64_t *values
 	m->unrecorded |= allocations > 0;
 	if (frees)
 		mt_merge_note_lossy(m);
-	add_entry(m, r, MT_LOG_GAP, 0, (const uint64_t[]){began < m->now_ns ? began : m->now_ns, allocations, frees}, 3);
+	add_entry(m, r, MT_LOG_GAP, 0,
+		(const uint64_t[]){began < m->now_ns ? began : m->now_ns, allocations, frees}, 3);
 }
 
-static void on_user(struct mt_merge *m, const struct mt_ring *r, const struct mt_extensions *x, unsigned kind,
-	uint32_t node)
+static void on_user(struct mt_merge *m, const struct mt_ring *r, const struct mt_extensions *x,
+	unsigned kind, uint32_t node)
 {
-	struct mt_log_entry e = {.time_ns = m->now_ns, .thread = r->thread, .node = node,
-		.type = kind == MT_KIND_PAUSE ? MT_LOG_PAUSE : kind == MT_KIND_RESUME ? MT_LOG_RESUME : MT_LOG_MARKER};
+	struct mt_log_entry e = {
+		.time_ns = m->now_ns,
+		.thread = r->thread,
+		.node = node,
+		.type = kind == MT_KIND_PAUSE    ? MT_LOG_PAUSE
+			: kind == MT_KIND_RESUME ? MT_LOG_RESUME
+						 : MT_LOG_MARKER,
+	};
 	const char *text = (const char *)x->values;
 	size_t len = strnlen(text, x->value_count * sizeof *x->values);
 
@@ -164,8 +190,11 @@ static void on_user(struct mt_merge *m, const struct mt_ring *r, const struct mt
 
 void mt_merge_pause(struct mt_merge *m, bool paused)
 {
-	struct mt_log_entry e = {.time_ns = m->model->now_ns, .type = paused ? MT_LOG_PAUSE : MT_LOG_RESUME,
-		.thread = MT_NO_THREAD};
+	struct mt_log_entry e = {
+		.time_ns = m->model->now_ns,
+		.type = paused ? MT_LOG_PAUSE : MT_LOG_RESUME,
+		.thread = MT_NO_THREAD,
+	};
 
 	info_of(m)->paused = paused;
 	m->unrecorded |= paused;
@@ -180,24 +209,12 @@ void mt_mark_consume(struct mt_merge *m, struct mt_ring *r, const struct mt_deco
 
 	mt_ring_extensions(r, r->consumed, d->end, &x); /* values that are gone by now are zeroes */
 	switch (d->type) {
-	case MT_DECODED_GAP:
-		on_gap(m, r, x.values);
-		break;
-	case MT_DECODED_MAP:
-		on_map(m, r, &x, kind, node);
-		break;
-	case MT_DECODED_UNMAP:
-		on_unmap(m, r, x.values, kind, node);
-		break;
-	case MT_DECODED_UNMAP_FAILED:
-		on_unmap_failed(m, r, x.values, node);
-		break;
-	case MT_DECODED_CALL:
-		add_entry(m, r, MT_LOG_CALL, node, x.values, 3);
-		break;
-	case MT_DECODED_USER:
-		on_user(m, r, &x, kind, node);
-		break;
+	case MT_DECODED_GAP: on_gap(m, r, x.values); break;
+	case MT_DECODED_MAP: on_map(m, r, &x, kind, node); break;
+	case MT_DECODED_UNMAP: on_unmap(m, r, x.values, kind, node); break;
+	case MT_DECODED_UNMAP_FAILED: on_unmap_failed(m, r, x.values, node); break;
+	case MT_DECODED_CALL: add_entry(m, r, MT_LOG_CALL, node, x.values, 3); break;
+	case MT_DECODED_USER: on_user(m, r, &x, kind, node); break;
 	}
 	publish_maps(m);
 }

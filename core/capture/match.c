@@ -7,21 +7,25 @@
 #define FIRST_BITS 3
 
 #define HUGE_PAGE (2u << 20)
-_Static_assert(sizeof(struct mt_match_cell) * MT_MATCH_CHUNK == HUGE_PAGE, "chunks and large tables share their memory");
+_Static_assert(sizeof(struct mt_match_cell) * MT_MATCH_CHUNK == HUGE_PAGE,
+	"chunks and large tables share their memory");
 
 static size_t region_size(unsigned bits)
 {
 	return MT_MATCH_PARTS * sizeof(struct mt_match_bucket) << bits;
 }
 
-/* Gives the part a table of its own in the region of that size. It is empty: no part takes one of a size twice. */
+/* Gives the part a table of its own in the region of that size. It is empty: no part takes one of a
+ * size twice. */
 static void take_table(struct mt_match *m, struct mt_match_part *part, unsigned bits)
 {
 	struct mt_match_region *region = &m->regions[bits];
 	size_t size = region_size(bits);
 
 	if (!region->users++)
-		region->buckets = size < HUGE_PAGE ? memset(mt_alloc_aligned(size, MT_WIRE_PAGE), 0, size) : mt_alloc_huge(size);
+		region->buckets = size < HUGE_PAGE
+			? memset(mt_alloc_aligned(size, MT_WIRE_PAGE), 0, size)
+			: mt_alloc_huge(size);
 	part->buckets = region->buckets + ((size_t)(part - m->parts) << bits);
 	part->mask = (1u << bits) - 1;
 	part->shift = 32 - bits;
@@ -54,7 +58,8 @@ void mt_match_init(struct mt_match *m)
 
 void mt_match_free(struct mt_match *m)
 {
-	for (int i = 0; i < MT_MATCH_PARTS && m->parts[i].buckets; i++) /* none when it is freed already */
+	/* none when it is freed already */
+	for (int i = 0; i < MT_MATCH_PARTS && m->parts[i].buckets; i++)
 		drop_table(m, &m->parts[i]);
 	free(m->chunks ? m->chunks[0] : NULL);
 	for (uint32_t i = 1; i < m->chunk_count; i++)
@@ -67,9 +72,10 @@ void mt_match_free(struct mt_match *m)
 	*m = (struct mt_match){0};
 }
 
-/* ---- pool ------------------------------------------------------------------------------------------ */
+/* ---- pool ------------------------------------------------------------------------------------ */
 
-/* Random accesses to a large pool cost most in page walks: from the second chunk on, huge pages spare them. */
+/* Random accesses to a large pool cost most in page walks: from the second chunk on, huge pages
+ * spare them. */
 static void add_chunk(struct mt_match *m)
 {
 	struct mt_match_cell *chunk;
@@ -77,7 +83,8 @@ static void add_chunk(struct mt_match *m)
 	if (m->spare_count)
 		chunk = m->spare[--m->spare_count];
 	else
-		chunk = m->chunk_count ? mt_alloc_huge(HUGE_PAGE) : mt_alloc_aligned(HUGE_PAGE, MT_WIRE_PAGE);
+		chunk = m->chunk_count ? mt_alloc_huge(HUGE_PAGE)
+				       : mt_alloc_aligned(HUGE_PAGE, MT_WIRE_PAGE);
 	MT_GROW(m->chunks, m->chunk_count, m->chunk_capacity);
 	m->chunks[m->chunk_count++] = chunk;
 	m->free = mt_resize(m->free, m->chunk_count * sizeof *m->free * MT_MATCH_CHUNK);
@@ -90,7 +97,7 @@ uint32_t mt_match_new_cell(struct mt_match *m)
 	return m->cell_count++;
 }
 
-/* ---- hash ------------------------------------------------------------------------------------------ */
+/* ---- hash ------------------------------------------------------------------------------------ */
 
 /* Into the first bucket with room, from the tag's own on. */
 static void put(struct mt_match_part *part, uint32_t tag, uint32_t cell)
@@ -110,7 +117,8 @@ static void grow(struct mt_match *m, struct mt_match_part *part)
 {
 	struct mt_match_part old = *part;
 
-	take_table(m, part, (32 - old.shift + 1) % 32); /* as the compiler cannot know: memory ends before 32 */
+	/* as the compiler cannot know: memory ends before 32 */
+	take_table(m, part, (32 - old.shift + 1) % 32);
 	for (uint32_t i = 0; i <= old.mask; i++) {
 		const struct mt_match_bucket *b = &old.buckets[i];
 
@@ -138,7 +146,8 @@ void mt_match_unpass(const struct mt_match_place *place)
 {
 	const struct mt_match_part *part = place->part;
 
-	for (uint32_t at = place->tag >> part->shift; at != place->bucket; at = (at + 1) & part->mask)
+	for (uint32_t at = place->tag >> part->shift; at != place->bucket;
+		at = (at + 1) & part->mask)
 		part->buckets[at].passed--;
 }
 

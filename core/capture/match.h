@@ -1,10 +1,11 @@
-/* Live blocks by address. Blocks lie in a pool whose cells are reused last in, first out, so that it stays as small
- * as the live set has been, and of memory that tables have left. The hash is made of buckets of a line each: tags that
- * are compared at once, and which cells they stand for. A bucket counts those that found it full and lie further on, so
- * a look-up of an address that is not there, which every allocation begins with, reads one line as good as always, and
- * a removal moves nothing: hardly a branch that the processor could not foresee. (The method is that of Folly's F14.)
- * The hash is many small tables rather than a big one: when one grows, the pause is short enough for the rings to hold
- * what comes meanwhile. */
+/* Live blocks by address. Blocks lie in a pool whose cells are reused last in, first out, so that
+ * it stays as small as the live set has been, and of memory that tables have left. The hash is made
+ * of buckets of a line each: tags that are compared at once, and which cells they stand for. A
+ * bucket counts those that found it full and lie further on, so a look-up of an address that is not
+ * there, which every allocation begins with, reads one line as good as always, and a removal moves
+ * nothing: hardly a branch that the processor could not foresee. (The method is that of Folly's
+ * F14.) The hash is many small tables rather than a big one: when one grows, the pause is short
+ * enough for the rings to hold what comes meanwhile. */
 #ifndef MT_CAPTURE_MATCH_H
 #define MT_CAPTURE_MATCH_H
 
@@ -15,10 +16,11 @@
 #endif
 
 #define MT_MATCH_PARTS 64
-#define MT_MATCH_WIDTH 7 /* slots of a bucket */
+#define MT_MATCH_WIDTH 7      /* slots of a bucket */
 #define MT_MATCH_CHUNK 65536u /* cells of the pool that are allocated together */
 
-/* A live block: what its end needs of it. Small, since where many live, what they cost is memory touched. */
+/* A live block: what its end needs of it. Small, since where many live, what they cost is memory
+ * touched. */
 struct mt_match_cell {
 	_Alignas(32) uint64_t address; /* 0: the cell is free */
 	uint64_t size, number;
@@ -28,8 +30,9 @@ _Static_assert(sizeof(struct mt_match_cell) == 32, "two cells fill a line");
 
 struct mt_match_bucket {
 	_Alignas(64) uint32_t tags[MT_MATCH_WIDTH]; /* 0: empty */
-	uint32_t passed;                            /* how many lie further on, for want of room here */
-	uint32_t cells[MT_MATCH_WIDTH + 1];         /* the last stays 0 */
+	/* how many lie further on, for want of room here */
+	uint32_t passed;
+	uint32_t cells[MT_MATCH_WIDTH + 1]; /* the last stays 0 */
 };
 _Static_assert(sizeof(struct mt_match_bucket) == 64, "a bucket is a line");
 
@@ -37,7 +40,8 @@ struct mt_match_part {
 	struct mt_match_bucket *buckets;
 	uint32_t mask, used, shift;
 };
-/* Tables of one size of all parts, which grow at about the same time, lie together: so huge pages can hold them. */
+/* Tables of one size of all parts, which grow at about the same time, lie together: so huge pages
+ * can hold them. */
 struct mt_match_region {
 	struct mt_match_bucket *buckets;
 	uint32_t users;
@@ -47,14 +51,16 @@ struct mt_match {
 	struct mt_match_region regions[32]; /* by bits of a part */
 	struct mt_match_cell **chunks;
 	uint32_t chunk_count, chunk_capacity;
-	void **spare;        /* what tables have left, in pieces of a chunk's size: it need not be cleared once more */
+	/* what tables have left, in pieces of a chunk's size: it need not be cleared once more */
+	void **spare;
 	uint32_t spare_count, spare_capacity;
 	uint32_t cell_count; /* handed out so far */
 	uint32_t *free;      /* cells to reuse, the last first; room for all that there are */
 	uint32_t free_count;
 };
 
-/* Where a look-up ended: at the address's slot, or where none was found. Holds until the table changes next. */
+/* Where a look-up ended: at the address's slot, or where none was found. Holds until the table
+ * changes next. */
 struct mt_match_place {
 	struct mt_match_part *part;
 	uint32_t tag, bucket, slot;
@@ -74,7 +80,8 @@ void mt_match_remove(struct mt_match *, struct mt_match_cell *cell);
 /* What lay at the place, beyond its first bucket, is gone. */
 void mt_match_unpass(const struct mt_match_place *);
 
-/* The upper 6 bits name the part, those below are the tag, whose upper bits are the first bucket. */
+/* The upper 6 bits name the part, those below are the tag, whose upper bits are the first
+ * bucket. */
 static inline uint64_t mt_match_hash(uint64_t address)
 {
 	return address * 0x9e3779b97f4a7c15ull;
@@ -91,9 +98,11 @@ static inline uint32_t mt_match_with_tag(const struct mt_match_bucket *b, uint32
 #ifdef __SSE2__
 	const __m128i *tags = (const __m128i *)(const void *)b->tags;
 	__m128i wanted = _mm_set1_epi32((int)tag);
-	__m128i same = _mm_packs_epi32(_mm_cmpeq_epi32(tags[0], wanted), _mm_cmpeq_epi32(tags[1], wanted));
+	__m128i same =
+		_mm_packs_epi32(_mm_cmpeq_epi32(tags[0], wanted), _mm_cmpeq_epi32(tags[1], wanted));
 
-	return (uint32_t)_mm_movemask_epi8(_mm_packs_epi16(same, _mm_setzero_si128())) & ((1u << MT_MATCH_WIDTH) - 1);
+	return (uint32_t)_mm_movemask_epi8(_mm_packs_epi16(same, _mm_setzero_si128()))
+		& ((1u << MT_MATCH_WIDTH) - 1);
 #else
 	uint32_t found = 0;
 
@@ -110,8 +119,13 @@ static inline struct mt_match_cell *mt_match_cell(const struct mt_match *m, uint
 
 static inline struct mt_block mt_match_block(const struct mt_match_cell *c)
 {
-	return (struct mt_block){.address = c->address, .size = c->size, .number = c->number, .group = c->group,
-		.thread = c->thread};
+	return (struct mt_block){
+		.address = c->address,
+		.size = c->size,
+		.number = c->number,
+		.group = c->group,
+		.thread = c->thread,
+	};
 }
 
 /* Where the look-up of an address with this hash begins. */
@@ -122,14 +136,18 @@ static inline const struct mt_match_bucket *mt_match_home(const struct mt_match 
 	return &part->buckets[mt_match_tag(hash) >> part->shift];
 }
 
-/* The block of this tag in a bucket, probably, if there is one: to prefetch it. There is one cell at least. */
-static inline const struct mt_match_cell *mt_match_guess(const struct mt_match *m, const struct mt_match_bucket *bucket,
-	uint32_t tag)
+/* The block of this tag in a bucket, probably, if there is one: to prefetch it. There is one cell
+ * at least. */
+static inline const struct mt_match_cell *mt_match_guess(const struct mt_match *m,
+	const struct mt_match_bucket *bucket, uint32_t tag)
 {
-	return mt_match_cell(m, bucket->cells[__builtin_ctz(mt_match_with_tag(bucket, tag) | 1u << MT_MATCH_WIDTH)]);
+	return mt_match_cell(m,
+		bucket->cells[__builtin_ctz(
+			mt_match_with_tag(bucket, tag) | 1u << MT_MATCH_WIDTH)]);
 }
 
-static inline struct mt_match_cell *mt_match_look_up(struct mt_match *m, uint64_t address, struct mt_match_place *place)
+static inline struct mt_match_cell *mt_match_look_up(struct mt_match *m, uint64_t address,
+	struct mt_match_place *place)
 {
 	uint64_t hash = mt_match_hash(address);
 	struct mt_match_part *part = &m->parts[hash >> 58];
@@ -176,17 +194,20 @@ static inline uint32_t mt_match_take_cell(struct mt_match *m)
 		return mt_match_new_cell(m);
 	m->free_count--;
 	if (m->free_count >= MT_MATCH_CELLS_AHEAD)
-		__builtin_prefetch(mt_match_cell(m, m->free[m->free_count - MT_MATCH_CELLS_AHEAD]), 1);
+		__builtin_prefetch(mt_match_cell(m, m->free[m->free_count - MT_MATCH_CELLS_AHEAD]),
+			1);
 	return m->free[m->free_count];
 }
 
-/* place: where the look-up of the cell's address found nothing. Tables are filled to four fifths: memory touched for
- * the first time costs more than a second line now and then. */
-static inline void mt_match_insert_at(struct mt_match *m, struct mt_match_place *place, uint32_t cell)
+/* place: where the look-up of the cell's address found nothing. Tables are filled to four fifths:
+ * memory touched for the first time costs more than a second line now and then. */
+static inline void mt_match_insert_at(struct mt_match *m, struct mt_match_place *place,
+	uint32_t cell)
 {
 	struct mt_match_part *part = place->part;
 	struct mt_match_bucket *home = &part->buckets[place->tag >> part->shift];
-	uint32_t empty = mt_match_with_tag(home, 0), slot = (uint32_t)__builtin_ctz(empty | 1u << MT_MATCH_WIDTH);
+	uint32_t empty = mt_match_with_tag(home, 0);
+	uint32_t slot = (uint32_t)__builtin_ctz(empty | 1u << MT_MATCH_WIDTH);
 
 	if (__builtin_expect(part->used >= part->mask * 11ull / 2, 0)) {
 		mt_match_insert_growing(m, place, cell);

@@ -8,18 +8,25 @@
 #include <unistd.h>
 
 #define BLOCK_EVENTS 65536
-#define WINDOW_NS 5000     /* stamps of two cores may disagree by this */
-#define WAKE_STEPS 8       /* of the tail, for one wake of those who wait for room */
+#define WINDOW_NS 5000           /* stamps of two cores may disagree by this */
+#define WAKE_STEPS 8             /* of the tail, for one wake of those who wait for room */
 #define COUNTER_MAX (1ull << 44) /* more than a program can count in a year */
-#define SLACK_EVERY 4096   /* ns for each live block, between two sums of the slack: less than a hundredth of the time */
+/* ns for each live block, between two sums of the slack: less than a hundredth of the time */
+#define SLACK_EVERY 4096
 #define FUTURE_WINDOWS 200000 /* a second */
-#define NESTING 16         /* predecessors of predecessors */
-#define PATIENCE (4u << 20) /* records looked at for predecessors in one poll: a damaged segment ends there */
+#define NESTING 16            /* predecessors of predecessors */
+/* records looked at for predecessors in one poll: a damaged segment ends there */
+#define PATIENCE (4u << 20)
 
 void mt_merge_init(struct mt_merge *m, struct mt_segment *s, const struct mt_timebase *clock,
 	struct mt_model *model)
 {
-	*m = (struct mt_merge){.segment = s, .clock = clock, .model = model, .block_events = BLOCK_EVENTS};
+	*m = (struct mt_merge){
+		.segment = s,
+		.clock = clock,
+		.model = model,
+		.block_events = BLOCK_EVENTS,
+	};
 	model->profile->info.resolution_ns = MT_RESOLUTION_NS;
 	m->window = clock->scale ? ((uint64_t)WINDOW_NS << 32) / clock->scale : WINDOW_NS;
 	mt_tables_init(&m->tables, s, model->profile);
@@ -41,7 +48,7 @@ void mt_merge_free(struct mt_merge *m)
 	*m = (struct mt_merge){0};
 }
 
-/* ---- one ring -------------------------------------------------------------------------------------- */
+/* ---- one ring -------------------------------------------------------------------------------- */
 
 /* The ring's next event below limit, or NULL. */
 static const struct mt_decoded *peek(struct mt_ring *r, uint64_t limit)
@@ -68,12 +75,14 @@ static void wake_waiters(struct mt_merge *m, uint32_t bits)
 static void step(struct mt_merge *m, struct mt_ring *r)
 {
 	mt_ring_advance(r);
-	__atomic_fetch_add(&m->segment->header->tick, 1, __ATOMIC_RELAXED); /* waiting threads see that this goes on */
-	if (!(r->consumed / MT_RING_STEP % WAKE_STEPS)) /* not for every little room: they would fall asleep again */
+	/* waiting threads see that this goes on */
+	__atomic_fetch_add(&m->segment->header->tick, 1, __ATOMIC_RELAXED);
+	/* not for every little room: they would fall asleep again */
+	if (!(r->consumed / MT_RING_STEP % WAKE_STEPS))
 		wake_waiters(m, mt_wire_room_bit((uint32_t)(r - m->rings)));
 }
 
-/* ---- predecessors ---------------------------------------------------------------------------------- */
+/* ---- predecessors ---------------------------------------------------------------------------- */
 
 enum about { NOTHING, BEGINNING, END };
 
@@ -87,19 +96,17 @@ static enum about about(const struct mt_decoded *d, uint64_t address)
 	case MT_RECORD_REALLOC:
 	case MT_RECORD_RESTORE:
 	case MT_DECODED_ALLOC:
-	case MT_DECODED_REALLOC:
-		return BEGINNING;
+	case MT_DECODED_REALLOC: return BEGINNING;
 	case MT_RECORD_FREE:
-	case MT_RECORD_RELEASE:
-		return END;
+	case MT_RECORD_RELEASE: return END;
 	}
 	return NOTHING;
 }
 
-/* The position behind the event that must come first, if it is the ring's next about this address: what lies behind
- * another belongs to a later block. 0 = none. Its time goes to latest. */
-static uint64_t look_in(struct mt_merge *m, const struct mt_ring *r, uint64_t address, enum about wanted,
-	uint64_t *latest)
+/* The position behind the event that must come first, if it is the ring's next about this address:
+ * what lies behind another belongs to a later block. 0 = none. Its time goes to latest. */
+static uint64_t look_in(struct mt_merge *m, const struct mt_ring *r, uint64_t address,
+	enum about wanted, uint64_t *latest)
 {
 	uint64_t position = r->decoded, time = r->time;
 	enum about found = NOTHING;
@@ -111,7 +118,8 @@ static uint64_t look_in(struct mt_merge *m, const struct mt_ring *r, uint64_t ad
 			return 0;
 		found = about(&d, address);
 	}
-	while (!found && m->patience && mt_ring_decode(r, &position, r->second_head, &time, &d) && d.time <= *latest) {
+	while (!found && m->patience && mt_ring_decode(r, &position, r->second_head, &time, &d)
+		&& d.time <= *latest) {
 		m->patience--;
 		found = about(&d, address);
 	}
@@ -121,7 +129,8 @@ static uint64_t look_in(struct mt_merge *m, const struct mt_ring *r, uint64_t ad
 	return d.end;
 }
 
-static void consume(struct mt_merge *m, struct mt_ring *r, const struct mt_decoded *d, unsigned nesting)
+static void consume(struct mt_merge *m, struct mt_ring *r, const struct mt_decoded *d,
+	unsigned nesting)
 {
 	r->busy = true; /* so d stays where it is */
 	mt_event_consume(m, r, d, nesting);
@@ -131,8 +140,10 @@ static void consume(struct mt_merge *m, struct mt_ring *r, const struct mt_decod
 		step(m, r);
 }
 
-/* The earliest one in all rings: within the window the address may have been freed and allocated anew. */
-bool mt_merge_fetch(struct mt_merge *m, uint64_t address, uint64_t stamp, bool want_allocation, unsigned nesting)
+/* The earliest one in all rings: within the window the address may have been freed and allocated
+ * anew. */
+bool mt_merge_fetch(struct mt_merge *m, uint64_t address, uint64_t stamp, bool want_allocation,
+	unsigned nesting)
 {
 	uint64_t latest = stamp + m->window, end = 0;
 	struct mt_ring *in = NULL;
@@ -161,7 +172,7 @@ bool mt_merge_fetch(struct mt_merge *m, uint64_t address, uint64_t stamp, bool w
 	return in != NULL;
 }
 
-/* ---- all rings ------------------------------------------------------------------------------------- */
+/* ---- all rings ------------------------------------------------------------------------------- */
 
 static void sift_down(struct mt_merge *m, uint32_t at)
 {
@@ -190,7 +201,8 @@ static bool is_due(const struct mt_merge *m, uint64_t time)
 		|| (!m->bounds && time - m->horizon > m->window * FUTURE_WINDOWS);
 }
 
-/* The stamp of the ring's next record where that is a plain one; it stays undecoded, for mt_event_run. */
+/* The stamp of the ring's next record where that is a plain one; it stays undecoded, for
+ * mt_event_run. */
 static bool plain_time(const struct mt_ring *r, uint64_t *time)
 {
 	struct mt_wire_record record;
@@ -215,7 +227,8 @@ static bool next_time(struct mt_merge *m, struct mt_ring *r, uint64_t *time)
 	return d && is_due(m, d->time);
 }
 
-/* Brings the heap's first entry up to date: its ring may have been consumed further as a predecessor. */
+/* Brings the heap's first entry up to date: its ring may have been consumed further as a
+ * predecessor. */
 static void settle_first(struct mt_merge *m)
 {
 	uint64_t time;
@@ -248,7 +261,8 @@ static bool run_plain(struct mt_merge *m, struct mt_ring *r, uint64_t bound)
 static void run_first(struct mt_merge *m)
 {
 	struct mt_ring *r = &m->rings[m->heap[0]];
-	uint64_t bound = __builtin_expect(m->heap_time[0] > m->horizon, 0) ? UINT64_MAX : m->horizon;
+	uint64_t bound =
+		__builtin_expect(m->heap_time[0] > m->horizon, 0) ? UINT64_MAX : m->horizon;
 	const struct mt_decoded *d;
 	uint64_t time;
 
@@ -362,8 +376,9 @@ uint64_t mt_merge_poll(struct mt_merge *m)
 		throw_away(m);
 		return 0;
 	}
-	/* What was stamped before the heads were read has its predecessors below them, and in the order of stamps. Later
-	 * events wait: of two rings the one may show more than the other, when this thread was kept from running. */
+	/* What was stamped before the heads were read has its predecessors below them, and in the
+	 * order of stamps. Later events wait: of two rings the one may show more than the other,
+	 * when this thread was kept from running. */
 	m->horizon = m->bounds ? m->bounds->horizon : mt_clock_now(m->clock) - m->window;
 	read_heads(m);
 	m->limit_ns = m->bounds ? UINT64_MAX : mt_clock_ns(m->clock, mt_clock_now(m->clock));
@@ -391,7 +406,9 @@ bool mt_merge_pending(const struct mt_merge *m)
 	if (count > m->ring_count && count <= m->segment->rings.capacity)
 		return true;
 	for (uint32_t i = 0; i < m->ring_count; i++)
-		if (__atomic_load_n(&m->rings[i].shared->head, __ATOMIC_ACQUIRE) - m->rings[i].consumed - 1 <= m->rings[i].mask)
+		if (__atomic_load_n(&m->rings[i].shared->head, __ATOMIC_ACQUIRE)
+				- m->rings[i].consumed - 1
+			<= m->rings[i].mask)
 			return true;
 	return false;
 }
@@ -420,7 +437,8 @@ static void note_lossy(struct mt_merge *m)
 		mt_merge_note_lossy(m);
 	}
 	info->lossy_ns = m->lossy_ns;
-	if (info->counters[MT_COUNTER_LOST_FREES] > m->gap_frees) /* their gap is yet to come, or never will */
+	/* their gap is yet to come, or never will */
+	if (info->counters[MT_COUNTER_LOST_FREES] > m->gap_frees)
 		info->lossy_ns = mt_merge_lossy_now(m);
 }
 
@@ -443,12 +461,14 @@ void mt_merge_counters(struct mt_merge *m, uint64_t refused_requests)
 	uint64_t lost;
 
 	for (int i = 0; i < MT_COUNTER_COUNT; i++) {
-		uint64_t value = __atomic_load_n(&m->segment->header->counters[i], __ATOMIC_RELAXED);
+		uint64_t value =
+			__atomic_load_n(&m->segment->header->counters[i], __ATOMIC_RELAXED);
 
 		if (value >= info->counters[i] && value < COUNTER_MAX)
 			info->counters[i] = value;
 		else
-			info->invalid_records++; /* a damaged segment: what was last believed stands */
+			/* a damaged segment: what was last believed stands */
+			info->invalid_records++;
 	}
 	lost = info->counters[MT_COUNTER_LOST_ALLOCATIONS] + info->counters[MT_COUNTER_LOST_FREES];
 	if (lost < m->gap_lost)

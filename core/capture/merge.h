@@ -1,5 +1,5 @@
-/* Drains the rings and puts their events into the order in which they were published; matches frees with
- * allocations, numbers these, and feeds the model and the trace. */
+/* Drains the rings and puts their events into the order in which they were published; matches frees
+ * with allocations, numbers these, and feeds the model and the trace. */
 #ifndef MT_CAPTURE_MERGE_H
 #define MT_CAPTURE_MERGE_H
 
@@ -16,50 +16,58 @@ struct mt_ring;
 
 /* For a segment that is fed piece by piece, out of a file. */
 struct mt_merge_bounds {
-	const uint64_t *heads; /* by ring: only events below are consumed; what is beyond is looked at for predecessors */
-	uint64_t horizon;      /* events with later stamps wait: others that are not here yet may come before them */
+	/* by ring: only events below are consumed; what is beyond is looked at for predecessors */
+	const uint64_t *heads;
+	/* events with later stamps wait: others that are not here yet may come before them */
+	uint64_t horizon;
 };
 
 #define MT_RESOLUTION_NS 1000ull /* of the time of an event */
 
 struct mt_merge {
-	struct mt_segment *segment;      /* all borrowed */
+	struct mt_segment *segment; /* all borrowed */
 	const struct mt_timebase *clock;
 	struct mt_model *model;
-	struct mt_trace_writer *writer;  /* NULL: none */
-	void (*flush)(void *context);    /* called when the open event block is full */
-	void (*between)(void *context);  /* called between two events when one is due, which it takes back */
+	struct mt_trace_writer *writer; /* NULL: none */
+	void (*flush)(void *context);   /* called when the open event block is full */
+	/* called between two events when one is due, which it takes back */
+	void (*between)(void *context);
 	bool between_due, halted;
-	uint32_t block_events;           /* of a full event block */
-	struct mt_births *births;        /* NULL: no checkpoints will be wanted; else freed with the merge */
+	uint32_t block_events; /* of a full event block */
+	/* NULL: no checkpoints will be wanted; else freed with the merge */
+	struct mt_births *births;
 	void *context;
-	const struct mt_merge_bounds *bounds; /* NULL: what is published is all there is, and it is now */
+	/* NULL: what is published is all there is, and it is now */
+	const struct mt_merge_bounds *bounds;
 
 	struct mt_tables tables;
 	struct mt_match match;
-	struct mt_ring *rings;           /* by ring id */
+	struct mt_ring *rings; /* by ring id */
 	uint32_t ring_count, ring_capacity;
-	uint32_t *heap;                  /* rings with events of this batch, earliest first */
+	uint32_t *heap; /* rings with events of this batch, earliest first */
 	uint64_t *heap_time;
 	uint32_t heap_count;
 	uint64_t next_number;
-	uint64_t now_ns;                 /* time of the last event, whole microseconds: never goes back */
-	uint64_t stamp_end;              /* earlier stamps do not move now_ns */
-	uint64_t limit_ns;               /* time of this poll: no event can be later */
-	uint64_t horizon;                /* of this poll: later events wait for the next */
-	uint64_t window;                 /* clock units in which stamps may be out of order */
-	uint32_t patience;               /* records that may yet be looked at for predecessors */
-	uint32_t unflushed;              /* events in the open block */
-	uint64_t gap_lost, gap_frees;    /* what gaps say was lost: all, and frees */
-	uint64_t lossy_ns;               /* frees may have been lost up to here */
-	uint64_t untraced_events;        /* of threads without a ring, as last looked at */
-	bool unrecorded;                 /* there was a pause or a gap: not every block was recorded */
+	/* time of the last event, whole microseconds: never goes back */
+	uint64_t now_ns;
+	uint64_t stamp_end;           /* earlier stamps do not move now_ns */
+	uint64_t limit_ns;            /* time of this poll: no event can be later */
+	uint64_t horizon;             /* of this poll: later events wait for the next */
+	uint64_t window;              /* clock units in which stamps may be out of order */
+	uint32_t patience;            /* records that may yet be looked at for predecessors */
+	uint32_t unflushed;           /* events in the open block */
+	uint64_t gap_lost, gap_frees; /* what gaps say was lost: all, and frees */
+	uint64_t lossy_ns;            /* frees may have been lost up to here */
+	uint64_t untraced_events;     /* of threads without a ring, as last looked at */
+	/* there was a pause or a gap: not every block was recorded */
+	bool unrecorded;
 	struct mt_maps maps;
 	struct mt_slack slack;
-	uint64_t slack_at;               /* when it was last added up, on the monotonic clock */
+	uint64_t slack_at; /* when it was last added up, on the monotonic clock */
 };
 
-void mt_merge_init(struct mt_merge *, struct mt_segment *, const struct mt_timebase *, struct mt_model *);
+void mt_merge_init(struct mt_merge *, struct mt_segment *, const struct mt_timebase *,
+	struct mt_model *);
 void mt_merge_free(struct mt_merge *);
 /* Consumes what is published now. Returns the number of records. */
 uint64_t mt_merge_poll(struct mt_merge *);
@@ -68,11 +76,18 @@ void mt_merge_halt(struct mt_merge *);
 /* Whether something is published that was not consumed. */
 bool mt_merge_pending(const struct mt_merge *);
 /* Until now, at the latest, frees were lost. */
-static inline uint64_t mt_merge_lossy_now(const struct mt_merge *m) { return m->now_ns ? m->now_ns : 1; }
-static inline void mt_merge_note_lossy(struct mt_merge *m) { m->lossy_ns = mt_merge_lossy_now(m); }
+static inline uint64_t mt_merge_lossy_now(const struct mt_merge *m)
+{
+	return m->now_ns ? m->now_ns : 1;
+}
+static inline void mt_merge_note_lossy(struct mt_merge *m)
+{
+	m->lossy_ns = mt_merge_lossy_now(m);
+}
 /* A person has paused or resumed the recording. */
 void mt_merge_pause(struct mt_merge *, bool paused);
-/* Adds up the slack of all live blocks into info: takes a few ns for each, so only now and then unless it must. */
+/* Adds up the slack of all live blocks into info: takes a few ns for each, so only now and then
+ * unless it must. */
 void mt_merge_slack(struct mt_merge *, bool must);
 /* Names the modules of malloc among those that the tracer has met. */
 void mt_merge_allocators(struct mt_merge *);

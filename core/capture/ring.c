@@ -6,7 +6,8 @@ void mt_ring_init(struct mt_ring *r, const struct mt_segment *s, uint32_t id)
 {
 	*r = (struct mt_ring){.mask = s->ring_records - 1};
 	r->shared = (struct mt_wire_ring *)mt_segment_entry(s, rings, id);
-	r->data = (const struct mt_wire_record *)mt_segment_entry(s, ring_data, (uint64_t)id * s->ring_records);
+	r->data = (const struct mt_wire_record *)mt_segment_entry(s, ring_data,
+		(uint64_t)id * s->ring_records);
 }
 
 void mt_ring_free(struct mt_ring *r)
@@ -48,13 +49,12 @@ static void extend(struct mt_extensions *x, const struct mt_wire_record *record)
 		x->usable = record->word0;
 		x->has_usable = true;
 		break;
-	case MT_EXTEND_PAUSED:
-		x->paused = true;
-		break;
+	case MT_EXTEND_PAUSED: x->paused = true; break;
 	}
 }
 
-static void decode_mark(struct mt_decoded *d, const struct mt_wire_record *record, const struct mt_extensions *x)
+static void decode_mark(struct mt_decoded *d, const struct mt_wire_record *record,
+	const struct mt_extensions *x)
 {
 	static const struct {
 		uint8_t type, values; /* at least */
@@ -75,7 +75,8 @@ static void decode_mark(struct mt_decoded *d, const struct mt_wire_record *recor
 		d->type = marks[mark].type;
 }
 
-static void decode_plain(struct mt_decoded *d, const struct mt_wire_record *record, const struct mt_extensions *x)
+static void decode_plain(struct mt_decoded *d, const struct mt_wire_record *record,
+	const struct mt_extensions *x)
 {
 	uint64_t pointer = mt_wire_record_pointer(record);
 
@@ -138,13 +139,19 @@ bool mt_ring_decode(const struct mt_ring *r, uint64_t *position, uint64_t limit,
 	if (!mt_ring_is_plain(&record))
 		return decode_slow(r, position, limit, time, d);
 	*time += mt_wire_record_delta(&record);
-	*d = (struct mt_decoded){.time = *time, .end = ++*position, .pointer = mt_wire_record_pointer(&record) << 3,
-		.size = mt_wire_record_size(&record), .node = mt_wire_record_node(&record),
-		.type = mt_wire_record_type(&record)};
+	*d = (struct mt_decoded){
+		.time = *time,
+		.end = ++*position,
+		.pointer = mt_wire_record_pointer(&record) << 3,
+		.size = mt_wire_record_size(&record),
+		.node = mt_wire_record_node(&record),
+		.type = mt_wire_record_type(&record),
+	};
 	return true;
 }
 
-void mt_ring_extensions(const struct mt_ring *r, uint64_t from, uint64_t end, struct mt_extensions *x)
+void mt_ring_extensions(const struct mt_ring *r, uint64_t from, uint64_t end,
+	struct mt_extensions *x)
 {
 	*x = (struct mt_extensions){0};
 	for (uint64_t at = from; at + 1 < end; at++) {

@@ -9,17 +9,17 @@
 
 #include <stdbool.h>
 
-#define MT_RING_RELEASES 8  /* nested reallocs that can be open */
-#define MT_RING_STEP 2048   /* records between two moves of the shared tail */
+#define MT_RING_RELEASES 8 /* nested reallocs that can be open */
+#define MT_RING_STEP 2048  /* records between two moves of the shared tail */
 
-/* What decoding makes of a MARK and of what is rare, beyond enum mt_record_type. Their values are read from the ring
- * once more when they are consumed, so that what is common stays small. */
+/* What decoding makes of a MARK and of what is rare, beyond enum mt_record_type. Their values are
+ * read from the ring once more when they are consumed, so that what is common stays small. */
 enum {
 	MT_DECODED_THREAD = 8,
 	MT_DECODED_INVALID,
-	MT_DECODED_ALLOC,     /* with more than pointer and size */
+	MT_DECODED_ALLOC, /* with more than pointer and size */
 	MT_DECODED_REALLOC,
-	MT_DECODED_GAP,       /* from here on: mt_mark_consume */
+	MT_DECODED_GAP, /* from here on: mt_mark_consume */
 	MT_DECODED_MAP,
 	MT_DECODED_UNMAP,
 	MT_DECODED_UNMAP_FAILED,
@@ -28,10 +28,10 @@ enum {
 };
 
 struct mt_decoded {
-	uint64_t time, end;  /* stamp; position behind it */
-	uint64_t pointer;    /* mark: kind of the call */
+	uint64_t time, end; /* stamp; position behind it */
+	uint64_t pointer;   /* mark: kind of the call */
 	uint64_t size;
-	uint32_t node;       /* thread mark: index */
+	uint32_t node; /* thread mark: index */
 	uint32_t type;
 };
 
@@ -42,7 +42,8 @@ struct mt_extensions {
 	bool has_time, has_size, has_pointer, has_usable, paused;
 };
 
-/* An UNMAP of this ring that may yet turn out to have failed, or to be the first half of an mremap. */
+/* An UNMAP of this ring that may yet turn out to have failed, or to be the first half of an
+ * mremap. */
 #define MT_RING_UNMAPS 4
 struct mt_unmap {
 	uint64_t address, length;
@@ -67,7 +68,7 @@ struct mt_ring {
 	uint64_t time;                     /* of the last decoded record */
 	uint32_t thread;                   /* of the profile */
 	bool has_thread, busy, damaged;
-	bool ready;                        /* next is decoded and not consumed */
+	bool ready; /* next is decoded and not consumed */
 	uint32_t release_count;
 	struct mt_decoded next;
 	struct mt_release releases[MT_RING_RELEASES];
@@ -89,7 +90,8 @@ static inline bool mt_ring_is_plain(const struct mt_wire_record *record)
 {
 	uint64_t pointer = mt_wire_record_pointer(record);
 
-	return mt_wire_record_type(record) - 1 < MT_RECORD_RESTORE && mt_wire_record_size(record) != MT_SIZE_EXTENDED
+	return mt_wire_record_type(record) - 1 < MT_RECORD_RESTORE
+		&& mt_wire_record_size(record) != MT_SIZE_EXTENDED
 		&& pointer - 1 < MT_POINTER_EXTENDED - 1;
 }
 
@@ -97,12 +99,14 @@ void mt_ring_init(struct mt_ring *, const struct mt_segment *, uint32_t id);
 void mt_ring_free(struct mt_ring *);
 /* Reads the head; a head that cannot be is none. */
 uint64_t mt_ring_head(struct mt_ring *);
-/* Decodes one event at *position, moves it; false when there is none below limit. time: running stamp. */
+/* Decodes one event at *position, moves it; false when there is none below limit. time: running
+ * stamp. */
 bool mt_ring_decode(const struct mt_ring *, uint64_t *position, uint64_t limit, uint64_t *time,
 	struct mt_decoded *);
-/* The extensions of the record that ends at a position, where the one before ended at from. Nothing that was decoded
- * need be there any more. */
-void mt_ring_extensions(const struct mt_ring *, uint64_t from, uint64_t end, struct mt_extensions *);
+/* The extensions of the record that ends at a position, where the one before ended at from. Nothing
+ * that was decoded need be there any more. */
+void mt_ring_extensions(const struct mt_ring *, uint64_t from, uint64_t end,
+	struct mt_extensions *);
 /* Lets the program have the slots of all that was consumed. */
 void mt_ring_advance(struct mt_ring *);
 

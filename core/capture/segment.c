@@ -18,8 +18,12 @@
 
 void mt_alive_init(struct mt_alive *a)
 {
-	*a = (struct mt_alive){.head.list.next = &a->head.list, .head.futex_offset = MT_WIRE_PAGE,
-		.lock = PTHREAD_MUTEX_INITIALIZER, .tid = (pid_t)syscall(SYS_gettid)};
+	*a = (struct mt_alive){
+		.head.list.next = &a->head.list,
+		.head.futex_offset = MT_WIRE_PAGE,
+		.lock = PTHREAD_MUTEX_INITIALIZER,
+		.tid = (pid_t)syscall(SYS_gettid),
+	};
 	syscall(SYS_set_robust_list, &a->head, sizeof a->head);
 }
 
@@ -50,7 +54,8 @@ static uint64_t place_all(struct mt_segment *s, uint32_t share)
 }
 
 /* The tables must leave the program its address space: an eighth of what it may have. */
-static int choose_sizes(struct mt_segment *s, uint64_t limit, uint64_t file_limit, struct mt_err *err)
+static int choose_sizes(struct mt_segment *s, uint64_t limit, uint64_t file_limit,
+	struct mt_err *err)
 {
 	uint64_t budget = limit == RLIM_INFINITY ? UINT64_MAX : limit / 8;
 
@@ -60,11 +65,14 @@ static int choose_sizes(struct mt_segment *s, uint64_t limit, uint64_t file_limi
 			return 0;
 	}
 	if (s->size > file_limit)
-		return mt_fail(err, -EFBIG, "files are limited to %llu KiB, which leaves no room for recording; raise the "
-			"limit (ulimit -f)", (unsigned long long)file_limit >> 10);
-	return mt_fail(err, -ENOMEM, "the address space of the program is limited to %llu MiB, which leaves no room "
-		"for recording; raise the limit (ulimit -v) to %llu MiB or more", (unsigned long long)limit >> 20,
-		(unsigned long long)s->size * 8 >> 20);
+		return mt_fail(err, -EFBIG,
+			"files are limited to %llu KiB, which leaves no "
+			"room for recording; raise the limit (ulimit -f)",
+			(unsigned long long)file_limit >> 10);
+	return mt_fail(err, -ENOMEM,
+		"the address space of the program is limited to %llu MiB, which leaves no room "
+		"for recording; raise the limit (ulimit -v) to %llu MiB or more",
+		(unsigned long long)limit >> 20, (unsigned long long)s->size * 8 >> 20);
 }
 
 static int create_file(struct mt_segment *s, struct mt_err *err)
@@ -74,11 +82,13 @@ static int create_file(struct mt_segment *s, struct mt_err *err)
 		return mt_fail(err, -errno, "cannot create shared memory: %s", strerror(errno));
 	if (ftruncate(s->fd, (off_t)s->size) < 0
 		|| fcntl(s->fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) < 0)
-		return mt_fail(err, -errno, "cannot reserve %zu MiB of shared memory: %s", s->size >> 20, strerror(errno));
+		return mt_fail(err, -errno, "cannot reserve %zu MiB of shared memory: %s",
+			s->size >> 20, strerror(errno));
 	s->base = mmap(NULL, s->size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, s->fd, 0);
 	if (s->base == MAP_FAILED) {
 		s->base = NULL;
-		return mt_fail(err, -errno, "cannot map %zu MiB of shared memory: %s", s->size >> 20, strerror(errno));
+		return mt_fail(err, -errno, "cannot map %zu MiB of shared memory: %s",
+			s->size >> 20, strerror(errno));
 	}
 	madvise(s->base, s->size, MADV_DONTDUMP);
 	return 0;
@@ -89,10 +99,22 @@ static void fill_header(struct mt_segment *s, const struct mt_segment_options *o
 	struct mt_wire_header *h = s->header = (struct mt_wire_header *)s->base;
 
 	s->depth_limit = o->depth_limit ? o->depth_limit : DEPTH_LIMIT;
-	*h = (struct mt_wire_header){.version = MT_WIRE_VERSION, .header_size = sizeof *h, .segment_size = s->size,
-		.clock = o->clock, .flags = o->flags, .depth_limit = s->depth_limit, .ring_records = s->ring_records,
-		.modules = s->modules, .threads = s->threads, .pcs = s->pcs, .nodes = s->nodes, .rings = s->rings,
-		.ring_data = s->ring_data, .recording = !o->paused};
+	*h = (struct mt_wire_header){
+		.version = MT_WIRE_VERSION,
+		.header_size = sizeof *h,
+		.segment_size = s->size,
+		.clock = o->clock,
+		.flags = o->flags,
+		.depth_limit = s->depth_limit,
+		.ring_records = s->ring_records,
+		.modules = s->modules,
+		.threads = s->threads,
+		.pcs = s->pcs,
+		.nodes = s->nodes,
+		.rings = s->rings,
+		.ring_data = s->ring_data,
+		.recording = !o->paused,
+	};
 	__atomic_store_n(&h->magic, MT_WIRE_MAGIC, __ATOMIC_RELEASE);
 }
 
@@ -100,16 +122,19 @@ static void fill_header(struct mt_segment *s, const struct mt_segment_options *o
  * mapping of the word's page. */
 static int hold_alive(struct mt_segment *s, struct mt_alive *alive, struct mt_err *err)
 {
-	uint8_t *page = mmap(NULL, 2 * MT_WIRE_PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	uint8_t *page = mmap(NULL, 2 * MT_WIRE_PAGE, PROT_READ | PROT_WRITE,
+		MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
 	if (page == MAP_FAILED)
 		return mt_fail(err, -errno, "cannot map memory: %s", strerror(errno));
 	s->node_page = page;
-	if (mmap(page + MT_WIRE_PAGE, MT_WIRE_PAGE, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, s->fd,
-		MT_WIRE_ALIVE_OFFSET) == MAP_FAILED)
+	if (mmap(page + MT_WIRE_PAGE, MT_WIRE_PAGE, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED,
+		    s->fd, MT_WIRE_ALIVE_OFFSET)
+		== MAP_FAILED)
 		return mt_fail(err, -errno, "cannot map shared memory: %s", strerror(errno));
 	s->alive = alive;
-	__atomic_store_n((uint32_t *)(page + MT_WIRE_PAGE), alive ? (uint32_t)alive->tid : 1, __ATOMIC_RELEASE);
+	__atomic_store_n((uint32_t *)(page + MT_WIRE_PAGE), alive ? (uint32_t)alive->tid : 1,
+		__ATOMIC_RELEASE);
 	if (!alive)
 		return 0;
 	struct robust_list *node = (struct robust_list *)page;
@@ -121,13 +146,14 @@ static int hold_alive(struct mt_segment *s, struct mt_alive *alive, struct mt_er
 	return 0;
 }
 
-int mt_segment_create(struct mt_segment *s, const struct mt_segment_options *o, struct mt_alive *alive,
-	struct mt_err *err)
+int mt_segment_create(struct mt_segment *s, const struct mt_segment_options *o,
+	struct mt_alive *alive, struct mt_err *err)
 {
 	int error;
 
 	*s = (struct mt_segment){.fd = -1};
-	error = choose_sizes(s, o->address_limit, o->file_limit ? o->file_limit : RLIM_INFINITY, err);
+	error = choose_sizes(s, o->address_limit, o->file_limit ? o->file_limit : RLIM_INFINITY,
+		err);
 	if (!error && (error = create_file(s, err)) == 0) {
 		fill_header(s, o);
 		error = hold_alive(s, alive, err);
@@ -140,7 +166,8 @@ int mt_segment_create(struct mt_segment *s, const struct mt_segment_options *o, 
 static void unlink_node(struct mt_alive *alive, struct robust_list *node)
 {
 	pthread_mutex_lock(&alive->lock);
-	for (struct robust_list *at = &alive->head.list; at->next != &alive->head.list; at = at->next)
+	for (struct robust_list *at = &alive->head.list; at->next != &alive->head.list;
+		at = at->next)
 		if (at->next == node) {
 			__atomic_store_n(&at->next, node->next, __ATOMIC_RELEASE);
 			break;

@@ -24,8 +24,8 @@ struct mt_segment_options {
 	uint64_t address_limit; /* RLIMIT_AS of the program, RLIM_INFINITY for none */
 	uint64_t file_limit;    /* RLIMIT_FSIZE of the recorder: a memfd is a file too */
 	enum mt_clock clock;
-	uint32_t flags;         /* MT_SEGMENT_* */
-	uint32_t depth_limit;   /* 0: 512 */
+	uint32_t flags;       /* MT_SEGMENT_* */
+	uint32_t depth_limit; /* 0: 512 */
 	bool paused;
 };
 
@@ -44,8 +44,8 @@ struct mt_segment {
 #define MT_SEGMENT_LEAST (8u << 20) /* bytes below which a program cannot be traced */
 
 /* alive: borrowed; may be NULL in tests. */
-int mt_segment_create(struct mt_segment *, const struct mt_segment_options *, struct mt_alive *alive,
-	struct mt_err *err);
+int mt_segment_create(struct mt_segment *, const struct mt_segment_options *,
+	struct mt_alive *alive, struct mt_err *err);
 /* Tells the tracer in order that nobody reads any more. */
 void mt_segment_leave(struct mt_segment *);
 void mt_segment_free(struct mt_segment *);

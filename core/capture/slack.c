@@ -48,7 +48,8 @@ static void make_room(struct mt_slack *s, struct mt_match *m)
 	free(old.entries);
 }
 
-void mt_slack_note(struct mt_slack *s, struct mt_match *m, const struct mt_match_cell *b, uint64_t size)
+void mt_slack_note(struct mt_slack *s, struct mt_match *m, const struct mt_match_cell *b,
+	uint64_t size)
 {
 	struct mt_slack_entry *e;
 
@@ -62,7 +63,8 @@ void mt_slack_note(struct mt_slack *s, struct mt_match *m, const struct mt_match
 }
 
 /* In the order of the pool, which is that of memory. */
-uint64_t mt_slack_sum(const struct mt_slack *s, const struct mt_match *m, const struct mt_profile *p)
+uint64_t mt_slack_sum(const struct mt_slack *s, const struct mt_match *m,
+	const struct mt_profile *p)
 {
 	uint64_t sum = 0;
 

@@ -21,7 +21,9 @@ static uint32_t published(const uint32_t *count, const struct mt_wire_range *ran
 
 static uint32_t hash(uint64_t a, uint64_t b)
 {
-	return (uint32_t)((a * 0x9e3779b97f4a7c15ull ^ (b + 0x632be59bd9b4e019ull) * 0xd6e8feb86659fd93ull) >> 29);
+	return (uint32_t)((a * 0x9e3779b97f4a7c15ull
+				  ^ (b + 0x632be59bd9b4e019ull) * 0xd6e8feb86659fd93ull)
+		>> 29);
 }
 
 static void add_info(struct mt_tables *t, uint32_t depth)
@@ -58,7 +60,7 @@ void mt_tables_free(struct mt_tables *t)
 	*t = (struct mt_tables){0};
 }
 
-/* ---- modules --------------------------------------------------------------------------------------- */
+/* ---- modules --------------------------------------------------------------------------------- */
 
 static uint32_t module_path(struct mt_tables *t, const char *path)
 {
@@ -134,7 +136,7 @@ uint32_t mt_tables_module_path(struct mt_tables *t, uint64_t address)
 	return 0;
 }
 
-/* ---- pcs ------------------------------------------------------------------------------------------- */
+/* ---- pcs ------------------------------------------------------------------------------------- */
 
 static uint32_t pc_hash(const struct mt_pc *pc)
 {
@@ -193,7 +195,7 @@ static uint32_t find_pc(struct mt_tables *t, uint32_t id)
 	return t->pcs[id] - 1;
 }
 
-/* ---- nodes ----------------------------------------------------------------------------------------- */
+/* ---- nodes ----------------------------------------------------------------------------------- */
 
 static void rehash_nodes(struct mt_tables *t)
 {
@@ -231,7 +233,8 @@ static uint32_t intern_node(struct mt_tables *t, uint32_t parent, uint32_t pc)
 /* Follows the parents up to one that is known, then adds them from there. */
 static uint32_t find_node(struct mt_tables *t, uint32_t id)
 {
-	uint32_t len = 0, at, limit = published(&t->segment->header->node_count, &t->segment->nodes);
+	uint32_t len = 0, at;
+	uint32_t limit = published(&t->segment->header->node_count, &t->segment->nodes);
 
 	while (id >= MT_NODE_FIRST && !(id < limit && t->nodes[id])) {
 		const struct mt_wire_node *wire;
@@ -292,11 +295,13 @@ uint8_t mt_tables_kind_slow(const struct mt_tables *t, uint32_t node)
 	uint32_t pc = node;
 
 	if (node >= MT_NODE_FIRST && node < t->segment->nodes.capacity)
-		pc = load(&((const struct mt_wire_node *)(const void *)mt_segment_entry(t->segment, nodes, node))->pc);
+		pc = load(&((const struct mt_wire_node *)(const void *)mt_segment_entry(t->segment,
+				    nodes, node))
+				   ->pc);
 	return pc < MT_KIND_COUNT ? (uint8_t)pc : MT_KIND_FREE;
 }
 
-/* ---- threads --------------------------------------------------------------------------------------- */
+/* ---- threads --------------------------------------------------------------------------------- */
 
 uint32_t mt_tables_unknown_thread(struct mt_tables *t)
 {
@@ -319,7 +324,8 @@ uint32_t mt_tables_thread(struct mt_tables *t, uint32_t id)
 	if (!t->threads[id]) {
 		memcpy(&wire, mt_segment_entry(t->segment, threads, id), sizeof wire);
 		thread.tid = wire.tid;
-		thread.name = mt_strings_add_len(&t->profile->strings, wire.name, strnlen(wire.name, sizeof wire.name));
+		thread.name = mt_strings_add_len(&t->profile->strings, wire.name,
+			strnlen(wire.name, sizeof wire.name));
 		t->threads[id] = mt_profile_add_thread(t->profile, &thread) + 1;
 	}
 	return t->threads[id] - 1;

@@ -1,5 +1,5 @@
-/* From ids of the segment to ids of the profile: each entry is read and checked once, when a record first
- * names it. Entries that make no sense are counted and stand for the mark of a cut stack. */
+/* From ids of the segment to ids of the profile: each entry is read and checked once, when a record
+ * first names it. Entries that make no sense are counted and stand for the mark of a cut stack. */
 #ifndef MT_CAPTURE_TABLES_H
 #define MT_CAPTURE_TABLES_H
 
@@ -9,20 +9,21 @@
 struct mt_tables {
 	const struct mt_segment *segment; /* borrowed */
 	struct mt_profile *profile;       /* borrowed */
-	const char *program_path, *directory; /* borrowed; of the program, for modules without a full path; or NULL */
-	uint32_t *groups;  /* by node of the segment: group + 1, 0 = not seen */
-	uint32_t *nodes;   /* the same, for nodes of the profile */
+	/* borrowed; of the program, for modules without a full path; or NULL */
+	const char *program_path, *directory;
+	uint32_t *groups;                  /* by node of the segment: group + 1, 0 = not seen */
+	uint32_t *nodes;                   /* the same, for nodes of the profile */
 	uint32_t *pcs, *modules, *threads; /* the same */
 	struct mt_table_node {
 		uint32_t depth, group; /* group + 1 */
-	} *info;           /* by node of the profile */
+	} * info;                      /* by node of the profile */
 	uint32_t info_count, info_capacity;
 	uint32_t *node_slots, node_mask; /* (parent, pc) -> node */
 	uint32_t *pc_slots, pc_mask;     /* entry -> pc */
 	struct mt_table_step {
 		uint32_t id, pc;
-	} *chain;
-	uint32_t unknown_thread;         /* thread + 1 that stands for what no mark named */
+	} * chain;
+	uint32_t unknown_thread; /* thread + 1 that stands for what no mark named */
 };
 
 void mt_tables_init(struct mt_tables *, const struct mt_segment *, struct mt_profile *);

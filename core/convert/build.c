@@ -31,13 +31,16 @@ void mt_build_free(struct mt_build *b)
 
 /* ---- call tree ---- */
 
-/* The slot of the node, or the empty one where it belongs. Slots hold node ids; 0, the root, is nobody's child. */
+/* The slot of the node, or the empty one where it belongs. Slots hold node ids; 0, the root, is
+ * nobody's child. */
 static uint32_t *node_slot(struct mt_build *b, uint32_t parent, uint32_t pc)
 {
 	const struct mt_node *nodes = b->profile.nodes;
-	uint32_t at = (uint32_t)(((uint64_t)parent << 32 | pc) * 0x9e3779b97f4a7c15ull >> 32) & b->slot_mask;
+	uint32_t at = (uint32_t)(((uint64_t)parent << 32 | pc) * 0x9e3779b97f4a7c15ull >> 32)
+		& b->slot_mask;
 
-	while (b->slots[at] && (nodes[b->slots[at]].parent != parent || nodes[b->slots[at]].pc != pc))
+	while (b->slots[at]
+		&& (nodes[b->slots[at]].parent != parent || nodes[b->slots[at]].pc != pc))
 		at = (at + 1) & b->slot_mask;
 	return &b->slots[at];
 }
@@ -84,8 +87,8 @@ uint32_t mt_build_group(struct mt_build *b, uint32_t node, unsigned kind)
 static void flush(struct mt_build *b)
 {
 	const struct mt_info *info = &b->profile.info;
-	struct mt_trace_running running = {b->model.live_bytes, b->model.live_count, info->allocations, info->frees,
-		info->peak_bytes};
+	struct mt_trace_running running = {b->model.live_bytes, b->model.live_count,
+		info->allocations, info->frees, info->peak_bytes};
 	int error;
 
 	if (b->failure.code)
@@ -96,12 +99,18 @@ static void flush(struct mt_build *b)
 	b->failure.code = error;
 }
 
-static void emit(struct mt_build *b, enum mt_event_type type, uint64_t number, uint32_t group, uint64_t size)
+static void emit(struct mt_build *b, enum mt_event_type type, uint64_t number, uint32_t group,
+	uint64_t size)
 {
 	if (mt_trace_writer_full(b->writer))
 		flush(b);
-	*mt_trace_writer_next(b->writer) = (struct mt_event){.type = (uint8_t)type, .group = group, .time_ns = b->now_ns,
-		.number = number, .size = size};
+	*mt_trace_writer_next(b->writer) = (struct mt_event){
+		.type = (uint8_t)type,
+		.group = group,
+		.time_ns = b->now_ns,
+		.number = number,
+		.size = size,
+	};
 	b->profile.info.events++;
 }
 
@@ -129,18 +138,26 @@ static uint32_t take_block(struct mt_build *b)
 	return b->block_count++;
 }
 
-void mt_build_allocate(struct mt_build *b, uint32_t group, uint64_t size, uint32_t *live, uint32_t name)
+void mt_build_allocate(struct mt_build *b, uint32_t group, uint64_t size, uint32_t *live,
+	uint32_t name)
 {
-	struct mt_block block = {.size = size, .number = b->next_number++, .time_ns = b->now_ns, .group = group};
+	struct mt_block block = {
+		.size = size,
+		.number = b->next_number++,
+		.time_ns = b->now_ns,
+		.group = group,
+	};
 	uint32_t index = take_block(b);
 
 	mt_model_allocate(&b->model, &block, false);
-	b->blocks[index] = (struct mt_build_block){block.number, block.thread_sequence, *live, name};
+	b->blocks[index] =
+		(struct mt_build_block){block.number, block.thread_sequence, *live, name};
 	*live = index;
 	emit(b, MT_EVENT_ALLOCATE, block.number, group, size);
 }
 
-void mt_build_release(struct mt_build *b, uint32_t group, uint64_t size, uint32_t *live, uint32_t name)
+void mt_build_release(struct mt_build *b, uint32_t group, uint64_t size, uint32_t *live,
+	uint32_t name)
 {
 	if (*live && b->blocks[*live].name != name && b->blocks[*live].next)
 		live = &b->blocks[*live].next;
@@ -152,8 +169,12 @@ void mt_build_release(struct mt_build *b, uint32_t group, uint64_t size, uint32_
 		emit(b, MT_EVENT_UNKNOWN_FREE, 0, 0, 0);
 		return;
 	}
-	struct mt_block block = {.size = size, .number = there->number, .group = group,
-		.thread_sequence = there->thread_sequence};
+	struct mt_block block = {
+		.size = size,
+		.number = there->number,
+		.group = group,
+		.thread_sequence = there->thread_sequence,
+	};
 
 	mt_model_free(&b->model, &block, b->now_ns);
 	*live = there->next;
@@ -169,7 +190,8 @@ static int write_symbols(struct mt_build *b, struct mt_err *err)
 	struct mt_buffer payload = {0};
 
 	mt_symbols_encode(&b->symbols, &payload);
-	int error = mt_trace_writer_block(b->writer, MT_BLOCK_SYMBOLS, payload.data, payload.len, err);
+	int error =
+		mt_trace_writer_block(b->writer, MT_BLOCK_SYMBOLS, payload.data, payload.len, err);
 
 	mt_buffer_free(&payload);
 	return error;

@@ -1,11 +1,13 @@
-/* Private to core/convert: a trace in the making, for recordings that know neither threads nor addresses. */
+/* Private to core/convert: a trace in the making, for recordings that know neither threads nor
+ * addresses. */
 #ifndef MT_CONVERT_BUILD_H
 #define MT_CONVERT_BUILD_H
 
 #include "core/model/load.h"
 #include "core/symbol/symbol.h"
 
-/* A live block; those that the recording cannot tell apart hang together, the last allocated first. */
+/* A live block; those that the recording cannot tell apart hang together, the last allocated
+ * first. */
 struct mt_build_block {
 	uint64_t number, thread_sequence;
 	uint32_t next; /* index of the next, or 0 */
@@ -21,10 +23,10 @@ struct mt_build {
 	uint64_t next_number, now_ns;
 	struct mt_build_block *blocks; /* index 0 is none */
 	uint32_t block_count, block_capacity, free_block;
-	uint32_t *slots, slot_mask;    /* (parent, pc) -> node */
-	uint32_t *group_of;            /* by node, + 1 */
+	uint32_t *slots, slot_mask; /* (parent, pc) -> node */
+	uint32_t *group_of;         /* by node, + 1 */
 	uint32_t group_of_count;
-	struct mt_err failure;         /* of writing; sticks */
+	struct mt_err failure; /* of writing; sticks */
 };
 
 void mt_build_init(struct mt_build *, struct mt_trace_writer *);
@@ -35,11 +37,15 @@ uint32_t mt_build_node(struct mt_build *, uint32_t parent, uint32_t pc);
 uint32_t mt_build_group(struct mt_build *, uint32_t node, unsigned kind);
 void mt_build_time(struct mt_build *, uint64_t ns); /* never goes back */
 void mt_build_rss(struct mt_build *, uint64_t bytes);
-/* live: the head of a list of blocks of one group and size; name: what the recording calls them by. */
-void mt_build_allocate(struct mt_build *, uint32_t group, uint64_t size, uint32_t *live, uint32_t name);
-/* Of the blocks in the list the last allocated ends, or, where it was called by another name, the one before: memtui's
- * own export says so that it is not the last. Where there is none it is a free of an unknown block. */
-void mt_build_release(struct mt_build *, uint32_t group, uint64_t size, uint32_t *live, uint32_t name);
+/* live: the head of a list of blocks of one group and size; name: what the recording calls them
+ * by. */
+void mt_build_allocate(struct mt_build *, uint32_t group, uint64_t size, uint32_t *live,
+	uint32_t name);
+/* Of the blocks in the list the last allocated ends, or, where it was called by another name, the
+ * one before: memtui's own export says so that it is not the last. Where there is none it is a free
+ * of an unknown block. */
+void mt_build_release(struct mt_build *, uint32_t group, uint64_t size, uint32_t *live,
+	uint32_t name);
 /* Ends the trace. */
 int mt_build_finish(struct mt_build *, struct mt_err *);
 

@@ -1,5 +1,5 @@
-#include "core/base/temporary.h"
 #include "core/convert/convert.h"
+#include "core/base/temporary.h"
 
 #include "core/convert/heaptrack.h"
 
@@ -53,26 +53,34 @@ bool mt_convert_recognises(const char *path)
 /* Why a compressed file is not heaptrack's. */
 static int refuse(const struct mt_lines *lines, const char *path, bool piped, struct mt_err *err)
 {
-	static const char again[] = "it was not written or not copied to its end; get it again from where it was recorded";
+	static const char again[] = "it was not written or not copied to its end; "
+				    "get it again from where it was recorded";
 	const char *packing = mt_lines_packing(lines), *program = mt_lines_program(lines);
 	unsigned long long bytes = mt_lines_read(lines);
 
 	if (mt_lines_cut(lines))
-		return mt_fail(err, -EBADMSG, "%s breaks off at byte %llu, before anything of its %s data can be unpacked: %s", path,
-			bytes, packing, again);
+		return mt_fail(err, -EBADMSG,
+			"%s breaks off at byte %llu, "
+			"before anything of its %s data can be unpacked: %s",
+			path, bytes, packing, again);
 	if (mt_lines_broken(lines))
-		return mt_fail(err, -EBADMSG, "%s is damaged within its first %llu bytes (%s), so that nothing of its %s data can be "
-			"unpacked; get it again from where it was recorded", path, bytes, mt_lines_fault(lines), packing);
-	return mt_fail(err, -EINVAL, "%s is compressed by %s, and what is in it is not heaptrack's; a trace of memtui's is read "
-		"unpacked: '%s%s%s | memtui open -'", path, packing, program, piped ? "" : " ", piped ? "" : path);
+		return mt_fail(err, -EBADMSG,
+			"%s is damaged within its first %llu bytes (%s), so that nothing of its %s "
+			"data can be unpacked; get it again from where it was recorded",
+			path, bytes, mt_lines_fault(lines), packing);
+	return mt_fail(err, -EINVAL,
+		"%s is compressed by %s, and what is in it is not heaptrack's; a trace of memtui's "
+		"is read unpacked: '%s%s%s | memtui open -'",
+		path, packing, program, piped ? "" : " ", piped ? "" : path);
 }
 
 /* ---- reading ---- */
 
 static void name_fault(struct conversion *c, const char *fault)
 {
-	snprintf(c->out->fault, sizeof c->out->fault, "%s makes no sense from line %llu on (%s); what comes before was read",
-		c->path, (unsigned long long)c->line_count, fault);
+	snprintf(c->out->fault, sizeof c->out->fault,
+		"%s makes no sense from line %llu on (%s); what comes before was read", c->path,
+		(unsigned long long)c->line_count, fault);
 }
 
 static int read_lines(struct conversion *c, struct mt_err *err)
@@ -87,21 +95,25 @@ static int read_lines(struct conversion *c, struct mt_err *err)
 			*err = c->build.failure;
 			return err->code;
 		}
-		if (++c->line_count % PROGRESS_EVERY == 0 && c->progress &&
-				c->progress(c->context, mt_lines_fraction(c->lines)))
+		if (++c->line_count % PROGRESS_EVERY == 0 && c->progress
+			&& c->progress(c->context, mt_lines_fraction(c->lines)))
 			return mt_fail(err, -ECANCELED, "reading %s was cancelled", c->path);
 	}
 	if (c->heaptrack.raw)
-		return mt_fail(err, -ENOTSUP, "%s is heaptrack's raw data, which have no names yet: interpret them first, with "
-			"'%s%s%s | /usr/lib/heaptrack/libexec/heaptrack_interpret >OUT', and open OUT", c->path,
-			mt_lines_program(c->lines), c->piped ? "" : " <", c->piped ? "" : c->path);
+		return mt_fail(err, -ENOTSUP,
+			"%s is heaptrack's raw data, which have no names yet: interpret them "
+			"first, with '%s%s%s | "
+			"/usr/lib/heaptrack/libexec/heaptrack_interpret >OUT', and open OUT",
+			c->path, mt_lines_program(c->lines), c->piped ? "" : " <",
+			c->piped ? "" : c->path);
 	if (c->line_count == 1 && fault)
 		return mt_fail(err, -EINVAL, "%s cannot be read: %s", c->path, fault);
 	if (fault)
 		name_fault(c, fault);
 	else if (mt_lines_fault(c->lines))
-		snprintf(c->out->fault, sizeof c->out->fault, "%s is damaged behind line %llu (%s); what comes before was read",
-			c->path, (unsigned long long)c->line_count, mt_lines_fault(c->lines));
+		snprintf(c->out->fault, sizeof c->out->fault,
+			"%s is damaged behind line %llu (%s); what comes before was read", c->path,
+			(unsigned long long)c->line_count, mt_lines_fault(c->lines));
 	return 0;
 }
 
@@ -113,10 +125,14 @@ static void describe(struct conversion *c)
 
 	info->ended = whole;
 	info->recorder_lost = !whole;
-	snprintf(c->out->note, sizeof c->out->note, "%s was recorded by heaptrack %llx.%llx: threads, addresses and reallocs "
-		"are not known, and of equal blocks the last one is taken to be freed first%s", c->path,
-		(unsigned long long)h->version >> 16, (unsigned long long)h->version >> 8 & 255,
-		h->attached ? "; it was attached to the running program, whose blocks from before are not in it" : "");
+	snprintf(c->out->note, sizeof c->out->note,
+		"%s was recorded by heaptrack %llx.%llx: threads, addresses and reallocs "
+		"are not known, and of equal blocks the last one is taken to be freed first%s",
+		c->path, (unsigned long long)h->version >> 16,
+		(unsigned long long)h->version >> 8 & 255,
+		h->attached ? "; it was attached to the running program, "
+			      "whose blocks from before are not in it"
+			    : "");
 }
 
 static int convert(struct conversion *c, struct mt_trace_writer *writer, struct mt_err *err)
@@ -150,8 +166,8 @@ static int convert_lines(struct conversion *c, int fd, struct mt_err *err)
 	return error;
 }
 
-int mt_convert(const char *path, int fd, int (*progress)(void *, double), void *context, struct mt_converted *out,
-	struct mt_err *err)
+int mt_convert(const char *path, int fd, int (*progress)(void *, double), void *context,
+	struct mt_converted *out, struct mt_err *err)
 {
 	struct conversion c = {.path = path, .progress = progress, .context = context, .out = out};
 	struct mt_lines *first = mt_lines_open(path, err);
@@ -175,7 +191,8 @@ int mt_convert(const char *path, int fd, int (*progress)(void *, double), void *
 
 static struct mt_trace_reader *open_converted(struct conversion *c, struct mt_err *err)
 {
-	int fd = mt_temporary_file(NULL, err), writing = fd < 0 ? fd : fcntl(fd, F_DUPFD_CLOEXEC, 3);
+	int fd = mt_temporary_file(NULL, err);
+	int writing = fd < 0 ? fd : fcntl(fd, F_DUPFD_CLOEXEC, 3);
 
 	if (fd >= 0 && writing < 0)
 		mt_fail(err, -errno, "cannot write a temporary file: %s", strerror(errno));
@@ -202,12 +219,17 @@ static struct mt_lines *lines_of(const char *path, int spooled, struct mt_err *e
 	return fd < 0 ? NULL : mt_lines_open_fd(fd, path, err);
 }
 
-struct mt_trace_reader *mt_convert_open(const char *path, int (*progress)(void *, double), void *context,
-	struct mt_converted *out, struct mt_err *err)
+struct mt_trace_reader *mt_convert_open(const char *path, int (*progress)(void *, double),
+	void *context, struct mt_converted *out, struct mt_err *err)
 {
 	bool piped = !strcmp(path, "-");
-	struct conversion c = {.path = piped ? "standard input" : path, .piped = piped, .progress = progress, .context = context,
-		.out = out};
+	struct conversion c = {
+		.path = piped ? "standard input" : path,
+		.piped = piped,
+		.progress = progress,
+		.context = context,
+		.out = out,
+	};
 	int spooled = piped ? mt_trace_spool(err) : -1;
 	struct mt_trace_reader *reader = NULL;
 	struct mt_err unused;
@@ -223,7 +245,8 @@ struct mt_trace_reader *mt_convert_open(const char *path, int (*progress)(void *
 		refuse(first, c.path, piped, err);
 	mt_lines_free(first);
 	if (what == FIRST_OTHER)
-		return piped ? mt_trace_reader_open_spooled(spooled, err) : mt_trace_reader_open(path, err);
+		return piped ? mt_trace_reader_open_spooled(spooled, err)
+			     : mt_trace_reader_open(path, err);
 	if (what == FIRST_HEAPTRACK) {
 		c.lines = lines_of(c.path, spooled, err);
 		reader = open_converted(&c, err);

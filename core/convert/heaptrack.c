@@ -39,7 +39,9 @@ static bool number(struct cursor *c, uint64_t max, uint64_t *out)
 
 	for (; c->at < c->end && *c->at != ' '; c->at++) {
 		unsigned digit = *c->at >= '0' && *c->at <= '9' ? (unsigned)(*c->at - '0')
-			: *c->at >= 'a' && *c->at <= 'f' ? (unsigned)(*c->at - 'a') + 10 : 16;
+			: *c->at >= 'a' && *c->at <= 'f'
+			? (unsigned)(*c->at - 'a') + 10
+			: 16;
 
 		if (digit > 15 || value > UINT64_MAX >> 4)
 			return false;
@@ -71,7 +73,8 @@ static const char *read_version(struct mt_heaptrack *h, struct cursor *c)
 	if (!number(c, UINT32_MAX, &h->format))
 		h->format = h->version == 0x10200 ? 1 : 0; /* as heaptrack itself takes it */
 	if (h->format < 1)
-		return "it is of a heaptrack before 1.0, which wrote addresses: open and save it with a later heaptrack";
+		return "it is of a heaptrack before 1.0, which wrote addresses: "
+		       "open and save it with a later heaptrack";
 	if (h->format > FORMAT_MAX)
 		return "it is of a later heaptrack than this memtui knows (file formats 1 to 3)";
 	return NULL;
@@ -116,7 +119,8 @@ static const char *read_string(struct mt_heaptrack *h, struct cursor *c)
 
 		h->strings = mt_resize(h->strings, (size_t)more * sizeof *h->strings);
 		h->modules = mt_resize(h->modules, (size_t)more * sizeof *h->modules);
-		memset(h->modules + h->string_capacity, 0, (size_t)(more - h->string_capacity) * sizeof *h->modules);
+		memset(h->modules + h->string_capacity, 0,
+			(size_t)(more - h->string_capacity) * sizeof *h->modules);
 		h->string_capacity = more;
 	}
 	h->strings[h->string_count++] = mt_strings_add_len(&h->build->symbols.strings, c->at, len);
@@ -143,7 +147,8 @@ static uint32_t module_at(struct mt_heaptrack *h, uint32_t id)
 	return h->modules[id - 1] - 1;
 }
 
-/* The kind of call that the allocating function's name says: heaptrack sees the malloc within operator new. */
+/* The kind of call that the allocating function's name says: heaptrack sees the malloc within
+ * operator new. */
 static uint8_t kind_of_operator(const char *function)
 {
 	if (!strncmp(function, "operator new[](", 15))
@@ -152,7 +157,8 @@ static uint8_t kind_of_operator(const char *function)
 }
 
 /* The frames of an address, innermost first; where there is no name, the address is it. */
-static const char *read_frames(struct mt_heaptrack *h, struct cursor *c, uint64_t address, uint32_t *count)
+static const char *read_frames(struct mt_heaptrack *h, struct cursor *c, uint64_t address,
+	uint32_t *count)
 {
 	struct mt_symbols *s = &h->build->symbols;
 	uint64_t line;
@@ -164,10 +170,15 @@ static const char *read_frames(struct mt_heaptrack *h, struct cursor *c, uint64_
 		line = 0;
 		if (c->at < c->end && !index_of(c, h->string_count, &function))
 			return "an address has a name that is not there";
-		if (c->at < c->end && (!index_of(c, h->string_count, &source) || !number(c, UINT32_MAX, &line)))
+		if (c->at < c->end
+			&& (!index_of(c, h->string_count, &source)
+				|| !number(c, UINT32_MAX, &line)))
 			return "an address has a source file that is not there, or no line";
-		struct mt_frame frame = {.function = string_at(h, function), .source = string_at(h, source),
-			.line = (uint32_t)line};
+		struct mt_frame frame = {
+			.function = string_at(h, function),
+			.source = string_at(h, source),
+			.line = (uint32_t)line,
+		};
 
 		if (!frame.function) {
 			char *text = mt_format("0x%llx", (unsigned long long)address);
@@ -198,7 +209,8 @@ static const char *read_ip(struct mt_heaptrack *h, struct cursor *c)
 
 	mt_symbols_set(s, pc, first);
 	MT_GROW(h->operators, h->ip_count, h->operator_capacity);
-	h->operators[h->ip_count++] = count > 1 ? MT_KIND_NONE
+	h->operators[h->ip_count++] = count > 1
+		? MT_KIND_NONE
 		: kind_of_operator(mt_strings_get(&s->strings, s->frames[first].function));
 	return NULL;
 }
@@ -226,9 +238,13 @@ static const char *read_trace(struct mt_heaptrack *h, struct cursor *c)
 
 static uint32_t *info_slot(struct mt_heaptrack *h, uint32_t group, uint64_t size)
 {
-	uint32_t at = (uint32_t)((size * 0xd6e8feb86659fd93ull + group) * 0x9e3779b97f4a7c15ull >> 32) & h->slot_mask;
+	uint32_t at =
+		(uint32_t)((size * 0xd6e8feb86659fd93ull + group) * 0x9e3779b97f4a7c15ull >> 32)
+		& h->slot_mask;
 
-	while (h->slots[at] && (h->infos[h->slots[at] - 1].size != size || h->infos[h->slots[at] - 1].group != group))
+	while (h->slots[at]
+		&& (h->infos[h->slots[at] - 1].size != size
+			|| h->infos[h->slots[at] - 1].group != group))
 		at = (at + 1) & h->slot_mask;
 	return &h->slots[at];
 }
@@ -264,7 +280,8 @@ static const char *read_info(struct mt_heaptrack *h, struct cursor *c)
 		return "it has too many kinds of allocations";
 	uint32_t node = trace ? h->traces[trace - 1] : 0;
 
-	for (uint8_t next; node && (next = h->operators[p->nodes[node].pc - MT_PC_FIRST]); node = p->nodes[node].parent)
+	for (uint8_t next; node && (next = h->operators[p->nodes[node].pc - MT_PC_FIRST]);
+		node = p->nodes[node].parent)
 		kind = next;
 	info.group = mt_build_group(h->build, node, kind);
 	MT_GROW(h->infos, h->info_count, h->info_capacity);
@@ -328,26 +345,16 @@ static const char *read_system(struct mt_heaptrack *h, struct cursor *c)
 static const char *other_line(struct mt_heaptrack *h, const char *line, struct cursor *c)
 {
 	switch (*line) {
-	case 0:
-		return NULL;
-	case '#':
-		h->has_end |= !strncmp(line, "# ips:", 6);
-		return NULL;
-	case 'v':
-		return h->format ? "it has two beginnings" : read_version(h, c);
-	case 'X':
-		return read_command(h, c);
-	case 'A':
-		h->attached = true;
-		return NULL;
-	case 'I':
-		return read_system(h, c);
+	case 0: return NULL;
+	case '#': h->has_end |= !strncmp(line, "# ips:", 6); return NULL;
+	case 'v': return h->format ? "it has two beginnings" : read_version(h, c);
+	case 'X': return read_command(h, c);
+	case 'A': h->attached = true; return NULL;
+	case 'I': return read_system(h, c);
 	case 'S': /* suppressions that the program holds: for its leaks, which are left in */
 		return NULL;
 	case 'x':
-	case 'm':
-		h->raw = true;
-		return "it is heaptrack's raw data";
+	case 'm': h->raw = true; return "it is heaptrack's raw data";
 	}
 	return "it is no line of heaptrack's";
 }
@@ -362,20 +369,13 @@ const char *mt_heaptrack_line(struct mt_heaptrack *h, char *line, size_t len)
 		return "it does not begin as heaptrack's data";
 	switch (*line) {
 	case '+':
-	case '-':
-		return read_event(h, &c, *line == '+');
-	case 'a':
-		return read_info(h, &c);
-	case 't':
-		return read_trace(h, &c);
-	case 'i':
-		return read_ip(h, &c);
-	case 's':
-		return read_string(h, &c);
-	case 'c':
-		return read_time(h, &c);
-	case 'R':
-		return read_rss(h, &c);
+	case '-': return read_event(h, &c, *line == '+');
+	case 'a': return read_info(h, &c);
+	case 't': return read_trace(h, &c);
+	case 'i': return read_ip(h, &c);
+	case 's': return read_string(h, &c);
+	case 'c': return read_time(h, &c);
+	case 'R': return read_rss(h, &c);
 	}
 	return other_line(h, line, &c);
 }

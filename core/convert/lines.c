@@ -22,8 +22,8 @@ struct mt_lines {
 	bool in_end;           /* the file has no more */
 	struct mt_buffer text; /* what is unpacked; from at on not handed out */
 	size_t at;
-	bool end;              /* nothing more comes into text */
-	bool within;           /* a compressed stream has begun and not ended */
+	bool end;    /* nothing more comes into text */
+	bool within; /* a compressed stream has begun and not ended */
 	const char *fault;
 	bool cut, broken;
 	z_stream gzip;
@@ -107,8 +107,8 @@ void mt_lines_free(struct mt_lines *l)
 	free(l);
 }
 
-/* Each unpacks a piece of the input into the room behind text and returns the bytes made. A call that finds nothing
- * to do, at the end of the file, says nothing of where it stands. */
+/* Each unpacks a piece of the input into the room behind text and returns the bytes made. A call
+ * that finds nothing to do, at the end of the file, says nothing of where it stands. */
 static size_t unpack_gzip(struct mt_lines *l, uint8_t *to, size_t room)
 {
 	l->gzip.next_in = l->in + l->in_at;
@@ -243,5 +243,7 @@ const char *mt_lines_packing(const struct mt_lines *l)
 
 const char *mt_lines_program(const struct mt_lines *l)
 {
-	return l->packing == PACKING_ZSTD ? "zstd -dc" : l->packing == PACKING_GZIP ? "gzip -dc" : "cat";
+	return l->packing == PACKING_ZSTD    ? "zstd -dc"
+		: l->packing == PACKING_GZIP ? "gzip -dc"
+					     : "cat";
 }

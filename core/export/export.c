@@ -5,7 +5,8 @@
 
 static const struct mt_export_kind kinds[] = {
 #define X(name, suffix, metrics, views, binary, needs, words) \
-	{#name, suffix, words, MT_EXPORT_##metrics, views, binary, MT_EXPORT_NEEDS_##needs, mt_export_##name},
+	{#name, suffix, words, MT_EXPORT_##metrics, views, binary, MT_EXPORT_NEEDS_##needs, \
+		mt_export_##name},
 	MT_EXPORTS(X)
 #undef X
 };
@@ -42,7 +43,8 @@ static int export_view(const struct mt_report *report, enum mt_format format, st
 	for (size_t i = 0; i < sizeof views / sizeof *views; i++)
 		if (!report->what || !strcmp(report->what, views[i].name))
 			return views[i].report(&as, err);
-	return mt_fail(err, -EINVAL, "no view '%.60s'; expected one of %s", report->what, MT_EXPORT_VIEW_CHOICES);
+	return mt_fail(err, -EINVAL, "no view '%.60s'; expected one of %s", report->what,
+		MT_EXPORT_VIEW_CHOICES);
 }
 
 int mt_export_json(const struct mt_report *report, struct mt_err *err)

@@ -1,4 +1,5 @@
-/* Ways out: a profile in the words of other programs. One list of kinds feeds parser, help, manual and completion. */
+/* Ways out: a profile in the words of other programs. One list of kinds feeds parser, help, manual
+ * and completion. */
 #ifndef MT_EXPORT_EXPORT_H
 #define MT_EXPORT_EXPORT_H
 
@@ -6,9 +7,9 @@
 
 /* Which metrics a kind can be asked for. */
 enum mt_export_metrics {
-	MT_EXPORT_NO_METRIC,   /* it has a fixed set of its own */
-	MT_EXPORT_SUMS,        /* those that add up over stacks */
-	MT_EXPORT_ANY_METRIC,  /* what rows are sorted by */
+	MT_EXPORT_NO_METRIC,  /* it has a fixed set of its own */
+	MT_EXPORT_SUMS,       /* those that add up over stacks */
+	MT_EXPORT_ANY_METRIC, /* what rows are sorted by */
 };
 
 /* What a kind is made of, beyond totals. */
@@ -23,20 +24,28 @@ enum mt_export_needs {
  * what it is made of, words) */
 #define MT_EXPORTS(X) \
 	X(flamegraph, "svg", SUMS, false, false, TOTALS, \
-		"a picture for a browser, in one file: search by a regular expression, zoom by click, details, keys") \
+		"a picture for a browser, in one file: " \
+		"search by a regular expression, zoom by click, details, keys") \
 	X(collapsed, "folded", SUMS, false, false, TOTALS, \
-		"a line per stack, 'outermost;...;innermost NUMBER', as flamegraph.pl, inferno and speedscope read it") \
+		"a line per stack, 'outermost;...;innermost NUMBER', " \
+		"as flamegraph.pl, inferno and speedscope read it") \
 	X(speedscope, "speedscope.json", SUMS, false, false, TOTALS, \
-		"what www.speedscope.app shows: leaked, at the peak, allocated, counts; --metric is shown first") \
+		"what www.speedscope.app shows: leaked, at the peak, " \
+		"allocated, counts; --metric is shown first") \
 	X(pprof, "pb.gz", NO_METRIC, false, true, TOTALS, \
-		"what 'go tool pprof' reads: inuse_space, inuse_objects, alloc_space, alloc_objects") \
+		"what 'go tool pprof' reads: inuse_space, " \
+		"inuse_objects, alloc_space, alloc_objects") \
 	X(heaptrack, "heaptrack.zst", NO_METRIC, false, false, EVENTS, \
-		"what heaptrack_print and heaptrack_gui open; FILE.zst and FILE.gz are compressed") \
+		"what heaptrack_print and heaptrack_gui open; " \
+		"FILE.zst and FILE.gz are compressed") \
 	X(massif, "massif.out", NO_METRIC, false, false, HISTORY, \
-		"what ms_print and massif-visualizer show: the heap over time, call trees at the peak and the end") \
-	X(dhat, "dhat.json", NO_METRIC, false, false, EVENTS, "what valgrind's dh_view.html shows of a heap") \
+		"what ms_print and massif-visualizer show: " \
+		"the heap over time, call trees at the peak and the end") \
+	X(dhat, "dhat.json", NO_METRIC, false, false, EVENTS, \
+		"what valgrind's dh_view.html shows of a heap") \
 	X(json, "json", ANY_METRIC, true, false, TOTALS, "a view as JSON; --what says which") \
-	X(csv, "csv", ANY_METRIC, true, false, TOTALS, "a view as rows for spreadsheets; --what says which")
+	X(csv, "csv", ANY_METRIC, true, false, TOTALS, \
+		"a view as rows for spreadsheets; --what says which")
 
 #define X(name, ...) int mt_export_##name(const struct mt_report *, struct mt_err *);
 MT_EXPORTS(X)
@@ -53,7 +62,7 @@ struct mt_export_kind {
 	enum mt_export_needs needs;
 	int (*run)(const struct mt_report *, struct mt_err *);
 };
-const struct mt_export_kind *mt_export_kind_at(int i); /* NULL after the last */
+const struct mt_export_kind *mt_export_kind_at(int i);              /* NULL after the last */
 const struct mt_export_kind *mt_export_kind_find(const char *name); /* NULL: none */
 
 /* What --what can name: X(name, report). The first is the default. */

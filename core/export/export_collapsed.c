@@ -1,10 +1,12 @@
-/* Collapsed stacks: 'main;parse;read 4096'. Names may hold blanks: the number stands behind the last one. */
+/* Collapsed stacks: 'main;parse;read 4096'. Names may hold blanks: the number stands behind the
+ * last one. */
 #include "core/export/export_parts.h"
 
 #include <errno.h>
 #include <stdlib.h>
 
-static void put_line(const struct mt_report *report, const struct mt_buffer *path, const struct mt_group *self)
+static void put_line(const struct mt_report *report, const struct mt_buffer *path,
+	const struct mt_group *self)
 {
 	uint64_t value = mt_metric_value(report->profile, self, report->sort);
 

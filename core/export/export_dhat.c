@@ -1,5 +1,5 @@
-/* DHAT's data for its viewer, dh_view.html (valgrind, dhat/dh_main.c: dhatFileVersion 2). A group is a program point;
- * its frames begin with the allocation function. */
+/* DHAT's data for its viewer, dh_view.html (valgrind, dhat/dh_main.c: dhatFileVersion 2). A group
+ * is a program point; its frames begin with the allocation function. */
 #include "core/export/export_parts.h"
 #include "core/query/frame.h"
 #include "core/query/scan.h"
@@ -7,8 +7,8 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#define NS_PER_UNIT 1000u  /* the unit of time is the microsecond */
-#define SHORT_LIVED 500    /* units: blocks that live less are short-lived to the viewer */
+#define NS_PER_UNIT 1000u /* the unit of time is the microsecond */
+#define SHORT_LIVED 500   /* units: blocks that live less are short-lived to the viewer */
 
 struct dhat {
 	const struct mt_report *report;
@@ -50,7 +50,8 @@ static int add_lifetime(void *context, const struct mt_allocation *a)
 	return 0;
 }
 
-/* Of blocks that live on, until the end of the recording. Where events are missing, nothing is known. */
+/* Of blocks that live on, until the end of the recording. Where events are missing, nothing is
+ * known. */
 static int measure_lifetimes(struct dhat *d, uint64_t blocks, struct mt_err *err)
 {
 	const struct mt_report *r = d->report;
@@ -67,8 +68,8 @@ static int measure_lifetimes(struct dhat *d, uint64_t blocks, struct mt_err *err
 	return status;
 }
 
-/* The indices of a pc's frames, innermost first. Frames of different pcs are different ones, even where they read
- * alike: the viewer refuses two program points with the same frames. */
+/* The indices of a pc's frames, innermost first. Frames of different pcs are different ones, even
+ * where they read alike: the viewer refuses two program points with the same frames. */
 static void put_indices(struct dhat *d, uint32_t pc)
 {
 	uint32_t first, count = mt_pc_frames(d->report->symbols, pc, &first);
@@ -118,9 +119,10 @@ static void put_frame(struct dhat *d, uint32_t pc, uint32_t index)
 
 	mt_frame_describe(&frame, p, d->report->symbols, pc, index);
 	char *name = mt_report_frame_name(&frame), *place = mt_report_frame_place(&frame);
-	char *text = pc < MT_PC_FIRST ? mt_strdup(name)
-		: mt_format("0x%llX: %s (%s%s)", (unsigned long long)p->pcs[pc].address, name, *frame.source ? "" : "in ",
-			*frame.source ? place : frame.module);
+	char *text = pc < MT_PC_FIRST
+		? mt_strdup(name)
+		: mt_format("0x%llX: %s (%s%s)", (unsigned long long)p->pcs[pc].address, name,
+			*frame.source ? "" : "in ", *frame.source ? place : frame.module);
 
 	mt_json_line(&d->json);
 	mt_json_string(&d->json, text);
@@ -145,8 +147,8 @@ static void put_table(struct dhat *d)
 	mt_json_close(&d->json, ']');
 }
 
-/* Without lifetimes the viewer shows what was allocated alone; what stands beside it, at the peak and at the end, is
- * there for other readers. */
+/* Without lifetimes the viewer shows what was allocated alone; what stands beside it, at the peak
+ * and at the end, is there for other readers. */
 static void put_head(struct dhat *d)
 {
 	const struct mt_report *r = d->report;
@@ -172,7 +174,8 @@ int mt_export_dhat(const struct mt_report *report, struct mt_err *err)
 {
 	struct dhat d = {.report = report, .json = {.out = report->out}, .frame_count = 1};
 	struct mt_selection selection = {0};
-	int status = mt_select(&selection, report->profile, report->symbols, report->filter, MT_METRIC_SIZE, false, err);
+	int status = mt_select(&selection, report->profile, report->symbols, report->filter,
+		MT_METRIC_SIZE, false, err);
 
 	if (status >= 0)
 		status = measure_lifetimes(&d, selection.sum.allocated_count, err);

@@ -1,5 +1,5 @@
-/* A flame graph as one SVG file. Everything that a reader needs stands in the document, names and numbers as text;
- * the script only moves it. */
+/* A flame graph as one SVG file. Everything that a reader needs stands in the document, names and
+ * numbers as text; the script only moves it. */
 #include "core/export/export_parts.h"
 #include "core/export/flamegraph.h"
 #include "core/export/xml.h"
@@ -9,7 +9,7 @@
 
 #define WIDTH 1200
 #define PAD 10
-#define TOP 58         /* title, buttons and the details' line */
+#define TOP 58 /* title, buttons and the details' line */
 #define FRAME_HEIGHT 16
 #define LEAST_WIDTH 0.25 /* pixels: narrower frames are left out */
 
@@ -18,7 +18,7 @@ struct flame {
 	const struct mt_tree *tree;
 	FILE *out;
 	uint64_t total;
-	uint32_t depth;          /* of the deepest frame that is shown */
+	uint32_t depth; /* of the deepest frame that is shown */
 	uint64_t shown, left_out;
 	unsigned height;
 };
@@ -32,7 +32,8 @@ static bool is_shown(const struct flame *f, uint32_t node)
 {
 	double pixels = WIDTH - 2 * PAD;
 
-	return (double)value_of(f, &mt_tree_get(f->tree, node)->total) * pixels >= LEAST_WIDTH * (double)f->total;
+	return (double)value_of(f, &mt_tree_get(f->tree, node)->total) * pixels
+		>= LEAST_WIDTH * (double)f->total;
 }
 
 /* What is called is never wider than what calls it: callers of a shown frame are shown. */
@@ -66,17 +67,25 @@ static void put_head(const struct flame *f)
 	const struct mt_metric_info *metric = mt_metric_info(f->report->sort);
 	char *command = mt_report_command(f->report->profile);
 
-	fprintf(f->out, "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
-		"<svg xmlns=\"http://www.w3.org/2000/svg\" version=\"1.1\" width=\"%d\" height=\"%u\" viewBox=\"0 0 %d %u\">\n"
-		"<desc>%s of ", WIDTH, f->height, WIDTH, f->height, metric->name);
+	fprintf(f->out,
+		"<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
+		"<svg xmlns=\"http://www.w3.org/2000/svg\" version=\"1.1\" width=\"%d\" "
+		"height=\"%u\" viewBox=\"0 0 %d %u\">\n"
+		"<desc>%s of ",
+		WIDTH, f->height, WIDTH, f->height, metric->name);
 	mt_xml_text(f->out, command);
-	fprintf(f->out, ", by memtui</desc>\n<style>%s</style>\n"
+	fprintf(f->out,
+		", by memtui</desc>\n<style>%s</style>\n"
 		"<rect width=\"100%%\" height=\"100%%\" fill=\"#fbfbf4\"/>\n"
-		"<text class=\"title\" x=\"50%%\" y=\"20\" text-anchor=\"middle\">", style);
+		"<text class=\"title\" x=\"50%%\" y=\"20\" text-anchor=\"middle\">",
+		style);
 	mt_xml_text(f->out, mt_export_program(f->report->profile));
 	fprintf(f->out, ": %s</text>\n", metric->words);
-	fprintf(f->out, "<text class=\"reset button\" x=\"%d\" y=\"20\" style=\"display:none\">reset zoom</text>\n"
-		"<text class=\"search button\" x=\"100%%\" dx=\"-%d\" y=\"20\" text-anchor=\"end\" style=\"display:none\">search</text>\n",
+	fprintf(f->out,
+		"<text class=\"reset button\" x=\"%d\" y=\"20\" "
+		"style=\"display:none\">reset zoom</text>\n"
+		"<text class=\"search button\" x=\"100%%\" dx=\"-%d\" y=\"20\" text-anchor=\"end\" "
+		"style=\"display:none\">search</text>\n",
 		PAD, PAD);
 	free(command);
 }
@@ -85,14 +94,18 @@ static void put_details(const struct flame *f)
 {
 	char count[MT_NUMBER_EXACT_LEN];
 
-	fprintf(f->out, "<text class=\"matched\" x=\"100%%\" dx=\"-%d\" y=\"44\" text-anchor=\"end\"></text>\n"
-		"<text class=\"details\" x=\"%d\" y=\"44\">", PAD, PAD);
+	fprintf(f->out,
+		"<text class=\"matched\" x=\"100%%\" dx=\"-%d\" y=\"44\" "
+		"text-anchor=\"end\"></text>\n"
+		"<text class=\"details\" x=\"%d\" y=\"44\">",
+		PAD, PAD);
 	if (!f->total) {
-		fprintf(f->out, "nothing to show: the sum of %s is 0", mt_metric_info(f->report->sort)->name);
+		fprintf(f->out, "nothing to show: the sum of %s is 0",
+			mt_metric_info(f->report->sort)->name);
 	} else if (f->left_out) {
 		mt_number_exact(count, f->left_out);
-		fprintf(f->out, "%s frame%s narrower than %g pixel %s left out", count, f->left_out == 1 ? "" : "s", LEAST_WIDTH,
-			f->left_out == 1 ? "is" : "are");
+		fprintf(f->out, "%s frame%s narrower than %g pixel %s left out", count,
+			f->left_out == 1 ? "" : "s", LEAST_WIDTH, f->left_out == 1 ? "is" : "are");
 	}
 	fputs("</text>\n", f->out);
 }
@@ -154,7 +167,8 @@ static void put_value(const struct flame *f, const struct mt_group *group)
 	fprintf(f->out, "%s (%s), %.2f%%", text, exact, 100.0 * (double)value / (double)f->total);
 }
 
-static void put_tip(const struct flame *f, uint32_t node, const struct mt_backtrace_frame *frame, const char *name)
+static void put_tip(const struct flame *f, uint32_t node, const struct mt_backtrace_frame *frame,
+	const char *name)
 {
 	const struct mt_tree_node *at = mt_tree_get(f->tree, node);
 	char *place = mt_report_frame_place(frame);
@@ -176,18 +190,20 @@ static void put_frame(const struct flame *f, uint32_t node, uint64_t start)
 {
 	const struct mt_tree_node *at = mt_tree_get(f->tree, node);
 	uint64_t value = value_of(f, &at->total);
-	double x = (double)start / (double)f->total, width = (double)value / (double)f->total, pixels = WIDTH - 2 * PAD;
+	double x = (double)start / (double)f->total, width = (double)value / (double)f->total;
+	double pixels = WIDTH - 2 * PAD;
 	unsigned y = (f->depth - at->depth) * FRAME_HEIGHT;
 	struct mt_backtrace_frame frame;
 
 	mt_tree_label(f->tree, node, &frame);
 	char *name = mt_report_frame_name(&frame);
 
-	fprintf(f->out, "<g data-x=\"%llu\" data-w=\"%llu\" data-d=\"%u\"><title>", (unsigned long long)start,
-		(unsigned long long)value, at->depth);
+	fprintf(f->out, "<g data-x=\"%llu\" data-w=\"%llu\" data-d=\"%u\"><title>",
+		(unsigned long long)start, (unsigned long long)value, at->depth);
 	put_tip(f, node, &frame, name);
-	fprintf(f->out, "</title><rect x=\"%.4f%%\" y=\"%u\" width=\"%.4f%%\" height=\"%d\" fill=\"", 100 * x, y, 100 * width,
-		FRAME_HEIGHT - 1);
+	fprintf(f->out,
+		"</title><rect x=\"%.4f%%\" y=\"%u\" width=\"%.4f%%\" height=\"%d\" fill=\"",
+		100 * x, y, 100 * width, FRAME_HEIGHT - 1);
 	put_colour(f, name);
 	fprintf(f->out, "\"/><text x=\"%.2f\" y=\"%u\">", pixels * x + MT_FLAME_INSET, y + 12);
 	put_label(f, name, pixels * width);
@@ -197,11 +213,12 @@ static void put_frame(const struct flame *f, uint32_t node, uint64_t start)
 
 static void put_frames(struct flame *f)
 {
-	uint64_t *starts = mt_alloc((f->depth + 2) * sizeof *starts); /* by depth: of the next frame there */
+	/* by depth: of the next frame there */
+	uint64_t *starts = mt_alloc((f->depth + 2) * sizeof *starts);
 	uint32_t root = mt_tree_root(f->tree);
 
-	fprintf(f->out, "<svg class=\"frames\" x=\"%d\" y=\"%d\" width=\"%d\" height=\"%u\">\n", PAD, TOP, WIDTH - 2 * PAD,
-		f->height - TOP);
+	fprintf(f->out, "<svg class=\"frames\" x=\"%d\" y=\"%d\" width=\"%d\" height=\"%u\">\n",
+		PAD, TOP, WIDTH - 2 * PAD, f->height - TOP);
 	if (f->total)
 		put_frame(f, root, 0);
 	for (struct mt_walk walk = mt_walk_begin(f->tree); f->total && mt_walk_next(&walk);) {
@@ -233,7 +250,8 @@ int mt_export_flamegraph(const struct mt_report *report, struct mt_err *err)
 	put_head(&f);
 	put_details(&f);
 	put_frames(&f);
-	fprintf(f.out, "<script type=\"text/ecmascript\"><![CDATA[\n%s]]></script>\n</svg>\n", mt_flame_script);
+	fprintf(f.out, "<script type=\"text/ecmascript\"><![CDATA[\n%s]]></script>\n</svg>\n",
+		mt_flame_script);
 	mt_tree_free(tree);
 	return 0;
 }

@@ -1,9 +1,11 @@
-/* heaptrack's interpreted data, file format 3, as heaptrack_print and heaptrack_gui 1.4 read it: lines of a letter and
- * hexadecimal numbers, in which an allocation is a stack and a size. Their tools call a block temporary when the very
- * next event frees it, which they tell by stack and size; ours is when it is freed before its thread's next allocation.
- * To agree where one thread allocates, the free of the last allocated block comes first among those before the next
- * allocation; a pass over the events tells which blocks these are. And where another block of the same stack and size is
- * freed then, it is named by a twin. The same pass finds the reallocs that fail, which are left out. */
+/* heaptrack's interpreted data, file format 3, as heaptrack_print and heaptrack_gui 1.4 read it:
+ * lines of a letter and hexadecimal numbers, in which an allocation is a stack and a size. Their
+ * tools call a block temporary when the very next event frees it, which they tell by stack and
+ * size; ours is when it is freed before its thread's next allocation. To agree where one thread
+ * allocates, the free of the last allocated block comes first among those before the next
+ * allocation; a pass over the events tells which blocks these are. And where another block of the
+ * same stack and size is freed then, it is named by a twin. The same pass finds the reallocs that
+ * fail, which are left out. */
 #include "core/export/export_parts.h"
 #include "core/export/packed.h"
 #include "core/query/frame.h"
@@ -15,7 +17,8 @@
 
 #define PAGE 4096u
 #define NS_PER_MS 1000000u
-#define CHUNK 4096u      /* numbers are followed in chunks, each freed when none of its blocks live */
+/* numbers are followed in chunks, each freed when none of its blocks live */
+#define CHUNK 4096u
 
 struct info {
 	uint64_t size;
@@ -30,14 +33,14 @@ struct half {
 
 /* What the first pass tells the second. */
 struct foresight {
-	uint8_t *early;            /* a bit by number: the block's free is to come first */
+	uint8_t *early; /* a bit by number: the block's free is to come first */
 	uint64_t early_bytes;
-	uint64_t last;             /* number of the last allocation */
-	bool any, other, over;     /* there is one; another was freed since; it was freed */
-	uint64_t ordinal;          /* of the event */
+	uint64_t last;         /* number of the last allocation */
+	bool any, other, over; /* there is one; another was freed since; it was freed */
+	uint64_t ordinal;      /* of the event */
 	struct half *open;
 	uint32_t open_count, open_capacity;
-	uint64_t *failed;          /* ordinals of releases that are undone */
+	uint64_t *failed; /* ordinals of releases that are undone */
 	uint32_t failed_count, failed_capacity;
 };
 
@@ -49,22 +52,23 @@ struct chunk {
 struct heaptrack {
 	const struct mt_report *report;
 	struct mt_packed_out to;
-	struct mt_strings strings; /* ids are heaptrack's: both count from 1 */
-	uint32_t *ips, ip_count;   /* by pc, 0: not written */
+	struct mt_strings strings;     /* ids are heaptrack's: both count from 1 */
+	uint32_t *ips, ip_count;       /* by pc, 0: not written */
 	uint32_t *traces, trace_count; /* by node */
 	uint32_t *path, path_capacity;
-	struct info *infos;        /* in the order of the file; the first is never named by an event: heaptrack_print
-	                            * would take its free behind another for temporary */
+	/* in the order of the file; the first is never named by an event: heaptrack_print would
+	 * take its free behind another for temporary */
+	struct info *infos;
 	uint32_t info_count, info_capacity;
 	uint32_t *slots, slot_mask;
 	struct chunk **chunks;
 	uint64_t chunk_count;
 	struct foresight foresight;
-	uint64_t ordinal;          /* of the event, and what of foresight.failed is past */
+	uint64_t ordinal; /* of the event, and what of foresight.failed is past */
 	uint32_t failed;
-	bool early;                /* the free of the last allocation comes first */
+	bool early; /* the free of the last allocation comes first */
 	uint64_t last_number, ms, pages;
-	uint32_t last_info;        /* of the last allocation; 0: there was none */
+	uint32_t last_info; /* of the last allocation; 0: there was none */
 	uint32_t sample;
 };
 
@@ -123,12 +127,14 @@ static uint32_t function(struct heaptrack *h, const struct mt_backtrace_frame *f
 static uint32_t write_ip(struct heaptrack *h, uint32_t pc)
 {
 	const struct mt_profile *p = h->report->profile;
-	uint32_t first = 0, count = mt_pc_frames(h->report->symbols, pc, &first), names = count ? count : 1;
+	uint32_t first = 0, count = mt_pc_frames(h->report->symbols, pc, &first);
+	uint32_t names = count ? count : 1;
 	uint32_t *ids = mt_alloc(3 * (size_t)names * sizeof *ids);
 	struct mt_backtrace_frame frame;
 
 	for (uint32_t i = 0; i < names; i++) {
-		mt_frame_describe(&frame, p, h->report->symbols, pc, count ? first + i : MT_NO_FRAME);
+		mt_frame_describe(&frame, p, h->report->symbols, pc,
+			count ? first + i : MT_NO_FRAME);
 		ids[3 * i] = function(h, &frame);
 		ids[3 * i + 1] = string(h, frame.source);
 		ids[3 * i + 2] = frame.line;
@@ -144,19 +150,21 @@ static uint32_t write_ip(struct heaptrack *h, uint32_t pc)
 	return ++h->ip_count;
 }
 
-/* What heaptrack calls the allocating function, where the kind of call is known: it sees the malloc within. */
+/* What heaptrack calls the allocating function, where the kind of call is known: it sees the malloc
+ * within. */
 static const char *operator_name(unsigned kind)
 {
-	return kind == MT_KIND_NEW ? "operator new(unsigned long)"
-		: kind == MT_KIND_NEW_ARRAY ? "operator new[](unsigned long)" : NULL;
+	return kind == MT_KIND_NEW          ? "operator new(unsigned long)"
+		: kind == MT_KIND_NEW_ARRAY ? "operator new[](unsigned long)"
+					    : NULL;
 }
 
 static uint32_t ip_of(struct heaptrack *h, uint32_t pc)
 {
-	const char *operator = operator_name(pc);
+	const char *called = operator_name(pc);
 
-	if (!h->ips[pc] && operator) {
-		uint32_t name = string(h, operator);
+	if (!h->ips[pc] && called) {
+		uint32_t name = string(h, called);
 
 		put(h, "i 0 0 ", name);
 		end_line(h);
@@ -205,9 +213,12 @@ static uint32_t write_info(struct heaptrack *h, uint64_t size, uint32_t group)
 
 static uint32_t *info_slot(struct heaptrack *h, uint64_t size, uint32_t group)
 {
-	uint32_t at = (uint32_t)((size * 0xd6e8feb86659fd93ull + group) * 0x9e3779b97f4a7c15ull >> 32) & h->slot_mask;
+	uint32_t at =
+		(uint32_t)((size * 0xd6e8feb86659fd93ull + group) * 0x9e3779b97f4a7c15ull >> 32)
+		& h->slot_mask;
 
-	while (h->slots[at] && (h->infos[h->slots[at]].size != size || h->infos[h->slots[at]].group != group))
+	while (h->slots[at]
+		&& (h->infos[h->slots[at]].size != size || h->infos[h->slots[at]].group != group))
 		at = (at + 1) & h->slot_mask;
 	return &h->slots[at];
 }
@@ -244,7 +255,8 @@ static void put_resident(struct heaptrack *h, uint64_t time_ns)
 {
 	const struct mt_profile *p = h->report->source->profile;
 
-	for (; h->sample < p->sample_count && (h->sample + 1) * p->step_ns <= time_ns; h->sample++) {
+	for (; h->sample < p->sample_count && (h->sample + 1) * p->step_ns <= time_ns;
+		h->sample++) {
 		uint64_t pages = p->samples[h->sample].memory.rss_bytes / PAGE;
 
 		if (pages && pages != h->pages) {
@@ -310,7 +322,8 @@ static void set_live(struct heaptrack *h, uint64_t number, uint32_t info)
 		uint64_t wanted = at + 1 > 2 * h->chunk_count ? at + 1 : 2 * h->chunk_count;
 
 		h->chunks = mt_resize(h->chunks, wanted * sizeof *h->chunks);
-		memset(h->chunks + h->chunk_count, 0, (wanted - h->chunk_count) * sizeof *h->chunks);
+		memset(h->chunks + h->chunk_count, 0,
+			(wanted - h->chunk_count) * sizeof *h->chunks);
 		h->chunk_count = wanted;
 	}
 	if (!h->chunks[at])
@@ -358,7 +371,8 @@ static int visit(void *context, const struct mt_event *e)
 	switch ((enum mt_event_type)e->type) {
 	case MT_EVENT_REALLOCATE:
 		if (e->previous != UINT64_MAX)
-			end_block(h, e->previous, e->time_ns); /* where it was not released */
+			/* where it was not released */
+			end_block(h, e->previous, e->time_ns);
 		/* fall through */
 	case MT_EVENT_ALLOCATE:
 		info = info_of(h, e->size, e->group);
@@ -367,11 +381,8 @@ static int visit(void *context, const struct mt_event *e)
 		break;
 	case MT_EVENT_FREE:
 	case MT_EVENT_IMPLIED_FREE:
-	case MT_EVENT_RELEASE:
-		on_end(h, e->number, e->time_ns);
-		break;
-	default:
-		break;
+	case MT_EVENT_RELEASE: on_end(h, e->number, e->time_ns); break;
+	default: break;
 	}
 	return 0;
 }
@@ -389,7 +400,7 @@ static void set_early(struct foresight *f, uint64_t number, bool early)
 		f->early = mt_resize(f->early, f->early_bytes);
 		memset(f->early + bytes, 0, f->early_bytes - bytes);
 	}
-	f->early[number / 8] &= (uint8_t)~(1u << number % 8);
+	f->early[number / 8] &= (uint8_t) ~(1u << number % 8);
 	f->early[number / 8] |= (uint8_t)(early << number % 8);
 }
 
@@ -471,7 +482,8 @@ static void put_end(struct heaptrack *h)
 	put_time(h, info->wall_ns);
 	put_resident(h, UINT64_MAX);
 	if (info->ended && !info->recorder_lost && !h->report->damaged)
-		mt_buffer_printf(&h->to.text, "\n# strings: %u\n# ips: %u\n", h->strings.count - 1, h->ip_count);
+		mt_buffer_printf(&h->to.text, "\n# strings: %u\n# ips: %u\n", h->strings.count - 1,
+			h->ip_count);
 }
 
 static void free_all(struct heaptrack *h)
@@ -496,7 +508,8 @@ int mt_export_heaptrack(const struct mt_report *report, struct mt_err *err)
 	int error;
 
 	if (!report->source || !report->source->reader)
-		return mt_fail(err, -ENODATA, "a heaptrack file tells of events, and there are none");
+		return mt_fail(err, -ENODATA,
+			"a heaptrack file tells of events, and there are none");
 	error = mt_packed_begin(&h.to, report->out, report->output, err);
 	if (error)
 		return error;
@@ -506,7 +519,8 @@ int mt_export_heaptrack(const struct mt_report *report, struct mt_err *err)
 	put_head(&h);
 	error = mt_scan_events(report->source, report->asked, foresee, &h.foresight, err);
 	if (h.foresight.failed_count)
-		qsort(h.foresight.failed, h.foresight.failed_count, sizeof *h.foresight.failed, by_ordinal);
+		qsort(h.foresight.failed, h.foresight.failed_count, sizeof *h.foresight.failed,
+			by_ordinal);
 	if (!error)
 		error = mt_scan_events(report->source, report->asked, visit, &h, err);
 	if (!error)

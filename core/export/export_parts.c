@@ -28,13 +28,17 @@ char *mt_export_node_name(const struct mt_tree *tree, uint32_t node)
 	return mt_report_frame_name(&frame);
 }
 
-struct mt_tree *mt_export_tree(const struct mt_report *report, struct mt_group *sum, struct mt_err *err)
+struct mt_tree *mt_export_tree(const struct mt_report *report, struct mt_group *sum,
+	struct mt_err *err)
 {
 	struct mt_selection selection = {0};
 	struct mt_tree *tree = NULL;
 
-	if (mt_select(&selection, report->profile, report->symbols, report->filter, report->sort, false, err) >= 0) {
-		tree = mt_tree_new(report->profile, report->symbols, &selection, false, report->sort);
+	if (mt_select(&selection, report->profile, report->symbols, report->filter, report->sort,
+		    false, err)
+		>= 0) {
+		tree = mt_tree_new(report->profile, report->symbols, &selection, false,
+			report->sort);
 		mt_tree_expand_all(tree);
 		if (sum)
 			*sum = selection.sum;
@@ -52,5 +56,6 @@ const char *mt_export_base_name(const char *path)
 
 const char *mt_export_program(const struct mt_profile *p)
 {
-	return mt_export_base_name(p->argument_count ? mt_strings_get(&p->strings, p->arguments[0]) : "");
+	return mt_export_base_name(
+		p->argument_count ? mt_strings_get(&p->strings, p->arguments[0]) : "");
 }

@@ -8,13 +8,15 @@
 /* What a stack without any frame is called. */
 #define MT_EXPORT_NO_STACK "[no stack]"
 
-/* A way through a call tree that does not recurse: stacks of the program can be deeper than our own. */
+/* A way through a call tree that does not recurse: stacks of the program can be deeper than our
+ * own. */
 struct mt_walk {
 	const struct mt_tree *tree;
 	uint32_t node;
 	bool down; /* whether the node was entered, not left */
 };
-/* The next step, while there is one: each node but the root is entered, then its children, then it is left. */
+/* The next step, while there is one: each node but the root is entered, then its children, then it
+ * is left. */
 static inline bool mt_walk_next(struct mt_walk *walk)
 {
 	const struct mt_tree_node *at = mt_tree_get(walk->tree, walk->node);
@@ -33,11 +35,13 @@ static inline struct mt_walk mt_walk_begin(const struct mt_tree *tree)
 	return (struct mt_walk){tree, mt_tree_root(tree), true};
 }
 
-/* Adds a name that is one line of UTF-8; in place of the separator stands ':' ('\0': there is none). */
+/* Adds a name that is one line of UTF-8; in place of the separator stands ':' ('\0': there is
+ * none). */
 void mt_export_add_name(struct mt_buffer *, const char *name, char separator);
 /* A node's function, or module+0xoffset; caller frees. */
 char *mt_export_node_name(const struct mt_tree *, uint32_t node);
-/* The tree of what the report's filter selects, by its metric; sum (may be NULL): over all. NULL on error. */
+/* The tree of what the report's filter selects, by its metric; sum (may be NULL): over all. NULL on
+ * error. */
 struct mt_tree *mt_export_tree(const struct mt_report *, struct mt_group *sum, struct mt_err *);
 /* Name of the program: of the first argument, without folders. Borrowed. */
 const char *mt_export_program(const struct mt_profile *);

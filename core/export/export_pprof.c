@@ -1,4 +1,5 @@
-/* pprof's profile.proto (github.com/google/pprof/blob/main/proto/profile.proto), compressed with gzip. */
+/* pprof's profile.proto (github.com/google/pprof/blob/main/proto/profile.proto), compressed with
+ * gzip. */
 #include "core/export/export_parts.h"
 #include "core/export/protobuf.h"
 #include "core/query/frame.h"
@@ -8,13 +9,32 @@
 #include <string.h>
 #include <zlib.h>
 
-enum { PROFILE_SAMPLE_TYPE = 1, PROFILE_SAMPLE, PROFILE_MAPPING, PROFILE_LOCATION, PROFILE_FUNCTION, PROFILE_STRING,
-	PROFILE_TIME = 9, PROFILE_DURATION, PROFILE_COMMENT = 13, PROFILE_DEFAULT_TYPE };
+enum {
+	PROFILE_SAMPLE_TYPE = 1,
+	PROFILE_SAMPLE,
+	PROFILE_MAPPING,
+	PROFILE_LOCATION,
+	PROFILE_FUNCTION,
+	PROFILE_STRING,
+	PROFILE_TIME = 9,
+	PROFILE_DURATION,
+	PROFILE_COMMENT = 13,
+	PROFILE_DEFAULT_TYPE
+};
 enum { TYPE_NAME = 1, TYPE_UNIT };
 enum { SAMPLE_LOCATION = 1, SAMPLE_VALUE, SAMPLE_LABEL };
 enum { LABEL_KEY = 1, LABEL_TEXT };
-enum { MAPPING_ID = 1, MAPPING_START, MAPPING_LIMIT, MAPPING_FILE = 5, MAPPING_BUILD_ID, MAPPING_HAS_FUNCTIONS,
-	MAPPING_HAS_FILES, MAPPING_HAS_LINES, MAPPING_HAS_INLINE };
+enum {
+	MAPPING_ID = 1,
+	MAPPING_START,
+	MAPPING_LIMIT,
+	MAPPING_FILE = 5,
+	MAPPING_BUILD_ID,
+	MAPPING_HAS_FUNCTIONS,
+	MAPPING_HAS_FILES,
+	MAPPING_HAS_LINES,
+	MAPPING_HAS_INLINE
+};
 enum { LOCATION_ID = 1, LOCATION_MAPPING, LOCATION_ADDRESS, LOCATION_LINE };
 enum { LINE_FUNCTION = 1, LINE_NUMBER };
 enum { FUNCTION_ID = 1, FUNCTION_NAME, FUNCTION_SYSTEM_NAME, FUNCTION_FILE };
@@ -36,8 +56,9 @@ struct pprof {
 	struct mt_buffer out;
 	struct mt_buffer part, inner, packed, text; /* of a message that is being written */
 	struct mt_strings strings;
-	struct mt_strings function_keys;    /* a function's id is the id of its three strings' numbers */
-	uint8_t *has_location;              /* by pc; a location's id is its pc's, plus one */
+	/* a function's id is the id of its three strings' numbers */
+	struct mt_strings function_keys;
+	uint8_t *has_location; /* by pc; a location's id is its pc's, plus one */
 };
 
 static uint32_t string(struct pprof *p, const char *text)
@@ -51,7 +72,8 @@ static uint32_t string(struct pprof *p, const char *text)
 static uint32_t function(struct pprof *p, const struct mt_backtrace_frame *frame)
 {
 	char *name = mt_report_frame_name(frame), key[64];
-	struct function f = {string(p, name), string(p, *frame->raw_function ? frame->raw_function : name),
+	struct function f = {string(p, name),
+		string(p, *frame->raw_function ? frame->raw_function : name),
 		string(p, frame->source)};
 	uint32_t before = p->function_keys.count;
 	struct mt_buffer message = {0};
@@ -71,20 +93,23 @@ static uint32_t function(struct pprof *p, const struct mt_backtrace_frame *frame
 	return id;
 }
 
-static void add_line(struct pprof *p, struct mt_buffer *location, const struct mt_backtrace_frame *frame)
+static void add_line(struct pprof *p, struct mt_buffer *location,
+	const struct mt_backtrace_frame *frame)
 {
 	mt_proto_number(&p->inner, LINE_FUNCTION, function(p, frame));
 	mt_proto_number(&p->inner, LINE_NUMBER, frame->line);
 	mt_proto_message(location, LOCATION_LINE, &p->inner);
 }
 
-/* The location of a pc, of which an inlined function stands before the one that it is inlined into. */
+/* The location of a pc, of which an inlined function stands before the one that it is inlined
+ * into. */
 static uint32_t location(struct pprof *p, uint32_t pc)
 {
 	const struct mt_profile *profile = p->report->profile;
 	struct mt_backtrace_frame frame;
 	struct mt_buffer message = {0};
-	uint32_t first = 0, count = mt_pc_frames(p->report->symbols, pc, &first), module = MT_NO_MODULE;
+	uint32_t first = 0, count = mt_pc_frames(p->report->symbols, pc, &first);
+	uint32_t module = MT_NO_MODULE;
 
 	if (p->has_location[pc])
 		return pc + 1;
@@ -92,11 +117,16 @@ static uint32_t location(struct pprof *p, uint32_t pc)
 	if (pc >= MT_PC_FIRST)
 		module = profile->pcs[pc].module;
 	mt_proto_number(&message, LOCATION_ID, pc + 1);
-	mt_proto_number(&message, LOCATION_MAPPING, module < profile->module_count ? module + 1 : 0);
+	mt_proto_number(&message, LOCATION_MAPPING,
+		module < profile->module_count ? module + 1 : 0);
 	mt_proto_number(&message, LOCATION_ADDRESS, profile->pcs[pc].address);
 	if (pc == MT_KIND_NONE) {
 		frame = (struct mt_backtrace_frame){
-			.function = MT_EXPORT_NO_STACK, .raw_function = "", .source = "", .module = ""};
+			.function = MT_EXPORT_NO_STACK,
+			.raw_function = "",
+			.source = "",
+			.module = "",
+		};
 		add_line(p, &message, &frame);
 	} else if (!count) {
 		mt_frame_describe(&frame, profile, p->report->symbols, pc, MT_NO_FRAME);
@@ -127,7 +157,8 @@ static void put_sample(struct pprof *p, uint32_t id)
 #undef X
 	mt_proto_message(&p->part, SAMPLE_VALUE, &p->packed);
 	mt_proto_number(&p->inner, LABEL_KEY, string(p, "kind"));
-	mt_proto_number(&p->inner, LABEL_TEXT, string(p, mt_kind_name(mt_profile_group_kind(profile, id))));
+	mt_proto_number(&p->inner, LABEL_TEXT,
+		string(p, mt_kind_name(mt_profile_group_kind(profile, id))));
 	mt_proto_message(&p->part, SAMPLE_LABEL, &p->inner);
 	mt_proto_message(&p->out, PROFILE_SAMPLE, &p->part);
 }
@@ -143,7 +174,8 @@ static void put_mapping(struct pprof *p, uint32_t id)
 	mt_proto_number(&p->part, MAPPING_ID, id + 1);
 	mt_proto_number(&p->part, MAPPING_START, module->start);
 	mt_proto_number(&p->part, MAPPING_LIMIT, module->end);
-	mt_proto_number(&p->part, MAPPING_FILE, string(p, mt_strings_get(&p->report->profile->strings, module->path)));
+	mt_proto_number(&p->part, MAPPING_FILE,
+		string(p, mt_strings_get(&p->report->profile->strings, module->path)));
 	mt_proto_number(&p->part, MAPPING_BUILD_ID, string(p, build_id));
 	for (unsigned field = MAPPING_HAS_FUNCTIONS; field <= MAPPING_HAS_INLINE; field++)
 		mt_proto_number(&p->part, field, 1);
@@ -156,8 +188,10 @@ static void put_mappings(struct pprof *p)
 	const struct mt_profile *profile = p->report->profile;
 	uint32_t main = 0;
 
-	while (main < profile->module_count && strcmp(mt_export_program(profile), mt_export_base_name(
-		mt_strings_get(&profile->strings, profile->modules[main].path))))
+	while (main < profile->module_count
+		&& strcmp(mt_export_program(profile),
+			mt_export_base_name(
+				mt_strings_get(&profile->strings, profile->modules[main].path))))
 		main++;
 	if (main < profile->module_count)
 		put_mapping(p, main);
@@ -198,7 +232,8 @@ static int put_compressed(FILE *out, const struct mt_buffer *plain, struct mt_er
 	z_stream stream = {.next_in = plain->data};
 	size_t left = plain->len;
 	uint8_t chunk[65536];
-	int status = deflateInit2(&stream, Z_DEFAULT_COMPRESSION, Z_DEFLATED, MAX_WBITS + 16, 8, Z_DEFAULT_STRATEGY);
+	int status = deflateInit2(&stream, Z_DEFAULT_COMPRESSION, Z_DEFLATED, MAX_WBITS + 16, 8,
+		Z_DEFAULT_STRATEGY);
 
 	if (status != Z_OK)
 		return mt_fail(err, -ENOMEM, "cannot compress the profile: %s", strerror(ENOMEM));
@@ -213,7 +248,9 @@ static int put_compressed(FILE *out, const struct mt_buffer *plain, struct mt_er
 		fwrite(chunk, 1, sizeof chunk - stream.avail_out, out);
 	} while (status == Z_OK);
 	deflateEnd(&stream);
-	return status == Z_STREAM_END ? 0 : mt_fail(err, -EIO, "cannot compress the profile: zlib's error %d", status);
+	return status == Z_STREAM_END
+		? 0
+		: mt_fail(err, -EIO, "cannot compress the profile: zlib's error %d", status);
 }
 
 static void free_parts(struct pprof *p)
@@ -232,8 +269,8 @@ int mt_export_pprof(const struct mt_report *report, struct mt_err *err)
 {
 	struct pprof p = {.report = report};
 	struct mt_selection selection = {0};
-	int status = mt_select(&selection, report->profile, report->symbols, report->filter, MT_METRIC_LEAKED_SIZE, false,
-		err);
+	int status = mt_select(&selection, report->profile, report->symbols, report->filter,
+		MT_METRIC_LEAKED_SIZE, false, err);
 
 	if (status >= 0) {
 		mt_strings_init(&p.strings);

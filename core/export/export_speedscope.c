@@ -1,5 +1,5 @@
-/* speedscope's file format (www.speedscope.app/file-format-schema.json): a sampled profile per metric, whose samples are
- * stacks with a weight. */
+/* speedscope's file format (www.speedscope.app/file-format-schema.json): a sampled profile per
+ * metric, whose samples are stacks with a weight. */
 #include "core/export/export_parts.h"
 
 #include <errno.h>
@@ -9,16 +9,17 @@
 #define MT_VERSION "unknown"
 #endif
 
-static const enum mt_metric metrics[] = {MT_METRIC_LEAKED_SIZE, MT_METRIC_AT_PEAK_SIZE, MT_METRIC_SIZE,
-	MT_METRIC_LEAKED_COUNT, MT_METRIC_ALLOCATED_COUNT, MT_METRIC_TEMPORARY_COUNT};
+static const enum mt_metric metrics[] = {MT_METRIC_LEAKED_SIZE, MT_METRIC_AT_PEAK_SIZE,
+	MT_METRIC_SIZE, MT_METRIC_LEAKED_COUNT, MT_METRIC_ALLOCATED_COUNT,
+	MT_METRIC_TEMPORARY_COUNT};
 #define METRICS (sizeof metrics / sizeof *metrics)
 
 struct scope {
 	const struct mt_report *report;
 	const struct mt_tree *tree;
 	struct mt_json json;
-	uint32_t *frame_of;  /* by tree node */
-	uint32_t *path;      /* frames from the outermost to the present node's */
+	uint32_t *frame_of; /* by tree node */
+	uint32_t *path;     /* frames from the outermost to the present node's */
 	uint32_t depth, capacity;
 };
 
@@ -46,7 +47,11 @@ static void put_frame(struct scope *s, const struct mt_backtrace_frame *frame, c
 
 static void put_frames(struct scope *s)
 {
-	struct mt_backtrace_frame frame = {.function = MT_EXPORT_NO_STACK, .source = "", .module = ""};
+	struct mt_backtrace_frame frame = {
+		.function = MT_EXPORT_NO_STACK,
+		.source = "",
+		.module = "",
+	};
 	struct mt_strings seen;
 
 	mt_strings_init(&seen); /* id 0 is the frame of the root */
@@ -60,7 +65,8 @@ static void put_frames(struct scope *s)
 		if (!walk.down)
 			continue;
 		mt_tree_label(s->tree, walk.node, &frame);
-		char *name = mt_report_frame_name(&frame), *key = mt_format("%s\n%s\n%s", name, frame.source, frame.module);
+		char *name = mt_report_frame_name(&frame);
+		char *key = mt_format("%s\n%s\n%s", name, frame.source, frame.module);
 		uint32_t before = seen.count;
 
 		s->frame_of[walk.node] = mt_strings_add(&seen, key);
@@ -130,7 +136,8 @@ static void put_profile(struct scope *s, enum mt_metric metric)
 	mt_json_key(&s->json, "startValue");
 	mt_json_number(&s->json, 0);
 	mt_json_key(&s->json, "endValue");
-	mt_json_number(&s->json, value_of(s, &mt_tree_get(s->tree, mt_tree_root(s->tree))->total, metric));
+	mt_json_number(&s->json,
+		value_of(s, &mt_tree_get(s->tree, mt_tree_root(s->tree))->total, metric));
 	put_stacks(s, metric, false);
 	put_stacks(s, metric, true);
 	mt_json_close(&s->json, '}');

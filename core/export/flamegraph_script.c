@@ -3,6 +3,7 @@
 #define TEXT_(...) #__VA_ARGS__
 #define TEXT(...) TEXT_(__VA_ARGS__)
 
+/* clang-format off */
 /* Frames stand in the document in depth-first order: what follows a frame and is deeper was called by it. */
 const char mt_flame_script[] =
 "(function () {\n"
@@ -111,3 +112,4 @@ const char mt_flame_script[] =
 "window.addEventListener('resize', draw);\n"
 "draw();\n"
 "})();\n";
+/* clang-format on */

@@ -29,9 +29,11 @@ struct loss {
 	size_t at;       /* counter, or offset */
 };
 
-/* All sums that say that something is missing; a counter that the totals hold already is left out. */
+/* All sums that say that something is missing; a counter that the totals hold already is left
+ * out. */
 static const struct loss *losses(uint32_t *count)
 {
+	/* clang-format off */
 	static const struct loss all[] = {
 #define X(name, words) {words, false, offsetof(struct mt_info, name)},
 		MT_INFO_COUNTS(X)
@@ -40,6 +42,7 @@ static const struct loss *losses(uint32_t *count)
 		MT_COUNTERS(X)
 #undef X
 	};
+	/* clang-format on */
 
 	*count = sizeof all / sizeof *all;
 	return all;
@@ -48,18 +51,24 @@ static const struct loss *losses(uint32_t *count)
 static bool is_loss(const struct loss *l)
 {
 	if (l->of_counter)
-		return l->at >= MT_COUNTER_NODES_FULL && l->at != MT_COUNTER_BOOTSTRAP && l->at != MT_COUNTER_CHECKED_STACKS &&
-			l->at != MT_COUNTER_CHECKED_OTHERWISE && l->at != MT_COUNTER_NOT_COMPARABLE;
-	return (l->at >= offsetof(struct mt_info, lost_events) && l->at < offsetof(struct mt_info, wall_ns)) ||
-		l->at == offsetof(struct mt_info, unrecorded_frees) || l->at == offsetof(struct mt_info, implied_unmaps) ||
-		l->at == offsetof(struct mt_info, log_dropped);
+		return l->at >= MT_COUNTER_NODES_FULL && l->at != MT_COUNTER_BOOTSTRAP
+			&& l->at != MT_COUNTER_CHECKED_STACKS
+			&& l->at != MT_COUNTER_CHECKED_OTHERWISE
+			&& l->at != MT_COUNTER_NOT_COMPARABLE;
+	return (l->at >= offsetof(struct mt_info, lost_events)
+		       && l->at < offsetof(struct mt_info, wall_ns))
+		|| l->at == offsetof(struct mt_info, unrecorded_frees)
+		|| l->at == offsetof(struct mt_info, implied_unmaps)
+		|| l->at == offsetof(struct mt_info, log_dropped);
 }
 
 /* Counted, as it may matter, but nothing is missing for it. */
 static bool is_note(const struct loss *l)
 {
-	return !l->of_counter && (l->at == offsetof(struct mt_info, ambiguous) ||
-		l->at == offsetof(struct mt_info, inherited_frees) || l->at == offsetof(struct mt_info, unrecorded_frees));
+	return !l->of_counter
+		&& (l->at == offsetof(struct mt_info, ambiguous)
+			|| l->at == offsetof(struct mt_info, inherited_frees)
+			|| l->at == offsetof(struct mt_info, unrecorded_frees));
 }
 
 static uint64_t loss_value(const struct loss *l, const struct mt_info *info)
@@ -74,10 +83,12 @@ static uint64_t loss_value(const struct loss *l, const struct mt_info *info)
 
 /* ---- lines ---- */
 
-static void add(struct mt_journal *j, enum mt_journal_kind kind, enum mt_journal_time time, uint64_t time_ns, uint32_t index)
+static void add(struct mt_journal *j, enum mt_journal_kind kind, enum mt_journal_time time,
+	uint64_t time_ns, uint32_t index)
 {
 	MT_GROW(j->lines, j->count, j->capacity);
-	j->lines[j->count++] = (struct mt_journal_line){time_ns, index, (uint8_t)kind, (uint8_t)time};
+	j->lines[j->count++] =
+		(struct mt_journal_line){time_ns, index, (uint8_t)kind, (uint8_t)time};
 }
 
 /* When each module was first seen in the stack of an allocation; UINT64_MAX: never. */
@@ -120,7 +131,8 @@ static struct mt_journal_line *modules_of(const struct mt_profile *p)
 	uint64_t *seen = first_seen(p);
 
 	for (uint32_t i = 0; i < p->module_count; i++)
-		lines[i] = (struct mt_journal_line){seen[i] == UINT64_MAX ? 0 : seen[i], i, MT_JOURNAL_MODULE,
+		lines[i] = (struct mt_journal_line){seen[i] == UINT64_MAX ? 0 : seen[i], i,
+			MT_JOURNAL_MODULE,
 			seen[i] == UINT64_MAX ? MT_JOURNAL_UNSEEN : MT_JOURNAL_BY_THEN};
 	qsort(lines, p->module_count, sizeof *lines, by_time);
 	free(seen);
@@ -130,15 +142,23 @@ static struct mt_journal_line *modules_of(const struct mt_profile *p)
 /* The log is in order by itself, and may be long. */
 static void add_timed(struct mt_journal *j, const struct mt_profile *p)
 {
-	static const enum mt_journal_kind kinds[MT_LOG_TYPES] = {[MT_LOG_CALL] = MT_JOURNAL_CALL, [MT_LOG_MARKER] = MT_JOURNAL_MARKER,
-		[MT_LOG_PAUSE] = MT_JOURNAL_PAUSE, [MT_LOG_RESUME] = MT_JOURNAL_RESUME, [MT_LOG_GAP] = MT_JOURNAL_GAP,
-		[MT_LOG_LIMIT] = MT_JOURNAL_LIMIT};
+	static const enum mt_journal_kind kinds[MT_LOG_TYPES] = {
+		[MT_LOG_CALL] = MT_JOURNAL_CALL,
+		[MT_LOG_MARKER] = MT_JOURNAL_MARKER,
+		[MT_LOG_PAUSE] = MT_JOURNAL_PAUSE,
+		[MT_LOG_RESUME] = MT_JOURNAL_RESUME,
+		[MT_LOG_GAP] = MT_JOURNAL_GAP,
+		[MT_LOG_LIMIT] = MT_JOURNAL_LIMIT,
+	};
 	struct mt_journal_line *modules = modules_of(p);
 	uint32_t next = 0;
 
 	for (uint32_t i = 0; i <= p->log_count; i++) {
-		for (; next < p->module_count && (i == p->log_count || modules[next].time_ns <= p->log[i].time_ns); next++)
-			add(j, MT_JOURNAL_MODULE, modules[next].time, modules[next].time_ns, modules[next].index);
+		for (; next < p->module_count
+			&& (i == p->log_count || modules[next].time_ns <= p->log[i].time_ns);
+			next++)
+			add(j, MT_JOURNAL_MODULE, modules[next].time, modules[next].time_ns,
+				modules[next].index);
 		if (i < p->log_count && p->log[i].type < MT_LOG_TYPES && kinds[p->log[i].type])
 			add(j, kinds[p->log[i].type], MT_JOURNAL_EXACT, p->log[i].time_ns, i);
 	}
@@ -158,7 +178,8 @@ void mt_journal_make(struct mt_journal *j, const struct mt_profile *p, const cha
 	add_timed(j, p);
 	for (uint32_t i = 0; i < count; i++)
 		if (is_loss(&all[i]) && loss_value(&all[i], info)) {
-			add(j, is_note(&all[i]) ? MT_JOURNAL_NOTE : MT_JOURNAL_LOSS, MT_JOURNAL_SO_FAR, info->wall_ns, i);
+			add(j, is_note(&all[i]) ? MT_JOURNAL_NOTE : MT_JOURNAL_LOSS,
+				MT_JOURNAL_SO_FAR, info->wall_ns, i);
 			lost += !is_note(&all[i]);
 		}
 	if (!lost)
@@ -187,8 +208,8 @@ static void begin_text(char *out, size_t len, const struct mt_profile *p)
 	size_t used = (size_t)snprintf(out, len, "process %u", info->pid);
 
 	if (used < len && info->parent)
-		used += (size_t)snprintf(out + used, len - used, " %s by %u", info->origin == MT_ORIGIN_FORKED ? "forked" : "started",
-			info->parent);
+		used += (size_t)snprintf(out + used, len - used, " %s by %u",
+			info->origin == MT_ORIGIN_FORKED ? "forked" : "started", info->parent);
 	struct mt_buffer words = {0};
 
 	for (uint32_t i = 0; i < p->argument_count; i++) {
@@ -196,24 +217,32 @@ static void begin_text(char *out, size_t len, const struct mt_profile *p)
 		mt_buffer_add_escaped(&words, mt_strings_get(&p->strings, p->arguments[i]));
 	}
 	if (used < len)
-		snprintf(out + used, len - used, "%.*s", (int)words.len, words.len ? (const char *)words.data : "");
+		snprintf(out + used, len - used, "%.*s", (int)words.len,
+			words.len ? (const char *)words.data : "");
 	mt_buffer_free(&words);
 }
 
 enum known { KNOWN_NOT, KNOWN_PLACES, KNOWN_NAMES, KNOWN_LINES };
 
 /* What is known of the module's frames: the most that one of them has. */
-static enum known known_of(const struct mt_profile *p, const struct mt_symbols *symbols, uint32_t module)
+static enum known known_of(const struct mt_profile *p, const struct mt_symbols *symbols,
+	uint32_t module)
 {
 	enum known best = KNOWN_NOT;
 
 	for (uint32_t pc = MT_PC_FIRST; pc < p->pc_count && best < KNOWN_LINES; pc++) {
-		uint32_t first, count = p->pcs[pc].module == module ? mt_pc_frames(symbols, pc, &first) : 0;
+		uint32_t first;
+		uint32_t count =
+			p->pcs[pc].module == module ? mt_pc_frames(symbols, pc, &first) : 0;
 
 		for (uint32_t i = 0; i < count; i++) {
 			const struct mt_frame *f = &symbols->frames[first + i];
-			const char *name = mt_strings_get(&symbols->strings, f->function), *plus = strrchr(name, '+');
-			enum known here = f->line ? KNOWN_LINES : strncmp(plus ? plus + 1 : name, "0x", 2) ? KNOWN_NAMES : KNOWN_PLACES;
+			const char *name = mt_strings_get(&symbols->strings, f->function);
+			const char *plus = strrchr(name, '+');
+			enum known here = f->line ? KNOWN_LINES
+				: strncmp(plus ? plus + 1 : name, "0x", 2)
+				? KNOWN_NAMES
+				: KNOWN_PLACES;
 
 			best = here > best ? here : best;
 		}
@@ -222,41 +251,64 @@ static enum known known_of(const struct mt_profile *p, const struct mt_symbols *
 }
 
 /* What is known comes first, in a column of its own: paths are long. */
-static void module_text(char *out, size_t len, const struct mt_profile *p, const struct mt_symbols *symbols, uint32_t index)
+static void module_text(char *out, size_t len, const struct mt_profile *p,
+	const struct mt_symbols *symbols, uint32_t index)
 {
-	static const char *const words[] = {[KNOWN_NOT] = "in no stack", [KNOWN_PLACES] = "no names", [KNOWN_NAMES] = "no lines",
-		[KNOWN_LINES] = "with lines"};
+	static const char *const words[] = {
+		[KNOWN_NOT] = "in no stack",
+		[KNOWN_PLACES] = "no names",
+		[KNOWN_NAMES] = "no lines",
+		[KNOWN_LINES] = "with lines",
+	};
 	const struct mt_module *m = &p->modules[index];
 	const char *path = mt_strings_get(&p->strings, m->path);
-	size_t used = (size_t)snprintf(out, len, "%-11s %s", words[known_of(p, symbols, index)], *path ? path : "the program itself");
+	size_t used = (size_t)snprintf(out, len, "%-11s %s", words[known_of(p, symbols, index)],
+		*path ? path : "the program itself");
 
 	if (m->epoch && used < len)
-		snprintf(out + used, len - used, ", loaded after %u unload%s", m->epoch, m->epoch == 1 ? "" : "s");
+		snprintf(out + used, len - used, ", loaded after %u unload%s", m->epoch,
+			m->epoch == 1 ? "" : "s");
 }
 
-static void call_text(char *out, size_t len, const struct mt_profile *p, const struct mt_log_entry *e)
+static void call_text(char *out, size_t len, const struct mt_profile *p,
+	const struct mt_log_entry *e)
 {
-	static const struct { int id; const char *name; } names[] = {{M_MXFAST, "M_MXFAST"},
-		{M_TRIM_THRESHOLD, "M_TRIM_THRESHOLD"}, {M_TOP_PAD, "M_TOP_PAD"}, {M_MMAP_THRESHOLD, "M_MMAP_THRESHOLD"},
-		{M_MMAP_MAX, "M_MMAP_MAX"}, {M_CHECK_ACTION, "M_CHECK_ACTION"}, {M_PERTURB, "M_PERTURB"},
-		{M_ARENA_TEST, "M_ARENA_TEST"}, {M_ARENA_MAX, "M_ARENA_MAX"}};
+	static const struct {
+		int id;
+		const char *name;
+	} names[] = {
+		{M_MXFAST, "M_MXFAST"},
+		{M_TRIM_THRESHOLD, "M_TRIM_THRESHOLD"},
+		{M_TOP_PAD, "M_TOP_PAD"},
+		{M_MMAP_THRESHOLD, "M_MMAP_THRESHOLD"},
+		{M_MMAP_MAX, "M_MMAP_MAX"},
+		{M_CHECK_ACTION, "M_CHECK_ACTION"},
+		{M_PERTURB, "M_PERTURB"},
+		{M_ARENA_TEST, "M_ARENA_TEST"},
+		{M_ARENA_MAX, "M_ARENA_MAX"},
+	};
 	char number[24];
 	const char *name = number;
 
 	if (mt_profile_log_kind(p, e) == MT_KIND_MALLOC_TRIM) {
-		snprintf(out, len, "malloc_trim(%llu) returned %d", (unsigned long long)e->values[0], (int)e->values[2]);
+		snprintf(out, len, "malloc_trim(%llu) returned %d",
+			(unsigned long long)e->values[0], (int)e->values[2]);
 		return;
 	}
 	snprintf(number, sizeof number, "%d", (int)e->values[0]);
 	for (size_t i = 0; i < sizeof names / sizeof *names; i++)
 		if (names[i].id == (int)e->values[0])
 			name = names[i].name;
-	snprintf(out, len, "mallopt(%s, %d) returned %d", name, (int)e->values[1], (int)e->values[2]);
+	snprintf(out, len, "mallopt(%s, %d) returned %d", name, (int)e->values[1],
+		(int)e->values[2]);
 }
 
-static void pause_text(char *out, size_t len, const struct mt_profile *p, const struct mt_log_entry *e)
+static void pause_text(char *out, size_t len, const struct mt_profile *p,
+	const struct mt_log_entry *e)
 {
-	const char *words = e->type == MT_LOG_PAUSE ? "the recording pauses: new blocks are left out" : "the recording goes on";
+	const char *words = e->type == MT_LOG_PAUSE
+		? "the recording pauses: new blocks are left out"
+		: "the recording goes on";
 	const char *text = mt_strings_get(&p->strings, e->text);
 
 	if (!e->node && !*text)
@@ -265,7 +317,8 @@ static void pause_text(char *out, size_t len, const struct mt_profile *p, const 
 		snprintf(out, len, "%s, by the program%s%s", words, *text ? ": " : "", text);
 }
 
-static void log_text(char *out, size_t len, const struct mt_profile *p, const struct mt_log_entry *e)
+static void log_text(char *out, size_t len, const struct mt_profile *p,
+	const struct mt_log_entry *e)
 {
 	char allocations[MT_NUMBER_OF_LEN], frees[MT_NUMBER_OF_LEN], since[MT_NUMBER_LEN];
 
@@ -275,24 +328,32 @@ static void log_text(char *out, size_t len, const struct mt_profile *p, const st
 	case MT_LOG_RESUME: pause_text(out, len, p, e); break;
 	case MT_LOG_GAP:
 		mt_number_time(since, e->values[0]);
-		snprintf(out, len, "since %s %s and %s were lost: the recorder could not keep up", since,
-			mt_number_of(allocations, e->values[1], "allocation"), mt_number_of(frees, e->values[2], "free"));
+		snprintf(out, len, "since %s %s and %s were lost: the recorder could not keep up",
+			since, mt_number_of(allocations, e->values[1], "allocation"),
+			mt_number_of(frees, e->values[2], "free"));
 		break;
 	default: snprintf(out, len, "%s", mt_strings_get(&p->strings, e->text)); break;
 	}
 }
 
-static void warning_text(char *out, size_t len, const struct mt_profile *p, uint32_t which, const char *damage)
+static void warning_text(char *out, size_t len, const struct mt_profile *p, uint32_t which,
+	const char *damage)
 {
 	char when[MT_NUMBER_LEN];
 
 	mt_number_time(when, p->info.history_from_ns);
 	if (which == WARNING_HISTORY)
-		snprintf(out, len, "single events are known from %s on; earlier ones are gone (--max-size), totals are of all", when);
+		snprintf(out, len,
+			"single events are known from %s on; "
+			"earlier ones are gone (--max-size), totals are of all",
+			when);
 	else if (which == WARNING_DAMAGE)
-		snprintf(out, len, "the trace is damaged: %s", damage ? damage : "it makes no sense from some place on");
+		snprintf(out, len, "the trace is damaged: %s",
+			damage ? damage : "it makes no sense from some place on");
 	else
-		snprintf(out, len, "the trace has no end: it is still being recorded, or its recorder was killed");
+		snprintf(out, len,
+			"the trace has no end: it is still being recorded, "
+			"or its recorder was killed");
 }
 
 static void end_text(char *out, size_t len, const struct mt_info *info)
@@ -303,15 +364,16 @@ static void end_text(char *out, size_t len, const struct mt_info *info)
 		snprintf(out, len, "process %u ended, with a status that is not known", info->pid);
 	} else if (WIFSIGNALED(info->exit_status)) {
 		name = sigabbrev_np(WTERMSIG(info->exit_status));
-		snprintf(out, len, "process %u was ended by signal %d%s%s", info->pid, WTERMSIG(info->exit_status), name ? ", SIG" : "",
-			name ? name : "");
+		snprintf(out, len, "process %u was ended by signal %d%s%s", info->pid,
+			WTERMSIG(info->exit_status), name ? ", SIG" : "", name ? name : "");
 	} else {
-		snprintf(out, len, "process %u ended with status %d", info->pid, WEXITSTATUS(info->exit_status));
+		snprintf(out, len, "process %u ended with status %d", info->pid,
+			WEXITSTATUS(info->exit_status));
 	}
 }
 
-void mt_journal_text(char *out, size_t len, const struct mt_journal_line *line, const struct mt_profile *p,
-	const struct mt_symbols *symbols, const char *damage)
+void mt_journal_text(char *out, size_t len, const struct mt_journal_line *line,
+	const struct mt_profile *p, const struct mt_symbols *symbols, const char *damage)
 {
 	uint32_t count;
 	const struct loss *all = losses(&count);

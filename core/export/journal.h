@@ -1,5 +1,6 @@
-/* What happened in a recording, in words: its begin, modules, markers, pauses, gaps, calls of the allocator, its end, and what was
- * lost. Maps are left out: there may be a million, and 'memtui mmaps' lists them. */
+/* What happened in a recording, in words: its begin, modules, markers, pauses, gaps, calls of the
+ * allocator, its end, and what was lost. Maps are left out: there may be a million, and 'memtui
+ * mmaps' lists them. */
 #ifndef MT_EXPORT_JOURNAL_H
 #define MT_EXPORT_JOURNAL_H
 
@@ -22,9 +23,8 @@
 
 enum mt_journal_kind {
 #define X(id, tag) MT_JOURNAL_##id,
-	MT_JOURNAL_KINDS(X)
+	MT_JOURNAL_KINDS(X) MT_JOURNAL_KIND_COUNT,
 #undef X
-	MT_JOURNAL_KIND_COUNT,
 };
 const char *mt_journal_tag(enum mt_journal_kind);
 
@@ -47,9 +47,10 @@ struct mt_journal {
 
 /* Anew; damage: why the file makes no sense from some place on, or NULL. */
 void mt_journal_make(struct mt_journal *, const struct mt_profile *, const char *damage);
-/* The words of a line, one line of text; symbols: as known so far. damage: as it was given to mt_journal_make. */
-void mt_journal_text(char *out, size_t len, const struct mt_journal_line *, const struct mt_profile *,
-	const struct mt_symbols *symbols, const char *damage);
+/* The words of a line, one line of text; symbols: as known so far. damage: as it was given to
+ * mt_journal_make. */
+void mt_journal_text(char *out, size_t len, const struct mt_journal_line *,
+	const struct mt_profile *, const struct mt_symbols *symbols, const char *damage);
 void mt_journal_free(struct mt_journal *);
 
 #endif

@@ -34,14 +34,18 @@ void mt_json_close(struct mt_json *json, char bracket)
 unsigned mt_utf8_len(const char *text)
 {
 	const unsigned char *c = (const unsigned char *)text;
-	unsigned len = c[0] < 0x80 ? 1 : c[0] < 0xc2 ? 0 : c[0] < 0xe0 ? 2 : c[0] < 0xf0 ? 3
-		: c[0] < 0xf5 ? 4 : 0;
+	unsigned len = c[0] < 0x80 ? 1
+		: c[0] < 0xc2      ? 0
+		: c[0] < 0xe0      ? 2
+		: c[0] < 0xf0      ? 3
+		: c[0] < 0xf5      ? 4
+				   : 0;
 
 	for (unsigned i = 1; i < len; i++)
 		if ((c[i] & 0xc0) != 0x80)
 			return 0;
-	if ((c[0] == 0xe0 && c[1] < 0xa0) || (c[0] == 0xed && c[1] > 0x9f) ||
-		(c[0] == 0xf0 && c[1] < 0x90) || (c[0] == 0xf4 && c[1] > 0x8f))
+	if ((c[0] == 0xe0 && c[1] < 0xa0) || (c[0] == 0xed && c[1] > 0x9f)
+		|| (c[0] == 0xf0 && c[1] < 0x90) || (c[0] == 0xf4 && c[1] > 0x8f))
 		return 0;
 	return len;
 }

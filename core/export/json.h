@@ -7,13 +7,13 @@
 #include <stdio.h>
 
 struct mt_json {
-	FILE *out;   /* borrowed; look at ferror when done */
-	bool comma;  /* the next value follows another */
+	FILE *out;  /* borrowed; look at ferror when done */
+	bool comma; /* the next value follows another */
 };
 
 /* Name of the next value, inside an object. */
 void mt_json_key(struct mt_json *, const char *name);
-void mt_json_open(struct mt_json *, char bracket); /* '{' or '[' */
+void mt_json_open(struct mt_json *, char bracket);  /* '{' or '[' */
 void mt_json_close(struct mt_json *, char bracket); /* '}' or ']' */
 void mt_json_string(struct mt_json *, const char *text);
 void mt_json_number(struct mt_json *, uint64_t);

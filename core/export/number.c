@@ -15,8 +15,8 @@ static void scaled(char out[MT_NUMBER_LEN], uint64_t number, uint64_t step, cons
 	uint64_t tenths = (uint64_t)(((unsigned __int128)number * 10 + unit / 2) / unit);
 
 	if (tenths < 1000)
-		snprintf(out, MT_NUMBER_LEN, "%u.%u%c", (unsigned)(tenths / 10), (unsigned)(tenths % 10),
-			*units);
+		snprintf(out, MT_NUMBER_LEN, "%u.%u%c", (unsigned)(tenths / 10),
+			(unsigned)(tenths % 10), *units);
 	else
 		snprintf(out, MT_NUMBER_LEN, "%llu%c",
 			(unsigned long long)((number + unit / 2) / unit), *units);
@@ -41,21 +41,26 @@ void mt_number_count(char out[MT_NUMBER_LEN], uint64_t count)
 const char *mt_number_of(char out[MT_NUMBER_OF_LEN], uint64_t count, const char *one)
 {
 	size_t len = strlen(one);
-	bool hisses = len > 1 && (one[len - 1] == 's' || one[len - 1] == 'x' || !strcmp(one + len - 2, "ch"));
+	bool hisses = len > 1
+		&& (one[len - 1] == 's' || one[len - 1] == 'x' || !strcmp(one + len - 2, "ch"));
 	char number[MT_NUMBER_LEN];
 
 	mt_number_count(number, count);
-	snprintf(out, MT_NUMBER_OF_LEN, "%s %.24s%s", number, one, count == 1 ? "" : hisses ? "es" : "s");
+	snprintf(out, MT_NUMBER_OF_LEN, "%s %.24s%s", number, one,
+		count == 1       ? ""
+			: hisses ? "es"
+				 : "s");
 	return out;
 }
 
 /* A number of parts of a unit, rounded to so many decimals; no locale changes the point. */
-static void decimals(char out[MT_NUMBER_LEN], uint64_t ns, uint64_t unit, unsigned parts, const char *name)
+static void decimals(char out[MT_NUMBER_LEN], uint64_t ns, uint64_t unit, unsigned parts,
+	const char *name)
 {
 	uint64_t rounded = (ns * parts + unit / 2) / unit;
 
-	snprintf(out, MT_NUMBER_LEN, parts == 100 ? "%u.%02u%s" : "%u.%u%s", (unsigned)(rounded / parts),
-		(unsigned)(rounded % parts), name);
+	snprintf(out, MT_NUMBER_LEN, parts == 100 ? "%u.%02u%s" : "%u.%u%s",
+		(unsigned)(rounded / parts), (unsigned)(rounded % parts), name);
 }
 
 void mt_number_time(char out[MT_NUMBER_LEN], uint64_t ns)
@@ -73,7 +78,8 @@ void mt_number_time(char out[MT_NUMBER_LEN], uint64_t ns)
 	else if (s < 3600)
 		snprintf(out, MT_NUMBER_LEN, "%um%02us", (unsigned)(s / 60), (unsigned)(s % 60));
 	else if (s < 86400)
-		snprintf(out, MT_NUMBER_LEN, "%uh%02um", (unsigned)(s / 3600), (unsigned)(s / 60 % 60));
+		snprintf(out, MT_NUMBER_LEN, "%uh%02um", (unsigned)(s / 3600),
+			(unsigned)(s / 60 % 60));
 	else
 		snprintf(out, MT_NUMBER_LEN, "%llud%02uh", (unsigned long long)(s / 86400),
 			(unsigned)(s / 3600 % 24));
@@ -94,8 +100,8 @@ void mt_number_exact(char out[MT_NUMBER_EXACT_LEN], uint64_t number)
 
 void mt_number_seconds(char out[MT_NUMBER_EXACT_LEN], uint64_t ns)
 {
-	int len = snprintf(out, MT_NUMBER_EXACT_LEN, "%llu.%09u", (unsigned long long)(ns / 1000000000u),
-		(unsigned)(ns % 1000000000u));
+	int len = snprintf(out, MT_NUMBER_EXACT_LEN, "%llu.%09u",
+		(unsigned long long)(ns / 1000000000u), (unsigned)(ns % 1000000000u));
 
 	while (out[len - 1] == '0' && out[len - 2] != '.')
 		out[--len] = 0;

@@ -7,13 +7,17 @@
 #define MT_NUMBER_LEN 16
 #define MT_NUMBER_EXACT_LEN 32
 
-void mt_number_size(char out[MT_NUMBER_LEN], uint64_t bytes);  /* 512B, 48.1M: units of 1024 */
-void mt_number_count(char out[MT_NUMBER_LEN], uint64_t count); /* 9999, 48.1k, 1.2M: units of 1000 */
-/* "1 event", "2 events", "1 match", "48.1k matches": so many of what one is called so. Returns out. */
+void mt_number_size(char out[MT_NUMBER_LEN], uint64_t bytes); /* 512B, 48.1M: units of 1024 */
+/* 9999, 48.1k, 1.2M: units of 1000 */
+void mt_number_count(char out[MT_NUMBER_LEN], uint64_t count);
+/* "1 event", "2 events", "1 match", "48.1k matches": so many of what one is called so. Returns
+ * out. */
 #define MT_NUMBER_OF_LEN (MT_NUMBER_LEN + 32)
 const char *mt_number_of(char out[MT_NUMBER_OF_LEN], uint64_t count, const char *one);
-void mt_number_time(char out[MT_NUMBER_LEN], uint64_t ns);     /* 12.3ms, 1.50s, 2m05s, 3h10m, 2d04h */
+/* 12.3ms, 1.50s, 2m05s, 3h10m, 2d04h */
+void mt_number_time(char out[MT_NUMBER_LEN], uint64_t ns);
 void mt_number_exact(char out[MT_NUMBER_EXACT_LEN], uint64_t number); /* 1,234,567 */
-void mt_number_seconds(char out[MT_NUMBER_EXACT_LEN], uint64_t ns);   /* 1.5: seconds, all digits that are there */
+/* 1.5: seconds, all digits that are there */
+void mt_number_seconds(char out[MT_NUMBER_EXACT_LEN], uint64_t ns);
 
 #endif

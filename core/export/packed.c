@@ -23,7 +23,8 @@ int mt_packed_begin(struct mt_packed_out *p, FILE *out, const char *name, struct
 		failed = !p->zstd;
 	} else if (ends_in(name, ".gz")) {
 		p->gzip = mt_alloc(sizeof(z_stream));
-		failed = deflateInit2(p->gzip, 6, Z_DEFLATED, 15 + 16, 8, Z_DEFAULT_STRATEGY) != Z_OK;
+		failed = deflateInit2(p->gzip, 6, Z_DEFLATED, 15 + 16, 8, Z_DEFAULT_STRATEGY)
+			!= Z_OK;
 	}
 	return failed ? mt_fail(err, -ENOMEM, "cannot compress %s: out of memory", name) : 0;
 }
@@ -36,7 +37,8 @@ static void write_zstd(struct mt_packed_out *p, bool last)
 	do {
 		ZSTD_outBuffer out = {p->piece, MT_PACKED_PIECE, 0};
 
-		left = ZSTD_compressStream2(p->zstd, &out, &in, last ? ZSTD_e_end : ZSTD_e_continue);
+		left = ZSTD_compressStream2(p->zstd, &out, &in,
+			last ? ZSTD_e_end : ZSTD_e_continue);
 		fwrite(out.dst, 1, out.pos, p->out);
 	} while (!ZSTD_isError(left) && (last ? left : in.pos < in.size));
 }

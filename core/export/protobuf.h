@@ -26,7 +26,8 @@ static inline void mt_proto_number(struct mt_buffer *out, unsigned field, uint64
 	mt_proto_varint(out, value);
 }
 
-static inline void mt_proto_bytes(struct mt_buffer *out, unsigned field, const void *bytes, size_t len)
+static inline void mt_proto_bytes(struct mt_buffer *out, unsigned field, const void *bytes,
+	size_t len)
 {
 	mt_proto_varint(out, field << 3 | 2);
 	mt_proto_varint(out, len);
@@ -34,7 +35,8 @@ static inline void mt_proto_bytes(struct mt_buffer *out, unsigned field, const v
 }
 
 /* A message, or packed numbers, that was written into a buffer, which is emptied. */
-static inline void mt_proto_message(struct mt_buffer *out, unsigned field, struct mt_buffer *message)
+static inline void mt_proto_message(struct mt_buffer *out, unsigned field,
+	struct mt_buffer *message)
 {
 	mt_proto_bytes(out, field, message->data, message->len);
 	message->len = 0;

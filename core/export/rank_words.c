@@ -20,14 +20,16 @@ static void age_words(char out[96], const struct mt_rank *r, uint64_t live)
 
 	mt_number_time(then, r->then_ns);
 	out[0] = '\0';
-	unsigned part = live ? (unsigned)((r->old_count < live ? r->old_count : live) * 100 / live) : 0;
+	unsigned part =
+		live ? (unsigned)((r->old_count < live ? r->old_count : live) * 100 / live) : 0;
 
 	if (!live)
 		return;
 	if (part == 100)
 		snprintf(out, 96, "all of its blocks are older than %s; ", then);
 	else if (r->exact || r->old_count)
-		snprintf(out, 96, "%s%u%% of its blocks are older than %s; ", r->exact ? "" : "at least ", part, then);
+		snprintf(out, 96, "%s%u%% of its blocks are older than %s; ",
+			r->exact ? "" : "at least ", part, then);
 	else
 		snprintf(out, 96, "not one of its blocks is known to be older than %s; ", then);
 }
@@ -41,8 +43,10 @@ void mt_rank_words(char out[MT_RANK_WORDS], const struct mt_rank *r, uint64_t li
 	mt_number_time(span, r->span_ns);
 	freed_words(freed, r);
 	if (r->estimated) {
-		snprintf(out, MT_RANK_WORDS, "an estimate from totals: %s/s left over since the first allocation, %u%% of all that is "
-			"left; %s", slope, part, freed);
+		snprintf(out, MT_RANK_WORDS,
+			"an estimate from totals: %s/s left over since "
+			"the first allocation, %u%% of all that is left; %s",
+			slope, part, freed);
 		return;
 	}
 	age_words(age, r, live);
@@ -51,8 +55,10 @@ void mt_rank_words(char out[MT_RANK_WORDS], const struct mt_rank *r, uint64_t li
 	else
 		snprintf(windows, sizeof windows, "%u of %u windows", r->rising, r->windows);
 	if (r->certainty <= 0)
-		snprintf(out, MT_RANK_WORDS, "does not grow: in %s over %s; %s%s", windows, span, age, freed);
+		snprintf(out, MT_RANK_WORDS, "does not grow: in %s over %s; %s%s", windows, span,
+			age, freed);
 	else
-		snprintf(out, MT_RANK_WORDS, "grows %s/s for %s in %s, %u%% of all such growth; %s%s", slope, span, windows, part, age,
-			freed);
+		snprintf(out, MT_RANK_WORDS,
+			"grows %s/s for %s in %s, %u%% of all such growth; %s%s", slope, span,
+			windows, part, age, freed);
 }

@@ -28,7 +28,8 @@ static const char *kind_of(const struct mt_report *report, const struct mt_alloc
 }
 
 /* The innermost function of the program's own, for people. */
-static char *own_function(const struct mt_report *report, const struct mt_allocation *a, struct mt_backtrace *backtrace)
+static char *own_function(const struct mt_report *report, const struct mt_allocation *a,
+	struct mt_backtrace *backtrace)
 {
 	mt_backtrace_get(backtrace, report->profile, report->symbols, a->group);
 	const struct mt_backtrace_frame *own = mt_backtrace_own(backtrace);
@@ -43,7 +44,8 @@ static char *own_function(const struct mt_report *report, const struct mt_alloca
 	return text;
 }
 
-static void cell(struct mt_table *table, const struct mt_report *report, enum mt_unit unit, uint64_t value)
+static void cell(struct mt_table *table, const struct mt_report *report, enum mt_unit unit,
+	uint64_t value)
 {
 	char number[MT_NUMBER_EXACT_LEN];
 
@@ -71,12 +73,15 @@ static uint64_t usable_of(const struct mt_report *report, const struct mt_alloca
 
 static const char *end_kind(const struct mt_allocation *a)
 {
-	return a->end_ns == MT_LIVE ? "" : a->end_kind == MT_KIND_NONE ? "lost" : mt_kind_name(a->end_kind);
+	return a->end_ns == MT_LIVE           ? ""
+		: a->end_kind == MT_KIND_NONE ? "lost"
+					      : mt_kind_name(a->end_kind);
 }
 
 /* ---- blocks ---- */
 
-static void block_json(struct mt_json *json, const struct mt_report *report, const struct mt_allocation *a)
+static void block_json(struct mt_json *json, const struct mt_report *report,
+	const struct mt_allocation *a)
 {
 	mt_json_line(json);
 	mt_json_open(json, '{');
@@ -132,15 +137,18 @@ static void block_csv(const struct mt_report *report, const struct mt_allocation
 	if (a->end_ns != MT_LIVE)
 		mt_number_seconds(end, a->end_ns);
 	fprintf(out, "%llu,%llu,%llu,%s,%u,%s,%u,%llu,%u,%u,%s,%s\n", (unsigned long long)a->number,
-		(unsigned long long)a->address, (unsigned long long)a->size, start, thread_id(report, a->thread), kind_of(report, a),
-		a->group, (unsigned long long)a->chain, a->position, a->chain_length, end, end_kind(a));
+		(unsigned long long)a->address, (unsigned long long)a->size, start,
+		thread_id(report, a->thread), kind_of(report, a), a->group,
+		(unsigned long long)a->chain, a->position, a->chain_length, end, end_kind(a));
 }
 
 static void blocks_text(const struct mt_report *report, const struct mt_allocation_list *list)
 {
-	static const char *const headings[] = {"TIME", "LIFETIME", "SIZE", "ADDRESS", "THREAD", "GROUP", "KIND", "END", "FUNCTION"};
+	static const char *const headings[] = {"TIME", "LIFETIME", "SIZE", "ADDRESS", "THREAD",
+		"GROUP", "KIND", "END", "FUNCTION"};
 	static const bool numbers[] = {true, true, true, true, true, true, false, false, false};
-	struct mt_table *table = mt_table_new(headings, numbers, sizeof headings / sizeof *headings);
+	struct mt_table *table =
+		mt_table_new(headings, numbers, sizeof headings / sizeof *headings);
 	struct mt_backtrace backtrace = {0};
 
 	for (uint64_t i = 0; i < list->count; i++) {
@@ -148,7 +156,8 @@ static void blocks_text(const struct mt_report *report, const struct mt_allocati
 		char *function = own_function(report, a, &backtrace);
 
 		cell(table, report, MT_UNIT_TIME, a->time_ns);
-		cell(table, report, MT_UNIT_TIME, mt_allocation_lifetime(a, report->source->profile));
+		cell(table, report, MT_UNIT_TIME,
+			mt_allocation_lifetime(a, report->source->profile));
 		cell(table, report, MT_UNIT_BYTES, a->size);
 		cells(table, "%#llx", (unsigned long long)a->address);
 		cells(table, "%llu", thread_id(report, a->thread));
@@ -163,15 +172,17 @@ static void blocks_text(const struct mt_report *report, const struct mt_allocati
 	mt_backtrace_free(&backtrace);
 }
 
-static void say_rest(const struct mt_report *report, const struct mt_allocation_list *list, const char *what)
+static void say_rest(const struct mt_report *report, const struct mt_allocation_list *list,
+	const char *what)
 {
 	char shown[MT_NUMBER_EXACT_LEN], all[MT_NUMBER_EXACT_LEN], bytes[MT_NUMBER_EXACT_LEN];
 
 	mt_report_number(shown, report, MT_UNIT_COUNT, list->count);
 	mt_report_number(all, report, MT_UNIT_COUNT, list->matched);
 	mt_report_number(bytes, report, MT_UNIT_BYTES, list->matched_bytes);
-	fprintf(report->out, "%s%s of %s %s%s%s\n", list->count ? "\n" : "", shown, all, what, report->allocation_order <
-		MT_ORDER_LENGTH ? ", in all " : "", report->allocation_order < MT_ORDER_LENGTH ? bytes : "");
+	fprintf(report->out, "%s%s of %s %s%s%s\n", list->count ? "\n" : "", shown, all, what,
+		report->allocation_order < MT_ORDER_LENGTH ? ", in all " : "",
+		report->allocation_order < MT_ORDER_LENGTH ? bytes : "");
 }
 
 static void write_json(const struct mt_report *report, const struct mt_allocation_list *list,
@@ -191,9 +202,11 @@ static void write_json(const struct mt_report *report, const struct mt_allocatio
 static int get(struct mt_allocation_list *list, const struct mt_report *report, struct mt_err *err)
 {
 	if (!report->source || !report->source->reader)
-		return mt_fail(err, -ENODATA, "there are totals alone, and no single allocations; expected a trace with events");
-	return mt_allocations_get(list, report->source, report->asked, report->allocation_order, report->ascending, report->skip,
-		report->count, err);
+		return mt_fail(err, -ENODATA,
+			"there are totals alone, and no single allocations; "
+			"expected a trace with events");
+	return mt_allocations_get(list, report->source, report->asked, report->allocation_order,
+		report->ascending, report->skip, report->count, err);
 }
 
 int mt_report_allocations(const struct mt_report *report, struct mt_err *err)
@@ -204,8 +217,9 @@ int mt_report_allocations(const struct mt_report *report, struct mt_err *err)
 	if (status >= 0 && report->format == MT_FORMAT_JSON) {
 		write_json(report, &list, block_json);
 	} else if (status >= 0 && report->format == MT_FORMAT_CSV) {
-		fputs("number,address,size,timestamp,thread,kind,group,chain,position_in_chain,chain_length,"
-			"deallocation_timestamp,deallocation_kind\n", report->out);
+		fputs("number,address,size,timestamp,thread,kind,group,chain,position_in_chain,"
+		      "chain_length,deallocation_timestamp,deallocation_kind\n",
+			report->out);
 		for (uint64_t i = 0; i < list.count; i++)
 			block_csv(report, &list.items[i]);
 	} else if (status >= 0) {
@@ -218,7 +232,8 @@ int mt_report_allocations(const struct mt_report *report, struct mt_err *err)
 
 /* ---- chains ---- */
 
-static void chain_json(struct mt_json *json, const struct mt_report *report, const struct mt_allocation *a)
+static void chain_json(struct mt_json *json, const struct mt_report *report,
+	const struct mt_allocation *a)
 {
 	mt_json_line(json);
 	mt_json_open(json, '{');
@@ -245,23 +260,27 @@ static void chains_csv(const struct mt_report *report, const struct mt_allocatio
 {
 	char start[MT_NUMBER_EXACT_LEN], lifetime[MT_NUMBER_EXACT_LEN];
 
-	fputs("chain,length,first_size,last_size,timestamp,lifetime_seconds,leaked,group\n", report->out);
+	fputs("chain,length,first_size,last_size,timestamp,lifetime_seconds,leaked,group\n",
+		report->out);
 	for (uint64_t i = 0; i < list->count; i++) {
 		const struct mt_allocation *a = &list->items[i];
 
 		mt_number_seconds(start, a->chain_start_ns);
 		mt_number_seconds(lifetime, mt_chain_lifetime(a, report->source->profile));
-		fprintf(report->out, "%llu,%u,%llu,%llu,%s,%s,%s,%u\n", (unsigned long long)a->chain, a->chain_length,
-			(unsigned long long)a->first_size, (unsigned long long)a->last_size, start, lifetime,
-			a->chain_end_ns == MT_LIVE ? "true" : "false", a->group);
+		fprintf(report->out, "%llu,%u,%llu,%llu,%s,%s,%s,%u\n",
+			(unsigned long long)a->chain, a->chain_length,
+			(unsigned long long)a->first_size, (unsigned long long)a->last_size, start,
+			lifetime, a->chain_end_ns == MT_LIVE ? "true" : "false", a->group);
 	}
 }
 
 static void chains_text(const struct mt_report *report, const struct mt_allocation_list *list)
 {
-	static const char *const headings[] = {"LENGTH", "FIRST", "LAST", "START", "LIFETIME", "", "GROUP", "FUNCTION"};
+	static const char *const headings[] = {"LENGTH", "FIRST", "LAST", "START", "LIFETIME", "",
+		"GROUP", "FUNCTION"};
 	static const bool numbers[] = {true, true, true, true, true, false, true, false};
-	struct mt_table *table = mt_table_new(headings, numbers, sizeof headings / sizeof *headings);
+	struct mt_table *table =
+		mt_table_new(headings, numbers, sizeof headings / sizeof *headings);
 	struct mt_backtrace backtrace = {0};
 
 	for (uint64_t i = 0; i < list->count; i++) {
@@ -307,10 +326,13 @@ static void bound(char out[MT_NUMBER_EXACT_LEN], const struct mt_report *report,
 	if (value == MT_LIVE)
 		strcpy(out, "live");
 	else
-		mt_report_number(out, report, report->histogram == MT_HISTOGRAM_SIZE ? MT_UNIT_BYTES : MT_UNIT_TIME, value);
+		mt_report_number(out, report,
+			report->histogram == MT_HISTOGRAM_SIZE ? MT_UNIT_BYTES : MT_UNIT_TIME,
+			value);
 }
 
-static void bucket_text(struct mt_table *table, const struct mt_report *report, const struct mt_bucket *bucket, uint64_t largest)
+static void bucket_text(struct mt_table *table, const struct mt_report *report,
+	const struct mt_bucket *bucket, uint64_t largest)
 {
 	char least[MT_NUMBER_EXACT_LEN], most[MT_NUMBER_EXACT_LEN], bar[BAR + 1];
 	uint64_t len = largest ? (bucket->count * BAR + largest - 1) / largest : 0;
@@ -331,14 +353,18 @@ static void bucket_text(struct mt_table *table, const struct mt_report *report, 
 
 static void histogram_text(const struct mt_report *report, const struct mt_histogram *histogram)
 {
-	static const char *const headings[] = {"FROM", "TO", "ALLOCS", "ALLOCATED", "BLOCKS", "LEAKED", "TEMP", ""};
+	static const char *const headings[] = {"FROM", "TO", "ALLOCS", "ALLOCATED", "BLOCKS",
+		"LEAKED", "TEMP", ""};
 	static const bool numbers[] = {true, true, true, true, true, true, true, false};
-	struct mt_table *table = mt_table_new(headings, numbers, sizeof headings / sizeof *headings);
+	struct mt_table *table =
+		mt_table_new(headings, numbers, sizeof headings / sizeof *headings);
 	const struct mt_bucket *live = &histogram->buckets[MT_BUCKETS - 1];
 	uint64_t largest = live->count;
 
 	for (uint32_t i = histogram->first; i < histogram->first + histogram->count; i++)
-		largest = largest > histogram->buckets[i].count ? largest : histogram->buckets[i].count;
+		largest = largest > histogram->buckets[i].count
+			? largest
+			: histogram->buckets[i].count;
 	for (uint32_t i = histogram->first; i < histogram->first + histogram->count; i++)
 		bucket_text(table, report, &histogram->buckets[i], largest);
 	if (live->count && report->histogram == MT_HISTOGRAM_LIFETIME)
@@ -402,7 +428,8 @@ static void histogram_csv(const struct mt_report *report, const struct mt_histog
 {
 	const struct mt_bucket *live = &histogram->buckets[MT_BUCKETS - 1];
 
-	fputs("least,most,allocated_count,size,leaked_count,leaked_size,temporary_count\n", report->out);
+	fputs("least,most,allocated_count,size,leaked_count,leaked_size,temporary_count\n",
+		report->out);
 	for (uint32_t i = histogram->first; i <= histogram->first + histogram->count; i++) {
 		bool is_live = i == histogram->first + histogram->count;
 		const struct mt_bucket *b = is_live ? live : &histogram->buckets[i];
@@ -412,16 +439,19 @@ static void histogram_csv(const struct mt_report *report, const struct mt_histog
 		if (is_live)
 			fputs(",,", report->out);
 		else
-			fprintf(report->out, "%llu,%llu,", (unsigned long long)b->least, (unsigned long long)b->most);
-		fprintf(report->out, "%llu,%llu,%llu,%llu,%llu\n", (unsigned long long)b->count, (unsigned long long)b->bytes,
-			(unsigned long long)b->live_count, (unsigned long long)b->live_bytes, (unsigned long long)b->temporary_count);
+			fprintf(report->out, "%llu,%llu,", (unsigned long long)b->least,
+				(unsigned long long)b->most);
+		fprintf(report->out, "%llu,%llu,%llu,%llu,%llu\n", (unsigned long long)b->count,
+			(unsigned long long)b->bytes, (unsigned long long)b->live_count,
+			(unsigned long long)b->live_bytes, (unsigned long long)b->temporary_count);
 	}
 }
 
 int mt_report_histogram(const struct mt_report *report, struct mt_err *err)
 {
 	struct mt_histogram histogram;
-	int status = mt_histogram_get(&histogram, report->source, report->asked, report->histogram, err);
+	int status =
+		mt_histogram_get(&histogram, report->source, report->asked, report->histogram, err);
 
 	if (status < 0)
 		return status;

@@ -9,7 +9,10 @@
 
 #define LEAKS 5 /* shown */
 
-static const struct { const char *name, *heading; enum mt_unit unit; } limits[] = {
+static const struct {
+	const char *name, *heading;
+	enum mt_unit unit;
+} limits[] = {
 #define X(id, name, unit, heading, words) {name, heading, MT_UNIT_##unit},
 	MT_CHECK_LIMITS(X)
 #undef X
@@ -32,7 +35,8 @@ struct leak {
 struct judged {
 	struct leak *leaks; /* the largest first */
 	uint32_t leak_count;
-	uint64_t doubtful_blocks, doubtful_bytes; /* taken for the baseline's by a nameless frame's module */
+	/* taken for the baseline's by a nameless frame's module */
+	uint64_t doubtful_blocks, doubtful_bytes;
 	struct mt_selection selection; /* by what leaked */
 	struct value values[MT_CHECK_COUNT];
 	struct mt_limit limits[MT_CHECK_COUNT];
@@ -57,7 +61,8 @@ static uint64_t more(uint64_t a, uint64_t b)
 static void add_leak(struct judged *j, uint32_t group, uint64_t blocks, uint64_t bytes)
 {
 	if (blocks || bytes)
-		j->leaks[j->leak_count++] = (struct leak){.group = group, .blocks = blocks, .bytes = bytes};
+		j->leaks[j->leak_count++] =
+			(struct leak){.group = group, .blocks = blocks, .bytes = bytes};
 }
 
 static uint64_t lesser(uint64_t a, uint64_t b)
@@ -70,7 +75,8 @@ static int compare_leaks(struct judged *j, const struct mt_report *report, struc
 {
 	const struct mt_report *old = report->baseline;
 	struct mt_selection selection = {0};
-	int status = mt_select(&selection, old->profile, old->symbols, old->filter, MT_METRIC_LEAKED_SIZE, false, err);
+	int status = mt_select(&selection, old->profile, old->symbols, old->filter,
+		MT_METRIC_LEAKED_SIZE, false, err);
 	struct mt_diff_side a = {old->profile, old->symbols, &selection};
 	struct mt_diff_side b = {report->profile, report->symbols, &j->selection};
 	struct mt_diff diff = {0};
@@ -85,7 +91,8 @@ static int compare_leaks(struct judged *j, const struct mt_report *report, struc
 		uint32_t count = j->leak_count;
 
 		if (e->group_b != MT_NO_GROUP)
-			add_leak(j, e->group_b, less(e->b.live_count, e->a.live_count), less(e->b.live_bytes, e->a.live_bytes));
+			add_leak(j, e->group_b, less(e->b.live_count, e->a.live_count),
+				less(e->b.live_bytes, e->a.live_bytes));
 		if (j->leak_count > count) {
 			j->leaks[count].blocks_before = e->a.live_count;
 			j->leaks[count].bytes_before = e->a.live_bytes;
@@ -139,9 +146,10 @@ static void see(struct judged *j, const struct mt_report *report)
 	}
 }
 
-/* What --max-size took away, the groups' totals still have, where the filter asks of groups alone: bytes and temporaries
- * exactly; of the allocations it is not known which of the reallocs that are gone were of a live block. All of them together never
- * had more than the sum of their own peaks, nor less than the largest. */
+/* What --max-size took away, the groups' totals still have, where the filter asks of groups alone:
+ * bytes and temporaries exactly; of the allocations it is not known which of the reallocs that are
+ * gone were of a live block. All of them together never had more than the sum of their own peaks,
+ * nor less than the largest. */
 static int see_groups(struct judged *j, const struct mt_report *report, struct mt_err *err)
 {
 	const struct mt_profile *whole = report->source ? report->source->profile : NULL;
@@ -149,27 +157,35 @@ static int see_groups(struct judged *j, const struct mt_report *report, struct m
 	struct mt_selection all = {0};
 	uint64_t reallocs = 0, largest = 0;
 
-	if (!whole || !report->matched || !report->matched->unanswered_ns || mt_filter_needs(report->asked))
+	if (!whole || !report->matched || !report->matched->unanswered_ns
+		|| mt_filter_needs(report->asked))
 		return 0;
-	int status = mt_select(&all, whole, report->symbols, report->asked, MT_METRIC_LEAKED_SIZE, false, err);
+	int status = mt_select(&all, whole, report->symbols, report->asked, MT_METRIC_LEAKED_SIZE,
+		false, err);
 
 	for (uint32_t i = 0; i < all.count; i++) {
 		const struct mt_group *g = &whole->groups[all.groups[i]];
 		unsigned kind = mt_profile_group_kind(whole, all.groups[i]);
 
-		reallocs += kind == MT_KIND_REALLOC || kind == MT_KIND_REALLOCARRAY ? g->allocated_count : 0;
+		reallocs += kind == MT_KIND_REALLOC || kind == MT_KIND_REALLOCARRAY
+			? g->allocated_count
+			: 0;
 		largest = g->own_peak_bytes > largest ? g->own_peak_bytes : largest;
 	}
 	if (status >= 0) {
-		uint64_t most = less(all.sum.allocated_count, info->reallocations), bytes = all.sum.allocated_bytes;
+		uint64_t most = less(all.sum.allocated_count, info->reallocations);
+		uint64_t bytes = all.sum.allocated_bytes;
 		bool peaks = mt_metric_is_known(&all.sum, MT_METRIC_OWN_PEAK_SIZE);
 
 		j->by_groups = true;
 		j->values[MT_CHECK_ALLOCATED] = (struct value){bytes, bytes, bytes};
-		j->values[MT_CHECK_TEMPORARY] = (struct value){all.sum.temporary_count, all.sum.temporary_count, all.sum.temporary_count};
-		j->values[MT_CHECK_ALLOCATIONS] = (struct value){most, less(most, less(reallocs, info->reallocations)), most};
+		j->values[MT_CHECK_TEMPORARY] = (struct value){all.sum.temporary_count,
+			all.sum.temporary_count, all.sum.temporary_count};
+		j->values[MT_CHECK_ALLOCATIONS] =
+			(struct value){most, less(most, less(reallocs, info->reallocations)), most};
 		largest = info->peak_bytes > largest || !peaks ? info->peak_bytes : largest;
-		j->values[MT_CHECK_PEAK] = (struct value){largest, largest, peaks ? all.sum.own_peak_bytes : UINT64_MAX};
+		j->values[MT_CHECK_PEAK] = (struct value){largest, largest,
+			peaks ? all.sum.own_peak_bytes : UINT64_MAX};
 	}
 	mt_selection_free(&all);
 	return status;
@@ -185,22 +201,26 @@ static void doubt_leaks(struct judged *j, const struct mt_report *report)
 		uint32_t id = j->selection.groups[i];
 		const struct mt_group *group = &report->profile->groups[id];
 
-		if (s->verdicts[id] != MT_SUPPRESS_UNDECIDED || mt_profile_is_estimated(report->profile, group))
+		if (s->verdicts[id] != MT_SUPPRESS_UNDECIDED
+			|| mt_profile_is_estimated(report->profile, group))
 			continue;
 		blocks += group->live_count;
 		bytes += group->live_bytes;
 	}
 	j->values[MT_CHECK_LEAKED].least = less(j->values[MT_CHECK_LEAKED].seen, bytes);
-	j->values[MT_CHECK_LEAKED_COUNT].least = less(j->values[MT_CHECK_LEAKED_COUNT].seen, blocks);
+	j->values[MT_CHECK_LEAKED_COUNT].least =
+		less(j->values[MT_CHECK_LEAKED_COUNT].seen, blocks);
 	j->values[MT_CHECK_LEAKED].most = more(j->values[MT_CHECK_LEAKED].seen, j->doubtful_bytes);
-	j->values[MT_CHECK_LEAKED_COUNT].most = more(j->values[MT_CHECK_LEAKED_COUNT].seen, j->doubtful_blocks);
+	j->values[MT_CHECK_LEAKED_COUNT].most =
+		more(j->values[MT_CHECK_LEAKED_COUNT].seen, j->doubtful_blocks);
 }
 
 static bool incomplete(const struct mt_report *report)
 {
 	const struct mt_info *info = &report->profile->info;
 
-	return !info->ended || info->recorder_lost || report->damaged || (report->baseline && incomplete(report->baseline));
+	return !info->ended || info->recorder_lost || report->damaged
+		|| (report->baseline && incomplete(report->baseline));
 }
 
 static void doubt(struct judged *j, const struct mt_report *report)
@@ -216,9 +236,12 @@ static void doubt(struct judged *j, const struct mt_report *report)
 		bool leak = i == MT_CHECK_LEAKED || i == MT_CHECK_LEAKED_COUNT;
 
 		if (incomplete(report) || lossy || info->invalid_records || (cut && !leak))
-			v->most = i == MT_CHECK_ALLOCATIONS && !incomplete(report) && !info->invalid_records && !cut
-				? more(v->most, info->lost_events) : UINT64_MAX;
-		if ((leak && incomplete(report)) || info->invalid_records || (lossy && i == MT_CHECK_PEAK))
+			v->most = i == MT_CHECK_ALLOCATIONS && !incomplete(report)
+					&& !info->invalid_records && !cut
+				? more(v->most, info->lost_events)
+				: UINT64_MAX;
+		if ((leak && incomplete(report)) || info->invalid_records
+			|| (lossy && i == MT_CHECK_PEAK))
 			v->least = 0;
 		if (lossy && i == MT_CHECK_TEMPORARY)
 			v->least = less(v->seen, info->lost_events);
@@ -348,20 +371,24 @@ static void limit_text(const struct mt_report *report, const struct judged *j, i
 
 	mt_report_number(seen, report, limits[i].unit, v->seen);
 	mt_report_number(limit, report, limits[i].unit, j->limits[i].value);
-	fprintf(report->out, "%-8s%-14s %s%s, at most %s\n", words[j->outcomes[i]], limits[i].heading,
-		v->least == v->seen && v->most == v->seen ? "" : "~", seen, limit);
+	fprintf(report->out, "%-8s%-14s %s%s, at most %s\n", words[j->outcomes[i]],
+		limits[i].heading, v->least == v->seen && v->most == v->seen ? "" : "~", seen,
+		limit);
 }
 
-static void leak_text(const struct mt_report *report, const struct leak *leak, struct mt_backtrace *backtrace)
+static void leak_text(const struct mt_report *report, const struct leak *leak,
+	struct mt_backtrace *backtrace)
 {
 	uint32_t id = leak->group;
-	const char *about = mt_profile_is_estimated(report->profile, &report->profile->groups[id]) ? "~" : "";
+	const char *about =
+		mt_profile_is_estimated(report->profile, &report->profile->groups[id]) ? "~" : "";
 	char bytes[MT_NUMBER_EXACT_LEN], blocks[MT_NUMBER_EXACT_LEN];
 	const struct mt_backtrace_frame *own;
 
 	mt_report_number(bytes, report, MT_UNIT_BYTES, leak->bytes);
 	mt_report_number(blocks, report, MT_UNIT_COUNT, leak->blocks);
-	fprintf(report->out, "  %s%s in %s%s block%s by %s", about, bytes, about, blocks, leak->blocks == 1 ? "" : "s",
+	fprintf(report->out, "  %s%s in %s%s block%s by %s", about, bytes, about, blocks,
+		leak->blocks == 1 ? "" : "s",
 		mt_kind_name(mt_profile_group_kind(report->profile, id)));
 	mt_backtrace_get(backtrace, report->profile, report->symbols, id);
 	own = mt_backtrace_own(backtrace);
@@ -394,21 +421,30 @@ static void reasons(const struct mt_report *report, const struct judged *j)
 	if (j->exact)
 		return;
 	if (incomplete(report))
-		fputs("the trace has no end: blocks that are live in it may have been freed later\n", out);
+		fputs("the trace has no end: blocks that are "
+		      "live in it may have been freed later\n",
+			out);
 	if (info->lost_events || info->implied_frees || info->invalid_records)
 		fputs("events were lost: what is counted may be too much or too little\n", out);
 	if (report->matched && report->matched->unanswered_ns) {
 		char when[MT_NUMBER_EXACT_LEN];
 
 		mt_report_number(when, report, MT_UNIT_TIME, report->matched->unanswered_ns);
-		fprintf(out, "the single events of the first %s are gone (--max-size): what they alone would tell cannot be said\n", when);
+		fprintf(out,
+			"the single events of the first %s are gone (--max-size): what they alone "
+			"would tell cannot be said\n",
+			when);
 	}
 	if (report->suppressed && report->suppressed->undecided_groups)
-		fprintf(out, "%llu leaking group%s frames without a name, which a suppression may mean: install the symbols, or "
-			"record where they are\n", (unsigned long long)report->suppressed->undecided_groups,
+		fprintf(out,
+			"%llu leaking group%s frames without a name, which a suppression may mean: "
+			"install the symbols, or record where they are\n",
+			(unsigned long long)report->suppressed->undecided_groups,
 			report->suppressed->undecided_groups == 1 ? " has" : "s have");
 	if (j->doubtful_blocks)
-		fputs("leaks of frames without a name were taken for those of the baseline, by their module alone\n", out);
+		fputs("leaks of frames without a name were taken for "
+		      "those of the baseline, by their module alone\n",
+			out);
 	if (!j->holds && !report->check->allow_incomplete)
 		fputs("--allow-incomplete judges by what is there\n", out);
 }
@@ -427,7 +463,8 @@ static void next_steps(const struct mt_report *report, const struct judged *j)
 	mt_put_safe(report->out, path);
 	fputs("  every leak with its whole stack\n  memtui suppress ", report->out);
 	mt_put_safe(report->out, path);
-	fputs(" >>known.supp  makes known ones pass, with --suppressions known.supp\n", report->out);
+	fputs(" >>known.supp  makes known ones pass, with --suppressions known.supp\n",
+		report->out);
 }
 
 static void check_text(const struct mt_report *report, const struct judged *j)
@@ -441,8 +478,9 @@ static void check_text(const struct mt_report *report, const struct judged *j)
 	mt_report_suppressed(report, "");
 	reasons(report, j);
 	if (j->leak_count)
-		fprintf(report->out, "\n%u place%s leak%s%s; the largest\n", j->leak_count, j->leak_count == 1 ? "" : "s",
-			j->leak_count == 1 ? "s" : "", report->baseline ? " more than in the baseline" : "");
+		fprintf(report->out, "\n%u place%s leak%s%s; the largest\n", j->leak_count,
+			j->leak_count == 1 ? "" : "s", j->leak_count == 1 ? "s" : "",
+			report->baseline ? " more than in the baseline" : "");
 	for (uint32_t i = 0; i < j->leak_count && i < shown; i++)
 		leak_text(report, &j->leaks[i], &backtrace);
 	mt_backtrace_free(&backtrace);
@@ -454,8 +492,8 @@ static void check_text(const struct mt_report *report, const struct judged *j)
 int mt_report_check(const struct mt_report *report, struct mt_err *err)
 {
 	struct judged judged = {0};
-	int status = mt_select(&judged.selection, report->profile, report->symbols, report->filter, MT_METRIC_LEAKED_SIZE,
-		false, err);
+	int status = mt_select(&judged.selection, report->profile, report->symbols, report->filter,
+		MT_METRIC_LEAKED_SIZE, false, err);
 
 	if (status >= 0)
 		status = find_leaks(&judged, report, err);

@@ -14,7 +14,8 @@ struct sides {
 };
 
 /* The backtrace of an entry, from the side that has it; the later one where both do. */
-static void backtrace_of(struct mt_backtrace *backtrace, const struct sides *sides, const struct mt_diff_entry *entry)
+static void backtrace_of(struct mt_backtrace *backtrace, const struct sides *sides,
+	const struct mt_diff_entry *entry)
 {
 	if (entry->group_b != MT_NO_GROUP)
 		mt_backtrace_get(backtrace, sides->b->profile, sides->b->symbols, entry->group_b);
@@ -24,11 +25,13 @@ static void backtrace_of(struct mt_backtrace *backtrace, const struct sides *sid
 
 static const char *kind_of(const struct sides *sides, const struct mt_diff_entry *entry)
 {
-	return mt_kind_name(entry->group_b != MT_NO_GROUP ? mt_profile_group_kind(sides->b->profile, entry->group_b)
-		: mt_profile_group_kind(sides->a->profile, entry->group_a));
+	return mt_kind_name(entry->group_b != MT_NO_GROUP
+			? mt_profile_group_kind(sides->b->profile, entry->group_b)
+			: mt_profile_group_kind(sides->a->profile, entry->group_a));
 }
 
-/* The rows to show: [from, to). Text leaves out what did not change, which stands between growth and shrinking. */
+/* The rows to show: [from, to). Text leaves out what did not change, which stands between growth
+ * and shrinking. */
 static bool is_shown(const struct sides *sides, const struct mt_diff_entry *entry)
 {
 	return sides->a->format != MT_FORMAT_TEXT || entry->change;
@@ -36,8 +39,8 @@ static bool is_shown(const struct sides *sides, const struct mt_diff_entry *entr
 
 /* ---- JSON and CSV ---- */
 
-static void entry_json(struct mt_json *json, const struct sides *sides, const struct mt_diff_entry *entry,
-	const struct mt_backtrace *backtrace)
+static void entry_json(struct mt_json *json, const struct sides *sides,
+	const struct mt_diff_entry *entry, const struct mt_backtrace *backtrace)
 {
 	mt_json_line(json);
 	mt_json_open(json, '{');
@@ -59,12 +62,14 @@ static void entry_json(struct mt_json *json, const struct sides *sides, const st
 	mt_json_close(json, '}');
 }
 
-static void entry_csv(const struct sides *sides, const struct mt_diff_entry *entry, const struct mt_backtrace *backtrace)
+static void entry_csv(const struct sides *sides, const struct mt_diff_entry *entry,
+	const struct mt_backtrace *backtrace)
 {
 	FILE *out = sides->a->out;
 	char *frames = mt_report_one_line(sides->a, backtrace, ";", 0);
 
-	fprintf(out, "%s,%lld,%s", mt_diff_state_name(entry->state), (long long)entry->change, kind_of(sides, entry));
+	fprintf(out, "%s,%lld,%s", mt_diff_state_name(entry->state), (long long)entry->change,
+		kind_of(sides, entry));
 	mt_report_csv_metrics(out, sides->a->profile, &entry->a);
 	mt_report_csv_metrics(out, sides->b->profile, &entry->b);
 	mt_csv_field(out, false, frames);
@@ -74,7 +79,8 @@ static void entry_csv(const struct sides *sides, const struct mt_diff_entry *ent
 
 /* ---- text ---- */
 
-static void signed_number(char out[MT_NUMBER_EXACT_LEN + 1], const struct mt_report *report, enum mt_unit unit, int64_t value)
+static void signed_number(char out[MT_NUMBER_EXACT_LEN + 1], const struct mt_report *report,
+	enum mt_unit unit, int64_t value)
 {
 	out[0] = value < 0 ? '-' : '+';
 	mt_report_number(out + 1, report, unit, value < 0 ? -(uint64_t)value : (uint64_t)value);
@@ -83,19 +89,15 @@ static void signed_number(char out[MT_NUMBER_EXACT_LEN + 1], const struct mt_rep
 static enum mt_metric count_of(enum mt_metric metric)
 {
 	switch (metric) {
-	case MT_METRIC_SIZE:
-		return MT_METRIC_ALLOCATED_COUNT;
-	case MT_METRIC_AT_PEAK_SIZE:
-		return MT_METRIC_AT_PEAK_COUNT;
-	case MT_METRIC_OWN_PEAK_SIZE:
-		return MT_METRIC_OWN_PEAK_COUNT;
-	default:
-		return MT_METRIC_LEAKED_COUNT;
+	case MT_METRIC_SIZE: return MT_METRIC_ALLOCATED_COUNT;
+	case MT_METRIC_AT_PEAK_SIZE: return MT_METRIC_AT_PEAK_COUNT;
+	case MT_METRIC_OWN_PEAK_SIZE: return MT_METRIC_OWN_PEAK_COUNT;
+	default: return MT_METRIC_LEAKED_COUNT;
 	}
 }
 
-static void entry_text(struct mt_table *table, const struct sides *sides, const struct mt_diff_entry *entry,
-	const struct mt_backtrace *backtrace)
+static void entry_text(struct mt_table *table, const struct sides *sides,
+	const struct mt_diff_entry *entry, const struct mt_backtrace *backtrace)
 {
 	const struct mt_report *a = sides->a, *b = sides->b;
 	enum mt_metric count = count_of(a->sort);
@@ -108,7 +110,8 @@ static void entry_text(struct mt_table *table, const struct sides *sides, const 
 	mt_report_metric(number, b, &entry->b, a->sort);
 	mt_table_cell(table, number);
 	signed_number(number, a, MT_UNIT_COUNT,
-		(int64_t)(mt_metric_value(b->profile, &entry->b, count) - mt_metric_value(a->profile, &entry->a, count)));
+		(int64_t)(mt_metric_value(b->profile, &entry->b, count)
+			- mt_metric_value(a->profile, &entry->a, count)));
 	mt_table_cell(table, number);
 	mt_table_cell(table, entry->doubtful ? "?" : "");
 	mt_table_cell(table, mt_diff_state_name(entry->state));
@@ -127,7 +130,8 @@ static void summary_text(const struct sides *sides)
 
 	mt_report_metric(from, a, &diff->a, a->sort);
 	mt_report_metric(to, sides->b, &diff->b, a->sort);
-	fprintf(a->out, "%s: %s before, %s after", a->words ? a->words : mt_metric_info(a->sort)->words, from, to);
+	fprintf(a->out, "%s: %s before, %s after",
+		a->words ? a->words : mt_metric_info(a->sort)->words, from, to);
 	if (diff->factor != 1)
 		fprintf(a->out, "; what came after is compared times %.4g", diff->factor);
 	fputs("\n", a->out);
@@ -139,7 +143,8 @@ static void summary_text(const struct sides *sides)
 
 static struct mt_table *new_table(void)
 {
-	static const char *const headings[] = {"CHANGE", "BEFORE", "AFTER", "BLOCKS", "", "STATE", "KIND", "BACKTRACE"};
+	static const char *const headings[] = {"CHANGE", "BEFORE", "AFTER", "BLOCKS", "", "STATE",
+		"KIND", "BACKTRACE"};
 	static const bool numbers[] = {true, true, true, true, false, false, false, false};
 
 	return mt_table_new(headings, numbers, sizeof headings / sizeof *headings);
@@ -148,7 +153,8 @@ static struct mt_table *new_table(void)
 /* ---- all of it ---- */
 
 /* How many rows there were, shown or not; doubtful: of those shown. */
-static uint64_t rows(const struct sides *sides, struct mt_json *json, struct mt_table *table, uint32_t *doubtful)
+static uint64_t rows(const struct sides *sides, struct mt_json *json, struct mt_table *table,
+	uint32_t *doubtful)
 {
 	const struct mt_report *a = sides->a;
 	struct mt_backtrace backtrace = {0};
@@ -157,7 +163,8 @@ static uint64_t rows(const struct sides *sides, struct mt_json *json, struct mt_
 	for (uint32_t i = 0; i < sides->diff.count; i++) {
 		const struct mt_diff_entry *entry = &sides->diff.entries[i];
 
-		if (!is_shown(sides, entry) || seen++ < a->skip || (a->count && seen - a->skip > a->count))
+		if (!is_shown(sides, entry) || seen++ < a->skip
+			|| (a->count && seen - a->skip > a->count))
 			continue;
 		backtrace_of(&backtrace, sides, entry);
 		*doubtful += entry->doubtful;
@@ -207,20 +214,25 @@ static void write_text(const struct sides *sides)
 	else
 		mt_table_print(table, sides->a->out);
 	if (doubtful)
-		fprintf(sides->a->out, "\n? frames without a name were matched by their module alone; install its debug symbols "
-			"to tell them apart\n");
+		fprintf(sides->a->out,
+			"\n? frames without a name were matched by their module alone; install its "
+			"debug symbols to tell them apart\n");
 	mt_table_free(table);
 }
 
-int mt_report_diff(const struct mt_report *a, const struct mt_report *b, enum mt_diff_normalise normalise, struct mt_err *err)
+int mt_report_diff(const struct mt_report *a, const struct mt_report *b,
+	enum mt_diff_normalise normalise, struct mt_err *err)
 {
 	struct mt_selection selection_a = {0}, selection_b = {0};
-	struct mt_diff_side side_a = {a->profile, a->symbols, &selection_a}, side_b = {b->profile, b->symbols, &selection_b};
+	struct mt_diff_side side_a = {a->profile, a->symbols, &selection_a};
+	struct mt_diff_side side_b = {b->profile, b->symbols, &selection_b};
 	struct sides sides = {.a = a, .b = b};
-	int status = mt_select(&selection_a, a->profile, a->symbols, a->filter, a->sort, false, err);
+	int status =
+		mt_select(&selection_a, a->profile, a->symbols, a->filter, a->sort, false, err);
 
 	if (status >= 0)
-		status = mt_select(&selection_b, b->profile, b->symbols, b->filter, b->sort, false, err);
+		status = mt_select(&selection_b, b->profile, b->symbols, b->filter, b->sort, false,
+			err);
 	if (status >= 0) {
 		mt_diff_get(&sides.diff, &side_a, &side_b, a->sort, normalise, a->ascending);
 		if (a->format == MT_FORMAT_JSON)

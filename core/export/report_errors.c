@@ -1,4 +1,5 @@
-/* Calls that end what is not theirs to end, each with the stacks of all calls that have to do with it. */
+/* Calls that end what is not theirs to end, each with the stacks of all calls that have to do with
+ * it. */
 #include "core/export/report_parts.h"
 #include "core/export/table.h"
 #include "core/query/errors.h"
@@ -39,25 +40,31 @@ static void take_stack(struct part *part, uint32_t node)
 
 /* ---- text ---- */
 
-static void put_call(struct part *part, const char *verb, uint32_t kind, const struct mt_error_call *call)
+static void put_call(struct part *part, const char *verb, uint32_t kind,
+	const struct mt_error_call *call)
 {
 	FILE *out = part->report->out;
 	char when[MT_NUMBER_EXACT_LEN];
 
 	mt_report_number(when, part->report, MT_UNIT_TIME, call->time_ns);
-	fprintf(out, "   %s by %s at %s, thread %u ", verb, mt_kind_name(kind), when, thread_id(part, call->thread));
+	fprintf(out, "   %s by %s at %s, thread %u ", verb, mt_kind_name(kind), when,
+		thread_id(part, call->thread));
 	mt_put_safe(out, thread_name(part, call->thread));
 	putc('\n', out);
 	take_stack(part, call->node);
 	for (uint32_t i = 0; i < part->backtrace.count; i++) {
 		const struct mt_backtrace_frame *frame = &part->backtrace.frames[i];
-		char *name = mt_report_short_frame_name(part->report, frame), *place = mt_report_frame_place(frame);
+		char *name = mt_report_short_frame_name(part->report, frame);
+		char *place = mt_report_frame_place(frame);
 
 		fputs("       ", out);
 		mt_put_safe(out, name);
 		fputs(*place ? "  " : "", out);
 		mt_put_safe(out, place);
-		fputs(frame->inlined ? "  (inlined)\n" : frame->by_frame_pointer ? "  (no call frame information)\n" : "\n", out);
+		fputs(frame->inlined                      ? "  (inlined)\n"
+				: frame->by_frame_pointer ? "  (no call frame information)\n"
+							  : "\n",
+			out);
 		free(name);
 		free(place);
 	}
@@ -79,12 +86,15 @@ static void put_heading(struct part *part, uint64_t rank, const struct mt_error 
 	mt_report_number(n[1], part->report, MT_UNIT_BYTES, e->bytes);
 	fprintf(out, "\n%llu. ", (unsigned long long)rank);
 	if (e->type == MT_ERROR_MISMATCH)
-		fprintf(out, "allocated by %s, %s by %s: %s block%s of %s in all", group_kind(part, e),
-			reallocates(e->call.kind) ? "resized" : "freed", mt_kind_name(e->call.kind), n[0], e->count == 1 ? "" : "s", n[1]);
+		fprintf(out, "allocated by %s, %s by %s: %s block%s of %s in all",
+			group_kind(part, e), reallocates(e->call.kind) ? "resized" : "freed",
+			mt_kind_name(e->call.kind), n[0], e->count == 1 ? "" : "s", n[1]);
 	else
-		fprintf(out, "%s: %s time%s", mt_error_type_words(e->type), n[0], e->count == 1 ? "" : "s");
+		fprintf(out, "%s: %s time%s", mt_error_type_words(e->type), n[0],
+			e->count == 1 ? "" : "s");
 	if (e->type != MT_ERROR_MISMATCH)
-		fprintf(out, ", %saddress %#llx", e->count == 1 ? "" : "first ", (unsigned long long)e->address);
+		fprintf(out, ", %saddress %#llx", e->count == 1 ? "" : "first ",
+			(unsigned long long)e->address);
 	if (e->type == MT_ERROR_DOUBLE_FREE) {
 		mt_report_number(n[1], part->report, MT_UNIT_BYTES, e->size);
 		fprintf(out, ", a block of %s", n[1]);
@@ -105,23 +115,30 @@ static void put_error(struct part *part, uint64_t rank, const struct mt_error *e
 
 	put_heading(part, rank, e);
 	if (e->group != MT_NO_GROUP) {
-		struct mt_error_call allocation = {.time_ns = e->allocated_ns, .thread = e->allocated_thread,
-			.node = part->whole->groups[e->group].node};
+		struct mt_error_call allocation = {
+			.time_ns = e->allocated_ns,
+			.thread = e->allocated_thread,
+			.node = part->whole->groups[e->group].node,
+		};
 
-		put_call(part, "allocated", mt_profile_group_kind(part->whole, e->group), &allocation);
+		put_call(part, "allocated", mt_profile_group_kind(part->whole, e->group),
+			&allocation);
 	}
 	if (e->type == MT_ERROR_DOUBLE_FREE) {
 		if (e->before.time_ns != MT_LIVE)
-			put_call(part, reallocates(e->before.kind) ? "resized" : "freed", e->before.kind, &e->before);
+			put_call(part, reallocates(e->before.kind) ? "resized" : "freed",
+				e->before.kind, &e->before);
 		verb = reallocates(e->call.kind) ? "resized again" : "freed again";
 	}
 	put_call(part, verb, e->call.kind, &e->call);
 }
 
-static const char *const sums[MT_ERROR_TYPE_COUNT][2] = { /* of one, of more */
+static const char *const sums[MT_ERROR_TYPE_COUNT][2] = {
+	/* of one, of more */
 	[MT_ERROR_DOUBLE_FREE] = {"double free", "double frees"},
-	[MT_ERROR_MISMATCH] = {"block ended by a call that does not belong to the one that allocated it",
-		"blocks ended by calls that do not belong to those that allocated them"},
+	[MT_ERROR_MISMATCH] =
+		{"block ended by a call that does not belong to the one that allocated it",
+			"blocks ended by calls that do not belong to those that allocated them"},
 	[MT_ERROR_UNKNOWN_FREE] = {"free of an address that was never allocated",
 		"frees of addresses that were never allocated"},
 };
@@ -151,12 +168,16 @@ static void put_sums(const struct part *part, const struct mt_errors *errors)
 	}
 	put_note(part, errors->inherited, "frees of what the process was forked with: no errors");
 	put_note(part, errors->left_out,
-		"frees of addresses that were never allocated are not shown: a filter asks of blocks");
+		"frees of addresses that were never allocated "
+		"are not shown: a filter asks of blocks");
 	put_note(part, errors->untold, "further frees of unknown addresses were not looked into");
 	if (!part->whole->info.history_from_ns)
 		return;
 	mt_report_number(n[0], part->report, MT_UNIT_TIME, part->whole->info.history_from_ns);
-	fprintf(out, "what was freed wrongly in the first %s cannot be said: their single events are gone (--max-size)\n", n[0]);
+	fprintf(out,
+		"what was freed wrongly in the first %s cannot be said: "
+		"their single events are gone (--max-size)\n",
+		n[0]);
 }
 
 static void put_text(struct part *part, const struct mt_errors *errors, uint64_t end)
@@ -167,7 +188,8 @@ static void put_text(struct part *part, const struct mt_errors *errors, uint64_t
 	for (uint64_t i = part->report->skip; i < end; i++)
 		put_error(part, i + 1, &errors->items[i]);
 	if (end < errors->count)
-		fprintf(out, "\n%llu more; see them with --count and --skip\n", (unsigned long long)(errors->count - end));
+		fprintf(out, "\n%llu more; see them with --count and --skip\n",
+			(unsigned long long)(errors->count - end));
 	if (errors->lacks_stacks && part->report->skip < end)
 		fputs("\nTo see where blocks are freed, record with --free-stacks.\n", out);
 }
@@ -180,7 +202,8 @@ static void number(struct mt_json *json, const char *name, uint64_t value)
 	mt_json_number(json, value);
 }
 
-static void put_json_call(struct mt_json *json, struct part *part, uint32_t kind, const struct mt_error_call *call)
+static void put_json_call(struct mt_json *json, struct part *part, uint32_t kind,
+	const struct mt_error_call *call)
 {
 	mt_json_key(json, "kind");
 	mt_json_string(json, mt_kind_name(kind));
@@ -203,7 +226,8 @@ static void put_json_call(struct mt_json *json, struct part *part, uint32_t kind
 
 static void put_json_block(struct mt_json *json, struct part *part, const struct mt_error *e)
 {
-	struct mt_error_call allocation = {.time_ns = e->allocated_ns, .thread = e->allocated_thread};
+	struct mt_error_call allocation = {.time_ns = e->allocated_ns,
+		.thread = e->allocated_thread};
 
 	mt_json_key(json, "allocation");
 	if (e->group == MT_NO_GROUP) {
@@ -305,13 +329,17 @@ static void put_csv_error(struct part *part, const struct mt_error *e)
 {
 	FILE *out = part->report->out;
 
-	fprintf(out, "%s,%s,%llu,%llu,", mt_error_type_name(e->type), e->doubt ? mt_error_doubt_name(e->doubt) : "",
-		(unsigned long long)e->count, (unsigned long long)e->bytes);
+	fprintf(out, "%s,%s,%llu,%llu,", mt_error_type_name(e->type),
+		e->doubt ? mt_error_doubt_name(e->doubt) : "", (unsigned long long)e->count,
+		(unsigned long long)e->bytes);
 	if (e->type != MT_ERROR_MISMATCH)
 		fprintf(out, "%llu", (unsigned long long)e->address);
 	if (e->group != MT_NO_GROUP) {
-		struct mt_error_call allocation = {.time_ns = e->allocated_ns, .thread = e->allocated_thread,
-			.node = part->whole->groups[e->group].node};
+		struct mt_error_call allocation = {
+			.time_ns = e->allocated_ns,
+			.thread = e->allocated_thread,
+			.node = part->whole->groups[e->group].node,
+		};
 
 		fprintf(out, ",%u,%llu", e->group, (unsigned long long)e->size);
 		put_csv_call(part, group_kind(part, e), &allocation);
@@ -328,9 +356,11 @@ static void put_csv_error(struct part *part, const struct mt_error *e)
 
 static void put_csv(struct part *part, const struct mt_errors *errors, uint64_t end)
 {
-	fputs("type,doubt,count,size,address,group,block_size,allocation_kind,allocation_timestamp,allocation_thread,"
-		"allocation_backtrace,free_before_kind,free_before_timestamp,free_before_thread,free_before_backtrace,"
-		"free_kind,free_timestamp,free_thread,free_backtrace\n", part->report->out);
+	fputs("type,doubt,count,size,address,group,block_size,allocation_kind,allocation_timestamp,"
+	      "allocation_thread,allocation_backtrace,free_before_kind,free_before_timestamp,"
+	      "free_before_thread,free_before_backtrace,free_kind,"
+	      "free_timestamp,free_thread,free_backtrace\n",
+		part->report->out);
 	for (uint64_t i = part->report->skip; i < end; i++)
 		put_csv_error(part, &errors->items[i]);
 }
@@ -343,7 +373,9 @@ int mt_report_errors(const struct mt_report *report, struct mt_err *err)
 	struct mt_errors errors = {0};
 
 	if (!report->source || !report->source->reader)
-		return mt_fail(err, -ENODATA, "there are totals alone, and no single allocations; expected a trace with events");
+		return mt_fail(err, -ENODATA,
+			"there are totals alone, and no single allocations; "
+			"expected a trace with events");
 	int status = mt_errors_find(&errors, report->source, report->asked, err);
 	uint64_t end = errors.count;
 

@@ -1,4 +1,5 @@
-/* The report at a program's exit: what it has not freed, by stack, and what the system had given it. */
+/* The report at a program's exit: what it has not freed, by stack, and what the system had given
+ * it. */
 #include "core/export/report_parts.h"
 #include "core/export/table.h"
 
@@ -29,17 +30,19 @@ static void put_frame(const struct mt_report *report, const struct mt_backtrace_
 	free(name);
 }
 
-static void put_group(const struct mt_report *report, uint64_t rank, uint32_t id, struct mt_backtrace *backtrace)
+static void put_group(const struct mt_report *report, uint64_t rank, uint32_t id,
+	struct mt_backtrace *backtrace)
 {
-	static const enum mt_metric metrics[] = {MT_METRIC_LEAKED_COUNT, MT_METRIC_OWN_PEAK_COUNT, MT_METRIC_LEAKED_SIZE,
-		MT_METRIC_OWN_PEAK_SIZE, MT_METRIC_AGE};
+	static const enum mt_metric metrics[] = {MT_METRIC_LEAKED_COUNT, MT_METRIC_OWN_PEAK_COUNT,
+		MT_METRIC_LEAKED_SIZE, MT_METRIC_OWN_PEAK_SIZE, MT_METRIC_AGE};
 	const struct mt_group *group = &report->profile->groups[id];
 	char n[5][MT_NUMBER_EXACT_LEN + 1];
 
 	for (int i = 0; i < 5; i++)
 		mt_report_metric(n[i], report, group, metrics[i]);
-	fprintf(report->out, "\n%llu. count/peak %s/%s  size/peak %s/%s  age %s  by %s\n", (unsigned long long)rank,
-		n[0], n[1], n[2], n[3], n[4], mt_kind_name(mt_profile_group_kind(report->profile, id)));
+	fprintf(report->out, "\n%llu. count/peak %s/%s  size/peak %s/%s  age %s  by %s\n",
+		(unsigned long long)rank, n[0], n[1], n[2], n[3], n[4],
+		mt_kind_name(mt_profile_group_kind(report->profile, id)));
 	mt_backtrace_get(backtrace, report->profile, report->symbols, id);
 	for (uint32_t i = 0; i < backtrace->count; i++)
 		put_frame(report, &backtrace->frames[i]);
@@ -53,7 +56,8 @@ static void put_bytes(const struct mt_report *report, const char *before, uint64
 	fprintf(report->out, "%s%s", before, bytes ? number : "unknown");
 }
 
-static void put_totals(const struct mt_report *report, const struct mt_selection *selection, uint32_t live)
+static void put_totals(const struct mt_report *report, const struct mt_selection *selection,
+	uint32_t live)
 {
 	const struct mt_memory *memory = mt_report_memory(report->profile);
 	const struct mt_info *info = &report->profile->info;
@@ -61,8 +65,9 @@ static void put_totals(const struct mt_report *report, const struct mt_selection
 
 	mt_report_metric(n[0], report, &selection->sum, MT_METRIC_LEAKED_SIZE);
 	mt_report_metric(n[1], report, &selection->sum, MT_METRIC_LEAKED_COUNT);
-	fprintf(report->out, "\nbacktraces                 %u\ntraced size                %s in %s blocks\n", live, n[0],
-		n[1]);
+	fprintf(report->out,
+		"\nbacktraces                 %u\ntraced size                %s in %s blocks\n",
+		live, n[0], n[1]);
 	mt_report_suppressed(report, "");
 	put_bytes(report, "allocator, virtual         ", memory->arena_bytes);
 	put_bytes(report, "\nallocator, resident        ", info->arena_resident_bytes);
@@ -76,8 +81,8 @@ int mt_report_exit(const struct mt_report *report, struct mt_err *err)
 {
 	struct mt_selection selection = {0};
 	struct mt_backtrace backtrace = {0};
-	int status = mt_select(&selection, report->profile, report->symbols, report->filter, report->sort,
-		report->ascending, err);
+	int status = mt_select(&selection, report->profile, report->symbols, report->filter,
+		report->sort, report->ascending, err);
 	uint64_t shown = report->count ? report->count : UINT64_MAX, rank = 0;
 	uint32_t live = 0;
 

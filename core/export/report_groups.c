@@ -6,20 +6,28 @@
 #define FREE_SITES 10 /* of a group */
 #define TEXT_FRAMES 5 /* of a backtrace, on one line */
 
-char *mt_report_one_line(const struct mt_report *report, const struct mt_backtrace *backtrace, const char *separator, uint32_t frames)
+char *mt_report_one_line(const struct mt_report *report, const struct mt_backtrace *backtrace,
+	const char *separator, uint32_t frames)
 {
 	struct mt_buffer text = {0};
-	uint32_t first = frames && backtrace->count ? (uint32_t)(mt_backtrace_own(backtrace) - backtrace->frames) : 0;
+	uint32_t first = frames && backtrace->count
+		? (uint32_t)(mt_backtrace_own(backtrace) - backtrace->frames)
+		: 0;
 
 	for (uint32_t i = first; i < backtrace->count; i++) {
 		if (frames && i - first == frames) {
 			mt_buffer_printf(&text, "%s...", separator);
 			break;
 		}
-		char *name = report->format == MT_FORMAT_TEXT ? mt_report_short_frame_name(report, &backtrace->frames[i])
+		char *name = report->format == MT_FORMAT_TEXT
+			? mt_report_short_frame_name(report, &backtrace->frames[i])
 			: mt_report_frame_name(&backtrace->frames[i]);
 
-		mt_buffer_printf(&text, "%s%s%s", i > first ? separator : i ? "..." : "", i == first && i ? separator : "", name);
+		mt_buffer_printf(&text, "%s%s%s",
+			i > first   ? separator
+				: i ? "..."
+				    : "",
+			i == first && i ? separator : "", name);
 		free(name);
 	}
 	mt_buffer_add(&text, "", 1);
@@ -45,7 +53,8 @@ static int compare_sites(const void *a, const void *b)
 
 static struct sites sort_sites(const struct mt_profile *p)
 {
-	struct sites sites = {mt_alloc((p->free_site_count + 1) * sizeof *sites.items), p->free_site_count};
+	struct sites sites = {mt_alloc((p->free_site_count + 1) * sizeof *sites.items),
+		p->free_site_count};
 
 	for (uint32_t i = 0; i < sites.count; i++)
 		sites.items[i] = p->free_sites[i];
@@ -68,14 +77,16 @@ static uint32_t first_site(const struct sites *sites, uint32_t group)
 	return low;
 }
 
-static void freed_by(struct mt_json *json, const struct mt_report *report, const struct sites *sites, uint32_t id)
+static void freed_by(struct mt_json *json, const struct mt_report *report,
+	const struct sites *sites, uint32_t id)
 {
 	struct mt_backtrace backtrace = {0};
 	uint32_t first = first_site(sites, id);
 
 	mt_json_key(json, "freed_by");
 	mt_json_open(json, '[');
-	for (uint32_t i = first; i < sites->count && i - first < FREE_SITES && sites->items[i].group == id; i++) {
+	for (uint32_t i = first;
+		i < sites->count && i - first < FREE_SITES && sites->items[i].group == id; i++) {
 		mt_json_open(json, '{');
 		mt_json_key(json, "count");
 		mt_json_number(json, sites->items[i].count);
@@ -122,7 +133,8 @@ static void group_json(struct mt_json *json, const struct mt_report *report, uin
 	mt_json_close(json, '}');
 }
 
-static void group_csv(const struct mt_report *report, uint32_t id, const struct mt_backtrace *backtrace)
+static void group_csv(const struct mt_report *report, uint32_t id,
+	const struct mt_backtrace *backtrace)
 {
 	char *frames = mt_report_one_line(report, backtrace, ";", 0);
 
@@ -135,10 +147,12 @@ static void group_csv(const struct mt_report *report, uint32_t id, const struct 
 
 /* Columns of the text table: the metric that sorts comes first. */
 static const enum mt_metric text_metrics[] = {MT_METRIC_LEAKED_SIZE, MT_METRIC_LEAKED_COUNT,
-	MT_METRIC_SIZE, MT_METRIC_ALLOCATED_COUNT, MT_METRIC_AT_PEAK_SIZE, MT_METRIC_TEMPORARY_COUNT};
+	MT_METRIC_SIZE, MT_METRIC_ALLOCATED_COUNT, MT_METRIC_AT_PEAK_SIZE,
+	MT_METRIC_TEMPORARY_COUNT};
 #define TEXT_METRICS (sizeof text_metrics / sizeof *text_metrics)
 
-static uint32_t choose_columns(const struct mt_report *report, enum mt_metric columns[TEXT_METRICS + 1])
+static uint32_t choose_columns(const struct mt_report *report,
+	enum mt_metric columns[TEXT_METRICS + 1])
 {
 	uint32_t count = 0;
 
@@ -224,10 +238,12 @@ int mt_report_groups(const struct mt_report *report, struct mt_err *err)
 		struct mt_rows rows = {0};
 
 		if (report->by == MT_ROWS_BY_THREAD)
-			status = mt_rows_by_thread(&rows, report->source, report->asked, report->sort, report->ascending, err);
+			status = mt_rows_by_thread(&rows, report->source, report->asked,
+				report->sort, report->ascending, err);
 		else
-			mt_rows_get(&rows, report->profile, mt_report_whole(report), report->symbols, &selection, report->by,
-				report->sort, report->ascending);
+			mt_rows_get(&rows, report->profile, mt_report_whole(report),
+				report->symbols, &selection, report->by, report->sort,
+				report->ascending);
 		if (status >= 0)
 			mt_report_rows(report, &rows);
 		mt_rows_free(&rows);

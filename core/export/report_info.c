@@ -9,8 +9,8 @@
 
 /* One list of totals for all three formats. In the order of the JSON contract. */
 struct totals {
-	uint64_t allocations, frees, reallocations, allocated_bytes, leaked_count, leaked_bytes, peak_bytes,
-		temporary_count, groups;
+	uint64_t allocations, frees, reallocations, allocated_bytes, leaked_count, leaked_bytes,
+		peak_bytes, temporary_count, groups;
 	bool estimated; /* what leaked */
 };
 #define TOTALS(X) \
@@ -40,12 +40,13 @@ static uint64_t estimated_groups(const struct mt_profile *p)
 	return count;
 }
 
-/* Where --max-size took events away, the whole groups still have what these told: of a filter on groups alone, all but the
- * peak. Of the reallocs before, each is an allocation and a free. */
+/* Where --max-size took events away, the whole groups still have what these told: of a filter on
+ * groups alone, all but the peak. Of the reallocs before, each is an allocation and a free. */
 static int add_gone(struct totals *totals, const struct mt_report *report, struct mt_err *err)
 {
 	struct mt_selection all = {0};
-	int status = mt_select(&all, report->source->profile, report->symbols, report->asked, report->sort, false, err);
+	int status = mt_select(&all, report->source->profile, report->symbols, report->asked,
+		report->sort, false, err);
 
 	if (status >= 0) {
 		totals->allocations = all.sum.allocated_count - totals->reallocations;
@@ -70,13 +71,15 @@ static int get_totals(struct totals *totals, const struct mt_report *report, str
 	if (!mt_report_is_filtered(report))
 		return 0;
 	struct mt_selection selection = {0};
-	int status = mt_select(&selection, report->profile, report->symbols, report->filter, report->sort,
-		false, err);
+	int status = mt_select(&selection, report->profile, report->symbols, report->filter,
+		report->sort, false, err);
 
 	totals->groups = selection.count;
-	totals->estimated = mt_metric_is_estimated(report->profile, &selection.sum, MT_METRIC_LEAKED_SIZE);
+	totals->estimated =
+		mt_metric_is_estimated(report->profile, &selection.sum, MT_METRIC_LEAKED_SIZE);
 	mt_selection_free(&selection);
-	if (status >= 0 && report->matched && report->matched->unanswered_ns && !mt_filter_needs(report->asked))
+	if (status >= 0 && report->matched && report->matched->unanswered_ns
+		&& !mt_filter_needs(report->asked))
 		status = add_gone(totals, report, err);
 	return status;
 }
@@ -105,7 +108,8 @@ static void put_string(struct mt_json *json, const char *name, const char *value
 	mt_json_string(json, value);
 }
 
-static void marker_json(struct mt_json *json, const struct mt_profile *p, const struct mt_log_entry *e)
+static void marker_json(struct mt_json *json, const struct mt_profile *p,
+	const struct mt_log_entry *e)
 {
 	mt_json_open(json, '{');
 	put_seconds(json, "seconds", e->time_ns);
@@ -132,7 +136,8 @@ static void pause_json(struct mt_json *json, const struct mt_profile *p, uint32_
 		end++;
 	mt_json_open(json, '{');
 	put_seconds(json, "begin_seconds", p->log[at].time_ns);
-	put_seconds(json, "end_seconds", end < p->log_count ? p->log[end].time_ns : p->info.wall_ns);
+	put_seconds(json, "end_seconds",
+		end < p->log_count ? p->log[end].time_ns : p->info.wall_ns);
 	put_string(json, "text", mt_strings_get(&p->strings, p->log[at].text));
 	mt_json_close(json, '}');
 }
@@ -152,8 +157,10 @@ static void limits_json(struct mt_json *json, const struct mt_profile *p)
 
 static void notes_json(struct mt_json *json, const struct mt_profile *p)
 {
-	static const struct { const char *name; enum mt_log_type type; } lists[] = {
-		{"markers", MT_LOG_MARKER}, {"pauses", MT_LOG_PAUSE}, {"gaps", MT_LOG_GAP}};
+	static const struct {
+		const char *name;
+		enum mt_log_type type;
+	} lists[] = {{"markers", MT_LOG_MARKER}, {"pauses", MT_LOG_PAUSE}, {"gaps", MT_LOG_GAP}};
 
 	for (size_t l = 0; l < sizeof lists / sizeof *lists; l++) {
 		bool paused = false;
@@ -221,8 +228,8 @@ static void counts_json(struct mt_json *json, const struct mt_profile *profile)
 	put_number(json, "forked_children", info->forked_children);
 	put_number(json, "file_bytes", info->file_bytes);
 #define X(name, words) \
-	if (offsetof(struct mt_info, name) > offsetof(struct mt_info, wall_ns) && \
-		offsetof(struct mt_info, name) != offsetof(struct mt_info, lossy_ns)) \
+	if (offsetof(struct mt_info, name) > offsetof(struct mt_info, wall_ns) \
+		&& offsetof(struct mt_info, name) != offsetof(struct mt_info, lossy_ns)) \
 		put_number(json, #name, info->name);
 	MT_INFO_COUNTS(X)
 #undef X
@@ -245,7 +252,9 @@ static void memory_json(struct mt_json *json, const struct mt_profile *profile)
 #define X(name) \
 	mt_json_key(json, #name); \
 	mt_report_json_memory(json, mt_report_memory(profile), info->name);
-	X(vss_bytes) X(shared_bytes) X(arena_resident_bytes)
+	X(vss_bytes)
+	X(shared_bytes)
+	X(arena_resident_bytes)
 #undef X
 	put_string(json, "allocator", mt_strings_get(&profile->strings, info->allocator));
 	put_string(json, "own_allocator", mt_strings_get(&profile->strings, info->own_allocator));
@@ -320,7 +329,8 @@ static void put_limits(const struct mt_report *report)
 
 	if (p->info.history_from_ns) {
 		mt_report_number(when, report, MT_UNIT_TIME, p->info.history_from_ns);
-		snprintf(text, sizeof text, "from %s on; earlier ones are gone (--max-size), totals are of all", when);
+		snprintf(text, sizeof text,
+			"from %s on; earlier ones are gone (--max-size), totals are of all", when);
 		put_line(report, "single events", text);
 	}
 	for (uint32_t i = 0; i < p->log_count; i++)
@@ -332,7 +342,8 @@ static void put_limits(const struct mt_report *report)
 static void put_checks(const struct mt_report *report)
 {
 	const uint64_t *counters = report->profile->info.counters;
-	char all[MT_NUMBER_EXACT_LEN], otherwise[MT_NUMBER_EXACT_LEN], text[2 * MT_NUMBER_EXACT_LEN + 40];
+	char all[MT_NUMBER_EXACT_LEN], otherwise[MT_NUMBER_EXACT_LEN],
+		text[2 * MT_NUMBER_EXACT_LEN + 40];
 
 	if (!counters[MT_COUNTER_CHECKED_STACKS])
 		return;
@@ -354,7 +365,8 @@ static void put_exit_status(const struct mt_report *report)
 		snprintf(text, sizeof text, "unknown");
 	} else if (WIFSIGNALED(info->exit_status)) {
 		name = sigabbrev_np(WTERMSIG(info->exit_status));
-		snprintf(text, sizeof text, "by signal %d%s%s", WTERMSIG(info->exit_status), name ? ", SIG" : "", name ? name : "");
+		snprintf(text, sizeof text, "by signal %d%s%s", WTERMSIG(info->exit_status),
+			name ? ", SIG" : "", name ? name : "");
 	} else {
 		snprintf(text, sizeof text, "%d", WEXITSTATUS(info->exit_status));
 	}
@@ -375,7 +387,8 @@ static void put_process(const struct mt_report *report)
 		snprintf(text, sizeof text, "%u, the session's root", info->pid);
 	else if (info->root)
 		snprintf(text, sizeof text, "%u, %s%s, in the session of %u", info->pid,
-			info->origin == MT_ORIGIN_FORKED ? "forked" : "started", parent, info->root);
+			info->origin == MT_ORIGIN_FORKED ? "forked" : "started", parent,
+			info->root);
 	else
 		snprintf(text, sizeof text, "%u", info->pid);
 	put_line(report, "process", text);
@@ -392,8 +405,8 @@ static uint64_t count_log(const struct mt_profile *p, enum mt_log_type type)
 }
 
 /* With a '~' before an estimate. */
-static void put_number_line(const struct mt_report *report, const char *name, enum mt_unit unit, uint64_t value,
-	bool estimated)
+static void put_number_line(const struct mt_report *report, const char *name, enum mt_unit unit,
+	uint64_t value, bool estimated)
 {
 	char text[MT_NUMBER_EXACT_LEN + 1] = "~";
 
@@ -401,7 +414,8 @@ static void put_number_line(const struct mt_report *report, const char *name, en
 	put_line(report, name, text);
 }
 
-static void put_amount(const struct mt_report *report, const char *name, enum mt_unit unit, uint64_t value)
+static void put_amount(const struct mt_report *report, const char *name, enum mt_unit unit,
+	uint64_t value)
 {
 	if (value)
 		put_number_line(report, name, unit, value, false);
@@ -410,7 +424,8 @@ static void put_amount(const struct mt_report *report, const char *name, enum mt
 static void put_mapped(const struct mt_report *report, const char *name, uint64_t value)
 {
 	if (value)
-		put_number_line(report, name, MT_UNIT_BYTES, value, mt_report_maps_are_estimated(&report->profile->info));
+		put_number_line(report, name, MT_UNIT_BYTES, value,
+			mt_report_maps_are_estimated(&report->profile->info));
 }
 
 /* What is beside the heap: lines only where there is something. */
@@ -457,13 +472,16 @@ static void info_text(const struct mt_report *report, const struct totals *total
 	mt_report_number(text, report, MT_UNIT_TIME, info->wall_ns);
 	put_line(report, complete(report) ? "ran for" : "recorded for", text);
 #define X(name, words, unit) \
-	put_number_line(report, words, unit, totals->name, (totals->estimated && !strncmp(words, "leaked", 6)) || \
-		(info->peak_unsure && !strcmp(words, "peak")));
+	put_number_line(report, words, unit, totals->name, \
+		(totals->estimated && !strncmp(words, "leaked", 6)) \
+			|| (info->peak_unsure && !strcmp(words, "peak")));
 	TOTALS(X)
 #undef X
 	if (report->suppressed && report->suppressed->all_blocks) {
-		put_number_line(report, "suppressed", MT_UNIT_BYTES, report->suppressed->all_bytes, false);
-		put_number_line(report, "suppressed blocks", MT_UNIT_COUNT, report->suppressed->all_blocks, false);
+		put_number_line(report, "suppressed", MT_UNIT_BYTES, report->suppressed->all_bytes,
+			false);
+		put_number_line(report, "suppressed blocks", MT_UNIT_COUNT,
+			report->suppressed->all_blocks, false);
 	}
 	mt_report_number(text, report, MT_UNIT_TIME, info->peak_ns);
 	put_line(report, "peak at", text);
@@ -503,19 +521,20 @@ int mt_report_info(const struct mt_report *report, struct mt_err *err)
 void mt_report_info_heading(FILE *out, enum mt_format format)
 {
 	if (format == MT_FORMAT_CSV)
-		fputs("pid,parent_pid,root_pid,origin,allocations,peak_bytes,leaked_bytes,file\n", out);
+		fputs("pid,parent_pid,root_pid,origin,allocations,peak_bytes,leaked_bytes,file\n",
+			out);
 	else
-		fprintf(out, "%8s %8s  %-7s %15s %12s %12s  %s\n", "process", "parent", "by", "allocations", "peak", "leaked",
-			"file and command");
+		fprintf(out, "%8s %8s  %-7s %15s %12s %12s  %s\n", "process", "parent", "by",
+			"allocations", "peak", "leaked", "file and command");
 }
 
 static void line_csv(const struct mt_report *report, const struct totals *totals)
 {
 	const struct mt_info *info = &report->profile->info;
 
-	fprintf(report->out, "%u,%u,%u,%s,%llu,%llu,%llu", info->pid, info->parent, info->root, mt_origin_name(info->origin),
-		(unsigned long long)totals->allocations, (unsigned long long)totals->peak_bytes,
-		(unsigned long long)totals->leaked_bytes);
+	fprintf(report->out, "%u,%u,%u,%s,%llu,%llu,%llu", info->pid, info->parent, info->root,
+		mt_origin_name(info->origin), (unsigned long long)totals->allocations,
+		(unsigned long long)totals->peak_bytes, (unsigned long long)totals->leaked_bytes);
 	mt_csv_field(report->out, false, report->path);
 	putc('\n', report->out);
 }
@@ -523,14 +542,15 @@ static void line_csv(const struct mt_report *report, const struct totals *totals
 static void line_text(const struct mt_report *report, const struct totals *totals)
 {
 	const struct mt_info *info = &report->profile->info;
-	char allocations[MT_NUMBER_EXACT_LEN], peak[MT_NUMBER_EXACT_LEN + 1] = "~", leaked[MT_NUMBER_EXACT_LEN + 1] = "~";
+	char allocations[MT_NUMBER_EXACT_LEN], peak[MT_NUMBER_EXACT_LEN + 1] = "~";
+	char leaked[MT_NUMBER_EXACT_LEN + 1] = "~";
 	char *command = mt_report_command(report->profile);
 
 	mt_report_number(allocations, report, MT_UNIT_COUNT, totals->allocations);
 	mt_report_number(peak + info->peak_unsure, report, MT_UNIT_BYTES, totals->peak_bytes);
 	mt_report_number(leaked + totals->estimated, report, MT_UNIT_BYTES, totals->leaked_bytes);
-	fprintf(report->out, "%8u %8u  %-7s %15s %12s %12s  ", info->pid, info->parent, mt_origin_name(info->origin), allocations,
-		peak, leaked);
+	fprintf(report->out, "%8u %8u  %-7s %15s %12s %12s  ", info->pid, info->parent,
+		mt_origin_name(info->origin), allocations, peak, leaked);
 	mt_put_safe(report->out, report->path);
 	fputs("  ", report->out);
 	mt_put_safe(report->out, command);

@@ -12,7 +12,7 @@
 
 struct row {
 	const char *kind;
-	char text[4][CELL];    /* columns of their own: headings below */
+	char text[4][CELL]; /* columns of their own: headings below */
 	bool failed;
 };
 
@@ -21,8 +21,10 @@ struct list {
 	const char *names[4]; /* of the columns of their own: in JSON and CSV */
 	const char *headings[4];
 	bool numbers[4];
-	/* Fills the row in; false: the entry is none of this list's. exact: as JSON and CSV have it. */
-	bool (*describe)(struct row *, const struct mt_report *, const struct mt_log_entry *, bool exact);
+	/* Fills the row in; false: the entry is none of this list's. exact: as JSON and CSV have
+	 * it. */
+	bool (*describe)(struct row *, const struct mt_report *, const struct mt_log_entry *,
+		bool exact);
 };
 
 /* ---- maps ---- */
@@ -44,9 +46,11 @@ static void size_text(char out[CELL], const struct mt_report *report, uint64_t b
 	snprintf(out, CELL, "%s", number);
 }
 
-static bool describe_map(struct row *row, const struct mt_report *report, const struct mt_log_entry *e, bool exact)
+static bool describe_map(struct row *row, const struct mt_report *report,
+	const struct mt_log_entry *e, bool exact)
 {
-	bool map = e->type == MT_LOG_MAP, moved = mt_profile_log_kind(report->profile, e) == MT_KIND_MREMAP;
+	bool map = e->type == MT_LOG_MAP;
+	bool moved = mt_profile_log_kind(report->profile, e) == MT_KIND_MREMAP;
 
 	if (!map && e->type != MT_LOG_UNMAP && e->type != MT_LOG_UNMAP_FAILED)
 		return false;
@@ -67,17 +71,27 @@ static bool describe_map(struct row *row, const struct mt_report *report, const 
 	return true;
 }
 
-static const struct list maps = {{"address", "length", "protection", "of"}, {"ADDRESS", "LENGTH", "PROT", "OF"},
-	{true, true, false, false}, describe_map};
+static const struct list maps = {{"address", "length", "protection", "of"},
+	{"ADDRESS", "LENGTH", "PROT", "OF"}, {true, true, false, false}, describe_map};
 
 /* ---- calls ---- */
 
 static const char *parameter(int id)
 {
-	static const struct { int id; const char *name; } names[] = {{M_MXFAST, "M_MXFAST"},
-		{M_TRIM_THRESHOLD, "M_TRIM_THRESHOLD"}, {M_TOP_PAD, "M_TOP_PAD"}, {M_MMAP_THRESHOLD, "M_MMAP_THRESHOLD"},
-		{M_MMAP_MAX, "M_MMAP_MAX"}, {M_CHECK_ACTION, "M_CHECK_ACTION"}, {M_PERTURB, "M_PERTURB"},
-		{M_ARENA_TEST, "M_ARENA_TEST"}, {M_ARENA_MAX, "M_ARENA_MAX"}};
+	static const struct {
+		int id;
+		const char *name;
+	} names[] = {
+		{M_MXFAST, "M_MXFAST"},
+		{M_TRIM_THRESHOLD, "M_TRIM_THRESHOLD"},
+		{M_TOP_PAD, "M_TOP_PAD"},
+		{M_MMAP_THRESHOLD, "M_MMAP_THRESHOLD"},
+		{M_MMAP_MAX, "M_MMAP_MAX"},
+		{M_CHECK_ACTION, "M_CHECK_ACTION"},
+		{M_PERTURB, "M_PERTURB"},
+		{M_ARENA_TEST, "M_ARENA_TEST"},
+		{M_ARENA_MAX, "M_ARENA_MAX"},
+	};
 
 	for (size_t i = 0; i < sizeof names / sizeof *names; i++)
 		if (names[i].id == id)
@@ -85,7 +99,8 @@ static const char *parameter(int id)
 	return NULL;
 }
 
-static bool describe_call(struct row *row, const struct mt_report *report, const struct mt_log_entry *e, bool exact)
+static bool describe_call(struct row *row, const struct mt_report *report,
+	const struct mt_log_entry *e, bool exact)
 {
 	const char *name = parameter((int)e->values[0]);
 
@@ -106,14 +121,16 @@ static bool describe_call(struct row *row, const struct mt_report *report, const
 	return true;
 }
 
-static const struct list calls = {{"parameter", "value", "result", NULL}, {"PARAMETER", "VALUE", "RESULT", NULL},
-	{false, true, true, false}, describe_call};
+static const struct list calls = {{"parameter", "value", "result", NULL},
+	{"PARAMETER", "VALUE", "RESULT", NULL}, {false, true, true, false}, describe_call};
 
 /* ---- either ---- */
 
 static uint32_t thread_of(const struct mt_report *report, const struct mt_log_entry *e)
 {
-	return e->thread < report->profile->thread_count ? report->profile->threads[e->thread].tid : 0;
+	return e->thread < report->profile->thread_count
+		? report->profile->threads[e->thread].tid
+		: 0;
 }
 
 static bool is_text(const char *name)
@@ -164,8 +181,9 @@ static void row_csv(const struct mt_report *report, const struct list *list, con
 	putc('\n', report->out);
 }
 
-static void row_text(struct mt_table *table, const struct mt_report *report, const struct list *list,
-	const struct row *row, const struct mt_log_entry *e, const char *where)
+static void row_text(struct mt_table *table, const struct mt_report *report,
+	const struct list *list, const struct row *row, const struct mt_log_entry *e,
+	const char *where)
 {
 	char number[MT_NUMBER_EXACT_LEN], kind[CELL];
 
@@ -186,11 +204,13 @@ static char *where_of(const struct mt_backtrace *backtrace)
 	const struct mt_backtrace_frame *own = mt_backtrace_own(backtrace);
 	struct mt_buffer text = {0};
 
-	for (uint32_t i = own ? (uint32_t)(own - backtrace->frames) : 0, n = 0; i < backtrace->count && n < 3; i++, n++) {
-		char *name = mt_report_frame_name(&backtrace->frames[i]), *place = mt_report_frame_place(&backtrace->frames[i]);
+	for (uint32_t i = own ? (uint32_t)(own - backtrace->frames) : 0, n = 0;
+		i < backtrace->count && n < 3; i++, n++) {
+		char *name = mt_report_frame_name(&backtrace->frames[i]);
+		char *place = mt_report_frame_place(&backtrace->frames[i]);
 
-		mt_buffer_printf(&text, "%s%s%s%s%s", n ? " < " : "", name, *place && !n ? " (" : "", n ? "" : place,
-			*place && !n ? ")" : "");
+		mt_buffer_printf(&text, "%s%s%s%s%s", n ? " < " : "", name,
+			*place && !n ? " (" : "", n ? "" : place, *place && !n ? ")" : "");
 		free(name);
 		free(place);
 	}
@@ -198,8 +218,8 @@ static char *where_of(const struct mt_backtrace *backtrace)
 	return (char *)text.data;
 }
 
-static void rows(const struct mt_report *report, const struct list *list, const uint8_t *matches, struct mt_json *json,
-	struct mt_table *table)
+static void rows(const struct mt_report *report, const struct list *list, const uint8_t *matches,
+	struct mt_json *json, struct mt_table *table)
 {
 	const struct mt_profile *p = report->profile;
 	struct mt_backtrace backtrace = {0};
@@ -209,7 +229,9 @@ static void rows(const struct mt_report *report, const struct list *list, const 
 		const struct mt_log_entry *e = &p->log[i];
 		struct row row = {.kind = mt_kind_name(mt_profile_log_kind(p, e))};
 
-		if (!matches[i] || !list->describe(&row, report, e, report->format != MT_FORMAT_TEXT) || at++ < report->skip)
+		if (!matches[i]
+			|| !list->describe(&row, report, e, report->format != MT_FORMAT_TEXT)
+			|| at++ < report->skip)
 			continue;
 		if (report->count && at > report->skip + report->count)
 			break;
@@ -227,7 +249,8 @@ static void rows(const struct mt_report *report, const struct list *list, const 
 	mt_backtrace_free(&backtrace);
 }
 
-static void list_text(const struct mt_report *report, const struct list *list, const uint8_t *matches)
+static void list_text(const struct mt_report *report, const struct list *list,
+	const uint8_t *matches)
 {
 	const char *headings[8] = {"TIME", "THREAD", "CALL"};
 	bool numbers[8] = {true, true, false};

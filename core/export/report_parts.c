@@ -7,7 +7,8 @@
 
 bool mt_report_is_filtered(const struct mt_report *report)
 {
-	return (report->asked && mt_filter_active(report->asked)) || (report->filter && mt_filter_active(report->filter));
+	return (report->asked && mt_filter_active(report->asked))
+		|| (report->filter && mt_filter_active(report->filter));
 }
 
 const struct mt_profile *mt_report_sorted_by(const struct mt_report *report)
@@ -15,14 +16,15 @@ const struct mt_profile *mt_report_sorted_by(const struct mt_report *report)
 	return report->sort_matched ? report->profile : mt_report_whole(report);
 }
 
-int mt_report_select(struct mt_selection *selection, const struct mt_report *report, struct mt_err *err)
+int mt_report_select(struct mt_selection *selection, const struct mt_report *report,
+	struct mt_err *err)
 {
-	return mt_select_by(selection, report->profile, mt_report_sorted_by(report), report->symbols, report->filter, report->sort,
-		report->ascending, err);
+	return mt_select_by(selection, report->profile, mt_report_sorted_by(report),
+		report->symbols, report->filter, report->sort, report->ascending, err);
 }
 
-void mt_report_number(char out[MT_NUMBER_EXACT_LEN], const struct mt_report *report, enum mt_unit unit,
-	uint64_t value)
+void mt_report_number(char out[MT_NUMBER_EXACT_LEN], const struct mt_report *report,
+	enum mt_unit unit, uint64_t value)
 {
 	if (report->exact && unit == MT_UNIT_TIME)
 		mt_number_seconds(out, value);
@@ -38,8 +40,8 @@ void mt_report_number(char out[MT_NUMBER_EXACT_LEN], const struct mt_report *rep
 
 /* ---- metrics ---- */
 
-void mt_report_metric_of(char out[MT_NUMBER_EXACT_LEN + 1], const struct mt_report *report, const struct mt_profile *profile,
-	const struct mt_group *group, enum mt_metric metric)
+void mt_report_metric_of(char out[MT_NUMBER_EXACT_LEN + 1], const struct mt_report *report,
+	const struct mt_profile *profile, const struct mt_group *group, enum mt_metric metric)
 {
 	bool estimated = mt_metric_is_estimated(profile, group, metric);
 
@@ -48,16 +50,18 @@ void mt_report_metric_of(char out[MT_NUMBER_EXACT_LEN + 1], const struct mt_repo
 		return;
 	}
 	out[0] = '~';
-	mt_report_number(out + estimated, report, mt_metric_info(metric)->unit, mt_metric_value(profile, group, metric));
+	mt_report_number(out + estimated, report, mt_metric_info(metric)->unit,
+		mt_metric_value(profile, group, metric));
 }
 
-void mt_report_metric(char out[MT_NUMBER_EXACT_LEN + 1], const struct mt_report *report, const struct mt_group *group,
-	enum mt_metric metric)
+void mt_report_metric(char out[MT_NUMBER_EXACT_LEN + 1], const struct mt_report *report,
+	const struct mt_group *group, enum mt_metric metric)
 {
 	mt_report_metric_of(out, report, report->profile, group, metric);
 }
 
-void mt_report_json_estimated(struct mt_json *json, const struct mt_profile *profile, const struct mt_group *group)
+void mt_report_json_estimated(struct mt_json *json, const struct mt_profile *profile,
+	const struct mt_group *group)
 {
 	if (mt_metric_is_estimated(profile, group, MT_METRIC_LEAKED_SIZE)) {
 		mt_json_key(json, "estimated");
@@ -85,14 +89,16 @@ void mt_report_estimates(const struct mt_report *report, const char *indent)
 		return;
 	mt_number_exact(groups, count);
 	mt_report_number(when, report, MT_UNIT_TIME, p->info.lossy_ns);
-	fprintf(report->out, "%sleaks of %s group%s are estimates (~): frees were lost up to %s, and blocks from before may "
-		"be free\n", indent, groups, count == 1 ? "" : "s", when);
+	fprintf(report->out,
+		"%sleaks of %s group%s are estimates (~): frees were lost up to %s, and blocks "
+		"from before may be free\n",
+		indent, groups, count == 1 ? "" : "s", when);
 }
 
 bool mt_report_has_metric(enum mt_metric metric)
 {
-	return metric != MT_METRIC_INTERVAL && metric != MT_METRIC_AGE && metric != MT_METRIC_GROWTH &&
-		metric != MT_METRIC_SUSPECT;
+	return metric != MT_METRIC_INTERVAL && metric != MT_METRIC_AGE && metric != MT_METRIC_GROWTH
+		&& metric != MT_METRIC_SUSPECT;
 }
 
 void mt_report_json_metrics(struct mt_json *json, const struct mt_profile *profile,
@@ -120,7 +126,8 @@ void mt_report_csv_metric_names(FILE *out, const char *prefix)
 			fprintf(out, ",%s%s", prefix, mt_metric_info((enum mt_metric)i)->name);
 }
 
-void mt_report_csv_metrics(FILE *out, const struct mt_profile *profile, const struct mt_group *group)
+void mt_report_csv_metrics(FILE *out, const struct mt_profile *profile,
+	const struct mt_group *group)
 {
 	char text[MT_NUMBER_EXACT_LEN];
 
@@ -196,7 +203,8 @@ char *mt_report_shorten(const struct mt_report *report, const char *name)
 	return report->short_names ? mt_name_shorten(name) : mt_strdup(name);
 }
 
-char *mt_report_short_frame_name(const struct mt_report *report, const struct mt_backtrace_frame *frame)
+char *mt_report_short_frame_name(const struct mt_report *report,
+	const struct mt_backtrace_frame *frame)
 {
 	char *name = mt_report_frame_name(frame), *shown = mt_report_shorten(report, name);
 
@@ -210,7 +218,8 @@ char *mt_report_frame_place(const struct mt_backtrace_frame *frame)
 	size_t len = strlen(module);
 
 	/* A name that is module+0xoffset says the module already. */
-	if (!*frame->source && !strncmp(frame->function, module, len) && frame->function[len] == '+')
+	if (!*frame->source && !strncmp(frame->function, module, len)
+		&& frame->function[len] == '+')
 		return mt_strdup("");
 	if (!*frame->source)
 		return mt_strdup(module);
@@ -250,7 +259,8 @@ void mt_report_start_time(char out[40], const struct mt_profile *profile)
 {
 	time_t seconds = (time_t)(profile->info.start_unix_ns / 1000000000u);
 	struct tm parts;
-	size_t len = gmtime_r(&seconds, &parts) ? strftime(out, 40, "%Y-%m-%dT%H:%M:%S", &parts) : 0;
+	size_t len =
+		gmtime_r(&seconds, &parts) ? strftime(out, 40, "%Y-%m-%dT%H:%M:%S", &parts) : 0;
 
 	if (!profile->info.start_unix_ns) {
 		snprintf(out, 40, "unknown");
@@ -278,29 +288,35 @@ void mt_report_losses(const struct mt_report *report, const char *indent)
 	uint32_t lines = 0;
 
 #define X(name, words) \
-	if (offsetof(struct mt_info, name) >= offsetof(struct mt_info, lost_events) && \
-		offsetof(struct mt_info, name) < offsetof(struct mt_info, wall_ns)) \
+	if (offsetof(struct mt_info, name) >= offsetof(struct mt_info, lost_events) \
+		&& offsetof(struct mt_info, name) < offsetof(struct mt_info, wall_ns)) \
 		lines += print_loss(report, indent, info->name, words);
 	MT_INFO_COUNTS(X)
 #undef X
 	/* What the tracer counted and the totals above do not hold already. */
 #define X(id, name, words) \
-	if (MT_COUNTER_##id >= MT_COUNTER_NODES_FULL && MT_COUNTER_##id != MT_COUNTER_BOOTSTRAP && \
-		MT_COUNTER_##id != MT_COUNTER_CHECKED_STACKS && MT_COUNTER_##id != MT_COUNTER_CHECKED_OTHERWISE && \
-		MT_COUNTER_##id != MT_COUNTER_NOT_COMPARABLE) \
+	if (MT_COUNTER_##id >= MT_COUNTER_NODES_FULL && MT_COUNTER_##id != MT_COUNTER_BOOTSTRAP \
+		&& MT_COUNTER_##id != MT_COUNTER_CHECKED_STACKS \
+		&& MT_COUNTER_##id != MT_COUNTER_CHECKED_OTHERWISE \
+		&& MT_COUNTER_##id != MT_COUNTER_NOT_COMPARABLE) \
 		lines += print_loss(report, indent, info->counters[MT_COUNTER_##id], words);
 	MT_COUNTERS(X)
 #undef X
 	if (mt_report_maps_are_estimated(info))
-		fprintf(report->out, "%ssizes of what is mapped are estimates (~): maps or unmaps are missing\n", indent);
+		fprintf(report->out,
+			"%ssizes of what is mapped are estimates (~): maps or unmaps are missing\n",
+			indent);
 	lines += print_loss(report, indent, info->unrecorded_frees,
 		"frees of blocks that were not recorded: they came in a pause or a gap");
 	lines += print_loss(report, indent, info->implied_unmaps,
 		"mappings that must have gone before: their range was mapped again");
-	lines += print_loss(report, indent, info->log_dropped, "maps, calls and markers beyond what is kept");
+	lines += print_loss(report, indent, info->log_dropped,
+		"maps, calls and markers beyond what is kept");
 	if (info->recorder_lost || report->damaged)
-		lines += (uint32_t)(fprintf(report->out, "%sthe trace has no end: what came later is missing\n",
-			indent) > 0);
+		lines += (uint32_t)(fprintf(report->out,
+					    "%sthe trace has no end: what came later is missing\n",
+					    indent)
+			> 0);
 	if (!lines)
 		fprintf(report->out, "%snothing was lost\n", indent);
 	mt_report_estimates(report, indent);

@@ -16,11 +16,13 @@ static inline const struct mt_profile *mt_report_whole(const struct mt_report *r
 /* Of the whole heap, within the range that is shown: at_peak_* are shares of it. */
 static inline uint64_t mt_report_heap_peak(const struct mt_report *report)
 {
-	return report->matched ? report->matched->heap_peak_bytes : mt_report_whole(report)->info.peak_bytes;
+	return report->matched ? report->matched->heap_peak_bytes
+			       : mt_report_whole(report)->info.peak_bytes;
 }
 static inline uint64_t mt_report_heap_peak_ns(const struct mt_report *report)
 {
-	return report->matched ? report->matched->heap_peak_ns : mt_report_whole(report)->info.peak_ns;
+	return report->matched ? report->matched->heap_peak_ns
+			       : mt_report_whole(report)->info.peak_ns;
 }
 /* Whether a part of it is shown. */
 bool mt_report_is_filtered(const struct mt_report *);
@@ -29,17 +31,21 @@ int mt_report_select(struct mt_selection *, const struct mt_report *, struct mt_
 /* The profile by whose groups they are sorted. */
 const struct mt_profile *mt_report_sorted_by(const struct mt_report *);
 /* A number in the report's way: short, or in full. */
-void mt_report_number(char out[MT_NUMBER_EXACT_LEN], const struct mt_report *, enum mt_unit, uint64_t value);
+void mt_report_number(char out[MT_NUMBER_EXACT_LEN], const struct mt_report *, enum mt_unit,
+	uint64_t value);
 /* A metric of a group or a sum, with '~' before an estimate. */
-void mt_report_metric(char out[MT_NUMBER_EXACT_LEN + 1], const struct mt_report *, const struct mt_group *, enum mt_metric);
-void mt_report_metric_of(char out[MT_NUMBER_EXACT_LEN + 1], const struct mt_report *, const struct mt_profile *,
+void mt_report_metric(char out[MT_NUMBER_EXACT_LEN + 1], const struct mt_report *,
 	const struct mt_group *, enum mt_metric);
-/* "estimated": true into an open object, where leaks are estimates; "own_peak_at_most": true, where own peaks of several groups were added;
- * "at_peak_estimated": true, where the peak may lie in lost history. */
+void mt_report_metric_of(char out[MT_NUMBER_EXACT_LEN + 1], const struct mt_report *,
+	const struct mt_profile *, const struct mt_group *, enum mt_metric);
+/* "estimated": true into an open object, where leaks are estimates; "own_peak_at_most": true, where
+ * own peaks of several groups were added; "at_peak_estimated": true, where the peak may lie in lost
+ * history. */
 void mt_report_json_estimated(struct mt_json *, const struct mt_profile *, const struct mt_group *);
 /* One sentence when leaks are estimates, else nothing. */
 void mt_report_estimates(const struct mt_report *, const char *indent);
-/* The metrics of a group or tree node that JSON and CSV show: all that do not depend on the present time. */
+/* The metrics of a group or tree node that JSON and CSV show: all that do not depend on the present
+ * time. */
 bool mt_report_has_metric(enum mt_metric);
 void mt_report_json_metrics(struct mt_json *, const struct mt_profile *, const struct mt_group *);
 void mt_report_csv_metric_names(FILE *out, const char *prefix);
@@ -54,9 +60,12 @@ char *mt_report_frame_name(const struct mt_backtrace_frame *);
 char *mt_report_shorten(const struct mt_report *, const char *name);
 /* The same of a frame; caller frees. */
 char *mt_report_short_frame_name(const struct mt_report *, const struct mt_backtrace_frame *);
-/* The backtrace on one line: innermost first. frames: at most so many, from its own one on; 0: all. Caller frees. */
-char *mt_report_one_line(const struct mt_report *, const struct mt_backtrace *, const char *separator, uint32_t frames);
-/* "src/a.c:12", or the module when the source is not known and the name does not say it; caller frees. */
+/* The backtrace on one line: innermost first. frames: at most so many, from its own one on; 0: all.
+ * Caller frees. */
+char *mt_report_one_line(const struct mt_report *, const struct mt_backtrace *,
+	const char *separator, uint32_t frames);
+/* "src/a.c:12", or the module when the source is not known and the name does not say it; caller
+ * frees. */
 char *mt_report_frame_place(const struct mt_backtrace_frame *);
 /* See mt_profile_command. */
 char *mt_report_command(const struct mt_profile *);
@@ -64,7 +73,8 @@ char *mt_report_command(const struct mt_profile *);
 bool mt_report_maps_are_estimated(const struct mt_info *);
 /* The last sample's. */
 const struct mt_memory *mt_report_memory(const struct mt_profile *);
-/* One of a sample's numbers; null where nothing was sampled yet: no process has no resident memory. */
+/* One of a sample's numbers; null where nothing was sampled yet: no process has no resident
+ * memory. */
 void mt_report_json_memory(struct mt_json *, const struct mt_memory *, uint64_t value);
 /* Start of the run, RFC 3339 in UTC, or "unknown". */
 void mt_report_start_time(char out[40], const struct mt_profile *);

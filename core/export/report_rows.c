@@ -1,4 +1,5 @@
-/* Groups put together by function, line, file, module or kind; and a function's callers and callees. */
+/* Groups put together by function, line, file, module or kind; and a function's callers and
+ * callees. */
 #include "core/export/report_parts.h"
 #include "core/export/table.h"
 
@@ -9,11 +10,13 @@
 #include <stdlib.h>
 
 /* Columns of the text tables, behind the metric that sorts. */
-static const enum mt_metric text_metrics[] = {MT_METRIC_LEAKED_SIZE, MT_METRIC_LEAKED_COUNT, MT_METRIC_SIZE,
-	MT_METRIC_ALLOCATED_COUNT, MT_METRIC_AT_PEAK_SIZE, MT_METRIC_TEMPORARY_COUNT};
+static const enum mt_metric text_metrics[] = {MT_METRIC_LEAKED_SIZE, MT_METRIC_LEAKED_COUNT,
+	MT_METRIC_SIZE, MT_METRIC_ALLOCATED_COUNT, MT_METRIC_AT_PEAK_SIZE,
+	MT_METRIC_TEMPORARY_COUNT};
 #define TEXT_METRICS (sizeof text_metrics / sizeof *text_metrics)
 
-static uint32_t choose_columns(const struct mt_report *report, enum mt_metric columns[TEXT_METRICS + 1])
+static uint32_t choose_columns(const struct mt_report *report,
+	enum mt_metric columns[TEXT_METRICS + 1])
 {
 	uint32_t count = 0;
 
@@ -25,7 +28,8 @@ static uint32_t choose_columns(const struct mt_report *report, enum mt_metric co
 }
 
 /* A table of metrics, then name and one more number; headings: of these two, NULL: none. */
-static struct mt_table *new_table(const struct mt_report *report, const char *name, const char *number)
+static struct mt_table *new_table(const struct mt_report *report, const char *name,
+	const char *number)
 {
 	static const char *headings[TEXT_METRICS + 3];
 	static bool numbers[TEXT_METRICS + 3];
@@ -45,7 +49,8 @@ static struct mt_table *new_table(const struct mt_report *report, const char *na
 	return mt_table_new(headings, numbers, count);
 }
 
-static void metric_cells(struct mt_table *table, const struct mt_report *report, const struct mt_group *sum)
+static void metric_cells(struct mt_table *table, const struct mt_report *report,
+	const struct mt_group *sum)
 {
 	enum mt_metric metrics[TEXT_METRICS + 1];
 	uint32_t count = choose_columns(report, metrics);
@@ -59,7 +64,8 @@ static void metric_cells(struct mt_table *table, const struct mt_report *report,
 
 /* ---- rows ---- */
 
-static void rows_json(const struct mt_report *report, const struct mt_rows *rows, uint64_t from, uint64_t to)
+static void rows_json(const struct mt_report *report, const struct mt_rows *rows, uint64_t from,
+	uint64_t to)
 {
 	struct mt_json json = {.out = report->out};
 
@@ -88,7 +94,8 @@ static void rows_json(const struct mt_report *report, const struct mt_rows *rows
 	putc('\n', report->out);
 }
 
-static void rows_csv(const struct mt_report *report, const struct mt_rows *rows, uint64_t from, uint64_t to)
+static void rows_csv(const struct mt_report *report, const struct mt_rows *rows, uint64_t from,
+	uint64_t to)
 {
 	fprintf(report->out, "%s,groups", mt_rows_by_name(report->by)); /* of threads: 0 */
 	mt_report_csv_metric_names(report->out, "");
@@ -101,7 +108,8 @@ static void rows_csv(const struct mt_report *report, const struct mt_rows *rows,
 	}
 }
 
-static void rows_text(const struct mt_report *report, const struct mt_rows *rows, uint64_t from, uint64_t to)
+static void rows_text(const struct mt_report *report, const struct mt_rows *rows, uint64_t from,
+	uint64_t to)
 {
 	static const char *const headings[] = {
 #define X(id, name, words) #id,
@@ -131,7 +139,9 @@ static void rows_text(const struct mt_report *report, const struct mt_rows *rows
 void mt_report_rows(const struct mt_report *report, const struct mt_rows *rows)
 {
 	uint64_t from = report->skip < rows->count ? report->skip : rows->count;
-	uint64_t to = report->count && report->count < rows->count - from ? from + report->count : rows->count;
+	uint64_t to = report->count && report->count < rows->count - from
+		? from + report->count
+		: rows->count;
 
 	if (report->format == MT_FORMAT_JSON)
 		rows_json(report, rows, from, to);
@@ -143,8 +153,8 @@ void mt_report_rows(const struct mt_report *report, const struct mt_rows *rows)
 
 /* ---- callers ---- */
 
-static void relations_json(struct mt_json *json, const struct mt_report *report, const struct mt_callers *callers,
-	const struct mt_relations *relations)
+static void relations_json(struct mt_json *json, const struct mt_report *report,
+	const struct mt_callers *callers, const struct mt_relations *relations)
 {
 	struct mt_backtrace_frame frame;
 
@@ -155,7 +165,8 @@ static void relations_json(struct mt_json *json, const struct mt_report *report,
 		mt_json_line(json);
 		mt_json_open(json, '{');
 		if (relation->pc != MT_NO_NODE) {
-			mt_frame_describe(&frame, report->profile, report->symbols, relation->pc, relation->frame);
+			mt_frame_describe(&frame, report->profile, report->symbols, relation->pc,
+				relation->frame);
 			mt_report_json_frame(json, &frame);
 		} else {
 			mt_json_key(json, "function");
@@ -201,7 +212,8 @@ static void relations_csv(const struct mt_report *report, const struct mt_caller
 {
 	for (uint32_t i = 0; i < relations->count; i++) {
 		fputs(what, report->out);
-		mt_csv_field(report->out, false, mt_strings_get(&callers->names, relations->items[i].name));
+		mt_csv_field(report->out, false,
+			mt_strings_get(&callers->names, relations->items[i].name));
 		mt_report_csv_metrics(report->out, report->profile, &relations->items[i].sum);
 		putc('\n', report->out);
 	}
@@ -211,10 +223,13 @@ static void relations_text(const struct mt_report *report, const struct mt_calle
 	const struct mt_relations *relations, const char *heading)
 {
 	struct mt_table *table = new_table(report, heading, NULL);
-	uint64_t shown = report->count && report->count < relations->count ? report->count : relations->count;
+	uint64_t shown = report->count && report->count < relations->count
+		? report->count
+		: relations->count;
 
 	for (uint64_t i = 0; i < shown; i++) {
-		char *name = mt_report_shorten(report, mt_strings_get(&callers->names, relations->items[i].name));
+		char *name = mt_report_shorten(report,
+			mt_strings_get(&callers->names, relations->items[i].name));
 
 		metric_cells(table, report, &relations->items[i].sum);
 		mt_table_cell(table, name);
@@ -229,9 +244,11 @@ static void relations_text(const struct mt_report *report, const struct mt_calle
 static void callers_text(const struct mt_report *report, const struct mt_callers *callers)
 {
 	uint32_t functions = callers->functions.count - 1;
-	struct mt_table *table = new_table(report, functions == 1 ? "FUNCTION" : "FUNCTIONS, TOGETHER", NULL);
+	struct mt_table *table =
+		new_table(report, functions == 1 ? "FUNCTION" : "FUNCTIONS, TOGETHER", NULL);
 	char *name = mt_report_shorten(report, mt_strings_get(&callers->functions, 1));
-	char *more = functions == 1 ? mt_format("%s", name) : mt_format("%s and %u more", name, functions - 1);
+	char *more = functions == 1 ? mt_format("%s", name)
+				    : mt_format("%s and %u more", name, functions - 1);
 
 	metric_cells(table, report, &callers->total);
 	mt_table_cell(table, more);
@@ -249,12 +266,12 @@ int mt_report_callers(const struct mt_report *report, struct mt_err *err)
 {
 	struct mt_selection selection = {0};
 	struct mt_callers callers = {0};
-	int status = mt_select(&selection, report->profile, report->symbols, report->filter, report->sort, report->ascending,
-		err);
+	int status = mt_select(&selection, report->profile, report->symbols, report->filter,
+		report->sort, report->ascending, err);
 
 	if (status >= 0)
-		status = mt_callers_get(&callers, report->profile, report->symbols, &selection, report->function, report->sort,
-			err);
+		status = mt_callers_get(&callers, report->profile, report->symbols, &selection,
+			report->function, report->sort, err);
 	if (status >= 0 && report->format == MT_FORMAT_JSON) {
 		callers_json(report, &callers);
 	} else if (status >= 0 && report->format == MT_FORMAT_CSV) {

@@ -60,10 +60,11 @@ static char *name_of(const struct stacked *s, uint32_t series, bool text)
 	if (series == s->of.count)
 		return mt_strdup(text ? "(all others)" : "other");
 	if (of->group == MT_NO_GROUP)
-		return text ? mt_report_shorten(report, mt_strings_get(&s->of.names, of->name)) :
-			mt_strdup(mt_strings_get(&s->of.names, of->name));
+		return text ? mt_report_shorten(report, mt_strings_get(&s->of.names, of->name))
+			    : mt_strdup(mt_strings_get(&s->of.names, of->name));
 	mt_backtrace_get(&backtrace, report->profile, report->symbols, of->group);
-	char *name = mt_report_one_line(report, &backtrace, text ? " < " : ";", text ? TEXT_FRAMES : 0);
+	char *name =
+		mt_report_one_line(report, &backtrace, text ? " < " : ";", text ? TEXT_FRAMES : 0);
 
 	mt_backtrace_free(&backtrace);
 	return name;
@@ -71,8 +72,8 @@ static char *name_of(const struct stacked *s, uint32_t series, bool text)
 
 /* ---- JSON and CSV ---- */
 
-static void values_json(struct mt_json *json, const struct stacked *s, const char *key, uint32_t series,
-	uint64_t (*value)(const struct stacked *, uint32_t, uint32_t))
+static void values_json(struct mt_json *json, const struct stacked *s, const char *key,
+	uint32_t series, uint64_t (*value)(const struct stacked *, uint32_t, uint32_t))
 {
 	mt_json_key(json, key);
 	mt_json_open(json, '[');
@@ -96,7 +97,8 @@ static void series_json(struct mt_json *json, const struct stacked *s, uint32_t 
 		mt_json_key(json, "group");
 		mt_json_number(json, of->group);
 		mt_json_key(json, "kind");
-		mt_json_string(json, mt_kind_name(mt_profile_group_kind(report->profile, of->group)));
+		mt_json_string(json,
+			mt_kind_name(mt_profile_group_kind(report->profile, of->group)));
 		mt_backtrace_get(&backtrace, report->profile, report->symbols, of->group);
 		mt_report_json_backtrace(json, &backtrace);
 		mt_backtrace_free(&backtrace);
@@ -160,7 +162,8 @@ static void write_csv(const struct stacked *s)
 
 static char glyph_of(const struct stacked *s, uint32_t series)
 {
-	return series == s->of.count ? OTHER_GLYPH : (char)(series < 26 ? 'A' + series : 'a' + series - 26);
+	return series == s->of.count ? OTHER_GLYPH
+				     : (char)(series < 26 ? 'A' + series : 'a' + series - 26);
 }
 
 static uint64_t total(const struct stacked *s, uint32_t column)
@@ -172,8 +175,10 @@ static uint64_t total(const struct stacked *s, uint32_t column)
 	return sum;
 }
 
-/* Each series ends where the sum up to it does, so that the bar as a whole is as long as the total says. */
-static void draw_bar(char bar[BAR_WIDTH + 1], const struct stacked *s, uint32_t column, uint64_t largest)
+/* Each series ends where the sum up to it does, so that the bar as a whole is as long as the total
+ * says. */
+static void draw_bar(char bar[BAR_WIDTH + 1], const struct stacked *s, uint32_t column,
+	uint64_t largest)
 {
 	uint64_t sum = 0;
 	size_t len = 0;
@@ -225,14 +230,17 @@ static void print_legend(const struct stacked *s)
 		uint64_t largest = 0;
 
 		for (uint32_t step = 0; step < s->of.steps; step++)
-			largest = s->of.series[i].most[step] > largest ? s->of.series[i].most[step] : largest;
+			largest = s->of.series[i].most[step] > largest
+				? s->of.series[i].most[step]
+				: largest;
 		mt_table_cell(table, glyph);
 		mt_report_number(number, report, unit_of(report), s->of.series[i].at_peak);
 		mt_table_cell(table, number);
 		mt_report_number(number, report, unit_of(report), largest);
 		/* What is gone was in none of its steps. */
 		mt_table_cell(table, i == s->of.count && s->of.gone_ns ? "-" : number);
-		mt_report_number(number, report, unit_of(report), s->of.steps ? s->of.series[i].live[s->of.steps - 1] : 0);
+		mt_report_number(number, report, unit_of(report),
+			s->of.steps ? s->of.series[i].live[s->of.steps - 1] : 0);
 		mt_table_cell(table, number);
 		mt_table_cell(table, name);
 		free(name);
@@ -253,8 +261,10 @@ static void write_text(const struct stacked *s)
 	if (!s->of.gone_ns)
 		return;
 	mt_report_number(number, report, MT_UNIT_TIME, s->of.gone_ns);
-	fprintf(report->out, "the single events before %s are gone (--max-size): whose were the blocks that were freed by then "
-		"is not known, they are among all others\n", number);
+	fprintf(report->out,
+		"the single events before %s are gone (--max-size): whose were the blocks that "
+		"were freed by then is not known, they are among all others\n",
+		number);
 }
 
 int mt_report_stacked(const struct mt_report *report, struct mt_err *err)
@@ -264,8 +274,8 @@ int mt_report_stacked(const struct mt_report *report, struct mt_err *err)
 
 	if (matched && matched->to_ns < report->profile->info.wall_ns)
 		s.of.until_ns = matched->to_ns ? matched->to_ns : 1;
-	int status = mt_stacked_get(&s.of, report->source, report->asked, report->profile, report->by, report->by_count,
-		report->top, err);
+	int status = mt_stacked_get(&s.of, report->source, report->asked, report->profile,
+		report->by, report->by_count, report->top, err);
 
 	if (status >= 0) {
 		mt_report_timeline_of(&s.timeline, report);

@@ -35,7 +35,8 @@ static void totals(const struct mt_report *report, const struct mt_selection *se
 	mt_report_number(n[0], report, MT_UNIT_TIME, info->wall_ns);
 	mt_report_start_time(start, report->profile);
 	if (info->pid)
-		fprintf(out, "\nprocess %u, started %s, recorded for %s\n\n", info->pid, start, n[0]);
+		fprintf(out, "\nprocess %u, started %s, recorded for %s\n\n", info->pid, start,
+			n[0]);
 	else
 		fprintf(out, "\nstarted %s, recorded for %s\n\n", start, n[0]);
 	if (*within)
@@ -43,7 +44,8 @@ static void totals(const struct mt_report *report, const struct mt_selection *se
 	mt_report_number(n[0], report, MT_UNIT_COUNT, sum->allocated_count);
 	mt_report_number(n[1], report, MT_UNIT_BYTES, sum->allocated_bytes);
 	mt_report_number(n[2], report, MT_UNIT_COUNT, sum->temporary_count);
-	fprintf(out, "allocated  %s in %s allocations%s, %s of them temporary\n", n[1], n[0], within, n[2]);
+	fprintf(out, "allocated  %s in %s allocations%s, %s of them temporary\n", n[1], n[0],
+		within, n[2]);
 	mt_report_number(n[0], report, MT_UNIT_BYTES, mt_report_heap_peak(report));
 	mt_report_number(n[1], report, MT_UNIT_TIME, mt_report_heap_peak_ns(report));
 	mt_report_metric(n[2], report, sum, MT_METRIC_AT_PEAK_SIZE);
@@ -52,7 +54,8 @@ static void totals(const struct mt_report *report, const struct mt_selection *se
 		fprintf(out, ", %s of it here", n[2]);
 	mt_report_metric(n[0], report, sum, MT_METRIC_LEAKED_SIZE);
 	mt_report_metric(n[1], report, sum, MT_METRIC_LEAKED_COUNT);
-	fprintf(out, "\nleaked     %s in %s blocks%s%s\n", n[0], n[1], *within ? " allocated" : "", within);
+	fprintf(out, "\nleaked     %s in %s blocks%s%s\n", n[0], n[1], *within ? " allocated" : "",
+		within);
 	mt_report_suppressed(report, "");
 	mt_report_used_rules(report);
 }
@@ -83,8 +86,11 @@ static void group(const struct mt_report *report, uint64_t rank, uint32_t id,
 		mt_put_safe(report->out, name);
 		fputs(*place ? "  " : "", report->out);
 		mt_put_safe(report->out, place);
-		fputs(backtrace->frames[i].inlined ? "  (inlined)\n" :
-			backtrace->frames[i].by_frame_pointer ? "  (no call frame information)\n" : "\n", report->out);
+		fputs(backtrace->frames[i].inlined ? "  (inlined)\n"
+				: backtrace->frames[i].by_frame_pointer
+				? "  (no call frame information)\n"
+				: "\n",
+			report->out);
 		free(name);
 		free(place);
 	}
@@ -105,8 +111,9 @@ int mt_report_summary(const struct mt_report *report, struct mt_err *err)
 		fputs("\nlosses\n", report->out);
 		mt_report_losses(report, "  ");
 		fprintf(report->out, "\n%llu of %u groups by %s: %s\n",
-			(unsigned long long)(end > report->skip ? end - report->skip : 0), selection.count,
-			mt_metric_info(report->sort)->name, mt_metric_info(report->sort)->words);
+			(unsigned long long)(end > report->skip ? end - report->skip : 0),
+			selection.count, mt_metric_info(report->sort)->name,
+			mt_metric_info(report->sort)->words);
 		for (uint64_t i = report->skip; i < end; i++)
 			group(report, i + 1, selection.groups[i], &backtrace);
 		mt_report_unused_rules(report);

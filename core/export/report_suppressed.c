@@ -91,7 +91,8 @@ void mt_report_used_rules(const struct mt_report *report)
 			continue;
 		mt_report_number(bytes, report, MT_UNIT_BYTES, rule->bytes);
 		mt_report_number(blocks, report, MT_UNIT_COUNT, rule->blocks);
-		fprintf(report->out, "  %s in %s block%s by ", bytes, blocks, rule->blocks == 1 ? "" : "s");
+		fprintf(report->out, "  %s in %s block%s by ", bytes, blocks,
+			rule->blocks == 1 ? "" : "s");
 		mt_put_safe(report->out, rule->text);
 		fputs("  (", report->out);
 		mt_put_safe(report->out, rule->source);
@@ -99,7 +100,8 @@ void mt_report_used_rules(const struct mt_report *report)
 	}
 }
 
-/* Leaves those of the selection that rules are wanted for; the groups of a report that leak are not suppressed. */
+/* Leaves those of the selection that rules are wanted for; the groups of a report that leak are not
+ * suppressed. */
 static uint32_t wanted(const struct mt_report *report, struct mt_selection *selection)
 {
 	uint32_t count = 0;
@@ -107,7 +109,8 @@ static uint32_t wanted(const struct mt_report *report, struct mt_selection *sele
 	for (uint32_t i = 0; i < selection->count; i++) {
 		uint32_t id = selection->groups[i];
 
-		if (report->profile->groups[id].live_count && (!report->group->given || report->group->value == id))
+		if (report->profile->groups[id].live_count
+			&& (!report->group->given || report->group->value == id))
 			selection->groups[count++] = id;
 	}
 	return count;
@@ -119,21 +122,24 @@ int mt_report_suppressions(const struct mt_report *report, struct mt_err *err)
 	unsigned long long group = report->group->given ? report->group->value : 0;
 	struct mt_selection selection = {0};
 	struct mt_buffer text = {0};
-	int status = mt_select(&selection, report->profile, report->symbols, report->filter, MT_METRIC_LEAKED_SIZE,
-		false, err);
+	int status = mt_select(&selection, report->profile, report->symbols, report->filter,
+		MT_METRIC_LEAKED_SIZE, false, err);
 	uint32_t count = status < 0 ? 0 : wanted(report, &selection);
 
 	if (status >= 0 && group >= report->profile->group_count)
-		status = mt_fail(err, -EINVAL, "there is no group %llu in %s; expected one that 'memtui groups' lists", group,
-			report->path);
+		status = mt_fail(err, -EINVAL,
+			"there is no group %llu in %s; expected one that 'memtui groups' lists",
+			group, report->path);
 	else if (status >= 0 && report->group->given && !count)
-		status = mt_fail(err, -EINVAL, "group %llu of %s leaks nothing, or is suppressed or filtered out already; expected one "
-			"that 'memtui suppress' without --group names", group, report->path);
+		status = mt_fail(err, -EINVAL,
+			"group %llu of %s leaks nothing, or is suppressed or filtered out already; "
+			"expected one that 'memtui suppress' without --group names",
+			group, report->path);
 	else if (status >= 0 && !count)
 		fputs("# nothing leaks that is not suppressed already\n", report->out);
 	if (status >= 0 && count) {
-		mt_suppress_write(&text, lsan ? MT_SUPPRESS_LSAN : MT_SUPPRESS_VALGRIND, report->profile, report->symbols,
-			selection.groups, count);
+		mt_suppress_write(&text, lsan ? MT_SUPPRESS_LSAN : MT_SUPPRESS_VALGRIND,
+			report->profile, report->symbols, selection.groups, count);
 		fwrite(text.data, 1, text.len, report->out);
 	}
 	mt_buffer_free(&text);

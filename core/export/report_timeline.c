@@ -39,7 +39,8 @@ static void timeline_json(const struct mt_report *report, const struct mt_timeli
 	mt_json_key(&json, #name); \
 	mt_json_open(&json, '['); \
 	for (uint32_t i = 0; i < timeline->count; i++) \
-		mt_report_json_memory(&json, &timeline->columns[i].memory, timeline->columns[i].memory.name); \
+		mt_report_json_memory(&json, &timeline->columns[i].memory, \
+			timeline->columns[i].memory.name); \
 	mt_json_close(&json, ']');
 	MT_MEMORY(X)
 #undef X
@@ -60,7 +61,8 @@ static void timeline_csv(const struct mt_report *report, const struct mt_timelin
 	for (uint32_t i = 0; i < timeline->count; i++) {
 		mt_number_seconds(seconds, mt_timeline_end(timeline, i));
 		fputs(seconds, report->out);
-#define X(name, heading, unit) fprintf(report->out, ",%llu", (unsigned long long)timeline->columns[i].name);
+#define X(name, heading, unit) \
+	fprintf(report->out, ",%llu", (unsigned long long)timeline->columns[i].name);
 		SERIES(X)
 #undef X
 #define X(name) fprintf(report->out, ",%llu", (unsigned long long)timeline->columns[i].memory.name);
@@ -70,20 +72,24 @@ static void timeline_csv(const struct mt_report *report, const struct mt_timelin
 	}
 }
 
-/* What the log says of a column's time: markers by name, how many pauses and gaps. NULL: nothing; caller frees. */
+/* What the log says of a column's time: markers by name, how many pauses and gaps. NULL: nothing;
+ * caller frees. */
 static char *notes_of(const struct mt_profile *p, uint64_t from_ns, uint64_t to_ns)
 {
 	struct mt_buffer text = {0};
 
 	for (uint32_t i = 0; i < p->log_count && text.len < NOTES_MOST; i++) {
 		const struct mt_log_entry *e = &p->log[i];
-		const char *words = e->type == MT_LOG_MARKER ? "" : e->type == MT_LOG_PAUSE ? "pause" :
-			e->type == MT_LOG_RESUME ? "resume" : e->type == MT_LOG_GAP ? "gap" : NULL;
+		const char *words = e->type == MT_LOG_MARKER ? ""
+			: e->type == MT_LOG_PAUSE            ? "pause"
+			: e->type == MT_LOG_RESUME           ? "resume"
+			: e->type == MT_LOG_GAP              ? "gap"
+							     : NULL;
 
 		if (!words || e->time_ns < from_ns || e->time_ns >= to_ns)
 			continue;
-		mt_buffer_printf(&text, "%s%s%s%s", text.len ? ", " : "", words, *words && e->text ? " " : "",
-			mt_strings_get(&p->strings, e->text));
+		mt_buffer_printf(&text, "%s%s%s%s", text.len ? ", " : "", words,
+			*words && e->text ? " " : "", mt_strings_get(&p->strings, e->text));
 	}
 	if (!text.len)
 		return NULL;
@@ -96,13 +102,16 @@ static uint64_t notes_end(const struct mt_report *report)
 {
 	const struct mt_matched *matched = report->matched;
 
-	return matched && matched->to_ns < report->profile->info.wall_ns ? matched->to_ns + 1 : UINT64_MAX;
+	return matched && matched->to_ns < report->profile->info.wall_ns
+		? matched->to_ns + 1
+		: UINT64_MAX;
 }
 
 static void timeline_text(const struct mt_report *report, const struct mt_timeline *timeline)
 {
 #define X(name, heading, unit) heading,
-	const char *const headings[] = {"TIME", SERIES(X) report->matched && report->matched->own ? "PROCESS RSS" : "RSS", ""};
+	const char *const headings[] = {"TIME",
+		SERIES(X) report->matched && report->matched->own ? "PROCESS RSS" : "RSS", ""};
 #undef X
 	static const bool numbers[] = {true, true, true, true, true, true, true, false};
 	const uint32_t columns = sizeof headings / sizeof *headings;
@@ -128,7 +137,8 @@ static void timeline_text(const struct mt_report *report, const struct mt_timeli
 		mt_table_cell(table, column->memory.rss_bytes ? number : "-");
 		memset(bar, mt_timeline_end(timeline, i) <= history_ns ? ':' : '#', len);
 		bar[len] = 0;
-		char *notes = notes_of(report->profile, i ? mt_timeline_end(timeline, i - 1) : timeline->from_ns,
+		char *notes = notes_of(report->profile,
+			i ? mt_timeline_end(timeline, i - 1) : timeline->from_ns,
 			i + 1 < timeline->count ? mt_timeline_end(timeline, i) : notes_end(report));
 		char *cell = notes ? mt_format("%s%s%s", bar, len ? " " : "", notes) : NULL;
 
@@ -141,16 +151,22 @@ static void timeline_text(const struct mt_report *report, const struct mt_timeli
 	if (!history_ns)
 		return;
 	mt_report_number(number, report, MT_UNIT_TIME, history_ns);
-	fprintf(report->out, ":  the single events before %s are gone (--max-size); these numbers are of the whole run\n", number);
+	fprintf(report->out,
+		":  the single events before %s are gone (--max-size); "
+		"these numbers are of the whole run\n",
+		number);
 }
 
 void mt_report_timeline_of(struct mt_timeline *timeline, const struct mt_report *report)
 {
 	const struct mt_matched *matched = report->matched;
-	uint32_t columns = report->columns ? report->columns : report->format == MT_FORMAT_TEXT ? TEXT_COLUMNS : UINT32_MAX;
+	uint32_t columns = report->columns ? report->columns
+		: report->format == MT_FORMAT_TEXT
+		? TEXT_COLUMNS
+		: UINT32_MAX;
 
-	mt_timeline_of_steps(timeline, report->profile, matched ? matched->from_ns : 0, matched ? matched->to_ns : UINT64_MAX,
-		columns);
+	mt_timeline_of_steps(timeline, report->profile, matched ? matched->from_ns : 0,
+		matched ? matched->to_ns : UINT64_MAX, columns);
 }
 
 int mt_report_timeline(const struct mt_report *report, struct mt_err *err)

@@ -55,19 +55,21 @@ static void enter_text(struct walk *walk, uint32_t node)
 	const struct mt_report *report = walk->report;
 	const struct mt_tree_node *at = mt_tree_get(walk->tree, node);
 	uint64_t total = mt_metric_value(report->profile, &at->total, report->sort);
-	uint64_t all = mt_metric_value(report->profile, &mt_tree_get(walk->tree, 0)->total, report->sort);
+	uint64_t all =
+		mt_metric_value(report->profile, &mt_tree_get(walk->tree, 0)->total, report->sort);
 	char total_text[MT_NUMBER_EXACT_LEN + 1], self_text[MT_NUMBER_EXACT_LEN + 1];
 	struct mt_backtrace_frame frame;
 
 	mt_tree_label(walk->tree, node, &frame);
 	mt_report_metric(total_text, report, &at->total, report->sort);
 	mt_report_metric(self_text, report, &at->self, report->sort);
-	fprintf(report->out, "%*s  %*s", report->exact ? 15 : 10, total_text, report->exact ? 15 : 10,
-		self_text);
+	fprintf(report->out, "%*s  %*s", report->exact ? 15 : 10, total_text,
+		report->exact ? 15 : 10, self_text);
 	if (mt_metric_info(report->sort)->sums)
 		fprintf(report->out, "  %5.1f%%", all ? 100.0 * (double)total / (double)all : 0.0);
 	uint32_t indent = at->depth * 2;
-	char *name = mt_report_short_frame_name(report, &frame), *place = mt_report_frame_place(&frame);
+	char *name = mt_report_short_frame_name(report, &frame);
+	char *place = mt_report_frame_place(&frame);
 
 	fprintf(report->out, "  %*s", (int)(indent > INDENT_MAX ? INDENT_MAX : indent), "");
 	mt_put_safe(report->out, name);
@@ -124,7 +126,8 @@ static void walk_all(struct walk *walk)
 
 			next = at->next_sibling;
 			node = at->parent;
-			if (walk->report->count && walk->shown[walk->depth - 1]++ >= walk->report->count)
+			if (walk->report->count
+				&& walk->shown[walk->depth - 1]++ >= walk->report->count)
 				next = MT_NO_NODE;
 		}
 		node = next;
@@ -143,22 +146,23 @@ static void heading(const struct mt_report *report)
 		mt_report_csv_metric_names(report->out, "self_");
 		putc('\n', report->out);
 	} else if (report->format == MT_FORMAT_TEXT) {
-		fprintf(report->out, "%*s  %*s%s  FUNCTION\n", report->exact ? 15 : 10, metric->heading,
-			report->exact ? 15 : 10, "SELF", metric->sums ? "       %" : "");
+		fprintf(report->out, "%*s  %*s%s  FUNCTION\n", report->exact ? 15 : 10,
+			metric->heading, report->exact ? 15 : 10, "SELF",
+			metric->sums ? "       %" : "");
 	}
 }
 
 int mt_report_tree(const struct mt_report *report, struct mt_err *err)
 {
 	struct mt_selection selection = {0};
-	int status = mt_select(&selection, report->profile, report->symbols, report->filter, report->sort,
-		false, err);
+	int status = mt_select(&selection, report->profile, report->symbols, report->filter,
+		report->sort, false, err);
 
 	if (status >= 0) {
 		struct walk walk = {.report = report, .json = {.out = report->out}};
 
-		walk.tree = mt_tree_new(report->profile, report->symbols, &selection, report->inverted,
-			report->sort);
+		walk.tree = mt_tree_new(report->profile, report->symbols, &selection,
+			report->inverted, report->sort);
 		heading(report);
 		walk_all(&walk);
 		if (report->format == MT_FORMAT_JSON)

@@ -6,7 +6,8 @@
 #include <string.h>
 #include <time.h>
 
-/* Names are others' text: nothing in them may act on a terminal, end a line, or begin something of Markdown's. */
+/* Names are others' text: nothing in them may act on a terminal, end a line, or begin something of
+ * Markdown's. */
 static void put_text(struct mt_buffer *out, const char *text, const char *escaped)
 {
 	while (*text) {
@@ -38,7 +39,8 @@ static void put_blocks(struct mt_buffer *out, const struct mt_profile *p, const 
 
 	mt_number_size(bytes, g->live_bytes);
 	mt_number_count(count, g->live_count);
-	mt_buffer_printf(out, "%s%s in %s%s block%s", about, bytes, about, count, g->live_count == 1 ? "" : "s");
+	mt_buffer_printf(out, "%s%s in %s%s block%s", about, bytes, about, count,
+		g->live_count == 1 ? "" : "s");
 }
 
 static void put_head(struct mt_buffer *out, const struct mt_triage_report *r)
@@ -57,7 +59,8 @@ static void put_head(struct mt_buffer *out, const struct mt_triage_report *r)
 		put_time(out, info->start_unix_ns / 1000000000);
 		mt_buffer_printf(out, ", for %s. ", wall);
 	}
-	mt_buffer_printf(out, "%s %s in %s blocks in all.\n\n", r->live ? "Live so far:" : "Not freed at the end:", bytes, blocks);
+	mt_buffer_printf(out, "%s %s in %s blocks in all.\n\n",
+		r->live ? "Live so far:" : "Not freed at the end:", bytes, blocks);
 }
 
 /* Sums by state, a line each. */
@@ -70,7 +73,8 @@ static void put_states(struct mt_buffer *out, const struct mt_triage_report *r)
 	for (uint32_t i = 0; i < r->count; i++) {
 		const struct mt_triage_item *item = &r->items[i];
 		uint64_t size = r->profile->groups[item->group].live_bytes;
-		enum mt_triage_state state = item->judgement ? item->judgement->state : MT_TRIAGE_NEW;
+		enum mt_triage_state state =
+			item->judgement ? item->judgement->state : MT_TRIAGE_NEW;
 
 		back += item->came_back;
 		back_bytes += item->came_back ? size : 0;
@@ -88,13 +92,16 @@ static void put_states(struct mt_buffer *out, const struct mt_triage_report *r)
 		if (!groups[state])
 			continue;
 		mt_number_size(text, bytes[state]);
-		mt_buffer_printf(out, "| %s | %u | %s |\n", state == MT_TRIAGE_NEW ? "not judged yet" :
-			mt_triage_state_name((enum mt_triage_state)state), groups[state], text);
+		mt_buffer_printf(out, "| %s | %u | %s |\n",
+			state == MT_TRIAGE_NEW ? "not judged yet"
+					       : mt_triage_state_name((enum mt_triage_state)state),
+			groups[state], text);
 	}
 	mt_buffer_printf(out, "\n");
 }
 
-static void put_stack(struct mt_buffer *out, const struct mt_triage_report *r, const struct mt_backtrace *stack, uint32_t group)
+static void put_stack(struct mt_buffer *out, const struct mt_triage_report *r,
+	const struct mt_backtrace *stack, uint32_t group)
 {
 	mt_buffer_printf(out, "    %s\n", mt_kind_name(mt_profile_group_kind(r->profile, group)));
 	for (uint32_t i = 0; i < stack->count; i++) {
@@ -118,7 +125,8 @@ static void put_stack(struct mt_buffer *out, const struct mt_triage_report *r, c
 		mt_buffer_printf(out, "    no stack was recorded\n");
 }
 
-static void put_item(struct mt_buffer *out, const struct mt_triage_report *r, uint32_t index, const char *rule)
+static void put_item(struct mt_buffer *out, const struct mt_triage_report *r, uint32_t index,
+	const char *rule)
 {
 	const struct mt_triage_item *item = &r->items[index];
 	const struct mt_judgement *j = item->judgement;
@@ -131,8 +139,10 @@ static void put_item(struct mt_buffer *out, const struct mt_triage_report *r, ui
 	own = mt_backtrace_own(&stack);
 	mt_buffer_printf(out, "## %u. ", index + 1);
 	put_text(out, own ? own->function : "no stack", MARKDOWN);
-	mt_buffer_printf(out, "\n\n**%s**: ", item->came_back ? "fixed, came back" : !j || j->state == MT_TRIAGE_NEW ?
-		"not judged yet" : mt_triage_state_name(j->state));
+	mt_buffer_printf(out, "\n\n**%s**: ",
+		item->came_back                           ? "fixed, came back"
+			: !j || j->state == MT_TRIAGE_NEW ? "not judged yet"
+							  : mt_triage_state_name(j->state));
 	put_blocks(out, r->profile, g);
 	if (j && j->time) {
 		mt_number_size(bytes, j->leaked_bytes);
@@ -149,7 +159,9 @@ static void put_item(struct mt_buffer *out, const struct mt_triage_report *r, ui
 	}
 	put_stack(out, r, &stack, item->group);
 	if (rule) {
-		mt_buffer_printf(out, "\nSuppression for LeakSanitizer and `memtui check --suppressions`:\n\n    ");
+		mt_buffer_printf(out,
+			"\nSuppression for LeakSanitizer and `memtui check --suppressions`:\n\n"
+			"    ");
 		put_text(out, rule, "");
 		mt_buffer_printf(out, "\n");
 	}

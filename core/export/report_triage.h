@@ -10,7 +10,8 @@ struct mt_triage_item {
 	const struct mt_judgement *judgement; /* NULL: nothing was said */
 	bool came_back;
 };
-/* Items in the order in which they are to be told. new_groups, new_bytes: leaks that nobody has judged yet. */
+/* Items in the order in which they are to be told. new_groups, new_bytes: leaks that nobody has
+ * judged yet. */
 struct mt_triage_report {
 	const struct mt_profile *profile;
 	const struct mt_symbols *symbols;
@@ -21,6 +22,7 @@ struct mt_triage_report {
 	uint32_t new_groups;
 	uint64_t new_bytes;
 };
-void mt_report_triage(struct mt_buffer *out, const struct mt_triage_report *); /* without a NUL at its end */
+/* without a NUL at its end */
+void mt_report_triage(struct mt_buffer *out, const struct mt_triage_report *);
 
 #endif

@@ -50,7 +50,8 @@ void mt_put_safe(FILE *out, const char *text)
 		unsigned len = mt_utf8_len(text);
 
 		/* C1 controls, as U+0080 to U+009F, steer terminals too. */
-		if (c < 0x20 || c == 0x7f || (c == 0xc2 && len == 2 && (unsigned char)text[1] < 0xa0))
+		if (c < 0x20 || c == 0x7f
+			|| (c == 0xc2 && len == 2 && (unsigned char)text[1] < 0xa0))
 			putc('?', out);
 		else if (!len)
 			fputs("\xef\xbf\xbd", out);
@@ -92,7 +93,8 @@ void mt_table_print(const struct mt_table *table, FILE *out)
 	for (uint32_t i = 0; i < table->columns; i++)
 		print_cell(table, out, table->headings[i], i, widths[i]);
 	for (uint32_t i = 0; i < table->count; i++)
-		print_cell(table, out, table->cells[i], i % table->columns, widths[i % table->columns]);
+		print_cell(table, out, table->cells[i], i % table->columns,
+			widths[i % table->columns]);
 	free(widths);
 }
 

@@ -8,7 +8,8 @@
 
 struct mt_table;
 
-/* Headings: column names, borrowed until the table is freed; numbers[i]: column i is right-aligned. */
+/* Headings: column names, borrowed until the table is freed; numbers[i]: column i is
+ * right-aligned. */
 struct mt_table *mt_table_new(const char *const *headings, const bool *numbers, uint32_t columns);
 /* The next cell, row by row. Control characters are shown as '?', invalid UTF-8 as U+FFFD. */
 void mt_table_cell(struct mt_table *, const char *text);

@@ -22,7 +22,9 @@ static unsigned put_character(FILE *out, const char *text)
 		fputs("&apos;", out);
 	else if (c < 0x20 || c == 0x7f || (c == 0xc2 && len == 2 && (unsigned char)text[1] < 0xa0))
 		putc('?', out);
-	else if (!len || (len == 3 && (!memcmp(text, "\xef\xbf\xbe", 3) || !memcmp(text, "\xef\xbf\xbf", 3))))
+	else if (!len
+		|| (len == 3
+			&& (!memcmp(text, "\xef\xbf\xbe", 3) || !memcmp(text, "\xef\xbf\xbf", 3))))
 		fputs("\xef\xbf\xbd", out);
 	else
 		fwrite(text, 1, len, out);

@@ -4,8 +4,8 @@
 
 #include <stdio.h>
 
-/* Names are what a program chose: markup is escaped, control characters become '?', what is no UTF-8 or no character of
- * XML U+FFFD. Right in elements and in attributes. */
+/* Names are what a program chose: markup is escaped, control characters become '?', what is no
+ * UTF-8 or no character of XML U+FFFD. Right in elements and in attributes. */
 void mt_xml_text(FILE *out, const char *text);
 
 #endif

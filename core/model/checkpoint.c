@@ -1,5 +1,5 @@
-/* Checkpoints as blocks of a trace. A checkpoint has several parts, one block each, which follow each other: its head, the
- * totals, the live blocks. */
+/* Checkpoints as blocks of a trace. A checkpoint has several parts, one block each, which follow
+ * each other: its head, the totals, the live blocks. */
 #include "core/model/checkpoint.h"
 #include "core/model/payload.h"
 #include "core/trace/varint.h"
@@ -14,12 +14,21 @@
 #define TIME_MAX (1ull << 62)
 
 /* X(column): one after another, so that neighbours are alike */
-#define COLUMNS(X) X(number) X(flags) X(size) X(address) X(group) X(thread) X(time) X(sequence) X(rest)
+#define COLUMNS(X) \
+	X(number) \
+	X(flags) \
+	X(size) \
+	X(address) \
+	X(group) \
+	X(thread) \
+	X(time) \
+	X(sequence) \
+	X(rest)
 
 #define FLAG_RELEASED 1u
 #define FLAG_TEMPORARY 2u
-#define FLAG_USABLE 4u  /* a noted usable size is in the rest */
-#define FLAG_CHAIN 8u   /* not the first of its chain: what that is stands in the rest */
+#define FLAG_USABLE 4u /* a noted usable size is in the rest */
+#define FLAG_CHAIN 8u  /* not the first of its chain: what that is stands in the rest */
 #define FLAGS 15u
 
 /* What both sides know before each block. */
@@ -31,7 +40,8 @@ struct predictor {
 
 static void begin_predictor(struct predictor *p, uint32_t thread_count)
 {
-	*p = (struct predictor){.threads = mt_alloc(((size_t)thread_count + 1) * sizeof *p->threads)};
+	*p = (struct predictor){
+		.threads = mt_alloc(((size_t)thread_count + 1) * sizeof *p->threads)};
 }
 
 /* Multiples of 16, which addresses are, become small. */
@@ -62,7 +72,7 @@ static void learn(struct predictor *p, const struct mt_checkpoint_block *b)
 	p->threads[b->thread] = (struct mt_checkpoint_thread){b->sequence, b->number};
 }
 
-/* ---- writing --------------------------------------------------------------------------------------- */
+/* ---- writing --------------------------------------------------------------------------------- */
 
 struct columns {
 #define X(name) struct mt_buffer name;
@@ -105,10 +115,12 @@ static uint32_t part_count(uint64_t blocks, uint64_t groups)
 {
 	uint64_t group_parts = (groups + MT_TOTALS_GROUPS_MAX - 1) / MT_TOTALS_GROUPS_MAX;
 
-	return (uint32_t)(1 + (group_parts ? group_parts : 1) + (blocks + BLOCKS_MAX - 1) / BLOCKS_MAX);
+	return (uint32_t)(1 + (group_parts ? group_parts : 1)
+		+ (blocks + BLOCKS_MAX - 1) / BLOCKS_MAX);
 }
 
-static void make_head(struct mt_buffer *payload, const struct mt_checkpoint *c, const struct mt_profile *p)
+static void make_head(struct mt_buffer *payload, const struct mt_checkpoint *c,
+	const struct mt_profile *p)
 {
 	mt_varint_add(payload, 0);
 	mt_varint_add(payload, part_count(c->block_count, p->group_count));
@@ -123,15 +135,15 @@ static void make_head(struct mt_buffer *payload, const struct mt_checkpoint *c, 
 	}
 }
 
-static void make_blocks(struct mt_buffer *payload, const struct mt_checkpoint_source *source, uint64_t from, uint64_t count,
-	uint32_t thread_count)
+static void make_blocks(struct mt_buffer *payload, const struct mt_checkpoint_source *source,
+	uint64_t from, uint64_t count, uint32_t thread_count)
 {
 	struct columns columns = {0};
 	struct mt_checkpoint_block b;
 	struct predictor predictor;
 
 	begin_predictor(&predictor, thread_count);
-#define X(name) mt_buffer_reserve(&columns.name, count * MT_VARINT_MAX);
+#define X(name) mt_buffer_reserve(&columns.name, count *MT_VARINT_MAX);
 	COLUMNS(X)
 #undef X
 	for (uint64_t i = 0; i < count; i++) {
@@ -149,8 +161,8 @@ static void make_blocks(struct mt_buffer *payload, const struct mt_checkpoint_so
 	free(predictor.threads);
 }
 
-void mt_checkpoint_make(struct mt_trace_writer *w, const struct mt_checkpoint *c, const struct mt_checkpoint_source *source,
-	struct mt_buffer *made)
+void mt_checkpoint_make(struct mt_trace_writer *w, const struct mt_checkpoint *c,
+	const struct mt_checkpoint_source *source, struct mt_buffer *made)
 {
 	struct mt_buffer payload = {0};
 	uint32_t part = 1, next_group = 0;
@@ -162,22 +174,25 @@ void mt_checkpoint_make(struct mt_trace_writer *w, const struct mt_checkpoint *c
 		payload.len = 0;
 		mt_varint_add(&payload, part);
 		more = mt_totals_add_part(&payload, source->profile, &next_group);
-		mt_trace_writer_make(w, MT_BLOCK_CHECKPOINT, c->time_ns, payload.data, payload.len, made);
+		mt_trace_writer_make(w, MT_BLOCK_CHECKPOINT, c->time_ns, payload.data, payload.len,
+			made);
 		source->pulse(source->context);
 	}
 	for (uint64_t from = 0; from < c->block_count; from += BLOCKS_MAX, part++) {
-		uint64_t count = c->block_count - from < BLOCKS_MAX ? c->block_count - from : BLOCKS_MAX;
+		uint64_t count =
+			c->block_count - from < BLOCKS_MAX ? c->block_count - from : BLOCKS_MAX;
 
 		payload.len = 0;
 		mt_varint_add(&payload, part);
 		make_blocks(&payload, source, from, count, c->thread_count);
-		mt_trace_writer_make(w, MT_BLOCK_CHECKPOINT, c->time_ns, payload.data, payload.len, made);
+		mt_trace_writer_make(w, MT_BLOCK_CHECKPOINT, c->time_ns, payload.data, payload.len,
+			made);
 		source->pulse(source->context);
 	}
 	mt_buffer_free(&payload);
 }
 
-/* ---- finding --------------------------------------------------------------------------------------- */
+/* ---- finding --------------------------------------------------------------------------------- */
 
 static bool is_checkpoint(const struct mt_trace_reader *r, uint32_t index)
 {
@@ -190,14 +205,15 @@ uint32_t mt_checkpoint_of_start(const struct mt_trace_reader *r)
 {
 	const struct mt_trace_block *block;
 
-	for (uint32_t i = 0; (block = mt_trace_reader_block(r, i)) && block->type != MT_BLOCK_EVENTS; i++)
+	for (uint32_t i = 0;
+		(block = mt_trace_reader_block(r, i)) && block->type != MT_BLOCK_EVENTS; i++)
 		if (block->type == MT_BLOCK_CHECKPOINT)
 			return i;
 	return MT_NO_CHECKPOINT;
 }
 
-/* A run of its blocks is one checkpoint, or several that follow each other: told apart by their times, and by the head's
- * number of parts when it is read. */
+/* A run of its blocks is one checkpoint, or several that follow each other: told apart by their
+ * times, and by the head's number of parts when it is read. */
 uint32_t mt_checkpoint_before(const struct mt_trace_reader *r, uint32_t before)
 {
 	while (before > 0 && !is_checkpoint(r, before - 1))
@@ -206,12 +222,13 @@ uint32_t mt_checkpoint_before(const struct mt_trace_reader *r, uint32_t before)
 		return MT_NO_CHECKPOINT;
 	uint64_t time_ns = mt_trace_reader_block(r, before - 1)->first_ns;
 
-	while (before > 0 && is_checkpoint(r, before - 1) && mt_trace_reader_block(r, before - 1)->first_ns == time_ns)
+	while (before > 0 && is_checkpoint(r, before - 1)
+		&& mt_trace_reader_block(r, before - 1)->first_ns == time_ns)
 		before--;
 	return before;
 }
 
-/* ---- reading --------------------------------------------------------------------------------------- */
+/* ---- reading --------------------------------------------------------------------------------- */
 
 struct reading {
 	struct mt_checkpoint *checkpoint;
@@ -221,7 +238,7 @@ struct reading {
 	void *context;
 	struct mt_err *err;
 	struct mt_buffer payload;
-	struct mt_cursor in;       /* behind the part's number */
+	struct mt_cursor in; /* behind the part's number */
 	uint64_t visited, last_number;
 };
 
@@ -232,14 +249,15 @@ static int reject(struct reading *r, uint32_t index, const char *what)
 
 	snprintf(text, sizeof text, "the checkpoint there cannot be used: %s", what);
 	mt_trace_reader_note_damage(r->reader, block->offset, text);
-	return mt_fail(r->err, -EBADMSG, "the trace %s is damaged at offset %llu: %s", mt_trace_reader_path(r->reader),
-		(unsigned long long)block->offset, text);
+	return mt_fail(r->err, -EBADMSG, "the trace %s is damaged at offset %llu: %s",
+		mt_trace_reader_path(r->reader), (unsigned long long)block->offset, text);
 }
 
 static int open_part(struct reading *r, uint32_t index, uint32_t part)
 {
 	if (!is_checkpoint(r->reader, index))
-		return mt_fail(r->err, -ENODATA, "the trace %s ends within a checkpoint", mt_trace_reader_path(r->reader));
+		return mt_fail(r->err, -ENODATA, "the trace %s ends within a checkpoint",
+			mt_trace_reader_path(r->reader));
 	int result = mt_trace_reader_payload(r->reader, index, &r->payload, r->err);
 
 	if (result)
@@ -269,15 +287,18 @@ static int read_head(struct reading *r, uint32_t index)
 		c->threads[t].allocations = mt_cursor_varint(&r->in);
 		c->threads[t].last_number = mt_cursor_bounded(&r->in, c->next_number);
 	}
-	if (r->in.bad || r->in.at != r->in.end || c->end - c->first != part_count(c->block_count, c->group_count))
+	if (r->in.bad || r->in.at != r->in.end
+		|| c->end - c->first != part_count(c->block_count, c->group_count))
 		return reject(r, index, "a number in its head is out of range");
 	if (c->end > mt_trace_reader_count(r->reader))
-		return mt_fail(r->err, -ENODATA, "the trace %s ends within a checkpoint", mt_trace_reader_path(r->reader));
+		return mt_fail(r->err, -ENODATA, "the trace %s ends within a checkpoint",
+			mt_trace_reader_path(r->reader));
 	return 0;
 }
 
 /* Each column in turn. */
-static void read_columns(struct reading *r, struct mt_checkpoint_block *blocks, uint8_t *flags, uint64_t count)
+static void read_columns(struct reading *r, struct mt_checkpoint_block *blocks, uint8_t *flags,
+	uint64_t count)
 {
 	const struct mt_checkpoint *c = r->checkpoint;
 	struct mt_cursor *in = &r->in;
@@ -293,7 +314,8 @@ static void read_columns(struct reading *r, struct mt_checkpoint_block *blocks, 
 	for (uint64_t i = 0; i < count; i++)
 		blocks[i].address = p.address += mt_unzigzag(turn_left(mt_cursor_varint(in)));
 	for (uint64_t i = 0; i < count; i++)
-		blocks[i].group = (uint32_t)mt_cursor_bounded(in, c->group_count ? c->group_count - 1 : 0);
+		blocks[i].group =
+			(uint32_t)mt_cursor_bounded(in, c->group_count ? c->group_count - 1 : 0);
 	for (uint64_t i = 0; i < count; i++) {
 		p.thread += (uint32_t)mt_unzigzag(mt_cursor_varint(in));
 		if (p.thread >= c->thread_count)
@@ -305,7 +327,8 @@ static void read_columns(struct reading *r, struct mt_checkpoint_block *blocks, 
 	for (uint64_t i = 0; i < count; i++) {
 		struct mt_checkpoint_thread *last = &p.threads[blocks[i].thread];
 
-		blocks[i].sequence = sequence_surplus(&p, blocks[i].number, blocks[i].thread) + mt_unzigzag(mt_cursor_varint(in));
+		blocks[i].sequence = sequence_surplus(&p, blocks[i].number, blocks[i].thread)
+			+ mt_unzigzag(mt_cursor_varint(in));
 		*last = (struct mt_checkpoint_thread){blocks[i].sequence, blocks[i].number};
 	}
 	free(p.threads);
@@ -333,12 +356,14 @@ static bool is_plausible(const struct reading *r, const struct mt_checkpoint_blo
 {
 	const struct mt_checkpoint *c = r->checkpoint;
 
-	return b->number < c->next_number && (b->number > r->last_number || !r->visited) && b->time_ns <= TIME_MAX
-		&& b->sequence && b->sequence <= c->threads[b->thread].allocations && b->number < c->threads[b->thread].last_number;
+	return b->number < c->next_number && (b->number > r->last_number || !r->visited)
+		&& b->time_ns <= TIME_MAX && b->sequence
+		&& b->sequence <= c->threads[b->thread].allocations
+		&& b->number < c->threads[b->thread].last_number;
 }
 
-static int visit_blocks(struct reading *r, uint32_t index, struct mt_checkpoint_block *blocks, const uint8_t *flags,
-	uint64_t count)
+static int visit_blocks(struct reading *r, uint32_t index, struct mt_checkpoint_block *blocks,
+	const uint8_t *flags, uint64_t count)
 {
 	int result = 0;
 
@@ -364,10 +389,11 @@ static int read_blocks(struct reading *r, uint32_t index, uint32_t part)
 
 	if (result)
 		return result;
-	uint64_t left = r->checkpoint->block_count - r->visited, count = mt_cursor_bounded(&r->in, mt_cursor_left(&r->in) / 8);
+	uint64_t left = r->checkpoint->block_count - r->visited;
+	uint64_t count = mt_cursor_bounded(&r->in, mt_cursor_left(&r->in) / 8);
 
-	if (r->in.bad || count != (left < BLOCKS_MAX ? left : BLOCKS_MAX) || !r->checkpoint->group_count
-		|| !r->checkpoint->thread_count)
+	if (r->in.bad || count != (left < BLOCKS_MAX ? left : BLOCKS_MAX)
+		|| !r->checkpoint->group_count || !r->checkpoint->thread_count)
 		return reject(r, index, "it has another number of live blocks than its head says");
 	blocks = mt_alloc(((size_t)count + 1) * sizeof *blocks);
 	flags = mt_alloc((size_t)count + 1);
@@ -422,7 +448,8 @@ static int read_all(struct reading *r, uint32_t index, struct mt_profile *totals
 }
 
 int mt_checkpoint_read(struct mt_checkpoint *out, struct mt_trace_reader *reader, uint32_t index,
-	const struct mt_profile *definitions, int (*visit)(void *context, const struct mt_checkpoint_block *), void *context,
+	const struct mt_profile *definitions,
+	int (*visit)(void *context, const struct mt_checkpoint_block *), void *context,
 	struct mt_err *err)
 {
 	struct reading r = {out, reader, definitions, visit, context, err, {0}, {0}, 0, 0};
@@ -435,8 +462,8 @@ int mt_checkpoint_read(struct mt_checkpoint *out, struct mt_trace_reader *reader
 }
 
 int mt_checkpoint_load(struct mt_checkpoint *out, struct mt_trace_reader *reader, uint32_t index,
-	struct mt_profile *profile, int (*visit)(void *context, const struct mt_checkpoint_block *), void *context,
-	struct mt_err *err)
+	struct mt_profile *profile, int (*visit)(void *context, const struct mt_checkpoint_block *),
+	void *context, struct mt_err *err)
 {
 	struct reading r = {out, reader, profile, visit, context, err, {0}, {0}, 0, 0};
 

@@ -1,5 +1,5 @@
-/* Blocks that define what events and totals refer to. Each begins with the index of its first entry and
- * their number, and continues what the blocks of its type before it defined. */
+/* Blocks that define what events and totals refer to. Each begins with the index of its first entry
+ * and their number, and continues what the blocks of its type before it defined. */
 #include "core/model/load.h"
 #include "core/model/payload.h"
 #include "core/trace/varint.h"
@@ -70,8 +70,9 @@ static void write_log(struct mt_buffer *b, const struct mt_profile *p, uint32_t 
 		mt_varint_add(b, e->values[v]);
 }
 
-static int write_entries(struct mt_trace_writer *w, const struct mt_profile *p, enum mt_block_type type,
-	uint32_t *written, uint32_t first, uint32_t count, write_entry *write, struct mt_err *err)
+static int write_entries(struct mt_trace_writer *w, const struct mt_profile *p,
+	enum mt_block_type type, uint32_t *written, uint32_t first, uint32_t count,
+	write_entry *write, struct mt_err *err)
 {
 	struct mt_buffer head = {0}, body = {0};
 	uint32_t from = *written > first ? *written : first;
@@ -96,8 +97,8 @@ static int write_entries(struct mt_trace_writer *w, const struct mt_profile *p, 
 	return result;
 }
 
-static int write_start(struct mt_definitions *d, struct mt_trace_writer *w, const struct mt_profile *p,
-	struct mt_err *err)
+static int write_start(struct mt_definitions *d, struct mt_trace_writer *w,
+	const struct mt_profile *p, struct mt_err *err)
 {
 	struct mt_buffer b = {0};
 
@@ -122,25 +123,32 @@ static int write_start(struct mt_definitions *d, struct mt_trace_writer *w, cons
 	return result;
 }
 
-int mt_definitions_write(struct mt_definitions *d, struct mt_trace_writer *w, const struct mt_profile *p,
-	struct mt_err *err)
+int mt_definitions_write(struct mt_definitions *d, struct mt_trace_writer *w,
+	const struct mt_profile *p, struct mt_err *err)
 {
-	int result = write_entries(w, p, MT_BLOCK_STRINGS, &d->strings, 1, p->strings.count, write_string, err);
+	int result = write_entries(w, p, MT_BLOCK_STRINGS, &d->strings, 1, p->strings.count,
+		write_string, err);
 
 	if (!result)
 		result = write_start(d, w, p, err);
 	if (!result)
-		result = write_entries(w, p, MT_BLOCK_MODULES, &d->modules, 0, p->module_count, write_module, err);
+		result = write_entries(w, p, MT_BLOCK_MODULES, &d->modules, 0, p->module_count,
+			write_module, err);
 	if (!result)
-		result = write_entries(w, p, MT_BLOCK_THREADS, &d->threads, 0, p->thread_count, write_thread, err);
+		result = write_entries(w, p, MT_BLOCK_THREADS, &d->threads, 0, p->thread_count,
+			write_thread, err);
 	if (!result)
-		result = write_entries(w, p, MT_BLOCK_PCS, &d->pcs, MT_PC_FIRST, p->pc_count, write_pc, err);
+		result = write_entries(w, p, MT_BLOCK_PCS, &d->pcs, MT_PC_FIRST, p->pc_count,
+			write_pc, err);
 	if (!result)
-		result = write_entries(w, p, MT_BLOCK_NODES, &d->nodes, 1, p->node_count, write_node, err);
+		result = write_entries(w, p, MT_BLOCK_NODES, &d->nodes, 1, p->node_count,
+			write_node, err);
 	if (!result)
-		result = write_entries(w, p, MT_BLOCK_GROUPS, &d->groups, 0, p->group_count, write_group, err);
+		result = write_entries(w, p, MT_BLOCK_GROUPS, &d->groups, 0, p->group_count,
+			write_group, err);
 	if (!result)
-		result = write_entries(w, p, MT_BLOCK_LOG, &d->log, 0, p->log_count, write_log, err);
+		result =
+			write_entries(w, p, MT_BLOCK_LOG, &d->log, 0, p->log_count, write_log, err);
 	return result;
 }
 
@@ -155,7 +163,9 @@ static const char *read_string(struct mt_cursor *c, struct mt_profile *p)
 		return "a string is cut or holds a zero byte";
 	uint32_t expected = p->strings.count;
 
-	return mt_strings_add_len(&p->strings, (const char *)text, len) == expected ? NULL : "a string stands twice";
+	return mt_strings_add_len(&p->strings, (const char *)text, len) == expected
+		? NULL
+		: "a string stands twice";
 }
 
 static const char *read_module(struct mt_cursor *c, struct mt_profile *p)
@@ -187,7 +197,8 @@ static const char *read_thread(struct mt_cursor *c, struct mt_profile *p)
 
 static const char *read_pc(struct mt_cursor *c, struct mt_profile *p)
 {
-	struct mt_pc pc = {.address = p->pcs[p->pc_count - 1].address + mt_unzigzag(mt_cursor_varint(c))};
+	struct mt_pc pc = {
+		.address = p->pcs[p->pc_count - 1].address + mt_unzigzag(mt_cursor_varint(c))};
 
 	pc.module = (uint32_t)mt_cursor_bounded(c, p->module_count) - 1; /* 0: MT_NO_MODULE */
 	pc.flags = (uint32_t)mt_cursor_bounded(c, UINT32_MAX);
@@ -211,7 +222,8 @@ static const char *read_group(struct mt_cursor *c, struct mt_profile *p)
 	uint32_t node = (uint32_t)mt_cursor_bounded(c, p->node_count - 1);
 
 	if (c->bad || p->nodes[node].pc >= MT_PC_FIRST)
-		return "a group names a call-tree node that is not there or no call of an allocator";
+		return "a group names a call-tree node that "
+		       "is not there or no call of an allocator";
 	mt_profile_add_group(p, node);
 	return NULL;
 }
@@ -220,7 +232,8 @@ static const char *read_log(struct mt_cursor *c, struct mt_profile *p)
 {
 	struct mt_log_entry e = {.type = (uint32_t)mt_cursor_bounded(c, MT_LOG_TYPES - 1)};
 
-	e.time_ns = (p->log_count ? p->log[p->log_count - 1].time_ns : 0) + mt_unzigzag(mt_cursor_varint(c));
+	e.time_ns = (p->log_count ? p->log[p->log_count - 1].time_ns : 0)
+		+ mt_unzigzag(mt_cursor_varint(c));
 	e.thread = (uint32_t)mt_cursor_bounded(c, p->thread_count) - 1; /* 0: MT_NO_THREAD */
 	e.node = (uint32_t)mt_cursor_bounded(c, p->node_count - 1);
 	e.text = (uint32_t)mt_cursor_bounded(c, p->strings.count - 1);
@@ -256,7 +269,8 @@ static const char *read_start(struct mt_cursor *c, struct mt_profile *p)
 	return c->bad ? "its parent, root or origin is out of range" : NULL;
 }
 
-const char *mt_definitions_read(struct mt_profile *p, enum mt_block_type type, const struct mt_buffer *payload)
+const char *mt_definitions_read(struct mt_profile *p, enum mt_block_type type,
+	const struct mt_buffer *payload)
 {
 	const struct {
 		uint32_t there;

@@ -83,8 +83,8 @@ static uint32_t slot_of(const struct mt_live *l, uint64_t number)
 {
 	uint32_t tag = tag_of(number), at = home(l, tag);
 
-	while (l->slots[at].cell &&
-	       (l->slots[at].tag != tag || pool_at(l, l->slots[at].cell - 1)->number != number))
+	while (l->slots[at].cell
+		&& (l->slots[at].tag != tag || pool_at(l, l->slots[at].cell - 1)->number != number))
 		at = (at + 1) & l->mask;
 	return at;
 }
@@ -137,7 +137,8 @@ struct mt_live_cell *mt_live_next(const struct mt_live *l, uint64_t *at)
 {
 	while (*at < MT_LIVE_RING + (uint64_t)l->used) {
 		uint64_t i = (*at)++;
-		struct mt_live_cell *c = i < MT_LIVE_RING ? &l->ring[i] : pool_at(l, (uint32_t)(i - MT_LIVE_RING));
+		struct mt_live_cell *c =
+			i < MT_LIVE_RING ? &l->ring[i] : pool_at(l, (uint32_t)(i - MT_LIVE_RING));
 
 		if (c->state)
 			return c;

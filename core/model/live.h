@@ -1,6 +1,7 @@
-/* The blocks that live at the same time, by number: what a reader of events keeps to join a free with its allocation.
- * Most blocks die young: the last ones lie in a ring by their number; what is still live when its place is needed again
- * moves into a pool that is found by hash. So memory is bounded by what lives at once. */
+/* The blocks that live at the same time, by number: what a reader of events keeps to join a free
+ * with its allocation. Most blocks die young: the last ones lie in a ring by their number; what is
+ * still live when its place is needed again moves into a pool that is found by hash. So memory is
+ * bounded by what lives at once. */
 #ifndef MT_MODEL_LIVE_H
 #define MT_MODEL_LIVE_H
 
@@ -19,7 +20,7 @@ struct mt_live_cell { /* one cache line */
 	uint32_t group;
 	uint32_t thread : 27;
 	uint32_t state : 2;
-	uint32_t temporary : 1;   /* while it is released: it counted as temporary */
+	uint32_t temporary : 1;        /* while it is released: it counted as temporary */
 	uint32_t chosen : 1, late : 1; /* these and the next: the owner's */
 	uint32_t chain, aside;
 };
@@ -28,16 +29,18 @@ _Static_assert(sizeof(struct mt_live_cell) == 64, "one cache line");
 #define MT_LIVE_RING 32768u
 #define MT_LIVE_CHUNK 16384u /* cells of the pool that are allocated together */
 
-struct mt_live_slot { uint32_t cell, tag; }; /* cell: index into the pool + 1 */
+struct mt_live_slot {
+	uint32_t cell, tag;
+}; /* cell: index into the pool + 1 */
 
 struct mt_live {
 	struct mt_live_cell *ring;
 	struct mt_live_cell **chunks;
 	uint32_t chunk_count, chunk_capacity;
-	uint32_t used, free;  /* cells of the pool ever used; first free one + 1 */
+	uint32_t used, free; /* cells of the pool ever used; first free one + 1 */
 	struct mt_live_slot *slots;
 	uint32_t mask, pooled;
-	uint64_t count;       /* cells in all */
+	uint64_t count; /* cells in all */
 };
 
 void mt_live_init(struct mt_live *);
@@ -63,7 +66,8 @@ static inline struct mt_live_cell *mt_live_find(const struct mt_live *l, uint64_
 	return l->pooled ? mt_live_find_old(l, number) : NULL;
 }
 
-/* A cell for a number that is not there: number and state are set, the rest is the caller's to fill in. */
+/* A cell for a number that is not there: number and state are set, the rest is the caller's to fill
+ * in. */
 static inline struct mt_live_cell *mt_live_insert(struct mt_live *l, uint64_t number)
 {
 	struct mt_live_cell *c = mt_live_place(l, number);
@@ -90,8 +94,10 @@ static inline uint64_t mt_live_hash(uint64_t number)
 	return number * 0x9e3779b97f4a7c15ull;
 }
 
-/* Asks for what a find of this number will read; the second time for the cell itself. What they read may be stale. */
-static inline __attribute__((always_inline)) void mt_live_prefetch(const struct mt_live *l, uint64_t number)
+/* Asks for what a find of this number will read; the second time for the cell itself. What they
+ * read may be stale. */
+static inline __attribute__((always_inline)) void mt_live_prefetch(const struct mt_live *l,
+	uint64_t number)
 {
 	__builtin_prefetch(mt_live_place(l, number), 1);
 	if (l->pooled)

@@ -1,5 +1,5 @@
-#include "core/model/checkpoint.h"
 #include "core/model/load.h"
+#include "core/model/checkpoint.h"
 #include "core/model/payload.h"
 #include "core/model/replay.h"
 
@@ -24,7 +24,8 @@ static void start_over(struct mt_profile *p)
 static int reject(struct loader *l, const struct mt_trace_block *block, const char *what)
 {
 	mt_trace_reader_note_damage(l->reader, block->offset, what);
-	return mt_fail(l->err, -EINVAL, "the trace %s cannot be loaded: in the block at offset %llu, %s",
+	return mt_fail(l->err, -EINVAL,
+		"the trace %s cannot be loaded: in the block at offset %llu, %s",
 		mt_trace_reader_path(l->reader), (unsigned long long)block->offset, what);
 }
 
@@ -144,8 +145,10 @@ static int load_block(void *context, uint32_t index)
 		return load_definition(l, index);
 	if (block->type == MT_BLOCK_INFO)
 		return load_info(l, index);
-	if (block->type == MT_BLOCK_EVENTS && l->progress && l->progress(l->context, (double)block->offset / file_bytes))
-		return mt_fail(l->err, -ECANCELED, "loading %s was cancelled", mt_trace_reader_path(l->reader));
+	if (block->type == MT_BLOCK_EVENTS && l->progress
+		&& l->progress(l->context, (double)block->offset / file_bytes))
+		return mt_fail(l->err, -ECANCELED, "loading %s was cancelled",
+			mt_trace_reader_path(l->reader));
 	return 0;
 }
 
@@ -182,12 +185,17 @@ static int resume_at(struct loader *l, uint32_t index, uint32_t *first)
 		if (is_definition(mt_trace_reader_block(l->reader, i)->type))
 			result = load_definition(l, i);
 	if (!result)
-		result = mt_checkpoint_load(&r.checkpoint, l->reader, index, l->profile, resume_block, &r, l->err);
+		result = mt_checkpoint_load(&r.checkpoint, l->reader, index, l->profile,
+			resume_block, &r, l->err);
 	if (!result && !l->replay.live.ring)
 		mt_replay_resume(&l->replay, l->profile, &r.checkpoint);
-	if (!result && (l->replay.model.live_count != r.count || l->replay.model.live_bytes != r.bytes)) {
-		mt_trace_reader_note_damage(l->reader, mt_trace_reader_block(l->reader, index)->offset,
-			"the checkpoint there cannot be used: its live blocks do not add up to its totals");
+	if (!result
+		&& (l->replay.model.live_count != r.count
+			|| l->replay.model.live_bytes != r.bytes)) {
+		mt_trace_reader_note_damage(l->reader,
+			mt_trace_reader_block(l->reader, index)->offset,
+			"the checkpoint there cannot be used: "
+			"its live blocks do not add up to its totals");
 		result = -EBADMSG;
 	}
 	*first = r.checkpoint.end;
@@ -212,8 +220,11 @@ static int begin_replay(struct loader *l, uint32_t *first)
 		start_over(l->profile);
 	}
 	if (mt_checkpoint_of_start(l->reader) != MT_NO_CHECKPOINT)
-		return mt_fail(l->err, -EINVAL, "the trace %s cannot be loaded: it was recorded with a limit to its size, and no "
-			"checkpoint in it can be read any more; what came before its events is unknown", mt_trace_reader_path(l->reader));
+		return mt_fail(l->err, -EINVAL,
+			"the trace %s cannot be loaded: it was recorded with a limit to its size, "
+			"and no checkpoint in it can be read any more; "
+			"what came before its events is unknown",
+			mt_trace_reader_path(l->reader));
 	mt_replay_init(&l->replay, l->profile);
 	*first = 0;
 	if (sound)
@@ -224,8 +235,12 @@ static int begin_replay(struct loader *l, uint32_t *first)
 static int load_replay(struct loader *l)
 {
 	struct mt_info *info = &l->profile->info;
-	struct mt_trace_scan scan = {.end = mt_trace_reader_count(l->reader), .events = load_events, .block = load_block,
-		.context = l};
+	struct mt_trace_scan scan = {
+		.end = mt_trace_reader_count(l->reader),
+		.events = load_events,
+		.block = load_block,
+		.context = l,
+	};
 	bool whole = mt_trace_reader_complete(l->reader);
 	int result = begin_replay(l, &scan.first);
 
@@ -243,8 +258,10 @@ static int load_replay(struct loader *l)
 	info->events = larger(info->events, l->replay.events);
 	info->implied_frees = larger(info->implied_frees, l->replay.implied_frees);
 	/* The events do not tell of which kind a free is that found no block. */
-	uint64_t *unfound = info->origin == MT_ORIGIN_FORKED ? &info->inherited_frees : &info->unknown_frees;
-	uint64_t others = info->unrecorded_frees + info->inherited_frees + info->unknown_frees - *unfound;
+	uint64_t *unfound =
+		info->origin == MT_ORIGIN_FORKED ? &info->inherited_frees : &info->unknown_frees;
+	uint64_t others =
+		info->unrecorded_frees + info->inherited_frees + info->unknown_frees - *unfound;
 
 	*unfound = larger(*unfound + others, l->replay.unknown_frees) - others;
 	info->slack_bytes = mt_replay_slack(&l->replay);
@@ -259,7 +276,13 @@ static int load_replay(struct loader *l)
 int mt_profile_load(struct mt_profile *p, struct mt_trace_reader *reader,
 	int (*progress)(void *context, double fraction), void *context, struct mt_err *err)
 {
-	struct loader l = {.profile = p, .reader = reader, .progress = progress, .context = context, .err = err};
+	struct loader l = {
+		.profile = p,
+		.reader = reader,
+		.progress = progress,
+		.context = context,
+		.err = err,
+	};
 
 	start_over(p);
 	int result = load_totals(&l);
@@ -273,7 +296,9 @@ int mt_profile_load(struct mt_profile *p, struct mt_trace_reader *reader,
 	} else {
 		uint32_t start = mt_checkpoint_of_start(reader);
 
-		p->info.history_from_ns = start == MT_NO_CHECKPOINT ? 0 : mt_trace_reader_block(reader, start)->first_ns;
+		p->info.history_from_ns = start == MT_NO_CHECKPOINT
+			? 0
+			: mt_trace_reader_block(reader, start)->first_ns;
 		p->info.file_bytes = mt_trace_reader_file_bytes(reader);
 		if (err)
 			*err = (struct mt_err){0};

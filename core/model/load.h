@@ -7,25 +7,28 @@
 
 struct mt_symbols; /* core/symbol/symbol.h */
 
-/* Writes to the trace what the profile defines beyond what was written before (strings, modules, threads, pcs,
- * nodes, groups, log). Zero-initialised state: nothing written yet. */
+/* Writes to the trace what the profile defines beyond what was written before (strings, modules,
+ * threads, pcs, nodes, groups, log). Zero-initialised state: nothing written yet. */
 struct mt_definitions {
 	uint32_t strings, modules, threads, pcs, nodes, groups, log, arguments;
 	bool started;
 };
-int mt_definitions_write(struct mt_definitions *, struct mt_trace_writer *, const struct mt_profile *,
-	struct mt_err *err);
+int mt_definitions_write(struct mt_definitions *, struct mt_trace_writer *,
+	const struct mt_profile *, struct mt_err *err);
 /* Writes info so far (an MT_BLOCK_INFO); and at the end the totals block. */
 int mt_info_write(struct mt_trace_writer *, const struct mt_profile *, struct mt_err *err);
 int mt_totals_write(struct mt_trace_writer *, const struct mt_profile *, struct mt_err *err);
 
-/* Loads. The profile is zeroed or initialised; its content is replaced. progress (may be NULL) is told fractions 0..1 and may return non-zero to cancel (-ECANCELED).
- * A trace without totals is replayed; without end it is loaded up to where it can be read, with info.recorder_lost set and damage in the reader.
- * The payload of the last MT_BLOCK_SYMBOLS, if any, is left to core/symbol. */
+/* Loads. The profile is zeroed or initialised; its content is replaced. progress (may be NULL) is
+ * told fractions 0..1 and may return non-zero to cancel (-ECANCELED). A trace without totals is
+ * replayed; without end it is loaded up to where it can be read, with info.recorder_lost set and
+ * damage in the reader. The payload of the last MT_BLOCK_SYMBOLS, if any, is left to
+ * core/symbol. */
 int mt_profile_load(struct mt_profile *, struct mt_trace_reader *,
 	int (*progress)(void *context, double fraction), void *context, struct mt_err *err);
-/* Who it was and its sums alone, however large the trace is: strings, the command line, and the last info block. The
- * profile is zeroed or initialised; it is no profile to ask anything else. 1: there are sums; 0: none, it was broken off. */
+/* Who it was and its sums alone, however large the trace is: strings, the command line, and the
+ * last info block. The profile is zeroed or initialised; it is no profile to ask anything else. 1:
+ * there are sums; 0: none, it was broken off. */
 int mt_profile_peek(struct mt_profile *, struct mt_trace_reader *, struct mt_err *err);
 
 #endif

@@ -14,7 +14,8 @@ void mt_model_init(struct mt_model *m, struct mt_profile *profile)
 
 void mt_model_resume(struct mt_model *m, struct mt_profile *p, uint64_t time_ns)
 {
-	struct mt_sample last = p->sample_count ? p->samples[p->sample_count - 1] : (struct mt_sample){0};
+	struct mt_sample last =
+		p->sample_count ? p->samples[p->sample_count - 1] : (struct mt_sample){0};
 
 	p->sample_count -= p->sample_count != 0; /* the open step, as a new one in its place */
 	mt_model_init(m, p);
@@ -103,10 +104,12 @@ void mt_model_advance(struct mt_model *m, uint64_t time_ns, uint64_t rss_bytes)
 static uint32_t *site_slot(struct mt_model *m, uint32_t group, uint32_t node)
 {
 	const struct mt_free_site *sites = m->profile->free_sites;
-	uint32_t at = (uint32_t)(((uint64_t)group << 32 | node) * 0x9e3779b97f4a7c15ull >> 32) & m->site_mask;
+	uint32_t at = (uint32_t)(((uint64_t)group << 32 | node) * 0x9e3779b97f4a7c15ull >> 32)
+		& m->site_mask;
 
-	while (m->site_slots[at] &&
-	       (sites[m->site_slots[at] - 1].group != group || sites[m->site_slots[at] - 1].node != node))
+	while (m->site_slots[at]
+		&& (sites[m->site_slots[at] - 1].group != group
+			|| sites[m->site_slots[at] - 1].node != node))
 		at = (at + 1) & m->site_mask;
 	return &m->site_slots[at];
 }
@@ -131,14 +134,15 @@ void mt_model_free_site(struct mt_model *m, uint32_t group, uint32_t node)
 	uint32_t *slot = site_slot(m, group, node);
 
 	if (!*slot) {
-		mt_profile_add_free_site(m->profile, &(struct mt_free_site){.group = group, .node = node});
+		mt_profile_add_free_site(m->profile,
+			&(struct mt_free_site){.group = group, .node = node});
 		*slot = m->profile->free_site_count;
 	}
 	m->profile->free_sites[*slot - 1].count++;
 }
 
-/* A new peak changes the shares of the groups whose share is not what they hold, and of those that have changed
- * since: these are listed. All others' shares stay right by themselves. */
+/* A new peak changes the shares of the groups whose share is not what they hold, and of those that
+ * have changed since: these are listed. All others' shares stay right by themselves. */
 static void settle_groups(struct mt_model *m)
 {
 	uint32_t kept = 0;

@@ -1,52 +1,57 @@
 /* The model: turns allocations and frees, in their published order, into a profile's totals, peak,
- * temporaries and timeline. The recorder feeds it live; the trace reader feeds it again where a trace
- * has no totals of its own. Matching a free with its allocation is the caller's work. */
+ * temporaries and timeline. The recorder feeds it live; the trace reader feeds it again where a
+ * trace has no totals of its own. Matching a free with its allocation is the caller's work. */
 #ifndef MT_MODEL_MODEL_H
 #define MT_MODEL_MODEL_H
 
 #include "core/model/profile.h"
 
-/* One block, as its matcher keeps it while it lives (by address in the recorder, by number in a reader). */
+/* One block, as its matcher keeps it while it lives (by address in the recorder, by number in a
+ * reader). */
 struct mt_block {
 	uint64_t address, size;
-	uint64_t number;          /* of the allocation, counted from 0 in merge order: no other block has it */
+	/* of the allocation, counted from 0 in merge order: no other block has it */
+	uint64_t number;
 	uint64_t time_ns;
 	uint32_t group;
 	uint32_t thread;
 	uint64_t thread_sequence; /* set by mt_model_allocate; of no meaning to mt_model_free */
-	bool temporary;           /* between mt_model_release and mt_model_restore: it counted as temporary */
+	/* between mt_model_release and mt_model_restore: it counted as temporary */
+	bool temporary;
 };
 
 struct mt_model {
 	struct mt_profile *profile; /* borrowed */
 	uint64_t live_bytes, live_count;
 	uint64_t peak_epoch, settled_epoch;
-	bool outer_peak; /* the profile is a part of the heap: the owner says when the whole heap is at its peak */
+	/* the profile is a part of the heap: the owner says when the whole heap is at its peak */
+	bool outer_peak;
 	struct mt_model_thread {
-		uint64_t sequence; /* allocations so far */
-		uint64_t last;     /* number of the last one + 1 */
-	} *threads;            /* by thread index */
+		uint64_t sequence;    /* allocations so far */
+		uint64_t last;        /* number of the last one + 1 */
+	} * threads;                  /* by thread index */
 	uint64_t temporary_threshold; /* of mt_model_release and mt_model_free_again; see there */
 	uint32_t thread_capacity;
 	/* timeline under construction: the open step is the profile's last sample */
 	uint64_t now_ns;
 	struct mt_memory memory; /* of the process, as last seen */
 	uint64_t step_end_ns, step_max_bytes, step_allocations, step_frees;
-	uint32_t *dirty;           /* groups changed since mt_model_clean, each once */
+	uint32_t *dirty; /* groups changed since mt_model_clean, each once */
 	uint32_t dirty_count, dirty_capacity;
-	bool track_dirty;          /* set by the owner when somebody watches */
+	bool track_dirty; /* set by the owner when somebody watches */
 	/* groups whose share of the peak may not be up to date, each once */
 	uint32_t *unsettled;
 	uint32_t unsettled_count, unsettled_capacity;
 	uint32_t *site_slots, site_mask; /* (group, node) -> free site + 1 */
 };
 
-/* The peak is the first instant at which live bytes were largest. Each rise above the old peak starts a new
- * epoch. A group notes the epoch in which it last changed: before a change in a later epoch, what it holds live
- * is what it held at that peak, and is saved as such; groups that do not change cost nothing. */
+/* The peak is the first instant at which live bytes were largest. Each rise above the old peak
+ * starts a new epoch. A group notes the epoch in which it last changed: before a change in a later
+ * epoch, what it holds live is what it held at that peak, and is saved as such; groups that do not
+ * change cost nothing. */
 
-/* Asks for the memory that an event of this group will touch. Inline at any rate: GCC may take a call of a function
- * that only prefetches for one without effect. */
+/* Asks for the memory that an event of this group will touch. Inline at any rate: GCC may take a
+ * call of a function that only prefetches for one without effect. */
 static inline __attribute__((always_inline)) void mt_model_prefetch(const struct mt_group *group)
 {
 	__builtin_prefetch(group, 1);
@@ -55,18 +60,23 @@ static inline __attribute__((always_inline)) void mt_model_prefetch(const struct
 
 /* borrowed: empty of events. */
 void mt_model_init(struct mt_model *, struct mt_profile *borrowed);
-/* borrowed: with the totals of a checkpoint. Its threads' allocations so far are the caller's to set. */
+/* borrowed: with the totals of a checkpoint. Its threads' allocations so far are the caller's to
+ * set. */
 void mt_model_resume(struct mt_model *, struct mt_profile *borrowed, uint64_t time_ns);
 void mt_model_free_memory(struct mt_model *);
 
-/* First half of a realloc: as a free, but counted in no info.frees; undone by restore when the realloc failed.
- * The block keeps whether it counted as temporary: give restore the same struct, or a copy made after release. */
+/* First half of a realloc: as a free, but counted in no info.frees; undone by restore when the
+ * realloc failed. The block keeps whether it counted as temporary: give restore the same struct, or
+ * a copy made after release. */
 void mt_model_release(struct mt_model *, struct mt_block *block, uint64_t time_ns);
 void mt_model_restore(struct mt_model *, struct mt_block *block, uint64_t time_ns);
-/* Bytes of a live block beyond what was asked for. usable: as it was noted, 0: by the rule that info names. */
-static inline uint64_t mt_model_slack(const struct mt_profile *p, uint32_t group, uint64_t size, uint64_t usable)
+/* Bytes of a live block beyond what was asked for. usable: as it was noted, 0: by the rule that
+ * info names. */
+static inline uint64_t mt_model_slack(const struct mt_profile *p, uint32_t group, uint64_t size,
+	uint64_t usable)
 {
-	if (!usable && p->info.usable_rule == MT_USABLE_GLIBC && mt_profile_group_kind(p, group) != MT_KIND_POOL)
+	if (!usable && p->info.usable_rule == MT_USABLE_GLIBC
+		&& mt_profile_group_kind(p, group) != MT_KIND_POOL)
 		usable = mt_wire_usable(size);
 	return usable > size ? usable - size : 0;
 }
@@ -74,11 +84,13 @@ static inline uint64_t mt_model_slack(const struct mt_profile *p, uint32_t group
 void mt_model_advance(struct mt_model *, uint64_t time_ns, uint64_t rss_bytes);
 /* A block of the group was freed by the stack that ends at node. */
 void mt_model_free_site(struct mt_model *, uint32_t group, uint32_t node);
-/* Brings every group's at_peak_* and info up to date, so that the profile can be read. Cheap when little changed. */
+/* Brings every group's at_peak_* and info up to date, so that the profile can be read. Cheap when
+ * little changed. */
 void mt_model_settle(struct mt_model *);
 void mt_model_clean(struct mt_model *); /* empties the dirty list */
 
-/* ---- the two events that come most often: inline, since their cost bounds the traced program's speed ---- */
+/* ---- the two events that come most often: inline, since their cost bounds the traced program's
+ * speed ---- */
 
 /* Bits of mt_group.flags. */
 #define MT_GROUP_DIRTY 1u
@@ -112,7 +124,8 @@ static inline void mt_model_pass_time(struct mt_model *m, uint64_t time_ns)
 }
 
 /* The block's bytes are live from now on. */
-static inline void mt_model_rise(struct mt_model *m, struct mt_group *g, uint64_t size, uint64_t time_ns)
+static inline void mt_model_rise(struct mt_model *m, struct mt_group *g, uint64_t size,
+	uint64_t time_ns)
 {
 	g->live_count++;
 	g->live_bytes += size;
@@ -136,8 +149,8 @@ static inline void mt_model_rise(struct mt_model *m, struct mt_group *g, uint64_
 
 /* block: all but thread_sequence and temporary filled in; group and thread exist in the profile.
  * reallocated: second half of a realloc (counts as reallocation, not as allocation). */
-static inline __attribute__((always_inline)) void mt_model_allocate(struct mt_model *m, struct mt_block *b,
-	bool reallocated)
+static inline __attribute__((always_inline)) void mt_model_allocate(struct mt_model *m,
+	struct mt_block *b, bool reallocated)
 {
 	struct mt_info *info = &m->profile->info;
 	struct mt_group *g = &m->profile->groups[b->group];
@@ -183,7 +196,8 @@ static inline bool mt_model_is_recent(const struct mt_model *m, const struct mt_
 }
 
 /* The block's bytes are no longer live. */
-static inline void mt_model_take_away(struct mt_model *m, const struct mt_block *b, uint64_t time_ns, bool temporary)
+static inline void mt_model_take_away(struct mt_model *m, const struct mt_block *b,
+	uint64_t time_ns, bool temporary)
 {
 	struct mt_group *g = &m->profile->groups[b->group];
 
@@ -206,13 +220,15 @@ static inline void mt_model_free(struct mt_model *m, const struct mt_block *b, u
 }
 
 /* The same for a reader of events, which may ask for another threshold. */
-static inline void mt_model_free_again(struct mt_model *m, const struct mt_block *b, uint64_t time_ns)
+static inline void mt_model_free_again(struct mt_model *m, const struct mt_block *b,
+	uint64_t time_ns)
 {
 	mt_model_take_away(m, b, time_ns, mt_model_is_recent(m, b));
 	m->profile->info.frees++;
 }
 
-/* An allocation by this thread that is not to be counted, but comes between others. thread: exists in the profile. */
+/* An allocation by this thread that is not to be counted, but comes between others. thread: exists
+ * in the profile. */
 static inline void mt_model_pass_over(struct mt_model *m, uint32_t thread)
 {
 	if (__builtin_expect(thread >= m->thread_capacity, 0))

@@ -4,16 +4,16 @@
 
 #include <errno.h>
 
-static int read_definitions(struct mt_profile *p, struct mt_trace_reader *reader, uint32_t index, struct mt_buffer *payload,
-	struct mt_err *err)
+static int read_definitions(struct mt_profile *p, struct mt_trace_reader *reader, uint32_t index,
+	struct mt_buffer *payload, struct mt_err *err)
 {
 	const struct mt_trace_block *block = mt_trace_reader_block(reader, index);
 	int result = mt_trace_reader_payload(reader, index, payload, err);
 	const char *fault = result ? NULL : mt_definitions_read(p, block->type, payload);
 
 	if (fault)
-		return mt_fail(err, -EBADMSG, "%s: the block at byte %llu is damaged: %s", mt_trace_reader_path(reader),
-			(unsigned long long)block->offset, fault);
+		return mt_fail(err, -EBADMSG, "%s: the block at byte %llu is damaged: %s",
+			mt_trace_reader_path(reader), (unsigned long long)block->offset, fault);
 	return result;
 }
 
@@ -37,7 +37,8 @@ int mt_profile_peek(struct mt_profile *p, struct mt_trace_reader *reader, struct
 			last = i;
 	}
 	if (!result && !started)
-		result = mt_fail(err, -EBADMSG, "%s does not say whose it is", mt_trace_reader_path(reader));
+		result = mt_fail(err, -EBADMSG, "%s does not say whose it is",
+			mt_trace_reader_path(reader));
 	if (!result && last != UINT32_MAX && !mt_trace_reader_payload(reader, last, &payload, NULL))
 		summed = !mt_info_read(p, &payload, &memory);
 	mt_buffer_free(&payload);

@@ -7,7 +7,9 @@
 
 const char *mt_origin_name(unsigned origin)
 {
-	return origin == MT_ORIGIN_EXECUTED ? "exec" : origin == MT_ORIGIN_FORKED ? "fork" : "unknown";
+	return origin == MT_ORIGIN_EXECUTED  ? "exec"
+		: origin == MT_ORIGIN_FORKED ? "fork"
+					     : "unknown";
 }
 
 const char *mt_kind_name(unsigned kind)

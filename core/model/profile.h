@@ -1,7 +1,8 @@
 /* The profile: everything that views are made of, but single events. Plain arrays of fixed-width
- * entries that only grow (groups' totals change in place), so that the recorder can keep one, a trace
- * file can hold one, a snapshot can publish one, and every query takes the same path over all three.
- * All times are nanoseconds since the start of the recording; all sizes are bytes as asked for. */
+ * entries that only grow (groups' totals change in place), so that the recorder can keep one, a
+ * trace file can hold one, a snapshot can publish one, and every query takes the same path over all
+ * three. All times are nanoseconds since the start of the recording; all sizes are bytes as asked
+ * for. */
 #ifndef MT_MODEL_PROFILE_H
 #define MT_MODEL_PROFILE_H
 
@@ -30,7 +31,8 @@ struct mt_pc {
 	uint32_t flags;
 };
 
-/* Call-tree node; node 0 is the root. (parent, pc) is unique in a profile. pc < MT_PC_FIRST: a marker. */
+/* Call-tree node; node 0 is the root. (parent, pc) is unique in a profile. pc < MT_PC_FIRST: a
+ * marker. */
 struct mt_node {
 	uint32_t parent; /* < own id */
 	uint32_t pc;
@@ -39,9 +41,10 @@ struct mt_node {
 #define MT_NO_GROUP 0xffffffffu
 
 /* What is known of all allocations with one identical backtrace and kind of call.
- * A realloc counts as one allocation plus one free here. One list feeds sort menus, columns and JSON. */
+ * A realloc counts as one allocation plus one free here. One list feeds sort menus, columns and
+ * JSON. */
 struct mt_group {
-	uint32_t node; /* leaf: its pc is the kind */
+	uint32_t node;  /* leaf: its pc is the kind */
 	uint32_t flags; /* model's own */
 	uint64_t allocated_count, allocated_bytes;
 	uint64_t live_count, live_bytes; /* "leaked" once the trace has ended */
@@ -51,7 +54,8 @@ struct mt_group {
 	uint64_t peak_epoch;                   /* model's own: which peak the two above belong to */
 	uint64_t first_ns, last_ns;            /* first and last allocation */
 	uint64_t min_size, max_size;
-	/* Where a time range was asked for: of the blocks that are not live, those that were freed only behind its end. */
+	/* Where a time range was asked for: of the blocks that are not live, those that were freed
+	 * only behind its end. */
 	uint64_t late_count, late_bytes;
 };
 /* Live at the end of the range; live_* where there is none. */
@@ -73,26 +77,30 @@ struct mt_memory {
 
 /* One step of the timeline; steps have equal lengths, profile.step_ns. */
 struct mt_sample {
-	uint64_t live_bytes, live_count;   /* at the end of the step */
-	uint64_t max_bytes;                /* largest within it */
-	uint64_t allocations, frees;       /* within it; reallocs count in both */
-	struct mt_memory memory;           /* last known at its end */
+	uint64_t live_bytes, live_count; /* at the end of the step */
+	uint64_t max_bytes;              /* largest within it */
+	uint64_t allocations, frees;     /* within it; reallocs count in both */
+	struct mt_memory memory;         /* last known at its end */
 };
 #define MT_SAMPLES_MAX 2048 /* when reached, pairs are merged and step_ns doubles */
 
-/* What is rare: one entry each, in merge order. values by type; node: the stack with the kind of call as its leaf,
- * or 0; text: a string id. */
+/* What is rare: one entry each, in merge order. values by type; node: the stack with the kind of
+ * call as its leaf, or 0; text: a string id. */
 enum mt_log_type {
-	MT_LOG_MAP,     /* address, length, protection | flags << 32, file offset; kind mmap, mremap (values as in wire.h),
-	                 * brk */
-	MT_LOG_UNMAP,   /* address, length */
+	/* address, length, protection | flags << 32, file offset; kind mmap, mremap (values as in
+	 * wire.h), brk */
+	MT_LOG_MAP,
+	MT_LOG_UNMAP,        /* address, length */
 	MT_LOG_UNMAP_FAILED, /* address, length: the thread's last UNMAP of these did not happen */
-	MT_LOG_CALL,    /* mallopt: parameter, value, result; malloc_trim: pad, 0, result */
-	MT_LOG_MARKER,  /* text; number of the allocation before which it was set, plus 1 (0: an old trace does not say) */
-	MT_LOG_PAUSE,   /* by the program (text, node) or a person (neither) */
+	MT_LOG_CALL,         /* mallopt: parameter, value, result; malloc_trim: pad, 0, result */
+	/* text; number of the allocation before which it was set, plus 1 (0: an old trace does not
+	 * say) */
+	MT_LOG_MARKER,
+	MT_LOG_PAUSE, /* by the program (text, node) or a person (neither) */
 	MT_LOG_RESUME,
-	MT_LOG_GAP,     /* beginning in ns, allocations lost, frees lost; time_ns is its end */
-	MT_LOG_LIMIT,   /* of the trace's size: text; size asked for, bytes needed, what became of it */
+	MT_LOG_GAP, /* beginning in ns, allocations lost, frees lost; time_ns is its end */
+	/* of the trace's size: text; size asked for, bytes needed, what became of it */
+	MT_LOG_LIMIT,
 	MT_LOG_TYPES,
 };
 #define MT_LOG_MAX (1u << 20) /* entries; what comes later is counted in info.log_dropped */
@@ -123,10 +131,14 @@ struct mt_log_entry {
 	X(inherited_frees, "frees of blocks from before a fork") \
 	X(cut_stacks, "stacks that could not be followed to the end") \
 	X(ambiguous, "events of different threads with equal time stamps") \
-	X(invalid_records, "records or table entries that made no sense: the segment was damaged, what is counted here may be wrong") \
-	X(forked_children, "children, or programs executed by this process, that went on untraced") \
+	X(invalid_records, \
+		"records or table entries that made no sense: the segment was damaged, what is " \
+		"counted here may be wrong") \
+	X(forked_children, \
+		"children, or programs executed by this process, that went on untraced") \
 	X(wall_ns, "duration of the run so far") \
-	X(unrecorded_frees, "frees of blocks that were not recorded: they came in a pause or a gap") \
+	X(unrecorded_frees, \
+		"frees of blocks that were not recorded: they came in a pause or a gap") \
 	X(maps, "mappings made: mmap, growth of the break") \
 	X(unmaps, "mappings taken away") \
 	X(implied_unmaps, "mappings that must have gone before: the range was mapped again") \
@@ -144,24 +156,29 @@ struct mt_info {
 #define X(name, words) uint64_t name;
 	MT_INFO_COUNTS(X)
 #undef X
-	uint64_t counters[32];     /* enum mt_counter of wire.h */
+	uint64_t counters[32]; /* enum mt_counter of wire.h */
 	uint64_t start_unix_ns;
 	uint32_t pid;
-	uint32_t parent, root;     /* processes: 0 unknown; root: of the session */
-	uint32_t origin;           /* enum mt_origin: how this image began */
-	int32_t exit_status;       /* as of waitpid, -1: unknown; meaningful when ended */
-	uint32_t ended;            /* 1: the program ended and the recording is complete */
-	uint32_t recorder_lost;    /* 1: the trace has no end: its recorder was killed */
+	uint32_t parent, root;  /* processes: 0 unknown; root: of the session */
+	uint32_t origin;        /* enum mt_origin: how this image began */
+	int32_t exit_status;    /* as of waitpid, -1: unknown; meaningful when ended */
+	uint32_t ended;         /* 1: the program ended and the recording is complete */
+	uint32_t recorder_lost; /* 1: the trace has no end: its recorder was killed */
 	uint64_t file_bytes;
-	uint64_t history_from_ns;  /* events before it are gone, of which the totals tell; 0: none are */
-	uint32_t peak_unsure;      /* 1: shares of the peak are estimates, since it may lie in lost history; of what matched alone */
-	uint64_t resolution_ns;    /* of the times of events */
-	uint32_t usable_rule;      /* enum mt_usable_rule of wire.h: whether slack_bytes is known */
-	uint32_t paused;           /* 1: no new blocks are recorded now */
-	uint32_t allocator;        /* string id: path of the module that provides malloc; 0: not known */
+	/* events before it are gone, of which the totals tell; 0: none are */
+	uint64_t history_from_ns;
+	/* 1: shares of the peak are estimates, since it may lie in lost history; of what matched
+	 * alone */
+	uint32_t peak_unsure;
+	uint64_t resolution_ns; /* of the times of events */
+	uint32_t usable_rule;   /* enum mt_usable_rule of wire.h: whether slack_bytes is known */
+	uint32_t paused;        /* 1: no new blocks are recorded now */
+	/* string id: path of the module that provides malloc; 0: not known */
+	uint32_t allocator;
 	uint64_t vss_bytes, shared_bytes; /* of the process, as last seen; 0: not known */
 	uint64_t arena_resident_bytes;    /* of glibc's heaps */
-	uint32_t own_allocator;    /* the same of a malloc that the program calls past the tracer; 0: none */
+	/* the same of a malloc that the program calls past the tracer; 0: none */
+	uint32_t own_allocator;
 };
 
 /* Where blocks of a group were freed, when the stacks of frees are recorded. */
@@ -173,14 +190,14 @@ struct mt_free_site {
 
 struct mt_profile {
 	struct mt_info info;
-	struct mt_strings strings;  /* paths, names, arguments */
-	uint32_t *arguments;        /* string ids of the command line */
+	struct mt_strings strings; /* paths, names, arguments */
+	uint32_t *arguments;       /* string ids of the command line */
 	uint32_t argument_count, argument_capacity;
 	struct mt_module *modules;
 	uint32_t module_count, module_capacity;
 	struct mt_thread *threads;
 	uint32_t thread_count, thread_capacity;
-	struct mt_pc *pcs;          /* index = pc id; the first MT_PC_FIRST are markers, all zero */
+	struct mt_pc *pcs; /* index = pc id; the first MT_PC_FIRST are markers, all zero */
 	uint32_t pc_count, pc_capacity;
 	struct mt_node *nodes;
 	uint32_t node_count, node_capacity;
@@ -191,10 +208,11 @@ struct mt_profile {
 	uint64_t step_ns;
 	struct mt_log_entry *log;
 	uint32_t log_count, log_capacity;
-	uint32_t log_most;          /* entries, but for those of MT_LOG_LIMIT; 0: MT_LOG_MAX */
+	uint32_t log_most;               /* entries, but for those of MT_LOG_LIMIT; 0: MT_LOG_MAX */
 	struct mt_free_site *free_sites; /* each pair once, in order of first use */
 	uint32_t free_site_count, free_site_capacity;
-	/* By group, for its metric: what somebody who watched found (core/query/rank.h). Borrowed; NULL: nobody did. */
+	/* By group, for its metric: what somebody who watched found (core/query/rank.h). Borrowed;
+	 * NULL: nobody did. */
 	const uint8_t *scores;
 	uint32_t score_count;
 };
@@ -230,6 +248,6 @@ static inline bool mt_profile_is_estimated(const struct mt_profile *p, const str
 	return g->live_count && p->info.lossy_ns && g->first_ns <= p->info.lossy_ns;
 }
 const char *mt_origin_name(unsigned origin); /* "exec", "fork", "unknown" */
-const char *mt_kind_name(unsigned kind); /* "malloc", "new[]", …; "?" for others */
+const char *mt_kind_name(unsigned kind);     /* "malloc", "new[]", …; "?" for others */
 
 #endif

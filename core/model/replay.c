@@ -16,13 +16,19 @@ void mt_replay_resume(struct mt_replay *r, struct mt_profile *p, const struct mt
 {
 	const struct mt_info *info = &p->info;
 
-	*r = (struct mt_replay){.to_ns = UINT64_MAX, .next_number = c->next_number, .events = info->events,
+	*r = (struct mt_replay){
+		.to_ns = UINT64_MAX,
+		.next_number = c->next_number,
+		.events = info->events,
 		.implied_frees = info->implied_frees,
-		.unknown_frees = info->unknown_frees + info->inherited_frees + info->unrecorded_frees};
+		.unknown_frees =
+			info->unknown_frees + info->inherited_frees + info->unrecorded_frees,
+	};
 	mt_model_resume(&r->model, p, c->time_ns);
 	mt_model_grow_threads(&r->model, c->thread_count);
 	for (uint32_t t = 0; t < c->thread_count; t++)
-		r->model.threads[t] = (struct mt_model_thread){c->threads[t].allocations, c->threads[t].last_number};
+		r->model.threads[t] = (struct mt_model_thread){c->threads[t].allocations,
+			c->threads[t].last_number};
 	mt_live_init(&r->live);
 }
 
@@ -42,10 +48,17 @@ void mt_replay_add(struct mt_replay *r, const struct mt_checkpoint_block *b)
 }
 
 /* As if it were allocated now, at its time. */
-void mt_replay_take(struct mt_replay *r, const struct mt_checkpoint_block *b, bool chosen, uint64_t checkpoint_ns)
+void mt_replay_take(struct mt_replay *r, const struct mt_checkpoint_block *b, bool chosen,
+	uint64_t checkpoint_ns)
 {
-	struct mt_block block = {.address = b->address, .size = b->size, .number = b->number, .time_ns = b->time_ns,
-		.group = b->group, .thread = b->thread};
+	struct mt_block block = {
+		.address = b->address,
+		.size = b->size,
+		.number = b->number,
+		.time_ns = b->time_ns,
+		.group = b->group,
+		.thread = b->thread,
+	};
 
 	mt_replay_add(r, b);
 	mt_live_find(&r->live, b->number)->chosen = chosen;
@@ -64,7 +77,8 @@ void mt_replay_go_on(struct mt_replay *r, const struct mt_checkpoint *c)
 	if (c->thread_count > r->model.thread_capacity)
 		mt_model_grow_threads(&r->model, c->thread_count - 1);
 	for (uint32_t t = 0; t < c->thread_count; t++)
-		r->model.threads[t] = (struct mt_model_thread){c->threads[t].allocations, c->threads[t].last_number};
+		r->model.threads[t] = (struct mt_model_thread){c->threads[t].allocations,
+			c->threads[t].last_number};
 }
 
 void mt_replay_free(struct mt_replay *r)
@@ -82,12 +96,18 @@ static int fault(struct mt_replay *r, const char *text)
 
 static struct mt_block block_of(const struct mt_live_cell *c)
 {
-	return (struct mt_block){.size = c->size, .number = c->number, .group = c->group, .thread = c->thread,
-		.thread_sequence = c->thread_sequence, .temporary = c->temporary};
+	return (struct mt_block){
+		.size = c->size,
+		.number = c->number,
+		.group = c->group,
+		.thread = c->thread,
+		.thread_sequence = c->thread_sequence,
+		.temporary = c->temporary,
+	};
 }
 
-/* Of what the second half of a realloc continues, nothing is left. Whether the realloc counts as one: where only one of the
- * two blocks was chosen, it is an allocation or a free. */
+/* Of what the second half of a realloc continues, nothing is left. Whether the realloc counts as
+ * one: where only one of the two blocks was chosen, it is an allocation or a free. */
 static bool continued(struct mt_replay *r, uint64_t number, bool chosen)
 {
 	struct mt_live_cell *previous = mt_live_find(&r->live, number);
@@ -112,8 +132,14 @@ static inline int allocate(struct mt_replay *r, const struct mt_event *e, bool c
 		return fault(r, "an allocation names a group that is not defined");
 	if (reallocated && e->previous >= e->number && e->previous != NO_PREVIOUS)
 		return fault(r, "a realloc continues a block that was not there");
-	struct mt_block b = {.address = e->address, .size = e->size, .number = e->number, .time_ns = e->time_ns,
-		.group = e->group, .thread = e->thread};
+	struct mt_block b = {
+		.address = e->address,
+		.size = e->size,
+		.number = e->number,
+		.time_ns = e->time_ns,
+		.group = e->group,
+		.thread = e->thread,
+	};
 
 	if (reallocated)
 		reallocated = continued(r, e->previous, chosen);
@@ -204,7 +230,8 @@ static int note(struct mt_replay *r, const struct mt_event *e)
 		mt_live_find(&r->live, r->next_number - 1)->usable = e->size;
 		return 0;
 	}
-	if (e->kind != MT_NOTE_FREE_STACK || (r->last != MT_REPLAY_FREED && r->last != MT_REPLAY_FREED_UNKNOWN))
+	if (e->kind != MT_NOTE_FREE_STACK
+		|| (r->last != MT_REPLAY_FREED && r->last != MT_REPLAY_FREED_UNKNOWN))
 		return fault(r, "a note is not about the event before it");
 	if (e->size >= p->node_count || p->nodes[e->size].pc >= MT_PC_FIRST)
 		return fault(r, "the stack of a free is not defined");
@@ -236,27 +263,23 @@ static inline int replay(struct mt_replay *r, const struct mt_event *e, bool cho
 	r->last = MT_REPLAY_NOTHING;
 	switch ((enum mt_event_type)e->type) {
 	case MT_EVENT_ALLOCATE:
-	case MT_EVENT_REALLOCATE:
-		return allocate(r, e, chosen);
+	case MT_EVENT_REALLOCATE: return allocate(r, e, chosen);
 	case MT_EVENT_FREE:
 	case MT_EVENT_RELEASE:
-	case MT_EVENT_IMPLIED_FREE:
-		return end_block(r, e);
-	case MT_EVENT_RESTORE:
-		return restore(r, e);
+	case MT_EVENT_IMPLIED_FREE: return end_block(r, e);
+	case MT_EVENT_RESTORE: return restore(r, e);
 	case MT_EVENT_UNKNOWN_FREE:
 		r->unknown_frees++;
 		r->last = MT_REPLAY_FREED_UNKNOWN;
 		return 0;
 	case MT_EVENT_NOTE:
-	case MT_EVENT_TYPES:
-		break;
+	case MT_EVENT_TYPES: break;
 	}
 	return fault(r, "an event is of an unknown type");
 }
 
-/* With many groups or blocks: asks for what the events ahead will touch, in rounds of which each needs what the one before
- * has brought. */
+/* With many groups or blocks: asks for what the events ahead will touch, in rounds of which each
+ * needs what the one before has brought. */
 #define MANY 1024
 #define FAR 24u
 #define NEAR 12u
@@ -265,8 +288,8 @@ static inline bool frees(const struct mt_event *e)
 	return e->type == MT_EVENT_FREE || e->type == MT_EVENT_RELEASE;
 }
 
-static inline void look_ahead(const struct mt_replay *r, const struct mt_event *far, const struct mt_event *near,
-	const struct mt_event *next)
+static inline void look_ahead(const struct mt_replay *r, const struct mt_event *far,
+	const struct mt_event *near, const struct mt_event *next)
 {
 	const struct mt_profile *p = r->model.profile;
 	const struct mt_live_cell *c;
@@ -288,20 +311,23 @@ static inline void begin_range(struct mt_replay *r, const struct mt_event *e)
 		return;
 	r->in_range = true;
 	r->heap_peak = r->heap_bytes;
-	r->heap_peak_ns = r->from_ns > r->heap_peak_ns ? r->from_ns : r->heap_peak_ns; /* or when the events begin */
+	/* or when the events begin */
+	r->heap_peak_ns = r->from_ns > r->heap_peak_ns ? r->from_ns : r->heap_peak_ns;
 	r->model.peak_epoch++;
 }
 
 static inline void watch_heap(struct mt_replay *r, const struct mt_event *e)
 {
-	if (r->heap_bytes <= r->heap_peak || !r->in_range || e->time_ns < r->from_ns || e->time_ns > r->to_ns)
+	if (r->heap_bytes <= r->heap_peak || !r->in_range || e->time_ns < r->from_ns
+		|| e->time_ns > r->to_ns)
 		return;
 	r->heap_peak = r->heap_bytes;
 	r->heap_peak_ns = e->time_ns;
 	r->model.peak_epoch++;
 }
 
-int mt_replay_events(struct mt_replay *r, const struct mt_event *events, const uint8_t *chosen, uint32_t count)
+int mt_replay_events(struct mt_replay *r, const struct mt_event *events, const uint8_t *chosen,
+	uint32_t count)
 {
 	bool many = r->model.profile->group_count > MANY || r->live.pooled > MANY;
 	int result = 0;

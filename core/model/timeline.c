@@ -64,12 +64,13 @@ void mt_timeline_advance(struct mt_model *m, uint64_t time_ns)
 	while (time_ns / p->step_ns >= MT_SAMPLES_MAX) /* leaves all steps so far behind */
 		double_step(p);
 	while (p->sample_count <= time_ns / p->step_ns)
-		append(p, (struct mt_sample){
-			.live_bytes = m->live_bytes,
-			.live_count = m->live_count,
-			.max_bytes = m->live_bytes,
-			.memory = m->memory,
-		});
+		append(p,
+			(struct mt_sample){
+				.live_bytes = m->live_bytes,
+				.live_count = m->live_count,
+				.max_bytes = m->live_bytes,
+				.memory = m->memory,
+			});
 	open_last(m);
 }
 

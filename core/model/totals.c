@@ -1,4 +1,5 @@
-/* The blocks with what events add up to: info so far, and at the end all groups' totals and the timeline. */
+/* The blocks with what events add up to: info so far, and at the end all groups' totals and the
+ * timeline. */
 #include "core/model/load.h"
 #include "core/model/payload.h"
 #include "core/trace/varint.h"
@@ -25,6 +26,7 @@ static void get_memory(struct mt_cursor *c, struct mt_memory *memory)
 static void add_info(struct mt_buffer *b, const struct mt_profile *p)
 {
 	const struct mt_info *info = &p->info;
+	/* clang-format off */
 	const uint64_t values[] = {
 #define X(name, words) info->name,
 		MT_INFO_COUNTS(X)
@@ -33,6 +35,7 @@ static void add_info(struct mt_buffer *b, const struct mt_profile *p)
 		info->file_bytes, info->resolution_ns, info->usable_rule, info->paused, info->allocator,
 		info->own_allocator,
 	};
+	/* clang-format on */
 	static const struct mt_memory none;
 
 	for (size_t i = 0; i < sizeof values / sizeof *values; i++)
@@ -46,7 +49,8 @@ static void add_info(struct mt_buffer *b, const struct mt_profile *p)
 	mt_varint_add(b, info->arena_resident_bytes);
 }
 
-static void get_info(struct mt_cursor *c, const struct mt_profile *p, struct mt_info *info, struct mt_memory *memory)
+static void get_info(struct mt_cursor *c, const struct mt_profile *p, struct mt_info *info,
+	struct mt_memory *memory)
 {
 #define X(name, words) info->name = mt_cursor_varint(c);
 	MT_INFO_COUNTS(X)
@@ -83,7 +87,8 @@ int mt_info_write(struct mt_trace_writer *w, const struct mt_profile *p, struct 
 	return result;
 }
 
-const char *mt_info_read(struct mt_profile *p, const struct mt_buffer *payload, struct mt_memory *memory)
+const char *mt_info_read(struct mt_profile *p, const struct mt_buffer *payload,
+	struct mt_memory *memory)
 {
 	struct mt_cursor c = {payload->data, payload->data + payload->len, false};
 	struct mt_info info = p->info;
@@ -98,8 +103,19 @@ const char *mt_info_read(struct mt_profile *p, const struct mt_buffer *payload, 
 /* ---- groups ---- */
 
 #define GROUP_FIELDS(X) \
-	X(allocated_count) X(allocated_bytes) X(live_count) X(live_bytes) X(temporary_count) X(own_peak_count) \
-	X(own_peak_bytes) X(at_peak_count) X(at_peak_bytes) X(first_ns) X(last_ns) X(min_size) X(max_size)
+	X(allocated_count) \
+	X(allocated_bytes) \
+	X(live_count) \
+	X(live_bytes) \
+	X(temporary_count) \
+	X(own_peak_count) \
+	X(own_peak_bytes) \
+	X(at_peak_count) \
+	X(at_peak_bytes) \
+	X(first_ns) \
+	X(last_ns) \
+	X(min_size) \
+	X(max_size)
 
 /* Column by column: neighbours are alike, which zstd likes. */
 static void add_groups(struct mt_buffer *b, const struct mt_group *groups, uint32_t count)
@@ -126,10 +142,11 @@ static bool groups_plausible(const struct mt_group *groups, uint32_t count)
 	for (uint32_t i = 0; i < count; i++) {
 		const struct mt_group *g = &groups[i];
 
-		if (g->live_count > g->own_peak_count || g->own_peak_count > g->allocated_count ||
-		    g->at_peak_count > g->own_peak_count ||
-		    g->live_bytes > g->own_peak_bytes || g->own_peak_bytes > g->allocated_bytes ||
-		    g->at_peak_bytes > g->own_peak_bytes || g->first_ns > g->last_ns || g->min_size > g->max_size)
+		if (g->live_count > g->own_peak_count || g->own_peak_count > g->allocated_count
+			|| g->at_peak_count > g->own_peak_count || g->live_bytes > g->own_peak_bytes
+			|| g->own_peak_bytes > g->allocated_bytes
+			|| g->at_peak_bytes > g->own_peak_bytes || g->first_ns > g->last_ns
+			|| g->min_size > g->max_size)
 			return false;
 	}
 	return true;
@@ -218,7 +235,10 @@ static const char *get_end(struct mt_cursor *c, struct mt_profile *p)
 
 bool mt_totals_add_part(struct mt_buffer *b, const struct mt_profile *p, uint32_t *next)
 {
-	uint32_t from = *next, count = p->group_count - from < MT_TOTALS_GROUPS_MAX ? p->group_count - from : MT_TOTALS_GROUPS_MAX;
+	uint32_t from = *next;
+	uint32_t count = p->group_count - from < MT_TOTALS_GROUPS_MAX
+		? p->group_count - from
+		: MT_TOTALS_GROUPS_MAX;
 	bool last = from + count == p->group_count;
 
 	mt_varint_add(b, from);
@@ -247,13 +267,15 @@ int mt_totals_write(struct mt_trace_writer *w, const struct mt_profile *p, struc
 	return result;
 }
 
-const char *mt_totals_read(struct mt_profile *p, const struct mt_buffer *payload, uint32_t *next, bool *complete)
+const char *mt_totals_read(struct mt_profile *p, const struct mt_buffer *payload, uint32_t *next,
+	bool *complete)
 {
 	struct mt_cursor c = {payload->data, payload->data + payload->len, false};
 	uint64_t from = mt_cursor_varint(&c), count = mt_cursor_varint(&c);
 	bool last = mt_cursor_bounded(&c, 1);
 
-	if (c.bad || from != *next || count > p->group_count - *next || last != (from + count == p->group_count))
+	if (c.bad || from != *next || count > p->group_count - *next
+		|| last != (from + count == p->group_count))
 		return "its groups are not those that were defined";
 	get_groups(&c, p->groups + from, (uint32_t)count);
 	if (c.bad || !groups_plausible(p->groups + from, (uint32_t)count))

@@ -16,7 +16,7 @@ struct collector {
 	struct kept {
 		uint64_t key;
 		struct mt_allocation allocation;
-	} *heap;
+	} * heap;
 	uint64_t count, capacity;
 	uint64_t matched, matched_bytes;
 	bool overflow;
@@ -42,24 +42,15 @@ uint64_t mt_chain_lifetime(const struct mt_allocation *a, const struct mt_profil
 static uint64_t key_of(const struct collector *c, const struct mt_allocation *a)
 {
 	switch (c->order) {
-	case MT_ORDER_ADDRESS:
-		return a->address;
-	case MT_ORDER_SIZE:
-		return a->size;
-	case MT_ORDER_LIFETIME:
-		return mt_allocation_lifetime(a, c->whole);
-	case MT_ORDER_LENGTH:
-		return a->chain_length;
-	case MT_ORDER_LAST_SIZE:
-		return a->last_size;
-	case MT_ORDER_FIRST_SIZE:
-		return a->first_size;
-	case MT_ORDER_CHAIN_LIFETIME:
-		return mt_chain_lifetime(a, c->whole);
-	case MT_ORDER_CHAIN_START:
-		return a->chain_start_ns;
-	default:
-		return a->time_ns;
+	case MT_ORDER_ADDRESS: return a->address;
+	case MT_ORDER_SIZE: return a->size;
+	case MT_ORDER_LIFETIME: return mt_allocation_lifetime(a, c->whole);
+	case MT_ORDER_LENGTH: return a->chain_length;
+	case MT_ORDER_LAST_SIZE: return a->last_size;
+	case MT_ORDER_FIRST_SIZE: return a->first_size;
+	case MT_ORDER_CHAIN_LIFETIME: return mt_chain_lifetime(a, c->whole);
+	case MT_ORDER_CHAIN_START: return a->chain_start_ns;
+	default: return a->time_ns;
 	}
 }
 
@@ -130,11 +121,17 @@ static void take_out(struct collector *c, struct mt_allocation_list *list, uint6
 	}
 }
 
-int mt_allocations_of(struct mt_allocation_list *list, const struct mt_source *source, struct mt_filter *filter,
-	uint32_t group, enum mt_allocation_order order, bool ascending, uint64_t count, struct mt_err *err)
+int mt_allocations_of(struct mt_allocation_list *list, const struct mt_source *source,
+	struct mt_filter *filter, uint32_t group, enum mt_allocation_order order, bool ascending,
+	uint64_t count, struct mt_err *err)
 {
-	struct collector c = {.whole = source->profile, .order = order, .ascending = ascending, .group = group,
-		.room = count < MT_ALLOCATIONS_MAX ? count : MT_ALLOCATIONS_MAX};
+	struct collector c = {
+		.whole = source->profile,
+		.order = order,
+		.ascending = ascending,
+		.group = group,
+		.room = count < MT_ALLOCATIONS_MAX ? count : MT_ALLOCATIONS_MAX,
+	};
 	int status = mt_scan_allocations(source, filter, MT_SCAN_ADDRESSES, collect, &c, err);
 
 	list->matched = c.matched;
@@ -145,25 +142,35 @@ int mt_allocations_of(struct mt_allocation_list *list, const struct mt_source *s
 	return status < 0 ? status : 0;
 }
 
-int mt_allocations_get(struct mt_allocation_list *list, const struct mt_source *source, struct mt_filter *filter,
-	enum mt_allocation_order order, bool ascending, uint64_t skip, uint64_t count, struct mt_err *err)
+int mt_allocations_get(struct mt_allocation_list *list, const struct mt_source *source,
+	struct mt_filter *filter, enum mt_allocation_order order, bool ascending, uint64_t skip,
+	uint64_t count, struct mt_err *err)
 {
 	bool bounded = count && count <= MT_ALLOCATIONS_MAX && skip <= MT_ALLOCATIONS_MAX - count;
-	struct collector c = {.whole = source->profile, .order = order, .ascending = ascending, .group = MT_NO_GROUP,
-		.room = bounded ? skip + count : MT_ALLOCATIONS_MAX};
+	struct collector c = {
+		.whole = source->profile,
+		.order = order,
+		.ascending = ascending,
+		.group = MT_NO_GROUP,
+		.room = bounded ? skip + count : MT_ALLOCATIONS_MAX,
+	};
 	unsigned wants = MT_SCAN_ADDRESSES | MT_SCAN_CHAINS;
 
 	if (count && !bounded)
-		return mt_fail(err, -E2BIG, "--skip and --count reach to row %llu, and %u rows are kept at most; filter more narrowly, or sort "
-			"the other way round", (unsigned long long)(skip > UINT64_MAX - count ? UINT64_MAX : skip + count),
+		return mt_fail(err, -E2BIG,
+			"--skip and --count reach to row %llu, and %u rows are kept at most; "
+			"filter more narrowly, or sort the other way round",
+			(unsigned long long)(skip > UINT64_MAX - count ? UINT64_MAX : skip + count),
 			MT_ALLOCATIONS_MAX);
 	int status = mt_scan_allocations(source, filter, wants, collect, &c, err);
 
 	list->matched = c.matched;
 	list->matched_bytes = c.matched_bytes;
 	if (status >= 0 && !bounded && c.matched > c.room)
-		status = mt_fail(err, -E2BIG, "%llu allocations match, too many for one list; show fewer with --count (and --skip), "
-			"%u at most, or filter more narrowly", (unsigned long long)c.matched, MT_ALLOCATIONS_MAX);
+		status = mt_fail(err, -E2BIG,
+			"%llu allocations match, too many for one list; show fewer with --count "
+			"(and --skip), %u at most, or filter more narrowly",
+			(unsigned long long)c.matched, MT_ALLOCATIONS_MAX);
 	if (status >= 0)
 		take_out(&c, list, skip);
 	free(c.heap);
@@ -205,16 +212,18 @@ static void count_in(struct mt_bucket *bucket, const struct mt_allocation *a, ui
 static int count_allocation(void *context, const struct mt_allocation *a)
 {
 	struct counter *counter = context;
-	uint32_t bucket = counter->of == MT_HISTOGRAM_SIZE ? bucket_of(a->size) :
-		a->end_ns == MT_LIVE ? LIVE_BUCKET : bucket_of(a->end_ns > a->time_ns ? (a->end_ns - a->time_ns) / TIME_UNIT : 0);
+	uint32_t bucket = counter->of == MT_HISTOGRAM_SIZE ? bucket_of(a->size)
+		: a->end_ns == MT_LIVE
+		? LIVE_BUCKET
+		: bucket_of(a->end_ns > a->time_ns ? (a->end_ns - a->time_ns) / TIME_UNIT : 0);
 
 	count_in(&counter->histogram->buckets[bucket], a, counter->threshold);
 	count_in(&counter->histogram->sum, a, counter->threshold);
 	return 0;
 }
 
-int mt_histogram_get(struct mt_histogram *histogram, const struct mt_source *source, struct mt_filter *filter,
-	enum mt_histogram_of of, struct mt_err *err)
+int mt_histogram_get(struct mt_histogram *histogram, const struct mt_source *source,
+	struct mt_filter *filter, enum mt_histogram_of of, struct mt_err *err)
 {
 	struct mt_filter_bounds bounds = {0};
 	struct counter counter = {histogram, of, 0};
@@ -230,7 +239,8 @@ int mt_histogram_get(struct mt_histogram *histogram, const struct mt_source *sou
 		uint64_t next = i < 64 ? 1ull << i : 0; /* the first value beyond, in units */
 
 		histogram->buckets[i].least = i ? (1ull << (i - 1)) * unit : 0;
-		histogram->buckets[i].most = next && next <= UINT64_MAX / unit ? next * unit - 1 : UINT64_MAX;
+		histogram->buckets[i].most =
+			next && next <= UINT64_MAX / unit ? next * unit - 1 : UINT64_MAX;
 	}
 	histogram->buckets[LIVE_BUCKET].least = histogram->buckets[LIVE_BUCKET].most = MT_LIVE;
 	if (status >= 0)

@@ -1,4 +1,5 @@
-/* Single blocks in an order, and how often which size and lifetime come. All go over the events of a trace. */
+/* Single blocks in an order, and how often which size and lifetime come. All go over the events of
+ * a trace. */
 #ifndef MT_QUERY_ALLOCATIONS_H
 #define MT_QUERY_ALLOCATIONS_H
 
@@ -18,10 +19,8 @@
 	X(CHAIN_START, "timestamp", "when its first block was allocated")
 enum mt_allocation_order {
 #define X(id, name, words) MT_ORDER_##id,
-	MT_ALLOCATION_ORDERS(X)
-	MT_CHAIN_ORDERS(X)
+	MT_ALLOCATION_ORDERS(X) MT_CHAIN_ORDERS(X) MT_ORDERS,
 #undef X
-	MT_ORDERS,
 };
 
 /* The time from allocation to end; live: to the end of the recording. */
@@ -34,14 +33,15 @@ struct mt_allocation_list {
 	uint64_t count;
 	uint64_t matched, matched_bytes;
 };
-/* Keeps those that come at skip … skip + count of the order, ties by number; count 0: all. Chains: the orders of chains give the
- * last block of each chain of two blocks or more, with the chain's fields. -E2BIG: too many to keep, err says so. list: zeroed. */
-int mt_allocations_get(struct mt_allocation_list *, const struct mt_source *, struct mt_filter *, enum mt_allocation_order,
-	bool ascending, uint64_t skip, uint64_t count, struct mt_err *);
-/* The same of one group's blocks, MT_NO_GROUP: of all; an order of blocks. Fields of chains are not filled in: it takes less
- * time and memory. */
-int mt_allocations_of(struct mt_allocation_list *, const struct mt_source *, struct mt_filter *, uint32_t group,
-	enum mt_allocation_order, bool ascending, uint64_t count, struct mt_err *);
+/* Keeps those that come at skip … skip + count of the order, ties by number; count 0: all. Chains:
+ * the orders of chains give the last block of each chain of two blocks or more, with the chain's
+ * fields. -E2BIG: too many to keep, err says so. list: zeroed. */
+int mt_allocations_get(struct mt_allocation_list *, const struct mt_source *, struct mt_filter *,
+	enum mt_allocation_order, bool ascending, uint64_t skip, uint64_t count, struct mt_err *);
+/* The same of one group's blocks, MT_NO_GROUP: of all; an order of blocks. Fields of chains are not
+ * filled in: it takes less time and memory. */
+int mt_allocations_of(struct mt_allocation_list *, const struct mt_source *, struct mt_filter *,
+	uint32_t group, enum mt_allocation_order, bool ascending, uint64_t count, struct mt_err *);
 void mt_allocations_free(struct mt_allocation_list *);
 
 /* How many blocks lie between two bounds. */
@@ -51,11 +51,15 @@ struct mt_bucket {
 };
 #define MT_BUCKETS 66
 struct mt_histogram {
-	struct mt_bucket buckets[MT_BUCKETS]; /* powers of two: 0, 1, 2-3, 4-7 … bytes or microseconds; the last of lifetimes: live at the end */
-	uint32_t first, count;                /* what lies between the first and the last that is not empty */
+	/* powers of two: 0, 1, 2-3, 4-7 … bytes or microseconds; the last of lifetimes: live at the
+	 * end */
+	struct mt_bucket buckets[MT_BUCKETS];
+	/* what lies between the first and the last that is not empty */
+	uint32_t first, count;
 	struct mt_bucket sum;
 };
 enum mt_histogram_of { MT_HISTOGRAM_SIZE, MT_HISTOGRAM_LIFETIME };
-int mt_histogram_get(struct mt_histogram *, const struct mt_source *, struct mt_filter *, enum mt_histogram_of, struct mt_err *);
+int mt_histogram_get(struct mt_histogram *, const struct mt_source *, struct mt_filter *,
+	enum mt_histogram_of, struct mt_err *);
 
 #endif

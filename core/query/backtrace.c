@@ -24,7 +24,12 @@ void mt_frame_describe(struct mt_backtrace_frame *out, const struct mt_profile *
 	const struct mt_symbols *symbols, uint32_t pc, uint32_t frame)
 {
 	*out = (struct mt_backtrace_frame){
-		.pc = pc, .function = "", .raw_function = "", .source = "", .module = ""};
+		.pc = pc,
+		.function = "",
+		.raw_function = "",
+		.source = "",
+		.module = "",
+	};
 	if (pc < MT_PC_FIRST) {
 		out->function = out->raw_function = marker_words(pc);
 		return;
@@ -49,7 +54,9 @@ void mt_frame_describe(struct mt_backtrace_frame *out, const struct mt_profile *
 		out->source = mt_strings_get(&symbols->strings, names->source);
 		out->line = names->line;
 		out->inlined = names->inlined != 0;
-		out->judged = names->function < symbols->judged_strings ? symbols->judged[names->function] : MT_JUDGED_NOT;
+		out->judged = names->function < symbols->judged_strings
+			? symbols->judged[names->function]
+			: MT_JUDGED_NOT;
 	}
 }
 
@@ -60,15 +67,17 @@ static void add_frame(struct mt_backtrace *backtrace, const struct mt_profile *p
 	mt_frame_describe(&backtrace->frames[backtrace->count++], profile, symbols, pc, frame);
 }
 
-/* A module without debug information names what it exports: what that calls and has no name is a static function of it. */
+/* A module without debug information names what it exports: what that calls and has no name is a
+ * static function of it. */
 static void name_caller(struct mt_backtrace *b, uint32_t at)
 {
 	const struct mt_backtrace_frame *next = &b->frames[at + 1], *end = b->frames + b->count;
 
-	while (next < end && next->judged == MT_JUDGED_PLACE && !strcmp(next->module, b->frames[at].module))
+	while (next < end && next->judged == MT_JUDGED_PLACE
+		&& !strcmp(next->module, b->frames[at].module))
 		next++;
-	if (next < end && next->pc >= MT_PC_FIRST && *next->function && !*next->source &&
-			!strcmp(next->module, b->frames[at].module) && strcmp(next->function, "main"))
+	if (next < end && next->pc >= MT_PC_FIRST && *next->function && !*next->source
+		&& !strcmp(next->module, b->frames[at].module) && strcmp(next->function, "main"))
 		b->frames[at].caller = next->function;
 }
 
@@ -84,7 +93,8 @@ void mt_backtrace_of(struct mt_backtrace *backtrace, const struct mt_profile *pr
 	const struct mt_symbols *symbols, uint32_t node)
 {
 	backtrace->count = 0;
-	for (node = profile->nodes[node].parent; node != MT_NODE_ROOT; node = profile->nodes[node].parent) {
+	for (node = profile->nodes[node].parent; node != MT_NODE_ROOT;
+		node = profile->nodes[node].parent) {
 		uint32_t pc = profile->nodes[node].pc, first;
 		uint32_t count = mt_pc_frames(symbols, pc, &first);
 
@@ -108,8 +118,9 @@ static bool is_wrapper(const struct mt_backtrace_frame *frame)
 /* What starts the program is taken for the C library's. */
 static bool of_a_library(const struct mt_backtrace_frame *frame)
 {
-	static const char *const modules[] = {"libc.so", "libc-", "libpthread", "libstdc++.so", "libc++", "ld-linux", "ld-musl",
-		"libgcc_s.so", "libjemalloc", "libtcmalloc", "libmimalloc"};
+	static const char *const modules[] = {"libc.so", "libc-", "libpthread", "libstdc++.so",
+		"libc++", "ld-linux", "ld-musl", "libgcc_s.so", "libjemalloc", "libtcmalloc",
+		"libmimalloc"};
 	static const char *const sources[] = {"/usr/include/", "/rustc/", "/rust/deps/"};
 	const char *name = mt_base_name(frame->module);
 
@@ -129,7 +140,8 @@ static uint32_t next_named(const struct mt_backtrace *b, uint32_t at)
 {
 	uint32_t next = at;
 
-	while (next < b->count && mt_frame_is_place(b->frames[next].function) && !strcmp(b->frames[next].module, b->frames[at].module))
+	while (next < b->count && mt_frame_is_place(b->frames[next].function)
+		&& !strcmp(b->frames[next].module, b->frames[at].module))
 		next++;
 	return next < b->count && !strcmp(b->frames[next].module, b->frames[at].module) ? next : at;
 }
@@ -139,16 +151,20 @@ const struct mt_backtrace_frame *mt_backtrace_own(const struct mt_backtrace *b)
 	uint32_t at = 0, caller;
 
 	for (;; at = caller) {
-		while (at < b->count && (b->frames[at].pc == MT_PC_CUT || of_a_library(&b->frames[at]) || is_wrapper(&b->frames[at])))
+		while (at < b->count
+			&& (b->frames[at].pc == MT_PC_CUT || of_a_library(&b->frames[at])
+				|| is_wrapper(&b->frames[at])))
 			at++;
 		if (at == b->count)
 			break;
 		caller = next_named(b, at);
-		if (caller == at || !is_wrapper(&b->frames[caller])) /* else they are parts of the allocator, whose names are stripped */
+		/* else they are parts of the allocator, whose names are stripped */
+		if (caller == at || !is_wrapper(&b->frames[caller]))
 			return &b->frames[at];
 	}
 	/* The libraries' alone: the innermost that is more than another word for malloc. */
-	for (at = 0; at + 1 < b->count && (b->frames[at].pc == MT_PC_CUT || is_wrapper(&b->frames[at]));)
+	for (at = 0;
+		at + 1 < b->count && (b->frames[at].pc == MT_PC_CUT || is_wrapper(&b->frames[at]));)
 		at++;
 	return at < b->count ? &b->frames[at] : NULL;
 }

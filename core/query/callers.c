@@ -13,7 +13,7 @@
 struct stack {
 	struct place {
 		uint32_t pc, frame;
-	} *places;
+	} * places;
 	uint32_t count, capacity;
 };
 
@@ -21,9 +21,9 @@ struct stack {
 struct walk {
 	const struct mt_profile *profile;
 	const struct mt_symbols *symbols;
-	uint8_t *verdicts;  /* by frame: whether it is the function */
+	uint8_t *verdicts; /* by frame: whether it is the function */
 	struct stack stack;
-	uint32_t *seen;     /* relations that this stack counted in already */
+	uint32_t *seen; /* relations that this stack counted in already */
 	uint32_t seen_count, seen_capacity;
 };
 
@@ -38,8 +38,10 @@ static void read_stack(struct walk *walk, uint32_t group)
 	const struct mt_profile *p = walk->profile;
 
 	walk->stack.count = 0;
-	for (uint32_t node = p->nodes[p->groups[group].node].parent; node != MT_NODE_ROOT; node = p->nodes[node].parent) {
-		uint32_t pc = p->nodes[node].pc, first, count = mt_pc_frames(walk->symbols, pc, &first);
+	for (uint32_t node = p->nodes[p->groups[group].node].parent; node != MT_NODE_ROOT;
+		node = p->nodes[node].parent) {
+		uint32_t pc = p->nodes[node].pc, first;
+		uint32_t count = mt_pc_frames(walk->symbols, pc, &first);
 
 		if (!count)
 			add_place(&walk->stack, pc, MT_NO_FRAME);
@@ -64,8 +66,9 @@ static uint32_t find_by_name(struct walk *walk, const char *text)
 	uint32_t found = 0;
 
 	for (uint32_t i = 0; i < s->frame_count; i++) {
-		walk->verdicts[i] = is_called(mt_strings_get(&s->strings, s->frames[i].function), text) ||
-			!strcmp(mt_strings_get(&s->strings, s->frames[i].raw_function), text);
+		walk->verdicts[i] =
+			is_called(mt_strings_get(&s->strings, s->frames[i].function), text)
+			|| !strcmp(mt_strings_get(&s->strings, s->frames[i].raw_function), text);
 		found += walk->verdicts[i];
 	}
 	return found;
@@ -75,16 +78,19 @@ static int find_by_pattern(struct walk *walk, const char *text, struct mt_err *e
 {
 	const struct mt_symbols *s = walk->symbols;
 	struct mt_pattern *pattern = mt_pattern_new(text, "the function", err);
-	uint8_t *by_string = mt_alloc(s->strings.count + 1); /* 0: not asked yet; else verdict + 1 */
+	/* 0: not asked yet; else verdict + 1 */
+	uint8_t *by_string = mt_alloc(s->strings.count + 1);
 	int status = pattern ? 0 : -EINVAL;
 
 	if (pattern)
 		mt_pattern_begin(pattern);
 	for (uint32_t i = 0; i < s->frame_count && status >= 0; i++) {
-		uint32_t string = s->frames[i].function < s->strings.count ? s->frames[i].function : 0;
+		uint32_t string =
+			s->frames[i].function < s->strings.count ? s->frames[i].function : 0;
 
 		if (!by_string[string]) {
-			status = mt_pattern_match(pattern, mt_strings_get(&s->strings, string), err);
+			status =
+				mt_pattern_match(pattern, mt_strings_get(&s->strings, string), err);
 			by_string[string] = (uint8_t)(status > 0) + 1;
 		}
 		walk->verdicts[i] = by_string[string] == 2;
@@ -104,9 +110,10 @@ static bool is_function(const struct walk *walk, uint32_t at)
 	return frame != MT_NO_FRAME && walk->verdicts[frame];
 }
 
-/* The relation for a place of the stack (at == count: nothing beyond the stack's end), made when it is new. */
-static uint32_t relation_at(struct mt_callers *out, struct mt_relations *relations, const struct walk *walk, uint32_t at,
-	const char *none)
+/* The relation for a place of the stack (at == count: nothing beyond the stack's end), made when it
+ * is new. */
+static uint32_t relation_at(struct mt_callers *out, struct mt_relations *relations,
+	const struct walk *walk, uint32_t at, const char *none)
 {
 	struct mt_backtrace_frame frame = {.function = none, .module = ""};
 	struct place place = {MT_NO_NODE, MT_NO_NODE};
@@ -115,30 +122,38 @@ static uint32_t relation_at(struct mt_callers *out, struct mt_relations *relatio
 		place = walk->stack.places[at];
 		mt_frame_describe(&frame, walk->profile, walk->symbols, place.pc, place.frame);
 	}
-	char *name = *frame.function ? mt_strdup(frame.function)
-		: mt_format("%s+0x%llx", *frame.module ? frame.module : "?", (unsigned long long)frame.offset);
+	char *name = *frame.function
+		? mt_strdup(frame.function)
+		: mt_format("%s+0x%llx", *frame.module ? frame.module : "?",
+			(unsigned long long)frame.offset);
 	char *text = mt_format("%s\t%s", name, frame.module);
 	uint32_t key = mt_strings_add(&relations->keys, text);
 
 	if (key > relations->count) {
 		MT_GROW(relations->items, relations->count, relations->capacity);
 		relations->items[relations->count++] = (struct mt_relation){
-			.name = mt_strings_add(&out->names, name), .pc = place.pc, .frame = place.frame};
+			.name = mt_strings_add(&out->names, name),
+			.pc = place.pc,
+			.frame = place.frame,
+		};
 	}
 	free(text);
 	free(name);
 	return key - 1;
 }
 
-/* Adds the group to the neighbours on one side of every place where the function stands; to each of them once. */
-static void relate(struct mt_callers *out, struct mt_relations *relations, struct walk *walk, uint32_t group, bool outwards)
+/* Adds the group to the neighbours on one side of every place where the function stands; to each of
+ * them once. */
+static void relate(struct mt_callers *out, struct mt_relations *relations, struct walk *walk,
+	uint32_t group, bool outwards)
 {
 	walk->seen_count = 0;
 	for (uint32_t at = 0; at < walk->stack.count; at++) {
 		if (!is_function(walk, at))
 			continue;
 		uint32_t beyond = outwards ? at + 1 : at ? at - 1 : walk->stack.count, i = 0;
-		uint32_t relation = relation_at(out, relations, walk, beyond, outwards ? "[nobody]" : "[allocated here]");
+		uint32_t relation = relation_at(out, relations, walk, beyond,
+			outwards ? "[nobody]" : "[allocated here]");
 
 		while (i < walk->seen_count && walk->seen[i] != relation)
 			i++;
@@ -146,7 +161,8 @@ static void relate(struct mt_callers *out, struct mt_relations *relations, struc
 			continue;
 		MT_GROW(walk->seen, walk->seen_count, walk->seen_capacity);
 		walk->seen[walk->seen_count++] = relation;
-		mt_group_sum_of(&relations->items[relation].sum, walk->profile, &walk->profile->groups[group]);
+		mt_group_sum_of(&relations->items[relation].sum, walk->profile,
+			&walk->profile->groups[group]);
 	}
 }
 
@@ -158,10 +174,12 @@ static void add_group(struct mt_callers *out, struct walk *walk, uint32_t group)
 	read_stack(walk, group);
 	for (uint32_t at = 0; at < walk->stack.count; at++)
 		if (is_function(walk, at)) {
-			uint32_t name = walk->symbols->frames[walk->stack.places[at].frame].function;
+			uint32_t name =
+				walk->symbols->frames[walk->stack.places[at].frame].function;
 
 			through = true;
-			mt_strings_add(&out->functions, mt_strings_get(&walk->symbols->strings, name));
+			mt_strings_add(&out->functions,
+				mt_strings_get(&walk->symbols->strings, name));
 		}
 	if (!through)
 		return;
@@ -173,13 +191,16 @@ static void add_group(struct mt_callers *out, struct walk *walk, uint32_t group)
 	relate(out, &out->callees, walk, group, false);
 }
 
-static void sort_relations(struct mt_relations *relations, const struct mt_profile *profile, enum mt_metric metric)
+static void sort_relations(struct mt_relations *relations, const struct mt_profile *profile,
+	enum mt_metric metric)
 {
 	struct mt_sort_entry *order = mt_resize(NULL, (relations->count + 1) * sizeof *order);
 	struct mt_relation *sorted = mt_resize(NULL, (relations->count + 1) * sizeof *sorted);
 
 	for (uint32_t i = 0; i < relations->count; i++)
-		order[i] = (struct mt_sort_entry){~mt_metric_value(profile, &relations->items[i].sum, metric), i};
+		order[i] = (struct mt_sort_entry){~mt_metric_value(profile,
+							  &relations->items[i].sum, metric),
+			i};
 	mt_sort(order, relations->count);
 	for (uint32_t i = 0; i < relations->count; i++)
 		sorted[i] = relations->items[order[i].id];
@@ -188,10 +209,15 @@ static void sort_relations(struct mt_relations *relations, const struct mt_profi
 	relations->items = sorted;
 }
 
-int mt_callers_get(struct mt_callers *out, const struct mt_profile *profile, const struct mt_symbols *symbols,
-	const struct mt_selection *selection, const char *text, enum mt_metric sort, struct mt_err *err)
+int mt_callers_get(struct mt_callers *out, const struct mt_profile *profile,
+	const struct mt_symbols *symbols, const struct mt_selection *selection, const char *text,
+	enum mt_metric sort, struct mt_err *err)
 {
-	struct walk walk = {.profile = profile, .symbols = symbols, .verdicts = mt_alloc(symbols->frame_count + 1)};
+	struct walk walk = {
+		.profile = profile,
+		.symbols = symbols,
+		.verdicts = mt_alloc(symbols->frame_count + 1),
+	};
 	int status = 0;
 
 	mt_strings_init(&out->names);
@@ -203,8 +229,10 @@ int mt_callers_get(struct mt_callers *out, const struct mt_profile *profile, con
 	for (uint32_t i = 0; i < selection->count && status >= 0; i++)
 		add_group(out, &walk, selection->groups[i]);
 	if (status >= 0 && !out->group_count)
-		status = mt_fail(err, -ENOENT, "no stack leads through a function that is called '%.80s' or matches it; "
-			"'memtui tree' shows which functions there are", text);
+		status = mt_fail(err, -ENOENT,
+			"no stack leads through a function that is called '%.80s' or matches it; "
+			"'memtui tree' shows which functions there are",
+			text);
 	sort_relations(&out->callers, profile, sort);
 	sort_relations(&out->callees, profile, sort);
 	free(walk.stack.places);

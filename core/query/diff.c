@@ -10,20 +10,20 @@
 
 /* Backtraces of both sides as paths of one tree: a node is its parent and a frame's key. */
 struct paths {
-	struct mt_strings keys;  /* of frames */
+	struct mt_strings keys; /* of frames */
 	struct path {
 		uint32_t parent, key;
 		bool doubtful;
-	} *items;                /* 0: the root */
+	} * items; /* 0: the root */
 	uint32_t count, capacity;
-	uint32_t *slots;         /* open addressing: index + 1 */
+	uint32_t *slots; /* open addressing: index + 1 */
 	uint32_t slot_count;
-	bool any_kind;           /* a side does not know its kinds of call: they are all one */
+	bool any_kind;            /* a side does not know its kinds of call: they are all one */
 	struct mt_strings builds; /* of modules with a build-id: names and ids of both sides */
-	uint8_t *sides;          /* by build: bits of the sides that have it */
+	uint8_t *sides;           /* by build: bits of the sides that have it */
 	int (*progress)(void *context, double fraction);
 	void *context;
-	uint64_t done, all;      /* nodes */
+	uint64_t done, all; /* nodes */
 };
 
 #define STRIDE 65536u /* nodes between two looks at whether anybody still wants it */
@@ -69,15 +69,18 @@ static uint32_t step(struct paths *paths, uint32_t parent, uint32_t key, bool do
 
 	if (!*slot) {
 		MT_GROW(paths->items, paths->count, paths->capacity);
-		paths->items[paths->count++] = (struct path){parent, key, doubtful || paths->items[parent].doubtful};
+		paths->items[paths->count++] =
+			(struct path){parent, key, doubtful || paths->items[parent].doubtful};
 		*slot = paths->count;
 	}
 	return *slot - 1;
 }
 
-static void build_text(struct mt_buffer *text, const struct mt_profile *profile, const struct mt_module *module)
+static void build_text(struct mt_buffer *text, const struct mt_profile *profile,
+	const struct mt_module *module)
 {
-	mt_buffer_printf(text, "?%s", mt_base_name(mt_strings_get(&profile->strings, module->path)));
+	mt_buffer_printf(text, "?%s",
+		mt_base_name(mt_strings_get(&profile->strings, module->path)));
 	for (uint32_t i = 0; i < module->build_id_len; i++)
 		mt_buffer_printf(text, "%02x", module->build_id[i]);
 }
@@ -92,7 +95,8 @@ static void find_builds(struct paths *paths, const struct mt_profile *profile, u
 			continue;
 		text.len = 0;
 		build_text(&text, profile, &profile->modules[i]);
-		uint32_t count = paths->builds.count, build = mt_strings_add(&paths->builds, (const char *)text.data);
+		uint32_t count = paths->builds.count;
+		uint32_t build = mt_strings_add(&paths->builds, (const char *)text.data);
 
 		if (build >= count) {
 			paths->sides = mt_resize(paths->sides, build + 1);
@@ -103,8 +107,10 @@ static void find_builds(struct paths *paths, const struct mt_profile *profile, u
 	mt_buffer_free(&text);
 }
 
-/* A frame without a name: by its place, where both sides have this build of the module; else by the module alone. */
-static uint32_t nameless_key(struct paths *paths, const struct mt_profile *profile, uint32_t pc, bool *doubtful)
+/* A frame without a name: by its place, where both sides have this build of the module; else by the
+ * module alone. */
+static uint32_t nameless_key(struct paths *paths, const struct mt_profile *profile, uint32_t pc,
+	bool *doubtful)
 {
 	const struct mt_pc *at = &profile->pcs[pc];
 	struct mt_buffer text = {0};
@@ -117,10 +123,12 @@ static uint32_t nameless_key(struct paths *paths, const struct mt_profile *profi
 		if (module->build_id_len)
 			build = mt_strings_add(&paths->builds, (const char *)text.data);
 		if (build && paths->sides[build] == 3) {
-			mt_buffer_printf(&text, "+%llx", (unsigned long long)(at->address - module->bias));
+			mt_buffer_printf(&text, "+%llx",
+				(unsigned long long)(at->address - module->bias));
 		} else {
 			text.len = 0;
-			mt_buffer_printf(&text, "?%s", mt_base_name(mt_strings_get(&profile->strings, module->path)));
+			mt_buffer_printf(&text, "?%s",
+				mt_base_name(mt_strings_get(&profile->strings, module->path)));
 			*doubtful = true;
 		}
 	} else {
@@ -133,7 +141,8 @@ static uint32_t nameless_key(struct paths *paths, const struct mt_profile *profi
 	return key;
 }
 
-static uint32_t frame_key(struct paths *paths, const struct mt_diff_side *side, uint32_t pc, uint32_t frame, bool *doubtful)
+static uint32_t frame_key(struct paths *paths, const struct mt_diff_side *side, uint32_t pc,
+	uint32_t frame, bool *doubtful)
 {
 	const struct mt_symbols *s = side->symbols;
 
@@ -145,12 +154,14 @@ static uint32_t frame_key(struct paths *paths, const struct mt_diff_side *side, 
 		free(text);
 		return key;
 	}
-	const char *function = frame == MT_NO_FRAME ? "" : mt_strings_get(&s->strings, s->frames[frame].function);
+	const char *function =
+		frame == MT_NO_FRAME ? "" : mt_strings_get(&s->strings, s->frames[frame].function);
 
 	if (mt_frame_is_place(function))
 		return nameless_key(paths, side->profile, pc, doubtful);
 	/* Built elsewhere, the file lies in another directory. */
-	char *text = mt_format("%s\t%s", function, mt_base_name(mt_strings_get(&s->strings, s->frames[frame].source)));
+	char *text = mt_format("%s\t%s", function,
+		mt_base_name(mt_strings_get(&s->strings, s->frames[frame].source)));
 	uint32_t key = mt_strings_add(&paths->keys, text);
 
 	free(text);
@@ -159,20 +170,25 @@ static uint32_t frame_key(struct paths *paths, const struct mt_diff_side *side, 
 
 static bool is_wanted(struct paths *paths)
 {
-	return !paths->progress || !paths->progress(paths->context, (double)paths->done / (double)(paths->all + 1));
+	return !paths->progress
+		|| !paths->progress(paths->context, (double)paths->done / (double)(paths->all + 1));
 }
 
-/* The path of every node of a side's profile: parents come before their children. NULL: cancelled. */
+/* The path of every node of a side's profile: parents come before their children. NULL:
+ * cancelled. */
 static uint32_t *map_nodes(struct paths *paths, const struct mt_diff_side *side)
 {
 	const struct mt_profile *p = side->profile;
 	uint32_t *map = mt_resize(NULL, ((size_t)p->node_count + 1) * sizeof *map);
-	uint32_t *keys = mt_alloc(((size_t)side->symbols->frame_count + p->pc_count + 1) * sizeof *keys);
+	uint32_t *keys =
+		mt_alloc(((size_t)side->symbols->frame_count + p->pc_count + 1) * sizeof *keys);
 	bool *doubts = mt_alloc(p->pc_count + 1), wanted = true;
 
 	map[0] = 0;
-	for (uint32_t i = 1; i < p->node_count && (paths->done++ % STRIDE || (wanted = is_wanted(paths))); i++) {
-		uint32_t pc = p->nodes[i].pc, first, count = mt_pc_frames(side->symbols, pc, &first);
+	for (uint32_t i = 1;
+		i < p->node_count && (paths->done++ % STRIDE || (wanted = is_wanted(paths))); i++) {
+		uint32_t pc = p->nodes[i].pc, first;
+		uint32_t count = mt_pc_frames(side->symbols, pc, &first);
 
 		map[i] = map[p->nodes[i].parent];
 		for (uint32_t left = count ? count : 1; left-- > 0;) { /* outermost first */
@@ -216,11 +232,14 @@ static uint32_t *map_groups(struct paths *paths, const struct mt_diff_side *side
 	return groups;
 }
 
-int mt_diff_pair(struct mt_diff_pairs *pairs, const struct mt_diff_side *a, const struct mt_diff_side *b,
-	int (*progress)(void *, double), void *context)
+int mt_diff_pair(struct mt_diff_pairs *pairs, const struct mt_diff_side *a,
+	const struct mt_diff_side *b, int (*progress)(void *, double), void *context)
 {
-	struct paths paths = {.progress = progress, .context = context,
-		.all = (uint64_t)a->profile->node_count + b->profile->node_count};
+	struct paths paths = {
+		.progress = progress,
+		.context = context,
+		.all = (uint64_t)a->profile->node_count + b->profile->node_count,
+	};
 	int result = 0;
 
 	mt_strings_init(&paths.keys);
@@ -268,25 +287,30 @@ void mt_diff_pairs_free(struct mt_diff_pairs *p)
 /* ---- entries ---- */
 
 /* index: by backtrace, entry + 1. */
-static struct mt_diff_entry *entry_of(struct mt_diff *diff, uint32_t *index, uint32_t at, bool doubtful)
+static struct mt_diff_entry *entry_of(struct mt_diff *diff, uint32_t *index, uint32_t at,
+	bool doubtful)
 {
 	if (!index[at]) {
 		MT_GROW(diff->entries, diff->count, diff->capacity);
 		diff->entries[diff->count++] = (struct mt_diff_entry){
-			.group_a = MT_NO_GROUP, .group_b = MT_NO_GROUP, .doubtful = doubtful};
+			.group_a = MT_NO_GROUP,
+			.group_b = MT_NO_GROUP,
+			.doubtful = doubtful,
+		};
 		index[at] = diff->count;
 	}
 	return &diff->entries[index[at] - 1];
 }
 
 /* keys: by group; NULL: its own number. */
-static void add_side(struct mt_diff *diff, const struct mt_diff_pairs *pairs, uint32_t *index, const struct mt_diff_side *side,
-	const uint32_t *keys, bool is_b)
+static void add_side(struct mt_diff *diff, const struct mt_diff_pairs *pairs, uint32_t *index,
+	const struct mt_diff_side *side, const uint32_t *keys, bool is_b)
 {
 	for (uint32_t i = 0; i < side->selection->count; i++) {
 		uint32_t id = side->selection->groups[i], at = keys ? keys[id] : id;
 		const struct mt_group *group = &side->profile->groups[id];
-		struct mt_diff_entry *entry = entry_of(diff, index, at, keys && pairs->doubtful[at]);
+		struct mt_diff_entry *entry =
+			entry_of(diff, index, at, keys && pairs->doubtful[at]);
 		uint32_t *one = is_b ? &entry->group_b : &entry->group_a;
 
 		if (*one == MT_NO_GROUP)
@@ -298,7 +322,9 @@ static void add_side(struct mt_diff *diff, const struct mt_diff_pairs *pairs, ui
 
 static int64_t clamp(double value)
 {
-	return value >= 9e18 ? INT64_MAX : value <= -9e18 ? INT64_MIN : (int64_t)(value < 0 ? value - 0.5 : value + 0.5);
+	return value >= 9e18     ? INT64_MAX
+		: value <= -9e18 ? INT64_MIN
+				 : (int64_t)(value < 0 ? value - 0.5 : value + 0.5);
 }
 
 static int64_t change_of(const struct mt_diff *diff, uint64_t a, uint64_t b, enum mt_metric metric)
@@ -308,15 +334,19 @@ static int64_t change_of(const struct mt_diff *diff, uint64_t a, uint64_t b, enu
 	return clamp((double)b * diff->factor - (double)a);
 }
 
-static void judge(struct mt_diff *diff, const struct mt_diff_side *a, const struct mt_diff_side *b, enum mt_metric metric)
+static void judge(struct mt_diff *diff, const struct mt_diff_side *a, const struct mt_diff_side *b,
+	enum mt_metric metric)
 {
 	for (uint32_t i = 0; i < diff->count; i++) {
 		struct mt_diff_entry *e = &diff->entries[i];
 
-		e->change = change_of(diff, mt_metric_value(a->profile, &e->a, metric), mt_metric_value(b->profile, &e->b, metric),
-			metric);
-		e->state = e->group_a == MT_NO_GROUP ? MT_DIFF_NEW : e->group_b == MT_NO_GROUP ? MT_DIFF_GONE :
-			e->change > 0 ? MT_DIFF_GREW : e->change < 0 ? MT_DIFF_SHRANK : MT_DIFF_SAME;
+		e->change = change_of(diff, mt_metric_value(a->profile, &e->a, metric),
+			mt_metric_value(b->profile, &e->b, metric), metric);
+		e->state = e->group_a == MT_NO_GROUP ? MT_DIFF_NEW
+			: e->group_b == MT_NO_GROUP  ? MT_DIFF_GONE
+			: e->change > 0              ? MT_DIFF_GREW
+			: e->change < 0              ? MT_DIFF_SHRANK
+						     : MT_DIFF_SAME;
 		diff->states[e->state]++;
 	}
 }
@@ -336,7 +366,8 @@ static void sort_entries(struct mt_diff *diff, bool ascending)
 		struct mt_diff_entry first = diff->entries[i];
 		uint32_t at = i, from;
 
-		for (; (from = order[at].id) != i; at = from) { /* round a cycle; what is in its place is one of its own */
+		/* round a cycle; what is in its place is one of its own */
+		for (; (from = order[at].id) != i; at = from) {
 			diff->entries[at] = diff->entries[from];
 			order[at].id = at;
 		}
@@ -349,7 +380,9 @@ static void sort_entries(struct mt_diff *diff, bool ascending)
 /* Entries of an earlier call leave their memory. */
 static void begin(struct mt_diff *diff, const struct mt_diff_side *a, const struct mt_diff_side *b)
 {
-	uint32_t most = a->selection->count > b->selection->count ? a->selection->count : b->selection->count;
+	uint32_t most = a->selection->count > b->selection->count
+		? a->selection->count
+		: b->selection->count;
 	struct mt_diff_entry *entries = diff->entries;
 	uint32_t capacity = diff->capacity;
 
@@ -361,17 +394,21 @@ static void begin(struct mt_diff *diff, const struct mt_diff_side *a, const stru
 	*diff = (struct mt_diff){.entries = entries, .capacity = capacity, .factor = 1};
 }
 
-static double factor_of(const struct mt_diff_side *a, const struct mt_diff_side *b, enum mt_diff_normalise normalise)
+static double factor_of(const struct mt_diff_side *a, const struct mt_diff_side *b,
+	enum mt_diff_normalise normalise)
 {
 	const struct mt_info *x = &a->profile->info, *y = &b->profile->info;
-	uint64_t from = normalise == MT_DIFF_PER_TIME ? x->wall_ns : x->allocations + x->reallocations;
-	uint64_t to = normalise == MT_DIFF_PER_TIME ? y->wall_ns : y->allocations + y->reallocations;
+	uint64_t from =
+		normalise == MT_DIFF_PER_TIME ? x->wall_ns : x->allocations + x->reallocations;
+	uint64_t to =
+		normalise == MT_DIFF_PER_TIME ? y->wall_ns : y->allocations + y->reallocations;
 
 	return normalise == MT_DIFF_AS_RECORDED || !from || !to ? 1 : (double)from / (double)to;
 }
 
-void mt_diff_of_pairs(struct mt_diff *diff, const struct mt_diff_pairs *pairs, const struct mt_diff_side *a,
-	const struct mt_diff_side *b, enum mt_metric metric, enum mt_diff_normalise normalise, bool ascending)
+void mt_diff_of_pairs(struct mt_diff *diff, const struct mt_diff_pairs *pairs,
+	const struct mt_diff_side *a, const struct mt_diff_side *b, enum mt_metric metric,
+	enum mt_diff_normalise normalise, bool ascending)
 {
 	uint32_t *index = mt_alloc((size_t)pairs->count * sizeof *index);
 
@@ -384,8 +421,8 @@ void mt_diff_of_pairs(struct mt_diff *diff, const struct mt_diff_pairs *pairs, c
 	free(index);
 }
 
-void mt_diff_get(struct mt_diff *diff, const struct mt_diff_side *a, const struct mt_diff_side *b, enum mt_metric metric,
-	enum mt_diff_normalise normalise, bool ascending)
+void mt_diff_get(struct mt_diff *diff, const struct mt_diff_side *a, const struct mt_diff_side *b,
+	enum mt_metric metric, enum mt_diff_normalise normalise, bool ascending)
 {
 	struct mt_diff_pairs pairs = {0};
 
@@ -395,23 +432,30 @@ void mt_diff_get(struct mt_diff *diff, const struct mt_diff_side *a, const struc
 }
 
 /* Groups only come: new and gone is what holds nothing at one of the instants. */
-static void judge_since(struct mt_diff *diff, const struct mt_diff_side *a, const struct mt_diff_side *b, enum mt_metric metric)
+static void judge_since(struct mt_diff *diff, const struct mt_diff_side *a,
+	const struct mt_diff_side *b, enum mt_metric metric)
 {
 	memset(diff->states, 0, sizeof diff->states);
 	for (uint32_t i = 0; i < diff->count; i++) {
 		struct mt_diff_entry *e = &diff->entries[i];
-		bool before = mt_metric_value(a->profile, &e->a, metric) != 0, after = mt_metric_value(b->profile, &e->b, metric) != 0;
+		bool before = mt_metric_value(a->profile, &e->a, metric) != 0;
+		bool after = mt_metric_value(b->profile, &e->b, metric) != 0;
 
-		e->state = !before && after ? MT_DIFF_NEW : before && !after ? MT_DIFF_GONE :
-			e->change > 0 ? MT_DIFF_GREW : e->change < 0 ? MT_DIFF_SHRANK : MT_DIFF_SAME;
+		e->state = !before && after ? MT_DIFF_NEW
+			: before && !after  ? MT_DIFF_GONE
+			: e->change > 0     ? MT_DIFF_GREW
+			: e->change < 0     ? MT_DIFF_SHRANK
+					    : MT_DIFF_SAME;
 		diff->states[e->state]++;
 	}
 }
 
-void mt_diff_since(struct mt_diff *diff, const struct mt_diff_side *a, const struct mt_diff_side *b, enum mt_metric metric,
-	bool ascending)
+void mt_diff_since(struct mt_diff *diff, const struct mt_diff_side *a, const struct mt_diff_side *b,
+	enum mt_metric metric, bool ascending)
 {
-	uint32_t groups = a->profile->group_count > b->profile->group_count ? a->profile->group_count : b->profile->group_count;
+	uint32_t groups = a->profile->group_count > b->profile->group_count
+		? a->profile->group_count
+		: b->profile->group_count;
 	uint32_t *index = mt_alloc(((size_t)groups + 1) * sizeof *index);
 
 	begin(diff, a, b);

@@ -6,13 +6,27 @@
 #include <string.h>
 
 #define X(id, name, words) {name, words},
-static const struct { const char *name, *words; } types[] = {MT_ERROR_TYPES(X)}, doubts[] = {MT_ERROR_DOUBTS(X)};
+static const struct {
+	const char *name, *words;
+} types[] = {MT_ERROR_TYPES(X)}, doubts[] = {MT_ERROR_DOUBTS(X)};
 #undef X
 
-const char *mt_error_type_name(enum mt_error_type type) { return types[type].name; }
-const char *mt_error_type_words(enum mt_error_type type) { return types[type].words; }
-const char *mt_error_doubt_name(enum mt_error_doubt doubt) { return doubts[doubt].name; }
-const char *mt_error_doubt_words(enum mt_error_doubt doubt) { return doubts[doubt].words; }
+const char *mt_error_type_name(enum mt_error_type type)
+{
+	return types[type].name;
+}
+const char *mt_error_type_words(enum mt_error_type type)
+{
+	return types[type].words;
+}
+const char *mt_error_doubt_name(enum mt_error_doubt doubt)
+{
+	return doubts[doubt].name;
+}
+const char *mt_error_doubt_words(enum mt_error_doubt doubt)
+{
+	return doubts[doubt].words;
+}
 
 /* ---- which call is for which ---- */
 
@@ -30,19 +44,14 @@ static enum family family_of(unsigned kind)
 	case MT_KIND_MEMALIGN:
 	case MT_KIND_VALLOC:
 	case MT_KIND_PVALLOC:
-	case MT_KIND_FREE:
-		return FAMILY_C;
+	case MT_KIND_FREE: return FAMILY_C;
 	case MT_KIND_NEW:
-	case MT_KIND_DELETE:
-		return FAMILY_NEW;
+	case MT_KIND_DELETE: return FAMILY_NEW;
 	case MT_KIND_NEW_ARRAY:
-	case MT_KIND_DELETE_ARRAY:
-		return FAMILY_NEW_ARRAY;
+	case MT_KIND_DELETE_ARRAY: return FAMILY_NEW_ARRAY;
 	case MT_KIND_POOL:
-	case MT_KIND_POOL_FREE:
-		return FAMILY_POOL;
-	default:
-		return FAMILY_UNKNOWN;
+	case MT_KIND_POOL_FREE: return FAMILY_POOL;
+	default: return FAMILY_UNKNOWN;
 	}
 }
 
@@ -65,7 +74,7 @@ struct hunt {
 	bool has_strays, settled, filtered;
 	uint32_t *slots; /* of the items: index + 1, by what they agree in */
 	uint32_t mask;
-	uint8_t *kinds;  /* by group */
+	uint8_t *kinds; /* by group */
 };
 
 static uint64_t hash_of(const struct mt_error *e)
@@ -80,8 +89,9 @@ static uint64_t hash_of(const struct mt_error *e)
 
 static bool agree(const struct mt_error *a, const struct mt_error *b)
 {
-	return a->type == b->type && a->doubt == b->doubt && a->group == b->group && a->before.node == b->before.node
-		&& a->before.kind == b->before.kind && a->call.node == b->call.node && a->call.kind == b->call.kind;
+	return a->type == b->type && a->doubt == b->doubt && a->group == b->group
+		&& a->before.node == b->before.node && a->before.kind == b->before.kind
+		&& a->call.node == b->call.node && a->call.kind == b->call.kind;
 }
 
 static void put_slot(struct hunt *h, uint32_t index)
@@ -96,7 +106,7 @@ static void put_slot(struct hunt *h, uint32_t index)
 static void make_slots(struct hunt *h)
 {
 	free(h->slots);
-	for (h->mask = 15; h->errors->count > h->mask / 4; )
+	for (h->mask = 15; h->errors->count > h->mask / 4;)
 		h->mask = h->mask * 2 + 1;
 	h->slots = mt_alloc(((size_t)h->mask + 1) * sizeof *h->slots);
 	for (uint32_t i = 0; i < h->errors->count; i++)
@@ -148,27 +158,47 @@ static int visit(void *context, const struct mt_allocation *a)
 	}
 	if (a->end_ns == MT_LIVE || mt_kinds_agree(h->kinds[a->group], a->end_kind))
 		return 0;
-	struct mt_error e = {.type = MT_ERROR_MISMATCH, .group = a->group, .count = 1, .bytes = a->size, .last_ns = a->end_ns,
-		.number = a->number, .size = a->size, .allocated_ns = a->time_ns, .allocated_thread = a->thread,
-		.call = {.time_ns = a->end_ns, .thread = a->end_thread, .kind = a->end_kind, .node = a->end_node}};
+	struct mt_error e = {
+		.type = MT_ERROR_MISMATCH,
+		.group = a->group,
+		.count = 1,
+		.bytes = a->size,
+		.last_ns = a->end_ns,
+		.number = a->number,
+		.size = a->size,
+		.allocated_ns = a->time_ns,
+		.allocated_thread = a->thread,
+		.call =
+			{
+				.time_ns = a->end_ns,
+				.thread = a->end_thread,
+				.kind = a->end_kind,
+				.node = a->end_node,
+			},
+	};
 
 	uint64_t lossy_ns = h->source->profile->info.lossy_ns;
 
-	if (lossy_ns && a->time_ns <= lossy_ns) /* of its own free, and of another block in its place */
+	/* of its own free, and of another block in its place */
+	if (lossy_ns && a->time_ns <= lossy_ns)
 		e.doubt = MT_ERROR_DOUBT_UNRECORDED;
 	add(h, &e);
 	return 0;
 }
 
-/* The operator that the innermost function of a stack is: a program's own, of which the tracer sees what it calls. */
-static enum family operator_of(const struct mt_source *source, uint32_t node, struct mt_backtrace *backtrace)
+/* The operator that the innermost function of a stack is: a program's own, of which the tracer sees
+ * what it calls. */
+static enum family operator_of(const struct mt_source *source, uint32_t node,
+	struct mt_backtrace *backtrace)
 {
 	mt_backtrace_of(backtrace, source->profile, source->symbols, node);
 	const char *name = backtrace->count ? backtrace->frames[0].raw_function : "";
 
 	if (!strncmp(name, "_Znw", 4) || !strncmp(name, "_Zdl", 4))
 		return FAMILY_NEW;
-	return !strncmp(name, "_Zna", 4) || !strncmp(name, "_Zda", 4) ? FAMILY_NEW_ARRAY : FAMILY_UNKNOWN;
+	return !strncmp(name, "_Zna", 4) || !strncmp(name, "_Zda", 4)
+		? FAMILY_NEW_ARRAY
+		: FAMILY_UNKNOWN;
 }
 
 /* Whether any block was allocated by an operator new of the program's own. */
@@ -195,10 +225,13 @@ static bool may_be_operator(const struct mt_error *e)
 }
 
 /* Takes back what only looks wrong since the program has operators of its own: false. */
-static bool holds(const struct hunt *h, struct mt_error *e, bool own_operators, struct mt_backtrace *backtrace)
+static bool holds(const struct hunt *h, struct mt_error *e, bool own_operators,
+	struct mt_backtrace *backtrace)
 {
-	enum family kind = operator_of(h->source, h->source->profile->groups[e->group].node, backtrace);
-	enum family end = e->call.node ? operator_of(h->source, e->call.node, backtrace) : FAMILY_UNKNOWN;
+	enum family kind =
+		operator_of(h->source, h->source->profile->groups[e->group].node, backtrace);
+	enum family end =
+		e->call.node ? operator_of(h->source, e->call.node, backtrace) : FAMILY_UNKNOWN;
 
 	if (kind == FAMILY_UNKNOWN)
 		kind = family_of(h->kinds[e->group]);
@@ -233,7 +266,9 @@ static void judge_mismatches(struct hunt *h)
 static enum mt_error_doubt doubt_of(const struct hunt *h, const struct mt_stray *s)
 {
 	const struct mt_info *info = &h->source->profile->info;
-	uint64_t from = h->strays.seen > info->unrecorded_frees ? h->strays.seen - info->unrecorded_frees : 0;
+	uint64_t from = h->strays.seen > info->unrecorded_frees
+		? h->strays.seen - info->unrecorded_frees
+		: 0;
 
 	if (s->order >= from) /* once blocks may be missing, it is so ever after */
 		return MT_ERROR_DOUBT_UNRECORDED;
@@ -246,8 +281,15 @@ static enum mt_error_doubt doubt_of(const struct hunt *h, const struct mt_stray 
 
 static void add_stray(struct hunt *h, const struct mt_stray *s)
 {
-	struct mt_error e = {.type = s->has_block ? MT_ERROR_DOUBLE_FREE : MT_ERROR_UNKNOWN_FREE, .doubt = doubt_of(h, s),
-		.group = MT_NO_GROUP, .count = 1, .address = s->address, .call = s->call, .last_ns = s->call.time_ns};
+	struct mt_error e = {
+		.type = s->has_block ? MT_ERROR_DOUBLE_FREE : MT_ERROR_UNKNOWN_FREE,
+		.doubt = doubt_of(h, s),
+		.group = MT_NO_GROUP,
+		.count = 1,
+		.address = s->address,
+		.call = s->call,
+		.last_ns = s->call.time_ns,
+	};
 
 	if (s->has_block) {
 		e.group = s->group;
@@ -292,7 +334,8 @@ static void sum_up(struct mt_errors *errors)
 
 		errors->sum[e->type] += e->count;
 		errors->unsure[e->type] += e->doubt ? e->count : 0;
-		errors->lacks_stacks |= !e->call.node || (e->before.kind != MT_KIND_NONE && !e->before.node);
+		errors->lacks_stacks |=
+			!e->call.node || (e->before.kind != MT_KIND_NONE && !e->before.node);
 	}
 }
 
@@ -307,7 +350,8 @@ static int look_through(struct hunt *h, struct mt_filter *filter, struct mt_err 
 	unsigned wants = MT_SCAN_STACKS | (h->has_strays ? MT_SCAN_ADDRESSES : 0);
 
 	if (!status)
-		status = mt_scan_allocations(h->source, h->has_strays ? NULL : filter, wants, visit, h, err);
+		status = mt_scan_allocations(h->source, h->has_strays ? NULL : filter, wants, visit,
+			h, err);
 	if (!status && h->has_strays) {
 		mt_strays_settle(&h->strays);
 		h->settled = true;
@@ -317,11 +361,15 @@ static int look_through(struct hunt *h, struct mt_filter *filter, struct mt_err 
 	return status;
 }
 
-int mt_errors_find(struct mt_errors *errors, const struct mt_source *source, struct mt_filter *filter,
-	struct mt_err *err)
+int mt_errors_find(struct mt_errors *errors, const struct mt_source *source,
+	struct mt_filter *filter, struct mt_err *err)
 {
 	const struct mt_profile *p = source->profile;
-	struct hunt h = {.errors = errors, .source = source, .filtered = filter && mt_filter_active(filter)};
+	struct hunt h = {
+		.errors = errors,
+		.source = source,
+		.filtered = filter && mt_filter_active(filter),
+	};
 
 	h.kinds = mt_alloc((size_t)p->group_count + 1);
 	for (uint32_t i = 0; i < p->group_count; i++)

@@ -1,5 +1,6 @@
-/* Calls that end what is not theirs to end: blocks freed twice, freed by another family than the one that allocated them,
- * and frees of addresses at which nothing was ever allocated. All go over the events of a trace. */
+/* Calls that end what is not theirs to end: blocks freed twice, freed by another family than the
+ * one that allocated them, and frees of addresses at which nothing was ever allocated. All go over
+ * the events of a trace. */
 #ifndef MT_QUERY_ERRORS_H
 #define MT_QUERY_ERRORS_H
 
@@ -12,24 +13,28 @@
 	X(UNKNOWN_FREE, "unknown_free", "freed, but never allocated")
 enum mt_error_type {
 #define X(id, name, words) MT_ERROR_##id,
-	MT_ERROR_TYPES(X)
+	MT_ERROR_TYPES(X) MT_ERROR_TYPE_COUNT,
 #undef X
-	MT_ERROR_TYPE_COUNT,
 };
 
 /* Why it may be none. X(id, name, words) */
 #define MT_ERROR_DOUBTS(X) \
 	X(NONE, "", "") \
-	X(UNRECORDED, "unrecorded", "events are missing, or recording was paused: another block may have lain there") \
-	X(ORDER, "order", "the block allocated there next was never seen freed: this may have been its free, told too early") \
+	X(UNRECORDED, "unrecorded", \
+		"events are missing, or recording was paused: another block may have lain there") \
+	X(ORDER, "order", \
+		"the block allocated there next was never seen freed: " \
+		"this may have been its free, told too early") \
 	X(REALLOC, "realloc", "a realloc of the block was under way") \
-	X(HISTORY, "history", "the events with which the program began are gone, and may have told of it") \
-	X(OPERATORS, "operators", "the program has operators new and delete of its own, and may have called one of these")
+	X(HISTORY, "history", \
+		"the events with which the program began are gone, and may have told of it") \
+	X(OPERATORS, "operators", \
+		"the program has operators new and delete of its own, " \
+		"and may have called one of these")
 enum mt_error_doubt {
 #define X(id, name, words) MT_ERROR_DOUBT_##id,
-	MT_ERROR_DOUBTS(X)
+	MT_ERROR_DOUBTS(X) MT_ERROR_DOUBT_COUNT,
 #undef X
-	MT_ERROR_DOUBT_COUNT,
 };
 const char *mt_error_type_name(enum mt_error_type);
 const char *mt_error_type_words(enum mt_error_type);
@@ -42,37 +47,43 @@ struct mt_error_call {
 	uint32_t node; /* its stack; 0: it was not recorded */
 };
 
-/* All that agree in everything by which they can be told apart: group, kinds and stacks of the calls. */
+/* All that agree in everything by which they can be told apart: group, kinds and stacks of the
+ * calls. */
 struct mt_error {
 	enum mt_error_type type;
 	enum mt_error_doubt doubt;
-	uint32_t group;            /* of the blocks; MT_NO_GROUP: there were none */
-	uint64_t count, bytes;     /* of the blocks */
+	uint32_t group;        /* of the blocks; MT_NO_GROUP: there were none */
+	uint64_t count, bytes; /* of the blocks */
 	uint64_t last_ns;
 	/* The first of them: */
-	uint64_t address;          /* of a mismatch 0: not asked for */
+	uint64_t address; /* of a mismatch 0: not asked for */
 	uint64_t number, size, allocated_ns;
 	uint32_t allocated_thread;
-	struct mt_error_call before; /* of a double free: what had ended the block; else kind is MT_KIND_NONE */
-	struct mt_error_call call;   /* the wrong one */
+	/* of a double free: what had ended the block; else kind is MT_KIND_NONE */
+	struct mt_error_call before;
+	struct mt_error_call call; /* the wrong one */
 };
 
 struct mt_errors {
 	struct mt_error *items; /* by type, sure ones first, then by falling count */
 	uint32_t count, capacity;
-	uint64_t sum[MT_ERROR_TYPE_COUNT], unsure[MT_ERROR_TYPE_COUNT]; /* calls: all; those of them with a doubt */
-	uint64_t inherited;  /* frees of what a forked process was born with: no errors */
-	uint64_t left_out;   /* frees of unknown addresses that are no block's, so that a filter cannot ask of it */
-	uint64_t untold;     /* frees of unknown addresses beyond what can be looked into */
-	bool lacks_stacks;   /* a wrong call has none */
+	/* calls: all; those of them with a doubt */
+	uint64_t sum[MT_ERROR_TYPE_COUNT], unsure[MT_ERROR_TYPE_COUNT];
+	uint64_t inherited; /* frees of what a forked process was born with: no errors */
+	/* frees of unknown addresses that are no block's, so that a filter cannot ask of it */
+	uint64_t left_out;
+	uint64_t untold;   /* frees of unknown addresses beyond what can be looked into */
+	bool lacks_stacks; /* a wrong call has none */
 };
 
-/* filter (may be NULL) asks of the blocks; the source's symbols tell operators of the program's own. errors: zeroed; to be
- * freed after an error too. */
-int mt_errors_find(struct mt_errors *, const struct mt_source *, struct mt_filter *, struct mt_err *);
+/* filter (may be NULL) asks of the blocks; the source's symbols tell operators of the program's
+ * own. errors: zeroed; to be freed after an error too. */
+int mt_errors_find(struct mt_errors *, const struct mt_source *, struct mt_filter *,
+	struct mt_err *);
 void mt_errors_free(struct mt_errors *);
 
-/* Whether a call of kind `end` is the one for blocks that `kind` has allocated; also where either is not known. */
+/* Whether a call of kind `end` is the one for blocks that `kind` has allocated; also where either
+ * is not known. */
 bool mt_kinds_agree(unsigned kind, unsigned end);
 
 #endif

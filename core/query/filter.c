@@ -57,8 +57,8 @@ void mt_filter_free(struct mt_filter *filter)
 
 /* ---- values ---- */
 
-int mt_filter_set_at(struct mt_filter *filter, enum mt_filter_field field, const char *called, size_t at, const char *text,
-	struct mt_err *err)
+int mt_filter_set_at(struct mt_filter *filter, enum mt_filter_field field, const char *called,
+	size_t at, const char *text, struct mt_err *err)
 {
 	struct mt_filter_entry *entry = &filter->fields[field];
 	struct mt_pattern *pattern = NULL;
@@ -82,12 +82,17 @@ int mt_filter_set_at(struct mt_filter *filter, enum mt_filter_field field, const
 	char *copy = mt_strdup(text);
 
 	entry_clear(entry);
-	*entry = (struct mt_filter_entry){.text = copy, .called = called, .pattern = pattern, .value = value};
+	*entry = (struct mt_filter_entry){
+		.text = copy,
+		.called = called,
+		.pattern = pattern,
+		.value = value,
+	};
 	return 0;
 }
 
-int mt_filter_set_as(struct mt_filter *filter, enum mt_filter_field field, const char *called, const char *text,
-	struct mt_err *err)
+int mt_filter_set_as(struct mt_filter *filter, enum mt_filter_field field, const char *called,
+	const char *text, struct mt_err *err)
 {
 	return mt_filter_set_at(filter, field, called, 0, text, err);
 }
@@ -107,7 +112,8 @@ static const char *option_name(enum mt_filter_field field)
 	return names[field];
 }
 
-int mt_filter_set(struct mt_filter *filter, enum mt_filter_field field, const char *text, struct mt_err *err)
+int mt_filter_set(struct mt_filter *filter, enum mt_filter_field field, const char *text,
+	struct mt_err *err)
 {
 	return mt_filter_set_as(filter, field, option_name(field), text, err);
 }
@@ -134,21 +140,28 @@ static bool is_percent(const struct mt_filter_entry *entry)
 
 int mt_filter_check(const struct mt_filter *filter, struct mt_err *err)
 {
-	const struct mt_filter_entry *a = &filter->fields[MT_FILTER_ALIVE_AT], *b = &filter->fields[MT_FILTER_ALIVE_AT_2];
+	const struct mt_filter_entry *a = &filter->fields[MT_FILTER_ALIVE_AT];
+	const struct mt_filter_entry *b = &filter->fields[MT_FILTER_ALIVE_AT_2];
 
 	for (int i = 0; i < MT_FILTER_COUNT; i++) {
 		enum mt_filter_field upper = mt_filter_upper((enum mt_filter_field)i);
-		const struct mt_filter_entry *low = &filter->fields[i], *high = &filter->fields[upper];
+		const struct mt_filter_entry *low = &filter->fields[i];
+		const struct mt_filter_entry *high = &filter->fields[upper];
 		struct mt_filter_range range;
 
-		if ((int)upper == i || (low->text && high->text && is_percent(low) != is_percent(high)))
+		if ((int)upper == i
+			|| (low->text && high->text && is_percent(low) != is_percent(high)))
 			continue;
 		if (mt_filter_range(&range, filter, (enum mt_filter_field)i, UINT32_MAX, err) < 0)
 			return -EINVAL;
 	}
 	if (b->text && !a->text)
-		return mt_fail(err, -EINVAL, "%s asks which of the blocks that were live before were not live then; expected %s too",
-			b->called, strncmp(b->called, "--", 2) ? mt_filter_prompt_name(MT_FILTER_ALIVE_AT) : option_name(MT_FILTER_ALIVE_AT));
+		return mt_fail(err, -EINVAL,
+			"%s asks which of the blocks that were live "
+			"before were not live then; expected %s too",
+			b->called,
+			strncmp(b->called, "--", 2) ? mt_filter_prompt_name(MT_FILTER_ALIVE_AT)
+						    : option_name(MT_FILTER_ALIVE_AT));
 	return 0;
 }
 
@@ -156,12 +169,9 @@ static unsigned lifetime_needs(const struct mt_filter_entry *entry)
 {
 	switch (entry->value.number) {
 	case MT_LIFETIME_ALL:
-	case MT_LIFETIME_GROUP_LEAKED:
-		return 0;
-	case MT_LIFETIME_CHAIN_LEAKED:
-		return MT_FILTER_NEEDS_EVENTS | MT_FILTER_NEEDS_CHAIN;
-	default:
-		return MT_FILTER_NEEDS_EVENTS | MT_FILTER_NEEDS_END;
+	case MT_LIFETIME_GROUP_LEAKED: return 0;
+	case MT_LIFETIME_CHAIN_LEAKED: return MT_FILTER_NEEDS_EVENTS | MT_FILTER_NEEDS_CHAIN;
+	default: return MT_FILTER_NEEDS_EVENTS | MT_FILTER_NEEDS_END;
 	}
 }
 
@@ -180,9 +190,11 @@ unsigned mt_filter_needs(const struct mt_filter *filter)
 
 		if (!entry->text)
 			continue;
-		needs |= i == MT_FILTER_LIFETIME ? lifetime_needs(entry)
-						 : by_scope[mt_filter_info((enum mt_filter_field)i)->scope];
-		if (i == MT_FILTER_ADDRESS_MIN || i == MT_FILTER_ADDRESS_MAX || i == MT_FILTER_MMAPPED || i == MT_FILTER_ARENA)
+		needs |= i == MT_FILTER_LIFETIME
+			? lifetime_needs(entry)
+			: by_scope[mt_filter_info((enum mt_filter_field)i)->scope];
+		if (i == MT_FILTER_ADDRESS_MIN || i == MT_FILTER_ADDRESS_MAX
+			|| i == MT_FILTER_MMAPPED || i == MT_FILTER_ARENA)
 			needs |= MT_FILTER_NEEDS_ADDRESS;
 	}
 	return needs;

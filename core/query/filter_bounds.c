@@ -1,4 +1,5 @@
-/* A verdict per allocation: the fields beyond the groups', looked up in one profile and then compared with numbers. */
+/* A verdict per allocation: the fields beyond the groups', looked up in one profile and then
+ * compared with numbers. */
 #include "core/query/filter_internal.h"
 #include "core/query/scan.h"
 
@@ -40,7 +41,8 @@ static bool of_the_heap(const struct mt_allocation *a)
 	return !(a->address & MT_POINTER_POOL);
 }
 
-/* A chunk's size is a multiple of 16; what a chunk among others can hold is that less 8, a mapped one that less 16. */
+/* A chunk's size is a multiple of 16; what a chunk among others can hold is that less 8, a mapped
+ * one that less 16. */
 static bool is_mmapped(const struct mt_allocation *a)
 {
 	return of_the_heap(a) && a->usable && a->usable % 16 == 0;
@@ -71,7 +73,9 @@ bool mt_filter_allocation_matches(const struct mt_filter_bounds *b, const struct
 		return false;
 	if (asked & AT_SIZE && !in_range(&b->size, a->size))
 		return false;
-	if (asked & AT_THREAD && (a->thread >= b->thread_count || !(b->threads[a->thread / 64] >> (a->thread & 63) & 1)))
+	if (asked & AT_THREAD
+		&& (a->thread >= b->thread_count
+			|| !(b->threads[a->thread / 64] >> (a->thread & 63) & 1)))
 		return false;
 	if (asked & AT_MARKER && !has_marker(b, a->marker))
 		return false;
@@ -91,23 +95,17 @@ static uint64_t span(const struct mt_filter_bounds *b, uint64_t start_ns, uint64
 
 static bool lifetime_matches(const struct mt_filter_bounds *b, const struct mt_allocation *a)
 {
-	bool freed = a->end_ns != MT_LIVE, freed_in_range = freed && a->end_ns >= b->from_ns && a->end_ns <= b->to_ns;
+	bool freed = a->end_ns != MT_LIVE;
+	bool freed_in_range = freed && a->end_ns >= b->from_ns && a->end_ns <= b->to_ns;
 
 	switch (b->lifetime) {
-	case MT_LIFETIME_LEAKED:
-		return !freed;
-	case MT_LIFETIME_NOT_FREED_IN_RANGE:
-		return !freed_in_range;
-	case MT_LIFETIME_FREED_IN_RANGE:
-		return freed_in_range;
-	case MT_LIFETIME_FREED:
-		return freed;
-	case MT_LIFETIME_SHORT_LIVED:
-		return freed && a->between <= b->temporary_threshold;
-	case MT_LIFETIME_CHAIN_LEAKED:
-		return a->chain_end_ns == MT_LIVE;
-	default:
-		return true;
+	case MT_LIFETIME_LEAKED: return !freed;
+	case MT_LIFETIME_NOT_FREED_IN_RANGE: return !freed_in_range;
+	case MT_LIFETIME_FREED_IN_RANGE: return freed_in_range;
+	case MT_LIFETIME_FREED: return freed;
+	case MT_LIFETIME_SHORT_LIVED: return freed && a->between <= b->temporary_threshold;
+	case MT_LIFETIME_CHAIN_LEAKED: return a->chain_end_ns == MT_LIVE;
+	default: return true;
 	}
 }
 
@@ -116,13 +114,15 @@ static bool alive_at(const struct mt_allocation *a, uint64_t time_ns)
 	return a->time_ns <= time_ns && a->end_ns > time_ns;
 }
 
-static bool chain_matches(const struct mt_filter_bounds *b, const struct mt_allocation *a, unsigned asked)
+static bool chain_matches(const struct mt_filter_bounds *b, const struct mt_allocation *a,
+	unsigned asked)
 {
 	if (asked & END_FIRST_SIZE && !in_range(&b->first_size, a->first_size))
 		return false;
 	if (asked & END_LAST_SIZE && !in_range(&b->last_size, a->last_size))
 		return false;
-	if (asked & END_CHAIN_SPAN && !in_range(&b->chain_lifetime_ns, span(b, a->chain_start_ns, a->chain_end_ns)))
+	if (asked & END_CHAIN_SPAN
+		&& !in_range(&b->chain_lifetime_ns, span(b, a->chain_start_ns, a->chain_end_ns)))
 		return false;
 	if (asked & END_LENGTH && !in_range(&b->chain_length, a->chain_length))
 		return false;
@@ -152,7 +152,9 @@ static const char *thread_name_at(const void *context, int i)
 {
 	const struct mt_profile *profile = context;
 
-	return (uint32_t)i < profile->thread_count ? mt_strings_get(&profile->strings, profile->threads[i].name) : NULL;
+	return (uint32_t)i < profile->thread_count
+		? mt_strings_get(&profile->strings, profile->threads[i].name)
+		: NULL;
 }
 
 static const char *marker_at(const void *context, int i)
@@ -165,8 +167,9 @@ static const char *marker_at(const void *context, int i)
 	return NULL;
 }
 
-static int fail_lookup(struct mt_err *err, const struct mt_filter *filter, enum mt_filter_field field, const char *what,
-	const char *(*next)(const void *, int), const struct mt_profile *profile)
+static int fail_lookup(struct mt_err *err, const struct mt_filter *filter,
+	enum mt_filter_field field, const char *what, const char *(*next)(const void *, int),
+	const struct mt_profile *profile)
 {
 	const struct mt_filter_entry *entry = &filter->fields[field];
 
@@ -177,14 +180,16 @@ static int fail_lookup(struct mt_err *err, const struct mt_filter *filter, enum 
 	if (!nearest)
 		nearest = next(profile, 0);
 	if (!nearest || !*nearest)
-		return mt_fail(err, -EINVAL, "%s: no %s '%.60s' in this recording; it has none at all", entry->called, what,
-			entry->text);
-	return mt_fail(err, -EINVAL, "%s: no %s '%.60s' in this recording; expected one of it, as '%.60s'", entry->called,
-		what, entry->text, nearest);
+		return mt_fail(err, -EINVAL,
+			"%s: no %s '%.60s' in this recording; it has none at all", entry->called,
+			what, entry->text);
+	return mt_fail(err, -EINVAL,
+		"%s: no %s '%.60s' in this recording; expected one of it, as '%.60s'",
+		entry->called, what, entry->text, nearest);
 }
 
-static int find_threads(struct mt_filter_bounds *b, const struct mt_filter *filter, const struct mt_profile *profile,
-	struct mt_err *err)
+static int find_threads(struct mt_filter_bounds *b, const struct mt_filter *filter,
+	const struct mt_profile *profile, struct mt_err *err)
 {
 	const struct mt_filter_entry *entry = &filter->fields[MT_FILTER_THREAD];
 	bool found = false;
@@ -192,7 +197,8 @@ static int find_threads(struct mt_filter_bounds *b, const struct mt_filter *filt
 	if (!entry->text)
 		return 0;
 	size_t digits = strspn(entry->text, "0123456789");
-	uint64_t tid = digits && !entry->text[digits] ? strtoull(entry->text, NULL, 10) : UINT64_MAX;
+	uint64_t tid =
+		digits && !entry->text[digits] ? strtoull(entry->text, NULL, 10) : UINT64_MAX;
 
 	b->at_allocation |= AT_THREAD;
 	b->thread_count = profile->thread_count;
@@ -200,16 +206,20 @@ static int find_threads(struct mt_filter_bounds *b, const struct mt_filter *filt
 	for (uint32_t i = 0; i < profile->thread_count; i++) {
 		const struct mt_thread *thread = &profile->threads[i];
 
-		if (thread->tid != tid && strcmp(mt_strings_get(&profile->strings, thread->name), entry->text) != 0)
+		if (thread->tid != tid
+			&& strcmp(mt_strings_get(&profile->strings, thread->name), entry->text)
+				!= 0)
 			continue;
 		b->threads[i / 64] |= 1ull << (i & 63);
 		found = true;
 	}
-	return found ? 0 : fail_lookup(err, filter, MT_FILTER_THREAD, "thread", thread_name_at, profile);
+	return found
+		? 0
+		: fail_lookup(err, filter, MT_FILTER_THREAD, "thread", thread_name_at, profile);
 }
 
-static int find_markers(struct mt_filter_bounds *b, const struct mt_filter *filter, const struct mt_profile *profile,
-	struct mt_err *err)
+static int find_markers(struct mt_filter_bounds *b, const struct mt_filter *filter,
+	const struct mt_profile *profile, struct mt_err *err)
 {
 	const struct mt_filter_entry *entry = &filter->fields[MT_FILTER_MARKER];
 	uint32_t capacity = 0;
@@ -220,19 +230,23 @@ static int find_markers(struct mt_filter_bounds *b, const struct mt_filter *filt
 	for (uint32_t i = 0; i < profile->log_count; i++) {
 		uint32_t text = profile->log[i].text;
 
-		if (profile->log[i].type != MT_LOG_MARKER || has_marker(b, text) ||
-			strcmp(mt_strings_get(&profile->strings, text), entry->text) != 0)
+		if (profile->log[i].type != MT_LOG_MARKER || has_marker(b, text)
+			|| strcmp(mt_strings_get(&profile->strings, text), entry->text) != 0)
 			continue;
 		MT_GROW(b->markers, b->marker_count, capacity);
 		b->markers[b->marker_count++] = text;
 	}
-	return b->marker_count ? 0 : fail_lookup(err, filter, MT_FILTER_MARKER, "marker", marker_at, profile);
+	return b->marker_count
+		? 0
+		: fail_lookup(err, filter, MT_FILTER_MARKER, "marker", marker_at, profile);
 }
 
 /* The program: the module of that path, since the command's first word may be a name to look up. */
 static const struct mt_module *find_program(const struct mt_profile *profile)
 {
-	const char *command = profile->argument_count ? mt_strings_get(&profile->strings, profile->arguments[0]) : "";
+	const char *command = profile->argument_count
+		? mt_strings_get(&profile->strings, profile->arguments[0])
+		: "";
 	const char *name = strrchr(command, '/') ? strrchr(command, '/') + 1 : command;
 	const struct mt_module *lowest = NULL;
 
@@ -249,8 +263,8 @@ static const struct mt_module *find_program(const struct mt_profile *profile)
 	return lowest;
 }
 
-/* The kernel puts the break behind the program and mappings far above (or, by an old layout, below): what lies in the
- * first half of the gap is the main heap. */
+/* The kernel puts the break behind the program and mappings far above (or, by an old layout,
+ * below): what lies in the first half of the gap is the main heap. */
 static void find_main_heap(struct mt_filter_bounds *b, const struct mt_profile *profile)
 {
 	const struct mt_module *program = find_program(profile);
@@ -262,19 +276,23 @@ static void find_main_heap(struct mt_filter_bounds *b, const struct mt_profile *
 	for (uint32_t i = 0; i < profile->module_count; i++)
 		if (profile->modules[i].start >= program->end && profile->modules[i].start < above)
 			above = profile->modules[i].start;
-	b->main_heap = (struct mt_filter_range){program->end, program->end + (above - program->end) / 2};
+	b->main_heap =
+		(struct mt_filter_range){program->end, program->end + (above - program->end) / 2};
 }
 
-static int find_heap(struct mt_filter_bounds *b, const struct mt_filter *filter, const struct mt_profile *profile,
-	struct mt_err *err)
+static int find_heap(struct mt_filter_bounds *b, const struct mt_filter *filter,
+	const struct mt_profile *profile, struct mt_err *err)
 {
-	const struct mt_filter_entry *mmapped = &filter->fields[MT_FILTER_MMAPPED], *arena = &filter->fields[MT_FILTER_ARENA];
+	const struct mt_filter_entry *mmapped = &filter->fields[MT_FILTER_MMAPPED];
+	const struct mt_filter_entry *arena = &filter->fields[MT_FILTER_ARENA];
 
 	if (!mmapped->text && !arena->text)
 		return 0;
 	if (profile->info.usable_rule != MT_USABLE_GLIBC)
-		return mt_fail(err, -EINVAL, "%s is known for glibc's malloc alone, and this program has another; expected a filter "
-			"without it", mmapped->text ? mmapped->called : arena->called);
+		return mt_fail(err, -EINVAL,
+			"%s is known for glibc's malloc alone, and this program has another; "
+			"expected a filter without it",
+			mmapped->text ? mmapped->called : arena->called);
 	b->at_allocation |= (mmapped->text ? AT_MMAPPED : 0u) | (arena->text ? AT_ARENA : 0u);
 	b->mmapped = !mmapped->value.number;
 	b->main_arena = !arena->value.number;
@@ -291,17 +309,24 @@ struct bound {
 	unsigned at_allocation, at_end;
 };
 
-static int compile_ranges(struct mt_filter_bounds *b, const struct mt_filter *filter, struct mt_err *err)
+static int compile_ranges(struct mt_filter_bounds *b, const struct mt_filter *filter,
+	struct mt_err *err)
 {
 	static const struct bound all[] = {
 		{MT_FILTER_SIZE_MIN, offsetof(struct mt_filter_bounds, size), AT_SIZE, 0},
 		{MT_FILTER_ADDRESS_MIN, offsetof(struct mt_filter_bounds, address), AT_ADDRESS, 0},
-		{MT_FILTER_LIFETIME_MIN, offsetof(struct mt_filter_bounds, lifetime_ns), 0, END_SPAN},
-		{MT_FILTER_FIRST_SIZE_MIN, offsetof(struct mt_filter_bounds, first_size), 0, END_FIRST_SIZE},
-		{MT_FILTER_LAST_SIZE_MIN, offsetof(struct mt_filter_bounds, last_size), 0, END_LAST_SIZE},
-		{MT_FILTER_CHAIN_LIFETIME_MIN, offsetof(struct mt_filter_bounds, chain_lifetime_ns), 0, END_CHAIN_SPAN},
-		{MT_FILTER_CHAIN_LENGTH_MIN, offsetof(struct mt_filter_bounds, chain_length), 0, END_LENGTH},
-		{MT_FILTER_POSITION_IN_CHAIN_MIN, offsetof(struct mt_filter_bounds, position), 0, END_POSITION},
+		{MT_FILTER_LIFETIME_MIN, offsetof(struct mt_filter_bounds, lifetime_ns), 0,
+			END_SPAN},
+		{MT_FILTER_FIRST_SIZE_MIN, offsetof(struct mt_filter_bounds, first_size), 0,
+			END_FIRST_SIZE},
+		{MT_FILTER_LAST_SIZE_MIN, offsetof(struct mt_filter_bounds, last_size), 0,
+			END_LAST_SIZE},
+		{MT_FILTER_CHAIN_LIFETIME_MIN, offsetof(struct mt_filter_bounds, chain_lifetime_ns),
+			0, END_CHAIN_SPAN},
+		{MT_FILTER_CHAIN_LENGTH_MIN, offsetof(struct mt_filter_bounds, chain_length), 0,
+			END_LENGTH},
+		{MT_FILTER_POSITION_IN_CHAIN_MIN, offsetof(struct mt_filter_bounds, position), 0,
+			END_POSITION},
 	};
 
 	for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
@@ -319,15 +344,19 @@ static int compile_ranges(struct mt_filter_bounds *b, const struct mt_filter *fi
 
 static uint64_t moment(const struct mt_filter_entry *entry, uint64_t run_ns)
 {
-	return entry->value.is_percent ? mt_filter_share(&entry->value, run_ns) : entry->value.number;
+	return entry->value.is_percent ? mt_filter_share(&entry->value, run_ns)
+				       : entry->value.number;
 }
 
-static int compile_times(struct mt_filter_bounds *b, const struct mt_filter *filter, struct mt_err *err)
+static int compile_times(struct mt_filter_bounds *b, const struct mt_filter *filter,
+	struct mt_err *err)
 {
-	const struct mt_filter_entry *alive = &filter->fields[MT_FILTER_ALIVE_AT], *dead = &filter->fields[MT_FILTER_ALIVE_AT_2];
+	const struct mt_filter_entry *alive = &filter->fields[MT_FILTER_ALIVE_AT];
+	const struct mt_filter_entry *dead = &filter->fields[MT_FILTER_ALIVE_AT_2];
 	struct mt_filter_range range;
 
-	if (mt_filter_check(filter, err) < 0 || mt_filter_range(&range, filter, MT_FILTER_FROM, b->run_ns, err) < 0)
+	if (mt_filter_check(filter, err) < 0
+		|| mt_filter_range(&range, filter, MT_FILTER_FROM, b->run_ns, err) < 0)
 		return -EINVAL;
 	b->from_ns = range.min;
 	b->to_ns = range.max;
@@ -341,8 +370,8 @@ static int compile_times(struct mt_filter_bounds *b, const struct mt_filter *fil
 	return 0;
 }
 
-int mt_filter_compile(struct mt_filter_bounds *b, const struct mt_filter *filter, const struct mt_profile *profile,
-	struct mt_err *err)
+int mt_filter_compile(struct mt_filter_bounds *b, const struct mt_filter *filter,
+	const struct mt_profile *profile, struct mt_err *err)
 {
 	mt_filter_bounds_free(b);
 	b->run_ns = profile->info.wall_ns;
@@ -351,10 +380,10 @@ int mt_filter_compile(struct mt_filter_bounds *b, const struct mt_filter *filter
 	b->temporary_threshold = filter->fields[MT_FILTER_TEMPORARY_THRESHOLD].value.number;
 	if (b->lifetime != MT_LIFETIME_ALL && b->lifetime != MT_LIFETIME_GROUP_LEAKED)
 		b->at_end |= END_LIFETIME;
-	if (compile_times(b, filter, err) < 0 || compile_ranges(b, filter, err) < 0 ||
-		find_threads(b, filter, profile, err) < 0 ||
-		find_markers(b, filter, profile, err) < 0 ||
-		find_heap(b, filter, profile, err) < 0)
+	if (compile_times(b, filter, err) < 0 || compile_ranges(b, filter, err) < 0
+		|| find_threads(b, filter, profile, err) < 0
+		|| find_markers(b, filter, profile, err) < 0
+		|| find_heap(b, filter, profile, err) < 0)
 		return -EINVAL;
 	return 0;
 }

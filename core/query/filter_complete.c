@@ -22,7 +22,8 @@ static void add(struct mt_filter_candidates *out, const char *typed, char *text,
 /* ---- names ---- */
 
 /* As one would write it: size>= and size<= for a range, the rest with a colon. */
-static void add_name(struct mt_filter_candidates *out, const char *typed, enum mt_filter_field field)
+static void add_name(struct mt_filter_candidates *out, const char *typed,
+	enum mt_filter_field field)
 {
 	const struct mt_filter_info *info = mt_filter_info(field);
 	char range[64];
@@ -30,16 +31,22 @@ static void add_name(struct mt_filter_candidates *out, const char *typed, enum m
 	if (field == MT_FILTER_FROM || field == MT_FILTER_TO || !mt_filter_range_name(range, field))
 		add(out, typed, mt_format("%s:", mt_filter_prompt_name(field)), info->words);
 	else
-		add(out, typed, mt_format("%s%s", range, mt_filter_upper(field) != field ? ">=" : "<="), info->words);
+		add(out, typed,
+			mt_format("%s%s", range, mt_filter_upper(field) != field ? ">=" : "<="),
+			info->words);
 }
 
 static void add_names(struct mt_filter_candidates *out, const char *typed, char sign)
 {
-	enum mt_filter_field first = MT_FILTER_FUNCTION_REGEX, last = (enum mt_filter_field)(MT_FILTER_COUNT - 1);
+	enum mt_filter_field first = MT_FILTER_FUNCTION_REGEX;
+	enum mt_filter_field last = (enum mt_filter_field)(MT_FILTER_COUNT - 1);
 
 	if (sign == '!') {
-		for (int i = MT_FILTER_NEGATIVE_FUNCTION_REGEX; i <= MT_FILTER_NEGATIVE_MODULE_REGEX; i++)
-			add(out, typed, mt_format("%s:", mt_filter_prompt_name((enum mt_filter_field)i) + 1),
+		for (int i = MT_FILTER_NEGATIVE_FUNCTION_REGEX;
+			i <= MT_FILTER_NEGATIVE_MODULE_REGEX; i++)
+			add(out, typed,
+				mt_format("%s:",
+					mt_filter_prompt_name((enum mt_filter_field)i) + 1),
 				mt_filter_info((enum mt_filter_field)i)->words);
 		return;
 	}
@@ -57,7 +64,8 @@ static void add_names(struct mt_filter_candidates *out, const char *typed, char 
 
 /* ---- values ---- */
 
-static void add_value(struct mt_filter_candidates *out, const char *typed, const char *value, const char *words)
+static void add_value(struct mt_filter_candidates *out, const char *typed, const char *value,
+	const char *words)
 {
 	struct mt_buffer text = {0};
 
@@ -68,7 +76,8 @@ static void add_value(struct mt_filter_candidates *out, const char *typed, const
 	add(out, "", (char *)text.data, words);
 }
 
-static void add_threads(struct mt_filter_candidates *out, const char *typed, const struct mt_profile *profile)
+static void add_threads(struct mt_filter_candidates *out, const char *typed,
+	const struct mt_profile *profile)
 {
 	for (uint32_t i = 0; i < profile->thread_count; i++) {
 		const char *name = mt_strings_get(&profile->strings, profile->threads[i].name);
@@ -84,14 +93,17 @@ static void add_threads(struct mt_filter_candidates *out, const char *typed, con
 	}
 }
 
-static void add_markers(struct mt_filter_candidates *out, const char *typed, const struct mt_profile *profile)
+static void add_markers(struct mt_filter_candidates *out, const char *typed,
+	const struct mt_profile *profile)
 {
 	for (uint32_t i = 0; i < profile->log_count; i++)
 		if (profile->log[i].type == MT_LOG_MARKER)
-			add_value(out, typed, mt_strings_get(&profile->strings, profile->log[i].text), "");
+			add_value(out, typed,
+				mt_strings_get(&profile->strings, profile->log[i].text), "");
 }
 
-static void add_choices(struct mt_filter_candidates *out, const char *typed, enum mt_filter_field field)
+static void add_choices(struct mt_filter_candidates *out, const char *typed,
+	enum mt_filter_field field)
 {
 	char choice[64];
 
@@ -99,21 +111,20 @@ static void add_choices(struct mt_filter_candidates *out, const char *typed, enu
 		add_value(out, typed, choice, "");
 }
 
-static void add_values(struct mt_filter_candidates *out, const char *name, bool compares, const char *typed,
-	const struct mt_profile *profile)
+static void add_values(struct mt_filter_candidates *out, const char *name, bool compares,
+	const char *typed, const struct mt_profile *profile)
 {
 	int field = compares ? -1 : mt_filter_find(name), range = mt_filter_find_range(name);
 
 	if (field < 0 && range < 0) {
-		out->expected = mt_filter_names(name) ? mt_filter_expected(MT_FILTER_FUNCTION_REGEX) : NULL;
+		out->expected =
+			mt_filter_names(name) ? mt_filter_expected(MT_FILTER_FUNCTION_REGEX) : NULL;
 		return;
 	}
 	enum mt_filter_field which = (enum mt_filter_field)(field < 0 ? range : field);
 
 	switch (mt_filter_info(which)->kind) {
-	case MT_FILTER_KIND_CHOICE:
-		add_choices(out, typed, which);
-		break;
+	case MT_FILTER_KIND_CHOICE: add_choices(out, typed, which); break;
 	case MT_FILTER_KIND_THREAD:
 		if (profile)
 			add_threads(out, typed, profile);
@@ -126,8 +137,7 @@ static void add_values(struct mt_filter_candidates *out, const char *name, bool 
 		if (which == MT_FILTER_ALIVE_AT || which == MT_FILTER_ALIVE_AT_2)
 			add_value(out, *typed ? typed : "-", "peak", "when the heap was largest");
 		break;
-	default:
-		break;
+	default: break;
 	}
 	if (!out->count)
 		out->expected = mt_filter_expected(which);
@@ -136,7 +146,8 @@ static void add_values(struct mt_filter_candidates *out, const char *name, bool 
 /* ---- the word at the cursor ---- */
 
 struct place {
-	size_t word, name_len, value; /* where the word begins, behind its sign; value 0: there is no operator yet */
+	/* where the word begins, behind its sign; value 0: there is no operator yet */
+	size_t word, name_len, value;
 	char sign;
 	bool compares;
 };
@@ -153,7 +164,8 @@ static size_t read_word(struct place *place, const char *text, size_t at, size_t
 	size_t operator_len = mt_filter_operator_len(text + at, place->name_len);
 
 	if (operator_len) {
-		place->compares = text[at + place->name_len] != ':' && text[at + place->name_len] != '=';
+		place->compares =
+			text[at + place->name_len] != ':' && text[at + place->name_len] != '=';
 		at += place->name_len + operator_len;
 		place->value = at;
 	}

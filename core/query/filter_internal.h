@@ -7,7 +7,7 @@
 
 /* A value that is no regex. Behind '>' or '<' it is itself excluded. */
 struct mt_filter_value {
-	uint64_t number; /* bytes, ns, count, address; of a CHOICE its place in the list */
+	uint64_t number;  /* bytes, ns, count, address; of a CHOICE its place in the list */
 	uint64_t percent; /* in billionths of one */
 	bool is_percent, strict;
 	bool is_peak; /* of a moment: when the heap was largest */
@@ -51,18 +51,19 @@ enum mt_lifetime {
 };
 
 /* What a value of this field looks like: "a size such as 4096, 64k or 1.5M". */
-/* The text as the field's kind has it; called, and the character at which it stands (0: alone): in errors. */
-int mt_filter_value_parse(struct mt_filter_value *, enum mt_filter_field, const char *called, size_t at, const char *text,
-	struct mt_err *err);
+/* The text as the field's kind has it; called, and the character at which it stands (0: alone): in
+ * errors. */
+int mt_filter_value_parse(struct mt_filter_value *, enum mt_filter_field, const char *called,
+	size_t at, const char *text, struct mt_err *err);
 /* mt_filter_set_as of a text that stands at a character of a longer one. */
-int mt_filter_set_at(struct mt_filter *, enum mt_filter_field, const char *called, size_t at, const char *text,
-	struct mt_err *err);
+int mt_filter_set_at(struct mt_filter *, enum mt_filter_field, const char *called, size_t at,
+	const char *text, struct mt_err *err);
 /* The other end of the range that the field is the lower end of; itself where it is none. */
 enum mt_filter_field mt_filter_upper(enum mt_filter_field);
-/* The range that one of two fields, or both, ask for, in the numbers of their kind; a percentage is one of whole.
- * -EINVAL: nothing lies in it. */
-int mt_filter_range(struct mt_filter_range *, const struct mt_filter *, enum mt_filter_field lower, uint64_t whole,
-	struct mt_err *err);
+/* The range that one of two fields, or both, ask for, in the numbers of their kind; a percentage is
+ * one of whole. -EINVAL: nothing lies in it. */
+int mt_filter_range(struct mt_filter_range *, const struct mt_filter *, enum mt_filter_field lower,
+	uint64_t whole, struct mt_err *err);
 /* The i-th of "a|b|c", as a copy in out; NULL after the last. */
 const char *mt_filter_choice(char out[64], const char *choices, int i);
 

@@ -1,5 +1,6 @@
-/* A verdict per group. Every string is matched at most once per pattern; a pc matches when one of its frames does,
- * and a node when its own pc or its parent matches: one pass, because parent < id. The rest follows from totals. */
+/* A verdict per group. Every string is matched at most once per pattern; a pc matches when one of
+ * its frames does, and a node when its own pc or its parent matches: one pass, because parent < id.
+ * The rest follows from totals. */
 #include "core/query/filter_internal.h"
 #include "core/query/frame.h"
 
@@ -23,14 +24,16 @@ static void field_reserve(struct mt_filter_entry *field, uint32_t strings)
 }
 
 /* 1, 0, or a negative errno. */
-static int string_matches(struct mt_filter_entry *field, const struct mt_strings *strings, uint32_t id)
+static int string_matches(struct mt_filter_entry *field, const struct mt_strings *strings,
+	uint32_t id)
 {
 	if (id >= strings->count)
 		return 0;
 	uint64_t bit = 1ull << (id & 63);
 
 	if (!(field->known[id / 64] & bit)) {
-		int status = mt_pattern_match(field->pattern, mt_strings_get(strings, id), &field->failure);
+		int status = mt_pattern_match(field->pattern, mt_strings_get(strings, id),
+			&field->failure);
 
 		if (status < 0)
 			return status;
@@ -53,14 +56,14 @@ static bool matches_sources(unsigned which)
 
 static unsigned negative_fields(void)
 {
-	return 1u << MT_FILTER_NEGATIVE_FUNCTION_REGEX | 1u << MT_FILTER_NEGATIVE_SOURCE_REGEX |
-		1u << MT_FILTER_NEGATIVE_MODULE_REGEX;
+	return 1u << MT_FILTER_NEGATIVE_FUNCTION_REGEX | 1u << MT_FILTER_NEGATIVE_SOURCE_REGEX
+		| 1u << MT_FILTER_NEGATIVE_MODULE_REGEX;
 }
 
 /* ---- pcs ---- */
 
-static int pc_matches(struct mt_filter_entry *field, unsigned which, const struct mt_profile *profile,
-	const struct mt_symbols *symbols, uint32_t pc)
+static int pc_matches(struct mt_filter_entry *field, unsigned which,
+	const struct mt_profile *profile, const struct mt_symbols *symbols, uint32_t pc)
 {
 	uint32_t first;
 
@@ -83,10 +86,11 @@ static int pc_matches(struct mt_filter_entry *field, unsigned which, const struc
 }
 
 /* Sets bit `which` of bits[pc] for every pc that matches. */
-static int match_pcs(struct mt_filter_entry *field, unsigned which, const struct mt_profile *profile,
-	const struct mt_symbols *symbols, uint8_t *bits)
+static int match_pcs(struct mt_filter_entry *field, unsigned which,
+	const struct mt_profile *profile, const struct mt_symbols *symbols, uint8_t *bits)
 {
-	const struct mt_strings *strings = matches_modules(which) ? &profile->strings : &symbols->strings;
+	const struct mt_strings *strings =
+		matches_modules(which) ? &profile->strings : &symbols->strings;
 
 	field_reserve(field, strings->count);
 	mt_pattern_begin(field->pattern);
@@ -115,8 +119,8 @@ static void forget(struct mt_filter_entry *field)
 static void check_cache(struct mt_filter *filter, const struct mt_profile *profile,
 	const struct mt_symbols *symbols)
 {
-	if (filter->profile != profile || filter->symbols != symbols ||
-		filter->generation > symbols->generation)
+	if (filter->profile != profile || filter->symbols != symbols
+		|| filter->generation > symbols->generation)
 		for (unsigned i = 0; i < MT_FILTER_COUNT; i++)
 			forget(&filter->fields[i]);
 	filter->profile = profile;
@@ -144,10 +148,11 @@ static void match_stacks(const struct mt_profile *profile, const uint8_t *pc_bit
 	free(node_bits);
 }
 
-_Static_assert(MT_FILTER_NEGATIVE_MODULE_REGEX < 8, "one byte of bits per pc and node: regexes come first");
+_Static_assert(MT_FILTER_NEGATIVE_MODULE_REGEX < 8,
+	"one byte of bits per pc and node: regexes come first");
 
-static int match_regexes(struct mt_filter *filter, const struct mt_profile *profile, const struct mt_symbols *symbols,
-	uint8_t *matches, struct mt_err *err)
+static int match_regexes(struct mt_filter *filter, const struct mt_profile *profile,
+	const struct mt_symbols *symbols, uint8_t *matches, struct mt_err *err)
 {
 	uint8_t *pc_bits = mt_alloc(profile->pc_count);
 	unsigned wanted = 0;
@@ -183,7 +188,8 @@ static bool asks(const struct mt_filter *filter, enum mt_filter_field lower)
 	return filter->fields[lower].text || filter->fields[mt_filter_upper(lower)].text;
 }
 
-/* Frames as they are shown: inlined ones too, but neither the kind of call nor the mark of a cut stack. */
+/* Frames as they are shown: inlined ones too, but neither the kind of call nor the mark of a cut
+ * stack. */
 static void match_depths(const struct mt_profile *profile, const struct mt_symbols *symbols,
 	const struct mt_filter_range *range, uint8_t *matches)
 {
@@ -204,7 +210,8 @@ static void match_depths(const struct mt_profile *profile, const struct mt_symbo
 }
 
 /* Whether so many of the group's allocations are on the right side of one limit. */
-static bool leaked_matches(const struct mt_filter_entry *limit, const struct mt_group *group, bool lower)
+static bool leaked_matches(const struct mt_filter_entry *limit, const struct mt_group *group,
+	bool lower)
 {
 	unsigned __int128 have = group->live_count, least = limit->value.number;
 
@@ -219,28 +226,33 @@ static bool leaked_matches(const struct mt_filter_entry *limit, const struct mt_
 	return lower ? have >= least : have <= least;
 }
 
-static int match_totals(const struct mt_filter *filter, const struct mt_profile *profile, uint8_t *matches,
-	struct mt_err *err)
+static int match_totals(const struct mt_filter *filter, const struct mt_profile *profile,
+	uint8_t *matches, struct mt_err *err)
 {
-	const struct mt_filter_entry *least = &filter->fields[MT_FILTER_GROUP_LEAKED_ALLOCATIONS_MIN], *most = least + 1;
+	const struct mt_filter_entry *least =
+		&filter->fields[MT_FILTER_GROUP_LEAKED_ALLOCATIONS_MIN];
+	const struct mt_filter_entry *most = least + 1;
 	bool whole = filter->fields[MT_FILTER_LIFETIME].value.number == MT_LIFETIME_GROUP_LEAKED;
 	struct mt_filter_range interval, allocations;
 
-	if (mt_filter_range(&interval, filter, MT_FILTER_GROUP_INTERVAL_MIN, profile->info.wall_ns, err) < 0 ||
-		mt_filter_range(&allocations, filter, MT_FILTER_GROUP_ALLOCATIONS_MIN, 0, err) < 0)
+	if (mt_filter_range(&interval, filter, MT_FILTER_GROUP_INTERVAL_MIN, profile->info.wall_ns,
+		    err) < 0
+		|| mt_filter_range(&allocations, filter, MT_FILTER_GROUP_ALLOCATIONS_MIN, 0, err)
+			< 0)
 		return -EINVAL;
 	for (uint32_t i = 0; i < profile->group_count; i++) {
 		const struct mt_group *group = &profile->groups[i];
 
-		matches[i] &= in_range(&interval, group->last_ns - group->first_ns) &&
-			in_range(&allocations, group->allocated_count) && leaked_matches(least, group, true) &&
-			leaked_matches(most, group, false) && (!whole || group->live_count == group->allocated_count);
+		matches[i] &= in_range(&interval, group->last_ns - group->first_ns)
+			&& in_range(&allocations, group->allocated_count)
+			&& leaked_matches(least, group, true) && leaked_matches(most, group, false)
+			&& (!whole || group->live_count == group->allocated_count);
 	}
 	return 0;
 }
 
-int mt_filter_match(struct mt_filter *filter, const struct mt_profile *profile, const struct mt_symbols *symbols,
-	uint8_t *matches, struct mt_err *err)
+int mt_filter_match(struct mt_filter *filter, const struct mt_profile *profile,
+	const struct mt_symbols *symbols, uint8_t *matches, struct mt_err *err)
 {
 	struct mt_filter_range depth;
 	int status;

@@ -13,13 +13,14 @@ struct mt_allocation;
 #define MT_FILTER_NEEDS_ADDRESS 8u /* address, usable */
 unsigned mt_filter_needs(const struct mt_filter *);
 
-/* Sets matches[group] to 1 or 0 for every group of the profile, by the fields of scope GROUP alone. profile: of the whole
- * recording. */
+/* Sets matches[group] to 1 or 0 for every group of the profile, by the fields of scope GROUP alone.
+ * profile: of the whole recording. */
 int mt_filter_match(struct mt_filter *, const struct mt_profile *, const struct mt_symbols *,
 	uint8_t *matches, struct mt_err *err);
 
 /* mt_filter_set, where errors call the field other than by its option; called: static. */
-int mt_filter_set_as(struct mt_filter *, enum mt_filter_field, const char *called, const char *text, struct mt_err *err);
+int mt_filter_set_as(struct mt_filter *, enum mt_filter_field, const char *called, const char *text,
+	struct mt_err *err);
 
 struct mt_filter_range {
 	uint64_t min, max; /* inclusive */
@@ -30,12 +31,14 @@ struct mt_filter_bounds {
 	uint64_t from_ns, to_ns;      /* of the allocation, inclusive; 0 and UINT64_MAX when off */
 	uint64_t temporary_threshold; /* at most so many allocations between: temporary */
 	unsigned needs;               /* as of mt_filter_needs */
-	bool alive_at_peak, dead_at_peak; /* mt_allocation.at_peak is asked for, in place of a time */
+	/* mt_allocation.at_peak is asked for, in place of a time */
+	bool alive_at_peak, dead_at_peak;
 	/* private to filter_bounds.c */
 	unsigned at_allocation, at_end; /* bits of what is asked */
 	unsigned lifetime;              /* number among MT_FILTER_LIFETIMES */
 	uint64_t run_ns;
-	struct mt_filter_range size, address, lifetime_ns, first_size, last_size, chain_lifetime_ns, chain_length, position;
+	struct mt_filter_range size, address, lifetime_ns, first_size, last_size, chain_lifetime_ns,
+		chain_length, position;
 	uint64_t alive_at_ns, dead_at_ns;
 	uint64_t *threads; /* set of indices */
 	uint32_t thread_count;
@@ -44,13 +47,16 @@ struct mt_filter_bounds {
 	bool mmapped, main_arena;
 	struct mt_filter_range main_heap;
 };
-/* bounds: zeroed, or of an earlier call. -EINVAL: the fields contradict each other, or the profile cannot answer one; err
- * says so. */
-int mt_filter_compile(struct mt_filter_bounds *, const struct mt_filter *, const struct mt_profile *, struct mt_err *err);
-/* Whether a thread or marker that a recording does not have is no mistake there: nothing of it matches. */
+/* bounds: zeroed, or of an earlier call. -EINVAL: the fields contradict each other, or the profile
+ * cannot answer one; err says so. */
+int mt_filter_compile(struct mt_filter_bounds *, const struct mt_filter *,
+	const struct mt_profile *, struct mt_err *err);
+/* Whether a thread or marker that a recording does not have is no mistake there: nothing of it
+ * matches. */
 void mt_filter_allow_absent(struct mt_filter *, bool allowed);
 void mt_filter_bounds_free(struct mt_filter_bounds *);
-/* By what is known when the block is allocated (number … usable, group, thread, marker). Group verdicts are not asked. */
+/* By what is known when the block is allocated (number … usable, group, thread, marker). Group
+ * verdicts are not asked. */
 bool mt_filter_allocation_matches(const struct mt_filter_bounds *, const struct mt_allocation *);
 /* By what is known at its end, and of its chain when that has ended. */
 bool mt_filter_end_matches(const struct mt_filter_bounds *, const struct mt_allocation *);

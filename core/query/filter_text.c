@@ -1,6 +1,7 @@
-/* The filter prompt's language: words separated by blanks, each field:value, !field:value, a bare regex
- * on functions, or -regex, !regex for functions that must not occur; size>=1k, size<4k, size:1k..4k where there is a
- * smallest and a largest. A value in ' or " may hold blanks; the quote itself is written twice in it. */
+/* The filter prompt's language: words separated by blanks, each field:value, !field:value, a bare
+ * regex on functions, or -regex, !regex for functions that must not occur; size>=1k, size<4k,
+ * size:1k..4k where there is a smallest and a largest. A value in ' or " may hold blanks; the quote
+ * itself is written twice in it. */
 #include "core/query/filter_names.h"
 
 #include "core/base/nearest.h"
@@ -12,8 +13,8 @@
 #include <string.h>
 
 struct word {
-	size_t at; /* character in the text, from 1 */
-	int field, upper;         /* upper: of a range, -1: none */
+	size_t at;        /* character in the text, from 1 */
+	int field, upper; /* upper: of a range, -1: none */
 	char *value, *upper_value;
 };
 
@@ -96,7 +97,8 @@ size_t mt_filter_name_len(const char *text)
 
 bool mt_filter_names(const char *name)
 {
-	return find_regex(name, false) != -1 || mt_filter_find(name) >= 0 || mt_filter_find_range(name) >= 0;
+	return find_regex(name, false) != -1 || mt_filter_find(name) >= 0
+		|| mt_filter_find_range(name) >= 0;
 }
 
 /* A bare regex: as std::vector or f<int> is. */
@@ -161,7 +163,9 @@ static int fail_name(struct mt_err *err, const char *name, size_t at)
 {
 	const char *nearest = mt_nearest(name, name_at, NULL);
 
-	return mt_fail(err, -EINVAL, "no field '%.60s' at character %zu; expected %s: (or quotes around a regex with a colon)",
+	return mt_fail(err, -EINVAL,
+		"no field '%.60s' at character %zu; expected %s: "
+		"(or quotes around a regex with a colon)",
 		name, at, nearest ? nearest : "one such as function:, size:, from: or thread");
 }
 
@@ -189,7 +193,8 @@ static int set_range(struct word *word, int lower, const char *sign, char *value
 }
 
 /* A word of the form name, operator, value, where the field is no regex. */
-static int set_named(struct word *word, const char *name, const char *sign, char *value, struct mt_err *err)
+static int set_named(struct word *word, const char *name, const char *sign, char *value,
+	struct mt_err *err)
 {
 	int field = mt_filter_find(name), range = mt_filter_find_range(name);
 	bool number = isdigit((unsigned char)*value) || *value == '.';
@@ -200,23 +205,30 @@ static int set_named(struct word *word, const char *name, const char *sign, char
 	if (field < 0)
 		status = fail_name(err, name, word->at);
 	else if (*sign == '<' || *sign == '>')
-		status = mt_fail(err, -EINVAL, "%s at character %zu cannot be compared; expected %s:VALUE", name, word->at, name);
+		status = mt_fail(err, -EINVAL,
+			"%s at character %zu cannot be compared; expected %s:VALUE", name, word->at,
+			name);
 	word->field = field;
 	word->value = value;
 	return status;
 }
 
-static int check_value(const struct word *word, const char *value, const char *rest, const char *expected,
-	struct mt_err *err)
+static int check_value(const struct word *word, const char *value, const char *rest,
+	const char *expected, struct mt_err *err)
 {
 	if (!value)
-		return mt_fail(err, -EINVAL, "the quote at character %zu is not closed; expected the same "
-			"quote at the end of the value", word->at);
+		return mt_fail(err, -EINVAL,
+			"the quote at character %zu is not closed; expected the same "
+			"quote at the end of the value",
+			word->at);
 	if (!*value)
-		return mt_fail(err, -EINVAL, "nothing to match at character %zu; expected %s", word->at, expected);
+		return mt_fail(err, -EINVAL, "nothing to match at character %zu; expected %s",
+			word->at, expected);
 	if (*rest && !blank(*rest))
-		return mt_fail(err, -EINVAL, "text after the closing quote of the word at character %zu; "
-			"expected a blank", word->at);
+		return mt_fail(err, -EINVAL,
+			"text after the closing quote of the word at character %zu; "
+			"expected a blank",
+			word->at);
 	return 0;
 }
 
@@ -226,23 +238,29 @@ static const char *expected_of(const char *name)
 
 	if (find_regex(name, false) != -1)
 		return mt_filter_expected(MT_FILTER_FUNCTION_REGEX);
-	return field < 0 && range < 0 ? "a value" : mt_filter_expected((enum mt_filter_field)(field < 0 ? range : field));
+	return field < 0 && range < 0
+		? "a value"
+		: mt_filter_expected((enum mt_filter_field)(field < 0 ? range : field));
 }
 
-static int read_named(struct word *word, const char *name, size_t sign_len, bool negative, const char **cursor,
-	struct mt_err *err)
+static int read_named(struct word *word, const char *name, size_t sign_len, bool negative,
+	const char **cursor, struct mt_err *err)
 {
 	const char *sign = *cursor;
 	int regex = find_regex(name, negative);
 
 	if (regex == -2)
-		return mt_fail(err, -EINVAL, "'%.60s' is negated twice at character %zu; expected "
-			"!function:, !source: or !module:", name, word->at);
+		return mt_fail(err, -EINVAL,
+			"'%.60s' is negated twice at character %zu; expected "
+			"!function:, !source: or !module:",
+			name, word->at);
 	if (regex == -1 && !mt_filter_names(name))
 		return fail_name(err, name, word->at);
 	if (regex == -1 && negative)
-		return mt_fail(err, -EINVAL, "%s at character %zu cannot be negated; expected !function:, !source: or !module:", name,
-			word->at);
+		return mt_fail(err, -EINVAL,
+			"%s at character %zu cannot be negated; "
+			"expected !function:, !source: or !module:",
+			name, word->at);
 	*cursor += sign_len;
 	char *value = read_value(cursor);
 	int status = check_value(word, value, *cursor, expected_of(name), err);
@@ -256,7 +274,8 @@ static int read_named(struct word *word, const char *name, size_t sign_len, bool
 
 static int read_word(struct word *word, const char *text, const char **cursor, struct mt_err *err)
 {
-	bool negative = **cursor == '!' || (**cursor == '-' && (*cursor)[1] && !blank((*cursor)[1]));
+	bool negative =
+		**cursor == '!' || (**cursor == '-' && (*cursor)[1] && !blank((*cursor)[1]));
 
 	word->at = 1;
 	for (const char *c = text; c < *cursor; c++)
@@ -275,17 +294,22 @@ static int read_word(struct word *word, const char *text, const char **cursor, s
 	}
 	word->field = negative ? MT_FILTER_NEGATIVE_FUNCTION_REGEX : MT_FILTER_FUNCTION_REGEX;
 	word->value = read_value(cursor);
-	return check_value(word, word->value, *cursor, mt_filter_expected(MT_FILTER_FUNCTION_REGEX), err);
+	return check_value(word, word->value, *cursor, mt_filter_expected(MT_FILTER_FUNCTION_REGEX),
+		err);
 }
 
-static int set_one(struct mt_filter *filter, size_t at, int which, const char *value, struct mt_err *err)
+static int set_one(struct mt_filter *filter, size_t at, int which, const char *value,
+	struct mt_err *err)
 {
 	enum mt_filter_field field = (enum mt_filter_field)which;
 	const char *name = mt_filter_prompt_name(field);
 
 	if (mt_filter_get(filter, field))
-		return mt_fail(err, -EINVAL, "%s is given again at character %zu; expected it once%s", name, at,
-			mt_filter_info(field)->kind == MT_FILTER_KIND_REGEX ? " (join patterns with |)" : "");
+		return mt_fail(err, -EINVAL,
+			"%s is given again at character %zu; expected it once%s", name, at,
+			mt_filter_info(field)->kind == MT_FILTER_KIND_REGEX
+				? " (join patterns with |)"
+				: "");
 	return mt_filter_set_at(filter, field, name, at, value, err);
 }
 
@@ -294,11 +318,13 @@ static int set_word(struct mt_filter *filter, const struct word *word, struct mt
 	bool lower = *word->value, upper = word->upper >= 0 && *word->upper_value;
 
 	if (!lower && !upper)
-		return mt_fail(err, -EINVAL, "nothing beside the dots at character %zu; expected %s", word->at,
+		return mt_fail(err, -EINVAL,
+			"nothing beside the dots at character %zu; expected %s", word->at,
 			mt_filter_expected((enum mt_filter_field)word->field));
 	int status = lower ? set_one(filter, word->at, word->field, word->value, err) : 0;
 
-	return status >= 0 && upper ? set_one(filter, word->at, word->upper, word->upper_value, err) : status;
+	return status >= 0 && upper ? set_one(filter, word->at, word->upper, word->upper_value, err)
+				    : status;
 }
 
 static int parse_into(struct mt_filter *filter, const char *text, struct mt_err *err)
@@ -327,9 +353,11 @@ int mt_filter_parse(struct mt_filter *filter, const char *text, struct mt_err *e
 	struct mt_filter *parsed = mt_filter_new();
 	int status = parse_into(parsed, text ? text : "", err);
 
-	/* What compiled once compiles again; fields that stay the same keep what they know of strings. */
+	/* What compiled once compiles again; fields that stay the same keep what they know of
+	 * strings. */
 	for (int i = 0; i < MT_FILTER_COUNT && status >= 0; i++)
-		status = mt_filter_set_as(filter, (enum mt_filter_field)i, mt_filter_prompt_name((enum mt_filter_field)i),
+		status = mt_filter_set_as(filter, (enum mt_filter_field)i,
+			mt_filter_prompt_name((enum mt_filter_field)i),
 			mt_filter_get(parsed, (enum mt_filter_field)i), err);
 	mt_filter_free(parsed);
 	return status;
@@ -374,23 +402,26 @@ static void add_regexes(struct mt_buffer *out, const struct mt_filter *filter)
 
 		if (!value)
 			continue;
-		bool bare = !name && (negative || (*value != '-' && *value != '!')) &&
-			!mt_filter_operator_len(value, mt_filter_name_len(value));
+		bool bare = !name && (negative || (*value != '-' && *value != '!'))
+			&& !mt_filter_operator_len(value, mt_filter_name_len(value));
 
-		mt_buffer_printf(out, "%s%s", out->len ? " " : "", negative ? (name ? "!" : "-") : "");
+		mt_buffer_printf(out, "%s%s", out->len ? " " : "",
+			negative ? (name ? "!" : "-") : "");
 		if (!bare)
 			mt_buffer_printf(out, "%s:", short_names[name].name);
 		mt_filter_add_value(out, value);
 	}
 }
 
-static void add_field(struct mt_buffer *out, enum mt_filter_field field, const struct mt_filter_entry *entry)
+static void add_field(struct mt_buffer *out, enum mt_filter_field field,
+	const struct mt_filter_entry *entry)
 {
 	bool least = mt_filter_upper(field) != field, strict = entry->value.strict;
 	char name[64];
 
 	mt_buffer_printf(out, "%s", out->len ? " " : "");
-	if (!mt_filter_range_name(name, field) || (!strict && (field == MT_FILTER_FROM || field == MT_FILTER_TO)))
+	if (!mt_filter_range_name(name, field)
+		|| (!strict && (field == MT_FILTER_FROM || field == MT_FILTER_TO)))
 		mt_buffer_printf(out, "%s:", mt_filter_info(field)->name);
 	else
 		mt_buffer_printf(out, "%s%s", name, strict ? "" : least ? ">=" : "<=");

@@ -1,5 +1,5 @@
-/* The values of filter fields that are no regexes: numbers with their units, percentages, choices; and the ranges that
- * two of them make. */
+/* The values of filter fields that are no regexes: numbers with their units, percentages, choices;
+ * and the ranges that two of them make. */
 #include "core/query/filter_internal.h"
 
 #include "core/base/nearest.h"
@@ -17,16 +17,39 @@ struct unit {
 	const char *name;
 	uint64_t factor;
 };
-static const struct unit times[] = {{"", 1000000000u}, {"s", 1000000000u}, {"ms", 1000000u}, {"us", 1000u}, {"ns", 1u},
-	{"m", 60000000000u}, {"h", 3600000000000u}, {NULL, 0}};
-static const struct unit sizes[] = {{"", 1u}, {"b", 1u}, {"k", 1u << 10}, {"kb", 1u << 10}, {"kib", 1u << 10},
-	{"m", 1u << 20}, {"mb", 1u << 20}, {"mib", 1u << 20}, {"g", 1u << 30}, {"gb", 1u << 30}, {"gib", 1u << 30},
-	{"t", 1ull << 40}, {"tb", 1ull << 40}, {"tib", 1ull << 40}, {NULL, 0}};
+static const struct unit times[] = {
+	{"", 1000000000u},
+	{"s", 1000000000u},
+	{"ms", 1000000u},
+	{"us", 1000u},
+	{"ns", 1u},
+	{"m", 60000000000u},
+	{"h", 3600000000000u},
+	{NULL, 0},
+};
+static const struct unit sizes[] = {
+	{"", 1u},
+	{"b", 1u},
+	{"k", 1u << 10},
+	{"kb", 1u << 10},
+	{"kib", 1u << 10},
+	{"m", 1u << 20},
+	{"mb", 1u << 20},
+	{"mib", 1u << 20},
+	{"g", 1u << 30},
+	{"gb", 1u << 30},
+	{"gib", 1u << 30},
+	{"t", 1ull << 40},
+	{"tb", 1ull << 40},
+	{"tib", 1ull << 40},
+	{NULL, 0},
+};
 static const struct unit counts[] = {{"", 1u}, {NULL, 0}};
 
 /* ---- numbers ---- */
 
-/* Digits, and behind a point up to nine more; in billionths, so that 1.5k is exact. text: moved behind them. */
+/* Digits, and behind a point up to nine more; in billionths, so that 1.5k is exact. text: moved
+ * behind them. */
 static int read_decimal(unsigned __int128 *billionths, const char **text)
 {
 	unsigned __int128 value = 0;
@@ -58,7 +81,8 @@ static int read_number(uint64_t *number, const char *text, const struct unit *al
 	if (read_decimal(&value, &text) < 0)
 		return -EINVAL;
 	/* A second is no S, but a kilobyte a K as well. */
-	while (units->name && (all == sizes ? strcasecmp(units->name, text) : strcmp(units->name, text)))
+	while (units->name
+		&& (all == sizes ? strcasecmp(units->name, text) : strcmp(units->name, text)))
 		units++;
 	if (!units->name || value > (unsigned __int128)UINT64_MAX * 1000000000u / units->factor)
 		return -EINVAL;
@@ -120,15 +144,19 @@ static const char *choice_at(const void *context, int i)
 	return mt_filter_choice(all->names[i], all->choices, i);
 }
 
-static int fail_value(struct mt_err *err, const char *called, size_t at, const char *text, const char *expected)
+static int fail_value(struct mt_err *err, const char *called, size_t at, const char *text,
+	const char *expected)
 {
 	if (at)
-		return mt_fail(err, -EINVAL, "%s: '%.80s' at character %zu will not do; expected %s", called, text, at, expected);
-	return mt_fail(err, -EINVAL, "%s: '%.80s' will not do; expected %s", called, text, expected);
+		return mt_fail(err, -EINVAL,
+			"%s: '%.80s' at character %zu will not do; expected %s", called, text, at,
+			expected);
+	return mt_fail(err, -EINVAL, "%s: '%.80s' will not do; expected %s", called, text,
+		expected);
 }
 
-static int read_choice(uint64_t *number, const char *choices, const char *called, size_t at, const char *text,
-	struct mt_err *err)
+static int read_choice(uint64_t *number, const char *choices, const char *called, size_t at,
+	const char *text, struct mt_err *err)
 {
 	char names[16][64], expected[400] = "";
 	const char *nearest;
@@ -138,7 +166,8 @@ static int read_choice(uint64_t *number, const char *choices, const char *called
 			*number = (uint64_t)i;
 			return 0;
 		}
-		snprintf(expected + strlen(expected), sizeof expected - strlen(expected), "%s%s", i ? ", " : "", names[0]);
+		snprintf(expected + strlen(expected), sizeof expected - strlen(expected), "%s%s",
+			i ? ", " : "", names[0]);
 	}
 	nearest = mt_nearest(text, choice_at, &(struct choices){choices, names});
 	for (int i = 0; !nearest && mt_filter_choice(names[0], choices, i); i++)
@@ -148,7 +177,8 @@ static int read_choice(uint64_t *number, const char *choices, const char *called
 		return fail_value(err, called, at, text, expected);
 	snprintf(expected, sizeof expected, "%s", nearest);
 	if (at)
-		return mt_fail(err, -EINVAL, "%s: no '%.60s' at character %zu; did you mean '%s'?", called, text, at, expected);
+		return mt_fail(err, -EINVAL, "%s: no '%.60s' at character %zu; did you mean '%s'?",
+			called, text, at, expected);
 	return mt_fail(err, -EINVAL, "%s: no '%.60s'; did you mean '%s'?", called, text, expected);
 }
 
@@ -162,8 +192,10 @@ const char *mt_filter_expected(enum mt_filter_field field)
 		[MT_FILTER_KIND_SPAN] = "a duration such as 500ms, 1.5s, 2m or 1h",
 		[MT_FILTER_KIND_BYTES] = "a size such as 4096, 64k or 1.5M",
 		[MT_FILTER_KIND_COUNT] = "a whole number",
-		[MT_FILTER_KIND_COUNT_OR_PERCENT] = "a whole number, or 50% of the group's allocations",
-		[MT_FILTER_KIND_SPAN_OR_PERCENT] = "a duration such as 500ms, 1.5s or 2m, or 20% of the run",
+		[MT_FILTER_KIND_COUNT_OR_PERCENT] =
+			"a whole number, or 50% of the group's allocations",
+		[MT_FILTER_KIND_SPAN_OR_PERCENT] =
+			"a duration such as 500ms, 1.5s or 2m, or 20% of the run",
 		[MT_FILTER_KIND_CHOICE] = "one of a list",
 		[MT_FILTER_KIND_THREAD] = "a thread's name or id, such as worker or 4711",
 		[MT_FILTER_KIND_MARKER] = "a marker's text",
@@ -177,8 +209,8 @@ const char *mt_filter_expected(enum mt_filter_field field)
 
 static bool takes_percent(enum mt_filter_kind kind)
 {
-	return kind == MT_FILTER_KIND_TIME || kind == MT_FILTER_KIND_COUNT_OR_PERCENT ||
-		kind == MT_FILTER_KIND_SPAN_OR_PERCENT;
+	return kind == MT_FILTER_KIND_TIME || kind == MT_FILTER_KIND_COUNT_OR_PERCENT
+		|| kind == MT_FILTER_KIND_SPAN_OR_PERCENT;
 }
 
 static int read_value(struct mt_filter_value *value, enum mt_filter_kind kind, const char *text)
@@ -190,22 +222,17 @@ static int read_value(struct mt_filter_value *value, enum mt_filter_kind kind, c
 	switch (kind) {
 	case MT_FILTER_KIND_TIME:
 	case MT_FILTER_KIND_SPAN:
-	case MT_FILTER_KIND_SPAN_OR_PERCENT:
-		return read_number(&value->number, text, times);
-	case MT_FILTER_KIND_BYTES:
-		return read_number(&value->number, text, sizes);
-	case MT_FILTER_KIND_ADDRESS:
-		return read_address(&value->number, text);
+	case MT_FILTER_KIND_SPAN_OR_PERCENT: return read_number(&value->number, text, times);
+	case MT_FILTER_KIND_BYTES: return read_number(&value->number, text, sizes);
+	case MT_FILTER_KIND_ADDRESS: return read_address(&value->number, text);
 	case MT_FILTER_KIND_COUNT:
-	case MT_FILTER_KIND_COUNT_OR_PERCENT:
-		return read_number(&value->number, text, counts);
-	default:
-		return 0;
+	case MT_FILTER_KIND_COUNT_OR_PERCENT: return read_number(&value->number, text, counts);
+	default: return 0;
 	}
 }
 
-int mt_filter_value_parse(struct mt_filter_value *value, enum mt_filter_field field, const char *called, size_t at,
-	const char *text, struct mt_err *err)
+int mt_filter_value_parse(struct mt_filter_value *value, enum mt_filter_field field,
+	const char *called, size_t at, const char *text, struct mt_err *err)
 {
 	const struct mt_filter_info *info = mt_filter_info(field);
 	const char *number = text;
@@ -213,16 +240,19 @@ int mt_filter_value_parse(struct mt_filter_value *value, enum mt_filter_field fi
 	*value = (struct mt_filter_value){0};
 	if (info->kind == MT_FILTER_KIND_CHOICE)
 		return read_choice(&value->number, info->choices, called, at, text, err);
-	if (info->kind != MT_FILTER_KIND_THREAD && info->kind != MT_FILTER_KIND_MARKER &&
-		*number == (mt_filter_upper(field) != field ? '>' : '<')) {
+	if (info->kind != MT_FILTER_KIND_THREAD && info->kind != MT_FILTER_KIND_MARKER
+		&& *number == (mt_filter_upper(field) != field ? '>' : '<')) {
 		value->strict = true;
 		number++;
 	}
-	if ((field == MT_FILTER_ALIVE_AT || field == MT_FILTER_ALIVE_AT_2) && !strcmp(text, "peak")) {
+	if ((field == MT_FILTER_ALIVE_AT || field == MT_FILTER_ALIVE_AT_2)
+		&& !strcmp(text, "peak")) {
 		value->is_peak = true;
 		return 0;
 	}
-	return read_value(value, info->kind, number) < 0 ? fail_value(err, called, at, text, mt_filter_expected(field)) : 0;
+	return read_value(value, info->kind, number) < 0
+		? fail_value(err, called, at, text, mt_filter_expected(field))
+		: 0;
 }
 
 /* ---- ranges ---- */
@@ -242,10 +272,11 @@ static uint64_t resolve(const struct mt_filter_value *value, uint64_t whole)
 	return value->is_percent ? mt_filter_share(value, whole) : value->number;
 }
 
-int mt_filter_range(struct mt_filter_range *range, const struct mt_filter *filter, enum mt_filter_field lower,
-	uint64_t whole, struct mt_err *err)
+int mt_filter_range(struct mt_filter_range *range, const struct mt_filter *filter,
+	enum mt_filter_field lower, uint64_t whole, struct mt_err *err)
 {
-	const struct mt_filter_entry *low = &filter->fields[lower], *high = &filter->fields[mt_filter_upper(lower)];
+	const struct mt_filter_entry *low = &filter->fields[lower];
+	const struct mt_filter_entry *high = &filter->fields[mt_filter_upper(lower)];
 	bool empty = false;
 
 	*range = (struct mt_filter_range){0, UINT64_MAX};
@@ -264,8 +295,10 @@ int mt_filter_range(struct mt_filter_range *range, const struct mt_filter *filte
 	if (!low->text || !high->text) {
 		const struct mt_filter_entry *only = low->text ? low : high;
 
-		return mt_fail(err, -EINVAL, "%s %s leaves nothing; expected another number", only->called, only->text);
+		return mt_fail(err, -EINVAL, "%s %s leaves nothing; expected another number",
+			only->called, only->text);
 	}
-	return mt_fail(err, -EINVAL, "%s %.80s and %s %.80s leave nothing; expected %s to be at most %s", low->called,
+	return mt_fail(err, -EINVAL,
+		"%s %.80s and %s %.80s leave nothing; expected %s to be at most %s", low->called,
 		low->text, high->called, high->text, low->called, high->called);
 }

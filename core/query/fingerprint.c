@@ -8,8 +8,8 @@
 #define SEED 0xcbf29ce484222325ull /* FNV-1a */
 #define PRIME 0x100000001b3ull
 
-/* Flags of a node. OUTSIDE: no frame so far but the C library's, which starts programs and threads and is not the
- * program's; OPEN: a frame is not looked up yet. */
+/* Flags of a node. OUTSIDE: no frame so far but the C library's, which starts programs and threads
+ * and is not the program's; OPEN: a frame is not looked up yet. */
 enum { OUTSIDE = 1, OPEN = 2 };
 
 /* ---- names ---- */
@@ -17,7 +17,8 @@ enum { OUTSIDE = 1, OPEN = 2 };
 /* The length without one suffix ".word[.number]" of a compiler's copy; len where there is none. */
 static size_t without_suffix(const char *name, size_t len)
 {
-	static const char *const words[] = {"part", "constprop", "isra", "cold", "lto_priv", "llvm", "localalias", "clone"};
+	static const char *const words[] = {"part", "constprop", "isra", "cold", "lto_priv", "llvm",
+		"localalias", "clone"};
 	size_t end = len;
 
 	while (end > 0 && isdigit((uint8_t)name[end - 1]))
@@ -29,7 +30,8 @@ static size_t without_suffix(const char *name, size_t len)
 	for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
 		size_t size = strlen(words[i]);
 
-		if (end > size + 1 && name[end - size - 1] == '.' && !memcmp(name + end - size, words[i], size))
+		if (end > size + 1 && name[end - size - 1] == '.'
+			&& !memcmp(name + end - size, words[i], size))
 			return end - size - 1;
 	}
 	return len;
@@ -49,7 +51,8 @@ size_t mt_fingerprint_name(const char *function)
 
 static bool of_c_library(const struct mt_backtrace_frame *frame)
 {
-	static const char *const modules[] = {"libc.so", "libc-", "libpthread", "ld-linux", "ld-musl"};
+	static const char *const modules[] = {"libc.so", "libc-", "libpthread", "ld-linux",
+		"ld-musl"};
 	const char *name = mt_base_name(frame->module);
 
 	if (!strcmp(frame->raw_function, "_start"))
@@ -83,17 +86,20 @@ static uint64_t hash_frame(const struct mt_backtrace_frame *frame)
 		hash = hash_bytes(SEED, frame->function, mt_fingerprint_name(frame->function));
 	} else {
 		const char *module = mt_base_name(frame->module);
-		uint64_t offset = *module ? frame->offset : 0; /* code that was made at run time lies anywhere */
+		/* code that was made at run time lies anywhere */
+		uint64_t offset = *module ? frame->offset : 0;
 
-		hash = hash_bytes(hash_bytes(SEED ^ 1, module, strlen(module)), &offset, sizeof offset);
+		hash = hash_bytes(hash_bytes(SEED ^ 1, module, strlen(module)), &offset,
+			sizeof offset);
 	}
 	return hash ? hash : 1;
 }
 
-static void add_frame(struct mt_fingerprints *f, uint32_t node, const struct mt_profile *p, const struct mt_symbols *s,
-	uint32_t pc, uint32_t frame)
+static void add_frame(struct mt_fingerprints *f, uint32_t node, const struct mt_profile *p,
+	const struct mt_symbols *s, uint32_t pc, uint32_t frame)
 {
-	uint64_t *known = frame < f->name_count ? &f->names[frame] : NULL, hash = known ? *known : 0;
+	uint64_t *known = frame < f->name_count ? &f->names[frame] : NULL;
+	uint64_t hash = known ? *known : 0;
 
 	if (!hash || f->flags[node] & OUTSIDE) {
 		struct mt_backtrace_frame words;
@@ -102,18 +108,22 @@ static void add_frame(struct mt_fingerprints *f, uint32_t node, const struct mt_
 		if (f->flags[node] & OUTSIDE && of_c_library(&words))
 			return;
 		hash = hash_frame(&words);
-		if (known && !mt_frame_is_place(words.function)) /* pcs may share a frame, but not a place */
+		/* pcs may share a frame, but not a place */
+		if (known && !mt_frame_is_place(words.function))
 			*known = hash;
 	}
-	if (f->flags[node] & OUTSIDE || hash == hash_bytes(SEED, "main", 4)) /* where the program begins */
+	/* where the program begins */
+	if (f->flags[node] & OUTSIDE || hash == hash_bytes(SEED, "main", 4))
 		f->nodes[node] = SEED;
 	f->flags[node] &= (uint8_t)~OUTSIDE;
 	f->nodes[node] = combine(f->nodes[node], hash);
 }
 
-static void add_node(struct mt_fingerprints *f, const struct mt_profile *p, const struct mt_symbols *s, uint32_t node)
+static void add_node(struct mt_fingerprints *f, const struct mt_profile *p,
+	const struct mt_symbols *s, uint32_t node)
 {
-	uint32_t parent = p->nodes[node].parent, pc = p->nodes[node].pc, first = 0, count = mt_pc_frames(s, pc, &first);
+	uint32_t parent = p->nodes[node].parent, pc = p->nodes[node].pc, first = 0;
+	uint32_t count = mt_pc_frames(s, pc, &first);
 
 	f->nodes[node] = f->nodes[parent];
 	f->flags[node] = f->flags[parent];
@@ -129,7 +139,8 @@ static void add_node(struct mt_fingerprints *f, const struct mt_profile *p, cons
 		add_frame(f, node, p, s, pc, first + left);
 }
 
-void mt_fingerprints_update(struct mt_fingerprints *f, const struct mt_profile *p, const struct mt_symbols *s)
+void mt_fingerprints_update(struct mt_fingerprints *f, const struct mt_profile *p,
+	const struct mt_symbols *s)
 {
 	bool names = f->generation != s->generation;
 
@@ -138,28 +149,33 @@ void mt_fingerprints_update(struct mt_fingerprints *f, const struct mt_profile *
 	f->generation = s->generation;
 	if (f->name_count < s->frame_count) {
 		f->names = mt_resize(f->names, s->frame_count * sizeof *f->names);
-		memset(f->names + f->name_count, 0, (s->frame_count - f->name_count) * sizeof *f->names);
+		memset(f->names + f->name_count, 0,
+			(s->frame_count - f->name_count) * sizeof *f->names);
 		f->name_count = s->frame_count;
 	}
 	f->nodes = mt_resize(f->nodes, ((size_t)p->node_count + 1) * sizeof *f->nodes);
 	f->flags = mt_resize(f->flags, (size_t)p->node_count + 1);
 	f->nodes[0] = SEED;
 	f->flags[0] = OUTSIDE;
-	/* A name that is known stays: nodes without one, and what they call, are all that may change. */
-	for (uint32_t node = names || !f->node_count ? 1 : f->node_count; node < p->node_count; node++)
+	/* A name that is known stays: nodes without one, and what they call, are all that may
+	 * change. */
+	for (uint32_t node = names || !f->node_count ? 1 : f->node_count; node < p->node_count;
+		node++)
 		if (node >= f->node_count || f->flags[node] & OPEN)
 			add_node(f, p, s, node);
 	f->node_count = p->node_count;
 }
 
-uint64_t mt_fingerprints_get(const struct mt_fingerprints *f, const struct mt_profile *p, uint32_t group)
+uint64_t mt_fingerprints_get(const struct mt_fingerprints *f, const struct mt_profile *p,
+	uint32_t group)
 {
 	uint32_t node = group < p->group_count ? p->groups[group].node : 0;
 
 	return node < f->node_count ? f->nodes[node] : 0;
 }
 
-bool mt_fingerprints_open(const struct mt_fingerprints *f, const struct mt_profile *p, uint32_t group)
+bool mt_fingerprints_open(const struct mt_fingerprints *f, const struct mt_profile *p,
+	uint32_t group)
 {
 	uint32_t node = group < p->group_count ? p->groups[group].node : 0;
 

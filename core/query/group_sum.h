@@ -6,8 +6,10 @@
 
 /* sum starts zeroed. A group without allocations adds nothing. */
 void mt_group_sum(struct mt_group *sum, const struct mt_group *group);
-/* The same of a group of the profile, which may have blocks of which it is not known whether they live. */
-static inline void mt_group_sum_of(struct mt_group *sum, const struct mt_profile *p, const struct mt_group *group)
+/* The same of a group of the profile, which may have blocks of which it is not known whether they
+ * live. */
+static inline void mt_group_sum_of(struct mt_group *sum, const struct mt_profile *p,
+	const struct mt_group *group)
 {
 	mt_group_sum(sum, group);
 	if (mt_profile_is_estimated(p, group))

@@ -44,7 +44,8 @@ uint32_t mt_icicle_callee(struct mt_tree *tree, uint32_t node, uint64_t node_key
 	uint32_t child;
 
 	mt_tree_expand(tree, node);
-	for (child = mt_tree_get(tree, node)->first_child; child != MT_NO_NODE; child = mt_tree_get(tree, child)->next_sibling)
+	for (child = mt_tree_get(tree, node)->first_child; child != MT_NO_NODE;
+		child = mt_tree_get(tree, child)->next_sibling)
 		if (mt_icicle_key(tree, node_key, child) == key)
 			break;
 	return child;
@@ -52,16 +53,18 @@ uint32_t mt_icicle_callee(struct mt_tree *tree, uint32_t node, uint64_t node_key
 
 /* ---- layout ---- */
 
-/* The column at which what begins at this value begins: rounded once, the same for all that meet there. */
+/* The column at which what begins at this value begins: rounded once, the same for all that meet
+ * there. */
 static uint32_t column_of(const struct mt_icicle *icicle, uint64_t from)
 {
-	return (uint32_t)(((unsigned __int128)from * icicle->columns * 2 + icicle->total) /
-		((unsigned __int128)icicle->total * 2));
+	return (uint32_t)(((unsigned __int128)from * icicle->columns * 2 + icicle->total)
+		/ ((unsigned __int128)icicle->total * 2));
 }
 
 static bool is_narrow(const struct mt_icicle *icicle, uint64_t value)
 {
-	return (unsigned __int128)value * icicle->columns < (unsigned __int128)icicle->total * MT_ICICLE_COLUMNS;
+	return (unsigned __int128)value * icicle->columns
+		< (unsigned __int128)icicle->total * MT_ICICLE_COLUMNS;
 }
 
 static uint64_t value_of(const struct layout *l, uint32_t node)
@@ -69,7 +72,8 @@ static uint64_t value_of(const struct layout *l, uint32_t node)
 	return mt_metric_value(l->profile, &mt_tree_get(l->tree, node)->total, l->icicle->metric);
 }
 
-static void add_cell(struct layout *l, uint32_t node, uint32_t merged, uint64_t from, uint64_t value)
+static void add_cell(struct layout *l, uint32_t node, uint32_t merged, uint64_t from,
+	uint64_t value)
 {
 	struct mt_icicle *icicle = l->icicle;
 	const struct mt_icicle_cell *above = &icicle->cells[l->above];
@@ -86,8 +90,17 @@ static void add_cell(struct layout *l, uint32_t node, uint32_t merged, uint64_t 
 		return;
 	key = merged ? ~above->key - l->runs++ : mt_icicle_key(l->tree, above->key, node);
 	MT_GROW(icicle->cells, icicle->count, icicle->capacity);
-	icicle->cells[icicle->count++] = (struct mt_icicle_cell){.node = node, .merged = merged, .above = l->above,
-		.row = icicle->row_count, .column = column, .columns = behind - column, .from = from, .value = value, .key = key};
+	icicle->cells[icicle->count++] = (struct mt_icicle_cell){
+		.node = node,
+		.merged = merged,
+		.above = l->above,
+		.row = icicle->row_count,
+		.column = column,
+		.columns = behind - column,
+		.from = from,
+		.value = value,
+		.key = key,
+	};
 }
 
 static void end_run(struct layout *l, struct run *run)
@@ -120,7 +133,7 @@ static void place_callees(struct layout *l)
 	mt_tree_expand(l->tree, node);
 	end += placed ? l->icicle->total : mt_tree_get(l->tree, node)->children_value;
 	for (uint32_t child = behind(l->tree, node, placed); child != MT_NO_NODE;
-			child = mt_tree_get(l->tree, child)->next_sibling) {
+		child = mt_tree_get(l->tree, child)->next_sibling) {
 		uint64_t value = value_of(l, child);
 
 		if (!value)
@@ -129,11 +142,13 @@ static void place_callees(struct layout *l)
 			end_run(l, &run);
 			add_cell(l, child, 0, from, value);
 		} else if (descending) { /* so are all that come: they need not be visited */
-			run = (struct run){child, mt_tree_get(l->tree, node)->child_count - placed, from, end - from};
+			run = (struct run){child, mt_tree_get(l->tree, node)->child_count - placed,
+				from, end - from};
 			break;
 		} else {
-			run = run.count ? (struct run){run.first, run.count + 1, run.from, run.value + value}
-				: (struct run){child, 1, from, value};
+			run = run.count ? (struct run){run.first, run.count + 1, run.from,
+				      run.value + value}
+					: (struct run){child, 1, from, value};
 		}
 		placed++;
 		from += value;
@@ -147,8 +162,8 @@ static void begin_row(struct mt_icicle *icicle)
 	icicle->rows[icicle->row_count + 1] = icicle->count;
 }
 
-void mt_icicle_begin(struct mt_icicle *icicle, const struct mt_profile *profile, struct mt_tree *tree,
-	uint32_t root, uint64_t root_key, uint32_t skip, uint32_t columns)
+void mt_icicle_begin(struct mt_icicle *icicle, const struct mt_profile *profile,
+	struct mt_tree *tree, uint32_t root, uint64_t root_key, uint32_t skip, uint32_t columns)
 {
 	enum mt_metric metric = mt_tree_metric(tree);
 
@@ -158,8 +173,9 @@ void mt_icicle_begin(struct mt_icicle *icicle, const struct mt_profile *profile,
 	icicle->skip = icicle->metric == metric ? skip : 0;
 	if (icicle->skip)
 		icicle->total = mt_tree_get(tree, root)->children_value;
-	for (uint32_t child = mt_tree_get(tree, root)->first_child, i = 0; i < icicle->skip && child != MT_NO_NODE;
-			child = mt_tree_get(tree, child)->next_sibling, i++)
+	for (uint32_t child = mt_tree_get(tree, root)->first_child, i = 0;
+		i < icicle->skip && child != MT_NO_NODE;
+		child = mt_tree_get(tree, child)->next_sibling, i++)
 		icicle->total -= mt_metric_value(profile, &mt_tree_get(tree, child)->total, metric);
 	icicle->columns = columns;
 	icicle->complete = false;
@@ -169,13 +185,19 @@ void mt_icicle_begin(struct mt_icicle *icicle, const struct mt_profile *profile,
 	if (!icicle->total || !columns)
 		return;
 	MT_GROW(icicle->cells, icicle->count, icicle->capacity);
-	icicle->cells[icicle->count++] = (struct mt_icicle_cell){.node = root, .above = MT_NO_CELL, .columns = columns,
-		.value = icicle->total, .key = root_key};
+	icicle->cells[icicle->count++] = (struct mt_icicle_cell){
+		.node = root,
+		.above = MT_NO_CELL,
+		.columns = columns,
+		.value = icicle->total,
+		.key = root_key,
+	};
 	begin_row(icicle);
 	icicle->row_count++;
 }
 
-void mt_icicle_extend(struct mt_icicle *icicle, const struct mt_profile *profile, struct mt_tree *tree, uint32_t rows)
+void mt_icicle_extend(struct mt_icicle *icicle, const struct mt_profile *profile,
+	struct mt_tree *tree, uint32_t rows)
 {
 	struct layout l = {.icicle = icicle, .profile = profile, .tree = tree};
 
@@ -246,11 +268,12 @@ struct matcher {
 	const struct mt_symbols *symbols;
 	struct mt_pattern *pattern;
 	enum mt_metric metric;
-	bool inverted, all;  /* all: what is visited is below a match */
-	uint8_t *functions;  /* by string id of a function, by pc that has none */
+	bool inverted, all; /* all: what is visited is below a match */
+	uint8_t *functions; /* by string id of a function, by pc that has none */
 	uint8_t *places;
-	uint8_t *nodes;      /* by profile node: a frame of it or of a caller matches, as far as the view goes */
-	uint32_t *path;      /* room for the deepest one */
+	/* by profile node: a frame of it or of a caller matches, as far as the view goes */
+	uint8_t *nodes;
+	uint32_t *path; /* room for the deepest one */
 	struct mt_icicle_matches *out;
 };
 
@@ -258,7 +281,9 @@ static bool match_frame(struct matcher *m, uint32_t pc, uint32_t frame)
 {
 	uint32_t function = frame == MT_NO_FRAME ? UINT32_MAX : m->symbols->frames[frame].function;
 	uint8_t *known = function < m->symbols->strings.count ? &m->functions[function]
-		: pc < m->profile->pc_count ? &m->places[pc] : NULL, answer = known ? *known : UNKNOWN;
+		: pc < m->profile->pc_count                   ? &m->places[pc]
+							      : NULL;
+	uint8_t answer = known ? *known : UNKNOWN;
 	struct mt_backtrace_frame label;
 
 	if (answer == UNKNOWN) {
@@ -273,7 +298,8 @@ static bool match_frame(struct matcher *m, uint32_t pc, uint32_t frame)
 /* Whether one of these frames of a node's pc matches. */
 static bool match_frames(struct matcher *m, uint32_t node, uint32_t from, uint32_t to)
 {
-	uint32_t pc = m->profile->nodes[node].pc, first = 0, count = mt_pc_frames(m->symbols, pc, &first);
+	uint32_t pc = m->profile->nodes[node].pc, first = 0;
+	uint32_t count = mt_pc_frames(m->symbols, pc, &first);
 
 	if (!count)
 		return match_frame(m, pc, MT_NO_FRAME);
@@ -294,7 +320,8 @@ static bool match_path(struct matcher *m, uint32_t node, uint32_t last, uint32_t
 		node = m->profile->nodes[node].parent;
 	}
 	if (m->nodes[node] == UNKNOWN)
-		m->nodes[node] = node != MT_NODE_ROOT && match_frames(m, node, 0, last_frame) ? YES : NO;
+		m->nodes[node] =
+			node != MT_NODE_ROOT && match_frames(m, node, 0, last_frame) ? YES : NO;
 	answer = m->nodes[node];
 	while (count-- > 0) {
 		if (answer == NO && match_frames(m, m->path[count], 0, UINT32_MAX))
@@ -314,22 +341,32 @@ static void match_group(void *context, uint32_t id, uint32_t node, uint32_t fram
 	if (!value)
 		return;
 	if (!matches && m->inverted)
-		matches = match_frames(m, node, frame, UINT32_MAX) ||
-			match_path(m, m->profile->nodes[node].parent, MT_NODE_ROOT, 0);
+		matches = match_frames(m, node, frame, UINT32_MAX)
+			|| match_path(m, m->profile->nodes[node].parent, MT_NODE_ROOT, 0);
 	else if (!matches)
 		matches = match_path(m, m->profile->nodes[group->node].parent, node, frame);
 	m->out->groups += matches;
 	m->out->value += matches ? value : 0;
 }
 
-void mt_icicle_match(struct mt_icicle_matches *out, const struct mt_profile *profile, const struct mt_symbols *symbols,
-	struct mt_tree *tree, uint32_t root, uint32_t skip, struct mt_pattern *pattern)
+void mt_icicle_match(struct mt_icicle_matches *out, const struct mt_profile *profile,
+	const struct mt_symbols *symbols, struct mt_tree *tree, uint32_t root, uint32_t skip,
+	struct mt_pattern *pattern)
 {
-	enum mt_metric metric = mt_metric_info(mt_tree_metric(tree))->sums ? mt_tree_metric(tree) : MT_METRIC_SIZE;
-	struct matcher m = {.profile = profile, .symbols = symbols, .pattern = pattern, .metric = metric,
-		.inverted = mt_tree_inverted(tree), .out = out, .functions = mt_alloc(symbols->strings.count + 1),
-		.places = mt_alloc((size_t)profile->pc_count + 1), .nodes = mt_alloc((size_t)profile->node_count + 1),
-		.path = mt_alloc(((size_t)profile->node_count + 1) * sizeof *m.path)};
+	enum mt_metric metric =
+		mt_metric_info(mt_tree_metric(tree))->sums ? mt_tree_metric(tree) : MT_METRIC_SIZE;
+	struct matcher m = {
+		.profile = profile,
+		.symbols = symbols,
+		.pattern = pattern,
+		.metric = metric,
+		.inverted = mt_tree_inverted(tree),
+		.out = out,
+		.functions = mt_alloc(symbols->strings.count + 1),
+		.places = mt_alloc((size_t)profile->pc_count + 1),
+		.nodes = mt_alloc((size_t)profile->node_count + 1),
+		.path = mt_alloc(((size_t)profile->node_count + 1) * sizeof *m.path),
+	};
 	bool whole = root == mt_tree_root(tree); /* it stands for no function */
 	struct mt_backtrace_frame label;
 
@@ -342,7 +379,7 @@ void mt_icicle_match(struct mt_icicle_matches *out, const struct mt_profile *pro
 		mt_tree_visit(tree, root, match_group, &m);
 	else
 		for (uint32_t child = behind(tree, root, skip); child != MT_NO_NODE;
-				child = mt_tree_get(tree, child)->next_sibling)
+			child = mt_tree_get(tree, child)->next_sibling)
 			mt_tree_visit(tree, child, match_group, &m);
 	free(m.functions);
 	free(m.places);

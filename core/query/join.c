@@ -128,10 +128,24 @@ static bool at_peak(const struct join *j, uint64_t number, bool ends)
 
 static void fill(const struct join *j, struct mt_allocation *a, const struct mt_live_cell *c)
 {
-	*a = (struct mt_allocation){.number = c->number, .address = c->address, .size = c->size, .usable = c->usable,
-		.time_ns = c->time_ns, .end_ns = MT_LIVE, .group = c->group, .thread = c->thread,
-		.chain = c->number, .position = 1, .chain_length = 1, .first_size = c->size, .last_size = c->size,
-		.chain_start_ns = c->time_ns, .chain_end_ns = MT_LIVE, .at_peak = at_peak(j, c->number, false)};
+	*a = (struct mt_allocation){
+		.number = c->number,
+		.address = c->address,
+		.size = c->size,
+		.usable = c->usable,
+		.time_ns = c->time_ns,
+		.end_ns = MT_LIVE,
+		.group = c->group,
+		.thread = c->thread,
+		.chain = c->number,
+		.position = 1,
+		.chain_length = 1,
+		.first_size = c->size,
+		.last_size = c->size,
+		.chain_start_ns = c->time_ns,
+		.chain_end_ns = MT_LIVE,
+		.at_peak = at_peak(j, c->number, false),
+	};
 	if (j->question->marker_count && !j->bits)
 		a->marker = mt_question_marker(j->question, c->number, c->time_ns);
 	if (c->state == MT_LIVE_RELEASED) {
@@ -165,7 +179,8 @@ static int finish_chain(struct join *j, uint32_t index, const struct mt_allocati
 }
 
 /* A block is over, and so is its chain. may_wait: a note about it may come. */
-static int end_cell(struct join *j, struct mt_allocation *a, const struct mt_live_cell *c, bool may_wait)
+static int end_cell(struct join *j, struct mt_allocation *a, const struct mt_live_cell *c,
+	bool may_wait)
 {
 	uint32_t chain = c->chain;
 	int result = 0;
@@ -211,7 +226,12 @@ static int continue_chain(struct join *j, uint64_t number, uint32_t *chain)
 		struct chain *of = &j->pool[*chain - 1];
 
 		if (!c->chain)
-			*of = (struct chain){.first = c->number, .start_ns = c->time_ns, .first_size = c->size, .length = 1};
+			*of = (struct chain){
+				.first = c->number,
+				.start_ns = c->time_ns,
+				.first_size = c->size,
+				.length = 1,
+			};
 		a.chain = of->first;
 		a.position = of->length++;
 		a.first_size = of->first_size;
@@ -226,8 +246,8 @@ static int continue_chain(struct join *j, uint64_t number, uint32_t *chain)
 	return result;
 }
 
-static struct mt_live_cell *keep(struct join *j, const struct mt_event *e, const struct mt_event *after, bool chosen,
-	uint32_t chain)
+static struct mt_live_cell *keep(struct join *j, const struct mt_event *e,
+	const struct mt_event *after, bool chosen, uint32_t chain)
 {
 	struct mt_live_cell *c = mt_live_insert(&j->live, e->number);
 
@@ -253,7 +273,8 @@ static int allocate(struct join *j, const struct mt_event *e, const struct mt_ev
 		return fault(j, "an allocation has a number that does not follow the one before");
 	if (e->group >= j->question->source->profile->group_count)
 		return fault(j, "an allocation names a group that is not defined");
-	if (e->type == MT_EVENT_REALLOCATE && e->previous >= e->number && e->previous != NO_PREVIOUS)
+	if (e->type == MT_EVENT_REALLOCATE && e->previous >= e->number
+		&& e->previous != NO_PREVIOUS)
 		return fault(j, "a realloc continues a block that was not there");
 	j->started = true;
 	j->next_number = e->number + 1;
@@ -275,8 +296,13 @@ static int release(struct join *j, const struct mt_event *e, struct mt_live_cell
 		return fault(j, "a free names a block that is not live");
 	c->aside = take_release(j);
 	j->last_release = c->aside + 1;
-	j->releases[c->aside] = (struct release){.end_ns = e->time_ns, .thread = e->thread,
-		.kind = e->kind, .between = j->sequence[c->thread] - c->thread_sequence, .at_peak = at_peak(j, c->number, true)};
+	j->releases[c->aside] = (struct release){
+		.end_ns = e->time_ns,
+		.thread = e->thread,
+		.kind = e->kind,
+		.between = j->sequence[c->thread] - c->thread_sequence,
+		.at_peak = at_peak(j, c->number, true),
+	};
 	c->state = MT_LIVE_RELEASED;
 	return 0;
 }
@@ -351,7 +377,8 @@ static inline int join_event(struct join *j, const struct mt_event *e, const str
 
 #define FAR 16u
 #define NEAR 8u
-static inline void look_ahead(const struct join *j, const struct mt_event *far, const struct mt_event *near)
+static inline void look_ahead(const struct join *j, const struct mt_event *far,
+	const struct mt_event *near)
 {
 	if (far->type == MT_EVENT_FREE || far->type == MT_EVENT_RELEASE)
 		mt_live_prefetch(&j->live, far->number);
@@ -359,7 +386,8 @@ static inline void look_ahead(const struct join *j, const struct mt_event *far, 
 		__builtin_prefetch(mt_live_guess(&j->live, near->number), 1);
 }
 
-static int on_events(void *context, const struct mt_event *events, uint32_t count, const struct mt_event *after)
+static int on_events(void *context, const struct mt_event *events, uint32_t count,
+	const struct mt_event *after)
 {
 	struct join *j = context;
 	int result = 0;
@@ -379,12 +407,17 @@ static uint32_t resume_chain(struct join *j, const struct mt_checkpoint_block *b
 		return 0;
 	uint32_t chain = take_chain(j);
 
-	j->pool[chain - 1] = (struct chain){.first = b->chain, .start_ns = b->chain_start_ns, .first_size = b->first_size,
-		.length = b->position};
+	j->pool[chain - 1] = (struct chain){
+		.first = b->chain,
+		.start_ns = b->chain_start_ns,
+		.first_size = b->first_size,
+		.length = b->position,
+	};
 	return chain;
 }
 
-static int resume(void *context, const struct mt_checkpoint *checkpoint, const struct mt_checkpoint_block *b)
+static int resume(void *context, const struct mt_checkpoint *checkpoint,
+	const struct mt_checkpoint_block *b)
 {
 	struct join *j = context;
 	struct mt_resumed events;
@@ -402,15 +435,20 @@ static int resume(void *context, const struct mt_checkpoint *checkpoint, const s
 		mt_bits_set(j->bits, b->number, false);
 	if (!chosen && !j->chains)
 		return 0;
-	keep(j, events.events, events.after, chosen, resume_chain(j, b))->thread_sequence = b->sequence;
+	keep(j, events.events, events.after, chosen, resume_chain(j, b))->thread_sequence =
+		b->sequence;
 	if (!b->released)
 		return 0;
 	struct mt_live_cell *c = mt_live_find(&j->live, b->number);
 	uint64_t between = checkpoint->threads[b->thread].allocations - b->sequence;
 
 	c->aside = take_release(j);
-	j->releases[c->aside] = (struct release){.end_ns = checkpoint->time_ns, .thread = b->thread,
-		.kind = MT_KIND_REALLOC, .between = b->temporary ? 0 : between};
+	j->releases[c->aside] = (struct release){
+		.end_ns = checkpoint->time_ns,
+		.thread = b->thread,
+		.kind = MT_KIND_REALLOC,
+		.between = b->temporary ? 0 : between,
+	};
 	c->state = MT_LIVE_RELEASED;
 	return 0;
 }
@@ -456,9 +494,17 @@ static void begin(struct join *j, struct mt_pass *pass, bool addresses)
 	const struct mt_question *q = j->question;
 
 	addresses |= (q->needs & MT_FILTER_NEEDS_ADDRESS) != 0;
-	*pass = (struct mt_pass){.wants = addresses ? MT_TRACE_ADDRESSES : 0, .from_range = !j->chains, .events = on_events,
-		.resume = resume, .idle = is_idle, .fault = &j->fault, .context = j};
-	j->sequence = mt_alloc(((size_t)q->source->profile->thread_count + 1) * sizeof *j->sequence);
+	*pass = (struct mt_pass){
+		.wants = addresses ? MT_TRACE_ADDRESSES : 0,
+		.from_range = !j->chains,
+		.events = on_events,
+		.resume = resume,
+		.idle = is_idle,
+		.fault = &j->fault,
+		.context = j,
+	};
+	j->sequence =
+		mt_alloc(((size_t)q->source->profile->thread_count + 1) * sizeof *j->sequence);
 	mt_live_init(&j->live);
 }
 
@@ -476,26 +522,36 @@ static int end(struct join *j, int result)
 	return result;
 }
 
-int mt_join(const struct mt_question *q, unsigned wants, int (*visit)(void *context, const struct mt_allocation *),
-	void *context, struct mt_err *err)
+int mt_join(const struct mt_question *q, unsigned wants,
+	int (*visit)(void *context, const struct mt_allocation *), void *context,
+	struct mt_err *err)
 {
-	struct join j = {.question = q, .visit = visit, .context = context,
-		.chains = wants & MT_SCAN_CHAINS || q->needs & MT_FILTER_NEEDS_CHAIN, .stacks = wants & MT_SCAN_STACKS};
+	struct join j = {
+		.question = q,
+		.visit = visit,
+		.context = context,
+		.chains = wants & MT_SCAN_CHAINS || q->needs & MT_FILTER_NEEDS_CHAIN,
+		.stacks = wants & MT_SCAN_STACKS,
+	};
 	struct mt_pass pass;
 
 	begin(&j, &pass, wants & MT_SCAN_ADDRESSES);
 	return end(&j, mt_question_pass(q, &pass, err));
 }
 
-int mt_join_bits(const struct mt_question *const *questions, struct mt_bits *const *bits, unsigned count, struct mt_err *err)
+int mt_join_bits(const struct mt_question *const *questions, struct mt_bits *const *bits,
+	unsigned count, struct mt_err *err)
 {
 	struct join joins[MT_MATCHES_MOST];
 	struct mt_pass passes[MT_MATCHES_MOST] = {0};
 	int result, first = 0;
 
 	for (unsigned i = 0; i < count; i++) {
-		joins[i] = (struct join){.question = questions[i], .bits = bits[i],
-			.chains = questions[i]->needs & MT_FILTER_NEEDS_CHAIN};
+		joins[i] = (struct join){
+			.question = questions[i],
+			.bits = bits[i],
+			.chains = questions[i]->needs & MT_FILTER_NEEDS_CHAIN,
+		};
 		begin(&joins[i], &passes[i], false);
 	}
 	result = mt_question_passes(questions, passes, count, err);

@@ -24,25 +24,26 @@ static bool is_for_the_log(enum mt_filter_field field)
 	case MT_FILTER_SIZE_MIN:
 	case MT_FILTER_SIZE_MAX:
 	case MT_FILTER_ADDRESS_MIN:
-	case MT_FILTER_ADDRESS_MAX:
-		return true;
-	default:
-		return false;
+	case MT_FILTER_ADDRESS_MAX: return true;
+	default: return false;
 	}
 }
 
 static int check(const struct mt_filter *filter, struct mt_err *err)
 {
 	for (int i = 0; i < MT_FILTER_COUNT; i++)
-		if (mt_filter_get(filter, (enum mt_filter_field)i) && !is_for_the_log((enum mt_filter_field)i))
-			return mt_fail(err, -EINVAL, "%s asks of blocks of the heap, which maps and calls are not; expected fields of "
-				"stack, time, thread, marker, size or address", mt_filter_info((enum mt_filter_field)i)->name);
+		if (mt_filter_get(filter, (enum mt_filter_field)i)
+			&& !is_for_the_log((enum mt_filter_field)i))
+			return mt_fail(err, -EINVAL,
+				"%s asks of blocks of the heap, which maps and calls are not; "
+				"expected fields of stack, time, thread, marker, size or address",
+				mt_filter_info((enum mt_filter_field)i)->name);
 	return 0;
 }
 
 /* Verdicts by stack: to the filter, each entry is a group of one. */
-static int match_stacks(uint8_t *matches, const struct mt_profile *p, const struct mt_symbols *symbols, struct mt_filter *filter,
-	struct mt_err *err)
+static int match_stacks(uint8_t *matches, const struct mt_profile *p,
+	const struct mt_symbols *symbols, struct mt_filter *filter, struct mt_err *err)
 {
 	struct mt_profile entries = *p;
 
@@ -56,8 +57,8 @@ static int match_stacks(uint8_t *matches, const struct mt_profile *p, const stru
 	return result;
 }
 
-int mt_log_match(uint8_t *matches, const struct mt_profile *p, const struct mt_symbols *symbols, struct mt_filter *filter,
-	struct mt_err *err)
+int mt_log_match(uint8_t *matches, const struct mt_profile *p, const struct mt_symbols *symbols,
+	struct mt_filter *filter, struct mt_err *err)
 {
 	struct mt_filter_bounds bounds = {0};
 	uint32_t marker = 0;
@@ -74,8 +75,13 @@ int mt_log_match(uint8_t *matches, const struct mt_profile *p, const struct mt_s
 		result = mt_filter_compile(&bounds, filter, p, err);
 	for (uint32_t i = 0; i < p->log_count && !result; i++) {
 		const struct mt_log_entry *e = &p->log[i];
-		struct mt_allocation as = {.time_ns = e->time_ns, .thread = e->thread, .address = e->values[0], .size = e->values[1],
-			.marker = marker};
+		struct mt_allocation as = {
+			.time_ns = e->time_ns,
+			.thread = e->thread,
+			.address = e->values[0],
+			.size = e->values[1],
+			.marker = marker,
+		};
 
 		matches[i] = matches[i] && mt_filter_allocation_matches(&bounds, &as);
 		if (e->type == MT_LOG_MARKER)

@@ -1,5 +1,6 @@
-/* What a filter leaves of a recording, as a profile. Where the filter asks of groups alone, their totals are it; else the
- * matching allocations are fed to the model, all others tell it when the whole heap is at its peak. */
+/* What a filter leaves of a recording, as a profile. Where the filter asks of groups alone, their
+ * totals are it; else the matching allocations are fed to the model, all others tell it when the
+ * whole heap is at its peak. */
 #include "core/query/question.h"
 
 #include "core/model/replay.h"
@@ -11,7 +12,7 @@
 struct match {
 	struct mt_matched *out;
 	struct mt_question question;
-	bool events;  /* its fields ask for them */
+	bool events; /* its fields ask for them */
 	struct mt_bits bits;
 	bool decided; /* the bits stand already */
 	struct mt_replay replay;
@@ -68,7 +69,8 @@ static void match_groups(struct mt_profile *p, const struct mt_profile *of, cons
 
 /* ---- by events ---- */
 
-static void choose(struct match *m, const struct mt_event *events, uint32_t count, const struct mt_event *after)
+static void choose(struct match *m, const struct mt_event *events, uint32_t count,
+	const struct mt_event *after)
 {
 	const struct mt_question *q = &m->question;
 	uint32_t groups = q->source->profile->group_count;
@@ -78,12 +80,14 @@ static void choose(struct match *m, const struct mt_event *events, uint32_t coun
 
 		if (e->type > MT_EVENT_REALLOCATE)
 			continue;
-		m->chosen[i] = m->decided ? mt_bits_get(&m->bits, e->number) :
-			e->group < groups && mt_question_takes(q, e, i + 1 < count ? &events[i + 1] : after);
+		m->chosen[i] = m->decided ? mt_bits_get(&m->bits, e->number)
+					  : e->group < groups
+				&& mt_question_takes(q, e, i + 1 < count ? &events[i + 1] : after);
 	}
 }
 
-static int on_events(void *context, const struct mt_event *events, uint32_t count, const struct mt_event *after)
+static int on_events(void *context, const struct mt_event *events, uint32_t count,
+	const struct mt_event *after)
 {
 	struct match *m = context;
 
@@ -102,12 +106,13 @@ static void add_share(struct mt_group *g, uint64_t size)
 	g->at_peak_bytes += size;
 }
 
-static int resume(void *context, const struct mt_checkpoint *checkpoint, const struct mt_checkpoint_block *b)
+static int resume(void *context, const struct mt_checkpoint *checkpoint,
+	const struct mt_checkpoint_block *b)
 {
 	struct match *m = context;
 	const struct mt_info *info = &m->question.source->profile->info;
-	bool peak_is_gone = info->peak_ns < checkpoint->time_ns && info->peak_ns >= m->replay.from_ns
-		&& info->peak_ns <= m->replay.to_ns;
+	bool peak_is_gone = info->peak_ns < checkpoint->time_ns
+		&& info->peak_ns >= m->replay.from_ns && info->peak_ns <= m->replay.to_ns;
 	struct mt_resumed events;
 
 	if (!b) {
@@ -121,8 +126,8 @@ static int resume(void *context, const struct mt_checkpoint *checkpoint, const s
 		return 0;
 	}
 	mt_question_resumed(&events, b);
-	bool chosen = m->decided ? mt_bits_get(&m->bits, b->number) :
-		mt_question_takes(&m->question, events.events, events.after);
+	bool chosen = m->decided ? mt_bits_get(&m->bits, b->number)
+				 : mt_question_takes(&m->question, events.events, events.after);
 
 	mt_replay_take(&m->replay, b, chosen, checkpoint->time_ns);
 	if (chosen && peak_is_gone && b->time_ns <= info->peak_ns)
@@ -144,7 +149,8 @@ static void finish_samples(struct mt_replay *r, const struct mt_profile *of)
 	mt_model_advance(&r->model, last > of->info.wall_ns ? last : of->info.wall_ns, 0);
 	mt_model_settle(&r->model);
 	p->info.wall_ns = of->info.wall_ns;
-	for (uint32_t i = 0; p->step_ns == of->step_ns && i < p->sample_count && i < of->sample_count; i++)
+	for (uint32_t i = 0;
+		p->step_ns == of->step_ns && i < p->sample_count && i < of->sample_count; i++)
 		p->samples[i].memory = of->samples[i].memory;
 }
 
@@ -153,8 +159,14 @@ static void replay_begin(struct match *m, struct mt_pass *pass)
 	struct mt_profile *p = &m->out->profile;
 	const struct mt_question *q = &m->question;
 
-	*pass = (struct mt_pass){.wants = q->needs & MT_FILTER_NEEDS_ADDRESS && !m->decided ? MT_TRACE_ADDRESSES : 0,
-		.events = on_events, .resume = resume, .idle = is_idle, .fault = &m->replay.fault, .context = m};
+	*pass = (struct mt_pass){
+		.wants = q->needs & MT_FILTER_NEEDS_ADDRESS && !m->decided ? MT_TRACE_ADDRESSES : 0,
+		.events = on_events,
+		.resume = resume,
+		.idle = is_idle,
+		.fault = &m->replay.fault,
+		.context = m,
+	};
 	begin(p, q->source->profile);
 	mt_replay_init(&m->replay, p);
 	m->replay.choosing = true;
@@ -232,11 +244,12 @@ static bool peak_may_be_gone(const struct mt_info *info, const struct mt_filter_
 {
 	bool peak_inside = info->peak_ns >= range->from_ns && info->peak_ns <= range->to_ns;
 
-	return range->from_ns < info->history_from_ns && !(peak_inside && info->peak_ns >= info->history_from_ns);
+	return range->from_ns < info->history_from_ns
+		&& !(peak_inside && info->peak_ns >= info->history_from_ns);
 }
 
-static int open_match(struct match *m, const struct mt_source *source, struct mt_filter *filter, unsigned wants,
-	struct mt_err *err)
+static int open_match(struct match *m, const struct mt_source *source, struct mt_filter *filter,
+	unsigned wants, struct mt_err *err)
 {
 	struct mt_matched *out = m->out;
 	const struct mt_question *q = &m->question;
@@ -260,7 +273,8 @@ static int open_match(struct match *m, const struct mt_source *source, struct mt
 static void close_match(struct match *m, int result)
 {
 	if (!result && m->events)
-		m->out->profile.info.peak_unsure = peak_may_be_gone(&m->question.source->profile->info, &m->question.bounds);
+		m->out->profile.info.peak_unsure =
+			peak_may_be_gone(&m->question.source->profile->info, &m->question.bounds);
 	if (result)
 		mt_matched_free(m->out);
 	free(m->chosen);
@@ -268,8 +282,8 @@ static void close_match(struct match *m, int result)
 	mt_question_free(&m->question);
 }
 
-int mt_match_several(struct mt_matched *const *outs, const struct mt_source *source, struct mt_filter *const *filters,
-	unsigned count, unsigned wants, struct mt_err *err)
+int mt_match_several(struct mt_matched *const *outs, const struct mt_source *source,
+	struct mt_filter *const *filters, unsigned count, unsigned wants, struct mt_err *err)
 {
 	struct match matches[MT_MATCHES_MOST] = {0}, *by_events[MT_MATCHES_MOST];
 	unsigned events = 0;
@@ -291,8 +305,8 @@ int mt_match_several(struct mt_matched *const *outs, const struct mt_source *sou
 	return result;
 }
 
-int mt_match(struct mt_matched *out, const struct mt_source *source, struct mt_filter *filter, unsigned wants,
-	struct mt_err *err)
+int mt_match(struct mt_matched *out, const struct mt_source *source, struct mt_filter *filter,
+	unsigned wants, struct mt_err *err)
 {
 	return mt_match_several(&out, source, &filter, 1, wants, err);
 }

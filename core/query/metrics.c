@@ -15,10 +15,8 @@ static bool metric_sums(enum mt_metric metric)
 	case MT_METRIC_INTERVAL:
 	case MT_METRIC_AGE:
 	case MT_METRIC_GROWTH:
-	case MT_METRIC_SUSPECT:
-		return false;
-	default:
-		return true;
+	case MT_METRIC_SUSPECT: return false;
+	default: return true;
 	}
 }
 
@@ -66,7 +64,8 @@ static bool is_single(const struct mt_profile *profile, const struct mt_group *g
 
 static bool is_watched(const struct mt_profile *profile, const struct mt_group *group)
 {
-	return profile->scores && is_single(profile, group) && group - profile->groups < profile->score_count;
+	return profile->scores && is_single(profile, group)
+		&& group - profile->groups < profile->score_count;
 }
 
 static uint64_t suspect(const struct mt_profile *profile, const struct mt_group *group)
@@ -83,63 +82,44 @@ uint64_t mt_metric_value(const struct mt_profile *profile, const struct mt_group
 	enum mt_metric metric)
 {
 	switch (metric) {
-	case MT_METRIC_LEAKED_SIZE:
-		return group->live_bytes;
-	case MT_METRIC_LEAKED_COUNT:
-		return group->live_count;
-	case MT_METRIC_SIZE:
-		return group->allocated_bytes;
-	case MT_METRIC_ALLOCATED_COUNT:
-		return group->allocated_count;
-	case MT_METRIC_AT_PEAK_SIZE:
-		return group->at_peak_bytes;
-	case MT_METRIC_AT_PEAK_COUNT:
-		return group->at_peak_count;
-	case MT_METRIC_OWN_PEAK_SIZE:
-		return group->own_peak_bytes;
-	case MT_METRIC_OWN_PEAK_COUNT:
-		return group->own_peak_count;
-	case MT_METRIC_TEMPORARY_COUNT:
-		return group->temporary_count;
-	case MT_METRIC_MIN_SIZE:
-		return group->min_size;
-	case MT_METRIC_MAX_SIZE:
-		return group->max_size;
-	case MT_METRIC_MIN_TIMESTAMP:
-		return group->first_ns;
-	case MT_METRIC_MAX_TIMESTAMP:
-		return group->last_ns;
-	case MT_METRIC_INTERVAL:
-		return group->last_ns - group->first_ns;
-	case MT_METRIC_AGE:
-		return age(profile, group);
-	case MT_METRIC_GROWTH:
-		return growth(profile, group);
-	case MT_METRIC_SUSPECT:
-		return suspect(profile, group);
-	case MT_METRIC_RANGE_LIVE_SIZE:
-		return mt_group_range_live_bytes(group);
-	case MT_METRIC_RANGE_LIVE_COUNT:
-		return mt_group_range_live_count(group);
+	case MT_METRIC_LEAKED_SIZE: return group->live_bytes;
+	case MT_METRIC_LEAKED_COUNT: return group->live_count;
+	case MT_METRIC_SIZE: return group->allocated_bytes;
+	case MT_METRIC_ALLOCATED_COUNT: return group->allocated_count;
+	case MT_METRIC_AT_PEAK_SIZE: return group->at_peak_bytes;
+	case MT_METRIC_AT_PEAK_COUNT: return group->at_peak_count;
+	case MT_METRIC_OWN_PEAK_SIZE: return group->own_peak_bytes;
+	case MT_METRIC_OWN_PEAK_COUNT: return group->own_peak_count;
+	case MT_METRIC_TEMPORARY_COUNT: return group->temporary_count;
+	case MT_METRIC_MIN_SIZE: return group->min_size;
+	case MT_METRIC_MAX_SIZE: return group->max_size;
+	case MT_METRIC_MIN_TIMESTAMP: return group->first_ns;
+	case MT_METRIC_MAX_TIMESTAMP: return group->last_ns;
+	case MT_METRIC_INTERVAL: return group->last_ns - group->first_ns;
+	case MT_METRIC_AGE: return age(profile, group);
+	case MT_METRIC_GROWTH: return growth(profile, group);
+	case MT_METRIC_SUSPECT: return suspect(profile, group);
+	case MT_METRIC_RANGE_LIVE_SIZE: return mt_group_range_live_bytes(group);
+	case MT_METRIC_RANGE_LIVE_COUNT: return mt_group_range_live_count(group);
 	case MT_METRIC_RANGE_FREED_SIZE:
 		return group->allocated_bytes - mt_group_range_live_bytes(group);
 	case MT_METRIC_RANGE_FREED_COUNT:
 		return group->allocated_count - mt_group_range_live_count(group);
-	case MT_METRIC_COUNT:
-		break;
+	case MT_METRIC_COUNT: break;
 	}
 	return 0;
 }
 
 bool mt_metric_is_known(const struct mt_group *group, enum mt_metric metric)
 {
-	bool peak = metric == MT_METRIC_AT_PEAK_SIZE || metric == MT_METRIC_AT_PEAK_COUNT || metric == MT_METRIC_OWN_PEAK_SIZE ||
-		metric == MT_METRIC_OWN_PEAK_COUNT;
+	bool peak = metric == MT_METRIC_AT_PEAK_SIZE || metric == MT_METRIC_AT_PEAK_COUNT
+		|| metric == MT_METRIC_OWN_PEAK_SIZE || metric == MT_METRIC_OWN_PEAK_COUNT;
 
 	return !peak || !(group->flags & MT_GROUP_NO_PEAKS);
 }
 
-bool mt_metric_is_estimated(const struct mt_profile *profile, const struct mt_group *group, enum mt_metric metric)
+bool mt_metric_is_estimated(const struct mt_profile *profile, const struct mt_group *group,
+	enum mt_metric metric)
 {
 	bool single = is_single(profile, group);
 
@@ -149,9 +129,11 @@ bool mt_metric_is_estimated(const struct mt_profile *profile, const struct mt_gr
 		return !single && group->flags & MT_GROUP_SUMMED;
 	if (metric == MT_METRIC_AT_PEAK_SIZE || metric == MT_METRIC_AT_PEAK_COUNT)
 		return profile->info.peak_unsure;
-	if (metric != MT_METRIC_LEAKED_SIZE && metric != MT_METRIC_LEAKED_COUNT && metric < MT_METRIC_GROWTH)
+	if (metric != MT_METRIC_LEAKED_SIZE && metric != MT_METRIC_LEAKED_COUNT
+		&& metric < MT_METRIC_GROWTH)
 		return false;
-	return single ? mt_profile_is_estimated(profile, group) : (group->flags & MT_GROUP_ESTIMATED) != 0;
+	return single ? mt_profile_is_estimated(profile, group)
+		      : (group->flags & MT_GROUP_ESTIMATED) != 0;
 }
 
 void mt_group_sum(struct mt_group *sum, const struct mt_group *group)

@@ -11,12 +11,12 @@
 #include <string.h>
 #include <time.h>
 
-#define PATTERN_MAX 4096     /* bytes */
-#define MATCH_LIMIT 200000u  /* steps in one string: about a millisecond */
-#define HEAP_LIMIT 16384u    /* KiB */
+#define PATTERN_MAX 4096    /* bytes */
+#define MATCH_LIMIT 200000u /* steps in one string: about a millisecond */
+#define HEAP_LIMIT 16384u   /* KiB */
 #define JIT_STACK (512 * 1024)
 #define PASS_NS 2000000000ull /* for all strings of one pass */
-#define CLOCK_EVERY 64u      /* matches between two looks at the clock */
+#define CLOCK_EVERY 64u       /* matches between two looks at the clock */
 
 struct mt_pattern {
 	const char *name; /* borrowed, static */
@@ -43,20 +43,16 @@ static const char *expected_words(int code)
 	switch (code) {
 	case PCRE2_ERROR_END_BACKSLASH:
 		return "a character after the backslash ('\\\\' for a backslash itself)";
-	case PCRE2_ERROR_QUANTIFIER_OUT_OF_ORDER:
-		return "the smaller number first, as in {2,5}";
-	case PCRE2_ERROR_MISSING_SQUARE_BRACKET:
-		return "']' ('\\[' for a bracket itself)";
-	case PCRE2_ERROR_CLASS_RANGE_ORDER:
-		return "the smaller character first, as in [a-z]";
+	case PCRE2_ERROR_QUANTIFIER_OUT_OF_ORDER: return "the smaller number first, as in {2,5}";
+	case PCRE2_ERROR_MISSING_SQUARE_BRACKET: return "']' ('\\[' for a bracket itself)";
+	case PCRE2_ERROR_CLASS_RANGE_ORDER: return "the smaller character first, as in [a-z]";
 	case PCRE2_ERROR_QUANTIFIER_INVALID:
-		return "something to repeat before it ('\\*', '\\+', '\\?' for the character itself)";
-	case PCRE2_ERROR_MISSING_CLOSING_PARENTHESIS:
-		return "')' ('\\(' for a parenthesis itself)";
+		return "something to repeat before it ('\\*', "
+		       "'\\+', '\\?' for the character itself)";
+	case PCRE2_ERROR_MISSING_CLOSING_PARENTHESIS: return "')' ('\\(' for a parenthesis itself)";
 	case PCRE2_ERROR_UNMATCHED_CLOSING_PARENTHESIS:
 		return "'(' before it ('\\)' for a parenthesis itself)";
-	default:
-		return "a PCRE2 regular expression";
+	default: return "a PCRE2 regular expression";
 	}
 }
 
@@ -71,16 +67,19 @@ static size_t character_at(const char *text, size_t offset)
 	return characters;
 }
 
-static void fail_syntax(struct mt_err *err, const char *name, const char *text, int code, size_t offset)
+static void fail_syntax(struct mt_err *err, const char *name, const char *text, int code,
+	size_t offset)
 {
 	char reason[200] = "error";
 	bool printable = true;
 
 	pcre2_get_error_message(code, (PCRE2_UCHAR *)reason, sizeof reason);
 	for (const char *c = text; *c; c++)
-		printable = printable && (unsigned char)*c >= 0x20 && (code > 0 || (unsigned char)*c < 0x7f);
+		printable = printable && (unsigned char)*c >= 0x20
+			&& (code > 0 || (unsigned char)*c < 0x7f);
 	mt_fail(err, -EINVAL, "%s: %s at character %zu of '%.100s'; expected %s", name, reason,
-		character_at(text, offset), printable ? text : "(unprintable)", expected_words(code));
+		character_at(text, offset), printable ? text : "(unprintable)",
+		expected_words(code));
 }
 
 /* ---- compiling ---- */
@@ -99,7 +98,8 @@ static bool has_capital(const char *text)
 	if (!search)
 		return true;
 	pcre2_match_data *data = pcre2_match_data_create(1, NULL);
-	int matched = pcre2_match(search, (PCRE2_SPTR)text, PCRE2_ZERO_TERMINATED, 0, 0, data, NULL);
+	int matched =
+		pcre2_match(search, (PCRE2_SPTR)text, PCRE2_ZERO_TERMINATED, 0, 0, data, NULL);
 
 	pcre2_match_data_free(data);
 	pcre2_code_free(search);
@@ -119,8 +119,8 @@ struct mt_pattern *mt_pattern_new(const char *text, const char *name, struct mt_
 	}
 	if (!has_capital(text))
 		options |= PCRE2_CASELESS;
-	pcre2_code *compiled = pcre2_compile((PCRE2_SPTR)text, PCRE2_ZERO_TERMINATED, options, &code,
-		&offset, NULL);
+	pcre2_code *compiled = pcre2_compile((PCRE2_SPTR)text, PCRE2_ZERO_TERMINATED, options,
+		&code, &offset, NULL);
 
 	if (!compiled) {
 		fail_syntax(err, name, text, code, offset);
@@ -134,7 +134,8 @@ struct mt_pattern *mt_pattern_new(const char *text, const char *name, struct mt_
 	pattern->context = pcre2_match_context_create(NULL);
 	pcre2_set_match_limit(pattern->context, MATCH_LIMIT);
 	pcre2_set_heap_limit(pattern->context, HEAP_LIMIT);
-	/* Without JIT (not built in, or no executable memory) the interpreter matches the same, slower. */
+	/* Without JIT (not built in, or no executable memory) the interpreter matches the same,
+	 * slower. */
 	if (!pcre2_jit_compile(compiled, PCRE2_JIT_COMPLETE)) {
 		pattern->stack = pcre2_jit_stack_create(32 * 1024, JIT_STACK, NULL);
 		pcre2_jit_stack_assign(pattern->context, NULL, pattern->stack);
@@ -166,7 +167,8 @@ int mt_pattern_match(struct mt_pattern *pattern, const char *text, struct mt_err
 {
 	if (++pattern->matches % CLOCK_EVERY == 0 && now_ns() > pattern->deadline_ns)
 		return mt_fail(err, -ETIME,
-			"%s: the pattern needs more than %d seconds for all names; expected a simpler one",
+			"%s: the pattern needs more than %d seconds "
+			"for all names; expected a simpler one",
 			pattern->name, (int)(PASS_NS / 1000000000u));
 	int status = pcre2_match(pattern->code, (PCRE2_SPTR)text, PCRE2_ZERO_TERMINATED, 0, 0,
 		pattern->data, pattern->context);

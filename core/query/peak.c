@@ -14,7 +14,8 @@ struct seeker {
 
 static int allocate(struct seeker *s, const struct mt_event *e)
 {
-	struct mt_live_cell *old = e->type == MT_EVENT_REALLOCATE ? mt_live_find(&s->live, e->previous) : NULL;
+	struct mt_live_cell *old =
+		e->type == MT_EVENT_REALLOCATE ? mt_live_find(&s->live, e->previous) : NULL;
 
 	if (e->number + 1 < s->at.allocations || e->number == UINT64_MAX) {
 		s->fault = "an allocation has a number that does not follow the one before";
@@ -48,7 +49,8 @@ static void end(struct seeker *s, const struct mt_event *e)
 		mt_live_remove(&s->live, c);
 }
 
-static int on_events(void *context, const struct mt_event *events, uint32_t count, const struct mt_event *after)
+static int on_events(void *context, const struct mt_event *events, uint32_t count,
+	const struct mt_event *after)
 {
 	struct seeker *s = context;
 
@@ -72,7 +74,8 @@ static int on_events(void *context, const struct mt_event *events, uint32_t coun
 	return 0;
 }
 
-static int resume(void *context, const struct mt_checkpoint *checkpoint, const struct mt_checkpoint_block *b)
+static int resume(void *context, const struct mt_checkpoint *checkpoint,
+	const struct mt_checkpoint_block *b)
 {
 	struct seeker *s = context;
 
@@ -93,7 +96,12 @@ int mt_question_find_peak(struct mt_question *q, struct mt_err *err)
 {
 	struct mt_question all = {.source = q->source, .share = 0, .bounds = {.to_ns = UINT64_MAX}};
 	struct seeker s = {0};
-	struct mt_pass pass = {.events = on_events, .resume = resume, .fault = &s.fault, .context = &s};
+	struct mt_pass pass = {
+		.events = on_events,
+		.resume = resume,
+		.fault = &s.fault,
+		.context = &s,
+	};
 
 	mt_live_init(&s.live);
 	int result = mt_question_pass(&all, &pass, err);
@@ -102,8 +110,9 @@ int mt_question_find_peak(struct mt_question *q, struct mt_err *err)
 	if (result < 0)
 		return result;
 	if (s.most != q->source->profile->info.peak_bytes)
-		return mt_fail(err, -ENOTSUP, "when the heap was largest is not in the events that this trace has; expected a time in "
-			"place of peak");
+		return mt_fail(err, -ENOTSUP,
+			"when the heap was largest is not in the events that this trace has; "
+			"expected a time in place of peak");
 	q->peak = s.peak;
 	return 0;
 }

@@ -16,9 +16,12 @@
 	X(ALLOCATED_COUNT, "allocated_count", "ALLOCS", "allocations in all", COUNT) \
 	X(AT_PEAK_SIZE, "at_peak_size", "AT PEAK", "bytes live at the peak of the heap", BYTES) \
 	X(AT_PEAK_COUNT, "at_peak_count", "PK BLKS", "blocks live at the peak of the heap", COUNT) \
-	X(OWN_PEAK_SIZE, "own_peak_size", "OWN PEAK", "largest number of live bytes of the group", BYTES) \
-	X(OWN_PEAK_COUNT, "own_peak_count", "OWN BLKS", "largest number of live blocks of the group", COUNT) \
-	X(TEMPORARY_COUNT, "temporary_count", "TEMP", "freed before the thread's next allocation", COUNT) \
+	X(OWN_PEAK_SIZE, "own_peak_size", "OWN PEAK", "largest number of live bytes of the group", \
+		BYTES) \
+	X(OWN_PEAK_COUNT, "own_peak_count", "OWN BLKS", \
+		"largest number of live blocks of the group", COUNT) \
+	X(TEMPORARY_COUNT, "temporary_count", "TEMP", "freed before the thread's next allocation", \
+		COUNT) \
 	X(MIN_SIZE, "min_size", "MIN", "smallest block", BYTES) \
 	X(MAX_SIZE, "max_size", "MAX", "largest block", BYTES) \
 	X(MIN_TIMESTAMP, "min_timestamp", "FIRST", "time of the first allocation", TIME) \
@@ -27,30 +30,36 @@
 	X(AGE, "age", "AGE", "since the first allocation", TIME) \
 	X(GROWTH, "growth", "GROWTH", "bytes leaked per second since the first allocation", BYTES) \
 	X(SUSPECT, "suspect", "SUSPECT", "how much it looks like a leak, 0 to 100", COUNT) \
-	X(RANGE_LIVE_SIZE, "range_live_size", "LIVE@TO", "bytes live at the end of the time range", BYTES) \
-	X(RANGE_LIVE_COUNT, "range_live_count", "BLKS@TO", "blocks live at the end of the time range", COUNT) \
-	X(RANGE_FREED_SIZE, "range_freed_size", "FREED", "bytes freed within the time range", BYTES) \
-	X(RANGE_FREED_COUNT, "range_freed_count", "FREES", "blocks freed within the time range", COUNT)
+	X(RANGE_LIVE_SIZE, "range_live_size", "LIVE@TO", \
+		"bytes live at the end of the time range", BYTES) \
+	X(RANGE_LIVE_COUNT, "range_live_count", "BLKS@TO", \
+		"blocks live at the end of the time range", COUNT) \
+	X(RANGE_FREED_SIZE, "range_freed_size", "FREED", "bytes freed within the time range", \
+		BYTES) \
+	X(RANGE_FREED_COUNT, "range_freed_count", "FREES", "blocks freed within the time range", \
+		COUNT)
 
 enum mt_metric {
 #define X(id, name, heading, words, unit) MT_METRIC_##id,
-	MT_METRICS(X)
+	MT_METRICS(X) MT_METRIC_COUNT,
 #undef X
-	MT_METRIC_COUNT,
 };
 enum mt_unit { MT_UNIT_COUNT, MT_UNIT_BYTES, MT_UNIT_TIME };
 struct mt_metric_info {
 	const char *name, *heading, *words;
 	enum mt_unit unit;
-	bool sums; /* whether the metric of a tree node is the sum of its groups' (else min or max) */
+	/* whether the metric of a tree node is the sum of its groups' (else min or max) */
+	bool sums;
 };
 const struct mt_metric_info *mt_metric_info(enum mt_metric);
 int mt_metric_find(const char *name); /* metric, or -1 */
 uint64_t mt_metric_value(const struct mt_profile *, const struct mt_group *, enum mt_metric);
 
-/* In the flags of a sum of groups: one of them has blocks that may be free, since frees were lost. */
+/* In the flags of a sum of groups: one of them has blocks that may be free, since frees were
+ * lost. */
 #define MT_GROUP_ESTIMATED 0x100u
-/* Of several groups, whose own peaks need not have been at one time: the sum of own peaks is an upper bound. */
+/* Of several groups, whose own peaks need not have been at one time: the sum of own peaks is an
+ * upper bound. */
 #define MT_GROUP_SUMMED 0x200u
 /* Of blocks that were only counted: what they were at a peak is not known. */
 #define MT_GROUP_NO_PEAKS 0x400u
@@ -60,77 +69,111 @@ bool mt_metric_is_estimated(const struct mt_profile *, const struct mt_group *, 
 
 /* ---- filter: one list of fields for CLI options, the prompt, its completion and the manual ----
  * X(id, name, kind, scope, choices, words). min and max are inclusive; all fields combine with and.
- * Kinds: REGEX; TIME a moment, or a percentage of the run; SPAN; BYTES; COUNT; COUNT_OR_PERCENT of the group's allocations;
- * SPAN_OR_PERCENT of the run; CHOICE "a|b|c"; THREAD its id or name; MARKER text; ADDRESS.
+ * Kinds: REGEX; TIME a moment, or a percentage of the run; SPAN; BYTES; COUNT; COUNT_OR_PERCENT of
+ * the group's allocations; SPAN_OR_PERCENT of the run; CHOICE "a|b|c"; THREAD its id or name;
+ * MARKER text; ADDRESS.
  * Scopes: what must be known to answer, see enum mt_filter_scope. */
-#define MT_FILTER_LIFETIMES "all|only_leaked|only_not_deallocated_in_current_range|only_deallocated_in_current_range|" \
+#define MT_FILTER_LIFETIMES \
+	"all|only_leaked|only_not_deallocated_in_current_range|only_deallocated_in_current_range|" \
 	"only_temporary|only_short_lived|only_whole_group_leaked|only_chain_leaked"
 #define MT_FILTER_FIELDS(X) \
-	X(FUNCTION_REGEX, "function_regex", REGEX, GROUP, NULL, "only where some frame's function matches") \
-	X(SOURCE_REGEX, "source_regex", REGEX, GROUP, NULL, "only where some frame's source file matches") \
-	X(MODULE_REGEX, "module_regex", REGEX, GROUP, NULL, "only where some frame's module path matches") \
-	X(NEGATIVE_FUNCTION_REGEX, "negative_function_regex", REGEX, GROUP, NULL, "only where no frame's function matches") \
-	X(NEGATIVE_SOURCE_REGEX, "negative_source_regex", REGEX, GROUP, NULL, "only where no frame's source file matches") \
-	X(NEGATIVE_MODULE_REGEX, "negative_module_regex", REGEX, GROUP, NULL, "only where no frame's module path matches") \
+	X(FUNCTION_REGEX, "function_regex", REGEX, GROUP, NULL, \
+		"only where some frame's function matches") \
+	X(SOURCE_REGEX, "source_regex", REGEX, GROUP, NULL, \
+		"only where some frame's source file matches") \
+	X(MODULE_REGEX, "module_regex", REGEX, GROUP, NULL, \
+		"only where some frame's module path matches") \
+	X(NEGATIVE_FUNCTION_REGEX, "negative_function_regex", REGEX, GROUP, NULL, \
+		"only where no frame's function matches") \
+	X(NEGATIVE_SOURCE_REGEX, "negative_source_regex", REGEX, GROUP, NULL, \
+		"only where no frame's source file matches") \
+	X(NEGATIVE_MODULE_REGEX, "negative_module_regex", REGEX, GROUP, NULL, \
+		"only where no frame's module path matches") \
 	X(FROM, "from", TIME, ALLOCATION, NULL, "only what was allocated at this time or later") \
 	X(TO, "to", TIME, ALLOCATION, NULL, "only what was allocated at this time or before") \
 	X(LIFETIME, "lifetime", CHOICE, END, MT_FILTER_LIFETIMES, \
-		"only_leaked: not freed by the end; only_not_deallocated_in_current_range, only_deallocated_in_current_range: by " \
-		"the time of the free against --from and --to; only_temporary: freed at all; only_short_lived: freed before the " \
-		"thread's next allocation; only_whole_group_leaked: of groups of which nothing was freed; only_chain_leaked: the " \
-		"last block of the chain of reallocs was not freed; all: the default") \
+		"only_leaked: not freed by the end; only_not_deallocated_in_current_range, " \
+		"only_deallocated_in_current_range: by the time of the free against --from and " \
+		"--to; only_temporary: freed at all; only_short_lived: freed before the thread's " \
+		"next allocation; only_whole_group_leaked: of groups of which nothing was freed; " \
+		"only_chain_leaked: the last block of the chain " \
+		"of reallocs was not freed; all: the default") \
 	X(SIZE_MIN, "size_min", BYTES, ALLOCATION, NULL, "only blocks of at least this size") \
 	X(SIZE_MAX, "size_max", BYTES, ALLOCATION, NULL, "only blocks of at most this size") \
 	X(LIFETIME_MIN, "lifetime_min", SPAN, END, NULL, \
-		"only blocks that lived at least this long; what was not freed lives until the end of the recording") \
-	X(LIFETIME_MAX, "lifetime_max", SPAN, END, NULL, "only blocks that lived at most this long") \
-	X(THREAD, "thread", THREAD, ALLOCATION, NULL, "only what threads of this name, or the one of this id, allocated") \
-	X(MARKER, "marker", MARKER, ALLOCATION, NULL, "only what was allocated while this was the last marker set") \
-	X(ALIVE_AT, "alive_at", TIME, END, NULL, "only blocks that were live at this time, or at the peak of the heap: peak") \
-	X(ALIVE_AT_2, "alive_at_2", TIME, END, NULL, "of the blocks of --alive-at only those that were not live at this time") \
-	X(ADDRESS_MIN, "address_min", ADDRESS, ALLOCATION, NULL, "only blocks that begin at this address or above") \
-	X(ADDRESS_MAX, "address_max", ADDRESS, ALLOCATION, NULL, "only blocks that begin at this address or below") \
+		"only blocks that lived at least this long; " \
+		"what was not freed lives until the end of the recording") \
+	X(LIFETIME_MAX, "lifetime_max", SPAN, END, NULL, \
+		"only blocks that lived at most this long") \
+	X(THREAD, "thread", THREAD, ALLOCATION, NULL, \
+		"only what threads of this name, or the one of this id, allocated") \
+	X(MARKER, "marker", MARKER, ALLOCATION, NULL, \
+		"only what was allocated while this was the last marker set") \
+	X(ALIVE_AT, "alive_at", TIME, END, NULL, \
+		"only blocks that were live at this time, or at the peak of the heap: peak") \
+	X(ALIVE_AT_2, "alive_at_2", TIME, END, NULL, \
+		"of the blocks of --alive-at only those that were not live at this time") \
+	X(ADDRESS_MIN, "address_min", ADDRESS, ALLOCATION, NULL, \
+		"only blocks that begin at this address or above") \
+	X(ADDRESS_MAX, "address_max", ADDRESS, ALLOCATION, NULL, \
+		"only blocks that begin at this address or below") \
 	X(FIRST_SIZE_MIN, "first_size_min", BYTES, CHAIN, NULL, \
 		"only blocks of chains of reallocs whose first block had at least this size") \
-	X(FIRST_SIZE_MAX, "first_size_max", BYTES, CHAIN, NULL, "only blocks of chains whose first block had at most this size") \
-	X(LAST_SIZE_MIN, "last_size_min", BYTES, CHAIN, NULL, "only blocks of chains whose last block had at least this size") \
-	X(LAST_SIZE_MAX, "last_size_max", BYTES, CHAIN, NULL, "only blocks of chains whose last block had at most this size") \
+	X(FIRST_SIZE_MAX, "first_size_max", BYTES, CHAIN, NULL, \
+		"only blocks of chains whose first block had at most this size") \
+	X(LAST_SIZE_MIN, "last_size_min", BYTES, CHAIN, NULL, \
+		"only blocks of chains whose last block had at least this size") \
+	X(LAST_SIZE_MAX, "last_size_max", BYTES, CHAIN, NULL, \
+		"only blocks of chains whose last block had at most this size") \
 	X(CHAIN_LIFETIME_MIN, "chain_lifetime_min", SPAN, CHAIN, NULL, \
-		"only blocks of chains that lived at least this long, from the first block's allocation to the last one's free") \
-	X(CHAIN_LIFETIME_MAX, "chain_lifetime_max", SPAN, CHAIN, NULL, "only blocks of chains that lived at most this long") \
+		"only blocks of chains that lived at least this long, from the first block's " \
+		"allocation to the last one's free") \
+	X(CHAIN_LIFETIME_MAX, "chain_lifetime_max", SPAN, CHAIN, NULL, \
+		"only blocks of chains that lived at most this long") \
 	X(CHAIN_LENGTH_MIN, "chain_length_min", COUNT, CHAIN, NULL, \
-		"only blocks of chains of at least this many blocks; one that was never reallocated is a chain of one") \
-	X(CHAIN_LENGTH_MAX, "chain_length_max", COUNT, CHAIN, NULL, "only blocks of chains of at most this many blocks") \
+		"only blocks of chains of at least this many blocks; one that was never " \
+		"reallocated is a chain of one") \
+	X(CHAIN_LENGTH_MAX, "chain_length_max", COUNT, CHAIN, NULL, \
+		"only blocks of chains of at most this many blocks") \
 	X(POSITION_IN_CHAIN_MIN, "position_in_chain_min", COUNT, CHAIN, NULL, \
 		"only blocks from this place in their chain on; the first is 1") \
-	X(POSITION_IN_CHAIN_MAX, "position_in_chain_max", COUNT, CHAIN, NULL, "only blocks up to this place in their chain") \
+	X(POSITION_IN_CHAIN_MAX, "position_in_chain_max", COUNT, CHAIN, NULL, \
+		"only blocks up to this place in their chain") \
 	X(BACKTRACE_DEPTH_MIN, "backtrace_depth_min", COUNT, GROUP, NULL, \
 		"only backtraces of at least this many frames, inlined ones included") \
-	X(BACKTRACE_DEPTH_MAX, "backtrace_depth_max", COUNT, GROUP, NULL, "only backtraces of at most this many frames") \
+	X(BACKTRACE_DEPTH_MAX, "backtrace_depth_max", COUNT, GROUP, NULL, \
+		"only backtraces of at most this many frames") \
 	X(GROUP_INTERVAL_MIN, "group_interval_min", SPAN_OR_PERCENT, GROUP, NULL, \
-		"only groups with at least this time between first and last allocation; group_* fields look at all of a group, " \
-		"whatever else filters") \
+		"only groups with at least this time between first and last allocation; group_* " \
+		"fields look at all of a group, whatever else filters") \
 	X(GROUP_INTERVAL_MAX, "group_interval_max", SPAN_OR_PERCENT, GROUP, NULL, \
 		"only groups with at most this time between first and last allocation") \
-	X(GROUP_ALLOCATIONS_MIN, "group_allocations_min", COUNT, GROUP, NULL, "only groups of at least this many allocations") \
-	X(GROUP_ALLOCATIONS_MAX, "group_allocations_max", COUNT, GROUP, NULL, "only groups of at most this many allocations") \
-	X(GROUP_LEAKED_ALLOCATIONS_MIN, "group_leaked_allocations_min", COUNT_OR_PERCENT, GROUP, NULL, \
-		"only groups of which at least so many allocations, or percent of them, were not freed") \
-	X(GROUP_LEAKED_ALLOCATIONS_MAX, "group_leaked_allocations_max", COUNT_OR_PERCENT, GROUP, NULL, \
-		"only groups of which at most so many allocations, or percent of them, were not freed") \
+	X(GROUP_ALLOCATIONS_MIN, "group_allocations_min", COUNT, GROUP, NULL, \
+		"only groups of at least this many allocations") \
+	X(GROUP_ALLOCATIONS_MAX, "group_allocations_max", COUNT, GROUP, NULL, \
+		"only groups of at most this many allocations") \
+	X(GROUP_LEAKED_ALLOCATIONS_MIN, "group_leaked_allocations_min", COUNT_OR_PERCENT, GROUP, \
+		NULL, \
+		"only groups of which at least so many allocations, " \
+		"or percent of them, were not freed") \
+	X(GROUP_LEAKED_ALLOCATIONS_MAX, "group_leaked_allocations_max", COUNT_OR_PERCENT, GROUP, \
+		NULL, \
+		"only groups of which at most so many allocations, " \
+		"or percent of them, were not freed") \
 	X(MMAPPED, "mmapped", CHOICE, ALLOCATION, "yes|no", \
-		"only blocks for which glibc's malloc made a mapping of their own, or only others") \
+		"only blocks for which glibc's malloc made " \
+		"a mapping of their own, or only others") \
 	X(ARENA, "arena", CHOICE, ALLOCATION, "main|thread", \
-		"only blocks in the main heap of glibc's malloc, or in the heaps that it makes for threads; judged by the address: " \
-		"the main heap is what lies between the program and the libraries") \
+		"only blocks in the main heap of glibc's malloc, or in the heaps that it makes " \
+		"for threads; judged by the address: the main heap is what lies between the " \
+		"program and the libraries") \
 	X(TEMPORARY_THRESHOLD, "temporary_threshold", COUNT, ALLOCATION, NULL, \
-		"what was freed after at most so many further allocations of its thread counts as short-lived and temporary, 0 by " \
-		"default")
+		"what was freed after at most so many further allocations of its thread counts " \
+		"as short-lived and temporary, 0 by default")
 enum mt_filter_field {
 #define X(id, name, kind, scope, choices, words) MT_FILTER_##id,
-	MT_FILTER_FIELDS(X)
+	MT_FILTER_FIELDS(X) MT_FILTER_COUNT,
 #undef X
-	MT_FILTER_COUNT,
 };
 enum mt_filter_kind {
 	MT_FILTER_KIND_REGEX,
@@ -163,23 +206,25 @@ int mt_filter_find(const char *name); /* accepts dashes for underscores; field o
 struct mt_filter;
 struct mt_filter *mt_filter_new(void);
 void mt_filter_free(struct mt_filter *);
-/* text NULL or "": field off. Regexes: PCRE2 with JIT, a match limit, smart case (no capital in the pattern: caseless).
- * On error the field keeps its old value; err says where in the text and what was expected. */
+/* text NULL or "": field off. Regexes: PCRE2 with JIT, a match limit, smart case (no capital in the
+ * pattern: caseless). On error the field keeps its old value; err says where in the text and what
+ * was expected. */
 int mt_filter_set(struct mt_filter *, enum mt_filter_field, const char *text, struct mt_err *err);
 const char *mt_filter_get(const struct mt_filter *, enum mt_filter_field); /* NULL when off */
 bool mt_filter_active(const struct mt_filter *);
-/* Whether the fields contradict each other, as far as it can be told without a profile: -EINVAL. To be asked after the last
- * mt_filter_set; mt_filter_parse asks by itself. */
+/* Whether the fields contradict each other, as far as it can be told without a profile: -EINVAL. To
+ * be asked after the last mt_filter_set; mt_filter_parse asks by itself. */
 int mt_filter_check(const struct mt_filter *, struct mt_err *err);
 /* What a field's value is to be, with an example: for errors. */
 const char *mt_filter_expected(enum mt_filter_field);
-/* The prompt's language: words separated by blanks, each field:value, !field:value or a bare regex (function);
- * "-word" or "!word" negative function; quotes keep blanks; size>=1k, size<4k, size:1k..4k for what has a min and a max.
- * Replaces all fields; on error nothing changes. */
+/* The prompt's language: words separated by blanks, each field:value, !field:value or a bare regex
+ * (function); "-word" or "!word" negative function; quotes keep blanks; size>=1k, size<4k,
+ * size:1k..4k for what has a min and a max. Replaces all fields; on error nothing changes. */
 int mt_filter_parse(struct mt_filter *, const char *text, struct mt_err *err);
 char *mt_filter_text(const struct mt_filter *); /* the same language; caller frees */
 
-/* What could stand at the cursor (bytes) of a text in the prompt's language, in place of text[from..to). */
+/* What could stand at the cursor (bytes) of a text in the prompt's language, in place of
+ * text[from..to). */
 struct mt_filter_candidate {
 	char *text;        /* with the field's operator, or with the blank behind a whole word */
 	const char *words; /* static, may be "" */
@@ -188,120 +233,143 @@ struct mt_filter_candidates {
 	uint32_t from, to;
 	struct mt_filter_candidate *items;
 	uint32_t count, capacity;
-	const char *expected; /* what the value at the cursor should be, where it is none of a list; or NULL. static */
+	/* what the value at the cursor should be, where it is none of a list; or NULL. static */
+	const char *expected;
 };
 /* profile: names of threads and markers; may be NULL. out: zeroed, or of an earlier call. */
-void mt_filter_complete(const char *text, uint32_t cursor, const struct mt_profile *, struct mt_filter_candidates *out);
+void mt_filter_complete(const char *text, uint32_t cursor, const struct mt_profile *,
+	struct mt_filter_candidates *out);
 void mt_filter_candidates_free(struct mt_filter_candidates *);
 
 /* ---- selection: which groups match, in order ---- */
 struct mt_selection {
-	uint32_t *groups;   /* group ids, sorted */
+	uint32_t *groups; /* group ids, sorted */
 	uint32_t count, capacity;
 	struct mt_group sum; /* totals over them (counts and bytes add; times and sizes min/max) */
 };
-/* filter may be NULL; one that needs events (filter_match.h) is refused: mt_match (scan.h) answers it, and its profile is
- * selected from without a filter. Results of regexes per string are cached in the filter (by symbols' generation).
- * Ties by group id. */
-int mt_select(struct mt_selection *, const struct mt_profile *, const struct mt_symbols *, struct mt_filter *,
-	enum mt_metric sort, bool ascending, struct mt_err *err);
-/* The same, sorted by the metric as it is in another profile with the same groups. */
-int mt_select_by(struct mt_selection *, const struct mt_profile *, const struct mt_profile *by, const struct mt_symbols *,
+/* filter may be NULL; one that needs events (filter_match.h) is refused: mt_match (scan.h) answers
+ * it, and its profile is selected from without a filter. Results of regexes per string are cached
+ * in the filter (by symbols' generation). Ties by group id. */
+int mt_select(struct mt_selection *, const struct mt_profile *, const struct mt_symbols *,
 	struct mt_filter *, enum mt_metric sort, bool ascending, struct mt_err *err);
+/* The same, sorted by the metric as it is in another profile with the same groups. */
+int mt_select_by(struct mt_selection *, const struct mt_profile *, const struct mt_profile *by,
+	const struct mt_symbols *, struct mt_filter *, enum mt_metric sort, bool ascending,
+	struct mt_err *err);
 void mt_selection_free(struct mt_selection *);
 
 /* ---- backtrace of a group, expanded, innermost first, without the kind ---- */
 struct mt_backtrace_frame {
-	uint32_t pc;         /* pc id; MT_PC_CUT: "stack cut here" */
-	const char *function, *raw_function, *source, *module; /* never NULL, "" = unknown; borrowed */
+	uint32_t pc; /* pc id; MT_PC_CUT: "stack cut here" */
+	/* never NULL, "" = unknown; borrowed */
+	const char *function, *raw_function, *source, *module;
 	uint32_t line;
-	uint64_t offset;     /* address - bias */
-	uint8_t judged;      /* MT_JUDGED_ of its function */
-	const char *caller;  /* of one without a name: what calls it and is exported by its library; or NULL */
+	uint64_t offset; /* address - bias */
+	uint8_t judged;  /* MT_JUDGED_ of its function */
+	/* of one without a name: what calls it and is exported by its library; or NULL */
+	const char *caller;
 	bool inlined;
-	bool by_frame_pointer; /* no call frame information: its caller is where the frame pointer says, frames may be missing */
+	/* no call frame information: its caller is where the frame pointer says, frames may be
+	 * missing */
+	bool by_frame_pointer;
 };
 struct mt_backtrace {
 	struct mt_backtrace_frame *frames;
 	uint32_t count, capacity;
 };
-void mt_backtrace_get(struct mt_backtrace *, const struct mt_profile *, const struct mt_symbols *, uint32_t group);
+void mt_backtrace_get(struct mt_backtrace *, const struct mt_profile *, const struct mt_symbols *,
+	uint32_t group);
 /* Of a node whose pc is a kind: an entry of the log, a place of frees. */
-void mt_backtrace_of(struct mt_backtrace *, const struct mt_profile *, const struct mt_symbols *, uint32_t node);
-/* Where it is, as lists say: the innermost frame that is neither a usual library's nor a wrapper of malloc (wrappers.h). Functions
- * without a name that a wrapper calls are parts of it. Of libraries and wrappers alone: the innermost that is no wrapper. NULL:
- * there is no frame. */
+void mt_backtrace_of(struct mt_backtrace *, const struct mt_profile *, const struct mt_symbols *,
+	uint32_t node);
+/* Where it is, as lists say: the innermost frame that is neither a usual library's nor a wrapper of
+ * malloc (wrappers.h). Functions without a name that a wrapper calls are parts of it. Of libraries
+ * and wrappers alone: the innermost that is no wrapper. NULL: there is no frame. */
 const struct mt_backtrace_frame *mt_backtrace_own(const struct mt_backtrace *);
 void mt_backtrace_free(struct mt_backtrace *);
 
 /* ---- call tree over a selection, by function ---- */
 #define MT_NO_NODE 0xffffffffu
 struct mt_tree_node {
-	uint32_t parent;     /* MT_NO_NODE: none */
-	uint32_t first_child, next_sibling; /* MT_NO_NODE: none; children, once expanded, by the tree's metric, descending */
-	uint32_t pc;         /* one pc of it, for module and offset */
-	uint32_t frame;      /* index into symbols->frames, or MT_NO_NODE when unresolved; its line is that of the heaviest caller */
+	uint32_t parent; /* MT_NO_NODE: none */
+	/* MT_NO_NODE: none; children, once expanded, by the tree's metric, descending */
+	uint32_t first_child, next_sibling;
+	uint32_t pc; /* one pc of it, for module and offset */
+	/* index into symbols->frames, or MT_NO_NODE when unresolved; its line is that of the
+	 * heaviest caller */
+	uint32_t frame;
 	uint32_t depth;
-	uint32_t group;      /* a group whose innermost frame this is, or MT_NO_GROUP */
-	bool expanded;       /* children were made */
-	uint32_t child_count;    /* children with a value of the tree's metric that is not 0: the first ones */
+	uint32_t group; /* a group whose innermost frame this is, or MT_NO_GROUP */
+	bool expanded;  /* children were made */
+	/* children with a value of the tree's metric that is not 0: the first ones */
+	uint32_t child_count;
 	uint64_t children_value; /* what the metric's values of all children add up to */
-	struct mt_group total; /* sums over all groups below and here (node field unused) */
-	struct mt_group self;  /* groups that end here: allocated directly in this function */
+	struct mt_group total;   /* sums over all groups below and here (node field unused) */
+	struct mt_group self;    /* groups that end here: allocated directly in this function */
 };
 struct mt_tree;
-/* inverted: roots are the allocating functions, children their callers. Children are made on demand: what a tree costs goes
- * by what is looked at of it, with a pass over the profile's nodes. Profile and symbols are borrowed, and must not change. */
-struct mt_tree *mt_tree_new(const struct mt_profile *, const struct mt_symbols *, const struct mt_selection *,
-	bool inverted, enum mt_metric sort);
-/* The same in the memory of a tree that is no more wanted (NULL: none): fetching it takes as long as the building. */
-struct mt_tree *mt_tree_again(struct mt_tree *, const struct mt_profile *, const struct mt_symbols *,
+/* inverted: roots are the allocating functions, children their callers. Children are made on
+ * demand: what a tree costs goes by what is looked at of it, with a pass over the profile's nodes.
+ * Profile and symbols are borrowed, and must not change. */
+struct mt_tree *mt_tree_new(const struct mt_profile *, const struct mt_symbols *,
 	const struct mt_selection *, bool inverted, enum mt_metric sort);
+/* The same in the memory of a tree that is no more wanted (NULL: none): fetching it takes as long
+ * as the building. */
+struct mt_tree *mt_tree_again(struct mt_tree *, const struct mt_profile *,
+	const struct mt_symbols *, const struct mt_selection *, bool inverted, enum mt_metric sort);
 uint32_t mt_tree_count(const struct mt_tree *); /* nodes made so far */
 enum mt_metric mt_tree_metric(const struct mt_tree *);
 uint32_t mt_tree_root(const struct mt_tree *); /* a root that stands for the whole selection */
-const struct mt_tree_node *mt_tree_get(const struct mt_tree *, uint32_t node); /* valid until the next expand */
-void mt_tree_expand(struct mt_tree *, uint32_t node); /* makes its children known (no-op where they are) */
+/* valid until the next expand */
+const struct mt_tree_node *mt_tree_get(const struct mt_tree *, uint32_t node);
+/* makes its children known (no-op where they are) */
+void mt_tree_expand(struct mt_tree *, uint32_t node);
 void mt_tree_expand_all(struct mt_tree *);
 bool mt_tree_inverted(const struct mt_tree *);
-/* Each group that passes through a node other than the root, once; where in its stack that is: at which of the profile's
- * nodes, at which frame of its pc, 0 the innermost. */
+/* Each group that passes through a node other than the root, once; where in its stack that is: at
+ * which of the profile's nodes, at which frame of its pc, 0 the innermost. */
 typedef void mt_tree_visitor(void *context, uint32_t group, uint32_t profile_node, uint32_t frame);
 void mt_tree_visit(const struct mt_tree *, uint32_t node, mt_tree_visitor *, void *context);
 void mt_tree_label(const struct mt_tree *, uint32_t node, struct mt_backtrace_frame *out);
 void mt_tree_free(struct mt_tree *);
 
-/* ---- timeline: the profile's samples as columns, each of whole steps: nothing is made up between them ---- */
+/* ---- timeline: the profile's samples as columns, each of whole steps: nothing is made up between
+ * them ---- */
 struct mt_timeline {
 	uint32_t count;
 	uint64_t from_ns, to_ns;
 	struct mt_sample *columns; /* live at the end, max within, rates summed */
 	uint32_t first_step, steps;
-	uint64_t step_ns, end_ns;  /* end_ns: of the last column */
+	uint64_t step_ns, end_ns; /* end_ns: of the last column */
 };
-/* As many columns as asked for or as there are steps, each step in one of them. to_ns before the end of the run: of what
- * was allocated in the range, the last column is what was live at to_ns. */
-void mt_timeline_of_steps(struct mt_timeline *, const struct mt_profile *, uint64_t from_ns, uint64_t to_ns,
-	uint32_t columns);
-/* As many columns as asked for, as a picture wants them; those of mt_timeline_of_steps where there are steps enough, else a
- * step stands in several. */
-void mt_timeline_get(struct mt_timeline *, const struct mt_profile *, uint64_t from_ns, uint64_t to_ns, uint32_t columns);
+/* As many columns as asked for or as there are steps, each step in one of them. to_ns before the
+ * end of the run: of what was allocated in the range, the last column is what was live at to_ns. */
+void mt_timeline_of_steps(struct mt_timeline *, const struct mt_profile *, uint64_t from_ns,
+	uint64_t to_ns, uint32_t columns);
+/* As many columns as asked for, as a picture wants them; those of mt_timeline_of_steps where there
+ * are steps enough, else a step stands in several. */
+void mt_timeline_get(struct mt_timeline *, const struct mt_profile *, uint64_t from_ns,
+	uint64_t to_ns, uint32_t columns);
 /* The same without values: where the columns are. */
-void mt_timeline_lay(struct mt_timeline *, const struct mt_profile *, uint64_t from_ns, uint64_t to_ns, uint32_t columns);
-/* The end of a picture of a run that goes on, in so many columns: at its present end or behind it, so that each column has as
- * many steps as all others, and shows the same until the picture is full. */
+void mt_timeline_lay(struct mt_timeline *, const struct mt_profile *, uint64_t from_ns,
+	uint64_t to_ns, uint32_t columns);
+/* The end of a picture of a run that goes on, in so many columns: at its present end or behind it,
+ * so that each column has as many steps as all others, and shows the same until the picture is
+ * full. */
 uint64_t mt_timeline_growing_end(const struct mt_profile *, uint32_t columns);
 /* The columns of a picture that have begun: behind the end of the run nothing is known. */
 uint32_t mt_timeline_seen(const struct mt_timeline *, const struct mt_profile *);
 /* The next of 1, 2, 3, 4, 6, 8, 12 ..., so that the scale of what grows seldom changes. */
 uint64_t mt_timeline_round(uint64_t value);
-/* When a picture's column begins, within [from_ns, to_ns]; column may be count. The column of an instant. */
+/* When a picture's column begins, within [from_ns, to_ns]; column may be count. The column of an
+ * instant. */
 uint64_t mt_timeline_edge(const struct mt_timeline *, uint32_t column);
 uint32_t mt_timeline_column(const struct mt_timeline *, uint64_t ns);
 /* Two values a column: the most within the first and the second half of its steps. */
 void mt_timeline_halves(const struct mt_timeline *, const struct mt_profile *, uint64_t *most);
 /* The steps that a column shows, [first, last]; when the first begins, when the last ends. */
-void mt_timeline_steps(const struct mt_timeline *, uint32_t column, uint32_t *first, uint32_t *last);
+void mt_timeline_steps(const struct mt_timeline *, uint32_t column, uint32_t *first,
+	uint32_t *last);
 uint64_t mt_timeline_begin(const struct mt_timeline *, uint32_t column);
 uint64_t mt_timeline_end(const struct mt_timeline *, uint32_t column);
 void mt_timeline_free(struct mt_timeline *);

@@ -34,7 +34,8 @@ static int decide_groups(struct mt_question *q, struct mt_filter *filter, struct
 	uint32_t count = q->source->profile->group_count;
 
 	q->groups = mt_alloc((size_t)count + 1);
-	int status = mt_filter_match(filter, q->source->profile, q->source->symbols, q->groups, err);
+	int status =
+		mt_filter_match(filter, q->source->profile, q->source->symbols, q->groups, err);
 
 	if (status < 0)
 		return status;
@@ -67,7 +68,9 @@ static void find_markers(struct mt_question *q)
 		if (e->type != MT_LOG_MARKER)
 			continue;
 		MT_GROW(q->markers, q->marker_count, capacity);
-		q->markers[q->marker_count++] = (struct mt_set_marker){q->markers_by_time ? e->time_ns : e->values[0] - 1, e->text};
+		q->markers[q->marker_count++] =
+			(struct mt_set_marker){q->markers_by_time ? e->time_ns : e->values[0] - 1,
+				e->text};
 	}
 	for (uint32_t i = 1; i < q->marker_count; i++)
 		if (q->markers[i].from < q->markers[i - 1].from) {
@@ -76,7 +79,8 @@ static void find_markers(struct mt_question *q)
 		}
 }
 
-int mt_question_init(struct mt_question *q, const struct mt_source *source, struct mt_filter *filter, struct mt_err *err)
+int mt_question_init(struct mt_question *q, const struct mt_source *source,
+	struct mt_filter *filter, struct mt_err *err)
 {
 	*q = (struct mt_question){.source = source, .share = 1};
 	q->bounds.to_ns = UINT64_MAX;
@@ -122,21 +126,31 @@ uint32_t mt_question_marker(const struct mt_question *q, uint64_t number, uint64
 	return low ? q->markers[low - 1].text : 0;
 }
 
-uint64_t mt_question_usable(const struct mt_question *q, const struct mt_event *e, const struct mt_event *after)
+uint64_t mt_question_usable(const struct mt_question *q, const struct mt_event *e,
+	const struct mt_event *after)
 {
 	const struct mt_profile *p = q->source->profile;
 
 	if (after && after->type == MT_EVENT_NOTE && after->kind == MT_NOTE_USABLE)
 		return after->size;
-	if (p->info.usable_rule != MT_USABLE_GLIBC || mt_profile_group_kind(p, e->group) == MT_KIND_POOL)
+	if (p->info.usable_rule != MT_USABLE_GLIBC
+		|| mt_profile_group_kind(p, e->group) == MT_KIND_POOL)
 		return 0;
 	return mt_wire_usable(e->size);
 }
 
-bool mt_question_judge(const struct mt_question *q, const struct mt_event *e, const struct mt_event *after)
+bool mt_question_judge(const struct mt_question *q, const struct mt_event *e,
+	const struct mt_event *after)
 {
-	struct mt_allocation a = {.number = e->number, .address = e->address, .size = e->size, .time_ns = e->time_ns,
-		.group = e->group, .thread = e->thread, .end_ns = MT_LIVE};
+	struct mt_allocation a = {
+		.number = e->number,
+		.address = e->address,
+		.size = e->size,
+		.time_ns = e->time_ns,
+		.group = e->group,
+		.thread = e->thread,
+		.end_ns = MT_LIVE,
+	};
 
 	if (q->needs & MT_FILTER_NEEDS_ADDRESS)
 		a.usable = mt_question_usable(q, e, after);
@@ -151,8 +165,10 @@ struct pass {
 	const struct mt_question *question;
 	const struct mt_pass *wanted;
 	struct mt_err *err;
-	uint32_t first, behind; /* blocks: the first that matters; the first of those that begin behind the range */
-	struct mt_event held;   /* the last event is given when the next one is known, which may be a note about it */
+	/* blocks: the first that matters; the first of those that begin behind the range */
+	uint32_t first, behind;
+	/* the last event is given when the next one is known, which may be a note about it */
+	struct mt_event held;
 	bool holds;
 	bool idle;
 };
@@ -163,9 +179,11 @@ static int tell(struct pass *p, uint32_t index)
 	const struct mt_trace_reader *reader = q->source->reader;
 	double part = (double)index / (mt_trace_reader_count(reader) + 1);
 
-	if (!q->source->progress || !q->source->progress(q->source->context, q->done + q->share * part))
+	if (!q->source->progress
+		|| !q->source->progress(q->source->context, q->done + q->share * part))
 		return 0;
-	return mt_fail(p->err, -ECANCELED, "looking through %s was cancelled", mt_trace_reader_path(reader));
+	return mt_fail(p->err, -ECANCELED, "looking through %s was cancelled",
+		mt_trace_reader_path(reader));
 }
 
 /* What is held may yet matter itself. */
@@ -186,7 +204,8 @@ static int on_block(void *context, uint32_t index)
 	return p->idle ? 1 : tell(p, index);
 }
 
-static int give(struct pass *p, const struct mt_event *events, uint32_t count, const struct mt_event *after)
+static int give(struct pass *p, const struct mt_event *events, uint32_t count,
+	const struct mt_event *after)
 {
 	return count ? p->wanted->events(p->wanted->context, events, count, after) : 0;
 }
@@ -202,9 +221,13 @@ static int on_events(void *context, uint32_t index, const struct mt_event *event
 	p->held = events[count - 1];
 	p->holds = true;
 	if (result == -EINVAL && *p->wanted->fault)
-		mt_fail(p->err, result, "the events of %s make no sense: in the block at offset %llu, %s",
+		mt_fail(p->err, result,
+			"the events of %s make no sense: in the block at offset %llu, %s",
 			mt_trace_reader_path(p->question->source->reader),
-			(unsigned long long)mt_trace_reader_block(p->question->source->reader, index)->offset, *p->wanted->fault);
+			(unsigned long long)mt_trace_reader_block(p->question->source->reader,
+				index)
+				->offset,
+			*p->wanted->fault);
 	return result;
 }
 
@@ -238,9 +261,17 @@ static void find_range(struct pass *p)
 
 void mt_question_resumed(struct mt_resumed *r, const struct mt_checkpoint_block *b)
 {
-	r->events[0] = (struct mt_event){.type = MT_EVENT_ALLOCATE, .number = b->number, .size = b->size, .address = b->address,
-		.group = b->group, .thread = b->thread, .time_ns = b->time_ns};
-	r->events[1] = (struct mt_event){.type = MT_EVENT_NOTE, .kind = MT_NOTE_USABLE, .size = b->usable};
+	r->events[0] = (struct mt_event){
+		.type = MT_EVENT_ALLOCATE,
+		.number = b->number,
+		.size = b->size,
+		.address = b->address,
+		.group = b->group,
+		.thread = b->thread,
+		.time_ns = b->time_ns,
+	};
+	r->events[1] =
+		(struct mt_event){.type = MT_EVENT_NOTE, .kind = MT_NOTE_USABLE, .size = b->usable};
 	r->after = b->usable ? &r->events[1] : NULL;
 }
 
@@ -264,7 +295,8 @@ static int resume(const struct mt_question *q, const struct mt_pass *pass, struc
 
 	if (index == MT_NO_CHECKPOINT)
 		return 0;
-	int result = mt_checkpoint_read(&r.checkpoint, q->source->reader, index, q->source->profile, resume_block, &r, err);
+	int result = mt_checkpoint_read(&r.checkpoint, q->source->reader, index, q->source->profile,
+		resume_block, &r, err);
 
 	if (!result)
 		result = pass->resume(pass->context, &r.checkpoint, NULL);
@@ -278,22 +310,32 @@ int mt_question_pass(const struct mt_question *q, const struct mt_pass *wanted, 
 	struct mt_trace_reader *reader = q->source->reader;
 
 	if (!reader)
-		return mt_fail(err, -ENOTSUP, "this filter asks for single allocations, of which there are totals alone here; "
-			"expected a saved trace");
+		return mt_fail(err, -ENOTSUP,
+			"this filter asks for single allocations, of which there are totals alone "
+			"here; expected a saved trace");
 	find_range(&p);
-	struct mt_trace_scan scan = {.end = mt_trace_reader_count(reader), .wants = wanted->wants, .workers = q->source->workers,
-		.skip = skips, .events = on_events, .block = on_block, .context = &p};
+	struct mt_trace_scan scan = {
+		.end = mt_trace_reader_count(reader),
+		.wants = wanted->wants,
+		.workers = q->source->workers,
+		.skip = skips,
+		.events = on_events,
+		.block = on_block,
+		.context = &p,
+	};
 	int result = resume(q, wanted, err);
 
 	if (!result)
 		result = mt_trace_reader_scan(reader, &scan, err);
-	/* Of a trace without a sound end, what stands before the damage is all that there is, in the profile too. */
+	/* Of a trace without a sound end, what stands before the damage is all that there is, in
+	 * the profile too. */
 	if (result == -EBADMSG && q->source->profile->info.recorder_lost)
 		result = 0;
 	if (!result && p.holds && !p.idle)
 		result = give(&p, &p.held, 1, NULL);
 	if (q->source->progress && q->done + q->share >= 1)
-		q->source->progress(q->source->context, 1); /* what is printed next is not to follow a progress line */
+		/* what is printed next is not to follow a progress line */
+		q->source->progress(q->source->context, 1);
 	return p.idle ? 0 : result;
 }
 
@@ -305,7 +347,8 @@ struct several {
 	const char *fault;
 };
 
-static int several_events(void *context, const struct mt_event *events, uint32_t count, const struct mt_event *after)
+static int several_events(void *context, const struct mt_event *events, uint32_t count,
+	const struct mt_event *after)
 {
 	struct several *s = context;
 	int result = 0;
@@ -318,7 +361,8 @@ static int several_events(void *context, const struct mt_event *events, uint32_t
 	return result;
 }
 
-static int several_resume(void *context, const struct mt_checkpoint *checkpoint, const struct mt_checkpoint_block *b)
+static int several_resume(void *context, const struct mt_checkpoint *checkpoint,
+	const struct mt_checkpoint_block *b)
 {
 	const struct several *s = context;
 	int result = 0;
@@ -338,19 +382,27 @@ static bool several_idle(void *context)
 	return true;
 }
 
-int mt_question_passes(const struct mt_question *const *questions, const struct mt_pass *passes, unsigned count,
-	struct mt_err *err)
+int mt_question_passes(const struct mt_question *const *questions, const struct mt_pass *passes,
+	unsigned count, struct mt_err *err)
 {
 	struct several s = {.passes = passes, .count = count};
 	struct mt_question all = *questions[0];
-	struct mt_pass pass = {.from_range = true, .events = several_events, .resume = several_resume, .idle = several_idle,
-		.fault = &s.fault, .context = &s};
+	struct mt_pass pass = {
+		.from_range = true,
+		.events = several_events,
+		.resume = several_resume,
+		.idle = several_idle,
+		.fault = &s.fault,
+		.context = &s,
+	};
 
 	for (unsigned i = 0; i < count; i++) {
 		const struct mt_filter_bounds *bounds = &questions[i]->bounds;
 
-		all.bounds.from_ns = bounds->from_ns < all.bounds.from_ns ? bounds->from_ns : all.bounds.from_ns;
-		all.bounds.to_ns = bounds->to_ns > all.bounds.to_ns ? bounds->to_ns : all.bounds.to_ns;
+		all.bounds.from_ns =
+			bounds->from_ns < all.bounds.from_ns ? bounds->from_ns : all.bounds.from_ns;
+		all.bounds.to_ns =
+			bounds->to_ns > all.bounds.to_ns ? bounds->to_ns : all.bounds.to_ns;
 		pass.wants |= passes[i].wants;
 		pass.from_range &= passes[i].from_range;
 	}

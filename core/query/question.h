@@ -11,7 +11,8 @@ struct mt_bits {
 	uint64_t *words;
 	uint64_t first, count, capacity;
 };
-void mt_bits_set(struct mt_bits *, uint64_t number, bool value); /* numbers below the first are left out */
+/* numbers below the first are left out */
+void mt_bits_set(struct mt_bits *, uint64_t number, bool value);
 static inline bool mt_bits_get(const struct mt_bits *b, uint64_t number)
 {
 	uint64_t at = number - b->first;
@@ -19,10 +20,16 @@ static inline bool mt_bits_get(const struct mt_bits *b, uint64_t number)
 	return at < b->count && b->words[at / 64] >> (at & 63) & 1;
 }
 
-struct mt_set_marker { uint64_t from; uint32_t text; }; /* from: a number, or where these are not known a time */
+/* from: a number, or where these are not known a time */
+struct mt_set_marker {
+	uint64_t from;
+	uint32_t text;
+};
 
 /* A place among the events: allocations so far, and other events since the last of them. */
-struct mt_place { uint64_t allocations, since; };
+struct mt_place {
+	uint64_t allocations, since;
+};
 static inline void mt_place_pass(struct mt_place *p, const struct mt_event *e)
 {
 	if (e->type == MT_EVENT_ALLOCATE || e->type == MT_EVENT_REALLOCATE)
@@ -32,7 +39,9 @@ static inline void mt_place_pass(struct mt_place *p, const struct mt_event *e)
 }
 static inline bool mt_place_after(const struct mt_place *a, const struct mt_place *b)
 {
-	return a->allocations != b->allocations ? a->allocations > b->allocations : a->since > b->since;
+	return a->allocations != b->allocations
+		? a->allocations > b->allocations
+		: a->since > b->since;
 }
 
 struct mt_question {
@@ -43,21 +52,26 @@ struct mt_question {
 	struct mt_set_marker *markers; /* in order */
 	uint32_t marker_count;
 	bool markers_by_time;
-	struct mt_place peak;          /* behind the event that made the heap largest, where the filter asks for it */
-	double done, share;            /* of all passes: before this one; of it */
+	/* behind the event that made the heap largest, where the filter asks for it */
+	struct mt_place peak;
+	double done, share; /* of all passes: before this one; of it */
 };
 
 /* question: zeroed. filter may be NULL. */
-int mt_question_init(struct mt_question *, const struct mt_source *, struct mt_filter *, struct mt_err *);
+int mt_question_init(struct mt_question *, const struct mt_source *, struct mt_filter *,
+	struct mt_err *);
 void mt_question_free(struct mt_question *);
 
 /* The last marker set before an allocation. */
 uint32_t mt_question_marker(const struct mt_question *, uint64_t number, uint64_t time_ns);
 /* Its usable size: as noted behind it, or by the rule that info names; 0: not known. */
-uint64_t mt_question_usable(const struct mt_question *, const struct mt_event *, const struct mt_event *after);
+uint64_t mt_question_usable(const struct mt_question *, const struct mt_event *,
+	const struct mt_event *after);
 /* Whether it matches as far as it is known then; its group exists. */
-bool mt_question_judge(const struct mt_question *, const struct mt_event *, const struct mt_event *after);
-static inline bool mt_question_takes(const struct mt_question *q, const struct mt_event *e, const struct mt_event *after)
+bool mt_question_judge(const struct mt_question *, const struct mt_event *,
+	const struct mt_event *after);
+static inline bool mt_question_takes(const struct mt_question *q, const struct mt_event *e,
+	const struct mt_event *after)
 {
 	if (q->groups && !q->groups[e->group])
 		return false;
@@ -68,27 +82,39 @@ static inline bool mt_question_takes(const struct mt_question *q, const struct m
 int mt_question_find_peak(struct mt_question *, struct mt_err *);
 
 struct mt_pass {
-	unsigned wants;    /* enum mt_trace_wants */
-	bool from_range;   /* what comes before the range is not needed */
-	/* after: follows the last of them; NULL: nothing does. Negative: failed; positive: ends the pass, which returns it. */
-	int (*events)(void *context, const struct mt_event *, uint32_t count, const struct mt_event *after);
-	/* Of a trace whose events begin at a checkpoint: its blocks, by rising number, and then none. */
-	int (*resume)(void *context, const struct mt_checkpoint *, const struct mt_checkpoint_block *);
-	bool (*idle)(void *context); /* asked behind the range: nothing that follows matters. May be NULL */
-	const char **fault;          /* what the consumer found wrong with the events: it returned -EINVAL */
+	unsigned wants;  /* enum mt_trace_wants */
+	bool from_range; /* what comes before the range is not needed */
+	/* after: follows the last of them; NULL: nothing does. Negative: failed; positive: ends the
+	 * pass, which returns it. */
+	int (*events)(void *context, const struct mt_event *, uint32_t count,
+		const struct mt_event *after);
+	/* Of a trace whose events begin at a checkpoint: its blocks, by rising number, and then
+	 * none. */
+	int (*resume)(void *context, const struct mt_checkpoint *,
+		const struct mt_checkpoint_block *);
+	/* asked behind the range: nothing that follows matters. May be NULL */
+	bool (*idle)(void *context);
+	/* what the consumer found wrong with the events: it returned -EINVAL */
+	const char **fault;
 	void *context;
 };
-/* A checkpoint's block as the events that it would have come with: of its allocation, and a note of its usable size. */
-struct mt_resumed { struct mt_event events[2]; const struct mt_event *after; };
+/* A checkpoint's block as the events that it would have come with: of its allocation, and a note of
+ * its usable size. */
+struct mt_resumed {
+	struct mt_event events[2];
+	const struct mt_event *after;
+};
 void mt_question_resumed(struct mt_resumed *, const struct mt_checkpoint_block *);
 int mt_question_pass(const struct mt_question *, const struct mt_pass *, struct mt_err *);
 /* Several (MT_MATCHES_MOST) in one, of the same source; how far it is says the first question. */
-int mt_question_passes(const struct mt_question *const *, const struct mt_pass *, unsigned count, struct mt_err *);
+int mt_question_passes(const struct mt_question *const *, const struct mt_pass *, unsigned count,
+	struct mt_err *);
 
 /* Joins allocations with their ends and visits what matches: mt_scan_allocations. */
-int mt_join(const struct mt_question *, unsigned wants, int (*visit)(void *context, const struct mt_allocation *),
-	void *context, struct mt_err *);
+int mt_join(const struct mt_question *, unsigned wants,
+	int (*visit)(void *context, const struct mt_allocation *), void *context, struct mt_err *);
 /* The matching allocations as bits, by a join: for a second pass. Of several questions at once. */
-int mt_join_bits(const struct mt_question *const *, struct mt_bits *const *, unsigned count, struct mt_err *);
+int mt_join_bits(const struct mt_question *const *, struct mt_bits *const *, unsigned count,
+	struct mt_err *);
 
 #endif

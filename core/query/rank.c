@@ -13,7 +13,7 @@ static double swell(double part)
 struct windows {
 	uint32_t count;
 	double low[MT_RANK_WINDOWS], at[MT_RANK_WINDOWS]; /* bytes; seconds */
-	double range[MT_RANK_WINDOWS];                     /* largest less smallest */
+	double range[MT_RANK_WINDOWS];                    /* largest less smallest */
 };
 
 static uint32_t windows_of(uint32_t count)
@@ -34,10 +34,12 @@ bool mt_rank_may_grow(const struct mt_rank_point *points, uint32_t count)
 {
 	uint32_t windows = windows_of(count);
 
-	return lowest(points, count * (windows - 1) / windows, count) > lowest(points, 0, count / windows);
+	return lowest(points, count * (windows - 1) / windows, count)
+		> lowest(points, 0, count / windows);
 }
 
-static void cut(struct windows *w, const struct mt_rank_point *points, const uint64_t *time_ns, uint32_t count)
+static void cut(struct windows *w, const struct mt_rank_point *points, const uint64_t *time_ns,
+	uint32_t count)
 {
 	w->count = windows_of(count);
 	for (uint32_t i = 0; i < w->count; i++) {
@@ -70,7 +72,8 @@ static double regression(const struct windows *w, double *fit)
 	return xx > 0 ? xy / xx : 0;
 }
 
-/* What comes and goes within a window, of which the growth itself is no part: the median, so that a burst counts little. */
+/* What comes and goes within a window, of which the growth itself is no part: the median, so that a
+ * burst counts little. */
 static double noise(const struct windows *w, double growth)
 {
 	double sorted[MT_RANK_WINDOWS], middle;
@@ -86,7 +89,8 @@ static double noise(const struct windows *w, double growth)
 	return middle > 0 ? middle : 0;
 }
 
-static void look_at_growth(struct mt_rank *r, const struct mt_rank_point *points, const uint64_t *time_ns, uint32_t count)
+static void look_at_growth(struct mt_rank *r, const struct mt_rank_point *points,
+	const uint64_t *time_ns, uint32_t count)
 {
 	struct windows w;
 	double fit, growth, rises;
@@ -109,9 +113,10 @@ static void look_at_growth(struct mt_rank *r, const struct mt_rank_point *points
 
 /* ---- survivors ---- */
 
-/* Of the blocks that lived in the middle of the span: those that were freed since may have been younger ones. */
-static void look_at_survivors(struct mt_rank *r, const struct mt_rank_point *points, const uint64_t *time_ns, uint32_t count,
-	int64_t old)
+/* Of the blocks that lived in the middle of the span: those that were freed since may have been
+ * younger ones. */
+static void look_at_survivors(struct mt_rank *r, const struct mt_rank_point *points,
+	const uint64_t *time_ns, uint32_t count, int64_t old)
 {
 	const struct mt_rank_point *then = &points[mt_rank_then(count)], *now = &points[count - 1];
 	uint32_t freed = now->freed - then->freed;
@@ -119,10 +124,13 @@ static void look_at_survivors(struct mt_rank *r, const struct mt_rank_point *poi
 	r->then_ns = time_ns[count - 1] - time_ns[mt_rank_then(count)];
 	r->then_count = then->count;
 	r->exact = old != MT_RANK_UNKNOWN || !freed;
-	r->old_count = old != MT_RANK_UNKNOWN ? (uint64_t)old : then->count > freed ? then->count - freed : 0;
+	r->old_count = old != MT_RANK_UNKNOWN ? (uint64_t)old
+		: then->count > freed         ? then->count - freed
+					      : 0;
 }
 
-/* What does not grow is no leak, however old it is: what was allocated at the start and stays is as old as can be. */
+/* What does not grow is no leak, however old it is: what was allocated at the start and stays is as
+ * old as can be. */
 static void weigh(struct mt_rank *r, double survivors, bool whole)
 {
 	r->steady = (uint8_t)(r->certainty * MT_RANK_STEADY + 0.5);
@@ -130,8 +138,8 @@ static void weigh(struct mt_rank *r, double survivors, bool whole)
 	r->whole = whole ? (uint8_t)(r->certainty * MT_RANK_WHOLE + 0.5) : 0;
 }
 
-void mt_rank_series(struct mt_rank *r, const struct mt_rank_point *points, const uint64_t *time_ns, uint32_t count,
-	const struct mt_group *g, int64_t old)
+void mt_rank_series(struct mt_rank *r, const struct mt_rank_point *points, const uint64_t *time_ns,
+	uint32_t count, const struct mt_group *g, int64_t old)
 {
 	*r = (struct mt_rank){.freed = g->allocated_count - g->live_count};
 	look_at_growth(r, points, time_ns, count);
@@ -162,7 +170,11 @@ void mt_rank_totals(struct mt_rank *r, const struct mt_profile *p, const struct 
 	uint64_t wall = p->info.wall_ns, age = wall > g->first_ns ? wall - g->first_ns : 0;
 	double kept, full, spread, few;
 
-	*r = (struct mt_rank){.estimated = true, .freed = g->allocated_count - g->live_count, .span_ns = age};
+	*r = (struct mt_rank){
+		.estimated = true,
+		.freed = g->allocated_count - g->live_count,
+		.span_ns = age,
+	};
 	if (!g->allocated_count || !g->live_bytes || !age)
 		return;
 	kept = (double)g->live_count / (double)g->allocated_count;
@@ -171,7 +183,8 @@ void mt_rank_totals(struct mt_rank *r, const struct mt_profile *p, const struct 
 	spread = (double)(g->last_ns - g->first_ns) / (double)age;
 	few = g->allocated_count < FEW ? (double)g->allocated_count / FEW : 1;
 	r->slope = (double)g->live_bytes * 1e9 / (double)age;
-	/* What leaks is at its largest at the end, was allocated all the time, and much of it is still there. */
+	/* What leaks is at its largest at the end, was allocated all the time, and much of it is
+	 * still there. */
 	r->certainty = full * full * spread * swell(kept) * few;
 	r->part = p->info.leaked_bytes ? (double)g->live_bytes / (double)p->info.leaked_bytes : 0;
 	r->part = r->part > 1 ? 1 : r->part;

@@ -26,7 +26,8 @@ int mt_rows_by_find(const char *name)
 	return -1;
 }
 
-/* Names get their ids in order of first sight, and each row has a name of its own: row = id of the name - 1. */
+/* Names get their ids in order of first sight, and each row has a name of its own: row = id of the
+ * name - 1. */
 struct mt_row *mt_rows_at(struct mt_rows *rows, const char *name)
 {
 	if (!rows->names.count)
@@ -49,7 +50,8 @@ static bool innermost(struct mt_backtrace_frame *frame, const struct mt_profile 
 
 	if (node == MT_NODE_ROOT)
 		return false;
-	mt_frame_describe(frame, profile, symbols, pc, mt_pc_frames(symbols, pc, &first) ? first : MT_NO_FRAME);
+	mt_frame_describe(frame, profile, symbols, pc,
+		mt_pc_frames(symbols, pc, &first) ? first : MT_NO_FRAME);
 	return true;
 }
 
@@ -62,8 +64,8 @@ static void name_function(struct mt_buffer *out, const struct mt_backtrace_frame
 			(unsigned long long)frame->offset);
 }
 
-void mt_rows_name(struct mt_buffer *out, const struct mt_profile *profile, const struct mt_symbols *symbols,
-	uint32_t group, enum mt_rows_by by)
+void mt_rows_name(struct mt_buffer *out, const struct mt_profile *profile,
+	const struct mt_symbols *symbols, uint32_t group, enum mt_rows_by by)
 {
 	struct mt_backtrace_frame frame;
 
@@ -82,7 +84,8 @@ void mt_rows_name(struct mt_buffer *out, const struct mt_profile *profile, const
 		mt_buffer_printf(out, "%s", *frame.module ? frame.module : "[module not known]");
 }
 
-void mt_rows_sort(struct mt_rows *rows, const struct mt_profile *profile, enum mt_metric metric, bool ascending)
+void mt_rows_sort(struct mt_rows *rows, const struct mt_profile *profile, enum mt_metric metric,
+	bool ascending)
 {
 	struct mt_sort_entry *order = mt_resize(NULL, (rows->count + 1) * sizeof *order);
 	struct mt_row *sorted = mt_resize(NULL, (rows->count + 1) * sizeof *sorted);
@@ -101,8 +104,9 @@ void mt_rows_sort(struct mt_rows *rows, const struct mt_profile *profile, enum m
 	rows->capacity = rows->count + 1;
 }
 
-void mt_rows_get(struct mt_rows *rows, const struct mt_profile *matched, const struct mt_profile *whole,
-	const struct mt_symbols *symbols, const struct mt_selection *selection, enum mt_rows_by by, enum mt_metric sort,
+void mt_rows_get(struct mt_rows *rows, const struct mt_profile *matched,
+	const struct mt_profile *whole, const struct mt_symbols *symbols,
+	const struct mt_selection *selection, enum mt_rows_by by, enum mt_metric sort,
 	bool ascending)
 {
 	struct mt_buffer name = {0};

@@ -32,21 +32,23 @@ static int count(void *context, const struct mt_allocation *a)
 	return 0;
 }
 
-static void add_row(struct mt_rows *rows, const struct mt_profile *whole, uint32_t thread, const struct mt_group *sum)
+static void add_row(struct mt_rows *rows, const struct mt_profile *whole, uint32_t thread,
+	const struct mt_group *sum)
 {
 	const struct mt_thread *at = &whole->threads[thread];
 	char *name = mt_format("%u %s", at->tid, mt_strings_get(&whole->strings, at->name));
 	struct mt_row *row = mt_rows_at(rows, name);
 
-	mt_group_sum(&row->sum, sum); /* threads of one id and name, one after another, are one row */
+	/* threads of one id and name, one after another, are one row */
+	mt_group_sum(&row->sum, sum);
 	row->sum.flags = MT_GROUP_NO_PEAKS;
 	if (whole->info.lossy_ns && sum->live_count && sum->first_ns <= whole->info.lossy_ns)
 		row->sum.flags |= MT_GROUP_ESTIMATED;
 	free(name);
 }
 
-int mt_rows_by_thread(struct mt_rows *rows, const struct mt_source *source, struct mt_filter *filter, enum mt_metric sort,
-	bool ascending, struct mt_err *err)
+int mt_rows_by_thread(struct mt_rows *rows, const struct mt_source *source,
+	struct mt_filter *filter, enum mt_metric sort, bool ascending, struct mt_err *err)
 {
 	struct mt_filter_bounds bounds = {0};
 	struct counter counter = {.whole = source->profile,

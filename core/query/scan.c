@@ -5,7 +5,8 @@
 #include <stdlib.h>
 
 int mt_scan_allocations(const struct mt_source *source, struct mt_filter *filter, unsigned wants,
-	int (*visit)(void *context, const struct mt_allocation *), void *context, struct mt_err *err)
+	int (*visit)(void *context, const struct mt_allocation *), void *context,
+	struct mt_err *err)
 {
 	struct mt_question q = {0};
 	int result = mt_question_init(&q, source, filter, err);
@@ -29,7 +30,8 @@ struct teller {
 
 static int tell_allocation(struct teller *t, const struct mt_event *e, const struct mt_event *after)
 {
-	bool reallocated = e->type == MT_EVENT_REALLOCATE, before = reallocated && mt_bits_get(&t->bits, e->previous);
+	bool reallocated = e->type == MT_EVENT_REALLOCATE;
+	bool before = reallocated && mt_bits_get(&t->bits, e->previous);
 	struct mt_event half = *e;
 
 	if (e->group >= t->question->source->profile->group_count) {
@@ -49,12 +51,18 @@ static int tell_allocation(struct teller *t, const struct mt_event *e, const str
 		return t->visit(t->context, e);
 	if (!before)
 		return 0;
-	half = (struct mt_event){.type = MT_EVENT_FREE, .kind = MT_KIND_REALLOC, .thread = e->thread, .time_ns = e->time_ns,
-		.number = e->previous};
+	half = (struct mt_event){
+		.type = MT_EVENT_FREE,
+		.kind = MT_KIND_REALLOC,
+		.thread = e->thread,
+		.time_ns = e->time_ns,
+		.number = e->previous,
+	};
 	return t->visit(t->context, &half);
 }
 
-static int tell(void *context, const struct mt_event *events, uint32_t count, const struct mt_event *after)
+static int tell(void *context, const struct mt_event *events, uint32_t count,
+	const struct mt_event *after)
 {
 	struct teller *t = context;
 	int result = 0;
@@ -72,7 +80,8 @@ static int tell(void *context, const struct mt_event *events, uint32_t count, co
 	return result;
 }
 
-static int resume(void *context, const struct mt_checkpoint *checkpoint, const struct mt_checkpoint_block *b)
+static int resume(void *context, const struct mt_checkpoint *checkpoint,
+	const struct mt_checkpoint_block *b)
 {
 	struct teller *t = context;
 	struct mt_resumed events;
@@ -84,8 +93,14 @@ static int resume(void *context, const struct mt_checkpoint *checkpoint, const s
 
 	if (result || !b->released || !mt_bits_get(&t->bits, b->number))
 		return result;
-	return t->visit(t->context, &(struct mt_event){.type = MT_EVENT_RELEASE, .kind = MT_KIND_REALLOC, .number = b->number,
-		.thread = b->thread, .time_ns = checkpoint->time_ns});
+	return t->visit(t->context,
+		&(struct mt_event){
+			.type = MT_EVENT_RELEASE,
+			.kind = MT_KIND_REALLOC,
+			.number = b->number,
+			.thread = b->thread,
+			.time_ns = checkpoint->time_ns,
+		});
 }
 
 int mt_scan_events(const struct mt_source *source, struct mt_filter *filter,
@@ -93,14 +108,21 @@ int mt_scan_events(const struct mt_source *source, struct mt_filter *filter,
 {
 	struct mt_question q = {0};
 	struct teller t = {.question = &q, .visit = visit, .context = context};
-	struct mt_pass pass = {.wants = MT_TRACE_ADDRESSES, .from_range = true, .events = tell,
-		.resume = resume, .fault = &t.fault, .context = &t};
+	struct mt_pass pass = {
+		.wants = MT_TRACE_ADDRESSES,
+		.from_range = true,
+		.events = tell,
+		.resume = resume,
+		.fault = &t.fault,
+		.context = &t,
+	};
 	int result = mt_question_init(&q, source, filter, err);
 
 	t.decided = q.needs & (MT_FILTER_NEEDS_END | MT_FILTER_NEEDS_CHAIN);
 	if (!result && t.decided) {
 		q.share = 0.5;
-		result = mt_join_bits(&(const struct mt_question *){&q}, &(struct mt_bits *){&t.bits}, 1, err);
+		result = mt_join_bits(&(const struct mt_question *){&q},
+			&(struct mt_bits *){&t.bits}, 1, err);
 		q.done = 0.5;
 	}
 	if (!result)

@@ -6,10 +6,11 @@
 #include <errno.h>
 #include <stdlib.h>
 
-/* Fills ids and keys of the groups that match; returns how many. Groups whose every allocation failed
- * or was lost have nothing to show and are left out. */
-static uint32_t collect(struct mt_sort_entry *entries, const struct mt_profile *profile, const struct mt_profile *by,
-	const uint8_t *matches, enum mt_metric sort, bool ascending, struct mt_group *sum)
+/* Fills ids and keys of the groups that match; returns how many. Groups whose every allocation
+ * failed or was lost have nothing to show and are left out. */
+static uint32_t collect(struct mt_sort_entry *entries, const struct mt_profile *profile,
+	const struct mt_profile *by, const uint8_t *matches, enum mt_metric sort, bool ascending,
+	struct mt_group *sum)
 {
 	uint32_t count = 0;
 
@@ -27,21 +28,23 @@ static uint32_t collect(struct mt_sort_entry *entries, const struct mt_profile *
 }
 
 int mt_select(struct mt_selection *selection, const struct mt_profile *profile,
-	const struct mt_symbols *symbols, struct mt_filter *filter, enum mt_metric sort, bool ascending,
-	struct mt_err *err)
+	const struct mt_symbols *symbols, struct mt_filter *filter, enum mt_metric sort,
+	bool ascending, struct mt_err *err)
 {
 	return mt_select_by(selection, profile, profile, symbols, filter, sort, ascending, err);
 }
 
-int mt_select_by(struct mt_selection *selection, const struct mt_profile *profile, const struct mt_profile *by,
-	const struct mt_symbols *symbols, struct mt_filter *filter, enum mt_metric sort, bool ascending, struct mt_err *err)
+int mt_select_by(struct mt_selection *selection, const struct mt_profile *profile,
+	const struct mt_profile *by, const struct mt_symbols *symbols, struct mt_filter *filter,
+	enum mt_metric sort, bool ascending, struct mt_err *err)
 {
 	uint8_t *matches = NULL;
 
 	if (filter && mt_filter_active(filter)) {
 		if (mt_filter_needs(filter))
-			return mt_fail(err, -ENOTSUP, "this filter asks for single allocations, of which there are totals alone here; "
-				"expected a saved trace");
+			return mt_fail(err, -ENOTSUP,
+				"this filter asks for single allocations, of which there are "
+				"totals alone here; expected a saved trace");
 		matches = mt_resize(NULL, profile->group_count);
 		int status = mt_filter_match(filter, profile, symbols, matches, err);
 

@@ -28,7 +28,8 @@ static void count_digits(const struct mt_sort_entry *entries, uint32_t count,
 	memset(histogram, 0, sizeof(uint32_t) * DIGITS * DIGIT_VALUES);
 	for (uint32_t i = 0; i < count; i++)
 		for (unsigned digit = 0; digit < DIGITS; digit++)
-			histogram[digit][entries[i].key >> digit * DIGIT_BITS & (DIGIT_VALUES - 1)]++;
+			histogram[digit]
+				 [entries[i].key >> digit * DIGIT_BITS & (DIGIT_VALUES - 1)]++;
 }
 
 /* Radix sort from the lowest digit; digits that all keys share cost nothing. */
@@ -56,7 +57,8 @@ void mt_sort(struct mt_sort_entry *entries, uint32_t count)
 			sum += here;
 		}
 		for (uint32_t i = 0; i < count; i++)
-			to[place[from[i].key >> digit * DIGIT_BITS & (DIGIT_VALUES - 1)]++] = from[i];
+			to[place[from[i].key >> digit * DIGIT_BITS & (DIGIT_VALUES - 1)]++] =
+				from[i];
 		struct mt_sort_entry *swap = from;
 
 		from = to;

@@ -13,7 +13,8 @@ struct owners {
 	bool by_thread, by_count;
 };
 
-static void find_owners(struct owners *o, struct mt_strings *names, const struct mt_source *source, enum mt_rows_by by)
+static void find_owners(struct owners *o, struct mt_strings *names, const struct mt_source *source,
+	enum mt_rows_by by)
 {
 	const struct mt_profile *p = source->profile;
 	uint32_t count = o->by_thread ? p->thread_count : p->group_count;
@@ -25,7 +26,8 @@ static void find_owners(struct owners *o, struct mt_strings *names, const struct
 	for (uint32_t i = 0; i < count && by != MT_ROWS_BY_BACKTRACE; i++) {
 		name.len = 0;
 		if (o->by_thread)
-			mt_buffer_printf(&name, "%u %s", p->threads[i].tid, mt_strings_get(&p->strings, p->threads[i].name));
+			mt_buffer_printf(&name, "%u %s", p->threads[i].tid,
+				mt_strings_get(&p->strings, p->threads[i].name));
 		else
 			mt_rows_name(&name, p, source->symbols, i, by);
 		o->keys[i] = mt_strings_add(names, (const char *)name.data);
@@ -40,13 +42,13 @@ static void find_owners(struct owners *o, struct mt_strings *names, const struct
 
 struct walk {
 	const struct owners *owners;
-	struct mt_live live;    /* group: the key */
+	struct mt_live live;                 /* group: the key */
 	uint64_t allocations, blocks, bytes; /* so far; live now */
-	uint64_t until_ns;      /* != 0: what is freed later stays */
+	uint64_t until_ns;                   /* != 0: what is freed later stays */
 	void (*before)(struct walk *, const struct mt_event *);
 	void (*change)(struct walk *, uint32_t key, uint64_t change); /* modulo 2^64 */
 	struct mt_err *err;
-	int stop;               /* != 0: ends the walk, which returns it */
+	int stop; /* != 0: ends the walk, which returns it */
 };
 
 static void go_up(struct walk *w, const struct mt_live_cell *c)
@@ -66,11 +68,13 @@ static void go_down(struct walk *w, const struct mt_live_cell *c)
 static int begin_block(struct walk *w, const struct mt_event *e)
 {
 	const struct owners *o = w->owners;
-	struct mt_live_cell *c = e->type == MT_EVENT_REALLOCATE ? mt_live_find(&w->live, e->previous) : NULL;
+	struct mt_live_cell *c =
+		e->type == MT_EVENT_REALLOCATE ? mt_live_find(&w->live, e->previous) : NULL;
 	uint32_t owner = o->by_thread ? e->thread : e->group;
 
 	if (owner >= o->count)
-		return mt_fail(w->err, -EINVAL, "the events make no sense: an allocation names a %s that is not defined",
+		return mt_fail(w->err, -EINVAL,
+			"the events make no sense: an allocation names a %s that is not defined",
 			o->by_thread ? "thread" : "group");
 	if (c && c->state == MT_LIVE_RELEASED)
 		mt_live_remove(&w->live, c);
@@ -117,7 +121,8 @@ static int on_event(void *context, const struct mt_event *e)
 	return w->stop;
 }
 
-static int walk(struct walk *w, const struct mt_source *source, struct mt_filter *filter, struct mt_err *err)
+static int walk(struct walk *w, const struct mt_source *source, struct mt_filter *filter,
+	struct mt_err *err)
 {
 	mt_live_init(&w->live);
 	w->err = err;
@@ -129,7 +134,9 @@ static int walk(struct walk *w, const struct mt_source *source, struct mt_filter
 
 /* ---- first: who has which share of the peak ---- */
 
-struct share { uint64_t live, at_peak, epoch; };
+struct share {
+	uint64_t live, at_peak, epoch;
+};
 struct sharing {
 	struct walk walk;
 	struct share *shares; /* by key */
@@ -158,30 +165,35 @@ static void change_share(struct walk *w, uint32_t key, uint64_t change)
 	}
 }
 
-static int share_by_events(uint64_t *shares, const struct owners *owners, const struct mt_source *source,
-	struct mt_filter *filter, struct mt_err *err)
+static int share_by_events(uint64_t *shares, const struct owners *owners,
+	const struct mt_source *source, struct mt_filter *filter, struct mt_err *err)
 {
-	struct sharing s = {.walk = {.owners = owners, .before = nothing_before, .change = change_share}};
+	struct sharing s = {
+		.walk = {.owners = owners, .before = nothing_before, .change = change_share}};
 
 	s.shares = mt_alloc(((size_t)owners->key_count + 1) * sizeof *s.shares);
 	int status = walk(&s.walk, source, filter, err);
 
 	for (uint32_t key = 0; key < owners->key_count; key++)
-		shares[key] = s.shares[key].epoch == s.epoch ? s.shares[key].at_peak : s.shares[key].live;
+		shares[key] =
+			s.shares[key].epoch == s.epoch ? s.shares[key].at_peak : s.shares[key].live;
 	free(s.shares);
 	return status;
 }
 
-static void share_by_totals(uint64_t *shares, const struct owners *owners, const struct mt_profile *p)
+static void share_by_totals(uint64_t *shares, const struct owners *owners,
+	const struct mt_profile *p)
 {
 	for (uint32_t i = 0; i < p->group_count; i++)
 		shares[owners->keys[i]] += p->groups[i].at_peak_bytes;
 }
 
 /* The first of them become series, and what the owners name is a series from now on. */
-static void choose(struct mt_stacked *out, struct owners *owners, const uint64_t *shares, uint32_t top, bool groups)
+static void choose(struct mt_stacked *out, struct owners *owners, const uint64_t *shares,
+	uint32_t top, bool groups)
 {
-	struct mt_sort_entry *order = mt_resize(NULL, ((size_t)owners->key_count + 1) * sizeof *order);
+	struct mt_sort_entry *order =
+		mt_resize(NULL, ((size_t)owners->key_count + 1) * sizeof *order);
 	uint32_t *series = mt_resize(NULL, ((size_t)owners->key_count + 1) * sizeof *series);
 
 	for (uint32_t key = 0; key < owners->key_count; key++)
@@ -194,8 +206,11 @@ static void choose(struct mt_stacked *out, struct owners *owners, const uint64_t
 		series[key] = chosen ? at : UINT32_MAX;
 		if (!chosen)
 			continue;
-		out->series[at] = (struct mt_stacked_series){.name = groups ? 0 : key, .group = groups ? key : MT_NO_GROUP,
-			.at_peak = shares[key]};
+		out->series[at] = (struct mt_stacked_series){
+			.name = groups ? 0 : key,
+			.group = groups ? key : MT_NO_GROUP,
+			.at_peak = shares[key],
+		};
 		out->count++;
 	}
 	struct mt_stacked_series *others = &out->series[out->count];
@@ -204,14 +219,17 @@ static void choose(struct mt_stacked *out, struct owners *owners, const uint64_t
 	for (uint32_t key = 0; key < owners->key_count; key++)
 		others->at_peak += series[key] == UINT32_MAX ? shares[key] : 0;
 	for (uint32_t i = 0; i < owners->count; i++)
-		owners->keys[i] = series[owners->keys[i]] == UINT32_MAX ? out->count : series[owners->keys[i]];
+		owners->keys[i] = series[owners->keys[i]] == UINT32_MAX
+			? out->count
+			: series[owners->keys[i]];
 	free(order);
 	free(series);
 }
 
 /* ---- then: what they hold, step by step ---- */
 
-/* Where a step ends. A recorder that was behind has counted events into later steps than their times tell. */
+/* Where a step ends. A recorder that was behind has counted events into later steps than their
+ * times tell. */
 enum ends {
 	BY_TIME,         /* as samples were made that are of the same events */
 	BY_TIME_CHECKED, /* which is found out */
@@ -294,10 +312,20 @@ static void add_gone(struct mt_stacked *out, const struct mt_profile *shown, boo
 
 /* 1: the samples are of another order. */
 static int fill(struct mt_stacked *out, const struct owners *owners, const struct mt_source *source,
-	struct mt_filter *filter, const struct mt_profile *shown, enum ends ends, struct mt_err *err)
+	struct mt_filter *filter, const struct mt_profile *shown, enum ends ends,
+	struct mt_err *err)
 {
-	struct filling f = {.walk = {.owners = owners, .before = before_change, .change = change_series}, .out = out,
-		.shown = shown, .ends = ends};
+	struct filling f = {
+		.walk =
+			{
+				.owners = owners,
+				.before = before_change,
+				.change = change_series,
+			},
+		.out = out,
+		.shown = shown,
+		.ends = ends,
+	};
 
 	f.walk.until_ns = out->until_ns;
 
@@ -309,8 +337,9 @@ static int fill(struct mt_stacked *out, const struct owners *owners, const struc
 	return status ? status : f.walk.stop;
 }
 
-static int fill_all(struct mt_stacked *out, const struct owners *owners, const struct mt_source *source,
-	struct mt_filter *filter, const struct mt_profile *shown, struct mt_err *err)
+static int fill_all(struct mt_stacked *out, const struct owners *owners,
+	const struct mt_source *source, struct mt_filter *filter, const struct mt_profile *shown,
+	struct mt_err *err)
 {
 	bool recorded = shown->samples == source->profile->samples && !shown->info.history_from_ns;
 
@@ -319,13 +348,15 @@ static int fill_all(struct mt_stacked *out, const struct owners *owners, const s
 		out->series[i].live = mt_alloc(((size_t)out->steps + 1) * sizeof(uint64_t));
 		out->series[i].most = mt_alloc(((size_t)out->steps + 1) * sizeof(uint64_t));
 	}
-	int status = fill(out, owners, source, filter, shown, recorded ? BY_TIME_CHECKED : BY_TIME, err);
+	int status =
+		fill(out, owners, source, filter, shown, recorded ? BY_TIME_CHECKED : BY_TIME, err);
 
 	return status == 1 ? fill(out, owners, source, filter, shown, BY_SAMPLES, err) : status;
 }
 
 int mt_stacked_get(struct mt_stacked *out, const struct mt_source *source, struct mt_filter *filter,
-	const struct mt_profile *shown, enum mt_rows_by by, bool by_count, uint32_t top, struct mt_err *err)
+	const struct mt_profile *shown, enum mt_rows_by by, bool by_count, uint32_t top,
+	struct mt_err *err)
 {
 	struct owners owners = {.by_thread = by == MT_ROWS_BY_THREAD, .by_count = by_count};
 	bool totals = !owners.by_thread && !by_count && !(filter && mt_filter_active(filter));

@@ -62,8 +62,12 @@ static void gather(struct gathering *g, const struct mt_event *e)
 		return;
 	}
 	MT_GROW(s->items, s->count, s->capacity);
-	s->items[s->count++] = (struct mt_stray){.address = e->address, .order = s->seen++, .place = g->allocations,
-		.call = {.time_ns = e->time_ns, .thread = e->thread, .kind = e->kind}};
+	s->items[s->count++] = (struct mt_stray){
+		.address = e->address,
+		.order = s->seen++,
+		.place = g->allocations,
+		.call = {.time_ns = e->time_ns, .thread = e->thread, .kind = e->kind},
+	};
 	g->last = true;
 }
 
@@ -71,12 +75,14 @@ static void note(struct gathering *g, const struct mt_event *e)
 {
 	const struct mt_profile *p = g->profile;
 
-	if (g->last && e->kind == MT_NOTE_FREE_STACK && e->size < p->node_count && p->nodes[e->size].pc < MT_PC_FIRST)
+	if (g->last && e->kind == MT_NOTE_FREE_STACK && e->size < p->node_count
+		&& p->nodes[e->size].pc < MT_PC_FIRST)
 		g->strays->items[g->strays->count - 1].call.node = (uint32_t)e->size;
 	g->last = false;
 }
 
-static int on_events(void *context, const struct mt_event *events, uint32_t count, const struct mt_event *after)
+static int on_events(void *context, const struct mt_event *events, uint32_t count,
+	const struct mt_event *after)
 {
 	struct gathering *g = context;
 
@@ -97,7 +103,8 @@ static int on_events(void *context, const struct mt_event *events, uint32_t coun
 	return 0;
 }
 
-static int on_resume(void *context, const struct mt_checkpoint *checkpoint, const struct mt_checkpoint_block *b)
+static int on_resume(void *context, const struct mt_checkpoint *checkpoint,
+	const struct mt_checkpoint_block *b)
 {
 	struct gathering *g = context;
 
@@ -121,8 +128,13 @@ int mt_strays_gather(struct mt_strays *s, const struct mt_source *source, struct
 {
 	struct mt_question q = {0};
 	struct gathering g = {.strays = s, .profile = source->profile};
-	struct mt_pass pass = {.wants = MT_TRACE_ADDRESSES, .events = on_events, .resume = on_resume, .fault = &g.fault,
-		.context = &g};
+	struct mt_pass pass = {
+		.wants = MT_TRACE_ADDRESSES,
+		.events = on_events,
+		.resume = on_resume,
+		.fault = &g.fault,
+		.context = &g,
+	};
 	int result = mt_question_init(&q, source, NULL, err);
 
 	if (!result)
@@ -139,7 +151,8 @@ int mt_strays_gather(struct mt_strays *s, const struct mt_source *source, struct
 /* ---- the blocks that were there ---- */
 
 /* The first stray of these that came behind the allocation; or the end of them. */
-static uint32_t behind(const struct mt_strays *s, const struct mt_strays_slot *slot, uint64_t number)
+static uint32_t behind(const struct mt_strays *s, const struct mt_strays_slot *slot,
+	uint64_t number)
 {
 	uint32_t low = slot->first, high = slot->first + slot->count;
 
@@ -163,7 +176,8 @@ static void note_next(struct mt_stray *stray, const struct mt_allocation *a)
 	stray->swapped = a->end_ns != MT_LIVE && a->end_kind == MT_KIND_NONE;
 }
 
-/* A block is noted with the first stray behind its allocation; one that is allocated later in its place. */
+/* A block is noted with the first stray behind its allocation; one that is allocated later in its
+ * place. */
 void mt_strays_visit(struct mt_strays *s, const struct mt_allocation *a)
 {
 	const struct mt_strays_slot *slot = table_find(&s->by_address, a->address);
@@ -187,8 +201,12 @@ void mt_strays_visit(struct mt_strays *s, const struct mt_allocation *a)
 	stray->end_ns = a->end_ns;
 	stray->group = a->group;
 	stray->thread = a->thread;
-	stray->end = (struct mt_error_call){.time_ns = a->end_ns, .thread = a->end_thread, .kind = a->end_kind,
-		.node = a->end_node};
+	stray->end = (struct mt_error_call){
+		.time_ns = a->end_ns,
+		.thread = a->end_thread,
+		.kind = a->end_kind,
+		.node = a->end_node,
+	};
 }
 
 static void inherit(struct mt_stray *stray, const struct mt_stray *before)
@@ -207,7 +225,8 @@ void mt_strays_settle(struct mt_strays *s)
 {
 	table_make(&s->by_number, s->count);
 	for (uint32_t i = 0; i < s->count; i++) {
-		if (i && !s->items[i].has_block && s->items[i - 1].has_block && s->items[i - 1].address == s->items[i].address)
+		if (i && !s->items[i].has_block && s->items[i - 1].has_block
+			&& s->items[i - 1].address == s->items[i].address)
 			inherit(&s->items[i], &s->items[i - 1]);
 		if (s->items[i].has_block)
 			table_count(&s->by_number, s->items[i].number, i);

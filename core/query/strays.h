@@ -1,4 +1,5 @@
-/* Frees of addresses at which no block was live, and the blocks that had been there before. Private to core/query. */
+/* Frees of addresses at which no block was live, and the blocks that had been there before. Private
+ * to core/query. */
 #ifndef MT_QUERY_STRAYS_H
 #define MT_QUERY_STRAYS_H
 
@@ -8,20 +9,23 @@
 
 struct mt_stray {
 	uint64_t address;
-	uint64_t order;  /* number among all of them */
-	uint64_t place;  /* allocations before it */
+	uint64_t order; /* number among all of them */
+	uint64_t place; /* allocations before it */
 	struct mt_error_call call;
-	bool has_next;   /* another block is allocated there afterwards; the next: */
-	bool swapped;    /* ended by a free that nobody saw */
-	bool has_block;  /* the last one at the address before it: */
-	bool matches;    /* which the filter takes */
-	uint64_t next;   /* its number */
+	bool has_next;  /* another block is allocated there afterwards; the next: */
+	bool swapped;   /* ended by a free that nobody saw */
+	bool has_block; /* the last one at the address before it: */
+	bool matches;   /* which the filter takes */
+	uint64_t next;  /* its number */
 	uint64_t number, size, time_ns, end_ns;
 	uint32_t group, thread;
 	struct mt_error_call end;
 };
 
-struct mt_strays_slot { uint64_t key; uint32_t first, count; }; /* count 0: empty */
+struct mt_strays_slot {
+	uint64_t key;
+	uint32_t first, count;
+}; /* count 0: empty */
 struct mt_strays_table {
 	struct mt_strays_slot *slots;
 	uint32_t mask;
@@ -29,8 +33,8 @@ struct mt_strays_table {
 struct mt_strays {
 	struct mt_stray *items; /* by address, and then in their order */
 	uint32_t count, capacity;
-	uint64_t seen;          /* all that there are */
-	bool resumed;           /* the events begin at a checkpoint */
+	uint64_t seen; /* all that there are */
+	bool resumed;  /* the events begin at a checkpoint */
 	struct mt_strays_table by_address, by_number;
 };
 

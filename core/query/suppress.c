@@ -44,7 +44,8 @@ const struct mt_suppression *mt_suppressions_at(const struct mt_suppressions *s,
 
 /* ---- patterns ---- */
 
-/* As LeakSanitizer does it: each piece between '*' at the first place where it is found, without a second try. */
+/* As LeakSanitizer does it: each piece between '*' at the first place where it is found, without a
+ * second try. */
 bool mt_suppress_match_lsan(const char *pattern, const char *text)
 {
 	bool at_start = *pattern == '^', after_star = false;
@@ -75,7 +76,8 @@ bool mt_suppress_match_lsan(const char *pattern, const char *text)
 	return true;
 }
 
-/* Whether the pattern's first character, which is not '*', takes c; its length is returned in *len. */
+/* Whether the pattern's first character, which is not '*', takes c; its length is returned in
+ * *len. */
 static bool takes(const char *pattern, char c, size_t *len)
 {
 	bool escaped = *pattern == '\\' && pattern[1];
@@ -113,7 +115,7 @@ bool mt_suppress_match_glob(const char *pattern, const char *text)
 struct place {
 	uint32_t raw, function, source; /* of the symbols */
 	uint32_t line;
-	uint32_t module;                /* of the profile */
+	uint32_t module; /* of the profile */
 	bool unnamed;
 };
 
@@ -121,15 +123,17 @@ struct matcher {
 	struct mt_suppressions *rules;
 	const struct mt_profile *profile;
 	const struct mt_symbols *symbols;
-	uint32_t *by_pc;      /* the first LeakSanitizer rule for a frame of the pc, + 1; 0: none; UNDECIDED: not asked */
+	/* the first LeakSanitizer rule for a frame of the pc, + 1; 0: none; UNDECIDED: not asked */
+	uint32_t *by_pc;
 	uint32_t *by_name[2]; /* by string id of the symbols, of the profile: the same */
 	uint32_t *by_kind;    /* by kind of call: the same */
 	uint32_t *by_node;    /* the first for a frame from the root to the node */
-	struct place *places; /* of the present stack, innermost first, as far as it was asked for */
-	uint32_t next_node;   /* what comes behind them */
+	/* of the present stack, innermost first, as far as it was asked for */
+	struct place *places;
+	uint32_t next_node; /* what comes behind them */
 	uint32_t count, capacity;
 	bool unnamed;
-	bool from_user;       /* there are rules that are not built-in */
+	bool from_user; /* there are rules that are not built-in */
 };
 
 /* The resolver's name for what has none. */
@@ -201,7 +205,9 @@ static uint32_t lsan_text(const struct matcher *m, const char *text)
 	for (uint32_t i = 0; i < m->rules->count; i++) {
 		const char *pattern = m->rules->rules[i].pattern;
 
-		if (pattern && (mt_suppress_match_lsan(pattern, text) || (plain && mt_suppress_match_lsan(pattern, plain))))
+		if (pattern
+			&& (mt_suppress_match_lsan(pattern, text)
+				|| (plain && mt_suppress_match_lsan(pattern, plain))))
 			return i + 1;
 	}
 	return 0;
@@ -283,7 +289,6 @@ static bool glob_name(const char *pattern, const char *name)
 {
 	const char *version = strchr(name, '@');
 
-
 	if (!strncmp(name, "__GI_", 5) && glob_name(pattern, name + 5)) /* as for LeakSanitizer */
 		return true;
 
@@ -304,29 +309,31 @@ static bool glob_source(const char *pattern, const char *source)
 
 	if (!*source)
 		return false;
-	return mt_suppress_match_glob(pattern, source) || (slash && mt_suppress_match_glob(pattern, slash + 1));
+	return mt_suppress_match_glob(pattern, source)
+		|| (slash && mt_suppress_match_glob(pattern, slash + 1));
 }
 
 static bool ask(const struct mt_suppress_frame *frame, const char *text)
 {
 	switch (frame->what) {
-	case MT_SUPPRESS_FUNCTION:
-		return glob_name(frame->pattern, text);
+	case MT_SUPPRESS_FUNCTION: return glob_name(frame->pattern, text);
 	case MT_SUPPRESS_OBJECT:
 		return mt_suppress_match_glob(frame->pattern, *text ? text : "???");
-	case MT_SUPPRESS_SOURCE:
-		return glob_source(frame->pattern, text);
-	case MT_SUPPRESS_ANY_FRAMES:
-		break;
+	case MT_SUPPRESS_SOURCE: return glob_source(frame->pattern, text);
+	case MT_SUPPRESS_ANY_FRAMES: break;
 	}
 	return true;
 }
 
-static bool place_matches(const struct matcher *m, struct mt_suppress_frame *frame, const struct place *place)
+static bool place_matches(const struct matcher *m, struct mt_suppress_frame *frame,
+	const struct place *place)
 {
 	bool of_profile = frame->what == MT_SUPPRESS_OBJECT;
 	const struct mt_strings *strings = of_profile ? &m->profile->strings : &m->symbols->strings;
-	uint32_t id = of_profile ? place->module : frame->what == MT_SUPPRESS_SOURCE ? place->source : place->raw;
+	uint32_t id = of_profile ? place->module
+		: frame->what == MT_SUPPRESS_SOURCE
+		? place->source
+		: place->raw;
 
 	if (frame->line && frame->line != place->line)
 		return false;
@@ -347,7 +354,8 @@ static bool place_matches(const struct matcher *m, struct mt_suppress_frame *fra
 static bool allocator_matches(const struct mt_suppress_frame *frame, unsigned kind)
 {
 	if (frame->what == MT_SUPPRESS_OBJECT)
-		return mt_suppress_match_glob(frame->pattern, "/usr/libexec/valgrind/vgpreload_memcheck-amd64-linux.so");
+		return mt_suppress_match_glob(frame->pattern,
+			"/usr/libexec/valgrind/vgpreload_memcheck-amd64-linux.so");
 	if (frame->what == MT_SUPPRESS_SOURCE)
 		return !frame->line && glob_source(frame->pattern, "vg_replace_malloc.c");
 	for (const char *const *name = mt_suppress_allocators(kind); *name; name++)
@@ -356,7 +364,8 @@ static bool allocator_matches(const struct mt_suppress_frame *frame, unsigned ki
 	return false;
 }
 
-/* The rule's frames match the innermost of the stack; the allocating function is frame 0, place i is frame i + 1. */
+/* The rule's frames match the innermost of the stack; the allocating function is frame 0, place i
+ * is frame i + 1. */
 static bool valgrind_matches(struct matcher *m, const struct mt_suppress_rule *rule, unsigned kind)
 {
 	uint32_t frame = 0, place = 0, star = UINT32_MAX, from = 0;
@@ -367,8 +376,9 @@ static bool valgrind_matches(struct matcher *m, const struct mt_suppress_rule *r
 		if (at->what == MT_SUPPRESS_ANY_FRAMES) {
 			star = ++frame;
 			from = place;
-		} else if (place ? has_place(m, place - 1) && place_matches(m, at, &m->places[place - 1])
-				: allocator_matches(at, kind)) {
+		} else if (place ? has_place(m, place - 1)
+					&& place_matches(m, at, &m->places[place - 1])
+				 : allocator_matches(at, kind)) {
 			frame++;
 			place++;
 		} else if (star != UINT32_MAX && has_place(m, from)) {
@@ -402,18 +412,25 @@ static uint32_t *unknown_names(uint32_t count)
 	return names;
 }
 
-static void matcher_init(struct matcher *m, struct mt_suppressions *rules, const struct mt_profile *p,
-	const struct mt_symbols *symbols)
+static void matcher_init(struct matcher *m, struct mt_suppressions *rules,
+	const struct mt_profile *p, const struct mt_symbols *symbols)
 {
-	*m = (struct matcher){.rules = rules, .profile = p, .symbols = symbols, .by_pc = unknown_names(p->pc_count),
-		.by_kind = unknown_names(MT_KIND_COUNT), .by_node = mt_alloc((p->node_count + 1u) * sizeof(uint32_t)),
-		.by_name = {unknown_names(symbols->strings.count), unknown_names(p->strings.count)}};
+	*m = (struct matcher){
+		.rules = rules,
+		.profile = p,
+		.symbols = symbols,
+		.by_pc = unknown_names(p->pc_count),
+		.by_kind = unknown_names(MT_KIND_COUNT),
+		.by_node = mt_alloc((p->node_count + 1u) * sizeof(uint32_t)),
+		.by_name = {unknown_names(symbols->strings.count), unknown_names(p->strings.count)},
+	};
 	for (uint32_t i = 0; i < rules->count; i++) {
 		struct mt_suppress_rule *rule = &rules->rules[i];
 
 		rule->shown.groups = rule->shown.blocks = rule->shown.bytes = 0;
 		m->from_user |= !rule->shown.builtin;
-		for (uint32_t k = 0; k < rule->frame_count; k++) { /* ids are of another profile's strings */
+		/* ids are of another profile's strings */
+		for (uint32_t k = 0; k < rule->frame_count; k++) {
 			free(rule->frames[k].known);
 			rule->frames[k].known = NULL;
 		}
@@ -435,7 +452,9 @@ static uint32_t verdict(struct matcher *m, const struct mt_group *group)
 	uint32_t rule = lsan_stack(m, group->node);
 
 	set_stack(m, group->node);
-	rule = first_of(valgrind_stack(m, m->profile->nodes[group->node].pc, rule ? rule - 1 : m->rules->count), rule);
+	rule = first_of(valgrind_stack(m, m->profile->nodes[group->node].pc,
+				rule ? rule - 1 : m->rules->count),
+		rule);
 	if (rule || !m->from_user)
 		return rule;
 	has_place(m, UINT32_MAX);
@@ -454,15 +473,18 @@ static void take_off(struct mt_suppressed *out, struct mt_suppression *rule, uin
 	out->bytes[id] = group->live_bytes;
 	out->all_blocks += group->live_count;
 	out->all_bytes += group->live_bytes;
-	info->leaked_count -= group->live_count < info->leaked_count ? group->live_count : info->leaked_count;
-	info->leaked_bytes -= group->live_bytes < info->leaked_bytes ? group->live_bytes : info->leaked_bytes;
-	group->late_count += group->live_count; /* it lived at the end of a time range all the same */
+	info->leaked_count -=
+		group->live_count < info->leaked_count ? group->live_count : info->leaked_count;
+	info->leaked_bytes -=
+		group->live_bytes < info->leaked_bytes ? group->live_bytes : info->leaked_bytes;
+	/* it lived at the end of a time range all the same */
+	group->late_count += group->live_count;
 	group->late_bytes += group->live_bytes;
 	group->live_count = group->live_bytes = 0;
 }
 
-void mt_suppress(struct mt_suppressed *out, struct mt_suppressions *rules, const struct mt_profile *p,
-	const struct mt_symbols *symbols)
+void mt_suppress(struct mt_suppressed *out, struct mt_suppressions *rules,
+	const struct mt_profile *p, const struct mt_symbols *symbols)
 {
 	struct matcher m;
 

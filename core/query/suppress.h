@@ -1,6 +1,7 @@
-/* Suppressions: rules that say which leaks are known. They act on leaks alone: a group whose stack a rule matches leaks
- * nothing, and what it would have leaked is summed up beside. Rules come from LeakSanitizer's files, from valgrind's
- * memcheck files, from the program itself (__lsan_default_suppressions) and from a list of our own. */
+/* Suppressions: rules that say which leaks are known. They act on leaks alone: a group whose stack
+ * a rule matches leaks nothing, and what it would have leaked is summed up beside. Rules come from
+ * LeakSanitizer's files, from valgrind's memcheck files, from the program itself
+ * (__lsan_default_suppressions) and from a list of our own. */
 #ifndef MT_QUERY_SUPPRESS_H
 #define MT_QUERY_SUPPRESS_H
 
@@ -18,10 +19,10 @@ struct mt_suppression {
 struct mt_suppressions;
 struct mt_suppressions *mt_suppressions_new(void);
 void mt_suppressions_free(struct mt_suppressions *);
-/* Adds the rules of a text, whose syntax is told by its first line that is no comment: '{' begins valgrind's. On error
- * nothing is added; err names source, line, column and what was expected. */
-int mt_suppressions_parse(struct mt_suppressions *, const char *text, size_t len, const char *source,
-	struct mt_err *err);
+/* Adds the rules of a text, whose syntax is told by its first line that is no comment: '{' begins
+ * valgrind's. On error nothing is added; err names source, line, column and what was expected. */
+int mt_suppressions_parse(struct mt_suppressions *, const char *text, size_t len,
+	const char *source, struct mt_err *err);
 int mt_suppressions_read(struct mt_suppressions *, const char *path, struct mt_err *err);
 void mt_suppressions_add_builtin(struct mt_suppressions *);
 uint32_t mt_suppressions_count(const struct mt_suppressions *);
@@ -44,16 +45,20 @@ void mt_suppress(struct mt_suppressed *, struct mt_suppressions *, const struct 
 void mt_suppressed_free(struct mt_suppressed *);
 
 enum mt_suppress_syntax { MT_SUPPRESS_LSAN, MT_SUPPRESS_VALGRIND };
-/* Rules for these groups, as text without a NUL at its end. Valgrind's name the whole stack, so that they match groups
- * with the same functions alone; LeakSanitizer's can name one frame, and a comment says how many others it takes. */
+/* Rules for these groups, as text without a NUL at its end. Valgrind's name the whole stack, so
+ * that they match groups with the same functions alone; LeakSanitizer's can name one frame, and a
+ * comment says how many others it takes. */
 void mt_suppress_write(struct mt_buffer *out, enum mt_suppress_syntax, const struct mt_profile *,
 	const struct mt_symbols *, const uint32_t *groups, uint32_t count);
 
-/* LeakSanitizer's rule for each of these groups, without a line's end; NULL: none can mean it. The caller frees each and all. */
-char **mt_suppress_lines(const struct mt_profile *, const struct mt_symbols *, const uint32_t *groups, uint32_t count);
+/* LeakSanitizer's rule for each of these groups, without a line's end; NULL: none can mean it. The
+ * caller frees each and all. */
+char **mt_suppress_lines(const struct mt_profile *, const struct mt_symbols *,
+	const uint32_t *groups, uint32_t count);
 
 /* ---- the matchers themselves ---- */
-/* LeakSanitizer's: a part of text matches unless '^' or '$' say otherwise; '*' is any text. Nothing matches "". */
+/* LeakSanitizer's: a part of text matches unless '^' or '$' say otherwise; '*' is any text. Nothing
+ * matches "". */
 bool mt_suppress_match_lsan(const char *pattern, const char *text);
 /* Valgrind's: all of text; '*' any text, '?' any character, a backslash takes the next as it is. */
 bool mt_suppress_match_glob(const char *pattern, const char *text);

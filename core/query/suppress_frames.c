@@ -1,4 +1,5 @@
-/* How LeakSanitizer and valgrind call frames that a profile has not, or calls otherwise; and the built-in list. */
+/* How LeakSanitizer and valgrind call frames that a profile has not, or calls otherwise; and the
+ * built-in list. */
 #include "core/query/suppress_rules.h"
 
 #include <string.h>
@@ -15,11 +16,12 @@ const char *const *mt_suppress_allocators(unsigned kind)
 		[MT_KIND_MEMALIGN] = {"memalign"},
 		[MT_KIND_VALLOC] = {"valloc"},
 		[MT_KIND_PVALLOC] = {"pvalloc"},
-		[MT_KIND_NEW] = {"_Znwm", "_ZnwmRKSt9nothrow_t", "_ZnwmSt11align_val_t", "_ZnwmSt11align_val_tRKSt9nothrow_t",
-			"_Znwj", "_ZnwjRKSt9nothrow_t", "_ZnwjSt11align_val_t", "_ZnwjSt11align_val_tRKSt9nothrow_t"},
+		[MT_KIND_NEW] = {"_Znwm", "_ZnwmRKSt9nothrow_t", "_ZnwmSt11align_val_t",
+			"_ZnwmSt11align_val_tRKSt9nothrow_t", "_Znwj", "_ZnwjRKSt9nothrow_t",
+			"_ZnwjSt11align_val_t", "_ZnwjSt11align_val_tRKSt9nothrow_t"},
 		[MT_KIND_NEW_ARRAY] = {"_Znam", "_ZnamRKSt9nothrow_t", "_ZnamSt11align_val_t",
-			"_ZnamSt11align_val_tRKSt9nothrow_t",
-			"_Znaj", "_ZnajRKSt9nothrow_t", "_ZnajSt11align_val_t", "_ZnajSt11align_val_tRKSt9nothrow_t"},
+			"_ZnamSt11align_val_tRKSt9nothrow_t", "_Znaj", "_ZnajRKSt9nothrow_t",
+			"_ZnajSt11align_val_t", "_ZnajSt11align_val_tRKSt9nothrow_t"},
 		[MT_KIND_POOL] = {"memtui_pool_alloc"},
 	};
 	return names[kind < MT_KIND_COUNT ? kind : MT_KIND_NONE];
@@ -27,8 +29,8 @@ const char *const *mt_suppress_allocators(unsigned kind)
 
 bool mt_suppress_below_main(const char *function)
 {
-	static const char *const names[] = {"__libc_start_main", "__libc_start_main_impl", "__libc_start_call_main",
-		"generic_start_main", "_start"};
+	static const char *const names[] = {"__libc_start_main", "__libc_start_main_impl",
+		"__libc_start_call_main", "generic_start_main", "_start"};
 	size_t len = strcspn(function, "@");
 
 	for (size_t i = 0; i < sizeof names / sizeof *names; i++)
@@ -37,11 +39,13 @@ bool mt_suppress_below_main(const char *function)
 	return false;
 }
 
-/* What is allocated once, kept to the end on purpose and freed by nobody but __libc_freeres, whatever the program does.
- * A rule belongs here only if a program cannot grow what it hides by doing more. */
+/* What is allocated once, kept to the end on purpose and freed by nobody but __libc_freeres,
+ * whatever the program does. A rule belongs here only if a program cannot grow what it hides by
+ * doing more. */
 static const char builtin_valgrind[] =
 	"{\n"
-	"   libstdc++: memory for exceptions when there is no other, taken when the library is loaded\n"
+	"   libstdc++: memory for exceptions when there is no other, "
+	"taken when the library is loaded\n"
 	"   Memcheck:Leak\n"
 	"   fun:malloc\n"
 	"   obj:*/libstdc++.so*\n"
@@ -55,7 +59,8 @@ static const char builtin_valgrind[] =
 	"   obj:*/ld-*.so*\n"
 	"}\n"
 	"{\n"
-	"   glibc: buffers of stdin, stdout and stderr; a file that was not closed leaks its FILE beside\n"
+	"   glibc: buffers of stdin, stdout and stderr; "
+	"a file that was not closed leaks its FILE beside\n"
 	"   Memcheck:Leak\n"
 	"   fun:malloc\n"
 	"   fun:*_IO_file_doallocate\n"

@@ -27,17 +27,18 @@ static int bad(const struct parser *p, const char *at, const char *expected)
 	char text[SHOWN + 1];
 
 	snprintf(text, sizeof text, "%.*s", (int)(len < SHOWN ? len : SHOWN), p->line);
-	return mt_fail(p->err, -EINVAL, "%.200s:%u:%u: '%s' is no rule; expected %s", p->source, p->number,
-		(unsigned)(at - p->begin) + 1, text, expected);
+	return mt_fail(p->err, -EINVAL, "%.200s:%u:%u: '%s' is no rule; expected %s", p->source,
+		p->number, (unsigned)(at - p->begin) + 1, text, expected);
 }
 
 static int bad_end(const struct parser *p, const char *expected)
 {
-	return mt_fail(p->err, -EINVAL, "%.200s:%u:1: the text ends within a rule; expected %s", p->source, p->number + 1,
-		expected);
+	return mt_fail(p->err, -EINVAL, "%.200s:%u:1: the text ends within a rule; expected %s",
+		p->source, p->number + 1, expected);
 }
 
-/* The next line that is neither empty nor a comment. 1: there is one, 0: the end, negative: an error. */
+/* The next line that is neither empty nor a comment. 1: there is one, 0: the end, negative: an
+ * error. */
 static int next_line(struct parser *p)
 {
 	while (p->at < p->end) {
@@ -62,12 +63,14 @@ static int next_line(struct parser *p)
 
 static bool line_is(const struct parser *p, const char *text)
 {
-	return (size_t)(p->line_end - p->line) == strlen(text) && !memcmp(p->line, text, strlen(text));
+	return (size_t)(p->line_end - p->line) == strlen(text)
+		&& !memcmp(p->line, text, strlen(text));
 }
 
 static bool line_begins(const struct parser *p, const char *text)
 {
-	return (size_t)(p->line_end - p->line) >= strlen(text) && !memcmp(p->line, text, strlen(text));
+	return (size_t)(p->line_end - p->line) >= strlen(text)
+		&& !memcmp(p->line, text, strlen(text));
 }
 
 static char *copy(const char *begin, const char *end)
@@ -82,8 +85,12 @@ static struct mt_suppress_rule *add_rule(struct parser *p)
 	MT_GROW(s->rules, s->count, s->capacity);
 	struct mt_suppress_rule *rule = &s->rules[s->count++];
 
-	*rule = (struct mt_suppress_rule){.shown = {.text = copy(p->line, p->line_end), .source = mt_strdup(p->source),
-		.line = p->number}};
+	*rule = (struct mt_suppress_rule){
+		.shown = {
+			.text = copy(p->line, p->line_end),
+			.source = mt_strdup(p->source),
+			.line = p->number,
+		}};
 	return rule;
 }
 
@@ -99,7 +106,8 @@ static int parse_lsan(struct parser *p)
 		if (!line_begins(p, "leak:"))
 			return bad(p, p->line, "'leak:' and a pattern, or '#' and a comment");
 		if (pattern == p->line_end)
-			return bad(p, pattern, "a pattern behind 'leak:'; an empty one would match everything");
+			return bad(p, pattern,
+				"a pattern behind 'leak:'; an empty one would match everything");
 		add_rule(p)->pattern = copy(pattern, p->line_end);
 	}
 	return status;
@@ -137,7 +145,8 @@ static int skip_block(struct parser *p)
 /* memtui gives no verdict on whether a block can be reached still: any kind but none will do. */
 static int parse_kinds(struct parser *p, struct mt_suppress_rule *rule)
 {
-	static const char *const names[] = {"reachable", "possible", "indirect", "definite", "all", "none"};
+	static const char *const names[] = {"reachable", "possible", "indirect", "definite", "all",
+		"none"};
 	const size_t NAMES = sizeof names / sizeof *names;
 	const char *at = p->line + strlen("match-leak-kinds:");
 	uint32_t kinds = 0;
@@ -150,7 +159,9 @@ static int parse_kinds(struct parser *p, struct mt_suppress_rule *rule)
 
 		while (end < p->line_end && *end != ',' && !isspace((unsigned char)*end))
 			end++;
-		while (i < NAMES && (strlen(names[i]) != (size_t)(end - at) || memcmp(names[i], at, strlen(names[i]))))
+		while (i < NAMES
+			&& (strlen(names[i]) != (size_t)(end - at)
+				|| memcmp(names[i], at, strlen(names[i]))))
 			i++;
 		if (i == NAMES)
 			break;
@@ -158,7 +169,8 @@ static int parse_kinds(struct parser *p, struct mt_suppress_rule *rule)
 		at = end;
 	}
 	if (at < p->line_end || !kinds)
-		return bad(p, at, "some of definite, possible, indirect, reachable, or all, or none");
+		return bad(p, at,
+			"some of definite, possible, indirect, reachable, or all, or none");
 	rule->never = kinds == 1u << 5;
 	return 1;
 }
@@ -168,7 +180,8 @@ static void split_source(struct mt_suppress_frame *frame)
 {
 	char *colon = strrchr(frame->pattern, ':');
 
-	if (!colon || !isdigit((unsigned char)colon[1]) || colon[1 + strspn(colon + 1, "0123456789")])
+	if (!colon || !isdigit((unsigned char)colon[1])
+		|| colon[1 + strspn(colon + 1, "0123456789")])
 		return;
 	frame->line = strtoull(colon + 1, NULL, 10);
 	*colon = 0;
@@ -176,8 +189,14 @@ static void split_source(struct mt_suppress_frame *frame)
 
 static int parse_frame(struct parser *p, struct mt_suppress_rule *rule)
 {
-	static const struct { const char *prefix; enum mt_suppress_what what; } kinds[] = {
-		{"fun:", MT_SUPPRESS_FUNCTION}, {"obj:", MT_SUPPRESS_OBJECT}, {"src:", MT_SUPPRESS_SOURCE}};
+	static const struct {
+		const char *prefix;
+		enum mt_suppress_what what;
+	} kinds[] = {
+		{"fun:", MT_SUPPRESS_FUNCTION},
+		{"obj:", MT_SUPPRESS_OBJECT},
+		{"src:", MT_SUPPRESS_SOURCE},
+	};
 	struct mt_suppress_frame frame = {.what = MT_SUPPRESS_ANY_FRAMES};
 
 	for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
@@ -186,7 +205,8 @@ static int parse_frame(struct parser *p, struct mt_suppress_rule *rule)
 			frame.pattern = copy(p->line + strlen(kinds[i].prefix), p->line_end);
 		}
 	if (!frame.pattern && !line_is(p, "..."))
-		return bad(p, p->line, "a frame: 'fun:', 'obj:' or 'src:' with a pattern, '...', or '}'");
+		return bad(p, p->line,
+			"a frame: 'fun:', 'obj:' or 'src:' with a pattern, '...', or '}'");
 	if (frame.what == MT_SUPPRESS_FUNCTION) /* versions of symbols do not matter */
 		frame.pattern[strcspn(frame.pattern, "@")] = 0;
 	if (frame.what == MT_SUPPRESS_SOURCE)
@@ -202,8 +222,10 @@ static int parse_frames(struct parser *p, struct mt_suppress_rule *rule)
 
 	while ((status = next_line(p)) > 0) {
 		if (line_is(p, "}"))
-			return some ? 1 : bad(p, p->line, "a line with 'fun:', 'obj:' or 'src:' before it, since '...' alone "
-				"matches everything");
+			return some ? 1
+				    : bad(p, p->line,
+					    "a line with 'fun:', 'obj:' or 'src:' before it, since "
+					    "'...' alone matches everything");
 		bool kinds = !rule->frame_count && line_begins(p, "match-leak-kinds:");
 
 		status = kinds ? parse_kinds(p, rule) : parse_frame(p, rule);
@@ -230,11 +252,13 @@ static int parse_block(struct parser *p)
 
 	status = next_line(p);
 	if (status <= 0)
-		return status ? status : bad_end(p, "'Memcheck:Leak', or another tool's 'TOOL:KIND'");
+		return status ? status
+			      : bad_end(p, "'Memcheck:Leak', or another tool's 'TOOL:KIND'");
 	colon = memchr(p->line, ':', (size_t)(p->line_end - p->line));
 	if (!colon)
 		return bad(p, p->line, "'Memcheck:Leak', or another tool's 'TOOL:KIND'");
-	if (names_tool(p->line, colon, "Memcheck") && p->line_end - colon == strlen(":Leak") && !memcmp(colon, ":Leak", 5))
+	if (names_tool(p->line, colon, "Memcheck") && p->line_end - colon == strlen(":Leak")
+		&& !memcmp(colon, ":Leak", 5))
 		return parse_frames(p, rule);
 	mt_suppress_rule_free(rule);
 	p->rules->count--;
@@ -243,8 +267,8 @@ static int parse_block(struct parser *p)
 
 /* ---- either ---- */
 
-int mt_suppressions_parse(struct mt_suppressions *s, const char *text, size_t len, const char *source,
-	struct mt_err *err)
+int mt_suppressions_parse(struct mt_suppressions *s, const char *text, size_t len,
+	const char *source, struct mt_err *err)
 {
 	struct parser p = {.rules = s, .source = source, .at = text, .end = text + len, .err = err};
 	uint32_t before = s->count;
@@ -272,17 +296,21 @@ int mt_suppressions_read(struct mt_suppressions *s, const char *path, struct mt_
 	int status = 0;
 
 	if (!in)
-		return mt_fail(err, -errno, "cannot open the suppressions %s: %s", path, strerror(errno));
+		return mt_fail(err, -errno, "cannot open the suppressions %s: %s", path,
+			strerror(errno));
 	if (!fstat(fileno(in), &is) && S_ISDIR(is.st_mode))
-		status = mt_fail(err, -EISDIR, "%s is a directory; expected a file with suppressions", path);
+		status = mt_fail(err, -EISDIR,
+			"%s is a directory; expected a file with suppressions", path);
 	while (status >= 0 && !feof(in) && !ferror(in) && text.len <= FILE_MAX) {
 		mt_buffer_reserve(&text, 1u << 16);
 		text.len += fread(text.data + text.len, 1, 1u << 16, in);
 	}
 	if (status >= 0 && ferror(in))
-		status = mt_fail(err, -EIO, "cannot read the suppressions %s: %s", path, strerror(errno));
+		status = mt_fail(err, -EIO, "cannot read the suppressions %s: %s", path,
+			strerror(errno));
 	else if (status >= 0 && text.len > FILE_MAX)
-		status = mt_fail(err, -EFBIG, "%s has more than 64 MiB; expected a file with suppressions", path);
+		status = mt_fail(err, -EFBIG,
+			"%s has more than 64 MiB; expected a file with suppressions", path);
 	fclose(in);
 	if (status >= 0)
 		status = mt_suppressions_parse(s, (const char *)text.data, text.len, path, err);

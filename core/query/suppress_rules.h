@@ -4,21 +4,26 @@
 
 #include "core/query/suppress.h"
 
-enum mt_suppress_what { MT_SUPPRESS_ANY_FRAMES, MT_SUPPRESS_FUNCTION, MT_SUPPRESS_OBJECT, MT_SUPPRESS_SOURCE };
+enum mt_suppress_what {
+	MT_SUPPRESS_ANY_FRAMES,
+	MT_SUPPRESS_FUNCTION,
+	MT_SUPPRESS_OBJECT,
+	MT_SUPPRESS_SOURCE
+};
 
 /* A line of a block of valgrind's. */
 struct mt_suppress_frame {
 	enum mt_suppress_what what;
-	char *pattern;      /* NULL: any frames */
-	uint64_t line;      /* SOURCE; 0: any */
-	uint8_t *known;     /* by string id of what is matched: 0 not asked yet, 1 no, 2 yes */
+	char *pattern;  /* NULL: any frames */
+	uint64_t line;  /* SOURCE; 0: any */
+	uint8_t *known; /* by string id of what is matched: 0 not asked yet, 1 no, 2 yes */
 	uint32_t known_count;
 };
 
 struct mt_suppress_rule {
 	struct mt_suppression shown; /* its texts are own */
-	char *pattern;      /* LeakSanitizer's; NULL: frames are valgrind's */
-	bool never;         /* match-leak-kinds: none */
+	char *pattern;               /* LeakSanitizer's; NULL: frames are valgrind's */
+	bool never;                  /* match-leak-kinds: none */
 	struct mt_suppress_frame *frames;
 	uint32_t frame_count, frame_capacity;
 };
@@ -31,7 +36,8 @@ struct mt_suppressions {
 void mt_suppress_rule_free(struct mt_suppress_rule *);
 
 /* ---- frames as both syntaxes name them (suppress_frames.c) ---- */
-/* The functions that valgrind shows as first frame of a kind of call, NULL-terminated; the first is the usual one. */
+/* The functions that valgrind shows as first frame of a kind of call, NULL-terminated; the first is
+ * the usual one. */
 const char *const *mt_suppress_allocators(unsigned kind);
 /* Whether valgrind calls it "(below main)". */
 bool mt_suppress_below_main(const char *function);

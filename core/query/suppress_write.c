@@ -23,13 +23,15 @@ static char *in_line(const char *name, char wildcard)
 
 static void put_frame(struct mt_buffer *out, const struct mt_backtrace_frame *frame, bool named)
 {
-	const char *function = frame->raw_function + (strncmp(frame->raw_function, "__GI_", 5) ? 0 : 5);
+	const char *function =
+		frame->raw_function + (strncmp(frame->raw_function, "__GI_", 5) ? 0 : 5);
 
 	if (!named && !*frame->module) {
 		mt_buffer_printf(out, "   obj:\\?\\?\\?\n");
 		return;
 	}
-	const char *text = named ? function : frame->module, *end = text + (named ? strcspn(text, "@") : strlen(text));
+	const char *text = named ? function : frame->module;
+	const char *end = text + (named ? strcspn(text, "@") : strlen(text));
 
 	mt_buffer_printf(out, named ? "   fun:" : "   obj:");
 	for (; text < end; text++) {
@@ -44,8 +46,8 @@ static bool is_named(const struct mt_backtrace_frame *frame)
 {
 	const char *plus = strrchr(frame->function, '+');
 
-	return frame->pc >= MT_PC_FIRST && *frame->function && strncmp(frame->function, "0x", 2) &&
-		(!plus || strncmp(plus, "+0x", 3));
+	return frame->pc >= MT_PC_FIRST && *frame->function && strncmp(frame->function, "0x", 2)
+		&& (!plus || strncmp(plus, "+0x", 3));
 }
 
 /* Up to main: valgrind shows nothing behind it. */
@@ -57,19 +59,22 @@ static uint32_t frames_to_main(const struct mt_backtrace *stack)
 	return stack->count;
 }
 
-static void write_valgrind(struct mt_buffer *out, const struct mt_profile *p, const struct mt_backtrace *stack,
-	uint32_t group)
+static void write_valgrind(struct mt_buffer *out, const struct mt_profile *p,
+	const struct mt_backtrace *stack, uint32_t group)
 {
 	const struct mt_backtrace_frame *own = mt_backtrace_own(stack);
 	const char *const *kind = mt_suppress_allocators(mt_profile_group_kind(p, group));
 	uint32_t frames = frames_to_main(stack), half = FRAMES_MAX / 2;
 	char *name = in_line(own && is_named(own) ? own->raw_function : "", '?');
 
-	mt_buffer_printf(out, "{\n   %s%s%s\n   Memcheck:Leak\n   match-leak-kinds: all\n   fun:%s\n",
-		mt_kind_name(mt_profile_group_kind(p, group)), *name ? " in " : "", name, *kind ? *kind : "*");
+	mt_buffer_printf(out,
+		"{\n   %s%s%s\n   Memcheck:Leak\n   match-leak-kinds: all\n   fun:%s\n",
+		mt_kind_name(mt_profile_group_kind(p, group)), *name ? " in " : "", name,
+		*kind ? *kind : "*");
 	free(name);
 	for (uint32_t i = 0; i < frames; i++) {
-		bool below = is_named(&stack->frames[i]) && mt_suppress_below_main(stack->frames[i].raw_function);
+		bool below = is_named(&stack->frames[i])
+			&& mt_suppress_below_main(stack->frames[i].raw_function);
 
 		if (frames > FRAMES_MAX - 1 && i == half) {
 			mt_buffer_printf(out, "   ...\n");
@@ -89,23 +94,28 @@ static void write_valgrind(struct mt_buffer *out, const struct mt_profile *p, co
 
 /* ---- LeakSanitizer ---- */
 
-/* How many leaking groups have a function in their stack, by its string id. Those that are asked for too count: a rule
- * that many of them share would silence what leaks there tomorrow. */
+/* How many leaking groups have a function in their stack, by its string id. Those that are asked
+ * for too count: a rule that many of them share would silence what leaks there tomorrow. */
 struct users {
 	const struct mt_profile *profile;
 	const struct mt_symbols *symbols;
-	uint8_t *named; /* by id: 0 not known yet, 1 no, 2 yes */
-	uint32_t *last; /* by id: the last group that was counted, + 1 */
-	uint32_t *all;  /* by id */
+	uint8_t *named;                       /* by id: 0 not known yet, 1 no, 2 yes */
+	uint32_t *last;                       /* by id: the last group that was counted, + 1 */
+	uint32_t *all;                        /* by id */
 	uint32_t *functions, count, capacity; /* of one stack */
 };
 
-/* What matches the name and as little else as can be: a name may hold what is special in a pattern. */
+/* What matches the name and as little else as can be: a name may hold what is special in a
+ * pattern. */
 static char *pattern_of(const char *name)
 {
-	char *line = in_line(name, '*'), *whole = mt_format("^%s$", line), *open = mt_format("^%s", line);
+	char *line = in_line(name, '*'), *whole = mt_format("^%s$", line);
+	char *open = mt_format("^%s", line);
 	char *cut = mt_format("^%.*s", (int)strcspn(line, "*$"), line);
-	const char *best = mt_suppress_match_lsan(whole, name) ? whole : mt_suppress_match_lsan(open, name) ? open : cut;
+	const char *best = mt_suppress_match_lsan(whole, name) ? whole
+		: mt_suppress_match_lsan(open, name)
+		? open
+		: cut;
 	char *pattern = mt_strdup(best);
 
 	free(whole);
@@ -125,20 +135,23 @@ static bool is_name(struct users *users, uint32_t function)
 	return users->named[function] == 2;
 }
 
-/* The functions of a group's stack, a frame each, as mt_backtrace_get gives them; 0: one without a name. */
+/* The functions of a group's stack, a frame each, as mt_backtrace_get gives them; 0: one without a
+ * name. */
 static void read_functions(struct users *users, uint32_t group)
 {
 	const struct mt_node *nodes = users->profile->nodes;
 
 	users->count = 0;
-	for (uint32_t node = nodes[users->profile->groups[group].node].parent; node != MT_NODE_ROOT; node = nodes[node].parent) {
+	for (uint32_t node = nodes[users->profile->groups[group].node].parent; node != MT_NODE_ROOT;
+		node = nodes[node].parent) {
 		uint32_t first = 0, frames = mt_pc_frames(users->symbols, nodes[node].pc, &first);
 
 		for (uint32_t i = 0; i < (frames ? frames : 1); i++) {
 			uint32_t function = frames ? users->symbols->frames[first + i].function : 0;
 
 			MT_GROW(users->functions, users->count, users->capacity);
-			users->functions[users->count++] = function && is_name(users, function) ? function : 0;
+			users->functions[users->count++] =
+				function && is_name(users, function) ? function : 0;
 		}
 	}
 }
@@ -157,7 +170,8 @@ static void count_users(struct users *users, uint32_t group)
 }
 
 /* The frame that the fewest others share: the program's own before others, inner before outer. */
-static const struct mt_backtrace_frame *best_frame(struct users *users, const struct mt_backtrace *stack, uint32_t group)
+static const struct mt_backtrace_frame *best_frame(struct users *users,
+	const struct mt_backtrace *stack, uint32_t group)
 {
 	const struct mt_backtrace_frame *own = mt_backtrace_own(stack), *best = NULL;
 	uint32_t least = 0;
@@ -175,15 +189,19 @@ static const struct mt_backtrace_frame *best_frame(struct users *users, const st
 	return best;
 }
 
-static void put_lsan(struct mt_buffer *out, struct mt_strings *said, const struct mt_backtrace_frame *frame)
+static void put_lsan(struct mt_buffer *out, struct mt_strings *said,
+	const struct mt_backtrace_frame *frame)
 {
 	char *pattern = pattern_of(is_named(frame) ? frame->function : frame->module);
 	uint32_t before = said->count;
 	char *function = in_line(frame->function, '?');
-	bool wide = !strcmp(frame->raw_function, "main") || mt_suppress_below_main(frame->raw_function);
+	bool wide =
+		!strcmp(frame->raw_function, "main") || mt_suppress_below_main(frame->raw_function);
 
 	if (mt_strings_add(said, pattern) == before && wide)
-		mt_buffer_printf(out, "# wide: silences whatever leaks below %s; --as valgrind means this stack alone\nleak:%s\n",
+		mt_buffer_printf(out,
+			"# wide: silences whatever leaks below %s; "
+			"--as valgrind means this stack alone\nleak:%s\n",
 			function, pattern);
 	else if (said->count > before)
 		mt_buffer_printf(out, "leak:%s\n", pattern);
@@ -191,12 +209,18 @@ static void put_lsan(struct mt_buffer *out, struct mt_strings *said, const struc
 	free(pattern);
 }
 
-static void users_begin(struct users *users, const struct mt_profile *p, const struct mt_symbols *symbols)
+static void users_begin(struct users *users, const struct mt_profile *p,
+	const struct mt_symbols *symbols)
 {
 	size_t size = (size_t)symbols->strings.count + 1;
 
-	*users = (struct users){.profile = p, .symbols = symbols, .named = mt_alloc(size),
-		.last = mt_alloc(size * sizeof(uint32_t)), .all = mt_alloc(size * sizeof(uint32_t))};
+	*users = (struct users){
+		.profile = p,
+		.symbols = symbols,
+		.named = mt_alloc(size),
+		.last = mt_alloc(size * sizeof(uint32_t)),
+		.all = mt_alloc(size * sizeof(uint32_t)),
+	};
 	for (uint32_t id = 0; id < p->group_count; id++)
 		if (p->groups[id].live_count)
 			count_users(users, id);
@@ -211,15 +235,16 @@ static void users_end(struct users *users)
 }
 
 /* The frame that a rule for the group names; NULL: it has none with a name or a module. */
-static const struct mt_backtrace_frame *named_frame(struct users *users, const struct mt_backtrace *stack, uint32_t group)
+static const struct mt_backtrace_frame *named_frame(struct users *users,
+	const struct mt_backtrace *stack, uint32_t group)
 {
 	const struct mt_backtrace_frame *frame = best_frame(users, stack, group);
 
 	return frame || !stack->count || !*stack->frames[0].module ? frame : &stack->frames[0];
 }
 
-static void write_lsan(struct mt_buffer *out, const struct mt_profile *p, const struct mt_symbols *symbols,
-	const uint32_t *groups, uint32_t count)
+static void write_lsan(struct mt_buffer *out, const struct mt_profile *p,
+	const struct mt_symbols *symbols, const uint32_t *groups, uint32_t count)
 {
 	struct mt_backtrace stack = {0};
 	struct mt_strings said;
@@ -234,14 +259,18 @@ static void write_lsan(struct mt_buffer *out, const struct mt_profile *p, const 
 		if (frame)
 			put_lsan(out, &said, frame);
 		else
-			mt_buffer_printf(out, "# group %u has no frame with a name or a module: no rule can mean it\n", groups[i]);
+			mt_buffer_printf(out,
+				"# group %u has no frame with a name or a module: "
+				"no rule can mean it\n",
+				groups[i]);
 	}
 	mt_backtrace_free(&stack);
 	mt_strings_free(&said);
 	users_end(&users);
 }
 
-char **mt_suppress_lines(const struct mt_profile *p, const struct mt_symbols *symbols, const uint32_t *groups, uint32_t count)
+char **mt_suppress_lines(const struct mt_profile *p, const struct mt_symbols *symbols,
+	const uint32_t *groups, uint32_t count)
 {
 	char **lines = mt_alloc(((size_t)count + 1) * sizeof *lines);
 	struct mt_backtrace stack = {0};
@@ -251,7 +280,9 @@ char **mt_suppress_lines(const struct mt_profile *p, const struct mt_symbols *sy
 	for (uint32_t i = 0; i < count; i++) {
 		mt_backtrace_get(&stack, p, symbols, groups[i]);
 		const struct mt_backtrace_frame *frame = named_frame(&users, &stack, groups[i]);
-		char *pattern = frame ? pattern_of(is_named(frame) ? frame->function : frame->module) : NULL;
+		char *pattern = frame
+			? pattern_of(is_named(frame) ? frame->function : frame->module)
+			: NULL;
 
 		lines[i] = pattern ? mt_format("leak:%s", pattern) : NULL;
 		free(pattern);
@@ -276,14 +307,15 @@ static void say_others(struct mt_buffer *out, size_t begin, const struct mt_prof
 	for (uint32_t id = 0; id < p->group_count; id++)
 		others += done.blocks[id] && !asked[id];
 	if (others)
-		mt_buffer_printf(out, "# these rules suppress %u other group%s that leak%s too\n", others,
-			others > 1 ? "s" : "", others > 1 ? "" : "s");
+		mt_buffer_printf(out, "# these rules suppress %u other group%s that leak%s too\n",
+			others, others > 1 ? "s" : "", others > 1 ? "" : "s");
 	mt_suppressed_free(&done);
 	mt_suppressions_free(rules);
 }
 
-void mt_suppress_write(struct mt_buffer *out, enum mt_suppress_syntax syntax, const struct mt_profile *p,
-	const struct mt_symbols *symbols, const uint32_t *groups, uint32_t count)
+void mt_suppress_write(struct mt_buffer *out, enum mt_suppress_syntax syntax,
+	const struct mt_profile *p, const struct mt_symbols *symbols, const uint32_t *groups,
+	uint32_t count)
 {
 	uint8_t *asked = mt_alloc(p->group_count + 1u);
 	struct mt_backtrace stack = {0};
@@ -298,7 +330,8 @@ void mt_suppress_write(struct mt_buffer *out, enum mt_suppress_syntax syntax, co
 		if (stack.count && stack.frames[0].pc != MT_PC_CUT)
 			write_valgrind(out, p, &stack, groups[i]);
 		else
-			mt_buffer_printf(out, "# group %u has no stack: no rule can mean it\n", groups[i]);
+			mt_buffer_printf(out, "# group %u has no stack: no rule can mean it\n",
+				groups[i]);
 	}
 	say_others(out, begin, p, symbols, asked);
 	mt_backtrace_free(&stack);

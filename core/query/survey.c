@@ -29,7 +29,8 @@ static int add_changes(void *context, const struct mt_allocation *a)
 {
 	const struct series *s = context;
 	struct mt_rank_point *points;
-	uint32_t begin = instant(s, a->time_ns), end = a->end_ns == MT_LIVE ? MT_RANK_POINTS : instant(s, a->end_ns);
+	uint32_t begin = instant(s, a->time_ns);
+	uint32_t end = a->end_ns == MT_LIVE ? MT_RANK_POINTS : instant(s, a->end_ns);
 
 	if (a->group >= s->groups)
 		return 0;
@@ -51,14 +52,20 @@ int mt_survey_series(struct mt_rank_point *points, uint32_t *old, uint64_t time_
 	const struct mt_source *source, struct mt_err *err)
 {
 	const struct mt_profile *p = source->profile;
-	struct series s = {.points = points, .old = old, .time_ns = time_ns, .from_ns = p->info.history_from_ns,
-		.groups = p->group_count};
+	struct series s = {
+		.points = points,
+		.old = old,
+		.time_ns = time_ns,
+		.from_ns = p->info.history_from_ns,
+		.groups = p->group_count,
+	};
 	uint64_t span = p->info.wall_ns > s.from_ns ? p->info.wall_ns - s.from_ns : 1;
 	int result;
 
 	s.step_ns = span / MT_RANK_POINTS ? span / MT_RANK_POINTS : 1;
 	for (uint32_t i = 0; i < MT_RANK_POINTS; i++)
-		time_ns[i] = s.from_ns + (uint64_t)((unsigned __int128)span * (i + 1) / MT_RANK_POINTS);
+		time_ns[i] =
+			s.from_ns + (uint64_t)((unsigned __int128)span * (i + 1) / MT_RANK_POINTS);
 	memset(points, 0, (size_t)p->group_count * MT_RANK_POINTS * sizeof *points);
 	memset(old, 0, p->group_count * sizeof *old);
 	result = mt_scan_allocations(source, NULL, 0, add_changes, &s, err);
@@ -112,7 +119,8 @@ static int count_block(void *context, const struct mt_allocation *a)
 	struct counting *c = context;
 	struct mt_survey *s = c->survey;
 	bool live = a->end_ns == MT_LIVE;
-	uint64_t end = live ? c->now_ns : a->end_ns, lived = end > a->time_ns ? end - a->time_ns : 0;
+	uint64_t end = live ? c->now_ns : a->end_ns;
+	uint64_t lived = end > a->time_ns ? end - a->time_ns : 0;
 
 	if (a->group != s->group)
 		return 0;
@@ -159,7 +167,8 @@ static void finish(struct counting *c)
 		s->thread_count++;
 }
 
-int mt_survey_group(struct mt_survey *s, const struct mt_source *source, uint32_t group, struct mt_err *err)
+int mt_survey_group(struct mt_survey *s, const struct mt_source *source, uint32_t group,
+	struct mt_err *err)
 {
 	const struct mt_profile *p = source->profile;
 	struct counting c = {.survey = s, .now_ns = p->info.wall_ns, .threads = p->thread_count};

@@ -1,15 +1,16 @@
-/* What only events tell of how groups grew and what they are made of. Each goes over the events of a trace once. */
+/* What only events tell of how groups grew and what they are made of. Each goes over the events of
+ * a trace once. */
 #ifndef MT_QUERY_SURVEY_H
 #define MT_QUERY_SURVEY_H
 
 #include "core/query/rank.h"
 #include "core/query/scan.h"
 
-/* What every group held live at MT_RANK_POINTS instants, spread evenly over the history that there is, the last one at the end
- * of the recording: MT_RANK_POINTS points of each group, which the caller gives; and how many blocks of each group that lived at
- * mt_rank_then() live at the end. */
-int mt_survey_series(struct mt_rank_point *points, uint32_t *old, uint64_t time_ns[MT_RANK_POINTS], const struct mt_source *,
-	struct mt_err *);
+/* What every group held live at MT_RANK_POINTS instants, spread evenly over the history that there
+ * is, the last one at the end of the recording: MT_RANK_POINTS points of each group, which the
+ * caller gives; and how many blocks of each group that lived at mt_rank_then() live at the end. */
+int mt_survey_series(struct mt_rank_point *points, uint32_t *old, uint64_t time_ns[MT_RANK_POINTS],
+	const struct mt_source *, struct mt_err *);
 
 /* Upper bounds of classes in nanoseconds, the last without: X(name, ns) */
 #define MT_SURVEY_AGES(X) \
@@ -37,11 +38,13 @@ struct mt_survey {
 	uint32_t group;
 	uint64_t live_ages[MT_SURVEY_AGE_COUNT]; /* live blocks, by how long they have lived */
 	uint64_t lifetimes[MT_SURVEY_AGE_COUNT]; /* ended ones, by how long they lived */
-	uint64_t sizes[MT_SURVEY_SIZE_COUNT];    /* all blocks: [0] of no bytes, [n] of 2^(n-1) to 2^n - 1 */
-	uint64_t count, live_count, ended_ns;    /* ended_ns: lifetimes of the ended ones together */
-	uint64_t usual_ns;                       /* their mean */
-	uint64_t outlived;                       /* live blocks of more than ten times that */
-	struct mt_survey_thread *threads;        /* those that allocated here, by live bytes */
+	/* all blocks: [0] of no bytes, [n] of 2^(n-1) to 2^n - 1 */
+	uint64_t sizes[MT_SURVEY_SIZE_COUNT];
+	/* ended_ns: lifetimes of the ended ones together */
+	uint64_t count, live_count, ended_ns;
+	uint64_t usual_ns;                /* their mean */
+	uint64_t outlived;                /* live blocks of more than ten times that */
+	struct mt_survey_thread *threads; /* those that allocated here, by live bytes */
 	uint32_t thread_count;
 };
 int mt_survey_group(struct mt_survey *, const struct mt_source *, uint32_t group, struct mt_err *);

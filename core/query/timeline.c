@@ -2,7 +2,8 @@
 
 #include <stdlib.h>
 
-/* The last step ends with the run, so that what happened in it is not spread over time that never was. */
+/* The last step ends with the run, so that what happened in it is not spread over time that never
+ * was. */
 static uint64_t sample_end(const struct mt_profile *profile, uint32_t index)
 {
 	uint64_t start = index * profile->step_ns, end = start + profile->step_ns;
@@ -28,15 +29,17 @@ static struct mt_sample sum_of(const struct mt_profile *profile, uint32_t first,
 	for (uint32_t i = first; i < last; i++) {
 		const struct mt_sample *sample = &profile->samples[i];
 
-		sum.max_bytes = sample->max_bytes > sum.max_bytes ? sample->max_bytes : sum.max_bytes;
+		sum.max_bytes =
+			sample->max_bytes > sum.max_bytes ? sample->max_bytes : sum.max_bytes;
 		sum.allocations += sample->allocations;
 		sum.frees += sample->frees;
 	}
 	return sum;
 }
 
-/* The samples go on behind the range, where nothing is allocated. What was freed there (late) still lives at its end, and
- * what is missing then was freed in the range: so the columns add up to what groups say, exactly. */
+/* The samples go on behind the range, where nothing is allocated. What was freed there (late) still
+ * lives at its end, and what is missing then was freed in the range: so the columns add up to what
+ * groups say, exactly. */
 static void end_at_range(const struct mt_timeline *timeline, const struct mt_profile *profile)
 {
 	struct mt_sample *column = &timeline->columns[timeline->count - 1];
@@ -62,8 +65,8 @@ static void end_at_range(const struct mt_timeline *timeline, const struct mt_pro
 	column->frees = allocations - frees - column->live_count;
 }
 
-void mt_timeline_of_steps(struct mt_timeline *timeline, const struct mt_profile *profile, uint64_t from_ns,
-	uint64_t to_ns, uint32_t columns)
+void mt_timeline_of_steps(struct mt_timeline *timeline, const struct mt_profile *profile,
+	uint64_t from_ns, uint64_t to_ns, uint32_t columns)
 {
 	uint64_t end;
 
@@ -81,7 +84,8 @@ void mt_timeline_of_steps(struct mt_timeline *timeline, const struct mt_profile 
 	timeline->steps = last - first + 1;
 	timeline->step_ns = profile->step_ns;
 	timeline->count = columns < timeline->steps ? columns : timeline->steps;
-	timeline->columns = mt_resize(timeline->columns, timeline->count * sizeof *timeline->columns);
+	timeline->columns =
+		mt_resize(timeline->columns, timeline->count * sizeof *timeline->columns);
 	for (uint32_t i = 0; i < timeline->count; i++) {
 		mt_timeline_steps(timeline, i, &first, &last);
 		timeline->columns[i] = sum_of(profile, first, last);
@@ -90,9 +94,10 @@ void mt_timeline_of_steps(struct mt_timeline *timeline, const struct mt_profile 
 		end_at_range(timeline, profile);
 }
 
-/* Of a picture with fewer steps than columns: those that end in the column, or else the one that it lies in. So each step
- * is shown, be it as short as the last one may be. */
-static void steps_of_wide(const struct mt_timeline *timeline, uint32_t column, uint32_t *first, uint32_t *last)
+/* Of a picture with fewer steps than columns: those that end in the column, or else the one that it
+ * lies in. So each step is shown, be it as short as the last one may be. */
+static void steps_of_wide(const struct mt_timeline *timeline, uint32_t column, uint32_t *first,
+	uint32_t *last)
 {
 	uint32_t most = timeline->first_step + timeline->steps - 1;
 	uint64_t begin = mt_timeline_edge(timeline, column) / timeline->step_ns;
@@ -103,14 +108,17 @@ static void steps_of_wide(const struct mt_timeline *timeline, uint32_t column, u
 	*last = ended > *first ? (uint32_t)ended - 1 : *first;
 }
 
-void mt_timeline_steps(const struct mt_timeline *timeline, uint32_t column, uint32_t *first, uint32_t *last)
+void mt_timeline_steps(const struct mt_timeline *timeline, uint32_t column, uint32_t *first,
+	uint32_t *last)
 {
 	if (timeline->steps < timeline->count) {
 		steps_of_wide(timeline, column, first, last);
 		return;
 	}
-	*first = timeline->first_step + (uint32_t)((uint64_t)timeline->steps * column / timeline->count);
-	*last = timeline->first_step + (uint32_t)((uint64_t)timeline->steps * (column + 1) / timeline->count) - 1;
+	*first = timeline->first_step
+		+ (uint32_t)((uint64_t)timeline->steps * column / timeline->count);
+	*last = timeline->first_step
+		+ (uint32_t)((uint64_t)timeline->steps * (column + 1) / timeline->count) - 1;
 }
 
 uint64_t mt_timeline_begin(const struct mt_timeline *timeline, uint32_t column)
@@ -133,8 +141,8 @@ uint64_t mt_timeline_end(const struct mt_timeline *timeline, uint32_t column)
 
 /* ---- pictures ---- */
 
-void mt_timeline_lay(struct mt_timeline *timeline, const struct mt_profile *profile, uint64_t from_ns, uint64_t to_ns,
-	uint32_t columns)
+void mt_timeline_lay(struct mt_timeline *timeline, const struct mt_profile *profile,
+	uint64_t from_ns, uint64_t to_ns, uint32_t columns)
 {
 	timeline->count = timeline->steps = 0;
 	timeline->from_ns = from_ns;
@@ -147,7 +155,8 @@ void mt_timeline_lay(struct mt_timeline *timeline, const struct mt_profile *prof
 		return;
 	timeline->first_step = sample_at(profile, from_ns);
 	if (to_ns > profile->info.wall_ns) { /* steps that are still to come have their places */
-		timeline->steps = (uint32_t)((to_ns - 1) / profile->step_ns) - timeline->first_step + 1;
+		timeline->steps =
+			(uint32_t)((to_ns - 1) / profile->step_ns) - timeline->first_step + 1;
 		timeline->end_ns = (timeline->first_step + timeline->steps) * profile->step_ns;
 		return;
 	}
@@ -177,7 +186,9 @@ uint32_t mt_timeline_seen(const struct mt_timeline *timeline, const struct mt_pr
 {
 	uint64_t wall = profile->info.wall_ns;
 
-	return wall && timeline->to_ns > wall && timeline->count ? mt_timeline_column(timeline, wall - 1) + 1 : timeline->count;
+	return wall && timeline->to_ns > wall && timeline->count
+		? mt_timeline_column(timeline, wall - 1) + 1
+		: timeline->count;
 }
 
 uint64_t mt_timeline_edge(const struct mt_timeline *timeline, uint32_t column)
@@ -185,9 +196,14 @@ uint64_t mt_timeline_edge(const struct mt_timeline *timeline, uint32_t column)
 	uint64_t width = timeline->to_ns - timeline->from_ns, at;
 
 	if (timeline->steps < timeline->count)
-		return timeline->from_ns + (uint64_t)((unsigned __int128)width * column / timeline->count);
-	at = (timeline->first_step + (uint64_t)timeline->steps * column / timeline->count) * timeline->step_ns;
-	return at < timeline->from_ns ? timeline->from_ns : column == timeline->count || at > timeline->to_ns ? timeline->to_ns : at;
+		return timeline->from_ns
+			+ (uint64_t)((unsigned __int128)width * column / timeline->count);
+	at = (timeline->first_step + (uint64_t)timeline->steps * column / timeline->count)
+		* timeline->step_ns;
+	return at < timeline->from_ns ? timeline->from_ns
+		: column == timeline->count || at > timeline->to_ns
+		? timeline->to_ns
+		: at;
 }
 
 uint32_t mt_timeline_column(const struct mt_timeline *timeline, uint64_t ns)
@@ -198,7 +214,8 @@ uint32_t mt_timeline_column(const struct mt_timeline *timeline, uint64_t ns)
 		return 0;
 	if (ns >= timeline->to_ns)
 		return most;
-	column = (uint32_t)((unsigned __int128)(ns - timeline->from_ns) * timeline->count / (timeline->to_ns - timeline->from_ns));
+	column = (uint32_t)((unsigned __int128)(ns - timeline->from_ns) * timeline->count
+		/ (timeline->to_ns - timeline->from_ns));
 	while (column > 0 && mt_timeline_edge(timeline, column) > ns)
 		column--;
 	while (column < most && mt_timeline_edge(timeline, column + 1) <= ns)
@@ -206,14 +223,16 @@ uint32_t mt_timeline_column(const struct mt_timeline *timeline, uint64_t ns)
 	return column;
 }
 
-void mt_timeline_get(struct mt_timeline *timeline, const struct mt_profile *profile, uint64_t from_ns, uint64_t to_ns,
-	uint32_t columns)
+void mt_timeline_get(struct mt_timeline *timeline, const struct mt_profile *profile,
+	uint64_t from_ns, uint64_t to_ns, uint32_t columns)
 {
 	mt_timeline_lay(timeline, profile, from_ns, to_ns, columns);
 	if (timeline->count)
-		timeline->columns = mt_resize(timeline->columns, timeline->count * sizeof *timeline->columns);
+		timeline->columns =
+			mt_resize(timeline->columns, timeline->count * sizeof *timeline->columns);
 	for (uint32_t i = 0; i < timeline->count; i++) {
-		const struct mt_sample *end = profile->sample_count ? &profile->samples[profile->sample_count - 1] : NULL;
+		const struct mt_sample *end =
+			profile->sample_count ? &profile->samples[profile->sample_count - 1] : NULL;
 		uint32_t first, last;
 
 		timeline->columns[i] = (struct mt_sample){0};
@@ -223,12 +242,17 @@ void mt_timeline_get(struct mt_timeline *timeline, const struct mt_profile *prof
 		if (mt_timeline_edge(timeline, i) < sample_end(profile, profile->sample_count - 1))
 			timeline->columns[i] = sum_of(profile, first, last);
 		else /* behind the last step: as it was then */
-			timeline->columns[i] = (struct mt_sample){.live_bytes = end->live_bytes, .live_count = end->live_count,
-				.max_bytes = end->live_bytes, .memory = end->memory};
+			timeline->columns[i] = (struct mt_sample){
+				.live_bytes = end->live_bytes,
+				.live_count = end->live_count,
+				.max_bytes = end->live_bytes,
+				.memory = end->memory,
+			};
 	}
 }
 
-void mt_timeline_halves(const struct mt_timeline *timeline, const struct mt_profile *profile, uint64_t *most)
+void mt_timeline_halves(const struct mt_timeline *timeline, const struct mt_profile *profile,
+	uint64_t *most)
 {
 	for (uint32_t i = 0; i < timeline->count; i++) {
 		uint32_t first, last, second;

@@ -1,6 +1,7 @@
-/* The call tree by function, made only as far as it is looked at: each node keeps what passes through it as items with a
- * cursor, and expanding it moves them on, inverted outwards to the callers, else inwards to the callees. A group takes one
- * path from the root in both, so recursion never counts it twice in a node. */
+/* The call tree by function, made only as far as it is looked at: each node keeps what passes
+ * through it as items with a cursor, and expanding it moves them on, inverted outwards to the
+ * callers, else inwards to the callees. A group takes one path from the root in both, so recursion
+ * never counts it twice in a node. */
 #include "core/query/frame.h"
 #include "core/query/group_sum.h"
 #include "core/query/query.h"
@@ -9,20 +10,21 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* At which profile node, at which frame of its pc (0: the innermost). Inverted it is one group on its way outwards, else
- * all groups below the profile node. */
+/* At which profile node, at which frame of its pc (0: the innermost). Inverted it is one group on
+ * its way outwards, else all groups below the profile node. */
 struct item {
 	uint32_t group, node, frame, next;
 };
 
-/* The selected groups below a profile node. They stand side by side in tree->groups: those that end at the node, then
- * those of its callees in turn. */
+/* The selected groups below a profile node. They stand side by side in tree->groups: those that end
+ * at the node, then those of its callees in turn. */
 struct below {
 	uint32_t from, own, end; /* own: of [from, end), the first so many */
 	uint32_t first, next;    /* callees that have such groups, in order; 0: none */
 };
 
-/* What tells a node from its siblings, apart from the nodes: these are large, and looking one up would fetch them. */
+/* What tells a node from its siblings, apart from the nodes: these are large, and looking one up
+ * would fetch them. */
 struct merged {
 	uint64_t key;      /* function and module */
 	uint64_t heaviest; /* weight of what gave the node its pc, frame and group */
@@ -52,10 +54,10 @@ struct mt_tree {
 	uint32_t item_count, item_capacity;
 	uint32_t *first_item;
 	/* top-down: */
-	struct below *below;  /* by profile node */
+	struct below *below; /* by profile node */
 	uint32_t below_capacity;
 	uint32_t *groups;
-	uint64_t *weights;    /* of the first so many of them */
+	uint64_t *weights; /* of the first so many of them */
 	uint32_t group_capacity;
 	struct mt_sort_entry *moves; /* while a node is expanded */
 	uint32_t move_count, move_capacity;
@@ -68,15 +70,18 @@ static uint64_t merge_key(const struct mt_tree *tree, uint32_t pc, uint32_t fram
 {
 	if (frame == MT_NO_FRAME)
 		return 1ull << 63 | pc;
-	uint32_t module = pc < tree->profile->pc_count ? tree->profile->pcs[pc].module : MT_NO_MODULE;
-	uint32_t path = module < tree->profile->module_count ? tree->profile->modules[module].path : 0;
+	uint32_t module =
+		pc < tree->profile->pc_count ? tree->profile->pcs[pc].module : MT_NO_MODULE;
+	uint32_t path =
+		module < tree->profile->module_count ? tree->profile->modules[module].path : 0;
 
 	return (uint64_t)path << 32 | tree->symbols->frames[frame].function;
 }
 
 static uint32_t hash_of(uint32_t parent, uint64_t key)
 {
-	return (uint32_t)((key ^ (uint64_t)parent * 0x9e3779b97f4a7c15ull) * 0xff51afd7ed558ccdull >> 32);
+	return (uint32_t)((key ^ (uint64_t)parent * 0x9e3779b97f4a7c15ull) * 0xff51afd7ed558ccdull
+		>> 32);
 }
 
 static uint32_t slot_of(const struct mt_tree *tree, uint32_t hash, uint32_t parent, uint64_t key)
@@ -133,14 +138,20 @@ static uint32_t add_node(struct mt_tree *tree, uint32_t parent, uint64_t key)
 	reserve_nodes(tree, tree->count + 1);
 	uint32_t node = tree->count++;
 
-	tree->nodes[node] = (struct mt_tree_node){.parent = parent,
+	tree->nodes[node] = (struct mt_tree_node){
+		.parent = parent,
 		.first_child = MT_NO_NODE,
 		.next_sibling = MT_NO_NODE,
 		.frame = MT_NO_NODE,
 		.group = MT_NO_GROUP,
-		.depth = parent == MT_NO_NODE ? 0 : tree->nodes[parent].depth + 1};
-	tree->merged[node] = (struct merged){.key = key, .parent = parent, .first = MT_NO_NODE,
-		.next = MT_NO_NODE};
+		.depth = parent == MT_NO_NODE ? 0 : tree->nodes[parent].depth + 1,
+	};
+	tree->merged[node] = (struct merged){
+		.key = key,
+		.parent = parent,
+		.first = MT_NO_NODE,
+		.next = MT_NO_NODE,
+	};
 	tree->first_item[node] = MT_NO_NODE;
 	return node;
 }
@@ -169,7 +180,8 @@ static void put_in_slots(struct mt_tree *tree, uint32_t node)
 	uint32_t parent = tree->merged[node].parent, hash = hash_of(parent, tree->merged[node].key);
 
 	reserve_slots(tree, ++tree->in_slots);
-	tree->slots[slot_of(tree, hash, parent, tree->merged[node].key)] = (struct slot){hash, node + 1};
+	tree->slots[slot_of(tree, hash, parent, tree->merged[node].key)] =
+		(struct slot){hash, node + 1};
 }
 
 static uint32_t add_child(struct mt_tree *tree, uint32_t parent, uint64_t key)
@@ -188,8 +200,10 @@ static uint32_t add_child(struct mt_tree *tree, uint32_t parent, uint64_t key)
 	return node;
 }
 
-/* The child of parent for this frame, made when it is new. The heaviest caller gives pc and line. */
-static uint32_t child_of(struct mt_tree *tree, uint32_t parent, uint32_t pc, uint32_t frame, uint64_t weight)
+/* The child of parent for this frame, made when it is new. The heaviest caller gives pc and
+ * line. */
+static uint32_t child_of(struct mt_tree *tree, uint32_t parent, uint32_t pc, uint32_t frame,
+	uint64_t weight)
 {
 	uint64_t key = merge_key(tree, pc, frame);
 	uint32_t node = find_child(tree, parent, key);
@@ -205,15 +219,18 @@ static uint32_t child_of(struct mt_tree *tree, uint32_t parent, uint32_t pc, uin
 	return node;
 }
 
-/* Links the nodes from first on below their parents, the largest first, ties in order of creation. */
+/* Links the nodes from first on below their parents, the largest first, ties in order of
+ * creation. */
 static void link_children(struct mt_tree *tree, uint32_t first)
 {
 	uint32_t count = tree->count - first;
 	struct mt_sort_entry *order = mt_resize(NULL, count * sizeof *order);
 
 	for (uint32_t i = 0; i < count; i++)
-		order[i] = (struct mt_sort_entry){
-			~mt_metric_value(tree->profile, &tree->nodes[first + i].total, tree->sort), first + i};
+		order[i] =
+			(struct mt_sort_entry){~mt_metric_value(tree->profile,
+						       &tree->nodes[first + i].total, tree->sort),
+				first + i};
 	mt_sort(order, count);
 	while (count-- > 0) {
 		struct mt_tree_node *node = &tree->nodes[order[count].id], *parent;
@@ -229,7 +246,8 @@ static void link_children(struct mt_tree *tree, uint32_t first)
 	free(order);
 }
 
-/* What decides which of several places gives a node its line: the metric, or bytes where it does not add up. */
+/* What decides which of several places gives a node its line: the metric, or bytes where it does
+ * not add up. */
 static uint64_t weight_of(const struct mt_tree *tree, const struct mt_group *group)
 {
 	enum mt_metric metric = mt_metric_info(tree->sort)->sums ? tree->sort : MT_METRIC_SIZE;
@@ -242,8 +260,8 @@ static void add_self(struct mt_tree *tree, uint32_t node, uint32_t id)
 	const struct mt_group *group = &tree->profile->groups[id];
 	struct mt_tree_node *at = &tree->nodes[node];
 
-	if (at->group == MT_NO_GROUP ||
-		weight_of(tree, group) > weight_of(tree, &tree->profile->groups[at->group]))
+	if (at->group == MT_NO_GROUP
+		|| weight_of(tree, group) > weight_of(tree, &tree->profile->groups[at->group]))
 		at->group = id;
 	mt_group_sum_of(&at->self, tree->profile, group);
 }
@@ -281,7 +299,8 @@ static void order_groups(struct mt_tree *tree, const struct mt_selection *select
 
 	below[0].end = below[0].own;
 	below[0].own = 0;
-	for (uint32_t node = 1; node < profile->node_count; node++) { /* callers come before their callees */
+	/* callers come before their callees */
+	for (uint32_t node = 1; node < profile->node_count; node++) {
 		struct below *here = &below[node], *above = &below[nodes[node].parent];
 
 		if (!here->end)
@@ -299,7 +318,8 @@ static void order_groups(struct mt_tree *tree, const struct mt_selection *select
 	}
 	tree->weights[0] = 0;
 	for (uint32_t i = 0; i < selection->count; i++)
-		tree->weights[i + 1] = tree->weights[i] + weight_of(tree, &profile->groups[tree->groups[i]]) + 1;
+		tree->weights[i + 1] =
+			tree->weights[i] + weight_of(tree, &profile->groups[tree->groups[i]]) + 1;
 }
 
 /* Adds what an item brings to the node; total: to its total, too. */
@@ -328,7 +348,8 @@ static void reserve_down(struct mt_tree *tree, const struct mt_selection *select
 	if (tree->group_capacity < selection->count + 1) {
 		tree->group_capacity = selection->count + 1;
 		tree->groups = mt_resize(tree->groups, tree->group_capacity * sizeof *tree->groups);
-		tree->weights = mt_resize(tree->weights, tree->group_capacity * sizeof *tree->weights);
+		tree->weights =
+			mt_resize(tree->weights, tree->group_capacity * sizeof *tree->weights);
 	}
 }
 
@@ -362,8 +383,10 @@ static void collect_moves(struct mt_tree *tree, uint32_t node)
 			add_move(tree, item->node, item->frame - 1);
 			continue;
 		}
-		for (uint32_t callee = tree->below[item->node].first; callee; callee = tree->below[callee].next) {
-			uint32_t frames = mt_pc_frames(tree->symbols, tree->profile->nodes[callee].pc, &first);
+		for (uint32_t callee = tree->below[item->node].first; callee;
+			callee = tree->below[callee].next) {
+			uint32_t frames = mt_pc_frames(tree->symbols,
+				tree->profile->nodes[callee].pc, &first);
 
 			add_move(tree, callee, frames ? frames - 1 : 0);
 		}
@@ -377,10 +400,12 @@ static void expand_down(struct mt_tree *tree, uint32_t parent)
 
 	collect_moves(tree, parent);
 	for (uint32_t i = 0; i < tree->move_count; i++) {
-		struct item item = {.node = (uint32_t)tree->moves[i].key, .frame = tree->moves[i].id};
+		struct item item = {.node = (uint32_t)tree->moves[i].key,
+			.frame = tree->moves[i].id};
 		const struct below *below = &tree->below[item.node];
 		uint32_t pc = tree->profile->nodes[item.node].pc, first;
-		uint32_t frame = mt_pc_frames(tree->symbols, pc, &first) ? first + item.frame : MT_NO_FRAME;
+		uint32_t frame =
+			mt_pc_frames(tree->symbols, pc, &first) ? first + item.frame : MT_NO_FRAME;
 		uint64_t weight = tree->weights[below->end] - tree->weights[below->from];
 
 		add_item(tree, child_of(tree, parent, pc, frame, weight), item);
@@ -431,7 +456,8 @@ static void build_inverted(struct mt_tree *tree, const struct mt_selection *sele
 	tree->nodes[0].total = selection->sum;
 	for (uint32_t i = 0; i < selection->count; i++) {
 		uint32_t id = selection->groups[i];
-		struct item item = {.group = id, .node = tree->profile->nodes[tree->profile->groups[id].node].parent};
+		struct item item = {.group = id,
+			.node = tree->profile->nodes[tree->profile->groups[id].node].parent};
 
 		if (item.node == MT_NODE_ROOT)
 			add_self(tree, 0, id);
@@ -452,14 +478,16 @@ static void expand_inverted(struct mt_tree *tree, uint32_t node)
 			continue;
 		uint32_t caller = place_item(tree, node, item);
 
-		mt_group_sum_of(&tree->nodes[caller].total, tree->profile, &tree->profile->groups[item.group]);
+		mt_group_sum_of(&tree->nodes[caller].total, tree->profile,
+			&tree->profile->groups[item.group]);
 	}
 }
 
 /* ---- the tree ---- */
 
-struct mt_tree *mt_tree_again(struct mt_tree *tree, const struct mt_profile *profile, const struct mt_symbols *symbols,
-	const struct mt_selection *selection, bool inverted, enum mt_metric sort)
+struct mt_tree *mt_tree_again(struct mt_tree *tree, const struct mt_profile *profile,
+	const struct mt_symbols *symbols, const struct mt_selection *selection, bool inverted,
+	enum mt_metric sort)
 {
 	if (!tree)
 		tree = mt_alloc(sizeof *tree);
@@ -552,7 +580,11 @@ void mt_tree_label(const struct mt_tree *tree, uint32_t node, struct mt_backtrac
 		return;
 	}
 	*out = (struct mt_backtrace_frame){
-		.function = "[all]", .raw_function = "[all]", .source = "", .module = ""};
+		.function = "[all]",
+		.raw_function = "[all]",
+		.source = "",
+		.module = "",
+	};
 }
 
 void mt_tree_free(struct mt_tree *tree)

@@ -9,65 +9,220 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- the list: names without arguments of functions and templates, and without what a template returns ---- */
+/* ---- the list: names without arguments of functions and templates, and without what a template
+ * returns ---- */
 
 static const char *const exact[] = {
 	/* C++ and its runtimes */
-	"operator new", "operator new[]", "newImpl", "fbstring", "simple_alloc::allocate", "__malloc_alloc_template::allocate",
-	"__builtin_new", "__builtin_vec_new", "__cxa_allocate_exception",
+	"operator new",
+	"operator new[]",
+	"newImpl",
+	"fbstring",
+	"simple_alloc::allocate",
+	"__malloc_alloc_template::allocate",
+	"__builtin_new",
+	"__builtin_vec_new",
+	"__cxa_allocate_exception",
 	/* allocators */
-	"do_malloc_or_cpp_alloc", "DoSampledAllocation", "malloc_zone_malloc", "tc_new", "tc_new_nothrow", "tc_newarray",
-	"tc_newarray_nothrow", "mallocx", "rallocx", "xallocx",
+	"do_malloc_or_cpp_alloc",
+	"DoSampledAllocation",
+	"malloc_zone_malloc",
+	"tc_new",
+	"tc_new_nothrow",
+	"tc_newarray",
+	"tc_newarray_nothrow",
+	"mallocx",
+	"rallocx",
+	"xallocx",
 	/* GNU programs and libraries */
-	"xmallocarray", "xcharalloc", "xnmalloc", "x2realloc", "x2nrealloc", "xpalloc", "xasprintf", "xvasprintf", "_obstack_newchunk",
-	"_obstack_begin", "_obstack_begin_1", "rpl_obstack_newchunk", "obstack_alloc",
+	"xmallocarray",
+	"xcharalloc",
+	"xnmalloc",
+	"x2realloc",
+	"x2nrealloc",
+	"xpalloc",
+	"xasprintf",
+	"xvasprintf",
+	"_obstack_newchunk",
+	"_obstack_begin",
+	"_obstack_begin_1",
+	"rpl_obstack_newchunk",
+	"obstack_alloc",
 	/* GCC */
-	"ggc_internal_alloc", "ggc_internal_cleared_alloc", "ggc_realloc", "ggc_alloc_string", "alloc_page", "vec::reserve",
-	"vec::reserve_exact", "vec::safe_grow", "vec::safe_grow_cleared", "vec::quick_grow_cleared", "vec::create",
+	"ggc_internal_alloc",
+	"ggc_internal_cleared_alloc",
+	"ggc_realloc",
+	"ggc_alloc_string",
+	"alloc_page",
+	"vec::reserve",
+	"vec::reserve_exact",
+	"vec::safe_grow",
+	"vec::safe_grow_cleared",
+	"vec::quick_grow_cleared",
+	"vec::create",
 	"hash_table::alloc_entries",
 	/* CPython */
-	"_PyObject_New", "_PyObject_NewVar", "PyType_GenericAlloc", "PyType_GenericNew", "_PyType_AllocNoTrack", "gc_alloc",
-	"pymalloc_alloc", "allocate_from_new_pool", "new_arena", "arena_map_get", "arena_map_mark_used", "new_keys_object",
-	"list_resize", "dictresize", "insertion_resize", "_PyBytes_FromSize",
+	"_PyObject_New",
+	"_PyObject_NewVar",
+	"PyType_GenericAlloc",
+	"PyType_GenericNew",
+	"_PyType_AllocNoTrack",
+	"gc_alloc",
+	"pymalloc_alloc",
+	"allocate_from_new_pool",
+	"new_arena",
+	"arena_map_get",
+	"arena_map_mark_used",
+	"new_keys_object",
+	"list_resize",
+	"dictresize",
+	"insertion_resize",
+	"_PyBytes_FromSize",
 	/* Perl */
-	"Perl_more_sv", "Perl_more_bodies", "S_more_sv", "S_new_body", "S_new_sv", "Perl_new_sv", "Perl_sv_grow", "Perl_sv_grow_fresh",
+	"Perl_more_sv",
+	"Perl_more_bodies",
+	"S_more_sv",
+	"S_new_body",
+	"S_new_sv",
+	"Perl_new_sv",
+	"Perl_sv_grow",
+	"Perl_sv_grow_fresh",
 	/* SQLite */
-	"dbMallocRawFinish", "mallocWithAlarm", "pcache1Alloc", "sqlite3VdbeMemGrow", "sqlite3VdbeMemClearAndResize",
+	"dbMallocRawFinish",
+	"mallocWithAlarm",
+	"pcache1Alloc",
+	"sqlite3VdbeMemGrow",
+	"sqlite3VdbeMemClearAndResize",
 	/* OpenSSL */
-	"BUF_MEM_grow", "BUF_MEM_grow_clean", "sk_reserve",
+	"BUF_MEM_grow",
+	"BUF_MEM_grow_clean",
+	"sk_reserve",
 	/* GLib */
-	"g_array_maybe_expand", "g_ptr_array_maybe_expand", "g_string_expand", "g_string_maybe_expand", "g_type_create_instance",
-	"g_object_new", "g_object_new_internal", "g_object_new_valist", "g_object_new_with_properties", "g_rc_box_alloc_full",
+	"g_array_maybe_expand",
+	"g_ptr_array_maybe_expand",
+	"g_string_expand",
+	"g_string_maybe_expand",
+	"g_type_create_instance",
+	"g_object_new",
+	"g_object_new_internal",
+	"g_object_new_valist",
+	"g_object_new_with_properties",
+	"g_rc_box_alloc_full",
 	/* Qt */
-	"QArrayData::allocate", "QArrayData::allocate1", "QArrayData::allocate2", "QArrayData::reallocateUnaligned",
-	"QTypedArrayData::allocate", "QListData::detach_grow", "QListData::append", "QString::reallocData",
-	"QByteArray::reallocData", "QVector::reallocData", "QHashData::allocateNode", "QMapDataBase::createNode", "qMallocAligned",
+	"QArrayData::allocate",
+	"QArrayData::allocate1",
+	"QArrayData::allocate2",
+	"QArrayData::reallocateUnaligned",
+	"QTypedArrayData::allocate",
+	"QListData::detach_grow",
+	"QListData::append",
+	"QString::reallocData",
+	"QByteArray::reallocData",
+	"QVector::reallocData",
+	"QHashData::allocateNode",
+	"QMapDataBase::createNode",
+	"qMallocAligned",
 	/* V8 and Node.js */
-	"v8::internal::AllocWithRetry", "v8::internal::AllocAtLeastWithRetry", "v8::internal::AlignedAllocWithRetry",
-	"v8::internal::AlignedAlloc", "v8::internal::NewArray", "v8::internal::Zone::Expand",
+	"v8::internal::AllocWithRetry",
+	"v8::internal::AllocAtLeastWithRetry",
+	"v8::internal::AlignedAllocWithRetry",
+	"v8::internal::AlignedAlloc",
+	"v8::internal::NewArray",
+	"v8::internal::Zone::Expand",
 	/* servers and interpreters */
-	"apr_palloc", "ngx_alloc", "ngx_pnalloc", "ngx_palloc_large", "ngx_palloc_block", "ngx_palloc_small", "palloc_extended", "palloc",
-	"repalloc", "AllocSetAlloc", "AllocSetRealloc", "GenerationAlloc", "SlabAlloc", "l_alloc", "luaC_newobj", "newobj_of",
-	"rb_wb_protected_newobj_of", "sdsnewlen", "_sdsnewlen", "sdsMakeRoomFor", "_sdsMakeRoomFor",
+	"apr_palloc",
+	"ngx_alloc",
+	"ngx_pnalloc",
+	"ngx_palloc_large",
+	"ngx_palloc_block",
+	"ngx_palloc_small",
+	"palloc_extended",
+	"palloc",
+	"repalloc",
+	"AllocSetAlloc",
+	"AllocSetRealloc",
+	"GenerationAlloc",
+	"SlabAlloc",
+	"l_alloc",
+	"luaC_newobj",
+	"newobj_of",
+	"rb_wb_protected_newobj_of",
+	"sdsnewlen",
+	"_sdsnewlen",
+	"sdsMakeRoomFor",
+	"_sdsMakeRoomFor",
 };
 
 static const char *const prefixes[] = {
-	"std::", "__gnu_cxx::", "__cxxabiv1::", "tcmalloc::", "jemalloc::", "je_", "_rjem_", "_mi_", "bmalloc::", "partition_alloc::",
-	"WTF::fast", "WTF::tryFast", "WTF::Partitions::", "va_heap::", "va_gc::", "va_gc_atomic::", "memory_block_pool::", "PyMem_", "_PyMem_",
-	"PyObject_GC_", "_PyObject_GC_", "sqlite3Malloc", "sqlite3DbMalloc", "sqlite3DbRealloc", "sqlite3DbStr", "sqlite3MemMalloc",
-	"sqlite3MemRealloc", "g_malloc", "g_realloc", "g_try_", "g_slice_alloc", "g_slice_copy", "g_strdup", "g_memdup", "strbuf_", "luaM_",
-	"zend_mm_", "_emalloc", "MemoryContextAlloc", "QtSharedPointer::",
+	"std::",
+	"__gnu_cxx::",
+	"__cxxabiv1::",
+	"tcmalloc::",
+	"jemalloc::",
+	"je_",
+	"_rjem_",
+	"_mi_",
+	"bmalloc::",
+	"partition_alloc::",
+	"WTF::fast",
+	"WTF::tryFast",
+	"WTF::Partitions::",
+	"va_heap::",
+	"va_gc::",
+	"va_gc_atomic::",
+	"memory_block_pool::",
+	"PyMem_",
+	"_PyMem_",
+	"PyObject_GC_",
+	"_PyObject_GC_",
+	"sqlite3Malloc",
+	"sqlite3DbMalloc",
+	"sqlite3DbRealloc",
+	"sqlite3DbStr",
+	"sqlite3MemMalloc",
+	"sqlite3MemRealloc",
+	"g_malloc",
+	"g_realloc",
+	"g_try_",
+	"g_slice_alloc",
+	"g_slice_copy",
+	"g_strdup",
+	"g_memdup",
+	"strbuf_",
+	"luaM_",
+	"zend_mm_",
+	"_emalloc",
+	"MemoryContextAlloc",
+	"QtSharedPointer::",
 };
 
-/* What the name of a wrapper usually ends with, whoever's it is: xmalloc, do_xmalloc, zend's emalloc, CRYPTO_strdup. Small
- * letters; digits and '_' behind it do not count (Perl_safesysmalloc, av_mallocz, g_malloc0, luaM_realloc_). */
+/* What the name of a wrapper usually ends with, whoever's it is: xmalloc, do_xmalloc, zend's
+ * emalloc, CRYPTO_strdup. Small letters; digits and '_' behind it do not count (Perl_safesysmalloc,
+ * av_mallocz, g_malloc0, luaM_realloc_). */
 static const char *const endings[] = {
-	"malloc", "mallocz", "mallocraw", "malloczero", "calloc", "realloc", "zalloc", "reallocarray", "reallocf", "memalign",
-	"aligned_alloc", "strdup", "strndup", "memdup", "memdupz", "pstrmemdup", "::operator new", "::operator new[]",
+	"malloc",
+	"mallocz",
+	"mallocraw",
+	"malloczero",
+	"calloc",
+	"realloc",
+	"zalloc",
+	"reallocarray",
+	"reallocf",
+	"memalign",
+	"aligned_alloc",
+	"strdup",
+	"strndup",
+	"memdup",
+	"memdupz",
+	"pstrmemdup",
+	"::operator new",
+	"::operator new[]",
 };
 
 /* Crates of Rust's library. */
-static const char *const crates[] = {"alloc::", "core::", "std::", "hashbrown::", "__rustc::", "__rust_", "__rdl_", "__rg_"};
+static const char *const crates[] = {"alloc::", "core::", "std::", "hashbrown::", "__rustc::",
+	"__rust_", "__rdl_", "__rg_"};
 
 /* ---- names ---- */
 
@@ -87,7 +242,8 @@ static bool is_rust(const char *raw)
 	return begins(raw, "_R");
 }
 
-/* A function or a method of a crate's: alloc::…, <alloc::… as …>::…, <&mut alloc::…>::…, <T as alloc::…>::…. */
+/* A function or a method of a crate's: alloc::…, <alloc::… as …>::…, <&mut alloc::…>::…, <T as
+ * alloc::…>::…. */
 static bool is_of_rusts_library(const char *function)
 {
 	const char *as;
@@ -95,8 +251,12 @@ static bool is_of_rusts_library(const char *function)
 	if (*function == '<')
 		function++;
 	while (*function && strchr("&[*", *function))
-		function += begins(function, "&mut ") ? 5 : begins(function, "*const ") ? 7 : begins(function, "*mut ") ? 5 : 1;
-	if (isupper((unsigned char)*function) && (as = strstr(function, " as ")) && !memchr(function, ':', (size_t)(as - function)))
+		function += begins(function, "&mut ") ? 5
+			: begins(function, "*const ") ? 7
+			: begins(function, "*mut ")   ? 5
+						      : 1;
+	if (isupper((unsigned char)*function) && (as = strstr(function, " as "))
+		&& !memchr(function, ':', (size_t)(as - function)))
 		function = as + 4;
 	for (size_t i = 0; i < sizeof crates / sizeof *crates; i++)
 		if (begins(function, crates[i]))
@@ -106,14 +266,15 @@ static bool is_of_rusts_library(const char *function)
 
 #define BARE_LEN 256
 
-/* "void std::vector<int>::push_back(int const&)" as "std::vector::push_back". What is too long loses its end. */
+/* "void std::vector<int>::push_back(int const&)" as "std::vector::push_back". What is too long
+ * loses its end. */
 static void strip(char bare[BARE_LEN], const char *function, size_t len)
 {
-	const char *operator = strstr(function, "operator"); /* a method's, or operator new itself */
+	const char *keyword = strstr(function, "operator"); /* a method's, or operator new itself */
 	size_t depth = 0, out = 0;
 
 	for (const char *c = function, *end = function + len; c < end && out + 1 < BARE_LEN; c++) {
-		if (!depth && c == operator) { /* its signs are no brackets */
+		if (!depth && c == keyword) { /* its signs are no brackets */
 			size_t name = strcspn(c, "(");
 
 			for (; name-- && c < end && out + 1 < BARE_LEN; c++)
@@ -191,7 +352,8 @@ struct mt_wrappers *mt_wrappers_new(void)
 	return mt_alloc(sizeof(struct mt_wrappers));
 }
 
-int mt_wrappers_add(struct mt_wrappers *w, const char *pattern, const char *name, struct mt_err *err)
+int mt_wrappers_add(struct mt_wrappers *w, const char *pattern, const char *name,
+	struct mt_err *err)
 {
 	struct mt_pattern *made = mt_pattern_new(pattern, name, err);
 
@@ -238,8 +400,13 @@ void mt_wrappers_judge(struct mt_wrappers *w, struct mt_symbols *s)
 		const char *function = mt_strings_get(&s->strings, frame->function);
 
 		if (s->judged[frame->function] == MT_JUDGED_NOT)
-			s->judged[frame->function] = mt_is_usual_wrapper(function, mt_strings_get(&s->strings, frame->raw_function)) ||
-				(w && is_the_users(w, function)) ? MT_JUDGED_WRAPPER : mt_frame_is_place(function) ? MT_JUDGED_PLACE : MT_JUDGED_NONE;
+			s->judged[frame->function] =
+				mt_is_usual_wrapper(function,
+					mt_strings_get(&s->strings, frame->raw_function))
+					|| (w && is_the_users(w, function))
+				? MT_JUDGED_WRAPPER
+				: mt_frame_is_place(function) ? MT_JUDGED_PLACE
+							      : MT_JUDGED_NONE;
 	}
 }
 

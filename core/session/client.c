@@ -12,7 +12,8 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#define WAITING_MAX 256 /* messages; a recorder that takes none of them for that long loses what comes then */
+/* messages; a recorder that takes none of them for that long loses what comes then */
+#define WAITING_MAX 256
 
 struct mt_client {
 	int fd, snapshot_fd, master_fd;
@@ -21,18 +22,19 @@ struct mt_client {
 	bool gone;
 	struct mt_message *waiting; /* what the recorder has no room for yet, in order */
 	uint32_t waiting_count, waiting_capacity;
-	uint8_t *kept;      /* the last MT_TERMINAL_BYTES, once the recorder is gone */
+	uint8_t *kept; /* the last MT_TERMINAL_BYTES, once the recorder is gone */
 	uint64_t kept_end;
 };
 
-/* ---- connecting ------------------------------------------------------------------------------------ */
+/* ---- connecting ------------------------------------------------------------------------------ */
 
 static int check_peer(int fd, const char *name, struct mt_err *err)
 {
 	struct ucred who;
 	socklen_t len = sizeof who;
 
-	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &who, &len) < 0 || (who.uid != getuid() && who.uid != 0))
+	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &who, &len) < 0
+		|| (who.uid != getuid() && who.uid != 0))
 		return mt_fail(err, -EPERM, "session %s belongs to another user", name);
 	return 0;
 }
@@ -52,7 +54,9 @@ int mt_session_connect(const char *name, struct mt_err *err)
 		return mt_fail(err, -errno, "cannot create a socket: %s", strerror(errno));
 	setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
 	setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof patience);
-	if (connect(fd, (struct sockaddr *)&address, (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + len)) < 0)
+	if (connect(fd, (struct sockaddr *)&address,
+		    (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + len))
+		< 0)
 		mt_fail(err, -errno, "session %s: %s; it may have ended", name, strerror(errno));
 	else if (check_peer(fd, name, err) == 0)
 		return fd;
@@ -65,18 +69,24 @@ static void take_descriptors(struct msghdr *message, int fds[2])
 	struct cmsghdr *c = CMSG_FIRSTHDR(message);
 
 	fds[0] = fds[1] = -1;
-	if (c && c->cmsg_level == SOL_SOCKET && c->cmsg_type == SCM_RIGHTS && c->cmsg_len >= CMSG_LEN(sizeof(int)))
-		memcpy(fds, CMSG_DATA(c), c->cmsg_len >= CMSG_LEN(2 * sizeof(int)) ? 2 * sizeof(int) : sizeof(int));
+	if (c && c->cmsg_level == SOL_SOCKET && c->cmsg_type == SCM_RIGHTS
+		&& c->cmsg_len >= CMSG_LEN(sizeof(int)))
+		memcpy(fds, CMSG_DATA(c),
+			c->cmsg_len >= CMSG_LEN(2 * sizeof(int)) ? 2 * sizeof(int) : sizeof(int));
 }
 
-int mt_session_greet(int fd, enum mt_message_type type, pid_t process, struct mt_welcome *w, int fds[2],
-	struct mt_err *err)
+int mt_session_greet(int fd, enum mt_message_type type, pid_t process, struct mt_welcome *w,
+	int fds[2], struct mt_err *err)
 {
 	struct mt_message hello = {.magic = MT_MESSAGE_MAGIC, .type = type, .a = (uint32_t)process};
 	struct iovec part = {w, sizeof *w};
 	_Alignas(struct cmsghdr) char control[CMSG_SPACE(2 * sizeof(int))];
-	struct msghdr message = {.msg_iov = &part, .msg_iovlen = 1, .msg_control = control,
-		.msg_controllen = sizeof control};
+	struct msghdr message = {
+		.msg_iov = &part,
+		.msg_iovlen = 1,
+		.msg_control = control,
+		.msg_controllen = sizeof control,
+	};
 
 	fds[0] = fds[1] = -1;
 	if (send(fd, &hello, offsetof(struct mt_message, bytes), MSG_NOSIGNAL) < 0)
@@ -89,10 +99,14 @@ int mt_session_greet(int fd, enum mt_message_type type, pid_t process, struct mt
 		for (int i = 0; i < 2; i++)
 			if (fds[i] >= 0)
 				close(fds[i]);
-		return n == 0 ? mt_fail(err, -EPIPE, "the session has just ended; what it recorded is in its trace") :
-			mt_fail(err, -EPROTO, "the recorder does not answer; is it another version of memtui?");
+		return n == 0
+			? mt_fail(err, -EPIPE,
+				"the session has just ended; what it recorded is in its trace")
+			: mt_fail(err, -EPROTO,
+				"the recorder does not answer; is it another version of memtui?");
 	}
-	w->entry.name[sizeof w->entry.name - 1] = w->entry.command[sizeof w->entry.command - 1] = '\0';
+	w->entry.name[sizeof w->entry.name - 1] = w->entry.command[sizeof w->entry.command - 1] =
+		'\0';
 	w->entry.trace_path[sizeof w->entry.trace_path - 1] = '\0';
 	return 0;
 }
@@ -100,8 +114,10 @@ int mt_session_greet(int fd, enum mt_message_type type, pid_t process, struct mt
 static int refused(const struct mt_welcome *w, pid_t process, struct mt_err *err)
 {
 	if (w->status == -ESRCH)
-		return mt_fail(err, w->status, "process %d is not being recorded any more", (int)process);
-	return mt_fail(err, w->status, "the recorder cannot show process %d: %s", (int)process, strerror(-w->status));
+		return mt_fail(err, w->status, "process %d is not being recorded any more",
+			(int)process);
+	return mt_fail(err, w->status, "the recorder cannot show process %d: %s", (int)process,
+		strerror(-w->status));
 }
 
 struct mt_client *mt_client_connect(const char *name, struct mt_err *err)
@@ -176,7 +192,7 @@ uint32_t mt_client_others(const struct mt_client *c)
 	return mt_view_others(c->view);
 }
 
-/* ---- reading --------------------------------------------------------------------------------------- */
+/* ---- reading --------------------------------------------------------------------------------- */
 
 /* Takes the notices off the socket; notes when the recorder is gone. */
 static void take_notices(struct mt_client *c)
@@ -256,13 +272,15 @@ size_t mt_client_terminal(struct mt_client *c, uint64_t *at, void *buffer, size_
 	return n;
 }
 
-/* ---- commands -------------------------------------------------------------------------------------- */
+/* ---- commands -------------------------------------------------------------------------------- */
 
 /* false: the recorder takes nothing at the moment. */
 static bool send_now(struct mt_client *c, const struct mt_message *m)
 {
-	return send(c->fd, m, offsetof(struct mt_message, bytes) + m->len, MSG_NOSIGNAL | MSG_DONTWAIT) >= 0 ||
-		(errno != EAGAIN && errno != EINTR);
+	return send(c->fd, m, offsetof(struct mt_message, bytes) + m->len,
+		       MSG_NOSIGNAL | MSG_DONTWAIT)
+		>= 0
+		|| (errno != EAGAIN && errno != EINTR);
 }
 
 void mt_client_flush(struct mt_client *c)
@@ -281,11 +299,13 @@ short mt_client_events(const struct mt_client *c)
 	return (short)(POLLIN | (c->waiting_count ? POLLOUT : 0));
 }
 
-/* The screen does not wait for a recorder that is stopped; what it was told first it learns first. */
-static void command(struct mt_client *c, enum mt_message_type type, uint32_t a, uint32_t b, const void *bytes,
-	size_t len)
+/* The screen does not wait for a recorder that is stopped; what it was told first it learns
+ * first. */
+static void command(struct mt_client *c, enum mt_message_type type, uint32_t a, uint32_t b,
+	const void *bytes, size_t len)
 {
-	struct mt_message m = {.magic = MT_MESSAGE_MAGIC, .type = type, .a = a, .b = b, .len = (uint32_t)len};
+	struct mt_message m =
+		{.magic = MT_MESSAGE_MAGIC, .type = type, .a = a, .b = b, .len = (uint32_t)len};
 
 	if (len)
 		memcpy(m.bytes, bytes, len);

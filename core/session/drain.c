@@ -1,4 +1,5 @@
-/* The draining thread: takes new images, polls all of them in turn, and hands those that have ended to finishers. */
+/* The draining thread: takes new images, polls all of them in turn, and hands those that have ended
+ * to finishers. */
 #include "core/session/internal.h"
 #include "core/symbol/symbol.h"
 
@@ -12,8 +13,8 @@
 #include <unistd.h>
 
 #define SLEEP_MAX_MS 20
-#define BELLS_MAX 128     /* of one futex_waitv */
-#define POLL_MAX_MS 4     /* between two looks where the kernel has none */
+#define BELLS_MAX 128 /* of one futex_waitv */
+#define POLL_MAX_MS 4 /* between two looks where the kernel has none */
 #define FINISHERS 2
 #define NOTES_NS 2000000
 #ifndef SYS_futex_waitv
@@ -36,13 +37,14 @@ struct drain {
 	pthread_mutex_t lock;
 	pthread_cond_t more;
 	struct finishing *queue, **queue_end; /* lock */
-	uint32_t waiting, idle;               /* lock: images in the queue, finishers that wait for one */
-	bool last;                            /* lock: nothing more will come */
+	/* lock: images in the queue, finishers that wait for one */
+	uint32_t waiting, idle;
+	bool last; /* lock: nothing more will come */
 	pthread_t finishers[FINISHERS];
 	uint32_t finisher_count;
 };
 
-/* ---- the end of an image --------------------------------------------------------------------------- */
+/* ---- the end of an image --------------------------------------------------------------------- */
 
 static void complete(struct drain *d, struct mt_image *image, struct mt_resolver *library)
 {
@@ -66,7 +68,8 @@ static void complete(struct drain *d, struct mt_image *image, struct mt_resolver
 static void *finisher(void *at)
 {
 	struct drain *d = at;
-	struct mt_resolver *library = mt_resolver_new(&(struct mt_resolver_options){.cache = d->recorder->options->cache});
+	struct mt_resolver *library = mt_resolver_new(
+		&(struct mt_resolver_options){.cache = d->recorder->options->cache});
 
 	pthread_mutex_lock(&d->lock);
 	for (;;) {
@@ -94,7 +97,8 @@ static void *finisher(void *at)
 	return NULL;
 }
 
-/* Names take their time: in the background, by few threads, so that hundreds of ends are a queue and no crowd. */
+/* Names take their time: in the background, by few threads, so that hundreds of ends are a queue
+ * and no crowd. */
 static void hand_over(struct drain *d, struct mt_image *image)
 {
 	struct finishing *f = mt_alloc(sizeof *f);
@@ -144,7 +148,7 @@ static void forget(struct drain *d, const struct mt_image *image)
 	atomic_store(&d->recorder->image_count, d->count);
 }
 
-/* ---- names ----------------------------------------------------------------------------------------- */
+/* ---- names ----------------------------------------------------------------------------------- */
 
 /* Opens an image's file when it is wanted. False: there is none; the image has failed. */
 static bool begin(struct drain *d, struct mt_image *image)
@@ -163,7 +167,8 @@ static bool begin(struct drain *d, struct mt_image *image)
 	} else if (p->trace_path) {
 		fd = mt_output_open(p->trace_path, &err);
 	} else {
-		fd = mt_output_other(&p->trace_path, r->options->output, mt_image_path(image), p->pid, r->trace_path, &err);
+		fd = mt_output_other(&p->trace_path, r->options->output, mt_image_path(image),
+			p->pid, r->trace_path, &err);
 	}
 	if (fd >= 0 && mt_image_begin(image, fd, &err) == 0) {
 		mt_image_set_path(image, p->trace_path);
@@ -201,7 +206,7 @@ static bool set_aside(struct drain *d, struct mt_image *image, bool empty)
 	return true;
 }
 
-/* ---- images ---------------------------------------------------------------------------------------- */
+/* ---- images ---------------------------------------------------------------------------------- */
 
 #define SHOWN_NS 200000000ull /* between two descriptions of an image for lists */
 
@@ -298,7 +303,7 @@ static void take_notes(struct drain *d)
 	} while (first && mt_clock_monotonic_ns() < until);
 }
 
-/* ---- the loop -------------------------------------------------------------------------------------- */
+/* ---- the loop -------------------------------------------------------------------------------- */
 
 /* Recording ends although the process goes on: its trace cannot be written, or the time is over. */
 static void stop_image(struct drain *d, struct mt_image *image)
@@ -308,7 +313,8 @@ static void stop_image(struct drain *d, struct mt_image *image)
 	__atomic_store_n(&mt_image_segment(image)->header->recording, 0, __ATOMIC_RELEASE);
 	mt_image_failed(image, &err);
 	if (mt_image_process(image) == d->recorder->root && err.code)
-		atomic_store(&d->recorder->stopping, true); /* nothing can be written where the root's trace is */
+		/* nothing can be written where the root's trace is */
+		atomic_store(&d->recorder->stopping, true);
 	end_image(d, image, MT_STATUS_UNKNOWN, false);
 }
 
@@ -325,7 +331,8 @@ static bool tend(struct drain *d, struct mt_image *image, uint64_t *records)
 		mt_image_process(image)->shown_ns = now;
 		show(d, image);
 	}
-	if (!ready || mt_image_failed(image, &err) || mt_image_is_full(image) || (d->deadline && now >= d->deadline)) {
+	if (!ready || mt_image_failed(image, &err) || mt_image_is_full(image)
+		|| (d->deadline && now >= d->deadline)) {
 		stop_image(d, image);
 		return true;
 	}
@@ -344,12 +351,14 @@ static unsigned list_bells(struct drain *d, struct bell *bells, uint32_t own)
 	unsigned count = 0;
 
 	bells[count++] = (struct bell){own, (uint64_t)(uintptr_t)&d->recorder->bell, 2, 0};
-	for (uint32_t i = d->count; i-- > 0;) { /* those of late first: with too many, the rest waits for the clock */
+	/* those of late first: with too many, the rest waits for the clock */
+	for (uint32_t i = d->count; i-- > 0;) {
 		struct mt_wire_header *h = mt_image_segment(d->images[i])->header;
 
 		if (count < BELLS_MAX)
-			bells[count++] = (struct bell){__atomic_load_n(&h->doorbell, __ATOMIC_ACQUIRE),
-				(uint64_t)(uintptr_t)&h->doorbell, 2, 0};
+			bells[count++] =
+				(struct bell){__atomic_load_n(&h->doorbell, __ATOMIC_ACQUIRE),
+					(uint64_t)(uintptr_t)&h->doorbell, 2, 0};
 		__atomic_store_n(&h->asleep, 1, __ATOMIC_SEQ_CST);
 	}
 	return count;
@@ -371,7 +380,10 @@ static bool any_sealed(const struct drain *d)
 	bool any = false;
 
 	for (uint32_t i = 0; i < d->count; i++)
-		any |= __atomic_load_n(&mt_image_segment(d->images[i])->header->counters[MT_COUNTER_SEALED], __ATOMIC_RELAXED) != 0;
+		any |= __atomic_load_n(&mt_image_segment(d->images[i])
+						->header->counters[MT_COUNTER_SEALED],
+			       __ATOMIC_RELAXED)
+			!= 0;
 	return any;
 }
 
@@ -388,8 +400,10 @@ static void rest(struct drain *d)
 	if (has_notes(r) || atomic_load(&r->over))
 		return;
 	count = list_bells(d, bells, own);
-	if (!d->no_waitv && syscall(SYS_futex_waitv, bells, count, 0, &timeout, CLOCK_MONOTONIC) < 0)
-		d->no_waitv = errno != EAGAIN && errno != EINTR && errno != ETIMEDOUT; /* containers may forbid it */
+	if (!d->no_waitv
+		&& syscall(SYS_futex_waitv, bells, count, 0, &timeout, CLOCK_MONOTONIC) < 0)
+		/* containers may forbid it */
+		d->no_waitv = errno != EAGAIN && errno != EINTR && errno != ETIMEDOUT;
 	if (d->no_waitv) {
 		if (d->count && ms > POLL_MAX_MS)
 			ms = POLL_MAX_MS;
@@ -397,7 +411,8 @@ static void rest(struct drain *d)
 		syscall(SYS_futex, &r->bell, FUTEX_WAIT, own, &timeout, NULL, 0);
 	}
 	for (uint32_t i = 0; i < d->count; i++)
-		__atomic_store_n(&mt_image_segment(d->images[i])->header->asleep, 0, __ATOMIC_RELAXED);
+		__atomic_store_n(&mt_image_segment(d->images[i])->header->asleep, 0,
+			__ATOMIC_RELAXED);
 }
 
 static void drain_once(struct drain *d)
@@ -420,8 +435,12 @@ static void drain_once(struct drain *d)
 
 void mt_drain_run(struct mt_recorder *r)
 {
-	struct drain d = {.recorder = r, .sleep_ms = 1, .lock = PTHREAD_MUTEX_INITIALIZER,
-		.more = PTHREAD_COND_INITIALIZER};
+	struct drain d = {
+		.recorder = r,
+		.sleep_ms = 1,
+		.lock = PTHREAD_MUTEX_INITIALIZER,
+		.more = PTHREAD_COND_INITIALIZER,
+	};
 
 	d.queue_end = &d.queue;
 	if (r->options->duration_ns)

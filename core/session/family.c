@@ -45,8 +45,8 @@ static int by_parent(const void *a, const void *b)
 
 struct walk {
 	const struct mt_session_process *from;
-	struct kin *kin;     /* by parent */
-	struct kin *pids;    /* by own pid: the same field */
+	struct kin *kin;  /* by parent */
+	struct kin *pids; /* by own pid: the same field */
 	bool *taken;
 	uint32_t count;
 	struct mt_family *to;
@@ -74,15 +74,18 @@ static void take(struct walk *w, uint32_t index, uint32_t depth)
 	w->to->items[w->to->count++] = w->from[index];
 }
 
-/* A process with all its images, then its children. The depth is bounded, as what it comes from may not be true. */
+/* A process with all its images, then its children. The depth is bounded, as what it comes from may
+ * not be true. */
 static void descend(struct walk *w, uint32_t index, uint32_t depth)
 {
 	pid_t pid = w->from[index].pid;
 
-	for (uint32_t i = first_of(w->pids, w->count, pid); i < w->count && w->pids[i].parent == pid; i++)
+	for (uint32_t i = first_of(w->pids, w->count, pid);
+		i < w->count && w->pids[i].parent == pid; i++)
 		if (!w->taken[w->pids[i].index])
 			take(w, w->pids[i].index, depth);
-	for (uint32_t i = first_of(w->kin, w->count, pid); depth < 200 && i < w->count && w->kin[i].parent == pid; i++)
+	for (uint32_t i = first_of(w->kin, w->count, pid);
+		depth < 200 && i < w->count && w->kin[i].parent == pid; i++)
 		if (!w->taken[w->kin[i].index])
 			descend(w, w->kin[i].index, depth + 1);
 }
@@ -92,7 +95,8 @@ static bool has_parent(const struct walk *w, uint32_t index)
 	pid_t parent = w->from[index].parent;
 	uint32_t at = first_of(w->pids, w->count, parent);
 
-	return parent && parent != w->from[index].pid && at < w->count && w->pids[at].parent == parent;
+	return parent && parent != w->from[index].pid && at < w->count
+		&& w->pids[at].parent == parent;
 }
 
 void mt_family_make(struct mt_family *f, struct mt_session_process *items, uint32_t count)
@@ -150,8 +154,8 @@ static size_t before_pid(const char *name, size_t len, uint32_t pid)
 	size_t width = (size_t)snprintf(digits, sizeof digits, "%u", pid);
 
 	for (size_t at = len >= width ? len - width + 1 : 0; at-- > 0;)
-		if (!strncmp(name + at, digits, width) && !isdigit((unsigned char)name[at + width]) &&
-				!(at && isdigit((unsigned char)name[at - 1])))
+		if (!strncmp(name + at, digits, width) && !isdigit((unsigned char)name[at + width])
+			&& !(at && isdigit((unsigned char)name[at - 1])))
 			return at;
 	return 0;
 }
@@ -174,14 +178,16 @@ bool mt_family_is_named_so(const char *name, const char *of, uint32_t pid)
 		return true;
 	/* ROOT.PID, which may have .N behind it */
 	at = before_pid(of, of_len, pid);
-	if (at > 1 && of[at - 1] == '.' && (strspn(of + at, "0123456789.") >= of_len - at) && goes_on(name, len, of, at - 1))
+	if (at > 1 && of[at - 1] == '.' && (strspn(of + at, "0123456789.") >= of_len - at)
+		&& goes_on(name, len, of, at - 1))
 		return true;
 	if (!at)
 		return false;
 	/* a pattern with %p: what stands behind the number is the same */
 	at += strspn(of + at, "0123456789");
 	tail = of_len - at;
-	return len > tail && !strncmp(name + len - tail, of + at, tail) && isdigit((unsigned char)name[len - tail - 1]);
+	return len > tail && !strncmp(name + len - tail, of + at, tail)
+		&& isdigit((unsigned char)name[len - tail - 1]);
 }
 
 /* ---- traces ---- */
@@ -192,20 +198,32 @@ static void describe(struct mt_session_process *out, const struct mt_profile *p,
 	const char *name = strrchr(path, '/') ? strrchr(path, '/') + 1 : path;
 	size_t used = 0;
 
-	*out = (struct mt_session_process){.pid = (pid_t)i->pid, .parent = (pid_t)i->parent,
-		.wait_status = i->ended ? i->exit_status : -1, .recorded = 1, .forked = i->origin == MT_ORIGIN_FORKED,
-		.failed = !i->ended, .untraced = (uint32_t)i->forked_children, .start_unix_ns = i->start_unix_ns, .events = i->events,
-		.allocations = i->allocations, .peak_bytes = i->peak_bytes, .leaked_bytes = i->leaked_bytes,
-		.leaked_count = i->leaked_count, .lost_events = i->lost_events};
+	*out = (struct mt_session_process){
+		.pid = (pid_t)i->pid,
+		.parent = (pid_t)i->parent,
+		.wait_status = i->ended ? i->exit_status : -1,
+		.recorded = 1,
+		.forked = i->origin == MT_ORIGIN_FORKED,
+		.failed = !i->ended,
+		.untraced = (uint32_t)i->forked_children,
+		.start_unix_ns = i->start_unix_ns,
+		.events = i->events,
+		.allocations = i->allocations,
+		.peak_bytes = i->peak_bytes,
+		.leaked_bytes = i->leaked_bytes,
+		.leaked_count = i->leaked_count,
+		.lost_events = i->lost_events,
+	};
 	out->followed = strip_image(name) < strlen(name);
 	for (uint32_t a = 0; a < p->argument_count && used < sizeof out->command; a++)
-		used += (size_t)snprintf(out->command + used, sizeof out->command - used, "%s%s", a ? " " : "",
-			mt_strings_get(&p->strings, p->arguments[a]));
+		used += (size_t)snprintf(out->command + used, sizeof out->command - used, "%s%s",
+			a ? " " : "", mt_strings_get(&p->strings, p->arguments[a]));
 	snprintf(out->trace_path, sizeof out->trace_path, "%s", path);
 }
 
 /* 0: described. */
-static int look(struct mt_session_process *out, const char *path, uint32_t *root, struct mt_err *err)
+static int look(struct mt_session_process *out, const char *path, uint32_t *root,
+	struct mt_err *err)
 {
 	struct mt_trace_reader *reader = mt_trace_reader_open(path, err);
 	struct mt_profile p;
@@ -216,7 +234,8 @@ static int look(struct mt_session_process *out, const char *path, uint32_t *root
 	mt_profile_init(&p);
 	result = mt_profile_peek(&p, reader, err);
 	if (!result)
-		result = mt_profile_load(&p, reader, NULL, NULL, err); /* broken off: what was written tells */
+		/* broken off: what was written tells */
+		result = mt_profile_load(&p, reader, NULL, NULL, err);
 	if (result >= 0) {
 		describe(out, &p, path);
 		*root = p.info.root;
@@ -252,7 +271,8 @@ static bool list_names(struct names *names, const char *directory, const char *o
 	return all;
 }
 
-int mt_family_of_trace(struct mt_family *f, const char *path, int (*progress)(void *, double), void *context, struct mt_err *err)
+int mt_family_of_trace(struct mt_family *f, const char *path, int (*progress)(void *, double),
+	void *context, struct mt_err *err)
 {
 	const char *slash = strrchr(path, '/');
 	struct mt_session_process *items = NULL, item;
@@ -263,7 +283,8 @@ int mt_family_of_trace(struct mt_family *f, const char *path, int (*progress)(vo
 	if (result)
 		return result;
 	char *directory = slash ? mt_format("%.*s", (int)(slash - path), path) : mt_strdup(".");
-	bool truncated = root && !list_names(&names, directory, slash ? slash + 1 : path, (uint32_t)item.pid);
+	bool truncated = root
+		&& !list_names(&names, directory, slash ? slash + 1 : path, (uint32_t)item.pid);
 
 	MT_GROW(items, count, capacity);
 	items[count++] = item;

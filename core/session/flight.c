@@ -15,7 +15,7 @@
 #define COPY_AT_ONCE (4u << 20) /* between two pulses */
 #define LOG_ENTRY_BYTES 24u     /* of the file, as a rule */
 #define INDEX_ENTRY_BYTES 104u
-#define INDEX_BYTES 4096u       /* of the rest, at most */
+#define INDEX_BYTES 4096u /* of the rest, at most */
 
 void mt_flight_init(struct mt_flight *f, uint64_t cap, bool stop)
 {
@@ -26,8 +26,12 @@ void mt_flight_init(struct mt_flight *f, uint64_t cap, bool stop)
 	f->last = MT_NO_CHECKPOINT;
 	f->span = cap / 4;
 	f->merge->births = mt_alloc(sizeof *f->merge->births);
-	f->merge->block_events = (uint32_t)(events < EVENTS_LEAST ? EVENTS_LEAST : events > EVENTS_MOST ? EVENTS_MOST : events);
-	f->profile->log_most = cap / 16 / LOG_ENTRY_BYTES < MT_LOG_MAX ? (uint32_t)(cap / 16 / LOG_ENTRY_BYTES) : MT_LOG_MAX;
+	f->merge->block_events = (uint32_t)(events < EVENTS_LEAST ? EVENTS_LEAST
+			: events > EVENTS_MOST                    ? EVENTS_MOST
+								  : events);
+	f->profile->log_most = cap / 16 / LOG_ENTRY_BYTES < MT_LOG_MAX
+		? (uint32_t)(cap / 16 / LOG_ENTRY_BYTES)
+		: MT_LOG_MAX;
 }
 
 void mt_flight_free(struct mt_flight *f)
@@ -45,7 +49,7 @@ bool mt_flight_is_due(const struct mt_flight *f)
 	return f->cap && f->path && mt_trace_writer_bytes(f->writer) - f->since >= f->span;
 }
 
-/* ---- a checkpoint ---------------------------------------------------------------------------------- */
+/* ---- a checkpoint ---------------------------------------------------------------------------- */
 
 /* Threads that wait for room see that the recorder lives. */
 static void pulse(void *flight)
@@ -65,13 +69,22 @@ static void block_at(void *flight, uint64_t index, struct mt_checkpoint_block *o
 static uint64_t make_checkpoint(struct mt_flight *f, struct mt_buffer *made)
 {
 	const struct mt_model *m = f->model;
-	struct mt_checkpoint_source source = {.profile = f->profile, .block = block_at, .pulse = pulse, .context = f};
-	struct mt_checkpoint c = {.time_ns = f->merge->now_ns, .next_number = f->merge->next_number,
-		.thread_count = f->profile->thread_count};
+	struct mt_checkpoint_source source = {
+		.profile = f->profile,
+		.block = block_at,
+		.pulse = pulse,
+		.context = f,
+	};
+	struct mt_checkpoint c = {
+		.time_ns = f->merge->now_ns,
+		.next_number = f->merge->next_number,
+		.thread_count = f->profile->thread_count,
+	};
 
 	c.threads = mt_alloc(((size_t)c.thread_count + 1) * sizeof *c.threads);
 	for (uint32_t t = 0; t < c.thread_count && t < m->thread_capacity; t++)
-		c.threads[t] = (struct mt_checkpoint_thread){m->threads[t].sequence, m->threads[t].last};
+		c.threads[t] =
+			(struct mt_checkpoint_thread){m->threads[t].sequence, m->threads[t].last};
 	mt_model_settle(f->model);
 	pulse(f);
 	c.block_count = mt_births_collect(f->merge);
@@ -82,7 +95,8 @@ static uint64_t make_checkpoint(struct mt_flight *f, struct mt_buffer *made)
 	return c.time_ns;
 }
 
-static int put_checkpoint(struct mt_flight *f, const struct mt_buffer *made, uint64_t time_ns, struct mt_err *err)
+static int put_checkpoint(struct mt_flight *f, const struct mt_buffer *made, uint64_t time_ns,
+	struct mt_err *err)
 {
 	f->last = mt_trace_writer_count(f->writer);
 	f->last_ns = time_ns;
@@ -93,7 +107,7 @@ static int put_checkpoint(struct mt_flight *f, const struct mt_buffer *made, uin
 	return error;
 }
 
-/* ---- another file ---------------------------------------------------------------------------------- */
+/* ---- another file ---------------------------------------------------------------------------- */
 
 /* The file at path must be the one that is written. */
 static int open_new(const struct mt_flight *f, char **name, struct mt_err *err)
@@ -101,8 +115,8 @@ static int open_new(const struct mt_flight *f, char **name, struct mt_err *err)
 	struct stat ours, there;
 	int fd;
 
-	if (fstat(mt_trace_writer_fd(f->writer), &ours) < 0 || lstat(f->path, &there) < 0 || ours.st_ino != there.st_ino
-		|| ours.st_dev != there.st_dev)
+	if (fstat(mt_trace_writer_fd(f->writer), &ours) < 0 || lstat(f->path, &there) < 0
+		|| ours.st_ino != there.st_ino || ours.st_dev != there.st_dev)
 		return mt_fail(err, -ESTALE, "%s is not there any more, or another file", f->path);
 	*name = mt_format("%s.%d.new", f->path, (int)getpid());
 	fd = open(*name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
@@ -115,8 +129,8 @@ static int open_new(const struct mt_flight *f, char **name, struct mt_err *err)
 }
 
 /* Definitions, then what was there from block `from` on, then the checkpoint; NULL: none. */
-static int write_new(struct mt_flight *f, struct mt_definitions *definitions, uint32_t from, const struct mt_buffer *made,
-	uint64_t time_ns, struct mt_err *err)
+static int write_new(struct mt_flight *f, struct mt_definitions *definitions, uint32_t from,
+	const struct mt_buffer *made, uint64_t time_ns, struct mt_err *err)
 {
 	int error = mt_definitions_write(definitions, f->writer, f->profile, err), more = 1;
 	uint32_t first = mt_trace_writer_count(f->writer);
@@ -134,7 +148,8 @@ static int write_new(struct mt_flight *f, struct mt_definitions *definitions, ui
 }
 
 /* A new file takes the name of the old one; on an error the old one is there as before. */
-static int exchange(struct mt_flight *f, uint32_t from, const struct mt_buffer *made, uint64_t time_ns, struct mt_err *err)
+static int exchange(struct mt_flight *f, uint32_t from, const struct mt_buffer *made,
+	uint64_t time_ns, struct mt_err *err)
 {
 	struct mt_definitions definitions = {0};
 	uint64_t history_ns = from < mt_trace_writer_count(f->writer) ? f->last_ns : time_ns;
@@ -147,7 +162,8 @@ static int exchange(struct mt_flight *f, uint32_t from, const struct mt_buffer *
 		if (!error)
 			error = write_new(f, &definitions, from, made, time_ns, err);
 		if (!error && rename(name, f->path) < 0)
-			error = mt_fail(err, -errno, "cannot replace %s: %s", f->path, strerror(errno));
+			error = mt_fail(err, -errno, "cannot replace %s: %s", f->path,
+				strerror(errno));
 		if (error) {
 			unlink(name);
 			mt_trace_writer_back(f->writer);
@@ -163,7 +179,7 @@ static int exchange(struct mt_flight *f, uint32_t from, const struct mt_buffer *
 	return error;
 }
 
-/* ---- what does not fit ----------------------------------------------------------------------------- */
+/* ---- what does not fit ----------------------------------------------------------------------- */
 
 enum { SAY_EXCEEDED = 1, SAY_STOPPED, SAY_FAILED, SAY_NAMELESS };
 
@@ -183,18 +199,29 @@ static void say(struct mt_flight *f, uint64_t what, uint64_t needed, const char 
 	write_size(cap, sizeof cap, f->cap);
 	write_size(size, sizeof size, needed);
 	if (what == SAY_FAILED)
-		text = mt_format("the trace could not be cut down to --max-size %s: %s; %s", cap, why, f->stop
-			? "the recording was stopped" : "it went on growing");
+		text = mt_format("the trace could not be cut down to --max-size %s: %s; %s", cap,
+			why, f->stop ? "the recording was stopped" : "it went on growing");
 	else if (what == SAY_STOPPED)
-		text = mt_format("the recording was stopped: all stacks and live blocks take %s, too much for --max-size %s", size,
-			cap);
+		text = mt_format("the recording was stopped: "
+				 "all stacks and live blocks take %s, too much for --max-size %s",
+			size, cap);
 	else if (what == SAY_NAMELESS)
-		text = mt_format("there is no room for the names of functions below --max-size %s: they are looked up when the "
-			"trace is read", cap);
+		text = mt_format(
+			"there is no room for the names of functions below --max-size %s: they are "
+			"looked up when the trace is read",
+			cap);
 	else
-		text = mt_format("the trace exceeds --max-size %s: all stacks and live blocks alone take %s", cap, size);
-	mt_profile_add_log(f->profile, &(struct mt_log_entry){.time_ns = f->model->now_ns, .type = MT_LOG_LIMIT,
-		.thread = MT_NO_THREAD, .text = mt_strings_add(&f->profile->strings, text), .values = {f->cap, needed, what}});
+		text = mt_format(
+			"the trace exceeds --max-size %s: all stacks and live blocks alone take %s",
+			cap, size);
+	mt_profile_add_log(f->profile,
+		&(struct mt_log_entry){
+			.time_ns = f->model->now_ns,
+			.type = MT_LOG_LIMIT,
+			.thread = MT_NO_THREAD,
+			.text = mt_strings_add(&f->profile->strings, text),
+			.values = {f->cap, needed, what},
+		});
 	free(text);
 }
 
@@ -224,7 +251,7 @@ static int failed(struct mt_flight *f, const struct mt_err *why)
 	return f->stop;
 }
 
-/* ---- turns ----------------------------------------------------------------------------------------- */
+/* ---- turns ----------------------------------------------------------------------------------- */
 
 /* Bytes of the file without events and checkpoints. */
 static uint64_t definition_bytes(const struct mt_flight *f)
@@ -239,16 +266,20 @@ static uint64_t span_between(const struct mt_flight *f, uint64_t definitions, ui
 	return half > taken + 2 * least ? (half - taken) / 2 : least;
 }
 
-/* Whether the old file and a new one of this size fit beside each other, with some room to go on. */
+/* Whether the old file and a new one of this size fit beside each other, with some room to go
+ * on. */
 static bool both_fit(const struct mt_flight *f, uint64_t size)
 {
-	return size + least_span(f) <= f->limit / 2 && mt_trace_writer_bytes(f->writer) + size + f->limit / 64 <= f->limit;
+	return size + least_span(f) <= f->limit / 2
+		&& mt_trace_writer_bytes(f->writer) + size + f->limit / 64 <= f->limit;
 }
 
 /* By how much of the history is kept: since the last checkpoint, or none. */
 static int make_room(struct mt_flight *f, const struct mt_buffer *made, uint64_t time_ns)
 {
-	uint64_t definitions = definition_bytes(f), tail = f->last == MT_NO_CHECKPOINT ? UINT64_MAX / 2
+	uint64_t definitions = definition_bytes(f);
+	uint64_t tail = f->last == MT_NO_CHECKPOINT
+		? UINT64_MAX / 2
 		: mt_trace_writer_copied(f->writer, f->last);
 	uint32_t from = f->last;
 	struct mt_err err = {0};
@@ -264,7 +295,8 @@ static int make_room(struct mt_flight *f, const struct mt_buffer *made, uint64_t
 int mt_flight_turn(struct mt_flight *f, struct mt_err *err)
 {
 	struct mt_buffer made = {0};
-	uint64_t time_ns = make_checkpoint(f, &made), definitions = definition_bytes(f), least = definitions + made.len;
+	uint64_t time_ns = make_checkpoint(f, &made), definitions = definition_bytes(f);
+	uint64_t least = definitions + made.len;
 	int result = 0;
 
 	if (least + least_span(f) > f->limit / 2)
@@ -279,7 +311,7 @@ int mt_flight_turn(struct mt_flight *f, struct mt_err *err)
 	return result;
 }
 
-/* ---- the end --------------------------------------------------------------------------------------- */
+/* ---- the end --------------------------------------------------------------------------------- */
 
 void mt_flight_end(struct mt_flight *f)
 {
@@ -296,11 +328,13 @@ static void make_end(struct mt_flight *f, const struct mt_buffer *symbols, struc
 	bool more = true;
 
 	if (symbols)
-		mt_trace_writer_make(f->writer, MT_BLOCK_SYMBOLS, 0, symbols->data, symbols->len, made);
+		mt_trace_writer_make(f->writer, MT_BLOCK_SYMBOLS, 0, symbols->data, symbols->len,
+			made);
 	while (more) {
 		payload.len = 0;
 		more = mt_totals_add_part(&payload, f->profile, &next);
-		mt_trace_writer_make(f->writer, MT_BLOCK_TOTALS, 0, payload.data, payload.len, made);
+		mt_trace_writer_make(f->writer, MT_BLOCK_TOTALS, 0, payload.data, payload.len,
+			made);
 	}
 	mt_buffer_free(&payload);
 }
@@ -308,7 +342,8 @@ static void make_end(struct mt_flight *f, const struct mt_buffer *symbols, struc
 /* Whether what stands behind all events fits behind a file of this size. */
 static bool end_fits(const struct mt_flight *f, uint64_t size, const struct mt_buffer *made)
 {
-	uint64_t index = (uint64_t)mt_trace_writer_count(f->writer) * INDEX_ENTRY_BYTES + INDEX_BYTES;
+	uint64_t index =
+		(uint64_t)mt_trace_writer_count(f->writer) * INDEX_ENTRY_BYTES + INDEX_BYTES;
 
 	return size + made->len + index <= f->limit;
 }
@@ -316,10 +351,13 @@ static bool end_fits(const struct mt_flight *f, uint64_t size, const struct mt_b
 /* Takes history away until the end fits; what cannot go, stays or is left out. */
 static void make_room_for_end(struct mt_flight *f, struct mt_buffer *made)
 {
-	uint64_t definitions = definition_bytes(f), tail = f->last == MT_NO_CHECKPOINT ? UINT64_MAX / 2
+	uint64_t definitions = definition_bytes(f);
+	uint64_t tail = f->last == MT_NO_CHECKPOINT
+		? UINT64_MAX / 2
 		: mt_trace_writer_copied(f->writer, f->last);
 	uint64_t least = definitions + f->final.len;
-	bool keep = end_fits(f, definitions + tail, made) && mt_trace_writer_bytes(f->writer) + definitions + tail <= f->limit;
+	bool keep = end_fits(f, definitions + tail, made)
+		&& mt_trace_writer_bytes(f->writer) + definitions + tail <= f->limit;
 	struct mt_err why = {0};
 
 	if (!keep && !end_fits(f, least, made) && f->stop) {
@@ -329,7 +367,8 @@ static void make_room_for_end(struct mt_flight *f, struct mt_buffer *made)
 	} else if (!keep && !end_fits(f, least, made) && !f->said_exceeded) {
 		say(f, SAY_EXCEEDED, least + made->len, NULL);
 	}
-	if (exchange(f, keep ? f->last : UINT32_MAX, keep ? NULL : &f->final, f->final_ns, &why) < 0)
+	if (exchange(f, keep ? f->last : UINT32_MAX, keep ? NULL : &f->final, f->final_ns, &why)
+		< 0)
 		failed(f, &why);
 }
 

@@ -17,7 +17,8 @@
 #define MEMORY_EVERY_NS (SECOND / 10)
 #define PUBLISH_IDLE_NS 20000000ull
 #define ALLOCATOR_LOOKS 8 /* the addresses are set once each, unless the program writes nonsense */
-#define LAST_POLLS 16 /* two take all; a process that shares the memory and writes on and on is no reason to stay */
+/* two take all; a process that shares the memory and writes on and on is no reason to stay */
+#define LAST_POLLS 16
 
 struct mt_image {
 	struct mt_recorder *recorder;
@@ -46,20 +47,21 @@ struct mt_image {
 	struct mt_err failure;
 };
 
-/* ---- the trace ------------------------------------------------------------------------------------- */
+/* ---- the trace ------------------------------------------------------------------------------- */
 
 static uint64_t losses(const struct mt_info *info)
 {
-	return info->lost_events + info->implied_frees + info->unknown_frees + info->cut_stacks + info->ambiguous
-		+ info->invalid_records + info->forked_children + info->unrecorded_frees + info->maps + info->unmaps
-		+ info->lossy_ns + info->arenas;
+	return info->lost_events + info->implied_frees + info->unknown_frees + info->cut_stacks
+		+ info->ambiguous + info->invalid_records + info->forked_children
+		+ info->unrecorded_frees + info->maps + info->unmaps + info->lossy_ns
+		+ info->arenas;
 }
 
 static void write_out(struct mt_image *i)
 {
 	const struct mt_info *info = &i->profile.info;
-	struct mt_trace_running running = {i->model.live_bytes, i->model.live_count, info->allocations, info->frees,
-		info->peak_bytes};
+	struct mt_trace_running running = {i->model.live_bytes, i->model.live_count,
+		info->allocations, info->frees, info->peak_bytes};
 	uint64_t lost = losses(info);
 	int error;
 
@@ -75,7 +77,8 @@ static void write_out(struct mt_image *i)
 	i->profile.info.file_bytes = mt_trace_writer_bytes(i->writer);
 	if (error)
 		i->failure.code = error;
-	i->merge.between_due = i->flight.cap && !error && (mt_flight_is_due(&i->flight) || mt_births_are_many(i->merge.births));
+	i->merge.between_due = i->flight.cap && !error
+		&& (mt_flight_is_due(&i->flight) || mt_births_are_many(i->merge.births));
 }
 
 static void flush(void *image)
@@ -110,8 +113,12 @@ static void begin_flight(struct mt_image *i)
 {
 	const struct mt_session_options *o = i->recorder->options;
 
-	i->flight = (struct mt_flight){.profile = &i->profile, .model = &i->model, .merge = &i->merge,
-		.definitions = &i->definitions};
+	i->flight = (struct mt_flight){
+		.profile = &i->profile,
+		.model = &i->model,
+		.merge = &i->merge,
+		.definitions = &i->definitions,
+	};
 	if (o->max_bytes)
 		mt_flight_init(&i->flight, o->max_bytes, o->stop_over_size);
 }
@@ -127,7 +134,7 @@ static uint32_t others(struct mt_recorder *r)
 	return count ? count - 1 : 0;
 }
 
-/* ---- beginning ------------------------------------------------------------------------------------- */
+/* ---- beginning ------------------------------------------------------------------------------- */
 
 static void add_arguments(struct mt_profile *p, const struct mt_buffer *text)
 {
@@ -149,7 +156,8 @@ static void take_memory(struct mt_image *i)
 	i->profile.info.arena_resident_bytes = i->sampler.arena_resident_bytes;
 }
 
-struct mt_image *mt_image_new(struct mt_recorder *r, struct mt_process *process, struct mt_offer *offer)
+struct mt_image *mt_image_new(struct mt_recorder *r, struct mt_process *process,
+	struct mt_offer *offer)
 {
 	struct mt_image *i = mt_alloc(sizeof *i);
 
@@ -179,14 +187,16 @@ struct mt_image *mt_image_new(struct mt_recorder *r, struct mt_process *process,
 		mt_merge_pause(&i->merge, true);
 	i->merge.tables.program_path = offer->program_path;
 	i->merge.tables.directory = offer->directory;
-	i->resolver = mt_resolver_new(&(struct mt_resolver_options){.root_pid = (uint32_t)process->pid,
-		.cache = r->options->cache});
+	i->resolver =
+		mt_resolver_new(&(struct mt_resolver_options){.root_pid = (uint32_t)process->pid,
+			.cache = r->options->cache});
 	return i;
 }
 
 int mt_image_begin(struct mt_image *i, int fd, struct mt_err *err)
 {
-	i->writer = i->flight.cap ? mt_trace_writer_new_with_checkpoints(fd, err) : mt_trace_writer_new(fd, err);
+	i->writer = i->flight.cap ? mt_trace_writer_new_with_checkpoints(fd, err)
+				  : mt_trace_writer_new(fd, err);
 	if (!i->writer) {
 		i->failure = *err;
 		return err->code;
@@ -218,7 +228,7 @@ void mt_image_set_path(struct mt_image *i, const char *trace_path)
 	i->flight.path = i->trace_path = mt_strdup(trace_path);
 }
 
-/* ---- while it runs --------------------------------------------------------------------------------- */
+/* ---- while it runs --------------------------------------------------------------------------- */
 
 static void refresh_name(struct mt_image *i, struct mt_thread *thread)
 {
@@ -257,7 +267,8 @@ static void meet_allocators(struct mt_image *i)
 	uint64_t allocator = __atomic_load_n(&h->allocator, __ATOMIC_RELAXED);
 	uint64_t own = __atomic_load_n(&h->own_allocator, __ATOMIC_RELAXED);
 
-	if ((allocator == i->allocator && own == i->own_allocator) || i->allocator_looks >= ALLOCATOR_LOOKS)
+	if ((allocator == i->allocator && own == i->own_allocator)
+		|| i->allocator_looks >= ALLOCATOR_LOOKS)
 		return;
 	i->allocator_looks++;
 	i->profile.info.allocator = module_of(i, i->allocator = allocator);
@@ -315,7 +326,8 @@ static void tend_second(struct mt_image *i)
 		refresh_name(i, &i->profile.threads[t]);
 	mt_merge_counters(&i->merge, atomic_load(&i->process->untraced));
 	mt_merge_slack(&i->merge, false);
-	if (i->profile.info.paused && !i->paused && __atomic_load_n(&i->segment.header->recording, __ATOMIC_RELAXED))
+	if (i->profile.info.paused && !i->paused
+		&& __atomic_load_n(&i->segment.header->recording, __ATOMIC_RELAXED))
 		mt_merge_pause(&i->merge, false); /* the program's pause, ended by a person */
 	write_out(i);
 }
@@ -327,10 +339,11 @@ void mt_image_tend(struct mt_image *i, uint64_t now)
 		i->refined_at = now;
 	}
 	if (mt_memory_sample(&i->sampler, i->process->pid, i->segment.fd,
-			__atomic_load_n(&i->segment.header->private_bytes, __ATOMIC_RELAXED), now)) {
+		    __atomic_load_n(&i->segment.header->private_bytes, __ATOMIC_RELAXED), now)) {
 		mt_model_advance(&i->model, elapsed(i), 0);
 		take_memory(i);
-		i->sampler.rss_at += MEMORY_EVERY_NS * (atomic_load(&i->recorder->image_count) / 8); /* many take turns */
+		/* many take turns */
+		i->sampler.rss_at += MEMORY_EVERY_NS * (atomic_load(&i->recorder->image_count) / 8);
 	}
 	if (now - i->second_at >= SECOND) {
 		tend_second(i);
@@ -403,7 +416,7 @@ struct mt_segment *mt_image_segment(struct mt_image *i)
 	return &i->segment;
 }
 
-/* ---- the end --------------------------------------------------------------------------------------- */
+/* ---- the end --------------------------------------------------------------------------------- */
 
 int mt_image_end(struct mt_image *i, int wait_status, struct mt_err *err)
 {
@@ -445,7 +458,8 @@ static int write_end(struct mt_image *i, const struct mt_buffer *symbols, struct
 
 	if (i->flight.cap)
 		return mt_flight_complete(&i->flight, symbols, err);
-	error = mt_trace_writer_block(i->writer, MT_BLOCK_SYMBOLS, symbols->data, symbols->len, err);
+	error = mt_trace_writer_block(i->writer, MT_BLOCK_SYMBOLS, symbols->data, symbols->len,
+		err);
 	i->profile.info.file_bytes = mt_trace_writer_bytes(i->writer);
 	if (!error)
 		error = mt_info_write(i->writer, &i->profile, err);
@@ -478,11 +492,22 @@ void mt_image_describe(const struct mt_image *i, struct mt_session_process *out)
 {
 	const struct mt_info *info = &i->profile.info;
 
-	*out = (struct mt_session_process){.pid = i->process->pid, .parent = i->process->parent,
-		.wait_status = info->exit_status, .recorded = i->begun, .forked = i->offer->forked,
-		.failed = i->failure.code != 0, .untraced = (uint32_t)info->counters[MT_COUNTER_FORKED_CHILDREN],
-		.start_unix_ns = info->start_unix_ns, .events = info->events, .allocations = info->allocations, .peak_bytes = info->peak_bytes,
-		.leaked_bytes = i->model.live_bytes, .leaked_count = i->model.live_count, .lost_events = info->lost_events};
+	*out = (struct mt_session_process){
+		.pid = i->process->pid,
+		.parent = i->process->parent,
+		.wait_status = info->exit_status,
+		.recorded = i->begun,
+		.forked = i->offer->forked,
+		.failed = i->failure.code != 0,
+		.untraced = (uint32_t)info->counters[MT_COUNTER_FORKED_CHILDREN],
+		.start_unix_ns = info->start_unix_ns,
+		.events = info->events,
+		.allocations = info->allocations,
+		.peak_bytes = info->peak_bytes,
+		.leaked_bytes = i->model.live_bytes,
+		.leaked_count = i->model.live_count,
+		.lost_events = info->lost_events,
+	};
 	snprintf(out->command, sizeof out->command, "%.127s", i->offer->command);
 	snprintf(out->trace_path, sizeof out->trace_path, "%s", i->trace_path ? i->trace_path : "");
 }

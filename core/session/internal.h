@@ -16,19 +16,20 @@
 enum mt_report_type {
 	MT_REPORT_STARTED,
 	MT_REPORT_REFUSED,
-	MT_REPORT_EXITED,   /* the root */
+	MT_REPORT_EXITED, /* the root */
 	MT_REPORT_TROUBLE,
-	MT_REPORT_PROCESS,  /* an image is complete, or a process went untraced */
-	MT_REPORT_GOES_ON,  /* root ended and complete; others live */
+	MT_REPORT_PROCESS, /* an image is complete, or a process went untraced */
+	MT_REPORT_GOES_ON, /* root ended and complete; others live */
 	MT_REPORT_FINISHED,
 };
 struct mt_report {
 	enum mt_report_type type;
 	pid_t program;
 	int wait_status;
-	uint32_t count;     /* GOES_ON: processes */
-	pid_t watch;        /* GOES_ON: one of them; TROUBLE: whose it is, 0 the session's */
-	uint32_t untraced;  /* GOES_ON, FINISHED: processes, as far as the recorder has counted them */
+	uint32_t count; /* GOES_ON: processes */
+	pid_t watch;    /* GOES_ON: one of them; TROUBLE: whose it is, 0 the session's */
+	/* GOES_ON, FINISHED: processes, as far as the recorder has counted them */
+	uint32_t untraced;
 	char name[108];
 	char trace_path[1024];
 	struct mt_err err;
@@ -38,14 +39,17 @@ struct mt_report {
 /* ---- client <-> recorder, on the session's socket ---- */
 #define MT_MESSAGE_MAGIC 0x3167736d746d656dull
 enum mt_message_type {
-	MT_MESSAGE_HELLO,    /* a: process, 0 the root -> mt_welcome with descriptors: snapshot, then the root's terminal */
+	/* a: process, 0 the root -> mt_welcome with descriptors: snapshot, then the root's
+	 * terminal */
+	MT_MESSAGE_HELLO,
 	MT_MESSAGE_LIST,     /* -> mt_welcome without */
 	MT_MESSAGE_INTERVAL, /* a: milliseconds */
 	MT_MESSAGE_INPUT,    /* bytes */
 	MT_MESSAGE_RESIZE,   /* a: rows, b: columns */
 	MT_MESSAGE_SIGNAL,   /* a */
 	MT_MESSAGE_PAUSE,    /* a: 1 paused */
-	MT_MESSAGE_PROCESSES, /* a: 1 those that have ended, too -> mt_session_process each, then an empty mt_welcome */
+	/* a: 1 those that have ended, too -> mt_session_process each, then an empty mt_welcome */
+	MT_MESSAGE_PROCESSES,
 };
 #define MT_MESSAGE_BYTES 4096
 struct mt_message {
@@ -62,14 +66,15 @@ struct mt_welcome {
 
 /* ---- starting (launch.c, output.c) ---- */
 struct mt_launch {
-	char *path;      /* what is executed, absolute */
-	char *library;   /* libmemtui.so, absolute */
+	char *path;                                    /* what is executed, absolute */
+	char *library;                                 /* libmemtui.so, absolute */
 	struct rlimit address_space, file_size, files; /* as the program shall have them */
 };
 /* Finds the program and the library, and says why they cannot be recorded. */
 int mt_launch_prepare(struct mt_launch *, const struct mt_session_options *, struct mt_err *err);
 void mt_launch_free(struct mt_launch *);
-/* The environment of the program: LD_PRELOAD and MEMTUI_SESSION set, the rest as is; pty: but for what names the terminal. */
+/* The environment of the program: LD_PRELOAD and MEMTUI_SESSION set, the rest as is; pty: but for
+ * what names the terminal. */
 char **mt_launch_environment(const struct mt_launch *, const char *session, bool pty);
 /* In the child: executes, or returns the errno. */
 int mt_launch_execute(const struct mt_launch *, char *const *argv, char **environment);
@@ -78,12 +83,15 @@ int mt_launch_execute(const struct mt_launch *, char *const *argv, char **enviro
 char *mt_output_path(const char *pattern, const char *program, pid_t pid);
 /* Opens it for writing; >= 0, or a negative errno. */
 int mt_output_open(const char *path, struct mt_err *err);
-/* The name of another process's trace, after the root's pattern. Opens it; where it exists, the next that is free. */
-int mt_output_other(char **path, const char *pattern, const char *program, pid_t pid, const char *root_path,
-	struct mt_err *err);
-/* Opens path, or where it exists the next of path.1, path.2 and so on that is free. Replaces *path. */
+/* The name of another process's trace, after the root's pattern. Opens it; where it exists, the
+ * next that is free. */
+int mt_output_other(char **path, const char *pattern, const char *program, pid_t pid,
+	const char *root_path, struct mt_err *err);
+/* Opens path, or where it exists the next of path.1, path.2 and so on that is free. Replaces
+ * *path. */
 int mt_output_beside(char **path, struct mt_err *err);
-/* Renames a trace that another of its process follows: path.execN, N from *number on, which is moved. */
+/* Renames a trace that another of its process follows: path.execN, N from *number on, which is
+ * moved. */
 int mt_output_set_aside(char **aside, const char *path, uint32_t *number, struct mt_err *err);
 /* Removes a file without a byte: the disk was full. */
 void mt_output_remove_empty(const char *path);
@@ -97,33 +105,35 @@ struct mt_image; /* one recorded image of a process: image.c */
 
 #define MT_STATUS_UNKNOWN (-1) /* a wait status that nobody could tell */
 
-/* A process of the session. Made by the service, never freed. What has no other mark is fixed when others see it. */
+/* A process of the session. Made by the service, never freed. What has no other mark is fixed when
+ * others see it. */
 struct mt_process {
-	uint32_t number;           /* its index in the table; 0: the root */
-	pid_t pid, parent;         /* parent 0: unknown */
-	int pidfd;                 /* service */
-	bool forked;               /* it began as a forked child of a traced process */
-	uint32_t segments;         /* service: given to it so far */
-	uint64_t start_time;       /* of the process, in ticks since boot; 0: cannot be read */
-	uint64_t stack_start;      /* service: of its present image; 0: cannot be read */
-	char command[256];         /* service, lock: of its present image */
-	bool alive;                /* lock: traced, and not known to have ended */
-	int wait_status;           /* lock: once it has ended */
-	struct mt_session_process *shown; /* lock: its last image, as of a moment ago; NULL: none yet */
-	struct mt_wire_header *header; /* lock: of the image that is drained; NULL: none */
-	_Atomic uint32_t untraced; /* of its children, and itself after an exec */
+	uint32_t number;      /* its index in the table; 0: the root */
+	pid_t pid, parent;    /* parent 0: unknown */
+	int pidfd;            /* service */
+	bool forked;          /* it began as a forked child of a traced process */
+	uint32_t segments;    /* service: given to it so far */
+	uint64_t start_time;  /* of the process, in ticks since boot; 0: cannot be read */
+	uint64_t stack_start; /* service: of its present image; 0: cannot be read */
+	char command[256];    /* service, lock: of its present image */
+	bool alive;           /* lock: traced, and not known to have ended */
+	int wait_status;      /* lock: once it has ended */
+	/* lock: its last image, as of a moment ago; NULL: none yet */
+	struct mt_session_process *shown;
+	struct mt_wire_header *header;          /* lock: of the image that is drained; NULL: none */
+	_Atomic uint32_t untraced;              /* of its children, and itself after an exec */
 	_Atomic(struct mt_snapshot *) snapshot; /* made by the service when somebody watches */
 	_Atomic uint32_t watchers, interval_ms;
-	_Atomic bool fresh;        /* a new watcher waits */
-	bool seen_leaving;         /* service: the root, because its stack is another */
-	_Atomic bool left;         /* the root went on in an image that is not recorded */
-	_Atomic bool done;         /* the draining thread is through with it */
+	_Atomic bool fresh; /* a new watcher waits */
+	bool seen_leaving;  /* service: the root, because its stack is another */
+	_Atomic bool left;  /* the root went on in an image that is not recorded */
+	_Atomic bool done;  /* the draining thread is through with it */
 	/* the draining thread's */
-	struct mt_image *image;    /* the present one */
+	struct mt_image *image; /* the present one */
 	char *trace_path;
-	uint32_t set_aside;        /* number of the next .execN */
-	bool path_taken;           /* its last image could not be set aside */
-	uint64_t shown_ns;         /* when it was described for lists */
+	uint32_t set_aside; /* number of the next .execN */
+	bool path_taken;    /* its last image could not be set aside */
+	uint64_t shown_ns;  /* when it was described for lists */
 };
 
 /* What /proc/PID/stat says. */
@@ -153,8 +163,8 @@ struct mt_offer {
 	struct mt_timebase clock;
 	uint64_t start_unix_ns;
 	bool forked;
-	bool paused;               /* when it was given */
-	uint32_t pauses;           /* of the recorder, before */
+	bool paused;     /* when it was given */
+	uint32_t pauses; /* of the recorder, before */
 	char program_path[4096], directory[4096];
 	char command[256];
 	struct mt_buffer arguments; /* NUL-terminated, one after another */
@@ -173,39 +183,42 @@ struct mt_recorder {
 	struct mt_launch launch;
 	pid_t program;
 	int report_fd, listen_fd, master_fd;
-	int notify_fd;     /* eventfd: the service wakes its watchers, and reports */
+	int notify_fd; /* eventfd: the service wakes its watchers, and reports */
 	char name[108], token[MT_WIRE_TOKEN_LEN + 1];
-	char *trace_path;  /* of the root */
-	bool single;       /* no other trace can be written */
-	int output_fd;     /* the root's, opened, not yet given to an image */
+	char *trace_path; /* of the root */
+	bool single;      /* no other trace can be written */
+	int output_fd;    /* the root's, opened, not yet given to an image */
 	uint64_t start_unix_ns;
 	struct mt_alive alive;
 	struct mt_timebase clock;
 
 	pthread_mutex_t lock;
 	struct mt_process *root;
-	struct mt_process **processes;  /* the table: appended by the service */
+	struct mt_process **processes; /* the table: appended by the service */
 	uint32_t process_count, process_capacity;
 	struct mt_refused {
 		pid_t pid;
 		uint64_t start_time;
-	} *refused;                     /* by pid: processes that are counted as untraced; service */
-	struct mt_process **live;       /* those that are alive */
+		/* by pid: processes that are counted as untraced; service */
+	} * refused;
+	struct mt_process **live; /* those that are alive */
 	uint32_t live_count, live_capacity;
 	struct mt_note *notes, **notes_end;
 	struct mt_unsent {
 		struct mt_unsent *next;
 		struct mt_session_process process;
-	} *unsent, **unsent_end;        /* for the front */
-	_Atomic uint32_t root_images;   /* of the root that are not complete */
-	_Atomic uint32_t image_count;   /* that are drained */
+	} * unsent, **unsent_end;     /* for the front */
+	_Atomic uint32_t root_images; /* of the root that are not complete */
+	_Atomic uint32_t image_count; /* that are drained */
 	_Atomic bool root_ended, over, stopping, paused;
-	_Atomic uint32_t pauses;        /* how often a person has paused it: counted before any image sees it */
-	_Atomic uint32_t bell;          /* futex: the draining thread's own doorbell */
+	/* how often a person has paused it: counted before any image sees it */
+	_Atomic uint32_t pauses;
+	_Atomic uint32_t bell; /* futex: the draining thread's own doorbell */
 };
 
 /* The process: runs until the last process has ended and its trace is complete. */
-_Noreturn void mt_recorder_run(const struct mt_session_options *, struct mt_launch *, int report_fd);
+_Noreturn void mt_recorder_run(const struct mt_session_options *, struct mt_launch *,
+	int report_fd);
 void mt_recorder_wake(struct mt_recorder *); /* the draining thread out of its sleep */
 int mt_recorder_new_segment(struct mt_recorder *, pid_t, struct mt_segment *, struct mt_err *err);
 void mt_recorder_trouble(struct mt_recorder *, const struct mt_err *);
@@ -251,7 +264,8 @@ bool mt_image_failed(const struct mt_image *, struct mt_err *err);
 /* Its trace may not grow any more, by --over-size=stop. */
 bool mt_image_is_full(const struct mt_image *);
 void mt_image_fail(struct mt_image *, const struct mt_err *); /* it can have no trace */
-/* Publishes when somebody watches and it is time; true: watchers are to be told. idle: nothing was drained. */
+/* Publishes when somebody watches and it is time; true: watchers are to be told. idle: nothing was
+ * drained. */
 bool mt_image_publish(struct mt_image *, uint64_t monotonic_ns, bool idle);
 void mt_image_publish_last(struct mt_image *);
 struct mt_segment *mt_image_segment(struct mt_image *);

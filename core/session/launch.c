@@ -22,7 +22,7 @@
 
 extern char **environ;
 
-/* ---- finding --------------------------------------------------------------------------------------- */
+/* ---- finding --------------------------------------------------------------------------------- */
 
 static char *search_path(const char *program)
 {
@@ -32,9 +32,10 @@ static char *search_path(const char *program)
 	for (at = path ? path : "/usr/local/bin:/usr/bin:/bin"; at; at = *end ? end + 1 : NULL) {
 		end = strchrnul(at, ':');
 		char *candidate = end == at ? mt_strdup(program)
-			: mt_format("%.*s/%s", (int)(end - at), at, program);
+					    : mt_format("%.*s/%s", (int)(end - at), at, program);
 
-		if (access(candidate, X_OK) == 0 && stat(candidate, &status) == 0 && S_ISREG(status.st_mode))
+		if (access(candidate, X_OK) == 0 && stat(candidate, &status) == 0
+			&& S_ISREG(status.st_mode))
 			return candidate;
 		free(candidate);
 	}
@@ -97,25 +98,34 @@ static int find_library(struct mt_launch *l, const char *given, struct mt_err *e
 		free(candidates[i]);
 	}
 	if (!l->library)
-		return mt_fail(err, -ENOENT, "%s: the tracer's library is not there; build or install memtui completely",
+		return mt_fail(err, -ENOENT,
+			"%s: the tracer's library is not there; build or install memtui completely",
 			given ? given : "libmemtui.so");
 	if (strpbrk(l->library, ": "))
-		return mt_fail(err, -EINVAL, "%s: the dynamic linker takes no library whose path holds a colon or a space; "
-			"install memtui elsewhere", l->library);
+		return mt_fail(err, -EINVAL,
+			"%s: the dynamic linker takes no library whose path holds a colon or a "
+			"space; install memtui elsewhere",
+			l->library);
 	return 0;
 }
 
-/* ---- the file -------------------------------------------------------------------------------------- */
+/* ---- the file -------------------------------------------------------------------------------- */
 
 static int check_rights(const char *path, const struct stat *status, struct mt_err *err)
 {
 	if ((status->st_mode & S_ISUID && status->st_uid != geteuid())
-		|| ((status->st_mode & (S_ISGID | S_IXGRP)) == (S_ISGID | S_IXGRP) && status->st_gid != getegid()))
-		return mt_fail(err, -EPERM, "%s: runs with another user's or group's rights (setuid, setgid), where the dynamic "
-			"linker takes no library from outside; record it as that user, or a copy without the bit", path);
+		|| ((status->st_mode & (S_ISGID | S_IXGRP)) == (S_ISGID | S_IXGRP)
+			&& status->st_gid != getegid()))
+		return mt_fail(err, -EPERM,
+			"%s: runs with another user's or group's rights (setuid, setgid), where "
+			"the dynamic linker takes no library from outside; record it as that user, "
+			"or a copy without the bit",
+			path);
 	if (geteuid() != 0 && getxattr(path, "security.capability", NULL, 0) > 0)
-		return mt_fail(err, -EPERM, "%s: has file capabilities, where the dynamic linker takes no library from outside; "
-			"record a copy without them", path);
+		return mt_fail(err, -EPERM,
+			"%s: has file capabilities, where the dynamic linker takes no library from "
+			"outside; record a copy without them",
+			path);
 	return 0;
 }
 
@@ -124,10 +134,15 @@ static int check_interpreter(const char *path, int fd, const Elf64_Phdr *phdr, s
 {
 	char name[PATH_MAX] = "";
 
-	if (phdr->p_filesz < sizeof name && pread(fd, name, phdr->p_filesz, (off_t)phdr->p_offset) < 0)
+	if (phdr->p_filesz < sizeof name
+		&& pread(fd, name, phdr->p_filesz, (off_t)phdr->p_offset) < 0)
 		return 0; /* execve will say more */
-	return access(name, X_OK) == 0 ? 0 : mt_fail(err, -errno, "%s: its dynamic linker %s: %s; the program is for "
-		"another system, or a package is missing", path, name, strerror(errno));
+	return access(name, X_OK) == 0
+		? 0
+		: mt_fail(err, -errno,
+			"%s: its dynamic linker %s: %s; the program is for "
+			"another system, or a package is missing",
+			path, name, strerror(errno));
 }
 
 static int check_elf(const char *path, int fd, const Elf64_Ehdr *file, struct mt_err *err)
@@ -135,20 +150,27 @@ static int check_elf(const char *path, int fd, const Elf64_Ehdr *file, struct mt
 	Elf64_Phdr phdr;
 
 	if (file->e_ident[EI_CLASS] != ELFCLASS64)
-		return mt_fail(err, -ENOEXEC, "%s: is a 32-bit program; memtui records 64-bit programs", path);
+		return mt_fail(err, -ENOEXEC,
+			"%s: is a 32-bit program; memtui records 64-bit programs", path);
 #ifdef __x86_64__
 	if (file->e_machine != EM_X86_64)
-		return mt_fail(err, -ENOEXEC, "%s: is a program for another kind of processor", path);
+		return mt_fail(err, -ENOEXEC, "%s: is a program for another kind of processor",
+			path);
 #endif
 	if (file->e_phentsize != sizeof phdr)
 		return mt_fail(err, -ENOEXEC, "%s: its program headers are damaged", path);
 	for (unsigned i = 0; i < file->e_phnum; i++) {
-		if (pread(fd, &phdr, sizeof phdr, (off_t)(file->e_phoff + i * sizeof phdr)) != sizeof phdr)
-			return mt_fail(err, -ENOEXEC, "%s: ends before its program headers do: the file is damaged", path);
+		if (pread(fd, &phdr, sizeof phdr, (off_t)(file->e_phoff + i * sizeof phdr))
+			!= sizeof phdr)
+			return mt_fail(err, -ENOEXEC,
+				"%s: ends before its program headers do: the file is damaged",
+				path);
 		if (phdr.p_type == PT_INTERP)
 			return check_interpreter(path, fd, &phdr, err);
 	}
-	return mt_fail(err, -ENOEXEC, "%s: is statically linked, so no tracer can be preloaded; link it dynamically", path);
+	return mt_fail(err, -ENOEXEC,
+		"%s: is statically linked, so no tracer can be preloaded; link it dynamically",
+		path);
 }
 
 /* The interpreter's name out of "#!  name argument". */
@@ -160,14 +182,15 @@ static char *interpreter(const char *line, size_t len)
 		at++;
 	const char *start = at;
 
-	while (at < end && *at > ' ')
+	while (at<end && * at> ' ')
 		at++;
 	return mt_format("%.*s", (int)(at - start), start);
 }
 
 static int check_file(const char *path, int scripts, struct mt_err *err);
 
-static int check_script(const char *path, const char *line, size_t len, int scripts, struct mt_err *err)
+static int check_script(const char *path, const char *line, size_t len, int scripts,
+	struct mt_err *err)
 {
 	char *name = interpreter(line, len);
 	int error;
@@ -175,7 +198,8 @@ static int check_script(const char *path, const char *line, size_t len, int scri
 	if (!*name || scripts >= SCRIPTS_MAX)
 		error = mt_fail(err, -ENOEXEC, "%s: its #! line names no program", path);
 	else if (access(name, X_OK) < 0)
-		error = mt_fail(err, -errno, "%s: its interpreter %s: %s", path, name, strerror(errno));
+		error = mt_fail(err, -errno, "%s: its interpreter %s: %s", path, name,
+			strerror(errno));
 	else
 		error = check_file(name, scripts + 1, err);
 	free(name);
@@ -198,14 +222,15 @@ static int check_file(const char *path, int scripts, struct mt_err *err)
 	if (n > 2 && start.line[0] == '#' && start.line[1] == '!')
 		error = check_script(path, start.line, (size_t)n, scripts, err);
 	else if (n < (ssize_t)sizeof start.elf || memcmp(start.elf.e_ident, ELFMAG, SELFMAG) != 0)
-		error = mt_fail(err, -ENOEXEC, "%s: is no program (neither ELF nor a script with #!)", path);
+		error = mt_fail(err, -ENOEXEC,
+			"%s: is no program (neither ELF nor a script with #!)", path);
 	else if (fstat(fd, &status) == 0 && (error = check_rights(path, &status, err)) == 0)
 		error = check_elf(path, fd, &start.elf, err);
 	close(fd);
 	return error;
 }
 
-/* ---- limits ---------------------------------------------------------------------------------------- */
+/* ---- limits ---------------------------------------------------------------------------------- */
 
 static int check_limits(struct mt_launch *l, struct mt_err *err)
 {
@@ -213,15 +238,21 @@ static int check_limits(struct mt_launch *l, struct mt_err *err)
 	getrlimit(RLIMIT_FSIZE, &l->file_size);
 	getrlimit(RLIMIT_NOFILE, &l->files);
 	if (l->address_space.rlim_cur < LEAST_ADDRESS_SPACE)
-		return mt_fail(err, -ENOMEM, "the address space is limited to %llu KiB, too little for a recorded program; raise "
-			"the limit (ulimit -v) to %u or more", (unsigned long long)l->address_space.rlim_cur >> 10,
+		return mt_fail(err, -ENOMEM,
+			"the address space is limited to %llu KiB, too little for a recorded "
+			"program; raise the limit (ulimit -v) to %u or more",
+			(unsigned long long)l->address_space.rlim_cur >> 10,
 			LEAST_ADDRESS_SPACE >> 10);
 	if (l->file_size.rlim_max < LEAST_FILE_SIZE)
-		return mt_fail(err, -EFBIG, "files are limited to %llu KiB, too little for a trace; raise the limit (ulimit -f)",
+		return mt_fail(err, -EFBIG,
+			"files are limited to %llu KiB, "
+			"too little for a trace; raise the limit (ulimit -f)",
 			(unsigned long long)l->file_size.rlim_max >> 10);
 	if (l->files.rlim_cur < LEAST_FILES || l->files.rlim_max < 2 * LEAST_FILES)
-		return mt_fail(err, -EMFILE, "only %llu open files are allowed, too few for recording; raise the limit "
-			"(ulimit -n) to %d or more", (unsigned long long)l->files.rlim_cur, 2 * LEAST_FILES);
+		return mt_fail(err, -EMFILE,
+			"only %llu open files are allowed, too few for recording; raise the limit "
+			"(ulimit -n) to %d or more",
+			(unsigned long long)l->files.rlim_cur, 2 * LEAST_FILES);
 	return 0;
 }
 
@@ -230,7 +261,8 @@ int mt_launch_prepare(struct mt_launch *l, const struct mt_session_options *o, s
 	int error;
 
 	*l = (struct mt_launch){0};
-	if ((error = find_program(&l->path, o->argv[0], err)) == 0 && (error = check_file(l->path, 0, err)) == 0
+	if ((error = find_program(&l->path, o->argv[0], err)) == 0
+		&& (error = check_file(l->path, 0, err)) == 0
 		&& (error = check_limits(l, err)) == 0)
 		error = find_library(l, o->library, err);
 	if (error)
@@ -245,7 +277,7 @@ void mt_launch_free(struct mt_launch *l)
 	*l = (struct mt_launch){0};
 }
 
-/* ---- executing ------------------------------------------------------------------------------------- */
+/* ---- executing ------------------------------------------------------------------------------- */
 
 static const char *value_of(const char *entry, const char *name)
 {
@@ -272,13 +304,16 @@ char **mt_launch_environment(const struct mt_launch *l, const char *session, boo
 	for (size_t i = 0; i < count; i++) {
 		if (value_of(environ[i], "LD_PRELOAD"))
 			preloaded = value_of(environ[i], "LD_PRELOAD");
-		else if (!value_of(environ[i], MT_WIRE_ENVIRONMENT) && !(pty && is_of_terminal(environ[i])))
+		else if (!value_of(environ[i], MT_WIRE_ENVIRONMENT)
+			&& !(pty && is_of_terminal(environ[i])))
 			environment[at++] = environ[i];
 	}
-	environment[at++] = mt_format("LD_PRELOAD=%s%s%s", l->library, *preloaded ? ":" : "", preloaded);
+	environment[at++] =
+		mt_format("LD_PRELOAD=%s%s%s", l->library, *preloaded ? ":" : "", preloaded);
 	environment[at++] = mt_format("%s=%s", MT_WIRE_ENVIRONMENT, session);
 	if (pty)
-		environment[at] = mt_strdup("TERM=xterm-256color"); /* which libvterm is, whatever it is drawn on */
+		/* which libvterm is, whatever it is drawn on */
+		environment[at] = mt_strdup("TERM=xterm-256color");
 	return environment;
 }
 

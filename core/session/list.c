@@ -57,7 +57,8 @@ int mt_session_list(struct mt_session_entry **entries, struct mt_err *err)
 	return (int)count;
 }
 
-static int list_processes(const char *name, bool all, struct mt_session_process **processes, struct mt_err *err)
+static int list_processes(const char *name, bool all, struct mt_session_process **processes,
+	struct mt_err *err)
 {
 	struct mt_message ask = {.magic = MT_MESSAGE_MAGIC, .type = MT_MESSAGE_PROCESSES, .a = all};
 	union {
@@ -82,12 +83,14 @@ static int list_processes(const char *name, bool all, struct mt_session_process 
 	return (int)count;
 }
 
-int mt_session_processes(const char *name, struct mt_session_process **processes, struct mt_err *err)
+int mt_session_processes(const char *name, struct mt_session_process **processes,
+	struct mt_err *err)
 {
 	return list_processes(name, false, processes, err);
 }
 
-int mt_session_all_processes(const char *name, struct mt_session_process **processes, struct mt_err *err)
+int mt_session_all_processes(const char *name, struct mt_session_process **processes,
+	struct mt_err *err)
 {
 	return list_processes(name, true, processes, err);
 }

@@ -77,7 +77,7 @@ static uint64_t without(uint64_t all, uint64_t own)
 	return all > own ? all - own : 0;
 }
 
-/* ---- glibc's arenas --------------------------------------------------------------------------------- */
+/* ---- glibc's arenas -------------------------------------------------------------------------- */
 
 /* The beginning of glibc's struct _heap_info, which has been so since 2.2. */
 struct heap_info {
@@ -123,17 +123,20 @@ static bool is_heap(const struct heap_info *heap, uint64_t address, uint64_t end
 {
 	uint64_t home = heap->arena & ~(HEAP_ALIGN - 1);
 
-	return heap->size >= 4096 && heap->size % 4096 == 0 && heap->size <= HEAP_ALIGN && heap->size <= end - address
-		&& heap->arena % 16 == 0 && heap->arena - home >= sizeof *heap && heap->arena - home < 256
+	return heap->size >= 4096 && heap->size % 4096 == 0 && heap->size <= HEAP_ALIGN
+		&& heap->size <= end - address && heap->arena % 16 == 0
+		&& heap->arena - home >= sizeof *heap && heap->arena - home < 256
 		&& (home == address) == (heap->previous == 0) && heap->previous % HEAP_ALIGN == 0;
 }
 
 /* Adds what is resident of a range; more than PAGES_MOST in all is not looked at, and not known. */
-static void add_resident(struct mt_memory_sampler *s, int pagemap, uint64_t start, uint64_t size, uint32_t *pages)
+static void add_resident(struct mt_memory_sampler *s, int pagemap, uint64_t start, uint64_t size,
+	uint32_t *pages)
 {
 	uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE), entries[512];
 
-	for (uint64_t at = start / page, end = (start + size) / page; at < end && *pages <= PAGES_MOST;) {
+	for (uint64_t at = start / page, end = (start + size) / page;
+		at < end && *pages <= PAGES_MOST;) {
 		size_t wanted = (end - at < 512 ? end - at : 512) * sizeof *entries;
 		ssize_t got = pread(pagemap, entries, wanted, (off_t)(at * sizeof *entries));
 
@@ -153,7 +156,8 @@ struct look {
 	uint32_t heaps, pages;
 };
 
-static void look_for_heaps(struct mt_memory_sampler *s, pid_t pid, const struct maps_line *line, struct look *look)
+static void look_for_heaps(struct mt_memory_sampler *s, pid_t pid, const struct maps_line *line,
+	struct look *look)
 {
 	uint64_t at = (line->start + HEAP_ALIGN - 1) & ~(HEAP_ALIGN - 1);
 	struct heap_info heap;
@@ -181,13 +185,15 @@ static void sample_arenas(struct mt_memory_sampler *s, pid_t pid)
 	s->arena_resident_bytes = s->own_virtual = 0;
 	for (const char *at = maps; *at;) {
 		at = parse_line(at, &line);
-		if (line.path_len >= strlen(SEGMENT_PATH) && !memcmp(line.path, SEGMENT_PATH, strlen(SEGMENT_PATH)))
+		if (line.path_len >= strlen(SEGMENT_PATH)
+			&& !memcmp(line.path, SEGMENT_PATH, strlen(SEGMENT_PATH)))
 			s->own_virtual += line.end - line.start;
 		if (!line.writable || !line.anonymous)
 			continue;
 		if (line.path_len == 6 && !memcmp(line.path, "[heap]", 6)) {
 			s->memory.arena_bytes += line.end - line.start;
-			add_resident(s, look.pagemap, line.start, line.end - line.start, &look.pages);
+			add_resident(s, look.pagemap, line.start, line.end - line.start,
+				&look.pages);
 			s->arenas++;
 		} else if (!line.path_len) {
 			look_for_heaps(s, pid, &line, &look);
@@ -200,7 +206,7 @@ static void sample_arenas(struct mt_memory_sampler *s, pid_t pid)
 	free(maps);
 }
 
-/* ---- sizes ------------------------------------------------------------------------------------------ */
+/* ---- sizes ----------------------------------------------------------------------------------- */
 
 static uint64_t segment_bytes(int fd)
 {
@@ -214,7 +220,8 @@ static bool sample_rss(struct mt_memory_sampler *s, pid_t pid, uint64_t segment,
 	uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
 	char *text = read_proc(pid, "statm", 256);
 	unsigned long long size, resident = 0, shared;
-	bool known = text && sscanf(text, "%llu %llu %llu", &size, &resident, &shared) == 3 && resident;
+	bool known =
+		text && sscanf(text, "%llu %llu %llu", &size, &resident, &shared) == 3 && resident;
 
 	if (known) {
 		s->memory.rss_bytes = without(resident * page, segment + own);
@@ -260,7 +267,8 @@ void mt_memory_meet(struct mt_memory_sampler *s, pid_t pid, uint64_t now)
 	sample_rss(s, pid, 0, 0);
 }
 
-/* What is usually looked at so often: what lives shortly shall have been seen when it was at least half as old. */
+/* What is usually looked at so often: what lives shortly shall have been seen when it was at least
+ * half as old. */
 static uint64_t after(const struct mt_memory_sampler *s, uint64_t now, uint64_t usually)
 {
 	uint64_t age = now - s->first_at > YOUNGEST ? now - s->first_at : YOUNGEST;
@@ -268,7 +276,8 @@ static uint64_t after(const struct mt_memory_sampler *s, uint64_t now, uint64_t 
 	return now + (age < usually ? age : usually);
 }
 
-bool mt_memory_sample(struct mt_memory_sampler *s, pid_t pid, int segment_fd, uint64_t private_bytes, uint64_t now)
+bool mt_memory_sample(struct mt_memory_sampler *s, pid_t pid, int segment_fd,
+	uint64_t private_bytes, uint64_t now)
 {
 	uint64_t shared = segment_bytes(segment_fd), before;
 
@@ -280,13 +289,16 @@ bool mt_memory_sample(struct mt_memory_sampler *s, pid_t pid, int segment_fd, ui
 	if (now < s->rest_at)
 		return true;
 	s->rest_at = after(s, now, SECOND);
-	if (!sample_smaps(s, pid, shared / 2 + private_bytes, now)) /* the recorder has the segment mapped as well */
+	/* the recorder has the segment mapped as well */
+	if (!sample_smaps(s, pid, shared / 2 + private_bytes, now))
 		sample_swap(s, pid);
 	if (now < s->maps_at)
 		return true;
 	before = now_of();
 	sample_arenas(s, pid);
-	s->maps_at = now + (now_of() - before) * (now - s->first_at < SECOND ? COST_SHARE_YOUNG : COST_SHARE);
+	s->maps_at = now
+		+ (now_of() - before)
+			* (now - s->first_at < SECOND ? COST_SHARE_YOUNG : COST_SHARE);
 	return true;
 }
 
@@ -297,7 +309,8 @@ char *mt_memory_module(pid_t pid, uint64_t address)
 
 	for (const char *at = maps; at && *at && !path;) {
 		at = parse_line(at, &line);
-		if (address >= line.start && address < line.end && line.path_len && *line.path == '/')
+		if (address >= line.start && address < line.end && line.path_len
+			&& *line.path == '/')
 			path = mt_format("%.*s", (int)line.path_len, line.path);
 	}
 	free(maps);

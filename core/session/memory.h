@@ -1,5 +1,5 @@
-/* What the system has given a process: read from /proc and from the heap headers of glibc, never at the expense of
- * draining. Independent of the recorder. */
+/* What the system has given a process: read from /proc and from the heap headers of glibc, never at
+ * the expense of draining. Independent of the recorder. */
 #ifndef MT_SESSION_MEMORY_H
 #define MT_SESSION_MEMORY_H
 
@@ -18,12 +18,14 @@ struct mt_memory_sampler {
 	uint64_t rss_at, rest_at, smaps_at, maps_at; /* not before; monotonic */
 };
 
-/* Of a process that waits for its recorder, has no segment yet, and may be gone when it is next looked at. */
+/* Of a process that waits for its recorder, has no segment yet, and may be gone when it is next
+ * looked at. */
 void mt_memory_meet(struct mt_memory_sampler *, pid_t, uint64_t now_ns);
-/* Looks as often as is fit: RSS every 100 ms, the rest every second, what takes long less often; of a process that is younger
- * when it is twice as old as at the last look. segment_fd: whose pages are memtui's own, as are private_bytes. False: nothing new,
- * or the process is gone. */
-bool mt_memory_sample(struct mt_memory_sampler *, pid_t, int segment_fd, uint64_t private_bytes, uint64_t now_ns);
+/* Looks as often as is fit: RSS every 100 ms, the rest every second, what takes long less often; of
+ * a process that is younger when it is twice as old as at the last look. segment_fd: whose pages
+ * are memtui's own, as are private_bytes. False: nothing new, or the process is gone. */
+bool mt_memory_sample(struct mt_memory_sampler *, pid_t, int segment_fd, uint64_t private_bytes,
+	uint64_t now_ns);
 /* Path of what is mapped there, or NULL; caller frees. */
 char *mt_memory_module(pid_t, uint64_t address);
 

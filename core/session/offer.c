@@ -16,7 +16,7 @@
 #define SO_PEERPIDFD 77
 #endif
 
-/* ---- the table ------------------------------------------------------------------------------------- */
+/* ---- the table ------------------------------------------------------------------------------- */
 
 struct mt_process *mt_offer_add(struct mt_recorder *r, pid_t pid, int pidfd)
 {
@@ -24,8 +24,13 @@ struct mt_process *mt_offer_add(struct mt_recorder *r, pid_t pid, int pidfd)
 	struct mt_process_stat s;
 
 	mt_process_stat(pid, &s);
-	*p = (struct mt_process){.pid = pid, .pidfd = pidfd, .start_time = s.start_time, .alive = true,
-		.wait_status = MT_STATUS_UNKNOWN};
+	*p = (struct mt_process){
+		.pid = pid,
+		.pidfd = pidfd,
+		.start_time = s.start_time,
+		.alive = true,
+		.wait_status = MT_STATUS_UNKNOWN,
+	};
 	pthread_mutex_lock(&r->lock);
 	p->number = r->process_count;
 	MT_GROW(r->processes, r->process_count, r->process_capacity);
@@ -83,7 +88,8 @@ static bool left_unseen(const struct mt_process *p)
 {
 	struct mt_process_stat s;
 
-	return p->forked && p->segments == 1 && mt_process_stat(p->pid, &s) && !(s.flags & MT_PROCESS_NEVER_EXECUTED);
+	return p->forked && p->segments == 1 && mt_process_stat(p->pid, &s)
+		&& !(s.flags & MT_PROCESS_NEVER_EXECUTED);
 }
 
 void mt_offer_end(struct mt_recorder *r, struct mt_process *p, int wait_status)
@@ -110,7 +116,7 @@ void mt_offer_root_left(struct mt_recorder *r)
 		atomic_store(&r->root->left, true);
 }
 
-/* ---- requests -------------------------------------------------------------------------------------- */
+/* ---- requests -------------------------------------------------------------------------------- */
 
 static void read_link(pid_t pid, const char *name, char *to, size_t size)
 {
@@ -197,8 +203,8 @@ static bool wanted(const struct mt_recorder *r, const struct mt_process *p)
 }
 
 /* While it waits for the answer the image cannot go away: now is the time to look at it. */
-static struct mt_offer *new_offer(struct mt_recorder *r, struct mt_process *p, const struct mt_wire_request *q,
-	int *status)
+static struct mt_offer *new_offer(struct mt_recorder *r, struct mt_process *p,
+	const struct mt_wire_request *q, int *status)
 {
 	struct mt_offer *o = mt_alloc(sizeof *o);
 	struct timespec now;
@@ -288,7 +294,8 @@ void mt_offer_answer(struct mt_recorder *r, int fd, pid_t pid, const struct mt_w
 		count_untraced(r, pid, q->forked_from);
 		reply(fd, status, -1);
 		if (p && p != r->root)
-			mt_offer_end(r, p, MT_STATUS_UNKNOWN); /* it lives, but it is traced no more */
+			/* it lives, but it is traced no more */
+			mt_offer_end(r, p, MT_STATUS_UNKNOWN);
 		else if (p && p->segments)
 			mt_offer_root_left(r); /* counted already */
 		return;

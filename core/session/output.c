@@ -13,7 +13,8 @@
 #define DEFAULT_PATTERN "memtui_%e_%t_%p.dat"
 #define NUMBERS_MAX 100000
 
-static void fill_in(struct mt_buffer *out, const char *pattern, const char *program, pid_t pid, unsigned number)
+static void fill_in(struct mt_buffer *out, const char *pattern, const char *program, pid_t pid,
+	unsigned number)
 {
 	const char *slash = strrchr(program, '/');
 
@@ -23,23 +24,12 @@ static void fill_in(struct mt_buffer *out, const char *pattern, const char *prog
 			continue;
 		}
 		switch (*++at) {
-		case 'e':
-			mt_buffer_printf(out, "%s", slash ? slash + 1 : program);
-			break;
-		case 't':
-			mt_buffer_printf(out, "%lld", (long long)time(NULL));
-			break;
-		case 'p':
-			mt_buffer_printf(out, "%d", (int)pid);
-			break;
-		case 'n':
-			mt_buffer_printf(out, "%u", number);
-			break;
-		case '%':
-			mt_buffer_add(out, "%", 1);
-			break;
-		default:
-			mt_buffer_add(out, at - 1, 2);
+		case 'e': mt_buffer_printf(out, "%s", slash ? slash + 1 : program); break;
+		case 't': mt_buffer_printf(out, "%lld", (long long)time(NULL)); break;
+		case 'p': mt_buffer_printf(out, "%d", (int)pid); break;
+		case 'n': mt_buffer_printf(out, "%u", number); break;
+		case '%': mt_buffer_add(out, "%", 1); break;
+		default: mt_buffer_add(out, at - 1, 2);
 		}
 	}
 	mt_buffer_add(out, "", 1);
@@ -70,7 +60,8 @@ char *mt_output_path(const char *pattern, const char *program, pid_t pid)
 			break;
 	}
 	directory = *out.data == '/' ? NULL : getcwd(NULL, 0);
-	path = directory ? mt_format("%s/%s", directory, (char *)out.data) : mt_strdup((char *)out.data);
+	path = directory ? mt_format("%s/%s", directory, (char *)out.data)
+			 : mt_strdup((char *)out.data);
 	free(directory);
 	mt_buffer_free(&out);
 	return path;
@@ -98,12 +89,16 @@ int mt_output_open(const char *path, struct mt_err *err)
 	if (fd >= 0)
 		return fd;
 	if (errno == EEXIST && S_ISDIR(status.st_mode))
-		return mt_fail(err, -EISDIR, "%s: is a directory; give the name of a file in it", path);
+		return mt_fail(err, -EISDIR, "%s: is a directory; give the name of a file in it",
+			path);
 	if (errno == EEXIST && S_ISLNK(status.st_mode))
-		return mt_fail(err, -EEXIST, "%s: is a symbolic link, and memtui does not write through one; name the file itself, "
-			"or another", path);
+		return mt_fail(err, -EEXIST,
+			"%s: is a symbolic link, and memtui does not write through one; "
+			"name the file itself, or another",
+			path);
 	if (errno == EEXIST)
-		return mt_fail(err, -EEXIST, "%s: exists already; choose another name or use --force", path);
+		return mt_fail(err, -EEXIST,
+			"%s: exists already; choose another name or use --force", path);
 	return mt_fail(err, -errno, "cannot create %s: %s", path, strerror(errno));
 }
 
@@ -127,15 +122,18 @@ bool mt_output_is_single(const char *pattern, const char *root_path)
 {
 	struct stat status;
 
-	return !strcmp(root_path, "-") || (!has_own_field(pattern ? pattern : DEFAULT_PATTERN)
-		&& lstat(root_path, &status) == 0 && (S_ISFIFO(status.st_mode) || S_ISCHR(status.st_mode)));
+	return !strcmp(root_path, "-")
+		|| (!has_own_field(pattern ? pattern : DEFAULT_PATTERN)
+			&& lstat(root_path, &status) == 0
+			&& (S_ISFIFO(status.st_mode) || S_ISCHR(status.st_mode)));
 }
 
 void mt_output_remove_empty(const char *path)
 {
 	struct stat status;
 
-	if (strcmp(path, "-") && lstat(path, &status) == 0 && S_ISREG(status.st_mode) && !status.st_size)
+	if (strcmp(path, "-") && lstat(path, &status) == 0 && S_ISREG(status.st_mode)
+		&& !status.st_size)
 		unlink(path);
 }
 
@@ -146,7 +144,8 @@ static int rename_new(const char *from, const char *to)
 		return 0;
 	if (errno != EINVAL && errno != ENOSYS)
 		return -errno;
-	return link(from, to) < 0 || unlink(from) < 0 ? -errno : 0; /* a file system, or a kernel, that cannot */
+	/* a file system, or a kernel, that cannot */
+	return link(from, to) < 0 || unlink(from) < 0 ? -errno : 0;
 }
 
 int mt_output_set_aside(char **aside, const char *path, uint32_t *number, struct mt_err *err)
@@ -161,8 +160,10 @@ int mt_output_set_aside(char **aside, const char *path, uint32_t *number, struct
 		free(*aside);
 	} while (error == -EEXIST && *number < NUMBERS_MAX);
 	*aside = NULL;
-	return mt_fail(err, error, "cannot rename %s, the trace of what a process was before it executed another program: %s; "
-		"the next one gets another name", path, strerror(-error));
+	return mt_fail(err, error,
+		"cannot rename %s, the trace of what a process was before it executed another "
+		"program: %s; the next one gets another name",
+		path, strerror(-error));
 }
 
 static int open_free(char **path, const char *name, struct mt_err *err)
@@ -170,7 +171,8 @@ static int open_free(char **path, const char *name, struct mt_err *err)
 	int fd;
 
 	*path = mt_strdup(name);
-	for (unsigned number = 1; (fd = mt_output_open(*path, err)) == -EEXIST && number < NUMBERS_MAX; number++) {
+	for (unsigned number = 1;
+		(fd = mt_output_open(*path, err)) == -EEXIST && number < NUMBERS_MAX; number++) {
 		free(*path);
 		*path = mt_format("%s.%u", name, number);
 	}
@@ -186,11 +188,13 @@ int mt_output_beside(char **path, struct mt_err *err)
 	return fd;
 }
 
-/* A relative pattern is taken from the directory of the root's trace: nobody has changed ours since. */
-int mt_output_other(char **path, const char *pattern, const char *program, pid_t pid, const char *root_path,
-	struct mt_err *err)
+/* A relative pattern is taken from the directory of the root's trace: nobody has changed ours
+ * since. */
+int mt_output_other(char **path, const char *pattern, const char *program, pid_t pid,
+	const char *root_path, struct mt_err *err)
 {
-	char *name = has_own_field(pattern ? pattern : DEFAULT_PATTERN) ? mt_output_path(pattern, program, pid)
+	char *name = has_own_field(pattern ? pattern : DEFAULT_PATTERN)
+		? mt_output_path(pattern, program, pid)
 		: mt_format("%s.%d", root_path, (int)pid);
 	int fd = open_free(path, name, err);
 

@@ -24,8 +24,8 @@ static void flush(void *context)
 {
 	struct pack *p = context;
 	const struct mt_info *info = &p->profile.info;
-	struct mt_trace_running running = {p->merge->model->live_bytes, p->merge->model->live_count, info->allocations,
-		info->frees, info->peak_bytes};
+	struct mt_trace_running running = {p->merge->model->live_bytes, p->merge->model->live_count,
+		info->allocations, info->frees, info->peak_bytes};
 	int error;
 
 	p->merge->unflushed = 0;
@@ -48,7 +48,8 @@ static int tell(void *context, double fraction)
 
 static int write_symbols(struct pack *p, struct mt_err *err)
 {
-	struct mt_resolver_options options = {.root_pid = mt_import_lives(p->import) ? p->profile.info.pid : 0};
+	struct mt_resolver_options options = {
+		.root_pid = mt_import_lives(p->import) ? p->profile.info.pid : 0};
 	struct mt_resolver *resolver = mt_resolver_new(&options);
 	struct mt_buffer payload = {0};
 	struct mt_symbols symbols;
@@ -104,8 +105,8 @@ int mt_pack_output(const char *path, struct mt_err *err)
 	return mt_output_open(path, err);
 }
 
-int mt_pack(const char *path, int fd, void (*progress)(const char *, double), struct mt_packed *packed,
-	struct mt_err *err)
+int mt_pack(const char *path, int fd, void (*progress)(const char *, double),
+	struct mt_packed *packed, struct mt_err *err)
 {
 	struct pack p = {.progress = progress};
 	struct mt_err unused;

@@ -91,7 +91,8 @@ static bool ask_pidfd(int pidfd, int *status)
 	return true;
 }
 
-/* While it is a zombie its line tells, to those who may look into it; once it is reaped its pidfd does. */
+/* While it is a zombie its line tells, to those who may look into it; once it is reaped its pidfd
+ * does. */
 int mt_process_status(const struct mt_process *p)
 {
 	struct mt_process_stat s;
@@ -99,7 +100,8 @@ int mt_process_status(const struct mt_process *p)
 
 	if (ask_pidfd(p->pidfd, &status))
 		return status;
-	if (mt_process_stat(p->pid, &s) && s.state == 'Z' && s.start_time == p->start_time && (s.wait_status != 0 || geteuid() == 0))
+	if (mt_process_stat(p->pid, &s) && s.state == 'Z' && s.start_time == p->start_time
+		&& (s.wait_status != 0 || geteuid() == 0))
 		return s.wait_status;
 	if (ask_pidfd(p->pidfd, &status))
 		return status;

@@ -21,7 +21,7 @@
 #include <time.h>
 #include <unistd.h>
 
-/* ---- starting -------------------------------------------------------------------------------------- */
+/* ---- starting -------------------------------------------------------------------------------- */
 
 void mt_recorder_report(struct mt_recorder *r, struct mt_report *message)
 {
@@ -39,7 +39,8 @@ void mt_recorder_trouble(struct mt_recorder *r, const struct mt_err *err)
 	mt_recorder_report(r, &message);
 }
 
-void mt_recorder_trouble_of(struct mt_recorder *r, const struct mt_process *p, const struct mt_err *err)
+void mt_recorder_trouble_of(struct mt_recorder *r, const struct mt_process *p,
+	const struct mt_err *err)
 {
 	struct mt_report message = {.type = MT_REPORT_TROUBLE, .watch = p->pid, .err = *err};
 
@@ -65,17 +66,24 @@ static _Noreturn void refuse(struct mt_recorder *r, const struct mt_err *err)
 	_exit(1);
 }
 
-int mt_recorder_new_segment(struct mt_recorder *r, pid_t pid, struct mt_segment *s, struct mt_err *err)
+int mt_recorder_new_segment(struct mt_recorder *r, pid_t pid, struct mt_segment *s,
+	struct mt_err *err)
 {
 	const struct mt_session_options *o = r->options;
 	struct rlimit space = r->launch.address_space;
 
-	prlimit(pid, RLIMIT_AS, NULL, &space); /* its own by now; not to be had of another user's process */
-	struct mt_segment_options options = {.address_limit = space.rlim_cur,
-		.clock = r->clock.kind, .depth_limit = o->depth_limit,
-		.flags = (o->free_stacks ? MT_SEGMENT_FREE_STACKS : 0) | (o->slack ? MT_SEGMENT_SLACK : 0)
-			| (o->check_stacks ? MT_SEGMENT_CHECK : 0) | (o->drop_when_full ? MT_SEGMENT_DROP : 0),
-		.paused = atomic_load(&r->paused)};
+	/* its own by now; not to be had of another user's process */
+	prlimit(pid, RLIMIT_AS, NULL, &space);
+	struct mt_segment_options options = {
+		.address_limit = space.rlim_cur,
+		.clock = r->clock.kind,
+		.depth_limit = o->depth_limit,
+		.flags = (o->free_stacks ? MT_SEGMENT_FREE_STACKS : 0)
+			| (o->slack ? MT_SEGMENT_SLACK : 0)
+			| (o->check_stacks ? MT_SEGMENT_CHECK : 0)
+			| (o->drop_when_full ? MT_SEGMENT_DROP : 0),
+		.paused = atomic_load(&r->paused),
+	};
 	struct rlimit file;
 
 	getrlimit(RLIMIT_FSIZE, &file);
@@ -129,7 +137,8 @@ static int prepare(struct mt_recorder *r, struct mt_err *err)
 	return 0;
 }
 
-/* In the child: a new terminal, or that of another window, which may be the controlling terminal of a shell there. */
+/* In the child: a new terminal, or that of another window, which may be the controlling terminal of
+ * a shell there. */
 static int take_terminal(struct mt_recorder *r)
 {
 	const char *name = r->master_fd >= 0 ? ptsname(r->master_fd) : r->options->terminal;
@@ -183,11 +192,12 @@ static int let_go(const struct mt_recorder *r, int go, int failed, struct mt_err
 		;
 	if (!error)
 		return 0;
-	return mt_fail(err, -error, "%s: cannot be executed: %s", r->options->argv[0], strerror(error));
+	return mt_fail(err, -error, "%s: cannot be executed: %s", r->options->argv[0],
+		strerror(error));
 }
 
-/* Opens the output once the pid, which may be part of its name, is known; then lets the child go. A file that is to
- * be replaced is so only when the program runs; readers of the old one keep it. */
+/* Opens the output once the pid, which may be part of its name, is known; then lets the child go. A
+ * file that is to be replaced is so only when the program runs; readers of the old one keep it. */
 static int release_program(struct mt_recorder *r, int go, int failed, struct mt_err *err)
 {
 	const struct mt_session_options *o = r->options;
@@ -201,7 +211,9 @@ static int release_program(struct mt_recorder *r, int go, int failed, struct mt_
 	r->output_fd = mt_output_open(aside ? aside : r->trace_path, err);
 	error = r->output_fd < 0 ? r->output_fd : 0;
 	if (!error && o->max_bytes && !mt_output_is_regular(aside ? aside : r->trace_path))
-		error = mt_fail(err, -EINVAL, "%s: is a stream, of which nothing can be taken back; --max-size needs a file",
+		error = mt_fail(err, -EINVAL,
+			"%s: is a stream, of which nothing can "
+			"be taken back; --max-size needs a file",
 			r->trace_path);
 	if (!error) {
 		mt_clock_restart(&r->clock);
@@ -209,7 +221,8 @@ static int release_program(struct mt_recorder *r, int go, int failed, struct mt_
 		if (error)
 			remove_output(aside ? aside : r->trace_path);
 		else if (aside && rename(aside, r->trace_path) < 0)
-			error = mt_fail(err, -errno, "cannot replace %s: %s", r->trace_path, strerror(errno));
+			error = mt_fail(err, -errno, "cannot replace %s: %s", r->trace_path,
+				strerror(errno));
 	}
 	free(aside);
 	return error;
@@ -223,7 +236,8 @@ static int start_program(struct mt_recorder *r, struct mt_err *err)
 
 	if (pipe2(go, O_CLOEXEC) < 0 || pipe2(failed, O_CLOEXEC) < 0)
 		return mt_fail(err, -errno, "cannot create a pipe: %s", strerror(errno));
-	r->trace_path = r->options->output && !strcmp(r->options->output, "-") ? mt_strdup("-") : NULL;
+	r->trace_path =
+		r->options->output && !strcmp(r->options->output, "-") ? mt_strdup("-") : NULL;
 	r->program = fork();
 	if (r->program < 0)
 		return mt_fail(err, -errno, "cannot create a process: %s", strerror(errno));
@@ -250,8 +264,8 @@ static int start_program(struct mt_recorder *r, struct mt_err *err)
 /* Out of the user's session, so that neither hang-up nor ^C ends the recording. */
 static void leave_session(void)
 {
-	static const int ignored[] = {SIGHUP, SIGINT, SIGQUIT, SIGPIPE, SIGTSTP, SIGTTIN, SIGTTOU, SIGXFSZ,
-		SIGUSR1, SIGUSR2};
+	static const int ignored[] = {SIGHUP, SIGINT, SIGQUIT, SIGPIPE, SIGTSTP, SIGTTIN, SIGTTOU,
+		SIGXFSZ, SIGUSR1, SIGUSR2};
 	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
 	sigset_t children;
 
@@ -265,7 +279,7 @@ static void leave_session(void)
 		dup2(null, fd);
 }
 
-/* ---- between the threads, and to the front --------------------------------------------------------- */
+/* ---- between the threads, and to the front --------------------------------------------------- */
 
 void mt_recorder_wake(struct mt_recorder *r)
 {
@@ -301,9 +315,16 @@ bool mt_recorder_send_unsent(struct mt_recorder *r, bool wait)
 
 	pthread_mutex_lock(&r->lock);
 	while (taken && (first = r->unsent)) {
-		*message = (struct mt_report){.type = MT_REPORT_PROCESS, .program = r->program, .process = first->process};
-		taken = send(r->report_fd, message, sizeof *message, MSG_NOSIGNAL | (wait ? 0 : MSG_DONTWAIT)) >= 0
-			|| (errno != EAGAIN && errno != EINTR); /* else there is no front any more */
+		*message = (struct mt_report){
+			.type = MT_REPORT_PROCESS,
+			.program = r->program,
+			.process = first->process,
+		};
+		/* else there is no front any more */
+		taken = send(r->report_fd, message, sizeof *message,
+				MSG_NOSIGNAL | (wait ? 0 : MSG_DONTWAIT))
+				>= 0
+			|| (errno != EAGAIN && errno != EINTR);
 		if (!taken)
 			break;
 		r->unsent = first->next;
@@ -316,7 +337,7 @@ bool mt_recorder_send_unsent(struct mt_recorder *r, bool wait)
 	return taken;
 }
 
-/* ---- running --------------------------------------------------------------------------------------- */
+/* ---- running --------------------------------------------------------------------------------- */
 
 /* What the root's trace is without, if it was not traced, or not to its end. */
 static void explain(struct mt_recorder *r)
@@ -324,29 +345,44 @@ static void explain(struct mt_recorder *r)
 	struct mt_err err;
 
 	if (atomic_load(&r->root->left)) {
-		mt_fail(&err, -ENODATA, "%s executed another program, which is not recorded (%s); the blocks that it had until then "
-			"are shown as leaked", r->options->argv[0], r->single ? "the output holds one program alone; give the name of a "
-			"file" : "it takes no tracer's library, or the environment was cleared");
+		mt_fail(&err, -ENODATA,
+			"%s executed another program, which is not recorded (%s); the blocks that "
+			"it had until then are shown as leaked",
+			r->options->argv[0],
+			r->single ? "the output holds one program alone; give the name of a "
+				    "file"
+				  : "it takes no tracer's library, or the environment was cleared");
 		mt_recorder_trouble(r, &err);
 	}
 	if (r->root->segments || atomic_load(&r->stopping))
 		return;
-	mt_fail(&err, -ENODATA, "%s did not take the tracer's library (it may be started by another program that clears "
-		"the environment, or have ended at once); %s", r->options->argv[0],
-		r->process_count > 1 ? "only others that it started were recorded" : "nothing was recorded");
+	mt_fail(&err, -ENODATA,
+		"%s did not take the tracer's library (it may be started by another program that "
+		"clears the environment, or have ended at once); %s",
+		r->options->argv[0],
+		r->process_count > 1 ? "only others that it started were recorded"
+				     : "nothing was recorded");
 	mt_recorder_trouble(r, &err);
 	remove_output(r->trace_path);
 }
 
-_Noreturn void mt_recorder_run(const struct mt_session_options *o, struct mt_launch *launch, int report_fd)
+_Noreturn void mt_recorder_run(const struct mt_session_options *o, struct mt_launch *launch,
+	int report_fd)
 {
 	struct mt_recorder *r = mt_alloc(sizeof *r);
 	struct mt_err err = {0};
 	pthread_t service;
 
-	mallopt(M_MMAP_THRESHOLD, 256 << 10); /* large tables stay sparse, and go back when they are freed */
-	*r = (struct mt_recorder){.options = o, .launch = *launch, .report_fd = report_fd, .output_fd = -1,
-		.lock = PTHREAD_MUTEX_INITIALIZER, .paused = o->disabled_at_start};
+	/* large tables stay sparse, and go back when they are freed */
+	mallopt(M_MMAP_THRESHOLD, 256 << 10);
+	*r = (struct mt_recorder){
+		.options = o,
+		.launch = *launch,
+		.report_fd = report_fd,
+		.output_fd = -1,
+		.lock = PTHREAD_MUTEX_INITIALIZER,
+		.paused = o->disabled_at_start,
+	};
 	r->notes_end = &r->notes;
 	r->unsent_end = &r->unsent;
 	if (prepare(r, &err) < 0 || start_program(r, &err) < 0)
@@ -357,7 +393,8 @@ _Noreturn void mt_recorder_run(const struct mt_session_options *o, struct mt_lau
 	r->root->trace_path = mt_strdup(r->trace_path);
 	atomic_store(&r->root->snapshot, mt_snapshot_new(&err));
 	mt_recorder_report(r, &(struct mt_report){.type = MT_REPORT_STARTED});
-	if (!atomic_load(&r->root->snapshot) || pthread_create(&service, NULL, mt_service_run, r) != 0) {
+	if (!atomic_load(&r->root->snapshot)
+		|| pthread_create(&service, NULL, mt_service_run, r) != 0) {
 		mt_fail(&err, -EAGAIN, "cannot create a thread; the program runs unrecorded");
 		mt_recorder_trouble(r, &err);
 		_exit(1);
@@ -365,6 +402,8 @@ _Noreturn void mt_recorder_run(const struct mt_session_options *o, struct mt_lau
 	mt_drain_run(r);
 	explain(r);
 	mt_recorder_send_unsent(r, true);
-	mt_recorder_report(r, &(struct mt_report){.type = MT_REPORT_FINISHED, .untraced = mt_recorder_untraced(r)});
+	mt_recorder_report(r,
+		&(struct mt_report){.type = MT_REPORT_FINISHED,
+			.untraced = mt_recorder_untraced(r)});
 	_exit(0);
 }

@@ -1,4 +1,5 @@
-/* The recorder's second thread: hears tracers and watchers, sees processes end, drains the program's terminal. */
+/* The recorder's second thread: hears tracers and watchers, sees processes end, drains the
+ * program's terminal. */
 #include "core/session/service_parts.h"
 
 #include <errno.h>
@@ -11,10 +12,10 @@
 #include <sys/signalfd.h>
 #include <unistd.h>
 
-#define HUNG_MS 50      /* between two looks at a terminal that nobody has open */
-#define TURN_MS 1000    /* between two looks for what tells of itself by no descriptor */
+#define HUNG_MS 50   /* between two looks at a terminal that nobody has open */
+#define TURN_MS 1000 /* between two looks for what tells of itself by no descriptor */
 
-/* ---- terminal -------------------------------------------------------------------------------------- */
+/* ---- terminal -------------------------------------------------------------------------------- */
 
 void mt_service_read_terminal(struct mt_service *s)
 {
@@ -47,7 +48,7 @@ static void write_terminal(struct mt_service *s)
 	}
 }
 
-/* ---- the loop -------------------------------------------------------------------------------------- */
+/* ---- the loop -------------------------------------------------------------------------------- */
 
 enum { LISTEN, CHILD, NOTIFY, TERMINAL, FRONT, PEERS };
 
@@ -63,10 +64,12 @@ static unsigned collect(struct mt_service *s, struct pollfd **fds, unsigned *cap
 	(*fds)[LISTEN] = (struct pollfd){s->peer_count < PEERS_MAX ? r->listen_fd : -1, POLLIN, 0};
 	(*fds)[CHILD] = (struct pollfd){s->child_fd, POLLIN, 0};
 	(*fds)[NOTIFY] = (struct pollfd){r->notify_fd, POLLIN, 0};
-	(*fds)[TERMINAL] = (struct pollfd){s->hung ? -1 : r->master_fd, (short)(POLLIN | (s->input_len ? POLLOUT : 0)), 0};
+	(*fds)[TERMINAL] = (struct pollfd){s->hung ? -1 : r->master_fd,
+		(short)(POLLIN | (s->input_len ? POLLOUT : 0)), 0};
 	(*fds)[FRONT] = (struct pollfd){s->unsent ? r->report_fd : -1, POLLOUT, 0};
 	for (unsigned i = 0; i < s->peer_count; i++)
-		(*fds)[PEERS + i] = (struct pollfd){s->peers[i].fd, (short)(POLLIN | (s->peers[i].listing ? POLLOUT : 0)), 0};
+		(*fds)[PEERS + i] = (struct pollfd){s->peers[i].fd,
+			(short)(POLLIN | (s->peers[i].listing ? POLLOUT : 0)), 0};
 	for (unsigned i = 0; i < r->live_count; i++)
 		(*fds)[PEERS + s->peer_count + i] = (struct pollfd){r->live[i]->pidfd, POLLIN, 0};
 	return count;
@@ -136,7 +139,8 @@ void *mt_service_run(void *recorder)
 		unsigned count = collect(s, &fds, &capacity);
 		uint64_t now;
 
-		if (poll(fds, count, s->hung && patience > HUNG_MS ? HUNG_MS : patience) < 0 && errno != EINTR)
+		if (poll(fds, count, s->hung && patience > HUNG_MS ? HUNG_MS : patience) < 0
+			&& errno != EINTR)
 			break;
 		serve(s, fds, count);
 		now = mt_clock_monotonic_ns();

@@ -10,12 +10,13 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define TURN_MS 1000    /* between two looks for what tells of itself by no descriptor */
-#define UNKNOWN_MS 20   /* the same while descendants live of which nothing is known */
+#define TURN_MS 1000  /* between two looks for what tells of itself by no descriptor */
+#define UNKNOWN_MS 20 /* the same while descendants live of which nothing is known */
 #define UNKNOWN_PATIENCE_NS 500000000ull
 #define WATCHER_PATIENCE_NS 10000000000ull /* for the front to connect */
 
-/* The status of the root goes to the front before it is reaped: nothing is lost if we are killed between. */
+/* The status of the root goes to the front before it is reaped: nothing is lost if we are killed
+ * between. */
 void mt_service_on_end(struct mt_service *s, struct mt_process *p, int wait_status)
 {
 	struct mt_recorder *r = s->recorder;
@@ -23,7 +24,8 @@ void mt_service_on_end(struct mt_service *s, struct mt_process *p, int wait_stat
 	if (p == r->root) {
 		if (r->master_fd >= 0)
 			mt_service_read_terminal(s);
-		mt_recorder_report(r, &(struct mt_report){.type = MT_REPORT_EXITED, .wait_status = wait_status});
+		mt_recorder_report(r,
+			&(struct mt_report){.type = MT_REPORT_EXITED, .wait_status = wait_status});
 		atomic_store(&r->root_ended, true);
 	}
 	mt_offer_end(r, p, wait_status);
@@ -39,7 +41,8 @@ void mt_service_reap(struct mt_service *s)
 
 		if (waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) < 0 || !info.si_pid)
 			return;
-		wait_status = info.si_code == CLD_EXITED ? W_EXITCODE(info.si_status, 0)
+		wait_status = info.si_code == CLD_EXITED
+			? W_EXITCODE(info.si_status, 0)
 			: info.si_status | (info.si_code == CLD_DUMPED ? 0x80 : 0);
 		p = mt_service_find_live(s->recorder, info.si_pid);
 		if (p)
@@ -48,8 +51,8 @@ void mt_service_reap(struct mt_service *s)
 	}
 }
 
-/* A process that executed what takes no tracer, or cleared the environment, is the same no more. One without a pidfd
- * is seen to have ended here. */
+/* A process that executed what takes no tracer, or cleared the environment, is the same no more.
+ * One without a pidfd is seen to have ended here. */
 void mt_service_look_for_untraced(struct mt_service *s)
 {
 	struct mt_recorder *r = s->recorder;
@@ -62,7 +65,8 @@ void mt_service_look_for_untraced(struct mt_service *s)
 			mt_service_on_end(s, p, mt_process_status(p));
 			continue;
 		}
-		if (!p->stack_start || !mt_process_stat(p->pid, &now) || !now.stack_start || now.stack_start == p->stack_start)
+		if (!p->stack_start || !mt_process_stat(p->pid, &now) || !now.stack_start
+			|| now.stack_start == p->stack_start)
 			continue;
 		atomic_fetch_add(&p->untraced, 1);
 		if (p == r->root) {
@@ -98,7 +102,8 @@ static enum kin unknown_kin(void)
 	return kin;
 }
 
-/* The session is over when nobody is left who is traced or may yet ask. Returns how long to wait for the next look. */
+/* The session is over when nobody is left who is traced or may yet ask. Returns how long to wait
+ * for the next look. */
 int mt_service_look_for_end(struct mt_service *s)
 {
 	struct mt_recorder *r = s->recorder;
@@ -132,8 +137,8 @@ void mt_service_tell_front(struct mt_service *s)
 	struct mt_report message = {.type = MT_REPORT_GOES_ON};
 
 	s->unsent = !mt_recorder_send_unsent(r, false);
-	if (s->unsent || s->told || !atomic_load(&r->root_ended) || atomic_load(&r->root_images) || atomic_load(&r->over)
-		|| (!r->live_count && unknown_kin() != KIN_TRACED))
+	if (s->unsent || s->told || !atomic_load(&r->root_ended) || atomic_load(&r->root_images)
+		|| atomic_load(&r->over) || (!r->live_count && unknown_kin() != KIN_TRACED))
 		return;
 	message.count = r->live_count ? r->live_count : 1;
 	message.watch = r->live_count ? r->live[0]->pid : 0;

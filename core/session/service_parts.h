@@ -13,7 +13,8 @@ struct mt_peer {
 	int fd;
 	struct mt_process *watched; /* NULL: no watcher */
 	uint32_t interval_ms;
-	bool listing, listing_all;  /* it has asked for the processes (those that have ended, too), and was sent those up to */
+	/* it has asked for the processes (those that have ended, too), and was sent those up to */
+	bool listing, listing_all;
 	uint32_t listed;
 	struct ucred who;
 };
@@ -22,14 +23,14 @@ struct mt_service {
 	struct mt_recorder *recorder;
 	struct mt_peer peers[PEERS_MAX];
 	unsigned peer_count;
-	int child_fd;  /* signalfd for SIGCHLD */
-	bool hung;     /* no process has the terminal open */
-	bool unsent;   /* the front did not take all reports */
-	bool told;     /* that the recording goes on */
-	bool greeted;  /* a watcher has come */
+	int child_fd; /* signalfd for SIGCHLD */
+	bool hung;    /* no process has the terminal open */
+	bool unsent;  /* the front did not take all reports */
+	bool told;    /* that the recording goes on */
+	bool greeted; /* a watcher has come */
 	uint64_t turned_at;
-	uint64_t alone_since; /* since when no known process lives, but others do; 0: not so */
-	struct mt_process **shown;  /* with a snapshot, the root not among them */
+	uint64_t alone_since;      /* since when no known process lives, but others do; 0: not so */
+	struct mt_process **shown; /* with a snapshot, the root not among them */
 	uint32_t shown_count, shown_capacity;
 	char input[INPUT_MAX];
 	size_t input_len;
@@ -49,14 +50,16 @@ void mt_service_on_connections(struct mt_service *s);
 void mt_service_tell_watchers(struct mt_service *s);
 
 /* ---- service_ends.c ---- */
-/* The status of the root goes to the front before it is reaped: nothing is lost if we are killed between. */
+/* The status of the root goes to the front before it is reaped: nothing is lost if we are killed
+ * between. */
 void mt_service_on_end(struct mt_service *s, struct mt_process *p, int wait_status);
 /* Our children: the root, and those who lost their parents. */
 void mt_service_reap(struct mt_service *s);
-/* A process that executed what takes no tracer, or cleared the environment, is the same no more. One without a pidfd
- * is seen to have ended here. */
+/* A process that executed what takes no tracer, or cleared the environment, is the same no more.
+ * One without a pidfd is seen to have ended here. */
 void mt_service_look_for_untraced(struct mt_service *s);
-/* The session is over when nobody is left who is traced or may yet ask. Returns how long to wait for the next look. */
+/* The session is over when nobody is left who is traced or may yet ask. Returns how long to wait
+ * for the next look. */
 int mt_service_look_for_end(struct mt_service *s);
 /* Once the root's trace is complete the front need not wait for the others. */
 void mt_service_tell_front(struct mt_service *s);

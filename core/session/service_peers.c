@@ -20,8 +20,8 @@
 static int bind_name(struct mt_recorder *r, unsigned number, bool hexadecimal)
 {
 	struct sockaddr_un address = {.sun_family = AF_UNIX};
-	int len = snprintf(r->name, sizeof r->name - 1, hexadecimal ? "memtui-%u-%07x" : "memtui-%u-%07u", (unsigned)getuid(),
-		number);
+	int len = snprintf(r->name, sizeof r->name - 1,
+		hexadecimal ? "memtui-%u-%07x" : "memtui-%u-%07u", (unsigned)getuid(), number);
 
 	memcpy(address.sun_path + 1, r->name, (size_t)len);
 	return bind(r->listen_fd, (struct sockaddr *)&address,
@@ -38,14 +38,17 @@ int mt_service_listen(struct mt_recorder *r, struct mt_err *err)
 	for (int tries = 0; error < 0 && errno == EADDRINUSE && tries < 16; tries++) {
 		unsigned number; /* somebody sits on ours */
 
-		error = getrandom(&number, sizeof number, 0) == sizeof number ? bind_name(r, number >> 4, true) : -1;
+		error = getrandom(&number, sizeof number, 0) == sizeof number
+			? bind_name(r, number >> 4, true)
+			: -1;
 	}
 	if (error < 0 || listen(r->listen_fd, 4096) < 0)
-		return mt_fail(err, -errno, "cannot create the session's socket @%s: %s", r->name, strerror(errno));
+		return mt_fail(err, -errno, "cannot create the session's socket @%s: %s", r->name,
+			strerror(errno));
 	return 0;
 }
 
-/* ---- messages -------------------------------------------------------------------------------------- */
+/* ---- messages -------------------------------------------------------------------------------- */
 
 /* False when it has no room for it now. */
 static bool send_with(int to, const void *bytes, size_t len, const int *fds, unsigned fd_count)
@@ -86,7 +89,8 @@ static void fill_entry(const struct mt_recorder *r, struct mt_session_entry *e)
 	e->start_unix_ns = r->start_unix_ns;
 	snprintf(e->trace_path, sizeof e->trace_path, "%s", r->trace_path);
 	for (char *const *arg = r->options->argv; *arg && at < sizeof e->command - 1; arg++) {
-		int n = snprintf(e->command + at, sizeof e->command - at, "%s%s", at ? " " : "", *arg);
+		int n = snprintf(e->command + at, sizeof e->command - at, "%s%s", at ? " " : "",
+			*arg);
 
 		at += n > 0 ? (size_t)n : 0;
 	}
@@ -119,7 +123,8 @@ void mt_service_free_snapshots(struct mt_service *s)
 	}
 }
 
-static bool welcome(struct mt_recorder *r, struct mt_peer *p, struct mt_process *process, int status)
+static bool welcome(struct mt_recorder *r, struct mt_peer *p, struct mt_process *process,
+	int status)
 {
 	struct mt_welcome w = {.magic = MT_MESSAGE_MAGIC, .status = status};
 	int fds[2] = {-1, r->master_fd}, count = 0;
@@ -164,7 +169,8 @@ struct mt_process *mt_service_find_live(struct mt_recorder *r, pid_t pid)
 static void on_hello(struct mt_service *s, struct mt_peer *p, pid_t pid)
 {
 	struct mt_recorder *r = s->recorder;
-	struct mt_process *process = pid && pid != r->program ? mt_service_find_live(r, pid) : r->root;
+	struct mt_process *process =
+		pid && pid != r->program ? mt_service_find_live(r, pid) : r->root;
 
 	struct mt_process *before = p->watched;
 
@@ -183,7 +189,8 @@ static void on_hello(struct mt_service *s, struct mt_peer *p, pid_t pid)
 	mt_recorder_wake(r);
 }
 
-static void describe(struct mt_recorder *r, struct mt_process *process, struct mt_session_process *line)
+static void describe(struct mt_recorder *r, struct mt_process *process,
+	struct mt_session_process *line)
 {
 	*line = (struct mt_session_process){.wait_status = MT_STATUS_UNKNOWN};
 	pthread_mutex_lock(&r->lock);
@@ -195,7 +202,8 @@ static void describe(struct mt_recorder *r, struct mt_process *process, struct m
 	line->parent = process->parent;
 	line->recorded = process->segments > 0;
 	line->forked = process->forked && process->segments == 1;
-	line->alive = process->alive || !atomic_load(&process->done); /* until its trace holds all and has its name */
+	/* until its trace holds all and has its name */
+	line->alive = process->alive || !atomic_load(&process->done);
 	line->untraced = atomic_load(&process->untraced);
 	snprintf(line->command, sizeof line->command, "%.127s", process->command);
 }
@@ -230,12 +238,8 @@ static void on_command(struct mt_service *s, struct mt_peer *p, const struct mt_
 	struct winsize size = {.ws_row = (unsigned short)m->a, .ws_col = (unsigned short)m->b};
 
 	switch (m->type) {
-	case MT_MESSAGE_HELLO:
-		on_hello(s, p, (pid_t)m->a);
-		break;
-	case MT_MESSAGE_LIST:
-		welcome(r, p, NULL, 0);
-		break;
+	case MT_MESSAGE_HELLO: on_hello(s, p, (pid_t)m->a); break;
+	case MT_MESSAGE_LIST: welcome(r, p, NULL, 0); break;
 	case MT_MESSAGE_PROCESSES:
 		p->listing = true;
 		p->listing_all = m->a != 0;
@@ -246,9 +250,7 @@ static void on_command(struct mt_service *s, struct mt_peer *p, const struct mt_
 		p->interval_ms = m->a;
 		count_watchers(s, p->watched);
 		break;
-	case MT_MESSAGE_INPUT:
-		on_input(s, m);
-		break;
+	case MT_MESSAGE_INPUT: on_input(s, m); break;
 	case MT_MESSAGE_RESIZE:
 		if (r->master_fd >= 0)
 			ioctl(r->master_fd, TIOCSWINSZ, &size);
@@ -263,13 +265,14 @@ static void on_command(struct mt_service *s, struct mt_peer *p, const struct mt_
 		pthread_mutex_lock(&r->lock);
 		for (uint32_t i = 0; i < r->live_count; i++)
 			if (r->live[i]->header)
-				__atomic_store_n(&r->live[i]->header->recording, m->a == 0, __ATOMIC_RELEASE);
+				__atomic_store_n(&r->live[i]->header->recording, m->a == 0,
+					__ATOMIC_RELEASE);
 		pthread_mutex_unlock(&r->lock);
 		break;
 	}
 }
 
-/* ---- peers ----------------------------------------------------------------------------------------- */
+/* ---- peers ----------------------------------------------------------------------------------- */
 
 void mt_service_drop(struct mt_service *s, unsigned index)
 {
@@ -311,15 +314,18 @@ bool mt_service_on_peer(struct mt_service *s, struct mt_peer *p)
 	size_t head = offsetof(struct mt_message, bytes);
 
 	if (n < 0 && errno == ECONNRESET)
-		n = recv(p->fd, &m, sizeof m, MSG_DONTWAIT); /* it left without reading all; what it sent is there */
+		/* it left without reading all; what it sent is there */
+		n = recv(p->fd, &m, sizeof m, MSG_DONTWAIT);
 	if (n < 0)
 		return errno == EAGAIN || errno == EINTR;
 	if (n == sizeof m.request && m.request.magic == MT_WIRE_MAGIC) {
-		if (m.request.version == MT_WIRE_VERSION && tokens_equal(m.request.token, s->recorder->token))
+		if (m.request.version == MT_WIRE_VERSION
+			&& tokens_equal(m.request.token, s->recorder->token))
 			mt_offer_answer(s->recorder, p->fd, p->who.pid, &m.request);
 		return false;
 	}
-	if (!is_ours(p) || (size_t)n < head || m.command.magic != MT_MESSAGE_MAGIC || m.command.len > (size_t)n - head)
+	if (!is_ours(p) || (size_t)n < head || m.command.magic != MT_MESSAGE_MAGIC
+		|| m.command.len > (size_t)n - head)
 		return false;
 	if (!p->watched && m.command.type != MT_MESSAGE_HELLO && m.command.type != MT_MESSAGE_LIST
 		&& m.command.type != MT_MESSAGE_PROCESSES)
@@ -332,7 +338,8 @@ bool mt_service_on_peer(struct mt_service *s, struct mt_peer *p)
 void mt_service_on_connections(struct mt_service *s)
 {
 	while (s->peer_count < PEERS_MAX) {
-		struct mt_peer p = {.fd = accept4(s->recorder->listen_fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK)};
+		struct mt_peer p = {.fd = accept4(s->recorder->listen_fd, NULL, NULL,
+					    SOCK_CLOEXEC | SOCK_NONBLOCK)};
 		socklen_t len = sizeof p.who;
 
 		if (p.fd < 0)
@@ -353,5 +360,6 @@ void mt_service_tell_watchers(struct mt_service *s)
 {
 	for (unsigned i = 0; i < s->peer_count; i++)
 		if (s->peers[i].watched)
-			send_with(s->peers[i].fd, "", 1, NULL, 0); /* a full queue has told it already */
+			/* a full queue has told it already */
+			send_with(s->peers[i].fd, "", 1, NULL, 0);
 }

@@ -10,34 +10,42 @@
 #define MT_SESSION_LEAST_SIZE (256u << 10) /* smaller traces leave no room for anything */
 
 struct mt_session_options {
-	char *const *argv;          /* program and arguments, NULL-terminated */
-	const char *output;         /* path with %e %t %p %n, or "-"; NULL: the default name */
-	bool force;                 /* replace an existing output file */
-	bool pty;                   /* give the program a pseudo-terminal of its own, of this size */
+	char *const *argv;  /* program and arguments, NULL-terminated */
+	const char *output; /* path with %e %t %p %n, or "-"; NULL: the default name */
+	bool force;         /* replace an existing output file */
+	/* give the program a pseudo-terminal of its own, of this size */
+	bool pty;
 	unsigned short rows, columns;
-	bool watched;               /* the caller will connect: the recorder does not end before, but for one that takes 10 s */
-	const char *terminal;       /* give the program this terminal, of another window; without pty. NULL: ours */
-	uint32_t depth_limit;       /* 0: 512 */
+	/* the caller will connect: the recorder does not end before, but for one that takes 10 s */
+	bool watched;
+	/* give the program this terminal, of another window; without pty. NULL: ours */
+	const char *terminal;
+	uint32_t depth_limit; /* 0: 512 */
 	bool free_stacks, slack, check_stacks, disabled_at_start;
-	bool drop_when_full;        /* do not wait for the recorder */
-	uint64_t duration_ns;       /* stop recording after it; 0: never */
-	uint64_t max_bytes;         /* of each trace: the oldest events go, totals stay; 0: no limit. Files only */
-	bool stop_over_size;        /* stop where what must stay does not fit; else the limit is exceeded */
-	const char *cache;          /* directory of names that were looked up before; NULL: none */
-	const char *library;        /* path of libmemtui.so; NULL: beside the executable or in the install prefix */
+	bool drop_when_full;  /* do not wait for the recorder */
+	uint64_t duration_ns; /* stop recording after it; 0: never */
+	/* of each trace: the oldest events go, totals stay; 0: no limit. Files only */
+	uint64_t max_bytes;
+	/* stop where what must stay does not fit; else the limit is exceeded */
+	bool stop_over_size;
+	const char *cache; /* directory of names that were looked up before; NULL: none */
+	/* path of libmemtui.so; NULL: beside the executable or in the install prefix */
+	const char *library;
 };
 
 /* One recorded image of a process, for lists. */
 struct mt_session_process {
-	pid_t pid, parent;          /* parent 0: unknown */
-	int32_t wait_status;        /* as of waitpid; -1: unknown, or it runs on */
-	uint32_t recorded;          /* 0: it went on untraced */
-	uint32_t forked;            /* 1: the image began with a fork, 0: with exec */
+	pid_t pid, parent;   /* parent 0: unknown */
+	int32_t wait_status; /* as of waitpid; -1: unknown, or it runs on */
+	uint32_t recorded;   /* 0: it went on untraced */
+	uint32_t forked;     /* 1: the image began with a fork, 0: with exec */
 	uint32_t alive;
-	uint32_t failed;            /* 1: its trace could not be written, or not to its end */
-	uint32_t untraced;          /* counted by its tracer: children that went on untraced */
-	uint32_t followed;          /* 1: of a saved trace: the process went on with another image */
-	uint64_t start_unix_ns, events, allocations, peak_bytes, leaked_bytes, leaked_count, lost_events;
+	uint32_t failed;   /* 1: its trace could not be written, or not to its end */
+	uint32_t untraced; /* counted by its tracer: children that went on untraced */
+	/* 1: of a saved trace: the process went on with another image */
+	uint32_t followed;
+	uint64_t start_unix_ns, events, allocations, peak_bytes, leaked_bytes, leaked_count,
+		lost_events;
 	char command[128];
 	char trace_path[512];
 };
@@ -45,26 +53,30 @@ struct mt_session_process {
 /* Started session as its front process sees it. */
 struct mt_session {
 	pid_t recorder, program;
-	char name[108];             /* abstract socket name, without the leading NUL */
-	char *trace_path;           /* resolved output path */
-	struct mt_session_process *processes; /* complete so far, the root's images among them; in order of their ends */
+	char name[108];   /* abstract socket name, without the leading NUL */
+	char *trace_path; /* resolved output path */
+	/* complete so far, the root's images among them; in order of their ends */
+	struct mt_session_process *processes;
 	uint32_t process_count, process_capacity;
-	uint32_t going_on;          /* processes that are recorded still, when wait has returned */
-	pid_t going_on_pid;         /* one of them */
-	uint32_t untraced;          /* processes that went on untraced, as far as that was seen */
-	bool failed;                /* the root's trace could not be written, or not to its end */
-	struct mt_front *front;     /* private */
+	uint32_t going_on;      /* processes that are recorded still, when wait has returned */
+	pid_t going_on_pid;     /* one of them */
+	uint32_t untraced;      /* processes that went on untraced, as far as that was seen */
+	bool failed;            /* the root's trace could not be written, or not to its end */
+	struct mt_front *front; /* private */
 };
 
-/* Checks the program (exists, executable, not static, not setuid, right architecture, limits), forks the recorder,
- * which starts the program, and returns when the program was exec'ed or could not be (err says why; nothing is
- * left behind then). The caller becomes child subreaper and ignores SIGINT and SIGQUIT until wait returns where
- * the program keeps the terminal. The recorder leaves the caller's session: it survives SIGHUP. */
+/* Checks the program (exists, executable, not static, not setuid, right architecture, limits),
+ * forks the recorder, which starts the program, and returns when the program was exec'ed or could
+ * not be (err says why; nothing is left behind then). The caller becomes child subreaper and
+ * ignores SIGINT and SIGQUIT until wait returns where the program keeps the terminal. The recorder
+ * leaves the caller's session: it survives SIGHUP. */
 int mt_session_start(struct mt_session *, const struct mt_session_options *, struct mt_err *err);
-/* Waits for the program and for the recorder to finish its trace; other processes may be recorded on. Returns the exit status to pass on (128 + N
- * for a signal) and sets *wait_status, as of waitpid; err carries a sentence when the recorder failed or died. */
+/* Waits for the program and for the recorder to finish its trace; other processes may be recorded
+ * on. Returns the exit status to pass on (128 + N for a signal) and sets *wait_status, as of
+ * waitpid; err carries a sentence when the recorder failed or died. */
 int mt_session_wait(struct mt_session *, int *wait_status, struct mt_err *err);
-/* Reaps what has ended without blocking: 1 when the program has ended (*wait_status set), else 0. */
+/* Reaps what has ended without blocking: 1 when the program has ended (*wait_status set), else
+ * 0. */
 int mt_session_poll(struct mt_session *, int *wait_status);
 void mt_session_free(struct mt_session *);
 
@@ -79,34 +91,46 @@ struct mt_session_entry {
 /* Running sessions of this user (caller frees the array); count or negative errno. */
 int mt_session_list(struct mt_session_entry **entries, struct mt_err *err);
 /* The processes of a running session, the root first (caller frees); count or negative errno. */
-int mt_session_processes(const char *name, struct mt_session_process **processes, struct mt_err *err);
+int mt_session_processes(const char *name, struct mt_session_process **processes,
+	struct mt_err *err);
 /* Those that have ended, too: each as its last image was. Totals are as of a moment ago. */
-int mt_session_all_processes(const char *name, struct mt_session_process **processes, struct mt_err *err);
+int mt_session_all_processes(const char *name, struct mt_session_process **processes,
+	struct mt_err *err);
 
 struct mt_client;
-/* Connects to a session by its socket name; maps its snapshot read-only; the peer must have our uid (or be root). */
+/* Connects to a session by its socket name; maps its snapshot read-only; the peer must have our uid
+ * (or be root). */
 struct mt_client *mt_client_connect(const char *name, struct mt_err *err);
-/* The same, for another process of the session; 0: the root. Only the root's watchers see the terminal. */
+/* The same, for another process of the session; 0: the root. Only the root's watchers see the
+ * terminal. */
 struct mt_client *mt_client_connect_process(const char *name, pid_t process, struct mt_err *err);
-int mt_client_fd(const struct mt_client *);     /* readable: something was published, or the recorder is gone */
-short mt_client_events(const struct mt_client *); /* to poll for: when it is writable, mt_client_flush sends what waits */
+/* readable: something was published, or the recorder is gone */
+int mt_client_fd(const struct mt_client *);
+/* to poll for: when it is writable, mt_client_flush sends what waits */
+short mt_client_events(const struct mt_client *);
 void mt_client_flush(struct mt_client *);
-/* Brings profile (initialised, used with this client only) up to date; 1 changed, 0 not, <0 the recorder is gone. */
+/* Brings profile (initialised, used with this client only) up to date; 1 changed, 0 not, <0 the
+ * recorder is gone. */
 int mt_client_update(struct mt_client *, struct mt_profile *profile, struct mt_err *err);
-void mt_client_interval(struct mt_client *, unsigned milliseconds); /* how often to publish, default 250; 0 = stop */
-/* Output of the program's terminal since position *at (which is moved; 0: all that is kept). Returns bytes copied. */
+/* how often to publish, default 250; 0 = stop */
+void mt_client_interval(struct mt_client *, unsigned milliseconds);
+/* Output of the program's terminal since position *at (which is moved; 0: all that is kept).
+ * Returns bytes copied. */
 size_t mt_client_terminal(struct mt_client *, uint64_t *at, void *buffer, size_t len);
 bool mt_client_has_terminal(const struct mt_client *);
-/* Changes when the program executes another one: then nothing that goes by ids of the profile before holds. */
+/* Changes when the program executes another one: then nothing that goes by ids of the profile
+ * before holds. */
 uint64_t mt_client_image(const struct mt_client *);
-uint32_t mt_client_others(const struct mt_client *); /* how many other processes are being recorded */
+/* how many other processes are being recorded */
+uint32_t mt_client_others(const struct mt_client *);
 void mt_client_input(struct mt_client *, const void *bytes, size_t len); /* types into it */
 void mt_client_resize(struct mt_client *, unsigned short rows, unsigned short columns);
 void mt_client_signal(struct mt_client *, int signal); /* sends it to the program */
 void mt_client_pause(struct mt_client *, bool paused);
 /* While the recorder lives: trace path and so on. */
 const struct mt_session_entry *mt_client_entry(const struct mt_client *);
-/* The recorder is gone: goes on draining the program's terminal (keeps the last 1 MiB). Call when mt_client_fd's peer ended. */
+/* The recorder is gone: goes on draining the program's terminal (keeps the last 1 MiB). Call when
+ * mt_client_fd's peer ended. */
 void mt_client_drain(struct mt_client *);
 void mt_client_free(struct mt_client *);
 

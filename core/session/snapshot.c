@@ -42,17 +42,22 @@ static int create(struct mt_snapshot *s, struct mt_err *err)
 			break;
 	}
 	if (share > MT_SNAPSHOT_SHARE_MAX)
-		return mt_fail(err, -ENOMEM, "the limits of address space or file size (ulimit -v, -f) leave no room for a "
-			"snapshot of %zu KiB; raise them", s->layout.size >> 10);
+		return mt_fail(err, -ENOMEM,
+			"the limits of address space or file size (ulimit -v, -f) leave no room "
+			"for a snapshot of %zu KiB; raise them",
+			s->layout.size >> 10);
 	s->fd = memfd_create("memtui-snapshot", MFD_CLOEXEC | MFD_ALLOW_SEALING);
 	if (s->fd < 0 || ftruncate(s->fd, (off_t)s->layout.size) < 0)
 		return mt_fail(err, -errno, "cannot create shared memory: %s", strerror(errno));
-	s->base = mmap(NULL, s->layout.size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, s->fd, 0);
+	s->base = mmap(NULL, s->layout.size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE,
+		s->fd, 0);
 	if (s->base == MAP_FAILED) {
 		s->base = NULL;
 		return mt_fail(err, -errno, "cannot map shared memory: %s", strerror(errno));
 	}
-	if (fcntl(s->fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_FUTURE_WRITE | F_SEAL_SEAL) < 0)
+	if (fcntl(s->fd, F_ADD_SEALS,
+		    F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_FUTURE_WRITE | F_SEAL_SEAL)
+		< 0)
 		return mt_fail(err, -errno, "cannot seal shared memory: %s", strerror(errno));
 	madvise(s->base, s->layout.size, MADV_DONTDUMP);
 	s->header = (struct mt_snapshot_header *)s->base;
@@ -114,12 +119,15 @@ static void publish_strings(struct mt_snapshot *s, const struct mt_strings *stri
 	struct mt_snapshot_counts *c = &s->published;
 
 	for (; c->string_count < strings->count; c->string_count++) {
-		uint32_t next = c->string_count + 1 < strings->count ? strings->offset[c->string_count + 1]
+		uint32_t next = c->string_count + 1 < strings->count
+			? strings->offset[c->string_count + 1]
 			: (uint32_t)strings->text.len;
 
-		if (c->string_count >= MT_SNAPSHOT_STRINGS / share || next > MT_SNAPSHOT_TEXT / share)
+		if (c->string_count >= MT_SNAPSHOT_STRINGS / share
+			|| next > MT_SNAPSHOT_TEXT / share)
 			return;
-		memcpy(s->base + s->layout.text + c->text_len, strings->text.data + c->text_len, next - c->text_len);
+		memcpy(s->base + s->layout.text + c->text_len, strings->text.data + c->text_len,
+			next - c->text_len);
 		offsets[c->string_count] = c->text_len;
 		c->text_len = next;
 	}
@@ -133,9 +141,11 @@ static void publish_groups(struct mt_snapshot *s, const struct mt_profile *p, ui
 
 	s->version++;
 	for (uint32_t at = 0; at < count; at += MT_SNAPSHOT_CHUNK) {
-		size_t bytes = (count - at < MT_SNAPSHOT_CHUNK ? count - at : MT_SNAPSHOT_CHUNK) * sizeof *to;
+		size_t bytes = (count - at < MT_SNAPSHOT_CHUNK ? count - at : MT_SNAPSHOT_CHUNK)
+			* sizeof *to;
 
-		if (at + MT_SNAPSHOT_CHUNK <= s->published.group_count && !memcmp(&to[at], &p->groups[at], bytes))
+		if (at + MT_SNAPSHOT_CHUNK <= s->published.group_count
+			&& !memcmp(&to[at], &p->groups[at], bytes))
 			continue;
 		memcpy(&to[at], &p->groups[at], bytes);
 		versions[at / MT_SNAPSHOT_CHUNK] = s->version;
@@ -148,11 +158,12 @@ static uint32_t least(uint32_t a, uint32_t b)
 	return a < b ? a : b;
 }
 
-static void append(struct mt_snapshot *s, size_t place, const void *from, size_t entry, uint32_t *done,
-	uint32_t count)
+static void append(struct mt_snapshot *s, size_t place, const void *from, size_t entry,
+	uint32_t *done, uint32_t count)
 {
 	if (count > *done)
-		memcpy(s->base + place + *done * entry, (const uint8_t *)from + *done * entry, (count - *done) * entry);
+		memcpy(s->base + place + *done * entry, (const uint8_t *)from + *done * entry,
+			(count - *done) * entry);
 	*done = count;
 }
 

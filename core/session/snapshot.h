@@ -1,6 +1,6 @@
-/* What the recorder publishes: the profile and the program's terminal output, in a memfd that watchers map
- * read-only. Arrays only grow; what changes in place is guarded by a sequence count. Neither side trusts
- * the other: the reader checks every number. */
+/* What the recorder publishes: the profile and the program's terminal output, in a memfd that
+ * watchers map read-only. Arrays only grow; what changes in place is guarded by a sequence count.
+ * Neither side trusts the other: the reader checks every number. */
 #ifndef MT_SESSION_SNAPSHOT_H
 #define MT_SESSION_SNAPSHOT_H
 

@@ -44,7 +44,9 @@ struct mt_snapshot_header {
 
 struct mt_snapshot_layout {
 	size_t size;
-#define X(array, count, capacity, least) size_t array; uint32_t count##_max;
+#define X(array, count, capacity, least) \
+	size_t array; \
+	uint32_t count##_max;
 	MT_SNAPSHOT_ARRAYS(X)
 #undef X
 	size_t text, offsets, versions, terminal;
@@ -71,7 +73,8 @@ static inline void mt_snapshot_lay_out(struct mt_snapshot_layout *l, uint32_t sh
 #undef X
 	l->text = mt_snapshot_place(&at, MT_SNAPSHOT_TEXT / share);
 	l->offsets = mt_snapshot_place(&at, (size_t)MT_SNAPSHOT_STRINGS / share * sizeof(uint32_t));
-	l->versions = mt_snapshot_place(&at, (l->group_count_max / MT_SNAPSHOT_CHUNK + 1) * sizeof(uint64_t));
+	l->versions = mt_snapshot_place(&at,
+		(l->group_count_max / MT_SNAPSHOT_CHUNK + 1) * sizeof(uint64_t));
 	l->terminal = mt_snapshot_place(&at, MT_TERMINAL_BYTES);
 	l->size = at;
 }

@@ -67,7 +67,8 @@ static int await_start(struct mt_session *s, int fd, struct mt_err *err)
 	while ((n = recv(fd, &report, sizeof report, 0)) < 0 && errno == EINTR)
 		;
 	if (n != sizeof report)
-		return mt_fail(err, -ECHILD, "the recorder ended before it could start the program");
+		return mt_fail(err, -ECHILD,
+			"the recorder ended before it could start the program");
 	if (report.type == MT_REPORT_REFUSED) {
 		if (err)
 			*err = report.err;
@@ -79,8 +80,8 @@ static int await_start(struct mt_session *s, int fd, struct mt_err *err)
 	return 0;
 }
 
-static int fork_recorder(struct mt_session *s, const struct mt_session_options *o, struct mt_launch *launch,
-	int *report_fd, struct mt_err *err)
+static int fork_recorder(struct mt_session *s, const struct mt_session_options *o,
+	struct mt_launch *launch, int *report_fd, struct mt_err *err)
 {
 	int pair[2];
 
@@ -126,9 +127,10 @@ int mt_session_start(struct mt_session *s, const struct mt_session_options *o, s
 	return 0;
 }
 
-/* ---- waiting --------------------------------------------------------------------------------------- */
+/* ---- waiting --------------------------------------------------------------------------------- */
 
-/* A thousand children may have the same: one is said, the root's before any other, and the rest is counted. */
+/* A thousand children may have the same: one is said, the root's before any other, and the rest is
+ * counted. */
 static void add_trouble(struct mt_front *f, const struct mt_err *err, bool of_root)
 {
 	f->troubles++;
@@ -142,7 +144,8 @@ static void say_how_many(struct mt_front *f)
 	size_t len = strlen(f->trouble.text);
 
 	if (f->troubles > 1)
-		snprintf(f->trouble.text + len, sizeof f->trouble.text - len, " (and %u more)", f->troubles - 1);
+		snprintf(f->trouble.text + len, sizeof f->trouble.text - len, " (and %u more)",
+			f->troubles - 1);
 	f->troubles = f->troubles > 0;
 }
 
@@ -175,8 +178,7 @@ static void on_report(struct mt_front *f, const struct mt_report *report)
 		if (!f->goes_on)
 			s->untraced += report->untraced;
 		break;
-	default:
-		break;
+	default: break;
 	}
 }
 
@@ -196,7 +198,9 @@ static void on_child(struct mt_front *f, pid_t pid, int status)
 		if (!f->finished && !f->of_root) {
 			struct mt_err err;
 
-			mt_fail(&err, -ECHILD, "the recorder was killed%s; %s can be opened up to about a second before that",
+			mt_fail(&err, -ECHILD,
+				"the recorder was killed%s; "
+				"%s can be opened up to about a second before that",
 				WIFSIGNALED(status) ? "" : " or gave up", f->session->trace_path);
 			add_trouble(f, &err, true);
 		}
@@ -211,18 +215,23 @@ static void on_signal(struct mt_front *f)
 {
 	struct signalfd_siginfo signal;
 
-	if (read(f->signal_fd, &signal, sizeof signal) != sizeof signal || signal.ssi_signo != SIGTERM)
+	if (read(f->signal_fd, &signal, sizeof signal) != sizeof signal
+		|| signal.ssi_signo != SIGTERM)
 		return;
 	read_reports(f);
 	if (!f->has_status)
 		kill(f->session->program, SIGTERM);
 }
 
-/* Until something has happened: a report, a signal, the end of a child. False: there is no child. */
+/* Until something has happened: a report, a signal, the end of a child. False: there is no
+ * child. */
 static bool wait_for_news(struct mt_front *f)
 {
 	/* without a recorder its end of the socket is closed for good: only children tell then */
-	struct pollfd fds[] = {{f->recorder_gone ? -1 : f->report_fd, POLLIN, 0}, {f->signal_fd, POLLIN, 0}};
+	struct pollfd fds[] = {
+		{f->recorder_gone ? -1 : f->report_fd, POLLIN, 0},
+		{f->signal_fd, POLLIN, 0},
+	};
 	pid_t pid;
 	int status = 0;
 
@@ -243,7 +252,8 @@ static bool wait_for_news(struct mt_front *f)
 	return pid > 0 || errno == EINTR;
 }
 
-/* SIGCHLD and SIGTERM by descriptor, beside the reports; without a terminal interface they are blocked already. */
+/* SIGCHLD and SIGTERM by descriptor, beside the reports; without a terminal interface they are
+ * blocked already. */
 static void open_signals(struct mt_front *f, sigset_t *old)
 {
 	sigset_t set;
@@ -274,7 +284,8 @@ int mt_session_wait(struct mt_session *s, int *wait_status, struct mt_err *err)
 		*err = f->trouble;
 	if (!f->has_status)
 		return 1;
-	return WIFSIGNALED(f->wait_status) ? 128 + WTERMSIG(f->wait_status) : WEXITSTATUS(f->wait_status);
+	return WIFSIGNALED(f->wait_status) ? 128 + WTERMSIG(f->wait_status)
+					   : WEXITSTATUS(f->wait_status);
 }
 
 int mt_session_poll(struct mt_session *s, int *wait_status)
@@ -285,7 +296,8 @@ int mt_session_poll(struct mt_session *s, int *wait_status)
 	read_reports(f);
 	if (!f->recorder_gone && waitpid(s->recorder, &status, WNOHANG) == s->recorder)
 		on_child(f, s->recorder, status);
-	if (!f->has_status && f->recorder_gone && waitpid(s->program, &status, WNOHANG) == s->program)
+	if (!f->has_status && f->recorder_gone
+		&& waitpid(s->program, &status, WNOHANG) == s->program)
 		on_child(f, s->program, status);
 	if (f->has_status && wait_status)
 		*wait_status = f->wait_status;

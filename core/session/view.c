@@ -28,20 +28,24 @@ static int map(struct mt_view *v, int fd, struct mt_err *err)
 
 	if (seals < 0 || (seals & wanted) != wanted || fstat(fd, &status) < 0
 		|| pread(fd, &first, sizeof first, 0) != sizeof first)
-		return mt_fail(err, -EPROTO, "the recorder sent no snapshot; is it another version of memtui?");
+		return mt_fail(err, -EPROTO,
+			"the recorder sent no snapshot; is it another version of memtui?");
 	if (first.magic != MT_SNAPSHOT_MAGIC || first.header_size != sizeof first || !first.share
 		|| first.share > MT_SNAPSHOT_SHARE_MAX)
-		return mt_fail(err, -EPROTO, "the recorder's snapshot is of another version of memtui");
+		return mt_fail(err, -EPROTO,
+			"the recorder's snapshot is of another version of memtui");
 	mt_snapshot_lay_out(&v->layout, first.share);
 	if ((uint64_t)status.st_size != v->layout.size)
 		return mt_fail(err, -EPROTO, "the recorder's snapshot has a wrong size");
 	v->base = mmap(NULL, v->layout.size, PROT_READ, MAP_SHARED | MAP_NORESERVE, fd, 0);
 	if (v->base == MAP_FAILED) {
 		v->base = NULL;
-		return mt_fail(err, -errno, "cannot map the recorder's snapshot: %s", strerror(errno));
+		return mt_fail(err, -errno, "cannot map the recorder's snapshot: %s",
+			strerror(errno));
 	}
 	v->header = (const struct mt_snapshot_header *)v->base;
-	v->versions = mt_alloc((v->layout.group_count_max / MT_SNAPSHOT_CHUNK + 1) * sizeof *v->versions);
+	v->versions =
+		mt_alloc((v->layout.group_count_max / MT_SNAPSHOT_CHUNK + 1) * sizeof *v->versions);
 	return 0;
 }
 
@@ -65,31 +69,37 @@ void mt_view_free(struct mt_view *v)
 	free(v);
 }
 
-static bool counts_fit(const struct mt_view *v, const struct mt_snapshot_counts *c, const struct mt_profile *p)
+static bool counts_fit(const struct mt_view *v, const struct mt_snapshot_counts *c,
+	const struct mt_profile *p)
 {
-#define X(array, count, capacity, least) if (c->count > v->layout.count##_max) return false;
+#define X(array, count, capacity, least) \
+	if (c->count > v->layout.count##_max) \
+		return false;
 	MT_SNAPSHOT_ARRAYS(X)
 #undef X
 	return c->string_count <= MT_SNAPSHOT_STRINGS && c->text_len <= MT_SNAPSHOT_TEXT
-		&& c->node_count >= p->node_count && c->pc_count >= p->pc_count && c->group_count >= p->group_count
-		&& c->module_count >= p->module_count && c->log_count >= p->log_count && c->string_count >= p->strings.count;
+		&& c->node_count >= p->node_count && c->pc_count >= p->pc_count
+		&& c->group_count >= p->group_count && c->module_count >= p->module_count
+		&& c->log_count >= p->log_count && c->string_count >= p->strings.count;
 }
 
 /* One copy of a shared array's tail into a growing one of the profile. */
-static void *copy_tail(const struct mt_view *v, void *items, uint32_t *have, uint32_t *capacity, uint32_t count,
-	size_t entry, size_t place)
+static void *copy_tail(const struct mt_view *v, void *items, uint32_t *have, uint32_t *capacity,
+	uint32_t count, size_t entry, size_t place)
 {
 	if (count > *capacity) {
 		*capacity = count + count / 2 + 16;
 		items = mt_resize(items, *capacity * entry);
 	}
 	if (count > *have)
-		memcpy((uint8_t *)items + *have * entry, v->base + place + *have * entry, (count - *have) * entry);
+		memcpy((uint8_t *)items + *have * entry, v->base + place + *have * entry,
+			(count - *have) * entry);
 	*have = count;
 	return items;
 }
 
-static bool copy_strings(const struct mt_view *v, struct mt_strings *strings, const struct mt_snapshot_counts *c)
+static bool copy_strings(const struct mt_view *v, struct mt_strings *strings,
+	const struct mt_snapshot_counts *c)
 {
 	const uint32_t *offsets = (const uint32_t *)(const void *)(v->base + v->layout.offsets);
 	const char *text = (const char *)v->base + v->layout.text;
@@ -109,7 +119,8 @@ static bool copy_strings(const struct mt_view *v, struct mt_strings *strings, co
 static bool copy_groups(struct mt_view *v, struct mt_profile *p, uint32_t count)
 {
 	const uint64_t *versions = (const uint64_t *)(const void *)(v->base + v->layout.versions);
-	const struct mt_group *from = (const struct mt_group *)(const void *)(v->base + v->layout.groups);
+	const struct mt_group *from =
+		(const struct mt_group *)(const void *)(v->base + v->layout.groups);
 
 	if (count > p->group_capacity) {
 		p->group_capacity = count + count / 2 + 16;
@@ -117,7 +128,8 @@ static bool copy_groups(struct mt_view *v, struct mt_profile *p, uint32_t count)
 	}
 	for (uint32_t at = 0; at < count; at += MT_SNAPSHOT_CHUNK) {
 		uint32_t end = count - at < MT_SNAPSHOT_CHUNK ? count : at + MT_SNAPSHOT_CHUNK;
-		uint64_t version = __atomic_load_n(&versions[at / MT_SNAPSHOT_CHUNK], __ATOMIC_RELAXED);
+		uint64_t version =
+			__atomic_load_n(&versions[at / MT_SNAPSHOT_CHUNK], __ATOMIC_RELAXED);
 
 		if (version == v->versions[at / MT_SNAPSHOT_CHUNK] && end <= p->group_count)
 			continue;
@@ -132,13 +144,15 @@ static bool copy_groups(struct mt_view *v, struct mt_profile *p, uint32_t count)
 }
 
 /* Ids in what is new name only what exists. */
-static bool names_exist(const struct mt_profile *p, uint32_t old_nodes, uint32_t old_pcs, uint32_t old_modules)
+static bool names_exist(const struct mt_profile *p, uint32_t old_nodes, uint32_t old_pcs,
+	uint32_t old_modules)
 {
 	for (uint32_t i = old_nodes ? old_nodes : 1; i < p->node_count; i++)
 		if (p->nodes[i].parent >= i || p->nodes[i].pc >= p->pc_count)
 			return false;
 	for (uint32_t i = old_pcs; i < p->pc_count; i++)
-		if (p->pcs[i].module != MT_NO_MODULE && p->pcs[i].module >= p->module_count && i >= MT_PC_FIRST)
+		if (p->pcs[i].module != MT_NO_MODULE && p->pcs[i].module >= p->module_count
+			&& i >= MT_PC_FIRST)
 			return false;
 	for (uint32_t i = old_modules; i < p->module_count; i++)
 		if (p->modules[i].build_id_len > MT_BUILD_ID_MAX)
@@ -155,7 +169,8 @@ static bool log_exists(const struct mt_profile *p, uint32_t old_log)
 {
 	for (uint32_t i = old_log; i < p->log_count; i++)
 		if (p->log[i].type >= MT_LOG_TYPES || !is_call(p, p->log[i].node)
-			|| (p->log[i].thread >= p->thread_count && p->log[i].thread != MT_NO_THREAD))
+			|| (p->log[i].thread >= p->thread_count
+				&& p->log[i].thread != MT_NO_THREAD))
 			return false;
 	for (uint32_t i = 0; i < p->free_site_count; i++)
 		if (p->free_sites[i].group >= p->group_count || !is_call(p, p->free_sites[i].node))
@@ -165,13 +180,15 @@ static bool log_exists(const struct mt_profile *p, uint32_t old_log)
 
 static bool copy_all(struct mt_view *v, struct mt_profile *p, const struct mt_snapshot_counts *c)
 {
-	uint32_t nodes = p->node_count, pcs = p->pc_count, modules = p->module_count, log = p->log_count;
+	uint32_t nodes = p->node_count, pcs = p->pc_count, modules = p->module_count;
+	uint32_t log = p->log_count;
 
 	p->thread_count = p->sample_count = p->free_site_count = 0; /* these change in place */
 	if (!copy_strings(v, &p->strings, c))
 		return false;
 #define COPY(array, count, capacity) \
-	p->array = copy_tail(v, p->array, &p->count, &p->capacity, c->count, sizeof *p->array, v->layout.array)
+	p->array = copy_tail(v, p->array, &p->count, &p->capacity, c->count, sizeof *p->array, \
+		v->layout.array)
 	COPY(arguments, argument_count, argument_capacity);
 	COPY(modules, module_count, module_capacity);
 	COPY(threads, thread_count, thread_capacity);
@@ -181,14 +198,16 @@ static bool copy_all(struct mt_view *v, struct mt_profile *p, const struct mt_sn
 	COPY(log, log_count, log_capacity);
 	COPY(free_sites, free_site_count, free_site_capacity);
 #undef COPY
-	return names_exist(p, nodes, pcs, modules) && copy_groups(v, p, c->group_count) && log_exists(p, log);
+	return names_exist(p, nodes, pcs, modules) && copy_groups(v, p, c->group_count)
+		&& log_exists(p, log);
 }
 
 static void restart(struct mt_view *v, struct mt_profile *p, uint64_t image)
 {
 	mt_profile_free(p);
 	mt_profile_init(p);
-	memset(v->versions, 0, (v->layout.group_count_max / MT_SNAPSHOT_CHUNK + 1) * sizeof *v->versions);
+	memset(v->versions, 0,
+		(v->layout.group_count_max / MT_SNAPSHOT_CHUNK + 1) * sizeof *v->versions);
 	v->image = image;
 }
 
@@ -219,8 +238,11 @@ int mt_view_update(struct mt_view *v, struct mt_profile *p, struct mt_err *err)
 		}
 		restart(v, p, image); /* torn, or damaged: all over again */
 	}
-	/* What is there may be half: the recorder was killed while it wrote, or writes without end. */
-	return mt_fail(err, -EAGAIN, "the recorder's snapshot does not hold still; its trace file can be opened instead");
+	/* What is there may be half: the recorder was killed while it wrote, or writes without
+	 * end. */
+	return mt_fail(err, -EAGAIN,
+		"the recorder's snapshot does not hold still; "
+		"its trace file can be opened instead");
 }
 
 uint64_t mt_view_image(const struct mt_view *v)
@@ -238,7 +260,8 @@ size_t mt_view_terminal(const struct mt_view *v, uint64_t *at, void *buffer, siz
 	const uint8_t *ring = v->base + v->layout.terminal;
 
 	for (int i = 0; i < TRIES; i++) {
-		uint64_t end = __atomic_load_n(&v->header->terminal_end, __ATOMIC_ACQUIRE), from = *at;
+		uint64_t end = __atomic_load_n(&v->header->terminal_end, __ATOMIC_ACQUIRE);
+		uint64_t from = *at;
 		uint64_t begun = __atomic_load_n(&v->header->terminal_begun, __ATOMIC_RELAXED);
 		size_t n;
 
@@ -250,7 +273,8 @@ size_t mt_view_terminal(const struct mt_view *v, uint64_t *at, void *buffer, siz
 		if (n > MT_TERMINAL_BYTES)
 			return 0;
 		for (size_t done = 0; done < n;) {
-			size_t place = (from + done) % MT_TERMINAL_BYTES, part = MT_TERMINAL_BYTES - place;
+			size_t place = (from + done) % MT_TERMINAL_BYTES;
+			size_t part = MT_TERMINAL_BYTES - place;
 
 			if (part > n - done)
 				part = n - done;

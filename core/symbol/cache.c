@@ -21,7 +21,8 @@ struct header {
 };
 #define CHECKED offsetof(struct header, count)
 
-_Static_assert(sizeof(struct mt_cache_stamp) == 56 && sizeof(struct mt_cache_key) % 8 == 0, "no padding is compared");
+_Static_assert(sizeof(struct mt_cache_stamp) == 56 && sizeof(struct mt_cache_key) % 8 == 0,
+	"no padding is compared");
 
 const char mt_cached_unknown[] = "\001";
 
@@ -32,7 +33,8 @@ static struct mt_cache_stamp stamp(const struct stat *file)
 		(uint64_t)file->st_ctim.tv_sec, (uint64_t)file->st_ctim.tv_nsec};
 }
 
-void mt_cache_key(struct mt_cache_key *key, struct mt_build_id id, const struct stat *module, const struct stat *debug)
+void mt_cache_key(struct mt_cache_key *key, struct mt_build_id id, const struct stat *module,
+	const struct stat *debug)
 {
 #ifdef HAVE_LIBIBERTY
 	const char *names = "demangled";
@@ -40,7 +42,8 @@ void mt_cache_key(struct mt_cache_key *key, struct mt_build_id id, const struct 
 	const char *names = "raw";
 #endif
 	memset(key, 0, sizeof *key);
-	snprintf(key->versions, sizeof key->versions, "%s %s %s", MT_VERSION, dwfl_version(NULL), names);
+	snprintf(key->versions, sizeof key->versions, "%s %s %s", MT_VERSION, dwfl_version(NULL),
+		names);
 	key->build_id_len = id.len < MT_BUILD_ID_MAX ? id.len : MT_BUILD_ID_MAX;
 	memcpy(key->build_id, id.bytes, key->build_id_len);
 	key->module = stamp(module);
@@ -78,14 +81,17 @@ static int compare_offset(const void *a, const void *b)
 
 int64_t mt_cached_find(const struct mt_cached *c, uint64_t offset)
 {
-	const uint64_t *at = c->count ? bsearch(&offset, c->offsets, c->count, sizeof offset, compare_offset) : NULL;
+	const uint64_t *at = c->count
+		? bsearch(&offset, c->offsets, c->count, sizeof offset, compare_offset)
+		: NULL;
 
 	return at ? at - c->offsets : -1;
 }
 
 static size_t size_of(const struct mt_symbols *s)
 {
-	return s->strings.text.len + s->frame_count * 4 * sizeof(uint32_t) + s->pc_count * 3 * sizeof(uint32_t);
+	return s->strings.text.len + s->frame_count * 4 * sizeof(uint32_t)
+		+ s->pc_count * 3 * sizeof(uint32_t);
 }
 
 /* ---- adding ---- */
@@ -94,7 +100,8 @@ static size_t size_of(const struct mt_symbols *s)
 static bool is_ambiguous(const struct mt_symbols *s, struct mt_pc_symbols place)
 {
 	for (uint32_t i = 0; i < place.count; i++)
-		if (!strcmp(mt_strings_get(&s->strings, s->frames[place.first + i].function), mt_cached_unknown))
+		if (!strcmp(mt_strings_get(&s->strings, s->frames[place.first + i].function),
+			    mt_cached_unknown))
 			return true;
 	return false;
 }
@@ -102,10 +109,11 @@ static bool is_ambiguous(const struct mt_symbols *s, struct mt_pc_symbols place)
 void mt_cached_add(struct mt_cached *c, uint64_t offset, const struct mt_symbols *from, uint32_t pc,
 	const char *unknown)
 {
-	if (c->unfit || size_of(&c->known) + size_of(&c->fresh) > MT_CACHE_FILE_MAX - FILE_SLACK ||
-		is_ambiguous(from, from->pcs[pc]))
+	if (c->unfit || size_of(&c->known) + size_of(&c->fresh) > MT_CACHE_FILE_MAX - FILE_SLACK
+		|| is_ambiguous(from, from->pcs[pc]))
 		return;
-	uint32_t position = c->fresh_count, nameless = mt_strings_add(&c->fresh.strings, mt_cached_unknown);
+	uint32_t position = c->fresh_count;
+	uint32_t nameless = mt_strings_add(&c->fresh.strings, mt_cached_unknown);
 
 	mt_symbols_copy_pc(&c->fresh, position, from, pc);
 	for (uint32_t i = 0; i < from->pcs[pc].count; i++) {
@@ -129,18 +137,20 @@ struct source {
 
 static int compare_source(const void *a, const void *b)
 {
-	return compare_offset(&((const struct source *)a)->offset, &((const struct source *)b)->offset);
+	return compare_offset(&((const struct source *)a)->offset,
+		&((const struct source *)b)->offset);
 }
 
-static uint32_t list_sources(struct source *sources, uint32_t count, const struct mt_symbols *symbols,
-	const uint64_t *offsets, uint32_t pcs)
+static uint32_t list_sources(struct source *sources, uint32_t count,
+	const struct mt_symbols *symbols, const uint64_t *offsets, uint32_t pcs)
 {
 	for (uint32_t i = 0; i < pcs; i++)
 		sources[count++] = (struct source){offsets[i], symbols, i};
 	return count;
 }
 
-void mt_cached_encode(const struct mt_cached *c, const struct mt_cached *base, struct mt_buffer *out)
+void mt_cached_encode(const struct mt_cached *c, const struct mt_cached *base,
+	struct mt_buffer *out)
 {
 	uint32_t all = c->count + c->fresh_count + (base ? base->count : 0), count = 0, kept = 0;
 	struct source *sources = mt_alloc((all + 1) * sizeof *sources);
@@ -190,9 +200,12 @@ bool mt_cached_decode(struct mt_cached *c, const void *bytes, size_t len)
 	if (len < sizeof header || len > MT_CACHE_FILE_MAX)
 		return false;
 	memcpy(&header, bytes, sizeof header);
-	if (memcmp(header.magic, MAGIC, sizeof header.magic) || memcmp(&header.key, &c->key, sizeof c->key) ||
-		header.checksum != (uint32_t)crc32(0, (const uint8_t *)bytes + CHECKED, (unsigned)(len - CHECKED)) ||
-		header.count > (len - sizeof header) / sizeof *c->offsets)
+	if (memcmp(header.magic, MAGIC, sizeof header.magic)
+		|| memcmp(&header.key, &c->key, sizeof c->key)
+		|| header.checksum
+			!= (uint32_t)crc32(0, (const uint8_t *)bytes + CHECKED,
+				(unsigned)(len - CHECKED))
+		|| header.count > (len - sizeof header) / sizeof *c->offsets)
 		return false;
 	size_t size = header.count * sizeof *c->offsets;
 	uint64_t *offsets = mt_alloc(size + 1);
@@ -200,8 +213,8 @@ bool mt_cached_decode(struct mt_cached *c, const void *bytes, size_t len)
 
 	memcpy(offsets, (const uint8_t *)bytes + sizeof header, size);
 	mt_symbols_init(&symbols);
-	if (mt_symbols_decode(&symbols, block, len - sizeof header - size, &err) < 0 ||
-		!is_complete(&symbols, offsets, header.count)) {
+	if (mt_symbols_decode(&symbols, block, len - sizeof header - size, &err) < 0
+		|| !is_complete(&symbols, offsets, header.count)) {
 		mt_symbols_free(&symbols);
 		free(offsets);
 		return false;

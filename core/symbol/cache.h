@@ -1,6 +1,7 @@
-/* Names that were looked up before, in files of the user's cache directory, one per build-id: to open the debug
- * information of libc takes several times as long as all else that the recorder does for a short run. A file is good
- * for exactly the files that its names came from; whatever is wrong with it, it is as if it were not there. */
+/* Names that were looked up before, in files of the user's cache directory, one per build-id: to
+ * open the debug information of libc takes several times as long as all else that the recorder does
+ * for a short run. A file is good for exactly the files that its names came from; whatever is wrong
+ * with it, it is as if it were not there. */
 #ifndef MT_SYMBOL_CACHE_H
 #define MT_SYMBOL_CACHE_H
 
@@ -8,7 +9,8 @@
 
 #include <sys/stat.h>
 
-#define MT_CACHE_WORTH (512u << 10) /* bytes of module and debug file; less is read in a millisecond or two */
+/* bytes of module and debug file; less is read in a millisecond or two */
+#define MT_CACHE_WORTH (512u << 10)
 #define MT_CACHE_FILE_MAX (1u << 20)
 #define MT_CACHE_MAX (64u << 20)
 
@@ -23,12 +25,14 @@ struct mt_cache_key {
 	uint8_t build_id[MT_BUILD_ID_MAX];
 	struct mt_cache_stamp module, debug;
 };
-void mt_cache_key(struct mt_cache_key *, struct mt_build_id, const struct stat *module, const struct stat *debug);
+void mt_cache_key(struct mt_cache_key *, struct mt_build_id, const struct stat *module,
+	const struct stat *debug);
 
 /* ---- one module's names ---- */
 struct mt_cached {
 	struct mt_cache_key key;
-	bool unfit;              /* not to be kept: of no use, or from more files than the key tells of */
+	/* not to be kept: of no use, or from more files than the key tells of */
+	bool unfit;
 	uint64_t *offsets;       /* ascending; what the file held */
 	struct mt_symbols known; /* by position in offsets */
 	uint32_t count;
@@ -45,14 +49,17 @@ void mt_cached_add(struct mt_cached *, uint64_t offset, const struct mt_symbols 
 	const char *unknown);
 /* The name of frames that have none. */
 extern const char mt_cached_unknown[];
-/* All that is known as the bytes of a file, with what base holds besides (may be NULL); empty when it is too much. */
-void mt_cached_encode(const struct mt_cached *, const struct mt_cached *base, struct mt_buffer *out);
+/* All that is known as the bytes of a file, with what base holds besides (may be NULL); empty when
+ * it is too much. */
+void mt_cached_encode(const struct mt_cached *, const struct mt_cached *base,
+	struct mt_buffer *out);
 /* False, and the entry stays empty: damaged, or of another key. */
 bool mt_cached_decode(struct mt_cached *, const void *bytes, size_t len);
 
 /* ---- the directory ---- */
 struct mt_cache;
-/* Nothing is opened or made before it is needed. directory NULL or empty: NULL, which all functions take. */
+/* Nothing is opened or made before it is needed. directory NULL or empty: NULL, which all functions
+ * take. */
 struct mt_cache *mt_cache_new(const char *directory);
 void mt_cache_free(struct mt_cache *);
 /* Takes what the file of this build-id holds, if that is for this key. */

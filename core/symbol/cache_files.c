@@ -1,6 +1,7 @@
-/* The directory of the cache. It is used only when it is ours and nobody else can write to it. A file is written aside
- * and renamed: who reads sees the old or the new one; who writes at the same time loses, at worst, what it would have
- * added. What was not used for the longest time goes when all becomes too much. */
+/* The directory of the cache. It is used only when it is ours and nobody else can write to it. A
+ * file is written aside and renamed: who reads sees the old or the new one; who writes at the same
+ * time loses, at worst, what it would have added. What was not used for the longest time goes when
+ * all becomes too much. */
 #include "core/symbol/cache.h"
 
 #include <dirent.h>
@@ -20,7 +21,7 @@
 
 struct mt_cache {
 	char *path;
-	int fd;      /* of the directory; -1 */
+	int fd; /* of the directory; -1 */
 	bool refused;
 };
 
@@ -51,7 +52,8 @@ static bool is_ours(const struct stat *st)
 	return st->st_uid == geteuid() && !(st->st_mode & (S_IWGRP | S_IWOTH));
 }
 
-/* The directory above is made too where it is missing, for ~/.cache; only ever below a directory of ours. */
+/* The directory above is made too where it is missing, for ~/.cache; only ever below a directory of
+ * ours. */
 static bool make_directory(const char *path, unsigned levels)
 {
 	char *parent = mt_strdup(path), *slash = strrchr(parent, '/');
@@ -62,7 +64,8 @@ static bool make_directory(const char *path, unsigned levels)
 		*slash = 0;
 		if (levels && stat(parent, &st) && errno == ENOENT)
 			made = make_directory(parent, levels - 1);
-		made = !stat(parent, &st) && (st.st_uid == geteuid() || st.st_mode & S_ISVTX) && !mkdir(path, 0700);
+		made = !stat(parent, &st) && (st.st_uid == geteuid() || st.st_mode & S_ISVTX)
+			&& !mkdir(path, 0700);
 	}
 	free(parent);
 	return made;
@@ -126,7 +129,8 @@ void mt_cache_read(struct mt_cache *c, struct mt_cached *m)
 	free(name);
 	if (fd < 0)
 		return;
-	if (!fstat(fd, &st) && S_ISREG(st.st_mode) && is_ours(&st) && st.st_size > 0 && st.st_size <= MT_CACHE_FILE_MAX) {
+	if (!fstat(fd, &st) && S_ISREG(st.st_mode) && is_ours(&st) && st.st_size > 0
+		&& st.st_size <= MT_CACHE_FILE_MAX) {
 		bytes = mt_alloc((size_t)st.st_size);
 		ssize_t len = pread(fd, bytes, (size_t)st.st_size, 0);
 
@@ -159,7 +163,8 @@ static bool has_suffix(const char *name, const char *suffix)
 {
 	size_t digits = strspn(name, "0123456789abcdef");
 
-	return digits >= 2 && name[digits] == '.' && !strcmp(name + strlen(name) - strlen(suffix), suffix);
+	return digits >= 2 && name[digits] == '.'
+		&& !strcmp(name + strlen(name) - strlen(suffix), suffix);
 }
 
 static void remove_oldest(int directory, struct old *files, uint32_t count, uint64_t bytes)
@@ -189,13 +194,17 @@ static void bound(int directory)
 	for (struct dirent *entry; (entry = readdir(list));) {
 		struct stat st;
 
-		if (*entry->d_name == '.' || fstatat(directory, entry->d_name, &st, AT_SYMLINK_NOFOLLOW) || !S_ISREG(st.st_mode))
+		if (*entry->d_name == '.'
+			|| fstatat(directory, entry->d_name, &st, AT_SYMLINK_NOFOLLOW)
+			|| !S_ISREG(st.st_mode))
 			continue;
 		if (has_suffix(entry->d_name, SUFFIX)) {
 			MT_GROW(files, count, capacity);
-			files[count++] = (struct old){mt_strdup(entry->d_name), (uint64_t)st.st_blocks * 512, st.st_mtim};
+			files[count++] = (struct old){mt_strdup(entry->d_name),
+				(uint64_t)st.st_blocks * 512, st.st_mtim};
 			bytes += files[count - 1].bytes;
-		} else if (has_suffix(entry->d_name, ASIDE) && time(NULL) - st.st_mtim.tv_sec > ASIDE_S) {
+		} else if (has_suffix(entry->d_name, ASIDE)
+			&& time(NULL) - st.st_mtim.tv_sec > ASIDE_S) {
 			unlinkat(directory, entry->d_name, 0);
 		}
 	}
@@ -225,14 +234,17 @@ static bool within_limit(size_t len)
 {
 	struct rlimit limit;
 
-	return !getrlimit(RLIMIT_FSIZE, &limit) && (limit.rlim_cur == RLIM_INFINITY || len <= limit.rlim_cur);
+	return !getrlimit(RLIMIT_FSIZE, &limit)
+		&& (limit.rlim_cur == RLIM_INFINITY || len <= limit.rlim_cur);
 }
 
 static void replace(int directory, const char *name, const struct mt_buffer *bytes)
 {
-	char *aside = mt_format("%s.%d" ASIDE, name, (int)syscall(SYS_gettid)); /* several threads of a recorder write */
-	int fd = within_limit(bytes->len)
-		? openat(directory, aside, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600) : -1;
+	/* several threads of a recorder write */
+	char *aside = mt_format("%s.%d" ASIDE, name, (int)syscall(SYS_gettid));
+	int fd = within_limit(bytes->len) ? openat(directory, aside,
+			 O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600)
+					  : -1;
 	bool whole;
 
 	if (fd >= 0) {

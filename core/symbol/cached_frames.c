@@ -1,5 +1,5 @@
-/* How the resolver uses the cache: a module's file is opened at once, as ever, but its debug information only when a pc
- * is not in the cache. */
+/* How the resolver uses the cache: a module's file is opened at once, as ever, but its debug
+ * information only when a pc is not in the cache. */
 #include "core/symbol/resolver.h"
 
 #include <elfutils/libdwelf.h>
@@ -40,8 +40,8 @@ static void look_in_cache(struct file *file)
 	struct mt_cache_key key;
 
 	file->cache_asked = true;
-	if (!cache || file->loaded || !file->build_id_len || !current_key(file, &key) ||
-		key.module.size + key.debug.size < MT_CACHE_WORTH)
+	if (!cache || file->loaded || !file->build_id_len || !current_key(file, &key)
+		|| key.module.size + key.debug.size < MT_CACHE_WORTH)
 		return;
 	file->cached = mt_cached_new(&key);
 	mt_cache_read(cache, file->cached);
@@ -52,13 +52,13 @@ void mt_file_keep(const struct file *file)
 {
 	struct mt_cache_key key;
 
-	if (file->cached && file->cached->fresh_count && current_key(file, &key) &&
-		!memcmp(&key, &file->cached->key, sizeof key))
+	if (file->cached && file->cached->fresh_count && current_key(file, &key)
+		&& !memcmp(&key, &file->cached->key, sizeof key))
 		mt_cache_write(file->owner->cache, file->cached);
 }
 
-bool mt_file_cached_frames(struct file *file, const struct mt_profile *profile, const struct mt_pc *pc,
-	struct mt_symbols *s)
+bool mt_file_cached_frames(struct file *file, const struct mt_profile *profile,
+	const struct mt_pc *pc, struct mt_symbols *s)
 {
 	if (!file->cache_asked)
 		look_in_cache(file);
@@ -75,7 +75,9 @@ bool mt_file_cached_frames(struct file *file, const struct mt_profile *profile, 
 		const char *source = mt_strings_get(&known->strings, frame->source);
 
 		if (strcmp(function, mt_cached_unknown))
-			mt_resolver_add_frame(s, function, mt_strings_get(&known->strings, frame->raw_function), source, frame->line);
+			mt_resolver_add_frame(s, function,
+				mt_strings_get(&known->strings, frame->raw_function), source,
+				frame->line);
 		else
 			mt_resolver_add_unknown(profile, pc, s, source, frame->line);
 	}

@@ -12,14 +12,15 @@
 #include <demangle.h>
 #endif
 
-#define LONGEST_MANGLED 65536 /* beyond this a name is hostile: the demangler's output may be far longer still */
+/* beyond this a name is hostile: the demangler's output may be far longer still */
+#define LONGEST_MANGLED 65536
 
 static char *demangle(const char *raw)
 {
 	if (strlen(raw) > LONGEST_MANGLED)
 		return NULL;
-	if (!strncmp(raw, "_Z", 2) || !strncmp(raw, "__Z", 3) || !strncmp(raw, "_R", 2) ||
-		!strncmp(raw, "_GLOBAL__", 9))
+	if (!strncmp(raw, "_Z", 2) || !strncmp(raw, "__Z", 3) || !strncmp(raw, "_R", 2)
+		|| !strncmp(raw, "_GLOBAL__", 9))
 		return cplus_demangle(raw, DMGL_PARAMS | DMGL_ANSI | DMGL_AUTO);
 	if (!strncmp(raw, "_D", 2) && (isdigit((unsigned char)raw[2]) || !strcmp(raw, "_Dmain")))
 		return dlang_demangle(raw, 0);

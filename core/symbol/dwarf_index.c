@@ -1,6 +1,7 @@
-/* Index of one file's DWARF: units by address at first, the functions of a unit when an address falls into it, what
- * is inlined into a function when an address falls into that. libdw alone would walk the unit for every address.
- * Terms and attributes are those of the DWARF 5 standard (dwarfstd.org), sections 2.17 and 3.3. */
+/* Index of one file's DWARF: units by address at first, the functions of a unit when an address
+ * falls into it, what is inlined into a function when an address falls into that. libdw alone would
+ * walk the unit for every address. Terms and attributes are those of the DWARF 5 standard
+ * (dwarfstd.org), sections 2.17 and 3.3. */
 #include "core/symbol/internal.h"
 
 #include <dwarf.h>
@@ -51,7 +52,8 @@ struct mt_dwarf *mt_dwarf_new(Dwarf *dwarf)
 	while (dwarf_get_units(dwarf, cu, &cu, NULL, NULL, &die, NULL) == 0) {
 		Dwarf_Off offset = dwarf_dieoffset(&die);
 
-		if (d->unit_count && offset <= last) /* type units come last, in a section of their own */
+		/* type units come last, in a section of their own */
+		if (d->unit_count && offset <= last)
 			break;
 		last = offset;
 		MT_GROW(d->units, d->unit_count, d->unit_capacity);
@@ -129,17 +131,14 @@ static bool holds_functions(int tag, bool deep)
 {
 	switch (tag) {
 	case DW_TAG_namespace:
-	case DW_TAG_module:
-		return true;
+	case DW_TAG_module: return true;
 	case DW_TAG_class_type:
 	case DW_TAG_structure_type:
 	case DW_TAG_union_type:
 	case DW_TAG_enumeration_type:
 	case DW_TAG_subprogram:
-	case DW_TAG_lexical_block:
-		return deep;
-	default:
-		return false;
+	case DW_TAG_lexical_block: return deep;
+	default: return false;
 	}
 }
 
@@ -150,7 +149,8 @@ struct walk {
 };
 
 /* known: only namespaces are around, so that the shallow walk has been here */
-static void walk(const struct walk *w, Dwarf_Die *outer, uint32_t prefix, bool known, unsigned depth)
+static void walk(const struct walk *w, Dwarf_Die *outer, uint32_t prefix, bool known,
+	unsigned depth)
 {
 	struct unit *u = w->u;
 	Dwarf_Die die;
@@ -163,14 +163,17 @@ static void walk(const struct walk *w, Dwarf_Die *outer, uint32_t prefix, bool k
 		if (tag == DW_TAG_subprogram) {
 			if (w->deep && prefix) {
 				MT_GROW(u->places, u->place_count, u->place_capacity);
-				u->places[u->place_count++] = (struct place){dwarf_dieoffset(&die), prefix};
+				u->places[u->place_count++] =
+					(struct place){dwarf_dieoffset(&die), prefix};
 			}
 			if (!w->deep || !known)
 				add_function(u, &die);
 		}
 		if (holds_functions(tag, w->deep) && dwarf_haschildren(&die) == 1)
 			walk(w, &die,
-				w->deep && tag != DW_TAG_lexical_block ? inner_prefix(w->d, prefix, &die) : prefix,
+				w->deep && tag != DW_TAG_lexical_block
+					? inner_prefix(w->d, prefix, &die)
+					: prefix,
 				known && holds_functions(tag, false), depth + 1);
 	} while (mt_die_next(&die));
 }
@@ -183,10 +186,8 @@ static bool is_cplusplus(Dwarf_Die *die)
 	case DW_LANG_C_plus_plus_11:
 	case DW_LANG_C_plus_plus_14:
 	case 0x2a: /* DW_LANG_C_plus_plus_17 and _20: later than this dwarf.h */
-	case 0x2b:
-		return true;
-	default:
-		return false;
+	case 0x2b: return true;
+	default: return false;
 	}
 }
 
@@ -198,8 +199,8 @@ static void load(struct mt_dwarf *d, struct unit *u)
 	u->loaded = true;
 	u->die = u->skeleton;
 	memset(&split, 0, sizeof split);
-	if (dwarf_cu_info(u->skeleton.cu, NULL, &type, NULL, &split, NULL, NULL, NULL) == 0 &&
-		type == DW_UT_skeleton) {
+	if (dwarf_cu_info(u->skeleton.cu, NULL, &type, NULL, &split, NULL, NULL, NULL) == 0
+		&& type == DW_UT_skeleton) {
 		d->split++;
 		if (split.addr)
 			u->die = split;
@@ -229,8 +230,8 @@ static Dwarf_Die declaration(Dwarf_Die die)
 	Dwarf_Die next;
 
 	for (int i = 0; i < 16; i++) {
-		if (!dwarf_attr(&die, DW_AT_abstract_origin, &attribute) &&
-			!dwarf_attr(&die, DW_AT_specification, &attribute))
+		if (!dwarf_attr(&die, DW_AT_abstract_origin, &attribute)
+			&& !dwarf_attr(&die, DW_AT_specification, &attribute))
 			break;
 		if (!dwarf_formref_die(&attribute, &next))
 			break;
@@ -252,7 +253,8 @@ static char *qualified(const char *prefix, const char *name)
 	static const char nameless[] = NAMELESS_CLASS "::";
 	size_t len = strlen(prefix), tail = sizeof nameless - 1;
 
-	if (!strncmp(name, "operator()", 10) && len >= tail && !strcmp(prefix + len - tail, nameless))
+	if (!strncmp(name, "operator()", 10) && len >= tail
+		&& !strcmp(prefix + len - tail, nameless))
 		return mt_format("%.*s{lambda}::%s", (int)(len - tail), prefix, name);
 	return mt_format("%s%s", prefix, name);
 }
@@ -264,10 +266,11 @@ static void name_node(struct mt_dwarf *d, struct unit *u, struct mt_inline *node
 	const char *name;
 
 	node->named = true;
-	node->linkage = dwarf_formstring(dwarf_attr_integrate(&node->die, DW_AT_linkage_name, &attribute));
+	node->linkage =
+		dwarf_formstring(dwarf_attr_integrate(&node->die, DW_AT_linkage_name, &attribute));
 	if (!node->linkage)
-		node->linkage =
-			dwarf_formstring(dwarf_attr_integrate(&node->die, DW_AT_MIPS_linkage_name, &attribute));
+		node->linkage = dwarf_formstring(
+			dwarf_attr_integrate(&node->die, DW_AT_MIPS_linkage_name, &attribute));
 	name = dwarf_formstring(dwarf_attr_integrate(&node->die, DW_AT_name, &attribute));
 	if (!name || !*name)
 		return;
@@ -275,7 +278,8 @@ static void name_node(struct mt_dwarf *d, struct unit *u, struct mt_inline *node
 		node->name = mt_strings_add(&d->strings, name);
 		return;
 	}
-	/* Static functions of C++ have no linkage name: put together what it would say but for the parameters */
+	/* Static functions of C++ have no linkage name: put together what it would say but for the
+	 * parameters */
 	named = declaration(node->die);
 	if (!u->deep)
 		load_deep(d, u);
@@ -320,7 +324,8 @@ static unsigned frames_of(struct mt_dwarf *d, struct unit *u, uint32_t function,
 		mt_function_expand(f, u->files, u->file_count);
 	uint32_t at = mt_function_find(f, address), chain[MT_DWARF_FRAMES_MAX];
 
-	/* naming may load functions and so move them: f is not used beyond this loop but by its number */
+	/* naming may load functions and so move them: f is not used beyond this loop but by its
+	 * number */
 	for (uint32_t node = at;; node = f->nodes[node].parent) {
 		chain[count++] = node;
 		if (!node || count == MT_DWARF_FRAMES_MAX)
@@ -347,7 +352,8 @@ static unsigned frames_of(struct mt_dwarf *d, struct unit *u, uint32_t function,
 	return count;
 }
 
-unsigned mt_dwarf_frames(struct mt_dwarf *d, uint64_t address, struct mt_dwarf_frame frames[MT_DWARF_FRAMES_MAX])
+unsigned mt_dwarf_frames(struct mt_dwarf *d, uint64_t address,
+	struct mt_dwarf_frame frames[MT_DWARF_FRAMES_MAX])
 {
 	struct unit *line_only = NULL;
 

@@ -1,10 +1,12 @@
-/* The symbol table of a module, sorted by address: .symtab, else .dynsym with MiniDebugInfo, which libdwfl merges. */
+/* The symbol table of a module, sorted by address: .symtab, else .dynsym with MiniDebugInfo, which
+ * libdwfl merges. */
 #include "core/symbol/internal.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* Of several names for one address: global before weak before local, then the one without leading underscores. */
+/* Of several names for one address: global before weak before local, then the one without leading
+ * underscores. */
 static unsigned preference(const GElf_Sym *symbol, const char *name)
 {
 	unsigned binding = GELF_ST_BIND(symbol->st_info);
@@ -17,8 +19,8 @@ static bool is_function(const GElf_Sym *symbol, GElf_Word section)
 {
 	unsigned type = GELF_ST_TYPE(symbol->st_info);
 
-	return section != SHN_UNDEF && section != SHN_ABS && section != (GElf_Word)-1 &&
-		(type == STT_FUNC || type == STT_GNU_IFUNC || type == STT_NOTYPE);
+	return section != SHN_UNDEF && section != SHN_ABS && section != (GElf_Word)-1
+		&& (type == STT_FUNC || type == STT_GNU_IFUNC || type == STT_NOTYPE);
 }
 
 struct entry {
@@ -41,8 +43,8 @@ static int compare(const void *a, const void *b)
 	return strcmp(x->name, y->name);
 }
 
-/* End of the executable section that holds the address; 0: none does. The offset from the section's start keeps
- * this free of the question whether the table is of the module or of its debug file. */
+/* End of the executable section that holds the address; 0: none does. The offset from the section's
+ * start keeps this free of the question whether the table is of the module or of its debug file. */
 static uint64_t section_end(Dwfl_Module *module, uint64_t address)
 {
 	GElf_Addr at = address;
@@ -50,8 +52,8 @@ static uint64_t section_end(Dwfl_Module *module, uint64_t address)
 	Dwarf_Addr bias;
 	Elf_Scn *section = dwfl_module_address_section(module, &at, &bias);
 
-	if (!section || !gelf_getshdr(section, &header) || !(header.sh_flags & SHF_EXECINSTR) ||
-		at > header.sh_size)
+	if (!section || !gelf_getshdr(section, &header) || !(header.sh_flags & SHF_EXECINSTR)
+		|| at > header.sh_size)
 		return 0;
 	return address + (header.sh_size - at);
 }
@@ -65,7 +67,8 @@ static uint32_t collect(Dwfl_Module *module, int count, struct entry *entries)
 		GElf_Sym symbol;
 		GElf_Addr address;
 		GElf_Word section;
-		const char *name = dwfl_module_getsym_info(module, i, &symbol, &address, &section, NULL, NULL);
+		const char *name =
+			dwfl_module_getsym_info(module, i, &symbol, &address, &section, NULL, NULL);
 
 		if (!name || !*name || *name == '$' || !is_function(&symbol, section))
 			continue;
@@ -77,7 +80,8 @@ static uint32_t collect(Dwfl_Module *module, int count, struct entry *entries)
 		}
 		uint64_t size = symbol.st_size > UINT64_MAX - address ? 0 : symbol.st_size;
 
-		entries[kept++] = (struct entry){address, size, high, name, preference(&symbol, name)};
+		entries[kept++] =
+			(struct entry){address, size, high, name, preference(&symbol, name)};
 	}
 	return kept;
 }

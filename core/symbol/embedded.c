@@ -1,5 +1,5 @@
-/* The text that a function of a file returns, where it returns a constant: found in the file, without calling anything.
- * __lsan_default_suppressions() is such a function. */
+/* The text that a function of a file returns, where it returns a constant: found in the file,
+ * without calling anything. __lsan_default_suppressions() is such a function. */
 #include "core/symbol/internal.h"
 
 #include <string.h>
@@ -9,7 +9,8 @@
 #define TEXT_MAX (1u << 20)
 
 /* The value of a defined function symbol in one table. */
-static bool find_in(Elf *elf, Elf_Scn *section, const GElf_Shdr *header, const char *name, uint64_t *address)
+static bool find_in(Elf *elf, Elf_Scn *section, const GElf_Shdr *header, const char *name,
+	uint64_t *address)
 {
 	Elf_Scn *strings = elf_getscn(elf, header->sh_link);
 	Elf_Data *texts = strings ? elf_getdata(strings, NULL) : NULL;
@@ -43,8 +44,9 @@ static bool find_symbol(Elf *elf, const char *name, uint64_t *address)
 	GElf_Shdr header;
 
 	while ((section = elf_nextscn(elf, section)))
-		if (gelf_getshdr(section, &header) && (header.sh_type == SHT_DYNSYM || header.sh_type == SHT_SYMTAB) &&
-			find_in(elf, section, &header, name, address))
+		if (gelf_getshdr(section, &header)
+			&& (header.sh_type == SHT_DYNSYM || header.sh_type == SHT_SYMTAB)
+			&& find_in(elf, section, &header, name, address))
 			return true;
 	return false;
 }
@@ -57,10 +59,12 @@ static size_t read_at(Elf *elf, int fd, uint64_t address, void *out, size_t len)
 
 	elf_getphdrnum(elf, &count);
 	for (size_t i = 0; i < count && i < 1024 && gelf_getphdr(elf, (int)i, &part); i++) {
-		if (part.p_type != PT_LOAD || address < part.p_vaddr || address - part.p_vaddr >= part.p_filesz)
+		if (part.p_type != PT_LOAD || address < part.p_vaddr
+			|| address - part.p_vaddr >= part.p_filesz)
 			continue;
 		uint64_t within = address - part.p_vaddr, left = part.p_filesz - within;
-		ssize_t got = pread(fd, out, left < len ? (size_t)left : len, (off_t)(part.p_offset + within));
+		ssize_t got = pread(fd, out, left < len ? (size_t)left : len,
+			(off_t)(part.p_offset + within));
 
 		return got > 0 ? (size_t)got : 0;
 	}
@@ -76,12 +80,16 @@ static uint64_t pointer_at(Elf *elf, int fd, uint64_t address)
 	GElf_Rela rela;
 
 	while ((section = elf_nextscn(elf, section))) {
-		if (!gelf_getshdr(section, &header) || header.sh_type != SHT_RELA || !header.sh_entsize)
+		if (!gelf_getshdr(section, &header) || header.sh_type != SHT_RELA
+			|| !header.sh_entsize)
 			continue;
 		Elf_Data *data = elf_getdata(section, NULL);
 
-		for (size_t i = 0; data && i < header.sh_size / header.sh_entsize && gelf_getrela(data, (int)i, &rela); i++)
-			if (rela.r_offset == address && GELF_R_TYPE(rela.r_info) == R_X86_64_RELATIVE)
+		for (size_t i = 0; data && i < header.sh_size / header.sh_entsize
+			&& gelf_getrela(data, (int)i, &rela);
+			i++)
+			if (rela.r_offset == address
+				&& GELF_R_TYPE(rela.r_info) == R_X86_64_RELATIVE)
 				return (uint64_t)rela.r_addend;
 	}
 	return read_at(elf, fd, address, &value, sizeof value) == sizeof value ? value : 0;
@@ -90,13 +98,15 @@ static uint64_t pointer_at(Elf *elf, int fd, uint64_t address)
 /* How much of a prologue or an epilogue stands here; 0: neither. */
 static size_t frame_code(const uint8_t *at, size_t len)
 {
-	static const struct { uint8_t len, bytes[4]; } codes[] = {
-		{4, {0xf3, 0x0f, 0x1e, 0xfa}},  /* endbr64 */
-		{1, {0x55}},                    /* push %rbp */
-		{3, {0x48, 0x89, 0xe5}},        /* mov %rsp,%rbp */
-		{1, {0x5d}},                    /* pop %rbp */
-		{1, {0xc9}},                    /* leave */
-		{1, {0x90}},                    /* nop */
+	static const struct {
+		uint8_t len, bytes[4];
+	} codes[] = {
+		{4, {0xf3, 0x0f, 0x1e, 0xfa}}, /* endbr64 */
+		{1, {0x55}},                   /* push %rbp */
+		{3, {0x48, 0x89, 0xe5}},       /* mov %rsp,%rbp */
+		{1, {0x5d}},                   /* pop %rbp */
+		{1, {0xc9}},                   /* leave */
+		{1, {0x90}},                   /* nop */
 	};
 
 	for (size_t i = 0; i < sizeof codes / sizeof *codes; i++)
@@ -128,13 +138,17 @@ static uint64_t constant_of(Elf *elf, int fd, uint64_t address)
 			at += step;
 		} else if (value || len - at < 7) {
 			return 0;
-		} else if (here[0] == 0x48 && here[1] == 0x8d && here[2] == 0x05) { /* lea x(%rip),%rax */
+		} else if (here[0] == 0x48 && here[1] == 0x8d && here[2] == 0x05) {
+			/* lea x(%rip),%rax */
 			value = next + 7 + (uint64_t)(int64_t)signed_at(here + 3);
 			at += 7;
-		} else if (here[0] == 0x48 && here[1] == 0x8b && here[2] == 0x05) { /* mov x(%rip),%rax */
-			value = pointer_at(elf, fd, next + 7 + (uint64_t)(int64_t)signed_at(here + 3));
+		} else if (here[0] == 0x48 && here[1] == 0x8b && here[2] == 0x05) {
+			/* mov x(%rip),%rax */
+			value = pointer_at(elf, fd,
+				next + 7 + (uint64_t)(int64_t)signed_at(here + 3));
 			at += 7;
-		} else if (here[0] == 0x48 && here[1] == 0xc7 && here[2] == 0xc0) { /* mov $x,%rax */
+		} else if (here[0] == 0x48 && here[1] == 0xc7 && here[2] == 0xc0) {
+			/* mov $x,%rax */
 			value = (uint64_t)(int64_t)signed_at(here + 3);
 			at += 7;
 		} else if (here[0] == 0xb8) { /* mov $x,%eax */
@@ -162,11 +176,13 @@ enum mt_embedded mt_embedded_text(int fd, const char *function, struct mt_buffer
 		found = MT_EMBEDDED_UNREADABLE;
 		while (at && !end && text->len - begin < TEXT_MAX) {
 			mt_buffer_reserve(text, 4096);
-			got = read_at(elf, fd, at + (text->len - begin), text->data + text->len, 4096);
+			got = read_at(elf, fd, at + (text->len - begin), text->data + text->len,
+				4096);
 			if (!got)
 				break;
 			end = memchr(text->data + text->len, 0, got);
-			text->len += end ? (size_t)(end - (char *)(text->data + text->len)) + 1 : got;
+			text->len +=
+				end ? (size_t)(end - (char *)(text->data + text->len)) + 1 : got;
 		}
 		if (end)
 			found = MT_EMBEDDED_TEXT;

@@ -1,5 +1,6 @@
-/* Finds the files of modules and of their debug information, and takes only those with the right build-id. Never
- * asks a debuginfod server, whatever the environment says: a download of its own accord would be a surprise. */
+/* Finds the files of modules and of their debug information, and takes only those with the right
+ * build-id. Never asks a debuginfod server, whatever the environment says: a download of its own
+ * accord would be a surprise. */
 #include "core/symbol/internal.h"
 
 #include <elfutils/libdwelf.h>
@@ -15,7 +16,8 @@
 
 static void add_directory(struct mt_finder *f, char *directory)
 {
-	f->directories = mt_resize(f->directories, (f->directory_count + 1) * sizeof *f->directories);
+	f->directories =
+		mt_resize(f->directories, (f->directory_count + 1) * sizeof *f->directories);
 	f->directories[f->directory_count++] = directory;
 }
 
@@ -66,9 +68,12 @@ static int open_elf(const char *path)
 
 	if (fd < 0)
 		return -1;
-	if (!fstat(fd, &st) && S_ISREG(st.st_mode) && pread(fd, &head, sizeof head, 0) == sizeof head &&
-		!memcmp(head.ident, ELFMAG, SELFMAG)) {
-		unsigned type = head.ident[EI_DATA] == ELFDATA2MSB ? be16toh(head.type) : le16toh(head.type);
+	if (!fstat(fd, &st) && S_ISREG(st.st_mode)
+		&& pread(fd, &head, sizeof head, 0) == sizeof head
+		&& !memcmp(head.ident, ELFMAG, SELFMAG)) {
+		unsigned type = head.ident[EI_DATA] == ELFDATA2MSB
+			? be16toh(head.type)
+			: le16toh(head.type);
 
 		if (type == ET_EXEC || type == ET_DYN)
 			return fd;
@@ -89,8 +94,8 @@ static int compare_build_id(int fd, struct mt_build_id id)
 
 		/* a recorded id of the greatest length may be cut */
 		if (len > 0)
-			result = id.len == (len > MT_BUILD_ID_MAX ? MT_BUILD_ID_MAX : len) &&
-				!memcmp(bytes, id.bytes, id.len);
+			result = id.len == (len > MT_BUILD_ID_MAX ? MT_BUILD_ID_MAX : len)
+				&& !memcmp(bytes, id.bytes, id.len);
 		elf_end(elf);
 	}
 	return result;
@@ -113,8 +118,8 @@ static enum mt_found try_module(char *path, struct mt_build_id id, int *fd, char
 	return MT_FOUND;
 }
 
-enum mt_found mt_finder_module(const struct mt_finder *f, const char *path, struct mt_build_id id, int *fd,
-	char **opened)
+enum mt_found mt_finder_module(const struct mt_finder *f, const char *path, struct mt_build_id id,
+	int *fd, char **opened)
 {
 	bool other = false;
 	char *candidates[5];
@@ -159,7 +164,8 @@ int mt_finder_build_id(const struct mt_finder *f, struct mt_build_id id, char **
 	}
 	hex[2 * id.len] = 0;
 	for (unsigned i = 0; i < f->directory_count; i++) {
-		char *path = mt_format("%s/.build-id/%.2s/%s.debug", f->directories[i], hex, hex + 2);
+		char *path =
+			mt_format("%s/.build-id/%.2s/%s.debug", f->directories[i], hex, hex + 2);
 		int fd;
 
 		if (try_module(path, id, &fd, found) == MT_FOUND)
@@ -171,9 +177,9 @@ int mt_finder_build_id(const struct mt_finder *f, struct mt_build_id id, char **
 /* The checksum of .gnu_debuglink: CRC-32 of ISO 3309. */
 static bool same_crc(int fd, uint32_t want)
 {
-	static const uint32_t nibble[16] = {0, 0x1db71064, 0x3b6e20c8, 0x26d930ac, 0x76dc4190, 0x6b6b51f4,
-		0x4db26158, 0x5005713c, 0xedb88320, 0xf00f9344, 0xd6d6a3e8, 0xcb61b38c, 0x9b64c2b0, 0x86d3d2d4,
-		0xa00ae278, 0xbdbdf21c};
+	static const uint32_t nibble[16] = {0, 0x1db71064, 0x3b6e20c8, 0x26d930ac, 0x76dc4190,
+		0x6b6b51f4, 0x4db26158, 0x5005713c, 0xedb88320, 0xf00f9344, 0xd6d6a3e8, 0xcb61b38c,
+		0x9b64c2b0, 0x86d3d2d4, 0xa00ae278, 0xbdbdf21c};
 	uint8_t bytes[16384];
 	uint32_t crc = ~0u;
 	off_t at = 0;
@@ -213,8 +219,8 @@ static char *directory_of(const char *path)
 	return directory;
 }
 
-int mt_finder_debug(const struct mt_finder *f, const char *path, const char *opened, struct mt_build_id id,
-	const char *link, uint32_t crc, char **found)
+int mt_finder_debug(const struct mt_finder *f, const char *path, const char *opened,
+	struct mt_build_id id, const char *link, uint32_t crc, char **found)
 {
 	int fd = mt_finder_build_id(f, id, found);
 
@@ -229,7 +235,8 @@ int mt_finder_debug(const struct mt_finder *f, const char *path, const char *ope
 	for (unsigned i = 0; fd < 0 && i < f->directory_count; i++) {
 		fd = try_link(mt_format("%s%s/%s", f->directories[i], seen, link), id, crc, found);
 		if (fd < 0)
-			fd = try_link(mt_format("%s%s/%s", f->directories[i], beside, link), id, crc, found);
+			fd = try_link(mt_format("%s%s/%s", f->directories[i], beside, link), id,
+				crc, found);
 		if (fd < 0)
 			fd = try_link(mt_format("%s/%s", f->directories[i], link), id, crc, found);
 	}

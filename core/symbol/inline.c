@@ -1,10 +1,11 @@
-/* What is inlined into one function: its DW_TAG_inlined_subroutine DIEs as a tree with address ranges. */
+/* What is inlined into one function: its DW_TAG_inlined_subroutine DIEs as a tree with address
+ * ranges. */
 #include "core/symbol/internal.h"
 
 #include <dwarf.h>
 #include <stdlib.h>
 
-#define DEPTH_MAX 1000u /* blocks within blocks; damaged files only */
+#define DEPTH_MAX 1000u  /* blocks within blocks; damaged files only */
 #define RANGES_MAX 65536 /* of one DIE */
 #define NODES_MAX 1000000u
 
@@ -28,7 +29,8 @@ bool mt_die_ranges(Dwarf_Die *die, struct mt_ranges *ranges, uint32_t index)
 	if (!dwarf_hasattr(die, DW_AT_low_pc) && !dwarf_hasattr(die, DW_AT_ranges))
 		return false;
 	/* Linkers set the addresses of discarded code to 0 or 1: no code lies there */
-	for (int i = 0; i < RANGES_MAX && (at = dwarf_ranges(die, at, &base, &low, &high)) > 0; i++) {
+	for (int i = 0; i < RANGES_MAX && (at = dwarf_ranges(die, at, &base, &low, &high)) > 0;
+		i++) {
 		if (low > 1 && low < high) {
 			mt_ranges_add(ranges, low, high, index);
 			any = true;
@@ -42,13 +44,14 @@ static uint32_t number(Dwarf_Die *die, unsigned name)
 	Dwarf_Attribute attribute;
 	Dwarf_Word value;
 
-	if (!dwarf_attr(die, name, &attribute) || dwarf_formudata(&attribute, &value) || value > UINT32_MAX)
+	if (!dwarf_attr(die, name, &attribute) || dwarf_formudata(&attribute, &value)
+		|| value > UINT32_MAX)
 		return 0;
 	return (uint32_t)value;
 }
 
-static uint32_t add_inlined(struct mt_function *f, Dwarf_Die *die, uint32_t parent, Dwarf_Files *files,
-	size_t file_count)
+static uint32_t add_inlined(struct mt_function *f, Dwarf_Die *die, uint32_t parent,
+	Dwarf_Files *files, size_t file_count)
 {
 	uint32_t file = number(die, DW_AT_call_file), node = f->node_count;
 
@@ -67,8 +70,8 @@ static uint32_t add_inlined(struct mt_function *f, Dwarf_Die *die, uint32_t pare
 	return node;
 }
 
-static void walk(struct mt_function *f, Dwarf_Die *outer, uint32_t parent, unsigned depth, Dwarf_Files *files,
-	size_t file_count)
+static void walk(struct mt_function *f, Dwarf_Die *outer, uint32_t parent, unsigned depth,
+	Dwarf_Files *files, size_t file_count)
 {
 	Dwarf_Die die;
 
@@ -86,9 +89,7 @@ static void walk(struct mt_function *f, Dwarf_Die *outer, uint32_t parent, unsig
 		}
 		case DW_TAG_lexical_block:
 		case DW_TAG_try_block:
-		case DW_TAG_catch_block:
-			walk(f, &die, parent, depth + 1, files, file_count);
-			break;
+		case DW_TAG_catch_block: walk(f, &die, parent, depth + 1, files, file_count); break;
 		}
 	} while (mt_die_next(&die));
 }

@@ -20,15 +20,16 @@ struct mt_ranges {
 };
 void mt_ranges_add(struct mt_ranges *, uint64_t low, uint64_t high, uint32_t index);
 void mt_ranges_sort(struct mt_ranges *);
-/* Position of the range with the highest low that holds the address, or -1. To go on with the next one
- * give the last position as before; -1 to begin. */
+/* Position of the range with the highest low that holds the address, or -1. To go on with the next
+ * one give the last position as before; -1 to begin. */
 ssize_t mt_ranges_find(const struct mt_ranges *, uint64_t address, ssize_t before);
 void mt_ranges_free(struct mt_ranges *);
 
 /* ---- the debug information of one file, indexed as it is asked for ---- */
 struct mt_dwarf;
 struct mt_dwarf_frame {
-	const char *name;    /* with namespaces and classes where the language has them; NULL: unknown */
+	/* with namespaces and classes where the language has them; NULL: unknown */
+	const char *name;
 	const char *linkage; /* NULL: has none */
 	const char *source;  /* NULL: unknown */
 	uint32_t line;
@@ -36,9 +37,11 @@ struct mt_dwarf_frame {
 #define MT_DWARF_FRAMES_MAX 256u
 struct mt_dwarf *mt_dwarf_new(Dwarf *); /* borrows */
 void mt_dwarf_free(struct mt_dwarf *);
-/* Frames of an address in the terms of the debug information, innermost first; returns their number. No function
- * found but a line: one frame with source and line alone. Texts live until the next call. */
-unsigned mt_dwarf_frames(struct mt_dwarf *, uint64_t address, struct mt_dwarf_frame frames[MT_DWARF_FRAMES_MAX]);
+/* Frames of an address in the terms of the debug information, innermost first; returns their
+ * number. No function found but a line: one frame with source and line alone. Texts live until the
+ * next call. */
+unsigned mt_dwarf_frames(struct mt_dwarf *, uint64_t address,
+	struct mt_dwarf_frame frames[MT_DWARF_FRAMES_MAX]);
 /* Units whose .dwo file was not found. */
 unsigned mt_dwarf_split_missing(const struct mt_dwarf *);
 /* Units whose names come, or would, from a .dwo file. */
@@ -94,12 +97,12 @@ void mt_finder_init(struct mt_finder *, const struct mt_resolver_options *);
 void mt_finder_free(struct mt_finder *);
 enum mt_found { MT_FOUND, MT_FOUND_NOT, MT_FOUND_OTHER };
 /* Opens the module's file; *opened (caller frees) is the path that it was found under. */
-enum mt_found mt_finder_module(const struct mt_finder *, const char *path, struct mt_build_id, int *fd,
-	char **opened);
-/* Descriptor of the debug file, or -1. path: as the program sees the module; opened: where it was found.
- * link: of .gnu_debuglink with its checksum, or NULL. */
-int mt_finder_debug(const struct mt_finder *, const char *path, const char *opened, struct mt_build_id,
-	const char *link, uint32_t crc, char **found);
+enum mt_found mt_finder_module(const struct mt_finder *, const char *path, struct mt_build_id,
+	int *fd, char **opened);
+/* Descriptor of the debug file, or -1. path: as the program sees the module; opened: where it was
+ * found. link: of .gnu_debuglink with its checksum, or NULL. */
+int mt_finder_debug(const struct mt_finder *, const char *path, const char *opened,
+	struct mt_build_id, const char *link, uint32_t crc, char **found);
 int mt_finder_build_id(const struct mt_finder *, struct mt_build_id, char **found);
 
 /* ---- what a function of a file returns, when that is a constant text ---- */
@@ -110,10 +113,11 @@ enum mt_embedded mt_embedded_text(int fd, const char *function, struct mt_buffer
 void mt_symbols_add_frame(struct mt_symbols *, const struct mt_frame *);
 /* Frames from first on are those of the pc. */
 void mt_symbols_set(struct mt_symbols *, uint32_t pc, uint32_t first);
-void mt_symbols_copy_pc(struct mt_symbols *to, uint32_t to_pc, const struct mt_symbols *from, uint32_t from_pc);
+void mt_symbols_copy_pc(struct mt_symbols *to, uint32_t to_pc, const struct mt_symbols *from,
+	uint32_t from_pc);
 
 /* Resolves a pc of the profile into frames under another number. */
-void mt_resolver_pc_as(struct mt_resolver *, const struct mt_profile *, uint32_t pc, struct mt_symbols *,
-	uint32_t as);
+void mt_resolver_pc_as(struct mt_resolver *, const struct mt_profile *, uint32_t pc,
+	struct mt_symbols *, uint32_t as);
 
 #endif

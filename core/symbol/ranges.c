@@ -3,7 +3,8 @@
 
 #include <stdlib.h>
 
-#define RANGES_MAX (1u << 23) /* far beyond any real file; a hostile one can name one list a million times */
+/* far beyond any real file; a hostile one can name one list a million times */
+#define RANGES_MAX (1u << 23)
 
 void mt_ranges_add(struct mt_ranges *r, uint64_t low, uint64_t high, uint32_t index)
 {
@@ -13,7 +14,8 @@ void mt_ranges_add(struct mt_ranges *r, uint64_t low, uint64_t high, uint32_t in
 	r->items[r->count++] = (struct mt_range){low, high, 0, index};
 }
 
-/* Wider ones first where they begin together, so that the search from behind meets the narrowest first. */
+/* Wider ones first where they begin together, so that the search from behind meets the narrowest
+ * first. */
 static int compare(const void *a, const void *b)
 {
 	const struct mt_range *x = a, *y = b;

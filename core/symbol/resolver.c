@@ -1,5 +1,6 @@
-/* Names for pcs from the modules' files, by libdw. Each file is opened once, at the addresses of its own headers, and
- * never from the memory of a process: address - bias is what the file itself calls it. */
+/* Names for pcs from the modules' files, by libdw. Each file is opened once, at the addresses of
+ * its own headers, and never from the memory of a process: address - bias is what the file itself
+ * calls it. */
 #include "core/symbol/resolver.h"
 
 #include <elfutils/libdwelf.h>
@@ -71,15 +72,15 @@ void mt_resolver_free(struct mt_resolver *r)
 
 /* ---- files ---- */
 
-static int find_no_elf(Dwfl_Module *module, void **data, const char *name, Dwarf_Addr base, char **path,
-	Elf **elf)
+static int find_no_elf(Dwfl_Module *module, void **data, const char *name, Dwarf_Addr base,
+	char **path, Elf **elf)
 {
 	(void)module, (void)data, (void)name, (void)base, (void)path, (void)elf;
 	return -1;
 }
 
-static int find_debuginfo(Dwfl_Module *module, void **data, const char *name, Dwarf_Addr base, const char *path,
-	const char *link, GElf_Word crc, char **found)
+static int find_debuginfo(Dwfl_Module *module, void **data, const char *name, Dwarf_Addr base,
+	const char *path, const char *link, GElf_Word crc, char **found)
 {
 	const struct file *file = *data;
 	const unsigned char *bytes;
@@ -87,7 +88,8 @@ static int find_debuginfo(Dwfl_Module *module, void **data, const char *name, Dw
 	int len = file ? dwfl_module_build_id(module, &bytes, &at) : 0;
 
 	(void)name, (void)base;
-	/* Without path it is the file of dwz that is looked for: libdw looks in the usual places, find_alt in others */
+	/* Without path it is the file of dwz that is looked for: libdw looks in the usual places,
+	 * find_alt in others */
 	if (!file || !path)
 		return -1;
 	return mt_finder_debug(&file->owner->finder, file->path, file->opened,
@@ -105,7 +107,8 @@ static bool report(struct file *file, int fd)
 	void **data;
 
 	file->fd = fcntl(fd, F_DUPFD_CLOEXEC, 0);
-	if (file->fd < 0 || fstat(file->fd, &file->opened_stat) || !(file->dwfl = dwfl_begin(&callbacks))) {
+	if (file->fd < 0 || fstat(file->fd, &file->opened_stat)
+		|| !(file->dwfl = dwfl_begin(&callbacks))) {
 		close(fd);
 		return false;
 	}
@@ -128,8 +131,8 @@ static void open_file(struct mt_resolver *r, struct file *file)
 
 	file->fd = file->alt_fd = -1;
 	file->owner = r;
-	if (!*file->path || *file->path == '[' || !strncmp(file->path, "linux-vdso", 10) ||
-		!strncmp(file->path, "linux-gate", 10)) {
+	if (!*file->path || *file->path == '[' || !strncmp(file->path, "linux-vdso", 10)
+		|| !strncmp(file->path, "linux-gate", 10)) {
 		file->state = *file->path ? FILE_NONE : FILE_MISSING;
 		return;
 	}
@@ -139,12 +142,8 @@ static void open_file(struct mt_resolver *r, struct file *file)
 		if (file->state != FILE_OPEN)
 			close_file(file);
 		break;
-	case MT_FOUND_NOT:
-		file->state = FILE_MISSING;
-		break;
-	case MT_FOUND_OTHER:
-		file->state = FILE_OTHER;
-		break;
+	case MT_FOUND_NOT: file->state = FILE_MISSING; break;
+	case MT_FOUND_OTHER: file->state = FILE_OTHER; break;
 	}
 }
 
@@ -156,8 +155,8 @@ static uint32_t file_of(struct mt_resolver *r, const struct mt_module *module, c
 
 	for (uint32_t i = 0; len && i < r->file_count; i++) {
 		file = r->files[i];
-		if (file->build_id_len == len && !memcmp(file->build_id, module->build_id, len) &&
-			!strcmp(file->path, path))
+		if (file->build_id_len == len && !memcmp(file->build_id, module->build_id, len)
+			&& !strcmp(file->path, path))
 			return i;
 	}
 	file = mt_alloc(sizeof *file);
@@ -185,22 +184,23 @@ void mt_resolver_module(struct mt_resolver *r, const struct mt_profile *profile,
 	}
 }
 
-/* Files are mapped: one that is written over in place would be read as nonsense, or end the process. */
+/* Files are mapped: one that is written over in place would be read as nonsense, or end the
+ * process. */
 static bool still_the_same(const struct file *file)
 {
 	struct stat st;
 
-	return !fstat(file->fd, &st) && st.st_size == file->opened_stat.st_size &&
-		st.st_mtim.tv_sec == file->opened_stat.st_mtim.tv_sec &&
-		st.st_mtim.tv_nsec == file->opened_stat.st_mtim.tv_nsec;
+	return !fstat(file->fd, &st) && st.st_size == file->opened_stat.st_size
+		&& st.st_mtim.tv_sec == file->opened_stat.st_mtim.tv_sec
+		&& st.st_mtim.tv_nsec == file->opened_stat.st_mtim.tv_nsec;
 }
 
 /* ---- libraries ---- */
 
 static bool same_file(const struct file *a, const struct file *b)
 {
-	return a->build_id_len && a->build_id_len == b->build_id_len && !memcmp(a->build_id, b->build_id, a->build_id_len)
-		&& !strcmp(a->path, b->path);
+	return a->build_id_len && a->build_id_len == b->build_id_len
+		&& !memcmp(a->build_id, b->build_id, a->build_id_len) && !strcmp(a->path, b->path);
 }
 
 static struct file *look_in(const struct mt_resolver *library, const struct file *wanted)
@@ -219,7 +219,8 @@ void mt_resolver_borrow(struct mt_resolver *r, struct mt_resolver *library)
 
 		if (file->state != FILE_OPEN || file->loaded || !(known = look_in(library, file)))
 			continue;
-		char *opened = known->opened; /* its path may lead through a process that has ended */
+		/* its path may lead through a process that has ended */
+		char *opened = known->opened;
 
 		known->opened = file->opened;
 		file->opened = opened;
@@ -240,7 +241,8 @@ void mt_resolver_give_back(struct mt_resolver *r, struct mt_resolver *library)
 		file->owner = library;
 		if (file->borrowed) {
 			file->borrowed = false;
-		} else if (file->state == FILE_OPEN && (file->loaded || file->cached) && file->build_id_len) {
+		} else if (file->state == FILE_OPEN && (file->loaded || file->cached)
+			&& file->build_id_len) {
 			MT_GROW(library->files, library->file_count, library->file_capacity);
 			library->files[library->file_count++] = file;
 		} else {
@@ -253,11 +255,13 @@ void mt_resolver_give_back(struct mt_resolver *r, struct mt_resolver *library)
 	while (library->file_count > LIBRARY_MAX) {
 		free_file(library->files[0]);
 		library->file_count--;
-		memmove(library->files, library->files + 1, library->file_count * sizeof *library->files);
+		memmove(library->files, library->files + 1,
+			library->file_count * sizeof *library->files);
 	}
 }
 
-/* dwz: what several files share lies in one more, which libdw knows only in the system's directories. */
+/* dwz: what several files share lies in one more, which libdw knows only in the system's
+ * directories. */
 static void find_alt(struct file *file, Dwarf *dwarf)
 {
 	const char *name;
@@ -267,7 +271,8 @@ static void find_alt(struct file *file, Dwarf *dwarf)
 
 	if (len <= 0 || len > MT_BUILD_ID_MAX || dwarf_getalt(dwarf))
 		return;
-	file->alt_fd = mt_finder_build_id(&file->owner->finder, (struct mt_build_id){bytes, (uint32_t)len}, &found);
+	file->alt_fd = mt_finder_build_id(&file->owner->finder,
+		(struct mt_build_id){bytes, (uint32_t)len}, &found);
 	free(found);
 	if (file->alt_fd < 0)
 		return;
@@ -302,7 +307,8 @@ static void load(struct file *file)
 }
 
 /* The file of a module, open, or NULL. */
-static struct file *open_module(struct mt_resolver *r, const struct mt_profile *profile, uint32_t module)
+static struct file *open_module(struct mt_resolver *r, const struct mt_profile *profile,
+	uint32_t module)
 {
 	if (module >= profile->module_count)
 		return NULL;
@@ -346,8 +352,8 @@ static const char *demangled(struct mt_resolver *r, const char *raw)
 	return r->demangled[id];
 }
 
-void mt_resolver_add_frame(struct mt_symbols *s, const char *function, const char *raw, const char *source,
-	uint32_t line)
+void mt_resolver_add_frame(struct mt_symbols *s, const char *function, const char *raw,
+	const char *source, uint32_t line)
 {
 	struct mt_frame frame = {.line = line};
 
@@ -367,11 +373,12 @@ char *mt_resolver_unknown(const struct mt_profile *profile, const struct mt_pc *
 	base = base ? base + 1 : path;
 	if (!*base)
 		return mt_format("0x%llx", (unsigned long long)pc->address);
-	return mt_format("%s+0x%llx", base, (unsigned long long)(pc->address - profile->modules[pc->module].bias));
+	return mt_format("%s+0x%llx", base,
+		(unsigned long long)(pc->address - profile->modules[pc->module].bias));
 }
 
-void mt_resolver_add_unknown(const struct mt_profile *profile, const struct mt_pc *pc, struct mt_symbols *s,
-	const char *source, uint32_t line)
+void mt_resolver_add_unknown(const struct mt_profile *profile, const struct mt_pc *pc,
+	struct mt_symbols *s, const char *source, uint32_t line)
 {
 	char *text = mt_resolver_unknown(profile, pc);
 
@@ -385,15 +392,19 @@ static void add_frames(struct mt_resolver *r, struct file *file, const struct mt
 	struct mt_dwarf_frame frames[MT_DWARF_FRAMES_MAX];
 	uint64_t address = pc->address - profile->modules[pc->module].bias;
 	const char *symbol = mt_elf_symbols_find(&file->symbols, address);
-	unsigned count = file->dwarf ? mt_dwarf_frames(file->dwarf, address - file->dwarf_bias, frames) : 0;
+	unsigned count =
+		file->dwarf ? mt_dwarf_frames(file->dwarf, address - file->dwarf_bias, frames) : 0;
 
 	for (unsigned i = 0; i < count; i++) {
 		const struct mt_dwarf_frame *f = &frames[i];
 		bool outermost = i + 1 == count;
-		const char *raw = f->linkage && *f->linkage ? f->linkage : outermost && symbol ? symbol : f->name;
+		const char *raw = f->linkage && *f->linkage ? f->linkage
+			: outermost && symbol               ? symbol
+							    : f->name;
 
 		if (f->linkage && *f->linkage)
-			mt_resolver_add_frame(s, demangled(r, f->linkage), f->linkage, f->source, f->line);
+			mt_resolver_add_frame(s, demangled(r, f->linkage), f->linkage, f->source,
+				f->line);
 		else if (f->name)
 			mt_resolver_add_frame(s, f->name, raw, f->source, f->line);
 		else if (raw)
@@ -407,8 +418,8 @@ static void add_frames(struct mt_resolver *r, struct file *file, const struct mt
 		mt_resolver_add_unknown(profile, pc, s, NULL, 0);
 }
 
-void mt_resolver_pc_as(struct mt_resolver *r, const struct mt_profile *profile, uint32_t id, struct mt_symbols *s,
-	uint32_t as)
+void mt_resolver_pc_as(struct mt_resolver *r, const struct mt_profile *profile, uint32_t id,
+	struct mt_symbols *s, uint32_t as)
 {
 	uint32_t first = s->frame_count;
 
@@ -431,14 +442,16 @@ void mt_resolver_pc_as(struct mt_resolver *r, const struct mt_profile *profile, 
 	}
 }
 
-void mt_resolver_pc(struct mt_resolver *r, const struct mt_profile *profile, uint32_t pc, struct mt_symbols *s)
+void mt_resolver_pc(struct mt_resolver *r, const struct mt_profile *profile, uint32_t pc,
+	struct mt_symbols *s)
 {
 	mt_resolver_pc_as(r, profile, pc, s, pc);
 }
 
 /* ---- what the program says about its leaks ---- */
 
-void mt_resolver_suppressions(struct mt_resolver *r, const struct mt_profile *profile, struct mt_symbols *s)
+void mt_resolver_suppressions(struct mt_resolver *r, const struct mt_profile *profile,
+	struct mt_symbols *s)
 {
 	struct mt_buffer text = {0};
 
@@ -448,9 +461,12 @@ void mt_resolver_suppressions(struct mt_resolver *r, const struct mt_profile *pr
 		const struct file *file = r->files[r->modules[i] - 1];
 
 		if (file->state == FILE_OPEN && still_the_same(file))
-			s->embedded = mt_embedded_text(file->fd, "__lsan_default_suppressions", &text);
+			s->embedded =
+				mt_embedded_text(file->fd, "__lsan_default_suppressions", &text);
 	}
-	s->suppressions = s->embedded == MT_EMBEDDED_TEXT ? mt_strings_add(&s->strings, (char *)text.data) : 0;
+	s->suppressions = s->embedded == MT_EMBEDDED_TEXT
+		? mt_strings_add(&s->strings, (char *)text.data)
+		: 0;
 	mt_buffer_free(&text);
 }
 
@@ -473,8 +489,8 @@ const char *mt_resolver_missing(const struct mt_resolver *resolver)
 	struct mt_resolver *r = (struct mt_resolver *)resolver; /* the sentence is a cache */
 	struct lack lacks[] = {
 		{"file was not found", "files were not found", 0, NULL},
-		{"file has another build-id than the one that ran", "files have other build-ids than those that ran",
-			0, NULL},
+		{"file has another build-id than the one that ran",
+			"files have other build-ids than those that ran", 0, NULL},
 		{"file was written over", "files were written over", 0, NULL},
 		{"file has no debug information", "files have no debug information", 0, NULL},
 		{"file lacks its .dwo files", "files lack their .dwo files", 0, NULL},
@@ -495,9 +511,9 @@ const char *mt_resolver_missing(const struct mt_resolver *resolver)
 	}
 	for (unsigned i = 0; i < sizeof lacks / sizeof *lacks; i++) {
 		if (lacks[i].count)
-			mt_buffer_printf(&text, "%s%u %s (%s%s)", text.len ? "; " : "", lacks[i].count,
-				lacks[i].count == 1 ? lacks[i].one : lacks[i].many, lacks[i].first,
-				lacks[i].count == 1 ? "" : " …");
+			mt_buffer_printf(&text, "%s%u %s (%s%s)", text.len ? "; " : "",
+				lacks[i].count, lacks[i].count == 1 ? lacks[i].one : lacks[i].many,
+				lacks[i].first, lacks[i].count == 1 ? "" : " …");
 	}
 	free(r->missing);
 	r->missing = (char *)text.data;

@@ -12,10 +12,10 @@ struct file {
 	uint8_t build_id[MT_BUILD_ID_MAX];
 	uint32_t build_id_len;
 	enum state state;
-	bool asked;        /* a pc lies in it */
-	bool loaded;       /* debug information was looked for */
+	bool asked;  /* a pc lies in it */
+	bool loaded; /* debug information was looked for */
 	bool without_lines;
-	int fd;            /* own, to notice that the file was written over; -1 */
+	int fd; /* own, to notice that the file was written over; -1 */
 	struct stat opened_stat;
 	Dwfl *dwfl;
 	Dwfl_Module *module;
@@ -25,7 +25,7 @@ struct file {
 	Dwarf *alt; /* own */
 	int alt_fd;
 	struct mt_resolver *owner;
-	bool borrowed;     /* from a library, by another resolver */
+	bool borrowed; /* from a library, by another resolver */
 	bool cache_asked;
 	struct mt_cached *cached; /* names from before; NULL: none are kept of this file */
 };
@@ -37,7 +37,7 @@ struct mt_resolver {
 	uint32_t file_count, file_capacity;
 	uint32_t *modules; /* profile's module -> file + 1; 0: not opened */
 	uint32_t module_count, module_capacity;
-	struct mt_strings raw;  /* cache of demangled names, by string id */
+	struct mt_strings raw; /* cache of demangled names, by string id */
 	char **demangled;
 	uint32_t demangled_count, demangled_capacity;
 	char *missing;
@@ -45,18 +45,19 @@ struct mt_resolver {
 
 /* The name of a pc that has none: module and offset. Caller frees. */
 char *mt_resolver_unknown(const struct mt_profile *, const struct mt_pc *);
-void mt_resolver_add_unknown(const struct mt_profile *, const struct mt_pc *, struct mt_symbols *, const char *source,
-	uint32_t line);
+void mt_resolver_add_unknown(const struct mt_profile *, const struct mt_pc *, struct mt_symbols *,
+	const char *source, uint32_t line);
 /* raw, source: NULL or empty where there is none. */
-void mt_resolver_add_frame(struct mt_symbols *, const char *function, const char *raw, const char *source,
-	uint32_t line);
+void mt_resolver_add_frame(struct mt_symbols *, const char *function, const char *raw,
+	const char *source, uint32_t line);
 
 /* ---- names from the cache, and for it (cached_frames.c); the file is open ---- */
 /* Adds the frames of a pc if the cache has them. */
-bool mt_file_cached_frames(struct file *, const struct mt_profile *, const struct mt_pc *, struct mt_symbols *);
+bool mt_file_cached_frames(struct file *, const struct mt_profile *, const struct mt_pc *,
+	struct mt_symbols *);
 /* Notes frames that the file itself gave. as: their number in the symbols. */
-void mt_file_remember(struct file *, const struct mt_profile *, const struct mt_pc *, const struct mt_symbols *,
-	uint32_t as);
+void mt_file_remember(struct file *, const struct mt_profile *, const struct mt_pc *,
+	const struct mt_symbols *, uint32_t as);
 /* Puts what was noted into the cache. */
 void mt_file_keep(const struct file *);
 

@@ -1,6 +1,7 @@
-/* Names without what stands between angle brackets: std::map<…>::insert. Only brackets of templates are taken out: operator<,
- * operator<<, operator->, operator<=> and the like stay, and so do brackets that do not close. Rust's <T as Trait>::f keeps its
- * first bracket, since nothing would be left. */
+/* Names without what stands between angle brackets: std::map<…>::insert. Only brackets of templates
+ * are taken out: operator<, operator<<, operator->, operator<=> and the like stay, and so do
+ * brackets that do not close. Rust's <T as Trait>::f keeps its first bracket, since nothing would
+ * be left. */
 #include "core/symbol/symbol.h"
 
 #include "core/base/buffer.h"
@@ -15,12 +16,15 @@ static size_t operator_len(const char *name, const char *text)
 {
 	size_t len = sizeof "operator" - 1;
 
-	if (strncmp(text, "operator", len) || (text > name && (isalnum((unsigned char)text[-1]) || text[-1] == '_')))
+	if (strncmp(text, "operator", len)
+		|| (text > name && (isalnum((unsigned char)text[-1]) || text[-1] == '_')))
 		return 0;
 	size_t signs = strspn(text + len, "<>=-");
 
-	/* operator<<int>: the last of two or more '<' before a type opens a template's arguments. */
-	if (signs > 1 && text[len + signs - 1] == '<' && !(signs == 2 && (!text[len + 2] || text[len + 2] == '(')))
+	/* operator<<int>: the last of two or more '<' before a type opens a template's
+	 * arguments. */
+	if (signs > 1 && text[len + signs - 1] == '<'
+		&& !(signs == 2 && (!text[len + 2] || text[len + 2] == '(')))
 		signs--;
 	return signs ? len + signs : 0;
 }

@@ -1,6 +1,6 @@
 /* Names for pcs: functions with inline frames, source files and lines. A pc has one or more frames,
- * innermost (most inlined) first. Symbols come from a trace's symbol block, or from the modules' files by
- * libdw; the latter runs in a thread of its own and names appear as they come. */
+ * innermost (most inlined) first. Symbols come from a trace's symbol block, or from the modules'
+ * files by libdw; the latter runs in a thread of its own and names appear as they come. */
 #ifndef MT_SYMBOL_SYMBOL_H
 #define MT_SYMBOL_SYMBOL_H
 
@@ -8,7 +8,8 @@
 #include "core/model/profile.h"
 
 struct mt_frame {
-	uint32_t function;     /* string id in symbols->strings: demangled; never empty (0x… where unknown) */
+	/* string id in symbols->strings: demangled; never empty (0x… where unknown) */
+	uint32_t function;
 	uint32_t raw_function; /* as in the symbol table */
 	uint32_t source;       /* path as in the debug information, 0 = unknown */
 	uint32_t line;         /* 0 = unknown */
@@ -19,7 +20,8 @@ struct mt_pc_symbols {
 	uint32_t first, count; /* frames; count 0 = not resolved (yet) */
 };
 
-/* Of a function: not yet; it is no wrapper of malloc, or one; it has no name but the place of its code, and is no wrapper. */
+/* Of a function: not yet; it is no wrapper of malloc, or one; it has no name but the place of its
+ * code, and is no wrapper. */
 enum { MT_JUDGED_NOT, MT_JUDGED_NONE, MT_JUDGED_WRAPPER, MT_JUDGED_PLACE };
 
 enum mt_embedded { MT_EMBEDDED_NONE, MT_EMBEDDED_TEXT, MT_EMBEDDED_UNREADABLE };
@@ -30,44 +32,54 @@ struct mt_symbols {
 	uint32_t frame_count, frame_capacity;
 	struct mt_pc_symbols *pcs; /* by pc id of the profile; markers have none */
 	uint32_t pc_count, pc_capacity;
-	uint64_t generation;       /* grows whenever something was added */
-	uint32_t suppressions;     /* string id: what the program's __lsan_default_suppressions() returns */
-	uint32_t embedded;         /* enum mt_embedded: whether it has one, and that was readable */
-	uint8_t *judged;           /* MT_JUDGED_ by string id of a function (core/query/wrappers.h) */
+	uint64_t generation; /* grows whenever something was added */
+	/* string id: what the program's __lsan_default_suppressions() returns */
+	uint32_t suppressions;
+	uint32_t embedded; /* enum mt_embedded: whether it has one, and that was readable */
+	/* MT_JUDGED_ by string id of a function (core/query/wrappers.h) */
+	uint8_t *judged;
 	uint32_t judged_strings, judged_frames, judged_by;
 };
 
 void mt_symbols_init(struct mt_symbols *);
 void mt_symbols_free(struct mt_symbols *);
 
-/* The trace's symbol block. The reader checks every number; a hostile block gives an error and leaves symbols empty. */
+/* The trace's symbol block. The reader checks every number; a hostile block gives an error and
+ * leaves symbols empty. */
 void mt_symbols_encode(const struct mt_symbols *, struct mt_buffer *out);
 int mt_symbols_decode(struct mt_symbols *, const void *payload, size_t len, struct mt_err *err);
 
 /* ---- resolving ---- */
 struct mt_resolver_options {
-	const char *sysroot;       /* modules are looked for below it first; NULL: / */
-	const char *debug_paths;   /* colon-separated further debug directories; NULL: the system's */
-	uint32_t root_pid;         /* != 0: look below /proc/PID/root first while it lives */
-	const char *cache;         /* directory of names that were looked up before, and are from now on; NULL: none */
+	const char *sysroot; /* modules are looked for below it first; NULL: / */
+	/* colon-separated further debug directories; NULL: the system's */
+	const char *debug_paths;
+	uint32_t root_pid; /* != 0: look below /proc/PID/root first while it lives */
+	/* directory of names that were looked up before, and are from now on; NULL: none */
+	const char *cache;
 };
 struct mt_resolver;
 /* Owns its libdw session; use from one thread at a time. */
 struct mt_resolver *mt_resolver_new(const struct mt_resolver_options *);
-/* Opens the file of a module at once, so that it is there after dlclose, upgrade or the program's end. */
+/* Opens the file of a module at once, so that it is there after dlclose, upgrade or the program's
+ * end. */
 void mt_resolver_module(struct mt_resolver *, const struct mt_profile *, uint32_t module);
-/* Resolves one pc into symbols (appends frames). Always leaves at least one frame. A file whose build-id differs
- * from the recorded one is not used. */
-void mt_resolver_pc(struct mt_resolver *, const struct mt_profile *, uint32_t pc, struct mt_symbols *symbols);
-/* Looks for __lsan_default_suppressions in the modules, in their order, and notes the text that it returns. The function is not
- * called: one that does more than to return a constant is noted as unreadable. */
-void mt_resolver_suppressions(struct mt_resolver *, const struct mt_profile *, struct mt_symbols *symbols);
-/* One sentence on what is missing (files not found, other build-ids, no debug information), or NULL. Owned. */
+/* Resolves one pc into symbols (appends frames). Always leaves at least one frame. A file whose
+ * build-id differs from the recorded one is not used. */
+void mt_resolver_pc(struct mt_resolver *, const struct mt_profile *, uint32_t pc,
+	struct mt_symbols *symbols);
+/* Looks for __lsan_default_suppressions in the modules, in their order, and notes the text that it
+ * returns. The function is not called: one that does more than to return a constant is noted as
+ * unreadable. */
+void mt_resolver_suppressions(struct mt_resolver *, const struct mt_profile *,
+	struct mt_symbols *symbols);
+/* One sentence on what is missing (files not found, other build-ids, no debug information), or
+ * NULL. Owned. */
 const char *mt_resolver_missing(const struct mt_resolver *);
 void mt_resolver_free(struct mt_resolver *);
-/* A resolver that keeps files for others of its thread, which resolve one after another what is much the same. borrow: uses
- * the library's files in place of its own where it has the same; give_back: lets go of them, and adds its own to them;
- * resolves nothing afterwards. */
+/* A resolver that keeps files for others of its thread, which resolve one after another what is
+ * much the same. borrow: uses the library's files in place of its own where it has the same;
+ * give_back: lets go of them, and adds its own to them; resolves nothing afterwards. */
 void mt_resolver_borrow(struct mt_resolver *, struct mt_resolver *library);
 void mt_resolver_give_back(struct mt_resolver *, struct mt_resolver *library);
 
@@ -85,7 +97,8 @@ void mt_symbolizer_wait(struct mt_symbolizer *); /* until all that was fed is re
 char *mt_symbolizer_missing(struct mt_symbolizer *);
 void mt_symbolizer_free(struct mt_symbolizer *); /* cancels at the next pc */
 
-/* Demangled (C++, Rust legacy and v0, D); mangled itself where it is none or libiberty is missing. Caller frees. */
+/* Demangled (C++, Rust legacy and v0, D); mangled itself where it is none or libiberty is missing.
+ * Caller frees. */
 char *mt_demangle(const char *raw);
 /* The name with each template's arguments as <…>. Caller frees. */
 char *mt_name_shorten(const char *name);

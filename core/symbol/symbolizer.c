@@ -1,5 +1,5 @@
-/* Resolves pcs in a thread of its own. It works on a private copy of modules and pcs and hands over finished batches, so
- * that neither side ever waits for the other's work. */
+/* Resolves pcs in a thread of its own. It works on a private copy of modules and pcs and hands over
+ * finished batches, so that neither side ever waits for the other's work. */
 #include "core/symbol/internal.h"
 
 #include <pthread.h>
@@ -63,7 +63,8 @@ static void part_extend(struct mt_profile *part, const struct mt_profile *from)
 	for (uint32_t i = part->module_count; i < from->module_count; i++) {
 		struct mt_module module = from->modules[i];
 
-		module.path = mt_strings_add(&part->strings, mt_strings_get(&from->strings, module.path));
+		module.path =
+			mt_strings_add(&part->strings, mt_strings_get(&from->strings, module.path));
 		MT_GROW(part->modules, part->module_count, part->module_capacity);
 		part->modules[part->module_count++] = module;
 	}
@@ -144,8 +145,8 @@ static void resolve(struct mt_symbolizer *s)
 
 static bool finished(const struct mt_symbolizer *s)
 {
-	return s->next_module >= s->fed.module_count &&
-		(s->next_pc >= s->fed.pc_count || s->fed.pc_count <= MT_PC_FIRST);
+	return s->next_module >= s->fed.module_count
+		&& (s->next_pc >= s->fed.pc_count || s->fed.pc_count <= MT_PC_FIRST);
 }
 
 static void *run(void *argument)

@@ -1,11 +1,13 @@
 /* The store of resolved pcs and its form in a trace's symbol block:
  *   u32 version, strings, text bytes, frames, pcs
- *   u32 suppressions: a string; u32 embedded: 0 the program has no __lsan_default_suppressions, 1 that is what it
+ *   u32 suppressions: a string; u32 embedded: 0 the program has no __lsan_default_suppressions, 1
+ *   that is what it
  *       returns, 2 it could not be read (version 2; version 1 has neither)
  *   text: the strings of ids 1…, each NUL-terminated
  *   frames: function, raw_function, source, line as u32 each, in the order of pcs
  *   pcs: u32 number of frames
- * All little-endian. That a frame is inlined follows from its place: all but the last of a pc are. */
+ * All little-endian. That a frame is inlined follows from its place: all but the last of a pc
+ * are. */
 #include "core/symbol/symbol.h"
 
 #include "core/symbol/internal.h"
@@ -142,9 +144,11 @@ static int read_header(struct block *b, const uint8_t *data, size_t len, struct 
 	uint32_t header = len >= 4 && get(data) == 1 ? HEADER_LEN_1 : HEADER_LEN;
 
 	if (len < header)
-		return mt_fail(err, -EINVAL, "The symbol block ends within its header (%zu bytes)", len);
+		return mt_fail(err, -EINVAL, "The symbol block ends within its header (%zu bytes)",
+			len);
 	if (get(data) != BLOCK_VERSION && get(data) != 1)
-		return mt_fail(err, -EINVAL, "The symbol block has version %u; this memtui reads versions 1 and %u",
+		return mt_fail(err, -EINVAL,
+			"The symbol block has version %u; this memtui reads versions 1 and %u",
 			get(data), BLOCK_VERSION);
 	b->strings = get(data + 4);
 	b->text_len = get(data + 8);
@@ -152,16 +156,19 @@ static int read_header(struct block *b, const uint8_t *data, size_t len, struct 
 	b->pcs = get(data + 16);
 	b->suppressions = header == HEADER_LEN ? get(data + 20) : 0;
 	b->embedded = header == HEADER_LEN ? get(data + 24) : MT_EMBEDDED_NONE;
-	if (header + b->text_len + (uint64_t)b->frames * FRAME_LEN + (uint64_t)b->pcs * PC_LEN != len)
-		return mt_fail(err, -EINVAL, "The symbol block has %zu bytes, but its header tells of others", len);
+	if (header + b->text_len + (uint64_t)b->frames * FRAME_LEN + (uint64_t)b->pcs * PC_LEN
+		!= len)
+		return mt_fail(err, -EINVAL,
+			"The symbol block has %zu bytes, but its header tells of others", len);
 	b->text = data + header;
 	b->frame = b->text + b->text_len;
 	b->pc = b->frame + (size_t)b->frames * FRAME_LEN;
 	if (b->strings < 1 || b->strings - 1 > b->text_len)
-		return mt_fail(err, -EINVAL, "The symbol block claims %u strings in %u bytes", b->strings,
-			b->text_len);
+		return mt_fail(err, -EINVAL, "The symbol block claims %u strings in %u bytes",
+			b->strings, b->text_len);
 	if (b->suppressions >= b->strings || b->embedded > MT_EMBEDDED_UNREADABLE)
-		return mt_fail(err, -EINVAL, "The suppressions of the symbol block name a string that is not there");
+		return mt_fail(err, -EINVAL,
+			"The suppressions of the symbol block name a string that is not there");
 	return 0;
 }
 
@@ -190,11 +197,14 @@ static int read_frames(struct block *b, struct mt_symbols *s, struct mt_err *err
 		uint32_t function = get(at), raw = get(at + 4), source = get(at + 8);
 
 		if (function >= b->strings || raw >= b->strings || source >= b->strings)
-			return mt_fail(err, -EINVAL, "Frame %u of the symbol block names a string that is not there", i);
+			return mt_fail(err, -EINVAL,
+				"Frame %u of the symbol block names a string that is not there", i);
 		if (!b->id[function])
-			return mt_fail(err, -EINVAL, "Frame %u of the symbol block has no function", i);
-		mt_symbols_add_frame(s, &(struct mt_frame){b->id[function], b->id[raw], b->id[source],
-			get(at + 12), 0});
+			return mt_fail(err, -EINVAL, "Frame %u of the symbol block has no function",
+				i);
+		mt_symbols_add_frame(s,
+			&(struct mt_frame){b->id[function], b->id[raw], b->id[source], get(at + 12),
+				0});
 	}
 	return 0;
 }
@@ -207,7 +217,8 @@ static int read_pcs(struct block *b, struct mt_symbols *s, struct mt_err *err)
 		uint32_t count = get(b->pc + (size_t)i * PC_LEN);
 
 		if (count > b->frames - first)
-			return mt_fail(err, -EINVAL, "Address %u of the symbol block claims frames beyond the last", i);
+			return mt_fail(err, -EINVAL,
+				"Address %u of the symbol block claims frames beyond the last", i);
 		MT_GROW(s->pcs, s->pc_count, s->pc_capacity);
 		s->pcs[s->pc_count++] = (struct mt_pc_symbols){count ? first : 0, count};
 		for (uint32_t k = 0; k + 1 < count; k++)
@@ -215,7 +226,8 @@ static int read_pcs(struct block *b, struct mt_symbols *s, struct mt_err *err)
 		first += count;
 	}
 	if (first != b->frames)
-		return mt_fail(err, -EINVAL, "The symbol block has frames that belong to no address");
+		return mt_fail(err, -EINVAL,
+			"The symbol block has frames that belong to no address");
 	return 0;
 }
 

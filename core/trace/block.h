@@ -10,11 +10,11 @@
 #define MT_FILE_MAGIC "memtui trace\r\n\x1a" /* 16 bytes with its NUL */
 #define MT_FILE_VERSION 2u
 #define MT_FILE_VERSION_CHECKPOINTS 3u /* the same, and there may be checkpoints */
-#define MT_BLOCK_MAGIC 0x6b6c6274u /* "tblk" */
+#define MT_BLOCK_MAGIC 0x6b6c6274u     /* "tblk" */
 #define MT_TRAILER_MAGIC "tracend\n"
 
-#define MT_PAYLOAD_MAX (64u << 20)   /* uncompressed */
-#define MT_ZSTD_RATIO_MAX 65536u     /* zstd cannot shrink further: 128 KiB take at least 3 bytes */
+#define MT_PAYLOAD_MAX (64u << 20) /* uncompressed */
+#define MT_ZSTD_RATIO_MAX 65536u   /* zstd cannot shrink further: 128 KiB take at least 3 bytes */
 #define MT_BLOCK_EVENTS_MAX 65536u
 
 struct mt_file_header {
@@ -30,11 +30,11 @@ _Static_assert(sizeof(struct mt_file_header) == 32, "file header");
 struct mt_block_header {
 	uint32_t magic;
 	uint8_t type, flags;
-	uint16_t size;         /* of this header */
-	uint32_t payload_len;  /* uncompressed */
-	uint32_t stored_len;   /* as it follows in the file */
+	uint16_t size;        /* of this header */
+	uint32_t payload_len; /* uncompressed */
+	uint32_t stored_len;  /* as it follows in the file */
 	uint32_t event_count;
-	uint32_t sequence;     /* blocks before this one */
+	uint32_t sequence; /* blocks before this one */
 	uint64_t first_ns, last_ns;
 	struct mt_trace_running running;
 	uint64_t payload_check; /* of an uncompressed payload; else 0 */

@@ -13,10 +13,17 @@ struct mt_columns {
 	uint8_t *at[MT_COLUMNS], *start[MT_COLUMNS];
 };
 
-static const uint8_t column_max[MT_COLUMNS] = { /* bytes per event */
-	[MT_COLUMN_HEAD] = 1,      [MT_COLUMN_TIME] = 10,    [MT_COLUMN_THREAD] = 5,
-	[MT_COLUMN_GROUP] = 5,     [MT_COLUMN_SIZE] = 10,    [MT_COLUMN_ADDRESS] = 11,
-	[MT_COLUMN_DISTANCE] = 10, [MT_COLUMN_PREVIOUS] = 10, [MT_COLUMN_KIND] = 6,
+static const uint8_t column_max[MT_COLUMNS] = {
+	/* bytes per event */
+	[MT_COLUMN_HEAD] = 1,
+	[MT_COLUMN_TIME] = 10,
+	[MT_COLUMN_THREAD] = 5,
+	[MT_COLUMN_GROUP] = 5,
+	[MT_COLUMN_SIZE] = 10,
+	[MT_COLUMN_ADDRESS] = 11,
+	[MT_COLUMN_DISTANCE] = 10,
+	[MT_COLUMN_PREVIOUS] = 10,
+	[MT_COLUMN_KIND] = 6,
 	[MT_COLUMN_NOTE] = 10,
 };
 
@@ -57,12 +64,12 @@ static inline unsigned encode_allocation(struct mt_columns *c, const struct mt_e
 	}
 	if (predicted != e->address) {
 		head |= HEAD_ADDRESS;
-		c->at[MT_COLUMN_ADDRESS] =
-			address_put(c->at[MT_COLUMN_ADDRESS], e->address - p->class[class].last_address);
+		c->at[MT_COLUMN_ADDRESS] = address_put(c->at[MT_COLUMN_ADDRESS],
+			e->address - p->class[class].last_address);
 	}
 	if (e->type == MT_EVENT_REALLOCATE)
-		c->at[MT_COLUMN_PREVIOUS] =
-			mt_varint_put(c->at[MT_COLUMN_PREVIOUS], mt_zigzag(p->last_released - e->previous));
+		c->at[MT_COLUMN_PREVIOUS] = mt_varint_put(c->at[MT_COLUMN_PREVIOUS],
+			mt_zigzag(p->last_released - e->previous));
 	address_learn(p, e->type, class, e->address, predicted == e->address);
 	return head;
 }
@@ -82,7 +89,8 @@ static inline unsigned encode_free(struct mt_columns *c, const struct mt_event *
 		p->free_group = e->group;
 	}
 	if (__builtin_expect(e->type == MT_EVENT_UNKNOWN_FREE, 0)) {
-		c->at[MT_COLUMN_ADDRESS] = address_put(c->at[MT_COLUMN_ADDRESS], e->address - p->unknown_address);
+		c->at[MT_COLUMN_ADDRESS] =
+			address_put(c->at[MT_COLUMN_ADDRESS], e->address - p->unknown_address);
 		p->unknown_address = e->address;
 		return head;
 	}
@@ -154,7 +162,9 @@ uint32_t mt_columns_add(struct mt_columns *c, const struct mt_event *events, uin
 			p->thread = e->thread;
 		}
 		if (!allocates(e->type))
-			head |= __builtin_expect(e->type == MT_EVENT_NOTE, 0) ? encode_note(c, e) : encode_free(c, e);
+			head |= __builtin_expect(e->type == MT_EVENT_NOTE, 0)
+				? encode_note(c, e)
+				: encode_free(c, e);
 		else if (e->number == p->next_number)
 			head |= encode_allocation(c, e);
 		else
@@ -170,7 +180,8 @@ struct mt_columns *mt_columns_new(void)
 	struct mt_columns *c = mt_alloc(sizeof *c);
 
 	for (unsigned i = 0; i < MT_COLUMNS; i++)
-		c->at[i] = c->start[i] = mt_resize(NULL, (size_t)column_max[i] * MT_BLOCK_EVENTS_MAX);
+		c->at[i] = c->start[i] =
+			mt_resize(NULL, (size_t)column_max[i] * MT_BLOCK_EVENTS_MAX);
 	return c;
 }
 

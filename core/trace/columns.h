@@ -1,5 +1,6 @@
-/* Private to core/trace: the payload of an event block. Each field goes into a stream of its own and
- * only where a simple prediction failed; a head byte per event says which did. doc/trace-format.md. */
+/* Private to core/trace: the payload of an event block. Each field goes into a stream of its own
+ * and only where a simple prediction failed; a head byte per event says which did.
+ * doc/trace-format.md. */
 #ifndef MT_TRACE_COLUMNS_H
 #define MT_TRACE_COLUMNS_H
 
@@ -23,8 +24,8 @@ struct mt_columns; /* an encoder */
 
 struct mt_columns *mt_columns_new(void);
 void mt_columns_free(struct mt_columns *);
-/* Adds events, MT_BLOCK_EVENTS_MAX at most in all, up to an allocation whose number does not follow; returns how
- * many were added. */
+/* Adds events, MT_BLOCK_EVENTS_MAX at most in all, up to an allocation whose number does not
+ * follow; returns how many were added. */
 uint32_t mt_columns_add(struct mt_columns *, const struct mt_event *, uint32_t count);
 uint64_t mt_columns_first_ns(const struct mt_columns *); /* the smallest time */
 uint64_t mt_columns_last_ns(const struct mt_columns *);  /* the largest */
@@ -36,10 +37,13 @@ struct mt_decoder;
 
 struct mt_decoder *mt_decoder_new(void);
 void mt_decoder_free(struct mt_decoder *);
-/* Begins with a payload (borrowed until the last event). wants: enum mt_trace_wants. NULL, or what is wrong with it. */
-const char *mt_decoder_start(struct mt_decoder *, const uint8_t *payload, size_t len, uint32_t event_count, unsigned wants);
-/* The next events, `room` at most; 0: there are no more, or *reason (else NULL) says why the payload makes no sense. What
- * comes before such a fault is given first. */
-uint32_t mt_decoder_next(struct mt_decoder *, struct mt_event *out, uint32_t room, const char **reason);
+/* Begins with a payload (borrowed until the last event). wants: enum mt_trace_wants. NULL, or what
+ * is wrong with it. */
+const char *mt_decoder_start(struct mt_decoder *, const uint8_t *payload, size_t len,
+	uint32_t event_count, unsigned wants);
+/* The next events, `room` at most; 0: there are no more, or *reason (else NULL) says why the
+ * payload makes no sense. What comes before such a fault is given first. */
+uint32_t mt_decoder_next(struct mt_decoder *, struct mt_event *out, uint32_t room,
+	const char **reason);
 
 #endif

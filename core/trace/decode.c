@@ -1,4 +1,5 @@
-/* From columns back to events. Without addresses neither their stream nor what predicts them is looked at. */
+/* From columns back to events. Without addresses neither their stream nor what predicts them is
+ * looked at. */
 #include "core/trace/columns.h"
 #include "core/trace/predictor.h"
 #include "core/trace/varint.h"
@@ -77,7 +78,8 @@ static inline void decode_address(struct mt_decoder *d, unsigned head, struct mt
 	address_learn(p, e->type, class, e->address, hit);
 }
 
-static inline void decode_allocation(struct mt_decoder *d, unsigned head, bool addresses, struct mt_event *e)
+static inline void decode_allocation(struct mt_decoder *d, unsigned head, bool addresses,
+	struct mt_event *e)
 {
 	struct predictor *p = &d->predictor;
 	uint16_t *context = &p->context[e->thread & (CONTEXTS - 1)];
@@ -101,7 +103,8 @@ static inline void decode_allocation(struct mt_decoder *d, unsigned head, bool a
 		p->next_number++;
 }
 
-static inline void decode_free(struct mt_decoder *d, unsigned head, bool addresses, struct mt_event *e)
+static inline void decode_free(struct mt_decoder *d, unsigned head, bool addresses,
+	struct mt_event *e)
 {
 	struct predictor *p = &d->predictor;
 	uint64_t newest = p->next_number - 1;
@@ -118,17 +121,10 @@ static inline void decode_free(struct mt_decoder *d, unsigned head, bool address
 		return;
 	}
 	switch ((head & HEAD_MODE) >> HEAD_MODE_SHIFT) {
-	case MODE_DISTANCE:
-		e->number = newest - get(d, MT_COLUMN_DISTANCE);
-		break;
-	case MODE_SAME:
-		e->number = newest - p->last_distance;
-		break;
-	case MODE_NEXT:
-		e->number = p->last_number + 1;
-		break;
-	default:
-		e->number = p->last_number - 1;
+	case MODE_DISTANCE: e->number = newest - get(d, MT_COLUMN_DISTANCE); break;
+	case MODE_SAME: e->number = newest - p->last_distance; break;
+	case MODE_NEXT: e->number = p->last_number + 1; break;
+	default: e->number = p->last_number - 1;
 	}
 	if (addresses) {
 		free_learn(p, e->type, e->number);
@@ -149,8 +145,8 @@ static void decode_note(struct mt_decoder *d, unsigned head, struct mt_event *e)
 	e->size = *last;
 }
 
-static inline __attribute__((always_inline)) uint32_t decode(struct mt_decoder *d, struct mt_event *out, uint32_t count,
-	bool addresses)
+static inline __attribute__((always_inline)) uint32_t decode(struct mt_decoder *d,
+	struct mt_event *out, uint32_t count, bool addresses)
 {
 	struct predictor *p = &d->predictor;
 	const uint8_t *heads = d->at[MT_COLUMN_HEAD];
@@ -182,14 +178,16 @@ static inline __attribute__((always_inline)) uint32_t decode(struct mt_decoder *
 
 _Static_assert(HEAD_TYPE + 1 == MT_EVENT_TYPES, "every type that a head can hold is known");
 
-uint32_t mt_decoder_next(struct mt_decoder *d, struct mt_event *out, uint32_t room, const char **reason)
+uint32_t mt_decoder_next(struct mt_decoder *d, struct mt_event *out, uint32_t room,
+	const char **reason)
 {
 	size_t left = (size_t)(d->heads_end - d->at[MT_COLUMN_HEAD]);
 	uint32_t count = left < room ? (uint32_t)left : room;
 
 	*reason = NULL;
 	if (!d->bad)
-		count = d->wants & MT_TRACE_ADDRESSES ? decode(d, out, count, true) : decode(d, out, count, false);
+		count = d->wants & MT_TRACE_ADDRESSES ? decode(d, out, count, true)
+						      : decode(d, out, count, false);
 	else
 		count = 0;
 	if (d->bad && !count)
@@ -199,7 +197,8 @@ uint32_t mt_decoder_next(struct mt_decoder *d, struct mt_event *out, uint32_t ro
 
 /* ---- beginning a block ---- */
 
-const char *mt_decoder_start(struct mt_decoder *d, const uint8_t *payload, size_t len, uint32_t event_count, unsigned wants)
+const char *mt_decoder_start(struct mt_decoder *d, const uint8_t *payload, size_t len,
+	uint32_t event_count, unsigned wants)
 {
 	static const char fault[] = "its columns have lengths that do not add up";
 	struct mt_cursor c = {payload, payload + len, false};

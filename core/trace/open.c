@@ -10,7 +10,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-int mt_trace_pread(int fd, const char *path, void *bytes, size_t len, uint64_t offset, struct mt_err *err)
+int mt_trace_pread(int fd, const char *path, void *bytes, size_t len, uint64_t offset,
+	struct mt_err *err)
 {
 	uint8_t *at = bytes;
 
@@ -23,7 +24,8 @@ int mt_trace_pread(int fd, const char *path, void *bytes, size_t len, uint64_t o
 			return mt_fail(err, -errno, "cannot read %s at offset %llu: %s", path,
 				(unsigned long long)offset, strerror(errno));
 		if (!n)
-			return mt_fail(err, -ENODATA, "%s ends at offset %llu, where more was expected", path,
+			return mt_fail(err, -ENODATA,
+				"%s ends at offset %llu, where more was expected", path,
 				(unsigned long long)offset);
 		at += n;
 		len -= (size_t)n;
@@ -34,7 +36,8 @@ int mt_trace_pread(int fd, const char *path, void *bytes, size_t len, uint64_t o
 
 static int copy_all(int from, int to, struct mt_err *err)
 {
-	static const char failed[] = "cannot spool standard input to a temporary file: %s; set TMPDIR to a "
+	static const char failed[] =
+		"cannot spool standard input to a temporary file: %s; set TMPDIR to a "
 		"directory with room";
 	char buf[65536];
 	ssize_t n;
@@ -43,7 +46,8 @@ static int copy_all(int from, int to, struct mt_err *err)
 		if (n < 0 && errno == EINTR)
 			continue;
 		if (n < 0)
-			return mt_fail(err, -errno, "cannot read standard input: %s", strerror(errno));
+			return mt_fail(err, -errno, "cannot read standard input: %s",
+				strerror(errno));
 		for (ssize_t done = 0, m; done < n; done += m) {
 			m = write(to, buf + done, (size_t)(n - done));
 			if (m < 0 && errno != EINTR)
@@ -58,7 +62,8 @@ static int copy_all(int from, int to, struct mt_err *err)
 /* pread needs a file. */
 int mt_trace_spool(struct mt_err *err)
 {
-	int fd = mt_temporary_file(NULL, err), result = fd < 0 ? 0 : copy_all(STDIN_FILENO, fd, err);
+	int fd = mt_temporary_file(NULL, err);
+	int result = fd < 0 ? 0 : copy_all(STDIN_FILENO, fd, err);
 
 	if (!result)
 		return fd;
@@ -74,20 +79,26 @@ static bool looks_like_text(const uint8_t *bytes, size_t len)
 	return true;
 }
 
-static int not_a_trace(const char *path, const struct mt_file_header *h, size_t len, struct mt_err *err)
+static int not_a_trace(const char *path, const struct mt_file_header *h, size_t len,
+	struct mt_err *err)
 {
 	size_t known = len < sizeof h->magic ? len : sizeof h->magic;
 
 	if (!len)
 		return mt_fail(err, -EINVAL, "%s is not a memtui trace: it is empty", path);
 	if (!memcmp(h->magic, MT_FILE_MAGIC, known))
-		return mt_fail(err, -EINVAL, "%s is not a memtui trace: it ends at offset %zu, within the file header", path,
-			len);
+		return mt_fail(err, -EINVAL,
+			"%s is not a memtui trace: it ends at offset %zu, within the file header",
+			path, len);
 	if (looks_like_text((const uint8_t *)h, len))
-		return mt_fail(err, -EINVAL, "%s is not a memtui trace: it is a text file; record one with "
-			"'memtui record'", path);
-	return mt_fail(err, -EINVAL, "%s is not a memtui trace: it does not begin as one; record one with "
-		"'memtui record'", path);
+		return mt_fail(err, -EINVAL,
+			"%s is not a memtui trace: it is a text file; record one with "
+			"'memtui record'",
+			path);
+	return mt_fail(err, -EINVAL,
+		"%s is not a memtui trace: it does not begin as one; record one with "
+		"'memtui record'",
+		path);
 }
 
 static int check_start(int fd, const char *path, struct mt_err *err)
@@ -103,11 +114,16 @@ static int check_start(int fd, const char *path, struct mt_err *err)
 	if ((size_t)n < sizeof h || memcmp(h.magic, MT_FILE_MAGIC, sizeof h.magic))
 		return not_a_trace(path, &h, (size_t)n, err);
 	if (h.check != mt_check(&h, offsetof(struct mt_file_header, check)))
-		return mt_fail(err, -EBADMSG, "the trace %s is damaged: its file header at offset 0 does not match its "
-			"checksum", path);
-	if (h.version < MT_FILE_VERSION || h.version > MT_FILE_VERSION_CHECKPOINTS || h.size != sizeof h)
-		return mt_fail(err, -ENOTSUP, "the trace %s has format version %u, and this memtui reads versions %u and %u: use "
-			"the memtui that recorded it", path, h.version, MT_FILE_VERSION, MT_FILE_VERSION_CHECKPOINTS);
+		return mt_fail(err, -EBADMSG,
+			"the trace %s is damaged: its file header at offset 0 does not match its "
+			"checksum",
+			path);
+	if (h.version < MT_FILE_VERSION || h.version > MT_FILE_VERSION_CHECKPOINTS
+		|| h.size != sizeof h)
+		return mt_fail(err, -ENOTSUP,
+			"the trace %s has format version %u, and this memtui reads versions %u and "
+			"%u: use the memtui that recorded it",
+			path, h.version, MT_FILE_VERSION, MT_FILE_VERSION_CHECKPOINTS);
 	return 0;
 }
 
@@ -126,8 +142,10 @@ static int open_file(const char *path, struct mt_err *err)
 	close(fd);
 	if (S_ISDIR(st.st_mode))
 		return mt_fail(err, -EISDIR, "%s is not a memtui trace: it is a directory", path);
-	return mt_fail(err, -EINVAL, "%s is not a memtui trace: it is no plain file; give a pipe as '-' on standard "
-		"input", path);
+	return mt_fail(err, -EINVAL,
+		"%s is not a memtui trace: it is no plain file; give a pipe as '-' on standard "
+		"input",
+		path);
 }
 
 static int checked(int fd, const char *name, struct mt_err *err)
@@ -144,7 +162,8 @@ int mt_trace_open(const char *path, struct mt_err *err)
 {
 	bool from_stdin = !strcmp(path, "-");
 
-	return checked(from_stdin ? mt_trace_spool(err) : open_file(path, err), from_stdin ? "standard input" : path, err);
+	return checked(from_stdin ? mt_trace_spool(err) : open_file(path, err),
+		from_stdin ? "standard input" : path, err);
 }
 
 struct mt_trace_reader *mt_trace_reader_open_spooled(int fd, struct mt_err *err)

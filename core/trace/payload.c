@@ -18,24 +18,28 @@ static int damaged(struct mt_trace_fault *fault, const char *reason)
 	return -EBADMSG;
 }
 
-static int decompress(const struct mt_trace_place *at, struct mt_trace_input *in, const uint8_t *from,
-	struct mt_buffer *to, struct mt_trace_fault *fault)
+static int decompress(const struct mt_trace_place *at, struct mt_trace_input *in,
+	const uint8_t *from, struct mt_buffer *to, struct mt_trace_fault *fault)
 {
 	if (!in->zstd)
 		in->zstd = ZSTD_createDCtx();
 	if (!in->zstd)
-		return mt_fail(&fault->err, -ENOMEM, "cannot decompress %s: out of memory", at->path);
+		return mt_fail(&fault->err, -ENOMEM, "cannot decompress %s: out of memory",
+			at->path);
 	size_t n = ZSTD_decompressDCtx(in->zstd, to->data, at->payload_len, from, at->stored_len);
-	const char *reason = ZSTD_isError(n) ? ZSTD_getErrorName(n) : "the payload has another length than its header says";
+	const char *reason = ZSTD_isError(n)
+		? ZSTD_getErrorName(n)
+		: "the payload has another length than its header says";
 
 	if (n == at->payload_len)
 		return 0;
-	snprintf(fault->reason, sizeof fault->reason, "the block's payload cannot be decompressed (%s)", reason);
+	snprintf(fault->reason, sizeof fault->reason,
+		"the block's payload cannot be decompressed (%s)", reason);
 	return -EBADMSG;
 }
 
-int mt_trace_payload(const struct mt_trace_place *at, struct mt_trace_input *in, struct mt_buffer *to,
-	struct mt_trace_fault *fault)
+int mt_trace_payload(const struct mt_trace_place *at, struct mt_trace_input *in,
+	struct mt_buffer *to, struct mt_trace_fault *fault)
 {
 	struct mt_block_header h;
 	size_t len = sizeof h + at->stored_len;
@@ -43,7 +47,8 @@ int mt_trace_payload(const struct mt_trace_place *at, struct mt_trace_input *in,
 	*fault = (struct mt_trace_fault){0};
 	in->stored.len = 0;
 	mt_buffer_reserve(&in->stored, len);
-	int result = mt_trace_pread(at->fd, at->path, in->stored.data, len, at->offset, &fault->err);
+	int result =
+		mt_trace_pread(at->fd, at->path, in->stored.data, len, at->offset, &fault->err);
 
 	if (result == -ENODATA)
 		return damaged(fault, "the file has become shorter");

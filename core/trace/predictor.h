@@ -1,5 +1,5 @@
-/* Private to core/trace: what encoder and decoder of event columns share: the head byte, and the predictions that both
- * make alike. doc/trace-format.md. */
+/* Private to core/trace: what encoder and decoder of event columns share: the head byte, and the
+ * predictions that both make alike. doc/trace-format.md. */
 #ifndef MT_TRACE_PREDICTOR_H
 #define MT_TRACE_PREDICTOR_H
 
@@ -11,13 +11,13 @@
 #define HEAD_TYPE 0x07u
 #define HEAD_THREAD 0x08u
 #define HEAD_TIME 0x10u
-#define HEAD_GROUP 0x20u   /* allocations */
+#define HEAD_GROUP 0x20u /* allocations */
 #define HEAD_SIZE 0x40u
 #define HEAD_ADDRESS 0x80u
-#define HEAD_MODE_SHIFT 5  /* frees: enum mode in two bits */
+#define HEAD_MODE_SHIFT 5 /* frees: enum mode in two bits */
 #define HEAD_MODE 0x60u
 #define HEAD_KIND 0x80u
-#define HEAD_NOTE 0x20u    /* notes: enum mt_event_note */
+#define HEAD_NOTE 0x20u /* notes: enum mt_event_note */
 
 /* How a free names its block. */
 enum mode {
@@ -40,7 +40,7 @@ struct recent {
 	uint32_t below; /* the block of this class freed before this one */
 };
 
-struct class {
+struct size_class {
 	uint64_t last_address;
 	uint32_t top; /* recent block of this class freed last: malloc hands it out next */
 	uint32_t reserved;
@@ -51,13 +51,13 @@ struct predictor {
 	uint64_t time_us, next_number, first_number;
 	uint64_t last_number, last_distance, last_released;
 	uint64_t unknown_address;
-	uint64_t note[MT_NOTES];         /* value of the last */
+	uint64_t note[MT_NOTES]; /* value of the last */
 	uint32_t thread, free_group, released;
 	uint8_t free_kind;
-	uint16_t context[CONTEXTS];      /* by thread: hash of the groups of its last allocations */
-	uint32_t group[GROUPS];          /* by context */
-	uint64_t size[SIZES];            /* by group */
-	struct class class[CLASSES];     /* by size */
+	uint16_t context[CONTEXTS]; /* by thread: hash of the groups of its last allocations */
+	uint32_t group[GROUPS];     /* by context */
+	uint64_t size[SIZES];       /* by group */
+	struct size_class class[CLASSES]; /* by size */
 	struct recent recent[RECENT + 1]; /* by number */
 };
 
@@ -103,14 +103,16 @@ static inline void push_freed(struct predictor *p, uint32_t slot)
 }
 
 /* A realloc most often stays where the block was; a plain allocation takes what was freed last. */
-static inline uint32_t address_slot(const struct predictor *p, unsigned type, const struct class *c)
+static inline uint32_t address_slot(const struct predictor *p, unsigned type,
+	const struct size_class *c)
 {
 	return type == MT_EVENT_REALLOCATE && p->released != NOT_RECENT ? p->released : c->top;
 }
 
-static inline void address_learn(struct predictor *p, unsigned type, uint32_t class, uint64_t address, bool hit)
+static inline void address_learn(struct predictor *p, unsigned type, uint32_t class,
+	uint64_t address, bool hit)
 {
-	struct class *c = &p->class[class];
+	struct size_class *c = &p->class[class];
 	struct recent *r = &p->recent[p->next_number & (RECENT - 1)];
 
 	if (type == MT_EVENT_REALLOCATE) {

@@ -1,8 +1,8 @@
-#include "core/trace/trace.h"
+#include "core/trace/reader.h"
 #include "core/trace/block.h"
 #include "core/trace/columns.h"
 #include "core/trace/open.h"
-#include "core/trace/reader.h"
+#include "core/trace/trace.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -45,7 +45,8 @@ void mt_trace_reader_note_damage(struct mt_trace_reader *r, uint64_t offset, con
 	pthread_mutex_unlock(&r->lock);
 }
 
-static int fail_at(struct mt_trace_reader *r, uint64_t offset, const char *reason, struct mt_err *err)
+static int fail_at(struct mt_trace_reader *r, uint64_t offset, const char *reason,
+	struct mt_err *err)
 {
 	mt_trace_reader_note_damage(r, offset, reason);
 	return mt_fail(err, -EBADMSG, "the trace %s is damaged at offset %llu: %s", r->path,
@@ -55,7 +56,8 @@ static int fail_at(struct mt_trace_reader *r, uint64_t offset, const char *reaso
 /* ---- block headers ---- */
 
 /* NULL, or what is wrong with a header that lies at offset in a file of `end` bytes. */
-static const char *header_fault(const struct mt_block_header *h, uint64_t offset, uint64_t end, uint32_t sequence)
+static const char *header_fault(const struct mt_block_header *h, uint64_t offset, uint64_t end,
+	uint32_t sequence)
 {
 	if (h->magic != MT_BLOCK_MAGIC)
 		return "no block begins there";
@@ -67,8 +69,8 @@ static const char *header_fault(const struct mt_block_header *h, uint64_t offset
 		return "the block is of an unknown type";
 	if (h->sequence != sequence)
 		return "blocks are missing before it";
-	if (h->payload_len > MT_PAYLOAD_MAX || h->event_count > MT_BLOCK_EVENTS_MAX ||
-	    h->payload_len / MT_ZSTD_RATIO_MAX > h->stored_len)
+	if (h->payload_len > MT_PAYLOAD_MAX || h->event_count > MT_BLOCK_EVENTS_MAX
+		|| h->payload_len / MT_ZSTD_RATIO_MAX > h->stored_len)
 		return "the block claims a length that cannot be";
 	if (!(h->flags & MT_BLOCK_COMPRESSED) && h->stored_len != h->payload_len)
 		return "the block's two lengths contradict each other";
@@ -83,15 +85,16 @@ static void add_entry(struct mt_trace_reader *r, uint64_t offset, const struct m
 {
 	MT_GROW(r->entries, r->count, r->capacity);
 	r->entries[r->count++] = (struct entry){
-		.block = {
-			.type = h->type,
-			.offset = offset,
-			.payload_len = h->payload_len,
-			.event_count = h->event_count,
-			.first_ns = h->first_ns,
-			.last_ns = h->last_ns,
-			.running = h->running,
-		},
+		.block =
+			{
+				.type = h->type,
+				.offset = offset,
+				.payload_len = h->payload_len,
+				.event_count = h->event_count,
+				.first_ns = h->first_ns,
+				.last_ns = h->last_ns,
+				.running = h->running,
+			},
 		.check = h->check,
 		.stored_len = h->stored_len,
 	};
@@ -102,17 +105,24 @@ static void add_entry(struct mt_trace_reader *r, uint64_t offset, const struct m
 
 static struct mt_trace_place place_of(const struct mt_trace_reader *r, const struct entry *e)
 {
-	return (struct mt_trace_place){.fd = r->fd, .path = r->path, .offset = e->block.offset, .check = e->check,
-		.stored_len = e->stored_len, .payload_len = e->block.payload_len};
+	return (struct mt_trace_place){
+		.fd = r->fd,
+		.path = r->path,
+		.offset = e->block.offset,
+		.check = e->check,
+		.stored_len = e->stored_len,
+		.payload_len = e->block.payload_len,
+	};
 }
 
-void mt_trace_reader_place(const struct mt_trace_reader *r, uint32_t index, struct mt_trace_place *place)
+void mt_trace_reader_place(const struct mt_trace_reader *r, uint32_t index,
+	struct mt_trace_place *place)
 {
 	*place = place_of(r, &r->entries[index]);
 }
 
-static int explain(struct mt_trace_reader *r, uint64_t offset, int code, const struct mt_trace_fault *fault,
-	struct mt_err *err)
+static int explain(struct mt_trace_reader *r, uint64_t offset, int code,
+	const struct mt_trace_fault *fault, struct mt_err *err)
 {
 	if (*fault->reason)
 		return fail_at(r, offset, fault->reason, err);
@@ -121,13 +131,14 @@ static int explain(struct mt_trace_reader *r, uint64_t offset, int code, const s
 	return code;
 }
 
-int mt_trace_reader_fault(struct mt_trace_reader *r, uint32_t index, int code, const struct mt_trace_fault *fault,
-	struct mt_err *err)
+int mt_trace_reader_fault(struct mt_trace_reader *r, uint32_t index, int code,
+	const struct mt_trace_fault *fault, struct mt_err *err)
 {
 	return explain(r, r->entries[index].block.offset, code, fault, err);
 }
 
-static int read_payload(struct mt_trace_reader *r, const struct entry *e, struct mt_buffer *to, struct mt_err *err)
+static int read_payload(struct mt_trace_reader *r, const struct entry *e, struct mt_buffer *to,
+	struct mt_err *err)
 {
 	struct mt_trace_place place = place_of(r, e);
 	struct mt_trace_fault fault;
@@ -140,7 +151,8 @@ static int read_payload(struct mt_trace_reader *r, const struct entry *e, struct
 	return result ? explain(r, e->block.offset, result, &fault, err) : 0;
 }
 
-int mt_trace_reader_payload(struct mt_trace_reader *r, uint32_t index, struct mt_buffer *buffer, struct mt_err *err)
+int mt_trace_reader_payload(struct mt_trace_reader *r, uint32_t index, struct mt_buffer *buffer,
+	struct mt_err *err)
 {
 	if (index >= r->count)
 		return mt_fail(err, -EINVAL, "the trace %s has no block %u", r->path, index);
@@ -152,9 +164,11 @@ int mt_trace_reader_payload(struct mt_trace_reader *r, uint32_t index, struct mt
 /* True when nothing but a sound trailer stands at offset. */
 static bool trailer_at(struct mt_trace_reader *r, uint64_t offset, struct mt_trailer *t)
 {
-	return r->file_bytes - offset == sizeof *t && !mt_trace_pread(r->fd, r->path, t, sizeof *t, offset, NULL) &&
-	       !memcmp(t->magic, MT_TRAILER_MAGIC, sizeof t->magic) && t->file_bytes == r->file_bytes &&
-	       t->check == mt_check(t, offsetof(struct mt_trailer, check));
+	return r->file_bytes - offset == sizeof *t
+		&& !mt_trace_pread(r->fd, r->path, t, sizeof *t, offset, NULL)
+		&& !memcmp(t->magic, MT_TRAILER_MAGIC, sizeof t->magic)
+		&& t->file_bytes == r->file_bytes
+		&& t->check == mt_check(t, offsetof(struct mt_trailer, check));
 }
 
 static int scan(struct mt_trace_reader *r, struct mt_err *err)
@@ -189,7 +203,8 @@ static int scan(struct mt_trace_reader *r, struct mt_err *err)
 	return 0;
 }
 
-/* Takes over the entries of an index; false when they do not follow each other up to the index itself. */
+/* Takes over the entries of an index; false when they do not follow each other up to the index
+ * itself. */
 static bool take_index(struct mt_trace_reader *r, const struct mt_buffer *index, uint64_t end)
 {
 	uint64_t count = index->len / sizeof(struct mt_index_entry);
@@ -200,8 +215,9 @@ static bool take_index(struct mt_trace_reader *r, const struct mt_buffer *index,
 		struct mt_index_entry e;
 
 		memcpy(&e, index->data + i * sizeof e, sizeof e);
-		if (e.offset != r->scanned || e.offset > end - sizeof e.header ||
-		    header_fault(&e.header, e.offset, end, (uint32_t)i) || e.header.type == MT_BLOCK_INDEX)
+		if (e.offset != r->scanned || e.offset > end - sizeof e.header
+			|| header_fault(&e.header, e.offset, end, (uint32_t)i)
+			|| e.header.type == MT_BLOCK_INDEX)
 			return false;
 		add_entry(r, e.offset, &e.header);
 	}
@@ -215,21 +231,23 @@ static bool load_index(struct mt_trace_reader *r)
 	struct mt_trailer t;
 	bool ok = false;
 
-	if (r->file_bytes < sizeof(struct mt_file_header) + sizeof h + sizeof t ||
-	    !trailer_at(r, r->file_bytes - sizeof t, &t))
+	if (r->file_bytes < sizeof(struct mt_file_header) + sizeof h + sizeof t
+		|| !trailer_at(r, r->file_bytes - sizeof t, &t))
 		return false;
 	uint64_t at = t.index_offset, end = r->file_bytes - sizeof t;
 
-	if (at < r->scanned || at > end - sizeof h || mt_trace_pread(r->fd, r->path, &h, sizeof h, at, NULL) ||
-	    header_fault(&h, at, end, h.sequence) || h.type != MT_BLOCK_INDEX ||
-	    at + sizeof h + h.stored_len != end)
+	if (at < r->scanned || at > end - sizeof h
+		|| mt_trace_pread(r->fd, r->path, &h, sizeof h, at, NULL)
+		|| header_fault(&h, at, end, h.sequence) || h.type != MT_BLOCK_INDEX
+		|| at + sizeof h + h.stored_len != end)
 		return false;
 	add_entry(r, at, &h);
 	struct entry self = r->entries[0];
 
 	r->count = 0;
 	r->scanned = sizeof(struct mt_file_header);
-	if (!read_payload(r, &self, &index, NULL) && take_index(r, &index, at) && r->count == h.sequence) {
+	if (!read_payload(r, &self, &index, NULL) && take_index(r, &index, at)
+		&& r->count == h.sequence) {
 		add_entry(r, at, &h);
 		ok = true;
 	}
@@ -257,7 +275,9 @@ static int read_size(struct mt_trace_reader *r, struct mt_err *err)
 	if (fstat(r->fd, &st) < 0)
 		return mt_fail(err, -errno, "cannot read %s: %s", r->path, strerror(errno));
 	if ((uint64_t)st.st_size < r->scanned)
-		return mt_fail(err, -ENODATA, "the trace %s has become shorter while it was read: open it again", r->path);
+		return mt_fail(err, -ENODATA,
+			"the trace %s has become shorter while it was read: open it again",
+			r->path);
 	r->file_bytes = (uint64_t)st.st_size;
 	return 0;
 }
@@ -266,7 +286,9 @@ struct mt_trace_reader *mt_trace_reader_open(const char *path, struct mt_err *er
 {
 	int fd = mt_trace_open(path, err);
 
-	return fd < 0 ? NULL : mt_trace_reader_open_fd(fd, strcmp(path, "-") ? path : "standard input", err);
+	return fd < 0
+		? NULL
+		: mt_trace_reader_open_fd(fd, strcmp(path, "-") ? path : "standard input", err);
 }
 
 struct mt_trace_reader *mt_trace_reader_open_fd(int fd, const char *name, struct mt_err *err)
@@ -293,8 +315,10 @@ int mt_trace_reader_refresh(struct mt_trace_reader *r, struct mt_err *err)
 	int result = read_size(r, err);
 
 	if (!result && fstat(r->fd, &st) == 0 && !st.st_nlink && strcmp(r->path, STANDARD_INPUT))
-		return mt_fail(err, -ESTALE, "the trace %s was replaced while it was read, by one without its oldest events or by "
-			"another: open it again", r->path);
+		return mt_fail(err, -ESTALE,
+			"the trace %s was replaced while it was read, by one without its oldest "
+			"events or by another: open it again",
+			r->path);
 
 	if (result)
 		return result;

@@ -1,13 +1,13 @@
-/* Event blocks are independent of each other: threads read and decode them ahead, each into a slot of its own, and the
- * calling thread takes the slots in the file's order. */
+/* Event blocks are independent of each other: threads read and decode them ahead, each into a slot
+ * of its own, and the calling thread takes the slots in the file's order. */
 #include "core/trace/block.h"
 #include "core/trace/columns.h"
 #include "core/trace/reader.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -54,8 +54,8 @@ static void decoding_free(struct decoding *d)
 }
 
 /* Reads a block and begins with it. */
-static int decoding_start(struct decoding *d, const struct mt_trace_reader *reader, uint32_t index, unsigned wants,
-	struct mt_trace_fault *fault)
+static int decoding_start(struct decoding *d, const struct mt_trace_reader *reader, uint32_t index,
+	unsigned wants, struct mt_trace_fault *fault)
 {
 	struct mt_trace_place place;
 
@@ -63,8 +63,10 @@ static int decoding_start(struct decoding *d, const struct mt_trace_reader *read
 		d->decoder = mt_decoder_new();
 	mt_trace_reader_place(reader, index, &place);
 	int result = mt_trace_payload(&place, &d->input, &d->payload, fault);
-	const char *reason = result ? NULL : mt_decoder_start(d->decoder, d->payload.data, d->payload.len,
-		mt_trace_reader_block(reader, index)->event_count, wants);
+	const char *reason = result
+		? NULL
+		: mt_decoder_start(d->decoder, d->payload.data, d->payload.len,
+			mt_trace_reader_block(reader, index)->event_count, wants);
 
 	if (!reason)
 		return result;
@@ -72,8 +74,8 @@ static int decoding_start(struct decoding *d, const struct mt_trace_reader *read
 	return -EBADMSG;
 }
 
-static uint32_t decoding_next(struct decoding *d, struct mt_event *events, uint32_t room, int *result,
-	struct mt_trace_fault *fault)
+static uint32_t decoding_next(struct decoding *d, struct mt_event *events, uint32_t room,
+	int *result, struct mt_trace_fault *fault)
 {
 	const char *reason;
 	uint32_t count = mt_decoder_next(d->decoder, events, room, &reason);
@@ -94,7 +96,8 @@ static void fill(struct scan *s, struct decoding *d, struct slot *slot, uint32_t
 	slot->count = 0;
 	slot->result = decoding_start(d, s->reader, index, s->wanted->wants, &slot->fault);
 	while (!slot->result && left) {
-		count = decoding_next(d, slot->events + slot->count, left, &slot->result, &slot->fault);
+		count = decoding_next(d, slot->events + slot->count, left, &slot->result,
+			&slot->fault);
 		slot->count += count;
 		left -= count;
 	}
@@ -139,7 +142,8 @@ static int consume_ahead(struct scan *s, uint32_t index)
 	if (slot->count)
 		result = s->wanted->events(s->wanted->context, index, slot->events, slot->count);
 	if (!result && slot->result)
-		result = mt_trace_reader_fault(s->reader, index, slot->result, &slot->fault, s->err);
+		result =
+			mt_trace_reader_fault(s->reader, index, slot->result, &slot->fault, s->err);
 	pthread_mutex_lock(&s->mutex);
 	slot->ready = false;
 	s->taken++;
@@ -148,7 +152,8 @@ static int consume_ahead(struct scan *s, uint32_t index)
 	return result;
 }
 
-/* The program's signals are the calling thread's. Where no thread can be had, the calling one does all. */
+/* The program's signals are the calling thread's. Where no thread can be had, the calling one does
+ * all. */
 static void start_threads(struct scan *s, uint32_t count)
 {
 	sigset_t all, before;
@@ -160,7 +165,8 @@ static void start_threads(struct scan *s, uint32_t count)
 	pthread_cond_init(&s->ready, NULL);
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &before);
-	while (s->thread_count < count && !pthread_create(&s->threads[s->thread_count], NULL, work, s))
+	while (s->thread_count < count
+		&& !pthread_create(&s->threads[s->thread_count], NULL, work, s))
 		s->thread_count++;
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
 }
@@ -192,7 +198,8 @@ static int consume_here(struct scan *s, struct decoding *d, struct mt_event *bat
 	int result = decoding_start(d, s->reader, index, s->wanted->wants, &fault);
 
 	while (!result && left) {
-		uint32_t count = decoding_next(d, batch, left < BATCH ? left : BATCH, &result, &fault);
+		uint32_t count =
+			decoding_next(d, batch, left < BATCH ? left : BATCH, &result, &fault);
 
 		left -= count;
 		if (!result) {
@@ -213,14 +220,17 @@ static void choose_blocks(struct scan *s)
 
 	s->blocks = mt_resize(NULL, ((size_t)(w->end - w->first) + 1) * sizeof *s->blocks);
 	for (uint32_t i = w->first; i < w->end; i++)
-		if (mt_trace_reader_block(s->reader, i)->type == MT_BLOCK_EVENTS && !(w->skip && w->skip(w->context, i)))
+		if (mt_trace_reader_block(s->reader, i)->type == MT_BLOCK_EVENTS
+			&& !(w->skip && w->skip(w->context, i)))
 			s->blocks[s->block_count++] = i;
 }
 
 static uint32_t thread_count(const struct scan *s)
 {
 	long processors = sysconf(_SC_NPROCESSORS_ONLN);
-	uint32_t count = s->wanted->workers ? s->wanted->workers : processors > 0 ? (uint32_t)processors : 1;
+	uint32_t count = s->wanted->workers ? s->wanted->workers
+		: processors > 0            ? (uint32_t)processors
+					    : 1;
 
 	if (count > WORKERS_MAX)
 		count = WORKERS_MAX;
@@ -241,13 +251,15 @@ static int consume_all(struct scan *s, struct decoding *d, struct mt_event *batc
 		if (w->block)
 			result = w->block(w->context, i);
 		if (wanted && !result)
-			result = s->thread_count ? consume_ahead(s, i) : consume_here(s, d, batch, i);
+			result = s->thread_count ? consume_ahead(s, i)
+						 : consume_here(s, d, batch, i);
 		at += wanted;
 	}
 	return result;
 }
 
-int mt_trace_reader_scan(struct mt_trace_reader *reader, const struct mt_trace_scan *wanted, struct mt_err *err)
+int mt_trace_reader_scan(struct mt_trace_reader *reader, const struct mt_trace_scan *wanted,
+	struct mt_err *err)
 {
 	struct scan s = {.reader = reader, .wanted = wanted, .err = err};
 	struct decoding d = {0};
@@ -294,9 +306,19 @@ int mt_trace_reader_events(struct mt_trace_reader *r, uint32_t index,
 	const struct mt_trace_block *block = mt_trace_reader_block(r, index);
 
 	if (!block)
-		return mt_fail(err, -EINVAL, "the trace %s has no block %u", mt_trace_reader_path(r), index);
+		return mt_fail(err, -EINVAL, "the trace %s has no block %u",
+			mt_trace_reader_path(r), index);
 	if (block->type != MT_BLOCK_EVENTS)
-		return mt_fail(err, -EINVAL, "block %u of the trace %s holds no events", index, mt_trace_reader_path(r));
-	return mt_trace_reader_scan(r, &(struct mt_trace_scan){.first = index, .end = index + 1, .workers = 1,
-		.wants = MT_TRACE_ADDRESSES, .events = visit_each, .context = &one}, err);
+		return mt_fail(err, -EINVAL, "block %u of the trace %s holds no events", index,
+			mt_trace_reader_path(r));
+	return mt_trace_reader_scan(r,
+		&(struct mt_trace_scan){
+			.first = index,
+			.end = index + 1,
+			.workers = 1,
+			.wants = MT_TRACE_ADDRESSES,
+			.events = visit_each,
+			.context = &one,
+		},
+		err);
 }

@@ -1,35 +1,38 @@
-/* The trace file: self-delimiting blocks; every prefix can be read. doc/trace-format.md describes it.
- * This folder knows bytes, blocks and events; what they mean together is the model's. */
+/* The trace file: self-delimiting blocks; every prefix can be read. doc/trace-format.md describes
+ * it. This folder knows bytes, blocks and events; what they mean together is the model's. */
 #ifndef MT_TRACE_TRACE_H
 #define MT_TRACE_TRACE_H
 
-#include "core/base/err.h"
 #include "core/base/buffer.h"
+#include "core/base/err.h"
 
 #include <stdbool.h>
 #include <stdint.h>
 
 enum mt_event_type {
-	MT_EVENT_ALLOCATE,    /* number = own, counted from 0; address, size, group */
-	MT_EVENT_REALLOCATE,  /* as ALLOCATE; previous = number of the block it continues */
-	MT_EVENT_FREE,        /* number = the block's */
-	MT_EVENT_RELEASE,     /* first half of a realloc: number = the block's */
-	MT_EVENT_RESTORE,     /* the realloc failed: number = the block's */
+	MT_EVENT_ALLOCATE,     /* number = own, counted from 0; address, size, group */
+	MT_EVENT_REALLOCATE,   /* as ALLOCATE; previous = number of the block it continues */
+	MT_EVENT_FREE,         /* number = the block's */
+	MT_EVENT_RELEASE,      /* first half of a realloc: number = the block's */
+	MT_EVENT_RESTORE,      /* the realloc failed: number = the block's */
 	MT_EVENT_UNKNOWN_FREE, /* address of a block never seen */
 	MT_EVENT_IMPLIED_FREE, /* number = a block whose free must have been lost */
-	MT_EVENT_NOTE,        /* more about the event before: kind = enum mt_event_note, size = its value */
+	/* more about the event before: kind = enum mt_event_note, size = its value */
+	MT_EVENT_NOTE,
 	MT_EVENT_TYPES,
 };
 
 enum mt_event_note {
-	MT_NOTE_USABLE,     /* usable size of the block just allocated, where it does not follow from the size */
+	/* usable size of the block just allocated, where it does not follow from the size */
+	MT_NOTE_USABLE,
 	MT_NOTE_FREE_STACK, /* call-tree node of the free */
 	MT_NOTES,
 };
 
 struct mt_event {
 	uint8_t type;
-	uint8_t kind;    /* of a free: MT_KIND_FREE, _DELETE, …; of an allocation 0: its group says it; of a note */
+	/* of a free: MT_KIND_FREE, _DELETE, …; of an allocation 0: its group says it; of a note */
+	uint8_t kind;
 	uint32_t thread; /* index */
 	uint32_t group;
 	uint64_t time_ns; /* as written to the microsecond */
@@ -42,20 +45,21 @@ struct mt_trace_running {
 };
 
 enum mt_block_type {
-	MT_BLOCK_START = 1,  /* who, when, command line */
-	MT_BLOCK_STRINGS,    /* each: payload written and read by core/model/definitions.c */
+	MT_BLOCK_START = 1, /* who, when, command line */
+	MT_BLOCK_STRINGS,   /* each: payload written and read by core/model/definitions.c */
 	MT_BLOCK_MODULES,
 	MT_BLOCK_THREADS,
 	MT_BLOCK_PCS,
 	MT_BLOCK_NODES,
-	MT_BLOCK_GROUPS,     /* leaf nodes of new groups */
+	MT_BLOCK_GROUPS, /* leaf nodes of new groups */
 	MT_BLOCK_EVENTS,
 	MT_BLOCK_SYMBOLS,
-	MT_BLOCK_TOTALS,     /* per-group totals, info, timeline at the end */
-	MT_BLOCK_INFO,       /* info and counters so far: losses, end */
-	MT_BLOCK_INDEX,      /* footer: places of all blocks */
-	MT_BLOCK_LOG,        /* maps, calls, markers, pauses, gaps: written like a definition */
-	MT_BLOCK_CHECKPOINT, /* totals and live blocks so far, in several parts: core/model/checkpoint.h */
+	MT_BLOCK_TOTALS, /* per-group totals, info, timeline at the end */
+	MT_BLOCK_INFO,   /* info and counters so far: losses, end */
+	MT_BLOCK_INDEX,  /* footer: places of all blocks */
+	MT_BLOCK_LOG,    /* maps, calls, markers, pauses, gaps: written like a definition */
+	/* totals and live blocks so far, in several parts: core/model/checkpoint.h */
+	MT_BLOCK_CHECKPOINT,
 	MT_BLOCK_TYPES,
 };
 
@@ -64,39 +68,47 @@ struct mt_trace_writer;
 
 /* fd: taken (closed by close). It must be writable; it may be a pipe. */
 struct mt_trace_writer *mt_trace_writer_new(int fd, struct mt_err *err);
-/* The same for a trace that may hold checkpoints; fd can be read, too. Memtuis before them say that they cannot read it. */
+/* The same for a trace that may hold checkpoints; fd can be read, too. Memtuis before them say that
+ * they cannot read it. */
 struct mt_trace_writer *mt_trace_writer_new_with_checkpoints(int fd, struct mt_err *err);
-/* Adds an event to the open event block, which flush closes; one event more than 64 K closes it too, with the
- * running totals of the last flush. Numbers of allocations follow each other. */
+/* Adds an event to the open event block, which flush closes; one event more than 64 K closes it
+ * too, with the running totals of the last flush. Numbers of allocations follow each other. */
 void mt_trace_writer_event(struct mt_trace_writer *, const struct mt_event *);
-/* The same without a copy: the event to be filled in before the next call of any of these functions. What events of
- * its type do not use may hold anything. */
+/* The same without a copy: the event to be filled in before the next call of any of these
+ * functions. What events of its type do not use may hold anything. */
 static inline struct mt_event *mt_trace_writer_next(struct mt_trace_writer *);
-/* Whether the open event block is full: then write new definitions that its events name, and flush. */
+/* Whether the open event block is full: then write new definitions that its events name, and
+ * flush. */
 bool mt_trace_writer_full(const struct mt_trace_writer *);
-/* Writes one block with this payload at once (compressed when that is smaller). Definitions that events
- * name must be written before the flush of these events. The first error sticks and is returned ever after. */
-int mt_trace_writer_block(struct mt_trace_writer *, enum mt_block_type, const void *payload, size_t len,
+/* Writes one block with this payload at once (compressed when that is smaller). Definitions that
+ * events name must be written before the flush of these events. The first error sticks and is
+ * returned ever after. */
+int mt_trace_writer_block(struct mt_trace_writer *, enum mt_block_type, const void *payload,
+	size_t len, struct mt_err *err);
+int mt_trace_writer_flush(struct mt_trace_writer *, const struct mt_trace_running *,
 	struct mt_err *err);
-int mt_trace_writer_flush(struct mt_trace_writer *, const struct mt_trace_running *, struct mt_err *err);
 /* Writes the index and trailer. */
 int mt_trace_writer_finish(struct mt_trace_writer *, struct mt_err *err);
 uint64_t mt_trace_writer_bytes(const struct mt_trace_writer *);
 uint32_t mt_trace_writer_count(const struct mt_trace_writer *); /* blocks so far */
-/* A block made ahead of its time: appended to made as it will stand in the file, but for its number. */
-void mt_trace_writer_make(struct mt_trace_writer *, enum mt_block_type, uint64_t time_ns, const void *payload, size_t len,
-	struct mt_buffer *made);
+/* A block made ahead of its time: appended to made as it will stand in the file, but for its
+ * number. */
+void mt_trace_writer_make(struct mt_trace_writer *, enum mt_block_type, uint64_t time_ns,
+	const void *payload, size_t len, struct mt_buffer *made);
 /* Writes blocks that were made. */
 int mt_trace_writer_put(struct mt_trace_writer *, const struct mt_buffer *made, struct mt_err *err);
-/* Bytes of the blocks from first on that copy takes over. Only with checkpoints, as all that follows. */
+/* Bytes of the blocks from first on that copy takes over. Only with checkpoints, as all that
+ * follows. */
 uint64_t mt_trace_writer_copied(const struct mt_trace_writer *, uint32_t first);
-/* Goes on in another file: takes fd. Nothing may be open. What was written so far stays until keep, or comes back. */
+/* Goes on in another file: takes fd. Nothing may be open. What was written so far stays until keep,
+ * or comes back. */
 int mt_trace_writer_switch(struct mt_trace_writer *, int fd, struct mt_err *err);
-/* From the file before: the blocks from *next on that are neither definitions nor log, about `most` bytes of them; moves
- * *next. 1: there are more. */
-int mt_trace_writer_copy(struct mt_trace_writer *, uint32_t *next, uint64_t most, struct mt_err *err);
+/* From the file before: the blocks from *next on that are neither definitions nor log, about `most`
+ * bytes of them; moves *next. 1: there are more. */
+int mt_trace_writer_copy(struct mt_trace_writer *, uint32_t *next, uint64_t most,
+	struct mt_err *err);
 void mt_trace_writer_keep(struct mt_trace_writer *);
-void mt_trace_writer_back(struct mt_trace_writer *); /* errors since the switch are forgotten */
+void mt_trace_writer_back(struct mt_trace_writer *);    /* errors since the switch are forgotten */
 int mt_trace_writer_fd(const struct mt_trace_writer *); /* borrowed */
 void mt_trace_writer_free(struct mt_trace_writer *);
 
@@ -117,20 +129,22 @@ static inline struct mt_event *mt_trace_writer_next(struct mt_trace_writer *w)
 	return &queue->events[queue->count++];
 }
 
-/* ---- reading ---- Several threads may go over one reader's blocks at once, as long as nobody refreshes it. */
+/* ---- reading ---- Several threads may go over one reader's blocks at once, as long as nobody
+ * refreshes it. */
 struct mt_trace_reader;
 
 struct mt_trace_block {
 	enum mt_block_type type;
-	uint64_t offset;       /* in the file, for messages */
-	uint32_t payload_len;  /* uncompressed */
-	uint32_t event_count;  /* of MT_BLOCK_EVENTS */
+	uint64_t offset;      /* in the file, for messages */
+	uint32_t payload_len; /* uncompressed */
+	uint32_t event_count; /* of MT_BLOCK_EVENTS */
 	uint64_t first_ns, last_ns;
 	struct mt_trace_running running;
 };
 
-/* Opens path ("-": standard input, spooled into a 0600 temporary file). Finds the blocks by the index, or
- * scans their headers where there is none. A damaged tail is not an error: see truncated. */
+/* Opens path ("-": standard input, spooled into a 0600 temporary file). Finds the blocks by the
+ * index, or scans their headers where there is none. A damaged tail is not an error: see
+ * truncated. */
 struct mt_trace_reader *mt_trace_reader_open(const char *path, struct mt_err *err);
 /* The same of a file just written, by its descriptor, which is taken; name: for messages. */
 struct mt_trace_reader *mt_trace_reader_open_fd(int fd, const char *name, struct mt_err *err);
@@ -148,13 +162,16 @@ uint64_t mt_trace_reader_file_bytes(const struct mt_trace_reader *);
 uint64_t mt_trace_reader_damage(const struct mt_trace_reader *, const char **reason);
 /* The loader found the trace senseless from here on (the smallest offset is kept). */
 void mt_trace_reader_note_damage(struct mt_trace_reader *, uint64_t offset, const char *reason);
-/* All damage so far was in blocks without which nothing is missing; and whether that is so still. */
+/* All damage so far was in blocks without which nothing is missing; and whether that is so
+ * still. */
 void mt_trace_reader_pass_over(struct mt_trace_reader *);
 bool mt_trace_reader_passed_over(const struct mt_trace_reader *);
 const char *mt_trace_reader_path(const struct mt_trace_reader *); /* for messages */
 /* Reads and checks one block's payload into buffer (replaced). Errors name the offset. */
-int mt_trace_reader_payload(struct mt_trace_reader *, uint32_t index, struct mt_buffer *buffer, struct mt_err *err);
-/* Reads an event block: calls visit for each event in order until it returns non-zero, which is returned. */
+int mt_trace_reader_payload(struct mt_trace_reader *, uint32_t index, struct mt_buffer *buffer,
+	struct mt_err *err);
+/* Reads an event block: calls visit for each event in order until it returns non-zero, which is
+ * returned. */
 int mt_trace_reader_events(struct mt_trace_reader *, uint32_t index,
 	int (*visit)(void *context, const struct mt_event *), void *context, struct mt_err *err);
 
@@ -162,12 +179,12 @@ enum mt_trace_wants {
 	MT_TRACE_ADDRESSES = 1, /* else they are 0: they cost time */
 };
 
-/* Going over many blocks. Threads decode event blocks ahead; the calling thread is given everything in the file's order.
- * A callback that returns non-zero ends it, and that is returned. */
+/* Going over many blocks. Threads decode event blocks ahead; the calling thread is given everything
+ * in the file's order. A callback that returns non-zero ends it, and that is returned. */
 struct mt_trace_scan {
 	uint32_t first, end; /* blocks [first, end) */
 	unsigned wants;
-	uint32_t workers;    /* threads; 1: the calling one alone; 0: as the processors are */
+	uint32_t workers; /* threads; 1: the calling one alone; 0: as the processors are */
 	/* Whether an event block is to be left out; asked ahead of time, in order. NULL: none. */
 	bool (*skip)(void *context, uint32_t index);
 	/* Events of one block, in one call or several; the last one's are gone after it. */
@@ -177,6 +194,7 @@ struct mt_trace_scan {
 	void *context;
 };
 /* Errors as of mt_trace_reader_events, once what stands before the damage was visited. */
-int mt_trace_reader_scan(struct mt_trace_reader *, const struct mt_trace_scan *, struct mt_err *err);
+int mt_trace_reader_scan(struct mt_trace_reader *, const struct mt_trace_scan *,
+	struct mt_err *err);
 
 #endif

@@ -1,5 +1,5 @@
-/* Variable-length integers (LEB128: seven bits a byte, low bits first, at most ten bytes), and a cursor
- * that reads them from bytes nobody vouches for. */
+/* Variable-length integers (LEB128: seven bits a byte, low bits first, at most ten bytes), and a
+ * cursor that reads them from bytes nobody vouches for. */
 #ifndef MT_TRACE_VARINT_H
 #define MT_TRACE_VARINT_H
 
@@ -12,8 +12,8 @@
 
 #define MT_VARINT_MAX 10
 
-/* Writes at `at`, which has room for MT_VARINT_MAX bytes; returns the end. Whether a short value takes one byte
- * or two is often a coin's toss: no branch for that. */
+/* Writes at `at`, which has room for MT_VARINT_MAX bytes; returns the end. Whether a short value
+ * takes one byte or two is often a coin's toss: no branch for that. */
 static inline uint8_t *mt_varint_put(uint8_t *at, uint64_t value)
 {
 	if (__builtin_expect(value < 0x4000, 1)) {

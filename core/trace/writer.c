@@ -1,7 +1,7 @@
-#include "core/trace/trace.h"
 #include "core/trace/block.h"
 #include "core/trace/columns.h"
 #include "core/trace/open.h"
+#include "core/trace/trace.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -23,10 +23,10 @@ struct mt_trace_writer {
 	uint32_t events; /* in the open event block, without the queue's */
 	struct mt_columns *columns;
 	ZSTD_CCtx *zstd;
-	struct mt_buffer payload; /* of the event block being closed */
-	struct mt_buffer out;     /* header and stored payload, for one write */
+	struct mt_buffer payload;        /* of the event block being closed */
+	struct mt_buffer out;            /* header and stored payload, for one write */
 	struct mt_trace_running running; /* as last flushed */
-	struct mt_err err;        /* the first error; sticks */
+	struct mt_err err;               /* the first error; sticks */
 	uint32_t version;
 	struct mt_trace_writer_file aside; /* what was written before a switch */
 };
@@ -49,14 +49,10 @@ static const char *advice(int error)
 {
 	switch (error) {
 	case ENOSPC:
-	case EDQUOT:
-		return "free space or record to another place with -o";
-	case EFBIG:
-		return "raise the file size limit (ulimit -f) or record to another file system";
-	case EPIPE:
-		return "the reader of the pipe has gone";
-	default:
-		return "check the file system or record to another place with -o";
+	case EDQUOT: return "free space or record to another place with -o";
+	case EFBIG: return "raise the file size limit (ulimit -f) or record to another file system";
+	case EPIPE: return "the reader of the pipe has gone";
+	default: return "check the file system or record to another place with -o";
 	}
 }
 
@@ -64,7 +60,8 @@ static int fail_write(struct mt_trace_writer *w, int error)
 {
 	char name[256];
 
-	return mt_fail(&w->err, -error, "cannot write to %s: %s; what stands there up to now can be opened; %s",
+	return mt_fail(&w->err, -error,
+		"cannot write to %s: %s; what stands there up to now can be opened; %s",
 		file_name(w->file.fd, name, sizeof name), strerror(error), advice(error));
 }
 
@@ -94,7 +91,8 @@ static int write_all(struct mt_trace_writer *w, const void *bytes, size_t len)
 }
 
 /* Appends the payload as it is stored to out; returns whether it is compressed. */
-static bool store_payload(struct mt_trace_writer *w, const void *payload, size_t len, struct mt_buffer *out)
+static bool store_payload(struct mt_trace_writer *w, const void *payload, size_t len,
+	struct mt_buffer *out)
 {
 	size_t bound = ZSTD_compressBound(len);
 
@@ -110,8 +108,8 @@ static bool store_payload(struct mt_trace_writer *w, const void *payload, size_t
 }
 
 /* Appends the block to out, all but its number and check. */
-static void make_block(struct mt_trace_writer *w, struct mt_block_header *h, const void *payload, size_t len,
-	struct mt_buffer *out)
+static void make_block(struct mt_trace_writer *w, struct mt_block_header *h, const void *payload,
+	size_t len, struct mt_buffer *out)
 {
 	size_t at = out->len;
 
@@ -145,10 +143,12 @@ static int put_blocks(struct mt_trace_writer *w, const struct mt_buffer *made)
 	return write_all(w, made->data, made->len);
 }
 
-static int write_block(struct mt_trace_writer *w, struct mt_block_header *h, const void *payload, size_t len)
+static int write_block(struct mt_trace_writer *w, struct mt_block_header *h, const void *payload,
+	size_t len)
 {
 	if (len > MT_PAYLOAD_MAX)
-		return mt_fail(&w->err, -EFBIG, "cannot write a block of %zu bytes to the trace: at most %u fit", len,
+		return mt_fail(&w->err, -EFBIG,
+			"cannot write a block of %zu bytes to the trace: at most %u fit", len,
 			MT_PAYLOAD_MAX);
 	w->out.len = 0;
 	make_block(w, h, payload, len, &w->out);
@@ -222,15 +222,18 @@ void mt_trace_writer_encode(struct mt_trace_writer *w)
 
 	w->queue.count = 0;
 	while (at < end) {
-		uint32_t room = MT_BLOCK_EVENTS_MAX - w->events, count = (uint32_t)(end - at) < room ? (uint32_t)(end - at) : room;
+		uint32_t room = MT_BLOCK_EVENTS_MAX - w->events;
+		uint32_t count = (uint32_t)(end - at) < room ? (uint32_t)(end - at) : room;
 		uint32_t added = mt_columns_add(w->columns, at, count);
 
 		at += added;
 		w->events += added;
 		if (added < count) {
 			if (!w->err.code)
-				mt_fail(&w->err, -EINVAL, "cannot write allocation %llu to the trace: its number does not follow "
-					"the one before; this is a fault of memtui", (unsigned long long)at->number);
+				mt_fail(&w->err, -EINVAL,
+					"cannot write allocation %llu to the trace: its number "
+					"does not follow the one before; this is a fault of memtui",
+					(unsigned long long)at->number);
 			at++;
 		} else if (at < end) {
 			close_events(w);
@@ -248,8 +251,8 @@ bool mt_trace_writer_full(const struct mt_trace_writer *w)
 	return w->events + w->queue.count >= MT_BLOCK_EVENTS_MAX;
 }
 
-int mt_trace_writer_block(struct mt_trace_writer *w, enum mt_block_type type, const void *payload, size_t len,
-	struct mt_err *err)
+int mt_trace_writer_block(struct mt_trace_writer *w, enum mt_block_type type, const void *payload,
+	size_t len, struct mt_err *err)
 {
 	struct mt_block_header h = {.type = (uint8_t)type};
 
@@ -258,7 +261,8 @@ int mt_trace_writer_block(struct mt_trace_writer *w, enum mt_block_type type, co
 	return sticky(w, err);
 }
 
-int mt_trace_writer_flush(struct mt_trace_writer *w, const struct mt_trace_running *running, struct mt_err *err)
+int mt_trace_writer_flush(struct mt_trace_writer *w, const struct mt_trace_running *running,
+	struct mt_err *err)
 {
 	mt_trace_writer_encode(w);
 	w->running = *running;
@@ -303,8 +307,8 @@ int mt_trace_writer_fd(const struct mt_trace_writer *w)
 	return w->file.fd;
 }
 
-void mt_trace_writer_make(struct mt_trace_writer *w, enum mt_block_type type, uint64_t time_ns, const void *payload,
-	size_t len, struct mt_buffer *made)
+void mt_trace_writer_make(struct mt_trace_writer *w, enum mt_block_type type, uint64_t time_ns,
+	const void *payload, size_t len, struct mt_buffer *made)
 {
 	struct mt_block_header h = {.type = (uint8_t)type, .first_ns = time_ns, .last_ns = time_ns};
 
@@ -320,10 +324,12 @@ int mt_trace_writer_put(struct mt_trace_writer *w, const struct mt_buffer *made,
 
 static bool is_copied(const struct mt_index_entry *e)
 {
-	return e->header.type == MT_BLOCK_EVENTS || e->header.type == MT_BLOCK_CHECKPOINT || e->header.type == MT_BLOCK_INFO;
+	return e->header.type == MT_BLOCK_EVENTS || e->header.type == MT_BLOCK_CHECKPOINT
+		|| e->header.type == MT_BLOCK_INFO;
 }
 
-static const struct mt_index_entry *entry_at(const struct mt_trace_writer_file *file, uint32_t index)
+static const struct mt_index_entry *entry_at(const struct mt_trace_writer_file *file,
+	uint32_t index)
 {
 	return (const struct mt_index_entry *)(const void *)file->index.data + index;
 }
@@ -334,7 +340,8 @@ uint64_t mt_trace_writer_copied(const struct mt_trace_writer *w, uint32_t first)
 
 	for (; first < w->file.sequence; first++)
 		if (is_copied(entry_at(&w->file, first)))
-			bytes += sizeof(struct mt_block_header) + entry_at(&w->file, first)->header.stored_len;
+			bytes += sizeof(struct mt_block_header)
+				+ entry_at(&w->file, first)->header.stored_len;
 	return bytes;
 }
 
@@ -346,7 +353,8 @@ int mt_trace_writer_switch(struct mt_trace_writer *w, int fd, struct mt_err *err
 	return sticky(w, err);
 }
 
-int mt_trace_writer_copy(struct mt_trace_writer *w, uint32_t *next, uint64_t most, struct mt_err *err)
+int mt_trace_writer_copy(struct mt_trace_writer *w, uint32_t *next, uint64_t most,
+	struct mt_err *err)
 {
 	uint64_t end = w->file.bytes + most;
 	struct mt_buffer block = {0};
@@ -358,7 +366,8 @@ int mt_trace_writer_copy(struct mt_trace_writer *w, uint32_t *next, uint64_t mos
 			continue;
 		block.len = 0;
 		mt_buffer_add(&block, NULL, sizeof e->header + e->header.stored_len);
-		if (!mt_trace_pread(w->aside.fd, "the trace", block.data, block.len, e->offset, &w->err))
+		if (!mt_trace_pread(w->aside.fd, "the trace", block.data, block.len, e->offset,
+			    &w->err))
 			put_blocks(w, &block);
 	}
 	mt_buffer_free(&block);

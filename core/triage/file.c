@@ -13,12 +13,14 @@
 
 #define SIZE_MAX_OF_FILE (8u << 20)
 #define NAME_LEN_MAX 200
-#define TRIES 10             /* for the lock, 5 ms apart: another memtui holds it while it writes one file */
+/* for the lock, 5 ms apart: another memtui holds it while it writes one file */
+#define TRIES 10
 #define HINT "--triage FILE names another"
 
 char *mt_triage_path(const char *program)
 {
-	const char *state = getenv("XDG_STATE_HOME"), *home = getenv("HOME"), *slash = strrchr(program, '/');
+	const char *state = getenv("XDG_STATE_HOME"), *home = getenv("HOME");
+	const char *slash = strrchr(program, '/');
 	char *name = mt_format("%.*s", NAME_LEN_MAX, slash ? slash + 1 : program), *path;
 
 	for (char *c = name; *c; c++)
@@ -28,20 +30,25 @@ char *mt_triage_path(const char *program)
 	if (state && *state == '/')
 		path = mt_format("%s/memtui/triage/%s", state, *name ? name : "_");
 	else
-		path = mt_format("%s/.local/state/memtui/triage/%s", home && *home == '/' ? home : "/nonexistent", *name ? name : "_");
+		path = mt_format("%s/.local/state/memtui/triage/%s",
+			home && *home == '/' ? home : "/nonexistent", *name ? name : "_");
 	free(name);
 	return path;
 }
 
 /* ---- reading ---- */
 
-static int read_all(int fd, const char *path, const struct stat *status, struct mt_triage_lines *lines, struct mt_err *err)
+static int read_all(int fd, const char *path, const struct stat *status,
+	struct mt_triage_lines *lines, struct mt_err *err)
 {
 	if (!S_ISREG(status->st_mode))
-		return mt_fail(err, -EINVAL, "%s is no file, so no triage is kept there; " HINT, path);
+		return mt_fail(err, -EINVAL, "%s is no file, so no triage is kept there; " HINT,
+			path);
 	if (status->st_size > SIZE_MAX_OF_FILE)
-		return mt_fail(err, -EFBIG, "%s has more than %u MiB, so it is no triage of memtui's and is left alone; " HINT, path,
-			SIZE_MAX_OF_FILE >> 20);
+		return mt_fail(err, -EFBIG,
+			"%s has more than %u MiB, "
+			"so it is no triage of memtui's and is left alone; " HINT,
+			path, SIZE_MAX_OF_FILE >> 20);
 	char *text = mt_alloc((size_t)status->st_size + 1);
 	size_t len = 0;
 	ssize_t n = 1;
@@ -53,13 +60,15 @@ static int read_all(int fd, const char *path, const struct stat *status, struct 
 	if (n >= 0)
 		mt_triage_lines_parse(lines, text, len);
 	free(text);
-	return n >= 0 ? 0 : mt_fail(err, -errno, "%s cannot be read: %s; " HINT, path, strerror(errno));
+	return n >= 0 ? 0
+		      : mt_fail(err, -errno, "%s cannot be read: %s; " HINT, path, strerror(errno));
 }
 
 static bool same_file(const struct stat *a, const struct stat *b)
 {
-	return a->st_ino == b->st_ino && a->st_dev == b->st_dev && a->st_size == b->st_size &&
-		a->st_mtim.tv_sec == b->st_mtim.tv_sec && a->st_mtim.tv_nsec == b->st_mtim.tv_nsec;
+	return a->st_ino == b->st_ino && a->st_dev == b->st_dev && a->st_size == b->st_size
+		&& a->st_mtim.tv_sec == b->st_mtim.tv_sec
+		&& a->st_mtim.tv_nsec == b->st_mtim.tv_nsec;
 }
 
 static void take(struct mt_triage *t, struct mt_triage_lines *lines, const struct stat *status)
@@ -86,7 +95,8 @@ int mt_triage_read(struct mt_triage *t, struct mt_err *err)
 		return 1;
 	}
 	if (fd < 0 || fstat(fd, &status) < 0) {
-		result = mt_fail(err, -errno, "%s cannot be read: %s; " HINT, t->path, strerror(errno));
+		result = mt_fail(err, -errno, "%s cannot be read: %s; " HINT, t->path,
+			strerror(errno));
 		if (fd >= 0)
 			close(fd);
 		return result;
@@ -103,29 +113,35 @@ int mt_triage_read(struct mt_triage *t, struct mt_err *err)
 
 /* ---- writing ---- */
 
-/* The directories that lead to a file of ours: all but the last two are as others use them, those are the user's alone. */
+/* The directories that lead to a file of ours: all but the last two are as others use them, those
+ * are the user's alone. */
 static int make_directories(const char *path, struct mt_err *err)
 {
 	const char *home = getenv("HOME");
 	char *dir = mt_strdup(path);
-	size_t begin = home && *home == '/' && !strncmp(path, home, strlen(home)) ? strlen(home) : 0;
+	size_t begin =
+		home && *home == '/' && !strncmp(path, home, strlen(home)) ? strlen(home) : 0;
 	struct stat status;
 	int result = 0;
 
 	*strrchr(dir, '/') = '\0';
-	for (char *slash = dir + begin + 1; !result && slash; ) {
+	for (char *slash = dir + begin + 1; !result && slash;) {
 		slash = strchr(slash, '/');
 		if (slash)
 			*slash = '\0';
 		if (mkdir(dir, 0700) < 0 && errno != EEXIST)
-			result = mt_fail(err, -errno, "the directory %s cannot be made: %s; " HINT, dir, strerror(errno));
+			result = mt_fail(err, -errno, "the directory %s cannot be made: %s; " HINT,
+				dir, strerror(errno));
 		if (slash)
 			*slash++ = '/';
 	}
-	if (!result && (lstat(dir, &status) < 0 || !S_ISDIR(status.st_mode) || status.st_uid != geteuid()))
+	if (!result
+		&& (lstat(dir, &status) < 0 || !S_ISDIR(status.st_mode)
+			|| status.st_uid != geteuid()))
 		result = mt_fail(err, -EPERM, "%s is not a directory of yours; " HINT, dir);
 	else if (!result && status.st_mode & 077 && chmod(dir, 0700) < 0)
-		result = mt_fail(err, -errno, "%s cannot be made private: %s; " HINT, dir, strerror(errno));
+		result = mt_fail(err, -errno, "%s cannot be made private: %s; " HINT, dir,
+			strerror(errno));
 	free(dir);
 	return result;
 }
@@ -140,23 +156,27 @@ static int open_locked(const char *path, struct stat *status, struct mt_err *err
 		int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NONBLOCK, 0600);
 
 		if (fd < 0)
-			return mt_fail(err, -errno, "%s cannot be written: %s; " HINT, path, strerror(errno));
+			return mt_fail(err, -errno, "%s cannot be written: %s; " HINT, path,
+				strerror(errno));
 		if (flock(fd, LOCK_EX | LOCK_NB) < 0) {
 			close(fd);
 			nanosleep(&pause, NULL);
 			continue;
 		}
 		/* Who held the lock before may have renamed another file to it. */
-		if (fstat(fd, status) == 0 && stat(path, &named) == 0 && named.st_ino == status->st_ino && named.st_dev == status->st_dev)
+		if (fstat(fd, status) == 0 && stat(path, &named) == 0
+			&& named.st_ino == status->st_ino && named.st_dev == status->st_dev)
 			return fd;
 		close(fd);
 	}
-	return mt_fail(err, -EBUSY, "%s is being written by another memtui; the next change tries again", path);
+	return mt_fail(err, -EBUSY,
+		"%s is being written by another memtui; the next change tries again", path);
 }
 
-/* The lock is held, so the name beside is nobody else's. A crash of the machine may lose the last change, not the file:
- * waiting for the disk would hold up the screen. */
-static int replace(const char *path, const struct mt_triage_lines *lines, struct stat *status, struct mt_err *err)
+/* The lock is held, so the name beside is nobody else's. A crash of the machine may lose the last
+ * change, not the file: waiting for the disk would hold up the screen. */
+static int replace(const char *path, const struct mt_triage_lines *lines, struct stat *status,
+	struct mt_err *err)
 {
 	char *aside = mt_format("%s.new", path);
 	struct mt_buffer text = {0};

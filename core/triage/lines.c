@@ -7,8 +7,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char heading[] = "# memtui triage 1: what was said about the leaks of a program; one judgement a line:\n"
-	"# fingerprint, state (new, investigating, leak, fixed, suppressed), time, leaked bytes, function, note\n";
+static const char heading[] =
+	"# memtui triage 1: what was said about the leaks of a program; one judgement a line:\n"
+	"# fingerprint, state (new, investigating, leak, fixed, "
+	"suppressed), time, leaked bytes, function, note\n";
 
 void mt_triage_lines_free(struct mt_triage_lines *l)
 {
@@ -36,7 +38,8 @@ static void add_text(struct mt_triage_lines *l, const char *text, size_t len)
 	line->len = len;
 }
 
-void mt_triage_lines_merge(struct mt_triage_lines *l, const struct mt_judgement *items, uint32_t count)
+void mt_triage_lines_merge(struct mt_triage_lines *l, const struct mt_judgement *items,
+	uint32_t count)
 {
 	struct mt_judgement *known = (struct mt_judgement *)items;
 	bool *done = mt_alloc(count + 1);
@@ -44,7 +47,9 @@ void mt_triage_lines_merge(struct mt_triage_lines *l, const struct mt_judgement 
 
 	for (uint32_t i = 0; i < l->count; i++) {
 		struct mt_triage_line *line = &l->items[i];
-		struct mt_judgement *j = line->text ? NULL : mt_judgement_find(known, count, line->judgement.fingerprint);
+		struct mt_judgement *j = line->text
+			? NULL
+			: mt_judgement_find(known, count, line->judgement.fingerprint);
 
 		if (j) {
 			mt_judgement_free(&line->judgement);
@@ -102,10 +107,12 @@ static bool parse(struct mt_judgement *j, char *text)
 	for (int i = 0; i < 6; i++)
 		if (!(field[i] = strsep(&rest, "\t")))
 			return false;
-	if (rest || strlen(field[0]) != 16 || !number(field[0], 16, &j->fingerprint) || !number(field[2], 10, &j->time) ||
-			!number(field[3], 10, &j->leaked_bytes) || !unescape(field[4]) || !unescape(field[5]))
+	if (rest || strlen(field[0]) != 16 || !number(field[0], 16, &j->fingerprint)
+		|| !number(field[2], 10, &j->time) || !number(field[3], 10, &j->leaked_bytes)
+		|| !unescape(field[4]) || !unescape(field[5]))
 		return false;
-	while (state < MT_TRIAGE_STATE_COUNT && strcmp(field[1], mt_triage_state_name((enum mt_triage_state)state)))
+	while (state < MT_TRIAGE_STATE_COUNT
+		&& strcmp(field[1], mt_triage_state_name((enum mt_triage_state)state)))
 		state++;
 	if (state == MT_TRIAGE_STATE_COUNT)
 		return false;
@@ -143,7 +150,10 @@ static void put_escaped(struct mt_buffer *out, const char *text)
 {
 	for (; *text; text++) {
 		if (*text == '\t' || *text == '\n' || *text == '\\')
-			mt_buffer_printf(out, "\\%c", *text == '\t' ? 't' : *text == '\n' ? 'n' : '\\');
+			mt_buffer_printf(out, "\\%c",
+				*text == '\t'           ? 't'
+					: *text == '\n' ? 'n'
+							: '\\');
 		else
 			mt_buffer_add(out, text, 1);
 	}
@@ -160,8 +170,9 @@ void mt_triage_lines_write(const struct mt_triage_lines *l, struct mt_buffer *ou
 		if (line->text) {
 			mt_buffer_add(out, line->text, line->len);
 		} else {
-			mt_buffer_printf(out, "%016llx\t%s\t%llu\t%llu\t", (unsigned long long)j->fingerprint,
-				mt_triage_state_name(j->state), (unsigned long long)j->time, (unsigned long long)j->leaked_bytes);
+			mt_buffer_printf(out, "%016llx\t%s\t%llu\t%llu\t",
+				(unsigned long long)j->fingerprint, mt_triage_state_name(j->state),
+				(unsigned long long)j->time, (unsigned long long)j->leaked_bytes);
 			put_escaped(out, j->where);
 			mt_buffer_add(out, "\t", 1);
 			put_escaped(out, j->note);

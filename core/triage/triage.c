@@ -3,7 +3,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const struct { const char *name; char letter; } states[] = {
+static const struct {
+	const char *name;
+	char letter;
+} states[] = {
 #define X(id, name, letter, words) {name, letter},
 	MT_TRIAGE_STATES(X)
 #undef X
@@ -40,7 +43,8 @@ bool mt_judgement_is_nothing(const struct mt_judgement *j)
 	return j->state == MT_TRIAGE_NEW && !*j->note;
 }
 
-bool mt_judgement_came_back(const struct mt_judgement *j, uint64_t start_ns, uint64_t leaked_bytes, bool live)
+bool mt_judgement_came_back(const struct mt_judgement *j, uint64_t start_ns, uint64_t leaked_bytes,
+	bool live)
 {
 	if (j->state != MT_TRIAGE_FIXED || !leaked_bytes || start_ns / 1000000000 <= j->time)
 		return false;
@@ -114,7 +118,8 @@ const struct mt_judgement *mt_triage_at(const struct mt_triage *t, uint32_t i)
 
 static int by_fingerprint(const void *a, const void *b)
 {
-	uint64_t x = (*(struct mt_judgement *const *)a)->fingerprint, y = (*(struct mt_judgement *const *)b)->fingerprint;
+	uint64_t x = (*(struct mt_judgement *const *)a)->fingerprint;
+	uint64_t y = (*(struct mt_judgement *const *)b)->fingerprint;
 
 	return x < y ? -1 : x > y;
 }
@@ -123,7 +128,8 @@ static struct mt_judgement **find(const struct mt_triage *t, uint64_t fingerprin
 {
 	struct mt_judgement key = {.fingerprint = fingerprint}, *wanted = &key;
 
-	return t->all_count ? bsearch(&wanted, t->all, t->all_count, sizeof *t->all, by_fingerprint) : NULL;
+	return t->all_count ? bsearch(&wanted, t->all, t->all_count, sizeof *t->all, by_fingerprint)
+			    : NULL;
 }
 
 const struct mt_judgement *mt_triage_find(const struct mt_triage *t, uint64_t fingerprint)
@@ -142,12 +148,14 @@ uint32_t mt_triage_place(const struct mt_triage *t, uint64_t fingerprint)
 
 static int order(const void *a, const void *b)
 {
-	uint64_t x = ((const struct mt_judgement *)a)->fingerprint, y = ((const struct mt_judgement *)b)->fingerprint;
+	uint64_t x = ((const struct mt_judgement *)a)->fingerprint;
+	uint64_t y = ((const struct mt_judgement *)b)->fingerprint;
 
 	return x < y ? -1 : x > y;
 }
 
-struct mt_judgement *mt_judgement_find(struct mt_judgement *items, uint32_t count, uint64_t fingerprint)
+struct mt_judgement *mt_judgement_find(struct mt_judgement *items, uint32_t count,
+	uint64_t fingerprint)
 {
 	struct mt_judgement key = {.fingerprint = fingerprint};
 
@@ -168,12 +176,16 @@ void mt_triage_index(struct mt_triage *t)
 	t->generation++;
 	t->all_count = 0;
 	for (uint32_t i = t->lines.count; i-- > 0;)
-		if (!t->lines.items[i].text && !mt_judgement_find(t->pending, t->pending_count, t->lines.items[i].judgement.fingerprint))
+		if (!t->lines.items[i].text
+			&& !mt_judgement_find(t->pending, t->pending_count,
+				t->lines.items[i].judgement.fingerprint))
 			add_to_index(t, &t->lines.items[i].judgement);
 	for (uint32_t i = 0; i < t->pending_count; i++)
 		if (!mt_judgement_is_nothing(&t->pending[i]))
 			add_to_index(t, &t->pending[i]);
-	if (t->all_count) /* stable: glibc's qsort merges, as long as there is memory; a tie here is a file edited by hand */
+	/* stable: glibc's qsort merges, as long as there is memory; a tie here is a file edited by
+	 * hand */
+	if (t->all_count)
 		qsort(t->all, t->all_count, sizeof *t->all, by_fingerprint);
 	for (uint32_t i = 0; i < t->all_count; i++)
 		if (!kept || t->all[kept - 1]->fingerprint != t->all[i]->fingerprint)
@@ -187,7 +199,9 @@ static void put_pending(struct mt_triage *t, const struct mt_judgement *items, u
 	uint32_t before = t->pending_count;
 
 	for (uint32_t i = 0; i < count; i++) {
-		struct mt_judgement *at = mt_judgement_find(t->pending, before, items[i].fingerprint), old = {0};
+		struct mt_judgement *at =
+			mt_judgement_find(t->pending, before, items[i].fingerprint);
+		struct mt_judgement old = {0};
 
 		if (at) {
 			old = *at;
@@ -202,13 +216,18 @@ static void put_pending(struct mt_triage *t, const struct mt_judgement *items, u
 		qsort(t->pending, t->pending_count, sizeof *t->pending, order);
 }
 
-int mt_triage_change(struct mt_triage *t, const struct mt_judgement *items, uint32_t count, struct mt_err *err)
+int mt_triage_change(struct mt_triage *t, const struct mt_judgement *items, uint32_t count,
+	struct mt_err *err)
 {
 	struct mt_triage_step step = {mt_alloc((count + 1) * sizeof *step.before), count};
 
 	for (uint32_t i = 0; i < count; i++) {
 		const struct mt_judgement *now = mt_triage_find(t, items[i].fingerprint);
-		struct mt_judgement none = {.fingerprint = items[i].fingerprint, .where = "", .note = ""};
+		struct mt_judgement none = {
+			.fingerprint = items[i].fingerprint,
+			.where = "",
+			.note = "",
+		};
 
 		mt_judgement_copy(&step.before[i], now ? now : &none);
 	}

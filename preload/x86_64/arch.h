@@ -12,10 +12,10 @@ struct mt_entry {
 };
 
 /* The entry state of the function that uses it; that function must keep a frame pointer. */
-#define MT_ENTRY()                                                                     \
-	({                                                                                 \
-		const uint64_t *mt_frame_ = __builtin_frame_address(0);                        \
-		(struct mt_entry){mt_frame_[1], (uint64_t)(mt_frame_ + 2), mt_frame_[0]};      \
+#define MT_ENTRY() \
+	({ \
+		const uint64_t *mt_frame_ = __builtin_frame_address(0); \
+		(struct mt_entry){mt_frame_[1], (uint64_t)(mt_frame_ + 2), mt_frame_[0]}; \
 	})
 
 /* DWARF register numbers (System V ABI, AMD64 supplement, figure 3.36). */
@@ -35,15 +35,17 @@ static inline uint64_t mt_arch_ticks(void)
 	return __builtin_ia32_rdtsc();
 }
 
-/* The same, not before all loads that come before are done. Without this the counter is read ahead of them, and a free
- * may seem earlier than the allocation whose result it was handed by another thread. */
+/* The same, not before all loads that come before are done. Without this the counter is read ahead
+ * of them, and a free may seem earlier than the allocation whose result it was handed by another
+ * thread. */
 static inline uint64_t mt_arch_ticks_after_loads(void)
 {
 	__builtin_ia32_lfence();
 	return __builtin_ia32_rdtsc();
 }
 
-/* Whether the ticks come at one rate in all states of the processor: CPUID, leaf 80000007H, EDX bit 8. */
+/* Whether the ticks come at one rate in all states of the processor: CPUID, leaf 80000007H, EDX bit
+ * 8. */
 static inline int mt_arch_invariant_ticks(void)
 {
 	uint32_t a = 0x80000000u, b, c, d;
@@ -56,8 +58,8 @@ static inline int mt_arch_invariant_ticks(void)
 	return d >> 8 & 1;
 }
 
-/* Adds to a word of this thread in one instruction, so that a signal handler sees it done or not begun.
- * Returns the value before. */
+/* Adds to a word of this thread in one instruction, so that a signal handler sees it done or not
+ * begun. Returns the value before. */
 static inline uint64_t mt_arch_add(uint64_t *word, uint64_t n)
 {
 	__asm__ volatile("xaddq %0, %1" : "+r"(n), "+m"(*word) : : "memory", "cc");
@@ -73,9 +75,9 @@ static inline long mt_arch_call(long number, long a, long b, long c, long d, lon
 	long result;
 
 	__asm__ volatile("syscall"
-		: "=a"(result)
-		: "a"(number), "D"(a), "S"(b), "d"(c), "r"(r10), "r"(r8), "r"(r9)
-		: "rcx", "r11", "memory");
+			 : "=a"(result)
+			 : "a"(number), "D"(a), "S"(b), "d"(c), "r"(r10), "r"(r8), "r"(r9)
+			 : "rcx", "r11", "memory");
 	return result;
 }
 

@@ -1,10 +1,12 @@
-/* syscall() as the program sees it. Some calls return twice, or on another stack: all but the two that can install a
- * filter, and a fork in a signal handler within an event, are handed on with registers and stack as they came. */
+/* syscall() as the program sees it. Some calls return twice, or on another stack: all but the two
+ * that can install a filter, and a fork in a signal handler within an event, are handed on with
+ * registers and stack as they came. */
 #include <sys/syscall.h>
 
 #define TEXT_(x) #x
 #define TEXT(x) TEXT_(x)
 
+/* clang-format off */
 __asm__(".text\n"
 	"	.globl syscall\n"
 	"	.type syscall, @function\n"
@@ -44,3 +46,4 @@ __asm__(".text\n"
 	"	jmp mt_thread_syscall_fork\n"
 	"	.cfi_endproc\n"
 	"	.size syscall, . - syscall\n");
+/* clang-format on */

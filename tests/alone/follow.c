@@ -1,5 +1,5 @@
-/* follow MEMTUI LIBRARY WAYS: two terminals look at one recording that its program writes by itself, by the file and by
- * the process, while it grows and when the program has ended. */
+/* follow MEMTUI LIBRARY WAYS: two terminals look at one recording that its program writes by
+ * itself, by the file and by the process, while it grows and when the program has ended. */
 #include "tests/screens/harness.h"
 
 #include <stdio.h>
@@ -46,7 +46,8 @@ static void next_phase(int to, int from)
 {
 	char line[16];
 
-	if ((to >= 0 && write(to, "\n", 1) != 1) || (from >= 0 && read(from, line, sizeof line) <= 0))
+	if ((to >= 0 && write(to, "\n", 1) != 1)
+		|| (from >= 0 && read(from, line, sizeof line) <= 0))
 		exit(2);
 }
 
@@ -63,20 +64,28 @@ int main(int argc, char **argv)
 
 	next_phase(-1, from);
 	snprintf(number, sizeof number, "%d", (int)pid);
-	char *by_file[] = {argv[1], "open", "follow.mem", NULL}, *by_process[] = {argv[1], "attach", number, NULL};
+	char *by_file[] = {argv[1], "open", "follow.mem", NULL};
+	char *by_process[] = {argv[1], "attach", number, NULL};
 
 	terminal_start(&one, 24, 100, &settings, by_file);
-	say("open follows a recording", terminal_wait_text(&one, "LIVE") && terminal_wait_text(&one, "977k"), &one);
+	say("open follows a recording",
+		terminal_wait_text(&one, "LIVE") && terminal_wait_text(&one, "977k"), &one);
 	terminal_start(&two, 24, 100, &settings, by_process);
-	say("attach finds it by the process", terminal_wait_text(&two, "LIVE") && terminal_wait_text(&two, "977k"), &two);
+	say("attach finds it by the process",
+		terminal_wait_text(&two, "LIVE") && terminal_wait_text(&two, "977k"), &two);
 	next_phase(to, from);
-	say("both see it grow", terminal_wait_text(&one, "1.4M") && terminal_wait_text(&two, "1.4M"), &two);
+	say("both see it grow",
+		terminal_wait_text(&one, "1.4M") && terminal_wait_text(&two, "1.4M"), &two);
 	next_phase(to, -1);
 	waitpid(pid, NULL, 0);
-	say("both see the program end", terminal_wait_text(&one, "ENDED") && terminal_wait_text(&two, "ENDED"), &one);
+	say("both see the program end",
+		terminal_wait_text(&one, "ENDED") && terminal_wait_text(&two, "ENDED"), &one);
 	terminal_type(&one, "q");
 	terminal_type(&two, "q");
-	say("both leave", terminal_wait_end(&one) && one.status == 0 && terminal_wait_end(&two) && two.status == 0, &one);
+	say("both leave",
+		terminal_wait_end(&one) && one.status == 0 && terminal_wait_end(&two)
+			&& two.status == 0,
+		&one);
 	terminal_close(&one);
 	terminal_close(&two);
 	return failed;

@@ -1,5 +1,6 @@
-/* fuzz RECORDING SECONDS [SEED]: reads copies of a recording with random bytes changed, or cut short. Nothing may crash,
- * hang or take memory beyond reason; what is refused is refused with a sentence. */
+/* fuzz RECORDING SECONDS [SEED]: reads copies of a recording with random bytes changed, or cut
+ * short. Nothing may crash, hang or take memory beyond reason; what is refused is refused with a
+ * sentence. */
 #include "core/capture/import.h"
 
 #include <errno.h>
@@ -12,9 +13,15 @@
 #include <unistd.h>
 
 static uint64_t seed;
-static uint64_t next(void) { seed ^= seed << 13, seed ^= seed >> 7, seed ^= seed << 17; return seed; }
+static uint64_t next(void)
+{
+	seed ^= seed << 13, seed ^= seed >> 7, seed ^= seed << 17;
+	return seed;
+}
 
-struct piece { off_t at, len; };
+struct piece {
+	off_t at, len;
+};
 static struct piece pieces[256];
 static unsigned piece_count;
 
@@ -53,7 +60,8 @@ static void change(int fd)
 
 	for (unsigned i = 0; i < n; i++) {
 		const struct piece *p = &pieces[next() % 4 == 0 ? 0 : next() % piece_count];
-		off_t at = p->at + (off_t)(next() % (uint64_t)(p == pieces && next() % 2 ? 4096 : p->len));
+		off_t at = p->at
+			+ (off_t)(next() % (uint64_t)(p == pieces && next() % 2 ? 4096 : p->len));
 		uint64_t value = next() % 3 == 0 ? UINT64_MAX : next() >> next() % 64;
 
 		if (pwrite(fd, &value, 1 + next() % 8, at) < 0)
@@ -108,6 +116,7 @@ int main(int argc, char **argv)
 	}
 	unlink(name);
 	getrusage(RUSAGE_SELF, &used);
-	printf("%u rounds, %u read, %u refused, %ld MiB at most\n", rounds, read, refused, used.ru_maxrss >> 10);
+	printf("%u rounds, %u read, %u refused, %ld MiB at most\n", rounds, read, refused,
+		used.ru_maxrss >> 10);
 	return rounds < 20 || !read || !refused || used.ru_maxrss > 1500 << 10;
 }

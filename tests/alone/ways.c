@@ -1,5 +1,5 @@
-/* ways HOW [ARG]: what a program can do to a recording that has no recorder. Each prints what it saw, which must not
- * differ from a run without a tracer. */
+/* ways HOW [ARG]: what a program can do to a recording that has no recorder. Each prints what it
+ * saw, which must not differ from a run without a tracer. */
 #define _GNU_SOURCE
 #include <dirent.h>
 #include <errno.h>
@@ -16,7 +16,12 @@
 #define SITE __attribute__((noinline, noclone))
 #define MANY 200000 /* records of several chunks */
 
-SITE void *keep(size_t size) { void *p = malloc(size); __asm__ volatile("" ::"r"(p) : "memory"); return p; }
+SITE void *keep(size_t size)
+{
+	void *p = malloc(size);
+	__asm__ volatile("" ::"r"(p) : "memory");
+	return p;
+}
 SITE void churn(int n)
 {
 	for (int i = 0; i < n; i++) {
@@ -28,7 +33,11 @@ SITE void churn(int n)
 }
 
 static volatile int signals;
-static void count(int number) { (void)number; signals++; }
+static void count(int number)
+{
+	(void)number;
+	signals++;
+}
 
 static void phase(const char *name)
 {
@@ -62,7 +71,8 @@ static int limited(int handled)
 	return 0;
 }
 
-/* Blocks go round through mailboxes: nearly all are freed by another thread than allocated them, often at once. */
+/* Blocks go round through mailboxes: nearly all are freed by another thread than allocated them,
+ * often at once. */
 static void *boxes[8];
 static void *pass(void *seed)
 {
@@ -70,7 +80,8 @@ static void *pass(void *seed)
 
 	for (int i = 0; i < MANY; i++) {
 		at ^= at << 13, at ^= at >> 7, at ^= at << 17;
-		free(__atomic_exchange_n(&boxes[at >> 9 & 7], malloc(16 + (at >> 20) % 3 * 16), __ATOMIC_ACQ_REL));
+		free(__atomic_exchange_n(&boxes[at >> 9 & 7], malloc(16 + (at >> 20) % 3 * 16),
+			__ATOMIC_ACQ_REL));
 	}
 	return NULL;
 }

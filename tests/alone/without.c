@@ -1,5 +1,5 @@
-/* without LIBRARY FILE PROG ARGS: runs a program recorded by itself where fallocate is not supported, as on some file
- * systems. */
+/* without LIBRARY FILE PROG ARGS: runs a program recorded by itself where fallocate is not
+ * supported, as on some file systems. */
 #include <errno.h>
 #include <linux/audit.h>
 #include <linux/filter.h>
@@ -20,7 +20,8 @@ int main(int argc, char **argv)
 	};
 	struct sock_fprog filter = {sizeof code / sizeof *code, code};
 
-	if (argc < 4 || prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0 || prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter) < 0)
+	if (argc < 4 || prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0
+		|| prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter) < 0)
 		return 2;
 	setenv("LD_PRELOAD", argv[1], 1);
 	setenv("MEMTUI_OUTPUT", argv[2], 1);

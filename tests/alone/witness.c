@@ -1,5 +1,6 @@
-/* witness COUNTERS THREADS: allocates and frees without end, and notes in a shared file what has returned: of each
- * thread the allocations and the frees, on a cache line of its own. Whoever kills it can compare. */
+/* witness COUNTERS THREADS: allocates and frees without end, and notes in a shared file what has
+ * returned: of each thread the allocations and the frees, on a cache line of its own. Whoever kills
+ * it can compare. */
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <pthread.h>

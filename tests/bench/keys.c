@@ -1,6 +1,7 @@
-/* keys MEMTUI open TRACE, keys MEMTUI run ...: milliseconds from a key to the picture that answers it, in every view and for
- * what the views do, at 100x30. The terminal is a pseudo-terminal; memtui says in band which keys a picture knows of, and
- * whether more of it will come. A live program is typed at for LIVE_S seconds from its start on, while its names are looked up. */
+/* keys MEMTUI open TRACE, keys MEMTUI run ...: milliseconds from a key to the picture that answers
+ * it, in every view and for what the views do, at 100x30. The terminal is a pseudo-terminal; memtui
+ * says in band which keys a picture knows of, and whether more of it will come. A live program is
+ * typed at for LIVE_S seconds from its start on, while its names are looked up. */
 #include "tests/screens/harness.h"
 #include "tui/app.h"
 
@@ -15,10 +16,11 @@
 #define LIMIT_MS 100
 
 struct step {
-	const char *name, *before;      /* before: keys that bring there */
-	const char *keys[CYCLE];        /* typed in turn */
-	double took[ROUNDS * 16], used[ROUNDS * 16]; /* until the picture; used: of that, the processor by the screen's thread */
-	double complete;                /* the longest until nothing was left to draw */
+	const char *name, *before; /* before: keys that bring there */
+	const char *keys[CYCLE];   /* typed in turn */
+	/* until the picture; used: of that, the processor by the screen's thread */
+	double took[ROUNDS * 16], used[ROUNDS * 16];
+	double complete; /* the longest until nothing was left to draw */
 	unsigned count;
 };
 
@@ -57,13 +59,15 @@ static double now_ms(void)
 	return (double)now.tv_sec * 1e3 + (double)now.tv_nsec / 1e6;
 }
 
-/* Of memtui's first thread, which is the screen's. On a busy machine it says what a key costs all the same. */
+/* Of memtui's first thread, which is the screen's. On a busy machine it says what a key costs all
+ * the same. */
 static double used_ms(const struct terminal *terminal)
 {
 	unsigned long long ns = 0;
 	char path[64];
 
-	snprintf(path, sizeof path, "/proc/%d/task/%d/schedstat", (int)terminal->pid, (int)terminal->pid);
+	snprintf(path, sizeof path, "/proc/%d/task/%d/schedstat", (int)terminal->pid,
+		(int)terminal->pid);
 	FILE *file = fopen(path, "r");
 
 	if (file && fscanf(file, "%llu", &ns) != 1)
@@ -80,7 +84,8 @@ static bool answer(struct terminal *terminal, const char *keys, double *took)
 
 	terminal_type(terminal, keys);
 	if (!terminal_answered(terminal)) {
-		fprintf(stderr, "keys: no answer to '%s'%s\n", keys, terminal->ended ? ": memtui has ended" : "");
+		fprintf(stderr, "keys: no answer to '%s'%s\n", keys,
+			terminal->ended ? ": memtui has ended" : "");
 		return false;
 	}
 	*took = now_ms() - start;
@@ -130,8 +135,9 @@ static bool report(struct step *step, bool live)
 	qsort(step->used, step->count, sizeof *step->used, by_value);
 	double most = step->took[step->count - 1];
 
-	printf("%-12s %6u %8.1f %8.1f %8.1f %8.1f", step->name, step->count, step->took[step->count / 2], most,
-		step->used[step->count / 2], step->used[step->count - 1]);
+	printf("%-12s %6u %8.1f %8.1f %8.1f %8.1f", step->name, step->count,
+		step->took[step->count / 2], most, step->used[step->count / 2],
+		step->used[step->count - 1]);
 	if (!live)
 		printf(" %8.1f", step->complete);
 	printf("%s\n", most > LIMIT_MS ? "   over the limit" : "");
@@ -161,22 +167,26 @@ int main(int argc, char **argv)
 		return 2;
 	}
 	terminal_start(&terminal, 30, 100, &s, argv + 1);
-	if (!terminal_wait_text(&terminal, "groups") || !(live ? terminal_answered(&terminal) : terminal_settle(&terminal))) {
+	if (!terminal_wait_text(&terminal, "groups")
+		|| !(live ? terminal_answered(&terminal) : terminal_settle(&terminal))) {
 		fprintf(stderr, "keys: %s was not opened\n%s", argv[3], terminal_text(&terminal));
 		terminal_close(&terminal);
 		return 1;
 	}
-	printf("opened in %.0f ms\n%-12s %6s %8s %8s %8s %8s%s\n", now_ms() - start, "ms", "keys", "median", "most", "CPU",
-		"most", live ? "" : " complete");
+	printf("opened in %.0f ms\n%-12s %6s %8s %8s %8s %8s%s\n", now_ms() - start, "ms", "keys",
+		"median", "most", "CPU", "most", live ? "" : " complete");
 	for (start = now_ms(); goes_on;) {
 		for (size_t i = 0; i < STEPS && goes_on; i++)
-			goes_on = round_of(&terminal, &steps[i], live, live ? CYCLE : ROUNDS) && (!live || now_ms() - start < LIVE_S * 1e3);
+			goes_on = round_of(&terminal, &steps[i], live, live ? CYCLE : ROUNDS)
+				&& (!live || now_ms() - start < LIVE_S * 1e3);
 		if (!live)
 			break;
 	}
 	for (size_t i = 0; i < STEPS; i++)
 		within &= report(&steps[i], live);
-	printf(within ? "every key was answered within %d ms\n" : "not every key was answered within %d ms\n", LIMIT_MS);
+	printf(within ? "every key was answered within %d ms\n"
+		      : "not every key was answered within %d ms\n",
+		LIMIT_MS);
 	leave(&terminal);
 	terminal_close(&terminal);
 	return 0;

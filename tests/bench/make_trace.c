@@ -1,6 +1,7 @@
-/* Writes a real trace file of a program that never ran, through the real writer: make_trace FILE EVENTS [GROUPS] [SEED].
- * Threads go through loops of call stacks; blocks live for one event, for a while, long, or for ever; some are moved by
- * realloc, now and then in vain. Strings, stacks, symbols, markers and totals are there as in a recording. */
+/* Writes a real trace file of a program that never ran, through the real writer: make_trace FILE
+ * EVENTS [GROUPS] [SEED]. Threads go through loops of call stacks; blocks live for one event, for a
+ * while, long, or for ever; some are moved by realloc, now and then in vain. Strings, stacks,
+ * symbols, markers and totals are there as in a recording. */
 #include "core/model/load.h"
 #include "core/symbol/symbol.h"
 
@@ -11,19 +12,19 @@
 #include <string.h>
 
 #define THREADS 8u
-#define LOOP 24u            /* stacks that a thread goes through again and again */
+#define LOOP 24u /* stacks that a thread goes through again and again */
 #define FUNCTIONS 20000u
 #define MODULES 40u
-#define DUE (1u << 20)      /* allocations ahead for which an end can be planned */
+#define DUE (1u << 20) /* allocations ahead for which an end can be planned */
 #define CLASSES 256u
 
 struct block {
 	struct mt_block block;
-	struct block *next;     /* due together, or free */
+	struct block *next; /* due together, or free */
 };
 
 struct thread {
-	uint32_t loop[LOOP];    /* groups */
+	uint32_t loop[LOOP]; /* groups */
 	uint32_t length, at, rounds;
 };
 
@@ -36,10 +37,11 @@ struct maker {
 	uint64_t random, now_ns, number, events, wanted;
 	struct thread threads[THREADS];
 	struct block *due[DUE], *spare;
-	uint64_t *free_places[CLASSES], top; /* addresses as malloc gives them: what was freed last comes first */
+	/* addresses as malloc gives them: what was freed last comes first */
+	uint64_t *free_places[CLASSES], top;
 	uint32_t free_count[CLASSES], free_capacity[CLASSES];
-	uint32_t *sizes;        /* by group */
-	uint8_t *tempers;       /* by group: how long its blocks live */
+	uint32_t *sizes;  /* by group */
+	uint8_t *tempers; /* by group: how long its blocks live */
 	uint32_t thread;
 	struct mt_err err;
 };
@@ -57,16 +59,19 @@ static void add_symbol(struct maker *m, uint32_t pc, uint32_t function)
 	struct mt_symbols *s = &m->symbols;
 	char name[96], source[64];
 
-	snprintf(name, sizeof name, "part%u::Class%u<std::string, %u>::method%u(int)", function % 97, function % 1013, function % 7,
-		function);
+	snprintf(name, sizeof name, "part%u::Class%u<std::string, %u>::method%u(int)",
+		function % 97, function % 1013, function % 7, function);
 	snprintf(source, sizeof source, "src/part%u/class%u.cc", function % 97, function % 1013);
 	while (s->pc_count <= pc) {
 		MT_GROW(s->pcs, s->pc_count, s->pc_capacity);
 		s->pcs[s->pc_count++] = (struct mt_pc_symbols){0};
 	}
 	s->pcs[pc] = (struct mt_pc_symbols){s->frame_count, 1};
-	struct mt_frame frame = {.function = mt_strings_add(&s->strings, name), .source = mt_strings_add(&s->strings, source),
-		.line = function % 900 + 1};
+	struct mt_frame frame = {
+		.function = mt_strings_add(&s->strings, name),
+		.source = mt_strings_add(&s->strings, source),
+		.line = function % 900 + 1,
+	};
 
 	frame.raw_function = frame.function;
 	MT_GROW(s->frames, s->frame_count, s->frame_capacity);
@@ -86,17 +91,25 @@ static void add_definitions(struct maker *m)
 	p->info.start_unix_ns = 1700000000ull * 1000000000u;
 	for (uint32_t i = 0; i < MODULES; i++) {
 		snprintf(name, sizeof name, i ? "/usr/lib/libpart%u.so" : "/usr/bin/invented", i);
-		mt_profile_add_module(p, &(struct mt_module){.start = 0x400000 + (uint64_t)i * 0x1000000,
-			.end = 0x500000 + (uint64_t)i * 0x1000000, .path = mt_strings_add(&p->strings, name)});
+		mt_profile_add_module(p,
+			&(struct mt_module){
+				.start = 0x400000 + (uint64_t)i * 0x1000000,
+				.end = 0x500000 + (uint64_t)i * 0x1000000,
+				.path = mt_strings_add(&p->strings, name),
+			});
 	}
 	for (uint32_t i = 0; i < THREADS; i++) {
 		snprintf(name, sizeof name, i ? "worker %u" : "invented", i);
-		mt_profile_add_thread(p, &(struct mt_thread){.tid = 4242 + i, .name = mt_strings_add(&p->strings, name)});
+		mt_profile_add_thread(p,
+			&(struct mt_thread){.tid = 4242 + i,
+				.name = mt_strings_add(&p->strings, name)});
 	}
 	for (uint32_t i = 0; i < FUNCTIONS; i++) {
 		uint32_t module = i % MODULES;
-		uint32_t pc = mt_profile_add_pc(p, &(struct mt_pc){.module = module,
-			.address = 0x401000 + (uint64_t)module * 0x1000000 + i / MODULES * 64});
+		uint32_t pc = mt_profile_add_pc(p,
+			&(struct mt_pc){.module = module,
+				.address = 0x401000 + (uint64_t)module * 0x1000000
+					+ i / MODULES * 64});
 
 		add_symbol(m, pc, i);
 	}
@@ -106,11 +119,13 @@ static void add_definitions(struct maker *m)
 static void add_groups(struct maker *m, uint32_t count)
 {
 	struct mt_profile *p = &m->profile;
-	uint32_t *frames = mt_resize(NULL, ((size_t)count * 4 + 64) * sizeof *frames), frame_count = 1;
+	uint32_t *frames = mt_resize(NULL, ((size_t)count * 4 + 64) * sizeof *frames);
+	uint32_t frame_count = 1;
 
 	frames[0] = 0;
 	for (uint32_t i = 0; i < 60; i++, frame_count++)
-		frames[frame_count] = mt_profile_add_node(p, frames[frame_count - 1], MT_PC_FIRST + below(m, FUNCTIONS));
+		frames[frame_count] = mt_profile_add_node(p, frames[frame_count - 1],
+			MT_PC_FIRST + below(m, FUNCTIONS));
 	m->sizes = mt_resize(NULL, count * sizeof *m->sizes);
 	m->tempers = mt_resize(NULL, count);
 	for (uint32_t i = 0; i < count; i++) {
@@ -120,8 +135,10 @@ static void add_groups(struct maker *m, uint32_t count)
 			node = mt_profile_add_node(p, node, MT_PC_FIRST + below(m, FUNCTIONS));
 			frames[frame_count++] = node;
 		}
-		/* A function that is called from two lines is two groups: the kind tells them apart here. */
-		uint32_t leaf = mt_profile_add_node(p, mt_profile_add_node(p, node, MT_PC_FIRST + i % FUNCTIONS),
+		/* A function that is called from two lines is two groups: the kind tells them apart
+		 * here. */
+		uint32_t leaf = mt_profile_add_node(p,
+			mt_profile_add_node(p, node, MT_PC_FIRST + i % FUNCTIONS),
 			below(m, 4) ? MT_KIND_NEW : MT_KIND_MALLOC);
 
 		mt_profile_add_group(p, leaf);
@@ -143,8 +160,8 @@ static void emit(struct maker *m, struct mt_event e)
 	if (!mt_trace_writer_full(m->writer))
 		return;
 	const struct mt_info *info = &m->profile.info;
-	struct mt_trace_running running = {m->model.live_bytes, m->model.live_count, info->allocations, info->frees,
-		info->peak_bytes};
+	struct mt_trace_running running = {m->model.live_bytes, m->model.live_count,
+		info->allocations, info->frees, info->peak_bytes};
 
 	mt_definitions_write(&m->definitions, m->writer, &m->profile, &m->err);
 	mt_trace_writer_flush(m->writer, &running, &m->err);
@@ -154,7 +171,7 @@ static uint32_t class_of(uint64_t size)
 {
 	uint64_t class = (size + 23) / 16;
 
-	return class < CLASSES ? (uint32_t)class : CLASSES - 1;
+	return class < CLASSES ? (uint32_t)(class) : CLASSES - 1;
 }
 
 static uint64_t take_address(struct maker *m, uint64_t size)
@@ -187,7 +204,8 @@ static uint32_t next_group(struct maker *m)
 		for (uint32_t i = 0; i < t->length; i++) {
 			uint32_t group = below(m, m->profile.group_count);
 
-			t->loop[i] = below(m, 3) ? group / 64 : group; /* some are met far more often */
+			/* some are met far more often */
+			t->loop[i] = below(m, 3) ? group / 64 : group;
 		}
 	}
 	uint32_t group = t->loop[t->at++ % t->length];
@@ -224,7 +242,8 @@ static void plan(struct maker *m, struct block *b)
 	*place = b;
 }
 
-static struct block *allocate(struct maker *m, uint32_t group, uint64_t size, const struct block *moved)
+static struct block *allocate(struct maker *m, uint32_t group, uint64_t size,
+	const struct block *moved)
 {
 	struct block *b = m->spare;
 
@@ -232,14 +251,32 @@ static struct block *allocate(struct maker *m, uint32_t group, uint64_t size, co
 		m->spare = b->next;
 	else
 		b = mt_resize(NULL, sizeof *b);
-	b->block = (struct mt_block){.address = take_address(m, size), .size = size, .number = m->number++, .time_ns = m->now_ns,
-		.group = group, .thread = m->thread};
+	b->block = (struct mt_block){
+		.address = take_address(m, size),
+		.size = size,
+		.number = m->number++,
+		.time_ns = m->now_ns,
+		.group = group,
+		.thread = m->thread,
+	};
 	mt_model_allocate(&m->model, &b->block, moved != NULL);
-	emit(m, (struct mt_event){.type = moved ? MT_EVENT_REALLOCATE : MT_EVENT_ALLOCATE, .thread = m->thread, .group = group,
-		.number = b->block.number, .size = size, .address = b->block.address,
-		.previous = moved ? moved->block.number : 0});
+	emit(m,
+		(struct mt_event){
+			.type = moved ? MT_EVENT_REALLOCATE : MT_EVENT_ALLOCATE,
+			.thread = m->thread,
+			.group = group,
+			.number = b->block.number,
+			.size = size,
+			.address = b->block.address,
+			.previous = moved ? moved->block.number : 0,
+		});
 	if (!below(m, 64))
-		emit(m, (struct mt_event){.type = MT_EVENT_NOTE, .kind = MT_NOTE_USABLE, .size = (size + 23) / 16 * 16 + 24});
+		emit(m,
+			(struct mt_event){
+				.type = MT_EVENT_NOTE,
+				.kind = MT_NOTE_USABLE,
+				.size = (size + 23) / 16 * 16 + 24,
+			});
 	return b;
 }
 
@@ -253,7 +290,12 @@ static void drop(struct maker *m, struct block *b)
 /* Its end, or a realloc that moves it. */
 static void finish(struct maker *m, struct block *b)
 {
-	struct mt_event e = {.type = MT_EVENT_FREE, .kind = MT_KIND_FREE, .number = b->block.number, .thread = m->thread};
+	struct mt_event e = {
+		.type = MT_EVENT_FREE,
+		.kind = MT_KIND_FREE,
+		.number = b->block.number,
+		.thread = m->thread,
+	};
 
 	if (below(m, 40)) {
 		mt_model_free(&m->model, &b->block, m->now_ns);
@@ -297,8 +339,14 @@ static void step(struct maker *m)
 
 static void mark(struct maker *m, const char *text)
 {
-	mt_profile_add_log(&m->profile, &(struct mt_log_entry){.time_ns = m->now_ns, .type = MT_LOG_MARKER,
-		.thread = MT_NO_THREAD, .text = mt_strings_add(&m->profile.strings, text), .values = {m->number + 1}});
+	mt_profile_add_log(&m->profile,
+		&(struct mt_log_entry){
+			.time_ns = m->now_ns,
+			.type = MT_LOG_MARKER,
+			.thread = MT_NO_THREAD,
+			.text = mt_strings_add(&m->profile.strings, text),
+			.values = {m->number + 1},
+		});
 }
 
 static void run(struct maker *m)
@@ -319,8 +367,8 @@ static void run(struct maker *m)
 static int complete(struct maker *m)
 {
 	const struct mt_info *info = &m->profile.info;
-	struct mt_trace_running running = {m->model.live_bytes, m->model.live_count, info->allocations, info->frees,
-		info->peak_bytes};
+	struct mt_trace_running running = {m->model.live_bytes, m->model.live_count,
+		info->allocations, info->frees, info->peak_bytes};
 	struct mt_buffer symbols = {0};
 	struct mt_err *err = &m->err;
 
@@ -332,7 +380,8 @@ static int complete(struct maker *m)
 	if (!result)
 		result = mt_trace_writer_flush(m->writer, &running, err);
 	if (!result)
-		result = mt_trace_writer_block(m->writer, MT_BLOCK_SYMBOLS, symbols.data, symbols.len, err);
+		result = mt_trace_writer_block(m->writer, MT_BLOCK_SYMBOLS, symbols.data,
+			symbols.len, err);
 	if (!result)
 		result = mt_info_write(m->writer, &m->profile, err);
 	if (!result)
@@ -365,8 +414,11 @@ int main(int argc, char **argv)
 	if (m.writer) {
 		run(&m);
 		complete(&m);
-		fprintf(stderr, "make_trace: %llu events, %u groups, %llu blocks live at the end, %llu bytes\n",
-			(unsigned long long)m.events, m.profile.group_count, (unsigned long long)m.model.live_count,
+		fprintf(stderr,
+			"make_trace: %llu events, %u groups, "
+			"%llu blocks live at the end, %llu bytes\n",
+			(unsigned long long)m.events, m.profile.group_count,
+			(unsigned long long)m.model.live_count,
 			(unsigned long long)mt_trace_writer_bytes(m.writer));
 		mt_trace_writer_free(m.writer);
 	}

@@ -1,10 +1,11 @@
-/* meter REPORT TARGET COMMAND...: runs COMMAND and writes what the one process of it that executes the file TARGET
- * took, and what all processes took together, to REPORT.
+/* meter REPORT TARGET COMMAND...: runs COMMAND and writes what the one process of it that executes
+ * the file TARGET took, and what all processes took together, to REPORT.
  *
- * A tool starts the program in its own way, and its helpers may outlive it or be adopted. So the meter traces every
- * process from its start until the program is found: a tracer is told a process's end and its usage without being its
- * parent. Only process starts and ends stop for it; nothing in between is slowed. What is orphaned it adopts, so
- * that its own RUSAGE_CHILDREN is the sum of all. */
+ * A tool starts the program in its own way, and its helpers may outlive it or be adopted. So the
+ * meter traces every process from its start until the program is found: a tracer is told a
+ * process's end and its usage without being its parent. Only process starts and ends stop for it;
+ * nothing in between is slowed. What is orphaned it adopts, so that its own RUSAGE_CHILDREN is the
+ * sum of all. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <limits.h>
@@ -68,7 +69,8 @@ static int executes_target(pid_t pid)
 	return strcmp(path, target.path) == 0;
 }
 
-/* Not ru_maxrss, which also knows the memory that the process had before it executed the program. */
+/* Not ru_maxrss, which also knows the memory that the process had before it executed the
+ * program. */
 static long peak_rss_kib(pid_t pid)
 {
 	char path[64], line[256];
@@ -168,7 +170,10 @@ int main(int argc, char **argv)
 		perror(argv[1]);
 		return 1;
 	}
-	fprintf(report, "{\"wall\": %.6f, \"cpu\": %.6f, \"total_cpu\": %.6f, \"rss_kib\": %ld, \"status\": %d}\n",
-		target.wall, target.cpu, cpu_of(&all) - target.cpu_before, target.rss_kib, target.status);
+	fprintf(report,
+		"{\"wall\": %.6f, \"cpu\": %.6f, \"total_cpu\": "
+		"%.6f, \"rss_kib\": %ld, \"status\": %d}\n",
+		target.wall, target.cpu, cpu_of(&all) - target.cpu_before, target.rss_kib,
+		target.status);
 	return fclose(report) == 0 ? 0 : 1;
 }

@@ -1,5 +1,6 @@
-/* api FILE [cfree|libc]: every allocation function of C a thousand times, in each way it can go: success, failure, overflow, size 0,
- * NULL, alignments good and bad. FILE has long lines, for getline. */
+/* api FILE [cfree|libc]: every allocation function of C a thousand times, in each way it can go:
+ * success, failure, overflow, size 0, NULL, alignments good and bad. FILE has long lines, for
+ * getline. */
 #include <dlfcn.h>
 #include <malloc.h>
 #include <stdlib.h>
@@ -119,7 +120,8 @@ CASE case_reallocarray(size_t i)
 	void *p = got(reallocarray(NULL, i % 60 + 1, 16), (i % 60 + 1) * 16);
 
 	p = moved(reallocarray(p, 100, 16), (i % 60 + 1) * 16, 1600);
-	if (moved(reallocarray(p, half, 4), 1600, 0) || moved(reallocarray(p, most / 8, 8), 1600, 0))
+	if (moved(reallocarray(p, half, 4), 1600, 0)
+		|| moved(reallocarray(p, most / 8, 8), 1600, 0))
 		abort();
 	if (i % 2) {
 		drop(p, 1600);
@@ -253,7 +255,8 @@ CASE case_strdup(size_t i)
 	p = got(strdup(text), i % 40 + 1);
 	if (i % 3)
 		drop(p, i % 40 + 1);
-	drop(got(strndup("abcdefgh", i % 12), (i % 12 < 8 ? i % 12 : 8) + 1), (i % 12 < 8 ? i % 12 : 8) + 1);
+	drop(got(strndup("abcdefgh", i % 12), (i % 12 < 8 ? i % 12 : 8) + 1),
+		(i % 12 < 8 ? i % 12 : 8) + 1);
 }
 
 /* How often libc moves the string meanwhile is its own affair: only what stays counts. */
@@ -307,7 +310,8 @@ int main(int argc, char **argv)
 		RUN(libc_getline, NULL);
 		return 0;
 	}
-	if (argc > 2) { /* by itself: what dlsym says of it may differ, and with that what dlsym allocates */
+	/* by itself: what dlsym says of it may differ, and with that what dlsym allocates */
+	if (argc > 2) {
 		old_free = (void (*)(void *))dlsym(RTLD_DEFAULT, "cfree");
 		heap = half;
 		RUN(cfree, "malloc");

@@ -1,11 +1,12 @@
-/* death HOW: 1,000 live blocks, then the process ends in that way. What it prints before is what must be counted. */
+/* death HOW: 1,000 live blocks, then the process ends in that way. What it prints before is what
+ * must be counted. */
 #include <assert.h>
 #include <errno.h>
 #include <pthread.h>
 #include <semaphore.h>
 #include <signal.h>
-#include <stdint.h>
 #include <spawn.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,7 +17,12 @@
 
 #define BLOCKS 1000
 #define THREADS 8
-#define CASE(name) __attribute__((noinline)) static void *case_##name(size_t i) { void *p = malloc(100 + i); return p ? p : NULL; }
+#define CASE(name) \
+	__attribute__((noinline)) static void *case_##name(size_t i) \
+	{ \
+		void *p = malloc(100 + i); \
+		return p ? p : NULL; \
+	}
 
 extern char **environ;
 static void *volatile kept[BLOCKS];
@@ -46,7 +52,8 @@ static void truth(const char *name, size_t n, int stay)
 	size_t bytes = n * 100 + n * (n - 1) / 2;
 	char text[128];
 
-	snprintf(text, sizeof text, "CASE case_%s count=%zu bytes=%zu leaked=%zu leaked_bytes=%zu\n", name, n, bytes,
+	snprintf(text, sizeof text,
+		"CASE case_%s count=%zu bytes=%zu leaked=%zu leaked_bytes=%zu\n", name, n, bytes,
 		stay ? n : 0, stay ? bytes : 0);
 	say(text);
 }
@@ -101,7 +108,8 @@ static void handle_overflow(void)
 
 	say("ANY cut_stacks\n");
 	sigaltstack(&(stack_t){.ss_sp = stack, .ss_size = sizeof stack}, NULL);
-	sigaction(SIGSEGV, &(struct sigaction){.sa_handler = on_overflow, .sa_flags = SA_ONSTACK}, NULL);
+	sigaction(SIGSEGV, &(struct sigaction){.sa_handler = on_overflow, .sa_flags = SA_ONSTACK},
+		NULL);
 	overflow(0);
 }
 
@@ -209,8 +217,8 @@ static void tls(void)
 		for (int i = 0; i < THREADS; i++)
 			pthread_join(threads[i], NULL);
 	}
-	snprintf(text, sizeof text, "CASE case_tls count=%d bytes=%d leaked=0 leaked_bytes=0\n", 4 * THREADS * BLOCKS,
-		4 * THREADS * 599500);
+	snprintf(text, sizeof text, "CASE case_tls count=%d bytes=%d leaked=0 leaked_bytes=0\n",
+		4 * THREADS * BLOCKS, 4 * THREADS * 599500);
 	say("ANY ambiguous\n");
 	say(text);
 }
@@ -312,7 +320,8 @@ static int end(const char *how)
 		start_churning();
 		become("leaf");
 	}
-	if (!strcmp(how, "fork") || !strcmp(how, "vfork") || !strcmp(how, "vfork_exec") || !strcmp(how, "posix_spawn"))
+	if (!strcmp(how, "fork") || !strcmp(how, "vfork") || !strcmp(how, "vfork_exec")
+		|| !strcmp(how, "posix_spawn"))
 		children(how);
 	if (!strcmp(how, "tls"))
 		tls();

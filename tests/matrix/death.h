@@ -1,4 +1,5 @@
-/* A block of so and so many bytes that stays, until the library's destructor frees what was given to it. */
+/* A block of so and so many bytes that stays, until the library's destructor frees what was given
+ * to it. */
 #ifndef MT_TESTS_DEATH_H
 #define MT_TESTS_DEATH_H
 

@@ -1,5 +1,5 @@
-/* fault WHAT...: does what makes a tracer's life hard. Standard output must be that of the untraced run; the truth goes
- * to the file that TRUTH names. */
+/* fault WHAT...: does what makes a tracer's life hard. Standard output must be that of the untraced
+ * run; the truth goes to the file that TRUTH names. */
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <grp.h>
@@ -65,8 +65,9 @@ static void say_sum(const char *lost)
 {
 	char text[128];
 
-	say(text, snprintf(text, sizeof text, "SUM allocations=%ld frees=%ld%s\n", allocations + burst_allocations,
-		frees + burst_frees, lost));
+	say(text,
+		snprintf(text, sizeof text, "SUM allocations=%ld frees=%ld%s\n",
+			allocations + burst_allocations, frees + burst_frees, lost));
 }
 
 static void say_text(const char *text)
@@ -98,8 +99,8 @@ static int burst(char **argv)
 	return 7;
 }
 
-/* Blocks by 64, always at the same places: where the ring is full some are live, and their frees are lost. Later others
- * lie there. */
+/* Blocks by 64, always at the same places: where the ring is full some are live, and their frees
+ * are lost. Later others lie there. */
 static __attribute__((noinline)) void case_places(long rounds)
 {
 	void *volatile places[64];
@@ -180,8 +181,11 @@ static int threads(char **argv)
 			pthread_join(thread[i], NULL);
 	}
 	tell("threads failed %ld\n", failed);
-	say(text, snprintf(text, sizeof text, "ANY ambiguous\nCASE case_thread count=%d bytes=%ld leaked=%d leaked_bytes=%ld\n",
-		total * 10, bytes, total, leaked));
+	say(text,
+		snprintf(text, sizeof text,
+			"ANY ambiguous\nCASE case_thread count=%d "
+			"bytes=%ld leaked=%d leaked_bytes=%ld\n",
+			total * 10, bytes, total, leaked));
 	say_text("ZERO threads_full untraced_events\n");
 	return 0;
 }
@@ -264,7 +268,8 @@ static long shared_bytes(void)
 /* Limits that do not take hold, that allow all, or that are another process's. */
 static int no_limits(char **argv)
 {
-	struct rlimit all = {RLIM_INFINITY, RLIM_INFINITY}, wrong = {2 << 20, 1 << 20}, small = {256 << 20, RLIM_INFINITY};
+	struct rlimit all = {RLIM_INFINITY, RLIM_INFINITY}, wrong = {2 << 20, 1 << 20};
+	struct rlimit small = {256 << 20, RLIM_INFINITY};
 	long before = shared_bytes();
 	int status = -1;
 	pid_t pid;
@@ -290,14 +295,27 @@ static int no_limits(char **argv)
 
 static int limits(char **argv)
 {
-	static const struct { const char *name; int resource; rlim_t value; } all[] = {
-		{"nofile", RLIMIT_NOFILE, 0}, {"fsize", RLIMIT_FSIZE, 65536}, {"nproc", RLIMIT_NPROC, 0},
-		{"stack", RLIMIT_STACK, 256 << 10}, {"core", RLIMIT_CORE, 0}, {"memlock", RLIMIT_MEMLOCK, 0},
-		{"data", RLIMIT_DATA, 64 << 20}, {"sigpending", RLIMIT_SIGPENDING, 0}, {"cpu", RLIMIT_CPU, 100}};
+	static const struct {
+		const char *name;
+		int resource;
+		rlim_t value;
+	} all[] = {
+		{"nofile", RLIMIT_NOFILE, 0},
+		{"fsize", RLIMIT_FSIZE, 65536},
+		{"nproc", RLIMIT_NPROC, 0},
+		{"stack", RLIMIT_STACK, 256 << 10},
+		{"core", RLIMIT_CORE, 0},
+		{"memlock", RLIMIT_MEMLOCK, 0},
+		{"data", RLIMIT_DATA, 64 << 20},
+		{"sigpending", RLIMIT_SIGPENDING, 0},
+		{"cpu", RLIMIT_CPU, 100},
+	};
 
 	for (size_t i = 0; i < sizeof all / sizeof *all; i++)
 		if (!strcmp(argv[2], all[i].name)) {
-			result("setrlimit", setrlimit(all[i].resource, &(struct rlimit){all[i].value, all[i].value}));
+			result("setrlimit",
+				setrlimit(all[i].resource,
+					&(struct rlimit){all[i].value, all[i].value}));
 			result("open", open("/dev/null", O_RDONLY));
 		}
 	run_case("exact", NULL, case_exact);
@@ -306,14 +324,17 @@ static int limits(char **argv)
 	return 0;
 }
 
-/* The address space becomes so small that malloc fails; what fits is not the same with a tracer, that it fails is. */
+/* The address space becomes so small that malloc fails; what fits is not the same with a tracer,
+ * that it fails is. */
 static __attribute__((noinline)) int case_full(void)
 {
 	static void *blocks[100000];
 	long used = status_field("VmSize:") << 10, n = 0, round;
 	char text[128];
 
-	result("setrlimit", setrlimit(RLIMIT_AS, &(struct rlimit){(rlim_t)used + (24 << 20), (rlim_t)used + (24 << 20)}));
+	result("setrlimit",
+		setrlimit(RLIMIT_AS,
+			&(struct rlimit){(rlim_t)used + (24 << 20), (rlim_t)used + (24 << 20)}));
 	for (round = 0; round < 20; round++) {
 		long i = 0;
 
@@ -326,7 +347,10 @@ static __attribute__((noinline)) int case_full(void)
 		while (i > 0)
 			free(blocks[--i]);
 	}
-	say(text, snprintf(text, sizeof text, "CASE case_full count=%ld bytes=%ld leaked=0 leaked_bytes=0\n", n, n * 20000));
+	say(text,
+		snprintf(text, sizeof text,
+			"CASE case_full count=%ld bytes=%ld leaked=0 leaked_bytes=0\n", n,
+			n * 20000));
 	errno = 0;
 	result("calloc", calloc(1 << 20, 1 << 10) ? 0 : -1);
 	run_case("exact", NULL, case_exact);
@@ -376,20 +400,31 @@ static int install(const char *how, struct sock_fprog *program)
 	if (!strcmp(how, "syscall_prctl"))
 		return (int)syscall(SYS_prctl, PR_SET_SECCOMP, SECCOMP_MODE_FILTER, program, 0, 0);
 	if (!strcmp(how, "tsync"))
-		return (int)syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_TSYNC, program);
+		return (int)syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_TSYNC,
+			program);
 	if (!strcmp(how, "listener"))
-		return (int)syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_NEW_LISTENER, program) < 0 ? -1 : 0;
+		return (int)syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER,
+			       SECCOMP_FILTER_FLAG_NEW_LISTENER, program)
+				< 0
+			? -1
+			: 0;
 	return (int)syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, program);
 }
 
-#define ALLOW(nr) BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, nr, 0, 1), BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)
+#define ALLOW(nr) \
+	BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, nr, 0, 1), BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)
 static int filter(const char *how, const char *policy)
 {
-	struct sock_filter strict[] = {BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)), ALLOW(SYS_write),
-		ALLOW(SYS_exit_group), ALLOW(SYS_exit), ALLOW(SYS_rt_sigreturn), BPF_STMT(BPF_RET | BPF_K,
-			!strcmp(policy, "kill") ? SECCOMP_RET_KILL_PROCESS : SECCOMP_RET_ERRNO | EPERM)};
-	struct sock_filter loose[] = {BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
-		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_socket, 0, 1), BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),
+	struct sock_filter strict[] = {BPF_STMT(BPF_LD | BPF_W | BPF_ABS,
+					       offsetof(struct seccomp_data, nr)),
+		ALLOW(SYS_write), ALLOW(SYS_exit_group), ALLOW(SYS_exit), ALLOW(SYS_rt_sigreturn),
+		BPF_STMT(BPF_RET | BPF_K,
+			!strcmp(policy, "kill") ? SECCOMP_RET_KILL_PROCESS
+						: SECCOMP_RET_ERRNO | EPERM)};
+	struct sock_filter loose[] = {BPF_STMT(BPF_LD | BPF_W | BPF_ABS,
+					      offsetof(struct seccomp_data, nr)),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_socket, 0, 1),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),
 		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)};
 	struct sock_fprog program = {sizeof strict / sizeof *strict, strict};
 
@@ -447,7 +482,8 @@ static int sealed(char **argv)
 	if (strcmp(how, "tsync"))
 		say_sum("");
 	else
-		say_text("ANY ambiguous leaked_count allocated_bytes lost_events implied_frees unknown_frees\n");
+		say_text("ANY ambiguous leaked_count allocated_bytes "
+			 "lost_events implied_frees unknown_frees\n");
 	if (strcmp(policy, "bad") && strcmp(how, "tsc"))
 		say_text("COUNTER sealed=1\n");
 	else
@@ -476,15 +512,28 @@ static int sealed_children(char **argv)
 	}
 	waitpid(pid, &status, 0);
 	tell("exec %x\n", status);
-	say_text("ANY leaked_count allocated_bytes unknown_frees\nCOUNTER sealed=1 threads_full=1 untraced_events=1\n");
+	say_text("ANY leaked_count allocated_bytes unknown_frees\n"
+		 "COUNTER sealed=1 threads_full=1 untraced_events=1\n");
 	return 0;
 }
 
 int main(int argc, char **argv)
 {
-	static const struct { const char *name; int (*function)(char **); } all[] = {{"burst", burst}, {"reuse", reuse}, {"noise", noise},
-		{"no_limits", no_limits}, {"threads", threads}, {"limits", limits}, {"descriptors", descriptors}, {"rights", rights}, {"sealed", sealed},
-		{"sealed_children", sealed_children}};
+	static const struct {
+		const char *name;
+		int (*function)(char **);
+	} all[] = {
+		{"burst", burst},
+		{"reuse", reuse},
+		{"noise", noise},
+		{"no_limits", no_limits},
+		{"threads", threads},
+		{"limits", limits},
+		{"descriptors", descriptors},
+		{"rights", rights},
+		{"sealed", sealed},
+		{"sealed_children", sealed_children},
+	};
 	const char *path = getenv("TRUTH"), *what = argc > 1 ? argv[1] : "";
 
 	if (!strcmp(what, "leaf")) {

@@ -1,5 +1,6 @@
-/* The program's own truth: each case counts what it has done, and mixes what it has seen (results, errno, places in the
- * heap) into a sum that must be that of the untraced run. Prints without allocating. */
+/* The program's own truth: each case counts what it has done, and mixes what it has seen (results,
+ * errno, places in the heap) into a sum that must be that of the untraced run. Prints without
+ * allocating. */
 #ifndef MT_TESTS_TRUTH_H
 #define MT_TESTS_TRUTH_H
 
@@ -13,7 +14,8 @@
 #define CASE __attribute__((noinline)) static void
 
 struct truth {
-	long count, bytes, leaked, leaked_bytes; /* count: allocations and reallocations, as groups have them */
+	/* count: allocations and reallocations, as groups have them */
+	long count, bytes, leaked, leaked_bytes;
 	uint64_t seen;
 };
 static struct truth now;
@@ -89,17 +91,21 @@ static inline void run_case(const char *name, const char *kinds, void (*function
 	errno = 77;
 	for (size_t i = 0; i < ROUNDS; i++)
 		function(i);
-	say(text, snprintf(text, sizeof text, "CASE case_%s count=%ld bytes=%ld leaked=%ld leaked_bytes=%ld seen=%016lx%s%s\n",
-		name, now.count, now.bytes, now.leaked, now.leaked_bytes, (unsigned long)now.seen, kinds ? " kinds=" : "",
-		kinds ? kinds : ""));
+	say(text,
+		snprintf(text, sizeof text,
+			"CASE case_%s count=%ld bytes=%ld leaked=%ld "
+			"leaked_bytes=%ld seen=%016lx%s%s\n",
+			name, now.count, now.bytes, now.leaked, now.leaked_bytes,
+			(unsigned long)now.seen, kinds ? " kinds=" : "", kinds ? kinds : ""));
 }
 
 static inline void say_total(void)
 {
 	char text[256];
 
-	say(text, snprintf(text, sizeof text, "TOTAL allocations=%ld reallocations=%ld frees=%ld\n", allocations, reallocations,
-		frees));
+	say(text,
+		snprintf(text, sizeof text, "TOTAL allocations=%ld reallocations=%ld frees=%ld\n",
+			allocations, reallocations, frees));
 }
 
 #endif

@@ -1,23 +1,27 @@
-/* Programs with known truth. Every process prints "TRUTH pid parent allocations frees bytes inherited" of what its own
- * calls of keep() and drop() do; inherited: frees and reallocs of blocks of its parent's.
+/* Programs with known truth. Every process prints "TRUTH pid parent allocations frees bytes
+ * inherited" of what its own calls of keep() and drop() do; inherited: frees and reallocs of blocks
+ * of its parent's.
  *
  *   tree        three forks deep, three wide: each process counts differently
- *   threads N   N forks while 8 other threads allocate; each child allocates exactly, some fork again
+ *   threads N N forks while 8 other threads allocate; each child allocates exactly, some fork again
  *   kinds       fork, vfork and exec, posix_spawn, system, popen, raw clone
  *   leaf N      what an executed program does
  *   chain N     executes itself N times
  *   serial N    N children one after another;  crowd N: at once
- *   signal HOW  forks in a signal handler, again and again, while the main program allocates: by fork, _Fork, or
+ *   signal HOW forks in a signal handler, again and again, while the main program allocates: by
+ *   fork, _Fork, or
  *               syscall() of fork, clone or clone3
  *   flood N     N children one after another, each under a flood of signals whose handler is traced
- *   meanwhile N N children in which one thread forks while another, by its first allocation, asks for a segment
+ *   meanwhile N N children in which one thread forks while another, by its first allocation, asks
+ *   for a segment
  *   thrd N      N threads one after another, made by thrd_create
  *   timer N     N threads one after another that the C library makes for a timer
  *   atfork      a handler of pthread_atfork that allocates
  *   killed      a child that kills itself while the parent goes on
  *   clear       a child whose environment was cleared before the fork
  *   root        setuid and chroot in children (as root alone)
- *   wait DIR    three children that say ready and wait for DIR/go, then allocate on; ends with 6 when all are well
+ *   wait DIR three children that say ready and wait for DIR/go, then allocate on; ends with 6 when
+ *   all are well
  *   daemon DIR  forks twice, setsid, chdir /, and goes on until DIR/go is there */
 #include <errno.h>
 #include <fcntl.h>
@@ -50,8 +54,8 @@ static volatile sig_atomic_t stop;
 static void tell(int parent)
 {
 	char line[128];
-	int n = snprintf(line, sizeof line, "TRUTH %d %d %ld %ld %ld %ld\n", (int)getpid(), parent, allocations, frees,
-		bytes, inherited);
+	int n = snprintf(line, sizeof line, "TRUTH %d %d %ld %ld %ld %ld\n", (int)getpid(), parent,
+		allocations, frees, bytes, inherited);
 
 	if (write(1, line, (size_t)n) != n)
 		_exit(99);
@@ -280,7 +284,9 @@ static void on_alarm(int number)
 		return;
 	handled++;
 	pid = fork_so();
-	if (pid == 0) { /* returns into whatever was interrupted: even and odd ones allocate here first, or do not */
+	/* returns into whatever was interrupted: even and odd ones allocate here first, or do
+	 * not */
+	if (pid == 0) {
 		setitimer(ITIMER_REAL, &(struct itimerval){0}, NULL);
 		prctl(PR_SET_PDEATHSIG, SIGKILL);
 		handled = 1000 + handled;
@@ -298,7 +304,9 @@ static int in_signals(void)
 	void *volatile p = malloc(123);
 	int bad = 0;
 
-	free(p); /* glibc's cache has it for the handlers: they must not enter the allocator in the middle of its work */
+	/* glibc's cache has it for the handlers: they must not enter the allocator in the middle of
+	 * its work */
+	free(p);
 	signal(SIGALRM, on_alarm);
 	setitimer(ITIMER_REAL, &often, NULL);
 	while (handled < 60) {
@@ -354,8 +362,8 @@ static int flood(int count)
 	return bad != 0;
 }
 
-/* ---- a fork while another thread asks for a segment: the stacks of its threads are from before, so that nothing is
- * allocated for them ---- */
+/* ---- a fork while another thread asks for a segment: the stacks of its threads are from before,
+ * so that nothing is allocated for them ---- */
 
 static volatile int begin;
 
@@ -385,13 +393,16 @@ static void *fork_later(void *delay)
 		forget();
 		for (int i = 0; i < 7; i++)
 			keep(30);
-		tell(0); /* where its parent had no segment yet, it is taken for a child of that one's parent */
+		/* where its parent had no segment yet, it is taken for a child of that one's
+		 * parent */
+		tell(0);
 		_exit(0);
 	}
 	return (void *)(intptr_t)reap(pid);
 }
 
-static void start_both(pthread_t both[2], void *(*first)(void *), void *(*second)(void *), intptr_t argument)
+static void start_both(pthread_t both[2], void *(*first)(void *), void *(*second)(void *),
+	intptr_t argument)
 {
 	pthread_create(&both[0], NULL, first, NULL);
 	pthread_create(&both[1], NULL, second, (void *)argument);
@@ -438,7 +449,8 @@ static int thrds(int count)
 	for (int i = 0; i < count; i++) {
 		thrd_t other;
 
-		if (thrd_create(&other, allocate_ten, NULL) != thrd_success || thrd_join(other, NULL) != thrd_success)
+		if (thrd_create(&other, allocate_ten, NULL) != thrd_success
+			|| thrd_join(other, NULL) != thrd_success)
 			return 1;
 	}
 	tell(0);
@@ -538,7 +550,9 @@ static int as_root(void)
 
 		if (pid == 0) {
 			forget();
-			if (how == 0 ? setuid(65534) : how == 1 ? chroot("/proc/sys") : setresgid(65534, 65534, 65534))
+			if (how == 0               ? setuid(65534)
+					: how == 1 ? chroot("/proc/sys")
+						   : setresgid(65534, 65534, 65534))
 				_exit(1);
 			for (int i = 0; i < 31 + how; i++)
 				keep(31);

@@ -1,6 +1,6 @@
-/* arena: the example of memtui.h. A parser keeps the nodes of a document in an arena, which malloc sees as a few
- * large chunks: which code asked for how much is lost. Four calls bring it back: with them memtui shows every node
- * with the stack that asked for it. Usage: arena [DOCUMENTS] */
+/* arena: the example of memtui.h. A parser keeps the nodes of a document in an arena, which malloc
+ * sees as a few large chunks: which code asked for how much is lost. Four calls bring it back: with
+ * them memtui shows every node with the stack that asked for it. Usage: arena [DOCUMENTS] */
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -74,7 +74,8 @@ static __attribute__((noinline)) struct node *parse_element(struct arena *arena,
 	return node;
 }
 
-static __attribute__((noinline)) void parse_text(struct arena *arena, struct node *node, unsigned number)
+static __attribute__((noinline)) void parse_text(struct arena *arena, struct node *node,
+	unsigned number)
 {
 	node->text = arena_alloc(arena, 40);
 	if (node->text)

@@ -1,4 +1,5 @@
-/* What is beside the heap: maps, calls, markers, a pause, threads with arenas; blocks freed at two places. */
+/* What is beside the heap: maps, calls, markers, a pause, threads with arenas; blocks freed at two
+ * places. */
 #define _GNU_SOURCE
 #include "preload/memtui.h"
 
@@ -13,8 +14,14 @@
 
 static void *volatile kept;
 
-__attribute__((noinline)) static void free_here(void *block) { free(block); }
-__attribute__((noinline)) static void free_there(void *block) { free(block); }
+__attribute__((noinline)) static void free_here(void *block)
+{
+	free(block);
+}
+__attribute__((noinline)) static void free_there(void *block)
+{
+	free(block);
+}
 
 __attribute__((noinline)) static char *map_pages(size_t pages)
 {
@@ -29,7 +36,7 @@ static void maps(void)
 	if (mmap(NULL, 4096, PROT_READ, MAP_PRIVATE, fd, 0) == MAP_FAILED)
 		abort();
 	close(fd);
-	munmap(a + 4096, 4096);                               /* splits: 1 and 8 are left */
+	munmap(a + 4096, 4096); /* splits: 1 and 8 are left */
 	if (mmap(NULL, 4096, PROT_READ, MAP_PRIVATE, -1, 0) != MAP_FAILED)
 		abort();
 	if (mremap(b, 3 * 4096, 5 * 4096, MREMAP_MAYMOVE) == MAP_FAILED)
@@ -60,7 +67,7 @@ int main(int argc, char **argv)
 	kept = malloc(77);
 	free_here(kept);
 	memtui_resume(NULL);
-	kept = malloc(33);                                    /* 40 are usable */
+	kept = malloc(33); /* 40 are usable */
 	if (argc > 1 && !strcmp(argv[1], "stay")) {
 		pthread_create(&thread, NULL, grow, NULL);
 		pthread_join(thread, NULL);

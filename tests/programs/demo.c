@@ -1,5 +1,6 @@
-/* demo: a small server in the making. It answers requests from a pool of workers, keeps a cache that fills up
- * and stays, and forgets the session of every request that ends in an error: that is the leak to find. */
+/* demo: a small server in the making. It answers requests from a pool of workers, keeps a cache
+ * that fills up and stays, and forgets the session of every request that ends in an error: that is
+ * the leak to find. */
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
@@ -120,7 +121,8 @@ int main(int argc, char **argv)
 		pthread_create(&threads[i], NULL, worker, (void *)i);
 	for (long s = 0; s < seconds && !stop; s++) {
 		nanosleep(&(struct timespec){1, 0}, NULL);
-		printf("%4lds  %lu requests, %lu errors\n", s + 1, atomic_load(&requests), atomic_load(&errors));
+		printf("%4lds  %lu requests, %lu errors\n", s + 1, atomic_load(&requests),
+			atomic_load(&errors));
 		fflush(stdout);
 	}
 	stop = 1;

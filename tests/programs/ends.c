@@ -1,5 +1,6 @@
-/* ends HOW [FIFO]: 1000 blocks that stay, allocated by keep(), then the process ends by HOW: return, exit, _exit,
- * quick_exit, abort, segv, kill; or wait: says "ready", allocates on until a byte comes on standard input, exits with 7. */
+/* ends HOW [FIFO]: 1000 blocks that stay, allocated by keep(), then the process ends by HOW:
+ * return, exit, _exit, quick_exit, abort, segv, kill; or wait: says "ready", allocates on until a
+ * byte comes on standard input, exits with 7. */
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>

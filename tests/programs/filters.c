@@ -1,6 +1,6 @@
-/* filters: allocations of which everything is known, for a test of every filter. Each place (site_*) has its own size;
- * four phases begin with a marker each, and at least 3 ms lie between two. spread: one in each phase. Prints the address
- * of site_big's block. */
+/* filters: allocations of which everything is known, for a test of every filter. Each place
+ * (site_*) has its own size; four phases begin with a marker each, and at least 3 ms lie between
+ * two. spread: one in each phase. Prints the address of site_big's block. */
 #include <pthread.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -14,7 +14,8 @@
 #define SITE __attribute__((noinline, noclone))
 #define PHASE_NS 3000000
 
-static void *volatile sink; /* and loops count by volatile numbers: unrolled, each turn would be a group of its own */
+/* and loops count by volatile numbers: unrolled, each turn would be a group of its own */
+static void *volatile sink;
 
 SITE static void *keep(void *p)
 {
@@ -68,7 +69,8 @@ static void phase(const char *marker)
 	memtui_marker(marker);
 }
 
-/* early: three, of which the first lives until phase four. brief: two, each freed at once. apart: freed after one other. */
+/* early: three, of which the first lives until phase four. brief: two, each freed at once. apart:
+ * freed after one other. */
 static void *first_phase(void)
 {
 	void *early[3], *apart;
@@ -83,7 +85,8 @@ static void *first_phase(void)
 	return early[0];
 }
 
-/* A chain of three that is kept, and one of two that is freed; and a stack of six frames of its own. */
+/* A chain of three that is kept, and one of two that is freed; and a stack of six frames of its
+ * own. */
 static void *second_phase(void)
 {
 	site_last(site_grow(site_start(NULL, 0), 0), 0);
@@ -122,7 +125,12 @@ int main(void)
 	static const struct {
 		const char *marker;
 		void *(*run)(void);
-	} phases[] = {{"one", first_phase}, {"two", second_phase}, {"three", third_phase}, {"four", fourth_phase}};
+	} phases[] = {
+		{"one", first_phase},
+		{"two", second_phase},
+		{"three", third_phase},
+		{"four", fourth_phase},
+	};
 	void *kept[4];
 
 	setvbuf(stdout, NULL, _IONBF, 0); /* no block of its own behind the last of ours */

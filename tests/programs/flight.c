@@ -1,6 +1,7 @@
-/* flight ROUNDS THREADS KEEP [PAUSES]: a deterministic churn of malloc, free, realloc (grown, shrunk, moved, failing) and
- * blocks that stay, in THREADS threads that hand nothing over to each other, in two halves. Prints what it did after each: "allocations
- * frees reallocations live bytes". KEEP: blocks that each thread holds at most. PAUSES: reads a line before each half. */
+/* flight ROUNDS THREADS KEEP [PAUSES]: a deterministic churn of malloc, free, realloc (grown,
+ * shrunk, moved, failing) and blocks that stay, in THREADS threads that hand nothing over to each
+ * other, in two halves. Prints what it did after each: "allocations frees reallocations live
+ * bytes". KEEP: blocks that each thread holds at most. PAUSES: reads a line before each half. */
 #define _GNU_SOURCE
 #include <pthread.h>
 #include <stdint.h>
@@ -74,7 +75,7 @@ SITE void shortly(struct work *w, size_t size)
 {
 	char *p = malloc(size);
 
-	__asm__ volatile("" :: "r"(p) : "memory");
+	__asm__ volatile("" ::"r"(p) : "memory");
 	w->allocations++;
 	w->frees++;
 	free(p);
@@ -119,8 +120,8 @@ static void report(const struct work *works, int threads)
 		sum.live += works[i].live;
 		sum.bytes += works[i].bytes;
 	}
-	len = snprintf(line, sizeof line, "%lu %lu %lu %lu %lu\n", sum.allocations, sum.frees, sum.reallocations, sum.live,
-		sum.bytes);
+	len = snprintf(line, sizeof line, "%lu %lu %lu %lu %lu\n", sum.allocations, sum.frees,
+		sum.reallocations, sum.live, sum.bytes);
 	if (write(1, line, (size_t)len) != len) /* stdio would allocate */
 		abort();
 }
@@ -151,8 +152,13 @@ int main(int argc, char **argv)
 	static size_t sizes[16][MOST];
 
 	for (int i = 0; i < threads; i++)
-		works[i] = (struct work){.seed = 88172645463325252ull + (uint64_t)i * 7919, .rounds = rounds / threads / 2,
-			.keep = keep_most, .held = held[i], .sizes = sizes[i]};
+		works[i] = (struct work){
+			.seed = 88172645463325252ull + (uint64_t)i * 7919,
+			.rounds = rounds / threads / 2,
+			.keep = keep_most,
+			.held = held[i],
+			.sizes = sizes[i],
+		};
 	half(works, threads, argc > 4);
 	half(works, threads, argc > 4);
 	return 0;

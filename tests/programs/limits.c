@@ -1,5 +1,6 @@
-/* limits WHAT: sets a limit for itself and works on under it, printing what it sees, which must be what it sees
- * untraced: as (RLIMIT_AS 512 MB, uses 400), fsize (RLIMIT_FSIZE 1 MB, writes beyond it), mlockall, closeall. */
+/* limits WHAT: sets a limit for itself and works on under it, printing what it sees, which must be
+ * what it sees untraced: as (RLIMIT_AS 512 MB, uses 400), fsize (RLIMIT_FSIZE 1 MB, writes beyond
+ * it), mlockall, closeall. */
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>

@@ -1,4 +1,5 @@
-/* Leaks from 131,072 places, each a stack of its own, then says "made", and ends with its standard input. */
+/* Leaks from 131,072 places, each a stack of its own, then says "made", and ends with its standard
+ * input. */
 #include <stdio.h>
 #include <stdlib.h>
 

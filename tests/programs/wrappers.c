@@ -1,4 +1,5 @@
-/* Leaks through wrappers of wrappers: a usual one below in-house ones, and a container that grows. */
+/* Leaks through wrappers of wrappers: a usual one below in-house ones, and a container that
+ * grows. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,5 +1,5 @@
-/* What the screen costs at the terminal, in every view: a cursor move, nothing while nothing changes, a running program.
- * bytes_test MEMTUI THEMES TRACE GOLDEN_DIR SOURCE_DIR SCRATCH DEMO */
+/* What the screen costs at the terminal, in every view: a cursor move, nothing while nothing
+ * changes, a running program. bytes_test MEMTUI THEMES TRACE GOLDEN_DIR SOURCE_DIR SCRATCH DEMO */
 #include "screens.h"
 #include "tui/app.h"
 
@@ -11,7 +11,8 @@
 #define MOVE_BYTES 400
 #define SECOND_BYTES 4096 /* of new data; and over SSH: */
 #define SSH_SECOND_BYTES 1024
-#define FOLLOW_BYTES 1024 /* what stands beside the list, once the cursor rests: a second's share over SSH */
+/* what stands beside the list, once the cursor rests: a second's share over SSH */
+#define FOLLOW_BYTES 1024
 #define MOVES 30
 
 static const char *const action_keys[] = {
@@ -20,16 +21,27 @@ static const char *const action_keys[] = {
 #undef X
 };
 
-static const struct { const char *name; enum mt_action action; } tabs[] = {
+static const struct {
+	const char *name;
+	enum mt_action action;
+} tabs[] = {
 #define X(id, name) {#name, MT_ACTION_##id},
 	MT_TABS(X)
 #undef X
 };
 #define TABS (sizeof tabs / sizeof *tabs)
 
-/* What lies on top of a view, or is opened from it, and has a cursor. The themes have none here: each is shown at once. */
-static const struct { const char *name, *keys; } others[] = {
-	{"detail", "2\r"}, {"help", "?"}, {"sort", "s"}, {"palette", ":"}, {"setup", "\033OQ"}, {"columns", "2c"},
+/* What lies on top of a view, or is opened from it, and has a cursor. The themes have none here:
+ * each is shown at once. */
+static const struct {
+	const char *name, *keys;
+} others[] = {
+	{"detail", "2\r"},
+	{"help", "?"},
+	{"sort", "s"},
+	{"palette", ":"},
+	{"setup", "\033OQ"},
+	{"columns", "2c"},
 };
 #define OTHERS (sizeof others / sizeof *others)
 
@@ -41,7 +53,10 @@ static const char *move(int i, bool aside)
 	return i < MOVES * 2 / 3 ? "\033[B" : "\033[A";
 }
 
-struct cost { uint64_t move, follow; bool answered; };
+struct cost {
+	uint64_t move, follow;
+	bool answered;
+};
 
 /* The most that a move costs until the screen has answered, and what then follows it. */
 static struct cost most(struct terminal *terminal, bool aside, int moves)
@@ -53,7 +68,8 @@ static struct cost most(struct terminal *terminal, bool aside, int moves)
 
 		terminal_type(terminal, move(i * MOVES / moves, aside));
 		worst.answered = terminal_settle(terminal) && worst.answered;
-		uint64_t follow = terminal->received - terminal->answered_at, cost = terminal->answered_at - before;
+		uint64_t follow = terminal->received - terminal->answered_at;
+		uint64_t cost = terminal->answered_at - before;
 
 		worst.move = cost > worst.move ? cost : worst.move;
 		worst.follow = follow > worst.follow ? follow : worst.follow;
@@ -72,7 +88,8 @@ static char *trace_of(struct tests *t, const char *view)
 	return strcmp(view, "processes") ? t->trace : family;
 }
 
-static void check_view(struct tests *t, const char *name, const char *keys, const char *theme, bool deeper)
+static void check_view(struct tests *t, const char *name, const char *keys, const char *theme,
+	bool deeper)
 {
 	struct golden g = {.theme = theme};
 	struct terminal terminal;
@@ -93,10 +110,12 @@ static void check_view(struct tests *t, const char *name, const char *keys, cons
 	uint64_t before = terminal.received, frame = terminal.frame;
 
 	tell(t, answered && cost.answered && cost.move <= MOVE_BYTES && cost.follow <= FOLLOW_BYTES,
-		"a cursor move in %s, %s%s, costs %llu bytes of %d, and %llu when it rests", name, theme, deeper ? ", a page down" : "",
-		(unsigned long long)cost.move, MOVE_BYTES, (unsigned long long)cost.follow);
+		"a cursor move in %s, %s%s, costs %llu bytes of %d, and %llu when it rests", name,
+		theme, deeper ? ", a page down" : "", (unsigned long long)cost.move, MOVE_BYTES,
+		(unsigned long long)cost.follow);
 	terminal_read_for(&terminal, 300);
-	tell(t, terminal.received == before && terminal.frame == frame, "idle %s, %s, sends %llu bytes", name, theme,
+	tell(t, terminal.received == before && terminal.frame == frame,
+		"idle %s, %s, sends %llu bytes", name, theme,
 		(unsigned long long)(terminal.received - before));
 	terminal_close(&terminal);
 }
@@ -119,8 +138,9 @@ static bool next_frame(struct terminal *terminal)
 	return terminal->frame != frame;
 }
 
-/* New data: a frame that costs much is paid for by the time until the next one, so what the frames of a while took is known to
- * be little only when another one has come. A slow machine draws fewer. */
+/* New data: a frame that costs much is paid for by the time until the next one, so what the frames
+ * of a while took is known to be little only when another one has come. A slow machine draws
+ * fewer. */
 static void check_rate(struct tests *t, struct terminal *terminal, const char *name, bool remote)
 {
 	int frames = remote ? 4 : 8, budget = remote ? SSH_SECOND_BYTES : SECOND_BYTES;
@@ -136,9 +156,11 @@ static void check_rate(struct tests *t, struct terminal *terminal, const char *n
 	double taken = seconds() - start;
 
 	bytes -= before;
-	tell(t, ok && (double)bytes <= budget * (taken + 0.1), "live %s%s: %.0f bytes a second of %d", name, remote ? " over SSH" : "",
+	tell(t, ok && (double)bytes <= budget * (taken + 0.1),
+		"live %s%s: %.0f bytes a second of %d", name, remote ? " over SSH" : "",
 		(double)bytes / taken, budget);
-	tell(t, taken >= (frames - 1) * (remote ? 1 : 0.25) * 0.9, "and not too many frames: %d in %.1f s", frames, taken);
+	tell(t, taken >= (frames - 1) * (remote ? 1 : 0.25) * 0.9,
+		"and not too many frames: %d in %.1f s", frames, taken);
 }
 
 static void check_frozen(struct tests *t, struct terminal *terminal, const char *name)
@@ -152,15 +174,23 @@ static void check_frozen(struct tests *t, struct terminal *terminal, const char 
 		(unsigned long long)(terminal->received - before));
 	struct cost cost = most(terminal, !strcmp(name, "icicle") || !strcmp(name, "timeline"), 6);
 
-	tell(t, cost.answered && cost.move <= MOVE_BYTES && cost.follow <= FOLLOW_BYTES, "a cursor move in %s of a running program costs "
-		"%llu bytes of %d, and %llu when it rests", name, (unsigned long long)cost.move, MOVE_BYTES, (unsigned long long)cost.follow);
+	tell(t, cost.answered && cost.move <= MOVE_BYTES && cost.follow <= FOLLOW_BYTES,
+		"a cursor move in %s of a running program costs "
+		"%llu bytes of %d, and %llu when it rests",
+		name, (unsigned long long)cost.move, MOVE_BYTES, (unsigned long long)cost.follow);
 	terminal_type(terminal, "p");
 }
 
 static void check_live(struct tests *t, bool remote)
 {
-	struct settings s = {.term = "xterm-256color", .locale = "C.UTF-8", .directory = t->scratch, .cache = t->scratch,
-		.remote = remote, .frames = true};
+	struct settings s = {
+		.term = "xterm-256color",
+		.locale = "C.UTF-8",
+		.directory = t->scratch,
+		.cache = t->scratch,
+		.remote = remote,
+		.frames = true,
+	};
 	char *argv[] = {t->memtui, "run", "--", t->demo, NULL};
 	struct terminal terminal;
 

@@ -1,4 +1,5 @@
-/* What comfort_test and settings_test share: files, a start on the made trace, what is then seen or printed. */
+/* What comfort_test and settings_test share: files, a start on the made trace, what is then seen or
+ * printed. */
 #ifndef MT_TESTS_SCREENS_COMFORT_H
 #define MT_TESTS_SCREENS_COMFORT_H
 
@@ -37,7 +38,8 @@ static __attribute__((unused)) char *read_file(const char *path)
 }
 
 /* memtui on the made trace, in the directory of its source. */
-static __attribute__((unused)) void start(struct tests *t, struct terminal *terminal, const struct settings *given)
+static __attribute__((unused)) void start(struct tests *t, struct terminal *terminal,
+	const struct settings *given)
 {
 	struct settings s = *given;
 	char theme[1024];
@@ -52,7 +54,8 @@ static __attribute__((unused)) void start(struct tests *t, struct terminal *term
 }
 
 /* Types, and says whether text is on the screen then. */
-static __attribute__((unused)) bool shows(struct terminal *terminal, const char *keys, const char *text)
+static __attribute__((unused)) bool shows(struct terminal *terminal, const char *keys,
+	const char *text)
 {
 	terminal_type(terminal, keys);
 	bool good = terminal_settle(terminal);
@@ -81,8 +84,8 @@ static __attribute__((unused)) bool prints(const char *command, const char *text
 }
 
 /* A file of the user's in SCRATCH/NAME/memtui; directory: what XDG_CONFIG_HOME is then. */
-static __attribute__((unused)) void user_file(struct tests *t, char directory[1024], const char *name, const char *file,
-	const char *text)
+static __attribute__((unused)) void user_file(struct tests *t, char directory[1024],
+	const char *name, const char *file, const char *text)
 {
 	char path[2048];
 

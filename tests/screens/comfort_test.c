@@ -1,4 +1,5 @@
-/* What makes the screen comfortable: the editor, the palette, key bindings, settings. Arguments as screens_test. */
+/* What makes the screen comfortable: the editor, the palette, key bindings, settings. Arguments as
+ * screens_test. */
 #include "comfort.h"
 
 #include <signal.h>
@@ -10,8 +11,10 @@
 
 /* ---- the editor ---- */
 
-/* name: of the program that is the editor, which writes its arguments into a file; wanted: these. */
-static void check_editor(struct tests *t, const char *name, const char *options, const char *wanted_arguments)
+/* name: of the program that is the editor, which writes its arguments into a file; wanted:
+ * these. */
+static void check_editor(struct tests *t, const char *name, const char *options,
+	const char *wanted_arguments)
 {
 	char program[1024], command[1200], result[1024], script[2200];
 	struct settings s = {.editor = command};
@@ -19,7 +22,9 @@ static void check_editor(struct tests *t, const char *name, const char *options,
 
 	snprintf(program, sizeof program, "%s/%s", t->scratch, name);
 	snprintf(result, sizeof result, "%s/arguments", t->scratch);
-	snprintf(script, sizeof script, "#!/bin/sh\nfor a; do echo \"$a\"; done >'%s'\n[ -t 0 ] && [ -t 1 ] && echo terminal >>'%s'\n",
+	snprintf(script, sizeof script,
+		"#!/bin/sh\nfor a; do echo \"$a\"; "
+		"done >'%s'\n[ -t 0 ] && [ -t 1 ] && echo terminal >>'%s'\n",
 		result, result);
 	write_file(program, script, 0755);
 	snprintf(command, sizeof command, "%s%s", program, options);
@@ -36,8 +41,8 @@ static void check_editor(struct tests *t, const char *name, const char *options,
 	terminal_close(&terminal);
 }
 
-/* One that stops, itself alone or the whole job as ^Z does: so does memtui, once, and goes on with it. all: as fg wakes the
- * job; else memtui alone is woken. */
+/* One that stops, itself alone or the whole job as ^Z does: so does memtui, once, and goes on with
+ * it. all: as fg wakes the job; else memtui alone is woken. */
 static void check_stopping_editor(struct tests *t, const char *stop, bool all)
 {
 	char program[1024], script[256];
@@ -50,12 +55,14 @@ static void check_stopping_editor(struct tests *t, const char *stop, bool all)
 	write_file(program, script, 0755);
 	start(t, &terminal, &s);
 	terminal_type(&terminal, "2/session_new\re");
-	tell(t, terminal_wait_stop(&terminal) && terminal_restored(&terminal), "an editor's '%s' stops memtui", stop);
+	tell(t, terminal_wait_stop(&terminal) && terminal_restored(&terminal),
+		"an editor's '%s' stops memtui", stop);
 	terminal.stopped = false;
 	kill(all ? -terminal.pid : terminal.pid, SIGCONT);
 	bool back = terminal_wait_text(&terminal, "back from") && terminal_settle(&terminal);
 
-	tell(t, back && !terminal.stopped && !terminal_restored(&terminal), "%s wakes both", all ? "fg" : "SIGCONT to memtui alone");
+	tell(t, back && !terminal.stopped && !terminal_restored(&terminal), "%s wakes both",
+		all ? "fg" : "SIGCONT to memtui alone");
 	if (!back && (screen = terminal_text(&terminal))) {
 		printf("%s\n", screen);
 		free(screen);
@@ -72,17 +79,26 @@ static void check_editors(struct tests *t)
 	check_editor(t, "code", " -w", "-w\n--goto\nsrc/session.c:10\nterminal\n");
 	check_editor(t, "hx", "", "src/session.c:10\nterminal\n");
 	check_editor(t, "kate", "", "--line\n10\nsrc/session.c\nterminal\n");
-	check_editor(t, "other", " 'a b' \"c d\" e\\ f", "a b\nc d\ne f\n+10\nsrc/session.c\nterminal\n");
+	check_editor(t, "other", " 'a b' \"c d\" e\\ f",
+		"a b\nc d\ne f\n+10\nsrc/session.c\nterminal\n");
 	start(t, &terminal, &missing);
-	tell(t, shows(&terminal, "2/session_new\re", "cannot start /nonexistent/editor: No such file"), "an editor that is not there is said so");
-	tell(t, shows(&terminal, "2gje", "core/arena.c is not here"), "a source that is not there is said so");
-	tell(t, shows(&terminal, "3E/0x4013\re", "no source line is known here"), "a frame without a source line is said so");
-	tell(t, shows(&terminal, "5e", "no group is selected here"), "a view without groups says so");
+	tell(t,
+		shows(&terminal, "2/session_new\re",
+			"cannot start /nonexistent/editor: No such file"),
+		"an editor that is not there is said so");
+	tell(t, shows(&terminal, "2gje", "core/arena.c is not here"),
+		"a source that is not there is said so");
+	tell(t, shows(&terminal, "3E/0x4013\re", "no source line is known here"),
+		"a frame without a source line is said so");
+	tell(t, shows(&terminal, "5e", "no group is selected here"),
+		"a view without groups says so");
 	terminal_close(&terminal);
 	start(t, &terminal, &failing);
-	tell(t, shows(&terminal, "2/session_new\re", "false ended with status 1"), "an editor that fails is said so");
+	tell(t, shows(&terminal, "2/session_new\re", "false ended with status 1"),
+		"an editor that fails is said so");
 	terminal_type(&terminal, "Q");
-	tell(t, terminal_wait_end(&terminal) && terminal_restored(&terminal), "the terminal is as before after an editor");
+	tell(t, terminal_wait_end(&terminal) && terminal_restored(&terminal),
+		"the terminal is as before after an editor");
 	terminal_close(&terminal);
 	check_stopping_editor(t, "kill -STOP $$", true);
 	check_stopping_editor(t, "kill -STOP $$", false);
@@ -99,16 +115,22 @@ static void check_palette(struct tests *t)
 
 	start(t, &terminal, &s);
 	tell(t, shows(&terminal, ":", "Every action"), ": opens the palette");
-	tell(t, shows(&terminal, "zofit", "show the whole run"), "letters of a name find the action");
+	tell(t, shows(&terminal, "zofit", "show the whole run"),
+		"letters of a name find the action");
 	tell(t, shows(&terminal, "\r", "[5Time"), "Enter runs it, in the view that it belongs to");
-	tell(t, shows(&terminal, ":zzz", "no action is called so"), "what nothing is called is said");
-	tell(t, shows(&terminal, "\025whole branch", "no action is called so") && shows(&terminal, "\025callee", "Unfold"),
+	tell(t, shows(&terminal, ":zzz", "no action is called so"),
+		"what nothing is called is said");
+	tell(t,
+		shows(&terminal, "\025whole branch", "no action is called so")
+			&& shows(&terminal, "\025callee", "Unfold"),
 		"words of the help find it too");
-	tell(t, shows(&terminal, "\033", "groups") && shows(&terminal, "", "at the cursor"), "Esc closes it");
+	tell(t, shows(&terminal, "\033", "groups") && shows(&terminal, "", "at the cursor"),
+		"Esc closes it");
 	terminal_type(&terminal, "1:reverse");
 	terminal_settle(&terminal);
 	tell(t, shows(&terminal, "\033[<0;20;4M", "▲"), "a click runs the line");
-	tell(t, shows(&terminal, ":freeze\r", "for a program that runs"), "what needs a running program says so");
+	tell(t, shows(&terminal, ":freeze\r", "for a program that runs"),
+		"what needs a running program says so");
 	terminal_close(&terminal);
 }
 
@@ -117,7 +139,8 @@ static void check_palette(struct tests *t)
 /* What the first OSC 52 in these bytes puts there; "" where there is none. */
 static void decode_copy(const char *bytes, size_t len, char *out, size_t out_len)
 {
-	static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+	static const char digits[] =
+		"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 	const char *at = memmem(bytes, len, "\033]52;c;", 7), *digit;
 	unsigned bits = 0, count = 0;
 	size_t n = 0;
@@ -146,9 +169,13 @@ static void check_copy(struct tests *t, const char *multiplexer, const char *env
 	fclose(terminal.record);
 	terminal.record = NULL;
 	decode_copy(bytes, len, copied, sizeof copied);
-	bool good = said && strstr(copied, "./server --port 8080: leaked 47.3M in 3136 blocks, allocated 59.1M in 3920 calls of "
-		"malloc\n#0  session_new at src/session.c:10 (") == copied && strstr(copied, "\n#5  _start at ") && memmem(bytes, len, envelope,
-		strlen(envelope));
+	bool good = said
+		&& strstr(copied,
+			   "./server --port 8080: leaked 47.3M in 3136 blocks, allocated 59.1M in "
+			   "3920 calls of malloc\n#0  session_new at src/session.c:10 (")
+			== copied
+		&& strstr(copied, "\n#5  _start at ")
+		&& memmem(bytes, len, envelope, strlen(envelope));
 
 	tell(t, good, "y copies the stack%s", multiplexer ? ", through tmux too" : "");
 	if (!good)
@@ -171,7 +198,9 @@ static void check_copied_names(struct tests *t)
 	fclose(terminal.record);
 	terminal.record = NULL;
 	decode_copy(bytes, len, copied, sizeof copied);
-	tell(t, said && strstr(copied, "#0  evil?]0;x??[31mname at src/?31m.c:1 (") && !strpbrk(copied, "\033\a\x9b"),
+	tell(t,
+		said && strstr(copied, "#0  evil?]0;x??[31mname at src/?31m.c:1 (")
+			&& !strpbrk(copied, "\033\a\x9b"),
 		"what is copied holds no escape out of a name");
 	free(bytes);
 	terminal_close(&terminal);
@@ -206,7 +235,8 @@ static void read_list(struct tests *t)
 {
 	char command[2048], line[2048];
 
-	snprintf(command, sizeof command, "XDG_CONFIG_HOME=/nonexistent '%s' help keys --format json", t->memtui);
+	snprintf(command, sizeof command,
+		"XDG_CONFIG_HOME=/nonexistent '%s' help keys --format json", t->memtui);
 	FILE *from = popen(command, "r");
 
 	for (listed = 0; from && listed < 256 && fgets(line, sizeof line, from); listed++) {
@@ -216,10 +246,12 @@ static void read_list(struct tests *t)
 		value_of(line, "scope", a->scope, sizeof a->scope);
 		value_of(line, "name", a->name, sizeof a->name);
 		value_of(line, "words", a->words, sizeof a->words);
-		snprintf(a->keys, sizeof a->keys, "%.60s", strstr(line, "\"keys\": [\"") ? strstr(line, "\"keys\": [\"") : "");
+		snprintf(a->keys, sizeof a->keys, "%.60s",
+			strstr(line, "\"keys\": [\"") ? strstr(line, "\"keys\": [\"") : "");
 		a->helped = false;
 	}
-	tell(t, from && pclose(from) == 0 && listed > 60, "memtui help keys tells %d actions", listed);
+	tell(t, from && pclose(from) == 0 && listed > 60, "memtui help keys tells %d actions",
+		listed);
 }
 
 /* Types what finds each action into an open palette; the first line has to be it. */
@@ -245,7 +277,8 @@ static void check_each_in_palette(struct tests *t)
 /* Finds each action in the palette and clicks on its line: it runs, and the palette is gone. */
 static void check_each_by_mouse(struct tests *t)
 {
-	static const char *const leaving[] = {"quit", "back", "suspend", "palette"}; /* the screen, or open another palette */
+	/* the screen, or open another palette */
+	static const char *const leaving[] = {"quit", "back", "suspend", "palette"};
 	struct settings s = {.editor = NULL};
 	struct terminal terminal;
 	int missing = 0;
@@ -302,8 +335,14 @@ static void look_into_help(struct terminal *terminal, const char *view)
 
 static void check_each_in_help(struct tests *t)
 {
-	static const char *const views[] = {"1", "2", "3", "4", "5", "6", "7", "8", "9", "0", "V", "2g\r"};
-	struct settings s = {.term = "xterm-256color", .locale = "C.UTF-8", .directory = t->scratch, .cache = t->scratch};
+	static const char *const views[] = {"1", "2", "3", "4", "5", "6", "7", "8", "9", "0", "V",
+		"2g\r"};
+	struct settings s = {
+		.term = "xterm-256color",
+		.locale = "C.UTF-8",
+		.directory = t->scratch,
+		.cache = t->scratch,
+	};
 	char *argv[] = {t->memtui, "run", t->demo, NULL};
 	struct terminal terminal;
 	int missing = 0;
@@ -337,7 +376,8 @@ static void check_actions(struct tests *t)
 		without += !list[i].keys[0];
 	tell(t, !without, "every action has a key");
 	snprintf(command, sizeof command, "XDG_CONFIG_HOME=/nonexistent '%s' help keys", t->memtui);
-	tell(t, prints(command, "No key has two meanings", 0), "no key of the list means two things in one view");
+	tell(t, prints(command, "No key has two meanings", 0),
+		"no key of the list means two things in one view");
 	check_each_in_palette(t);
 	check_each_by_mouse(t);
 	check_each_in_help(t);
@@ -347,42 +387,59 @@ static void check_actions(struct tests *t)
 
 static void check_keymap(struct tests *t)
 {
-	static const char lines[] = "# mine\nbind app F9 quit\nbind aap x quit\nbind tree x colapse\nbind app ^PgDn quit\n"
-		"bind find E filter  # the tree's own key comes first\nunbind app Q\nunbind app W\nbind move x\nbnid\n";
+	static const char lines[] =
+		"# mine\nbind app F9 quit\nbind aap x quit\n"
+		"bind tree x colapse\nbind app ^PgDn quit\n"
+		"bind find E filter  # the tree's own key comes first\nunbind app Q\nunbind app W\n"
+		"bind move x\nbnid\n";
 	char directory[1024], command[4096];
 	struct settings s = {.config = directory};
 	struct terminal terminal;
 
 	user_file(t, directory, "config", "keys", lines);
-	snprintf(command, sizeof command, "XDG_CONFIG_HOME='%s' '%s' help keys 2>&1", directory, t->memtui);
+	snprintf(command, sizeof command, "XDG_CONFIG_HOME='%s' '%s' help keys 2>&1", directory,
+		t->memtui);
 	tell(t, prints(command, "F9 F10 ^C", 1), "a key of the user's is the first of its action");
-	tell(t, prints(command, "E in Tree: expand (tree) wins over filter (find, yours), line 6\n", 1), "what collides is told");
-	tell(t, prints(command, "keys:3: no scope 'aap'; did you mean 'app'?\n", 1), "an unknown scope is told by line");
-	tell(t, prints(command, "keys:4: no action 'colapse'; did you mean 'collapse'?\n", 1), "so is an unknown action");
-	tell(t, prints(command, "keys:5: '^PgDn' is no key; expected a character", 1), "so is an unknown key");
-	tell(t, prints(command, "keys:8: W means nothing in app", 1), "so is a key that has no meaning to take");
+	tell(t,
+		prints(command, "E in Tree: expand (tree) wins over filter (find, yours), line 6\n",
+			1),
+		"what collides is told");
+	tell(t, prints(command, "keys:3: no scope 'aap'; did you mean 'app'?\n", 1),
+		"an unknown scope is told by line");
+	tell(t, prints(command, "keys:4: no action 'colapse'; did you mean 'collapse'?\n", 1),
+		"so is an unknown action");
+	tell(t, prints(command, "keys:5: '^PgDn' is no key; expected a character", 1),
+		"so is an unknown key");
+	tell(t, prints(command, "keys:8: W means nothing in app", 1),
+		"so is a key that has no meaning to take");
 	tell(t, prints(command, "keys:9: bind takes 3 words, not 2", 1), "so is a word too few");
 	tell(t, prints(command, "keys:10: 'bnid' is no order", 1), "so is another order");
 	start(t, &terminal, &s);
-	tell(t, shows(&terminal, "", "keys:3: no scope 'aap'; did you mean 'app'? (and 5 more)"), "the screen says what is wrong in the file");
-	tell(t, shows(&terminal, "Q2", "[2Groups]") && shows(&terminal, "", "F9Quit"), "a key without meaning does nothing, the key bar shows the new one");
+	tell(t, shows(&terminal, "", "keys:3: no scope 'aap'; did you mean 'app'? (and 5 more)"),
+		"the screen says what is wrong in the file");
+	tell(t, shows(&terminal, "Q2", "[2Groups]") && shows(&terminal, "", "F9Quit"),
+		"a key without meaning does nothing, the key bar shows the new one");
 	tell(t, shows(&terminal, "E", "filter>"), "a key that was bound does what it is bound to");
 	terminal_type(&terminal, "\033\033[20~");
 	tell(t, terminal_wait_end(&terminal), "so does a function key");
 	terminal_close(&terminal);
-	snprintf(command, sizeof command, "'%s' help keys --keymap /nonexistent/keys 2>&1", t->memtui);
-	tell(t, prints(command, "/nonexistent/keys cannot be read: No such file", 1), "a file that was asked for has to be there");
+	snprintf(command, sizeof command, "'%s' help keys --keymap /nonexistent/keys 2>&1",
+		t->memtui);
+	tell(t, prints(command, "/nonexistent/keys cannot be read: No such file", 1),
+		"a file that was asked for has to be there");
 }
 
 /* A key that means nothing where one is says where it does. */
 static void check_strays(struct tests *t)
 {
 	static const struct step steps[] = {
-		{"a key of the other pane", "E", "E (All) works in the call tree; Tab turns there", NULL},
+		{"a key of the other pane", "E", "E (All) works in the call tree; Tab turns there",
+			NULL},
 		{"of another view", "v", "v (Select) works in Time; 5 turns there", "(All)"},
 		{"of a group", "}", "} (Next) works in a group; Enter opens one", NULL},
 		{"after another key", "x", "x (suppress) comes after t", NULL},
-		{"of a running program", "p", "p (Freeze) is for a program that runs under memtui", NULL},
+		{"of a running program", "p", "p (Freeze) is for a program that runs under memtui",
+			NULL},
 		{"of nothing", "J", "J does nothing here; F1 lists the keys", NULL},
 		{"one that does something", "j", "groups 2/17", "does nothing"},
 		{"where there is nothing to clear", "R", "all times are shown already", NULL},

@@ -21,7 +21,8 @@ static const struct golden goldens[] = {
 	{"diff-no-color-80x24", 80, 24, "=", 0, 0, 0, true, 0, 0, 0},
 };
 
-static void expect(struct tests *t, struct terminal *terminal, const char *keys, const char *words, const char *name)
+static void expect(struct tests *t, struct terminal *terminal, const char *keys, const char *words,
+	const char *name)
 {
 	terminal_type(terminal, keys);
 	bool ok = terminal_wait_text(terminal, words);
@@ -38,13 +39,15 @@ static void expect(struct tests *t, struct terminal *terminal, const char *keys,
 /* The program allocates when it is told to: what it does between two snapshots is known. */
 static void check_live(struct tests *t)
 {
-	struct settings s = {.term = "xterm-256color", "C.UTF-8", t->scratch, false, t->scratch, NULL};
+	struct settings s =
+		{.term = "xterm-256color", "C.UTF-8", t->scratch, false, t->scratch, NULL};
 	char *argv[] = {t->memtui, "run", "-f", "-o", "live-diff.dat", "--", "./keeps", NULL};
 	struct terminal terminal;
 
 	terminal_start(&terminal, 24, 80, &s, argv);
 	tell(t, terminal_wait_text(&terminal, "LIVE"), "a program runs");
-	expect(t, &terminal, "6", "Nothing to compare yet", "before the first snapshot the screen says what to do");
+	expect(t, &terminal, "6", "Nothing to compare yet",
+		"before the first snapshot the screen says what to do");
 	terminal_type(&terminal, "O\r\r");
 	terminal_wait_text(&terminal, "kept 1");
 	terminal_type(&terminal, "\035");
@@ -57,7 +60,8 @@ static void check_live(struct tests *t)
 	expect(t, &terminal, "", "1>2  +    ", "with its blocks and where it was");
 	expect(t, &terminal, "", "1 worse  0 better", "and the total below");
 	terminal_type(&terminal, "S");
-	expect(t, &terminal, "d", "the baseline is S2", "d takes the next snapshot as the baseline");
+	expect(t, &terminal, "d", "the baseline is S2",
+		"d takes the next snapshot as the baseline");
 	expect(t, &terminal, "", "A S2 at", "which is said");
 	expect(t, &terminal, "", "nothing changed", "and nothing changed since");
 	expect(t, &terminal, "dD", "-2.9M", "D compares the other way round");
@@ -87,7 +91,10 @@ static void check_moments(struct tests *t)
 	terminal_settle(&terminal);
 	char *screen = terminal_text(&terminal);
 
-	tell(t, strstr(screen, "session_new") && strstr(screen, " 0 better") && strstr(screen, "A S1 at 41"), "the later one has more");
+	tell(t,
+		strstr(screen, "session_new") && strstr(screen, " 0 better")
+			&& strstr(screen, "A S1 at 41"),
+		"the later one has more");
 	if (!strstr(screen, " 0 better"))
 		printf("%s\n", screen);
 	free(screen);
@@ -97,9 +104,11 @@ static void check_moments(struct tests *t)
 /* What memtui says where a trace cannot be compared. */
 static void check_refused(struct tests *t)
 {
-	struct settings s = {.term = "xterm-256color", "C.UTF-8", t->scratch, false, t->scratch, NULL};
+	struct settings s =
+		{.term = "xterm-256color", "C.UTF-8", t->scratch, false, t->scratch, NULL};
 	char damaged[1024], none[1024];
-	char *argv[] = {t->memtui, "open", damaged, t->trace, NULL}, *missing[] = {t->memtui, "open", none, t->trace, NULL};
+	char *argv[] = {t->memtui, "open", damaged, t->trace, NULL};
+	char *missing[] = {t->memtui, "open", none, t->trace, NULL};
 	struct terminal terminal;
 	FILE *file;
 
@@ -117,7 +126,8 @@ static void check_refused(struct tests *t)
 	terminal_wait_end(&terminal);
 	terminal_close(&terminal);
 	terminal_start(&terminal, 24, 80, &s, missing);
-	tell(t, terminal_wait_end(&terminal) && WEXITSTATUS(terminal.status) == 1, "a missing trace is refused before the screen opens");
+	tell(t, terminal_wait_end(&terminal) && WEXITSTATUS(terminal.status) == 1,
+		"a missing trace is refused before the screen opens");
 	terminal_close(&terminal);
 }
 

@@ -1,4 +1,5 @@
-/* What a first run says where there is nothing to see, or less than there could be. guidance_test as screens_test. */
+/* What a first run says where there is nothing to see, or less than there could be. guidance_test
+ * as screens_test. */
 #include "screens.h"
 
 #include <stdio.h>
@@ -14,19 +15,53 @@ struct scene {
 };
 
 static const struct scene scenes[] = {
-	{"freed", {.name = "guidance-freed-100x30", .columns = 100, .rows = 30, .keys = "2"}, "nothing leaked: every block was freed"},
-	{"freed", {.name = "guidance-freed-80x24", .columns = 80, .rows = 24, .keys = "V"}, "nothing looks like a leak"},
-	{"bare", {.name = "guidance-bare-100x30", .columns = 100, .rows = 30, .keys = "2"}, "build the program with -g"},
-	{"bare", {.name = "guidance-bare-80x24", .columns = 80, .rows = 24, .keys = "2\r"}, "build it with -g, and without -s or strip"},
-	{"bare", {.name = "guidance-bare-40x10", .columns = 40, .rows = 10, .keys = "2\r"}, "suspect"},
-	{"broken", {.name = "guidance-broken-100x30", .columns = 100, .rows = 30, .keys = "2"}, "broken off at"},
-	{"begun", {.name = "guidance-begun-80x24", .columns = 80, .rows = 24, .keys = ""}, "the program allocated nothing"},
-	{"begun", {.name = "guidance-begun-40x10", .columns = 40, .rows = 10, .keys = "2"}, "the program allocated nothing"},
-	{"golden", {.name = "guidance-hidden-80x24", .columns = 80, .rows = 24, .keys = "2\\zzzz\r"}, "F4 ^U Enter takes it away"},
-	{"golden", {.name = "guidance-hidden-tree-80x24", .columns = 80, .rows = 24, .keys = "3\\zzzz\r"}, "no group matches the filter"},
-	{"golden", {.name = "guidance-hidden-40x10", .columns = 40, .rows = 10, .keys = "V\\zzzz\r"}, "no group matches the filter"},
-	{"golden", {.name = "guidance-shown-80x24", .columns = 80, .rows = 24, .keys = "2\\zzzz\r", .then = "\\\025\r"}, "session_new"},
-	{"golden", {.name = "guidance-hidden-ascii-80x24", .columns = 80, .rows = 24, .keys = "2\\zzzz\r", .locale = "C"},
+	{"freed", {.name = "guidance-freed-100x30", .columns = 100, .rows = 30, .keys = "2"},
+		"nothing leaked: every block was freed"},
+	{"freed", {.name = "guidance-freed-80x24", .columns = 80, .rows = 24, .keys = "V"},
+		"nothing looks like a leak"},
+	{"bare", {.name = "guidance-bare-100x30", .columns = 100, .rows = 30, .keys = "2"},
+		"build the program with -g"},
+	{"bare", {.name = "guidance-bare-80x24", .columns = 80, .rows = 24, .keys = "2\r"},
+		"build it with -g, and without -s or strip"},
+	{"bare", {.name = "guidance-bare-40x10", .columns = 40, .rows = 10, .keys = "2\r"},
+		"suspect"},
+	{"broken", {.name = "guidance-broken-100x30", .columns = 100, .rows = 30, .keys = "2"},
+		"broken off at"},
+	{"begun", {.name = "guidance-begun-80x24", .columns = 80, .rows = 24, .keys = ""},
+		"the program allocated nothing"},
+	{"begun", {.name = "guidance-begun-40x10", .columns = 40, .rows = 10, .keys = "2"},
+		"the program allocated nothing"},
+	{"golden",
+		{.name = "guidance-hidden-80x24", .columns = 80, .rows = 24, .keys = "2\\zzzz\r"},
+		"F4 ^U Enter takes it away"},
+	{"golden",
+		{
+			.name = "guidance-hidden-tree-80x24",
+			.columns = 80,
+			.rows = 24,
+			.keys = "3\\zzzz\r",
+		},
+		"no group matches the filter"},
+	{"golden",
+		{.name = "guidance-hidden-40x10", .columns = 40, .rows = 10, .keys = "V\\zzzz\r"},
+		"no group matches the filter"},
+	{"golden",
+		{
+			.name = "guidance-shown-80x24",
+			.columns = 80,
+			.rows = 24,
+			.keys = "2\\zzzz\r",
+			.then = "\\\025\r",
+		},
+		"session_new"},
+	{"golden",
+		{
+			.name = "guidance-hidden-ascii-80x24",
+			.columns = 80,
+			.rows = 24,
+			.keys = "2\\zzzz\r",
+			.locale = "C",
+		},
 		"no group matches the filter"},
 };
 
@@ -44,7 +79,8 @@ static void check_words(struct tests *t, const struct scene *scene)
 	}
 	char *screen = terminal_text(&terminal);
 
-	tell(t, strstr(screen, scene->words) != NULL, "%s says '%s'", scene->golden.name, scene->words);
+	tell(t, strstr(screen, scene->words) != NULL, "%s says '%s'", scene->golden.name,
+		scene->words);
 	free(screen);
 	terminal_close(&terminal);
 }
@@ -52,7 +88,12 @@ static void check_words(struct tests *t, const struct scene *scene)
 /* A program that allocates nothing, while it runs. */
 static void check_begun(struct tests *t)
 {
-	struct settings s = {.term = "xterm-256color", .locale = "C.UTF-8", .directory = t->scratch, .cache = t->scratch};
+	struct settings s = {
+		.term = "xterm-256color",
+		.locale = "C.UTF-8",
+		.directory = t->scratch,
+		.cache = t->scratch,
+	};
 	char source[1024], program[1024], command[4096];
 	char *argv[] = {t->memtui, "run", "--", program, NULL};
 	struct terminal terminal;
@@ -74,7 +115,8 @@ static void check_begun(struct tests *t)
 	bool ok = terminal_wait_text(&terminal, "the recording has just begun");
 
 	terminal_type(&terminal, "V");
-	ok = ok && terminal_wait_text(&terminal, "nothing grows steadily") && terminal_wait_text(&terminal, "the recording has just begun");
+	ok = ok && terminal_wait_text(&terminal, "nothing grows steadily")
+		&& terminal_wait_text(&terminal, "the recording has just begun");
 	tell(t, ok, "a recording that has just begun says so");
 	terminal_type(&terminal, "Q");
 	if (terminal_wait_text(&terminal, "still runs"))
@@ -83,7 +125,8 @@ static void check_begun(struct tests *t)
 	terminal_close(&terminal);
 }
 
-static bool begins(struct tests *t, int rows, int columns, const struct settings *s, const char *keys, const char *there, const char *gone)
+static bool begins(struct tests *t, int rows, int columns, const struct settings *s,
+	const char *keys, const char *there, const char *gone)
 {
 	char *argv[] = {t->memtui, "open", t->trace, NULL};
 	struct terminal terminal;
@@ -106,7 +149,10 @@ static bool begins(struct tests *t, int rows, int columns, const struct settings
 /* The first run of all says how to go on, once, and in nobody's way. */
 static void check_welcome(struct tests *t)
 {
-	static const struct { int rows, columns; const char *keys, *there, *gone; } runs[] = {
+	static const struct {
+		int rows, columns;
+		const char *keys, *there, *gone;
+	} runs[] = {
 		{24, 80, "", "its call stack, its source", NULL},
 		{10, 40, "", "every key; any action", NULL},
 		{24, 80, "2j", "[2Groups]", "its call stack, its source"},
@@ -114,17 +160,26 @@ static void check_welcome(struct tests *t)
 		{24, 80, "\033[<0;60;20M\033[<0;60;20m", "[1Main]", "its call stack, its source"},
 	};
 	char directory[1024], marker[1200];
-	struct settings s = {.term = "xterm-256color", .locale = "C.UTF-8", .directory = t->scratch, .config = directory, .welcome = true};
+	struct settings s = {
+		.term = "xterm-256color",
+		.locale = "C.UTF-8",
+		.directory = t->scratch,
+		.config = directory,
+		.welcome = true,
+	};
 
 	snprintf(directory, sizeof directory, "%s/welcome", t->scratch);
 	mkdir(directory, 0700);
 	snprintf(marker, sizeof marker, "%s/memtui/welcomed", directory);
 	for (size_t i = 0; i < sizeof runs / sizeof *runs; i++) {
 		unlink(marker);
-		tell(t, begins(t, runs[i].rows, runs[i].columns, &s, runs[i].keys, runs[i].there, runs[i].gone), "a first run, %dx%d, key %d",
-			runs[i].columns, runs[i].rows, *runs[i].keys);
+		tell(t,
+			begins(t, runs[i].rows, runs[i].columns, &s, runs[i].keys, runs[i].there,
+				runs[i].gone),
+			"a first run, %dx%d, key %d", runs[i].columns, runs[i].rows, *runs[i].keys);
 	}
-	tell(t, begins(t, 24, 80, &s, "", "[1Main]", "its call stack, its source"), "the next run does without");
+	tell(t, begins(t, 24, 80, &s, "", "[1Main]", "its call stack, its source"),
+		"the next run does without");
 }
 
 int main(int argc, char **argv)

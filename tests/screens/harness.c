@@ -9,16 +9,19 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
-#include <sys/stat.h>
 #include <unistd.h>
 #include <utmp.h>
 
 #define PATIENCE_MS 20000
 #define TOKEN "\033]7770;"
 
-struct report { pid_t pid; int status; };
+struct report {
+	pid_t pid;
+	int status;
+};
 
 static uint64_t now_ms(void)
 {
@@ -44,7 +47,8 @@ static void note_welcome(const char *config)
 
 static void set_environment(const struct settings *s)
 {
-	static const char *const kept[] = {"PATH", "TERMINFO", "MEMTUI_TRIAGE", "ASAN_OPTIONS", "UBSAN_OPTIONS", "TSAN_OPTIONS"};
+	static const char *const kept[] = {"PATH", "TERMINFO", "MEMTUI_TRIAGE", "ASAN_OPTIONS",
+		"UBSAN_OPTIONS", "TSAN_OPTIONS"};
 	char *values[sizeof kept / sizeof *kept];
 
 	setenv("PATH", "/usr/bin:/bin", 0);
@@ -79,7 +83,8 @@ static void set_environment(const struct settings *s)
 /* As a shell with job control: memtui has a process group of its own, and its stops are seen. */
 static void lead(int reports, const struct settings *s, char *const *argv)
 {
-	static const int unheard[] = {SIGTSTP, SIGINT, SIGQUIT}; /* a job without a terminal may ignore them */
+	/* a job without a terminal may ignore them */
+	static const int unheard[] = {SIGTSTP, SIGINT, SIGQUIT};
 	struct report report;
 
 	signal(SIGTTOU, SIG_IGN);
@@ -121,7 +126,8 @@ static int on_property(VTermProp property, VTermValue *value, void *context)
 
 static const VTermScreenCallbacks callbacks = {.settermprop = on_property};
 
-void terminal_start(struct terminal *t, int rows, int columns, const struct settings *s, char *const *argv)
+void terminal_start(struct terminal *t, int rows, int columns, const struct settings *s,
+	char *const *argv)
 {
 	struct winsize size = {.ws_row = (unsigned short)rows, .ws_col = (unsigned short)columns};
 	struct report report;
@@ -184,11 +190,14 @@ static void feed(struct terminal *t, const char *bytes, size_t len)
 
 		t->token[t->token_len++] = bytes[i];
 		t->token[t->token_len] = '\0';
-		if (t->token_len <= strlen(TOKEN) ? !strncmp(t->token, TOKEN, t->token_len) : bytes[i] != '\a') {
+		if (t->token_len <= strlen(TOKEN) ? !strncmp(t->token, TOKEN, t->token_len)
+						  : bytes[i] != '\a') {
 			if (t->token_len < sizeof t->token - 1)
 				continue;
-		} else if (t->token_len > strlen(TOKEN) && sscanf(t->token + strlen(TOKEN), "%llu;%llu;%dx%d;%d", &consumed, &frame,
-				&t->token_rows, &t->token_columns, &t->busy) == 5) {
+		} else if (t->token_len > strlen(TOKEN)
+			&& sscanf(t->token + strlen(TOKEN), "%llu;%llu;%dx%d;%d", &consumed, &frame,
+				   &t->token_rows, &t->token_columns, &t->busy)
+				== 5) {
 			if (!t->has_token || t->consumed != consumed)
 				t->answered_at = t->received;
 			t->frame_at = t->received;
@@ -222,7 +231,10 @@ static void take_report(struct terminal *t)
 /* Waits at most so long for something, and takes it. */
 static void step(struct terminal *t, int milliseconds)
 {
-	struct pollfd fds[] = {{.fd = t->master, .events = POLLIN}, {.fd = t->reports, .events = POLLIN}};
+	struct pollfd fds[] = {
+		{.fd = t->master, .events = POLLIN},
+		{.fd = t->reports, .events = POLLIN},
+	};
 	char bytes[65536];
 
 	if (poll(fds, 2, milliseconds) <= 0)
@@ -244,8 +256,8 @@ static bool wait_token(struct terminal *t, bool complete)
 	uint64_t until = now_ms() + PATIENCE_MS;
 
 	while (now_ms() < until && !t->ended) {
-		if (t->has_token && t->consumed == t->sent && t->token_rows == t->rows && t->token_columns == t->columns &&
-				!(complete && t->busy))
+		if (t->has_token && t->consumed == t->sent && t->token_rows == t->rows
+			&& t->token_columns == t->columns && !(complete && t->busy))
 			return true;
 		step(t, 100);
 	}
@@ -310,8 +322,9 @@ bool terminal_restored(struct terminal *t)
 
 	if (tcgetattr(t->master, &now) < 0)
 		return false;
-	return now.c_iflag == t->before.c_iflag && now.c_oflag == t->before.c_oflag && now.c_lflag == t->before.c_lflag &&
-		now.c_cflag == t->before.c_cflag && !memcmp(now.c_cc, t->before.c_cc, sizeof now.c_cc);
+	return now.c_iflag == t->before.c_iflag && now.c_oflag == t->before.c_oflag
+		&& now.c_lflag == t->before.c_lflag && now.c_cflag == t->before.c_cflag
+		&& !memcmp(now.c_cc, t->before.c_cc, sizeof now.c_cc);
 }
 
 /* ---- what is on the screen ---- */
@@ -323,9 +336,10 @@ static size_t put_utf8(char *out, uint32_t c)
 	if (c < 0x800)
 		return out[0] = (char)(0xc0 | c >> 6), out[1] = (char)(0x80 | (c & 63)), 2;
 	if (c < 0x10000)
-		return out[0] = (char)(0xe0 | c >> 12), out[1] = (char)(0x80 | (c >> 6 & 63)), out[2] = (char)(0x80 | (c & 63)), 3;
-	return out[0] = (char)(0xf0 | c >> 18), out[1] = (char)(0x80 | (c >> 12 & 63)), out[2] = (char)(0x80 | (c >> 6 & 63)),
-		out[3] = (char)(0x80 | (c & 63)), 4;
+		return out[0] = (char)(0xe0 | c >> 12), out[1] = (char)(0x80 | (c >> 6 & 63)),
+		       out[2] = (char)(0x80 | (c & 63)), 3;
+	return out[0] = (char)(0xf0 | c >> 18), out[1] = (char)(0x80 | (c >> 12 & 63)),
+	       out[2] = (char)(0x80 | (c >> 6 & 63)), out[3] = (char)(0x80 | (c & 63)), 4;
 }
 
 static size_t end_line(char *out, size_t at, size_t start, char blank)
@@ -349,8 +363,10 @@ static char *text_of(struct terminal *t, bool dump)
 
 	for (int row = 0; row < t->rows; row++) {
 		start = at;
-		for (int column = dump && left_out(t, row) ? t->columns : 0; column < t->columns; column += cell.width > 1 ? cell.width : 1) {
-			vterm_screen_get_cell(vterm_obtain_screen(t->vterm), (VTermPos){row, column}, &cell);
+		for (int column = dump && left_out(t, row) ? t->columns : 0;
+			column<t->columns; column += cell.width> 1 ? cell.width : 1) {
+			vterm_screen_get_cell(vterm_obtain_screen(t->vterm),
+				(VTermPos){row, column}, &cell);
 			if (!cell.chars[0])
 				out[at++] = ' ';
 			for (int i = 0; i < VTERM_MAX_CHARS_PER_CELL && cell.chars[i]; i++)
@@ -384,7 +400,8 @@ static void name_style(char out[80], const VTermScreenCell *cell)
 	name_colour(foreground, cell->fg, false);
 	name_colour(background, cell->bg, true);
 	snprintf(out, 80, "%s %s%s%s%s%s", foreground, background, cell->attrs.bold ? " bold" : "",
-		cell->attrs.underline ? " underline" : "", cell->attrs.reverse ? " reverse" : "", cell->attrs.italic ? " italic" : "");
+		cell->attrs.underline ? " underline" : "", cell->attrs.reverse ? " reverse" : "",
+		cell->attrs.italic ? " italic" : "");
 }
 
 /* A letter for each style in the order of first sight; a dot for the terminal's own. */
@@ -397,8 +414,10 @@ static size_t dump_styles(struct terminal *t, char *out)
 
 	for (int row = 0; row < t->rows; row++) {
 		start = at;
-		for (int column = left_out(t, row) ? t->columns : 0; column < t->columns; column += cell.width > 1 ? cell.width : 1) {
-			vterm_screen_get_cell(vterm_obtain_screen(t->vterm), (VTermPos){row, column}, &cell);
+		for (int column = left_out(t, row) ? t->columns : 0;
+			column<t->columns; column += cell.width> 1 ? cell.width : 1) {
+			vterm_screen_get_cell(vterm_obtain_screen(t->vterm),
+				(VTermPos){row, column}, &cell);
 			name_style(style, &cell);
 			for (i = 0; i < count && strcmp(styles[i], style); i++)
 				;
@@ -406,7 +425,8 @@ static size_t dump_styles(struct terminal *t, char *out)
 
 			if (i == count && count < 52 && !own)
 				strcpy(styles[count++], style);
-			/* The right half of a wide character keeps an old style in libvterm: the left one tells. */
+			/* The right half of a wide character keeps an old style in libvterm: the
+			 * left one tells. */
 			for (int half = 0; half < (cell.width > 1 ? cell.width : 1); half++)
 				out[at++] = own ? '.' : (char)(i < 26 ? 'a' + i : 'A' + i - 26);
 		}
@@ -414,13 +434,15 @@ static size_t dump_styles(struct terminal *t, char *out)
 	}
 	at += (size_t)sprintf(out + at, "---- styles\n");
 	for (i = 0; i < count; i++)
-		at += (size_t)sprintf(out + at, "%c %s\n", i < 26 ? 'a' + i : 'A' + i - 26, styles[i]);
+		at += (size_t)sprintf(out + at, "%c %s\n", i < 26 ? 'a' + i : 'A' + i - 26,
+			styles[i]);
 	return at;
 }
 
 char *terminal_dump(struct terminal *t)
 {
-	char *text = text_of(t, true), *out = malloc(strlen(text) + (size_t)t->rows * (size_t)(t->columns + 2) + 8192);
+	char *text = text_of(t, true);
+	char *out = malloc(strlen(text) + (size_t)t->rows * (size_t)(t->columns + 2) + 8192);
 	size_t at = (size_t)sprintf(out, "%s---- style\n", text);
 	VTermPos cursor;
 

@@ -1,7 +1,9 @@
-/* Files and names that mean no good: what is no file, what is too long, names that would act. Arguments as screens_test. */
+/* Files and names that mean no good: what is no file, what is too long, names that would act.
+ * Arguments as screens_test. */
 #include "comfort.h"
 
-static const char *const kinds[] = {"a FIFO", "a directory", "too long", "binary", "a link to itself"};
+static const char *const kinds[] = {"a FIFO", "a directory", "too long", "binary",
+	"a link to itself"};
 #define KINDS (int)(sizeof kinds / sizeof *kinds)
 
 static void make_bad(const char *path, int kind)
@@ -40,7 +42,9 @@ static void check_theme(struct tests *t, int kind)
 	terminal_read_for(&terminal, 50);
 	char *screen = terminal_text(&terminal);
 
-	tell(t, ended && WIFEXITED(terminal.status) && WEXITSTATUS(terminal.status) == 1 && strstr(screen, "cannot be read"),
+	tell(t,
+		ended && WIFEXITED(terminal.status) && WEXITSTATUS(terminal.status) == 1
+			&& strstr(screen, "cannot be read"),
 		"a theme that is %s is told", kinds[kind]);
 	free(screen);
 	terminal_close(&terminal);
@@ -56,10 +60,15 @@ static void check_user_file(struct tests *t, const char *name, int kind)
 	snprintf(path, sizeof path, "%s/memtui/%s", directory, name);
 	make_bad(path, kind);
 	start(t, &terminal, &s);
-	tell(t, shows(&terminal, "", "Main"), "%s that is %s lets the screen open", name, kinds[kind]);
+	tell(t, shows(&terminal, "", "Main"), "%s that is %s lets the screen open", name,
+		kinds[kind]);
 	tell(t, shows(&terminal, "2tl", "leak; t u undoes"), "and be used");
-	tell(t, shows(&terminal, "TG", "Theme") && shows(&terminal, "\033", "Groups"), "and its themes");
-	tell(t, shows(&terminal, "\033OQ\033[D", "colour-blind") && shows(&terminal, "\033[D", "solarized"), "and its setup");
+	tell(t, shows(&terminal, "TG", "Theme") && shows(&terminal, "\033", "Groups"),
+		"and its themes");
+	tell(t,
+		shows(&terminal, "\033OQ\033[D", "colour-blind")
+			&& shows(&terminal, "\033[D", "solarized"),
+		"and its setup");
 	terminal_type(&terminal, "\033");
 	terminal_settle(&terminal);
 	terminal_type(&terminal, "Q");
@@ -71,7 +80,12 @@ static void check_user_file(struct tests *t, const char *name, int kind)
 static void check_usual_theme(struct tests *t, int kind)
 {
 	char directory[1024], path[1100];
-	struct settings s = {.term = "xterm-256color", .locale = "C.UTF-8", .directory = t->source, .config = directory};
+	struct settings s = {
+		.term = "xterm-256color",
+		.locale = "C.UTF-8",
+		.directory = t->source,
+		.config = directory,
+	};
 	char *argv[] = {t->memtui, "open", t->trace, NULL};
 	struct terminal terminal;
 
@@ -79,7 +93,9 @@ static void check_usual_theme(struct tests *t, int kind)
 	snprintf(path, sizeof path, "%s/memtui/themes/dark.theme", directory);
 	make_bad(path, kind);
 	terminal_start(&terminal, 24, 160, &s, argv);
-	tell(t, terminal_settle(&terminal) && shows(&terminal, "", "dark.theme") && shows(&terminal, "2", "Groups"),
+	tell(t,
+		terminal_settle(&terminal) && shows(&terminal, "", "dark.theme")
+			&& shows(&terminal, "2", "Groups"),
 		"the usual theme that is %s is told, and keeps nobody from working", kinds[kind]);
 	terminal_close(&terminal);
 }
@@ -88,14 +104,17 @@ static void check_triage(struct tests *t, int kind)
 {
 	struct settings s = {.term = "xterm-256color", .locale = "C.UTF-8", .directory = t->source};
 	char path[1024], *argv[] = {t->memtui, "open", "--triage", path, t->trace, NULL};
-	static const char *const told[] = {"is no file", "is no file", NULL, NULL, "cannot be read"};
+	static const char *const told[] = {"is no file", "is no file", NULL, NULL,
+		"cannot be read"};
 	struct terminal terminal;
 
 	snprintf(path, sizeof path, "%s/hostile/triage", t->scratch);
 	make_bad(path, kind);
 	terminal_start(&terminal, 24, 160, &s, argv);
-	tell(t, terminal_settle(&terminal) && (!told[kind] || shows(&terminal, "", told[kind])), "a triage that is %s is told", kinds[kind]);
-	tell(t, shows(&terminal, "2tl", told[kind] ? "session_new" : "leak; t u undoes"), "and judged all the same");
+	tell(t, terminal_settle(&terminal) && (!told[kind] || shows(&terminal, "", told[kind])),
+		"a triage that is %s is told", kinds[kind]);
+	tell(t, shows(&terminal, "2tl", told[kind] ? "session_new" : "leak; t u undoes"),
+		"and judged all the same");
 	terminal_type(&terminal, "Q");
 	tell(t, terminal_wait_end(&terminal) && terminal_restored(&terminal), "and left");
 	terminal_close(&terminal);
@@ -106,7 +125,12 @@ static void check_editor_order(struct tests *t)
 {
 	static const char *const sources[] = {"+!order.c", "-c.c"};
 	char program[1024], result[1024], trace[1024], script[4096], wanted_words[64];
-	struct settings s = {.term = "xterm-256color", .locale = "C.UTF-8", .directory = t->scratch, .editor = program};
+	struct settings s = {
+		.term = "xterm-256color",
+		.locale = "C.UTF-8",
+		.directory = t->scratch,
+		.editor = program,
+	};
 	char *argv[] = {t->memtui, "open", trace, NULL};
 	struct terminal terminal;
 
@@ -125,7 +149,8 @@ static void check_editor_order(struct tests *t)
 		bool said = shows(&terminal, "2/session_new\re", "back from");
 		char *seen = read_file(result);
 
-		tell(t, said && !strcmp(seen, wanted_words), "a source called %s is no option of the editor's", sources[i]);
+		tell(t, said && !strcmp(seen, wanted_words),
+			"a source called %s is no option of the editor's", sources[i]);
 		if (strcmp(seen, wanted_words))
 			printf("==== seen\n%s", seen);
 		free(seen);

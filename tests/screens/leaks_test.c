@@ -1,5 +1,6 @@
-/* From the start of memtui to the guilty line in the editor, as one who has not read the manual: for each program of
- * tests/programs/leaks, on a running session, in at most ten keys. leaks_test as screens_test. */
+/* From the start of memtui to the guilty line in the editor, as one who has not read the manual:
+ * for each program of tests/programs/leaks, on a running session, in at most ten keys. leaks_test
+ * as screens_test. */
 #include "screens.h"
 
 #include <stdio.h>
@@ -13,9 +14,9 @@
 
 struct program {
 	const char *name, *rate;
-	const char *first;  /* keys to the list */
-	const char *seen;   /* in the selected line, once the leak is on top */
-	const char *words;  /* in its detail */
+	const char *first; /* keys to the list */
+	const char *seen;  /* in the selected line, once the leak is on top */
+	const char *words; /* in its detail */
 };
 
 static const struct program programs[] = {
@@ -23,7 +24,8 @@ static const struct program programs[] = {
 	{"cache", "4000", "L", "remember", "none was freed"},
 	{"thread", "1000", "L", "make_result", "freed"},
 	{"library", "4000", "L", "libplugin.so+0x", "none was freed"},
-	{"server", "8000", "V", "note_timeout", "none was freed"}, /* the overview shows it without being asked */
+	/* the overview shows it without being asked */
+	{"server", "8000", "V", "note_timeout", "none was freed"},
 };
 
 struct truth {
@@ -40,7 +42,10 @@ static bool ask(const char *path, struct truth *truth)
 
 	snprintf(command, sizeof command, "'%s' 1 4000 0", path);
 	said = popen(command, "r");
-	ok = said && fscanf(said, "TRUTH function=%63s file=%63s line=%d", truth->function, truth->file, &truth->line) == 3;
+	ok = said
+		&& fscanf(said, "TRUTH function=%63s file=%63s line=%d", truth->function,
+			   truth->file, &truth->line)
+			== 3;
 	if (said)
 		pclose(said);
 	return ok;
@@ -49,7 +54,8 @@ static bool ask(const char *path, struct truth *truth)
 /* In a line that begins so, and says nothing by an estimate. */
 static bool line_has(const char *screen, const char *first, const char *text)
 {
-	for (const char *line = screen; line && *line; line = strchr(line, '\n') ? strchr(line, '\n') + 1 : NULL) {
+	for (const char *line = screen; line && *line;
+		line = strchr(line, '\n') ? strchr(line, '\n') + 1 : NULL) {
 		const char *end = strchr(line, '\n');
 		const char *found = strstr(line, text), *estimate = strchr(line, '~');
 
@@ -59,7 +65,8 @@ static bool line_has(const char *screen, const char *first, const char *text)
 	return false;
 }
 
-/* Until the first line of a list, where the cursor stays by itself, has the text by what was seen of the group. */
+/* Until the first line of a list, where the cursor stays by itself, has the text by what was seen
+ * of the group. */
 static bool wait_selected(struct terminal *terminal, const char *text)
 {
 	for (int i = 0; i < LOOKS && !terminal->ended; i++) {
@@ -74,8 +81,10 @@ static bool wait_selected(struct terminal *terminal, const char *text)
 	return false;
 }
 
-/* Opens what is selected; goes back where the order changed at the last moment. Returns keys typed, or a lot. */
-static int open_selected(struct terminal *terminal, const struct program *p, const struct truth *truth)
+/* Opens what is selected; goes back where the order changed at the last moment. Returns keys typed,
+ * or a lot. */
+static int open_selected(struct terminal *terminal, const struct program *p,
+	const struct truth *truth)
 {
 	char place[160];
 
@@ -126,8 +135,13 @@ static bool opened(const char *arguments, const struct truth *truth)
 static void check(struct tests *t, const struct program *p, int rows, int columns)
 {
 	char path[1024], editor[1024], arguments[1024];
-	struct settings s = {.term = "xterm-256color", .locale = "C.UTF-8", .directory = t->scratch, .editor = editor,
-		.cache = t->scratch};
+	struct settings s = {
+		.term = "xterm-256color",
+		.locale = "C.UTF-8",
+		.directory = t->scratch,
+		.editor = editor,
+		.cache = t->scratch,
+	};
 	char *argv[] = {t->memtui, "run", "--", path, "1", "0", (char *)p->rate, NULL};
 	struct truth truth;
 	struct terminal terminal;
@@ -152,20 +166,24 @@ static void check(struct tests *t, const struct program *p, int rows, int column
 	if (columns >= 80) {
 		char hint[160];
 
-		snprintf(hint, sizeof hint, "%s%s", p->seen, strchr(p->seen, '+') ? "" : " looks like a leak: L shows why");
-		tell(t, terminal_wait_text(&terminal, hint) || terminal_wait_text(&terminal, hint), "%s: the first screen points to the leak", p->name);
+		snprintf(hint, sizeof hint, "%s%s", p->seen,
+			strchr(p->seen, '+') ? "" : " looks like a leak: L shows why");
+		tell(t, terminal_wait_text(&terminal, hint) || terminal_wait_text(&terminal, hint),
+			"%s: the first screen points to the leak", p->name);
 	}
 	terminal_type(&terminal, p->first);
 	terminal_wait_text(&terminal, *p->first == 'V' ? "suspected leaks" : "SUSPECT");
 	int keys = (int)strlen(p->first) + open_selected(&terminal, p, &truth);
 	char *detail = terminal_text(&terminal);
-	bool explained = strstr(detail, "grows") && strstr(detail, columns < 60 ? "suspect" : p->words);
+	bool explained =
+		strstr(detail, "grows") && strstr(detail, columns < 60 ? "suspect" : p->words);
 
 	terminal_type(&terminal, "e");
-	bool ok = keys + 1 <= KEYS_MOST && terminal_wait_text(&terminal, "back from") && opened(arguments, &truth);
+	bool ok = keys + 1 <= KEYS_MOST && terminal_wait_text(&terminal, "back from")
+		&& opened(arguments, &truth);
 
-	tell(t, ok, "%s at %dx%d: from the start to %s:%d in the editor, %d keys", p->name, columns, rows, truth.file, truth.line,
-		keys + 1);
+	tell(t, ok, "%s at %dx%d: from the start to %s:%d in the editor, %d keys", p->name, columns,
+		rows, truth.file, truth.line, keys + 1);
 	tell(t, explained, "%s at %dx%d: its detail says why", p->name, columns, rows);
 	if (!ok || !explained)
 		printf("==== detail\n%s", detail);

@@ -13,28 +13,33 @@ static const struct golden goldens[] = {
 	GOLDEN("log-search-80x24", 80, 24, "0/answered\rnn"),
 };
 
-/* What is said while the log is seen, and what the recorder notes, stand at its end, which is followed. */
+/* What is said while the log is seen, and what the recorder notes, stand at its end, which is
+ * followed. */
 static void check_live(struct tests *t)
 {
-	struct settings s = {.term = "xterm-256color", "C.UTF-8", t->scratch, false, t->scratch, NULL};
-	char *argv[] = {t->memtui, "run", "--", "/bin/sh", "-c", "echo ready; read x; exit 5", NULL};
+	struct settings s =
+		{.term = "xterm-256color", "C.UTF-8", t->scratch, false, t->scratch, NULL};
+	char *argv[] = {t->memtui, "run", "--", "/bin/sh", "-c", "echo ready; read x; exit 5",
+		NULL};
 	struct terminal terminal;
 
 	terminal_start(&terminal, 24, 80, &s, argv);
 	bool ok = terminal_wait_text(&terminal, "LIVE");
 
 	terminal_type(&terminal, "0");
-	ok = ok && terminal_wait_text(&terminal, "begin   process") && terminal_wait_text(&terminal, "the newest line");
+	ok = ok && terminal_wait_text(&terminal, "begin   process")
+		&& terminal_wait_text(&terminal, "the newest line");
 	terminal_type(&terminal, "P");
-	ok = ok && terminal_wait_text(&terminal, "memtui  the recording pauses") &&
-		terminal_wait_text(&terminal, "pause   the recording pauses");
+	ok = ok && terminal_wait_text(&terminal, "memtui  the recording pauses")
+		&& terminal_wait_text(&terminal, "pause   the recording pauses");
 	terminal_type(&terminal, "P");
 	ok = ok && terminal_wait_text(&terminal, "resume  the recording goes on");
 	tell(t, ok, "the log of a program that runs tells of pauses");
 	terminal_type(&terminal, "O\rx\r\035");
 	ok = ok && terminal_wait_text(&terminal, "ended with status 5");
 	terminal_type(&terminal, "0");
-	ok = ok && terminal_wait_text(&terminal, "end     process") && terminal_wait_text(&terminal, "memtui  the program ended with status 5");
+	ok = ok && terminal_wait_text(&terminal, "end     process")
+		&& terminal_wait_text(&terminal, "memtui  the program ended with status 5");
 	tell(t, ok, "and of its end");
 	if (!ok) {
 		char *screen = terminal_text(&terminal);

@@ -1,6 +1,7 @@
 /* Writes the trace that the golden screens are made of: fixed times, names included.
- * make_trace FILE [seconds [KIND]]: totals leaves the events out; log adds markers, losses and what else a log has; later is
- * another run of a changed program; plus and dash name a source as no source is called; root, child and grandchild are processes of one session. */
+ * make_trace FILE [seconds [KIND]]: totals leaves the events out; log adds markers, losses and what
+ * else a log has; later is another run of a changed program; plus and dash name a source as no
+ * source is called; root, child and grandchild are processes of one session. */
 #include "core/base/buffer.h"
 #include "core/model/load.h"
 #include "core/model/model.h"
@@ -17,7 +18,8 @@
 
 struct stack {
 	unsigned kind;
-	const char *frames[FRAMES_MAX]; /* outermost first: "function|source|line"; "?" unresolved, "!" cut */
+	/* outermost first: "function|source|line"; "?" unresolved, "!" cut */
+	const char *frames[FRAMES_MAX];
 	uint64_t size;
 	unsigned each_second, kept_of_ten; /* allocations, and how many of ten are never freed */
 	unsigned from, to;                 /* seconds */
@@ -25,28 +27,48 @@ struct stack {
 
 #define MAIN "_start||0", "__libc_start_main||0", "main|src/main.c|14"
 static const struct stack stacks[] = {
-	{MT_KIND_MALLOC, {MAIN, "event_loop|src/loop.c|88", "accept_cb|src/net.c|140", "session_new|src/session.c|10"},
+	{MT_KIND_MALLOC,
+		{MAIN, "event_loop|src/loop.c|88", "accept_cb|src/net.c|140",
+			"session_new|src/session.c|10"},
 		15800, 40, 8, 2, 100},
-	{MT_KIND_MALLOC, {MAIN, "event_loop|src/loop.c|88", "http_body|src/http.c|412", "json_parse_value|lib/json.c|1180",
-		"json_node_alloc|lib/json.c|1042"}, 253, 900, 3, 5, 100},
-	{MT_KIND_NEW, {MAIN, "event_loop|src/loop.c|88", "http_body|src/http.c|412",
-		"std::vector<std::pair<std::string, unsigned long>, std::allocator<std::pair<std::string, unsigned long> > >"
-		"::_M_realloc_insert|/usr/include/c++/12/bits/vector.tcc|440"}, 4096, 30, 1, 10, 90},
+	{MT_KIND_MALLOC,
+		{MAIN, "event_loop|src/loop.c|88", "http_body|src/http.c|412",
+			"json_parse_value|lib/json.c|1180", "json_node_alloc|lib/json.c|1042"},
+		253, 900, 3, 5, 100},
+	{MT_KIND_NEW,
+		{MAIN, "event_loop|src/loop.c|88", "http_body|src/http.c|412",
+			"std::vector<std::pair<std::string, unsigned long>, "
+			"std::allocator<std::pair<std::string, unsigned long> > >"
+			"::_M_realloc_insert|/usr/include/c++/12/bits/vector.tcc|440"},
+		4096, 30, 1, 10, 90},
 	{MT_KIND_CALLOC, {MAIN, "cache_init|src/cache.c|31"}, 6600000, 1, 10, 0, 1},
 	{MT_KIND_MALLOC, {MAIN, "arena_grow|core/arena.c|57"}, 1048576, 1, 10, 0, 16},
-	{MT_KIND_MALLOC, {MAIN, "event_loop|src/loop.c|88", "user_load|src/user.c|190", "strdup_name|src/user.c|203"},
+	{MT_KIND_MALLOC,
+		{MAIN, "event_loop|src/loop.c|88", "user_load|src/user.c|190",
+			"strdup_name|src/user.c|203"},
 		68, 170, 10, 0, 100},
 	{MT_KIND_MALLOC, {MAIN, "log_open|src/log.c|19"}, 65536, 1, 10, 90, 100},
 	{MT_KIND_POSIX_MEMALIGN, {MAIN, "g_type_init||0"}, 134000, 3, 10, 0, 1},
-	{MT_KIND_MALLOC, {MAIN, "event_loop|src/loop.c|88", "+list_append|src/list.h|22"}, 32, 640, 1, 0, 100},
-	{MT_KIND_NEW_ARRAY, {MAIN, "event_loop|src/loop.c|88", "漢字を読む|src/日本語.c|7"}, 700, 12, 10, 20, 80},
-	{MT_KIND_MALLOC, {MAIN, "event_loop|src/loop.c|88", "cafe\xcc\x81_open|src/cafe\xcc\x81.c|9"}, 600, 11, 10, 20, 80},
-	{MT_KIND_MALLOC, {MAIN, "evil\033]0;x\a\033[31mname|src/\x9b" "31m.c|1"}, 500, 10, 10, 20, 80},
+	{MT_KIND_MALLOC, {MAIN, "event_loop|src/loop.c|88", "+list_append|src/list.h|22"}, 32, 640,
+		1, 0, 100},
+	{MT_KIND_NEW_ARRAY, {MAIN, "event_loop|src/loop.c|88", "漢字を読む|src/日本語.c|7"}, 700,
+		12, 10, 20, 80},
+	{MT_KIND_MALLOC,
+		{MAIN, "event_loop|src/loop.c|88", "cafe\xcc\x81_open|src/cafe\xcc\x81.c|9"}, 600,
+		11, 10, 20, 80},
+	{MT_KIND_MALLOC,
+		{MAIN,
+			"evil\033]0;x\a\033[31mname|src/\x9b"
+			"31m.c|1"},
+		500, 10, 10, 20, 80},
 	{MT_KIND_MALLOC, {"!", "thread_body|src/worker.c|66"}, 2048, 25, 5, 0, 100},
 	{MT_KIND_MALLOC, {MAIN, "?"}, 900, 9, 10, 0, 100},
-	{MT_KIND_MALLOC, {MAIN, "event_loop|src/loop.c|88", "scratch|src/loop.c|41"}, 8192, 300, 0, 0, 100},
-	{MT_KIND_REALLOC, {MAIN, "event_loop|src/loop.c|88", "buffer_grow|src/buffer.c|77"}, 24, 5, 1, 0, 100},
-	{MT_KIND_MALLOC, {MAIN, "event_loop|src/loop.c|88", "small_one|src/small.c|1"}, 16, 3, 1, 0, 100},
+	{MT_KIND_MALLOC, {MAIN, "event_loop|src/loop.c|88", "scratch|src/loop.c|41"}, 8192, 300, 0,
+		0, 100},
+	{MT_KIND_REALLOC, {MAIN, "event_loop|src/loop.c|88", "buffer_grow|src/buffer.c|77"}, 24, 5,
+		1, 0, 100},
+	{MT_KIND_MALLOC, {MAIN, "event_loop|src/loop.c|88", "small_one|src/small.c|1"}, 16, 3, 1, 0,
+		100},
 };
 #define STACKS (sizeof stacks / sizeof *stacks)
 
@@ -57,7 +79,7 @@ struct maker {
 	uint32_t group[STACKS];
 	uint64_t number;
 	struct mt_trace_writer *writer; /* for events; NULL: none */
-	const char *source; /* of the first; NULL: its own */
+	const char *source;             /* of the first; NULL: its own */
 	bool later;
 	bool freed, bare, broken; /* everything is freed; there are no names; there is no end */
 };
@@ -65,7 +87,8 @@ struct maker {
 /* In the later run of the program: what grew, shrank, is new and gone. */
 static struct stack stack_of(const struct maker *m, size_t i)
 {
-	static const struct stack new = {MT_KIND_MALLOC, {MAIN, "journal_open|src/journal.c|21"}, 65536, 2, 10, 90, 100};
+	static const struct stack new = {MT_KIND_MALLOC, {MAIN, "journal_open|src/journal.c|21"},
+		65536, 2, 10, 90, 100};
 	struct stack s = stacks[i];
 
 	if (m->source && i == 0)
@@ -83,7 +106,8 @@ static void add_symbol(struct maker *m, uint32_t pc, const char *text)
 {
 	struct mt_symbols *s = &m->symbols;
 	bool inlined = *text == '+';
-	char *copy = mt_strdup(text + inlined), *rest = copy, *function = strsep(&rest, "|"), *source = strsep(&rest, "|");
+	char *copy = mt_strdup(text + inlined), *rest = copy, *function = strsep(&rest, "|");
+	char *source = strsep(&rest, "|");
 	struct mt_frame frame = {0};
 
 	while (s->pc_count <= pc) {
@@ -118,7 +142,8 @@ static uint32_t child(struct maker *m, uint32_t parent, uint32_t pc)
 	return mt_profile_add_node(&m->profile, parent, pc);
 }
 
-static uint32_t frame_node(struct maker *m, uint32_t parent, const char *text, const char **seen, uint32_t *seen_pc)
+static uint32_t frame_node(struct maker *m, uint32_t parent, const char *text, const char **seen,
+	uint32_t *seen_pc)
 {
 	struct mt_pc pc = {.module = 0};
 	uint32_t i;
@@ -156,8 +181,15 @@ static void add_stacks(struct maker *m)
 
 static void add_event(struct maker *m, const struct mt_block *b, uint64_t at, bool freed)
 {
-	struct mt_event e = {.type = freed ? MT_EVENT_FREE : MT_EVENT_ALLOCATE, .kind = freed ? MT_KIND_FREE : 0,
-		.group = b->group, .time_ns = at, .number = b->number, .size = b->size, .address = b->address};
+	struct mt_event e = {
+		.type = freed ? MT_EVENT_FREE : MT_EVENT_ALLOCATE,
+		.kind = freed ? MT_KIND_FREE : 0,
+		.group = b->group,
+		.time_ns = at,
+		.number = b->number,
+		.size = b->size,
+		.address = b->address,
+	};
 
 	if (m->writer)
 		mt_trace_writer_event(m->writer, &e);
@@ -171,9 +203,15 @@ static void run_second(struct maker *m, unsigned second)
 		if (second < s->from || second >= s->to)
 			continue;
 		for (unsigned n = 0; n < s->each_second; n++) {
-			uint64_t at = second * SECOND + (n + 1) * (SECOND / 2 / (s->each_second + 1)) + i * 1000;
-			struct mt_block block = {.address = 0x10000 + m->number * 16, .size = s->size + n % 3, .number = m->number++,
-				.time_ns = at, .group = m->group[i]};
+			uint64_t at = second * SECOND
+				+ (n + 1) * (SECOND / 2 / (s->each_second + 1)) + i * 1000;
+			struct mt_block block = {
+				.address = 0x10000 + m->number * 16,
+				.size = s->size + n % 3,
+				.number = m->number++,
+				.time_ns = at,
+				.group = m->group[i],
+			};
 
 			mt_model_allocate(&m->model, &block, false);
 			add_event(m, &block, at, false);
@@ -194,7 +232,8 @@ static int run(struct maker *m, unsigned seconds, struct mt_err *err)
 	for (unsigned second = 0; second < seconds && !result; second++) {
 		run_second(m, second);
 		if (m->writer)
-			result = mt_trace_writer_flush(m->writer, &(struct mt_trace_running){0}, err);
+			result = mt_trace_writer_flush(m->writer, &(struct mt_trace_running){0},
+				err);
 	}
 	mt_model_settle(&m->model);
 	m->profile.info.ended = 1;
@@ -218,10 +257,15 @@ static void describe(struct maker *m)
 	p->info.start_unix_ns = 1700000000ull * SECOND;
 }
 
-static void log_entry(struct maker *m, enum mt_log_type type, uint64_t second, const char *text, const uint64_t values[3])
+static void log_entry(struct maker *m, enum mt_log_type type, uint64_t second, const char *text,
+	const uint64_t values[3])
 {
-	struct mt_log_entry e = {.type = type, .time_ns = second * SECOND, .thread = MT_NO_THREAD,
-		.text = mt_strings_add(&m->profile.strings, text)};
+	struct mt_log_entry e = {
+		.type = type,
+		.time_ns = second * SECOND,
+		.thread = MT_NO_THREAD,
+		.text = mt_strings_add(&m->profile.strings, text),
+	};
 
 	memcpy(e.values, values, 3 * sizeof *values);
 	mt_profile_add_log(&m->profile, &e);
@@ -236,9 +280,12 @@ static void add_log(struct maker *m)
 	log_entry(m, MT_LOG_PAUSE, 20, "", (const uint64_t[]){0, 0, 0});
 	log_entry(m, MT_LOG_RESUME, 22, "", (const uint64_t[]){0, 0, 0});
 	for (unsigned i = 0; i < 20; i++)
-		log_entry(m, MT_LOG_MARKER, 30 + i, i % 2 ? "request answered" : "request of 漢字 begins", (const uint64_t[]){0, 0, 0});
+		log_entry(m, MT_LOG_MARKER, 30 + i,
+			i % 2 ? "request answered" : "request of 漢字 begins",
+			(const uint64_t[]){0, 0, 0});
 	log_entry(m, MT_LOG_GAP, 60, "", (const uint64_t[]){59 * SECOND, 1200, 34});
-	log_entry(m, MT_LOG_LIMIT, 80, "the trace exceeds --max-size 1.0M: all stacks and live blocks alone take 1.2M",
+	log_entry(m, MT_LOG_LIMIT, 80,
+		"the trace exceeds --max-size 1.0M: all stacks and live blocks alone take 1.2M",
 		(const uint64_t[]){1 << 20, 1200000, 0});
 	info->lost_events = 1234;
 	info->lossy_ns = 60 * SECOND;
@@ -275,7 +322,8 @@ static int write_end(struct maker *m, struct mt_trace_writer *writer, struct mt_
 	return result || m->broken ? result : mt_trace_writer_finish(writer, err);
 }
 
-static int write_all(struct maker *m, unsigned seconds, const char *path, bool events, struct mt_err *err)
+static int write_all(struct maker *m, unsigned seconds, const char *path, bool events,
+	struct mt_err *err)
 {
 	int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
 	struct mt_trace_writer *writer = fd < 0 ? NULL : mt_trace_writer_new(fd, err);
@@ -289,7 +337,8 @@ static int write_all(struct maker *m, unsigned seconds, const char *path, bool e
 	mt_symbols_encode(&m->symbols, &symbols);
 	result = mt_definitions_write(&definitions, writer, &m->profile, err);
 	if (!result)
-		result = mt_trace_writer_block(writer, MT_BLOCK_SYMBOLS, symbols.data, symbols.len, err);
+		result = mt_trace_writer_block(writer, MT_BLOCK_SYMBOLS, symbols.data, symbols.len,
+			err);
 	if (!result)
 		result = run(m, seconds, err);
 	if (!result)
@@ -310,7 +359,9 @@ int main(int argc, char **argv)
 		return 2;
 	mt_profile_init(&m.profile);
 	mt_symbols_init(&m.symbols);
-	m.source = !strcmp(kind, "plus") ? "session_new|+!order.c|10" : !strcmp(kind, "dash") ? "session_new|-c.c|10" : NULL;
+	m.source = !strcmp(kind, "plus") ? "session_new|+!order.c|10"
+		: !strcmp(kind, "dash")  ? "session_new|-c.c|10"
+					 : NULL;
 	m.later = !strcmp(kind, "later");
 	m.freed = !strcmp(kind, "freed");
 	m.bare = !strcmp(kind, "bare");

@@ -1,5 +1,5 @@
-/* Every screen of places.h on every kind of terminal, at three sizes, and in every theme; and through a walk of sizes.
- * matrix_test MEMTUI THEMES TRACE GOLDEN_DIR SOURCE_DIR SCRATCH */
+/* Every screen of places.h on every kind of terminal, at three sizes, and in every theme; and
+ * through a walk of sizes. matrix_test MEMTUI THEMES TRACE GOLDEN_DIR SOURCE_DIR SCRATCH */
 #include "places.h"
 #include "screens.h"
 #include "tui/app.h"
@@ -16,11 +16,16 @@ static const struct kind {
 	bool no_color;
 	int colours;
 } kinds[] = {
-	{"UTF-8 256", "xterm-256color", "C.UTF-8", false, 256}, {"C 256", "xterm-256color", "C", false, 256},
-	{"UTF-8 16", "xterm-16color", "C.UTF-8", false, 16}, {"C 16", "xterm-16color", "C", false, 16},
-	{"UTF-8 8", "xterm", "C.UTF-8", false, 8}, {"C 8", "xterm", "C", false, 8},
-	{"UTF-8 mono", "vt220", "C.UTF-8", false, 0}, {"C mono", "vt220", "C", false, 0},
-	{"UTF-8 NO_COLOR", "xterm-256color", "C.UTF-8", true, 0}, {"C NO_COLOR", "xterm-256color", "C", true, 0},
+	{"UTF-8 256", "xterm-256color", "C.UTF-8", false, 256},
+	{"C 256", "xterm-256color", "C", false, 256},
+	{"UTF-8 16", "xterm-16color", "C.UTF-8", false, 16},
+	{"C 16", "xterm-16color", "C", false, 16},
+	{"UTF-8 8", "xterm", "C.UTF-8", false, 8},
+	{"C 8", "xterm", "C", false, 8},
+	{"UTF-8 mono", "vt220", "C.UTF-8", false, 0},
+	{"C mono", "vt220", "C", false, 0},
+	{"UTF-8 NO_COLOR", "xterm-256color", "C.UTF-8", true, 0},
+	{"C NO_COLOR", "xterm-256color", "C", true, 0},
 };
 #define KINDS (sizeof kinds / sizeof *kinds)
 
@@ -30,15 +35,23 @@ static bool type(struct terminal *terminal, const char *keys)
 	return terminal_settle(terminal);
 }
 
-static void start(struct tests *t, struct terminal *terminal, enum world world, const struct kind *kind, const char *theme)
+static void start(struct tests *t, struct terminal *terminal, enum world world,
+	const struct kind *kind, const char *theme)
 {
 	const struct world_info *w = &worlds[world];
-	struct settings s = {.term = kind->term, .locale = kind->locale, .directory = w->script ? t->scratch : t->source,
-		.no_color = kind->no_color, .cache = w->script ? t->scratch : NULL};
+	struct settings s = {
+		.term = kind->term,
+		.locale = kind->locale,
+		.directory = w->script ? t->scratch : t->source,
+		.no_color = kind->no_color,
+		.cache = w->script ? t->scratch : NULL,
+	};
 	char path[1024], trace[1024], second[1024];
-	char *saved[] = {t->memtui, "open", "--theme", path, trace, w->second ? second : NULL, NULL};
+	char *saved[] = {t->memtui, "open", "--theme", path, trace, w->second ? second : NULL,
+		NULL};
 	char *runs[] = {t->memtui, "run", "--theme", path, "--", "/bin/sh", "-c", w->script, NULL};
-	char *saves[] = {t->memtui, "run", "--theme", path, "-f", "-o", "matrix.dat", "--", "/bin/sh", "-c", w->script, NULL};
+	char *saves[] = {t->memtui, "run", "--theme", path, "-f", "-o", "matrix.dat", "--",
+		"/bin/sh", "-c", w->script, NULL};
 
 	snprintf(path, sizeof path, "%s/%s.theme", t->themes, theme);
 	snprintf(trace, sizeof trace, "%s/%s.dat", t->scratch, w->trace);
@@ -48,7 +61,8 @@ static void start(struct tests *t, struct terminal *terminal, enum world world, 
 }
 
 /* Into the world at 80x24; of worlds that go on in one terminal the first starts it. */
-static bool enter(struct tests *t, struct terminal *terminal, enum world world, const struct kind *kind, const char *theme)
+static bool enter(struct tests *t, struct terminal *terminal, enum world world,
+	const struct kind *kind, const char *theme)
 {
 	const struct world_info *w = &worlds[world];
 	bool ok = true;
@@ -60,7 +74,8 @@ static bool enter(struct tests *t, struct terminal *terminal, enum world world, 
 	ok = terminal_settle(terminal);
 	for (size_t i = 0; i < sizeof w->begin / sizeof *w->begin && w->begin[i]; i++)
 		ok = type(terminal, w->begin[i]) && ok;
-	return ok && (!w->wait || (terminal_wait_text(terminal, w->wait) && type(terminal, "\033")));
+	return ok
+		&& (!w->wait || (terminal_wait_text(terminal, w->wait) && type(terminal, "\033")));
 }
 
 /* A program that runs would run on. */
@@ -97,7 +112,8 @@ static char *style_plane(const char *dump)
 	while (row < end) {
 		size_t len = strcspn(row, "\n"), again = 1;
 
-		while (row + (len + 1) * again < end && !strncmp(row, row + (len + 1) * again, len + 1))
+		while (row + (len + 1) * again < end
+			&& !strncmp(row, row + (len + 1) * again, len + 1))
 			again++;
 		if (again > 1)
 			fprintf(out, "%zu* ", again);
@@ -117,14 +133,19 @@ static char *text_plane(const char *dump)
 	const char *end = strstr(dump, "---- style\n"), *cursor = strstr(end, "---- cursor ");
 	char *text;
 
-	if (asprintf(&text, "%.*s%s", (int)(end - dump), dump, strstr(cursor, "hidden") ? "" : cursor) < 0)
+	if (asprintf(&text, "%.*s%s", (int)(end - dump), dump,
+		    strstr(cursor, "hidden") ? "" : cursor)
+		< 0)
 		abort();
 	return text;
 }
 
 /* Planes that several terminals show are kept once. */
 struct planes {
-	struct { char *text; char names[512]; } plane[160];
+	struct {
+		char *text;
+		char names[512];
+	} plane[160];
 	size_t count;
 };
 
@@ -143,7 +164,8 @@ static void add_plane(struct planes *p, char *text, const char *name)
 	}
 	size_t len = strlen(p->plane[i].names);
 
-	snprintf(p->plane[i].names + len, sizeof p->plane[i].names - len, "%s%s", len ? ", " : "", name);
+	snprintf(p->plane[i].names + len, sizeof p->plane[i].names - len, "%s%s", len ? ", " : "",
+		name);
 }
 
 static void print_planes(FILE *out, struct planes *p)
@@ -157,7 +179,8 @@ static void print_planes(FILE *out, struct planes *p)
 
 /* ---- themes ---- */
 
-/* Of which style each cell is depends on the terminal's size, which colours a style has on the theme alone: one size does. */
+/* Of which style each cell is depends on the terminal's size, which colours a style has on the
+ * theme alone: one size does. */
 static void check_theme(struct tests *t, const char *theme)
 {
 	char name[160], *seen;
@@ -211,7 +234,8 @@ static void check_themes(struct tests *t)
 
 /* ---- terminals ---- */
 
-/* What holds on any screen: no colour that the terminal lacks, and nothing but ASCII without UTF-8. */
+/* What holds on any screen: no colour that the terminal lacks, and nothing but ASCII without
+ * UTF-8. */
 static bool fitting(const struct kind *kind, const char *dump)
 {
 	const char *styles = strstr(dump, "---- styles\n") + 12;
@@ -224,7 +248,8 @@ static bool fitting(const struct kind *kind, const char *dump)
 		foreground = background = -1;
 		if (sscanf(styles, "%*c %d %d", &foreground, &background) < 1)
 			sscanf(styles, "%*c default %d", &background);
-		if (foreground >= kind->colours || background >= kind->colours || strchr(styles, '#') == styles + 2)
+		if (foreground >= kind->colours || background >= kind->colours
+			|| strchr(styles, '#') == styles + 2)
 			return false;
 	}
 	return true;
@@ -239,14 +264,16 @@ static bool stays(struct terminal *terminal, const struct place *place)
 	bool same = answered && !strcmp(before, after);
 
 	if (!same)
-		printf("not ok a walk of sizes changes %s\n==== before\n%s==== after\n%s", place->name, before, after);
+		printf("not ok a walk of sizes changes %s\n==== before\n%s==== after\n%s",
+			place->name, before, after);
 	free(before);
 	free(after);
 	return same;
 }
 
 /* One world on one kind of terminal, which changes its size. */
-static bool see(struct tests *t, struct terminal *terminal, struct planes *planes, enum world world, const struct kind *kind)
+static bool see(struct tests *t, struct terminal *terminal, struct planes *planes, enum world world,
+	const struct kind *kind)
 {
 	static const int sizes[][2] = {{30, 100}, {24, 80}, {10, 40}};
 	bool good = enter(t, terminal, world, kind, "dark");
@@ -264,7 +291,8 @@ static bool see(struct tests *t, struct terminal *terminal, struct planes *plane
 				printf("%s", dump);
 				good = false;
 			}
-			snprintf(name, sizeof name, "%dx%d %s", sizes[s][1], sizes[s][0], kind->name);
+			snprintf(name, sizeof name, "%dx%d %s", sizes[s][1], sizes[s][0],
+				kind->name);
 			add_plane(&planes[i * 2], text_plane(dump), name);
 			add_plane(&planes[i * 2 + 1], style_plane(dump), name);
 			free(dump);
@@ -294,7 +322,8 @@ static void check_terminals(struct tests *t)
 	for (size_t i = 0; i < PLACES; i++) {
 		FILE *out = open_memstream(&seen, &size);
 
-		tell(t, planes[i * 2].count <= 6, "the text of %s depends on size and locale alone", places[i].name);
+		tell(t, planes[i * 2].count <= 6, "the text of %s depends on size and locale alone",
+			places[i].name);
 		print_planes(out, &planes[i * 2]);
 		print_planes(out, &planes[i * 2 + 1]);
 		fclose(out);

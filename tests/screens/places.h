@@ -1,10 +1,25 @@
-/* Every screen that memtui can show, once: in what world it is, and the keys that lead there and back. */
+/* Every screen that memtui can show, once: in what world it is, and the keys that lead there and
+ * back. */
 #ifndef MT_TESTS_SCREENS_PLACES_H
 #define MT_TESTS_SCREENS_PLACES_H
 
 #include <stdbool.h>
 
-enum world { MADE, LOG, FAMILY, TWO, TOTALS, BEGUN, FREED, BARE, BROKEN, SAVES, RUNS, ENDED, WORLDS };
+enum world {
+	MADE,
+	LOG,
+	FAMILY,
+	TWO,
+	TOTALS,
+	BEGUN,
+	FREED,
+	BARE,
+	BROKEN,
+	SAVES,
+	RUNS,
+	ENDED,
+	WORLDS
+};
 
 /* What memtui is started with. */
 static const struct world_info {
@@ -15,7 +30,9 @@ static const struct world_info {
 	const char *begin[8];       /* keys at the beginning, one after another */
 	const char *wait;           /* text that tells of the beginning */
 } worlds[WORLDS] = {
-#define SCRIPT "printf '\\033[1;31mready\\033[0m \\033[44mto\\033[0m \\033[4mread\\033[0m\\nwide \\346\\227\\245\\346\\234\\254 end\\n'; "
+#define SCRIPT \
+	"printf '\\033[1;31mready\\033[0m \\033[44mto\\033[0m \\033[4mread\\033[0m\\nwide " \
+	"\\346\\227\\245\\346\\234\\254 end\\n'; "
 	[MADE] = {"short"},
 	[LOG] = {"log", .begin = {"2gtl", "jti", "jtf", "jtx", "j a", "owner: ann\r"}},
 	[FAMILY] = {"family", .begin = {"5lllllllllla", "S", "lllllllllllllllllllla", "S", "R"}},
@@ -27,7 +44,8 @@ static const struct world_info {
 	[BROKEN] = {"broken"},
 	[SAVES] = {.script = SCRIPT "read x", .output = true, .begin = {"O"}, .wait = "wide"},
 	[RUNS] = {.script = SCRIPT "read x", .begin = {"O"}, .wait = "wide"},
-	[ENDED] = {.script = "", .goes_on = true, .begin = {"\r", "\r"}, .wait = "the program ended"},
+	[ENDED] =
+		{.script = "", .goes_on = true, .begin = {"\r", "\r"}, .wait = "the program ended"},
 };
 
 /* Names of MT_TABS, MT_OVERLAYS and MT_PROMPTS have to be among these. */

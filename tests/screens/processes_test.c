@@ -1,4 +1,5 @@
-/* The processes of a session: golden screens, and from one to another and back, of saved traces and of a session that runs. */
+/* The processes of a session: golden screens, and from one to another and back, of saved traces and
+ * of a session that runs. */
 #include "screens.h"
 
 #include <stdio.h>
@@ -24,28 +25,36 @@ static void show(struct terminal *terminal)
 /* A shell that waits, its child that waits too, and one that has ended. */
 static void check_live(struct tests *t)
 {
-	struct settings s = {.term = "xterm-256color", "C.UTF-8", t->scratch, false, t->scratch, NULL};
-	char *script = "ls / >/dev/null; perl -e 'my @kept = map { \"x\" x $_ } 1..2000; <STDIN>; exit 7'; echo over; read y";
-	char *argv[] = {t->memtui, "run", "-f", "-o", "live-family.dat", "--", "/bin/sh", "-c", script, NULL};
+	struct settings s =
+		{.term = "xterm-256color", "C.UTF-8", t->scratch, false, t->scratch, NULL};
+	char *script = "ls / >/dev/null; perl -e 'my @kept = map { \"x\" x $_ } 1..2000; "
+		       "<STDIN>; exit 7'; echo over; read y";
+	char *argv[] = {t->memtui, "run", "-f", "-o", "live-family.dat", "--", "/bin/sh", "-c",
+		script, NULL};
 	struct terminal terminal;
 
 	terminal_start(&terminal, 24, 80, &s, argv);
 	bool ok = terminal_wait_text(&terminal, "LIVE");
 
 	terminal_type(&terminal, "9");
-	ok = ok && terminal_wait_text(&terminal, "running  ") && terminal_wait_text(&terminal, "  perl -e") &&
-		terminal_wait_text(&terminal, "ended 0") && terminal_wait_text(&terminal, "  ls /");
+	ok = ok && terminal_wait_text(&terminal, "running  ")
+		&& terminal_wait_text(&terminal, "  perl -e")
+		&& terminal_wait_text(&terminal, "ended 0")
+		&& terminal_wait_text(&terminal, "  ls /");
 	tell(t, ok, "the processes of a session that runs, and those that have ended");
 	terminal_type(&terminal, "/running perl\r");
 	terminal_wait_text(&terminal, "1 line matches");
 	terminal_type(&terminal, "\r");
-	ok = ok && terminal_wait_text(&terminal, "now process") && terminal_wait_text(&terminal, "(perl)") &&
-		terminal_wait_text(&terminal, "memtui  perl -e") && terminal_wait_text(&terminal, "LIVE");
+	ok = ok && terminal_wait_text(&terminal, "now process")
+		&& terminal_wait_text(&terminal, "(perl)")
+		&& terminal_wait_text(&terminal, "memtui  perl -e")
+		&& terminal_wait_text(&terminal, "LIVE");
 	tell(t, ok, "Enter shows a process that runs");
 	terminal_type(&terminal, "9/ended 0 ls\r");
 	terminal_wait_text(&terminal, "1 line matches");
 	terminal_type(&terminal, "\r");
-	ok = ok && terminal_wait_text(&terminal, "memtui  ls /") && terminal_wait_text(&terminal, "[1Main]");
+	ok = ok && terminal_wait_text(&terminal, "memtui  ls /")
+		&& terminal_wait_text(&terminal, "[1Main]");
 	tell(t, ok, "and one that has ended, by its trace");
 	terminal_type(&terminal, "O\r\r\035");
 	ok = ok && terminal_wait_text(&terminal, "over");
@@ -53,7 +62,8 @@ static void check_live(struct tests *t)
 	terminal_type(&terminal, "9");
 	ok = ok && terminal_wait_text(&terminal, "ended 7");
 	terminal_type(&terminal, "g\r");
-	ok = ok && terminal_wait_text(&terminal, "memtui  sh -c ls") && terminal_wait_text(&terminal, "LIVE");
+	ok = ok && terminal_wait_text(&terminal, "memtui  sh -c ls")
+		&& terminal_wait_text(&terminal, "LIVE");
 	tell(t, ok, "and the first one is gone back to");
 	if (!ok)
 		show(&terminal);
@@ -62,15 +72,19 @@ static void check_live(struct tests *t)
 	if (!ok)
 		show(&terminal);
 	terminal_type(&terminal, "Q");
-	tell(t, terminal_wait_end(&terminal) && ok && !terminal.status, "its end is seen, and its status passed on");
+	tell(t, terminal_wait_end(&terminal) && ok && !terminal.status,
+		"its end is seen, and its status passed on");
 	terminal_close(&terminal);
 }
 
-/* The program ends while another process's recording is shown: that is said, and its status counts. */
+/* The program ends while another process's recording is shown: that is said, and its status
+ * counts. */
 static void check_end_away(struct tests *t)
 {
-	struct settings s = {.term = "xterm-256color", "C.UTF-8", t->scratch, false, t->scratch, NULL};
-	char *argv[] = {t->memtui, "run", "-f", "-o", "away.dat", "--", "/bin/sh", "-c", "ls / >/dev/null; read x; exit 6", NULL};
+	struct settings s =
+		{.term = "xterm-256color", "C.UTF-8", t->scratch, false, t->scratch, NULL};
+	char *argv[] = {t->memtui, "run", "-f", "-o", "away.dat", "--", "/bin/sh", "-c",
+		"ls / >/dev/null; read x; exit 6", NULL};
 	struct terminal terminal;
 
 	terminal_start(&terminal, 24, 80, &s, argv);
@@ -91,7 +105,8 @@ static void check_end_away(struct tests *t)
 	terminal_close(&terminal);
 }
 
-/* View, filter, order and direction stay on the way there and back; the second time the list is there at once. */
+/* View, filter, order and direction stay on the way there and back; the second time the list is
+ * there at once. */
 static void check_back(struct tests *t)
 {
 	struct terminal terminal;
@@ -112,12 +127,16 @@ static void check_back(struct tests *t)
 	terminal_settle(&terminal);
 	before = terminal_dump(&terminal);
 	terminal_type(&terminal, "9j\r");
-	bool ok = terminal_settle(&terminal) && terminal_wait_text(&terminal, "now process 4243 (server)");
+	bool ok = terminal_settle(&terminal)
+		&& terminal_wait_text(&terminal, "now process 4243 (server)");
 
 	terminal_type(&terminal, "S");
 	ok = ok && terminal_settle(&terminal) && terminal_wait_text(&terminal, "S1 holds");
 	terminal_type(&terminal, "9k\r");
-	ok = ok && terminal_settle(&terminal) && terminal_wait_text(&terminal, "now process 4242 (server); 9, and Enter on 4243, goes back; snapshots are gone");
+	ok = ok && terminal_settle(&terminal)
+		&& terminal_wait_text(&terminal,
+			"now process 4242 (server); 9, "
+			"and Enter on 4243, goes back; snapshots are gone");
 	terminal_type(&terminal, "Eg\033");
 	ok = terminal_settle(&terminal) && ok;
 	after = terminal_dump(&terminal);
@@ -139,9 +158,11 @@ static void check_alone(struct tests *t)
 	open_trace(t, &terminal, 24, 80, NULL);
 	terminal_settle(&terminal);
 	terminal_type(&terminal, "9");
-	tell(t, terminal_wait_text(&terminal, "no other process was recorded with it"), "a trace alone says so");
+	tell(t, terminal_wait_text(&terminal, "no other process was recorded with it"),
+		"a trace alone says so");
 	terminal_type(&terminal, "\r");
-	tell(t, terminal_wait_text(&terminal, "this process is shown already"), "and Enter on it, too");
+	tell(t, terminal_wait_text(&terminal, "this process is shown already"),
+		"and Enter on it, too");
 	terminal_close(&terminal);
 
 	snprintf(trace, sizeof trace, "%s/family.dat", t->scratch);
@@ -154,7 +175,8 @@ static void check_alone(struct tests *t)
 
 	remove(gone);
 	terminal_type(&terminal, "j\r");
-	tell(t, ok && terminal_wait_text(&terminal, "No such file"), "a trace that is gone is said, and nothing changes");
+	tell(t, ok && terminal_wait_text(&terminal, "No such file"),
+		"a trace that is gone is said, and nothing changes");
 	terminal_close(&terminal);
 }
 

@@ -1,4 +1,5 @@
-/* The program's terminal in its pane: what it prints, keys and mouse that it gets, what is kept of it; and real programs. */
+/* The program's terminal in its pane: what it prints, keys and mouse that it gets, what is kept of
+ * it; and real programs. */
 #include "screens.h"
 
 #include <stdio.h>
@@ -10,9 +11,15 @@
 #define TYPE "\r" /* in the pane: gives the program the keyboard */
 #define TAKE "\035"
 
-static void start(struct tests *t, struct terminal *terminal, const char *term, char *const *program)
+static void start(struct tests *t, struct terminal *terminal, const char *term,
+	char *const *program)
 {
-	struct settings s = {.term = term ? term : "xterm-256color", .locale = "C.UTF-8", .directory = t->scratch, .cache = t->scratch};
+	struct settings s = {
+		.term = term ? term : "xterm-256color",
+		.locale = "C.UTF-8",
+		.directory = t->scratch,
+		.cache = t->scratch,
+	};
 	char *argv[16] = {t->memtui, "run", "--", NULL};
 
 	for (int i = 0; program[i]; i++)
@@ -79,12 +86,14 @@ static bool cell_of(struct terminal *terminal, const char *text, VTermScreenCell
 			for (; text[i]; i++) {
 				VTermScreenCell at;
 
-				vterm_screen_get_cell(vterm_obtain_screen(terminal->vterm), (VTermPos){row, column + (int)i}, &at);
+				vterm_screen_get_cell(vterm_obtain_screen(terminal->vterm),
+					(VTermPos){row, column + (int)i}, &at);
 				if (at.chars[0] != (uint8_t)text[i])
 					break;
 			}
 			if (!text[i])
-				return vterm_screen_get_cell(vterm_obtain_screen(terminal->vterm), (VTermPos){row, column}, cell);
+				return vterm_screen_get_cell(vterm_obtain_screen(terminal->vterm),
+					(VTermPos){row, column}, cell);
 		}
 	return false;
 }
@@ -94,8 +103,9 @@ static bool cell_of(struct terminal *terminal, const char *text, VTermScreenCell
 /* REP that ends a column before the edge, and none. */
 static void check_repeats(struct tests *t)
 {
-	static char script[] = "printf 'a\\033[75bXYZ__'; printf 'b\\033[77bVW\\n'; printf 'c\\033[b\\033[31md\\033[3b\\033[0m-'; "
-		"printf '\\346\\227\\245\\033[2b|\\033[5mk\\033[4bm\\033[25m'; read x";
+	static char script[] = "printf 'a\\033[75bXYZ__'; printf 'b\\033[77bVW\\n'; printf "
+			       "'c\\033[b\\033[31md\\033[3b\\033[0m-'; printf "
+			       "'\\346\\227\\245\\033[2b|\\033[5mk\\033[4bm\\033[25m'; read x";
 	struct terminal terminal;
 
 	start_script(t, &terminal, NULL, script);
@@ -106,31 +116,42 @@ static void check_repeats(struct tests *t)
 
 static void check_looks(struct tests *t)
 {
-	static char script[] = "printf '\\033[31mAred\\033[0m \\033[38;5;208mBorange\\033[0m \\033[38;2;0;135;255mCblue\\033[0m "
-		"\\033[44mDback\\033[0m \\033[1mEbold\\033[0m \\033[4mFline\\033[0m \\033[7mGback\\033[0m \\033[3mHital\\033[0m\\n'; "
-		"printf '\\033]2;a title of its own\\007wide \\346\\227\\245\\346\\234\\254 end\\n'; read x";
+	static char script[] =
+		"printf '\\033[31mAred\\033[0m \\033[38;5;208mBorange\\033[0m "
+		"\\033[38;2;0;135;255mCblue\\033[0m \\033[44mDback\\033[0m \\033[1mEbold\\033[0m "
+		"\\033[4mFline\\033[0m \\033[7mGback\\033[0m \\033[3mHital\\033[0m\\n'; printf "
+		"'\\033]2;a title of its own\\007wide "
+		"\\346\\227\\245\\346\\234\\254 end\\n'; read x";
 	VTermScreenCell a, b, c, d, e, f, g, h;
 	struct terminal terminal;
 
 	start_script(t, &terminal, NULL, script);
 	sees(t, &terminal, "wide 日本 end", "wide characters take two columns");
 	sees(t, &terminal, "a title of its own", "the program's title is shown");
-	bool found = cell_of(&terminal, "Ared", &a) && cell_of(&terminal, "Borange", &b) && cell_of(&terminal, "Cblue", &c) &&
-		cell_of(&terminal, "Dback", &d) && cell_of(&terminal, "Ebold", &e) && cell_of(&terminal, "Fline", &f) &&
-		cell_of(&terminal, "Gback", &g) && cell_of(&terminal, "Hital", &h);
+	bool found = cell_of(&terminal, "Ared", &a) && cell_of(&terminal, "Borange", &b)
+		&& cell_of(&terminal, "Cblue", &c) && cell_of(&terminal, "Dback", &d)
+		&& cell_of(&terminal, "Ebold", &e) && cell_of(&terminal, "Fline", &f)
+		&& cell_of(&terminal, "Gback", &g) && cell_of(&terminal, "Hital", &h);
 
-	tell(t, found && VTERM_COLOR_IS_INDEXED(&a.fg) && a.fg.indexed.idx == 1, "one of 16 colours is the terminal's own");
-	tell(t, found && VTERM_COLOR_IS_INDEXED(&b.fg) && b.fg.indexed.idx == 208, "one of 256 colours stays it");
-	tell(t, found && VTERM_COLOR_IS_INDEXED(&c.fg) && c.fg.indexed.idx == 33, "any other colour is the nearest of 256");
-	tell(t, found && VTERM_COLOR_IS_INDEXED(&d.bg) && d.bg.indexed.idx == 4, "so is the background");
-	tell(t, found && e.attrs.bold && f.attrs.underline && g.attrs.reverse && h.attrs.italic && !a.attrs.bold &&
-		!h.attrs.underline, "bold, underline, reverse, italic");
+	tell(t, found && VTERM_COLOR_IS_INDEXED(&a.fg) && a.fg.indexed.idx == 1,
+		"one of 16 colours is the terminal's own");
+	tell(t, found && VTERM_COLOR_IS_INDEXED(&b.fg) && b.fg.indexed.idx == 208,
+		"one of 256 colours stays it");
+	tell(t, found && VTERM_COLOR_IS_INDEXED(&c.fg) && c.fg.indexed.idx == 33,
+		"any other colour is the nearest of 256");
+	tell(t, found && VTERM_COLOR_IS_INDEXED(&d.bg) && d.bg.indexed.idx == 4,
+		"so is the background");
+	tell(t,
+		found && e.attrs.bold && f.attrs.underline && g.attrs.reverse && h.attrs.italic
+			&& !a.attrs.bold && !h.attrs.underline,
+		"bold, underline, reverse, italic");
 	stop(&terminal);
 
 	start_script(t, &terminal, "vt220", script);
-	found = sees(t, &terminal, "Ebold", "a terminal without colours shows the same text") && cell_of(&terminal, "Ared", &a) &&
-		cell_of(&terminal, "Ebold", &e);
-	tell(t, found && VTERM_COLOR_IS_DEFAULT_FG(&a.fg) && e.attrs.bold, "in no colour, but bold");
+	found = sees(t, &terminal, "Ebold", "a terminal without colours shows the same text")
+		&& cell_of(&terminal, "Ared", &a) && cell_of(&terminal, "Ebold", &e);
+	tell(t, found && VTERM_COLOR_IS_DEFAULT_FG(&a.fg) && e.attrs.bold,
+		"in no colour, but bold");
 	stop(&terminal);
 }
 
@@ -147,14 +168,17 @@ static void check_scrollback(struct tests *t)
 	sees(t, &terminal, "11970", "PgUp goes back");
 	terminal_type(&terminal, "g");
 	sees(t, &terminal, "line 1 of 100", "g goes to the oldest line that is kept");
-	tell(t, lacks(&terminal, " 1982\n") && !lacks(&terminal, "1983"), "10,000 lines are kept beyond the screen");
+	tell(t, lacks(&terminal, " 1982\n") && !lacks(&terminal, "1983"),
+		"10,000 lines are kept beyond the screen");
 	terminal_type(&terminal, "/^77.7$\r");
 	sees(t, &terminal, "10 lines match", "/ counts the lines that match");
 	sees(t, &terminal, "7707", "and goes to the first");
 	tell(t, cell_of(&terminal, "7707", &cell) && cell.attrs.reverse, "which is marked");
 	terminal_type(&terminal, "n");
 	terminal_settle(&terminal);
-	tell(t, cell_of(&terminal, "7717", &cell) && cell.attrs.reverse && cell_of(&terminal, "7707", &cell) && !cell.attrs.reverse,
+	tell(t,
+		cell_of(&terminal, "7717", &cell) && cell.attrs.reverse
+			&& cell_of(&terminal, "7707", &cell) && !cell.attrs.reverse,
 		"n goes to the next");
 	terminal_type(&terminal, "NN");
 	sees(t, &terminal, "7797", "N goes back, and around");
@@ -171,23 +195,28 @@ static void check_scrollback(struct tests *t)
 	terminal_type(&terminal, "G");
 	sees(t, &terminal, "last", "G goes back to the end");
 	terminal_type(&terminal, TYPE "\r");
-	sees(t, &terminal, "[the program ended with status 3]", "the last line says how the program ended");
+	sees(t, &terminal, "[the program ended with status 3]",
+		"the last line says how the program ended");
 	terminal_type(&terminal, "/^2500$\r");
 	sees(t, &terminal, "2500", "what it printed is kept after its end");
 	stop(&terminal);
 }
 
-/* What it wrote on the screen that it came from is there again, and what scrolled on the other one is not kept. */
+/* What it wrote on the screen that it came from is there again, and what scrolled on the other one
+ * is not kept. */
 static void check_alternate(struct tests *t)
 {
-	static char script[] = "echo be''fore; printf '\\033[?1049h\\033[H'; seq 1 100; read x; printf '\\033[?1049l'; echo af''ter; read x";
+	static char script[] =
+		"echo be''fore; printf '\\033[?1049h\\033[H'; seq 1 100; read x; printf "
+		"'\\033[?1049l'; echo af''ter; read x";
 	struct terminal terminal;
 
 	start_script(t, &terminal, NULL, script);
 	sees(t, &terminal, "\n100\n", "the alternate screen is shown");
 	terminal_type(&terminal, "g");
 	terminal_settle(&terminal);
-	tell(t, lacks(&terminal, "\nbefore") && !lacks(&terminal, "\n100\n"), "it has nothing to scroll back to");
+	tell(t, lacks(&terminal, "\nbefore") && !lacks(&terminal, "\n100\n"),
+		"it has nothing to scroll back to");
 	terminal_type(&terminal, TYPE "\r");
 	sees(t, &terminal, "\nbefore\nafter\n\n\n", "it goes, and leaves what was there before");
 	stop(&terminal);
@@ -195,7 +224,8 @@ static void check_alternate(struct tests *t)
 
 static void check_size(struct tests *t)
 {
-	static char script[] = "trap 'stty size' WINCH; stty size; seq 1 30; while :; do read x; done";
+	static char script[] =
+		"trap 'stty size' WINCH; stty size; seq 1 30; while :; do read x; done";
 	struct terminal terminal;
 
 	start_script(t, &terminal, NULL, script);
@@ -212,14 +242,16 @@ static void check_size(struct tests *t)
 
 static void check_keys(struct tests *t)
 {
-	static char script[] = "stty raw -echo; printf '\\033[?1h\\033[?2004h\\033[5 qready'; cat -v";
+	static char script[] =
+		"stty raw -echo; printf '\\033[?1h\\033[?2004h\\033[5 qready'; cat -v";
 	struct terminal terminal;
 
 	start_script(t, &terminal, NULL, script);
 	sees(t, &terminal, "ready", "the program waits for keys");
 	terminal_type(&terminal, TYPE);
 	sees(t, &terminal, "take the keyboard back", "Enter gives it the keyboard");
-	tell(t, terminal.cursor_shown && terminal.cursor_shape == VTERM_PROP_CURSORSHAPE_BAR_LEFT, "the cursor has the shape that it asked for");
+	tell(t, terminal.cursor_shown && terminal.cursor_shape == VTERM_PROP_CURSORSHAPE_BAR_LEFT,
+		"the cursor has the shape that it asked for");
 	terminal_type(&terminal, "\033[A");
 	sees(t, &terminal, "ready^[OA", "cursor keys as its mode asks for");
 	terminal_type(&terminal, "\033[1;5C\033[3;2~");
@@ -227,12 +259,14 @@ static void check_keys(struct tests *t)
 	terminal_type(&terminal, "\n\b\177\032\003q");
 	sees(t, &terminal, "^H^?^Z^Cq", "^J, ^H, ^Z, ^C and letters as they are typed");
 	terminal_type(&terminal, "\033[200~pa\035ste\033[201~.");
-	sees(t, &terminal, "^[[200~pa^]ste^[[201~.", "what is pasted is marked as that, whatever is in it");
+	sees(t, &terminal, "^[[200~pa^]ste^[[201~.",
+		"what is pasted is marked as that, whatever is in it");
 	terminal_type(&terminal, "\xe6\x97\xa5");
 	sees(t, &terminal, "M-fM-^WM-%", "characters of other alphabets");
 	terminal_type(&terminal, TAKE);
 	sees(t, &terminal, "F1Help", "^] takes the keyboard back");
-	tell(t, !terminal.cursor_shown && terminal.cursor_shape == VTERM_PROP_CURSORSHAPE_BLOCK, "and the cursor is as before");
+	tell(t, !terminal.cursor_shown && terminal.cursor_shape == VTERM_PROP_CURSORSHAPE_BLOCK,
+		"and the cursor is as before");
 	terminal_type(&terminal, "2");
 	sees(t, &terminal, "[2Groups]", "keys are memtui's again");
 	stop(&terminal);
@@ -250,7 +284,8 @@ static void check_mouse(struct tests *t)
 	sees(t, &terminal, "take the keyboard back", "a click gives it the keyboard");
 	tell(t, lacks(&terminal, "^[[<"), "that click is not its own");
 	terminal_type(&terminal, "\033[<0;5;6M\033[<32;7;6M\033[<0;7;6m\033[<65;5;6M");
-	sees(t, &terminal, "^[[<0;5;4M^[[<32;7;4M^[[<0;7;4m^[[<65;5;4M", "clicks, moves and the wheel come from its place in the pane");
+	sees(t, &terminal, "^[[<0;5;4M^[[<32;7;4M^[[<0;7;4m^[[<65;5;4M",
+		"clicks, moves and the wheel come from its place in the pane");
 	terminal_type(&terminal, "\033[<0;6;2M\033[<0;6;2m");
 	terminal_settle(&terminal);
 	tell(t, lacks(&terminal, "[OOut]"), "a click outside the pane is memtui's");
@@ -269,9 +304,12 @@ static void check_mouse(struct tests *t)
 /* ---- real programs ---- */
 
 /* Keys to type, and what is then on the screen. */
-struct round { const char *keys, *text; };
+struct round {
+	const char *keys, *text;
+};
 
-static void check_program(struct tests *t, const char *name, const char *path, char *const *program, const struct round *steps)
+static void check_program(struct tests *t, const char *name, const char *path, char *const *program,
+	const struct round *steps)
 {
 	struct terminal terminal;
 	bool good = true;
@@ -298,22 +336,67 @@ static void check_program(struct tests *t, const char *name, const char *path, c
 static void check_programs(struct tests *t)
 {
 	static char *bash[] = {"/bin/bash", "--norc", "--noprofile", NULL};
-	static const struct round bash_steps[] = {{"", "bash-"}, {TYPE, "take the keyboard back"}, {"echo $((6*7))\r", "\n42"}, {"\033[A\033[1;5D8\r", "echo $((6*87))"},
-		{"", "\n522"}, {"stty size; echo $TERM\r", "20 80\nxterm-256color"}, {"cat\r", "cat\n"}, {"twice\r", "twice\ntwice"},
-		{"\032", "Stopped"}, {"exit\rexit 4\r", "status 4"}, {0}};
+	static const struct round bash_steps[] = {
+		{"", "bash-"},
+		{TYPE, "take the keyboard back"},
+		{"echo $((6*7))\r", "\n42"},
+		{"\033[A\033[1;5D8\r", "echo $((6*87))"},
+		{"", "\n522"},
+		{"stty size; echo $TERM\r", "20 80\nxterm-256color"},
+		{"cat\r", "cat\n"},
+		{"twice\r", "twice\ntwice"},
+		{"\032", "Stopped"},
+		{"exit\rexit 4\r", "status 4"},
+		{0},
+	};
 	static char *python[] = {"/usr/bin/env", "python3", "-q", NULL};
-	static const struct round python_steps[] = {{"", ">>>"}, {TYPE, "take the keyboard back"}, {"print(6*7, 'x'*3)\r", "\n42 xxx"},
-		{"\003", "KeyboardInterrupt"}, {"exit(3)\r", "status 3"}, {0}};
+	static const struct round python_steps[] = {
+		{"", ">>>"},
+		{TYPE, "take the keyboard back"},
+		{"print(6*7, 'x'*3)\r", "\n42 xxx"},
+		{"\003", "KeyboardInterrupt"},
+		{"exit(3)\r", "status 3"},
+		{0},
+	};
 	static char *top[] = {"/usr/bin/top", "-d", "1", NULL};
-	static const struct round top_steps[] = {{"", "load average"}, {TYPE, "take the keyboard back"}, {"h", "Type 'q' or <Esc>"}, {"\033", "load average"},
-		{"q", "status 0"}, {0}};
-	static char *vim[] = {"/usr/bin/vim", "-u", "NONE", "-i", "NONE", "-n", "-N", "pane.txt", NULL};
-	static const struct round vim_steps[] = {{"", "~\n~"}, {TYPE, "take the keyboard back"}, {"ihello", "hello"}, {"\r\033[A\033[Hoh \033", "oh hello"},
-		{":set number\r", "  1 oh hello"}, {":s/hello/wörld/\r", "oh wörld"}, {":wq\r", "status 0"}, {0}};
+	static const struct round top_steps[] = {
+		{"", "load average"},
+		{TYPE, "take the keyboard back"},
+		{"h", "Type 'q' or <Esc>"},
+		{"\033", "load average"},
+		{"q", "status 0"},
+		{0},
+	};
+	static char *vim[] = {"/usr/bin/vim", "-u", "NONE", "-i", "NONE", "-n", "-N", "pane.txt",
+		NULL};
+	static const struct round vim_steps[] = {
+		{"", "~\n~"},
+		{TYPE, "take the keyboard back"},
+		{"ihello", "hello"},
+		{"\r\033[A\033[Hoh \033", "oh hello"},
+		{":set number\r", "  1 oh hello"},
+		{":s/hello/wörld/\r", "oh wörld"},
+		{":wq\r", "status 0"},
+		{0},
+	};
 	static char *nano[] = {"/usr/bin/nano", "-I", "pane2.txt", NULL};
-	static const struct round nano_steps[] = {{"", "^X"}, {TYPE, "take the keyboard back"}, {"hello\r", "hello"}, {"\017\r", "Wrote"}, {"\030", "status 0"}, {0}};
+	static const struct round nano_steps[] = {
+		{"", "^X"},
+		{TYPE, "take the keyboard back"},
+		{"hello\r", "hello"},
+		{"\017\r", "Wrote"},
+		{"\030", "status 0"},
+		{0},
+	};
 	static char *less[] = {"/usr/bin/less", "/etc/services", NULL};
-	static const struct round less_steps[] = {{"", "services"}, {TYPE, "take the keyboard back"}, {"G", "END"}, {"g/https\r", "https"}, {"q", "status 0"}, {0}};
+	static const struct round less_steps[] = {
+		{"", "services"},
+		{TYPE, "take the keyboard back"},
+		{"G", "END"},
+		{"g/https\r", "https"},
+		{"q", "status 0"},
+		{0},
+	};
 
 	check_program(t, "bash", bash[0], bash, bash_steps);
 	check_program(t, "python3", "/usr/bin/env", python, python_steps);
@@ -325,9 +408,19 @@ static void check_programs(struct tests *t)
 
 int main(int argc, char **argv)
 {
-	static const struct { const char *name; void (*check)(struct tests *); } checks[] = {{"program-looks", check_looks}, {"program-repeats", check_repeats},
-		{"program-scrollback", check_scrollback}, {"program-alternate", check_alternate}, {"program-size", check_size},
-		{"program-keys", check_keys}, {"program-mouse", check_mouse}, {"program-real", check_programs}};
+	static const struct {
+		const char *name;
+		void (*check)(struct tests *);
+	} checks[] = {
+		{"program-looks", check_looks},
+		{"program-repeats", check_repeats},
+		{"program-scrollback", check_scrollback},
+		{"program-alternate", check_alternate},
+		{"program-size", check_size},
+		{"program-keys", check_keys},
+		{"program-mouse", check_mouse},
+		{"program-real", check_programs},
+	};
 	struct tests t = tests_begin(argc, argv);
 
 	for (size_t i = 0; i < sizeof checks / sizeof *checks; i++)

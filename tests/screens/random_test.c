@@ -1,5 +1,6 @@
-/* Random keys on a running program: MEMTUI_RANDOM_SECONDS of them, 5 by default; those of every action there is, clicks and
- * sizes. A session that they end is begun anew. Keys that send signals or leave the program running are among them. */
+/* Random keys on a running program: MEMTUI_RANDOM_SECONDS of them, 5 by default; those of every
+ * action there is, clicks and sizes. A session that they end is begun anew. Keys that send signals
+ * or leave the program running are among them. */
 #include "screens.h"
 #include "tui/actions.h"
 
@@ -14,13 +15,41 @@
 #define FAULT 99 /* exit status of the sanitizers */
 #define KEYS_MAX 400
 
-static const char *const others[] = {"\r", "\r", "\033", "\033", "y", "d", "e", "s", "a", "(", "x1", "size>=1k", "thread:1", "\177", "\xc3\xa9", "\xff", "\xe6\x97\xa5",
-	"\033[<0;50;6M\033[<0;50;6m", "\033[<0;50;6M\033[<32;60;6M\033[<0;60;6m", "\033[<0;5;6M", "\033[<0;40;12M", "\033[<0;3;2M", "\033[<0;30;2M", "\033[<0;20;3M",
-	"\033[<65;20;9M", "\033[<64;20;9M", "\033[<2;20;9M", "\033[1;5C", "\033[200~paste\033[201~", "\035", "\035", "\033[A", "\033[B", "\033[Z"};
-static const struct { const char *name, *bytes; } names[] = {{"Up", "\033[A"}, {"Down", "\033[B"}, {"Left", "\033[D"}, {"Right", "\033[C"},
-	{"Home", "\033[H"}, {"End", "\033[F"}, {"PgUp", "\033[5~"}, {"PgDn", "\033[6~"}, {"Ins", "\033[2~"}, {"Del", "\033[3~"}, {"S-Tab", "\033[Z"},
-	{"Tab", "\t"}, {"Enter", "\r"}, {"Esc", "\033"}, {"Backspace", "\177"}, {"Space", " "}, {"F1", "\033OP"}, {"F2", "\033OQ"}, {"F3", "\033OR"},
-	{"F4", "\033OS"}, {"F5", "\033[15~"}, {"F6", "\033[17~"}, {"F7", "\033[18~"}, {"F8", "\033[19~"}, {"F9", "\033[20~"}};
+static const char *const others[] = {"\r", "\r", "\033", "\033", "y", "d", "e", "s", "a", "(", "x1",
+	"size>=1k", "thread:1", "\177", "\xc3\xa9", "\xff", "\xe6\x97\xa5",
+	"\033[<0;50;6M\033[<0;50;6m", "\033[<0;50;6M\033[<32;60;6M\033[<0;60;6m", "\033[<0;5;6M",
+	"\033[<0;40;12M", "\033[<0;3;2M", "\033[<0;30;2M", "\033[<0;20;3M", "\033[<65;20;9M",
+	"\033[<64;20;9M", "\033[<2;20;9M", "\033[1;5C", "\033[200~paste\033[201~", "\035", "\035",
+	"\033[A", "\033[B", "\033[Z"};
+static const struct {
+	const char *name, *bytes;
+} names[] = {
+	{"Up", "\033[A"},
+	{"Down", "\033[B"},
+	{"Left", "\033[D"},
+	{"Right", "\033[C"},
+	{"Home", "\033[H"},
+	{"End", "\033[F"},
+	{"PgUp", "\033[5~"},
+	{"PgDn", "\033[6~"},
+	{"Ins", "\033[2~"},
+	{"Del", "\033[3~"},
+	{"S-Tab", "\033[Z"},
+	{"Tab", "\t"},
+	{"Enter", "\r"},
+	{"Esc", "\033"},
+	{"Backspace", "\177"},
+	{"Space", " "},
+	{"F1", "\033OP"},
+	{"F2", "\033OQ"},
+	{"F3", "\033OR"},
+	{"F4", "\033OS"},
+	{"F5", "\033[15~"},
+	{"F6", "\033[17~"},
+	{"F7", "\033[18~"},
+	{"F8", "\033[19~"},
+	{"F9", "\033[20~"},
+};
 
 struct keys {
 	char bytes[KEYS_MAX][12];
@@ -44,7 +73,8 @@ static void add_key(struct keys *k, const char *name, size_t len)
 	else if (len == 1)
 		sprintf(out, "%c", name[0]);
 	else
-		return; /* F10: it leaves */
+		/* F10: it leaves */
+		return;
 	/* ^Z stops memtui, which a test of its own covers; the others leave it. */
 	k->count += !strchr("\032\003Q", out[0]);
 }
@@ -71,7 +101,13 @@ static struct keys all_keys(void)
 /* false: the program does not run, or memtui does not show it. */
 static bool start(struct tests *t, struct terminal *terminal)
 {
-	struct settings s = {.term = "xterm-256color", .locale = "C.UTF-8", .directory = t->scratch, .cache = t->scratch, .config = t->scratch};
+	struct settings s = {
+		.term = "xterm-256color",
+		.locale = "C.UTF-8",
+		.directory = t->scratch,
+		.cache = t->scratch,
+		.config = t->scratch,
+	};
 	char *argv[] = {t->memtui, "run", "-f", "-o", "random.dat", "--", t->demo, NULL};
 
 	terminal_start(terminal, 30, 100, &s, argv);
@@ -113,7 +149,9 @@ static void check_random(struct tests *t, unsigned seconds)
 {
 	static const int sizes[][2] = {{30, 100}, {24, 80}, {10, 40}, {8, 30}, {50, 160}};
 	struct keys keys = all_keys();
-	unsigned seed = getenv("MEMTUI_RANDOM_SEED") ? (unsigned)atoi(getenv("MEMTUI_RANDOM_SEED")) : 1, sessions = 1;
+	unsigned seed =
+		getenv("MEMTUI_RANDOM_SEED") ? (unsigned)atoi(getenv("MEMTUI_RANDOM_SEED")) : 1;
+	unsigned sessions = 1;
 	unsigned long typed = 0, other = sizeof others / sizeof *others;
 	char last[1024] = "";
 	struct terminal terminal;
@@ -130,8 +168,10 @@ static void check_random(struct tests *t, unsigned seconds)
 		strcat(last, bytes);
 		terminal_type(&terminal, bytes);
 		if (++typed % 100 == 0)
-			terminal_resize(&terminal, sizes[seed >> 20 & 3][0], sizes[seed >> 20 & 3][1]);
-		if (typed % 7 == 0) /* it may answer only the next time: a running program draws at all times */
+			terminal_resize(&terminal, sizes[seed >> 20 & 3][0],
+				sizes[seed >> 20 & 3][1]);
+		/* it may answer only the next time: a running program draws at all times */
+		if (typed % 7 == 0)
 			terminal_read_for(&terminal, 20);
 		if (!terminal.ended)
 			continue;
@@ -146,7 +186,8 @@ static void check_random(struct tests *t, unsigned seconds)
 		end(&terminal);
 		good = terminal.ended && good_end(&terminal) && terminal_restored(&terminal);
 	}
-	tell(t, good, "%lu random keys of %u in %u s on a running program, %u sessions", typed, keys.count + (unsigned)other, seconds, sessions);
+	tell(t, good, "%lu random keys of %u in %u s on a running program, %u sessions", typed,
+		keys.count + (unsigned)other, seconds, sessions);
 	if (!good)
 		show(&terminal, last);
 	terminal_close(&terminal);

@@ -1,4 +1,5 @@
-/* Suspicion on the screen: the order, the overview, the detail with its reasons. rank_test as screens_test. */
+/* Suspicion on the screen: the order, the overview, the detail with its reasons. rank_test as
+ * screens_test. */
 #include "screens.h"
 
 #include <stdio.h>
@@ -11,14 +12,43 @@ static const struct golden goldens[] = {
 	{.name = "rank-groups-40x10", .columns = 40, .rows = 10, .keys = "2L"},
 	{.name = "rank-main-80x24", .columns = 80, .rows = 24, .keys = "L"},
 	{.name = "rank-estimates-80x24", .columns = 80, .rows = 24, .keys = "2L", .totals = true},
-	{.name = "rank-estimates-overview-80x24", .columns = 80, .rows = 24, .keys = "V", .totals = true},
-	{.name = "rank-estimates-detail-80x24", .columns = 80, .rows = 24, .keys = "2L\r", .totals = true},
+	{
+		.name = "rank-estimates-overview-80x24",
+		.columns = 80,
+		.rows = 24,
+		.keys = "V",
+		.totals = true,
+	},
+	{
+		.name = "rank-estimates-detail-80x24",
+		.columns = 80,
+		.rows = 24,
+		.keys = "2L\r",
+		.totals = true,
+	},
 	{.name = "rank-detail-mixed-80x24", .columns = 80, .rows = 24, .keys = "2/json_node\r\r"},
 	{.name = "rank-detail-mixed-40x10", .columns = 40, .rows = 10, .keys = "2/json_node\r\r"},
 	{.name = "rank-detail-steady-100x30", .columns = 100, .rows = 30, .keys = "2/scratch\r\r"},
-	{.name = "rank-detail-warm-up-80x24", .columns = 80, .rows = 24, .keys = "2/arena_grow\r\r"},
-	{.name = "rank-detail-ascii-80x24", .columns = 80, .rows = 24, .keys = "2L\r", .locale = "C"},
-	{.name = "rank-detail-no-color-80x24", .columns = 80, .rows = 24, .keys = "2L\r", .no_color = true},
+	{
+		.name = "rank-detail-warm-up-80x24",
+		.columns = 80,
+		.rows = 24,
+		.keys = "2/arena_grow\r\r",
+	},
+	{
+		.name = "rank-detail-ascii-80x24",
+		.columns = 80,
+		.rows = 24,
+		.keys = "2L\r",
+		.locale = "C",
+	},
+	{
+		.name = "rank-detail-no-color-80x24",
+		.columns = 80,
+		.rows = 24,
+		.keys = "2L\r",
+		.no_color = true,
+	},
 	{.name = "rank-detail-next-80x24", .columns = 80, .rows = 24, .keys = "2L\r}}{"},
 };
 
@@ -42,12 +72,16 @@ static void check_order(struct tests *t)
 
 	open_trace(t, &terminal, 24, 80, NULL);
 	terminal_settle(&terminal);
-	tell(t, shows(&terminal, "2L", "sorted by how much it looks like a leak"), "L sorts by suspicion, and says so");
+	tell(t, shows(&terminal, "2L", "sorted by how much it looks like a leak"),
+		"L sorts by suspicion, and says so");
 	tell(t, shows(&terminal, "j", "SUSPECT"), "the column is there");
-	tell(t, shows(&terminal, "GL", "▶     47.3M") && shows(&terminal, "GL", "▶     47.3M"), "the first line is selected then, wherever one was");
-	tell(t, shows(&terminal, "L", "sorted by bytes not freed"), "L again sorts by what was not freed");
+	tell(t, shows(&terminal, "GL", "▶     47.3M") && shows(&terminal, "GL", "▶     47.3M"),
+		"the first line is selected then, wherever one was");
+	tell(t, shows(&terminal, "L", "sorted by bytes not freed"),
+		"L again sorts by what was not freed");
 	tell(t, shows(&terminal, "\\size>=1M\r", "filter: "), "a filter by sizes is in force");
-	tell(t, shows(&terminal, "L", "sorted by how much"), "suspicion is that of whole groups where single blocks are filtered");
+	tell(t, shows(&terminal, "L", "sorted by how much"),
+		"suspicion is that of whole groups where single blocks are filtered");
 	terminal_close(&terminal);
 }
 

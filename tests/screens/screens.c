@@ -18,12 +18,14 @@ static void need_program(const char *path)
 struct tests tests_begin(int argc, char **argv)
 {
 	if (argc < 8) {
-		fprintf(stderr, "%s MEMTUI THEMES TRACE GOLDEN_DIR SOURCE_DIR SCRATCH DEMO\n", argv[0]);
+		fprintf(stderr, "%s MEMTUI THEMES TRACE GOLDEN_DIR SOURCE_DIR SCRATCH DEMO\n",
+			argv[0]);
 		exit(2);
 	}
 	need_program(argv[1]);
 	need_program(argv[7]);
-	return (struct tests){argv[1], argv[2], argv[3], argv[4], argv[5], argv[6], argv[7], getenv("GENERATE") != NULL, 0, NULL, false};
+	return (struct tests){argv[1], argv[2], argv[3], argv[4], argv[5], argv[6], argv[7],
+		getenv("GENERATE") != NULL, 0, NULL, false};
 }
 
 bool wanted(const char *name)
@@ -50,13 +52,19 @@ void tell(struct tests *t, bool ok, const char *format, ...)
 	t->failed += !ok;
 }
 
-
-void open_trace(struct tests *t, struct terminal *terminal, int rows, int columns, const struct golden *g)
+void open_trace(struct tests *t, struct terminal *terminal, int rows, int columns,
+	const struct golden *g)
 {
-	struct settings s = {.term = g && g->term ? g->term : "xterm-256color", g && g->locale ? g->locale : "C.UTF-8", t->source,
-		g && g->no_color, NULL, g ? g->filtering : NULL, .frames = t->frames};
+	struct settings s = {.term = g && g->term ? g->term : "xterm-256color",
+		g && g->locale ? g->locale : "C.UTF-8",
+		t->source,
+		g && g->no_color,
+		NULL,
+		g ? g->filtering : NULL,
+		.frames = t->frames};
 	char theme[1024], totals[1024];
-	char *argv[] = {t->memtui, "open", "--theme", theme, g && g->totals ? totals : t->trace, t->second, NULL};
+	char *argv[] = {t->memtui, "open", "--theme", theme, g && g->totals ? totals : t->trace,
+		t->second, NULL};
 
 	snprintf(totals, sizeof totals, "%s/totals.dat", t->scratch);
 	snprintf(theme, sizeof theme, "%s/%s.theme", t->themes, g && g->theme ? g->theme : "dark");
@@ -76,7 +84,8 @@ char *read_text(const char *path)
 	return text;
 }
 
-void check_file(struct tests *t, const char *path, const char *kind, const char *name, const char *seen)
+void check_file(struct tests *t, const char *path, const char *kind, const char *name,
+	const char *seen)
 {
 	char *golden;
 
@@ -110,7 +119,8 @@ void check_golden(struct tests *t, const struct golden *g)
 	struct terminal terminal;
 
 	open_trace(t, &terminal, g->rows, g->columns, g);
-	if (!terminal_settle(&terminal) || (terminal_type(&terminal, g->keys), !terminal_settle(&terminal))) {
+	if (!terminal_settle(&terminal)
+		|| (terminal_type(&terminal, g->keys), !terminal_settle(&terminal))) {
 		char *screen = terminal_text(&terminal);
 
 		tell(t, false, "golden %s: memtui did not answer\n%s", g->name, screen);
@@ -129,10 +139,17 @@ void check_golden(struct tests *t, const struct golden *g)
 	terminal_close(&terminal);
 }
 
-
 bool walk_sizes(struct terminal *terminal)
 {
-	static const int walk[][2] = {{24, 80}, {10, 40}, {6, 20}, {1, 1}, {50, 160}, {12, 45}, {30, 100}};
+	static const int walk[][2] = {
+		{24, 80},
+		{10, 40},
+		{6, 20},
+		{1, 1},
+		{50, 160},
+		{12, 45},
+		{30, 100},
+	};
 	bool answered = true;
 
 	for (size_t i = 0; i < sizeof walk / sizeof *walk; i++) {
@@ -159,7 +176,8 @@ static void check_walk(struct tests *t, const char *where, const char *keys)
 	answered = walk_sizes(&walked) && answered;
 	a = terminal_dump(&walked);
 	b = terminal_dump(&fresh);
-	tell(t, answered && !strcmp(a, b), "a resize walk%s ends as a fresh start, keys '%s'", where, *keys ? keys : "none");
+	tell(t, answered && !strcmp(a, b), "a resize walk%s ends as a fresh start, keys '%s'",
+		where, *keys ? keys : "none");
 	if (strcmp(a, b))
 		printf("==== walked\n%s==== fresh\n%s", a, b);
 	free(a);
@@ -174,7 +192,8 @@ void check_walks(struct tests *t, const char *where, const char *const *keys, si
 		check_walk(t, where, keys[i]);
 }
 
-void check_steps(struct tests *t, const char *where, const struct golden *g, const struct step *steps, size_t count)
+void check_steps(struct tests *t, const char *where, const struct golden *g,
+	const struct step *steps, size_t count)
 {
 	struct terminal terminal;
 
@@ -187,7 +206,8 @@ void check_steps(struct tests *t, const char *where, const struct golden *g, con
 		bool good = terminal_settle(&terminal);
 		char *screen = terminal_text(&terminal);
 
-		good = good && strstr(screen, steps[i].there) && !(steps[i].gone && strstr(screen, steps[i].gone));
+		good = good && strstr(screen, steps[i].there)
+			&& !(steps[i].gone && strstr(screen, steps[i].gone));
 		tell(t, good, "%s: %s", where, steps[i].name);
 		if (!good)
 			printf("%s\n", screen);

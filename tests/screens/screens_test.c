@@ -1,4 +1,5 @@
-/* Golden screens and behaviour of the terminal interface. screens_test MEMTUI THEMES TRACE GOLDEN_DIR SOURCE_DIR SCRATCH DEMO */
+/* Golden screens and behaviour of the terminal interface. screens_test MEMTUI THEMES TRACE
+ * GOLDEN_DIR SOURCE_DIR SCRATCH DEMO */
 #include "goldens.h"
 #include "screens.h"
 
@@ -16,14 +17,18 @@ static const char *const walks[] = {"", "2jj", "3", "5ll", "V", "2\r", "?"};
 
 static void check_random(struct tests *t)
 {
-	static const char *const keys[] = {"j", "k", "g", "G", "\004", "\025", "\006", "\002", "z", "h", "l", "\r", "\177", "\033",
-		"1", "2", "3", "4", "5", "6", "7", "8", "9", "0", "V", "O", "\t", "\033[Z", "Z", "/", "n", "N", "\\", "a", "(", "s", "<", ">", "r", "m", "+", "-",
-		"E", "C", "H", "i", "=", "{", "}", "?", "\033OP", "T", "\014", "\033[A", "\033[B", "\033[5~", "\033[6~", "e",
-		":", "c", "K", "y", "e", "\033OQ", "\033[15~", "v", "[", "]", "o", "a", "A", "R", "M", "\033[<0;50;6M", "\033[<32;60;6M", "\033[<0;60;6m", "size>=1k",
-		"\033[<0;5;6M", "\033[<0;40;12M", "\033[<65;20;9M", "\033[<64;20;9M", "\033[<0;3;2M", "\xc3\xa9", "\xff", "p", "P", "F", "S", "d", "D",
-		"t", "t", "x", "f", "u", " ", "U", "X", "Y"};
+	static const char *const keys[] = {"j", "k", "g", "G", "\004", "\025", "\006", "\002", "z",
+		"h", "l", "\r", "\177", "\033", "1", "2", "3", "4", "5", "6", "7", "8", "9", "0",
+		"V", "O", "\t", "\033[Z", "Z", "/", "n", "N", "\\", "a", "(", "s", "<", ">", "r",
+		"m", "+", "-", "E", "C", "H", "i", "=", "{", "}", "?", "\033OP", "T", "\014",
+		"\033[A", "\033[B", "\033[5~", "\033[6~", "e", ":", "c", "K", "y", "e", "\033OQ",
+		"\033[15~", "v", "[", "]", "o", "a", "A", "R", "M", "\033[<0;50;6M",
+		"\033[<32;60;6M", "\033[<0;60;6m", "size>=1k", "\033[<0;5;6M", "\033[<0;40;12M",
+		"\033[<65;20;9M", "\033[<64;20;9M", "\033[<0;3;2M", "\xc3\xa9", "\xff", "p", "P",
+		"F", "S", "d", "D", "t", "t", "x", "f", "u", " ", "U", "X", "Y"};
 	static const int sizes[][2] = {{30, 100}, {24, 80}, {10, 40}, {8, 30}, {50, 160}};
-	unsigned seed = 1, rounds = getenv("MEMTUI_RANDOM") ? (unsigned)atoi(getenv("MEMTUI_RANDOM")) : 400;
+	unsigned seed = 1;
+	unsigned rounds = getenv("MEMTUI_RANDOM") ? (unsigned)atoi(getenv("MEMTUI_RANDOM")) : 400;
 	struct terminal terminal;
 	bool alive = true;
 
@@ -36,7 +41,8 @@ static void check_random(struct tests *t)
 		}
 		if (i % 20 == 19) {
 			seed = seed * 1103515245 + 12345;
-			terminal_resize(&terminal, sizes[(seed >> 16) % 5][0], sizes[(seed >> 16) % 5][1]);
+			terminal_resize(&terminal, sizes[(seed >> 16) % 5][0],
+				sizes[(seed >> 16) % 5][1]);
 		}
 		alive = terminal_settle(&terminal);
 	}
@@ -52,9 +58,10 @@ static void check_random(struct tests *t)
 
 /* ---- filters by single allocations ---- */
 
-/* What is typed into the groups of a recording of tests/programs/filters.c, and what then has to be on the screen. */
-static void check_field(struct tests *t, const char *name, const char *option, const char *keys, const char *there,
-	const char *gone)
+/* What is typed into the groups of a recording of tests/programs/filters.c, and what then has to be
+ * on the screen. */
+static void check_field(struct tests *t, const char *name, const char *option, const char *keys,
+	const char *there, const char *gone)
 {
 	struct settings s = {.term = "xterm-256color", "C.UTF-8", t->source, false, NULL, NULL};
 	struct terminal terminal;
@@ -81,15 +88,21 @@ static void check_fields(struct tests *t)
 {
 	check_field(t, "none", NULL, "2", "site_big", "site_nothing");
 	check_field(t, "by thread", NULL, "2\\site_ thread:worker", "1/", "site_big");
-	check_field(t, "Tab completes a thread", NULL, "2\\site_ thread:w\t", "thread:worker", "site_big");
-	check_field(t, "by lifetime", NULL, "2\\site_worker lifetime:only_leaked\r", "500B 100.0         1      500B", "1000B");
+	check_field(t, "Tab completes a thread", NULL, "2\\site_ thread:w\t", "thread:worker",
+		"site_big");
+	check_field(t, "by lifetime", NULL, "2\\site_worker lifetime:only_leaked\r",
+		"500B 100.0         1      500B", "1000B");
 	check_field(t, "by size", NULL, "2\\site_ size>=1M\r", "site_big", "site_spread");
 	check_field(t, "none matches", NULL, "2\\size>=1G\r", "no group matches", "site_big");
-	check_field(t, "an empty filter shows all again", NULL, "2\\size>=1G\r\\\025\r", "site_big", "no group matches");
-	check_field(t, "an unknown thread", NULL, "2\\thread:wroker", "no thread 'wroker' in this recording", "no group matches");
+	check_field(t, "an empty filter shows all again", NULL, "2\\size>=1G\r\\\025\r", "site_big",
+		"no group matches");
+	check_field(t, "an unknown thread", NULL, "2\\thread:wroker",
+		"no thread 'wroker' in this recording", "no group matches");
 	check_field(t, "--size-min", "--size-min=1M", "2", "site_big", "site_spread");
-	check_field(t, "--sort all. as an option", "--sort=all.size", "2\\size<1k\r", "whole groups: bytes", "matched:");
-	check_field(t, "--sort only_matched. as an option", "--sort=only_matched.size", "2\\size<1k\r", "matched: bytes", "whole:");
+	check_field(t, "--sort all. as an option", "--sort=all.size", "2\\size<1k\r",
+		"whole groups: bytes", "matched:");
+	check_field(t, "--sort only_matched. as an option", "--sort=only_matched.size",
+		"2\\size<1k\r", "matched: bytes", "whole:");
 	check_field(t, "--alive-at", "--alive-at=peak", "2", "site_early", "site_brief");
 }
 
@@ -97,18 +110,22 @@ static void check_fields(struct tests *t)
 
 static void check_filtering(struct tests *t)
 {
-	static const struct golden holds = {.columns = 80, .rows = 24, .filtering = "0.43"}, small = {.columns = 80, .rows = 24};
+	static const struct golden holds = {.columns = 80, .rows = 24, .filtering = "0.43"};
+	static const struct golden small = {.columns = 80, .rows = 24};
 	static const struct step held[] = {
-		{"the filter typed is tried in the background", "2\\size>=1k", "filtering 43 %", NULL},
+		{"the filter typed is tried in the background", "2\\size>=1k", "filtering 43 %",
+			NULL},
 		{"another one takes its place", "0", "filtering 43 %", NULL},
 		{"so does one that is answered at once", "\025json", "1/17 groups", "filtering"},
 		{"Esc goes back to none", "\033", "filter: -", "filtering"},
-		{"Enter leaves the progress in the status line", "\\json\r\\ size>=1k\r", "filtering 43 %   Esc cancels   json size>=1k", NULL},
+		{"Enter leaves the progress in the status line", "\\json\r\\ size>=1k\r",
+			"filtering 43 %   Esc cancels   json size>=1k", NULL},
 		{"views turn meanwhile", "3", "[3Tree]", NULL},
 		{"lines move meanwhile", "2j", "▶", "filter: json size"},
 		{"Esc cancels", "\033", "cancelled", "filtering"},
 		{"and the filter before is in force", "k", "filter: json ", "filtering"},
-		{"a range waits as well", "5llllvllll\r", "filtering 43 %   Esc cancels   json from:", NULL},
+		{"a range waits as well", "5llllvllll\r",
+			"filtering 43 %   Esc cancels   json from:", NULL},
 		{"R takes it back", "R", "filter: json ", "filtering"},
 		{"a range given up asks for nothing", "vlll\033", "filter: json ", "selected"},
 		{"the peak waits as well", "A", "alive_at:peak", "filter: json"},
@@ -116,13 +133,18 @@ static void check_filtering(struct tests *t)
 		{"q leaves while a filter is asked for", "A", "filtering 43 %", NULL},
 	};
 	static const struct step real[] = {
-		{"a filter is in force when it is done", "2\\size>=1M\r", "filter: size>=1M", "json_node"},
-		{"Esc in the prompt brings it back after another", "\\\025size>=3M\033", "filter: size>=1M", "filtering"},
-		{"the same range from the prompt and the timeline", "\\\025from:50s\r5", "in 50.0s", NULL},
+		{"a filter is in force when it is done", "2\\size>=1M\r", "filter: size>=1M",
+			"json_node"},
+		{"Esc in the prompt brings it back after another", "\\\025size>=3M\033",
+			"filter: size>=1M", "filtering"},
+		{"the same range from the prompt and the timeline", "\\\025from:50s\r5", "in 50.0s",
+			NULL},
 		{"R shows all times", "R", "filter: -", "in 50.0s"},
 		{"a click moves the cursor", "\033[<0;30;8M\033[<0;30;8m", "filter: -", "selected"},
-		{"drawing with the button held selects", "\033[<0;30;8M\033[<32;40;8M", "selected", "from:"},
-		{"and letting go applies it", "\033[<32;50;8M\033[<0;50;8m", "filter: from:", "selected"},
+		{"drawing with the button held selects", "\033[<0;30;8M\033[<32;40;8M", "selected",
+			"from:"},
+		{"and letting go applies it", "\033[<32;50;8M\033[<0;50;8m",
+			"filter: from:", "selected"},
 		{"what was live at the peak", "RA", "filter: alive_at:peak", "from:"},
 	};
 
@@ -134,8 +156,13 @@ static void check_filtering(struct tests *t)
 
 static void check_refusals(struct tests *t)
 {
-	static const struct { const char *term, *words; } cases[] = {{"", "TERM is not set"}, {"nonsense-terminal", "is not in the terminfo"},
-		{"dumb", "cannot move its cursor"}};
+	static const struct {
+		const char *term, *words;
+	} cases[] = {
+		{"", "TERM is not set"},
+		{"nonsense-terminal", "is not in the terminfo"},
+		{"dumb", "cannot move its cursor"},
+	};
 
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
 		struct golden g = {.term = cases[i].term};
@@ -146,8 +173,10 @@ static void check_refusals(struct tests *t)
 		terminal_wait_end(&terminal);
 		terminal_read_for(&terminal, 50);
 		screen = terminal_text(&terminal);
-		tell(t, WIFEXITED(terminal.status) && WEXITSTATUS(terminal.status) == 1 && strstr(screen, cases[i].words) &&
-			terminal_restored(&terminal), "TERM='%s' is refused in words", cases[i].term);
+		tell(t,
+			WIFEXITED(terminal.status) && WEXITSTATUS(terminal.status) == 1
+				&& strstr(screen, cases[i].words) && terminal_restored(&terminal),
+			"TERM='%s' is refused in words", cases[i].term);
 		free(screen);
 		terminal_close(&terminal);
 	}
@@ -157,17 +186,21 @@ static void check_refusals(struct tests *t)
 
 static void run_program(struct tests *t, struct terminal *terminal, char *program, char *script)
 {
-	struct settings s = {.term = "xterm-256color", "C.UTF-8", t->scratch, false, t->scratch, NULL};
+	struct settings s =
+		{.term = "xterm-256color", "C.UTF-8", t->scratch, false, t->scratch, NULL};
 	char *argv[] = {t->memtui, "run", "--", program, script ? "-c" : NULL, script, NULL};
 
 	terminal_start(terminal, 24, 80, &s, argv);
 }
 
-/* With an output nothing is asked: what was written stands below when the screen is gone, the children's too. */
+/* With an output nothing is asked: what was written stands below when the screen is gone, the
+ * children's too. */
 static void check_output(struct tests *t)
 {
-	struct settings s = {.term = "xterm-256color", "C.UTF-8", t->scratch, false, t->scratch, NULL};
-	char *argv[] = {t->memtui, "run", "-f", "-o", "output.dat", "--", "/bin/sh", "-c", "/bin/ls; exit 3", NULL};
+	struct settings s =
+		{.term = "xterm-256color", "C.UTF-8", t->scratch, false, t->scratch, NULL};
+	char *argv[] = {t->memtui, "run", "-f", "-o", "output.dat", "--", "/bin/sh", "-c",
+		"/bin/ls; exit 3", NULL};
 	struct terminal terminal;
 
 	terminal_start(&terminal, 24, 100, &s, argv);
@@ -177,7 +210,9 @@ static void check_output(struct tests *t)
 	ok = ok && terminal_wait_end(&terminal);
 	char *screen = terminal_text(&terminal);
 
-	tell(t, ok && WEXITSTATUS(terminal.status) == 3 && strstr(screen, "output.dat: ") && strstr(screen, "output.dat."),
+	tell(t,
+		ok && WEXITSTATUS(terminal.status) == 3 && strstr(screen, "output.dat: ")
+			&& strstr(screen, "output.dat."),
 		"run -o says what was written");
 	if (!ok)
 		printf("%s\n", screen);
@@ -196,35 +231,42 @@ static void check_live(struct tests *t)
 	ok = ok && terminal_wait_text(&terminal, "Keep the trace?");
 	terminal_type(&terminal, "d");
 	ok = ok && terminal_wait_end(&terminal);
-	tell(t, ok && WIFEXITED(terminal.status) && WEXITSTATUS(terminal.status) == 3 && terminal_restored(&terminal),
+	tell(t,
+		ok && WIFEXITED(terminal.status) && WEXITSTATUS(terminal.status) == 3
+			&& terminal_restored(&terminal),
 		"run passes on the exit status");
 	terminal_close(&terminal);
 
 	run_program(t, &terminal, "/bin/sh", "echo ready; read x; echo got $x; exit 5");
 	ok = terminal_wait_text(&terminal, "LIVE");
 	terminal_type(&terminal, "P");
-	ok = ok && terminal_wait_text(&terminal, "the recording pauses") && terminal_wait_text(&terminal, " PAUSED ");
+	ok = ok && terminal_wait_text(&terminal, "the recording pauses")
+		&& terminal_wait_text(&terminal, " PAUSED ");
 	terminal_type(&terminal, "P");
-	ok = ok && terminal_wait_text(&terminal, "the recording goes on") && terminal_wait_text(&terminal, " LIVE ");
+	ok = ok && terminal_wait_text(&terminal, "the recording goes on")
+		&& terminal_wait_text(&terminal, " LIVE ");
 	tell(t, ok, "P pauses the recording and goes on");
 	terminal_type(&terminal, "O");
 	ok = ok && terminal_wait_text(&terminal, "ready");
 	terminal_type(&terminal, "\r");
 	ok = ok && terminal_wait_text(&terminal, "^]");
 	terminal_type(&terminal, "hello\r");
-	ok = ok && terminal_wait_text(&terminal, "got hello") && terminal_wait_text(&terminal, "ended with status 5");
+	ok = ok && terminal_wait_text(&terminal, "got hello")
+		&& terminal_wait_text(&terminal, "ended with status 5");
 	tell(t, ok, "an interactive program works in the pane");
 	terminal_type(&terminal, "Q");
 	ok = ok && terminal_wait_text(&terminal, "Keep the trace?");
 	terminal_type(&terminal, "d");
 	terminal_wait_end(&terminal);
-	tell(t, ok && WIFEXITED(terminal.status) && WEXITSTATUS(terminal.status) == 5, "and its status is passed on");
+	tell(t, ok && WIFEXITED(terminal.status) && WEXITSTATUS(terminal.status) == 5,
+		"and its status is passed on");
 	terminal_close(&terminal);
 }
 
 static void check_attach(struct tests *t)
 {
-	struct settings s = {.term = "xterm-256color", "C.UTF-8", t->scratch, false, t->scratch, NULL};
+	struct settings s =
+		{.term = "xterm-256color", "C.UTF-8", t->scratch, false, t->scratch, NULL};
 	char *argv[] = {t->memtui, "attach", NULL, NULL};
 	char pid[16] = "", *screen, *at;
 	struct terminal terminal;
@@ -251,7 +293,8 @@ static void check_attach(struct tests *t)
 	terminal_type(&terminal, "l");
 	ok = ok && terminal_wait_end(&terminal);
 	screen = terminal_text(&terminal);
-	tell(t, ok && strstr(screen, "runs on and is recorded into"), "leaving it says how to come back");
+	tell(t, ok && strstr(screen, "runs on and is recorded into"),
+		"leaving it says how to come back");
 	free(screen);
 	terminal_close(&terminal);
 
@@ -279,18 +322,21 @@ static void check_attach(struct tests *t)
 /* A busy program: what a running screen costs, and that the selected line stays selected. */
 static void check_busy(struct tests *t)
 {
-	struct settings s = {.term = "xterm-256color", "C.UTF-8", t->scratch, false, t->scratch, NULL};
+	struct settings s =
+		{.term = "xterm-256color", "C.UTF-8", t->scratch, false, t->scratch, NULL};
 	char *argv[] = {t->memtui, "run", "--", t->demo, NULL}, *screen, *line;
 	struct terminal terminal;
 	char function[64] = "", again[64] = "-";
 	uint64_t before;
 
 	terminal_start(&terminal, 30, 100, &s, argv);
-	bool ok = terminal_wait_text(&terminal, "session_new") && terminal_wait_text(&terminal, "LIVE 2s");
+	bool ok = terminal_wait_text(&terminal, "session_new")
+		&& terminal_wait_text(&terminal, "LIVE 2s");
 
 	before = terminal.received;
 	terminal_read_for(&terminal, 3000);
-	tell(t, ok && (terminal.received - before) / 3 <= 4096, "a busy live screen costs %llu bytes a second of 4096",
+	tell(t, ok && (terminal.received - before) / 3 <= 4096,
+		"a busy live screen costs %llu bytes a second of 4096",
 		(unsigned long long)(terminal.received - before) / 3);
 	terminal_type(&terminal, "2G");
 	terminal_read_for(&terminal, 500);
@@ -303,12 +349,14 @@ static void check_busy(struct tests *t)
 		if (!i)
 			terminal_read_for(&terminal, 2000);
 	}
-	tell(t, function[0] && !strcmp(function, again), "the selected line stays selected: %s, %s", function, again);
+	tell(t, function[0] && !strcmp(function, again), "the selected line stays selected: %s, %s",
+		function, again);
 	terminal_type(&terminal, "Q");
 	ok = terminal_wait_text(&terminal, "still runs");
 	terminal_type(&terminal, "e");
 	ok = ok && terminal_wait_end(&terminal);
-	tell(t, ok && WIFEXITED(terminal.status), "a busy session ends when asked, status %x", (unsigned)terminal.status);
+	tell(t, ok && WIFEXITED(terminal.status), "a busy session ends when asked, status %x",
+		(unsigned)terminal.status);
 	terminal_close(&terminal);
 }
 
@@ -316,11 +364,15 @@ static void check_busy(struct tests *t)
 
 static void check_mouse(struct tests *t)
 {
-	static const struct { const char *bytes, *words; } clicks[] = {
+	static const struct {
+		const char *bytes, *words;
+	} clicks[] = {
 		{"\033[<0;10;2M\033[<0;10;2m", "[2Groups]"}, /* a tab */
-		{"\033[<0;30;6M\033[<0;30;6m\033[<0;30;6M\033[<0;30;6m", "backtrace, innermost first"}, /* a line, twice */
+		/* a line, twice */
+		{"\033[<0;30;6M\033[<0;30;6m\033[<0;30;6M\033[<0;30;6m",
+			"backtrace, innermost first"},
 		{"q", "[2Groups]"}, {"\033[<0;25;3M", "BLOCKS▼"}, /* a heading */
-		{"\033[<0;3;24M", "Help: Groups"}, /* the key bar */
+		{"\033[<0;3;24M", "Help: Groups"},                /* the key bar */
 	};
 	struct terminal terminal;
 
@@ -331,7 +383,8 @@ static void check_mouse(struct tests *t)
 		bool ok = terminal_settle(&terminal);
 		char *screen = terminal_text(&terminal);
 
-		tell(t, ok && strstr(screen, clicks[i].words), "a click brings '%s'", clicks[i].words);
+		tell(t, ok && strstr(screen, clicks[i].words), "a click brings '%s'",
+			clicks[i].words);
 		free(screen);
 	}
 	terminal_close(&terminal);

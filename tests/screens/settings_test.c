@@ -7,22 +7,35 @@
 
 static void check_config(struct tests *t)
 {
-	static const char lines[] = "# mine\ntheme = light # bright room\nsrot = size\nsort=allocated_count\norder = asc\n"
-		"refresh = fast\nmouse off\ncolumns = allocated_count at_peak_size size\n\nascii = always\n";
+	static const char lines[] =
+		"# mine\ntheme = light # bright room\nsrot "
+		"= size\nsort=allocated_count\norder = asc\n"
+		"refresh = fast\nmouse off\ncolumns = "
+		"allocated_count at_peak_size size\n\nascii = always\n";
 	char directory[1024], command[4096], path[1100];
 	struct settings s = {.config = directory};
 	struct terminal terminal;
 
 	user_file(t, directory, "settings", "config", lines);
 	snprintf(path, sizeof path, "%s/memtui/config", directory);
-	snprintf(command, sizeof command, "XDG_CONFIG_HOME='%s' '%s' help config 2>&1", directory, t->memtui);
+	snprintf(command, sizeof command, "XDG_CONFIG_HOME='%s' '%s' help config 2>&1", directory,
+		t->memtui);
 	tell(t, prints(command, "\ntheme = light\n", 1), "help config tells what is set");
-	tell(t, prints(command, "config:3: no setting 'srot'; did you mean 'sort'?\n", 1), "an unknown setting is told by line");
-	tell(t, prints(command, "config:6: refresh: 'fast' will not do; expected 50..60000 or auto\n", 1), "so is a wrong value");
-	tell(t, prints(command, "config:7: 'mouse off' sets nothing; expected NAME = VALUE\n", 1), "so is a line without =");
+	tell(t, prints(command, "config:3: no setting 'srot'; did you mean 'sort'?\n", 1),
+		"an unknown setting is told by line");
+	tell(t,
+		prints(command,
+			"config:6: refresh: 'fast' will not do; expected 50..60000 or auto\n", 1),
+		"so is a wrong value");
+	tell(t, prints(command, "config:7: 'mouse off' sets nothing; expected NAME = VALUE\n", 1),
+		"so is a line without =");
 	start(t, &terminal, &s);
-	tell(t, shows(&terminal, "", "config:3: no setting 'srot'; did you mean 'sort'? (and 2 more)"), "the screen says so too");
-	tell(t, shows(&terminal, "2", "ALLOCS^    %   AT PEAK ALLOCATED"), "columns, order and ASCII are those of the file");
+	tell(t,
+		shows(&terminal, "",
+			"config:3: no setting 'srot'; did you mean 'sort'? (and 2 more)"),
+		"the screen says so too");
+	tell(t, shows(&terminal, "2", "ALLOCS^    %   AT PEAK ALLOCATED"),
+		"columns, order and ASCII are those of the file");
 	tell(t, shows(&terminal, "\033OQ", "allocated_count"), "F2 shows the settings");
 	tell(t, shows(&terminal, "jjj\r", "desc"), "Enter changes one");
 	tell(t, shows(&terminal, "jjj\033[D", "off  "), "so does Left");
@@ -31,8 +44,12 @@ static void check_config(struct tests *t)
 	tell(t, shows(&terminal, "\033", "ALLOCSv"), "the change holds in the view");
 	char *kept = read_file(path);
 
-	tell(t, !strcmp(kept, "# mine\ntheme = light # bright room\nsrot = size\nsort=allocated_count\norder = desc\n"
-		"refresh = auto\nmouse off\ncolumns = allocated_count at_peak_size size\n\nascii = always\nmouse = off\neditor = joe -x\n"),
+	tell(t,
+		!strcmp(kept,
+			"# mine\ntheme = light # bright room\nsrot = size\nsort=allocated_count\n"
+			"order = desc\n"
+			"refresh = auto\nmouse off\ncolumns = allocated_count at_peak_size size\n\n"
+			"ascii = always\nmouse = off\neditor = joe -x\n"),
 		"the file keeps its comments and other lines");
 	if (!strstr(kept, "joe"))
 		printf("==== kept\n%s", kept);
@@ -40,9 +57,13 @@ static void check_config(struct tests *t)
 	terminal_close(&terminal);
 	unlink(path);
 	start(t, &terminal, &s);
-	tell(t, shows(&terminal, "Tj\r", "F2 and w keep it") && shows(&terminal, "\033OQw", "settings are kept"), "T picks a theme, F2 keeps it");
+	tell(t,
+		shows(&terminal, "Tj\r", "F2 and w keep it")
+			&& shows(&terminal, "\033OQw", "settings are kept"),
+		"T picks a theme, F2 keeps it");
 	kept = read_file(path);
-	tell(t, !strncmp(kept, "theme = ", 8) && strchr(kept, '\n') == kept + strlen(kept) - 1, "in a file that has nothing else");
+	tell(t, !strncmp(kept, "theme = ", 8) && strchr(kept, '\n') == kept + strlen(kept) - 1,
+		"in a file that has nothing else");
 	free(kept);
 	terminal_close(&terminal);
 }
@@ -58,10 +79,14 @@ static void check_shared_config(struct tests *t)
 	snprintf(path, sizeof path, "%s/memtui/config", directory);
 	start(t, &first, &s);
 	start(t, &second, &s);
-	tell(t, shows(&first, "\033OQjjj\rw", "settings are kept") && shows(&second, "\033OQjjjjjj\rw", "settings are kept"), "two memtuis save their settings");
+	tell(t,
+		shows(&first, "\033OQjjj\rw", "settings are kept")
+			&& shows(&second, "\033OQjjjjjj\rw", "settings are kept"),
+		"two memtuis save their settings");
 	char *kept = read_file(path);
 
-	tell(t, !strcmp(kept, "theme = light\norder = desc\nmouse = off\n"), "what one did not change it leaves to the other");
+	tell(t, !strcmp(kept, "theme = light\norder = desc\nmouse = off\n"),
+		"what one did not change it leaves to the other");
 	if (!strstr(kept, "mouse"))
 		printf("==== kept\n%s", kept);
 	free(kept);
@@ -78,12 +103,19 @@ static void check_columns(struct tests *t)
 
 	start(t, &terminal, &s);
 	tell(t, shows(&terminal, "2c", "Columns of the groups"), "c opens the columns");
-	tell(t, shows(&terminal, "j >\033", "LEAKED▼    %    ALLOCS ALLOCATED"), "Space hides one, > moves one");
-	tell(t, shows(&terminal, "cG\rgg\r\033", "ALLOCS ALLOCATED"), "the first can be hidden, the last be shown");
+	tell(t, shows(&terminal, "j >\033", "LEAKED▼    %    ALLOCS ALLOCATED"),
+		"Space hides one, > moves one");
+	tell(t, shows(&terminal, "cG\rgg\r\033", "ALLOCS ALLOCATED"),
+		"the first can be hidden, the last be shown");
 	tell(t, shows(&terminal, "s\r", "LEAKED▼"), "the sorted metric is always there");
-	tell(t, shows(&terminal, "cr\033", "LEAKED▼    %    BLOCKS ALLOCATED"), "r goes back to those that fit");
-	tell(t, shows(&terminal, "c", "[2]  BLOCKS") && shows(&terminal, "\033[<0;30;4M", "[ ]  BLOCKS"), "a click hides one");
-	tell(t, shows(&terminal, "qc\033[<0;30;5M", "Columns of"), "clicks on what is behind a menu do nothing");
+	tell(t, shows(&terminal, "cr\033", "LEAKED▼    %    BLOCKS ALLOCATED"),
+		"r goes back to those that fit");
+	tell(t,
+		shows(&terminal, "c", "[2]  BLOCKS")
+			&& shows(&terminal, "\033[<0;30;4M", "[ ]  BLOCKS"),
+		"a click hides one");
+	tell(t, shows(&terminal, "qc\033[<0;30;5M", "Columns of"),
+		"clicks on what is behind a menu do nothing");
 	terminal_close(&terminal);
 }
 
@@ -91,14 +123,22 @@ static void check_columns(struct tests *t)
 
 static void check_live(struct tests *t)
 {
-	struct settings s = {.term = "xterm-256color", .locale = "C.UTF-8", .directory = t->scratch, .cache = t->scratch};
+	struct settings s = {
+		.term = "xterm-256color",
+		.locale = "C.UTF-8",
+		.directory = t->scratch,
+		.cache = t->scratch,
+	};
 	char program[1024];
 	char *argv[] = {t->memtui, "run", program, NULL};
 	struct terminal terminal;
 
 	snprintf(program, sizeof program, "%s/traps", t->scratch);
-	write_file(program, "#!/bin/sh\ntrap 'echo got USR1' USR1\ntrap 'echo got TERM; exit 7' TERM\necho ready\n"
-		"while :; do read line || sleep 0.05; done\n", 0755);
+	write_file(program,
+		"#!/bin/sh\ntrap 'echo got USR1' USR1\ntrap "
+		"'echo got TERM; exit 7' TERM\necho ready\n"
+		"while :; do read line || sleep 0.05; done\n",
+		0755);
 	terminal_start(&terminal, 24, 80, &s, argv);
 	terminal_settle(&terminal);
 	terminal_type(&terminal, "O");
@@ -106,12 +146,18 @@ static void check_live(struct tests *t)
 	terminal_type(&terminal, "5");
 	terminal_wait_text(&terminal, "at the cursor");
 	terminal_type(&terminal, "gv\r");
-	tell(t, terminal_wait_text(&terminal, "this needs the saved trace") && terminal_wait_text(&terminal, "── selected"),
+	tell(t,
+		terminal_wait_text(&terminal, "this needs the saved trace")
+			&& terminal_wait_text(&terminal, "── selected"),
 		"a range of a running program says why it is no filter, and stays");
 	terminal_type(&terminal, "OK");
-	tell(t, terminal_wait_text(&terminal, "Send a signal to traps"), "K opens the menu of signals");
+	tell(t, terminal_wait_text(&terminal, "Send a signal to traps"),
+		"K opens the menu of signals");
 	terminal_type(&terminal, "jjj\r");
-	tell(t, terminal_wait_text(&terminal, "got USR1") && terminal_wait_text(&terminal, "sent SIGUSR1"), "Enter sends one");
+	tell(t,
+		terminal_wait_text(&terminal, "got USR1")
+			&& terminal_wait_text(&terminal, "sent SIGUSR1"),
+		"Enter sends one");
 	terminal_type(&terminal, "KG\r");
 	tell(t, terminal_wait_text(&terminal, "Enter once more kills"), "KILL is asked for twice");
 	terminal_type(&terminal, "j");
@@ -119,7 +165,8 @@ static void check_live(struct tests *t)
 	terminal_type(&terminal, "g\r");
 	tell(t, terminal_wait_text(&terminal, "ended with status 7"), "TERM ends it");
 	terminal_type(&terminal, ":signal\r");
-	tell(t, terminal_wait_text(&terminal, "for a program that runs"), "an ended program gets none");
+	tell(t, terminal_wait_text(&terminal, "for a program that runs"),
+		"an ended program gets none");
 	terminal_type(&terminal, "V+");
 	tell(t, terminal_wait_text(&terminal, "every 200 ms"), "+ draws more often");
 	terminal_type(&terminal, "--");
@@ -132,8 +179,8 @@ static void check_live(struct tests *t)
 /* ---- what a visit leaves ---- */
 
 /* Starts on a real recording, types, and says whether text is there; then types the end. */
-static bool visit(struct tests *t, const struct settings *given, const char *option, const char *keys, const char *text,
-	const char *end)
+static bool visit(struct tests *t, const struct settings *given, const char *option,
+	const char *keys, const char *text, const char *end)
 {
 	struct settings s = *given;
 	struct terminal terminal;
@@ -184,22 +231,33 @@ static void check_restore(struct tests *t)
 
 	user_file(t, directory, "left", "config", "");
 	snprintf(path, sizeof path, "%s/memtui/view", directory);
-	tell(t, visit(t, &s, NULL, "2", "[2 Groups]", "1Q") && access(path, F_OK) < 0, "a visit that changed nothing leaves nothing");
-	tell(t, visit(t, &s, NULL, "3i\\site_\r", "filter: site_", "Q"), "a view, a filter, an order");
+	tell(t, visit(t, &s, NULL, "2", "[2 Groups]", "1Q") && access(path, F_OK) < 0,
+		"a visit that changed nothing leaves nothing");
+	tell(t, visit(t, &s, NULL, "3i\\site_\r", "filter: site_", "Q"),
+		"a view, a filter, an order");
 	tell(t, access(path, F_OK) == 0, "are left in a file");
-	tell(t, visit(t, &s, NULL, "", "as you left it; F5 begins anew", "Q"), "the next visit says that it begins with them");
+	tell(t, visit(t, &s, NULL, "", "as you left it; F5 begins anew", "Q"),
+		"the next visit says that it begins with them");
 	tell(t, visit(t, &s, NULL, "j", "filter: site_", "Q"), "the filter is there");
 	tell(t, visit(t, &s, NULL, "j", "[3 Tree]", "Q"), "so is the view");
-	tell(t, visit(t, &s, "--fresh", "j", "[1 Main]", "\033OQq3i\\site_\rQ"), "--fresh begins with the main view");
-	tell(t, visit(t, &s, "--filter=main", "j", "filter: main", "\\\025site_\rQ"), "a filter on the command line wins");
+	tell(t, visit(t, &s, "--fresh", "j", "[1 Main]", "\033OQq3i\\site_\rQ"),
+		"--fresh begins with the main view");
+	tell(t, visit(t, &s, "--filter=main", "j", "filter: main", "\\\025site_\rQ"),
+		"a filter on the command line wins");
 	tell(t, visit(t, &s, NULL, "\033[15~", "as at the beginning", "Q"), "F5 goes back");
 	tell(t, visit(t, &s, NULL, "j", "[1 Main]", "Q"), "and stays so");
-	tell(t, visit(t, &s, NULL, "2", "[2 Groups]", "Q") && visit(t, &s, NULL, "", "as you left it", "Q"), "a view alone is left too");
-	tell(t, visit(t, &s, NULL, "3h", "▸", "Q") && visit(t, &s, NULL, "", "▸", "Q"), "so are folds");
+	tell(t,
+		visit(t, &s, NULL, "2", "[2 Groups]", "Q")
+			&& visit(t, &s, NULL, "", "as you left it", "Q"),
+		"a view alone is left too");
+	tell(t, visit(t, &s, NULL, "3h", "▸", "Q") && visit(t, &s, NULL, "", "▸", "Q"),
+		"so are folds");
 	fill(path);
-	tell(t, visit(t, &s, NULL, "2", "[2 Groups]", "Q") && count_files(path) == 200, "of 200 programs at the most views are kept");
+	tell(t, visit(t, &s, NULL, "2", "[2 Groups]", "Q") && count_files(path) == 200,
+		"of 200 programs at the most views are kept");
 	snprintf(path, sizeof path, "%s/fields.dat", t->scratch);
-	tell(t, visit(t, &s, NULL, "0", "Log]", "Q") && visit(t, &s, path, "", "[6 Diff]", "Q"), "two traces begin with what changed between them");
+	tell(t, visit(t, &s, NULL, "0", "Log]", "Q") && visit(t, &s, path, "", "[6 Diff]", "Q"),
+		"two traces begin with what changed between them");
 	user_file(t, directory, "left", "config", "restore = off\n");
 	tell(t, visit(t, &s, NULL, "", "[1 Main]", "Q"), "the setting restore = off begins anew");
 }

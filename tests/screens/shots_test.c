@@ -1,5 +1,5 @@
-/* The pictures of doc/shots and the screens in the README are what the program draws: of the made trace, so that they
- * are the same everywhere. GENERATE=1 (make shots) draws them anew.
+/* The pictures of doc/shots and the screens in the README are what the program draws: of the made
+ * trace, so that they are the same everywhere. GENERATE=1 (make shots) draws them anew.
  * shots_test MEMTUI THEMES TRACE GOLDEN_DIR SOURCE_DIR SCRATCH */
 #include "screens.h"
 #include "svg.h"
@@ -25,12 +25,36 @@ static const struct shot {
 	{GOLDEN("overview", 100, 30, "V"), NULL, NULL},
 	{GOLDEN("detail", 100, 30, "2\r"), NULL, NULL},
 	{GOLDEN("help", 100, 30, "3?"), NULL, NULL},
-	{{.name = "theme-light", .columns = 80, .rows = 24, .keys = "3jj", .theme = "light"}, NULL, NULL},
-	{{.name = "theme-solarized", .columns = 80, .rows = 24, .keys = "3jj", .theme = "solarized"}, NULL, NULL},
-	{{.name = "theme-gruvbox", .columns = 80, .rows = 24, .keys = "3jj", .theme = "gruvbox"}, NULL, NULL},
-	{{.name = "theme-nord", .columns = 80, .rows = 24, .keys = "3jj", .theme = "nord"}, NULL, NULL},
-	{{.name = "theme-high-contrast", .columns = 80, .rows = 24, .keys = "3jj", .theme = "high-contrast"}, NULL, NULL},
-	{{.name = "theme-colour-blind", .columns = 80, .rows = 24, .keys = "3jj", .theme = "colour-blind"}, NULL, NULL},
+	{{.name = "theme-light", .columns = 80, .rows = 24, .keys = "3jj", .theme = "light"}, NULL,
+		NULL},
+	{{
+		 .name = "theme-solarized",
+		 .columns = 80,
+		 .rows = 24,
+		 .keys = "3jj",
+		 .theme = "solarized",
+	 },
+		NULL, NULL},
+	{{.name = "theme-gruvbox", .columns = 80, .rows = 24, .keys = "3jj", .theme = "gruvbox"},
+		NULL, NULL},
+	{{.name = "theme-nord", .columns = 80, .rows = 24, .keys = "3jj", .theme = "nord"}, NULL,
+		NULL},
+	{{
+		 .name = "theme-high-contrast",
+		 .columns = 80,
+		 .rows = 24,
+		 .keys = "3jj",
+		 .theme = "high-contrast",
+	 },
+		NULL, NULL},
+	{{
+		 .name = "theme-colour-blind",
+		 .columns = 80,
+		 .rows = 24,
+		 .keys = "3jj",
+		 .theme = "colour-blind",
+	 },
+		NULL, NULL},
 };
 #define SHOTS (sizeof shots / sizeof *shots)
 
@@ -76,7 +100,9 @@ static void check_directory(struct tests *t)
 	while (dir && (entry = readdir(dir))) {
 		size_t len = strcspn(entry->d_name, "."), i = 0;
 
-		while (i < SHOTS && (strlen(shots[i].golden.name) != len || strncmp(shots[i].golden.name, entry->d_name, len)))
+		while (i < SHOTS
+			&& (strlen(shots[i].golden.name) != len
+				|| strncmp(shots[i].golden.name, entry->d_name, len)))
 			i++;
 		if (len && i == SHOTS) {
 			printf("doc/shots/%s is drawn by nobody\n", entry->d_name);
@@ -91,10 +117,12 @@ static void check_directory(struct tests *t)
 static void put_screen(FILE *out, const char *text)
 {
 	for (const char *line = text; *line; line += strcspn(line, "\n") + 1)
-		fprintf(out, "%s%.*s\n", *line == '\n' ? "" : "    ", (int)strcspn(line, "\n"), line);
+		fprintf(out, "%s%.*s\n", *line == '\n' ? "" : "    ", (int)strcspn(line, "\n"),
+			line);
 }
 
-/* The README with the screens between "<!-- screen NAME -->" and "<!-- end of screen -->" as they are drawn now. */
+/* The README with the screens between "<!-- screen NAME -->" and "<!-- end of screen -->" as they
+ * are drawn now. */
 static char *redraw(struct tests *t, const char *readme, int *count)
 {
 	static const char mark[] = "<!-- screen ";
@@ -103,14 +131,18 @@ static char *redraw(struct tests *t, const char *readme, int *count)
 	size_t size;
 	FILE *out = open_memstream(&text, &size);
 
-	while ((next = strstr(at, mark)) && sscanf(next + sizeof mark - 1, "%63[a-z0-9-] -->", name) == 1) {
-		const char *body = next + strcspn(next, "\n") + 1, *end = strstr(body, "<!-- end of screen -->");
+	while ((next = strstr(at, mark))
+		&& sscanf(next + sizeof mark - 1, "%63[a-z0-9-] -->", name) == 1) {
+		const char *body = next + strcspn(next, "\n") + 1;
+		const char *end = strstr(body, "<!-- end of screen -->");
 		size_t i = 0;
 
 		while (i < SHOTS && strcmp(shots[i].golden.name, name))
 			i++;
 		if (!end || i == SHOTS) {
-			tell(t, false, "the README's screen '%s' is one of tests/screens/shots_test.c", name);
+			tell(t, false,
+				"the README's screen '%s' is one of tests/screens/shots_test.c",
+				name);
 			break;
 		}
 		fprintf(out, "%.*s\n", (int)(body - at), at);
@@ -124,7 +156,8 @@ static char *redraw(struct tests *t, const char *readme, int *count)
 	return text;
 }
 
-/* Whether all pictures that the README shows are drawn, and all that are drawn of views are shown. */
+/* Whether all pictures that the README shows are drawn, and all that are drawn of views are
+ * shown. */
 static bool pictured(const char *readme)
 {
 	static const char folder[] = "doc/shots/";
@@ -133,10 +166,13 @@ static bool pictured(const char *readme)
 	for (const char *at = readme; (at = strstr(at, folder)); at++) {
 		size_t len = strcspn(at + sizeof folder - 1, ".)\n`"), i = 0;
 
-		while (i < SHOTS && (strlen(shots[i].golden.name) != len || strncmp(shots[i].golden.name, at + sizeof folder - 1, len)))
+		while (i < SHOTS
+			&& (strlen(shots[i].golden.name) != len
+				|| strncmp(shots[i].golden.name, at + sizeof folder - 1, len)))
 			i++;
 		if (len && i == SHOTS) {
-			printf("the README shows doc/shots/%.*s.svg, which nobody draws\n", (int)len, at + sizeof folder - 1);
+			printf("the README shows doc/shots/%.*s.svg, which nobody draws\n",
+				(int)len, at + sizeof folder - 1);
 			all = false;
 		}
 	}

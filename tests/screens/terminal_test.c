@@ -34,7 +34,8 @@ static bool prints(struct window *w, const char *text)
 {
 	struct pollfd fd = {.fd = w->master, .events = POLLIN};
 
-	while (!strstr(w->text, text) && w->len < sizeof w->text - 1 && poll(&fd, 1, PATIENCE_MS) > 0) {
+	while (!strstr(w->text, text) && w->len < sizeof w->text - 1
+		&& poll(&fd, 1, PATIENCE_MS) > 0) {
 		ssize_t n = read(w->master, w->text + w->len, sizeof w->text - 1 - w->len);
 
 		if (n <= 0)
@@ -54,7 +55,12 @@ static void close_window(struct window *w)
 
 static void start(struct tests *t, struct terminal *terminal, char **words)
 {
-	struct settings s = {.term = "xterm-256color", .locale = "C.UTF-8", .directory = t->scratch, .cache = t->scratch};
+	struct settings s = {
+		.term = "xterm-256color",
+		.locale = "C.UTF-8",
+		.directory = t->scratch,
+		.cache = t->scratch,
+	};
 	char *argv[16] = {t->memtui};
 
 	for (int i = 0; words[i]; i++)
@@ -67,7 +73,9 @@ static void check_tty(struct tests *t)
 	struct window w;
 	struct terminal terminal;
 	char *words[] = {"run", "--tty", w.name, "--", "/bin/sh", "-c",
-		"test -t 0 && test -t 1 && test -t 2 && stty size && tty; read x; echo got $x; read x; exit 3", NULL};
+		"test -t 0 && test -t 1 && test -t 2 && stty size && tty; "
+		"read x; echo got $x; read x; exit 3",
+		NULL};
 	char name[80];
 
 	open_window(&w);
@@ -79,25 +87,37 @@ static void check_tty(struct tests *t)
 	bool ok = terminal_wait_text(&terminal, "LIVE");
 
 	terminal_type(&terminal, "O");
-	tell(t, ok && terminal_wait_text(&terminal, "the program has no terminal of its own here"), "memtui has no pane for it");
+	tell(t, ok && terminal_wait_text(&terminal, "the program has no terminal of its own here"),
+		"memtui has no pane for it");
 	terminal_type(&terminal, "2");
 	tell(t, terminal_wait_text(&terminal, "[2Groups]"), "but its heap");
-	tell(t, write(w.master, "\003", 1) == 1 && terminal_wait_text(&terminal, "ended by signal 2"), "^C there is the program's");
+	tell(t,
+		write(w.master, "\003", 1) == 1
+			&& terminal_wait_text(&terminal, "ended by signal 2"),
+		"^C there is the program's");
 	terminal_type(&terminal, "Q");
 	terminal_wait_text(&terminal, "Keep the trace?");
 	terminal_type(&terminal, "d");
-	tell(t, terminal_wait_end(&terminal) && WEXITSTATUS(terminal.status) == 130, "whose status is passed on");
+	tell(t, terminal_wait_end(&terminal) && WEXITSTATUS(terminal.status) == 130,
+		"whose status is passed on");
 	terminal_close(&terminal);
 	close_window(&w);
 }
 
 static void check_refused(struct tests *t)
 {
-	static const struct { char *path; const char *words; } cases[] = {{"/dev/tty", "memtui itself draws on this terminal"},
-		{"/dev/null", "it is not a terminal"}, {"/nonexistent", "it cannot be opened"}};
+	static const struct {
+		char *path;
+		const char *words;
+	} cases[] = {
+		{"/dev/tty", "memtui itself draws on this terminal"},
+		{"/dev/null", "it is not a terminal"},
+		{"/nonexistent", "it cannot be opened"},
+	};
 
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-		char *words[] = {"run", "--tty", cases[i].path, "--", "/bin/sh", "-c", "echo it r''uns", NULL};
+		char *words[] = {"run", "--tty", cases[i].path, "--", "/bin/sh", "-c",
+			"echo it r''uns", NULL};
 		struct terminal terminal;
 
 		start(t, &terminal, words);
@@ -106,8 +126,10 @@ static void check_refused(struct tests *t)
 		terminal_read_for(&terminal, 50);
 		char *screen = terminal_text(&terminal);
 
-		tell(t, said && WEXITSTATUS(terminal.status) == 1 && strstr(screen, cases[i].words) && !strstr(screen, "it runs") &&
-			terminal_restored(&terminal), "--tty %s is refused in words, and nothing runs", cases[i].path);
+		tell(t,
+			said && WEXITSTATUS(terminal.status) == 1 && strstr(screen, cases[i].words)
+				&& !strstr(screen, "it runs") && terminal_restored(&terminal),
+			"--tty %s is refused in words, and nothing runs", cases[i].path);
 		free(screen);
 		terminal_close(&terminal);
 	}
@@ -115,7 +137,8 @@ static void check_refused(struct tests *t)
 
 static void check_headless(struct tests *t)
 {
-	char *words[] = {"run", "--headless", "-f", "-o", "headless.dat", "--", "/bin/sh", "-c", "echo pid=$$.; read x; echo got $x; exit 4", NULL};
+	char *words[] = {"run", "--headless", "-f", "-o", "headless.dat", "--", "/bin/sh", "-c",
+		"echo pid=$$.; read x; echo got $x; exit 4", NULL};
 	char *attach[] = {"attach", NULL, NULL}, pid[16] = "0", *screen, *at;
 	struct terminal terminal, other;
 	bool ok;
@@ -132,11 +155,15 @@ static void check_headless(struct tests *t)
 	tell(t, terminal_wait_text(&other, "LIVE"), "attach shows its heap elsewhere");
 	terminal_type(&terminal, "hello\r");
 	tell(t, terminal_wait_text(&terminal, "got hello"), "the program reads its own terminal");
-	tell(t, terminal_wait_end(&terminal) && WIFEXITED(terminal.status) && WEXITSTATUS(terminal.status) == 4, "and its status is passed on");
+	tell(t,
+		terminal_wait_end(&terminal) && WIFEXITED(terminal.status)
+			&& WEXITSTATUS(terminal.status) == 4,
+		"and its status is passed on");
 	tell(t, terminal_wait_text(&other, "ENDED"), "attach sees it end");
 	terminal_type(&other, "Q");
 	terminal_wait_end(&other);
-	tell(t, terminal_restored(&other) && terminal_restored(&terminal), "both terminals are as before");
+	tell(t, terminal_restored(&other) && terminal_restored(&terminal),
+		"both terminals are as before");
 	terminal_close(&other);
 	terminal_close(&terminal);
 }
@@ -144,8 +171,17 @@ static void check_headless(struct tests *t)
 /* ^Z with something open: it is there again when the shell goes on. */
 static void check_suspend(struct tests *t)
 {
-	static const struct { const char *name, *keys; } states[] = {{"a search", "2/abc"}, {"a filter", "2\\json"}, {"the help", "?gr"},
-		{"the palette", ":ti"}, {"the menu of metrics", "2s"}, {"the settings", "\033OQ"}, {"a selection of time", "5llvlll"}};
+	static const struct {
+		const char *name, *keys;
+	} states[] = {
+		{"a search", "2/abc"},
+		{"a filter", "2\\json"},
+		{"the help", "?gr"},
+		{"the palette", ":ti"},
+		{"the menu of metrics", "2s"},
+		{"the settings", "\033OQ"},
+		{"a selection of time", "5llvlll"},
+	};
 
 	for (size_t i = 0; i < sizeof states / sizeof *states; i++) {
 		struct terminal terminal;
@@ -167,7 +203,8 @@ static void check_suspend(struct tests *t)
 		terminal_resize(&terminal, 24, 80);
 		ok = terminal_settle(&terminal) && ok;
 		after = terminal_dump(&terminal);
-		tell(t, ok && !strcmp(before, after), "^Z with %s open stops, and fg brings it back", states[i].name);
+		tell(t, ok && !strcmp(before, after),
+			"^Z with %s open stops, and fg brings it back", states[i].name);
 		if (strcmp(before, after))
 			printf("==== before\n%s==== after\n%s", before, after);
 		free(before);

@@ -1,5 +1,5 @@
-/* The menu of themes, a theme that is edited, one that is not there. Every screen in every theme: matrix_test.
- * themes_test MEMTUI THEMES TRACE GOLDEN_DIR SOURCE_DIR SCRATCH */
+/* The menu of themes, a theme that is edited, one that is not there. Every screen in every theme:
+ * matrix_test. themes_test MEMTUI THEMES TRACE GOLDEN_DIR SOURCE_DIR SCRATCH */
 #include "screens.h"
 
 #include <stdio.h>
@@ -44,27 +44,34 @@ static void check_reload(struct tests *t)
 
 	tell(t, ok, "a theme from a file has its background everywhere");
 	write_theme(path, "text = #d0d0d0 #005f00\n", false);
-	ok = terminal_wait_text(&terminal, "read edited.theme again") && terminal_settle(&terminal) &&
-		styled(&terminal, "252 22\n");
+	ok = terminal_wait_text(&terminal, "read edited.theme again") && terminal_settle(&terminal)
+		&& styled(&terminal, "252 22\n");
 	tell(t, ok, "a theme that is saved is read again");
 	write_theme(path, "text = #d0d0d0 #5f0000\n\ntitle = pink\n", true);
-	ok = terminal_wait_text(&terminal, "edited.theme:3: 'pink' is neither") && terminal_settle(&terminal) &&
-		styled(&terminal, "252 22\n");
+	ok = terminal_wait_text(&terminal, "edited.theme:3: 'pink' is neither")
+		&& terminal_settle(&terminal) && styled(&terminal, "252 22\n");
 	tell(t, ok, "a mistake in it is told with its line, and the looks stay");
 	write_theme(path, "text = #d0d0d0 #5f0000\n", true);
-	ok = terminal_wait_text(&terminal, "read edited.theme again") && terminal_settle(&terminal) &&
-		styled(&terminal, "252 52\n");
+	ok = terminal_wait_text(&terminal, "read edited.theme again") && terminal_settle(&terminal)
+		&& styled(&terminal, "252 52\n");
 	tell(t, ok, "one that an editor puts in its place is read too");
 	terminal_close(&terminal);
 }
 
 static void check_menu(struct tests *t)
 {
-	static const struct { const char *keys, *words, *style; } steps[] = {
+	static const struct {
+		const char *keys, *words, *style;
+	} steps[] = {
 		{"T", "Theme", " default\n"}, /* dark: the terminal's own background */
-		{"G", "solarized", NULL}, {"g", "colour-blind", " 233"}, {"\033", "Main", " default\n"},
-		{"Tg\r", "theme: colour-blind", " 233"}, {"T", "Theme", NULL}, {"\033[<65;40;10M", "▶ high-contrast", NULL},
-		{"\033[<0;40;10M\033[<0;40;10m", "theme: dark", " default\n"}, {"Tq", "Main", NULL},
+		{"G", "solarized", NULL},
+		{"g", "colour-blind", " 233"},
+		{"\033", "Main", " default\n"},
+		{"Tg\r", "theme: colour-blind", " 233"},
+		{"T", "Theme", NULL},
+		{"\033[<65;40;10M", "▶ high-contrast", NULL},
+		{"\033[<0;40;10M\033[<0;40;10m", "theme: dark", " default\n"},
+		{"Tq", "Main", NULL},
 	};
 	struct settings s = {.term = "xterm-256color", .locale = "C.UTF-8", .directory = t->source};
 	char *argv[] = {t->memtui, "open", "--theme", "dark", t->trace, NULL};
@@ -77,7 +84,8 @@ static void check_menu(struct tests *t)
 		bool ok = terminal_settle(&terminal);
 		char *screen = terminal_text(&terminal);
 
-		ok = ok && strstr(screen, steps[i].words) && (!steps[i].style || styled(&terminal, steps[i].style));
+		ok = ok && strstr(screen, steps[i].words)
+			&& (!steps[i].style || styled(&terminal, steps[i].style));
 		tell(t, ok, "the menu of themes: step %zu brings '%s'", i + 1, steps[i].words);
 		if (!ok)
 			printf("%s\n", screen);
@@ -98,8 +106,11 @@ static void check_unknown(struct tests *t)
 	terminal_read_for(&terminal, 50);
 	char *screen = terminal_text(&terminal);
 
-	tell(t, WIFEXITED(terminal.status) && WEXITSTATUS(terminal.status) == 1 && strstr(screen, "no theme called 'blue'") &&
-		strstr(screen, "gruvbox, high-contrast"), "an unknown theme is answered with all names");
+	tell(t,
+		WIFEXITED(terminal.status) && WEXITSTATUS(terminal.status) == 1
+			&& strstr(screen, "no theme called 'blue'")
+			&& strstr(screen, "gruvbox, high-contrast"),
+		"an unknown theme is answered with all names");
 	free(screen);
 	terminal_close(&terminal);
 }

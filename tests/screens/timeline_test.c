@@ -48,8 +48,14 @@ static const struct step unmarked[] = {
 /* A running program: its markers come as they are set, and a pause is seen while it goes on. */
 static void check_live(struct tests *t)
 {
-	struct settings s = {.term = "xterm-256color", .locale = "C.UTF-8", .directory = t->scratch, .cache = t->scratch};
-	char *argv[] = {t->memtui, "run", "--", "/bin/sh", "-c", "while :; do sleep 0.1; done", NULL};
+	struct settings s = {
+		.term = "xterm-256color",
+		.locale = "C.UTF-8",
+		.directory = t->scratch,
+		.cache = t->scratch,
+	};
+	char *argv[] = {t->memtui, "run", "--", "/bin/sh", "-c", "while :; do sleep 0.1; done",
+		NULL};
 	struct terminal terminal;
 
 	terminal_start(&terminal, 24, 80, &s, argv);
@@ -63,7 +69,8 @@ static void check_live(struct tests *t)
 	terminal_type(&terminal, "Q");
 	ok = ok && terminal_wait_text(&terminal, "still runs");
 	terminal_type(&terminal, "e");
-	tell(t, ok && terminal_wait_end(&terminal) && WIFEXITED(terminal.status), "timeline: and the session ends");
+	tell(t, ok && terminal_wait_end(&terminal) && WIFEXITED(terminal.status),
+		"timeline: and the session ends");
 	terminal_close(&terminal);
 }
 

@@ -1,4 +1,5 @@
-/* Golden screens of triage: the queue, the keys after t, marks, notes; with a sidecar of fixed times. */
+/* Golden screens of triage: the queue, the keys after t, marks, notes; with a sidecar of fixed
+ * times. */
 #include "screens.h"
 
 #include <stdio.h>
@@ -43,14 +44,34 @@ static void set_file(const char *path, const char *text)
 /* Every key that judges does what its name says; t u takes each back. */
 static void check_keys(struct tests *t)
 {
-	static const struct { const char *keys, *there; } steps[] = {
-		{"2", "[2 Groups]"}, {"tl", "session_new: leak; t u undoes"}, {"ti", "session_new: investigating"},
-		{"tf", "session_new: fixed"}, {"tn", "session_new: new"}, {"tu", "undone: 1 group"}, {"tu", "undone"},
-		{"tu", "undone"}, {"tu", "undone"}, {"tu", "there is nothing to undo"}, {"tq", "nothing was said"},
-		{"  ", "2 marked"}, {"U", "all marks are gone"}, {"U", "nothing is marked"}, {"gtx", "suppressed, hidden until X"},
-		{"X", "suppressed groups are shown"}, {"X", "suppressed groups are hidden"}, {"ta", "note> "}, {"\033", "filter: -"},
+	static const struct {
+		const char *keys, *there;
+	} steps[] = {
+		{"2", "[2 Groups]"},
+		{"tl", "session_new: leak; t u undoes"},
+		{"ti", "session_new: investigating"},
+		{"tf", "session_new: fixed"},
+		{"tn", "session_new: new"},
+		{"tu", "undone: 1 group"},
+		{"tu", "undone"},
+		{"tu", "undone"},
+		{"tu", "undone"},
+		{"tu", "there is nothing to undo"},
+		{"tq", "nothing was said"},
+		{"  ", "2 marked"},
+		{"U", "all marks are gone"},
+		{"U", "nothing is marked"},
+		{"gtx", "suppressed, hidden until X"},
+		{"X", "suppressed groups are shown"},
+		{"X", "suppressed groups are hidden"},
+		{"ta", "note> "},
+		{"\033", "filter: -"},
 		{"Y", "the report of 1 group"},
-		{"7gj", "\u25b6 N"}, {"tl", "\u25b6 N"}, {"ti", "\u25b6 N"}, {"G", "\u25b6 I"}, {"tf", "\u25b6 F"},
+		{"7gj", "\u25b6 N"},
+		{"tl", "\u25b6 N"},
+		{"ti", "\u25b6 N"},
+		{"G", "\u25b6 I"},
+		{"tf", "\u25b6 F"},
 	};
 	struct terminal terminal;
 
@@ -63,7 +84,8 @@ static void check_keys(struct tests *t)
 		ok = terminal_settle(&terminal) && ok;
 		char *screen = terminal_text(&terminal);
 
-		tell(t, ok && strstr(screen, steps[i].there), "triage: keys %zu bring '%s'", i, steps[i].there);
+		tell(t, ok && strstr(screen, steps[i].there), "triage: keys %zu bring '%s'", i,
+			steps[i].there);
 		if (!strstr(screen, steps[i].there))
 			printf("%s\n", screen);
 		free(screen);
@@ -75,7 +97,8 @@ static void check_keys(struct tests *t)
 	ok = terminal_settle(&terminal);
 	char *screen = terminal_text(&terminal);
 
-	tell(t, ok && strstr(screen, ": fixed; t u undoes"), "triage: a click in the box after t judges");
+	tell(t, ok && strstr(screen, ": fixed; t u undoes"),
+		"triage: a click in the box after t judges");
 	if (!strstr(screen, ": fixed; t u undoes"))
 		printf("%s\n", screen);
 	free(screen);
@@ -85,9 +108,14 @@ static void check_keys(struct tests *t)
 /* The fingerprints of the made trace, as memtui writes them down itself. */
 static void make_sidecar(struct tests *t, char *out, size_t len)
 {
-	static const struct { const char *where, *as; } lines[] = {{"session_new", "fixed\t" BEFORE "\t40000000"},
-		{"arena_grow", "suppressed\t" AFTER "\t16777216"}, {"json_node_alloc", "investigating\t" AFTER "\t6000000"},
-		{"strdup_name", "leak\t" AFTER "\t1100000"}};
+	static const struct {
+		const char *where, *as;
+	} lines[] = {
+		{"session_new", "fixed\t" BEFORE "\t40000000"},
+		{"arena_grow", "suppressed\t" AFTER "\t16777216"},
+		{"json_node_alloc", "investigating\t" AFTER "\t6000000"},
+		{"strdup_name", "leak\t" AFTER "\t1100000"},
+	};
 	char path[1024], line[1024], print[32];
 	struct terminal terminal;
 	size_t used = 0;
@@ -108,7 +136,8 @@ static void make_sidecar(struct tests *t, char *out, size_t len)
 
 			snprintf(name, sizeof name, "\t%s\t", lines[i].where);
 			if (*line != '#' && strstr(line, name) && sscanf(line, "%16s", print) == 1)
-				used += (size_t)snprintf(out + used, len - used, "%s\t%s\t%s\t%s\n", print, lines[i].as, lines[i].where,
+				used += (size_t)snprintf(out + used, len - used, "%s\t%s\t%s\t%s\n",
+					print, lines[i].as, lines[i].where,
 					i == 2 ? "the error path returns before json_free" : "");
 		}
 	if (file)

@@ -1,5 +1,5 @@
-/* However memtui ends, and however the program ends that it shows, the terminal is as it was: modes, screen, cursor,
- * mouse.
+/* However memtui ends, and however the program ends that it shows, the terminal is as it was:
+ * modes, screen, cursor, mouse.
  * ways_out_test MEMTUI THEMES TRACE GOLDEN_DIR SOURCE_DIR SCRATCH */
 #include "screens.h"
 
@@ -22,12 +22,14 @@ static void write_before(struct terminal *terminal)
 static bool as_before(struct terminal *terminal, bool only)
 {
 	char *text = terminal_text(terminal);
-	bool same = !strncmp(text, BEFORE "\n", strlen(BEFORE) + 1) &&
-		(!only || strspn(text + strlen(BEFORE), "\n") == strlen(text + strlen(BEFORE)));
+	bool same = !strncmp(text, BEFORE "\n", strlen(BEFORE) + 1)
+		&& (!only || strspn(text + strlen(BEFORE), "\n") == strlen(text + strlen(BEFORE)));
 
-	same = same && terminal_restored(terminal) && terminal->cursor_shown && terminal->mouse == VTERM_PROP_MOUSE_NONE;
+	same = same && terminal_restored(terminal) && terminal->cursor_shown
+		&& terminal->mouse == VTERM_PROP_MOUSE_NONE;
 	if (!same)
-		printf("%s\ntermios %s, cursor %s, mouse %d\n", text, terminal_restored(terminal) ? "restored" : "changed",
+		printf("%s\ntermios %s, cursor %s, mouse %d\n", text,
+			terminal_restored(terminal) ? "restored" : "changed",
 			terminal->cursor_shown ? "shown" : "hidden", terminal->mouse);
 	free(text);
 	return same;
@@ -37,13 +39,15 @@ static bool open_main(struct tests *t, struct terminal *terminal)
 {
 	open_trace(t, terminal, 24, 80, NULL);
 	write_before(terminal);
-	return terminal_settle(terminal) && !terminal_restored(terminal) && terminal->mouse != VTERM_PROP_MOUSE_NONE;
+	return terminal_settle(terminal) && !terminal_restored(terminal)
+		&& terminal->mouse != VTERM_PROP_MOUSE_NONE;
 }
 
 static void check_signals(struct tests *t)
 {
-	static const int fatal[] = {SIGTERM, SIGHUP, SIGINT, SIGQUIT, SIGSEGV, SIGABRT, SIGBUS, SIGFPE, SIGILL, SIGTRAP,
-		SIGSYS, SIGUSR1, SIGUSR2, SIGALRM, SIGXCPU, SIGPIPE, SIGVTALRM};
+	static const int fatal[] = {SIGTERM, SIGHUP, SIGINT, SIGQUIT, SIGSEGV, SIGABRT, SIGBUS,
+		SIGFPE, SIGILL, SIGTRAP, SIGSYS, SIGUSR1, SIGUSR2, SIGALRM, SIGXCPU, SIGPIPE,
+		SIGVTALRM};
 	struct terminal terminal;
 
 	for (size_t i = 0; i < sizeof fatal / sizeof *fatal; i++) {
@@ -52,8 +56,10 @@ static void check_signals(struct tests *t)
 		kill(terminal.pid, fatal[i]);
 		bool ended = terminal_wait_end(&terminal);
 
-		tell(t, taken && ended && as_before(&terminal, true) && WIFSIGNALED(terminal.status) &&
-			WTERMSIG(terminal.status) == fatal[i], "SIG%s gives the terminal back", sigabbrev_np(fatal[i]));
+		tell(t,
+			taken && ended && as_before(&terminal, true) && WIFSIGNALED(terminal.status)
+				&& WTERMSIG(terminal.status) == fatal[i],
+			"SIG%s gives the terminal back", sigabbrev_np(fatal[i]));
 		terminal_close(&terminal);
 	}
 	open_main(t, &terminal);
@@ -81,38 +87,49 @@ static void check_stop(struct tests *t, bool by_key)
 	terminal.stopped = false;
 	kill(terminal.pid, SIGCONT);
 	terminal_type(&terminal, "kj");
-	ok = terminal_settle(&terminal) && !terminal_restored(&terminal) && terminal.mouse != VTERM_PROP_MOUSE_NONE;
+	ok = terminal_settle(&terminal) && !terminal_restored(&terminal)
+		&& terminal.mouse != VTERM_PROP_MOUSE_NONE;
 	after = terminal_dump(&terminal);
-	tell(t, ok && !strcmp(before, after), "after %s SIGCONT brings the screen back", by_key ? "^Z" : "SIGTSTP");
+	tell(t, ok && !strcmp(before, after), "after %s SIGCONT brings the screen back",
+		by_key ? "^Z" : "SIGTSTP");
 	if (strcmp(before, after))
 		printf("==== before\n%s==== after\n%s", before, after);
 	free(before);
 	free(after);
 	kill(terminal.pid, SIGSEGV);
 	/* What was typed while it was stopped, the terminal itself has shown. */
-	tell(t, terminal_wait_end(&terminal) && as_before(&terminal, false), "and a crash after it gives it back again");
+	tell(t, terminal_wait_end(&terminal) && as_before(&terminal, false),
+		"and a crash after it gives it back again");
 	terminal_close(&terminal);
 }
 
 static void start_program(struct tests *t, struct terminal *terminal, char *script)
 {
-	struct settings s = {.term = "xterm-256color", .locale = "C.UTF-8", .directory = t->scratch, .cache = t->scratch};
+	struct settings s = {
+		.term = "xterm-256color",
+		.locale = "C.UTF-8",
+		.directory = t->scratch,
+		.cache = t->scratch,
+	};
 	char *argv[] = {t->memtui, "run", "--", "/bin/sh", "-c", script, NULL};
 
 	terminal_start(terminal, 24, 80, &s, argv);
 	write_before(terminal);
 }
 
-/* The program dies of a signal: its screen stays until somebody leaves it, and then the terminal is as it was. */
+/* The program dies of a signal: its screen stays until somebody leaves it, and then the terminal is
+ * as it was. */
 static void check_program(struct tests *t)
 {
-	static const int fatal[] = {SIGTERM, SIGHUP, SIGINT, SIGQUIT, SIGSEGV, SIGABRT, SIGBUS, SIGFPE, SIGKILL};
+	static const int fatal[] = {SIGTERM, SIGHUP, SIGINT, SIGQUIT, SIGSEGV, SIGABRT, SIGBUS,
+		SIGFPE, SIGKILL};
 
 	for (size_t i = 0; i < sizeof fatal / sizeof *fatal; i++) {
 		struct terminal terminal;
 		char script[128], words[64];
 
-		snprintf(script, sizeof script, "stty raw -echo; printf '\\033[?1049h\\033[?25lx'; kill -%d $$", fatal[i]);
+		snprintf(script, sizeof script,
+			"stty raw -echo; printf '\\033[?1049h\\033[?25lx'; kill -%d $$", fatal[i]);
 		snprintf(words, sizeof words, "ended by signal %d", fatal[i]);
 		start_program(t, &terminal, script);
 		bool ok = terminal_wait_text(&terminal, words);
@@ -121,9 +138,12 @@ static void check_program(struct tests *t)
 		ok = terminal_wait_text(&terminal, "Keep the trace?") && ok;
 		terminal_type(&terminal, "d");
 		ok = terminal_wait_end(&terminal) && ok;
-		tell(t, ok && WIFEXITED(terminal.status) && WEXITSTATUS(terminal.status) == 128 + fatal[i] &&
-			as_before(&terminal, false),
-			"a program that dies of SIG%s leaves the terminal as it was, status %d", sigabbrev_np(fatal[i]), 128 + fatal[i]);
+		tell(t,
+			ok && WIFEXITED(terminal.status)
+				&& WEXITSTATUS(terminal.status) == 128 + fatal[i]
+				&& as_before(&terminal, false),
+			"a program that dies of SIG%s leaves the terminal as it was, status %d",
+			sigabbrev_np(fatal[i]), 128 + fatal[i]);
 		terminal_close(&terminal);
 	}
 }
@@ -141,7 +161,8 @@ static void check_short(struct tests *t)
 			as_before(&terminal, false);
 		terminal_type(&terminal, "Qd");
 		ok = terminal_wait_end(&terminal) && ok;
-		tell(t, ok && WIFEXITED(terminal.status) && WEXITSTATUS(terminal.status) == 3, "a program that ends at once is shown, %d", i + 1);
+		tell(t, ok && WIFEXITED(terminal.status) && WEXITSTATUS(terminal.status) == 3,
+			"a program that ends at once is shown, %d", i + 1);
 		terminal_close(&terminal);
 	}
 }
@@ -169,7 +190,8 @@ static void check_live(struct tests *t)
 		}
 		kill(terminal.pid, fatal[i]);
 		ok = terminal_wait_end(&terminal) && ok;
-		tell(t, as_before(&terminal, false) && ok, "SIG%s while a program runs gives the terminal back, status %x",
+		tell(t, as_before(&terminal, false) && ok,
+			"SIG%s while a program runs gives the terminal back, status %x",
 			sigabbrev_np(fatal[i]), (unsigned)terminal.status);
 		terminal_close(&terminal);
 		char *pid = read_text(path);

@@ -17,7 +17,8 @@ static void check_whole(struct tests *t, const char *name, const char *keys)
 	terminal_type(&terminal, keys);
 	for (int page = 0; page < 10 && whole; page++) {
 		bool answered = terminal_settle(&terminal);
-		char *screen = terminal_text(&terminal), *box = strstr(screen, "\n──"), *end = box ? strstr(box, "Esc closes") : NULL;
+		char *screen = terminal_text(&terminal), *box = strstr(screen, "\n──");
+		char *end = box ? strstr(box, "Esc closes") : NULL;
 
 		if (end)
 			*end = '\0';
@@ -31,7 +32,8 @@ static void check_whole(struct tests *t, const char *name, const char *keys)
 	terminal_close(&terminal);
 }
 
-static void see(struct tests *t, struct terminal *terminal, const char *keys, const char *words, const char *what)
+static void see(struct tests *t, struct terminal *terminal, const char *keys, const char *words,
+	const char *what)
 {
 	terminal_type(terminal, keys);
 	bool ok = terminal_settle(terminal);
@@ -47,7 +49,12 @@ static void see(struct tests *t, struct terminal *terminal, const char *keys, co
 static void check_keys(struct tests *t)
 {
 	char directory[1024], path[2048];
-	struct settings s = {.term = "xterm-256color", .locale = "C.UTF-8", .directory = t->source, .config = directory};
+	struct settings s = {
+		.term = "xterm-256color",
+		.locale = "C.UTF-8",
+		.directory = t->source,
+		.config = directory,
+	};
 	char *argv[] = {t->memtui, "open", t->trace, NULL};
 	struct terminal terminal;
 	FILE *file;
@@ -58,8 +65,10 @@ static void check_keys(struct tests *t)
 	mkdir(path, 0700);
 	strcat(path, "/keys");
 	file = fopen(path, "w");
-	fputs("unbind views 6\nbind views W diff\nunbind judge u\nbind judge z judge-undo\nunbind find n\nbind find % next-match\n"
-		"unbind find R\nbind find J all-times\nunbind columns L\n", file);
+	fputs("unbind views 6\nbind views W diff\nunbind judge u\nbind judge z judge-undo\nunbind "
+	      "find n\nbind find % next-match\n"
+	      "unbind find R\nbind find J all-times\nunbind columns L\n",
+		file);
 	fclose(file);
 	terminal_start(&terminal, 30, 100, &s, argv);
 	terminal_settle(&terminal);
@@ -67,20 +76,23 @@ static void check_keys(struct tests *t)
 	see(t, &terminal, "tl", "leak; t z undoes", "and those after a prefix");
 	see(t, &terminal, "/json\r", "1 line matches; % and N go on", "a % is a key like others");
 	see(t, &terminal, "/s\r", " lines match; ", "and numbers agree");
-	see(t, &terminal, "\\size>=1G\r", "takes it away, F4 changes it", "guidance takes the first of two keys");
+	see(t, &terminal, "\\size>=1G\r", "takes it away, F4 changes it",
+		"guidance takes the first of two keys");
 	see(t, &terminal, "\\\025\r5A", "J clears it", "rules name them, too");
 	terminal_close(&terminal);
 	remove(path);
 }
 
 /* The line that names a function says what was judged of its group. */
-static void check_state(struct tests *t, struct terminal *terminal, const char *keys, const char *name)
+static void check_state(struct tests *t, struct terminal *terminal, const char *keys,
+	const char *name)
 {
 	terminal_type(terminal, keys);
 	bool ok = terminal_settle(terminal);
 	char *screen = terminal_text(terminal), *behind, *found = NULL;
 
-	for (char *line = strtok_r(screen, "\n", &behind); line && !found; line = strtok_r(NULL, "\n", &behind))
+	for (char *line = strtok_r(screen, "\n", &behind); line && !found;
+		line = strtok_r(NULL, "\n", &behind))
 		found = strstr(line, "session_new") ? line : NULL;
 	ok = ok && found && (strstr(found, "L ") || strstr(found, "│L session_new"));
 	tell(t, ok, "%s shows the state of a group", name);

@@ -1,4 +1,5 @@
-/* Allocates ROUNDS times at each of LEVELS levels of a recursion, on the way in and on the way out, and twice in a row. */
+/* Allocates ROUNDS times at each of LEVELS levels of a recursion, on the way in and on the way out,
+ * and twice in a row. */
 #include <stdio.h>
 #include <stdlib.h>
 

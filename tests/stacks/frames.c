@@ -1,6 +1,7 @@
-/* Frames of every shape that a compiler makes: alloca, arrays of variable length, realigned stacks, many arguments,
- * tail calls, large frames, with frame pointer or without as the compiler was told. A random walk through them, with
- * allocations on the way in and on the way out, so that stacks differ from the last in every place. */
+/* Frames of every shape that a compiler makes: alloca, arrays of variable length, realigned stacks,
+ * many arguments, tail calls, large frames, with frame pointer or without as the compiler was told.
+ * A random walk through them, with allocations on the way in and on the way out, so that stacks
+ * differ from the last in every place. */
 #include <alloca.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -70,7 +71,8 @@ NOINLINE static void by_realign(int depth)
 }
 
 /* Realigned and of variable size: the frame is found through a register that is saved. */
-NOINLINE static void by_realign_and_alloca(int depth, long a, long b, long c, long d, long e, long f, long g)
+NOINLINE static void by_realign_and_alloca(int depth, long a, long b, long c, long d, long e,
+	long f, long g)
 {
 	_Alignas(64) volatile long space[8];
 	volatile char *p = alloca(rnd() % 200 + 1);
@@ -83,7 +85,8 @@ NOINLINE static void by_realign_and_alloca(int depth, long a, long b, long c, lo
 	touch();
 }
 
-NOINLINE static long by_arguments(int depth, long a, long b, long c, long d, long e, long f, long g, long h)
+NOINLINE static long by_arguments(int depth, long a, long b, long c, long d, long e, long f, long g,
+	long h)
 {
 	touch();
 	by_realign_and_alloca(depth - 1, b, c, d, e, f, g, h);

@@ -1,5 +1,6 @@
-/* Code in a page of its own, as a just-in-time compiler makes it, gives way to a plug-in of which a call returns to the
- * very address that a call of the page returned to: what is known of the one must not be used for the other. */
+/* Code in a page of its own, as a just-in-time compiler makes it, gives way to a plug-in of which a
+ * call returns to the very address that a call of the page returned to: what is known of the one
+ * must not be used for the other. */
 #include <dlfcn.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -18,11 +19,14 @@ __attribute__((noinline)) static void allocate(void)
 /* A function in the page of `back`, whose call returns to that address. */
 static void run_page(uintptr_t back)
 {
-	static const unsigned char before[] = {0x55, 0x48, 0x89, 0xe5, 0xff, 0xd7}, after[] = {0x5d, 0xc3};
+	static const unsigned char before[] = {0x55, 0x48, 0x89, 0xe5, 0xff, 0xd7};
+	static const unsigned char after[] = {0x5d, 0xc3};
 	/* push rbp; mov rbp, rsp; call rdi; | pop rbp; ret */
 	void *page = (void *)(back & -4096ul);
 
-	if (mmap(page, 4096, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0) != page) {
+	if (mmap(page, 4096, PROT_READ | PROT_WRITE | PROT_EXEC,
+		    MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0)
+		!= page) {
 		perror("mmap");
 		exit(1);
 	}

@@ -1,6 +1,6 @@
-/* Control that leaves frames or stacks otherwise than by return: longjmp over allocating frames, out of signal
- * handlers, and coroutines by ucontext on stacks of which the tracer does not know the bounds: in a page of their own
- * with nothing mapped beyond, and inside a heap block. */
+/* Control that leaves frames or stacks otherwise than by return: longjmp over allocating frames,
+ * out of signal handlers, and coroutines by ucontext on stacks of which the tracer does not know
+ * the bounds: in a page of their own with nothing mapped beyond, and inside a heap block. */
 #include <setjmp.h>
 #include <signal.h>
 #include <stdbool.h>
@@ -127,7 +127,8 @@ NOINLINE static void by_coroutine(void *(*get)(size_t), void (*release)(void *, 
 /* Nothing is mapped on either side. */
 static void *map(size_t len)
 {
-	char *p = mmap(NULL, len + 2 * 4096, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	char *p = mmap(NULL, len + 2 * 4096, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE,
+		-1, 0);
 
 	mprotect(p + 4096, len, PROT_READ | PROT_WRITE);
 	return p + 4096;

@@ -1,5 +1,5 @@
-/* Allocates through the functions of nocfi.S, blocks of 1,000 bytes where the stack can be followed and of 2,000 where
- * it cannot. */
+/* Allocates through the functions of nocfi.S, blocks of 1,000 bytes where the stack can be followed
+ * and of 2,000 where it cannot. */
 #include <stdio.h>
 #include <stdlib.h>
 

@@ -1,4 +1,5 @@
-/* A plug-in whose functions lie at the same places for every FRAME, but whose frames are of that size: see reload.c and jit.c. */
+/* A plug-in whose functions lie at the same places for every FRAME, but whose frames are of that
+ * size: see reload.c and jit.c. */
 #include <stdlib.h>
 
 static void *volatile keep;

@@ -1,6 +1,6 @@
-/* reload THREADS PLUG-IN...: opens the plug-ins in turn, calls each, and closes it again, so that they come to lie at one
- * address: what is known of one must not be used for the next. Says so when they did not share an address. Meanwhile
- * that many threads allocate. */
+/* reload THREADS PLUG-IN...: opens the plug-ins in turn, calls each, and closes it again, so that
+ * they come to lie at one address: what is known of one must not be used for the next. Says so when
+ * they did not share an address. Meanwhile that many threads allocate. */
 #include <dlfcn.h>
 #include <pthread.h>
 #include <stdio.h>

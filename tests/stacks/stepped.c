@@ -1,5 +1,6 @@
-/* A signal after every single instruction, whose handler allocates: so each place of prologues, epilogues, linkage
- * stubs and library functions is unwound from. Half of the handlers run on a small alternate stack. */
+/* A signal after every single instruction, whose handler allocates: so each place of prologues,
+ * epilogues, linkage stubs and library functions is unwound from. Half of the handlers run on a
+ * small alternate stack. */
 #include <alloca.h>
 #include <signal.h>
 #include <stdio.h>
@@ -9,11 +10,13 @@
 #define NOINLINE __attribute__((noinline, noclone))
 
 void trap_on(void), trap_off(void);
+/* clang-format off */
 __asm__(".text\n"
 	"trap_on:\n\t.cfi_startproc\n\tendbr64\n\tpushfq\n\t.cfi_adjust_cfa_offset 8\n\torq $0x100, (%rsp)\n\t"
 	"popfq\n\t.cfi_adjust_cfa_offset -8\n\tret\n\t.cfi_endproc\n"
 	"trap_off:\n\t.cfi_startproc\n\tendbr64\n\tpushfq\n\t.cfi_adjust_cfa_offset 8\n\tandq $-0x101, (%rsp)\n\t"
 	"popfq\n\t.cfi_adjust_cfa_offset -8\n\tret\n\t.cfi_endproc\n");
+/* clang-format on */
 
 static volatile long traps;
 static void *volatile keep;
@@ -51,7 +54,8 @@ NOINLINE static long variable(int n)
 NOINLINE static long realigned(int n, long a, long b, long c, long d, long e, long f, long g)
 {
 	_Alignas(64) volatile long space[8];
-	volatile char *p = alloca((size_t)n + 1); /* then it takes a register of its own to find the arguments */
+	/* then it takes a register of its own to find the arguments */
+	volatile char *p = alloca((size_t)n + 1);
 
 	p[0] = 1;
 	space[n & 7] = saving(a, b, c) + variable(n);

@@ -1,6 +1,7 @@
-/* race THREADS ROUNDS: tracer and recorder in one process, for ThreadSanitizer: threads write events through the tracer's
- * own code, each into its ring and all into one call tree, while this one drains and merges. Both sides go by the same
- * mapping, since the sanitizer knows memory by its address. Blocks go from thread to thread. */
+/* race THREADS ROUNDS: tracer and recorder in one process, for ThreadSanitizer: threads write
+ * events through the tracer's own code, each into its ring and all into one call tree, while this
+ * one drains and merges. Both sides go by the same mapping, since the sanitizer knows memory by its
+ * address. Blocks go from thread to thread. */
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -32,12 +33,15 @@ static int check(struct mt_merge *merge, long threads)
 	lost = sum(info->counters, MT_COUNTER_LOST_ALLOCATIONS, MT_COUNTER_LOST_FREES);
 	for (int i = 0; i < RACE_SLOTS; i++)
 		live += race.slots[i] != NULL;
-	printf("%lu allocations, %lu frees, %lu live, %ld lost, %u nodes, %u rings; %lu frees implied, %lu unknown\n",
-		(unsigned long)info->allocations, (unsigned long)info->frees, (unsigned long)merge->model->live_count, lost,
-		segment.header->node_count, segment.header->ring_count, (unsigned long)info->implied_frees,
+	printf("%lu allocations, %lu frees, %lu live, %ld lost, "
+	       "%u nodes, %u rings; %lu frees implied, %lu unknown\n",
+		(unsigned long)info->allocations, (unsigned long)info->frees,
+		(unsigned long)merge->model->live_count, lost, segment.header->node_count,
+		segment.header->ring_count, (unsigned long)info->implied_frees,
 		(unsigned long)info->unknown_frees);
-	return info->allocations != (uint64_t)(threads * race.rounds) || merge->model->live_count != (uint64_t)live || lost
-		|| info->implied_frees || info->unknown_frees || info->invalid_records || info->cut_stacks;
+	return info->allocations != (uint64_t)(threads * race.rounds)
+		|| merge->model->live_count != (uint64_t)live || lost || info->implied_frees
+		|| info->unknown_frees || info->invalid_records || info->cut_stacks;
 }
 
 int main(int argc, char **argv)
@@ -56,8 +60,10 @@ int main(int argc, char **argv)
 	mt_alive_init(&alive);
 	mt_clock_start(&clock);
 	mt_clock_restart(&clock);
-	if (mt_segment_create(&segment, &(struct mt_segment_options){.address_limit = UINT64_MAX, .clock = clock.kind}, &alive,
-		&err) < 0) {
+	if (mt_segment_create(&segment,
+		    &(struct mt_segment_options){.address_limit = UINT64_MAX, .clock = clock.kind},
+		    &alive, &err)
+		< 0) {
 		fprintf(stderr, "%s\n", err.text);
 		return 2;
 	}

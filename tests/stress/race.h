@@ -5,10 +5,10 @@
 #define RACE_SLOTS 512
 
 struct race {
-	int memory;          /* descriptor of the segment; 0: not made yet */
-	void *mapped;        /* where the tracer has it */
+	int memory;   /* descriptor of the segment; 0: not made yet */
+	void *mapped; /* where the tracer has it */
 	long rounds;
-	int running;         /* threads */
+	int running; /* threads */
 	void *slots[RACE_SLOTS];
 };
 extern struct race race;

@@ -1,4 +1,5 @@
-/* The tracer's half of the race: threads that write events. The hooks are left out: malloc is the sanitizer's. */
+/* The tracer's half of the race: threads that write events. The hooks are left out: malloc is the
+ * sanitizer's. */
 #include <errno.h>
 #include <sched.h>
 #include <stdlib.h>
@@ -41,7 +42,7 @@ int race_attach(void)
 	if (mt_load_acquire(&mt_tracer.phase) != MT_PHASE_ATTACHED)
 		return -1;
 	mt_tracer.own_start = mt_tracer.own_end = 0; /* it takes all of this program for its own */
-	mt_tracer.usable_rule = MT_USABLE_NONE; /* it is not glibc that allocates here */
+	mt_tracer.usable_rule = MT_USABLE_NONE;      /* it is not glibc that allocates here */
 	race.mapped = mt_tracer.header;
 	return 0;
 }
@@ -52,7 +53,8 @@ static __attribute__((noinline)) void *make(size_t size)
 	struct mt_thread *t = mt_thread_self();
 	void *p = malloc(size);
 
-	__asm__ volatile("" : "+r"(p)); /* else the compiler knows that nothing is its own before the block */
+	/* else the compiler knows that nothing is its own before the block */
+	__asm__ volatile("" : "+r"(p));
 	if (t)
 		mt_event_allocated(t, &entry, MT_KIND_MALLOC, p, size);
 	return p;
@@ -68,18 +70,23 @@ static __attribute__((noinline)) void drop(void *p)
 	free(p);
 }
 
-/* Paths of two kinds of step, so that the tree has many nodes, which threads meet at the same time. */
+/* Paths of two kinds of step, so that the tree has many nodes, which threads meet at the same
+ * time. */
 static __attribute__((noinline)) void *left(uint64_t path, int depth);
 static __attribute__((noinline)) void *right(uint64_t path, int depth)
 {
-	void *volatile p = depth == 0 ? make(path % 3000) : path & 1 ? left(path >> 1, depth - 1) : right(path >> 1, depth - 1);
+	void *volatile p = depth == 0 ? make(path % 3000)
+		: path & 1            ? left(path >> 1, depth - 1)
+				      : right(path >> 1, depth - 1);
 
 	return p;
 }
 
 static __attribute__((noinline)) void *left(uint64_t path, int depth)
 {
-	void *volatile p = depth == 0 ? make(path % 90000) : path & 1 ? left(path >> 1, depth - 1) : right(path >> 1, depth - 1);
+	void *volatile p = depth == 0 ? make(path % 90000)
+		: path & 1            ? left(path >> 1, depth - 1)
+				      : right(path >> 1, depth - 1);
 
 	return p;
 }
@@ -97,7 +104,8 @@ void *race_work(void *number)
 		if (p)
 			drop(p);
 	}
-	/* No ring is handed on: that a thread is gone the tracer learns from the kernel, which the sanitizer does not see. */
+	/* No ring is handed on: that a thread is gone the tracer learns from the kernel, which the
+	 * sanitizer does not see. */
 	__atomic_sub_fetch(&race.running, 1, __ATOMIC_RELEASE);
 	while (__atomic_load_n(&race.running, __ATOMIC_ACQUIRE))
 		sched_yield();

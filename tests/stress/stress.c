@@ -1,5 +1,5 @@
-/* stress THREADS ROUNDS: threads that allocate, move and free, and hand blocks to each other, so that most are freed by
- * another thread than their own. Prints the truth. */
+/* stress THREADS ROUNDS: threads that allocate, move and free, and hand blocks to each other, so
+ * that most are freed by another thread than their own. Prints the truth. */
 #include <pthread.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -13,12 +13,19 @@
 
 static void *slots[SLOTS];
 static long rounds;
-static struct counts { long allocations, reallocations, frees, bytes; char pad[32]; } counts[THREADS_MAX];
+static struct counts {
+	long allocations, reallocations, frees, bytes;
+	char pad[32];
+} counts[THREADS_MAX];
 
 /* A block tells its own size, and is filled: two owners of one would show. */
-struct block { size_t size; unsigned char fill[]; };
+struct block {
+	size_t size;
+	unsigned char fill[];
+};
 
-static __attribute__((noinline)) struct block *case_make(struct counts *c, uint64_t random, int depth)
+static __attribute__((noinline)) struct block *case_make(struct counts *c, uint64_t random,
+	int depth)
 {
 	struct block *b;
 	size_t size = sizeof *b + random % 900;
@@ -43,7 +50,8 @@ static void check(const struct block *b)
 			abort();
 }
 
-static __attribute__((noinline)) struct block *case_move(struct counts *c, struct block *b, uint64_t random)
+static __attribute__((noinline)) struct block *case_move(struct counts *c, struct block *b,
+	uint64_t random)
 {
 	size_t size = sizeof *b + random % 1500;
 
@@ -109,7 +117,9 @@ int main(int argc, char **argv)
 			leaked++;
 			leaked_bytes += (long)((struct block *)slots[i])->size;
 		}
-	len = snprintf(text, sizeof text, "STRESS allocations=%ld reallocations=%ld frees=%ld bytes=%ld leaked=%ld leaked_bytes=%ld\n",
+	len = snprintf(text, sizeof text,
+		"STRESS allocations=%ld reallocations=%ld "
+		"frees=%ld bytes=%ld leaked=%ld leaked_bytes=%ld\n",
 		all.allocations, all.reallocations, all.frees, all.bytes, leaked, leaked_bytes);
 	return write(STDOUT_FILENO, text, (size_t)len) != len;
 }

@@ -1,6 +1,7 @@
-/* A library that exports an allocator of its own under a prefix (-DPREFIX=je_): from memory of its own, or (-DWRAP)
- * from malloc with a header before each block. Its functions call one another as exported. use() is what a plug-in
- * with it does: its blocks must be of its own memory, not of another's that exports the same names. */
+/* A library that exports an allocator of its own under a prefix (-DPREFIX=je_): from memory of its
+ * own, or (-DWRAP) from malloc with a header before each block. Its functions call one another as
+ * exported. use() is what a plug-in with it does: its blocks must be of its own memory, not of
+ * another's that exports the same names. */
 #include <errno.h>
 #include <stddef.h>
 #include <stdint.h>

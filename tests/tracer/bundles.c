@@ -1,5 +1,5 @@
-/* bundles PLUGIN...: each brings an allocator under the same names, and must keep to its own; no error of the dynamic
- * linker may be left that is not the program's. */
+/* bundles PLUGIN...: each brings an allocator under the same names, and must keep to its own; no
+ * error of the dynamic linker may be left that is not the program's. */
 #include <dlfcn.h>
 
 #include "truth.h"

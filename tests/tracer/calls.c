@@ -1,6 +1,6 @@
-/* Proves that mallopt and malloc_trim are logged with their results, and that free_sized and free_aligned_sized free:
- * by free where no library has them (then the program is linked with the tracer's definitions alone), else by that
- * library, once. */
+/* Proves that mallopt and malloc_trim are logged with their results, and that free_sized and
+ * free_aligned_sized free: by free where no library has them (then the program is linked with the
+ * tracer's definitions alone), else by that library, once. */
 #include <errno.h>
 #include <malloc.h>
 #include <string.h>

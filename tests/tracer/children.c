@@ -1,6 +1,6 @@
-/* Proves that forked children, made while other threads allocate, go on sound in segments of their own, also with
- * blocks of before the fork; that children of vfork and posix_spawn do not look like new processes; and that exec
- * gives a new image its own segment. Exits 0 when every child did. */
+/* Proves that forked children, made while other threads allocate, go on sound in segments of their
+ * own, also with blocks of before the fork; that children of vfork and posix_spawn do not look like
+ * new processes; and that exec gives a new image its own segment. Exits 0 when every child did. */
 #include <pthread.h>
 #include <spawn.h>
 #include <stdio.h>

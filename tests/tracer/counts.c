@@ -1,5 +1,6 @@
-/* Proves that every C allocation function is seen once, with the right count, size and kind: also the
- * edges (NULL, size 0, failure, large, overflow) and that errno and results are glibc's. Prints the truth. */
+/* Proves that every C allocation function is seen once, with the right count, size and kind: also
+ * the edges (NULL, size 0, failure, large, overflow) and that errno and results are glibc's. Prints
+ * the truth. */
 #include <errno.h>
 #include <malloc.h>
 #include <stdint.h>
@@ -91,6 +92,8 @@ int main(void)
 	align();
 	for (int i = 0; i < 100; i++)
 		got(malloc((size_t)i), (size_t)i); /* leaks */
-	len = snprintf(text, sizeof text, "TRUTH allocs=%ld frees=%ld bytes=%ld reallocs=1 restores=1\n", allocations, frees, bytes);
+	len = snprintf(text, sizeof text,
+		"TRUTH allocs=%ld frees=%ld bytes=%ld reallocs=1 restores=1\n", allocations, frees,
+		bytes);
 	return write(2, text, (size_t)len) != len;
 }

@@ -1,5 +1,5 @@
-/* A plug-in that needs a library with an allocator of its own, which it does not export to others: its blocks must be of
- * that allocator. See bundles.c. */
+/* A plug-in that needs a library with an allocator of its own, which it does not export to others:
+ * its blocks must be of that allocator. See bundles.c. */
 #include <stddef.h>
 
 void *je_malloc(size_t);

@@ -1,12 +1,12 @@
-/* drain [options] PROGRAM [ARGUMENT...]: the smallest recorder that can be. Runs PROGRAM under the tracer,
- * drains its rings and those of every image it execs, checks each record, and prints totals on stderr
- * or to a file: the instrument to test the tracer alone.
+/* drain [options] PROGRAM [ARGUMENT...]: the smallest recorder that can be. Runs PROGRAM under the
+ * tracer, drains its rings and those of every image it execs, checks each record, and prints totals
+ * on stderr or to a file: the instrument to test the tracer alone.
  *
  *   -l FILE    the tracer library          -o FILE   where the report goes
- *   -s         print every distinct stack  -c        check mode: compare each stack with a full walk
+ *   -s print every distinct stack -c check mode: compare each stack with a full walk
  *   -f         stacks of frees too         -d N      depth limit (512)
- *   -r N       records per ring (16384)    -n N      nodes (1048576)    -t N  threads and rings (256)
- *   -m         CLOCK_MONOTONIC             -k N      die after N records: leave the rings as they are
+ *   -r N records per ring (16384) -n N nodes (1048576) -t N threads and rings (256)
+ *   -m CLOCK_MONOTONIC -k N die after N records: leave the rings as they are
  *   -z         stop draining for good after the first record, but stay alive
  *   -p         paused: recording is 0      -b       blind: drains without looking, for benchmarks
  *   -u         usable sizes too
@@ -33,8 +33,8 @@
 #define IMAGES_MAX 256
 
 struct totals {
-	uint64_t records, allocations, frees, reallocations, restores, bytes, gaps, gap_allocations, gap_frees,
-		threads, bad, voids, marks;
+	uint64_t records, allocations, frees, reallocations, restores, bytes, gaps, gap_allocations,
+		gap_frees, threads, bad, voids, marks;
 	uint64_t kind[MT_KIND_COUNT], free_kind[MT_KIND_COUNT];
 };
 
@@ -72,7 +72,7 @@ static void bad(struct recorder *r, struct image *image, const char *what, uint6
 		fprintf(r->out, "BAD %s %lu\n", what, value);
 }
 
-/* ---- the segment ----------------------------------------------------------------------------------- */
+/* ---- the segment ----------------------------------------------------------------------------- */
 
 static struct mt_wire_range lay_out(uint64_t *end, uint32_t capacity, uint32_t entry)
 {
@@ -86,16 +86,24 @@ static int make_segment(const struct recorder *r, struct image *image)
 {
 	int fd = memfd_create("memtui-test", MFD_CLOEXEC | MFD_ALLOW_SEALING);
 	uint64_t end = 2 * MT_WIRE_PAGE;
-	struct mt_wire_header h = {.magic = MT_WIRE_MAGIC, .version = MT_WIRE_VERSION, .header_size = sizeof h,
-		.clock = r->clock, .flags = r->flags, .depth_limit = r->depth, .ring_records = r->ring_records,
-		.recording = r->recording};
+	struct mt_wire_header h = {
+		.magic = MT_WIRE_MAGIC,
+		.version = MT_WIRE_VERSION,
+		.header_size = sizeof h,
+		.clock = r->clock,
+		.flags = r->flags,
+		.depth_limit = r->depth,
+		.ring_records = r->ring_records,
+		.recording = r->recording,
+	};
 
 	h.modules = lay_out(&end, 4096, sizeof(struct mt_wire_module));
 	h.threads = lay_out(&end, 65536, sizeof(struct mt_wire_thread));
 	h.pcs = lay_out(&end, 1 << 20, sizeof(struct mt_wire_pc));
 	h.nodes = lay_out(&end, r->nodes, sizeof(struct mt_wire_node));
 	h.rings = lay_out(&end, r->threads, sizeof(struct mt_wire_ring));
-	h.ring_data = lay_out(&end, r->threads, r->ring_records * (uint32_t)sizeof(struct mt_wire_record));
+	h.ring_data = lay_out(&end, r->threads,
+		r->ring_records * (uint32_t)sizeof(struct mt_wire_record));
 	h.segment_size = end;
 	if (fd < 0 || ftruncate(fd, (off_t)end) < 0
 		|| fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) < 0)
@@ -117,12 +125,17 @@ static void answer(struct recorder *r, int connection)
 	struct mt_wire_reply reply = {MT_WIRE_MAGIC, MT_WIRE_VERSION, 0};
 	struct iovec part = {&reply, sizeof reply};
 	_Alignas(struct cmsghdr) char control[CMSG_SPACE(sizeof(int))] = {0};
-	struct msghdr message = {.msg_iov = &part, .msg_iovlen = 1, .msg_control = control,
-		.msg_controllen = sizeof control};
+	struct msghdr message = {
+		.msg_iov = &part,
+		.msg_iovlen = 1,
+		.msg_control = control,
+		.msg_controllen = sizeof control,
+	};
 	struct image *image = &r->images[r->count];
 	int fd;
 
-	if (recv(connection, &request, sizeof request, 0) != sizeof request || request.magic != MT_WIRE_MAGIC
+	if (recv(connection, &request, sizeof request, 0) != sizeof request
+		|| request.magic != MT_WIRE_MAGIC
 		|| memcmp(request.token, TOKEN, MT_WIRE_TOKEN_LEN) != 0 || r->count == IMAGES_MAX)
 		return;
 	fd = make_segment(r, image);
@@ -148,7 +161,7 @@ static void accept_all(struct recorder *r)
 	}
 }
 
-/* ---- records --------------------------------------------------------------------------------------- */
+/* ---- records --------------------------------------------------------------------------------- */
 
 static void check_node(struct recorder *r, struct image *image, uint32_t node)
 {
@@ -166,8 +179,10 @@ static void check_node(struct recorder *r, struct image *image, uint32_t node)
 			bad(r, image, "node", node);
 			return;
 		}
-		if (pc >= MT_PC_FIRST && (pc >= image->header->pc_count || pcs[pc].address == 0
-			|| (pcs[pc].module != MT_NO_MODULE && pcs[pc].module >= image->header->module_count)))
+		if (pc >= MT_PC_FIRST
+			&& (pc >= image->header->pc_count || pcs[pc].address == 0
+				|| (pcs[pc].module != MT_NO_MODULE
+					&& pcs[pc].module >= image->header->module_count)))
 			bad(r, image, "pc", pc);
 		if (image->node_allocations[node])
 			return;
@@ -198,7 +213,8 @@ static void count_allocation(struct recorder *r, struct image *image, uint32_t n
 	}
 }
 
-/* Where the call was made: the file name of the innermost frame's module, "main" for the program itself. */
+/* Where the call was made: the file name of the innermost frame's module, "main" for the program
+ * itself. */
 static const char *caller(const struct image *image, uint32_t node)
 {
 	const struct mt_wire_node *nodes = at(image, &image->header->nodes);
@@ -214,11 +230,13 @@ static const char *caller(const struct image *image, uint32_t node)
 	return *modules[module].path ? (slash ? slash + 1 : modules[module].path) : "main";
 }
 
-static void print_event(struct recorder *r, struct image *image, const struct pending *p, unsigned type, uint32_t node,
-	uint64_t pointer, uint64_t size)
+static void print_event(struct recorder *r, struct image *image, const struct pending *p,
+	unsigned type, uint32_t node, uint64_t pointer, uint64_t size)
 {
-	static const char *const types[] = {"VOID", "ALLOC", "FREE", "RELEASE", "REALLOC", "RESTORE"};
-	static const char *const marks[] = {"THREAD", "GAP", "MAP", "UNMAP", "UNMAP_FAILED", "CALL", "USER"};
+	static const char *const types[] = {"VOID", "ALLOC", "FREE", "RELEASE", "REALLOC",
+		"RESTORE"};
+	static const char *const marks[] = {"THREAD", "GAP", "MAP", "UNMAP", "UNMAP_FAILED", "CALL",
+		"USER"};
 	const struct mt_wire_node *nodes = at(image, &image->header->nodes);
 	uint32_t kind = node < MT_NODE_FIRST ? node : nodes[node].pc;
 
@@ -231,7 +249,8 @@ static void print_event(struct recorder *r, struct image *image, const struct pe
 	} else {
 		fprintf(r->out, "%s %u", marks[size], kind);
 		if (size == MT_MARK_USER)
-			fprintf(r->out, " %.*s", (int)(p->count * sizeof *p->values), (const char *)p->values);
+			fprintf(r->out, " %.*s", (int)(p->count * sizeof *p->values),
+				(const char *)p->values);
 		for (unsigned i = 0; i < p->count && size != MT_MARK_USER; i++)
 			fprintf(r->out, " %lx", p->values[i]);
 	}
@@ -274,13 +293,20 @@ static void take(struct recorder *r, struct image *image, struct ring *ring, str
 		bad(r, image, "ring that does not begin with its thread, type", type);
 	ring->started = true;
 	if (r->events)
-		print_event(r, image, p, type, node, p->has_pointer ? p->pointer : mt_wire_record_pointer(&record) << 3,
+		print_event(r, image, p, type, node,
+			p->has_pointer ? p->pointer : mt_wire_record_pointer(&record) << 3,
 			type == MT_RECORD_MARK ? field : size);
 	switch (type) {
 	case MT_RECORD_VOID: t->voids++; break;
 	case MT_RECORD_ALLOC: count_allocation(r, image, node, size); break;
-	case MT_RECORD_REALLOC: t->reallocations++; count_allocation(r, image, node, size); break;
-	case MT_RECORD_RESTORE: t->restores++; t->frees--; break;
+	case MT_RECORD_REALLOC:
+		t->reallocations++;
+		count_allocation(r, image, node, size);
+		break;
+	case MT_RECORD_RESTORE:
+		t->restores++;
+		t->frees--;
+		break;
 	case MT_RECORD_FREE:
 	case MT_RECORD_RELEASE: {
 		const struct mt_wire_node *nodes = at(image, &image->header->nodes);
@@ -312,7 +338,8 @@ static void take(struct recorder *r, struct image *image, struct ring *ring, str
 static bool drain_ring(struct recorder *r, struct image *image, uint32_t id)
 {
 	struct mt_wire_ring *shared = (struct mt_wire_ring *)at(image, &image->header->rings) + id;
-	const struct mt_wire_record *data = (const struct mt_wire_record *)at(image, &image->header->ring_data)
+	const struct mt_wire_record *data =
+		(const struct mt_wire_record *)at(image, &image->header->ring_data)
 		+ (uint64_t)id * r->ring_records;
 	struct ring *ring = &image->rings[id];
 	uint64_t head = __atomic_load_n(&shared->head, __ATOMIC_ACQUIRE);
@@ -330,8 +357,8 @@ static bool drain_ring(struct recorder *r, struct image *image, uint32_t id)
 	}
 	if (r->die_after && image->totals.records >= r->die_after) {
 		r->dead = true;
-		__atomic_fetch_or((uint32_t *)((uint8_t *)image->header + MT_WIRE_ALIVE_OFFSET), FUTEX_OWNER_DIED,
-			__ATOMIC_RELAXED);
+		__atomic_fetch_or((uint32_t *)((uint8_t *)image->header + MT_WIRE_ALIVE_OFFSET),
+			FUTEX_OWNER_DIED, __ATOMIC_RELAXED);
 	}
 	if (!r->dead)
 		__atomic_store_n(&shared->tail, ring->tail, __ATOMIC_RELEASE);
@@ -377,7 +404,7 @@ static void rest(struct recorder *r)
 	__atomic_store_n(&h->asleep, 0, __ATOMIC_RELAXED);
 }
 
-/* ---- the report ------------------------------------------------------------------------------------ */
+/* ---- the report ------------------------------------------------------------------------------ */
 
 static void print_stacks(struct recorder *r, struct image *image)
 {
@@ -388,8 +415,8 @@ static void print_stacks(struct recorder *r, struct image *image)
 	for (uint32_t node = 0; node < r->nodes && node < image->header->node_count; node++) {
 		if (!image->node_allocations[node])
 			continue;
-		fprintf(r->out, "STACK %lu %lu kind=%u", image->node_allocations[node], image->node_bytes[node],
-			nodes[node].pc);
+		fprintf(r->out, "STACK %lu %lu kind=%u", image->node_allocations[node],
+			image->node_bytes[node], nodes[node].pc);
 		for (uint32_t n = nodes[node].parent; n; n = nodes[n].parent) {
 			const struct mt_wire_pc *pc = &pcs[nodes[n].pc];
 
@@ -398,7 +425,8 @@ static void print_stacks(struct recorder *r, struct image *image)
 			else if (pc->module == MT_NO_MODULE)
 				fprintf(r->out, " ?+%lx", pc->address);
 			else
-				fprintf(r->out, " %s+%lx", modules[pc->module].path, pc->address - modules[pc->module].bias);
+				fprintf(r->out, " %s+%lx", modules[pc->module].path,
+					pc->address - modules[pc->module].bias);
 		}
 		fprintf(r->out, "\n");
 	}
@@ -413,13 +441,16 @@ static void report(struct recorder *r, struct image *image)
 	};
 	const struct totals *t = &image->totals;
 
-	fprintf(r->out, "IMAGE pid=%d allocs=%lu frees=%lu reallocs=%lu restores=%lu bytes=%lu records=%lu bad=%lu"
-		" threads=%lu gaps=%lu gap_allocs=%lu gap_frees=%lu voids=%lu marks=%lu nodes=%u pcs=%u modules=%u rings=%u epoch=%u"
-		" rule=%u allocator=%lx own=%lx private=%lu\n",
-		image->pid, t->allocations, t->frees, t->reallocations, t->restores, t->bytes, t->records, t->bad,
-		t->threads, t->gaps, t->gap_allocations, t->gap_frees, t->voids, t->marks, image->header->node_count,
-		image->header->pc_count, image->header->module_count, image->header->ring_count,
-		image->header->epoch, image->header->usable_rule, image->header->allocator, image->header->own_allocator,
+	fprintf(r->out,
+		"IMAGE pid=%d allocs=%lu frees=%lu reallocs=%lu restores=%lu bytes=%lu records=%lu "
+		"bad=%lu threads=%lu gaps=%lu gap_allocs=%lu gap_frees=%lu voids=%lu marks=%lu "
+		"nodes=%u pcs=%u modules=%u rings=%u epoch=%u "
+		"rule=%u allocator=%lx own=%lx private=%lu\n",
+		image->pid, t->allocations, t->frees, t->reallocations, t->restores, t->bytes,
+		t->records, t->bad, t->threads, t->gaps, t->gap_allocations, t->gap_frees, t->voids,
+		t->marks, image->header->node_count, image->header->pc_count,
+		image->header->module_count, image->header->ring_count, image->header->epoch,
+		image->header->usable_rule, image->header->allocator, image->header->own_allocator,
 		image->header->private_bytes);
 	fprintf(r->out, "KINDS");
 	for (int i = 0; i < MT_KIND_COUNT; i++)
@@ -432,7 +463,7 @@ static void report(struct recorder *r, struct image *image)
 		print_stacks(r, image);
 }
 
-/* ---- the program ----------------------------------------------------------------------------------- */
+/* ---- the program ----------------------------------------------------------------------------- */
 
 static int listen_at(const char *name)
 {
@@ -440,7 +471,10 @@ static int listen_at(const char *name)
 	int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 
 	memcpy(address.sun_path + 1, name, strlen(name));
-	if (fd < 0 || bind(fd, (struct sockaddr *)&address, offsetof(struct sockaddr_un, sun_path) + 1 + strlen(name)) < 0
+	if (fd < 0
+		|| bind(fd, (struct sockaddr *)&address,
+			   offsetof(struct sockaddr_un, sun_path) + 1 + strlen(name))
+			< 0
 		|| listen(fd, 128) < 0) {
 		perror("drain: socket");
 		exit(125);
@@ -466,8 +500,13 @@ static pid_t start(const char *name, const char *library, char **argv)
 
 int main(int argc, char **argv)
 {
-	static struct recorder r = {.depth = 512, .ring_records = 16384, .nodes = 1 << 20, .threads = 256,
-		.recording = 1};
+	static struct recorder r = {
+		.depth = 512,
+		.ring_records = 16384,
+		.nodes = 1 << 20,
+		.threads = 256,
+		.recording = 1,
+	};
 	const char *library = NULL;
 	char name[64];
 	int option, status = 0;

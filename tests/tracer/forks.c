@@ -1,5 +1,5 @@
-/* forks PLUGIN OTHER: one thread opens and closes OTHER without end; forked children call the functions of PLUGIN, which
- * must not wait for a lock that the other thread held. */
+/* forks PLUGIN OTHER: one thread opens and closes OTHER without end; forked children call the
+ * functions of PLUGIN, which must not wait for a lock that the other thread held. */
 #include <dlfcn.h>
 #include <pthread.h>
 #include <sys/wait.h>

@@ -1,6 +1,7 @@
-/* Stacks that differ in nothing but a frame pointer: the same pc and sp inside, a frame of variable size, and
- * other callers beyond, while the memory between still holds the words of the stack before. In check mode this
- * catches a memo that ignores the frame pointer, or the slots where it is saved. */
+/* Stacks that differ in nothing but a frame pointer: the same pc and sp inside, a frame of variable
+ * size, and other callers beyond, while the memory between still holds the words of the stack
+ * before. In check mode this catches a memo that ignores the frame pointer, or the slots where it
+ * is saved. */
 #include <alloca.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -39,7 +40,8 @@ NOINLINE static void pad(int depth, size_t size)
 
 	if (depth < 2 && size == 0)
 		frames[depth] = (uintptr_t)__builtin_dwarf_cfa();
-	next = depth > 0 ? pad : variable; /* one call site, so that the return addresses are equal */
+	/* one call site, so that the return addresses are equal */
+	next = depth > 0 ? pad : variable;
 	next(depth - 1, size);
 	BARRIER;
 }
@@ -54,7 +56,8 @@ int main(void)
 	for (int round = 0; round < 2000; round++) {
 		int depth = (int)((unsigned)round * 7919u % 31);
 
-		leaf = round < 1000 ? inner : saving; /* the same event time after time: the memo's last */
+		/* the same event time after time: the memo's last */
+		leaf = round < 1000 ? inner : saving;
 		pad(depth, (size_t)(64 - depth) * frame);
 	}
 	return 0;

@@ -1,4 +1,5 @@
-/* Includes memtui.h as C or C++ of any kind and says whether it is traced: built in every way by run.sh. */
+/* Includes memtui.h as C or C++ of any kind and says whether it is traced: built in every way by
+ * run.sh. */
 #include <stdio.h>
 
 #include "memtui.h"

@@ -1,5 +1,5 @@
-/* Proves that a limit on address space and mlockall do not meet the segment's unused reservation: a program
- * that fits its limit without the tracer fits it with it, and goes on being traced. */
+/* Proves that a limit on address space and mlockall do not meet the segment's unused reservation: a
+ * program that fits its limit without the tracer fits it with it, and goes on being traced. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

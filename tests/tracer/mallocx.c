@@ -1,5 +1,5 @@
-/* jemalloc's own functions, which it exports without a prefix, beside malloc. With the argument "plain" there is no
- * jemalloc, and the tracer's functions must do the same by malloc. */
+/* jemalloc's own functions, which it exports without a prefix, beside malloc. With the argument
+ * "plain" there is no jemalloc, and the tracer's functions must do the same by malloc. */
 #include <stdint.h>
 #include <string.h>
 

@@ -1,5 +1,5 @@
-/* Proves that mmap, mmap64, munmap, mremap, brk and sbrk are seen as they happened, failures and all, with results
- * and errno as the kernel gives them. */
+/* Proves that mmap, mmap64, munmap, mremap, brk and sbrk are seen as they happened, failures and
+ * all, with results and errno as the kernel gives them. */
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -53,7 +53,8 @@ static char *remap(char *old, size_t old_len, size_t len, int flags, void *wante
 	if (given_up)
 		truth("UNMAP %d %lx %lx main", MT_KIND_MREMAP, (long)old, given_up);
 	if (p != MAP_FAILED)
-		truth("MAP %d %lx %lx %lx %lx main", MT_KIND_MREMAP, (long)p, (len + PAGE - 1) / PAGE * PAGE, (long)old, given_up);
+		truth("MAP %d %lx %lx %lx %lx main", MT_KIND_MREMAP, (long)p,
+			(len + PAGE - 1) / PAGE * PAGE, (long)old, given_up);
 	else if (given_up)
 		truth("UNMAP_FAILED %d %lx %lx main", MT_KIND_MREMAP, (long)old, given_up);
 	return p;
@@ -71,7 +72,8 @@ static void remaps(void)
 	q = remap(p, 4 * PAGE, 300 * PAGE + 1, MREMAP_MAYMOVE, NULL);
 	must(q != p && q != MAP_FAILED && strcmp(q, "kept") == 0);
 	p = map(NULL, 400 * PAGE, PROT_NONE, PRIVATE | MAP_NORESERVE, -1, 0);
-	must(remap(q, 301 * PAGE, 301 * PAGE, MREMAP_MAYMOVE | MREMAP_FIXED, p) == p && strcmp(p, "kept") == 0);
+	must(remap(q, 301 * PAGE, 301 * PAGE, MREMAP_MAYMOVE | MREMAP_FIXED, p) == p
+		&& strcmp(p, "kept") == 0);
 	q = remap(p, 2 * PAGE, 2 * PAGE, MREMAP_MAYMOVE | MREMAP_DONTUNMAP, NULL);
 	must(q != MAP_FAILED && strcmp(q, "kept") == 0 && p[0] == 0);
 	shared = map(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
@@ -86,7 +88,8 @@ static void remaps(void)
 static void breaks(void)
 {
 	char *start = sbrk(0), *p = sbrk(5 * PAGE);
-	unsigned long from = ((unsigned long)p + PAGE - 1) / PAGE * PAGE, flags = (unsigned long)PRIVATE << 32 | 3;
+	unsigned long from = ((unsigned long)p + PAGE - 1) / PAGE * PAGE;
+	unsigned long flags = (unsigned long)PRIVATE << 32 | 3;
 
 	must(p == start);
 	truth("MAP %d %lx %lx %lx 0 main", MT_KIND_BRK, from, 5 * PAGE, flags);
@@ -95,7 +98,8 @@ static void breaks(void)
 	if ((unsigned long)p % PAGE == 0)
 		truth("MAP %d %lx %lx %lx 0 main", MT_KIND_BRK, from + 5 * PAGE, PAGE, flags);
 	must(brk(start + 3 * PAGE) == 0 && sbrk(0) == start + 3 * PAGE);
-	truth("UNMAP %d %lx %lx main", MT_KIND_BRK, from + 3 * PAGE, ((unsigned long)p % PAGE == 0 ? 3 : 2) * PAGE);
+	truth("UNMAP %d %lx %lx main", MT_KIND_BRK, from + 3 * PAGE,
+		((unsigned long)p % PAGE == 0 ? 3 : 2) * PAGE);
 	must(sbrk(-(long)PAGE) == start + 3 * PAGE);
 	truth("UNMAP %d %lx %lx main", MT_KIND_BRK, from + 2 * PAGE, PAGE);
 	errno = 0;
@@ -126,7 +130,8 @@ int main(int argc, char **argv)
 	unmap(p, 10 * PAGE); /* holes and all */
 	p = mmap64(NULL, 100, PROT_READ, MAP_PRIVATE, fd, PAGE);
 	must(p != MAP_FAILED);
-	truth("MAP %d %lx %lx %lx %lx main", MT_KIND_MMAP, (long)p, PAGE, PROT_READ | (unsigned long)MAP_PRIVATE << 32, PAGE);
+	truth("MAP %d %lx %lx %lx %lx main", MT_KIND_MMAP, (long)p, PAGE,
+		PROT_READ | (unsigned long)MAP_PRIVATE << 32, PAGE);
 	failures(p);
 	remaps();
 	breaks();

@@ -1,6 +1,6 @@
-/* Proves that allocations in signal handlers lose nothing and tear nothing, wherever they interrupt the
- * tracer, and that a handler which leaves the tracer by siglongjmp does no lasting harm. Runs on
- * nested_bump.c. With an argument the handlers jump. Prints the truth of its own allocations. */
+/* Proves that allocations in signal handlers lose nothing and tear nothing, wherever they interrupt
+ * the tracer, and that a handler which leaves the tracer by siglongjmp does no lasting harm. Runs
+ * on nested_bump.c. With an argument the handlers jump. Prints the truth of its own allocations. */
 #include <setjmp.h>
 #include <signal.h>
 #include <stdio.h>
@@ -74,6 +74,7 @@ int main(int argc, char **argv)
 		work(1, 10);
 	}
 	timer_delete(timer);
-	len = snprintf(text, sizeof text, "TRUTH allocs=%ld main=%ld handler=%ld\n", in_main + in_handler, in_main, in_handler);
+	len = snprintf(text, sizeof text, "TRUTH allocs=%ld main=%ld handler=%ld\n",
+		in_main + in_handler, in_main, in_handler);
 	return write(2, text, (size_t)len) != len;
 }

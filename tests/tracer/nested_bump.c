@@ -1,5 +1,5 @@
-/* An allocator that signal handlers may use at any point: bumps a pointer, frees nothing. Preloaded behind
- * the tracer, so that handlers can allocate while the tracer itself is interrupted. */
+/* An allocator that signal handlers may use at any point: bumps a pointer, frees nothing. Preloaded
+ * behind the tracer, so that handlers can allocate while the tracer itself is interrupted. */
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>

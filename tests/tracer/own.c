@@ -1,5 +1,5 @@
-/* A program that brings its own malloc, which comes before any library's: the tracer sees none of its blocks, and is
- * to say so. The address goes to stdout. */
+/* A program that brings its own malloc, which comes before any library's: the tracer sees none of
+ * its blocks, and is to say so. The address goes to stdout. */
 #include <stddef.h>
 #include <stdio.h>
 

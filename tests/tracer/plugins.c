@@ -1,6 +1,6 @@
-/* A C program that opens C++ plug-ins for itself (RTLD_LOCAL) and closes them, over and over: proves that
- * operator new resolves without a next one, and (in check mode) that rules of a closed plug-in are not used
- * for the next one at the same address. */
+/* A C program that opens C++ plug-ins for itself (RTLD_LOCAL) and closes them, over and over:
+ * proves that operator new resolves without a next one, and (in check mode) that rules of a closed
+ * plug-in are not used for the next one at the same address. */
 #include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>

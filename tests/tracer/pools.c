@@ -1,4 +1,5 @@
-/* Proves what memtui.h tells the recorder, and what a pause leaves out. Untraced it must do nothing at all. */
+/* Proves what memtui.h tells the recorder, and what a pause leaves out. Untraced it must do nothing
+ * at all. */
 #include <string.h>
 #include <sys/mman.h>
 
@@ -12,7 +13,8 @@ static char memory[1000];
 
 static unsigned long pooled(const void *pool, const void *p)
 {
-	return 1ul << 63 | ((unsigned long)pool * 0x9e3779b97f4a7c15ul >> 48) << 47 | (unsigned long)p;
+	return 1ul << 63 | ((unsigned long)pool * 0x9e3779b97f4a7c15ul >> 48) << 47
+		| (unsigned long)p;
 }
 
 static void pools(void)
@@ -21,7 +23,8 @@ static void pools(void)
 
 	memtui_pool_alloc(outer, memory + 8, 500);
 	truth("ALLOC %d %lx 500 main", MT_KIND_POOL, pooled(outer, memory + 8));
-	memtui_pool_alloc(inner, memory + 8, 70000); /* the same address in another pool, and no more than a claim */
+	/* the same address in another pool, and no more than a claim */
+	memtui_pool_alloc(inner, memory + 8, 70000);
 	truth("ALLOC %d %lx 70000 main", MT_KIND_POOL, pooled(inner, memory + 8));
 	memtui_pool_realloc(inner, memory + 8, memory + 9, 11);
 	truth("RELEASE %d %lx 0 -", MT_KIND_POOL, pooled(inner, memory + 8));
@@ -44,10 +47,13 @@ static void markers(void)
 	memtui_marker("");
 	memtui_marker(NULL);
 	truth("USER %d  main\nUSER %d  main", MT_KIND_MARKER, MT_KIND_MARKER);
-	memtui_marker("0123456789012345678901234567890123456789012345678901234567890123and what is too much");
-	truth("USER %d 0123456789012345678901234567890123456789012345678901234567890123 main", MT_KIND_MARKER);
+	memtui_marker("0123456789012345678901234567890123456789012345678901234567890123and "
+		      "what is too much");
+	truth("USER %d 0123456789012345678901234567890123456789012345678901234567890123 main",
+		MT_KIND_MARKER);
 	memtui_marker("012345678901234567890123456789012345678901234567890123456789012\303\251");
-	truth("USER %d 012345678901234567890123456789012345678901234567890123456789012 main", MT_KIND_MARKER);
+	truth("USER %d 012345678901234567890123456789012345678901234567890123456789012 main",
+		MT_KIND_MARKER);
 }
 
 static void *allocate(size_t size, int recorded)
@@ -101,7 +107,8 @@ static void pause_all(void)
 	must(mmap(NULL, PAGE, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0) != MAP_FAILED);
 	moved = mremap(map, 2 * PAGE, 300 * PAGE, MREMAP_MAYMOVE);
 	truth("UNMAP %d %lx %lx main", MT_KIND_MREMAP, (long)map, 2 * PAGE);
-	truth("MAP %d %lx %lx %lx %lx paused main", MT_KIND_MREMAP, (long)moved, 300 * PAGE, (long)map, 2 * PAGE);
+	truth("MAP %d %lx %lx %lx %lx paused main", MT_KIND_MREMAP, (long)moved, 300 * PAGE,
+		(long)map, 2 * PAGE);
 	must(munmap(moved, 300 * PAGE) == 0);
 	truth("UNMAP %d %lx %lx main", MT_KIND_MUNMAP, (long)moved, 300 * PAGE);
 	memtui_marker("still");

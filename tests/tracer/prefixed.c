@@ -1,6 +1,7 @@
-/* Uses the allocator with the prefix -DPREFIX. Its blocks are known truth: each is seen once, as this program's.
- * With the argument "usable" usable sizes are recorded by glibc's rule, from which these blocks are exempt; with
- * "plugin" FILE the library comes by dlopen for itself alone and calls its own functions. */
+/* Uses the allocator with the prefix -DPREFIX. Its blocks are known truth: each is seen once, as
+ * this program's. With the argument "usable" usable sizes are recorded by glibc's rule, from which
+ * these blocks are exempt; with "plugin" FILE the library comes by dlopen for itself alone and
+ * calls its own functions. */
 #include <dlfcn.h>
 #include <errno.h>
 #include <string.h>

@@ -1,5 +1,6 @@
-/* slack LIBRARY [always]: proves that each block's usable size follows from its size by the rule of the segment, or is
- * recorded with it. LIBRARY provides malloc; the address of its malloc goes to stderr. */
+/* slack LIBRARY [always]: proves that each block's usable size follows from its size by the rule of
+ * the segment, or is recorded with it. LIBRARY provides malloc; the address of its malloc goes to
+ * stderr. */
 #include <dlfcn.h>
 #include <malloc.h>
 #include <string.h>
@@ -47,7 +48,8 @@ int main(int argc, char **argv)
 	for (int i = 0; i < 10; i++)
 		block[i] = got(MT_KIND_MALLOC, malloc(2000), 2000);
 	gone(block[3]);
-	block[3] = got(MT_KIND_MALLOC, malloc(1976), 1976); /* takes the rest of the hole too, where it is small */
+	/* takes the rest of the hole too, where it is small */
+	block[3] = got(MT_KIND_MALLOC, malloc(1976), 1976);
 	gone(block[7]);
 	block[7] = got(MT_KIND_CALLOC, calloc(1, 1968), 1968);
 	for (int i = 0; i < 10; i++)
@@ -57,7 +59,8 @@ int main(int argc, char **argv)
 	for (size_t size = 1000; size < 40000000; size *= 7)
 		gone(resized(got(MT_KIND_MALLOC, malloc(size), size), 2 * size));
 	for (size_t alignment = 64; alignment < 100000; alignment *= 4)
-		gone(got(MT_KIND_MEMALIGN, memalign(alignment, 3 * alignment + 5), 3 * alignment + 5));
+		gone(got(MT_KIND_MEMALIGN, memalign(alignment, 3 * alignment + 5),
+			3 * alignment + 5));
 	truth_write();
 	return 0;
 }

@@ -1,6 +1,6 @@
-/* Prints what glibc's own unwinder says of stacks at which it then allocates a block of a size that tells
- * them apart: "SIZE address address ...", innermost first, addresses relative to their modules. run.sh
- * compares that with what the tracer recorded. */
+/* Prints what glibc's own unwinder says of stacks at which it then allocates a block of a size that
+ * tells them apart: "SIZE address address ...", innermost first, addresses relative to their
+ * modules. run.sh compares that with what the tracer recorded. */
 #include <alloca.h>
 #include <dlfcn.h>
 #include <execinfo.h>
@@ -28,8 +28,10 @@ NOINLINE static void here(void)
 		struct link_map *map;
 		Dl_info info;
 
-		if (dladdr1(pcs[i], &info, (void **)&map, RTLD_DL_LINKMAP) && !strstr(info.dli_fname, "libmemtui"))
-			len += (size_t)snprintf(text + len, sizeof text - len, " %lx", (unsigned long)pcs[i] - map->l_addr);
+		if (dladdr1(pcs[i], &info, (void **)&map, RTLD_DL_LINKMAP)
+			&& !strstr(info.dli_fname, "libmemtui"))
+			len += (size_t)snprintf(text + len, sizeof text - len, " %lx",
+				(unsigned long)pcs[i] - map->l_addr);
 	}
 	len += (size_t)snprintf(text + len, sizeof text - len, "\n");
 	keep = malloc(next_size++);

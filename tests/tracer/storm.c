@@ -1,5 +1,6 @@
-/* Threads map, remap, unmap, allocate and use pools while a timer's handler does the same within them: every call is
- * to be seen once. Prints how many of each there were. With "full" as argument the recorder stands still. */
+/* Threads map, remap, unmap, allocate and use pools while a timer's handler does the same within
+ * them: every call is to be seen once. Prints how many of each there were. With "full" as argument
+ * the recorder stands still. */
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
@@ -20,7 +21,8 @@ static int rounds;
 
 static void round_trip(char *pool)
 {
-	char *p = mmap(NULL, 4 * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0), *q;
+	char *p = mmap(NULL, 4 * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	char *q;
 
 	if (p == MAP_FAILED)
 		abort();
@@ -78,8 +80,8 @@ int main(int argc, char **argv)
 		pthread_join(threads[i], NULL);
 	memset(&every, 0, sizeof every);
 	setitimer(ITIMER_REAL, &every, NULL);
-	printf("MAP %lu UNMAP %lu UNMAP_FAILED %lu USER %lu ALLOC15 %lu FREE16 %lu\n", maps, unmaps, failures, markers, pooled,
-		pooled);
+	printf("MAP %lu UNMAP %lu UNMAP_FAILED %lu USER %lu ALLOC15 %lu FREE16 %lu\n", maps, unmaps,
+		failures, markers, pooled, pooled);
 	fprintf(stderr, "handled %lu\n", handled);
 	return 0;
 }

@@ -1,6 +1,6 @@
-/* Proves that threads which come and go by the thousand are all seen, that their states and rings are used
- * again, and that frees from destructors of thread-specific data after the thread's function, pthread_exit
- * and cancellation are still recorded. Prints the truth. */
+/* Proves that threads which come and go by the thousand are all seen, that their states and rings
+ * are used again, and that frees from destructors of thread-specific data after the thread's
+ * function, pthread_exit and cancellation are still recorded. Prints the truth. */
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -44,7 +44,8 @@ int main(void)
 		for (int i = 0; i < AT_ONCE; i++)
 			pthread_join(threads[i], NULL);
 	}
-	/* a cancelled thread may have been stopped before its first block: it counts none or some */
+	/* a cancelled thread may have been stopped before its first block: it counts none or
+	 * some */
 	len = snprintf(text, sizeof text, "TRUTH threads=%d\n", ROUNDS * AT_ONCE);
 	return write(2, text, (size_t)len) != len;
 }

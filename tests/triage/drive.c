@@ -1,6 +1,7 @@
-/* Types into a program in a terminal and prints the screen that it leaves: drive ROWS COLUMNS KEYS... -- PROGRAM ARGUMENTS...
- * Waits after each KEYS until the program has answered; a KEYS that begins with '!' is a command for the shell meanwhile.
- * When the program ended by the last keys, what is printed is what it left on the terminal. */
+/* Types into a program in a terminal and prints the screen that it leaves: drive ROWS COLUMNS
+ * KEYS... -- PROGRAM ARGUMENTS... Waits after each KEYS until the program has answered; a KEYS that
+ * begins with '!' is a command for the shell meanwhile. When the program ended by the last keys,
+ * what is printed is what it left on the terminal. */
 #include "tests/screens/harness.h"
 
 #include <stdio.h>

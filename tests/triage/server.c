@@ -1,4 +1,5 @@
-/* A program with three leaks. MOVED: the same program after a few commits, with another function; FIXED: cache_fill frees what it makes. */
+/* A program with three leaks. MOVED: the same program after a few commits, with another function;
+ * FIXED: cache_fill frees what it makes. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,6 @@
-/* The cache of names: a program with inlined functions is looked up without it, with an empty one and with a full one.
- * That names come from it is seen by names that only it holds ("poisoned"). Runs in the repository's root. */
+/* The cache of names: a program with inlined functions is looked up without it, with an empty one
+ * and with a full one. That names come from it is seen by names that only it holds ("poisoned").
+ * Runs in the repository's root. */
 #include "core/symbol/cache.h"
 
 #include "tests/unit/symbol_fixture.h"
@@ -120,7 +121,8 @@ static void poison(const char *path)
 	struct mt_symbols s;
 
 	mt_symbols_init(&s);
-	mt_symbols_add_frame(&s, &(struct mt_frame){.function = mt_strings_add(&s.strings, "poisoned")});
+	mt_symbols_add_frame(&s,
+		&(struct mt_frame){.function = mt_strings_add(&s.strings, "poisoned")});
 	mt_symbols_set(&s, 0, 0);
 	for (uint32_t i = 0; i < from->count; i++)
 		mt_cached_add(to, from->offsets[i], &s, 0, "");
@@ -172,8 +174,11 @@ static void test_same_names(void **state)
 static void test_void(void **state)
 {
 	static const char *const changes[] = {
-		"touch %s/program", "cp %s/program %s/copy && mv %s/copy %s/program",
-		"touch %s/program.debug", "rm %s/program.debug", "cp %s/program.kept %s/program.debug",
+		"touch %s/program",
+		"cp %s/program %s/copy && mv %s/copy %s/program",
+		"touch %s/program.debug",
+		"rm %s/program.debug",
+		"cp %s/program.kept %s/program.debug",
 		"cat %s/program.kept > %s/program.debug",
 	};
 	char *cache = strdup(at("void"));
@@ -321,9 +326,11 @@ static void test_bound(void **state)
 	struct stat st;
 
 	(void)state;
-	run("mkdir -m 700 %s && cd %s && for i in $(seq 10 79); do head -c 1048576 /dev/zero > abcd$i.names && "
-		"touch -d @$((1000000000 + i)) abcd$i.names; done; head -c 1048576 /dev/zero > other.names; "
-		"touch -d 2000-01-01 other.names; echo > abcd.names.7.aside; touch -d 2000-01-01 abcd.names.7.aside", cache, cache);
+	run("mkdir -m 700 %s && cd %s && for i in $(seq 10 79); do head -c 1048576 /dev/zero > "
+	    "abcd$i.names && touch -d @$((1000000000 + i)) abcd$i.names; done; head -c 1048576 "
+	    "/dev/zero > other.names; touch -d 2000-01-01 other.names; echo > "
+	    "abcd.names.7.aside; touch -d 2000-01-01 abcd.names.7.aside",
+		cache, cache);
 	assert_true(same(cache, 7));
 	assert_false(exists(at("bound/abcd10.names")));
 	assert_false(exists(at("bound/abcd15.names")));
@@ -371,10 +378,12 @@ static int set_up(void **state)
 	snprintf(work, sizeof work, "/tmp/cache_test_XXXXXX");
 	if (!mkdtemp(work))
 		return -1;
-	run("echo 'char room[600000] = {1};' > %s/room.cc && g++ -O2 -g -Wl,--build-id -o %s/program.whole "
-		"tests/programs/symbols_cc.cc %s/room.cc", work, work, work);
+	run("echo 'char room[600000] = {1};' > %s/room.cc && g++ -O2 -g -Wl,--build-id -o "
+	    "%s/program.whole tests/programs/symbols_cc.cc %s/room.cc",
+		work, work, work);
 	run("cd %s && objcopy --only-keep-debug program.whole program.debug && objcopy --strip-all "
-		"--add-gnu-debuglink=program.debug program.whole program", work);
+	    "--add-gnu-debuglink=program.debug program.whole program",
+		work);
 	run("gcc -O2 -g -Wl,--build-id -o %s/small tests/programs/symbols_c.c", work);
 	binary = strdup(at("program"));
 	return 0;

@@ -52,7 +52,8 @@ static void extend(struct fixture *f, uint32_t ring, enum mt_extend what, uint64
 }
 
 /* One event with an absolute time, published at once. */
-static void event(struct fixture *f, uint32_t ring, unsigned type, uint64_t time, uint64_t pointer, uint64_t size)
+static void event(struct fixture *f, uint32_t ring, unsigned type, uint64_t time, uint64_t pointer,
+	uint64_t size)
 {
 	bool far_pointer = pointer & 7 || pointer >> 48, large = size >= MT_SIZE_EXTENDED;
 	uint32_t node = type == MT_RECORD_FREE ? MT_KIND_FREE : MALLOC_NODE;
@@ -62,15 +63,17 @@ static void event(struct fixture *f, uint32_t ring, unsigned type, uint64_t time
 		extend(f, ring, MT_EXTEND_SIZE, size);
 	if (far_pointer)
 		extend(f, ring, MT_EXTEND_POINTER, pointer);
-	put(f, ring, mt_wire_record_pack(type, 0, node, far_pointer ? MT_POINTER_EXTENDED : pointer >> 3,
-		large ? MT_SIZE_EXTENDED : (uint32_t)size));
+	put(f, ring,
+		mt_wire_record_pack(type, 0, node, far_pointer ? MT_POINTER_EXTENDED : pointer >> 3,
+			large ? MT_SIZE_EXTENDED : (uint32_t)size));
 	publish(f, ring);
 }
 
 static int setup(void **state)
 {
 	struct fixture *f = mt_alloc(sizeof *f);
-	struct mt_segment_options options = {.address_limit = 256u << 20, .clock = MT_CLOCK_MONOTONIC};
+	struct mt_segment_options options = {.address_limit = 256u << 20,
+		.clock = MT_CLOCK_MONOTONIC};
 	struct mt_err err;
 
 	f->clock = (struct mt_timebase){.kind = MT_CLOCK_MONOTONIC, .scale = 1ull << 32};
@@ -90,7 +93,8 @@ static int setup(void **state)
 		publish(f, i);
 	}
 	((struct mt_wire_pc *)(void *)mt_segment_entry(&f->segment, pcs, 32))->address = 0x401000;
-	((struct mt_wire_pc *)(void *)mt_segment_entry(&f->segment, pcs, 32))->module = MT_NO_MODULE;
+	((struct mt_wire_pc *)(void *)mt_segment_entry(&f->segment, pcs, 32))->module =
+		MT_NO_MODULE;
 	f->segment.header->pc_count = 33;
 	*node_at(f, MALLOC_NODE) = (struct mt_wire_node){.parent = 0, .pc = MT_KIND_MALLOC};
 	f->segment.header->node_count = 33;
@@ -138,7 +142,8 @@ static void counts_simple(void **state)
 	assert_int_equal(ring_at(f, 0)->tail, f->head[0]);
 }
 
-/* A frees, B gets the address; B's stamp is too early, or A's free is only below the second heads. */
+/* A frees, B gets the address; B's stamp is too early, or A's free is only below the second
+ * heads. */
 static void order_across_rings(void **state)
 {
 	struct fixture *f = *state;
@@ -256,8 +261,8 @@ static void counts_gaps(void **state)
 }
 
 /* A mark of this kind with a stack of its own leaf. */
-static void mark(struct fixture *f, uint32_t ring, uint64_t time, enum mt_mark what, enum mt_kind kind,
-	unsigned count, const uint64_t *values)
+static void mark(struct fixture *f, uint32_t ring, uint64_t time, enum mt_mark what,
+	enum mt_kind kind, unsigned count, const uint64_t *values)
 {
 	uint32_t node = 200 + kind;
 
@@ -270,7 +275,13 @@ static void mark(struct fixture *f, uint32_t ring, uint64_t time, enum mt_mark w
 	put(f, ring, mt_wire_record_pack(MT_RECORD_MARK, 0, node, kind, what));
 	publish(f, ring);
 }
-#define VALUES(...) sizeof((const uint64_t[]){__VA_ARGS__}) / 8, (const uint64_t[]){__VA_ARGS__}
+/* clang-format off */
+#define VALUES(...) \
+	sizeof((const uint64_t[]){__VA_ARGS__}) / 8, (const uint64_t[]) \
+	{ \
+		__VA_ARGS__ \
+	}
+/* clang-format on */
 #define ANONYMOUS ((uint64_t)(MAP_PRIVATE | MAP_ANONYMOUS) << 32 | PROT_READ)
 #define FILE_MAP ((uint64_t)MAP_PRIVATE << 32 | PROT_READ)
 
@@ -285,12 +296,14 @@ static void maps(void **state)
 	assert_int_equal(info->mapped_anonymous_bytes, 0x11000);
 	assert_int_equal(info->mapped_file_bytes, 0x4000);
 	mark(f, 0, 300, MT_MARK_UNMAP, MT_KIND_MUNMAP, VALUES(0x104000, 0x2000));
-	mark(f, 1, 400, MT_MARK_MAP, MT_KIND_MMAP, VALUES(0x104000, 0x1000, FILE_MAP, 0)); /* another thread has it now */
+	/* another thread has it now */
+	mark(f, 1, 400, MT_MARK_MAP, MT_KIND_MMAP, VALUES(0x104000, 0x1000, FILE_MAP, 0));
 	drain(f);
 	assert_int_equal(info->mapped_anonymous_bytes, 0xf000);
 	assert_int_equal(info->mapped_file_bytes, 0x5000);
 	mark(f, 1, 500, MT_MARK_MAP, MT_KIND_MMAP, VALUES(0x200000, 0x1000, ANONYMOUS, 0));
-	mark(f, 1, 600, MT_MARK_MAP, MT_KIND_MMAP, VALUES(0x200000, 0x1000, ANONYMOUS | (uint64_t)MAP_FIXED << 32, 0));
+	mark(f, 1, 600, MT_MARK_MAP, MT_KIND_MMAP,
+		VALUES(0x200000, 0x1000, ANONYMOUS | (uint64_t)MAP_FIXED << 32, 0));
 	drain(f);
 	assert_int_equal(info->implied_unmaps, 1);
 	assert_int_equal(info->mapped_file_bytes, 0x4000);
@@ -314,12 +327,14 @@ static void takes_unmaps_back(void **state)
 	mark(f, 0, 100, MT_MARK_MAP, MT_KIND_MMAP, VALUES(0x100000, 0x10000, ANONYMOUS, 0));
 	mark(f, 0, 150, MT_MARK_MAP, MT_KIND_MMAP, VALUES(0x300000, 0x3000, ANONYMOUS, 0));
 	mark(f, 0, 200, MT_MARK_UNMAP, MT_KIND_MUNMAP, VALUES(0x102000, 0x1000));
-	mark(f, 0, 210, MT_MARK_UNMAP, MT_KIND_MUNMAP, VALUES(0x300000, 0x3000)); /* of a signal handler */
+	/* of a signal handler */
+	mark(f, 0, 210, MT_MARK_UNMAP, MT_KIND_MUNMAP, VALUES(0x300000, 0x3000));
 	mark(f, 0, 300, MT_MARK_UNMAP_FAILED, MT_KIND_MUNMAP, VALUES(0x102000, 0x1000));
 	drain(f);
 	assert_int_equal(info->mapped_anonymous_bytes, 0x10000);
 	assert_int_equal(info->unmaps, 1);
-	mark(f, 0, 400, MT_MARK_UNMAP_FAILED, MT_KIND_MUNMAP, VALUES(0x102000, 0x1000)); /* only once */
+	/* only once */
+	mark(f, 0, 400, MT_MARK_UNMAP_FAILED, MT_KIND_MUNMAP, VALUES(0x102000, 0x1000));
 	drain(f);
 	assert_int_equal(info->invalid_records, 1);
 	assert_int_equal(info->mapped_anonymous_bytes, 0x10000);
@@ -336,19 +351,22 @@ static void remaps(void **state)
 	drain(f);
 	assert_int_equal(info->mapped_file_bytes, 0x3000);
 	assert_int_equal(info->mapped_anonymous_bytes, 0);
-	mark(f, 0, 400, MT_MARK_MAP, MT_KIND_MREMAP, VALUES(0x700000, 0x3000, 0x500000, 0)); /* what was there stays */
+	/* what was there stays */
+	mark(f, 0, 400, MT_MARK_MAP, MT_KIND_MREMAP, VALUES(0x700000, 0x3000, 0x500000, 0));
 	drain(f);
 	assert_int_equal(info->mapped_file_bytes, 0x6000);
 	assert_int_equal(info->maps, 1);
 	assert_int_equal(info->unmaps, 0);
 	mark(f, 0, 500, MT_MARK_UNMAP, MT_KIND_MREMAP, VALUES(0x900000, 0x1000));
 	extend(f, 0, MT_EXTEND_PAUSED, 0);
-	mark(f, 0, 600, MT_MARK_MAP, MT_KIND_MREMAP, VALUES(0xa00000, 0x1000, 0x900000, 0x1000)); /* never recorded */
+	/* never recorded */
+	mark(f, 0, 600, MT_MARK_MAP, MT_KIND_MREMAP, VALUES(0xa00000, 0x1000, 0x900000, 0x1000));
 	mark(f, 0, 700, MT_MARK_MAP, MT_KIND_BRK, VALUES(0x2000010, 0x21, ANONYMOUS, 0));
 	mark(f, 0, 800, MT_MARK_UNMAP, MT_KIND_BRK, VALUES(0x2000030, 1));
 	drain(f);
 	assert_int_equal(info->mapped_anonymous_bytes, 0x20);
-	mark(f, 0, 900, MT_MARK_MAP, MT_KIND_MMAP, VALUES(UINT64_MAX - 0xfff, 0x2000, ANONYMOUS, 0));
+	mark(f, 0, 900, MT_MARK_MAP, MT_KIND_MMAP,
+		VALUES(UINT64_MAX - 0xfff, 0x2000, ANONYMOUS, 0));
 	mark(f, 0, 900, MT_MARK_MAP, MT_KIND_MMAP, VALUES(0x1000, 0, ANONYMOUS, 0));
 	mark(f, 0, 900, MT_MARK_MAP, MT_KIND_MMAP, VALUES(0x1000, 5)); /* too few values */
 	drain(f);
@@ -416,7 +434,7 @@ static void slack(void **state)
 	f->segment.header->usable_rule = MT_USABLE_GLIBC;
 	event(f, 0, MT_RECORD_ALLOC, 100, 0x1000, 10); /* 24 */
 	event(f, 0, MT_RECORD_ALLOC, 200, 0x2000, 25); /* 40 */
-	for (uint64_t i = 0; i < 5000; i++) { /* noted, and gone */
+	for (uint64_t i = 0; i < 5000; i++) {          /* noted, and gone */
 		extend(f, 0, MT_EXTEND_USABLE, 999);
 		event(f, 0, MT_RECORD_ALLOC, 300 + i, 0x100000 + i * 64, 8);
 		event(f, 0, MT_RECORD_FREE, 300 + i, 0x100000 + i * 64, 0);
@@ -428,7 +446,8 @@ static void slack(void **state)
 	event(f, 0, MT_RECORD_RELEASE, 9100, 0x3000, 0);
 	extend(f, 0, MT_EXTEND_USABLE, 8000);
 	event(f, 0, MT_RECORD_REALLOC, 9200, 0x3000, 7000);
-	event(f, 0, MT_RECORD_ALLOC, 9300, 0x100000 + 4999 * 64, 24); /* where a noted one was: by the rule */
+	/* where a noted one was: by the rule */
+	event(f, 0, MT_RECORD_ALLOC, 9300, 0x100000 + 4999 * 64, 24);
 	drain(f);
 	mt_merge_slack(&f->merge, true);
 	assert_int_equal(info->slack_bytes, 14 + 15 + 1000);
@@ -471,7 +490,8 @@ static void estimates(void **state)
 	event(f, 0, MT_RECORD_FREE, 10500, 0x1000, 0);
 	drain(f);
 	assert_false(mt_profile_is_estimated(&f->profile, &f->profile.groups[0]));
-	f->segment.header->counters[MT_COUNTER_UNTRACED_EVENTS] = 1; /* nobody knows when: up to now */
+	/* nobody knows when: up to now */
+	f->segment.header->counters[MT_COUNTER_UNTRACED_EVENTS] = 1;
 	drain(f);
 	assert_true(mt_profile_is_estimated(&f->profile, &f->profile.groups[1]));
 }
@@ -485,7 +505,9 @@ static void keeps_free_sites(void **state)
 	f->segment.header->node_count = 35;
 	for (uint64_t i = 0; i < 3; i++) {
 		event(f, 0, MT_RECORD_ALLOC, 1000, 0x1000, 10);
-		put(f, 0, mt_wire_record_pack(MT_RECORD_FREE, 0, i < 2 ? 34 : MT_KIND_FREE, 0x1000 >> 3, 0));
+		put(f, 0,
+			mt_wire_record_pack(MT_RECORD_FREE, 0, i < 2 ? 34 : MT_KIND_FREE,
+				0x1000 >> 3, 0));
 		publish(f, 0);
 	}
 	assert_int_equal(drain(f)->frees, 3);
@@ -510,9 +532,12 @@ static void survives_bad_ids(void **state)
 	struct fixture *f = *state;
 	uint32_t nodes[] = {33, 34, 35, 1u << 30, UINT32_MAX};
 
-	*node_at(f, 33) = (struct mt_wire_node){.parent = 33, .pc = MT_KIND_MALLOC};   /* its own parent */
-	*node_at(f, 34) = (struct mt_wire_node){.parent = 40, .pc = MT_KIND_MALLOC};   /* a later one */
-	*node_at(f, 35) = (struct mt_wire_node){.parent = 32, .pc = 1u << 29};         /* no such pc */
+	/* its own parent */
+	*node_at(f, 33) = (struct mt_wire_node){.parent = 33, .pc = MT_KIND_MALLOC};
+	/* a later one */
+	*node_at(f, 34) = (struct mt_wire_node){.parent = 40, .pc = MT_KIND_MALLOC};
+	/* no such pc */
+	*node_at(f, 35) = (struct mt_wire_node){.parent = 32, .pc = 1u << 29};
 	f->segment.header->node_count = 36;
 	for (size_t i = 0; i < sizeof nodes / sizeof *nodes; i++) {
 		extend(f, 0, MT_EXTEND_TIME, f->clock.start + 1000);
@@ -576,8 +601,14 @@ static void matches_many(void **state)
 	(void)state;
 	mt_match_init(m);
 	for (uint64_t i = 0; i < COUNT; i++)
-		mt_match_insert(m, &(struct mt_match_cell){.address = 0x10000 + i * 48, .number = i, .size = ~i});
-	assert_true(m->chunk_count > 1 && m->chunk_count * (uint64_t)MT_MATCH_CHUNK < COUNT + MT_MATCH_CHUNK);
+		mt_match_insert(m,
+			&(struct mt_match_cell){
+				.address = 0x10000 + i * 48,
+				.number = i,
+				.size = ~i,
+			});
+	assert_true(m->chunk_count > 1
+		&& m->chunk_count * (uint64_t)MT_MATCH_CHUNK < COUNT + MT_MATCH_CHUNK);
 	for (uint64_t i = 0; i < COUNT; i++) {
 		struct mt_match_cell *found = mt_match_find(m, 0x10000 + i * 48);
 
@@ -602,7 +633,8 @@ static uint64_t address_at(const struct mt_match *m, uint32_t bucket, unsigned n
 	}
 }
 
-/* Every bucket was once passed by a block that still lies further on: a look-up has no bucket to end at. */
+/* Every bucket was once passed by a block that still lies further on: a look-up has no bucket to
+ * end at. */
 static void matches_past_all_buckets(void **state)
 {
 	struct mt_match *m = mt_alloc(sizeof *m);
@@ -612,10 +644,13 @@ static void matches_past_all_buckets(void **state)
 	for (uint32_t bucket = 0; bucket <= m->parts[0].mask; bucket++) {
 		for (unsigned i = 0; i < MT_MATCH_WIDTH + 1; i++)
 			if (!mt_match_find(m, address_at(m, bucket, i)))
-				mt_match_insert(m, &(struct mt_match_cell){.address = address_at(m, bucket, i)});
+				mt_match_insert(m,
+					&(struct mt_match_cell){
+						.address = address_at(m, bucket, i)});
 		for (unsigned i = 0; i < MT_MATCH_WIDTH + 1; i++) {
 			struct mt_match_place place;
-			struct mt_match_cell *found = mt_match_look_up(m, address_at(m, bucket, i), &place);
+			struct mt_match_cell *found =
+				mt_match_look_up(m, address_at(m, bucket, i), &place);
 
 			assert_non_null(found);
 			if (place.bucket == bucket)
@@ -639,40 +674,34 @@ static void scribble(struct fixture *f, uint64_t *seed)
 {
 	uint8_t *base = f->segment.base;
 	struct mt_wire_header *h = f->segment.header;
-	uint64_t r = *seed = *seed * 6364136223846793005ull + 1442695040888963407ull, value = r >> 11;
+	uint64_t r = *seed = *seed * 6364136223846793005ull + 1442695040888963407ull;
+	uint64_t value = r >> 11;
 
 	switch (r >> 60) {
-	case 0:
-		*(uint64_t *)(void *)(base + (r >> 20) % (f->segment.size / 8) * 8) = value;
-		break;
-	case 1:
-		((uint32_t *)&h->module_count)[r >> 33 & 3] = (uint32_t)(value >> (r & 31));
-		break;
-	case 2:
-		*(uint64_t *)(void *)(base + (r >> 20) % 512 * 8) = value;
-		break;
+	case 0: *(uint64_t *)(void *)(base + (r >> 20) % (f->segment.size / 8) * 8) = value; break;
+	case 1: ((uint32_t *)&h->module_count)[r >> 33 & 3] = (uint32_t)(value >> (r & 31)); break;
+	case 2: *(uint64_t *)(void *)(base + (r >> 20) % 512 * 8) = value; break;
 	case 3:
-	case 4:
-		ring_at(f, (uint32_t)(r >> 33) % 8)->head += (r >> 40) % 3000;
-		break;
-	case 5:
-		ring_at(f, (uint32_t)(r >> 33) % 8)->head = value;
-		break;
+	case 4: ring_at(f, (uint32_t)(r >> 33) % 8)->head += (r >> 40) % 3000; break;
+	case 5: ring_at(f, (uint32_t)(r >> 33) % 8)->head = value; break;
 	case 6:
-		ring_at(f, (uint32_t)(r >> 33) % 8)->head = ring_at(f, (uint32_t)(r >> 33) % 8)->tail + (r >> 50);
+		ring_at(f, (uint32_t)(r >> 33) % 8)->head =
+			ring_at(f, (uint32_t)(r >> 33) % 8)->tail + (r >> 50);
 		break;
 	case 7:
 	case 8:
-		*node_at(f, (uint32_t)(r >> 33) % 5000) = (struct mt_wire_node){.parent = (uint32_t)(r >> 20) % 5000,
-			.pc = (uint32_t)(r >> 9) % 6000};
+		*node_at(f, (uint32_t)(r >> 33) % 5000) =
+			(struct mt_wire_node){.parent = (uint32_t)(r >> 20) % 5000,
+				.pc = (uint32_t)(r >> 9) % 6000};
 		break;
 	case 9:
 		*(uint64_t *)(void *)mt_segment_entry(&f->segment, modules, (r >> 33) % 16) = value;
 		break;
 	default:
 		*(struct mt_wire_record *)(void *)mt_segment_entry(&f->segment, ring_data,
-			(r >> 20) % (8 * f->segment.ring_records)) = mt_wire_record_pack(r & 7, (uint32_t)(r >> 50),
-			(uint32_t)(r >> 33) % 6000, (r >> 7) % 4096, (uint32_t)(r >> 13) & (r & 1 << 10 ? 7 : 0xffff));
+			(r >> 20) % (8 * f->segment.ring_records)) = mt_wire_record_pack(r & 7,
+			(uint32_t)(r >> 50), (uint32_t)(r >> 33) % 6000, (r >> 7) % 4096,
+			(uint32_t)(r >> 13) & (r & 1 << 10 ? 7 : 0xffff));
 	}
 }
 
@@ -703,10 +732,12 @@ static void survives_vandals(void **state)
 	assert_true(f->profile.info.events > 0);
 	assert_true(f->profile.log_count > 0);
 	for (uint32_t i = 0; i < f->profile.log_count; i++)
-		assert_true(f->profile.log[i].type < MT_LOG_TYPES && f->profile.log[i].text < f->profile.strings.count
+		assert_true(f->profile.log[i].type < MT_LOG_TYPES
+			&& f->profile.log[i].text < f->profile.strings.count
 			&& mt_profile_log_kind(&f->profile, &f->profile.log[i]) < MT_PC_FIRST);
 	for (uint32_t i = 1; i < f->profile.node_count; i++)
-		assert_true(f->profile.nodes[i].parent < i && f->profile.nodes[i].pc < f->profile.pc_count);
+		assert_true(f->profile.nodes[i].parent < i
+			&& f->profile.nodes[i].pc < f->profile.pc_count);
 	for (uint32_t i = 0; i < f->profile.group_count; i++)
 		assert_true(f->profile.groups[i].node < f->profile.node_count);
 }
@@ -734,13 +765,14 @@ static void respects_limits(void **state)
 int main(void)
 {
 #define CASE(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
-	const struct CMUnitTest tests[] = {CASE(counts_simple), CASE(order_across_rings), CASE(counts_ambiguous),
-		CASE(implies_frees), CASE(reallocates), CASE(reallocates_across_rings), CASE(extends), CASE(counts_gaps),
-		CASE(maps), CASE(takes_unmaps_back), CASE(remaps), CASE(logs), CASE(pauses), CASE(slack), CASE(estimates),
-		CASE(keeps_free_sites), CASE(pools_are_apart),
+	const struct CMUnitTest tests[] = {CASE(counts_simple), CASE(order_across_rings),
+		CASE(counts_ambiguous), CASE(implies_frees), CASE(reallocates),
+		CASE(reallocates_across_rings), CASE(extends), CASE(counts_gaps), CASE(maps),
+		CASE(takes_unmaps_back), CASE(remaps), CASE(logs), CASE(pauses), CASE(slack),
+		CASE(estimates), CASE(keeps_free_sites), CASE(pools_are_apart),
 		CASE(survives_bad_ids), CASE(survives_vandals), cmocka_unit_test(matches),
-		cmocka_unit_test(matches_many),
-		cmocka_unit_test(matches_past_all_buckets), cmocka_unit_test(respects_limits)};
+		cmocka_unit_test(matches_many), cmocka_unit_test(matches_past_all_buckets),
+		cmocka_unit_test(respects_limits)};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

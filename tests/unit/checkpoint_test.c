@@ -1,5 +1,5 @@
-/* Checkpoints: what is read is what was written, to the last field; what is damaged, or senseless behind a right checksum,
- * is refused, and nothing that is visited lies outside what is defined. */
+/* Checkpoints: what is read is what was written, to the last field; what is damaged, or senseless
+ * behind a right checksum, is refused, and nothing that is visited lies outside what is defined. */
 #include "core/model/checkpoint.h"
 #include "tests/unit/trace_files.h"
 
@@ -29,7 +29,8 @@ static void add_up(struct example *x)
 	struct mt_profile *p = &x->simulation.profile;
 
 	for (uint32_t g = 0; g < p->group_count; g++)
-		p->groups[g].live_count = p->groups[g].live_bytes = p->groups[g].at_peak_count = p->groups[g].at_peak_bytes = 0;
+		p->groups[g].live_count = p->groups[g].live_bytes = p->groups[g].at_peak_count =
+			p->groups[g].at_peak_bytes = 0;
 	for (uint32_t i = 0; i < BLOCKS; i++)
 		if (!x->blocks[i].released) {
 			p->groups[x->blocks[i].group].live_count++;
@@ -52,15 +53,23 @@ static void fill_in(struct example *x)
 	x->head.threads = mt_alloc((p->thread_count + 1) * sizeof *x->head.threads);
 	for (uint32_t i = 0; i < BLOCKS; i++) {
 		struct mt_checkpoint_block *b = &x->blocks[i];
-		struct mt_checkpoint_thread *t = &x->head.threads[random_below(&random, p->thread_count)];
+		struct mt_checkpoint_thread *t =
+			&x->head.threads[random_below(&random, p->thread_count)];
 
 		number += 1 + random_below(&random, random_below(&random, 8) ? 3 : 1u << 30);
 		time_us += random_below(&random, 50);
 		t->allocations += 1 + random_below(&random, 5);
 		t->last_number = number + 1;
-		*b = (struct mt_checkpoint_block){.number = number, .address = 0x7f0000000000ull + random_next(&random) * 8ull,
-			.size = random_next(&random), .time_ns = time_us * 1000, .sequence = t->allocations,
-			.group = random_below(&random, p->group_count), .thread = (uint32_t)(t - x->head.threads), .position = 1};
+		*b = (struct mt_checkpoint_block){
+			.number = number,
+			.address = 0x7f0000000000ull + random_next(&random) * 8ull,
+			.size = random_next(&random),
+			.time_ns = time_us * 1000,
+			.sequence = t->allocations,
+			.group = random_below(&random, p->group_count),
+			.thread = (uint32_t)(t - x->head.threads),
+			.position = 1,
+		};
 		b->usable = random_below(&random, 9) ? 0 : b->size + 1;
 		b->released = !random_below(&random, 20);
 		b->temporary = b->released && random_below(&random, 2);
@@ -94,8 +103,14 @@ static void write_example(struct example *x, const char *name)
 	w = mt_trace_writer_new_with_checkpoints(create(name), &err);
 	assert_non_null(w);
 	assert_int_equal(mt_definitions_write(&definitions, w, &x->simulation.profile, &err), 0);
-	mt_checkpoint_make(w, &x->head, &(struct mt_checkpoint_source){.profile = &x->simulation.profile, .block = block_at,
-		.pulse = no_pulse, .context = x}, &made);
+	mt_checkpoint_make(w, &x->head,
+		&(struct mt_checkpoint_source){
+			.profile = &x->simulation.profile,
+			.block = block_at,
+			.pulse = no_pulse,
+			.context = x,
+		},
+		&made);
 	assert_int_equal(mt_trace_writer_put(w, &made, &err), 0);
 	mt_trace_writer_free(w);
 	mt_buffer_free(&made);
@@ -118,13 +133,26 @@ static int see(void *context, const struct mt_checkpoint_block *b)
 {
 	struct seen *seen = context;
 
-	assert_true(b->group < seen->profile->group_count && b->thread < seen->profile->thread_count);
+	assert_true(
+		b->group < seen->profile->group_count && b->thread < seen->profile->thread_count);
 	if (seen->compare) {
 		const struct mt_checkpoint_block *want = &seen->example->blocks[seen->count];
 
 #define SAME(field) assert_int_equal(b->field, want->field)
-		SAME(number); SAME(address); SAME(size); SAME(time_ns); SAME(usable); SAME(sequence); SAME(group); SAME(thread);
-		SAME(released); SAME(temporary); SAME(position); SAME(chain); SAME(first_size); SAME(chain_start_ns);
+		SAME(number);
+		SAME(address);
+		SAME(size);
+		SAME(time_ns);
+		SAME(usable);
+		SAME(sequence);
+		SAME(group);
+		SAME(thread);
+		SAME(released);
+		SAME(temporary);
+		SAME(position);
+		SAME(chain);
+		SAME(first_size);
+		SAME(chain_start_ns);
 	}
 	seen->count++;
 	return 0;
@@ -153,7 +181,8 @@ static int read_example(const char *name, const struct example *x, bool compare,
 		assert_int_equal(head.time_ns, x->head.time_ns);
 		assert_int_equal(head.end, mt_trace_reader_count(r));
 		for (uint32_t t = 0; t < head.thread_count; t++)
-			assert_memory_equal(&head.threads[t], &x->head.threads[t], sizeof *head.threads);
+			assert_memory_equal(&head.threads[t], &x->head.threads[t],
+				sizeof *head.threads);
 	}
 	mt_checkpoint_free(&head);
 	mt_trace_reader_free(r);
@@ -210,7 +239,9 @@ static void write_mutant(const struct example *x, struct mt_buffer *parts, uint3
 	assert_non_null(w);
 	assert_int_equal(mt_definitions_write(&definitions, w, &x->simulation.profile, &err), 0);
 	for (uint32_t i = 0; i < count; i++)
-		assert_int_equal(mt_trace_writer_block(w, MT_BLOCK_CHECKPOINT, parts[i].data, parts[i].len, &err), 0);
+		assert_int_equal(mt_trace_writer_block(w, MT_BLOCK_CHECKPOINT, parts[i].data,
+					 parts[i].len, &err),
+			0);
 	mt_trace_writer_free(w);
 }
 
@@ -233,8 +264,10 @@ static void test_senseless(void **state)
 	mt_trace_reader_free(r);
 	for (unsigned round = 0; round < 3000; round++) {
 		struct mt_buffer *part = &parts[random_below(&random, count)];
-		uint8_t *at = &part->data[random_below(&random, 3) ? random_below(&random, (uint32_t)part->len)
-			: random_below(&random, part->len < 40 ? (uint32_t)part->len : 40)], old = *at;
+		uint8_t *at = &part->data[random_below(&random, 3)
+				? random_below(&random, (uint32_t)part->len)
+				: random_below(&random, part->len < 40 ? (uint32_t)part->len : 40)];
+		uint8_t old = *at;
 		struct mt_profile p;
 
 		*at = random_below(&random, 2) ? 0xff : (uint8_t)random_next(&random);

@@ -13,7 +13,8 @@ struct sides {
 
 static void compare(struct sides *s, enum mt_metric metric, enum mt_diff_normalise normalise)
 {
-	struct mt_diff_side a = {&s->a.profile, &s->a.symbols, &s->select_a}, b = {&s->b.profile, &s->b.symbols, &s->select_b};
+	struct mt_diff_side a = {&s->a.profile, &s->a.symbols, &s->select_a};
+	struct mt_diff_side b = {&s->b.profile, &s->b.symbols, &s->select_b};
 
 	s->select_a = s->select_b = (struct mt_selection){0};
 	s->diff = (struct mt_diff){0};
@@ -31,7 +32,8 @@ static void sides_free(struct sides *s)
 	fixture_free(&s->b);
 }
 
-static void assert_entry(const struct sides *s, uint32_t i, enum mt_diff_state state, int64_t change, uint64_t a, uint64_t b)
+static void assert_entry(const struct sides *s, uint32_t i, enum mt_diff_state state,
+	int64_t change, uint64_t a, uint64_t b)
 {
 	assert_true(i < s->diff.count);
 	const struct mt_diff_entry *e = &s->diff.entries[i];
@@ -51,25 +53,28 @@ static void test_states(void **state)
 	fixture_init(&s.a);
 	fixture_init(&s.b);
 	uint32_t module = fixture_module(&s.a, "/usr/bin/prog", 0x1000);
-	uint32_t main_pc = fixture_pc(&s.a, module, "main", "src/main.c", 10), parse = fixture_pc(&s.a, module, "parse", "p.c", 3);
-	uint32_t draw = fixture_pc(&s.a, module, "draw", "d.c", 5), old = fixture_pc(&s.a, module, "old", "o.c", 7);
+	uint32_t main_pc = fixture_pc(&s.a, module, "main", "src/main.c", 10);
+	uint32_t parse = fixture_pc(&s.a, module, "parse", "p.c", 3);
+	uint32_t draw = fixture_pc(&s.a, module, "draw", "d.c", 5);
+	uint32_t old = fixture_pc(&s.a, module, "old", "o.c", 7);
 
-	fixture_group(&s.a, STACK(main_pc, parse), 4, 10, 1);  /* 10 */
-	fixture_group(&s.a, STACK(main_pc, draw), 4, 10, 4);   /* 40 */
-	fixture_group(&s.a, STACK(main_pc, old), 1, 7, 1);     /* 7 */
-	fixture_group(&s.a, STACK(main_pc), 2, 5, 2);          /* 10 */
+	fixture_group(&s.a, STACK(main_pc, parse), 4, 10, 1); /* 10 */
+	fixture_group(&s.a, STACK(main_pc, draw), 4, 10, 4);  /* 40 */
+	fixture_group(&s.a, STACK(main_pc, old), 1, 7, 1);    /* 7 */
+	fixture_group(&s.a, STACK(main_pc), 2, 5, 2);         /* 10 */
 
 	module = fixture_module(&s.b, "/opt/prog", 0x900000);
 	draw = fixture_pc(&s.b, module, "draw", "d.c", 55);
 	parse = fixture_pc(&s.b, module, "parse", "p.c", 33);
-	uint32_t parse_too = fixture_pc(&s.b, module, "parse", "p.c", 34), other = fixture_pc(&s.b, module, "parse", "q.c", 3);
+	uint32_t parse_too = fixture_pc(&s.b, module, "parse", "p.c", 34);
+	uint32_t other = fixture_pc(&s.b, module, "parse", "q.c", 3);
 
 	main_pc = fixture_pc(&s.b, module, "main", "src/main.c", 11);
-	fixture_group(&s.b, STACK(main_pc), 2, 5, 2);          /* 10: the same */
-	fixture_group(&s.b, STACK(main_pc, draw), 4, 10, 1);   /* 10 */
-	fixture_group(&s.b, STACK(main_pc, parse), 4, 10, 2);  /* 20, and by another line 30 more */
+	fixture_group(&s.b, STACK(main_pc), 2, 5, 2);         /* 10: the same */
+	fixture_group(&s.b, STACK(main_pc, draw), 4, 10, 1);  /* 10 */
+	fixture_group(&s.b, STACK(main_pc, parse), 4, 10, 2); /* 20, and by another line 30 more */
 	fixture_group(&s.b, STACK(main_pc, parse_too), 3, 10, 3);
-	fixture_group(&s.b, STACK(main_pc, other), 1, 99, 1);  /* another file's parse */
+	fixture_group(&s.b, STACK(main_pc, other), 1, 99, 1); /* another file's parse */
 
 	compare(&s, MT_METRIC_LEAKED_SIZE, MT_DIFF_AS_RECORDED);
 	assert_int_equal(5, s.diff.count);
@@ -94,7 +99,8 @@ static void test_normalised(void **state)
 
 		fixture_init(f);
 		uint32_t module = fixture_module(f, "/usr/bin/prog", 0x1000);
-		uint32_t main_pc = fixture_pc(f, module, "main", "m.c", 1), parse = fixture_pc(f, module, "parse", "p.c", 3);
+		uint32_t main_pc = fixture_pc(f, module, "main", "m.c", 1);
+		uint32_t parse = fixture_pc(f, module, "parse", "p.c", 3);
 
 		fixture_group(f, STACK(main_pc), i ? 20 : 10, 8, i ? 10 : 5);
 		fixture_group(f, STACK(main_pc, parse), 3, 1, 3);
@@ -118,12 +124,14 @@ static void test_nameless(void **state)
 			struct fixture *f = i ? &s.b : &s.a;
 
 			fixture_init(f);
-			uint32_t module = fixture_module(f, "/usr/lib/libx.so", i ? 0x50000 : 0x1000);
+			uint32_t module =
+				fixture_module(f, "/usr/lib/libx.so", i ? 0x50000 : 0x1000);
 			struct mt_module *at = &f->profile.modules[module];
 
 			at->build_id_len = build_ids ? 2 : 0;
 			memcpy(at->build_id, "\x12\x34", 2);
-			uint32_t one = fixture_bare_pc(f, module, at->bias + 0x10), two = fixture_bare_pc(f, module, at->bias + 0x20);
+			uint32_t one = fixture_bare_pc(f, module, at->bias + 0x10);
+			uint32_t two = fixture_bare_pc(f, module, at->bias + 0x20);
 
 			fixture_group(f, STACK(one), 1, 10, 1);
 			if (i)
@@ -154,12 +162,15 @@ static void test_other_build(void **state)
 		struct fixture *f = i ? &s.b : &s.a;
 
 		fixture_init(f);
-		uint32_t module = fixture_module(f, i ? "/opt/libx.so" : "/usr/lib/libx.so", 0x1000);
+		uint32_t module =
+			fixture_module(f, i ? "/opt/libx.so" : "/usr/lib/libx.so", 0x1000);
 		uint32_t program = fixture_module(f, "/usr/bin/prog", 0x90000);
 
-		f->profile.modules[module].build_id_len = f->profile.modules[program].build_id_len = 2;
+		f->profile.modules[module].build_id_len = f->profile.modules[program].build_id_len =
+			2;
 		memcpy(f->profile.modules[module].build_id, i ? "\x12\x35" : "\x12\x34", 2);
-		fixture_group(f, STACK(fixture_bare_pc(f, module, 0x1010 + 8u * (unsigned)i)), 1, 10, 1);
+		fixture_group(f, STACK(fixture_bare_pc(f, module, 0x1010 + 8u * (unsigned)i)), 1,
+			10, 1);
 		fixture_group(f, STACK(fixture_bare_pc(f, program, 0x90010)), 1, 20, 1);
 	}
 	compare(&s, MT_METRIC_LEAKED_SIZE, MT_DIFF_AS_RECORDED);
@@ -183,7 +194,10 @@ static void test_other_directory(void **state)
 		fixture_init(f);
 		uint32_t module = fixture_module(f, "/usr/bin/prog", 0x1000);
 
-		fixture_group(f, STACK(fixture_pc(f, module, "main", i ? "/builds/2/src/main.c" : "src/main.c", 1)), 1, 10, 1);
+		fixture_group(f,
+			STACK(fixture_pc(f, module, "main",
+				i ? "/builds/2/src/main.c" : "src/main.c", 1)),
+			1, 10, 1);
 	}
 	compare(&s, MT_METRIC_LEAKED_SIZE, MT_DIFF_AS_RECORDED);
 	assert_int_equal(1, s.diff.count);
@@ -194,7 +208,8 @@ static void test_other_directory(void **state)
 /* Two instants: numbers of groups are the same; the first side knows fewer of them. */
 static void test_since(void **state)
 {
-	static const enum mt_diff_state there[] = {MT_DIFF_NEW, MT_DIFF_GREW, MT_DIFF_SAME, MT_DIFF_SHRANK, MT_DIFF_GONE};
+	static const enum mt_diff_state there[] = {MT_DIFF_NEW, MT_DIFF_GREW, MT_DIFF_SAME,
+		MT_DIFF_SHRANK, MT_DIFF_GONE};
 	static const int64_t changes[] = {9, 5, 0, -2, -7};
 	struct fixture f;
 	struct mt_profile then;
@@ -204,7 +219,8 @@ static void test_since(void **state)
 
 	(void)state;
 	fixture_init(&f);
-	uint32_t module = fixture_module(&f, "/usr/bin/prog", 0), pc = fixture_pc(&f, module, "main", "m.c", 1);
+	uint32_t module = fixture_module(&f, "/usr/bin/prog", 0);
+	uint32_t pc = fixture_pc(&f, module, "main", "m.c", 1);
 
 	fixture_group(&f, STACK(pc), 9, 1, 9);
 	fixture_group(&f, STACK(pc, pc), 9, 1, 4);
@@ -224,7 +240,8 @@ static void test_since(void **state)
 	mt_diff_since(&diff, &a, &b, MT_METRIC_LEAKED_SIZE, false);
 	assert_int_equal(diff.count, 5);
 	for (uint32_t i = 0; i < 5; i++) {
-		assert_string_equal(mt_diff_state_name(diff.entries[i].state), mt_diff_state_name(there[i]));
+		assert_string_equal(mt_diff_state_name(diff.entries[i].state),
+			mt_diff_state_name(there[i]));
 		assert_int_equal(diff.entries[i].change, changes[i]);
 		assert_int_equal(diff.states[i], 1);
 	}
@@ -255,7 +272,8 @@ static void test_pairs(void **state)
 	(void)state;
 	fixture_init(&s.a);
 	fixture_init(&s.b);
-	uint32_t module = fixture_module(&s.a, "/usr/bin/prog", 0), old = fixture_pc(&s.a, module, "old", "o.c", 7);
+	uint32_t module = fixture_module(&s.a, "/usr/bin/prog", 0);
+	uint32_t old = fixture_pc(&s.a, module, "old", "o.c", 7);
 	uint32_t both = fixture_pc(&s.a, module, "both", "b.c", 9);
 
 	fixture_group(&s.a, STACK(old), 4, 10, 4);
@@ -264,7 +282,8 @@ static void test_pairs(void **state)
 	both = fixture_pc(&s.b, module, "both", "b.c", 12);
 	fixture_group(&s.b, STACK(both), 4, 10, 3);
 	compare(&s, MT_METRIC_LEAKED_SIZE, MT_DIFF_AS_RECORDED);
-	struct mt_diff_side a = {&s.a.profile, &s.a.symbols, &s.select_a}, b = {&s.b.profile, &s.b.symbols, &s.select_b};
+	struct mt_diff_side a = {&s.a.profile, &s.a.symbols, &s.select_a};
+	struct mt_diff_side b = {&s.b.profile, &s.b.symbols, &s.select_b};
 
 	assert_int_equal(mt_diff_pair(&pairs, &a, &b, refuse, NULL), -ECANCELED);
 	assert_null(pairs.a);

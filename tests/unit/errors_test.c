@@ -1,5 +1,5 @@
-/* Random recordings of a heap in which much goes wrong: what mt_errors_find puts together must be what a search through the list of
- * events finds, for each wrong call alone. */
+/* Random recordings of a heap in which much goes wrong: what mt_errors_find puts together must be
+ * what a search through the list of events finds, for each wrong call alone. */
 #include "tests/unit/trace_simulation.h"
 
 #include "core/query/errors.h"
@@ -11,16 +11,17 @@
 #define EVENTS_MAX 3000u
 #define NONE UINT64_MAX
 
-static const uint32_t group_kinds[GROUPS] = {MT_KIND_MALLOC, MT_KIND_NEW, MT_KIND_NEW_ARRAY, MT_KIND_CALLOC, MT_KIND_REALLOC,
-	MT_KIND_POOL};
-static const uint8_t end_kinds[] = {MT_KIND_FREE, MT_KIND_DELETE, MT_KIND_DELETE_ARRAY, MT_KIND_REALLOC, MT_KIND_POOL_FREE};
+static const uint32_t group_kinds[GROUPS] = {MT_KIND_MALLOC, MT_KIND_NEW, MT_KIND_NEW_ARRAY,
+	MT_KIND_CALLOC, MT_KIND_REALLOC, MT_KIND_POOL};
+static const uint8_t end_kinds[] = {MT_KIND_FREE, MT_KIND_DELETE, MT_KIND_DELETE_ARRAY,
+	MT_KIND_REALLOC, MT_KIND_POOL_FREE};
 
 struct heap {
 	struct mt_profile profile;
 	struct mt_event events[EVENTS_MAX + 8];
 	uint32_t count;
 	uint64_t random, now_ns, next;
-	uint64_t at[ADDRESSES];  /* number of the live block, or NONE */
+	uint64_t at[ADDRESSES];   /* number of the live block, or NONE */
 	uint64_t released, place; /* number of the block in a realloc, or NONE; its address */
 	uint64_t stray_count, unrecorded;
 };
@@ -47,11 +48,20 @@ static void put(struct heap *h, struct mt_event e)
 
 static void put_end(struct heap *h, uint8_t type, uint64_t number, uint64_t address)
 {
-	put(h, (struct mt_event){.type = type, .number = number, .address = address,
-		.kind = end_kinds[pick(h, sizeof end_kinds)]});
+	put(h,
+		(struct mt_event){
+			.type = type,
+			.number = number,
+			.address = address,
+			.kind = end_kinds[pick(h, sizeof end_kinds)],
+		});
 	if (type != MT_EVENT_IMPLIED_FREE && !pick(h, 3))
-		put(h, (struct mt_event){.type = MT_EVENT_NOTE, .kind = MT_NOTE_FREE_STACK,
-			.size = h->profile.groups[pick(h, GROUPS)].node});
+		put(h,
+			(struct mt_event){
+				.type = MT_EVENT_NOTE,
+				.kind = MT_NOTE_FREE_STACK,
+				.size = h->profile.groups[pick(h, GROUPS)].node,
+			});
 }
 
 static void put_allocation(struct heap *h, uint32_t i, uint8_t type, uint64_t previous)
@@ -59,8 +69,15 @@ static void put_allocation(struct heap *h, uint32_t i, uint8_t type, uint64_t pr
 	if (h->at[i] != NONE)
 		put_end(h, MT_EVENT_IMPLIED_FREE, h->at[i], 0);
 	h->at[i] = h->next;
-	put(h, (struct mt_event){.type = type, .number = h->next++, .previous = previous, .address = address_of(i),
-		.size = 8 + 8 * pick(h, 4), .group = pick(h, GROUPS)});
+	put(h,
+		(struct mt_event){
+			.type = type,
+			.number = h->next++,
+			.previous = previous,
+			.address = address_of(i),
+			.size = 8 + 8 * pick(h, 4),
+			.group = pick(h, GROUPS),
+		});
 }
 
 static void step(struct heap *h)
@@ -99,19 +116,25 @@ static void begin(struct heap *h, uint64_t seed)
 {
 	*h = (struct heap){.random = seed, .released = NONE};
 	mt_profile_init(&h->profile);
-	mt_profile_add_module(&h->profile, &(struct mt_module){.start = 0x400000, .end = 0x500000,
-		.path = mt_strings_add(&h->profile.strings, "/bin/program")});
+	mt_profile_add_module(&h->profile,
+		&(struct mt_module){
+			.start = 0x400000,
+			.end = 0x500000,
+			.path = mt_strings_add(&h->profile.strings, "/bin/program"),
+		});
 	for (uint32_t i = 0; i < GROUPS; i++) {
-		uint32_t pc = mt_profile_add_pc(&h->profile, &(struct mt_pc){.address = 0x401000 + 16 * i});
+		uint32_t pc = mt_profile_add_pc(&h->profile,
+			&(struct mt_pc){.address = 0x401000 + 16 * i});
 		uint32_t frame = mt_profile_add_node(&h->profile, 0, pc);
 
-		mt_profile_add_group(&h->profile, mt_profile_add_node(&h->profile, frame, group_kinds[i]));
+		mt_profile_add_group(&h->profile,
+			mt_profile_add_node(&h->profile, frame, group_kinds[i]));
 	}
 	for (unsigned i = 0; i < 2; i++)
 		mt_profile_add_thread(&h->profile, &(struct mt_thread){.tid = 100 + i});
 	for (uint32_t i = 0; i < ADDRESSES; i++)
 		h->at[i] = NONE;
-	for (uint32_t end = 20 + pick(h, EVENTS_MAX - 20); h->count < end; )
+	for (uint32_t end = 20 + pick(h, EVENTS_MAX - 20); h->count < end;)
 		step(h);
 	h->unrecorded = pick(h, 2) ? 0 : pick(h, (uint32_t)h->stray_count + 1);
 }
@@ -120,7 +143,8 @@ static void begin(struct heap *h, uint64_t seed)
 
 static bool is_end(const struct mt_event *e)
 {
-	return e->type == MT_EVENT_FREE || e->type == MT_EVENT_RELEASE || e->type == MT_EVENT_IMPLIED_FREE;
+	return e->type == MT_EVENT_FREE || e->type == MT_EVENT_RELEASE
+		|| e->type == MT_EVENT_IMPLIED_FREE;
 }
 
 static const struct mt_event *end_of(const struct heap *h, uint64_t number)
@@ -138,8 +162,11 @@ static const struct mt_event *end_of(const struct heap *h, uint64_t number)
 
 static struct mt_error_call call_of(const struct mt_event *e)
 {
-	struct mt_error_call call = {.time_ns = e->time_ns, .thread = e->thread,
-		.kind = e->type == MT_EVENT_IMPLIED_FREE ? MT_KIND_NONE : e->kind};
+	struct mt_error_call call = {
+		.time_ns = e->time_ns,
+		.thread = e->thread,
+		.kind = e->type == MT_EVENT_IMPLIED_FREE ? MT_KIND_NONE : e->kind,
+	};
 
 	if (e[1].type == MT_EVENT_NOTE)
 		call.node = (uint32_t)e[1].size;
@@ -163,16 +190,23 @@ static void describe(struct mt_error *out, const struct mt_event *block)
 static struct mt_error stray_truth(const struct heap *h, uint32_t at, uint64_t order)
 {
 	const struct mt_event *e = &h->events[at], *block = NULL, *next = NULL;
-	struct mt_error out = {.type = MT_ERROR_UNKNOWN_FREE, .group = MT_NO_GROUP, .count = 1, .address = e->address,
-		.call = call_of(e), .last_ns = e->time_ns};
+	struct mt_error out = {
+		.type = MT_ERROR_UNKNOWN_FREE,
+		.group = MT_NO_GROUP,
+		.count = 1,
+		.address = e->address,
+		.call = call_of(e),
+		.last_ns = e->time_ns,
+	};
 
 	for (uint32_t i = 0; i < at; i++)
 		if (allocates(&h->events[i]) && h->events[i].address == e->address)
 			block = &h->events[i];
-	for (uint32_t i = h->count; i-- > at; )
+	for (uint32_t i = h->count; i-- > at;)
 		if (allocates(&h->events[i]) && h->events[i].address == e->address)
 			next = &h->events[i];
-	const struct mt_event *end = block ? end_of(h, block->number) : NULL, *next_end = next ? end_of(h, next->number) : NULL;
+	const struct mt_event *end = block ? end_of(h, block->number) : NULL;
+	const struct mt_event *next_end = next ? end_of(h, next->number) : NULL;
 
 	if (block) {
 		out.type = MT_ERROR_DOUBLE_FREE;
@@ -204,8 +238,9 @@ static bool is_last_before_next(const struct heap *h, uint32_t at)
 
 static bool same_kind(const struct mt_error *a, const struct mt_error *b)
 {
-	return a->type == b->type && a->doubt == b->doubt && a->group == b->group && a->before.kind == b->before.kind
-		&& a->before.node == b->before.node && a->call.kind == b->call.kind && a->call.node == b->call.node;
+	return a->type == b->type && a->doubt == b->doubt && a->group == b->group
+		&& a->before.kind == b->before.kind && a->before.node == b->before.node
+		&& a->call.kind == b->call.kind && a->call.node == b->call.node;
 }
 
 /* Takes one off what was found; its numbers must be there if it is the first of its kind. */
@@ -216,7 +251,8 @@ static void expect(struct mt_errors *found, const struct mt_error *e, bool *firs
 
 		if (!same_kind(f, e))
 			continue;
-		assert_true(f->count >= e->count && f->bytes >= e->bytes && f->last_ns >= e->last_ns);
+		assert_true(
+			f->count >= e->count && f->bytes >= e->bytes && f->last_ns >= e->last_ns);
 		assert_true(f->call.time_ns <= e->call.time_ns);
 		if (f->call.time_ns == e->call.time_ns) {
 			assert_int_equal(f->address, e->address);
@@ -233,8 +269,8 @@ static void expect(struct mt_errors *found, const struct mt_error *e, bool *firs
 		f->bytes -= e->bytes;
 		return;
 	}
-	fail_msg("an error was not found: type %d, doubt %d, group %u at %llu us", e->type, e->doubt, e->group,
-		(unsigned long long)(e->call.time_ns / 1000));
+	fail_msg("an error was not found: type %d, doubt %d, group %u at %llu us", e->type,
+		e->doubt, e->group, (unsigned long long)(e->call.time_ns / 1000));
 }
 
 static void compare(const struct heap *h, struct mt_errors *found, uint64_t least)
@@ -249,15 +285,24 @@ static void compare(const struct heap *h, struct mt_errors *found, uint64_t leas
 			struct mt_error error = stray_truth(h, i, order++);
 
 			if (error.doubt == MT_ERROR_DOUBT_ORDER && !is_last_before_next(h, i))
-				error.doubt = error.group != MT_NO_GROUP && (!end_of(h, error.number) || end_of(h, error.number) > e)
-					? MT_ERROR_DOUBT_REALLOC : MT_ERROR_DOUBT_NONE;
+				error.doubt = error.group != MT_NO_GROUP
+						&& (!end_of(h, error.number)
+							|| end_of(h, error.number) > e)
+					? MT_ERROR_DOUBT_REALLOC
+					: MT_ERROR_DOUBT_NONE;
 			if (!least || (error.group != MT_NO_GROUP && error.size >= least))
 				expect(found, &error, first);
 			else
 				left_out += error.group == MT_NO_GROUP;
-		} else if (allocates(e) && e->size >= least && (end = end_of(h, e->number)) && end->type != MT_EVENT_IMPLIED_FREE
+		} else if (allocates(e) && e->size >= least && (end = end_of(h, e->number))
+			&& end->type != MT_EVENT_IMPLIED_FREE
 			&& !mt_kinds_agree(group_kinds[e->group], end->kind)) {
-			struct mt_error error = {.type = MT_ERROR_MISMATCH, .count = 1, .call = call_of(end), .last_ns = end->time_ns};
+			struct mt_error error = {
+				.type = MT_ERROR_MISMATCH,
+				.count = 1,
+				.call = call_of(end),
+				.last_ns = end->time_ns,
+			};
 
 			describe(&error, e);
 			expect(found, &error, first);
@@ -322,8 +367,12 @@ static void test_random(void **state)
 		begin(h, seed);
 		write_trace(h, fd);
 		snprintf(path, sizeof path, "/proc/self/fd/%d", copy);
-		struct mt_source source = {.profile = &profile, .symbols = &symbols, .reader = mt_trace_reader_open(path, &err),
-			.workers = 1 + pick(h, 2)};
+		struct mt_source source = {
+			.profile = &profile,
+			.symbols = &symbols,
+			.reader = mt_trace_reader_open(path, &err),
+			.workers = 1 + pick(h, 2),
+		};
 
 		mt_profile_init(&profile);
 		mt_symbols_init(&symbols);
@@ -363,7 +412,8 @@ static void test_kinds(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {cmocka_unit_test(test_kinds), cmocka_unit_test(test_random)};
+	const struct CMUnitTest tests[] = {cmocka_unit_test(test_kinds),
+		cmocka_unit_test(test_random)};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

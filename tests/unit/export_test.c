@@ -24,7 +24,8 @@ static struct text export(const char *kind, const struct fixture *f, enum mt_met
 	return text;
 }
 
-static void holds(const char *kind, const struct fixture *f, enum mt_metric metric, const char *words)
+static void holds(const char *kind, const struct fixture *f, enum mt_metric metric,
+	const char *words)
 {
 	struct text text = export(kind, f, metric);
 
@@ -37,7 +38,12 @@ static void holds(const char *kind, const struct fixture *f, enum mt_metric metr
 static size_t unpacked(const struct text *text)
 {
 	static uint8_t room[1 << 20];
-	z_stream stream = {.next_in = (uint8_t *)text->data, .avail_in = (uInt)text->len, .next_out = room, .avail_out = sizeof room};
+	z_stream stream = {
+		.next_in = (uint8_t *)text->data,
+		.avail_in = (uInt)text->len,
+		.next_out = room,
+		.avail_out = sizeof room,
+	};
 
 	assert_int_equal(inflateInit2(&stream, MAX_WBITS + 16), Z_OK);
 	assert_int_equal(inflate(&stream, Z_FINISH), Z_STREAM_END);
@@ -46,12 +52,15 @@ static size_t unpacked(const struct text *text)
 	return sizeof room - stream.avail_out;
 }
 
-/* Four groups: without any frame, cut, of an address that nobody could name, and an ordinary one. */
+/* Four groups: without any frame, cut, of an address that nobody could name, and an ordinary
+ * one. */
 static void make_odd(struct fixture *f)
 {
 	fixture_init(f);
-	uint32_t module = fixture_module(f, "/lib/m.so", 0x1000), plain = fixture_pc(f, module, "plain", "a.c", 7);
-	uint32_t bare = fixture_bare_pc(f, module, 0x1234), nowhere = fixture_bare_pc(f, MT_NO_MODULE, 0xdead);
+	uint32_t module = fixture_module(f, "/lib/m.so", 0x1000);
+	uint32_t plain = fixture_pc(f, module, "plain", "a.c", 7);
+	uint32_t bare = fixture_bare_pc(f, module, 0x1234);
+	uint32_t nowhere = fixture_bare_pc(f, MT_NO_MODULE, 0xdead);
 
 	fixture_group(f, STACK(0), 1, 5, 1);
 	fixture_group(f, STACK(MT_PC_CUT, plain), 1, 70, 1);
@@ -67,12 +76,15 @@ static void test_odd_stacks(void **state)
 	make_odd(&f);
 	struct text text = export("collapsed", &f, MT_METRIC_LEAKED_SIZE);
 
-	assert_string_equal(text.data, "[no stack] 5\nplain;plain 11000\n?+0xdead;m.so+0x234 900\n[stack cut here];plain 70\n");
+	assert_string_equal(text.data,
+		"[no stack] 5\nplain;plain 11000\n"
+		"?+0xdead;m.so+0x234 900\n[stack cut here];plain 70\n");
 	free(text.data);
 	holds("flamegraph", &f, MT_METRIC_LEAKED_SIZE, "data-w=\"11975\"");
 	holds("flamegraph", &f, MT_METRIC_LEAKED_SIZE, "<title>m.so+0x234\n");
 	holds("flamegraph", &f, MT_METRIC_ALLOCATED_COUNT, "data-w=\"5\"");
-	holds("speedscope", &f, MT_METRIC_LEAKED_SIZE, "\"samples\":[[0],[1,1],[2,3],[4,1]],\"weights\":[5,11000,900,70]");
+	holds("speedscope", &f, MT_METRIC_LEAKED_SIZE,
+		"\"samples\":[[0],[1,1],[2,3],[4,1]],\"weights\":[5,11000,900,70]");
 	holds("dhat", &f, MT_METRIC_LEAKED_SIZE, "\"0x1234: m.so+0x234 (in /lib/m.so)\"");
 	holds("dhat", &f, MT_METRIC_LEAKED_SIZE, "\"eb\":5,\"ebk\":1,\"fs\":[1]");
 	text = export("pprof", &f, MT_METRIC_LEAKED_SIZE);
@@ -89,17 +101,20 @@ static void test_deep(void **state)
 	(void)state;
 	fixture_init(&f);
 	uint32_t module = fixture_module(&f, "m", 0), node = 0;
-	uint32_t even = fixture_pc(&f, module, "even", "a.c", 1), odd = fixture_pc(&f, module, "odd", "a.c", 2);
+	uint32_t even = fixture_pc(&f, module, "even", "a.c", 1);
+	uint32_t odd = fixture_pc(&f, module, "odd", "a.c", 2);
 
 	for (size_t i = 0; i < 20000; i++)
 		node = mt_profile_add_node(&f.profile, node, i % 2 ? odd : even);
-	uint32_t id = mt_profile_add_group(&f.profile, mt_profile_add_node(&f.profile, node, MT_KIND_NEW));
+	uint32_t id = mt_profile_add_group(&f.profile,
+		mt_profile_add_node(&f.profile, node, MT_KIND_NEW));
 
 	f.profile.groups[id].allocated_count = 3;
 	for (int i = 0; mt_export_kind_at(i); i++) {
 		if (!strcmp(mt_export_kind_at(i)->name, "heaptrack"))
 			continue; /* a history is all that it holds, and here is none */
-		struct text text = export(mt_export_kind_at(i)->name, &f, MT_METRIC_ALLOCATED_COUNT);
+		struct text text =
+			export(mt_export_kind_at(i)->name, &f, MT_METRIC_ALLOCATED_COUNT);
 
 		assert_true(text.len > 20);
 		free(text.data);
@@ -115,7 +130,8 @@ static void test_extremes(void **state)
 
 	(void)state;
 	fixture_init(&f);
-	holds("flamegraph", &f, MT_METRIC_LEAKED_SIZE, "nothing to show: the sum of leaked_size is 0");
+	holds("flamegraph", &f, MT_METRIC_LEAKED_SIZE,
+		"nothing to show: the sum of leaked_size is 0");
 	holds("speedscope", &f, MT_METRIC_LEAKED_SIZE, "\"samples\":[],\"weights\":[]");
 	holds("dhat", &f, MT_METRIC_LEAKED_SIZE, "\"pps\":[],\"ftbl\":[\"[root]\"]");
 	struct text text = export("pprof", &f, MT_METRIC_LEAKED_SIZE);
@@ -126,7 +142,8 @@ static void test_extremes(void **state)
 
 	fixture_group(&f, STACK(fixture_pc(&f, module, "a", "a.c", 1)), 1, 1ull << 62, 1);
 	fixture_group(&f, STACK(fixture_pc(&f, module, "b", "a.c", 1)), 1, (1ull << 62) - 1, 1);
-	holds("collapsed", &f, MT_METRIC_LEAKED_SIZE, "a 4611686018427387904\nb 4611686018427387903\n");
+	holds("collapsed", &f, MT_METRIC_LEAKED_SIZE,
+		"a 4611686018427387904\nb 4611686018427387903\n");
 	holds("flamegraph", &f, MT_METRIC_LEAKED_SIZE, "data-w=\"9223372036854775807\"");
 	fixture_free(&f);
 }
@@ -148,7 +165,8 @@ static void test_xml(void **state)
 	xml_is("a<b>&\"'", "a&lt;b&gt;&amp;&quot;&apos;");
 	xml_is("\x01\t\n\x1b[2J\x7f\xc2\x9b", "????[2J??");
 	xml_is("\xc3\xa9 \xf0\x9f\x90\x9f", "\xc3\xa9 \xf0\x9f\x90\x9f");
-	xml_is("\xff\xc3(\xef\xbf\xbe|\xef\xbf\xbf|\xef\xbf\xbd", "\xef\xbf\xbd\xef\xbf\xbd(\xef\xbf\xbd|\xef\xbf\xbd|\xef\xbf\xbd");
+	xml_is("\xff\xc3(\xef\xbf\xbe|\xef\xbf\xbf|\xef\xbf\xbd",
+		"\xef\xbf\xbd\xef\xbf\xbd(\xef\xbf\xbd|\xef\xbf\xbd|\xef\xbf\xbd");
 }
 
 int main(void)

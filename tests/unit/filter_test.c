@@ -1,5 +1,5 @@
-/* The filter's fields: values of every kind, the prompt's language with its errors, completion, and the verdicts per group
- * and per allocation against answers by hand. */
+/* The filter's fields: values of every kind, the prompt's language with its errors, completion, and
+ * the verdicts per group and per allocation against answers by hand. */
 #include "tests/unit/query_fixture.h"
 
 #include "core/query/filter_match.h"
@@ -57,7 +57,8 @@ static void test_text(void **state)
 	becomes("address>=0x7f00 address<=0xffff", "address>=0x7f00 address<=0xffff");
 	becomes("group_leaked_allocations>50%", "group_leaked_allocations>50%");
 	becomes("group-interval>=20% backtrace_depth<5", "backtrace_depth<5 group_interval>=20%");
-	becomes("mmapped:yes arena:thread temporary_threshold:3", "mmapped:yes arena:thread temporary_threshold:3");
+	becomes("mmapped:yes arena:thread temporary_threshold:3",
+		"mmapped:yes arena:thread temporary_threshold:3");
 	/* what looks like it but is a regex */
 	becomes("'size>=1k'", "function:size>=1k");
 	becomes("vector<size>", "vector<size>");
@@ -111,7 +112,8 @@ static void test_errors(void **state)
 	rejects("size>=1 size>2", "character 9", "once");
 	rejects("thread:", "character 1", "a thread's name or id");
 	/* contradictions */
-	rejects("size>=2k size<=1k", "size_min 2k and size_max 1k", "size_min to be at most size_max");
+	rejects("size>=2k size<=1k", "size_min 2k and size_max 1k",
+		"size_min to be at most size_max");
 	rejects("size>1 size<2", "leave nothing", "at most");
 	rejects("from:3s to:1000ms", "from 3s and to 1000ms", "from to be at most to");
 	rejects("from:30% to:20%", "from 30%", "at most");
@@ -143,11 +145,16 @@ static void test_text_property(void **state)
 
 		for (int i = 0; i < MT_FILTER_COUNT; i++) {
 			const struct mt_filter_info *info = mt_filter_info((enum mt_filter_field)i);
-			const char *value = info->choices ? (info->choices[0] == 'a' ? "only_leaked" : info->choices[0] == 'y' ? "no" : "main")
-							  : values[info->kind][rand_r(&seed) % 3];
+			const char *value = info->choices
+				? (info->choices[0] == 'a'                ? "only_leaked"
+						: info->choices[0] == 'y' ? "no"
+									  : "main")
+				: values[info->kind][rand_r(&seed) % 3];
 
 			if (rand_r(&seed) % 8 == 0)
-				assert_int_equal(0, mt_filter_set(filter, (enum mt_filter_field)i, value, &err));
+				assert_int_equal(0,
+					mt_filter_set(filter, (enum mt_filter_field)i, value,
+						&err));
 		}
 		if (mt_filter_check(filter, NULL) >= 0) {
 			char *text = mt_filter_text(filter);
@@ -155,10 +162,13 @@ static void test_text_property(void **state)
 			if (mt_filter_parse(again, text, &err) < 0)
 				fail_msg("'%s': %s", text, err.text);
 			for (int i = 0; i < MT_FILTER_COUNT; i++) {
-				const char *a = mt_filter_get(filter, (enum mt_filter_field)i), *b = mt_filter_get(again, (enum mt_filter_field)i);
+				const char *a = mt_filter_get(filter, (enum mt_filter_field)i);
+				const char *b = mt_filter_get(again, (enum mt_filter_field)i);
 
 				if (!a != !b || (a && strcmp(a, b) != 0))
-					fail_msg("%s in '%s': %s, %s", mt_filter_info((enum mt_filter_field)i)->name, text, a ? a : "-", b ? b : "-");
+					fail_msg("%s in '%s': %s, %s",
+						mt_filter_info((enum mt_filter_field)i)->name, text,
+						a ? a : "-", b ? b : "-");
 			}
 			free(text);
 		}
@@ -167,12 +177,13 @@ static void test_text_property(void **state)
 	}
 }
 
-/* Whatever is typed: it is refused, or what it became is written as something that is read as the same. At each cursor a
- * completion takes the place of a part of the text. */
+/* Whatever is typed: it is refused, or what it became is written as something that is read as the
+ * same. At each cursor a completion takes the place of a part of the text. */
 static void test_any_text(void **state)
 {
-	static const char *const pieces[] = {"size", "lifetime", "from", "function", "thread", "x", ">=", "<", ":", "=", "..", "1k",
-		"20%", "'", "\"", " ", "!", "-", "_min", "only_leaked", "10ms", "(", "\\", "\xc3\xa9", "alive_at", "peak"};
+	static const char *const pieces[] = {"size", "lifetime", "from", "function", "thread", "x",
+		">=", "<", ":", "=", "..", "1k", "20%", "'", "\"", " ", "!", "-", "_min",
+		"only_leaked", "10ms", "(", "\\", "\xc3\xa9", "alive_at", "peak"};
 	unsigned seed = 7;
 
 	(void)state;
@@ -183,8 +194,10 @@ static void test_any_text(void **state)
 		char text[200] = "";
 
 		for (int i = rand_r(&seed) % 9; i >= 0; i--)
-			strcat(text, pieces[(size_t)rand_r(&seed) % (sizeof pieces / sizeof *pieces)]);
-		mt_filter_complete(text, (uint32_t)((size_t)rand_r(&seed) % (strlen(text) + 1)), NULL, &c);
+			strcat(text,
+				pieces[(size_t)rand_r(&seed) % (sizeof pieces / sizeof *pieces)]);
+		mt_filter_complete(text, (uint32_t)((size_t)rand_r(&seed) % (strlen(text) + 1)),
+			NULL, &c);
 		assert_true(c.from <= c.to && c.to <= strlen(text));
 		if (mt_filter_parse(filter, text, &err) >= 0) {
 			char *one = mt_filter_text(filter);
@@ -225,7 +238,9 @@ static void test_needs(void **state)
 
 	(void)state;
 	needs("", 0);
-	needs("main -x source:y backtrace_depth>3 group_interval>1s group_allocations>2 group_leaked_allocations>50%", 0);
+	needs("main -x source:y backtrace_depth>3 group_interval>1s group_allocations>2 "
+	      "group_leaked_allocations>50%",
+		0);
 	needs("lifetime:all", 0);
 	needs("lifetime:only_whole_group_leaked", 0);
 	needs("size>1", events);
@@ -244,16 +259,19 @@ static void test_needs(void **state)
 
 /* ---- groups ---- */
 
-/* A run of 100 s. Group a: 4 allocations from 10 s to 30 s, 1 leaked, depth 1. b: 10 from 20 s to 20 s, all leaked, depth 3
- * (one frame inlined). c: 100 from 0 to 100 s, none leaked, depth 2. d: 1 at 50 s, leaked, depth 0. */
+/* A run of 100 s. Group a: 4 allocations from 10 s to 30 s, 1 leaked, depth 1. b: 10 from 20 s to
+ * 20 s, all leaked, depth 3 (one frame inlined). c: 100 from 0 to 100 s, none leaked, depth 2. d: 1
+ * at 50 s, leaked, depth 0. */
 struct run {
 	struct fixture f;
 	uint32_t a, b, c, d;
 };
 
-static uint32_t add(struct run *r, uint32_t node, uint64_t count, uint64_t leaked, uint64_t first_s, uint64_t last_s)
+static uint32_t add(struct run *r, uint32_t node, uint64_t count, uint64_t leaked, uint64_t first_s,
+	uint64_t last_s)
 {
-	uint32_t group = mt_profile_add_group(&r->f.profile, mt_profile_add_node(&r->f.profile, node, MT_KIND_MALLOC));
+	uint32_t group = mt_profile_add_group(&r->f.profile,
+		mt_profile_add_node(&r->f.profile, node, MT_KIND_MALLOC));
 	struct mt_group *g = &r->f.profile.groups[group];
 
 	g->allocated_count = count;
@@ -268,7 +286,8 @@ static void run_init(struct run *r)
 	fixture_init(&r->f);
 	r->f.profile.info.wall_ns = 100 * SECOND;
 	uint32_t module = fixture_module(&r->f, "/bin/prog", 0);
-	uint32_t main_pc = fixture_pc(&r->f, module, "main", "m.c", 1), two = fixture_bare_pc(&r->f, module, 0x50);
+	uint32_t main_pc = fixture_pc(&r->f, module, "main", "m.c", 1);
+	uint32_t two = fixture_bare_pc(&r->f, module, 0x50);
 
 	fixture_frame(&r->f, two, "inner", "t.c", 1, true);
 	fixture_frame(&r->f, two, "outer", "t.c", 2, false);
@@ -290,8 +309,8 @@ static void groups_are(struct run *r, const char *text, const char *expected)
 	int count = 0;
 	struct mt_err err = {0};
 
-	if (mt_filter_parse(filter, text, &err) < 0 ||
-		mt_filter_match(filter, &r->f.profile, &r->f.symbols, matches, &err) < 0)
+	if (mt_filter_parse(filter, text, &err) < 0
+		|| mt_filter_match(filter, &r->f.profile, &r->f.symbols, matches, &err) < 0)
 		fail_msg("'%s': %s", text, err.text);
 	for (uint32_t i = 0; i < 4; i++)
 		if (matches[i])
@@ -364,12 +383,13 @@ static void test_groups_contradiction(void **state)
 
 /* ---- allocations ---- */
 
-/* A run of 100 s with two threads, "main" (7) and "worker" (8), and the markers "warm" and "hot"; program from 0x1000 to
- * 0x2000, a library at 0x100000. */
+/* A run of 100 s with two threads, "main" (7) and "worker" (8), and the markers "warm" and "hot";
+ * program from 0x1000 to 0x2000, a library at 0x100000. */
 static void heap_init(struct run *r)
 {
 	struct mt_profile *p = &r->f.profile;
-	struct mt_module program = {.start = 0x1000, .end = 0x2000}, library = {.start = 0x100000, .end = 0x110000};
+	struct mt_module program = {.start = 0x1000, .end = 0x2000};
+	struct mt_module library = {.start = 0x100000, .end = 0x110000};
 
 	fixture_init(&r->f);
 	program.path = mt_strings_add(&p->strings, "/bin/prog");
@@ -380,35 +400,102 @@ static void heap_init(struct run *r)
 	mt_profile_add_module(p, &program);
 	mt_profile_add_thread(p, &(struct mt_thread){7, mt_strings_add(&p->strings, "main")});
 	mt_profile_add_thread(p, &(struct mt_thread){8, mt_strings_add(&p->strings, "worker")});
-	mt_profile_add_log(p, &(struct mt_log_entry){.type = MT_LOG_MARKER, .text = mt_strings_add(&p->strings, "warm")});
-	mt_profile_add_log(p, &(struct mt_log_entry){.type = MT_LOG_MARKER, .text = mt_strings_add(&p->strings, "hot")});
+	mt_profile_add_log(p,
+		&(struct mt_log_entry){.type = MT_LOG_MARKER,
+			.text = mt_strings_add(&p->strings, "warm")});
+	mt_profile_add_log(p,
+		&(struct mt_log_entry){.type = MT_LOG_MARKER,
+			.text = mt_strings_add(&p->strings, "hot")});
 	MT_GROW(p->arguments, p->argument_count, p->argument_capacity);
 	p->arguments[p->argument_count++] = mt_strings_add(&p->strings, "./prog");
 }
 
-/* a: 64 bytes in the main heap at 10 s, freed at 20 s, at once. b: 1024 at 20 s in a thread's heap, freed at 80 s after three
- * more, first of the chain b, c. c: 4096, what realloc made of it at 80 s, live. d: mapped, 200000 at 50 s, live. e: of a
- * pool, 64 at 100 s, live. */
+/* a: 64 bytes in the main heap at 10 s, freed at 20 s, at once. b: 1024 at 20 s in a thread's heap,
+ * freed at 80 s after three more, first of the chain b, c. c: 4096, what realloc made of it at 80
+ * s, live. d: mapped, 200000 at 50 s, live. e: of a pool, 64 at 100 s, live. */
 static void allocations_are(struct run *r, const char *text, const char *expected)
 {
 	const uint64_t pool = MT_POINTER_POOL;
-	uint32_t warm = mt_strings_add(&r->f.profile.strings, "warm"), hot = mt_strings_add(&r->f.profile.strings, "hot");
+	uint32_t warm = mt_strings_add(&r->f.profile.strings, "warm");
+	uint32_t hot = mt_strings_add(&r->f.profile.strings, "hot");
 	struct mt_allocation all[] = {
-		{.address = 0x2010, .size = 64, .usable = 72, .time_ns = 10 * SECOND, .end_ns = 20 * SECOND, .thread = 0, .between = 0,
-			.position = 1, .chain_length = 1, .first_size = 64, .last_size = 64, .chain_start_ns = 10 * SECOND,
-			.chain_end_ns = 20 * SECOND},
-		{.address = 0x90010, .size = 1024, .usable = 1032, .time_ns = 20 * SECOND, .end_ns = 80 * SECOND, .thread = 1,
-			.between = 3, .marker = warm, .position = 1, .chain_length = 2, .first_size = 1024, .last_size = 4096,
-			.chain_start_ns = 20 * SECOND, .chain_end_ns = MT_LIVE},
-		{.address = 0x94010, .size = 4096, .usable = 4104, .time_ns = 80 * SECOND, .end_ns = MT_LIVE, .thread = 1, .between = 9,
-			.marker = hot, .position = 2, .chain_length = 2, .first_size = 1024, .last_size = 4096,
-			.chain_start_ns = 20 * SECOND, .chain_end_ns = MT_LIVE},
-		{.address = 0x50010, .size = 200000, .usable = 200688, .time_ns = 50 * SECOND, .end_ns = MT_LIVE, .thread = 0,
-			.marker = warm, .position = 1, .chain_length = 1, .first_size = 200000, .last_size = 200000,
-			.chain_start_ns = 50 * SECOND, .chain_end_ns = MT_LIVE},
-		{.address = pool | 0x3000, .size = 64, .usable = 64, .time_ns = 100 * SECOND, .end_ns = MT_LIVE, .thread = 0, .marker = hot,
-			.position = 1, .chain_length = 1, .first_size = 64, .last_size = 64, .chain_start_ns = 100 * SECOND,
-			.chain_end_ns = MT_LIVE},
+		{
+			.address = 0x2010,
+			.size = 64,
+			.usable = 72,
+			.time_ns = 10 * SECOND,
+			.end_ns = 20 * SECOND,
+			.thread = 0,
+			.between = 0,
+			.position = 1,
+			.chain_length = 1,
+			.first_size = 64,
+			.last_size = 64,
+			.chain_start_ns = 10 * SECOND,
+			.chain_end_ns = 20 * SECOND,
+		},
+		{
+			.address = 0x90010,
+			.size = 1024,
+			.usable = 1032,
+			.time_ns = 20 * SECOND,
+			.end_ns = 80 * SECOND,
+			.thread = 1,
+			.between = 3,
+			.marker = warm,
+			.position = 1,
+			.chain_length = 2,
+			.first_size = 1024,
+			.last_size = 4096,
+			.chain_start_ns = 20 * SECOND,
+			.chain_end_ns = MT_LIVE,
+		},
+		{
+			.address = 0x94010,
+			.size = 4096,
+			.usable = 4104,
+			.time_ns = 80 * SECOND,
+			.end_ns = MT_LIVE,
+			.thread = 1,
+			.between = 9,
+			.marker = hot,
+			.position = 2,
+			.chain_length = 2,
+			.first_size = 1024,
+			.last_size = 4096,
+			.chain_start_ns = 20 * SECOND,
+			.chain_end_ns = MT_LIVE,
+		},
+		{
+			.address = 0x50010,
+			.size = 200000,
+			.usable = 200688,
+			.time_ns = 50 * SECOND,
+			.end_ns = MT_LIVE,
+			.thread = 0,
+			.marker = warm,
+			.position = 1,
+			.chain_length = 1,
+			.first_size = 200000,
+			.last_size = 200000,
+			.chain_start_ns = 50 * SECOND,
+			.chain_end_ns = MT_LIVE,
+		},
+		{
+			.address = pool | 0x3000,
+			.size = 64,
+			.usable = 64,
+			.time_ns = 100 * SECOND,
+			.end_ns = MT_LIVE,
+			.thread = 0,
+			.marker = hot,
+			.position = 1,
+			.chain_length = 1,
+			.first_size = 64,
+			.last_size = 64,
+			.chain_start_ns = 100 * SECOND,
+			.chain_end_ns = MT_LIVE,
+		},
 	};
 	struct mt_filter *filter = mt_filter_new();
 	struct mt_filter_bounds bounds = {0};
@@ -416,10 +503,12 @@ static void allocations_are(struct run *r, const char *text, const char *expecte
 	char found[6] = "";
 	int count = 0;
 
-	if (mt_filter_parse(filter, text, &err) < 0 || mt_filter_compile(&bounds, filter, &r->f.profile, &err) < 0)
+	if (mt_filter_parse(filter, text, &err) < 0
+		|| mt_filter_compile(&bounds, filter, &r->f.profile, &err) < 0)
 		fail_msg("'%s': %s", text, err.text);
 	for (int i = 0; i < 5; i++)
-		if (mt_filter_allocation_matches(&bounds, &all[i]) && mt_filter_end_matches(&bounds, &all[i]))
+		if (mt_filter_allocation_matches(&bounds, &all[i])
+			&& mt_filter_end_matches(&bounds, &all[i]))
 			found[count++] = (char)('a' + i);
 	if (strcmp(found, expected) != 0)
 		fail_msg("'%s' matches %s, not %s", text, found, expected);
@@ -511,7 +600,8 @@ static void test_cannot(void **state)
 
 	(void)state;
 	heap_init(&r);
-	cannot(&r, "thread:wroker", "no thread 'wroker' in this recording; expected one of it, as 'worker'");
+	cannot(&r, "thread:wroker",
+		"no thread 'wroker' in this recording; expected one of it, as 'worker'");
 	cannot(&r, "marker:hat", "as 'hot'");
 	r.f.profile.info.usable_rule = MT_USABLE_NONE;
 	cannot(&r, "mmapped:yes", "glibc's malloc alone");
@@ -529,14 +619,17 @@ static void completes(struct run *r, const char *text, uint32_t from, const char
 	struct mt_filter_candidates c = {0};
 	char found[2000] = "";
 
-	mt_filter_complete(typed, (uint32_t)(bar ? (size_t)(bar - text) : strlen(text)), &r->f.profile, &c);
+	mt_filter_complete(typed, (uint32_t)(bar ? (size_t)(bar - text) : strlen(text)),
+		&r->f.profile, &c);
 	for (uint32_t i = 0; i < c.count; i++)
-		snprintf(found + strlen(found), sizeof found - strlen(found), "%s%s", i ? "|" : "", c.items[i].text);
+		snprintf(found + strlen(found), sizeof found - strlen(found), "%s%s", i ? "|" : "",
+			c.items[i].text);
 	if (c.expected)
 		snprintf(found, sizeof found, "(%s)", c.expected);
 	bool more = strlen(expected) > 3 && !strcmp(expected + strlen(expected) - 3, "...");
 
-	if (more ? strncmp(found, expected, strlen(expected) - 3) != 0 : strcmp(found, expected) != 0)
+	if (more ? strncmp(found, expected, strlen(expected) - 3) != 0
+		 : strcmp(found, expected) != 0)
 		fail_msg("'%s' completes to %s, not %s", text, found, expected);
 	if (c.from != from)
 		fail_msg("'%s' completes from %u, not %u", text, c.from, from);
@@ -550,7 +643,8 @@ static void test_complete(void **state)
 
 	(void)state;
 	heap_init(&r);
-	completes(&r, "", 0, "function:|source:|module:|from:|to:|lifetime:|size>=|size<=|lifetime>=...");
+	completes(&r, "", 0,
+		"function:|source:|module:|from:|to:|lifetime:|size>=|size<=|lifetime>=...");
 	completes(&r, "si", 0, "size>=|size<=");
 	completes(&r, "parse si", 6, "size>=|size<=");
 	completes(&r, "si| parse", 0, "size>=|size<=");
@@ -560,7 +654,8 @@ static void test_complete(void **state)
 	completes(&r, "-so", 1, "");
 	completes(&r, "xyz", 0, "");
 	completes(&r, "lifetime:only_s", 9, "only_short_lived ");
-	completes(&r, "lifetime:only_|x", 9, "only_leaked |only_not_deallocated_in_current_range ...");
+	completes(&r, "lifetime:only_|x", 9,
+		"only_leaked |only_not_deallocated_in_current_range ...");
 	completes(&r, "arena:", 6, "main |thread ");
 	completes(&r, "mmapped=y", 8, "yes ");
 	completes(&r, "thread:w", 7, "worker ");
@@ -571,7 +666,8 @@ static void test_complete(void **state)
 	completes(&r, "size>=", 6, "(a size such as 4096, 64k or 1.5M)");
 	completes(&r, "lifetime>=", 10, "(a duration such as 500ms, 1.5s, 2m or 1h)");
 	completes(&r, "alive_at:p", 9, "peak ");
-	completes(&r, "alive_at:", 9, "(a time such as 500ms, 1.5s or 2m, 20% of the run, or peak)");
+	completes(&r, "alive_at:", 9,
+		"(a time such as 500ms, 1.5s or 2m, 20% of the run, or peak)");
 	completes(&r, "function:x", 9, "(a regular expression)");
 	completes(&r, "std::vec", 0, "");
 	fixture_free(&r.f);

@@ -1,4 +1,5 @@
-/* Icicles: bars without gaps, within their callers, that add up; over trees by hand and by chance. */
+/* Icicles: bars without gaps, within their callers, that add up; over trees by hand and by
+ * chance. */
 #include "core/query/icicle.h"
 #include "query_fixture.h"
 
@@ -13,7 +14,8 @@ struct scene {
 
 static void scene_open(struct scene *s, bool inverted, enum mt_metric sort)
 {
-	assert_int_equal(0, mt_select(&s->selection, &s->f.profile, &s->f.symbols, NULL, sort, false, NULL));
+	assert_int_equal(0,
+		mt_select(&s->selection, &s->f.profile, &s->f.symbols, NULL, sort, false, NULL));
 	s->tree = mt_tree_new(&s->f.profile, &s->f.symbols, &s->selection, inverted, sort);
 	s->icicle = (struct mt_icicle){0};
 }
@@ -27,7 +29,8 @@ static void scene_close(struct scene *s)
 
 static void lay_out(struct scene *s, uint32_t columns, uint32_t rows)
 {
-	mt_icicle_begin(&s->icicle, &s->f.profile, s->tree, mt_tree_root(s->tree), MT_ICICLE_ROOT, 0, columns);
+	mt_icicle_begin(&s->icicle, &s->f.profile, s->tree, mt_tree_root(s->tree), MT_ICICLE_ROOT,
+		0, columns);
 	mt_icicle_extend(&s->icicle, &s->f.profile, s->tree, rows);
 }
 
@@ -49,7 +52,9 @@ static const char *picture(struct scene *s, char out[4096])
 
 			if (i != MT_NO_CELL)
 				mt_tree_label(s->tree, s->icicle.cells[i].node, &frame);
-			out[at++] = i == MT_NO_CELL ? ' ' : s->icicle.cells[i].merged ? '.' : *frame.function;
+			out[at++] = i == MT_NO_CELL         ? ' '
+				: s->icicle.cells[i].merged ? '.'
+							    : *frame.function;
 		}
 		out[at++] = '\n';
 	}
@@ -105,7 +110,8 @@ static void test_small(void **state)
 	scene_open(&s, false, MT_METRIC_LEAKED_SIZE);
 	uint32_t root = mt_tree_root(s.tree), main_node = first_callee(&s, root);
 	uint32_t a = first_callee(&s, main_node);
-	uint64_t main_key = mt_icicle_key(s.tree, MT_ICICLE_ROOT, main_node), a_key = mt_icicle_key(s.tree, main_key, a);
+	uint64_t main_key = mt_icicle_key(s.tree, MT_ICICLE_ROOT, main_node);
+	uint64_t a_key = mt_icicle_key(s.tree, main_key, a);
 
 	assert_int_equal(main_node, mt_icicle_callee(s.tree, root, MT_ICICLE_ROOT, main_key));
 	assert_int_equal(a, mt_icicle_callee(s.tree, main_node, main_key, a_key));
@@ -115,7 +121,8 @@ static void test_small(void **state)
 	assert_string_equal(picture(&s, text), "aaaaaaaa\ngggggggg\n");
 	assert_int_equal(0, mt_icicle_find(&s.icicle, a_key));
 	assert_int_equal(MT_NO_CELL, mt_icicle_find(&s.icicle, main_key));
-	/* main without its two largest: what was too narrow has all columns, and main itself none. */
+	/* main without its two largest: what was too narrow has all columns, and main itself
+	 * none. */
 	mt_icicle_begin(&s.icicle, &s.f.profile, s.tree, main_node, main_key, 2, 16);
 	mt_icicle_extend(&s.icicle, &s.f.profile, s.tree, 10);
 	assert_string_equal(picture(&s, text), "mmmmmmmmmmmmmmmm\nccccddddeeeeffff\n");
@@ -168,7 +175,8 @@ static void test_matches(void **state)
 	mt_icicle_match(&found, &s.f.profile, &s.f.symbols, s.tree, main_node, 0, pattern);
 	assert_int_equal(2, found.groups);
 	assert_int_equal(210, found.value); /* g below a counts once */
-	mt_icicle_match(&found, &s.f.profile, &s.f.symbols, s.tree, first_callee(&s, main_node), 0, pattern);
+	mt_icicle_match(&found, &s.f.profile, &s.f.symbols, s.tree, first_callee(&s, main_node), 0,
+		pattern);
 	assert_int_equal(1, found.groups);
 	assert_int_equal(200, found.value);
 	mt_icicle_match(&found, &s.f.profile, &s.f.symbols, s.tree, main_node, 2, pattern);
@@ -176,7 +184,8 @@ static void test_matches(void **state)
 	assert_int_equal(10, found.value);
 	scene_close(&s);
 	scene_open(&s, true, MT_METRIC_LEAKED_SIZE);
-	mt_icicle_match(&found, &s.f.profile, &s.f.symbols, s.tree, mt_tree_root(s.tree), 0, pattern);
+	mt_icicle_match(&found, &s.f.profile, &s.f.symbols, s.tree, mt_tree_root(s.tree), 0,
+		pattern);
 	assert_int_equal(2, found.groups);
 	assert_int_equal(210, found.value);
 	scene_close(&s);
@@ -210,7 +219,8 @@ static void random_fixture(struct fixture *f, unsigned *seed)
 		for (unsigned i = 0; i < depth; i++)
 			stack[i] = pc[next_random(seed) % (i < 3 ? 4 : 12)];
 		stack[depth] = 0;
-		fixture_group(f, stack, 1 + next_random(seed) % 50, next_random(seed) % 3 ? 1u << scale : 0, next_random(seed) % 2);
+		fixture_group(f, stack, 1 + next_random(seed) % 50,
+			next_random(seed) % 3 ? 1u << scale : 0, next_random(seed) % 2);
 	}
 }
 
@@ -223,8 +233,9 @@ static void check_callees(struct scene *s, uint32_t cell, uint32_t first, uint32
 
 	mt_tree_expand(s->tree, node);
 	for (uint32_t child = mt_tree_get(s->tree, node)->first_child; child != MT_NO_NODE;
-			child = mt_tree_get(s->tree, child)->next_sibling) {
-		uint64_t each = mt_metric_value(&s->f.profile, &mt_tree_get(s->tree, child)->total, s->icicle.metric);
+		child = mt_tree_get(s->tree, child)->next_sibling) {
+		uint64_t each = mt_metric_value(&s->f.profile, &mt_tree_get(s->tree, child)->total,
+			s->icicle.metric);
 
 		in_tree += each != 0;
 		value += each;
@@ -233,7 +244,8 @@ static void check_callees(struct scene *s, uint32_t cell, uint32_t first, uint32
 		assert_true(cells[i].columns > 0);
 		assert_true(cells[i].column >= above->column);
 		assert_true(cells[i].column + cells[i].columns <= above->column + above->columns);
-		assert_int_equal(cells[i].column, i > first ? cells[i - 1].column + cells[i - 1].columns : cells[i].column);
+		assert_int_equal(cells[i].column,
+			i > first ? cells[i - 1].column + cells[i - 1].columns : cells[i].column);
 		assert_true(cells[i].merged != 1);
 		in_cells += cells[i].value;
 		count += cells[i].merged ? cells[i].merged : 1;
@@ -247,7 +259,8 @@ static void check_callees(struct scene *s, uint32_t cell, uint32_t first, uint32
 	assert_true((value - in_cells) * s->icicle.columns <= s->icicle.total);
 	if (in_cells == value) {
 		uint32_t behind = cells[end - 1].column + cells[end - 1].columns;
-		double exact = (double)(above->from + value) * s->icicle.columns / (double)s->icicle.total;
+		double exact =
+			(double)(above->from + value) * s->icicle.columns / (double)s->icicle.total;
 
 		assert_int_equal(in_tree, count);
 		assert_true(behind >= exact - 0.51 && behind <= exact + 0.51);
@@ -264,14 +277,18 @@ static void check_rows(struct scene *s)
 		assert_true(icicle->rows[row] < icicle->rows[row + 1]);
 		for (uint32_t i = icicle->rows[row]; i < icicle->rows[row + 1]; i++) {
 			assert_int_equal(row, icicle->cells[i].row);
-			assert_true(icicle->cells[i].column >= used); /* no overlap, left to right */
+			/* no overlap, left to right */
+			assert_true(icicle->cells[i].column >= used);
 			used = icicle->cells[i].column + icicle->cells[i].columns;
 			assert_int_equal(i, mt_icicle_at(icicle, row, used - 1));
 			assert_int_equal(i, mt_icicle_find(icicle, icicle->cells[i].key));
 		}
 		assert_true(used <= icicle->columns);
-		for (uint32_t i = icicle->rows[row], next; row && i < icicle->rows[row + 1]; i = next) {
-			for (next = i; next < icicle->rows[row + 1] && icicle->cells[next].above == icicle->cells[i].above; next++)
+		for (uint32_t i = icicle->rows[row], next; row && i < icicle->rows[row + 1];
+			i = next) {
+			for (next = i; next < icicle->rows[row + 1]
+				&& icicle->cells[next].above == icicle->cells[i].above;
+				next++)
 				;
 			check_callees(s, icicle->cells[i].above, i, next);
 		}
@@ -302,7 +319,9 @@ static void check_matches(struct scene *s, bool inverted, uint32_t node)
 			const char *function = b.frames[inverted ? j : b.count - 1 - j].function;
 
 			passes = j >= depth || !strcmp(function, path[j].function);
-			matches = matches || (j + 1 >= depth && (!strcmp(function, "f2") || !strcmp(function, "f7")));
+			matches = matches
+				|| (j + 1 >= depth
+					&& (!strcmp(function, "f2") || !strcmp(function, "f7")));
 		}
 		groups += passes && matches;
 		value += passes && matches ? bytes : 0;
@@ -328,7 +347,8 @@ static void test_matches_property(void **state)
 			scene_open(&s, inverted, MT_METRIC_LEAKED_SIZE);
 			mt_tree_expand_all(s.tree);
 			for (int i = 0; i < 20; i++)
-				check_matches(&s, inverted, next_random(&seed) % mt_tree_count(s.tree));
+				check_matches(&s, inverted,
+					next_random(&seed) % mt_tree_count(s.tree));
 			scene_close(&s);
 		}
 		fixture_free(&s.f);
@@ -337,8 +357,8 @@ static void test_matches_property(void **state)
 
 static void test_property(void **state)
 {
-	static const enum mt_metric metrics[] = {MT_METRIC_LEAKED_SIZE, MT_METRIC_SIZE, MT_METRIC_ALLOCATED_COUNT,
-		MT_METRIC_MAX_SIZE};
+	static const enum mt_metric metrics[] = {MT_METRIC_LEAKED_SIZE, MT_METRIC_SIZE,
+		MT_METRIC_ALLOCATED_COUNT, MT_METRIC_MAX_SIZE};
 	unsigned seed = 20261121;
 
 	(void)state;
@@ -358,7 +378,9 @@ static void test_property(void **state)
 			for (uint32_t rows = 2; rows <= whole.row_count; rows++)
 				mt_icicle_extend(&s.icicle, &s.f.profile, s.tree, rows);
 			assert_int_equal(whole.count, s.icicle.count);
-			assert_true(!whole.count || !memcmp(whole.cells, s.icicle.cells, whole.count * sizeof *whole.cells));
+			assert_true(!whole.count
+				|| !memcmp(whole.cells, s.icicle.cells,
+					whole.count * sizeof *whole.cells));
 			mt_icicle_free(&whole);
 			scene_close(&s);
 		}

@@ -2,21 +2,28 @@
 
 #include "core/export/journal.h"
 
-static void add_log(struct fixture *f, enum mt_log_type type, uint64_t time_ns, const char *text, uint64_t a, uint64_t b, uint64_t c)
+static void add_log(struct fixture *f, enum mt_log_type type, uint64_t time_ns, const char *text,
+	uint64_t a, uint64_t b, uint64_t c)
 {
-	struct mt_log_entry e = {.time_ns = time_ns, .type = type, .thread = MT_NO_THREAD,
-		.text = mt_strings_add(&f->profile.strings, text), .values = {a, b, c}};
+	struct mt_log_entry e = {
+		.time_ns = time_ns,
+		.type = type,
+		.thread = MT_NO_THREAD,
+		.text = mt_strings_add(&f->profile.strings, text),
+		.values = {a, b, c},
+	};
 
 	mt_profile_add_log(&f->profile, &e);
 }
 
-static void expect(const struct mt_journal *j, uint32_t i, const struct fixture *f, enum mt_journal_kind kind, uint64_t time_ns,
-	const char *words)
+static void expect(const struct mt_journal *j, uint32_t i, const struct fixture *f,
+	enum mt_journal_kind kind, uint64_t time_ns, const char *words)
 {
 	char text[256];
 
 	assert_true(i < j->count);
-	assert_string_equal(mt_journal_tag((enum mt_journal_kind)j->lines[i].kind), mt_journal_tag(kind));
+	assert_string_equal(mt_journal_tag((enum mt_journal_kind)j->lines[i].kind),
+		mt_journal_tag(kind));
 	assert_int_equal(j->lines[i].time_ns, time_ns);
 	mt_journal_text(text, sizeof text, &j->lines[i], &f->profile, &f->symbols, "a bad block");
 	if (!strstr(text, words))
@@ -31,11 +38,14 @@ static void test_order(void **state)
 
 	(void)state;
 	fixture_init(&f);
-	uint32_t prog = fixture_module(&f, "/usr/bin/prog", 0), late = fixture_module(&f, "/usr/lib/late.so", 0);
-	uint32_t main_pc = fixture_pc(&f, prog, "main", "main.c", 3), call = fixture_pc(&f, late, "call", "", 0);
+	uint32_t prog = fixture_module(&f, "/usr/bin/prog", 0);
+	uint32_t late = fixture_module(&f, "/usr/lib/late.so", 0);
+	uint32_t main_pc = fixture_pc(&f, prog, "main", "main.c", 3);
+	uint32_t call = fixture_pc(&f, late, "call", "", 0);
 
 	fixture_module(&f, "/usr/lib/unused.so", 0);
-	uint32_t early = fixture_group(&f, STACK(main_pc), 1, 8, 1), later = fixture_group(&f, STACK(main_pc, call), 1, 8, 1);
+	uint32_t early = fixture_group(&f, STACK(main_pc), 1, 8, 1);
+	uint32_t later = fixture_group(&f, STACK(main_pc, call), 1, 8, 1);
 
 	f.profile.groups[early].first_ns = 5;
 	f.profile.groups[later].first_ns = 50;
@@ -63,7 +73,8 @@ static void test_order(void **state)
 	expect(&j, 6, &f, MT_JOURNAL_GAP, 70, "since 65ns 1200 allocations and 34 frees were lost");
 	expect(&j, 7, &f, MT_JOURNAL_LOSS, 100, "1,234 allocations and frees known to be missing");
 	assert_int_equal(j.lines[7].time, MT_JOURNAL_SO_FAR);
-	expect(&j, 8, &f, MT_JOURNAL_NOTE, 100, "52 events of different threads with equal time stamps");
+	expect(&j, 8, &f, MT_JOURNAL_NOTE, 100,
+		"52 events of different threads with equal time stamps");
 	expect(&j, 9, &f, MT_JOURNAL_LOSS, 100, "2 threads that found no ring");
 	expect(&j, 10, &f, MT_JOURNAL_END, 100, "ended by signal 9, SIGKILL");
 	mt_journal_free(&j);
@@ -95,7 +106,8 @@ static void test_warnings(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {cmocka_unit_test(test_order), cmocka_unit_test(test_warnings)};
+	const struct CMUnitTest tests[] = {cmocka_unit_test(test_order),
+		cmocka_unit_test(test_warnings)};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,6 +1,6 @@
 /* Mapped pieces against a reference that keeps every page by itself. */
-#include "core/capture/maps.h"
 #include "core/base/buffer.h"
+#include "core/capture/maps.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -56,7 +56,8 @@ static uint64_t total(const struct page *pages)
 }
 
 /* One thread's unmap that fails later, while another maps into what was not mapped before. */
-static void takes_back(struct mt_maps *m, struct page *pages, uint64_t from, uint64_t count, uint64_t *seed)
+static void takes_back(struct mt_maps *m, struct page *pages, uint64_t from, uint64_t count,
+	uint64_t *seed)
 {
 	struct mt_map_list removed = {0};
 	struct page old[PAGES];
@@ -66,8 +67,13 @@ static void takes_back(struct mt_maps *m, struct page *pages, uint64_t from, uin
 	mt_maps_remove(m, from * 4096, count * 4096, &removed);
 	memset(&pages[from], 0, count * sizeof *pages);
 	if (!pages[at].id && random_below(seed, 2)) {
-		mt_maps_add(m, &(struct mt_map){.address = at * 4096, .length = 4096, .node = 1u << 30,
-			.flags = MAP_ANONYMOUS});
+		mt_maps_add(m,
+			&(struct mt_map){
+				.address = at * 4096,
+				.length = 4096,
+				.node = 1u << 30,
+				.flags = MAP_ANONYMOUS,
+			});
 		pages[at] = (struct page){1u << 30, false};
 	}
 	mt_maps_restore(m, &removed);
@@ -85,7 +91,8 @@ static void equals_reference(void **state)
 
 	(void)state;
 	for (uint32_t round = 1; round <= ROUNDS; round++) {
-		uint64_t from = random_below(&seed, PAGES), count = 1 + random_below(&seed, PAGES - from);
+		uint64_t from = random_below(&seed, PAGES);
+		uint64_t count = 1 + random_below(&seed, PAGES - from);
 		bool file = random_below(&seed, 2);
 
 		if (random_below(&seed, 3) && count > 8)
@@ -93,8 +100,14 @@ static void equals_reference(void **state)
 		switch (random_below(&seed, 5)) {
 		case 0:
 		case 1:
-			mt_maps_add(&m, &(struct mt_map){.address = from * 4096, .length = count * 4096, .node = round,
-				.time_ns = round, .flags = file ? 0 : MAP_ANONYMOUS});
+			mt_maps_add(&m,
+				&(struct mt_map){
+					.address = from * 4096,
+					.length = count * 4096,
+					.node = round,
+					.time_ns = round,
+					.flags = file ? 0 : MAP_ANONYMOUS,
+				});
 			for (uint64_t i = from; i < from + count; i++)
 				pages[i] = (struct page){round, file};
 			break;
@@ -103,8 +116,7 @@ static void equals_reference(void **state)
 			mt_maps_remove(&m, from * 4096, count * 4096, NULL);
 			memset(&pages[from], 0, count * sizeof *pages);
 			break;
-		default:
-			takes_back(&m, pages, from, count, &seed);
+		default: takes_back(&m, pages, from, count, &seed);
 		}
 		peak = total(pages) > peak ? total(pages) : peak;
 		compare(&m, pages, peak);
@@ -118,7 +130,9 @@ static void counts_replaced(void **state)
 
 	(void)state;
 	for (uint64_t i = 0; i < 4; i++)
-		assert_int_equal(mt_maps_add(&m, &(struct mt_map){.address = i * 100, .length = 100}), 0);
+		assert_int_equal(mt_maps_add(&m,
+					 &(struct mt_map){.address = i * 100, .length = 100}),
+			0);
 	assert_int_equal(mt_maps_add(&m, &(struct mt_map){.address = 150, .length = 100}), 2);
 	assert_int_equal(m.pieces.count, 5);
 	assert_int_equal(mt_maps_remove(&m, 0, UINT64_MAX, NULL), 5);
@@ -146,8 +160,8 @@ static void joins(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {cmocka_unit_test(equals_reference), cmocka_unit_test(counts_replaced),
-		cmocka_unit_test(joins)};
+	const struct CMUnitTest tests[] = {cmocka_unit_test(equals_reference),
+		cmocka_unit_test(counts_replaced), cmocka_unit_test(joins)};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

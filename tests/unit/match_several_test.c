@@ -1,4 +1,5 @@
-/* Several filters in the same passes against each by itself, on random recordings through real files. */
+/* Several filters in the same passes against each by itself, on random recordings through real
+ * files. */
 #include "tests/unit/trace_files.h"
 
 #include "core/query/scan.h"
@@ -30,8 +31,14 @@ static void open_trace(struct opened *o, const char *name)
 	if (!o->reader || mt_profile_load(&o->profile, o->reader, NULL, NULL, &err))
 		fail_msg("%s", err.text);
 	mt_symbols_init(&o->symbols);
-	o->source = (struct mt_source){.profile = &o->profile, .symbols = &o->symbols, .reader = o->reader, .workers = 1,
-		.progress = tell, .context = o};
+	o->source = (struct mt_source){
+		.profile = &o->profile,
+		.symbols = &o->symbols,
+		.reader = o->reader,
+		.workers = 1,
+		.progress = tell,
+		.context = o,
+	};
 }
 
 static void close_trace(struct opened *o)
@@ -41,9 +48,11 @@ static void close_trace(struct opened *o)
 	mt_symbols_free(&o->symbols);
 }
 
-static const char *const texts[] = {"", "size>=24", "from:20%", "to:60%", "from:30% to:70%", "lifetime:only_leaked",
-	"lifetime:only_short_lived", "thread:100", "lifetime_min:3ms", "chain_length_min:2", "alive_at:20%", "alive_at:50%",
-	"alive_at:80%", "alive_at:peak", "alive_at:30% alive_at_2:60%", "to:5% size>=1G", "from:60%", "group_allocations_min:3", "last_size_min:100"};
+static const char *const texts[] = {"", "size>=24", "from:20%", "to:60%", "from:30% to:70%",
+	"lifetime:only_leaked", "lifetime:only_short_lived", "thread:100", "lifetime_min:3ms",
+	"chain_length_min:2", "alive_at:20%", "alive_at:50%", "alive_at:80%", "alive_at:peak",
+	"alive_at:30% alive_at_2:60%", "to:5% size>=1G", "from:60%", "group_allocations_min:3",
+	"last_size_min:100"};
 #define TEXTS (sizeof texts / sizeof *texts)
 
 static struct mt_filter *filter_of(const char *text)
@@ -62,24 +71,30 @@ static void assert_same(const struct mt_matched *a, const struct mt_matched *b, 
 
 	assert_int_equal(a->own, b->own);
 	assert_int_equal(a->history, b->history);
-	assert_true(a->from_ns == b->from_ns && a->to_ns == b->to_ns && a->unanswered_ns == b->unanswered_ns);
+	assert_true(a->from_ns == b->from_ns && a->to_ns == b->to_ns
+		&& a->unanswered_ns == b->unanswered_ns);
 	if (a->heap_peak_bytes != b->heap_peak_bytes || a->heap_peak_ns != b->heap_peak_ns)
 		fail_msg("%s: the heap's peak differs", words);
 	assert_int_equal(p->group_count, q->group_count);
-	for (uint32_t i = 0; i < p->group_count; i++) /* but for what the model notes there for itself */
+	/* but for what the model notes there for itself */
+	for (uint32_t i = 0; i < p->group_count; i++)
 		for (enum mt_metric metric = 0; metric < MT_METRIC_COUNT; metric++)
-			if (mt_metric_value(p, &p->groups[i], metric) != mt_metric_value(q, &q->groups[i], metric))
-				fail_msg("%s: %s of group %u differs", words, mt_metric_info(metric)->name, i);
+			if (mt_metric_value(p, &p->groups[i], metric)
+				!= mt_metric_value(q, &q->groups[i], metric))
+				fail_msg("%s: %s of group %u differs", words,
+					mt_metric_info(metric)->name, i);
 	if (memcmp(&p->info, &q->info, sizeof p->info))
 		fail_msg("%s: info differs", words);
-	if (p->sample_count != q->sample_count || memcmp(p->samples, q->samples, p->sample_count * sizeof *p->samples))
+	if (p->sample_count != q->sample_count
+		|| memcmp(p->samples, q->samples, p->sample_count * sizeof *p->samples))
 		fail_msg("%s: the timeline differs", words);
 }
 
 static void compare(struct opened *o, const char *const *words, unsigned wants)
 {
 	struct mt_filter *filters[2] = {filter_of(words[0]), filter_of(words[1])};
-	struct mt_matched alone[2] = {{.own = false}}, both[2] = {{.own = false}}, *outs[2] = {&both[0], &both[1]};
+	struct mt_matched alone[2] = {{.own = false}}, both[2] = {{.own = false}};
+	struct mt_matched *outs[2] = {&both[0], &both[1]};
 	struct mt_err err = {0};
 	uint64_t told[2], together;
 	char text[200];
@@ -96,8 +111,10 @@ static void compare(struct opened *o, const char *const *words, unsigned wants)
 		snprintf(text, sizeof text, "'%s' with '%s'", words[i], words[!i]);
 		assert_same(&alone[i], &both[i], text);
 	}
-	if (!strncmp(words[0], "alive_at:", 9) && !strncmp(words[1], "alive_at:", 9) && !strstr(words[0], "peak") && !strstr(words[1], "peak"))
-		assert_int_equal(told[0] > told[1] ? told[0] : told[1], together); /* no more passes than by one */
+	if (!strncmp(words[0], "alive_at:", 9) && !strncmp(words[1], "alive_at:", 9)
+		&& !strstr(words[0], "peak") && !strstr(words[1], "peak"))
+		/* no more passes than by one */
+		assert_int_equal(told[0] > told[1] ? told[0] : told[1], together);
 	for (int i = 0; i < 2; i++) {
 		mt_matched_free(&alone[i]);
 		mt_matched_free(&both[i]);
@@ -116,7 +133,8 @@ static void test_pairs(void **state)
 		open_trace(&o, "t.dat");
 		for (size_t i = 0; i < TEXTS; i++)
 			for (size_t k = 0; k < TEXTS; k++)
-				compare(&o, (const char *const[]){texts[i], texts[k]}, (i + k) & 1 ? MT_MATCH_HISTORY : 0);
+				compare(&o, (const char *const[]){texts[i], texts[k]},
+					(i + k) & 1 ? MT_MATCH_HISTORY : 0);
 		close_trace(&o);
 		simulation_free(&s);
 	}

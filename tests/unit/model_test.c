@@ -1,4 +1,5 @@
-/* The model beside a slow and obvious one that keeps a log of everything and asks it each question anew. */
+/* The model beside a slow and obvious one that keeps a log of everything and asks it each question
+ * anew. */
 #include "tests/unit/trace_simulation.h"
 
 #define OPERATIONS 300
@@ -31,7 +32,8 @@ static bool allocates(const struct operation *o)
 }
 
 /* Bytes and count that the group (GROUPS: all) holds after the first n operations. */
-static void live_after(const struct log *log, uint32_t n, uint32_t group, uint64_t *bytes, uint64_t *count)
+static void live_after(const struct log *log, uint32_t n, uint32_t group, uint64_t *bytes,
+	uint64_t *count)
 {
 	*bytes = *count = 0;
 	for (uint32_t i = 0; i < n; i++) {
@@ -49,8 +51,8 @@ static void live_after(const struct log *log, uint32_t n, uint32_t group, uint64
 static bool temporary(const struct log *log, uint32_t allocation, uint32_t end)
 {
 	for (uint32_t i = allocation + 1; i < end; i++)
-		if (allocates(&log->operations[i]) &&
-		    log->operations[i].thread == log->operations[allocation].thread)
+		if (allocates(&log->operations[i])
+			&& log->operations[i].thread == log->operations[allocation].thread)
 			return false;
 	return true;
 }
@@ -72,7 +74,8 @@ static void expect_operation(const struct log *log, uint32_t i, struct expected 
 	struct mt_group *g = &e->groups[o->group];
 
 	if (allocates(o)) {
-		g->first_ns = !g->allocated_count || o->time_ns < g->first_ns ? o->time_ns : g->first_ns;
+		g->first_ns =
+			!g->allocated_count || o->time_ns < g->first_ns ? o->time_ns : g->first_ns;
 		g->last_ns = o->time_ns > g->last_ns ? o->time_ns : g->last_ns;
 		g->min_size = !g->allocated_count || o->size < g->min_size ? o->size : g->min_size;
 		g->max_size = o->size > g->max_size ? o->size : g->max_size;
@@ -83,7 +86,8 @@ static void expect_operation(const struct log *log, uint32_t i, struct expected 
 		e->info.reallocations += o->type == REALLOCATION;
 	}
 	e->info.frees += o->type == FREE;
-	if ((o->type == FREE || (o->type == RELEASE && !undone(log, i))) && temporary(log, o->block, i)) {
+	if ((o->type == FREE || (o->type == RELEASE && !undone(log, i)))
+		&& temporary(log, o->block, i)) {
 		g->temporary_count++;
 		e->info.temporary_count++;
 	}
@@ -143,9 +147,13 @@ static void play_allocation(struct player *p, bool reallocated)
 	uint32_t id = p->log.count;
 	struct mt_block *b = &p->blocks[id];
 
-	*b = (struct mt_block){.size = random_below(&p->random, 6) * random_below(&p->random, 50), .number = id,
-		.time_ns = p->now_ns, .group = random_below(&p->random, GROUPS),
-		.thread = random_below(&p->random, THREADS)};
+	*b = (struct mt_block){
+		.size = random_below(&p->random, 6) * random_below(&p->random, 50),
+		.number = id,
+		.time_ns = p->now_ns,
+		.group = random_below(&p->random, GROUPS),
+		.thread = random_below(&p->random, THREADS),
+	};
 	mt_model_allocate(&p->model, b, reallocated);
 	note(p, reallocated ? REALLOCATION : ALLOCATION, id);
 	p->live[p->live_count++] = id;
@@ -197,7 +205,8 @@ static void player_start(struct player *p, uint64_t seed)
 	p->random = seed;
 	mt_profile_init(&p->profile);
 	for (uint32_t i = 0; i < GROUPS; i++)
-		mt_profile_add_group(&p->profile, mt_profile_add_node(&p->profile, 0, MT_KIND_MALLOC + i));
+		mt_profile_add_group(&p->profile,
+			mt_profile_add_node(&p->profile, 0, MT_KIND_MALLOC + i));
 	mt_model_init(&p->model, &p->profile);
 }
 
@@ -299,8 +308,9 @@ static void test_timeline(void **state)
 	for (uint64_t round = 0; round < 300; round++) {
 		player_start(&p, round);
 		while (p.log.count < OPERATIONS) {
-			p.now_ns += random_below(&p.random, 20) ? random_below(&p.random, 900000) :
-				(uint64_t)random_below(&p.random, 1000) * 1000000 * (round % 10);
+			p.now_ns += random_below(&p.random, 20)
+				? random_below(&p.random, 900000)
+				: (uint64_t)random_below(&p.random, 1000) * 1000000 * (round % 10);
 			if (random_below(&p.random, 2) || !p.live_count) {
 				play_allocation(&p, false);
 			} else {

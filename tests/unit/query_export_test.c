@@ -92,8 +92,10 @@ static void test_json(void **state)
 	mt_json_close(&json, ']');
 	mt_json_close(&json, '}');
 	fclose(out);
-	assert_string_equal("{\"a\\\"b\":\"\\\\ \\n\\t\\u0001\\u007f caf\xc3\xa9 \xef\xbf\xbd\xef\xbf\xbd("
-		"\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd\",\"n\":[18446744073709551615,0.000000001,true,{}]}",
+	assert_string_equal(
+		"{\"a\\\"b\":\"\\\\ \\n\\t\\u0001\\u007f caf\xc3\xa9 \xef\xbf\xbd\xef\xbf\xbd("
+		"\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd\","
+		"\"n\":[18446744073709551615,0.000000001,true,{}]}",
 		text);
 	free(text);
 }
@@ -133,16 +135,23 @@ static void test_deep(void **state)
 	(void)state;
 	fixture_init(&f);
 	uint32_t module = fixture_module(&f, "m", 0);
-	uint32_t even = fixture_pc(&f, module, "even", "a.c", 1), odd = fixture_pc(&f, module, "odd", "a.c", 2);
+	uint32_t even = fixture_pc(&f, module, "even", "a.c", 1);
+	uint32_t odd = fixture_pc(&f, module, "odd", "a.c", 2);
 	uint32_t node = 0;
 
 	for (size_t i = 0; i < 20000; i++)
 		node = mt_profile_add_node(&f.profile, node, i % 2 ? odd : even);
-	uint32_t id = mt_profile_add_group(&f.profile, mt_profile_add_node(&f.profile, node, MT_KIND_NEW));
+	uint32_t id = mt_profile_add_group(&f.profile,
+		mt_profile_add_node(&f.profile, node, MT_KIND_NEW));
 
 	f.profile.groups[id].allocated_count = 1;
-	struct mt_report report = {.out = out, .format = MT_FORMAT_JSON, .profile = &f.profile,
-		.symbols = &f.symbols, .sort = MT_METRIC_SIZE};
+	struct mt_report report = {
+		.out = out,
+		.format = MT_FORMAT_JSON,
+		.profile = &f.profile,
+		.symbols = &f.symbols,
+		.sort = MT_METRIC_SIZE,
+	};
 
 	assert_int_equal(0, mt_report_tree(&report, &err));
 	report.inverted = true;
@@ -155,11 +164,16 @@ static void test_deep(void **state)
 	fixture_free(&f);
 }
 
-static char *report_text(int (*report)(const struct mt_report *, struct mt_err *), const struct fixture *f,
-	enum mt_format format, bool inverted)
+static char *report_text(int (*report)(const struct mt_report *, struct mt_err *),
+	const struct fixture *f, enum mt_format format, bool inverted)
 {
-	struct mt_report r = {.format = format, .profile = &f->profile, .symbols = &f->symbols,
-		.sort = MT_METRIC_LEAKED_COUNT, .inverted = inverted};
+	struct mt_report r = {
+		.format = format,
+		.profile = &f->profile,
+		.symbols = &f->symbols,
+		.sort = MT_METRIC_LEAKED_COUNT,
+		.inverted = inverted,
+	};
 	struct mt_err err = {0};
 	char *text;
 	size_t len;
@@ -177,16 +191,20 @@ static void holds(char *text, const char *words, bool expected)
 	free(text);
 }
 
-/* Three groups: with blocks from before frees were lost, with none of them left, and with later ones alone. */
+/* Three groups: with blocks from before frees were lost, with none of them left, and with later
+ * ones alone. */
 static void test_estimates(void **state)
 {
 	struct fixture f;
 
 	(void)state;
 	fixture_init(&f);
-	uint32_t module = fixture_module(&f, "m", 0), from = fixture_pc(&f, module, "from", "a.c", 1);
-	uint32_t old = fixture_pc(&f, module, "old", "a.c", 2), gone = fixture_pc(&f, module, "gone", "a.c", 3);
-	uint32_t late = fixture_pc(&f, module, "late", "a.c", 4), fine = fixture_pc(&f, module, "fine", "a.c", 5);
+	uint32_t module = fixture_module(&f, "m", 0);
+	uint32_t from = fixture_pc(&f, module, "from", "a.c", 1);
+	uint32_t old = fixture_pc(&f, module, "old", "a.c", 2);
+	uint32_t gone = fixture_pc(&f, module, "gone", "a.c", 3);
+	uint32_t late = fixture_pc(&f, module, "late", "a.c", 4);
+	uint32_t fine = fixture_pc(&f, module, "fine", "a.c", 5);
 
 	fixture_group(&f, STACK(from, old), 20, 10, 11);
 	fixture_group(&f, STACK(from, gone), 20, 10, 0);
@@ -201,17 +219,23 @@ static void test_estimates(void **state)
 	holds(report_text(mt_report_groups, &f, MT_FORMAT_TEXT, false), "~0", false);
 	holds(report_text(mt_report_groups, &f, MT_FORMAT_TEXT, false), "~20", false);
 	for (int inverted = 0; inverted < 2; inverted++) {
-		holds(report_text(mt_report_tree, &f, MT_FORMAT_TEXT, inverted), "~24", true); /* all */
+		/* all */
+		holds(report_text(mt_report_tree, &f, MT_FORMAT_TEXT, inverted), "~24", true);
 		holds(report_text(mt_report_tree, &f, MT_FORMAT_TEXT, inverted), "~11", true);
 		holds(report_text(mt_report_tree, &f, MT_FORMAT_TEXT, inverted), "~13", false);
 		holds(report_text(mt_report_tree, &f, MT_FORMAT_TEXT, inverted), "~0", false);
 	}
 	holds(report_text(mt_report_groups, &f, MT_FORMAT_JSON, false), "\"estimated\":true", true);
-	holds(report_text(mt_report_summary, &f, MT_FORMAT_TEXT, false), "leaks of 1 group are estimates (~)", true);
-	holds(report_text(mt_report_info, &f, MT_FORMAT_JSON, false), "\"estimated_groups\":1", true);
-	holds(report_text(mt_report_info, &f, MT_FORMAT_TEXT, false), "\nleaked blocks     ~", true);
-	holds(report_text(mt_report_info, &f, MT_FORMAT_TEXT, false), "\nleaked            ~", true);
-	holds(report_text(mt_report_info, &f, MT_FORMAT_TEXT, false), "\npeak              ~", false);
+	holds(report_text(mt_report_summary, &f, MT_FORMAT_TEXT, false),
+		"leaks of 1 group are estimates (~)", true);
+	holds(report_text(mt_report_info, &f, MT_FORMAT_JSON, false), "\"estimated_groups\":1",
+		true);
+	holds(report_text(mt_report_info, &f, MT_FORMAT_TEXT, false), "\nleaked blocks     ~",
+		true);
+	holds(report_text(mt_report_info, &f, MT_FORMAT_TEXT, false), "\nleaked            ~",
+		true);
+	holds(report_text(mt_report_info, &f, MT_FORMAT_TEXT, false), "\npeak              ~",
+		false);
 	fixture_free(&f);
 }
 
@@ -223,14 +247,20 @@ static void test_lost_marks(void **state)
 	(void)state;
 	fixture_init(&f);
 	f.profile.info.mapped_anonymous_bytes = f.profile.info.mapped_peak_bytes = 8192;
-	holds(report_text(mt_report_info, &f, MT_FORMAT_TEXT, false), "\nmapped, anonymous 8.0k", true);
-	holds(report_text(mt_report_info, &f, MT_FORMAT_JSON, false), "\"mapped_estimated\":false", true);
+	holds(report_text(mt_report_info, &f, MT_FORMAT_TEXT, false), "\nmapped, anonymous 8.0k",
+		true);
+	holds(report_text(mt_report_info, &f, MT_FORMAT_JSON, false), "\"mapped_estimated\":false",
+		true);
 	f.profile.info.counters[MT_COUNTER_LOST_MARKS] = 3;
-	holds(report_text(mt_report_info, &f, MT_FORMAT_TEXT, false), "\nmapped, anonymous ~8.0k", true);
-	holds(report_text(mt_report_info, &f, MT_FORMAT_TEXT, false), "\nmapped at most    ~8.0k", true);
-	holds(report_text(mt_report_info, &f, MT_FORMAT_TEXT, false), "what is mapped are estimates (~)", true);
+	holds(report_text(mt_report_info, &f, MT_FORMAT_TEXT, false), "\nmapped, anonymous ~8.0k",
+		true);
+	holds(report_text(mt_report_info, &f, MT_FORMAT_TEXT, false), "\nmapped at most    ~8.0k",
+		true);
+	holds(report_text(mt_report_info, &f, MT_FORMAT_TEXT, false),
+		"what is mapped are estimates (~)", true);
 	holds(report_text(mt_report_info, &f, MT_FORMAT_TEXT, false), "leaked            ~", false);
-	holds(report_text(mt_report_info, &f, MT_FORMAT_JSON, false), "\"mapped_estimated\":true", true);
+	holds(report_text(mt_report_info, &f, MT_FORMAT_JSON, false), "\"mapped_estimated\":true",
+		true);
 	fixture_free(&f);
 }
 

@@ -36,8 +36,8 @@ static inline uint32_t fixture_module(struct fixture *f, const char *path, uint6
 }
 
 /* Adds a frame to the symbols of the newest pc; call it innermost first. */
-static inline void fixture_frame(struct fixture *f, uint32_t pc, const char *function, const char *source,
-	uint32_t line, bool inlined)
+static inline void fixture_frame(struct fixture *f, uint32_t pc, const char *function,
+	const char *source, uint32_t line, bool inlined)
 {
 	struct mt_symbols *s = &f->symbols;
 
@@ -50,7 +50,8 @@ static inline void fixture_frame(struct fixture *f, uint32_t pc, const char *fun
 	s->pcs[pc].count++;
 	MT_GROW(s->frames, s->frame_count, s->frame_capacity);
 	s->frames[s->frame_count++] = (struct mt_frame){mt_strings_add(&s->strings, function),
-		mt_strings_add(&s->strings, function), mt_strings_add(&s->strings, source), line, inlined};
+		mt_strings_add(&s->strings, function), mt_strings_add(&s->strings, source), line,
+		inlined};
 	s->generation++;
 }
 
@@ -78,15 +79,17 @@ static inline uint32_t fixture_node(struct fixture *f, uint32_t parent, uint32_t
 	return mt_profile_add_node(&f->profile, parent, pc);
 }
 
-/* A group of count blocks of one size, leaked of which live; stack: pcs outermost first, ended by 0. */
-static inline uint32_t fixture_group(struct fixture *f, const uint32_t *stack, uint64_t count, uint64_t size,
-	uint64_t leaked)
+/* A group of count blocks of one size, leaked of which live; stack: pcs outermost first, ended by
+ * 0. */
+static inline uint32_t fixture_group(struct fixture *f, const uint32_t *stack, uint64_t count,
+	uint64_t size, uint64_t leaked)
 {
 	uint32_t node = 0;
 
 	for (; *stack; stack++)
 		node = fixture_node(f, node, *stack);
-	uint32_t id = mt_profile_add_group(&f->profile, mt_profile_add_node(&f->profile, node, MT_KIND_MALLOC));
+	uint32_t id = mt_profile_add_group(&f->profile,
+		mt_profile_add_node(&f->profile, node, MT_KIND_MALLOC));
 	struct mt_group *group = &f->profile.groups[id];
 
 	group->allocated_count = count;

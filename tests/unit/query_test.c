@@ -5,8 +5,8 @@
 #include <stdio.h>
 #include <time.h>
 
-/* main -> parse -> (inline) add -> malloc ; main -> draw -> malloc ; main -> fact -> fact -> fact -> malloc
- * and one stack that was cut, whose pc has no symbols. */
+/* main -> parse -> (inline) add -> malloc ; main -> draw -> malloc ; main -> fact -> fact -> fact
+ * -> malloc and one stack that was cut, whose pc has no symbols. */
 struct program {
 	struct fixture f;
 	uint32_t main_pc, main_pc2, parse, add, draw, fact, unknown;
@@ -36,12 +36,13 @@ static void program_init(struct program *p)
 	p->g_cut = fixture_group(f, STACK(MT_PC_CUT, p->unknown), 3, 4, 3);
 }
 
-static void assert_selected(struct program *p, struct mt_filter *filter, enum mt_metric sort, bool ascending,
-	const uint32_t *expected, uint32_t count)
+static void assert_selected(struct program *p, struct mt_filter *filter, enum mt_metric sort,
+	bool ascending, const uint32_t *expected, uint32_t count)
 {
 	struct mt_selection selection = {0};
 
-	assert_int_equal(0, mt_select(&selection, &p->f.profile, &p->f.symbols, filter, sort, ascending, NULL));
+	assert_int_equal(0,
+		mt_select(&selection, &p->f.profile, &p->f.symbols, filter, sort, ascending, NULL));
 	assert_int_equal(count, selection.count);
 	for (uint32_t i = 0; i < count; i++)
 		assert_int_equal(expected[i], selection.groups[i]);
@@ -162,7 +163,8 @@ static void rejects(const char *text, const char *position, const char *expected
 
 	mt_filter_parse(filter, "kept", NULL);
 	assert_true(mt_filter_parse(filter, text, &err) < 0);
-	if (!strstr(err.text, position) || !strstr(err.text, "expected") || !strstr(err.text, expected))
+	if (!strstr(err.text, position) || !strstr(err.text, "expected")
+		|| !strstr(err.text, expected))
 		fail_msg("'%s' gave: %s", text, err.text);
 	assert_string_equal("kept", mt_filter_get(filter, MT_FILTER_FUNCTION_REGEX));
 	assert_null(strchr(err.text, '\n'));
@@ -216,8 +218,8 @@ static void test_filter_text(void **state)
 /* Patterns that would need ages end with an error, soon. */
 static void test_filter_catastrophe(void **state)
 {
-	static const char *const patterns[] = {"^(a+)+$", "(a|aa)+$", "^(a|a?)+$", "(.*)*(.*)*(.*)*x$", "((a*)*)*b",
-		"^((a|a)*)*\\1$"};
+	static const char *const patterns[] = {"^(a+)+$", "(a|aa)+$", "^(a|a?)+$",
+		"(.*)*(.*)*(.*)*x$", "((a*)*)*b", "^((a|a)*)*\\1$"};
 	struct fixture f;
 	char name[5001] = {0};
 
@@ -234,8 +236,10 @@ static void test_filter_catastrophe(void **state)
 		struct mt_err err = {0};
 		clock_t start = clock();
 
-		assert_int_equal(0, mt_filter_set(filter, MT_FILTER_FUNCTION_REGEX, patterns[i], &err));
-		int status = mt_select(&selection, &f.profile, &f.symbols, filter, MT_METRIC_SIZE, false, &err);
+		assert_int_equal(0,
+			mt_filter_set(filter, MT_FILTER_FUNCTION_REGEX, patterns[i], &err));
+		int status = mt_select(&selection, &f.profile, &f.symbols, filter, MT_METRIC_SIZE,
+			false, &err);
 
 		if (clock() - start > CLOCKS_PER_SEC)
 			fail_msg("%s took too long", patterns[i]);
@@ -285,8 +289,8 @@ static void write_tree(struct mt_buffer *out, struct mt_tree *tree, uint32_t nod
 	const struct mt_tree_node *at = mt_tree_get(tree, node);
 
 	mt_tree_label(tree, node, &frame);
-	mt_buffer_printf(out, "%s(%d/%d)", *frame.function ? frame.function : "?", (int)at->total.live_bytes,
-		(int)at->self.live_bytes);
+	mt_buffer_printf(out, "%s(%d/%d)", *frame.function ? frame.function : "?",
+		(int)at->total.live_bytes, (int)at->self.live_bytes);
 	if (at->first_child == MT_NO_NODE)
 		return;
 	mt_buffer_printf(out, "{");
@@ -304,8 +308,11 @@ static char *tree_text(struct fixture *f, struct mt_filter *filter, bool inverte
 	struct mt_selection selection = {0};
 	struct mt_buffer out = {0};
 
-	assert_int_equal(0, mt_select(&selection, &f->profile, &f->symbols, filter, MT_METRIC_SIZE, false, NULL));
-	struct mt_tree *tree = mt_tree_new(&f->profile, &f->symbols, &selection, inverted, MT_METRIC_LEAKED_SIZE);
+	assert_int_equal(0,
+		mt_select(&selection, &f->profile, &f->symbols, filter, MT_METRIC_SIZE, false,
+			NULL));
+	struct mt_tree *tree =
+		mt_tree_new(&f->profile, &f->symbols, &selection, inverted, MT_METRIC_LEAKED_SIZE);
 
 	write_tree(&out, tree, mt_tree_root(tree));
 	mt_buffer_add(&out, "", 1);
@@ -333,8 +340,10 @@ static void test_tree(void **state)
 	program_init(&p);
 	char *text = tree_text(&p.f, NULL, false);
 
-	assert_string_equal("[all](468/0){main(456/0){draw(400/400) Parse::run(40/0){add(40/0){push(40/40)}} "
-		"fact(16/0){fact(16/0){fact(16/16)}}} [stack cut here](12/0){?(12/12)}}", text);
+	assert_string_equal(
+		"[all](468/0){main(456/0){draw(400/400) Parse::run(40/0){add(40/0){push(40/40)}} "
+		"fact(16/0){fact(16/0){fact(16/16)}}} [stack cut here](12/0){?(12/12)}}",
+		text);
 	free(text);
 	struct mt_filter *filter = mt_filter_new();
 
@@ -354,8 +363,10 @@ static void test_tree_inverted(void **state)
 	program_init(&p);
 	char *text = tree_text(&p.f, NULL, true);
 
-	assert_string_equal("[all](468/0){draw(400/400){main(400/0)} push(40/40){add(40/0){Parse::run(40/0)"
-		"{main(40/0)}}} fact(16/16){fact(16/0){fact(16/0){main(16/0)}}} ?(12/12){[stack cut here](12/0)}}",
+	assert_string_equal(
+		"[all](468/0){draw(400/400){main(400/0)} push(40/40){add(40/0){Parse::run(40/0)"
+		"{main(40/0)}}} fact(16/16){fact(16/0){fact(16/0){main(16/0)}}} "
+		"?(12/12){[stack cut here](12/0)}}",
 		text);
 	free(text);
 	fixture_free(&p.f);
@@ -371,7 +382,8 @@ static void test_tree_line(void **state)
 	(void)state;
 	program_init(&p);
 	mt_select(&selection, &p.f.profile, &p.f.symbols, NULL, MT_METRIC_SIZE, false, NULL);
-	struct mt_tree *tree = mt_tree_new(&p.f.profile, &p.f.symbols, &selection, false, MT_METRIC_LEAKED_SIZE);
+	struct mt_tree *tree =
+		mt_tree_new(&p.f.profile, &p.f.symbols, &selection, false, MT_METRIC_LEAKED_SIZE);
 
 	mt_tree_expand_all(tree);
 	uint32_t first = mt_tree_get(tree, mt_tree_root(tree))->first_child;
@@ -385,7 +397,8 @@ static void test_tree_line(void **state)
 	assert_int_equal(p.g_draw, mt_tree_get(tree, draw)->group);
 	assert_int_equal(MT_NO_GROUP, mt_tree_get(tree, first)->group);
 	mt_tree_free(tree);
-	tree = mt_tree_new(&p.f.profile, &p.f.symbols, &selection, false, MT_METRIC_ALLOCATED_COUNT);
+	tree = mt_tree_new(&p.f.profile, &p.f.symbols, &selection, false,
+		MT_METRIC_ALLOCATED_COUNT);
 	mt_tree_expand(tree, mt_tree_root(tree));
 	mt_tree_label(tree, mt_tree_get(tree, mt_tree_root(tree))->first_child, &frame);
 	assert_int_equal(10, frame.line); /* 16 allocations against 4 */
@@ -398,8 +411,12 @@ static void test_timeline(void **state)
 {
 	struct mt_profile profile;
 	struct mt_timeline t = {0};
-	struct mt_sample samples[] = {{100, 1, 150, 10, 4, {7, 0, 0, 0}}, {200, 2, 250, 20, 0, {8, 0, 0, 0}},
-		{50, 1, 220, 0, 5, {0}}, {60, 1, 60, 3, 3, {9, 0, 0, 0}}};
+	struct mt_sample samples[] = {
+		{100, 1, 150, 10, 4, {7, 0, 0, 0}},
+		{200, 2, 250, 20, 0, {8, 0, 0, 0}},
+		{50, 1, 220, 0, 5, {0}},
+		{60, 1, 60, 3, 3, {9, 0, 0, 0}},
+	};
 
 	(void)state;
 	mt_profile_init(&profile);
@@ -419,7 +436,8 @@ static void test_timeline(void **state)
 	assert_int_equal(30, t.columns[0].allocations);
 	assert_int_equal(8, t.columns[1].frees);
 	assert_int_equal(220, t.columns[1].max_bytes);
-	mt_timeline_get(&t, &profile, 0, 4000, 12); /* more columns than steps: each step three times, undivided */
+	/* more columns than steps: each step three times, undivided */
+	mt_timeline_get(&t, &profile, 0, 4000, 12);
 	for (int i = 0; i < 12; i++)
 		assert_memory_equal(&samples[i / 3], &t.columns[i], sizeof *samples);
 	assert_int_equal(1000, mt_timeline_begin(&t, 4));
@@ -439,7 +457,8 @@ static void test_timeline(void **state)
 	mt_timeline_get(&t, &profile, 0, 3100, 1);
 	assert_int_equal(33, t.columns[0].allocations);
 	assert_int_equal(3100, mt_timeline_end(&t, 0));
-	mt_timeline_get(&t, &profile, 0, 3100, 5); /* columns of 620: the last one holds the ends of two steps */
+	/* columns of 620: the last one holds the ends of two steps */
+	mt_timeline_get(&t, &profile, 0, 3100, 5);
 	assert_int_equal(10, t.columns[0].allocations);
 	assert_int_equal(10, t.columns[1].allocations);
 	assert_int_equal(20, t.columns[2].allocations);
@@ -453,7 +472,8 @@ static void test_timeline(void **state)
 	mt_profile_free(&profile);
 }
 
-/* A picture of a run that goes on: what has been drawn stays until the picture is full, for all whole steps there are. */
+/* A picture of a run that goes on: what has been drawn stays until the picture is full, for all
+ * whole steps there are. */
 static void test_timeline_grows(void **state)
 {
 	static struct mt_sample samples[2048];
@@ -464,7 +484,11 @@ static void test_timeline_grows(void **state)
 
 	(void)state;
 	for (int i = 0; i < 2048; i++)
-		samples[i] = (struct mt_sample){.live_bytes = (uint64_t)i, .max_bytes = (uint64_t)random() % 1000, .allocations = 1};
+		samples[i] = (struct mt_sample){
+			.live_bytes = (uint64_t)i,
+			.max_bytes = (uint64_t)random() % 1000,
+			.allocations = 1,
+		};
 	for (uint32_t steps = 1; steps <= 2048; steps++) {
 		profile.sample_count = steps;
 		profile.info.wall_ns = steps * 1000 - (uint64_t)random() % 1000;
@@ -478,7 +502,8 @@ static void test_timeline_grows(void **state)
 		assert_true(shown > 0 && mt_timeline_edge(&now, shown - 1) < profile.info.wall_ns);
 		assert_true(shown == 92 || mt_timeline_edge(&now, shown) >= profile.info.wall_ns);
 		if (to == end) /* all but the last one, which goes on */
-			assert_memory_equal(before.columns, now.columns, (seen - 1) * sizeof *now.columns);
+			assert_memory_equal(before.columns, now.columns,
+				(seen - 1) * sizeof *now.columns);
 		changes += to != end;
 		end = to;
 		seen = shown;
@@ -496,8 +521,8 @@ static void test_timeline_grows(void **state)
 	mt_timeline_free(&now);
 }
 
-/* What the screen draws is what the command line prints, wherever there are steps enough; and no column shows anything but
- * whole steps, or leaves one out. */
+/* What the screen draws is what the command line prints, wherever there are steps enough; and no
+ * column shows anything but whole steps, or leaves one out. */
 static void test_timeline_agrees(void **state)
 {
 	static struct mt_sample samples[300];
@@ -507,13 +532,19 @@ static void test_timeline_agrees(void **state)
 
 	(void)state;
 	for (int i = 0; i < 300; i++)
-		samples[i] = (struct mt_sample){.live_bytes = (uint64_t)random() % 1000, .max_bytes = (uint64_t)random() % 1000,
-			.allocations = (uint64_t)random() % 1000, .frees = (uint64_t)random() % 1000};
+		samples[i] = (struct mt_sample){
+			.live_bytes = (uint64_t)random() % 1000,
+			.max_bytes = (uint64_t)random() % 1000,
+			.allocations = (uint64_t)random() % 1000,
+			.frees = (uint64_t)random() % 1000,
+		};
 	for (int round = 0; round < 3000; round++) {
 		profile.sample_count = 1 + (uint32_t)random() % 300;
 		profile.info.wall_ns = profile.sample_count * 1000 - (uint64_t)random() % 1000;
-		uint64_t from = round & 1 ? (uint64_t)random() % profile.info.wall_ns : 0, to = profile.info.wall_ns;
-		uint32_t columns = 1 + (uint32_t)random() % (to - from < 400 ? to - from : 400), behind = (uint32_t)(from / 1000);
+		uint64_t from = round & 1 ? (uint64_t)random() % profile.info.wall_ns : 0;
+		uint64_t to = profile.info.wall_ns;
+		uint32_t columns = 1 + (uint32_t)random() % (to - from < 400 ? to - from : 400);
+		uint32_t behind = (uint32_t)(from / 1000);
 		uint32_t first, last;
 		bool enough = profile.sample_count - behind >= columns;
 
@@ -523,7 +554,8 @@ static void test_timeline_agrees(void **state)
 		assert_int_equal(columns, drawn.count);
 		assert_int_equal(profile.sample_count - behind, drawn.steps);
 		if (enough)
-			assert_memory_equal(printed.columns, drawn.columns, columns * sizeof *drawn.columns);
+			assert_memory_equal(printed.columns, drawn.columns,
+				columns * sizeof *drawn.columns);
 		for (uint32_t i = 0; i < columns; i++) {
 			mt_timeline_steps(&drawn, i, &first, &last);
 			assert_true(first <= behind && behind <= last + 1); /* none is left out */
@@ -531,12 +563,14 @@ static void test_timeline_agrees(void **state)
 			behind = last + 1;
 			assert_int_equal(samples[last].live_bytes, drawn.columns[i].live_bytes);
 			assert_int_equal(drawn.columns[i].max_bytes,
-				halves[2 * i] > halves[2 * i + 1] ? halves[2 * i] : halves[2 * i + 1]);
+				halves[2 * i] > halves[2 * i + 1] ? halves[2 * i]
+								  : halves[2 * i + 1]);
 			uint64_t edge = mt_timeline_edge(&drawn, i);
 
 			assert_true(edge < mt_timeline_edge(&drawn, i + 1));
 			assert_int_equal(i, mt_timeline_column(&drawn, edge));
-			assert_int_equal(i, mt_timeline_column(&drawn, mt_timeline_edge(&drawn, i + 1) - 1));
+			assert_int_equal(i,
+				mt_timeline_column(&drawn, mt_timeline_edge(&drawn, i + 1) - 1));
 		}
 		assert_int_equal(profile.sample_count, behind);
 		assert_int_equal(to, mt_timeline_end(&drawn, columns - 1));
@@ -548,12 +582,22 @@ static void test_timeline_agrees(void **state)
 static void test_timeline_of_steps(void **state)
 {
 	struct mt_timeline t = {0};
-	struct mt_sample samples[] = {{100, 1, 150, 10, 4, {7, 0, 0, 0}}, {200, 2, 250, 20, 0, {8, 0, 0, 0}},
-		{50, 1, 220, 0, 5, {0}}, {60, 1, 60, 3, 3, {9, 0, 0, 0}}};
-	struct mt_profile profile = {.step_ns = 1000, .samples = samples, .sample_count = 4, .info.wall_ns = 3100};
+	struct mt_sample samples[] = {
+		{100, 1, 150, 10, 4, {7, 0, 0, 0}},
+		{200, 2, 250, 20, 0, {8, 0, 0, 0}},
+		{50, 1, 220, 0, 5, {0}},
+		{60, 1, 60, 3, 3, {9, 0, 0, 0}},
+	};
+	struct mt_profile profile = {
+		.step_ns = 1000,
+		.samples = samples,
+		.sample_count = 4,
+		.info.wall_ns = 3100,
+	};
 
 	(void)state;
-	mt_timeline_of_steps(&t, &profile, 0, UINT64_MAX, 3); /* whole steps: 1, 1 and 2, each with its own end */
+	/* whole steps: 1, 1 and 2, each with its own end */
+	mt_timeline_of_steps(&t, &profile, 0, UINT64_MAX, 3);
 	assert_int_equal(3, t.count);
 	assert_int_equal(1000, mt_timeline_end(&t, 0));
 	assert_int_equal(2000, mt_timeline_end(&t, 1));
@@ -603,7 +647,8 @@ static void random_profile(struct fixture *f, unsigned *seed)
 		for (int frames = rand_r(seed) % 4; frames > 0; frames--) {
 			snprintf(name, sizeof name, "f%d", rand_r(seed) % 15);
 			snprintf(source, sizeof source, "s%d.c", rand_r(seed) % 5);
-			fixture_frame(f, pcs[i], name, source, (uint32_t)rand_r(seed) % 90, frames > 1);
+			fixture_frame(f, pcs[i], name, source, (uint32_t)rand_r(seed) % 90,
+				frames > 1);
 		}
 	}
 	for (uint32_t i = 0; i < RANDOM_GROUPS; i++) {
@@ -613,22 +658,27 @@ static void random_profile(struct fixture *f, unsigned *seed)
 			stack[j] = pcs[rand_r(seed) % RANDOM_PCS];
 		uint64_t count = (uint64_t)rand_r(seed) % 20;
 
-		fixture_group(f, stack, count, (uint64_t)rand_r(seed) % 50, count ? (uint64_t)rand_r(seed) % count : 0);
+		fixture_group(f, stack, count, (uint64_t)rand_r(seed) % 50,
+			count ? (uint64_t)rand_r(seed) % count : 0);
 	}
 }
 
 /* A backtrace's frame whose function is f<digit>, or whose source or module is so named. */
-static bool slow_matches(struct fixture *f, uint32_t group, enum mt_filter_field field, const char *word)
+static bool slow_matches(struct fixture *f, uint32_t group, enum mt_filter_field field,
+	const char *word)
 {
 	struct mt_backtrace b = {0};
 	bool found = false;
 
 	mt_backtrace_get(&b, &f->profile, &f->symbols, group);
 	for (uint32_t i = 0; i < b.count; i++) {
-		const char *text = field == MT_FILTER_FUNCTION_REGEX || field == MT_FILTER_NEGATIVE_FUNCTION_REGEX
+		const char *text = field == MT_FILTER_FUNCTION_REGEX
+				|| field == MT_FILTER_NEGATIVE_FUNCTION_REGEX
 			? b.frames[i].function
-			: field == MT_FILTER_SOURCE_REGEX || field == MT_FILTER_NEGATIVE_SOURCE_REGEX
-			? b.frames[i].source : b.frames[i].module;
+			: field == MT_FILTER_SOURCE_REGEX
+				|| field == MT_FILTER_NEGATIVE_SOURCE_REGEX
+			? b.frames[i].source
+			: b.frames[i].module;
 
 		found = found || strstr(text, word);
 	}
@@ -649,7 +699,8 @@ static void check_selection(struct fixture *f, unsigned *seed)
 		on[i] = rand_r(seed) % 4 == 0;
 		snprintf(words[i], sizeof words[i], "%c%d", "fsmfsm"[i], rand_r(seed) % 6);
 		if (on[i])
-			assert_int_equal(0, mt_filter_set(filter, (enum mt_filter_field)i, words[i], NULL));
+			assert_int_equal(0,
+				mt_filter_set(filter, (enum mt_filter_field)i, words[i], NULL));
 	}
 	assert_int_equal(0, mt_select(&s, &f->profile, &f->symbols, filter, sort, ascending, NULL));
 	for (uint32_t g = 0; g < f->profile.group_count; g++) {
@@ -665,7 +716,8 @@ static void check_selection(struct fixture *f, unsigned *seed)
 	}
 	assert_int_equal(expected, s.count);
 	for (uint32_t i = 1; i < s.count; i++) {
-		uint64_t a = mt_metric_value(&f->profile, &f->profile.groups[s.groups[i - 1]], sort);
+		uint64_t a =
+			mt_metric_value(&f->profile, &f->profile.groups[s.groups[i - 1]], sort);
 		uint64_t b = mt_metric_value(&f->profile, &f->profile.groups[s.groups[i]], sort);
 
 		assert_true(ascending ? a <= b : a >= b);
@@ -677,13 +729,13 @@ static void check_selection(struct fixture *f, unsigned *seed)
 
 static bool same_frame(const struct mt_backtrace_frame *a, const struct mt_backtrace_frame *b)
 {
-	return !strcmp(a->function, b->function) && !strcmp(a->module, b->module) &&
-		(*a->function || a->pc == b->pc);
+	return !strcmp(a->function, b->function) && !strcmp(a->module, b->module)
+		&& (*a->function || a->pc == b->pc);
 }
 
 /* Each node's totals against all groups whose backtrace begins (or ends) with the node's path. */
-static void check_node(struct fixture *f, struct mt_tree *tree, const struct mt_selection *s, uint32_t node,
-	bool inverted)
+static void check_node(struct fixture *f, struct mt_tree *tree, const struct mt_selection *s,
+	uint32_t node, bool inverted)
 {
 	uint32_t depth = mt_tree_get(tree, node)->depth;
 	struct mt_backtrace_frame *path = mt_alloc((depth + 1) * sizeof *path);
@@ -766,12 +818,14 @@ static void test_radix(void **state)
 		for (uint32_t i = 0; i < count; i++) {
 			uint64_t key = (uint64_t)rand_r(&seed) % 5;
 
-			entries[i] = (struct mt_sort_entry){rand_r(&seed) % 2 ? key << 60 : ~key, i};
+			entries[i] =
+				(struct mt_sort_entry){rand_r(&seed) % 2 ? key << 60 : ~key, i};
 		}
 		mt_sort(entries, count);
 		for (uint32_t i = 1; i < count; i++)
-			assert_true(entries[i - 1].key < entries[i].key ||
-				(entries[i - 1].key == entries[i].key && entries[i - 1].id < entries[i].id));
+			assert_true(entries[i - 1].key < entries[i].key
+				|| (entries[i - 1].key == entries[i].key
+					&& entries[i - 1].id < entries[i].id));
 		free(entries);
 	}
 }

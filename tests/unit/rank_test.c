@@ -1,4 +1,5 @@
-/* The ranking of groups as leaks, over made series: steady, sawtooth, slow leak, warm-up, growth of a cache, burst. */
+/* The ranking of groups as leaks, over made series: steady, sawtooth, slow leak, warm-up, growth of
+ * a cache, burst. */
 #include "core/export/rank_words.h"
 #include "core/query/rank.h"
 
@@ -193,11 +194,19 @@ static void test_wrapped_frees(void **state)
 	assert_int_equal(rank(&s, 0).old_count, 50 + 12 - 22);
 }
 
-static struct mt_rank totals(uint64_t allocated, uint64_t live, uint64_t peak, uint64_t first_s, uint64_t last_s)
+static struct mt_rank totals(uint64_t allocated, uint64_t live, uint64_t peak, uint64_t first_s,
+	uint64_t last_s)
 {
 	struct mt_profile p = {.info = {.wall_ns = 100 * SECOND, .leaked_bytes = 1000000}};
-	struct mt_group g = {.allocated_count = allocated, .live_count = live, .live_bytes = live * 100, .own_peak_count = peak,
-		.own_peak_bytes = peak * 100, .first_ns = first_s * SECOND, .last_ns = last_s * SECOND};
+	struct mt_group g = {
+		.allocated_count = allocated,
+		.live_count = live,
+		.live_bytes = live * 100,
+		.own_peak_count = peak,
+		.own_peak_bytes = peak * 100,
+		.first_ns = first_s * SECOND,
+		.last_ns = last_s * SECOND,
+	};
 	struct mt_rank r;
 
 	mt_rank_totals(&r, &p, &g);
@@ -211,7 +220,8 @@ static void test_totals(void **state)
 	(void)state;
 	assert_in_range(totals(9000, 9000, 9000, 0, 100).score, 90, 100); /* never freed */
 	assert_in_range(totals(90000, 900, 1200, 0, 100).score, 0, 10);   /* turnover */
-	assert_in_range(totals(900, 900, 900, 0, 1).score, 0, 10);        /* at the start, and that was it */
+	/* at the start, and that was it */
+	assert_in_range(totals(900, 900, 900, 0, 1).score, 0, 10);
 	assert_in_range(totals(1, 1, 1, 50, 50).score, 0, 5);
 	assert_in_range(totals(9000, 0, 9000, 0, 100).score, 0, 0);
 	assert_true(totals(9000, 900, 900, 0, 100).score > totals(9000, 90, 900, 0, 100).score);
@@ -228,22 +238,26 @@ static void test_words(void **state)
 	struct mt_rank r = rank(&s, 0);
 
 	mt_rank_words(text, &r, s.group.live_count);
-	assert_string_equal(text, "grows 1.2k/s for 57.50s in all of 6 windows, 100% of all such growth; 52% of its "
+	assert_string_equal(text,
+		"grows 1.2k/s for 57.50s in all of 6 windows, 100% of all such growth; 52% of its "
 		"blocks are older than 27.50s; none was freed");
 	for (uint32_t i = 0; i < POINTS; i++)
 		put(&s, i, 100, 1000, 5 * i);
 	r = rank(&s, 0);
 	mt_rank_words(text, &r, s.group.live_count);
-	assert_string_equal(text, "does not grow: in 0 of 6 windows over 57.50s; at least 94% of its blocks are older than 27.50s; "
-		"115 were freed");
+	assert_string_equal(text,
+		"does not grow: in 0 of 6 windows over 57.50s; at least 94% of its blocks are "
+		"older than 27.50s; 115 were freed");
 	mt_rank_series(&r, s.points, s.time_ns, POINTS, &s.group, 1000);
 	mt_rank_words(text, &r, s.group.live_count);
-	assert_string_equal(text, "does not grow: in 0 of 6 windows over 57.50s; all of its blocks are older than 27.50s; "
-		"115 were freed");
+	assert_string_equal(text,
+		"does not grow: in 0 of 6 windows over 57.50s; "
+		"all of its blocks are older than 27.50s; 115 were freed");
 	r = totals(9000, 9000, 9000, 0, 100);
 	mt_rank_words(text, &r, 9000);
-	assert_string_equal(text, "an estimate from totals: 8.8k/s left over since the first allocation, 90% of all that is "
-		"left; none was freed");
+	assert_string_equal(text,
+		"an estimate from totals: 8.8k/s left over since the first allocation, 90% of all "
+		"that is left; none was freed");
 }
 
 int main(void)

@@ -10,13 +10,15 @@ struct program {
 	struct mt_selection selection;
 };
 
-/* main -> parse -> (push inlined in add) ; main -> draw ; main -> fact -> fact -> fact ; a stack without names */
+/* main -> parse -> (push inlined in add) ; main -> draw ; main -> fact -> fact -> fact ; a stack
+ * without names */
 static void program_init(struct program *p)
 {
 	struct fixture *f = &p->f;
 
 	fixture_init(f);
-	uint32_t program = fixture_module(f, "/usr/bin/prog", 0x1000), library = fixture_module(f, "/usr/lib/libdraw.so", 0x2000);
+	uint32_t program = fixture_module(f, "/usr/bin/prog", 0x1000);
+	uint32_t library = fixture_module(f, "/usr/lib/libdraw.so", 0x2000);
 	uint32_t main_pc = fixture_pc(f, program, "main", "src/main.c", 10);
 	uint32_t main_pc2 = fixture_pc(f, program, "main", "src/main.c", 20);
 	uint32_t parse = fixture_pc(f, program, "Parse::run(int)", "src/parse.cc", 30);
@@ -29,13 +31,15 @@ static void program_init(struct program *p)
 	uint32_t fact = fixture_pc(f, program, "fact", "src/fact.c", 60);
 	uint32_t unknown = fixture_bare_pc(f, library, 0x2abc);
 
-	fixture_group(f, STACK(main_pc, parse, add), 10, 8, 5);          /* 80 bytes, 40 live */
-	fixture_group(f, STACK(main_pc2, draw), 4, 100, 4);              /* 400, 400 */
-	fixture_group(f, STACK(main_pc, fact, fact, fact), 6, 16, 1);    /* 96, 16 */
-	fixture_group(f, STACK(MT_PC_CUT, unknown), 3, 4, 3);            /* 12, 12 */
-	fixture_group(f, STACK(main_pc2, draw, push2), 2, 1, 0);         /* 2, 0 */
+	fixture_group(f, STACK(main_pc, parse, add), 10, 8, 5);       /* 80 bytes, 40 live */
+	fixture_group(f, STACK(main_pc2, draw), 4, 100, 4);           /* 400, 400 */
+	fixture_group(f, STACK(main_pc, fact, fact, fact), 6, 16, 1); /* 96, 16 */
+	fixture_group(f, STACK(MT_PC_CUT, unknown), 3, 4, 3);         /* 12, 12 */
+	fixture_group(f, STACK(main_pc2, draw, push2), 2, 1, 0);      /* 2, 0 */
 	p->selection = (struct mt_selection){0};
-	assert_int_equal(0, mt_select(&p->selection, &f->profile, &f->symbols, NULL, MT_METRIC_SIZE, false, NULL));
+	assert_int_equal(0,
+		mt_select(&p->selection, &f->profile, &f->symbols, NULL, MT_METRIC_SIZE, false,
+			NULL));
 }
 
 static void program_free(struct program *p)
@@ -49,14 +53,17 @@ struct expected {
 	uint64_t size, groups;
 };
 
-static void assert_rows(struct program *p, enum mt_rows_by by, const struct expected *expected, uint32_t count)
+static void assert_rows(struct program *p, enum mt_rows_by by, const struct expected *expected,
+	uint32_t count)
 {
 	struct mt_rows rows = {0};
 
-	mt_rows_get(&rows, &p->f.profile, &p->f.profile, &p->f.symbols, &p->selection, by, MT_METRIC_SIZE, false);
+	mt_rows_get(&rows, &p->f.profile, &p->f.profile, &p->f.symbols, &p->selection, by,
+		MT_METRIC_SIZE, false);
 	assert_int_equal(count, rows.count);
 	for (uint32_t i = 0; i < count; i++) {
-		assert_string_equal(expected[i].name, mt_strings_get(&rows.names, rows.rows[i].name));
+		assert_string_equal(expected[i].name,
+			mt_strings_get(&rows.names, rows.rows[i].name));
 		assert_int_equal(expected[i].size, rows.rows[i].sum.allocated_bytes);
 		assert_int_equal(expected[i].size, rows.rows[i].all.allocated_bytes);
 		assert_int_equal(expected[i].groups, rows.rows[i].group_count);
@@ -73,11 +80,13 @@ static void test_rows(void **state)
 
 	(void)state;
 	program_init(&p);
-	ROWS(&p, MT_ROWS_BY_FUNCTION, {"draw", 400, 1}, {"fact", 96, 1}, {"push", 82, 2}, {"/usr/lib/libdraw.so+0xabc", 12, 1});
-	ROWS(&p, MT_ROWS_BY_LINE, {"lib/draw.c:50", 400, 1}, {"src/fact.c:60", 96, 1}, {"src/vector.h:5", 80, 1},
-		{"/usr/lib/libdraw.so+0xabc", 12, 1}, {"src/vector.h:6", 2, 1});
-	ROWS(&p, MT_ROWS_BY_SOURCE, {"lib/draw.c", 400, 1}, {"src/fact.c", 96, 1}, {"src/vector.h", 82, 2},
-		{"[source not known]", 12, 1});
+	ROWS(&p, MT_ROWS_BY_FUNCTION, {"draw", 400, 1}, {"fact", 96, 1}, {"push", 82, 2},
+		{"/usr/lib/libdraw.so+0xabc", 12, 1});
+	ROWS(&p, MT_ROWS_BY_LINE, {"lib/draw.c:50", 400, 1}, {"src/fact.c:60", 96, 1},
+		{"src/vector.h:5", 80, 1}, {"/usr/lib/libdraw.so+0xabc", 12, 1},
+		{"src/vector.h:6", 2, 1});
+	ROWS(&p, MT_ROWS_BY_SOURCE, {"lib/draw.c", 400, 1}, {"src/fact.c", 96, 1},
+		{"src/vector.h", 82, 2}, {"[source not known]", 12, 1});
 	ROWS(&p, MT_ROWS_BY_MODULE, {"/usr/lib/libdraw.so", 414, 3}, {"/usr/bin/prog", 176, 2});
 	ROWS(&p, MT_ROWS_BY_KIND, {"malloc", 590, 5});
 	program_free(&p);
@@ -91,9 +100,12 @@ static void test_own_peaks_of_sums(void **state)
 
 	(void)state;
 	program_init(&p);
-	mt_rows_get(&rows, &p.f.profile, &p.f.profile, &p.f.symbols, &p.selection, MT_ROWS_BY_FUNCTION, MT_METRIC_SIZE, false);
-	assert_false(mt_metric_is_estimated(&p.f.profile, &rows.rows[0].sum, MT_METRIC_OWN_PEAK_SIZE));
-	assert_true(mt_metric_is_estimated(&p.f.profile, &rows.rows[2].sum, MT_METRIC_OWN_PEAK_SIZE));
+	mt_rows_get(&rows, &p.f.profile, &p.f.profile, &p.f.symbols, &p.selection,
+		MT_ROWS_BY_FUNCTION, MT_METRIC_SIZE, false);
+	assert_false(
+		mt_metric_is_estimated(&p.f.profile, &rows.rows[0].sum, MT_METRIC_OWN_PEAK_SIZE));
+	assert_true(
+		mt_metric_is_estimated(&p.f.profile, &rows.rows[2].sum, MT_METRIC_OWN_PEAK_SIZE));
 	assert_false(mt_metric_is_estimated(&p.f.profile, &rows.rows[2].sum, MT_METRIC_SIZE));
 	mt_rows_free(&rows);
 	program_free(&p);
@@ -104,7 +116,8 @@ static void assert_relations(const struct mt_callers *callers, const struct mt_r
 {
 	assert_int_equal(count, relations->count);
 	for (uint32_t i = 0; i < count; i++) {
-		assert_string_equal(expected[i].name, mt_strings_get(&callers->names, relations->items[i].name));
+		assert_string_equal(expected[i].name,
+			mt_strings_get(&callers->names, relations->items[i].name));
 		assert_int_equal(expected[i].size, relations->items[i].sum.allocated_bytes);
 	}
 }
@@ -117,7 +130,8 @@ static struct mt_callers callers_of(struct program *p, const char *text)
 	struct mt_callers callers = {0};
 	struct mt_err err = {0};
 
-	if (mt_callers_get(&callers, &p->f.profile, &p->f.symbols, &p->selection, text, MT_METRIC_SIZE, &err))
+	if (mt_callers_get(&callers, &p->f.profile, &p->f.symbols, &p->selection, text,
+		    MT_METRIC_SIZE, &err))
 		fail_msg("%s: %s", text, err.text);
 	return callers;
 }
@@ -169,11 +183,14 @@ static void test_callers_of_nothing(void **state)
 
 	(void)state;
 	program_init(&p);
-	assert_int_equal(-ENOENT, mt_callers_get(&callers, &p.f.profile, &p.f.symbols, &p.selection, "nobody_knows",
-		MT_METRIC_SIZE, &err));
+	assert_int_equal(-ENOENT,
+		mt_callers_get(&callers, &p.f.profile, &p.f.symbols, &p.selection, "nobody_knows",
+			MT_METRIC_SIZE, &err));
 	assert_non_null(strstr(err.text, "nobody_knows"));
 	mt_callers_free(&callers);
-	assert_int_equal(-EINVAL, mt_callers_get(&callers, &p.f.profile, &p.f.symbols, &p.selection, "a(", MT_METRIC_SIZE, &err));
+	assert_int_equal(-EINVAL,
+		mt_callers_get(&callers, &p.f.profile, &p.f.symbols, &p.selection, "a(",
+			MT_METRIC_SIZE, &err));
 	mt_callers_free(&callers);
 	program_free(&p);
 }
@@ -182,14 +199,18 @@ static void test_short_names(void **state)
 {
 	static const char *const names[][2] = {
 		{"main", "main"},
-		{"std::map<int, std::less<int> >::insert(int)", "std::map<\xe2\x80\xa6>::insert(int)"},
-		{"operator<(A<int> const&, A<int> const&)", "operator<(A<\xe2\x80\xa6> const&, A<\xe2\x80\xa6> const&)"},
+		{"std::map<int, std::less<int> >::insert(int)",
+			"std::map<\xe2\x80\xa6>::insert(int)"},
+		{"operator<(A<int> const&, A<int> const&)",
+			"operator<(A<\xe2\x80\xa6> const&, A<\xe2\x80\xa6> const&)"},
 		{"operator<< <char>(B<char>&)", "operator<< <\xe2\x80\xa6>(B<\xe2\x80\xa6>&)"},
-		{"std::operator<<<char>(B<char>&)", "std::operator<<<\xe2\x80\xa6>(B<\xe2\x80\xa6>&)"},
+		{"std::operator<<<char>(B<char>&)",
+			"std::operator<<<\xe2\x80\xa6>(B<\xe2\x80\xa6>&)"},
 		{"P<int>::operator->() const", "P<\xe2\x80\xa6>::operator->() const"},
 		{"A<&(B::operator>(int))>::f()", "A<\xe2\x80\xa6>::f()"},
 		{"operator<=>(X, X)", "operator<=>(X, X)"},
-		{"<alloc::vec::Vec<T> as core::Drop>::drop", "<alloc::vec::Vec<\xe2\x80\xa6> as core::Drop>::drop"},
+		{"<alloc::vec::Vec<T> as core::Drop>::drop",
+			"<alloc::vec::Vec<\xe2\x80\xa6> as core::Drop>::drop"},
 		{"a<b", "a<b"},
 		{"my_operator<int>()", "my_operator<\xe2\x80\xa6>()"},
 		{"", ""},

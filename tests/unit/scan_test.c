@@ -1,4 +1,5 @@
-/* Random recordings, random filters: what the engine answers must be what is worked out the plain way (scan_truth.h). */
+/* Random recordings, random filters: what the engine answers must be what is worked out the plain
+ * way (scan_truth.h). */
 #include "tests/unit/scan_truth.h"
 
 #include "core/model/checkpoint.h"
@@ -27,10 +28,22 @@ static void checkpoint_block(void *context, uint64_t index, struct mt_checkpoint
 	const struct truth_block *b = &o->recording->blocks[o->live[index]];
 	const struct mt_event *note = &o->recording->events[b->begin] + 1;
 
-	*out = (struct mt_checkpoint_block){.number = b->a.number, .address = b->a.address, .size = b->a.size,
-		.time_ns = b->a.time_ns, .usable = note->type == MT_EVENT_NOTE && note->kind == MT_NOTE_USABLE ? note->size : 0,
-		.sequence = b->sequence, .group = b->a.group, .thread = b->a.thread, .position = b->a.position,
-		.chain = b->a.chain, .first_size = b->a.first_size, .chain_start_ns = b->a.chain_start_ns};
+	*out = (struct mt_checkpoint_block){
+		.number = b->a.number,
+		.address = b->a.address,
+		.size = b->a.size,
+		.time_ns = b->a.time_ns,
+		.usable = note->type == MT_EVENT_NOTE && note->kind == MT_NOTE_USABLE
+			? note->size
+			: 0,
+		.sequence = b->sequence,
+		.group = b->a.group,
+		.thread = b->a.thread,
+		.position = b->a.position,
+		.chain = b->a.chain,
+		.first_size = b->a.first_size,
+		.chain_start_ns = b->a.chain_start_ns,
+	};
 }
 
 static void no_pulse(void *context)
@@ -43,14 +56,20 @@ static void write_checkpoint(struct mt_trace_writer *w, struct opening *o)
 	struct recording *r = o->recording;
 	struct mt_checkpoint_thread threads[3] = {{0, 0}};
 	struct mt_checkpoint c = {.thread_count = 3, .threads = threads};
-	struct mt_checkpoint_source source = {.profile = o->before, .block = checkpoint_block, .pulse = no_pulse, .context = o};
+	struct mt_checkpoint_source source = {
+		.profile = o->before,
+		.block = checkpoint_block,
+		.pulse = no_pulse,
+		.context = o,
+	};
 	struct mt_buffer made = {0};
 	struct mt_err err = {0};
 
 	o->live = mt_alloc((r->block_count + 1) * sizeof *o->live);
 	for (uint64_t n = 0; n < r->block_count && r->blocks[n].begin < o->from; n++) {
 		c.next_number = n + 1;
-		threads[r->blocks[n].a.thread] = (struct mt_checkpoint_thread){r->blocks[n].sequence, n + 1};
+		threads[r->blocks[n].a.thread] =
+			(struct mt_checkpoint_thread){r->blocks[n].sequence, n + 1};
 		if (r->blocks[n].end == NONE || r->blocks[n].end >= o->from)
 			o->live[c.block_count++] = n;
 	}
@@ -100,7 +119,8 @@ static void open_part(struct opened *o, struct opening *part)
 	char path[64];
 	int fd = memfd_create("trace", MFD_CLOEXEC), copy = dup(fd);
 	struct mt_trace_writer *w = part->before
-		? mt_trace_writer_new_with_checkpoints(memfd_create("before", MFD_CLOEXEC), &err) : mt_trace_writer_new(fd, &err);
+		? mt_trace_writer_new_with_checkpoints(memfd_create("before", MFD_CLOEXEC), &err)
+		: mt_trace_writer_new(fd, &err);
 
 	assert_non_null(w);
 	if (part->before)
@@ -122,8 +142,12 @@ static void open_part(struct opened *o, struct opening *part)
 		fail_msg("%s", err.text);
 	/* The events do not tell by which rule sizes are rounded up; an INFO block would. */
 	o->profile.info.usable_rule = r->profile.info.usable_rule;
-	o->source = (struct mt_source){.profile = &o->profile, .symbols = &o->symbols, .reader = o->reader,
-		.workers = 1 + pick(r, 3)};
+	o->source = (struct mt_source){
+		.profile = &o->profile,
+		.symbols = &o->symbols,
+		.reader = o->reader,
+		.workers = 1 + pick(r, 3),
+	};
 }
 
 static void open_recording(struct opened *o, struct recording *r)
@@ -157,10 +181,12 @@ static void ask(struct asked *q, enum mt_filter_field field, uint64_t number, co
 	q->number[field] = number;
 	size_t len = strlen(q->words);
 
-	snprintf(q->words + len, sizeof q->words - len, " %s:%s", mt_filter_info(field)->name, text);
+	snprintf(q->words + len, sizeof q->words - len, " %s:%s", mt_filter_info(field)->name,
+		text);
 }
 
-static void ask_number(struct asked *q, enum mt_filter_field field, uint64_t number, const char *unit)
+static void ask_number(struct asked *q, enum mt_filter_field field, uint64_t number,
+	const char *unit)
 {
 	char text[32];
 
@@ -169,8 +195,8 @@ static void ask_number(struct asked *q, enum mt_filter_field field, uint64_t num
 }
 
 /* One end of a range, or both in order. */
-static void ask_range(struct asked *q, struct recording *r, enum mt_filter_field least, enum mt_filter_field most,
-	uint64_t limit, const char *unit)
+static void ask_range(struct asked *q, struct recording *r, enum mt_filter_field least,
+	enum mt_filter_field most, uint64_t limit, const char *unit)
 {
 	uint64_t a = pick(r, (uint32_t)limit), b = pick(r, (uint32_t)limit);
 	uint32_t which = pick(r, 3);
@@ -183,8 +209,9 @@ static void ask_range(struct asked *q, struct recording *r, enum mt_filter_field
 
 static void ask_lifetime(struct asked *q, struct recording *r)
 {
-	static const char *const names[] = {"all", "only_leaked", "only_not_deallocated_in_current_range",
-		"only_deallocated_in_current_range", "only_temporary", "only_short_lived", "only_whole_group_leaked",
+	static const char *const names[] = {"all", "only_leaked",
+		"only_not_deallocated_in_current_range", "only_deallocated_in_current_range",
+		"only_temporary", "only_short_lived", "only_whole_group_leaked",
 		"only_chain_leaked"};
 	uint32_t which = pick(r, 8);
 
@@ -209,10 +236,14 @@ static void ask_something(struct asked *q, struct recording *r)
 	uint64_t run_us = r->now_ns / 1000 + 10;
 
 	switch (pick(r, 15)) {
-	case 0: case 1: ask_range(q, r, MT_FILTER_FROM, MT_FILTER_TO, run_us, "us"); break;
-	case 2: case 3: ask_lifetime(q, r); break;
+	case 0:
+	case 1: ask_range(q, r, MT_FILTER_FROM, MT_FILTER_TO, run_us, "us"); break;
+	case 2:
+	case 3: ask_lifetime(q, r); break;
 	case 4: ask_range(q, r, MT_FILTER_SIZE_MIN, MT_FILTER_SIZE_MAX, 1100, ""); break;
-	case 5: ask_range(q, r, MT_FILTER_LIFETIME_MIN, MT_FILTER_LIFETIME_MAX, run_us / 2, "us"); break;
+	case 5:
+		ask_range(q, r, MT_FILTER_LIFETIME_MIN, MT_FILTER_LIFETIME_MAX, run_us / 2, "us");
+		break;
 	case 6: ask_choice(q, r); break;
 	case 7:
 		ask_number(q, MT_FILTER_ALIVE_AT, pick(r, (uint32_t)run_us), "us");
@@ -220,14 +251,25 @@ static void ask_something(struct asked *q, struct recording *r)
 			ask_number(q, MT_FILTER_ALIVE_AT_2, pick(r, (uint32_t)run_us), "us");
 		break;
 	case 8: ask_range(q, r, MT_FILTER_ADDRESS_MIN, MT_FILTER_ADDRESS_MAX, 0x20000, ""); break;
-	case 9: ask_range(q, r, MT_FILTER_FIRST_SIZE_MIN, MT_FILTER_FIRST_SIZE_MAX, 1100, ""); break;
+	case 9:
+		ask_range(q, r, MT_FILTER_FIRST_SIZE_MIN, MT_FILTER_FIRST_SIZE_MAX, 1100, "");
+		break;
 	case 10: ask_range(q, r, MT_FILTER_LAST_SIZE_MIN, MT_FILTER_LAST_SIZE_MAX, 1100, ""); break;
-	case 11: ask_range(q, r, MT_FILTER_CHAIN_LIFETIME_MIN, MT_FILTER_CHAIN_LIFETIME_MAX, run_us / 2, "us"); break;
-	case 12: ask_range(q, r, MT_FILTER_CHAIN_LENGTH_MIN, MT_FILTER_CHAIN_LENGTH_MAX, 4, ""); break;
-	case 13: ask_range(q, r, MT_FILTER_POSITION_IN_CHAIN_MIN, MT_FILTER_POSITION_IN_CHAIN_MAX, 4, ""); break;
+	case 11:
+		ask_range(q, r, MT_FILTER_CHAIN_LIFETIME_MIN, MT_FILTER_CHAIN_LIFETIME_MAX,
+			run_us / 2, "us");
+		break;
+	case 12:
+		ask_range(q, r, MT_FILTER_CHAIN_LENGTH_MIN, MT_FILTER_CHAIN_LENGTH_MAX, 4, "");
+		break;
+	case 13:
+		ask_range(q, r, MT_FILTER_POSITION_IN_CHAIN_MIN, MT_FILTER_POSITION_IN_CHAIN_MAX, 4,
+			"");
+		break;
 	default:
 		if (pick(r, 2))
-			ask_range(q, r, MT_FILTER_GROUP_ALLOCATIONS_MIN, MT_FILTER_GROUP_ALLOCATIONS_MAX, r->block_count / 3 + 2, "");
+			ask_range(q, r, MT_FILTER_GROUP_ALLOCATIONS_MIN,
+				MT_FILTER_GROUP_ALLOCATIONS_MAX, r->block_count / 3 + 2, "");
 		else
 			ask_number(q, MT_FILTER_TEMPORARY_THRESHOLD, pick(r, 6), "");
 	}
@@ -242,9 +284,11 @@ static void asked_begin(struct asked *q, struct recording *r)
 
 /* ---- what a filter means ---- */
 
-static bool within(const struct asked *q, enum mt_filter_field least, enum mt_filter_field most, uint64_t value)
+static bool within(const struct asked *q, enum mt_filter_field least, enum mt_filter_field most,
+	uint64_t value)
 {
-	return (!q->on[least] || value >= q->number[least]) && (!q->on[most] || value <= q->number[most]);
+	return (!q->on[least] || value >= q->number[least])
+		&& (!q->on[most] || value <= q->number[most]);
 }
 
 static bool lives_at(const struct mt_allocation *a, uint64_t ns)
@@ -252,10 +296,13 @@ static bool lives_at(const struct mt_allocation *a, uint64_t ns)
 	return a->time_ns <= ns && (a->end_ns == MT_LIVE || a->end_ns > ns);
 }
 
-static bool right_lifetime(const struct asked *q, const struct recording *r, const struct mt_allocation *a)
+static bool right_lifetime(const struct asked *q, const struct recording *r,
+	const struct mt_allocation *a)
 {
-	bool freed = a->end_ns != MT_LIVE, inside = freed && within(q, MT_FILTER_FROM, MT_FILTER_TO, a->end_ns);
-	uint64_t threshold = q->on[MT_FILTER_TEMPORARY_THRESHOLD] ? q->number[MT_FILTER_TEMPORARY_THRESHOLD] : 0;
+	bool freed = a->end_ns != MT_LIVE;
+	bool inside = freed && within(q, MT_FILTER_FROM, MT_FILTER_TO, a->end_ns);
+	uint64_t threshold =
+		q->on[MT_FILTER_TEMPORARY_THRESHOLD] ? q->number[MT_FILTER_TEMPORARY_THRESHOLD] : 0;
 
 	switch (q->on[MT_FILTER_LIFETIME] ? q->number[MT_FILTER_LIFETIME] : 0) {
 	case 1: return !freed;
@@ -263,8 +310,7 @@ static bool right_lifetime(const struct asked *q, const struct recording *r, con
 	case 3: return inside;
 	case 4: return freed;
 	case 5: return freed && a->between <= threshold;
-	case 6:
-		return !r->group_ended[a->group];
+	case 6: return !r->group_ended[a->group];
 	case 7: return a->chain_end_ns == MT_LIVE;
 	default: return true;
 	}
@@ -276,26 +322,31 @@ static uint64_t span(uint64_t from, uint64_t to, uint64_t end)
 	return to > from ? to - from : 0;
 }
 
-static bool is_meant(const struct asked *q, const struct recording *r, const struct mt_allocation *a, uint64_t run_ns)
+static bool is_meant(const struct asked *q, const struct recording *r,
+	const struct mt_allocation *a, uint64_t run_ns)
 {
 	bool mapped = a->usable && a->usable % 16 == 0;
 
-	return within(q, MT_FILTER_FROM, MT_FILTER_TO, a->time_ns) && right_lifetime(q, r, a) &&
-		within(q, MT_FILTER_SIZE_MIN, MT_FILTER_SIZE_MAX, a->size) &&
-		within(q, MT_FILTER_LIFETIME_MIN, MT_FILTER_LIFETIME_MAX, span(a->time_ns, a->end_ns, run_ns)) &&
-		(!q->on[MT_FILTER_THREAD] || a->thread == q->number[MT_FILTER_THREAD]) &&
-		(!q->on[MT_FILTER_MARKER] || a->marker == q->number[MT_FILTER_MARKER]) &&
-		(!q->on[MT_FILTER_MMAPPED] || mapped == !q->number[MT_FILTER_MMAPPED]) &&
-		(!q->on[MT_FILTER_ALIVE_AT] || lives_at(a, q->number[MT_FILTER_ALIVE_AT])) &&
-		(!q->on[MT_FILTER_ALIVE_AT_2] || !lives_at(a, q->number[MT_FILTER_ALIVE_AT_2])) &&
-		within(q, MT_FILTER_ADDRESS_MIN, MT_FILTER_ADDRESS_MAX, a->address) &&
-		within(q, MT_FILTER_FIRST_SIZE_MIN, MT_FILTER_FIRST_SIZE_MAX, a->first_size) &&
-		within(q, MT_FILTER_LAST_SIZE_MIN, MT_FILTER_LAST_SIZE_MAX, a->last_size) &&
-		within(q, MT_FILTER_CHAIN_LIFETIME_MIN, MT_FILTER_CHAIN_LIFETIME_MAX,
-			span(a->chain_start_ns, a->chain_end_ns, run_ns)) &&
-		within(q, MT_FILTER_CHAIN_LENGTH_MIN, MT_FILTER_CHAIN_LENGTH_MAX, a->chain_length) &&
-		within(q, MT_FILTER_POSITION_IN_CHAIN_MIN, MT_FILTER_POSITION_IN_CHAIN_MAX, a->position) &&
-		within(q, MT_FILTER_GROUP_ALLOCATIONS_MIN, MT_FILTER_GROUP_ALLOCATIONS_MAX, r->group_count[a->group]);
+	return within(q, MT_FILTER_FROM, MT_FILTER_TO, a->time_ns) && right_lifetime(q, r, a)
+		&& within(q, MT_FILTER_SIZE_MIN, MT_FILTER_SIZE_MAX, a->size)
+		&& within(q, MT_FILTER_LIFETIME_MIN, MT_FILTER_LIFETIME_MAX,
+			span(a->time_ns, a->end_ns, run_ns))
+		&& (!q->on[MT_FILTER_THREAD] || a->thread == q->number[MT_FILTER_THREAD])
+		&& (!q->on[MT_FILTER_MARKER] || a->marker == q->number[MT_FILTER_MARKER])
+		&& (!q->on[MT_FILTER_MMAPPED] || mapped == !q->number[MT_FILTER_MMAPPED])
+		&& (!q->on[MT_FILTER_ALIVE_AT] || lives_at(a, q->number[MT_FILTER_ALIVE_AT]))
+		&& (!q->on[MT_FILTER_ALIVE_AT_2] || !lives_at(a, q->number[MT_FILTER_ALIVE_AT_2]))
+		&& within(q, MT_FILTER_ADDRESS_MIN, MT_FILTER_ADDRESS_MAX, a->address)
+		&& within(q, MT_FILTER_FIRST_SIZE_MIN, MT_FILTER_FIRST_SIZE_MAX, a->first_size)
+		&& within(q, MT_FILTER_LAST_SIZE_MIN, MT_FILTER_LAST_SIZE_MAX, a->last_size)
+		&& within(q, MT_FILTER_CHAIN_LIFETIME_MIN, MT_FILTER_CHAIN_LIFETIME_MAX,
+			span(a->chain_start_ns, a->chain_end_ns, run_ns))
+		&& within(q, MT_FILTER_CHAIN_LENGTH_MIN, MT_FILTER_CHAIN_LENGTH_MAX,
+			a->chain_length)
+		&& within(q, MT_FILTER_POSITION_IN_CHAIN_MIN, MT_FILTER_POSITION_IN_CHAIN_MAX,
+			a->position)
+		&& within(q, MT_FILTER_GROUP_ALLOCATIONS_MIN, MT_FILTER_GROUP_ALLOCATIONS_MAX,
+			r->group_count[a->group]);
 }
 
 /* ---- comparing ---- */
@@ -309,28 +360,45 @@ struct visits {
 };
 
 #define DIFFERS(v, what, number, x, y) \
-	(snprintf((v)->fault, sizeof (v)->fault, "%s of %llu: %llu, expected %llu", what, (unsigned long long)(number), \
-		(unsigned long long)(x), (unsigned long long)(y)), 1)
+	(snprintf((v)->fault, sizeof(v)->fault, "%s of %llu: %llu, expected %llu", what, \
+		 (unsigned long long)(number), (unsigned long long)(x), (unsigned long long)(y)), \
+		1)
 #define SAME(field) \
 	if (a->field != b->field) \
 		return DIFFERS(v, #field, a->number, a->field, b->field);
 
-static int compare_chain(struct visits *v, const struct mt_allocation *a, const struct mt_allocation *b)
+static int compare_chain(struct visits *v, const struct mt_allocation *a,
+	const struct mt_allocation *b)
 {
-	SAME(chain) SAME(position) SAME(chain_length) SAME(first_size) SAME(last_size) SAME(chain_start_ns) SAME(chain_end_ns)
+	SAME(chain)
+	SAME(position)
+	SAME(chain_length)
+	SAME(first_size)
+	SAME(last_size)
+	SAME(chain_start_ns)
+	SAME(chain_end_ns)
 	return 0;
 }
 
 static int on_allocation(void *context, const struct mt_allocation *a)
 {
 	struct visits *v = context;
-	const struct mt_allocation *b = a->number < v->recording->block_count ? &v->recording->blocks[a->number].a : NULL;
+	const struct mt_allocation *b =
+		a->number < v->recording->block_count ? &v->recording->blocks[a->number].a : NULL;
 
 	if (!b || !v->recording->blocks[a->number].matches || v->seen[a->number])
 		return DIFFERS(v, "a visit", a->number, 1, 0);
 	v->seen[a->number] = true;
 	v->count++;
-	SAME(size) SAME(usable) SAME(time_ns) SAME(end_ns) SAME(group) SAME(thread) SAME(end_thread) SAME(end_kind) SAME(marker)
+	SAME(size)
+	SAME(usable)
+	SAME(time_ns)
+	SAME(end_ns)
+	SAME(group)
+	SAME(thread)
+	SAME(end_thread)
+	SAME(end_kind)
+	SAME(marker)
 	SAME(between)
 	if (v->wants & MT_SCAN_ADDRESSES)
 		SAME(address)
@@ -339,16 +407,21 @@ static int on_allocation(void *context, const struct mt_allocation *a)
 	return v->wants & MT_SCAN_CHAINS ? compare_chain(v, a, b) : 0;
 }
 
-static void compare_allocations(struct recording *r, struct opened *o, const struct asked *q, uint64_t expected)
+static void compare_allocations(struct recording *r, struct opened *o, const struct asked *q,
+	uint64_t expected)
 {
-	struct visits v = {.recording = r, .wants = pick(r, 8), .seen = mt_alloc(r->block_count + 1)};
+	struct visits v = {
+		.recording = r,
+		.wants = pick(r, 8),
+		.seen = mt_alloc(r->block_count + 1),
+	};
 	struct mt_err err = {0};
 
 	if (mt_scan_allocations(&o->source, q->filter, v.wants, on_allocation, &v, &err))
 		fail_msg("%s: %s%s", q->words, v.fault, err.text);
 	if (v.count != expected)
-		fail_msg("%s: %llu allocations visited, expected %llu", q->words, (unsigned long long)v.count,
-			(unsigned long long)expected);
+		fail_msg("%s: %llu allocations visited, expected %llu", q->words,
+			(unsigned long long)v.count, (unsigned long long)expected);
 	free(v.seen);
 }
 
@@ -390,9 +463,14 @@ static int on_event(void *context, const struct mt_event *a)
 
 	if (!b)
 		return DIFFERS(v, "an event", a->number, 1, 0);
-	SAME(type) SAME(number) SAME(time_ns) SAME(thread)
+	SAME(type)
+	SAME(number)
+	SAME(time_ns)
+	SAME(thread)
 	if (a->type <= MT_EVENT_REALLOCATE) {
-		SAME(size) SAME(address) SAME(group)
+		SAME(size)
+		SAME(address)
+		SAME(group)
 	}
 	if (a->type == MT_EVENT_REALLOCATE)
 		SAME(previous)
@@ -421,8 +499,9 @@ static void compare_history(const struct mt_profile *p, const struct sums *s, co
 		frees += p->samples[i].frees;
 		most = p->samples[i].max_bytes > most ? p->samples[i].max_bytes : most;
 	}
-	if (allocations != s->info.allocations + s->info.reallocations || frees != s->frees || most != s->info.peak_bytes ||
-		last->live_bytes != s->info.leaked_bytes || last->live_count != s->info.leaked_count)
+	if (allocations != s->info.allocations + s->info.reallocations || frees != s->frees
+		|| most != s->info.peak_bytes || last->live_bytes != s->info.leaked_bytes
+		|| last->live_count != s->info.leaked_count)
 		fail_msg("%s: the timeline differs", words);
 }
 
@@ -434,20 +513,39 @@ static void compare_profile(const struct mt_matched *m, const struct sums *s, co
 		struct mt_group a = p->groups[i], b = s->groups[i];
 #define X(name) \
 	if (a.name != b.name) \
-		fail_msg("%s: " #name " of group %u: %llu, expected %llu", words, i, (unsigned long long)a.name, \
-			(unsigned long long)b.name);
-		X(allocated_count) X(allocated_bytes) X(live_count) X(live_bytes) X(temporary_count) X(own_peak_count)
-		X(own_peak_bytes) X(at_peak_count) X(at_peak_bytes) X(first_ns) X(last_ns) X(min_size) X(max_size)
-		X(late_count) X(late_bytes)
+		fail_msg("%s: " #name " of group %u: %llu, expected %llu", words, i, \
+			(unsigned long long)a.name, (unsigned long long)b.name);
+		X(allocated_count)
+		X(allocated_bytes)
+		X(live_count)
+		X(live_bytes)
+		X(temporary_count)
+		X(own_peak_count)
+		X(own_peak_bytes)
+		X(at_peak_count)
+		X(at_peak_bytes)
+		X(first_ns)
+		X(last_ns)
+		X(min_size)
+		X(max_size)
+		X(late_count)
+		X(late_bytes)
 #undef X
 	}
 	if (!m->history)
 		return;
 #define X(name) \
 	if (p->info.name != s->info.name) \
-		fail_msg("%s: " #name ": %llu, expected %llu", words, (unsigned long long)p->info.name, \
-			(unsigned long long)s->info.name);
-	X(allocations) X(frees) X(reallocations) X(allocated_bytes) X(leaked_count) X(leaked_bytes) X(peak_bytes) X(peak_ns)
+		fail_msg("%s: " #name ": %llu, expected %llu", words, \
+			(unsigned long long)p->info.name, (unsigned long long)s->info.name);
+	X(allocations)
+	X(frees)
+	X(reallocations)
+	X(allocated_bytes)
+	X(leaked_count)
+	X(leaked_bytes)
+	X(peak_bytes)
+	X(peak_ns)
 	X(temporary_count)
 	if (m->own)
 		X(slack_bytes)
@@ -464,16 +562,21 @@ static void compare_match(struct recording *r, struct opened *o, const struct as
 	struct mt_err err = {0};
 	struct sums s;
 
-	recording_sum(&s, r, from, to, q->on[MT_FILTER_TEMPORARY_THRESHOLD] ? q->number[MT_FILTER_TEMPORARY_THRESHOLD] : 0);
+	recording_sum(&s, r, from, to,
+		q->on[MT_FILTER_TEMPORARY_THRESHOLD] ? q->number[MT_FILTER_TEMPORARY_THRESHOLD]
+						     : 0);
 	for (unsigned wants = 0; wants <= MT_MATCH_HISTORY; wants++) {
 		if (mt_match(&m, &o->source, q->filter, wants, &err))
 			fail_msg("%s: %s", q->words, err.text);
 		assert_true(m.history || !wants);
 		compare_profile(&m, &s, q->words);
-		if (m.heap_peak_bytes != s.heap_peak || m.heap_peak_ns != (s.heap_peak_ns < wall_ns ? s.heap_peak_ns : wall_ns))
-			fail_msg("%s: the heap's peak in the range: %llu at %llu, expected %llu at %llu", q->words,
-				(unsigned long long)m.heap_peak_bytes, (unsigned long long)m.heap_peak_ns,
-				(unsigned long long)s.heap_peak, (unsigned long long)s.heap_peak_ns);
+		if (m.heap_peak_bytes != s.heap_peak
+			|| m.heap_peak_ns != (s.heap_peak_ns < wall_ns ? s.heap_peak_ns : wall_ns))
+			fail_msg("%s: the heap's peak in the range: "
+				 "%llu at %llu, expected %llu at %llu",
+				q->words, (unsigned long long)m.heap_peak_bytes,
+				(unsigned long long)m.heap_peak_ns, (unsigned long long)s.heap_peak,
+				(unsigned long long)s.heap_peak_ns);
 	}
 	mt_matched_free(&m);
 }
@@ -488,7 +591,8 @@ static void compare_all(struct recording *r, struct opened *o)
 
 	if (mt_filter_check(q.filter, &err) == 0) {
 		for (uint64_t n = 0; n < r->block_count; n++) {
-			r->blocks[n].matches = is_meant(&q, r, &r->blocks[n].a, o->profile.info.wall_ns);
+			r->blocks[n].matches =
+				is_meant(&q, r, &r->blocks[n].a, o->profile.info.wall_ns);
 			expected += r->blocks[n].matches;
 		}
 		compare_allocations(r, o, &q, expected);
@@ -498,7 +602,8 @@ static void compare_all(struct recording *r, struct opened *o)
 	mt_filter_free(q.filter);
 }
 
-static void random_rounds(uint32_t recordings, uint32_t filters, uint32_t steps, uint64_t block_events, uint64_t seed)
+static void random_rounds(uint32_t recordings, uint32_t filters, uint32_t steps,
+	uint64_t block_events, uint64_t seed)
 {
 	for (uint32_t i = 0; i < recordings; i++) {
 		struct recording r;
@@ -537,14 +642,16 @@ static uint64_t place_of_checkpoint(struct recording *r)
 		const struct mt_event *e = &r->events[i];
 
 		open += e->type == MT_EVENT_RELEASE;
-		open -= e->type == MT_EVENT_RESTORE || (e->type == MT_EVENT_REALLOCATE && e->previous != NONE);
+		open -= e->type == MT_EVENT_RESTORE
+			|| (e->type == MT_EVENT_REALLOCATE && e->previous != NONE);
 		if (!open && e[1].type != MT_EVENT_NOTE)
 			place = i + 1;
 	}
 	return place;
 }
 
-/* What lives at a checkpoint or is allocated behind it is told as if the events before it were there. */
+/* What lives at a checkpoint or is allocated behind it is told as if the events before it were
+ * there. */
 static void compare_resumed(struct recording *r, uint64_t place)
 {
 	struct opened first, rest;
@@ -552,14 +659,21 @@ static void compare_resumed(struct recording *r, uint64_t place)
 	uint64_t expected = 0;
 
 	open_part(&first, &(struct opening){.recording = r, .to = place});
-	open_part(&rest, &(struct opening){.recording = r, .before = &first.profile, .from = place, .to = r->count});
+	open_part(&rest,
+		&(struct opening){
+			.recording = r,
+			.before = &first.profile,
+			.from = place,
+			.to = r->count,
+		});
 	for (uint32_t k = 0; k < 4; k++, expected = 0) {
 		asked_begin(&q, r);
 		if (mt_filter_check(q.filter, NULL) == 0) {
 			for (uint64_t n = 0; n < r->block_count; n++) {
 				struct truth_block *b = &r->blocks[n];
 
-				b->matches = (b->end == NONE || b->end >= place) && is_meant(&q, r, &b->a, rest.profile.info.wall_ns);
+				b->matches = (b->end == NONE || b->end >= place)
+					&& is_meant(&q, r, &b->a, rest.profile.info.wall_ns);
 				expected += b->matches;
 			}
 			compare_allocations(r, &rest, &q, expected);

@@ -1,5 +1,6 @@
-/* The engine's answers, worked out the plain way: random recordings as lists of events, what became of each allocation,
- * which of them a filter means, and what these add up to. Shares nothing with core/query but its types. */
+/* The engine's answers, worked out the plain way: random recordings as lists of events, what became
+ * of each allocation, which of them a filter means, and what these add up to. Shares nothing with
+ * core/query but its types. */
 #ifndef SCAN_TRUTH_H
 #define SCAN_TRUTH_H
 
@@ -12,8 +13,8 @@
 
 struct truth_block {
 	struct mt_allocation a;
-	uint64_t begin, end;         /* places of its events; end: NONE while it lives */
-	uint64_t before, after;      /* numbers in its chain, or NONE */
+	uint64_t begin, end;    /* places of its events; end: NONE while it lives */
+	uint64_t before, after; /* numbers in its chain, or NONE */
 	uint64_t sequence;
 	bool released, moved, matches;
 };
@@ -25,12 +26,12 @@ struct recording {
 	struct truth_block *blocks;
 	uint64_t block_count, block_capacity;
 	uint64_t random, now_ns;
-	uint64_t *live;            /* numbers */
+	uint64_t *live; /* numbers */
 	uint64_t live_count, live_capacity;
-	uint64_t released[4];      /* numbers */
+	uint64_t released[4]; /* numbers */
 	uint32_t released_count;
 	uint64_t group_count[8], group_ended[8]; /* allocations, and those that ended */
-	uint64_t block_events;     /* in a block of the file, about */
+	uint64_t block_events;                   /* in a block of the file, about */
 };
 
 /* ---- a random recording ---- */
@@ -43,20 +44,27 @@ static inline void recording_begin(struct recording *r, uint64_t seed, uint64_t 
 	mt_profile_init(&r->profile);
 	r->profile.info.usable_rule = MT_USABLE_GLIBC;
 	r->profile.info.start_unix_ns = 1700000000000000000ull;
-	mt_profile_add_module(&r->profile, &(struct mt_module){.start = 0x400000, .end = 0x500000,
-		.path = mt_strings_add(&r->profile.strings, "/bin/program")});
+	mt_profile_add_module(&r->profile,
+		&(struct mt_module){
+			.start = 0x400000,
+			.end = 0x500000,
+			.path = mt_strings_add(&r->profile.strings, "/bin/program"),
+		});
 	for (unsigned i = 0; i < 5; i++) {
-		uint32_t pc = mt_profile_add_pc(&r->profile, &(struct mt_pc){.address = 0x401000 + 16 * i});
+		uint32_t pc = mt_profile_add_pc(&r->profile,
+			&(struct mt_pc){.address = 0x401000 + 16 * i});
 		uint32_t frame = mt_profile_add_node(&r->profile, 0, pc);
 
-		mt_profile_add_group(&r->profile, mt_profile_add_node(&r->profile, frame, i ? MT_KIND_MALLOC : MT_KIND_POOL));
+		mt_profile_add_group(&r->profile,
+			mt_profile_add_node(&r->profile, frame, i ? MT_KIND_MALLOC : MT_KIND_POOL));
 	}
 	for (unsigned i = 0; i < 3; i++) {
 		char name[] = "thread0";
 
 		name[6] = (char)('0' + i);
-		mt_profile_add_thread(&r->profile, &(struct mt_thread){.tid = 100 + i,
-			.name = mt_strings_add(&r->profile.strings, name)});
+		mt_profile_add_thread(&r->profile,
+			&(struct mt_thread){.tid = 100 + i,
+				.name = mt_strings_add(&r->profile.strings, name)});
 	}
 }
 
@@ -85,8 +93,16 @@ static inline void put_allocation(struct recording *r, uint8_t type, uint64_t pr
 	static const uint64_t sizes[] = {0, 8, 24, 24, 25, 100, 1000, 70000};
 	uint64_t number = r->block_count;
 
-	put(r, (struct mt_event){.type = type, .number = number, .previous = previous, .size = sizes[pick(r, 8)],
-		.address = 0x10000 + 16 * (uint64_t)pick(r, 4096), .group = pick(r, r->profile.group_count), .thread = pick(r, 3)});
+	put(r,
+		(struct mt_event){
+			.type = type,
+			.number = number,
+			.previous = previous,
+			.size = sizes[pick(r, 8)],
+			.address = 0x10000 + 16 * (uint64_t)pick(r, 4096),
+			.group = pick(r, r->profile.group_count),
+			.thread = pick(r, 3),
+		});
 	MT_GROW(r->blocks, r->block_count, r->block_capacity);
 	r->blocks[r->block_count++] = (struct truth_block){0};
 	MT_GROW(r->live, r->live_count, r->live_capacity);
@@ -94,23 +110,38 @@ static inline void put_allocation(struct recording *r, uint8_t type, uint64_t pr
 	if (!pick(r, 3)) {
 		uint64_t size = r->events[r->count - 1].size;
 
-		put(r, (struct mt_event){.type = MT_EVENT_NOTE, .kind = MT_NOTE_USABLE,
-			.size = pick(r, 2) ? (size + 32) / 16 * 16 : size + 1 + pick(r, 50)});
+		put(r,
+			(struct mt_event){
+				.type = MT_EVENT_NOTE,
+				.kind = MT_NOTE_USABLE,
+				.size = pick(r, 2) ? (size + 32) / 16 * 16 : size + 1 + pick(r, 50),
+			});
 	}
 }
 
 static inline void put_end(struct recording *r, uint8_t type)
 {
 	/* Most blocks die young. */
-	uint64_t at = pick(r, 3) ? r->live_count - 1 : pick(r, (uint32_t)r->live_count), number = r->live[at];
+	uint64_t at = pick(r, 3) ? r->live_count - 1 : pick(r, (uint32_t)r->live_count);
+	uint64_t number = r->live[at];
 
 	r->live[at] = r->live[--r->live_count];
-	put(r, (struct mt_event){.type = type, .number = number, .thread = pick(r, 3), .kind = MT_KIND_FREE});
+	put(r,
+		(struct mt_event){
+			.type = type,
+			.number = number,
+			.thread = pick(r, 3),
+			.kind = MT_KIND_FREE,
+		});
 	if (type == MT_EVENT_RELEASE)
 		r->released[r->released_count++] = number;
 	if (type != MT_EVENT_IMPLIED_FREE && !pick(r, 3))
-		put(r, (struct mt_event){.type = MT_EVENT_NOTE, .kind = MT_NOTE_FREE_STACK,
-			.size = r->profile.groups[pick(r, r->profile.group_count)].node});
+		put(r,
+			(struct mt_event){
+				.type = MT_EVENT_NOTE,
+				.kind = MT_NOTE_FREE_STACK,
+				.size = r->profile.groups[pick(r, r->profile.group_count)].node,
+			});
 }
 
 static inline void put_second_half(struct recording *r)
@@ -130,19 +161,33 @@ static inline void put_second_half(struct recording *r)
 
 static inline void put_unknown_free(struct recording *r)
 {
-	put(r, (struct mt_event){.type = MT_EVENT_UNKNOWN_FREE, .address = 0x5000, .kind = MT_KIND_DELETE});
+	put(r,
+		(struct mt_event){
+			.type = MT_EVENT_UNKNOWN_FREE,
+			.address = 0x5000,
+			.kind = MT_KIND_DELETE,
+		});
 	if (pick(r, 2))
-		put(r, (struct mt_event){.type = MT_EVENT_NOTE, .kind = MT_NOTE_FREE_STACK,
-			.size = r->profile.groups[pick(r, r->profile.group_count)].node});
+		put(r,
+			(struct mt_event){
+				.type = MT_EVENT_NOTE,
+				.kind = MT_NOTE_FREE_STACK,
+				.size = r->profile.groups[pick(r, r->profile.group_count)].node,
+			});
 }
 
 static inline void put_marker(struct recording *r)
 {
 	static const char *const names[] = {"start", "half", "end"};
 
-	mt_profile_add_log(&r->profile, &(struct mt_log_entry){.time_ns = r->now_ns, .type = MT_LOG_MARKER,
-		.thread = MT_NO_THREAD, .values = {r->block_count + 1},
-		.text = mt_strings_add(&r->profile.strings, names[pick(r, 3)])});
+	mt_profile_add_log(&r->profile,
+		&(struct mt_log_entry){
+			.time_ns = r->now_ns,
+			.type = MT_LOG_MARKER,
+			.thread = MT_NO_THREAD,
+			.values = {r->block_count + 1},
+			.text = mt_strings_add(&r->profile.strings, names[pick(r, 3)]),
+		});
 }
 
 static inline void recording_step(struct recording *r)
@@ -165,8 +210,10 @@ static inline void recording_step(struct recording *r)
 	else if (what < 61)
 		put_unknown_free(r);
 	else if (r->live_count)
-		put_end(r, what < 64 ? MT_EVENT_IMPLIED_FREE : what < 76 && r->released_count < 4 ? MT_EVENT_RELEASE :
-			MT_EVENT_FREE);
+		put_end(r,
+			what < 64                                    ? MT_EVENT_IMPLIED_FREE
+				: what < 76 && r->released_count < 4 ? MT_EVENT_RELEASE
+								     : MT_EVENT_FREE);
 }
 
 /* ---- what became of each allocation ---- */
@@ -187,7 +234,8 @@ static inline uint32_t marker_of(const struct recording *r, uint64_t number)
 {
 	uint32_t text = 0;
 
-	for (uint32_t i = 0; i < r->profile.log_count && r->profile.log[i].values[0] - 1 <= number; i++)
+	for (uint32_t i = 0; i < r->profile.log_count && r->profile.log[i].values[0] - 1 <= number;
+		i++)
 		text = r->profile.log[i].text;
 	return text;
 }
@@ -211,10 +259,24 @@ static inline void follow_start(struct recording *r, uint64_t place, uint64_t *s
 	const struct mt_event *e = &r->events[place];
 	struct truth_block *b = &r->blocks[e->number];
 
-	*b = (struct truth_block){.begin = place, .end = NONE, .before = NONE, .after = NONE, .sequence = ++sequence[e->thread]};
-	b->a = (struct mt_allocation){.number = e->number, .address = e->address, .size = e->size, .usable = usable_of(r, place),
-		.time_ns = e->time_ns, .end_ns = MT_LIVE, .group = e->group, .thread = e->thread,
-		.marker = marker_of(r, e->number)};
+	*b = (struct truth_block){
+		.begin = place,
+		.end = NONE,
+		.before = NONE,
+		.after = NONE,
+		.sequence = ++sequence[e->thread],
+	};
+	b->a = (struct mt_allocation){
+		.number = e->number,
+		.address = e->address,
+		.size = e->size,
+		.usable = usable_of(r, place),
+		.time_ns = e->time_ns,
+		.end_ns = MT_LIVE,
+		.group = e->group,
+		.thread = e->thread,
+		.marker = marker_of(r, e->number),
+	};
 	if (e->type == MT_EVENT_REALLOCATE && e->previous != NONE) {
 		b->before = e->previous;
 		r->blocks[e->previous].after = e->number;
@@ -230,7 +292,8 @@ static inline void follow_chains(struct recording *r)
 
 		for (a->position = 1; r->blocks[first].before != NONE; a->position++)
 			first = r->blocks[first].before;
-		for (a->chain_length = a->position; r->blocks[last].after != NONE; a->chain_length++)
+		for (a->chain_length = a->position; r->blocks[last].after != NONE;
+			a->chain_length++)
 			last = r->blocks[last].after;
 		a->chain = first;
 		a->first_size = r->blocks[first].a.size;
@@ -250,14 +313,10 @@ static inline void recording_follow(struct recording *r)
 
 		switch (e->type) {
 		case MT_EVENT_ALLOCATE:
-		case MT_EVENT_REALLOCATE:
-			follow_start(r, i, sequence);
-			break;
+		case MT_EVENT_REALLOCATE: follow_start(r, i, sequence); break;
 		case MT_EVENT_FREE:
 		case MT_EVENT_RELEASE:
-		case MT_EVENT_IMPLIED_FREE:
-			follow_end(r, i, sequence);
-			break;
+		case MT_EVENT_IMPLIED_FREE: follow_end(r, i, sequence); break;
 		case MT_EVENT_RESTORE:
 			b = &r->blocks[e->number];
 			b->end = NONE;
@@ -266,8 +325,7 @@ static inline void recording_follow(struct recording *r)
 			b->a.end_thread = b->a.end_kind = b->a.end_node = 0;
 			b->a.between = 0;
 			break;
-		default:
-			break;
+		default: break;
 		}
 	}
 	follow_chains(r);
@@ -282,11 +340,12 @@ static inline void recording_follow(struct recording *r)
 struct sums {
 	struct mt_group groups[8];
 	struct mt_info info;
-	uint64_t frees; /* releases that were not restored among them */
+	uint64_t frees;                   /* releases that were not restored among them */
 	uint64_t heap_peak, heap_peak_ns; /* of the whole heap within the range */
 };
 
-/* The place behind which the whole heap is largest within the range; -1: before all, or there is none. */
+/* The place behind which the whole heap is largest within the range; -1: before all, or there is
+ * none. */
 static inline int64_t place_of_peak(const struct recording *r, uint64_t from_ns, uint64_t to_ns)
 {
 	uint64_t level = 0, most = 0;
@@ -306,7 +365,8 @@ static inline int64_t place_of_peak(const struct recording *r, uint64_t from_ns,
 			level += e->size;
 		else if (e->type == MT_EVENT_RESTORE)
 			level += r->blocks[e->number].a.size;
-		else if (e->type == MT_EVENT_FREE || e->type == MT_EVENT_RELEASE || e->type == MT_EVENT_IMPLIED_FREE)
+		else if (e->type == MT_EVENT_FREE || e->type == MT_EVENT_RELEASE
+			|| e->type == MT_EVENT_IMPLIED_FREE)
 			level -= r->blocks[e->number].a.size;
 		if (begun && inside && level > most) {
 			most = level;
@@ -316,8 +376,8 @@ static inline int64_t place_of_peak(const struct recording *r, uint64_t from_ns,
 	return begun ? place : -1;
 }
 
-static inline void sum_block(struct sums *s, const struct recording *r, const struct truth_block *b, uint64_t to_ns,
-	uint64_t threshold)
+static inline void sum_block(struct sums *s, const struct recording *r, const struct truth_block *b,
+	uint64_t to_ns, uint64_t threshold)
 {
 	struct mt_group *g = &s->groups[b->a.group];
 	const struct truth_block *before = b->before == NONE ? NULL : &r->blocks[b->before];
@@ -356,7 +416,9 @@ static inline void sum_block(struct sums *s, const struct recording *r, const st
 /* Own peaks, the set's peak, and what it held at the whole heap's. */
 static inline void sum_levels(struct sums *s, const struct recording *r, int64_t peak)
 {
-	struct { uint64_t count, bytes; } live[8] = {{0, 0}};
+	struct {
+		uint64_t count, bytes;
+	} live[8] = {{0, 0}};
 	uint64_t bytes = 0;
 
 	for (uint64_t i = 0; i < r->count; i++) {
@@ -389,7 +451,8 @@ next:
 	}
 }
 
-static inline void sum_heap(struct sums *s, const struct recording *r, int64_t peak, uint64_t from_ns)
+static inline void sum_heap(struct sums *s, const struct recording *r, int64_t peak,
+	uint64_t from_ns)
 {
 	bool reached = false;
 
@@ -406,10 +469,12 @@ static inline void sum_heap(struct sums *s, const struct recording *r, int64_t p
 			s->heap_peak -= r->blocks[e->number].a.size;
 	}
 	/* Behind an event within the range, or at its beginning. */
-	s->heap_peak_ns = peak >= 0 && r->events[peak].time_ns >= from_ns ? r->events[peak].time_ns : from_ns;
+	s->heap_peak_ns =
+		peak >= 0 && r->events[peak].time_ns >= from_ns ? r->events[peak].time_ns : from_ns;
 }
 
-static inline void recording_sum(struct sums *s, const struct recording *r, uint64_t from_ns, uint64_t to_ns, uint64_t threshold)
+static inline void recording_sum(struct sums *s, const struct recording *r, uint64_t from_ns,
+	uint64_t to_ns, uint64_t threshold)
 {
 	memset(s, 0, sizeof *s);
 	for (uint64_t n = 0; n < r->block_count; n++)

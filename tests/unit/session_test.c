@@ -1,4 +1,5 @@
-/* Sessions end to end with real programs: statuses, watchers, terminals, and every kind of violent end. */
+/* Sessions end to end with real programs: statuses, watchers, terminals, and every kind of violent
+ * end. */
 #include "core/model/load.h"
 #include "core/session/session.h"
 
@@ -41,7 +42,12 @@ static int setup(void **state)
 
 	snprintf(go, sizeof go, "%s/go", f->directory);
 	setenv("MEMTUI_TEST_GO", go, 1);
-	f->options = (struct mt_session_options){.output = f->output, .library = f->library, .rows = 24, .columns = 80};
+	f->options = (struct mt_session_options){
+		.output = f->output,
+		.library = f->library,
+		.rows = 24,
+		.columns = 80,
+	};
 	*state = f;
 	return 0;
 }
@@ -58,7 +64,7 @@ static int teardown(void **state)
 	return 0;
 }
 
-/* ---- helpers --------------------------------------------------------------------------------------- */
+/* ---- helpers --------------------------------------------------------------------------------- */
 
 static bool until(bool (*holds)(void *), void *context)
 {
@@ -154,7 +160,8 @@ static bool shows(void *at)
 {
 	struct watch *w = at;
 
-	w->len += mt_client_terminal(w->client, &w->at, w->text + w->len, sizeof w->text - 1 - w->len);
+	w->len += mt_client_terminal(w->client, &w->at, w->text + w->len,
+		sizeof w->text - 1 - w->len);
 	w->text[w->len] = '\0';
 	return strstr(w->text, w->wanted) != NULL;
 }
@@ -177,12 +184,20 @@ static bool is_gone(void *at)
 	return kill(*(pid_t *)at, 0) < 0 && errno == ESRCH;
 }
 
-/* ---- statuses -------------------------------------------------------------------------------------- */
+/* ---- statuses -------------------------------------------------------------------------------- */
 
 static void passes_statuses(void **state)
 {
-	static const struct { const char *script; int status; } cases[] = {
-		{"exit 0", 0}, {"exit 7", 7}, {"exit 255", 255}, {"kill -9 $$", 137}, {"kill -15 $$", 143}};
+	static const struct {
+		const char *script;
+		int status;
+	} cases[] = {
+		{"exit 0", 0},
+		{"exit 7", 7},
+		{"exit 255", 255},
+		{"kill -9 $$", 137},
+		{"kill -15 $$", 143},
+	};
 	struct fixture *f = *state;
 
 	f->options.force = true;
@@ -281,7 +296,7 @@ static void records_children(void **state)
 	free(pattern);
 }
 
-/* ---- watchers -------------------------------------------------------------------------------------- */
+/* ---- watchers -------------------------------------------------------------------------------- */
 
 static void serves_watchers(void **state)
 {
@@ -303,7 +318,8 @@ static void serves_watchers(void **state)
 	bool listed = false;
 
 	for (int i = 0; i < count; i++)
-		listed |= !strcmp(entries[i].name, f->session.name) && entries[i].program == f->session.program;
+		listed |= !strcmp(entries[i].name, f->session.name)
+			&& entries[i].program == f->session.program;
 	free(entries);
 	assert_true(listed);
 	mt_client_resize(w.client, 33, 99);
@@ -328,7 +344,8 @@ static bool goes_on(void *at)
 	return !is_paused(at);
 }
 
-/* What a person pauses is not recorded; what the program frees of before is, and the log has both moments. */
+/* What a person pauses is not recorded; what the program frees of before is, and the log has both
+ * moments. */
 static void pauses(void **state)
 {
 	struct fixture *f = *state;
@@ -337,7 +354,9 @@ static void pauses(void **state)
 	uint64_t before;
 
 	f->options.pty = true;
-	START_SHELL(f, "echo ready; read line; a=$(seq 2000); echo done; read line; echo $line; read line");
+	START_SHELL(f,
+		"echo ready; read line; a=$(seq 2000); "
+		"echo done; read line; echo $line; read line");
 	watch(&w, f->session.name);
 	await_text(&w, "ready");
 	w.least_events = 1;
@@ -458,12 +477,16 @@ static void watches_children(void **state)
 	char *path;
 	bool complete;
 
-	START_SHELL(f, "/bin/sh -c 'while [ ! -e \"$0\" ]; do :; done; exit 4' \"$MEMTUI_TEST_GO\"; exit $?");
+	START_SHELL(f,
+		"/bin/sh -c 'while [ ! -e \"$0\" ]; do :; "
+		"done; exit 4' \"$MEMTUI_TEST_GO\"; exit $?");
 	assert_true(until(lists_child, &c));
 	assert_int_equal(c.child.parent, f->session.program);
 	for (int i = 0; i < 2; i++) {
 		watch(&root[i], f->session.name);
-		child[i] = (struct watch){.client = mt_client_connect_process(f->session.name, c.child.pid, &err), .least_events = 1};
+		child[i] = (struct watch){.client = mt_client_connect_process(f->session.name,
+						  c.child.pid, &err),
+			.least_events = 1};
 		assert_non_null(child[i].client);
 		mt_profile_init(&child[i].profile);
 		root[i].least_events = 1;
@@ -488,7 +511,7 @@ static void watches_children(void **state)
 	}
 }
 
-/* ---- violent ends ---------------------------------------------------------------------------------- */
+/* ---- violent ends ---------------------------------------------------------------------------- */
 
 static void survives_kill_of_recorder(void **state)
 {
@@ -569,9 +592,10 @@ static void survives_kill_of_front(void **state)
 int main(void)
 {
 #define CASE(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
-	const struct CMUnitTest tests[] = {CASE(passes_statuses), CASE(refuses_what_cannot_be), CASE(keeps_existing_files),
-		CASE(follows_exec), CASE(records_children), CASE(serves_watchers), CASE(pauses),
-		CASE(waits_for_no_recorder), CASE(hears_last_words), CASE(watches_children), CASE(survives_kill_of_recorder),
+	const struct CMUnitTest tests[] = {CASE(passes_statuses), CASE(refuses_what_cannot_be),
+		CASE(keeps_existing_files), CASE(follows_exec), CASE(records_children),
+		CASE(serves_watchers), CASE(pauses), CASE(waits_for_no_recorder),
+		CASE(hears_last_words), CASE(watches_children), CASE(survives_kill_of_recorder),
 		CASE(survives_kill_of_program), CASE(survives_kill_of_front)};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

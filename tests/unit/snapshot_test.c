@@ -1,4 +1,5 @@
-/* What a watcher sees of a profile: the log and the places of frees, and nothing that is not there. */
+/* What a watcher sees of a profile: the log and the places of frees, and nothing that is not
+ * there. */
 #include "core/session/snapshot_layout.h"
 
 #include <setjmp.h>
@@ -46,8 +47,13 @@ static int teardown(void **state)
 
 static void add_marker(struct fixture *f, const char *text)
 {
-	mt_profile_add_log(&f->profile, &(struct mt_log_entry){.type = MT_LOG_MARKER, .node = 1,
-		.text = mt_strings_add(&f->profile.strings, text), .values = {1, 2, 3, 4}});
+	mt_profile_add_log(&f->profile,
+		&(struct mt_log_entry){
+			.type = MT_LOG_MARKER,
+			.node = 1,
+			.text = mt_strings_add(&f->profile.strings, text),
+			.values = {1, 2, 3, 4},
+		});
 }
 
 static void shows_the_log(void **state)
@@ -61,7 +67,8 @@ static void shows_the_log(void **state)
 	assert_int_equal(f->seen.log_count, 1);
 	assert_int_equal(f->seen.info.paused, 1);
 	add_marker(f, "two");
-	mt_profile_add_free_site(&f->profile, &(struct mt_free_site){.group = 0, .node = 1, .count = 5});
+	mt_profile_add_free_site(&f->profile,
+		&(struct mt_free_site){.group = 0, .node = 1, .count = 5});
 	mt_snapshot_publish(f->snapshot, &f->profile);
 	f->profile.free_sites[0].count = 7; /* changes in place */
 	mt_snapshot_publish(f->snapshot, &f->profile);
@@ -87,7 +94,8 @@ static void refuses_what_is_not_there(void **state)
 		assert_true(mt_view_update(f->view, &f->seen, &f->err) < 0);
 	}
 	f->profile.log[0] = (struct mt_log_entry){.thread = MT_NO_THREAD, .text = 99};
-	mt_profile_add_free_site(&f->profile, &(struct mt_free_site){.group = 1, .node = 1, .count = 1});
+	mt_profile_add_free_site(&f->profile,
+		&(struct mt_free_site){.group = 1, .node = 1, .count = 1});
 	mt_snapshot_restart(f->snapshot);
 	mt_snapshot_publish(f->snapshot, &f->profile);
 	assert_true(mt_view_update(f->view, &f->seen, &f->err) < 0);
@@ -100,7 +108,8 @@ static void refuses_what_is_not_there(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {cmocka_unit_test_setup_teardown(shows_the_log, setup, teardown),
+	const struct CMUnitTest tests[] = {cmocka_unit_test_setup_teardown(shows_the_log, setup,
+						   teardown),
 		cmocka_unit_test_setup_teardown(refuses_what_is_not_there, setup, teardown)};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

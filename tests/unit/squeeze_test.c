@@ -29,11 +29,16 @@ static void test_styles(void **state)
 	(void)state;
 	check("", "");
 	check("plain \xe2\x96\xb6 text", "plain \xe2\x96\xb6 text");
-	check("\033[38;5;252m\033[48;5;24mx\033[39;49m\033(B\033[m", "\033[38;5;252;48;5;24mx\033[m"); /* two become one */
+	/* two become one */
+	check("\033[38;5;252m\033[48;5;24mx\033[39;49m\033(B\033[m",
+		"\033[38;5;252;48;5;24mx\033[m");
 	check("\033[31mx\033[m", "\033[31mx\033[m");
-	check("\033[31mx\033[31my\033[m", "\033[31mxy\033[m");                  /* what holds already */
-	check("\033[31;44mx\033[32;44my\033[m", "\033[31;44mx\033[32my\033[m");  /* the ground stays */
-	check("\033[31m\033[m", "");                                            /* nothing was drawn in it */
+	/* what holds already */
+	check("\033[31mx\033[31my\033[m", "\033[31mxy\033[m");
+	/* the ground stays */
+	check("\033[31;44mx\033[32;44my\033[m", "\033[31;44mx\033[32my\033[m");
+	/* nothing was drawn in it */
+	check("\033[31m\033[m", "");
 	check("\033[1;31mx\033(B\033[0;31my\033[m", "\033[1;31mx\033[0;31my\033[m");
 	check("\033[4mx\033[24my", "\033[4mx\033[my");
 	check("\033[1mx\033[22;3my\033[23m", "\033[1mx\033[0;3my\033[m");
@@ -45,10 +50,13 @@ static void test_styles(void **state)
 static void test_moves(void **state)
 {
 	(void)state;
-	check("\033[31ma\033[m\033[5;6H\033[31mb\033[m", "\033[31ma\033[5;6Hb\033[m"); /* the cursor takes no notice */
+	/* the cursor takes no notice */
+	check("\033[31ma\033[m\033[5;6H\033[31mb\033[m", "\033[31ma\033[5;6Hb\033[m");
 	check("\033[31ma\033[m\r\033[31mb\033[m", "\033[31ma\rb\033[m");
-	check("\033[41ma\033[m\033[K\033[41mb\033[m", "\033[41ma\033[m\033[K\033[41mb\033[m"); /* what is wiped has a colour */
-	check("\033[41ma\033[m\n", "\033[41ma\033[m\n");                                /* and so has a new line */
+	/* what is wiped has a colour */
+	check("\033[41ma\033[m\033[K\033[41mb\033[m", "\033[41ma\033[m\033[K\033[41mb\033[m");
+	/* and so has a new line */
+	check("\033[41ma\033[m\n", "\033[41ma\033[m\n");
 	check("\033[41ma\033[m\033[?25h", "\033[41ma\033[m\033[?25h");
 }
 

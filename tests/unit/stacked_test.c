@@ -1,5 +1,5 @@
-/* Who holds what lives, step by step: random recordings through real files against what the recorder in small held at
- * the end of each step, which is noted while it records. */
+/* Who holds what lives, step by step: random recordings through real files against what the
+ * recorder in small held at the end of each step, which is noted while it records. */
 #include "tests/unit/trace_files.h"
 
 #include "core/query/stacked.h"
@@ -37,7 +37,12 @@ static void open_trace(struct opened *o, const char *name)
 	if (!o->reader || mt_profile_load(&o->profile, o->reader, NULL, NULL, &err))
 		fail_msg("%s", err.text);
 	mt_symbols_init(&o->symbols);
-	o->source = (struct mt_source){.profile = &o->profile, .symbols = &o->symbols, .reader = o->reader, .workers = 1};
+	o->source = (struct mt_source){
+		.profile = &o->profile,
+		.symbols = &o->symbols,
+		.reader = o->reader,
+		.workers = 1,
+	};
 }
 
 static void close_trace(struct opened *o)
@@ -95,7 +100,8 @@ static void note(struct noted *n, const struct simulation *s, const struct held 
 	note_most(n, s);
 }
 
-/* late: the recorder is behind now and then, and has gone on to later steps when events of earlier ones come. */
+/* late: the recorder is behind now and then, and has gone on to later steps when events of earlier
+ * ones come. */
 static void record_noted(struct simulation *s, struct noted *n, uint64_t seed, bool late)
 {
 	struct held before;
@@ -105,7 +111,8 @@ static void record_noted(struct simulation *s, struct noted *n, uint64_t seed, b
 	for (unsigned i = 0; i < 4000; i++) {
 		hold(&before, s);
 		if (late && !random_below(&s->random, 40))
-			mt_model_advance(&s->model, s->now_ns + random_below(&s->random, 30 * MS), 0);
+			mt_model_advance(&s->model, s->now_ns + random_below(&s->random, 30 * MS),
+				0);
 		simulation_step(s);
 		note(n, s, &before);
 		if (i % 500 == 250)
@@ -120,8 +127,8 @@ static void record_noted(struct simulation *s, struct noted *n, uint64_t seed, b
 
 /* ---- comparing ---- */
 
-static uint64_t held_by(const struct opened *o, const struct held *h, const struct mt_stacked *of, uint32_t series,
-	enum mt_rows_by by, bool by_count)
+static uint64_t held_by(const struct opened *o, const struct held *h, const struct mt_stacked *of,
+	uint32_t series, enum mt_rows_by by, bool by_count)
 {
 	const struct mt_stacked_series *wanted = &of->series[series];
 	const struct mt_profile *p = &o->profile;
@@ -135,9 +142,12 @@ static uint64_t held_by(const struct opened *o, const struct held *h, const stru
 			mt_buffer_printf(&name, "%u %s", p->threads[b->thread].tid,
 				mt_strings_get(&p->strings, p->threads[b->thread].name));
 		else if (by == MT_ROWS_BY_KIND)
-			mt_buffer_printf(&name, "%s", mt_kind_name(mt_profile_group_kind(p, b->group)));
-		bool mine = by == MT_ROWS_BY_BACKTRACE ? wanted->group == b->group
-			: !strcmp((const char *)name.data, mt_strings_get(&of->names, wanted->name));
+			mt_buffer_printf(&name, "%s",
+				mt_kind_name(mt_profile_group_kind(p, b->group)));
+		bool mine = by == MT_ROWS_BY_BACKTRACE
+			? wanted->group == b->group
+			: !strcmp((const char *)name.data,
+				mt_strings_get(&of->names, wanted->name));
 
 		sum += !mine ? 0 : by_count ? 1 : b->size;
 		mt_buffer_free(&name);
@@ -145,7 +155,8 @@ static uint64_t held_by(const struct opened *o, const struct held *h, const stru
 	return sum;
 }
 
-static void assert_adds_up(const struct mt_stacked *of, const struct mt_profile *shown, bool by_count)
+static void assert_adds_up(const struct mt_stacked *of, const struct mt_profile *shown,
+	bool by_count)
 {
 	assert_int_equal(shown->sample_count, of->steps);
 	for (uint32_t step = 0; step < of->steps; step++) {
@@ -155,22 +166,28 @@ static void assert_adds_up(const struct mt_stacked *of, const struct mt_profile 
 			sum += of->series[i].live[step];
 			assert_true(of->series[i].most[step] >= of->series[i].live[step]);
 		}
-		assert_int_equal(by_count ? shown->samples[step].live_count : shown->samples[step].live_bytes, sum);
+		assert_int_equal(by_count ? shown->samples[step].live_count
+					  : shown->samples[step].live_bytes,
+			sum);
 	}
 }
 
-static void assert_held(const struct opened *o, const struct noted *n, const struct mt_stacked *of, enum mt_rows_by by,
-	bool by_count)
+static void assert_held(const struct opened *o, const struct noted *n, const struct mt_stacked *of,
+	enum mt_rows_by by, bool by_count)
 {
 	for (uint32_t i = 0; i < of->count; i++) {
 		const struct mt_stacked_series *series = &of->series[i];
 
 		assert_true(!i || series->at_peak <= series[-1].at_peak);
-		assert_int_equal(held_by(o, by_count ? &n->count_peak : &n->peak, of, i, by, by_count), series->at_peak);
+		assert_int_equal(held_by(o, by_count ? &n->count_peak : &n->peak, of, i, by,
+					 by_count),
+			series->at_peak);
 		for (uint32_t step = 0; step < of->steps; step++) {
-			assert_int_equal(held_by(o, &n->ends[step], of, i, by, by_count), series->live[step]);
+			assert_int_equal(held_by(o, &n->ends[step], of, i, by, by_count),
+				series->live[step]);
 			if (by == MT_ROWS_BY_BACKTRACE && !by_count)
-				assert_int_equal(n->most_of_group[step][series->group], series->most[step]);
+				assert_int_equal(n->most_of_group[step][series->group],
+					series->most[step]);
 		}
 	}
 }
@@ -180,12 +197,16 @@ static void assert_most_of_threads(const struct noted *n, const struct mt_stacke
 {
 	for (uint32_t i = 0; i < of->count; i++)
 		for (uint32_t step = 0; step < of->steps; step++)
-			assert_int_equal(n->most_of_thread[step][atoi(mt_strings_get(&of->names, of->series[i].name)) - 100],
+			assert_int_equal(n->most_of_thread[step][atoi(mt_strings_get(&of->names,
+									 of->series[i].name))
+						 - 100],
 				of->series[i].most[step]);
 }
 
-/* late: where a realloc failed just when a step ended, it is not known in which it did; the sum is right in any case. */
-static void compare(struct opened *o, const struct noted *n, enum mt_rows_by by, bool by_count, uint32_t top, bool late)
+/* late: where a realloc failed just when a step ended, it is not known in which it did; the sum is
+ * right in any case. */
+static void compare(struct opened *o, const struct noted *n, enum mt_rows_by by, bool by_count,
+	uint32_t top, bool late)
 {
 	struct mt_stacked of = {0};
 	struct mt_err err = {0};
@@ -227,15 +248,16 @@ static void test_random(void **state)
 
 static struct mt_filter *random_filter(uint64_t *random)
 {
-	static const char *const texts[] = {"size>=24", "size<5000", "from:20%", "to:60%", "from:30% to:70%",
-		"lifetime:only_leaked",
-		"lifetime:only_short_lived", "thread:100", "lifetime_min:3ms", "chain_length_min:2", "alive_at:50%", "alive_at:peak",
-		"position_in_chain_max:1", "last_size_min:100"};
+	static const char *const texts[] = {"size>=24", "size<5000", "from:20%", "to:60%",
+		"from:30% to:70%", "lifetime:only_leaked", "lifetime:only_short_lived",
+		"thread:100", "lifetime_min:3ms", "chain_length_min:2", "alive_at:50%",
+		"alive_at:peak", "position_in_chain_max:1", "last_size_min:100"};
 	struct mt_filter *filter = mt_filter_new();
 	struct mt_err err = {0};
 	char text[100];
 
-	snprintf(text, sizeof text, "%s", texts[random_below(random, sizeof texts / sizeof *texts)]);
+	snprintf(text, sizeof text, "%s",
+		texts[random_below(random, sizeof texts / sizeof *texts)]);
 	if (mt_filter_parse(filter, text, &err))
 		fail_msg("%s: %s", text, err.text);
 	return filter;
@@ -259,9 +281,12 @@ static void test_filters(void **state)
 			struct mt_err err = {0};
 			bool by_count = i & 1;
 
-			assert_int_equal(0, mt_match(&m, &o.source, filter, MT_MATCH_HISTORY, &err));
-			assert_int_equal(0, mt_stacked_get(&of, &o.source, filter, &m.profile,
-				(enum mt_rows_by)random_below(&random, MT_ROWS_BY_COUNT), by_count, 1 + random_below(&random, 5), &err));
+			assert_int_equal(0,
+				mt_match(&m, &o.source, filter, MT_MATCH_HISTORY, &err));
+			assert_int_equal(0,
+				mt_stacked_get(&of, &o.source, filter, &m.profile,
+					(enum mt_rows_by)random_below(&random, MT_ROWS_BY_COUNT),
+					by_count, 1 + random_below(&random, 5), &err));
 			assert_adds_up(&of, &m.profile, by_count);
 			mt_stacked_free(&of);
 			mt_matched_free(&m);
@@ -272,8 +297,10 @@ static void test_filters(void **state)
 	}
 }
 
-/* What the columns of a range say is what its groups do, whatever the width of steps and columns. */
-static void assert_as_groups(const struct mt_matched *m, const struct mt_stacked *of, uint32_t columns)
+/* What the columns of a range say is what its groups do, whatever the width of steps and
+ * columns. */
+static void assert_as_groups(const struct mt_matched *m, const struct mt_stacked *of,
+	uint32_t columns)
 {
 	struct mt_timeline t = {0};
 	uint64_t allocations = 0, frees = 0, bytes = 0, blocks = 0, allocated = 0, stacked = 0;
@@ -302,7 +329,8 @@ static void assert_as_groups(const struct mt_matched *m, const struct mt_stacked
 
 static void test_ranges(void **state)
 {
-	static const char *const ranges[] = {"to:13%", "to:50%", "from:31% to:67%", "to:50% size>=24"};
+	static const char *const ranges[] = {"to:13%", "to:50%", "from:31% to:67%",
+		"to:50% size>=24"};
 
 	(void)state;
 	for (uint64_t seed = 1; seed <= 12; seed++) {
@@ -318,9 +346,12 @@ static void test_ranges(void **state)
 			struct mt_err err = {0};
 
 			assert_int_equal(0, mt_filter_parse(filter, ranges[i], &err));
-			assert_int_equal(0, mt_match(&m, &o.source, filter, MT_MATCH_HISTORY, &err));
+			assert_int_equal(0,
+				mt_match(&m, &o.source, filter, MT_MATCH_HISTORY, &err));
 			of.until_ns = m.to_ns;
-			assert_int_equal(0, mt_stacked_get(&of, &o.source, filter, &m.profile, MT_ROWS_BY_KIND, false, 3, &err));
+			assert_int_equal(0,
+				mt_stacked_get(&of, &o.source, filter, &m.profile, MT_ROWS_BY_KIND,
+					false, 3, &err));
 			for (uint32_t columns = 1; columns < 6; columns++)
 				assert_as_groups(&m, &of, columns);
 			assert_as_groups(&m, &of, UINT32_MAX);
@@ -349,16 +380,40 @@ static void write_known(const char *name)
 	struct mt_err err = {0};
 
 	simulation_start(&s, 1, create(name));
-	mt_profile_add_thread(&s.profile, &(struct mt_thread){.tid = 101, .name = mt_strings_add(&s.profile.strings, "other")});
+	mt_profile_add_thread(&s.profile,
+		&(struct mt_thread){.tid = 101,
+			.name = mt_strings_add(&s.profile.strings, "other")});
 	assert_int_equal(mt_definitions_write(&s.definitions, s.writer, &s.profile, &err), 0);
-	put(s.writer, 1, (struct mt_event){.type = MT_EVENT_ALLOCATE, .number = 0, .size = 100, .group = 0});
-	put(s.writer, 2, (struct mt_event){.type = MT_EVENT_ALLOCATE, .number = 1, .size = 50, .group = 1, .thread = 1});
+	put(s.writer, 1,
+		(struct mt_event){.type = MT_EVENT_ALLOCATE, .number = 0, .size = 100, .group = 0});
+	put(s.writer, 2,
+		(struct mt_event){
+			.type = MT_EVENT_ALLOCATE,
+			.number = 1,
+			.size = 50,
+			.group = 1,
+			.thread = 1,
+		});
 	put(s.writer, 12, (struct mt_event){.type = MT_EVENT_RELEASE, .number = 0});
-	put(s.writer, 12, (struct mt_event){.type = MT_EVENT_REALLOCATE, .number = 2, .previous = 0, .size = 300, .group = 2});
+	put(s.writer, 12,
+		(struct mt_event){
+			.type = MT_EVENT_REALLOCATE,
+			.number = 2,
+			.previous = 0,
+			.size = 300,
+			.group = 2,
+		});
 	put(s.writer, 13, (struct mt_event){.type = MT_EVENT_RELEASE, .number = 2});
 	put(s.writer, 21, (struct mt_event){.type = MT_EVENT_RESTORE, .number = 2});
 	put(s.writer, 33, (struct mt_event){.type = MT_EVENT_FREE, .number = 2});
-	put(s.writer, 34, (struct mt_event){.type = MT_EVENT_ALLOCATE, .number = 3, .size = 7, .group = 0, .thread = 1});
+	put(s.writer, 34,
+		(struct mt_event){
+			.type = MT_EVENT_ALLOCATE,
+			.number = 3,
+			.size = 7,
+			.group = 0,
+			.thread = 1,
+		});
 	assert_int_equal(mt_trace_writer_flush(s.writer, &running, &err), 0);
 	assert_int_equal(mt_trace_writer_finish(s.writer, &err), 0);
 	simulation_free(&s);
@@ -369,8 +424,8 @@ struct expected {
 	uint64_t at_peak, live[4], most[4];
 };
 
-static void assert_known(struct opened *o, const char *words, enum mt_rows_by by, bool by_count, uint32_t top,
-	const struct expected *expected, uint32_t count)
+static void assert_known(struct opened *o, const char *words, enum mt_rows_by by, bool by_count,
+	uint32_t top, const struct expected *expected, uint32_t count)
 {
 	struct mt_filter *filter = mt_filter_new();
 	struct mt_matched m = {0};
@@ -379,7 +434,8 @@ static void assert_known(struct opened *o, const char *words, enum mt_rows_by by
 
 	assert_int_equal(0, mt_filter_parse(filter, words, &err));
 	assert_int_equal(0, mt_match(&m, &o->source, filter, MT_MATCH_HISTORY, &err));
-	assert_int_equal(0, mt_stacked_get(&of, &o->source, filter, &m.profile, by, by_count, top, &err));
+	assert_int_equal(0,
+		mt_stacked_get(&of, &o->source, filter, &m.profile, by, by_count, top, &err));
 	assert_int_equal(count, of.count + 1);
 	assert_int_equal(4, of.steps);
 	for (uint32_t i = 0; i < count; i++) {
@@ -415,10 +471,8 @@ static void test_known(void **state)
 		{"realloc", 300, {0, 0, 300, 0}, {0, 300, 300, 300}},
 		{"", 50, {150, 50, 50, 57}, {150, 150, 50, 57}});
 	/* By blocks the peak is another: two, at first. */
-	KNOWN(&o, "", MT_ROWS_BY_KIND, true, 5,
-		{"malloc", 1, {1, 0, 0, 1}, {1, 1, 0, 1}},
-		{"calloc", 1, {1, 1, 1, 1}, {1, 1, 1, 1}},
-		{"", 0, {0, 0, 1, 0}, {0, 1, 1, 1}});
+	KNOWN(&o, "", MT_ROWS_BY_KIND, true, 5, {"malloc", 1, {1, 0, 0, 1}, {1, 1, 0, 1}},
+		{"calloc", 1, {1, 1, 1, 1}, {1, 1, 1, 1}}, {"", 0, {0, 0, 1, 0}, {0, 1, 1, 1}});
 	KNOWN(&o, "", MT_ROWS_BY_THREAD, false, 5,
 		{"100 worker 0", 300, {100, 0, 300, 0}, {100, 300, 300, 300}},
 		{"101 other", 50, {50, 50, 50, 57}, {50, 50, 50, 57}},

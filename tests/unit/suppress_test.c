@@ -1,4 +1,5 @@
-/* Suppressions: both syntaxes, their wildcards, hostile texts, verdicts, and rules made from groups. */
+/* Suppressions: both syntaxes, their wildcards, hostile texts, verdicts, and rules made from
+ * groups. */
 #include "tests/unit/query_fixture.h"
 
 #include "core/query/suppress.h"
@@ -15,42 +16,92 @@ static int parse(struct mt_suppressions *s, const char *text, struct mt_err *err
 
 static void test_lsan_patterns(void **state)
 {
-	static const struct { const char *pattern, *text; bool matches; } cases[] = {
-		{"foo", "foo", true}, {"foo", "a_foo_b", true}, {"foo", "fo", false}, {"Foo", "foo", false},
-		{"^foo", "foobar", true}, {"^foo", "a_foo", false}, {"foo$", "a_foo", true}, {"foo$", "foobar", false},
-		{"^foo$", "foo", true}, {"^foo$", "foofoo", false},
-		{"f*o", "f123o", true}, {"f*o", "fo", true}, {"^f*o$", "f12o", true}, {"a*b*c", "xaybzc", true}, {"a*b*c", "acb", false},
-		{"*", "x", true}, {"*foo", "a_foo", true}, {"^*foo", "a_foo", true}, {"foo*$", "foobar", true}, {"foo*", "foo", true},
+	static const struct {
+		const char *pattern, *text;
+		bool matches;
+	} cases[] = {
+		{"foo", "foo", true},
+		{"foo", "a_foo_b", true},
+		{"foo", "fo", false},
+		{"Foo", "foo", false},
+		{"^foo", "foobar", true},
+		{"^foo", "a_foo", false},
+		{"foo$", "a_foo", true},
+		{"foo$", "foobar", false},
+		{"^foo$", "foo", true},
+		{"^foo$", "foofoo", false},
+		{"f*o", "f123o", true},
+		{"f*o", "fo", true},
+		{"^f*o$", "f12o", true},
+		{"a*b*c", "xaybzc", true},
+		{"a*b*c", "acb", false},
+		{"*", "x", true},
+		{"*foo", "a_foo", true},
+		{"^*foo", "a_foo", true},
+		{"foo*$", "foobar", true},
+		{"foo*", "foo", true},
 		/* nothing matches the empty text, not even '*' */
-		{"*", "", false}, {"foo", "", false}, {"^$", "", false},
+		{"*", "", false},
+		{"foo", "", false},
+		{"^$", "", false},
 		/* the first place is taken, without a second try: as LeakSanitizer does */
-		{"foo$", "foofoo", false}, {"*foo$", "foofoo", false},
-		{"a?c", "abc", false}, {"a?c", "a?c", true}, {"a.c", "abc", false},
-		{"^", "x", true}, {"$", "x", false}, {"x$y", "x", true}, /* nothing behind '$' counts */
+		{"foo$", "foofoo", false},
+		{"*foo$", "foofoo", false},
+		{"a?c", "abc", false},
+		{"a?c", "a?c", true},
+		{"a.c", "abc", false},
+		/* nothing behind '$' counts */
+		{"^", "x", true},
+		{"$", "x", false},
+		{"x$y", "x", true},
 	};
 
 	(void)state;
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
 		if (mt_suppress_match_lsan(cases[i].pattern, cases[i].text) != cases[i].matches)
-			fail_msg("'%s' on '%s' is not %d", cases[i].pattern, cases[i].text, cases[i].matches);
+			fail_msg("'%s' on '%s' is not %d", cases[i].pattern, cases[i].text,
+				cases[i].matches);
 }
 
 static void test_glob_patterns(void **state)
 {
-	static const struct { const char *pattern, *text; bool matches; } cases[] = {
-		{"foo", "foo", true}, {"foo", "foobar", false}, {"foo", "a_foo", false}, {"", "", true}, {"", "a", false},
-		{"*", "", true}, {"*", "abc", true}, {"f*", "foo", true}, {"*o", "foo", true}, {"f*o", "fxoyo", true},
-		{"f?o", "fxo", true}, {"f?o", "fo", false}, {"???", "???", true}, {"???", "ab", false},
-		{"*a*b*", "xxaxxbxx", true}, {"*a*b*", "xxbxxaxx", false}, {"a**b", "ab", true},
-		{"\\*", "*", true}, {"\\*", "a", false}, {"a\\?", "a?", true}, {"a\\?", "ab", false}, {"a\\", "a\\", true},
-		{"^foo$", "foo", false}, {"*x", "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaay", false},
-		{"*a*a*a*a*a*a*a*a*a*a*b", "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa", false},
+	static const struct {
+		const char *pattern, *text;
+		bool matches;
+	} cases[] = {
+		{"foo", "foo", true},
+		{"foo", "foobar", false},
+		{"foo", "a_foo", false},
+		{"", "", true},
+		{"", "a", false},
+		{"*", "", true},
+		{"*", "abc", true},
+		{"f*", "foo", true},
+		{"*o", "foo", true},
+		{"f*o", "fxoyo", true},
+		{"f?o", "fxo", true},
+		{"f?o", "fo", false},
+		{"???", "???", true},
+		{"???", "ab", false},
+		{"*a*b*", "xxaxxbxx", true},
+		{"*a*b*", "xxbxxaxx", false},
+		{"a**b", "ab", true},
+		{"\\*", "*", true},
+		{"\\*", "a", false},
+		{"a\\?", "a?", true},
+		{"a\\?", "ab", false},
+		{"a\\", "a\\", true},
+		{"^foo$", "foo", false},
+		{"*x", "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaay", false},
+		{"*a*a*a*a*a*a*a*a*a*a*b",
+			"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa", false},
 	};
 
 	(void)state;
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
 		if (mt_suppress_match_glob(cases[i].pattern, cases[i].text) != cases[i].matches)
-			fail_msg("'%s' on '%s' is not %d", cases[i].pattern, cases[i].text, cases[i].matches);
+			fail_msg("'%s' on '%s' is not %d", cases[i].pattern, cases[i].text,
+				cases[i].matches);
 }
 
 /* ---- files ---- */
@@ -70,10 +121,16 @@ static void test_files(void **state)
 	assert_int_equal(mt_suppressions_at(s, 0)->line, 2);
 	assert_int_equal(mt_suppressions_at(s, 1)->line, 4);
 	/* what is of other tools and of other kinds is left out */
-	assert_int_equal(parse(s,
-		"# valgrind's\n{\n name one\n Memcheck:Leak\n match-leak-kinds: definite,possible\n fun:malloc\n ...\n obj:*/lib*\n}\n"
-		"{\n two\n Memcheck:Param\n write(buf)\n fun:x\n}\n{\n three\n Helgrind:Race\n fun:y\n}\n"
-		"{\n four\n Addrcheck,Memcheck:Leak\n # inside\n\n src:a.c:12\n}\n{\nfive\nMemcheck:Leak\nfun:*\n}", &err), 0);
+	assert_int_equal(
+		parse(s,
+			"# valgrind's\n{\n name one\n Memcheck:Leak\n match-leak-kinds: definite,"
+			"possible\n fun:malloc\n ...\n obj:*/lib*\n}\n"
+			"{\n two\n Memcheck:Param\n write(buf)\n fun:x\n}\n{\n three\n "
+			"Helgrind:Race\n fun:y\n}\n"
+			"{\n four\n Addrcheck,Memcheck:Leak\n # inside\n\n src:a.c:12\n}\n{\nfive\n"
+			"Memcheck:Leak\nfun:*\n}",
+			&err),
+		0);
 	assert_int_equal(mt_suppressions_count(s), 5);
 	assert_string_equal(mt_suppressions_at(s, 2)->text, "name one");
 	assert_string_equal(mt_suppressions_at(s, 3)->text, "four");
@@ -83,15 +140,28 @@ static void test_files(void **state)
 
 static void test_bad_files(void **state)
 {
-	static const struct { const char *text, *says; } cases[] = {
-		{"leak:a\nrace:b\n", "file:2:1: 'race:b'"}, {"  nonsense\n", "file:1:3:"}, {"leak:\n", "file:1:6:"}, {"leak", "'leak:'"},
-		{"leak:a\n{\n", "file:2:1:"}, {"{\n", "file:2:1: the text ends"}, {"{\n}\n", "a name for the rule"},
-		{"{\nname\n", "'Memcheck:Leak'"}, {"{\nname\nMemcheck\n", "file:3:1:"}, {"{\nname\nMemcheck:Leak\n}\n", "file:4:1:"},
-		{"{\nname\nMemcheck:Leak\n...\n}\n", "alone matches everything"}, {"{\nname\nMemcheck:Leak\nfun:a\n", "the text ends"},
-		{"{\nname\nMemcheck:Leak\nfunc:a\n}\n", "file:4:1: 'func:a'"}, {"{\nname\nMemcheck:Leak\n{\n", "file:4:1:"},
-		{"{\nname\nMemcheck:Leak\n match-leak-kinds: definite,sure\nfun:a\n}\n", "file:4:29:"},
+	static const struct {
+		const char *text, *says;
+	} cases[] = {
+		{"leak:a\nrace:b\n", "file:2:1: 'race:b'"},
+		{"  nonsense\n", "file:1:3:"},
+		{"leak:\n", "file:1:6:"},
+		{"leak", "'leak:'"},
+		{"leak:a\n{\n", "file:2:1:"},
+		{"{\n", "file:2:1: the text ends"},
+		{"{\n}\n", "a name for the rule"},
+		{"{\nname\n", "'Memcheck:Leak'"},
+		{"{\nname\nMemcheck\n", "file:3:1:"},
+		{"{\nname\nMemcheck:Leak\n}\n", "file:4:1:"},
+		{"{\nname\nMemcheck:Leak\n...\n}\n", "alone matches everything"},
+		{"{\nname\nMemcheck:Leak\nfun:a\n", "the text ends"},
+		{"{\nname\nMemcheck:Leak\nfunc:a\n}\n", "file:4:1: 'func:a'"},
+		{"{\nname\nMemcheck:Leak\n{\n", "file:4:1:"},
+		{"{\nname\nMemcheck:Leak\n match-leak-kinds: definite,sure\nfun:a\n}\n",
+			"file:4:29:"},
 		{"{\nname\nMemcheck:Leak\nmatch-leak-kinds:\nfun:a\n}\n", "definite, possible"},
-		{"{\nname\nMemcheck:Leak\nfun:a\n}\nleak:b\n", "file:6:1: 'leak:b' is no rule; expected '{'"},
+		{"{\nname\nMemcheck:Leak\nfun:a\n}\nleak:b\n",
+			"file:6:1: 'leak:b' is no rule; expected '{'"},
 		{"{\nname\nHelgrind:Race\nfun:a\n", "the text ends"},
 	};
 	struct mt_suppressions *s = mt_suppressions_new();
@@ -116,8 +186,9 @@ static void test_bad_files(void **state)
 /* Whatever the bytes are, there are rules or a sentence. */
 static void test_random_files(void **state)
 {
-	static const char *const words[] = {"{", "}", "\n", "leak:", "fun:", "obj:", "src:", "...", "Memcheck:Leak", "match-leak-kinds:",
-		"*", "?", "^", "$", "#", " ", "\\", "all", "none", "a", ":", "\t", "@", "12"};
+	static const char *const words[] = {"{", "}", "\n", "leak:", "fun:", "obj:", "src:", "...",
+		"Memcheck:Leak", "match-leak-kinds:", "*", "?", "^", "$", "#", " ", "\\", "all",
+		"none", "a", ":", "\t", "@", "12"};
 	struct mt_err err;
 	unsigned seed = 1;
 
@@ -128,9 +199,11 @@ static void test_random_files(void **state)
 		size_t len = 0;
 
 		for (int i = rand_r(&seed) % 40; i > 0; i--) {
-			const char *word = words[(unsigned)rand_r(&seed) % (sizeof words / sizeof *words)];
+			const char *word =
+				words[(unsigned)rand_r(&seed) % (sizeof words / sizeof *words)];
 
-			len += (size_t)snprintf(text + len, sizeof text - len, "%s%s", word, rand_r(&seed) % 2 ? "\n" : "");
+			len += (size_t)snprintf(text + len, sizeof text - len, "%s%s", word,
+				rand_r(&seed) % 2 ? "\n" : "");
 		}
 		err = (struct mt_err){0};
 		if (mt_suppressions_parse(s, text, len, "file", &err) < 0) {
@@ -147,11 +220,13 @@ static void test_random_files(void **state)
 
 enum { KEEP, DEEP, LIBRARY, BARE, FREED, GROUPS };
 
-/* keep: main < load < keep; deep: main < load < inner, outer (inlined); library: a plug-in's; bare: no name; freed: no leak. */
+/* keep: main < load < keep; deep: main < load < inner, outer (inlined); library: a plug-in's; bare:
+ * no name; freed: no leak. */
 static void heap(struct fixture *f, uint32_t groups[GROUPS])
 {
 	fixture_init(f);
-	uint32_t program = fixture_module(f, "/usr/bin/program", 0), library = fixture_module(f, "/usr/lib/libplug.so.1", 0);
+	uint32_t program = fixture_module(f, "/usr/bin/program", 0);
+	uint32_t library = fixture_module(f, "/usr/lib/libplug.so.1", 0);
 	uint32_t start = fixture_pc(f, program, "_start", "", 0);
 	uint32_t main_pc = fixture_pc(f, program, "main", "src/main.c", 10);
 	uint32_t load = fixture_pc(f, program, "load(char const*)", "src/load.cc", 20);
@@ -172,7 +247,8 @@ static void heap(struct fixture *f, uint32_t groups[GROUPS])
 }
 
 /* As bits: which groups the rules suppress. */
-static unsigned verdicts(struct fixture *f, const uint32_t groups[GROUPS], const char *text, struct mt_suppressed *out)
+static unsigned verdicts(struct fixture *f, const uint32_t groups[GROUPS], const char *text,
+	struct mt_suppressed *out)
 {
 	struct mt_suppressions *s = mt_suppressions_new();
 	struct mt_suppressed own, *done = out ? out : &own;
@@ -194,20 +270,48 @@ static unsigned verdicts(struct fixture *f, const uint32_t groups[GROUPS], const
 
 static void test_verdicts(void **state)
 {
-	static const struct { const char *text; unsigned bits; } cases[] = {
-		{"leak:keep", 1 << KEEP}, {"leak:main", 0xf}, {"leak:^load(char const", 1 << KEEP | 1 << DEEP}, {"leak:libplug", 1 << LIBRARY | 1 << BARE},
-		{"leak:src/keep.c", 1 << KEEP}, {"leak:^inner$", 1 << DEEP}, {"leak:outer.c", 1 << DEEP}, {"leak:nobody", 0},
-		{"leak:/usr/bin/program", 0xf}, {"leak:^malloc$", 0xf}, {"leak:0x1234", 0}, {"leak:nobody\nleak:inner\nleak:keep", 1 << KEEP | 1 << DEEP},
-		{V("fun:malloc\nfun:keep"), 1 << KEEP}, {V("fun:keep"), 0}, {V("fun:calloc\nfun:keep"), 0}, {V("...\nfun:keep"), 1 << KEEP},
-		{V("fun:*alloc\nfun:k??p"), 1 << KEEP}, {V("fun:malloc\nfun:keep\nfun:load*\nfun:main\nfun:(below main)"), 1 << KEEP},
-		{V("fun:malloc\nfun:keep\nfun:main"), 0}, {V("fun:malloc\nfun:keep\n...\nfun:main"), 1 << KEEP}, {V("fun:malloc\n...\nfun:main\n..."), 0xf},
-		{V("fun:malloc\nfun:inner\nfun:outer\nfun:load*"), 1 << DEEP}, {V("fun:malloc\nsrc:inner.h:7"), 1 << DEEP}, {V("fun:malloc\nsrc:src/inner.h"), 1 << DEEP},
-		{V("fun:malloc\nsrc:inner.h:8"), 0}, {V("fun:malloc\nobj:*/libplug.so*"), 1 << LIBRARY | 1 << BARE}, {V("fun:malloc\nfun:plug_init"), 1 << LIBRARY},
-		{V("fun:malloc\nfun:plug_init@@PLUG_*"), 1 << LIBRARY}, {V("fun:malloc\nfun:\\?\\?\\?"), 1 << BARE}, {V("match-leak-kinds: none\nfun:malloc"), 0},
-		{V("match-leak-kinds: all\nfun:malloc"), 0xf}, {V("match-leak-kinds: reachable\nfun:malloc\nfun:keep"), 1 << KEEP},
-		{V("fun:malloc\n...\nfun:load*\n...\nfun:keep"), 0}, {V("fun:malloc\n...\n...\nfun:load*\nfun:main"), 1 << KEEP | 1 << DEEP},
-		{V("obj:*vgpreload*\nfun:keep"), 1 << KEEP}, {V("src:vg_replace_malloc.c\nfun:keep"), 1 << KEEP},
-		{V("fun:malloc\nfun:keep\nfun:load*\nfun:main\nfun:*\nfun:*"), 0}, /* beyond the end */
+	static const struct {
+		const char *text;
+		unsigned bits;
+	} cases[] = {
+		{"leak:keep", 1 << KEEP},
+		{"leak:main", 0xf},
+		{"leak:^load(char const", 1 << KEEP | 1 << DEEP},
+		{"leak:libplug", 1 << LIBRARY | 1 << BARE},
+		{"leak:src/keep.c", 1 << KEEP},
+		{"leak:^inner$", 1 << DEEP},
+		{"leak:outer.c", 1 << DEEP},
+		{"leak:nobody", 0},
+		{"leak:/usr/bin/program", 0xf},
+		{"leak:^malloc$", 0xf},
+		{"leak:0x1234", 0},
+		{"leak:nobody\nleak:inner\nleak:keep", 1 << KEEP | 1 << DEEP},
+		{V("fun:malloc\nfun:keep"), 1 << KEEP},
+		{V("fun:keep"), 0},
+		{V("fun:calloc\nfun:keep"), 0},
+		{V("...\nfun:keep"), 1 << KEEP},
+		{V("fun:*alloc\nfun:k??p"), 1 << KEEP},
+		{V("fun:malloc\nfun:keep\nfun:load*\nfun:main\nfun:(below main)"), 1 << KEEP},
+		{V("fun:malloc\nfun:keep\nfun:main"), 0},
+		{V("fun:malloc\nfun:keep\n...\nfun:main"), 1 << KEEP},
+		{V("fun:malloc\n...\nfun:main\n..."), 0xf},
+		{V("fun:malloc\nfun:inner\nfun:outer\nfun:load*"), 1 << DEEP},
+		{V("fun:malloc\nsrc:inner.h:7"), 1 << DEEP},
+		{V("fun:malloc\nsrc:src/inner.h"), 1 << DEEP},
+		{V("fun:malloc\nsrc:inner.h:8"), 0},
+		{V("fun:malloc\nobj:*/libplug.so*"), 1 << LIBRARY | 1 << BARE},
+		{V("fun:malloc\nfun:plug_init"), 1 << LIBRARY},
+		{V("fun:malloc\nfun:plug_init@@PLUG_*"), 1 << LIBRARY},
+		{V("fun:malloc\nfun:\\?\\?\\?"), 1 << BARE},
+		{V("match-leak-kinds: none\nfun:malloc"), 0},
+		{V("match-leak-kinds: all\nfun:malloc"), 0xf},
+		{V("match-leak-kinds: reachable\nfun:malloc\nfun:keep"), 1 << KEEP},
+		{V("fun:malloc\n...\nfun:load*\n...\nfun:keep"), 0},
+		{V("fun:malloc\n...\n...\nfun:load*\nfun:main"), 1 << KEEP | 1 << DEEP},
+		{V("obj:*vgpreload*\nfun:keep"), 1 << KEEP},
+		{V("src:vg_replace_malloc.c\nfun:keep"), 1 << KEEP},
+		/* beyond the end */
+		{V("fun:malloc\nfun:keep\nfun:load*\nfun:main\nfun:*\nfun:*"), 0},
 	};
 	uint32_t groups[GROUPS];
 	struct fixture f;
@@ -244,7 +348,8 @@ static void test_sums(void **state)
 	assert_int_equal(done.profile.info.leaked_count, 5);
 	assert_int_equal(done.profile.info.leaked_bytes, 1004);
 	assert_int_equal(done.profile.groups[groups[KEEP]].live_count, 0);
-	assert_int_equal(done.profile.groups[groups[KEEP]].allocated_count, 10); /* leaks alone are suppressed */
+	/* leaks alone are suppressed */
+	assert_int_equal(done.profile.groups[groups[KEEP]].allocated_count, 10);
 	assert_int_equal(f.profile.groups[groups[KEEP]].live_count, 3);
 	/* a frame without a name might be what a rule means; those of libplug leak 4 bytes */
 	assert_int_equal(done.undecided_groups, 1);
@@ -274,7 +379,8 @@ static void test_cut(void **state)
 	(void)state;
 	fixture_init(&f);
 	fixture_module(&f, "/usr/bin/program", 0);
-	uint32_t plug = fixture_pc(&f, fixture_module(&f, "/usr/lib/libplug.so.1", 0), "plug", "plug.c", 5);
+	uint32_t plug =
+		fixture_pc(&f, fixture_module(&f, "/usr/lib/libplug.so.1", 0), "plug", "plug.c", 5);
 	uint32_t group = fixture_group(&f, STACK(MT_PC_CUT, plug), 2, 8, 2);
 
 	assert_int_equal(parse(s, "leak:/usr/bin/program", &err), 0);
@@ -304,14 +410,18 @@ static void test_round_trip(void **state)
 			for (unsigned i = 0; i < FREED; i++)
 				if (set >> i & 1)
 					asked[count++] = groups[i];
-			mt_suppress_write(&text, (enum mt_suppress_syntax)syntax, &f.profile, &f.symbols, asked, count);
+			mt_suppress_write(&text, (enum mt_suppress_syntax)syntax, &f.profile,
+				&f.symbols, asked, count);
 			mt_buffer_add(&text, "", 1);
 			unsigned bits = verdicts(&f, groups, (char *)text.data, NULL);
 
-			/* the bare frame has a module alone, which is the same for the module's others */
+			/* the bare frame has a module alone, which is the same for the module's
+			 * others */
 			if (set >> BARE & 1 ? (bits & set) != set : bits != set)
 				fail_msg("%x suppresses %x:\n%s", set, bits, (char *)text.data);
-			assert_int_equal(strstr((char *)text.data, "# these rules suppress") != NULL, bits != set);
+			assert_int_equal(strstr((char *)text.data, "# these rules suppress")
+					!= NULL,
+				bits != set);
 			mt_buffer_free(&text);
 		}
 	}
@@ -326,9 +436,12 @@ static void test_names_of_lines(void **state)
 
 	(void)state;
 	fixture_init(&f);
-	uint32_t module = fixture_module(&f, "/usr/bin/program", 0), evil = fixture_pc(&f, module, name, "a.c", 1);
-	uint32_t group = fixture_group(&f, STACK(fixture_pc(&f, module, "main", "a.c", 5), evil), 2, 8, 2);
-	uint32_t other = fixture_group(&f, STACK(fixture_pc(&f, module, "other", "a.c", 9)), 2, 8, 2);
+	uint32_t module = fixture_module(&f, "/usr/bin/program", 0);
+	uint32_t evil = fixture_pc(&f, module, name, "a.c", 1);
+	uint32_t group =
+		fixture_group(&f, STACK(fixture_pc(&f, module, "main", "a.c", 5), evil), 2, 8, 2);
+	uint32_t other =
+		fixture_group(&f, STACK(fixture_pc(&f, module, "other", "a.c", 9)), 2, 8, 2);
 
 	for (int syntax = MT_SUPPRESS_LSAN; syntax <= MT_SUPPRESS_VALGRIND; syntax++) {
 		struct mt_suppressions *s = mt_suppressions_new();
@@ -336,7 +449,8 @@ static void test_names_of_lines(void **state)
 		struct mt_buffer text = {0};
 		struct mt_err err;
 
-		mt_suppress_write(&text, (enum mt_suppress_syntax)syntax, &f.profile, &f.symbols, &group, 1);
+		mt_suppress_write(&text, (enum mt_suppress_syntax)syntax, &f.profile, &f.symbols,
+			&group, 1);
 		mt_buffer_add(&text, "", 1);
 		assert_int_equal(parse(s, (char *)text.data, &err), 0);
 		assert_int_equal(mt_suppressions_count(s), 1);

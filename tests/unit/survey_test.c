@@ -1,4 +1,5 @@
-/* What events tell of groups: random recordings through real files against a count block by block. */
+/* What events tell of groups: random recordings through real files against a count block by
+ * block. */
 #include "tests/unit/trace_files.h"
 
 #include "core/query/survey.h"
@@ -24,7 +25,12 @@ static void open_trace(struct opened *o, uint64_t seed)
 	if (!o->reader || mt_profile_load(&o->profile, o->reader, NULL, NULL, &err))
 		fail_msg("%s", err.text);
 	mt_symbols_init(&o->symbols);
-	o->source = (struct mt_source){.profile = &o->profile, .symbols = &o->symbols, .reader = o->reader, .workers = 1};
+	o->source = (struct mt_source){
+		.profile = &o->profile,
+		.symbols = &o->symbols,
+		.reader = o->reader,
+		.workers = 1,
+	};
 }
 
 static void close_trace(struct opened *o)
@@ -48,8 +54,10 @@ static int count(void *context, const struct mt_allocation *a)
 	assert_true(a->group < GROUPS);
 	b->blocks[a->group]++;
 	b->sizes[a->group] += a->size;
-	b->old[a->group] += a->end_ns == MT_LIVE && a->time_ns <= b->time_ns[mt_rank_then(MT_RANK_POINTS)];
-	b->ended_ns[a->group] += a->end_ns == MT_LIVE || a->end_ns < a->time_ns ? 0 : a->end_ns - a->time_ns;
+	b->old[a->group] +=
+		a->end_ns == MT_LIVE && a->time_ns <= b->time_ns[mt_rank_then(MT_RANK_POINTS)];
+	b->ended_ns[a->group] +=
+		a->end_ns == MT_LIVE || a->end_ns < a->time_ns ? 0 : a->end_ns - a->time_ns;
 	for (uint32_t i = 0; i < MT_RANK_POINTS; i++) {
 		struct mt_rank_point *point = &b->points[a->group][i];
 		uint64_t t = b->time_ns[i];
@@ -118,7 +126,8 @@ static void test_random(void **state)
 				assert_int_equal(mine[i].count, b.points[g][i].count);
 				assert_int_equal(mine[i].freed, b.points[g][i].freed);
 			}
-			assert_int_equal(mine[MT_RANK_POINTS - 1].bytes, o.profile.groups[g].live_bytes);
+			assert_int_equal(mine[MT_RANK_POINTS - 1].bytes,
+				o.profile.groups[g].live_bytes);
 			assert_int_equal(old[g], b.old[g]);
 			check_group(&o, &b, g);
 		}

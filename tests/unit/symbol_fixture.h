@@ -57,9 +57,15 @@ static inline void add_pc(struct mt_profile *p, uint64_t address, uint32_t modul
 	p->pcs[p->pc_count++] = (struct mt_pc){address, module, 0};
 }
 
-static inline void add_module(struct mt_profile *p, const char *path, const uint8_t *id, uint32_t len)
+static inline void add_module(struct mt_profile *p, const char *path, const uint8_t *id,
+	uint32_t len)
 {
-	struct mt_module m = {.start = BIAS, .end = BIAS + (1ull << 40), .bias = BIAS, .build_id_len = len};
+	struct mt_module m = {
+		.start = BIAS,
+		.end = BIAS + (1ull << 40),
+		.bias = BIAS,
+		.build_id_len = len,
+	};
 
 	m.path = mt_strings_add(&p->strings, path);
 	if (len)
@@ -127,7 +133,8 @@ static inline uint64_t symbol_address(const char *binary, const char *name)
 	return address;
 }
 
-static inline uint32_t resolve(struct fixture *f, const struct mt_resolver_options *options, char **missing)
+static inline uint32_t resolve(struct fixture *f, const struct mt_resolver_options *options,
+	char **missing)
 {
 	struct mt_resolver *r = mt_resolver_new(options);
 

@@ -1,5 +1,5 @@
-/* Names of pcs: programs are compiled here, and what the resolver says of many of their addresses is compared with
- * what nm and addr2line say. Runs in the repository's root. */
+/* Names of pcs: programs are compiled here, and what the resolver says of many of their addresses
+ * is compared with what nm and addr2line say. Runs in the repository's root. */
 #include "tests/unit/symbol_fixture.h"
 
 #include <elf.h>
@@ -46,7 +46,9 @@ static void own_name(const char *name, char *out)
 			depth--;
 		else if (depth)
 			continue;
-		else if (*name == ':' || (*name == ' ' && !strchr("[(", name[1]) && strncmp(name + 1, "const", 5)))
+		else if (*name == ':'
+			|| (*name == ' ' && !strchr("[(", name[1])
+				&& strncmp(name + 1, "const", 5)))
 			out = begin;
 		else if (*name != ' ') /* before [clone] */
 			*out++ = *name;
@@ -54,8 +56,9 @@ static void own_name(const char *name, char *out)
 	*out = 0;
 }
 
-/* Static functions of C++ have no linkage name in the debug information: here they are named by scopes without
- * parameters, by addr2line now without scopes, now by the symbol. So their own names are compared. */
+/* Static functions of C++ have no linkage name in the debug information: here they are named by
+ * scopes without parameters, by addr2line now without scopes, now by the symbol. So their own names
+ * are compared. */
 static bool same_name(const char *a, const char *b)
 {
 	char x[4096], y[4096];
@@ -71,8 +74,8 @@ struct agreement {
 	unsigned frames, lines, names, total;
 };
 
-static void compare_pc(const struct fixture *f, uint32_t i, char expected[][2][4096], unsigned count,
-	struct agreement *all)
+static void compare_pc(const struct fixture *f, uint32_t i, char expected[][2][4096],
+	unsigned count, struct agreement *all)
 {
 	bool lines = true, names = true;
 
@@ -90,16 +93,20 @@ static void compare_pc(const struct fixture *f, uint32_t i, char expected[][2][4
 		unsigned line = colon ? (unsigned)strtoul(colon + 1, NULL, 10) : 0;
 		char source[4096];
 
-		snprintf(source, sizeof source, "%.*s", colon ? (int)(colon - expected[k][1]) : 0, expected[k][1]);
-		if (line != x->line ||
-			(line && strcmp(base(source), base(mt_strings_get(&f->symbols.strings, x->source)))))
+		snprintf(source, sizeof source, "%.*s", colon ? (int)(colon - expected[k][1]) : 0,
+			expected[k][1]);
+		if (line != x->line
+			|| (line
+				&& strcmp(base(source),
+					base(mt_strings_get(&f->symbols.strings, x->source)))))
 			lines = false;
 		if (!same_name(expected[k][0], function_of(f, i, k)))
 			names = false;
 		if (getenv("SYMBOL_TEST_VERBOSE") && (!lines || !names))
-			printf("%#lx.%u: %s %s:%u, addr2line %s %s\n", (long)f->addresses[i], k, function_of(f, i, k),
-				base(mt_strings_get(&f->symbols.strings, x->source)), x->line, expected[k][0],
-				expected[k][1]);
+			printf("%#lx.%u: %s %s:%u, addr2line %s %s\n", (long)f->addresses[i], k,
+				function_of(f, i, k),
+				base(mt_strings_get(&f->symbols.strings, x->source)), x->line,
+				expected[k][0], expected[k][1]);
 	}
 	all->lines += lines;
 	all->names += names;
@@ -117,7 +124,8 @@ static struct agreement compare(const struct fixture *f, const char *binary, con
 	for (uint32_t k = 0; k < f->count; k++)
 		fprintf(in, "%#lx\n", (long)f->addresses[k]);
 	fclose(in);
-	snprintf(command, sizeof command, "%s -a -f -i -C -e %s < %s", tool, binary, at("addresses"));
+	snprintf(command, sizeof command, "%s -a -f -i -C -e %s < %s", tool, binary,
+		at("addresses"));
 	out = popen(command, "r");
 	while (fgets(line, sizeof line, out)) {
 		char *end = strstr(line, " (discriminator");
@@ -154,8 +162,8 @@ static void check_against(const char *tool, const char *binary, unsigned step, u
 	resolve(&f, NULL, NULL);
 	double end = seconds();
 	a = compare(&f, binary, tool);
-	printf("%s: %u addresses, %.3f s; as %s: %u frames, %u lines, %u names\n", base(binary), a.total,
-		end - begin, tool, a.frames, a.lines, a.names);
+	printf("%s: %u addresses, %.3f s; as %s: %u frames, %u lines, %u names\n", base(binary),
+		a.total, end - begin, tool, a.frames, a.lines, a.names);
 	assert_true(a.frames >= a.total * 97 / 100);
 	assert_true(a.lines >= a.total * 95 / 100);
 	assert_true(a.names >= a.total * 97 / 100);
@@ -173,11 +181,14 @@ static int set_up(void **state)
 	run("gcc -O2 -g -o %s tests/programs/symbols_c.c", at("c"));
 	run("gcc -O2 -g -gdwarf-4 -o %s tests/programs/symbols_c.c", at("c4"));
 	run("g++ -O2 -g -o %s tests/programs/symbols_cc.cc", at("cc"));
-	run("cd %s && g++ -O2 -g -gsplit-dwarf -o split \"$OLDPWD\"/tests/programs/symbols_cc.cc", work);
-	run("cd %s && objcopy --only-keep-debug c c.debug && objcopy --strip-all --add-gnu-debuglink=c.debug c linked",
+	run("cd %s && g++ -O2 -g -gsplit-dwarf -o split \"$OLDPWD\"/tests/programs/symbols_cc.cc",
+		work);
+	run("cd %s && objcopy --only-keep-debug c c.debug && objcopy --strip-all "
+	    "--add-gnu-debuglink=c.debug c linked",
 		work);
 	run("cd %s && strip -o stripped c && objcopy --strip-debug c symbols", work);
-	run("gcc -O2 -g -Wl,--build-id=0x1122334455667788 -o %s tests/programs/symbols_c.c", at("other"));
+	run("gcc -O2 -g -Wl,--build-id=0x1122334455667788 -o %s tests/programs/symbols_c.c",
+		at("other"));
 	return 0;
 }
 
@@ -203,7 +214,8 @@ static void test_clang(void **state)
 		skip();
 	run("clang++ -O2 -g -gdwarf-4 -o %s tests/programs/symbols_cc.cc", at("clang4"));
 	check_against("addr2line", at("clang4"), 3, 20000);
-	if (!system("llvm-symbolizer --version > /dev/null 2>&1")) { /* addr2line 2.40 fails at these */
+	/* addr2line 2.40 fails at these */
+	if (!system("llvm-symbolizer --version > /dev/null 2>&1")) {
 		run("clang++ -O2 -g -gdwarf-5 -o %s tests/programs/symbols_cc.cc", at("clang5"));
 		check_against("llvm-symbolizer --output-style=GNU", at("clang5"), 3, 20000);
 		check_against("llvm-symbolizer --output-style=GNU", at("cc"), 3, 20000);
@@ -211,8 +223,10 @@ static void test_clang(void **state)
 	}
 }
 
-/* The first address of outer_function's inlined code has three frames, with the lines of the calls. */
-static void check_inline(const char *symbols, const char *binary, const struct mt_resolver_options *options)
+/* The first address of outer_function's inlined code has three frames, with the lines of the
+ * calls. */
+static void check_inline(const char *symbols, const char *binary,
+	const struct mt_resolver_options *options)
 {
 	struct fixture f;
 	uint64_t low = symbol_address(symbols, "outer_function");
@@ -235,7 +249,8 @@ static void check_inline(const char *symbols, const char *binary, const struct m
 		assert_int_equal(frame_of(&f, i, 0)->inlined, 1);
 		assert_int_equal(frame_of(&f, i, 1)->inlined, 1);
 		assert_int_equal(frame_of(&f, i, 2)->inlined, 0);
-		assert_string_equal(base(mt_strings_get(&f.symbols.strings, frame_of(&f, i, 2)->source)),
+		assert_string_equal(base(mt_strings_get(&f.symbols.strings,
+					    frame_of(&f, i, 2)->source)),
 			"symbols_c.c");
 	}
 	assert_true(found);
@@ -247,10 +262,12 @@ static void test_inline(void **state)
 	(void)state;
 	check_inline(at("c"), at("c"), NULL);
 	check_inline(at("c"), at("linked"), NULL);
-	check_inline(at("c"), at("c"), &(struct mt_resolver_options){.root_pid = (uint32_t)getpid()});
+	check_inline(at("c"), at("c"),
+		&(struct mt_resolver_options){.root_pid = (uint32_t)getpid()});
 	/* no build-id: the checksum decides */
-	run("gcc -O2 -g -Wl,--build-id=none -o %s tests/programs/symbols_c.c && cd %s && objcopy --only-keep-debug plain "
-		"plain.debug && objcopy --strip-all --add-gnu-debuglink=plain.debug plain checked",
+	run("gcc -O2 -g -Wl,--build-id=none -o %s tests/programs/symbols_c.c && cd %s && objcopy "
+	    "--only-keep-debug plain plain.debug && objcopy --strip-all "
+	    "--add-gnu-debuglink=plain.debug plain checked",
 		at("plain"), work);
 	check_inline(at("plain"), at("checked"), NULL);
 }
@@ -260,15 +277,18 @@ static void test_debug_path(void **state)
 	struct mt_resolver_options options = {0};
 
 	(void)state;
-	run("cd %s && mkdir -p there elsewhere && cp linked there && cp c.debug elsewhere/c.debug", work);
+	run("cd %s && mkdir -p there elsewhere && cp linked there && cp c.debug elsewhere/c.debug",
+		work);
 	char path[512];
 
 	snprintf(path, sizeof path, "%s", at("elsewhere"));
 	options.debug_paths = path;
 	check_inline(at("c"), at("there/linked"), &options);
 	/* by build-id alone; the module's own file is gone */
-	run("cd %s && id=$(readelf -n c | sed -n 's/.*Build ID: //p') && mkdir -p ids/.build-id/${id%%\"${id#??}\"} && "
-		"cp c.debug ids/.build-id/${id%%\"${id#??}\"}/${id#??}.debug && strip -o there/bare c", work);
+	run("cd %s && id=$(readelf -n c | sed -n 's/.*Build ID: //p') && mkdir -p "
+	    "ids/.build-id/${id%%\"${id#??}\"} && cp c.debug "
+	    "ids/.build-id/${id%%\"${id#??}\"}/${id#??}.debug && strip -o there/bare c",
+		work);
 	snprintf(path, sizeof path, "%s", at("ids"));
 	check_inline(at("c"), at("there/bare"), &options);
 }
@@ -292,8 +312,10 @@ static void test_minidebuginfo(void **state)
 	(void)state;
 	if (system("xz --version > /dev/null 2>&1"))
 		skip();
-	run("cd %s && objcopy -S --remove-section .gdb_index c.debug mini 2>/dev/null; objcopy --strip-debug c.debug mini && "
-		"xz -kf mini && objcopy --add-section .gnu_debugdata=mini.xz stripped withmini", work);
+	run("cd %s && objcopy -S --remove-section .gdb_index c.debug mini 2>/dev/null; objcopy "
+	    "--strip-debug c.debug mini && xz -kf mini && objcopy --add-section "
+	    ".gnu_debugdata=mini.xz stripped withmini",
+		work);
 	fixture_new(&f);
 	add_module(&f.profile, at("withmini"), NULL, 0);
 	add_address(&f, symbol_address(at("c"), "static_function") + 2);
@@ -335,8 +357,8 @@ static void test_without_debug_information(void **state)
 
 static void test_build_id(void **state)
 {
-	static const uint8_t right[] = {0x11, 0x22, 0x33, 0x44, 0x55, 0x66, 0x77, 0x88},
-			     wrong[] = {0x11, 0x22, 0x33, 0x44, 0x55, 0x66, 0x77, 0x89};
+	static const uint8_t right[] = {0x11, 0x22, 0x33, 0x44, 0x55, 0x66, 0x77, 0x88};
+	static const uint8_t wrong[] = {0x11, 0x22, 0x33, 0x44, 0x55, 0x66, 0x77, 0x89};
 	struct fixture f;
 	char *missing;
 
@@ -364,7 +386,9 @@ static void test_wrong_debug_file(void **state)
 	struct fixture f;
 
 	(void)state;
-	run("cd %s && mkdir -p wrong && cp checked wrong && cp plain.debug wrong && printf x >> wrong/plain.debug", work);
+	run("cd %s && mkdir -p wrong && cp checked wrong && cp "
+	    "plain.debug wrong && printf x >> wrong/plain.debug",
+		work);
 	fixture_new(&f);
 	add_module(&f.profile, at("wrong/checked"), NULL, 0);
 	add_address(&f, symbol_address(at("plain"), "outer_function") + 4);
@@ -408,8 +432,9 @@ static void test_split_missing(void **state)
 	char *missing;
 
 	(void)state;
-	run("mkdir -p %s && from=$PWD && cd %s && g++ -O2 -g -gsplit-dwarf -o lone $from/tests/programs/symbols_cc.cc && "
-		"rm -f *.dwo", at("lone"), at("lone"));
+	run("mkdir -p %s && from=$PWD && cd %s && g++ -O2 -g -gsplit-dwarf -o lone "
+	    "$from/tests/programs/symbols_cc.cc && rm -f *.dwo",
+		at("lone"), at("lone"));
 	fixture_new(&f);
 	add_module(&f.profile, at("lone/lone"), NULL, 0);
 	add_address(&f, symbol_address(at("lone/lone"), "_ZN5space5thing6methodERKi") + 9);
@@ -499,11 +524,13 @@ static void test_symbolizer(void **state)
 	resolve(&direct, NULL, NULL);
 	assert_int_equal(f.symbols.pc_count, direct.symbols.pc_count);
 	for (uint32_t i = 0; i < f.count; i++) {
-		assert_int_equal(f.symbols.pcs[MT_PC_FIRST + i].count, direct.symbols.pcs[MT_PC_FIRST + i].count);
+		assert_int_equal(f.symbols.pcs[MT_PC_FIRST + i].count,
+			direct.symbols.pcs[MT_PC_FIRST + i].count);
 		for (uint32_t k = 0; k < f.symbols.pcs[MT_PC_FIRST + i].count; k++) {
 			assert_string_equal(function_of(&f, i, k), function_of(&direct, i, k));
 			assert_int_equal(frame_of(&f, i, k)->line, frame_of(&direct, i, k)->line);
-			assert_int_equal(frame_of(&f, i, k)->inlined, frame_of(&direct, i, k)->inlined);
+			assert_int_equal(frame_of(&f, i, k)->inlined,
+				frame_of(&direct, i, k)->inlined);
 		}
 	}
 	mt_symbolizer_free(s);
@@ -533,7 +560,8 @@ static void test_block(void **state)
 	assert_int_equal(copy.pc_count, f.symbols.pc_count);
 	for (uint32_t i = 0; i < copy.pc_count; i++) {
 		assert_int_equal(copy.pcs[i].count, f.symbols.pcs[i].count);
-		assert_memory_equal(&copy.frames[copy.pcs[i].first], &f.symbols.frames[f.symbols.pcs[i].first],
+		assert_memory_equal(&copy.frames[copy.pcs[i].first],
+			&f.symbols.frames[f.symbols.pcs[i].first],
 			copy.pcs[i].count * sizeof(struct mt_frame));
 	}
 	mt_symbols_encode(&copy, &again);
@@ -545,7 +573,8 @@ static void test_block(void **state)
 		memcpy(exact, block.data, len);
 		err.text[0] = 0;
 		assert_true(mt_symbols_decode(&copy, exact, len, &err) < 0);
-		assert_true(err.text[0] && !copy.pc_count && !copy.frame_count && copy.strings.count == 1);
+		assert_true(err.text[0] && !copy.pc_count && !copy.frame_count
+			&& copy.strings.count == 1);
 		free(exact);
 	}
 	srand(1);
@@ -559,8 +588,9 @@ static void test_block(void **state)
 			assert_int_equal(copy.frame_count, 0);
 		}
 		for (uint32_t k = 0; k < copy.frame_count; k++)
-			assert_true(copy.frames[k].function && copy.frames[k].function < copy.strings.count &&
-				copy.frames[k].source < copy.strings.count);
+			assert_true(copy.frames[k].function
+				&& copy.frames[k].function < copy.strings.count
+				&& copy.frames[k].source < copy.strings.count);
 		block.data[where] = old;
 	}
 	assert_true(refused > 5000);
@@ -570,7 +600,8 @@ static void test_block(void **state)
 	fixture_free(&f);
 }
 
-/* Damaged files: nonsense may come out, but no crash and no hang. Each in a child, to name the seed. */
+/* Damaged files: nonsense may come out, but no crash and no hang. Each in a child, to name the
+ * seed. */
 static void damage(const char *from, const char *to, unsigned seed)
 {
 	static uint8_t bytes[4 << 20];
@@ -579,7 +610,8 @@ static void damage(const char *from, const char *to, unsigned seed)
 
 	srand(seed);
 	for (unsigned i = 0, n = 1u << seed % 12; i < n; i++)
-		bytes[seed % 3 ? (size_t)rand() % len : len - 1 - (size_t)rand() % (len / 4)] = (uint8_t)rand();
+		bytes[seed % 3 ? (size_t)rand() % len : len - 1 - (size_t)rand() % (len / 4)] =
+			(uint8_t)rand();
 	if (seed % 7 == 0)
 		len = (size_t)rand() % len;
 	bytes[0] = 0x7f; /* the magic and the type stay, so that there is something to test */
@@ -593,7 +625,8 @@ static void damage(const char *from, const char *to, unsigned seed)
 
 static void test_damaged_files(void **state)
 {
-	unsigned rounds = getenv("SYMBOL_TEST_ROUNDS") ? (unsigned)atoi(getenv("SYMBOL_TEST_ROUNDS")) : 300;
+	unsigned rounds =
+		getenv("SYMBOL_TEST_ROUNDS") ? (unsigned)atoi(getenv("SYMBOL_TEST_ROUNDS")) : 300;
 
 	(void)state;
 	for (unsigned seed = 0; seed < rounds; seed++) {

@@ -1,6 +1,6 @@
 /* Themes: complete, readable, told apart by all eyes and on terminals with few colours. */
-#include "tui/terminal/theme.h"
 #include "core/base/buffer.h"
+#include "tui/terminal/theme.h"
 
 #include <dirent.h>
 #include <math.h>
@@ -20,7 +20,9 @@ static const char *const role_names[] = {
 #undef X
 };
 
-struct colour { double l, a, b; }; /* CIE L*a*b*, D65 */
+struct colour {
+	double l, a, b;
+}; /* CIE L*a*b*, D65 */
 
 static char *read_theme(const char *name)
 {
@@ -94,7 +96,8 @@ static void check_roles(const char *name, const struct mt_theme *theme)
 
 static void test_complete(void **state)
 {
-	static const char *const names[] = {"dark", "light", "solarized", "gruvbox", "nord", "high-contrast", "colour-blind", "mono"};
+	static const char *const names[] = {"dark", "light", "solarized", "gruvbox", "nord",
+		"high-contrast", "colour-blind", "mono"};
 	struct mt_theme theme;
 
 	(void)state;
@@ -149,10 +152,13 @@ static int shown(int rgb)
 	return cube[index / 36] << 16 | cube[index / 6 % 6] << 8 | cube[index % 6];
 }
 
-/* Where a theme leaves the background to the terminal: the least black of the usual blacks, the least white of the whites. */
+/* Where a theme leaves the background to the terminal: the least black of the usual blacks, the
+ * least white of the whites. */
 static int background_of(const char *name, const struct mt_style *style)
 {
-	return style->background >= 0 ? style->background : !strcmp(name, "light") ? 0xf5f5f5 : 0x1e1e1e;
+	return style->background >= 0    ? style->background
+		: !strcmp(name, "light") ? 0xf5f5f5
+					 : 0x1e1e1e;
 }
 
 static void check_contrast(const char *name, const struct mt_theme *theme)
@@ -166,11 +172,13 @@ static void check_contrast(const char *name, const struct mt_theme *theme)
 		int background = background_of(name, style);
 		double wanted = strncmp(role_names[i], "graph", 5) ? text : graph;
 		double given = contrast(style->foreground, background);
-		double of_256 = contrast(shown(style->foreground), style->background >= 0 ? shown(background) : background);
+		double of_256 = contrast(shown(style->foreground),
+			style->background >= 0 ? shown(background) : background);
 
 		if (style->foreground < 0 || given < wanted || of_256 < wanted)
-			fail_msg("themes/%s.theme: %s stands out by %.2f, with 256 colours by %.2f; at least %.1f is wanted", name,
-				role_names[i], given, of_256, wanted);
+			fail_msg("themes/%s.theme: %s stands out by %.2f, "
+				 "with 256 colours by %.2f; at least %.1f is wanted",
+				name, role_names[i], given, of_256, wanted);
 	}
 }
 
@@ -180,7 +188,8 @@ static void test_contrast(void **state)
 	each(check_contrast);
 }
 
-/* With 8 and 16 colours nothing may be drawn in its own background, nor in black or white on one that nobody knows. */
+/* With 8 and 16 colours nothing may be drawn in its own background, nor in black or white on one
+ * that nobody knows. */
 static void check_few(const char *name, const struct mt_theme *theme)
 {
 	static const int colours[] = {8, 16, 256};
@@ -190,10 +199,13 @@ static void check_few(const char *name, const struct mt_theme *theme)
 			int foreground, background;
 
 			mt_theme_pair(&theme->style[i], colours[c], &foreground, &background);
-			if (foreground >= colours[c] || background >= colours[c] || (foreground == background && foreground >= 0) ||
-					(background < 0 && (foreground == 0 || (colours[c] < 256 && foreground == 7))))
-				fail_msg("themes/%s.theme: %s is %d on %d of %d colours", name, role_names[i], foreground, background,
-					colours[c]);
+			if (foreground >= colours[c] || background >= colours[c]
+				|| (foreground == background && foreground >= 0)
+				|| (background < 0
+					&& (foreground == 0
+						|| (colours[c] < 256 && foreground == 7))))
+				fail_msg("themes/%s.theme: %s is %d on %d of %d colours", name,
+					role_names[i], foreground, background, colours[c]);
 		}
 }
 
@@ -219,11 +231,22 @@ static struct colour lab(const double c[3])
 	return (struct colour){116 * y - 16, 500 * (x - y), 200 * (y - z)};
 }
 
-/* Machado, Oliveira, Fernandes, "A Physiologically-based Model for Simulation of Color Vision Deficiency", 2009. */
+/* Machado, Oliveira, Fernandes, "A Physiologically-based Model for Simulation of Color Vision
+ * Deficiency", 2009. */
 static const double eyes[][3][3] = {
 	{{1, 0, 0}, {0, 1, 0}, {0, 0, 1}},
-	{{0.367322, 0.860646, -0.227968}, {0.280085, 0.672501, 0.047413}, {-0.011820, 0.042940, 0.968881}}, /* deuteranopia */
-	{{0.152286, 1.052583, -0.204868}, {0.114503, 0.786281, 0.099216}, {-0.003882, -0.048116, 1.051998}}, /* protanopia */
+	/* deuteranopia */
+	{
+		{0.367322, 0.860646, -0.227968},
+		{0.280085, 0.672501, 0.047413},
+		{-0.011820, 0.042940, 0.968881},
+	},
+	/* protanopia */
+	{
+		{0.152286, 1.052583, -0.204868},
+		{0.114503, 0.786281, 0.099216},
+		{-0.003882, -0.048116, 1.051998},
+	},
 };
 
 static double distance(int eye, int a, int b)
@@ -235,7 +258,8 @@ static double distance(int eye, int a, int b)
 
 		linear(c, shown(i ? b : a));
 		for (int k = 0; k < 3; k++) {
-			double sum = eyes[eye][k][0] * c[0] + eyes[eye][k][1] * c[1] + eyes[eye][k][2] * c[2];
+			double sum = eyes[eye][k][0] * c[0] + eyes[eye][k][1] * c[1]
+				+ eyes[eye][k][2] * c[2];
 
 			out[k] = sum < 0 ? 0 : sum > 1 ? 1 : sum;
 		}
@@ -246,12 +270,14 @@ static double distance(int eye, int a, int b)
 
 static double apart(int eye, const struct mt_style *a, const struct mt_style *b)
 {
-	double text = distance(eye, a->foreground, b->foreground), ground = distance(eye, a->background, b->background);
+	double text = distance(eye, a->foreground, b->foreground);
+	double ground = distance(eye, a->background, b->background);
 
 	return text > ground ? text : ground;
 }
 
-/* What others tell apart by its colours alone, whatever it says, is told apart without red and green as well. */
+/* What others tell apart by its colours alone, whatever it says, is told apart without red and
+ * green as well. */
 static void test_colour_blind(void **state)
 {
 	struct mt_theme theme;
@@ -269,8 +295,10 @@ static void test_colour_blind(void **state)
 			told++;
 			for (int eye = 1; eye <= 2; eye++)
 				if (apart(eye, a, b) < 10)
-					fail_msg("themes/colour-blind.theme: %s and %s are %.0f apart, without red and green %.0f", role_names[i],
-						role_names[k], apart(0, a, b), apart(eye, a, b));
+					fail_msg("themes/colour-blind.theme: %s and %s are %.0f "
+						 "apart, without red and green %.0f",
+						role_names[i], role_names[k], apart(0, a, b),
+						apart(eye, a, b));
 		}
 	assert_true(told > 20);
 	/* The measure sees what it should: red and green of one brightness. */
@@ -283,7 +311,9 @@ static void test_colour_blind(void **state)
 
 static void test_parser(void **state)
 {
-	static const struct { const char *text, *words; } wrong[] = {
+	static const struct {
+		const char *text, *words;
+	} wrong[] = {
 		{"text = #d0d0d0\n\ntexte = #ffffff\n", "x.theme:3: no role is called 'texte'"},
 		{"text = #d0d0d\n", "x.theme:1: '#d0d0d' is neither a colour"},
 		{"text #d0d0d0\n", "x.theme:1: no '='"},
@@ -301,8 +331,11 @@ static void test_parser(void **state)
 		assert_non_null(strstr(err.text, wrong[i].words));
 		assert_memory_equal(&theme, &before, sizeof theme);
 	}
-	assert_int_equal(mt_theme_parse(&theme, "x.theme", "dim = #808080 bold # words\r\ntext = #ffffff #002b36\n"
-		"title = #000000 default\n", &err), 0);
+	assert_int_equal(mt_theme_parse(&theme, "x.theme",
+				 "dim = #808080 bold # words\r\ntext = #ffffff #002b36\n"
+				 "title = #000000 default\n",
+				 &err),
+		0);
 	assert_int_equal(theme.style[MT_ROLE_DIM].background, 0x002b36);
 	assert_int_equal(theme.style[MT_ROLE_DIM].attributes, MT_STYLE_BOLD);
 	assert_int_equal(theme.style[MT_ROLE_TITLE].background, MT_COLOUR_DEFAULT);
@@ -312,8 +345,12 @@ static void test_parser(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_complete), cmocka_unit_test(test_mono), cmocka_unit_test(test_contrast),
-		cmocka_unit_test(test_few_colours), cmocka_unit_test(test_colour_blind), cmocka_unit_test(test_parser),
+		cmocka_unit_test(test_complete),
+		cmocka_unit_test(test_mono),
+		cmocka_unit_test(test_contrast),
+		cmocka_unit_test(test_few_colours),
+		cmocka_unit_test(test_colour_blind),
+		cmocka_unit_test(test_parser),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

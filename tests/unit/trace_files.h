@@ -1,4 +1,5 @@
-/* Files for the tests of the trace: a directory of their own, bytes in and out, recording and loading. */
+/* Files for the tests of the trace: a directory of their own, bytes in and out, recording and
+ * loading. */
 #ifndef TRACE_FILES_H
 #define TRACE_FILES_H
 
@@ -67,7 +68,8 @@ static inline int load(const char *name, struct mt_profile *p, struct mt_err *er
 }
 
 /* A trace of `steps` steps, flushed now and then; the simulation stays for comparison. */
-static inline void record(struct simulation *s, const char *name, uint64_t seed, unsigned steps, unsigned flush, bool totals)
+static inline void record(struct simulation *s, const char *name, uint64_t seed, unsigned steps,
+	unsigned flush, bool totals)
 {
 	simulation_start(s, seed, create(name));
 	for (unsigned i = 0; i < steps; i++) {

@@ -1,13 +1,17 @@
-/* Traces whose checksums are right and whose content is not: an error that names the offset, or a prefix. */
-#include "tests/unit/trace_files.h"
+/* Traces whose checksums are right and whose content is not: an error that names the offset, or a
+ * prefix. */
 #include "core/trace/block.h"
+#include "tests/unit/trace_files.h"
 
 #include <errno.h>
 
-/* Changes the first block header of this type, if there is one, and gives it a right checksum again. */
-static void forge(uint8_t *bytes, size_t len, uint8_t type, size_t field, size_t size, uint64_t value)
+/* Changes the first block header of this type, if there is one, and gives it a right checksum
+ * again. */
+static void forge(uint8_t *bytes, size_t len, uint8_t type, size_t field, size_t size,
+	uint64_t value)
 {
-	for (size_t at = sizeof(struct mt_file_header); at + sizeof(struct mt_block_header) < len;) {
+	for (size_t at = sizeof(struct mt_file_header);
+		at + sizeof(struct mt_block_header) < len;) {
 		struct mt_block_header h;
 		uint32_t stored;
 
@@ -25,13 +29,19 @@ static void forge(uint8_t *bytes, size_t len, uint8_t type, size_t field, size_t
 
 static void forge_headers(bool totals)
 {
-	static const uint64_t values[] = {0, 1, 7, 0x7f, 0xff, 0xffff, 65537, 64u << 20, (64u << 20) + 1, 0x7fffffff,
-		0xffffffff, 0xfffffff0};
-	static const struct { size_t field, size; } fields[] = {
-		{offsetof(struct mt_block_header, type), 1}, {offsetof(struct mt_block_header, flags), 1},
-		{offsetof(struct mt_block_header, size), 2}, {offsetof(struct mt_block_header, payload_len), 4},
-		{offsetof(struct mt_block_header, stored_len), 4}, {offsetof(struct mt_block_header, event_count), 4},
-		{offsetof(struct mt_block_header, sequence), 4}, {offsetof(struct mt_block_header, payload_check), 8},
+	static const uint64_t values[] = {0, 1, 7, 0x7f, 0xff, 0xffff, 65537, 64u << 20,
+		(64u << 20) + 1, 0x7fffffff, 0xffffffff, 0xfffffff0};
+	static const struct {
+		size_t field, size;
+	} fields[] = {
+		{offsetof(struct mt_block_header, type), 1},
+		{offsetof(struct mt_block_header, flags), 1},
+		{offsetof(struct mt_block_header, size), 2},
+		{offsetof(struct mt_block_header, payload_len), 4},
+		{offsetof(struct mt_block_header, stored_len), 4},
+		{offsetof(struct mt_block_header, event_count), 4},
+		{offsetof(struct mt_block_header, sequence), 4},
+		{offsetof(struct mt_block_header, payload_check), 8},
 	};
 	struct simulation s;
 	struct mt_profile p;
@@ -45,16 +55,21 @@ static void forge_headers(bool totals)
 	for (uint8_t type = 1; type < MT_BLOCK_TYPES; type++)
 		for (size_t f = 0; f < sizeof fields / sizeof *fields; f++)
 			for (size_t v = 0; v < sizeof values / sizeof *values; v++)
-				for (size_t cut = 0; cut <= 32; cut += 32) { /* with and without the trailer */
+				/* with and without the trailer */
+				for (size_t cut = 0; cut <= 32; cut += 32) {
 					memcpy(copy, bytes, len);
-					forge(copy, len, type, fields[f].field, fields[f].size, values[v]);
+					forge(copy, len, type, fields[f].field, fields[f].size,
+						values[v]);
 					put_file("forged", copy, len - cut);
 					int result = load("forged", &p, &err);
 
 					assert_true(!result || strstr(err.text, "offset"));
-					if (type == MT_BLOCK_EVENTS && !totals && values[v] == 1 &&
-					    fields[f].field == offsetof(struct mt_block_header, event_count))
-						assert_int_equal(p.info.allocations, 0); /* not a part of the block */
+					if (type == MT_BLOCK_EVENTS && !totals && values[v] == 1
+						&& fields[f].field
+							== offsetof(struct mt_block_header,
+								event_count))
+						/* not a part of the block */
+						assert_int_equal(p.info.allocations, 0);
 					mt_profile_free(&p);
 				}
 	free(copy);
@@ -84,31 +99,34 @@ static void expect_rejected(enum mt_block_type type, const uint8_t *payload, siz
 }
 
 #define REJECTED(type, ...) \
-	expect_rejected(type, (const uint8_t[]){__VA_ARGS__}, sizeof((const uint8_t[]){__VA_ARGS__}))
+	expect_rejected(type, (const uint8_t[]){__VA_ARGS__}, \
+		sizeof((const uint8_t[]){__VA_ARGS__}))
 
-/* After the start of a simulation: 4 strings and "", 2 modules, 1 thread, 33 pcs, 5 nodes, 3 groups. */
+/* After the start of a simulation: 4 strings and "", 2 modules, 1 thread, 33 pcs, 5 nodes, 3
+ * groups. */
 static void test_hostile_definitions(void **state)
 {
 	(void)state;
-	REJECTED(MT_BLOCK_STRINGS, 9, 1, 1, 'x');            /* gap */
-	REJECTED(MT_BLOCK_STRINGS, 5, 2, 1, 'x');            /* cut */
-	REJECTED(MT_BLOCK_STRINGS, 5, 1, 200, 1, 'x');       /* too long */
-	REJECTED(MT_BLOCK_STRINGS, 5, 1, 1, 0);              /* zero byte */
-	REJECTED(MT_BLOCK_STRINGS, 5, 2, 1, 'x', 1, 'x');    /* twice */
-	REJECTED(MT_BLOCK_STRINGS, 5, 1, 1, 'x', 1);         /* more than said */
+	REJECTED(MT_BLOCK_STRINGS, 9, 1, 1, 'x');         /* gap */
+	REJECTED(MT_BLOCK_STRINGS, 5, 2, 1, 'x');         /* cut */
+	REJECTED(MT_BLOCK_STRINGS, 5, 1, 200, 1, 'x');    /* too long */
+	REJECTED(MT_BLOCK_STRINGS, 5, 1, 1, 0);           /* zero byte */
+	REJECTED(MT_BLOCK_STRINGS, 5, 2, 1, 'x', 1, 'x'); /* twice */
+	REJECTED(MT_BLOCK_STRINGS, 5, 1, 1, 'x', 1);      /* more than said */
 	REJECTED(MT_BLOCK_STRINGS, 5, 0xff, 0xff, 0xff, 0xff, 0x0f);
 	REJECTED(MT_BLOCK_THREADS, 1, 1, 7, 5);              /* string */
 	REJECTED(MT_BLOCK_THREADS, 0, 1, 7, 1);              /* again */
 	REJECTED(MT_BLOCK_MODULES, 2, 1, 1, 1, 1, 5, 0, 0);  /* path */
 	REJECTED(MT_BLOCK_MODULES, 2, 1, 1, 1, 1, 1, 0, 33); /* build-id */
-	REJECTED(MT_BLOCK_MODULES, 2, 1, 1, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 1, 1, 1, 0, 0);
-	REJECTED(MT_BLOCK_PCS, 33, 1, 0, 3, 0);              /* module */
-	REJECTED(MT_BLOCK_NODES, 5, 1, 0, 1);                /* parent itself */
-	REJECTED(MT_BLOCK_NODES, 5, 1, 6, 1);                /* parent before the root */
-	REJECTED(MT_BLOCK_NODES, 5, 1, 1, 33);               /* pc */
-	REJECTED(MT_BLOCK_GROUPS, 3, 1, 5);                  /* node */
-	REJECTED(MT_BLOCK_GROUPS, 3, 1, 1);                  /* node that is no kind */
-	REJECTED(MT_BLOCK_START, 1, 1, 1, 1, 5);             /* argument */
+	REJECTED(MT_BLOCK_MODULES, 2, 1, 1, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 1,
+		1, 1, 0, 0);
+	REJECTED(MT_BLOCK_PCS, 33, 1, 0, 3, 0);  /* module */
+	REJECTED(MT_BLOCK_NODES, 5, 1, 0, 1);    /* parent itself */
+	REJECTED(MT_BLOCK_NODES, 5, 1, 6, 1);    /* parent before the root */
+	REJECTED(MT_BLOCK_NODES, 5, 1, 1, 33);   /* pc */
+	REJECTED(MT_BLOCK_GROUPS, 3, 1, 5);      /* node */
+	REJECTED(MT_BLOCK_GROUPS, 3, 1, 1);      /* node that is no kind */
+	REJECTED(MT_BLOCK_START, 1, 1, 1, 1, 5); /* argument */
 	REJECTED(MT_BLOCK_START, 1, 0xff, 0xff, 0x7f, 1, 1, 1);
 	REJECTED(MT_BLOCK_INFO, 1, 2, 3);
 }
@@ -132,7 +150,8 @@ static void test_scan_stops(void **state)
 	record(&s, "small", 4, 120, 40, false);
 	uint8_t *bytes = get_file("small", &len);
 	struct mt_trace_reader *r = mt_trace_reader_open(path_of("small"), &err);
-	uint64_t from = mt_trace_reader_block(r, 5)->offset, to = mt_trace_reader_block(r, 6)->offset;
+	uint64_t from = mt_trace_reader_block(r, 5)->offset;
+	uint64_t to = mt_trace_reader_block(r, 6)->offset;
 
 	mt_trace_reader_free(r);
 	for (unsigned at = 0; at <= sizeof(struct mt_block_header); at++) {
@@ -186,22 +205,32 @@ static void expect_event_rejected(struct mt_event e)
 static void test_hostile_events(void **state)
 {
 	(void)state;
-	expect_event_rejected((struct mt_event){.type = MT_EVENT_ALLOCATE, .number = 3, .group = 3});
-	expect_event_rejected((struct mt_event){.type = MT_EVENT_ALLOCATE, .number = 3, .group = ~0u});
-	expect_event_rejected((struct mt_event){.type = MT_EVENT_ALLOCATE, .number = 3, .thread = 1});
-	expect_event_rejected((struct mt_event){.type = MT_EVENT_REALLOCATE, .number = 3, .previous = 3});
-	expect_event_rejected((struct mt_event){.type = MT_EVENT_REALLOCATE, .number = 3, .previous = ~0ull - 1});
-	expect_event_rejected((struct mt_event){.type = MT_EVENT_ALLOCATE, .number = 3, .time_ns = ~0ull});
+	expect_event_rejected(
+		(struct mt_event){.type = MT_EVENT_ALLOCATE, .number = 3, .group = 3});
+	expect_event_rejected(
+		(struct mt_event){.type = MT_EVENT_ALLOCATE, .number = 3, .group = ~0u});
+	expect_event_rejected(
+		(struct mt_event){.type = MT_EVENT_ALLOCATE, .number = 3, .thread = 1});
+	expect_event_rejected(
+		(struct mt_event){.type = MT_EVENT_REALLOCATE, .number = 3, .previous = 3});
+	expect_event_rejected(
+		(struct mt_event){.type = MT_EVENT_REALLOCATE, .number = 3, .previous = ~0ull - 1});
+	expect_event_rejected(
+		(struct mt_event){.type = MT_EVENT_ALLOCATE, .number = 3, .time_ns = ~0ull});
 	for (uint8_t type = MT_EVENT_FREE; type <= MT_EVENT_RESTORE; type++) {
 		expect_event_rejected((struct mt_event){.type = type, .number = 0});
 		expect_event_rejected((struct mt_event){.type = type, .number = 3});
-		expect_event_rejected((struct mt_event){.type = type, .number = type == MT_EVENT_RESTORE ? 1 : 2});
+		expect_event_rejected((
+			struct mt_event){.type = type, .number = type == MT_EVENT_RESTORE ? 1 : 2});
 		expect_event_rejected((struct mt_event){.type = type, .number = ~0ull});
 	}
 	expect_event_rejected((struct mt_event){.type = MT_EVENT_IMPLIED_FREE, .number = 2});
-	expect_event_rejected((struct mt_event){.type = MT_EVENT_NOTE, .kind = MT_NOTE_USABLE, .size = 100});
-	expect_event_rejected((struct mt_event){.type = MT_EVENT_NOTE, .kind = MT_NOTE_FREE_STACK, .size = ~0ull});
-	expect_event_rejected((struct mt_event){.type = MT_EVENT_NOTE, .kind = MT_NOTE_FREE_STACK, .size = 1});
+	expect_event_rejected(
+		(struct mt_event){.type = MT_EVENT_NOTE, .kind = MT_NOTE_USABLE, .size = 100});
+	expect_event_rejected((
+		struct mt_event){.type = MT_EVENT_NOTE, .kind = MT_NOTE_FREE_STACK, .size = ~0ull});
+	expect_event_rejected(
+		(struct mt_event){.type = MT_EVENT_NOTE, .kind = MT_NOTE_FREE_STACK, .size = 1});
 	expect_event_rejected((struct mt_event){.type = MT_EVENT_UNKNOWN_FREE, .thread = ~0u});
 }
 
@@ -227,8 +256,10 @@ static void test_random_payloads(void **state)
 			enum mt_block_type type = mt_trace_reader_block(r, i)->type;
 
 			assert_int_equal(mt_trace_reader_payload(r, i, &payload, &err), 0);
-			for (unsigned n = i == target ? 1 + random_below(&random, 3) : 0; n && payload.len; n--)
-				payload.data[random_below(&random, (uint32_t)payload.len)] ^= 1 << random_below(&random, 8);
+			for (unsigned n = i == target ? 1 + random_below(&random, 3) : 0;
+				n && payload.len; n--)
+				payload.data[random_below(&random, (uint32_t)payload.len)] ^= 1
+					<< random_below(&random, 8);
 			mt_trace_writer_block(w, type, payload.data, payload.len, &err);
 		}
 		mt_trace_writer_finish(w, &err);

@@ -1,6 +1,6 @@
 /* The trace file: what goes in comes out; what is cut or damaged is noticed and never believed. */
-#include "tests/unit/trace_files.h"
 #include "core/trace/block.h"
+#include "tests/unit/trace_files.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -30,14 +30,16 @@ static struct mt_event random_event(uint64_t *random, uint64_t *next, uint64_t *
 	struct mt_event e;
 
 	memset(&e, 0, sizeof e); /* padding too: events are compared as bytes */
-	e.type = random_below(random, 3) ? random_below(random, 2) * 2 : random_below(random, MT_EVENT_TYPES);
+	e.type = random_below(random, 3) ? random_below(random, 2) * 2
+					 : random_below(random, MT_EVENT_TYPES);
 	*us += random_below(random, 3) ? 0 : random_below(random, 200) - (*us > 1000000 ? 50u : 0u);
 	e.time_ns = *us * 1000;
 	e.thread = wild ? random_next(random) : random_below(random, 3);
 	if (e.type <= MT_EVENT_REALLOCATE) {
 		e.group = wild ? random_next(random) * 2 + 1 : random_below(random, 50);
 		e.size = wild ? ~0ull - random_next(random) : random_below(random, 2000);
-		e.address = wild ? ~0ull - random_next(random) : 0x5000 + 16ull * random_below(random, 300);
+		e.address = wild ? ~0ull - random_next(random)
+				 : 0x5000 + 16ull * random_below(random, 300);
 		e.number = (*next)++;
 		if (e.type == MT_EVENT_REALLOCATE)
 			e.previous = wild ? ~0ull : e.number - random_below(random, 20);
@@ -53,7 +55,8 @@ static struct mt_event random_event(uint64_t *random, uint64_t *next, uint64_t *
 	if (e.type == MT_EVENT_UNKNOWN_FREE)
 		e.address = wild ? 1 : 0x9000 + random_below(random, 5000);
 	else
-		e.number = wild ? ~0ull - 5 : *next - 1 - random_below(random, 10 + (uint32_t)(*next / 2));
+		e.number = wild ? ~0ull - 5
+				: *next - 1 - random_below(random, 10 + (uint32_t)(*next / 2));
 	return e;
 }
 
@@ -134,7 +137,8 @@ static void test_totals_and_replay(void **state)
 		struct mt_err err;
 
 		for (int totals = 0; totals < 2; totals++) {
-			record(&s, "whole", seed, 50 + 100 * (unsigned)seed, 40 + 20 * (unsigned)seed, totals);
+			record(&s, "whole", seed, 50 + 100 * (unsigned)seed,
+				40 + 20 * (unsigned)seed, totals);
 			assert_int_equal(load("whole", &p, &err), 0);
 			assert_true(profiles_equal(&p, &s.profile));
 			assert_int_equal(p.info.ended, totals);
@@ -142,15 +146,20 @@ static void test_totals_and_replay(void **state)
 			assert_int_equal(p.info.pid, 4711);
 			assert_int_equal(p.info.start_unix_ns, 1700000000000000000ull);
 			assert_int_equal(p.argument_count, 1);
-			assert_string_equal(mt_strings_get(&p.strings, p.arguments[0]), "./program");
-			assert_memory_equal(p.nodes, s.profile.nodes, p.node_count * sizeof *p.nodes);
+			assert_string_equal(mt_strings_get(&p.strings, p.arguments[0]),
+				"./program");
+			assert_memory_equal(p.nodes, s.profile.nodes,
+				p.node_count * sizeof *p.nodes);
 			assert_memory_equal(p.pcs, s.profile.pcs, p.pc_count * sizeof *p.pcs);
-			assert_memory_equal(p.modules, s.profile.modules, p.module_count * sizeof *p.modules);
-			assert_memory_equal(p.threads, s.profile.threads, p.thread_count * sizeof *p.threads);
+			assert_memory_equal(p.modules, s.profile.modules,
+				p.module_count * sizeof *p.modules);
+			assert_memory_equal(p.threads, s.profile.threads,
+				p.thread_count * sizeof *p.threads);
 			if (totals) {
 				assert_int_equal(p.step_ns, s.profile.step_ns);
 				assert_int_equal(p.sample_count, s.profile.sample_count);
-				assert_memory_equal(p.samples, s.profile.samples, p.sample_count * sizeof *p.samples);
+				assert_memory_equal(p.samples, s.profile.samples,
+					p.sample_count * sizeof *p.samples);
 			}
 			mt_profile_free(&p);
 			simulation_free(&s);
@@ -179,7 +188,8 @@ static struct prefixes find_prefixes(const char *name, const uint8_t *bytes)
 
 	for (uint32_t i = 0; i <= count; i++) {
 		struct mt_profile p;
-		uint64_t end = i < count ? mt_trace_reader_block(r, i)->offset : mt_trace_reader_file_bytes(r) - 32;
+		uint64_t end = i < count ? mt_trace_reader_block(r, i)->offset
+					 : mt_trace_reader_file_bytes(r) - 32;
 
 		put_file("prefix", bytes, end);
 		assert_int_equal(load("prefix", &p, &err), 0);
@@ -192,11 +202,13 @@ static struct prefixes find_prefixes(const char *name, const uint8_t *bytes)
 
 static bool counts_equal(const struct mt_info *a, const struct mt_info *b)
 {
-	return a->allocations == b->allocations && a->frees == b->frees && a->leaked_bytes == b->leaked_bytes &&
-	       a->reallocations == b->reallocations && a->allocated_bytes == b->allocated_bytes &&
-	       a->leaked_count == b->leaked_count && a->peak_bytes == b->peak_bytes && a->peak_ns == b->peak_ns &&
-	       a->temporary_count == b->temporary_count && a->ended == b->ended && a->wall_ns == b->wall_ns &&
-	       a->unknown_frees == b->unknown_frees && a->implied_frees == b->implied_frees;
+	return a->allocations == b->allocations && a->frees == b->frees
+		&& a->leaked_bytes == b->leaked_bytes && a->reallocations == b->reallocations
+		&& a->allocated_bytes == b->allocated_bytes && a->leaked_count == b->leaked_count
+		&& a->peak_bytes == b->peak_bytes && a->peak_ns == b->peak_ns
+		&& a->temporary_count == b->temporary_count && a->ended == b->ended
+		&& a->wall_ns == b->wall_ns && a->unknown_frees == b->unknown_frees
+		&& a->implied_frees == b->implied_frees;
 }
 
 static void test_cut_at_every_byte(void **state)
@@ -308,7 +320,9 @@ static void test_flip_is_seen_by_payload(void **state)
 
 	for (uint32_t i = 0; i < mt_trace_reader_count(r); i++) {
 		uint64_t at = mt_trace_reader_block(r, i)->offset;
-		uint64_t end = i + 1 < mt_trace_reader_count(r) ? mt_trace_reader_block(r, i + 1)->offset : len - 32;
+		uint64_t end = i + 1 < mt_trace_reader_count(r)
+			? mt_trace_reader_block(r, i + 1)->offset
+			: len - 32;
 
 		assert_int_equal(mt_trace_reader_payload(r, i, &before, &err), 0);
 		for (; at < end; at++) {
@@ -317,9 +331,11 @@ static void test_flip_is_seen_by_payload(void **state)
 			assert_int_equal(pwrite(fd, &flipped, 1, (off_t)at), 1);
 			int result = mt_trace_reader_payload(r, i, &after, &err);
 
-			/* zstd ignores one reserved bit of its frame header; the content is the same then */
-			assert_true(result == -EBADMSG || (after.len == before.len &&
-				!memcmp(after.data, before.data, after.len)));
+			/* zstd ignores one reserved bit of its frame header; the content is the
+			 * same then */
+			assert_true(result == -EBADMSG
+				|| (after.len == before.len
+					&& !memcmp(after.data, before.data, after.len)));
 			assert_int_equal(pwrite(fd, &bytes[at], 1, (off_t)at), 1);
 		}
 	}
@@ -389,7 +405,10 @@ static void test_not_a_trace(void **state)
 	put_file("empty", "", 0);
 	put_file("text", "int main(void)\n{\n\treturn 0;\n}\n", 30);
 	put_file("short_text", "hello", 5);
-	put_file("binary", "\x7f" "ELF\2\1\1\0\0\0\0\0\0\0\0\0\3\0\x3e\0\0\0\0\0\0\0\0\0\0\0\0\0\0", 33);
+	put_file("binary",
+		"\x7f"
+		"ELF\2\1\1\0\0\0\0\0\0\0\0\0\3\0\x3e\0\0\0\0\0\0\0\0\0\0\0\0\0\0",
+		33);
 	put_file("header", "memtui trace", 12);
 	mkfifo(path_of("fifo"), 0600);
 	expect_not_a_trace("empty", "is not a memtui trace: it is empty");

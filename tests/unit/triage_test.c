@@ -1,4 +1,5 @@
-/* What people said about leaks: the file, two writers, damage, undo. And the fingerprints that it is kept by. */
+/* What people said about leaks: the file, two writers, damage, undo. And the fingerprints that it
+ * is kept by. */
 #include "tests/unit/query_fixture.h"
 
 #include "core/query/fingerprint.h"
@@ -46,7 +47,8 @@ static struct mt_judgement of(uint64_t fingerprint, enum mt_triage_state state, 
 	return (struct mt_judgement){fingerprint, state, 1000, 4096, "parse", note};
 }
 
-static void say(struct mt_triage *t, uint64_t fingerprint, enum mt_triage_state state, const char *note)
+static void say(struct mt_triage *t, uint64_t fingerprint, enum mt_triage_state state,
+	const char *note)
 {
 	struct mt_judgement j = of(fingerprint, state, note);
 	struct mt_err err = {0};
@@ -55,7 +57,8 @@ static void say(struct mt_triage *t, uint64_t fingerprint, enum mt_triage_state 
 		fail_msg("%s", err.text);
 }
 
-static void assert_said(const struct mt_triage *t, uint64_t fingerprint, enum mt_triage_state state, const char *note)
+static void assert_said(const struct mt_triage *t, uint64_t fingerprint, enum mt_triage_state state,
+	const char *note)
 {
 	const struct mt_judgement *j = mt_triage_find(t, fingerprint);
 
@@ -94,7 +97,8 @@ static void test_kept(void **state)
 	free(path);
 }
 
-/* Both began with the same file; neither loses what the other wrote, and who is second about one group wins. */
+/* Both began with the same file; neither loses what the other wrote, and who is second about one
+ * group wins. */
 static void test_two_writers(void **state)
 {
 	char *path = path_of("two");
@@ -121,9 +125,11 @@ static void test_two_writers(void **state)
 
 static void test_damaged(void **state)
 {
-	static const char text[] = "# mine\n0000000000000001\tleak\t5\t6\tf\tn\n"
+	static const char text[] =
+		"# mine\n0000000000000001\tleak\t5\t6\tf\tn\n"
 		"0000000000000002\tbroken\t5\t6\tf\tn\n\n0000000000000003\tleak\t5\t6\tf\n"
-		"0000000000000004\tleak\tx\t6\tf\tn\nzero\0byte\n0000000000000005\tleak\t1\t2\tf\tn\tmore\n"
+		"0000000000000004\tleak\tx\t6\tf\tn\nzero\0byte\n"
+		"0000000000000005\tleak\t1\t2\tf\tn\tmore\n"
 		"0000000000000006\tleak\t1\t2\tf\tbad\\x\n0000000000000007\tfixed\t1\t2\t\tno end";
 	char *path = path_of("damaged"), *after;
 	struct mt_triage *t = mt_triage_new(path, false);
@@ -137,7 +143,9 @@ static void test_damaged(void **state)
 	assert_int_equal(3, first);
 	say(t, 1, MT_TRIAGE_INVESTIGATING, "");
 	after = get(path);
-	assert_non_null(strstr(after, "# mine\n0000000000000001\tinvestigating\t1000\t4096\tparse\t\n0000000000000002\tbroken\t5"));
+	assert_non_null(strstr(after,
+		"# mine\n0000000000000001\tinvestigating\t1000\t4096\tparse\t\n"
+		"0000000000000002\tbroken\t5"));
 	assert_non_null(strstr(after, "\n\n0000000000000003\tleak\t5\t6\tf\n"));
 	assert_int_equal(0, memcmp(strstr(after, "zero"), "zero\0byte\n", 10));
 	assert_int_equal(2, mt_triage_count(t));
@@ -299,9 +307,21 @@ static void test_path(void **state)
 
 static void test_names(void **state)
 {
-	static const char *const names[][2] = {{"f", "f"}, {"f.part.0", "f"}, {"f.constprop.1.isra.22", "f"}, {"f.cold", "f"},
-		{"a::f(int) [clone .part.0]", "a::f(int)"}, {"memcpy@@GLIBC_2.14", "memcpy"}, {"f.lto_priv.3", "f"}, {"v1.2", "v1.2"},
-		{".part.0", ".part.0"}, {"f.partly.0", "f.partly.0"}, {"", ""}, {"@", "@"}, {"f.llvm.123456", "f"}};
+	static const char *const names[][2] = {
+		{"f", "f"},
+		{"f.part.0", "f"},
+		{"f.constprop.1.isra.22", "f"},
+		{"f.cold", "f"},
+		{"a::f(int) [clone .part.0]", "a::f(int)"},
+		{"memcpy@@GLIBC_2.14", "memcpy"},
+		{"f.lto_priv.3", "f"},
+		{"v1.2", "v1.2"},
+		{".part.0", ".part.0"},
+		{"f.partly.0", "f.partly.0"},
+		{"", ""},
+		{"@", "@"},
+		{"f.llvm.123456", "f"},
+	};
 
 	(void)state;
 	for (size_t i = 0; i < sizeof names / sizeof *names; i++)
@@ -319,7 +339,8 @@ static uint64_t fingerprint(struct fixture *f, uint32_t group)
 	return value;
 }
 
-/* The same program twice: elsewhere, with other lines, another libc, a function inlined, another cut into parts. */
+/* The same program twice: elsewhere, with other lines, another libc, a function inlined, another
+ * cut into parts. */
 static void test_rebuilt(void **state)
 {
 	struct fixture a, b;
@@ -327,10 +348,14 @@ static void test_rebuilt(void **state)
 	(void)state;
 	fixture_init(&a);
 	fixture_init(&b);
-	uint32_t prog = fixture_module(&a, "/usr/bin/prog", 0x1000), libc = fixture_module(&a, "/lib/libc.so.6", 0x90000);
-	uint32_t start = fixture_pc(&a, prog, "_start", "", 0), call = fixture_bare_pc(&a, libc, 0x90123);
-	uint32_t main_pc = fixture_pc(&a, prog, "main", "m.c", 5), parse = fixture_pc(&a, prog, "parse", "p.c", 9);
-	uint32_t node = fixture_pc(&a, prog, "node", "p.c", 20), dup = fixture_pc(&a, libc, "strdup", "", 0);
+	uint32_t prog = fixture_module(&a, "/usr/bin/prog", 0x1000);
+	uint32_t libc = fixture_module(&a, "/lib/libc.so.6", 0x90000);
+	uint32_t start = fixture_pc(&a, prog, "_start", "", 0);
+	uint32_t call = fixture_bare_pc(&a, libc, 0x90123);
+	uint32_t main_pc = fixture_pc(&a, prog, "main", "m.c", 5);
+	uint32_t parse = fixture_pc(&a, prog, "parse", "p.c", 9);
+	uint32_t node = fixture_pc(&a, prog, "node", "p.c", 20);
+	uint32_t dup = fixture_pc(&a, libc, "strdup", "", 0);
 	uint32_t one = fixture_group(&a, STACK(start, call, main_pc, parse, node), 1, 1, 1);
 	uint32_t two = fixture_group(&a, STACK(start, call, main_pc, node, dup), 1, 1, 1);
 
@@ -361,13 +386,18 @@ static void test_names_come(void **state)
 
 	(void)state;
 	fixture_init(&f);
-	uint32_t prog = fixture_module(&f, "/usr/bin/prog", 0x1000), main_pc = fixture_pc(&f, prog, "main", "m.c", 5);
-	uint32_t bare = fixture_bare_pc(&f, prog, 0x1500), other = fixture_bare_pc(&f, prog, 0x1600);
-	uint32_t named = fixture_group(&f, STACK(main_pc), 1, 1, 1), group = fixture_group(&f, STACK(main_pc, bare), 1, 1, 1);
-	uint32_t third = fixture_group(&f, STACK(main_pc, other), 1, 1, 1), below = fixture_group(&f, STACK(bare, main_pc), 1, 1, 1);
+	uint32_t prog = fixture_module(&f, "/usr/bin/prog", 0x1000);
+	uint32_t main_pc = fixture_pc(&f, prog, "main", "m.c", 5);
+	uint32_t bare = fixture_bare_pc(&f, prog, 0x1500);
+	uint32_t other = fixture_bare_pc(&f, prog, 0x1600);
+	uint32_t named = fixture_group(&f, STACK(main_pc), 1, 1, 1);
+	uint32_t group = fixture_group(&f, STACK(main_pc, bare), 1, 1, 1);
+	uint32_t third = fixture_group(&f, STACK(main_pc, other), 1, 1, 1);
+	uint32_t below = fixture_group(&f, STACK(bare, main_pc), 1, 1, 1);
 
 	mt_fingerprints_update(&prints, &f.profile, &f.symbols);
-	uint64_t before = mt_fingerprints_get(&prints, &f.profile, group), stays = mt_fingerprints_get(&prints, &f.profile, named);
+	uint64_t before = mt_fingerprints_get(&prints, &f.profile, group);
+	uint64_t stays = mt_fingerprints_get(&prints, &f.profile, named);
 
 	assert_true(mt_fingerprints_open(&prints, &f.profile, group));
 	assert_false(mt_fingerprints_open(&prints, &f.profile, named));
@@ -387,10 +417,18 @@ static void test_names_come(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_kept), cmocka_unit_test(test_two_writers), cmocka_unit_test(test_damaged),
-		cmocka_unit_test(test_undo), cmocka_unit_test(test_not_saved), cmocka_unit_test(test_refused),
-		cmocka_unit_test(test_locked), cmocka_unit_test(test_nowhere), cmocka_unit_test(test_came_back),
-		cmocka_unit_test(test_path), cmocka_unit_test(test_names), cmocka_unit_test(test_rebuilt),
+		cmocka_unit_test(test_kept),
+		cmocka_unit_test(test_two_writers),
+		cmocka_unit_test(test_damaged),
+		cmocka_unit_test(test_undo),
+		cmocka_unit_test(test_not_saved),
+		cmocka_unit_test(test_refused),
+		cmocka_unit_test(test_locked),
+		cmocka_unit_test(test_nowhere),
+		cmocka_unit_test(test_came_back),
+		cmocka_unit_test(test_path),
+		cmocka_unit_test(test_names),
+		cmocka_unit_test(test_rebuilt),
 		cmocka_unit_test(test_names_come),
 	};
 	char clean[96];

@@ -9,18 +9,28 @@
 
 static void test_usual(void **state)
 {
-	static const char *const wrappers[] = {"xmalloc", "do_xmalloc", "sh_xmalloc", "g_malloc0_n", "CRYPTO_zalloc",
-		"Perl_safesysmalloc", "_PyObject_Malloc", "PyMem_RawCalloc", "_PyObject_GC_New", "sqlite3DbMallocRawNN", "luaM_realloc_",
-		"operator new(unsigned long)", "operator new[](unsigned long, std::nothrow_t const&)", "v8::internal::Malloced::operator new(unsigned long)",
+	static const char *const wrappers[] = {"xmalloc", "do_xmalloc", "sh_xmalloc", "g_malloc0_n",
+		"CRYPTO_zalloc", "Perl_safesysmalloc", "_PyObject_Malloc", "PyMem_RawCalloc",
+		"_PyObject_GC_New", "sqlite3DbMallocRawNN", "luaM_realloc_",
+		"operator new(unsigned long)",
+		"operator new[](unsigned long, std::nothrow_t const&)",
+		"v8::internal::Malloced::operator new(unsigned long)",
 		"std::__new_allocator<int>::allocate(unsigned long, void const*)",
-		"void std::vector<Order, std::allocator<Order> >::_M_realloc_insert<Order const&>(__gnu_cxx::__normal_iterator<Order*, int>)",
-		"std::basic_ostream<char>& std::operator<< <char>(std::basic_ostream<char>&, char const*)",
-		"node::NodeArrayBufferAllocator::Allocate(unsigned long)", "base_pool_allocator<memory_block_pool>::allocate()",
-		"Perl_more_bodies", "strbuf_grow", "xrealloc.part.0", "xstrdup.cold", "sqlite3_malloc@@SQLITE_3", "newImpl"};
-	static const char *const none[] = {"", "main", "malloc_server_init", "page_alloc", "take(std::allocator<int>&)",
-		"Pool<Allocator<int> >::grow(int)", "void take<std::string>(std::string)", "Order::operator=(Order const&)", "core::Engine::start()",
-		"alloc::Table::grow(int)", "prog+0x1234", "(anonymous namespace)::load(char const*)", "PyList_New", "stdlike::vector::push_back()",
-		"Order::Order(std::vector<int>)", "allocator_of_seats"};
+		"void std::vector<Order, std::allocator<Order> >::_M_realloc_insert<Order "
+		"const&>(__gnu_cxx::__normal_iterator<Order*, int>)",
+		"std::basic_ostream<char>& std::operator<< "
+		"<char>(std::basic_ostream<char>&, char const*)",
+		"node::NodeArrayBufferAllocator::Allocate(unsigned long)",
+		"base_pool_allocator<memory_block_pool>::allocate()", "Perl_more_bodies",
+		"strbuf_grow", "xrealloc.part.0", "xstrdup.cold", "sqlite3_malloc@@SQLITE_3",
+		"newImpl"};
+	static const char *const none[] = {"", "main", "malloc_server_init", "page_alloc",
+		"take(std::allocator<int>&)", "Pool<Allocator<int> >::grow(int)",
+		"void take<std::string>(std::string)", "Order::operator=(Order const&)",
+		"core::Engine::start()", "alloc::Table::grow(int)", "prog+0x1234",
+		"(anonymous namespace)::load(char const*)", "PyList_New",
+		"stdlike::vector::push_back()", "Order::Order(std::vector<int>)",
+		"allocator_of_seats"};
 
 	for (size_t i = 0; i < sizeof wrappers / sizeof *wrappers; i++)
 		if (!mt_is_usual_wrapper(wrappers[i], wrappers[i]))
@@ -33,21 +43,26 @@ static void test_usual(void **state)
 
 static void test_rust(void **state)
 {
-	static const char *const wrappers[] = {"alloc::alloc::alloc", "<alloc::alloc::Global as core::alloc::Allocator>::allocate",
-		"hashbrown::raw::RawTable<T,A>::reserve", "<&mut alloc::string::String as core::fmt::Write>::write_str",
-		"<T as alloc::slice::hack::ConvertVec>::to_vec", "core::iter::traits::iterator::Iterator::collect"};
+	static const char *const wrappers[] = {"alloc::alloc::alloc",
+		"<alloc::alloc::Global as core::alloc::Allocator>::allocate",
+		"hashbrown::raw::RawTable<T,A>::reserve",
+		"<&mut alloc::string::String as core::fmt::Write>::write_str",
+		"<T as alloc::slice::hack::ConvertVec>::to_vec",
+		"core::iter::traits::iterator::Iterator::collect"};
 
 	for (size_t i = 0; i < sizeof wrappers / sizeof *wrappers; i++) {
 		assert_true(mt_is_usual_wrapper(wrappers[i], RUST));
 		assert_true(mt_is_usual_wrapper(wrappers[i], "_RNvCs1234_7mycrate3foo"));
 	}
-	assert_false(mt_is_usual_wrapper("alloc::alloc::alloc", "_ZN5alloc5alloc5allocEv")); /* C++ */
+	/* C++ */
+	assert_false(mt_is_usual_wrapper("alloc::alloc::alloc", "_ZN5alloc5alloc5allocEv"));
 	assert_false(mt_is_usual_wrapper("mycrate::core::run", RUST));
 	assert_false(mt_is_usual_wrapper("<mycrate::Table as core::clone::Clone>::clone", RUST));
 	(void)state;
 }
 
-/* A group with this stack, innermost first, "module!function" or a function of the program; where it is. */
+/* A group with this stack, innermost first, "module!function" or a function of the program; where
+ * it is. */
 static const char *own_of(struct mt_wrappers *w, bool judged, const char *const *stack)
 {
 	static char answer[64];
@@ -60,9 +75,12 @@ static const char *own_of(struct mt_wrappers *w, bool judged, const char *const 
 		count++;
 	while (count--) {
 		const char *sign = strchr(stack[count], '!');
-		char *module = sign ? strndup(stack[count], (size_t)(sign - stack[count])) : strdup("prog");
+		char *module = sign ? strndup(stack[count], (size_t)(sign - stack[count]))
+				    : strdup("prog");
 
-		node = fixture_node(&f, node, fixture_pc(&f, fixture_module(&f, module, 0), sign ? sign + 1 : stack[count], "", 0));
+		node = fixture_node(&f, node,
+			fixture_pc(&f, fixture_module(&f, module, 0),
+				sign ? sign + 1 : stack[count], "", 0));
 		free(module);
 	}
 	node = fixture_node(&f, node, MT_KIND_MALLOC);
@@ -71,8 +89,8 @@ static const char *own_of(struct mt_wrappers *w, bool judged, const char *const 
 	mt_backtrace_of(&b, &f.profile, &f.symbols, node);
 	const struct mt_backtrace_frame *own = mt_backtrace_own(&b);
 
-	snprintf(answer, sizeof answer, "%s%s%s", own ? own->function : "nothing", own && own->caller ? " in " : "",
-		own && own->caller ? own->caller : "");
+	snprintf(answer, sizeof answer, "%s%s%s", own ? own->function : "nothing",
+		own && own->caller ? " in " : "", own && own->caller ? own->caller : "");
 	mt_backtrace_free(&b);
 	fixture_free(&f);
 	return answer;
@@ -84,22 +102,36 @@ static void test_own(void **state)
 	struct mt_wrappers *w = mt_wrappers_new();
 
 	for (int judged = 0; judged < 2; judged++) {
-		assert_string_equal("load", own_of(w, judged, FRAMES("xmalloc", "do_xmalloc", "load", "main")));
-		assert_string_equal("load", own_of(w, judged, FRAMES("/lib/libc.so.6!strdup", "xstrdup", "load", "xmalloc", "main")));
+		assert_string_equal("load",
+			own_of(w, judged, FRAMES("xmalloc", "do_xmalloc", "load", "main")));
+		assert_string_equal("load",
+			own_of(w, judged,
+				FRAMES("/lib/libc.so.6!strdup", "xstrdup", "load", "xmalloc",
+					"main")));
 		/* Without names: what a wrapper calls is a part of it. */
-		assert_string_equal("PyList_New", own_of(w, judged, FRAMES("prog+0x1", "prog+0x2", "_PyObject_GC_New", "PyList_New", "main")));
-		/* A static function of a stripped library says which exported one it is a part of. */
+		assert_string_equal("PyList_New",
+			own_of(w, judged,
+				FRAMES("prog+0x1", "prog+0x2", "_PyObject_GC_New", "PyList_New",
+					"main")));
+		/* A static function of a stripped library says which exported one it is a part
+		 * of. */
 		assert_string_equal(judged ? "prog+0x1 in PyDict_SetDefault" : "prog+0x1",
 			own_of(w, judged, FRAMES("prog+0x1", "PyDict_SetDefault", "main")));
 		assert_string_equal(judged ? "prog+0x1 in load" : "prog+0x1",
 			own_of(w, judged, FRAMES("prog+0x1", "prog+0x2", "load", "main")));
-		assert_string_equal("prog+0x1", own_of(w, judged, FRAMES("prog+0x1", "libx.so!libx.so+0x2", "load", "main")));
+		assert_string_equal("prog+0x1",
+			own_of(w, judged,
+				FRAMES("prog+0x1", "libx.so!libx.so+0x2", "load", "main")));
 		assert_string_equal("prog+0x1", own_of(w, judged, FRAMES("prog+0x1", "main")));
-		assert_string_equal("libx.so+0x1", own_of(w, judged, FRAMES("/lib/libx.so!libx.so+0x1", "load", "main")));
-		assert_string_equal("libx.so+0x1", own_of(w, judged, FRAMES("/lib/libx.so!libx.so+0x1", "xmalloc", "load")));
+		assert_string_equal("libx.so+0x1",
+			own_of(w, judged, FRAMES("/lib/libx.so!libx.so+0x1", "load", "main")));
+		assert_string_equal("libx.so+0x1",
+			own_of(w, judged, FRAMES("/lib/libx.so!libx.so+0x1", "xmalloc", "load")));
 		/* Nothing but libraries' and wrappers. */
-		assert_string_equal("_dl_new_object", own_of(w, judged, FRAMES("/lib/ld-linux.so!calloc", "/lib/ld-linux.so!_dl_new_object",
-			"/lib/libc.so.6!dlopen", "_start")));
+		assert_string_equal("_dl_new_object",
+			own_of(w, judged,
+				FRAMES("/lib/ld-linux.so!calloc", "/lib/ld-linux.so!_dl_new_object",
+					"/lib/libc.so.6!dlopen", "_start")));
 		assert_string_equal("xcalloc", own_of(w, judged, FRAMES("xmalloc", "xcalloc")));
 		assert_string_equal("nothing", own_of(w, judged, (const char *const[]){NULL}));
 	}
@@ -118,8 +150,10 @@ static void test_users(void **state)
 	assert_int_equal(0, mt_wrappers_add(w, "^house_", "wrapper", &err));
 	assert_string_equal("load", own_of(w, true, FRAMES("xmalloc", "house_get", "load")));
 	assert_string_equal("load", own_of(w, true, FRAMES("house_get", "xmalloc", "load")));
-	assert_int_equal(0, mt_wrappers_add(w, "prog.0x1$", "wrapper", &err)); /* places have names too */
-	assert_string_equal("prog+0x2", own_of(w, true, FRAMES("prog+0x1", "prog+0x2", "prog+0x3")));
+	/* places have names too */
+	assert_int_equal(0, mt_wrappers_add(w, "prog.0x1$", "wrapper", &err));
+	assert_string_equal("prog+0x2",
+		own_of(w, true, FRAMES("prog+0x1", "prog+0x2", "prog+0x3")));
 	mt_wrappers_clear(w);
 	assert_string_equal("house_get", own_of(w, true, FRAMES("xmalloc", "house_get", "load")));
 	mt_wrappers_free(w);
@@ -135,10 +169,12 @@ static void test_again(void **state)
 	uint32_t node;
 
 	fixture_init(&f);
-	node = fixture_node(&f, MT_NODE_ROOT, fixture_pc(&f, fixture_module(&f, "prog", 0), "load", "", 0));
+	node = fixture_node(&f, MT_NODE_ROOT,
+		fixture_pc(&f, fixture_module(&f, "prog", 0), "load", "", 0));
 	mt_wrappers_judge(w, &f.symbols);
 	node = fixture_node(&f, node, fixture_pc(&f, 0, "house_get", "", 0)); /* after that */
-	node = fixture_node(&f, fixture_node(&f, node, fixture_pc(&f, 0, "xmalloc", "", 0)), MT_KIND_MALLOC);
+	node = fixture_node(&f, fixture_node(&f, node, fixture_pc(&f, 0, "xmalloc", "", 0)),
+		MT_KIND_MALLOC);
 	for (int round = 0; round < 4; round++) {
 		if (round == 1)
 			assert_int_equal(0, mt_wrappers_add(w, "house", "wrapper", NULL));
@@ -147,7 +183,8 @@ static void test_again(void **state)
 		mt_wrappers_judge(round == 3 ? NULL : w, &f.symbols);
 		mt_backtrace_of(&b, &f.profile, &f.symbols, node);
 		assert_int_equal(MT_JUDGED_WRAPPER, b.frames[0].judged);
-		assert_string_equal(round == 1 ? "load" : "house_get", mt_backtrace_own(&b)->function);
+		assert_string_equal(round == 1 ? "load" : "house_get",
+			mt_backtrace_own(&b)->function);
 	}
 	mt_backtrace_free(&b);
 	fixture_free(&f);
@@ -157,7 +194,8 @@ static void test_again(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {cmocka_unit_test(test_usual), cmocka_unit_test(test_rust), cmocka_unit_test(test_own),
+	const struct CMUnitTest tests[] = {cmocka_unit_test(test_usual),
+		cmocka_unit_test(test_rust), cmocka_unit_test(test_own),
 		cmocka_unit_test(test_users), cmocka_unit_test(test_again)};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -6,35 +6,43 @@
 #define CHOICE(id, name, words) "|" name
 #define TEXT_ROWS 50
 
+/* clang-format off */
 /* Behind --sort and --order of either list. */
 #define ROW_OPTIONS \
-	{'n', "count", "N", MT_OPTION_NUMBER, MT_OPTION_AT(count), "show at most N; text shows 50 by default", NULL}, \
-	{0, "skip", "N", MT_OPTION_NUMBER, MT_OPTION_AT(skip), "leave out the first N rows", NULL}, \
+	{'n', "count", "N", MT_OPTION_NUMBER, MT_OPTION_AT(count), \
+		"show at most N; text shows 50 by default", NULL}, \
+	{0, "skip", "N", MT_OPTION_NUMBER, MT_OPTION_AT(skip), "leave out the first N rows", \
+		NULL}, \
 	MT_OPTIONS_NAMES, \
 	MT_OPTIONS_WRAPPER, \
 	MT_OPTIONS_FORMAT, \
 	MT_OPTIONS_FILTER, \
 	MT_OPTIONS_HELP, \
 	MT_OPTIONS_END
+/* clang-format on */
 
 static const struct mt_option allocation_options[] = {
 	{'s', "sort", "ORDER", MT_OPTION_CHOICE, MT_OPTION_AT(allocation_sort),
-		"sort by timestamp (the default), address, size or lifetime", &(MT_ALLOCATION_ORDERS(CHOICE))[1]},
+		"sort by timestamp (the default), address, size or lifetime",
+		&(MT_ALLOCATION_ORDERS(CHOICE))[1]},
 	{0, "order", "ORDER", MT_OPTION_CHOICE, MT_OPTION_AT(allocation_direction),
-		"asc (the default by timestamp and address) or desc (the default else)", "asc|desc|dsc"},
+		"asc (the default by timestamp and address) or desc (the default else)",
+		"asc|desc|dsc"},
 	ROW_OPTIONS,
 };
 
 static const struct mt_option chain_options[] = {
 	{'s', "sort", "ORDER", MT_OPTION_CHOICE, MT_OPTION_AT(allocation_sort),
-		"sort by length (the default), last_size, first_size, lifetime or timestamp", &(MT_CHAIN_ORDERS(CHOICE))[1]},
+		"sort by length (the default), last_size, first_size, lifetime or timestamp",
+		&(MT_CHAIN_ORDERS(CHOICE))[1]},
 	{0, "order", "ORDER", MT_OPTION_CHOICE, MT_OPTION_AT(allocation_direction),
 		"asc (the default by timestamp) or desc (the default else)", "asc|desc|dsc"},
 	ROW_OPTIONS,
 };
 
 static const struct mt_option histogram_options[] = {
-	{0, "of", "WHAT", MT_OPTION_CHOICE, MT_OPTION_AT(histogram), "count by size (the default) or by lifetime", "size|lifetime"},
+	{0, "of", "WHAT", MT_OPTION_CHOICE, MT_OPTION_AT(histogram),
+		"count by size (the default) or by lifetime", "size|lifetime"},
 	MT_OPTIONS_FORMAT,
 	MT_OPTIONS_FILTER,
 	MT_OPTIONS_HELP,
@@ -48,7 +56,8 @@ static enum mt_allocation_order find_order(const char *name, bool chains)
 		MT_ALLOCATION_ORDERS(X) MT_CHAIN_ORDERS(X)
 #undef X
 	};
-	int first = chains ? MT_ORDER_LENGTH : MT_ORDER_TIMESTAMP, end = chains ? MT_ORDERS : MT_ORDER_LENGTH;
+	int first = chains ? MT_ORDER_LENGTH : MT_ORDER_TIMESTAMP;
+	int end = chains ? MT_ORDERS : MT_ORDER_LENGTH;
 
 	for (int i = first; i < end && name; i++)
 		if (!strcmp(names[i], name))
@@ -66,7 +75,8 @@ static struct mt_arguments complete(const struct mt_arguments *arguments, bool c
 	own.events = true;
 	own.allocation_order = order;
 	own.ascending = direction ? !strcmp(direction, "asc")
-		: order == MT_ORDER_TIMESTAMP || order == MT_ORDER_ADDRESS || order == MT_ORDER_CHAIN_START;
+				  : order == MT_ORDER_TIMESTAMP || order == MT_ORDER_ADDRESS
+			|| order == MT_ORDER_CHAIN_START;
 	if (!own.count && own.format == MT_FORMAT_TEXT)
 		own.count = TEXT_ROWS;
 	return own;
@@ -98,11 +108,16 @@ const struct mt_command mt_command_allocations = {
 	.name = "allocations",
 	.operands = "TRACE",
 	.words = "list single allocations",
-	.description = "Prints one row per block: when it was allocated, how long it lived, its size and address, the "
-		"thread, the group, what ended it ('live': nothing did) and the program's own function that it comes from.",
-	.examples = "memtui allocations --sort size memtui.dat\tthe largest blocks\n"
-		"memtui allocations --lifetime only_leaked --sort lifetime --function-regex cache memtui.dat\tthe oldest leaks of a cache\n"
-		"memtui allocations --alive-at peak --size-min 1M memtui.dat\tbig blocks at the heap's peak\n",
+	.description =
+		"Prints one row per block: when it was allocated, how long it lived, its size and "
+		"address, the thread, the group, what ended it ('live': nothing did) and the "
+		"program's own function that it comes from.",
+	.examples =
+		"memtui allocations --sort size memtui.dat\tthe largest blocks\n"
+		"memtui allocations --lifetime only_leaked --sort lifetime --function-regex cache "
+		"memtui.dat\tthe oldest leaks of a cache\n"
+		"memtui allocations --alive-at peak --size-min "
+		"1M memtui.dat\tbig blocks at the heap's peak\n",
 	.options = allocation_options,
 	.operands_min = 1,
 	.operands_max = 1,
@@ -113,11 +128,14 @@ const struct mt_command mt_command_chains = {
 	.name = "chains",
 	.operands = "TRACE",
 	.words = "list blocks that grew by realloc",
-	.description = "Prints one row per chain: a block and what realloc made of it, one after another, where that is two or more. "
-		"First and last size, how many blocks, from the first one's allocation to the last one's end ('live': it has none). "
-		"Filters are asked of the chain's last block.",
+	.description =
+		"Prints one row per chain: a block and what realloc made of it, one after another, "
+		"where that is two or more. First and last size, how many blocks, from the first "
+		"one's allocation to the last one's end ('live': it has none). Filters are asked "
+		"of the chain's last block.",
 	.examples = "memtui chains memtui.dat\twhat is resized most often\n"
-		"memtui chains --sort last_size --chain-length-min 10 memtui.dat\twhat grew large by small steps\n",
+		    "memtui chains --sort last_size --chain-length-min "
+		    "10 memtui.dat\twhat grew large by small steps\n",
 	.options = chain_options,
 	.operands_min = 1,
 	.operands_max = 1,
@@ -128,10 +146,12 @@ const struct mt_command mt_command_histogram = {
 	.name = "histogram",
 	.operands = "TRACE",
 	.words = "show how many blocks have which size or lifetime",
-	.description = "Counts blocks between powers of two: of their size in bytes or of the time that they lived. What is live at the end is "
-		"a row of its own among lifetimes.",
+	.description =
+		"Counts blocks between powers of two: of their size in bytes or of the time that "
+		"they lived. What is live at the end is a row of its own among lifetimes.",
 	.examples = "memtui histogram memtui.dat\twhich sizes a program asks for\n"
-		"memtui histogram --of lifetime --function-regex '^parse' memtui.dat\thow long a parser's blocks live\n",
+		    "memtui histogram --of lifetime --function-regex "
+		    "'^parse' memtui.dat\thow long a parser's blocks live\n",
 	.options = histogram_options,
 	.operands_min = 1,
 	.operands_max = 1,

@@ -12,8 +12,8 @@ static const struct mt_option options[] = {
 };
 
 /* process: of the session; 0: its root. */
-static int attach_to(const struct mt_session_entry *entry, pid_t process, const struct mt_arguments *arguments,
-	struct mt_err *err)
+static int attach_to(const struct mt_session_entry *entry, pid_t process,
+	const struct mt_arguments *arguments, struct mt_err *err)
 {
 	struct mt_ui_options ui;
 	char *filter;
@@ -42,7 +42,8 @@ static int attach_to_file(pid_t pid, const struct mt_arguments *arguments, struc
 	return status;
 }
 
-static void print_line(pid_t process, pid_t parent, pid_t recorder, const char *command, const char *note)
+static void print_line(pid_t process, pid_t parent, pid_t recorder, const char *command,
+	const char *note)
 {
 	printf("%8d  %8d  %8d  ", (int)process, (int)parent, (int)recorder);
 	for (const char *c = command; *c; c++)
@@ -78,7 +79,8 @@ static void list_all(const struct mt_session_entry *entries, int count)
 }
 
 /* The session that records this process, as another than its root. */
-static const struct mt_session_entry *find_other(const struct mt_session_entry *entries, int count, pid_t pid)
+static const struct mt_session_entry *find_other(const struct mt_session_entry *entries, int count,
+	pid_t pid)
 {
 	const struct mt_session_entry *found = NULL;
 
@@ -112,8 +114,8 @@ static pid_t only_process(const struct mt_session_entry *entry)
 	return only;
 }
 
-static int choose(const struct mt_session_entry *entries, int count, const struct mt_arguments *arguments,
-	struct mt_err *err)
+static int choose(const struct mt_session_entry *entries, int count,
+	const struct mt_arguments *arguments, struct mt_err *err)
 {
 	const char *word = arguments->operand_count ? arguments->operands[0] : NULL;
 	const struct mt_session_entry *other;
@@ -121,8 +123,10 @@ static int choose(const struct mt_session_entry *entries, int count, const struc
 	long pid = word ? strtol(word, &end, 10) : 0;
 
 	if (word && (*end || pid <= 0))
-		return mt_fail(err, -EINVAL, "'%.60s' is no process; expected the number of a recorded program "
-			"or of its recorder", word);
+		return mt_fail(err, -EINVAL,
+			"'%.60s' is no process; expected the number of a recorded program "
+			"or of its recorder",
+			word);
 	for (int i = 0; word && i < count; i++)
 		if (entries[i].program == pid || entries[i].recorder == pid)
 			return attach_to(&entries[i], 0, arguments, err);
@@ -133,10 +137,13 @@ static int choose(const struct mt_session_entry *entries, int count, const struc
 	if (status <= 0)
 		return status;
 	if (word)
-		return mt_fail(err, -ESRCH, "process %ld is not being recorded; 'memtui attach' alone lists what is, "
-			"and 'memtui run' or 'record' starts a recording", pid);
+		return mt_fail(err, -ESRCH,
+			"process %ld is not being recorded; 'memtui attach' alone lists what is, "
+			"and 'memtui run' or 'record' starts a recording",
+			pid);
 	if (!count)
-		return mt_fail(err, -ESRCH, "nothing of yours is being recorded; start it with 'memtui run' or "
+		return mt_fail(err, -ESRCH,
+			"nothing of yours is being recorded; start it with 'memtui run' or "
 			"'memtui record'");
 	pid_t only = count == 1 ? only_process(&entries[0]) : -1;
 
@@ -160,13 +167,16 @@ const struct mt_command mt_command_attach = {
 	.name = "attach",
 	.operands = "[PID]",
 	.words = "watch a recording that runs",
-	.description = "Opens the terminal interface on a program that memtui record or run is recording, by the "
-		"process of the program, of another that it started, or of its recorder, or on one that writes its "
-		"recording by itself (see 'memtui help environment'). Any number may watch at once; watching "
-		"changes nothing, but the keys of the program's terminal are shared. Without a process: the only recording, "
-		"or a list of all with their processes. A watcher of another process than the program does not see the terminal.",
+	.description =
+		"Opens the terminal interface on a program that memtui record or run is recording, "
+		"by the process of the program, of another that it started, or of its recorder, or "
+		"on one that writes its recording by itself (see 'memtui help environment'). Any "
+		"number may watch at once; watching changes nothing, but the keys of the program's "
+		"terminal are shared. Without a process: the only recording, or a list of all with "
+		"their processes. A watcher of another process "
+		"than the program does not see the terminal.",
 	.examples = "memtui attach\tthe only recording\n"
-		"memtui attach 4711\tthe recording of process 4711\n",
+		    "memtui attach 4711\tthe recording of process 4711\n",
 	.options = options,
 	.operands_max = 1,
 	.run = run,

@@ -22,7 +22,8 @@ static void print_values(FILE *out, const struct mt_option *option)
 
 	mt_option_name(name, sizeof name, option);
 	if (option->place == MT_OPTION_AT(theme)) { /* those that are there when somebody asks */
-		fprintf(out, "\t--%s) values=$(\"${COMP_WORDS[0]}\" help themes 2>/dev/null) ;;\n", name);
+		fprintf(out, "\t--%s) values=$(\"${COMP_WORDS[0]}\" help themes 2>/dev/null) ;;\n",
+			name);
 		return;
 	}
 	fprintf(out, "\t--%s) values='", name);
@@ -36,17 +37,20 @@ static void print_values(FILE *out, const struct mt_option *option)
 	fputs("' ;;\n", out);
 }
 
-/* Options with a closed list of values mean the same in every command; the first that has one speaks for all. */
+/* Options with a closed list of values mean the same in every command; the first that has one
+ * speaks for all. */
 static void print_all_values(FILE *out)
 {
 	const char *seen[32];
 	size_t count = 0;
 
 	for (int i = 0; mt_command_at(i); i++) {
-		for (const struct mt_option *option = mt_command_at(i)->options; option->name; option++) {
+		for (const struct mt_option *option = mt_command_at(i)->options; option->name;
+			option++) {
 			bool known = false;
 
-			if (!option->choices && option->kind != MT_OPTION_SORT && option->place != MT_OPTION_AT(theme))
+			if (!option->choices && option->kind != MT_OPTION_SORT
+				&& option->place != MT_OPTION_AT(theme))
 				continue;
 			for (size_t j = 0; j < count; j++)
 				known = known || !strcmp(seen[j], option->name);
@@ -61,12 +65,14 @@ static void print_all_values(FILE *out)
 void mt_completion_print(FILE *out)
 {
 	fputs("_memtui()\n{\n"
-		"\tlocal current=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD - 1]} options='' values=''\n"
-		"\t[ \"$current\" = = ] && current=\n"
-		"\t[ \"$previous\" = = ] && previous=${COMP_WORDS[COMP_CWORD - 2]}\n"
-		"\tCOMPREPLY=()\n"
-		"\tif [ \"$COMP_CWORD\" = 1 ]; then\n"
-		"\t\tCOMPREPLY=($(compgen -W '--help --version", out);
+	      "\tlocal current=${COMP_WORDS[COMP_CWORD]} "
+	      "previous=${COMP_WORDS[COMP_CWORD - 1]} options='' values=''\n"
+	      "\t[ \"$current\" = = ] && current=\n"
+	      "\t[ \"$previous\" = = ] && previous=${COMP_WORDS[COMP_CWORD - 2]}\n"
+	      "\tCOMPREPLY=()\n"
+	      "\tif [ \"$COMP_CWORD\" = 1 ]; then\n"
+	      "\t\tCOMPREPLY=($(compgen -W '--help --version",
+		out);
 	for (int i = 0; mt_command_at(i); i++)
 		fprintf(out, " %s", mt_command_at(i)->name);
 	fputs("' -- \"$current\"))\n\t\treturn\n\tfi\n\tcase $previous in\n", out);
@@ -78,11 +84,12 @@ void mt_completion_print(FILE *out)
 	for (int i = 0; mt_command_at(i); i++)
 		print_options(out, mt_command_at(i));
 	fputs("\tesac\n"
-		"\tif [ -n \"$values\" ]; then\n"
-		"\t\tCOMPREPLY=($(compgen -W \"$values\" -- \"$current\"))\n"
-		"\telif [[ $current == -* ]]; then\n"
-		"\t\tCOMPREPLY=($(compgen -W \"$options\" -- \"$current\"))\n"
-		"\t\t[[ ${COMPREPLY[0]} == *= ]] && compopt -o nospace\n"
-		"\tfi\n}\n"
-		"complete -o default -F _memtui memtui\n", out);
+	      "\tif [ -n \"$values\" ]; then\n"
+	      "\t\tCOMPREPLY=($(compgen -W \"$values\" -- \"$current\"))\n"
+	      "\telif [[ $current == -* ]]; then\n"
+	      "\t\tCOMPREPLY=($(compgen -W \"$options\" -- \"$current\"))\n"
+	      "\t\t[[ ${COMPREPLY[0]} == *= ]] && compopt -o nospace\n"
+	      "\tfi\n}\n"
+	      "complete -o default -F _memtui memtui\n",
+		out);
 }

@@ -6,7 +6,8 @@
 
 static const struct mt_option options[] = {
 	{0, "normalise", "BY", MT_OPTION_CHOICE, MT_OPTION_AT(normalise),
-		"compare per second of run time, or per allocation, in place of what was recorded", "time|allocations"},
+		"compare per second of run time, or per allocation, in place of what was recorded",
+		"time|allocations"},
 	MT_OPTIONS_SORT,
 	MT_OPTIONS_COUNT,
 	MT_OPTIONS_ROWS,
@@ -41,9 +42,14 @@ static enum mt_diff_normalise normalise_of(const struct mt_arguments *arguments)
 static int check(const struct mt_arguments *arguments, struct mt_err *err)
 {
 	if (arguments->operand_count == 1 && arguments->normalise)
-		return mt_fail(err, -EINVAL, "--normalise compares two traces; two instants of one have the same run time");
-	if (arguments->operand_count == 1 && (arguments->fields[MT_FILTER_ALIVE_AT] || arguments->fields[MT_FILTER_ALIVE_AT_2]))
-		return mt_fail(err, -EINVAL, "with one trace the instants are --from and --to; leave --alive-at out");
+		return mt_fail(err, -EINVAL,
+			"--normalise compares two traces; "
+			"two instants of one have the same run time");
+	if (arguments->operand_count == 1
+		&& (arguments->fields[MT_FILTER_ALIVE_AT]
+			|| arguments->fields[MT_FILTER_ALIVE_AT_2]))
+		return mt_fail(err, -EINVAL,
+			"with one trace the instants are --from and --to; leave --alive-at out");
 	return 0;
 }
 
@@ -71,8 +77,9 @@ static int run(const struct mt_arguments *arguments, struct mt_err *err)
 	before.absent_allowed = after.absent_allowed = !instants;
 	if (instants)
 		at_instants(&before, &after);
-	int status = instants ? mt_opened_load_instants(&a, &before, &b, &after, arguments->operands[0], err) :
-		mt_opened_load(&a, &before, arguments->operands[0], true, err);
+	int status = instants
+		? mt_opened_load_instants(&a, &before, &b, &after, arguments->operands[0], err)
+		: mt_opened_load(&a, &before, arguments->operands[0], true, err);
 
 	if (status >= 0 && !instants)
 		status = mt_opened_load(&b, &after, arguments->operands[1], true, err);
@@ -94,17 +101,23 @@ const struct mt_command mt_command_diff = {
 	.name = "diff",
 	.operands = "TRACE [TRACE_B]",
 	.words = "show what changed between two traces, or two instants of one",
-	.description = "Prints the groups whose metric differs: what grew most first, then what shrank. A group is new when the first "
-		"side has none of its backtrace, gone when the second has none.\n\n"
-		"With two traces their totals are compared, by leaked bytes unless --sort says otherwise; filters hold for both. With one "
-		"trace the heap at --from (its beginning by default) is compared with the heap at --to (its end): what was live at "
-		"the one instant and at the other.\n\n"
-		"Backtraces are the same when their functions and source files are, so lines that moved, other load addresses and other "
-		"builds do not matter. A frame without a name is matched by its place in the same build of its module; where that is not "
+	.description =
+		"Prints the groups whose metric differs: what grew most first, then what shrank. A "
+		"group is new when the first side has none of its backtrace, "
+		"gone when the second has none.\n\n"
+		"With two traces their totals are compared, by leaked bytes unless --sort says "
+		"otherwise; filters hold for both. With one trace the heap at --from (its "
+		"beginning by default) is compared with the heap at --to (its end): what was live "
+		"at the one instant and at the other.\n\n"
+		"Backtraces are the same when their functions and source files are, so lines that "
+		"moved, other load addresses and other builds do not matter. A frame without a "
+		"name is matched by its place in the same build of its module; where that is not "
 		"known by its module alone, and the row is marked with '?'.",
 	.examples = "memtui diff yesterday.dat today.dat\twhat leaks more than it did\n"
-		"memtui diff --sort at_peak_size --normalise time a.dat b.dat\tthe peak of two runs of different length\n"
-		"memtui diff --from 10s --to 60s memtui.dat\twhat the heap gained in these 50 seconds\n",
+		    "memtui diff --sort at_peak_size --normalise time a.dat b.dat\tthe peak of two "
+		    "runs of different length\n"
+		    "memtui diff --from 10s --to 60s memtui.dat\twhat "
+		    "the heap gained in these 50 seconds\n",
 	.options = options,
 	.operands_min = 1,
 	.operands_max = 2,

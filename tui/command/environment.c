@@ -7,32 +7,45 @@
 #include <unistd.h>
 
 static const struct mt_variable variables[] = {
-	{"MEMTUI_OUTPUT", "FILE", "output", "the file to write; %e program, %t Unix time, %p process, %n a number that makes "
-		"it unique, %% a percent sign; relative to the directory in which the program starts. A name that is taken "
-		"gets .1, .2 and so on, after ten of them its process number; so does a forked child's, where there is no %p"},
+	{"MEMTUI_OUTPUT", "FILE", "output",
+		"the file to write; %e program, %t Unix time, %p process, %n a number that makes "
+		"it unique, %% a percent sign; relative to the directory in which the program "
+		"starts. A name that is taken "
+		"gets .1, .2 and so on, after ten of them its process number; so does a forked "
+		"child's, where there is no %p"},
 	{"MEMTUI_DEPTH", "N", "depth", "record at most N frames of a stack, 512 by default"},
 	{"MEMTUI_FREE_STACKS", "1", "free_stacks", "record the stacks of frees too"},
-	{"MEMTUI_SLACK", "1", "slack", "ask allocators other than glibc's what they round each size up to"},
-	{"MEMTUI_CHECK", "1", "check_stacks", "compare every stack with a full unwind, many with libgcc's too (slow)"},
-	{"MEMTUI_DISABLED", "1", "disabled", "start paused: nothing new is recorded until the program asks for it, by memtui.h"},
-	{"MEMTUI_CACHE", "DIR", NULL, "where the recorder keeps the names that it has looked up in large files, for the next "
-		"recording: $XDG_CACHE_HOME/memtui or ~/.cache/memtui by default; empty: nowhere, as with --no-cache. Read by "
+	{"MEMTUI_SLACK", "1", "slack",
+		"ask allocators other than glibc's what they round each size up to"},
+	{"MEMTUI_CHECK", "1", "check_stacks",
+		"compare every stack with a full unwind, many with libgcc's too (slow)"},
+	{"MEMTUI_DISABLED", "1", "disabled",
+		"start paused: nothing new is recorded until the program asks for it, by memtui.h"},
+	{"MEMTUI_CACHE", "DIR", NULL,
+		"where the recorder keeps the names that it has looked up in large files, for the "
+		"next recording: $XDG_CACHE_HOME/memtui or ~/.cache/memtui by default; empty: "
+		"nowhere, as with --no-cache. Read by "
 		"memtui alone, not by the library"},
-	{"MEMTUI_TRIAGE", "FILE", NULL, "where the screen keeps what is said about leaks, as with --triage: "
-		"$XDG_STATE_HOME/memtui/triage/PROGRAM or ~/.local/state/memtui/triage/PROGRAM by default; empty: nowhere. Read by "
+	{"MEMTUI_TRIAGE", "FILE", NULL,
+		"where the screen keeps what is said about leaks, as with --triage: "
+		"$XDG_STATE_HOME/memtui/triage/PROGRAM or ~/.local/state/memtui/triage/PROGRAM by "
+		"default; empty: nowhere. Read by "
 		"memtui alone, not by the library"},
 };
 
 const char mt_environment_about[] =
-	"LD_PRELOAD=libmemtui.so MEMTUI_OUTPUT=FILE PROG records a program without any other process: the program "
-	"writes the file itself, 16 bytes an event and the tables of its stacks, and whatever ends it, what was recorded "
-	"is there. 'memtui open FILE' and 'memtui attach PID' show it while it grows; info, groups, tree, timeline and "
-	"report read it as they read a trace; 'memtui pack FILE' makes a compressed trace of it. Give LD_PRELOAD the full "
-	"path of libmemtui.so.\n\n"
-	"The recording ends early, and the program goes on, where the file cannot grow: on a full disk, at the limit of "
-	"a file's size (ulimit -f), or when the program can no longer reach the file by its name. A file that somebody "
-	"else cuts short while the program runs ends the program, as any mapped file would.\n\n"
-	"Under memtui run and record the variables are the defaults of the options of the same meaning.";
+	"LD_PRELOAD=libmemtui.so MEMTUI_OUTPUT=FILE PROG records a program without any other "
+	"process: the program writes the file itself, 16 bytes an event and the tables of its "
+	"stacks, and whatever ends it, what was recorded is there. 'memtui open FILE' and 'memtui "
+	"attach PID' show it while it grows; info, groups, tree, timeline and report read it as "
+	"they read a trace; 'memtui pack FILE' makes a compressed trace of it. Give LD_PRELOAD the "
+	"full path of libmemtui.so.\n\n"
+	"The recording ends early, and the program goes on, where the file cannot grow: on a full "
+	"disk, at the limit of a file's size (ulimit -f), or when the program can no longer reach "
+	"the file by its name. A file that somebody else cuts short while the program runs ends "
+	"the program, as any mapped file would.\n\n"
+	"Under memtui run and record the variables are "
+	"the defaults of the options of the same meaning.";
 
 const struct mt_variable *mt_environment_at(int i)
 {
@@ -41,7 +54,8 @@ const struct mt_variable *mt_environment_at(int i)
 
 char *mt_environment_cache(void)
 {
-	const char *own = getenv("MEMTUI_CACHE"), *caches = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
+	const char *own = getenv("MEMTUI_CACHE"), *caches = getenv("XDG_CACHE_HOME");
+	const char *home = getenv("HOME");
 
 	if (own && *own && *own != '/') {
 		char *here = getcwd(NULL, 0), *path = here ? mt_format("%s/%s", here, own) : NULL;
@@ -51,12 +65,14 @@ char *mt_environment_cache(void)
 	}
 	if (own)
 		return *own ? mt_strdup(own) : NULL;
-	if (caches && *caches == '/') /* a relative one is to be ignored: XDG Base Directory Specification */
+	/* a relative one is to be ignored: XDG Base Directory Specification */
+	if (caches && *caches == '/')
 		return mt_format("%s/memtui", caches);
 	return home && *home == '/' ? mt_format("%s/.cache/memtui", home) : NULL;
 }
 
-int mt_environment_apply(struct mt_arguments *arguments, const struct mt_command *command, struct mt_err *err)
+int mt_environment_apply(struct mt_arguments *arguments, const struct mt_command *command,
+	struct mt_err *err)
 {
 	for (size_t i = 0; i < sizeof variables / sizeof *variables; i++) {
 		const char *value = variables[i].option ? getenv(variables[i].name) : NULL;

@@ -8,18 +8,22 @@
 #include <unistd.h>
 
 static const struct mt_option options[] = {
-	{0, "as", "KIND", MT_OPTION_EXPORT, MT_OPTION_AT(kind), "what to write: one of the kinds below", MT_EXPORT_CHOICES},
+	{0, "as", "KIND", MT_OPTION_EXPORT, MT_OPTION_AT(kind),
+		"what to write: one of the kinds below", MT_EXPORT_CHOICES},
 	{'o', "output", "FILE", MT_OPTION_TEXT, MT_OPTION_AT(output),
 		"the file to write; - is standard output, the default", NULL},
 	{'f', "force", NULL, MT_OPTION_FLAG, MT_OPTION_AT(force), "replace an existing file", NULL},
 	{0, "metric", "METRIC", MT_OPTION_SORT, MT_OPTION_AT(sort),
 		"what is measured, leaked_size by default; json and csv sort by it", NULL},
 	{0, "what", "VIEW", MT_OPTION_CHOICE, MT_OPTION_AT(what),
-		"the view that json and csv write, by default the first of:" MT_EXPORT_VIEWS(MT_EXPORT_VIEW_WORD),
+		"the view that json and csv write, by default the first of:" MT_EXPORT_VIEWS(
+			MT_EXPORT_VIEW_WORD),
 		MT_EXPORT_VIEW_CHOICES},
 	MT_OPTIONS_SUPPRESS,
 	{0, "threshold", "PERCENT", MT_OPTION_TEXT, MT_OPTION_AT(threshold_text),
-		"massif: what is smaller than this share of a snapshot is put together, 1 by default", NULL},
+		"massif: what is smaller than this share "
+		"of a snapshot is put together, 1 by default",
+		NULL},
 	MT_OPTIONS_FILTER,
 	MT_OPTIONS_HELP,
 	MT_OPTIONS_END,
@@ -31,7 +35,8 @@ static double threshold_of(const char *text)
 	char *end = NULL;
 	double percent = text ? strtod(text, &end) : 1;
 
-	if (text && (end == text || (*end && strcmp(end, "%")) || !(percent >= 0 && percent <= 100)))
+	if (text
+		&& (end == text || (*end && strcmp(end, "%")) || !(percent >= 0 && percent <= 100)))
 		return -1;
 	return percent;
 }
@@ -42,25 +47,36 @@ static int check(const struct mt_arguments *arguments, struct mt_err *err)
 	const struct mt_metric_info *metric = mt_metric_info(arguments->sort);
 
 	if (threshold_of(arguments->threshold_text) < 0)
-		return mt_fail(err, -EINVAL, "--threshold: '%.60s' is no share; expected a number of percent from 0 to 100",
+		return mt_fail(err, -EINVAL,
+			"--threshold: '%.60s' is no share; "
+			"expected a number of percent from 0 to 100",
 			arguments->threshold_text);
 
 	if (!kind)
-		return mt_fail(err, -EINVAL, "--as is missing; expected one of %s", MT_EXPORT_CHOICES);
+		return mt_fail(err, -EINVAL, "--as is missing; expected one of %s",
+			MT_EXPORT_CHOICES);
 	if (arguments->what && !kind->views)
-		return mt_fail(err, -EINVAL, "--what does not go with '%s', which is one view; expected it with json or csv",
+		return mt_fail(err, -EINVAL,
+			"--what does not go with '%s', "
+			"which is one view; expected it with json or csv",
 			kind->name);
 	if (arguments->sort_given && kind->metrics == MT_EXPORT_NO_METRIC)
-		return mt_fail(err, -EINVAL, "--metric does not go with '%s', which has all that its format knows; expected "
-			"it to be left out", kind->name);
+		return mt_fail(err, -EINVAL,
+			"--metric does not go with '%s', which has all that its format knows; "
+			"expected it to be left out",
+			kind->name);
 	if (kind->metrics == MT_EXPORT_SUMS && !metric->sums)
-		return mt_fail(err, -EINVAL, "'%s' does not add up over stacks, so it makes no %s; expected a metric such as "
-			"leaked_size, size or allocated_count", metric->name, kind->name);
+		return mt_fail(err, -EINVAL,
+			"'%s' does not add up over stacks, so it makes no %s; expected a metric "
+			"such as leaked_size, size or allocated_count",
+			metric->name, kind->name);
 	if (arguments->suppressions.count && !strcmp(kind->name, "heaptrack"))
-		return mt_fail(err, -EINVAL, "--suppressions does not go with 'heaptrack', which tells of every event; expected it "
-			"with heaptrack_print");
+		return mt_fail(err, -EINVAL,
+			"--suppressions does not go with 'heaptrack', which tells of every event; "
+			"expected it with heaptrack_print");
 	if (arguments->threshold_text && strcmp(kind->name, "massif"))
-		return mt_fail(err, -EINVAL, "--threshold does not go with '%s'; expected it with massif", kind->name);
+		return mt_fail(err, -EINVAL,
+			"--threshold does not go with '%s'; expected it with massif", kind->name);
 	return 0;
 }
 
@@ -86,9 +102,11 @@ static int target_open(struct target *target, const char *path, bool force, stru
 
 	*target = (struct target){.force = force, .path = real_target(path)};
 	if (exists && S_ISREG(status.st_mode) && !force)
-		return mt_fail(err, -EEXIST, "%s: exists already; choose another name or use --force", path);
+		return mt_fail(err, -EEXIST,
+			"%s: exists already; choose another name or use --force", path);
 	if (exists && S_ISDIR(status.st_mode))
-		return mt_fail(err, -EISDIR, "%s is a directory; expected the name of a file", path);
+		return mt_fail(err, -EISDIR, "%s is a directory; expected the name of a file",
+			path);
 	if (!exists || S_ISREG(status.st_mode))
 		target->aside = mt_format("%s.%d.new", target->path, (int)getpid());
 	int fd = open(target->aside ? target->aside : target->path,
@@ -126,9 +144,11 @@ static int target_close(struct target *target, int status, struct mt_err *err)
 		if (fclose(target->out) && !code)
 			code = errno;
 		if (status >= 0 && code)
-			status = mt_fail(err, -code, "cannot write %s: %s", target->path, strerror(code));
+			status = mt_fail(err, -code, "cannot write %s: %s", target->path,
+				strerror(code));
 		if (status >= 0 && target->aside && target_name(target) < 0)
-			status = mt_fail(err, -errno, "cannot name the export %s: %s", target->path, strerror(errno));
+			status = mt_fail(err, -errno, "cannot name the export %s: %s", target->path,
+				strerror(errno));
 		if (target->aside)
 			unlink(target->aside);
 	}
@@ -143,14 +163,17 @@ static int run(const struct mt_arguments *arguments, struct mt_err *err)
 	struct mt_arguments own = *arguments;
 	struct target target = {0};
 
-	own.history = kind->needs == MT_EXPORT_NEEDS_HISTORY || (arguments->what && !strcmp(arguments->what, "timeline"));
-	own.events = kind->needs == MT_EXPORT_NEEDS_EVENTS || (arguments->what && !strcmp(arguments->what, "allocations"));
+	own.history = kind->needs == MT_EXPORT_NEEDS_HISTORY
+		|| (arguments->what && !strcmp(arguments->what, "timeline"));
+	own.events = kind->needs == MT_EXPORT_NEEDS_EVENTS
+		|| (arguments->what && !strcmp(arguments->what, "allocations"));
 	own.ascending = true; /* allocations: as they were made */
 	own.threshold = threshold_of(arguments->threshold_text);
 	if (!arguments->output || !strcmp(arguments->output, "-")) {
 		if (kind->binary && isatty(STDOUT_FILENO))
-			return mt_fail(err, -EINVAL, "%s is binary and standard output a terminal; expected -o FILE.%s", kind->name,
-				kind->suffix);
+			return mt_fail(err, -EINVAL,
+				"%s is binary and standard output a terminal; expected -o FILE.%s",
+				kind->name, kind->suffix);
 		return mt_command_view(&own, kind->run, true, err);
 	}
 	int status = target_open(&target, arguments->output, arguments->force, err);
@@ -165,20 +188,27 @@ const struct mt_command mt_command_export = {
 	.name = "export",
 	.operands = "TRACE",
 	.words = "write a trace in the format of another program",
-	.description = "Writes what a trace holds, or the part of it that the filters let through, for another program. The "
-		"file gets its name when it is whole: an export that fails leaves nothing behind, and an existing file as "
-		"it was.\n\n"
-		"heaptrack: its calls to allocation functions are our allocations and reallocations. It calls a block temporary "
-		"that the next event of the whole program frees; so where several threads allocate it counts fewer than we "
-		"do, who ask for the thread's next allocation. Threads, addresses and kinds of calls have no place in it.\n\n"
-		"massif: the snapshot at the peak is of the whole heap's, or of the range's, also where filters leave only "
-		"part of it; times are those of the ends of the steps in which the timeline was recorded, as far as a range "
-		"goes, and the last snapshot is of the end of the recording.\n\n"
-		"METRIC is one of those that add up over stacks; json and csv, which only sort by it, take any.",
-	.examples = "memtui export --as collapsed --metric size memtui.dat | flamegraph.pl >memtui.svg\ta flame graph by "
-		"another's hand\n"
-		"memtui export --as json --what tree -o tree.json memtui.dat\tthe call tree for a script\n"
-		"memtui export --as csv --function-regex '^json_' memtui.dat\tthe groups that went through a parser\n",
+	.description =
+		"Writes what a trace holds, or the part of it that the filters let through, for "
+		"another program. The file gets its name when it is whole: an export that fails "
+		"leaves nothing behind, and an existing file as it was.\n\n"
+		"heaptrack: its calls to allocation functions are our allocations and "
+		"reallocations. It calls a block temporary that the next event of the whole "
+		"program frees; so where several threads allocate it counts fewer than we do, who "
+		"ask for the thread's next allocation. Threads, "
+		"addresses and kinds of calls have no place in it.\n\n"
+		"massif: the snapshot at the peak is of the whole heap's, or of the range's, also "
+		"where filters leave only part of it; times are those of the ends of the steps in "
+		"which the timeline was recorded, as far as a range goes, and the last snapshot is "
+		"of the end of the recording.\n\n"
+		"METRIC is one of those that add up over stacks; "
+		"json and csv, which only sort by it, take any.",
+	.examples = "memtui export --as collapsed --metric size memtui.dat | flamegraph.pl "
+		    ">memtui.svg\ta flame graph by another's hand\n"
+		    "memtui export --as json --what tree -o tree.json "
+		    "memtui.dat\tthe call tree for a script\n"
+		    "memtui export --as csv --function-regex '^json_' "
+		    "memtui.dat\tthe groups that went through a parser\n",
 	.options = options,
 	.operands_min = 1,
 	.operands_max = 1,

@@ -26,12 +26,16 @@ const struct mt_command mt_command_groups = {
 	.name = "groups",
 	.operands = "TRACE",
 	.words = "list allocations grouped by backtrace",
-	.description = "Prints one row per group: all allocations with one identical backtrace and kind of "
-		"call. Backtraces begin with the innermost frame; text leaves out, as ..., the C library's, C++'s and Rust's, and those of "
-		"wrappers and allocators that pass on to malloc: it begins where the program itself asks for memory. In JSON that is the "
-		"frame of the index in where.",
-	.examples = "memtui groups --count 20 memtui.dat\tthe twenty groups that leaked most\n"
-		"memtui groups --function-regex '^json_' --sort size memtui.dat\twhat went through a parser\n"
+	.description =
+		"Prints one row per group: all allocations with one identical backtrace and kind "
+		"of call. Backtraces begin with the innermost frame; text leaves out, as ..., the "
+		"C library's, C++'s and Rust's, and those of wrappers and allocators that pass on "
+		"to malloc: it begins where the program itself asks for memory. In JSON that is "
+		"the frame of the index in where.",
+	.examples =
+		"memtui groups --count 20 memtui.dat\tthe twenty groups that leaked most\n"
+		"memtui groups --function-regex '^json_' --sort "
+		"size memtui.dat\twhat went through a parser\n"
 		"memtui groups --by function --short-names memtui.dat\twhich functions allocate\n"
 		"memtui groups --format json memtui.dat\tall of it for a script\n",
 	.options = options,

@@ -1,8 +1,8 @@
 #include "tui/command/commands.h"
-#include "tui/user/config.h"
 #include "tui/command/environment.h"
-#include "tui/user/keymap.h"
 #include "tui/terminal/theme.h"
+#include "tui/user/config.h"
+#include "tui/user/keymap.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -13,35 +13,41 @@
 static const struct mt_option options[] = {
 	{0, "man", "COMMAND", MT_OPTION_TEXT, MT_OPTION_AT(man),
 		"print the manual page of a command, or of memtui itself, as roff", NULL},
-	{0, "completion", "SHELL", MT_OPTION_CHOICE, MT_OPTION_AT(complete), "print the completion for a shell",
-		"bash"},
+	{0, "completion", "SHELL", MT_OPTION_CHOICE, MT_OPTION_AT(complete),
+		"print the completion for a shell", "bash"},
 	MT_OPTIONS_KEYMAP,
-	{0, "format", "FORMAT", MT_OPTION_FORMAT, MT_OPTION_AT(format), "of keys: text (the default) or json", "text|json"},
+	{0, "format", "FORMAT", MT_OPTION_FORMAT, MT_OPTION_AT(format),
+		"of keys: text (the default) or json", "text|json"},
 	MT_OPTIONS_HELP,
 	MT_OPTIONS_END,
 };
 
 const char mt_help_about[] =
-	"memtui records every allocation of a Linux program, with its backtrace, and shows where memory is "
-	"leaked, held at the peak, or churned: live in the terminal, or as text, JSON and CSV.";
+	"memtui records every allocation of a Linux program, with its backtrace, and shows where "
+	"memory is leaked, held at the peak, or churned: "
+	"live in the terminal, or as text, JSON and CSV.";
 const char mt_help_exit[] =
-	"0 when done, 1 when something failed, 2 when the command line was wrong. run and record pass on the "
-	"program's status, 128 + N when signal N ended it.";
+	"0 when done, 1 when something failed, 2 when the command line was wrong. run and record "
+	"pass on the program's status, 128 + N when signal N ended it.";
 
 static const char help_filters[] =
-	"Filters combine with and. Smallest and largest values are themselves included. A moment is a time since the start, "
-	"as 1.5s, 500ms, 2m or 1h, seconds without a unit, or a percentage of the run, as 20%. Sizes take k, M, G and T, of "
-	"1024. Patterns are PCRE2; case matters where one has a capital letter, or says (?-i).\n\n"
-	"A reallocation ends one block and begins another; both are links of one chain. Lifetimes of what was not freed last "
-	"until the end of the recording.\n\n"
-	"mmapped follows from the usable size that glibc's malloc gave the block. arena is judged by the block's address: the "
-	"main heap is taken to lie behind the program, in the lower half of the gap up to the next library; where the "
-	"break could not grow and malloc maps memory for the main heap, that counts as a thread's. Blocks with a mapping of "
-	"their own, and those of memtui.h's pools, are in neither.\n\n"
-	"--filter takes all of it in one text, as the prompt of the terminal interface does: words separated by blanks, each "
-	"field:value (lifetime:only_leaked from:20% thread:worker), a comparison for what has a smallest and a largest value "
-	"(size>=1k size<4k lifetime>10ms chain_length:2..5), a pattern for functions, or -pattern for functions that must not "
-	"occur; function:, source: and module: take patterns, after ! those that must not match. Quotes keep blanks.";
+	"Filters combine with and. Smallest and largest values are themselves included. A moment "
+	"is a time since the start, as 1.5s, 500ms, 2m or 1h, seconds without a unit, or a "
+	"percentage of the run, as 20%. Sizes take k, M, G and T, of 1024. Patterns are PCRE2; "
+	"case matters where one has a capital letter, or says (?-i).\n\n"
+	"A reallocation ends one block and begins another; both are links of one chain. Lifetimes "
+	"of what was not freed last until the end of the recording.\n\n"
+	"mmapped follows from the usable size that glibc's malloc gave the block. arena is judged "
+	"by the block's address: the main heap is taken to lie behind the program, in the lower "
+	"half of the gap up to the next library; where the break could not grow and malloc maps "
+	"memory for the main heap, that counts as a thread's. Blocks with a mapping of their own, "
+	"and those of memtui.h's pools, are in neither.\n\n"
+	"--filter takes all of it in one text, as the prompt of the terminal interface does: words "
+	"separated by blanks, each field:value (lifetime:only_leaked from:20% thread:worker), a "
+	"comparison for what has a smallest and a largest value (size>=1k size<4k lifetime>10ms "
+	"chain_length:2..5), a pattern for functions, or -pattern for functions that must not "
+	"occur; function:, source: and module: take patterns, "
+	"after ! those that must not match. Quotes keep blanks.";
 
 const char *mt_command_filters(const struct mt_command *command)
 {
@@ -119,8 +125,8 @@ static void print_examples(FILE *out, const char *examples)
 	while (*examples) {
 		const char *tab = strchr(examples, '\t'), *end = strchr(examples, '\n');
 
-		fprintf(out, "  %.*s\n      %.*s\n", (int)(tab - examples), examples, (int)(end - tab - 1),
-			tab + 1);
+		fprintf(out, "  %.*s\n      %.*s\n", (int)(tab - examples), examples,
+			(int)(end - tab - 1), tab + 1);
 		examples = end + 1;
 	}
 }
@@ -132,8 +138,10 @@ static void print_general(FILE *out)
 	fputs("\nCommands:\n", out);
 	for (int i = 0; mt_command_at(i); i++)
 		entry(out, mt_command_at(i)->name, mt_command_at(i)->words);
-	fputs("\n'memtui help COMMAND' or 'memtui COMMAND --help' says more; 'memtui help environment' tells of recording "
-		"without\na recorder; 'memtui --version' of the version.\n", out);
+	fputs("\n'memtui help COMMAND' or 'memtui COMMAND --help' says more; 'memtui help "
+	      "environment' tells of recording without\na recorder; "
+	      "'memtui --version' of the version.\n",
+		out);
 }
 
 void mt_help_print(FILE *out, const struct mt_command *command)
@@ -154,7 +162,8 @@ void mt_help_print(FILE *out, const struct mt_command *command)
 	if (mt_command_takes(command, MT_OPTION_SORT)) {
 		fputs("\nMetrics:\n", out);
 		for (int i = 0; i < MT_METRIC_COUNT; i++)
-			entry(out, mt_metric_info((enum mt_metric)i)->name, mt_metric_info((enum mt_metric)i)->words);
+			entry(out, mt_metric_info((enum mt_metric)i)->name,
+				mt_metric_info((enum mt_metric)i)->words);
 	}
 	if (mt_command_filters(command)) {
 		fputs("\nFilters:\n", out);
@@ -174,13 +183,16 @@ static void print_environment(FILE *out)
 
 		snprintf(left, sizeof left, "%s=%s", v->name, v->argument);
 		if (v->option)
-			mt_option_name(option, sizeof option, &(struct mt_option){.name = v->option});
+			mt_option_name(option, sizeof option,
+				&(struct mt_option){.name = v->option});
 		right = mt_format("%s%s%s", v->words, v->option ? "; --" : "", option);
 		entry(out, left, right);
 		free(right);
 	}
 	fputs("\nExamples:\n  LD_PRELOAD=$PWD/build/libmemtui.so MEMTUI_OUTPUT=%e.%p.mem ./prog\n"
-		"      writes prog.PID.mem\n  memtui open prog.4711.mem\n      shows it, live while the program runs\n", out);
+	      "      writes prog.PID.mem\n  memtui open prog.4711.mem\n"
+	      "      shows it, live while the program runs\n",
+		out);
 }
 
 static int tell_faults(struct mt_faults *faults)
@@ -237,8 +249,9 @@ static int find(const struct mt_command **command, const char *name, struct mt_e
 static int run(const struct mt_arguments *arguments, struct mt_err *err)
 {
 	const struct mt_command *command = NULL;
-	const char *name = arguments->man ? arguments->man
-		: arguments->operand_count ? arguments->operands[0] : "memtui";
+	const char *name = arguments->man  ? arguments->man
+		: arguments->operand_count ? arguments->operands[0]
+					   : "memtui";
 
 	if (arguments->complete) {
 		mt_completion_print(stdout);
@@ -258,7 +271,8 @@ static int run(const struct mt_arguments *arguments, struct mt_err *err)
 	if (!strcmp(name, "config"))
 		return arguments->man ? (mt_manual_print_config(stdout), 0) : print_config(err);
 	if (!strcmp(name, "keys"))
-		return arguments->man ? (mt_manual_print_keys(stdout), 0) : print_keys(arguments, err);
+		return arguments->man ? (mt_manual_print_keys(stdout), 0)
+				      : print_keys(arguments, err);
 
 	int status = find(&command, name, err);
 
@@ -275,14 +289,15 @@ const struct mt_command mt_command_help = {
 	.name = "help",
 	.operands = "[COMMAND|environment|themes]",
 	.words = "show the help of a command",
-	.description = "Prints the help of a command, of the variables of the environment, the names of the themes, or the "
-		"list of all commands.",
+	.description =
+		"Prints the help of a command, of the variables of the environment, the names of "
+		"the themes, or the list of all commands.",
 	.examples = "memtui help record\thow to record\n"
-		"memtui help environment\thow to record without memtui\n"
-		"memtui help keys\twhat every key does, and how to change it\n"
-		"memtui help config\tthe settings\n"
-		"memtui help --man groups | man -l -\tthe manual page\n"
-		"source <(memtui help --completion bash)\tcompletion in this shell\n",
+		    "memtui help environment\thow to record without memtui\n"
+		    "memtui help keys\twhat every key does, and how to change it\n"
+		    "memtui help config\tthe settings\n"
+		    "memtui help --man groups | man -l -\tthe manual page\n"
+		    "source <(memtui help --completion bash)\tcompletion in this shell\n",
 	.options = options,
 	.operands_max = 1,
 	.run = run,

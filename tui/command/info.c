@@ -36,8 +36,8 @@ static int report_next(const struct mt_report *report, struct mt_err *err)
 	return status;
 }
 
-/* Of several traces: JSON, an array of what each alone gives; else a line each. A trace that cannot be read is said, and
- * left out. */
+/* Of several traces: JSON, an array of what each alone gives; else a line each. A trace that cannot
+ * be read is said, and left out. */
 static int list(const struct mt_arguments *arguments, struct mt_err *err)
 {
 	struct mt_arguments one = *arguments;
@@ -53,7 +53,8 @@ static int list(const struct mt_arguments *arguments, struct mt_err *err)
 		mt_report_info_heading(stdout, arguments->format);
 	for (int i = 0; i < arguments->operand_count; i++) {
 		one.operands = arguments->operands + i;
-		if (mt_command_view(&one, json ? report_next : mt_report_info_line, false, err) < 0) {
+		if (mt_command_view(&one, json ? report_next : mt_report_info_line, false, err)
+			< 0) {
 			mt_command_say("%s", err->text);
 			status = -EINVAL;
 		}
@@ -77,16 +78,19 @@ const struct mt_command mt_command_info = {
 	.name = "info",
 	.operands = "TRACE...",
 	.words = "show what a trace holds and what was lost",
-	.description = "Prints the command line, the totals and the losses of a recording, and whose it is: the process, its "
-		"parent, whether it was forked or executed, and the root of its session. Of several traces, as a session with "
-		"more than one process leaves them, it prints a line each; a filter holds for all.\n\n"
-		"allocations counts every successful malloc, calloc, memalign, new and realloc(NULL, n); a "
-		"realloc of a live block counts as a reallocation. With a filter the totals are those of the "
-		"matching blocks, and the peak is theirs: the most that they held at once, whenever that was. Where only "
-		"one of the two blocks of a realloc matches, it counts as an allocation or a free.",
+	.description =
+		"Prints the command line, the totals and the losses of a recording, and whose it "
+		"is: the process, its parent, whether it was forked or executed, and the root of "
+		"its session. Of several traces, as a session with more than one process leaves "
+		"them, it prints a line each; a filter holds for all.\n\n"
+		"allocations counts every successful malloc, calloc, memalign, new and "
+		"realloc(NULL, n); a realloc of a live block counts as a reallocation. With a "
+		"filter the totals are those of the matching blocks, and the peak is theirs: the "
+		"most that they held at once, whenever that was. Where only one of the two blocks "
+		"of a realloc matches, it counts as an allocation or a free.",
 	.examples = "memtui info memtui.dat\ttotals and losses\n"
-		"memtui info build.dat*\tevery process of a session\n"
-		"memtui info --format json memtui.dat\tthe same for a script\n",
+		    "memtui info build.dat*\tevery process of a session\n"
+		    "memtui info --format json memtui.dat\tthe same for a script\n",
 	.options = options,
 	.operands_min = 1,
 	.operands_max = -1,

@@ -6,14 +6,18 @@
 #include <string.h>
 
 const char mt_help_keys[] =
-	"The file has a line for each change of a key, and comments after #: 'bind SCOPE KEY ACTION' gives a key a meaning, "
-	"'unbind SCOPE KEY' takes its meaning away. --keymap names another file. Lines that are wrong are left out, and said "
-	"so by file and line; the rest holds.\n\n"
-	"A scope says where the key means this: move, fold, views, find, out, app and live (while a program runs) everywhere, "
-	"others in the view of their name. Where a key has a meaning in the view and one everywhere, the view's wins; 'memtui "
-	"help keys' says which keys collide so, and which wins.\n\n"
-	"A key is a character, ^X for Ctrl and a letter, F1 to F12, or one of " MT_KEY_NAMES ". Hash is the character #. What "
-	"is on top of a view (help, palette, menus, prompts) keeps its keys: Enter, Esc, and those of move.";
+	"The file has a line for each change of a key, and comments after #: 'bind SCOPE KEY "
+	"ACTION' gives a key a meaning, 'unbind SCOPE KEY' takes its meaning away. --keymap names "
+	"another file. Lines that are wrong are left out, "
+	"and said so by file and line; the rest holds.\n\n"
+	"A scope says where the key means this: move, fold, views, find, out, app and live (while "
+	"a program runs) everywhere, others in the view of their name. Where a key has a meaning "
+	"in the view and one everywhere, the view's wins; 'memtui help keys' says which keys "
+	"collide so, and which wins.\n\n"
+	"A key is a character, ^X for Ctrl and a letter, F1 to F12, or one of " MT_KEY_NAMES
+	". Hash is the character #. What "
+	"is on top of a view (help, palette, menus, "
+	"prompts) keeps its keys: Enter, Esc, and those of move.";
 const char mt_help_keys_examples[] =
 	"bind app F9 quit\tanother key for an action\n"
 	"bind tree x collapse\tin the call tree alone\n"
@@ -35,7 +39,8 @@ static void print_json(FILE *out)
 		char id[32], scope[32], key[16];
 		int count = 0;
 
-		fprintf(out, "%s{\"action\": \"%s\", \"scope\": \"%s\", \"name\": ", i ? ",\n " : "[",
+		fprintf(out,
+			"%s{\"action\": \"%s\", \"scope\": \"%s\", \"name\": ", i ? ",\n " : "[",
 			mt_action_id((enum mt_action)i, id), mt_scope_id(info->scope, scope));
 		put_json(out, info->name);
 		fputs(", \"words\": ", out);
@@ -79,7 +84,8 @@ void mt_keymap_print(FILE *out, bool json)
 		return;
 	}
 	for (int s = 0; s < MT_SCOPE_COUNT; s++) {
-		fprintf(out, "%s: %s\n", mt_scope_id((enum mt_scope)s, scope), mt_scope_words((enum mt_scope)s));
+		fprintf(out, "%s: %s\n", mt_scope_id((enum mt_scope)s, scope),
+			mt_scope_words((enum mt_scope)s));
 		for (int i = 0; i < MT_ACTION_COUNT; i++)
 			if ((int)mt_action_info((enum mt_action)i)->scope == s)
 				print_action(out, (enum mt_action)i);
@@ -89,7 +95,9 @@ void mt_keymap_print(FILE *out, bool json)
 	else
 		fputs("\nNo key has two meanings where both could be meant.\n", out);
 	mt_buffer_free(&conflicts);
-	fputs("\nChange them in $XDG_CONFIG_HOME/memtui/keys (~/.config/memtui/keys), or a file for --keymap:\n"
-		"  bind SCOPE KEY ACTION     as in: bind app F9 quit\n"
-		"  unbind SCOPE KEY          as in: unbind app Q\n", out);
+	fputs("\nChange them in $XDG_CONFIG_HOME/memtui/keys "
+	      "(~/.config/memtui/keys), or a file for --keymap:\n"
+	      "  bind SCOPE KEY ACTION     as in: bind app F9 quit\n"
+	      "  unbind SCOPE KEY          as in: unbind app Q\n",
+		out);
 }

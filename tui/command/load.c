@@ -30,8 +30,8 @@ static void read_symbols(struct mt_loaded *loaded)
 	for (uint32_t i = mt_trace_reader_count(loaded->reader); i-- > 0;) {
 		if (mt_trace_reader_block(loaded->reader, i)->type != MT_BLOCK_SYMBOLS)
 			continue;
-		if (mt_trace_reader_payload(loaded->reader, i, &payload, &err) < 0 ||
-			mt_symbols_decode(&loaded->symbols, payload.data, payload.len, &err) < 0)
+		if (mt_trace_reader_payload(loaded->reader, i, &payload, &err) < 0
+			|| mt_symbols_decode(&loaded->symbols, payload.data, payload.len, &err) < 0)
 			mt_command_say("%s; names are looked up anew", err.text);
 		break;
 	}
@@ -70,19 +70,25 @@ static void resolve_rest(struct mt_loaded *loaded)
 	mt_resolver_free(resolver);
 }
 
-static void say_losses(const struct mt_loaded *loaded, const char *path, uint64_t damage, const char *reason)
+static void say_losses(const struct mt_loaded *loaded, const char *path, uint64_t damage,
+	const char *reason)
 {
 	const struct mt_info *info = &loaded->profile.info;
 
 	if (damage && mt_trace_reader_passed_over(loaded->reader))
-		mt_command_say("the checkpoint at byte %llu of %s is damaged (%s) and was passed over: the numbers come from an "
-			"earlier one and the events behind it", (unsigned long long)damage, path, reason ? reason : "");
+		mt_command_say(
+			"the checkpoint at byte %llu of %s is damaged (%s) and was passed over: "
+			"the numbers come from an earlier one and the events behind it",
+			(unsigned long long)damage, path, reason ? reason : "");
 	else if (damage)
-		mt_command_say("%s makes no sense from byte %llu on (%s); what comes before was read", path,
-			(unsigned long long)damage, reason ? reason : "damaged");
+		mt_command_say(
+			"%s makes no sense from byte %llu on (%s); what comes before was read",
+			path, (unsigned long long)damage, reason ? reason : "damaged");
 	else if (info->recorder_lost && !loaded->damaged)
-		mt_command_say("%s has no end: it is still being recorded, or its recorder was killed; what was written until now "
-			"was read", path);
+		mt_command_say(
+			"%s has no end: it is still being recorded, or its recorder was killed; "
+			"what was written until now was read",
+			path);
 	if (info->lost_events)
 		mt_command_say("%llu events of %s were lost; its totals are too small",
 			(unsigned long long)info->lost_events, path);
@@ -106,11 +112,13 @@ static int load_recording(struct mt_loaded *loaded, const char *path, struct mt_
 }
 
 /* What another profiler has recorded becomes a trace first. */
-static struct mt_trace_reader *open_trace(struct mt_loaded *loaded, const char *path, struct mt_err *err)
+static struct mt_trace_reader *open_trace(struct mt_loaded *loaded, const char *path,
+	struct mt_err *err)
 {
 	struct mt_converted converted;
 
-	struct mt_trace_reader *reader = mt_convert_open(path, load_progress, NULL, &converted, err);
+	struct mt_trace_reader *reader =
+		mt_convert_open(path, load_progress, NULL, &converted, err);
 
 	mt_command_progress(NULL, -1);
 	if (reader && (*converted.fault || *converted.note))
@@ -154,7 +162,8 @@ int mt_command_load(struct mt_loaded *loaded, const char *path, bool symbols, st
 	return 0;
 }
 
-int mt_loaded_need_events(struct mt_loaded *loaded, const char *path, bool symbols, struct mt_err *err)
+int mt_loaded_need_events(struct mt_loaded *loaded, const char *path, bool symbols,
+	struct mt_err *err)
 {
 	struct mt_packed packed;
 	char *name;
@@ -190,7 +199,8 @@ void mt_loaded_verify(struct mt_loaded *loaded, const char *path)
 		if (mt_trace_reader_payload(loaded->reader, i, &payload, &err) >= 0)
 			continue;
 		mt_command_progress(NULL, -1);
-		mt_command_say("%s; the totals stand elsewhere in %s and are whole", err.text, path);
+		mt_command_say("%s; the totals stand elsewhere in %s and are whole", err.text,
+			path);
 		loaded->damaged = true;
 	}
 	mt_command_progress(NULL, -1);

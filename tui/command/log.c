@@ -11,7 +11,8 @@ static const struct mt_option options[] = {
 	MT_OPTIONS_END,
 };
 
-static int view(const struct mt_arguments *arguments, int (*report)(const struct mt_report *, struct mt_err *), struct mt_err *err)
+static int view(const struct mt_arguments *arguments,
+	int (*report)(const struct mt_report *, struct mt_err *), struct mt_err *err)
 {
 	struct mt_arguments own = *arguments;
 
@@ -33,10 +34,11 @@ const struct mt_command mt_command_mmaps = {
 	.name = "mmaps",
 	.operands = "TRACE",
 	.words = "list what was mapped and unmapped",
-	.description = "Prints each mmap, munmap, mremap and growth of the break that the program made, with the "
-		"stack of the call. What malloc maps for itself is heap and not listed.",
+	.description =
+		"Prints each mmap, munmap, mremap and growth of the break that the program made, "
+		"with the stack of the call. What malloc maps for itself is heap and not listed.",
 	.examples = "memtui mmaps memtui.dat\tall of them, in order\n"
-		"memtui mmaps --format json memtui.dat\twith whole stacks\n",
+		    "memtui mmaps --format json memtui.dat\twith whole stacks\n",
 	.options = options,
 	.operands_min = 1,
 	.operands_max = 1,
@@ -47,8 +49,8 @@ const struct mt_command mt_command_mallopts = {
 	.name = "mallopts",
 	.operands = "TRACE",
 	.words = "list calls of mallopt and malloc_trim",
-	.description = "Prints each call of mallopt and malloc_trim with its parameter, value, result and the "
-		"stack of the call.",
+	.description = "Prints each call of mallopt and malloc_trim with its parameter, "
+		       "value, result and the stack of the call.",
 	.examples = "memtui mallopts memtui.dat\tall of them, in order\n",
 	.options = options,
 	.operands_min = 1,

@@ -1,8 +1,8 @@
 /* Manual pages from the commands' lists, in the man macros. */
 #include "tui/actions.h"
 #include "tui/command/commands.h"
-#include "tui/user/config.h"
 #include "tui/command/environment.h"
+#include "tui/user/config.h"
 
 #include <string.h>
 
@@ -60,7 +60,8 @@ static void heading(FILE *out, const char *name, int section, const char *words)
 		fputs("\\-", out);
 	for (const char *c = name; *c; c++)
 		putc(*c >= 'a' && *c <= 'z' ? *c - 'a' + 'A' : *c, out);
-	fprintf(out, "\" %d \"\" \"memtui " MT_VERSION "\" \"memtui manual\"\n.SH NAME\nmemtui%s%s \\- ",
+	fprintf(out,
+		"\" %d \"\" \"memtui " MT_VERSION "\" \"memtui manual\"\n.SH NAME\nmemtui%s%s \\- ",
 		section, *name ? "\\-" : "", name);
 	put_text(out, words);
 	putc('\n', out);
@@ -139,14 +140,17 @@ static bool shows(const struct mt_command *command)
 
 static void print_keys(FILE *out)
 {
-	fputs(".SH KEYS\nThese are the keys that memtui has of itself; \\fBmemtui\\-keys\\fR(5) says how to change them.\n", out);
+	fputs(".SH KEYS\nThese are the keys that memtui has of itself; \\fBmemtui\\-keys\\fR(5) "
+	      "says how to change them.\n",
+		out);
 	for (int scope = 0; scope < MT_SCOPE_COUNT; scope++) {
 		fputs(".SS ", out);
 		put_text(out, mt_scope_words((enum mt_scope)scope));
 		putc('\n', out);
 		for (int i = 0; i < MT_ACTION_COUNT; i++)
 			if ((int)mt_action_info((enum mt_action)i)->scope == scope)
-				entry(out, mt_action_info((enum mt_action)i)->keys, mt_action_info((enum mt_action)i)->words);
+				entry(out, mt_action_info((enum mt_action)i)->keys,
+					mt_action_info((enum mt_action)i)->words);
 	}
 }
 
@@ -167,7 +171,8 @@ static void print_command(FILE *out, const struct mt_command *command)
 	if (mt_command_takes(command, MT_OPTION_SORT)) {
 		fputs(".SH METRICS\n", out);
 		for (int i = 0; i < MT_METRIC_COUNT; i++)
-			entry(out, mt_metric_info((enum mt_metric)i)->name, mt_metric_info((enum mt_metric)i)->words);
+			entry(out, mt_metric_info((enum mt_metric)i)->name,
+				mt_metric_info((enum mt_metric)i)->words);
 	}
 	if (mt_command_filters(command)) {
 		fputs(".SH FILTERS\n", out);
@@ -179,7 +184,8 @@ static void print_command(FILE *out, const struct mt_command *command)
 	put_paragraphs(out, mt_help_exit);
 	print_examples(out, command->examples);
 	fputs(".SH SEE ALSO\n\\fBmemtui\\fR(1)", out);
-	fputs(shows(command) ? ", \\fBmemtui\\-keys\\fR(5), \\fBmemtui\\-config\\fR(5)\n" : "\n", out);
+	fputs(shows(command) ? ", \\fBmemtui\\-keys\\fR(5), \\fBmemtui\\-config\\fR(5)\n" : "\n",
+		out);
 }
 
 void mt_manual_print(FILE *out, const struct mt_command *command)
@@ -190,7 +196,8 @@ void mt_manual_print(FILE *out, const struct mt_command *command)
 	}
 	heading(out, "", 1, "heap profiler in the terminal");
 	fputs(".SH SYNOPSIS\n\\fBmemtui\\fR \\fIcommand\\fR [\\fIoptions\\fR] [\\fIoperands\\fR]\n"
-		".SH DESCRIPTION\n", out);
+	      ".SH DESCRIPTION\n",
+		out);
 	put_paragraphs(out, mt_help_about);
 	fputs(".SH COMMANDS\n", out);
 	for (int i = 0; mt_command_at(i); i++)
@@ -204,7 +211,8 @@ void mt_manual_print(FILE *out, const struct mt_command *command)
 	fputs(".SH SEE ALSO\n", out);
 	for (int i = 0; mt_command_at(i); i++)
 		if (strcmp(mt_command_at(i)->name, "help"))
-			fprintf(out, "%s\\fBmemtui\\-%s\\fR(1)", i ? ",\n" : "", mt_command_at(i)->name);
+			fprintf(out, "%s\\fBmemtui\\-%s\\fR(1)", i ? ",\n" : "",
+				mt_command_at(i)->name);
 	fputs(",\n\\fBmemtui\\-keys\\fR(5),\n\\fBmemtui\\-config\\fR(5)\n", out);
 }
 
@@ -213,8 +221,10 @@ void mt_manual_print_keys(FILE *out)
 	char scope[32], id[32];
 
 	heading(out, "keys", 5, "key bindings of the terminal interface");
-	fputs(".SH SYNOPSIS\n\\fI$XDG_CONFIG_HOME/memtui/keys\\fR\n.br\n\\fI~/.config/memtui/keys\\fR\n"
-		".SH DESCRIPTION\n", out);
+	fputs(".SH SYNOPSIS\n\\fI$XDG_CONFIG_HOME/memtui/keys\\fR\n.br\n"
+	      "\\fI~/.config/memtui/keys\\fR\n"
+	      ".SH DESCRIPTION\n",
+		out);
 	put_paragraphs(out, mt_help_keys);
 	fputs(".SH ACTIONS\n", out);
 	for (int s = 0; s < MT_SCOPE_COUNT; s++) {
@@ -244,11 +254,15 @@ void mt_manual_print_keys(FILE *out)
 void mt_manual_print_config(FILE *out)
 {
 	heading(out, "config", 5, "settings of the terminal interface");
-	fputs(".SH SYNOPSIS\n\\fI$XDG_CONFIG_HOME/memtui/config\\fR\n.br\n\\fI~/.config/memtui/config\\fR\n"
-		".SH DESCRIPTION\n", out);
-	put_paragraphs(out, "The file has a line NAME = VALUE for each setting, and comments after #. Options of the command line "
-		"win. F2 in the terminal interface shows the settings, changes them at once, and writes the file with w, which leaves "
-		"comments and other lines as they are. A line that is wrong is left out, and said so by file and line.");
+	fputs(".SH SYNOPSIS\n\\fI$XDG_CONFIG_HOME/memtui/config\\fR\n.br\n"
+	      "\\fI~/.config/memtui/config\\fR\n"
+	      ".SH DESCRIPTION\n",
+		out);
+	put_paragraphs(out,
+		"The file has a line NAME = VALUE for each setting, and comments after #. Options "
+		"of the command line win. F2 in the terminal interface shows the settings, changes "
+		"them at once, and writes the file with w, which leaves comments and other lines "
+		"as they are. A line that is wrong is left out, and said so by file and line.");
 	fputs(".SH SETTINGS\n", out);
 	for (int i = 0; i < MT_SETTING_COUNT; i++) {
 		const struct mt_setting_info *info = mt_setting_info((enum mt_setting)i);

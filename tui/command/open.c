@@ -12,8 +12,10 @@ static const struct mt_option options[] = {
 
 static int check(const struct mt_arguments *arguments, struct mt_err *err)
 {
-	if (arguments->operand_count > 1 && !strcmp(arguments->operands[0], "-") && !strcmp(arguments->operands[1], "-"))
-		return mt_fail(err, -EINVAL, "both traces cannot come from standard input; give one of them as a file");
+	if (arguments->operand_count > 1 && !strcmp(arguments->operands[0], "-")
+		&& !strcmp(arguments->operands[1], "-"))
+		return mt_fail(err, -EINVAL,
+			"both traces cannot come from standard input; give one of them as a file");
 	return 0;
 }
 
@@ -35,20 +37,26 @@ const struct mt_command mt_command_open = {
 	.name = "open",
 	.operands = "TRACE [TRACE_B]",
 	.words = "look at a saved trace in the terminal, or at what changed between two",
-	.description = "Opens a trace in the terminal interface. - reads it from standard input.\n\n"
-		"With a second one the screen begins with what changed from the first (A) to the second (B): groups that are new, "
-		"grew, shrank or are gone, by the metric in force; as 'memtui diff' tells it. All other views show B; D swaps the two. "
+	.description =
+		"Opens a trace in the terminal interface. - reads it from standard input.\n\n"
+		"With a second one the screen begins with what changed from the first (A) to the "
+		"second (B): groups that are new, grew, shrank or are gone, by the metric in "
+		"force; as 'memtui diff' tells it. All other views show B; D swaps the two. "
 		"Filters hold for both.\n\n"
-		"TRACE can also be what heaptrack 1.0 to 1.5 has recorded and interpreted (.zst, .gz or unpacked), here and wherever "
-		"a trace is read, from standard input too; 'memtui pack' makes a trace of it that opens faster. heaptrack writes down neither threads nor "
-		"addresses, kinds of calls or reallocs, and times to 10 ms: threads and kinds show as unknown (but for operator new, "
-		"which it names), a realloc as a free and an allocation, and of blocks of one stack and size the last allocated "
-		"is taken to be freed first. Totals, leaks and the peak are exact; temporary is what was freed before "
-		"the program's next allocation (heaptrack_print: by the very next event).",
+		"TRACE can also be what heaptrack 1.0 to 1.5 has recorded and interpreted (.zst, "
+		".gz or unpacked), here and wherever a trace is read, from standard input too; "
+		"'memtui pack' makes a trace of it that opens faster. heaptrack writes down "
+		"neither threads nor addresses, kinds of calls or reallocs, and times to 10 ms: "
+		"threads and kinds show as unknown (but for operator new, which it names), a "
+		"realloc as a free and an allocation, and of blocks of one stack and size the last "
+		"allocated is taken to be freed first. Totals, leaks and the peak are exact; "
+		"temporary is what was freed before the program's next allocation "
+		"(heaptrack_print: by the very next event).",
 	.examples = "memtui open memtui.dat\ta trace that record has written\n"
-		"memtui open yesterday.dat today.dat\twhat changed from yesterday to today\n"
-		"memtui open heaptrack.prog.4711.zst\twhat heaptrack has recorded\n"
-		"ssh host memtui record -o - ./prog | memtui open -\ta trace from another machine\n",
+		    "memtui open yesterday.dat today.dat\twhat changed from yesterday to today\n"
+		    "memtui open heaptrack.prog.4711.zst\twhat heaptrack has recorded\n"
+		    "ssh host memtui record -o - ./prog | memtui "
+		    "open -\ta trace from another machine\n",
 	.options = options,
 	.operands_min = 1,
 	.operands_max = 2,

@@ -19,7 +19,8 @@ static int finish_output(FILE *out, const char *name, struct mt_err *err)
 
 int mt_command_finish(const struct mt_arguments *arguments, struct mt_err *err)
 {
-	return finish_output(arguments->out ? arguments->out : stdout, arguments->out ? arguments->output : "standard output", err);
+	return finish_output(arguments->out ? arguments->out : stdout,
+		arguments->out ? arguments->output : "standard output", err);
 }
 
 static int match_progress(void *context, double fraction)
@@ -39,41 +40,50 @@ static void judge(struct mt_opened *o, const struct mt_arguments *arguments)
 	o->judged = true;
 }
 
-static const char *what_is_missing(const struct mt_opened *o, const struct mt_arguments *arguments, bool lifetimes)
+static const char *what_is_missing(const struct mt_opened *o, const struct mt_arguments *arguments,
+	bool lifetimes)
 {
 	if (lifetimes && !o->matched.unanswered_ns)
 		return "lifetimes are left out; the totals are of the whole run";
 	if (o->matched.unanswered_ns)
 		return "blocks that were freed by then are not among those that match";
 	if (arguments->stacked)
-		return "whose were the blocks that were freed by then is not known, they are among all others";
-	return "blocks that were freed by then are missing here; 'memtui info' and 'memtui groups' without filters have the "
-		"totals of the whole run";
+		return "whose were the blocks that were freed by "
+		       "then is not known, they are among all others";
+	return "blocks that were freed by then are missing here; 'memtui info' and 'memtui groups' "
+	       "without filters have the totals of the whole run";
 }
 
-/* Single allocations were asked for, by a filter or by the view, and --max-size took the oldest of them away. */
-static void say_unanswered(const struct mt_opened *o, const struct mt_arguments *arguments, const char *path)
+/* Single allocations were asked for, by a filter or by the view, and --max-size took the oldest of
+ * them away. */
+static void say_unanswered(const struct mt_opened *o, const struct mt_arguments *arguments,
+	const char *path)
 {
 	bool lifetimes = arguments->kind && !strcmp(arguments->kind->name, "dhat");
-	uint64_t from_ns = arguments->events || lifetimes ? o->loaded.profile.info.history_from_ns : o->matched.unanswered_ns;
+	uint64_t from_ns = arguments->events || lifetimes
+		? o->loaded.profile.info.history_from_ns
+		: o->matched.unanswered_ns;
 	char when[MT_NUMBER_LEN];
 
 	if (!from_ns)
 		return;
 	mt_number_time(when, from_ns);
-	mt_command_say("the single events of the first %s of %s are gone (--max-size): %s", when, path,
-		what_is_missing(o, arguments, lifetimes));
+	mt_command_say("the single events of the first %s of %s are gone (--max-size): %s", when,
+		path, what_is_missing(o, arguments, lifetimes));
 }
 
 static struct mt_report report_on(struct mt_opened *o, const struct mt_arguments *arguments)
 {
-	return (struct mt_report){.out = arguments->out ? arguments->out : stdout,
+	return (struct mt_report){
+		.out = arguments->out ? arguments->out : stdout,
 		.output = arguments->output,
 		.threshold = arguments->threshold,
 		.format = arguments->format,
 		.exact = arguments->exact,
 		.profile = o->judged ? &o->suppressed.profile : &o->matched.profile,
-		.whole = !o->judged ? &o->loaded.profile : o->matched.own ? &o->suppressed_whole.profile : &o->suppressed.profile,
+		.whole = !o->judged      ? &o->loaded.profile
+			: o->matched.own ? &o->suppressed_whole.profile
+					 : &o->suppressed.profile,
 		.matched = &o->matched,
 		.source = &o->source,
 		.asked = o->filter,
@@ -87,34 +97,42 @@ static struct mt_report report_on(struct mt_opened *o, const struct mt_arguments
 		.inverted = arguments->inverted,
 		.what = arguments->what,
 		.levels = (uint32_t)arguments->levels,
-		.by = arguments->by ? (enum mt_rows_by)mt_rows_by_find(arguments->by) : MT_ROWS_BY_BACKTRACE,
+		.by = arguments->by ? (enum mt_rows_by)mt_rows_by_find(arguments->by)
+				    : MT_ROWS_BY_BACKTRACE,
 		.top = (uint32_t)arguments->stacked,
 		.by_count = arguments->metric && !strcmp(arguments->metric, "count"),
 		.function = arguments->operands[0] ? arguments->operands[1] : NULL,
 		.allocation_order = arguments->allocation_order,
-		.histogram = arguments->histogram && !strcmp(arguments->histogram, "lifetime") ? MT_HISTOGRAM_LIFETIME : MT_HISTOGRAM_SIZE,
+		.histogram = arguments->histogram && !strcmp(arguments->histogram, "lifetime")
+			? MT_HISTOGRAM_LIFETIME
+			: MT_HISTOGRAM_SIZE,
 		.short_names = arguments->short_names,
 		.path = arguments->operands[0],
 		.suppressions = o->rules,
 		.suppressed = o->judged ? &o->suppressed : NULL,
 		.check = &arguments->check,
 		.group = &arguments->group,
-		.columns = (uint32_t)arguments->columns};
+		.columns = (uint32_t)arguments->columns,
+	};
 }
 
-static int read_filter(struct mt_opened *o, const struct mt_arguments *arguments, struct mt_err *err)
+static int read_filter(struct mt_opened *o, const struct mt_arguments *arguments,
+	struct mt_err *err)
 {
-	*o = (struct mt_opened){.filter = mt_command_filter(arguments, err), .wrappers = mt_command_wrappers(arguments, err)};
+	*o = (struct mt_opened){.filter = mt_command_filter(arguments, err),
+		.wrappers = mt_command_wrappers(arguments, err)};
 	if (!o->filter || !o->wrappers || mt_command_suppressions(&o->rules, arguments, err) < 0)
 		return -EINVAL;
 	mt_filter_allow_absent(o->filter, arguments->absent_allowed);
 	return 0;
 }
 
-static int load(struct mt_opened *o, const struct mt_arguments *arguments, const char *path, bool symbols, struct mt_err *err)
+static int load(struct mt_opened *o, const struct mt_arguments *arguments, const char *path,
+	bool symbols, struct mt_err *err)
 {
 	bool active = mt_filter_active(o->filter), names = symbols || o->rules || active;
-	bool events = arguments->events || mt_filter_needs(o->filter) || (arguments->history && active);
+	bool events =
+		arguments->events || mt_filter_needs(o->filter) || (arguments->history && active);
 	int status = mt_command_load(&o->loaded, path, names, err);
 
 	if (status >= 0 && events && !arguments->of_log)
@@ -125,8 +143,12 @@ static int load(struct mt_opened *o, const struct mt_arguments *arguments, const
 
 static struct mt_source source_of(const struct mt_opened *o)
 {
-	return (struct mt_source){.profile = &o->loaded.profile, .symbols = &o->loaded.symbols, .reader = o->loaded.reader,
-		.progress = match_progress};
+	return (struct mt_source){
+		.profile = &o->loaded.profile,
+		.symbols = &o->loaded.symbols,
+		.reader = o->loaded.reader,
+		.progress = match_progress,
+	};
 }
 
 /* What was found is ready to be shown. */
@@ -137,7 +159,8 @@ static void conclude(struct mt_opened *o, const struct mt_arguments *arguments)
 	o->report = report_on(o, arguments);
 }
 
-int mt_opened_load(struct mt_opened *o, const struct mt_arguments *arguments, const char *path, bool symbols, struct mt_err *err)
+int mt_opened_load(struct mt_opened *o, const struct mt_arguments *arguments, const char *path,
+	bool symbols, struct mt_err *err)
 {
 	int status = read_filter(o, arguments, err);
 
@@ -156,8 +179,8 @@ int mt_opened_load(struct mt_opened *o, const struct mt_arguments *arguments, co
 	return status;
 }
 
-int mt_opened_load_instants(struct mt_opened *a, const struct mt_arguments *before, struct mt_opened *b,
-	const struct mt_arguments *after, const char *path, struct mt_err *err)
+int mt_opened_load_instants(struct mt_opened *a, const struct mt_arguments *before,
+	struct mt_opened *b, const struct mt_arguments *after, const char *path, struct mt_err *err)
 {
 	int status = read_filter(a, before, err);
 
@@ -169,8 +192,9 @@ int mt_opened_load_instants(struct mt_opened *a, const struct mt_arguments *befo
 	b->borrowed = true;
 	a->source = b->source = source_of(a);
 	if (status >= 0)
-		status = mt_match_several((struct mt_matched *[]){&a->matched, &b->matched}, &a->source,
-			(struct mt_filter *[]){a->filter, b->filter}, 2, before->history ? MT_MATCH_HISTORY : 0, err);
+		status = mt_match_several((struct mt_matched *[]){&a->matched, &b->matched},
+			&a->source, (struct mt_filter *[]){a->filter, b->filter}, 2,
+			before->history ? MT_MATCH_HISTORY : 0, err);
 	mt_command_progress(NULL, -1);
 	if (status < 0)
 		return status;
@@ -195,18 +219,21 @@ void mt_opened_free(struct mt_opened *o)
 static void say_suppressed(const struct mt_opened *o, const struct mt_arguments *arguments)
 {
 	if (o->suppressed.all_blocks && !arguments->judges_leaks)
-		mt_command_say("suppressed: %llu bytes in %llu blocks by %u rules; leaks are shown without them",
-			(unsigned long long)o->suppressed.all_bytes, (unsigned long long)o->suppressed.all_blocks,
-			o->suppressed.rules_used);
+		mt_command_say("suppressed: %llu bytes in %llu blocks by %u rules; "
+			       "leaks are shown without them",
+			(unsigned long long)o->suppressed.all_bytes,
+			(unsigned long long)o->suppressed.all_blocks, o->suppressed.rules_used);
 }
 
 int mt_command_view(const struct mt_arguments *arguments,
 	int (*report)(const struct mt_report *, struct mt_err *), bool symbols, struct mt_err *err)
 {
 	struct mt_opened opened;
-	int written = 0, status = mt_opened_load(&opened, arguments, arguments->operands[0], symbols, err);
+	int written = 0;
+	int status = mt_opened_load(&opened, arguments, arguments->operands[0], symbols, err);
 
-	if (status >= 0 && !symbols && !arguments->unverified) /* info: what the trace holds is its question */
+	/* info: what the trace holds is its question */
+	if (status >= 0 && !symbols && !arguments->unverified)
 		mt_loaded_verify(&opened.loaded, arguments->operands[0]);
 	if (status >= 0)
 		status = report(&opened.report, err);

@@ -96,9 +96,12 @@ static int no_metric(const char *text, const char *name, struct mt_err *err)
 	const char *nearest = mt_nearest(name, metric_name_at, NULL), *near[3] = {"", "", ""};
 
 	if (nearest)
-		return mt_fail(err, -EINVAL, "no metric '%.60s' to sort by; did you mean '%s'?", text, nearest);
+		return mt_fail(err, -EINVAL, "no metric '%.60s' to sort by; did you mean '%s'?",
+			text, nearest);
 	mt_nearest_names(name, metric_name_at, NULL, near, 3);
-	return mt_fail(err, -EINVAL, "no metric '%.60s' to sort by; nearest are '%s', '%s' and '%s', 'memtui help groups' lists all",
+	return mt_fail(err, -EINVAL,
+		"no metric '%.60s' to sort by; nearest are '%s', "
+		"'%s' and '%s', 'memtui help groups' lists all",
 		text, near[0], near[1], near[2]);
 }
 
@@ -136,7 +139,8 @@ static int parse_kind(const struct mt_export_kind **kind, const char *text, stru
 	*kind = mt_export_kind_find(text);
 	if (*kind)
 		return 0;
-	return mt_fail(err, -EINVAL, "no kind '%.60s' of export; %s%s%s", text, nearest ? "did you mean '" : "expected one of ",
+	return mt_fail(err, -EINVAL, "no kind '%.60s' of export; %s%s%s", text,
+		nearest ? "did you mean '" : "expected one of ",
 		nearest ? nearest : MT_EXPORT_CHOICES, nearest ? "'?" : "");
 }
 
@@ -162,10 +166,12 @@ static int bad_value(struct mt_err *err, const struct mt_option *option, const c
 	char name[NAME_MAX_LEN];
 
 	mt_option_name(name, sizeof name, option);
-	return mt_fail(err, -EINVAL, "--%s: '%.80s' will not do; expected %s", name, value, expected);
+	return mt_fail(err, -EINVAL, "--%s: '%.80s' will not do; expected %s", name, value,
+		expected);
 }
 
-static int set_choice(void *place, const struct mt_option *option, const char *value, struct mt_err *err)
+static int set_choice(void *place, const struct mt_option *option, const char *value,
+	struct mt_err *err)
 {
 	int choice = find_choice(option->choices, value);
 
@@ -180,7 +186,8 @@ static int set_choice(void *place, const struct mt_option *option, const char *v
 	return 0;
 }
 
-static int set_number(uint64_t *place, const struct mt_option *option, const char *value, struct mt_err *err)
+static int set_number(uint64_t *place, const struct mt_option *option, const char *value,
+	struct mt_err *err)
 {
 	if (parse_number(place, value) < 0)
 		return bad_value(err, option, value, "a whole number");
@@ -190,16 +197,21 @@ static int set_number(uint64_t *place, const struct mt_option *option, const cha
 }
 
 /* What is given where text is wanted, but none: a filter's field with an example. */
-static int no_text(const struct mt_arguments *arguments, const struct mt_option *option, const char *value, struct mt_err *err)
+static int no_text(const struct mt_arguments *arguments, const struct mt_option *option,
+	const char *value, struct mt_err *err)
 {
 	const char *const *place = (const char *const *)((const char *)arguments + option->place);
 	bool field = place >= arguments->fields && place < arguments->fields + MT_FILTER_COUNT;
 
-	return bad_value(err, option, value, option->choices ? option->choices : !field ? option->argument :
-		mt_filter_expected((enum mt_filter_field)(place - arguments->fields)));
+	return bad_value(err, option, value,
+		option->choices ? option->choices
+			: !field
+			? option->argument
+			: mt_filter_expected((enum mt_filter_field)(place - arguments->fields)));
 }
 
-static int add_text(struct mt_texts *texts, const struct mt_option *option, const char *value, struct mt_err *err)
+static int add_text(struct mt_texts *texts, const struct mt_option *option, const char *value,
+	struct mt_err *err)
 {
 	if (!*value)
 		return bad_value(err, option, value, option->argument);
@@ -233,64 +245,62 @@ static int parse_scaled(uint64_t *number, const char *text, unsigned base)
 	return 0;
 }
 
-static int set_limit(struct mt_limit *limit, const struct mt_option *option, const char *value, struct mt_err *err)
+static int set_limit(struct mt_limit *limit, const struct mt_option *option, const char *value,
+	struct mt_err *err)
 {
 	bool size = option->kind == MT_OPTION_LIMIT_SIZE;
 
 	if (parse_scaled(&limit->value, value, size ? 1024 : 1000) < 0)
-		return bad_value(err, option, value, size ? "a size such as 4096, 64k or 1.5M" : "a number such as 0, 100 or 10k");
+		return bad_value(err, option, value,
+			size ? "a size such as 4096, 64k or 1.5M"
+			     : "a number such as 0, 100 or 10k");
 	limit->given = true;
 	return 0;
 }
 
-static int set_value(struct mt_arguments *arguments, const struct mt_option *option, const char *value,
-	struct mt_err *err)
+static int set_value(struct mt_arguments *arguments, const struct mt_option *option,
+	const char *value, struct mt_err *err)
 {
 	void *place = (char *)arguments + option->place;
 
 	switch (option->kind) {
-	case MT_OPTION_FLAG:
-		*(bool *)place = true;
-		return 0;
+	case MT_OPTION_FLAG: *(bool *)place = true; return 0;
 	case MT_OPTION_TEXT:
 		if (!*value)
 			return no_text(arguments, option, value, err);
 		*(const char **)place = value;
 		return 0;
-	case MT_OPTION_NUMBER:
-		return set_number(place, option, value, err);
+	case MT_OPTION_NUMBER: return set_number(place, option, value, err);
 	case MT_OPTION_TIME:
 		return mt_options_time(place, value)
 			? bad_value(err, option, value, "a time such as 500ms, 10s, 2m or 1h")
 			: 0;
 	case MT_OPTION_SIZE:
 		arguments->max_size_given |= option->place == MT_OPTION_AT(max_size);
-		return parse_size(place, value) ? bad_value(err, option, value, "a size such as 64M or 1G") : 0;
-	case MT_OPTION_SORT:
-		arguments->sort_given = true;
-		return parse_sort(arguments, value, err);
-	case MT_OPTION_TEXTS:
-		return add_text(place, option, value, err);
+		return parse_size(place, value)
+			? bad_value(err, option, value, "a size such as 64M or 1G")
+			: 0;
+	case MT_OPTION_SORT: arguments->sort_given = true; return parse_sort(arguments, value, err);
+	case MT_OPTION_TEXTS: return add_text(place, option, value, err);
 	case MT_OPTION_LIMIT_SIZE:
-	case MT_OPTION_LIMIT_COUNT:
-		return set_limit(place, option, value, err);
-	case MT_OPTION_EXPORT:
-		return parse_kind(place, value, err);
+	case MT_OPTION_LIMIT_COUNT: return set_limit(place, option, value, err);
+	case MT_OPTION_EXPORT: return parse_kind(place, value, err);
 	case MT_OPTION_CHOICE:
 	case MT_OPTION_ORDER:
-	case MT_OPTION_FORMAT:
-		return set_choice(place, option, value, err);
+	case MT_OPTION_FORMAT: return set_choice(place, option, value, err);
 	}
 	return 0;
 }
 
-int mt_options_set(struct mt_arguments *arguments, const struct mt_option *option, const char *value,
-	const char *source, struct mt_err *err)
+int mt_options_set(struct mt_arguments *arguments, const struct mt_option *option,
+	const char *value, const char *source, struct mt_err *err)
 {
 	struct mt_err why = {0};
 	int error = set_value(arguments, option, value, &why);
 
-	return error ? mt_fail(err, error, "%s in the environment stands for %.400s", source, why.text) : 0;
+	return error
+		? mt_fail(err, error, "%s in the environment stands for %.400s", source, why.text)
+		: 0;
 }
 
 /* ---- the command line ---- */
@@ -312,7 +322,8 @@ static int compare_name(const char *name, const char *text, size_t len)
 	return name[len] ? 1 : 2;
 }
 
-static int find_long(struct parser *parser, const char *text, size_t len, const struct mt_option **found)
+static int find_long(struct parser *parser, const char *text, size_t len,
+	const struct mt_option **found)
 {
 	const struct mt_option *option = parser->command->options, *second = NULL;
 
@@ -336,8 +347,9 @@ static int find_long(struct parser *parser, const char *text, size_t len, const 
 	if (second) {
 		mt_option_name(first_name, sizeof first_name, *found);
 		mt_option_name(second_name, sizeof second_name, second);
-		return mt_fail(parser->err, -EINVAL, "--%.*s can be --%s or --%s; expected one of them in full",
-			(int)len, text, first_name, second_name);
+		return mt_fail(parser->err, -EINVAL,
+			"--%.*s can be --%s or --%s; expected one of them in full", (int)len, text,
+			first_name, second_name);
 	}
 	char *word = mt_format("%.*s", (int)len, text);
 
@@ -352,7 +364,8 @@ static int find_long(struct parser *parser, const char *text, size_t len, const 
 			*c = '-';
 	free(word);
 	if (nearest)
-		return mt_fail(parser->err, -EINVAL, "'memtui %s' has no option --%.*s; did you mean --%s?",
+		return mt_fail(parser->err, -EINVAL,
+			"'memtui %s' has no option --%.*s; did you mean --%s?",
 			parser->command->name, (int)(len < 60 ? len : 60), text, second_name);
 	return mt_fail(parser->err, -EINVAL,
 		"'memtui %s' has no option --%.*s; expected one that 'memtui %s --help' lists",
@@ -366,13 +379,16 @@ static int take_value(struct parser *parser, const struct mt_option *option, con
 
 	mt_option_name(name, sizeof name, option);
 	if (!option->argument && attached)
-		return mt_fail(parser->err, -EINVAL, "--%s takes no value; expected it alone", name);
-	if (option->argument && *option->argument == '[' && !attached) { /* it can be left out: the first choice, or ten */
-		return set_value(parser->arguments, option, option->kind == MT_OPTION_NUMBER ? "10" : "size", parser->err);
+		return mt_fail(parser->err, -EINVAL, "--%s takes no value; expected it alone",
+			name);
+	/* it can be left out: the first choice, or ten */
+	if (option->argument && *option->argument == '[' && !attached) {
+		return set_value(parser->arguments, option,
+			option->kind == MT_OPTION_NUMBER ? "10" : "size", parser->err);
 	} else if (option->argument && !attached) {
 		if (parser->at >= parser->argc)
-			return mt_fail(parser->err, -EINVAL, "--%s needs a value; expected --%s=%s", name, name,
-				option->argument);
+			return mt_fail(parser->err, -EINVAL, "--%s needs a value; expected --%s=%s",
+				name, name, option->argument);
 		attached = parser->argv[parser->at++];
 	}
 	return set_value(parser->arguments, option, attached, parser->err);
@@ -382,7 +398,8 @@ static int parse_long(struct parser *parser, const char *text)
 {
 	const char *equals = strchr(text, '=');
 	const struct mt_option *option;
-	int status = find_long(parser, text, equals ? (size_t)(equals - text) : strlen(text), &option);
+	int status =
+		find_long(parser, text, equals ? (size_t)(equals - text) : strlen(text), &option);
 
 	return status < 0 ? status : take_value(parser, option, equals ? equals + 1 : NULL);
 }
@@ -396,7 +413,8 @@ static int parse_letters(struct parser *parser, const char *text)
 			option++;
 		if (!option->name)
 			return mt_fail(parser->err, -EINVAL,
-				"'memtui %s' has no option -%c; expected one that 'memtui %s --help' lists",
+				"'memtui %s' has no option -%c; "
+				"expected one that 'memtui %s --help' lists",
 				parser->command->name, isprint((unsigned char)*text) ? *text : '?',
 				parser->command->name);
 		bool takes = option->argument != NULL;
@@ -416,11 +434,14 @@ static int check_operands(const struct parser *parser)
 	if (parser->arguments->help || parser->arguments->man || parser->arguments->complete)
 		return 0;
 	if (count < command->operands_min)
-		return mt_fail(parser->err, -EINVAL, "'memtui %s' needs more; expected: memtui %s %s", command->name,
+		return mt_fail(parser->err, -EINVAL,
+			"'memtui %s' needs more; expected: memtui %s %s", command->name,
 			command->name, command->operands);
 	if (command->operands_max >= 0 && count > command->operands_max)
-		return mt_fail(parser->err, -EINVAL, "'%.100s' is one too many; expected: memtui %s [options] %s",
-			parser->arguments->operands[command->operands_max], command->name, command->operands);
+		return mt_fail(parser->err, -EINVAL,
+			"'%.100s' is one too many; expected: memtui %s [options] %s",
+			parser->arguments->operands[command->operands_max], command->name,
+			command->operands);
 	return 0;
 }
 
@@ -441,7 +462,8 @@ int mt_options_parse(struct mt_arguments *arguments, const struct mt_command *co
 		} else if (!strcmp(word, "--")) {
 			only_operands = true;
 		} else {
-			status = word[1] == '-' ? parse_long(&parser, word + 2) : parse_letters(&parser, word + 1);
+			status = word[1] == '-' ? parse_long(&parser, word + 2)
+						: parse_letters(&parser, word + 1);
 		}
 	}
 	operands[arguments->operand_count] = NULL;

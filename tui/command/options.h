@@ -1,4 +1,5 @@
-/* The command line: one list of options per command feeds parser, --help, manual pages and completion. */
+/* The command line: one list of options per command feeds parser, --help, manual pages and
+ * completion. */
 #ifndef MT_TUI_OPTIONS_H
 #define MT_TUI_OPTIONS_H
 
@@ -15,15 +16,18 @@ struct mt_texts {
 /* Everything that an option of some command can say. Strings are borrowed from argv. */
 struct mt_arguments {
 	const char *program; /* "memtui" as it was called */
-	const char *output, *theme, *keymap, *ascii, *filter_text, *on_full, *complete, *man, *what, *over_size, *triage;
+	const char *output, *theme, *keymap, *ascii, *filter_text, *on_full, *complete, *man, *what,
+		*over_size, *triage;
 	const char *by, *metric, *normalise, *threshold_text;
 	const char *allocation_sort, *allocation_direction, *histogram;
 	enum mt_allocation_order allocation_order;
 	const char *cache; /* of the recorder's names; NULL: none is to be had */
 	const char *tty;
-	bool fresh, no_cache, force, disabled, free_stacks, slack, check_stacks, headless, exact, help, short_names;
+	bool fresh, no_cache, force, disabled, free_stacks, slack, check_stacks, headless, exact,
+		help, short_names;
 	uint64_t depth, duration_ns, max_size, top, count, skip, levels, columns, stacked, fps;
-	bool inverted, ascending, sort_given, history, events, max_size_given, of_log; /* of_log: the filter is asked of the log alone */
+	/* of_log: the filter is asked of the log alone */
+	bool inverted, ascending, sort_given, history, events, max_size_given, of_log;
 	double threshold; /* percent */
 	enum mt_metric sort;
 	bool sort_matched; /* by what matches the filter alone: only_matched.METRIC */
@@ -33,30 +37,31 @@ struct mt_arguments {
 	const char *baseline;
 	struct mt_texts suppressions, wrappers;
 	bool absent_allowed; /* a trace may lack the thread or marker that is asked for */
-	bool no_builtin_suppressions, judges_leaks; /* suppressions are applied without --suppressions too */
-	bool unverified;   /* what no total needs may be damaged: a line of many is to come soon */
+	/* suppressions are applied without --suppressions too */
+	bool no_builtin_suppressions, judges_leaks;
+	bool unverified; /* what no total needs may be damaged: a line of many is to come soon */
 	struct mt_check check;
 	struct mt_limit group; /* an id */
-	FILE *out; /* where a view goes; NULL: standard output */
+	FILE *out;             /* where a view goes; NULL: standard output */
 	const char *fields[MT_FILTER_COUNT];
 	char *const *operands; /* what is left: TRACE, PROG ARGS; NULL-terminated */
 	int operand_count;
 };
 
 enum mt_option_kind {
-	MT_OPTION_FLAG,   /* bool */
-	MT_OPTION_TEXT,   /* const char * */
-	MT_OPTION_CHOICE, /* const char *: one of choices */
-	MT_OPTION_NUMBER, /* uint64_t */
-	MT_OPTION_TIME,   /* uint64_t, ns */
-	MT_OPTION_SIZE,   /* uint64_t, bytes */
-	MT_OPTION_SORT,   /* metric with an optional prefix */
-	MT_OPTION_ORDER,  /* bool: ascending */
-	MT_OPTION_FORMAT, /* enum mt_format */
-	MT_OPTION_TEXTS,  /* struct mt_texts: can be repeated */
+	MT_OPTION_FLAG,        /* bool */
+	MT_OPTION_TEXT,        /* const char * */
+	MT_OPTION_CHOICE,      /* const char *: one of choices */
+	MT_OPTION_NUMBER,      /* uint64_t */
+	MT_OPTION_TIME,        /* uint64_t, ns */
+	MT_OPTION_SIZE,        /* uint64_t, bytes */
+	MT_OPTION_SORT,        /* metric with an optional prefix */
+	MT_OPTION_ORDER,       /* bool: ascending */
+	MT_OPTION_FORMAT,      /* enum mt_format */
+	MT_OPTION_TEXTS,       /* struct mt_texts: can be repeated */
 	MT_OPTION_LIMIT_SIZE,  /* struct mt_limit: bytes, with k, M, G */
 	MT_OPTION_LIMIT_COUNT, /* the same: a number, with k, M, G of 1000 */
-	MT_OPTION_EXPORT, /* const struct mt_export_kind * */
+	MT_OPTION_EXPORT,      /* const struct mt_export_kind * */
 };
 
 struct mt_option {
@@ -64,18 +69,22 @@ struct mt_option {
 	const char *name;     /* without dashes; NULL ends a list */
 	const char *argument; /* in help, or NULL */
 	enum mt_option_kind kind;
-	size_t place;         /* in struct mt_arguments */
-	const char *words;    /* without a final full stop */
-	const char *choices;  /* CHOICE: "a|b|c"; NUMBER: "least..most"; TEXT: checked elsewhere; or NULL */
+	size_t place;      /* in struct mt_arguments */
+	const char *words; /* without a final full stop */
+	/* CHOICE: "a|b|c"; NUMBER: "least..most"; TEXT: checked elsewhere; or NULL */
+	const char *choices;
 };
 #define MT_OPTION_AT(field) offsetof(struct mt_arguments, field)
 
+/* clang-format off */
 #define MT_OPTIONS_END {0, NULL, NULL, MT_OPTION_FLAG, 0, NULL, NULL}
 
 /* Options that several commands share. */
-#define MT_OPTIONS_HELP {'h', "help", NULL, MT_OPTION_FLAG, MT_OPTION_AT(help), "show this help", NULL}
+#define MT_OPTIONS_HELP \
+	{'h', "help", NULL, MT_OPTION_FLAG, MT_OPTION_AT(help), "show this help", NULL}
 #define MT_OPTION_FILTER_FIELD(id, field, kind, scope, choices, words) \
-	{0, field, MT_ARGUMENT_##kind, MT_OPTION_TEXT, MT_OPTION_AT(fields[MT_FILTER_##id]), words, choices},
+	{0, field, MT_ARGUMENT_##kind, MT_OPTION_TEXT, MT_OPTION_AT(fields[MT_FILTER_##id]), \
+		words, choices},
 #define MT_ARGUMENT_REGEX "REGEX"
 #define MT_ARGUMENT_TIME "TIME"
 #define MT_ARGUMENT_SPAN "TIME"
@@ -92,36 +101,44 @@ struct mt_option {
 	{0, "filter", "WORDS", MT_OPTION_TEXT, MT_OPTION_AT(filter_text), \
 		"filter in the words of the prompt: 'parse !module:libc size>=1k from:20%'", NULL}
 #define MT_OPTIONS_SORT \
-	{'s', "sort", "METRIC", MT_OPTION_SORT, MT_OPTION_AT(sort), "sort by this metric, leaked_size by default; only_matched.METRIC by what matches the filter alone, all.METRIC by " \
-		"the whole groups (the default)", NULL}
+	{'s', "sort", "METRIC", MT_OPTION_SORT, MT_OPTION_AT(sort), \
+		"sort by this metric, leaked_size by default; only_matched.METRIC by what " \
+		"matches the filter alone, all.METRIC by the whole groups (the default)", NULL}
 #define MT_OPTIONS_ROWS \
-	{0, "order", "ORDER", MT_OPTION_ORDER, MT_OPTION_AT(ascending), "asc, or desc (the default)", \
-		"asc|desc|dsc"}, \
+	{0, "order", "ORDER", MT_OPTION_ORDER, MT_OPTION_AT(ascending), \
+		"asc, or desc (the default)", "asc|desc|dsc"}, \
 	{0, "skip", "N", MT_OPTION_NUMBER, MT_OPTION_AT(skip), "leave out the first N rows", NULL}
 #define MT_OPTIONS_BY \
 	{0, "by", "WHAT", MT_OPTION_CHOICE, MT_OPTION_AT(by), \
-		"put groups together by backtrace (the default), by their innermost frame's function, line, source file or " \
-		"module, by kind of call or by thread", MT_ROWS_BY_CHOICES}
+		"put groups together by backtrace (the default), by their innermost frame's " \
+		"function, line, source file or module, by kind of call or by thread", \
+		MT_ROWS_BY_CHOICES}
 #define MT_OPTIONS_NAMES \
 	{0, "short_names", NULL, MT_OPTION_FLAG, MT_OPTION_AT(short_names), \
 		"text: names without the arguments of templates", NULL}
 #define MT_OPTIONS_SUPPRESS \
-	{0, "suppressions", "FILE", MT_OPTION_TEXTS, MT_OPTION_AT(suppressions), "leave out the leaks that this file names, of " \
-		"LeakSanitizer's or of valgrind's syntax; can be repeated", NULL}, \
-	{0, "no_builtin_suppressions", NULL, MT_OPTION_FLAG, MT_OPTION_AT(no_builtin_suppressions), \
-		"without the built-in suppressions and those in the program (__lsan_default_suppressions)", NULL}
+	{0, "suppressions", "FILE", MT_OPTION_TEXTS, MT_OPTION_AT(suppressions), \
+		"leave out the leaks that this file names, " \
+		"of LeakSanitizer's or of valgrind's syntax; can be repeated", NULL}, \
+	{0, "no_builtin_suppressions", NULL, MT_OPTION_FLAG, \
+		MT_OPTION_AT(no_builtin_suppressions), \
+		"without the built-in suppressions and those in the program " \
+		"(__lsan_default_suppressions)", NULL}
 #define MT_OPTIONS_WRAPPER \
-	{0, "wrapper", "REGEX", MT_OPTION_TEXTS, MT_OPTION_AT(wrappers), "functions that match pass on to malloc alone, as the usual " \
-		"wrappers do (xmalloc, operator new, g_malloc, PyObject_Malloc ...): where one line names a place, it is their caller's; " \
-		"can be repeated", NULL}
+	{0, "wrapper", "REGEX", MT_OPTION_TEXTS, MT_OPTION_AT(wrappers), \
+		"functions that match pass on to malloc alone, as the usual wrappers do " \
+		"(xmalloc, operator new, g_malloc, PyObject_Malloc ...): where one line names a " \
+		"place, it is their caller's; can be repeated", NULL}
 #define MT_OPTIONS_COUNT \
 	{'n', "count", "N", MT_OPTION_NUMBER, MT_OPTION_AT(count), "show at most N rows", NULL}
 #define MT_OPTIONS_FORMAT \
-	{0, "format", "FORMAT", MT_OPTION_FORMAT, MT_OPTION_AT(format), "text (the default), json or csv", \
-		"text|json|csv"}, \
+	{0, "format", "FORMAT", MT_OPTION_FORMAT, MT_OPTION_AT(format), \
+		"text (the default), json or csv", "text|json|csv"}, \
 	MT_OPTIONS_EXACT
 #define MT_OPTIONS_EXACT \
-	{0, "exact", NULL, MT_OPTION_FLAG, MT_OPTION_AT(exact), "numbers in full: 50463211 for 48.1M", NULL}
+	{0, "exact", NULL, MT_OPTION_FLAG, MT_OPTION_AT(exact), \
+		"numbers in full: 50463211 for 48.1M", NULL}
+/* clang-format on */
 
 /* One subcommand. */
 struct mt_command {
@@ -129,20 +146,23 @@ struct mt_command {
 	const char *description;             /* paragraphs, separated by empty lines */
 	const char *examples;                /* lines "command\twhat it does" */
 	const struct mt_option *options;
-	int operands_min, operands_max;      /* max -1: any number */
-	bool runs_program;                   /* operands begin with the first word that is no option */
-	int (*check)(const struct mt_arguments *, struct mt_err *); /* of options that do not go together; may be NULL */
-	int (*run)(const struct mt_arguments *, struct mt_err *); /* exit status, or a negative errno */
+	int operands_min, operands_max; /* max -1: any number */
+	/* operands begin with the first word that is no option */
+	bool runs_program;
+	/* of options that do not go together; may be NULL */
+	int (*check)(const struct mt_arguments *, struct mt_err *);
+	/* exit status, or a negative errno */
+	int (*run)(const struct mt_arguments *, struct mt_err *);
 };
 
-/* Parses argv (after the command's name). Names with '_' may be written with '-' and the other way round;
- * unambiguous prefixes do. -EINVAL: err says what was wrong and what was expected. operands: room for
- * argc + 1 pointers, which the caller owns. */
+/* Parses argv (after the command's name). Names with '_' may be written with '-' and the other way
+ * round; unambiguous prefixes do. -EINVAL: err says what was wrong and what was expected. operands:
+ * room for argc + 1 pointers, which the caller owns. */
 int mt_options_parse(struct mt_arguments *, const struct mt_command *, int argc, char *const *argv,
 	char **operands, struct mt_err *err);
 /* Sets an option from elsewhere than the command line: source names it in the error. */
-int mt_options_set(struct mt_arguments *, const struct mt_option *, const char *value, const char *source,
-	struct mt_err *err);
+int mt_options_set(struct mt_arguments *, const struct mt_option *, const char *value,
+	const char *source, struct mt_err *err);
 /* The option's name as it is shown: dashes. */
 void mt_option_name(char *out, size_t size, const struct mt_option *option);
 /* A time in ns: 500ms, 10s, 2m, 1h; seconds without a unit. */

@@ -13,15 +13,19 @@
 
 static const struct mt_option options[] = {
 	{'o', "output", "FILE", MT_OPTION_TEXT, MT_OPTION_AT(output),
-		"the trace to write, the recording's name with .dat by default; - is standard output", NULL},
-	{'f', "force", NULL, MT_OPTION_FLAG, MT_OPTION_AT(force), "replace an existing trace file", NULL},
+		"the trace to write, the recording's name "
+		"with .dat by default; - is standard output",
+		NULL},
+	{'f', "force", NULL, MT_OPTION_FLAG, MT_OPTION_AT(force), "replace an existing trace file",
+		NULL},
 	MT_OPTIONS_HELP,
 	MT_OPTIONS_END,
 };
 
 static void say_packed(const char *from, const char *to, const struct mt_packed *packed)
 {
-	char allocations[MT_NUMBER_EXACT_LEN], peak[MT_NUMBER_LEN], leaked[MT_NUMBER_LEN], bytes[MT_NUMBER_LEN];
+	char allocations[MT_NUMBER_EXACT_LEN], peak[MT_NUMBER_LEN], leaked[MT_NUMBER_LEN],
+		bytes[MT_NUMBER_LEN];
 
 	mt_number_exact(allocations, packed->info.allocations);
 	mt_number_size(peak, packed->info.peak_bytes);
@@ -30,8 +34,10 @@ static void say_packed(const char *from, const char *to, const struct mt_packed 
 	if (packed->fault)
 		mt_command_say("%s: %s", from, packed->fault);
 	if (packed->lives)
-		mt_command_say("process %u still writes %s; the trace ends where it was now", packed->info.pid, from);
-	mt_command_say("wrote %s: %s, %s allocations, peak %s, leaked %s", to, bytes, allocations, peak, leaked);
+		mt_command_say("process %u still writes %s; the trace ends where it was now",
+			packed->info.pid, from);
+	mt_command_say("wrote %s: %s, %s allocations, peak %s, leaked %s", to, bytes, allocations,
+		peak, leaked);
 }
 
 static int tell_progress(void *context, double fraction)
@@ -62,11 +68,13 @@ static int pack(const char *from, const char *to, bool force, struct mt_err *err
 {
 	struct stat status;
 	bool exists = strcmp(to, "-") && lstat(to, &status) == 0;
-	char *aside = !strcmp(to, "-") || (exists && !S_ISREG(status.st_mode)) ? mt_strdup(to)
+	char *aside = !strcmp(to, "-") || (exists && !S_ISREG(status.st_mode))
+		? mt_strdup(to)
 		: mt_format("%s.%d.new", to, (int)getpid());
 	struct mt_packed packed;
 	int fd = exists && S_ISREG(status.st_mode) && !force
-		? mt_fail(err, -EEXIST, "%s: exists already; choose another name or use --force", to)
+		? mt_fail(err, -EEXIST, "%s: exists already; choose another name or use --force",
+			to)
 		: mt_pack_output(aside, err);
 	int error = fd < 0 ? fd : write_trace(from, fd, &packed, err);
 
@@ -90,8 +98,11 @@ static int run(const struct mt_arguments *arguments, struct mt_err *err)
 	if (access(from, R_OK) < 0)
 		error = mt_fail(err, -errno, "cannot open %s: %s", from, strerror(errno));
 	else if (!mt_import_recognises(from) && !mt_convert_recognises(from))
-		error = mt_fail(err, -EINVAL, "%s is no stand-alone recording; expected a file that a program wrote by itself, "
-			"with MEMTUI_OUTPUT (see 'memtui help environment'), or one of heaptrack's", from);
+		error = mt_fail(err, -EINVAL,
+			"%s is no stand-alone recording; expected a file that a program wrote by "
+			"itself, with MEMTUI_OUTPUT (see 'memtui "
+			"help environment'), or one of heaptrack's",
+			from);
 	else
 		error = pack(from, to, arguments->force, err);
 	free(to);
@@ -102,14 +113,18 @@ const struct mt_command mt_command_pack = {
 	.name = "pack",
 	.operands = "FILE",
 	.words = "compress a recording that a program wrote by itself",
-	.description = "Reads what a program wrote without a recorder (LD_PRELOAD=libmemtui.so MEMTUI_OUTPUT=FILE) and "
-		"writes it as a trace: compressed to a few bytes an event, with the names of functions inside, so that it "
-		"can be looked at on another machine. The recording stays as it is. Of one that still grows the trace "
-		"holds what there is.\n\n"
-		"Of heaptrack's files it makes a trace too: see memtui-open(1) for what they do not tell.",
+	.description =
+		"Reads what a program wrote without a recorder (LD_PRELOAD=libmemtui.so "
+		"MEMTUI_OUTPUT=FILE) and writes it as a trace: compressed to a few bytes an event, "
+		"with the names of functions inside, so that it can be looked at on another "
+		"machine. The recording stays as it is. "
+		"Of one that still grows the trace holds what there is.\n\n"
+		"Of heaptrack's files it makes a trace too: "
+		"see memtui-open(1) for what they do not tell.",
 	.examples = "memtui pack prog.mem\twrites prog.mem.dat\n"
-		"memtui pack -o prog.dat heaptrack.prog.4711.zst\twhat heaptrack has recorded, as a trace\n"
-		"memtui pack -o - prog.mem | ssh host 'cat >prog.dat'\tto another machine\n",
+		    "memtui pack -o prog.dat heaptrack.prog.4711.zst\twhat "
+		    "heaptrack has recorded, as a trace\n"
+		    "memtui pack -o - prog.mem | ssh host 'cat >prog.dat'\tto another machine\n",
 	.options = options,
 	.operands_min = 1,
 	.operands_max = 1,

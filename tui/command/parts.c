@@ -16,16 +16,18 @@
 struct mt_filter *mt_command_filter(const struct mt_arguments *arguments, struct mt_err *err)
 {
 	struct mt_filter *filter = mt_filter_new();
-	int status = arguments->filter_text ? mt_filter_parse(filter, arguments->filter_text, err) : 0;
+	int status =
+		arguments->filter_text ? mt_filter_parse(filter, arguments->filter_text, err) : 0;
 
-	static const enum mt_filter_field ignored[] = {MT_FILTER_NEGATIVE_FUNCTION_REGEX, MT_FILTER_NEGATIVE_SOURCE_REGEX,
-		MT_FILTER_NEGATIVE_MODULE_REGEX};
+	static const enum mt_filter_field ignored[] = {MT_FILTER_NEGATIVE_FUNCTION_REGEX,
+		MT_FILTER_NEGATIVE_SOURCE_REGEX, MT_FILTER_NEGATIVE_MODULE_REGEX};
 
 	for (int i = 0; i < 3 && arguments->ignore && status >= 0; i++)
 		status = mt_filter_set_as(filter, ignored[i], "--ignore", arguments->ignore, err);
 	for (int i = 0; i < MT_FILTER_COUNT && status >= 0; i++)
 		if (arguments->fields[i])
-			status = mt_filter_set(filter, (enum mt_filter_field)i, arguments->fields[i], err);
+			status = mt_filter_set(filter, (enum mt_filter_field)i,
+				arguments->fields[i], err);
 	if (status >= 0)
 		status = mt_filter_check(filter, err);
 	if (status >= 0)
@@ -59,7 +61,8 @@ int mt_command_ui_options(struct mt_ui_options *options, char **filter_text,
 	mt_filter_free(filter);
 	uint64_t fps = arguments->fps > FPS_MAX ? FPS_MAX : arguments->fps;
 
-	*options = (struct mt_ui_options){.theme = arguments->theme,
+	*options = (struct mt_ui_options){
+		.theme = arguments->theme,
 		.keymap = arguments->keymap,
 		.fresh = arguments->fresh,
 		.ascii = arguments->ascii,
@@ -68,29 +71,40 @@ int mt_command_ui_options(struct mt_ui_options *options, char **filter_text,
 		.sort_all = arguments->sort_given && !arguments->sort_matched,
 		.triage = arguments->triage,
 		.frame_ms = fps ? (unsigned)(1000 / fps) : 0,
-		.output = arguments->output};
+		.output = arguments->output,
+	};
 	return 0;
 }
 
 int mt_command_check_recording(const struct mt_arguments *arguments, struct mt_err *err)
 {
 	if (!arguments->report && (arguments->outfile || arguments->ignore || arguments->top))
-		return mt_fail(err, -EINVAL, "--%s says how the report at the end is to be; expected --report too",
-			arguments->outfile ? "outfile" : arguments->ignore ? "ignore" : "top");
-	if (arguments->ignore && (arguments->fields[MT_FILTER_NEGATIVE_FUNCTION_REGEX] ||
-		arguments->fields[MT_FILTER_NEGATIVE_SOURCE_REGEX] || arguments->fields[MT_FILTER_NEGATIVE_MODULE_REGEX]))
-		return mt_fail(err, -EINVAL, "--ignore is --negative-function-regex, --negative-source-regex and "
+		return mt_fail(err, -EINVAL,
+			"--%s says how the report at the end is to be; expected --report too",
+			arguments->outfile          ? "outfile"
+				: arguments->ignore ? "ignore"
+						    : "top");
+	if (arguments->ignore
+		&& (arguments->fields[MT_FILTER_NEGATIVE_FUNCTION_REGEX]
+			|| arguments->fields[MT_FILTER_NEGATIVE_SOURCE_REGEX]
+			|| arguments->fields[MT_FILTER_NEGATIVE_MODULE_REGEX]))
+		return mt_fail(err, -EINVAL,
+			"--ignore is --negative-function-regex, --negative-source-regex and "
 			"--negative-module-regex in one; expected it or them");
 	if (arguments->over_size && !arguments->max_size_given)
-		return mt_fail(err, -EINVAL, "--over-size says what --max-size means where much must stay; expected --max-size too");
+		return mt_fail(err, -EINVAL,
+			"--over-size says what --max-size means "
+			"where much must stay; expected --max-size too");
 	if (!arguments->max_size_given)
 		return 0;
 	if (arguments->max_size < MT_SESSION_LEAST_SIZE)
-		return mt_fail(err, -EINVAL, "--max-size: %llu bytes leave no room for anything; expected 256K or more",
+		return mt_fail(err, -EINVAL,
+			"--max-size: %llu bytes leave no room for anything; expected 256K or more",
 			(unsigned long long)arguments->max_size);
 	if (arguments->output && !strcmp(arguments->output, "-"))
-		return mt_fail(err, -EINVAL, "--max-size takes old events out of the file again, which standard output does not "
-			"allow; expected a file with --output");
+		return mt_fail(err, -EINVAL,
+			"--max-size takes old events out of the file again, which standard output "
+			"does not allow; expected a file with --output");
 	return 0;
 }
 
@@ -98,10 +112,12 @@ void mt_command_session_options(struct mt_session_options *options, char **libra
 	const struct mt_arguments *arguments)
 {
 	*library = mt_command_library();
-	*options = (struct mt_session_options){.argv = arguments->operands,
+	*options = (struct mt_session_options){
+		.argv = arguments->operands,
 		.output = arguments->output,
 		.force = arguments->force,
-		.depth_limit = (uint32_t)(arguments->depth > UINT32_MAX ? UINT32_MAX : arguments->depth),
+		.depth_limit =
+			(uint32_t)(arguments->depth > UINT32_MAX ? UINT32_MAX : arguments->depth),
 		.free_stacks = arguments->free_stacks,
 		.slack = arguments->slack,
 		.check_stacks = arguments->check_stacks,
@@ -111,7 +127,8 @@ void mt_command_session_options(struct mt_session_options *options, char **libra
 		.max_bytes = arguments->max_size,
 		.stop_over_size = arguments->over_size && !strcmp(arguments->over_size, "stop"),
 		.cache = arguments->no_cache ? NULL : arguments->cache,
-		.library = *library};
+		.library = *library,
+	};
 }
 
 char *mt_command_library(void)

@@ -37,17 +37,21 @@ static void say_limits(const struct mt_profile *p)
 
 	mt_number_time(when, p->info.history_from_ns);
 	if (p->info.history_from_ns)
-		mt_command_say("the single events of the first %s are gone (--max-size); totals, live blocks and timeline are of "
-			"the whole run", when);
+		mt_command_say(
+			"the single events of the first %s are gone (--max-size); totals, live "
+			"blocks and timeline are of the whole run",
+			when);
 	for (uint32_t i = 0; i < p->log_count; i++)
 		if (p->log[i].type == MT_LOG_LIMIT)
 			mt_command_say("%s", mt_strings_get(&p->strings, p->log[i].text));
 }
 
-/* The closing line, from what the file really holds. failed: it is known that it could not be written to its end. */
+/* The closing line, from what the file really holds. failed: it is known that it could not be
+ * written to its end. */
 static int say_totals(const char *path, bool failed, struct mt_err *err)
 {
-	char allocations[MT_NUMBER_EXACT_LEN], blocks[MT_NUMBER_EXACT_LEN], lost[MT_NUMBER_EXACT_LEN];
+	char allocations[MT_NUMBER_EXACT_LEN], blocks[MT_NUMBER_EXACT_LEN],
+		lost[MT_NUMBER_EXACT_LEN];
 	char peak[MT_NUMBER_LEN], leaked[MT_NUMBER_LEN];
 	struct mt_profile profile;
 	struct mt_trace_reader *reader = mt_trace_reader_open(path, err);
@@ -59,7 +63,9 @@ static int say_totals(const char *path, bool failed, struct mt_err *err)
 
 	if (status >= 0 && (failed || profile.info.recorder_lost)) {
 		mt_number_exact(allocations, profile.info.allocations);
-		mt_command_say("wrote %s up to where the recording broke off: %s allocations until then", path, allocations);
+		mt_command_say(
+			"wrote %s up to where the recording broke off: %s allocations until then",
+			path, allocations);
 	} else if (status >= 0) {
 		mt_number_exact(allocations, profile.info.allocations);
 		mt_number_size(peak, profile.info.peak_bytes);
@@ -68,10 +74,12 @@ static int say_totals(const char *path, bool failed, struct mt_err *err)
 		mt_number_exact(lost, profile.info.lost_events);
 		const char *about = has_estimates(&profile) ? "~" : "";
 
-		mt_command_say("wrote %s: %s allocations, peak %s, leaked %s%s in %s%s blocks, %s events lost",
+		mt_command_say("wrote %s: %s allocations, peak %s, "
+			       "leaked %s%s in %s%s blocks, %s events lost",
 			path, allocations, peak, about, leaked, about, blocks, lost);
 		if (profile.info.own_allocator)
-			mt_command_say("%s%s", mt_strings_get(&profile.strings, profile.info.own_allocator),
+			mt_command_say("%s%s",
+				mt_strings_get(&profile.strings, profile.info.own_allocator),
 				MT_REPORT_OWN_ALLOCATOR);
 	}
 	if (status >= 0)
@@ -101,7 +109,8 @@ static void describe_file(char *out, size_t size, const struct mt_session_proces
 		snprintf(out, size, p->failed ? "(not written)" : "(nothing to record)");
 		return;
 	}
-	snprintf(out, size, "%s%s", slash ? slash + 1 : p->trace_path, p->failed ? " (not written to its end)" : "");
+	snprintf(out, size, "%s%s", slash ? slash + 1 : p->trace_path,
+		p->failed ? " (not written to its end)" : "");
 	len = strlen(out);
 	mt_number_exact(lost, p->lost_events);
 	if (p->lost_events)
@@ -121,15 +130,18 @@ static void say_process(const struct mt_session_process *p)
 	for (char *c = command; *c; c++)
 		if ((unsigned char)*c < 0x20 || *c == 0x7f)
 			*c = '?';
-	mt_command_say("%8d %8d %12s %8s %8s  %-40s  %s", (int)p->pid, (int)p->parent, allocations, peak, leaked, command,
-		file);
+	mt_command_say("%8d %8d %12s %8s %8s  %-40s  %s", (int)p->pid, (int)p->parent, allocations,
+		peak, leaked, command, file);
 }
 
 static void say_untraced(const struct mt_session *session, bool stream)
 {
 	if (session->untraced)
-		mt_command_say("%u process%s went on untraced%s", session->untraced, session->untraced > 1 ? "es" : "",
-			stream ? ": a stream takes the trace of one program; -o FILE records theirs too" : "");
+		mt_command_say("%u process%s went on untraced%s", session->untraced,
+			session->untraced > 1 ? "es" : "",
+			stream ? ": a stream takes the trace of one program; "
+				 "-o FILE records theirs too"
+			       : "");
 }
 
 /* A line for each image, if there is more than the root's one. */
@@ -140,19 +152,21 @@ static void say_processes(struct mt_session *session)
 	if (session->process_count > 1) {
 		qsort(session->processes, count, sizeof *session->processes, by_start);
 		mt_command_say("what each process did, program by program:");
-		mt_command_say("%8s %8s %12s %8s %8s  %-40s  %s", "process", "parent", "allocations", "peak", "leaked", "command",
-			"file");
+		mt_command_say("%8s %8s %12s %8s %8s  %-40s  %s", "process", "parent",
+			"allocations", "peak", "leaked", "command", "file");
 		for (uint32_t i = 0; i < shown; i++)
 			say_process(&session->processes[i]);
 		if (shown < count)
-			mt_command_say("and %u more; 'memtui info FILE...' lists any of them", count - shown);
+			mt_command_say("and %u more; 'memtui info FILE...' lists any of them",
+				count - shown);
 	}
 	if (session->going_on)
-		mt_command_say("the recording goes on for %u other process%s; 'memtui attach %d' watches %s",
-			session->going_on, session->going_on > 1 ? "es" : "", (int)(session->going_on_pid ? session->going_on_pid
-			: session->recorder), session->going_on > 1 ? "one of them" : "it");
+		mt_command_say("the recording goes on for %u other process%s; "
+			       "'memtui attach %d' watches %s",
+			session->going_on, session->going_on > 1 ? "es" : "",
+			(int)(session->going_on_pid ? session->going_on_pid : session->recorder),
+			session->going_on > 1 ? "one of them" : "it");
 }
-
 
 static int report(const struct mt_arguments *arguments, char *path, struct mt_err *err)
 {
@@ -162,13 +176,15 @@ static int report(const struct mt_arguments *arguments, char *path, struct mt_er
 	again.operands = operands;
 	again.operand_count = 1;
 	again.count = arguments->top ? arguments->top : TOP_DEFAULT;
-	again.sort = strcmp(arguments->report, "count") ? MT_METRIC_LEAKED_SIZE : MT_METRIC_LEAKED_COUNT;
+	again.sort =
+		strcmp(arguments->report, "count") ? MT_METRIC_LEAKED_SIZE : MT_METRIC_LEAKED_COUNT;
 	again.judges_leaks = true;
 	again.output = arguments->outfile;
 	return mt_command_view(&again, mt_report_exit, true, err);
 }
 
-int mt_command_close_session(struct mt_session *session, const char *output, int wait_status, struct mt_err *err)
+int mt_command_close_session(struct mt_session *session, const char *output, int wait_status,
+	struct mt_err *err)
 {
 	struct stat file;
 	bool to_stdout = output && !strcmp(output, "-");
@@ -197,16 +213,22 @@ static int finish(const struct mt_arguments *arguments, struct mt_session *sessi
 	return status;
 }
 
-/* Before the program is started: a report that could not be written would be missed only at its end. */
+/* Before the program is started: a report that could not be written would be missed only at its
+ * end. */
 static int open_outfile(struct mt_arguments *arguments, struct mt_err *err)
 {
 	const char *path = arguments->outfile;
-	int fd = path ? open(path, O_WRONLY | O_CREAT | O_CLOEXEC | (arguments->force ? O_TRUNC : O_EXCL), 0666) : -1;
+	int fd = path
+		? open(path, O_WRONLY | O_CREAT | O_CLOEXEC | (arguments->force ? O_TRUNC : O_EXCL),
+			0666)
+		: -1;
 
 	if (path && fd < 0 && errno == EEXIST)
-		return mt_fail(err, -EEXIST, "%s: exists already; choose another name or use --force", path);
+		return mt_fail(err, -EEXIST,
+			"%s: exists already; choose another name or use --force", path);
 	if (path && fd < 0)
-		return mt_fail(err, -errno, "cannot write the report %s: %s", path, strerror(errno));
+		return mt_fail(err, -errno, "cannot write the report %s: %s", path,
+			strerror(errno));
 	arguments->out = fd >= 0 ? fdopen(fd, "w") : NULL;
 	return 0;
 }
@@ -214,7 +236,8 @@ static int open_outfile(struct mt_arguments *arguments, struct mt_err *err)
 static void close_outfile(struct mt_arguments *arguments, bool failed)
 {
 	if (arguments->out && fclose(arguments->out))
-		mt_command_say("cannot write the report %s: %s", arguments->outfile, strerror(errno));
+		mt_command_say("cannot write the report %s: %s", arguments->outfile,
+			strerror(errno));
 	if (arguments->outfile && failed)
 		unlink(arguments->outfile);
 }
@@ -231,7 +254,8 @@ int mt_command_record_program(const struct mt_arguments *arguments, struct mt_er
 		return -EINVAL;
 	mt_filter_free(filter);
 	if (arguments->report && arguments->output && !strcmp(arguments->output, "-"))
-		return mt_fail(err, -EINVAL, "--report needs a trace that can be read again; expected a file "
+		return mt_fail(err, -EINVAL,
+			"--report needs a trace that can be read again; expected a file "
 			"with --output");
 	struct mt_arguments own = *arguments;
 
@@ -256,31 +280,40 @@ int mt_command_record_program(const struct mt_arguments *arguments, struct mt_er
 		mt_command_say("%s", err->text);
 	close_outfile(&own, exit_status < 0);
 	mt_session_free(&session);
-	return exit_status < 0 ? status : exit_status; /* the program's, whatever became of the recording */
+	/* the program's, whatever became of the recording */
+	return exit_status < 0 ? status : exit_status;
 }
 
 const struct mt_command mt_command_record = {
 	.name = "record",
 	.operands = "PROG [ARGS]",
 	.words = "run a program and write its trace",
-	.description = "Starts the program and writes every allocation and free to a trace file, "
-		"memtui_%e_%t_%p.dat by default. The exit status is the program's, 128 + N for a signal N. "
-		"Options come before the program; what follows it belongs to it.\n\n"
-		"Every process that the program starts is recorded too, as long as it takes the tracer's library: each "
-		"into a file of its own, named as --output says when that has %p or %n, else with .PID behind it; never over a "
-		"file that exists. What a process was before it executed another program goes into NAME.exec0, NAME.exec1 and "
-		"so on. A line for each says at the end what it did. The command returns when the program has ended; processes "
-		"that go on are recorded on, and memtui attach watches them. Into a stream (-o -, a fifo) the program alone is recorded. "
-		"Processes that go on untraced are counted where that can be seen. It cannot where a process is started by "
-		"posix_spawn or execve with an environment that was cleared before, nor in another network namespace (below "
-		"'unshare -n', in containers): the recorder's socket has its name in one of them.\n\n"
-		"With --max-size a program can be recorded for weeks: when a trace has reached half of the size, a new file of its "
-		"newest events takes its place, so that there is one whole file at any moment and both together stay below the size. "
-		"Totals of all stacks, live blocks, the peak and the timeline are of the whole run; what filters ask of single "
-		"allocations goes back as far as info says. Each process's trace has the size for itself. A file "
-		"FILE.PID.new is left only where the recorder was killed while it was made, and can be removed.",
-	.examples = "memtui record ./prog arg\twrites memtui_prog_TIME_PID.dat\n"
-		"memtui record -o prog.dat --report=count --top 5 ./prog\tand prints what was not freed\n"
+	.description =
+		"Starts the program and writes every allocation and free to a trace file, "
+		"memtui_%e_%t_%p.dat by default. The exit status is the program's, 128 + N for a "
+		"signal N. Options come before the program; what follows it belongs to it.\n\n"
+		"Every process that the program starts is recorded too, as long as it takes the "
+		"tracer's library: each into a file of its own, named as --output says when that "
+		"has %p or %n, else with .PID behind it; never over a file that exists. What a "
+		"process was before it executed another program goes into NAME.exec0, NAME.exec1 "
+		"and so on. A line for each says at the end what it did. The command returns when "
+		"the program has ended; processes that go on are recorded on, and memtui attach "
+		"watches them. Into a stream (-o -, a fifo) the program alone is recorded. "
+		"Processes that go on untraced are counted where that can be seen. It cannot where "
+		"a process is started by posix_spawn or execve with an environment that was "
+		"cleared before, nor in another network namespace (below 'unshare -n', in "
+		"containers): the recorder's socket has its name in one of them.\n\n"
+		"With --max-size a program can be recorded for weeks: when a trace has reached "
+		"half of the size, a new file of its newest events takes its place, so that there "
+		"is one whole file at any moment and both together stay below the size. Totals of "
+		"all stacks, live blocks, the peak and the timeline are of the whole run; what "
+		"filters ask of single allocations goes back as far as info says. Each process's "
+		"trace has the size for itself. A file FILE.PID.new is left only where the "
+		"recorder was killed while it was made, and can be removed.",
+	.examples =
+		"memtui record ./prog arg\twrites memtui_prog_TIME_PID.dat\n"
+		"memtui record -o prog.dat --report=count "
+		"--top 5 ./prog\tand prints what was not freed\n"
 		"memtui record -o build.dat -- make -j4\tevery compiler, into build.dat.PID\n"
 		"memtui record --max-size 256M -o server.dat ./server\tfor weeks; see --over-size\n"
 		"ssh host memtui record -o - ./prog | memtui open -\tover the network\n",

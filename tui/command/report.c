@@ -3,7 +3,8 @@
 #define TOP_DEFAULT 10
 
 static const struct mt_option options[] = {
-	{'n', "top", "N", MT_OPTION_NUMBER, MT_OPTION_AT(top), "show N groups, 10 by default", NULL},
+	{'n', "top", "N", MT_OPTION_NUMBER, MT_OPTION_AT(top), "show N groups, 10 by default",
+		NULL},
 	MT_OPTIONS_NAMES,
 	MT_OPTIONS_SORT,
 	MT_OPTIONS_ROWS,
@@ -27,9 +28,11 @@ const struct mt_command mt_command_report = {
 	.name = "report",
 	.operands = "TRACE",
 	.words = "print totals, losses and the top groups with their backtraces",
-	.description = "Prints what a trace says in short: the totals of the run, what was lost, and the "
+	.description =
+		"Prints what a trace says in short: the totals of the run, what was lost, and the "
 		"groups (allocations with one identical backtrace) that come first by --sort.",
-	.examples = "memtui report memtui.dat\tthe ten groups that leaked most\n"
+	.examples =
+		"memtui report memtui.dat\tthe ten groups that leaked most\n"
 		"memtui report --sort at-peak-size --top 3 memtui.dat\twhat the peak was made of\n",
 	.options = options,
 	.operands_min = 1,

@@ -9,9 +9,13 @@
 
 static const struct mt_option options[] = {
 	{0, "headless", NULL, MT_OPTION_FLAG, MT_OPTION_AT(headless),
-		"no terminal interface: the program keeps this terminal, as with memtui record; memtui attach shows its heap", NULL},
+		"no terminal interface: the program keeps this terminal, as with memtui record; "
+		"memtui attach shows its heap",
+		NULL},
 	{0, "tty", "PATH", MT_OPTION_TEXT, MT_OPTION_AT(tty),
-		"the program reads from and writes to this terminal, such as another window's, in place of a pane", NULL},
+		"the program reads from and writes to this terminal, "
+		"such as another window's, in place of a pane",
+		NULL},
 	MT_OPTIONS_RECORD,
 	MT_OPTIONS_UI,
 	MT_OPTIONS_HELP,
@@ -21,8 +25,9 @@ static const struct mt_option options[] = {
 static int check(const struct mt_arguments *arguments, struct mt_err *err)
 {
 	if (arguments->headless && arguments->tty)
-		return mt_fail(err, -EINVAL, "--headless leaves this terminal to the program and --tty gives it another one; expected one "
-			"of them");
+		return mt_fail(err, -EINVAL,
+			"--headless leaves this terminal to the program and --tty gives it another "
+			"one; expected one of them");
 	return mt_command_check_recording(arguments, err);
 }
 
@@ -40,14 +45,21 @@ static int check_terminal(const char *path, struct mt_err *err)
 	int fd = open(path, O_RDWR | O_NOCTTY | O_NONBLOCK | O_CLOEXEC), result = 0;
 
 	if (fd < 0)
-		return mt_fail(err, -errno, "--tty %s: it cannot be opened: %s; the command 'tty', typed in the other window, names "
-			"its terminal", path, strerror(errno));
+		return mt_fail(err, -errno,
+			"--tty %s: it cannot be opened: %s; the command 'tty', typed in the other "
+			"window, names its terminal",
+			path, strerror(errno));
 	if (!isatty(fd))
-		result = mt_fail(err, -ENOTTY, "--tty %s: it is not a terminal; the command 'tty', typed in the other window, names "
-			"its own", path);
-	else if (device(fd) && (device(fd) == device(STDOUT_FILENO) || device(fd) == device(STDIN_FILENO)))
-		result = mt_fail(err, -EBUSY, "--tty %s: memtui itself draws on this terminal; give another one, or --headless to leave "
-			"it to the program", path);
+		result = mt_fail(err, -ENOTTY,
+			"--tty %s: it is not a terminal; the command 'tty', "
+			"typed in the other window, names its own",
+			path);
+	else if (device(fd)
+		&& (device(fd) == device(STDOUT_FILENO) || device(fd) == device(STDIN_FILENO)))
+		result = mt_fail(err, -EBUSY,
+			"--tty %s: memtui itself draws on this terminal; give another one, or "
+			"--headless to leave it to the program",
+			path);
 	close(fd);
 	return result;
 }
@@ -80,18 +92,21 @@ const struct mt_command mt_command_run = {
 	.name = "run",
 	.operands = "PROG [ARGS]",
 	.words = "run a program and watch its heap live",
-	.description = "Starts the program with its own terminal in a pane and shows its heap while it runs. "
-		"Options come before the program; what follows it belongs to it.\n\n"
-		"Enter in the pane (O) gives the program the keyboard, ^] takes it back. What has scrolled out of the pane is kept, 10,000 "
-		"lines of it, and can be searched.\n\n"
-		"With --tty the program gets another terminal, such as that of a second window, for its input and output. Nothing else should read "
-		"from it meanwhile: type 'tty; sleep infinity' there, which names it and keeps the shell away. Where a shell has it as its "
-		"controlling terminal, ^C and ^Z typed there go to the shell's jobs, not to the program. With --headless the program keeps this "
-		"terminal and memtui attach, from elsewhere, shows its heap.",
+	.description =
+		"Starts the program with its own terminal in a pane and shows its heap while it "
+		"runs. Options come before the program; what follows it belongs to it.\n\n"
+		"Enter in the pane (O) gives the program the keyboard, ^] takes it back. What has "
+		"scrolled out of the pane is kept, 10,000 lines of it, and can be searched.\n\n"
+		"With --tty the program gets another terminal, such as that of a second window, "
+		"for its input and output. Nothing else should read from it meanwhile: type 'tty; "
+		"sleep infinity' there, which names it and keeps the shell away. Where a shell has "
+		"it as its controlling terminal, ^C and ^Z typed there go to the shell's jobs, not "
+		"to the program. With --headless the program keeps this terminal and memtui "
+		"attach, from elsewhere, shows its heap.",
 	.examples = "memtui run ./prog arg\twatch a program\n"
-		"memtui run -o prog.dat -- ./prog -v\tand keep the trace\n"
-		"memtui run --tty /dev/pts/7 ./prog\tthe program in another window\n"
-		"memtui run --headless ./prog\tthe program here, its heap by memtui attach\n",
+		    "memtui run -o prog.dat -- ./prog -v\tand keep the trace\n"
+		    "memtui run --tty /dev/pts/7 ./prog\tthe program in another window\n"
+		    "memtui run --headless ./prog\tthe program here, its heap by memtui attach\n",
 	.options = options,
 	.operands_min = 1,
 	.operands_max = -1,

@@ -5,7 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-int mt_command_suppressions(struct mt_suppressions **rules, const struct mt_arguments *arguments, struct mt_err *err)
+int mt_command_suppressions(struct mt_suppressions **rules, const struct mt_arguments *arguments,
+	struct mt_err *err)
 {
 	*rules = NULL;
 	if (!arguments->judges_leaks && !arguments->suppressions.count)
@@ -23,8 +24,8 @@ int mt_command_suppressions(struct mt_suppressions **rules, const struct mt_argu
 	return 0;
 }
 
-void mt_command_own_suppressions(struct mt_suppressions *rules, const struct mt_arguments *arguments,
-	const struct mt_symbols *symbols)
+void mt_command_own_suppressions(struct mt_suppressions *rules,
+	const struct mt_arguments *arguments, const struct mt_symbols *symbols)
 {
 	const char *text = mt_strings_get(&symbols->strings, symbols->suppressions);
 	struct mt_err err = {0};
@@ -32,10 +33,14 @@ void mt_command_own_suppressions(struct mt_suppressions *rules, const struct mt_
 	if (!rules || arguments->no_builtin_suppressions)
 		return;
 	if (symbols->embedded == MT_EMBEDDED_UNREADABLE)
-		mt_command_say("the program has suppressions of its own, but its __lsan_default_suppressions() does more than to return "
-			"a text, so they are not known; give them with --suppressions");
-	else if (symbols->embedded == MT_EMBEDDED_TEXT &&
-		mt_suppressions_parse(rules, text, strlen(text), "__lsan_default_suppressions", &err) < 0)
+		mt_command_say(
+			"the program has suppressions of its own, but its "
+			"__lsan_default_suppressions() does more than to return a text, so they "
+			"are not known; give them with --suppressions");
+	else if (symbols->embedded == MT_EMBEDDED_TEXT
+		&& mt_suppressions_parse(rules, text, strlen(text), "__lsan_default_suppressions",
+			   &err)
+			< 0)
 		mt_command_say("the program's own suppressions are not used: %s", err.text);
 	mt_suppressions_add_builtin(rules);
 }
@@ -43,7 +48,8 @@ void mt_command_own_suppressions(struct mt_suppressions *rules, const struct mt_
 /* ---- memtui suppress ---- */
 
 static const struct mt_option options[] = {
-	{0, "as", "SYNTAX", MT_OPTION_CHOICE, MT_OPTION_AT(what), "valgrind (the default) or lsan", "valgrind|lsan"},
+	{0, "as", "SYNTAX", MT_OPTION_CHOICE, MT_OPTION_AT(what), "valgrind (the default) or lsan",
+		"valgrind|lsan"},
 	{'g', "group", "N", MT_OPTION_LIMIT_COUNT, MT_OPTION_AT(group),
 		"for this group alone, by its number in 'memtui groups'", NULL},
 	MT_OPTIONS_SUPPRESS,
@@ -65,15 +71,18 @@ const struct mt_command mt_command_suppress = {
 	.name = "suppress",
 	.operands = "TRACE",
 	.words = "write suppressions for what leaks",
-	.description = "Writes a suppression for every group that leaks and passes the filters, or for one group. Read back by "
-		"--suppressions, they suppress these groups.\n\n"
-		"In valgrind's syntax a rule names the functions of the stack up to main, so it means groups with the same functions "
-		"alone; where a frame has no name it names the module. In LeakSanitizer's syntax a rule can name one function: the "
-		"one is taken that the fewest other leaks pass through, and a comment says how many do. What is suppressed already "
-		"gets no rule.",
+	.description =
+		"Writes a suppression for every group that leaks and passes the filters, or for "
+		"one group. Read back by --suppressions, they suppress these groups.\n\n"
+		"In valgrind's syntax a rule names the functions of the stack up to main, so it "
+		"means groups with the same functions alone; where a frame has no name it names "
+		"the module. In LeakSanitizer's syntax a rule can name one function: the one is "
+		"taken that the fewest other leaks pass through, and a comment says how many do. "
+		"What is suppressed already gets no rule.",
 	.examples = "memtui suppress memtui.dat >known.supp\teverything that leaks now is known\n"
-		"memtui suppress --group 12 memtui.dat >>known.supp\tone group more\n"
-		"memtui suppress --as lsan --module-regex libfont memtui.dat\twhat a library leaks, for LeakSanitizer too\n",
+		    "memtui suppress --group 12 memtui.dat >>known.supp\tone group more\n"
+		    "memtui suppress --as lsan --module-regex libfont memtui.dat\twhat a library "
+		    "leaks, for LeakSanitizer too\n",
 	.options = options,
 	.operands_min = 1,
 	.operands_max = 1,

@@ -4,7 +4,8 @@ static const struct mt_option options[] = {
 	{'i', "inverted", NULL, MT_OPTION_FLAG, MT_OPTION_AT(inverted),
 		"begin with the allocating functions; callers below", NULL},
 	{0, "levels", "N", MT_OPTION_NUMBER, MT_OPTION_AT(levels), "go at most N calls deep", NULL},
-	{'n', "count", "N", MT_OPTION_NUMBER, MT_OPTION_AT(count), "show at most N children of a function", NULL},
+	{'n', "count", "N", MT_OPTION_NUMBER, MT_OPTION_AT(count),
+		"show at most N children of a function", NULL},
 	MT_OPTIONS_SORT,
 	MT_OPTIONS_NAMES,
 	MT_OPTIONS_FORMAT,
@@ -23,11 +24,13 @@ const struct mt_command mt_command_tree = {
 	.name = "tree",
 	.operands = "TRACE",
 	.words = "show the call tree",
-	.description = "Prints the calls that led to allocations as a tree of functions, largest first. "
-		"Inlined functions are nodes of their own. A function's total is all that was allocated in "
-		"it and in what it called; self is what it allocated directly.",
+	.description =
+		"Prints the calls that led to allocations as a tree of functions, largest first. "
+		"Inlined functions are nodes of their own. A function's total is all that was "
+		"allocated in it and in what it called; self is what it allocated directly.",
 	.examples = "memtui tree --levels 6 memtui.dat\tfrom main on\n"
-		"memtui tree --inverted --count 5 memtui.dat\tfrom the allocating functions to their callers\n",
+		    "memtui tree --inverted --count 5 memtui.dat\tfrom "
+		    "the allocating functions to their callers\n",
 	.options = options,
 	.operands_min = 1,
 	.operands_max = 1,

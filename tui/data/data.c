@@ -92,8 +92,8 @@ static bool read_symbols(struct mt_data *d, struct mt_trace_reader *reader)
 		if (mt_trace_reader_block(reader, i)->type != MT_BLOCK_SYMBOLS)
 			continue;
 		found = true;
-		if (mt_trace_reader_payload(reader, i, &payload, NULL) < 0 ||
-				mt_symbols_decode(&d->symbols, payload.data, payload.len, NULL) < 0) {
+		if (mt_trace_reader_payload(reader, i, &payload, NULL) < 0
+			|| mt_symbols_decode(&d->symbols, payload.data, payload.len, NULL) < 0) {
 			mt_symbols_free(&d->symbols);
 			mt_symbols_init(&d->symbols);
 			break;
@@ -111,8 +111,8 @@ static void end_import(struct mt_data *d)
 	d->live = false;
 }
 
-static int open_recording(struct mt_data *d, const char *path, int (*progress)(void *, double), void *context,
-	struct mt_err *err)
+static int open_recording(struct mt_data *d, const char *path, int (*progress)(void *, double),
+	void *context, struct mt_err *err)
 {
 	int result;
 
@@ -130,8 +130,8 @@ static int open_recording(struct mt_data *d, const char *path, int (*progress)(v
 	return 0;
 }
 
-int mt_data_open(struct mt_data *d, const char *path, int (*progress)(void *, double), void *context,
-	struct mt_err *err)
+int mt_data_open(struct mt_data *d, const char *path, int (*progress)(void *, double),
+	void *context, struct mt_err *err)
 {
 	if (strcmp(path, "-") && mt_import_recognises(path))
 		return open_recording(d, path, progress, context, err);
@@ -152,7 +152,8 @@ int mt_data_open(struct mt_data *d, const char *path, int (*progress)(void *, do
 	return 0;
 }
 
-int mt_data_attach(struct mt_data *d, const char *session_name, pid_t process, unsigned frame_ms, struct mt_err *err)
+int mt_data_attach(struct mt_data *d, const char *session_name, pid_t process, unsigned frame_ms,
+	struct mt_err *err)
 {
 	d->client = mt_client_connect_process(session_name, process, err);
 	if (!d->client)
@@ -176,7 +177,8 @@ bool mt_data_unsampled(const struct mt_data *d, char *out, size_t len)
 	uint32_t most = d->surveying ? MT_SURVEY_GROUPS_MAX : MT_RANKING_MOST;
 	char number[MT_NUMBER_LEN];
 
-	if (d->ranking.score_count || d->whole.group_count <= most || !(d->surveying || d->client || d->followed))
+	if (d->ranking.score_count || d->whole.group_count <= most
+		|| !(d->surveying || d->client || d->followed))
 		return false;
 	mt_number_count(number, most);
 	snprintf(out, len, "more than %s groups are not sampled", number);
@@ -213,7 +215,8 @@ bool mt_data_survey_collect(struct mt_data *d)
 
 /* ---- bringing up to date ---- */
 
-/* The program executed another one: what was known by ids of groups and pcs is of the one before. */
+/* The program executed another one: what was known by ids of groups and pcs is of the one
+ * before. */
 static void forget_image(struct mt_data *d)
 {
 	uint64_t generation = d->symbols.generation;
@@ -237,8 +240,10 @@ static bool update_client(struct mt_data *d)
 	const struct mt_group *groups = d->whole.groups;
 	uint32_t nodes = d->whole.node_count;
 	int result = mt_client_update(d->client, &d->whole, &err);
-	/* What was torn while it was read is begun anew, and may not be there yet: nothing may point to what was. */
-	bool another = mt_client_image(d->client) != d->image, begun = d->whole.groups != groups || d->whole.node_count != nodes;
+	/* What was torn while it was read is begun anew, and may not be there yet: nothing may
+	 * point to what was. */
+	bool another = mt_client_image(d->client) != d->image;
+	bool begun = d->whole.groups != groups || d->whole.node_count != nodes;
 
 	if (another)
 		forget_image(d);
@@ -283,8 +288,12 @@ bool mt_data_update(struct mt_data *d, bool published)
 	if (published && d->client && !d->frozen && !d->recorder_gone)
 		changed = update_client(d);
 	/* Names stay as they are while a filter reads them. */
-	d->names_wait = d->symbolizer && (d->held || (d->matching && (mt_matching_runs(d->matching) || mt_worker_runs(d->listing))));
-	if (d->symbolizer && !d->frozen && !d->names_wait && mt_symbolizer_collect(d->symbolizer, &d->symbols)) {
+	d->names_wait = d->symbolizer
+		&& (d->held
+			|| (d->matching
+				&& (mt_matching_runs(d->matching) || mt_worker_runs(d->listing))));
+	if (d->symbolizer && !d->frozen && !d->names_wait
+		&& mt_symbolizer_collect(d->symbolizer, &d->symbols)) {
 		changed = true;
 		if (!mt_symbolizer_busy(d->symbolizer))
 			mt_data_names_known(d);
@@ -320,9 +329,10 @@ void mt_data_select(struct mt_data *d)
 	d->profile.scores = whole.scores;
 	d->profile.score_count = whole.score_count;
 	mt_wrappers_judge(d->wrappers, &d->symbols);
-	/* An error here is a regex that took too long on some name: the selection then lacks these groups. */
-	mt_select_by(&d->selection, &d->profile, d->sort_all ? &whole : &d->profile, &d->symbols, matched ? NULL : d->filter,
-		d->sort, d->ascending, NULL);
+	/* An error here is a regex that took too long on some name: the selection then lacks these
+	 * groups. */
+	mt_select_by(&d->selection, &d->profile, d->sort_all ? &whole : &d->profile, &d->symbols,
+		matched ? NULL : d->filter, d->sort, d->ascending, NULL);
 	if (d->on_selected)
 		d->on_selected(d->on_selected_context, d);
 	outdate_tree(d);
@@ -341,7 +351,8 @@ void mt_data_sort(struct mt_data *d, enum mt_metric metric, bool ascending)
 struct mt_tree *mt_data_tree(struct mt_data *d)
 {
 	if (!d->tree) {
-		d->tree = mt_tree_again(d->old_tree, &d->profile, &d->symbols, &d->selection, d->inverted, d->sort);
+		d->tree = mt_tree_again(d->old_tree, &d->profile, &d->symbols, &d->selection,
+			d->inverted, d->sort);
 		d->old_tree = NULL;
 	}
 	return d->tree;
@@ -358,7 +369,8 @@ uint64_t mt_data_lost(const struct mt_data *d)
 {
 	const struct mt_info *info = &d->whole.info;
 
-	return info->lost_events + info->implied_frees + info->unknown_frees + info->invalid_records;
+	return info->lost_events + info->implied_frees + info->unknown_frees
+		+ info->invalid_records;
 }
 
 const char *mt_data_format(char out[16], uint64_t value, enum mt_unit unit)
@@ -372,11 +384,12 @@ const char *mt_data_format(char out[16], uint64_t value, enum mt_unit unit)
 	return out;
 }
 
-const char *mt_data_metric(char out[17], const struct mt_data *d, const struct mt_group *group, enum mt_metric metric)
+const char *mt_data_metric(char out[17], const struct mt_data *d, const struct mt_group *group,
+	enum mt_metric metric)
 {
 	out[0] = '~';
-	mt_data_format(out + mt_metric_is_estimated(&d->profile, group, metric), mt_metric_value(&d->profile, group, metric),
-		mt_metric_info(metric)->unit);
+	mt_data_format(out + mt_metric_is_estimated(&d->profile, group, metric),
+		mt_metric_value(&d->profile, group, metric), mt_metric_info(metric)->unit);
 	return out;
 }
 

@@ -1,21 +1,24 @@
-/* What the views show: a profile with names, filtered and sorted, from a trace or from a running session. */
+/* What the views show: a profile with names, filtered and sorted, from a trace or from a running
+ * session. */
 #ifndef MT_TUI_DATA_H
 #define MT_TUI_DATA_H
 
 #include "core/query/query.h"
 #include "core/query/scan.h"
 #include "core/session/session.h"
-#include "tui/view/listing.h"
 #include "tui/data/matching.h"
 #include "tui/data/ranking.h"
 #include "tui/data/surveying.h"
+#include "tui/view/listing.h"
 
 enum mt_trace_state { MT_TRACE_UNREAD, MT_TRACE_AWAITED, MT_TRACE_READ, MT_TRACE_FAILED };
 struct mt_data {
-	struct mt_profile whole;          /* the recording */
-	struct mt_profile profile;        /* what is shown: a flat copy of the whole, or of what matched of it */
-	struct mt_matched matched;        /* by fields that ask for single allocations; else empty */
-	struct mt_trace_reader *reader;   /* its events; NULL: live, or a stand-alone recording */
+	struct mt_profile whole; /* the recording */
+	/* what is shown: a flat copy of the whole, or of what matched of it */
+	struct mt_profile profile;
+	/* by fields that ask for single allocations; else empty */
+	struct mt_matched matched;
+	struct mt_trace_reader *reader; /* its events; NULL: live, or a stand-alone recording */
 	struct mt_symbols symbols;
 	struct mt_wrappers *wrappers;     /* borrowed; NULL: the usual ones */
 	struct mt_symbolizer *symbolizer; /* NULL: the trace brought its names */
@@ -25,41 +28,46 @@ struct mt_data {
 	bool followed;                    /* it was one when it was opened */
 	struct mt_filter *filter;         /* what is shown matches it */
 	struct mt_worker *listing;        /* lists single blocks; NULL: there are no events */
-	struct mt_matching *matching;     /* goes over the events for the next one; NULL: there are none */
-	uint64_t asked;                   /* grows with everything that it is asked */
-	char *kept_text;                  /* a filter to come back to, or NULL */
-	struct mt_matched kept;           /* what it leaves of the recording, where another is in force */
-	bool ranged;                      /* the filter asks for a range of time: */
+	/* goes over the events for the next one; NULL: there are none */
+	struct mt_matching *matching;
+	uint64_t asked;  /* grows with everything that it is asked */
+	char *kept_text; /* a filter to come back to, or NULL */
+	/* what it leaves of the recording, where another is in force */
+	struct mt_matched kept;
+	bool ranged; /* the filter asks for a range of time: */
 	uint64_t from_ns, to_ns;
 	struct mt_selection selection;
 	enum mt_metric sort;
 	bool ascending;
-	bool sort_all;                    /* by whole groups, where single allocations are filtered */
-	struct mt_tree *tree;             /* NULL: to be made on demand */
-	struct mt_tree *old_tree;         /* whose memory the next one takes */
+	/* by whole groups, where single allocations are filtered */
+	bool sort_all;
+	struct mt_tree *tree;     /* NULL: to be made on demand */
+	struct mt_tree *old_tree; /* whose memory the next one takes */
 	bool inverted;
-	bool live;                        /* the recording goes on */
+	bool live; /* the recording goes on */
 	bool frozen, recorder_gone;
-	enum mt_trace_state trace;        /* of a session that has ended (ended.h) */
+	enum mt_trace_state trace; /* of a session that has ended (ended.h) */
 	/* After each selection, which it may make smaller; hidden: groups that it took out. */
 	void (*on_selected)(void *context, struct mt_data *);
 	void *on_selected_context;
 	uint32_t hidden;
-	bool held;                        /* somebody else reads the names: they stay as they are */
-	bool names_wait;                  /* for the end of a filter that reads them */
-	uint64_t generation;              /* grows with every change of selection, order or names */
+	bool held;           /* somebody else reads the names: they stay as they are */
+	bool names_wait;     /* for the end of a filter that reads them */
+	uint64_t generation; /* grows with every change of selection, order or names */
 	char *command;
 	struct mt_ranking ranking;
-	struct mt_surveying *surveying;   /* goes over the events for it; NULL: there are none */
+	struct mt_surveying *surveying; /* goes over the events for it; NULL: there are none */
 };
 
 void mt_data_init(struct mt_data *);
 /* progress as of mt_profile_load. */
 int mt_data_open(struct mt_data *, const char *path, int (*progress)(void *, double), void *context,
 	struct mt_err *err);
-int mt_data_attach(struct mt_data *, const char *session_name, pid_t process, unsigned frame_ms, struct mt_err *err);
+int mt_data_attach(struct mt_data *, const char *session_name, pid_t process, unsigned frame_ms,
+	struct mt_err *err);
 void mt_data_free(struct mt_data *);
-/* To another place; from is as zeroed. Not of a stand-alone recording that grows. A filter that takes long is forgotten. */
+/* To another place; from is as zeroed. Not of a stand-alone recording that grows. A filter that
+ * takes long is forgotten. */
 void mt_data_move(struct mt_data *to, struct mt_data *from);
 
 /* Takes over what the recorder published and what was resolved; true: something changed. */
@@ -72,40 +80,49 @@ struct mt_tree *mt_data_tree(struct mt_data *);
 void mt_data_invert(struct mt_data *);
 
 /* ---- data_filter.c ---- */
-/* Asks for a filter. 0: it is in force; 1: it goes over events, and mt_data_collect takes it over; negative: refused.
- * What was asked before and is not in force yet is forgotten, but where it is refused. */
+/* Asks for a filter. 0: it is in force; 1: it goes over events, and mt_data_collect takes it over;
+ * negative: refused. What was asked before and is not in force yet is forgotten, but where it is
+ * refused. */
 int mt_data_filter(struct mt_data *, const char *text, struct mt_err *err);
-/* The filter with these fields instead of those that are about time: from, to, alive_at, alive_at_2. NULL: off. */
-int mt_data_filter_time(struct mt_data *, const char *from, const char *to, const char *alive_at, struct mt_err *err);
+/* The filter with these fields instead of those that are about time: from, to, alive_at,
+ * alive_at_2. NULL: off. */
+int mt_data_filter_time(struct mt_data *, const char *from, const char *to, const char *alive_at,
+	struct mt_err *err);
 void mt_data_remember(struct mt_data *); /* the filter in force, for mt_data_back; at once then */
 void mt_data_back(struct mt_data *);     /* forgets what was asked since */
 /* Forgets what was asked and is not in force yet; false: there is none. */
 bool mt_data_cancel(struct mt_data *);
-const char *mt_data_pending(const struct mt_data *); /* what was asked and is not in force yet; or NULL */
-char *mt_data_wanted(const struct mt_data *);        /* that, or what is in force; the caller frees */
+/* what was asked and is not in force yet; or NULL */
+const char *mt_data_pending(const struct mt_data *);
+/* that, or what is in force; the caller frees */
+char *mt_data_wanted(const struct mt_data *);
 /* 0: nothing new; 1: another filter is in force; negative: it failed. */
 int mt_data_collect(struct mt_data *, struct mt_err *err);
-bool mt_data_is_matched(const struct mt_data *);     /* single allocations are filtered, totals are of what matched */
-void mt_data_begin_filters(struct mt_data *);        /* once a trace was opened */
-bool mt_data_asks_names(const struct mt_data *);      /* the filter in force goes by names */
-void mt_data_names_known(struct mt_data *);          /* once all names are there: what matches by them is known now */
+/* single allocations are filtered, totals are of what matched */
+bool mt_data_is_matched(const struct mt_data *);
+void mt_data_begin_filters(struct mt_data *);    /* once a trace was opened */
+bool mt_data_asks_names(const struct mt_data *); /* the filter in force goes by names */
+/* once all names are there: what matches by them is known now */
+void mt_data_names_known(struct mt_data *);
 
 /* How much a group looks like a leak: by what was seen of it, else by its totals. */
-/* Why no samples are taken of groups: "more than 100k groups are not sampled"; false: they are, or there is nothing to take
- * them of. */
+/* Why no samples are taken of groups: "more than 100k groups are not sampled"; false: they are, or
+ * there is nothing to take them of. */
 bool mt_data_unsampled(const struct mt_data *, char *out, size_t len);
 void mt_data_rank(const struct mt_data *, uint32_t group, struct mt_rank *);
-/* Asks the events for it where there are any, and for what they tell of one group (MT_NO_GROUP: of none); true from
- * mt_data_survey_collect: there is news. */
+/* Asks the events for it where there are any, and for what they tell of one group (MT_NO_GROUP: of
+ * none); true from mt_data_survey_collect: there is news. */
 void mt_data_survey(struct mt_data *, uint32_t group);
 bool mt_data_survey_collect(struct mt_data *);
-/* A group's live bytes while it was watched, oldest first, at most so many points; returns how many. */
+/* A group's live bytes while it was watched, oldest first, at most so many points; returns how
+ * many. */
 uint32_t mt_data_history(const struct mt_data *, uint32_t group, uint64_t *out, uint32_t most);
 uint64_t mt_data_lost(const struct mt_data *); /* everything that the recording is known to miss */
 /* A value for people, by the metric's unit. */
 const char *mt_data_format(char out[16], uint64_t value, enum mt_unit unit);
 /* A metric of a group or a sum, with '~' before an estimate. */
-const char *mt_data_metric(char out[17], const struct mt_data *, const struct mt_group *, enum mt_metric);
+const char *mt_data_metric(char out[17], const struct mt_data *, const struct mt_group *,
+	enum mt_metric);
 double mt_data_percent(const struct mt_data *, uint64_t value, enum mt_metric);
 
 #endif

@@ -1,4 +1,5 @@
-/* Filters: at once where the groups' totals answer them, else in a thread that goes over the events. */
+/* Filters: at once where the groups' totals answer them, else in a thread that goes over the
+ * events. */
 #include "core/base/buffer.h"
 #include "core/query/filter_match.h"
 #include "tui/data/data.h"
@@ -22,7 +23,11 @@ static bool has_events(const struct mt_trace_reader *reader)
 
 void mt_data_begin_filters(struct mt_data *d)
 {
-	struct mt_source source = {.profile = &d->whole, .symbols = &d->symbols, .reader = d->reader};
+	struct mt_source source = {
+		.profile = &d->whole,
+		.symbols = &d->symbols,
+		.reader = d->reader,
+	};
 
 	if (d->reader && has_events(d->reader))
 		d->matching = mt_matching_new(&source);
@@ -42,13 +47,16 @@ static int check(const struct mt_data *d, const struct mt_filter *filter, struct
 	if (result < 0 || !mt_filter_needs(filter) || d->matching)
 		return result;
 	if (d->reader)
-		return mt_fail(err, -ENOTSUP, "this asks for single allocations, and the trace holds totals alone; expected "
-			"fields of groups");
+		return mt_fail(err, -ENOTSUP,
+			"this asks for single allocations, and the trace holds totals alone; "
+			"expected fields of groups");
 	if (d->live || d->client)
-		return mt_fail(err, -ENOTSUP, "this asks for single allocations, and a running program is known by its totals; "
-			"expected fields of groups, or the saved trace");
-	return mt_fail(err, -ENOTSUP, "this asks for single allocations, which a stand-alone recording is not ordered by; "
-		"expected fields of groups, or the trace that 'memtui pack' makes of it");
+		return mt_fail(err, -ENOTSUP,
+			"this asks for single allocations, and a running program is known by its "
+			"totals; expected fields of groups, or the saved trace");
+	return mt_fail(err, -ENOTSUP,
+		"this asks for single allocations, which a stand-alone recording is not ordered "
+		"by; expected fields of groups, or the trace that 'memtui pack' makes of it");
 }
 
 static bool same(const struct mt_filter *a, const char *text)
@@ -60,8 +68,8 @@ static bool same(const struct mt_filter *a, const char *text)
 	return equal;
 }
 
-/* Another filter is in force, with what it leaves of the recording. Parsed into the filter that is there, which keeps what
- * its patterns know of names. */
+/* Another filter is in force, with what it leaves of the recording. Parsed into the filter that is
+ * there, which keeps what its patterns know of names. */
 static void put_in_force(struct mt_data *d, const char *text, struct mt_matched matched)
 {
 	struct mt_filter_bounds bounds = {0};
@@ -74,7 +82,8 @@ static void put_in_force(struct mt_data *d, const char *text, struct mt_matched 
 	}
 	d->matched = matched;
 	mt_filter_parse(d->filter, text, NULL);
-	d->ranged = mt_filter_get(d->filter, MT_FILTER_FROM) || mt_filter_get(d->filter, MT_FILTER_TO);
+	d->ranged =
+		mt_filter_get(d->filter, MT_FILTER_FROM) || mt_filter_get(d->filter, MT_FILTER_TO);
 	if (mt_filter_compile(&bounds, d->filter, &d->whole, NULL) < 0)
 		d->ranged = false;
 	d->from_ns = bounds.from_ns;
@@ -107,8 +116,9 @@ static int ask(struct mt_data *d, const char *text)
 	return 1;
 }
 
-/* Until single allocations are known, or where they are not: what the rest of the filter leaves. What was typed before
- * its last word was there is nothing to show, unless it is nearly the same. */
+/* Until single allocations are known, or where they are not: what the rest of the filter leaves.
+ * What was typed before its last word was there is nothing to show, unless it is nearly the
+ * same. */
 static void show_groups(struct mt_data *d, struct mt_filter *filter)
 {
 	char *text;
@@ -163,10 +173,18 @@ void mt_data_back(struct mt_data *d)
 		mt_data_filter(d, d->kept_text, NULL);
 }
 
-int mt_data_filter_time(struct mt_data *d, const char *from, const char *to, const char *alive_at, struct mt_err *err)
+int mt_data_filter_time(struct mt_data *d, const char *from, const char *to, const char *alive_at,
+	struct mt_err *err)
 {
-	const struct { enum mt_filter_field field; const char *value; } fields[] = {{MT_FILTER_FROM, from}, {MT_FILTER_TO, to},
-		{MT_FILTER_ALIVE_AT, alive_at}, {MT_FILTER_ALIVE_AT_2, NULL}};
+	const struct {
+		enum mt_filter_field field;
+		const char *value;
+	} fields[] = {
+		{MT_FILTER_FROM, from},
+		{MT_FILTER_TO, to},
+		{MT_FILTER_ALIVE_AT, alive_at},
+		{MT_FILTER_ALIVE_AT_2, NULL},
+	};
 	struct mt_filter *filter = mt_filter_new();
 	char *text = mt_data_wanted(d);
 	int result = mt_filter_parse(filter, text, err);
@@ -217,8 +235,9 @@ int mt_data_collect(struct mt_data *d, struct mt_err *err)
 
 bool mt_data_asks_names(const struct mt_data *d)
 {
-	static const enum mt_filter_field by_name[] = {MT_FILTER_FUNCTION_REGEX, MT_FILTER_SOURCE_REGEX,
-		MT_FILTER_MODULE_REGEX, MT_FILTER_NEGATIVE_FUNCTION_REGEX, MT_FILTER_NEGATIVE_SOURCE_REGEX, MT_FILTER_NEGATIVE_MODULE_REGEX,
+	static const enum mt_filter_field by_name[] = {MT_FILTER_FUNCTION_REGEX,
+		MT_FILTER_SOURCE_REGEX, MT_FILTER_MODULE_REGEX, MT_FILTER_NEGATIVE_FUNCTION_REGEX,
+		MT_FILTER_NEGATIVE_SOURCE_REGEX, MT_FILTER_NEGATIVE_MODULE_REGEX,
 		MT_FILTER_BACKTRACE_DEPTH_MIN, MT_FILTER_BACKTRACE_DEPTH_MAX};
 
 	for (size_t i = 0; i < sizeof by_name / sizeof *by_name; i++)

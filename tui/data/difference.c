@@ -22,21 +22,28 @@ struct mt_difference *mt_difference_of(struct mt_app *app)
 	return app->difference;
 }
 
-/* Both sides are what was live at an instant: all of what matched, whether it was freed later or not. */
+/* Both sides are what was live at an instant: all of what matched, whether it was freed later or
+ * not. */
 static bool of_instants(const struct mt_app *app)
 {
 	const struct mt_difference *d = app->difference;
 
-	return d && !d->own_path && d->baseline < d->then_count && strstr(d->then[d->baseline].filter, "alive_at:") &&
-		mt_filter_get(app->data.filter, MT_FILTER_ALIVE_AT);
+	return d && !d->own_path && d->baseline < d->then_count
+		&& strstr(d->then[d->baseline].filter, "alive_at:")
+		&& mt_filter_get(app->data.filter, MT_FILTER_ALIVE_AT);
 }
 
 enum mt_metric mt_difference_metric(const struct mt_app *app)
 {
-	enum mt_metric sort = app->data.sort == MT_METRIC_SUSPECT ? MT_METRIC_LEAKED_SIZE : app->data.sort; /* a score is of one recording */
+	/* a score is of one recording */
+	enum mt_metric sort =
+		app->data.sort == MT_METRIC_SUSPECT ? MT_METRIC_LEAKED_SIZE : app->data.sort;
 
 	if (of_instants(app))
-		return sort == MT_METRIC_LEAKED_SIZE ? MT_METRIC_SIZE : sort == MT_METRIC_LEAKED_COUNT ? MT_METRIC_ALLOCATED_COUNT : sort;
+		return sort == MT_METRIC_LEAKED_SIZE ? MT_METRIC_SIZE
+			: sort == MT_METRIC_LEAKED_COUNT
+			? MT_METRIC_ALLOCATED_COUNT
+			: sort;
 	return sort;
 }
 
@@ -61,7 +68,8 @@ static void free_then(struct mt_totals_then *t)
 static void forget_then(struct mt_difference *d, uint32_t index)
 {
 	free_then(&d->then[index]);
-	memmove(&d->then[index], &d->then[index + 1], (d->then_count - index - 1) * sizeof *d->then);
+	memmove(&d->then[index], &d->then[index + 1],
+		(d->then_count - index - 1) * sizeof *d->then);
 	d->then[--d->then_count] = (struct mt_totals_then){0};
 	if (d->baseline != UINT32_MAX && d->baseline > index)
 		d->baseline--;
@@ -73,7 +81,8 @@ static uint64_t shown_time(const struct mt_app *app)
 	struct mt_filter_bounds bounds = {0};
 	uint64_t time = app->data.whole.info.wall_ns;
 
-	if (mt_data_is_matched(&app->data) && mt_filter_compile(&bounds, app->data.filter, &app->data.whole, NULL) == 0) {
+	if (mt_data_is_matched(&app->data)
+		&& mt_filter_compile(&bounds, app->data.filter, &app->data.whole, NULL) == 0) {
 		if (bounds.alive_at_peak)
 			time = app->data.whole.info.peak_ns;
 		else if (mt_filter_get(app->data.filter, MT_FILTER_ALIVE_AT))
@@ -94,8 +103,14 @@ static struct mt_totals_then *take(struct mt_app *app)
 	if (d->then_count == MT_SNAPSHOTS)
 		forget_then(d, d->baseline == 0 ? 1 : 0);
 	t = &d->then[d->then_count++];
-	*t = (struct mt_totals_then){.number = ++d->numbers, .time_ns = shown_time(app), .group_count = p->group_count, .info = p->info};
-	t->filter = mt_data_is_matched(&app->data) ? mt_filter_text(app->data.filter) : mt_strdup("");
+	*t = (struct mt_totals_then){
+		.number = ++d->numbers,
+		.time_ns = shown_time(app),
+		.group_count = p->group_count,
+		.info = p->info,
+	};
+	t->filter =
+		mt_data_is_matched(&app->data) ? mt_filter_text(app->data.filter) : mt_strdup("");
 	t->groups = mt_resize(NULL, ((size_t)p->group_count + 1) * sizeof *t->groups);
 	if (p->group_count)
 		memcpy(t->groups, p->groups, (size_t)p->group_count * sizeof *t->groups);
@@ -112,17 +127,23 @@ void mt_difference_snapshot(struct mt_app *app)
 	char when[MT_NUMBER_LEN];
 
 	if (d->own_path) {
-		mt_app_say(app, "two traces are compared here; snapshots are of one: open it alone");
+		mt_app_say(app,
+			"two traces are compared here; snapshots are of one: open it alone");
 		return;
 	}
 	if (mt_data_pending(&app->data)) {
-		mt_app_say(app, "the filter still goes over the events; {snapshot} again when it is in force");
+		mt_app_say(app,
+			"the filter still goes over the events; "
+			"{snapshot} again when it is in force");
 		return;
 	}
 	t = take(app);
 	mt_number_time(when, t->time_ns);
-	mt_app_say(app, app->data.live || *t->filter ? "S%u holds the totals at %s; {diff} shows what changes since S%u" :
-		"S%u holds the totals at %s; {diff} shows what changes since S%u: filter another time ({timeline}, {alive-here})",
+	mt_app_say(app,
+		app->data.live || *t->filter
+			? "S%u holds the totals at %s; {diff} shows what changes since S%u"
+			: "S%u holds the totals at %s; {diff} shows what changes since S%u: filter "
+			  "another time ({timeline}, {alive-here})",
 		t->number, when, d->then[d->baseline].number);
 }
 
@@ -131,7 +152,8 @@ void mt_difference_baseline(struct mt_app *app)
 	struct mt_difference *d = mt_difference_of(app);
 
 	if (d->own_path) {
-		mt_app_say(app, "the baseline is %s; {swap} swaps the traces", mt_base_name(d->other_path));
+		mt_app_say(app, "the baseline is %s; {swap} swaps the traces",
+			mt_base_name(d->other_path));
 		return;
 	}
 	if (app->view != MT_VIEW_DIFF || !d->then_count) {
@@ -153,14 +175,19 @@ static bool compare_then(struct mt_app *app, const char **words)
 	const struct mt_totals_then *t = &d->then[d->baseline];
 	struct mt_profile then = data->profile;
 	struct mt_selection selection = {0};
-	struct mt_diff_side a = {&then, &data->symbols, &selection}, b = {&data->profile, &data->symbols, &data->selection};
+	struct mt_diff_side a = {&then, &data->symbols, &selection};
+	struct mt_diff_side b = {&data->profile, &data->symbols, &data->selection};
 
 	(void)words;
 	then.groups = t->groups;
-	then.group_count = t->group_count < data->profile.group_count ? t->group_count : data->profile.group_count;
+	then.group_count = t->group_count < data->profile.group_count
+		? t->group_count
+		: data->profile.group_count;
 	then.info = t->info;
-	mt_select(&selection, &then, &data->symbols, mt_data_is_matched(data) ? NULL : data->filter, MT_METRIC_LEAKED_SIZE, false, NULL);
-	mt_diff_since(&d->diff, d->swapped ? &b : &a, d->swapped ? &a : &b, mt_difference_metric(app), data->ascending);
+	mt_select(&selection, &then, &data->symbols, mt_data_is_matched(data) ? NULL : data->filter,
+		MT_METRIC_LEAKED_SIZE, false, NULL);
+	mt_diff_since(&d->diff, d->swapped ? &b : &a, d->swapped ? &a : &b,
+		mt_difference_metric(app), data->ascending);
 	mt_selection_free(&selection);
 	return true;
 }
@@ -203,7 +230,8 @@ static void take_other(struct mt_app *app, void *context, int result, const stru
 
 void mt_difference_open(struct mt_app *app, const char *path, const char *own_path)
 {
-	static const struct mt_work work = {read_other, take_other, "reading the trace to compare with"};
+	static const struct mt_work work = {read_other, take_other,
+		"reading the trace to compare with"};
 	struct mt_difference *d = mt_difference_of(app);
 	struct reading *r = mt_alloc(sizeof *r);
 
@@ -260,7 +288,8 @@ static void start_pairing(struct mt_app *app)
 	struct mt_difference *d = app->difference;
 	struct pairing *p = mt_alloc(sizeof *p);
 
-	*p = (struct pairing){d->other->whole, app->data.whole, &d->other->symbols, &app->data.symbols, {0}};
+	*p = (struct pairing){d->other->whole, app->data.whole, &d->other->symbols,
+		&app->data.symbols, {0}};
 	d->names_a = d->other->symbols.generation;
 	d->names_b = app->data.symbols.generation;
 	d->tried = d->pairing = app->data.held = d->other->held = true;
@@ -294,7 +323,8 @@ uint64_t mt_difference_tend(struct mt_app *app, uint64_t now)
 	if (!d || !d->other)
 		return UINT64_MAX;
 	if (app->data.live || app->data.client || d->other->live) {
-		snprintf(d->error, sizeof d->error, "a recording that grows cannot be compared with another");
+		snprintf(d->error, sizeof d->error,
+			"a recording that grows cannot be compared with another");
 		return UINT64_MAX;
 	}
 	filter_other(app);
@@ -303,8 +333,9 @@ uint64_t mt_difference_tend(struct mt_app *app, uint64_t now)
 		if (mt_data_update(d->other, false))
 			app->data_dirty = true;
 	}
-	if (!d->pairing && !mt_data_busy(d->other) && !mt_data_busy(&app->data) && (!d->tried ||
-			d->names_a != d->other->symbols.generation || d->names_b != app->data.symbols.generation))
+	if (!d->pairing && !mt_data_busy(d->other) && !mt_data_busy(&app->data)
+		&& (!d->tried || d->names_a != d->other->symbols.generation
+			|| d->names_b != app->data.symbols.generation))
 		start_pairing(app);
 	return mt_data_busy(d->other) ? d->next_ms : UINT64_MAX;
 }
@@ -333,7 +364,8 @@ bool mt_difference_busy(const struct mt_app *app)
 {
 	const struct mt_difference *d = app->difference;
 
-	return d && d->other && !*d->error && (!d->paired || d->pairing || mt_data_pending(d->other));
+	return d && d->other && !*d->error
+		&& (!d->paired || d->pairing || mt_data_pending(d->other));
 }
 
 static bool compare_other(struct mt_app *app, const char **words)
@@ -342,12 +374,16 @@ static bool compare_other(struct mt_app *app, const char **words)
 	struct mt_data *b = &app->data, *a = d->other;
 	struct mt_diff_side side_a, side_b = {&b->profile, &b->symbols, &b->selection};
 
-	*words = *d->error ? d->error : !a ? "reading the other trace" : mt_data_busy(a) || mt_data_busy(b) ? "looking up names: they say what is the same" :
-		mt_data_pending(a) ? "filtering the other trace" : "comparing";
+	*words = *d->error                           ? d->error
+		: !a                                 ? "reading the other trace"
+		: mt_data_busy(a) || mt_data_busy(b) ? "looking up names: they say what is the same"
+		: mt_data_pending(a)                 ? "filtering the other trace"
+						     : "comparing";
 	if (!a || *d->error || !d->paired || mt_data_pending(a))
 		return false;
 	side_a = (struct mt_diff_side){&a->profile, &a->symbols, &a->selection};
-	mt_diff_of_pairs(&d->diff, &d->pairs, &side_a, &side_b, mt_difference_metric(app), MT_DIFF_AS_RECORDED, b->ascending);
+	mt_diff_of_pairs(&d->diff, &d->pairs, &side_a, &side_b, mt_difference_metric(app),
+		MT_DIFF_AS_RECORDED, b->ascending);
 	return true;
 }
 
@@ -388,7 +424,8 @@ static void swap_traces(struct mt_app *app)
 	d->made = false;
 	app->view = MT_VIEW_DIFF;
 	app->back[app->back_count++] = MT_VIEW_MAIN;
-	mt_app_say(app, "A is %s now; B, which all views show, is %s", mt_base_name(d->other_path), mt_base_name(d->own_path));
+	mt_app_say(app, "A is %s now; B, which all views show, is %s", mt_base_name(d->other_path),
+		mt_base_name(d->own_path));
 }
 
 void mt_difference_swap(struct mt_app *app)
@@ -401,7 +438,9 @@ void mt_difference_swap(struct mt_app *app)
 	}
 	d->swapped = !d->swapped;
 	d->change++;
-	mt_app_say(app, d->swapped ? "A is now, B the snapshot; {swap} swaps again" : "A is the snapshot, B is now; {swap} swaps again");
+	mt_app_say(app,
+		d->swapped ? "A is now, B the snapshot; {swap} swaps again"
+			   : "A is the snapshot, B is now; {swap} swaps again");
 }
 
 /* ---- either ---- */
@@ -435,9 +474,11 @@ bool mt_difference_make(struct mt_app *app, const char **words)
 	uint64_t other = d->other ? d->other->generation : 0;
 
 	*words = NULL;
-	if (d->made && d->generation == app->data.generation && d->other_generation == other && d->changes == d->change)
+	if (d->made && d->generation == app->data.generation && d->other_generation == other
+		&& d->changes == d->change)
 		return true;
-	d->made = d->own_path ? compare_other(app, words) : d->baseline != UINT32_MAX && compare_then(app, words);
+	d->made = d->own_path ? compare_other(app, words)
+			      : d->baseline != UINT32_MAX && compare_then(app, words);
 	if (!d->made) {
 		d->row_count = d->list.count = 0;
 		return false;
@@ -499,6 +540,7 @@ void mt_difference_marks(struct mt_app *app, struct mt_rect r, uint64_t from, ui
 			continue;
 		if (column > r.columns - (int)strlen(name))
 			column = r.columns - (int)strlen(name);
-		mt_draw(app->screen, r.row, r.column + column, (int)strlen(name), i == d->baseline ? MT_ROLE_PROMPT : MT_ROLE_RANGE, name);
+		mt_draw(app->screen, r.row, r.column + column, (int)strlen(name),
+			i == d->baseline ? MT_ROLE_PROMPT : MT_ROLE_RANGE, name);
 	}
 }

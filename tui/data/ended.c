@@ -28,9 +28,10 @@ static bool is_of(const struct mt_profile *seen, const struct mt_profile *read)
 {
 	const struct mt_info *a = &seen->info, *b = &read->info;
 
-	return !b->recorder_lost && a->pid == b->pid && a->start_unix_ns == b->start_unix_ns && seen->group_count == read->group_count &&
-		seen->node_count == read->node_count && seen->pc_count == read->pc_count && a->allocations == b->allocations &&
-		a->frees == b->frees;
+	return !b->recorder_lost && a->pid == b->pid && a->start_unix_ns == b->start_unix_ns
+		&& seen->group_count == read->group_count && seen->node_count == read->node_count
+		&& seen->pc_count == read->pc_count && a->allocations == b->allocations
+		&& a->frees == b->frees;
 }
 
 static void take(struct mt_data *d, struct ended *e)
@@ -73,9 +74,11 @@ void mt_ended_tend(struct mt_app *app)
 	struct mt_data *d = &app->data;
 	struct ended *e;
 
-	if (!d->client || !d->recorder_gone || !d->whole.info.ended || d->trace || d->frozen || d->held)
+	if (!d->client || !d->recorder_gone || !d->whole.info.ended || d->trace || d->frozen
+		|| d->held)
 		return;
-	if ((pid_t)d->whole.info.pid != mt_client_entry(d->client)->program) /* another process's: the list of them opens it */
+	/* another process's: the list of them opens it */
+	if ((pid_t)d->whole.info.pid != mt_client_entry(d->client)->program)
 		return;
 	d->trace = MT_TRACE_AWAITED;
 	e = mt_alloc(sizeof *e);

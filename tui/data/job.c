@@ -20,16 +20,16 @@ struct mt_job {
 	const struct mt_work *work;
 	void *context;
 	pthread_t thread;
-	uint64_t rung_ns;        /* the thread's */
-	atomic_int percent;      /* -1: not worth a word yet */
+	uint64_t rung_ns;   /* the thread's */
+	atomic_int percent; /* -1: not worth a word yet */
 	atomic_bool cancel, finished;
-	int result;              /* once it is finished */
+	int result; /* once it is finished */
 	struct mt_err err;
 };
 
 struct mt_jobs {
 	int fd;
-	struct mt_job *first;    /* the newest */
+	struct mt_job *first; /* the newest */
 };
 
 static uint64_t now_ns(void)
@@ -112,8 +112,10 @@ bool mt_jobs_words(struct mt_app *app, char *out, size_t len)
 	char keys[48];
 
 	for (struct mt_job *job = app->jobs ? app->jobs->first : NULL; job; job = job->next)
-		if (job->work->words && atomic_load(&job->percent) >= 0 && !atomic_load(&job->cancel)) {
-			snprintf(out, len, "%s %d %%   %s", job->work->words, atomic_load(&job->percent),
+		if (job->work->words && atomic_load(&job->percent) >= 0
+			&& !atomic_load(&job->cancel)) {
+			snprintf(out, len, "%s %d %%   %s", job->work->words,
+				atomic_load(&job->percent),
 				mt_keymap_words(keys, sizeof keys, "{cancel} cancels"));
 			return true;
 		}

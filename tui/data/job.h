@@ -14,9 +14,11 @@ struct mt_jobs;
 struct mt_work {
 	/* In a thread. Returns 0 or a negative errno with err. */
 	int (*run)(struct mt_job *, void *context, struct mt_err *err);
-	/* In the loop, once; context is its own to free. app NULL: the screen is closed, or the work was cancelled. */
+	/* In the loop, once; context is its own to free. app NULL: the screen is closed, or the
+	 * work was cancelled. */
 	void (*done)(struct mt_app *, void *context, int result, const struct mt_err *err);
-	const char *words; /* with the progress in the status line; NULL: not shown, and Esc does not cancel it */
+	/* with the progress in the status line; NULL: not shown, and Esc does not cancel it */
+	const char *words;
 };
 
 /* Takes context. */

@@ -27,7 +27,8 @@ static void free_matched(void *matched)
 
 struct mt_matching *mt_matching_new(const struct mt_source *source)
 {
-	static const struct mt_worker_kind work = {"to filter in", sizeof(struct mt_matched), match, free, free_matched, false};
+	static const struct mt_worker_kind work = {"to filter in", sizeof(struct mt_matched), match,
+		free, free_matched, false};
 	struct mt_matching *m = mt_alloc(sizeof *m);
 
 	m->worker = mt_worker_new(&work, source);

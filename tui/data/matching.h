@@ -8,17 +8,21 @@ struct mt_matching;
 /* The source is borrowed, and must not change while mt_matching_runs. */
 struct mt_matching *mt_matching_new(const struct mt_source *);
 void mt_matching_free(struct mt_matching *); /* cancels */
-/* A filter in the prompt's language, which was parsed before. What was asked before is cancelled; nobody waits for its
- * end. */
+/* A filter in the prompt's language, which was parsed before. What was asked before is cancelled;
+ * nobody waits for its end. */
 void mt_matching_start(struct mt_matching *, const char *text);
 void mt_matching_cancel(struct mt_matching *);
-const char *mt_matching_text(const struct mt_matching *); /* what is asked, and not collected yet; NULL: nothing */
-bool mt_matching_runs(struct mt_matching *);              /* also for the end of what was cancelled */
-/* Done so far, from 0 to 1. held: a test stopped it there (MEMTUI_TEST_FILTERING is such a share). */
+/* what is asked, and not collected yet; NULL: nothing */
+const char *mt_matching_text(const struct mt_matching *);
+/* also for the end of what was cancelled */
+bool mt_matching_runs(struct mt_matching *);
+/* Done so far, from 0 to 1. held: a test stopped it there (MEMTUI_TEST_FILTERING is such a
+ * share). */
 double mt_matching_progress(struct mt_matching *, bool *held);
-int mt_matching_fd(const struct mt_matching *);           /* readable: there may be something to collect */
-/* 0: nothing yet; 1: out is the result, the caller's; negative: it failed, and err says why. What was asked is no more
- * then. */
+/* readable: there may be something to collect */
+int mt_matching_fd(const struct mt_matching *);
+/* 0: nothing yet; 1: out is the result, the caller's; negative: it failed, and err says why. What
+ * was asked is no more then. */
 int mt_matching_collect(struct mt_matching *, struct mt_matched *out, struct mt_err *err);
 
 #endif

@@ -16,10 +16,12 @@ static void fit(struct mt_ranking *r, uint32_t groups)
 {
 	if (groups > r->capacity) {
 		r->capacity = groups + groups / 2;
-		r->points = mt_resize(r->points, (size_t)r->capacity * MT_RANK_POINTS * sizeof *r->points);
+		r->points = mt_resize(r->points,
+			(size_t)r->capacity * MT_RANK_POINTS * sizeof *r->points);
 	}
 	if (groups > r->groups) {
-		memset(points_of(r, r->groups), 0, (size_t)(groups - r->groups) * MT_RANK_POINTS * sizeof *r->points);
+		memset(points_of(r, r->groups), 0,
+			(size_t)(groups - r->groups) * MT_RANK_POINTS * sizeof *r->points);
 		r->groups = groups;
 	}
 }
@@ -49,7 +51,8 @@ static void drop_oldest(struct mt_ranking *r)
 		memmove(points_of(r, g), points_of(r, g) + 1, r->count * sizeof *r->points);
 }
 
-static void rank(const struct mt_ranking *r, const struct mt_profile *p, uint32_t group, struct mt_rank *out)
+static void rank(const struct mt_ranking *r, const struct mt_profile *p, uint32_t group,
+	struct mt_rank *out)
 {
 	int64_t old = r->old ? (int64_t)r->old[group] : MT_RANK_UNKNOWN;
 
@@ -110,14 +113,16 @@ void mt_ranking_add(struct mt_ranking *r, const struct mt_profile *p)
 	for (uint32_t g = 0; g < p->group_count; g++) {
 		const struct mt_group *group = &p->groups[g];
 
-		points_of(r, g)[r->count] = (struct mt_rank_point){group->live_bytes, (uint32_t)group->live_count,
+		points_of(r, g)[r->count] = (struct mt_rank_point){group->live_bytes,
+			(uint32_t)group->live_count,
 			(uint32_t)(group->allocated_count - group->live_count)};
 	}
 	r->time_ns[r->count++] = now;
 	score(r, p);
 }
 
-void mt_ranking_take(struct mt_ranking *r, const struct mt_profile *p, const struct mt_series *series)
+void mt_ranking_take(struct mt_ranking *r, const struct mt_profile *p,
+	const struct mt_series *series)
 {
 	free(r->points);
 	free(r->old);
@@ -129,7 +134,8 @@ void mt_ranking_take(struct mt_ranking *r, const struct mt_profile *p, const str
 	score(r, p);
 }
 
-bool mt_ranking_get(const struct mt_ranking *r, const struct mt_profile *p, uint32_t group, struct mt_rank *out)
+bool mt_ranking_get(const struct mt_ranking *r, const struct mt_profile *p, uint32_t group,
+	struct mt_rank *out)
 {
 	if (r->count < MT_RANK_LEAST || group >= r->score_count)
 		return false;
@@ -138,14 +144,18 @@ bool mt_ranking_get(const struct mt_ranking *r, const struct mt_profile *p, uint
 	return true;
 }
 
-uint32_t mt_ranking_history(const struct mt_ranking *r, uint32_t group, uint64_t *out, uint32_t most)
+uint32_t mt_ranking_history(const struct mt_ranking *r, uint32_t group, uint64_t *out,
+	uint32_t most)
 {
 	uint32_t count = r->count < most ? r->count : most;
 
 	if (group >= r->groups)
 		return 0;
-	for (uint32_t i = 0; i < count; i++)
-		out[i] = points_of(r, group)[count > 1 ? i * (r->count - 1) / (count - 1) : r->count - 1].bytes;
+	for (uint32_t i = 0; i < count; i++) {
+		uint32_t at = count > 1 ? i * (r->count - 1) / (count - 1) : r->count - 1;
+
+		out[i] = points_of(r, group)[at].bytes;
+	}
 	return count;
 }
 

@@ -8,9 +8,10 @@ struct mt_surveying {
 	struct mt_worker *worker;
 	const struct mt_profile *profile;
 	bool had_series;
-	bool wants_series, wants_group; /* not known yet; a group is asked for first: somebody looks at it */
-	uint32_t group;                 /* that was asked for last, or MT_NO_GROUP */
-	struct mt_survey known;         /* its group MT_NO_GROUP: none is */
+	/* not known yet; a group is asked for first: somebody looks at it */
+	bool wants_series, wants_group;
+	uint32_t group;         /* that was asked for last, or MT_NO_GROUP */
+	struct mt_survey known; /* its group MT_NO_GROUP: none is */
 };
 
 /* Asked for by a group, or by MT_NO_GROUP for the series of all. */
@@ -29,7 +30,8 @@ static void free_found(void *at)
 	*f = (struct found){0};
 }
 
-static int find(const struct mt_source *source, const void *request, void *result, struct mt_err *err)
+static int find(const struct mt_source *source, const void *request, void *result,
+	struct mt_err *err)
 {
 	const uint32_t *group = request;
 	size_t groups = source->profile->group_count;
@@ -39,9 +41,11 @@ static int find(const struct mt_source *source, const void *request, void *resul
 	if (*group != MT_NO_GROUP) {
 		status = mt_survey_group(&f->group, source, *group, err);
 	} else {
-		f->series.points = mt_resize(NULL, (groups + 1) * MT_RANK_POINTS * sizeof *f->series.points);
+		f->series.points =
+			mt_resize(NULL, (groups + 1) * MT_RANK_POINTS * sizeof *f->series.points);
 		f->series.old = mt_resize(NULL, (groups + 1) * sizeof *f->series.old);
-		status = mt_survey_series(f->series.points, f->series.old, f->series.time_ns, source, err);
+		status = mt_survey_series(f->series.points, f->series.old, f->series.time_ns,
+			source, err);
 	}
 	if (status < 0)
 		free_found(f);
@@ -50,13 +54,18 @@ static int find(const struct mt_source *source, const void *request, void *resul
 
 struct mt_surveying *mt_surveying_new(const struct mt_source *source)
 {
-	static const struct mt_worker_kind work = {"to look into groups in", sizeof(struct found), find, free, free_found, true};
+	static const struct mt_worker_kind work = {"to look into groups in", sizeof(struct found),
+		find, free, free_found, true};
 	struct mt_surveying *s = mt_alloc(sizeof *s);
 	struct mt_source own = *source;
 
 	own.workers = 1; /* nobody waits for it as for a filter */
-	*s = (struct mt_surveying){.worker = mt_worker_new(&work, &own), .profile = source->profile, .group = MT_NO_GROUP,
-		.known = {.group = MT_NO_GROUP}};
+	*s = (struct mt_surveying){
+		.worker = mt_worker_new(&work, &own),
+		.profile = source->profile,
+		.group = MT_NO_GROUP,
+		.known = {.group = MT_NO_GROUP},
+	};
 	return s;
 }
 

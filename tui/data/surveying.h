@@ -1,4 +1,5 @@
-/* What only events tell of groups, looked up in a thread: how each grew, and what one is made of. */
+/* What only events tell of groups, looked up in a thread: how each grew, and what one is made
+ * of. */
 #ifndef MT_TUI_SURVEYING_H
 #define MT_TUI_SURVEYING_H
 

@@ -38,7 +38,9 @@ static void turn(struct mt_app *app)
 {
 	enum mt_view_id id = app->before;
 
-	app->view = id == MT_VIEW_DETAIL || id == MT_VIEW_PROCESSES || id == MT_VIEW_OUTPUT ? MT_VIEW_MAIN : id;
+	app->view = id == MT_VIEW_DETAIL || id == MT_VIEW_PROCESSES || id == MT_VIEW_OUTPUT
+		? MT_VIEW_MAIN
+		: id;
 	app->back_count = 0;
 	if (app->view != MT_VIEW_MAIN)
 		app->back[app->back_count++] = MT_VIEW_MAIN;
@@ -77,7 +79,8 @@ static void show(struct mt_app *app, struct mt_data *next, const char *words)
 	if (mt_data_filter(d, filter, &err) < 0)
 		mt_app_say(app, "now %s%s; without the filter: %s", words, gone, err.text);
 	else
-		mt_app_say(app, "now %s; {processes}, and {open} on %s, goes back%s", words, from, gone);
+		mt_app_say(app, "now %s; {processes}, and {open} on %s, goes back%s", words, from,
+			gone);
 	mt_data_select(d);
 	free(filter);
 }
@@ -96,7 +99,7 @@ static int open_target(struct mt_job *job, void *context, struct mt_err *err)
 	struct target *t = context;
 
 	return t->process ? mt_data_attach(&t->data, t->session, t->process, t->frame_ms, err)
-		: mt_data_open(&t->data, t->path, mt_job_progress, job, err);
+			  : mt_data_open(&t->data, t->path, mt_job_progress, job, err);
 }
 
 static void take_target(struct mt_app *app, void *context, int result, const struct mt_err *err)
@@ -132,12 +135,14 @@ static void go_home(struct mt_app *app, const char *words)
 
 void mt_switch_to(struct mt_app *app, pid_t process, const char *trace_path, const char *words)
 {
-	static const struct mt_work work = {open_target, take_target, "opening the process's recording"};
+	static const struct mt_work work = {open_target, take_target,
+		"opening the process's recording"};
 	struct mt_data *home = mt_app_home(app);
 	struct target *t;
 
 	if (app->difference && app->difference->own_path) {
-		mt_app_say(app, "two traces are compared here; open one alone to turn to other processes");
+		mt_app_say(app,
+			"two traces are compared here; open one alone to turn to other processes");
 		return;
 	}
 	if (app->home && process && process == mt_client_entry(home->client)->program) {

@@ -18,7 +18,9 @@ static char *program_name(const struct mt_data *d)
 {
 	if (d->whole.argument_count)
 		return mt_strdup(mt_strings_get(&d->whole.strings, d->whole.arguments[0]));
-	return d->client && d->command ? mt_format("%.*s", (int)strcspn(d->command, " "), d->command) : NULL;
+	return d->client && d->command
+		? mt_format("%.*s", (int)strcspn(d->command, " "), d->command)
+		: NULL;
 }
 
 static void open_store(struct mt_triage_ui *t, const struct mt_data *d)
@@ -56,8 +58,8 @@ static void read_store(struct mt_app *app)
 	if (result < 0)
 		tell(app, err.text);
 	else if (result > 0 && damaged) {
-		snprintf(words, sizeof words, "%s: line %u makes no sense%s; kept as it is", mt_triage_file(t->store), first,
-			damaged > 1 ? ", nor do others" : "");
+		snprintf(words, sizeof words, "%s: line %u makes no sense%s; kept as it is",
+			mt_triage_file(t->store), first, damaged > 1 ? ", nor do others" : "");
 		tell(app, words);
 	} else if (result > 0) {
 		tell(app, "");
@@ -77,7 +79,8 @@ static void show_groups(struct mt_triage_ui *t, const struct mt_data *d)
 	t->shown = mt_resize(t->shown, (size_t)p->group_count + 1);
 	t->shown_count = p->group_count;
 	for (uint32_t g = 0; g < p->group_count; g++) {
-		places[g] = count ? mt_triage_place(t->store, mt_fingerprints_get(&t->prints, p, g)) : UINT32_MAX;
+		places[g] = count ? mt_triage_place(t->store, mt_fingerprints_get(&t->prints, p, g))
+				  : UINT32_MAX;
 		if (places[g] == UINT32_MAX)
 			continue;
 		sums[places[g]] += p->groups[g].live_bytes;
@@ -85,10 +88,15 @@ static void show_groups(struct mt_triage_ui *t, const struct mt_data *d)
 		used[places[g]] = 1;
 	}
 	for (uint32_t g = 0; g < p->group_count; g++) {
-		const struct mt_judgement *j = places[g] == UINT32_MAX ? NULL : mt_triage_at(t->store, places[g]);
+		const struct mt_judgement *j =
+			places[g] == UINT32_MAX ? NULL : mt_triage_at(t->store, places[g]);
 
-		t->shown[g] = !j ? MT_TRIAGE_NEW : p->groups[g].live_count && mt_judgement_came_back(j, p->info.start_unix_ns,
-			sums[places[g]], d->live) ? MT_TRIAGE_CAME_BACK : (uint8_t)j->state;
+		t->shown[g] = !j ? MT_TRIAGE_NEW
+			: p->groups[g].live_count
+				&& mt_judgement_came_back(j, p->info.start_unix_ns, sums[places[g]],
+					d->live)
+			? MT_TRIAGE_CAME_BACK
+			: (uint8_t)j->state;
 	}
 	t->elsewhere = count - seen;
 	free(sums);
@@ -104,13 +112,15 @@ bool mt_triage_queued(enum mt_triage_state shown)
 static void add_leaks(struct mt_triage_ui *t, const struct mt_data *d, bool queued)
 {
 	uint32_t selected = d->selection.count, count = 0;
-	struct mt_sort_entry *order = mt_resize(NULL, ((size_t)selected + t->hidden_count + 1) * sizeof *order);
+	struct mt_sort_entry *order =
+		mt_resize(NULL, ((size_t)selected + t->hidden_count + 1) * sizeof *order);
 
 	for (uint32_t i = 0; i < selected + t->hidden_count; i++) {
 		uint32_t id = i < selected ? d->selection.groups[i] : t->hidden[i - selected];
 
 		if (d->profile.groups[id].live_count && mt_triage_queued(t->shown[id]) == queued)
-			order[count++] = (struct mt_sort_entry){~d->profile.groups[id].live_bytes, id};
+			order[count++] =
+				(struct mt_sort_entry){~d->profile.groups[id].live_bytes, id};
 	}
 	mt_sort(order, count);
 	for (uint32_t i = 0; i < count; i++) {
@@ -171,8 +181,10 @@ static void say_executed(struct mt_app *app)
 	uint32_t snapshots = mt_difference_snapshots(app);
 
 	if (snapshots)
-		mt_app_say(app, "the program became another one by exec: %u snapshot%s of it before went; S begins anew", snapshots,
-			snapshots == 1 ? "" : "s");
+		mt_app_say(app,
+			"the program became another one by exec: "
+			"%u snapshot%s of it before went; S begins anew",
+			snapshots, snapshots == 1 ? "" : "s");
 }
 
 /* After each selection: names, groups or the file may be others now. */
@@ -208,7 +220,8 @@ void mt_triage_begin(struct mt_app *app, const char *path)
 	mt_triage_turn(app);
 }
 
-/* What cannot be saved is told once the terminal is as before. It is the last try: another one's lock is waited for. */
+/* What cannot be saved is told once the terminal is as before. It is the last try: another one's
+ * lock is waited for. */
 static void close_store(struct mt_triage_ui *t)
 {
 	struct mt_err err = {0};
@@ -232,8 +245,12 @@ static void close_store(struct mt_triage_ui *t)
 
 void mt_triage_turn(struct mt_app *app)
 {
-	struct mt_triage_ui *t = app->triage, next = {.file = t->file, .show_hidden = t->show_hidden,
-		.image = app->data.image};
+	struct mt_triage_ui *t = app->triage;
+	struct mt_triage_ui next = {
+		.file = t->file,
+		.show_hidden = t->show_hidden,
+		.image = app->data.image,
+	};
 
 	close_store(t);
 	next.lost = t->lost;
@@ -251,7 +268,8 @@ void mt_triage_end(struct mt_app *app)
 		return;
 	close_store(t);
 	if (t->lost)
-		fprintf(stderr, "memtui: what was said about %u leak%s is lost: %s\n", t->lost, t->lost == 1 ? "" : "s", t->told);
+		fprintf(stderr, "memtui: what was said about %u leak%s is lost: %s\n", t->lost,
+			t->lost == 1 ? "" : "s", t->told);
 	free(t->file);
 	free(t);
 	app->triage = NULL;
@@ -268,7 +286,9 @@ const struct mt_judgement *mt_triage_of(struct mt_app *app, uint32_t group)
 {
 	struct mt_triage_ui *t = app->triage;
 
-	return t->store ? mt_triage_find(t->store, mt_fingerprints_get(&t->prints, &app->data.whole, group)) : NULL;
+	return t->store
+		? mt_triage_find(t->store, mt_fingerprints_get(&t->prints, &app->data.whole, group))
+		: NULL;
 }
 
 char mt_triage_letter(struct mt_app *app, uint32_t group)
@@ -280,14 +300,16 @@ char mt_triage_letter(struct mt_app *app, uint32_t group)
 		return ' ';
 	if (state == MT_TRIAGE_NEW && !app->data.profile.groups[group].live_count)
 		return ' ';
-	return state == MT_TRIAGE_CAME_BACK ? '!' : mt_triage_state_letter((enum mt_triage_state)state);
+	return state == MT_TRIAGE_CAME_BACK ? '!'
+					    : mt_triage_state_letter((enum mt_triage_state)state);
 }
 
 const char *mt_triage_words(struct mt_app *app, uint32_t group)
 {
 	int state = shown(app->triage, group);
 
-	return state == MT_TRIAGE_CAME_BACK ? "fixed, came back" : mt_triage_state_name((enum mt_triage_state)state);
+	return state == MT_TRIAGE_CAME_BACK ? "fixed, came back"
+					    : mt_triage_state_name((enum mt_triage_state)state);
 }
 
 bool mt_triage_is_marked(struct mt_app *app, uint32_t group)
@@ -298,14 +320,19 @@ bool mt_triage_is_marked(struct mt_app *app, uint32_t group)
 void mt_triage_draw_mark(struct mt_app *app, int row, int column, enum mt_role role, uint32_t group)
 {
 	char letter[2] = {mt_triage_letter(app, group), '\0'};
-	bool own = role == MT_ROLE_SELECTED || role == MT_ROLE_SELECTED_AWAY; /* a selected line has one look */
+	/* a selected line has one look */
+	bool own = role == MT_ROLE_SELECTED || role == MT_ROLE_SELECTED_AWAY;
 
 	if (mt_triage_is_marked(app, group))
 		mt_draw(app->screen, row, column + 1, 1, own ? role : MT_ROLE_PROMPT,
 			mt_glyph(mt_screen_utf8(app->screen), MT_GLYPH_MARK));
 	if (*letter != ' ')
-		mt_draw(app->screen, row, column + 2, 1, own ? role : *letter == '!' ? MT_ROLE_ERROR : *letter == 'N' ? MT_ROLE_DIM :
-			MT_ROLE_PROMPT, letter);
+		mt_draw(app->screen, row, column + 2, 1,
+			own                      ? role
+				: *letter == '!' ? MT_ROLE_ERROR
+				: *letter == 'N' ? MT_ROLE_DIM
+						 : MT_ROLE_PROMPT,
+			letter);
 }
 
 int mt_triage_draw_words(struct mt_app *app, struct mt_rect r, uint32_t group)
@@ -320,13 +347,15 @@ int mt_triage_draw_words(struct mt_app *app, struct mt_rect r, uint32_t group)
 	if (when && gmtime_r(&when, &parts))
 		strftime(day, sizeof day, "%Y-%m-%d", &parts);
 	mt_number_size(bytes, j->leaked_bytes);
-	int used = mt_drawf(app->screen, r.row, r.column, r.columns, MT_ROLE_TEXT, " %c %s", mt_triage_letter(app, group),
-		mt_triage_words(app, group));
+	int used = mt_drawf(app->screen, r.row, r.column, r.columns, MT_ROLE_TEXT, " %c %s",
+		mt_triage_letter(app, group), mt_triage_words(app, group));
 
 	if (*day && r.columns >= 60)
-		used += mt_drawf(app->screen, r.row, r.column + used, r.columns - used, MT_ROLE_DIM, ", said %s at %s", day, bytes);
+		used += mt_drawf(app->screen, r.row, r.column + used, r.columns - used, MT_ROLE_DIM,
+			", said %s at %s", day, bytes);
 
 	if (*j->note)
-		mt_drawf(app->screen, r.row, r.column + used, r.columns - used, MT_ROLE_PROMPT, "   %s", j->note);
+		mt_drawf(app->screen, r.row, r.column + used, r.columns - used, MT_ROLE_PROMPT,
+			"   %s", j->note);
 	return 1;
 }

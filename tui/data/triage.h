@@ -1,4 +1,5 @@
-/* Triage on the screen: what was said about each group, marks, the keys that say it. The store is core/triage. */
+/* Triage on the screen: what was said about each group, marks, the keys that say it. The store is
+ * core/triage. */
 #ifndef MT_TUI_TRIAGE_H
 #define MT_TUI_TRIAGE_H
 
@@ -11,29 +12,33 @@
 #define MT_TRIAGE_SHOWN (MT_TRIAGE_STATE_COUNT + 1)
 
 struct mt_triage_ui {
-	char *file;                    /* as asked for; NULL: by the program's name */
-	struct mt_triage *store;       /* NULL: the program's name is not known yet */
+	char *file;              /* as asked for; NULL: by the program's name */
+	struct mt_triage *store; /* NULL: the program's name is not known yet */
 	struct mt_fingerprints prints;
-	uint8_t *shown;                /* by group of the whole recording: a state, or MT_TRIAGE_CAME_BACK */
+	/* by group of the whole recording: a state, or MT_TRIAGE_CAME_BACK */
+	uint8_t *shown;
 	uint32_t shown_count;
-	uint8_t *marked;               /* by group */
+	uint8_t *marked; /* by group */
 	uint32_t marked_capacity, marked_count;
 	bool show_hidden;
-	uint64_t image;                /* of the program, as mt_data.image: with another one groups are others */
-	uint32_t lost;                 /* judgements of recordings seen before that could not be saved */
-	char told[256];                /* what was wrong with the file last */
-	uint32_t *hidden;              /* groups that were taken out of the selection */
+	/* of the program, as mt_data.image: with another one groups are others */
+	uint64_t image;
+	/* judgements of recordings seen before that could not be saved */
+	uint32_t lost;
+	char told[256];   /* what was wrong with the file last */
+	uint32_t *hidden; /* groups that were taken out of the selection */
 	uint32_t hidden_count, hidden_capacity;
-	bool queue_made;               /* of the present selection: */
+	bool queue_made; /* of the present selection: */
 	/* Of the groups that leak and pass the filter, once mt_triage_queue was called: */
 	uint32_t groups[MT_TRIAGE_SHOWN];
 	uint64_t bytes[MT_TRIAGE_SHOWN];
-	uint32_t *leaks;               /* not judged or come back first, then the others; each by leaked bytes */
+	/* not judged or come back first, then the others; each by leaked bytes */
+	uint32_t *leaks;
 	uint32_t leak_count, leak_capacity;
-	uint32_t elsewhere;            /* judgements of groups that this recording has not */
-	struct mt_list list;           /* of view_triage.c */
-	bool on_queue;                 /* its selected line was in the queue */
-	uint32_t *note_groups;         /* whose note is being typed */
+	uint32_t elsewhere;    /* judgements of groups that this recording has not */
+	struct mt_list list;   /* of view_triage.c */
+	bool on_queue;         /* its selected line was in the queue */
+	uint32_t *note_groups; /* whose note is being typed */
 	uint32_t note_count;
 };
 
@@ -41,12 +46,15 @@ struct mt_triage_ui {
 /* path: --triage; NULL: what MEMTUI_TRIAGE says, or the program's name; "": nowhere. */
 void mt_triage_begin(struct mt_app *, const char *path);
 void mt_triage_queue(struct mt_app *); /* brings groups, bytes and leaks up to date */
-void mt_triage_turn(struct mt_app *); /* the screen shows another recording now */
-void mt_triage_end(struct mt_app *); /* says on stderr what could not be saved */
-/* 'N' 'I' 'L' 'F' 'X', '!' for what came back; ' ' where nothing was said of any group, or the group leaks nothing. */
+void mt_triage_turn(struct mt_app *);  /* the screen shows another recording now */
+void mt_triage_end(struct mt_app *);   /* says on stderr what could not be saved */
+/* 'N' 'I' 'L' 'F' 'X', '!' for what came back; ' ' where nothing was said of any group, or the
+ * group leaks nothing. */
 char mt_triage_letter(struct mt_app *, uint32_t group);
-const char *mt_triage_words(struct mt_app *, uint32_t group); /* "new", "leak", "fixed, came back" and so on */
-const struct mt_judgement *mt_triage_of(struct mt_app *, uint32_t group); /* NULL: nothing was said */
+/* "new", "leak", "fixed, came back" and so on */
+const char *mt_triage_words(struct mt_app *, uint32_t group);
+/* NULL: nothing was said */
+const struct mt_judgement *mt_triage_of(struct mt_app *, uint32_t group);
 bool mt_triage_is_marked(struct mt_app *, uint32_t group);
 /* Mark and letter of a group into the three columns before a line's first number. */
 void mt_triage_draw_mark(struct mt_app *, int row, int column, enum mt_role, uint32_t group);
@@ -56,8 +64,10 @@ bool mt_triage_queued(enum mt_triage_state shown); /* nobody has judged it, or i
 
 /* ---- triage_keys.c ---- */
 bool mt_triage_action(struct mt_app *, enum mt_action); /* false: not of triage */
-void mt_triage_prompt(struct mt_app *, enum mt_prompt_kind, char *out, size_t len); /* what it begins with */
-void mt_triage_prompt_words(struct mt_app *, enum mt_prompt_kind, char *out, size_t len); /* beside what is typed */
+/* what it begins with */
+void mt_triage_prompt(struct mt_app *, enum mt_prompt_kind, char *out, size_t len);
+/* beside what is typed */
+void mt_triage_prompt_words(struct mt_app *, enum mt_prompt_kind, char *out, size_t len);
 void mt_triage_accept(struct mt_app *, enum mt_prompt_kind, const char *text);
 
 /* ---- triage_report.c ---- */

@@ -1,8 +1,8 @@
 /* The report on the clipboard and in a file, and the suppressions. */
-#include "tui/data/triage.h"
 #include "core/base/buffer.h"
 #include "core/export/report_triage.h"
 #include "core/query/suppress.h"
+#include "tui/data/triage.h"
 #include "tui/terminal/clipboard.h"
 
 #include <errno.h>
@@ -17,8 +17,13 @@
 /* Leaks first, what is suppressed last; groups come by leaked bytes. */
 static int rank(const struct mt_triage_item *item)
 {
-	static const int ranks[] = {[MT_TRIAGE_NEW] = 4, [MT_TRIAGE_INVESTIGATING] = 2, [MT_TRIAGE_LEAK] = 1, [MT_TRIAGE_FIXED] = 3,
-		[MT_TRIAGE_SUPPRESSED] = 5};
+	static const int ranks[] = {
+		[MT_TRIAGE_NEW] = 4,
+		[MT_TRIAGE_INVESTIGATING] = 2,
+		[MT_TRIAGE_LEAK] = 1,
+		[MT_TRIAGE_FIXED] = 3,
+		[MT_TRIAGE_SUPPRESSED] = 5,
+	};
 
 	return item->came_back ? 0 : item->judgement ? ranks[item->judgement->state] : 4;
 }
@@ -47,7 +52,8 @@ static uint32_t collect(struct mt_app *app, struct mt_triage_item **items)
 		if (!is_told(app, group))
 			continue;
 		MT_GROW(told, count, capacity);
-		told[count++] = (struct mt_triage_item){group, mt_triage_of(app, group), t->shown[group] == MT_TRIAGE_CAME_BACK};
+		told[count++] = (struct mt_triage_item){group, mt_triage_of(app, group),
+			t->shown[group] == MT_TRIAGE_CAME_BACK};
 	}
 	*items = mt_resize(NULL, ((size_t)count + 1) * sizeof **items);
 	for (int at = 0; at <= 5; at++)
@@ -63,15 +69,18 @@ static bool make_report(struct mt_app *app, struct mt_buffer *out, uint32_t *tol
 	struct mt_triage_ui *t = app->triage;
 	struct mt_triage_item *items;
 	uint32_t count = collect(app, &items);
-	struct mt_triage_report report = {&app->data.profile, &app->data.symbols, app->data.command, app->data.live, items, count,
-		t->groups[MT_TRIAGE_NEW], t->bytes[MT_TRIAGE_NEW]};
+	struct mt_triage_report report = {&app->data.profile, &app->data.symbols, app->data.command,
+		app->data.live, items, count, t->groups[MT_TRIAGE_NEW], t->bytes[MT_TRIAGE_NEW]};
 
 	*told = count;
 	if (count)
 		mt_report_triage(out, &report);
 	else
-		mt_app_say(app, t->marked_count ? "none of the marked groups leaks, so there is nothing to report"
-			: "no leak was judged yet, so there is nothing to report; t judges the selected group");
+		mt_app_say(app,
+			t->marked_count
+				? "none of the marked groups leaks, so there is nothing to report"
+				: "no leak was judged yet, so there is nothing to report; "
+				  "t judges the selected group");
 	free(items);
 	return count > 0;
 }
@@ -89,9 +98,12 @@ static bool make_rules(struct mt_app *app, struct mt_buffer *out, uint32_t *told
 		if (t->shown[t->leaks[i]] == MT_TRIAGE_SUPPRESSED)
 			groups[(*told)++] = t->leaks[i];
 	if (*told)
-		mt_suppress_write(out, MT_SUPPRESS_LSAN, &app->data.profile, &app->data.symbols, groups, *told);
+		mt_suppress_write(out, MT_SUPPRESS_LSAN, &app->data.profile, &app->data.symbols,
+			groups, *told);
 	else
-		mt_app_say(app, "nothing is suppressed, so there are no rules to write; {judge} {judge-suppressed} suppresses the selected group");
+		mt_app_say(app,
+			"nothing is suppressed, so there are no rules to write; {judge} "
+			"{judge-suppressed} suppresses the selected group");
 	free(groups);
 	return *told > 0;
 }
@@ -113,8 +125,11 @@ void mt_triage_copy(struct mt_app *app)
 
 void mt_triage_file_name(struct mt_app *app, char *out, size_t len)
 {
-	const char *path = app->triage->store ? mt_triage_file(app->triage->store) : NULL, *command = app->data.command;
-	char *name = app->triage->file || !path ? mt_format("%.*s", command ? (int)strcspn(command, " ") : 0, command ? command : "")
+	const char *path = app->triage->store ? mt_triage_file(app->triage->store) : NULL;
+	const char *command = app->data.command;
+	char *name = app->triage->file || !path
+		? mt_format("%.*s", command ? (int)strcspn(command, " ") : 0,
+			command ? command : "")
 		: mt_strdup(path);
 	const char *slash = strrchr(name, '/');
 
@@ -124,7 +139,8 @@ void mt_triage_file_name(struct mt_app *app, char *out, size_t len)
 
 static int write_file(const char *path, const struct mt_buffer *text)
 {
-	int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666), code = fd < 0 ? -errno : 0;
+	int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+	int code = fd < 0 ? -errno : 0;
 
 	if (!code)
 		code = mt_write_all(fd, text->data, text->len);
@@ -146,9 +162,11 @@ void mt_triage_write(struct mt_app *app, const char *path)
 		int code = write_file(path, &text);
 
 		if (code)
-			mt_app_say(app, "%.100s cannot be written: %s%s", path, strerror(-code), code == -EEXIST ? "; another name does" : "");
+			mt_app_say(app, "%.100s cannot be written: %s%s", path, strerror(-code),
+				code == -EEXIST ? "; another name does" : "");
 		else
-			mt_app_say(app, "wrote %s of %u group%s into %.100s", rules ? "rules" : "a report", told, told == 1 ? "" : "s", path);
+			mt_app_say(app, "wrote %s of %u group%s into %.100s",
+				rules ? "rules" : "a report", told, told == 1 ? "" : "s", path);
 	}
 	mt_buffer_free(&text);
 }

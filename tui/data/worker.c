@@ -13,15 +13,15 @@ struct mt_worker {
 	pthread_t thread;
 	bool started;
 	int fd;
-	double hold;             /* a share to stop at; 0: none */
+	double hold; /* a share to stop at; 0: none */
 	const struct mt_worker_kind *work;
-	bool asked;              /* known to the caller's thread alone */
+	bool asked; /* known to the caller's thread alone */
 	/* below: by the lock */
 	pthread_mutex_t lock;
 	pthread_cond_t wake;
-	void *next;              /* request to be taken by the thread */
+	void *next; /* request to be taken by the thread */
 	bool running, held, quit;
-	bool done;               /* result and err are those of what is asked */
+	bool done; /* result and err are those of what is asked */
 	int status;
 	void *result;
 	struct mt_err err;
@@ -95,8 +95,12 @@ struct mt_worker *mt_worker_new(const struct mt_worker_kind *work, const struct 
 	struct mt_worker *w = mt_alloc(sizeof *w);
 	const char *hold = getenv("MEMTUI_TEST_FILTERING");
 
-	*w = (struct mt_worker){.work = work, .source = *source, .fd = mt_bell_new(),
-		.hold = hold && !work->unseen ? atof(hold) : 0};
+	*w = (struct mt_worker){
+		.work = work,
+		.source = *source,
+		.fd = mt_bell_new(),
+		.hold = hold && !work->unseen ? atof(hold) : 0,
+	};
 	pthread_mutex_init(&w->lock, NULL);
 	pthread_cond_init(&w->wake, NULL);
 	return w;
@@ -151,7 +155,8 @@ void mt_worker_start(struct mt_worker *w, void *request)
 		w->work->free_request(w->next);
 		w->next = NULL;
 		w->done = true;
-		w->status = mt_fail(&w->err, -code, "no thread can be started %s: %s", w->work->words, strerror(code));
+		w->status = mt_fail(&w->err, -code, "no thread can be started %s: %s",
+			w->work->words, strerror(code));
 		mt_bell_ring(w->fd);
 	}
 	pthread_mutex_unlock(&w->lock);

@@ -1,14 +1,17 @@
-/* What takes long, in a thread of its own: the screen answers keys meanwhile. One request at a time, the newest one. */
+/* What takes long, in a thread of its own: the screen answers keys meanwhile. One request at a
+ * time, the newest one. */
 #ifndef MT_TUI_WORKER_H
 #define MT_TUI_WORKER_H
 
 #include "core/query/scan.h"
 
-/* What a worker does. Requests and what results hold are freed by it, but for a result that was collected. */
+/* What a worker does. Requests and what results hold are freed by it, but for a result that was
+ * collected. */
 struct mt_worker_kind {
 	const char *words; /* "to filter in": for what the thread is */
 	size_t result_size;
-	/* In the thread; what fails leaves an empty result. source: with progress, which also tells that nobody wants the result any more. */
+	/* In the thread; what fails leaves an empty result. source: with progress, which also tells
+	 * that nobody wants the result any more. */
 	int (*run)(const struct mt_source *, const void *request, void *result, struct mt_err *);
 	void (*free_request)(void *request);
 	void (*free_result)(void *result);
@@ -24,11 +27,12 @@ void mt_worker_start(struct mt_worker *, void *request);
 void mt_worker_cancel(struct mt_worker *);
 bool mt_worker_asked(const struct mt_worker *); /* something that is not collected yet */
 bool mt_worker_runs(struct mt_worker *);        /* also for the end of what was cancelled */
-/* Done so far, from 0 to 1. held: a test stopped it there (MEMTUI_TEST_FILTERING is such a share). */
+/* Done so far, from 0 to 1. held: a test stopped it there (MEMTUI_TEST_FILTERING is such a
+ * share). */
 double mt_worker_progress(struct mt_worker *, bool *held);
-int mt_worker_fd(const struct mt_worker *);     /* readable: there may be something to collect */
-/* 0: nothing yet; 1: the result, the caller's; negative: it failed, and err says why. What was asked is no more
- * then. */
+int mt_worker_fd(const struct mt_worker *); /* readable: there may be something to collect */
+/* 0: nothing yet; 1: the result, the caller's; negative: it failed, and err says why. What was
+ * asked is no more then. */
 int mt_worker_collect(struct mt_worker *, void *result, struct mt_err *err);
 
 #endif

@@ -17,18 +17,20 @@ void mt_blanks_begin(struct mt_blanks *b, int rows, int columns, int ground)
 		b->cells[i] = (struct mt_blanks_cell){0, 0, ground, true};
 }
 
-void mt_blanks_note(struct mt_blanks *b, int row, int column, int width, const struct mt_blanks_cell *cell)
+void mt_blanks_note(struct mt_blanks *b, int row, int column, int width,
+	const struct mt_blanks_cell *cell)
 {
 	for (int i = 0; i < width && row < b->rows && column + i < b->columns; i++)
 		b->cells[row * b->columns + column + i] = *cell;
 }
 
 /* A blank in the style of the cell beside it. */
-static void follow(struct mt_blanks_cell *cell, const struct mt_blanks_cell *beside, int row, int column,
-	void (*put)(int row, int column, attr_t, int pair))
+static void follow(struct mt_blanks_cell *cell, const struct mt_blanks_cell *beside, int row,
+	int column, void (*put)(int row, int column, attr_t, int pair))
 {
-	if (!cell->blank || cell->ground != beside->ground || (cell->attributes | beside->attributes) & SEEN ||
-			(cell->pair == beside->pair && cell->attributes == beside->attributes))
+	if (!cell->blank || cell->ground != beside->ground
+		|| (cell->attributes | beside->attributes) & SEEN
+		|| (cell->pair == beside->pair && cell->attributes == beside->attributes))
 		return;
 	cell->attributes = beside->attributes;
 	cell->pair = beside->pair;
@@ -41,7 +43,8 @@ void mt_blanks_settle(struct mt_blanks *b, void (*put)(int row, int column, attr
 		struct mt_blanks_cell *cells = b->cells + row * b->columns;
 		int first = 0, end = b->columns;
 
-		while (end > 0 && cells[end - 1].blank) /* behind the last word the rest of the line is wiped at once */
+		/* behind the last word the rest of the line is wiped at once */
+		while (end > 0 && cells[end - 1].blank)
 			end--;
 		while (first < end && cells[first].blank)
 			first++;

@@ -1,5 +1,5 @@
-/* What ncurses writes for a frame, taken before the terminal gets it: ncurses writes to a descriptor and nowhere else, so for the
- * length of a frame standard output is a file in memory. */
+/* What ncurses writes for a frame, taken before the terminal gets it: ncurses writes to a
+ * descriptor and nowhere else, so for the length of a frame standard output is a file in memory. */
 #ifndef MT_TUI_CAPTURE_H
 #define MT_TUI_CAPTURE_H
 
@@ -8,7 +8,8 @@
 #include <stdbool.h>
 
 struct mt_capture {
-	int out, file; /* the terminal, to be written to at any time; the file, or -1: frames go out as they are */
+	/* the terminal, to be written to at any time; the file, or -1: frames go out as they are */
+	int out, file;
 	bool begun;
 	struct mt_buffer bytes, frame;
 };

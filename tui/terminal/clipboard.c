@@ -11,19 +11,24 @@
 
 static void add_base64(struct mt_buffer *out, const uint8_t *in, size_t len)
 {
-	static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+	static const char digits[] =
+		"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 
 	for (size_t i = 0; i < len; i += 3) {
-		uint32_t three = (uint32_t)in[i] << 16 | (i + 1 < len ? (uint32_t)in[i + 1] << 8 : 0) | (i + 2 < len ? in[i + 2] : 0);
-		char four[4] = {digits[three >> 18], digits[three >> 12 & 63], i + 1 < len ? digits[three >> 6 & 63] : '=',
+		uint32_t three = (uint32_t)in[i] << 16
+			| (i + 1 < len ? (uint32_t)in[i + 1] << 8 : 0)
+			| (i + 2 < len ? in[i + 2] : 0);
+		char four[4] = {digits[three >> 18], digits[three >> 12 & 63],
+			i + 1 < len ? digits[three >> 6 & 63] : '=',
 			i + 2 < len ? digits[three & 63] : '='};
 
 		mt_buffer_add(out, four, 4);
 	}
 }
 
-/* tmux takes the sequence itself (set-clipboard on), or hands it on in an envelope (allow-passthrough on); nobody knows
- * which is set, and twice the same does no harm. screen hands on short pieces. */
+/* tmux takes the sequence itself (set-clipboard on), or hands it on in an envelope
+ * (allow-passthrough on); nobody knows which is set, and twice the same does no harm. screen hands
+ * on short pieces. */
 static void wrap(struct mt_buffer *out, const char *sequence, size_t len)
 {
 	const char *term = getenv("TERM");
@@ -36,7 +41,8 @@ static void wrap(struct mt_buffer *out, const char *sequence, size_t len)
 	} else if (getenv("STY") || (term && !strncmp(term, "screen", 6))) {
 		for (size_t at = 0; at < len; at += SCREEN_PIECE) {
 			mt_buffer_printf(out, "\033P");
-			mt_buffer_add(out, sequence + at, len - at < SCREEN_PIECE ? len - at : SCREEN_PIECE);
+			mt_buffer_add(out, sequence + at,
+				len - at < SCREEN_PIECE ? len - at : SCREEN_PIECE);
 			mt_buffer_printf(out, "\033\\");
 		}
 	} else {
@@ -63,8 +69,10 @@ void mt_clipboard_copy(struct mt_app *app, const char *text, size_t len, const c
 	wrap(&out, (const char *)sequence.data, sequence.len);
 	mt_screen_send(app->screen, (const char *)out.data, out.len);
 	mt_number_size(number, len);
-	mt_app_say(app, len < all ? "copied the first %2$s of %1$s: the terminal's clipboard takes no more" :
-		"copied %s, %s, to the clipboard", what, number);
+	mt_app_say(app,
+		len < all ? "copied the first %2$s of %1$s: the terminal's clipboard takes no more"
+			  : "copied %s, %s, to the clipboard",
+		what, number);
 	mt_buffer_free(&sequence);
 	mt_buffer_free(&out);
 }
@@ -72,7 +80,8 @@ void mt_clipboard_copy(struct mt_app *app, const char *text, size_t len, const c
 /* ---- stacks ---- */
 
 /* Where it is pasted, nothing of a name may end the line, or what is pasted. */
-static void add_frame(struct mt_buffer *out, uint32_t number, const struct mt_backtrace_frame *frame)
+static void add_frame(struct mt_buffer *out, uint32_t number,
+	const struct mt_backtrace_frame *frame)
 {
 	char source[512];
 
@@ -93,7 +102,8 @@ static void add_frame(struct mt_buffer *out, uint32_t number, const struct mt_ba
 	mt_buffer_printf(out, "\n");
 }
 
-static void add_group(struct mt_app *app, struct mt_buffer *out, uint32_t group, const struct mt_backtrace *backtrace)
+static void add_group(struct mt_app *app, struct mt_buffer *out, uint32_t group,
+	const struct mt_backtrace *backtrace)
 {
 	const struct mt_data *d = &app->data;
 	const struct mt_group *g = &d->profile.groups[group];
@@ -102,8 +112,10 @@ static void add_group(struct mt_app *app, struct mt_buffer *out, uint32_t group,
 	mt_buffer_add_line(out, d->command ? d->command : "memtui");
 	mt_buffer_printf(out, ": %s %s in %s blocks, allocated %s in %s calls of %s\n",
 		d->live ? "live" : "leaked", mt_data_metric(live, d, g, MT_METRIC_LEAKED_SIZE),
-		mt_data_metric(blocks, d, g, MT_METRIC_LEAKED_COUNT), mt_data_metric(bytes, d, g, MT_METRIC_SIZE),
-		mt_data_metric(calls, d, g, MT_METRIC_ALLOCATED_COUNT), mt_kind_name(mt_profile_group_kind(&d->profile, group)));
+		mt_data_metric(blocks, d, g, MT_METRIC_LEAKED_COUNT),
+		mt_data_metric(bytes, d, g, MT_METRIC_SIZE),
+		mt_data_metric(calls, d, g, MT_METRIC_ALLOCATED_COUNT),
+		mt_kind_name(mt_profile_group_kind(&d->profile, group)));
 	for (uint32_t i = 0; i < backtrace->count; i++)
 		add_frame(out, i, &backtrace->frames[i]);
 }
@@ -125,7 +137,8 @@ void mt_clipboard_stack(struct mt_app *app)
 		mt_backtrace_get(&backtrace, &app->data.profile, &app->data.symbols, pick.group);
 		own = mt_backtrace_own(&backtrace);
 		add_group(app, &text, pick.group, &backtrace);
-		snprintf(what, sizeof what, "the stack of %.100s", own ? own->function : "the group");
+		snprintf(what, sizeof what, "the stack of %.100s",
+			own ? own->function : "the group");
 		mt_backtrace_free(&backtrace);
 	}
 	mt_clipboard_copy(app, (const char *)text.data, text.len, what);

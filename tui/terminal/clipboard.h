@@ -6,12 +6,14 @@
 
 struct mt_app;
 
-#define MT_CLIPBOARD_BASE64 74994u                     /* terminals take no more in one go (xterm's limit) */
+/* terminals take no more in one go (xterm's limit) */
+#define MT_CLIPBOARD_BASE64 74994u
 #define MT_CLIPBOARD_TEXT (MT_CLIPBOARD_BASE64 / 4 * 3) /* bytes of text */
 
 /* The call stack of what is selected, as text. */
 void mt_clipboard_stack(struct mt_app *);
-/* Any text; what is longer than MT_CLIPBOARD_TEXT is cut at a line. what: for the message, "the stack of f". */
+/* Any text; what is longer than MT_CLIPBOARD_TEXT is cut at a line. what: for the message, "the
+ * stack of f". */
 void mt_clipboard_copy(struct mt_app *, const char *text, size_t len, const char *what);
 
 #endif

@@ -7,13 +7,14 @@
 
 #define STACK_BYTES 65536 /* where the handler runs when the stack is what overflowed */
 
-/* What a signal handler needs to give the terminal back; a handler can reach nothing but static storage. */
+/* What a signal handler needs to give the terminal back; a handler can reach nothing but static
+ * storage. */
 static struct {
 	struct termios saved;
 	int fd, out;
 	char restore[256];
 	size_t restore_len;
-	pid_t owner;             /* a forked child gives nothing back */
+	pid_t owner; /* a forked child gives nothing back */
 	volatile sig_atomic_t armed;
 	char stack[STACK_BYTES];
 } crash;
@@ -34,13 +35,17 @@ static void on_crash(int signal_number)
 	raise(signal_number); /* SA_RESETHAND: kills now */
 }
 
-/* Those that mean a fault, and all others that would end the process and that nobody else waits for. */
+/* Those that mean a fault, and all others that would end the process and that nobody else waits
+ * for. */
 static void watch(void)
 {
-	static const int fatal[] = {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGABRT, SIGTRAP, SIGQUIT, SIGSYS};
-	static const int harmless[] = {SIGKILL, SIGSTOP, SIGCHLD, SIGCONT, SIGURG, SIGWINCH, SIGTSTP, SIGTTIN, SIGTTOU,
-		SIGTERM, SIGHUP, SIGINT /* the loop's own */};
-	struct sigaction action = {.sa_handler = on_crash, .sa_flags = SA_RESETHAND | SA_NODEFER | SA_ONSTACK}, present;
+	static const int fatal[] = {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGABRT, SIGTRAP, SIGQUIT,
+		SIGSYS};
+	static const int harmless[] = {SIGKILL, SIGSTOP, SIGCHLD, SIGCONT, SIGURG, SIGWINCH,
+		SIGTSTP, SIGTTIN, SIGTTOU, SIGTERM, SIGHUP, SIGINT /* the loop's own */};
+	struct sigaction action = {.sa_handler = on_crash,
+		.sa_flags = SA_RESETHAND | SA_NODEFER | SA_ONSTACK};
+	struct sigaction present;
 	sigset_t others;
 
 	sigaltstack(&(stack_t){.ss_sp = crash.stack, .ss_size = sizeof crash.stack}, NULL);
@@ -48,13 +53,15 @@ static void watch(void)
 	for (size_t i = 0; i < sizeof harmless / sizeof *harmless; i++)
 		sigdelset(&others, harmless[i]);
 	for (int number = 1; number <= SIGRTMAX; number++)
-		if (sigismember(&others, number) == 1 && sigaction(number, NULL, &present) == 0 && present.sa_handler == SIG_DFL)
+		if (sigismember(&others, number) == 1 && sigaction(number, NULL, &present) == 0
+			&& present.sa_handler == SIG_DFL)
 			sigaction(number, &action, NULL);
 	for (size_t i = 0; i < sizeof fatal / sizeof *fatal; i++)
 		sigaction(fatal[i], &action, NULL);
 }
 
-void mt_crash_prepare(int fd, int out, const struct termios *saved, const char *const *capabilities, int count)
+void mt_crash_prepare(int fd, int out, const struct termios *saved, const char *const *capabilities,
+	int count)
 {
 	crash.fd = fd;
 	crash.out = out;

@@ -5,9 +5,10 @@
 #include <stdbool.h>
 #include <termios.h>
 
-/* Remembers how the terminal at fd was. capabilities: what is to be written to it, through out, in this order, NULL at the end; NULL and -1
- * of terminfo are not. Armed from then on. */
-void mt_crash_prepare(int fd, int out, const struct termios *saved, const char *const *capabilities, int count);
+/* Remembers how the terminal at fd was. capabilities: what is to be written to it, through out, in
+ * this order, NULL at the end; NULL and -1 of terminfo are not. Armed from then on. */
+void mt_crash_prepare(int fd, int out, const struct termios *saved, const char *const *capabilities,
+	int count);
 /* Not armed while the terminal is as it was. */
 void mt_crash_arm(bool armed);
 

@@ -37,18 +37,27 @@ const char *mt_glyph_dots(bool utf8, int left, int right, char out[4])
 	return mt_glyph_lined(utf8, (const int[2]){left, right}, none, none, out);
 }
 
-const char *mt_glyph_lined(bool utf8, const int fill[2], const int top[2], const int bottom[2], char out[4])
+const char *mt_glyph_lined(bool utf8, const int fill[2], const int top[2], const int bottom[2],
+	char out[4])
 {
-	static const unsigned char fills[2][5] = {{0, 0x40, 0x44, 0x46, 0x47}, {0, 0x80, 0xa0, 0xb0, 0xb8}};
+	static const unsigned char fills[2][5] = {
+		{0, 0x40, 0x44, 0x46, 0x47},
+		{0, 0x80, 0xa0, 0xb0, 0xb8},
+	};
 	unsigned code = 0x2800u;
 
 	for (int i = 0; i < 2; i++)
-		code |= fills[i][fill[i]] | (top[i] > bottom[i] ? fills[i][top[i]] & ~fills[i][bottom[i]] & 0xffu : 0);
+		code |= fills[i][fill[i]]
+			| (top[i] > bottom[i] ? fills[i][top[i]] & ~fills[i][bottom[i]] & 0xffu
+					      : 0);
 
 	if (!utf8 || code == 0x2800) {
 		int level = fill[0] + fill[1];
 
-		out[0] = level == 0 ? (top[0] > bottom[0] || top[1] > bottom[1] ? '-' : ' ') : level <= 2 ? '.' : level <= 5 ? ':' : '#';
+		out[0] = level == 0  ? (top[0] > bottom[0] || top[1] > bottom[1] ? '-' : ' ')
+			: level <= 2 ? '.'
+			: level <= 5 ? ':'
+				     : '#';
 		out[1] = '\0';
 		return out;
 	}

@@ -15,11 +15,26 @@ static const char *const scopes_words[] = {
 #undef X
 };
 
-static const struct { const char *name; uint32_t code; } names[] = {
-	{"Up", MT_KEY_UP}, {"Down", MT_KEY_DOWN}, {"Left", MT_KEY_LEFT}, {"Right", MT_KEY_RIGHT},
-	{"Home", MT_KEY_HOME}, {"End", MT_KEY_END}, {"PgUp", MT_KEY_PAGE_UP}, {"PgDn", MT_KEY_PAGE_DOWN},
-	{"Ins", MT_KEY_INSERT}, {"Del", MT_KEY_DELETE}, {"S-Tab", MT_KEY_BACK_TAB}, {"Tab", MT_KEY_TAB},
-	{"Enter", MT_KEY_ENTER}, {"Esc", MT_KEY_ESCAPE}, {"Backspace", MT_KEY_BACKSPACE}, {"Space", ' '},
+static const struct {
+	const char *name;
+	uint32_t code;
+} names[] = {
+	{"Up", MT_KEY_UP},
+	{"Down", MT_KEY_DOWN},
+	{"Left", MT_KEY_LEFT},
+	{"Right", MT_KEY_RIGHT},
+	{"Home", MT_KEY_HOME},
+	{"End", MT_KEY_END},
+	{"PgUp", MT_KEY_PAGE_UP},
+	{"PgDn", MT_KEY_PAGE_DOWN},
+	{"Ins", MT_KEY_INSERT},
+	{"Del", MT_KEY_DELETE},
+	{"S-Tab", MT_KEY_BACK_TAB},
+	{"Tab", MT_KEY_TAB},
+	{"Enter", MT_KEY_ENTER},
+	{"Esc", MT_KEY_ESCAPE},
+	{"Backspace", MT_KEY_BACKSPACE},
+	{"Space", ' '},
 	{"Hash", '#'},
 };
 
@@ -87,11 +102,13 @@ uint32_t mt_key_parse(const char *name, size_t len)
 
 		if (len == 3)
 			number = name[2] >= '0' && name[2] <= '9' ? number * 10 + name[2] - '0' : 0;
-		return number >= 1 && number <= 12 ? (uint32_t)(MT_KEY_F1 + number - 1) : (uint32_t)MT_KEY_UNKNOWN;
+		return number >= 1 && number <= 12 ? (uint32_t)(MT_KEY_F1 + number - 1)
+						   : (uint32_t)MT_KEY_UNKNOWN;
 	}
 	if (len == 2 && name[0] == '^' && name[1] >= '@' && name[1] <= '_')
 		return (uint32_t)name[1] & 0x1f;
-	if (!len || (uint8_t)name[0] <= ' ' || mt_keys_decode((const uint8_t *)name, len, true, &input) != len)
+	if (!len || (uint8_t)name[0] <= ' '
+		|| mt_keys_decode((const uint8_t *)name, len, true, &input) != len)
 		return MT_KEY_UNKNOWN;
 	return input.code;
 }
@@ -145,7 +162,10 @@ static uint32_t letter_key(uint8_t final)
 	case 'H': return MT_KEY_HOME;
 	case 'F': return MT_KEY_END;
 	case 'Z': return MT_KEY_BACK_TAB;
-	case 'P': case 'Q': case 'R': case 'S': return MT_KEY_F1 + (final - 'P');
+	case 'P':
+	case 'Q':
+	case 'R':
+	case 'S': return MT_KEY_F1 + (final - 'P');
 	case 'M': return MT_KEY_ENTER;
 	default: return MT_KEY_UNKNOWN;
 	}
@@ -154,8 +174,8 @@ static uint32_t letter_key(uint8_t final)
 static uint32_t tilde_key(int number)
 {
 	static const uint8_t gaps[] = {16, 22, 27, 30, 33}; /* numbers that no function key has */
-	static const uint32_t low[] = {MT_KEY_UNKNOWN, MT_KEY_HOME, MT_KEY_INSERT, MT_KEY_DELETE, MT_KEY_END,
-		MT_KEY_PAGE_UP, MT_KEY_PAGE_DOWN, MT_KEY_HOME, MT_KEY_END};
+	static const uint32_t low[] = {MT_KEY_UNKNOWN, MT_KEY_HOME, MT_KEY_INSERT, MT_KEY_DELETE,
+		MT_KEY_END, MT_KEY_PAGE_UP, MT_KEY_PAGE_DOWN, MT_KEY_HOME, MT_KEY_END};
 
 	if (number >= 0 && number < (int)(sizeof low / sizeof *low))
 		return low[number];
@@ -210,7 +230,8 @@ static size_t decode_csi(const uint8_t *b, size_t len, bool final, struct mt_inp
 		out->code = tilde_key(number);
 	else if (b[at] != '~')
 		out->code = letter_key(b[at]);
-	if (parameters[0] != '<' && sscanf(parameters, "%*d;%d", &number) == 1 && number > 1 && number <= 8)
+	if (parameters[0] != '<' && sscanf(parameters, "%*d;%d", &number) == 1 && number > 1
+		&& number <= 8)
 		out->modifiers = (unsigned)number - 1;
 	return at + 1;
 }

@@ -26,28 +26,32 @@
 
 struct mt_screen {
 	SCREEN *curses;
-	int fd;                  /* of keys */
+	int fd;                    /* of keys */
 	struct mt_capture capture; /* of what ncurses writes */
 	bool own_fd, utf8, can_utf8, colour, mouse, can_mouse, suspended, cursor_shown, paste;
 	int cursor_row, cursor_column;
 	enum mt_graphs graphs;
-	int cursor_style, style_sent; /* 0: the terminal's own */
+	int cursor_style, style_sent;        /* 0: the terminal's own */
 	const char *set_style, *reset_style; /* NULL: it has one alone */
-	struct termios saved;    /* how the terminal was */
+	struct termios saved;                /* how the terminal was */
 	struct mt_theme theme;
 	attr_t attributes[MT_ROLE_COUNT];
-	int ground[MT_ROLE_COUNT]; /* the terminal's colour behind a role, MT_COLOUR_DEFAULT without one */
+	/* the terminal's colour behind a role, MT_COLOUR_DEFAULT without one */
+	int ground[MT_ROLE_COUNT];
 	struct mt_blanks blanks;
-	struct { int foreground, background, pair; } cell_pair[CELL_PAIRS]; /* pair 0: free */
+	struct {
+		int foreground, background, pair;
+	} cell_pair[CELL_PAIRS]; /* pair 0: free */
 	int cell_pairs;
-	bool cell_pairs_full;    /* they begin anew with the next frame */
+	bool cell_pairs_full; /* they begin anew with the next frame */
 };
 
 static attr_t curses_attributes(unsigned style)
 {
-	return (style & MT_STYLE_BOLD ? A_BOLD : 0) | (style & MT_STYLE_DIM ? A_DIM : 0) |
-		(style & MT_STYLE_UNDERLINE ? A_UNDERLINE : 0) | (style & MT_STYLE_REVERSE ? A_REVERSE : 0) |
-		(style & MT_STYLE_ITALIC ? A_ITALIC : 0);
+	return (style & MT_STYLE_BOLD ? A_BOLD : 0) | (style & MT_STYLE_DIM ? A_DIM : 0)
+		| (style & MT_STYLE_UNDERLINE ? A_UNDERLINE : 0)
+		| (style & MT_STYLE_REVERSE ? A_REVERSE : 0)
+		| (style & MT_STYLE_ITALIC ? A_ITALIC : 0);
 }
 
 static void apply_theme(struct mt_screen *s)
@@ -69,7 +73,9 @@ static void apply_theme(struct mt_screen *s)
 	/* Where nothing is drawn, too, the screen has the theme's background. */
 	cchar_t blank;
 
-	setcchar(&blank, L" ", 0, s->colour && s->theme.style[MT_ROLE_TEXT].background >= 0 ? MT_ROLE_TEXT + 1 : 0, NULL);
+	setcchar(&blank, L" ", 0,
+		s->colour && s->theme.style[MT_ROLE_TEXT].background >= 0 ? MT_ROLE_TEXT + 1 : 0,
+		NULL);
 	bkgrndset(&blank);
 }
 
@@ -90,22 +96,32 @@ static int check_terminal(int *fd, bool *own, struct mt_err *err)
 	int status;
 
 	if (!isatty(STDOUT_FILENO))
-		return mt_fail(err, -ENOTTY, "standard output is not a terminal; use 'memtui report' or 'memtui record' there");
+		return mt_fail(err, -ENOTTY,
+			"standard output is not a terminal; "
+			"use 'memtui report' or 'memtui record' there");
 	if (!name || !*name)
-		return mt_fail(err, -EINVAL, "TERM is not set, so nothing is known about this terminal; try TERM=xterm-256color");
+		return mt_fail(err, -EINVAL,
+			"TERM is not set, so nothing is known about "
+			"this terminal; try TERM=xterm-256color");
 	if (setupterm(name, STDOUT_FILENO, &status) != OK)
-		return mt_fail(err, -EINVAL, "the terminal '%.40s' is not in the terminfo database; try TERM=xterm-256color", name);
+		return mt_fail(err, -EINVAL,
+			"the terminal '%.40s' is not in the terminfo database; "
+			"try TERM=xterm-256color",
+			name);
 	bool able = cursor_address && clear_screen;
 
 	del_curterm(cur_term); /* newterm reads its own */
 	if (!able)
-		return mt_fail(err, -EINVAL, "the terminal '%.40s' cannot move its cursor; try TERM=xterm-256color", name);
+		return mt_fail(err, -EINVAL,
+			"the terminal '%.40s' cannot move its cursor; try TERM=xterm-256color",
+			name);
 	*fd = STDIN_FILENO;
 	*own = !isatty(STDIN_FILENO);
 	if (*own)
 		*fd = open("/dev/tty", O_RDWR | O_CLOEXEC);
 	if (*fd < 0)
-		return mt_fail(err, -errno, "there is no terminal to read keys from: %s", strerror(errno));
+		return mt_fail(err, -errno, "there is no terminal to read keys from: %s",
+			strerror(errno));
 	return 0;
 }
 
@@ -171,7 +187,9 @@ void mt_screen_paste(struct mt_screen *s, bool bracketed)
 
 static void send_style(struct mt_screen *s, int style)
 {
-	const char *words = !s->set_style || style == s->style_sent ? NULL : style ? tparm(s->set_style, style) : s->reset_style;
+	const char *words = !s->set_style || style == s->style_sent ? NULL
+		: style                                             ? tparm(s->set_style, style)
+								    : s->reset_style;
 
 	if (words)
 		mt_screen_send(s, words, strlen(words));
@@ -187,8 +205,9 @@ static const char *capability(const char *name)
 
 static void prepare_crash(struct mt_screen *s)
 {
-	const char *const back[] = {s->can_mouse ? "\033[?1006l\033[?1002l\033[?2004l" : NULL, s->set_style ? s->reset_style : NULL,
-		exit_attribute_mode, cursor_normal, keypad_local, exit_ca_mode};
+	const char *const back[] = {s->can_mouse ? "\033[?1006l\033[?1002l\033[?2004l" : NULL,
+		s->set_style ? s->reset_style : NULL, exit_attribute_mode, cursor_normal,
+		keypad_local, exit_ca_mode};
 
 	mt_crash_prepare(s->fd, s->capture.out, &s->saved, back, sizeof back / sizeof *back);
 }
@@ -225,7 +244,9 @@ struct mt_screen *mt_screen_open(const char *theme, const char *ascii, struct mt
 	if (!s->curses) {
 		close_files(s);
 		free(s);
-		mt_fail(err, -EINVAL, "the terminal '%.40s' cannot be used; try TERM=xterm-256color", getenv("TERM"));
+		mt_fail(err, -EINVAL,
+			"the terminal '%.40s' cannot be used; try TERM=xterm-256color",
+			getenv("TERM"));
 		return NULL;
 	}
 	raw();
@@ -259,7 +280,8 @@ void mt_screen_suspend(struct mt_screen *s)
 		set_paste(s, false);
 	send_style(s, 0);
 	endwin();
-	if (!exit_ca_mode && clr_eol) { /* what was drawn stays: the shell's prompt comes into the last line */
+	/* what was drawn stays: the shell's prompt comes into the last line */
+	if (!exit_ca_mode && clr_eol) {
 		putp(clr_eol);
 		fflush(stdout);
 	}
@@ -305,20 +327,40 @@ bool mt_screen_resize(struct mt_screen *s)
 	struct winsize size;
 
 	(void)s;
-	if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) < 0 || !size.ws_row || !size.ws_col ||
-			(size.ws_row == LINES && size.ws_col == COLS))
+	if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) < 0 || !size.ws_row || !size.ws_col
+		|| (size.ws_row == LINES && size.ws_col == COLS))
 		return false;
 	resize_term(size.ws_row, size.ws_col);
 	clearok(curscr, TRUE);
 	return true;
 }
 
-int mt_screen_rows(const struct mt_screen *s) { (void)s; return LINES; }
-int mt_screen_columns(const struct mt_screen *s) { (void)s; return COLS; }
-int mt_screen_fd(const struct mt_screen *s) { return s->fd; }
-bool mt_screen_utf8(const struct mt_screen *s) { return s->utf8; }
-enum mt_graphs mt_screen_graphs(const struct mt_screen *s) { return s->utf8 ? s->graphs : MT_GRAPHS_ASCII; }
-void mt_screen_set_graphs(struct mt_screen *s, enum mt_graphs graphs) { s->graphs = graphs; }
+int mt_screen_rows(const struct mt_screen *s)
+{
+	(void)s;
+	return LINES;
+}
+int mt_screen_columns(const struct mt_screen *s)
+{
+	(void)s;
+	return COLS;
+}
+int mt_screen_fd(const struct mt_screen *s)
+{
+	return s->fd;
+}
+bool mt_screen_utf8(const struct mt_screen *s)
+{
+	return s->utf8;
+}
+enum mt_graphs mt_screen_graphs(const struct mt_screen *s)
+{
+	return s->utf8 ? s->graphs : MT_GRAPHS_ASCII;
+}
+void mt_screen_set_graphs(struct mt_screen *s, enum mt_graphs graphs)
+{
+	s->graphs = graphs;
+}
 
 enum mt_graphs mt_graphs_find(const char *name)
 {
@@ -342,8 +384,9 @@ const char *mt_graphs_name(enum mt_graphs graphs)
 void mt_screen_begin(struct mt_screen *s)
 {
 	erase();
-	mt_blanks_begin(&s->blanks, LINES, COLS, s->colour && s->theme.style[MT_ROLE_TEXT].background >= 0 ?
-		s->ground[MT_ROLE_TEXT] : MT_COLOUR_DEFAULT);
+	mt_blanks_begin(&s->blanks, LINES, COLS,
+		s->colour && s->theme.style[MT_ROLE_TEXT].background >= 0 ? s->ground[MT_ROLE_TEXT]
+									  : MT_COLOUR_DEFAULT);
 	s->cursor_row = -1;
 	s->cursor_style = 0;
 	if (s->cell_pairs_full) {
@@ -425,7 +468,12 @@ uint32_t mt_text_next(const char **text)
 {
 	const uint8_t *b = (const uint8_t *)*text;
 	uint32_t code = b[0];
-	int more = code < 0x80 ? 0 : code < 0xc2 ? -1 : code < 0xe0 ? 1 : code < 0xf0 ? 2 : code < 0xf5 ? 3 : -1;
+	int more = code < 0x80 ? 0
+		: code < 0xc2  ? -1
+		: code < 0xe0  ? 1
+		: code < 0xf0  ? 2
+		: code < 0xf5  ? 3
+			       : -1;
 
 	if (!code)
 		return 0;
@@ -440,17 +488,20 @@ uint32_t mt_text_next(const char **text)
 		code = code << 6 | (b[i] & 0x3f);
 	}
 	*text += more;
-	if ((more == 2 && (code < 0x800 || (code >= 0xd800 && code < 0xe000))) || (more == 3 && (code < 0x10000 || code > 0x10ffff)))
+	if ((more == 2 && (code < 0x800 || (code >= 0xd800 && code < 0xe000)))
+		|| (more == 3 && (code < 0x10000 || code > 0x10ffff)))
 		return 0xfffd;
 	return code;
 }
 
-/* What may reach the terminal: never a control or formatting character (bidirectional overrides among them). */
+/* What may reach the terminal: never a control or formatting character (bidirectional overrides
+ * among them). */
 static wchar_t printable(bool utf8, uint32_t code, int *width)
 {
-	if (code < 0x20 || (code >= 0x7f && code < 0xa0) || code == 0xfffd || code == 0xad ||
-			(code >= 0x200b && code <= 0x200f) || (code >= 0x2028 && code <= 0x202e) ||
-			(code >= 0x2060 && code <= 0x206f) || code == 0xfeff || (!utf8 && code >= 0x80)) {
+	if (code < 0x20 || (code >= 0x7f && code < 0xa0) || code == 0xfffd || code == 0xad
+		|| (code >= 0x200b && code <= 0x200f) || (code >= 0x2028 && code <= 0x202e)
+		|| (code >= 0x2060 && code <= 0x206f) || code == 0xfeff
+		|| (!utf8 && code >= 0x80)) {
 		*width = 1;
 		return L'?';
 	}
@@ -476,10 +527,12 @@ static void put(struct mt_screen *s, int row, int column, enum mt_role role, con
 
 	put_cell(row, column, s->attributes[role], pair, text);
 	mt_blanks_note(&s->blanks, row, column, width > 1 ? width : 1,
-		&(struct mt_blanks_cell){s->attributes[role], pair, s->ground[role], text[0] == L' ' && !text[1]});
+		&(struct mt_blanks_cell){s->attributes[role], pair, s->ground[role],
+			text[0] == L' ' && !text[1]});
 }
 
-int mt_draw(struct mt_screen *s, int row, int column, int width, enum mt_role role, const char *text)
+int mt_draw(struct mt_screen *s, int row, int column, int width, enum mt_role role,
+	const char *text)
 {
 	int used = 0;
 	bool cut;
@@ -525,7 +578,8 @@ int mt_draw(struct mt_screen *s, int row, int column, int width, enum mt_role ro
 	return used;
 }
 
-int mt_drawf(struct mt_screen *s, int row, int column, int width, enum mt_role role, const char *format, ...)
+int mt_drawf(struct mt_screen *s, int row, int column, int width, enum mt_role role,
+	const char *format, ...)
 {
 	char text[1024];
 	va_list args;
@@ -536,7 +590,8 @@ int mt_drawf(struct mt_screen *s, int row, int column, int width, enum mt_role r
 	return mt_draw(s, row, column, width, role, text);
 }
 
-void mt_draw_right(struct mt_screen *s, int row, int column, int width, enum mt_role role, const char *text)
+void mt_draw_right(struct mt_screen *s, int row, int column, int width, enum mt_role role,
+	const char *text)
 {
 	int used = mt_text_width(text);
 
@@ -549,7 +604,8 @@ void mt_draw_fill(struct mt_screen *s, int row, int column, int width, enum mt_r
 		put(s, row, column + i, role, L" ");
 }
 
-void mt_draw_rule(struct mt_screen *s, int row, int column, int width, enum mt_role role, const char *words)
+void mt_draw_rule(struct mt_screen *s, int row, int column, int width, enum mt_role role,
+	const char *words)
 {
 	const char *rule = mt_glyph(s->utf8, MT_GLYPH_RULE);
 
@@ -564,11 +620,15 @@ void mt_draw_rule(struct mt_screen *s, int row, int column, int width, enum mt_r
 	}
 }
 
-/* 0 where there are no more colours than pairs: the next frame begins anew, for what is on the screen then. */
+/* 0 where there are no more colours than pairs: the next frame begins anew, for what is on the
+ * screen then. */
 static int cell_pair(struct mt_screen *s, int foreground, int background)
 {
-	int most = COLOR_PAIRS - MT_ROLE_COUNT - 1 < CELL_PAIRS * 3 / 4 ? COLOR_PAIRS - MT_ROLE_COUNT - 1 : CELL_PAIRS * 3 / 4;
-	unsigned at = ((unsigned)foreground * 2654435761u ^ (unsigned)background * 2246822519u) >> 12;
+	int most = COLOR_PAIRS - MT_ROLE_COUNT - 1 < CELL_PAIRS * 3 / 4
+		? COLOR_PAIRS - MT_ROLE_COUNT - 1
+		: CELL_PAIRS * 3 / 4;
+	unsigned at =
+		((unsigned)foreground * 2654435761u ^ (unsigned)background * 2246822519u) >> 12;
 
 	if (!s->colour || (foreground < 0 && background < 0))
 		return 0;
@@ -576,7 +636,8 @@ static int cell_pair(struct mt_screen *s, int foreground, int background)
 		at %= CELL_PAIRS;
 		if (!s->cell_pair[at].pair)
 			break;
-		if (s->cell_pair[at].foreground == foreground && s->cell_pair[at].background == background)
+		if (s->cell_pair[at].foreground == foreground
+			&& s->cell_pair[at].background == background)
 			return s->cell_pair[at].pair;
 	}
 	if (s->cell_pairs >= most) {
@@ -590,7 +651,8 @@ static int cell_pair(struct mt_screen *s, int foreground, int background)
 	return s->cell_pair[at].pair;
 }
 
-void mt_draw_cell(struct mt_screen *s, int row, int column, const uint32_t *code, const struct mt_style *style)
+void mt_draw_cell(struct mt_screen *s, int row, int column, const uint32_t *code,
+	const struct mt_style *style)
 {
 	wchar_t cell[CCHARW_MAX + 1] = {0};
 	int width, count = 0;
@@ -600,7 +662,10 @@ void mt_draw_cell(struct mt_screen *s, int row, int column, const uint32_t *code
 	do
 		cell[count] = printable(s->utf8, code[count] ? code[count] : ' ', &width);
 	while (code[count] && ++count < CCHARW_MAX - 1 && code[count]);
-	put_cell(row, column, curses_attributes(style->attributes), cell_pair(s,
-		mt_theme_nearest(style->foreground, COLORS), mt_theme_nearest(style->background, COLORS)), cell);
-	mt_blanks_note(&s->blanks, row, column, 1, &(struct mt_blanks_cell){.ground = GROUND_UNKNOWN});
+	put_cell(row, column, curses_attributes(style->attributes),
+		cell_pair(s, mt_theme_nearest(style->foreground, COLORS),
+			mt_theme_nearest(style->background, COLORS)),
+		cell);
+	mt_blanks_note(&s->blanks, row, column, 1,
+		&(struct mt_blanks_cell){.ground = GROUND_UNKNOWN});
 }

@@ -9,11 +9,13 @@
 #define STYLE_LEN (2 * COLOUR_LEN + 32)
 
 struct style {
-	unsigned attributes;                 /* a bit for each of 1 to 9 */
-	char colour[2][COLOUR_LEN];          /* parameters of foreground and background; "": the terminal's own */
+	unsigned attributes; /* a bit for each of 1 to 9 */
+	/* parameters of foreground and background; "": the terminal's own */
+	char colour[2][COLOUR_LEN];
 };
 
-/* The parameters of one colour, at *at: 38;5;N and the like as a whole. False: none that is known. */
+/* The parameters of one colour, at *at: 38;5;N and the like as a whole. False: none that is
+ * known. */
 static bool take_colour(struct style *s, long first, const char **at, const char *end)
 {
 	bool background = (first >= 40 && first < 50) || first >= 100;
@@ -39,7 +41,8 @@ static bool take_colour(struct style *s, long first, const char **at, const char
 	return more == 0 && ((first >= 30 && first < 50) || (first >= 90 && first < 108));
 }
 
-/* The parameters between CSI and m, which stands at end. False: there is something in them that is not known. */
+/* The parameters between CSI and m, which stands at end. False: there is something in them that is
+ * not known. */
 static bool take_style(struct style *s, const char *at, const char *end)
 {
 	do {
@@ -65,7 +68,8 @@ static bool take_style(struct style *s, const char *at, const char *end)
 
 static bool is_same(const struct style *a, const struct style *b)
 {
-	return a->attributes == b->attributes && !strcmp(a->colour[0], b->colour[0]) && !strcmp(a->colour[1], b->colour[1]);
+	return a->attributes == b->attributes && !strcmp(a->colour[0], b->colour[0])
+		&& !strcmp(a->colour[1], b->colour[1]);
 }
 
 /* What makes one style of another; what is switched off is so by switching everything off. */
@@ -108,8 +112,9 @@ static size_t sequence(const char *bytes, size_t len)
 /* It moves the cursor, and no more: any style may hold meanwhile. */
 static bool only_moves(const char *bytes, size_t len)
 {
-	return len == 1 ? *bytes == '\r' || *bytes == '\b' : len > 2 && bytes[0] == '\033' && bytes[1] == '[' && bytes[2] != '?' &&
-		strchr("HdGABCD", bytes[len - 1]);
+	return len == 1 ? *bytes == '\r' || *bytes == '\b'
+			: len > 2 && bytes[0] == '\033' && bytes[1] == '[' && bytes[2] != '?'
+			&& strchr("HdGABCD", bytes[len - 1]);
 }
 
 void mt_squeeze(struct mt_buffer *out, const char *bytes, size_t len)
@@ -123,11 +128,13 @@ void mt_squeeze(struct mt_buffer *out, const char *bytes, size_t len)
 		struct style next = wanted;
 
 		n = *at == '\033' ? sequence(at, len - i) : 1;
-		if (n >= 3 && at[1] == '[' && at[n - 1] == 'm' && take_style(&next, at + 2, at + n - 1)) {
+		if (n >= 3 && at[1] == '[' && at[n - 1] == 'm'
+			&& take_style(&next, at + 2, at + n - 1)) {
 			wanted = next;
 			continue;
 		}
-		if (n == 3 && !memcmp(at, "\033(B", 3)) /* the character set that holds anyway: nobody here leaves it */
+		/* the character set that holds anyway: nobody here leaves it */
+		if (n == 3 && !memcmp(at, "\033(B", 3))
 			continue;
 		if (!only_moves(at, n)) {
 			mt_buffer_add(out, style, change(style, &sent, &wanted));

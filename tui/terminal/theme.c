@@ -6,21 +6,31 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const struct { const char *name; unsigned mono; } roles[] = {
+static const struct {
+	const char *name;
+	unsigned mono;
+} roles[] = {
 #define X(id, name, mono) {name, mono},
 	MT_ROLES(X)
 #undef X
 };
 
-static const struct { const char *name; unsigned bit; } attributes[] = {
-	{"bold", MT_STYLE_BOLD}, {"dim", MT_STYLE_DIM}, {"underline", MT_STYLE_UNDERLINE},
-	{"reverse", MT_STYLE_REVERSE}, {"italic", MT_STYLE_ITALIC},
+static const struct {
+	const char *name;
+	unsigned bit;
+} attributes[] = {
+	{"bold", MT_STYLE_BOLD},
+	{"dim", MT_STYLE_DIM},
+	{"underline", MT_STYLE_UNDERLINE},
+	{"reverse", MT_STYLE_REVERSE},
+	{"italic", MT_STYLE_ITALIC},
 };
 
 void mt_theme_mono(struct mt_theme *theme)
 {
 	for (int i = 0; i < MT_ROLE_COUNT; i++)
-		theme->style[i] = (struct mt_style){MT_COLOUR_DEFAULT, MT_COLOUR_DEFAULT, roles[i].mono};
+		theme->style[i] =
+			(struct mt_style){MT_COLOUR_DEFAULT, MT_COLOUR_DEFAULT, roles[i].mono};
 }
 
 #define UNSAID (-2) /* a background: that of text */
@@ -67,8 +77,10 @@ static int parse_style(struct mt_style *style, char *text, const struct place *a
 			break;
 		if (parse_colour(word, &colour)) {
 			if (colours == 2)
-				return mt_fail(at->err, -EINVAL, "%s:%d: a third colour '%s'; expected foreground, background and "
-					"attributes", at->file, at->line, word);
+				return mt_fail(at->err, -EINVAL,
+					"%s:%d: a third colour '%s'; expected foreground, "
+					"background and attributes",
+					at->file, at->line, word);
 			*(colours++ ? &style->background : &style->foreground) = colour;
 			continue;
 		}
@@ -78,12 +90,15 @@ static int parse_style(struct mt_style *style, char *text, const struct place *a
 				known = true;
 			}
 		if (!known)
-			return mt_fail(at->err, -EINVAL, "%s:%d: '%s' is neither a colour (#rrggbb or default) nor an attribute "
-				"(bold, dim, underline, reverse, italic)", at->file, at->line, word);
+			return mt_fail(at->err, -EINVAL,
+				"%s:%d: '%s' is neither a colour (#rrggbb or default) nor an "
+				"attribute (bold, dim, underline, reverse, italic)",
+				at->file, at->line, word);
 	}
 	if (!colours && !style->attributes)
-		return mt_fail(at->err, -EINVAL, "%s:%d: nothing after '='; expected a colour like #d0d0d0",
-			at->file, at->line);
+		return mt_fail(at->err, -EINVAL,
+			"%s:%d: nothing after '='; expected a colour like #d0d0d0", at->file,
+			at->line);
 	return 0;
 }
 
@@ -95,8 +110,10 @@ static int parse_line(struct mt_theme *theme, char *line, const struct place *at
 	if (!*start || *start == '#')
 		return 0;
 	if (!equals)
-		return mt_fail(at->err, -EINVAL, "%s:%d: no '=' in the line; expected: role = foreground background "
-			"attributes", at->file, at->line);
+		return mt_fail(at->err, -EINVAL,
+			"%s:%d: no '=' in the line; expected: role = foreground background "
+			"attributes",
+			at->file, at->line);
 	char *end = equals;
 
 	while (end > start && (end[-1] == ' ' || end[-1] == '\t'))
@@ -105,12 +122,15 @@ static int parse_line(struct mt_theme *theme, char *line, const struct place *at
 	int role = find_role(start);
 
 	if (role < 0)
-		return mt_fail(at->err, -EINVAL, "%s:%d: no role is called '%s'; roles are text, title, selected and so on, "
-			"see themes/dark.theme", at->file, at->line, start);
+		return mt_fail(at->err, -EINVAL,
+			"%s:%d: no role is called '%s'; roles are text, title, selected and so on, "
+			"see themes/dark.theme",
+			at->file, at->line, start);
 	return parse_style(&theme->style[role], equals + 1, at);
 }
 
-int mt_theme_parse(struct mt_theme *theme, const char *file_name, const char *text, struct mt_err *err)
+int mt_theme_parse(struct mt_theme *theme, const char *file_name, const char *text,
+	struct mt_err *err)
 {
 	struct place at = {file_name, 0, err};
 	struct mt_theme parsed;
@@ -140,15 +160,17 @@ int mt_theme_parse(struct mt_theme *theme, const char *file_name, const char *te
 
 static int distance(int a, int b)
 {
-	int red = (a >> 16) - (b >> 16), green = (a >> 8 & 255) - (b >> 8 & 255), blue = (a & 255) - (b & 255);
+	int red = (a >> 16) - (b >> 16), green = (a >> 8 & 255) - (b >> 8 & 255);
+	int blue = (a & 255) - (b & 255);
 
 	return 2 * red * red + 4 * green * green + 3 * blue * blue;
 }
 
 static int palette(int index)
 {
-	static const int basic[] = {0x000000, 0xcd0000, 0x00cd00, 0xcdcd00, 0x0000ee, 0xcd00cd, 0x00cdcd, 0xe5e5e5,
-		0x7f7f7f, 0xff0000, 0x00ff00, 0xffff00, 0x5c5cff, 0xff00ff, 0x00ffff, 0xffffff};
+	static const int basic[] = {0x000000, 0xcd0000, 0x00cd00, 0xcdcd00, 0x0000ee, 0xcd00cd,
+		0x00cdcd, 0xe5e5e5, 0x7f7f7f, 0xff0000, 0x00ff00, 0xffff00, 0x5c5cff, 0xff00ff,
+		0x00ffff, 0xffffff};
 	static const int cube[] = {0, 95, 135, 175, 215, 255};
 
 	if (index < 16)
@@ -172,7 +194,8 @@ int mt_theme_nearest(int rgb, int colours)
 	if (rgb < 0 || colours >= 0x1000000)
 		return rgb;
 	/* The first 16 of 256 are the user's own choice: nobody knows what they look like. */
-	int first = colours >= 256 ? 16 : 0, last = colours >= 256 ? 256 : colours >= 16 ? 16 : 8, best = first;
+	int first = colours >= 256 ? 16 : 0, last = colours >= 256 ? 256 : colours >= 16 ? 16 : 8;
+	int best = first;
 
 	for (int i = first; i < last; i++)
 		if (distance(palette(i), rgb) < distance(palette(best), rgb))
@@ -191,7 +214,8 @@ void mt_theme_pair(const struct mt_style *style, int colours, int *foreground, i
 	*background = mt_theme_nearest(style->background, colours);
 	if (colours >= 256 || *foreground < 0)
 		return;
-	/* With few colours two shades may become one, and nobody knows what the terminal's own background is. */
+	/* With few colours two shades may become one, and nobody knows what the terminal's own
+	 * background is. */
 	if (*background < 0 && (*foreground == 0 || *foreground == 7 || *foreground == 15))
 		*foreground = MT_COLOUR_DEFAULT;
 	else if (*foreground == *background)

@@ -1,7 +1,7 @@
 /* Themes: what each role of text looks like. A theme is a file of lines
  *   role = foreground [background] [bold] [dim] [underline] [reverse] [italic]
- * with colours as #rrggbb or "default", the terminal's own; without a background it is that of text, which is the screen's.
- * # begins a comment where it is no colour. */
+ * with colours as #rrggbb or "default", the terminal's own; without a background it is that of
+ * text, which is the screen's. # begins a comment where it is no colour. */
 #ifndef MT_TUI_THEME_H
 #define MT_TUI_THEME_H
 
@@ -44,9 +44,8 @@
 
 enum mt_role {
 #define X(id, name, mono) MT_ROLE_##id,
-	MT_ROLES(X)
+	MT_ROLES(X) MT_ROLE_COUNT,
 #undef X
-	MT_ROLE_COUNT,
 };
 
 #define MT_STYLE_BOLD 1u
@@ -56,7 +55,8 @@ enum mt_role {
 #define MT_STYLE_ITALIC 16u
 
 #define MT_COLOUR_DEFAULT (-1)
-#define MT_COLOUR_INDEX 0x1000000 /* | 0 to 255: of the terminal's palette, as a program's output asks for it */
+/* | 0 to 255: of the terminal's palette, as a program's output asks for it */
+#define MT_COLOUR_INDEX 0x1000000
 struct mt_style {
 	int foreground, background; /* 0xrrggbb, MT_COLOUR_INDEX | number or MT_COLOUR_DEFAULT */
 	unsigned attributes;        /* MT_STYLE_* */
@@ -69,12 +69,14 @@ struct mt_theme {
 void mt_theme_mono(struct mt_theme *);
 /* Errors name file, line and what was expected; the theme is unchanged then. */
 int mt_theme_parse(struct mt_theme *, const char *file_name, const char *text, struct mt_err *err);
-/* name: a path with a slash, or a name looked for as NAME.theme in $XDG_CONFIG_HOME/memtui/themes, beside the
- * executable and in the install prefix. NULL: dark, or no colours where no theme was installed. */
+/* name: a path with a slash, or a name looked for as NAME.theme in $XDG_CONFIG_HOME/memtui/themes,
+ * beside the executable and in the install prefix. NULL: dark, or no colours where no theme was
+ * installed. */
 int mt_theme_load(struct mt_theme *, const char *name, struct mt_err *err);
 /* The file that load would read; NULL: there is none. Caller frees. */
 char *mt_theme_path(const char *name);
-/* Names of the themes that load would find, in the order of the alphabet, separated by separator. Caller frees. */
+/* Names of the themes that load would find, in the order of the alphabet, separated by separator.
+ * Caller frees. */
 char *mt_theme_names(const char *separator);
 /* The nearest colour of a terminal with so many colours; MT_COLOUR_DEFAULT stays. */
 int mt_theme_nearest(int rgb, int colours);

@@ -1,6 +1,7 @@
-/* Where themes are found: the user's own, those beside the executable, those that were installed. */
-#include "tui/terminal/theme.h"
+/* Where themes are found: the user's own, those beside the executable, those that were
+ * installed. */
 #include "core/base/buffer.h"
+#include "tui/terminal/theme.h"
 #include "tui/user/user_files.h"
 
 #include <dirent.h>
@@ -12,7 +13,8 @@
 
 #define NAMES_MAX 256
 
-/* The directories in the order in which a name is looked for; NULL behind the last. Caller frees. */
+/* The directories in the order in which a name is looked for; NULL behind the last. Caller
+ * frees. */
 static char *directory_at(int index)
 {
 	char executable[512] = "";
@@ -116,10 +118,12 @@ static int no_theme(const char *name, struct mt_err *err)
 	char *names;
 
 	if (strchr(name, '/'))
-		return mt_fail(err, -errno, "the theme %s cannot be read: %s", name, strerror(errno));
+		return mt_fail(err, -errno, "the theme %s cannot be read: %s", name,
+			strerror(errno));
 	names = mt_theme_names(", ");
-	mt_fail(err, -ENOENT, "there is no theme called '%s'; there %s%s; a file is given by a path with a slash", name,
-		*names ? "are " : "is none installed", names);
+	mt_fail(err, -ENOENT,
+		"there is no theme called '%s'; there %s%s; a file is given by a path with a slash",
+		name, *names ? "are " : "is none installed", names);
 	free(names);
 	return -ENOENT;
 }

@@ -5,7 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Bytes of a row that has so many columns: up to a blank, or as many characters as fit where a word is longer. */
+/* Bytes of a row that has so many columns: up to a blank, or as many characters as fit where a word
+ * is longer. */
 static size_t row_of(const char *text, int columns)
 {
 	const char *at = text, *blank = NULL, *next;

@@ -1,7 +1,8 @@
-/* The choice of columns in the list of groups: which metrics, in which order. A change holds at once. */
-#include "tui/app.h"
-#include "core/export/number.h"
+/* The choice of columns in the list of groups: which metrics, in which order. A change holds at
+ * once. */
 #include "core/base/buffer.h"
+#include "core/export/number.h"
+#include "tui/app.h"
 #include "tui/user/config.h"
 
 #include <stdio.h>
@@ -10,7 +11,7 @@
 #define SHOWN 6 /* of the list, where nobody has chosen */
 
 struct chooser {
-	struct mt_list list;                /* chosen metrics in their order, then the others */
+	struct mt_list list; /* chosen metrics in their order, then the others */
 	uint8_t metric[MT_METRIC_COUNT];
 	uint32_t chosen;
 };
@@ -84,7 +85,9 @@ static void shift(struct mt_app *app, int by)
 	uint32_t at = c->list.selected, to = at + (uint32_t)by;
 
 	if (at >= c->chosen || to >= c->chosen) {
-		mt_app_say(app, at >= c->chosen ? "not shown: Space shows it, then < and > move it" : "it is at the end already");
+		mt_app_say(app,
+			at >= c->chosen ? "not shown: Space shows it, then < and > move it"
+					: "it is at the end already");
 		return;
 	}
 	move(c, at, to);
@@ -98,7 +101,8 @@ static void close_it(struct mt_app *app)
 	char count[MT_NUMBER_OF_LEN];
 
 	if (app->columns.count)
-		mt_app_say(app, "%s chosen, as far as there is room; {setup} w keeps them for all programs",
+		mt_app_say(app,
+			"%s chosen, as far as there is room; {setup} w keeps them for all programs",
 			mt_number_of(count, app->columns.count, "column"));
 	else
 		mt_app_say(app, "the first columns that fit are shown");
@@ -122,16 +126,22 @@ static void key(struct mt_app *app, const struct mt_input *input)
 	struct chooser *c = app->overlay_state;
 
 	switch (input->code) {
-	case MT_KEY_ENTER: case ' ': toggle(app, c->list.selected); break;
-	case '<': case MT_KEY_LEFT: shift(app, -1); break;
-	case '>': case MT_KEY_RIGHT: shift(app, 1); break;
+	case MT_KEY_ENTER:
+	case ' ': toggle(app, c->list.selected); break;
+	case '<':
+	case MT_KEY_LEFT: shift(app, -1); break;
+	case '>':
+	case MT_KEY_RIGHT: shift(app, 1); break;
 	case 'r':
 		app->columns.count = 0;
 		app->config->value[MT_SETTING_COLUMNS][0] = '\0';
 		app->config->given[MT_SETTING_COLUMNS] = true;
 		fill(app);
 		break;
-	case 'c': case 'q': case MT_KEY_ESCAPE: case 'C' & 0x1f: close_it(app); break;
+	case 'c':
+	case 'q':
+	case MT_KEY_ESCAPE:
+	case 'C' & 0x1f: close_it(app); break;
 	default: mt_list_move(&c->list, mt_keys_action(input->code, 1u << MT_SCOPE_MOVE));
 	}
 }
@@ -154,8 +164,9 @@ static void draw(struct mt_app *app)
 	struct chooser *c = app->overlay_state;
 	struct mt_rect r = mt_box_middle(app, MT_METRIC_COUNT, 64);
 
-	mt_box_draw(app, r, "Columns of the groups", r.columns < 50 ? "Space  < >  r  Esc" :
-		"Space shows or hides   < > move   r resets   Esc");
+	mt_box_draw(app, r, "Columns of the groups",
+		r.columns < 50 ? "Space  < >  r  Esc"
+			       : "Space shows or hides   < > move   r resets   Esc");
 	mt_box_list(app, r, 0, &c->list, draw_line, NULL);
 }
 
@@ -170,7 +181,12 @@ static void click(struct mt_app *app, uint32_t value)
 	toggle(app, value);
 }
 
-const struct mt_overlay mt_overlay_columns = {.draw = draw, .key = key, .list = list, .click = click};
+const struct mt_overlay mt_overlay_columns = {
+	.draw = draw,
+	.key = key,
+	.list = list,
+	.click = click,
+};
 
 void mt_columns_open(struct mt_app *app)
 {

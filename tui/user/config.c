@@ -9,10 +9,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* clang-format off */
 #define NUMBER_STEPS {50, 100, 200, 250, 500, 1000, 2000, 5000, 10000, 60000}
+/* clang-format on */
 
 static const struct mt_setting_info settings[] = {
-#define X(id, name, kind, preset, choices, words) {name, preset, choices, words, MT_SETTING_KIND_##kind},
+#define X(id, name, kind, preset, choices, words) \
+	{name, preset, choices, words, MT_SETTING_KIND_##kind},
 	MT_SETTINGS(X)
 #undef X
 };
@@ -85,12 +88,14 @@ static int check_metrics(const char *setting, const char *value, struct mt_err *
 static int check_number(const struct mt_setting_info *info, const char *value, struct mt_err *err)
 {
 	char *end;
-	unsigned long number = strtoul(value, &end, 10), least = strtoul(info->choices, NULL, 10),
-		most = strtoul(strstr(info->choices, "..") + 2, NULL, 10);
+	unsigned long number = strtoul(value, &end, 10), least = strtoul(info->choices, NULL, 10);
+	unsigned long most = strtoul(strstr(info->choices, "..") + 2, NULL, 10);
 
-	if (!strcmp(value, "auto") || (isdigit((unsigned char)*value) && !*end && number >= least && number <= most))
+	if (!strcmp(value, "auto")
+		|| (isdigit((unsigned char)*value) && !*end && number >= least && number <= most))
 		return 0;
-	return mt_fail(err, -EINVAL, "%s: '%.60s' will not do; expected %s or auto", info->name, value, info->choices);
+	return mt_fail(err, -EINVAL, "%s: '%.60s' will not do; expected %s or auto", info->name,
+		value, info->choices);
 }
 
 static int check_regex(const char *setting, const char *value, struct mt_err *err)
@@ -110,7 +115,8 @@ static int check(const struct mt_setting_info *info, const char *value, struct m
 		for (int i = 0; choice_at(info->choices, i, choice); i++)
 			if (!strcmp(choice, value))
 				return 0;
-		return mt_fail(err, -EINVAL, "%s: '%.60s' will not do; expected %s", info->name, value, info->choices);
+		return mt_fail(err, -EINVAL, "%s: '%.60s' will not do; expected %s", info->name,
+			value, info->choices);
 	case MT_SETTING_KIND_NUMBER: return check_number(info, value, err);
 	case MT_SETTING_KIND_METRIC: return check_metric(info->name, value, err);
 	case MT_SETTING_KIND_METRICS: return check_metrics(info->name, value, err);
@@ -130,7 +136,8 @@ int mt_config_set(struct mt_config *c, enum mt_setting id, const char *value, st
 	const struct mt_setting_info *info = &settings[id];
 
 	if (strlen(value) >= sizeof c->value[id])
-		return mt_fail(err, -EINVAL, "%s: expected at most %zu characters", info->name, sizeof c->value[id] - 1);
+		return mt_fail(err, -EINVAL, "%s: expected at most %zu characters", info->name,
+			sizeof c->value[id] - 1);
 	if (check(info, value, err) < 0)
 		return -EINVAL;
 	strcpy(c->value[id], value);
@@ -164,7 +171,8 @@ static bool value_at(enum mt_setting id, const char *themes, int index, char out
 
 bool mt_config_step(struct mt_config *c, enum mt_setting id, int by)
 {
-	char *themes = settings[id].kind == MT_SETTING_KIND_THEME ? mt_theme_names("|") : mt_strdup("");
+	char *themes =
+		settings[id].kind == MT_SETTING_KIND_THEME ? mt_theme_names("|") : mt_strdup("");
 	char value[64];
 	int count = 0, at = 0;
 
@@ -173,7 +181,8 @@ bool mt_config_step(struct mt_config *c, enum mt_setting id, int by)
 			at = count;
 	/* A theme may be damaged: it is passed by. */
 	for (int i = 1; i <= count; i++)
-		if (value_at(id, themes, ((at + by * i) % count + count) % count, value) && !mt_config_set(c, id, value, NULL))
+		if (value_at(id, themes, ((at + by * i) % count + count) % count, value)
+			&& !mt_config_set(c, id, value, NULL))
 			break;
 	free(themes);
 	return count;
@@ -196,7 +205,8 @@ static char *trim(char *text)
 	return text;
 }
 
-/* Splits a line in place; NULL: it sets nothing. *value NULL: there is no '='. A # begins a comment behind a blank. */
+/* Splits a line in place; NULL: it sets nothing. *value NULL: there is no '='. A # begins a comment
+ * behind a blank. */
 static char *split(char *line, char **value)
 {
 	char *equals;
@@ -222,7 +232,8 @@ static int find_setting(const char *name)
 	return -1;
 }
 
-void mt_config_read(struct mt_config *c, const char *file_name, char *text, struct mt_faults *faults)
+void mt_config_read(struct mt_config *c, const char *file_name, char *text,
+	struct mt_faults *faults)
 {
 	uint32_t number = 0;
 
@@ -237,11 +248,14 @@ void mt_config_read(struct mt_config *c, const char *file_name, char *text, stru
 			continue;
 		id = find_setting(name);
 		if (!value) {
-			mt_faults_add(faults, file_name, number, "'%.60s' sets nothing; expected NAME = VALUE", name);
+			mt_faults_add(faults, file_name, number,
+				"'%.60s' sets nothing; expected NAME = VALUE", name);
 		} else if (id < 0) {
 			nearest = mt_nearest(name, name_at, NULL);
-			mt_faults_add(faults, file_name, number, "no setting '%.60s'; %s%s%s", name, nearest ? "did you mean '" :
-				"expected one that ", nearest ? nearest : "'memtui help config' lists", nearest ? "'?" : "");
+			mt_faults_add(faults, file_name, number, "no setting '%.60s'; %s%s%s", name,
+				nearest ? "did you mean '" : "expected one that ",
+				nearest ? nearest : "'memtui help config' lists",
+				nearest ? "'?" : "");
 		} else if (mt_config_set(c, (enum mt_setting)id, value, &err) < 0) {
 			mt_faults_add(faults, file_name, number, "%s", err.text);
 		}
@@ -261,17 +275,21 @@ int mt_config_load(struct mt_config *c, struct mt_faults *faults, struct mt_err 
 	return code == -ENOENT ? 0 : code;
 }
 
-/* Whether a line of the file says something else than it may, or than was chosen since it was read. */
+/* Whether a line of the file says something else than it may, or than was chosen since it was
+ * read. */
 static bool is_outdated(const struct mt_config *c, enum mt_setting id, const char *value)
 {
 	struct mt_config other = *c;
 	struct mt_err ignored = {0};
 
-	return mt_config_set(&other, id, value, &ignored) < 0 || (c->changed[id] && !mt_config_is(c, id, value));
+	return mt_config_set(&other, id, value, &ignored) < 0
+		|| (c->changed[id] && !mt_config_is(c, id, value));
 }
 
-/* One line of the old file into the new one: with the value that its setting has now, and its comment. */
-static void carry(struct mt_buffer *out, const struct mt_config *c, const char *line, bool written[MT_SETTING_COUNT])
+/* One line of the old file into the new one: with the value that its setting has now, and its
+ * comment. */
+static void carry(struct mt_buffer *out, const struct mt_config *c, const char *line,
+	bool written[MT_SETTING_COUNT])
 {
 	char *copy = mt_strdup(line), *value, *name = split(copy, &value);
 	int id = name && value ? find_setting(name) : -1;
@@ -283,7 +301,8 @@ static void carry(struct mt_buffer *out, const struct mt_config *c, const char *
 	else if (!outdated)
 		mt_buffer_printf(out, "%s\n", line);
 	else
-		mt_buffer_printf(out, "%s = %s%s\n", settings[id].name, c->value[id], comment ? comment : "");
+		mt_buffer_printf(out, "%s = %s%s\n", settings[id].name, c->value[id],
+			comment ? comment : "");
 	if (id >= 0)
 		written[id] = true;
 	free(copy);
@@ -298,7 +317,9 @@ int mt_config_save(struct mt_config *c, char **path, struct mt_err *err)
 
 	*path = mt_user_config("config");
 	if (!*path)
-		return mt_fail(err, -ENOENT, "there is no home for settings; expected HOME or XDG_CONFIG_HOME to be set");
+		return mt_fail(err, -ENOENT,
+			"there is no home for settings; "
+			"expected HOME or XDG_CONFIG_HOME to be set");
 	code = mt_user_read(*path, &old, err);
 	if (code && code != -ENOENT)
 		return code;
@@ -320,7 +341,8 @@ void mt_config_print(FILE *out, const struct mt_config *c)
 	for (int i = 0; i < MT_SETTING_COUNT; i++) {
 		const struct mt_setting_info *info = &settings[i];
 
-		fprintf(out, "# %s%s%s\n%s%s =%s%s\n", info->words, info->choices ? ": " : "", info->choices ? info->choices : "",
-			c->given[i] ? "" : "# ", info->name, *c->value[i] ? " " : "", c->value[i]);
+		fprintf(out, "# %s%s%s\n%s%s =%s%s\n", info->words, info->choices ? ": " : "",
+			info->choices ? info->choices : "", c->given[i] ? "" : "# ", info->name,
+			*c->value[i] ? " " : "", c->value[i]);
 	}
 }

@@ -1,5 +1,6 @@
-/* The user's settings: lines NAME = VALUE of $XDG_CONFIG_HOME/memtui/config; # begins a comment. One list feeds the
- * parser, the setup screen, 'memtui help config' and the manual page. Options of the command line win. */
+/* The user's settings: lines NAME = VALUE of $XDG_CONFIG_HOME/memtui/config; # begins a comment.
+ * One list feeds the parser, the setup screen, 'memtui help config' and the manual page. Options of
+ * the command line win. */
 #ifndef MT_TUI_CONFIG_H
 #define MT_TUI_CONFIG_H
 
@@ -8,34 +9,45 @@
 #include <stdbool.h>
 #include <stdio.h>
 
-/* X(id, name, kind, default, choices, words). Kinds: CHOICE "a|b|c"; NUMBER "least..most" or auto; METRIC a name;
- * METRICS several, separated by blanks; THEME a name or file; REGEX; TEXT anything. */
+/* X(id, name, kind, default, choices, words). Kinds: CHOICE "a|b|c"; NUMBER "least..most" or auto;
+ * METRIC a name; METRICS several, separated by blanks; THEME a name or file; REGEX; TEXT
+ * anything. */
 #define MT_SETTINGS(X) \
 	X(THEME, "theme", THEME, "dark", NULL, "colours: a theme's name or file") \
-	X(ASCII, "ascii", CHOICE, "auto", "auto|always|never", "ASCII alone; auto: where the locale is not UTF-8") \
+	X(ASCII, "ascii", CHOICE, "auto", "auto|always|never", \
+		"ASCII alone; auto: where the locale is not UTF-8") \
 	X(SORT, "sort", METRIC, "leaked_size", NULL, "what groups are sorted by at first") \
 	X(ORDER, "order", CHOICE, "desc", "desc|asc", "largest or smallest first") \
-	X(COLUMNS, "columns", METRICS, "", NULL, "metrics of the groups' list; empty: those that fit") \
+	X(COLUMNS, "columns", METRICS, "", NULL, \
+		"metrics of the groups' list; empty: those that fit") \
 	X(REFRESH, "refresh", NUMBER, "auto", "50..60000", \
 		"ms between pictures; auto: 250, over SSH 1000") \
-	X(MOUSE, "mouse", CHOICE, "on", "on|off", "clicks and the wheel; off: the terminal selects") \
+	X(MOUSE, "mouse", CHOICE, "on", "on|off", \
+		"clicks and the wheel; off: the terminal selects") \
 	X(EDITOR, "editor", TEXT, "", NULL, "the editor's command; empty: VISUAL, EDITOR, or vi") \
-	X(SUSPEND, "suspend", CHOICE, "on", "on|off", "its key stops memtui, and the shell's fg goes on") \
+	X(SUSPEND, "suspend", CHOICE, "on", "on|off", \
+		"its key stops memtui, and the shell's fg goes on") \
 	X(RESTORE, "restore", CHOICE, "on", "on|off", \
 		"begin with view, filter, order, folds as left") \
 	X(WRAPPER, "wrapper", REGEX, "", NULL, \
-		"regex: wrappers of malloc of your own, whose callers lists name in their place; empty: the usual ones alone") \
-	X(GRAPHS, "graphs", CHOICE, "braille", "braille|blocks|ascii", "what graphs are made of, where there is UTF-8")
+		"regex: wrappers of malloc of your own, whose callers lists name in their place; " \
+		"empty: the usual ones alone") \
+	X(GRAPHS, "graphs", CHOICE, "braille", "braille|blocks|ascii", \
+		"what graphs are made of, where there is UTF-8")
 
 enum mt_setting {
 #define X(id, name, kind, preset, choices, words) MT_SETTING_##id,
-	MT_SETTINGS(X)
+	MT_SETTINGS(X) MT_SETTING_COUNT,
 #undef X
-	MT_SETTING_COUNT,
 };
 enum mt_setting_kind {
-	MT_SETTING_KIND_CHOICE, MT_SETTING_KIND_NUMBER, MT_SETTING_KIND_METRIC, MT_SETTING_KIND_METRICS, MT_SETTING_KIND_THEME,
-	MT_SETTING_KIND_REGEX, MT_SETTING_KIND_TEXT,
+	MT_SETTING_KIND_CHOICE,
+	MT_SETTING_KIND_NUMBER,
+	MT_SETTING_KIND_METRIC,
+	MT_SETTING_KIND_METRICS,
+	MT_SETTING_KIND_THEME,
+	MT_SETTING_KIND_REGEX,
+	MT_SETTING_KIND_TEXT,
 };
 struct mt_setting_info {
 	const char *name, *preset, *choices, *words;
@@ -59,9 +71,10 @@ bool mt_config_step(struct mt_config *, enum mt_setting, int by);
 void mt_config_read(struct mt_config *, const char *file_name, char *text, struct mt_faults *);
 /* The user's own file, which need not be there. Negative: err says why it could not be read. */
 int mt_config_load(struct mt_config *, struct mt_faults *, struct mt_err *err);
-/* Writes what was changed into the user's file as it is now, which another memtui may have written meanwhile; comments, other
- * lines and their order stay. path: where; caller frees. */
+/* Writes what was changed into the user's file as it is now, which another memtui may have written
+ * meanwhile; comments, other lines and their order stay. path: where; caller frees. */
 int mt_config_save(struct mt_config *, char **path, struct mt_err *err);
-void mt_config_print(FILE *out, const struct mt_config *); /* what is set, as lines of the file with their words */
+/* what is set, as lines of the file with their words */
+void mt_config_print(FILE *out, const struct mt_config *);
 
 #endif

@@ -7,8 +7,9 @@
 #include <string.h>
 
 /* Valid in every view. A view's own keys come before those of GENERAL. */
-#define EVERYWHERE (1u << MT_SCOPE_MOVE | 1u << MT_SCOPE_FOLD | 1u << MT_SCOPE_VIEWS | 1u << MT_SCOPE_FIND | \
-	1u << MT_SCOPE_LIVE | 1u << MT_SCOPE_OUT | 1u << MT_SCOPE_APP)
+#define EVERYWHERE \
+	(1u << MT_SCOPE_MOVE | 1u << MT_SCOPE_FOLD | 1u << MT_SCOPE_VIEWS | 1u << MT_SCOPE_FIND \
+		| 1u << MT_SCOPE_LIVE | 1u << MT_SCOPE_OUT | 1u << MT_SCOPE_APP)
 #define GENERAL (EVERYWHERE | 1u << MT_SCOPE_COLUMNS)
 
 /* The terminal has one keyboard, and the program one map of it. */
@@ -40,7 +41,9 @@ void mt_keymap_reset(void)
 		for (const char *key = info->keys; *key;) {
 			size_t len = strcspn(key, " ");
 
-			insert(map.count, (struct mt_binding){info->scope, mt_key_parse(key, len), (enum mt_action)i, 0});
+			insert(map.count,
+				(struct mt_binding){info->scope, mt_key_parse(key, len),
+					(enum mt_action)i, 0});
 			key += len + (key[len] == ' ');
 		}
 	}
@@ -74,8 +77,10 @@ const char *mt_action_key(enum mt_action action, char out[16])
 	const struct mt_binding *b, *best = NULL;
 
 	for (uint32_t i = 0; (b = mt_keymap_at(i)); i++)
-		if (b->action == action && (!best || (best->scope != mt_action_info(action)->scope &&
-				b->scope == mt_action_info(action)->scope)))
+		if (b->action == action
+			&& (!best
+				|| (best->scope != mt_action_info(action)->scope
+					&& b->scope == mt_action_info(action)->scope)))
 			best = b;
 	out[0] = '\0';
 	return best ? mt_key_name(best->code, out) : out;
@@ -90,7 +95,8 @@ const char *mt_keymap_keys(enum mt_action action, char out[64])
 	out[0] = '\0';
 	for (uint32_t i = 0; (b = mt_keymap_at(i)); i++)
 		if (b->action == action && len + 20 < 64)
-			len += (size_t)snprintf(out + len, 64 - len, "%s%s", len ? " " : "", mt_key_name(b->code, key));
+			len += (size_t)snprintf(out + len, 64 - len, "%s%s", len ? " " : "",
+				mt_key_name(b->code, key));
 	return out;
 }
 
@@ -101,7 +107,9 @@ static const char *key_of(const char *name, size_t len, char out[16])
 
 	for (int i = 0; i < MT_ACTION_COUNT; i++)
 		if (strlen(mt_action_id((enum mt_action)i, id)) == len && !memcmp(id, name, len))
-			return *mt_action_key((enum mt_action)i, out) ? out : mt_action_info((enum mt_action)i)->name;
+			return *mt_action_key((enum mt_action)i, out)
+				? out
+				: mt_action_info((enum mt_action)i)->name;
 	return "";
 }
 
@@ -145,8 +153,8 @@ static const char *name_at(const void *context, int i)
 }
 
 /* The number of a name, or -1 with a fault that tells the nearest. */
-static int number_of(const struct names *names, const char *name, const char *what, struct mt_faults *faults,
-	const char *file, uint32_t line)
+static int number_of(const struct names *names, const char *name, const char *what,
+	struct mt_faults *faults, const char *file, uint32_t line)
 {
 	const char *nearest;
 
@@ -198,7 +206,8 @@ static void bind(enum mt_scope scope, uint32_t code, enum mt_action action, uint
 }
 
 /* One line's words. */
-static void take(char *const *words, int count, const char *file, uint32_t line, struct mt_faults *faults)
+static void take(char *const *words, int count, const char *file, uint32_t line,
+	struct mt_faults *faults)
 {
 	bool binds = !strcmp(words[0], "bind");
 	int scope, action = 0;
@@ -206,12 +215,15 @@ static void take(char *const *words, int count, const char *file, uint32_t line,
 	char key[16];
 
 	if (!binds && strcmp(words[0], "unbind")) {
-		mt_faults_add(faults, file, line, "'%.40s' is no order; expected 'bind SCOPE KEY ACTION' or "
-			"'unbind SCOPE KEY'", words[0]);
+		mt_faults_add(faults, file, line,
+			"'%.40s' is no order; expected 'bind SCOPE KEY ACTION' or "
+			"'unbind SCOPE KEY'",
+			words[0]);
 		return;
 	}
 	if (count != (binds ? 4 : 3)) {
-		mt_faults_add(faults, file, line, "%s takes %d words, not %d; expected '%s'", words[0], binds ? 3 : 2, count - 1,
+		mt_faults_add(faults, file, line, "%s takes %d words, not %d; expected '%s'",
+			words[0], binds ? 3 : 2, count - 1,
 			binds ? "bind SCOPE KEY ACTION" : "unbind SCOPE KEY");
 		return;
 	}
@@ -219,22 +231,27 @@ static void take(char *const *words, int count, const char *file, uint32_t line,
 		return;
 	code = mt_key_parse(words[2], strlen(words[2]));
 	if (code == MT_KEY_UNKNOWN) {
-		mt_faults_add(faults, file, line, "'%.40s' is no key; expected a character, ^X, F1 to F12, %s", words[2],
+		mt_faults_add(faults, file, line,
+			"'%.40s' is no key; expected a character, ^X, F1 to F12, %s", words[2],
 			MT_KEY_NAMES);
 		return;
 	}
 	if (binds && (action = find_action(words[3], faults, file, line)) < 0)
 		return;
 	at = find_binding((enum mt_scope)scope, code);
-	if (binds && at != UINT32_MAX && map.items[at].line && map.items[at].action != (enum mt_action)action)
-		mt_faults_add(faults, file, line, "%s was bound in %s by line %u already; this line wins", mt_key_name(code, key),
-			words[1], map.items[at].line);
+	if (binds && at != UINT32_MAX && map.items[at].line
+		&& map.items[at].action != (enum mt_action)action)
+		mt_faults_add(faults, file, line,
+			"%s was bound in %s by line %u already; this line wins",
+			mt_key_name(code, key), words[1], map.items[at].line);
 	if (binds)
 		bind((enum mt_scope)scope, code, (enum mt_action)action, line);
 	else if (at != UINT32_MAX)
 		take_out(at);
 	else
-		mt_faults_add(faults, file, line, "%s means nothing in %s; 'memtui help keys' lists what does", words[2], words[1]);
+		mt_faults_add(faults, file, line,
+			"%s means nothing in %s; 'memtui help keys' lists what does", words[2],
+			words[1]);
 }
 
 void mt_keymap_read(const char *file_name, char *text, struct mt_faults *faults)
@@ -293,15 +310,16 @@ static bool meant(const struct mt_binding *a, const struct mt_binding *b)
 	return !a->line && !b->line && worth(a) != worth(b);
 }
 
-static void tell_conflict(struct mt_buffer *out, const struct mt_binding *a, const struct mt_binding *b,
-	const char *where)
+static void tell_conflict(struct mt_buffer *out, const struct mt_binding *a,
+	const struct mt_binding *b, const char *where)
 {
 	const struct mt_binding *wins = worth(b) > worth(a) ? b : a, *loses = wins == a ? b : a;
 	char key[16], names[4][32];
 
-	mt_buffer_printf(out, "%s in %s: %s (%s%s) wins over %s (%s%s)", mt_key_name(a->code, key), where,
-		mt_action_id(wins->action, names[0]), mt_scope_id(wins->scope, names[1]), wins->line ? ", yours" : "",
-		mt_action_id(loses->action, names[2]), mt_scope_id(loses->scope, names[3]), loses->line ? ", yours" : "");
+	mt_buffer_printf(out, "%s in %s: %s (%s%s) wins over %s (%s%s)", mt_key_name(a->code, key),
+		where, mt_action_id(wins->action, names[0]), mt_scope_id(wins->scope, names[1]),
+		wins->line ? ", yours" : "", mt_action_id(loses->action, names[2]),
+		mt_scope_id(loses->scope, names[3]), loses->line ? ", yours" : "");
 	if (a->line || b->line)
 		mt_buffer_printf(out, ", line %u", a->line > b->line ? a->line : b->line);
 	mt_buffer_printf(out, "\n");
@@ -315,8 +333,10 @@ uint32_t mt_keymap_conflicts(struct mt_buffer *out)
 	for (uint32_t i = 0; i < map.count; i++)
 		for (uint32_t j = i + 1; j < map.count; j++) {
 			const struct mt_binding *a = &map.items[i], *b = &map.items[j];
-			const char *where = a->code == b->code && a->action != b->action && a->scope != b->scope && !meant(a, b)
-				? common_view(a->scope, b->scope) : NULL;
+			const char *where = a->code == b->code && a->action != b->action
+					&& a->scope != b->scope && !meant(a, b)
+				? common_view(a->scope, b->scope)
+				: NULL;
 
 			if (!where)
 				continue;

@@ -13,15 +13,17 @@
 #include <unistd.h>
 
 #define FOLDS 16384 /* bytes of what was opened and closed by hand */
-#define KEPT 200    /* programs of which a view is kept: a program that is built anew has another build-id */
+/* programs of which a view is kept: a program that is built anew has another build-id */
+#define KEPT 200
 
 struct mt_restore {
-	char *first;                 /* lines: the view as options and settings made it */
-	bool waiting;                /* for the program to be known */
+	char *first;  /* lines: the view as options and settings made it */
+	bool waiting; /* for the program to be known */
 	bool view_given, filter_given, sort_given; /* by options or operands, which win */
 };
 
-/* The module of the program itself lies below all libraries; other modules may be known before it. */
+/* The module of the program itself lies below all libraries; other modules may be known before
+ * it. */
 #define LIBRARIES_BEGIN 0x700000000000u
 
 static char *path_of(const struct mt_app *app)
@@ -31,7 +33,8 @@ static char *path_of(const struct mt_app *app)
 	char name[8 + 2 * MT_BUILD_ID_MAX + 1] = "view/";
 
 	for (uint32_t i = 0; i < p->module_count; i++)
-		if (p->modules[i].start < LIBRARIES_BEGIN && (!program || p->modules[i].start < program->start))
+		if (p->modules[i].start < LIBRARIES_BEGIN
+			&& (!program || p->modules[i].start < program->start))
 			program = &p->modules[i];
 	if (!program || !program->build_id_len)
 		return NULL;
@@ -44,17 +47,21 @@ static char *path_of(const struct mt_app *app)
 
 static char *describe(struct mt_app *app)
 {
-	enum mt_view_id view = app->view < MT_VIEW_TABS ? app->view :
-		app->back_count ? app->back[app->back_count - 1] : MT_VIEW_MAIN;
+	enum mt_view_id view = app->view < MT_VIEW_TABS ? app->view
+		: app->back_count                       ? app->back[app->back_count - 1]
+							: MT_VIEW_MAIN;
 	char *filter = mt_data_wanted(&app->data), id[32], columns[256], folds[FOLDS], *text;
 
-	if (view >= MT_VIEW_TABS || view == MT_VIEW_DIFF) /* what was compared is not there the next time */
+	/* what was compared is not there the next time */
+	if (view >= MT_VIEW_TABS || view == MT_VIEW_DIFF)
 		view = MT_VIEW_MAIN;
 	mt_columns_text(&app->columns, columns);
 	mt_tree_rows_text(&app->tree, folds, sizeof folds);
-	text = mt_format("view = %s\npane = %s\nfilter = %s\nsort = %s\norder = %s\ninverted = %s\ncolumns = %s\nlevel = %u\nfolds = %s\n",
-		mt_action_id(mt_app_tab(view), id), app->pane == MT_VIEW_TREE ? "tree" : "groups", filter,
-		mt_metric_info(app->data.sort)->name, app->data.ascending ? "asc" : "desc",
+	text = mt_format(
+		"view = %s\npane = %s\nfilter = %s\nsort = %s\norder = %s\ninverted = %s\ncolumns "
+		"= %s\nlevel = %u\nfolds = %s\n",
+		mt_action_id(mt_app_tab(view), id), app->pane == MT_VIEW_TREE ? "tree" : "groups",
+		filter, mt_metric_info(app->data.sort)->name, app->data.ascending ? "asc" : "desc",
 		app->data.inverted ? "yes" : "no", columns, app->tree.level, folds);
 	free(filter);
 	return text;
@@ -65,7 +72,8 @@ static void turn_to(struct mt_app *app, const char *name)
 	char id[32];
 
 	for (int i = 0; i < MT_VIEW_TABS; i++)
-		if (mt_app_has(app, (enum mt_view_id)i) && !strcmp(mt_action_id(mt_app_tab((enum mt_view_id)i), id), name))
+		if (mt_app_has(app, (enum mt_view_id)i)
+			&& !strcmp(mt_action_id(mt_app_tab((enum mt_view_id)i), id), name))
 			mt_app_act(app, mt_app_tab((enum mt_view_id)i));
 }
 
@@ -170,7 +178,8 @@ void mt_restore_fresh(struct mt_app *app)
 	mt_app_say(app, "view, filter, order, columns and folds are as at the beginning");
 }
 
-/* Of more than KEPT views the one that was written longest ago goes. path: of the one that is written now. */
+/* Of more than KEPT views the one that was written longest ago goes. path: of the one that is
+ * written now. */
 static void forget_oldest(const char *path)
 {
 	char *directory = mt_strdup(path), *oldest = NULL;
@@ -189,8 +198,10 @@ static void forget_oldest(const char *path)
 			continue;
 		}
 		count++;
-		if (oldest && (status.st_mtim.tv_sec > least.tv_sec ||
-				(status.st_mtim.tv_sec == least.tv_sec && status.st_mtim.tv_nsec >= least.tv_nsec))) {
+		if (oldest
+			&& (status.st_mtim.tv_sec > least.tv_sec
+				|| (status.st_mtim.tv_sec == least.tv_sec
+					&& status.st_mtim.tv_nsec >= least.tv_nsec))) {
 			free(file);
 			continue;
 		}
@@ -209,7 +220,8 @@ static void forget_oldest(const char *path)
 void mt_restore_keep(struct mt_app *app)
 {
 	struct mt_restore *r = app->restore;
-	bool wanted = r && !app->home && mt_config_is(app->config, MT_SETTING_RESTORE, "on"); /* home: a child is seen */
+	/* home: a child is seen */
+	bool wanted = r && !app->home && mt_config_is(app->config, MT_SETTING_RESTORE, "on");
 	char *path = wanted ? path_of(app) : NULL, *text;
 	struct mt_err err = {0};
 

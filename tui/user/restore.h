@@ -1,4 +1,5 @@
-/* What a visit leaves for the next one of the same program, by its build-id: view, filter, order, columns. */
+/* What a visit leaves for the next one of the same program, by its build-id: view, filter, order,
+ * columns. */
 #ifndef MT_TUI_RESTORE_H
 #define MT_TUI_RESTORE_H
 

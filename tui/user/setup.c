@@ -1,7 +1,8 @@
-/* The setup screen: every setting with its value; a change holds at once, and w writes them into the user's file. */
-#include "tui/app.h"
+/* The setup screen: every setting with its value; a change holds at once, and w writes them into
+ * the user's file. */
 #include "core/base/buffer.h"
 #include "core/query/wrappers.h"
+#include "tui/app.h"
 #include "tui/user/config.h"
 #include "tui/user/theme_menu.h"
 
@@ -16,7 +17,7 @@
 
 struct setup {
 	struct mt_list list;
-	bool typing;     /* the value of the selected line */
+	bool typing; /* the value of the selected line */
 	char text[200];
 	uint32_t len;
 };
@@ -24,7 +25,8 @@ struct setup {
 void mt_setup_refresh(struct mt_app *app, unsigned milliseconds)
 {
 	if (!milliseconds)
-		milliseconds = getenv("SSH_CONNECTION") || getenv("SSH_TTY") ? REFRESH_SSH_MS : REFRESH_MS;
+		milliseconds =
+			getenv("SSH_CONNECTION") || getenv("SSH_TTY") ? REFRESH_SSH_MS : REFRESH_MS;
 	app->frame_ms = milliseconds;
 	if (app->data.client && !app->data.frozen && !app->data.recorder_gone)
 		mt_client_interval(app->data.client, milliseconds);
@@ -42,7 +44,8 @@ void mt_setup_faster(struct mt_app *app, int by)
 	else if (by < 0 && at + 1 < count && steps[at] <= app->frame_ms)
 		at++;
 	mt_setup_refresh(app, steps[at]);
-	mt_app_say(app, "new data is drawn every %u ms; {setup} keeps a rate for all programs", app->frame_ms);
+	mt_app_say(app, "new data is drawn every %u ms; {setup} keeps a rate for all programs",
+		app->frame_ms);
 }
 
 void mt_setup_wrappers(struct mt_app *app)
@@ -61,7 +64,9 @@ static void apply(struct mt_app *app, enum mt_setting id)
 	switch (id) {
 	case MT_SETTING_THEME: mt_themes_use(app, c->value[id]); break;
 	case MT_SETTING_ASCII: mt_screen_ascii(app->screen, c->value[id]); break;
-	case MT_SETTING_GRAPHS: mt_screen_set_graphs(app->screen, mt_graphs_find(c->value[id])); break;
+	case MT_SETTING_GRAPHS:
+		mt_screen_set_graphs(app->screen, mt_graphs_find(c->value[id]));
+		break;
 	case MT_SETTING_SORT:
 	case MT_SETTING_ORDER:
 		mt_data_sort(&app->data, (enum mt_metric)mt_metric_find(c->value[MT_SETTING_SORT]),
@@ -89,7 +94,8 @@ static void change(struct mt_app *app, int by)
 		mt_columns_open(app);
 	} else {
 		s->typing = true;
-		s->len = (uint32_t)snprintf(s->text, sizeof s->text, "%.*s", (int)sizeof s->text - 1, app->config->value[id]);
+		s->len = (uint32_t)snprintf(s->text, sizeof s->text, "%.*s",
+			(int)sizeof s->text - 1, app->config->value[id]);
 	}
 }
 
@@ -138,7 +144,8 @@ static void key(struct mt_app *app, const struct mt_input *input)
 		type(app, input->code);
 	} else if (mt_overlay_closes(input) || input->code == 'q' || input->code == MT_KEY_F1 + 1) {
 		mt_overlay_close(app);
-	} else if (input->code == MT_KEY_ENTER || input->code == ' ' || input->code == MT_KEY_RIGHT || input->code == 'l') {
+	} else if (input->code == MT_KEY_ENTER || input->code == ' ' || input->code == MT_KEY_RIGHT
+		|| input->code == 'l') {
 		change(app, 1);
 	} else if (input->code == MT_KEY_LEFT || input->code == 'h') {
 		change(app, -1);
@@ -158,8 +165,8 @@ static struct mt_rect words_at(struct mt_rect r)
 
 static int height(struct mt_app *app, uint32_t index, int columns)
 {
-	return mt_draw_wrapped(app->screen, words_at((struct mt_rect){0, 0, 0, columns}), MT_ROLE_BOX,
-		mt_setting_info((enum mt_setting)index)->words);
+	return mt_draw_wrapped(app->screen, words_at((struct mt_rect){0, 0, 0, columns}),
+		MT_ROLE_BOX, mt_setting_info((enum mt_setting)index)->words);
 }
 
 static void draw_line(struct mt_app *app, struct mt_rect r, uint32_t index, enum mt_role role)
@@ -173,8 +180,8 @@ static void draw_line(struct mt_app *app, struct mt_rect r, uint32_t index, enum
 	int at = r.column + VALUE, width = typing ? r.columns - VALUE - 1 : words.column - at - 1;
 
 	mt_draw(app->screen, r.row, r.column + 2, VALUE - 3, role, info->name);
-	mt_draw(app->screen, r.row, at, width, role == MT_ROLE_BOX ? MT_ROLE_BOX_KEY : role, *value || typing ? value :
-		mt_glyph(mt_screen_utf8(app->screen), MT_GLYPH_DASH));
+	mt_draw(app->screen, r.row, at, width, role == MT_ROLE_BOX ? MT_ROLE_BOX_KEY : role,
+		*value || typing ? value : mt_glyph(mt_screen_utf8(app->screen), MT_GLYPH_DASH));
 	if (typing)
 		mt_screen_cursor(app->screen, r.row, at + mt_text_width(value));
 	else
@@ -190,8 +197,9 @@ static void draw(struct mt_app *app)
 	for (uint32_t i = 0; i < MT_SETTING_COUNT; i++)
 		rows += height(app, i, mt_box_width(app, r));
 	r = mt_box_middle(app, rows, 96);
-	const char *foot = s->typing ? "Enter takes it   Esc" : r.columns < 50 ? "Enter   w keeps   Esc" :
-		"Enter changes it   w keeps what was changed   Esc closes";
+	const char *foot = s->typing ? "Enter takes it   Esc"
+		: r.columns < 50     ? "Enter   w keeps   Esc"
+				     : "Enter changes it   w keeps what was changed   Esc closes";
 
 	mt_box_draw(app, r, "Setup", foot);
 	mt_box_list(app, r, 0, &s->list, draw_line, height);

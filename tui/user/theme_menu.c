@@ -108,7 +108,9 @@ void mt_themes_changed(struct mt_app *app)
 	while ((n = read(t->watch, bytes, sizeof bytes)) > 0)
 		for (char *at = bytes; at < bytes + n; at += sizeof *event + event->len) {
 			event = (const struct inotify_event *)at;
-			changed = changed || (event->wd == t->watched && event->len && !strcmp(event->name, t->file));
+			changed = changed
+				|| (event->wd == t->watched && event->len
+					&& !strcmp(event->name, t->file));
 		}
 	if (!changed)
 		return;
@@ -194,7 +196,8 @@ static struct mt_list *list(struct mt_app *app)
 	return &app->themes->list;
 }
 
-const struct mt_overlay mt_overlay_themes = {.draw = draw, .key = key, .list = list, .moved = moved, .click = click};
+const struct mt_overlay mt_overlay_themes =
+	{.draw = draw, .key = key, .list = list, .moved = moved, .click = click};
 
 void mt_themes_open(struct mt_app *app)
 {
@@ -202,7 +205,8 @@ void mt_themes_open(struct mt_app *app)
 
 	take_names(t);
 	if (!t->list.count) {
-		mt_app_say(app, "no theme is installed; put NAME.theme into ~/.config/memtui/themes");
+		mt_app_say(app,
+			"no theme is installed; put NAME.theme into ~/.config/memtui/themes");
 		return;
 	}
 	free(t->before);

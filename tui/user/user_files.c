@@ -39,11 +39,13 @@ int mt_user_read(const char *path, char **text, struct mt_err *err)
 
 	*text = NULL;
 	if (code)
-		return code == -ENOTDIR ? mt_fail(err, -ENOENT, "%s is not there", path)
+		return code == -ENOTDIR
+			? mt_fail(err, -ENOENT, "%s is not there", path)
 			: mt_fail(err, code, "%s cannot be read: %s", path, strerror(-code));
 	if (fstat(fd, &status) < 0 || !S_ISREG(status.st_mode) || status.st_size > BYTES_MAX) {
 		close(fd);
-		return mt_fail(err, -EINVAL, "%s cannot be read: expected a text file of at most 64 KiB", path);
+		return mt_fail(err, -EINVAL,
+			"%s cannot be read: expected a text file of at most 64 KiB", path);
 	}
 	*text = mt_alloc(BYTES_MAX + 1);
 	while (len < BYTES_MAX && (n = read(fd, *text + len, BYTES_MAX - len)) > 0)
@@ -54,7 +56,8 @@ int mt_user_read(const char *path, char **text, struct mt_err *err)
 		return 0;
 	free(*text);
 	*text = NULL;
-	return mt_fail(err, code, "%s cannot be read: %s", path, code == -EINVAL ? "it is no text" : strerror(-code));
+	return mt_fail(err, code, "%s cannot be read: %s", path,
+		code == -EINVAL ? "it is no text" : strerror(-code));
 }
 
 static void make_directories(char *path)
@@ -72,7 +75,8 @@ int mt_user_write(const char *path, const char *text, struct mt_err *err)
 	char *aside = mt_format("%s.%d.new", real ? real : path, (int)getpid());
 
 	make_directories(aside);
-	int fd = open(aside, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600), code = fd < 0 ? -errno : 0;
+	int fd = open(aside, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+	int code = fd < 0 ? -errno : 0;
 
 	if (!code)
 		code = mt_write_all(fd, text, strlen(text));

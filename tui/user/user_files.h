@@ -1,4 +1,5 @@
-/* Files of the user: settings below $XDG_CONFIG_HOME/memtui, what memtui remembers below $XDG_STATE_HOME/memtui. */
+/* Files of the user: settings below $XDG_CONFIG_HOME/memtui, what memtui remembers below
+ * $XDG_STATE_HOME/memtui. */
 #ifndef MT_TUI_USER_FILES_H
 #define MT_TUI_USER_FILES_H
 
@@ -8,7 +9,8 @@
 /* Paths; NULL where there is no home. The caller frees. */
 char *mt_user_config(const char *name);
 char *mt_user_state(const char *name);
-/* A whole text file. 0: *text is its contents, which the caller frees; -ENOENT: there is none; else err says why. */
+/* A whole text file. 0: *text is its contents, which the caller frees; -ENOENT: there is none; else
+ * err says why. */
 int mt_user_read(const char *path, char **text, struct mt_err *err);
 /* Writes it aside, and puts it in its place; makes the directories that are missing. */
 int mt_user_write(const char *path, const char *text, struct mt_err *err);

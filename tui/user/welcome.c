@@ -1,4 +1,5 @@
-/* The first screen of the first run: the few keys that lead to a leak. A file beside the kept views says that it was seen. */
+/* The first screen of the first run: the few keys that lead to a leak. A file beside the kept views
+ * says that it was seen. */
 #include "tui/app.h"
 #include "tui/user/user_files.h"
 
@@ -8,7 +9,10 @@
 
 #define KEY 8 /* columns */
 
-static const struct { enum mt_action action, second; const char *words; } lines[] = {
+static const struct {
+	enum mt_action action, second;
+	const char *words;
+} lines[] = {
 	{MT_ACTION_SUSPECTS, MT_ACTION_NONE, "what looks like a leak"},
 	{MT_ACTION_OPEN, MT_ACTION_NONE, "its call stack, its source"},
 	{MT_ACTION_EDITOR, MT_ACTION_NONE, "the editor at that line"},
@@ -24,16 +28,22 @@ static void draw(struct mt_app *app)
 	int row = r.row + 1;
 	char first[16], second[16], keys[40];
 
-	mt_box_draw(app, r, "Find what leaks", r.columns < 50 ? "any key goes on" : "any key goes on, and does what it does");
-	mt_frame_hit(app, (struct mt_rect){0, 0, mt_screen_rows(app->screen), mt_screen_columns(app->screen)}, MT_HIT_OVERLAY, MT_VIEW_MAIN, 0);
+	mt_box_draw(app, r, "Find what leaks",
+		r.columns < 50 ? "any key goes on" : "any key goes on, and does what it does");
+	mt_frame_hit(app,
+		(struct mt_rect){0, 0, mt_screen_rows(app->screen), mt_screen_columns(app->screen)},
+		MT_HIT_OVERLAY, MT_VIEW_MAIN, 0);
 	for (size_t i = 0; i < LINES && row < r.row + r.rows - 1; i++) {
 		if (lines[i].action == MT_ACTION_OUTPUT && !mt_app_has(app, MT_VIEW_OUTPUT))
 			continue;
 		mt_action_key(lines[i].action, first);
-		snprintf(keys, sizeof keys, lines[i].second == MT_ACTION_NONE ? "%s" : "%s  %s", first,
-			lines[i].second == MT_ACTION_NONE ? "" : mt_action_key(lines[i].second, second));
+		snprintf(keys, sizeof keys, lines[i].second == MT_ACTION_NONE ? "%s" : "%s  %s",
+			first,
+			lines[i].second == MT_ACTION_NONE ? ""
+							  : mt_action_key(lines[i].second, second));
 		mt_draw(app->screen, row, r.column + 2, KEY - 1, MT_ROLE_BOX_KEY, keys);
-		mt_draw(app->screen, row++, r.column + 2 + KEY, r.columns - KEY - 4, MT_ROLE_BOX, lines[i].words);
+		mt_draw(app->screen, row++, r.column + 2 + KEY, r.columns - KEY - 4, MT_ROLE_BOX,
+			lines[i].words);
 	}
 }
 

@@ -1,9 +1,9 @@
-/* Single allocations, one a line: the first of an order, of all groups or of one. A thread takes them out of the
- * events. */
-#include "tui/app.h"
+/* Single allocations, one a line: the first of an order, of all groups or of one. A thread takes
+ * them out of the events. */
 #include "core/base/buffer.h"
 #include "core/export/number.h"
 #include "core/model/model.h"
+#include "tui/app.h"
 #include "tui/user/keymap.h"
 #include "tui/view/listing.h"
 
@@ -13,7 +13,8 @@
 
 #define ORDER_NONE MT_ORDERS
 
-/* From left to right. X(id, heading, width, order, rank: the first ones are kept where there is little room) */
+/* From left to right. X(id, heading, width, order, rank: the first ones are kept where there is
+ * little room) */
 #define COLUMNS(X) \
 	X(TIME, "TIME", 10, MT_ORDER_TIMESTAMP, 2) \
 	X(LIFETIME, "LIFETIME", 10, MT_ORDER_LIFETIME, 1) \
@@ -23,11 +24,15 @@
 	X(ADDRESS, "ADDRESS", 15, MT_ORDER_ADDRESS, 3)
 enum column {
 #define X(id, heading, width, order, rank) COLUMN_##id,
-	COLUMNS(X)
+	COLUMNS(X) COLUMN_COUNT,
 #undef X
-	COLUMN_COUNT,
 };
-static const struct { const char *heading; int width; enum mt_allocation_order order; int rank; } columns[] = {
+static const struct {
+	const char *heading;
+	int width;
+	enum mt_allocation_order order;
+	int rank;
+} columns[] = {
 #define X(id, heading, width, order, rank) {heading, width, order, rank},
 	COLUMNS(X)
 #undef X
@@ -42,12 +47,12 @@ struct asked {
 };
 
 struct mt_blocks_state {
-	struct mt_list list;              /* identity: number of the allocation + 1 */
+	struct mt_list list; /* identity: number of the allocation + 1 */
 	struct asked wanted, shown;
 	uint64_t generation, names;       /* of data and symbols that it was asked of */
 	struct mt_allocation_list blocks; /* as shown says */
 	bool given_up;
-	int percent;                      /* done, once it takes long; -1: not yet */
+	int percent; /* done, once it takes long; -1: not yet */
 	char error[512];
 };
 
@@ -55,7 +60,8 @@ static struct mt_blocks_state *state_of(struct mt_app *app)
 {
 	if (!app->blocks) {
 		app->blocks = mt_alloc(sizeof *app->blocks);
-		app->blocks->wanted = app->blocks->shown = (struct asked){.group = MT_NO_GROUP, .order = MT_ORDER_SIZE};
+		app->blocks->wanted = app->blocks->shown =
+			(struct asked){.group = MT_NO_GROUP, .order = MT_ORDER_SIZE};
 		app->blocks->percent = -1;
 	}
 	return app->blocks;
@@ -89,7 +95,9 @@ bool mt_blocks_progress(struct mt_app *app, int percent)
 
 static void remember(struct mt_blocks_state *t)
 {
-	t->list.identity = t->list.selected < t->blocks.count ? t->blocks.items[t->list.selected].number + 1 : 0;
+	t->list.identity = t->list.selected < t->blocks.count
+		? t->blocks.items[t->list.selected].number + 1
+		: 0;
 }
 
 /* Blocks in another order stay on the screen until the new order is there; others go at once. */
@@ -149,8 +157,8 @@ static struct mt_list *list(struct mt_app *app)
 	if (!d->listing || (t->wanted.filter && t->generation == d->generation))
 		return &t->list;
 	char *filter = mt_filter_text(d->filter);
-	bool same = t->wanted.filter && !strcmp(filter, t->wanted.filter) &&
-		(t->names == d->symbols.generation || !mt_data_asks_names(d));
+	bool same = t->wanted.filter && !strcmp(filter, t->wanted.filter)
+		&& (t->names == d->symbols.generation || !mt_data_asks_names(d));
 
 	t->generation = d->generation;
 	t->names = d->symbols.generation;
@@ -191,7 +199,8 @@ static struct layout lay_out(const struct mt_blocks_state *t, int width)
 		for (int i = 0; i < COLUMN_COUNT; i++) {
 			bool sorted = columns[i].order == t->shown.order;
 
-			if ((rank < 0 ? sorted : columns[i].rank == rank && !sorted) && room >= columns[i].width) {
+			if ((rank < 0 ? sorted : columns[i].rank == rank && !sorted)
+				&& room >= columns[i].width) {
 				l.seen[i] = true;
 				room -= columns[i].width;
 			} else if (rank >= 0 && columns[i].rank == rank && !sorted) {
@@ -215,18 +224,23 @@ static void draw_heading(struct mt_app *app, struct mt_rect r, const struct layo
 
 		if (!l->seen[i])
 			continue;
-		mt_draw_right(s, r.row, at, columns[i].width - 1, sorted ? MT_ROLE_SORTED : MT_ROLE_HEADING, columns[i].heading);
+		mt_draw_right(s, r.row, at, columns[i].width - 1,
+			sorted ? MT_ROLE_SORTED : MT_ROLE_HEADING, columns[i].heading);
 		if (sorted)
 			mt_draw(s, r.row, at + columns[i].width - 1, 1, MT_ROLE_SORTED,
-				mt_glyph(mt_screen_utf8(s), t->shown.ascending ? MT_GLYPH_ASCENDING : MT_GLYPH_DESCENDING));
+				mt_glyph(mt_screen_utf8(s),
+					t->shown.ascending ? MT_GLYPH_ASCENDING
+							   : MT_GLYPH_DESCENDING));
 		if (columns[i].order != ORDER_NONE)
-			mt_frame_hit(app, (struct mt_rect){r.row, at, 1, columns[i].width}, MT_HIT_COLUMN, MT_VIEW_BLOCKS, (uint32_t)i);
+			mt_frame_hit(app, (struct mt_rect){r.row, at, 1, columns[i].width},
+				MT_HIT_COLUMN, MT_VIEW_BLOCKS, (uint32_t)i);
 		at += columns[i].width;
 	}
 	mt_draw(s, r.row, r.column + l->where, r.columns - l->where, MT_ROLE_HEADING, "WHERE");
 }
 
-static void value_text(const struct mt_app *app, const struct mt_allocation *a, enum column column, char out[64])
+static void value_text(const struct mt_app *app, const struct mt_allocation *a, enum column column,
+	char out[64])
 {
 	const struct mt_profile *p = &app->data.whole;
 	const char *name;
@@ -240,15 +254,23 @@ static void value_text(const struct mt_app *app, const struct mt_allocation *a, 
 			mt_number_time(out, mt_allocation_lifetime(a, p));
 		break;
 	case COLUMN_SIZE: mt_number_size(out, a->size); break;
-	case COLUMN_SLACK: mt_number_size(out, mt_model_slack(p, a->group, a->size, a->usable)); break;
+	case COLUMN_SLACK:
+		mt_number_size(out, mt_model_slack(p, a->group, a->size, a->usable));
+		break;
 	case COLUMN_THREAD:
-		name = a->thread < p->thread_count ? mt_strings_get(&p->strings, p->threads[a->thread].name) : "";
+		name = a->thread < p->thread_count
+			? mt_strings_get(&p->strings, p->threads[a->thread].name)
+			: "";
 		if (*name)
 			snprintf(out, 64, "%.60s", name);
 		else
-			snprintf(out, 64, "%u", a->thread < p->thread_count ? p->threads[a->thread].tid : a->thread);
+			snprintf(out, 64, "%u",
+				a->thread < p->thread_count ? p->threads[a->thread].tid
+							    : a->thread);
 		break;
-	default: snprintf(out, 64, "0x%llx", (unsigned long long)(a->address & ~(1ull << 63))); break;
+	default:
+		snprintf(out, 64, "0x%llx", (unsigned long long)(a->address & ~(1ull << 63)));
+		break;
 	}
 }
 
@@ -271,7 +293,8 @@ static void draw_line(struct mt_app *app, const struct mt_line *line, void *layo
 		at += columns[i].width;
 	}
 	mt_backtrace_get(&backtrace, &app->data.profile, &app->data.symbols, a->group);
-	mt_frame_where(app, r.row, r.column + l->where, r.columns - l->where, line->selected, line->focus, mt_backtrace_own(&backtrace));
+	mt_frame_where(app, r.row, r.column + l->where, r.columns - l->where, line->selected,
+		line->focus, mt_backtrace_own(&backtrace));
 	mt_backtrace_free(&backtrace);
 }
 
@@ -291,7 +314,8 @@ static const char *first_words(const struct asked *shown)
 static void draw_summary(struct mt_app *app, struct mt_rect r)
 {
 	const struct mt_blocks_state *t = app->blocks;
-	char keys[64], hint[48] = "", kept[MT_NUMBER_EXACT_LEN], count[MT_NUMBER_EXACT_LEN], bytes[16], group[64] = "";
+	char keys[64], hint[48] = "", kept[MT_NUMBER_EXACT_LEN], count[MT_NUMBER_EXACT_LEN];
+	char bytes[16], group[64] = "";
 
 	if (t->wanted.group != MT_NO_GROUP) {
 		snprintf(group, sizeof group, " of group #%u", t->wanted.group);
@@ -304,23 +328,28 @@ static void draw_summary(struct mt_app *app, struct mt_rect r)
 		mt_draw(app->screen, r.row, r.column + 1, r.columns - 1, MT_ROLE_ERROR, t->error);
 	else if (t->given_up)
 		mt_draw(app->screen, r.row, r.column + 1, r.columns - 1, MT_ROLE_PROMPT,
-			mt_keymap_words(keys, sizeof keys, "cancelled; {open} reads the events again"));
+			mt_keymap_words(keys, sizeof keys,
+				"cancelled; {open} reads the events again"));
 	else if (t->percent >= 0)
 		mt_drawf(app->screen, r.row, r.column + 1, r.columns - 1, MT_ROLE_PROMPT,
-			"reading events: %d %%   %s", t->percent, mt_keymap_words(keys, sizeof keys, "{cancel} cancels"));
+			"reading events: %d %%   %s", t->percent,
+			mt_keymap_words(keys, sizeof keys, "{cancel} cancels"));
 	else if (t->shown.filter && t->blocks.count < t->blocks.matched)
-		mt_drawf(app->screen, r.row, r.column + 1, r.columns - 1, MT_ROLE_TEXT, "the %s %s of %s blocks%s, %s%s",
-			first_words(&t->shown), kept, count, group, bytes, hint);
+		mt_drawf(app->screen, r.row, r.column + 1, r.columns - 1, MT_ROLE_TEXT,
+			"the %s %s of %s blocks%s, %s%s", first_words(&t->shown), kept, count,
+			group, bytes, hint);
 	else if (t->shown.filter)
-		mt_drawf(app->screen, r.row, r.column + 1, r.columns - 1, MT_ROLE_TEXT, "%s block%s%s, %s%s", count,
-			t->blocks.matched == 1 ? "" : "s", group, bytes, hint);
+		mt_drawf(app->screen, r.row, r.column + 1, r.columns - 1, MT_ROLE_TEXT,
+			"%s block%s%s, %s%s", count, t->blocks.matched == 1 ? "" : "s", group,
+			bytes, hint);
 }
 
 /* Why there are no single blocks, and how there will be. */
 static void draw_none(struct mt_app *app, struct mt_rect r)
 {
 	const struct mt_data *d = &app->data;
-	const char *path = d->client ? mt_client_entry(d->client)->trace_path : "", *words[3] = {"", "", ""};
+	const char *path = d->client ? mt_client_entry(d->client)->trace_path : "";
+	const char *words[3] = {"", "", ""};
 	char *open = mt_format("memtui open %s", *path ? path : "TRACE");
 
 	if (d->client && (!d->recorder_gone || d->trace == MT_TRACE_AWAITED)) {
@@ -340,7 +369,8 @@ static void draw_none(struct mt_app *app, struct mt_rect r)
 		words[2] = "memtui pack";
 	}
 	for (int i = 0; i < 3 && i < r.rows; i++)
-		mt_draw(app->screen, r.row + i, r.column + 2, r.columns - 2, i == 2 ? MT_ROLE_KEY : MT_ROLE_DIM, words[i]);
+		mt_draw(app->screen, r.row + i, r.column + 2, r.columns - 2,
+			i == 2 ? MT_ROLE_KEY : MT_ROLE_DIM, words[i]);
 	free(open);
 }
 
@@ -357,9 +387,12 @@ static void draw(struct mt_app *app, struct mt_rect r, bool focus)
 	draw_summary(app, r);
 	draw_heading(app, (struct mt_rect){r.row + 1, r.column, 1, r.columns}, &layout);
 	if (t->shown.filter && !l->count)
-		mt_draw(app->screen, r.row + 2, r.column + 2, r.columns - 2, MT_ROLE_DIM, *t->shown.filter ?
-			"no block matches; \\ changes the filter" : "the program allocated nothing");
-	mt_frame_list(app, MT_VIEW_BLOCKS, (struct mt_rect){r.row + 2, r.column, r.rows - 2, r.columns}, l, focus, draw_line, &layout);
+		mt_draw(app->screen, r.row + 2, r.column + 2, r.columns - 2, MT_ROLE_DIM,
+			*t->shown.filter ? "no block matches; \\ changes the filter"
+					 : "the program allocated nothing");
+	mt_frame_list(app, MT_VIEW_BLOCKS,
+		(struct mt_rect){r.row + 2, r.column, r.rows - 2, r.columns}, l, focus, draw_line,
+		&layout);
 }
 
 const char *mt_blocks_order_words(struct mt_app *app)
@@ -384,7 +417,8 @@ static void sort_by(struct mt_app *app, enum mt_allocation_order order, bool asc
 	t->list.held = false; /* the top of the new order */
 	if (app->data.listing)
 		ask(app);
-	mt_app_say(app, "blocks by %s, %s first", mt_blocks_order_words(app), first_words(&t->wanted));
+	mt_app_say(app, "blocks by %s, %s first", mt_blocks_order_words(app),
+		first_words(&t->wanted));
 }
 
 /* As it is asked for most often: the first, the lowest, the largest, the oldest. */
@@ -443,11 +477,18 @@ static bool action(struct mt_app *app, enum mt_action what)
 		else if (l->count)
 			mt_app_open_group(app, t->blocks.items[l->selected].group);
 		break;
-	case MT_ACTION_SORT: case MT_ACTION_SORT_RIGHT: sort_beside(app, 1); break;
+	case MT_ACTION_SORT:
+	case MT_ACTION_SORT_RIGHT: sort_beside(app, 1); break;
 	case MT_ACTION_SORT_LEFT: sort_beside(app, -1); break;
-	case MT_ACTION_SORT_WHOLE: mt_app_say(app, "single blocks have an order of their own: < > r"); break;
-	case MT_ACTION_REVERSE: sort_by(app, t->wanted.order, t->given_up ? t->wanted.ascending : !t->wanted.ascending); break;
-	case MT_ACTION_BLOCKS: case MT_ACTION_PARENT: mt_blocks_of_group(app, MT_NO_GROUP); break;
+	case MT_ACTION_SORT_WHOLE:
+		mt_app_say(app, "single blocks have an order of their own: < > r");
+		break;
+	case MT_ACTION_REVERSE:
+		sort_by(app, t->wanted.order,
+			t->given_up ? t->wanted.ascending : !t->wanted.ascending);
+		break;
+	case MT_ACTION_BLOCKS:
+	case MT_ACTION_PARENT: mt_blocks_of_group(app, MT_NO_GROUP); break;
 	case MT_ACTION_CANCEL: return cancel(app);
 	default:
 		if (!mt_list_move(l, what))
@@ -472,7 +513,8 @@ static void line_text(struct mt_app *app, uint32_t index, char *out, size_t len)
 	char source[256];
 
 	*out = '\0';
-	mt_backtrace_get(&backtrace, &app->data.profile, &app->data.symbols, app->blocks->blocks.items[index].group);
+	mt_backtrace_get(&backtrace, &app->data.profile, &app->data.symbols,
+		app->blocks->blocks.items[index].group);
 	frame = mt_backtrace_own(&backtrace);
 	if (frame) {
 		mt_frame_source(source, sizeof source, frame, true);

@@ -1,8 +1,8 @@
 /* One group: its totals, its backtrace, and the source lines of the selected frame. */
-#include "tui/app.h"
-#include "tui/data/triage.h"
 #include "core/base/buffer.h"
 #include "core/export/number.h"
+#include "tui/app.h"
+#include "tui/data/triage.h"
 #include "tui/user/keymap.h"
 #include "tui/view/detail_facts.h"
 #include "tui/view/guidance.h"
@@ -81,7 +81,9 @@ static struct mt_list *list(struct mt_app *app)
 	if (other) {
 		app->following = app->followed = NULL; /* another group's source is drawn at once */
 		d->list = (struct mt_list){.rows = d->list.rows, .held = true};
-		d->list.selected = d->backtrace.count ? (uint32_t)(mt_backtrace_own(&d->backtrace) - d->backtrace.frames) : 0;
+		d->list.selected = d->backtrace.count
+			? (uint32_t)(mt_backtrace_own(&d->backtrace) - d->backtrace.frames)
+			: 0;
 	}
 	mt_list_keep(&d->list, d->backtrace.count, d->list.selected);
 	return &d->list;
@@ -99,7 +101,8 @@ static void matched_words(struct mt_app *app, const struct mt_group *g, char out
 	mt_number_count(matched, g->allocated_count);
 	mt_number_count(all, d->whole.groups[app->detail.group].allocated_count);
 	if (d->ranged)
-		snprintf(out, 96, "   freed in range %s   left %s", mt_data_metric(freed, d, g, MT_METRIC_RANGE_FREED_SIZE),
+		snprintf(out, 96, "   freed in range %s   left %s",
+			mt_data_metric(freed, d, g, MT_METRIC_RANGE_FREED_SIZE),
 			mt_data_metric(live, d, g, MT_METRIC_RANGE_LIVE_SIZE));
 	else
 		snprintf(out, 96, "   %s of all %s calls match", matched, all);
@@ -109,8 +112,8 @@ static int draw_totals(struct mt_app *app, struct mt_rect r)
 {
 	const struct mt_profile *p = &app->data.profile;
 	const struct mt_group *g = &p->groups[app->detail.group];
-	char live[17], blocks[17], all[16], count[16], average[16], least[16], most[16], first[16], last[16], temporary[16],
-		peak[16], own[16], matched[96];
+	char live[17], blocks[17], all[16], count[16], average[16], least[16], most[16], first[16],
+		last[16], temporary[16], peak[16], own[16], matched[96];
 	struct mt_screen *s = app->screen;
 
 	mt_data_metric(live, &app->data, g, MT_METRIC_LEAKED_SIZE);
@@ -125,15 +128,18 @@ static int draw_totals(struct mt_app *app, struct mt_rect r)
 	mt_number_count(temporary, g->temporary_count);
 	mt_number_size(peak, g->at_peak_bytes);
 	mt_number_size(own, g->own_peak_bytes);
-	mt_drawf(s, r.row, r.column, r.columns, MT_ROLE_TEXT, " %s %s in %s blocks   allocated %s in %s calls of %s",
-		app->data.live ? "live" : "leaked", live, blocks, all, count, mt_kind_name(mt_profile_group_kind(p, app->detail.group)));
+	mt_drawf(s, r.row, r.column, r.columns, MT_ROLE_TEXT,
+		" %s %s in %s blocks   allocated %s in %s calls of %s",
+		app->data.live ? "live" : "leaked", live, blocks, all, count,
+		mt_kind_name(mt_profile_group_kind(p, app->detail.group)));
 	if (r.rows < 10)
 		return 1;
 	matched_words(app, g, matched);
-	mt_drawf(s, r.row + 1, r.column, r.columns, MT_ROLE_TEXT, " size %s to %s, on average %s   at the peak %s   own peak %s",
-		least, most, average, peak, own);
-	mt_drawf(s, r.row + 2, r.column, r.columns, MT_ROLE_TEXT, " first %s   last %s   temporary %s%s", first, last, temporary,
-		matched);
+	mt_drawf(s, r.row + 1, r.column, r.columns, MT_ROLE_TEXT,
+		" size %s to %s, on average %s   at the peak %s   own peak %s", least, most,
+		average, peak, own);
+	mt_drawf(s, r.row + 2, r.column, r.columns, MT_ROLE_TEXT,
+		" first %s   last %s   temporary %s%s", first, last, temporary, matched);
 	return 3;
 }
 
@@ -157,11 +163,13 @@ static void draw_frames(struct mt_app *app, struct mt_rect r, bool focus)
 
 	mt_list_fit(l, r.rows - 1);
 	if (l->top)
-		snprintf(words, sizeof words, mt_keymap_words(keys, sizeof keys, "backtrace, %s above: {up}"),
+		snprintf(words, sizeof words,
+			mt_keymap_words(keys, sizeof keys, "backtrace, %s above: {up}"),
 			mt_number_of(above, l->top, "inner frame"));
 	mt_draw_rule(app->screen, r.row, r.column, r.columns, MT_ROLE_RULE, words);
 	if (!l->count)
-		mt_draw(app->screen, r.row + 1, r.column + 2, r.columns - 2, MT_ROLE_DIM, "no stack was recorded");
+		mt_draw(app->screen, r.row + 1, r.column + 2, r.columns - 2, MT_ROLE_DIM,
+			"no stack was recorded");
 	for (int i = 0; i < r.rows - 1 && l->top + (uint32_t)i < l->count; i++) {
 		uint32_t index = l->top + (uint32_t)i;
 		bool selected = index == l->selected;
@@ -170,11 +178,13 @@ static void draw_frames(struct mt_app *app, struct mt_rect r, bool focus)
 
 		if (selected)
 			mt_draw_fill(app->screen, row, r.column, r.columns, role);
-		mt_drawf(app->screen, row, r.column, 5, role, "%s#%u", selected ? mt_glyph(mt_screen_utf8(app->screen),
-			MT_GLYPH_CURSOR) : " ", index);
-		draw_frame(app, (struct mt_rect){row, r.column + 6, 1, r.columns - 6}, selected, focus,
-			&app->detail.backtrace.frames[index]);
-		mt_frame_hit(app, (struct mt_rect){row, r.column, 1, r.columns}, MT_HIT_LINE, MT_VIEW_DETAIL, index);
+		mt_drawf(app->screen, row, r.column, 5, role, "%s#%u",
+			selected ? mt_glyph(mt_screen_utf8(app->screen), MT_GLYPH_CURSOR) : " ",
+			index);
+		draw_frame(app, (struct mt_rect){row, r.column + 6, 1, r.columns - 6}, selected,
+			focus, &app->detail.backtrace.frames[index]);
+		mt_frame_hit(app, (struct mt_rect){row, r.column, 1, r.columns}, MT_HIT_LINE,
+			MT_VIEW_DETAIL, index);
 	}
 }
 
@@ -200,16 +210,21 @@ static void draw_source(struct mt_app *app, struct mt_rect r)
 {
 	struct mt_detail_state *d = &app->detail;
 	struct mt_source_file *f = &d->source;
-	const struct mt_backtrace_frame *frame = d->list.count ?
-		&d->backtrace.frames[mt_app_follow(app, &d->shown, d->list.selected, d->list.count)] : NULL;
+	const struct mt_backtrace_frame *frame = d->list.count
+		? &d->backtrace
+			   .frames[mt_app_follow(app, &d->shown, d->list.selected, d->list.count)]
+		: NULL;
 	char text[512];
 
 	load_source(f, frame ? frame->source : "", frame ? frame->module : "");
-	mt_draw_rule(app->screen, r.row, r.column, r.columns, MT_ROLE_RULE, *f->path ? f->path : "source");
+	mt_draw_rule(app->screen, r.row, r.column, r.columns, MT_ROLE_RULE,
+		*f->path ? f->path : "source");
 	if (!frame)
 		return;
 	if (!f->text || frame->line == 0 || frame->line > f->count) {
-		mt_guidance_source(app, (struct mt_rect){r.row + 1, r.column, r.rows - 1, r.columns}, frame, f->text && frame->line);
+		mt_guidance_source(app,
+			(struct mt_rect){r.row + 1, r.column, r.rows - 1, r.columns}, frame,
+			f->text && frame->line);
 		return;
 	}
 	int before = (r.rows - 1) / 2;
@@ -220,9 +235,11 @@ static void draw_source(struct mt_app *app, struct mt_rect r)
 		bool here = number == frame->line;
 
 		untabify(f->line[number - 1], text, sizeof text);
-		mt_drawf(app->screen, r.row + 1 + i, r.column, 7, here ? MT_ROLE_PROMPT : MT_ROLE_AXIS, "%s%5u", here ?
-			mt_glyph(mt_screen_utf8(app->screen), MT_GLYPH_LINE) : " ", number);
-		mt_draw(app->screen, r.row + 1 + i, r.column + 8, r.columns - 8, here ? MT_ROLE_PROMPT : MT_ROLE_TEXT, text);
+		mt_drawf(app->screen, r.row + 1 + i, r.column, 7,
+			here ? MT_ROLE_PROMPT : MT_ROLE_AXIS, "%s%5u",
+			here ? mt_glyph(mt_screen_utf8(app->screen), MT_GLYPH_LINE) : " ", number);
+		mt_draw(app->screen, r.row + 1 + i, r.column + 8, r.columns - 8,
+			here ? MT_ROLE_PROMPT : MT_ROLE_TEXT, text);
 	}
 }
 
@@ -231,7 +248,10 @@ static void draw(struct mt_app *app, struct mt_rect r, bool focus)
 	struct mt_list *l = list(app);
 	int totals = draw_totals(app, r), facts;
 
-	if (r.rows >= totals + 3 && mt_triage_draw_words(app, (struct mt_rect){r.row + totals, r.column, 1, r.columns}, app->detail.group)) {
+	if (r.rows >= totals + 3
+		&& mt_triage_draw_words(app,
+			(struct mt_rect){r.row + totals, r.column, 1, r.columns},
+			app->detail.group)) {
 		r.row++;
 		r.rows--;
 	}
@@ -242,12 +262,14 @@ static void draw(struct mt_app *app, struct mt_rect r, bool focus)
 		int left = r.columns / 2;
 
 		draw_frames(app, (struct mt_rect){r.row, r.column, r.rows, left}, focus);
-		draw_source(app, (struct mt_rect){r.row, r.column + left + 1, r.rows, r.columns - left - 1});
+		draw_source(app,
+			(struct mt_rect){r.row, r.column + left + 1, r.rows, r.columns - left - 1});
 	} else if (r.rows >= 9) {
 		int frames = (int)l->count + 1 < r.rows / 2 ? (int)l->count + 1 : r.rows / 2;
 
 		draw_frames(app, (struct mt_rect){r.row, r.column, frames, r.columns}, focus);
-		draw_source(app, (struct mt_rect){r.row + frames, r.column, r.rows - frames, r.columns});
+		draw_source(app,
+			(struct mt_rect){r.row + frames, r.column, r.rows - frames, r.columns});
 	} else {
 		draw_frames(app, r, focus);
 	}

@@ -1,4 +1,5 @@
-/* Of a group's detail: how much it looks like a leak and why, its trend, and what its blocks are like. */
+/* Of a group's detail: how much it looks like a leak and why, its trend, and what its blocks are
+ * like. */
 #include "tui/view/detail_facts.h"
 #include "core/export/number.h"
 #include "core/export/rank_words.h"
@@ -14,8 +15,8 @@ struct line {
 	int row, column, end;
 };
 
-__attribute__((format(printf, 3, 4)))
-static void put(struct line *l, enum mt_role role, const char *format, ...)
+__attribute__((format(printf, 3, 4))) static void put(struct line *l, enum mt_role role,
+	const char *format, ...)
 {
 	char text[256];
 	va_list args;
@@ -24,7 +25,8 @@ static void put(struct line *l, enum mt_role role, const char *format, ...)
 	vsnprintf(text, sizeof text, format, args);
 	va_end(args);
 	if (l->column < l->end)
-		l->column += mt_draw(l->app->screen, l->row, l->column, l->end - l->column, role, text);
+		l->column +=
+			mt_draw(l->app->screen, l->row, l->column, l->end - l->column, role, text);
 }
 
 /* ---- the score ---- */
@@ -38,7 +40,8 @@ static void score_text(struct mt_app *app, bool narrow, char *out, size_t len)
 
 	mt_data_rank(d, app->detail.group, &rank);
 	mt_rank_words(words, &rank, g->live_count);
-	snprintf(out, len, "suspect %s%s: %s", mt_data_metric(number, d, g, MT_METRIC_SUSPECT), narrow ? "" : " of 100", words);
+	snprintf(out, len, "suspect %s%s: %s", mt_data_metric(number, d, g, MT_METRIC_SUSPECT),
+		narrow ? "" : " of 100", words);
 }
 
 static void draw_trend(struct mt_app *app, struct mt_rect r)
@@ -53,15 +56,20 @@ static void draw_trend(struct mt_app *app, struct mt_rect r)
 	mt_data_rank(&app->data, app->detail.group, &rank);
 	put(&l, MT_ROLE_DIM, " trend  ");
 	if (count) {
-		mt_sparkline_draw(app->screen, l.row, l.column, (int)most, MT_ROLE_GRAPH, points, count, 0);
+		mt_sparkline_draw(app->screen, l.row, l.column, (int)most, MT_ROLE_GRAPH, points,
+			count, 0);
 		l.column += (int)count + 2;
 	} else {
-		put(&l, MT_ROLE_DIM, "%s   ", mt_data_unsampled(&app->data, why, sizeof why) ? why : app->data.live ?
-			"some seconds must be watched" : app->data.surveying ? "being counted" : "not known without events");
+		put(&l, MT_ROLE_DIM, "%s   ",
+			mt_data_unsampled(&app->data, why, sizeof why) ? why
+				: app->data.live      ? "some seconds must be watched"
+				: app->data.surveying ? "being counted"
+						      : "not known without events");
 	}
 	mt_number_time(span, rank.span_ns);
-	put(&l, MT_ROLE_DIM, "points: growth %u/%u share %u/%u old %u/%u kept %u/%u", rank.steady, MT_RANK_STEADY, rank.share,
-		MT_RANK_SHARE, rank.survivors, MT_RANK_SURVIVORS, rank.whole, MT_RANK_WHOLE);
+	put(&l, MT_ROLE_DIM, "points: growth %u/%u share %u/%u old %u/%u kept %u/%u", rank.steady,
+		MT_RANK_STEADY, rank.share, MT_RANK_SHARE, rank.survivors, MT_RANK_SURVIVORS,
+		rank.whole, MT_RANK_WHOLE);
 }
 
 /* ---- histograms ---- */
@@ -83,7 +91,8 @@ static void put_class(struct line *l, const char *name, uint64_t value, uint64_t
 		return;
 	mt_number_count(number, value);
 	put(l, MT_ROLE_DIM, "%s", name);
-	put(l, MT_ROLE_GRAPH, "%s", mt_glyph_level(mt_screen_utf8(l->app->screen), (int)(1 + value * 7 / most)));
+	put(l, MT_ROLE_GRAPH, "%s",
+		mt_glyph_level(mt_screen_utf8(l->app->screen), (int)(1 + value * 7 / most)));
 	put(l, MT_ROLE_TEXT, "%s  ", number);
 }
 
@@ -116,24 +125,28 @@ static void put_usual(struct line *l, const struct mt_survey *s)
 	mt_number_time(usual, s->usual_ns);
 	put(l, MT_ROLE_DIM, "others lived %s", usual);
 	if (s->live_count)
-		put(l, MT_ROLE_DIM, "; %u%% outlived that tenfold", (unsigned)(s->outlived * 100 / s->live_count));
+		put(l, MT_ROLE_DIM, "; %u%% outlived that tenfold",
+			(unsigned)(s->outlived * 100 / s->live_count));
 }
 
-/* Of a group of which only totals are known: the blocks that lived at a point and were not freed since. Where none was freed
- * in the whole span, this is what lives. */
+/* Of a group of which only totals are known: the blocks that lived at a point and were not freed
+ * since. Where none was freed in the whole span, this is what lives. */
 static void put_ages_of_totals(struct line *l, const struct mt_rank *rank, const struct mt_group *g)
 {
 	char then[MT_NUMBER_LEN], old[MT_NUMBER_LEN], young[MT_NUMBER_LEN];
 
 	mt_number_time(then, rank->then_ns);
 	mt_number_count(old, rank->old_count);
-	mt_number_count(young, g->live_count > rank->then_count ? g->live_count - rank->then_count : 0);
+	mt_number_count(young,
+		g->live_count > rank->then_count ? g->live_count - rank->then_count : 0);
 	if (rank->estimated)
 		put(l, MT_ROLE_DIM, "known after some seconds of watching");
 	else if (rank->old_count && rank->old_count == rank->then_count)
-		put(l, MT_ROLE_TEXT, "%s older than %s, %s younger: none was freed since", old, then, young);
+		put(l, MT_ROLE_TEXT, "%s older than %s, %s younger: none was freed since", old,
+			then, young);
 	else if (rank->old_count)
-		put(l, MT_ROLE_TEXT, "at least %s older than %s; single ages are known at the end", old, then);
+		put(l, MT_ROLE_TEXT, "at least %s older than %s; single ages are known at the end",
+			old, then);
 	else
 		put(l, MT_ROLE_DIM, "blocks come and go: their ages are known at the end");
 }
@@ -146,14 +159,16 @@ static const char *why_not(const struct mt_app *app)
 	if (d->surveying)
 		return "being counted";
 	if (d->client && !d->recorder_gone)
-		return d->live ? "known once the program has ended" : "known once all that the program started has ended, too";
+		return d->live ? "known once the program has ended"
+			       : "known once all that the program started has ended, too";
 	if (d->trace == MT_TRACE_AWAITED)
 		return "being read from the trace";
 	if (d->trace == MT_TRACE_FAILED)
 		return "its trace could not be read to the end";
 	if (d->client && !d->trace)
 		return "known to its trace: 9, and Enter on it";
-	return d->live || d->followed ? "known to the trace that 'memtui pack' makes of it" : "the trace has no events, which tell it";
+	return d->live || d->followed ? "known to the trace that 'memtui pack' makes of it"
+				      : "the trace has no events, which tell it";
 }
 
 static void draw_ages(struct mt_app *app, struct mt_rect r, const struct mt_survey *s)
@@ -199,7 +214,8 @@ static void draw_threads(struct mt_app *app, struct mt_rect r, const struct mt_s
 
 	put(&l, MT_ROLE_DIM, " threads ");
 	if (!s && p->thread_count == 1)
-		put(&l, MT_ROLE_TEXT, "%s, the only one", mt_strings_get(&p->strings, p->threads[0].name));
+		put(&l, MT_ROLE_TEXT, "%s, the only one",
+			mt_strings_get(&p->strings, p->threads[0].name));
 	else if (!s)
 		put(&l, MT_ROLE_DIM, "%s", why_not(app));
 	for (uint32_t i = 0; s && i < s->thread_count; i++) {
@@ -208,7 +224,8 @@ static void draw_threads(struct mt_app *app, struct mt_rect r, const struct mt_s
 
 		mt_number_count(count, t->count);
 		mt_number_size(live, t->live_bytes);
-		put(&l, MT_ROLE_TEXT, "%s ", mt_strings_get(&p->strings, p->threads[t->thread].name));
+		put(&l, MT_ROLE_TEXT, "%s ",
+			mt_strings_get(&p->strings, p->threads[t->thread].name));
 		put(&l, MT_ROLE_DIM, "%s left of %s calls  ", live, count);
 	}
 }
@@ -268,7 +285,9 @@ int mt_detail_facts(struct mt_app *app, struct mt_rect r)
 	mt_data_survey(d, app->detail.group);
 	s = d->surveying ? mt_surveying_group(d->surveying, app->detail.group) : NULL;
 	score_text(app, r.columns < 60, text, sizeof text);
-	mt_draw_wrapped(app->screen, (struct mt_rect){r.row, r.column + 1, rows == 1 ? 1 : 2, r.columns - 1}, MT_ROLE_TEXT, text);
+	mt_draw_wrapped(app->screen,
+		(struct mt_rect){r.row, r.column + 1, rows == 1 ? 1 : 2, r.columns - 1},
+		MT_ROLE_TEXT, text);
 	if (rows == 1)
 		return rows;
 	draw_trend(app, (struct mt_rect){r.row + 2, r.column, 1, r.columns});

@@ -3,7 +3,8 @@
 
 #include "tui/app.h"
 
-/* Draws what is known of the group of the detail view; r.rows: of the whole view, by which it measures. Returns rows used. */
+/* Draws what is known of the group of the detail view; r.rows: of the whole view, by which it
+ * measures. Returns rows used. */
 int mt_detail_facts(struct mt_app *, struct mt_rect r);
 
 #endif

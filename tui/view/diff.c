@@ -1,6 +1,6 @@
 /* The difference: what changed between two traces, or since a snapshot, group by group. */
-#include "tui/app.h"
 #include "core/export/number.h"
+#include "tui/app.h"
 #include "tui/data/difference.h"
 #include "tui/data/triage.h"
 #include "tui/user/keymap.h"
@@ -51,7 +51,8 @@ static void number(char out[24], const struct mt_app *app, int64_t value, bool s
 {
 	char text[MT_NUMBER_LEN];
 
-	mt_data_format(text, value < 0 ? -(uint64_t)value : (uint64_t)value, mt_metric_info(mt_difference_metric(app))->unit);
+	mt_data_format(text, value < 0 ? -(uint64_t)value : (uint64_t)value,
+		mt_metric_info(mt_difference_metric(app))->unit);
 	snprintf(out, 24, "%s%s", value < 0 ? "-" : sign && value > 0 ? "+" : "", text);
 }
 
@@ -77,13 +78,15 @@ static void draw_head(struct mt_app *app, struct mt_rect r)
 	} else if (t) {
 		mt_number_time(when, t->time_ns);
 		snprintf(then, sizeof then, "S%u at %s", t->number, when);
-		snprintf(now, sizeof now, "%s", mt_data_is_matched(&app->data) ? "as filtered" : "now");
+		snprintf(now, sizeof now, "%s",
+			mt_data_is_matched(&app->data) ? "as filtered" : "now");
 	} else {
 		return;
 	}
 	if (r.columns >= 60)
 		snprintf(metric, sizeof metric, "%s   ", mt_difference_words(app));
-	snprintf(text, sizeof text, "%sA %s   B %s", metric, d->swapped ? now : then, d->swapped ? then : now);
+	snprintf(text, sizeof text, "%sA %s   B %s", metric, d->swapped ? now : then,
+		d->swapped ? then : now);
 	mt_draw_rule(app->screen, r.row, r.column, r.columns, MT_ROLE_RULE, text);
 }
 
@@ -91,20 +94,25 @@ static void draw_total(struct mt_app *app, struct mt_rect r)
 {
 	const struct mt_difference *d = app->difference;
 	const uint32_t *states = d->diff.states;
-	uint32_t worse = states[MT_DIFF_NEW] + states[MT_DIFF_GREW], better = states[MT_DIFF_GONE] + states[MT_DIFF_SHRANK];
-	int64_t value_a = value_of(app, &d->diff.a, true), value_b = value_of(app, &d->diff.b, false);
+	uint32_t worse = states[MT_DIFF_NEW] + states[MT_DIFF_GREW];
+	uint32_t better = states[MT_DIFF_GONE] + states[MT_DIFF_SHRANK];
+	int64_t value_a = value_of(app, &d->diff.a, true);
+	int64_t value_b = value_of(app, &d->diff.b, false);
 	char a[24], b[24], delta[24], percent[24] = "", text[256];
 
 	number(a, app, value_a, false);
 	number(b, app, value_b, false);
 	number(delta, app, value_b - value_a, true);
 	if (value_a > 0)
-		snprintf(percent, sizeof percent, " (%+.1f%%)", 100.0 * (double)(value_b - value_a) / (double)value_a);
+		snprintf(percent, sizeof percent, " (%+.1f%%)",
+			100.0 * (double)(value_b - value_a) / (double)value_a);
 	if (r.columns >= 70)
-		snprintf(text, sizeof text, "total  A %s  B %s  %s%s   %u worse  %u better  %u same", a, b, delta, percent, worse, better,
-			states[MT_DIFF_SAME]);
+		snprintf(text, sizeof text,
+			"total  A %s  B %s  %s%s   %u worse  %u better  %u same", a, b, delta,
+			percent, worse, better, states[MT_DIFF_SAME]);
 	else
-		snprintf(text, sizeof text, "%s%s  %u+ %u- %u=", delta, percent, worse, better, states[MT_DIFF_SAME]);
+		snprintf(text, sizeof text, "%s%s  %u+ %u- %u=", delta, percent, worse, better,
+			states[MT_DIFF_SAME]);
 	mt_draw_fill(app->screen, r.row, r.column, r.columns, MT_ROLE_HEADING);
 	mt_draw(app->screen, r.row, r.column + 1, r.columns - 1, MT_ROLE_HEADING, text);
 }
@@ -119,8 +127,10 @@ static void draw_heading(struct mt_app *app, struct mt_rect r, const struct layo
 	mt_draw_fill(s, r.row, r.column, r.columns, MT_ROLE_HEADING);
 	mt_draw_right(s, r.row, column, l->delta - 2, MT_ROLE_SORTED, "DELTA");
 	mt_draw(s, r.row, column + l->delta - 2, 1, MT_ROLE_SORTED,
-		mt_glyph(mt_screen_utf8(s), app->data.ascending ? MT_GLYPH_ASCENDING : MT_GLYPH_DESCENDING));
-	mt_frame_hit(app, (struct mt_rect){r.row, column, 1, l->delta}, MT_HIT_SORT, MT_VIEW_DIFF, mt_difference_metric(app));
+		mt_glyph(mt_screen_utf8(s),
+			app->data.ascending ? MT_GLYPH_ASCENDING : MT_GLYPH_DESCENDING));
+	mt_frame_hit(app, (struct mt_rect){r.row, column, 1, l->delta}, MT_HIT_SORT, MT_VIEW_DIFF,
+		mt_difference_metric(app));
 	column += l->delta;
 	mt_draw_right(s, r.row, column, l->a - 1, MT_ROLE_HEADING, "A");
 	mt_draw_right(s, r.row, column + l->a, l->b - 1, MT_ROLE_HEADING, "B");
@@ -132,24 +142,28 @@ static void draw_heading(struct mt_app *app, struct mt_rect r, const struct layo
 }
 
 /* The backtrace from the side that has the group. */
-static void backtrace_of(struct mt_app *app, const struct mt_diff_entry *e, struct mt_backtrace *backtrace)
+static void backtrace_of(struct mt_app *app, const struct mt_diff_entry *e,
+	struct mt_backtrace *backtrace)
 {
 	const struct mt_difference *d = app->difference;
 
 	if (e->group_b == MT_NO_GROUP && d->other)
 		mt_backtrace_get(backtrace, &d->other->profile, &d->other->symbols, e->group_a);
 	else
-		mt_backtrace_get(backtrace, &app->data.profile, &app->data.symbols, e->group_b == MT_NO_GROUP ? e->group_a : e->group_b);
+		mt_backtrace_get(backtrace, &app->data.profile, &app->data.symbols,
+			e->group_b == MT_NO_GROUP ? e->group_a : e->group_b);
 }
 
 static enum mt_role role_of(enum mt_diff_state state)
 {
-	return state == MT_DIFF_NEW || state == MT_DIFF_GREW ? MT_ROLE_GROWING : state == MT_DIFF_SAME ? MT_ROLE_DIM : MT_ROLE_NUMBER;
+	return state == MT_DIFF_NEW || state == MT_DIFF_GREW ? MT_ROLE_GROWING
+		: state == MT_DIFF_SAME                      ? MT_ROLE_DIM
+							     : MT_ROLE_NUMBER;
 }
 
 /* Lines of one function must not look alike, also where there is little room. */
-static void draw_where(struct mt_app *app, int row, int column, int width, bool selected, bool focus,
-	const struct mt_backtrace_frame *frame)
+static void draw_where(struct mt_app *app, int row, int column, int width, bool selected,
+	bool focus, const struct mt_backtrace_frame *frame)
 {
 	char source[512];
 	int used = 0;
@@ -158,7 +172,10 @@ static void draw_where(struct mt_app *app, int row, int column, int width, bool 
 		mt_frame_source(source, sizeof source, frame, false);
 		used = mt_text_width(source) < width / 2 ? mt_text_width(source) + 1 : width / 2;
 		mt_draw(app->screen, row, column + width - used + 1, used - 1,
-			!selected ? MT_ROLE_SOURCE : focus ? MT_ROLE_SELECTED : MT_ROLE_SELECTED_AWAY, source);
+			!selected       ? MT_ROLE_SOURCE
+				: focus ? MT_ROLE_SELECTED
+					: MT_ROLE_SELECTED_AWAY,
+			source);
 	}
 	mt_frame_where(app, row, column, width - used, selected, focus, frame);
 }
@@ -187,7 +204,9 @@ static void draw_line(struct mt_app *app, const struct mt_line *line, void *layo
 	if (l->counts) {
 		enum mt_metric count = companion(app);
 
-		mt_number_count(text, mt_metric_value(d->other ? &d->other->profile : &app->data.profile, &e->a, count));
+		mt_number_count(text,
+			mt_metric_value(d->other ? &d->other->profile : &app->data.profile, &e->a,
+				count));
 		mt_number_count(to, mt_metric_value(&app->data.profile, &e->b, count));
 		strcat(strcat(text, ">"), to);
 		mt_draw_right(s, r.row, column, l->counts - 1, role, text);
@@ -198,18 +217,22 @@ static void draw_line(struct mt_app *app, const struct mt_line *line, void *layo
 	if (e->group_b != MT_NO_GROUP)
 		mt_triage_draw_mark(app, r.row, r.column, role, e->group_b);
 	backtrace_of(app, e, &backtrace);
-	draw_where(app, r.row, column + 1 + STATE, l->where, line->selected, line->focus, mt_backtrace_own(&backtrace));
+	draw_where(app, r.row, column + 1 + STATE, l->where, line->selected, line->focus,
+		mt_backtrace_own(&backtrace));
 	mt_backtrace_free(&backtrace);
 }
 
 static void draw_words(struct mt_app *app, struct mt_rect r, const char *words)
 {
-	static const char *const empty[] = {"Nothing to compare yet.", "S notes the totals now; later this", "screen shows what changed since.",
-		"Or: memtui open BEFORE AFTER", "Saved trace: filter a moment (5, a),", "S, then filter another one."};
+	static const char *const empty[] = {"Nothing to compare yet.",
+		"S notes the totals now; later this", "screen shows what changed since.",
+		"Or: memtui open BEFORE AFTER", "Saved trace: filter a moment (5, a),",
+		"S, then filter another one."};
 	int count = words ? 1 : (int)(sizeof empty / sizeof *empty);
 
 	for (int i = 0; i < count && i < r.rows; i++)
-		mt_draw(app->screen, r.row + i, r.column + 2, r.columns - 2, words && *app->difference->error ? MT_ROLE_ERROR : MT_ROLE_DIM,
+		mt_draw(app->screen, r.row + i, r.column + 2, r.columns - 2,
+			words && *app->difference->error ? MT_ROLE_ERROR : MT_ROLE_DIM,
 			words ? words : empty[i]);
 }
 
@@ -224,17 +247,26 @@ static void draw(struct mt_app *app, struct mt_rect r, bool focus)
 
 	draw_head(app, (struct mt_rect){r.row, r.column, 1, r.columns});
 	if (!made) {
-		draw_words(app, (struct mt_rect){r.row + (words != NULL), r.column, r.rows - (words != NULL), r.columns}, words);
+		draw_words(app,
+			(struct mt_rect){r.row + (words != NULL), r.column,
+				r.rows - (words != NULL), r.columns},
+			words);
 		return;
 	}
 	draw_heading(app, (struct mt_rect){r.row + 1, r.column, 1, r.columns}, &layout);
-	mt_frame_list(app, MT_VIEW_DIFF, (struct mt_rect){r.row + 2, r.column, r.rows - 3, r.columns}, l, focus, draw_line, &layout);
+	mt_frame_list(app, MT_VIEW_DIFF,
+		(struct mt_rect){r.row + 2, r.column, r.rows - 3, r.columns}, l, focus, draw_line,
+		&layout);
 	if (!l->count) {
 		if (d->diff.count)
-			snprintf(nothing, sizeof nothing, mt_keymap_words(keys, sizeof keys, "nothing changed; {hide-same} shows %s that stayed the same"),
+			snprintf(nothing, sizeof nothing,
+				mt_keymap_words(keys, sizeof keys,
+					"nothing changed; "
+					"{hide-same} shows %s that stayed the same"),
 				mt_number_of(same, d->diff.count, "group"));
 		else
-			mt_keymap_words(nothing, sizeof nothing, "no group matches the filter; {filter} changes it");
+			mt_keymap_words(nothing, sizeof nothing,
+				"no group matches the filter; {filter} changes it");
 		mt_draw(app->screen, r.row + 2, r.column + 2, r.columns - 2, MT_ROLE_DIM, nothing);
 	}
 	draw_total(app, (struct mt_rect){r.row + r.rows - 1, r.column, 1, r.columns});
@@ -254,7 +286,9 @@ static const struct mt_diff_entry *selected(struct mt_app *app)
 {
 	struct mt_list *l = list(app);
 
-	return l->selected < l->count ? &app->difference->diff.entries[app->difference->rows[l->selected]] : NULL;
+	return l->selected < l->count
+		? &app->difference->diff.entries[app->difference->rows[l->selected]]
+		: NULL;
 }
 
 static void remember(struct mt_app *app)
@@ -262,13 +296,16 @@ static void remember(struct mt_app *app)
 	const struct mt_diff_entry *e = selected(app);
 
 	if (e)
-		app->difference->list.identity = e->group_b != MT_NO_GROUP ? e->group_b : 1ull << 32 | e->group_a;
+		app->difference->list.identity =
+			e->group_b != MT_NO_GROUP ? e->group_b : 1ull << 32 | e->group_a;
 }
 
 /* A group of what all views show; MT_NO_GROUP: only the other trace has it. */
 static uint32_t group_of(struct mt_app *app, const struct mt_diff_entry *e)
 {
-	return e->group_b != MT_NO_GROUP ? e->group_b : app->difference->other ? MT_NO_GROUP : e->group_a;
+	return e->group_b != MT_NO_GROUP ? e->group_b
+		: app->difference->other ? MT_NO_GROUP
+					 : e->group_a;
 }
 
 static void open_selected(struct mt_app *app)
@@ -281,7 +318,8 @@ static void open_selected(struct mt_app *app)
 	if (group_of(app, e) != MT_NO_GROUP)
 		mt_app_open_group(app, group_of(app, e));
 	else
-		mt_app_say(app, "only A has this group: {swap} swaps the traces, then {open} opens it");
+		mt_app_say(app,
+			"only A has this group: {swap} swaps the traces, then {open} opens it");
 }
 
 static bool action(struct mt_app *app, enum mt_action what)
@@ -294,8 +332,10 @@ static bool action(struct mt_app *app, enum mt_action what)
 	case MT_ACTION_HIDE_SAME:
 		app->difference->show_same = !app->difference->show_same;
 		app->difference->change++;
-		mt_app_say(app, app->difference->show_same ? "groups that stayed the same are shown; = hides them" :
-			"groups that stayed the same are hidden; = shows them");
+		mt_app_say(app,
+			app->difference->show_same
+				? "groups that stayed the same are shown; = hides them"
+				: "groups that stayed the same are hidden; = shows them");
 		return true;
 	default:
 		if (!mt_list_move(l, what))
@@ -316,7 +356,8 @@ static void choose(struct mt_app *app, uint32_t index)
 
 static void line_text(struct mt_app *app, uint32_t index, char *out, size_t len)
 {
-	const struct mt_diff_entry *e = &app->difference->diff.entries[app->difference->rows[index]];
+	const struct mt_diff_entry *e =
+		&app->difference->diff.entries[app->difference->rows[index]];
 	const struct mt_backtrace_frame *frame;
 	struct mt_backtrace backtrace = {0};
 	char source[256] = "";

@@ -1,13 +1,13 @@
 /* Groups of allocations, one a line, sortable by every metric. */
 #include "tui/app.h"
+#include "tui/data/triage.h"
 #include "tui/view/guidance.h"
 #include "tui/view/sparkline.h"
-#include "tui/data/triage.h"
 
 #include <stdio.h>
 #include <string.h>
 
-#define COLUMN 10    /* of a metric: 9 and the mark of the order */
+#define COLUMN 10 /* of a metric: 9 and the mark of the order */
 #define TREND 8
 #define WHERE_MIN 26
 #define WHERE_GOOD 40 /* with the source beside the function */
@@ -24,7 +24,8 @@ static struct layout lay_out(const struct mt_app *app, int width)
 {
 	struct layout l = {0};
 	const struct mt_columns *chosen = &app->columns;
-	int room = width - 2 - (width >= 80 && !chosen->count ? WHERE_GOOD : WHERE_MIN), sorted = -1;
+	int room = width - 2 - (width >= 80 && !chosen->count ? WHERE_GOOD : WHERE_MIN);
+	int sorted = -1;
 	int most = chosen->count ? (int)chosen->count : 6;
 
 	l.percent = room >= COLUMN + 6 && mt_metric_info(app->data.sort)->sums ? 0 : -1;
@@ -55,11 +56,15 @@ static void draw_heading(struct mt_app *app, struct mt_rect r, const struct layo
 		bool sorted = l->metric[i] == app->data.sort;
 		enum mt_role role = sorted ? MT_ROLE_SORTED : MT_ROLE_HEADING;
 
-		mt_draw_right(s, r.row, column, COLUMN - 1, role, mt_metric_info(l->metric[i])->heading);
+		mt_draw_right(s, r.row, column, COLUMN - 1, role,
+			mt_metric_info(l->metric[i])->heading);
 		if (sorted)
 			mt_draw(s, r.row, column + COLUMN - 1, 1, role,
-				mt_glyph(mt_screen_utf8(s), app->data.ascending ? MT_GLYPH_ASCENDING : MT_GLYPH_DESCENDING));
-		mt_frame_hit(app, (struct mt_rect){r.row, column, 1, COLUMN}, MT_HIT_SORT, MT_VIEW_GROUPS, l->metric[i]);
+				mt_glyph(mt_screen_utf8(s),
+					app->data.ascending ? MT_GLYPH_ASCENDING
+							    : MT_GLYPH_DESCENDING));
+		mt_frame_hit(app, (struct mt_rect){r.row, column, 1, COLUMN}, MT_HIT_SORT,
+			MT_VIEW_GROUPS, l->metric[i]);
 		column += COLUMN;
 		if (i == l->percent) {
 			mt_draw_right(s, r.row, column - 1, 6, MT_ROLE_HEADING, "%");
@@ -100,14 +105,16 @@ static void draw_line(struct mt_app *app, const struct mt_line *line, void *cont
 		uint64_t points[TREND - 2];
 		uint32_t count = mt_data_history(d, id, points, TREND - 2);
 
-		mt_sparkline_draw(app->screen, r.row, column + 1, TREND - 2, line->selected ? role : MT_ROLE_GRAPH, points, count, 0);
+		mt_sparkline_draw(app->screen, r.row, column + 1, TREND - 2,
+			line->selected ? role : MT_ROLE_GRAPH, points, count, 0);
 	}
 	mt_triage_draw_mark(app, r.row, r.column, role, id);
 	mt_backtrace_get(&backtrace, &d->profile, &d->symbols, id);
 	const struct mt_backtrace_frame *frame = mt_backtrace_own(&backtrace);
 
 	l->bare += !frame || !*frame->source;
-	mt_frame_where(app, r.row, r.column + l->where_column, l->where, line->selected, line->focus, frame);
+	mt_frame_where(app, r.row, r.column + l->where_column, l->where, line->selected,
+		line->focus, frame);
 	mt_backtrace_free(&backtrace);
 }
 
@@ -117,7 +124,8 @@ static struct mt_list *list(struct mt_app *app)
 	const struct mt_selection *selection = &app->data.selection;
 	uint32_t at = UINT32_MAX;
 
-	if (l->count == selection->count && (!l->count || selection->groups[l->selected] == l->identity))
+	if (l->count == selection->count
+		&& (!l->count || selection->groups[l->selected] == l->identity))
 		return l;
 	for (uint32_t i = 0; i < selection->count && at == UINT32_MAX; i++)
 		if (selection->groups[i] == l->identity)
@@ -140,7 +148,8 @@ static void draw(struct mt_app *app, struct mt_rect r, bool focus)
 		mt_guidance_empty(app, r);
 	int seen = mt_frame_list(app, MT_VIEW_GROUPS, r, l, focus, draw_line, &layout);
 
-	mt_guidance_below(app, (struct mt_rect){r.row + seen, r.column, r.rows - seen, r.columns}, (uint32_t)seen, layout.bare);
+	mt_guidance_below(app, (struct mt_rect){r.row + seen, r.column, r.rows - seen, r.columns},
+		(uint32_t)seen, layout.bare);
 }
 
 static bool action(struct mt_app *app, enum mt_action what)
@@ -176,7 +185,8 @@ static void line_text(struct mt_app *app, uint32_t index, char *out, size_t len)
 	char source[256];
 
 	*out = '\0';
-	mt_backtrace_get(&backtrace, &app->data.profile, &app->data.symbols, app->data.selection.groups[index]);
+	mt_backtrace_get(&backtrace, &app->data.profile, &app->data.symbols,
+		app->data.selection.groups[index]);
 	frame = mt_backtrace_own(&backtrace);
 	if (frame) {
 		mt_frame_source(source, sizeof source, frame, true);

@@ -19,7 +19,8 @@ static void put(struct text *t, const char *words)
 	char part[512];
 
 	while (*words && t->row < t->room.rows && width > 0) {
-		size_t len = strlen(words), most = (size_t)width < sizeof part ? (size_t)width : sizeof part - 1;
+		size_t len = strlen(words);
+		size_t most = (size_t)width < sizeof part ? (size_t)width : sizeof part - 1;
 
 		if (len > most && t->row + 1 < t->room.rows) {
 			for (len = most; len && words[len] != ' '; len--)
@@ -27,7 +28,8 @@ static void put(struct text *t, const char *words)
 			len = len ? len : most;
 		}
 		snprintf(part, sizeof part, "%.*s", (int)len, words);
-		mt_draw(t->app->screen, t->room.row + t->row++, t->room.column + 2, width + 1, MT_ROLE_DIM, part);
+		mt_draw(t->app->screen, t->room.row + t->row++, t->room.column + 2, width + 1,
+			MT_ROLE_DIM, part);
 		words += len;
 		words += *words == ' ';
 	}
@@ -66,13 +68,19 @@ void mt_guidance_empty(struct mt_app *app, struct mt_rect r)
 		say(&t, "nothing is left to be shown");
 	} else if (d->live) {
 		say(&t, "the recording has just begun: nothing was allocated yet");
-		say(&t, app->program ? "lines come with the first malloc; {output} turns to the program's terminal" :
-			"lines come with the first malloc");
+		say(&t,
+			app->program ? "lines come with the first malloc; "
+				       "{output} turns to the program's terminal"
+				     : "lines come with the first malloc");
 	} else if (is_broken_off(d)) {
 		say(&t, "the recording was broken off before anything was written");
 	} else {
-		say(&t, "the program allocated nothing: no malloc, no new, or not through a shared libc");
-		say(&t, "{log} shows what happened; 'memtui help run' tells what cannot be recorded");
+		say(&t,
+			"the program allocated nothing: no malloc, "
+			"no new, or not through a shared libc");
+		say(&t,
+			"{log} shows what happened; "
+			"'memtui help run' tells what cannot be recorded");
 	}
 	free(filter);
 }
@@ -87,23 +95,30 @@ void mt_guidance_below(struct mt_app *app, struct mt_rect room, uint32_t seen, u
 		return;
 	if (is_broken_off(d)) {
 		mt_number_time(wall, d->whole.info.wall_ns);
-		snprintf(line, sizeof line, "this trace was broken off at %s: its recorder was killed. What was not freed by then counts as "
-			"leaked; what came later is not in it.", wall);
+		snprintf(line, sizeof line,
+			"this trace was broken off at %s: its recorder was killed. What was not "
+			"freed by then counts as leaked; what came later is not in it.",
+			wall);
 		put(&t, line);
 	}
 	if (!d->whole.info.leaked_bytes && d->sort <= MT_METRIC_LEAKED_COUNT)
-		say(&t, d->live ? "nothing is live now. {sort-right} sorts by what was allocated in all; a leak shows after some seconds of watching: {suspects}." :
-			"nothing leaked: every block was freed. > sorts by what was allocated in all, A shows the heap at its peak.");
+		say(&t,
+			d->live ? "nothing is live now. {sort-right} sorts by what was allocated "
+				  "in all; a leak shows after some seconds of watching: {suspects}."
+				: "nothing leaked: every block was freed. > sorts by what was "
+				  "allocated in all, A shows the heap at its peak.");
 	if (bare * 2 > seen && !mt_data_busy(&app->data))
-		say(&t, "most lines name no source: build the program with -g and do not strip it, or install the debug symbols "
-			"(-dbgsym packages). {open} tells which.");
+		say(&t,
+			"most lines name no source: build the program with -g and do not strip it, "
+			"or install the debug symbols (-dbgsym packages). {open} tells which.");
 }
 
 /* ---- a frame without a source ---- */
 
 static bool is_of_the_system(const char *module)
 {
-	static const char *const places[] = {"/usr/lib/", "/lib/", "/usr/lib64/", "/lib64/", "/usr/bin/", "/bin/", "/usr/sbin/"};
+	static const char *const places[] = {"/usr/lib/", "/lib/", "/usr/lib64/", "/lib64/",
+		"/usr/bin/", "/bin/", "/usr/sbin/"};
 
 	for (size_t i = 0; i < sizeof places / sizeof *places; i++)
 		if (!strncmp(module, places[i], strlen(places[i])))
@@ -120,17 +135,20 @@ static void say_caller(struct text *t, const struct mt_backtrace_frame *frame)
 	for (const struct mt_backtrace_frame *f = frame; f < b->frames + b->count; f++)
 		if (*f->source && f->line) {
 			mt_frame_source(source, sizeof source, f, false);
-			snprintf(line, sizeof line, "e opens the nearest caller that has lines: #%u %s, %s", (unsigned)(f - b->frames), f->function,
-				source);
+			snprintf(line, sizeof line,
+				"e opens the nearest caller that has lines: #%u %s, %s",
+				(unsigned)(f - b->frames), f->function, source);
 			say(t, line);
 			return;
 		}
 }
 
-int mt_guidance_source(struct mt_app *app, struct mt_rect r, const struct mt_backtrace_frame *frame, bool here)
+int mt_guidance_source(struct mt_app *app, struct mt_rect r, const struct mt_backtrace_frame *frame,
+	bool here)
 {
 	struct text t = {app, {r.row, r.column - 1, r.rows, r.columns + 1}, 0};
-	const char *name = strrchr(frame->module, '/') ? strrchr(frame->module, '/') + 1 : frame->module;
+	const char *name =
+		strrchr(frame->module, '/') ? strrchr(frame->module, '/') + 1 : frame->module;
 	char line[1200];
 
 	if (frame->pc < MT_PC_FIRST) {
@@ -140,18 +158,26 @@ int mt_guidance_source(struct mt_app *app, struct mt_rect r, const struct mt_bac
 	if (here) {
 		say(&t, "the source file is shorter: it was changed since the program was built");
 	} else if (*frame->source && frame->line) {
-		say(&t, "the source file is not here: start memtui in the directory where the program was built");
+		say(&t,
+			"the source file is not here: "
+			"start memtui in the directory where the program was built");
 	} else if (!*frame->module) {
-		say(&t, "no module is known at this address: code made at run time, or one that was unloaded");
+		say(&t,
+			"no module is known at this address: "
+			"code made at run time, or one that was unloaded");
 	} else {
 		bool named = *frame->raw_function;
 
-		snprintf(line, sizeof line, "%s %s: %s", name, named ? "has no debug information" :
-			"has neither names nor lines, it is stripped", is_of_the_system(frame->module) ?
-			"install its -dbgsym package" : "build it with -g, and without -s or strip");
+		snprintf(line, sizeof line, "%s %s: %s", name,
+			named ? "has no debug information"
+			      : "has neither names nor lines, it is stripped",
+			is_of_the_system(frame->module)
+				? "install its -dbgsym package"
+				: "build it with -g, and without -s or strip");
 		put(&t, line);
 		if (is_of_the_system(frame->module)) {
-			snprintf(line, sizeof line, "'dpkg -S %s' names the package", frame->module);
+			snprintf(line, sizeof line, "'dpkg -S %s' names the package",
+				frame->module);
 			put(&t, line);
 		}
 		say_caller(&t, frame);
@@ -162,10 +188,12 @@ int mt_guidance_source(struct mt_app *app, struct mt_rect r, const struct mt_bac
 }
 
 #define LOOKS_LIKE_A_LEAK 60 /* points of a hundred */
-#define WATCHED_NS 20000000000u /* before one is named: caches that fill up in the program's warm-up look the same for a while */
+/* before one is named: caches that fill up in the program's warm-up look the same for a while */
+#define WATCHED_NS 20000000000u
 #define NO_LONGER 40
 
-/* One that was named stays it until it looks harmless: of several the first may change with every point. */
+/* One that was named stays it until it looks harmless: of several the first may change with every
+ * point. */
 static bool find_suspect(struct mt_app *app)
 {
 	const struct mt_ranking *r = &app->data.ranking;
@@ -173,10 +201,13 @@ static bool find_suspect(struct mt_app *app)
 
 	if (!r->scores || !r->count)
 		return false;
-	if (app->suspect && app->suspect - 1 < r->score_count && r->scores[app->suspect - 1] >= NO_LONGER)
+	if (app->suspect && app->suspect - 1 < r->score_count
+		&& r->scores[app->suspect - 1] >= NO_LONGER)
 		return true;
-	for (uint32_t i = 0; r->time_ns[r->count - 1] - r->time_ns[0] >= WATCHED_NS && i < r->score_count; i++)
-		if (r->scores[i] >= LOOKS_LIKE_A_LEAK && (best == UINT32_MAX || r->scores[i] > r->scores[best]))
+	for (uint32_t i = 0;
+		r->time_ns[r->count - 1] - r->time_ns[0] >= WATCHED_NS && i < r->score_count; i++)
+		if (r->scores[i] >= LOOKS_LIKE_A_LEAK
+			&& (best == UINT32_MAX || r->scores[i] > r->scores[best]))
 			best = i;
 	app->suspect = best == UINT32_MAX ? 0 : best + 1;
 	return app->suspect;
@@ -189,13 +220,15 @@ bool mt_guidance_suspect(struct mt_app *app, char *out, size_t len, int width)
 	const struct mt_backtrace_frame *frame;
 	char key[16];
 
-	if (!d->live || d->sort == MT_METRIC_SUSPECT || (app->view != MT_VIEW_MAIN && app->view != MT_VIEW_GROUPS)
-		|| !find_suspect(app) || app->suspect > d->profile.group_count)
+	if (!d->live || d->sort == MT_METRIC_SUSPECT
+		|| (app->view != MT_VIEW_MAIN && app->view != MT_VIEW_GROUPS) || !find_suspect(app)
+		|| app->suspect > d->profile.group_count)
 		return false;
 	mt_backtrace_get(&backtrace, &d->profile, &d->symbols, app->suspect - 1);
 	frame = mt_backtrace_own(&backtrace);
 	mt_action_key(MT_ACTION_SUSPECTS, key);
-	snprintf(out, len, "%s looks like a leak: %s shows why", frame ? frame->function : "a group", key);
+	snprintf(out, len, "%s looks like a leak: %s shows why",
+		frame ? frame->function : "a group", key);
 	mt_backtrace_free(&backtrace);
 	return mt_text_width(out) <= width;
 }

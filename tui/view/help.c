@@ -1,6 +1,6 @@
 /* Help over the screen: every action that the screen knows, searchable; Enter runs the line. */
-#include "tui/app.h"
 #include "core/base/buffer.h"
+#include "tui/app.h"
 #include "tui/user/keymap.h"
 
 #include <stdio.h>
@@ -30,16 +30,23 @@ static void find(struct mt_app *app)
 	for (int i = 0; i < MT_ACTION_COUNT; i++) {
 		const struct mt_action_info *info = mt_action_info((enum mt_action)i);
 
-		if (scopes & 1u << info->scope && (contains(info->words, h->search) || contains(info->name, h->search) ||
-				contains(mt_keymap_keys((enum mt_action)i, keys), h->search)))
+		if (scopes & 1u << info->scope
+			&& (contains(info->words, h->search) || contains(info->name, h->search)
+				|| contains(mt_keymap_keys((enum mt_action)i, keys), h->search)))
 			h->shown[count++] = (enum mt_action)i;
 	}
 	h->list.count = count;
 	mt_list_select(&h->list, h->list.selected);
 }
 
-static int scope_width(int columns) { return columns >= 70 ? 15 : 0; }
-static int keys_width(int columns) { return columns >= 70 ? 14 : 10; }
+static int scope_width(int columns)
+{
+	return columns >= 70 ? 15 : 0;
+}
+static int keys_width(int columns)
+{
+	return columns >= 70 ? 14 : 10;
+}
 
 static struct mt_rect words_at(struct mt_rect r)
 {
@@ -52,21 +59,23 @@ static int height(struct mt_app *app, uint32_t index, int columns)
 {
 	const struct help *h = app->overlay_state;
 
-	return mt_draw_wrapped(app->screen, words_at((struct mt_rect){0, 0, 0, columns}), MT_ROLE_BOX,
-		mt_action_info(h->shown[index])->words);
+	return mt_draw_wrapped(app->screen, words_at((struct mt_rect){0, 0, 0, columns}),
+		MT_ROLE_BOX, mt_action_info(h->shown[index])->words);
 }
 
 static void draw_line(struct mt_app *app, struct mt_rect r, uint32_t index, enum mt_role role)
 {
 	const struct help *h = app->overlay_state;
 	const struct mt_action_info *info = mt_action_info(h->shown[index]);
-	bool first = index == h->list.top || info->scope != mt_action_info(h->shown[index - 1])->scope;
+	bool first =
+		index == h->list.top || info->scope != mt_action_info(h->shown[index - 1])->scope;
 	int scope = scope_width(r.columns);
 	char all[64];
 
-	mt_draw(app->screen, r.row, r.column + 1, first ? scope - 1 : 0, role, mt_scope_words(info->scope));
-	mt_draw(app->screen, r.row, r.column + 1 + scope, keys_width(r.columns) - 1, role == MT_ROLE_BOX ? MT_ROLE_BOX_KEY : role,
-		mt_keymap_keys(h->shown[index], all));
+	mt_draw(app->screen, r.row, r.column + 1, first ? scope - 1 : 0, role,
+		mt_scope_words(info->scope));
+	mt_draw(app->screen, r.row, r.column + 1 + scope, keys_width(r.columns) - 1,
+		role == MT_ROLE_BOX ? MT_ROLE_BOX_KEY : role, mt_keymap_keys(h->shown[index], all));
 	mt_draw_wrapped(app->screen, words_at(r), role, info->words);
 }
 
@@ -74,17 +83,23 @@ static void draw(struct mt_app *app)
 {
 	struct help *h = app->overlay_state;
 	struct mt_rect r = mt_box_middle(app, 100, 96);
-	uint32_t others = app->data.live && app->data.client && !app->data.recorder_gone ? mt_client_others(app->data.client) : 0;
+	uint32_t others = app->data.live && app->data.client && !app->data.recorder_gone
+		? mt_client_others(app->data.client)
+		: 0;
 	char head[128], foot[128];
 
 	find(app); /* what the screen behind knows may have changed */
-	snprintf(head, sizeof head, "Help: %s   %s%s", mt_app_focus(app)->name, h->len ? "search: " : "type to search", h->search);
-	snprintf(foot, sizeof foot, "Esc closes   Enter runs the line%s", others && r.columns >= 90
-		? "   '+N more': 'memtui attach PID' elsewhere watches them" : "");
+	snprintf(head, sizeof head, "Help: %s   %s%s", mt_app_focus(app)->name,
+		h->len ? "search: " : "type to search", h->search);
+	snprintf(foot, sizeof foot, "Esc closes   Enter runs the line%s",
+		others && r.columns >= 90
+			? "   '+N more': 'memtui attach PID' elsewhere watches them"
+			: "");
 	mt_box_draw(app, r, head, r.columns >= 50 ? foot : "Esc closes");
 	mt_box_list(app, r, 0, &h->list, draw_line, height);
 	if (!h->list.count)
-		mt_draw(app->screen, r.row + 1, r.column + 2, r.columns - 4, MT_ROLE_BOX, "no action is called so");
+		mt_draw(app->screen, r.row + 1, r.column + 2, r.columns - 4, MT_ROLE_BOX,
+			"no action is called so");
 }
 
 static void run(struct mt_app *app, uint32_t index)

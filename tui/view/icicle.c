@@ -1,5 +1,6 @@
-/* The call tree as an icicle: bars below bars, each as wide as its share. Zoom and selection are paths of functions, so
- * that they outlive the tree, which is another one with each change of the data. */
+/* The call tree as an icicle: bars below bars, each as wide as its share. Zoom and selection are
+ * paths of functions, so that they outlive the tree, which is another one with each change of the
+ * data. */
 #include "core/base/buffer.h"
 #include "core/export/number.h"
 #include "tui/data/triage.h"
@@ -83,7 +84,8 @@ static void select_again(struct mt_icicle_state *t, uint32_t row, uint32_t colum
 {
 	uint32_t at = mt_icicle_find(&t->layout, t->list.identity);
 
-	for (row = row < t->layout.row_count ? row : t->layout.row_count; at == MT_NO_CELL && row-- > 0;)
+	for (row = row < t->layout.row_count ? row : t->layout.row_count;
+		at == MT_NO_CELL && row-- > 0;)
 		at = mt_icicle_at(&t->layout, row, column);
 	t->list.selected = at == MT_NO_CELL ? 0 : at;
 }
@@ -91,7 +93,8 @@ static void select_again(struct mt_icicle_state *t, uint32_t row, uint32_t colum
 static struct mt_list *list(struct mt_app *app)
 {
 	struct mt_icicle_state *t = state_of(app);
-	uint32_t columns = (uint32_t)mt_screen_columns(app->screen), rows = (uint32_t)mt_screen_rows(app->screen);
+	uint32_t columns = (uint32_t)mt_screen_columns(app->screen);
+	uint32_t rows = (uint32_t)mt_screen_rows(app->screen);
 	struct mt_tree *tree = mt_data_tree(&app->data);
 	const struct mt_icicle_cell *cell = selected(t);
 	uint32_t row = cell ? cell->row + 1 : 0, column = cell ? cell->column : 0, needed;
@@ -114,7 +117,8 @@ static struct mt_list *list(struct mt_app *app)
 /* ---- drawing ---- */
 
 /* Function, value and percentage, as far as there is room for them whole; a merged cell counts. */
-static void cell_text(struct mt_app *app, const struct mt_icicle_cell *cell, int room, char *out, size_t len)
+static void cell_text(struct mt_app *app, const struct mt_icicle_cell *cell, int room, char *out,
+	size_t len)
 {
 	char name[512], value[17], all[640];
 
@@ -126,10 +130,12 @@ static void cell_text(struct mt_app *app, const struct mt_icicle_cell *cell, int
 	}
 	mt_icicle_name(app, cell->node, name, sizeof name);
 	if (mt_icicle_is_rest(app->icicle, cell))
-		snprintf(name + strlen(name), sizeof name - strlen(name), " without its largest %u", app->icicle->layout.skip);
+		snprintf(name + strlen(name), sizeof name - strlen(name), " without its largest %u",
+			app->icicle->layout.skip);
 	mt_icicle_value(app, cell, value);
 	const struct mt_tree_node *node = mt_tree_get(app->data.tree, cell->node);
-	char letter = node->group == MT_NO_GROUP ? ' ' : mt_triage_letter(app, node->group), judged[3] = {letter, ' ', '\0'};
+	char letter = node->group == MT_NO_GROUP ? ' ' : mt_triage_letter(app, node->group);
+	char judged[3] = {letter, ' ', '\0'};
 
 	snprintf(all, sizeof all, "%s%s %s %.1f%%", letter == ' ' ? "" : judged, name, value,
 		mt_data_percent(&app->data, cell->value, app->icicle->layout.metric));
@@ -143,9 +149,12 @@ static void draw_cell(struct mt_app *app, uint32_t index)
 	const struct mt_icicle_state *t = app->icicle;
 	const struct mt_icicle_cell *cell = &t->layout.cells[index];
 	struct mt_screen *s = app->screen;
-	int row = t->area.row + (int)(cell->row - t->top), column = t->area.column + (int)cell->column;
+	int row = t->area.row + (int)(cell->row - t->top);
+	int column = t->area.column + (int)cell->column;
 	int room = (int)cell->columns - 1;
-	enum mt_role role = cell->merged ? MT_ROLE_DIM : (index - t->layout.rows[cell->row] + cell->row) % 2 ? MT_ROLE_ICICLE_2
+	enum mt_role role = cell->merged ? MT_ROLE_DIM
+		: (index - t->layout.rows[cell->row] + cell->row) % 2
+		? MT_ROLE_ICICLE_2
 		: MT_ROLE_ICICLE_1;
 	char text[640];
 
@@ -161,11 +170,14 @@ static void draw_cell(struct mt_app *app, uint32_t index)
 	mt_draw_fill(s, row, column, room + 1, role);
 	mt_draw(s, row, column, 1, role, mt_glyph(mt_screen_utf8(s), MT_GLYPH_BAR));
 	mt_draw(s, row, column + 1, room, role, text);
-	/* What a caller allocates itself is a gap: without colours, too, its callees end somewhere. */
+	/* What a caller allocates itself is a gap: without colours, too, its callees end
+	 * somewhere. */
 	uint32_t behind = cell->column + cell->columns;
 
-	if (behind < t->layout.columns && (index + 1 == t->layout.rows[cell->row + 1] || cell[1].column != behind))
-		mt_draw(s, row, t->area.column + (int)behind, 1, MT_ROLE_AXIS, mt_glyph(mt_screen_utf8(s), MT_GLYPH_BAR));
+	if (behind < t->layout.columns
+		&& (index + 1 == t->layout.rows[cell->row + 1] || cell[1].column != behind))
+		mt_draw(s, row, t->area.column + (int)behind, 1, MT_ROLE_AXIS,
+			mt_glyph(mt_screen_utf8(s), MT_GLYPH_BAR));
 }
 
 static void draw_cells(struct mt_app *app)
@@ -196,8 +208,8 @@ static void draw_empty(struct mt_app *app, struct mt_rect r)
 	}
 	mt_draw(app->screen, r.row, r.column + 2, r.columns - 2, MT_ROLE_DIM,
 		"nothing here has any of it; > and s turn to another metric");
-	mt_drawf(app->screen, r.row + 1, r.column + 2, r.columns - 2, MT_ROLE_DIM, "the metric is: %s",
-		mt_metric_info(d->sort)->words);
+	mt_drawf(app->screen, r.row + 1, r.column + 2, r.columns - 2, MT_ROLE_DIM,
+		"the metric is: %s", mt_metric_info(d->sort)->words);
 }
 
 static void draw(struct mt_app *app, struct mt_rect r, bool focus)
@@ -270,10 +282,13 @@ static bool move(struct mt_app *app, enum mt_action what)
 	case MT_ACTION_HALF_UP: steps = -(page + 1) / 2; break;
 	case MT_ACTION_PAGE_DOWN: steps = page; break;
 	case MT_ACTION_PAGE_UP: steps = -page; break;
-	case MT_ACTION_BOTTOM: case MT_ACTION_HEAVIEST_CELL: steps = INT32_MAX; break;
+	case MT_ACTION_BOTTOM:
+	case MT_ACTION_HEAVIEST_CELL: steps = INT32_MAX; break;
 	case MT_ACTION_TOP: steps = -INT32_MAX; break;
 	case MT_ACTION_CENTRE:
-		t->top = selected(t)->row > (uint32_t)t->list.rows / 2 ? selected(t)->row - (uint32_t)t->list.rows / 2 : 0;
+		t->top = selected(t)->row > (uint32_t)t->list.rows / 2
+			? selected(t)->row - (uint32_t)t->list.rows / 2
+			: 0;
 		break;
 	case MT_ACTION_CELL_LEFT: go_beside(app, -1); break;
 	case MT_ACTION_CELL_RIGHT: go_beside(app, 1); break;
@@ -338,11 +353,13 @@ static void say_narrow(struct mt_app *app, uint32_t callees)
 {
 	char count[MT_NUMBER_OF_LEN];
 
-	mt_app_say(app, "%s, each too narrow for a bar: {tree} lists them in the tree, {filter} filters",
+	mt_app_say(app,
+		"%s, each too narrow for a bar: {tree} lists them in the tree, {filter} filters",
 		mt_number_of(count, callees, "callee"));
 }
 
-/* To the callees that are too narrow beside the largest ones; where all are, nothing comes of it. */
+/* To the callees that are too narrow beside the largest ones; where all are, nothing comes of
+ * it. */
 static void zoom_to_narrow(struct mt_app *app, const struct mt_icicle_cell *cell)
 {
 	struct mt_icicle_state *t = app->icicle;
@@ -386,12 +403,15 @@ static void open_cell(struct mt_app *app)
 		zoom_to(app, t->list.selected, 0);
 		return;
 	}
-	group = leaf || mt_tree_get(app->data.tree, cell.node)->group != MT_NO_GROUP ? mt_tree_group(app, cell.node)
+	group = leaf || mt_tree_get(app->data.tree, cell.node)->group != MT_NO_GROUP
+		? mt_tree_group(app, cell.node)
 		: MT_NO_GROUP;
 	if (group != MT_NO_GROUP)
 		mt_app_open_group(app, group);
 	else
-		mt_app_say(app, t->path_count ? "it has all columns; {unzoom} goes back" : "it has all columns");
+		mt_app_say(app,
+			t->path_count ? "it has all columns; {unzoom} goes back"
+				      : "it has all columns");
 }
 
 static void invert(struct mt_app *app)
@@ -403,8 +423,9 @@ static void invert(struct mt_app *app)
 	app->tree.generation = 0;
 	t->path_count = t->zoom_count = t->top = t->depth = t->skip = 0;
 	t->list.identity = MT_ICICLE_ROOT;
-	mt_app_say(app, app->data.inverted ? "allocating functions first, their callers below"
-		: "from main down to what allocates");
+	mt_app_say(app,
+		app->data.inverted ? "allocating functions first, their callers below"
+				   : "from main down to what allocates");
 }
 
 /* The next cell that matches; rows out of sight are laid out for it. */
@@ -427,8 +448,10 @@ static void go_to_match(struct mt_app *app, int by)
 		return;
 	}
 	mt_icicle_count_matches(app);
-	mt_app_say(app, t->matches.groups ? "what matches is too narrow for bars of its own; \\ filters"
-		: "no function of this view matches %s", app->prompt.search);
+	mt_app_say(app,
+		t->matches.groups ? "what matches is too narrow for bars of its own; \\ filters"
+				  : "no function of this view matches %s",
+		app->prompt.search);
 }
 
 static bool action(struct mt_app *app, enum mt_action what)
@@ -446,7 +469,8 @@ static bool action(struct mt_app *app, enum mt_action what)
 	if (!l->count)
 		return false;
 	switch (what) {
-	case MT_ACTION_OPEN: case MT_ACTION_ZOOM: open_cell(app); break;
+	case MT_ACTION_OPEN:
+	case MT_ACTION_ZOOM: open_cell(app); break;
 	case MT_ACTION_NEXT_MATCH: go_to_match(app, 1); break;
 	case MT_ACTION_PREVIOUS_MATCH: go_to_match(app, -1); break;
 	default: return move(app, what);
@@ -476,7 +500,8 @@ static uint32_t cell_under(struct mt_app *app, int row, int column)
 {
 	struct mt_icicle_state *t = app->icicle;
 
-	return mt_icicle_at(&t->layout, t->top + (uint32_t)(row - t->area.row), (uint32_t)(column - t->area.column));
+	return mt_icicle_at(&t->layout, t->top + (uint32_t)(row - t->area.row),
+		(uint32_t)(column - t->area.column));
 }
 
 static void pick(struct mt_app *app, struct mt_pick *out)

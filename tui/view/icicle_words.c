@@ -18,7 +18,10 @@ void mt_icicle_name(struct mt_app *app, uint32_t node, char *out, size_t len)
 	if (*frame.function)
 		snprintf(out, len, "%s%s", frame.inlined ? "[inlined] " : "", frame.function);
 	else
-		snprintf(out, len, "%s+0x%llx", slash ? slash + 1 : *frame.module ? frame.module : "?",
+		snprintf(out, len, "%s+0x%llx",
+			slash                   ? slash + 1
+				: *frame.module ? frame.module
+						: "?",
 			(unsigned long long)frame.offset);
 }
 
@@ -29,7 +32,8 @@ void mt_icicle_value(struct mt_app *app, const struct mt_icicle_cell *cell, char
 	if (cell->merged || mt_icicle_is_rest(app->icicle, cell))
 		mt_data_format(out, cell->value, mt_metric_info(metric)->unit);
 	else
-		mt_data_metric(out, &app->data, &mt_tree_get(app->data.tree, cell->node)->total, metric);
+		mt_data_metric(out, &app->data, &mt_tree_get(app->data.tree, cell->node)->total,
+			metric);
 }
 
 /* "22.0M leaked": the heading of a column, as it is said. */
@@ -54,9 +58,11 @@ void mt_icicle_draw_selected(struct mt_app *app, int row, int columns)
 	mt_icicle_name(app, cell->node, name, sizeof name);
 	mt_icicle_value(app, cell, value);
 	say_value(parts[count++], sizeof *parts, value, metric);
-	snprintf(parts[count++], sizeof *parts, "%.1f %%", mt_data_percent(&app->data, cell->value, metric));
+	snprintf(parts[count++], sizeof *parts, "%.1f %%",
+		mt_data_percent(&app->data, cell->value, metric));
 	if (!cell->merged && !mt_icicle_is_rest(t, cell)) {
-		mt_data_metric(text, &app->data, &mt_tree_get(app->data.tree, cell->node)->total, beside);
+		mt_data_metric(text, &app->data, &mt_tree_get(app->data.tree, cell->node)->total,
+			beside);
 		say_value(parts[count++], sizeof *parts, text, beside);
 		mt_tree_label(app->data.tree, cell->node, &frame);
 		mt_frame_source(source, sizeof source, &frame, false);
@@ -70,26 +76,31 @@ void mt_icicle_draw_selected(struct mt_app *app, int row, int columns)
 	}
 	int width = mt_text_width(name), most = columns - 1 - mt_text_width(parts[0]) - 3;
 
-	used = 1 + mt_draw(app->screen, row, 1, width > most ? most : width, MT_ROLE_FUNCTION, name);
+	used = 1
+		+ mt_draw(app->screen, row, 1, width > most ? most : width, MT_ROLE_FUNCTION, name);
 	for (int i = 0; i < count && used + 3 + mt_text_width(parts[i]) <= columns; i++)
-		used += 3 + mt_draw(app->screen, row, used + 3, columns, i == 3 ? MT_ROLE_SOURCE : MT_ROLE_NUMBER, parts[i]);
+		used += 3
+			+ mt_draw(app->screen, row, used + 3, columns,
+				i == 3 ? MT_ROLE_SOURCE : MT_ROLE_NUMBER, parts[i]);
 }
 
 void mt_icicle_count_matches(struct mt_app *app)
 {
 	struct mt_icicle_state *t = app->icicle;
-	const char *text = app->prompt.kind == MT_PROMPT_SEARCH ? app->prompt.text : app->prompt.search;
+	const char *text =
+		app->prompt.kind == MT_PROMPT_SEARCH ? app->prompt.text : app->prompt.search;
 
-	if (t->searched && !strcmp(t->searched, text) && t->searched_generation == app->data.generation &&
-			t->searched_root == t->root && t->searched_skip == t->skip)
+	if (t->searched && !strcmp(t->searched, text)
+		&& t->searched_generation == app->data.generation && t->searched_root == t->root
+		&& t->searched_skip == t->skip)
 		return;
 	free(t->searched);
 	t->searched = mt_strdup(text);
 	t->searched_generation = app->data.generation;
 	t->searched_root = t->root;
 	t->searched_skip = t->skip;
-	mt_icicle_match(&t->matches, &app->data.profile, &app->data.symbols, app->data.tree, t->root, t->layout.skip,
-		app->prompt.pattern);
+	mt_icicle_match(&t->matches, &app->data.profile, &app->data.symbols, app->data.tree,
+		t->root, t->layout.skip, app->prompt.pattern);
 }
 
 static void match_text(struct mt_app *app, char *out, size_t len)
@@ -103,8 +114,9 @@ static void match_text(struct mt_app *app, char *out, size_t len)
 		return;
 	mt_icicle_count_matches(app);
 	mt_data_format(value, m->value, mt_metric_info(t->layout.metric)->unit);
-	snprintf(out, len, "match /%.60s: %llu group%s, %s (%.1f %% of view)", t->searched, (unsigned long long)m->groups,
-		m->groups == 1 ? "" : "s", value, 100.0 * (double)m->value / (double)t->layout.total);
+	snprintf(out, len, "match /%.60s: %llu group%s, %s (%.1f %% of view)", t->searched,
+		(unsigned long long)m->groups, m->groups == 1 ? "" : "s", value,
+		100.0 * (double)m->value / (double)t->layout.total);
 }
 
 /* What is not the usual: matches, a metric that makes no bars, zoom and rows out of sight. */
@@ -116,16 +128,19 @@ void mt_icicle_draw_words(struct mt_app *app, int row, int columns)
 
 	match_text(app, left, sizeof left);
 	if (!*left && t->layout.metric != app->data.sort)
-		snprintf(left, sizeof left, "bars are bytes allocated: '%s' does not add up", mt_metric_info(app->data.sort)->words);
+		snprintf(left, sizeof left, "bars are bytes allocated: '%s' does not add up",
+			mt_metric_info(app->data.sort)->words);
 	used += mt_draw(app->screen, row, 1, columns - 1, MT_ROLE_PROMPT, left);
 	if (t->path_count || t->skip) {
 		mt_icicle_name(app, t->root, name, sizeof name);
 		snprintf(right, sizeof right, "zoom: %s", name);
 	}
 	if (t->layout.skip)
-		snprintf(right + strlen(right), sizeof right - strlen(right), " without its largest %u", t->layout.skip);
+		snprintf(right + strlen(right), sizeof right - strlen(right),
+			" without its largest %u", t->layout.skip);
 	if (t->top)
-		snprintf(right + strlen(right), sizeof right - strlen(right), "%sfrom row %u", *right ? "   " : "", t->top + 1);
+		snprintf(right + strlen(right), sizeof right - strlen(right), "%sfrom row %u",
+			*right ? "   " : "", t->top + 1);
 	if (columns - used - 3 >= mt_text_width(right))
 		mt_draw_right(app->screen, row, used + 3, columns - used - 3, MT_ROLE_DIM, right);
 }

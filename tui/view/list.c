@@ -26,7 +26,9 @@ bool mt_list_move(struct mt_list *l, enum mt_action action)
 	case MT_ACTION_PAGE_DOWN: move_by(l, page); break;
 	case MT_ACTION_PAGE_UP: move_by(l, -page); break;
 	case MT_ACTION_CENTRE:
-		l->top = l->selected > (uint32_t)l->rows / 2 ? l->selected - (uint32_t)l->rows / 2 : 0;
+		l->top = l->selected > (uint32_t)l->rows / 2
+			? l->selected - (uint32_t)l->rows / 2
+			: 0;
 		break;
 	default: return false;
 	}

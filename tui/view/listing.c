@@ -10,14 +10,16 @@ struct request {
 	bool ascending;
 };
 
-static int list_blocks(const struct mt_source *source, const void *request, void *result, struct mt_err *err)
+static int list_blocks(const struct mt_source *source, const void *request, void *result,
+	struct mt_err *err)
 {
 	const struct request *r = request;
 	struct mt_filter *filter = mt_filter_new();
 	int status = mt_filter_parse(filter, r->filter, err);
 
 	if (!status)
-		status = mt_allocations_of(result, source, filter, r->group, r->order, r->ascending, MT_LISTING_MAX, err);
+		status = mt_allocations_of(result, source, filter, r->group, r->order, r->ascending,
+			MT_LISTING_MAX, err);
 	mt_filter_free(filter);
 	return status;
 }
@@ -37,14 +39,14 @@ static void free_list(void *list)
 
 struct mt_worker *mt_listing_new(const struct mt_source *source)
 {
-	static const struct mt_worker_kind work = {"to list blocks in", sizeof(struct mt_allocation_list), list_blocks, free_request,
-		free_list, false};
+	static const struct mt_worker_kind work = {"to list blocks in",
+		sizeof(struct mt_allocation_list), list_blocks, free_request, free_list, false};
 
 	return mt_worker_new(&work, source);
 }
 
-void mt_listing_start(struct mt_worker *worker, const char *filter, uint32_t group, enum mt_allocation_order order,
-	bool ascending)
+void mt_listing_start(struct mt_worker *worker, const char *filter, uint32_t group,
+	enum mt_allocation_order order, bool ascending)
 {
 	struct request *r = mt_alloc(sizeof *r);
 

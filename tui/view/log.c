@@ -1,14 +1,14 @@
 /* The log: what happened in the recording, and what memtui said in this visit, oldest first. */
-#include "tui/app.h"
 #include "core/base/buffer.h"
 #include "core/export/journal.h"
 #include "core/export/number.h"
+#include "tui/app.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define NOTES 512   /* that are kept of what memtui said */
+#define NOTES 512 /* that are kept of what memtui said */
 #define TIME 8
 #define TAG 8
 #define OF_NOTES (1ull << 63)
@@ -23,9 +23,10 @@ struct mt_log_state {
 	struct mt_list list;
 	struct mt_journal journal;
 	struct note notes[NOTES];
-	uint64_t said;         /* notes so far: the newest is said - 1, at said % NOTES before it */
-	uint64_t *rows;        /* OF_NOTES | number of the note, or an index of the journal's lines */
-	uint32_t shown;        /* mt_app_follow */
+	uint64_t said; /* notes so far: the newest is said - 1, at said % NOTES before it */
+	/* OF_NOTES | number of the note, or an index of the journal's lines */
+	uint64_t *rows;
+	uint32_t shown; /* mt_app_follow */
 	uint32_t row_count;
 	uint64_t generation, rows_said; /* that rows were made of */
 	bool made, follow;
@@ -56,7 +57,9 @@ void mt_log_note(struct mt_app *app, const char *text)
 	struct mt_log_state *s = state_of(app);
 	struct note *last = s->said ? &s->notes[(s->said - 1) % NOTES] : NULL, *note;
 
-	if (!*text || (last && !strcmp(last->text, text) && last->time_ns == app->data.whole.info.wall_ns))
+	if (!*text
+		|| (last && !strcmp(last->text, text)
+			&& last->time_ns == app->data.whole.info.wall_ns))
 		return;
 	note = &s->notes[s->said++ % NOTES];
 	free(note->text);
@@ -67,7 +70,9 @@ static const char *damage(const struct mt_app *app)
 {
 	const char *reason = NULL;
 
-	return app->data.reader && mt_trace_reader_damage(app->data.reader, &reason) ? reason ? reason : "" : NULL;
+	return app->data.reader && mt_trace_reader_damage(app->data.reader, &reason)
+		? reason ? reason : ""
+		: NULL;
 }
 
 static const struct note *note_at(const struct mt_log_state *s, uint64_t row)
@@ -94,13 +99,17 @@ static void merge(struct mt_log_state *s)
 	s->rows = mt_resize(s->rows, ((size_t)s->journal.count + NOTES + 1) * sizeof *s->rows);
 	s->row_count = 0;
 	for (uint32_t i = 0; i <= s->journal.count; i++) {
-		const struct mt_journal_line *line = i < s->journal.count ? &s->journal.lines[i] : NULL;
+		const struct mt_journal_line *line =
+			i < s->journal.count ? &s->journal.lines[i] : NULL;
 
 		for (; note < s->said; note++) {
 			const struct note *n = note_at(s, note);
 
-			if (line && (n->behind || (line->time != MT_JOURNAL_SO_FAR && line->kind != MT_JOURNAL_END &&
-					line->time_ns <= n->time_ns)))
+			if (line
+				&& (n->behind
+					|| (line->time != MT_JOURNAL_SO_FAR
+						&& line->kind != MT_JOURNAL_END
+						&& line->time_ns <= n->time_ns)))
 				break;
 			s->rows[s->row_count++] = OF_NOTES | note;
 		}
@@ -141,23 +150,29 @@ static void words_of(struct mt_app *app, uint64_t row, char *out, size_t len)
 	if (row & OF_NOTES)
 		snprintf(out, len, "%s", note_at(s, row)->text);
 	else
-		mt_journal_text(out, len, &s->journal.lines[row], &app->data.whole, &app->data.symbols, damage(app));
+		mt_journal_text(out, len, &s->journal.lines[row], &app->data.whole,
+			&app->data.symbols, damage(app));
 }
 
 /* When it was: '~' where it was no later than that; nothing where it has no time. */
-static void time_of(const struct mt_log_state *s, uint64_t row, char out[TIME + 16], const char **tag, bool *bad)
+static void time_of(const struct mt_log_state *s, uint64_t row, char out[TIME + 16],
+	const char **tag, bool *bad)
 {
 	const struct mt_journal_line *line = row & OF_NOTES ? NULL : &s->journal.lines[row];
 	char number[MT_NUMBER_LEN];
 
 	*tag = line ? mt_journal_tag((enum mt_journal_kind)line->kind) : "memtui";
-	*bad = line && (line->kind == MT_JOURNAL_GAP || line->kind == MT_JOURNAL_LIMIT || line->kind == MT_JOURNAL_WARNING ||
-		(line->kind == MT_JOURNAL_LOSS && line->index != MT_JOURNAL_NOTHING));
+	*bad = line
+		&& (line->kind == MT_JOURNAL_GAP || line->kind == MT_JOURNAL_LIMIT
+			|| line->kind == MT_JOURNAL_WARNING
+			|| (line->kind == MT_JOURNAL_LOSS && line->index != MT_JOURNAL_NOTHING));
 	out[0] = '\0';
-	if (line ? line->time == MT_JOURNAL_UNSEEN || line->time == MT_JOURNAL_SO_FAR : note_at(s, row)->behind)
+	if (line ? line->time == MT_JOURNAL_UNSEEN || line->time == MT_JOURNAL_SO_FAR
+		 : note_at(s, row)->behind)
 		return;
 	mt_number_time(number, line ? line->time_ns : note_at(s, row)->time_ns);
-	snprintf(out, TIME + 16, "%s%s", line && line->time == MT_JOURNAL_BY_THEN ? "~" : "", number);
+	snprintf(out, TIME + 16, "%s%s", line && line->time == MT_JOURNAL_BY_THEN ? "~" : "",
+		number);
 }
 
 static void draw_line(struct mt_app *app, const struct mt_line *line, void *none)
@@ -173,10 +188,15 @@ static void draw_line(struct mt_app *app, const struct mt_line *line, void *none
 	time_of(s, s->rows[line->index], when, &tag, &bad);
 	words_of(app, s->rows[line->index], text, sizeof text);
 	mt_draw_right(app->screen, r.row, r.column + 1, TIME, role, when);
-	mt_draw(app->screen, r.row, r.column + TIME + 2, TAG, selected ? role : bad ? MT_ROLE_ERROR : MT_ROLE_DIM, tag);
+	mt_draw(app->screen, r.row, r.column + TIME + 2, TAG,
+		selected      ? role
+			: bad ? MT_ROLE_ERROR
+			      : MT_ROLE_DIM,
+		tag);
 	if (!selected)
 		role = mt_prompt_matches(app, text) ? MT_ROLE_MATCH : MT_ROLE_TEXT;
-	mt_draw(app->screen, r.row, r.column + TIME + TAG + 2, r.columns - TIME - TAG - 2, role, text);
+	mt_draw(app->screen, r.row, r.column + TIME + TAG + 2, r.columns - TIME - TAG - 2, role,
+		text);
 }
 
 /* The selected line in full, broken between words. */
@@ -186,12 +206,16 @@ static void draw_whole(struct mt_app *app, struct mt_rect r)
 	char text[1024];
 
 	if (r.rows > 2) {
-		mt_draw_rule(app->screen, r.row, r.column, r.columns, MT_ROLE_RULE, s->follow ? "the newest line" : "this line");
+		mt_draw_rule(app->screen, r.row, r.column, r.columns, MT_ROLE_RULE,
+			s->follow ? "the newest line" : "this line");
 		r.row++;
 		r.rows--;
 	}
-	words_of(app, s->rows[mt_app_follow(app, &app->log->shown, s->list.selected, s->list.count)], text, sizeof text);
-	mt_draw_wrapped(app->screen, (struct mt_rect){r.row, r.column + 1, r.rows, r.columns - 1}, MT_ROLE_TEXT, text);
+	words_of(app,
+		s->rows[mt_app_follow(app, &app->log->shown, s->list.selected, s->list.count)],
+		text, sizeof text);
+	mt_draw_wrapped(app->screen, (struct mt_rect){r.row, r.column + 1, r.rows, r.columns - 1},
+		MT_ROLE_TEXT, text);
 }
 
 static void draw(struct mt_app *app, struct mt_rect r, bool focus)
@@ -204,11 +228,14 @@ static void draw(struct mt_app *app, struct mt_rect r, bool focus)
 	mt_draw_right(s, r.row, r.column + 1, TIME, MT_ROLE_HEADING, "TIME");
 	mt_draw(s, r.row, r.column + TIME + 2, TAG, MT_ROLE_HEADING, "WHAT");
 	if (r.columns >= 80)
-		mt_draw(s, r.row, r.column + TIME + TAG + 2, r.columns - TIME - TAG - 2, MT_ROLE_HEADING,
-			"HAPPENED (~: a module was in a stack by then)");
-	mt_frame_list(app, MT_VIEW_LOG, (struct mt_rect){r.row + 1, r.column, r.rows - 1 - below, r.columns}, l, focus, draw_line, NULL);
+		mt_draw(s, r.row, r.column + TIME + TAG + 2, r.columns - TIME - TAG - 2,
+			MT_ROLE_HEADING, "HAPPENED (~: a module was in a stack by then)");
+	mt_frame_list(app, MT_VIEW_LOG,
+		(struct mt_rect){r.row + 1, r.column, r.rows - 1 - below, r.columns}, l, focus,
+		draw_line, NULL);
 	if (below)
-		draw_whole(app, (struct mt_rect){r.row + r.rows - below, r.column, below, r.columns});
+		draw_whole(app,
+			(struct mt_rect){r.row + r.rows - below, r.column, below, r.columns});
 }
 
 /* ---- actions ---- */
@@ -223,8 +250,9 @@ static void follow(struct mt_app *app)
 	s->list.held = true;
 	s->list.identity = identity(s, s->list.selected);
 	/* Not noted: it would be the newest line. */
-	snprintf(app->message, sizeof app->message, "%s", s->follow ? "the log follows its end; F or moving up stays where you are"
-		: "the log stays here; F follows again");
+	snprintf(app->message, sizeof app->message, "%s",
+		s->follow ? "the log follows its end; F or moving up stays where you are"
+			  : "the log stays here; F follows again");
 }
 
 static bool action(struct mt_app *app, enum mt_action what)

@@ -1,4 +1,5 @@
-/* The main screen: the heap, groups and call tree at once. On small screens one pane is seen, Tab turns. */
+/* The main screen: the heap, groups and call tree at once. On small screens one pane is seen, Tab
+ * turns. */
 #include "tui/app.h"
 
 #include <stdio.h>
@@ -9,11 +10,16 @@ static void draw_pane(struct mt_app *app, struct mt_rect r, enum mt_view_id id)
 	char words[128];
 	struct mt_list *l = mt_app_view(id)->list(app);
 
-	snprintf(words, sizeof words, "%s %u/%u%s", id == MT_VIEW_GROUPS ? "groups" : app->data.inverted ?
-		"call tree, inverted" : "call tree", l->count ? l->selected + 1 : 0, l->count, focus ? "" : "   Tab");
-	mt_draw_rule(app->screen, r.row, r.column, r.columns, focus ? MT_ROLE_RULE_FOCUS : MT_ROLE_RULE, words);
+	snprintf(words, sizeof words, "%s %u/%u%s",
+		id == MT_VIEW_GROUPS         ? "groups"
+			: app->data.inverted ? "call tree, inverted"
+					     : "call tree",
+		l->count ? l->selected + 1 : 0, l->count, focus ? "" : "   Tab");
+	mt_draw_rule(app->screen, r.row, r.column, r.columns,
+		focus ? MT_ROLE_RULE_FOCUS : MT_ROLE_RULE, words);
 	mt_frame_hit(app, (struct mt_rect){r.row, r.column, 1, r.columns}, MT_HIT_PANE, id, 0);
-	mt_app_view(id)->draw(app, (struct mt_rect){r.row + 1, r.column, r.rows - 1, r.columns}, focus);
+	mt_app_view(id)->draw(app, (struct mt_rect){r.row + 1, r.column, r.rows - 1, r.columns},
+		focus);
 }
 
 static void draw(struct mt_app *app, struct mt_rect r, bool focus)
@@ -35,11 +41,15 @@ static void draw(struct mt_app *app, struct mt_rect r, bool focus)
 		int half = r.columns / 2;
 
 		draw_pane(app, (struct mt_rect){r.row, r.column, r.rows, half - 1}, MT_VIEW_GROUPS);
-		draw_pane(app, (struct mt_rect){r.row, r.column + half, r.rows, r.columns - half}, MT_VIEW_TREE);
+		draw_pane(app, (struct mt_rect){r.row, r.column + half, r.rows, r.columns - half},
+			MT_VIEW_TREE);
 	} else {
 		groups = r.rows * 9 / 20;
-		draw_pane(app, (struct mt_rect){r.row, r.column, groups, r.columns}, MT_VIEW_GROUPS);
-		draw_pane(app, (struct mt_rect){r.row + groups, r.column, r.rows - groups, r.columns}, MT_VIEW_TREE);
+		draw_pane(app, (struct mt_rect){r.row, r.column, groups, r.columns},
+			MT_VIEW_GROUPS);
+		draw_pane(app,
+			(struct mt_rect){r.row + groups, r.column, r.rows - groups, r.columns},
+			MT_VIEW_TREE);
 	}
 }
 
@@ -50,11 +60,8 @@ static bool action(struct mt_app *app, enum mt_action what)
 	case MT_ACTION_PREVIOUS_PANE:
 		app->pane = app->pane == MT_VIEW_GROUPS ? MT_VIEW_TREE : MT_VIEW_GROUPS;
 		return true;
-	case MT_ACTION_MAXIMISE:
-		app->maximised = !app->maximised;
-		return true;
-	default:
-		return mt_app_view(app->pane)->action(app, what);
+	case MT_ACTION_MAXIMISE: app->maximised = !app->maximised; return true;
+	default: return mt_app_view(app->pane)->action(app, what);
 	}
 }
 

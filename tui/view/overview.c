@@ -1,7 +1,7 @@
 /* The overview: the heap now and lately, what grows fastest, what is largest. */
-#include "tui/app.h"
 #include "core/base/buffer.h"
 #include "core/export/number.h"
+#include "tui/app.h"
 #include "tui/data/triage.h"
 #include "tui/view/guidance.h"
 #include "tui/view/sparkline.h"
@@ -11,17 +11,20 @@
 
 #define GROWING 8
 #define LEAST_SCORE 10
-#define JUDGED 12 /* a line's mark and state of triage stand behind, where the score and growth leave room */
+/* a line's mark and state of triage stand behind, where the score and growth leave room */
+#define JUDGED 12
 
 /* Allocations a second: over the last second of a running session, over all of a finished one. */
 static uint64_t rate(const struct mt_profile *p, bool live, bool frees)
 {
-	uint64_t steps = p->step_ns ? (1000000000u + p->step_ns - 1) / p->step_ns : 1, sum = 0, ns = 0;
+	uint64_t steps = p->step_ns ? (1000000000u + p->step_ns - 1) / p->step_ns : 1, sum = 0;
+	uint64_t ns = 0;
 
 	if (!live) {
 		uint64_t all = frees ? p->info.frees : p->info.allocations + p->info.reallocations;
 
-		return p->info.wall_ns ? (uint64_t)((double)all * 1e9 / (double)p->info.wall_ns) : 0;
+		return p->info.wall_ns ? (uint64_t)((double)all * 1e9 / (double)p->info.wall_ns)
+				       : 0;
 	}
 	for (uint32_t i = p->sample_count; i-- > 0 && steps-- > 0; ns += p->step_ns)
 		sum += frees ? p->samples[i].frees : p->samples[i].allocations;
@@ -41,10 +44,13 @@ static void draw_numbers(struct mt_app *app, int row, int columns)
 	mt_number_count(allocations, rate(&app->data.profile, app->data.live, false));
 	mt_number_count(frees, rate(&app->data.profile, app->data.live, true));
 	if (columns >= 90)
-		snprintf(text, sizeof text, "%s %s %s   peak %s at %s   live blocks %s   allocs/s %s   frees/s %s",
-			what, app->data.live ? "now" : "at the end", now, peak, when, blocks, allocations, frees);
+		snprintf(text, sizeof text,
+			"%s %s %s   peak %s at %s   live blocks %s   allocs/s %s   frees/s %s",
+			what, app->data.live ? "now" : "at the end", now, peak, when, blocks,
+			allocations, frees);
 	else if (columns >= 60)
-		snprintf(text, sizeof text, "%s %s   peak %s at %s   blocks %s   allocs/s %s", what, now, peak, when, blocks, allocations);
+		snprintf(text, sizeof text, "%s %s   peak %s at %s   blocks %s   allocs/s %s", what,
+			now, peak, when, blocks, allocations);
 	else
 		snprintf(text, sizeof text, "%s %s  peak %s", what, now, peak);
 	mt_draw_rule(app->screen, row, 0, columns, MT_ROLE_RULE, text);
@@ -62,7 +68,8 @@ void mt_overview_heap(struct mt_app *app, struct mt_rect r)
 		return;
 	bool line = r.rows == 1;
 
-	uint64_t end = app->data.live ? mt_timeline_growing_end(p, (uint32_t)columns) : p->info.wall_ns;
+	uint64_t end =
+		app->data.live ? mt_timeline_growing_end(p, (uint32_t)columns) : p->info.wall_ns;
 
 	mt_timeline_get(&t, p, 0, end ? end : 1, (uint32_t)columns);
 	uint32_t seen = mt_timeline_seen(&t, p);
@@ -76,7 +83,8 @@ void mt_overview_heap(struct mt_app *app, struct mt_rect r)
 	if (line) {
 		for (uint32_t i = 0; i < seen; i++)
 			values[i] = t.columns[i].max_bytes;
-		mt_sparkline_draw(app->screen, r.row, r.column, r.columns, MT_ROLE_GRAPH, values, seen, max);
+		mt_sparkline_draw(app->screen, r.row, r.column, r.columns, MT_ROLE_GRAPH, values,
+			seen, max);
 	} else {
 		r = mt_sparkline_scale(app->screen, r, max, true);
 		mt_sparkline_area(app->screen, r, MT_ROLE_GRAPH, values, seen * 2, max);
@@ -99,7 +107,8 @@ static void find_growing(struct mt_app *app)
 		uint32_t group = d->selection.groups[i], at;
 		struct mt_rank rank;
 
-		if (mt_metric_value(&d->profile, &d->profile.groups[group], MT_METRIC_SUSPECT) < LEAST_SCORE)
+		if (mt_metric_value(&d->profile, &d->profile.groups[group], MT_METRIC_SUSPECT)
+			< LEAST_SCORE)
 			continue;
 		mt_data_rank(d, group, &rank);
 		double here = rank.score + rank.part; /* of equal ones what grows fastest */
@@ -120,7 +129,8 @@ static uint32_t group_at(const struct mt_app *app, uint32_t index)
 {
 	const struct mt_overview_state *o = &app->overview;
 
-	return index < o->growing_count ? o->growing[index] : app->data.selection.groups[index - o->growing_count];
+	return index < o->growing_count ? o->growing[index]
+					: app->data.selection.groups[index - o->growing_count];
 }
 
 static uint64_t identity_at(const struct mt_app *app, uint32_t index)
@@ -152,7 +162,8 @@ static void draw_line(struct mt_app *app, struct mt_rect r, uint32_t index, bool
 {
 	struct mt_data *d = &app->data;
 	uint32_t id = group_at(app, index);
-	bool selected = index == app->overview.list.selected, growing = index < app->overview.growing_count;
+	bool selected = index == app->overview.list.selected;
+	bool growing = index < app->overview.growing_count;
 	const struct mt_group *group = &d->profile.groups[id];
 	struct mt_line line = mt_frame_line(app, MT_VIEW_OVERVIEW, r, index, selected, focus);
 	enum mt_role role = line.role;
@@ -166,23 +177,27 @@ static void draw_line(struct mt_app *app, struct mt_rect r, uint32_t index, bool
 
 		mt_data_rank(d, id, &rank);
 		mt_number_size(number, rank.slope > 0 ? (uint64_t)(rank.slope + 0.5) : 0);
-		snprintf(text, sizeof text, "%s%s%u +%s/s", mt_glyph(mt_screen_utf8(s), MT_GLYPH_GROWING), rank.estimated ? "~" : " ",
+		snprintf(text, sizeof text, "%s%s%u +%s/s",
+			mt_glyph(mt_screen_utf8(s), MT_GLYPH_GROWING), rank.estimated ? "~" : " ",
 			rank.score, number);
 		used = mt_draw(s, r.row, r.column + 1, 15, selected ? role : MT_ROLE_GROWING, text);
 	} else {
-		mt_draw_right(s, r.row, r.column + 2, 9, role, mt_data_metric(number, d, group, d->sort));
+		mt_draw_right(s, r.row, r.column + 2, 9, role,
+			mt_data_metric(number, d, group, d->sort));
 	}
 	if (used <= JUDGED + 1)
-		mt_triage_draw_mark(app, r.row, r.column + (used > JUDGED ? used : JUDGED), role, id);
+		mt_triage_draw_mark(app, r.row, r.column + (used > JUDGED ? used : JUDGED), role,
+			id);
 	if (where > 16) {
 		uint64_t points[8], most = 0;
 		uint32_t count = mt_data_history(d, id, points, 8);
 
 		for (uint32_t i = 0; i < count; i++)
 			most = points[i] > most ? points[i] : most;
-		mt_sparkline_draw(s, r.row, r.column + 16, 8, selected ? role : MT_ROLE_GRAPH, points, count,
-			d->live ? mt_timeline_round(most) : most);
-		mt_data_metric(number, d, group, growing ? MT_METRIC_LEAKED_SIZE : MT_METRIC_LEAKED_COUNT);
+		mt_sparkline_draw(s, r.row, r.column + 16, 8, selected ? role : MT_ROLE_GRAPH,
+			points, count, d->live ? mt_timeline_round(most) : most);
+		mt_data_metric(number, d, group,
+			growing ? MT_METRIC_LEAKED_SIZE : MT_METRIC_LEAKED_COUNT);
 		snprintf(text, sizeof text, "%s %s", number, growing ? "live" : "blocks");
 		mt_draw_right(s, r.row, r.column + 24, 12, role, text);
 	}
@@ -200,19 +215,27 @@ static void draw(struct mt_app *app, struct mt_rect r, bool focus)
 	int growing_rows, row = r.row + graph, end = r.row + r.rows;
 
 	mt_overview_heap(app, (struct mt_rect){r.row, r.column, graph, r.columns});
-	growing_rows = (int)o->growing_count < (r.rows - graph - 2) / 2 ? (int)o->growing_count : (r.rows - graph - 2) / 2;
+	growing_rows = (int)o->growing_count < (r.rows - graph - 2) / 2
+		? (int)o->growing_count
+		: (r.rows - graph - 2) / 2;
 	if (r.rows - graph >= 6) {
 		char why[80] = "", heading[120];
 		bool estimates = mt_data_unsampled(&app->data, why, sizeof why);
 
-		snprintf(heading, sizeof heading, "suspected leaks: %s%s", estimates ? "~ estimates, " : "score of 100, growth", why);
+		snprintf(heading, sizeof heading, "suspected leaks: %s%s",
+			estimates ? "~ estimates, " : "score of 100, growth", why);
 		mt_draw_rule(app->screen, row++, r.column, r.columns, MT_ROLE_RULE, heading);
 		for (int i = 0; i < growing_rows; i++)
-			draw_line(app, (struct mt_rect){row++, r.column, 1, r.columns}, (uint32_t)i, focus);
+			draw_line(app, (struct mt_rect){row++, r.column, 1, r.columns}, (uint32_t)i,
+				focus);
 		if (!o->growing_count)
-			mt_draw(app->screen, row++, r.column + 2, r.columns - 2, MT_ROLE_DIM, app->data.live ? "nothing grows steadily; a leak shows after some seconds of watching" : "nothing looks like a leak");
+			mt_draw(app->screen, row++, r.column + 2, r.columns - 2, MT_ROLE_DIM,
+				app->data.live ? "nothing grows steadily; "
+						 "a leak shows after some seconds of watching"
+					       : "nothing looks like a leak");
 	}
-	mt_draw_rule(app->screen, row++, r.column, r.columns, MT_ROLE_RULE, mt_metric_info(app->data.sort)->words);
+	mt_draw_rule(app->screen, row++, r.column, r.columns, MT_ROLE_RULE,
+		mt_metric_info(app->data.sort)->words);
 	/* The second list scrolls by itself. */
 	int rows = end - row;
 	uint32_t chosen = l->selected >= o->growing_count ? l->selected - o->growing_count : 0;
@@ -222,7 +245,8 @@ static void draw(struct mt_app *app, struct mt_rect r, bool focus)
 	if (!app->data.selection.count && rows > 0)
 		mt_guidance_empty(app, (struct mt_rect){row, r.column, rows, r.columns});
 	for (uint32_t i = top; row < end && i < app->data.selection.count; i++)
-		draw_line(app, (struct mt_rect){row++, r.column, 1, r.columns}, o->growing_count + i, focus);
+		draw_line(app, (struct mt_rect){row++, r.column, 1, r.columns},
+			o->growing_count + i, focus);
 }
 
 static bool action(struct mt_app *app, enum mt_action what)

@@ -1,8 +1,9 @@
-/* The processes of the session as a tree, each with its totals; Enter shows another one's recording. */
-#include "tui/app.h"
+/* The processes of the session as a tree, each with its totals; Enter shows another one's
+ * recording. */
 #include "core/base/buffer.h"
 #include "core/export/number.h"
 #include "core/session/family.h"
+#include "tui/app.h"
 #include "tui/data/job.h"
 #include "tui/data/switch.h"
 #include "tui/user/keymap.h"
@@ -13,16 +14,16 @@
 #include <string.h>
 #include <sys/wait.h>
 
-#define AGAIN_MS 1000  /* between two looks at a session that runs */
+#define AGAIN_MS 1000 /* between two looks at a session that runs */
 #define NUMBER 8
 #define STATE 12
 
 struct mt_processes_state {
 	struct mt_list list;
-	uint32_t shown;        /* mt_app_follow */
+	uint32_t shown; /* mt_app_follow */
 	struct mt_family family;
-	bool made, asked;      /* the list is there; it is being asked for */
-	uint64_t next_ms;      /* when it is to be asked for again */
+	bool made, asked; /* the list is there; it is being asked for */
+	uint64_t next_ms; /* when it is to be asked for again */
 	char error[512];
 };
 
@@ -67,7 +68,8 @@ static uint64_t identity(const struct mt_session_process *p)
 {
 	uint64_t hash = (uint64_t)p->pid << 32 ^ p->start_unix_ns;
 
-	for (const char *c = p->followed ? p->trace_path : ""; *c; c++) /* images of one process may begin at one time */
+	/* images of one process may begin at one time */
+	for (const char *c = p->followed ? p->trace_path : ""; *c; c++)
 		hash = hash * 31 + (unsigned char)*c;
 	return hash;
 }
@@ -78,8 +80,11 @@ static bool is_shown(struct mt_app *app, const struct mt_session_process *p)
 
 	if (d->reader)
 		return !strcmp(mt_trace_reader_path(d->reader), p->trace_path);
-	return (uint32_t)p->pid == (d->whole.info.pid || !d->client ? d->whole.info.pid : (uint32_t)mt_client_entry(d->client)->program) &&
-		(!d->client || !p->start_unix_ns || !d->whole.info.start_unix_ns || p->start_unix_ns == d->whole.info.start_unix_ns);
+	return (uint32_t)p->pid
+		== (d->whole.info.pid || !d->client ? d->whole.info.pid
+						    : (uint32_t)mt_client_entry(d->client)->program)
+		&& (!d->client || !p->start_unix_ns || !d->whole.info.start_unix_ns
+			|| p->start_unix_ns == d->whole.info.start_unix_ns);
 }
 
 static void answer(struct mt_app *app, void *context, int result, const struct mt_err *err)
@@ -100,7 +105,8 @@ static void answer(struct mt_app *app, void *context, int result, const struct m
 		s->family = q->family;
 		q->family = old;
 		for (uint32_t i = 0; i < s->family.count; i++)
-			if (s->made ? identity(&s->family.items[i]) == s->list.identity : is_shown(app, &s->family.items[i]))
+			if (s->made ? identity(&s->family.items[i]) == s->list.identity
+				    : is_shown(app, &s->family.items[i]))
 				at = i;
 		s->list.held = true;
 		mt_list_keep(&s->list, s->family.count, at);
@@ -121,11 +127,21 @@ static void only_itself(struct mt_app *app)
 	const struct mt_info *i = &app->data.whole.info;
 	struct mt_session_process *item = mt_alloc(sizeof *item);
 
-	*item = (struct mt_session_process){.pid = (pid_t)i->pid, .wait_status = i->ended ? i->exit_status : -1, .recorded = 1,
-		.alive = app->data.live, .failed = !i->ended && !app->data.live, .start_unix_ns = i->start_unix_ns,
-		.allocations = i->allocations, .peak_bytes = i->peak_bytes, .leaked_bytes = i->leaked_bytes,
-		.leaked_count = i->leaked_count, .lost_events = i->lost_events};
-	snprintf(item->command, sizeof item->command, "%s", app->data.command ? app->data.command : "");
+	*item = (struct mt_session_process){
+		.pid = (pid_t)i->pid,
+		.wait_status = i->ended ? i->exit_status : -1,
+		.recorded = 1,
+		.alive = app->data.live,
+		.failed = !i->ended && !app->data.live,
+		.start_unix_ns = i->start_unix_ns,
+		.allocations = i->allocations,
+		.peak_bytes = i->peak_bytes,
+		.leaked_bytes = i->leaked_bytes,
+		.leaked_count = i->leaked_count,
+		.lost_events = i->lost_events,
+	};
+	snprintf(item->command, sizeof item->command, "%s",
+		app->data.command ? app->data.command : "");
 	mt_family_make(&s->family, item, 1);
 	s->list.count = 1;
 	s->made = true;
@@ -133,7 +149,8 @@ static void only_itself(struct mt_app *app)
 
 uint64_t mt_processes_tend(struct mt_app *app, uint64_t now)
 {
-	static const struct mt_work work = {ask, answer, NULL}, shown = {ask, answer, "looking at the traces beside this one"};
+	static const struct mt_work work = {ask, answer, NULL};
+	static const struct mt_work shown = {ask, answer, "looking at the traces beside this one"};
 	struct mt_data *home = mt_app_home(app);
 	bool live = home->client && !home->recorder_gone;
 	struct mt_processes_state *s;
@@ -189,23 +206,33 @@ static const char *state_words(const struct mt_session_process *p, char out[STAT
 static void draw_whole(struct mt_app *app, struct mt_rect r)
 {
 	struct mt_processes_state *s = app->processes;
-	const struct mt_session_process *p = &s->family.items[mt_app_follow(app, &s->shown, s->list.selected, s->list.count)];
+	const struct mt_session_process *p =
+		&s->family.items[mt_app_follow(app, &s->shown, s->list.selected, s->list.count)];
 	const char *file = strrchr(p->trace_path, '/');
-	char leaked[MT_NUMBER_LEN], blocks[MT_NUMBER_LEN], lost[MT_NUMBER_LEN], text[256], untraced[96] = "", keys[48];
+	char leaked[MT_NUMBER_LEN], blocks[MT_NUMBER_LEN], lost[MT_NUMBER_LEN], text[256];
+	char untraced[96] = "", keys[48];
 
 	mt_number_size(leaked, p->leaked_bytes);
 	mt_number_count(blocks, p->leaked_count);
 	mt_number_count(lost, p->lost_events);
 	if (p->untraced)
-		snprintf(untraced, sizeof untraced, "   %u of its children went on untraced", p->untraced);
-	snprintf(text, sizeof text, "%s%s%.128s", is_shown(app, p) ? "this is what is shown" : p->alive || *p->trace_path ?
-		mt_keymap_words(keys, sizeof keys, "{open} shows it") : "it has no trace: it allocated nothing", *p->trace_path ? ": " : "", file ? file + 1 : p->trace_path);
+		snprintf(untraced, sizeof untraced, "   %u of its children went on untraced",
+			p->untraced);
+	snprintf(text, sizeof text, "%s%s%.128s",
+		is_shown(app, p) ? "this is what is shown"
+			: p->alive || *p->trace_path
+			? mt_keymap_words(keys, sizeof keys, "{open} shows it")
+			: "it has no trace: it allocated nothing",
+		*p->trace_path ? ": " : "", file ? file + 1 : p->trace_path);
 	if (r.rows > 2)
 		mt_draw_rule(app->screen, r.row++, r.column, r.columns, MT_ROLE_RULE, text);
 	if (!p->recorded)
-		snprintf(text, sizeof text, "not recorded: set-user-ID, static, or it was started with a cleared environment");
+		snprintf(text, sizeof text,
+			"not recorded: set-user-ID, static, "
+			"or it was started with a cleared environment");
 	else
-		snprintf(text, sizeof text, "%s %s in %s blocks   lost %s%s", p->alive ? "live" : "leaked", leaked, blocks, lost, untraced);
+		snprintf(text, sizeof text, "%s %s in %s blocks   lost %s%s",
+			p->alive ? "live" : "leaked", leaked, blocks, lost, untraced);
 	mt_draw(app->screen, r.row, r.column + 1, r.columns - 1, MT_ROLE_TEXT, text);
 	mt_draw(app->screen, r.row + 1, r.column + 1, r.columns - 1, MT_ROLE_SOURCE, p->command);
 }
@@ -254,11 +281,13 @@ static void command_words(const struct mt_session_process *p, char *out, size_t 
 
 	while (from && p->command[from - 1] != '/')
 		from--;
-	snprintf(out, len, "process %d (%.*s)", (int)p->pid, (int)(first - from), p->command + from);
+	snprintf(out, len, "process %d (%.*s)", (int)p->pid, (int)(first - from),
+		p->command + from);
 }
 
 /* A child stands deeper than its parent, as far as there is room. */
-static void command_text(const struct mt_processes_state *s, uint32_t index, int width, char *out, size_t len)
+static void command_text(const struct mt_processes_state *s, uint32_t index, int width, char *out,
+	size_t len)
 {
 	const struct mt_session_process *p = &s->family.items[index];
 	uint32_t depth = s->family.depths[index], most = width > 40 ? 10 : 3;
@@ -267,8 +296,8 @@ static void command_text(const struct mt_processes_state *s, uint32_t index, int
 	for (const char *c = p->command; *c && c != space; c++)
 		if (*c == '/')
 			slash = c + 1;
-	snprintf(out, len, "%*s%s%s", (int)(depth < most ? depth : most) * 2, "", depth > most ? ".. " : "",
-		*slash && slash != space ? slash : p->command);
+	snprintf(out, len, "%*s%s%s", (int)(depth < most ? depth : most) * 2, "",
+		depth > most ? ".. " : "", *slash && slash != space ? slash : p->command);
 }
 
 static void draw_line(struct mt_app *app, const struct mt_line *line, void *layout)
@@ -284,11 +313,16 @@ static void draw_line(struct mt_app *app, const struct mt_line *line, void *layo
 	const char *file = strrchr(p->trace_path, '/');
 	int column = r.column + 2 + NUMBER;
 
-	mt_draw(app->screen, r.row, r.column + 1, 1, selected ? role : MT_ROLE_GROWING, is_shown(app, p) ? "*" : " ");
+	mt_draw(app->screen, r.row, r.column + 1, 1, selected ? role : MT_ROLE_GROWING,
+		is_shown(app, p) ? "*" : " ");
 	snprintf(text, sizeof text, "%d", (int)p->pid);
 	mt_draw_right(app->screen, r.row, r.column + 2, NUMBER - 1, role, text);
-	mt_draw(app->screen, r.row, column, l->state - 1, selected ? role : p->alive ? MT_ROLE_GROWING : !known || p->failed ?
-		MT_ROLE_ERROR : MT_ROLE_DIM, state_words(p, state));
+	mt_draw(app->screen, r.row, column, l->state - 1,
+		selected                      ? role
+			: p->alive            ? MT_ROLE_GROWING
+			: !known || p->failed ? MT_ROLE_ERROR
+					      : MT_ROLE_DIM,
+		state_words(p, state));
 	column += l->state;
 	for (int i = 0; i < l->numbers; i++, column += NUMBER) {
 		if (i < 2)
@@ -300,20 +334,26 @@ static void draw_line(struct mt_app *app, const struct mt_line *line, void *layo
 	command_text(s, line->index, l->command, text, sizeof text);
 	if (!selected && mt_prompt_matches(app, p->command))
 		role = MT_ROLE_MATCH;
-	mt_draw(app->screen, r.row, column, l->command - (l->file > 0), selected || role == MT_ROLE_MATCH ? role : MT_ROLE_FUNCTION, text);
-	mt_draw(app->screen, r.row, column + l->command, l->file, selected ? role : MT_ROLE_SOURCE, file ? file + 1 : p->trace_path);
+	mt_draw(app->screen, r.row, column, l->command - (l->file > 0),
+		selected || role == MT_ROLE_MATCH ? role : MT_ROLE_FUNCTION, text);
+	mt_draw(app->screen, r.row, column + l->command, l->file, selected ? role : MT_ROLE_SOURCE,
+		file ? file + 1 : p->trace_path);
 }
 
 static void draw_below(struct mt_app *app, struct mt_rect r)
 {
 	const struct mt_processes_state *s = app->processes;
-	const char *words = *s->error ? s->error : !s->made ? "looking for the processes of this session" :
-		s->family.truncated ? "there are more traces beside this one than are looked at" :
-		s->family.count > 1 ? "" : mt_app_live(app) ? "it has started no other process yet" :
-		"no other process was recorded with it, or their traces lie elsewhere";
+	const char *words = *s->error ? s->error
+		: !s->made            ? "looking for the processes of this session"
+		: s->family.truncated ? "there are more traces beside this one than are looked at"
+		: s->family.count > 1 ? ""
+		: mt_app_live(app)
+		? "it has started no other process yet"
+		: "no other process was recorded with it, or their traces lie elsewhere";
 
 	if (r.rows > 0)
-		mt_draw(app->screen, r.row, r.column + 2, r.columns - 2, *s->error ? MT_ROLE_ERROR : MT_ROLE_DIM, words);
+		mt_draw(app->screen, r.row, r.column + 2, r.columns - 2,
+			*s->error ? MT_ROLE_ERROR : MT_ROLE_DIM, words);
 }
 
 static void draw(struct mt_app *app, struct mt_rect r, bool focus)
@@ -324,12 +364,14 @@ static void draw(struct mt_app *app, struct mt_rect r, bool focus)
 	int below = !l->count ? 0 : r.rows >= 8 ? 3 : r.rows >= 5 ? 2 : 0;
 
 	draw_heading(app, r, &layout);
-	int seen = mt_frame_list(app, MT_VIEW_PROCESSES, (struct mt_rect){r.row + 1, r.column, r.rows - 1 - below, r.columns}, l, focus,
+	int seen = mt_frame_list(app, MT_VIEW_PROCESSES,
+		(struct mt_rect){r.row + 1, r.column, r.rows - 1 - below, r.columns}, l, focus,
 		draw_line, &layout);
 
 	draw_below(app, (struct mt_rect){r.row + 1 + seen, r.column, l->rows - seen, r.columns});
 	if (below)
-		draw_whole(app, (struct mt_rect){r.row + r.rows - below, r.column, below, r.columns});
+		draw_whole(app,
+			(struct mt_rect){r.row + r.rows - below, r.column, below, r.columns});
 }
 
 /* ---- actions ---- */
@@ -342,7 +384,8 @@ static struct mt_list *list(struct mt_app *app)
 static void open_selected(struct mt_app *app)
 {
 	struct mt_processes_state *s = app->processes;
-	const struct mt_session_process *p = s->list.count ? &s->family.items[s->list.selected] : NULL;
+	const struct mt_session_process *p =
+		s->list.count ? &s->family.items[s->list.selected] : NULL;
 	const struct mt_data *home = mt_app_home(app);
 	bool live = p && p->alive && home->client && !home->recorder_gone;
 	char words[320];
@@ -357,7 +400,8 @@ static void open_selected(struct mt_app *app)
 	else if (!live && app->home && (pid_t)home->whole.info.pid == p->pid && !p->followed)
 		mt_switch_to(app, mt_client_entry(home->client)->program, p->trace_path, words);
 	else if (!p->recorded)
-		mt_app_say(app, "process %d is not recorded: there is nothing to show", (int)p->pid);
+		mt_app_say(app, "process %d is not recorded: there is nothing to show",
+			(int)p->pid);
 	else if (!live && !*p->trace_path)
 		mt_app_say(app, "process %d left no trace: it allocated nothing", (int)p->pid);
 	else

@@ -1,4 +1,5 @@
-/* The terminal of the program under test, with what has scrolled out of it. Enter gives the program the keyboard. */
+/* The terminal of the program under test, with what has scrolled out of it. Enter gives the program
+ * the keyboard. */
 #include "tui/view/program.h"
 #include "tui/data/switch.h"
 
@@ -10,13 +11,15 @@
 
 static bool ended(const struct mt_app *app)
 {
-	return app->program_ended || mt_app_home(app)->recorder_gone || mt_app_home(app)->profile.info.ended;
+	return app->program_ended || mt_app_home(app)->recorder_gone
+		|| mt_app_home(app)->profile.info.ended;
 }
 
 /* How it ended: the last line. */
 static void end_words(const struct mt_app *app, char *out, size_t len)
 {
-	int status = app->program_ended ? app->wait_status : mt_app_home(app)->profile.info.exit_status;
+	int status =
+		app->program_ended ? app->wait_status : mt_app_home(app)->profile.info.exit_status;
 
 	if (!app->program_ended && !mt_app_home(app)->profile.info.ended)
 		snprintf(out, len, "[the recorder is gone; the program may still run]");
@@ -35,7 +38,8 @@ static uint32_t all_lines(const struct mt_app *app)
 	return p->count + (ended(app) ? mt_program_rows(p) + 1 : (uint32_t)p->rows);
 }
 
-/* Lines as a list whose top is what people move: it follows the newest unless somebody went elsewhere. */
+/* Lines as a list whose top is what people move: it follows the newest unless somebody went
+ * elsewhere. */
 static struct mt_list *list(struct mt_app *app)
 {
 	struct mt_list *l = &app->program->list;
@@ -58,8 +62,10 @@ static void draw_line(struct mt_app *app, int row, int column, int width, uint32
 	uint32_t count = mt_program_cells(app->program, line, &cells);
 	bool found = app->program->found && line == app->program->list.selected;
 
-	for (uint32_t i = 0, at = 0; i < count && (int)(at + cells[i].width) <= width; at += cells[i++].width) {
-		struct mt_style style = {cells[i].foreground, cells[i].background, cells[i].attributes};
+	for (uint32_t i = 0, at = 0; i < count && (int)(at + cells[i].width) <= width;
+		at += cells[i++].width) {
+		struct mt_style style = {cells[i].foreground, cells[i].background,
+			cells[i].attributes};
 		uint32_t text[3] = {cells[i].code, cells[i].mark, 0};
 
 		if (found)
@@ -71,7 +77,8 @@ static void draw_line(struct mt_app *app, int row, int column, int width, uint32
 /* DECSCUSR's numbers: block, underline, bar; each blinking, then not. */
 static int cursor_style(const struct mt_program_state *p)
 {
-	return 2 * (p->cursor_shape < 1 || p->cursor_shape > 3 ? 1 : p->cursor_shape) - p->cursor_blinks;
+	return 2 * (p->cursor_shape < 1 || p->cursor_shape > 3 ? 1 : p->cursor_shape)
+		- p->cursor_blinks;
 }
 
 static void draw(struct mt_app *app, struct mt_rect r, bool focus)
@@ -182,9 +189,22 @@ static void line_text(struct mt_app *app, uint32_t index, char *out, size_t len)
 
 #else
 
-void mt_program_words(struct mt_app *app, char *out, size_t len) { (void)app, (void)len, *out = '\0'; }
-static void draw(struct mt_app *app, struct mt_rect r, bool focus) { (void)app; (void)r; (void)focus; }
-static bool action(struct mt_app *app, enum mt_action what) { (void)app; (void)what; return false; }
+void mt_program_words(struct mt_app *app, char *out, size_t len)
+{
+	(void)app, (void)len, *out = '\0';
+}
+static void draw(struct mt_app *app, struct mt_rect r, bool focus)
+{
+	(void)app;
+	(void)r;
+	(void)focus;
+}
+static bool action(struct mt_app *app, enum mt_action what)
+{
+	(void)app;
+	(void)what;
+	return false;
+}
 #define list NULL
 #define choose NULL
 #define line_text NULL

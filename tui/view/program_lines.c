@@ -25,16 +25,18 @@ static struct mt_program_cell take_cell(const VTermScreenCell *from)
 		.mark = half || !from->chars[0] ? 0 : from->chars[1],
 		.foreground = colour_of(&from->fg, false),
 		.background = colour_of(&from->bg, true),
-		.attributes = (uint8_t)((from->attrs.bold ? MT_STYLE_BOLD : 0) | (from->attrs.underline ? MT_STYLE_UNDERLINE : 0) |
-			(from->attrs.reverse ? MT_STYLE_REVERSE : 0) | (from->attrs.italic ? MT_STYLE_ITALIC : 0)),
+		.attributes = (uint8_t)((from->attrs.bold ? MT_STYLE_BOLD : 0)
+			| (from->attrs.underline ? MT_STYLE_UNDERLINE : 0)
+			| (from->attrs.reverse ? MT_STYLE_REVERSE : 0)
+			| (from->attrs.italic ? MT_STYLE_ITALIC : 0)),
 		.width = from->width > 1 ? 2 : 1,
 	};
 }
 
 static bool is_blank(const struct mt_program_cell *c)
 {
-	return (!c->code || c->code == ' ') && c->background == MT_COLOUR_DEFAULT &&
-		!(c->attributes & (MT_STYLE_REVERSE | MT_STYLE_UNDERLINE));
+	return (!c->code || c->code == ' ') && c->background == MT_COLOUR_DEFAULT
+		&& !(c->attributes & (MT_STYLE_REVERSE | MT_STYLE_UNDERLINE));
 }
 
 static uint32_t without_blanks(const struct mt_program_cell *cells, uint32_t count)
@@ -80,7 +82,8 @@ void mt_program_push(struct mt_program_state *p, int columns, const VTermScreenC
 	count = without_blanks(taken, count);
 	if (p->count == MT_PROGRAM_LINES)
 		drop_oldest(p);
-	*line_at(p, p->count++) = (struct mt_program_line){mt_resize(taken, (count + 1) * sizeof *taken), count};
+	*line_at(p, p->count++) =
+		(struct mt_program_line){mt_resize(taken, (count + 1) * sizeof *taken), count};
 	p->bytes += count * sizeof *taken;
 	while (p->bytes > MT_PROGRAM_BYTES)
 		drop_oldest(p);
@@ -93,7 +96,8 @@ static VTermColor colour_back(int colour, bool background)
 	if (colour >= 0 && colour & MT_COLOUR_INDEX)
 		vterm_color_indexed(&c, (uint8_t)colour);
 	else
-		vterm_color_rgb(&c, (uint8_t)(colour >> 16), (uint8_t)(colour >> 8), (uint8_t)colour);
+		vterm_color_rgb(&c, (uint8_t)(colour >> 16), (uint8_t)(colour >> 8),
+			(uint8_t)colour);
 	if (colour == MT_COLOUR_DEFAULT)
 		c.type |= background ? VTERM_COLOR_DEFAULT_BG : VTERM_COLOR_DEFAULT_FG;
 	return c;
@@ -101,7 +105,11 @@ static VTermColor colour_back(int colour, bool background)
 
 bool mt_program_pop(struct mt_program_state *p, int columns, VTermScreenCell *cells)
 {
-	static const struct mt_program_cell blank = {.foreground = MT_COLOUR_DEFAULT, .background = MT_COLOUR_DEFAULT, .width = 1};
+	static const struct mt_program_cell blank = {
+		.foreground = MT_COLOUR_DEFAULT,
+		.background = MT_COLOUR_DEFAULT,
+		.width = 1,
+	};
 
 	if (!p->count)
 		return false;
@@ -163,7 +171,8 @@ uint32_t mt_program_rows(const struct mt_program_state *p)
 	return (uint32_t)rows;
 }
 
-uint32_t mt_program_cells(struct mt_program_state *p, uint32_t line, const struct mt_program_cell **cells)
+uint32_t mt_program_cells(struct mt_program_state *p, uint32_t line,
+	const struct mt_program_cell **cells)
 {
 	if (line < p->count) {
 		*cells = line_at(p, line)->cells;
@@ -185,9 +194,9 @@ static size_t put_utf8(char *out, uint32_t code)
 		return out[0] = (char)(0xc0 | code >> 6), out[1] = (char)(0x80 | (code & 63)), 2;
 	if (code < 0x10000)
 		return out[0] = (char)(0xe0 | code >> 12), out[1] = (char)(0x80 | (code >> 6 & 63)),
-			out[2] = (char)(0x80 | (code & 63)), 3;
+		       out[2] = (char)(0x80 | (code & 63)), 3;
 	return out[0] = (char)(0xf0 | (code >> 18 & 7)), out[1] = (char)(0x80 | (code >> 12 & 63)),
-		out[2] = (char)(0x80 | (code >> 6 & 63)), out[3] = (char)(0x80 | (code & 63)), 4;
+	       out[2] = (char)(0x80 | (code >> 6 & 63)), out[3] = (char)(0x80 | (code & 63)), 4;
 }
 
 void mt_program_text(struct mt_program_state *p, uint32_t line, char *out, size_t len)

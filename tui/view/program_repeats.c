@@ -21,7 +21,8 @@ static void note_last(struct mt_repeats *r, const char *bytes, size_t len)
 		count++;
 	const char *last = bytes + len - count;
 
-	r->last_len = (unsigned char)*last < 0x20 || *last == 0x7f || (*last & 0xc0) == 0x80 ? 0 : count;
+	r->last_len =
+		(unsigned char)*last < 0x20 || *last == 0x7f || (*last & 0xc0) == 0x80 ? 0 : count;
 	memcpy(r->last, last, r->last_len);
 }
 
@@ -40,7 +41,8 @@ static void write_plain(struct mt_repeats *r, VTerm *terminal, const char *bytes
 /* The next byte of an escape. */
 static void write_escape(struct mt_repeats *r, VTerm *terminal, char c)
 {
-	if (r->held_len == 1 ? c == '[' : c >= '0' && c <= '9' && r->held_len + 2 < sizeof r->held) {
+	if (r->held_len == 1 ? c == '['
+			     : c >= '0' && c <= '9' && r->held_len + 2 < sizeof r->held) {
 		r->held[r->held_len++] = c;
 		return;
 	}

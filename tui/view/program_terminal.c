@@ -1,7 +1,7 @@
-/* The program's terminal: what it prints goes through libvterm, and so do the keys that it gets, in the way its terminal's
- * modes ask for. ^] takes the keyboard back. */
-#include "tui/view/program.h"
+/* The program's terminal: what it prints goes through libvterm, and so do the keys that it gets, in
+ * the way its terminal's modes ask for. ^] takes the keyboard back. */
 #include "tui/data/switch.h"
+#include "tui/view/program.h"
 
 #ifdef HAVE_LIBVTERM
 #include "core/base/buffer.h"
@@ -74,8 +74,12 @@ static int on_pop(int columns, VTermScreenCell *cells, void *context)
 	return mt_program_pop(context, columns, cells);
 }
 
-static const VTermScreenCallbacks callbacks = {.settermprop = on_property, .movecursor = on_cursor, .sb_pushline = on_push,
-	.sb_popline = on_pop};
+static const VTermScreenCallbacks callbacks = {
+	.settermprop = on_property,
+	.movecursor = on_cursor,
+	.sb_pushline = on_push,
+	.sb_popline = on_pop,
+};
 
 void mt_program_fit(struct mt_app *app, int rows, int columns)
 {
@@ -115,7 +119,8 @@ void mt_program_open(struct mt_app *app)
 void mt_program_resize(struct mt_app *app)
 {
 	if (app->program)
-		mt_program_fit(app, mt_screen_rows(app->screen) - 4, mt_screen_columns(app->screen));
+		mt_program_fit(app, mt_screen_rows(app->screen) - 4,
+			mt_screen_columns(app->screen));
 }
 
 void mt_program_read(struct mt_app *app)
@@ -147,7 +152,8 @@ void mt_program_read(struct mt_app *app)
 
 bool mt_program_typing(const struct mt_app *app)
 {
-	return app->program && app->program->typing && app->view == MT_VIEW_OUTPUT && mt_app_live(app);
+	return app->program && app->program->typing && app->view == MT_VIEW_OUTPUT
+		&& mt_app_live(app);
 }
 
 void mt_program_give(struct mt_app *app, bool typing)
@@ -166,7 +172,8 @@ static VTermKey special_key(uint32_t code)
 {
 	switch (code) {
 	case MT_KEY_ENTER: return VTERM_KEY_ENTER;
-	case MT_KEY_TAB: case MT_KEY_BACK_TAB: return VTERM_KEY_TAB;
+	case MT_KEY_TAB:
+	case MT_KEY_BACK_TAB: return VTERM_KEY_TAB;
 	case MT_KEY_BACKSPACE: return VTERM_KEY_BACKSPACE;
 	case MT_KEY_ESCAPE: return VTERM_KEY_ESCAPE;
 	case MT_KEY_UP: return VTERM_KEY_UP;
@@ -179,8 +186,10 @@ static VTermKey special_key(uint32_t code)
 	case MT_KEY_END: return VTERM_KEY_END;
 	case MT_KEY_PAGE_UP: return VTERM_KEY_PAGEUP;
 	case MT_KEY_PAGE_DOWN: return VTERM_KEY_PAGEDOWN;
-	default: return code >= MT_KEY_F1 && code <= MT_KEY_F12 ?
-		(VTermKey)VTERM_KEY_FUNCTION(code - MT_KEY_F1 + 1) : VTERM_KEY_NONE;
+	default:
+		return code >= MT_KEY_F1 && code <= MT_KEY_F12
+			? (VTermKey)VTERM_KEY_FUNCTION(code - MT_KEY_F1 + 1)
+			: VTERM_KEY_NONE;
 	}
 }
 
@@ -199,7 +208,8 @@ static void type_key(struct mt_program_state *p, const struct mt_input *input)
 	} else if (input->byte) {
 		mt_client_input(p->client, &byte, 1);
 	} else if (key != VTERM_KEY_NONE) {
-		vterm_keyboard_key(p->terminal, key, input->code == MT_KEY_BACK_TAB ? VTERM_MOD_SHIFT : modifiers);
+		vterm_keyboard_key(p->terminal, key,
+			input->code == MT_KEY_BACK_TAB ? VTERM_MOD_SHIFT : modifiers);
 	} else if (input->code < 32) {
 		mt_client_input(p->client, &byte, 1);
 	} else if (input->code < MT_KEY_SPECIAL) {
@@ -221,7 +231,9 @@ static bool type_mouse(struct mt_app *app, const struct mt_input *input)
 	if (input->button >= 64 && p->mouse == VTERM_PROP_MOUSE_NONE) {
 		/* As other terminals: where nothing scrolls, the wheel is the arrow keys. */
 		for (int i = 0; p->alternate && i < 3; i++)
-			vterm_keyboard_key(p->terminal, input->button == 64 ? VTERM_KEY_UP : VTERM_KEY_DOWN, VTERM_MOD_NONE);
+			vterm_keyboard_key(p->terminal,
+				input->button == 64 ? VTERM_KEY_UP : VTERM_KEY_DOWN,
+				VTERM_MOD_NONE);
 		return p->alternate;
 	}
 	vterm_mouse_move(p->terminal, row, input->column, VTERM_MOD_NONE);
@@ -262,11 +274,32 @@ void mt_program_free(struct mt_program_state *p)
 
 #else /* without libvterm there is no such view */
 
-void mt_program_open(struct mt_app *app) { (void)app; }
-void mt_program_resize(struct mt_app *app) { (void)app; }
-void mt_program_read(struct mt_app *app) { (void)app; }
-bool mt_program_typing(const struct mt_app *app) { (void)app; return false; }
-bool mt_program_type(struct mt_app *app, const struct mt_input *input) { (void)app; (void)input; return false; }
-void mt_program_free(struct mt_program_state *p) { (void)p; }
+void mt_program_open(struct mt_app *app)
+{
+	(void)app;
+}
+void mt_program_resize(struct mt_app *app)
+{
+	(void)app;
+}
+void mt_program_read(struct mt_app *app)
+{
+	(void)app;
+}
+bool mt_program_typing(const struct mt_app *app)
+{
+	(void)app;
+	return false;
+}
+bool mt_program_type(struct mt_app *app, const struct mt_input *input)
+{
+	(void)app;
+	(void)input;
+	return false;
+}
+void mt_program_free(struct mt_program_state *p)
+{
+	(void)p;
+}
 
 #endif

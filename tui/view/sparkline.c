@@ -19,13 +19,15 @@ static int steps(uint64_t value, uint64_t max, int scale)
 	return n > scale ? scale : n == 0 && value ? 1 : n;
 }
 
-void mt_sparkline_draw(struct mt_screen *s, int row, int column, int width, enum mt_role role, const uint64_t *values,
-	uint32_t count, uint64_t max)
+void mt_sparkline_draw(struct mt_screen *s, int row, int column, int width, enum mt_role role,
+	const uint64_t *values, uint32_t count, uint64_t max)
 {
 	if (!max)
 		max = largest(values, count);
 	for (int i = 0; i < width && (uint32_t)i < count; i++)
-		mt_draw(s, row, column + i, 1, role, mt_glyph_level(mt_screen_graphs(s) != MT_GRAPHS_ASCII, steps(values[i], max, 8)));
+		mt_draw(s, row, column + i, 1, role,
+			mt_glyph_level(mt_screen_graphs(s) != MT_GRAPHS_ASCII,
+				steps(values[i], max, 8)));
 }
 
 static int within(int level, int below)
@@ -34,9 +36,11 @@ static int within(int level, int below)
 }
 
 /* The line at value i, as steps: from what it was before, so that jumps are seen. */
-static void line_at(const struct mt_sparkline_graph *g, uint32_t i, int scale, int *top, int *bottom)
+static void line_at(const struct mt_sparkline_graph *g, uint32_t i, int scale, int *top,
+	int *bottom)
 {
-	int here = steps(g->line[i], g->max, scale), before = i ? steps(g->line[i - 1], g->max, scale) : here;
+	int here = steps(g->line[i], g->max, scale);
+	int before = i ? steps(g->line[i - 1], g->max, scale) : here;
 
 	*top = here >= before ? here : before - 1;
 	*bottom = (here <= before ? here : before + 1) - 1;
@@ -47,16 +51,23 @@ static void draw_blocks(struct mt_screen *s, struct mt_rect r, const struct mt_s
 {
 	for (uint32_t x = 0; x < (uint32_t)r.columns && g->first + x * 2 < g->count; x++) {
 		uint32_t at = g->first + 2 * x, next = at + 1 < g->count ? at + 1 : at;
-		int fill = steps(g->values[at] > g->values[next] ? g->values[at] : g->values[next], g->max, 8 * r.rows);
-		int line = g->line ? steps(g->line[at] > g->line[next] ? g->line[at] : g->line[next], g->max, 8 * r.rows) : 0;
+		int fill = steps(g->values[at] > g->values[next] ? g->values[at] : g->values[next],
+			g->max, 8 * r.rows);
+		int line = g->line
+			? steps(g->line[at] > g->line[next] ? g->line[at] : g->line[next], g->max,
+				8 * r.rows)
+			: 0;
 
 		for (int y = 0; y < r.rows; y++) {
-			int below = 8 * (r.rows - 1 - y), level = fill - below < 0 ? 0 : fill - below > 8 ? 8 : fill - below;
+			int below = 8 * (r.rows - 1 - y);
+			int level = fill - below < 0 ? 0 : fill - below > 8 ? 8 : fill - below;
 
 			if (level)
-				mt_draw(s, r.row + y, r.column + (int)x, 1, g->role, mt_glyph_level(true, level));
+				mt_draw(s, r.row + y, r.column + (int)x, 1, g->role,
+					mt_glyph_level(true, level));
 			else if (line > below && line <= below + 8)
-				mt_draw(s, r.row + y, r.column + (int)x, 1, g->line_role, mt_glyph(true, MT_GLYPH_RULE));
+				mt_draw(s, r.row + y, r.column + (int)x, 1, g->line_role,
+					mt_glyph(true, MT_GLYPH_RULE));
 		}
 	}
 }
@@ -82,18 +93,26 @@ void mt_sparkline_lined(struct mt_screen *s, struct mt_rect r, const struct mt_s
 			const int bottoms[2] = {within(bottom[0], below), within(bottom[1], below)};
 			char cell[4];
 
-			mt_glyph_lined(mt_screen_graphs(s) == MT_GRAPHS_BRAILLE, filled, tops, bottoms, cell);
+			mt_glyph_lined(mt_screen_graphs(s) == MT_GRAPHS_BRAILLE, filled, tops,
+				bottoms, cell);
 			if (cell[0] != ' ')
-				mt_draw(s, r.row + y, r.column + (int)x, 1, filled[0] || filled[1] ? g->role : g->line_role, cell);
+				mt_draw(s, r.row + y, r.column + (int)x, 1,
+					filled[0] || filled[1] ? g->role : g->line_role, cell);
 		}
 	}
 }
 
-void mt_sparkline_area(struct mt_screen *s, struct mt_rect r, enum mt_role role, const uint64_t *values, uint32_t count,
-	uint64_t max)
+void mt_sparkline_area(struct mt_screen *s, struct mt_rect r, enum mt_role role,
+	const uint64_t *values, uint32_t count, uint64_t max)
 {
-	mt_sparkline_lined(s, r, &(struct mt_sparkline_graph){.role = role, .line_role = role, .values = values, .count = count,
-		.max = max ? max : largest(values, count)});
+	mt_sparkline_lined(s, r,
+		&(struct mt_sparkline_graph){
+			.role = role,
+			.line_role = role,
+			.values = values,
+			.count = count,
+			.max = max ? max : largest(values, count),
+		});
 }
 
 static void label(char out[16], uint64_t value, bool bytes)

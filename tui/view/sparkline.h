@@ -5,11 +5,12 @@
 #include "tui/terminal/screen.h"
 
 /* One row, one value a column. max 0: the largest value. A value above 0 is always seen. */
-void mt_sparkline_draw(struct mt_screen *, int row, int column, int width, enum mt_role, const uint64_t *values,
+void mt_sparkline_draw(struct mt_screen *, int row, int column, int width, enum mt_role,
+	const uint64_t *values, uint32_t count, uint64_t max);
+/* An area graph that fills the rectangle, two values a column where the terminal can show it, else
+ * the larger one. */
+void mt_sparkline_area(struct mt_screen *, struct mt_rect, enum mt_role, const uint64_t *values,
 	uint32_t count, uint64_t max);
-/* An area graph that fills the rectangle, two values a column where the terminal can show it, else the larger one. */
-void mt_sparkline_area(struct mt_screen *, struct mt_rect, enum mt_role, const uint64_t *values, uint32_t count,
-	uint64_t max);
 /* An area, two values a column, and above it a line where line is not NULL. */
 struct mt_sparkline_graph {
 	enum mt_role role, line_role;

@@ -1,7 +1,7 @@
 /* The heap over time: live bytes, rates of allocations and frees, and the numbers at a cursor. */
-#include "tui/app.h"
 #include "core/base/buffer.h"
 #include "core/export/number.h"
+#include "tui/app.h"
 #include "tui/data/difference.h"
 #include "tui/view/sparkline.h"
 #include "tui/view/timeline_marks.h"
@@ -13,7 +13,7 @@
 #include <string.h>
 
 #define LABELS 8
-#define PIN_ROWS 3     /* of the cursor above the graph: each costs bytes when it moves */
+#define PIN_ROWS 3    /* of the cursor above the graph: each costs bytes when it moves */
 #define RULE_WORDS 19 /* where those of the rule have ended */
 
 /* Of the graph. */
@@ -34,8 +34,13 @@ static void draw_times(struct mt_app *app, struct mt_rect r, uint64_t from, uint
 	for (int x = 0; x < r.columns; x++) {
 		bool shaded = (uint32_t)x >= first && (uint32_t)x < behind;
 
-		mt_draw(app->screen, r.row, r.column + x, 1, x == cursor ? MT_ROLE_PROMPT : shaded ? MT_ROLE_RANGE : MT_ROLE_AXIS,
-			x == cursor ? mt_glyph(mt_screen_utf8(app->screen), MT_GLYPH_ASCENDING) : shaded ? shade : utf8_rule);
+		mt_draw(app->screen, r.row, r.column + x, 1,
+			x == cursor      ? MT_ROLE_PROMPT
+				: shaded ? MT_ROLE_RANGE
+					 : MT_ROLE_AXIS,
+			x == cursor      ? mt_glyph(mt_screen_utf8(app->screen), MT_GLYPH_ASCENDING)
+				: shaded ? shade
+					 : utf8_rule);
 	}
 	for (int i = 0; i < marks; i++) {
 		int x = i * (r.columns - 1) / (marks - 1);
@@ -57,18 +62,21 @@ static void draw_times(struct mt_app *app, struct mt_rect r, uint64_t from, uint
 static void draw_gone(struct mt_app *app, struct mt_rect r, uint64_t from, uint64_t to)
 {
 	uint64_t history = app->data.profile.info.history_from_ns;
-	int gone = history > from ? (int)((double)((history < to ? history : to) - from) / (double)(to - from) * r.columns) : 0;
+	int gone = history > from ? (int)((double)((history < to ? history : to) - from)
+			   / (double)(to - from) * r.columns)
+				  : 0;
 	const char *dot = mt_glyph(mt_screen_utf8(app->screen), MT_GLYPH_GONE);
 	uint32_t first = 0, behind = 0;
 
 	mt_timeline_columns(app, &first, &behind);
 	for (int x = 0; x < gone; x++)
-		if (x != (int)app->timeline.cursor && ((uint32_t)x < first || (uint32_t)x >= behind))
+		if (x != (int)app->timeline.cursor
+			&& ((uint32_t)x < first || (uint32_t)x >= behind))
 			mt_draw(app->screen, r.row, r.column + x, 1, MT_ROLE_PROMPT, dot);
 }
 
-static void draw_rate(struct mt_app *app, struct mt_rect r, const char *words, const struct mt_timeline *t,
-	bool frees, enum mt_role role)
+static void draw_rate(struct mt_app *app, struct mt_rect r, const char *words,
+	const struct mt_timeline *t, bool frees, enum mt_role role)
 {
 	uint32_t count = mt_timeline_seen(t, &app->data.whole);
 	uint64_t *values = mt_alloc((count + 1) * sizeof *values), max = 0;
@@ -78,13 +86,14 @@ static void draw_rate(struct mt_app *app, struct mt_rect r, const char *words, c
 		max = values[i] > max ? values[i] : max;
 	}
 	mt_draw(app->screen, r.row, r.column, LABELS - 1, MT_ROLE_AXIS, words);
-	mt_sparkline_draw(app->screen, r.row, r.column + LABELS, r.columns - LABELS, role, values, count,
-		app->data.live ? mt_timeline_round(max) : max);
+	mt_sparkline_draw(app->screen, r.row, r.column + LABELS, r.columns - LABELS, role, values,
+		count, app->data.live ? mt_timeline_round(max) : max);
 	free(values);
 }
 
 /* What the graph above shows, where it is not the heap and nothing else. */
-static void draw_rule_words(struct mt_app *app, struct mt_rect r, bool matched, const struct mt_timeline *whole)
+static void draw_rule_words(struct mt_app *app, struct mt_rect r, bool matched,
+	const struct mt_timeline *whole)
 {
 	char marked[192];
 	bool gone = app->data.profile.info.history_from_ns;
@@ -92,14 +101,19 @@ static void draw_rule_words(struct mt_app *app, struct mt_rect r, bool matched, 
 	char words[128] = "";
 
 	if (gone)
-		snprintf(words, sizeof words, "%s %s gone (--max-size) ", mark, matched ? "events are" : "single events are");
+		snprintf(words, sizeof words, "%s %s gone (--max-size) ", mark,
+			matched ? "events are" : "single events are");
 	bool others = !matched && mt_filter_active(app->data.filter);
 
 	if (mt_timeline_marks_at(app, whole, app->timeline.cursor, marked, sizeof marked))
-		mt_drawf(app->screen, r.row, r.column + RULE_WORDS, r.columns - RULE_WORDS, MT_ROLE_PROMPT, " %s ", marked);
+		mt_drawf(app->screen, r.row, r.column + RULE_WORDS, r.columns - RULE_WORDS,
+			MT_ROLE_PROMPT, " %s ", marked);
 	else if (gone || matched || others)
-		mt_drawf(app->screen, r.row, r.column + RULE_WORDS, r.columns - RULE_WORDS, MT_ROLE_AXIS, " %s%s", words,
-			matched ? "area: matched, line: all " : others ? "all groups, whatever the filter " : "");
+		mt_drawf(app->screen, r.row, r.column + RULE_WORDS, r.columns - RULE_WORDS,
+			MT_ROLE_AXIS, " %s%s", words,
+			matched          ? "area: matched, line: all "
+				: others ? "all groups, whatever the filter "
+					 : "");
 }
 
 /* The time of the steps that a column shows. */
@@ -120,7 +134,8 @@ static void draw_cursor(struct mt_app *app, struct mt_rect r, const struct mt_ti
 {
 	bool matched = mt_data_is_matched(&app->data);
 	const struct mt_sample *at;
-	char when[16], until[16], live[16], most[16], blocks[16], allocations[16], frees[16], rss[16], heap[32] = "", growth[16];
+	char when[16], until[16], live[16], most[16], blocks[16], allocations[16], frees[16];
+	char rss[16], heap[32] = "", growth[16];
 
 	if (!t->count || app->timeline.cursor >= t->count)
 		return;
@@ -140,20 +155,23 @@ static void draw_cursor(struct mt_app *app, struct mt_rect r, const struct mt_ti
 	mt_draw_rule(app->screen, r.row, r.column, r.columns, MT_ROLE_RULE, "at the cursor");
 	draw_rule_words(app, r, matched, whole);
 	mt_drawf(app->screen, r.row + 1, r.column + 1, r.columns - 1, MT_ROLE_TEXT,
-		"%s %s %s   live %s in %s blocks%s   most %s", when, mt_glyph(mt_screen_utf8(app->screen), MT_GLYPH_DASH), until, live,
-		blocks, heap, most);
+		"%s %s %s   live %s in %s blocks%s   most %s", when,
+		mt_glyph(mt_screen_utf8(app->screen), MT_GLYPH_DASH), until, live, blocks, heap,
+		most);
 	if (r.rows < 3)
 		return;
 	int64_t grows = mt_measure_growth(t, &app->data.profile, app->timeline.cursor);
 
 	mt_number_size(growth, (uint64_t)(grows < 0 ? -grows : grows));
-	mt_drawf(app->screen, r.row + 2, r.column + 1, r.columns - 1, MT_ROLE_TEXT, "allocations %s   frees %s   %s %s/s%s%s",
-		allocations, frees, grows < 0 ? "shrinks" : "grows", growth, at->memory.rss_bytes ? "   resident " : "", at->memory.rss_bytes ? rss : "");
+	mt_drawf(app->screen, r.row + 2, r.column + 1, r.columns - 1, MT_ROLE_TEXT,
+		"allocations %s   frees %s   %s %s/s%s%s", allocations, frees,
+		grows < 0 ? "shrinks" : "grows", growth, at->memory.rss_bytes ? "   resident " : "",
+		at->memory.rss_bytes ? rss : "");
 }
 
 /* Columns from first to behind. */
-static void draw_part(struct mt_app *app, struct mt_rect r, struct mt_sparkline_graph g, uint32_t first,
-	uint32_t behind)
+static void draw_part(struct mt_app *app, struct mt_rect r, struct mt_sparkline_graph g,
+	uint32_t first, uint32_t behind)
 {
 	if (behind > g.count / 2)
 		behind = g.count / 2;
@@ -190,7 +208,8 @@ static void draw_graph(struct mt_app *app, struct mt_rect r, const struct mt_tim
 
 	if (app->data.live)
 		max = mt_timeline_round(max);
-	struct mt_sparkline_graph g = {MT_ROLE_GRAPH, MT_ROLE_GRAPH_2, values, line, mt_timeline_seen(t, &app->data.whole) * 2, 0, max};
+	struct mt_sparkline_graph g = {MT_ROLE_GRAPH, MT_ROLE_GRAPH_2, values, line,
+		mt_timeline_seen(t, &app->data.whole) * 2, 0, max};
 
 	r = mt_sparkline_scale(app->screen, r, max, mt_measure_in_bytes(measure));
 	int above = rows_above(&g, app->timeline.cursor, r.rows);
@@ -198,8 +217,10 @@ static void draw_graph(struct mt_app *app, struct mt_rect r, const struct mt_tim
 	mt_frame_hit(app, r, MT_HIT_TIME, MT_VIEW_TIMELINE, 0);
 	mt_timeline_columns(app, &first, &behind);
 	for (int y = 0; y < r.rows; y++)
-		mt_draw_fill(app->screen, r.row + y, r.column + (int)first, (int)(behind - first), MT_ROLE_RANGE);
-	for (int y = above - PIN_ROWS > 0 ? above - PIN_ROWS : 0; y < above && cursor < r.columns; y++)
+		mt_draw_fill(app->screen, r.row + y, r.column + (int)first, (int)(behind - first),
+			MT_ROLE_RANGE);
+	for (int y = above - PIN_ROWS > 0 ? above - PIN_ROWS : 0; y < above && cursor < r.columns;
+		y++)
 		mt_draw(app->screen, r.row + y, r.column + cursor, 1, MT_ROLE_PROMPT,
 			mt_glyph(mt_screen_utf8(app->screen), MT_GLYPH_MARKER));
 	draw_part(app, r, g, 0, first);
@@ -211,7 +232,9 @@ static void draw_graph(struct mt_app *app, struct mt_rect r, const struct mt_tim
 }
 
 /* The rows that each part gets: what matters most stays longest. */
-struct parts { int heading, graph, rates, legend, cursor; };
+struct parts {
+	int heading, graph, rates, legend, cursor;
+};
 static struct parts divide(const struct mt_app *app, int rows)
 {
 	bool legend = mt_timeline_has_legend(app);
@@ -249,12 +272,16 @@ static void draw(struct mt_app *app, struct mt_rect r, bool focus)
 	row += p.graph;
 	draw_times(app, (struct mt_rect){row, r.column + LABELS, 2, r.columns - LABELS}, from, to);
 	draw_gone(app, (struct mt_rect){row, r.column + LABELS, 1, r.columns - LABELS}, from, to);
-	mt_timeline_draw_marks(app, (struct mt_rect){row, r.column + LABELS, 1, r.columns - LABELS}, &whole);
-	mt_difference_marks(app, (struct mt_rect){row, r.column + LABELS, 1, r.columns - LABELS}, from, to);
+	mt_timeline_draw_marks(app, (struct mt_rect){row, r.column + LABELS, 1, r.columns - LABELS},
+		&whole);
+	mt_difference_marks(app, (struct mt_rect){row, r.column + LABELS, 1, r.columns - LABELS},
+		from, to);
 	row += 2;
 	if (p.rates) {
-		draw_rate(app, (struct mt_rect){row++, r.column, 1, r.columns}, "allocs", &t, false, MT_ROLE_GRAPH);
-		draw_rate(app, (struct mt_rect){row++, r.column, 1, r.columns}, "frees", &t, true, MT_ROLE_GRAPH_2);
+		draw_rate(app, (struct mt_rect){row++, r.column, 1, r.columns}, "allocs", &t, false,
+			MT_ROLE_GRAPH);
+		draw_rate(app, (struct mt_rect){row++, r.column, 1, r.columns}, "frees", &t, true,
+			MT_ROLE_GRAPH_2);
 	}
 	if (p.legend)
 		mt_timeline_legend(app, (struct mt_rect){row, r.column, p.legend, r.columns});
@@ -271,7 +298,9 @@ static void zoom(struct mt_app *app, bool in)
 	uint64_t from, to, all = app->data.whole.info.wall_ns, width, at;
 
 	mt_timeline_span(app, &from, &to);
-	at = from + (uint64_t)((double)(to - from) * (t->cursor + 0.5) / (t->columns ? t->columns : 1));
+	at = from
+		+ (uint64_t)((double)(to - from) * (t->cursor + 0.5)
+			/ (t->columns ? t->columns : 1));
 	width = in ? (to - from) / 2 : (to - from) * 2;
 	if (width < 1000 || !t->columns)
 		return;

@@ -21,9 +21,11 @@ static void visit_log(const struct mt_profile *p, visit *on, void *context)
 		const struct mt_log_entry *e = &p->log[i];
 
 		if (e->type == MT_LOG_MARKER) {
-			on(context, MARK_MARKER, e->time_ns, e->time_ns, mt_strings_get(&p->strings, e->text));
+			on(context, MARK_MARKER, e->time_ns, e->time_ns,
+				mt_strings_get(&p->strings, e->text));
 		} else if (e->type == MT_LOG_GAP) {
-			snprintf(name, sizeof name, "%s lost", mt_number_of(lost, e->values[1] + e->values[2], "event"));
+			snprintf(name, sizeof name, "%s lost",
+				mt_number_of(lost, e->values[1] + e->values[2], "event"));
 			on(context, MARK_LOSS, e->values[0], e->time_ns, name);
 		} else if (e->type == MT_LOG_PAUSE && paused == UINT64_MAX) {
 			paused = e->time_ns;
@@ -54,12 +56,13 @@ static void visit_all(const struct mt_app *app, visit *on, void *context)
 
 struct columns {
 	const struct mt_timeline *timeline;
-	uint8_t *marks;        /* enum mark of each */
-	const char **names;    /* of snapshots */
+	uint8_t *marks;     /* enum mark of each */
+	const char **names; /* of snapshots */
 };
 
 /* The columns of a time; false: it is not on the screen. */
-static bool columns_of(const struct mt_timeline *t, uint64_t from, uint64_t to, uint32_t *first, uint32_t *last)
+static bool columns_of(const struct mt_timeline *t, uint64_t from, uint64_t to, uint32_t *first,
+	uint32_t *last)
 {
 	if (!t->count || to < t->from_ns || from > t->to_ns)
 		return false;
@@ -70,7 +73,8 @@ static bool columns_of(const struct mt_timeline *t, uint64_t from, uint64_t to, 
 	return *first <= *last;
 }
 
-static void put_in_columns(void *context, enum mark mark, uint64_t from, uint64_t to, const char *name)
+static void put_in_columns(void *context, enum mark mark, uint64_t from, uint64_t to,
+	const char *name)
 {
 	struct columns *c = context;
 	uint32_t first, last;
@@ -101,15 +105,21 @@ static void columns_end(struct columns *c)
 
 void mt_timeline_draw_marks(struct mt_app *app, struct mt_rect r, const struct mt_timeline *t)
 {
-	static const enum mt_glyph glyphs[] = {[MARK_PAUSE] = MT_GLYPH_PAUSED, [MARK_LOSS] = MT_GLYPH_LOST,
-		[MARK_MARKER] = MT_GLYPH_EVENT, [MARK_PEAK] = MT_GLYPH_PEAK};
+	static const enum mt_glyph glyphs[] = {
+		[MARK_PAUSE] = MT_GLYPH_PAUSED,
+		[MARK_LOSS] = MT_GLYPH_LOST,
+		[MARK_MARKER] = MT_GLYPH_EVENT,
+		[MARK_PEAK] = MT_GLYPH_PEAK,
+	};
 	struct columns c = columns_begin(app, t);
 	bool utf8 = mt_screen_utf8(app->screen);
 
 	for (uint32_t i = 0; i < t->count && (int)i < r.columns; i++) {
-		if (c.marks[i] == MARK_NONE || i == app->timeline.cursor || c.marks[i] == MARK_SNAPSHOT)
+		if (c.marks[i] == MARK_NONE || i == app->timeline.cursor
+			|| c.marks[i] == MARK_SNAPSHOT)
 			continue;
-		mt_draw(app->screen, r.row, r.column + (int)i, 1, c.marks[i] == MARK_LOSS ? MT_ROLE_ERROR : MT_ROLE_PROMPT,
+		mt_draw(app->screen, r.row, r.column + (int)i, 1,
+			c.marks[i] == MARK_LOSS ? MT_ROLE_ERROR : MT_ROLE_PROMPT,
 			mt_glyph(utf8, glyphs[c.marks[i]]));
 	}
 	/* Last: a name takes more columns than its own, up to the edge. */
@@ -118,7 +128,8 @@ void mt_timeline_draw_marks(struct mt_app *app, struct mt_rect r, const struct m
 		int column = (int)i + width > r.columns ? r.columns - width : (int)i;
 
 		if (width && column >= 0)
-			mt_draw(app->screen, r.row, r.column + column, width, MT_ROLE_PROMPT, c.names[i]);
+			mt_draw(app->screen, r.row, r.column + column, width, MT_ROLE_PROMPT,
+				c.names[i]);
 	}
 	columns_end(&c);
 }
@@ -137,15 +148,20 @@ static void put_name(void *context, enum mark mark, uint64_t from, uint64_t to, 
 	struct at *a = context;
 	uint32_t first, last;
 
-	if (a->used + 1 >= a->len || !columns_of(a->timeline, from, to, &first, &last) || a->column < first || a->column > last)
+	if (a->used + 1 >= a->len || !columns_of(a->timeline, from, to, &first, &last)
+		|| a->column < first || a->column > last)
 		return;
 	int n = snprintf(a->out + a->used, a->len - a->used, "%s%s%s", a->used ? ", " : "",
-		mark == MARK_MARKER ? "marker: " : mark == MARK_SNAPSHOT ? "snapshot " : "", name);
+		mark == MARK_MARKER             ? "marker: "
+			: mark == MARK_SNAPSHOT ? "snapshot "
+						: "",
+		name);
 
 	a->used += (size_t)n < a->len - a->used ? (size_t)n : a->len - a->used - 1;
 }
 
-bool mt_timeline_marks_at(const struct mt_app *app, const struct mt_timeline *t, uint32_t column, char *out, size_t len)
+bool mt_timeline_marks_at(const struct mt_app *app, const struct mt_timeline *t, uint32_t column,
+	char *out, size_t len)
 {
 	struct at a = {t, column, out, len, 0};
 
@@ -168,10 +184,12 @@ void mt_timeline_next_mark(struct mt_app *app, int direction)
 	for (uint32_t n = 0; n < t.count; n++) {
 		at = direction > 0 ? (at + 1) % t.count : (at + t.count - 1) % t.count;
 		/* Of what takes several columns, the first one. */
-		if (c.marks[at] != MARK_NONE && (c.marks[at] > MARK_LOSS || !at || c.marks[at - 1] != c.marks[at]))
+		if (c.marks[at] != MARK_NONE
+			&& (c.marks[at] > MARK_LOSS || !at || c.marks[at - 1] != c.marks[at]))
 			break;
 	}
-	if (t.count && c.marks[at] != MARK_NONE && mt_timeline_marks_at(app, &t, at, names, sizeof names)) {
+	if (t.count && c.marks[at] != MARK_NONE
+		&& mt_timeline_marks_at(app, &t, at, names, sizeof names)) {
 		app->timeline.cursor = at;
 		mt_timeline_moved(app);
 		mt_app_say(app, "%s", names);

@@ -3,7 +3,10 @@
 
 #include <string.h>
 
-static const struct { const char *words, *brief; bool bytes; } measures[] = {
+static const struct {
+	const char *words, *brief;
+	bool bytes;
+} measures[] = {
 #define X(id, words, brief, bytes) {words, brief, bytes},
 	MT_MEASURES(X)
 #undef X
@@ -34,17 +37,20 @@ int64_t mt_measure_growth(const struct mt_timeline *t, const struct mt_profile *
 	mt_timeline_steps(t, column, &first, &last);
 	uint64_t before = first && first <= p->sample_count ? p->samples[first - 1].live_bytes : 0;
 
-	return (int64_t)per_second(t, column, (double)t->columns[column].live_bytes - (double)before);
+	return (int64_t)per_second(t, column,
+		(double)t->columns[column].live_bytes - (double)before);
 }
 
-static uint64_t value_of(enum mt_measure m, const struct mt_timeline *t, const struct mt_profile *p, uint32_t column)
+static uint64_t value_of(enum mt_measure m, const struct mt_timeline *t, const struct mt_profile *p,
+	uint32_t column)
 {
 	const struct mt_sample *at = &t->columns[column];
 	int64_t growth;
 
 	switch (m) {
 	case MT_MEASURE_BLOCKS: return at->live_count;
-	case MT_MEASURE_ALLOCATIONS: return (uint64_t)(per_second(t, column, (double)at->allocations) + 0.5);
+	case MT_MEASURE_ALLOCATIONS:
+		return (uint64_t)(per_second(t, column, (double)at->allocations) + 0.5);
 	case MT_MEASURE_FREES: return (uint64_t)(per_second(t, column, (double)at->frees) + 0.5);
 	case MT_MEASURE_GROWTH:
 		growth = mt_measure_growth(t, p, column);
@@ -54,14 +60,16 @@ static uint64_t value_of(enum mt_measure m, const struct mt_timeline *t, const s
 	}
 }
 
-uint64_t *mt_measure_values(enum mt_measure m, const struct mt_timeline *t, const struct mt_profile *p, uint64_t *max)
+uint64_t *mt_measure_values(enum mt_measure m, const struct mt_timeline *t,
+	const struct mt_profile *p, uint64_t *max)
 {
 	uint64_t *values = mt_alloc((size_t)(t->count + 1) * 2 * sizeof *values);
 
 	if (m == MT_MEASURE_LIVE)
 		mt_timeline_halves(t, p, values);
 	for (uint32_t i = 0; i < t->count; i++) {
-		uint64_t most = m == MT_MEASURE_LIVE ? t->columns[i].max_bytes : value_of(m, t, p, i);
+		uint64_t most =
+			m == MT_MEASURE_LIVE ? t->columns[i].max_bytes : value_of(m, t, p, i);
 
 		if (m != MT_MEASURE_LIVE)
 			values[2 * i] = values[2 * i + 1] = most;
@@ -85,8 +93,12 @@ void mt_measure_draw(struct mt_app *app, struct mt_rect r)
 		if (column + width > r.columns)
 			break;
 		mt_draw(app->screen, r.row, r.column + column, width,
-			(enum mt_measure)i == (enum mt_measure)app->timeline.measure ? MT_ROLE_SORTED : MT_ROLE_HEADING, words);
-		mt_frame_hit(app, (struct mt_rect){r.row, r.column + column, 1, width}, MT_HIT_MEASURE, MT_VIEW_TIMELINE, (uint32_t)i);
+			(enum mt_measure)i == (enum mt_measure)app->timeline.measure
+				? MT_ROLE_SORTED
+				: MT_ROLE_HEADING,
+			words);
+		mt_frame_hit(app, (struct mt_rect){r.row, r.column + column, 1, width},
+			MT_HIT_MEASURE, MT_VIEW_TIMELINE, (uint32_t)i);
 		column += width + (all < r.columns ? 2 : 1);
 	}
 }

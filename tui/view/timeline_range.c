@@ -15,8 +15,9 @@ void mt_timeline_span(const struct mt_app *app, uint64_t *from, uint64_t *to)
 	const struct mt_timeline_state *t = &app->timeline;
 
 	*from = t->to_ns > t->from_ns ? t->from_ns : 0;
-	*to = t->to_ns > t->from_ns ? t->to_ns : app->data.live ? mt_timeline_growing_end(&app->data.whole, t->columns) :
-		app->data.whole.info.wall_ns;
+	*to = t->to_ns > t->from_ns ? t->to_ns
+		: app->data.live    ? mt_timeline_growing_end(&app->data.whole, t->columns)
+				    : app->data.whole.info.wall_ns;
 	if (*to <= *from)
 		*to = *from + 1;
 }
@@ -27,7 +28,8 @@ static struct mt_timeline laid(const struct mt_app *app)
 	uint64_t from, to;
 
 	mt_timeline_span(app, &from, &to);
-	mt_timeline_lay(&t, &app->data.whole, from, to, app->timeline.columns ? app->timeline.columns : 1);
+	mt_timeline_lay(&t, &app->data.whole, from, to,
+		app->timeline.columns ? app->timeline.columns : 1);
 	return t;
 }
 
@@ -35,7 +37,8 @@ static struct mt_timeline laid(const struct mt_app *app)
 static uint64_t column_ns(const struct mt_app *app, uint32_t column)
 {
 	struct mt_timeline t = laid(app);
-	uint64_t at = mt_timeline_edge(&t, column < t.count ? column : t.count), wall = app->data.whole.info.wall_ns;
+	uint64_t at = mt_timeline_edge(&t, column < t.count ? column : t.count);
+	uint64_t wall = app->data.whole.info.wall_ns;
 
 	return at < wall ? at : wall;
 }
@@ -96,7 +99,8 @@ static void begin(struct mt_app *app)
 static void set_end(struct mt_app *app, bool last)
 {
 	struct mt_timeline_state *t = &app->timeline;
-	uint64_t first = even(app, column_ns(app, t->cursor)), behind = even(app, column_ns(app, t->cursor + 1));
+	uint64_t first = even(app, column_ns(app, t->cursor));
+	uint64_t behind = even(app, column_ns(app, t->cursor + 1));
 
 	if (!last && (!t->selecting || t->last_ns <= first))
 		t->last_ns = app->data.whole.info.wall_ns;
@@ -139,8 +143,11 @@ static bool ask(struct mt_app *app, const char *from, const char *to, const char
 		mt_data_remember(&app->data);
 	if (mt_data_filter_time(&app->data, from, to, alive_at, &err) >= 0)
 		return true;
-	mt_app_say(app, "%s", err.code == -ENOTSUP && mt_app_live(app) ? "this needs the saved trace; while the program runs: S now, "
-		"and 6 later compares" : err.text);
+	mt_app_say(app, "%s",
+		err.code == -ENOTSUP && mt_app_live(app)
+			? "this needs the saved trace; while the program runs: S now, "
+			  "and 6 later compares"
+			: err.text);
 	return false;
 }
 
@@ -154,7 +161,8 @@ static void apply(struct mt_app *app)
 		mt_app_say(app, "nothing is selected; {select} begins a range at the cursor");
 		return;
 	}
-	if (!ask(app, t->first_ns ? seconds(from, t->first_ns) : NULL, until ? seconds(to, t->last_ns) : NULL, NULL))
+	if (!ask(app, t->first_ns ? seconds(from, t->first_ns) : NULL,
+		    until ? seconds(to, t->last_ns) : NULL, NULL))
 		return; /* the range stays: its totals are below the graph */
 	t->selecting = t->extending = false;
 	t->sent = app->data.asked;
@@ -285,7 +293,8 @@ static void between(const struct mt_app *app, char out[64], uint64_t from, uint6
 		to < app->data.whole.info.wall_ns ? seconds(last, to) : "the end");
 }
 
-/* An end of a range, where it is none of the run, on the bounds of a step? Else what its step holds is not the range's alone. */
+/* An end of a range, where it is none of the run, on the bounds of a step? Else what its step holds
+ * is not the range's alone. */
 static bool is_on_step(const struct mt_app *app, uint64_t ns)
 {
 	const struct mt_profile *p = &app->data.whole;
@@ -293,18 +302,25 @@ static bool is_on_step(const struct mt_app *app, uint64_t ns)
 	return ns >= p->info.wall_ns || (p->step_ns && ns % p->step_ns == 0);
 }
 
-/* Before it is applied, and while that goes on: what the samples of the whole recording know, in whole steps. */
-static void draw_selecting(struct mt_app *app, struct mt_rect r, const char *span, uint64_t from, uint64_t to)
+/* Before it is applied, and while that goes on: what the samples of the whole recording know, in
+ * whole steps. */
+static void draw_selecting(struct mt_app *app, struct mt_rect r, const char *span, uint64_t from,
+	uint64_t to)
 {
 	struct mt_timeline t = {0};
 	char words[160], keys[128], allocations[16], frees[16], first[16], last[16];
 	const char *about = is_on_step(app, from) && is_on_step(app, to) ? "" : "~";
 
 	if (!app->timeline.selecting)
-		snprintf(words, sizeof words, mt_keymap_words(keys, sizeof keys, "%s   {cancel} cancels"), span);
+		snprintf(words, sizeof words,
+			mt_keymap_words(keys, sizeof keys, "%s   {cancel} cancels"), span);
 	else
-		snprintf(words, sizeof words, mt_keymap_words(keys, sizeof keys, r.columns >= 60 ?
-			"selected %s   {apply} applies it   {cancel} gives it up" : "%s  {apply}  {cancel}"), span);
+		snprintf(words, sizeof words,
+			mt_keymap_words(keys, sizeof keys,
+				r.columns >= 60
+					? "selected %s   {apply} applies it   {cancel} gives it up"
+					: "%s  {apply}  {cancel}"),
+			span);
 	mt_draw_rule(app->screen, r.row, r.column, r.columns, MT_ROLE_RULE_FOCUS, words);
 	if (r.rows < 2)
 		return;
@@ -314,8 +330,8 @@ static void draw_selecting(struct mt_app *app, struct mt_rect r, const char *spa
 	mt_number_size(last, t.count ? t.columns[0].live_bytes : 0);
 	mt_number_size(first, t.count ? t.columns[0].max_bytes : 0);
 	mt_drawf(app->screen, r.row + 1, r.column + 1, r.columns - 1, MT_ROLE_TEXT,
-		"allocations %s%s   frees %s%s   most live %s%s   live at its end %s%s", about, allocations, about, frees, about, first,
-		about, last);
+		"allocations %s%s   frees %s%s   most live %s%s   live at its end %s%s", about,
+		allocations, about, frees, about, first, about, last);
 	mt_timeline_free(&t);
 }
 
@@ -323,23 +339,32 @@ static void draw_applied(struct mt_app *app, struct mt_rect r, const char *span)
 {
 	struct mt_data *d = &app->data;
 	const struct mt_group *sum = &d->selection.sum;
-	char words[224], keys[64], gone[64] = "", when[16], size[17], count[17], freed[17], frees[17], live[17], blocks[17];
+	char words[224], keys[64], gone[64] = "", when[16], size[17], count[17], freed[17];
+	char frees[17], live[17], blocks[17];
 
 	if (d->matched.unanswered_ns > d->from_ns) {
 		mt_number_time(when, d->matched.unanswered_ns);
 		snprintf(gone, sizeof gone, "   what ended before %s is not in it", when);
 	}
-	snprintf(words, sizeof words, mt_keymap_words(keys, sizeof keys, r.columns >= 60 ? "in %s   {all-times} clears it%s" :
-		"in %s  {all-times}%s"), span, gone);
-	mt_draw_rule(app->screen, r.row, r.column, r.columns, *gone ? MT_ROLE_RULE_FOCUS : MT_ROLE_RULE, words);
+	snprintf(words, sizeof words,
+		mt_keymap_words(keys, sizeof keys,
+			r.columns >= 60 ? "in %s   {all-times} clears it%s"
+					: "in %s  {all-times}%s"),
+		span, gone);
+	mt_draw_rule(app->screen, r.row, r.column, r.columns,
+		*gone ? MT_ROLE_RULE_FOCUS : MT_ROLE_RULE, words);
 	if (r.rows < 2)
 		return;
-	mt_drawf(app->screen, r.row + 1, r.column + 1, r.columns - 1, MT_ROLE_TEXT, r.columns >= 90 ?
-		"allocated %s in %s   of these freed in it %s in %s   live at its end %s in %s blocks" :
-		"allocated %s in %s   freed %s in %s   live at end %s in %s",
-		mt_data_metric(size, d, sum, MT_METRIC_SIZE), mt_data_metric(count, d, sum, MT_METRIC_ALLOCATED_COUNT),
-		mt_data_metric(freed, d, sum, MT_METRIC_RANGE_FREED_SIZE), mt_data_metric(frees, d, sum, MT_METRIC_RANGE_FREED_COUNT),
-		mt_data_metric(live, d, sum, MT_METRIC_RANGE_LIVE_SIZE), mt_data_metric(blocks, d, sum, MT_METRIC_RANGE_LIVE_COUNT));
+	mt_drawf(app->screen, r.row + 1, r.column + 1, r.columns - 1, MT_ROLE_TEXT,
+		r.columns >= 90 ? "allocated %s in %s   of these freed in it "
+				  "%s in %s   live at its end %s in %s blocks"
+				: "allocated %s in %s   freed %s in %s   live at end %s in %s",
+		mt_data_metric(size, d, sum, MT_METRIC_SIZE),
+		mt_data_metric(count, d, sum, MT_METRIC_ALLOCATED_COUNT),
+		mt_data_metric(freed, d, sum, MT_METRIC_RANGE_FREED_SIZE),
+		mt_data_metric(frees, d, sum, MT_METRIC_RANGE_FREED_COUNT),
+		mt_data_metric(live, d, sum, MT_METRIC_RANGE_LIVE_SIZE),
+		mt_data_metric(blocks, d, sum, MT_METRIC_RANGE_LIVE_COUNT));
 }
 
 static void draw_alive(struct mt_app *app, struct mt_rect r, const char *at)
@@ -349,23 +374,30 @@ static void draw_alive(struct mt_app *app, struct mt_rect r, const char *at)
 	char size[17], count[17], live[17], blocks[17], words[128], keys[80];
 
 	if (!strcmp(at, "peak"))
-		mt_keymap_words(words, sizeof words, "what was live at the peak of the heap   {all-times} clears it");
+		mt_keymap_words(words, sizeof words,
+			"what was live at the peak of the heap   {all-times} clears it");
 	else
-		snprintf(words, sizeof words, mt_keymap_words(keys, sizeof keys, "what was live at %.40s   {all-times} clears it"), at);
+		snprintf(words, sizeof words,
+			mt_keymap_words(keys, sizeof keys,
+				"what was live at %.40s   {all-times} clears it"),
+			at);
 	mt_draw_rule(app->screen, r.row, r.column, r.columns, MT_ROLE_RULE, words);
 	if (r.rows < 2)
 		return;
 	mt_drawf(app->screen, r.row + 1, r.column + 1, r.columns - 1, MT_ROLE_TEXT,
 		"%s in %s blocks   of these never freed %s in %s",
-		mt_data_metric(size, d, sum, MT_METRIC_SIZE), mt_data_metric(count, d, sum, MT_METRIC_ALLOCATED_COUNT),
-		mt_data_metric(live, d, sum, MT_METRIC_LEAKED_SIZE), mt_data_metric(blocks, d, sum, MT_METRIC_LEAKED_COUNT));
+		mt_data_metric(size, d, sum, MT_METRIC_SIZE),
+		mt_data_metric(count, d, sum, MT_METRIC_ALLOCATED_COUNT),
+		mt_data_metric(live, d, sum, MT_METRIC_LEAKED_SIZE),
+		mt_data_metric(blocks, d, sum, MT_METRIC_LEAKED_COUNT));
 }
 
 bool mt_timeline_has_legend(const struct mt_app *app)
 {
 	uint64_t from, to;
 
-	return mt_timeline_range(app, &from, &to) || mt_filter_get(app->data.filter, MT_FILTER_ALIVE_AT);
+	return mt_timeline_range(app, &from, &to)
+		|| mt_filter_get(app->data.filter, MT_FILTER_ALIVE_AT);
 }
 
 void mt_timeline_legend(struct mt_app *app, struct mt_rect r)

@@ -4,7 +4,8 @@
 
 #include "tui/app.h"
 
-void mt_timeline_span(const struct mt_app *, uint64_t *from, uint64_t *to); /* what is on the screen; of a live run also what is to come */
+/* what is on the screen; of a live run also what is to come */
+void mt_timeline_span(const struct mt_app *, uint64_t *from, uint64_t *to);
 bool mt_timeline_range(const struct mt_app *, uint64_t *from, uint64_t *to); /* false: none */
 /* The columns of it that are on the screen. */
 bool mt_timeline_columns(const struct mt_app *, uint32_t *first, uint32_t *behind);

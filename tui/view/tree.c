@@ -1,7 +1,7 @@
 /* The call tree: who called, down to who allocated; or inverted. */
+#include "tui/data/triage.h"
 #include "tui/view/guidance.h"
 #include "tui/view/tree_rows.h"
-#include "tui/data/triage.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -31,7 +31,8 @@ static struct layout lay_out(int width)
 	l.self = room >= COLUMN;
 	room -= COLUMN;
 	l.blocks = room >= COLUMN;
-	l.where_column = 2 + COLUMN + (l.percent ? 6 : 0) + (l.self ? COLUMN : 0) + (l.blocks ? COLUMN : 0);
+	l.where_column =
+		2 + COLUMN + (l.percent ? 6 : 0) + (l.self ? COLUMN : 0) + (l.blocks ? COLUMN : 0);
 	return l;
 }
 
@@ -41,7 +42,8 @@ enum mt_metric mt_tree_companion(enum mt_metric metric)
 	switch (metric) {
 	case MT_METRIC_LEAKED_SIZE: return MT_METRIC_LEAKED_COUNT;
 	case MT_METRIC_LEAKED_COUNT: return MT_METRIC_LEAKED_SIZE;
-	case MT_METRIC_ALLOCATED_COUNT: case MT_METRIC_TEMPORARY_COUNT: return MT_METRIC_SIZE;
+	case MT_METRIC_ALLOCATED_COUNT:
+	case MT_METRIC_TEMPORARY_COUNT: return MT_METRIC_SIZE;
 	case MT_METRIC_AT_PEAK_SIZE: return MT_METRIC_AT_PEAK_COUNT;
 	case MT_METRIC_AT_PEAK_COUNT: return MT_METRIC_AT_PEAK_SIZE;
 	case MT_METRIC_OWN_PEAK_SIZE: return MT_METRIC_OWN_PEAK_COUNT;
@@ -68,7 +70,8 @@ static void draw_heading(struct mt_app *app, struct mt_rect r, const struct layo
 		column += COLUMN;
 	}
 	if (l->blocks)
-		mt_draw_right(s, r.row, column, COLUMN - 1, MT_ROLE_HEADING, mt_metric_info(mt_tree_companion(app->data.sort))->heading);
+		mt_draw_right(s, r.row, column, COLUMN - 1, MT_ROLE_HEADING,
+			mt_metric_info(mt_tree_companion(app->data.sort))->heading);
 	mt_draw(s, r.row, r.column + l->where_column, r.columns - l->where_column, MT_ROLE_HEADING,
 		app->data.inverted ? "CALLERS OF ALLOCATING FUNCTIONS" : "CALL TREE");
 }
@@ -89,13 +92,16 @@ static void label_text(struct mt_app *app, const struct mt_tree_row *row, char *
 	else if (row->chain == 1)
 		snprintf(out, len, "%s%s%s", head.function, arrow, tail.function);
 	else
-		snprintf(out, len, "%s%s%s%s%s (+%u)", head.function, arrow, dots, arrow, tail.function, row->chain);
+		snprintf(out, len, "%s%s%s%s%s (+%u)", head.function, arrow, dots, arrow,
+			tail.function, row->chain);
 }
 
-static void draw_where(struct mt_app *app, struct mt_rect r, const struct mt_tree_row *row, bool selected, bool focus)
+static void draw_where(struct mt_app *app, struct mt_rect r, const struct mt_tree_row *row,
+	bool selected, bool focus)
 {
 	struct mt_screen *s = app->screen;
-	enum mt_role role = selected ? focus ? MT_ROLE_SELECTED : MT_ROLE_SELECTED_AWAY : MT_ROLE_FUNCTION;
+	enum mt_role role =
+		selected ? focus ? MT_ROLE_SELECTED : MT_ROLE_SELECTED_AWAY : MT_ROLE_FUNCTION;
 	bool utf8 = mt_screen_utf8(s);
 	int indent = (int)row->depth * 2, source_width = r.columns >= 44 ? r.columns * 3 / 10 : 0;
 	struct mt_backtrace_frame tail;
@@ -104,13 +110,21 @@ static void draw_where(struct mt_app *app, struct mt_rect r, const struct mt_tre
 	if (indent > r.columns / 2) /* deep rows keep their names readable */
 		indent = r.columns / 2 + indent % 2;
 	for (int i = 0; i < indent; i += 2)
-		mt_draw(s, r.row, r.column + i, 1, selected ? role : MT_ROLE_AXIS, mt_glyph(utf8, MT_GLYPH_BAR));
-	mt_draw(s, r.row, r.column + indent, 1, role, row->more ? " " : mt_glyph(utf8, !row->branch ? MT_GLYPH_LEAF :
-		row->open ? MT_GLYPH_OPENED : MT_GLYPH_CLOSED));
+		mt_draw(s, r.row, r.column + i, 1, selected ? role : MT_ROLE_AXIS,
+			mt_glyph(utf8, MT_GLYPH_BAR));
+	mt_draw(s, r.row, r.column + indent, 1, role,
+		row->more ? " "
+			  : mt_glyph(utf8,
+				  !row->branch        ? MT_GLYPH_LEAF
+					  : row->open ? MT_GLYPH_OPENED
+						      : MT_GLYPH_CLOSED));
 	label_text(app, row, text, sizeof text);
 	if (!selected)
-		role = row->more ? MT_ROLE_DIM : mt_prompt_matches(app, text) ? MT_ROLE_MATCH : role;
-	mt_draw(s, r.row, r.column + indent + 2, r.columns - indent - 2 - (row->more ? 0 : source_width), role, text);
+		role = row->more                       ? MT_ROLE_DIM
+			: mt_prompt_matches(app, text) ? MT_ROLE_MATCH
+						       : role;
+	mt_draw(s, r.row, r.column + indent + 2,
+		r.columns - indent - 2 - (row->more ? 0 : source_width), role, text);
 	if (!source_width || row->more)
 		return;
 	mt_tree_label(app->data.tree, row->last, &tail);
@@ -129,12 +143,14 @@ static void draw_line(struct mt_app *app, const struct mt_line *line, void *layo
 	const struct mt_rect r = line->r;
 	enum mt_role role = line->role;
 	const struct mt_metric_info *info = mt_metric_info(d->sort);
-	uint64_t value = row->more ? row->more_value : mt_metric_value(&d->profile, &node->total, d->sort);
+	uint64_t value =
+		row->more ? row->more_value : mt_metric_value(&d->profile, &node->total, d->sort);
 	int column = r.column + 2;
 	char text[32];
 
-	mt_draw_right(s, r.row, column, COLUMN - 1, role, row->more ? mt_data_format(text, value, info->unit)
-		: mt_data_metric(text, d, &node->total, d->sort));
+	mt_draw_right(s, r.row, column, COLUMN - 1, role,
+		row->more ? mt_data_format(text, value, info->unit)
+			  : mt_data_metric(text, d, &node->total, d->sort));
 	column += COLUMN;
 	if (l->percent) {
 		snprintf(text, sizeof text, "%.1f", mt_data_percent(d, value, d->sort));
@@ -143,18 +159,22 @@ static void draw_line(struct mt_app *app, const struct mt_line *line, void *layo
 		column += 6;
 	}
 	if (l->self && !row->more) {
-		value = node->self.allocated_count ? mt_metric_value(&d->profile, &node->self, d->sort) : 0;
+		value = node->self.allocated_count
+			? mt_metric_value(&d->profile, &node->self, d->sort)
+			: 0;
 		mt_draw_right(s, r.row, column, COLUMN - 1, role,
-			value ? mt_data_metric(text, d, &node->self, d->sort) : mt_glyph(mt_screen_utf8(s), MT_GLYPH_DASH));
+			value ? mt_data_metric(text, d, &node->self, d->sort)
+			      : mt_glyph(mt_screen_utf8(s), MT_GLYPH_DASH));
 	}
 	column += l->self ? COLUMN : 0;
 	if (l->blocks && !row->more)
-		mt_draw_right(s, r.row, column, COLUMN - 1, role, mt_data_metric(text, d, &node->total,
-			mt_tree_companion(d->sort)));
+		mt_draw_right(s, r.row, column, COLUMN - 1, role,
+			mt_data_metric(text, d, &node->total, mt_tree_companion(d->sort)));
 	if (!row->branch && !row->more && node->group != MT_NO_GROUP)
 		mt_triage_draw_mark(app, r.row, r.column, role, node->group);
-	draw_where(app, (struct mt_rect){r.row, r.column + l->where_column, 1, r.columns - l->where_column}, row,
-		line->selected, line->focus);
+	draw_where(app,
+		(struct mt_rect){r.row, r.column + l->where_column, 1, r.columns - l->where_column},
+		row, line->selected, line->focus);
 }
 
 static void draw(struct mt_app *app, struct mt_rect r, bool focus)

@@ -10,7 +10,7 @@ struct build {
 	struct mt_app *app;
 	struct mt_tree *tree;
 	struct mt_tree_state *state;
-	uint64_t least;      /* children below it are summed */
+	uint64_t least; /* children below it are summed */
 	uint64_t force_identity;
 	int force;
 };
@@ -79,7 +79,8 @@ void mt_tree_rows_text(const struct mt_tree_state *t, char *out, size_t len)
 	*out = '\0';
 	for (uint32_t i = 0; i < t->toggled_slots && used + 20 < len; i++)
 		if (t->toggled[i])
-			used += (size_t)snprintf(out + used, len - used, "%s%c%" PRIx64, used ? " " : "", t->opened[i] ? '+' : '-', t->toggled[i]);
+			used += (size_t)snprintf(out + used, len - used, "%s%c%" PRIx64,
+				used ? " " : "", t->opened[i] ? '+' : '-', t->toggled[i]);
 }
 
 void mt_tree_rows_parse(struct mt_tree_state *t, const char *text)
@@ -87,7 +88,8 @@ void mt_tree_rows_parse(struct mt_tree_state *t, const char *text)
 	char *end;
 
 	mt_tree_rows_reset(t);
-	for (text += strspn(text, " "); *text == '+' || *text == '-'; text = end + strspn(end, " ")) {
+	for (text += strspn(text, " "); *text == '+' || *text == '-';
+		text = end + strspn(end, " ")) {
 		uint64_t identity = strtoull(text + 1, &end, 16);
 
 		if (end == text + 1 || !identity)
@@ -128,15 +130,18 @@ static uint32_t chain_end(struct build *b, uint32_t node, uint32_t *frames)
 		if (here->first_child == MT_NO_NODE)
 			return node;
 		next = mt_tree_get(b->tree, here->first_child);
-		if (next->next_sibling != MT_NO_NODE || next->total.allocated_count != here->total.allocated_count)
+		if (next->next_sibling != MT_NO_NODE
+			|| next->total.allocated_count != here->total.allocated_count)
 			return node;
 		node = here->first_child;
 	}
 }
 
-static void add_children(struct build *b, uint32_t parent, uint32_t depth, uint64_t identity, bool forced);
+static void add_children(struct build *b, uint32_t parent, uint32_t depth, uint64_t identity,
+	bool forced);
 
-static void add_row(struct build *b, uint32_t node, uint32_t depth, uint64_t parent_identity, bool forced)
+static void add_row(struct build *b, uint32_t node, uint32_t depth, uint64_t parent_identity,
+	bool forced)
 {
 	struct mt_tree_state *t = b->state;
 	struct mt_backtrace_frame label;
@@ -152,13 +157,21 @@ static void add_row(struct build *b, uint32_t node, uint32_t depth, uint64_t par
 	if (forced && branch && depth < 200 && t->row_count < 100000)
 		mt_tree_rows_toggle(t, identity, b->force > 0);
 	open = branch && is_open(t, identity, depth < t->level);
-	*new_row(t) = (struct mt_tree_row){.node = node, .last = last, .chain = chain, .depth = depth, .identity = identity,
-		.open = open, .branch = branch};
+	*new_row(t) = (struct mt_tree_row){
+		.node = node,
+		.last = last,
+		.chain = chain,
+		.depth = depth,
+		.identity = identity,
+		.open = open,
+		.branch = branch,
+	};
 	if (open)
 		add_children(b, last, depth + 1, t->rows[at].identity, forced);
 }
 
-static void add_children(struct build *b, uint32_t parent, uint32_t depth, uint64_t identity, bool forced)
+static void add_children(struct build *b, uint32_t parent, uint32_t depth, uint64_t identity,
+	bool forced)
 {
 	uint32_t child, small = 0, last_small = MT_NO_NODE;
 	uint64_t small_value = 0;
@@ -166,7 +179,7 @@ static void add_children(struct build *b, uint32_t parent, uint32_t depth, uint6
 
 	mt_tree_expand(b->tree, parent);
 	for (child = mt_tree_get(b->tree, parent)->first_child; child != MT_NO_NODE;
-			child = mt_tree_get(b->tree, child)->next_sibling) {
+		child = mt_tree_get(b->tree, child)->next_sibling) {
 		uint64_t value = value_of(b, mt_tree_get(b->tree, child));
 
 		if (value < b->least && !all) {
@@ -180,8 +193,14 @@ static void add_children(struct build *b, uint32_t parent, uint32_t depth, uint6
 	if (small == 1)
 		add_row(b, last_small, depth, identity, forced);
 	else if (small)
-		*new_row(b->state) = (struct mt_tree_row){.node = parent, .last = parent, .depth = depth, .more = small,
-			.more_value = small_value, .identity = identity ^ MT_TREE_SMALL};
+		*new_row(b->state) = (struct mt_tree_row){
+			.node = parent,
+			.last = parent,
+			.depth = depth,
+			.more = small,
+			.more_value = small_value,
+			.identity = identity ^ MT_TREE_SMALL,
+		};
 }
 
 void mt_tree_rows_make(struct mt_app *app, uint64_t force_identity, int force)

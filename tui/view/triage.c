@@ -1,4 +1,5 @@
-/* Triage: how much of what leaks was judged, and the queue of what nobody has judged yet; below it, what was. */
+/* Triage: how much of what leaks was judged, and the queue of what nobody has judged yet; below it,
+ * what was. */
 #include "tui/data/triage.h"
 #include "tui/user/keymap.h"
 #include "tui/view/guidance.h"
@@ -11,19 +12,21 @@
 #define BLOCKS 8
 
 /* As they are shown: what is to be done first. */
-static const int order[] = {MT_TRIAGE_NEW, MT_TRIAGE_CAME_BACK, MT_TRIAGE_LEAK, MT_TRIAGE_INVESTIGATING, MT_TRIAGE_FIXED,
-	MT_TRIAGE_SUPPRESSED};
+static const int order[] = {MT_TRIAGE_NEW, MT_TRIAGE_CAME_BACK, MT_TRIAGE_LEAK,
+	MT_TRIAGE_INVESTIGATING, MT_TRIAGE_FIXED, MT_TRIAGE_SUPPRESSED};
 #define STATES ((int)(sizeof order / sizeof *order))
 
 static const char *state_words(int state)
 {
-	return state == MT_TRIAGE_NEW ? "untriaged" : state == MT_TRIAGE_CAME_BACK ? "came back" :
-		mt_triage_state_name((enum mt_triage_state)state);
+	return state == MT_TRIAGE_NEW          ? "untriaged"
+		: state == MT_TRIAGE_CAME_BACK ? "came back"
+					       : mt_triage_state_name((enum mt_triage_state)state);
 }
 
 static char state_letter(int state)
 {
-	return state == MT_TRIAGE_CAME_BACK ? '!' : mt_triage_state_letter((enum mt_triage_state)state);
+	return state == MT_TRIAGE_CAME_BACK ? '!'
+					    : mt_triage_state_letter((enum mt_triage_state)state);
 }
 
 static void remember(struct mt_triage_ui *t)
@@ -34,7 +37,8 @@ static void remember(struct mt_triage_ui *t)
 	t->on_queue = mt_triage_queued((enum mt_triage_state)t->shown[t->list.identity]);
 }
 
-/* Whoever works off the queue goes on with the next line when the selected one is judged, and does not go with it. */
+/* Whoever works off the queue goes on with the next line when the selected one is judged, and does
+ * not go with it. */
 static struct mt_list *list(struct mt_app *app)
 {
 	struct mt_triage_ui *t = app->triage;
@@ -47,7 +51,8 @@ static struct mt_list *list(struct mt_app *app)
 	for (uint32_t i = 0; i < t->leak_count && at == UINT32_MAX; i++)
 		if (t->leaks[i] == l->identity)
 			at = i;
-	if (at != UINT32_MAX && t->on_queue && !mt_triage_queued((enum mt_triage_state)t->shown[t->leaks[at]]))
+	if (at != UINT32_MAX && t->on_queue
+		&& !mt_triage_queued((enum mt_triage_state)t->shown[t->leaks[at]]))
 		at = UINT32_MAX;
 	mt_list_keep(l, t->leak_count, at);
 	remember(t);
@@ -66,7 +71,8 @@ static uint64_t all_bytes(const struct mt_triage_ui *t)
 }
 
 /* A bar of so many eighths of a cell; at least a mark where there is something. */
-static void draw_bar(struct mt_app *app, int row, int column, int width, uint64_t part, uint64_t all)
+static void draw_bar(struct mt_app *app, int row, int column, int width, uint64_t part,
+	uint64_t all)
 {
 	const char *full = mt_glyph(mt_screen_utf8(app->screen), MT_GLYPH_BLOCK);
 	int cells = all ? (int)((double)part * width / (double)all + 0.5) : 0;
@@ -91,7 +97,8 @@ static int draw_bars(struct mt_app *app, struct mt_rect r)
 			continue;
 		mt_data_format(bytes, t->bytes[state], MT_UNIT_BYTES);
 		mt_data_format(count, t->groups[state], MT_UNIT_COUNT);
-		mt_drawf(app->screen, row, r.column, 16, state == MT_TRIAGE_CAME_BACK ? MT_ROLE_ERROR : MT_ROLE_TEXT, " %c %s",
+		mt_drawf(app->screen, row, r.column, 16,
+			state == MT_TRIAGE_CAME_BACK ? MT_ROLE_ERROR : MT_ROLE_TEXT, " %c %s",
 			state_letter(state), state_words(state));
 		mt_draw_right(app->screen, row, r.column + 16, 6, MT_ROLE_NUMBER, count);
 		mt_draw_right(app->screen, row, r.column + 22, 8, MT_ROLE_NUMBER, bytes);
@@ -109,7 +116,8 @@ static int draw_sums(struct mt_app *app, struct mt_rect r)
 
 	for (int i = 0; i < STATES; i++)
 		if (t->groups[order[i]] || order[i] == MT_TRIAGE_NEW)
-			used += snprintf(text + used, sizeof text - (size_t)used, " %c %u %s ", state_letter(order[i]), t->groups[order[i]],
+			used += snprintf(text + used, sizeof text - (size_t)used, " %c %u %s ",
+				state_letter(order[i]), t->groups[order[i]],
 				mt_data_format(bytes, t->bytes[order[i]], MT_UNIT_BYTES));
 	mt_draw(app->screen, r.row, r.column, r.columns, MT_ROLE_TEXT, text);
 	return 1;
@@ -124,17 +132,22 @@ static void draw_line(struct mt_app *app, const struct mt_line *line, void *none
 	const struct mt_rect r = line->r;
 	enum mt_role role = line->role;
 	const struct mt_judgement *j = mt_triage_of(app, group);
-	int note = j && *j->note && r.columns >= 70 ? (r.columns - 22) * 2 / 5 : 0, where = r.column + 4 + BYTES + BLOCKS + 1;
+	int note = j && *j->note && r.columns >= 70 ? (r.columns - 22) * 2 / 5 : 0;
+	int where = r.column + 4 + BYTES + BLOCKS + 1;
 	struct mt_backtrace stack = {0};
 	char text[32];
 
 	mt_triage_draw_mark(app, r.row, r.column, role, group);
-	mt_draw_right(app->screen, r.row, r.column + 4, BYTES, role, mt_data_metric(text, d, g, MT_METRIC_LEAKED_SIZE));
-	mt_draw_right(app->screen, r.row, r.column + 4 + BYTES, BLOCKS, role, mt_data_metric(text, d, g, MT_METRIC_LEAKED_COUNT));
+	mt_draw_right(app->screen, r.row, r.column + 4, BYTES, role,
+		mt_data_metric(text, d, g, MT_METRIC_LEAKED_SIZE));
+	mt_draw_right(app->screen, r.row, r.column + 4 + BYTES, BLOCKS, role,
+		mt_data_metric(text, d, g, MT_METRIC_LEAKED_COUNT));
 	mt_backtrace_get(&stack, &d->profile, &d->symbols, group);
-	mt_frame_where(app, r.row, where + 1, r.column + r.columns - where - 1 - note, line->selected, line->focus, mt_backtrace_own(&stack));
+	mt_frame_where(app, r.row, where + 1, r.column + r.columns - where - 1 - note,
+		line->selected, line->focus, mt_backtrace_own(&stack));
 	if (note)
-		mt_draw(app->screen, r.row, r.column + r.columns - note + 1, note - 1, line->selected ? role : MT_ROLE_PROMPT, j->note);
+		mt_draw(app->screen, r.row, r.column + r.columns - note + 1, note - 1,
+			line->selected ? role : MT_ROLE_PROMPT, j->note);
 	mt_backtrace_free(&stack);
 }
 
@@ -143,8 +156,9 @@ static void draw_empty(struct mt_app *app, struct mt_rect r)
 	if (!app->data.selection.count && !app->data.hidden)
 		mt_guidance_empty(app, r);
 	else
-		mt_draw(app->screen, r.row, r.column + 2, r.columns - 2, MT_ROLE_DIM, app->data.live ? "nothing is live now" :
-			"nothing leaks: every block was freed");
+		mt_draw(app->screen, r.row, r.column + 2, r.columns - 2, MT_ROLE_DIM,
+			app->data.live ? "nothing is live now"
+				       : "nothing leaks: every block was freed");
 }
 
 static void draw_heading(struct mt_app *app, struct mt_rect r)
@@ -154,13 +168,20 @@ static void draw_heading(struct mt_app *app, struct mt_rect r)
 	char text[160], keys[128];
 
 	if (t->leak_count && !queued)
-		mt_keymap_words(text, sizeof text, "every leak is judged; {copy-report} copies the report, {write-report} writes it");
+		mt_keymap_words(text, sizeof text,
+			"every leak is judged; {copy-report} copies the report, "
+			"{write-report} writes it");
 	else if (r.columns < 60)
-		snprintf(text, sizeof text, mt_keymap_words(keys, sizeof keys, "%u to judge: {judge}"), queued);
+		snprintf(text, sizeof text,
+			mt_keymap_words(keys, sizeof keys, "%u to judge: {judge}"), queued);
 	else
-		snprintf(text, sizeof text, mt_keymap_words(keys, sizeof keys,
-			"%u to judge, the largest first: {open} looks, {judge} judges%s"), queued,
-			t->elsewhere && r.columns >= 90 ? "; other judgements are of leaks that are not here" : "");
+		snprintf(text, sizeof text,
+			mt_keymap_words(keys, sizeof keys,
+				"%u to judge, the largest first: {open} looks, {judge} judges%s"),
+			queued,
+			t->elsewhere && r.columns >= 90
+				? "; other judgements are of leaks that are not here"
+				: "");
 	mt_draw_rule(app->screen, r.row, r.column, r.columns, MT_ROLE_RULE_FOCUS, text);
 }
 

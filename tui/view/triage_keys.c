@@ -1,7 +1,7 @@
 /* Saying what groups are: marks, the keys after t, notes. */
-#include "tui/data/triage.h"
 #include "core/base/buffer.h"
 #include "core/export/number.h"
+#include "tui/data/triage.h"
 #include "tui/user/keymap.h"
 
 #include <stdio.h>
@@ -28,7 +28,8 @@ static void add_visited(void *out, uint32_t group, uint32_t node, uint32_t frame
 	add_target(out, group);
 }
 
-/* What a key was meant for stays selected until it is said, whatever a running program brings to the top meanwhile. */
+/* What a key was meant for stays selected until it is said, whatever a running program brings to
+ * the top meanwhile. */
 static void hold(struct mt_app *app)
 {
 	const struct mt_view *view = mt_app_focus(app);
@@ -41,12 +42,14 @@ static void hold(struct mt_app *app)
 static bool selected(struct mt_app *app, struct targets *out)
 {
 	struct mt_pick pick = {0};
-	bool tree = app->view == MT_VIEW_TREE || (app->view == MT_VIEW_MAIN && app->pane == MT_VIEW_TREE);
+	bool tree = app->view == MT_VIEW_TREE
+		|| (app->view == MT_VIEW_MAIN && app->pane == MT_VIEW_TREE);
 
 	if (!mt_app_pick(app, &pick))
 		return false;
 	if (tree && !app->data.inverted)
-		mt_tree_visit(app->data.tree, app->tree.rows[app->tree.list.selected].last, add_visited, out);
+		mt_tree_visit(app->data.tree, app->tree.rows[app->tree.list.selected].last,
+			add_visited, out);
 	else if (pick.group != MT_NO_GROUP)
 		add_target(out, pick.group);
 	if (!out->count)
@@ -92,9 +95,14 @@ static void mark(struct mt_app *app)
 		already += t->marked[groups.groups[i]];
 	for (uint32_t i = 0; i < groups.count; i++)
 		t->marked[groups.groups[i]] = already < groups.count;
-	t->marked_count = already < groups.count ? t->marked_count - already + groups.count : t->marked_count - groups.count;
+	t->marked_count = already < groups.count
+		? t->marked_count - already + groups.count
+		: t->marked_count - groups.count;
 	free(groups.groups);
-	mt_app_say(app, "%u marked; {judge} judges, {note} notes, {copy-report} copies them, {unmark} unmarks", t->marked_count);
+	mt_app_say(app,
+		"%u marked; {judge} judges, {note} notes, "
+		"{copy-report} copies them, {unmark} unmarks",
+		t->marked_count);
 	if (app->view != MT_VIEW_DETAIL)
 		mt_app_act(app, MT_ACTION_DOWN);
 }
@@ -113,7 +121,8 @@ struct change {
 
 static int by_fingerprint(const void *a, const void *b)
 {
-	uint64_t x = ((const struct mt_judgement *)a)->fingerprint, y = ((const struct mt_judgement *)b)->fingerprint;
+	uint64_t x = ((const struct mt_judgement *)a)->fingerprint;
+	uint64_t y = ((const struct mt_judgement *)b)->fingerprint;
 
 	return x < y ? -1 : x > y;
 }
@@ -132,7 +141,8 @@ static void fill_items(struct mt_app *app, struct change *c)
 		if (busy && mt_fingerprints_open(&t->prints, p, group))
 			c->waiting++;
 		else
-			c->items[c->count++].fingerprint = mt_fingerprints_get(&t->prints, p, group);
+			c->items[c->count++].fingerprint =
+				mt_fingerprints_get(&t->prints, p, group);
 	}
 	c->groups = c->count;
 	if (c->count)
@@ -153,7 +163,9 @@ static void fill_words(struct mt_app *app, struct change *c)
 
 	for (uint32_t g = 0; g < p->group_count; g++) {
 		struct mt_judgement key = {.fingerprint = mt_fingerprints_get(&t->prints, p, g)};
-		struct mt_judgement *j = c->count ? bsearch(&key, c->items, c->count, sizeof key, by_fingerprint) : NULL;
+		struct mt_judgement *j = c->count
+			? bsearch(&key, c->items, c->count, sizeof key, by_fingerprint)
+			: NULL;
 
 		if (!j)
 			continue;
@@ -170,7 +182,8 @@ static void fill_words(struct mt_app *app, struct change *c)
 		groups -= groups && p->groups[c->targets.groups[i]].live_count;
 	c->others = groups;
 	for (uint32_t i = 0; i < c->count; i++) {
-		const struct mt_judgement *known = mt_triage_find(t->store, c->items[i].fingerprint);
+		const struct mt_judgement *known =
+			mt_triage_find(t->store, c->items[i].fingerprint);
 
 		c->items[i].where = mt_strdup(c->items[i].where ? c->items[i].where : "");
 		c->items[i].note = mt_strdup(known ? known->note : "");
@@ -220,19 +233,22 @@ static void say(struct mt_app *app, struct change *c, const char *what)
 	if (c->others)
 		snprintf(others, sizeof others, " (and %u more by the same functions)", c->others);
 	if (c->waiting)
-		snprintf(waiting, sizeof waiting, "; %u not: names are still looked up", c->waiting);
+		snprintf(waiting, sizeof waiting, "; %u not: names are still looked up",
+			c->waiting);
 	if (result < 0)
 		mt_app_say(app, "not saved: %.200s", err.text);
 	else
-		mt_app_say(app, "%s%s: %s%s; {judge} {judge-undo} undoes", groups, others, what, waiting);
+		mt_app_say(app, "%s%s: %s%s; {judge} {judge-undo} undoes", groups, others, what,
+			waiting);
 }
 
 static void judge(struct mt_app *app, enum mt_triage_state state)
 {
 	struct change c = {0};
 	char hidden[64];
-	const char *what = state == MT_TRIAGE_SUPPRESSED && !app->triage->show_hidden ?
-		mt_keymap_words(hidden, sizeof hidden, "suppressed, hidden until {show-hidden}") : mt_triage_state_name(state);
+	const char *what = state == MT_TRIAGE_SUPPRESSED && !app->triage->show_hidden
+		? mt_keymap_words(hidden, sizeof hidden, "suppressed, hidden until {show-hidden}")
+		: mt_triage_state_name(state);
 
 	if (meant(app, &c.targets) && begin(app, &c)) {
 		for (uint32_t i = 0; i < c.count; i++) {
@@ -272,7 +288,8 @@ void mt_triage_prompt_words(struct mt_app *app, enum mt_prompt_kind kind, char *
 		snprintf(out, len, "*.supp: rules");
 	} else if (t->note_count == 1) {
 		mt_backtrace_get(&stack, &app->data.whole, &app->data.symbols, t->note_groups[0]);
-		snprintf(out, len, "%s", stack.count ? mt_backtrace_own(&stack)->function : "Enter keeps it");
+		snprintf(out, len, "%s",
+			stack.count ? mt_backtrace_own(&stack)->function : "Enter keeps it");
 		mt_backtrace_free(&stack);
 	} else {
 		snprintf(out, len, "for %s", mt_number_of(count, t->note_count, "group"));
@@ -344,13 +361,15 @@ static int popup_rows(int columns)
 
 static void popup_draw(struct mt_app *app)
 {
-	int columns = mt_screen_columns(app->screen), rows = popup_rows(columns), width = columns / ((8 + rows - 1) / rows);
+	int columns = mt_screen_columns(app->screen), rows = popup_rows(columns);
+	int width = columns / ((8 + rows - 1) / rows);
 	int row = mt_screen_rows(app->screen) - 2 - rows, count = 0;
 	uint32_t marked = app->triage->marked_count;
 	enum mt_action offered[MT_ACTION_COUNT + 1];
 	char head[64], key[16];
 
-	snprintf(head, sizeof head, marked ? "t: what are the %u marked groups?" : "t: what is it?", marked);
+	snprintf(head, sizeof head, marked ? "t: what are the %u marked groups?" : "t: what is it?",
+		marked);
 	mt_draw_rule(app->screen, row - 1, 0, columns, MT_ROLE_RULE_FOCUS, head);
 	for (int i = 0; i < rows; i++)
 		mt_draw_fill(app->screen, row + i, 0, columns, MT_ROLE_BOX);
@@ -364,11 +383,14 @@ static void popup_draw(struct mt_app *app)
 		enum mt_action what = offered[i];
 		int at = i / rows * width, line = row + i % rows, used;
 
-		used = mt_draw(app->screen, line, at + 1, width - 1, MT_ROLE_BOX_KEY, what == MT_ACTION_NONE ? "Esc" :
-			mt_action_key(what, key));
-		mt_draw(app->screen, line, at + used + 2, width - used - 2, MT_ROLE_BOX, what == MT_ACTION_NONE ? "cancel" :
-			what == MT_ACTION_NOTE ? "note" : mt_action_info(what)->name);
-		mt_frame_hit(app, (struct mt_rect){line, at, 1, width}, MT_HIT_OVERLAY, MT_VIEW_MAIN, what);
+		used = mt_draw(app->screen, line, at + 1, width - 1, MT_ROLE_BOX_KEY,
+			what == MT_ACTION_NONE ? "Esc" : mt_action_key(what, key));
+		mt_draw(app->screen, line, at + used + 2, width - used - 2, MT_ROLE_BOX,
+			what == MT_ACTION_NONE           ? "cancel"
+				: what == MT_ACTION_NOTE ? "note"
+							 : mt_action_info(what)->name);
+		mt_frame_hit(app, (struct mt_rect){line, at, 1, width}, MT_HIT_OVERLAY,
+			MT_VIEW_MAIN, what);
 	}
 }
 
@@ -383,7 +405,8 @@ static void popup_key(struct mt_app *app, const struct mt_input *input)
 {
 	enum mt_action what = mt_keys_action(input->code, 1u << MT_SCOPE_JUDGE);
 
-	if (what == MT_ACTION_NONE && mt_keys_action(input->code, 1u << MT_SCOPE_TRIAGE) == MT_ACTION_NOTE)
+	if (what == MT_ACTION_NONE
+		&& mt_keys_action(input->code, 1u << MT_SCOPE_TRIAGE) == MT_ACTION_NOTE)
 		what = MT_ACTION_NOTE;
 	mt_overlay_close(app);
 	if (what == MT_ACTION_NONE && !mt_overlay_closes(input))
@@ -391,7 +414,11 @@ static void popup_key(struct mt_app *app, const struct mt_input *input)
 	mt_triage_action(app, what);
 }
 
-const struct mt_overlay mt_overlay_judge = {.draw = popup_draw, .key = popup_key, .click = popup_click};
+const struct mt_overlay mt_overlay_judge = {
+	.draw = popup_draw,
+	.key = popup_key,
+	.click = popup_click,
+};
 
 bool mt_triage_action(struct mt_app *app, enum mt_action what)
 {
@@ -400,7 +427,8 @@ bool mt_triage_action(struct mt_app *app, enum mt_action what)
 	switch (what) {
 	case MT_ACTION_MARK: mark(app); break;
 	case MT_ACTION_UNMARK:
-		mt_app_say(app, t->marked_count ? "all marks are gone" : "nothing is marked; {mark} marks");
+		mt_app_say(app,
+			t->marked_count ? "all marks are gone" : "nothing is marked; {mark} marks");
 		unmark(t);
 		break;
 	case MT_ACTION_JUDGE:
@@ -411,9 +439,11 @@ bool mt_triage_action(struct mt_app *app, enum mt_action what)
 	case MT_ACTION_SHOW_HIDDEN:
 		t->show_hidden = !t->show_hidden;
 		mt_data_select(&app->data);
-		mt_view_groups.list(app)->top = 0; /* what comes back above the selected line is seen, where both fit */
-		mt_app_say(app, t->show_hidden ? "suppressed groups are shown; {show-hidden} hides them" :
-			"suppressed groups are hidden; {show-hidden} shows them");
+		/* what comes back above the selected line is seen, where both fit */
+		mt_view_groups.list(app)->top = 0;
+		mt_app_say(app,
+			t->show_hidden ? "suppressed groups are shown; {show-hidden} hides them"
+				       : "suppressed groups are hidden; {show-hidden} shows them");
 		break;
 	case MT_ACTION_COPY_REPORT: mt_triage_copy(app); break;
 	case MT_ACTION_WRITE_REPORT: mt_prompt_open(app, MT_PROMPT_WRITE); break;

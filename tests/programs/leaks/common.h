@@ -1,6 +1,7 @@
-/* What the programs with leaks share: NAME [SEED [REQUESTS [PER_SECOND]]]. REQUESTS 0: until SIGTERM or SIGINT;
- * PER_SECOND 0: as fast as can be. What is done depends on SEED and REQUESTS alone. At the end they give back all but what
- * they leak, and say what that is: 'TRUTH function=… file=… line=… count=… bytes=…'. */
+/* What the programs with leaks share: NAME [SEED [REQUESTS [PER_SECOND]]]. REQUESTS 0: until
+ * SIGTERM or SIGINT; PER_SECOND 0: as fast as can be. What is done depends on SEED and REQUESTS
+ * alone. At the end they give back all but what they leak, and say what that is: 'TRUTH function=…
+ * file=… line=… count=… bytes=…'. */
 #ifndef LEAKS_COMMON_H
 #define LEAKS_COMMON_H
 
@@ -76,11 +77,13 @@ static NOINLINE void *fill(void *block, size_t size)
 	return block;
 }
 
-static inline void tell_truth(const char *function, const char *file, int line, unsigned long count, unsigned long bytes)
+static inline void tell_truth(const char *function, const char *file, int line, unsigned long count,
+	unsigned long bytes)
 {
 	const char *slash = strrchr(file, '/');
 
-	printf("TRUTH function=%s file=%s line=%d count=%lu bytes=%lu\n", function, slash ? slash + 1 : file, line, count, bytes);
+	printf("TRUTH function=%s file=%s line=%d count=%lu bytes=%lu\n", function,
+		slash ? slash + 1 : file, line, count, bytes);
 	fflush(stdout);
 }
 

@@ -4,7 +4,7 @@
 
 #include <stddef.h>
 
-char *plugin_decode(const char *text, size_t len); /* the caller frees */
+char *plugin_decode(const char *text, size_t len);              /* the caller frees */
 void plugin_totals(unsigned long *count, unsigned long *bytes); /* that it has lost */
 
 #endif

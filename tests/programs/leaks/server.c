@@ -1,19 +1,34 @@
-/* A server with 200 call sites whose memory comes and goes, and a slow leak: the note about a session that timed out is
- * lost with one request of forty. */
+/* A server with 200 call sites whose memory comes and goes, and a slow leak: the note about a
+ * session that timed out is lost with one request of forty. */
 #include "common.h"
 
-#define KINDS 60      /* of requests, of sessions and of caches; and as many of a few that are there from the start */
+/* of requests, of sessions and of caches; and as many of a few that are there from the start */
+#define KINDS 60
 #define IN_FLIGHT 8
-#define SESSIONS 220  /* of a kind, at the most */
+#define SESSIONS 220 /* of a kind, at the most */
 #define CACHED 160
 #define SETTINGS 20
 
 typedef void *maker(size_t);
 
 /* ---- 200 call sites ---- */
-#define TEN(X, p, t) X(p, t##0) X(p, t##1) X(p, t##2) X(p, t##3) X(p, t##4) X(p, t##5) X(p, t##6) X(p, t##7) X(p, t##8) X(p, t##9)
+#define TEN(X, p, t) \
+	X(p, t##0) \
+	X(p, t##1) \
+	X(p, t##2) \
+	X(p, t##3) \
+	X(p, t##4) \
+	X(p, t##5) \
+	X(p, t##6) \
+	X(p, t##7) \
+	X(p, t##8) \
+	X(p, t##9)
 #define SIXTY(X, p) TEN(X, p, 1) TEN(X, p, 2) TEN(X, p, 3) TEN(X, p, 4) TEN(X, p, 5) TEN(X, p, 6)
-#define SITE(prefix, n) static NOINLINE void *prefix##_##n(size_t size) { return fill(malloc(size), size); }
+#define SITE(prefix, n) \
+	static NOINLINE void *prefix##_##n(size_t size) \
+	{ \
+		return fill(malloc(size), size); \
+	}
 #define NAME(prefix, n) prefix##_##n,
 SIXTY(SITE, request)
 SIXTY(SITE, session)
@@ -28,7 +43,7 @@ static maker *const settings[SETTINGS] = {TEN(NAME, setting, 1) TEN(NAME, settin
 /* ---- what comes and goes ---- */
 static void *in_flight[IN_FLIGHT][3];
 static void *session[KINDS][SESSIONS];
-static unsigned wanted[KINDS];  /* sessions now: up and down at random */
+static unsigned wanted[KINDS]; /* sessions now: up and down at random */
 static void *cached[KINDS][CACHED];
 static unsigned cache_size[KINDS];
 static void *setting[SETTINGS];
@@ -142,6 +157,7 @@ int main(int argc, char **argv)
 	for (unsigned long done = 0; next_request(done); done++)
 		serve(done + 1);
 	give_back();
-	tell_truth(guilty_function ? guilty_function : "-", __FILE__, guilty_line, leaked, leaked * sizeof(struct note));
+	tell_truth(guilty_function ? guilty_function : "-", __FILE__, guilty_line, leaked,
+		leaked * sizeof(struct note));
 	return 0;
 }

@@ -1,17 +1,18 @@
-/* Four threads that work alike; one of them is given the jobs that fail, and the results of these are not freed. */
+/* Four threads that work alike; one of them is given the jobs that fail, and the results of these
+ * are not freed. */
 #include "common.h"
 
 #include <pthread.h>
 
 #define WORKERS 4
-#define FAILING 2  /* which of them */
+#define FAILING 2 /* which of them */
 #define KEPT 64
 
 struct worker {
 	pthread_t thread;
 	unsigned number;
 	uint64_t random;
-	void *kept[KEPT];       /* results that are used for a while */
+	void *kept[KEPT]; /* results that are used for a while */
 	unsigned long leaked, leaked_bytes;
 };
 static struct worker workers[WORKERS];
@@ -41,11 +42,13 @@ static NOINLINE char *name_job(unsigned worker, unsigned long job)
 static void work(struct worker *w, unsigned long job)
 {
 	size_t size = 80 + step_random(&w->random) % 80;
-	void *scratch = make_scratch(500 + step_random(&w->random) % 4000), *result = make_result(size);
+	void *scratch = make_scratch(500 + step_random(&w->random) % 4000);
+	void *result = make_result(size);
 	char *name = name_job(w->number, job);
 	unsigned slot = step_random(&w->random) % KEPT;
 
-	if (w->number == FAILING && job % 8 == 0) { /* it failed: nobody wants the result, and nobody frees it */
+	/* it failed: nobody wants the result, and nobody frees it */
+	if (w->number == FAILING && job % 8 == 0) {
 		w->leaked++;
 		w->leaked_bytes += size;
 	} else {
@@ -81,6 +84,7 @@ int main(int argc, char **argv)
 	}
 	for (unsigned i = 0; i < WORKERS; i++)
 		pthread_join(workers[i].thread, NULL);
-	tell_truth("make_result", __FILE__, guilty_line, workers[FAILING].leaked, workers[FAILING].leaked_bytes);
+	tell_truth("make_result", __FILE__, guilty_line, workers[FAILING].leaked,
+		workers[FAILING].leaked_bytes);
 	return 0;
 }
