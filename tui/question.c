@@ -6,12 +6,12 @@ static const struct question {
 	const char *head, *line[4];
 } questions[] = {
 	{&mt_overlay_leave, "The program still runs",
-		{"l  leave it running and recorded ('memtui attach' comes back)",
-			"e  end it (SIGTERM)", "Esc  stay here", NULL}},
+		{"l  leave it running (memtui attach comes back)", "e  end it (SIGTERM)",
+			"Esc  stay here", NULL}},
 	{&mt_overlay_leave_save, "The program still runs",
-		{"l  leave it running and recorded ('memtui attach' comes back)",
-			"s  end it (SIGTERM) and save the trace in this directory",
-			"e  end it and discard the trace", "Esc  stay here"}},
+		{"l  leave it running (memtui attach comes back)",
+			"s  end it (SIGTERM), save the trace in this directory",
+			"e  end it, discard the trace", "Esc  stay here"}},
 	{&mt_overlay_keep, "Keep the trace?",
 		{"s  save it in this directory", "d  discard it", "Esc  stay here", NULL}},
 };

@@ -368,9 +368,16 @@ static void draw_none(struct mt_app *app, struct mt_rect r)
 		words[1] = "this makes a trace that has them:";
 		words[2] = "memtui pack";
 	}
-	for (int i = 0; i < 3 && i < r.rows; i++)
-		mt_draw(app->screen, r.row + i, r.column + 2, r.columns - 2,
-			i == 2 ? MT_ROLE_KEY : MT_ROLE_DIM, words[i]);
+	r.column += 2;
+	r.columns -= 2;
+	for (int i = 0; i < 3; i++) {
+		int rows = mt_draw_wrapped(app->screen, r, i == 2 ? MT_ROLE_KEY : MT_ROLE_DIM,
+			words[i]);
+
+		rows = rows < r.rows ? rows : r.rows;
+		r.row += rows;
+		r.rows -= rows;
+	}
 	free(open);
 }
 
