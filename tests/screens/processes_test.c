@@ -153,7 +153,7 @@ static void check_alone(struct tests *t)
 {
 	struct tests of = *t;
 	struct terminal terminal;
-	char trace[1024], gone[1024];
+	char trace[1024], gone[1024], aside[1100];
 
 	open_trace(t, &terminal, 24, 80, NULL);
 	terminal_settle(&terminal);
@@ -173,11 +173,13 @@ static void check_alone(struct tests *t)
 	terminal_type(&terminal, "9");
 	bool ok = terminal_wait_text(&terminal, "4250");
 
-	remove(gone);
+	snprintf(aside, sizeof aside, "%s.aside", gone);
+	rename(gone, aside);
 	terminal_type(&terminal, "j\r");
 	tell(t, ok && terminal_wait_text(&terminal, "No such file"),
 		"a trace that is gone is said, and nothing changes");
 	terminal_close(&terminal);
+	rename(aside, gone); /* other tests show it */
 }
 
 int main(int argc, char **argv)
