@@ -81,6 +81,8 @@ class Runner:
                 # Each round begins with another tool, so that none always runs after the same neighbour.
                 at = index % len(tools)
                 for tool in sorted(tools[at:] + tools[:at], key=lambda t: t.stands_in_for is not None):
+                    if workload.pairs and not tool.children:
+                        continue
                     if self._wanted(tool, index, failures[workload.name], tools):
                         self._sample(tool, workload, index, samples, failures)
         return samples, failures

@@ -99,6 +99,7 @@ class Tool:
     memory_limit: int = None
     once: bool = False         # one round is enough
     stands_in_for: str = None  # measured only where that tool dies
+    children: bool = True      # sees what the program starts
 
 
 def heaptrack_library():
@@ -129,9 +130,11 @@ def all_tools(build):
         Tool("forwarding", preloaded(library), library),
         Tool("memtui", lambda w, out: [memtui, "record", "--force", "-o", out, "--", *w.command], memtui),
         # heaptrack puts its own ending behind the name of the output
-        Tool("heaptrack", lambda w, out: ["heaptrack", "-o", out, *w.command], heaptrack, memory_limit=MEMORY_LIMIT),
+        Tool("heaptrack", lambda w, out: ["heaptrack", "-o", out, *w.command], heaptrack, memory_limit=MEMORY_LIMIT,
+             children=False),
         Tool(HEAPTRACK_PRELOAD, preloaded(preload, "DUMP_HEAPTRACK_OUTPUT=/dev/null"), preload,
-             stands_in_for="heaptrack"),
+             stands_in_for="heaptrack", children=False),
         Tool("massif", lambda w, out: ["valgrind", "--tool=massif", f"--massif-out-file={out}", *w.command],
-             massif_program() if shutil.which("valgrind") else None, program=massif_program(), timeout=60, once=True),
+             massif_program() if shutil.which("valgrind") else None, program=massif_program(), timeout=60, once=True,
+             children=False),
     ]
