@@ -108,7 +108,9 @@ static bool start(struct tests *t, struct terminal *terminal)
 		.cache = t->scratch,
 		.config = t->scratch,
 	};
-	char *argv[] = {t->memtui, "run", "-f", "-o", "random.dat", "--", t->demo, NULL};
+	/* Keys may leave it running: it ends soon after the test, whose seconds it has to last. */
+	static char seconds[] = "75";
+	char *argv[] = {t->memtui, "run", "-f", "-o", "random.dat", "--", t->demo, seconds, NULL};
 
 	terminal_start(terminal, 30, 100, &s, argv);
 	return terminal_wait_text(terminal, "LIVE");
