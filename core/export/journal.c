@@ -270,8 +270,7 @@ static void module_text(char *out, size_t len, const struct mt_profile *p,
 			m->epoch == 1 ? "" : "s");
 }
 
-static void call_text(char *out, size_t len, const struct mt_profile *p,
-	const struct mt_log_entry *e)
+const char *mt_journal_parameter(int id)
 {
 	static const struct {
 		int id;
@@ -287,8 +286,18 @@ static void call_text(char *out, size_t len, const struct mt_profile *p,
 		{M_ARENA_TEST, "M_ARENA_TEST"},
 		{M_ARENA_MAX, "M_ARENA_MAX"},
 	};
+
+	for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+		if (names[i].id == id)
+			return names[i].name;
+	return NULL;
+}
+
+static void call_text(char *out, size_t len, const struct mt_profile *p,
+	const struct mt_log_entry *e)
+{
 	char number[24];
-	const char *name = number;
+	const char *name = mt_journal_parameter((int)e->values[0]);
 
 	if (mt_profile_log_kind(p, e) == MT_KIND_MALLOC_TRIM) {
 		snprintf(out, len, "malloc_trim(%llu) returned %d",
@@ -296,10 +305,7 @@ static void call_text(char *out, size_t len, const struct mt_profile *p,
 		return;
 	}
 	snprintf(number, sizeof number, "%d", (int)e->values[0]);
-	for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-		if (names[i].id == (int)e->values[0])
-			name = names[i].name;
-	snprintf(out, len, "mallopt(%s, %d) returned %d", name, (int)e->values[1],
+	snprintf(out, len, "mallopt(%s, %d) returned %d", name ? name : number, (int)e->values[1],
 		(int)e->values[2]);
 }
 

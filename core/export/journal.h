@@ -53,4 +53,7 @@ void mt_journal_text(char *out, size_t len, const struct mt_journal_line *,
 	const struct mt_profile *, const struct mt_symbols *symbols, const char *damage);
 void mt_journal_free(struct mt_journal *);
 
+/* The name of a parameter of mallopt; NULL: it has none. */
+const char *mt_journal_parameter(int id);
+
 #endif

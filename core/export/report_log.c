@@ -1,9 +1,9 @@
 /* The log as lists: maps and unmaps, mallopt and malloc_trim. */
+#include "core/export/journal.h"
 #include "core/export/report_parts.h"
 #include "core/export/table.h"
 #include "core/query/log_match.h"
 
-#include <malloc.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -76,33 +76,10 @@ static const struct list maps = {{"address", "length", "protection", "of"},
 
 /* ---- calls ---- */
 
-static const char *parameter(int id)
-{
-	static const struct {
-		int id;
-		const char *name;
-	} names[] = {
-		{M_MXFAST, "M_MXFAST"},
-		{M_TRIM_THRESHOLD, "M_TRIM_THRESHOLD"},
-		{M_TOP_PAD, "M_TOP_PAD"},
-		{M_MMAP_THRESHOLD, "M_MMAP_THRESHOLD"},
-		{M_MMAP_MAX, "M_MMAP_MAX"},
-		{M_CHECK_ACTION, "M_CHECK_ACTION"},
-		{M_PERTURB, "M_PERTURB"},
-		{M_ARENA_TEST, "M_ARENA_TEST"},
-		{M_ARENA_MAX, "M_ARENA_MAX"},
-	};
-
-	for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-		if (names[i].id == id)
-			return names[i].name;
-	return NULL;
-}
-
 static bool describe_call(struct row *row, const struct mt_report *report,
 	const struct mt_log_entry *e, bool exact)
 {
-	const char *name = parameter((int)e->values[0]);
+	const char *name = mt_journal_parameter((int)e->values[0]);
 
 	(void)exact;
 	if (e->type != MT_LOG_CALL)
