@@ -1,0 +1,229 @@
+/* Text and cells into the frame that is being made. */
+#include "tui/terminal/screen_parts.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <wchar.h>
+
+attr_t mt_screen_attributes(unsigned style)
+{
+	return (style & MT_STYLE_BOLD ? A_BOLD : 0) | (style & MT_STYLE_DIM ? A_DIM : 0)
+		| (style & MT_STYLE_UNDERLINE ? A_UNDERLINE : 0)
+		| (style & MT_STYLE_REVERSE ? A_REVERSE : 0)
+		| (style & MT_STYLE_ITALIC ? A_ITALIC : 0);
+}
+
+void mt_screen_put(int row, int column, attr_t attributes, int pair, const wchar_t *text)
+{
+	cchar_t cell;
+
+	setcchar(&cell, text, attributes, (short)pair, NULL);
+	mvadd_wch(row, column, &cell);
+}
+
+uint32_t mt_text_next(const char **text)
+{
+	const uint8_t *b = (const uint8_t *)*text;
+	uint32_t code = b[0];
+	int more = code < 0x80 ? 0
+		: code < 0xc2  ? -1
+		: code < 0xe0  ? 1
+		: code < 0xf0  ? 2
+		: code < 0xf5  ? 3
+			       : -1;
+
+	if (!code)
+		return 0;
+	*text += 1;
+	if (more < 0)
+		return 0xfffd;
+	if (more)
+		code &= 0x3fu >> more;
+	for (int i = 1; i <= more; i++) {
+		if ((b[i] & 0xc0) != 0x80)
+			return 0xfffd;
+		code = code << 6 | (b[i] & 0x3f);
+	}
+	*text += more;
+	if ((more == 2 && (code < 0x800 || (code >= 0xd800 && code < 0xe000)))
+		|| (more == 3 && (code < 0x10000 || code > 0x10ffff)))
+		return 0xfffd;
+	return code;
+}
+
+/* What may reach the terminal: never a control or formatting character (bidirectional overrides
+ * among them). */
+static wchar_t printable(bool utf8, uint32_t code, int *width)
+{
+	if (code < 0x20 || (code >= 0x7f && code < 0xa0) || code == 0xfffd || code == 0xad
+		|| (code >= 0x200b && code <= 0x200f) || (code >= 0x2028 && code <= 0x202e)
+		|| (code >= 0x2060 && code <= 0x206f) || code == 0xfeff
+		|| (!utf8 && code >= 0x80)) {
+		*width = 1;
+		return L'?';
+	}
+	*width = wcwidth((wchar_t)code);
+	if (*width >= 0)
+		return (wchar_t)code;
+	*width = 1;
+	return L'?';
+}
+
+int mt_text_width(const char *text)
+{
+	int total = 0, width;
+
+	for (uint32_t code; (code = mt_text_next(&text)); total += width)
+		printable(true, code, &width);
+	return total;
+}
+
+static void put(struct mt_screen *s, int row, int column, enum mt_role role, const wchar_t *text)
+{
+	int pair = s->colour ? (int)role + 1 : 0, width = wcwidth(text[0]);
+
+	mt_screen_put(row, column, s->attributes[role], pair, text);
+	mt_blanks_note(&s->blanks, row, column, width > 1 ? width : 1,
+		&(struct mt_blanks_cell){s->attributes[role], pair, s->ground[role],
+			text[0] == L' ' && !text[1]});
+}
+
+int mt_draw(struct mt_screen *s, int row, int column, int width, enum mt_role role,
+	const char *text)
+{
+	int used = 0;
+	bool cut;
+
+	if (row < 0 || row >= LINES || column < 0 || column >= COLS || width <= 0)
+		return 0;
+	if (width > COLS - column)
+		width = COLS - column;
+	cut = mt_text_width(text) > width;
+	width -= cut;
+	while (*text) {
+		wchar_t cell[CCHARW_MAX + 1] = {0};
+		int columns, more, count = 1;
+
+		cell[0] = printable(s->utf8, mt_text_next(&text), &columns);
+		if (columns == 0) { /* a combining character with nothing to stand on */
+			cell[1] = cell[0];
+			cell[0] = L' ';
+			columns = 1;
+			count = 2;
+		}
+		if (used + columns > width)
+			break;
+		for (const char *next = text; *next; text = next) {
+			wchar_t mark = printable(s->utf8, mt_text_next(&next), &more);
+
+			if (more != 0)
+				break;
+			if (count < CCHARW_MAX - 1)
+				cell[count++] = mark;
+		}
+		put(s, row, column + used, role, cell);
+		used += columns;
+	}
+	if (cut) {
+		const char *glyph = mt_glyph(s->utf8, MT_GLYPH_ELLIPSIS);
+		wchar_t end[2] = {(wchar_t)mt_text_next(&glyph), 0};
+
+		mt_draw_fill(s, row, column + used, width - used, role);
+		used = width + 1;
+		put(s, row, column + used - 1, role, end);
+	}
+	return used;
+}
+
+int mt_drawf(struct mt_screen *s, int row, int column, int width, enum mt_role role,
+	const char *format, ...)
+{
+	char text[1024];
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(text, sizeof text, format, args);
+	va_end(args);
+	return mt_draw(s, row, column, width, role, text);
+}
+
+void mt_draw_right(struct mt_screen *s, int row, int column, int width, enum mt_role role,
+	const char *text)
+{
+	int used = mt_text_width(text);
+
+	mt_draw(s, row, used < width ? column + width - used : column, width, role, text);
+}
+
+void mt_draw_fill(struct mt_screen *s, int row, int column, int width, enum mt_role role)
+{
+	for (int i = 0; i < width && column + i < COLS && row >= 0 && row < LINES; i++)
+		put(s, row, column + i, role, L" ");
+}
+
+void mt_draw_rule(struct mt_screen *s, int row, int column, int width, enum mt_role role,
+	const char *words)
+{
+	const char *rule = mt_glyph(s->utf8, MT_GLYPH_RULE);
+
+	for (int i = 0; i < width; i++)
+		mt_draw(s, row, column + i, 1, role, rule);
+	if (*words && width > 8) {
+		int used;
+
+		mt_draw(s, row, column + 2, 1, role, " ");
+		used = mt_draw(s, row, column + 3, width - 6, role, words);
+		mt_draw(s, row, column + 3 + used, 1, role, " ");
+	}
+}
+
+/* 0 where there are no more colours than pairs: the next frame begins anew, for what is on the
+ * screen then. */
+static int cell_pair(struct mt_screen *s, int foreground, int background)
+{
+	int most = COLOR_PAIRS - MT_ROLE_COUNT - 1 < CELL_PAIRS * 3 / 4
+		? COLOR_PAIRS - MT_ROLE_COUNT - 1
+		: CELL_PAIRS * 3 / 4;
+	unsigned at =
+		((unsigned)foreground * 2654435761u ^ (unsigned)background * 2246822519u) >> 12;
+
+	if (!s->colour || (foreground < 0 && background < 0))
+		return 0;
+	for (;; at++) {
+		at %= CELL_PAIRS;
+		if (!s->cell_pair[at].pair)
+			break;
+		if (s->cell_pair[at].foreground == foreground
+			&& s->cell_pair[at].background == background)
+			return s->cell_pair[at].pair;
+	}
+	if (s->cell_pairs >= most) {
+		s->cell_pairs_full = true;
+		return 0;
+	}
+	s->cell_pair[at].foreground = foreground;
+	s->cell_pair[at].background = background;
+	s->cell_pair[at].pair = MT_ROLE_COUNT + 1 + s->cell_pairs++;
+	init_extended_pair(s->cell_pair[at].pair, foreground, background);
+	return s->cell_pair[at].pair;
+}
+
+void mt_draw_cell(struct mt_screen *s, int row, int column, const uint32_t *code,
+	const struct mt_style *style)
+{
+	wchar_t cell[CCHARW_MAX + 1] = {0};
+	int width, count = 0;
+
+	if (row < 0 || row >= LINES || column < 0 || column >= COLS)
+		return;
+	do
+		cell[count] = printable(s->utf8, code[count] ? code[count] : ' ', &width);
+	while (code[count] && ++count < CCHARW_MAX - 1 && code[count]);
+	mt_screen_put(row, column, mt_screen_attributes(style->attributes),
+		cell_pair(s, mt_theme_nearest(style->foreground, COLORS),
+			mt_theme_nearest(style->background, COLORS)),
+		cell);
+	mt_blanks_note(&s->blanks, row, column, 1,
+		&(struct mt_blanks_cell){.ground = GROUND_UNKNOWN});
+}
