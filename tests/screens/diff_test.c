@@ -21,21 +21,6 @@ static const struct golden goldens[] = {
 	{"diff-no-color-80x24", 80, 24, "=", 0, 0, 0, true, 0, 0, 0},
 };
 
-static void expect(struct tests *t, struct terminal *terminal, const char *keys, const char *words,
-	const char *name)
-{
-	terminal_type(terminal, keys);
-	bool ok = terminal_wait_text(terminal, words);
-
-	tell(t, ok, "%s", name);
-	if (!ok) {
-		char *screen = terminal_text(terminal);
-
-		printf("%s\n", screen);
-		free(screen);
-	}
-}
-
 /* The program allocates when it is told to: what it does between two snapshots is known. */
 static void check_live(struct tests *t)
 {
@@ -46,26 +31,26 @@ static void check_live(struct tests *t)
 
 	terminal_start(&terminal, 24, 80, &s, argv);
 	tell(t, terminal_wait_text(&terminal, "LIVE"), "a program runs");
-	expect(t, &terminal, "6", "Nothing to compare yet",
+	check_answer(t, &terminal, "6", "Nothing to compare yet",
 		"before the first snapshot the screen says what to do");
 	terminal_type(&terminal, "O\r\r");
 	terminal_wait_text(&terminal, "kept 1");
 	terminal_type(&terminal, "\035");
-	expect(t, &terminal, "2", "2.9M", "a program allocates");
-	expect(t, &terminal, "S", "S1 holds the totals", "S takes a snapshot");
-	expect(t, &terminal, "6", "nothing changed", "at first nothing changed");
+	check_answer(t, &terminal, "2", "2.9M", "a program allocates");
+	check_answer(t, &terminal, "S", "S1 holds the totals", "S takes a snapshot");
+	check_answer(t, &terminal, "6", "nothing changed", "at first nothing changed");
 	terminal_type(&terminal, "O\r\r");
-	expect(t, &terminal, "", "kept 2", "the program allocates");
-	expect(t, &terminal, "\0356", "+2.9M", "what it allocated since is on top");
-	expect(t, &terminal, "", "1>2  +    ", "with its blocks and where it was");
-	expect(t, &terminal, "", "1 worse  0 better", "and the total below");
+	check_answer(t, &terminal, "", "kept 2", "the program allocates");
+	check_answer(t, &terminal, "\0356", "+2.9M", "what it allocated since is on top");
+	check_answer(t, &terminal, "", "1>2  +    ", "with its blocks and where it was");
+	check_answer(t, &terminal, "", "1 worse  0 better", "and the total below");
 	terminal_type(&terminal, "S");
-	expect(t, &terminal, "d", "the baseline is S2",
+	check_answer(t, &terminal, "d", "the baseline is S2",
 		"d takes the next snapshot as the baseline");
-	expect(t, &terminal, "", "A S2 at", "which is said");
-	expect(t, &terminal, "", "nothing changed", "and nothing changed since");
-	expect(t, &terminal, "dD", "-2.9M", "D compares the other way round");
-	expect(t, &terminal, "D\r", "size", "Enter opens the group");
+	check_answer(t, &terminal, "", "A S2 at", "which is said");
+	check_answer(t, &terminal, "", "nothing changed", "and nothing changed since");
+	check_answer(t, &terminal, "dD", "-2.9M", "D compares the other way round");
+	check_answer(t, &terminal, "D\r", "size", "Enter opens the group");
 	terminal_type(&terminal, "Q");
 	terminal_wait_text(&terminal, "still runs");
 	terminal_type(&terminal, "e");
@@ -82,12 +67,12 @@ static void check_moments(struct tests *t)
 	terminal_settle(&terminal);
 	terminal_type(&terminal, "5llllllllllllllllllllllllllllla");
 	terminal_settle(&terminal);
-	expect(t, &terminal, "S", "S1 holds the totals at", "a snapshot of a moment");
+	check_answer(t, &terminal, "S", "S1 holds the totals at", "a snapshot of a moment");
 	terminal_type(&terminal, "llllllllllllllllllllllllla");
 	terminal_settle(&terminal);
-	expect(t, &terminal, "S", "S2 holds the totals at", "and of another");
-	expect(t, &terminal, "", "S1\xe2\x94\x80", "both are marked below the graph");
-	expect(t, &terminal, "6", "bytes live", "compared by what was live");
+	check_answer(t, &terminal, "S", "S2 holds the totals at", "and of another");
+	check_answer(t, &terminal, "", "S1\xe2\x94\x80", "both are marked below the graph");
+	check_answer(t, &terminal, "6", "bytes live", "compared by what was live");
 	terminal_settle(&terminal);
 	char *screen = terminal_text(&terminal);
 
@@ -120,8 +105,8 @@ static void check_refused(struct tests *t)
 		fclose(file);
 	}
 	terminal_start(&terminal, 24, 80, &s, argv);
-	expect(t, &terminal, "", "damaged.dat", "a file that is no trace is named");
-	expect(t, &terminal, "2", "json_node_alloc", "and the other trace can be looked at");
+	check_answer(t, &terminal, "", "damaged.dat", "a file that is no trace is named");
+	check_answer(t, &terminal, "2", "json_node_alloc", "and the other trace can be looked at");
 	terminal_type(&terminal, "Q");
 	terminal_wait_end(&terminal);
 	terminal_close(&terminal);

@@ -5,21 +5,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-static void expect(struct tests *t, struct terminal *terminal, const char *keys, const char *words,
-	const char *name)
-{
-	terminal_type(terminal, keys);
-	bool ok = terminal_wait_text(terminal, words);
-
-	tell(t, ok, "%s", name);
-	if (!ok) {
-		char *screen = terminal_text(terminal);
-
-		printf("%s\n", screen);
-		free(screen);
-	}
-}
-
 static void check_ended(struct tests *t)
 {
 	struct settings s =
@@ -29,18 +14,18 @@ static void check_ended(struct tests *t)
 
 	terminal_start(&terminal, 30, 100, &s, argv);
 	terminal_wait_text(&terminal, "LIVE");
-	expect(t, &terminal, "O\r\r", "kept 1", "a program allocates");
-	expect(t, &terminal, "\0358", "listed here once it has ended",
+	check_answer(t, &terminal, "O\r\r", "kept 1", "a program allocates");
+	check_answer(t, &terminal, "\0358", "listed here once it has ended",
 		"while it runs, the list of blocks says when there will be one");
-	expect(t, &terminal, "O\r\004", "ended with status 0", "it ends");
-	expect(t, &terminal, "8", "live     2.9M", "and its blocks are listed");
-	expect(t, &terminal, "2\r", " threads keeps 2.9M left of 1 calls",
+	check_answer(t, &terminal, "O\r\004", "ended with status 0", "it ends");
+	check_answer(t, &terminal, "8", "live     2.9M", "and its blocks are listed");
+	check_answer(t, &terminal, "2\r", " threads keeps 2.9M left of 1 calls",
 		"the detail knows threads");
-	expect(t, &terminal, "",
+	check_answer(t, &terminal, "",
 		" size    2.0M\xe2\x96\x88"
 		"1",
 		"and sizes");
-	expect(t, &terminal, "\\lifetime:only_leaked size>=1M\r", "1/",
+	check_answer(t, &terminal, "\\lifetime:only_leaked size>=1M\r", "1/",
 		"and filters ask for single blocks");
 	terminal_type(&terminal, "Q");
 	tell(t, terminal_wait_end(&terminal) && !terminal.status,
@@ -60,13 +45,14 @@ static void check_many(struct tests *t)
 	terminal_wait_text(&terminal, "LIVE");
 	terminal_type(&terminal, "O");
 	terminal_wait_text(&terminal, "made");
-	expect(t, &terminal, "V", "~ estimates, more than 100k groups are not sampled",
+	check_answer(t, &terminal, "V", "~ estimates, more than 100k groups are not sampled",
 		"the overview says that scores are estimates, and why");
-	expect(t, &terminal, "2L", "(~): more than 100k groups", "and so does the order by them");
-	expect(t, &terminal, "\r", " trend  more than 100k groups are not sampled",
+	check_answer(t, &terminal, "2L", "(~): more than 100k groups",
+		"and so does the order by them");
+	check_answer(t, &terminal, "\r", " trend  more than 100k groups are not sampled",
 		"and the detail");
-	expect(t, &terminal, "O\r\004", "ended with status 0", "it ends");
-	expect(t, &terminal, "V", "suspected leaks: score of 100, growth",
+	check_answer(t, &terminal, "O\r\004", "ended with status 0", "it ends");
+	check_answer(t, &terminal, "V", "suspected leaks: score of 100, growth",
 		"and then they are exact");
 	terminal_type(&terminal, "Q");
 	tell(t, terminal_wait_end(&terminal) && !terminal.status, "the session ends");

@@ -215,3 +215,18 @@ void check_steps(struct tests *t, const char *where, const struct golden *g,
 	}
 	terminal_close(&terminal);
 }
+
+void check_answer(struct tests *t, struct terminal *terminal, const char *keys, const char *words,
+	const char *name)
+{
+	terminal_type(terminal, keys);
+	bool ok = terminal_wait_text(terminal, words);
+
+	tell(t, ok, "%s", name);
+	if (!ok) {
+		char *screen = terminal_text(terminal);
+
+		printf("%s\n", screen);
+		free(screen);
+	}
+}

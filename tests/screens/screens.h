@@ -58,4 +58,8 @@ struct step {
 void check_steps(struct tests *t, const char *where, const struct golden *g,
 	const struct step *steps, size_t count);
 
+/* These keys bring these words to the screen. */
+void check_answer(struct tests *, struct terminal *, const char *keys, const char *words,
+	const char *name);
+
 #endif
