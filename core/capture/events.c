@@ -1,4 +1,6 @@
 #include "core/capture/events.h"
+#include "core/capture/ahead.h"
+#include "core/capture/pairs.h"
 
 #include <string.h>
 
@@ -28,9 +30,7 @@ HOT void emit(struct mt_merge *m, const struct mt_ring *r, const struct mt_match
 		m->flush(m->context);
 }
 
-/* Time never goes back, and never beyond the moment at which the heads were read. To the
- * microsecond, as the trace has it: its replay comes to the same totals. */
-static __attribute__((noinline)) void move_time(struct mt_merge *m, uint64_t stamp)
+void mt_event_move_time(struct mt_merge *m, uint64_t stamp)
 {
 	uint64_t ns = mt_clock_ns(m->clock, stamp), rest = ns % MT_RESOLUTION_NS;
 
@@ -42,12 +42,6 @@ static __attribute__((noinline)) void move_time(struct mt_merge *m, uint64_t sta
 	ns -= ns % MT_RESOLUTION_NS;
 	if (ns > m->now_ns)
 		m->now_ns = ns;
-}
-
-HOT void set_time(struct mt_merge *m, uint64_t stamp)
-{
-	if (stamp >= m->stamp_end)
-		move_time(m, stamp);
 }
 
 /* The block at an address that is allocated now: its free was lost. */
@@ -359,7 +353,7 @@ static bool consume_other(struct mt_merge *m, struct mt_ring *r, const struct mt
 void mt_event_consume(struct mt_merge *m, struct mt_ring *r, const struct mt_decoded *d,
 	unsigned nesting)
 {
-	set_time(m, d->time);
+	mt_event_set_time(m, d->time);
 	if (__builtin_expect(d->type >= MT_DECODED_THREAD || !r->has_thread, 0)
 		&& consume_other(m, r, d, nesting))
 		return;
@@ -373,83 +367,16 @@ void mt_event_consume(struct mt_merge *m, struct mt_ring *r, const struct mt_dec
 	}
 }
 
-/* With many live blocks: asks for what the next events will touch, a batch of them at a time, in
- * three rounds, each of which needs what the one before has brought. What it reads may be nonsense;
- * it is right nearly always. */
-#define MANY 4096
-#define BATCH 32
-static __attribute__((noinline)) void look_ahead(struct mt_merge *m, struct mt_ring *r)
-{
-	const struct mt_group *groups = m->model->profile->groups;
-	uint64_t from = r->decoded, left = r->first_head - from;
-	unsigned count = left < BATCH ? (unsigned)left : BATCH, ends = 0, begins = 0;
-	const struct mt_match_bucket *homes[BATCH];
-	const struct mt_match_cell *ended[BATCH];
-	const uint32_t *begun[BATCH];
-	uint32_t tags[BATCH];
-
-	for (unsigned i = 0; i < count; i++) {
-		struct mt_wire_record record = mt_ring_read(r, from + i);
-		unsigned type = mt_wire_record_type(&record);
-		uint32_t node = mt_wire_record_node(&record);
-		uint64_t hash = mt_match_hash(mt_wire_record_pointer(&record) << 3);
-		bool end = type == MT_RECORD_FREE || type == MT_RECORD_RELEASE;
-
-		homes[ends] = mt_match_home(&m->match, hash);
-		tags[ends] = mt_match_tag(hash);
-		begun[begins] = &m->tables.groups[node < m->segment->nodes.capacity ? node : 0];
-		__builtin_prefetch(homes[ends], 1);
-		__builtin_prefetch(begun[begins]);
-		ends += end;
-		begins += !end;
-	}
-	for (unsigned i = 0; i < begins; i++)
-		mt_model_prefetch(&groups[*begun[i] ? *begun[i] - 1 : 0]);
-	for (unsigned i = 0; i < ends; i++) {
-		ended[i] = mt_match_guess(&m->match, homes[i], tags[i]);
-		__builtin_prefetch(ended[i], 1);
-	}
-	for (unsigned i = 0; i < ends; i++)
-		mt_model_prefetch(&groups[ended[i]->group]);
-	r->looked = from + count;
-}
-
 /* The next event of the ring, which was read before, happens. */
 HOT void step_to(struct mt_merge *m, struct mt_ring *r, uint64_t time, uint64_t bound)
 {
 	if (__builtin_expect(time == bound, 0) && m->heap_count > 1)
 		m->model->profile->info.ambiguous++;
-	if (r->decoded >= r->looked && m->model->live_count >= MANY)
-		look_ahead(m, r);
+	mt_ahead_look(m, r, r->decoded);
 	r->time = time;
 	r->decoded++;
-	set_time(m, time);
+	mt_event_set_time(m, time);
 	m->model->profile->info.events++;
-}
-
-/* An allocation whose block is freed by the ring's next event: so it need not enter the table.
- * False: it is not so. */
-HOT bool on_temporary(struct mt_merge *m, struct mt_ring *r, const struct mt_decoded *d,
-	uint64_t limit, uint64_t bound)
-{
-	struct mt_match_place place;
-	struct mt_match_cell cell;
-
-	/* what comes next is not published: the program may be writing it */
-	if (r->decoded == limit)
-		return false;
-	struct mt_wire_record next = mt_ring_read(r, r->decoded);
-	uint64_t time = d->time + mt_wire_record_delta(&next);
-
-	if (next.word1 != mt_wire_record_pack(MT_RECORD_FREE, 0, 0, d->pointer >> 3, 0).word1
-		|| time > bound)
-		return false;
-	clear_address(m, r, d, 0, &place);
-	cell = begin_block(m, r, d, false);
-	emit(m, r, &cell, MT_EVENT_ALLOCATE, 0, 0);
-	step_to(m, r, time, bound);
-	end_block(m, r, &cell, mt_wire_record_node(&next));
-	return true;
 }
 
 void mt_event_run(struct mt_merge *m, struct mt_ring *r, uint64_t limit, uint64_t bound)
@@ -467,10 +394,12 @@ void mt_event_run(struct mt_merge *m, struct mt_ring *r, uint64_t limit, uint64_
 
 		if (!mt_ring_is_plain(&record) || type > MT_RECORD_FREE || d.time > bound)
 			break;
+		if (mt_pairs_begin(r, &record, limit, bound) && mt_pairs_run(m, r, limit, bound))
+			continue;
 		step_to(m, r, d.time, bound);
 		if (type == MT_RECORD_FREE)
 			on_free(m, r, &d, 0);
-		else if (!on_temporary(m, r, &d, limit, bound))
+		else
 			on_allocation(m, r, &d, 0, NULL);
 	}
 	r->consumed = r->decoded;

@@ -8,6 +8,14 @@
 /* nesting: how many events wait for this one as their predecessor. */
 void mt_event_consume(struct mt_merge *, struct mt_ring *, const struct mt_decoded *,
 	unsigned nesting);
+/* Time never goes back, and never beyond the moment at which the heads were read. To the
+ * microsecond, as the trace has it: its replay comes to the same totals. */
+void mt_event_move_time(struct mt_merge *, uint64_t stamp);
+static inline void mt_event_set_time(struct mt_merge *m, uint64_t stamp)
+{
+	if (stamp >= m->stamp_end)
+		mt_event_move_time(m, stamp);
+}
 /* A mark from MT_DECODED_GAP on: what is beside the heap. (marks.c) */
 void mt_mark_consume(struct mt_merge *, struct mt_ring *, const struct mt_decoded *);
 /* Consumes allocations and frees straight from the ring, below limit and with stamps up to bound,

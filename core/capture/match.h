@@ -16,7 +16,8 @@
 #endif
 
 #define MT_MATCH_PARTS 64
-#define MT_MATCH_WIDTH 7      /* slots of a bucket */
+#define MT_MATCH_WIDTH 7 /* slots of a bucket */
+#define MT_MATCH_ABSENT 256u
 #define MT_MATCH_CHUNK 65536u /* cells of the pool that are allocated together */
 
 /* A live block: what its end needs of it. Small, since where many live, what they cost is memory
@@ -57,6 +58,8 @@ struct mt_match {
 	uint32_t cell_count; /* handed out so far */
 	uint32_t *free;      /* cells to reuse, the last first; room for all that there are */
 	uint32_t free_count;
+	/* addresses that are not in the table, by their tags: programs use few again and again */
+	uint64_t absent[MT_MATCH_ABSENT];
 };
 
 /* Where a look-up ended: at the address's slot, or where none was found. Holds until the table
@@ -180,6 +183,24 @@ static inline struct mt_match_cell *mt_match_find(struct mt_match *m, uint64_t a
 	return mt_match_look_up(m, address, &place);
 }
 
+static inline uint64_t *mt_match_absent(struct mt_match *m, uint32_t tag)
+{
+	return &m->absent[tag >> 1 & (MT_MATCH_ABSENT - 1)];
+}
+
+/* Whether there is no block at an address: the same as looking it up, which it remembers. */
+static inline bool mt_match_lacks(struct mt_match *m, uint64_t address)
+{
+	uint64_t *absent = mt_match_absent(m, mt_match_tag(mt_match_hash(address)));
+
+	if (__builtin_expect(*absent == address, 1))
+		return true;
+	if (mt_match_find(m, address))
+		return false;
+	*absent = address;
+	return true;
+}
+
 /* place: where the look-up found the block. */
 static inline uint32_t mt_match_id_at(const struct mt_match_place *place)
 {
@@ -209,6 +230,7 @@ static inline void mt_match_insert_at(struct mt_match *m, struct mt_match_place 
 	uint32_t empty = mt_match_with_tag(home, 0);
 	uint32_t slot = (uint32_t)__builtin_ctz(empty | 1u << MT_MATCH_WIDTH);
 
+	*mt_match_absent(m, place->tag) = 0;
 	if (__builtin_expect(part->used >= part->mask * 11ull / 2, 0)) {
 		mt_match_insert_growing(m, place, cell);
 		return;

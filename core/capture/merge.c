@@ -203,7 +203,7 @@ static bool is_due(const struct mt_merge *m, uint64_t time)
 
 /* The stamp of the ring's next record where that is a plain one; it stays undecoded, for
  * mt_event_run. */
-static bool plain_time(const struct mt_ring *r, uint64_t *time)
+static inline bool plain_time(const struct mt_ring *r, uint64_t *time)
 {
 	struct mt_wire_record record;
 
@@ -275,10 +275,10 @@ static void run_first(struct mt_merge *m)
 			m->between(m->context);
 		if (__builtin_expect(m->halted, 0))
 			return;
-		if (run_plain(m, r, bound))
-			continue;
 		if (plain_time(r, &time) && time > bound)
 			break;
+		if (run_plain(m, r, bound))
+			continue;
 		d = peek(r, r->first_head);
 		if (!d || d->time > bound)
 			break;
@@ -473,6 +473,7 @@ void mt_merge_counters(struct mt_merge *m, uint64_t refused_requests)
 	lost = info->counters[MT_COUNTER_LOST_ALLOCATIONS] + info->counters[MT_COUNTER_LOST_FREES];
 	if (lost < m->gap_lost)
 		lost = m->gap_lost;
+	lost += info->counters[MT_COUNTER_UNTRACED_EVENTS];
 	info->lost_events = lost < info->implied_frees ? info->implied_frees : lost;
 	info->cut_stacks = info->counters[MT_COUNTER_CUT_STACKS];
 	note_lossy(m);

@@ -11,7 +11,8 @@
 #define NODES (8u << 20)
 #define PCS (1u << 20)
 #define MODULES 4096u
-#define THREADS 65536u
+#define THREADS (1u << 20)
+#define THREADS_IF_LIMITED 65536u
 #define RINGS 1024u
 #define RING_RECORDS 32768u
 #define DEPTH_LIMIT 512u
@@ -42,10 +43,11 @@ static uint64_t place_all(struct mt_segment *s, uint32_t share)
 {
 	uint64_t at = MT_WIRE_ALIVE_OFFSET + MT_WIRE_PAGE;
 	uint32_t small = share > 16 ? 16 : share, rings = RINGS / share > 16 ? RINGS / share : 16;
+	uint32_t threads = share == 1 ? THREADS : THREADS_IF_LIMITED / small;
 
 	s->ring_records = RING_RECORDS / (share > 64 ? 4 : 1);
 	place(&s->modules, &at, MODULES / small, sizeof(struct mt_wire_module));
-	place(&s->threads, &at, THREADS / small, sizeof(struct mt_wire_thread));
+	place(&s->threads, &at, threads, sizeof(struct mt_wire_thread));
 	place(&s->pcs, &at, PCS / share, sizeof(struct mt_wire_pc));
 	place(&s->nodes, &at, NODES / share, sizeof(struct mt_wire_node));
 	place(&s->rings, &at, rings, sizeof(struct mt_wire_ring));

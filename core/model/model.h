@@ -123,6 +123,19 @@ static inline void mt_model_pass_time(struct mt_model *m, uint64_t time_ns)
 		mt_model_end_step(m, time_ns);
 }
 
+/* More is live than ever in this step. */
+static inline void mt_model_climb(struct mt_model *m, uint64_t live_bytes, uint64_t time_ns)
+{
+	struct mt_info *info = &m->profile->info;
+
+	m->step_max_bytes = live_bytes;
+	if (live_bytes > info->peak_bytes) {
+		info->peak_bytes = live_bytes;
+		info->peak_ns = time_ns;
+		m->peak_epoch += !m->outer_peak;
+	}
+}
+
 /* The block's bytes are live from now on. */
 static inline void mt_model_rise(struct mt_model *m, struct mt_group *g, uint64_t size,
 	uint64_t time_ns)
@@ -135,16 +148,8 @@ static inline void mt_model_rise(struct mt_model *m, struct mt_group *g, uint64_
 		g->own_peak_bytes = g->live_bytes;
 	m->live_count++;
 	m->live_bytes += size;
-	if (m->live_bytes > m->step_max_bytes) {
-		struct mt_info *info = &m->profile->info;
-
-		m->step_max_bytes = m->live_bytes;
-		if (m->live_bytes > info->peak_bytes) {
-			info->peak_bytes = m->live_bytes;
-			info->peak_ns = time_ns;
-			m->peak_epoch += !m->outer_peak;
-		}
-	}
+	if (m->live_bytes > m->step_max_bytes)
+		mt_model_climb(m, m->live_bytes, time_ns);
 }
 
 /* block: all but thread_sequence and temporary filled in; group and thread exist in the profile.
@@ -179,6 +184,60 @@ static inline __attribute__((always_inline)) void mt_model_allocate(struct mt_mo
 	info->allocated_bytes += b->size;
 	m->step_allocations++;
 	mt_model_rise(m, g, b->size, b->time_ns);
+}
+
+/* A pair is a block that its thread frees before anything else happens: what follows makes of it
+ * what mt_model_allocate and mt_model_free make, for a group that has had blocks before, at a time
+ * that lies neither before its last one's nor behind the open step. mt_model_pairs comes before any
+ * other event. */
+static inline void mt_model_pair(struct mt_model *m, struct mt_group *g, uint64_t size,
+	uint64_t begin_ns)
+{
+	uint64_t count = g->live_count + 1, bytes = g->live_bytes + size;
+	uint64_t heap = m->live_bytes + size;
+
+	mt_model_before_change(m, g);
+	g->allocated_count++;
+	g->allocated_bytes += size;
+	g->temporary_count++;
+	g->last_ns = begin_ns;
+	if (size < g->min_size)
+		g->min_size = size;
+	if (size > g->max_size)
+		g->max_size = size;
+	if (count > g->own_peak_count)
+		g->own_peak_count = count;
+	if (bytes > g->own_peak_bytes)
+		g->own_peak_bytes = bytes;
+	if (__builtin_expect(heap > m->step_max_bytes, 0)) {
+		mt_model_climb(m, heap, begin_ns);
+		if (g->peak_epoch != m->peak_epoch) {
+			g->at_peak_count = count;
+			g->at_peak_bytes = bytes;
+			g->peak_epoch = m->peak_epoch;
+		}
+	}
+}
+
+/* What pairs of one thread have in common: how many there were, the sum of their sizes, the number
+ * behind the last one's, and when its block was freed. */
+static inline void mt_model_pairs(struct mt_model *m, uint32_t thread, uint64_t count,
+	uint64_t bytes, uint64_t end_number, uint64_t end_ns)
+{
+	struct mt_info *info = &m->profile->info;
+
+	if (__builtin_expect(thread >= m->thread_capacity, 0))
+		mt_model_grow_threads(m, thread);
+	if (end_ns > m->now_ns) /* time may have passed without events */
+		m->now_ns = end_ns;
+	m->threads[thread].sequence += count;
+	m->threads[thread].last = end_number;
+	info->allocations += count;
+	info->frees += count;
+	info->temporary_count += count;
+	info->allocated_bytes += bytes;
+	m->step_allocations += count;
+	m->step_frees += count;
 }
 
 /* Whether no further allocation by its thread came: freed now, the block is temporary. */

@@ -23,7 +23,7 @@ static const uint8_t column_max[MT_COLUMNS] = {
 	[MT_COLUMN_ADDRESS] = 11,
 	[MT_COLUMN_DISTANCE] = 10,
 	[MT_COLUMN_PREVIOUS] = 10,
-	[MT_COLUMN_KIND] = 6,
+	[MT_COLUMN_KIND] = 2,
 	[MT_COLUMN_NOTE] = 10,
 };
 
@@ -41,6 +41,20 @@ static uint8_t *address_put(uint8_t *at, uint64_t difference)
 	return at;
 }
 
+static __attribute__((noinline)) unsigned encode_group(struct mt_columns *c, uint32_t *predicted,
+	uint32_t group)
+{
+	c->at[MT_COLUMN_GROUP] = mt_varint_put(c->at[MT_COLUMN_GROUP], group);
+	*predicted = group;
+	return HEAD_GROUP;
+}
+
+static __attribute__((noinline)) unsigned encode_address(struct mt_columns *c, uint64_t difference)
+{
+	c->at[MT_COLUMN_ADDRESS] = address_put(c->at[MT_COLUMN_ADDRESS], difference);
+	return HEAD_ADDRESS;
+}
+
 static inline unsigned encode_allocation(struct mt_columns *c, const struct mt_event *e)
 {
 	struct predictor *p = &c->predictor;
@@ -49,24 +63,18 @@ static inline unsigned encode_allocation(struct mt_columns *c, const struct mt_e
 	uint64_t *size = &p->size[e->group & (SIZES - 1)];
 	uint32_t class = size_class(e->size);
 	uint64_t predicted = p->recent[address_slot(p, e->type, &p->class[class])].address;
-	unsigned head = 0;
+	unsigned head = e->type;
 
-	if (*group != e->group) {
-		head |= HEAD_GROUP;
-		c->at[MT_COLUMN_GROUP] = mt_varint_put(c->at[MT_COLUMN_GROUP], e->group);
-		*group = e->group;
-	}
-	context_next(context, e->group);
+	if (*group != e->group)
+		head |= encode_group(c, group, e->group);
+	*context = (uint16_t)context_after(*context, e->group);
 	if (*size != e->size) {
 		head |= HEAD_SIZE;
-		c->at[MT_COLUMN_SIZE] = mt_varint_put(c->at[MT_COLUMN_SIZE], e->size);
 		*size = e->size;
+		c->at[MT_COLUMN_SIZE] = mt_varint_put(c->at[MT_COLUMN_SIZE], e->size);
 	}
-	if (predicted != e->address) {
-		head |= HEAD_ADDRESS;
-		c->at[MT_COLUMN_ADDRESS] = address_put(c->at[MT_COLUMN_ADDRESS],
-			e->address - p->class[class].last_address);
-	}
+	if (predicted != e->address)
+		head |= encode_address(c, e->address - p->class[class].last_address);
 	if (e->type == MT_EVENT_REALLOCATE)
 		c->at[MT_COLUMN_PREVIOUS] = mt_varint_put(c->at[MT_COLUMN_PREVIOUS],
 			mt_zigzag(p->last_released - e->previous));
@@ -74,20 +82,29 @@ static inline unsigned encode_allocation(struct mt_columns *c, const struct mt_e
 	return head;
 }
 
+static unsigned encode_kind(struct mt_columns *c, uint8_t kind)
+{
+	*c->at[MT_COLUMN_KIND]++ = kind;
+	*c->at[MT_COLUMN_KIND]++ = 0; /* was the group, which the block's number tells */
+	c->predictor.free_kind = kind;
+	return HEAD_KIND;
+}
+
+static inline enum mode choose_mode(const struct predictor *p, uint64_t number, uint64_t distance)
+{
+	enum mode mode = number == p->last_number - 1 ? MODE_BEFORE : MODE_DISTANCE;
+
+	mode = number == p->last_number + 1 ? MODE_NEXT : mode;
+	return distance == p->last_distance ? MODE_SAME : mode;
+}
+
 static inline unsigned encode_free(struct mt_columns *c, const struct mt_event *e)
 {
 	struct predictor *p = &c->predictor;
-	unsigned head = 0;
+	unsigned head = e->type;
 
-	if (e->kind != p->free_kind || e->group != p->free_group) {
-		uint8_t *at = c->at[MT_COLUMN_KIND];
-
-		head |= HEAD_KIND;
-		*at++ = e->kind;
-		c->at[MT_COLUMN_KIND] = mt_varint_put(at, e->group);
-		p->free_kind = e->kind;
-		p->free_group = e->group;
-	}
+	if (e->kind != p->free_kind)
+		head |= encode_kind(c, e->kind);
 	if (__builtin_expect(e->type == MT_EVENT_UNKNOWN_FREE, 0)) {
 		c->at[MT_COLUMN_ADDRESS] =
 			address_put(c->at[MT_COLUMN_ADDRESS], e->address - p->unknown_address);
@@ -95,14 +112,12 @@ static inline unsigned encode_free(struct mt_columns *c, const struct mt_event *
 		return head;
 	}
 	uint64_t distance = p->next_number - 1 - e->number;
-	unsigned mode = e->number == p->last_number - 1 ? MODE_BEFORE : MODE_DISTANCE;
+	enum mode mode = choose_mode(p, e->number, distance);
 
-	mode = e->number == p->last_number + 1 ? MODE_NEXT : mode;
-	mode = distance == p->last_distance ? MODE_SAME : mode;
 	if (mode == MODE_DISTANCE)
 		c->at[MT_COLUMN_DISTANCE] = mt_varint_put(c->at[MT_COLUMN_DISTANCE], distance);
 	free_learn(p, e->type, e->number);
-	return head | mode << HEAD_MODE_SHIFT;
+	return head | (unsigned)mode << HEAD_MODE_SHIFT;
 }
 
 static unsigned encode_note(struct mt_columns *c, const struct mt_event *e)
@@ -112,14 +127,14 @@ static unsigned encode_note(struct mt_columns *c, const struct mt_event *e)
 
 	c->at[MT_COLUMN_NOTE] = mt_varint_put(c->at[MT_COLUMN_NOTE], mt_zigzag(e->size - *last));
 	*last = e->size;
-	return kind ? HEAD_NOTE : 0;
+	return MT_EVENT_NOTE | (kind ? HEAD_NOTE : 0);
 }
 
 static void columns_begin(struct mt_columns *c, const struct mt_event *e)
 {
 	uint64_t us = e->time_ns / 1000, next = c->predictor.next_number;
 
-	c->first_number = allocates(e->type) ? e->number : next;
+	c->first_number = allocates(e->type) || e->type == MT_EVENT_PAIR ? e->number : next;
 	c->base_us = c->first_us = c->last_us = us;
 	c->time_ns = e->time_ns;
 	c->started = true;
@@ -127,7 +142,7 @@ static void columns_begin(struct mt_columns *c, const struct mt_event *e)
 }
 
 /* Times in the trace are microseconds. */
-static unsigned encode_time(struct mt_columns *c, uint64_t time_ns)
+static __attribute__((noinline)) unsigned encode_new_time(struct mt_columns *c, uint64_t time_ns)
 {
 	struct predictor *p = &c->predictor;
 	uint64_t us = time_ns / 1000;
@@ -142,36 +157,128 @@ static unsigned encode_time(struct mt_columns *c, uint64_t time_ns)
 	return HEAD_TIME;
 }
 
-uint32_t mt_columns_add(struct mt_columns *c, const struct mt_event *events, uint32_t count)
+static inline unsigned encode_time(struct mt_columns *c, uint64_t time_ns)
+{
+	return time_ns == c->time_ns ? 0 : encode_new_time(c, time_ns);
+}
+
+static inline unsigned encode_thread(struct mt_columns *c, uint32_t thread)
+{
+	if (thread == c->predictor.thread)
+		return 0;
+	c->at[MT_COLUMN_THREAD] = mt_varint_put(c->at[MT_COLUMN_THREAD], thread);
+	c->predictor.thread = thread;
+	return HEAD_THREAD;
+}
+
+uint32_t mt_columns_count(const struct mt_columns *c)
+{
+	return (uint32_t)(c->at[MT_COLUMN_HEAD] - c->start[MT_COLUMN_HEAD]);
+}
+
+/* Pairs of one thread, whose numbers follow each other; returns how many it took. What the loop
+ * changes is in variables: bytes are stored, which might be anything in memory to the compiler. */
+static uint32_t encode_pairs(struct mt_columns *c, const struct mt_event *events, uint32_t count)
 {
 	struct predictor *p = &c->predictor;
+	uint8_t *heads = c->at[MT_COLUMN_HEAD], *sizes = c->at[MT_COLUMN_SIZE];
+	uint64_t number = p->next_number;
+	uint32_t thread = events->thread, context = p->context[thread & (CONTEXTS - 1)], i;
+	unsigned mode = choose_mode(p, number, 0), first;
+
+	if (!count || events->number != number)
+		return 0;
+	first = encode_thread(c, thread);
+	if (mode == MODE_DISTANCE)
+		*c->at[MT_COLUMN_DISTANCE]++ = 0;
+	for (i = 0; i < count; i++, number++) {
+		const struct mt_event *e = &events[i];
+		unsigned begin = MT_EVENT_ALLOCATE | first, end = MT_EVENT_FREE;
+
+		if (e->type != MT_EVENT_PAIR || e->thread != thread || e->number != number)
+			break;
+		uint32_t class = size_class(e->size), group = e->group;
+		uint32_t top = p->class[class].top, slot = (uint32_t)number & (RECENT - 1);
+		uint32_t below = top;
+		uint64_t address = e->address, size = e->size;
+
+		begin |= encode_time(c, e->time_ns);
+		if (p->group[context] != group)
+			begin |= encode_group(c, &p->group[context], group);
+		context = context_after(context, group);
+		if (p->size[group & (SIZES - 1)] != size) {
+			begin |= HEAD_SIZE;
+			p->size[group & (SIZES - 1)] = size;
+			sizes = mt_varint_put(sizes, size);
+		}
+		if (p->recent[top].address == address)
+			below = p->recent[top].below;
+		else
+			begin |= encode_address(c, address - p->class[class].last_address);
+		p->class[class].last_address = address;
+		p->class[class].top = slot;
+		p->recent[slot] = (struct recent){address, class, below};
+		end |= mode << HEAD_MODE_SHIFT | encode_time(c, e->end_ns);
+		if (e->kind != p->free_kind)
+			end |= encode_kind(c, e->kind);
+		*heads++ = (uint8_t)begin;
+		*heads++ = (uint8_t)end;
+		first = 0;
+		mode = MODE_SAME;
+	}
+	c->at[MT_COLUMN_HEAD] = heads;
+	c->at[MT_COLUMN_SIZE] = sizes;
+	p->context[thread & (CONTEXTS - 1)] = (uint16_t)context;
+	p->last_distance = 0;
+	p->last_number = number - 1;
+	p->next_number = number;
+	return i;
+}
+
+static inline unsigned encode(struct mt_columns *c, const struct mt_event *e)
+{
+	unsigned head = encode_time(c, e->time_ns) | encode_thread(c, e->thread);
+
+	if (allocates(e->type))
+		return head | encode_allocation(c, e);
+	if (__builtin_expect(e->type == MT_EVENT_NOTE, 0))
+		return head | encode_note(c, e);
+	return head | encode_free(c, e);
+}
+
+/* The same for what is no pair, up to an allocation whose number does not follow. */
+static uint32_t encode_others(struct mt_columns *c, const struct mt_event *events, uint32_t count)
+{
 	uint8_t *heads = c->at[MT_COLUMN_HEAD];
 	uint32_t i;
 
-	if (!c->started && count)
-		columns_begin(c, events);
 	for (i = 0; i < count; i++) {
 		const struct mt_event *e = &events[i];
-		unsigned head = e->type & HEAD_TYPE;
 
-		if (e->time_ns != c->time_ns)
-			head |= encode_time(c, e->time_ns);
-		if (e->thread != p->thread) {
-			head |= HEAD_THREAD;
-			c->at[MT_COLUMN_THREAD] = mt_varint_put(c->at[MT_COLUMN_THREAD], e->thread);
-			p->thread = e->thread;
-		}
-		if (!allocates(e->type))
-			head |= __builtin_expect(e->type == MT_EVENT_NOTE, 0)
-				? encode_note(c, e)
-				: encode_free(c, e);
-		else if (e->number == p->next_number)
-			head |= encode_allocation(c, e);
-		else
+		if (e->type == MT_EVENT_PAIR
+			|| (allocates(e->type) && e->number != c->predictor.next_number))
 			break;
-		heads[i] = (uint8_t)head;
+		heads[i] = (uint8_t)encode(c, e);
 	}
 	c->at[MT_COLUMN_HEAD] = heads + i;
+	return i;
+}
+
+uint32_t mt_columns_add(struct mt_columns *c, const struct mt_event *events, uint32_t count)
+{
+	uint32_t i = 0, added = 1;
+
+	if (!c->started && count)
+		columns_begin(c, events);
+	while (added && i < count) {
+		uint32_t left = count - i, room = MT_BLOCK_EVENTS_MAX - mt_columns_count(c);
+
+		if (events[i].type == MT_EVENT_PAIR)
+			added = encode_pairs(c, &events[i], left < room / 2 ? left : room / 2);
+		else
+			added = encode_others(c, &events[i], left < room ? left : room);
+		i += added;
+	}
 	return i;
 }
 

@@ -88,7 +88,7 @@ static inline void decode_allocation(struct mt_decoder *d, unsigned head, bool a
 	if (head & HEAD_GROUP)
 		*group = get32(d, MT_COLUMN_GROUP);
 	e->group = *group;
-	context_next(context, e->group);
+	*context = (uint16_t)context_after(*context, e->group);
 	uint64_t *size = &p->size[e->group & (SIZES - 1)];
 
 	if (head & HEAD_SIZE)
@@ -111,10 +111,9 @@ static inline void decode_free(struct mt_decoder *d, unsigned head, bool address
 
 	if (head & HEAD_KIND) {
 		p->free_kind = get_byte(d, MT_COLUMN_KIND);
-		p->free_group = get32(d, MT_COLUMN_KIND);
+		get32(d, MT_COLUMN_KIND); /* in older traces the block's group */
 	}
 	e->kind = p->free_kind;
-	e->group = p->free_group;
 	if (__builtin_expect(e->type == MT_EVENT_UNKNOWN_FREE, 0)) {
 		if (addresses)
 			e->address = p->unknown_address += get_address(d);

@@ -52,7 +52,7 @@ struct predictor {
 	uint64_t last_number, last_distance, last_released;
 	uint64_t unknown_address;
 	uint64_t note[MT_NOTES]; /* value of the last */
-	uint32_t thread, free_group, released;
+	uint32_t thread, released;
 	uint8_t free_kind;
 	uint16_t context[CONTEXTS]; /* by thread: hash of the groups of its last allocations */
 	uint32_t group[GROUPS];     /* by context */
@@ -79,9 +79,9 @@ static inline uint32_t size_class(uint64_t size)
 	return (uint32_t)((size + 23) >> 4) & (CLASSES - 1);
 }
 
-static inline void context_next(uint16_t *context, uint32_t group)
+static inline uint32_t context_after(uint32_t context, uint32_t group)
 {
-	*context = (uint16_t)((uint32_t)*context << 6 ^ group * 0x9e3779b1u) & (GROUPS - 1);
+	return (context << 6 ^ group * 0x9e3779b1u) & (GROUPS - 1);
 }
 
 /* Place in recent of a block that this event block itself allocated not long ago. */

@@ -20,6 +20,8 @@ enum mt_event_type {
 	/* more about the event before: kind = enum mt_event_note, size = its value */
 	MT_EVENT_NOTE,
 	MT_EVENT_TYPES,
+	/* for a writer: an ALLOCATE and then the FREE of its block, of this kind and at end_ns */
+	MT_EVENT_PAIR = MT_EVENT_TYPES,
 };
 
 enum mt_event_note {
@@ -33,10 +35,14 @@ struct mt_event {
 	uint8_t type;
 	/* of a free: MT_KIND_FREE, _DELETE, …; of an allocation 0: its group says it; of a note */
 	uint8_t kind;
-	uint32_t thread; /* index */
-	uint32_t group;
+	uint32_t thread;  /* index */
+	uint32_t group;   /* of an allocation; elsewhere of no meaning, and 0 from a reader */
 	uint64_t time_ns; /* as written to the microsecond */
-	uint64_t number, previous, size, address;
+	uint64_t number;
+	union {
+		uint64_t previous, end_ns;
+	};
+	uint64_t size, address;
 };
 
 /* Running totals in an event block's header. */

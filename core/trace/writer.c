@@ -20,7 +20,6 @@ struct mt_trace_writer_file {
 struct mt_trace_writer {
 	struct mt_trace_queue queue; /* first: see mt_trace_writer_next */
 	struct mt_trace_writer_file file;
-	uint32_t events; /* in the open event block, without the queue's */
 	struct mt_columns *columns;
 	ZSTD_CCtx *zstd;
 	struct mt_buffer payload;        /* of the event block being closed */
@@ -202,16 +201,15 @@ static void close_events(struct mt_trace_writer *w)
 {
 	struct mt_block_header h = {
 		.type = MT_BLOCK_EVENTS,
-		.event_count = w->events,
+		.event_count = mt_columns_count(w->columns),
 		.first_ns = mt_columns_first_ns(w->columns),
 		.last_ns = mt_columns_last_ns(w->columns),
 		.running = w->running,
 	};
 
-	if (!w->events)
+	if (!h.event_count)
 		return;
 	mt_columns_finish(w->columns, &w->payload);
-	w->events = 0;
 	if (!w->err.code)
 		write_block(w, &h, w->payload.data, w->payload.len);
 }
@@ -222,22 +220,19 @@ void mt_trace_writer_encode(struct mt_trace_writer *w)
 
 	w->queue.count = 0;
 	while (at < end) {
-		uint32_t room = MT_BLOCK_EVENTS_MAX - w->events;
-		uint32_t count = (uint32_t)(end - at) < room ? (uint32_t)(end - at) : room;
-		uint32_t added = mt_columns_add(w->columns, at, count);
-
-		at += added;
-		w->events += added;
-		if (added < count) {
-			if (!w->err.code)
-				mt_fail(&w->err, -EINVAL,
-					"cannot write allocation %llu to the trace: its number "
-					"does not follow the one before; this is a fault of memtui",
-					(unsigned long long)at->number);
-			at++;
-		} else if (at < end) {
+		at += mt_columns_add(w->columns, at, (uint32_t)(end - at));
+		if (at == end)
+			return;
+		if (mt_columns_count(w->columns) >= MT_BLOCK_EVENTS_MAX - 1) { /* perhaps a pair */
 			close_events(w);
+			continue;
 		}
+		if (!w->err.code)
+			mt_fail(&w->err, -EINVAL,
+				"cannot write allocation %llu to the trace: its number "
+				"does not follow the one before; this is a fault of memtui",
+				(unsigned long long)at->number);
+		at++;
 	}
 }
 
@@ -248,7 +243,7 @@ void mt_trace_writer_event(struct mt_trace_writer *w, const struct mt_event *e)
 
 bool mt_trace_writer_full(const struct mt_trace_writer *w)
 {
-	return w->events + w->queue.count >= MT_BLOCK_EVENTS_MAX;
+	return mt_columns_count(w->columns) + w->queue.count >= MT_BLOCK_EVENTS_MAX;
 }
 
 int mt_trace_writer_block(struct mt_trace_writer *w, enum mt_block_type type, const void *payload,

@@ -1,128 +1,9 @@
 /* The recorder's half of the segment, fed by hand: order across rings, matching, damage. */
-#include "core/capture/merge.h"
+#include "tests/unit/capture_fixture.h"
 
 #include <pthread.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
-#include <cmocka.h>
-
-#define RINGS 4
-#define MALLOC_NODE 32u
-
-/* A tracer that writes what it is told. */
-struct fixture {
-	struct mt_segment segment;
-	struct mt_timebase clock;
-	struct mt_profile profile;
-	struct mt_model model;
-	struct mt_merge merge;
-	uint64_t time[RINGS], head[RINGS];
-};
-
-static struct mt_wire_node *node_at(struct fixture *f, uint32_t id)
-{
-	return (struct mt_wire_node *)(void *)mt_segment_entry(&f->segment, nodes, id);
-}
-
-static struct mt_wire_ring *ring_at(struct fixture *f, uint32_t id)
-{
-	return (struct mt_wire_ring *)(void *)mt_segment_entry(&f->segment, rings, id);
-}
-
-static void put(struct fixture *f, uint32_t ring, struct mt_wire_record record)
-{
-	struct mt_wire_record *data = (void *)mt_segment_entry(&f->segment, ring_data,
-		(uint64_t)ring * f->segment.ring_records);
-
-	data[f->head[ring]++ & (f->segment.ring_records - 1)] = record;
-}
-
-static void publish(struct fixture *f, uint32_t ring)
-{
-	__atomic_store_n(&ring_at(f, ring)->head, f->head[ring], __ATOMIC_RELEASE);
-}
-
-static void extend(struct fixture *f, uint32_t ring, enum mt_extend what, uint64_t value)
-{
-	put(f, ring, (struct mt_wire_record){value, MT_RECORD_EXTEND | (uint64_t)what << 3});
-}
-
-/* One event with an absolute time, published at once. */
-static void event(struct fixture *f, uint32_t ring, unsigned type, uint64_t time, uint64_t pointer,
-	uint64_t size)
-{
-	bool far_pointer = pointer & 7 || pointer >> 48, large = size >= MT_SIZE_EXTENDED;
-	uint32_t node = type == MT_RECORD_FREE ? MT_KIND_FREE : MALLOC_NODE;
-
-	extend(f, ring, MT_EXTEND_TIME, f->clock.start + time);
-	if (large)
-		extend(f, ring, MT_EXTEND_SIZE, size);
-	if (far_pointer)
-		extend(f, ring, MT_EXTEND_POINTER, pointer);
-	put(f, ring,
-		mt_wire_record_pack(type, 0, node, far_pointer ? MT_POINTER_EXTENDED : pointer >> 3,
-			large ? MT_SIZE_EXTENDED : (uint32_t)size));
-	publish(f, ring);
-}
-
-static int setup(void **state)
-{
-	struct fixture *f = mt_alloc(sizeof *f);
-	struct mt_segment_options options = {.address_limit = 256u << 20,
-		.clock = MT_CLOCK_MONOTONIC};
-	struct mt_err err;
-
-	f->clock = (struct mt_timebase){.kind = MT_CLOCK_MONOTONIC, .scale = 1ull << 32};
-	mt_clock_restart(&f->clock);
-	f->clock.start -= 1000000000;
-	f->clock.anchor = f->clock.start;
-	assert_int_equal(mt_segment_create(&f->segment, &options, NULL, &err), 0);
-	mt_profile_init(&f->profile);
-	mt_model_init(&f->model, &f->profile);
-	mt_merge_init(&f->merge, &f->segment, &f->clock, &f->model);
-	f->segment.header->ring_count = f->segment.header->thread_count = RINGS;
-	for (uint32_t i = 0; i < RINGS; i++) {
-		struct mt_wire_thread *t = (void *)mt_segment_entry(&f->segment, threads, i);
-
-		*t = (struct mt_wire_thread){.tid = 100 + i, .ring = i, .name = "worker"};
-		put(f, i, mt_wire_record_pack(MT_RECORD_MARK, 0, i, 0, MT_MARK_THREAD));
-		publish(f, i);
-	}
-	((struct mt_wire_pc *)(void *)mt_segment_entry(&f->segment, pcs, 32))->address = 0x401000;
-	((struct mt_wire_pc *)(void *)mt_segment_entry(&f->segment, pcs, 32))->module =
-		MT_NO_MODULE;
-	f->segment.header->pc_count = 33;
-	*node_at(f, MALLOC_NODE) = (struct mt_wire_node){.parent = 0, .pc = MT_KIND_MALLOC};
-	f->segment.header->node_count = 33;
-	*state = f;
-	return 0;
-}
-
-static int teardown(void **state)
-{
-	struct fixture *f = *state;
-
-	mt_merge_free(&f->merge);
-	mt_model_free_memory(&f->model);
-	mt_profile_free(&f->profile);
-	mt_segment_free(&f->segment);
-	free(f);
-	return 0;
-}
-
-static const struct mt_info *drain(struct fixture *f)
-{
-	while (mt_merge_poll(&f->merge))
-		;
-	assert_false(mt_merge_pending(&f->merge));
-	mt_merge_counters(&f->merge, 0);
-	mt_model_settle(&f->model);
-	return &f->profile.info;
-}
 
 static void counts_simple(void **state)
 {
@@ -472,6 +353,7 @@ static void estimates(void **state)
 {
 	struct fixture *f = *state;
 	const struct mt_info *info = &f->profile.info;
+	uint64_t lost;
 
 	*node_at(f, 33) = (struct mt_wire_node){.parent = 0, .pc = MT_KIND_CALLOC};
 	f->segment.header->node_count = 34;
@@ -491,8 +373,10 @@ static void estimates(void **state)
 	drain(f);
 	assert_false(mt_profile_is_estimated(&f->profile, &f->profile.groups[0]));
 	/* nobody knows when: up to now */
+	lost = info->lost_events;
 	f->segment.header->counters[MT_COUNTER_UNTRACED_EVENTS] = 1;
 	drain(f);
+	assert_int_equal(info->lost_events, lost + 1);
 	assert_true(mt_profile_is_estimated(&f->profile, &f->profile.groups[1]));
 }
 

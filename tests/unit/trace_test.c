@@ -51,13 +51,32 @@ static struct mt_event random_event(uint64_t *random, uint64_t *next, uint64_t *
 		return e;
 	}
 	e.kind = wild ? 255 : MT_KIND_FREE + random_below(random, 2);
-	e.group = wild ? random_next(random) : 0;
 	if (e.type == MT_EVENT_UNKNOWN_FREE)
 		e.address = wild ? 1 : 0x9000 + random_below(random, 5000);
 	else
 		e.number = wild ? ~0ull - 5
 				: *next - 1 - random_below(random, 10 + (uint32_t)(*next / 2));
 	return e;
+}
+
+/* The allocation and then the free of its block, as one. */
+static uint32_t write_pair(struct mt_trace_writer *w, struct mt_event *events, uint32_t at,
+	uint64_t *random, uint64_t *us)
+{
+	struct mt_event pair = events[at], *end = &events[at + 1];
+
+	*us += random_below(random, 3) ? 0 : random_below(random, 200);
+	memset(end, 0, sizeof *end);
+	end->type = MT_EVENT_FREE;
+	end->kind = MT_KIND_FREE + random_below(random, 2);
+	end->thread = pair.thread;
+	end->time_ns = *us * 1000;
+	end->number = pair.number;
+	pair.type = MT_EVENT_PAIR;
+	pair.kind = end->kind;
+	pair.end_ns = end->time_ns;
+	mt_trace_writer_event(w, &pair);
+	return at + 1;
 }
 
 static void test_events_round_trip(void **state)
@@ -67,14 +86,21 @@ static void test_events_round_trip(void **state)
 	uint64_t random = 7, next = 0, us = 1000000;
 	struct mt_trace_writer *w = mt_trace_writer_new(create("events"), &err);
 	struct mt_trace_running running = {1, 2, 3, 4, 5};
+	uint32_t flush_at = 60000;
 
 	(void)state;
 	assert_non_null(w);
 	for (uint32_t i = 0; i < EVENTS; i++) {
 		x.events[i] = random_event(&random, &next, &us);
-		mt_trace_writer_event(w, &x.events[i]);
-		if (mt_trace_writer_full(w) || !random_below(&random, 50000))
+		if (x.events[i].type == MT_EVENT_ALLOCATE && i + 1 < EVENTS
+			&& random_below(&random, 4))
+			i = write_pair(w, x.events, i, &random, &us);
+		else
+			mt_trace_writer_event(w, &x.events[i]);
+		if (i >= flush_at) {
+			flush_at = i + 60000 - random_below(&random, 50000);
 			assert_int_equal(mt_trace_writer_flush(w, &running, &err), 0);
+		}
 	}
 	assert_int_equal(mt_trace_writer_flush(w, &running, &err), 0);
 	assert_int_equal(mt_trace_writer_finish(w, &err), 0);
@@ -97,6 +123,41 @@ static void test_events_round_trip(void **state)
 	assert_int_equal(x.at, EVENTS);
 	mt_trace_reader_free(r);
 	free(x.events);
+}
+
+/* A pair for which there is room for one event goes into the next block. */
+static void test_pair_at_the_end(void **state)
+{
+	struct mt_event e = {.type = MT_EVENT_ALLOCATE, .kind = MT_KIND_FREE};
+	struct mt_trace_writer *w;
+	struct mt_err err;
+
+	(void)state;
+	for (uint32_t singles = MT_BLOCK_EVENTS_MAX - 2; singles <= MT_BLOCK_EVENTS_MAX;
+		singles++) {
+		uint32_t first = singles == MT_BLOCK_EVENTS_MAX - 1 ? singles : MT_BLOCK_EVENTS_MAX;
+		const struct mt_trace_running running = {0};
+
+		w = mt_trace_writer_new(create("pair"), &err);
+		for (e.number = 0; e.number < singles; e.number++)
+			mt_trace_writer_event(w, &e);
+		*mt_trace_writer_next(w) = (struct mt_event){
+			.type = MT_EVENT_PAIR,
+			.kind = MT_KIND_FREE,
+			.number = e.number,
+		};
+		e.number++;
+		mt_trace_writer_event(w, &e);
+		assert_int_equal(mt_trace_writer_flush(w, &running, &err), 0);
+		assert_int_equal(mt_trace_writer_finish(w, &err), 0);
+		mt_trace_writer_free(w);
+		struct mt_trace_reader *r = mt_trace_reader_open(path_of("pair"), &err);
+
+		assert_non_null(r);
+		assert_int_equal(mt_trace_reader_block(r, 0)->event_count, first);
+		assert_int_equal(mt_trace_reader_block(r, 1)->event_count, singles + 3 - first);
+		mt_trace_reader_free(r);
+	}
 }
 
 static void test_incompressible_block(void **state)
@@ -557,6 +618,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_events_round_trip),
+		cmocka_unit_test(test_pair_at_the_end),
 		cmocka_unit_test(test_incompressible_block),
 		cmocka_unit_test(test_totals_and_replay),
 		cmocka_unit_test(test_cut_at_every_byte),

@@ -1,0 +1,132 @@
+#include "core/capture/pairs.h"
+#include "core/capture/ahead.h"
+#include "core/capture/events.h"
+
+/* What stays as it is from pair to pair: copied here, where the compiler sees that no store of the
+ * loop changes it. */
+struct view {
+	const uint32_t *group_of; /* by node: group + 1 */
+	uint32_t node_count, thread;
+	struct mt_group *groups;
+	uint64_t step_end_ns, bound;
+	bool many; /* blocks live: memory is worth asking for ahead */
+};
+
+struct pair {
+	uint64_t address, begin, end; /* begin and end: stamps */
+	uint32_t size, group;
+	uint32_t kind; /* of the free */
+};
+
+/* time: stamp of the event before. False: there is no pair at the position; or its group has not
+ * been met yet, its free has a stack, or it ends too late: these are two single events. */
+static inline bool read_pair(const struct mt_ring *r, const struct view *v, uint64_t position,
+	uint64_t time, struct pair *pair)
+{
+	struct mt_wire_record begin = mt_ring_read(r, position);
+	struct mt_wire_record end = mt_ring_read(r, position + 1);
+	uint32_t node = mt_wire_record_node(&begin);
+
+	pair->address = mt_wire_record_pointer(&begin) << 3;
+	pair->begin = time + mt_wire_record_delta(&begin);
+	pair->end = pair->begin + mt_wire_record_delta(&end);
+	pair->size = mt_wire_record_size(&begin);
+	pair->group = (node < v->node_count ? v->group_of[node] : 0) - 1;
+	pair->kind = mt_wire_record_node(&end);
+	return mt_pairs_match(&begin, &end) && pair->end < v->bound && pair->kind < MT_KIND_COUNT
+		&& pair->group != UINT32_MAX;
+}
+
+/* Moves the time to that of a pair's end; false: that is not within the timeline's step, and the
+ * time stays. */
+static __attribute__((noinline)) bool reach_end(struct mt_merge *m, uint64_t stamp)
+{
+	uint64_t begin_ns = m->now_ns;
+
+	mt_event_set_time(m, stamp);
+	if (__builtin_expect(m->now_ns < m->model->step_end_ns, 1))
+		return true;
+	m->now_ns = begin_ns;
+	m->stamp_end = 0;
+	return false;
+}
+
+static inline void emit(struct mt_trace_writer *w, const struct pair *pair, uint32_t thread,
+	uint64_t number, uint64_t begin_ns, uint64_t end_ns)
+{
+	struct mt_event *e = mt_trace_writer_next(w);
+
+	e->type = MT_EVENT_PAIR;
+	e->kind = (uint8_t)pair->kind;
+	e->thread = thread;
+	e->group = pair->group;
+	e->time_ns = begin_ns;
+	e->end_ns = end_ns;
+	e->number = number;
+	e->size = pair->size;
+	e->address = pair->address;
+}
+
+/* False: its address is taken, or it is not within the timeline's step. Then nothing has happened,
+ * but that time may have passed up to its beginning: so it does for the allocation as a single
+ * event, which comes next. */
+static inline bool run_pair(struct mt_merge *m, const struct view *v, const struct pair *pair,
+	uint64_t number)
+{
+	uint64_t begin_ns;
+
+	if (!mt_match_lacks(&m->match, pair->address))
+		return false;
+	mt_event_set_time(m, pair->begin);
+	begin_ns = m->now_ns;
+	if (begin_ns >= v->step_end_ns || (pair->end >= m->stamp_end && !reach_end(m, pair->end)))
+		return false;
+	mt_model_pair(m->model, &v->groups[pair->group], pair->size, begin_ns);
+	if (m->writer)
+		emit(m->writer, pair, v->thread, number, begin_ns, m->now_ns);
+	return true;
+}
+
+uint32_t mt_pairs_run(struct mt_merge *m, struct mt_ring *r, uint64_t limit, uint64_t bound)
+{
+	const struct view v = {
+		.group_of = m->tables.groups,
+		.node_count = m->segment->nodes.capacity,
+		.thread = r->thread,
+		.groups = m->model->profile->groups,
+		.step_end_ns = m->model->step_end_ns,
+		.bound = bound,
+		.many = m->model->live_count >= MT_AHEAD_MANY,
+	};
+	uint64_t position = r->decoded, time = r->time, bytes = 0, number = m->next_number;
+	uint64_t end_ns = m->now_ns; /* of the last pair */
+	/* an event block ends behind a pair, and what it ends with are all the sums so far */
+	uint32_t count = 0, room = (m->block_events - m->unflushed) / 2;
+
+	if ((limit - position) / 2 < room)
+		room = (uint32_t)((limit - position) / 2);
+	for (; count < room; count++, position += 2) {
+		struct pair pair;
+
+		if (!read_pair(r, &v, position, time, &pair))
+			break;
+		if (v.many)
+			mt_ahead_look(m, r, position);
+		if (!run_pair(m, &v, &pair, number + count))
+			break;
+		time = pair.end;
+		end_ns = m->now_ns;
+		bytes += pair.size;
+	}
+	if (!count)
+		return 0;
+	mt_model_pairs(m->model, v.thread, count, bytes, number + count, end_ns);
+	m->model->profile->info.events += 2ull * count;
+	m->next_number += count;
+	r->decoded = position;
+	r->time = time;
+	m->unflushed += m->writer ? 2 * count : 0;
+	if (m->unflushed >= m->block_events && m->flush)
+		m->flush(m->context);
+	return count;
+}
