@@ -19,7 +19,8 @@
 #define NODES (8u << 20)
 #define PCS (1u << 20)
 #define MODULES 4096u
-#define THREADS 65536u
+#define THREADS (1u << 20)
+#define THREADS_IF_LIMITED 65536u
 #define RINGS 1024u
 #define CHUNKS (4u << 20)
 #define TEXT (64u << 10)
@@ -55,9 +56,10 @@ static void lay_out(struct mt_wire_header *h, uint32_t share)
 {
 	uint64_t at = 2 * MT_WIRE_PAGE;
 	uint32_t small = share > 16 ? 16 : share;
+	uint32_t threads = share == 1 ? THREADS : THREADS_IF_LIMITED / small;
 
 	place(&h->modules, &at, MODULES / small, sizeof(struct mt_wire_module));
-	place(&h->threads, &at, THREADS / small, sizeof(struct mt_wire_thread));
+	place(&h->threads, &at, threads, sizeof(struct mt_wire_thread));
 	place(&h->pcs, &at, PCS / share, sizeof(struct mt_wire_pc));
 	place(&h->nodes, &at, NODES / share, sizeof(struct mt_wire_node));
 	place(&h->rings, &at, RINGS, sizeof(struct mt_wire_ring));

@@ -209,6 +209,15 @@ static MT_COLD void *allocate_without(enum mt_operator which, const struct mt_en
 	return p;
 }
 
+/* This is counted already where it is lost: not by malloc's hook once more. */
+static MT_COLD void *allocate_unseen(const struct mt_found *found, uintptr_t a, uintptr_t b,
+	uintptr_t c)
+{
+	void *p = found->plain ? mt_tracer.real.malloc(a ? a : 1) : NULL;
+
+	return p ? p : mt_find_call(found->function, a, b, c);
+}
+
 static inline void *allocate(enum mt_operator which, const struct mt_entry *entry, uintptr_t a,
 	uintptr_t b, uintptr_t c)
 {
@@ -221,8 +230,10 @@ static inline void *allocate(enum mt_operator which, const struct mt_entry *entr
 	if (mt_unlikely(!found->function))
 		return allocate_without(which, entry, a, b);
 	t = mt_thread_self();
+	if (mt_unlikely(!t))
+		return allocate_unseen(found, a, b, c);
 	/* new[] calls new */
-	if (mt_unlikely(!t) || (mt_unlikely(t->pending_kind) && belongs(t, entry)))
+	if (mt_unlikely(t->pending_kind) && belongs(t, entry))
 		return mt_find_call(found->function, a, b, c);
 	if (mt_likely(found->plain && !t->pending_kind)) {
 		p = mt_tracer.real.malloc(a ? a : 1);
@@ -256,7 +267,7 @@ static inline void deallocate(enum mt_operator which, const struct mt_entry *ent
 	found = real(which, entry, &local);
 	t = mt_thread_self();
 	if (mt_unlikely(!t) || t->recorded_free == (void *)p) { /* delete[] calls delete */
-		if (found->function)
+		if (found->function && (t || !found->plain))
 			mt_find_call(found->function, p, b, c);
 		else
 			mt_tracer.real.free((void *)p);

@@ -288,6 +288,13 @@ static int connect_to_segment(uint64_t forked_from)
 	return fd == -EAGAIN ? fd : -ENOENT;
 }
 
+void mt_segment_count_missed(void)
+{
+	if (__atomic_load_n(&mt_tracer.phase, __ATOMIC_SEQ_CST) == MT_PHASE_ATTACHED
+		&& mt_load(mt_tracer.running))
+		mt_count(MT_COUNTER_UNTRACED_EVENTS, mt_swap(&mt_tracer.missed, 0));
+}
+
 MT_COLD void mt_segment_attach(void)
 {
 	uint32_t expected = MT_PHASE_NEW;
@@ -304,6 +311,7 @@ MT_COLD void mt_segment_attach(void)
 		error == 0                 ? MT_PHASE_ATTACHED
 			: error == -EAGAIN ? MT_PHASE_NEW
 					   : MT_PHASE_OFF);
+	mt_segment_count_missed();
 }
 
 /* ---- fork ------------------------------------------------------------------------------------ */
@@ -397,9 +405,8 @@ MT_COLD bool mt_segment_forked(void)
 	} else {
 		mt_tracer.header = old;
 	}
-	mt_count(MT_COUNTER_UNTRACED_EVENTS, mt_tracer.missed);
-	mt_tracer.missed = 0;
 	mt_store_release(&mt_tracer.phase, done ? MT_PHASE_ATTACHED : MT_PHASE_OFF);
+	mt_segment_count_missed();
 	return done;
 }
 

@@ -15,6 +15,9 @@ void mt_segment_attach(void);
 bool mt_segment_is_foreign(void);
 /* True for one thread of this process alone: from then on the phase speaks of it. */
 bool mt_segment_adopt(void);
+/* Events that came while a segment was being asked for: what came too late for the one thread the
+ * other counts. */
+void mt_segment_count_missed(void);
 /* Makes entries 0 to count - 1 usable; false when the range is at its end or memory cannot be
  * had. */
 bool mt_range_open(struct mt_range *range, uint32_t count);

@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <linux/sched.h>
 #include <signal.h>
+#include <string.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/uio.h>
@@ -220,21 +221,34 @@ static struct mt_thread *recycle(int32_t tid, bool silent)
 	return NULL;
 }
 
+/* The last entry of the table stands for all threads that come when the others are taken. */
+static uint32_t take_thread_entry(void)
+{
+	uint32_t last = mt_tracer.threads.capacity - 1, id = last;
+
+	if (mt_load(&mt_tracer.next_thread) < last)
+		id = mt_add(&mt_tracer.next_thread, 1);
+	return id < last ? id : last;
+}
+
 /* Enters the thread in the segment's table and its name in the ring's next record. */
 static bool register_thread(struct mt_thread *t, int32_t tid)
 {
+	static const char later[] = "later threads";
+	uint32_t id = take_thread_entry();
+	bool own = id < mt_tracer.threads.capacity - 1;
 	struct mt_wire_thread *entry;
-	uint32_t id;
 
-	if (mt_load(&mt_tracer.next_thread) >= mt_tracer.threads.capacity)
-		return false;
-	id = mt_add(&mt_tracer.next_thread, 1);
-	if (id >= mt_tracer.threads.capacity || !mt_range_need(&mt_tracer.threads, id + 1))
+	if (!mt_range_need(&mt_tracer.threads, id + 1))
 		return false;
 	entry = (struct mt_wire_thread *)mt_tracer.threads.base + id;
-	entry->ring = t->ring - (struct mt_wire_ring *)mt_tracer.rings.base;
-	mt_sys2(SYS_prctl, PR_GET_NAME, entry->name);
-	mt_store_release(&entry->tid, (uint32_t)tid);
+	if (own) {
+		entry->ring = t->ring - (struct mt_wire_ring *)mt_tracer.rings.base;
+		mt_sys2(SYS_prctl, PR_GET_NAME, entry->name);
+		mt_store_release(&entry->tid, (uint32_t)tid);
+	} else {
+		memcpy(entry->name, later, sizeof later);
+	}
 	mt_publish_count(&mt_tracer.header->thread_count, id + 1);
 	t->index = id;
 	t->newborn = 1;
@@ -291,6 +305,13 @@ static struct mt_thread *make_state(int32_t tid)
 }
 
 /* ---- fork ------------------------------------------------------------------------------------ */
+
+/* An event that nobody records, as there is no segment yet. */
+static void miss(void)
+{
+	__atomic_fetch_add(&mt_tracer.missed, 1, __ATOMIC_SEQ_CST);
+	mt_segment_count_missed();
+}
 
 /* The states of the parent's threads. own: of the one thread that lives on, which is this one;
  * without it, that thread may come later, and must find its state out of use. */
@@ -364,10 +385,8 @@ static bool find_own_segment(struct mt_thread *own)
 			mt_count(MT_COUNTER_FORKED_CHILDREN, 1);
 		return false;
 	}
-	if (!mt_segment_adopt()) {
-		mt_add(&mt_tracer.missed, 1);
+	if (!mt_segment_adopt())
 		return false;
-	}
 	if (!mt_tracer.header) { /* forked while the first thread of all was asking */
 		mt_store_release(&mt_tracer.phase, MT_PHASE_OFF);
 		return false;
@@ -389,6 +408,12 @@ static bool has_left(const struct mt_thread *t, const struct mt_entry *entry)
 		&& t->hook_sp - t->stack_lo < t->stack_hi - t->stack_lo;
 }
 
+/* In the middle of an event, which a signal handler has interrupted. */
+static bool is_within(const struct mt_thread *t)
+{
+	return t && t->busy && t->busy < MT_BUSY_STALE;
+}
+
 /* No handler sees the state between two segments, nor leaves it there by longjmp. */
 static bool change_segment(struct mt_thread *t)
 {
@@ -404,7 +429,7 @@ MT_COLD bool mt_thread_forked(struct mt_thread *t, const struct mt_entry *entry)
 {
 	bool forked = mt_segment_is_foreign();
 
-	if (forked && t->busy && t->busy < MT_BUSY_STALE && !has_left(t, entry)) {
+	if (forked && is_within(t) && !has_left(t, entry)) {
 		mt_segment_scrap(t);
 		mt_add(&mt_tracer.missed, 1);
 		return false;
@@ -413,17 +438,24 @@ MT_COLD bool mt_thread_forked(struct mt_thread *t, const struct mt_entry *entry)
 		return true;
 	if (mt_load(&mt_tracer.phase) == MT_PHASE_OFF)
 		mt_tls.self = NULL;
-	else if (!forked && mt_load(&mt_tracer.phase) == MT_PHASE_CONNECTING)
-		mt_add(&mt_tracer.missed, 1);
+	else
+		miss();
 	return false;
 }
 
-/* ---- forks within an event: in a signal handler, which returns into the middle of it --------- */
-
-static bool is_within(const struct mt_thread *t)
+void mt_thread_prepare(void)
 {
-	return t && t->busy && t->busy < MT_BUSY_STALE;
+	struct mt_thread *t = mt_tls.self;
+
+	if (mt_likely(!mt_segment_is_foreign()) || is_within(t))
+		return;
+	if (!t)
+		mt_thread_enter();
+	else if (!change_segment(t) && mt_load(&mt_tracer.phase) == MT_PHASE_OFF)
+		mt_tls.self = NULL;
 }
+
+/* ---- forks within an event: in a signal handler, which returns into the middle of it --------- */
 
 static void in_child(void)
 {
@@ -491,8 +523,11 @@ static struct mt_thread *enter_once(void)
 	else if (mt_segment_is_foreign())
 		find_own_segment(NULL);
 	phase = mt_load_acquire(&mt_tracer.phase);
-	if (phase != MT_PHASE_ATTACHED || !mt_load(mt_tracer.running))
+	if (phase != MT_PHASE_ATTACHED || !mt_load(mt_tracer.running)) {
+		if (phase != MT_PHASE_NEW && phase != MT_PHASE_OFF)
+			miss();
 		return NULL;
+	}
 	if (mt_load(&mt_tracer.sealed)) { /* a state needs memory, and the thread's id */
 		mt_tls.flags |= MT_TLS_UNTRACED;
 		mt_count(MT_COUNTER_THREADS_FULL, 1);
@@ -504,6 +539,7 @@ static struct mt_thread *enter_once(void)
 	if (!t) {
 		mt_tls.flags |= MT_TLS_UNTRACED;
 		mt_count(MT_COUNTER_THREADS_FULL, 1);
+		mt_count(MT_COUNTER_UNTRACED_EVENTS, 1);
 		return NULL;
 	}
 	if (!t->stack_hi && tid == mt_sys0(SYS_getpid))

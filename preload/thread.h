@@ -12,6 +12,9 @@ void mt_thread_recover(struct mt_thread *);
 /* An event finds the running word 0: tracing has ended, or this is a forked child. True: t has a
  * ring of a segment of this process, and the event can go on. */
 bool mt_thread_forked(struct mt_thread *, const struct mt_entry *);
+/* Before a process gets another thread: a forked child asks for its segment now, since what one
+ * thread allocates while another is asking goes unrecorded. */
+void mt_thread_prepare(void);
 /* Takes a state of before a fork into use again, when another thread has found the new segment. */
 bool mt_thread_renew(struct mt_thread *);
 /* One thread at a time copies a table; others and its own signal handlers go on with the old

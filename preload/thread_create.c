@@ -1,7 +1,7 @@
 /* How threads begin and end: what a thread's creator knows of its stack, and a word when its
  * function has returned. */
 #undef __EXCEPTIONS /* pthread_cleanup_push in the form that needs libc alone, not libgcc */
-#include "preload/tracer.h"
+#include "preload/thread.h"
 
 #include "preload/sys.h"
 
@@ -95,6 +95,7 @@ static struct start *prepare_start(const pthread_attr_t *attr, void *(*function)
 {
 	struct start *start = NULL;
 
+	mt_thread_prepare();
 	if (mt_load(&mt_tracer.phase) == MT_PHASE_ATTACHED && !mt_load(&mt_tracer.sealed))
 		start = take_start();
 	if (!start)

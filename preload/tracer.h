@@ -30,6 +30,7 @@
 #define mt_store(p, v) __atomic_store_n((p), (v), __ATOMIC_RELAXED)
 #define mt_store_release(p, v) __atomic_store_n((p), (v), __ATOMIC_RELEASE)
 #define mt_add(p, v) __atomic_fetch_add((p), (v), __ATOMIC_RELAXED)
+#define mt_swap(p, v) __atomic_exchange_n((p), (v), __ATOMIC_SEQ_CST)
 #define mt_swap_if(p, expected, v) \
 	__atomic_compare_exchange_n((p), (expected), (v), false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)
 /* Orders this thread's stores as its own signal handlers see them. */
@@ -166,7 +167,7 @@ struct mt_tracer {
 	uint32_t next_node, next_pc, next_module, next_thread, next_ring;
 	uint32_t growing;      /* MT_GROWING_*: a table that some thread is copying */
 	uint32_t homeless_pcs; /* 1: there are pcs that lie in no module */
-	uint32_t missed;       /* events of a forked child before it has a segment of its own */
+	uint32_t missed;       /* events before this process has a segment of its own */
 	uint32_t forked;       /* this process has been forked by a traced one */
 	bool scrapped;         /* in a forked child: what is mapped is private memory */
 };

@@ -92,11 +92,32 @@ static bool left_unseen(const struct mt_process *p)
 		&& !(s.flags & MT_PROCESS_NEVER_EXECUTED);
 }
 
+/* It asked for a segment and had gone on without when the answer came. */
+static bool took_none(struct mt_recorder *r, const struct mt_process *p)
+{
+	bool none;
+
+	pthread_mutex_lock(&r->lock);
+	none = p->header && __atomic_load_n(&p->header->state, __ATOMIC_ACQUIRE) == MT_SEGMENT_NEW;
+	pthread_mutex_unlock(&r->lock);
+	return none;
+}
+
+/* Whose trace tells that p was not recorded: its own, if that has begun. */
+static struct mt_process *teller(struct mt_recorder *r, struct mt_process *p)
+{
+	struct mt_process *parent = p->segments > 1 ? p : find(r, p->parent);
+
+	return parent ? parent : r->root;
+}
+
 void mt_offer_end(struct mt_recorder *r, struct mt_process *p, int wait_status)
 {
 	if (!p->alive)
 		return;
-	if (left_unseen(p))
+	if (took_none(r, p))
+		atomic_fetch_add(&teller(r, p)->untraced, 1);
+	else if (left_unseen(p))
 		atomic_fetch_add(&p->untraced, 1);
 	pthread_mutex_lock(&r->lock);
 	p->alive = false;

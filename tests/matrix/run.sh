@@ -55,7 +55,8 @@ fault() { # NAME ARGUMENT...
 	say "$name" "$(same)$(python3 "$here/compare.py" "$memtui" "$tmp/t.dat" "$tmp/truth" 2>&1 | tail -n 1)"
 }
 fault "5,000 threads in waves of 50" threads 5000 50
-fault "200 threads at once" threads 200 200
+fault "70,000 threads in waves of 50" threads 70000 50
+fault "1,000 threads at once" threads 1000 1000
 fault "address space full" full
 for how in 0 3 close_range fcloseall; do fault "closes descriptors: $how" descriptors $how; done
 for what in nofile fsize nproc stack core memlock data sigpending cpu; do fault "sets limit: $what" limits $what; done

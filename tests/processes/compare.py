@@ -12,7 +12,7 @@ def ask(view, *arguments):
 
 found = {}
 for info, trace in zip(ask("info", *traces) if len(traces) > 1 else [ask("info", *traces)], traces):
-    groups = ask("groups", "--function-regex", "^(keep|tree)$", trace)
+    groups = ask("groups", "--function-regex", "^(keep|keep_many|tree)$", trace)
     count = lambda name: sum(g["all"][name] for g in groups)
     if not info["complete"]:
         print(f"{trace} is not complete;", end=" ")

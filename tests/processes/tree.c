@@ -14,6 +14,9 @@
  *   flood N     N children one after another, each under a flood of signals whose handler is traced
  *   meanwhile N N children in which one thread forks while another, by its first allocation, asks
  *   for a segment
+ *   first N     N children whose first events are those of two threads, made by pthread_create
+ *   unseen N    the same, made by a function of libc's that no tracer sees: while one asks for a
+ *   segment, the other's events are lost
  *   thrd N      N threads one after another, made by thrd_create
  *   timer N     N threads one after another that the C library makes for a timer
  *   atfork      a handler of pthread_atfork that allocates
@@ -22,7 +25,9 @@
  *   root        setuid and chroot in children (as root alone)
  *   wait DIR three children that say ready and wait for DIR/go, then allocate on; ends with 6 when
  *   all are well
+ *   later DIR   says ready, waits for DIR/go, then has 5 children in turn and says done
  *   daemon DIR  forks twice, setsid, chdir /, and goes on until DIR/go is there */
+#include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/sched.h>
@@ -401,11 +406,33 @@ static void *fork_later(void *delay)
 	return (void *)(intptr_t)reap(pid);
 }
 
+static int (
+	*create)(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *) = pthread_create;
+
+/* libc's, past the tracer's, which would ask for a segment before there is a second thread. */
+static void create_unseen(void)
+{
+	void *libc = dlopen("libc.so.6", RTLD_NOW);
+
+	create = (int (*)(pthread_t *, const pthread_attr_t *, void *(*)(void *),
+		void *))dlsym(libc, "pthread_create");
+}
+
 static void start_both(pthread_t both[2], void *(*first)(void *), void *(*second)(void *),
 	intptr_t argument)
 {
-	pthread_create(&both[0], NULL, first, NULL);
-	pthread_create(&both[1], NULL, second, (void *)argument);
+	create(&both[0], NULL, first, NULL);
+	create(&both[1], NULL, second, (void *)argument);
+}
+
+/* What pthread_create allocates once for all threads comes before the children. */
+static void run_two(void)
+{
+	pthread_t both[2];
+
+	start_both(both, return_at_once, return_at_once, 0);
+	pthread_join(both[0], NULL);
+	pthread_join(both[1], NULL);
 }
 
 static int meanwhile(int count)
@@ -414,9 +441,8 @@ static int meanwhile(int count)
 	pthread_t both[2];
 	int bad = 0;
 
-	start_both(both, return_at_once, return_at_once, 0);
-	pthread_join(both[0], NULL);
-	pthread_join(both[1], NULL);
+	create_unseen();
+	run_two();
 	for (int i = 0; i < count; i++) {
 		pid_t pid = fork();
 
@@ -428,6 +454,45 @@ static int meanwhile(int count)
 			pthread_join(both[1], &status);
 			tell(getppid());
 			_exit(status != NULL);
+		}
+		bad += reap(pid) != 0;
+	}
+	return bad != 0;
+}
+
+/* ---- the first events of a child are those of two threads ---- */
+
+static void *keep_many(void *unused)
+{
+	while (!begin)
+		;
+	for (int i = 0; i < 1000; i++) {
+		char *volatile p = malloc(40);
+
+		p[0] = 1;
+	}
+	return unused;
+}
+
+static int threads_first(int count)
+{
+	pthread_t both[2];
+	int bad = 0;
+
+	run_two();
+	for (int i = 0; i < count; i++) {
+		pid_t pid = fork();
+
+		if (pid == 0) {
+			forget();
+			start_both(both, keep_many, keep_many, 0);
+			begin = 1;
+			pthread_join(both[0], NULL);
+			pthread_join(both[1], NULL);
+			allocations = 2000;
+			bytes = 80000;
+			tell(getppid());
+			_exit(0);
 		}
 		bad += reap(pid) != 0;
 	}
@@ -612,6 +677,18 @@ static int daemonize(const char *directory)
 	return 0;
 }
 
+static int children_later(const char *directory)
+{
+	int bad;
+
+	keep(10);
+	if (write(1, "ready\n", 6) != 6)
+		return 1;
+	await_go(directory);
+	bad = many(5, 0);
+	return bad || write(1, "done\n", 5) != 5;
+}
+
 int main(int argc, char **argv)
 {
 	const char *what = argc > 1 ? argv[1] : "";
@@ -637,6 +714,10 @@ int main(int argc, char **argv)
 		return flood(n);
 	if (!strcmp(what, "meanwhile"))
 		return meanwhile(n);
+	if (!strcmp(what, "unseen"))
+		create_unseen();
+	if (!strcmp(what, "first") || !strcmp(what, "unseen"))
+		return threads_first(n);
 	if (!strcmp(what, "thrd"))
 		return thrds(n);
 	if (!strcmp(what, "timer"))
@@ -651,6 +732,8 @@ int main(int argc, char **argv)
 		return as_root();
 	if (!strcmp(what, "wait"))
 		return wait_in_children(argv[2]);
+	if (!strcmp(what, "later"))
+		return children_later(argv[2]);
 	if (!strcmp(what, "daemon"))
 		return daemonize(argv[2]);
 	return 99;

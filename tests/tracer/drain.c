@@ -9,7 +9,7 @@
  *   -m CLOCK_MONOTONIC -k N die after N records: leave the rings as they are
  *   -z         stop draining for good after the first record, but stay alive
  *   -p         paused: recording is 0      -b       blind: drains without looking, for benchmarks
- *   -u         usable sizes too
+ *   -u         usable sizes too            -T N      entries in the table of threads (65536)
  *   -e         print every event and mark, one line each, in the order of each ring */
 #include <errno.h>
 #include <fcntl.h>
@@ -56,7 +56,7 @@ struct recorder {
 	struct image images[IMAGES_MAX];
 	int count, listener;
 	FILE *out;
-	uint32_t flags, depth, ring_records, nodes, threads, clock, recording;
+	uint32_t flags, depth, ring_records, nodes, threads, thread_entries, clock, recording;
 	uint64_t die_after;
 	bool stacks, stall, dead, blind, events;
 };
@@ -98,7 +98,7 @@ static int make_segment(const struct recorder *r, struct image *image)
 	};
 
 	h.modules = lay_out(&end, 4096, sizeof(struct mt_wire_module));
-	h.threads = lay_out(&end, 65536, sizeof(struct mt_wire_thread));
+	h.threads = lay_out(&end, r->thread_entries, sizeof(struct mt_wire_thread));
 	h.pcs = lay_out(&end, 1 << 20, sizeof(struct mt_wire_pc));
 	h.nodes = lay_out(&end, r->nodes, sizeof(struct mt_wire_node));
 	h.rings = lay_out(&end, r->threads, sizeof(struct mt_wire_ring));
@@ -505,6 +505,7 @@ int main(int argc, char **argv)
 		.ring_records = 16384,
 		.nodes = 1 << 20,
 		.threads = 256,
+		.thread_entries = 65536,
 		.recording = 1,
 	};
 	const char *library = NULL;
@@ -513,7 +514,7 @@ int main(int argc, char **argv)
 	pid_t pid;
 
 	r.out = stderr;
-	while ((option = getopt(argc, argv, "+l:o:scfd:r:n:t:mk:zpbeu")) != -1)
+	while ((option = getopt(argc, argv, "+l:o:scfd:r:n:t:T:mk:zpbeu")) != -1)
 		switch (option) {
 		case 'l': library = optarg; break;
 		case 'o': r.out = fopen(optarg, "w"); break;
@@ -524,6 +525,7 @@ int main(int argc, char **argv)
 		case 'r': r.ring_records = (uint32_t)atoi(optarg); break;
 		case 'n': r.nodes = (uint32_t)atoi(optarg); break;
 		case 't': r.threads = (uint32_t)atoi(optarg); break;
+		case 'T': r.thread_entries = (uint32_t)atoi(optarg); break;
 		case 'm': r.clock = MT_CLOCK_MONOTONIC; break;
 		case 'k': r.die_after = strtoull(optarg, NULL, 10); break;
 		case 'z': r.stall = true; break;
