@@ -66,9 +66,10 @@ struct mt_welcome {
 
 /* ---- starting (launch.c, output.c) ---- */
 struct mt_launch {
-	char *path;                                    /* what is executed, absolute */
-	char *library;                                 /* libmemtui.so, absolute */
-	struct rlimit address_space, file_size, files; /* as the program shall have them */
+	char *path;    /* what is executed, absolute */
+	char *library; /* libmemtui.so, absolute */
+	struct rlimit address_space, data, stack, file_size,
+		files; /* as the program shall have them */
 };
 /* Finds the program and the library, and says why they cannot be recorded. */
 int mt_launch_prepare(struct mt_launch *, const struct mt_session_options *, struct mt_err *err);

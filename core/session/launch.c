@@ -4,6 +4,7 @@
 #include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <gelf.h>
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,8 +18,8 @@
 #endif
 #define LEAST_FILES 16
 #define LEAST_FILE_SIZE (16u << 20)
-#define LEAST_ADDRESS_SPACE (64u << 20)
-#define SCRIPTS_MAX 4 /* an interpreter may be a script itself */
+#define LEAST_ADDRESS_SPACE (64u << 20) /* and memory that is written to */
+#define SCRIPTS_MAX 4                   /* an interpreter may be a script itself */
 
 extern char **environ;
 
@@ -145,8 +146,49 @@ static int check_interpreter(const char *path, int fd, const Elf64_Phdr *phdr, s
 			path, name, strerror(errno));
 }
 
+/* Whether the program needs a shared library whose name begins so. */
+static bool needs_library(int fd, const char *name)
+{
+	Elf *elf;
+	Elf_Scn *section = NULL;
+	GElf_Shdr header;
+	GElf_Dyn entry;
+	bool found = false;
+
+	elf_version(EV_CURRENT);
+	elf = elf_begin(fd, ELF_C_READ, NULL);
+	while (elf && (section = elf_nextscn(elf, section))) {
+		if (!gelf_getshdr(section, &header) || header.sh_type != SHT_DYNAMIC)
+			continue;
+		for (int i = 0; gelf_getdyn(elf_getdata(section, NULL), i, &entry); i++) {
+			const char *needed = entry.d_tag == DT_NEEDED
+				? elf_strptr(elf, header.sh_link, entry.d_un.d_val)
+				: NULL;
+
+			found |= needed && strncmp(needed, name, strlen(name)) == 0;
+		}
+	}
+	elf_end(elf);
+	return found;
+}
+
+/* gcc's AddressSanitizer ends a program before whose libraries another is loaded. */
+static int check_sanitizer(const char *path, int fd, struct mt_err *err)
+{
+	const char *options = getenv("ASAN_OPTIONS");
+
+	if ((options && strstr(options, "verify_asan_link_order=0"))
+		|| !needs_library(fd, "libasan.so"))
+		return 0;
+	return mt_fail(err, -ENOEXEC,
+		"%s: is built with AddressSanitizer, which wants no library before its own; "
+		"set ASAN_OPTIONS=verify_asan_link_order=0, or record a build without it",
+		path);
+}
+
 static int check_elf(const char *path, int fd, const Elf64_Ehdr *file, struct mt_err *err)
 {
+	int error;
 	Elf64_Phdr phdr;
 
 	if (file->e_ident[EI_CLASS] != ELFCLASS64)
@@ -166,7 +208,9 @@ static int check_elf(const char *path, int fd, const Elf64_Ehdr *file, struct mt
 				"%s: ends before its program headers do: the file is damaged",
 				path);
 		if (phdr.p_type == PT_INTERP)
-			return check_interpreter(path, fd, &phdr, err);
+			return (error = check_interpreter(path, fd, &phdr, err)) < 0
+				? error
+				: check_sanitizer(path, fd, err);
 	}
 	return mt_fail(err, -ENOEXEC,
 		"%s: is statically linked, so no tracer can be preloaded; link it dynamically",
@@ -216,8 +260,10 @@ static int check_file(const char *path, int scripts, struct mt_err *err)
 	struct stat status;
 	ssize_t n;
 
-	if (fd < 0)
-		return errno == EACCES ? 0 : mt_fail(err, -errno, "%s: %s", path, strerror(errno));
+	if (fd < 0) /* what may be executed need not be readable */
+		return errno != EACCES ? mt_fail(err, -errno, "%s: %s", path, strerror(errno))
+			: stat(path, &status) == 0 ? check_rights(path, &status, err)
+						   : 0;
 	n = pread(fd, &start, sizeof start, 0);
 	if (n > 2 && start.line[0] == '#' && start.line[1] == '!')
 		error = check_script(path, start.line, (size_t)n, scripts, err);
@@ -235,6 +281,8 @@ static int check_file(const char *path, int scripts, struct mt_err *err)
 static int check_limits(struct mt_launch *l, struct mt_err *err)
 {
 	getrlimit(RLIMIT_AS, &l->address_space);
+	getrlimit(RLIMIT_DATA, &l->data);
+	getrlimit(RLIMIT_STACK, &l->stack);
 	getrlimit(RLIMIT_FSIZE, &l->file_size);
 	getrlimit(RLIMIT_NOFILE, &l->files);
 	if (l->address_space.rlim_cur < LEAST_ADDRESS_SPACE)
@@ -243,6 +291,11 @@ static int check_limits(struct mt_launch *l, struct mt_err *err)
 			"program; raise the limit (ulimit -v) to %u or more",
 			(unsigned long long)l->address_space.rlim_cur >> 10,
 			LEAST_ADDRESS_SPACE >> 10);
+	if (l->data.rlim_max < LEAST_ADDRESS_SPACE)
+		return mt_fail(err, -ENOMEM,
+			"data is limited to %llu KiB, too little for the recorder; raise the limit "
+			"(ulimit -d) to %u or more",
+			(unsigned long long)l->data.rlim_max >> 10, LEAST_ADDRESS_SPACE >> 10);
 	if (l->file_size.rlim_max < LEAST_FILE_SIZE)
 		return mt_fail(err, -EFBIG,
 			"files are limited to %llu KiB, "
@@ -320,6 +373,8 @@ char **mt_launch_environment(const struct mt_launch *l, const char *session, boo
 int mt_launch_execute(const struct mt_launch *l, char *const *argv, char **environment)
 {
 	setrlimit(RLIMIT_AS, &l->address_space);
+	setrlimit(RLIMIT_DATA, &l->data);
+	setrlimit(RLIMIT_STACK, &l->stack);
 	setrlimit(RLIMIT_FSIZE, &l->file_size);
 	setrlimit(RLIMIT_NOFILE, &l->files);
 	execve(l->path, argv, environment);

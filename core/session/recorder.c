@@ -21,6 +21,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#define THREAD_STACK (8u << 20)
+
 /* ---- starting -------------------------------------------------------------------------------- */
 
 void mt_recorder_report(struct mt_recorder *r, struct mt_report *message)
@@ -101,6 +103,24 @@ static void widen(int resource)
 	setrlimit(resource, &limit);
 }
 
+/* Those of threads, whose size was taken from the limit when memtui began: to look up names takes
+ * more than a small one. */
+static void widen_stacks(void)
+{
+	pthread_attr_t defaults;
+	size_t size = 0;
+
+	widen(RLIMIT_STACK);
+	if (pthread_getattr_default_np(&defaults) != 0)
+		return;
+	pthread_attr_getstacksize(&defaults, &size);
+	if (size < THREAD_STACK) {
+		pthread_attr_setstacksize(&defaults, THREAD_STACK);
+		pthread_setattr_default_np(&defaults);
+	}
+	pthread_attr_destroy(&defaults);
+}
+
 static int open_terminal(struct mt_recorder *r, struct mt_err *err)
 {
 	struct winsize size = {.ws_row = r->options->rows, .ws_col = r->options->columns};
@@ -122,6 +142,8 @@ static int prepare(struct mt_recorder *r, struct mt_err *err)
 	int error;
 
 	widen(RLIMIT_AS);
+	widen(RLIMIT_DATA);
+	widen_stacks();
 	widen(RLIMIT_FSIZE);
 	widen(RLIMIT_NOFILE);
 	if (getrandom(random, sizeof random, 0) != sizeof random)

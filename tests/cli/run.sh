@@ -407,6 +407,17 @@ fails "output in no directory" 1 'nodir' record -o nodir/x.dat ./known
 fails "report of a stream" 1 "expected a file" record --report -o - ./known
 fails "attach: no such process" 1 'expected|record' attach 999999999
 fails "attach: no number" 1 'expected' attach abc
+mkfifo attach.fifo
+"$memtui" record -o attach.dat -- sh -c 'read line <attach.fifo' >/dev/null 2>&1 &
+front=$!
+for try in $(seq 1000); do
+	"$memtui" attach "$(pgrep -P $front)" 2>&1 | grep -q "not a terminal" && break
+done
+for pid in $front $(pgrep -P $front); do
+	fails "attach: a memtui that records, for want of a terminal alone" 1 'not a terminal' attach $pid
+done
+echo >attach.fifo
+wait $front
 ls no?.dat >/dev/null 2>&1 && not_ok "a program that did not start leaves no trace" "$(ls no?.dat)" || ok "a program that did not start leaves no trace"
 
 # ---- help, manual pages, completion ----
