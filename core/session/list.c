@@ -1,5 +1,6 @@
 /* Running sessions: abstract sockets named as recorders name theirs; and the processes of one. */
 #include "core/session/client.h"
+#include "core/session/internal.h"
 
 #include <errno.h>
 #include <stddef.h>
@@ -7,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 static bool is_known(const struct mt_session_entry *entries, int count, const char *name)
@@ -55,6 +57,29 @@ int mt_session_list(struct mt_session_entry **entries, struct mt_err *err)
 	}
 	fclose(f);
 	return (int)count;
+}
+
+static bool same_program(pid_t a, pid_t b)
+{
+	char path[32];
+	struct stat of_a, of_b;
+
+	snprintf(path, sizeof path, "/proc/%d/exe", (int)a);
+	if (stat(path, &of_a) < 0)
+		return false;
+	snprintf(path, sizeof path, "/proc/%d/exe", (int)b);
+	return stat(path, &of_b) == 0 && of_a.st_dev == of_b.st_dev && of_a.st_ino == of_b.st_ino;
+}
+
+pid_t mt_session_front(const struct mt_session_entry *entry)
+{
+	struct mt_process_stat recorder;
+
+	/* whose front has gone has another parent */
+	return mt_process_stat(entry->recorder, &recorder)
+			&& same_program(entry->recorder, recorder.parent)
+		? recorder.parent
+		: 0;
 }
 
 static int list_processes(const char *name, bool all, struct mt_session_process **processes,

@@ -90,6 +90,8 @@ struct mt_session_entry {
 };
 /* Running sessions of this user (caller frees the array); count or negative errno. */
 int mt_session_list(struct mt_session_entry **entries, struct mt_err *err);
+/* The memtui that started the session, which ps shows beside its recorder; 0: it has gone. */
+pid_t mt_session_front(const struct mt_session_entry *);
 /* The processes of a running session, the root first (caller frees); count or negative errno. */
 int mt_session_processes(const char *name, struct mt_session_process **processes,
 	struct mt_err *err);

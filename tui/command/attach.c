@@ -125,10 +125,11 @@ static int choose(const struct mt_session_entry *entries, int count,
 	if (word && (*end || pid <= 0))
 		return mt_fail(err, -EINVAL,
 			"'%.60s' is no process; expected the number of a recorded program "
-			"or of its recorder",
+			"or of the memtui that records it",
 			word);
 	for (int i = 0; word && i < count; i++)
-		if (entries[i].program == pid || entries[i].recorder == pid)
+		if (entries[i].program == pid || entries[i].recorder == pid
+			|| mt_session_front(&entries[i]) == pid)
 			return attach_to(&entries[i], 0, arguments, err);
 	if (word && (other = find_other(entries, count, (pid_t)pid)))
 		return attach_to(other, (pid_t)pid, arguments, err);
