@@ -127,6 +127,17 @@ static void gap_json(struct mt_json *json, const struct mt_log_entry *e)
 	mt_json_close(json, '}');
 }
 
+/* Whether an entry of the log is of this type; of pauses in a row the first is one, which lasts. */
+static bool is_entry(const struct mt_profile *p, uint32_t at, enum mt_log_type type)
+{
+	if (p->log[at].type != type || type != MT_LOG_PAUSE)
+		return p->log[at].type == type;
+	while (at-- > 0)
+		if (p->log[at].type == MT_LOG_PAUSE || p->log[at].type == MT_LOG_RESUME)
+			return p->log[at].type == MT_LOG_RESUME;
+	return true;
+}
+
 /* A pause from its entry on; one that was not ended lasts. */
 static void pause_json(struct mt_json *json, const struct mt_profile *p, uint32_t at)
 {
@@ -163,22 +174,16 @@ static void notes_json(struct mt_json *json, const struct mt_profile *p)
 	} lists[] = {{"markers", MT_LOG_MARKER}, {"pauses", MT_LOG_PAUSE}, {"gaps", MT_LOG_GAP}};
 
 	for (size_t l = 0; l < sizeof lists / sizeof *lists; l++) {
-		bool paused = false;
-
 		mt_json_key(json, lists[l].name);
 		mt_json_open(json, '[');
 		for (uint32_t i = 0; i < p->log_count; i++) {
-			bool within = paused;
-
-			if (p->log[i].type == MT_LOG_PAUSE || p->log[i].type == MT_LOG_RESUME)
-				paused = p->log[i].type == MT_LOG_PAUSE;
-			if (p->log[i].type != lists[l].type)
+			if (!is_entry(p, i, lists[l].type))
 				continue;
-			if (p->log[i].type == MT_LOG_MARKER)
+			if (lists[l].type == MT_LOG_MARKER)
 				marker_json(json, p, &p->log[i]);
-			else if (p->log[i].type == MT_LOG_GAP)
+			else if (lists[l].type == MT_LOG_GAP)
 				gap_json(json, &p->log[i]);
-			else if (!within) /* the first of several in a row */
+			else
 				pause_json(json, p, i);
 		}
 		mt_json_close(json, ']');
@@ -400,7 +405,7 @@ static uint64_t count_log(const struct mt_profile *p, enum mt_log_type type)
 	uint64_t count = 0;
 
 	for (uint32_t i = 0; i < p->log_count; i++)
-		count += p->log[i].type == type;
+		count += is_entry(p, i, type);
 	return count;
 }
 

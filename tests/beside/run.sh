@@ -42,6 +42,7 @@ holds "calls are listed" '[(e["kind"], e["parameter"], e["value"]) for e in d] =
 "$memtui" mallopts --format csv "$tmp/t.dat" >"$tmp/csv" && python3 -c 'import csv, sys; r = list(csv.DictReader(open(sys.argv[1]))); assert r[0]["parameter"] == "M_TOP_PAD" and r[0]["result"] == "1" and "main" in r[0]["where"], r' "$tmp/csv" && ok "calls as csv" || not_ok "calls as csv" "$(cat "$tmp/csv")"
 holds "a marker" 'len(d["markers"]) == 1 and d["markers"][0]["text"] == "half way" and 0 < d["markers"][0]["seconds"] <= d["wall_seconds"]' info --format json "$tmp/t.dat"
 holds "a pause" 'len(d["pauses"]) == 1 and d["pauses"][0]["text"] == "not this" and d["pauses"][0]["begin_seconds"] >= d["markers"][0]["seconds"] and d["pauses"][0]["end_seconds"] >= d["pauses"][0]["begin_seconds"] and d["gaps"] == [] and not d["paused"]' info --format json "$tmp/t.dat"
+"$memtui" info "$tmp/t.dat" >"$tmp/text" && grep -q '^pauses  *1$' "$tmp/text" && ok "a pause within another is none" || not_ok "a pause within another is none" "$(grep pauses "$tmp/text")"
 holds "what was paused" '(d["unrecorded_frees"], d["unknown_frees"], d["lost_events"], d["estimated_groups"]) == (1, 0, 0, 0)' info --format json "$tmp/t.dat"
 holds "slack" 'd["usable_sizes"] and d["leaked_count"] == 1 and d["slack_bytes"] == 40 - 33' info --format json "$tmp/t.dat"
 holds "who provides malloc" '"libc.so" in d["allocator"] and d["own_allocator"] == ""' info --format json "$tmp/t.dat"

@@ -64,6 +64,7 @@ int main(int argc, char **argv)
 		(i % 5 ? free_here : free_there)(kept);
 	}
 	memtui_pause("not this");
+	memtui_pause("nor that"); /* within: it is one pause */
 	kept = malloc(77);
 	free_here(kept);
 	memtui_resume(NULL);
