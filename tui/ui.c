@@ -478,6 +478,25 @@ static int end_session(struct mt_app *app, const struct mt_ui_options *o, int *e
 	return result;
 }
 
+/* Nothing could be shown: the program goes on, as its user asked for it to run. Why is said at
+ * once, as it may run for long. */
+static int wait_unseen(struct mt_session *session, int *exit_status, struct mt_err *err)
+{
+	struct mt_err ignored = {0};
+	int status, code = err->code, program = (int)session->program;
+
+	mt_session_unwatched(session);
+	if (mt_session_poll(session, &status))
+		mt_command_say("%s", err->text);
+	else
+		mt_command_say("%s; the program runs on, and 'memtui attach %d' shows it",
+			err->text, program);
+	*exit_status = mt_session_wait(session, &status, &ignored);
+	return mt_fail(err, code,
+		"so the program was recorded unseen; 'memtui open %s' shows what it did",
+		session->trace_path);
+}
+
 static int run_session(struct mt_app *app, struct mt_session *session,
 	const struct mt_ui_options *o, int *exit_status, struct mt_err *err)
 {
@@ -493,16 +512,9 @@ static int run_session(struct mt_app *app, struct mt_session *session,
 	mt_screen_close(app->screen);
 	app->screen = NULL;
 	pthread_sigmask(SIG_SETMASK, &old, NULL);
-	/* nothing could be shown: the program goes on, as its user asked for it to run */
-	if (result < 0) {
-		struct mt_err ignored = {0};
-		int status;
-
-		*exit_status = mt_session_wait(session, &status, &ignored);
-	} else {
-		result = end_session(app, o, exit_status, err);
-	}
-	return result;
+	if (result < 0)
+		return wait_unseen(session, exit_status, err);
+	return end_session(app, o, exit_status, err);
 }
 
 int mt_ui_run(const struct mt_session_options *session_options, const struct mt_ui_options *options,

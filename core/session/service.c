@@ -52,6 +52,12 @@ static void write_terminal(struct mt_service *s)
 
 enum { LISTEN, CHILD, NOTIFY, TERMINAL, FRONT, PEERS };
 
+/* It has said that it will connect; what it says otherwise is that it will not, or is gone. */
+static bool awaits_front(const struct mt_service *s)
+{
+	return s->recorder->options->watched && !s->greeted;
+}
+
 static unsigned collect(struct mt_service *s, struct pollfd **fds, unsigned *capacity)
 {
 	struct mt_recorder *r = s->recorder;
@@ -66,7 +72,8 @@ static unsigned collect(struct mt_service *s, struct pollfd **fds, unsigned *cap
 	(*fds)[NOTIFY] = (struct pollfd){r->notify_fd, POLLIN, 0};
 	(*fds)[TERMINAL] = (struct pollfd){s->hung ? -1 : r->master_fd,
 		(short)(POLLIN | (s->input_len ? POLLOUT : 0)), 0};
-	(*fds)[FRONT] = (struct pollfd){s->unsent ? r->report_fd : -1, POLLOUT, 0};
+	(*fds)[FRONT] = (struct pollfd){s->unsent || awaits_front(s) ? r->report_fd : -1,
+		(short)((s->unsent ? POLLOUT : 0) | (awaits_front(s) ? POLLRDHUP : 0)), 0};
 	for (unsigned i = 0; i < s->peer_count; i++)
 		(*fds)[PEERS + i] = (struct pollfd){s->peers[i].fd,
 			(short)(POLLIN | (s->peers[i].listing ? POLLOUT : 0)), 0};
@@ -118,6 +125,8 @@ static void serve(struct mt_service *s, const struct pollfd *fds, unsigned count
 		mt_service_read_terminal(s);
 	if (fds[TERMINAL].revents & POLLOUT)
 		write_terminal(s);
+	if (fds[FRONT].revents & ~POLLOUT)
+		s->greeted = true; /* it never will */
 	mt_service_free_snapshots(s);
 }
 

@@ -27,7 +27,7 @@ struct mt_service {
 	bool hung;    /* no process has the terminal open */
 	bool unsent;  /* the front did not take all reports */
 	bool told;    /* that the recording goes on */
-	bool greeted; /* a watcher has come */
+	bool greeted; /* a watcher has come, or none will */
 	uint64_t turned_at;
 	uint64_t alone_since;      /* since when no known process lives, but others do; 0: not so */
 	struct mt_process **shown; /* with a snapshot, the root not among them */

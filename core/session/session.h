@@ -16,7 +16,8 @@ struct mt_session_options {
 	/* give the program a pseudo-terminal of its own, of this size */
 	bool pty;
 	unsigned short rows, columns;
-	/* the caller will connect: the recorder does not end before, but for one that takes 10 s */
+	/* the caller will connect: the recorder does not end before, unless the caller says
+	 * otherwise, ends itself, or takes 10 s */
 	bool watched;
 	/* give the program this terminal, of another window; without pty. NULL: ours */
 	const char *terminal;
@@ -71,6 +72,8 @@ struct mt_session {
  * ignores SIGINT and SIGQUIT until wait returns where the program keeps the terminal. The recorder
  * leaves the caller's session: it survives SIGHUP. */
 int mt_session_start(struct mt_session *, const struct mt_session_options *, struct mt_err *err);
+/* The caller will not connect after all: the recorder need not wait for it. */
+void mt_session_unwatched(struct mt_session *);
 /* Waits for the program and for the recorder to finish its trace; other processes may be recorded
  * on. Returns the exit status to pass on (128 + N for a signal) and sets *wait_status, as of
  * waitpid; err carries a sentence when the recorder failed or died. */

@@ -127,6 +127,11 @@ int mt_session_start(struct mt_session *s, const struct mt_session_options *o, s
 	return 0;
 }
 
+void mt_session_unwatched(struct mt_session *s)
+{
+	shutdown(s->front->report_fd, SHUT_WR);
+}
+
 /* ---- waiting --------------------------------------------------------------------------------- */
 
 /* A thousand children may have the same: one is said, the root's before any other, and the rest is

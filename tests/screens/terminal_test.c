@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #define PATIENCE_MS 20000
@@ -135,6 +136,51 @@ static void check_refused(struct tests *t)
 	}
 }
 
+static double seconds(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
+}
+
+/* The recorder waits up to ten seconds for the screen of a program that ends at once; not for one
+ * that never comes. */
+static void check_unseen(struct tests *t)
+{
+	char *words[] = {"run", "-f", "-o", "unseen.dat", "--keymap", "/nonexistent", "--",
+		"/bin/sh", "-c", "read x", NULL};
+	char *short_words[] = {"run", "-f", "-o", "unseen.dat", "--keymap", "/nonexistent", "--",
+		"/bin/true", NULL};
+	struct terminal terminal;
+	double began = seconds();
+
+	start(t, &terminal, short_words);
+	bool ended = terminal_wait_end(&terminal);
+	char *screen = terminal_text(&terminal);
+
+	tell(t,
+		ended && WEXITSTATUS(terminal.status) == 1 && seconds() - began < 8
+			&& strstr(screen, "/nonexistent cannot be read")
+			&& strstr(screen, "'memtui open"),
+		"without a screen memtui ends as soon as the program has");
+	free(screen);
+	terminal_close(&terminal);
+	start(t, &terminal, words);
+	tell(t, terminal_wait_text(&terminal, "' shows it"),
+		"a program that runs on unseen is said at once to do so");
+	pid_t program = 0;
+
+	screen = terminal_text(&terminal);
+	if (strstr(screen, "attach "))
+		sscanf(strstr(screen, "attach ") + 7, "%d", &program);
+	free(screen);
+	if (program > 0)
+		kill(program, SIGTERM);
+	tell(t, program > 0 && terminal_wait_end(&terminal), "and memtui ends with it");
+	terminal_close(&terminal);
+}
+
 static void check_headless(struct tests *t)
 {
 	char *words[] = {"run", "--headless", "-f", "-o", "headless.dat", "--", "/bin/sh", "-c",
@@ -221,6 +267,8 @@ int main(int argc, char **argv)
 		check_tty(&t);
 		check_refused(&t);
 	}
+	if (wanted("unseen"))
+		check_unseen(&t);
 	if (wanted("headless"))
 		check_headless(&t);
 	if (wanted("suspend"))
