@@ -350,7 +350,7 @@ void mt_prompt_draw_below(struct mt_app *app, int row, int columns)
 
 void mt_prompt_draw(struct mt_app *app, int row, int columns)
 {
-	char matches[MT_NUMBER_OF_LEN];
+	char matches[MT_NUMBER_OF_LEN], groups[16];
 	struct mt_prompt *p = &app->prompt;
 	static const char *const names[] = {
 		[MT_PROMPT_SEARCH] = "search> ",
@@ -363,11 +363,12 @@ void mt_prompt_draw(struct mt_app *app, int row, int columns)
 	char count[64], head[sizeof p->text];
 	const char *shown = p->text;
 
+	snprintf(groups, sizeof groups, "%u", app->data.profile.group_count);
 	if (p->kind == MT_PROMPT_FILTER && app->filtering)
 		snprintf(count, sizeof count, "filtering %d %%", app->percent);
 	else if (p->kind == MT_PROMPT_FILTER)
-		snprintf(count, sizeof count, "%u/%u groups", app->data.selection.count,
-			app->data.profile.group_count);
+		snprintf(count, sizeof count, "%u/%s %s", app->data.selection.count, groups,
+			MT_PLURAL(groups, "group"));
 	else if (p->kind == MT_PROMPT_SEARCH)
 		snprintf(count, sizeof count, "%s", mt_number_of(matches, p->matches, "match"));
 	else

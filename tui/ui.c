@@ -1,5 +1,6 @@
 /* From the three commands to the running program, and back with the terminal as it was. */
 #include "core/base/buffer.h"
+#include "core/export/number.h"
 #include "core/query/filter_match.h"
 #include "core/query/wrappers.h"
 #include "tui/app.h"
@@ -464,10 +465,11 @@ static int end_session(struct mt_app *app, const struct mt_ui_options *o, int *e
 		if (o->close(app->session, o->output, status, &unread) < 0)
 			mt_command_say("%s", unread.text);
 	} else if (app->session->going_on) {
-		fprintf(stderr,
-			"memtui: the recording goes on for %u "
-			"other processes, into files beside %s\n",
-			app->session->going_on, app->session->trace_path);
+		char others[MT_NUMBER_OF_LEN];
+
+		mt_command_say("the recording goes on for %s, into files beside %s",
+			mt_number_of(others, app->session->going_on, "other process"),
+			app->session->trace_path);
 	}
 	if (!app->ask_save || (app->outcome == MT_OUTCOME_LEAVE && app->signal))
 		return result;

@@ -104,8 +104,8 @@ static void put_details(const struct flame *f)
 			mt_metric_info(f->report->sort)->name);
 	} else if (f->left_out) {
 		mt_number_exact(count, f->left_out);
-		fprintf(f->out, "%s frame%s narrower than %g pixel %s left out", count,
-			f->left_out == 1 ? "" : "s", LEAST_WIDTH, f->left_out == 1 ? "is" : "are");
+		fprintf(f->out, "%s %s narrower than %g pixel %s left out", count,
+			MT_PLURAL(count, "frame"), LEAST_WIDTH, f->left_out == 1 ? "is" : "are");
 	}
 	fputs("</text>\n", f->out);
 }

@@ -38,18 +38,23 @@ void mt_number_count(char out[MT_NUMBER_LEN], uint64_t count)
 		scaled(out, count, 1000, "kMGTPE");
 }
 
-const char *mt_number_of(char out[MT_NUMBER_OF_LEN], uint64_t count, const char *one)
+const char *mt_plural(char out[MT_PLURAL_LEN], const char *number, const char *one)
 {
 	size_t len = strlen(one);
 	bool hisses = len > 1
 		&& (one[len - 1] == 's' || one[len - 1] == 'x' || !strcmp(one + len - 2, "ch"));
+	bool single = !strcmp(number + (*number == '~'), "1");
+
+	snprintf(out, MT_PLURAL_LEN, "%.24s%s", one, single ? "" : hisses ? "es" : "s");
+	return out;
+}
+
+const char *mt_number_of(char out[MT_NUMBER_OF_LEN], uint64_t count, const char *one)
+{
 	char number[MT_NUMBER_LEN];
 
 	mt_number_count(number, count);
-	snprintf(out, MT_NUMBER_OF_LEN, "%s %.24s%s", number, one,
-		count == 1       ? ""
-			: hisses ? "es"
-				 : "s");
+	snprintf(out, MT_NUMBER_OF_LEN, "%s %s", number, MT_PLURAL(number, one));
 	return out;
 }
 

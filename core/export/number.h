@@ -10,6 +10,12 @@
 void mt_number_size(char out[MT_NUMBER_LEN], uint64_t bytes); /* 512B, 48.1M: units of 1024 */
 /* 9999, 48.1k, 1.2M: units of 1000 */
 void mt_number_count(char out[MT_NUMBER_LEN], uint64_t count);
+/* What the number counts: "block" behind "1" or "~1", else "blocks"; one: its name, such as "match"
+ * or "process". Returns out. */
+#define MT_PLURAL_LEN 32
+const char *mt_plural(char out[MT_PLURAL_LEN], const char *number, const char *one);
+/* The same where it lives as long as the block around. */
+#define MT_PLURAL(number, one) mt_plural((char[MT_PLURAL_LEN]){0}, number, one)
 /* "1 event", "2 events", "1 match", "48.1k matches": so many of what one is called so. Returns
  * out. */
 #define MT_NUMBER_OF_LEN (MT_NUMBER_LEN + 32)

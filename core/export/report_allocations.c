@@ -173,14 +173,15 @@ static void blocks_text(const struct mt_report *report, const struct mt_allocati
 }
 
 static void say_rest(const struct mt_report *report, const struct mt_allocation_list *list,
-	const char *what)
+	const char *one, const char *more)
 {
 	char shown[MT_NUMBER_EXACT_LEN], all[MT_NUMBER_EXACT_LEN], bytes[MT_NUMBER_EXACT_LEN];
 
 	mt_report_number(shown, report, MT_UNIT_COUNT, list->count);
 	mt_report_number(all, report, MT_UNIT_COUNT, list->matched);
 	mt_report_number(bytes, report, MT_UNIT_BYTES, list->matched_bytes);
-	fprintf(report->out, "%s%s of %s %s%s%s\n", list->count ? "\n" : "", shown, all, what,
+	fprintf(report->out, "%s%s of %s %s%s%s%s\n", list->count ? "\n" : "", shown, all,
+		MT_PLURAL(all, one), more,
 		report->allocation_order < MT_ORDER_LENGTH ? ", in all " : "",
 		report->allocation_order < MT_ORDER_LENGTH ? bytes : "");
 }
@@ -224,7 +225,7 @@ int mt_report_allocations(const struct mt_report *report, struct mt_err *err)
 			block_csv(report, &list.items[i]);
 	} else if (status >= 0) {
 		blocks_text(report, &list);
-		say_rest(report, &list, "allocations");
+		say_rest(report, &list, "allocation", "");
 	}
 	mt_allocations_free(&list);
 	return status;
@@ -313,7 +314,7 @@ int mt_report_chains(const struct mt_report *report, struct mt_err *err)
 		chains_csv(report, &list);
 	} else if (status >= 0) {
 		chains_text(report, &list);
-		say_rest(report, &list, "chains of two blocks or more");
+		say_rest(report, &list, "chain", " of two blocks or more");
 	}
 	mt_allocations_free(&list);
 	return status;

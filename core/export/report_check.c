@@ -387,8 +387,8 @@ static void leak_text(const struct mt_report *report, const struct leak *leak,
 
 	mt_report_number(bytes, report, MT_UNIT_BYTES, leak->bytes);
 	mt_report_number(blocks, report, MT_UNIT_COUNT, leak->blocks);
-	fprintf(report->out, "  %s%s in %s%s block%s by %s", about, bytes, about, blocks,
-		leak->blocks == 1 ? "" : "s",
+	fprintf(report->out, "  %s%s in %s%s %s by %s", about, bytes, about, blocks,
+		MT_PLURAL(blocks, "block"),
 		mt_kind_name(mt_profile_group_kind(report->profile, id)));
 	mt_backtrace_get(backtrace, report->profile, report->symbols, id);
 	own = mt_backtrace_own(backtrace);
@@ -471,6 +471,7 @@ static void check_text(const struct mt_report *report, const struct judged *j)
 {
 	uint64_t shown = report->count ? report->count : LEAKS;
 	struct mt_backtrace backtrace = {0};
+	char places[MT_NUMBER_OF_LEN];
 
 	for (int i = 0; i < MT_CHECK_COUNT; i++)
 		if (j->limits[i].given)
@@ -478,8 +479,8 @@ static void check_text(const struct mt_report *report, const struct judged *j)
 	mt_report_suppressed(report, "");
 	reasons(report, j);
 	if (j->leak_count)
-		fprintf(report->out, "\n%u place%s leak%s%s; the largest\n", j->leak_count,
-			j->leak_count == 1 ? "" : "s", j->leak_count == 1 ? "s" : "",
+		fprintf(report->out, "\n%s leak%s%s; the largest\n",
+			mt_number_of(places, j->leak_count, "place"), j->leak_count == 1 ? "s" : "",
 			report->baseline ? " more than in the baseline" : "");
 	for (uint32_t i = 0; i < j->leak_count && i < shown; i++)
 		leak_text(report, &j->leaks[i], &backtrace);

@@ -86,12 +86,12 @@ static void put_heading(struct part *part, uint64_t rank, const struct mt_error 
 	mt_report_number(n[1], part->report, MT_UNIT_BYTES, e->bytes);
 	fprintf(out, "\n%llu. ", (unsigned long long)rank);
 	if (e->type == MT_ERROR_MISMATCH)
-		fprintf(out, "allocated by %s, %s by %s: %s block%s of %s in all",
-			group_kind(part, e), reallocates(e->call.kind) ? "resized" : "freed",
-			mt_kind_name(e->call.kind), n[0], e->count == 1 ? "" : "s", n[1]);
+		fprintf(out, "allocated by %s, %s by %s: %s %s of %s in all", group_kind(part, e),
+			reallocates(e->call.kind) ? "resized" : "freed", mt_kind_name(e->call.kind),
+			n[0], MT_PLURAL(n[0], "block"), n[1]);
 	else
-		fprintf(out, "%s: %s time%s", mt_error_type_words(e->type), n[0],
-			e->count == 1 ? "" : "s");
+		fprintf(out, "%s: %s %s", mt_error_type_words(e->type), n[0],
+			MT_PLURAL(n[0], "time"));
 	if (e->type != MT_ERROR_MISMATCH)
 		fprintf(out, ", %saddress %#llx", e->count == 1 ? "" : "first ",
 			(unsigned long long)e->address);
@@ -143,14 +143,14 @@ static const char *const sums[MT_ERROR_TYPE_COUNT][2] = {
 		"frees of addresses that were never allocated"},
 };
 
-static void put_note(const struct part *part, uint64_t count, const char *words)
+static void put_note(const struct part *part, uint64_t count, const char *one, const char *words)
 {
 	char n[MT_NUMBER_EXACT_LEN];
 
 	if (!count)
 		return;
 	mt_report_number(n, part->report, MT_UNIT_COUNT, count);
-	fprintf(part->report->out, "%s %s\n", n, words);
+	fprintf(part->report->out, "%s %s %s\n", n, MT_PLURAL(n, one), words);
 }
 
 static void put_sums(const struct part *part, const struct mt_errors *errors)
@@ -166,11 +166,10 @@ static void put_sums(const struct part *part, const struct mt_errors *errors)
 			fprintf(out, ", %s of them not sure", n[1]);
 		putc('\n', out);
 	}
-	put_note(part, errors->inherited, "frees of what the process was forked with: no errors");
-	put_note(part, errors->left_out,
-		"frees of addresses that were never allocated "
-		"are not shown: a filter asks of blocks");
-	put_note(part, errors->untold, "further frees of unknown addresses were not looked into");
+	put_note(part, errors->inherited, "free", "of what the process was forked with: no errors");
+	put_note(part, errors->left_out, "free",
+		"of addresses that were never allocated, not shown: a filter asks of blocks");
+	put_note(part, errors->untold, "further free", "of unknown addresses, not looked into");
 	if (!part->whole->info.history_from_ns)
 		return;
 	mt_report_number(n[0], part->report, MT_UNIT_TIME, part->whole->info.history_from_ns);

@@ -66,8 +66,8 @@ static void put_totals(const struct mt_report *report, const struct mt_selection
 	mt_report_metric(n[0], report, &selection->sum, MT_METRIC_LEAKED_SIZE);
 	mt_report_metric(n[1], report, &selection->sum, MT_METRIC_LEAKED_COUNT);
 	fprintf(report->out,
-		"\nbacktraces                 %u\ntraced size                %s in %s blocks\n",
-		live, n[0], n[1]);
+		"\nbacktraces                 %u\ntraced size                %s in %s %s\n", live,
+		n[0], n[1], MT_PLURAL(n[1], "block"));
 	mt_report_suppressed(report, "");
 	put_bytes(report, "allocator, virtual         ", memory->arena_bytes);
 	put_bytes(report, "\nallocator, resident        ", info->arena_resident_bytes);

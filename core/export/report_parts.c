@@ -90,9 +90,9 @@ void mt_report_estimates(const struct mt_report *report, const char *indent)
 	mt_number_exact(groups, count);
 	mt_report_number(when, report, MT_UNIT_TIME, p->info.lossy_ns);
 	fprintf(report->out,
-		"%sleaks of %s group%s are estimates (~): frees were lost up to %s, and blocks "
+		"%sleaks of %s %s are estimates (~): frees were lost up to %s, and blocks "
 		"from before may be free\n",
-		indent, groups, count == 1 ? "" : "s", when);
+		indent, groups, MT_PLURAL(groups, "group"), when);
 }
 
 bool mt_report_has_metric(enum mt_metric metric)

@@ -44,8 +44,8 @@ static void totals(const struct mt_report *report, const struct mt_selection *se
 	mt_report_number(n[0], report, MT_UNIT_COUNT, sum->allocated_count);
 	mt_report_number(n[1], report, MT_UNIT_BYTES, sum->allocated_bytes);
 	mt_report_number(n[2], report, MT_UNIT_COUNT, sum->temporary_count);
-	fprintf(out, "allocated  %s in %s allocations%s, %s of them temporary\n", n[1], n[0],
-		within, n[2]);
+	fprintf(out, "allocated  %s in %s %s%s, %s of them temporary\n", n[1], n[0],
+		MT_PLURAL(n[0], "allocation"), within, n[2]);
 	mt_report_number(n[0], report, MT_UNIT_BYTES, mt_report_heap_peak(report));
 	mt_report_number(n[1], report, MT_UNIT_TIME, mt_report_heap_peak_ns(report));
 	mt_report_metric(n[2], report, sum, MT_METRIC_AT_PEAK_SIZE);
@@ -54,8 +54,8 @@ static void totals(const struct mt_report *report, const struct mt_selection *se
 		fprintf(out, ", %s of it here", n[2]);
 	mt_report_metric(n[0], report, sum, MT_METRIC_LEAKED_SIZE);
 	mt_report_metric(n[1], report, sum, MT_METRIC_LEAKED_COUNT);
-	fprintf(out, "\nleaked     %s in %s blocks%s%s\n", n[0], n[1], *within ? " allocated" : "",
-		within);
+	fprintf(out, "\nleaked     %s in %s %s%s%s\n", n[0], n[1], MT_PLURAL(n[1], "block"),
+		*within ? " allocated" : "", within);
 	mt_report_suppressed(report, "");
 	mt_report_used_rules(report);
 }
@@ -75,8 +75,8 @@ static void group(const struct mt_report *report, uint64_t rank, uint32_t id,
 	fprintf(report->out, "\n%llu. ", (unsigned long long)rank);
 	if (report->sort != MT_METRIC_LEAKED_SIZE)
 		fprintf(report->out, "%s %s; ", mt_metric_info(report->sort)->name, n[0]);
-	fprintf(report->out, "leaked %s in %s of %s blocks, by %s\n", n[1], n[2], n[3],
-		mt_kind_name(mt_profile_group_kind(report->profile, id)));
+	fprintf(report->out, "leaked %s in %s of %s %s, by %s\n", n[1], n[2], n[3],
+		MT_PLURAL(n[3], "block"), mt_kind_name(mt_profile_group_kind(report->profile, id)));
 	mt_backtrace_get(backtrace, report->profile, report->symbols, id);
 	for (uint32_t i = 0; i < backtrace->count; i++) {
 		char *name = mt_report_short_frame_name(report, &backtrace->frames[i]);
@@ -101,6 +101,7 @@ int mt_report_summary(const struct mt_report *report, struct mt_err *err)
 	struct mt_selection selection = {0};
 	struct mt_backtrace backtrace = {0};
 	int status = mt_report_select(&selection, report, err);
+	char groups[16];
 
 	if (status >= 0) {
 		uint64_t end = selection.count;
@@ -110,10 +111,11 @@ int mt_report_summary(const struct mt_report *report, struct mt_err *err)
 		totals(report, &selection);
 		fputs("\nlosses\n", report->out);
 		mt_report_losses(report, "  ");
-		fprintf(report->out, "\n%llu of %u groups by %s: %s\n",
+		snprintf(groups, sizeof groups, "%u", selection.count);
+		fprintf(report->out, "\n%llu of %u %s by %s: %s\n",
 			(unsigned long long)(end > report->skip ? end - report->skip : 0),
-			selection.count, mt_metric_info(report->sort)->name,
-			mt_metric_info(report->sort)->words);
+			selection.count, MT_PLURAL(groups, "group"),
+			mt_metric_info(report->sort)->name, mt_metric_info(report->sort)->words);
 		for (uint64_t i = report->skip; i < end; i++)
 			group(report, i + 1, selection.groups[i], &backtrace);
 		mt_report_unused_rules(report);

@@ -9,14 +9,14 @@
 void mt_report_suppressed(const struct mt_report *report, const char *indent)
 {
 	const struct mt_suppressed *s = report->suppressed;
-	char bytes[MT_NUMBER_EXACT_LEN], blocks[MT_NUMBER_EXACT_LEN];
+	char bytes[MT_NUMBER_EXACT_LEN], blocks[MT_NUMBER_EXACT_LEN], rules[MT_NUMBER_OF_LEN];
 
 	if (!s || !s->all_blocks)
 		return;
 	mt_report_number(bytes, report, MT_UNIT_BYTES, s->all_bytes);
 	mt_report_number(blocks, report, MT_UNIT_COUNT, s->all_blocks);
-	fprintf(report->out, "%ssuppressed %s in %s block%s by %u rule%s\n", indent, bytes, blocks,
-		s->all_blocks == 1 ? "" : "s", s->rules_used, s->rules_used == 1 ? "" : "s");
+	fprintf(report->out, "%ssuppressed %s in %s %s by %s\n", indent, bytes, blocks,
+		MT_PLURAL(blocks, "block"), mt_number_of(rules, s->rules_used, "rule"));
 }
 
 void mt_report_json_suppressed(struct mt_json *json, const struct mt_report *report)
@@ -91,8 +91,8 @@ void mt_report_used_rules(const struct mt_report *report)
 			continue;
 		mt_report_number(bytes, report, MT_UNIT_BYTES, rule->bytes);
 		mt_report_number(blocks, report, MT_UNIT_COUNT, rule->blocks);
-		fprintf(report->out, "  %s in %s block%s by ", bytes, blocks,
-			rule->blocks == 1 ? "" : "s");
+		fprintf(report->out, "  %s in %s %s by ", bytes, blocks,
+			MT_PLURAL(blocks, "block"));
 		mt_put_safe(report->out, rule->text);
 		fputs("  (", report->out);
 		mt_put_safe(report->out, rule->source);

@@ -39,8 +39,8 @@ static void put_blocks(struct mt_buffer *out, const struct mt_profile *p, const 
 
 	mt_number_size(bytes, g->live_bytes);
 	mt_number_count(count, g->live_count);
-	mt_buffer_printf(out, "%s%s in %s%s block%s", about, bytes, about, count,
-		g->live_count == 1 ? "" : "s");
+	mt_buffer_printf(out, "%s%s in %s%s %s", about, bytes, about, count,
+		MT_PLURAL(count, "block"));
 }
 
 static void put_head(struct mt_buffer *out, const struct mt_triage_report *r)
@@ -59,8 +59,9 @@ static void put_head(struct mt_buffer *out, const struct mt_triage_report *r)
 		put_time(out, info->start_unix_ns / 1000000000);
 		mt_buffer_printf(out, ", for %s. ", wall);
 	}
-	mt_buffer_printf(out, "%s %s in %s blocks in all.\n\n",
-		r->live ? "Live so far:" : "Not freed at the end:", bytes, blocks);
+	mt_buffer_printf(out, "%s %s in %s %s in all.\n\n",
+		r->live ? "Live so far:" : "Not freed at the end:", bytes, blocks,
+		MT_PLURAL(blocks, "block"));
 }
 
 /* Sums by state, a line each. */

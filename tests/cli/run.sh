@@ -87,11 +87,42 @@ if grep -qE '^memtui: wrote .*t.dat: 62 allocations, peak 41.0k, leaked 41.0k in
 else
 	not_ok "record: closing line" "$(cat check.err)"
 fi
+# one block, one backtrace: nothing is said of it in the plural
+printf '#include <stdlib.h>\nvoid *kept;\nint main(void) { kept = malloc(100); return !kept; }\n' >one.c
+cc -O0 -g -o one one.c || exit 1
+"$memtui" record --report=count -o one.dat ./one >one.txt 2>&1
+printf 'leak:main\n' >one.supp
+for command in info report groups tree allocations chains histogram errors timeline suppress check 'report --suppressions one.supp' \
+	'groups --suppressions one.supp' 'check --max-leaked 0' 'info --from 0 --to 100%'; do
+	"$memtui" $command one.dat >>one.txt 2>&1
+done
+plural='(^|[^0-9.,:])~?1 (blocks|allocations|calls|groups|rules|events|frees|times|frames|places|bytes|processes|traces|backtraces|leaks)'
+if grep -qE "$plural" one.txt || ! grep -q ' 1 block,' one.txt || ! grep -q 'in 1 block by 1 rule' one.txt; then
+	not_ok "plurals" "$(grep -E "$plural" one.txt | head -n 5)"
+else
+	ok "plurals"
+fi
 head -c 100 "$(command -v ls)" >short-program
 sed 's|/lib64/ld-linux-x86-64.so.2|/lib64/ld-linux-x86-64.so.9|' "$(command -v ls)" >foreign-program
 chmod +x short-program foreign-program
 fails "truncated program" 1 'ends before its program headers' record -o never.dat -- ./short-program
 fails "missing dynamic linker" 1 'its dynamic linker /lib64/ld-linux-x86-64.so.9' record -o never.dat -- ./foreign-program
+echo 'int main(void) { return 0; }' >other.c
+if gcc -fsanitize=address -o sanitized other.c 2>/dev/null; then
+	fails "AddressSanitizer" 1 'AddressSanitizer.*ASAN_OPTIONS=verify_asan_link_order=0' record -o never.dat -- ./sanitized
+	ASAN_OPTIONS=verify_asan_link_order=0 "$memtui" record -o asan.dat -- ./sanitized 2>asan.err && ok "AddressSanitizer that may come later" || not_ok "AddressSanitizer that may come later" "$(cat asan.err)"
+fi
+if [ "$(id -u)" = 0 ] && gcc -o secret other.c && chmod 4711 secret && chmod 755 .; then
+	setpriv --reuid 65534 --clear-groups "$memtui" record -o /tmp/never.dat -- "$work/secret" 2>secret.err
+	[ $? = 1 ] && grep -q 'runs with another user' secret.err && ok "setuid, not to be read" || not_ok "setuid, not to be read" "$(cat secret.err)"
+fi
+(ulimit -s 64; "$memtui" record -o stack.dat -- ./known >/dev/null 2>stack.err)
+grep -q 'wrote .*, 0 events lost' stack.err && ok "a small stack" || not_ok "a small stack" "$(cat stack.err)"
+if ! ldd "$memtui" | grep -q libasan; then # which takes more than that for itself
+	(ulimit -d 20000; fails "little memory to be written to" 1 'data is limited to 20000 KiB' record -o never.dat -- ./known)
+	(ulimit -Sd 20000; "$memtui" record -o data.dat -- sh -c 'ulimit -d; ulimit -s' >data.out 2>data.err; ulimit -d; ulimit -s) >data.want
+	grep -q 'wrote' data.err && cmp -s data.out data.want && ok "limits are the program's alone" || not_ok "limits are the program's alone" "$(cat data.err data.out)"
+fi
 fails "depth out of range" 2 'depth.*4\.\.65536' record --depth 0 -o never.dat -- true
 "$memtui" help >/dev/full 2>full.err
 [ $? = 1 ] && grep -q 'standard output' full.err && ok "help to a full disk" || not_ok "help to a full disk" "$(cat full.err)"

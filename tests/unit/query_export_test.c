@@ -71,6 +71,29 @@ static void test_numbers(void **state)
 	assert_string_equal("0.0", text);
 }
 
+static void plural_is(const char *number, const char *one, const char *expected)
+{
+	char text[MT_PLURAL_LEN];
+
+	assert_string_equal(expected, mt_plural(text, number, one));
+}
+
+static void test_plurals(void **state)
+{
+	char text[MT_NUMBER_OF_LEN];
+
+	(void)state;
+	plural_is("1", "block", "block");
+	plural_is("~1", "block", "block");
+	plural_is("0", "block", "blocks");
+	plural_is("~12", "block", "blocks");
+	plural_is("1.0k", "block", "blocks");
+	plural_is("2", "match", "matches");
+	plural_is("2", "process", "processes");
+	assert_string_equal("1 other process", mt_number_of(text, 1, "other process"));
+	assert_string_equal("12.0k events", mt_number_of(text, 12000, "event"));
+}
+
 static void test_json(void **state)
 {
 	char *text;
@@ -268,6 +291,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_numbers),
+		cmocka_unit_test(test_plurals),
 		cmocka_unit_test(test_json),
 		cmocka_unit_test(test_table),
 		cmocka_unit_test(test_deep),

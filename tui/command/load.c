@@ -3,6 +3,7 @@
 #include "core/base/temporary.h"
 #include "core/capture/import.h"
 #include "core/convert/convert.h"
+#include "core/export/number.h"
 #include "core/session/pack.h"
 #include "core/symbol/symbol.h"
 
@@ -74,7 +75,9 @@ static void say_losses(const struct mt_loaded *loaded, const char *path, uint64_
 	const char *reason)
 {
 	const struct mt_info *info = &loaded->profile.info;
+	char lost[MT_NUMBER_EXACT_LEN];
 
+	mt_number_exact(lost, info->lost_events);
 	if (damage && mt_trace_reader_passed_over(loaded->reader))
 		mt_command_say(
 			"the checkpoint at byte %llu of %s is damaged (%s) and was passed over: "
@@ -90,8 +93,8 @@ static void say_losses(const struct mt_loaded *loaded, const char *path, uint64_
 			"what was written until now was read",
 			path);
 	if (info->lost_events)
-		mt_command_say("%llu events of %s were lost; its totals are too small",
-			(unsigned long long)info->lost_events, path);
+		mt_command_say("%s %s of %s %s lost; its totals are too small", lost,
+			MT_PLURAL(lost, "event"), path, info->lost_events == 1 ? "was" : "were");
 }
 
 /* What a tracer without a recorder has written. */

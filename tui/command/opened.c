@@ -218,11 +218,14 @@ void mt_opened_free(struct mt_opened *o)
 
 static void say_suppressed(const struct mt_opened *o, const struct mt_arguments *arguments)
 {
+	char bytes[MT_NUMBER_EXACT_LEN], blocks[MT_NUMBER_EXACT_LEN], rules[MT_NUMBER_OF_LEN];
+
+	mt_number_exact(bytes, o->suppressed.all_bytes);
+	mt_number_exact(blocks, o->suppressed.all_blocks);
 	if (o->suppressed.all_blocks && !arguments->judges_leaks)
-		mt_command_say("suppressed: %llu bytes in %llu blocks by %u rules; "
-			       "leaks are shown without them",
-			(unsigned long long)o->suppressed.all_bytes,
-			(unsigned long long)o->suppressed.all_blocks, o->suppressed.rules_used);
+		mt_command_say("suppressed: %s %s in %s %s by %s; leaks are shown without them",
+			bytes, MT_PLURAL(bytes, "byte"), blocks, MT_PLURAL(blocks, "block"),
+			mt_number_of(rules, o->suppressed.rules_used, "rule"));
 }
 
 int mt_command_view(const struct mt_arguments *arguments,

@@ -36,8 +36,8 @@ static void say_packed(const char *from, const char *to, const struct mt_packed 
 	if (packed->lives)
 		mt_command_say("process %u still writes %s; the trace ends where it was now",
 			packed->info.pid, from);
-	mt_command_say("wrote %s: %s, %s allocations, peak %s, leaked %s", to, bytes, allocations,
-		peak, leaked);
+	mt_command_say("wrote %s: %s, %s %s, peak %s, leaked %s", to, bytes, allocations,
+		MT_PLURAL(allocations, "allocation"), peak, leaked);
 }
 
 static int tell_progress(void *context, double fraction)

@@ -63,9 +63,8 @@ static int say_totals(const char *path, bool failed, struct mt_err *err)
 
 	if (status >= 0 && (failed || profile.info.recorder_lost)) {
 		mt_number_exact(allocations, profile.info.allocations);
-		mt_command_say(
-			"wrote %s up to where the recording broke off: %s allocations until then",
-			path, allocations);
+		mt_command_say("wrote %s up to where the recording broke off: %s %s until then",
+			path, allocations, MT_PLURAL(allocations, "allocation"));
 	} else if (status >= 0) {
 		mt_number_exact(allocations, profile.info.allocations);
 		mt_number_size(peak, profile.info.peak_bytes);
@@ -74,9 +73,9 @@ static int say_totals(const char *path, bool failed, struct mt_err *err)
 		mt_number_exact(lost, profile.info.lost_events);
 		const char *about = has_estimates(&profile) ? "~" : "";
 
-		mt_command_say("wrote %s: %s allocations, peak %s, "
-			       "leaked %s%s in %s%s blocks, %s events lost",
-			path, allocations, peak, about, leaked, about, blocks, lost);
+		mt_command_say("wrote %s: %s %s, peak %s, leaked %s%s in %s%s %s, %s %s lost", path,
+			allocations, MT_PLURAL(allocations, "allocation"), peak, about, leaked,
+			about, blocks, MT_PLURAL(blocks, "block"), lost, MT_PLURAL(lost, "event"));
 		if (profile.info.own_allocator)
 			mt_command_say("%s%s",
 				mt_strings_get(&profile.strings, profile.info.own_allocator),
@@ -114,7 +113,7 @@ static void describe_file(char *out, size_t size, const struct mt_session_proces
 	len = strlen(out);
 	mt_number_exact(lost, p->lost_events);
 	if (p->lost_events)
-		snprintf(out + len, size - len, " (%s events lost)", lost);
+		snprintf(out + len, size - len, " (%s %s lost)", lost, MT_PLURAL(lost, "event"));
 }
 
 static void say_process(const struct mt_session_process *p)
@@ -136,9 +135,11 @@ static void say_process(const struct mt_session_process *p)
 
 static void say_untraced(const struct mt_session *session, bool stream)
 {
+	char processes[MT_NUMBER_OF_LEN];
+
 	if (session->untraced)
-		mt_command_say("%u process%s went on untraced%s", session->untraced,
-			session->untraced > 1 ? "es" : "",
+		mt_command_say("%s went on untraced%s",
+			mt_number_of(processes, session->untraced, "process"),
 			stream ? ": a stream takes the trace of one program; "
 				 "-o FILE records theirs too"
 			       : "");
@@ -148,6 +149,7 @@ static void say_untraced(const struct mt_session *session, bool stream)
 static void say_processes(struct mt_session *session)
 {
 	uint32_t count = session->process_count, shown = count < LINES_MAX ? count : LINES_MAX;
+	char others[MT_NUMBER_OF_LEN];
 
 	if (session->process_count > 1) {
 		qsort(session->processes, count, sizeof *session->processes, by_start);
@@ -161,9 +163,9 @@ static void say_processes(struct mt_session *session)
 				count - shown);
 	}
 	if (session->going_on)
-		mt_command_say("the recording goes on for %u other process%s; "
+		mt_command_say("the recording goes on for %s; "
 			       "'memtui attach %d' watches %s",
-			session->going_on, session->going_on > 1 ? "es" : "",
+			mt_number_of(others, session->going_on, "other process"),
 			(int)(session->going_on_pid ? session->going_on_pid : session->recorder),
 			session->going_on > 1 ? "one of them" : "it");
 }

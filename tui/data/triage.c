@@ -179,12 +179,13 @@ static void hide(struct mt_triage_ui *t, struct mt_data *d)
 static void say_executed(struct mt_app *app)
 {
 	uint32_t snapshots = mt_difference_snapshots(app);
+	char words[MT_NUMBER_OF_LEN];
 
 	if (snapshots)
 		mt_app_say(app,
 			"the program became another one by exec: "
-			"%u snapshot%s of it before went; S begins anew",
-			snapshots, snapshots == 1 ? "" : "s");
+			"%s of it before went; S begins anew",
+			mt_number_of(words, snapshots, "snapshot"));
 }
 
 /* After each selection: names, groups or the file may be others now. */
@@ -263,13 +264,14 @@ void mt_triage_turn(struct mt_app *app)
 void mt_triage_end(struct mt_app *app)
 {
 	struct mt_triage_ui *t = app->triage;
+	char leaks[MT_NUMBER_OF_LEN];
 
 	if (!t)
 		return;
 	close_store(t);
 	if (t->lost)
-		fprintf(stderr, "memtui: what was said about %u leak%s is lost: %s\n", t->lost,
-			t->lost == 1 ? "" : "s", t->told);
+		fprintf(stderr, "memtui: what was said about %s is lost: %s\n",
+			mt_number_of(leaks, t->lost, "leak"), t->told);
 	free(t->file);
 	free(t);
 	app->triage = NULL;

@@ -1,5 +1,6 @@
 /* The report on the clipboard and in a file, and the suppressions. */
 #include "core/base/buffer.h"
+#include "core/export/number.h"
 #include "core/export/report_triage.h"
 #include "core/query/suppress.h"
 #include "tui/data/triage.h"
@@ -111,11 +112,12 @@ static bool make_rules(struct mt_app *app, struct mt_buffer *out, uint32_t *told
 void mt_triage_copy(struct mt_app *app)
 {
 	struct mt_buffer text = {0};
-	char what[64];
+	char what[64], groups[MT_NUMBER_OF_LEN];
 	uint32_t told;
 
 	if (make_report(app, &text, &told)) {
-		snprintf(what, sizeof what, "the report of %u group%s", told, told == 1 ? "" : "s");
+		snprintf(what, sizeof what, "the report of %s",
+			mt_number_of(groups, told, "group"));
 		mt_clipboard_copy(app, (const char *)text.data, text.len, what);
 	}
 	mt_buffer_free(&text);
@@ -156,6 +158,7 @@ void mt_triage_write(struct mt_app *app, const char *path)
 	size_t len = strlen(path);
 	bool rules = len >= 5 && !strcmp(path + len - 5, ".supp");
 	struct mt_buffer text = {0};
+	char groups[MT_NUMBER_OF_LEN];
 	uint32_t told;
 
 	if (rules ? make_rules(app, &text, &told) : make_report(app, &text, &told)) {
@@ -165,8 +168,8 @@ void mt_triage_write(struct mt_app *app, const char *path)
 			mt_app_say(app, "%.100s cannot be written: %s%s", path, strerror(-code),
 				code == -EEXIST ? "; another name does" : "");
 		else
-			mt_app_say(app, "wrote %s of %u group%s into %.100s",
-				rules ? "rules" : "a report", told, told == 1 ? "" : "s", path);
+			mt_app_say(app, "wrote %s of %s into %.100s", rules ? "rules" : "a report",
+				mt_number_of(groups, told, "group"), path);
 	}
 	mt_buffer_free(&text);
 }

@@ -110,11 +110,12 @@ static void add_group(struct mt_app *app, struct mt_buffer *out, uint32_t group,
 	char live[17], blocks[17], bytes[17], calls[17];
 
 	mt_buffer_add_line(out, d->command ? d->command : "memtui");
-	mt_buffer_printf(out, ": %s %s in %s blocks, allocated %s in %s calls of %s\n",
+	mt_data_metric(blocks, d, g, MT_METRIC_LEAKED_COUNT);
+	mt_data_metric(calls, d, g, MT_METRIC_ALLOCATED_COUNT);
+	mt_buffer_printf(out, ": %s %s in %s %s, allocated %s in %s %s of %s\n",
 		d->live ? "live" : "leaked", mt_data_metric(live, d, g, MT_METRIC_LEAKED_SIZE),
-		mt_data_metric(blocks, d, g, MT_METRIC_LEAKED_COUNT),
-		mt_data_metric(bytes, d, g, MT_METRIC_SIZE),
-		mt_data_metric(calls, d, g, MT_METRIC_ALLOCATED_COUNT),
+		blocks, MT_PLURAL(blocks, "block"), mt_data_metric(bytes, d, g, MT_METRIC_SIZE),
+		calls, MT_PLURAL(calls, "call"),
 		mt_kind_name(mt_profile_group_kind(&d->profile, group)));
 	for (uint32_t i = 0; i < backtrace->count; i++)
 		add_frame(out, i, &backtrace->frames[i]);

@@ -105,7 +105,7 @@ static void matched_words(struct mt_app *app, const struct mt_group *g, char out
 			mt_data_metric(freed, d, g, MT_METRIC_RANGE_FREED_SIZE),
 			mt_data_metric(live, d, g, MT_METRIC_RANGE_LIVE_SIZE));
 	else
-		snprintf(out, 96, "   %s of all %s calls match", matched, all);
+		snprintf(out, 96, "   %s of all %s %s match", matched, all, MT_PLURAL(all, "call"));
 }
 
 static int draw_totals(struct mt_app *app, struct mt_rect r)
@@ -129,8 +129,8 @@ static int draw_totals(struct mt_app *app, struct mt_rect r)
 	mt_number_size(peak, g->at_peak_bytes);
 	mt_number_size(own, g->own_peak_bytes);
 	mt_drawf(s, r.row, r.column, r.columns, MT_ROLE_TEXT,
-		" %s %s in %s blocks   allocated %s in %s calls of %s",
-		app->data.live ? "live" : "leaked", live, blocks, all, count,
+		" %s %s in %s %s   allocated %s in %s %s of %s", app->data.live ? "live" : "leaked",
+		live, blocks, MT_PLURAL(blocks, "block"), all, count, MT_PLURAL(count, "call"),
 		mt_kind_name(mt_profile_group_kind(p, app->detail.group)));
 	if (r.rows < 10)
 		return 1;

@@ -226,7 +226,7 @@ static void draw_threads(struct mt_app *app, struct mt_rect r, const struct mt_s
 		mt_number_size(live, t->live_bytes);
 		put(&l, MT_ROLE_TEXT, "%s ",
 			mt_strings_get(&p->strings, p->threads[t->thread].name));
-		put(&l, MT_ROLE_DIM, "%s left of %s calls  ", live, count);
+		put(&l, MT_ROLE_DIM, "%s left of %s %s  ", live, count, MT_PLURAL(count, "call"));
 	}
 }
 

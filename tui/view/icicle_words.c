@@ -1,6 +1,7 @@
 /* What the icicle says about its cells in words. */
 #include "tui/view/icicle_words.h"
 #include "core/base/buffer.h"
+#include "core/export/number.h"
 
 #include <ctype.h>
 #include <stdio.h>
@@ -107,15 +108,15 @@ static void match_text(struct mt_app *app, char *out, size_t len)
 {
 	struct mt_icicle_state *t = app->icicle;
 	const struct mt_icicle_matches *m = &t->matches;
-	char value[16];
+	char value[16], groups[MT_NUMBER_OF_LEN];
 
 	*out = '\0';
 	if (!app->prompt.pattern)
 		return;
 	mt_icicle_count_matches(app);
 	mt_data_format(value, m->value, mt_metric_info(t->layout.metric)->unit);
-	snprintf(out, len, "match /%.60s: %llu group%s, %s (%.1f %% of view)", t->searched,
-		(unsigned long long)m->groups, m->groups == 1 ? "" : "s", value,
+	snprintf(out, len, "match /%.60s: %s, %s (%.1f %% of view)", t->searched,
+		mt_number_of(groups, m->groups, "group"), value,
 		100.0 * (double)m->value / (double)t->layout.total);
 }
 

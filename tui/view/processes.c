@@ -231,8 +231,9 @@ static void draw_whole(struct mt_app *app, struct mt_rect r)
 			"not recorded: set-user-ID, static, "
 			"or it was started with a cleared environment");
 	else
-		snprintf(text, sizeof text, "%s %s in %s blocks   lost %s%s",
-			p->alive ? "live" : "leaked", leaked, blocks, lost, untraced);
+		snprintf(text, sizeof text, "%s %s in %s %s   lost %s%s",
+			p->alive ? "live" : "leaked", leaked, blocks, MT_PLURAL(blocks, "block"),
+			lost, untraced);
 	mt_draw(app->screen, r.row, r.column + 1, r.columns - 1, MT_ROLE_TEXT, text);
 	mt_draw(app->screen, r.row + 1, r.column + 1, r.columns - 1, MT_ROLE_SOURCE, p->command);
 }

@@ -155,9 +155,9 @@ static void draw_cursor(struct mt_app *app, struct mt_rect r, const struct mt_ti
 	mt_draw_rule(app->screen, r.row, r.column, r.columns, MT_ROLE_RULE, "at the cursor");
 	draw_rule_words(app, r, matched, whole);
 	mt_drawf(app->screen, r.row + 1, r.column + 1, r.columns - 1, MT_ROLE_TEXT,
-		"%s %s %s   live %s in %s blocks%s   most %s", when,
-		mt_glyph(mt_screen_utf8(app->screen), MT_GLYPH_DASH), until, live, blocks, heap,
-		most);
+		"%s %s %s   live %s in %s %s%s   most %s", when,
+		mt_glyph(mt_screen_utf8(app->screen), MT_GLYPH_DASH), until, live, blocks,
+		MT_PLURAL(blocks, "block"), heap, most);
 	if (r.rows < 3)
 		return;
 	int64_t grows = mt_measure_growth(t, &app->data.profile, app->timeline.cursor);

@@ -355,16 +355,17 @@ static void draw_applied(struct mt_app *app, struct mt_rect r, const char *span)
 		*gone ? MT_ROLE_RULE_FOCUS : MT_ROLE_RULE, words);
 	if (r.rows < 2)
 		return;
+	mt_data_metric(blocks, d, sum, MT_METRIC_RANGE_LIVE_COUNT);
 	mt_drawf(app->screen, r.row + 1, r.column + 1, r.columns - 1, MT_ROLE_TEXT,
 		r.columns >= 90 ? "allocated %s in %s   of these freed in it "
-				  "%s in %s   live at its end %s in %s blocks"
+				  "%s in %s   live at its end %s in %s %s"
 				: "allocated %s in %s   freed %s in %s   live at end %s in %s",
 		mt_data_metric(size, d, sum, MT_METRIC_SIZE),
 		mt_data_metric(count, d, sum, MT_METRIC_ALLOCATED_COUNT),
 		mt_data_metric(freed, d, sum, MT_METRIC_RANGE_FREED_SIZE),
 		mt_data_metric(frees, d, sum, MT_METRIC_RANGE_FREED_COUNT),
-		mt_data_metric(live, d, sum, MT_METRIC_RANGE_LIVE_SIZE),
-		mt_data_metric(blocks, d, sum, MT_METRIC_RANGE_LIVE_COUNT));
+		mt_data_metric(live, d, sum, MT_METRIC_RANGE_LIVE_SIZE), blocks,
+		MT_PLURAL(blocks, "block"));
 }
 
 static void draw_alive(struct mt_app *app, struct mt_rect r, const char *at)
@@ -384,10 +385,10 @@ static void draw_alive(struct mt_app *app, struct mt_rect r, const char *at)
 	mt_draw_rule(app->screen, r.row, r.column, r.columns, MT_ROLE_RULE, words);
 	if (r.rows < 2)
 		return;
+	mt_data_metric(count, d, sum, MT_METRIC_ALLOCATED_COUNT);
 	mt_drawf(app->screen, r.row + 1, r.column + 1, r.columns - 1, MT_ROLE_TEXT,
-		"%s in %s blocks   of these never freed %s in %s",
-		mt_data_metric(size, d, sum, MT_METRIC_SIZE),
-		mt_data_metric(count, d, sum, MT_METRIC_ALLOCATED_COUNT),
+		"%s in %s %s   of these never freed %s in %s",
+		mt_data_metric(size, d, sum, MT_METRIC_SIZE), count, MT_PLURAL(count, "block"),
 		mt_data_metric(live, d, sum, MT_METRIC_LEAKED_SIZE),
 		mt_data_metric(blocks, d, sum, MT_METRIC_LEAKED_COUNT));
 }
