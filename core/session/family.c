@@ -196,7 +196,7 @@ static void describe(struct mt_session_process *out, const struct mt_profile *p,
 {
 	const struct mt_info *i = &p->info;
 	const char *name = strrchr(path, '/') ? strrchr(path, '/') + 1 : path;
-	size_t used = 0;
+	char *command = mt_profile_command(p);
 
 	*out = (struct mt_session_process){
 		.pid = (pid_t)i->pid,
@@ -215,9 +215,8 @@ static void describe(struct mt_session_process *out, const struct mt_profile *p,
 		.lost_events = i->lost_events,
 	};
 	out->followed = strip_image(name) < strlen(name);
-	for (uint32_t a = 0; a < p->argument_count && used < sizeof out->command; a++)
-		used += (size_t)snprintf(out->command + used, sizeof out->command - used, "%s%s",
-			a ? " " : "", mt_strings_get(&p->strings, p->arguments[a]));
+	snprintf(out->command, sizeof out->command, "%s", command);
+	free(command);
 	snprintf(out->trace_path, sizeof out->trace_path, "%s", path);
 }
 

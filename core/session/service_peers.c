@@ -1,4 +1,5 @@
 /* Who speaks to the recorder: tracers that ask for a segment, watchers, the front. */
+#include "core/base/buffer.h"
 #include "core/session/service_parts.h"
 
 #include <errno.h>
@@ -81,19 +82,19 @@ static bool tokens_equal(const char *a, const char *b)
 
 static void fill_entry(const struct mt_recorder *r, struct mt_session_entry *e)
 {
-	size_t at = 0;
+	struct mt_buffer command = {0};
 
 	memcpy(e->name, r->name, sizeof e->name);
 	e->recorder = getpid();
 	e->program = r->program;
 	e->start_unix_ns = r->start_unix_ns;
 	snprintf(e->trace_path, sizeof e->trace_path, "%s", r->trace_path);
-	for (char *const *arg = r->options->argv; *arg && at < sizeof e->command - 1; arg++) {
-		int n = snprintf(e->command + at, sizeof e->command - at, "%s%s", at ? " " : "",
-			*arg);
-
-		at += n > 0 ? (size_t)n : 0;
+	for (char *const *arg = r->options->argv; *arg; arg++) {
+		mt_buffer_add(&command, " ", arg != r->options->argv);
+		mt_buffer_add_escaped(&command, *arg);
 	}
+	snprintf(e->command, sizeof e->command, "%.*s", (int)command.len, (char *)command.data);
+	mt_buffer_free(&command);
 }
 
 /* The snapshot of a process that is watched; NULL: there is none to be had. */

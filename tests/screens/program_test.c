@@ -98,6 +98,20 @@ static bool cell_of(struct terminal *terminal, const char *text, VTermScreenCell
 	return false;
 }
 
+/* ---- what it is ---- */
+
+/* As that of a saved trace says it. */
+static void check_title(struct tests *t)
+{
+	static char script[] = "read x\n\techo $x\033";
+	struct terminal terminal;
+
+	start_script(t, &terminal, NULL, script);
+	sees(t, &terminal, "-c read x\\n\\techo $x\\x1b  pid",
+		"the title shows line breaks, tabs and controls of the command as in a string");
+	stop(&terminal);
+}
+
 /* ---- what it prints ---- */
 
 /* REP that ends a column before the edge, and none. */
@@ -412,6 +426,7 @@ int main(int argc, char **argv)
 		const char *name;
 		void (*check)(struct tests *);
 	} checks[] = {
+		{"program-title", check_title},
 		{"program-looks", check_looks},
 		{"program-repeats", check_repeats},
 		{"program-scrollback", check_scrollback},
