@@ -3,28 +3,35 @@
 
 static const struct question {
 	const struct mt_overlay *overlay;
-	const char *head, *line[4];
+	const char *head, *foot; /* foot: what Enter does */
+	uint32_t enter;          /* the key that it stands for: nothing is lost by it */
+	const char *line[4];
 } questions[] = {
-	{&mt_overlay_leave, "The program still runs",
+	{&mt_overlay_leave, "The program still runs", "Enter leaves it running", 'l',
 		{"l  leave it running (memtui attach comes back)", "e  end it (SIGTERM)",
 			"Esc  stay here", NULL}},
-	{&mt_overlay_leave_save, "The program still runs",
+	{&mt_overlay_leave_save, "The program still runs", "Enter leaves it running", 'l',
 		{"l  leave it running (memtui attach comes back)",
 			"s  end it (SIGTERM), save the trace in this directory",
 			"e  end it, discard the trace", "Esc  stay here"}},
-	{&mt_overlay_keep, "Keep the trace?",
+	{&mt_overlay_keep, "Keep the trace?", "Enter saves it", 's',
 		{"s  save it in this directory", "d  discard it", "Esc  stay here", NULL}},
 };
 
-static void draw(struct mt_app *app)
+static const struct question *asked(const struct mt_app *app)
 {
 	const struct question *q = questions;
-	struct mt_rect r;
 
 	while (q->overlay != app->overlay)
 		q++;
-	r = mt_box_middle(app, q->line[3] ? 4 : 3, 64);
-	mt_box_draw(app, r, q->head, "");
+	return q;
+}
+
+static void draw(struct mt_app *app)
+{
+	const struct question *q = asked(app);
+	struct mt_rect r = mt_box_middle(app, q->line[3] ? 4 : 3, 64);
+	mt_box_draw(app, r, q->head, q->foot);
 	for (int i = 0; i < r.rows - 2 && q->line[i]; i++)
 		mt_draw(app->screen, r.row + 1 + i, r.column + 2, r.columns - 4, MT_ROLE_BOX_KEY,
 			q->line[i]);
@@ -33,22 +40,21 @@ static void draw(struct mt_app *app)
 static void key(struct mt_app *app, const struct mt_input *input)
 {
 	bool keep = app->overlay == &mt_overlay_keep;
+	uint32_t code = input->code == MT_KEY_ENTER ? asked(app)->enter : input->code;
 
-	if (mt_overlay_closes(input) || input->code == 'q') {
+	if (mt_overlay_closes(input) || code == 'q') {
 		mt_overlay_close(app);
 		return;
 	}
-	if (!keep && input->code == 'l')
+	if (!keep && code == 'l')
 		app->outcome = MT_OUTCOME_LEAVE;
-	else if (!keep
-		&& (input->code == 'e'
-			|| (app->overlay == &mt_overlay_leave_save && input->code == 's')))
+	else if (!keep && (code == 'e' || (app->overlay == &mt_overlay_leave_save && code == 's')))
 		app->outcome = MT_OUTCOME_END;
-	else if (keep && (input->code == 's' || input->code == 'd'))
+	else if (keep && (code == 's' || code == 'd'))
 		app->outcome = MT_OUTCOME_QUIT;
 	else
 		return;
-	app->save = input->code == 's';
+	app->save = code == 's';
 	mt_overlay_close(app);
 }
 
