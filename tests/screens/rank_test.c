@@ -85,12 +85,46 @@ static void check_order(struct tests *t)
 	terminal_close(&terminal);
 }
 
+/* Why a group has its score is said to its last word, in each group's detail. */
+static void check_whole(struct tests *t, const char *kind, int columns)
+{
+	struct golden g = {.totals = !strcmp(kind, "totals")};
+	struct terminal terminal;
+	int cut = 0, seen = 0;
+
+	open_trace(t, &terminal, 24, columns, &g);
+	terminal_settle(&terminal);
+	terminal_type(&terminal, "2L\r");
+	for (int i = 0; i < 17; i++, terminal_type(&terminal, "}")) {
+		terminal_settle(&terminal);
+		char *screen = terminal_text(&terminal), *from = strstr(screen, "suspect ");
+		char *to = from ? strstr(from, " trend ") : NULL;
+
+		if (to) {
+			*to = '\0';
+			seen++;
+			cut += strstr(from, "\u2026") || !strstr(from, "freed");
+			if (strstr(from, "\u2026") || !strstr(from, "freed"))
+				printf("%s\n", from);
+		}
+		free(screen);
+	}
+	tell(t, seen == 17 && !cut, "why it is suspected is read whole at %d columns, %s: %d of %d",
+		columns, kind, seen - cut, seen);
+	terminal_close(&terminal);
+}
+
 int main(int argc, char **argv)
 {
 	struct tests t = tests_begin(argc, argv);
 
 	for (size_t i = 0; i < sizeof goldens / sizeof *goldens; i++)
 		check_golden(&t, &goldens[i]);
+	if (wanted("whole"))
+		for (int columns = 40; columns <= 80; columns += 20) {
+			check_whole(&t, "events", columns);
+			check_whole(&t, "totals", columns);
+		}
 	if (wanted("order"))
 		check_order(&t);
 	return t.failed != 0;

@@ -280,22 +280,23 @@ int mt_detail_facts(struct mt_app *app, struct mt_rect r)
 	struct mt_data *d = &app->data;
 	const struct mt_survey *s;
 	char text[512];
-	int rows = r.rows >= 18 ? 7 : r.rows >= 14 ? 4 : 1;
+	int rows = r.rows >= 18 ? 5 : r.rows >= 14 ? 2 : 0; /* of facts, below the score */
+	int most = !rows ? 1 : rows == 5 && r.columns < 60 ? 5 : 3, score;
 
 	mt_data_survey(d, app->detail.group);
 	s = d->surveying ? mt_surveying_group(d->surveying, app->detail.group) : NULL;
 	score_text(app, r.columns < 60, text, sizeof text);
-	mt_draw_wrapped(app->screen,
-		(struct mt_rect){r.row, r.column + 1, rows == 1 ? 1 : 2, r.columns - 1},
-		MT_ROLE_TEXT, text);
-	if (rows == 1)
-		return rows;
-	draw_trend(app, (struct mt_rect){r.row + 2, r.column, 1, r.columns});
-	draw_ages(app, (struct mt_rect){r.row + 3, r.column, 1, r.columns}, s);
-	if (rows == 4)
-		return rows;
-	draw_sizes(app, (struct mt_rect){r.row + 4, r.column, 1, r.columns}, s);
-	draw_threads(app, (struct mt_rect){r.row + 5, r.column, 1, r.columns}, s);
-	draw_sites(app, (struct mt_rect){r.row + 6, r.column, 1, r.columns});
-	return rows;
+	score = mt_draw_wrapped(app->screen,
+		(struct mt_rect){r.row, r.column + 1, most, r.columns - 1}, MT_ROLE_TEXT, text);
+	if (!rows)
+		return score;
+	r.row += score < 2 ? 2 : score; /* mostly it takes two: the rest stays where it is */
+	draw_trend(app, (struct mt_rect){r.row, r.column, 1, r.columns});
+	draw_ages(app, (struct mt_rect){r.row + 1, r.column, 1, r.columns}, s);
+	if (rows == 5) {
+		draw_sizes(app, (struct mt_rect){r.row + 2, r.column, 1, r.columns}, s);
+		draw_threads(app, (struct mt_rect){r.row + 3, r.column, 1, r.columns}, s);
+		draw_sites(app, (struct mt_rect){r.row + 4, r.column, 1, r.columns});
+	}
+	return rows + (score < 2 ? 2 : score);
 }
