@@ -180,6 +180,15 @@ void terminal_resize(struct terminal *t, int rows, int columns)
 	ioctl(t->master, TIOCSWINSZ, &size);
 }
 
+/* Before what comes in the same breath. */
+static void keep_answer(struct terminal *t)
+{
+	if (!t->keeps)
+		return;
+	free(t->answer);
+	t->answer = terminal_text(t);
+}
+
 /* Takes tokens out of the stream; the rest goes to the terminal. */
 static void feed(struct terminal *t, const char *bytes, size_t len)
 {
@@ -198,8 +207,10 @@ static void feed(struct terminal *t, const char *bytes, size_t len)
 			&& sscanf(t->token + strlen(TOKEN), "%llu;%llu;%dx%d;%d", &consumed, &frame,
 				   &t->token_rows, &t->token_columns, &t->busy)
 				== 5) {
-			if (!t->has_token || t->consumed != consumed)
+			if (!t->has_token || t->consumed != consumed) {
 				t->answered_at = t->received;
+				keep_answer(t);
+			}
 			t->frame_at = t->received;
 			t->consumed = consumed;
 			t->frame = frame;
@@ -458,6 +469,7 @@ char *terminal_dump(struct terminal *t)
 
 void terminal_close(struct terminal *t)
 {
+	free(t->answer);
 	if (!t->ended)
 		kill(t->pid, SIGKILL);
 	kill(t->leader, SIGKILL);

@@ -36,7 +36,10 @@ struct terminal {
 	/* dumps leave out the title and the line of states: pid, time, counts */
 	bool varying;
 	FILE *record; /* gets every byte of memtui's; NULL: nothing does */
-	int status;   /* as of waitpid, when ended */
+	/* text of the first picture that knew of all input; kept where keeps says so */
+	bool keeps;
+	char *answer;
+	int status; /* as of waitpid, when ended */
 	bool ended, stopped;
 };
 
