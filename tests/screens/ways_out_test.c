@@ -117,6 +117,22 @@ static void start_program(struct tests *t, struct terminal *terminal, char *scri
 	write_before(terminal);
 }
 
+static bool leaves(struct terminal *terminal, const char *words)
+{
+	bool ok = terminal_wait_text(terminal, words);
+
+	terminal_type(terminal, "q");
+	ok = terminal_wait_text(terminal, "Keep the trace?") && ok;
+	terminal_type(terminal, "d");
+	if (!ok) {
+		char *screen = terminal_text(terminal);
+
+		printf("%s\n", screen);
+		free(screen);
+	}
+	return terminal_wait_end(terminal) && ok;
+}
+
 /* The program dies of a signal: its screen stays until somebody leaves it, and then the terminal is
  * as it was. */
 static void check_program(struct tests *t)
@@ -132,12 +148,8 @@ static void check_program(struct tests *t)
 			"stty raw -echo; printf '\\033[?1049h\\033[?25lx'; kill -%d $$", fatal[i]);
 		snprintf(words, sizeof words, "ended by signal %d", fatal[i]);
 		start_program(t, &terminal, script);
-		bool ok = terminal_wait_text(&terminal, words);
+		bool ok = leaves(&terminal, words);
 
-		terminal_type(&terminal, "q");
-		ok = terminal_wait_text(&terminal, "Keep the trace?") && ok;
-		terminal_type(&terminal, "d");
-		ok = terminal_wait_end(&terminal) && ok;
 		tell(t,
 			ok && WIFEXITED(terminal.status)
 				&& WEXITSTATUS(terminal.status) == 128 + fatal[i]
