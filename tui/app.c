@@ -58,15 +58,19 @@ bool mt_app_live(const struct mt_app *app)
 bool mt_app_pick(struct mt_app *app, struct mt_pick *pick)
 {
 	const struct mt_view *view = mt_app_focus(app);
+	char words[256];
 
-	*pick = (struct mt_pick){MT_NO_GROUP, UINT32_MAX, {0}};
+	*pick = (struct mt_pick){.group = MT_NO_GROUP, .frame = UINT32_MAX, .node = MT_NO_NODE};
 	if (view->pick)
 		view->pick(app, pick);
 	if (pick->group != MT_NO_GROUP || pick->branch.function)
 		return true;
-	mt_app_say(app,
-		view->pick ? "nothing is selected here"
-			   : "no group is selected here; {groups} turns to the groups");
+	if (pick->why)
+		mt_app_say(app, "%s", mt_keymap_words(words, sizeof words, pick->why));
+	else if (view->pick)
+		mt_app_say(app, "nothing is selected here");
+	else
+		mt_app_say(app, "no group is selected here; {groups} turns to the groups");
 	return false;
 }
 

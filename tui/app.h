@@ -222,6 +222,8 @@ struct mt_app {
 	struct mt_restore *restore; /* NULL: before the first data */
 	/* the group that was said to look like a leak, from 1; 0: none */
 	uint32_t suspect;
+	char wrapper
+		[256]; /* what many lines of the groups name, if it may be a wrapper; or empty */
 	struct mt_columns columns; /* of the list of groups; none: the first that fit */
 	struct mt_groups_state groups;
 	struct mt_tree_state tree;
@@ -267,6 +269,8 @@ struct mt_pick {
 	/* of its backtrace; UINT32_MAX: the one that a list shows */
 	uint32_t frame;
 	struct mt_backtrace_frame branch; /* a branch of the tree; function NULL: none */
+	uint32_t node;                    /* the groups are all below it; or MT_NO_NODE */
+	const char *why;                  /* nothing is, for the status line; NULL: the usual */
 };
 
 struct mt_view {

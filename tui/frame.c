@@ -252,7 +252,7 @@ static void draw_tabs(struct mt_app *app, int columns)
 static int draw_status(struct mt_app *app, int row, int columns)
 {
 	struct mt_data *d = &app->data;
-	char right[128], hidden[80], keys[64], hint[160];
+	char right[128], hidden[80], keys[64], hint[160], groups[16];
 	char *filter;
 
 	if (app->prompt.kind != MT_PROMPT_NONE) {
@@ -279,14 +279,16 @@ static int draw_status(struct mt_app *app, int row, int columns)
 		mt_keymap_words(keys, sizeof keys,
 			columns >= 60 ? "%u suppressed ({show-hidden})   " : "%u{show-hidden} "),
 		d->hidden);
-	snprintf(right, sizeof right, "%s%s%u/%u groups",
-		mt_data_busy(d) ? "looking up names   " : "", d->hidden ? hidden : "",
-		d->selection.count, d->profile.group_count);
+	snprintf(groups, sizeof groups, "%u", d->profile.group_count);
+	snprintf(right, sizeof right, "%s%s%u/%s %s", mt_data_busy(d) ? "looking up names   " : "",
+		d->hidden ? hidden : "", d->selection.count, groups, MT_PLURAL(groups, "group"));
 	int width = mt_text_width(right);
 
 	filter = mt_filter_text(d->filter);
 	if (!*filter && mt_guidance_suspect(app, hint, sizeof hint, columns - width - 1))
 		mt_draw(app->screen, row, 0, columns - width - 1, MT_ROLE_GROWING, hint);
+	else if (!*filter && mt_guidance_wrapper(app, hint, sizeof hint, columns - width - 1))
+		mt_draw(app->screen, row, 0, columns - width - 1, MT_ROLE_PROMPT, hint);
 	else
 		mt_drawf(app->screen, row, 0, columns - width - 1,
 			*filter ? MT_ROLE_PROMPT : MT_ROLE_DIM, "filter: %s",

@@ -130,7 +130,7 @@ cc -O1 -g -fno-builtin -fno-omit-frame-pointer -o ranges ranges.c && "$memtui" r
 "$memtui" allocations --format json ranges.dat >ranges.json
 read -r from peak to <<<"$(python3 -c 'import json
 at = {r["size"]: r["timestamp"] for r in json.load(open("ranges.json"))}
-print(*("%.6f" % at[n] for n in (300, 7000, 50)))')"
+print(*(("%.6f" % at[n]).rstrip("0") for n in (300, 7000, 50)))')"
 "$memtui" report --exact --from "${from}s" --to "${to}s" ranges.dat >out 2>err
 grep -q "^peak  *8300 at $peak in the range, 7300 of it here\$" out && ok "report of a range: its peak" || not_ok "report of a range: its peak" "$peak: $(grep ^peak out; cat err)"
 "$memtui" export --as dhat --from "${from}s" --to "${to}s" ranges.dat >out 2>err

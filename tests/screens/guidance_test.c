@@ -182,6 +182,68 @@ static void check_welcome(struct tests *t)
 		"the next run does without");
 }
 
+/* Most lines name a function of a stripped program that passes on to malloc: what to do is said,
+ * and does it. */
+static void check_wrapper(struct tests *t)
+{
+	static const char program[] =
+		"#include <stdlib.h>\nvoid *kept[9];\n"
+		"__attribute__((noinline)) static void *get(int n)\n"
+		"{ char *p = malloc(n); *p = 1; return p; }\n"
+		"#define AT(n) __attribute__((noinline)) static void at##n(void)"
+		"{ kept[n] = get(1000 + n); }\n"
+		"AT(1) AT(2) AT(3) AT(4) AT(5) AT(6) AT(7) AT(8)\n"
+		"int main(void)\n"
+		"{ at1(); at2(); at3(); at4(); at5(); at6(); at7(); at8(); return !kept[1]; }\n";
+	char source[1024], command[4096], trace[1024], setting[64] = "", name[64] = "+", keys[128];
+	struct golden g = {0};
+	struct terminal terminal;
+
+	snprintf(source, sizeof source, "%s/wraps.c", t->scratch);
+	snprintf(trace, sizeof trace, "%s/wraps.dat", t->scratch);
+	FILE *file = fopen(source, "w");
+
+	if (file) {
+		fputs(program, file);
+		fclose(file);
+	}
+	snprintf(command, sizeof command,
+		"cd '%s' && cc -O0 -s -o wraps wraps.c && '%s' record -o wraps.dat ./wraps "
+		">wraps.log 2>&1",
+		t->scratch, t->memtui);
+	if (!file || system(command) != 0) {
+		tell(t, false, "a program with a wrapper of malloc");
+		return;
+	}
+	t->trace = trace;
+	open_trace(t, &terminal, 24, 100, &g);
+	terminal_settle(&terminal);
+	terminal_type(&terminal, "2");
+	tell(t, terminal_wait_text(&terminal, "is it a wrapper of malloc? Enter tells more"),
+		"a function that many lines name may be a wrapper");
+	terminal_type(&terminal, "\r");
+	bool ok = terminal_wait_text(&terminal, "list its callers: F2, wrapper = ^wraps\\+0x");
+	char *screen = terminal_text(&terminal), *at = strstr(screen, "wrapper = ^");
+
+	if (at && sscanf(at, "wrapper = %63s", setting) == 1 && strchr(setting, '+'))
+		snprintf(name, sizeof name, "%.*s ", (int)strcspn(strchr(setting, '+'), "$"),
+			strchr(setting, '+'));
+	free(screen);
+	tell(t, ok && *setting, "its detail has the setting that lists its callers");
+	snprintf(keys, sizeof keys, "q\033OQjjjjjjjjjj\r%s\r", setting);
+	terminal_type(&terminal, keys);
+	terminal_type(&terminal, "q2");
+	ok = terminal_settle(&terminal);
+	screen = terminal_text(&terminal);
+	ok = ok && !strstr(screen, "a wrapper") && !strstr(screen, name)
+		&& strstr(screen, "wraps+0x");
+	tell(t, ok, "and lists name them with it: %s", setting);
+	if (!ok)
+		printf("%s", screen);
+	free(screen);
+	terminal_close(&terminal);
+}
+
 int main(int argc, char **argv)
 {
 	struct tests t = tests_begin(argc, argv);
@@ -198,5 +260,7 @@ int main(int argc, char **argv)
 		check_welcome(&t);
 	if (wanted("begun"))
 		check_begun(&t);
+	if (wanted("wrapper"))
+		check_wrapper(&t);
 	return t.failed != 0;
 }

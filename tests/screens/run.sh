@@ -40,6 +40,7 @@ done
 $cc -O1 -g -fno-builtin -pthread -I"$root/preload" -o "$scratch/filters" "$here/../programs/filters.c" || exit 1
 sh "$here/../programs/leaks/build.sh" "$scratch/leaks" || exit 1
 $cc -O0 -g -fno-builtin -o "$scratch/keeps" "$here/../programs/keeps.c" || exit 1
+$cc -O0 -g -fno-builtin -o "$scratch/told" "$here/../programs/told.c" || exit 1
 $cc -O0 -g -fno-builtin -o "$scratch/many" "$here/../programs/many.c" || exit 1
 "$build/memtui" record -o "$scratch/fields.dat" -- "$scratch/filters" >"$scratch/record.log" 2>&1 || exit 1
 tic -x -o "$scratch/terminfo" "$here/xterm-16color.ti" && export TERMINFO="$scratch/terminfo"

@@ -105,6 +105,47 @@ static void check_keys(struct tests *t)
 	terminal_close(&terminal);
 }
 
+/* Where a group is under the cursor it can be judged, noted and marked, in any view; where none is,
+ * the key says so. */
+static void check_views(struct tests *t)
+{
+	static const struct step steps[] = {
+		{"in the overview", "Vtl", "session_new: leak; t u undoes", NULL},
+		{"which says so", "", "leak", NULL},
+		{"a mark there", " ", "1 marked", NULL},
+		{"taken away", "U", "all marks are gone", NULL},
+		{"a note there", "aowner: ann\r", "noted", NULL},
+		{"in the icicle, all below main", "4gti", "groups: investigating", NULL},
+		{"at the end of a path", "Htf", "session_new: fixed", NULL},
+		{"a mark there", " ", "1 marked", NULL},
+		{"is shown there", "", "\u2713F session_new", NULL},
+		{"and judged", "tl", "session_new: leak", NULL},
+		{"in the icicle from below", "igjtn", ": new", NULL},
+		{"back", "i", "Icicle", NULL},
+		{"in blocks", "8", "blocks, 357M", NULL},
+		{"which stay there", "tx", ": suppressed; t u undoes", NULL},
+		{"undone there", "tu", "undone: 1 group", NULL},
+		{"marked there", "  ", "marked", NULL},
+		{"and judged", "tl", ": leak", NULL},
+		{"the report there", "Y", "the report of", NULL},
+		{"of no group", "5t", "t (Judge) works in Groups; 2 turns there", NULL},
+	};
+	static const struct step compared[] = {
+		{"in the difference", "gti", ": investigating", NULL},
+		{"undone there", "tu", "undone: 1 group", NULL},
+		{"of A alone", "/gone\rtl", "only A has this group: D swaps the traces", NULL},
+	};
+	char later[1024];
+
+	setenv("MEMTUI_TRIAGE", "", 1);
+	check_steps(t, "triage in views", NULL, steps, sizeof steps / sizeof *steps);
+	snprintf(later, sizeof later, "%s/later.dat", t->scratch);
+	t->second = later;
+	check_steps(t, "triage in the difference", NULL, compared,
+		sizeof compared / sizeof *compared);
+	t->second = NULL;
+}
+
 /* The fingerprints of the made trace, as memtui writes them down itself. */
 static void make_sidecar(struct tests *t, char *out, size_t len)
 {
@@ -159,6 +200,7 @@ int main(int argc, char **argv)
 		set_file(path, sidecar);
 		check_golden(&t, &judged[i]);
 	}
+	check_views(&t);
 	if (wanted("triage"))
 		check_keys(&t);
 	return t.failed != 0;

@@ -4,6 +4,7 @@
 #include "core/export/number.h"
 #include "core/model/model.h"
 #include "tui/app.h"
+#include "tui/data/triage.h"
 #include "tui/user/keymap.h"
 #include "tui/view/listing.h"
 
@@ -292,6 +293,7 @@ static void draw_line(struct mt_app *app, const struct mt_line *line, void *layo
 		mt_draw_right(s, r.row, at, columns[i].width - 1, role, text);
 		at += columns[i].width;
 	}
+	mt_triage_draw_mark(app, r.row, r.column, role, a->group);
 	mt_backtrace_get(&backtrace, &app->data.profile, &app->data.symbols, a->group);
 	mt_frame_where(app, r.row, r.column + l->where, r.columns - l->where, line->selected,
 		line->focus, mt_backtrace_own(&backtrace));
@@ -340,8 +342,7 @@ static void draw_summary(struct mt_app *app, struct mt_rect r)
 			group, bytes, hint);
 	else if (t->shown.filter)
 		mt_drawf(app->screen, r.row, r.column + 1, r.columns - 1, MT_ROLE_TEXT,
-			"%s block%s%s, %s%s", count, t->blocks.matched == 1 ? "" : "s", group,
-			bytes, hint);
+			"%s %s%s, %s%s", count, MT_PLURAL(count, "block"), group, bytes, hint);
 }
 
 /* Why there are no single blocks, and how there will be. */
@@ -548,7 +549,7 @@ static void leave(struct mt_app *app)
 
 const struct mt_view mt_view_blocks = {
 	.name = "Blocks",
-	.scopes = 1u << MT_SCOPE_COLUMNS | 1u << MT_SCOPE_GROUPS,
+	.scopes = 1u << MT_SCOPE_COLUMNS | 1u << MT_SCOPE_GROUPS | 1u << MT_SCOPE_TRIAGE,
 	.draw = draw,
 	.action = action,
 	.list = list,

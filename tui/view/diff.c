@@ -376,11 +376,14 @@ static void pick(struct mt_app *app, struct mt_pick *pick)
 
 	if (e)
 		pick->group = group_of(app, e);
+	if (e && pick->group == MT_NO_GROUP)
+		pick->why = "only A has this group: {swap} swaps the traces";
 }
 
 const struct mt_view mt_view_diff = {
 	.name = "Diff",
-	.scopes = 1u << MT_SCOPE_COLUMNS | 1u << MT_SCOPE_GROUPS | 1u << MT_SCOPE_DIFF,
+	.scopes = 1u << MT_SCOPE_COLUMNS | 1u << MT_SCOPE_GROUPS | 1u << MT_SCOPE_DIFF
+		| 1u << MT_SCOPE_TRIAGE,
 	.draw = draw,
 	.action = action,
 	.list = list,

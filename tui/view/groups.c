@@ -17,7 +17,9 @@ struct layout {
 	int metrics, percent; /* percent: after which of them, or -1 */
 	bool trend;
 	int where, where_column; /* width and place */
-	uint32_t bare;           /* of the lines that were drawn: without a source */
+	/* of the lines that were drawn: how many without a source, and where they are */
+	uint32_t bare;
+	struct mt_guidance_lines lines;
 };
 
 static struct layout lay_out(const struct mt_app *app, int width)
@@ -113,6 +115,7 @@ static void draw_line(struct mt_app *app, const struct mt_line *line, void *cont
 	const struct mt_backtrace_frame *frame = mt_backtrace_own(&backtrace);
 
 	l->bare += !frame || !*frame->source;
+	mt_guidance_line(&l->lines, &backtrace, frame);
 	mt_frame_where(app, r.row, r.column + l->where_column, l->where, line->selected,
 		line->focus, frame);
 	mt_backtrace_free(&backtrace);
@@ -148,6 +151,7 @@ static void draw(struct mt_app *app, struct mt_rect r, bool focus)
 		mt_guidance_empty(app, r);
 	int seen = mt_frame_list(app, MT_VIEW_GROUPS, r, l, focus, draw_line, &layout);
 
+	mt_guidance_lines_seen(app, &layout.lines);
 	mt_guidance_below(app, (struct mt_rect){r.row + seen, r.column, r.rows - seen, r.columns},
 		(uint32_t)seen, layout.bare);
 }

@@ -1,5 +1,8 @@
 #include "tui/view/guidance.h"
+#include "core/base/buffer.h"
 #include "core/export/number.h"
+#include "core/query/frame.h"
+#include "tui/user/config.h"
 #include "tui/user/keymap.h"
 
 #include <stdio.h>
@@ -230,5 +233,113 @@ bool mt_guidance_suspect(struct mt_app *app, char *out, size_t len, int width)
 	snprintf(out, len, "%s looks like a leak: %s shows why",
 		frame ? frame->function : "a group", key);
 	mt_backtrace_free(&backtrace);
+	return mt_text_width(out) <= width;
+}
+
+/* ---- a wrapper that nobody has told of ---- */
+
+#define LINES_LEAST 6 /* fewer say nothing of a program */
+#define PART_LEAST 3  /* a program has several: for malloc, calloc, realloc */
+/* One that few call is a place like others; where names are stripped, a part of a wrapper may have
+ * two callers. */
+#define CALLERS_LEAST 3
+
+void mt_guidance_line(struct mt_guidance_lines *lines, const struct mt_backtrace *b,
+	const struct mt_backtrace_frame *own)
+{
+	const struct mt_backtrace_frame *caller =
+		own && own + 1 < b->frames + b->count ? own + 1 : NULL;
+
+	/* what calls itself passes on to more than malloc */
+	if (!own || own->judged == MT_JUDGED_WRAPPER || lines->count == MT_GUIDANCE_LINES
+		|| (caller && !strcmp(caller->function, own->function)))
+		return;
+	lines->line[lines->count].function = own->function;
+	lines->line[lines->count++].caller = caller ? caller->pc : 0;
+}
+
+/* How many lines name the function of this one; callers: how many different ones, as far as it
+ * matters. */
+static uint32_t alike(const struct mt_guidance_lines *lines, uint32_t with, uint32_t *callers)
+{
+	uint32_t count = 0, seen[CALLERS_LEAST];
+
+	*callers = 0;
+	for (uint32_t i = 0; i < lines->count; i++) {
+		uint32_t known = 0;
+
+		if (strcmp(lines->line[i].function, lines->line[with].function) != 0)
+			continue;
+		count++;
+		while (known < *callers && seen[known] != lines->line[i].caller)
+			known++;
+		if (known == *callers && *callers < CALLERS_LEAST)
+			seen[(*callers)++] = lines->line[i].caller;
+	}
+	return count;
+}
+
+void mt_guidance_lines_seen(struct mt_app *app, const struct mt_guidance_lines *lines)
+{
+	uint32_t most = 0, at = 0, callers;
+
+	app->wrapper[0] = '\0';
+	if (lines->count < LINES_LEAST || mt_data_busy(&app->data))
+		return;
+	for (uint32_t i = 0; i < lines->count; i++) {
+		uint32_t count = alike(lines, i, &callers);
+
+		if (count > most
+			&& callers >= (mt_frame_is_place(lines->line[i].function)
+					   ? CALLERS_LEAST - 1
+					   : CALLERS_LEAST)) {
+			most = count;
+			at = i;
+		}
+	}
+	if (most * PART_LEAST >= lines->count)
+		snprintf(app->wrapper, sizeof app->wrapper, "%s", lines->line[at].function);
+}
+
+/* As a regular expression that matches it alone, beside those of the setting. */
+static void wrapper_setting(const struct mt_app *app, struct mt_buffer *out)
+{
+	const char *old = app->config->value[MT_SETTING_WRAPPER];
+
+	mt_buffer_printf(out, "%s%s^", old, *old ? "|" : "");
+	for (const char *c = app->wrapper; *c; c++)
+		mt_buffer_printf(out, strchr("\\^$.[]|()?*+{}", *c) ? "\\%c" : "%c", *c);
+	mt_buffer_add(out, "$", sizeof "$");
+}
+
+bool mt_guidance_wrapper(struct mt_app *app, char *out, size_t len, int width)
+{
+	bool list = app->view == MT_VIEW_MAIN || app->view == MT_VIEW_GROUPS;
+	struct mt_buffer setting = {0};
+	char key[16], words[64];
+
+	*out = '\0';
+	if (!*app->wrapper || (!list && app->view != MT_VIEW_DETAIL))
+		return false;
+	mt_action_key(list ? MT_ACTION_OPEN : MT_ACTION_SETUP, key);
+	if (list) {
+		snprintf(out, len, "many lines name %s; is it a wrapper of malloc? %s tells more",
+			app->wrapper, key);
+		if (mt_text_width(out) > width)
+			snprintf(out, len, "is %s a wrapper of malloc? %s tells more", app->wrapper,
+				key);
+	} else {
+		const struct mt_backtrace_frame *own = mt_backtrace_own(&app->detail.backtrace);
+
+		if (!own || strcmp(own->function, app->wrapper) != 0)
+			return false;
+		wrapper_setting(app, &setting);
+		snprintf(words, sizeof words, "%s, wrapper = ", key);
+		snprintf(out, len, "if it only wraps malloc, list its callers: %s%s", words,
+			(char *)setting.data);
+		if (mt_text_width(out) > width)
+			snprintf(out, len, "a wrapper? %s%s", words, (char *)setting.data);
+		mt_buffer_free(&setting);
+	}
 	return mt_text_width(out) <= width;
 }

@@ -5,6 +5,8 @@
 
 #include "tui/app.h"
 
+#define MT_GUIDANCE_LINES 64 /* more say nothing else */
+
 /* In place of a list of groups without lines. */
 void mt_guidance_empty(struct mt_app *, struct mt_rect);
 /* In the room that a list of groups leaves; bare: so many of the lines that are seen have no
@@ -13,6 +15,22 @@ void mt_guidance_below(struct mt_app *, struct mt_rect room, uint32_t seen, uint
 /* In the status line of a screen that stands in another order: which group looks most like a leak,
  * if one does. Shorter than width. */
 bool mt_guidance_suspect(struct mt_app *, char *out, size_t len, int width);
+/* Where the lines of a list of groups that are seen are, and who calls that. */
+struct mt_guidance_lines {
+	uint32_t count;
+	struct {
+		const char *function; /* borrowed */
+		uint32_t caller;      /* pc id */
+	} line[MT_GUIDANCE_LINES];
+};
+void mt_guidance_line(struct mt_guidance_lines *, const struct mt_backtrace *,
+	const struct mt_backtrace_frame *own);
+/* Notes which function many of them name although its callers differ, as a wrapper of malloc does
+ * that nobody has told of. */
+void mt_guidance_lines_seen(struct mt_app *, const struct mt_guidance_lines *);
+/* In the status line: that there is such a function, and in its groups' detail the setting that
+ * makes lists name its callers. Shorter than width. */
+bool mt_guidance_wrapper(struct mt_app *, char *out, size_t len, int width);
 /* In place of the source of a frame. here: its file was found, but not the line. Returns rows
  * used. */
 int mt_guidance_source(struct mt_app *, struct mt_rect, const struct mt_backtrace_frame *,

@@ -136,8 +136,11 @@ static void cell_text(struct mt_app *app, const struct mt_icicle_cell *cell, int
 	const struct mt_tree_node *node = mt_tree_get(app->data.tree, cell->node);
 	char letter = node->group == MT_NO_GROUP ? ' ' : mt_triage_letter(app, node->group);
 	char judged[3] = {letter, ' ', '\0'};
+	bool marked = node->group != MT_NO_GROUP && mt_triage_is_marked(app, node->group);
 
-	snprintf(all, sizeof all, "%s%s %s %.1f%%", letter == ' ' ? "" : judged, name, value,
+	snprintf(all, sizeof all, "%s%s%s %s %.1f%%",
+		marked ? mt_glyph(mt_screen_utf8(app->screen), MT_GLYPH_MARK) : "",
+		letter == ' ' ? marked ? " " : "" : judged, name, value,
 		mt_data_percent(&app->data, cell->value, app->icicle->layout.metric));
 	if (mt_text_width(all) > room)
 		snprintf(all, sizeof all, "%s %s", name, value);
@@ -509,10 +512,14 @@ static void pick(struct mt_app *app, struct mt_pick *out)
 	struct mt_list *l = list(app);
 	const struct mt_icicle_cell *cell = l->count ? selected(app->icicle) : NULL;
 
+	if (cell && cell->merged)
+		out->why = "this bar stands for several that are too narrow: zoom their caller";
 	if (!cell || cell->merged)
 		return;
 	out->group = mt_tree_group(app, cell->node);
 	mt_tree_label(app->data.tree, cell->node, &out->branch);
+	if (!mt_tree_inverted(app->data.tree) && !mt_icicle_is_rest(app->icicle, cell))
+		out->node = cell->node;
 }
 
 static void leave(struct mt_app *app)
@@ -523,7 +530,7 @@ static void leave(struct mt_app *app)
 
 const struct mt_view mt_view_icicle = {
 	.name = "Icicle",
-	.scopes = 1u << MT_SCOPE_ICICLE | 1u << MT_SCOPE_COLUMNS,
+	.scopes = 1u << MT_SCOPE_ICICLE | 1u << MT_SCOPE_COLUMNS | 1u << MT_SCOPE_TRIAGE,
 	.draw = draw,
 	.action = action,
 	.list = list,

@@ -198,7 +198,8 @@ static void draw_line(struct mt_app *app, struct mt_rect r, uint32_t index, bool
 			points, count, d->live ? mt_timeline_round(most) : most);
 		mt_data_metric(number, d, group,
 			growing ? MT_METRIC_LEAKED_SIZE : MT_METRIC_LEAKED_COUNT);
-		snprintf(text, sizeof text, "%s %s", number, growing ? "live" : "blocks");
+		snprintf(text, sizeof text, growing ? "%s live" : "%s %-6s", number,
+			MT_PLURAL(number, "block"));
 		mt_draw_right(s, r.row, r.column + 24, 12, role, text);
 	}
 	mt_backtrace_get(&backtrace, &d->profile, &d->symbols, id);
@@ -294,7 +295,7 @@ static void pick(struct mt_app *app, struct mt_pick *out)
 const struct mt_view mt_view_overview = {
 	.name = "Overview",
 	.brief = "Over",
-	.scopes = 1u << MT_SCOPE_COLUMNS | 1u << MT_SCOPE_OVERVIEW,
+	.scopes = 1u << MT_SCOPE_COLUMNS | 1u << MT_SCOPE_OVERVIEW | 1u << MT_SCOPE_TRIAGE,
 	.draw = draw,
 	.action = action,
 	.list = list,

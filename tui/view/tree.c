@@ -347,6 +347,8 @@ static void pick(struct mt_app *app, struct mt_pick *out)
 		return;
 	out->group = mt_tree_group(app, row->last);
 	mt_tree_label(app->data.tree, row->last, &out->branch);
+	if (!mt_tree_inverted(app->data.tree))
+		out->node = row->last;
 }
 
 const struct mt_view mt_view_tree = {

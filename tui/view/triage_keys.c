@@ -41,15 +41,12 @@ static void hold(struct mt_app *app)
 /* What is selected: a group, or all groups below a branch of the call tree. */
 static bool selected(struct mt_app *app, struct targets *out)
 {
-	struct mt_pick pick = {0};
-	bool tree = app->view == MT_VIEW_TREE
-		|| (app->view == MT_VIEW_MAIN && app->pane == MT_VIEW_TREE);
+	struct mt_pick pick;
 
 	if (!mt_app_pick(app, &pick))
 		return false;
-	if (tree && !app->data.inverted)
-		mt_tree_visit(app->data.tree, app->tree.rows[app->tree.list.selected].last,
-			add_visited, out);
+	if (pick.node != MT_NO_NODE)
+		mt_tree_visit(app->data.tree, pick.node, add_visited, out);
 	else if (pick.group != MT_NO_GROUP)
 		add_target(out, pick.group);
 	if (!out->count)
@@ -103,7 +100,8 @@ static void mark(struct mt_app *app)
 		"%u marked; {judge} judges, {note} notes, "
 		"{copy-report} copies them, {unmark} unmarks",
 		t->marked_count);
-	if (app->view != MT_VIEW_DETAIL)
+	/* in the icicle down is the callee */
+	if (app->view != MT_VIEW_DETAIL && app->view != MT_VIEW_ICICLE)
 		mt_app_act(app, MT_ACTION_DOWN);
 }
 
@@ -246,7 +244,9 @@ static void judge(struct mt_app *app, enum mt_triage_state state)
 {
 	struct change c = {0};
 	char hidden[64];
+	/* single blocks are what the filter says */
 	const char *what = state == MT_TRIAGE_SUPPRESSED && !app->triage->show_hidden
+			&& app->view != MT_VIEW_BLOCKS
 		? mt_keymap_words(hidden, sizeof hidden, "suppressed, hidden until {show-hidden}")
 		: mt_triage_state_name(state);
 
