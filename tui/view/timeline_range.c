@@ -155,7 +155,8 @@ static void apply(struct mt_app *app)
 {
 	struct mt_timeline_state *t = &app->timeline;
 	char from[MT_NUMBER_EXACT_LEN + 1], to[MT_NUMBER_EXACT_LEN + 1];
-	bool until = t->last_ns < app->data.whole.info.wall_ns;
+	/* what runs goes on behind the last column */
+	bool until = mt_app_live(app) || t->last_ns < app->data.whole.info.wall_ns;
 
 	if (!t->selecting) {
 		mt_app_say(app, "nothing is selected; {select} begins a range at the cursor");
