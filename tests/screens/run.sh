@@ -28,7 +28,7 @@ done
 $cc $flags -pthread -o "$build/tests/screens/make_trace" "$here/make_trace.c" "$build/libcore.a" \
 	-lpcre2-8 -lzstd -ldw -lelf $iberty || exit 1
 scratch=$(mktemp -d) || exit 1
-trap 'rm -rf "$scratch"' EXIT
+trap 'rm -rf "$scratch" "$scratch.waits"' EXIT
 "$build/tests/screens/make_trace" "$scratch/golden.dat" || exit 1
 "$build/tests/screens/make_trace" "$scratch/short.dat" 25 || exit 1
 for kind in totals log later freed bare broken begun plus dash; do
@@ -44,9 +44,35 @@ $cc -O0 -g -fno-builtin -o "$scratch/told" "$here/../programs/told.c" || exit 1
 $cc -O0 -g -fno-builtin -o "$scratch/many" "$here/../programs/many.c" || exit 1
 "$build/memtui" record -o "$scratch/fields.dat" -- "$scratch/filters" >"$scratch/record.log" 2>&1 || exit 1
 tic -x -o "$scratch/terminfo" "$here/xterm-16color.ti" && export TERMINFO="$scratch/terminfo"
+cp -a "$scratch" "$scratch.waits" || exit 1
+
+# Tests in turn, with what each printed in a file of its own.
+run() { # SCRATCH TEST...
+	directory=$1
+	shift
+	for test; do
+		"$build/tests/screens/$test" "$build/memtui" "$root/themes" "$directory/golden.dat" "$here/golden" \
+			"$here/source" "$directory" "$build/demo" >"$scratch/$test.log" 2>&1
+		echo $? >"$scratch/$test.status"
+	done
+}
+# Two wait for minutes for what programs do in time: beside the others, as they hardly need a processor.
+waits= others=
+for test in $tests; do
+	case $test in
+	bytes_test | leaks_test) waits="$waits $test" ;;
+	*) others="$others $test" ;;
+	esac
+done
+run "$scratch.waits" $waits &
+run "$scratch" $others
+wait
+# those that failed last, where they are seen
 status=0
 for test in $tests; do
-	"$build/tests/screens/$test" "$build/memtui" "$root/themes" "$scratch/golden.dat" "$here/golden" \
-		"$here/source" "$scratch" "$build/demo" || status=1
+	[ "$(cat "$scratch/$test.status")" = 0 ] && cat "$scratch/$test.log"
+done
+for test in $tests; do
+	[ "$(cat "$scratch/$test.status")" = 0 ] || { status=1; cat "$scratch/$test.log"; }
 done
 exit $status
