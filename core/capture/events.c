@@ -197,6 +197,27 @@ HOT void end_block(struct mt_merge *m, struct mt_ring *r, const struct mt_match_
 		emit_end(m, r, cell, MT_EVENT_FREE, wire_node);
 }
 
+/* An allocation whose block the next event of its ring ends, but not before another ring's. False:
+ * it is to be treated as any other. */
+HOT bool open_block(struct mt_merge *m, struct mt_ring *r, const struct mt_decoded *d)
+{
+	struct mt_match_open *open;
+	struct mt_match_cell *b;
+
+	if (r->open) { /* its end was consumed as a predecessor */
+		mt_match_close(&m->match, r->open, 0);
+		r->open = NULL;
+	}
+	open = m->births ? NULL : mt_match_open(&m->match, d->pointer);
+	if (!open)
+		return false;
+	b = mt_match_cell(&m->match, open->cell);
+	*b = begin_block(m, r, d, false);
+	emit(m, r, b, MT_EVENT_ALLOCATE, 0, 0);
+	r->open = open;
+	return true;
+}
+
 /* The same where it does not come by the millions. */
 static __attribute__((noinline)) void on_other_allocation(struct mt_merge *m, struct mt_ring *r,
 	const struct mt_decoded *d, unsigned nesting, const struct mt_release *reallocated)
@@ -216,6 +237,20 @@ HOT void on_free(struct mt_merge *m, struct mt_ring *r, const struct mt_decoded 
 	}
 	end_block(m, r, found, d->node);
 	mt_match_remove_at(&m->match, &place);
+}
+
+/* False: others have looked for the block, and it is in the table. */
+HOT bool end_open_block(struct mt_merge *m, struct mt_ring *r, const struct mt_decoded *d)
+{
+	struct mt_match_open *open = r->open;
+	const struct mt_match_cell *cell = mt_match_close(&m->match, open, d->pointer);
+
+	r->open = NULL;
+	if (!cell)
+		return false;
+	end_block(m, r, cell, d->node);
+	mt_match_give_cell(&m->match, open->cell);
+	return true;
 }
 
 static void on_release(struct mt_merge *m, struct mt_ring *r, const struct mt_decoded *d,
@@ -370,7 +405,7 @@ void mt_event_consume(struct mt_merge *m, struct mt_ring *r, const struct mt_dec
 /* The next event of the ring, which was read before, happens. */
 HOT void step_to(struct mt_merge *m, struct mt_ring *r, uint64_t time, uint64_t bound)
 {
-	if (__builtin_expect(time == bound, 0) && m->heap_count > 1)
+	if (__builtin_expect(time == bound, 0) && m->order.count > 1)
 		m->model->profile->info.ambiguous++;
 	mt_ahead_look(m, r, r->decoded);
 	r->time = time;
@@ -379,9 +414,14 @@ HOT void step_to(struct mt_merge *m, struct mt_ring *r, uint64_t time, uint64_t 
 	m->model->profile->info.events++;
 }
 
-void mt_event_run(struct mt_merge *m, struct mt_ring *r, uint64_t limit, uint64_t bound)
+/* Runs one ring; returns the stamp of a plain record that comes after bound, or 0: what is next is
+ * another, or nothing. */
+HOT uint64_t run_ring(struct mt_merge *m, struct mt_ring *r, uint64_t bound)
 {
-	r->busy = true;
+	uint64_t limit = r->published_tail + MT_RING_STEP;
+
+	if (limit - r->decoded > r->first_head - r->decoded)
+		limit = r->first_head;
 	while (r->has_thread && r->decoded != limit) {
 		struct mt_wire_record record = mt_ring_read(r, r->decoded);
 		unsigned type = mt_wire_record_type(&record);
@@ -391,17 +431,50 @@ void mt_event_run(struct mt_merge *m, struct mt_ring *r, uint64_t limit, uint64_
 			.pointer = mt_wire_record_pointer(&record) << 3,
 			.size = mt_wire_record_size(&record),
 		};
+		enum mt_pairing pairing;
 
-		if (!mt_ring_is_plain(&record) || type > MT_RECORD_FREE || d.time > bound)
-			break;
-		if (mt_pairs_begin(r, &record, limit, bound) && mt_pairs_run(m, r, limit, bound))
+		if (!mt_ring_is_plain(&record) || type > MT_RECORD_FREE)
+			return 0;
+		if (d.time > bound)
+			return d.time;
+		pairing = type == MT_RECORD_ALLOC ? mt_pairs_begin(r, &record, limit, bound)
+						  : MT_PAIR_NONE;
+		if (pairing == MT_PAIR_WHOLE && mt_pairs_run(m, r, limit, bound))
 			continue;
 		step_to(m, r, d.time, bound);
-		if (type == MT_RECORD_FREE)
+		if (type == MT_RECORD_FREE && (!r->open || !end_open_block(m, r, &d)))
 			on_free(m, r, &d, 0);
-		else
+		else if (type == MT_RECORD_ALLOC
+			&& (pairing != MT_PAIR_DIVIDED || !open_block(m, r, &d)))
 			on_allocation(m, r, &d, 0, NULL);
 	}
-	r->consumed = r->decoded;
-	r->busy = false;
+	return 0;
+}
+
+/* The ring whose event is next, where the one before waits until time; NULL: it is not for
+ * mt_event_run to go on. */
+HOT struct mt_ring *turn(struct mt_merge *m, uint64_t time, uint64_t *bound)
+{
+	struct mt_ring *r;
+
+	if (time > m->horizon || m->between_due || m->halted)
+		return NULL;
+	mt_order_delay(&m->order, time);
+	r = &m->rings[m->order.entries->ring];
+	*bound = mt_order_second(&m->order, m->horizon);
+	return r->ready || r->consumed >= r->first_head ? NULL : r;
+}
+
+void mt_event_run(struct mt_merge *m, struct mt_ring *r, uint64_t bound)
+{
+	uint64_t time;
+
+	do {
+		r->busy = true;
+		time = run_ring(m, r, bound);
+		r->consumed = r->decoded;
+		r->busy = false;
+		if (r->consumed - r->published_tail >= MT_RING_STEP)
+			mt_merge_step(m, r);
+	} while (time && (r = turn(m, time, &bound)));
 }

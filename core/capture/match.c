@@ -151,6 +151,21 @@ void mt_match_unpass(const struct mt_match_place *place)
 		part->buckets[at].passed--;
 }
 
+struct mt_match_cell *mt_match_enter(struct mt_match *m, uint64_t address,
+	struct mt_match_place *place)
+{
+	for (unsigned i = 0; i < MT_MATCH_OPEN; i++) {
+		struct mt_match_open *o = &m->open[i];
+
+		if (o->address != address)
+			continue;
+		o->address = 0;
+		mt_match_insert_at(m, place, o->cell);
+		return mt_match_look_up(m, address, place);
+	}
+	return NULL;
+}
+
 void mt_match_insert(struct mt_match *m, const struct mt_match_cell *cell)
 {
 	uint32_t id = mt_match_take_cell(m);

@@ -17,8 +17,9 @@
 
 #define MT_MATCH_PARTS 64
 #define MT_MATCH_WIDTH 7 /* slots of a bucket */
-#define MT_MATCH_ABSENT 256u
+#define MT_MATCH_ABSENT 1024u
 #define MT_MATCH_CHUNK 65536u /* cells of the pool that are allocated together */
+#define MT_MATCH_OPEN 8u      /* blocks whose end is known before their place */
 
 /* A live block: what its end needs of it. Small, since where many live, what they cost is memory
  * touched. */
@@ -58,8 +59,16 @@ struct mt_match {
 	uint32_t cell_count; /* handed out so far */
 	uint32_t *free;      /* cells to reuse, the last first; room for all that there are */
 	uint32_t free_count;
-	/* addresses that are not in the table, by their tags: programs use few again and again */
+	/* addresses at which no block is, by their tags: programs use few again and again */
 	uint64_t absent[MT_MATCH_ABSENT];
+	/* Open blocks: in the pool, not in the table, since who opened them will end them soon. A
+	 * look-up of such an address by anybody else enters the block into the table. */
+	struct mt_match_open {
+		uint64_t address; /* 0: it has been entered */
+		uint64_t *absent; /* where it is said that nothing is there */
+		uint32_t cell;
+	} open[MT_MATCH_OPEN];
+	uint32_t open_taken; /* a bit for each entry */
 };
 
 /* Where a look-up ended: at the address's slot, or where none was found. Holds until the table
@@ -82,6 +91,9 @@ void mt_match_insert_further(const struct mt_match_place *, uint32_t cell);
 void mt_match_remove(struct mt_match *, struct mt_match_cell *cell);
 /* What lay at the place, beyond its first bucket, is gone. */
 void mt_match_unpass(const struct mt_match_place *);
+/* Enters the open block at an address into the table, if there is one; place: where it goes. */
+struct mt_match_cell *mt_match_enter(struct mt_match *, uint64_t address,
+	struct mt_match_place *place);
 
 /* The upper 6 bits name the part, those below are the tag, whose upper bits are the first
  * bucket. */
@@ -173,7 +185,7 @@ static inline struct mt_match_cell *mt_match_look_up(struct mt_match *m, uint64_
 		at = (at + 1) & part->mask;
 	} while (at != home); /* those that were passed may all have room by now */
 	*place = (struct mt_match_place){part, tag, at, 0};
-	return NULL;
+	return __builtin_expect(m->open_taken, 0) ? mt_match_enter(m, address, place) : NULL;
 }
 
 static inline struct mt_match_cell *mt_match_find(struct mt_match *m, uint64_t address)
@@ -244,6 +256,45 @@ static inline void mt_match_insert_at(struct mt_match *m, struct mt_match_place 
 	home->cells[slot] = cell;
 }
 
+static inline void mt_match_give_cell(struct mt_match *m, uint32_t cell)
+{
+	mt_match_cell(m, cell)->address = 0;
+	m->free[m->free_count++] = cell;
+}
+
+/* An open block for an address at which none is, its cell to be filled in; NULL: there is a block,
+ * or no room. */
+static inline struct mt_match_open *mt_match_open(struct mt_match *m, uint64_t address)
+{
+	uint32_t room = ~m->open_taken & ((1u << MT_MATCH_OPEN) - 1);
+	struct mt_match_open *o;
+
+	if (!room || !mt_match_lacks(m, address))
+		return NULL;
+	o = &m->open[__builtin_ctz(room)];
+	m->open_taken |= room & -room;
+	o->address = address;
+	o->absent = mt_match_absent(m, mt_match_tag(mt_match_hash(address)));
+	*o->absent = 0;
+	o->cell = mt_match_take_cell(m);
+	return o;
+}
+
+/* The cell of an open block, for mt_match_give_cell when it has ended; NULL: it is in the table by
+ * now. The entry is free in any case. */
+static inline struct mt_match_cell *mt_match_close(struct mt_match *m, struct mt_match_open *o,
+	uint64_t address)
+{
+	bool here = o->address == address;
+
+	m->open_taken &= ~(1u << (o - m->open));
+	o->address = 0;
+	if (!here)
+		return NULL;
+	*o->absent = address;
+	return mt_match_cell(m, o->cell);
+}
+
 /* place: where the look-up found the block. */
 static inline void mt_match_remove_at(struct mt_match *m, const struct mt_match_place *place)
 {
@@ -255,8 +306,7 @@ static inline void mt_match_remove_at(struct mt_match *m, const struct mt_match_
 	bucket->tags[place->slot] = 0;
 	if (__builtin_expect(place->bucket != place->tag >> part->shift, 0))
 		mt_match_unpass(place);
-	mt_match_cell(m, cell)->address = 0;
-	m->free[m->free_count++] = cell;
+	mt_match_give_cell(m, cell);
 }
 
 #endif

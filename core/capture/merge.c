@@ -43,8 +43,7 @@ void mt_merge_free(struct mt_merge *m)
 	mt_match_free(&m->match);
 	mt_births_free(m->births);
 	free(m->rings);
-	free(m->heap);
-	free(m->heap_time);
+	free(m->order.entries);
 	*m = (struct mt_merge){0};
 }
 
@@ -72,7 +71,7 @@ static void wake_waiters(struct mt_merge *m, uint32_t bits)
 	syscall(SYS_futex, &h->room, FUTEX_WAKE_BITSET, 1 << 30, NULL, NULL, bits);
 }
 
-static void step(struct mt_merge *m, struct mt_ring *r)
+void mt_merge_step(struct mt_merge *m, struct mt_ring *r)
 {
 	mt_ring_advance(r);
 	/* waiting threads see that this goes on */
@@ -137,7 +136,7 @@ static void consume(struct mt_merge *m, struct mt_ring *r, const struct mt_decod
 	r->busy = r->ready = false;
 	r->consumed = d->end;
 	if (r->consumed - r->published_tail >= MT_RING_STEP)
-		step(m, r);
+		mt_merge_step(m, r);
 }
 
 /* The earliest one in all rings: within the window the address may have been freed and allocated
@@ -174,26 +173,6 @@ bool mt_merge_fetch(struct mt_merge *m, uint64_t address, uint64_t stamp, bool w
 
 /* ---- all rings ------------------------------------------------------------------------------- */
 
-static void sift_down(struct mt_merge *m, uint32_t at)
-{
-	for (;;) {
-		uint32_t child = 2 * at + 1, ring = m->heap[at];
-		uint64_t time = m->heap_time[at];
-
-		if (child >= m->heap_count)
-			return;
-		if (child + 1 < m->heap_count && m->heap_time[child + 1] < m->heap_time[child])
-			child++;
-		if (m->heap_time[child] >= time)
-			return;
-		m->heap[at] = m->heap[child];
-		m->heap_time[at] = m->heap_time[child];
-		m->heap[child] = ring;
-		m->heap_time[child] = time;
-		at = child;
-	}
-}
-
 /* A stamp far beyond is damage, and nothing to wait for. */
 static bool is_due(const struct mt_merge *m, uint64_t time)
 {
@@ -227,80 +206,59 @@ static bool next_time(struct mt_merge *m, struct mt_ring *r, uint64_t *time)
 	return d && is_due(m, d->time);
 }
 
-/* Brings the heap's first entry up to date: its ring may have been consumed further as a
- * predecessor. */
+/* Brings the first ring's place up to date: it may have been consumed further as a predecessor. */
 static void settle_first(struct mt_merge *m)
 {
 	uint64_t time;
 
-	if (next_time(m, &m->rings[m->heap[0]], &time)) {
-		m->heap_time[0] = time;
-	} else {
-		m->heap_count--;
-		m->heap[0] = m->heap[m->heap_count];
-		m->heap_time[0] = m->heap_time[m->heap_count];
-	}
-	if (m->heap_count)
-		sift_down(m, 0);
+	if (next_time(m, &m->rings[m->order.entries->ring], &time))
+		mt_order_delay(&m->order, time);
+	else
+		mt_order_drop(&m->order);
 }
 
-/* False at a record that is not for mt_event_run. */
-static bool run_plain(struct mt_merge *m, struct mt_ring *r, uint64_t bound)
-{
-	uint64_t from = r->consumed, limit = r->published_tail + MT_RING_STEP;
-
-	if (r->ready)
-		return false;
-	mt_event_run(m, r, limit - from < r->first_head - from ? limit : r->first_head, bound);
-	if (r->consumed - r->published_tail >= MT_RING_STEP)
-		step(m, r);
-	return r->consumed != from;
-}
-
-/* Consumes from the ring with the earliest event as long as it is the earliest. */
+/* Consumes what comes first, and on, up to an event of another ring that is not plain. */
 static void run_first(struct mt_merge *m)
 {
-	struct mt_ring *r = &m->rings[m->heap[0]];
-	uint64_t bound =
-		__builtin_expect(m->heap_time[0] > m->horizon, 0) ? UINT64_MAX : m->horizon;
-	const struct mt_decoded *d;
-	uint64_t time;
+	while (!m->halted) {
+		const struct mt_order_entry *first = m->order.entries;
+		struct mt_ring *r = &m->rings[first->ring];
+		uint64_t from = r->consumed, time;
+		uint64_t bound = mt_order_second(&m->order,
+			__builtin_expect(first->time > m->horizon, 0) ? UINT64_MAX : m->horizon);
+		const struct mt_decoded *d;
 
-	if (m->heap_count > 1 && m->heap_time[1] < bound)
-		bound = m->heap_time[1];
-	if (m->heap_count > 2 && m->heap_time[2] < bound)
-		bound = m->heap_time[2];
-	while (r->consumed < r->first_head) {
-		if (__builtin_expect(m->between_due, 0))
-			m->between(m->context);
-		if (__builtin_expect(m->halted, 0))
+		if (r->consumed >= r->first_head)
 			return;
+		if (__builtin_expect(m->between_due, 0)) {
+			m->between(m->context);
+			continue;
+		}
 		if (plain_time(r, &time) && time > bound)
-			break;
-		if (run_plain(m, r, bound))
+			return;
+		if (!r->ready)
+			mt_event_run(m, r, bound);
+		if (r->consumed != from)
 			continue;
 		d = peek(r, r->first_head);
 		if (!d || d->time > bound)
-			break;
-		if (d->time == bound && m->heap_count > 1)
+			return;
+		if (d->time == bound && m->order.count > 1)
 			m->model->profile->info.ambiguous++;
 		consume(m, r, d, 0);
 	}
 }
 
-static void build_heap(struct mt_merge *m)
+static void arrange(struct mt_merge *m)
 {
-	m->heap_count = 0;
+	m->order.count = 0;
 	for (uint32_t i = 0; i < m->ring_count; i++) {
 		uint64_t time;
 
-		if (!next_time(m, &m->rings[i], &time))
-			continue;
-		m->heap[m->heap_count] = i;
-		m->heap_time[m->heap_count++] = time;
+		if (next_time(m, &m->rings[i], &time))
+			mt_order_add(&m->order, i, time);
 	}
-	for (uint32_t i = m->heap_count / 2; i-- > 0;)
-		sift_down(m, i);
+	mt_order_arrange(&m->order);
 }
 
 static void add_rings(struct mt_merge *m)
@@ -314,8 +272,8 @@ static void add_rings(struct mt_merge *m)
 	if (count > m->ring_capacity) {
 		m->ring_capacity = count * 2;
 		m->rings = mt_resize(m->rings, m->ring_capacity * sizeof *m->rings);
-		m->heap = mt_resize(m->heap, m->ring_capacity * sizeof *m->heap);
-		m->heap_time = mt_resize(m->heap_time, m->ring_capacity * sizeof *m->heap_time);
+		m->order.entries =
+			mt_resize(m->order.entries, m->ring_capacity * sizeof *m->order.entries);
 	}
 	for (; m->ring_count < count; m->ring_count++)
 		mt_ring_init(&m->rings[m->ring_count], m->segment, m->ring_count);
@@ -384,10 +342,10 @@ uint64_t mt_merge_poll(struct mt_merge *m)
 	m->limit_ns = m->bounds ? UINT64_MAX : mt_clock_ns(m->clock, mt_clock_now(m->clock));
 	m->stamp_end = 0;
 	m->patience = PATIENCE;
-	build_heap(m);
+	arrange(m);
 	for (uint32_t i = 0; i < m->ring_count; i++)
 		records -= m->rings[i].consumed;
-	while (m->heap_count && !m->halted) {
+	while (m->order.count && !m->halted) {
 		run_first(m);
 		settle_first(m);
 	}

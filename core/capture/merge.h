@@ -7,6 +7,7 @@
 #include "core/capture/clock.h"
 #include "core/capture/maps.h"
 #include "core/capture/match.h"
+#include "core/capture/order.h"
 #include "core/capture/slack.h"
 #include "core/capture/tables.h"
 #include "core/model/model.h"
@@ -44,9 +45,7 @@ struct mt_merge {
 	struct mt_match match;
 	struct mt_ring *rings; /* by ring id */
 	uint32_t ring_count, ring_capacity;
-	uint32_t *heap; /* rings with events of this batch, earliest first */
-	uint64_t *heap_time;
-	uint32_t heap_count;
+	struct mt_order order; /* of the rings with events of this batch */
 	uint64_t next_number;
 	/* time of the last event, whole microseconds: never goes back */
 	uint64_t now_ns;

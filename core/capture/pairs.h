@@ -17,17 +17,26 @@ static inline bool mt_pairs_match(const struct mt_wire_record *begin,
 		&& mt_wire_record_type(begin) == MT_RECORD_ALLOC && mt_ring_is_plain(begin);
 }
 
-/* Whether a pair begins at r->decoded, which reads as record, and ends before bound. */
-static inline bool mt_pairs_begin(const struct mt_ring *r, const struct mt_wire_record *record,
-	uint64_t limit, uint64_t bound)
+enum mt_pairing {
+	MT_PAIR_NONE,
+	MT_PAIR_DIVIDED, /* by another ring's events */
+	MT_PAIR_WHOLE,
+};
+
+/* What begins at r->decoded, which reads as record. bound: nothing else has an earlier stamp. */
+static inline enum mt_pairing mt_pairs_begin(const struct mt_ring *r,
+	const struct mt_wire_record *record, uint64_t limit, uint64_t bound)
 {
 	struct mt_wire_record next;
 
 	if (limit - r->decoded < 2) /* what comes next is not published: it may be being written */
-		return false;
+		return MT_PAIR_NONE;
 	next = mt_ring_read(r, r->decoded + 1);
-	return mt_pairs_match(record, &next)
-		&& r->time + mt_wire_record_delta(record) + mt_wire_record_delta(&next) < bound;
+	if (!mt_pairs_match(record, &next))
+		return MT_PAIR_NONE;
+	return r->time + mt_wire_record_delta(record) + mt_wire_record_delta(&next) < bound
+		? MT_PAIR_WHOLE
+		: MT_PAIR_DIVIDED;
 }
 
 /* Consumes pairs below limit and with stamps below bound, up to the first that is not plain.

@@ -68,7 +68,8 @@ struct mt_ring {
 	uint64_t time;                     /* of the last decoded record */
 	uint32_t thread;                   /* of the profile */
 	bool has_thread, busy, damaged;
-	bool ready; /* next is decoded and not consumed */
+	bool ready;                 /* next is decoded and not consumed */
+	struct mt_match_open *open; /* what its next event ends; NULL: nothing is known */
 	uint32_t release_count;
 	struct mt_decoded next;
 	struct mt_release releases[MT_RING_RELEASES];
