@@ -18,9 +18,9 @@ static inline void mt_event_set_time(struct mt_merge *m, uint64_t stamp)
 }
 /* A mark from MT_DECODED_GAP on: what is beside the heap. (marks.c) */
 void mt_mark_consume(struct mt_merge *, struct mt_ring *, const struct mt_decoded *);
-/* Consumes allocations and frees straight from the ring, up to the first record that is neither or
- * that has extensions, or to one with a stamp beyond bound; then goes on with the ring that has what
- * comes first, if that is such an event too. r->ready must be false. */
+/* Consumes allocations and frees straight from the ring, up to the first record that is neither, or
+ * that has extensions, or to one with a stamp beyond bound; then goes on with the ring that has
+ * what comes first, if that is such an event too. r->ready must be false. */
 void mt_event_run(struct mt_merge *, struct mt_ring *, uint64_t bound);
 /* Lets the program have the slots of what the ring's reader has consumed. */
 void mt_merge_step(struct mt_merge *, struct mt_ring *);
