@@ -23,7 +23,7 @@ static const uint8_t column_max[MT_COLUMNS] = {
 	[MT_COLUMN_ADDRESS] = 11,
 	[MT_COLUMN_DISTANCE] = 10,
 	[MT_COLUMN_PREVIOUS] = 10,
-	[MT_COLUMN_KIND] = 2,
+	[MT_COLUMN_KIND] = 1,
 	[MT_COLUMN_NOTE] = 10,
 };
 
@@ -61,8 +61,9 @@ static inline unsigned encode_allocation(struct mt_columns *c, const struct mt_e
 	uint16_t *context = &p->context[e->thread & (CONTEXTS - 1)];
 	uint32_t *group = &p->group[*context];
 	uint64_t *size = &p->size[e->group & (SIZES - 1)];
-	uint32_t class = size_class(e->size);
-	uint64_t predicted = p->recent[address_slot(p, e->type, &p->class[class])].address;
+	uint32_t size_class = size_class_of(e->size);
+	const struct size_class *class = &p->class[class_of(size_class, e->thread)];
+	uint64_t predicted = p->recent[address_slot(p, e->type, class)].address;
 	unsigned head = e->type;
 
 	if (*group != e->group)
@@ -74,18 +75,17 @@ static inline unsigned encode_allocation(struct mt_columns *c, const struct mt_e
 		c->at[MT_COLUMN_SIZE] = mt_varint_put(c->at[MT_COLUMN_SIZE], e->size);
 	}
 	if (predicted != e->address)
-		head |= encode_address(c, e->address - p->class[class].last_address);
+		head |= encode_address(c, e->address - class->last_address);
 	if (e->type == MT_EVENT_REALLOCATE)
 		c->at[MT_COLUMN_PREVIOUS] = mt_varint_put(c->at[MT_COLUMN_PREVIOUS],
 			mt_zigzag(p->last_released - e->previous));
-	address_learn(p, e->type, class, e->address, predicted == e->address);
+	address_learn(p, e, size_class, predicted == e->address);
 	return head;
 }
 
 static unsigned encode_kind(struct mt_columns *c, uint8_t kind)
 {
 	*c->at[MT_COLUMN_KIND]++ = kind;
-	*c->at[MT_COLUMN_KIND]++ = 0; /* was the group, which the block's number tells */
 	c->predictor.free_kind = kind;
 	return HEAD_KIND;
 }
@@ -116,7 +116,7 @@ static inline unsigned encode_free(struct mt_columns *c, const struct mt_event *
 
 	if (mode == MODE_DISTANCE)
 		c->at[MT_COLUMN_DISTANCE] = mt_varint_put(c->at[MT_COLUMN_DISTANCE], distance);
-	free_learn(p, e->type, e->number);
+	free_learn(p, e);
 	return head | (unsigned)mode << HEAD_MODE_SHIFT;
 }
 
@@ -164,10 +164,12 @@ static inline unsigned encode_time(struct mt_columns *c, uint64_t time_ns)
 
 static inline unsigned encode_thread(struct mt_columns *c, uint32_t thread)
 {
-	if (thread == c->predictor.thread)
+	struct predictor *p = &c->predictor;
+
+	if (thread == p->thread)
 		return 0;
-	c->at[MT_COLUMN_THREAD] = mt_varint_put(c->at[MT_COLUMN_THREAD], thread);
-	c->predictor.thread = thread;
+	c->at[MT_COLUMN_THREAD] = mt_varint_put(c->at[MT_COLUMN_THREAD], thread_code(p, thread));
+	thread_learn(p, thread);
 	return HEAD_THREAD;
 }
 
@@ -197,8 +199,9 @@ static uint32_t encode_pairs(struct mt_columns *c, const struct mt_event *events
 
 		if (e->type != MT_EVENT_PAIR || e->thread != thread || e->number != number)
 			break;
-		uint32_t class = size_class(e->size), group = e->group;
-		uint32_t top = p->class[class].top, slot = (uint32_t)number & (RECENT - 1);
+		uint32_t size_class = size_class_of(e->size), group = e->group;
+		struct size_class *class = &p->class[class_of(size_class, thread)];
+		uint32_t top = class->top, slot = (uint32_t)number & (RECENT - 1);
 		uint32_t below = top;
 		uint64_t address = e->address, size = e->size;
 
@@ -214,10 +217,10 @@ static uint32_t encode_pairs(struct mt_columns *c, const struct mt_event *events
 		if (p->recent[top].address == address)
 			below = p->recent[top].below;
 		else
-			begin |= encode_address(c, address - p->class[class].last_address);
-		p->class[class].last_address = address;
-		p->class[class].top = slot;
-		p->recent[slot] = (struct recent){address, class, below};
+			begin |= encode_address(c, address - class->last_address);
+		class->last_address = address;
+		class->top = slot;
+		p->recent[slot] = (struct recent){address, size_class, below};
 		end |= mode << HEAD_MODE_SHIFT | encode_time(c, e->end_ns);
 		if (e->kind != p->free_kind)
 			end |= encode_kind(c, e->kind);

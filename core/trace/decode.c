@@ -70,12 +70,13 @@ static uint64_t get_address(struct mt_decoder *d)
 static inline void decode_address(struct mt_decoder *d, unsigned head, struct mt_event *e)
 {
 	struct predictor *p = &d->predictor;
-	uint32_t class = size_class(e->size);
-	uint32_t slot = address_slot(p, e->type, &p->class[class]);
+	uint32_t size_class = size_class_of(e->size);
+	const struct size_class *class = &p->class[class_of(size_class, e->thread)];
+	uint32_t slot = address_slot(p, e->type, class);
 	bool hit = !(head & HEAD_ADDRESS);
 
-	e->address = hit ? p->recent[slot].address : p->class[class].last_address + get_address(d);
-	address_learn(p, e->type, class, e->address, hit);
+	e->address = hit ? p->recent[slot].address : class->last_address + get_address(d);
+	address_learn(p, e, size_class, hit);
 }
 
 static inline void decode_allocation(struct mt_decoder *d, unsigned head, bool addresses,
@@ -109,10 +110,8 @@ static inline void decode_free(struct mt_decoder *d, unsigned head, bool address
 	struct predictor *p = &d->predictor;
 	uint64_t newest = p->next_number - 1;
 
-	if (head & HEAD_KIND) {
+	if (head & HEAD_KIND)
 		p->free_kind = get_byte(d, MT_COLUMN_KIND);
-		get32(d, MT_COLUMN_KIND); /* in older traces the block's group */
-	}
 	e->kind = p->free_kind;
 	if (__builtin_expect(e->type == MT_EVENT_UNKNOWN_FREE, 0)) {
 		if (addresses)
@@ -126,13 +125,22 @@ static inline void decode_free(struct mt_decoder *d, unsigned head, bool address
 	default: e->number = p->last_number - 1;
 	}
 	if (addresses) {
-		free_learn(p, e->type, e->number);
+		free_learn(p, e);
 		return;
 	}
 	p->last_distance = newest - e->number;
 	p->last_number = e->number;
 	if (e->type == MT_EVENT_RELEASE)
 		p->last_released = e->number;
+}
+
+static inline void decode_thread(struct mt_decoder *d)
+{
+	struct predictor *p = &d->predictor;
+	uint64_t code = get(d, MT_COLUMN_THREAD);
+
+	d->bad |= code > UINT32_MAX;
+	thread_learn(p, code ? (uint32_t)(code - 1) : p->thread_before);
 }
 
 static void decode_note(struct mt_decoder *d, unsigned head, struct mt_event *e)
@@ -159,7 +167,7 @@ static inline __attribute__((always_inline)) uint32_t decode(struct mt_decoder *
 		if (head & HEAD_TIME)
 			p->time_us += mt_unzigzag(get(d, MT_COLUMN_TIME));
 		if (head & HEAD_THREAD)
-			p->thread = get32(d, MT_COLUMN_THREAD);
+			decode_thread(d);
 		e->time_ns = p->time_us * 1000;
 		e->thread = p->thread;
 		if (allocates(e->type))

@@ -36,13 +36,14 @@ enum mode {
 
 struct recent {
 	uint64_t address;
-	uint32_t class;
-	uint32_t below; /* the block of this class freed before this one */
+	uint32_t size_class;
+	uint32_t below; /* the block freed before this one, into the same class */
 };
 
+/* The blocks of a class that a thread freed: malloc has a cache of them for each. */
 struct size_class {
 	uint64_t last_address;
-	uint32_t top; /* recent block of this class freed last: malloc hands it out next */
+	uint32_t top; /* recent block that was freed last: malloc hands it out next */
 	uint32_t reserved;
 };
 
@@ -52,12 +53,12 @@ struct predictor {
 	uint64_t last_number, last_distance, last_released;
 	uint64_t unknown_address;
 	uint64_t note[MT_NOTES]; /* value of the last */
-	uint32_t thread, released;
+	uint32_t thread, thread_before, released;
 	uint8_t free_kind;
 	uint16_t context[CONTEXTS]; /* by thread: hash of the groups of its last allocations */
 	uint32_t group[GROUPS];     /* by context */
 	uint64_t size[SIZES];       /* by group */
-	struct size_class class[CLASSES]; /* by size */
+	struct size_class class[CLASSES]; /* by size and thread */
 	struct recent recent[RECENT + 1]; /* by number */
 };
 
@@ -74,9 +75,15 @@ static inline void predictor_init(struct predictor *p, uint64_t first_number, ui
 }
 
 /* glibc's chunks: 8 bytes of header, multiples of 16. */
-static inline uint32_t size_class(uint64_t size)
+static inline uint32_t size_class_of(uint64_t size)
 {
 	return (uint32_t)((size + 23) >> 4) & (CLASSES - 1);
+}
+
+/* Index in class: threads are spread, so that most have entries of their own. */
+static inline uint32_t class_of(uint32_t size_class, uint32_t thread)
+{
+	return (size_class ^ thread * 0x9e3779b1u >> 8) & (CLASSES - 1);
 }
 
 static inline uint32_t context_after(uint32_t context, uint32_t group)
@@ -92,14 +99,15 @@ static inline uint32_t recent_slot(const struct predictor *p, uint64_t number)
 	return known ? (uint32_t)number & (RECENT - 1) : NOT_RECENT;
 }
 
-static inline void push_freed(struct predictor *p, uint32_t slot)
+static inline void push_freed(struct predictor *p, uint32_t slot, uint32_t thread)
 {
 	struct recent *r = &p->recent[slot];
+	struct size_class *c = &p->class[class_of(r->size_class, thread)];
 
 	if (slot == NOT_RECENT)
 		return;
-	r->below = p->class[r->class].top;
-	p->class[r->class].top = slot;
+	r->below = c->top;
+	c->top = slot;
 }
 
 /* A realloc most often stays where the block was; a plain allocation takes what was freed last. */
@@ -109,41 +117,54 @@ static inline uint32_t address_slot(const struct predictor *p, unsigned type,
 	return type == MT_EVENT_REALLOCATE && p->released != NOT_RECENT ? p->released : c->top;
 }
 
-static inline void address_learn(struct predictor *p, unsigned type, uint32_t class,
-	uint64_t address, bool hit)
+static inline void address_learn(struct predictor *p, const struct mt_event *e, uint32_t size_class,
+	bool hit)
 {
-	struct size_class *c = &p->class[class];
+	struct size_class *c = &p->class[class_of(size_class, e->thread)];
 	struct recent *r = &p->recent[p->next_number & (RECENT - 1)];
 
-	if (type == MT_EVENT_REALLOCATE) {
+	if (e->type == MT_EVENT_REALLOCATE) {
 		if (!hit)
-			push_freed(p, p->released);
+			push_freed(p, p->released, e->thread);
 		p->released = NOT_RECENT;
 	} else if (hit) {
 		c->top = p->recent[c->top].below;
 	}
-	c->last_address = address;
-	r->address = address;
-	r->class = class;
+	c->last_address = e->address;
+	r->address = e->address;
+	r->size_class = size_class;
 	r->below = NOT_RECENT;
 	p->next_number++;
 }
 
 /* After a free, release, restore or implied free of the block. */
-static inline void free_learn(struct predictor *p, unsigned type, uint64_t number)
+static inline void free_learn(struct predictor *p, const struct mt_event *e)
 {
-	uint32_t slot = recent_slot(p, number);
+	uint32_t slot = recent_slot(p, e->number);
 
-	p->last_distance = p->next_number - 1 - number;
-	p->last_number = number;
-	if (type == MT_EVENT_RELEASE) {
-		p->last_released = number;
+	p->last_distance = p->next_number - 1 - e->number;
+	p->last_number = e->number;
+	if (e->type == MT_EVENT_RELEASE) {
+		p->last_released = e->number;
 		p->released = slot;
-	} else if (type == MT_EVENT_RESTORE) {
+	} else if (e->type == MT_EVENT_RESTORE) {
 		p->released = NOT_RECENT;
 	} else {
-		push_freed(p, slot);
+		push_freed(p, slot, e->thread);
 	}
+}
+
+/* How another thread is named: 0 for the one before this one, since often two take turns; else its
+ * index + 1. */
+static inline uint64_t thread_code(const struct predictor *p, uint32_t thread)
+{
+	return thread == p->thread_before ? 0 : thread + 1ull;
+}
+
+static inline void thread_learn(struct predictor *p, uint32_t thread)
+{
+	p->thread_before = p->thread;
+	p->thread = thread;
 }
 
 static inline bool allocates(unsigned type)

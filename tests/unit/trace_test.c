@@ -125,6 +125,49 @@ static void test_events_round_trip(void **state)
 	free(x.events);
 }
 
+/* malloc has a cache of freed blocks for each thread: what two threads in turn allocate out of
+ * theirs is foreseen as what one does. */
+static void test_threads_in_turn(void **state)
+{
+	struct mt_event live[2][16], e = {.size = 48, .kind = MT_KIND_FREE};
+	uint64_t freed[2][16], random = 5, number = 0, bytes[2];
+	struct mt_err err;
+
+	(void)state;
+	for (uint32_t threads = 1; threads <= 2; threads++) {
+		struct mt_trace_writer *w = mt_trace_writer_new(create("turns"), &err);
+		uint32_t counts[2] = {0, 0};
+
+		for (uint32_t i = 0; i < 32; i++)
+			freed[i / 16][i % 16] = 0x10000 + i * 64;
+		for (uint32_t i = 0; i < 50000; i++) {
+			uint32_t t = i % threads, *count = &counts[t];
+			bool begin = *count < 4 || (*count < 12 && random_below(&random, 2));
+
+			e.thread = t;
+			if (begin) {
+				e.type = MT_EVENT_ALLOCATE;
+				e.number = number++;
+				e.address = freed[t][15 - *count];
+				live[t][(*count)++] = e;
+			} else {
+				uint32_t which = random_below(&random, *count);
+
+				e = live[t][which];
+				e.type = MT_EVENT_FREE;
+				live[t][which] = live[t][--*count];
+				freed[t][15 - *count] = e.address;
+			}
+			mt_trace_writer_event(w, &e);
+		}
+		assert_int_equal(mt_trace_writer_finish(w, &err), 0);
+		bytes[threads - 1] = mt_trace_writer_bytes(w);
+		mt_trace_writer_free(w);
+		number = 0;
+	}
+	assert_true(bytes[1] < bytes[0] * 5 / 4);
+}
+
 /* A pair for which there is room for one event goes into the next block. */
 static void test_pair_at_the_end(void **state)
 {
@@ -618,6 +661,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_events_round_trip),
+		cmocka_unit_test(test_threads_in_turn),
 		cmocka_unit_test(test_pair_at_the_end),
 		cmocka_unit_test(test_incompressible_block),
 		cmocka_unit_test(test_totals_and_replay),
