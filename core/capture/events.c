@@ -418,10 +418,8 @@ HOT void step_to(struct mt_merge *m, struct mt_ring *r, uint64_t time, uint64_t 
  * another, or nothing. */
 HOT uint64_t run_ring(struct mt_merge *m, struct mt_ring *r, uint64_t bound)
 {
-	uint64_t limit = r->published_tail + MT_RING_STEP;
+	uint64_t limit = r->limit;
 
-	if (limit - r->decoded > r->first_head - r->decoded)
-		limit = r->first_head;
 	while (r->has_thread && r->decoded != limit) {
 		struct mt_wire_record record = mt_ring_read(r, r->decoded);
 		unsigned type = mt_wire_record_type(&record);

@@ -300,6 +300,7 @@ static void read_heads(struct mt_merge *m)
 			r->first_head = m->bounds->heads[i];
 		if (r->second_head < r->first_head)
 			r->second_head = r->first_head;
+		mt_ring_limit(r);
 		if (r->damaged) {
 			r->damaged = false;
 			m->model->profile->info.invalid_records++;

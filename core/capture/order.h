@@ -42,8 +42,15 @@ static inline void mt_order_arrange(struct mt_order *o)
 /* The first one's next event is not before a time. */
 static inline void mt_order_delay(struct mt_order *o, uint64_t time)
 {
-	o->entries[0].time = time;
-	mt_order_sift(o, 0);
+	struct mt_order_entry *first = o->entries, entry = *first;
+
+	first->time = time;
+	if (o->count > 2) {
+		mt_order_sift(o, 0);
+	} else if (o->count == 2 && first[1].time < time) {
+		first[0] = first[1];
+		first[1] = (struct mt_order_entry){time, entry.ring};
+	}
 }
 
 static inline void mt_order_drop(struct mt_order *o)
@@ -56,8 +63,10 @@ static inline void mt_order_drop(struct mt_order *o)
 /* What the others have next is not before this; or bound. */
 static inline uint64_t mt_order_second(const struct mt_order *o, uint64_t bound)
 {
-	for (uint32_t i = 1; i < o->count && i < 3; i++)
-		bound = o->entries[i].time < bound ? o->entries[i].time : bound;
+	if (o->count > 1 && o->entries[1].time < bound)
+		bound = o->entries[1].time;
+	if (o->count > 2 && o->entries[2].time < bound)
+		bound = o->entries[2].time;
 	return bound;
 }
 

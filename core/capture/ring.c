@@ -164,10 +164,18 @@ void mt_ring_extensions(const struct mt_ring *r, uint64_t from, uint64_t end,
 	}
 }
 
+void mt_ring_limit(struct mt_ring *r)
+{
+	r->limit = r->first_head - r->published_tail > MT_RING_STEP
+		? r->published_tail + MT_RING_STEP
+		: r->first_head;
+}
+
 void mt_ring_advance(struct mt_ring *r)
 {
 	if (r->published_tail == r->consumed)
 		return;
 	r->published_tail = r->consumed;
+	mt_ring_limit(r);
 	__atomic_store_n(&r->shared->tail, r->consumed, __ATOMIC_RELEASE);
 }

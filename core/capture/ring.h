@@ -65,6 +65,7 @@ struct mt_ring {
 	uint64_t decoded;                  /* all below is decoded */
 	uint64_t looked;                   /* what the events below will touch was asked for */
 	uint64_t first_head, second_head;  /* of this batch */
+	uint64_t limit; /* first_head, or where the shared tail is to be moved before */
 	uint64_t time;                     /* of the last decoded record */
 	uint32_t thread;                   /* of the profile */
 	bool has_thread, busy, damaged;
@@ -108,6 +109,8 @@ bool mt_ring_decode(const struct mt_ring *, uint64_t *position, uint64_t limit, 
  * that was decoded need be there any more. */
 void mt_ring_extensions(const struct mt_ring *, uint64_t from, uint64_t end,
 	struct mt_extensions *);
+/* Sets the limit, when first_head or the tail has moved. */
+void mt_ring_limit(struct mt_ring *);
 /* Lets the program have the slots of all that was consumed. */
 void mt_ring_advance(struct mt_ring *);
 
