@@ -37,8 +37,8 @@ void mt_event_move_time(struct mt_merge *m, uint64_t stamp)
 	m->stamp_end = stamp + 1;
 	if (ns > m->limit_ns)
 		ns = m->limit_ns - m->limit_ns % MT_RESOLUTION_NS;
-	else if (m->clock->scale)
-		m->stamp_end += ((MT_RESOLUTION_NS - rest - 1) << 32) / m->clock->scale;
+	else
+		m->stamp_end += (MT_RESOLUTION_NS - rest - 1) * m->stamps_per_ns >> 32;
 	ns -= ns % MT_RESOLUTION_NS;
 	if (ns > m->now_ns)
 		m->now_ns = ns;

@@ -342,6 +342,7 @@ uint64_t mt_merge_poll(struct mt_merge *m)
 	read_heads(m);
 	m->limit_ns = m->bounds ? UINT64_MAX : mt_clock_ns(m->clock, mt_clock_now(m->clock));
 	m->stamp_end = 0;
+	m->stamps_per_ns = m->clock->scale ? UINT64_MAX / m->clock->scale : 0;
 	m->patience = PATIENCE;
 	arrange(m);
 	for (uint32_t i = 0; i < m->ring_count; i++)

@@ -50,6 +50,7 @@ struct mt_merge {
 	/* time of the last event, whole microseconds: never goes back */
 	uint64_t now_ns;
 	uint64_t stamp_end;           /* earlier stamps do not move now_ns */
+	uint64_t stamps_per_ns;       /* of this poll, rounded down, as a fraction of 2^32 */
 	uint64_t limit_ns;            /* time of this poll: no event can be later */
 	uint64_t horizon;             /* of this poll: later events wait for the next */
 	uint64_t window;              /* clock units in which stamps may be out of order */
