@@ -1,6 +1,10 @@
 #include "core/capture/pairs.h"
 #include "core/capture/ahead.h"
 #include "core/capture/events.h"
+#include "core/trace/pair_encoder.h"
+
+/* As part of the loop, fields stay in registers. */
+#define HOT static inline __attribute__((always_inline))
 
 /* What stays as it is from pair to pair: copied here, where the compiler sees that no store of the
  * loop changes it. */
@@ -8,7 +12,7 @@ struct view {
 	const uint32_t *group_of; /* by node: group + 1 */
 	uint32_t node_count, thread;
 	struct mt_group *groups;
-	uint64_t step_end_ns, bound;
+	uint64_t bound;
 	bool many; /* blocks live: memory is worth asking for ahead */
 };
 
@@ -20,8 +24,8 @@ struct pair {
 
 /* time: stamp of the event before. False: there is no pair at the position; or its group has not
  * been met yet, its free has a stack, or it ends too late: these are two single events. */
-static inline bool read_pair(const struct mt_ring *r, const struct view *v, uint64_t position,
-	uint64_t time, struct pair *pair)
+HOT bool read_pair(const struct mt_ring *r, const struct view *v, uint64_t position, uint64_t time,
+	struct pair *pair)
 {
 	struct mt_wire_record begin = mt_ring_read(r, position);
 	struct mt_wire_record end = mt_ring_read(r, position + 1);
@@ -51,55 +55,34 @@ static __attribute__((noinline)) bool reach_end(struct mt_merge *m, uint64_t sta
 	return false;
 }
 
-static inline void emit(struct mt_trace_writer *w, const struct pair *pair, uint32_t thread,
-	uint64_t number, uint64_t begin_ns, uint64_t end_ns)
+/* Moves the time to that of a pair's end, begin_ns is when it begins. False: it is not within the
+ * timeline's step. Then nothing has happened, but that time may have passed up to its beginning: so
+ * it does for the allocation as a single event, which comes next. */
+HOT bool pass_time(struct mt_merge *m, const struct pair *pair, uint64_t *begin_ns)
 {
-	struct mt_event *e = mt_trace_writer_next(w);
-
-	e->type = MT_EVENT_PAIR;
-	e->kind = (uint8_t)pair->kind;
-	e->thread = thread;
-	e->group = pair->group;
-	e->time_ns = begin_ns;
-	e->end_ns = end_ns;
-	e->number = number;
-	e->size = pair->size;
-	e->address = pair->address;
-}
-
-/* False: its address is taken, or it is not within the timeline's step. Then nothing has happened,
- * but that time may have passed up to its beginning: so it does for the allocation as a single
- * event, which comes next. */
-static inline bool run_pair(struct mt_merge *m, const struct view *v, const struct pair *pair,
-	uint64_t number)
-{
-	uint64_t begin_ns;
-
-	if (!mt_match_lacks(&m->match, pair->address))
-		return false;
 	mt_event_set_time(m, pair->begin);
-	begin_ns = m->now_ns;
-	if (begin_ns >= v->step_end_ns || (pair->end >= m->stamp_end && !reach_end(m, pair->end)))
+	*begin_ns = m->now_ns;
+	if (m->now_ns >= m->model->step_end_ns)
 		return false;
-	mt_model_pair(m->model, &v->groups[pair->group], pair->size, begin_ns);
-	if (m->writer)
-		emit(m->writer, pair, v->thread, number, begin_ns, m->now_ns);
-	return true;
+	return pair->end < m->stamp_end || reach_end(m, pair->end);
 }
 
-uint32_t mt_pairs_run(struct mt_merge *m, struct mt_ring *r, uint64_t limit, uint64_t bound)
+/* writer: m->writer, of which the compiler is to know whether it is NULL. */
+HOT uint32_t run(struct mt_merge *m, struct mt_ring *r, uint64_t limit, uint64_t bound,
+	struct mt_trace_writer *writer)
 {
 	const struct view v = {
 		.group_of = m->tables.groups,
 		.node_count = m->segment->nodes.capacity,
 		.thread = r->thread,
 		.groups = m->model->profile->groups,
-		.step_end_ns = m->model->step_end_ns,
 		.bound = bound,
 		.many = m->model->live_count >= MT_AHEAD_MANY,
 	};
-	uint64_t position = r->decoded, time = r->time, bytes = 0, number = m->next_number;
-	uint64_t end_ns = m->now_ns; /* of the last pair */
+	struct mt_pair_encoder encoder = {0};
+	uint64_t position = r->decoded, time = r->time, bytes = 0;
+	uint64_t same_until = 0; /* pairs that end before this stamp begin and end now */
+	uint64_t begin_ns = m->now_ns, end_ns = begin_ns;
 	/* an event block ends behind a pair, and what it ends with are all the sums so far */
 	uint32_t count = 0, room = (m->block_events - m->unflushed) / 2;
 
@@ -112,21 +95,47 @@ uint32_t mt_pairs_run(struct mt_merge *m, struct mt_ring *r, uint64_t limit, uin
 			break;
 		if (v.many)
 			mt_ahead_look(m, r, position);
-		if (!run_pair(m, &v, &pair, number + count))
+		if (!mt_match_lacks(&m->match, pair.address))
 			break;
+		if (__builtin_expect(pair.end >= same_until, 0)) {
+			if (!pass_time(m, &pair, &begin_ns))
+				break;
+			same_until = m->stamp_end;
+			end_ns = m->now_ns;
+			if (writer && !encoder.columns) {
+				const struct mt_pair_encoder begun = mt_trace_writer_pairs(writer,
+					v.thread, m->next_number, begin_ns);
+
+				encoder = begun; /* which has no address */
+				room = begun.room < room ? begun.room : room;
+			}
+			if (writer)
+				mt_pair_encode_times(&encoder, begin_ns, end_ns);
+		}
+		mt_model_pair(m->model, &v.groups[pair.group], pair.size, begin_ns);
+		if (writer)
+			mt_pair_encode(&encoder, pair.address, pair.size, pair.group,
+				(uint8_t)pair.kind);
 		time = pair.end;
-		end_ns = m->now_ns;
+		begin_ns = end_ns;
 		bytes += pair.size;
 	}
 	if (!count)
 		return 0;
-	mt_model_pairs(m->model, v.thread, count, bytes, number + count, end_ns);
-	m->model->profile->info.events += 2ull * count;
+	if (writer)
+		mt_pair_encoder_end(&encoder);
 	m->next_number += count;
+	mt_model_pairs(m->model, v.thread, count, bytes, m->next_number, end_ns);
+	m->model->profile->info.events += 2ull * count;
 	r->decoded = position;
 	r->time = time;
-	m->unflushed += m->writer ? 2 * count : 0;
+	m->unflushed += writer ? 2 * count : 0;
 	if (m->unflushed >= m->block_events && m->flush)
 		m->flush(m->context);
 	return count;
+}
+
+uint32_t mt_pairs_run(struct mt_merge *m, struct mt_ring *r, uint64_t limit, uint64_t bound)
+{
+	return m->writer ? run(m, r, limit, bound, m->writer) : run(m, r, limit, bound, NULL);
 }

@@ -1,17 +1,8 @@
 #include "core/trace/columns.h"
 #include "core/trace/block.h"
-#include "core/trace/predictor.h"
-#include "core/trace/varint.h"
+#include "core/trace/encoder.h"
 
 #include <stdlib.h>
-
-struct mt_columns {
-	struct predictor predictor;
-	bool started;
-	uint64_t first_number, first_us, last_us, base_us;
-	uint64_t time_ns; /* of the last event */
-	uint8_t *at[MT_COLUMNS], *start[MT_COLUMNS];
-};
 
 static const uint8_t column_max[MT_COLUMNS] = {
 	/* bytes per event */
@@ -41,15 +32,14 @@ static uint8_t *address_put(uint8_t *at, uint64_t difference)
 	return at;
 }
 
-static __attribute__((noinline)) unsigned encode_group(struct mt_columns *c, uint32_t *predicted,
-	uint32_t group)
+unsigned mt_columns_put_group(struct mt_columns *c, uint32_t *predicted, uint32_t group)
 {
 	c->at[MT_COLUMN_GROUP] = mt_varint_put(c->at[MT_COLUMN_GROUP], group);
 	*predicted = group;
 	return HEAD_GROUP;
 }
 
-static __attribute__((noinline)) unsigned encode_address(struct mt_columns *c, uint64_t difference)
+unsigned mt_columns_put_address(struct mt_columns *c, uint64_t difference)
 {
 	c->at[MT_COLUMN_ADDRESS] = address_put(c->at[MT_COLUMN_ADDRESS], difference);
 	return HEAD_ADDRESS;
@@ -67,7 +57,7 @@ static inline unsigned encode_allocation(struct mt_columns *c, const struct mt_e
 	unsigned head = e->type;
 
 	if (*group != e->group)
-		head |= encode_group(c, group, e->group);
+		head |= mt_columns_put_group(c, group, e->group);
 	*context = (uint16_t)context_after(*context, e->group);
 	if (*size != e->size) {
 		head |= HEAD_SIZE;
@@ -75,7 +65,7 @@ static inline unsigned encode_allocation(struct mt_columns *c, const struct mt_e
 		c->at[MT_COLUMN_SIZE] = mt_varint_put(c->at[MT_COLUMN_SIZE], e->size);
 	}
 	if (predicted != e->address)
-		head |= encode_address(c, e->address - class->last_address);
+		head |= mt_columns_put_address(c, e->address - class->last_address);
 	if (e->type == MT_EVENT_REALLOCATE)
 		c->at[MT_COLUMN_PREVIOUS] = mt_varint_put(c->at[MT_COLUMN_PREVIOUS],
 			mt_zigzag(p->last_released - e->previous));
@@ -83,19 +73,11 @@ static inline unsigned encode_allocation(struct mt_columns *c, const struct mt_e
 	return head;
 }
 
-static unsigned encode_kind(struct mt_columns *c, uint8_t kind)
+unsigned mt_columns_put_kind(struct mt_columns *c, uint8_t kind)
 {
 	*c->at[MT_COLUMN_KIND]++ = kind;
 	c->predictor.free_kind = kind;
 	return HEAD_KIND;
-}
-
-static inline enum mode choose_mode(const struct predictor *p, uint64_t number, uint64_t distance)
-{
-	enum mode mode = number == p->last_number - 1 ? MODE_BEFORE : MODE_DISTANCE;
-
-	mode = number == p->last_number + 1 ? MODE_NEXT : mode;
-	return distance == p->last_distance ? MODE_SAME : mode;
 }
 
 static inline unsigned encode_free(struct mt_columns *c, const struct mt_event *e)
@@ -104,7 +86,7 @@ static inline unsigned encode_free(struct mt_columns *c, const struct mt_event *
 	unsigned head = e->type;
 
 	if (e->kind != p->free_kind)
-		head |= encode_kind(c, e->kind);
+		head |= mt_columns_put_kind(c, e->kind);
 	if (__builtin_expect(e->type == MT_EVENT_UNKNOWN_FREE, 0)) {
 		c->at[MT_COLUMN_ADDRESS] =
 			address_put(c->at[MT_COLUMN_ADDRESS], e->address - p->unknown_address);
@@ -130,23 +112,25 @@ static unsigned encode_note(struct mt_columns *c, const struct mt_event *e)
 	return MT_EVENT_NOTE | (kind ? HEAD_NOTE : 0);
 }
 
-static void columns_begin(struct mt_columns *c, const struct mt_event *e)
+void mt_columns_begin(struct mt_columns *c, uint64_t number, uint64_t time_ns)
 {
-	uint64_t us = e->time_ns / 1000, next = c->predictor.next_number;
+	uint64_t us = time_ns / 1000;
 
-	c->first_number = allocates(e->type) || e->type == MT_EVENT_PAIR ? e->number : next;
+	c->first_number = number;
 	c->base_us = c->first_us = c->last_us = us;
-	c->time_ns = e->time_ns;
+	c->time_ns = time_ns;
 	c->started = true;
-	predictor_init(&c->predictor, c->first_number, us);
+	predictor_init(&c->predictor, number, us);
 }
 
 /* Times in the trace are microseconds. */
-static __attribute__((noinline)) unsigned encode_new_time(struct mt_columns *c, uint64_t time_ns)
+unsigned mt_columns_put_time(struct mt_columns *c, uint64_t time_ns)
 {
 	struct predictor *p = &c->predictor;
 	uint64_t us = time_ns / 1000;
 
+	if (time_ns == c->time_ns)
+		return 0;
 	c->time_ns = time_ns;
 	if (us == p->time_us)
 		return 0;
@@ -157,17 +141,10 @@ static __attribute__((noinline)) unsigned encode_new_time(struct mt_columns *c, 
 	return HEAD_TIME;
 }
 
-static inline unsigned encode_time(struct mt_columns *c, uint64_t time_ns)
-{
-	return time_ns == c->time_ns ? 0 : encode_new_time(c, time_ns);
-}
-
-static inline unsigned encode_thread(struct mt_columns *c, uint32_t thread)
+unsigned mt_columns_put_thread(struct mt_columns *c, uint32_t thread)
 {
 	struct predictor *p = &c->predictor;
 
-	if (thread == p->thread)
-		return 0;
 	c->at[MT_COLUMN_THREAD] = mt_varint_put(c->at[MT_COLUMN_THREAD], thread_code(p, thread));
 	thread_learn(p, thread);
 	return HEAD_THREAD;
@@ -178,70 +155,12 @@ uint32_t mt_columns_count(const struct mt_columns *c)
 	return (uint32_t)(c->at[MT_COLUMN_HEAD] - c->start[MT_COLUMN_HEAD]);
 }
 
-/* Pairs of one thread, whose numbers follow each other; returns how many it took. What the loop
- * changes is in variables: bytes are stored, which might be anything in memory to the compiler. */
-static uint32_t encode_pairs(struct mt_columns *c, const struct mt_event *events, uint32_t count)
-{
-	struct predictor *p = &c->predictor;
-	uint8_t *heads = c->at[MT_COLUMN_HEAD], *sizes = c->at[MT_COLUMN_SIZE];
-	uint64_t number = p->next_number;
-	uint32_t thread = events->thread, context = p->context[thread & (CONTEXTS - 1)], i;
-	unsigned mode = choose_mode(p, number, 0), first;
-
-	if (!count || events->number != number)
-		return 0;
-	first = encode_thread(c, thread);
-	if (mode == MODE_DISTANCE)
-		*c->at[MT_COLUMN_DISTANCE]++ = 0;
-	for (i = 0; i < count; i++, number++) {
-		const struct mt_event *e = &events[i];
-		unsigned begin = MT_EVENT_ALLOCATE | first, end = MT_EVENT_FREE;
-
-		if (e->type != MT_EVENT_PAIR || e->thread != thread || e->number != number)
-			break;
-		uint32_t size_class = size_class_of(e->size), group = e->group;
-		struct size_class *class = &p->class[class_of(size_class, thread)];
-		uint32_t top = class->top, slot = (uint32_t)number & (RECENT - 1);
-		uint32_t below = top;
-		uint64_t address = e->address, size = e->size;
-
-		begin |= encode_time(c, e->time_ns);
-		if (p->group[context] != group)
-			begin |= encode_group(c, &p->group[context], group);
-		context = context_after(context, group);
-		if (p->size[group & (SIZES - 1)] != size) {
-			begin |= HEAD_SIZE;
-			p->size[group & (SIZES - 1)] = size;
-			sizes = mt_varint_put(sizes, size);
-		}
-		if (p->recent[top].address == address)
-			below = p->recent[top].below;
-		else
-			begin |= encode_address(c, address - class->last_address);
-		class->last_address = address;
-		class->top = slot;
-		p->recent[slot] = (struct recent){address, size_class, below};
-		end |= mode << HEAD_MODE_SHIFT | encode_time(c, e->end_ns);
-		if (e->kind != p->free_kind)
-			end |= encode_kind(c, e->kind);
-		*heads++ = (uint8_t)begin;
-		*heads++ = (uint8_t)end;
-		first = 0;
-		mode = MODE_SAME;
-	}
-	c->at[MT_COLUMN_HEAD] = heads;
-	c->at[MT_COLUMN_SIZE] = sizes;
-	p->context[thread & (CONTEXTS - 1)] = (uint16_t)context;
-	p->last_distance = 0;
-	p->last_number = number - 1;
-	p->next_number = number;
-	return i;
-}
-
 static inline unsigned encode(struct mt_columns *c, const struct mt_event *e)
 {
-	unsigned head = encode_time(c, e->time_ns) | encode_thread(c, e->thread);
+	unsigned head = e->time_ns == c->time_ns ? 0 : mt_columns_put_time(c, e->time_ns);
 
+	if (e->thread != c->predictor.thread)
+		head |= mt_columns_put_thread(c, e->thread);
 	if (allocates(e->type))
 		return head | encode_allocation(c, e);
 	if (__builtin_expect(e->type == MT_EVENT_NOTE, 0))
@@ -249,39 +168,23 @@ static inline unsigned encode(struct mt_columns *c, const struct mt_event *e)
 	return head | encode_free(c, e);
 }
 
-/* The same for what is no pair, up to an allocation whose number does not follow. */
-static uint32_t encode_others(struct mt_columns *c, const struct mt_event *events, uint32_t count)
+uint32_t mt_columns_add(struct mt_columns *c, const struct mt_event *events, uint32_t count)
 {
 	uint8_t *heads = c->at[MT_COLUMN_HEAD];
-	uint32_t i;
+	uint32_t room = MT_BLOCK_EVENTS_MAX - mt_columns_count(c), i;
 
-	for (i = 0; i < count; i++) {
+	if (!c->started && count)
+		mt_columns_begin(c,
+			allocates(events->type) ? events->number : c->predictor.next_number,
+			events->time_ns);
+	for (i = 0; i < count && i < room; i++) {
 		const struct mt_event *e = &events[i];
 
-		if (e->type == MT_EVENT_PAIR
-			|| (allocates(e->type) && e->number != c->predictor.next_number))
+		if (allocates(e->type) && e->number != c->predictor.next_number)
 			break;
 		heads[i] = (uint8_t)encode(c, e);
 	}
 	c->at[MT_COLUMN_HEAD] = heads + i;
-	return i;
-}
-
-uint32_t mt_columns_add(struct mt_columns *c, const struct mt_event *events, uint32_t count)
-{
-	uint32_t i = 0, added = 1;
-
-	if (!c->started && count)
-		columns_begin(c, events);
-	while (added && i < count) {
-		uint32_t left = count - i, room = MT_BLOCK_EVENTS_MAX - mt_columns_count(c);
-
-		if (events[i].type == MT_EVENT_PAIR)
-			added = encode_pairs(c, &events[i], left < room / 2 ? left : room / 2);
-		else
-			added = encode_others(c, &events[i], left < room ? left : room);
-		i += added;
-	}
 	return i;
 }
 

@@ -24,9 +24,11 @@ struct mt_columns; /* an encoder */
 
 struct mt_columns *mt_columns_new(void);
 void mt_columns_free(struct mt_columns *);
-/* Adds events, MT_BLOCK_EVENTS_MAX at most in all, where a pair is two, up to an allocation whose
- * number does not follow; returns how many were added. */
+/* Adds events, MT_BLOCK_EVENTS_MAX at most in all, up to an allocation whose number does not
+ * follow; returns how many were added. */
 uint32_t mt_columns_add(struct mt_columns *, const struct mt_event *, uint32_t count);
+/* Where no event was added yet: the block begins with this allocation. */
+void mt_columns_begin(struct mt_columns *, uint64_t number, uint64_t time_ns);
 uint32_t mt_columns_count(const struct mt_columns *);    /* events so far */
 uint64_t mt_columns_first_ns(const struct mt_columns *); /* the smallest time */
 uint64_t mt_columns_last_ns(const struct mt_columns *);  /* the largest */

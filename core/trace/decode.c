@@ -139,7 +139,7 @@ static inline void decode_thread(struct mt_decoder *d)
 	struct predictor *p = &d->predictor;
 	uint64_t code = get(d, MT_COLUMN_THREAD);
 
-	d->bad |= code > UINT32_MAX;
+	d->bad |= code > UINT32_MAX + 1ull;
 	thread_learn(p, code ? (uint32_t)(code - 1) : p->thread_before);
 }
 

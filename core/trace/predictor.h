@@ -80,10 +80,15 @@ static inline uint32_t size_class_of(uint64_t size)
 	return (uint32_t)((size + 23) >> 4) & (CLASSES - 1);
 }
 
-/* Index in class: threads are spread, so that most have entries of their own. */
+/* Index in class of a size's: threads are spread, so that most have entries of their own. */
+static inline uint32_t thread_spread(uint32_t thread)
+{
+	return thread * 0x9e3779b1u >> 8;
+}
+
 static inline uint32_t class_of(uint32_t size_class, uint32_t thread)
 {
-	return (size_class ^ thread * 0x9e3779b1u >> 8) & (CLASSES - 1);
+	return (size_class ^ thread_spread(thread)) & (CLASSES - 1);
 }
 
 static inline uint32_t context_after(uint32_t context, uint32_t group)

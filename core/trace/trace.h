@@ -20,8 +20,6 @@ enum mt_event_type {
 	/* more about the event before: kind = enum mt_event_note, size = its value */
 	MT_EVENT_NOTE,
 	MT_EVENT_TYPES,
-	/* for a writer: an ALLOCATE and then the FREE of its block, of this kind and at end_ns */
-	MT_EVENT_PAIR = MT_EVENT_TYPES,
 };
 
 enum mt_event_note {
@@ -38,11 +36,7 @@ struct mt_event {
 	uint32_t thread;  /* index */
 	uint32_t group;   /* of an allocation; elsewhere of no meaning, and 0 from a reader */
 	uint64_t time_ns; /* as written to the microsecond */
-	uint64_t number;
-	union {
-		uint64_t previous, end_ns;
-	};
-	uint64_t size, address;
+	uint64_t number, previous, size, address;
 };
 
 /* Running totals in an event block's header. */

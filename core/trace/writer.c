@@ -1,7 +1,7 @@
 #include "core/trace/block.h"
 #include "core/trace/columns.h"
 #include "core/trace/open.h"
-#include "core/trace/trace.h"
+#include "core/trace/pair_encoder.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -214,6 +214,15 @@ static void close_events(struct mt_trace_writer *w)
 		write_block(w, &h, w->payload.data, w->payload.len);
 }
 
+static void fail_number(struct mt_trace_writer *w, uint64_t number)
+{
+	if (!w->err.code)
+		mt_fail(&w->err, -EINVAL,
+			"cannot write allocation %llu to the trace: its number "
+			"does not follow the one before; this is a fault of memtui",
+			(unsigned long long)number);
+}
+
 void mt_trace_writer_encode(struct mt_trace_writer *w)
 {
 	const struct mt_event *at = w->queue.events, *end = at + w->queue.count;
@@ -223,15 +232,11 @@ void mt_trace_writer_encode(struct mt_trace_writer *w)
 		at += mt_columns_add(w->columns, at, (uint32_t)(end - at));
 		if (at == end)
 			return;
-		if (mt_columns_count(w->columns) >= MT_BLOCK_EVENTS_MAX - 1) { /* perhaps a pair */
+		if (mt_columns_count(w->columns) >= MT_BLOCK_EVENTS_MAX) {
 			close_events(w);
 			continue;
 		}
-		if (!w->err.code)
-			mt_fail(&w->err, -EINVAL,
-				"cannot write allocation %llu to the trace: its number "
-				"does not follow the one before; this is a fault of memtui",
-				(unsigned long long)at->number);
+		fail_number(w, at->number);
 		at++;
 	}
 }
@@ -239,6 +244,38 @@ void mt_trace_writer_encode(struct mt_trace_writer *w)
 void mt_trace_writer_event(struct mt_trace_writer *w, const struct mt_event *e)
 {
 	*mt_trace_writer_next(w) = *e;
+}
+
+struct mt_pair_encoder mt_trace_writer_pairs(struct mt_trace_writer *w, uint32_t thread,
+	uint64_t number, uint64_t time_ns)
+{
+	struct mt_columns *c = w->columns;
+	const struct predictor *p = &c->predictor;
+	enum mode mode;
+
+	mt_trace_writer_encode(w);
+	if (mt_columns_count(c) >= MT_BLOCK_EVENTS_MAX - 1)
+		close_events(w);
+	if (!c->started)
+		mt_columns_begin(c, number, time_ns);
+	if (number != p->next_number)
+		fail_number(w, number);
+	mode = choose_mode(p, number, 0);
+	if (mode == MODE_DISTANCE)
+		*c->at[MT_COLUMN_DISTANCE]++ = 0;
+	return (struct mt_pair_encoder){
+		.columns = c,
+		.heads = c->at[MT_COLUMN_HEAD],
+		.sizes = c->at[MT_COLUMN_SIZE],
+		.number = number,
+		.thread = thread,
+		.spread = thread_spread(thread),
+		.context = p->context[thread & (CONTEXTS - 1)],
+		.begin = MT_EVENT_ALLOCATE
+			| (thread == p->thread ? 0 : mt_columns_put_thread(c, thread)),
+		.end = MT_EVENT_FREE | (unsigned)mode << HEAD_MODE_SHIFT,
+		.room = (MT_BLOCK_EVENTS_MAX - mt_columns_count(c)) / 2,
+	};
 }
 
 bool mt_trace_writer_full(const struct mt_trace_writer *w)

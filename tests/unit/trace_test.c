@@ -1,5 +1,6 @@
 /* The trace file: what goes in comes out; what is cut or damaged is noticed and never believed. */
 #include "core/trace/block.h"
+#include "core/trace/pair_encoder.h"
 #include "tests/unit/trace_files.h"
 
 #include <errno.h>
@@ -59,24 +60,37 @@ static struct mt_event random_event(uint64_t *random, uint64_t *next, uint64_t *
 	return e;
 }
 
-/* The allocation and then the free of its block, as one. */
-static uint32_t write_pair(struct mt_trace_writer *w, struct mt_event *events, uint32_t at,
-	uint64_t *random, uint64_t *us)
+/* The allocation and then the free of its block, as one; and others like it. Returns the last. */
+static uint32_t write_pairs(struct mt_trace_writer *w, struct mt_event *events, uint32_t at,
+	uint64_t *random, uint64_t *us, uint64_t *next)
 {
-	struct mt_event pair = events[at], *end = &events[at + 1];
+	struct mt_pair_encoder encoder =
+		mt_trace_writer_pairs(w, events[at].thread, events[at].number, events[at].time_ns);
+	uint32_t count = 1 + random_below(random, 4);
 
-	*us += random_below(random, 3) ? 0 : random_below(random, 200);
-	memset(end, 0, sizeof *end);
-	end->type = MT_EVENT_FREE;
-	end->kind = MT_KIND_FREE + random_below(random, 2);
-	end->thread = pair.thread;
-	end->time_ns = *us * 1000;
-	end->number = pair.number;
-	pair.type = MT_EVENT_PAIR;
-	pair.kind = end->kind;
-	pair.end_ns = end->time_ns;
-	mt_trace_writer_event(w, &pair);
-	return at + 1;
+	for (uint32_t i = 0; i < count && i < encoder.room; i++, at += 2) {
+		struct mt_event *begin = &events[at], *end = begin + 1;
+
+		if (i)
+			begin->type = MT_EVENT_TYPES;
+		while (begin->type > MT_EVENT_REALLOCATE)
+			*begin = random_event(random, next, us);
+		begin->type = MT_EVENT_ALLOCATE;
+		begin->thread = encoder.thread;
+		begin->previous = 0;
+		*us += random_below(random, 3) ? 0 : random_below(random, 200);
+		*end = (struct mt_event){
+			.type = MT_EVENT_FREE,
+			.kind = (uint8_t)(MT_KIND_FREE + random_below(random, 2)),
+			.thread = begin->thread,
+			.time_ns = *us * 1000,
+			.number = begin->number,
+		};
+		mt_pair_encode_times(&encoder, begin->time_ns, end->time_ns);
+		mt_pair_encode(&encoder, begin->address, begin->size, begin->group, end->kind);
+	}
+	mt_pair_encoder_end(&encoder);
+	return at - 1;
 }
 
 static void test_events_round_trip(void **state)
@@ -92,9 +106,9 @@ static void test_events_round_trip(void **state)
 	assert_non_null(w);
 	for (uint32_t i = 0; i < EVENTS; i++) {
 		x.events[i] = random_event(&random, &next, &us);
-		if (x.events[i].type == MT_EVENT_ALLOCATE && i + 1 < EVENTS
+		if (x.events[i].type == MT_EVENT_ALLOCATE && i + 8 < EVENTS
 			&& random_below(&random, 4))
-			i = write_pair(w, x.events, i, &random, &us);
+			i = write_pairs(w, x.events, i, &random, &us, &next);
 		else
 			mt_trace_writer_event(w, &x.events[i]);
 		if (i >= flush_at) {
@@ -172,6 +186,7 @@ static void test_threads_in_turn(void **state)
 static void test_pair_at_the_end(void **state)
 {
 	struct mt_event e = {.type = MT_EVENT_ALLOCATE, .kind = MT_KIND_FREE};
+	struct mt_pair_encoder encoder;
 	struct mt_trace_writer *w;
 	struct mt_err err;
 
@@ -184,12 +199,9 @@ static void test_pair_at_the_end(void **state)
 		w = mt_trace_writer_new(create("pair"), &err);
 		for (e.number = 0; e.number < singles; e.number++)
 			mt_trace_writer_event(w, &e);
-		*mt_trace_writer_next(w) = (struct mt_event){
-			.type = MT_EVENT_PAIR,
-			.kind = MT_KIND_FREE,
-			.number = e.number,
-		};
-		e.number++;
+		encoder = mt_trace_writer_pairs(w, 0, e.number++, 0);
+		mt_pair_encode(&encoder, 0, 0, 0, MT_KIND_FREE);
+		mt_pair_encoder_end(&encoder);
 		mt_trace_writer_event(w, &e);
 		assert_int_equal(mt_trace_writer_flush(w, &running, &err), 0);
 		assert_int_equal(mt_trace_writer_finish(w, &err), 0);
