@@ -1,0 +1,54 @@
+/* Private to preload/thread*.c: between what makes a thread's state, forks, and enters. */
+#ifndef MT_THREAD_PARTS_H
+#define MT_THREAD_PARTS_H
+
+#include <signal.h>
+
+#include "preload/segment.h"
+#include "preload/sys.h"
+#include "preload/thread.h"
+
+/* Blocks all of this thread; false, and nothing to be undone, when that cannot be. */
+static inline bool mt_signals_block(uint64_t *old)
+{
+	uint64_t all = ~0ull;
+
+	return mt_sys4(SYS_rt_sigprocmask, SIG_SETMASK, &all, old, sizeof all) == 0;
+}
+
+static inline void mt_signals_unblock(const uint64_t *old)
+{
+	mt_sys4(SYS_rt_sigprocmask, SIG_SETMASK, old, NULL, sizeof *old);
+}
+
+/* ---- states (thread_state.c): all with signals blocked ---- */
+
+/* A state for this thread, with a ring: one that was left, or a new one. NULL: there is no ring, or
+ * no memory. */
+struct mt_thread *mt_thread_make(int32_t tid);
+/* Gives a state a ring of its own that nobody had before. */
+bool mt_thread_claim_ring(struct mt_thread *);
+/* Enters the thread in the segment's table and its name in the ring's next record. */
+bool mt_thread_register(struct mt_thread *, int32_t tid);
+/* Puts a state on the list of all. */
+void mt_thread_enlist(struct mt_thread *);
+/* The stack that the kernel gave the process becomes the thread's, if sp is on it. */
+void mt_thread_find_main_stack(struct mt_thread *, uint64_t sp);
+
+/* ---- forks (thread_fork.c) ---- */
+
+/* One thread of the child finds its segment, with signals blocked. own: NULL when it has no state
+ * yet. */
+bool mt_thread_find_segment(struct mt_thread *own);
+/* In a child, called back by fork: where that was within an event, nothing more of it is
+ * recorded. */
+void mt_thread_in_child(void);
+
+/* An event that nobody records, as there is no segment yet. */
+static inline void mt_thread_miss(void)
+{
+	__atomic_fetch_add(&mt_tracer.missed, 1, __ATOMIC_SEQ_CST);
+	mt_segment_count_missed();
+}
+
+#endif

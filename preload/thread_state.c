@@ -1,0 +1,281 @@
+/* Threads' states: where their stacks end, their rings, their entries in the segment's table. */
+#include "preload/thread_parts.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+
+#include "preload/branch.h"
+#include "preload/file.h"
+#include "preload/ring.h"
+
+#define WORDS_PER_FRAME 4
+#define LOOK_EVERY 16 /* rings: for threads that are gone without a word */
+/* that a thread's state touches while its stacks are not very deep, beside its branches */
+#define STATE_PAGES 6
+#define MAIN_STACK_IF_UNLIMITED (64ull << 20)
+
+/* ---- stack bounds ---------------------------------------------------------------------------- */
+
+static bool parse_hex(const char **at, uint64_t *value)
+{
+	const char *start = *at;
+
+	for (*value = 0;; (*at)++) {
+		char c = **at;
+
+		if (c >= '0' && c <= '9')
+			*value = *value << 4 | (uint64_t)(c - '0');
+		else if (c >= 'a' && c <= 'f')
+			*value = *value << 4 | (uint64_t)(c - 'a' + 10);
+		else
+			return *at != start;
+	}
+}
+
+/* Where the program's first stack begins. */
+extern void *__libc_stack_end __attribute__((weak));
+
+static bool is_main_stack(uint64_t start, uint64_t end, uint64_t sp)
+{
+	uint64_t first = &__libc_stack_end ? (uint64_t)__libc_stack_end : 0;
+
+	return sp >= start && sp < end && first >= start && first < end;
+}
+
+/* Reads lines of /proc/self/maps until one holds sp and the main stack; only the start of each line
+ * is kept. */
+static uint64_t main_stack_end(int fd, uint64_t sp)
+{
+	char buf[512], line[48];
+	unsigned len = 0;
+	bool done = false;
+	long n;
+
+	while ((n = mt_sys3(SYS_read, fd, buf, sizeof buf)) > 0) {
+		for (long i = 0; i < n; i++) {
+			const char *at = line;
+			uint64_t start, end;
+
+			if (buf[i] == '\n') {
+				len = 0;
+				done = false;
+				continue;
+			}
+			if (done || len == sizeof line - 1)
+				continue;
+			line[len++] = buf[i];
+			if (buf[i] != ' ')
+				continue;
+			line[len] = '\0';
+			done = true;
+			if (parse_hex(&at, &start) && *at++ == '-' && parse_hex(&at, &end)
+				&& is_main_stack(start, end, sp))
+				return end;
+		}
+	}
+	return 0;
+}
+
+static uint64_t stack_limit(void)
+{
+	uint64_t limit[2] = {0, 0};
+
+	if (mt_sys4(SYS_prlimit64, 0, RLIMIT_STACK, NULL, limit) < 0 || limit[0] == RLIM_INFINITY)
+		return MAIN_STACK_IF_UNLIMITED;
+	return limit[0];
+}
+
+/* The stack that the kernel gave the process, if sp is on it: in a child that a thread has forked,
+ * it is not. A later stack limit, or a mapping in the gap, only makes the lower bound too low,
+ * which costs nothing: no word below sp is ever read. */
+void mt_thread_find_main_stack(struct mt_thread *t, uint64_t sp)
+{
+	int fd = (int)mt_sys4(SYS_openat, AT_FDCWD, "/proc/self/maps", O_RDONLY | O_CLOEXEC, 0);
+
+	if (fd < 0)
+		return;
+	t->stack_hi = main_stack_end(fd, sp);
+	mt_sys1(SYS_close, fd);
+	if (t->stack_hi)
+		t->stack_lo = t->stack_hi - stack_limit();
+}
+
+/* ---- states ---------------------------------------------------------------------------------- */
+
+static struct mt_thread *new_state(void)
+{
+	size_t depth = mt_tracer.depth_limit, words = depth * WORDS_PER_FRAME + 2 * MT_FRAME_WORDS;
+	size_t head = (sizeof(struct mt_thread) + 63) / 64 * 64;
+	size_t len = head
+		+ depth
+			* (sizeof(struct mt_memo) + sizeof(struct mt_frame)
+				+ MT_NESTED_LEVELS * sizeof(uint32_t))
+		+ words * 2 * sizeof(uint64_t) + MT_BRANCH_SETS * sizeof(struct mt_branch_set);
+	uint8_t *at = mt_sys_map(len);
+	struct mt_thread *t = (struct mt_thread *)at;
+
+	if (!t)
+		return NULL;
+	at += head;
+	t->memo = (struct mt_memo *)at;
+	at += depth * sizeof(struct mt_memo);
+	t->word_at = (const uint64_t **)at;
+	at += words * sizeof(uint64_t);
+	t->word_value = (uint64_t *)at;
+	at += words * sizeof(uint64_t);
+	t->frames = (struct mt_frame *)at;
+	at += depth * sizeof(struct mt_frame);
+	t->branches = (struct mt_branch_set *)at;
+	at += MT_BRANCH_SETS * sizeof(struct mt_branch_set);
+	for (int i = 0; i < MT_NESTED_LEVELS; i++, at += depth * sizeof(uint32_t))
+		t->pcs[i] = (uint32_t *)at;
+	t->word_capacity = words;
+	t->map_len = len;
+	mt_count_private(
+		MT_BRANCH_SETS * sizeof(struct mt_branch_set) + STATE_PAGES * MT_WIRE_PAGE);
+	return t;
+}
+
+bool mt_thread_claim_ring(struct mt_thread *t)
+{
+	uint64_t bytes = (uint64_t)mt_tracer.ring_records * sizeof(struct mt_wire_record);
+	uint32_t id;
+
+	if (mt_load(&mt_tracer.next_ring) >= mt_tracer.rings.capacity)
+		return false;
+	id = mt_add(&mt_tracer.next_ring, 1);
+	if (id >= mt_tracer.rings.capacity || !mt_range_need(&mt_tracer.rings, id + 1))
+		return false;
+	if (mt_tracer.standalone)
+		t->data = mt_file_first_chunk(id);
+	else if (mt_range_open_piece(&mt_tracer.ring_data, id * bytes, bytes))
+		t->data = (struct mt_wire_record *)(mt_tracer.ring_data.base + id * bytes);
+	if (!t->data)
+		return false;
+	t->ring = (struct mt_wire_ring *)mt_tracer.rings.base + id;
+	t->mask = mt_tracer.ring_records - 1;
+	mt_publish_count(&mt_tracer.header->ring_count, id + 1);
+	return true;
+}
+
+/* A child of vfork uses its parent's memory, but knows nothing of its threads. */
+static bool is_own_process(void)
+{
+	return mt_load(&mt_tracer.header->pid) == (uint32_t)mt_sys0(SYS_getpid);
+}
+
+/* Takes over the state of a thread that is gone: whoever sets its tid to 0. Threads that did not
+ * come through us do not say that they leave. */
+static struct mt_thread *recycle(int32_t tid, bool silent)
+{
+	long pid = mt_load(&mt_tracer.header->pid);
+
+	if (!is_own_process())
+		return NULL;
+	for (struct mt_thread *t = mt_load_acquire(&mt_tracer.all_threads); t; t = t->next) {
+		int32_t old = mt_load_acquire(&t->tid);
+		uint32_t leaving = mt_load_acquire(&t->leaving);
+
+		if (old == 0 || (!silent && !leaving))
+			continue;
+		if (old != tid && mt_sys3(SYS_tgkill, pid, old, 0) != -ESRCH)
+			continue;
+		if (!mt_swap_if(&t->tid, &old, 0))
+			continue;
+		mt_store(&t->leaving, 0);
+		if (t->busy)
+			mt_thread_recover(t);
+		mt_branch_forget_memo(t);
+		mt_branch_forget(t);
+		t->pending_kind = 0;
+		t->recorded_free = NULL;
+		t->outer.sp = 0;
+		return t;
+	}
+	return NULL;
+}
+
+/* The last entry of the table stands for all threads that come when the others are taken. */
+static uint32_t take_thread_entry(void)
+{
+	uint32_t last = mt_tracer.threads.capacity - 1, id = last;
+
+	if (mt_load(&mt_tracer.next_thread) < last)
+		id = mt_add(&mt_tracer.next_thread, 1);
+	return id < last ? id : last;
+}
+
+bool mt_thread_register(struct mt_thread *t, int32_t tid)
+{
+	static const char later[] = "later threads";
+	uint32_t id = take_thread_entry();
+	bool own = id < mt_tracer.threads.capacity - 1;
+	struct mt_wire_thread *entry;
+
+	if (!mt_range_need(&mt_tracer.threads, id + 1))
+		return false;
+	entry = (struct mt_wire_thread *)mt_tracer.threads.base + id;
+	if (own) {
+		entry->ring = t->ring - (struct mt_wire_ring *)mt_tracer.rings.base;
+		mt_sys2(SYS_prctl, PR_GET_NAME, entry->name);
+		mt_store_release(&entry->tid, (uint32_t)tid);
+	} else {
+		memcpy(entry->name, later, sizeof later);
+	}
+	mt_publish_count(&mt_tracer.header->thread_count, id + 1);
+	t->index = id;
+	t->newborn = 1;
+	t->limit = 0;
+	t->stack_lo = mt_tls.stack_lo;
+	t->stack_hi = mt_tls.stack_hi;
+	mt_store_release(&t->tid, is_own_process() ? tid : 0);
+	return true;
+}
+
+void mt_thread_enlist(struct mt_thread *t)
+{
+	struct mt_thread *next = mt_load(&mt_tracer.all_threads);
+
+	do {
+		t->next = next;
+	} while (!mt_swap_if(&mt_tracer.all_threads, &next, t));
+}
+
+/* With a ring that nobody had before. */
+static struct mt_thread *add_state(void)
+{
+	struct mt_thread *t = new_state();
+
+	if (!t) {
+		mt_count(MT_COUNTER_MAP_FAILURES, 1);
+		return NULL;
+	}
+	if (!mt_thread_claim_ring(t)) {
+		mt_sys_unmap(t, t->map_len);
+		return NULL;
+	}
+	mt_thread_enlist(t);
+	return t;
+}
+
+struct mt_thread *mt_thread_make(int32_t tid)
+{
+	uint32_t rings = mt_load(&mt_tracer.next_ring);
+	bool looked = rings % LOOK_EVERY == 0 || rings >= mt_tracer.rings.capacity;
+	struct mt_thread *t = recycle(tid, looked);
+
+	if (!t && rings < mt_tracer.rings.capacity)
+		t = add_state();
+	if (!t && !looked)
+		t = recycle(tid, true);
+	if (!t)
+		return NULL;
+	if (mt_thread_register(t, tid))
+		return t;
+	mt_store(&t->leaving, 1);
+	mt_store_release(&t->tid, tid);
+	return NULL;
+}
