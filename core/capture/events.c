@@ -201,14 +201,10 @@ HOT void end_block(struct mt_merge *m, struct mt_ring *r, const struct mt_match_
  * it is to be treated as any other. */
 HOT bool open_block(struct mt_merge *m, struct mt_ring *r, const struct mt_decoded *d)
 {
-	struct mt_match_open *open;
+	struct mt_match_open *open =
+		m->births || r->open ? NULL : mt_match_open(&m->match, d->pointer);
 	struct mt_match_cell *b;
 
-	if (r->open) { /* its end was consumed as a predecessor */
-		mt_match_close(&m->match, r->open, 0);
-		r->open = NULL;
-	}
-	open = m->births ? NULL : mt_match_open(&m->match, d->pointer);
 	if (!open)
 		return false;
 	b = mt_match_cell(&m->match, open->cell);
@@ -388,6 +384,10 @@ static bool consume_other(struct mt_merge *m, struct mt_ring *r, const struct mt
 void mt_event_consume(struct mt_merge *m, struct mt_ring *r, const struct mt_decoded *d,
 	unsigned nesting)
 {
+	if (r->open) { /* for its end, which comes before its turn; or the ring is damaged */
+		mt_match_drop(&m->match, r->open);
+		r->open = NULL;
+	}
 	mt_event_set_time(m, d->time);
 	if (__builtin_expect(d->type >= MT_DECODED_THREAD || !r->has_thread, 0)
 		&& consume_other(m, r, d, nesting))
@@ -420,7 +420,7 @@ HOT uint64_t run_ring(struct mt_merge *m, struct mt_ring *r, uint64_t bound)
 {
 	uint64_t limit = r->limit;
 
-	while (r->has_thread && r->decoded != limit) {
+	while (r->has_thread && r->decoded < limit) { /* beyond it in a damaged ring */
 		struct mt_wire_record record = mt_ring_read(r, r->decoded);
 		unsigned type = mt_wire_record_type(&record);
 		struct mt_decoded d = {

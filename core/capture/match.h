@@ -64,7 +64,7 @@ struct mt_match {
 	/* Open blocks: in the pool, not in the table, since who opened them will end them soon. A
 	 * look-up of such an address by anybody else enters the block into the table. */
 	struct mt_match_open {
-		uint64_t address; /* 0: it has been entered */
+		uint64_t address; /* 0, at which no block is: none, or it has been entered */
 		uint64_t *absent; /* where it is said that nothing is there */
 		uint32_t cell;
 	} open[MT_MATCH_OPEN];
@@ -280,18 +280,27 @@ static inline struct mt_match_open *mt_match_open(struct mt_match *m, uint64_t a
 	return o;
 }
 
-/* The cell of an open block, for mt_match_give_cell when it has ended; NULL: it is in the table by
- * now. The entry is free in any case. */
+/* Whoever opened the block will not end it: it is in the table from now on, if it was not yet. */
+static inline void mt_match_drop(struct mt_match *m, struct mt_match_open *o)
+{
+	if (o->address)
+		mt_match_find(m, o->address); /* which enters it */
+	o->address = 0;
+	m->open_taken &= ~(1u << (o - m->open));
+}
+
+/* The cell of an open block, for mt_match_give_cell when it has ended. NULL: it is in the table by
+ * now, or it is not the one at this address, and in the table from now on. */
 static inline struct mt_match_cell *mt_match_close(struct mt_match *m, struct mt_match_open *o,
 	uint64_t address)
 {
-	bool here = o->address == address;
-
-	m->open_taken &= ~(1u << (o - m->open));
-	o->address = 0;
-	if (!here)
+	if (__builtin_expect(o->address != address, 0)) {
+		mt_match_drop(m, o);
 		return NULL;
+	}
+	o->address = 0;
 	*o->absent = address;
+	m->open_taken &= ~(1u << (o - m->open));
 	return mt_match_cell(m, o->cell);
 }
 

@@ -20,10 +20,10 @@ uint64_t mt_ring_head(struct mt_ring *r)
 {
 	uint64_t head = __atomic_load_n(&r->shared->head, __ATOMIC_ACQUIRE);
 
-	if (head - r->consumed <= r->mask + 1)
+	if (head - r->consumed <= r->mask + 1 && head - r->consumed >= r->decoded - r->consumed)
 		return head;
 	r->damaged = true;
-	return r->consumed;
+	return r->decoded;
 }
 
 static void extend(struct mt_extensions *x, const struct mt_wire_record *record)

@@ -313,9 +313,11 @@ static void divided_pairs_are_found(void **state)
 
 static void plain(struct fixture *f, uint32_t ring, unsigned type, uint32_t delta, uint64_t pointer)
 {
-	uint32_t node = type == MT_RECORD_FREE ? MT_KIND_FREE : MALLOC_NODE;
+	bool end = type == MT_RECORD_FREE;
 
-	put(f, ring, mt_wire_record_pack(type, delta, node, pointer >> 3, 8));
+	put(f, ring,
+		mt_wire_record_pack(type, delta, end ? MT_KIND_FREE : MALLOC_NODE, pointer >> 3,
+			end ? 0 : 8));
 	publish(f, ring);
 }
 
