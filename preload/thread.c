@@ -7,6 +7,15 @@
 
 __thread struct mt_tls mt_tls __attribute__((tls_model("initial-exec")));
 
+/* For want of a ring: this event counts as lost, as do all that follow. */
+static struct mt_thread *stay_untraced(void)
+{
+	mt_tls.flags |= MT_TLS_UNTRACED;
+	mt_count(MT_COUNTER_THREADS_FULL, 1);
+	mt_count(MT_COUNTER_UNTRACED_EVENTS, 1);
+	return NULL;
+}
+
 static struct mt_thread *enter_once(void)
 {
 	uint32_t phase = mt_load_acquire(&mt_tracer.phase);
@@ -23,20 +32,12 @@ static struct mt_thread *enter_once(void)
 			mt_thread_miss();
 		return NULL;
 	}
-	if (mt_load(&mt_tracer.sealed)) { /* a state needs memory, and the thread's id */
-		mt_tls.flags |= MT_TLS_UNTRACED;
-		mt_count(MT_COUNTER_THREADS_FULL, 1);
-		mt_count(MT_COUNTER_UNTRACED_EVENTS, 1);
-		return NULL;
-	}
+	if (mt_load(&mt_tracer.sealed)) /* a state needs memory, and the thread's id */
+		return stay_untraced();
 	tid = (int32_t)mt_sys0(SYS_gettid);
 	t = mt_thread_make(tid);
-	if (!t) {
-		mt_tls.flags |= MT_TLS_UNTRACED;
-		mt_count(MT_COUNTER_THREADS_FULL, 1);
-		mt_count(MT_COUNTER_UNTRACED_EVENTS, 1);
-		return NULL;
-	}
+	if (!t)
+		return stay_untraced();
 	if (!t->stack_hi && tid == mt_sys0(SYS_getpid))
 		mt_thread_find_main_stack(t, (uint64_t)__builtin_frame_address(0));
 	if (mt_tls.flags & MT_TLS_LEAVING)

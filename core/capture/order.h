@@ -39,7 +39,8 @@ static inline void mt_order_arrange(struct mt_order *o)
 		mt_order_sift(o, i);
 }
 
-/* The first one's next event is not before a time. */
+/* The first one's next event is not before a time. Two rings, the most common case where several
+ * threads allocate, take a third of the instructions apart from the heap. */
 static inline void mt_order_delay(struct mt_order *o, uint64_t time)
 {
 	struct mt_order_entry *first = o->entries, entry = *first;

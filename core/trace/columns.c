@@ -52,7 +52,7 @@ static inline unsigned encode_allocation(struct mt_columns *c, const struct mt_e
 	uint32_t *group = &p->group[*context];
 	uint64_t *size = &p->size[e->group & (SIZES - 1)];
 	uint32_t size_class = size_class_of(e->size);
-	const struct size_class *class = &p->class[class_of(size_class, e->thread)];
+	const struct size_class *class = &p->class[class_of(size_class, thread_spread(e->thread))];
 	uint64_t predicted = p->recent[address_slot(p, e->type, class)].address;
 	unsigned head = e->type;
 

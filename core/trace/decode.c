@@ -71,7 +71,7 @@ static inline void decode_address(struct mt_decoder *d, unsigned head, struct mt
 {
 	struct predictor *p = &d->predictor;
 	uint32_t size_class = size_class_of(e->size);
-	const struct size_class *class = &p->class[class_of(size_class, e->thread)];
+	const struct size_class *class = &p->class[class_of(size_class, thread_spread(e->thread))];
 	uint32_t slot = address_slot(p, e->type, class);
 	bool hit = !(head & HEAD_ADDRESS);
 

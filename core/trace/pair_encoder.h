@@ -38,7 +38,7 @@ static inline __attribute__((always_inline)) void mt_pair_encode(struct mt_pair_
 	struct mt_columns *c = e->columns;
 	struct predictor *p = &c->predictor;
 	uint32_t size_class = size_class_of(size);
-	struct size_class *class = &p->class[(size_class ^ e->spread) & (CLASSES - 1)];
+	struct size_class *class = &p->class[class_of(size_class, e->spread)];
 	uint32_t top = class->top, slot = (uint32_t)e->number & (RECENT - 1), below = top;
 
 	if (p->group[e->context] != group)

@@ -80,15 +80,16 @@ static inline uint32_t size_class_of(uint64_t size)
 	return (uint32_t)((size + 23) >> 4) & (CLASSES - 1);
 }
 
-/* Index in class of a size's: threads are spread, so that most have entries of their own. */
+/* Threads are spread over class, so that most have entries of their own. */
 static inline uint32_t thread_spread(uint32_t thread)
 {
 	return thread * 0x9e3779b1u >> 8;
 }
 
-static inline uint32_t class_of(uint32_t size_class, uint32_t thread)
+/* Index in class; spread: of the thread. */
+static inline uint32_t class_of(uint32_t size_class, uint32_t spread)
 {
-	return (size_class ^ thread_spread(thread)) & (CLASSES - 1);
+	return (size_class ^ spread) & (CLASSES - 1);
 }
 
 static inline uint32_t context_after(uint32_t context, uint32_t group)
@@ -107,7 +108,7 @@ static inline uint32_t recent_slot(const struct predictor *p, uint64_t number)
 static inline void push_freed(struct predictor *p, uint32_t slot, uint32_t thread)
 {
 	struct recent *r = &p->recent[slot];
-	struct size_class *c = &p->class[class_of(r->size_class, thread)];
+	struct size_class *c = &p->class[class_of(r->size_class, thread_spread(thread))];
 
 	if (slot == NOT_RECENT)
 		return;
@@ -125,7 +126,7 @@ static inline uint32_t address_slot(const struct predictor *p, unsigned type,
 static inline void address_learn(struct predictor *p, const struct mt_event *e, uint32_t size_class,
 	bool hit)
 {
-	struct size_class *c = &p->class[class_of(size_class, e->thread)];
+	struct size_class *c = &p->class[class_of(size_class, thread_spread(e->thread))];
 	struct recent *r = &p->recent[p->next_number & (RECENT - 1)];
 
 	if (e->type == MT_EVENT_REALLOCATE) {
