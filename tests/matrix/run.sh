@@ -49,10 +49,14 @@ done
 
 # ---- faults of the program's making: it must not see that it is traced, and the counts are exact ----
 fault() { # NAME ARGUMENT...
-	local name=$1
+	local name=$1 why try
 	shift
-	record "$tmp/fault" "$@"
-	say "$name" "$(same)$(python3 "$here/compare.py" "$memtui" "$tmp/t.dat" "$tmp/truth" 2>&1 | tail -n 1)"
+	for try in 1 2 3; do # a machine that stops the recorder for more than 0.2 s makes it lose events, which it counts
+		record "$tmp/fault" "$@"
+		why="$(same)$(python3 "$here/compare.py" "$memtui" "$tmp/t.dat" "$tmp/truth" 2>&1 | tail -n 1)"
+		case $why in *lost_events*) ;; *) break ;; esac
+	done
+	say "$name" "$why"
 }
 fault "5,000 threads in waves of 50" threads 5000 50
 fault "70,000 threads in waves of 50" threads 70000 50
