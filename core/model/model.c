@@ -37,7 +37,6 @@ void mt_model_resume(struct mt_model *m, struct mt_profile *p, uint64_t time_ns)
 void mt_model_free_memory(struct mt_model *m)
 {
 	free(m->threads);
-	free(m->dirty);
 	free(m->unsettled);
 	free(m->site_slots);
 	*m = (struct mt_model){0};
@@ -45,17 +44,8 @@ void mt_model_free_memory(struct mt_model *m)
 
 void mt_model_list_group(struct mt_model *m, struct mt_group *g)
 {
-	uint32_t id = (uint32_t)(g - m->profile->groups);
-
-	if (!(g->flags & MT_GROUP_UNSETTLED)) {
-		MT_GROW(m->unsettled, m->unsettled_count, m->unsettled_capacity);
-		m->unsettled[m->unsettled_count++] = id;
-	}
-	if (m->track_dirty && !(g->flags & MT_GROUP_DIRTY)) {
-		MT_GROW(m->dirty, m->dirty_count, m->dirty_capacity);
-		m->dirty[m->dirty_count++] = id;
-		g->flags |= MT_GROUP_DIRTY;
-	}
+	MT_GROW(m->unsettled, m->unsettled_count, m->unsettled_capacity);
+	m->unsettled[m->unsettled_count++] = (uint32_t)(g - m->profile->groups);
 	g->flags |= MT_GROUP_UNSETTLED;
 }
 
@@ -172,11 +162,4 @@ void mt_model_settle(struct mt_model *m)
 	info->leaked_bytes = m->live_bytes;
 	info->wall_ns = m->now_ns > info->wall_ns ? m->now_ns : info->wall_ns;
 	mt_timeline_store(m);
-}
-
-void mt_model_clean(struct mt_model *m)
-{
-	for (uint32_t i = 0; i < m->dirty_count; i++)
-		m->profile->groups[m->dirty[i]].flags &= ~MT_GROUP_DIRTY;
-	m->dirty_count = 0;
 }

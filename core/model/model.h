@@ -36,9 +36,6 @@ struct mt_model {
 	uint64_t now_ns;
 	struct mt_memory memory; /* of the process, as last seen */
 	uint64_t step_end_ns, step_max_bytes, step_allocations, step_frees;
-	uint32_t *dirty; /* groups changed since mt_model_clean, each once */
-	uint32_t dirty_count, dirty_capacity;
-	bool track_dirty; /* set by the owner when somebody watches */
 	/* groups whose share of the peak may not be up to date, each once */
 	uint32_t *unsettled;
 	uint32_t unsettled_count, unsettled_capacity;
@@ -87,14 +84,12 @@ void mt_model_free_site(struct mt_model *, uint32_t group, uint32_t node);
 /* Brings every group's at_peak_* and info up to date, so that the profile can be read. Cheap when
  * little changed. */
 void mt_model_settle(struct mt_model *);
-void mt_model_clean(struct mt_model *); /* empties the dirty list */
 
 /* ---- the two events that come most often: inline, since their cost bounds the traced program's
  * speed ---- */
 
-/* Bits of mt_group.flags. */
-#define MT_GROUP_DIRTY 1u
-#define MT_GROUP_UNSETTLED 2u
+/* In mt_group.flags. */
+#define MT_GROUP_UNSETTLED 1u
 
 /* The model's own: the rare ends of what follows. */
 void mt_model_list_group(struct mt_model *, struct mt_group *);
@@ -104,9 +99,7 @@ void mt_model_grow_threads(struct mt_model *, uint32_t thread);
 /* Comes before every change of what a group holds live. */
 static inline void mt_model_before_change(struct mt_model *m, struct mt_group *g)
 {
-	uint32_t wanted = MT_GROUP_UNSETTLED | (m->track_dirty ? MT_GROUP_DIRTY : 0);
-
-	if (__builtin_expect((g->flags & wanted) != wanted, 0))
+	if (__builtin_expect(!(g->flags & MT_GROUP_UNSETTLED), 0))
 		mt_model_list_group(m, g);
 	if (g->peak_epoch != m->peak_epoch) {
 		g->at_peak_count = g->live_count;

@@ -349,58 +349,12 @@ static void test_far_times(void **state)
 	player_free(&p);
 }
 
-/* ---- dirty list ---- */
-
-/* After settle, what differs from a copy taken at the last clean must be in the list, once. */
-static void check_dirty(struct player *p, struct mt_group *copy)
-{
-	unsigned listed[GROUPS] = {0};
-
-	mt_model_settle(&p->model);
-	for (uint32_t i = 0; i < p->model.dirty_count; i++)
-		assert_int_equal(listed[p->model.dirty[i]]++, 0);
-	for (uint32_t i = 0; i < GROUPS; i++) {
-		struct mt_group now = p->profile.groups[i];
-
-		now.flags = copy[i].flags = 0;
-		now.peak_epoch = copy[i].peak_epoch = 0;
-		if (memcmp(&now, &copy[i], sizeof now))
-			assert_int_equal(listed[i], 1);
-	}
-	mt_model_clean(&p->model);
-	assert_int_equal(p->model.dirty_count, 0);
-	memcpy(copy, p->profile.groups, GROUPS * sizeof *copy);
-}
-
-static void test_dirty(void **state)
-{
-	struct mt_group copy[GROUPS];
-	struct player p;
-
-	(void)state;
-	for (uint64_t round = 0; round < 1000; round++) {
-		player_start(&p, round);
-		for (unsigned i = 0; i < 20; i++)
-			play(&p);
-		mt_model_settle(&p.model);
-		p.model.track_dirty = true;
-		memcpy(copy, p.profile.groups, sizeof copy);
-		while (p.log.count < 150) {
-			play(&p);
-			if (!random_below(&p.random, 6))
-				check_dirty(&p, copy);
-		}
-		player_free(&p);
-	}
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_like_the_obvious_model),
 		cmocka_unit_test(test_timeline),
 		cmocka_unit_test(test_far_times),
-		cmocka_unit_test(test_dirty),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
