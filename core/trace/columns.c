@@ -45,34 +45,6 @@ unsigned mt_columns_put_address(struct mt_columns *c, uint64_t difference)
 	return HEAD_ADDRESS;
 }
 
-static inline unsigned encode_allocation(struct mt_columns *c, const struct mt_event *e)
-{
-	struct predictor *p = &c->predictor;
-	uint16_t *context = &p->context[e->thread & (CONTEXTS - 1)];
-	uint32_t *group = &p->group[*context];
-	uint64_t *size = &p->size[e->group & (SIZES - 1)];
-	uint32_t size_class = size_class_of(e->size);
-	const struct size_class *class = &p->class[class_of(size_class, thread_spread(e->thread))];
-	uint64_t predicted = p->recent[address_slot(p, e->type, class)].address;
-	unsigned head = e->type;
-
-	if (*group != e->group)
-		head |= mt_columns_put_group(c, group, e->group);
-	*context = (uint16_t)context_after(*context, e->group);
-	if (*size != e->size) {
-		head |= HEAD_SIZE;
-		*size = e->size;
-		c->at[MT_COLUMN_SIZE] = mt_varint_put(c->at[MT_COLUMN_SIZE], e->size);
-	}
-	if (predicted != e->address)
-		head |= mt_columns_put_address(c, e->address - class->last_address);
-	if (e->type == MT_EVENT_REALLOCATE)
-		c->at[MT_COLUMN_PREVIOUS] = mt_varint_put(c->at[MT_COLUMN_PREVIOUS],
-			mt_zigzag(p->last_released - e->previous));
-	address_learn(p, e, size_class, predicted == e->address);
-	return head;
-}
-
 unsigned mt_columns_put_kind(struct mt_columns *c, uint8_t kind)
 {
 	*c->at[MT_COLUMN_KIND]++ = kind;
@@ -80,36 +52,13 @@ unsigned mt_columns_put_kind(struct mt_columns *c, uint8_t kind)
 	return HEAD_KIND;
 }
 
-static inline unsigned encode_free(struct mt_columns *c, const struct mt_event *e)
+unsigned mt_columns_put_note(struct mt_columns *c, uint8_t kind, uint64_t value)
 {
-	struct predictor *p = &c->predictor;
-	unsigned head = e->type;
+	uint64_t *last = &c->predictor.note[kind & 1];
 
-	if (e->kind != p->free_kind)
-		head |= mt_columns_put_kind(c, e->kind);
-	if (__builtin_expect(e->type == MT_EVENT_UNKNOWN_FREE, 0)) {
-		c->at[MT_COLUMN_ADDRESS] =
-			address_put(c->at[MT_COLUMN_ADDRESS], e->address - p->unknown_address);
-		p->unknown_address = e->address;
-		return head;
-	}
-	uint64_t distance = p->next_number - 1 - e->number;
-	enum mode mode = choose_mode(p, e->number, distance);
-
-	if (mode == MODE_DISTANCE)
-		c->at[MT_COLUMN_DISTANCE] = mt_varint_put(c->at[MT_COLUMN_DISTANCE], distance);
-	free_learn(p, e);
-	return head | (unsigned)mode << HEAD_MODE_SHIFT;
-}
-
-static unsigned encode_note(struct mt_columns *c, const struct mt_event *e)
-{
-	unsigned kind = e->kind & 1;
-	uint64_t *last = &c->predictor.note[kind];
-
-	c->at[MT_COLUMN_NOTE] = mt_varint_put(c->at[MT_COLUMN_NOTE], mt_zigzag(e->size - *last));
-	*last = e->size;
-	return MT_EVENT_NOTE | (kind ? HEAD_NOTE : 0);
+	c->at[MT_COLUMN_NOTE] = mt_varint_put(c->at[MT_COLUMN_NOTE], mt_zigzag(value - *last));
+	*last = value;
+	return MT_EVENT_NOTE | (kind & 1 ? HEAD_NOTE : 0);
 }
 
 void mt_columns_begin(struct mt_columns *c, uint64_t number, uint64_t time_ns)
@@ -155,19 +104,6 @@ uint32_t mt_columns_count(const struct mt_columns *c)
 	return (uint32_t)(c->at[MT_COLUMN_HEAD] - c->start[MT_COLUMN_HEAD]);
 }
 
-static inline unsigned encode(struct mt_columns *c, const struct mt_event *e)
-{
-	unsigned head = e->time_ns == c->time_ns ? 0 : mt_columns_put_time(c, e->time_ns);
-
-	if (e->thread != c->predictor.thread)
-		head |= mt_columns_put_thread(c, e->thread);
-	if (allocates(e->type))
-		return head | encode_allocation(c, e);
-	if (__builtin_expect(e->type == MT_EVENT_NOTE, 0))
-		return head | encode_note(c, e);
-	return head | encode_free(c, e);
-}
-
 uint32_t mt_columns_add(struct mt_columns *c, const struct mt_event *events, uint32_t count)
 {
 	uint8_t *heads = c->at[MT_COLUMN_HEAD];
@@ -182,7 +118,7 @@ uint32_t mt_columns_add(struct mt_columns *c, const struct mt_event *events, uin
 
 		if (allocates(e->type) && e->number != c->predictor.next_number)
 			break;
-		heads[i] = (uint8_t)encode(c, e);
+		heads[i] = (uint8_t)mt_columns_encode(c, e);
 	}
 	c->at[MT_COLUMN_HEAD] = heads + i;
 	return i;

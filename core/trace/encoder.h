@@ -1,5 +1,5 @@
-/* Private to core/trace, and to the recorder's loop over pairs (pair_encoder.h): the columns of the
- * open event block as they are filled, and what of that is not worth being inline. */
+/* Private to core/trace, and to the recorder's loops over pairs: the columns of the open event
+ * block as they are filled, and what of that is not worth being inline. */
 #ifndef MT_TRACE_ENCODER_H
 #define MT_TRACE_ENCODER_H
 
@@ -22,6 +22,27 @@ unsigned mt_columns_put_address(struct mt_columns *, uint64_t difference);
 unsigned mt_columns_put_kind(struct mt_columns *, uint8_t kind);
 unsigned mt_columns_put_time(struct mt_columns *, uint64_t time_ns);
 unsigned mt_columns_put_thread(struct mt_columns *, uint32_t thread);
+/* Returns the head byte, all of it. */
+unsigned mt_columns_put_note(struct mt_columns *, uint8_t kind, uint64_t value);
+
+static inline unsigned mt_columns_time(struct mt_columns *c, uint64_t time_ns)
+{
+	return time_ns == c->time_ns ? 0 : mt_columns_put_time(c, time_ns);
+}
+
+/* Where two threads take turns, the entry is always the same. */
+static inline unsigned mt_columns_thread(struct mt_columns *c, uint32_t thread)
+{
+	struct predictor *p = &c->predictor;
+
+	if (thread == p->thread)
+		return 0;
+	if (__builtin_expect(thread != p->thread_before, 0))
+		return mt_columns_put_thread(c, thread);
+	*c->at[MT_COLUMN_THREAD]++ = 0;
+	thread_learn(p, thread);
+	return HEAD_THREAD;
+}
 
 /* How the next free names its block. */
 static inline enum mode choose_mode(const struct predictor *p, uint64_t number, uint64_t distance)
@@ -30,6 +51,76 @@ static inline enum mode choose_mode(const struct predictor *p, uint64_t number, 
 
 	mode = number == p->last_number + 1 ? MODE_NEXT : mode;
 	return distance == p->last_distance ? MODE_SAME : mode;
+}
+
+static inline __attribute__((always_inline)) unsigned encode_allocation(struct mt_columns *c,
+	const struct mt_event *e)
+{
+	struct predictor *p = &c->predictor;
+	uint16_t *context = &p->context[e->thread & (CONTEXTS - 1)];
+	uint32_t *group = &p->group[*context];
+	uint64_t *size = &p->size[e->group & (SIZES - 1)];
+	uint32_t size_class = size_class_of(e->size);
+	const struct size_class *class = &p->class[class_of(size_class, thread_spread(e->thread))];
+	uint64_t predicted = p->recent[address_slot(p, e->type, class)].address;
+	unsigned head = e->type;
+
+	if (*group != e->group)
+		head |= mt_columns_put_group(c, group, e->group);
+	*context = (uint16_t)context_after(*context, e->group);
+	if (*size != e->size) {
+		head |= HEAD_SIZE;
+		*size = e->size;
+		c->at[MT_COLUMN_SIZE] = mt_varint_put(c->at[MT_COLUMN_SIZE], e->size);
+	}
+	if (predicted != e->address)
+		head |= mt_columns_put_address(c, e->address - class->last_address);
+	if (e->type == MT_EVENT_REALLOCATE)
+		c->at[MT_COLUMN_PREVIOUS] = mt_varint_put(c->at[MT_COLUMN_PREVIOUS],
+			mt_zigzag(p->last_released - e->previous));
+	address_learn(p, e, size_class, predicted == e->address);
+	return head;
+}
+
+static inline __attribute__((always_inline)) unsigned encode_free(struct mt_columns *c,
+	const struct mt_event *e)
+{
+	struct predictor *p = &c->predictor;
+	unsigned head = e->type;
+
+	if (e->kind != p->free_kind)
+		head |= mt_columns_put_kind(c, e->kind);
+	if (__builtin_expect(e->type == MT_EVENT_UNKNOWN_FREE, 0)) {
+		mt_columns_put_address(c, e->address - p->unknown_address);
+		p->unknown_address = e->address;
+		return head;
+	}
+	uint64_t distance = p->next_number - 1 - e->number;
+	enum mode mode = choose_mode(p, e->number, distance);
+
+	if (mode == MODE_DISTANCE)
+		c->at[MT_COLUMN_DISTANCE] = mt_varint_put(c->at[MT_COLUMN_DISTANCE], distance);
+	free_learn(p, e);
+	return head | (unsigned)mode << HEAD_MODE_SHIFT;
+}
+
+/* The columns of the writer's open event block, to encode into before anything else is written.
+ * room: for how many events, at least two. The next allocation's number, the next event's time. */
+struct mt_columns *mt_trace_writer_columns(struct mt_trace_writer *, uint64_t number,
+	uint64_t time_ns, uint32_t *room);
+
+/* Returns the event's head byte; what else belongs to it is in the columns then. There is room for
+ * it, and an allocation has the next number. */
+static inline __attribute__((always_inline)) unsigned mt_columns_encode(struct mt_columns *c,
+	const struct mt_event *e)
+{
+	unsigned head = mt_columns_time(c, e->time_ns) | mt_columns_thread(c, e->thread);
+
+	if (allocates(e->type))
+		return head | encode_allocation(c, e);
+	if (__builtin_expect(e->type == MT_EVENT_NOTE, 0))
+		return head | mt_columns_put_note(c, e->kind, e->size);
+	return head | encode_free(c, e);
 }
 
 #endif

@@ -18,7 +18,31 @@ struct mt_pair_encoder {
 	uint32_t room; /* pairs that the open block can take, at least one */
 };
 
-/* Begins a run of pairs of one thread; the first one's number and time. Before mt_pair_encoder_end
+/* Begins a run of pairs of one thread in columns that have room for so many; the first one's
+ * number. */
+static inline __attribute__((always_inline)) struct mt_pair_encoder
+mt_pair_encoder_begin(struct mt_columns *c, uint32_t thread, uint64_t number, uint32_t room)
+{
+	const struct predictor *p = &c->predictor;
+	enum mode mode = choose_mode(p, number, 0);
+
+	if (mode == MODE_DISTANCE)
+		*c->at[MT_COLUMN_DISTANCE]++ = 0;
+	return (struct mt_pair_encoder){
+		.columns = c,
+		.heads = c->at[MT_COLUMN_HEAD],
+		.sizes = c->at[MT_COLUMN_SIZE],
+		.number = number,
+		.thread = thread,
+		.spread = thread_spread(thread),
+		.context = p->context[thread & (CONTEXTS - 1)],
+		.begin = MT_EVENT_ALLOCATE | mt_columns_thread(c, thread),
+		.end = MT_EVENT_FREE | (unsigned)mode << HEAD_MODE_SHIFT,
+		.room = room,
+	};
+}
+
+/* The same in the writer's open event block; the first one's time. Before mt_pair_encoder_end
  * nothing else may be written. */
 struct mt_pair_encoder mt_trace_writer_pairs(struct mt_trace_writer *, uint32_t thread,
 	uint64_t number, uint64_t time_ns);
@@ -27,8 +51,8 @@ struct mt_pair_encoder mt_trace_writer_pairs(struct mt_trace_writer *, uint32_t 
 static inline __attribute__((always_inline)) void mt_pair_encode_times(struct mt_pair_encoder *e,
 	uint64_t begin_ns, uint64_t end_ns)
 {
-	e->begin |= mt_columns_put_time(e->columns, begin_ns);
-	e->end |= mt_columns_put_time(e->columns, end_ns);
+	e->begin |= mt_columns_time(e->columns, begin_ns);
+	e->end |= mt_columns_time(e->columns, end_ns);
 }
 
 /* kind: of the free. */

@@ -246,36 +246,38 @@ void mt_trace_writer_event(struct mt_trace_writer *w, const struct mt_event *e)
 	*mt_trace_writer_next(w) = *e;
 }
 
-struct mt_pair_encoder mt_trace_writer_pairs(struct mt_trace_writer *w, uint32_t thread,
-	uint64_t number, uint64_t time_ns)
+/* The columns of the open event block, with room for so many events. */
+static struct mt_columns *open_columns(struct mt_trace_writer *w, uint64_t number, uint64_t time_ns,
+	uint32_t events)
 {
 	struct mt_columns *c = w->columns;
-	const struct predictor *p = &c->predictor;
-	enum mode mode;
 
 	mt_trace_writer_encode(w);
-	if (mt_columns_count(c) >= MT_BLOCK_EVENTS_MAX - 1)
+	if (mt_columns_count(c) > MT_BLOCK_EVENTS_MAX - events)
 		close_events(w);
 	if (!c->started)
 		mt_columns_begin(c, number, time_ns);
-	if (number != p->next_number)
+	if (number != c->predictor.next_number)
 		fail_number(w, number);
-	mode = choose_mode(p, number, 0);
-	if (mode == MODE_DISTANCE)
-		*c->at[MT_COLUMN_DISTANCE]++ = 0;
-	return (struct mt_pair_encoder){
-		.columns = c,
-		.heads = c->at[MT_COLUMN_HEAD],
-		.sizes = c->at[MT_COLUMN_SIZE],
-		.number = number,
-		.thread = thread,
-		.spread = thread_spread(thread),
-		.context = p->context[thread & (CONTEXTS - 1)],
-		.begin = MT_EVENT_ALLOCATE
-			| (thread == p->thread ? 0 : mt_columns_put_thread(c, thread)),
-		.end = MT_EVENT_FREE | (unsigned)mode << HEAD_MODE_SHIFT,
-		.room = (MT_BLOCK_EVENTS_MAX - mt_columns_count(c)) / 2,
-	};
+	return c;
+}
+
+struct mt_columns *mt_trace_writer_columns(struct mt_trace_writer *w, uint64_t number,
+	uint64_t time_ns, uint32_t *room)
+{
+	struct mt_columns *c = open_columns(w, number, time_ns, 2);
+
+	*room = MT_BLOCK_EVENTS_MAX - mt_columns_count(c);
+	return c;
+}
+
+struct mt_pair_encoder mt_trace_writer_pairs(struct mt_trace_writer *w, uint32_t thread,
+	uint64_t number, uint64_t time_ns)
+{
+	struct mt_columns *c = open_columns(w, number, time_ns, 2);
+
+	return mt_pair_encoder_begin(c, thread, number,
+		(MT_BLOCK_EVENTS_MAX - mt_columns_count(c)) / 2);
 }
 
 bool mt_trace_writer_full(const struct mt_trace_writer *w)
