@@ -1,6 +1,7 @@
 #include "core/capture/events.h"
 #include "core/capture/ahead.h"
 #include "core/capture/pairs.h"
+#include "core/capture/weave.h"
 
 #include <string.h>
 
@@ -146,24 +147,6 @@ static __attribute__((noinline)) void emit_end(struct mt_merge *m, const struct 
 	emit_note(m, r, MT_NOTE_FREE_STACK, node);
 }
 
-/* A block that lives from now on, into the model. */
-HOT struct mt_match_cell begin_block(struct mt_merge *m, const struct mt_ring *r,
-	const struct mt_decoded *d, bool again)
-{
-	struct mt_match_cell cell = {
-		.address = d->pointer,
-		.size = d->size,
-		.number = m->next_number++,
-		.group = mt_tables_group(&m->tables, d->node),
-		.thread = r->thread,
-	};
-	struct mt_block block = mt_match_block(&cell);
-
-	block.time_ns = m->now_ns;
-	mt_model_allocate(m->model, &block, again);
-	return cell;
-}
-
 HOT void on_allocation(struct mt_merge *m, struct mt_ring *r, const struct mt_decoded *d,
 	unsigned nesting, const struct mt_release *reallocated)
 {
@@ -176,7 +159,8 @@ HOT void on_allocation(struct mt_merge *m, struct mt_ring *r, const struct mt_de
 	clear_address(m, r, d, nesting, &place);
 	id = mt_match_take_cell(&m->match);
 	b = mt_match_cell(&m->match, id);
-	*b = begin_block(m, r, d, previous != NULL);
+	*b = mt_event_begin(m, r, d->pointer, d->size, mt_tables_group(&m->tables, d->node),
+		previous != NULL);
 	mt_match_insert_at(&m->match, &place, id);
 	if (__builtin_expect(m->births != NULL, 0))
 		mt_births_note(m, id, previous ? reallocated : NULL);
@@ -201,15 +185,15 @@ HOT void end_block(struct mt_merge *m, struct mt_ring *r, const struct mt_match_
  * it is to be treated as any other. */
 HOT bool open_block(struct mt_merge *m, struct mt_ring *r, const struct mt_decoded *d)
 {
-	struct mt_match_open *open =
-		m->births || r->open ? NULL : mt_match_open(&m->match, d->pointer);
-	struct mt_match_cell *b;
+	struct mt_match_open *open = m->births || r->open
+		? NULL
+		: mt_match_open(&m->match, mt_event_slot(m, r), d->pointer);
 
 	if (!open)
 		return false;
-	b = mt_match_cell(&m->match, open->cell);
-	*b = begin_block(m, r, d, false);
-	emit(m, r, b, MT_EVENT_ALLOCATE, 0, 0);
+	open->cell = mt_event_begin(m, r, d->pointer, d->size, mt_tables_group(&m->tables, d->node),
+		false);
+	emit(m, r, &open->cell, MT_EVENT_ALLOCATE, 0, 0);
 	r->open = open;
 	return true;
 }
@@ -238,15 +222,12 @@ HOT void on_free(struct mt_merge *m, struct mt_ring *r, const struct mt_decoded 
 /* False: others have looked for the block, and it is in the table. */
 HOT bool end_open_block(struct mt_merge *m, struct mt_ring *r, const struct mt_decoded *d)
 {
-	struct mt_match_open *open = r->open;
-	const struct mt_match_cell *cell = mt_match_close(&m->match, open, d->pointer);
+	const struct mt_match_cell *cell = mt_match_close(&m->match, r->open, d->pointer);
 
 	r->open = NULL;
-	if (!cell)
-		return false;
-	end_block(m, r, cell, d->node);
-	mt_match_give_cell(&m->match, open->cell);
-	return true;
+	if (cell)
+		end_block(m, r, cell, d->node);
+	return cell != NULL;
 }
 
 static void on_release(struct mt_merge *m, struct mt_ring *r, const struct mt_decoded *d,
@@ -402,18 +383,6 @@ void mt_event_consume(struct mt_merge *m, struct mt_ring *r, const struct mt_dec
 	}
 }
 
-/* The next event of the ring, which was read before, happens. */
-HOT void step_to(struct mt_merge *m, struct mt_ring *r, uint64_t time, uint64_t bound)
-{
-	if (__builtin_expect(time == bound, 0) && m->order.count > 1)
-		m->model->profile->info.ambiguous++;
-	mt_ahead_look(m, r, r->decoded);
-	r->time = time;
-	r->decoded++;
-	mt_event_set_time(m, time);
-	m->model->profile->info.events++;
-}
-
 /* Runs one ring; returns the stamp of a plain record that comes after bound, or 0: what is next is
  * another, or nothing. */
 HOT uint64_t run_ring(struct mt_merge *m, struct mt_ring *r, uint64_t bound)
@@ -439,7 +408,7 @@ HOT uint64_t run_ring(struct mt_merge *m, struct mt_ring *r, uint64_t bound)
 						  : MT_PAIR_NONE;
 		if (pairing == MT_PAIR_WHOLE && mt_pairs_run(m, r, limit, bound))
 			continue;
-		step_to(m, r, d.time, bound);
+		mt_event_step(m, r, d.time, bound);
 		if (type == MT_RECORD_FREE && (!r->open || !end_open_block(m, r, &d)))
 			on_free(m, r, &d, 0);
 		else if (type == MT_RECORD_ALLOC
@@ -458,6 +427,8 @@ HOT struct mt_ring *turn(struct mt_merge *m, uint64_t time, uint64_t *bound)
 	if (time > m->horizon || m->between_due || m->halted)
 		return NULL;
 	mt_order_delay(&m->order, time);
+	if (m->match.open_taken && m->writer) /* rings that divide each other's pairs */
+		mt_weave_run(m);
 	r = &m->rings[m->order.entries->ring];
 	*bound = mt_order_second(&m->order, m->horizon);
 	return r->ready || r->consumed >= r->first_head ? NULL : r;

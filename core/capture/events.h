@@ -2,6 +2,7 @@
 #ifndef MT_CAPTURE_EVENTS_H
 #define MT_CAPTURE_EVENTS_H
 
+#include "core/capture/ahead.h"
 #include "core/capture/merge.h"
 #include "core/capture/ring.h"
 
@@ -16,6 +17,43 @@ static inline void mt_event_set_time(struct mt_merge *m, uint64_t stamp)
 	if (stamp >= m->stamp_end)
 		mt_event_move_time(m, stamp);
 }
+/* The next event of the ring, which was read before, happens. bound: nothing else is earlier. */
+static inline __attribute__((always_inline)) void mt_event_step(struct mt_merge *m,
+	struct mt_ring *r, uint64_t time, uint64_t bound)
+{
+	if (__builtin_expect(time == bound, 0) && m->order.count > 1)
+		m->model->profile->info.ambiguous++;
+	mt_ahead_look(m, r, r->decoded);
+	r->time = time;
+	r->decoded++;
+	mt_event_set_time(m, time);
+	m->model->profile->info.events++;
+}
+
+/* Which open block is the ring's: where there are many rings, it may be another's. */
+static inline unsigned mt_event_slot(const struct mt_merge *m, const struct mt_ring *r)
+{
+	return (unsigned)(r - m->rings) % MT_MATCH_OPEN;
+}
+
+/* A block that lives from now on, into the model. */
+static inline __attribute__((always_inline)) struct mt_match_cell mt_event_begin(struct mt_merge *m,
+	const struct mt_ring *r, uint64_t address, uint64_t size, uint32_t group, bool again)
+{
+	struct mt_match_cell cell = {
+		.address = address,
+		.size = size,
+		.number = m->next_number++,
+		.group = group,
+		.thread = r->thread,
+	};
+	struct mt_block block = mt_match_block(&cell);
+
+	block.time_ns = m->now_ns;
+	mt_model_allocate(m->model, &block, again);
+	return cell;
+}
+
 /* A mark from MT_DECODED_GAP on: what is beside the heap. (marks.c) */
 void mt_mark_consume(struct mt_merge *, struct mt_ring *, const struct mt_decoded *);
 /* Consumes allocations and frees straight from the ring, up to the first record that is neither, or

@@ -156,11 +156,14 @@ struct mt_match_cell *mt_match_enter(struct mt_match *m, uint64_t address,
 {
 	for (unsigned i = 0; i < MT_MATCH_OPEN; i++) {
 		struct mt_match_open *o = &m->open[i];
+		uint32_t id;
 
-		if (o->address != address)
+		if (!(m->open_taken & 1u << i) || o->cell.address != address)
 			continue;
-		o->address = 0;
-		mt_match_insert_at(m, place, o->cell);
+		id = mt_match_take_cell(m);
+		*mt_match_cell(m, id) = o->cell;
+		o->cell.address = 0;
+		mt_match_insert_at(m, place, id);
 		return mt_match_look_up(m, address, place);
 	}
 	return NULL;

@@ -61,12 +61,11 @@ struct mt_match {
 	uint32_t free_count;
 	/* addresses at which no block is, by their tags: programs use few again and again */
 	uint64_t absent[MT_MATCH_ABSENT];
-	/* Open blocks: in the pool, not in the table, since who opened them will end them soon. A
-	 * look-up of such an address by anybody else enters the block into the table. */
+	/* Open blocks: neither in the pool nor in the table, since who opened them will end them
+	 * soon. A look-up of such an address by anybody else enters the block. */
 	struct mt_match_open {
-		uint64_t address; /* 0, at which no block is: none, or it has been entered */
-		uint64_t *absent; /* where it is said that nothing is there */
-		uint32_t cell;
+		struct mt_match_cell cell; /* address 0: none, or it has been entered */
+		uint64_t *absent;          /* where it is said that nothing is there */
 	} open[MT_MATCH_OPEN];
 	uint32_t open_taken; /* a bit for each entry */
 };
@@ -256,52 +255,42 @@ static inline void mt_match_insert_at(struct mt_match *m, struct mt_match_place 
 	home->cells[slot] = cell;
 }
 
-static inline void mt_match_give_cell(struct mt_match *m, uint32_t cell)
+/* An open block for an address at which none is: its cell, to be filled in before anything is
+ * looked up; NULL: there is a block, or the slot is taken. */
+static inline struct mt_match_open *mt_match_open(struct mt_match *m, unsigned slot,
+	uint64_t address)
 {
-	mt_match_cell(m, cell)->address = 0;
-	m->free[m->free_count++] = cell;
-}
+	struct mt_match_open *o = &m->open[slot];
 
-/* An open block for an address at which none is, its cell to be filled in; NULL: there is a block,
- * or no room. */
-static inline struct mt_match_open *mt_match_open(struct mt_match *m, uint64_t address)
-{
-	uint32_t room = ~m->open_taken & ((1u << MT_MATCH_OPEN) - 1);
-	struct mt_match_open *o;
-
-	if (!room || !mt_match_lacks(m, address))
+	if (m->open_taken & 1u << slot || !mt_match_lacks(m, address))
 		return NULL;
-	o = &m->open[__builtin_ctz(room)];
-	m->open_taken |= room & -room;
-	o->address = address;
+	m->open_taken |= 1u << slot;
 	o->absent = mt_match_absent(m, mt_match_tag(mt_match_hash(address)));
 	*o->absent = 0;
-	o->cell = mt_match_take_cell(m);
 	return o;
 }
 
 /* Whoever opened the block will not end it: it is in the table from now on, if it was not yet. */
 static inline void mt_match_drop(struct mt_match *m, struct mt_match_open *o)
 {
-	if (o->address)
-		mt_match_find(m, o->address); /* which enters it */
-	o->address = 0;
+	if (o->cell.address)
+		mt_match_find(m, o->cell.address); /* which enters it */
+	o->cell.address = 0;
 	m->open_taken &= ~(1u << (o - m->open));
 }
 
-/* The cell of an open block, for mt_match_give_cell when it has ended. NULL: it is in the table by
- * now, or it is not the one at this address, and in the table from now on. */
+/* The cell of an open block that ends: it stays as it is up to the next mt_match_open. NULL: it is
+ * in the table by now, or it is not the one at this address, and in the table from now on. */
 static inline struct mt_match_cell *mt_match_close(struct mt_match *m, struct mt_match_open *o,
 	uint64_t address)
 {
-	if (__builtin_expect(o->address != address, 0)) {
+	if (__builtin_expect(o->cell.address != address, 0)) {
 		mt_match_drop(m, o);
 		return NULL;
 	}
-	o->address = 0;
 	*o->absent = address;
 	m->open_taken &= ~(1u << (o - m->open));
-	return mt_match_cell(m, o->cell);
+	return &o->cell;
 }
 
 /* place: where the look-up found the block. */
@@ -315,7 +304,8 @@ static inline void mt_match_remove_at(struct mt_match *m, const struct mt_match_
 	bucket->tags[place->slot] = 0;
 	if (__builtin_expect(place->bucket != place->tag >> part->shift, 0))
 		mt_match_unpass(place);
-	mt_match_give_cell(m, cell);
+	mt_match_cell(m, cell)->address = 0;
+	m->free[m->free_count++] = cell;
 }
 
 #endif

@@ -9,41 +9,16 @@
 /* What stays as it is from pair to pair: copied here, where the compiler sees that no store of the
  * loop changes it. */
 struct view {
-	const uint32_t *group_of; /* by node: group + 1 */
-	uint32_t node_count, thread;
+	struct mt_pair_groups groups_of;
+	uint32_t thread;
 	struct mt_group *groups;
 	uint64_t bound;
 	bool many; /* blocks live: memory is worth asking for ahead */
 };
 
-struct pair {
-	uint64_t address, begin, end; /* begin and end: stamps */
-	uint32_t size, group;
-	uint32_t kind; /* of the free */
-};
-
-/* time: stamp of the event before. False: there is no pair at the position; or its group has not
- * been met yet, its free has a stack, or it ends too late: these are two single events. */
-HOT bool read_pair(const struct mt_ring *r, const struct view *v, uint64_t position, uint64_t time,
-	struct pair *pair)
-{
-	struct mt_wire_record begin = mt_ring_read(r, position);
-	struct mt_wire_record end = mt_ring_read(r, position + 1);
-	uint32_t node = mt_wire_record_node(&begin);
-
-	pair->address = mt_wire_record_pointer(&begin) << 3;
-	pair->begin = time + mt_wire_record_delta(&begin);
-	pair->end = pair->begin + mt_wire_record_delta(&end);
-	pair->size = mt_wire_record_size(&begin);
-	pair->group = (node < v->node_count ? v->group_of[node] : 0) - 1;
-	pair->kind = mt_wire_record_node(&end);
-	return mt_pairs_match(&begin, &end) && pair->end < v->bound && pair->kind < MT_KIND_COUNT
-		&& pair->group != UINT32_MAX;
-}
-
-/* Moves the time to that of a pair's end; false: that is not within the timeline's step, and the
- * time stays. */
-static __attribute__((noinline)) bool reach_end(struct mt_merge *m, uint64_t stamp)
+/* The time to that of a pair's end; false: that is not within the timeline's step, and the time
+ * stays. */
+bool mt_pair_reach_end(struct mt_merge *m, uint64_t stamp)
 {
 	uint64_t begin_ns = m->now_ns;
 
@@ -55,25 +30,12 @@ static __attribute__((noinline)) bool reach_end(struct mt_merge *m, uint64_t sta
 	return false;
 }
 
-/* Moves the time to that of a pair's end, begin_ns is when it begins. False: it is not within the
- * timeline's step. Then nothing has happened, but that time may have passed up to its beginning: so
- * it does for the allocation as a single event, which comes next. */
-HOT bool pass_time(struct mt_merge *m, const struct pair *pair, uint64_t *begin_ns)
-{
-	mt_event_set_time(m, pair->begin);
-	*begin_ns = m->now_ns;
-	if (m->now_ns >= m->model->step_end_ns)
-		return false;
-	return pair->end < m->stamp_end || reach_end(m, pair->end);
-}
-
 /* writer: m->writer, of which the compiler is to know whether it is NULL. */
 HOT uint32_t run(struct mt_merge *m, struct mt_ring *r, uint64_t limit, uint64_t bound,
 	struct mt_trace_writer *writer)
 {
 	const struct view v = {
-		.group_of = m->tables.groups,
-		.node_count = m->segment->nodes.capacity,
+		.groups_of = mt_pair_groups(m),
 		.thread = r->thread,
 		.groups = m->model->profile->groups,
 		.bound = bound,
@@ -85,20 +47,25 @@ HOT uint32_t run(struct mt_merge *m, struct mt_ring *r, uint64_t limit, uint64_t
 	uint64_t begin_ns = m->now_ns, end_ns = begin_ns;
 	/* an event block ends behind a pair, and what it ends with are all the sums so far */
 	uint32_t count = 0, room = (m->block_events - m->unflushed) / 2;
+	const struct mt_wire_record *at = &r->data[position & r->mask];
 
+	if (mt_ring_straight(r, position) < limit - position)
+		limit = position + mt_ring_straight(r, position);
 	if ((limit - position) / 2 < room)
 		room = (uint32_t)((limit - position) / 2);
-	for (; count < room; count++, position += 2) {
-		struct pair pair;
+	for (; count < room; count++, at += 2) {
+		struct mt_wire_record begin = mt_ring_read_at(at);
+		struct mt_wire_record end = mt_ring_read_at(at + 1);
+		struct mt_pair pair;
 
-		if (!read_pair(r, &v, position, time, &pair))
+		if (!mt_pair_read(&begin, &end, time, v.groups_of, &pair) || pair.end >= v.bound)
 			break;
 		if (v.many)
-			mt_ahead_look(m, r, position);
+			mt_ahead_look(m, r, position + 2 * count);
 		if (!mt_match_lacks(&m->match, pair.address))
 			break;
 		if (__builtin_expect(pair.end >= same_until, 0)) {
-			if (!pass_time(m, &pair, &begin_ns))
+			if (!mt_pair_pass_time(m, &pair, &begin_ns))
 				break;
 			same_until = m->stamp_end;
 			end_ns = m->now_ns;
@@ -127,7 +94,7 @@ HOT uint32_t run(struct mt_merge *m, struct mt_ring *r, uint64_t limit, uint64_t
 	m->next_number += count;
 	mt_model_pairs(m->model, v.thread, count, bytes, m->next_number, end_ns);
 	m->model->profile->info.events += 2ull * count;
-	r->decoded = position;
+	r->decoded = position + 2 * count;
 	r->time = time;
 	m->unflushed += writer ? 2 * count : 0;
 	if (m->unflushed >= m->block_events && m->flush)

@@ -4,7 +4,7 @@
 #ifndef MT_CAPTURE_PAIRS_H
 #define MT_CAPTURE_PAIRS_H
 
-#include "core/capture/merge.h"
+#include "core/capture/events.h"
 #include "core/capture/ring.h"
 
 /* Whether two records are an allocation and the free of its block, both complete by themselves. */
@@ -37,6 +37,55 @@ static inline enum mt_pairing mt_pairs_begin(const struct mt_ring *r,
 	return r->time + mt_wire_record_delta(record) + mt_wire_record_delta(&next) < bound
 		? MT_PAIR_WHOLE
 		: MT_PAIR_DIVIDED;
+}
+
+/* What is known of nodes: group + 1 of each that has been met. */
+struct mt_pair_groups {
+	const uint32_t *of;
+	uint32_t count;
+};
+static inline struct mt_pair_groups mt_pair_groups(const struct mt_merge *m)
+{
+	return (struct mt_pair_groups){m->tables.groups, m->segment->nodes.capacity};
+}
+
+struct mt_pair {
+	uint64_t address, begin, end; /* begin and end: stamps */
+	uint32_t size, group;
+	uint32_t kind; /* of the free */
+};
+
+/* time: stamp of the event before. False: the records are no pair; or its group has not been met
+ * yet, or its free has a stack: these are two single events. */
+static inline __attribute__((always_inline)) bool mt_pair_read(const struct mt_wire_record *begin,
+	const struct mt_wire_record *end, uint64_t time, struct mt_pair_groups groups,
+	struct mt_pair *pair)
+{
+	uint32_t node = mt_wire_record_node(begin);
+
+	pair->address = mt_wire_record_pointer(begin) << 3;
+	pair->begin = time + mt_wire_record_delta(begin);
+	pair->end = pair->begin + mt_wire_record_delta(end);
+	pair->size = mt_wire_record_size(begin);
+	pair->group = (node < groups.count ? groups.of[node] : 0) - 1;
+	pair->kind = mt_wire_record_node(end);
+	return mt_pairs_match(begin, end) && pair->kind < MT_KIND_COUNT
+		&& pair->group != UINT32_MAX;
+}
+
+bool mt_pair_reach_end(struct mt_merge *, uint64_t stamp); /* the rare part of what follows */
+
+/* Moves the time to that of a pair's end, begin_ns is when it begins. False: it is not within the
+ * timeline's step. Then nothing has happened, but that time may have passed up to its beginning: so
+ * it does for the allocation as a single event, which comes next. */
+static inline __attribute__((always_inline)) bool mt_pair_pass_time(struct mt_merge *m,
+	const struct mt_pair *pair, uint64_t *begin_ns)
+{
+	mt_event_set_time(m, pair->begin);
+	*begin_ns = m->now_ns;
+	if (m->now_ns >= m->model->step_end_ns)
+		return false;
+	return pair->end < m->stamp_end || mt_pair_reach_end(m, pair->end);
 }
 
 /* Consumes pairs below limit and with stamps below bound, up to the first that is not plain.

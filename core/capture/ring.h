@@ -79,12 +79,21 @@ struct mt_ring {
 };
 
 /* Each word is read once: the program may write over it meanwhile. */
-static inline struct mt_wire_record mt_ring_read(const struct mt_ring *r, uint64_t position)
+static inline struct mt_wire_record mt_ring_read_at(const struct mt_wire_record *at)
 {
-	const struct mt_wire_record *at = &r->data[position & r->mask];
-
 	return (struct mt_wire_record){__atomic_load_n(&at->word0, __ATOMIC_RELAXED),
 		__atomic_load_n(&at->word1, __ATOMIC_RELAXED)};
+}
+
+static inline struct mt_wire_record mt_ring_read(const struct mt_ring *r, uint64_t position)
+{
+	return mt_ring_read_at(&r->data[position & r->mask]);
+}
+
+/* How many records lie in a row from the position on, up to where the ring begins anew. */
+static inline uint64_t mt_ring_straight(const struct mt_ring *r, uint64_t position)
+{
+	return r->mask + 1 - (position & r->mask);
 }
 
 /* Neither mark, void nor extension, and complete by itself. */

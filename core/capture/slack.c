@@ -62,17 +62,22 @@ void mt_slack_note(struct mt_slack *s, struct mt_match *m, const struct mt_match
 	*e = (struct mt_slack_entry){b->address, b->number, size};
 }
 
+static uint64_t slack_of(const struct mt_slack *s, const struct mt_profile *p,
+	const struct mt_match_cell *b)
+{
+	return b->address ? mt_model_slack(p, b->group, b->size, mt_slack_usable(s, b)) : 0;
+}
+
 /* In the order of the pool, which is that of memory. */
 uint64_t mt_slack_sum(const struct mt_slack *s, const struct mt_match *m,
 	const struct mt_profile *p)
 {
 	uint64_t sum = 0;
 
-	for (uint32_t id = 0; id < m->cell_count; id++) {
-		const struct mt_match_cell *b = mt_match_cell(m, id);
-
-		if (b->address)
-			sum += mt_model_slack(p, b->group, b->size, mt_slack_usable(s, b));
-	}
+	for (uint32_t id = 0; id < m->cell_count; id++)
+		sum += slack_of(s, p, mt_match_cell(m, id));
+	for (uint32_t i = 0; i < MT_MATCH_OPEN; i++)
+		if (m->open_taken & 1u << i)
+			sum += slack_of(s, p, &m->open[i].cell);
 	return sum;
 }

@@ -10,7 +10,9 @@
 #include <string.h>
 #include <cmocka.h>
 
+#ifndef RINGS
 #define RINGS 4
+#endif
 #define MALLOC_NODE 32u
 
 struct fixture {

@@ -223,8 +223,12 @@ static void compare_live(struct fixture *f)
 	uint64_t live = 0;
 	int open = 0;
 
-	for (uint32_t i = 0; i < RINGS; i++)
-		open += f->merge.rings[i].open != NULL;
+	for (uint32_t i = 0; i < RINGS; i++) {
+		const struct mt_match_open *o = f->merge.rings[i].open;
+
+		open += o != NULL;
+		live += o && o->cell.address;
+	}
 	assert_int_equal(__builtin_popcount(f->merge.match.open_taken), open);
 
 	for (uint32_t id = 0; id < f->merge.match.cell_count; id++) {

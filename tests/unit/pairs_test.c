@@ -1,6 +1,8 @@
 /* Blocks that live for one event of their thread, which the recorder takes two events at a time:
  * the same records, published one by one, are taken as single events, and come to the same trace
  * and the same totals. */
+#define RINGS 12 /* more than there are slots for open blocks */
+
 #include "core/capture/ring.h"
 #include "tests/unit/capture_fixture.h"
 
@@ -18,6 +20,7 @@ struct recording {
 	struct fixture *f;
 	int fd;
 	uint32_t flushes;
+	uint64_t slack; /* over all polls */
 };
 
 static void flush(void *context)
@@ -311,6 +314,127 @@ static void divided_pairs_are_found(void **state)
 	assert_true(implied > 40 && unknown > 40);
 }
 
+/* ---- rings that alternate ---- */
+
+/* Threads that allocate at once, each by itself: most blocks end by their thread's next event, some
+ * stay for a while. */
+struct crowd {
+	struct script s;
+	uint64_t open[RINGS], kept[RINGS], next[RINGS];
+	uint64_t before[RINGS]; /* head before the last event */
+};
+
+static void put_next(struct fixture *f, struct crowd *c, uint32_t ring)
+{
+	struct script *s = &c->s;
+
+	c->before[ring] = f->head[ring];
+	if (c->open[ring]) {
+		record(f, s, ring, MT_RECORD_FREE, c->open[ring], 0, false);
+		c->open[ring] = 0;
+	} else if (c->kept[ring] && !below(s, 4)) {
+		record(f, s, ring, MT_RECORD_FREE, c->kept[ring], 0, false);
+		c->kept[ring] = 0;
+	} else {
+		uint64_t address = 0x100000ull * (ring + 1) + 16 * (c->next[ring]++ % 40);
+
+		if (address == c->kept[ring])
+			address += 0x10000;
+		if (below(s, 10)) {
+			record(f, s, ring, MT_RECORD_ALLOC, address, 8 + below(s, 300), false);
+		} else { /* of two records */
+			extend(f, ring, MT_EXTEND_SIZE, 1u << 20);
+			record(f, s, ring, MT_RECORD_ALLOC, address, MT_SIZE_EXTENDED, false);
+		}
+		if (!c->kept[ring] && !below(s, 8))
+			c->kept[ring] = address;
+		else
+			c->open[ring] = address;
+	}
+}
+
+/* Up to a moment that is not the last event's, and not all that is published before it, as where
+ * the recorder looks while the program goes on. */
+static void poll_up_to_now(struct recording *r, struct crowd *c)
+{
+	uint64_t heads[RINGS];
+	const struct mt_merge_bounds bounds = {.heads = heads,
+		.horizon = r->f->clock.start + c->s.clock - below(&c->s, 2000)};
+
+	for (uint32_t ring = 0; ring < RINGS; ring++) {
+		uint64_t before = c->before[ring], seen = r->f->merge.rings[ring].decoded;
+
+		heads[ring] = below(&c->s, 2) && before > seen ? before : r->f->head[ring];
+		publish(r->f, ring);
+	}
+	r->f->merge.bounds = &bounds;
+	mt_merge_poll(&r->f->merge);
+	r->f->merge.bounds = NULL;
+	for (uint32_t ring = 0; ring < RINGS; ring++) {
+		const struct mt_ring *there = &r->f->merge.rings[ring];
+
+		assert_true(there->ready || there->consumed == there->decoded);
+		assert_true(there->decoded <= heads[ring]);
+	}
+	mt_merge_slack(&r->f->merge, true);
+	r->slack += r->f->profile.info.slack_bytes;
+}
+
+static void play_crowd(struct recording *r, uint64_t seed, uint32_t steps)
+{
+	struct crowd c = {.s = {.random = seed, .clock = 1000, .threads = 2 + seed % 11}};
+	uint32_t ring = 0;
+
+	r->f->segment.header->usable_rule = MT_USABLE_GLIBC;
+	for (uint32_t i = 0; i < steps; i++) {
+		/* some are on their own for a while */
+		if (below(&c.s, seed % 3 ? 60 : 2))
+			ring = below(&c.s, c.s.threads);
+		c.s.clock -= c.s.clock > 2000 && !below(&c.s, 20); /* at the same time */
+		put_next(r->f, &c, ring);
+		if (!below(&c.s, 400))
+			poll_up_to_now(r, &c);
+	}
+	for (ring = 0; ring < RINGS; ring++)
+		publish(r->f, ring);
+	drain(r->f);
+	if (r->f->merge.unflushed)
+		flush(r);
+}
+
+static uint64_t compare_crowds(uint64_t seed, uint32_t block_events, uint32_t steps)
+{
+	struct recording woven, entered;
+	uint64_t ambiguous;
+
+	start(&woven, block_events, false);
+	start(&entered, block_events, true);
+	play_crowd(&woven, seed, steps);
+	play_crowd(&entered, seed, steps);
+	ambiguous = woven.f->profile.info.ambiguous;
+	assert_int_equal(woven.f->profile.info.unknown_frees, 0);
+	assert_int_equal(woven.f->profile.info.implied_frees, 0);
+	assert_true(woven.slack > 0);
+	assert_int_equal(woven.slack, entered.slack);
+	compare(&woven, &entered);
+	end(&woven);
+	end(&entered);
+	return ambiguous;
+}
+
+/* What is woven comes to the same as where every block enters the table of live ones. */
+static void rings_are_woven(void **state)
+{
+	uint64_t ambiguous = 0;
+
+	(void)state;
+	for (uint64_t seed = 1; seed <= 60; seed++)
+		ambiguous += compare_crowds(seed, seed % 2 ? 65536 : 3 + seed % 60, STEPS);
+	assert_true(ambiguous > 100);
+	/* blocks are closed by the writer */
+	compare_crowds(33, 1u << 20, 25 * STEPS);
+}
+
 static void plain(struct fixture *f, uint32_t ring, unsigned type, uint32_t delta, uint64_t pointer)
 {
 	bool end = type == MT_RECORD_FREE;
@@ -324,7 +448,7 @@ static void plain(struct fixture *f, uint32_t ring, unsigned type, uint32_t delt
 /* Behind what one ring had to be asked for before its turn, there may be nothing of this batch. */
 static void turns_end_with_the_batch(void **state)
 {
-	const uint64_t heads[RINGS] = {3, 5, 1, 1};
+	const uint64_t heads[RINGS] = {3, 5, [2 ... RINGS - 1] = 1};
 	struct mt_merge_bounds bounds = {.heads = heads};
 	struct fixture *f = *state;
 
@@ -343,12 +467,48 @@ static void turns_end_with_the_batch(void **state)
 	assert_int_equal(f->merge.rings[1].consumed, 5);
 }
 
+/* Fills a ring with pairs, behind one block that stays, until it has begun anew. Returns how many
+ * allocations. */
+static uint64_t fill_round(struct fixture *f, uint32_t ring, uint64_t address, uint32_t size)
+{
+	uint64_t count = 1, records = f->segment.ring_records;
+
+	put(f, ring, mt_wire_record_pack(MT_RECORD_ALLOC, 1, MALLOC_NODE, address >> 4, size));
+	assert_int_equal(f->head[ring] % 2, 0); /* a pair ends with the ring */
+	for (; f->head[ring] < records + 100; count++) {
+		put(f, ring,
+			mt_wire_record_pack(MT_RECORD_ALLOC, 1, MALLOC_NODE, address >> 3, size));
+		plain(f, ring, MT_RECORD_FREE, 1, address);
+		if (!(count % (records / 4)))
+			drain(f);
+	}
+	drain(f);
+	return count;
+}
+
+/* Pairs go on at the ring's beginning, not in the memory behind it, which is another ring's. */
+static void rings_begin_anew(void **state)
+{
+	struct fixture *f = *state;
+	uint64_t behind, there;
+
+	drain(f);
+	behind = fill_round(f, 1, 0x5000, 8);
+	there = fill_round(f, 0, 0x3000, 16);
+	assert_int_equal(f->profile.info.allocations, behind + there);
+	assert_int_equal(f->profile.info.frees, behind + there - 2);
+	assert_int_equal(f->profile.info.allocated_bytes, 8 * behind + 16 * there);
+	assert_int_equal(f->profile.info.unknown_frees, 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(pairs_are_two_events),
 		cmocka_unit_test(divided_pairs_are_found),
+		cmocka_unit_test(rings_are_woven),
 		cmocka_unit_test_setup_teardown(turns_end_with_the_batch, setup, teardown),
+		cmocka_unit_test_setup_teardown(rings_begin_anew, setup, teardown),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
