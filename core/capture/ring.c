@@ -166,9 +166,9 @@ void mt_ring_extensions(const struct mt_ring *r, uint64_t from, uint64_t end,
 
 void mt_ring_limit(struct mt_ring *r)
 {
-	r->limit = r->first_head - r->published_tail > MT_RING_STEP
-		? r->published_tail + MT_RING_STEP
-		: r->first_head;
+	uint64_t step = r->published_tail + MT_RING_STEP;
+
+	r->limit = r->first_head < step ? r->first_head : step;
 }
 
 void mt_ring_advance(struct mt_ring *r)

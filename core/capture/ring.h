@@ -65,7 +65,8 @@ struct mt_ring {
 	uint64_t decoded;                  /* all below is decoded */
 	uint64_t looked;                   /* what the events below will touch was asked for */
 	uint64_t first_head, second_head;  /* of this batch */
-	uint64_t limit;  /* first_head, or where the shared tail is to be moved before */
+	/* first_head, or where the shared tail is to be moved before; a fetch goes beyond both */
+	uint64_t limit;
 	uint64_t time;   /* of the last decoded record */
 	uint32_t thread; /* of the profile */
 	bool has_thread, busy, damaged;

@@ -5,7 +5,7 @@
 
 #define HOT static inline __attribute__((always_inline))
 
-#define ALONE 32 /* events in a row: from here on it is quicker ring by ring */
+#define ALONE 32 /* steps of one ring in a row: from here on it is quicker by itself */
 
 /* The event block that is open. */
 struct output {
@@ -59,8 +59,8 @@ HOT void encode_pair(struct mt_merge *m, struct output *to, const struct mt_ring
 	m->unflushed += 2;
 }
 
-/* The pair that comes next in the ring, where nothing comes in between. False: it is to be taken as
- * two events. */
+/* The pair that comes next in the ring, where it ends before anything else happens. False: it is to
+ * be taken as two events. */
 HOT bool whole(struct mt_merge *m, struct output *to, struct mt_ring *r, const struct mt_pair *pair)
 {
 	uint64_t begin_ns;
@@ -102,7 +102,7 @@ HOT bool end(struct mt_merge *m, struct output *to, struct mt_ring *r, uint64_t 
 	uint32_t kind = mt_wire_record_node(&record);
 	struct mt_block block;
 
-	if (r->decoded >= r->limit || !address || kind >= MT_KIND_COUNT || time > bound
+	if (!address || kind >= MT_KIND_COUNT || time > bound
 		|| record.word1 != mt_wire_record_pack(MT_RECORD_FREE, 0, 0, address >> 3, 0).word1)
 		return false;
 	mt_event_step(m, r, time, bound);
@@ -143,21 +143,21 @@ HOT uint64_t go_on(struct mt_merge *m, struct output *to, struct mt_ring *r, uin
 void mt_weave_run(struct mt_merge *m)
 {
 	struct output to = {.end = m->block_events};
-	uint32_t alone = 0, last = 0;
+	uint32_t alone = 0, last = UINT32_MAX;
 
 	while (m->unflushed + 2 <= to.end && alone < ALONE) {
 		uint32_t id = m->order.entries->ring;
-		uint64_t bound = mt_order_second(&m->order, m->horizon), next = 0;
+		uint64_t bound = mt_order_second(&m->order, m->horizon), next;
 		struct mt_ring *r = &m->rings[id];
 
+		if (r->ready || r->decoded >= r->limit || !r->has_thread)
+			break;
 		if (r->open)
 			next = end(m, &to, r, bound) ? next_time(r) : 0;
-		else if (!r->ready && r->has_thread)
+		else
 			next = go_on(m, &to, r, bound);
-		if (!next)
-			break;
 		r->consumed = r->decoded;
-		if (next > m->horizon)
+		if (!next || next > m->horizon)
 			break;
 		mt_order_delay(&m->order, next);
 		alone = id == last ? alone + 1 : 0;

@@ -7,7 +7,8 @@
 #include "core/capture/merge.h"
 
 /* Consumes what comes first in m->order, and on, as long as it is a pair's beginning or the end of
- * an open block; leaves when one ring goes on alone. A ring's block stays open beyond that. */
+ * an open block; leaves when one ring goes on alone. A ring's block stays open beyond that. There
+ * is a trace; where births are kept no block is open, and this is not called. */
 void mt_weave_run(struct mt_merge *);
 
 #endif

@@ -246,27 +246,18 @@ void mt_trace_writer_event(struct mt_trace_writer *w, const struct mt_event *e)
 	*mt_trace_writer_next(w) = *e;
 }
 
-/* The columns of the open event block, with room for so many events. */
-static struct mt_columns *open_columns(struct mt_trace_writer *w, uint64_t number, uint64_t time_ns,
-	uint32_t events)
+struct mt_columns *mt_trace_writer_columns(struct mt_trace_writer *w, uint64_t number,
+	uint64_t time_ns, uint32_t *room)
 {
 	struct mt_columns *c = w->columns;
 
 	mt_trace_writer_encode(w);
-	if (mt_columns_count(c) > MT_BLOCK_EVENTS_MAX - events)
+	if (mt_columns_count(c) >= MT_BLOCK_EVENTS_MAX - 1)
 		close_events(w);
 	if (!c->started)
 		mt_columns_begin(c, number, time_ns);
 	if (number != c->predictor.next_number)
 		fail_number(w, number);
-	return c;
-}
-
-struct mt_columns *mt_trace_writer_columns(struct mt_trace_writer *w, uint64_t number,
-	uint64_t time_ns, uint32_t *room)
-{
-	struct mt_columns *c = open_columns(w, number, time_ns, 2);
-
 	*room = MT_BLOCK_EVENTS_MAX - mt_columns_count(c);
 	return c;
 }
@@ -274,10 +265,10 @@ struct mt_columns *mt_trace_writer_columns(struct mt_trace_writer *w, uint64_t n
 struct mt_pair_encoder mt_trace_writer_pairs(struct mt_trace_writer *w, uint32_t thread,
 	uint64_t number, uint64_t time_ns)
 {
-	struct mt_columns *c = open_columns(w, number, time_ns, 2);
+	uint32_t room;
+	struct mt_columns *c = mt_trace_writer_columns(w, number, time_ns, &room);
 
-	return mt_pair_encoder_begin(c, thread, number,
-		(MT_BLOCK_EVENTS_MAX - mt_columns_count(c)) / 2);
+	return mt_pair_encoder_begin(c, thread, number, room / 2);
 }
 
 bool mt_trace_writer_full(const struct mt_trace_writer *w)

@@ -3,6 +3,8 @@
 #include "core/capture/ring.h"
 #include "tests/unit/capture_fixture.h"
 
+#include <fcntl.h>
+
 #include <signal.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -123,6 +125,37 @@ static void an_end_comes_early(void **state)
 	assert_int_equal(f->profile.info.implied_frees, 0);
 	assert_int_equal(f->model.live_count, 3);
 	assert_int_equal(f->merge.match.open_taken, 0);
+}
+
+/* With a trace, rings are woven. */
+static void write_nowhere(struct fixture *f)
+{
+	struct mt_err err;
+
+	f->merge.writer = mt_trace_writer_new(open("/dev/null", O_WRONLY | O_CLOEXEC), &err);
+	assert_non_null(f->merge.writer);
+}
+
+/* What is written over the foreseen end was decoded before its turn; the end comes behind it. */
+static void a_decoded_event_comes_first(void **state)
+{
+	struct fixture *f = *state;
+
+	write_nowhere(f);
+	open_and_lose_end(f);
+	event(f, 1, MT_RECORD_ALLOC, 60, 0x4000, 8);
+	event(f, 0, MT_RECORD_ALLOC, 400, 0x3000, 1u << 20); /* of three records */
+	put_plain(f, 0, MT_RECORD_FREE, 0, 0x2000);
+	poll_until(f, all, 100);
+	assert_true(f->merge.rings[0].ready);
+	put_plain(f, 1, MT_RECORD_FREE, 90, 0x4000);
+	put_plain(f, 1, MT_RECORD_ALLOC, 50, 0x4000);
+	put_plain(f, 1, MT_RECORD_FREE, 900, 0x4000);
+	poll_until(f, all, 5000);
+	assert_false(f->merge.rings[0].ready);
+	assert_int_equal(f->profile.info.unknown_frees, 0);
+	assert_int_equal(f->model.live_count, 2);
+	mt_trace_writer_free(f->merge.writer);
 }
 
 /* ---- an event that is found, and gone when it is to be consumed ---- */
@@ -252,6 +285,8 @@ static void rings_are_written_over(void **unused)
 
 		setup(&state);
 		f = state;
+		if (seed % 2)
+			write_nowhere(f);
 		drain(f);
 		for (int round = 0; round < ROUNDS; round++) {
 			for (uint32_t i = below(&random, 60); i > 0; i--)
@@ -264,6 +299,7 @@ static void rings_are_written_over(void **unused)
 			if (round % 9 == 8)
 				compare_live(f);
 		}
+		mt_trace_writer_free(f->merge.writer);
 		teardown(&state);
 	}
 }
@@ -276,6 +312,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(a_foreseen_end_begins, setup, teardown),
 		cmocka_unit_test_setup_teardown(an_end_comes_early, setup, teardown),
 		cmocka_unit_test_setup_teardown(a_predecessor_vanishes, setup, teardown),
+		cmocka_unit_test_setup_teardown(a_decoded_event_comes_first, setup, teardown),
 		cmocka_unit_test(rings_are_written_over),
 	};
 

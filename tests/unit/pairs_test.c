@@ -486,6 +486,52 @@ static uint64_t fill_round(struct fixture *f, uint32_t ring, uint64_t address, u
 	return count;
 }
 
+/* What a fetch has consumed beyond this batch, and beyond where the tail moves, ends there for the
+ * weaving, too: what lies behind it is of the lap before. */
+static void weaving_ends_with_the_batch(void **unused)
+{
+	const uint64_t start_ns = 900000000;
+	uint64_t heads[RINGS] = {[0 ... RINGS - 1] = 1}, program = 1021 + 7 + 1;
+	struct mt_merge_bounds bounds = {.heads = heads};
+	struct recording r;
+	struct fixture *f;
+
+	(void)unused;
+	start(&r, 65536, false);
+	f = r.f;
+	bounds.horizon = f->clock.start + start_ns;
+	program += fill_round(f, 0, 0x3000, 16);
+	for (int i = 0; i < 2; i++) /* so that a pair of the lap before lies behind the last */
+		extend(f, 0, MT_EXTEND_TIME, f->clock.start + start_ns - 1000000);
+	for (int i = 0; i < 1020; i++) {
+		plain(f, 0, MT_RECORD_ALLOC, 0, 0x7000);
+		plain(f, 0, MT_RECORD_FREE, 0, 0x7000);
+	}
+	plain(f, 0, MT_RECORD_ALLOC, 20, 0x8000); /* behind what the other frees */
+	plain(f, 0, MT_RECORD_FREE, 0, 0x8000);
+	heads[0] = f->head[0];
+	for (int i = 0; i < 5; i++) {
+		plain(f, 0, MT_RECORD_ALLOC, 0, 0x9000);
+		plain(f, 0, MT_RECORD_FREE, 0, 0x9000);
+	}
+	plain(f, 0, MT_RECORD_ALLOC, 0, 0xe000);
+	plain(f, 0, MT_RECORD_ALLOC, 0, 0xa000); /* which the other frees */
+	extend(f, 1, MT_EXTEND_TIME, f->clock.start + start_ns - 1000000 + 5);
+	plain(f, 1, MT_RECORD_FREE, 0, 0xa000);
+	plain(f, 1, MT_RECORD_ALLOC, 1, 0xc000);
+	plain(f, 1, MT_RECORD_FREE, 500, 0xc000);
+	heads[1] = f->head[1];
+	f->merge.bounds = &bounds;
+	mt_merge_poll(&f->merge);
+	assert_true(f->merge.rings[0].decoded <= f->head[0]);
+	f->merge.bounds = NULL;
+	drain(f);
+	assert_int_equal(f->profile.info.allocations, program);
+	assert_int_equal(f->profile.info.invalid_records, 0);
+	assert_int_equal(f->profile.info.unknown_frees, 0);
+	end(&r);
+}
+
 /* Pairs go on at the ring's beginning, not in the memory behind it, which is another ring's. */
 static void rings_begin_anew(void **state)
 {
@@ -509,6 +555,7 @@ int main(void)
 		cmocka_unit_test(rings_are_woven),
 		cmocka_unit_test_setup_teardown(turns_end_with_the_batch, setup, teardown),
 		cmocka_unit_test_setup_teardown(rings_begin_anew, setup, teardown),
+		cmocka_unit_test(weaving_ends_with_the_batch),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
