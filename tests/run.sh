@@ -7,31 +7,48 @@ export MEMTUI_CACHE= # not the user's; tests/names has its own
 build=$1
 top=$(cd "$(dirname "$0")/.." && pwd)
 cd "$top" || exit 1
-log=$(mktemp)
-trap 'rm -f "$log"' EXIT
+logs=$(mktemp -d)
+trap 'rm -rf "$logs"' EXIT
 passed=0 failed=0
 
-suite() { # NAME COMMAND...
-	name=$1
-	shift
-	echo "== $name"
-	"$@" >"$log" 2>&1
-	status=$?
-	grep -E '^(not ok|ok|skip) ' "$log" | grep -v '^ok ' || true
-	p=$(grep -cE '^ok |^\[       OK \]' "$log")
-	f=$(grep -cE '^not ok |^\[  FAILED  \] [A-Za-z_0-9]+$' "$log")
-	if [ $status -ne 0 ] && [ "$f" = 0 ]; then f=1; fi
-	if [ "$p" = 0 ] && [ "$f" = 0 ]; then f=1; echo "not ok $name: ran no test"; fi
-	[ "$f" = 0 ] || tail -n 40 "$log" | sed 's/^/    /'
+report() { # NAME LOG STATUS
+	echo "== $1"
+	grep -E '^(not ok|ok|skip) ' "$2" | grep -v '^ok ' || true
+	p=$(grep -cE '^ok |^\[       OK \]' "$2")
+	f=$(grep -cE '^not ok |^\[  FAILED  \] [A-Za-z_0-9]+$' "$2")
+	if [ "$3" -ne 0 ] && [ "$f" = 0 ]; then f=1; fi
+	if [ "$p" = 0 ] && [ "$f" = 0 ]; then f=1; echo "not ok $1: ran no test"; fi
+	[ "$f" = 0 ] || tail -n 40 "$2" | sed 's/^/    /'
 	echo "   $p passed, $f failed"
 	passed=$((passed + p)) failed=$((failed + f))
 }
 
+suite() { # NAME COMMAND...
+	name=$1
+	shift
+	"$@" >"$logs/log" 2>&1
+	report "$name" "$logs/log" $?
+}
+
+# Two lanes, a processor each, as far as suites ask for nothing but order.
+second="filters cli errors exports foreign suppress triage names leaks alone flight"
+for s in $second; do
+	bash tests/$s/run.sh "$build" >"$logs/$s" 2>&1
+	echo $? >"$logs/$s.status"
+done &
 for t in "$build"/tests/*_test; do
 	[ -x "$t" ] && suite "unit $(basename "$t")" "$t"
 done
-for s in tracer beside stacks truth filters matrix stress cli errors exports foreign suppress triage names alone screens live flight leaks; do
-	[ -f tests/$s/run.sh ] && suite "$s" bash tests/$s/run.sh "$build"
+for s in beside stacks truth tracer processes; do
+	suite "$s" bash tests/$s/run.sh "$build"
+done
+wait
+for s in $second; do
+	report "$s" "$logs/$s" "$(cat "$logs/$s.status")"
+done
+# These need both: races, threads by the thousand, screens that are drawn in time.
+for s in matrix stress screens live; do
+	suite "$s" bash tests/$s/run.sh "$build"
 done
 suite layers sh tests/layers.sh "$build"
 echo
