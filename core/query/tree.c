@@ -4,64 +4,12 @@
  * never counts it twice in a node. */
 #include "core/query/frame.h"
 #include "core/query/group_sum.h"
-#include "core/query/query.h"
-#include "core/query/sort.h"
+#include "core/query/tree_parts.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* At which profile node, at which frame of its pc (0: the innermost). Inverted it is one group on
- * its way outwards, else all groups below the profile node. */
-struct item {
-	uint32_t group, node, frame, next;
-};
-
-/* The selected groups below a profile node. They stand side by side in tree->groups: those that end
- * at the node, then those of its callees in turn. */
-struct below {
-	uint32_t from, own, end; /* own: of [from, end), the first so many */
-	uint32_t first, next;    /* callees that have such groups, in order; 0: none */
-};
-
-/* What tells a node from its siblings, apart from the nodes: these are large, and looking one up
- * would fetch them. */
-struct merged {
-	uint64_t key;      /* function and module */
-	uint64_t heaviest; /* weight of what gave the node its pc, frame and group */
-	uint32_t parent;
-	uint32_t first, next, children; /* in reverse order of creation */
-};
-
 #define FEW_CHILDREN 8 /* are looked through; those of a node with more are found by slots */
-
-/* Most look-ups find nothing: the hash says so without a look at the node. */
-struct slot {
-	uint32_t hash, node; /* node + 1; 0: free */
-};
-
-struct mt_tree {
-	const struct mt_profile *profile;
-	const struct mt_symbols *symbols;
-	bool inverted;
-	enum mt_metric sort;
-	struct mt_tree_node *nodes;
-	struct merged *merged;
-	uint32_t count, capacity;
-	struct slot *slots; /* open addressing by (parent, key) */
-	uint32_t in_slots;
-	uint32_t slot_count;
-	struct item *items;
-	uint32_t item_count, item_capacity;
-	uint32_t *first_item;
-	/* top-down: */
-	struct below *below; /* by profile node */
-	uint32_t below_capacity;
-	uint32_t *groups;
-	uint64_t *weights; /* of the first so many of them */
-	uint32_t group_capacity;
-	struct mt_sort_entry *moves; /* while a node is expanded */
-	uint32_t move_count, move_capacity;
-};
 
 /* ---- nodes ---- */
 
@@ -133,7 +81,7 @@ static void reserve_nodes(struct mt_tree *tree, uint32_t nodes)
 	tree->first_item = mt_resize(tree->first_item, tree->capacity * sizeof *tree->first_item);
 }
 
-static uint32_t add_node(struct mt_tree *tree, uint32_t parent, uint64_t key)
+uint32_t mt_tree_add_node(struct mt_tree *tree, uint32_t parent, uint64_t key)
 {
 	reserve_nodes(tree, tree->count + 1);
 	uint32_t node = tree->count++;
@@ -156,7 +104,7 @@ static uint32_t add_node(struct mt_tree *tree, uint32_t parent, uint64_t key)
 	return node;
 }
 
-static void add_item(struct mt_tree *tree, uint32_t node, struct item item)
+void mt_tree_add_item(struct mt_tree *tree, uint32_t node, struct item item)
 {
 	item.next = tree->first_item[node];
 	tree->first_item[node] = tree->item_count;
@@ -186,7 +134,7 @@ static void put_in_slots(struct mt_tree *tree, uint32_t node)
 
 static uint32_t add_child(struct mt_tree *tree, uint32_t parent, uint64_t key)
 {
-	uint32_t node = add_node(tree, parent, key);
+	uint32_t node = mt_tree_add_node(tree, parent, key);
 	struct merged *above = &tree->merged[parent];
 
 	tree->merged[node].next = above->first;
@@ -200,9 +148,7 @@ static uint32_t add_child(struct mt_tree *tree, uint32_t parent, uint64_t key)
 	return node;
 }
 
-/* The child of parent for this frame, made when it is new. The heaviest caller gives pc and
- * line. */
-static uint32_t child_of(struct mt_tree *tree, uint32_t parent, uint32_t pc, uint32_t frame,
+uint32_t mt_tree_child(struct mt_tree *tree, uint32_t parent, uint32_t pc, uint32_t frame,
 	uint64_t weight)
 {
 	uint64_t key = merge_key(tree, pc, frame);
@@ -246,22 +192,21 @@ static void link_children(struct mt_tree *tree, uint32_t first)
 	free(order);
 }
 
-/* What decides which of several places gives a node its line: the metric, or bytes where it does
- * not add up. */
-static uint64_t weight_of(const struct mt_tree *tree, const struct mt_group *group)
+uint64_t mt_tree_weight(const struct mt_tree *tree, const struct mt_group *group)
 {
 	enum mt_metric metric = mt_metric_info(tree->sort)->sums ? tree->sort : MT_METRIC_SIZE;
 
 	return mt_metric_value(tree->profile, group, metric);
 }
 
-static void add_self(struct mt_tree *tree, uint32_t node, uint32_t id)
+void mt_tree_add_self(struct mt_tree *tree, uint32_t node, uint32_t id)
 {
 	const struct mt_group *group = &tree->profile->groups[id];
 	struct mt_tree_node *at = &tree->nodes[node];
 
 	if (at->group == MT_NO_GROUP
-		|| weight_of(tree, group) > weight_of(tree, &tree->profile->groups[at->group]))
+		|| mt_tree_weight(tree, group)
+			> mt_tree_weight(tree, &tree->profile->groups[at->group]))
 		at->group = id;
 	mt_group_sum_of(&at->self, tree->profile, group);
 }
@@ -318,8 +263,8 @@ static void order_groups(struct mt_tree *tree, const struct mt_selection *select
 	}
 	tree->weights[0] = 0;
 	for (uint32_t i = 0; i < selection->count; i++)
-		tree->weights[i + 1] =
-			tree->weights[i] + weight_of(tree, &profile->groups[tree->groups[i]]) + 1;
+		tree->weights[i + 1] = tree->weights[i]
+			+ mt_tree_weight(tree, &profile->groups[tree->groups[i]]) + 1;
 }
 
 /* Adds what an item brings to the node; total: to its total, too. */
@@ -332,7 +277,7 @@ static void add_below(struct mt_tree *tree, uint32_t node, const struct item *it
 	for (uint32_t i = 0; total && i < below->end - below->from; i++)
 		mt_group_sum_of(&tree->nodes[node].total, profile, &profile->groups[groups[i]]);
 	for (uint32_t i = 0; !item->frame && i < below->own; i++)
-		add_self(tree, node, groups[i]);
+		mt_tree_add_self(tree, node, groups[i]);
 }
 
 static void reserve_down(struct mt_tree *tree, const struct mt_selection *selection)
@@ -358,8 +303,8 @@ static void build_down(struct mt_tree *tree, const struct mt_selection *selectio
 	reserve_down(tree, selection);
 	count_below(tree, selection);
 	order_groups(tree, selection);
-	add_node(tree, MT_NO_NODE, 0);
-	add_item(tree, 0, (struct item){.node = MT_NODE_ROOT});
+	mt_tree_add_node(tree, MT_NO_NODE, 0);
+	mt_tree_add_item(tree, 0, (struct item){.node = MT_NODE_ROOT});
 	tree->nodes[0].total = selection->sum;
 	add_below(tree, 0, &tree->items[0], false);
 }
@@ -408,7 +353,7 @@ static void expand_down(struct mt_tree *tree, uint32_t parent)
 			mt_pc_frames(tree->symbols, pc, &first) ? first + item.frame : MT_NO_FRAME;
 		uint64_t weight = tree->weights[below->end] - tree->weights[below->from];
 
-		add_item(tree, child_of(tree, parent, pc, frame, weight), item);
+		mt_tree_add_item(tree, mt_tree_child(tree, parent, pc, frame, weight), item);
 	}
 	/* What has one callee and allocates nothing itself passes its total on. */
 	bool passes_on = tree->count == before + 1 && !tree->nodes[parent].self.allocated_count;
@@ -418,68 +363,6 @@ static void expand_down(struct mt_tree *tree, uint32_t parent)
 			add_below(tree, node, &tree->items[i], !passes_on);
 		if (passes_on)
 			tree->nodes[node].total = tree->nodes[parent].total;
-	}
-}
-
-/* ---- inverted ---- */
-
-/* Moves an item to the next frame outwards; false when the stack has ended. */
-static bool advance(const struct mt_tree *tree, struct item *item)
-{
-	const struct mt_node *node = &tree->profile->nodes[item->node];
-	uint32_t first, count = mt_pc_frames(tree->symbols, node->pc, &first);
-
-	if (item->frame + 1 < count) {
-		item->frame++;
-		return true;
-	}
-	item->node = node->parent;
-	item->frame = 0;
-	return item->node != MT_NODE_ROOT;
-}
-
-/* Adds an item to the child of parent for the frame at its cursor. */
-static uint32_t place_item(struct mt_tree *tree, uint32_t parent, struct item item)
-{
-	const struct mt_group *group = &tree->profile->groups[item.group];
-	uint32_t pc = tree->profile->nodes[item.node].pc, first;
-	uint32_t frame = mt_pc_frames(tree->symbols, pc, &first) ? first + item.frame : MT_NO_FRAME;
-	uint32_t node = child_of(tree, parent, pc, frame, weight_of(tree, group));
-
-	add_item(tree, node, item);
-	return node;
-}
-
-static void build_inverted(struct mt_tree *tree, const struct mt_selection *selection)
-{
-	add_node(tree, MT_NO_NODE, 0);
-	tree->nodes[0].total = selection->sum;
-	for (uint32_t i = 0; i < selection->count; i++) {
-		uint32_t id = selection->groups[i];
-		struct item item = {.group = id,
-			.node = tree->profile->nodes[tree->profile->groups[id].node].parent};
-
-		if (item.node == MT_NODE_ROOT)
-			add_self(tree, 0, id);
-		else
-			add_self(tree, place_item(tree, 0, item), id);
-	}
-	for (uint32_t node = 1; node < tree->count; node++)
-		tree->nodes[node].total = tree->nodes[node].self;
-	tree->nodes[0].expanded = true;
-}
-
-static void expand_inverted(struct mt_tree *tree, uint32_t node)
-{
-	for (uint32_t i = tree->first_item[node]; i != MT_NO_NODE; i = tree->items[i].next) {
-		struct item item = tree->items[i];
-
-		if (!advance(tree, &item))
-			continue;
-		uint32_t caller = place_item(tree, node, item);
-
-		mt_group_sum_of(&tree->nodes[caller].total, tree->profile,
-			&tree->profile->groups[item.group]);
 	}
 }
 
@@ -499,7 +382,7 @@ struct mt_tree *mt_tree_again(struct mt_tree *tree, const struct mt_profile *pro
 	tree->inverted = inverted;
 	tree->sort = sort;
 	if (inverted)
-		build_inverted(tree, selection);
+		mt_tree_build_inverted(tree, selection);
 	else
 		build_down(tree, selection);
 	link_children(tree, 0);
@@ -520,7 +403,7 @@ void mt_tree_expand(struct mt_tree *tree, uint32_t node)
 
 	tree->nodes[node].expanded = true;
 	if (tree->inverted)
-		expand_inverted(tree, node);
+		mt_tree_expand_inverted(tree, node);
 	else
 		expand_down(tree, node);
 	link_children(tree, before);
