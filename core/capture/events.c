@@ -1,5 +1,4 @@
 #include "core/capture/events.h"
-#include "core/capture/ahead.h"
 #include "core/capture/pairs.h"
 #include "core/capture/weave.h"
 
@@ -13,20 +12,9 @@
 HOT void emit(struct mt_merge *m, const struct mt_ring *r, const struct mt_match_cell *b,
 	enum mt_event_type type, uint8_t kind, uint64_t previous)
 {
-	struct mt_event *e;
-
 	if (!m->writer)
 		return;
-	e = mt_trace_writer_next(m->writer);
-	e->type = (uint8_t)type;
-	e->kind = kind;
-	e->thread = r->thread;
-	e->group = b->group;
-	e->time_ns = m->now_ns;
-	e->number = b->number;
-	e->previous = previous;
-	e->size = b->size;
-	e->address = b->address;
+	*mt_trace_writer_next(m->writer) = mt_event_of(m, r, b, type, kind, previous);
 	if (__builtin_expect(++m->unflushed >= m->block_events, 0) && m->flush)
 		m->flush(m->context);
 }

@@ -30,6 +30,24 @@ static inline __attribute__((always_inline)) void mt_event_step(struct mt_merge 
 	m->model->profile->info.events++;
 }
 
+/* Something that the ring's thread does to a block, now. */
+static inline __attribute__((always_inline)) struct mt_event mt_event_of(const struct mt_merge *m,
+	const struct mt_ring *r, const struct mt_match_cell *b, enum mt_event_type type,
+	uint8_t kind, uint64_t previous)
+{
+	return (struct mt_event){
+		.type = (uint8_t)type,
+		.kind = kind,
+		.thread = r->thread,
+		.group = b->group,
+		.time_ns = m->now_ns,
+		.number = b->number,
+		.previous = previous,
+		.size = b->size,
+		.address = b->address,
+	};
+}
+
 /* Which open block is the ring's: where there are many rings, it may be another's. */
 static inline unsigned mt_event_slot(const struct mt_merge *m, const struct mt_ring *r)
 {

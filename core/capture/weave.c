@@ -28,16 +28,7 @@ static __attribute__((noinline)) void begin_output(struct mt_merge *m, struct ou
 HOT void encode(struct mt_merge *m, struct output *to, const struct mt_ring *r,
 	const struct mt_match_cell *b, enum mt_event_type type, uint8_t kind, uint64_t number)
 {
-	const struct mt_event e = {
-		.type = (uint8_t)type,
-		.kind = kind,
-		.thread = r->thread,
-		.group = b->group,
-		.time_ns = m->now_ns,
-		.number = b->number,
-		.size = b->size,
-		.address = b->address,
-	};
+	const struct mt_event e = mt_event_of(m, r, b, type, kind, 0);
 
 	if (__builtin_expect(!to->columns, 0))
 		begin_output(m, to, m->now_ns, number);
