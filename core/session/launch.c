@@ -146,43 +146,45 @@ static int check_interpreter(const char *path, int fd, const Elf64_Phdr *phdr, s
 			path, name, strerror(errno));
 }
 
-/* Whether the program needs a shared library whose name begins so. */
-static bool needs_library(int fd, const char *name)
+/* Whether the program defines a function that libraries call by its name. */
+static bool defines(int fd, const char *name)
 {
 	Elf *elf;
 	Elf_Scn *section = NULL;
 	GElf_Shdr header;
-	GElf_Dyn entry;
+	GElf_Sym symbol;
 	bool found = false;
 
 	elf_version(EV_CURRENT);
 	elf = elf_begin(fd, ELF_C_READ, NULL);
 	while (elf && (section = elf_nextscn(elf, section))) {
-		if (!gelf_getshdr(section, &header) || header.sh_type != SHT_DYNAMIC)
+		if (!gelf_getshdr(section, &header) || header.sh_type != SHT_DYNSYM)
 			continue;
-		for (int i = 0; gelf_getdyn(elf_getdata(section, NULL), i, &entry); i++) {
-			const char *needed = entry.d_tag == DT_NEEDED
-				? elf_strptr(elf, header.sh_link, entry.d_un.d_val)
+		for (int i = 0; gelf_getsym(elf_getdata(section, NULL), i, &symbol); i++) {
+			const char *defined = symbol.st_shndx != SHN_UNDEF
+				? elf_strptr(elf, header.sh_link, symbol.st_name)
 				: NULL;
 
-			found |= needed && strncmp(needed, name, strlen(name)) == 0;
+			found |= defined && strcmp(defined, name) == 0;
 		}
 	}
 	elf_end(elf);
 	return found;
 }
 
-/* gcc's AddressSanitizer ends a program before whose libraries another is loaded. */
+/* AddressSanitizer's shared runtime ends a program before whose libraries another is loaded, unless
+ * told otherwise: by its defaults, which are the tracer's where the program has none of its own. */
 static int check_sanitizer(const char *path, int fd, struct mt_err *err)
 {
 	const char *options = getenv("ASAN_OPTIONS");
 
 	if ((options && strstr(options, "verify_asan_link_order=0"))
-		|| !needs_library(fd, "libasan.so"))
+		|| !defines(fd, "__asan_default_options") || defines(fd, "__asan_init"))
 		return 0;
 	return mt_fail(err, -ENOEXEC,
-		"%s: is built with AddressSanitizer, which wants no library before its own; "
-		"set ASAN_OPTIONS=verify_asan_link_order=0, or record a build without it",
+		"%s: is built with AddressSanitizer, which wants no library before its own, and "
+		"has __asan_default_options of its own; set "
+		"ASAN_OPTIONS=verify_asan_link_order=0, or record a build without it",
 		path);
 }
 

@@ -108,10 +108,6 @@ chmod +x short-program foreign-program
 fails "truncated program" 1 'ends before its program headers' record -o never.dat -- ./short-program
 fails "missing dynamic linker" 1 'its dynamic linker /lib64/ld-linux-x86-64.so.9' record -o never.dat -- ./foreign-program
 echo 'int main(void) { return 0; }' >other.c
-if gcc -fsanitize=address -o sanitized other.c 2>/dev/null; then
-	fails "AddressSanitizer" 1 'AddressSanitizer.*ASAN_OPTIONS=verify_asan_link_order=0' record -o never.dat -- ./sanitized
-	ASAN_OPTIONS=verify_asan_link_order=0 "$memtui" record -o asan.dat -- ./sanitized 2>asan.err && ok "AddressSanitizer that may come later" || not_ok "AddressSanitizer that may come later" "$(cat asan.err)"
-fi
 if [ "$(id -u)" = 0 ] && gcc -o secret other.c && chmod 4711 secret && chmod 755 .; then
 	setpriv --reuid 65534 --clear-groups "$memtui" record -o /tmp/never.dat -- "$work/secret" 2>secret.err
 	[ $? = 1 ] && grep -q 'runs with another user' secret.err && ok "setuid, not to be read" || not_ok "setuid, not to be read" "$(cat secret.err)"

@@ -52,6 +52,20 @@ truth "a killed child" 2 ./tree killed
 truth "an environment that is cleared" 2 ./tree clear
 [ "$(id -u)" != 0 ] || truth "setuid and chroot" 4 ./tree root
 
+# ---- programs with a malloc library of their own that wants to be the first: options of theirs stay in force ----
+export ASAN_OPTIONS=detect_leaks=0 LSAN_OPTIONS=detect_leaks=0
+for sanitizer in address leak thread; do
+	gcc $flags -fsanitize=$sanitizer -o tree-$sanitizer "$here/tree.c" 2>gcc.err || { echo "not ok -fsanitize=$sanitizer: $(tail -n 1 gcc.err)"; continue; }
+	# ThreadSanitizer allocates in tree() as well
+	[ $sanitizer = thread ] || truth "-fsanitize=$sanitizer: three generations" 40 ./tree-$sanitizer tree
+	truth "-fsanitize=$sanitizer: a chain of exec" 6 ./tree-$sanitizer chain 5
+done
+printf 'const char *__asan_default_options(void) { return ""; }\nint main(void) { return 0; }\n' >own.c
+gcc -fsanitize=address -o own own.c
+"$memtui" record -o never.dat -- ./own 2>err
+say "-fsanitize=address: with defaults of its own" "$([ $? = 1 ] && grep -q 'AddressSanitizer.*ASAN_OPTIONS=verify_asan_link_order=0' err || cat err)"
+unset ASAN_OPTIONS LSAN_OPTIONS
+
 # ---- fork in a signal handler: what a handler does inside an event may go unseen, but is counted ----
 for how in fork _Fork SYS_fork SYS_clone SYS_clone3; do
 rm -f t.dat*
