@@ -14,6 +14,7 @@
 #include "tui/user/keymap.h"
 #include "tui/user/restore.h"
 #include "tui/user/theme_menu.h"
+#include "tui/user/user_files.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -28,6 +29,19 @@
 #include <unistd.h>
 
 #define END_MS 3000 /* for a program to end after SIGTERM before SIGKILL */
+
+/* Before anything is started. */
+static int check_files(const struct mt_ui_options *o, struct mt_err *err)
+{
+	struct mt_theme theme;
+	char *text = NULL;
+	int result = o->theme ? mt_theme_load(&theme, o->theme, err) : 0;
+
+	if (!result && o->keymap)
+		result = mt_user_read(o->keymap, &text, err);
+	free(text);
+	return result;
+}
 
 static int check_options(const struct mt_ui_options *o, bool live, struct mt_err *err)
 {
@@ -46,6 +60,8 @@ static int check_options(const struct mt_ui_options *o, bool live, struct mt_err
 			"there is no metric '%s' to sort by; try leaked_size, "
 			"leaked_count, size or allocated_count",
 			o->sort);
+	if (!result)
+		result = check_files(o, err);
 	return result ? result : mt_screen_check(err);
 }
 

@@ -78,6 +78,10 @@ static void set_environment(const struct settings *s)
 		setenv("MEMTUI_TEST_FILTERING", s->filtering, 1);
 	if (s->cache)
 		setenv("XDG_CACHE_HOME", s->cache, 1);
+	if (s->preload) {
+		setenv("LD_PRELOAD", s->preload, 1);
+		setenv("ASAN_OPTIONS", "detect_leaks=0:verify_asan_link_order=0", 1);
+	}
 }
 
 /* As a shell with job control: memtui has a process group of its own, and its stops are seen. */

@@ -57,6 +57,7 @@ struct settings {
 	bool remote;  /* as over SSH */
 	/* a token after every frame, for terminal_answered */
 	bool frames;
+	const char *preload; /* LD_PRELOAD */
 };
 
 void terminal_start(struct terminal *, int rows, int columns, const struct settings *,

@@ -54,19 +54,26 @@ static void close_window(struct window *w)
 	close(w->slave);
 }
 
-static void start(struct tests *t, struct terminal *terminal, char **words)
+static void start_with(struct tests *t, struct terminal *terminal, char **words,
+	const char *preload)
 {
 	struct settings s = {
 		.term = "xterm-256color",
 		.locale = "C.UTF-8",
 		.directory = t->scratch,
 		.cache = t->scratch,
+		.preload = preload,
 	};
 	char *argv[16] = {t->memtui};
 
 	for (int i = 0; words[i]; i++)
 		argv[1 + i] = words[i];
 	terminal_start(terminal, 24, 80, &s, argv);
+}
+
+static void start(struct tests *t, struct terminal *terminal, char **words)
+{
+	start_with(t, terminal, words, NULL);
 }
 
 static void check_tty(struct tests *t)
@@ -105,20 +112,25 @@ static void check_tty(struct tests *t)
 	close_window(&w);
 }
 
+/* What cannot be is said before the program is started. */
 static void check_refused(struct tests *t)
 {
 	static const struct {
-		char *path;
+		char *option, *value;
 		const char *words;
 	} cases[] = {
-		{"/dev/tty", "memtui itself draws on this terminal"},
-		{"/dev/null", "it is not a terminal"},
-		{"/nonexistent", "it cannot be opened"},
+		{"--tty", "/dev/tty", "memtui itself draws on this terminal"},
+		{"--tty", "/dev/null", "it is not a terminal"},
+		{"--tty", "/nonexistent", "it cannot be opened"},
+		{"--keymap", "/nonexistent", "/nonexistent cannot be read"},
+		{"--theme", "none", "there is no theme called 'none'"},
+		{"--theme", "/nonexistent", "/nonexistent"},
 	};
 
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-		char *words[] = {"run", "--tty", cases[i].path, "--", "/bin/sh", "-c",
-			"echo it r''uns", NULL};
+		char *words[] = {"run", "-f", "-o", "refused.dat", cases[i].option, cases[i].value,
+			"--", "/bin/sh", "-c", "echo it r''uns", NULL};
+		char trace[1100];
 		struct terminal terminal;
 
 		start(t, &terminal, words);
@@ -127,10 +139,13 @@ static void check_refused(struct tests *t)
 		terminal_read_for(&terminal, 50);
 		char *screen = terminal_text(&terminal);
 
+		snprintf(trace, sizeof trace, "%s/refused.dat", t->scratch);
 		tell(t,
 			said && WEXITSTATUS(terminal.status) == 1 && strstr(screen, cases[i].words)
-				&& !strstr(screen, "it runs") && terminal_restored(&terminal),
-			"--tty %s is refused in words, and nothing runs", cases[i].path);
+				&& !strstr(screen, "it runs") && access(trace, F_OK) < 0
+				&& terminal_restored(&terminal),
+			"%s %s is refused in words, and nothing runs", cases[i].option,
+			cases[i].value);
 		free(screen);
 		terminal_close(&terminal);
 	}
@@ -148,25 +163,25 @@ static double seconds(void)
  * that never comes. */
 static void check_unseen(struct tests *t)
 {
-	char *words[] = {"run", "-f", "-o", "unseen.dat", "--keymap", "/nonexistent", "--",
-		"/bin/sh", "-c", "read x", NULL};
-	char *short_words[] = {"run", "-f", "-o", "unseen.dat", "--keymap", "/nonexistent", "--",
-		"/bin/true", NULL};
+	char *words[] = {"run", "-f", "-o", "unseen.dat", "--", "/bin/sh", "-c", "read x", NULL};
+	char *short_words[] = {"run", "-f", "-o", "unseen.dat", "--", "/bin/true", NULL};
+	char preload[1100];
 	struct terminal terminal;
 	double began = seconds();
 
-	start(t, &terminal, short_words);
+	snprintf(preload, sizeof preload, "%s/no_screen.so", t->scratch);
+	start_with(t, &terminal, short_words, preload);
 	bool ended = terminal_wait_end(&terminal);
 	char *screen = terminal_text(&terminal);
 
 	tell(t,
 		ended && WEXITSTATUS(terminal.status) == 1 && seconds() - began < 8
-			&& strstr(screen, "/nonexistent cannot be read")
+			&& strstr(screen, "the terminal 'xterm-256color' cannot be used")
 			&& strstr(screen, "'memtui open"),
 		"without a screen memtui ends as soon as the program has");
 	free(screen);
 	terminal_close(&terminal);
-	start(t, &terminal, words);
+	start_with(t, &terminal, words, preload);
 	tell(t, terminal_wait_text(&terminal, "' shows it"),
 		"a program that runs on unseen is said at once to do so");
 	pid_t program = 0;
