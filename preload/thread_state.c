@@ -226,6 +226,8 @@ bool mt_thread_register(struct mt_thread *t, int32_t tid)
 		memcpy(entry->name, later, sizeof later);
 	}
 	mt_publish_count(&mt_tracer.header->thread_count, id + 1);
+	if (id > 0)
+		mt_store_release(&mt_tracer.several, 1);
 	t->index = id;
 	t->newborn = 1;
 	t->limit = 0;

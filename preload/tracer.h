@@ -137,6 +137,7 @@ struct mt_tracer {
 	struct mt_rules *rules;
 	uint64_t generation; /* dlcloses that unloaded something; + MT_CLOSING for each under way */
 	uint32_t free_stacks, check, monotonic, depth_limit;
+	uint32_t several;         /* threads have recorded something */
 	uint32_t bootstrap_count; /* chunks in use */
 	uint32_t usable_rule;     /* enum mt_usable_rule under which usable sizes are recorded */
 	struct mt_real real;
