@@ -145,54 +145,22 @@ static inline void mt_model_rise(struct mt_model *m, struct mt_group *g, uint64_
 		mt_model_climb(m, m->live_bytes, time_ns);
 }
 
-/* What an allocation makes of its group and of the heap: all but the sums. It is not the group's
+/* An allocation of a group that is to become live, or has been for a moment. It is not the group's
  * first. */
-static inline __attribute__((always_inline)) void mt_model_group_allocates(struct mt_model *m,
-	struct mt_group *g, uint64_t size, uint64_t time_ns)
+static inline __attribute__((always_inline)) void mt_model_count(struct mt_model *m,
+	struct mt_group *g, uint64_t size)
 {
 	mt_model_before_change(m, g);
 	g->allocated_count++;
 	g->allocated_bytes += size;
-	if (time_ns > g->last_ns)
-		g->last_ns = time_ns;
 	if (size < g->min_size)
 		g->min_size = size;
 	if (size > g->max_size)
 		g->max_size = size;
-	mt_model_rise(m, g, size, time_ns);
 }
 
-/* The same of a free. */
-static inline __attribute__((always_inline)) void mt_model_group_frees(struct mt_model *m,
-	struct mt_group *g, uint64_t size, bool temporary)
-{
-	mt_model_before_change(m, g);
-	g->temporary_count += temporary;
-	g->live_count--;
-	g->live_bytes -= size;
-	m->live_count--;
-	m->live_bytes -= size;
-}
-
-/* Sums of events that lie within the open step, and have not been added to the profile yet. */
-struct mt_model_sums {
-	uint64_t allocations, frees, temporary, bytes; /* temporary: of those that were freed */
-};
-
-static inline void mt_model_add(struct mt_model *m, const struct mt_model_sums *sums)
-{
-	struct mt_info *info = &m->profile->info;
-
-	info->allocations += sums->allocations;
-	info->frees += sums->frees;
-	info->temporary_count += sums->temporary;
-	info->allocated_bytes += sums->bytes;
-	m->step_allocations += sums->allocations;
-	m->step_frees += sums->frees;
-}
-
-/* Of them, the allocations of a thread, and the number behind its last one's block. */
-static inline void mt_model_add_thread(struct mt_model *m, uint32_t thread, uint64_t count,
+/* So many allocations by a thread, and the number behind the last one's block. */
+static inline void mt_model_count_thread(struct mt_model *m, uint32_t thread, uint64_t count,
 	uint64_t end_number)
 {
 	if (__builtin_expect(thread >= m->thread_capacity, 0))
@@ -209,7 +177,7 @@ static inline __attribute__((always_inline)) void mt_model_allocate(struct mt_mo
 	struct mt_info *info = &m->profile->info;
 	struct mt_group *g = &m->profile->groups[b->group];
 
-	mt_model_add_thread(m, b->thread, 1, b->number + 1);
+	mt_model_count_thread(m, b->thread, 1, b->number + 1);
 	b->thread_sequence = m->threads[b->thread].sequence;
 	mt_model_pass_time(m, b->time_ns);
 	if (__builtin_expect(!g->allocated_count, 0)) {
@@ -218,7 +186,10 @@ static inline __attribute__((always_inline)) void mt_model_allocate(struct mt_mo
 	}
 	if (b->time_ns < g->first_ns)
 		g->first_ns = b->time_ns;
-	mt_model_group_allocates(m, g, b->size, b->time_ns);
+	if (b->time_ns > g->last_ns)
+		g->last_ns = b->time_ns;
+	mt_model_count(m, g, b->size);
+	mt_model_rise(m, g, b->size, b->time_ns);
 	info->allocations += !reallocated;
 	info->reallocations += reallocated;
 	info->allocated_bytes += b->size;
@@ -235,15 +206,9 @@ static inline void mt_model_pair(struct mt_model *m, struct mt_group *g, uint64_
 	uint64_t count = g->live_count + 1, bytes = g->live_bytes + size;
 	uint64_t heap = m->live_bytes + size;
 
-	mt_model_before_change(m, g);
-	g->allocated_count++;
-	g->allocated_bytes += size;
+	mt_model_count(m, g, size);
 	g->temporary_count++;
 	g->last_ns = begin_ns;
-	if (size < g->min_size)
-		g->min_size = size;
-	if (size > g->max_size)
-		g->max_size = size;
 	if (count > g->own_peak_count)
 		g->own_peak_count = count;
 	if (bytes > g->own_peak_bytes)
@@ -263,16 +228,17 @@ static inline void mt_model_pair(struct mt_model *m, struct mt_group *g, uint64_
 static inline void mt_model_pairs(struct mt_model *m, uint32_t thread, uint64_t count,
 	uint64_t bytes, uint64_t end_number, uint64_t end_ns)
 {
+	struct mt_info *info = &m->profile->info;
+
 	if (end_ns > m->now_ns) /* time may have passed without events */
 		m->now_ns = end_ns;
-	mt_model_add(m,
-		&(struct mt_model_sums){
-			.allocations = count,
-			.frees = count,
-			.temporary = count,
-			.bytes = bytes,
-		});
-	mt_model_add_thread(m, thread, count, end_number);
+	info->allocations += count;
+	info->frees += count;
+	info->temporary_count += count;
+	info->allocated_bytes += bytes;
+	m->step_allocations += count;
+	m->step_frees += count;
+	mt_model_count_thread(m, thread, count, end_number);
 }
 
 /* Whether no further allocation by its thread came: freed now, the block is temporary. */
@@ -293,9 +259,16 @@ static inline bool mt_model_is_recent(const struct mt_model *m, const struct mt_
 static inline void mt_model_take_away(struct mt_model *m, const struct mt_block *b,
 	uint64_t time_ns, bool temporary)
 {
+	struct mt_group *g = &m->profile->groups[b->group];
+
 	mt_model_pass_time(m, time_ns);
-	mt_model_group_frees(m, &m->profile->groups[b->group], b->size, temporary);
+	mt_model_before_change(m, g);
+	g->temporary_count += temporary;
 	m->profile->info.temporary_count += temporary;
+	g->live_count--;
+	g->live_bytes -= b->size;
+	m->live_count--;
+	m->live_bytes -= b->size;
 	m->step_frees++;
 }
 
