@@ -14,7 +14,6 @@
 #include "tui/user/keymap.h"
 #include "tui/user/restore.h"
 #include "tui/user/theme_menu.h"
-#include "tui/user/user_files.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -29,19 +28,6 @@
 #include <unistd.h>
 
 #define END_MS 3000 /* for a program to end after SIGTERM before SIGKILL */
-
-/* Before anything is started. */
-static int check_files(const struct mt_ui_options *o, struct mt_err *err)
-{
-	struct mt_theme theme;
-	char *text = NULL;
-	int result = o->theme ? mt_theme_load(&theme, o->theme, err) : 0;
-
-	if (!result && o->keymap)
-		result = mt_user_read(o->keymap, &text, err);
-	free(text);
-	return result;
-}
 
 static int check_options(const struct mt_ui_options *o, bool live, struct mt_err *err)
 {
@@ -60,8 +46,6 @@ static int check_options(const struct mt_ui_options *o, bool live, struct mt_err
 			"there is no metric '%s' to sort by; try leaked_size, "
 			"leaked_count, size or allocated_count",
 			o->sort);
-	if (!result)
-		result = check_files(o, err);
 	return result ? result : mt_screen_check(err);
 }
 
@@ -124,19 +108,32 @@ static const char *take_theme(struct mt_app *app, const char *asked)
 	return "mono";
 }
 
-static int start(struct mt_app *app, const struct mt_ui_options *o, bool live, struct mt_err *err)
-{
-	bool remote = getenv("SSH_CONNECTION") || getenv("SSH_TTY");
+/* What the options and the user's files say: before anything is started. */
+struct look {
+	const char *name; /* of the theme; NULL: the usual one */
+	struct mt_theme theme;
+};
 
+static int prepare(struct mt_app *app, struct look *look, const struct mt_ui_options *o,
+	struct mt_err *err)
+{
 	*app = (struct mt_app){.pane = MT_VIEW_GROUPS, .tree = {.level = 3}};
 	mt_data_init(&app->data);
 	app->data.wrappers = app->wrappers = mt_wrappers_new();
 	take_config(app);
 	mt_setup_wrappers(app);
+	look->name = take_theme(app, o->theme);
+	if (mt_theme_load(&look->theme, look->name, err) < 0)
+		return err->code;
+	return take_keymap(app, o->keymap, err);
+}
 
+static int start(struct mt_app *app, const struct look *look, const struct mt_ui_options *o,
+	bool live, struct mt_err *err)
+{
 	const struct mt_config *config = app->config;
+	bool remote = getenv("SSH_CONNECTION") || getenv("SSH_TTY");
 	unsigned refresh = mt_config_number(config, MT_SETTING_REFRESH);
-	const char *theme = take_theme(app, o->theme);
 
 	app->frame_ms = o->frame_ms ? o->frame_ms : refresh ? refresh : remote ? 1000 : 250;
 	app->data.sort =
@@ -146,15 +143,13 @@ static int start(struct mt_app *app, const struct mt_ui_options *o, bool live, s
 	app->data.sort_all = o->sort_all;
 	if (o->filter && live)
 		mt_filter_parse(app->data.filter, o->filter, NULL);
-	if (take_keymap(app, o->keymap, err) < 0)
-		return err->code;
-	app->screen =
-		mt_screen_open(theme, o->ascii ? o->ascii : config->value[MT_SETTING_ASCII], err);
+	app->screen = mt_screen_open(&look->theme,
+		o->ascii ? o->ascii : config->value[MT_SETTING_ASCII], err);
 	if (!app->screen)
 		return err->code ? err->code : -EIO;
 	mt_screen_mouse(app->screen, mt_config_is(config, MT_SETTING_MOUSE, "on"));
 	mt_screen_set_graphs(app->screen, mt_graphs_find(config->value[MT_SETTING_GRAPHS]));
-	mt_themes_begin(app, theme);
+	mt_themes_begin(app, look->name);
 	return 0;
 }
 
@@ -255,6 +250,7 @@ int mt_ui_open(const char *trace_path, const struct mt_ui_options *options, stru
 {
 	struct mt_app app;
 	struct loading loading = {&app, trace_path, 0, 0};
+	struct look look;
 	sigset_t old;
 	int result = check_options(options, false, err), number = 0;
 
@@ -264,7 +260,9 @@ int mt_ui_open(const char *trace_path, const struct mt_ui_options *options, stru
 		|| (options->baseline && !can_be_read(options->baseline, err)))
 		return err->code;
 	mt_loop_block(&old);
-	result = start(&app, options, false, err);
+	result = prepare(&app, &look, options, err);
+	if (!result)
+		result = start(&app, &look, options, false, err);
 	loading.last_ms = now_ms();
 	if (!result)
 		result = mt_data_open(&app.data, trace_path, on_progress, &loading, err);
@@ -337,13 +335,16 @@ int mt_ui_attach(const char *session_name, pid_t process, const struct mt_ui_opt
 	struct mt_err *err)
 {
 	struct mt_app app;
+	struct look look;
 	sigset_t old;
 	int result = check_options(options, true, err), number;
 
 	if (result)
 		return result;
 	mt_loop_block(&old);
-	result = start(&app, options, true, err);
+	result = prepare(&app, &look, options, err);
+	if (!result)
+		result = start(&app, &look, options, true, err);
 	if (!result)
 		result = show_session(&app, session_name, process, options, err);
 	if (!result) {
@@ -515,14 +516,14 @@ static int wait_unseen(struct mt_session *session, int *exit_status, struct mt_e
 		session->trace_path);
 }
 
-static int run_session(struct mt_app *app, struct mt_session *session,
+static int run_session(struct mt_app *app, const struct look *look, struct mt_session *session,
 	const struct mt_ui_options *o, int *exit_status, struct mt_err *err)
 {
 	sigset_t old;
 	int result;
 
 	mt_loop_block(&old);
-	result = start(app, o, true, err);
+	result = start(app, look, o, true, err);
 	app->session = session;
 	app->ask_save = !o->output;
 	if (!result)
@@ -541,6 +542,7 @@ int mt_ui_run(const struct mt_session_options *session_options, const struct mt_
 	struct mt_session_options with = *session_options;
 	struct mt_session session = {0};
 	struct mt_app app;
+	struct look look;
 	unsigned short rows, columns;
 	char *cache = NULL;
 	int result = check_options(options, true, err), number;
@@ -562,11 +564,15 @@ int mt_ui_run(const struct mt_session_options *session_options, const struct mt_
 	with.terminal = options->tty;
 	with.rows = rows > 10 ? rows - 4 : 6;
 	with.columns = columns;
-	result = mt_session_start(&session, &with, err);
+	result = prepare(&app, &look, options, err);
+	if (!result)
+		result = mt_session_start(&session, &with, err);
 	free(cache);
-	if (result < 0)
+	if (result < 0) {
+		finish(&app);
 		return result;
-	result = run_session(&app, &session, options, exit_status, err);
+	}
+	result = run_session(&app, &look, &session, options, exit_status, err);
 	number = app.signal;
 	finish(&app);
 	mt_session_free(&session);

@@ -146,40 +146,66 @@ static int check_interpreter(const char *path, int fd, const Elf64_Phdr *phdr, s
 			path, name, strerror(errno));
 }
 
-/* Whether the program defines a function that libraries call by its name. */
-static bool defines(int fd, const char *name)
+/* NULL: there is none of the type. */
+static Elf_Data *section_of(Elf *elf, uint32_t type, GElf_Shdr *header)
 {
-	Elf *elf;
-	Elf_Scn *section = NULL;
+	for (Elf_Scn *section = NULL; (section = elf_nextscn(elf, section));)
+		if (gelf_getshdr(section, header) && header->sh_type == type)
+			return elf_getdata(section, NULL);
+	return NULL;
+}
+
+/* Whether the program needs a shared library whose name begins so. */
+static bool needs_library(Elf *elf, const char *name)
+{
 	GElf_Shdr header;
-	GElf_Sym symbol;
+	GElf_Dyn entry;
+	Elf_Data *data = section_of(elf, SHT_DYNAMIC, &header);
 	bool found = false;
 
-	elf_version(EV_CURRENT);
-	elf = elf_begin(fd, ELF_C_READ, NULL);
-	while (elf && (section = elf_nextscn(elf, section))) {
-		if (!gelf_getshdr(section, &header) || header.sh_type != SHT_DYNSYM)
-			continue;
-		for (int i = 0; gelf_getsym(elf_getdata(section, NULL), i, &symbol); i++) {
-			const char *defined = symbol.st_shndx != SHN_UNDEF
-				? elf_strptr(elf, header.sh_link, symbol.st_name)
-				: NULL;
+	for (int i = 0; data && gelf_getdyn(data, i, &entry); i++) {
+		const char *needed = entry.d_tag == DT_NEEDED
+			? elf_strptr(elf, header.sh_link, entry.d_un.d_val)
+			: NULL;
 
-			found |= defined && strcmp(defined, name) == 0;
-		}
+		found |= needed && strncmp(needed, name, strlen(name)) == 0;
 	}
-	elf_end(elf);
 	return found;
 }
 
-/* AddressSanitizer's shared runtime ends a program before whose libraries another is loaded, unless
- * told otherwise: by its defaults, which are the tracer's where the program has none of its own. */
+/* Whether the program defines a function that libraries call by its name. */
+static bool defines(Elf *elf, const char *name)
+{
+	GElf_Shdr header;
+	GElf_Sym symbol;
+	Elf_Data *data = section_of(elf, SHT_DYNSYM, &header);
+	bool found = false;
+
+	for (int i = 0; data && gelf_getsym(data, i, &symbol); i++) {
+		const char *defined = symbol.st_shndx != SHN_UNDEF
+			? elf_strptr(elf, header.sh_link, symbol.st_name)
+			: NULL;
+
+		found |= defined && strcmp(defined, name) == 0;
+	}
+	return found;
+}
+
+/* gcc's AddressSanitizer ends a program before whose libraries another is loaded, unless told
+ * otherwise: by its defaults, which are the tracer's where the program has none of its own. */
 static int check_sanitizer(const char *path, int fd, struct mt_err *err)
 {
 	const char *options = getenv("ASAN_OPTIONS");
+	bool refuses;
+	Elf *elf;
 
-	if ((options && strstr(options, "verify_asan_link_order=0"))
-		|| !defines(fd, "__asan_default_options") || defines(fd, "__asan_init"))
+	if (options && strstr(options, "verify_asan_link_order=0"))
+		return 0;
+	elf_version(EV_CURRENT);
+	elf = elf_begin(fd, ELF_C_READ, NULL);
+	refuses = elf && needs_library(elf, "libasan.so") && defines(elf, "__asan_default_options");
+	elf_end(elf);
+	if (!refuses)
 		return 0;
 	return mt_fail(err, -ENOEXEC,
 		"%s: is built with AddressSanitizer, which wants no library before its own, and "

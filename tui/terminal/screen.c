@@ -181,15 +181,15 @@ static void close_files(struct mt_screen *s)
 		close(s->fd);
 }
 
-struct mt_screen *mt_screen_open(const char *theme, const char *ascii, struct mt_err *err)
+struct mt_screen *mt_screen_open(const struct mt_theme *theme, const char *ascii,
+	struct mt_err *err)
 {
 	const char *no_colour = getenv("NO_COLOR");
-	struct mt_theme parsed;
 	bool own;
 	int fd;
 
 	setlocale(LC_ALL, "");
-	if (check_terminal(&fd, &own, err) < 0 || mt_theme_load(&parsed, theme, err) < 0)
+	if (check_terminal(&fd, &own, err) < 0)
 		return NULL;
 	struct mt_screen *s = mt_alloc(sizeof *s);
 
@@ -197,7 +197,7 @@ struct mt_screen *mt_screen_open(const char *theme, const char *ascii, struct mt
 	s->fd = fd;
 	s->own_fd = own;
 	mt_capture_open(&s->capture);
-	s->theme = parsed;
+	s->theme = *theme;
 	/* The terminal's text can only be UTF-8 where the locale is: ncurses writes through it. */
 	s->can_utf8 = !strcmp(nl_langinfo(CODESET), "UTF-8");
 	mt_screen_ascii(s, ascii);

@@ -24,9 +24,10 @@ const char *mt_graphs_name(enum mt_graphs);
 enum mt_graphs mt_graphs_find(const char *name); /* braille, where there is none of that name */
 
 struct mt_screen;
+struct mt_theme;
 /* ascii: "auto", "always" or "never" (NULL: auto). Says in err why there is no screen; draws
  * nothing then. */
-struct mt_screen *mt_screen_open(const char *theme, const char *ascii, struct mt_err *err);
+struct mt_screen *mt_screen_open(const struct mt_theme *, const char *ascii, struct mt_err *err);
 /* Whether there could be one; nothing is changed. */
 int mt_screen_check(struct mt_err *err);
 /* of the terminal, before it is opened */
