@@ -195,8 +195,7 @@ struct mt_image *mt_image_new(struct mt_recorder *r, struct mt_process *process,
 
 int mt_image_begin(struct mt_image *i, int fd, struct mt_err *err)
 {
-	i->writer = i->flight.cap ? mt_trace_writer_new_with_checkpoints(fd, err)
-				  : mt_trace_writer_new(fd, err);
+	i->writer = mt_trace_writer_new(fd, err);
 	if (!i->writer) {
 		i->failure = *err;
 		return err->code;

@@ -8,9 +8,9 @@
 #include <string.h>
 
 #define MT_FILE_MAGIC "memtui trace\r\n\x1a" /* 16 bytes with its NUL */
-#define MT_FILE_VERSION 4u
-#define MT_FILE_VERSION_CHECKPOINTS 5u /* the same, and there may be checkpoints */
-#define MT_BLOCK_MAGIC 0x6b6c6274u     /* "tblk" */
+#define MT_FILE_VERSION 6u
+#define MT_FILE_VERSION_OLDEST 4u  /* that is read */
+#define MT_BLOCK_MAGIC 0x6b6c6274u /* "tblk" */
 #define MT_TRAILER_MAGIC "tracend\n"
 
 #define MT_PAYLOAD_MAX (64u << 20) /* uncompressed */

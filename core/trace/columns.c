@@ -16,6 +16,7 @@ static const uint8_t column_max[MT_COLUMNS] = {
 	[MT_COLUMN_PREVIOUS] = 10,
 	[MT_COLUMN_KIND] = 1,
 	[MT_COLUMN_NOTE] = 10,
+	[MT_COLUMN_ORDER] = 4, /* a batch has two events at least */
 };
 
 /* ---- encoding ---- */
@@ -69,6 +70,7 @@ void mt_columns_begin(struct mt_columns *c, uint64_t number, uint64_t time_ns)
 	c->base_us = c->first_us = c->last_us = us;
 	c->time_ns = time_ns;
 	c->started = true;
+	c->ordered = 0;
 	predictor_init(&c->predictor, number, us);
 }
 
@@ -97,6 +99,26 @@ unsigned mt_columns_put_thread(struct mt_columns *c, uint32_t thread)
 	c->at[MT_COLUMN_THREAD] = mt_varint_put(c->at[MT_COLUMN_THREAD], thread_code(p, thread));
 	thread_learn(p, thread);
 	return HEAD_THREAD;
+}
+
+void mt_columns_strands(struct mt_columns *c, const uint8_t *choices, uint32_t count,
+	uint32_t strands)
+{
+	unsigned bits = mt_strand_bits(strands);
+	uint8_t *at = c->at[MT_COLUMN_ORDER];
+
+	at = mt_varint_put(at, mt_columns_count(c) - c->ordered);
+	at = mt_varint_put(at, count);
+	at = mt_varint_put(at, strands);
+	for (uint32_t i = 0; i < count;) {
+		unsigned byte = 0;
+
+		for (unsigned shift = 0; shift < 8 && i < count; shift += bits)
+			byte |= (unsigned)choices[i++] << shift;
+		*at++ = (uint8_t)byte;
+	}
+	c->at[MT_COLUMN_ORDER] = at;
+	c->ordered = mt_columns_count(c) + count;
 }
 
 uint32_t mt_columns_count(const struct mt_columns *c)

@@ -2,6 +2,7 @@
  * looked at. */
 #include "core/trace/columns.h"
 #include "core/trace/predictor.h"
+#include "core/trace/unravel.h"
 #include "core/trace/varint.h"
 
 #include <stdlib.h>
@@ -11,7 +12,9 @@ struct mt_decoder {
 	const uint8_t *at[MT_COLUMNS], *end[MT_COLUMNS];
 	const uint8_t *heads_end;
 	unsigned wants;
-	bool bad; /* a column has ended too early, or holds no number */
+	bool bad;         /* a column has ended too early, or holds no number */
+	uint32_t ordered; /* events that come before the next batch of strands */
+	struct mt_unravel unravel;
 };
 
 /* ---- numbers of a column ---- */
@@ -185,21 +188,71 @@ static inline __attribute__((always_inline)) uint32_t decode(struct mt_decoder *
 
 _Static_assert(HEAD_TYPE + 1 == MT_EVENT_TYPES, "every type that a head can hold is known");
 
+static uint32_t left(const struct mt_decoder *d)
+{
+	return (uint32_t)(d->heads_end - d->at[MT_COLUMN_HEAD]);
+}
+
+/* The next events as they are stored, fewer than that if a column is bad. */
+static uint32_t decode_stored(struct mt_decoder *d, struct mt_event *out, uint32_t count)
+{
+	if (d->bad)
+		return 0;
+	return d->wants & MT_TRACE_ADDRESSES ? decode(d, out, count, true)
+					     : decode(d, out, count, false);
+}
+
+static void find_strands(struct mt_decoder *d)
+{
+	bool none = d->at[MT_COLUMN_ORDER] == d->end[MT_COLUMN_ORDER];
+
+	d->ordered = none ? UINT32_MAX : get32(d, MT_COLUMN_ORDER);
+}
+
+/* All of a batch is decoded before the first of its events is given. */
+static void decode_strands(struct mt_decoder *d)
+{
+	uint32_t count = get32(d, MT_COLUMN_ORDER), strands = get32(d, MT_COLUMN_ORDER);
+	const uint8_t *choices = d->at[MT_COLUMN_ORDER];
+	uint64_t first = d->predictor.next_number;
+
+	d->bad |= count < 2 || count > MT_STRAND_EVENTS_MAX || count > left(d) || strands < 2
+		|| strands > MT_STRANDS_MAX
+		|| mt_strand_bytes(strands, count) > (size_t)(d->end[MT_COLUMN_ORDER] - choices);
+	decode_stored(d, d->unravel.stored, count);
+	d->bad = d->bad || !mt_unravel_start(&d->unravel, choices, strands, count, first);
+	if (d->bad)
+		return;
+	d->at[MT_COLUMN_ORDER] = choices + mt_strand_bytes(strands, count);
+	find_strands(d);
+}
+
 uint32_t mt_decoder_next(struct mt_decoder *d, struct mt_event *out, uint32_t room,
 	const char **reason)
 {
-	size_t left = (size_t)(d->heads_end - d->at[MT_COLUMN_HEAD]);
-	uint32_t count = left < room ? (uint32_t)left : room;
+	uint32_t done = 0;
 
 	*reason = NULL;
-	if (!d->bad)
-		count = d->wants & MT_TRACE_ADDRESSES ? decode(d, out, count, true)
-						      : decode(d, out, count, false);
-	else
-		count = 0;
-	if (d->bad && !count)
-		*reason = "a column ends before the events do";
-	return count;
+	while (done < room) {
+		uint32_t most = room - done;
+
+		done += mt_unravel_next(&d->unravel, out + done, most);
+		if (d->bad || done == room || !left(d))
+			break;
+		if (!d->ordered) {
+			decode_strands(d);
+			continue;
+		}
+		most = room - done;
+		most = left(d) < most ? left(d) : most;
+		most = d->ordered < most ? d->ordered : most;
+		most = decode_stored(d, out + done, most);
+		d->ordered -= most;
+		done += most;
+	}
+	if (d->bad && !done)
+		*reason = "a column ends before the events do, or says what cannot be";
+	return done;
 }
 
 /* ---- beginning a block ---- */
@@ -212,10 +265,12 @@ const char *mt_decoder_start(struct mt_decoder *d, const uint8_t *payload, size_
 	uint64_t first_number = mt_cursor_varint(&c), base_us = mt_cursor_varint(&c);
 	uint64_t stream_len[MT_COLUMNS];
 
-	if (mt_cursor_varint(&c) != MT_COLUMNS)
+	uint64_t columns = mt_cursor_varint(&c);
+
+	if (columns != MT_COLUMNS && columns != MT_COLUMN_ORDER) /* which older traces lack */
 		return fault;
 	for (unsigned i = 0; i < MT_COLUMNS; i++)
-		stream_len[i] = mt_cursor_varint(&c);
+		stream_len[i] = i < columns ? mt_cursor_varint(&c) : 0;
 	for (unsigned i = 0; i < MT_COLUMNS; i++) {
 		d->at[i] = mt_cursor_bytes(&c, stream_len[i]);
 		if (!d->at[i])
@@ -228,6 +283,8 @@ const char *mt_decoder_start(struct mt_decoder *d, const uint8_t *payload, size_
 	d->heads_end = d->end[MT_COLUMN_HEAD];
 	d->wants = wants;
 	d->bad = false;
+	d->unravel.count = d->unravel.given = 0;
+	find_strands(d);
 	return NULL;
 }
 

@@ -5,6 +5,7 @@
 
 #include "core/trace/columns.h"
 #include "core/trace/predictor.h"
+#include "core/trace/unravel.h"
 #include "core/trace/varint.h"
 
 struct mt_columns {
@@ -12,6 +13,7 @@ struct mt_columns {
 	bool started;
 	uint64_t first_number, first_us, last_us, base_us;
 	uint64_t time_ns; /* of the last event */
+	uint32_t ordered; /* events up to the end of the last batch of strands */
 	uint8_t *at[MT_COLUMNS], *start[MT_COLUMNS];
 };
 
@@ -43,6 +45,11 @@ static inline unsigned mt_columns_thread(struct mt_columns *c, uint32_t thread)
 	thread_learn(p, thread);
 	return HEAD_THREAD;
 }
+
+/* The next events, count of them, two at least, come strand by strand; choices: from which of the
+ * strands, two at least, comes what happened first, and so on. Limits: unravel.h. */
+void mt_columns_strands(struct mt_columns *, const uint8_t *choices, uint32_t count,
+	uint32_t strands);
 
 /* How the next free names its block. */
 static inline enum mode choose_mode(const struct predictor *p, uint64_t number, uint64_t distance)

@@ -118,12 +118,11 @@ static int check_start(int fd, const char *path, struct mt_err *err)
 			"the trace %s is damaged: its file header at offset 0 does not match its "
 			"checksum",
 			path);
-	if (h.version < MT_FILE_VERSION || h.version > MT_FILE_VERSION_CHECKPOINTS
-		|| h.size != sizeof h)
+	if (h.version < MT_FILE_VERSION_OLDEST || h.version > MT_FILE_VERSION || h.size != sizeof h)
 		return mt_fail(err, -ENOTSUP,
-			"the trace %s has format version %u, and this memtui reads versions %u and "
+			"the trace %s has format version %u, and this memtui reads versions %u to "
 			"%u: use the memtui that recorded it",
-			path, h.version, MT_FILE_VERSION, MT_FILE_VERSION_CHECKPOINTS);
+			path, h.version, MT_FILE_VERSION_OLDEST, MT_FILE_VERSION);
 	return 0;
 }
 

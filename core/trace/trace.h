@@ -66,11 +66,9 @@ enum mt_block_type {
 /* ---- writing ---- */
 struct mt_trace_writer;
 
-/* fd: taken (closed by close). It must be writable; it may be a pipe. */
+/* fd: taken (closed by close). It must be writable; it may be a pipe, unless it is to be switched
+ * from. */
 struct mt_trace_writer *mt_trace_writer_new(int fd, struct mt_err *err);
-/* The same for a trace that may hold checkpoints; fd can be read, too. Memtuis before them say that
- * they cannot read it. */
-struct mt_trace_writer *mt_trace_writer_new_with_checkpoints(int fd, struct mt_err *err);
 /* Adds an event to the open event block, which flush closes; one event more than 64 K closes it
  * too, with the running totals of the last flush. Numbers of allocations follow each other. */
 void mt_trace_writer_event(struct mt_trace_writer *, const struct mt_event *);
@@ -97,8 +95,7 @@ void mt_trace_writer_make(struct mt_trace_writer *, enum mt_block_type, uint64_t
 	const void *payload, size_t len, struct mt_buffer *made);
 /* Writes blocks that were made. */
 int mt_trace_writer_put(struct mt_trace_writer *, const struct mt_buffer *made, struct mt_err *err);
-/* Bytes of the blocks from first on that copy takes over. Only with checkpoints, as all that
- * follows. */
+/* Bytes of the blocks from first on that copy takes over. */
 uint64_t mt_trace_writer_copied(const struct mt_trace_writer *, uint32_t first);
 /* Goes on in another file: takes fd. Nothing may be open. What was written so far stays until keep,
  * or comes back. */

@@ -22,11 +22,10 @@ struct mt_trace_writer {
 	struct mt_trace_writer_file file;
 	struct mt_columns *columns;
 	ZSTD_CCtx *zstd;
-	struct mt_buffer payload;        /* of the event block being closed */
-	struct mt_buffer out;            /* header and stored payload, for one write */
-	struct mt_trace_running running; /* as last flushed */
-	struct mt_err err;               /* the first error; sticks */
-	uint32_t version;
+	struct mt_buffer payload;          /* of the event block being closed */
+	struct mt_buffer out;              /* header and stored payload, for one write */
+	struct mt_trace_running running;   /* as last flushed */
+	struct mt_err err;                 /* the first error; sticks */
 	struct mt_trace_writer_file aside; /* what was written before a switch */
 };
 
@@ -156,20 +155,21 @@ static int write_block(struct mt_trace_writer *w, struct mt_block_header *h, con
 
 static int write_start(struct mt_trace_writer *w)
 {
-	struct mt_file_header h = {.magic = MT_FILE_MAGIC, .version = w->version, .size = sizeof h};
+	struct mt_file_header h = {.magic = MT_FILE_MAGIC,
+		.version = MT_FILE_VERSION,
+		.size = sizeof h};
 
 	h.check = mt_check(&h, offsetof(struct mt_file_header, check));
 	return write_all(w, &h, sizeof h);
 }
 
-static struct mt_trace_writer *new_writer(int fd, uint32_t version, struct mt_err *err)
+struct mt_trace_writer *mt_trace_writer_new(int fd, struct mt_err *err)
 {
 	struct mt_trace_writer *w = mt_alloc(sizeof *w);
 	int flags = fcntl(fd, F_GETFL);
 
 	w->file.fd = fd;
 	w->aside.fd = -1;
-	w->version = version;
 	w->zstd = ZSTD_createCCtx();
 	w->columns = mt_columns_new();
 	if (flags < 0 || (flags & O_ACCMODE) == O_RDONLY)
@@ -185,16 +185,6 @@ static struct mt_trace_writer *new_writer(int fd, uint32_t version, struct mt_er
 	ZSTD_CCtx_setParameter(w->zstd, ZSTD_c_compressionLevel, 1);
 	ZSTD_CCtx_setParameter(w->zstd, ZSTD_c_checksumFlag, 1);
 	return w;
-}
-
-struct mt_trace_writer *mt_trace_writer_new(int fd, struct mt_err *err)
-{
-	return new_writer(fd, MT_FILE_VERSION, err);
-}
-
-struct mt_trace_writer *mt_trace_writer_new_with_checkpoints(int fd, struct mt_err *err)
-{
-	return new_writer(fd, MT_FILE_VERSION_CHECKPOINTS, err);
 }
 
 static void close_events(struct mt_trace_writer *w)

@@ -100,7 +100,7 @@ static void write_example(struct example *x, const char *name)
 	memset(x, 0, sizeof *x);
 	record(&x->simulation, "source", 3, 500, 100, false);
 	fill_in(x);
-	w = mt_trace_writer_new_with_checkpoints(create(name), &err);
+	w = mt_trace_writer_new(create(name), &err);
 	assert_non_null(w);
 	assert_int_equal(mt_definitions_write(&definitions, w, &x->simulation.profile, &err), 0);
 	mt_checkpoint_make(w, &x->head,
@@ -234,7 +234,7 @@ static void write_mutant(const struct example *x, struct mt_buffer *parts, uint3
 {
 	struct mt_definitions definitions = {0};
 	struct mt_err err;
-	struct mt_trace_writer *w = mt_trace_writer_new_with_checkpoints(create("mutant"), &err);
+	struct mt_trace_writer *w = mt_trace_writer_new(create("mutant"), &err);
 
 	assert_non_null(w);
 	assert_int_equal(mt_definitions_write(&definitions, w, &x->simulation.profile, &err), 0);

@@ -118,9 +118,8 @@ static void open_part(struct opened *o, struct opening *part)
 	struct mt_err err = {0};
 	char path[64];
 	int fd = memfd_create("trace", MFD_CLOEXEC), copy = dup(fd);
-	struct mt_trace_writer *w = part->before
-		? mt_trace_writer_new_with_checkpoints(memfd_create("before", MFD_CLOEXEC), &err)
-		: mt_trace_writer_new(fd, &err);
+	struct mt_trace_writer *w =
+		mt_trace_writer_new(part->before ? memfd_create("before", MFD_CLOEXEC) : fd, &err);
 
 	assert_non_null(w);
 	if (part->before)

@@ -1,0 +1,352 @@
+/* Batches of events that are stored strand by strand: they are read in the order in which they
+ * happened, with the numbers that they then had; and payloads that cannot be are refused behind
+ * what makes sense. */
+#include "core/trace/encoder.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <cmocka.h>
+
+#define BATCH 400
+#define EVENTS 6000
+
+struct state {
+	uint64_t random;
+	struct mt_columns *columns;
+	struct mt_event *events; /* as they happened */
+	uint32_t count;
+	uint64_t now_ns, number, live[64];
+	uint32_t live_count;
+};
+
+static uint32_t below(struct state *s, uint32_t limit)
+{
+	s->random = s->random * 6364136223846793005ull + 1442695040888963407ull;
+	return (uint32_t)(s->random >> 33) % limit;
+}
+
+static struct mt_event *next_event(struct state *s, uint8_t type, uint32_t thread)
+{
+	struct mt_event *e = &s->events[s->count++];
+
+	s->now_ns += below(s, 3) ? 0 : 1000 * below(s, 300);
+	*e = (struct mt_event){.type = type, .thread = thread, .time_ns = s->now_ns};
+	if (type == MT_EVENT_ALLOCATE) {
+		e->number = s->number++;
+		e->group = below(s, 9);
+		e->size = below(s, 3) ? 16 * e->group : below(s, 100000);
+		e->address = 0x10000 * (thread + 1ull) + 16 * below(s, 50);
+	} else {
+		e->kind = (uint8_t)(5 + below(s, 20) / 19);
+	}
+	return e;
+}
+
+static void encode(struct state *s, const struct mt_event *e)
+{
+	*s->columns->at[MT_COLUMN_HEAD]++ = (uint8_t)mt_columns_encode(s->columns, e);
+}
+
+/* What happens to one block or another, alone. */
+static void put_single(struct state *s)
+{
+	bool ends = s->live_count == 64 || (s->live_count && below(s, 2));
+	struct mt_event *e = next_event(s, ends ? MT_EVENT_FREE : MT_EVENT_ALLOCATE, below(s, 3));
+	uint32_t at = below(s, s->live_count + !ends);
+
+	if (ends) {
+		e->number = s->live[at];
+		s->live[at] = s->live[--s->live_count];
+	} else {
+		s->live[s->live_count++] = e->number;
+	}
+	encode(s, e);
+}
+
+/* The same events strand by strand, and numbered so. */
+static void encode_strands(struct state *s, const struct mt_event *batch, const uint8_t *choices,
+	uint32_t count, uint32_t strands, uint64_t first)
+{
+	uint64_t stored[BATCH], next = first;
+
+	for (uint32_t strand = 0; strand < strands; strand++)
+		for (uint32_t i = 0; i < count; i++)
+			if (choices[i] == strand && batch[i].type == MT_EVENT_ALLOCATE)
+				stored[batch[i].number - first] = next++;
+	mt_columns_strands(s->columns, choices, count, strands);
+	for (uint32_t strand = 0; strand < strands; strand++)
+		for (uint32_t i = 0; i < count; i++) {
+			struct mt_event e = batch[i];
+
+			if (choices[i] != strand)
+				continue;
+			if (e.number >= first)
+				e.number = stored[e.number - first];
+			encode(s, &e);
+		}
+}
+
+static void put_batch(struct state *s)
+{
+	const struct mt_event *batch = &s->events[s->count];
+	uint32_t strands = 2 + below(s, MT_STRANDS_MAX - 1), count = 2 + below(s, BATCH - 1);
+	uint64_t first = s->number, open[MT_STRANDS_MAX];
+	uint8_t choices[BATCH];
+
+	for (uint32_t i = 0; i < strands; i++) /* some begin with the end of a block from before */
+		open[i] = s->live_count && below(s, 2) ? s->live[--s->live_count] : UINT64_MAX;
+	for (uint32_t i = 0; i < count; i++) {
+		uint32_t strand = below(s, strands);
+		bool ends = open[strand] != UINT64_MAX;
+		struct mt_event *e =
+			next_event(s, ends ? MT_EVENT_FREE : MT_EVENT_ALLOCATE, strand);
+
+		choices[i] = (uint8_t)strand;
+		if (ends)
+			e->number = open[strand];
+		open[strand] = ends ? UINT64_MAX : e->number;
+	}
+	for (uint32_t i = 0; i < strands; i++)
+		if (open[i] != UINT64_MAX && s->live_count < 64)
+			s->live[s->live_count++] = open[i];
+	encode_strands(s, batch, choices, count, strands, first);
+}
+
+static void start(struct state *s, uint64_t seed)
+{
+	*s = (struct state){.random = seed, .now_ns = 5000, .number = 100 * seed};
+	s->columns = mt_columns_new();
+	s->events = mt_alloc((EVENTS + BATCH) * sizeof *s->events);
+	mt_columns_begin(s->columns, s->number, s->now_ns);
+}
+
+static void end(struct state *s)
+{
+	mt_columns_free(s->columns);
+	free(s->events);
+}
+
+static void compare(const struct mt_event *a, const struct mt_event *b)
+{
+	assert_int_equal(a->type, b->type);
+	assert_int_equal(a->kind, b->kind);
+	assert_int_equal(a->thread, b->thread);
+	assert_int_equal(a->group, b->group);
+	assert_int_equal(a->time_ns, b->time_ns);
+	assert_int_equal(a->number, b->number);
+	assert_int_equal(a->size, b->size);
+	assert_int_equal(a->address, b->address);
+}
+
+/* Of what was put, the first so many are read, a few at a time. */
+static void expect(struct state *s, struct mt_decoder *d, const struct mt_buffer *payload,
+	uint32_t count)
+{
+	struct mt_event events[BATCH];
+	const char *reason;
+
+	assert_null(mt_decoder_start(d, payload->data, payload->len, s->count, MT_TRACE_ADDRESSES));
+	for (uint32_t at = 0; at < count;) {
+		uint32_t got = mt_decoder_next(d, events, 1 + below(s, BATCH), &reason);
+
+		assert_true(got > 0 && !reason);
+		for (uint32_t i = 0; i < got && at < count; i++)
+			compare(&s->events[at++], &events[i]);
+	}
+	if (count == s->count)
+		assert_int_equal(mt_decoder_next(d, events, BATCH, &reason), 0);
+}
+
+static void strands_are_unravelled(void **state)
+{
+	struct mt_decoder *d = mt_decoder_new();
+	struct mt_buffer payload = {0};
+	struct state s;
+
+	(void)state;
+	for (uint64_t seed = 1; seed <= 30; seed++) {
+		start(&s, seed);
+		while (s.count < EVENTS)
+			if (below(&s, 40))
+				put_single(&s);
+			else
+				put_batch(&s);
+		mt_columns_finish(s.columns, &payload);
+		/* the decoder is left in the middle of a block, and a batch, now and then */
+		expect(&s, d, &payload, below(&s, s.count));
+		expect(&s, d, &payload, s.count);
+		end(&s);
+	}
+	mt_buffer_free(&payload);
+	mt_decoder_free(d);
+}
+
+/* Before there were strands, blocks had a column less. */
+static void blocks_without_strands(void **state)
+{
+	struct mt_decoder *d = mt_decoder_new();
+	struct mt_buffer payload = {0}, old = {0};
+	struct state s;
+
+	(void)state;
+	start(&s, 7);
+	while (s.count < EVENTS)
+		put_single(&s);
+	mt_columns_finish(s.columns, &payload);
+
+	struct mt_cursor c = {payload.data, payload.data + payload.len, false};
+	uint64_t first = mt_cursor_varint(&c), base_us = mt_cursor_varint(&c);
+
+	mt_varint_add(&old, first);
+	mt_varint_add(&old, base_us);
+	assert_int_equal(mt_cursor_varint(&c), MT_COLUMNS);
+	mt_varint_add(&old, MT_COLUMN_ORDER);
+	for (uint32_t i = 0; i < MT_COLUMN_ORDER; i++)
+		mt_varint_add(&old, mt_cursor_varint(&c));
+	assert_int_equal(mt_cursor_varint(&c), 0);
+	mt_buffer_add(&old, c.at, (size_t)(c.end - c.at));
+	expect(&s, d, &old, s.count);
+	end(&s);
+	mt_buffer_free(&payload);
+	mt_buffer_free(&old);
+	mt_decoder_free(d);
+}
+
+/* ---- what cannot be ---- */
+
+/* Ten events, the last eight of them with these bytes in the order column behind the 2: what comes
+ * before the batch is given, and not what stands in it. */
+static void expect_refused(const uint8_t *order, size_t len, uint8_t type)
+{
+	struct mt_decoder *d = mt_decoder_new();
+	struct mt_buffer payload = {0};
+	struct mt_event events[16];
+	const char *reason;
+	struct state s;
+
+	start(&s, 1);
+	for (uint32_t i = 0; i < 9; i++)
+		encode(&s, next_event(&s, MT_EVENT_ALLOCATE, 0));
+	next_event(&s, type, 0)->number = s.number;
+	s.number += type == MT_EVENT_REALLOCATE;
+	encode(&s, &s.events[s.count - 1]);
+	*s.columns->at[MT_COLUMN_ORDER]++ = 2;
+	memcpy(s.columns->at[MT_COLUMN_ORDER], order, len);
+	s.columns->at[MT_COLUMN_ORDER] += len;
+	mt_columns_finish(s.columns, &payload);
+	expect(&s, d, &payload, 2);
+	assert_int_equal(mt_decoder_next(d, events, 16, &reason), 0);
+	assert_non_null(reason);
+	assert_int_equal(mt_decoder_next(d, events, 16, &reason), 0);
+	assert_non_null(reason);
+	end(&s);
+	mt_buffer_free(&payload);
+	mt_decoder_free(d);
+}
+
+static void what_cannot_be_is_refused(void **state)
+{
+	static const struct {
+		uint8_t len, order[8];
+	} cases[] = {
+		{0, {0}}, {1, {8}}, {2, {8, 2}},     /* no choices */
+		{3, {8, 3, 0}},                      /* half of them */
+		{3, {0, 2, 0}},                      /* no events */
+		{3, {1, 2, 0}},                      /* one */
+		{3, {9, 2, 0}},                      /* more than there are */
+		{7, {0xff, 0xff, 0xff, 0x7f, 2, 0}}, /* far more */
+		{4, {0x81, 0x20, 2, 0}},             /* more than a batch may have */
+		{3, {8, 0, 0}},                      /* no strands */
+		{3, {8, 1, 0}},                      /* one */
+		{8, {8, 17, 0, 0, 0, 0, 0, 0}},      /* too many */
+		{4, {8, 3, 0x03, 0}},                /* of a fourth of three */
+		{6, {8, 5, 0, 0x50, 0, 0}},          /* of a sixth of five */
+		{3, {0x80, 0x80, 0x80}},             /* no number */
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+		expect_refused(cases[i].order, cases[i].len, MT_EVENT_ALLOCATE);
+	for (uint8_t type = MT_EVENT_REALLOCATE; type < MT_EVENT_TYPES; type++)
+		if (type != MT_EVENT_FREE)
+			expect_refused((const uint8_t[]){8, 2, 0}, 3, type);
+}
+
+/* One event more than a batch may have, and all of them there. */
+static void long_batches_are_refused(void **state)
+{
+	struct mt_decoder *d = mt_decoder_new();
+	struct mt_buffer payload = {0};
+	struct state s;
+
+	(void)state;
+	for (uint32_t more = 0; more < 2; more++) {
+		uint8_t *choices = mt_alloc(MT_STRAND_EVENTS_MAX + 1);
+		struct mt_event events[2];
+		const char *reason;
+
+		start(&s, 1);
+		mt_columns_strands(s.columns, choices, MT_STRAND_EVENTS_MAX + more, 2);
+		for (uint32_t i = 0; i <= MT_STRAND_EVENTS_MAX; i++)
+			encode(&s, next_event(&s, MT_EVENT_ALLOCATE, 0));
+		mt_columns_finish(s.columns, &payload);
+		if (!more)
+			expect(&s, d, &payload, s.count);
+		assert_null(mt_decoder_start(d, payload.data, payload.len, s.count, 0));
+		assert_int_equal(mt_decoder_next(d, events, 2, &reason), more ? 0 : 2);
+		assert_true(!reason == !more);
+		end(&s);
+		free(choices);
+	}
+	mt_buffer_free(&payload);
+	mt_decoder_free(d);
+}
+
+/* Any bytes: never more events than there are, and an end. */
+static void random_bytes(void **state)
+{
+	struct mt_decoder *d = mt_decoder_new();
+	struct mt_buffer payload = {0};
+	struct state s;
+	uint32_t refused = 0;
+
+	(void)state;
+	for (uint64_t seed = 1; seed <= 3000; seed++) {
+		struct mt_event events[BATCH];
+		const char *reason;
+		uint32_t all = 0, got;
+
+		start(&s, seed);
+		for (uint32_t i = 0; i < 5; i++) {
+			put_single(&s);
+			put_batch(&s);
+		}
+		mt_columns_finish(s.columns, &payload);
+		for (uint32_t n = 1 + below(&s, 3); n; n--)
+			payload.data[payload.len - 1 - below(&s, (uint32_t)payload.len / 2)] ^=
+				(uint8_t)(1 << below(&s, 8));
+		assert_null(mt_decoder_start(d, payload.data, payload.len, s.count, 0));
+		while ((got = mt_decoder_next(d, events, 1 + below(&s, BATCH), &reason)))
+			all += got;
+		refused += reason != NULL;
+		assert_true(reason ? all < s.count : all == s.count);
+		end(&s);
+	}
+	assert_true(refused > 300);
+	mt_buffer_free(&payload);
+	mt_decoder_free(d);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(strands_are_unravelled),
+		cmocka_unit_test(blocks_without_strands),
+		cmocka_unit_test(what_cannot_be_is_refused),
+		cmocka_unit_test(long_batches_are_refused),
+		cmocka_unit_test(random_bytes),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
