@@ -1,6 +1,6 @@
 #include "core/capture/events.h"
 #include "core/capture/pairs.h"
-#include "core/capture/weave.h"
+#include "core/capture/strands.h"
 
 #include <string.h>
 
@@ -396,6 +396,9 @@ HOT uint64_t run_ring(struct mt_merge *m, struct mt_ring *r, uint64_t bound)
 						  : MT_PAIR_NONE;
 		if (pairing == MT_PAIR_WHOLE && mt_pairs_run(m, r, limit, bound))
 			continue;
+		if (pairing == MT_PAIR_DIVIDED && m->writer && !m->births
+			&& mt_strands_run(m, d.time))
+			return 0;
 		mt_event_step(m, r, d.time, bound);
 		if (type == MT_RECORD_FREE && (!r->open || !end_open_block(m, r, &d)))
 			on_free(m, r, &d, 0);
@@ -415,8 +418,6 @@ HOT struct mt_ring *turn(struct mt_merge *m, uint64_t time, uint64_t *bound)
 	if (time > m->horizon || m->between_due || m->halted)
 		return NULL;
 	mt_order_delay(&m->order, time);
-	if (m->match.open_taken && m->writer) /* rings that divide each other's pairs */
-		mt_weave_run(m);
 	r = &m->rings[m->order.entries->ring];
 	*bound = mt_order_second(&m->order, m->horizon);
 	return r->ready || r->consumed >= r->first_head ? NULL : r;

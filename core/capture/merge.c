@@ -1,6 +1,7 @@
 #include "core/capture/merge.h"
 #include "core/capture/events.h"
 #include "core/capture/ring.h"
+#include "core/capture/strands.h"
 
 #include <linux/futex.h>
 #include <stdlib.h>
@@ -42,6 +43,7 @@ void mt_merge_free(struct mt_merge *m)
 	mt_tables_free(&m->tables);
 	mt_match_free(&m->match);
 	mt_births_free(m->births);
+	mt_strands_free(m->strands);
 	free(m->rings);
 	free(m->order.entries);
 	*m = (struct mt_merge){0};

@@ -14,6 +14,7 @@
 #include "core/trace/trace.h"
 
 struct mt_ring;
+struct mt_strands;
 
 /* For a segment that is fed piece by piece, out of a file. */
 struct mt_merge_bounds {
@@ -45,7 +46,8 @@ struct mt_merge {
 	struct mt_match match;
 	struct mt_ring *rings; /* by ring id */
 	uint32_t ring_count, ring_capacity;
-	struct mt_order order; /* of the rings with events of this batch */
+	struct mt_order order;      /* of the rings with events of this batch */
+	struct mt_strands *strands; /* NULL: not needed yet */
 	uint64_t next_number;
 	/* time of the last event, whole microseconds: never goes back */
 	uint64_t now_ns;

@@ -198,8 +198,7 @@ static inline __attribute__((always_inline)) void mt_model_allocate(struct mt_mo
 
 /* A pair is a block that its thread frees before anything else happens: what follows makes of it
  * what mt_model_allocate and mt_model_free make, for a group that has had blocks before, at a time
- * that lies neither before its last one's nor behind the open step. mt_model_pairs comes before any
- * other event. */
+ * that does not lie behind the open step. mt_model_pairs comes before any other event. */
 static inline void mt_model_pair(struct mt_model *m, struct mt_group *g, uint64_t size,
 	uint64_t begin_ns)
 {
@@ -208,7 +207,8 @@ static inline void mt_model_pair(struct mt_model *m, struct mt_group *g, uint64_
 
 	mt_model_count(m, g, size);
 	g->temporary_count++;
-	g->last_ns = begin_ns;
+	if (begin_ns > g->last_ns)
+		g->last_ns = begin_ns;
 	if (count > g->own_peak_count)
 		g->own_peak_count = count;
 	if (bytes > g->own_peak_bytes)

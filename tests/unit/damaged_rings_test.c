@@ -127,7 +127,7 @@ static void an_end_comes_early(void **state)
 	assert_int_equal(f->merge.match.open_taken, 0);
 }
 
-/* With a trace, rings are woven. */
+/* With a trace, there are strands. */
 static void write_nowhere(struct fixture *f)
 {
 	struct mt_err err;
