@@ -25,7 +25,7 @@ echo "== sanitizers"
 make --no-print-directory ASAN=1 O="$build-asan" all unit programs
 for t in "$build-asan"/tests/*_test; do
 	echo "   $(basename "$t")"
-	ASAN_OPTIONS=detect_leaks=0 "$t" >/dev/null 2>"$build-asan/log" || { cat "$build-asan/log"; exit 1; }
+	ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1 "$t" >/dev/null 2>"$build-asan/log" || { cat "$build-asan/log"; exit 1; }
 done
 echo "== tracer and recorder in one process, then the screen on programs that run, under ThreadSanitizer"
 make --no-print-directory TSAN=1 O="$build-tsan" "$build-tsan/race" all programs
