@@ -109,6 +109,8 @@ static void test_errors(void **state)
 	rejects("!size>=1", "character 1", "negated");
 	rejects("size>=", "nothing to match at character 1", "a size such as");
 	rejects("size:..", "character 1", "a size such as");
+	rejects("size > 10", "'>' stands alone at character 6", "without blanks");
+	rejects("a b", "function is given again at character 3", "once");
 	rejects("size>=1 size>2", "character 9", "once");
 	rejects("thread:", "character 1", "a thread's name or id");
 	/* contradictions */
