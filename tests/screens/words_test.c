@@ -32,6 +32,30 @@ static void check_whole(struct tests *t, const char *name, const char *keys)
 	terminal_close(&terminal);
 }
 
+/* The figures above the timeline: each whole, or not there. */
+static void check_heading(struct tests *t)
+{
+	struct terminal terminal;
+	bool whole = true;
+
+	open_trace(t, &terminal, 24, 80, NULL);
+	for (int columns = 40; columns <= 120 && whole; columns += columns < 80 ? 8 : 1) {
+		terminal_resize(&terminal, 24, columns);
+		bool answered = terminal_settle(&terminal);
+		char *screen = terminal_text(&terminal), *heading = strstr(screen, "── heap");
+		char *end = heading ? strchr(heading, '\n') : NULL;
+
+		if (end)
+			*end = '\0';
+		whole = answered && end && !strstr(heading, "…");
+		if (!whole)
+			printf("%d columns: %s\n", columns, heading ? heading : screen);
+		free(screen);
+	}
+	tell(t, whole, "no figure of the heading is cut");
+	terminal_close(&terminal);
+}
+
 static void see(struct tests *t, struct terminal *terminal, const char *keys, const char *words,
 	const char *what)
 {
@@ -137,6 +161,7 @@ int main(int argc, char **argv)
 	check_whole(&t, "help", "2?");
 	check_whole(&t, "the palette", ":");
 	check_whole(&t, "setup", "\033OQ");
+	check_heading(&t);
 	check_keys(&t);
 	check_states(&t);
 	return t.failed != 0;

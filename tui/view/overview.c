@@ -8,6 +8,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #define GROWING 8
 #define LEAST_SCORE 10
@@ -31,11 +32,12 @@ static uint64_t rate(const struct mt_profile *p, bool live, bool frees)
 	return ns ? (uint64_t)((double)sum * 1e9 / (double)ns) : 0;
 }
 
-static void draw_numbers(struct mt_app *app, int row, int columns)
+/* The figures in one line, in few words or in more. */
+static int put_numbers(char *text, size_t size, const struct mt_app *app, bool brief)
 {
 	const struct mt_info *info = &app->data.profile.info;
-	char now[16], peak[16], when[16], blocks[16], allocations[16], frees[16], text[256];
-	const char *what = mt_data_is_matched(&app->data) ? "matched" : "heap";
+	char now[16], peak[16], when[16], blocks[16], allocations[16], frees[16];
+	const char *moment = brief ? "" : app->data.live ? "now " : "at the end ";
 
 	mt_number_size(now, info->leaked_bytes);
 	mt_number_size(peak, info->peak_bytes);
@@ -43,16 +45,25 @@ static void draw_numbers(struct mt_app *app, int row, int columns)
 	mt_number_count(blocks, info->leaked_count);
 	mt_number_count(allocations, rate(&app->data.profile, app->data.live, false));
 	mt_number_count(frees, rate(&app->data.profile, app->data.live, true));
-	if (columns >= 90)
-		snprintf(text, sizeof text,
-			"%s %s %s   peak %s at %s   live blocks %s   allocs/s %s   frees/s %s",
-			what, app->data.live ? "now" : "at the end", now, peak, when, blocks,
-			allocations, frees);
-	else if (columns >= 60)
-		snprintf(text, sizeof text, "%s %s   peak %s at %s   blocks %s   allocs/s %s", what,
-			now, peak, when, blocks, allocations);
-	else
-		snprintf(text, sizeof text, "%s %s  peak %s", what, now, peak);
+	return snprintf(text, size,
+		"%s %s%s   peak %s at %s   %sblocks %s   allocs/s %s   frees/s %s",
+		mt_data_is_matched(&app->data) ? "matched" : "heap", moment, now, peak, when,
+		brief ? "" : "live ", blocks, allocations, frees);
+}
+
+/* What has room; the last figures have not where it is narrow. */
+static void draw_numbers(struct mt_app *app, int row, int columns)
+{
+	static const char *const last[] = {"   frees/s", "   allocs/s", "   blocks", " at"};
+	char text[256];
+	int len = put_numbers(text, sizeof text, app, columns < 90);
+
+	if (len + 6 > columns)
+		len = put_numbers(text, sizeof text, app, true);
+	for (size_t i = 0; i < sizeof last / sizeof *last && len + 6 > columns; i++) {
+		*strstr(text, last[i]) = '\0';
+		len = (int)strlen(text);
+	}
 	mt_draw_rule(app->screen, row, 0, columns, MT_ROLE_RULE, text);
 }
 
