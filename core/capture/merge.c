@@ -333,14 +333,14 @@ uint64_t mt_merge_poll(struct mt_merge *m)
 	uint64_t records = 0;
 
 	__atomic_fetch_add(&m->segment->header->tick, 1, __ATOMIC_RELAXED);
-	if (m->halted) {
-		throw_away(m);
-		return 0;
-	}
 	/* What was stamped before the heads were read has its predecessors below them, and in the
 	 * order of stamps. Later events wait: of two rings the one may show more than the other,
 	 * when this thread was kept from running. */
 	m->horizon = m->bounds ? m->bounds->horizon : mt_clock_now(m->clock) - m->window;
+	if (m->halted) {
+		throw_away(m);
+		return 0;
+	}
 	read_heads(m);
 	m->limit_ns = m->bounds ? UINT64_MAX : mt_clock_ns(m->clock, mt_clock_now(m->clock));
 	m->stamp_end = 0;

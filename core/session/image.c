@@ -319,6 +319,13 @@ static uint64_t elapsed(const struct mt_image *i)
 	return mt_clock_ns(&i->clock, mt_clock_now(&i->clock));
 }
 
+/* All that happened before this time was taken: what is published meanwhile belongs to later steps
+ * of the timeline. */
+static uint64_t taken_up_to(const struct mt_image *i)
+{
+	return mt_clock_ns(&i->clock, i->merge.horizon);
+}
+
 static void tend_second(struct mt_image *i)
 {
 	for (uint32_t t = 0; t < i->profile.thread_count; t++)
@@ -339,7 +346,7 @@ void mt_image_tend(struct mt_image *i, uint64_t now)
 	}
 	if (mt_memory_sample(&i->sampler, i->process->pid, i->segment.fd,
 		    __atomic_load_n(&i->segment.header->private_bytes, __ATOMIC_RELAXED), now)) {
-		mt_model_advance(&i->model, elapsed(i), 0);
+		mt_model_advance(&i->model, taken_up_to(i), 0);
 		take_memory(i);
 		/* many take turns */
 		i->sampler.rss_at += MEMORY_EVERY_NS * (atomic_load(&i->recorder->image_count) / 8);
@@ -374,7 +381,7 @@ static void publish(struct mt_image *i, struct mt_snapshot *snapshot)
 	if (i->segment.base)
 		mt_merge_counters(&i->merge, atomic_load(&i->process->untraced));
 	if (!i->profile.info.ended)
-		mt_model_advance(&i->model, elapsed(i), 0);
+		mt_model_advance(&i->model, taken_up_to(i), 0);
 	mt_model_settle(&i->model);
 	mt_snapshot_publish(snapshot, &i->profile);
 	i->published_events = i->profile.info.events;

@@ -38,6 +38,29 @@ workload hot4 '^(site|leaf|step)' "$build/bench/hot" 2000000 16 4
 workload hot200 '^(site|leaf|step)' "$build/bench/hot" 200000 200 1
 workload leak '^(site|descend)' "$build/bench/leak" 300000
 
+# timeline NAME: what the recorder counted in each step is what a replay of the events counts, from a copy that ends behind them.
+timeline() {
+	python3 - "$tmp/$1.dat" "$tmp/events.dat" <<'PY'
+import struct, sys
+whole = open(sys.argv[1], "rb").read()
+at, end = 32, 0
+while whole[at:at + 4] == b"tblk":
+    stored, = struct.unpack_from("<I", whole, at + 12)
+    end = at + 96 + stored if whole[at + 4] == 8 else end
+    at += 96 + stored
+open(sys.argv[2], "wb").write(whole[:end])
+PY
+	local whole events
+	whole=$("$memtui" timeline --format csv "$tmp/$1.dat" | cut -d, -f2-6)
+	events=$("$memtui" timeline --format csv "$tmp/events.dat" 2>/dev/null | cut -d, -f2-6)
+	if [ "$(wc -l <<<"$events")" -gt 20 ] && [ "$events" = "$(head -n "$(wc -l <<<"$events")" <<<"$whole")" ]; then ok "timeline of $1"
+	else not_ok "timeline of $1" "$(diff <(echo "$whole") <(echo "$events") | head -n 6)"; fi
+}
+
+timeline hot1
+timeline hot2
+timeline hot4
+
 "$memtui" record -o "$tmp/tree.dat" --force -- "$build/bench/tree" 1 60000 2>"$tmp/err"
 "$memtui" info --format json "$tmp/tree.dat" >"$tmp/info.json"
 "$memtui" groups --format json --function-regex '^(main|top|Leaf|Inner|Outer|insert|name_of)' "$tmp/tree.dat" >"$tmp/groups.json"
