@@ -7,13 +7,17 @@
 #include "core/capture/events.h"
 #include "core/capture/ring.h"
 
+/* Whether a record is the free of a block, complete by itself. pointer: as records have it. */
+static inline bool mt_pairs_is_end(const struct mt_wire_record *record, uint64_t pointer)
+{
+	return record->word1 == mt_wire_record_pack(MT_RECORD_FREE, 0, 0, pointer, 0).word1;
+}
+
 /* Whether two records are an allocation and the free of its block, both complete by themselves. */
 static inline bool mt_pairs_match(const struct mt_wire_record *begin,
 	const struct mt_wire_record *end)
 {
-	uint64_t pointer = mt_wire_record_pointer(begin);
-
-	return end->word1 == mt_wire_record_pack(MT_RECORD_FREE, 0, 0, pointer, 0).word1
+	return mt_pairs_is_end(end, mt_wire_record_pointer(begin))
 		&& mt_wire_record_type(begin) == MT_RECORD_ALLOC && mt_ring_is_plain(begin);
 }
 

@@ -31,9 +31,7 @@ static bool gather_end(struct mt_strand *s)
 	s->size_max = pair->size;
 	s->lowest = s->highest = pair->address;
 	return r->decoded < r->limit && pair->address && pair->size == cell->size
-		&& pair->kind < MT_KIND_COUNT
-		&& record.word1
-		== mt_wire_record_pack(MT_RECORD_FREE, 0, 0, pair->address >> 3, 0).word1;
+		&& pair->kind < MT_KIND_COUNT && mt_pairs_is_end(&record, pair->address >> 3);
 }
 
 /* Reads up to so many pairs that end before a stamp. Returns up to when that is all there is. */

@@ -304,7 +304,7 @@ static int set_one(struct mt_filter *filter, size_t at, int which, const char *v
 	enum mt_filter_field field = (enum mt_filter_field)which;
 	const char *name = mt_filter_prompt_name(field);
 
-	if (mt_filter_get(filter, field) && !value[strspn(value, "<>=:")])
+	if (mt_filter_get(filter, field) && !value[strspn(value, "<>=")])
 		return mt_fail(err, -EINVAL,
 			"'%s' stands alone at character %zu; expected field, operator and value "
 			"without blanks between them, as in size>=1k",

@@ -5,6 +5,7 @@
 
 #include "core/capture/ring.h"
 #include "tests/unit/capture_fixture.h"
+#include "tests/unit/same_event.h"
 
 #include <sys/mman.h>
 #include <unistd.h>
@@ -257,19 +258,6 @@ static void compare_blocks(struct mt_trace_reader *a, struct mt_trace_reader *b)
 	}
 }
 
-static void compare_event(const struct mt_event *a, const struct mt_event *b)
-{
-	assert_int_equal(a->type, b->type);
-	assert_int_equal(a->kind, b->kind);
-	assert_int_equal(a->thread, b->thread);
-	assert_int_equal(a->group, b->group);
-	assert_int_equal(a->time_ns, b->time_ns);
-	assert_int_equal(a->number, b->number);
-	assert_int_equal(a->previous, b->previous);
-	assert_int_equal(a->size, b->size);
-	assert_int_equal(a->address, b->address);
-}
-
 /* As they are read: what lies in the file may stand in another order. Where it is the writer that
  * closes blocks, a pair or a strand may begin the next. */
 static void compare_traces(const struct recording *a, const struct recording *b)
@@ -286,7 +274,7 @@ static void compare_traces(const struct recording *a, const struct recording *b)
 	of_right = read_events(right);
 	assert_int_equal(of_left.count, of_right.count);
 	for (uint32_t at = 0; at < of_left.count; at++)
-		compare_event(&of_left.events[at], &of_right.events[at]);
+		assert_same_event(&of_left.events[at], &of_right.events[at]);
 	free(of_left.events);
 	free(of_right.events);
 	mt_trace_reader_free(left);

@@ -2,11 +2,9 @@
  * happened, with the numbers that they then had; and payloads that cannot be are refused behind
  * what makes sense. */
 #include "core/trace/encoder.h"
+#include "tests/unit/same_event.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdlib.h>
-#include <cmocka.h>
 
 #define BATCH 400
 #define EVENTS 6000
@@ -127,18 +125,6 @@ static void end(struct state *s)
 	free(s->events);
 }
 
-static void compare(const struct mt_event *a, const struct mt_event *b)
-{
-	assert_int_equal(a->type, b->type);
-	assert_int_equal(a->kind, b->kind);
-	assert_int_equal(a->thread, b->thread);
-	assert_int_equal(a->group, b->group);
-	assert_int_equal(a->time_ns, b->time_ns);
-	assert_int_equal(a->number, b->number);
-	assert_int_equal(a->size, b->size);
-	assert_int_equal(a->address, b->address);
-}
-
 /* Of what was put, the first so many are read, a few at a time. */
 static void expect(struct state *s, struct mt_decoder *d, const struct mt_buffer *payload,
 	uint32_t count)
@@ -152,7 +138,7 @@ static void expect(struct state *s, struct mt_decoder *d, const struct mt_buffer
 
 		assert_true(got > 0 && !reason);
 		for (uint32_t i = 0; i < got && at < count; i++)
-			compare(&s->events[at++], &events[i]);
+			assert_same_event(&s->events[at++], &events[i]);
 	}
 	if (count == s->count)
 		assert_int_equal(mt_decoder_next(d, events, BATCH, &reason), 0);
