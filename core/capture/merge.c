@@ -263,6 +263,14 @@ static void arrange(struct mt_merge *m)
 	mt_order_arrange(&m->order);
 }
 
+/* A thread that was kept from running between an event's stamp and its publication brings it late:
+ * the timeline may have passed it. */
+static void reopen(struct mt_merge *m)
+{
+	if (m->order.count)
+		mt_model_reopen(m->model, mt_clock_ns(m->clock, m->order.entries->time));
+}
+
 static void add_rings(struct mt_merge *m)
 {
 	uint32_t count = __atomic_load_n(&m->segment->header->ring_count, __ATOMIC_ACQUIRE);
@@ -347,6 +355,7 @@ uint64_t mt_merge_poll(struct mt_merge *m)
 	m->stamps_per_ns = m->clock->scale ? UINT64_MAX / m->clock->scale : 0;
 	m->patience = PATIENCE;
 	arrange(m);
+	reopen(m);
 	for (uint32_t i = 0; i < m->ring_count; i++)
 		records -= m->rings[i].consumed;
 	while (m->order.count && !m->halted) {

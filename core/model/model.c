@@ -89,6 +89,12 @@ void mt_model_advance(struct mt_model *m, uint64_t time_ns, uint64_t rss_bytes)
 		m->memory.rss_bytes = rss_bytes;
 }
 
+void mt_model_reopen(struct mt_model *m, uint64_t time_ns)
+{
+	if (m->step_end_ns > m->profile->step_ns && time_ns < m->step_end_ns - m->profile->step_ns)
+		mt_timeline_reopen(m, time_ns);
+}
+
 /* ---- where blocks are freed ---- */
 
 static uint32_t *site_slot(struct mt_model *m, uint32_t group, uint32_t node)

@@ -36,6 +36,7 @@ struct mt_model {
 	uint64_t now_ns;
 	struct mt_memory memory; /* of the process, as last seen */
 	uint64_t step_end_ns, step_max_bytes, step_allocations, step_frees;
+	uint32_t seen_steps; /* reached before a step was reopened; 0: none is */
 	/* groups whose share of the peak may not be up to date, each once */
 	uint32_t *unsettled;
 	uint32_t unsettled_count, unsettled_capacity;
@@ -79,6 +80,9 @@ static inline uint64_t mt_model_slack(const struct mt_profile *p, uint32_t group
 }
 /* Time passes without events; rss_bytes 0: unknown. More of the process is set in memory. */
 void mt_model_advance(struct mt_model *, uint64_t time_ns, uint64_t rss_bytes);
+/* What comes next happened no earlier than this. Where that lies before a time that has passed
+ * without events, it counts in the timeline's step in which it happened. */
+void mt_model_reopen(struct mt_model *, uint64_t time_ns);
 /* A block of the group was freed by the stack that ends at node. */
 void mt_model_free_site(struct mt_model *, uint32_t group, uint32_t node);
 /* Brings every group's at_peak_* and info up to date, so that the profile can be read. Cheap when

@@ -56,14 +56,15 @@ void mt_timeline_start(struct mt_model *m)
 	open_last(m);
 }
 
-void mt_timeline_advance(struct mt_model *m, uint64_t time_ns)
+/* Steps without an event, up to and with that of time_ns; before the end: with the memory that they
+ * had before they were reopened. */
+static void pass_steps(struct mt_model *m, uint64_t time_ns, uint32_t end)
 {
 	struct mt_profile *p = m->profile;
 
-	mt_timeline_store(m);
-	while (time_ns / p->step_ns >= MT_SAMPLES_MAX) /* leaves all steps so far behind */
-		double_step(p);
-	while (p->sample_count <= time_ns / p->step_ns)
+	while (p->sample_count < end && p->sample_count <= time_ns / p->step_ns) {
+		if (p->sample_count < m->seen_steps)
+			m->memory = p->samples[p->sample_count].memory;
 		append(p,
 			(struct mt_sample){
 				.live_bytes = m->live_bytes,
@@ -71,7 +72,42 @@ void mt_timeline_advance(struct mt_model *m, uint64_t time_ns)
 				.max_bytes = m->live_bytes,
 				.memory = m->memory,
 			});
+	}
+	if (p->sample_count >= m->seen_steps)
+		m->seen_steps = 0;
+}
+
+void mt_timeline_advance(struct mt_model *m, uint64_t time_ns)
+{
+	struct mt_profile *p = m->profile;
+
+	mt_timeline_store(m);
+	pass_steps(m, time_ns, m->seen_steps);
+	while (time_ns / p->step_ns >= MT_SAMPLES_MAX) /* leaves all steps so far behind */
+		double_step(p);
+	pass_steps(m, time_ns, MT_SAMPLES_MAX);
 	open_last(m);
+}
+
+void mt_timeline_reopen(struct mt_model *m, uint64_t time_ns)
+{
+	struct mt_profile *p = m->profile;
+	uint32_t last = p->sample_count - 1;
+
+	mt_timeline_store(m);
+	while (last > time_ns / p->step_ns && !p->samples[last].allocations
+		&& !p->samples[last].frees)
+		last--;
+	if (last == p->sample_count - 1)
+		return;
+	if (!m->seen_steps)
+		m->seen_steps = p->sample_count;
+	p->sample_count = last + 1;
+	m->memory = p->samples[last].memory;
+	m->step_max_bytes = p->samples[last].max_bytes;
+	m->step_allocations = p->samples[last].allocations;
+	m->step_frees = p->samples[last].frees;
+	m->step_end_ns = p->sample_count * p->step_ns;
 }
 
 void mt_timeline_unfree(struct mt_model *m)

@@ -7,6 +7,8 @@
 void mt_timeline_start(struct mt_model *);
 /* Moves to a time beyond the open step. */
 void mt_timeline_advance(struct mt_model *, uint64_t time_ns);
+/* Goes back to the step of a time, or to the last one before which anything was counted. */
+void mt_timeline_reopen(struct mt_model *, uint64_t time_ns);
 /* Writes the open step into the profile. */
 void mt_timeline_store(struct mt_model *);
 /* Takes back one free that was counted in the open step or, when that has none, in one before. */

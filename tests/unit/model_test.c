@@ -300,17 +300,50 @@ static void check_timeline(const struct player *p)
 	}
 }
 
+/* Looks at the process, at times that may lie before that of what comes next. */
+struct looks {
+	uint64_t ns[OPERATIONS];
+	uint32_t count;
+};
+
+static void look(struct player *p, struct looks *l)
+{
+	uint64_t ns = p->now_ns + random_below(&p->random, 30) * 700000;
+
+	if (l->count && l->ns[l->count - 1] > ns)
+		ns = l->ns[l->count - 1];
+	l->ns[l->count++] = ns;
+	mt_model_advance(&p->model, ns, l->count);
+}
+
+static void check_memory(const struct player *p, const struct looks *l)
+{
+	const struct mt_profile *f = &p->profile;
+
+	for (uint32_t step = 0, at = 0; step < f->sample_count; step++) {
+		while (at < l->count && l->ns[at] / f->step_ns <= step)
+			at++;
+		assert_int_equal(f->samples[step].memory.rss_bytes, at);
+	}
+}
+
 static void test_timeline(void **state)
 {
 	struct player p;
 
 	(void)state;
 	for (uint64_t round = 0; round < 300; round++) {
+		struct looks looks = {0};
+
 		player_start(&p, round);
 		while (p.log.count < OPERATIONS) {
 			p.now_ns += random_below(&p.random, 20)
 				? random_below(&p.random, 900000)
 				: (uint64_t)random_below(&p.random, 1000) * 1000000 * (round % 10);
+			for (uint32_t i = random_below(&p.random, 3); i--;)
+				mt_model_reopen(&p.model,
+					p.now_ns / (1 + random_below(&p.random, 2)));
+			mt_model_reopen(&p.model, p.now_ns);
 			if (random_below(&p.random, 2) || !p.live_count) {
 				play_allocation(&p, false);
 			} else {
@@ -321,9 +354,15 @@ static void test_timeline(void **state)
 			}
 			if (!random_below(&p.random, 20))
 				mt_model_settle(&p.model);
+			if (round % 2 && !random_below(&p.random, 10))
+				look(&p, &looks);
 		}
+		if (looks.count && looks.ns[looks.count - 1] > p.now_ns)
+			p.now_ns = looks.ns[looks.count - 1];
+		mt_model_advance(&p.model, p.now_ns, 0);
 		mt_model_settle(&p.model);
 		check_timeline(&p);
+		check_memory(&p, &looks);
 		player_free(&p);
 	}
 }

@@ -4,8 +4,10 @@
 #define RINGS 20 /* more than there are slots for open blocks, and strands */
 
 #include "core/capture/ring.h"
+#include "core/model/replay.h"
 #include "tests/unit/capture_fixture.h"
 #include "tests/unit/same_event.h"
+#include "tests/unit/same_steps.h"
 
 #include <sys/mman.h>
 #include <unistd.h>
@@ -14,7 +16,7 @@
 #define THREADS 3
 #define STEPS 3000
 #define LIVE 64
-#define AHEAD_NS 3600000000000ull   /* later than all events */
+#define AHEAD_NS 5000000            /* steps of the timeline */
 #define FREE_NODE (33 + 2 * GROUPS) /* the stack of a free */
 
 struct recording {
@@ -209,9 +211,8 @@ static void play(struct recording *r, uint64_t seed, bool one_by_one, bool fault
 		if (faulty)
 			poll_in_part(r->f, &s);
 		drain(r->f);
-		/* as the recorder does when it publishes: what comes then has older stamps */
-		if (i + 501 == STEPS)
-			mt_model_advance(&r->f->model, AHEAD_NS, 0);
+		/* as the recorder does when it publishes: what comes then may have older stamps */
+		mt_model_advance(&r->f->model, s.clock + below(&s, 2) * AHEAD_NS, 0);
 	}
 	if (r->f->merge.unflushed)
 		flush(r);
@@ -258,6 +259,29 @@ static void compare_blocks(struct mt_trace_reader *a, struct mt_trace_reader *b)
 	}
 }
 
+/* The steps are those in which the events happened, as one who replays the trace counts them. */
+static void compare_steps(const struct mt_profile *p, const struct events *events)
+{
+	struct mt_profile q = *p;
+	struct mt_replay r;
+
+	q.info = (struct mt_info){0};
+	q.groups = mt_alloc(p->group_count * sizeof *q.groups);
+	q.threads = mt_alloc(p->thread_count * sizeof *q.threads);
+	q.samples = NULL;
+	q.free_sites = NULL;
+	q.sample_count = q.sample_capacity = q.free_site_count = q.free_site_capacity = 0;
+	mt_replay_init(&r, &q);
+	assert_int_equal(mt_replay_events(&r, events->events, NULL, events->count), 0);
+	mt_model_settle(&r.model);
+	assert_same_steps(&q, p);
+	mt_replay_free(&r);
+	free(q.groups);
+	free(q.threads);
+	free(q.samples);
+	free(q.free_sites);
+}
+
 /* As they are read: what lies in the file may stand in another order. Where it is the writer that
  * closes blocks, a pair or a strand may begin the next. */
 static void compare_traces(const struct recording *a, const struct recording *b)
@@ -275,6 +299,7 @@ static void compare_traces(const struct recording *a, const struct recording *b)
 	assert_int_equal(of_left.count, of_right.count);
 	for (uint32_t at = 0; at < of_left.count; at++)
 		assert_same_event(&of_left.events[at], &of_right.events[at]);
+	compare_steps(&a->f->profile, &of_left);
 	free(of_left.events);
 	free(of_right.events);
 	mt_trace_reader_free(left);

@@ -1,6 +1,7 @@
 /* The trace file: what goes in comes out; what is cut or damaged is noticed and never believed. */
 #include "core/trace/block.h"
 #include "core/trace/pair_encoder.h"
+#include "tests/unit/same_steps.h"
 #include "tests/unit/trace_files.h"
 
 #include <errno.h>
@@ -271,12 +272,11 @@ static void test_totals_and_replay(void **state)
 				p.module_count * sizeof *p.modules);
 			assert_memory_equal(p.threads, s.profile.threads,
 				p.thread_count * sizeof *p.threads);
-			if (totals) {
-				assert_int_equal(p.step_ns, s.profile.step_ns);
-				assert_int_equal(p.sample_count, s.profile.sample_count);
+			assert_int_equal(p.sample_count, s.profile.sample_count);
+			assert_same_steps(&p, &s.profile);
+			if (totals)
 				assert_memory_equal(p.samples, s.profile.samples,
 					p.sample_count * sizeof *p.samples);
-			}
 			mt_profile_free(&p);
 			simulation_free(&s);
 		}
