@@ -54,25 +54,12 @@ static inline struct mt_branch_set *mt_branch_set(const struct mt_thread *t,
 	return &t->branches[hash / (UINT64_MAX / MT_BRANCH_SETS + 1)];
 }
 
-/* Which of words[0, end) differ: 0 when none does. All of them can be read. */
-static MT_INLINE uint64_t mt_branch_differ(const uint64_t *const *first, const uint64_t *value,
-	size_t end)
+/* Do any of the memo's first words differ? All of them can be read. */
+static MT_INLINE bool mt_branch_differs(const struct mt_thread *t, size_t words)
 {
-	const uint64_t *const *at = first + end;
-	uint64_t differ = 0;
-
-	for (value += end; end >= 8; end -= 8) {
-		at -= 8;
-		value -= 8;
-		/* GCC would keep sixteen addresses in place of two */
-		__asm__("" : "+r"(at), "+r"(value));
-#pragma GCC unroll 8
-		for (int i = 0; i < 8; i++)
-			differ |= *at[i] ^ value[i];
-	}
-	while (end-- > 0)
-		differ |= **--at ^ *--value;
-	return differ;
+	if (words >= MT_ARCH_DIFFER_MANY)
+		return mt_load(&mt_arch_differ_many)(t->word_at, t->word_value, words);
+	return mt_arch_differ_few(t->word_at, t->word_value, words);
 }
 
 /* The memo has changed: is the join still one of its frames? */
@@ -104,9 +91,7 @@ static MT_INLINE bool mt_branch_holds(const struct mt_thread *t, struct mt_branc
 		for (int j = 0; j < 4; j++)
 			differ |= *b->words[i + j].at ^ b->words[i + j].value;
 	}
-	return !differ
-		&& (MT_MUTATION == 1
-			|| !mt_branch_differ(t->word_at, t->word_value, b->join_words));
+	return !differ && (MT_MUTATION == 1 || !mt_branch_differs(t, b->join_words));
 }
 
 /* NULL when no branch answers. */

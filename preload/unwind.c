@@ -23,9 +23,7 @@ static uint32_t verify_foreign(const struct mt_thread *t, uint32_t end)
 /* The same of words on the thread's own stack, which can all be read. */
 static inline uint32_t verify_own(const struct mt_thread *t, uint32_t end)
 {
-	return mt_likely(!mt_branch_differ(t->word_at, t->word_value, end))
-		? 0
-		: verify_foreign(t, end);
+	return mt_likely(!mt_branch_differs(t, end)) ? 0 : verify_foreign(t, end);
 }
 
 /* Does the state depend on fp, given whether its caller's state does? */

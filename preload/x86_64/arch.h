@@ -3,6 +3,7 @@
 #ifndef MT_ARCH_H
 #define MT_ARCH_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 /* What an unwinder needs of a function's caller: where the call returns to, and the stack and frame
@@ -44,19 +45,50 @@ static inline uint64_t mt_arch_ticks_after_loads(void)
 	return __builtin_ia32_rdtsc();
 }
 
+struct mt_arch_cpuid {
+	uint32_t a, b, c, d;
+};
+static inline struct mt_arch_cpuid mt_arch_cpuid(uint32_t leaf)
+{
+	struct mt_arch_cpuid r = {.a = leaf};
+
+	__asm__ volatile("cpuid" : "+a"(r.a), "=b"(r.b), "+c"(r.c), "=d"(r.d));
+	return r;
+}
+
 /* Whether the ticks come at one rate in all states of the processor: CPUID, leaf 80000007H, EDX bit
  * 8. */
 static inline int mt_arch_invariant_ticks(void)
 {
-	uint32_t a = 0x80000000u, b, c, d;
-
-	__asm__ volatile("cpuid" : "+a"(a), "=b"(b), "=c"(c), "=d"(d));
-	if (a < 0x80000007u)
-		return 0;
-	a = 0x80000007u;
-	__asm__ volatile("cpuid" : "+a"(a), "=b"(b), "=c"(c), "=d"(d));
-	return d >> 8 & 1;
+	return mt_arch_cpuid(0x80000000u).a >= 0x80000007u && mt_arch_cpuid(0x80000007u).d >> 8 & 1;
 }
+
+/* Which bits of count words differ from what they were, or 0: none does. All of them can be
+ * read. */
+static inline __attribute__((always_inline)) uint64_t mt_arch_differ_few(const uint64_t *const *at,
+	const uint64_t *was, size_t count)
+{
+	uint64_t differ = 0;
+
+	for (; count >= 8; count -= 8, at += 8, was += 8) {
+		/* GCC would keep sixteen addresses in place of two */
+		__asm__("" : "+r"(at), "+r"(was));
+#pragma GCC unroll 8
+		for (int i = 0; i < 8; i++)
+			differ |= *at[i] ^ was[i];
+	}
+	for (; count > 0; count--)
+		differ |= **at++ ^ *was++;
+	return differ;
+}
+
+/* The same, not 0 where any differs; pays for a call from so many words on. */
+#define MT_ARCH_DIFFER_MANY 16
+typedef uint64_t mt_arch_differ_way(const uint64_t *const *at, const uint64_t *was, size_t count);
+extern mt_arch_differ_way *mt_arch_differ_many;
+/* The ways that there are on this processor; how many. */
+#define MT_ARCH_DIFFER_WAYS 3
+unsigned mt_arch_differ_ways(mt_arch_differ_way *[MT_ARCH_DIFFER_WAYS]);
 
 /* Adds to a word of this thread in one instruction, so that a signal handler sees it done or not
  * begun. Returns the value before. */
