@@ -312,34 +312,44 @@ static void wrapper_setting(const struct mt_app *app, struct mt_buffer *out)
 	mt_buffer_add(out, "$", sizeof "$");
 }
 
+/* Where many lines name it: which key tells more. */
+static void ask_of_lines(const struct mt_app *app, char *out, size_t len, int width)
+{
+	char key[16];
+
+	mt_action_key(MT_ACTION_OPEN, key);
+	snprintf(out, len, "many lines name %s; is it a wrapper of malloc? %s tells more",
+		app->wrapper, key);
+	if (mt_text_width(out) > width)
+		snprintf(out, len, "is %s a wrapper of malloc? %s tells more", app->wrapper, key);
+}
+
+/* Where one group is shown: what the setting would be. Nothing for a group of another function. */
+static void ask_of_group(const struct mt_app *app, char *out, size_t len, int width)
+{
+	const struct mt_backtrace_frame *own = mt_backtrace_own(&app->detail.backtrace);
+	struct mt_buffer setting = {0};
+	char key[16];
+
+	if (!own || strcmp(own->function, app->wrapper) != 0)
+		return;
+	mt_action_key(MT_ACTION_SETUP, key);
+	wrapper_setting(app, &setting);
+	snprintf(out, len, "if it only wraps malloc, list its callers: %s, wrapper = %s", key,
+		(char *)setting.data);
+	if (mt_text_width(out) > width)
+		snprintf(out, len, "a wrapper? %s, wrapper = %s", key, (char *)setting.data);
+	mt_buffer_free(&setting);
+}
+
 bool mt_guidance_wrapper(struct mt_app *app, char *out, size_t len, int width)
 {
-	bool list = app->view == MT_VIEW_MAIN || app->view == MT_VIEW_GROUPS;
-	struct mt_buffer setting = {0};
-	char key[16], words[64];
-
 	*out = '\0';
-	if (!*app->wrapper || (!list && app->view != MT_VIEW_DETAIL))
+	if (!*app->wrapper)
 		return false;
-	mt_action_key(list ? MT_ACTION_OPEN : MT_ACTION_SETUP, key);
-	if (list) {
-		snprintf(out, len, "many lines name %s; is it a wrapper of malloc? %s tells more",
-			app->wrapper, key);
-		if (mt_text_width(out) > width)
-			snprintf(out, len, "is %s a wrapper of malloc? %s tells more", app->wrapper,
-				key);
-	} else {
-		const struct mt_backtrace_frame *own = mt_backtrace_own(&app->detail.backtrace);
-
-		if (!own || strcmp(own->function, app->wrapper) != 0)
-			return false;
-		wrapper_setting(app, &setting);
-		snprintf(words, sizeof words, "%s, wrapper = ", key);
-		snprintf(out, len, "if it only wraps malloc, list its callers: %s%s", words,
-			(char *)setting.data);
-		if (mt_text_width(out) > width)
-			snprintf(out, len, "a wrapper? %s%s", words, (char *)setting.data);
-		mt_buffer_free(&setting);
-	}
-	return mt_text_width(out) <= width;
+	if (app->view == MT_VIEW_MAIN || app->view == MT_VIEW_GROUPS)
+		ask_of_lines(app, out, len, width);
+	else if (app->view == MT_VIEW_DETAIL)
+		ask_of_group(app, out, len, width);
+	return *out && mt_text_width(out) <= width;
 }
