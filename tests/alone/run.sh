@@ -20,7 +20,7 @@ say() { # NAME WHY...: ok when there is no reason
 }
 alone() { # FILE PROGRAM...
 	pattern=$1; shift
-	timeout 60 env LD_PRELOAD="$lib" MEMTUI_OUTPUT="$pattern" "$@"
+	timeout 240 env LD_PRELOAD="$lib" MEMTUI_OUTPUT="$pattern" "$@"
 }
 field() { # FILE NAME...: of info
 	file=$1; shift
@@ -203,7 +203,7 @@ say "a growing recording is packed" "$(is "$(field early.dat allocations)" 40150
 
 if printf '#include <vterm.h>\n' | gcc -E -x c - >/dev/null 2>&1; then
 	gcc -std=gnu11 -D_GNU_SOURCE -DHAVE_LIBVTERM -O1 -g -I"$top" -o follow "$here/follow.c" "$top/tests/screens/harness.c" "$top/tui/view/program_repeats.c" -lvterm -lutil \
-		&& timeout 120 ./follow "$memtui" "$lib" ./ways
+		&& timeout 240 ./follow "$memtui" "$lib" ./ways
 fi
 
 # ---- packed ----
@@ -220,5 +220,5 @@ for name in hot1 hot4 leak tree python3 death; do say "pack $name" "$(packed $na
 say "pack refuses" "$("$memtui" pack hot1.mem 2>&1 | grep -q 'exists already' || echo "an existing name is taken; ")$("$memtui" pack hot1.mem.dat -o x.dat 2>&1 | grep -q 'no stand-alone recording' || echo "a trace is taken")"
 
 # ---- hostile ----
-timeout 60 ./fuzz fork.mem 4 >fuzz.out 2>&1; status=$?
+timeout 240 ./fuzz fork.mem 4 >fuzz.out 2>&1; status=$?
 say "damaged recordings" "$([ $status = 0 ] || tail -n 3 fuzz.out)"

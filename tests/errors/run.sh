@@ -18,14 +18,14 @@ done
 record() { # NAME OPTIONS -- PROGRAM...: the program's output in NAME.truth, its status in NAME.status
 	name=$1
 	shift
-	timeout 60 "$MEMTUI" record -o "$name.dat" "$@" >"$name.truth" 2>"$name.err"
+	timeout 240 "$MEMTUI" record -o "$name.dat" "$@" >"$name.truth" 2>"$name.err"
 	echo $? >"$name.status"
 }
 record mismatches --free-stacks -- ./errors mismatches
 record plain -- ./errors mismatches
 GLIBC_TUNABLES=glibc.malloc.tcache_count=0 record double --free-stacks -- ./errors double
 GLIBC_TUNABLES=glibc.malloc.tcache_count=0 record double_plain -- ./errors double
-timeout 60 env GLIBC_TUNABLES=glibc.malloc.tcache_count=0 MEMTUI_OUTPUT="$tmp/alone.dat" LD_PRELOAD="$build/libmemtui.so" \
+timeout 240 env GLIBC_TUNABLES=glibc.malloc.tcache_count=0 MEMTUI_OUTPUT="$tmp/alone.dat" LD_PRELOAD="$build/libmemtui.so" \
 	./errors double >alone.truth
 record abort --free-stacks -- ./errors abort
 record unknown --free-stacks -- ./errors unknown

@@ -42,7 +42,7 @@ sys.exit(0 if eval(sys.argv[1]) else 1)' "$expression" "$@" 2>holds.err; then
 fails() {
 	local name=$1 status=$2 words=$3
 	shift 3
-	timeout 60 "$memtui" "$@" >fails.out 2>fails.err </dev/null
+	timeout 240 "$memtui" "$@" >fails.out 2>fails.err </dev/null
 	local got=$?
 	if [ $got != "$status" ]; then
 		not_ok "$name" "status $got, expected $status: $(head -c 300 fails.err)"
@@ -323,7 +323,7 @@ fails "a threshold for another kind" 2 "does not go with 'heaptrack'" export --a
 
 # ---- heaptrack's own numbers on what it recorded ----
 if has heaptrack && has heaptrack_print; then
-	(ulimit -v 8000000; timeout 120 heaptrack -o theirs ./prog) >heaptrack.out 2>&1
+	(ulimit -v 8000000; timeout 240 heaptrack -o theirs ./prog) >heaptrack.out 2>&1
 	file=$(ls theirs* 2>/dev/null | head -n 1)
 	if [ -s "$file" ]; then
 		heap ours info "$file"

@@ -15,7 +15,7 @@ sh "$here/../programs/leaks/build.sh" "$tmp" || { not_ok "the programs with leak
 
 # truth NAME REQUESTS: what is not freed of the guilty line is what the program says, and it stands on top by suspicion.
 truth() {
-	timeout 60 "$memtui" record -o "$tmp/$1.dat" --force -- "$tmp/$1" 7 "$2" 0 >"$tmp/said" 2>"$tmp/err" ||
+	timeout 240 "$memtui" record -o "$tmp/$1.dat" --force -- "$tmp/$1" 7 "$2" 0 >"$tmp/said" 2>"$tmp/err" ||
 		{ not_ok "$1" "status $?: $(tail -n 1 "$tmp/err")"; return; }
 	"$memtui" groups --format json "$tmp/$1.dat" >"$tmp/groups.json" &&
 	"$memtui" groups --format json --sort suspect --count 1 "$tmp/$1.dat" >"$tmp/top.json" ||

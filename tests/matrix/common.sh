@@ -17,10 +17,10 @@ build_cc() { g++ -std=c++17 $flags -o "$tmp/$1" "$here/$1.cc" "${@:2}"; }
 # Runs a program untraced and recorded: $want and $have are the statuses, $tmp/want and $tmp/have the outputs.
 record() { # PROGRAM...; the array options holds those of memtui
 	export TRUTH=/dev/null
-	{ timeout 60 "$@" >"$tmp/want" 2>"$tmp/want.err"; } </dev/null 2>/dev/null
+	{ timeout 240 "$@" >"$tmp/want" 2>"$tmp/want.err"; } </dev/null 2>/dev/null
 	want=$?
 	TRUTH=$tmp/truth
-	{ timeout 60 "$memtui" record --force -o "$tmp/t.dat" "${options[@]}" -- "$@" >"$tmp/have" 2>"$tmp/have.err"; } </dev/null
+	{ timeout 240 "$memtui" record --force -o "$tmp/t.dat" "${options[@]}" -- "$@" >"$tmp/have" 2>"$tmp/have.err"; } </dev/null
 	have=$?
 }
 options=()

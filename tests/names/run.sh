@@ -38,7 +38,7 @@ for place, at in sorted(places.items(), key=str):
 record() { # TRACE PROGRAM...
 	local trace=$1
 	shift
-	timeout 60 "$memtui" record --force -o "$trace" -- "$@" >/dev/null 2>"$trace.said" || head -1 "$trace.said"
+	timeout 240 "$memtui" record --force -o "$trace" -- "$@" >/dev/null 2>"$trace.said" || head -1 "$trace.said"
 }
 kept() { find "$1" -name '*.names' 2>/dev/null | wc -l; }
 
@@ -77,7 +77,7 @@ say "in XDG_CACHE_HOME" "$([ "$(kept xdg/memtui)" -gt 0 ] || echo "nothing kept"
 MEMTUI_CACHE=beside record a.dat $tree
 say "in a directory by a relative name" "$([ "$(kept beside)" -gt 0 ] || echo "nothing kept")"
 MEMTUI_CACHE='' record a.dat $tree
-timeout 60 "$memtui" record --no-cache --force -o a.dat -- $tree >/dev/null 2>&1
+timeout 240 "$memtui" record --no-cache --force -o a.dat -- $tree >/dev/null 2>&1
 env -u HOME "$memtui" record --force -o a.dat -- $tree >/dev/null 2>&1
 HOME=/proc record a.dat $tree
 say "nowhere" "$(ls -A "$HOME")"

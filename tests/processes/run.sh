@@ -35,7 +35,7 @@ truth() { # NAME FILES PROGRAM...: ends well, FILES traces, each as its process'
 	local name=$1 files=$2 why=
 	shift 2
 	rm -f t.dat*
-	timeout 60 "$memtui" record -o t.dat -- "$@" >out 2>err || why="status $?: $(tail -n 1 err); "
+	timeout 240 "$memtui" record -o t.dat -- "$@" >out 2>err || why="status $?: $(tail -n 1 err); "
 	grep -h '^TRUTH' err >>out
 	why+=$(compare out t.dat*)
 	[ "$(ls t.dat* | wc -l)" = "$files" ] || why+=" $(ls t.dat* | wc -l) files"
@@ -69,7 +69,7 @@ unset ASAN_OPTIONS LSAN_OPTIONS
 # ---- fork in a signal handler: what a handler does inside an event may go unseen, but is counted ----
 for how in fork _Fork SYS_fork SYS_clone SYS_clone3; do
 rm -f t.dat*
-timeout 60 "$memtui" record -o t.dat -- ./tree signal $how >out 2>err || echo "not ok signals: status $?"
+timeout 240 "$memtui" record -o t.dat -- ./tree signal $how >out 2>err || echo "not ok signals: status $?"
 why=$(python3 - "$memtui" t.dat* <<'PY'
 import json, subprocess, sys
 memtui, *traces = sys.argv[1:]
@@ -90,13 +90,13 @@ done
 truth "forks under a flood of signals" 31 ./tree flood 30
 rm -f t.dat*
 why=
-MEMTUI_OUTPUT=$tmp/t.dat LD_PRELOAD=$build/libmemtui.so timeout 100 ./tree flood 60 >out 2>err || why="status $?: $(tail -n 1 err); "
+MEMTUI_OUTPUT=$tmp/t.dat LD_PRELOAD=$build/libmemtui.so timeout 240 ./tree flood 60 >out 2>err || why="status $?: $(tail -n 1 err); "
 sed -i 's/^\(TRUTH [0-9]*\) [0-9]*/\1 0/' out # a file says nothing of the parent
 say "forks under a flood of signals, stand-alone" "$why$(compare out t.dat*)"
 truth "100 forks while another thread asks for a segment" 201 ./tree meanwhile 100
 truth "100 children whose first events are two threads'" 101 ./tree first 100
 rm -f t.dat*
-timeout 60 "$memtui" record -o t.dat -- ./tree unseen 100 >out 2>err || echo "not ok unseen threads: status $?"
+timeout 240 "$memtui" record -o t.dat -- ./tree unseen 100 >out 2>err || echo "not ok unseen threads: status $?"
 why=$(sed -n 's/^TRUTH \([0-9]*\).*/\1/p' out | while read -r pid; do
 	"$memtui" info --format json --function-regex '^keep_many$' "t.dat.$pid" || echo '{}'
 done | python3 -c '
@@ -127,7 +127,7 @@ say "standard output holds the root alone" "$([ "$(field s.dat complete)" = True
 
 for single in /dev/null ff; do
 	[ $single = ff ] && { mkfifo ff; cat ff >ff.dat & }
-	timeout 60 "$memtui" record -o $single -- sh -c '/bin/ls / | wc; exec /bin/ls /' >out 2>err
+	timeout 240 "$memtui" record -o $single -- sh -c '/bin/ls / | wc; exec /bin/ls /' >out 2>err
 	status=$?
 	wait
 	why=$([ $status = 0 ] || echo "status $status; ")
@@ -163,7 +163,7 @@ say "frees of what came in a pause" "$([ "$why" = "0 0 0 0 0 0" ] || echo "unkno
 
 # ---- a daemon outlives the command ----
 rm -f t.dat* go
-timeout 60 "$memtui" record -o t.dat -- ./tree daemon "$tmp" >out 2>err
+timeout 240 "$memtui" record -o t.dat -- ./tree daemon "$tmp" >out 2>err
 status=$?
 why=$([ $status = 5 ] || echo "status $status; ")
 grep -q 'goes on for 1 other process' err || why+="said: $(tail -n 1 err); "
@@ -177,7 +177,7 @@ say "a daemon" "$why$(compare out t.dat.$daemon)"
 
 # ---- a recorder that stands still: its program does not, and what it misses it tells ----
 rm -f t.dat* go
-( timeout 60 "$memtui" record -o t.dat -- ./tree later "$tmp" >out 2>err; echo $? >status ) &
+( timeout 240 "$memtui" record -o t.dat -- ./tree later "$tmp" >out 2>err; echo $? >status ) &
 until_true grep -q ready out || echo "not ok recorder stopped: the program did not start"
 recorder=$(ps -o ppid= -p "$(pgrep -f "^./tree later $tmp" | head -n 1)" | tr -d ' ')
 stands() { [ "$(sed 's/.*) //' "/proc/$recorder/stat" | cut -c1)" = T ]; }
@@ -193,7 +193,7 @@ say "children while the recorder is stopped" "$why"
 
 # ---- kills ----
 rm -f t.dat* go
-( timeout 60 "$memtui" record -o t.dat -- ./tree wait "$tmp" >out 2>err; echo $? >status ) &
+( timeout 240 "$memtui" record -o t.dat -- ./tree wait "$tmp" >out 2>err; echo $? >status ) &
 three() { [ "$(grep -c ready out)" = 3 ]; }
 until_true three || echo "not ok recorder killed: the children did not start"
 root=$(pgrep -f "^./tree wait $tmp" | sort -n | head -n 1)
@@ -219,7 +219,7 @@ rm -f t.dat*
 LD_PRELOAD=$tmp/libuser.so "$memtui" record -o t.dat -- sh -c 'TELL=1 ./tree leaf 3; exec ./tree leaf 4' >out 2>err
 say "the user's own preloads" "$(grep -c preloaded out | grep -qx 1 || echo "$(cat out)")$(compare out t.dat*)"
 rm -f t.dat* go
-( timeout 60 "$memtui" record -o t.dat -- sh -c "env -i /bin/sh -c 'while [ ! -e $tmp/go ]; do /bin/true; done'; exit 3" >out 2>err; echo $? >status ) &
+( timeout 240 "$memtui" record -o t.dat -- sh -c "env -i /bin/sh -c 'while [ ! -e $tmp/go ]; do /bin/true; done'; exit 3" >out 2>err; echo $? >status ) &
 counted() { for f in t.dat.*; do [ "$(field "$f" forked_children 2>/dev/null)" = 1 ] && return; done; return 1; }
 until_true counted || why="not counted"
 touch go
@@ -227,7 +227,7 @@ wait
 say "a child without an environment" "$(counted || echo "not counted")$([ "$(cat status)" = 3 ] || echo " status $(cat status)")"
 
 rm -f t.dat* go
-( timeout 60 "$memtui" record -o t.dat -- env -i sh -c "while [ ! -e $tmp/go ]; do :; done; exit 3" >out 2>err; echo $? >status ) &
+( timeout 240 "$memtui" record -o t.dat -- env -i sh -c "while [ ! -e $tmp/go ]; do :; done; exit 3" >out 2>err; echo $? >status ) &
 left() { [ "$(field t.dat forked_children 2>/dev/null)" = 1 ]; }
 until_true left
 touch go
@@ -237,7 +237,7 @@ say "a root that goes on untraced" "$(left || echo "not counted; ")$(grep -q 'an
 # ---- where the system refuses pidfds and waits for many words ----
 gcc $flags -o filter "$here/filter.c" || echo "not ok a filter of system calls: cannot be built"
 rm -f t.dat*
-timeout 60 ./filter "$memtui" record -o t.dat -- ./tree crowd 5 >out 2>err
+timeout 240 ./filter "$memtui" record -o t.dat -- ./tree crowd 5 >out 2>err
 status=$?
 all_whole() { for f in t.dat*; do [ "$(field "$f" complete 2>/dev/null)" = True ] || return 1; done; }
 until_true all_whole
@@ -252,7 +252,7 @@ printf 'OBJ := $(patsubst %%.c,%%.o,$(wildcard *.c))\nall: prog\n\t@./prog\nprog
 cp plain/* traced
 (cd plain && make -s -j4 >../plain.out 2>../plain.err)
 rm -f t.dat*
-(cd traced && timeout 100 "$memtui" record -o ../t.dat -- make -s -j4 >../traced.out 2>../traced.err2)
+(cd traced && timeout 240 "$memtui" record -o ../t.dat -- make -s -j4 >../traced.out 2>../traced.err2)
 status=$?
 grep -v '^memtui: ' traced.err2 >traced.err
 why=$([ $status = 0 ] || echo "status $status; ")

@@ -25,7 +25,7 @@ found() {
 	local n checked wrong otherwise wrong_otherwise rest
 	walk=0 other=0 all=0
 	for program in "${programs[@]}"; do
-		timeout 60 "$1" record --force -o mutation.dat -- $program >/dev/null 2>&1
+		timeout 240 "$1" record --force -o mutation.dat -- $program >/dev/null 2>&1
 		read -r n checked wrong otherwise wrong_otherwise rest < <(counts "$1" mutation.dat)
 		[ -n "$VERBOSE" ] && echo "   $program: $checked, $wrong differ from a full walk; $otherwise, $wrong_otherwise differ from libgcc's"
 		walk=$((walk + ${wrong:-0})) other=$((other + ${wrong_otherwise:-0})) all=$((all + ${checked:-0}))

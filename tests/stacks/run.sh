@@ -20,9 +20,9 @@ one() {
 	local name=$1 cut=$2 command=$3 file=$out/${1// /-} limit= part status traced
 	case $cut in *:*) limit="--depth ${cut%:*}" cut=${cut#*:} ;; esac
 	part=${cut#* } cut=${cut% *}
-	timeout 60 bash -c "$command" >"$file.want" 2>&1 </dev/null
+	timeout 240 bash -c "$command" >"$file.want" 2>&1 </dev/null
 	status=$?
-	timeout 60 bash -c "exec \"$memtui\" record --force $limit -o $file.dat -- $command" >"$file.out" 2>"$file.err" </dev/null
+	timeout 240 bash -c "exec \"$memtui\" record --force $limit -o $file.dat -- $command" >"$file.out" 2>"$file.err" </dev/null
 	traced=$?
 	sed '/^memtui: /d' "$file.err" >>"$file.out"
 	local n checked wrong otherwise wrong_otherwise partly cuts lost why=

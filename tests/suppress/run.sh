@@ -21,7 +21,7 @@ not_ok() {
 exits() {
 	local name=$1 status=$2
 	shift 2
-	timeout 60 "$memtui" check "$@" >check.out 2>check.err
+	timeout 240 "$memtui" check "$@" >check.out 2>check.err
 	local got=$?
 	if [ $got = "$status" ]; then ok "$name"; else not_ok "$name" "status $got, expected $status: $(head -c 300 check.out check.err)"; fi
 }
@@ -33,7 +33,7 @@ says() {
 json() {
 	local name=$1 expression=$2
 	shift 2
-	timeout 60 "$memtui" "$@" >json.out 2>json.err
+	timeout 240 "$memtui" "$@" >json.out 2>json.err
 	if python3 -c 'import json, sys
 d = json.load(open("json.out"))
 sys.exit(0 if eval(sys.argv[1]) else 1)' "$expression" 2>>json.err; then
@@ -259,7 +259,7 @@ if known; then ok "sizes of allocator and process"; else not_ok "sizes of alloca
 reported "are in the report" '^allocator, resident +(9|10)\.[0-9]M$'
 
 # ---- the example for build servers ----
-ci() { MEMTUI=$memtui timeout 60 sh "$top/doc/ci/leaks.sh" "$@" >ci.out 2>&1; }
+ci() { MEMTUI=$memtui timeout 240 sh "$top/doc/ci/leaks.sh" "$@" >ci.out 2>&1; }
 KNOWN=made.supp ci ./leak
 if [ $? = 0 ]; then ok "the build passes without a new leak"; else not_ok "the build passes" "$(head -c 300 ci.out)"; fi
 KNOWN=made.supp ci ./leak fresh

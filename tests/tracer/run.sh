@@ -37,7 +37,7 @@ trace() { # REPORT [DRAIN OPTION...] -- PROGRAM...
 	options=()
 	while [ "$1" != -- ]; do options+=("$1"); shift; done
 	shift
-	timeout 60 ./drain -l "${preload:-$lib}" -o $report "${options[@]}" "$@"
+	timeout 240 ./drain -l "${preload:-$lib}" -o $report "${options[@]}" "$@"
 }
 
 field() { # REPORT NAME: the sum of a field over all images

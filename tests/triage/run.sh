@@ -37,9 +37,9 @@ has() {
 	ok "$name"
 }
 hasnt() { if grep -qE -- "$3" "$2"; then not_ok "$1" "'$3' is in: $(head -c 2500 "$2")"; else ok "$1"; fi; }
-record() { timeout 60 "$memtui" record -f -o "$1" -- "$2" >record.log 2>&1 || { cat record.log; exit 1; }; }
+record() { timeout 240 "$memtui" record -f -o "$1" -- "$2" >record.log 2>&1 || { cat record.log; exit 1; }; }
 # screen KEYS.. : of $trace with the sidecar $MEMTUI_TRIAGE, into the file screen
-screen() { timeout 100 ./drive 24 80 "$@" -- "$memtui" open "$trace" >screen 2>&1 || echo "drive failed" >>screen; }
+screen() { timeout 240 ./drive 24 80 "$@" -- "$memtui" open "$trace" >screen 2>&1 || echo "drive failed" >>screen; }
 
 record one.dat one/server
 export MEMTUI_TRIAGE=$work/server.triage
@@ -92,7 +92,7 @@ has "rules of what is suppressed" known.supp '^leak:\^arena_init\$'
 hasnt "and of nothing else" known.supp 'parse'
 screen 7 w$'\x15'report.md$'\r'
 has "no file is written over" screen 'report\.md cannot be written: File exists'
-timeout 60 "$memtui" report --suppressions known.supp three.dat >report.out 2>&1
+timeout 240 "$memtui" report --suppressions known.supp three.dat >report.out 2>&1
 has "memtui reads the rules" report.out 'suppressed +19\.5k in 1 block by 1 rule'
 
 # ---- damage ----
@@ -120,7 +120,7 @@ MEMTUI_TRIAGE=$work/none/file screen 2 tl "!mkdir $work/none" tf
 has "the next change saves it" "$work/none/file" $'\tfixed\t'
 
 # ---- where it lies ----
-in_state() { timeout 100 ./drive 24 80 "$@" -- /usr/bin/env -u MEMTUI_TRIAGE XDG_STATE_HOME="$work/state" "$memtui" open one.dat >screen 2>&1; }
+in_state() { timeout 240 ./drive 24 80 "$@" -- /usr/bin/env -u MEMTUI_TRIAGE XDG_STATE_HOME="$work/state" "$memtui" open one.dat >screen 2>&1; }
 in_state 2 tl
 [ "$(cd state && stat -c '%a %n' memtui/triage memtui/triage/server | tr '\n' ' ')" = "700 memtui/triage 600 memtui/triage/server " ] &&
 	ok "by the program's name in the user's state" || not_ok "by the program's name in the user's state" "$(ls -lR state)"
