@@ -319,8 +319,8 @@ static uint64_t elapsed(const struct mt_image *i)
 	return mt_clock_ns(&i->clock, mt_clock_now(&i->clock));
 }
 
-/* All that happened before this time was taken: what is published meanwhile belongs to later steps
- * of the timeline. */
+/* All that was published with an earlier stamp was taken: what is published meanwhile belongs to
+ * later steps of the timeline, or reopens its own. */
 static uint64_t taken_up_to(const struct mt_image *i)
 {
 	return mt_clock_ns(&i->clock, i->merge.horizon);
