@@ -130,6 +130,9 @@ static int load_events(void *context, uint32_t index, const struct mt_event *eve
 {
 	struct loader *l = context;
 
+	/* an info block may have told of a later time before */
+	if (count)
+		mt_model_reopen(&l->replay.model, events[0].time_ns);
 	if (!mt_replay_events(&l->replay, events, NULL, count))
 		return 0;
 	return reject(l, mt_trace_reader_block(l->reader, index), l->replay.fault);

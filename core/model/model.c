@@ -91,7 +91,7 @@ void mt_model_advance(struct mt_model *m, uint64_t time_ns, uint64_t rss_bytes)
 
 void mt_model_reopen(struct mt_model *m, uint64_t time_ns)
 {
-	if (m->step_end_ns > m->profile->step_ns && time_ns < m->step_end_ns - m->profile->step_ns)
+	if (time_ns / m->profile->step_ns < m->profile->sample_count - 1)
 		mt_timeline_reopen(m, time_ns);
 }
 
@@ -162,6 +162,7 @@ void mt_model_settle(struct mt_model *m)
 {
 	struct mt_info *info = &m->profile->info;
 
+	mt_model_pass_time(m, m->now_ns); /* to the end of what was reopened */
 	if (m->settled_epoch != m->peak_epoch)
 		settle_groups(m);
 	info->leaked_count = m->live_count;

@@ -36,7 +36,9 @@ struct mt_model {
 	uint64_t now_ns;
 	struct mt_memory memory; /* of the process, as last seen */
 	uint64_t step_end_ns, step_max_bytes, step_allocations, step_frees;
-	uint32_t seen_steps; /* reached before a step was reopened; 0: none is */
+	/* Reached before a step was reopened, 0: none is. Samples up to it still hold their
+	 * memory. */
+	uint32_t seen_steps;
 	/* groups whose share of the peak may not be up to date, each once */
 	uint32_t *unsettled;
 	uint32_t unsettled_count, unsettled_capacity;

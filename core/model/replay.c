@@ -332,8 +332,6 @@ int mt_replay_events(struct mt_replay *r, const struct mt_event *events, const u
 	bool many = r->model.profile->group_count > MANY || r->live.pooled > MANY;
 	int result = 0;
 
-	if (count)
-		mt_model_reopen(&r->model, events[0].time_ns);
 	for (uint32_t i = 0; i < count && !result; i++) {
 		if (many && i + FAR < count)
 			look_ahead(r, &events[i + FAR], &events[i + NEAR], &events[i + NEAR / 2]);

@@ -56,8 +56,8 @@ void mt_timeline_start(struct mt_model *m)
 	open_last(m);
 }
 
-/* Steps without an event, up to and with that of time_ns; before the end: with the memory that they
- * had before they were reopened. */
+/* Steps without an event, up to that of time_ns, but no more than end in all; those that were seen
+ * before they were reopened with the memory that they had. */
 static void pass_steps(struct mt_model *m, uint64_t time_ns, uint32_t end)
 {
 	struct mt_profile *p = m->profile;
@@ -96,7 +96,9 @@ void mt_timeline_reopen(struct mt_model *m, uint64_t time_ns)
 
 	mt_timeline_store(m);
 	while (last > time_ns / p->step_ns && !p->samples[last].allocations
-		&& !p->samples[last].frees)
+		&& !p->samples[last].frees
+		/* a realloc that fails counts as neither */
+		&& p->samples[last].live_count == p->samples[last - 1].live_count)
 		last--;
 	if (last == p->sample_count - 1)
 		return;

@@ -7,7 +7,7 @@
 void mt_timeline_start(struct mt_model *);
 /* Moves to a time beyond the open step. */
 void mt_timeline_advance(struct mt_model *, uint64_t time_ns);
-/* Goes back to the step of a time, or to the last one before which anything was counted. */
+/* Goes back to the step of a time, or to the last one in which anything happened. */
 void mt_timeline_reopen(struct mt_model *, uint64_t time_ns);
 /* Writes the open step into the profile. */
 void mt_timeline_store(struct mt_model *);

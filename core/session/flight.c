@@ -299,6 +299,7 @@ int mt_flight_turn(struct mt_flight *f, struct mt_err *err)
 	uint64_t least = definitions + made.len;
 	int result = 0;
 
+	mt_model_reopen(f->model, time_ns); /* late events may follow the checkpoint */
 	if (least + least_span(f) > f->limit / 2)
 		result = too_large(f, least);
 	f->span = span_between(f, definitions, made.len);

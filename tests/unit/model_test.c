@@ -388,12 +388,71 @@ static void test_far_times(void **state)
 	player_free(&p);
 }
 
+static struct mt_block allocate_at(struct player *p, uint64_t number, uint64_t ms)
+{
+	struct mt_block b = {.number = number, .time_ns = ms * 1000000, .size = 100};
+
+	mt_model_allocate(&p->model, &b, false);
+	return b;
+}
+
+/* Neither a step in which a realloc began that failed in another, nor that one, is without an
+ * event. */
+static void test_reopened_beside_restore(void **state)
+{
+	static const uint64_t live[] = {100, 100, 0, 0, 0, 200, 200, 200, 200};
+	struct mt_block b;
+	struct player p;
+
+	(void)state;
+	player_start(&p, 1);
+	b = allocate_at(&p, 0, 0);
+	mt_model_release(&p.model, &b, 2000000);
+	mt_model_restore(&p.model, &b, 5000000);
+	mt_model_advance(&p.model, 8000000, 0);
+	mt_model_reopen(&p.model, 3000000);
+	allocate_at(&p, 1, 5);
+	mt_model_settle(&p.model);
+	assert_int_equal(p.profile.sample_count, 9);
+	for (uint32_t i = 0; i < 9; i++) {
+		assert_int_equal(p.profile.samples[i].live_bytes, live[i]);
+		assert_true(p.profile.samples[i].max_bytes >= live[i]);
+	}
+	player_free(&p);
+}
+
+/* Whoever reads the profile meanwhile sees all steps, with their memory. */
+static void test_settled_while_reopened(void **state)
+{
+	struct player p;
+
+	(void)state;
+	player_start(&p, 1);
+	for (uint64_t ms = 2; ms < 6; ms++)
+		mt_model_advance(&p.model, ms * 1000000, 100 * ms);
+	for (uint64_t number = 0; number < 3; number++) {
+		mt_model_reopen(&p.model, (number + 1) * 1000000);
+		allocate_at(&p, number, number + 1);
+		mt_model_settle(&p.model);
+		assert_int_equal(p.profile.sample_count, 6);
+		for (uint32_t i = 0; i < 6; i++) {
+			assert_int_equal(p.profile.samples[i].memory.rss_bytes,
+				i < 2 ? 0 : 100 * i);
+			assert_int_equal(p.profile.samples[i].live_count,
+				i < number + 1 ? i : number + 1);
+		}
+	}
+	player_free(&p);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_like_the_obvious_model),
 		cmocka_unit_test(test_timeline),
 		cmocka_unit_test(test_far_times),
+		cmocka_unit_test(test_reopened_beside_restore),
+		cmocka_unit_test(test_settled_while_reopened),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

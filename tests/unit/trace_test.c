@@ -283,6 +283,35 @@ static void test_totals_and_replay(void **state)
 	}
 }
 
+/* The trace of a recorder that was killed: the last it told of is later than the last events, which
+ * stand behind. */
+static void test_info_before_events(void **state)
+{
+	struct simulation s;
+	struct mt_trace_running running;
+	struct mt_profile p;
+	struct mt_err err;
+
+	(void)state;
+	simulation_start(&s, 1, create("cut"));
+	s.now_ns = 1000000;
+	simulation_allocate(&s, NULL);
+	mt_model_advance(&s.model, 20000000, 4242);
+	mt_model_settle(&s.model);
+	running = simulation_running(&s);
+	assert_int_equal(mt_definitions_write(&s.definitions, s.writer, &s.profile, &err), 0);
+	assert_int_equal(mt_info_write(s.writer, &s.profile, &err), 0);
+	assert_int_equal(mt_trace_writer_flush(s.writer, &running, &err), 0);
+	assert_int_equal(mt_trace_writer_finish(s.writer, &err), 0);
+	assert_int_equal(load("cut", &p, &err), 0);
+	assert_int_equal(p.sample_count, 21);
+	assert_same_steps(&p, &s.profile);
+	assert_int_equal(p.samples[0].memory.rss_bytes, 0);
+	assert_int_equal(p.samples[20].memory.rss_bytes, 4242);
+	mt_profile_free(&p);
+	simulation_free(&s);
+}
+
 /* What the trace held after each block, by the offset where the block ends. */
 struct prefix {
 	uint64_t end;
@@ -691,6 +720,7 @@ int main(void)
 		cmocka_unit_test(test_pair_at_the_end),
 		cmocka_unit_test(test_incompressible_block),
 		cmocka_unit_test(test_totals_and_replay),
+		cmocka_unit_test(test_info_before_events),
 		cmocka_unit_test(test_cut_at_every_byte),
 		cmocka_unit_test(test_flip_every_byte),
 		cmocka_unit_test(test_flip_is_seen_by_payload),
