@@ -39,9 +39,10 @@ ALL_CFLAGS += -DHAVE_LIBIBERTY
 LIBS += -liberty
 endif
 
-# The tracer links libc alone, shows nothing but what it interposes, and is never sanitized.
+# The tracer links libc alone, shows nothing but what it interposes, and is never sanitized. It leaves
+# vector registers to the program, but where the source says otherwise.
 PRELOAD_CFLAGS := -std=gnu11 -D_GNU_SOURCE -I. -O2 -g -fPIC -fvisibility=hidden -fno-omit-frame-pointer \
-	-fno-plt -fno-builtin -fexceptions -fasynchronous-unwind-tables -ftls-model=initial-exec \
+	-mgeneral-regs-only -fno-plt -fno-builtin -fexceptions -fasynchronous-unwind-tables -ftls-model=initial-exec \
 	$(if $(MUTATION),-DMT_MUTATION=$(MUTATION)) $(WARN) -MMD -MP
 PRELOAD_LDFLAGS := -shared -Wl,-z,now -Wl,-z,relro -Wl,-z,nodelete -Wl,-soname,libmemtui.so
 

@@ -54,10 +54,11 @@ static inline struct mt_branch_set *mt_branch_set(const struct mt_thread *t,
 	return &t->branches[hash / (UINT64_MAX / MT_BRANCH_SETS + 1)];
 }
 
-/* Do any of the memo's first words differ? All of them can be read. */
-static MT_INLINE bool mt_branch_differs(const struct mt_thread *t, size_t words)
+/* Do any of the memo's first words differ? All of them can be read. caller: where the hook returns
+ * to. */
+static MT_INLINE bool mt_branch_differs(const struct mt_thread *t, size_t words, uint64_t caller)
 {
-	if (words >= MT_ARCH_DIFFER_MANY)
+	if (words >= MT_ARCH_DIFFER_MANY && mt_likely(!mt_is_loader(caller)))
 		return mt_load(&mt_arch_differ_many)(t->word_at, t->word_value, words);
 	return mt_arch_differ_few(t->word_at, t->word_value, words);
 }
@@ -91,7 +92,7 @@ static MT_INLINE bool mt_branch_holds(const struct mt_thread *t, struct mt_branc
 		for (int j = 0; j < 4; j++)
 			differ |= *b->words[i + j].at ^ b->words[i + j].value;
 	}
-	return !differ && (MT_MUTATION == 1 || !mt_branch_differs(t, b->join_words));
+	return !differ && (MT_MUTATION == 1 || !mt_branch_differs(t, b->join_words, entry->pc));
 }
 
 /* NULL when no branch answers. */

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "preload/file_parts.h"
+#include "preload/ring.h"
 #include "preload/segment.h"
 #include "preload/sys.h"
 
@@ -165,13 +166,10 @@ static void write_text(struct mt_wire_header *h)
 
 static void fill_header(struct mt_wire_header *h, struct mt_wire_header *copy)
 {
-	struct timespec now;
-
-	mt_tracer.monotonic = copy->clock != MT_CLOCK_TSC;
+	mt_ring_use_clock(copy->clock);
 	mt_file_read_clocks(&copy->anchors[0]);
 	copy->anchor_count = 1;
-	clock_gettime(CLOCK_REALTIME, &now);
-	copy->start_unix_ns = now.tv_sec * 1000000000ull + now.tv_nsec;
+	copy->start_unix_ns = mt_sys_clock(CLOCK_REALTIME);
 	copy->id = (copy->start_unix_ns ^ (uint64_t)mt_sys0(SYS_getpid) << 32) | 1;
 	mt_file.anchor_ticks = copy->anchors[0].ticks;
 	*(uint32_t *)((uint8_t *)h + MT_WIRE_ALIVE_OFFSET) = 1;

@@ -5,6 +5,7 @@
 #include <dlfcn.h>
 #include <elf.h>
 #include <string.h>
+#include <sys/auxv.h>
 
 #include "preload/sys.h"
 
@@ -82,11 +83,15 @@ static void *find(uint64_t base, const Elf64_Dyn *dynamic, const char *name, uin
 
 void mt_find_own(void)
 {
-	struct dl_find_object own;
+	struct dl_find_object own, loader;
 
 	if (_dl_find_object(&mt_tracer, &own) == 0) {
 		mt_tracer.own_start = (uint64_t)own.dlfo_map_start;
 		mt_tracer.own_end = (uint64_t)own.dlfo_map_end;
+	}
+	if (_dl_find_object((void *)getauxval(AT_BASE), &loader) == 0) {
+		mt_tracer.loader_start = (uint64_t)loader.dlfo_map_start;
+		mt_tracer.loader_end = (uint64_t)loader.dlfo_map_end;
 	}
 }
 

@@ -15,7 +15,7 @@ struct mt_found {
 };
 typedef bool mt_find_judge(const char *name, const struct mt_found *);
 
-/* Where the tracer itself lies, for mt_is_own. */
+/* Where the tracer itself and the dynamic linker lie, for mt_is_own and mt_is_loader. */
 void mt_find_own(void);
 /* The next after the tracer among the objects that the program was started with. For use while it
  * starts. */

@@ -29,6 +29,14 @@ static uint64_t time_now(void)
 	return mt_tracer.monotonic ? mt_ring_clock() : mt_arch_ticks_after_loads();
 }
 
+/* In a child of a program that has forbidden the counter the time still stands. */
+MT_COLD void mt_ring_use_clock(uint32_t clock)
+{
+	mt_tracer.monotonic = clock != MT_CLOCK_TSC || mt_load(&mt_tracer.frozen);
+	if (!mt_tracer.monotonic)
+		mt_arch_differ_choose();
+}
+
 MT_COLD bool mt_ring_freeze(void)
 {
 	if (mt_load(&mt_tracer.frozen))
@@ -43,15 +51,6 @@ MT_COLD void mt_ring_thaw(void)
 {
 	mt_store_release(&mt_tracer.monotonic, mt_load(&mt_tracer.frozen) == 1);
 	mt_store_release(&mt_tracer.frozen, 0);
-}
-
-/* For waiting: a system call, whatever becomes of the other clocks. */
-static uint64_t wait_clock(void)
-{
-	struct timespec now = {0, 0};
-
-	mt_sys2(SYS_clock_gettime, CLOCK_MONOTONIC, &now);
-	return now.tv_sec * 1000000000ull + now.tv_nsec;
 }
 
 static uint64_t used(const struct mt_thread *t)
@@ -97,7 +96,8 @@ static uint32_t ring_id(const struct mt_thread *t)
 static bool wait_for_room(struct mt_thread *t)
 {
 	struct mt_wire_header *h = mt_tracer.header;
-	uint64_t capacity = t->mask + 1, now = wait_clock(), since = now, seen = progress(t);
+	uint64_t capacity = t->mask + 1, now = mt_sys_clock(CLOCK_MONOTONIC), since = now,
+		 seen = progress(t);
 	bool room = false;
 
 	if (mt_load(&mt_tracer.sealed))
@@ -120,7 +120,7 @@ static bool wait_for_room(struct mt_thread *t)
 		mt_sys_futex_wait_bits(&h->room, value, now + WAIT_NS,
 			mt_wire_room_bit(ring_id(t)));
 		seen_now = progress(t);
-		now = wait_clock();
+		now = mt_sys_clock(CLOCK_MONOTONIC);
 		if (seen_now != seen) {
 			seen = seen_now;
 			since = now;

@@ -17,6 +17,8 @@ struct mt_item {
 
 /* Where the time-stamp counter is not used. */
 uint64_t mt_ring_clock(void);
+/* Of the segment that is begun: an enum mt_clock. */
+void mt_ring_use_clock(uint32_t clock);
 /* From now on the time is what it is; back, if nothing came of it. */
 bool mt_ring_freeze(void); /* false: it was so already */
 void mt_ring_thaw(void);

@@ -41,6 +41,16 @@ static inline void mt_sys_unmap(void *p, size_t len)
 	mt_sys2(SYS_munmap, p, len);
 }
 
+/* Nanoseconds, in a call of the kernel's: the library's reads the time-stamp counter, which the
+ * program may have forbidden. */
+static inline uint64_t mt_sys_clock(clockid_t clock)
+{
+	struct timespec now = {0, 0};
+
+	mt_sys2(SYS_clock_gettime, clock, &now);
+	return now.tv_sec * 1000000000ull + now.tv_nsec;
+}
+
 static inline void mt_sys_futex_wake(uint32_t *word)
 {
 	mt_sys3(SYS_futex, word, FUTEX_WAKE, INT32_MAX);

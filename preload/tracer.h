@@ -140,6 +140,7 @@ struct mt_tracer {
 	uint32_t several;         /* threads have recorded something */
 	uint32_t bootstrap_count; /* chunks in use */
 	uint32_t usable_rule;     /* enum mt_usable_rule under which usable sizes are recorded */
+	uint64_t loader_start, loader_end; /* the dynamic linker's code */
 	struct mt_real real;
 
 	_Alignas(64) uint32_t phase; /* enum mt_phase */
@@ -177,6 +178,11 @@ extern struct mt_tracer mt_tracer;
 static MT_INLINE bool mt_is_own(uint64_t pc)
 {
 	return pc - mt_tracer.own_start < mt_tracer.own_end - mt_tracer.own_start;
+}
+
+static MT_INLINE bool mt_is_loader(uint64_t pc)
+{
+	return pc - mt_tracer.loader_start < mt_tracer.loader_end - mt_tracer.loader_start;
 }
 
 /* real.c: true once the real functions can be called; false while this thread looks them up. */

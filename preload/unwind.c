@@ -21,9 +21,9 @@ static uint32_t verify_foreign(const struct mt_thread *t, uint32_t end)
 }
 
 /* The same of words on the thread's own stack, which can all be read. */
-static inline uint32_t verify_own(const struct mt_thread *t, uint32_t end)
+static inline uint32_t verify_own(const struct mt_thread *t, uint32_t end, uint64_t caller)
 {
-	return mt_likely(!mt_branch_differs(t, end)) ? 0 : verify_foreign(t, end);
+	return mt_likely(!mt_branch_differs(t, end, caller)) ? 0 : verify_foreign(t, end);
 }
 
 /* Does the state depend on fp, given whether its caller's state does? */
@@ -128,6 +128,7 @@ static __attribute__((noinline)) void climb_to(struct mt_thread *t, struct climb
 static MT_INLINE void climb(struct mt_thread *t, struct climb *c, uint32_t limit, bool careful)
 {
 	const struct mt_memo *memo = t->memo, *m = memo + c->left;
+	uint64_t caller = c->state.key;
 
 	for (;;) {
 		while (m > memo && m[-1].sp < c->state.sp)
@@ -138,7 +139,7 @@ static MT_INLINE void climb(struct mt_thread *t, struct climb *c, uint32_t limit
 			struct climb copy;
 
 			bad = MT_MUTATION == 1         ? 0
-				: mt_likely(m[-1].own) ? verify_own(t, words)
+				: mt_likely(m[-1].own) ? verify_own(t, words, caller)
 						       : verify_foreign(t, words);
 			c->left = m - memo;
 			if (mt_likely(bad == 0))

@@ -1,13 +1,16 @@
 /* Comparing the words of a deep stack. A word takes three loads, of its address, of what it was and
  * of what it is, and they are what it costs. Vectors load the first two of several words at once,
  * and gather the third: whether that is faster depends on the processor (some split a gather into
- * slow steps), so the first comparison tries what there is. */
+ * slow steps), so the tracer tries what there is when it starts. All its other code leaves vector
+ * registers alone (-mgeneral-regs-only): the dynamic linker may call malloc for code that keeps
+ * values there, and under its calls words are compared one by one. */
 #include "preload/tracer.h"
 
 #include <immintrin.h>
 
-#define TRIES 16
-#define TRY_WORDS 256
+#define TRIES 8
+#define TRY_CALLS 4
+#define TRY_WORDS 64
 
 static uint64_t by_one(const uint64_t *const *at, const uint64_t *was, size_t count)
 {
@@ -66,26 +69,31 @@ unsigned mt_arch_differ_ways(mt_arch_differ_way *out[MT_ARCH_DIFFER_WAYS])
 	return count;
 }
 
-static uint64_t ticks_of(mt_arch_differ_way *way, const uint64_t *const *at, const uint64_t *was,
-	size_t count)
+static uint64_t ticks_of(mt_arch_differ_way *way, const uint64_t *const *at, const uint64_t *was)
 {
 	uint64_t began = mt_arch_ticks();
 
-	for (size_t words = 0; words < TRY_WORDS; words += count)
-		way(at, was, count);
+	for (int i = 0; i < TRY_CALLS; i++)
+		way(at, was, TRY_WORDS);
 	return mt_arch_ticks() - began;
 }
 
-/* Takes some microseconds, once. The fewest ticks of several tries count: an interruption can only
- * add to them, and the processor may have to wake what has not been used for a while. */
-static uint64_t choose(const uint64_t *const *at, const uint64_t *was, size_t count)
+/* The fewest ticks of several tries count: an interruption can only add to them, and the processor
+ * may have to wake what has not been used for a while. */
+void mt_arch_differ_choose(void)
 {
 	uint64_t fewest[MT_ARCH_DIFFER_WAYS] = {UINT64_MAX, UINT64_MAX, UINT64_MAX};
 	mt_arch_differ_way *ways[MT_ARCH_DIFFER_WAYS];
+	const uint64_t *at[TRY_WORDS];
+	uint64_t words[TRY_WORDS];
 	unsigned found = mt_arch_differ_ways(ways), best = 0;
 
+	for (unsigned i = 0; i < TRY_WORDS; i++) {
+		words[i] = i;
+		at[i] = &words[i];
+	}
 	for (unsigned i = 0; i < TRIES * found; i++) {
-		uint64_t ticks = ticks_of(ways[i % found], at, was, count);
+		uint64_t ticks = ticks_of(ways[i % found], at, words);
 
 		if (ticks < fewest[i % found])
 			fewest[i % found] = ticks;
@@ -94,7 +102,6 @@ static uint64_t choose(const uint64_t *const *at, const uint64_t *was, size_t co
 		if (fewest[i] < fewest[best])
 			best = i;
 	mt_store(&mt_arch_differ_many, ways[best]);
-	return ways[best](at, was, count);
 }
 
-mt_arch_differ_way *mt_arch_differ_many = choose;
+mt_arch_differ_way *mt_arch_differ_many = by_one;

@@ -18,7 +18,7 @@ say() { # NAME WHY...: ok when there is no reason
 
 build_all() {
 	flags="-O2 -g -D_GNU_SOURCE -I$top -pthread -fno-builtin -w"
-	for f in drain counts nested threads children limits stacks plugins framepointer maps calls pools slack bundles mallocx storm absent forks; do
+	for f in drain counts nested threads children limits stacks plugins framepointer maps calls pools slack bundles mallocx storm absent forks registers; do
 		gcc $flags "$here/$f.c" -o $f || return 1
 	done
 	for f in operators torture left ringless; do
@@ -26,6 +26,7 @@ build_all() {
 	done
 	gcc $flags -rdynamic "$here/own.c" -o own || return 1
 	gcc $flags -shared -fPIC "$here/sized.c" -o libsized.so || return 1
+	gcc $flags -shared -fPIC -DLIBRARY "$here/registers.c" -o libregisters.so || return 1
 	gcc $flags -shared -fPIC "$here/nested_bump.c" -o libbump.so || return 1
 	for n in 100 4000; do
 		g++ $flags -shared -fPIC -DFRAME=$n "$here/plugin.cc" -o plugin$n.so || return 1
@@ -256,6 +257,8 @@ say "functions that the program does not have" "$([ $? = 0 ] || echo status)$(ex
 g++ $flags -shared -fPIC -DSTRING "$here/pool.cc" -o pool1.so && g++ $flags -shared -fPIC "$here/pool.cc" -o pool2.so
 same_output pools-of-plugins ./bundles $out/pool1.so $out/pool2.so
 same_output left ./left
+./registers "$out/libregisters.so" >registers.plain
+say "vector registers under a TLS descriptor" "$(trace registers.report -- ./registers "$out/libregisters.so" | diff registers.plain - | head -3)"
 same_output plugins ./plugins $out/plugin100.so $out/plugin4000.so
 say "plugins' operators" "$(grep KINDS plugins.report | awk '{if ($12 != "0/0" || $13 != "1000/0" || $16 != "0/1000") print $0}')$(expect plugins.report epoch=200)"
 same_output torture ./torture 400 3
