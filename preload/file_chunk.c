@@ -19,6 +19,13 @@ void mt_file_read_clocks(struct mt_wire_anchor *a)
 {
 	uint64_t best = UINT64_MAX;
 
+	if (mt_tracer.monotonic) {
+		uint64_t now = mt_ring_clock();
+
+		*a = (struct mt_wire_anchor){now,
+			mt_load(&mt_tracer.frozen) ? mt_sys_clock(CLOCK_MONOTONIC) : now};
+		return;
+	}
 	for (int i = 0; i < 3; i++) {
 		uint64_t before = mt_arch_ticks(), now = mt_ring_clock(), after = mt_arch_ticks();
 
@@ -27,8 +34,6 @@ void mt_file_read_clocks(struct mt_wire_anchor *a)
 			*a = (struct mt_wire_anchor){before + best / 2, now};
 		}
 	}
-	if (mt_tracer.monotonic)
-		a->ticks = a->monotonic_ns;
 }
 
 MT_COLD void mt_file_anchor(void)

@@ -133,8 +133,6 @@ static const char *program_name(void)
 
 static void fill_in(struct name *n, unsigned count, bool with_pid)
 {
-	struct timespec now;
-
 	*n = (struct name){.len = 0};
 	if (mt_file.pattern[0] != '/') {
 		put_text(n, mt_file.directory);
@@ -150,10 +148,7 @@ static void fill_in(struct name *n, unsigned count, bool with_pid)
 			put_number(n, (uint64_t)mt_sys0(SYS_getpid));
 			n->has_pid = true;
 			break;
-		case 't':
-			clock_gettime(CLOCK_REALTIME, &now);
-			put_number(n, (uint64_t)now.tv_sec);
-			break;
+		case 't': put_number(n, mt_sys_clock(CLOCK_REALTIME) / 1000000000); break;
 		case 'e': put_text(n, program_name()); break;
 		case 'n':
 			put_number(n, count);

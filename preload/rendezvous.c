@@ -28,10 +28,7 @@ static struct {
 
 static int64_t now_ms(void)
 {
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return now.tv_sec * 1000 + now.tv_nsec / 1000000;
+	return (int64_t)(mt_sys_clock(CLOCK_MONOTONIC) / 1000000);
 }
 
 /* 0, or -ENOENT: no session. */

@@ -61,6 +61,16 @@ static __attribute__((noinline)) void case_burst(long pairs)
 	burst_frees += pairs;
 }
 
+/* Deep stacks are compared in another way. */
+static __attribute__((noinline)) void case_deep(int depth, long pairs)
+{
+	if (depth > 0)
+		case_deep(depth - 1, pairs);
+	else
+		case_burst(pairs);
+	__asm__ volatile("" : : : "memory"); /* no tail call */
+}
+
 static void say_sum(const char *lost)
 {
 	char text[128];
@@ -462,6 +472,21 @@ static void start_churning(void)
 		;
 }
 
+/* The status of a child, which may read the counter no more than its parent. */
+static long child_of_frozen(void)
+{
+	int status = -1;
+	pid_t pid = fork();
+
+	if (pid == 0) {
+		free(malloc(100));
+		case_deep(100, 100);
+		_exit(3);
+	}
+	waitpid(pid, &status, 0);
+	return status;
+}
+
 static int sealed(char **argv)
 {
 	const char *how = argv[2], *policy = argv[3];
@@ -479,6 +504,9 @@ static int sealed(char **argv)
 		result("filter", filter(how, policy));
 	run_case("exact", NULL, case_exact);
 	case_burst(pairs);
+	case_deep(100, 100);
+	if (!strcmp(how, "tsc"))
+		result("child", child_of_frozen());
 	if (strcmp(how, "tsync"))
 		say_sum("");
 	else
