@@ -86,8 +86,11 @@ void mt_arch_differ_choose(void)
 	mt_arch_differ_way *ways[MT_ARCH_DIFFER_WAYS];
 	const uint64_t *at[TRY_WORDS];
 	uint64_t words[TRY_WORDS];
-	unsigned found = mt_arch_differ_ways(ways), best = 0;
+	unsigned found, best = 0;
 
+	if (mt_load(&mt_arch_differ_many) != by_one) /* before a fork */
+		return;
+	found = mt_arch_differ_ways(ways);
 	for (unsigned i = 0; i < TRY_WORDS; i++) {
 		words[i] = i;
 		at[i] = &words[i];
