@@ -228,8 +228,8 @@ static void choose(struct mt_stacked *out, struct owners *owners, const uint64_t
 
 /* ---- then: what they hold, step by step ---- */
 
-/* Where a step ends. A recorder that was behind has counted events into later steps than their
- * times tell. */
+/* Where a step ends. Older recorders, when they were behind, have counted events into later steps
+ * than their times tell. */
 enum ends {
 	BY_TIME,         /* as samples were made that are of the same events */
 	BY_TIME_CHECKED, /* which is found out */

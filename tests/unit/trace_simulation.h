@@ -212,7 +212,7 @@ static inline void simulation_step(struct simulation *s)
 	if (!random_below(&s->random, 50))
 		simulation_log(s);
 	if (what < 2 && s->now_ns >= 5000) {
-		s->now_ns -= 5000; /* merge order is not always the order of time */
+		s->now_ns -= 5000; /* a foreign trace may go back in time */
 	} else if (what < 45 && s->live_count + s->released_count < 250) {
 		simulation_allocate(s, NULL);
 	} else if (what < 50 && s->released_count) {
