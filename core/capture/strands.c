@@ -22,7 +22,7 @@ static void take_end(struct mt_merge *m, const struct mt_strand *s, struct mt_co
 	const struct mt_event e = mt_event_of(m, s->ring, &s->ring->open->cell, MT_EVENT_FREE,
 		(uint8_t)s->pairs->kind, 0);
 
-	*columns->at[MT_COLUMN_HEAD]++ = (uint8_t)mt_columns_encode(columns, &e);
+	mt_columns_encode(columns, &e);
 	s->ring->open = NULL;
 }
 

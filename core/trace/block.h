@@ -8,7 +8,7 @@
 #include <string.h>
 
 #define MT_FILE_MAGIC "memtui trace\r\n\x1a" /* 16 bytes with its NUL */
-#define MT_FILE_VERSION 6u
+#define MT_FILE_VERSION 7u
 #define MT_FILE_VERSION_OLDEST 4u  /* that is read */
 #define MT_BLOCK_MAGIC 0x6b6c6274u /* "tblk" */
 #define MT_TRAILER_MAGIC "tracend\n"

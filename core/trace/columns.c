@@ -17,6 +17,7 @@ static const uint8_t column_max[MT_COLUMNS] = {
 	[MT_COLUMN_KIND] = 1,
 	[MT_COLUMN_NOTE] = 10,
 	[MT_COLUMN_ORDER] = 4, /* a batch has two events at least */
+	[MT_COLUMN_PACE] = 3,
 };
 
 /* ---- encoding ---- */
@@ -71,25 +72,25 @@ void mt_columns_begin(struct mt_columns *c, uint64_t number, uint64_t time_ns)
 	c->time_ns = time_ns;
 	c->started = true;
 	c->ordered = 0;
+	c->timed = c->start[MT_COLUMN_HEAD];
 	predictor_init(&c->predictor, number, us);
 }
 
 /* Times in the trace are microseconds. */
-unsigned mt_columns_put_time(struct mt_columns *c, uint64_t time_ns)
+void mt_columns_put_time(struct mt_columns *c, uint64_t time_ns, const uint8_t *head)
 {
 	struct predictor *p = &c->predictor;
 	uint64_t us = time_ns / 1000;
 
-	if (time_ns == c->time_ns)
-		return 0;
 	c->time_ns = time_ns;
 	if (us == p->time_us)
-		return 0;
+		return;
 	c->at[MT_COLUMN_TIME] = mt_varint_put(c->at[MT_COLUMN_TIME], mt_zigzag(us - p->time_us));
+	c->at[MT_COLUMN_PACE] = mt_varint_put(c->at[MT_COLUMN_PACE], (uint64_t)(head - c->timed));
+	c->timed = head;
 	p->time_us = us;
 	c->last_us = us > c->last_us ? us : c->last_us;
 	c->first_us = us < c->first_us ? us : c->first_us;
-	return HEAD_TIME;
 }
 
 unsigned mt_columns_put_thread(struct mt_columns *c, uint32_t thread)
@@ -128,7 +129,6 @@ uint32_t mt_columns_count(const struct mt_columns *c)
 
 uint32_t mt_columns_add(struct mt_columns *c, const struct mt_event *events, uint32_t count)
 {
-	uint8_t *heads = c->at[MT_COLUMN_HEAD];
 	uint32_t room = MT_BLOCK_EVENTS_MAX - mt_columns_count(c), i;
 
 	if (!c->started && count)
@@ -140,9 +140,8 @@ uint32_t mt_columns_add(struct mt_columns *c, const struct mt_event *events, uin
 
 		if (allocates(e->type) && e->number != c->predictor.next_number)
 			break;
-		heads[i] = (uint8_t)mt_columns_encode(c, e);
+		mt_columns_encode(c, e);
 	}
-	c->at[MT_COLUMN_HEAD] = heads + i;
 	return i;
 }
 

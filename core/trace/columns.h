@@ -17,7 +17,8 @@ enum mt_column {
 	MT_COLUMN_PREVIOUS,
 	MT_COLUMN_KIND,
 	MT_COLUMN_NOTE,
-	MT_COLUMN_ORDER,
+	MT_COLUMN_ORDER, /* from here on: what older traces lack */
+	MT_COLUMN_PACE,
 	MT_COLUMNS,
 };
 

@@ -14,6 +14,8 @@ struct mt_decoder {
 	unsigned wants;
 	bool bad;         /* a column has ended too early, or holds no number */
 	uint32_t ordered; /* events that come before the next batch of strands */
+	bool paced;       /* a column says which events have a new time, not their heads */
+	uint32_t same;    /* events before the next that has one */
 	struct mt_unravel unravel;
 };
 
@@ -155,6 +157,25 @@ static void decode_note(struct mt_decoder *d, unsigned head, struct mt_event *e)
 	e->size = *last;
 }
 
+/* How many events have the same time as the block's first one, or as the one that has just been
+ * given a new time, which counts. */
+static uint32_t get_pace(struct mt_decoder *d)
+{
+	return d->at[MT_COLUMN_PACE] == d->end[MT_COLUMN_PACE]
+		? UINT32_MAX
+		: get32(d, MT_COLUMN_PACE);
+}
+
+static inline void decode_time(struct mt_decoder *d)
+{
+	d->predictor.time_us += mt_unzigzag(get(d, MT_COLUMN_TIME));
+	if (!d->paced)
+		return;
+	d->same = get_pace(d);
+	d->bad |= !d->same;
+	d->same--;
+}
+
 static inline __attribute__((always_inline)) uint32_t decode(struct mt_decoder *d,
 	struct mt_event *out, uint32_t count, bool addresses)
 {
@@ -167,8 +188,10 @@ static inline __attribute__((always_inline)) uint32_t decode(struct mt_decoder *
 		unsigned head = heads[i];
 
 		*e = (struct mt_event){.type = head & HEAD_TYPE};
-		if (head & HEAD_TIME)
-			p->time_us += mt_unzigzag(get(d, MT_COLUMN_TIME));
+		if (d->paced ? !d->same : head & HEAD_TIME)
+			decode_time(d);
+		else
+			d->same--;
 		if (head & HEAD_THREAD)
 			decode_thread(d);
 		e->time_ns = p->time_us * 1000;
@@ -267,8 +290,8 @@ const char *mt_decoder_start(struct mt_decoder *d, const uint8_t *payload, size_
 
 	uint64_t columns = mt_cursor_varint(&c);
 
-	if (columns != MT_COLUMNS && columns != MT_COLUMN_ORDER) /* which older traces lack */
-		return fault;
+	if (columns != MT_COLUMNS && columns != MT_COLUMN_PACE && columns != MT_COLUMN_ORDER)
+		return fault; /* older traces lack one or both */
 	for (unsigned i = 0; i < MT_COLUMNS; i++)
 		stream_len[i] = i < columns ? mt_cursor_varint(&c) : 0;
 	for (unsigned i = 0; i < MT_COLUMNS; i++) {
@@ -284,6 +307,8 @@ const char *mt_decoder_start(struct mt_decoder *d, const uint8_t *payload, size_
 	d->wants = wants;
 	d->bad = false;
 	d->unravel.count = d->unravel.given = 0;
+	d->paced = columns > MT_COLUMN_PACE;
+	d->same = get_pace(d);
 	find_strands(d);
 	return NULL;
 }

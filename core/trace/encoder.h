@@ -12,24 +12,26 @@ struct mt_columns {
 	struct predictor predictor;
 	bool started;
 	uint64_t first_number, first_us, last_us, base_us;
-	uint64_t time_ns; /* of the last event */
-	uint32_t ordered; /* events up to the end of the last batch of strands */
+	uint64_t time_ns;     /* of the last event */
+	uint32_t ordered;     /* events up to the end of the last batch of strands */
+	const uint8_t *timed; /* head of the last event with an entry for its time */
 	uint8_t *at[MT_COLUMNS], *start[MT_COLUMNS];
 };
 
-/* An entry for what was not foreseen; each returns its bit of the head byte. mt_columns_put_time: 0
- * if it is the same microsecond. */
+/* An entry for what was not foreseen; each returns its bit of the head byte. */
 unsigned mt_columns_put_group(struct mt_columns *, uint32_t *predicted, uint32_t group);
 unsigned mt_columns_put_address(struct mt_columns *, uint64_t difference);
 unsigned mt_columns_put_kind(struct mt_columns *, uint8_t kind);
-unsigned mt_columns_put_time(struct mt_columns *, uint64_t time_ns);
 unsigned mt_columns_put_thread(struct mt_columns *, uint32_t thread);
 /* Returns the head byte, all of it. */
 unsigned mt_columns_put_note(struct mt_columns *, uint8_t kind, uint64_t value);
+/* Nothing, if it is the same microsecond. head: where the event's head byte is to be. */
+void mt_columns_put_time(struct mt_columns *, uint64_t time_ns, const uint8_t *head);
 
-static inline unsigned mt_columns_time(struct mt_columns *c, uint64_t time_ns)
+static inline void mt_columns_time(struct mt_columns *c, uint64_t time_ns, const uint8_t *head)
 {
-	return time_ns == c->time_ns ? 0 : mt_columns_put_time(c, time_ns);
+	if (time_ns != c->time_ns)
+		mt_columns_put_time(c, time_ns, head);
 }
 
 /* Where two threads take turns, the entry is always the same. */
@@ -116,18 +118,20 @@ static inline __attribute__((always_inline)) unsigned encode_free(struct mt_colu
 struct mt_columns *mt_trace_writer_columns(struct mt_trace_writer *, uint64_t number,
 	uint64_t time_ns, uint32_t *room);
 
-/* Returns the event's head byte; what else belongs to it is in the columns then. There is room for
- * it, and an allocation has the next number. */
-static inline __attribute__((always_inline)) unsigned mt_columns_encode(struct mt_columns *c,
+/* There is room for the event, and an allocation has the next number. */
+static inline __attribute__((always_inline)) void mt_columns_encode(struct mt_columns *c,
 	const struct mt_event *e)
 {
-	unsigned head = mt_columns_time(c, e->time_ns) | mt_columns_thread(c, e->thread);
+	unsigned head = mt_columns_thread(c, e->thread);
 
+	mt_columns_time(c, e->time_ns, c->at[MT_COLUMN_HEAD]);
 	if (allocates(e->type))
-		return head | encode_allocation(c, e);
-	if (__builtin_expect(e->type == MT_EVENT_NOTE, 0))
-		return head | mt_columns_put_note(c, e->kind, e->size);
-	return head | encode_free(c, e);
+		head |= encode_allocation(c, e);
+	else if (__builtin_expect(e->type == MT_EVENT_NOTE, 0))
+		head |= mt_columns_put_note(c, e->kind, e->size);
+	else
+		head |= encode_free(c, e);
+	*c->at[MT_COLUMN_HEAD]++ = (uint8_t)head;
 }
 
 #endif

@@ -51,8 +51,8 @@ struct mt_pair_encoder mt_trace_writer_pairs(struct mt_trace_writer *, uint32_t 
 static inline __attribute__((always_inline)) void mt_pair_encode_times(struct mt_pair_encoder *e,
 	uint64_t begin_ns, uint64_t end_ns)
 {
-	e->begin |= mt_columns_time(e->columns, begin_ns);
-	e->end |= mt_columns_time(e->columns, end_ns);
+	mt_columns_time(e->columns, begin_ns, e->heads);
+	mt_columns_time(e->columns, end_ns, e->heads + 1);
 }
 
 /* kind: of the free. */

@@ -10,7 +10,7 @@
 /* Head byte: type, then what has an entry in its stream because the prediction failed. */
 #define HEAD_TYPE 0x07u
 #define HEAD_THREAD 0x08u
-#define HEAD_TIME 0x10u
+#define HEAD_TIME 0x10u  /* in older traces; elsewhere a stream says it */
 #define HEAD_GROUP 0x20u /* allocations */
 #define HEAD_SIZE 0x40u
 #define HEAD_ADDRESS 0x80u

@@ -43,7 +43,7 @@ static struct mt_event *next_event(struct state *s, uint8_t type, uint32_t threa
 
 static void encode(struct state *s, const struct mt_event *e)
 {
-	*s->columns->at[MT_COLUMN_HEAD]++ = (uint8_t)mt_columns_encode(s->columns, e);
+	mt_columns_encode(s->columns, e);
 }
 
 /* What happens to one block or another, alone. */
@@ -168,32 +168,59 @@ static void strands_are_unravelled(void **state)
 	mt_decoder_free(d);
 }
 
-/* Before there were strands, blocks had a column less. */
-static void blocks_without_strands(void **state)
+/* The payload as it was before format 7, where head bytes said which events have a new time; up to
+ * format 5 without strands, too. */
+static void make_older(const struct mt_buffer *payload, uint32_t columns, struct mt_buffer *out)
+{
+	struct mt_cursor c = {payload->data, payload->data + payload->len, false}, pace;
+	uint64_t first = mt_cursor_varint(&c), base_us = mt_cursor_varint(&c), len[MT_COLUMNS];
+	size_t skipped = 0;
+	uint8_t *head;
+
+	assert_int_equal(mt_cursor_varint(&c), MT_COLUMNS);
+	out->len = 0;
+	mt_varint_add(out, first);
+	mt_varint_add(out, base_us);
+	mt_varint_add(out, columns);
+	for (uint32_t i = 0; i < MT_COLUMNS; i++) {
+		len[i] = mt_cursor_varint(&c);
+		if (i < columns)
+			mt_varint_add(out, len[i]);
+		else
+			skipped += len[i];
+	}
+	assert_true(skipped == len[MT_COLUMN_PACE] && skipped > 0);
+	mt_buffer_add(out, c.at, (size_t)(c.end - c.at) - skipped);
+	head = out->data + (out->len - (size_t)(c.end - c.at) + skipped);
+	pace = (struct mt_cursor){c.end - skipped, c.end, false};
+	while (pace.at < pace.end) {
+		head += mt_cursor_varint(&pace);
+		*head |= HEAD_TIME;
+	}
+}
+
+static void older_blocks(void **state)
 {
 	struct mt_decoder *d = mt_decoder_new();
 	struct mt_buffer payload = {0}, old = {0};
 	struct state s;
 
 	(void)state;
-	start(&s, 7);
-	while (s.count < EVENTS)
-		put_single(&s);
-	mt_columns_finish(s.columns, &payload);
+	for (uint64_t seed = 1; seed <= 10; seed++) {
+		bool strands = seed & 1;
 
-	struct mt_cursor c = {payload.data, payload.data + payload.len, false};
-	uint64_t first = mt_cursor_varint(&c), base_us = mt_cursor_varint(&c);
-
-	mt_varint_add(&old, first);
-	mt_varint_add(&old, base_us);
-	assert_int_equal(mt_cursor_varint(&c), MT_COLUMNS);
-	mt_varint_add(&old, MT_COLUMN_ORDER);
-	for (uint32_t i = 0; i < MT_COLUMN_ORDER; i++)
-		mt_varint_add(&old, mt_cursor_varint(&c));
-	assert_int_equal(mt_cursor_varint(&c), 0);
-	mt_buffer_add(&old, c.at, (size_t)(c.end - c.at));
-	expect(&s, d, &old, s.count);
-	end(&s);
+		start(&s, seed);
+		while (s.count < EVENTS)
+			if (!strands || below(&s, 40))
+				put_single(&s);
+			else
+				put_batch(&s);
+		mt_columns_finish(s.columns, &payload);
+		make_older(&payload, strands ? MT_COLUMN_PACE : MT_COLUMN_ORDER, &old);
+		expect(&s, d, &old, s.count);
+		expect(&s, d, &payload, s.count);
+		end(&s);
+	}
 	mt_buffer_free(&payload);
 	mt_buffer_free(&old);
 	mt_decoder_free(d);
@@ -257,6 +284,51 @@ static void what_cannot_be_is_refused(void **state)
 	for (uint8_t type = MT_EVENT_REALLOCATE; type < MT_EVENT_TYPES; type++)
 		if (type != MT_EVENT_FREE)
 			expect_refused((const uint8_t[]){8, 2, 0}, 3, type);
+}
+
+/* Ten events of one time, and these bytes say when the time changes: by one microsecond each. So many
+ * events are given, and then it is refused. */
+static void expect_times_refused(const char *pace, size_t len, uint32_t times, uint32_t given)
+{
+	struct mt_decoder *d = mt_decoder_new();
+	struct mt_buffer payload = {0};
+	struct mt_event events[16];
+	const char *reason;
+	struct state s;
+
+	start(&s, 1);
+	for (uint32_t i = 0; i < 10; i++) {
+		struct mt_event *e = next_event(&s, MT_EVENT_ALLOCATE, 0);
+
+		e->time_ns = s.now_ns = 5000;
+		encode(&s, e);
+	}
+	memcpy(s.columns->at[MT_COLUMN_PACE], pace, len);
+	s.columns->at[MT_COLUMN_PACE] += len;
+	while (times--)
+		*s.columns->at[MT_COLUMN_TIME]++ = 2;
+	mt_columns_finish(s.columns, &payload);
+	assert_null(mt_decoder_start(d, payload.data, payload.len, s.count, 0));
+	assert_int_equal(mt_decoder_next(d, events, 16, &reason), given);
+	if (given < 10) {
+		assert_int_equal(mt_decoder_next(d, events, 16, &reason), 0);
+		assert_non_null(reason);
+	}
+	end(&s);
+	mt_buffer_free(&payload);
+	mt_decoder_free(d);
+}
+
+static void times_that_cannot_be_are_refused(void **state)
+{
+	(void)state;
+	expect_times_refused("", 0, 0, 10);
+	expect_times_refused("\x0a", 1, 0, 10);         /* behind the last event */
+	expect_times_refused("\x00\x03\x06", 3, 3, 10); /* the first, fourth and last one */
+	expect_times_refused("\x04\x02", 2, 1, 6);      /* no time for the second */
+	expect_times_refused("\x04\x00", 2, 2, 4);      /* twice for one event */
+	expect_times_refused("\x03\x80\x80", 3, 9, 3);  /* no number */
+	expect_times_refused("\xff\xff\xff\xff\x7f", 5, 0, 0);
 }
 
 /* One event more than a batch may have, and all of them there. */
@@ -328,8 +400,9 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(strands_are_unravelled),
-		cmocka_unit_test(blocks_without_strands),
+		cmocka_unit_test(older_blocks),
 		cmocka_unit_test(what_cannot_be_is_refused),
+		cmocka_unit_test(times_that_cannot_be_are_refused),
 		cmocka_unit_test(long_batches_are_refused),
 		cmocka_unit_test(random_bytes),
 	};
