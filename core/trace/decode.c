@@ -169,8 +169,6 @@ static uint32_t get_pace(struct mt_decoder *d)
 static inline void decode_time(struct mt_decoder *d)
 {
 	d->predictor.time_us += mt_unzigzag(get(d, MT_COLUMN_TIME));
-	if (!d->paced)
-		return;
 	d->same = get_pace(d);
 	d->bad |= !d->same;
 	d->same--;
