@@ -1,5 +1,5 @@
 /* Private to core/trace: the payload of an event block. Each field goes into a stream of its own
- * and only where a simple prediction failed; a head byte per event says which did.
+ * and only where a simple prediction failed; a head byte per event says which did, but for times.
  * doc/trace-format.md. */
 #ifndef MT_TRACE_COLUMNS_H
 #define MT_TRACE_COLUMNS_H

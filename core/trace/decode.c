@@ -157,8 +157,8 @@ static void decode_note(struct mt_decoder *d, unsigned head, struct mt_event *e)
 	e->size = *last;
 }
 
-/* How many events have the same time as the block's first one, or as the one that has just been
- * given a new time, which counts. */
+/* How many events have the block's time, or that of the one that has just been given a new time,
+ * which counts. */
 static uint32_t get_pace(struct mt_decoder *d)
 {
 	return d->at[MT_COLUMN_PACE] == d->end[MT_COLUMN_PACE]

@@ -286,8 +286,8 @@ static void what_cannot_be_is_refused(void **state)
 			expect_refused((const uint8_t[]){8, 2, 0}, 3, type);
 }
 
-/* Ten events of one time, and these bytes say when the time changes: by one microsecond each. So many
- * events are given, and then it is refused. */
+/* Ten events of one time, and these bytes say when the time changes: by one microsecond each. So
+ * many events are given, and then it is refused. */
 static void expect_times_refused(const char *pace, size_t len, uint32_t times, uint32_t given)
 {
 	struct mt_decoder *d = mt_decoder_new();
