@@ -118,7 +118,7 @@ static inline __attribute__((always_inline)) unsigned encode_free(struct mt_colu
 struct mt_columns *mt_trace_writer_columns(struct mt_trace_writer *, uint64_t number,
 	uint64_t time_ns, uint32_t *room);
 
-/* There is room for the event, and an allocation has the next number. */
+/* Adds an event, for which there is room; an allocation has the next number. */
 static inline __attribute__((always_inline)) void mt_columns_encode(struct mt_columns *c,
 	const struct mt_event *e)
 {
