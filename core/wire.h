@@ -325,12 +325,13 @@ struct mt_wire_header {
 	/* 1 record, 0 paused: no new blocks; what ends one is recorded all the same. R, T by
 	 * memtui.h */
 	uint32_t recording;
-	uint32_t asleep; /* 1 while the recorder sleeps: ring its doorbell */
-	/* futex; T increments and wakes when a ring is half full and asleep is 1 */
+	uint32_t asleep; /* 1 while the recorder sleeps; T sets it to 0 and rings the doorbell */
+	/* futex; T increments and wakes when asleep was 1 and a ring is 3/8 full */
 	uint32_t doorbell;
 	/* futex; R increments and wakes after it has drained rings while waiters > 0 */
 	uint32_t room;
 	uint32_t waiters; /* T: threads that wait for room */
+	uint32_t mute;    /* T: 1 when it rings no doorbell any more, or is about to say so */
 	/* T: own cache lines */
 	_Alignas(64) uint32_t state; /* enum mt_segment_state */
 	uint32_t pid;

@@ -58,11 +58,12 @@ static uint64_t used(const struct mt_thread *t)
 	return mt_load(&t->reserve) - mt_load_acquire(&t->ring->tail);
 }
 
-static void ring_doorbell(void)
+/* Who finds the recorder asleep wakes it, and nobody else. */
+MT_COLD void mt_ring_doorbell(void)
 {
 	struct mt_wire_header *h = mt_tracer.header;
 
-	if (!mt_load(&h->asleep))
+	if (!mt_load(&h->asleep) || !mt_swap(&h->asleep, 0))
 		return;
 	mt_add(&h->doorbell, 1);
 	mt_sys_futex_wake(&h->doorbell);
@@ -116,7 +117,7 @@ static bool wait_for_room(struct mt_thread *t)
 			room = true;
 			break;
 		}
-		ring_doorbell();
+		mt_ring_doorbell();
 		mt_sys_futex_wait_bits(&h->room, value, now + WAIT_NS,
 			mt_wire_room_bit(ring_id(t)));
 		seen_now = progress(t);
@@ -132,16 +133,18 @@ static bool wait_for_room(struct mt_thread *t)
 	return room;
 }
 
-/* Sets up to where records need no further look. From half full on the doorbell is rung every
- * eighth. */
+/* Sets up to where records need no further look. From three eighths full on the doorbell is rung
+ * every eighth: the more is there, the less it costs to wake up for it, but the recorder must get a
+ * processor before the ring is full. */
 static void set_limit(struct mt_thread *t)
 {
 	uint64_t capacity = t->mask + 1, reserve = mt_load(&t->reserve), filled = used(t), limit;
+	uint64_t enough = capacity / 8 * 3;
 
-	if (filled < capacity / 2) {
-		limit = reserve - filled + capacity / 2;
+	if (filled < enough) {
+		limit = reserve - filled + enough;
 	} else {
-		ring_doorbell();
+		mt_ring_doorbell();
 		limit = reserve + capacity / 8;
 		if (limit > reserve - filled + capacity - NESTED_ROOM - RECORDS_MAX)
 			limit = reserve - filled + capacity - NESTED_ROOM - RECORDS_MAX;
@@ -157,9 +160,12 @@ static bool make_room(struct mt_thread *t)
 {
 	uint64_t capacity = t->mask + 1;
 
-	if (t->gap.active)
+	if (t->gap.active) {
+		/* it may have fallen asleep after the ring's last bells */
+		mt_ring_doorbell();
 		return (used(t) <= capacity / 2 || (mt_tracer.standalone && mt_file_retry(t)))
 			&& !recorder_is_dead();
+	}
 	if (used(t) + NESTED_ROOM + RECORDS_MAX <= capacity || wait_for_room(t))
 		return true;
 	if (recorder_is_dead()) {

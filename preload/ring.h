@@ -29,6 +29,8 @@ bool mt_ring_record_slow(struct mt_thread *, unsigned type, uint32_t node, uint6
 /* Within another event of the same thread, from a signal handler: never waits. */
 bool mt_ring_record_nested(struct mt_thread *, const struct mt_item *);
 void mt_ring_abandon(struct mt_thread *);
+/* Wakes the recorder if it sleeps. */
+void mt_ring_doorbell(void);
 /* Ends the outermost event when others were nested around its end, or when it has no record. */
 void mt_ring_publish_rest(struct mt_thread *);
 

@@ -17,9 +17,14 @@
 
 extern char **environ;
 
+static bool attached(void)
+{
+	return mt_load_acquire(&mt_tracer.phase) == MT_PHASE_ATTACHED && mt_load(mt_tracer.running);
+}
+
 static void prepare(void)
 {
-	if (mt_load_acquire(&mt_tracer.phase) != MT_PHASE_ATTACHED || !mt_load(mt_tracer.running))
+	if (!attached())
 		return;
 	mt_segment_open_ahead();
 	mt_tree_grow_ahead(MT_SEALED_NODES);
@@ -40,6 +45,22 @@ static void settle(void)
 	}
 }
 
+/* A recorder that sleeps till it is called is called for the last time. From then on it looks by
+ * the clock. */
+static void mute(void)
+{
+	if (!attached())
+		return;
+	mt_swap(&mt_tracer.header->mute, 1);
+	mt_ring_doorbell();
+}
+
+static void unmute(void)
+{
+	if (attached())
+		mt_store(&mt_tracer.header->mute, 0);
+}
+
 enum seal { SEAL_NONE, SEAL_SEALED, SEAL_FROZEN };
 
 /* Says whether this call is the one that seals, and whether it has stopped the time as well. Strict
@@ -53,6 +74,7 @@ static enum seal begin(bool strict)
 		return SEAL_NONE;
 	prepare();
 	froze = (strict || mt_tracer.monotonic) && mt_ring_freeze();
+	mute();
 	if (!mt_swap_if(&mt_tracer.sealed, &open, 1))
 		return SEAL_NONE;
 	settle();
@@ -79,12 +101,13 @@ static void end(enum seal began, bool installed)
 	if (!installed) {
 		if (began == SEAL_FROZEN)
 			mt_ring_thaw();
+		unmute();
 		mt_store_release(&mt_tracer.sealed, 0);
 		return;
 	}
 	hide(session);
 	hide(output);
-	if (mt_load_acquire(&mt_tracer.phase) == MT_PHASE_ATTACHED && mt_load(mt_tracer.running))
+	if (attached())
 		mt_count(MT_COUNTER_SEALED, 1);
 }
 

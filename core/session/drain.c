@@ -12,9 +12,14 @@
 #include <time.h>
 #include <unistd.h>
 
-#define SLEEP_MAX_MS 20
+/* A ring that is 3/8 full rings, so the clock says only how late the rest may be seen. To wake up
+ * costs 20 us: each millisecond, 2 % of a processor. */
+#define REST_MS 20
+#define REST_ALONE_MS 100 /* where no program is recorded */
+/* where no doorbell can be heard: after a poll that brought records, and after another */
+#define POLL_MS 1
+#define POLL_IDLE_MS 4
 #define BELLS_MAX 128 /* of one futex_waitv */
-#define POLL_MAX_MS 4 /* between two looks where the kernel has none */
 #define FINISHERS 2
 #define NOTES_NS 2000000
 #ifndef SYS_futex_waitv
@@ -31,8 +36,7 @@ struct drain {
 	struct mt_image **images;
 	uint32_t count, capacity;
 	uint64_t deadline;
-	unsigned sleep_ms;
-	bool no_waitv;
+	bool no_waitv; /* containers may forbid it, old kernels have none */
 
 	pthread_mutex_t lock;
 	pthread_cond_t more;
@@ -375,39 +379,50 @@ static bool has_notes(struct mt_recorder *r)
 }
 
 /* Programs with a system-call filter ring no doorbell. */
-static bool any_sealed(const struct drain *d)
+static bool any_mute(const struct drain *d)
 {
 	bool any = false;
 
 	for (uint32_t i = 0; i < d->count; i++)
-		any |= __atomic_load_n(&mt_image_segment(d->images[i])
-						->header->counters[MT_COUNTER_SEALED],
+		any |= __atomic_load_n(&mt_image_segment(d->images[i])->header->mute,
 			       __ATOMIC_RELAXED)
 			!= 0;
 	return any;
 }
 
-/* Until a doorbell rings, or the time is over. */
-static void rest(struct drain *d)
+static unsigned rest_ms(const struct drain *d, bool idle)
+{
+	if (d->count == 0)
+		return REST_ALONE_MS;
+	if (any_mute(d))
+		return POLL_MS;
+	if (d->no_waitv)
+		return idle ? POLL_IDLE_MS : POLL_MS;
+	return REST_MS;
+}
+
+/* Until a doorbell rings, or the time is over. idle: the last poll brought nothing. */
+static void rest(struct drain *d, bool idle)
 {
 	struct mt_recorder *r = d->recorder;
 	struct bell bells[BELLS_MAX];
 	uint32_t own = atomic_load(&r->bell);
-	unsigned count, ms = any_sealed(d) ? 1 : d->count ? d->sleep_ms : 100;
-	uint64_t until = mt_clock_monotonic_ns() + ms * 1000000ull;
-	struct timespec timeout = {(time_t)(until / 1000000000), (long)(until % 1000000000)};
+	struct timespec timeout;
+	unsigned count, ms;
+	uint64_t until;
 
 	if (has_notes(r) || atomic_load(&r->over))
 		return;
 	count = list_bells(d, bells, own);
+	/* not before: who becomes mute says so, and then wakes those who sleep */
+	ms = rest_ms(d, idle);
+	until = mt_clock_monotonic_ns() + ms * 1000000ull;
+	timeout = (struct timespec){(time_t)(until / 1000000000), (long)(until % 1000000000)};
 	if (!d->no_waitv
 		&& syscall(SYS_futex_waitv, bells, count, 0, &timeout, CLOCK_MONOTONIC) < 0)
-		/* containers may forbid it */
 		d->no_waitv = errno != EAGAIN && errno != EINTR && errno != ETIMEDOUT;
 	if (d->no_waitv) {
-		if (d->count && ms > POLL_MAX_MS)
-			ms = POLL_MAX_MS;
-		timeout = (struct timespec){0, ms * 1000000l};
+		timeout = (struct timespec){0, rest_ms(d, idle) * 1000000l};
 		syscall(SYS_futex, &r->bell, FUTEX_WAIT, own, &timeout, NULL, 0);
 	}
 	for (uint32_t i = 0; i < d->count; i++)
@@ -425,19 +440,14 @@ static void drain_once(struct drain *d)
 	for (uint32_t i = 0; i < d->count;)
 		if (!tend(d, d->images[i], &records))
 			i++;
-	if (records)
-		d->sleep_ms = 1;
-	else if (d->sleep_ms < SLEEP_MAX_MS)
-		d->sleep_ms = d->sleep_ms * 2 > SLEEP_MAX_MS ? SLEEP_MAX_MS : d->sleep_ms * 2;
 	if (records < least)
-		rest(d);
+		rest(d, records == 0);
 }
 
 void mt_drain_run(struct mt_recorder *r)
 {
 	struct drain d = {
 		.recorder = r,
-		.sleep_ms = 1,
 		.lock = PTHREAD_MUTEX_INITIALIZER,
 		.more = PTHREAD_COND_INITIALIZER,
 	};

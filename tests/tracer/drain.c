@@ -10,11 +10,14 @@
  *   -z         stop draining for good after the first record, but stay alive
  *   -p         paused: recording is 0      -b       blind: drains without looking, for benchmarks
  *   -u         usable sizes too            -T N      entries in the table of threads (65536)
- *   -e         print every event and mark, one line each, in the order of each ring */
+ *   -e         print every event and mark, one line each, in the order of each ring
+ *   -w         a full ring drops
+ *   -a N       sleep once N events are lost until the doorbell rings, before anything is drained */
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/futex.h>
 #include <poll.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -57,8 +60,8 @@ struct recorder {
 	int count, listener;
 	FILE *out;
 	uint32_t flags, depth, ring_records, nodes, threads, thread_entries, clock, recording;
-	uint64_t die_after;
-	bool stacks, stall, dead, blind, events;
+	uint64_t die_after, sleep_after;
+	bool sleepy, stacks, stall, dead, blind, events;
 };
 
 static void *at(const struct image *image, const struct mt_wire_range *range)
@@ -95,6 +98,7 @@ static int make_segment(const struct recorder *r, struct image *image)
 		.depth_limit = r->depth,
 		.ring_records = r->ring_records,
 		.recording = r->recording,
+		.asleep = r->sleepy && r->sleep_after == 0,
 	};
 
 	h.modules = lay_out(&end, 4096, sizeof(struct mt_wire_module));
@@ -404,6 +408,34 @@ static void rest(struct recorder *r)
 	__atomic_store_n(&h->asleep, 0, __ATOMIC_RELAXED);
 }
 
+#define PATIENCE_S 60
+
+/* Sleeps once for long, when it is time for it. With 0 events lost that is from the beginning. */
+static void oversleep(struct recorder *r)
+{
+	struct timespec patience = {PATIENCE_S, 0};
+	struct image *image = &r->images[0];
+	struct mt_wire_header *h = image->header;
+	uint32_t value = 0;
+
+	if (r->count == 0
+		|| __atomic_load_n(&h->counters[MT_COUNTER_LOST_FREES], __ATOMIC_RELAXED)
+			< r->sleep_after)
+		return;
+	r->sleepy = false;
+	if (r->sleep_after) {
+		value = __atomic_load_n(&h->doorbell, __ATOMIC_ACQUIRE);
+		__atomic_store_n(&h->asleep, 1, __ATOMIC_SEQ_CST);
+	}
+	if (syscall(SYS_futex, &h->doorbell, FUTEX_WAIT, value, &patience, NULL, 0) < 0
+		&& errno == ETIMEDOUT)
+		bad(r, image, "not woken", 0);
+	if (__atomic_load_n(&h->asleep, __ATOMIC_RELAXED))
+		bad(r, image, "still said to sleep", 0);
+	if (r->sleep_after)
+		kill(image->pid, SIGTERM);
+}
+
 /* ---- the report ------------------------------------------------------------------------------ */
 
 static void print_stacks(struct recorder *r, struct image *image)
@@ -445,13 +477,13 @@ static void report(struct recorder *r, struct image *image)
 		"IMAGE pid=%d allocs=%lu frees=%lu reallocs=%lu restores=%lu bytes=%lu records=%lu "
 		"bad=%lu threads=%lu gaps=%lu gap_allocs=%lu gap_frees=%lu voids=%lu marks=%lu "
 		"nodes=%u pcs=%u modules=%u rings=%u epoch=%u "
-		"rule=%u allocator=%lx own=%lx private=%lu\n",
+		"rule=%u allocator=%lx own=%lx private=%lu mute=%u\n",
 		image->pid, t->allocations, t->frees, t->reallocations, t->restores, t->bytes,
 		t->records, t->bad, t->threads, t->gaps, t->gap_allocations, t->gap_frees, t->voids,
 		t->marks, image->header->node_count, image->header->pc_count,
 		image->header->module_count, image->header->ring_count, image->header->epoch,
 		image->header->usable_rule, image->header->allocator, image->header->own_allocator,
-		image->header->private_bytes);
+		image->header->private_bytes, image->header->mute);
 	fprintf(r->out, "KINDS");
 	for (int i = 0; i < MT_KIND_COUNT; i++)
 		fprintf(r->out, " %lu/%lu", t->kind[i], t->free_kind[i]);
@@ -514,7 +546,7 @@ int main(int argc, char **argv)
 	pid_t pid;
 
 	r.out = stderr;
-	while ((option = getopt(argc, argv, "+l:o:scfd:r:n:t:T:mk:zpbeu")) != -1)
+	while ((option = getopt(argc, argv, "+l:o:scfd:r:n:t:T:mk:zpbeuwa:")) != -1)
 		switch (option) {
 		case 'l': library = optarg; break;
 		case 'o': r.out = fopen(optarg, "w"); break;
@@ -533,6 +565,11 @@ int main(int argc, char **argv)
 		case 'b': r.blind = true; break;
 		case 'e': r.events = true; break;
 		case 'u': r.flags |= MT_SEGMENT_SLACK; break;
+		case 'w': r.flags |= MT_SEGMENT_DROP; break;
+		case 'a':
+			r.sleep_after = strtoull(optarg, NULL, 10);
+			r.sleepy = true;
+			break;
 		default: return 125;
 		}
 	if (!library || optind == argc || !r.out)
@@ -542,6 +579,10 @@ int main(int argc, char **argv)
 	pid = start(name, library, argv + optind);
 	while (waitpid(pid, &status, WNOHANG) == 0) {
 		accept_all(&r);
+		if (r.sleepy) {
+			oversleep(&r);
+			continue;
+		}
 		drain(&r);
 		rest(&r);
 	}

@@ -18,7 +18,7 @@ say() { # NAME WHY...: ok when there is no reason
 
 build_all() {
 	flags="-O2 -g -D_GNU_SOURCE -I$top -pthread -fno-builtin -w"
-	for f in drain counts nested threads children limits stacks plugins framepointer maps calls pools slack bundles mallocx storm absent forks registers; do
+	for f in drain counts nested threads children limits stacks plugins framepointer maps calls pools slack bundles mallocx storm absent forks registers bells; do
 		gcc $flags "$here/$f.c" -o $f || return 1
 	done
 	for f in operators torture left ringless; do
@@ -184,6 +184,12 @@ dead_or_stuck() {
 	trace small.report -r 1024 -- ./nested 2>small.err
 	say "small ring" "$(expect small.report bad=0 gaps=0)"
 	preload=
+	trace asleep.report -w -r 1024 -a 1000 -- ./bells full; status=$?
+	say "a full ring wakes a recorder that fell asleep late" "$([ $status = 143 ] || echo "status $status; ")$(expect asleep.report bad=0)"
+	trace sealed.report -a 0 -- ./bells sealed; status=$?
+	say "a program wakes the recorder before it is sealed" "$([ $status = 0 ] || echo "status $status; ")$(expect sealed.report $sound sealed=1 mute=1 allocs=20)"
+	trace refused.report -a 0 -- ./bells refused; status=$?
+	say "a program whose filter is refused rings on" "$([ $status = 0 ] || echo "status $status; ")$(expect refused.report $sound sealed=0 mute=0 allocs=20)"
 }
 
 full_tables() {
