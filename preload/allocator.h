@@ -28,10 +28,9 @@ static MT_INLINE bool mt_allocator_odd(const void *p, size_t size)
 {
 	uint32_t rule = mt_tracer.usable_rule;
 
-	if (rule == MT_USABLE_NONE)
-		return false;
-	return rule != MT_USABLE_GLIBC
-		|| (((const uint64_t *)p)[-1] & ~5ull) != mt_wire_usable(size) + sizeof(size_t);
+	if (mt_likely(rule == MT_USABLE_GLIBC))
+		return (((const uint64_t *)p)[-1] & ~5ull) != mt_wire_usable(size) + sizeof(size_t);
+	return rule != MT_USABLE_NONE;
 }
 
 #endif

@@ -78,6 +78,12 @@ static inline bool mt_branch_joins(const struct mt_thread *t, struct mt_branch *
 	return true;
 }
 
+static MT_INLINE uint64_t mt_branch_four(const struct mt_word *w)
+{
+	return (*w[0].at ^ w[0].value) | (*w[1].at ^ w[1].value) | (*w[2].at ^ w[2].value)
+		| (*w[3].at ^ w[3].value);
+}
+
 /* Does the branch answer for a call of this state? The stack is the thread's own, so all words from
  * sp on can be read, whatever they mean. */
 static MT_INLINE bool mt_branch_holds(const struct mt_thread *t, struct mt_branch *b,
@@ -87,10 +93,10 @@ static MT_INLINE bool mt_branch_holds(const struct mt_thread *t, struct mt_branc
 
 	if (differ || (mt_unlikely(b->memo_version != t->memo_version) && !mt_branch_joins(t, b)))
 		return false;
-	for (uint32_t i = 0; i < b->count && MT_MUTATION != 1; i += 4) {
-#pragma GCC unroll 4
-		for (int j = 0; j < 4; j++)
-			differ |= *b->words[i + j].at ^ b->words[i + j].value;
+	if (mt_likely(b->count) && MT_MUTATION != 1) {
+		differ = mt_branch_four(b->words);
+		if (b->count > 4)
+			differ |= mt_branch_four(b->words + 4);
 	}
 	return !differ && (MT_MUTATION == 1 || !mt_branch_differs(t, b->join_words, entry->pc));
 }
@@ -101,15 +107,15 @@ static MT_INLINE const struct mt_branch *mt_branch_find(const struct mt_thread *
 {
 	uint64_t tag = mt_branch_tag(entry, kind);
 	struct mt_branch_set *set = mt_branch_set(t, entry);
+	struct mt_branch *b = set->branches;
 
 	if (mt_unlikely(mt_load_acquire(&mt_tracer.generation) != t->generation)
 		|| mt_unlikely(t->memo_cut))
 		return NULL;
-	for (int i = 0; i < MT_BRANCH_WAYS; i++)
-		if (set->tags[i] == tag
-			&& mt_likely(mt_branch_holds(t, &set->branches[i], entry))) {
-			set->branches[i].answered = true;
-			return &set->branches[i];
+	for (int i = 0; i < MT_BRANCH_WAYS; i++, b++)
+		if (mt_likely(set->tags[i] == tag) && mt_likely(mt_branch_holds(t, b, entry))) {
+			b->answered = true;
+			return b;
 		}
 	return NULL;
 }

@@ -166,7 +166,8 @@ void mt_event_allocation(struct mt_thread *t, const struct mt_entry *entry, enum
 	switch (begin(t, entry)) {
 	case TURN_OUTERMOST:
 		node = mt_unwind(t, entry, kind);
-		mt_ring_publish(t, mt_ring_record(t, MT_RECORD_ALLOC, node, (uint64_t)p, size));
+		mt_ring_publish(t,
+			mt_ring_record(t, MT_RECORD_ALLOC, node, (uint64_t)p, size, false));
 		break;
 	case TURN_NESTED:
 		record_nested(t, entry, kind,
@@ -206,7 +207,8 @@ void mt_event_reallocation(struct mt_thread *t, const struct mt_entry *entry, en
 	switch (begin(t, entry)) {
 	case TURN_OUTERMOST:
 		node = mt_unwind(t, entry, kind);
-		mt_ring_publish(t, mt_ring_record(t, MT_RECORD_REALLOC, node, (uint64_t)p, size));
+		mt_ring_publish(t,
+			mt_ring_record(t, MT_RECORD_REALLOC, node, (uint64_t)p, size, false));
 		break;
 	case TURN_NESTED:
 		record_nested(t, entry, kind,
@@ -230,7 +232,7 @@ bool mt_event_free(struct mt_thread *t, const struct mt_entry *entry, enum mt_ki
 	case TURN_OUTERMOST:
 		if (mt_unlikely(mt_tracer.free_stacks))
 			node = mt_unwind(t, entry, kind);
-		done = mt_ring_record(t, type, node, (uint64_t)p, 0);
+		done = mt_ring_record(t, type, node, (uint64_t)p, 0, false);
 		mt_ring_publish(t, done);
 		break;
 	case TURN_NESTED:

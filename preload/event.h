@@ -55,8 +55,8 @@ static MT_INLINE void mt_event_allocated(struct mt_thread *t, const struct mt_en
 
 	if (mt_unlikely(!p) || mt_unlikely(t->pending_kind)
 		|| mt_unlikely(!mt_load(&mt_tracer.header->recording))
-		|| mt_unlikely(mt_tracer.check) || mt_unlikely(mt_allocator_odd(p, size))
-		|| !mt_event_begin(t, entry)) {
+		|| mt_unlikely(mt_load(&mt_tracer.unusual))
+		|| mt_unlikely(mt_allocator_odd(p, size)) || !mt_event_begin(t, entry)) {
 		copy = *entry; /* so that the state itself can stay in registers */
 		mt_event_allocation(t, &copy, kind, p, size);
 		return;
@@ -68,7 +68,13 @@ static MT_INLINE void mt_event_allocated(struct mt_thread *t, const struct mt_en
 		copy = *entry;
 		node = mt_unwind_anew(t, &copy, kind);
 	}
-	mt_ring_publish(t, mt_ring_record(t, MT_RECORD_ALLOC, node, (uint64_t)p, size));
+	mt_ring_publish(t, mt_ring_record(t, MT_RECORD_ALLOC, node, (uint64_t)p, size, true));
+}
+
+/* A free begins that needs no stack, with the usual clock. False: mt_event_free sees to it. */
+static MT_INLINE bool mt_event_free_begin(struct mt_thread *t, const struct mt_entry *entry)
+{
+	return mt_likely(!mt_load(&mt_tracer.unusual)) && mt_event_begin(t, entry);
 }
 
 static MT_INLINE void mt_event_freed(struct mt_thread *t, const struct mt_entry *entry,
@@ -76,12 +82,12 @@ static MT_INLINE void mt_event_freed(struct mt_thread *t, const struct mt_entry 
 {
 	struct mt_entry copy;
 
-	if (mt_unlikely(mt_tracer.free_stacks) || !mt_event_begin(t, entry)) {
+	if (!mt_event_free_begin(t, entry)) {
 		copy = *entry;
 		mt_event_free(t, &copy, kind, p, MT_RECORD_FREE);
 		return;
 	}
-	mt_ring_publish(t, mt_ring_record(t, MT_RECORD_FREE, kind, (uint64_t)p, 0));
+	mt_ring_publish(t, mt_ring_record(t, MT_RECORD_FREE, kind, (uint64_t)p, 0, true));
 }
 
 #endif

@@ -24,6 +24,13 @@ uint64_t mt_ring_clock(void)
 	return now.tv_sec * 1000000000ull + now.tv_nsec;
 }
 
+MT_COLD uint64_t mt_ring_clock_after(uint64_t last)
+{
+	uint64_t now = mt_ring_clock();
+
+	return now < last ? last : now;
+}
+
 static uint64_t time_now(void)
 {
 	return mt_tracer.monotonic ? mt_ring_clock() : mt_arch_ticks_after_loads();

@@ -17,6 +17,8 @@ struct mt_item {
 
 /* Where the time-stamp counter is not used. */
 uint64_t mt_ring_clock(void);
+/* Never before last, as a time that stands still may be. */
+uint64_t mt_ring_clock_after(uint64_t last);
 /* Of the segment that is begun: an enum mt_clock. */
 void mt_ring_use_clock(uint32_t clock);
 /* From now on the time is what it is; back, if nothing came of it. */
@@ -78,57 +80,72 @@ static MT_INLINE uint64_t mt_ring_ticks(const struct mt_thread *t, unsigned type
 		: mt_arch_ticks_after_loads();
 }
 
-static MT_INLINE uint64_t mt_ring_now(const struct mt_thread *t, unsigned type, uint64_t pointer)
+static MT_INLINE uint64_t mt_ring_now(const struct mt_thread *t, unsigned type, uint64_t pointer,
+	bool usual)
 {
-	if (mt_unlikely(mt_tracer.monotonic))
-		return mt_ring_clock();
-	return mt_load(&mt_tracer.several) ? mt_ring_ticks(t, type, pointer) : mt_arch_ticks();
+	if (!usual && mt_unlikely(mt_tracer.monotonic))
+		return mt_ring_clock_after(t->last);
+	return mt_unlikely(mt_load(&mt_tracer.several))
+		? mt_ring_ticks(t, type, pointer)
+		: mt_arch_ticks();
 }
 
+/* What a record has no room for: small alignments, and addresses that are none of user space. */
+#define MT_RING_POINTER_REST (7 | ~((1ull << MT_ADDRESS_BITS) - 1))
+
 /* Writes one record. A nested event that comes before the slot is taken lies before this record in
- * the ring and has set the time: then the delta is 0. One that comes after lies behind it. */
-static MT_INLINE bool mt_ring_record(struct mt_thread *t, unsigned type, uint32_t node,
-	uint64_t pointer, uint64_t size)
+ * the ring and has set the time: then the delta is 0. One that comes after lies behind it. usual:
+ * mt_tracer.unusual has been found 0. False: it takes mt_ring_record_slow, nothing is done. */
+static MT_INLINE bool mt_ring_record_quick(struct mt_thread *t, unsigned type, uint32_t node,
+	uint64_t pointer, uint64_t size, bool usual)
 {
 	uint64_t expected = mt_load(&t->reserve), last, now, delta, at;
-	/* what the record has no room for comes to lie above */
-	uint64_t field = pointer >> 3 | pointer << 61;
 
 	mt_signal_fence();
 	if (mt_unlikely(expected >= mt_load(&t->limit)) || mt_unlikely(size >= MT_SIZE_EXTENDED)
-		|| mt_unlikely(field >> (MT_ADDRESS_BITS - 3)))
-		return mt_ring_record_slow(t, type, node, pointer, size);
+		|| mt_unlikely(pointer & MT_RING_POINTER_REST))
+		return false;
 	last = t->last;
-	now = mt_ring_now(t, type, pointer);
-	delta = now > last ? now - last : 0;
-	if (mt_unlikely(delta >> 32))
-		return mt_ring_record_slow(t, type, node, pointer, size);
+	now = mt_ring_now(t, type, pointer, usual);
+	delta = now - last;
+	if (mt_unlikely(delta >> 32)) /* so late, or earlier */
+		return false;
 	at = mt_arch_add(&t->reserve, 1);
-	if (mt_unlikely(at != expected))
-		delta = 0;
-	else if (delta)
+	if (mt_likely(at == expected))
 		t->last = now;
+	else
+		delta = 0;
 	t->data[at & t->mask] =
-		mt_wire_record_pack(type, (uint32_t)delta, node, field, (uint32_t)size);
+		mt_wire_record_pack(type, (uint32_t)delta, node, pointer >> 3, (uint32_t)size);
 	return true;
 }
 
-/* Lets the recorder see everything written; ends the outermost event, of which done says whether it
- * has written a record. If so head stays behind reserve until here, and no nested event publishes
- * itself. */
-static inline void mt_ring_publish(struct mt_thread *t, bool done)
+static MT_INLINE bool mt_ring_record(struct mt_thread *t, unsigned type, uint32_t node,
+	uint64_t pointer, uint64_t size, bool usual)
+{
+	return mt_likely(mt_ring_record_quick(t, type, node, pointer, size, usual))
+		|| mt_ring_record_slow(t, type, node, pointer, size);
+}
+
+/* Lets the recorder see everything written, the event's own record among it, and ends the outermost
+ * event. Head stays behind reserve until here, and no nested event publishes itself. False:
+ * mt_ring_publish_rest has to follow. */
+static MT_INLINE bool mt_ring_publish_quick(struct mt_thread *t)
 {
 	uint64_t reserve = mt_load(&t->reserve);
 
-	if (mt_likely(done)) {
-		mt_store_release(&t->ring->head, reserve);
-		mt_signal_fence();
-		mt_store(&t->busy, 0);
-		mt_signal_fence();
-		if (mt_likely(mt_load(&t->reserve) == reserve))
-			return;
-	}
-	mt_ring_publish_rest(t);
+	mt_store_release(&t->ring->head, reserve);
+	mt_signal_fence();
+	mt_store(&t->busy, 0);
+	mt_signal_fence();
+	return mt_load(&t->reserve) == reserve;
+}
+
+/* Ends the outermost event, of which done says whether it has written a record. */
+static inline void mt_ring_publish(struct mt_thread *t, bool done)
+{
+	if (mt_unlikely(!done) || mt_unlikely(!mt_ring_publish_quick(t)))
+		mt_ring_publish_rest(t);
 }
 
 #endif

@@ -136,7 +136,13 @@ struct mt_tracer {
 	struct mt_wire_node *nodes;
 	struct mt_rules *rules;
 	uint64_t generation; /* dlcloses that unloaded something; + MT_CLOSING for each under way */
-	uint32_t free_stacks, check, monotonic, depth_limit;
+	union {
+		struct {
+			uint16_t free_stacks, check, monotonic;
+		};
+		uint64_t unusual; /* not 0: one of them is set */
+	};
+	uint32_t depth_limit;
 	uint32_t several;         /* threads have recorded something */
 	uint32_t bootstrap_count; /* chunks in use */
 	uint32_t usable_rule;     /* enum mt_usable_rule under which usable sizes are recorded */
