@@ -243,3 +243,14 @@ bool mt_event_free(struct mt_thread *t, const struct mt_entry *entry, enum mt_ki
 	}
 	return done;
 }
+
+MT_COLD void mt_event_free_rest(enum mt_kind kind, void *p, bool recorded)
+{
+	struct mt_thread *t = mt_tls.self;
+
+	if (recorded)
+		mt_ring_publish_rest(t);
+	else
+		mt_ring_publish(t, mt_ring_record_slow(t, MT_RECORD_FREE, kind, (uint64_t)p, 0));
+	mt_tracer.real.free(p);
+}

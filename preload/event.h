@@ -77,6 +77,21 @@ static MT_INLINE bool mt_event_free_begin(struct mt_thread *t, const struct mt_e
 	return mt_likely(!mt_load(&mt_tracer.unusual)) && mt_event_begin(t, entry);
 }
 
+/* What is left of such a free: records it, unless that is done, publishes, calls the real free. */
+void mt_event_free_rest(enum mt_kind kind, void *p, bool recorded);
+
+/* All of such a free. Nothing is called but what ends it: a hook whose last call this is saves no
+ * register. */
+static MT_INLINE void mt_event_free_quick(struct mt_thread *t, enum mt_kind kind, void *p)
+{
+	if (mt_unlikely(!mt_ring_record_quick(t, MT_RECORD_FREE, kind, (uint64_t)p, 0, true)))
+		mt_event_free_rest(kind, p, false);
+	else if (mt_unlikely(!mt_ring_publish_quick(t)))
+		mt_event_free_rest(kind, p, true);
+	else
+		mt_tracer.real.free(p);
+}
+
 static MT_INLINE void mt_event_freed(struct mt_thread *t, const struct mt_entry *entry,
 	enum mt_kind kind, const void *p)
 {

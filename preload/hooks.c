@@ -66,20 +66,6 @@ static MT_COLD void free_slowly(void *p, uint64_t pc, uint64_t sp, uint64_t fp)
 	release(p, &(struct mt_entry){pc, sp, fp});
 }
 
-/* The event has begun; what is recorded may not be published yet. */
-static MT_COLD void free_begun(void *p, bool recorded)
-{
-	struct mt_thread *t = mt_tls.self;
-
-	if (recorded)
-		mt_ring_publish_rest(t);
-	else
-		mt_ring_publish(t,
-			mt_ring_record_slow(t, MT_RECORD_FREE, MT_KIND_FREE, (uint64_t)p, 0));
-	mt_tracer.real.free(p);
-}
-
-/* Nothing is called but what ends it, so that no register has to be saved. */
 MT_EXPORT void free(void *p)
 {
 	struct mt_entry entry = MT_ENTRY();
@@ -88,13 +74,8 @@ MT_EXPORT void free(void *p)
 	if (mt_unlikely(!p) || mt_unlikely(mt_load(&mt_tracer.bootstrap_count)) || mt_unlikely(!t)
 		|| mt_unlikely(t->recorded_free == p) || !mt_event_free_begin(t, &entry))
 		free_slowly(p, entry.pc, entry.sp, entry.fp);
-	else if (mt_unlikely(!mt_ring_record_quick(t, MT_RECORD_FREE, MT_KIND_FREE, (uint64_t)p, 0,
-			 true)))
-		free_begun(p, false);
-	else if (mt_unlikely(!mt_ring_publish_quick(t)))
-		free_begun(p, true);
 	else
-		mt_tracer.real.free(p);
+		mt_event_free_quick(t, MT_KIND_FREE, p);
 }
 
 void cfree(void *p); /* glibc keeps it for old programs and declares it no more */

@@ -218,8 +218,16 @@ static MT_COLD void *allocate_unseen(const struct mt_found *found, uintptr_t a, 
 	return p ? p : mt_find_call(found->function, a, b, c);
 }
 
-static inline void *allocate(enum mt_operator which, const struct mt_entry *entry, uintptr_t a,
-	uintptr_t b, uintptr_t c)
+/* Is it known, and no more than malloc or free? */
+static MT_INLINE bool is_known_plain(enum mt_operator which)
+{
+	return mt_likely(mt_load_acquire(&known[which].function) != NULL)
+		&& mt_likely(known[which].plain);
+}
+
+/* tried: malloc in its place has found no memory. */
+static MT_COLD void *allocate(enum mt_operator which, const struct mt_entry *entry, uintptr_t a,
+	uintptr_t b, uintptr_t c, bool tried)
 {
 	struct mt_found local;
 	const struct mt_found *found = real(which, entry, &local);
@@ -235,10 +243,10 @@ static inline void *allocate(enum mt_operator which, const struct mt_entry *entr
 	/* new[] calls new */
 	if (mt_unlikely(t->pending_kind) && belongs(t, entry))
 		return mt_find_call(found->function, a, b, c);
-	if (mt_likely(found->plain && !t->pending_kind)) {
+	if (found->plain && !t->pending_kind && !tried) {
 		p = mt_tracer.real.malloc(a ? a : 1);
-		if (mt_likely(p != NULL)) {
-			mt_event_allocated(t, entry, kinds[which], p, a ? a : 1);
+		if (p) {
+			mt_event_allocation(t, entry, kinds[which], p, a ? a : 1);
 			return p;
 		}
 	} /* no memory: the real operator asks the new-handler, and throws */
@@ -254,7 +262,7 @@ static inline void *allocate(enum mt_operator which, const struct mt_entry *entr
 	return p;
 }
 
-static inline void deallocate(enum mt_operator which, const struct mt_entry *entry, uintptr_t p,
+static MT_COLD void deallocate(enum mt_operator which, const struct mt_entry *entry, uintptr_t p,
 	uintptr_t b, uintptr_t c)
 {
 	struct mt_found local;
@@ -284,12 +292,49 @@ static inline void deallocate(enum mt_operator which, const struct mt_entry *ent
 	t->recorded_free = before;
 }
 
+/* The everyday case; allocate and deallocate see to the rest. Only the forms that are used most
+ * often have it for themselves: it takes 2 KB. */
+static MT_INLINE void *allocate_quick(enum mt_operator which, const struct mt_entry *entry,
+	uintptr_t a, uintptr_t b, uintptr_t c)
+{
+	bool often = which == MT_OPERATOR_NEW || which == MT_OPERATOR_NEW_ARRAY;
+	struct mt_thread *t = mt_tls.self;
+	struct mt_entry copy;
+	void *p = NULL;
+
+	often = often && is_known_plain(which) && mt_likely(t != NULL)
+		&& mt_likely(!t->pending_kind);
+	if (often)
+		p = mt_tracer.real.malloc(a ? a : 1);
+	if (mt_unlikely(!p)) {
+		copy = *entry;
+		return allocate(which, &copy, a, b, c, often);
+	}
+	mt_event_allocated(t, entry, kinds[which], p, a ? a : 1);
+	return p;
+}
+
+static MT_INLINE void deallocate_quick(enum mt_operator which, const struct mt_entry *entry,
+	uintptr_t p, uintptr_t b, uintptr_t c)
+{
+	struct mt_thread *t = mt_tls.self;
+	struct mt_entry copy;
+
+	if (!is_known_plain(which) || mt_unlikely(!p) || mt_unlikely(!t)
+		|| mt_unlikely(t->recorded_free == (void *)p) || !mt_event_free_begin(t, entry)) {
+		copy = *entry;
+		deallocate(which, &copy, p, b, c);
+		return;
+	}
+	mt_event_free_quick(t, kinds[which], (void *)p);
+}
+
 #define X(id, symbol, kind) \
 	MT_EXPORT void *symbol(uintptr_t a, uintptr_t b, uintptr_t c); \
 	MT_EXPORT void *symbol(uintptr_t a, uintptr_t b, uintptr_t c) \
 	{ \
 		struct mt_entry entry = MT_ENTRY(); \
-		return allocate(MT_OPERATOR_##id, &entry, a, b, c); \
+		return allocate_quick(MT_OPERATOR_##id, &entry, a, b, c); \
 	}
 MT_OPERATORS(X)
 #undef X
@@ -299,7 +344,7 @@ MT_OPERATORS(X)
 	MT_EXPORT void symbol(uintptr_t a, uintptr_t b, uintptr_t c) \
 	{ \
 		struct mt_entry entry = MT_ENTRY(); \
-		deallocate(MT_OPERATOR_##id, &entry, a, b, c); \
+		deallocate_quick(MT_OPERATOR_##id, &entry, a, b, c); \
 	}
 MT_DELETE_OPERATORS(X)
 #undef X
