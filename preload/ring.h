@@ -41,7 +41,7 @@ void mt_ring_publish_rest(struct mt_thread *);
  * than the allocation by another thread whose result it was just handed, and two such blocks at one
  * address could not be told apart. A fence prevents that, but costs more than all the rest of a
  * free. A block that this thread has allocated itself needs none: its ring says the order. So each
- * allocation leaves pointer and thread in a table; when the same address is given to another thread
+ * allocation leaves pointer and ring in a table; when the same address is given to another thread
  * that overwrites it. What a thread reads here is as new as the pointer that it was handed. The
  * upper bits keep glibc's arenas apart, which begin every 64 MiB with the same offsets: threads
  * would share lines.
@@ -57,11 +57,6 @@ static inline uint64_t *mt_ring_owner(uint64_t pointer)
 	return &mt_owners[(pointer >> 4 ^ pointer >> 15) & (MT_OWNERS - 1)];
 }
 
-static inline uint64_t mt_ring_own(const struct mt_thread *t, uint64_t pointer)
-{
-	return pointer << 16 | (t->index & 0xffff);
-}
-
 static MT_INLINE bool mt_ring_ends(unsigned type)
 {
 	return type == MT_RECORD_FREE || type == MT_RECORD_RELEASE;
@@ -72,10 +67,10 @@ static MT_INLINE bool mt_ring_ends(unsigned type)
 static MT_INLINE uint64_t mt_ring_ticks(const struct mt_thread *t, unsigned type, uint64_t pointer)
 {
 	if (!mt_ring_ends(type)) {
-		mt_store(mt_ring_owner(pointer), mt_ring_own(t, pointer));
+		mt_store(mt_ring_owner(pointer), t->own + pointer);
 		return mt_arch_ticks();
 	}
-	return mt_likely(mt_load(mt_ring_owner(pointer)) == mt_ring_own(t, pointer))
+	return mt_likely(mt_load(mt_ring_owner(pointer)) == t->own + pointer)
 		? mt_arch_ticks()
 		: mt_arch_ticks_after_loads();
 }

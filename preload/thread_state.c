@@ -229,6 +229,8 @@ bool mt_thread_register(struct mt_thread *t, int32_t tid)
 	if (id > 0)
 		mt_store_release(&mt_tracer.several, 1);
 	t->index = id;
+	t->own = (uint64_t)(t->ring - (struct mt_wire_ring *)mt_tracer.rings.base)
+		<< MT_ADDRESS_BITS;
 	t->newborn = 1;
 	t->limit = 0;
 	t->stack_lo = mt_tls.stack_lo;

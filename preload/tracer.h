@@ -241,6 +241,7 @@ struct mt_thread {
 	uint64_t mask;
 	struct mt_wire_ring *ring;
 	uint64_t last;    /* time of the last record */
+	uint64_t own;     /* the ring's number above all bits of an address */
 	uint64_t hook_sp; /* of the outermost event under way */
 	uint64_t stack_lo, stack_hi;
 	uint64_t generation;   /* under which the memo was made */
