@@ -446,15 +446,21 @@ static int filter(const char *how, const char *policy)
 	return install(how, &program);
 }
 
+static void churn_once(void)
+{
+	for (size_t i = 0; i < 100; i++) {
+		void *volatile p = malloc(64 + i);
+
+		free(p);
+	}
+}
+
 static void *churn(void *started)
 {
+	churn_once(); /* its arena is there before a filter forbids to map one */
 	__atomic_add_fetch((int *)started, 1, __ATOMIC_RELEASE);
 	while (!stop)
-		for (size_t i = 0; i < 100; i++) {
-			void *volatile p = malloc(64 + i);
-
-			free(p);
-		}
+		churn_once();
 	for (;;)
 		pause();
 	return NULL;
