@@ -16,7 +16,7 @@
  * costs 20 us: each millisecond, 2 % of a processor. */
 #define REST_MS 20
 #define REST_ALONE_MS 100 /* where no program is recorded */
-/* where no doorbell can be heard: after a poll that brought records, and after another */
+/* where not every doorbell is heard; the second where none is, after a poll without records */
 #define POLL_MS 1
 #define POLL_IDLE_MS 4
 #define BELLS_MAX 128 /* of one futex_waitv */
@@ -355,7 +355,7 @@ static unsigned list_bells(struct drain *d, struct bell *bells, uint32_t own)
 	unsigned count = 0;
 
 	bells[count++] = (struct bell){own, (uint64_t)(uintptr_t)&d->recorder->bell, 2, 0};
-	/* those of late first: with too many, the rest waits for the clock */
+	/* those of late first: with too many, the rest is looked at by the clock */
 	for (uint32_t i = d->count; i-- > 0;) {
 		struct mt_wire_header *h = mt_image_segment(d->images[i])->header;
 
@@ -394,7 +394,7 @@ static unsigned rest_ms(const struct drain *d, bool idle)
 {
 	if (d->count == 0)
 		return REST_ALONE_MS;
-	if (any_mute(d))
+	if (d->count >= BELLS_MAX || any_mute(d))
 		return POLL_MS;
 	if (d->no_waitv)
 		return idle ? POLL_IDLE_MS : POLL_MS;
