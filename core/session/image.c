@@ -293,18 +293,28 @@ static void heed_pauses(struct mt_image *i)
 	i->merge.unrecorded |= pauses != i->pauses
 		|| !__atomic_load_n(&i->segment.header->recording, __ATOMIC_RELAXED);
 	i->pauses = pauses;
-	if (atomic_load(&i->recorder->paused) != i->paused) {
-		i->paused = !i->paused;
-		mt_merge_pause(&i->merge, i->paused);
-	}
 }
 
+static void log_pause(struct mt_image *i, bool paused)
+{
+	if (paused == i->paused)
+		return;
+	i->paused = paused;
+	mt_merge_pause(&i->merge, paused);
+}
+
+/* A pause comes behind what was recorded until then, its end before what is recorded again. */
 uint64_t mt_image_poll(struct mt_image *i)
 {
+	bool paused = atomic_load(&i->recorder->paused);
 	uint64_t records;
 
 	heed_pauses(i);
+	if (!paused)
+		log_pause(i, false);
 	records = mt_merge_poll(&i->merge);
+	if (paused)
+		log_pause(i, true);
 	meet_new(i);
 	return records;
 }

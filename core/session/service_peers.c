@@ -233,6 +233,22 @@ static void on_input(struct mt_service *s, const struct mt_message *m)
 	s->input_len += n;
 }
 
+/* The images show the pause once nothing is recorded any more, and its end before something is. */
+static void pause_all(struct mt_recorder *r, bool paused)
+{
+	atomic_fetch_add(&r->pauses, paused);
+	pthread_mutex_lock(&r->lock);
+	if (!paused)
+		atomic_store(&r->paused, false);
+	for (uint32_t i = 0; i < r->live_count; i++)
+		if (r->live[i]->header)
+			__atomic_store_n(&r->live[i]->header->recording, !paused, __ATOMIC_SEQ_CST);
+	if (paused)
+		atomic_store(&r->paused, true);
+	pthread_mutex_unlock(&r->lock);
+	mt_recorder_wake(r);
+}
+
 static void on_command(struct mt_service *s, struct mt_peer *p, const struct mt_message *m)
 {
 	struct mt_recorder *r = s->recorder;
@@ -260,16 +276,7 @@ static void on_command(struct mt_service *s, struct mt_peer *p, const struct mt_
 		if (p->watched->pidfd >= 0)
 			syscall(SYS_pidfd_send_signal, p->watched->pidfd, (int)m->a, NULL, 0);
 		break;
-	case MT_MESSAGE_PAUSE:
-		atomic_fetch_add(&r->pauses, m->a != 0);
-		atomic_store(&r->paused, m->a != 0);
-		pthread_mutex_lock(&r->lock);
-		for (uint32_t i = 0; i < r->live_count; i++)
-			if (r->live[i]->header)
-				__atomic_store_n(&r->live[i]->header->recording, m->a == 0,
-					__ATOMIC_RELEASE);
-		pthread_mutex_unlock(&r->lock);
-		break;
+	case MT_MESSAGE_PAUSE: pause_all(r, m->a != 0); break;
 	}
 }
 
