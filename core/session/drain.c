@@ -12,14 +12,14 @@
 #include <time.h>
 #include <unistd.h>
 
-/* A ring that is 3/8 full rings, so the clock says only how late the rest may be seen. To wake up
- * costs 20 us: each millisecond, 2 % of a processor. */
-#define REST_MS 20
+/* A ring that is 3/8 full rings. The clock is for what cannot wait so long, though a wake costs
+ * 20 us: modules and threads that will soon be gone, memory while a short program lives, and room
+ * for the next burst. Each rest without records is twice as long as the one before. */
+#define REST_MS 1
+#define REST_MAX_MS 20
 #define REST_ALONE_MS 100 /* where no program is recorded */
-/* where not every doorbell is heard; the second where none is, after a poll without records */
-#define POLL_MS 1
-#define POLL_IDLE_MS 4
-#define BELLS_MAX 128 /* of one futex_waitv */
+#define POLL_MAX_MS 4     /* where no doorbell is heard */
+#define BELLS_MAX 128     /* of one futex_waitv */
 #define FINISHERS 2
 #define NOTES_NS 2000000
 #ifndef SYS_futex_waitv
@@ -36,6 +36,7 @@ struct drain {
 	struct mt_image **images;
 	uint32_t count, capacity;
 	uint64_t deadline;
+	unsigned rest_ms;
 	bool no_waitv; /* containers may forbid it, old kernels have none */
 
 	pthread_mutex_t lock;
@@ -390,19 +391,17 @@ static bool any_mute(const struct drain *d)
 	return any;
 }
 
-static unsigned rest_ms(const struct drain *d, bool idle)
+static unsigned rest_ms(const struct drain *d)
 {
 	if (d->count == 0)
 		return REST_ALONE_MS;
 	if (d->count >= BELLS_MAX || any_mute(d))
-		return POLL_MS;
-	if (d->no_waitv)
-		return idle ? POLL_IDLE_MS : POLL_MS;
-	return REST_MS;
+		return REST_MS;
+	return d->no_waitv && d->rest_ms > POLL_MAX_MS ? POLL_MAX_MS : d->rest_ms;
 }
 
-/* Until a doorbell rings, or the time is over. idle: the last poll brought nothing. */
-static void rest(struct drain *d, bool idle)
+/* Until a doorbell rings, or the time is over. */
+static void rest(struct drain *d)
 {
 	struct mt_recorder *r = d->recorder;
 	struct bell bells[BELLS_MAX];
@@ -415,14 +414,14 @@ static void rest(struct drain *d, bool idle)
 		return;
 	count = list_bells(d, bells, own);
 	/* not before: who becomes mute says so, and then wakes those who sleep */
-	ms = rest_ms(d, idle);
+	ms = rest_ms(d);
 	until = mt_clock_monotonic_ns() + ms * 1000000ull;
 	timeout = (struct timespec){(time_t)(until / 1000000000), (long)(until % 1000000000)};
 	if (!d->no_waitv
 		&& syscall(SYS_futex_waitv, bells, count, 0, &timeout, CLOCK_MONOTONIC) < 0)
 		d->no_waitv = errno != EAGAIN && errno != EINTR && errno != ETIMEDOUT;
 	if (d->no_waitv) {
-		timeout = (struct timespec){0, rest_ms(d, idle) * 1000000l};
+		timeout = (struct timespec){0, rest_ms(d) * 1000000l};
 		syscall(SYS_futex, &r->bell, FUTEX_WAIT, own, &timeout, NULL, 0);
 	}
 	for (uint32_t i = 0; i < d->count; i++)
@@ -440,14 +439,19 @@ static void drain_once(struct drain *d)
 	for (uint32_t i = 0; i < d->count;)
 		if (!tend(d, d->images[i], &records))
 			i++;
+	if (records)
+		d->rest_ms = REST_MS;
+	else if (d->rest_ms < REST_MAX_MS)
+		d->rest_ms = d->rest_ms * 2 > REST_MAX_MS ? REST_MAX_MS : d->rest_ms * 2;
 	if (records < least)
-		rest(d, records == 0);
+		rest(d);
 }
 
 void mt_drain_run(struct mt_recorder *r)
 {
 	struct drain d = {
 		.recorder = r,
+		.rest_ms = REST_MS,
 		.lock = PTHREAD_MUTEX_INITIALIZER,
 		.more = PTHREAD_COND_INITIALIZER,
 	};
