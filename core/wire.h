@@ -331,7 +331,7 @@ struct mt_wire_header {
 	/* futex; R increments and wakes after it has drained rings while waiters > 0 */
 	uint32_t room;
 	uint32_t waiters; /* T: threads that wait for room */
-	uint32_t mute;    /* T: 1 when it rings no doorbell any more, or is about to say so */
+	uint32_t mute;    /* T: not 0 when it rings no doorbell any more, or is about to say so */
 	/* T: own cache lines */
 	_Alignas(64) uint32_t state; /* enum mt_segment_state */
 	uint32_t pid;

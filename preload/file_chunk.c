@@ -19,11 +19,12 @@ void mt_file_read_clocks(struct mt_wire_anchor *a)
 {
 	uint64_t best = UINT64_MAX;
 
-	if (mt_tracer.monotonic) {
+	bool frozen = mt_load(&mt_tracer.frozen) != 0;
+
+	if (frozen || mt_tracer.monotonic) {
 		uint64_t now = mt_ring_clock();
 
-		*a = (struct mt_wire_anchor){now,
-			mt_load(&mt_tracer.frozen) ? mt_sys_clock(CLOCK_MONOTONIC) : now};
+		*a = (struct mt_wire_anchor){now, frozen ? mt_sys_clock(CLOCK_MONOTONIC) : now};
 		return;
 	}
 	for (int i = 0; i < 3; i++) {

@@ -30,14 +30,20 @@ static void make_room(int resource)
 		mt_segment_trim(share < KEEP_MAX ? share : KEEP_MAX);
 }
 
+static bool is_own(pid_t pid)
+{
+	long self = mt_sys0(SYS_getpid);
+
+	return (pid == 0 || pid == self) && !mt_segment_is_borrowed(self);
+}
+
 /* The new limit is read back: the program's pointer may be bad. */
 static int change(pid_t pid, int resource, const void *new_limit, void *old_limit)
 {
 	long error =
 		mt_arch_call(SYS_prlimit64, pid, resource, (long)new_limit, (long)old_limit, 0, 0);
 
-	if (error == 0 && new_limit && resource == RLIMIT_AS
-		&& (pid == 0 || pid == mt_sys0(SYS_getpid)) && !mt_segment_is_borrowed())
+	if (error == 0 && new_limit && resource == RLIMIT_AS && is_own(pid))
 		make_room(RLIMIT_AS);
 	return result(error);
 }

@@ -33,31 +33,31 @@ MT_COLD uint64_t mt_ring_clock_after(uint64_t last)
 
 static uint64_t time_now(void)
 {
-	return mt_tracer.monotonic ? mt_ring_clock() : mt_arch_ticks_after_loads();
+	return mt_tracer.monotonic || mt_load(&mt_tracer.frozen)
+		? mt_ring_clock()
+		: mt_arch_ticks_after_loads();
 }
 
 /* In a child of a program that has forbidden the counter the time still stands. */
 MT_COLD void mt_ring_use_clock(uint32_t clock)
 {
-	mt_tracer.monotonic = clock != MT_CLOCK_TSC || mt_load(&mt_tracer.frozen);
-	if (!mt_tracer.monotonic)
+	mt_tracer.monotonic = clock != MT_CLOCK_TSC;
+	if (!mt_tracer.monotonic && !mt_load(&mt_tracer.frozen))
 		mt_arch_differ_choose();
 }
 
-MT_COLD bool mt_ring_freeze(void)
+MT_COLD void mt_ring_freeze(void)
 {
-	if (mt_load(&mt_tracer.frozen))
-		return false;
-	mt_tracer.frozen_at = time_now();
-	mt_store_release(&mt_tracer.frozen, mt_tracer.monotonic ? 1 : 2);
-	mt_store_release(&mt_tracer.monotonic, 1);
-	return true;
+	if (!mt_load(&mt_tracer.frozen))
+		mt_tracer.frozen_at = time_now();
+	mt_swap_add(&mt_tracer.frozen, 1);
 }
 
-MT_COLD void mt_ring_thaw(void)
+MT_COLD void mt_ring_frozen(bool for_good)
 {
-	mt_store_release(&mt_tracer.monotonic, mt_load(&mt_tracer.frozen) == 1);
-	mt_store_release(&mt_tracer.frozen, 0);
+	if (for_good)
+		mt_swap_or(&mt_tracer.frozen, MT_FOR_GOOD);
+	mt_swap_add(&mt_tracer.frozen, -1);
 }
 
 static uint64_t used(const struct mt_thread *t)

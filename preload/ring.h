@@ -21,9 +21,9 @@ uint64_t mt_ring_clock(void);
 uint64_t mt_ring_clock_after(uint64_t last);
 /* Of the segment that is begun: an enum mt_clock. */
 void mt_ring_use_clock(uint32_t clock);
-/* From now on the time is what it is; back, if nothing came of it. */
-bool mt_ring_freeze(void); /* false: it was so already */
-void mt_ring_thaw(void);
+/* From now on the time stands still. Each call is followed by one that says whether for good. */
+void mt_ring_freeze(void);
+void mt_ring_frozen(bool for_good);
 /* The general way: full ring, gap, new thread, extensions. False when the record is lost. */
 bool mt_ring_record_item(struct mt_thread *, const struct mt_item *);
 bool mt_ring_record_slow(struct mt_thread *, unsigned type, uint32_t node, uint64_t pointer,
@@ -78,7 +78,7 @@ static MT_INLINE uint64_t mt_ring_ticks(const struct mt_thread *t, unsigned type
 static MT_INLINE uint64_t mt_ring_now(const struct mt_thread *t, unsigned type, uint64_t pointer,
 	bool usual)
 {
-	if (!usual && mt_unlikely(mt_tracer.monotonic))
+	if (!usual && mt_unlikely(mt_tracer.monotonic || mt_load(&mt_tracer.frozen)))
 		return mt_ring_clock_after(t->last);
 	return mt_unlikely(mt_load(&mt_tracer.several))
 		? mt_ring_ticks(t, type, pointer)

@@ -22,6 +22,14 @@ static bool attached(void)
 	return mt_load_acquire(&mt_tracer.phase) == MT_PHASE_ATTACHED && mt_load(mt_tracer.running);
 }
 
+/* Once a filter holds this cannot be asked; before, it may, though another thread is about to
+ * install one. */
+static bool is_borrowed(void)
+{
+	return !(mt_load(&mt_tracer.sealed) & MT_FOR_GOOD)
+		&& mt_segment_is_borrowed(mt_arch_call(SYS_getpid, 0, 0, 0, 0, 0, 0));
+}
+
 static void prepare(void)
 {
 	if (!attached())
@@ -49,36 +57,40 @@ static void settle(void)
  * the clock. */
 static void mute(void)
 {
-	if (!attached())
-		return;
-	mt_swap(&mt_tracer.header->mute, 1);
+	mt_swap_add(&mt_tracer.header->mute, 1);
 	mt_ring_doorbell();
 }
 
-static void unmute(void)
+/* An installation under way, with what it holds until it is known how it went: several threads may
+ * be at it, and what one takes back another may still need. */
+struct sealing {
+	bool seals, freezes;
+	struct mt_wire_header *muted; /* NULL: no recorder had to be told */
+};
+
+/* Strict mode forbids the time-stamp counter, too; the other clock may be a system call. Who comes
+ * while another is about to seal makes no call any more: all is prepared. */
+static struct sealing begin(bool strict)
 {
-	if (attached())
-		mt_store(&mt_tracer.header->mute, 0);
-}
+	struct sealing s = {0};
 
-enum seal { SEAL_NONE, SEAL_SEALED, SEAL_FROZEN };
-
-/* Says whether this call is the one that seals, and whether it has stopped the time as well. Strict
- * mode forbids the time-stamp counter, too; the other clock may be a system call. */
-static enum seal begin(bool strict)
-{
-	uint32_t open = 0;
-	bool froze;
-
-	if (mt_load(&mt_tracer.sealed) || mt_segment_is_borrowed())
-		return SEAL_NONE;
-	prepare();
-	froze = (strict || mt_tracer.monotonic) && mt_ring_freeze();
-	mute();
-	if (!mt_swap_if(&mt_tracer.sealed, &open, 1))
-		return SEAL_NONE;
-	settle();
-	return froze ? SEAL_FROZEN : SEAL_SEALED;
+	if (is_borrowed())
+		return s;
+	s.freezes = strict || mt_tracer.monotonic;
+	s.seals = !(mt_load(&mt_tracer.sealed) & MT_FOR_GOOD);
+	if (s.seals && !mt_load(&mt_tracer.sealed))
+		prepare();
+	if (s.freezes)
+		mt_ring_freeze();
+	if (!s.seals)
+		return s;
+	if (attached()) {
+		s.muted = mt_tracer.header;
+		mute();
+	}
+	if (mt_swap_add(&mt_tracer.sealed, 1) == 0)
+		settle();
+	return s;
 }
 
 /* Programs that this one starts inherit the filter: they are not to find what would make them
@@ -92,39 +104,43 @@ static void hide(char *empty)
 			*at = empty;
 }
 
-static void end(enum seal began, bool installed)
+static void end(const struct sealing *s, bool installed)
 {
 	static char session[] = MT_WIRE_ENVIRONMENT "=", output[] = "MEMTUI_OUTPUT=";
 
-	if (began == SEAL_NONE)
+	if (s->freezes)
+		mt_ring_frozen(installed);
+	if (!s->seals)
 		return;
 	if (!installed) {
-		if (began == SEAL_FROZEN)
-			mt_ring_thaw();
-		unmute();
-		mt_store_release(&mt_tracer.sealed, 0);
+		if (s->muted && s->muted == mt_tracer.header)
+			mt_swap_add(&s->muted->mute, -1);
+		mt_swap_add(&mt_tracer.sealed, -1);
 		return;
 	}
 	hide(session);
 	hide(output);
-	if (attached())
+	if (!(mt_swap_or(&mt_tracer.sealed, MT_FOR_GOOD) & MT_FOR_GOOD) && attached())
 		mt_count(MT_COUNTER_SEALED, 1);
+	mt_swap_add(&mt_tracer.sealed, -1);
 }
 
-static enum seal begin_prctl(int option, unsigned long a)
+static struct sealing begin_prctl(int option, unsigned long a)
 {
-	if (option == PR_SET_TSC && a == PR_TSC_SIGSEGV && !mt_segment_is_borrowed())
-		mt_ring_freeze(); /* for good: it is not known which threads may read it */
-	return option == PR_SET_SECCOMP ? begin(a == SECCOMP_MODE_STRICT) : SEAL_NONE;
+	if (option == PR_SET_TSC && a == PR_TSC_SIGSEGV && !is_borrowed()) {
+		mt_ring_freeze();
+		mt_ring_frozen(true); /* for good: it is not known which threads may read it */
+	}
+	return option == PR_SET_SECCOMP ? begin(a == SECCOMP_MODE_STRICT) : (struct sealing){0};
 }
 
 int prctl(int option, unsigned long a, unsigned long b, unsigned long c, unsigned long d);
 MT_EXPORT int prctl(int option, unsigned long a, unsigned long b, unsigned long c, unsigned long d)
 {
-	enum seal began = begin_prctl(option, a);
+	struct sealing began = begin_prctl(option, a);
 	int result = mt_tracer.real.prctl(option, a, b, c, d);
 
-	end(began, result == 0);
+	end(&began, result == 0);
 	return result;
 }
 
@@ -132,10 +148,10 @@ MT_EXPORT int prctl(int option, unsigned long a, unsigned long b, unsigned long 
 long mt_seal_prctl(long number, long option, long a, long b, long c, long d, long e);
 long mt_seal_prctl(long number, long option, long a, long b, long c, long d, long e)
 {
-	enum seal began = begin_prctl((int)option, (unsigned long)a);
+	struct sealing began = begin_prctl((int)option, (unsigned long)a);
 	long result = mt_real_syscall(number, option, a, b, c, d, e);
 
-	end(began, result == 0);
+	end(&began, result == 0);
 	return result;
 }
 
@@ -148,9 +164,12 @@ long mt_seal_seccomp(long number, long operation, long flags, long arguments, lo
 {
 	unsigned what = (unsigned)operation;
 	bool strict = what == SECCOMP_SET_MODE_STRICT;
-	enum seal began = strict || what == SECCOMP_SET_MODE_FILTER ? begin(strict) : SEAL_NONE;
-	long result = mt_real_syscall(number, operation, flags, arguments, d, e, f);
+	struct sealing began = {0};
+	long result;
 
-	end(began, flags & SECCOMP_FILTER_FLAG_NEW_LISTENER ? result >= 0 : result == 0);
+	if (strict || what == SECCOMP_SET_MODE_FILTER)
+		began = begin(strict);
+	result = mt_real_syscall(number, operation, flags, arguments, d, e, f);
+	end(&began, flags & SECCOMP_FILTER_FLAG_NEW_LISTENER ? result >= 0 : result == 0);
 	return result;
 }

@@ -103,10 +103,10 @@ MT_COLD void mt_segment_trim(uint64_t keep)
 	trim(&mt_tracer.rings, keep / 32);
 }
 
-MT_COLD bool mt_segment_is_borrowed(void)
+MT_COLD bool mt_segment_is_borrowed(long pid)
 {
 	return mt_load_acquire(&mt_tracer.phase) == MT_PHASE_ATTACHED && mt_load(mt_tracer.running)
-		&& mt_load(&mt_tracer.header->pid) != (uint32_t)mt_sys0(SYS_getpid);
+		&& mt_load(&mt_tracer.header->pid) != (uint32_t)pid;
 }
 
 /* Opens a range for so many entries beyond those in use. */

@@ -26,8 +26,8 @@ bool mt_range_open_piece(struct mt_range *range, uint64_t offset, uint64_t len);
 /* Gives reserved address space back that is not yet used, but for `keep` bytes in all. */
 void mt_segment_trim(uint64_t keep);
 /* In a child of vfork, which shares the memory: what it does to itself is not to be done to its
- * parent. */
-bool mt_segment_is_borrowed(void);
+ * parent. pid is of the process that asks. */
+bool mt_segment_is_borrowed(long pid);
 /* Opens what a program may need of the tables once it is sealed. */
 void mt_segment_open_ahead(void);
 /* Ends the recording for good. */

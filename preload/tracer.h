@@ -31,6 +31,8 @@
 #define mt_store_release(p, v) __atomic_store_n((p), (v), __ATOMIC_RELEASE)
 #define mt_add(p, v) __atomic_fetch_add((p), (v), __ATOMIC_RELAXED)
 #define mt_swap(p, v) __atomic_exchange_n((p), (v), __ATOMIC_SEQ_CST)
+#define mt_swap_add(p, v) __atomic_fetch_add((p), (v), __ATOMIC_SEQ_CST)
+#define mt_swap_or(p, v) __atomic_fetch_or((p), (v), __ATOMIC_SEQ_CST)
 #define mt_swap_if(p, expected, v) \
 	__atomic_compare_exchange_n((p), (expected), (v), false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)
 /* Orders this thread's stores as its own signal handlers see them. */
@@ -120,6 +122,9 @@ struct mt_allocator {
 
 enum mt_phase { MT_PHASE_NEW, MT_PHASE_CONNECTING, MT_PHASE_ATTACHED, MT_PHASE_OFF };
 
+/* Sealed and frozen count who is about to make it so; this is set when somebody has. */
+#define MT_FOR_GOOD 0x8000u
+
 #define MT_BOOTSTRAP_CHUNKS 24
 struct mt_bootstrap_chunk {
 	uint8_t *base;
@@ -139,6 +144,8 @@ struct mt_tracer {
 	union {
 		struct {
 			uint16_t free_stacks, check, monotonic;
+			/* the clock may not be read any more: the time stands still */
+			uint16_t frozen;
 		};
 		uint64_t unusual; /* not 0: one of them is set */
 	};
@@ -153,7 +160,6 @@ struct mt_tracer {
 	uint64_t segment_size;
 	uint32_t ring_records, drop_when_full;
 	uint32_t sealed; /* the program has a system-call filter: no system call any more */
-	uint32_t frozen; /* the clock may not be read any more: the time stands still */
 	uint64_t frozen_at;
 	bool standalone; /* the segment is a file of our own: file.c */
 	struct mt_range modules, threads, pcs, node_range, rings, ring_data, chunks;

@@ -508,6 +508,8 @@ static int sealed(char **argv)
 		result("prctl", prctl(PR_SET_SECCOMP, SECCOMP_MODE_STRICT, 0, 0, 0));
 	else
 		result("filter", filter(how, policy));
+	if (!strcmp(how, "then_tsc"))
+		result("prctl", prctl(PR_SET_TSC, PR_TSC_SIGSEGV, 0, 0, 0));
 	run_case("exact", NULL, case_exact);
 	case_burst(pairs);
 	case_deep(100, 100);

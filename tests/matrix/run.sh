@@ -70,6 +70,7 @@ for how in prctl syscall syscall_prctl tsync listener; do
 done
 fault "system-call filter: strict" sealed strict "" 100000
 fault "time-stamp counter forbidden" sealed tsc "" 100000
+fault "time-stamp counter forbidden behind a filter" sealed then_tsc loose 100000
 for how in prctl syscall; do fault "system-call filter: children after $how" sealed_children $how; done
 if [ "$(id -u)" = 0 ]; then
 	fault "drops its rights" rights keep

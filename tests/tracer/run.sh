@@ -28,6 +28,7 @@ build_all() {
 	gcc $flags -shared -fPIC "$here/sized.c" -o libsized.so || return 1
 	gcc $flags -shared -fPIC -DLIBRARY "$here/registers.c" -o libregisters.so || return 1
 	gcc $flags -shared -fPIC "$here/nested_bump.c" -o libbump.so || return 1
+	gcc $flags -shared -fPIC "$here/bells_late.c" -o liblate.so || return 1
 	for n in 100 4000; do
 		g++ $flags -shared -fPIC -DFRAME=$n "$here/plugin.cc" -o plugin$n.so || return 1
 	done
@@ -190,6 +191,10 @@ dead_or_stuck() {
 	say "a program wakes the recorder before it is sealed" "$([ $status = 0 ] || echo "status $status; ")$(expect sealed.report $sound sealed=1 mute=1 allocs=20)"
 	trace refused.report -a 0 -- ./bells refused; status=$?
 	say "a program whose filter is refused rings on" "$([ $status = 0 ] || echo "status $status; ")$(expect refused.report $sound sealed=0 mute=0 allocs=20)"
+	preload=$lib:$out/liblate.so
+	trace meanwhile.report -a 0 -- ./bells meanwhile; status=$?
+	say "a filter that is refused takes nothing back of another" "$([ $status = 0 ] || echo "status $status; ")$(expect meanwhile.report $sound sealed=1 mute=1)"
+	preload=
 }
 
 full_tables() {
