@@ -181,6 +181,16 @@ void mt_event_allocation(struct mt_thread *t, const struct mt_entry *entry, enum
 	}
 }
 
+/* The clock is asked for again: a stack takes its time, and a signal handler may forbid the usual
+ * one meanwhile. */
+void mt_event_allocated_anew(struct mt_thread *t, const struct mt_entry *entry, enum mt_kind kind,
+	const void *p, size_t size)
+{
+	uint32_t node = mt_unwind_anew(t, entry, kind);
+
+	mt_ring_publish(t, mt_ring_record(t, MT_RECORD_ALLOC, node, (uint64_t)p, size, false));
+}
+
 static MT_COLD void reallocation_item(struct mt_thread *t, const struct mt_entry *entry,
 	enum mt_kind kind, const void *p, const void *old, size_t size)
 {

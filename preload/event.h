@@ -28,6 +28,10 @@ void mt_event_block(struct mt_thread *, const struct mt_entry *entry, enum mt_ki
 bool mt_event_mark(struct mt_thread *, const struct mt_entry *entry, enum mt_kind kind,
 	enum mt_mark mark, const uint64_t *values, unsigned count);
 
+/* The rest of an allocation that has begun, with a stack that is not among the branches. */
+void mt_event_allocated_anew(struct mt_thread *, const struct mt_entry *entry, enum mt_kind kind,
+	const void *p, size_t size);
+
 /* ---- the everyday case, inline where it comes most often ------------------------------------- */
 
 /* The outermost event of a thread begins; false: the general way has to look at it. The running
@@ -51,7 +55,6 @@ static MT_INLINE void mt_event_allocated(struct mt_thread *t, const struct mt_en
 {
 	struct mt_entry copy;
 	const struct mt_branch *branch;
-	uint32_t node;
 
 	if (mt_unlikely(!p) || mt_unlikely(t->pending_kind)
 		|| mt_unlikely(!mt_load(&mt_tracer.header->recording))
@@ -62,13 +65,13 @@ static MT_INLINE void mt_event_allocated(struct mt_thread *t, const struct mt_en
 		return;
 	}
 	branch = mt_branch_find(t, entry, kind);
-	if (mt_likely(branch != NULL)) {
-		node = branch->leaf;
-	} else {
+	if (mt_unlikely(!branch)) {
 		copy = *entry;
-		node = mt_unwind_anew(t, &copy, kind);
+		mt_event_allocated_anew(t, &copy, kind, p, size);
+		return;
 	}
-	mt_ring_publish(t, mt_ring_record(t, MT_RECORD_ALLOC, node, (uint64_t)p, size, true));
+	mt_ring_publish(t,
+		mt_ring_record(t, MT_RECORD_ALLOC, branch->leaf, (uint64_t)p, size, true));
 }
 
 /* A free begins that needs no stack, with the usual clock. False: mt_event_free sees to it. */
