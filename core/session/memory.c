@@ -225,7 +225,7 @@ static bool sample_rss(struct mt_memory_sampler *s, pid_t pid, uint64_t segment,
 
 	if (known) {
 		s->memory.rss_bytes = without(resident * page, segment + own);
-		s->vss_bytes = without(size * page, s->own_virtual + own);
+		s->all_virtual = without(size * page, own);
 		s->shared_bytes = without(shared * page, segment);
 	}
 	free(text);
@@ -265,6 +265,7 @@ void mt_memory_meet(struct mt_memory_sampler *s, pid_t pid, uint64_t now)
 {
 	s->first_at = now;
 	sample_rss(s, pid, 0, 0);
+	s->vss_bytes = s->all_virtual;
 }
 
 /* What is usually looked at so often: what lives shortly shall have been seen when it was at least
@@ -276,13 +277,11 @@ static uint64_t after(const struct mt_memory_sampler *s, uint64_t now, uint64_t 
 	return now + (age < usually ? age : usually);
 }
 
-bool mt_memory_sample(struct mt_memory_sampler *s, pid_t pid, int segment_fd,
-	uint64_t private_bytes, uint64_t now)
+static bool sample(struct mt_memory_sampler *s, pid_t pid, uint64_t shared, uint64_t private_bytes,
+	uint64_t now)
 {
-	uint64_t shared = segment_bytes(segment_fd), before;
+	uint64_t before;
 
-	if (now < s->rss_at)
-		return false;
 	s->rss_at = after(s, now, RSS_EVERY);
 	if (!sample_rss(s, pid, shared, private_bytes))
 		return false;
@@ -299,6 +298,15 @@ bool mt_memory_sample(struct mt_memory_sampler *s, pid_t pid, int segment_fd,
 	s->maps_at = now
 		+ (now_of() - before)
 			* (now - s->first_at < SECOND ? COST_SHARE_YOUNG : COST_SHARE);
+	return true;
+}
+
+bool mt_memory_sample(struct mt_memory_sampler *s, pid_t pid, int segment_fd,
+	uint64_t private_bytes, uint64_t now)
+{
+	if (now < s->rss_at || !sample(s, pid, segment_bytes(segment_fd), private_bytes, now))
+		return false;
+	s->vss_bytes = without(s->all_virtual, s->own_virtual); /* which is seen last */
 	return true;
 }
 

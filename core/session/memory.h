@@ -13,8 +13,8 @@ struct mt_memory_sampler {
 	struct mt_memory memory; /* as last seen */
 	uint32_t arenas;
 	uint64_t vss_bytes, shared_bytes, arena_resident_bytes;
-	uint64_t own_virtual; /* bytes that the segment takes of the address space */
-	uint64_t first_at;    /* when it was met */
+	uint64_t all_virtual, own_virtual; /* bytes of the address space; what the segment takes */
+	uint64_t first_at;                 /* when it was met */
 	uint64_t rss_at, rest_at, smaps_at, maps_at; /* not before; monotonic */
 };
 
