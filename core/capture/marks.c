@@ -188,10 +188,10 @@ static void on_user(struct mt_merge *m, const struct mt_ring *r, const struct mt
 	mt_profile_add_log(m->model->profile, &e);
 }
 
-void mt_merge_pause(struct mt_merge *m, bool paused)
+void mt_merge_pause(struct mt_merge *m, bool paused, uint64_t time_ns)
 {
 	struct mt_log_entry e = {
-		.time_ns = m->model->now_ns,
+		.time_ns = time_ns > m->model->now_ns ? time_ns : m->model->now_ns,
 		.type = paused ? MT_LOG_PAUSE : MT_LOG_RESUME,
 		.thread = MT_NO_THREAD,
 	};

@@ -86,8 +86,9 @@ static inline void mt_merge_note_lossy(struct mt_merge *m)
 {
 	m->lossy_ns = mt_merge_lossy_now(m);
 }
-/* A person has paused or resumed the recording. */
-void mt_merge_pause(struct mt_merge *, bool paused);
+/* A person has paused or resumed the recording, so long after its start. What has been consumed is
+ * not later. */
+void mt_merge_pause(struct mt_merge *, bool paused, uint64_t time_ns);
 /* Adds up the slack of all live blocks into info: takes a few ns for each, so only now and then
  * unless it must. */
 void mt_merge_slack(struct mt_merge *, bool must);

@@ -184,7 +184,7 @@ struct mt_image *mt_image_new(struct mt_recorder *r, struct mt_process *process,
 	i->paused = offer->paused;
 	i->pauses = offer->pauses;
 	if (i->paused)
-		mt_merge_pause(&i->merge, true);
+		mt_merge_pause(&i->merge, true, 0);
 	i->merge.tables.program_path = offer->program_path;
 	i->merge.tables.directory = offer->directory;
 	i->resolver =
@@ -295,12 +295,20 @@ static void heed_pauses(struct mt_image *i)
 	i->pauses = pauses;
 }
 
+/* A person's pause begins, or one ends. */
+static void turn(struct mt_image *i, bool paused)
+{
+	uint64_t at = atomic_load(&i->recorder->turned_ns), start = i->clock.start_monotonic_ns;
+
+	mt_merge_pause(&i->merge, paused, at > start ? at - start : 0);
+}
+
 static void log_pause(struct mt_image *i, bool paused)
 {
 	if (paused == i->paused)
 		return;
 	i->paused = paused;
-	mt_merge_pause(&i->merge, paused);
+	turn(i, paused);
 }
 
 /* A pause comes behind what was recorded until then, its end before what is recorded again. */
@@ -344,7 +352,7 @@ static void tend_second(struct mt_image *i)
 	mt_merge_slack(&i->merge, false);
 	if (i->profile.info.paused && !i->paused
 		&& __atomic_load_n(&i->segment.header->recording, __ATOMIC_RELAXED))
-		mt_merge_pause(&i->merge, false); /* the program's pause, ended by a person */
+		turn(i, false); /* the program's pause, ended by a person */
 	write_out(i);
 }
 

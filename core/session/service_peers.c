@@ -233,18 +233,23 @@ static void on_input(struct mt_service *s, const struct mt_message *m)
 	s->input_len += n;
 }
 
-/* The images show the pause once nothing is recorded any more, and its end before something is. */
+/* The images show the pause once nothing is recorded any more, and its end before something is: so
+ * are they dated. */
 static void pause_all(struct mt_recorder *r, bool paused)
 {
 	atomic_fetch_add(&r->pauses, paused);
 	pthread_mutex_lock(&r->lock);
-	if (!paused)
+	if (!paused) {
+		atomic_store(&r->turned_ns, mt_clock_monotonic_ns());
 		atomic_store(&r->paused, false);
+	}
 	for (uint32_t i = 0; i < r->live_count; i++)
 		if (r->live[i]->header)
 			__atomic_store_n(&r->live[i]->header->recording, !paused, __ATOMIC_SEQ_CST);
-	if (paused)
+	if (paused) {
+		atomic_store(&r->turned_ns, mt_clock_monotonic_ns());
 		atomic_store(&r->paused, true);
+	}
 	pthread_mutex_unlock(&r->lock);
 	mt_recorder_wake(r);
 }

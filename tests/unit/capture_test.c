@@ -277,7 +277,7 @@ static void logs(void **state)
 	assert_int_equal(log[2].type, MT_LOG_PAUSE);
 	assert_int_equal(log[2].text, 0);
 	assert_int_equal(f->profile.info.paused, 1);
-	mt_merge_pause(&f->merge, false);
+	mt_merge_pause(&f->merge, false, 0);
 	assert_int_equal(f->profile.info.paused, 0);
 	assert_int_equal(f->profile.log[3].thread, MT_NO_THREAD);
 }

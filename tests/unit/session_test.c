@@ -344,14 +344,19 @@ static bool goes_on(void *at)
 	return !is_paused(at);
 }
 
+static bool is_past(void *at)
+{
+	return mt_clock_monotonic_ns() >= *(const uint64_t *)at;
+}
+
 /* What a person pauses is not recorded; what the program frees of before is, and the log has both
- * moments. */
+ * moments: no less apart than a pause that has been seen and what ends it. */
 static void pauses(void **state)
 {
 	struct fixture *f = *state;
 	bool complete;
 	struct watch w;
-	uint64_t before;
+	uint64_t before, seen, later;
 
 	f->options.pty = true;
 	START_SHELL(f,
@@ -363,9 +368,12 @@ static void pauses(void **state)
 	assert_true(until(has_events, &w));
 	mt_client_pause(w.client, true);
 	assert_true(until(is_paused, &w));
+	seen = mt_clock_monotonic_ns();
 	before = w.profile.info.allocations;
 	mt_client_input(w.client, "x\n", 2);
 	await_text(&w, "done");
+	later = mt_clock_monotonic_ns() + 200000000;
+	assert_true(until(is_past, &later));
 	mt_client_pause(w.client, false);
 	assert_true(until(goes_on, &w));
 	assert_int_equal(w.profile.info.allocations, before);
@@ -373,6 +381,7 @@ static void pauses(void **state)
 	assert_int_equal(w.profile.log[0].type, MT_LOG_PAUSE);
 	assert_int_equal(w.profile.log[1].type, MT_LOG_RESUME);
 	assert_int_equal(w.profile.log[1].thread, MT_NO_THREAD);
+	assert_true(w.profile.log[1].time_ns - w.profile.log[0].time_ns >= later - seen);
 	mt_client_input(w.client, "y\n", 2);
 	await_text(&w, "y\r\ny");
 	mt_client_input(w.client, "z\n", 2);
