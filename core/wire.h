@@ -11,7 +11,7 @@
 #include <stdint.h>
 
 #define MT_WIRE_MAGIC 0x31676573746d656dull /* "memtseg1" */
-#define MT_WIRE_VERSION 2
+#define MT_WIRE_VERSION 3
 #define MT_WIRE_PAGE 4096u
 
 /* ---- rendezvous ------------------------------------------------------------------------------
@@ -340,7 +340,9 @@ struct mt_wire_header {
 	uint32_t epoch;       /* dlcloses seen */
 	uint32_t chunk_count; /* stand-alone */
 	uint32_t usable_rule; /* enum mt_usable_rule */
-	uint64_t allocator;   /* address of the malloc that our hook calls */
+	/* 1: it was forked in a pause of the program's own, or began in one */
+	uint32_t paused_at_start;
+	uint64_t allocator; /* address of the malloc that our hook calls */
 	/* address of a malloc that the program calls in place of our hook; 0: none */
 	uint64_t own_allocator;
 	uint64_t private_bytes; /* of the tracer's own memory beside the segment */

@@ -94,10 +94,12 @@ MT_EXPORT void memtui_tracer_marker(const char *text)
 		mark(t, &entry, MT_KIND_MARKER, text);
 }
 
-static void set_recording(uint32_t on)
+static void set_recording(bool on)
 {
-	if (mt_load(mt_tracer.running))
-		mt_store(&mt_tracer.header->recording, on);
+	if (!mt_load(mt_tracer.running))
+		return;
+	mt_store(&mt_tracer.paused, !on);
+	mt_store(&mt_tracer.header->recording, on);
 }
 
 MT_EXPORT void memtui_tracer_pause(const char *text)
@@ -107,8 +109,8 @@ MT_EXPORT void memtui_tracer_pause(const char *text)
 
 	if (!t)
 		return;
+	set_recording(false);
 	mark(t, &entry, MT_KIND_PAUSE, text);
-	set_recording(0);
 }
 
 MT_EXPORT void memtui_tracer_resume(const char *text)
@@ -118,7 +120,7 @@ MT_EXPORT void memtui_tracer_resume(const char *text)
 
 	if (!t)
 		return;
-	set_recording(1);
+	set_recording(true);
 	mark(t, &entry, MT_KIND_RESUME, text);
 }
 

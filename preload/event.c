@@ -29,11 +29,14 @@ static MT_COLD enum turn nested(struct mt_thread *t, const struct mt_entry *entr
 	return TURN_OUTERMOST;
 }
 
-/* No new blocks are recorded; what ends one is. */
+/* No new blocks are recorded; what ends one is. A forked child asks its own segment. */
 static inline bool paused(void)
 {
-	const struct mt_wire_header *h = mt_tracer.header;
+	const struct mt_wire_header *h;
 
+	if (mt_unlikely(!mt_load(mt_tracer.running)))
+		mt_thread_prepare();
+	h = mt_tracer.header;
 	return mt_unlikely(!mt_load(&h->recording));
 }
 
@@ -111,10 +114,10 @@ bool mt_event_mark(struct mt_thread *t, const struct mt_entry *entry, enum mt_ki
 		.size = mark,
 		.values = values,
 		.value_count = count,
-		.paused = continues && mt_load(mt_tracer.running) && paused(),
+		.paused = continues && paused(),
 	};
 
-	if (mark == MT_MARK_MAP && !continues && mt_load(mt_tracer.running) && paused())
+	if (mark == MT_MARK_MAP && !continues && paused())
 		return false;
 	return record_item(t, entry, kind, &item);
 }
@@ -137,8 +140,6 @@ void mt_event_block(struct mt_thread *t, const struct mt_entry *entry, enum mt_k
 		mt_event_allocation(t, entry, kind, (const void *)address, size);
 		return;
 	}
-	if (!mt_load(mt_tracer.running))
-		return;
 	item.paused = paused();
 	if (!item.paused || type == MT_RECORD_REALLOC)
 		record_item(t, entry, kind, &item);

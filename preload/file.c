@@ -215,7 +215,7 @@ MT_COLD struct mt_wire_header *mt_file_start(struct mt_wire_header *copy, uint64
 		.flags = (uint32_t)mt_file.flags,
 		.depth_limit = (uint32_t)mt_file.depth,
 		.ring_records = CHUNK_RECORDS,
-		.recording = !mt_file.paused,
+		.recording = 1,
 		.forked_from = forked_from,
 	};
 	if (!choose_sizes(copy))

@@ -266,6 +266,10 @@ static bool start(struct mt_wire_header *h, const struct mt_wire_header *copy)
 	mt_allocator_announce(h, copy->flags & MT_SEGMENT_SLACK);
 	mt_count(MT_COUNTER_BOOTSTRAP, mt_load(&mt_tracer.bootstrap_allocations));
 	mt_store(&h->pid, (uint32_t)mt_sys0(SYS_getpid));
+	if (mt_load(&mt_tracer.paused)) {
+		mt_store(&h->recording, 0);
+		mt_store_release(&h->paused_at_start, 1);
+	}
 	mt_store_release(&h->state, MT_SEGMENT_ATTACHED);
 	mt_store_release((uint32_t *)mt_tracer.running, 1);
 	return true;
@@ -374,28 +378,20 @@ static void drop_tables(void)
 
 MT_COLD bool mt_segment_forked(void)
 {
-	/* a child that is forked while another thread is here finds an empty header */
-	static struct {
-		uint64_t id;
-		uint32_t recording;
-	} parent;
+	static uint64_t parent; /* its segment */
 	/* a signal handler may have come here between a look at where the header is and one at what
 	 * it says */
 	static struct mt_wire_header *kept;
 	struct mt_wire_header *old = mt_tracer.header;
 	bool done;
 
-	if (old->id) {
-		parent.recording = mt_load(&old->recording);
-		parent.id = old->id;
-	}
+	if (old->id) /* a child that is forked while another thread is here finds an empty header */
+		parent = old->id;
 	drop_segment();
 	drop_tables();
 	if (mt_tracer.standalone)
 		mt_file_forked();
-	done = connect_to_segment(parent.id) == 0;
-	if (done && !parent.recording)
-		mt_store(&mt_tracer.header->recording, 0);
+	done = connect_to_segment(parent) == 0;
 	if (done) {
 		struct mt_wire_header *older = kept;
 

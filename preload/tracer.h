@@ -182,6 +182,7 @@ struct mt_tracer {
 	uint32_t growing;      /* MT_GROWING_*: a table that some thread is copying */
 	uint32_t homeless_pcs; /* 1: there are pcs that lie in no module */
 	uint32_t missed;       /* events before this process has a segment of its own */
+	uint32_t paused;       /* by the program itself: a forked child is so, too */
 	uint32_t forked;       /* this process has been forked by a traced one */
 	bool scrapped;         /* in a forked child: what is mapped is private memory */
 };

@@ -336,6 +336,16 @@ static void throw_away(struct mt_merge *m)
 	wake_waiters(m, FUTEX_BITSET_MATCH_ANY);
 }
 
+/* After the heads: before the first record was published it was known. */
+static void heed_start(struct mt_merge *m)
+{
+	if (m->began_paused
+		|| !__atomic_load_n(&m->segment->header->paused_at_start, __ATOMIC_ACQUIRE))
+		return;
+	m->began_paused = true;
+	mt_merge_pause(m, true, 0);
+}
+
 uint64_t mt_merge_poll(struct mt_merge *m)
 {
 	uint64_t records = 0;
@@ -350,6 +360,7 @@ uint64_t mt_merge_poll(struct mt_merge *m)
 		return 0;
 	}
 	read_heads(m);
+	heed_start(m);
 	m->limit_ns = m->bounds ? UINT64_MAX : mt_clock_ns(m->clock, mt_clock_now(m->clock));
 	m->stamp_end = 0;
 	m->stamps_per_ns = m->clock->scale ? UINT64_MAX / m->clock->scale : 0;

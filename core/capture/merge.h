@@ -63,6 +63,7 @@ struct mt_merge {
 	uint64_t untraced_events;     /* of threads without a ring, as last looked at */
 	/* there was a pause or a gap: not every block was recorded */
 	bool unrecorded;
+	bool began_paused; /* and the log says so */
 	struct mt_maps maps;
 	struct mt_slack slack;
 	uint64_t slack_at; /* when it was last added up, on the monotonic clock */
@@ -86,8 +87,8 @@ static inline void mt_merge_note_lossy(struct mt_merge *m)
 {
 	m->lossy_ns = mt_merge_lossy_now(m);
 }
-/* A person has paused or resumed the recording, so long after its start. What has been consumed is
- * not later. */
+/* A person has paused or resumed the recording, so long after its start, or it begins in a pause.
+ * What has been consumed is not later. */
 void mt_merge_pause(struct mt_merge *, bool paused, uint64_t time_ns);
 /* Adds up the slack of all live blocks into info: takes a few ns for each, so only now and then
  * unless it must. */

@@ -38,6 +38,7 @@ struct mt_image {
 	uint64_t allocator, own_allocator; /* addresses whose modules are known */
 	uint32_t allocator_looks;
 	bool paused;
+	uint64_t turned_ns; /* of the recorder, as last heeded */
 	uint32_t pauses;
 	uint64_t info_losses; /* as last written */
 	uint64_t published_events, published_at;
@@ -295,34 +296,32 @@ static void heed_pauses(struct mt_image *i)
 	i->pauses = pauses;
 }
 
-/* A person's pause begins, or one ends. */
-static void turn(struct mt_image *i, bool paused)
-{
-	uint64_t at = atomic_load(&i->recorder->turned_ns), start = i->clock.start_monotonic_ns;
-
-	mt_merge_pause(&i->merge, paused, at > start ? at - start : 0);
-}
-
 static void log_pause(struct mt_image *i, bool paused)
 {
-	if (paused == i->paused)
-		return;
+	uint64_t start = i->clock.start_monotonic_ns;
+
 	i->paused = paused;
-	turn(i, paused);
+	mt_merge_pause(&i->merge, paused, i->turned_ns > start ? i->turned_ns - start : 0);
 }
 
-/* A pause comes behind what was recorded until then, its end before what is recorded again. */
+/* A person's pause comes behind what was recorded until then, its end before what is recorded
+ * again. It ends the program's own, too. */
 uint64_t mt_image_poll(struct mt_image *i)
 {
 	bool paused = atomic_load(&i->recorder->paused);
-	uint64_t records;
+	uint64_t turned_ns = atomic_load(&i->recorder->turned_ns), records;
+	bool turned = turned_ns != i->turned_ns;
 
+	i->turned_ns = turned_ns;
 	heed_pauses(i);
-	if (!paused)
+	if (!paused && i->paused)
 		log_pause(i, false);
 	records = mt_merge_poll(&i->merge);
-	if (paused)
+	if (paused && !i->paused)
 		log_pause(i, true);
+	if (turned && !paused && i->profile.info.paused
+		&& __atomic_load_n(&i->segment.header->recording, __ATOMIC_RELAXED))
+		log_pause(i, false);
 	meet_new(i);
 	return records;
 }
@@ -350,9 +349,6 @@ static void tend_second(struct mt_image *i)
 		refresh_name(i, &i->profile.threads[t]);
 	mt_merge_counters(&i->merge, atomic_load(&i->process->untraced));
 	mt_merge_slack(&i->merge, false);
-	if (i->profile.info.paused && !i->paused
-		&& __atomic_load_n(&i->segment.header->recording, __ATOMIC_RELAXED))
-		turn(i, false); /* the program's pause, ended by a person */
 	write_out(i);
 }
 

@@ -117,6 +117,36 @@ say "events while another thread asks are counted" "$why"
 truth "1,500 threads of thrd_create in turn" 1 ./tree thrd 1500
 truth "1,500 threads of a timer in turn" 1 ./tree timer 1500
 
+# ---- what a forked child takes over: its parent's own pause, as it was then ----
+gcc $flags -I"$here/../.." -o inherit "$here/inherit.c" || echo "not ok inherit: cannot be built"
+inherits() { # NAME PARENT CHILD ARGUMENT...: what is to be said of each, in a session and of files
+	local name=$1 parent=$2 child=$3 why
+	shift 3
+	rm -f t.dat* t.mem*
+	timeout 60 "$memtui" record -o t.dat -- ./inherit "$@" >out 2>err || echo "not ok $name: status $?"
+	MEMTUI_OUTPUT=t.mem LD_PRELOAD=$build/libmemtui.so ./inherit "$@"
+	why=$(python3 - "$memtui" "$parent" "$child" t.dat* t.mem* <<'PY'
+import json, subprocess, sys
+memtui, parent, child, *traces = sys.argv[1:]
+for trace in traces:
+    d = json.loads(subprocess.run([memtui, "info", "--format", "json", trace], capture_output=True, check=True).stdout)
+    d["untraced"] = d["counters"]["untraced_events"]
+    wanted = child if d["origin"] == "fork" else parent
+    if not eval(wanted, d):
+        print(trace, "not", wanted, {k: d[k] for k in ("allocations", "frees", "paused", "pauses", "lost_events", "untraced")}, end="; ")
+if len(traces) != (4 if child else 2):
+    print(*traces)
+PY
+)
+	say "$name" "$why"
+}
+inherits "a pause after the fork is not the child's" 'allocations == 10 and len(pauses) == 1 and paused' \
+	'allocations == 35 and not pauses and not paused' pause before
+inherits "a pause before the fork is the child's" 'allocations == 17 and len(pauses) == 1 and not paused' \
+	'allocations == 0 and len(pauses) == 1 and paused and unknown_frees == 0' pause during
+inherits "a child ends its own pause" 'allocations == 17 and len(pauses) == 1' \
+	'allocations == 5 and len(pauses) == 1 and not paused and pauses[0]["begin_seconds"] == 0' pause ends
+
 # ---- names ----
 rm -f t.dat* p*.dat
 "$memtui" record -o p%p.dat -- sh -c '/bin/ls / >/dev/null; /bin/ls / >/dev/null; :' 2>err

@@ -1,5 +1,6 @@
 /* Sessions end to end with real programs: statuses, watchers, terminals, and every kind of violent
  * end. */
+#include "core/capture/clock.h"
 #include "core/model/load.h"
 #include "core/session/session.h"
 
