@@ -236,11 +236,25 @@ bool mt_segment_is_foreign(void)
 		|| (phase == MT_PHASE_CONNECTING && !mt_load(mt_tracer.running + 1));
 }
 
+/* The third word of the page is empty in a child, too, until fork calls back: a child of vfork
+ * finds what its parent has noted. What was forked by a bare system call notes nothing. */
+MT_COLD void mt_segment_note_child(void)
+{
+	mt_store((uint32_t *)mt_tracer.running + 2, (uint32_t)mt_sys0(SYS_getpid));
+}
+
+static bool is_noted(void)
+{
+	uint32_t noted = mt_load(mt_tracer.running + 2);
+
+	return !noted || noted == (uint32_t)mt_sys0(SYS_getpid);
+}
+
 bool mt_segment_adopt(void)
 {
 	uint32_t not_yet = 0;
 
-	if (!mt_swap_if((uint32_t *)mt_tracer.running + 1, &not_yet, 1))
+	if (!is_noted() || !mt_swap_if((uint32_t *)mt_tracer.running + 1, &not_yet, 1))
 		return false;
 	mt_store_release(&mt_tracer.phase, MT_PHASE_CONNECTING);
 	return true;

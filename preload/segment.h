@@ -13,6 +13,9 @@ void mt_segment_attach(void);
 /* Whether memory says that a segment is in use, or being asked for, but by a process that this one
  * was forked from. */
 bool mt_segment_is_foreign(void);
+/* In a forked child, as early as can be: a child of vfork of its own, which shares its memory, is
+ * not to ask for the segment in its place. */
+void mt_segment_note_child(void);
 /* True for one thread of this process alone: from then on the phase speaks of it. */
 bool mt_segment_adopt(void);
 /* Events that came while a segment was being asked for: what came too late for the one thread the

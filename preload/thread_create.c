@@ -46,10 +46,15 @@ static struct start *take_start(void)
 /* Frees still come after this, from destructors of thread-local objects. */
 static void leave(void *unused)
 {
+	struct mt_thread *t = mt_tls.self;
+
 	(void)unused;
 	mt_tls.flags |= MT_TLS_LEAVING;
-	if (mt_tls.self)
-		mt_store_release(&mt_tls.self->leaving, 1);
+	if (!t)
+		return;
+	if (mt_unlikely(!mt_load(&t->tid))) /* it recorded first in a child of vfork */
+		mt_store(&t->tid, (int32_t)mt_sys0(SYS_gettid));
+	mt_store_release(&t->leaving, 1);
 }
 
 static void *run(void *at)

@@ -153,7 +153,10 @@ void mt_thread_prepare(void)
 
 void mt_thread_in_child(void)
 {
-	if (is_within(mt_tls.self) && mt_segment_is_foreign())
+	if (!mt_segment_is_foreign())
+		return;
+	mt_segment_note_child();
+	if (is_within(mt_tls.self))
 		mt_segment_scrap(mt_tls.self);
 }
 

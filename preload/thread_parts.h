@@ -40,8 +40,8 @@ void mt_thread_find_main_stack(struct mt_thread *, uint64_t sp);
 /* One thread of the child finds its segment, with signals blocked. own: NULL when it has no state
  * yet. */
 bool mt_thread_find_segment(struct mt_thread *own);
-/* In a child, called back by fork: where that was within an event, nothing more of it is
- * recorded. */
+/* In a child, called back by fork: notes it, and where that was within an event, nothing more of
+ * that is recorded. */
 void mt_thread_in_child(void);
 
 /* An event that nobody records, as there is no segment yet. */

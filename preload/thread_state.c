@@ -173,7 +173,8 @@ static struct mt_thread *recycle(int32_t tid, bool silent)
 {
 	long pid = mt_load(&mt_tracer.header->pid);
 
-	if (!is_own_process())
+	/* a child of vfork may see other numbers than its parent */
+	if (!is_own_process() && mt_sys3(SYS_tgkill, pid, pid, 0) != 0)
 		return NULL;
 	for (struct mt_thread *t = mt_load_acquire(&mt_tracer.all_threads); t; t = t->next) {
 		int32_t old = mt_load_acquire(&t->tid);

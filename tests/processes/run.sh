@@ -117,7 +117,7 @@ say "events while another thread asks are counted" "$why"
 truth "1,500 threads of thrd_create in turn" 1 ./tree thrd 1500
 truth "1,500 threads of a timer in turn" 1 ./tree timer 1500
 
-# ---- what a forked child takes over: its parent's own pause, as it was then ----
+# ---- what a forked child takes over: its parent's own pause, as it was then; a segment that its vfork child did not ask for ----
 gcc $flags -I"$here/../.." -o inherit "$here/inherit.c" || echo "not ok inherit: cannot be built"
 inherits() { # NAME PARENT CHILD ARGUMENT...: what is to be said of each, in a session and of files
 	local name=$1 parent=$2 child=$3 why
@@ -146,6 +146,8 @@ inherits "a pause before the fork is the child's" 'allocations == 17 and len(pau
 	'allocations == 0 and len(pauses) == 1 and paused and unknown_frees == 0' pause during
 inherits "a child ends its own pause" 'allocations == 17 and len(pauses) == 1' \
 	'allocations == 5 and len(pauses) == 1 and not paused and pauses[0]["begin_seconds"] == 0' pause ends
+inherits "a child's vfork child asks for nothing" 'allocations == 1' 'allocations == 50 and untraced == 2 == lost_events' vfork
+inherits "threads whose first events are a vfork child's" 'lost_events == 0 and allocations >= 13200' '' threads 1200
 
 # ---- names ----
 rm -f t.dat* p*.dat
