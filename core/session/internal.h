@@ -2,6 +2,7 @@
 #ifndef MT_SESSION_INTERNAL_H
 #define MT_SESSION_INTERNAL_H
 
+#include "core/base/proc.h"
 #include "core/capture/clock.h"
 #include "core/capture/segment.h"
 #include "core/session/memory.h"
@@ -104,8 +105,6 @@ bool mt_output_is_regular(const char *path);
 /* ---- processes (process.c) ---- */
 struct mt_image; /* one recorded image of a process: image.c */
 
-#define MT_STATUS_UNKNOWN (-1) /* a wait status that nobody could tell */
-
 /* A process of the session. Made by the service, never freed. What has no other mark is fixed when
  * others see it. */
 struct mt_process {
@@ -138,16 +137,6 @@ struct mt_process {
 };
 
 /* What /proc/PID/stat says. */
-struct mt_process_stat {
-	pid_t parent;
-	unsigned flags;
-	uint32_t threads;
-	uint64_t start_time, stack_start;
-	int wait_status; /* once it has ended */
-	char state;
-};
-#define MT_PROCESS_NEVER_EXECUTED 0x40u /* PF_FORKNOEXEC */
-bool mt_process_stat(pid_t, struct mt_process_stat *);
 /* The wait status of a process that has ended, or MT_STATUS_UNKNOWN. */
 int mt_process_status(const struct mt_process *);
 bool mt_process_has_ended(const struct mt_process *);

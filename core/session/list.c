@@ -73,10 +73,10 @@ static bool same_program(pid_t a, pid_t b)
 
 pid_t mt_session_front(const struct mt_session_entry *entry)
 {
-	struct mt_process_stat recorder;
+	struct mt_proc_stat recorder;
 
 	/* whose front has gone has another parent */
-	return mt_process_stat(entry->recorder, &recorder)
+	return mt_proc_stat(entry->recorder, &recorder)
 			&& same_program(entry->recorder, recorder.parent)
 		? recorder.parent
 		: 0;

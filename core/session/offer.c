@@ -21,9 +21,9 @@
 struct mt_process *mt_offer_add(struct mt_recorder *r, pid_t pid, int pidfd)
 {
 	struct mt_process *p = mt_alloc(sizeof *p);
-	struct mt_process_stat s;
+	struct mt_proc_stat s;
 
-	mt_process_stat(pid, &s);
+	mt_proc_stat(pid, &s);
 	*p = (struct mt_process){
 		.pid = pid,
 		.pidfd = pidfd,
@@ -86,10 +86,10 @@ static void post(struct mt_recorder *r, struct mt_process *p, struct mt_offer *o
 /* A forked child that has executed something without asking again: that is untraced. */
 static bool left_unseen(const struct mt_process *p)
 {
-	struct mt_process_stat s;
+	struct mt_proc_stat s;
 
-	return p->forked && p->segments == 1 && mt_process_stat(p->pid, &s)
-		&& !(s.flags & MT_PROCESS_NEVER_EXECUTED);
+	return p->forked && p->segments == 1 && mt_proc_stat(p->pid, &s)
+		&& !(s.flags & MT_PROC_NEVER_EXECUTED);
 }
 
 /* It asked for a segment and had gone on without when the answer came. */
@@ -206,9 +206,9 @@ static bool is_counted(struct mt_recorder *r, pid_t pid, uint64_t start_time)
 static void count_untraced(struct mt_recorder *r, pid_t pid, uint64_t forked_from)
 {
 	struct mt_process *parent = forked_from ? by_segment(r, forked_from) : find(r, pid);
-	struct mt_process_stat s;
+	struct mt_proc_stat s;
 
-	mt_process_stat(pid, &s);
+	mt_proc_stat(pid, &s);
 	if (is_counted(r, pid, s.start_time))
 		return;
 	if (!parent)
@@ -256,8 +256,8 @@ static void meet(struct mt_recorder *r, struct mt_process *p, struct mt_offer *o
 	const struct mt_wire_request *q)
 {
 	struct mt_process *parent = q->forked_from ? by_segment(r, q->forked_from) : NULL;
-	struct mt_process_stat s;
-	bool readable = mt_process_stat(p->pid, &s);
+	struct mt_proc_stat s;
+	bool readable = mt_proc_stat(p->pid, &s);
 
 	if (p->seen_leaving) /* it was seen between its exec and its request */
 		atomic_fetch_sub(&p->untraced, 1);

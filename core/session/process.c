@@ -1,7 +1,6 @@
-/* What the kernel says of a process: parent, state, how it ended. */
+/* What the kernel says of a process of the session. */
 #include "core/session/internal.h"
 
-#include <fcntl.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,59 +18,12 @@ struct exit_info {
 #define INFO_EXIT (1ull << 3)
 _Static_assert(sizeof(struct exit_info) == 64, "as the kernel's first version has it");
 
-static size_t read_file(pid_t pid, const char *name, char *to, size_t size)
-{
-	char path[64];
-	ssize_t n;
-	int fd;
-
-	snprintf(path, sizeof path, "/proc/%d/%s", (int)pid, name);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	n = fd >= 0 ? read(fd, to, size - 1) : 0;
-	if (fd >= 0)
-		close(fd);
-	to[n > 0 ? n : 0] = '\0';
-	return n > 0 ? (size_t)n : 0;
-}
-
-/* Fields are counted from 1, as proc(5) does. The second is a name that may hold anything. */
-bool mt_process_stat(pid_t pid, struct mt_process_stat *s)
-{
-	char text[1024], *at;
-
-	*s = (struct mt_process_stat){.wait_status = MT_STATUS_UNKNOWN};
-	if (!read_file(pid, "stat", text, sizeof text) || !(at = strrchr(text, ')')))
-		return false;
-	for (int field = 3; *at; field++) {
-		at++;
-		if (*at == ' ')
-			at++;
-		if (field == 3)
-			s->state = *at;
-		else if (field == 4)
-			s->parent = (pid_t)strtol(at, NULL, 10);
-		else if (field == 9)
-			s->flags = (unsigned)strtoul(at, NULL, 10);
-		else if (field == 20)
-			s->threads = (uint32_t)strtoul(at, NULL, 10);
-		else if (field == 22)
-			s->start_time = strtoull(at, NULL, 10);
-		else if (field == 28)
-			s->stack_start = strtoull(at, NULL, 10);
-		else if (field == 52 && s->state == 'Z')
-			s->wait_status = (int)strtol(at, NULL, 10);
-		at += strcspn(at, " ");
-	}
-	return true;
-}
-
-/* Where there is no pidfd. A first thread may be a zombie while others run. */
+/* Where there is no pidfd. */
 static bool looks_ended(const struct mt_process *p)
 {
-	struct mt_process_stat s;
+	struct mt_proc_stat s;
 
-	return !mt_process_stat(p->pid, &s) || s.start_time != p->start_time || s.state == 'X'
-		|| (s.state == 'Z' && s.threads <= 1);
+	return !mt_proc_stat(p->pid, &s) || s.start_time != p->start_time || mt_proc_has_ended(&s);
 }
 
 bool mt_process_has_ended(const struct mt_process *p)
@@ -95,12 +47,12 @@ static bool ask_pidfd(int pidfd, int *status)
  * does. */
 int mt_process_status(const struct mt_process *p)
 {
-	struct mt_process_stat s;
+	struct mt_proc_stat s;
 	int status;
 
 	if (ask_pidfd(p->pidfd, &status))
 		return status;
-	if (mt_process_stat(p->pid, &s) && s.state == 'Z' && s.start_time == p->start_time
+	if (mt_proc_stat(p->pid, &s) && s.state == 'Z' && s.start_time == p->start_time
 		&& (s.wait_status != 0 || geteuid() == 0))
 		return s.wait_status;
 	if (ask_pidfd(p->pidfd, &status))
@@ -114,7 +66,7 @@ bool mt_process_maps_segment(pid_t pid)
 	bool found = false;
 	FILE *f;
 
-	snprintf(path, sizeof path, "/proc/%d/maps", (int)pid);
+	snprintf(path, sizeof path, "/proc/%d/maps", (int)mt_proc_thread(pid));
 	f = fopen(path, "re");
 	while (f && !found && fgets(line, sizeof line, f))
 		found = strstr(line, "memfd:memtui-segment") != NULL;
@@ -125,7 +77,7 @@ bool mt_process_maps_segment(pid_t pid)
 
 void mt_process_command(pid_t pid, char *to, size_t size)
 {
-	size_t n = read_file(pid, "cmdline", to, size);
+	size_t n = mt_proc_read(mt_proc_thread(pid), "cmdline", to, size);
 
 	while (n && !to[n - 1])
 		n--;
@@ -143,7 +95,7 @@ void mt_process_command(pid_t pid, char *to, size_t size)
 	}
 	char name[64];
 
-	n = read_file(pid, "comm", name, sizeof name);
+	n = mt_proc_read(pid, "comm", name, sizeof name);
 	if (n && name[n - 1] == '\n')
 		name[n - 1] = '\0';
 	snprintf(to, size, "[%s]", name);

@@ -59,13 +59,13 @@ void mt_service_look_for_untraced(struct mt_service *s)
 
 	for (uint32_t i = r->live_count; i-- > 0;) {
 		struct mt_process *p = r->live[i];
-		struct mt_process_stat now;
+		struct mt_proc_stat now;
 
 		if (p->pidfd < 0 && p != r->root && mt_process_has_ended(p)) {
 			mt_service_on_end(s, p, mt_process_status(p));
 			continue;
 		}
-		if (!p->stack_start || !mt_process_stat(p->pid, &now) || !now.stack_start
+		if (!p->stack_start || !mt_proc_stat(p->pid, &now) || !now.stack_start
 			|| now.stack_start == p->stack_start)
 			continue;
 		atomic_fetch_add(&p->untraced, 1);
