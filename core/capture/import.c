@@ -1,3 +1,4 @@
+#include "core/base/proc.h"
 #include "core/capture/import_parts.h"
 
 #include <errno.h>
@@ -203,45 +204,38 @@ static uint64_t unix_now(void)
 	return (uint64_t)now.tv_sec * SECOND + (uint64_t)now.tv_nsec;
 }
 
-/* When the process started, in ticks since the system did; 0: it is none, or a zombie. */
-static uint64_t start_ticks(uint32_t pid)
-{
-	char path[64], text[1024], state = 0, *at;
-	unsigned long long ticks = 0;
-	FILE *f;
-
-	snprintf(path, sizeof path, "/proc/%u/stat", pid);
-	f = fopen(path, "re");
-	if (!f)
-		return 0;
-	text[fread(text, 1, sizeof text - 1, f)] = '\0';
-	fclose(f);
-	at = strrchr(text, ')');
-	if (!at
-		|| sscanf(at + 1,
-			   " %c %*d %*d %*d %*d %*d %*u %*u %*u %*u "
-			   "%*u %*u %*u %*d %*d %*d %*d %*d %*d %llu",
-			   &state, &ticks)
-			!= 2
-		|| state == 'Z' || state == 'X')
-		return 0;
-	return ticks + 1;
-}
-
 /* A process of this number that is older than the file is the one that made it. */
-static bool still_lives(const struct mt_wire_header *h)
+static bool is_older(const struct mt_wire_header *h, uint64_t started)
 {
-	uint64_t started = start_ticks(h->pid), now = unix_now();
+	uint64_t now = unix_now();
 	struct timespec up;
 
-	if (!h->pid || !started || now < h->start_unix_ns)
+	if (now < h->start_unix_ns)
 		return false;
 	clock_gettime(CLOCK_BOOTTIME, &up);
 	uint64_t since_boot = (uint64_t)up.tv_sec * SECOND + (uint64_t)up.tv_nsec;
 	uint64_t age = now - h->start_unix_ns;
 	uint64_t made = since_boot > age ? since_boot - age : 0;
 
-	return (started - 1) * (SECOND / (uint64_t)sysconf(_SC_CLK_TCK)) <= made + SECOND / 10;
+	return started * (SECOND / (uint64_t)sysconf(_SC_CLK_TCK)) <= made + SECOND / 10;
+}
+
+/* Once it has executed something else it maps the file no more. That is looked for once a second,
+ * since there may be many mappings, and is for good. */
+static bool still_lives(struct mt_import *i)
+{
+	const struct mt_wire_header *h = &i->header;
+	uint64_t now = mt_clock_monotonic_ns();
+	struct mt_proc_stat s;
+
+	if (i->left || !h->pid || !mt_proc_stat((pid_t)h->pid, &s) || mt_proc_has_ended(&s)
+		|| !is_older(h, s.start_time))
+		return false;
+	if (now < i->maps_at)
+		return true;
+	i->maps_at = now + SECOND;
+	i->left = !mt_import_is_mapped(i, (pid_t)h->pid);
+	return !i->left;
 }
 
 static void pass_on_header(struct mt_import *i)
@@ -277,7 +271,7 @@ static int read_state(struct mt_import *i, struct mt_err *err)
 	if (rings > i->feed_count)
 		i->feed_count = rings;
 	/* before the heads: what it published before its end is then seen */
-	i->lives = still_lives(&i->header);
+	i->lives = still_lives(i);
 	mt_import_read_heads(i, false);
 	mt_import_read_heads(i, true);
 	mt_import_read_at(i->fd, &alive, sizeof alive, MT_WIRE_ALIVE_OFFSET);

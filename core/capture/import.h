@@ -12,8 +12,9 @@ struct mt_import;
 
 /* Whether a regular file of this path begins as such a recording does. */
 bool mt_import_recognises(const char *path);
-/* The recording that a process is writing: its path, which the caller frees, or NULL. */
-char *mt_import_of_process(pid_t pid);
+/* The recording that a process is writing: its path, which the caller frees, or NULL. inherited: it
+ * has that of the process that it was forked from, until it records something itself. */
+char *mt_import_of_process(pid_t pid, bool *inherited);
 /* profile: initialised and empty; borrowed, and in one place until free. */
 struct mt_import *mt_import_open(const char *path, struct mt_profile *profile, struct mt_err *err);
 /* Consumes what was published since and brings the profile up to date. 1: something changed, 0:

@@ -1,4 +1,5 @@
 /* A stand-alone recording as a file: what it begins with, and whether that makes sense. */
+#include "core/base/proc.h"
 #include "core/capture/import_parts.h"
 
 #include <errno.h>
@@ -37,10 +38,11 @@ ssize_t mt_import_read_at(int fd, void *to, size_t len, uint64_t offset)
 	return (ssize_t)done;
 }
 
-bool mt_import_recognises(const char *path)
+/* The beginning of a recording; false: the file is none. */
+static bool read_start(const char *path, struct mt_wire_header *h)
 {
 	struct stat status;
-	uint64_t magic = 0;
+	bool done;
 	int fd;
 
 	if (stat(path, &status) < 0 || !S_ISREG(status.st_mode))
@@ -48,49 +50,141 @@ bool mt_import_recognises(const char *path)
 	fd = open(path, O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
 		return false;
-	if (mt_import_read_at(fd, &magic, sizeof magic, 0) != sizeof magic)
-		magic = 0;
+	*h = (struct mt_wire_header){.magic = 0};
+	done = mt_import_read_at(fd, h, sizeof *h, 0) >= (ssize_t)sizeof h->magic
+		&& h->magic == MT_WIRE_MAGIC;
 	close(fd);
-	return magic == MT_WIRE_MAGIC;
+	return done;
 }
 
-/* The path of a line of /proc/PID/maps, where that is the beginning of a shared mapping of a file;
- * else NULL. */
-static char *mapped_path(char *line)
+bool mt_import_recognises(const char *path)
+{
+	struct mt_wire_header h;
+
+	return read_start(path, &h);
+}
+
+/* ---- who has it in memory -------------------------------------------------------------------- */
+
+/* A process's shared mappings of files from their beginnings. */
+struct mapped {
+	FILE *maps;
+	bool any; /* lines at all: a process that may not be looked into has none */
+	pid_t pid;
+	unsigned long long inode;
+	char *path; /* as seen by the process */
+	char line[4096 + 128];
+};
+
+static void begin(struct mapped *m, pid_t pid)
+{
+	char path[64];
+
+	m->pid = mt_proc_thread(pid);
+	m->any = false;
+	snprintf(path, sizeof path, "/proc/%d/maps", (int)m->pid);
+	m->maps = fopen(path, "re");
+}
+
+static bool next(struct mapped *m)
 {
 	unsigned long long start, end, offset;
 	char permissions[5];
-	int at = 0;
+	int at;
 
-	if (sscanf(line, "%llx-%llx %4s %llx %*s %*s %n", &start, &end, permissions, &offset, &at)
-			!= 4
-		|| !at || permissions[3] != 's' || offset || line[at] != '/')
-		return NULL;
-	line[at + (int)strcspn(line + at, "\n")] = '\0';
-	return line + at;
+	while (m->maps && fgets(m->line, sizeof m->line, m->maps)) {
+		m->any = true;
+		at = 0;
+		if (sscanf(m->line, "%llx-%llx %4s %llx %*s %llu %n", &start, &end, permissions,
+			    &offset, &m->inode,
+			    &at) != 5
+			|| !at || permissions[3] != 's' || offset || m->line[at] != '/')
+			continue;
+		m->path = m->line + at;
+		m->path[strcspn(m->path, "\n")] = '\0';
+		return true;
+	}
+	if (m->maps)
+		fclose(m->maps);
+	m->maps = NULL;
+	return false;
 }
 
-char *mt_import_of_process(pid_t pid)
+static void end(struct mapped *m)
 {
-	char *maps = mt_format("/proc/%d/maps", (int)pid), line[4096 + 128], *found = NULL, *path;
-	FILE *f = fopen(maps, "re");
+	if (m->maps)
+		fclose(m->maps);
+}
 
-	while (f && !found && fgets(line, sizeof line, f)) {
-		if (!(path = mapped_path(line)))
-			continue;
-		found = mt_strdup(path);
-		if (mt_import_recognises(found))
-			break;
-		free(found); /* in a name space of its own? */
-		found = mt_format("/proc/%d/root%s", (int)pid, path);
-		if (mt_import_recognises(found))
-			break;
-		free(found);
-		found = NULL;
+/* The path by which we find a recording that is mapped, which the caller frees, or NULL. */
+static char *recording_at(const struct mapped *m, struct mt_wire_header *h)
+{
+	char *path = mt_strdup(m->path);
+
+	if (read_start(path, h))
+		return path;
+	free(path); /* in a name space of its own? */
+	path = mt_format("/proc/%d/root%s", (int)m->pid, m->path);
+	if (read_start(path, h))
+		return path;
+	free(path);
+	return NULL;
+}
+
+/* By its inode, or where a file system shows others there, by what the file says. */
+bool mt_import_is_mapped(const struct mt_import *i, pid_t pid)
+{
+	struct mt_wire_header h;
+	struct stat status;
+	struct mapped m;
+	bool found = false;
+
+	if (fstat(i->fd, &status) < 0)
+		return true;
+	begin(&m, pid);
+	while (!found && next(&m)) {
+		char *path = m.inode == status.st_ino ? NULL : recording_at(&m, &h);
+
+		found = m.inode == status.st_ino || (path && h.id == i->header.id);
+		free(path);
 	}
-	if (f)
-		fclose(f);
-	free(maps);
+	end(&m);
+	return found || !m.any;
+}
+
+/* Whether the process has this number in the innermost name space, too. */
+static bool is_number_of(uint32_t number, pid_t pid)
+{
+	char status[4096], *at;
+
+	if (number == (uint32_t)pid)
+		return true;
+	if (!mt_proc_read(pid, "status", status, sizeof status)
+		|| !(at = strstr(status, "\nNSpid:")))
+		return false;
+	at += strcspn(at + 1, "\n") + 1;
+	while (at > status && at[-1] >= '0' && at[-1] <= '9')
+		at--;
+	return strtoul(at, NULL, 10) == number;
+}
+
+char *mt_import_of_process(pid_t pid, bool *inherited)
+{
+	char *found = NULL;
+	struct mt_wire_header h;
+	struct mapped m;
+
+	*inherited = false;
+	begin(&m, pid);
+	while (!found && next(&m)) {
+		found = recording_at(&m, &h);
+		if (found && !is_number_of(h.pid, pid)) {
+			*inherited = true;
+			free(found);
+			found = NULL;
+		}
+	}
+	end(&m);
 	return found;
 }
 

@@ -52,11 +52,15 @@ struct mt_import {
 	uint32_t text_len;
 	uint64_t events; /* at the last update */
 	bool lives, stopped, cut_short;
+	bool left;        /* its process, which may live on, for another program */
+	uint64_t maps_at; /* not to be looked for before */
 };
 
 /* ---- the file (import_file.c) ---- */
 /* As many bytes as there are; negative: an error. */
 ssize_t mt_import_read_at(int fd, void *to, size_t len, uint64_t offset);
+/* Whether a process has the recording in its memory; true where that cannot be seen. */
+bool mt_import_is_mapped(const struct mt_import *, pid_t);
 /* Reads the header, and refuses one that makes no sense or is not that of the recording that was
  * opened. */
 int mt_import_read_header(struct mt_import *, struct mt_err *err);

@@ -1,5 +1,6 @@
 #include "core/session/memory.h"
 #include "core/base/buffer.h"
+#include "core/base/proc.h"
 
 #include <fcntl.h>
 #include <stdio.h>
@@ -304,15 +305,23 @@ static bool sample(struct mt_memory_sampler *s, pid_t pid, uint64_t shared, uint
 bool mt_memory_sample(struct mt_memory_sampler *s, pid_t pid, int segment_fd,
 	uint64_t private_bytes, uint64_t now)
 {
-	if (now < s->rss_at || !sample(s, pid, segment_bytes(segment_fd), private_bytes, now))
+	uint64_t shared = segment_bytes(segment_fd);
+
+	if (now < s->rss_at)
 		return false;
+	if (!sample(s, pid, shared, private_bytes, now)) {
+		pid_t thread = mt_proc_thread(pid);
+
+		if (thread == pid || !sample(s, thread, shared, private_bytes, now))
+			return false;
+	}
 	s->vss_bytes = without(s->all_virtual, s->own_virtual); /* which is seen last */
 	return true;
 }
 
 char *mt_memory_module(pid_t pid, uint64_t address)
 {
-	char *maps = read_proc(pid, "maps", MAPS_MOST), *path = NULL;
+	char *maps = read_proc(mt_proc_thread(pid), "maps", MAPS_MOST), *path = NULL;
 	struct maps_line line;
 
 	for (const char *at = maps; at && *at && !path;) {

@@ -30,7 +30,7 @@ print(*[i[n] if n in i else i["counters"][n] for n in sys.argv[1:]])' "$@" 2>>fi
 }
 is() { [ "$1" = "$2" ] || echo "$1, not $2;"; }
 
-for p in witness ways without; do gcc -O1 -g -pthread -o $p "$here/$p.c" || { echo "not ok build"; exit 1; }; done
+for p in witness ways without leaves; do gcc -O1 -g -pthread -o $p "$here/$p.c" || { echo "not ok build"; exit 1; }; done
 iberty=$(printf '#include <libiberty/demangle.h>\n' | gcc -E -x c - >/dev/null 2>&1 && echo -liberty)
 gcc -std=gnu11 -D_GNU_SOURCE -O1 -g -I"$top" ${TEST_CFLAGS:-} -pthread -o fuzz "$here/fuzz.c" "$build/libcore.a" \
 	-lzstd -lpcre2-8 -ldw -lelf $iberty || { echo "not ok build"; exit 1; }
@@ -200,6 +200,32 @@ second=$(field grow.mem allocations leaked_count complete)
 echo >&8; wait $pid
 say "a growing recording" "$(is "$first" "1001 False")$(is "$second" "401501 1501 False")$(is "$(field grow.mem leaked_count complete)" "1501 True")"
 say "a growing recording is packed" "$(is "$(field early.dat allocations)" 401501)$(grep -q 'still writes' early.err || echo "not said to grow")"
+
+# ---- whose process goes on in another way ----
+left() { # HOW: waits till it is ready; the end of its input lets it go on
+	rm -f left.mem*
+	mkfifo left.in
+	exec 7<>left.in
+	alone left.mem ./leaves "$1" <left.in >left.out 7<&- & pid=$!
+	until grep -q ready left.out; do read -rt 0.01 <&9; done
+}
+go_on() { exec 7<&-; wait $pid; rm -f left.in; }
+left leader
+before=$(field left.mem complete)
+"$memtui" pack -f -o left.dat left.mem 2>left.err
+go_on
+say "its first thread has ended" "$(is "$before" False)$(grep -q 'still writes' left.err || cat left.err)$([ "$(field left.mem leaked_count)" -ge 1500 ] || echo "less was recorded")$(is "$(field left.mem complete)" True)"
+left exec
+before=$(field left.mem complete leaked_count)
+"$memtui" pack -f -o left.dat left.mem 2>left.err
+after=$(field left.mem.1 complete)
+go_on
+say "it has executed something else" "$(is "$before" "True 1000")$(grep 'still writes' left.err)$(is "$after" False)$(is "$(field left.mem.1 complete leaked_count)" "True 1500")"
+left fork
+child=$(grep -v ready left.out)
+why=$("$memtui" attach "$child" 2>&1)
+go_on
+say "a child that has recorded nothing" "$(grep -q "^memtui: process $child has recorded nothing since it was forked" <<<"$why" || echo "$why; ")$(is "$(field left.mem leaked_count)" 1000)"
 
 if printf '#include <vterm.h>\n' | gcc -E -x c - >/dev/null 2>&1; then
 	gcc -std=gnu11 -D_GNU_SOURCE -DHAVE_LIBVTERM -O1 -g -I"$top" -o follow "$here/follow.c" "$top/tests/screens/harness.c" "$top/tui/view/program_repeats.c" -lvterm -lutil \

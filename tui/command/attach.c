@@ -28,10 +28,16 @@ static int attach_to(const struct mt_session_entry *entry, pid_t process,
 /* What a program writes by itself is looked at as a file that grows. 1: the process writes none. */
 static int attach_to_file(pid_t pid, const struct mt_arguments *arguments, struct mt_err *err)
 {
-	char *path = mt_import_of_process(pid), *filter;
+	bool inherited;
+	char *path = mt_import_of_process(pid, &inherited), *filter;
 	struct mt_ui_options ui;
 	int status;
 
+	if (!path && inherited)
+		return mt_fail(err, -ESRCH,
+			"process %d has recorded nothing since it was forked; its recording begins "
+			"with its first allocation or free",
+			(int)pid);
 	if (!path)
 		return 1;
 	status = mt_command_ui_options(&ui, &filter, arguments, err);
