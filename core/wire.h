@@ -164,11 +164,13 @@ enum mt_mark {
 	/* The node of these is a stack whose leaf is the kind of the call. The pointer field holds
 	 * the kind too, since a full call tree has one node for all kinds. */
 
-	/* after the call. Values: address, length, protection | flags << 32, file offset. Kind
-	 * MREMAP: address, length, old address, old length: ends the ring's UNMAP of the old range,
-	 * whose protection, flags and offset hold; old length 0: no UNMAP, what is at the old
-	 * address stays and is mapped a second time. Whatever was mapped in the range is so no
-	 * more */
+	/* after the call. Values: address, length, protection | flags << 32, file offset. Whatever
+	 * was mapped in the range is so no more. Kind MREMAP: address, length, old address, length
+	 * of the old range if it is given up, the same if it stays (0 may be left out). What the
+	 * ring's UNMAP of the old range found, or what stays there, is mapped as it was, as far
+	 * from the new address as it was from the old; where there was nothing, what is mapped
+	 * stays. Both 0: no UNMAP, what is at the old address is mapped a second time. A length
+	 * beyond the old one lengthens the last share */
 	MT_MARK_MAP,
 	/* before the call: address, length. A signal handler's may come before its end */
 	MT_MARK_UNMAP,

@@ -128,7 +128,8 @@ MT_EXPORT int munmap(void *at, size_t len)
 MT_EXPORT void *mremap(void *old, size_t old_len, size_t new_len, int flags, ...)
 {
 	struct mt_entry entry = MT_ENTRY();
-	uint64_t given_up = flags & MREMAP_DONTUNMAP ? 0 : pages(old_len);
+	uint64_t stays = flags & MREMAP_DONTUNMAP ? pages(old_len) : 0;
+	uint64_t given_up = pages(old_len) - stays;
 	struct mt_thread *t;
 	bool recorded;
 	void *wanted, *p;
@@ -142,11 +143,11 @@ MT_EXPORT void *mremap(void *old, size_t old_len, size_t new_len, int flags, ...
 	recorded = unmapping(&entry, MT_KIND_MREMAP, old, given_up);
 	p = mt_tracer.real.mremap(old, old_len, new_len, flags, wanted);
 	if (p != MAP_FAILED) {
-		uint64_t values[] = {(uint64_t)p, pages(new_len), (uint64_t)old, given_up};
+		uint64_t values[] = {(uint64_t)p, pages(new_len), (uint64_t)old, given_up, stays};
 
 		t = thread_of(&entry);
 		if (t)
-			mt_event_mark(t, &entry, MT_KIND_MREMAP, MT_MARK_MAP, values, 4);
+			mt_event_mark(t, &entry, MT_KIND_MREMAP, MT_MARK_MAP, values, 5);
 	} else if (recorded) {
 		unmap_failed(&entry, MT_KIND_MREMAP, old, given_up);
 	}

@@ -41,14 +41,17 @@ static void account(struct mt_maps *m, const struct mt_map *piece, bool added)
 		m->peak_bytes = m->anonymous_bytes + m->file_bytes;
 }
 
-static void insert(struct mt_maps *m, uint32_t at, const struct mt_map *piece)
+static void insert(struct mt_maps *m, uint32_t at, const struct mt_map *pieces, uint32_t count)
 {
 	struct mt_map_list *l = &m->pieces;
 
-	MT_GROW(l->items, l->count, l->capacity);
-	memmove(&l->items[at + 1], &l->items[at], (l->count - at) * sizeof *l->items);
-	l->items[at] = *piece;
-	l->count++;
+	if (count > l->capacity - l->count) {
+		l->capacity = 2 * (l->count + count);
+		l->items = mt_resize(l->items, (size_t)l->capacity * sizeof *l->items);
+	}
+	memmove(&l->items[at + count], &l->items[at], (l->count - at) * sizeof *l->items);
+	memcpy(&l->items[at], pieces, count * sizeof *pieces);
+	l->count += count;
 }
 
 static void erase(struct mt_maps *m, uint32_t from, uint32_t to)
@@ -69,13 +72,32 @@ static struct mt_map part(const struct mt_map *piece, uint64_t from, uint64_t to
 	return share;
 }
 
+static uint64_t range_end(uint64_t address, uint64_t length)
+{
+	return length > UINT64_MAX - address ? UINT64_MAX : address + length;
+}
+
+void mt_maps_shares(const struct mt_maps *m, uint64_t address, uint64_t length,
+	struct mt_map_list *shares)
+{
+	uint64_t end = range_end(address, length);
+
+	for (uint32_t at = find(m, address);
+		at < m->pieces.count && m->pieces.items[at].address < end; at++) {
+		MT_GROW(shares->items, shares->count, shares->capacity);
+		shares->items[shares->count++] = part(&m->pieces.items[at], address, end);
+	}
+}
+
 uint32_t mt_maps_remove(struct mt_maps *m, uint64_t address, uint64_t length,
 	struct mt_map_list *removed)
 {
-	uint64_t end = length > UINT64_MAX - address ? UINT64_MAX : address + length;
+	uint64_t end = range_end(address, length);
 	uint32_t first = find(m, address), at = first;
 	struct mt_map before = {0}, behind = {0};
 
+	if (removed)
+		mt_maps_shares(m, address, length, removed);
 	for (; at < m->pieces.count && m->pieces.items[at].address < end; at++) {
 		const struct mt_map *piece = &m->pieces.items[at];
 		struct mt_map share = part(piece, address, end);
@@ -85,16 +107,12 @@ uint32_t mt_maps_remove(struct mt_maps *m, uint64_t address, uint64_t length,
 		if (end_of(piece) > end)
 			behind = part(piece, end, UINT64_MAX);
 		account(m, &share, false);
-		if (removed) {
-			MT_GROW(removed->items, removed->count, removed->capacity);
-			removed->items[removed->count++] = share;
-		}
 	}
 	erase(m, first, at);
 	if (behind.length)
-		insert(m, first, &behind);
+		insert(m, first, &behind, 1);
 	if (before.length)
-		insert(m, first, &before);
+		insert(m, first, &before, 1);
 	return at - first;
 }
 
@@ -102,7 +120,7 @@ uint32_t mt_maps_add(struct mt_maps *m, const struct mt_map *piece)
 {
 	uint32_t replaced = mt_maps_remove(m, piece->address, piece->length, NULL);
 
-	insert(m, find(m, piece->address), piece);
+	insert(m, find(m, piece->address), piece, 1);
 	account(m, piece, true);
 	return replaced;
 }
@@ -128,7 +146,7 @@ static void put_back(struct mt_maps *m, const struct mt_map *piece)
 {
 	uint32_t at = find(m, piece->address);
 
-	insert(m, at, piece);
+	insert(m, at, piece, 1);
 	account(m, piece, true);
 	join(m, at);
 	if (at)
@@ -160,11 +178,24 @@ void mt_maps_restore(struct mt_maps *m, const struct mt_map_list *removed)
 	}
 }
 
-const struct mt_map *mt_maps_at(const struct mt_maps *m, uint64_t address)
+void mt_maps_add_list(struct mt_maps *m, const struct mt_map_list *list)
 {
-	uint32_t at = find(m, address);
+	struct mt_map_list there = {0};
+	uint64_t from, to;
+	uint32_t at;
 
-	return at < m->pieces.count && m->pieces.items[at].address <= address
-		? &m->pieces.items[at]
-		: NULL;
+	if (!list->count)
+		return;
+	from = list->items[0].address;
+	to = end_of(&list->items[list->count - 1]);
+	mt_maps_remove(m, from, to - from, &there);
+	at = find(m, from);
+	insert(m, at, list->items, list->count); /* at once: there may be many */
+	for (uint32_t i = 0; i < list->count; i++)
+		account(m, &list->items[i], true);
+	join(m, at + list->count - 1);
+	if (at)
+		join(m, at - 1);
+	mt_maps_restore(m, &there); /* between them */
+	free(there.items);
 }

@@ -26,13 +26,16 @@ struct mt_maps {
 void mt_maps_free(struct mt_maps *);
 /* Whatever was in the range is replaced; returns of how many pieces something was. */
 uint32_t mt_maps_add(struct mt_maps *, const struct mt_map *);
+/* As many adds; they are in order of address and do not overlap. */
+void mt_maps_add_list(struct mt_maps *, const struct mt_map_list *);
+/* Appends what is in the range, one after another, of pieces that reach beyond it their share. */
+void mt_maps_shares(const struct mt_maps *, uint64_t address, uint64_t length,
+	struct mt_map_list *shares);
 /* Takes the range away, and from pieces that reach beyond it only their share. removed (may be
- * NULL): gets what it was, one after another. */
+ * NULL): gets what it was, as shares do. */
 uint32_t mt_maps_remove(struct mt_maps *, uint64_t address, uint64_t length,
 	struct mt_map_list *removed);
 /* Puts back what remove took away, except where something else is mapped by now. */
 void mt_maps_restore(struct mt_maps *, const struct mt_map_list *removed);
-/* The piece that holds the address, or NULL. Valid until the next change. */
-const struct mt_map *mt_maps_at(const struct mt_maps *, uint64_t address);
 
 #endif

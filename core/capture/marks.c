@@ -1,6 +1,7 @@
 /* What is beside the heap: maps, calls, markers, pauses, gaps. Each is logged. */
 #include "core/capture/events.h"
 
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 
@@ -92,33 +93,18 @@ static void on_unmap_failed(struct mt_merge *m, struct mt_ring *r, const uint64_
 	add_entry(m, r, MT_LOG_UNMAP_FAILED, node, values, 2);
 }
 
-/* What an mremap goes on with; false: it is of nothing that was recorded. */
-static bool continue_map(struct mt_merge *m, struct mt_ring *r, const uint64_t *values,
-	struct mt_map *map)
+/* False: counted as invalid. */
+static bool is_range(struct mt_merge *m, const struct mt_map *map)
 {
-	const struct mt_map *old = NULL;
-	struct mt_unmap *u;
-
-	if (values[3]) {
-		u = find_unmap(r, values[2], values[3]);
-		if (u) {
-			u->open = false;
-			info_of(m)->unmaps--;
-			old = u->removed.count ? u->removed.items : NULL;
-		}
-	} else {
-		old = mt_maps_at(&m->maps, values[2]);
-	}
-	/* of what was mapped before the recording nothing is known */
-	map->flags = old ? old->flags : MAP_ANONYMOUS;
-	map->protection = old ? old->protection : 0;
-	return old;
+	if (map->length && map->length <= UINT64_MAX - map->address)
+		return true;
+	info_of(m)->invalid_records++;
+	return false;
 }
 
-static void on_map(struct mt_merge *m, struct mt_ring *r, const struct mt_extensions *x,
-	unsigned kind, uint32_t node)
+static void on_map(struct mt_merge *m, struct mt_ring *r, const uint64_t *values, unsigned kind,
+	uint32_t node)
 {
-	const uint64_t *values = x->values;
 	struct mt_map map = {
 		.address = values[0],
 		.length = mapped_length(values[1], kind),
@@ -127,19 +113,71 @@ static void on_map(struct mt_merge *m, struct mt_ring *r, const struct mt_extens
 		.protection = (uint32_t)values[2],
 		.flags = (uint32_t)(values[2] >> 32),
 	};
-	bool known = kind != MT_KIND_MREMAP || continue_map(m, r, values, &map);
 	uint32_t replaced;
 
-	if (!map.length || map.length > UINT64_MAX - map.address) {
-		info_of(m)->invalid_records++;
-		return;
-	}
-	if (!known && x->paused)
+	if (!is_range(m, &map))
 		return;
 	replaced = mt_maps_add(&m->maps, &map);
 	if (kind == MT_KIND_MMAP && !(map.flags & MAP_FIXED))
 		info_of(m)->implied_unmaps += replaced;
-	info_of(m)->maps += kind != MT_KIND_MREMAP;
+	info_of(m)->maps++;
+	add_entry(m, r, MT_LOG_MAP, node, values, 4);
+}
+
+/* From an old range to where they are in a new one. What is longer now was one mapping and is so
+ * still: the last of them reaches to the end. */
+static void move_shares(struct mt_map_list *shares, uint64_t from, uint64_t old_length, uint64_t to,
+	uint64_t length)
+{
+	uint32_t count = 0;
+
+	for (; count < shares->count && shares->items[count].address - from < length; count++) {
+		struct mt_map *share = &shares->items[count];
+		uint64_t left = length - (share->address - from);
+		bool grown = length > old_length && count + 1 == shares->count;
+
+		share->address += to - from;
+		if (grown || share->length > left)
+			share->length = left;
+	}
+	shares->count = count;
+}
+
+/* The old range may have been of several mappings, with holes between them. */
+static void on_remap(struct mt_merge *m, struct mt_ring *r, const struct mt_extensions *x,
+	uint32_t node)
+{
+	const uint64_t *values = x->values;
+	uint64_t from = values[2], taken = values[3], stays = values[4];
+	struct mt_map_list kept = {0}, *shares = &kept;
+	struct mt_unmap *u = taken ? find_unmap(r, from, taken) : NULL;
+	struct mt_map unknown = {
+		.address = values[0],
+		.length = mapped_length(values[1], MT_KIND_MREMAP),
+		.time_ns = m->now_ns,
+		.node = node,
+		.flags = MAP_ANONYMOUS,
+	};
+
+	if (u) {
+		u->open = false;
+		info_of(m)->unmaps--;
+		shares = &u->removed;
+	}
+	if (!is_range(m, &unknown))
+		return;
+	if (!taken)
+		mt_maps_shares(&m->maps, from, stays ? stays : 1, &kept);
+	if (shares->count) {
+		move_shares(shares, from, mapped_length(taken ? taken : stays, MT_KIND_MREMAP),
+			unknown.address, unknown.length);
+		mt_maps_add_list(&m->maps, shares);
+	} else if (!x->paused) { /* of what was mapped before the recording nothing is known */
+		mt_maps_add(&m->maps, &unknown);
+	} else {
+		return;
+	}
+	free(kept.items);
 	add_entry(m, r, MT_LOG_MAP, node, values, 4);
 }
 
@@ -210,7 +248,12 @@ void mt_mark_consume(struct mt_merge *m, struct mt_ring *r, const struct mt_deco
 	mt_ring_extensions(r, r->consumed, d->end, &x); /* values that are gone by now are zeroes */
 	switch (d->type) {
 	case MT_DECODED_GAP: on_gap(m, r, x.values); break;
-	case MT_DECODED_MAP: on_map(m, r, &x, kind, node); break;
+	case MT_DECODED_MAP:
+		if (kind == MT_KIND_MREMAP)
+			on_remap(m, r, &x, node);
+		else
+			on_map(m, r, x.values, kind, node);
+		break;
 	case MT_DECODED_UNMAP: on_unmap(m, r, x.values, kind, node); break;
 	case MT_DECODED_UNMAP_FAILED: on_unmap_failed(m, r, x.values, node); break;
 	case MT_DECODED_CALL: add_entry(m, r, MT_LOG_CALL, node, x.values, 3); break;

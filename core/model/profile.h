@@ -87,8 +87,8 @@ struct mt_sample {
 /* What is rare: one entry each, in merge order. values by type; node: the stack with the kind of
  * call as its leaf, or 0; text: a string id. */
 enum mt_log_type {
-	/* address, length, protection | flags << 32, file offset; kind mmap, mremap (values as in
-	 * wire.h), brk */
+	/* address, length, protection | flags << 32, file offset; kind mmap, mremap (the first four
+	 * values of wire.h), brk */
 	MT_LOG_MAP,
 	MT_LOG_UNMAP,        /* address, length */
 	MT_LOG_UNMAP_FAILED, /* address, length: the thread's last UNMAP of these did not happen */

@@ -9,6 +9,7 @@ tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT
 memtui=$build/memtui
 gcc -O1 -g -fno-builtin -pthread -I"$here/../.." -o "$tmp/beside" "$here/../programs/beside.c" || exit 1
+gcc -O1 -g -o "$tmp/remaps" "$here/../programs/remaps.c" || exit 1
 mkfifo "$tmp/never"
 exec 8<>"$tmp/never"
 
@@ -48,6 +49,14 @@ holds "slack" 'd["usable_sizes"] and d["leaked_count"] == 1 and d["slack_bytes"]
 holds "who provides malloc" '"libc.so" in d["allocator"] and d["own_allocator"] == ""' info --format json "$tmp/t.dat"
 holds "where blocks were freed" '[(s["count"], s["backtrace"][0]["function"]) for g in d if g["all"]["allocated_count"] == 10 for s in g["freed_by"]] == [(8, "free_here"), (2, "free_there")]' groups --format json "$tmp/t.dat"
 "$memtui" timeline "$tmp/t.dat" | grep -q 'half way' && ok "a marker on the timeline" || not_ok "a marker on the timeline" "none"
+
+# Several mappings in one mremap: the kernel has the last word on what is left, a list has two lines for each call.
+"$memtui" record --force -o "$tmp/remaps.dat" -- "$tmp/remaps" >"$tmp/left" 2>"$tmp/err" || not_ok "record remaps" "$(cat "$tmp/err")"
+left="(d['mapped_anonymous_bytes'], d['mapped_file_bytes'], d['implied_unmaps'], d['unmaps']) == ($(cat "$tmp/left"), 0, 1)"
+holds "mremap of several" "$left" info --format json "$tmp/remaps.dat"
+holds "mremap of several is one call" '[e["length"] // 4096 for e in d if e["kind"] == "mremap"][:6] == [10, 9, 10, 2, 4, 9]' mmaps --format json "$tmp/remaps.dat"
+LD_PRELOAD=$build/libmemtui.so MEMTUI_OUTPUT=$tmp/remaps.mem "$tmp/remaps" >/dev/null
+holds "stand-alone: mremap of several" "$left" info --format json "$tmp/remaps.mem"
 
 at=$("$memtui" info --format json "$tmp/t.dat" | python3 -c 'import json,sys; print("%.9f" % json.load(sys.stdin)["markers"][0]["seconds"])')
 before=$(python3 -c "print('%.9fs' % ($at - 1e-6))") after=$(python3 -c "print('%.9fs' % ($at + 1e-6))")

@@ -48,13 +48,14 @@ static void failures(char *p)
 static char *remap(char *old, size_t old_len, size_t len, int flags, void *wanted)
 {
 	char *p = mremap(old, old_len, len, flags, wanted);
-	size_t given_up = flags & MREMAP_DONTUNMAP ? 0 : (old_len + PAGE - 1) / PAGE * PAGE;
+	size_t stays = flags & MREMAP_DONTUNMAP ? (old_len + PAGE - 1) / PAGE * PAGE : 0;
+	size_t given_up = (old_len + PAGE - 1) / PAGE * PAGE - stays;
 
 	if (given_up)
 		truth("UNMAP %d %lx %lx main", MT_KIND_MREMAP, (long)old, given_up);
 	if (p != MAP_FAILED)
-		truth("MAP %d %lx %lx %lx %lx main", MT_KIND_MREMAP, (long)p,
-			(len + PAGE - 1) / PAGE * PAGE, (long)old, given_up);
+		truth("MAP %d %lx %lx %lx %lx %lx main", MT_KIND_MREMAP, (long)p,
+			(len + PAGE - 1) / PAGE * PAGE, (long)old, given_up, stays);
 	else if (given_up)
 		truth("UNMAP_FAILED %d %lx %lx main", MT_KIND_MREMAP, (long)old, given_up);
 	return p;
@@ -76,6 +77,10 @@ static void remaps(void)
 		&& strcmp(p, "kept") == 0);
 	q = remap(p, 2 * PAGE, 2 * PAGE, MREMAP_MAYMOVE | MREMAP_DONTUNMAP, NULL);
 	must(q != MAP_FAILED && strcmp(q, "kept") == 0 && p[0] == 0);
+	q = map(NULL, 10 * PAGE, PROT_READ, PRIVATE, -1, 0);
+	unmap(q + 4 * PAGE, 2 * PAGE);
+	must(remap(q, 10 * PAGE, 9 * PAGE, 0, NULL) == q); /* of two, with a hole between */
+	must(remap(q, 9 * PAGE, 20 * PAGE, MREMAP_MAYMOVE, NULL) == MAP_FAILED && errno == EFAULT);
 	shared = map(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	q = remap(shared, 0, PAGE, MREMAP_MAYMOVE, NULL);
 	must(q != MAP_FAILED && q != shared);

@@ -107,7 +107,7 @@ static void pause_all(void)
 	must(mmap(NULL, PAGE, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0) != MAP_FAILED);
 	moved = mremap(map, 2 * PAGE, 300 * PAGE, MREMAP_MAYMOVE);
 	truth("UNMAP %d %lx %lx main", MT_KIND_MREMAP, (long)map, 2 * PAGE);
-	truth("MAP %d %lx %lx %lx %lx paused main", MT_KIND_MREMAP, (long)moved, 300 * PAGE,
+	truth("MAP %d %lx %lx %lx %lx 0 paused main", MT_KIND_MREMAP, (long)moved, 300 * PAGE,
 		(long)map, 2 * PAGE);
 	must(munmap(moved, 300 * PAGE) == 0);
 	truth("UNMAP %d %lx %lx main", MT_KIND_MUNMAP, (long)moved, 300 * PAGE);

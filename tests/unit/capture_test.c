@@ -255,6 +255,172 @@ static void remaps(void **state)
 	assert_int_equal(info->mapped_anonymous_bytes, 0x20);
 }
 
+/* A file's pages, a hole of two, pages without a file. */
+static void map_two(struct fixture *f)
+{
+	mark(f, 0, 100, MT_MARK_MAP, MT_KIND_MMAP, VALUES(0x100000, 0x4000, FILE_MAP, 0));
+	mark(f, 0, 200, MT_MARK_MAP, MT_KIND_MMAP, VALUES(0x106000, 0x4000, ANONYMOUS, 0));
+}
+
+static void remap(struct fixture *f, uint64_t from, uint64_t old_length, uint64_t to,
+	uint64_t length)
+{
+	mark(f, 0, 300, MT_MARK_UNMAP, MT_KIND_MREMAP, VALUES(from, old_length));
+	mark(f, 0, 400, MT_MARK_MAP, MT_KIND_MREMAP, VALUES(to, length, from, old_length, 0));
+	drain(f);
+}
+
+/* The piece is of the first or the second of the two. */
+static void assert_piece(const struct fixture *f, uint32_t index, uint64_t address, uint64_t length,
+	bool file)
+{
+	const struct mt_map_list *pieces = &f->merge.maps.pieces;
+	const struct mt_map *piece = &pieces->items[index];
+
+	assert_true(index < pieces->count);
+	assert_int_equal(piece->address, address);
+	assert_int_equal(piece->length, length);
+	assert_int_equal(piece->flags, (file ? FILE_MAP : ANONYMOUS) >> 32);
+	assert_int_equal(piece->protection, PROT_READ);
+	assert_int_equal(mt_profile_log_kind(&f->profile,
+				 &(struct mt_log_entry){.node = piece->node}),
+		MT_KIND_MMAP);
+	assert_int_equal(piece->time_ns, f->profile.log[file ? 0 : 1].time_ns);
+}
+
+static void remaps_shares(void **state)
+{
+	struct fixture *f = *state;
+	const struct mt_info *info = &f->profile.info;
+
+	map_two(f);
+	remap(f, 0x100000, 0xa000, 0x100000, 0x9000); /* cuts the end off */
+	assert_int_equal(f->merge.maps.pieces.count, 2);
+	assert_piece(f, 0, 0x100000, 0x4000, true);
+	assert_piece(f, 1, 0x106000, 0x3000, false);
+	assert_int_equal(info->mapped_file_bytes, 0x4000);
+	assert_int_equal(info->mapped_anonymous_bytes, 0x3000);
+	/* moves both; where there was a hole, what is there stays */
+	mark(f, 0, 500, MT_MARK_MAP, MT_KIND_BRK, VALUES(0x505000, 0x2000, ANONYMOUS, 0));
+	remap(f, 0x100000, 0x9000, 0x500000, 0x9000);
+	assert_int_equal(f->merge.maps.pieces.count, 3);
+	assert_piece(f, 0, 0x500000, 0x4000, true);
+	assert_int_equal(f->merge.maps.pieces.items[1].address, 0x505000);
+	assert_int_equal(f->merge.maps.pieces.items[1].length, 0x1000);
+	assert_piece(f, 2, 0x506000, 0x3000, false);
+	/* nothing of what is cut is left */
+	remap(f, 0x502000, 0x7000, 0x302000, 0x1000);
+	assert_int_equal(f->merge.maps.pieces.count, 2);
+	assert_piece(f, 0, 0x302000, 0x1000, true);
+	assert_piece(f, 1, 0x500000, 0x2000, true);
+	assert_int_equal(info->mapped_file_bytes, 0x3000);
+	assert_int_equal(info->mapped_anonymous_bytes, 0);
+	assert_int_equal(info->mapped_peak_bytes, 0x9000);
+	/* by parts and back again: no seam is left */
+	remap(f, 0x500000, 0x1000, 0x301000, 0x1000);
+	remap(f, 0x501000, 0x1000, 0x501000, 0x1000);
+	remap(f, 0x501000, 0x1000, 0x303000, 0x1000);
+	remap(f, 0x302000, 0x1000, 0x302000, 0x1000);
+	assert_int_equal(info->mapped_file_bytes, 0x3000);
+	assert_int_equal(info->maps, 3);
+	assert_int_equal(info->unmaps, 0);
+	assert_int_equal(info->implied_unmaps, 0);
+	assert_int_equal(info->invalid_records, 0);
+	assert_int_equal(f->profile.log_count, 3 + 2 * 7); /* one entry for each mark */
+}
+
+/* What was mapped one beside the other can be one mapping to the kernel, which grows. */
+static void remaps_to_more(void **state)
+{
+	struct fixture *f = *state;
+	const struct mt_info *info = &f->profile.info;
+
+	mark(f, 0, 100, MT_MARK_MAP, MT_KIND_MMAP, VALUES(0x104000, 0x4000, FILE_MAP, 0));
+	mark(f, 0, 200, MT_MARK_MAP, MT_KIND_MMAP, VALUES(0x100000, 0x4000, ANONYMOUS, 0));
+	remap(f, 0x100000, 0x8000, 0x700000, 0x20000);
+	assert_int_equal(f->merge.maps.pieces.count, 2);
+	assert_piece(f, 0, 0x700000, 0x4000, false);
+	assert_piece(f, 1, 0x704000, 0x1c000, true);
+	for (uint64_t length = 0x20000; length < 0x40000; length += 0x1000)
+		remap(f, 0x700000, length, 0x700000, length + 0x1000);
+	assert_int_equal(f->merge.maps.pieces.count, 2);
+	assert_int_equal(info->mapped_anonymous_bytes, 0x4000);
+	assert_int_equal(info->mapped_file_bytes, 0x3c000);
+}
+
+/* The old range stays: with MREMAP_DONTUNMAP all of it is mapped a second time, with an old length
+ * of 0 what is at its beginning, as far as it may be. */
+static void remaps_what_stays(void **state)
+{
+	struct fixture *f = *state;
+	const struct mt_info *info = &f->profile.info;
+
+	map_two(f);
+	mark(f, 0, 300, MT_MARK_MAP, MT_KIND_MREMAP, VALUES(0x300000, 0x9000, 0x100000, 0, 0x9000));
+	drain(f);
+	assert_int_equal(f->merge.maps.pieces.count, 4);
+	assert_piece(f, 0, 0x100000, 0x4000, true);
+	assert_piece(f, 1, 0x106000, 0x4000, false);
+	assert_piece(f, 2, 0x300000, 0x4000, true);
+	assert_piece(f, 3, 0x306000, 0x3000, false);
+	mark(f, 0, 400, MT_MARK_MAP, MT_KIND_MREMAP, VALUES(0x500000, 0x9000, 0x101000, 0, 0));
+	mark(f, 0, 500, MT_MARK_MAP, MT_KIND_MREMAP, VALUES(0x600000, 0x2000, 0x101000, 0));
+	drain(f);
+	assert_int_equal(f->merge.maps.pieces.count, 6);
+	assert_piece(f, 1, 0x106000, 0x4000, false);
+	assert_piece(f, 4, 0x500000, 0x9000, true);
+	assert_piece(f, 5, 0x600000, 0x2000, true);
+	assert_int_equal(info->mapped_anonymous_bytes, 0x7000);
+	assert_int_equal(info->mapped_file_bytes, 0x13000);
+	assert_int_equal(info->maps, 2);
+	assert_int_equal(info->unmaps, 0);
+	/* of nothing that was recorded: it is taken to be without a file, if it was no pause */
+	extend(f, 0, MT_EXTEND_PAUSED, 0);
+	mark(f, 0, 600, MT_MARK_MAP, MT_KIND_MREMAP, VALUES(0x800000, 0x2000, 0x900000, 0, 0x2000));
+	mark(f, 0, 700, MT_MARK_MAP, MT_KIND_MREMAP, VALUES(0x800000, 0x3000, 0x900000, 0, 0x3000));
+	drain(f);
+	assert_int_equal(info->mapped_anonymous_bytes, 0xa000);
+	assert_int_equal(f->profile.log_count, 6);
+}
+
+/* No value that a damaged segment may hold makes pieces that are empty, overlap or wrap. */
+static void remaps_anything(void **state)
+{
+	static const uint64_t odd[] = {0, 1, 0x1000, 0xfff, 0x104001, 0x105000, 0x109fff,
+		1ull << 47, 1ull << 63, UINT64_MAX - 0x1000, UINT64_MAX - 0xfff, UINT64_MAX - 1,
+		UINT64_MAX};
+	enum { ODD = sizeof odd / sizeof *odd };
+	struct fixture *f = *state;
+	uint64_t seed = 5, n[5];
+
+	for (int round = 0; round < 3000; round++) {
+		uint64_t last = 0, sum = 0;
+
+		for (int i = 0; i < 5; i++) {
+			seed = seed * 6364136223846793005ull + 1442695040888963407ull;
+			n[i] = odd[(seed >> 33) % ODD] + (seed >> 60) * (seed >> 59 & 1);
+		}
+		map_two(f);
+		mark(f, 0, 300, MT_MARK_UNMAP, round % 3 ? MT_KIND_MREMAP : MT_KIND_BRK,
+			VALUES(n[2], n[3]));
+		if (round % 4)
+			mark(f, 0, 400, MT_MARK_MAP, MT_KIND_MREMAP,
+				VALUES(n[0], n[1], n[2], n[3], n[4]));
+		else
+			mark(f, 0, 400, MT_MARK_UNMAP_FAILED, MT_KIND_MREMAP, VALUES(n[2], n[3]));
+		drain(f);
+		for (uint32_t i = 0; i < f->merge.maps.pieces.count; i++) {
+			const struct mt_map *piece = &f->merge.maps.pieces.items[i];
+
+			assert_true(piece->length && piece->length <= UINT64_MAX - piece->address);
+			assert_true(piece->address >= last);
+			last = piece->address + piece->length;
+			sum += piece->length;
+		}
+		assert_int_equal(f->merge.maps.anonymous_bytes + f->merge.maps.file_bytes, sum);
+	}
+}
+
 static void logs(void **state)
 {
 	struct fixture *f = *state;
@@ -652,8 +818,9 @@ int main(void)
 	const struct CMUnitTest tests[] = {CASE(counts_simple), CASE(order_across_rings),
 		CASE(counts_ambiguous), CASE(implies_frees), CASE(reallocates),
 		CASE(reallocates_across_rings), CASE(extends), CASE(counts_gaps), CASE(maps),
-		CASE(takes_unmaps_back), CASE(remaps), CASE(logs), CASE(pauses), CASE(slack),
-		CASE(estimates), CASE(keeps_free_sites), CASE(pools_are_apart),
+		CASE(takes_unmaps_back), CASE(remaps), CASE(remaps_shares), CASE(remaps_to_more),
+		CASE(remaps_what_stays), CASE(remaps_anything), CASE(logs), CASE(pauses),
+		CASE(slack), CASE(estimates), CASE(keeps_free_sites), CASE(pools_are_apart),
 		CASE(survives_bad_ids), CASE(survives_vandals), cmocka_unit_test(matches),
 		cmocka_unit_test(matches_many), cmocka_unit_test(matches_past_all_buckets),
 		cmocka_unit_test(respects_limits)};

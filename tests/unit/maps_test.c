@@ -27,11 +27,15 @@ static uint64_t random_below(uint64_t *seed, uint64_t limit)
 static void compare(const struct mt_maps *m, const struct page *pages, uint64_t peak)
 {
 	uint64_t anonymous = 0, file = 0, last = 0;
+	struct mt_map shares[PAGES];
+	struct mt_map_list list = {shares, 0, PAGES};
 
 	for (uint64_t i = 0; i < PAGES; i++) {
-		const struct mt_map *piece = mt_maps_at(m, i * 4096 + 17);
-
-		assert_int_equal(piece ? piece->node : 0, pages[i].id);
+		list.count = 0;
+		mt_maps_shares(m, i * 4096 + 17, 1, &list);
+		assert_int_equal(list.count, pages[i].id != 0);
+		assert_true(!list.count || shares[0].address == i * 4096 + 17);
+		assert_int_equal(list.count ? shares[0].node : 0, pages[i].id);
 		anonymous += pages[i].id && !pages[i].file ? 4096 : 0;
 		file += pages[i].id && pages[i].file ? 4096 : 0;
 	}
@@ -83,6 +87,27 @@ static void takes_back(struct mt_maps *m, struct page *pages, uint64_t from, uin
 	free(removed.items);
 }
 
+/* Every few pages one, so that what is between them is of every kind. */
+static void adds_many(struct mt_maps *m, struct page *pages, uint64_t from, uint64_t count,
+	uint32_t id, uint64_t *seed)
+{
+	struct mt_map shares[PAGES];
+	struct mt_map_list list = {shares, 0, PAGES};
+
+	for (uint64_t i = from; i < from + count; i += 1 + random_below(seed, 3)) {
+		bool file = random_below(seed, 2);
+
+		shares[list.count++] = (struct mt_map){
+			.address = i * 4096,
+			.length = 4096,
+			.node = id,
+			.flags = file ? 0 : MAP_ANONYMOUS,
+		};
+		pages[i] = (struct page){id, file};
+	}
+	mt_maps_add_list(m, &list);
+}
+
 static void equals_reference(void **state)
 {
 	struct mt_maps m = {0};
@@ -97,7 +122,7 @@ static void equals_reference(void **state)
 
 		if (random_below(&seed, 3) && count > 8)
 			count = 1 + count % 8;
-		switch (random_below(&seed, 5)) {
+		switch (random_below(&seed, 6)) {
 		case 0:
 		case 1:
 			mt_maps_add(&m,
@@ -116,6 +141,7 @@ static void equals_reference(void **state)
 			mt_maps_remove(&m, from * 4096, count * 4096, NULL);
 			memset(&pages[from], 0, count * sizeof *pages);
 			break;
+		case 4: adds_many(&m, pages, from, count, round, &seed); break;
 		default: takes_back(&m, pages, from, count, &seed);
 		}
 		peak = total(pages) > peak ? total(pages) : peak;
@@ -141,7 +167,8 @@ static void counts_replaced(void **state)
 	mt_maps_free(&m);
 }
 
-/* A failed unmap leaves no seams, so that many of them leave no more pieces. */
+/* A failed unmap, or an mremap to the same place, leaves no seams, so that many of them leave no
+ * more pieces. */
 static void joins(void **state)
 {
 	struct mt_maps m = {0};
@@ -152,6 +179,11 @@ static void joins(void **state)
 	mt_maps_remove(&m, 8192, 4096, &removed);
 	assert_int_equal(m.pieces.count, 2);
 	mt_maps_restore(&m, &removed);
+	assert_int_equal(m.pieces.count, 1);
+	assert_int_equal(m.pieces.items[0].length, 40960);
+	removed.count = 0;
+	mt_maps_remove(&m, 8192, 4096, &removed);
+	mt_maps_add_list(&m, &removed);
 	assert_int_equal(m.pieces.count, 1);
 	assert_int_equal(m.pieces.items[0].length, 40960);
 	free(removed.items);
