@@ -17,12 +17,15 @@ static inline void mt_event_set_time(struct mt_merge *m, uint64_t stamp)
 	if (stamp >= m->stamp_end)
 		mt_event_move_time(m, stamp);
 }
+/* The ring's next event has the stamp before which nothing else comes: counts it as ambiguous if
+ * another ring's next one has it, too. */
+void mt_merge_note_tie(struct mt_merge *, const struct mt_ring *, uint64_t time);
 /* The next event of the ring, which was read before, happens. bound: nothing else is earlier. */
 static inline __attribute__((always_inline)) void mt_event_step(struct mt_merge *m,
 	struct mt_ring *r, uint64_t time, uint64_t bound)
 {
-	if (__builtin_expect(time == bound, 0) && m->order.count > 1)
-		m->model->profile->info.ambiguous++;
+	if (__builtin_expect(time == bound, 0))
+		mt_merge_note_tie(m, r, time);
 	mt_ahead_look(m, r, r->decoded);
 	r->time = time;
 	r->decoded++;

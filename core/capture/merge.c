@@ -208,6 +208,20 @@ static bool next_time(struct mt_merge *m, struct mt_ring *r, uint64_t *time)
 	return d && is_due(m, d->time);
 }
 
+/* The order knows of some rings only that nothing comes before. */
+void mt_merge_note_tie(struct mt_merge *m, const struct mt_ring *r, uint64_t time)
+{
+	for (uint32_t i = 0; i < m->order.count; i++) {
+		struct mt_ring *other = &m->rings[m->order.entries[i].ring];
+		uint64_t next;
+
+		if (other == r || !next_time(m, other, &next) || next != time)
+			continue;
+		m->model->profile->info.ambiguous++;
+		return;
+	}
+}
+
 /* Brings the first ring's place up to date: it may have been consumed further as a predecessor. */
 static void settle_first(struct mt_merge *m)
 {
@@ -245,8 +259,8 @@ static void run_first(struct mt_merge *m)
 		d = peek(r, r->first_head);
 		if (!d || d->time > bound)
 			return;
-		if (d->time == bound && m->order.count > 1)
-			m->model->profile->info.ambiguous++;
+		if (d->time == bound)
+			mt_merge_note_tie(m, r, bound);
 		consume(m, r, d, 0);
 	}
 }
