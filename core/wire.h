@@ -303,6 +303,10 @@ enum mt_counter {
 /* ask another allocator than glibc's for each usable size; else usable_rule is NONE there */
 #define MT_SEGMENT_SLACK 16u
 
+/* What the program itself had said of pauses before it was forked, unless a person has said
+ * something since: it holds in place of what R says. */
+enum mt_begin { MT_BEGIN_ASKED, MT_BEGIN_PAUSED, MT_BEGIN_RECORDING };
+
 struct mt_wire_header {
 	/* R, before the tracer sees it */
 	uint64_t magic;
@@ -334,6 +338,7 @@ struct mt_wire_header {
 	uint32_t room;
 	uint32_t waiters; /* T: threads that wait for room */
 	uint32_t mute;    /* T: not 0 when it rings no doorbell any more, or is about to say so */
+	uint32_t turns;   /* how often a person has paused the session or gone on */
 	/* T: own cache lines */
 	_Alignas(64) uint32_t state; /* enum mt_segment_state */
 	uint32_t pid;
@@ -342,9 +347,8 @@ struct mt_wire_header {
 	uint32_t epoch;       /* dlcloses seen */
 	uint32_t chunk_count; /* stand-alone */
 	uint32_t usable_rule; /* enum mt_usable_rule */
-	/* 1: it was forked in a pause of the program's own, or began in one */
-	uint32_t paused_at_start;
-	uint64_t allocator; /* address of the malloc that our hook calls */
+	uint32_t begin;       /* enum mt_begin */
+	uint64_t allocator;   /* address of the malloc that our hook calls */
 	/* address of a malloc that the program calls in place of our hook; 0: none */
 	uint64_t own_allocator;
 	uint64_t private_bytes; /* of the tracer's own memory beside the segment */

@@ -98,7 +98,8 @@ static void set_recording(bool on)
 {
 	if (!mt_load(mt_tracer.running))
 		return;
-	mt_store(&mt_tracer.paused, !on);
+	mt_store(&mt_tracer.said_at, mt_load(&mt_tracer.header->turns));
+	mt_store(&mt_tracer.said, on ? MT_BEGIN_RECORDING : MT_BEGIN_PAUSED);
 	mt_store(&mt_tracer.header->recording, on);
 }
 

@@ -85,7 +85,8 @@ bool mt_file_read_environment(void)
 		mt_file.depth = DEPTH_LEAST;
 	if (mt_file.depth > DEPTH_MOST)
 		mt_file.depth = DEPTH_MOST;
-	mt_store(&mt_tracer.paused, is_set("MEMTUI_DISABLED"));
+	if (is_set("MEMTUI_DISABLED"))
+		mt_store(&mt_tracer.said, MT_BEGIN_PAUSED);
 	memcpy(mt_file.pattern, pattern, strlen(pattern) + 1);
 	return true;
 }

@@ -280,9 +280,9 @@ static bool start(struct mt_wire_header *h, const struct mt_wire_header *copy)
 	mt_allocator_announce(h, copy->flags & MT_SEGMENT_SLACK);
 	mt_count(MT_COUNTER_BOOTSTRAP, mt_load(&mt_tracer.bootstrap_allocations));
 	mt_store(&h->pid, (uint32_t)mt_sys0(SYS_getpid));
-	if (mt_load(&mt_tracer.paused)) {
-		mt_store(&h->recording, 0);
-		mt_store_release(&h->paused_at_start, 1);
+	if (mt_load(&mt_tracer.said) && mt_load(&mt_tracer.said_at) == mt_load(&h->turns)) {
+		mt_store(&h->recording, mt_load(&mt_tracer.said) == MT_BEGIN_RECORDING);
+		mt_store_release(&h->begin, mt_load(&mt_tracer.said));
 	}
 	mt_store_release(&h->state, MT_SEGMENT_ATTACHED);
 	mt_store_release((uint32_t *)mt_tracer.running, 1);

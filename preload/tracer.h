@@ -182,9 +182,11 @@ struct mt_tracer {
 	uint32_t growing;      /* MT_GROWING_*: a table that some thread is copying */
 	uint32_t homeless_pcs; /* 1: there are pcs that lie in no module */
 	uint32_t missed;       /* events before this process has a segment of its own */
-	uint32_t paused;       /* by the program itself: a forked child is so, too */
-	uint32_t forked;       /* this process has been forked by a traced one */
-	bool scrapped;         /* in a forked child: what is mapped is private memory */
+	/* what the program itself said last of pauses, an enum mt_begin, and at which of the
+	 * header's turns: a forked child goes by it */
+	uint32_t said, said_at;
+	uint32_t forked; /* this process has been forked by a traced one */
+	bool scrapped;   /* in a forked child: what is mapped is private memory */
 };
 extern struct mt_tracer mt_tracer;
 

@@ -253,7 +253,7 @@ static void pass_on_header(struct mt_import *i)
 	own->flags = h->flags;
 	memcpy(own->counters, h->counters, sizeof own->counters);
 	own->recording = h->recording;
-	own->paused_at_start = h->paused_at_start;
+	own->begin = h->begin;
 }
 
 /* Heads twice, then what their records name: nothing that is consumed lacks a predecessor or a

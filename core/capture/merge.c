@@ -351,13 +351,16 @@ static void throw_away(struct mt_merge *m)
 }
 
 /* After the heads: before the first record was published it was known. */
-static void heed_start(struct mt_merge *m)
+static void heed_begin(struct mt_merge *m)
 {
-	if (m->began_paused
-		|| !__atomic_load_n(&m->segment->header->paused_at_start, __ATOMIC_ACQUIRE))
+	uint32_t begin = __atomic_load_n(&m->segment->header->begin, __ATOMIC_ACQUIRE);
+	bool paused = begin == MT_BEGIN_PAUSED;
+
+	if (m->begun || begin == MT_BEGIN_ASKED)
 		return;
-	m->began_paused = true;
-	mt_merge_pause(m, true, 0);
+	m->begun = true;
+	if (paused != m->model->profile->info.paused)
+		mt_merge_pause(m, paused, 0);
 }
 
 uint64_t mt_merge_poll(struct mt_merge *m)
@@ -374,7 +377,7 @@ uint64_t mt_merge_poll(struct mt_merge *m)
 		return 0;
 	}
 	read_heads(m);
-	heed_start(m);
+	heed_begin(m);
 	m->limit_ns = m->bounds ? UINT64_MAX : mt_clock_ns(m->clock, mt_clock_now(m->clock));
 	m->stamp_end = 0;
 	m->stamps_per_ns = m->clock->scale ? UINT64_MAX / m->clock->scale : 0;

@@ -63,7 +63,7 @@ struct mt_merge {
 	uint64_t untraced_events;     /* of threads without a ring, as last looked at */
 	/* there was a pause or a gap: not every block was recorded */
 	bool unrecorded;
-	bool began_paused; /* and the log says so */
+	bool begun; /* the log says whether in a pause */
 	struct mt_maps maps;
 	struct mt_slack slack;
 	uint64_t slack_at; /* when it was last added up, on the monotonic clock */

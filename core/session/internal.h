@@ -203,6 +203,7 @@ struct mt_recorder {
 	_Atomic bool root_ended, over, stopping, paused;
 	/* how often a person has paused it: counted before any image sees it */
 	_Atomic uint32_t pauses;
+	_Atomic uint32_t turns;
 	_Atomic uint64_t turned_ns; /* monotonic: of the last pause or its end */
 	_Atomic uint32_t bell;      /* futex: the draining thread's own doorbell */
 };

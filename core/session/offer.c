@@ -276,6 +276,7 @@ static void meet(struct mt_recorder *r, struct mt_process *p, struct mt_offer *o
 	p->header = o->segment.header;
 	o->paused = atomic_load(&r->paused);
 	o->pauses = atomic_load(&r->pauses);
+	__atomic_store_n(&p->header->turns, atomic_load(&r->turns), __ATOMIC_RELEASE);
 	__atomic_store_n(&p->header->recording, !o->paused, __ATOMIC_RELEASE);
 	pthread_mutex_unlock(&r->lock);
 }

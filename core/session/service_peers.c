@@ -237,15 +237,22 @@ static void on_input(struct mt_service *s, const struct mt_message *m)
  * are they dated. */
 static void pause_all(struct mt_recorder *r, bool paused)
 {
+	uint32_t turns = atomic_fetch_add(&r->turns, 1) + 1;
+
 	atomic_fetch_add(&r->pauses, paused);
 	pthread_mutex_lock(&r->lock);
 	if (!paused) {
 		atomic_store(&r->turned_ns, mt_clock_monotonic_ns());
 		atomic_store(&r->paused, false);
 	}
-	for (uint32_t i = 0; i < r->live_count; i++)
-		if (r->live[i]->header)
-			__atomic_store_n(&r->live[i]->header->recording, !paused, __ATOMIC_SEQ_CST);
+	for (uint32_t i = 0; i < r->live_count; i++) {
+		struct mt_wire_header *h = r->live[i]->header;
+
+		if (!h)
+			continue;
+		__atomic_store_n(&h->turns, turns, __ATOMIC_SEQ_CST);
+		__atomic_store_n(&h->recording, !paused, __ATOMIC_SEQ_CST);
+	}
 	if (paused) {
 		atomic_store(&r->turned_ns, mt_clock_monotonic_ns());
 		atomic_store(&r->paused, true);

@@ -1,7 +1,7 @@
-/* What a forked child takes over, and when. inherit PAUSE HOW: a child forked before, or during, a
- * pause of its parent's allocates when its parent has changed that; "ends" it ends its own. inherit
- * vfork: a child whose first allocation is in a vfork child of its own. inherit threads N: so are
- * those of N threads in turn. */
+/* What a forked child takes over, and when. inherit pause HOW: a child that was forked before, or
+ * during, a pause of its parent's allocates when its parent has changed that; "ends" it ends its
+ * own; "on": the parent had gone on before. inherit vfork: a child whose first allocation is in a
+ * vfork child of its own. inherit threads N: so are those of N threads in turn. */
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -35,8 +35,10 @@ static int pauses(const char *how)
 	char byte;
 	pid_t pid;
 
+	if (!strcmp(how, "on"))
+		memtui_resume("the parent's");
 	keep(0, 10);
-	if (!before)
+	if (!before && strcmp(how, "on"))
 		memtui_pause("the parent's");
 	if (pipe(go) || (pid = fork()) < 0)
 		return 1;
@@ -52,7 +54,7 @@ static int pauses(const char *how)
 	}
 	if (before)
 		memtui_pause("the parent's");
-	else
+	else if (strcmp(how, "on"))
 		memtui_resume(NULL);
 	if (write(go[1], "x", 1) != 1)
 		return 1;

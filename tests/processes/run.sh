@@ -146,6 +146,8 @@ inherits "a pause before the fork is the child's" 'allocations == 17 and len(pau
 	'allocations == 0 and len(pauses) == 1 and paused and unknown_frees == 0' pause during
 inherits "a child ends its own pause" 'allocations == 17 and len(pauses) == 1' \
 	'allocations == 5 and len(pauses) == 1 and not paused and pauses[0]["begin_seconds"] == 0' pause ends
+MEMTUI_DISABLED=1 inherits "a child of a program that has asked to be recorded" 'allocations == 17 and not paused' \
+	'allocations == 35 and not paused' pause on
 inherits "a child's vfork child asks for nothing" 'allocations == 1' 'allocations == 50 and untraced == 2 == lost_events' vfork
 inherits "threads whose first events are a vfork child's" 'lost_events == 0 and allocations >= 13200' '' threads 1200
 
