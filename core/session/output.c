@@ -1,4 +1,5 @@
 /* The name of the trace file, and the file. */
+#include "core/base/rename.h"
 #include "core/session/internal.h"
 
 #include <errno.h>
@@ -137,24 +138,13 @@ void mt_output_remove_empty(const char *path)
 		unlink(path);
 }
 
-/* Never over a file that is there. */
-static int rename_new(const char *from, const char *to)
-{
-	if (renameat2(AT_FDCWD, from, AT_FDCWD, to, RENAME_NOREPLACE) == 0)
-		return 0;
-	if (errno != EINVAL && errno != ENOSYS)
-		return -errno;
-	/* a file system, or a kernel, that cannot */
-	return link(from, to) < 0 || unlink(from) < 0 ? -errno : 0;
-}
-
 int mt_output_set_aside(char **aside, const char *path, uint32_t *number, struct mt_err *err)
 {
 	int error;
 
 	do {
 		*aside = mt_format("%s.exec%u", path, (*number)++);
-		error = rename_new(path, *aside);
+		error = mt_rename_new(path, *aside);
 		if (!error)
 			return 0;
 		free(*aside);

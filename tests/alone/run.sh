@@ -245,6 +245,29 @@ packed() { # NAME
 for name in hot1 hot4 leak tree python3 death; do say "pack $name" "$(packed $name)"; done
 say "pack refuses" "$("$memtui" pack hot1.mem 2>&1 | grep -q 'exists already' || echo "an existing name is taken; ")$("$memtui" pack hot1.mem.dat -o x.dat 2>&1 | grep -q 'no stand-alone recording' || echo "a trace is taken")"
 
+gcc -O1 -Wall -D_GNU_SOURCE -shared -fPIC -o libfiles.so "$here/../programs/files.c" || { echo "not ok build"; exit 1; }
+odd() { env LD_PRELOAD="$tmp/libfiles.so" "$@"; } # VARIABLE=VALUE... PROGRAM...: where files behave as that source says
+named() { # VARIABLE=VALUE...: a new trace gets its name, and one that is there keeps its own
+	rm -f named.dat
+	odd "$@" "$memtui" pack -o named.dat hot1.mem 2>pack.err || cat pack.err
+	is "$(field named.dat allocations)" "$(field hot1.mem allocations)"
+	is "$(stat -c '%a %h' named.dat)" "600 1"
+	cp named.dat before.dat
+	odd "$@" "$memtui" pack -o named.dat hot1.mem 2>pack.err && echo "one that is there is replaced;"
+	cmp named.dat before.dat 2>&1
+	rm -f named.dat
+	odd "$@" STRUCK=.new APPEARS=named.dat "$memtui" pack -o named.dat hot1.mem 2>pack.err && echo "one that has come meanwhile is replaced;"
+	grep -q 'named.dat: exists already' pack.err || cat pack.err
+	[ -f named.dat ] && [ ! -s named.dat ] || echo "one that has come meanwhile is gone;"
+	odd "$@" "$memtui" pack -f -o named.dat hot1.mem 2>pack.err || cat pack.err
+	cmp named.dat before.dat 2>&1
+	ls named.dat.* 2>/dev/null
+}
+say "pack names the trace" "$(named A=)"
+say "pack where nothing is renamed without replacing" "$(named NO_RENAMEAT2=1)"
+say "pack without hard links" "$(named NO_LINKS=1)"
+say "pack with neither" "$(named NO_LINKS=1 NO_RENAMEAT2=1)"
+
 # ---- hostile ----
 timeout 240 ./fuzz fork.mem 4 >fuzz.out 2>&1; status=$?
 say "damaged recordings" "$([ $status = 0 ] || tail -n 3 fuzz.out)"

@@ -274,6 +274,18 @@ fails "full disk" 1 'No space left' export --as csv -o /dev/full known.dat
 [ $? = 1 ] && [ "$(wc -l <err)" = 1 ] && grep -q 'big.svg.*File too large' err && ok "a file that cannot grow" || not_ok "a file that cannot grow" "$(cat err)"
 [ -z "$(ls -A | grep -E 'never|big|\.new$')" ] && ok "no half files" || not_ok "no half files" "$(ls -A | grep -E 'never|big|\.new$')"
 
+cc -O1 -D_GNU_SOURCE -shared -fPIC -o libfiles.so "$here/../programs/files.c" || { not_ok "a library for files" ""; exit 1; }
+# odd VARIABLE=VALUE... PROGRAM...: where files behave as that source says
+odd() { ASAN_OPTIONS=${ASAN_OPTIONS:-}:verify_asan_link_order=0 env LD_PRELOAD="$work/libfiles.so" "$@"; }
+for system in A= NO_RENAMEAT2=1 NO_LINKS=1 "NO_RENAMEAT2=1 NO_LINKS=1"; do
+	rm -f named.json taken.json
+	odd $system "$memtui" export --as json -o named.json known.dat 2>err && cmp -s named.json piped && ok "a name: $system" || not_ok "a name: $system" "$(cat err)"
+	odd $system STRUCK=.new APPEARS=taken.json "$memtui" export --as json -o taken.json known.dat 2>err
+	[ $? = 1 ] && grep -q '^memtui: .*taken.json: exists already' err && [ -f taken.json ] && [ ! -s taken.json ] && ok "a name that was taken meanwhile: $system" ||
+		not_ok "a name that was taken meanwhile: $system" "$(ls -l taken.json; cat err)"
+done
+[ -z "$(ls -A | grep '\.new$')" ] && ok "nothing beside it" || not_ok "nothing beside it" "$(ls -A | grep '\.new$')"
+
 # ---- the command line ----
 fails "no kind" 2 'did you mean .flamegraph' export --as flamegrap known.dat
 fails "no kind, no idea" 2 'expected one of flamegraph\|' export --as zzzzzzzzzz known.dat

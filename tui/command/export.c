@@ -1,4 +1,5 @@
 #include "tui/command/commands.h"
+#include "tui/command/new_file.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -80,10 +81,9 @@ static int check(const struct mt_arguments *arguments, struct mt_err *err)
 	return 0;
 }
 
-/* A file that is written aside and gets its name when it is whole. */
 struct target {
-	char *path, *aside; /* aside NULL: written as it is, since it is no plain file */
-	bool force;
+	char *path;
+	struct mt_new_file file; /* none is opened where path is no plain file */
 	FILE *out;
 };
 
@@ -98,23 +98,22 @@ static char *real_target(const char *path)
 static int target_open(struct target *target, const char *path, bool force, struct mt_err *err)
 {
 	struct stat status;
-	bool exists = !stat(path, &status);
+	bool exists = !stat(path, &status), plain = !exists || S_ISREG(status.st_mode);
 
-	*target = (struct target){.force = force, .path = real_target(path)};
-	if (exists && S_ISREG(status.st_mode) && !force)
+	*target = (struct target){.path = real_target(path)};
+	if (exists && plain && !force)
 		return mt_fail(err, -EEXIST,
 			"%s: exists already; choose another name or use --force", path);
 	if (exists && S_ISDIR(status.st_mode))
 		return mt_fail(err, -EISDIR, "%s is a directory; expected the name of a file",
 			path);
-	if (!exists || S_ISREG(status.st_mode))
-		target->aside = mt_format("%s.%d.new", target->path, (int)getpid());
-	int fd = open(target->aside ? target->aside : target->path,
-		O_WRONLY | O_CLOEXEC | (target->aside ? O_CREAT | O_EXCL : O_TRUNC), 0666);
+	int fd = plain ? mt_new_file_open(&target->file, target->path, force, 0666, err)
+		       : open(target->path, O_WRONLY | O_CLOEXEC | O_TRUNC);
 
 	if (fd < 0)
-		return mt_fail(err, -errno, "cannot write %s: %s", path, strerror(errno));
-	if (target->aside && exists)
+		return plain ? fd
+			     : mt_fail(err, -errno, "cannot write %s: %s", path, strerror(errno));
+	if (plain && exists)
 		fchmod(fd, status.st_mode & 0777);
 	target->out = fdopen(fd, "w");
 	if (target->out)
@@ -123,22 +122,12 @@ static int target_open(struct target *target, const char *path, bool force, stru
 	return mt_fail(err, -ENOMEM, "cannot write %s: %s", path, strerror(ENOMEM));
 }
 
-static int target_name(const struct target *target)
-{
-	if (target->force)
-		return rename(target->aside, target->path);
-	if (!renameat2(AT_FDCWD, target->aside, AT_FDCWD, target->path, RENAME_NOREPLACE))
-		return 0;
-	/* A file system that cannot do it says so; it may know links. */
-	return errno == EINVAL ? link(target->aside, target->path) : -1;
-}
-
 /* status < 0: what was written is thrown away. */
 static int target_close(struct target *target, int status, struct mt_err *err)
 {
-	if (target->out) {
-		int code = 0;
+	int code = 0;
 
+	if (target->out) {
 		if (fflush(target->out) || ferror(target->out))
 			code = errno ? errno : EIO;
 		if (fclose(target->out) && !code)
@@ -146,14 +135,9 @@ static int target_close(struct target *target, int status, struct mt_err *err)
 		if (status >= 0 && code)
 			status = mt_fail(err, -code, "cannot write %s: %s", target->path,
 				strerror(code));
-		if (status >= 0 && target->aside && target_name(target) < 0)
-			status = mt_fail(err, -errno, "cannot name the export %s: %s", target->path,
-				strerror(errno));
-		if (target->aside)
-			unlink(target->aside);
 	}
+	status = mt_new_file_close(&target->file, status, err);
 	free(target->path);
-	free(target->aside);
 	return status;
 }
 

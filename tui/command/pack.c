@@ -4,6 +4,7 @@
 #include "core/convert/convert.h"
 #include "core/export/number.h"
 #include "core/session/pack.h"
+#include "tui/command/new_file.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -63,29 +64,31 @@ static int write_trace(const char *from, int fd, struct mt_packed *packed, struc
 	return error;
 }
 
-/* Beside the target until it is complete, where the target is a file. */
-static int pack(const char *from, const char *to, bool force, struct mt_err *err)
+/* A stream, or what else is no plain file, is written as it is. */
+static int open_target(struct mt_new_file *file, const char *to, bool force, struct mt_err *err)
 {
 	struct stat status;
 	bool exists = strcmp(to, "-") && lstat(to, &status) == 0;
-	char *aside = !strcmp(to, "-") || (exists && !S_ISREG(status.st_mode))
-		? mt_strdup(to)
-		: mt_format("%s.%d.new", to, (int)getpid());
+
+	if (!strcmp(to, "-") || (exists && !S_ISREG(status.st_mode)))
+		return mt_pack_output(to, err);
+	if (exists && !force)
+		return mt_fail(err, -EEXIST,
+			"%s: exists already; choose another name or use --force", to);
+	return mt_new_file_open(file, to, force, 0600, err);
+}
+
+static int pack(const char *from, const char *to, bool force, struct mt_err *err)
+{
+	struct mt_new_file file = {0};
 	struct mt_packed packed;
-	int fd = exists && S_ISREG(status.st_mode) && !force
-		? mt_fail(err, -EEXIST, "%s: exists already; choose another name or use --force",
-			to)
-		: mt_pack_output(aside, err);
+	int fd = open_target(&file, to, force, err);
 	int error = fd < 0 ? fd : write_trace(from, fd, &packed, err);
 
 	mt_command_progress(NULL, -1);
-	if (!error && strcmp(aside, to) && (force ? rename(aside, to) : link(aside, to)) < 0)
-		error = mt_fail(err, -errno, "cannot name the trace %s: %s", to, strerror(errno));
-	if (strcmp(aside, to) && fd >= 0 && (error || !force))
-		unlink(aside);
+	error = mt_new_file_close(&file, error, err);
 	if (!error)
 		say_packed(from, to, &packed);
-	free(aside);
 	return error;
 }
 

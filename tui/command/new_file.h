@@ -1,0 +1,22 @@
+/* A file that a command writes: beside its name, as NAME.PID.new, until it is whole. */
+#ifndef MT_TUI_NEW_FILE_H
+#define MT_TUI_NEW_FILE_H
+
+#include "core/base/err.h"
+
+#include <stdbool.h>
+#include <sys/types.h>
+
+struct mt_new_file {
+	char *path, *aside; /* aside NULL: nothing is written */
+	bool force;         /* what has the name is replaced */
+};
+
+/* A descriptor to read and write, or a negative errno. */
+int mt_new_file_open(struct mt_new_file *, const char *path, bool force, mode_t mode,
+	struct mt_err *err);
+/* The file gets its name; status < 0, or where that cannot be: it is removed. Returns status, or a
+ * negative errno. Does nothing where none was opened. */
+int mt_new_file_close(struct mt_new_file *, int status, struct mt_err *err);
+
+#endif
