@@ -267,6 +267,25 @@ say "pack names the trace" "$(named A=)"
 say "pack where nothing is renamed without replacing" "$(named NO_RENAMEAT2=1)"
 say "pack without hard links" "$(named NO_LINKS=1)"
 say "pack with neither" "$(named NO_LINKS=1 NO_RENAMEAT2=1)"
+ended() { # VARIABLE: what a signal leaves that arrives when a new file is OPENED, or WRITTEN to
+	ulimit -c 0
+	for number in 1 2 3 13 15; do # HUP INT QUIT PIPE TERM
+		rm -f ended.dat*
+		odd STRUCK=ended.dat "$1=$number" "$memtui" pack -o ended.dat hot1.mem 2>pack.err
+		is "$?" $((128 + number))
+		ls ended.dat* 2>/dev/null
+		rm -f ended.dat*; cp before.dat ended.dat
+		odd STRUCK=ended.dat "$1=$number" "$memtui" pack -f -o ended.dat hot4.mem 2>pack.err
+		is "$?" $((128 + number))
+		cmp ended.dat before.dat 2>&1
+		ls ended.dat.* 2>/dev/null
+	done 2>/dev/null
+}
+say "pack is ended as it begins to write" "$(ended OPENED)"
+say "pack is ended while it writes" "$(ended WRITTEN)"
+say "pack is ended by a limit" "$(rm -f ended.dat*; ulimit -c 0; (ulimit -f 4; exec "$memtui" pack -o ended.dat hot1.mem) 2>/dev/null; is $? 153; ls ended.dat* 2>/dev/null)"
+say "pack goes on where signals are ignored" "$(trap '' HUP INT; rm -f ended.dat; odd STRUCK=.new WRITTEN=1 "$memtui" pack -o ended.dat hot1.mem 2>&1 >/dev/null | grep -v wrote
+	odd STRUCK=.new OPENED=2 "$memtui" pack -f -o ended.dat hot1.mem 2>&1 >/dev/null | grep -v wrote; cmp ended.dat before.dat 2>&1)"
 
 # ---- hostile ----
 timeout 240 ./fuzz fork.mem 4 >fuzz.out 2>&1; status=$?

@@ -284,6 +284,10 @@ for system in A= NO_RENAMEAT2=1 NO_LINKS=1 "NO_RENAMEAT2=1 NO_LINKS=1"; do
 	[ $? = 1 ] && grep -q '^memtui: .*taken.json: exists already' err && [ -f taken.json ] && [ ! -s taken.json ] && ok "a name that was taken meanwhile: $system" ||
 		not_ok "a name that was taken meanwhile: $system" "$(ls -l taken.json; cat err)"
 done
+for number in 1 2 15; do # HUP INT TERM
+	(ulimit -c 0; odd STRUCK=.new OPENED=$number "$memtui" export --as csv -f -o named.json known.dat) 2>err
+	[ $? = $((128 + number)) ] && cmp -s named.json piped && ok "ended by signal $number" || not_ok "ended by signal $number" "$(cat err)"
+done 2>/dev/null
 [ -z "$(ls -A | grep '\.new$')" ] && ok "nothing beside it" || not_ok "nothing beside it" "$(ls -A | grep '\.new$')"
 
 # ---- the command line ----

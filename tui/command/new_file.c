@@ -5,10 +5,51 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+
+/* Those by which somebody, or a limit, ends a command. */
+static const int ending[] = {SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGPIPE, SIGXCPU, SIGXFSZ};
+#define ENDING (sizeof ending / sizeof *ending)
+
+/* What is to be removed, or NULL; a handler can reach nothing but static storage. */
+static struct {
+	const char *volatile name;
+} unfinished;
+
+static void on_end(int number)
+{
+	const char *name = unfinished.name;
+
+	if (name)
+		unlink(name);
+	raise(number); /* SA_RESETHAND: ends memtui now */
+}
+
+/* A signal that is ignored stays so: nohup asks for it. */
+static void watch(void)
+{
+	struct sigaction action = {.sa_handler = on_end, .sa_flags = SA_RESETHAND | SA_NODEFER};
+	struct sigaction present;
+
+	for (size_t i = 0; i < ENDING; i++)
+		if (sigaction(ending[i], NULL, &present) == 0 && present.sa_handler == SIG_DFL)
+			sigaction(ending[i], &action, NULL);
+}
+
+/* While a name comes or goes: the handler would miss it, or take another file for it. */
+static void hold(sigset_t *before)
+{
+	sigset_t set;
+
+	sigemptyset(&set);
+	for (size_t i = 0; i < ENDING; i++)
+		sigaddset(&set, ending[i]);
+	sigprocmask(SIG_BLOCK, &set, before);
+}
 
 static void forget(struct mt_new_file *file)
 {
@@ -22,8 +63,15 @@ int mt_new_file_open(struct mt_new_file *file, const char *path, bool force, mod
 {
 	*file = (struct mt_new_file){.path = mt_strdup(path), .force = force};
 	file->aside = mt_format("%s.%d.new", path, (int)getpid());
+	sigset_t before;
+
+	watch();
+	hold(&before);
 	int fd = open(file->aside, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, mode), error = errno;
 
+	if (fd >= 0)
+		unfinished.name = file->aside;
+	sigprocmask(SIG_SETMASK, &before, NULL);
 	if (fd >= 0)
 		return fd;
 	mt_fail(err, -error, "cannot write %s: %s", error == EEXIST ? file->aside : path,
@@ -47,12 +95,17 @@ static int give_name(const struct mt_new_file *file, struct mt_err *err)
 
 int mt_new_file_close(struct mt_new_file *file, int status, struct mt_err *err)
 {
+	sigset_t before;
+
 	if (!file->aside)
 		return status;
+	hold(&before);
 	int error = status < 0 ? status : give_name(file, err);
 
 	if (error)
 		unlink(file->aside);
+	unfinished.name = NULL;
+	sigprocmask(SIG_SETMASK, &before, NULL);
 	forget(file);
 	return error ? error : status;
 }

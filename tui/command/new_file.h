@@ -1,4 +1,5 @@
-/* A file that a command writes: beside its name, as NAME.PID.new, until it is whole. */
+/* A file that a command writes: beside its name, as NAME.PID.new, until it is whole. It is removed
+ * where the command fails, or a signal ends memtui. */
 #ifndef MT_TUI_NEW_FILE_H
 #define MT_TUI_NEW_FILE_H
 
@@ -12,7 +13,7 @@ struct mt_new_file {
 	bool force;         /* what has the name is replaced */
 };
 
-/* A descriptor to read and write, or a negative errno. */
+/* A descriptor to read and write, or a negative errno. One file at a time. */
 int mt_new_file_open(struct mt_new_file *, const char *path, bool force, mode_t mode,
 	struct mt_err *err);
 /* The file gets its name; status < 0, or where that cannot be: it is removed. Returns status, or a
