@@ -286,6 +286,18 @@ say "pack is ended while it writes" "$(ended WRITTEN)"
 say "pack is ended by a limit" "$(rm -f ended.dat*; ulimit -c 0; (ulimit -f 4; exec "$memtui" pack -o ended.dat hot1.mem) 2>/dev/null; is $? 153; ls ended.dat* 2>/dev/null)"
 say "pack goes on where signals are ignored" "$(trap '' HUP INT; rm -f ended.dat; odd STRUCK=.new WRITTEN=1 "$memtui" pack -o ended.dat hot1.mem 2>&1 >/dev/null | grep -v wrote
 	odd STRUCK=.new OPENED=2 "$memtui" pack -f -o ended.dat hot1.mem 2>&1 >/dev/null | grep -v wrote; cmp ended.dat before.dat 2>&1)"
+keeps() { # ARGS of pack...: the recording is named as the trace, or is standard output, and is left alone
+	rm -rf own*; cp --sparse=always hot1.mem own.mem; ln own.mem own.mem.dat; ln -s own.mem own.link; mkdir own
+	own=$(ls -i own*; cksum own.mem)
+	"$memtui" pack "$@" >>${stdout:-pack.out} 2>pack.err
+	is "$?" 1
+	{ [ "$(wc -l <pack.err)" = 1 ] && grep -q ': is the file that is read' pack.err; } || cat pack.err
+	is "$(ls -i own*; cksum own.mem)" "$own"
+}
+say "pack keeps the recording" "$(keeps -f -o own.mem own.mem; keeps -o own.mem own.mem; keeps -f -o own/../own.mem own.mem)"
+say "pack keeps it by a hard link" "$(keeps -f own.mem; keeps -f -o own.mem.dat own.mem)"
+say "pack keeps it by a symbolic link" "$(keeps -f -o own.link own.mem; keeps -f -o own.mem own.link)"
+say "pack keeps it as standard output" "$(stdout=own.mem keeps -o - own.mem)"
 
 # ---- hostile ----
 timeout 240 ./fuzz fork.mem 4 >fuzz.out 2>&1; status=$?

@@ -269,6 +269,12 @@ ln -s new.json link.json
 fails "no such folder" 1 'cannot write nowhere/x: No such' export --as csv -o nowhere/x known.dat
 fails "a folder" 1 'directory' export --as csv -o . known.dat
 fails "no such trace" 1 'missing.dat' export --as csv -o never.csv missing.dat
+cp known.dat own.dat
+ln -s own.dat own.link
+fails "the trace as its own export" 1 'own.dat: is the file that is read' export --as csv -f -o own.dat own.dat
+fails "the same, by a link" 1 'own.link: is the file that is read' export --as csv -f -o own.link own.dat
+"$memtui" export --as csv -f -o own.dat - <own.dat >out 2>err && not_ok "the same, as standard input" "status 0" || ok "the same, as standard input"
+cmp -s own.dat known.dat && ok "the trace is left" || not_ok "the trace is left" "it is replaced"
 fails "full disk" 1 'No space left' export --as csv -o /dev/full known.dat
 (ulimit -f 1; trap '' XFSZ; "$memtui" export --as flamegraph -o big.svg odd.dat) 2>err
 [ $? = 1 ] && [ "$(wc -l <err)" = 1 ] && grep -q 'big.svg.*File too large' err && ok "a file that cannot grow" || not_ok "a file that cannot grow" "$(cat err)"

@@ -160,8 +160,10 @@ static int run(const struct mt_arguments *arguments, struct mt_err *err)
 				kind->name, kind->suffix);
 		return mt_command_view(&own, kind->run, true, err);
 	}
-	int status = target_open(&target, arguments->output, arguments->force, err);
+	int status = mt_new_file_check(arguments->operands[0], arguments->output, err);
 
+	if (status >= 0)
+		status = target_open(&target, arguments->output, arguments->force, err);
 	own.out = target.out;
 	if (status >= 0)
 		status = mt_command_view(&own, kind->run, true, err);

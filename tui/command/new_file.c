@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 /* Those by which somebody, or a limit, ends a command. */
@@ -49,6 +50,20 @@ static void hold(sigset_t *before)
 	for (size_t i = 0; i < ENDING; i++)
 		sigaddset(&set, ending[i]);
 	sigprocmask(SIG_BLOCK, &set, before);
+}
+
+int mt_new_file_check(const char *from, const char *to, struct mt_err *err)
+{
+	bool piped = !strcmp(to, "-");
+	struct stat in, out;
+
+	if ((strcmp(from, "-") ? stat(from, &in) : fstat(STDIN_FILENO, &in)) < 0
+		|| (piped ? fstat(STDOUT_FILENO, &out) : stat(to, &out)) < 0 || !S_ISREG(in.st_mode)
+		|| in.st_dev != out.st_dev || in.st_ino != out.st_ino)
+		return 0;
+	return mt_fail(err, -EINVAL,
+		"%s: is the file that is read, and stays as it is; choose another name",
+		piped ? "standard output" : to);
 }
 
 static void forget(struct mt_new_file *file)

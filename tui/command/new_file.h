@@ -13,6 +13,9 @@ struct mt_new_file {
 	bool force;         /* what has the name is replaced */
 };
 
+/* -EINVAL where both are one plain file, by whatever names: it would be lost. "-": standard input,
+ * or output. */
+int mt_new_file_check(const char *from, const char *to, struct mt_err *err);
 /* A descriptor to read and write, or a negative errno. One file at a time. */
 int mt_new_file_open(struct mt_new_file *, const char *path, bool force, mode_t mode,
 	struct mt_err *err);

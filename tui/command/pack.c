@@ -106,7 +106,7 @@ static int run(const struct mt_arguments *arguments, struct mt_err *err)
 			"itself, with MEMTUI_OUTPUT (see 'memtui "
 			"help environment'), or one of heaptrack's",
 			from);
-	else
+	else if ((error = mt_new_file_check(from, to, err)) == 0)
 		error = pack(from, to, arguments->force, err);
 	free(to);
 	return error;
