@@ -9,7 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-int mt_temporary_file(char **name, struct mt_err *err)
+int mt_temporary_file(int *writing, struct mt_err *err)
 {
 	const char *dir = getenv("TMPDIR");
 	char *path = mt_format("%s/memtui-XXXXXX", dir && *dir ? dir : "/tmp");
@@ -24,11 +24,12 @@ int mt_temporary_file(char **name, struct mt_err *err)
 		return fd;
 	}
 	fchmod(fd, 0600);
-	if (name) {
-		*name = path;
-		return fd;
-	}
 	unlink(path);
 	free(path);
-	return fd;
+	if (!writing || (*writing = fcntl(fd, F_DUPFD_CLOEXEC, 3)) >= 0)
+		return fd;
+	int error = mt_fail(err, -errno, "cannot write a temporary file: %s", strerror(errno));
+
+	close(fd);
+	return error;
 }

@@ -191,14 +191,11 @@ int mt_convert(const char *path, int fd, int (*progress)(void *, double), void *
 
 static struct mt_trace_reader *open_converted(struct conversion *c, struct mt_err *err)
 {
-	int fd = mt_temporary_file(NULL, err);
-	int writing = fd < 0 ? fd : fcntl(fd, F_DUPFD_CLOEXEC, 3);
+	int writing, fd = mt_temporary_file(&writing, err);
 
-	if (fd >= 0 && writing < 0)
-		mt_fail(err, -errno, "cannot write a temporary file: %s", strerror(errno));
-	if (writing < 0)
+	if (fd < 0)
 		mt_lines_free(c->lines);
-	if (writing < 0 || convert_lines(c, writing, err)) {
+	if (fd < 0 || convert_lines(c, writing, err)) {
 		if (fd >= 0)
 			close(fd);
 		return NULL;

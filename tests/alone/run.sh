@@ -298,6 +298,8 @@ say "pack keeps the recording" "$(keeps -f -o own.mem own.mem; keeps -o own.mem 
 say "pack keeps it by a hard link" "$(keeps -f own.mem; keeps -f -o own.mem.dat own.mem)"
 say "pack keeps it by a symbolic link" "$(keeps -f -o own.link own.mem; keeps -f -o own.mem own.link)"
 say "pack keeps it as standard output" "$(stdout=own.mem keeps -o - own.mem)"
+mkdir -p temporary
+say "no temporary file is left" "$(ulimit -c 0; TMPDIR=$tmp/temporary odd STRUCK=/temporary/ WRITTEN=2 "$memtui" allocations hot1.mem >/dev/null 2>&1; is $? 130; ls temporary)"
 
 # ---- hostile ----
 timeout 240 ./fuzz fork.mem 4 >fuzz.out 2>&1; status=$?

@@ -7,9 +7,6 @@
 #include "core/session/pack.h"
 #include "core/symbol/symbol.h"
 
-#include <errno.h>
-#include <fcntl.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -130,9 +127,9 @@ static struct mt_trace_reader *open_trace(struct mt_loaded *loaded, const char *
 	return reader;
 }
 
-static int load_trace(struct mt_loaded *loaded, const char *path, struct mt_err *err)
+/* loaded->reader may be NULL, with err set. */
+static int load_reader(struct mt_loaded *loaded, const char *path, struct mt_err *err)
 {
-	loaded->reader = open_trace(loaded, path, err);
 	if (!loaded->reader)
 		return err->code < 0 ? err->code : -1;
 	int status = mt_profile_load(&loaded->profile, loaded->reader, load_progress, NULL, err);
@@ -148,46 +145,61 @@ static int load_trace(struct mt_loaded *loaded, const char *path, struct mt_err 
 	return 0;
 }
 
-int mt_command_load(struct mt_loaded *loaded, const char *path, bool symbols, struct mt_err *err)
+static void begin(struct mt_loaded *loaded)
 {
-	bool recording = strcmp(path, "-") && mt_import_recognises(path);
-
 	*loaded = (struct mt_loaded){0};
 	mt_profile_init(&loaded->profile);
 	mt_symbols_init(&loaded->symbols);
-	int status = recording ? load_recording(loaded, path, err) : load_trace(loaded, path, err);
+}
 
+static int finish(struct mt_loaded *loaded, int status, bool symbols)
+{
 	if (status < 0 || !symbols)
 		return status;
-	if (!recording)
+	if (loaded->reader)
 		read_symbols(loaded);
 	resolve_rest(loaded);
 	return 0;
+}
+
+int mt_command_load(struct mt_loaded *loaded, const char *path, bool symbols, struct mt_err *err)
+{
+	int status;
+
+	begin(loaded);
+	if (strcmp(path, "-") && mt_import_recognises(path)) {
+		status = load_recording(loaded, path, err);
+	} else {
+		loaded->reader = open_trace(loaded, path, err);
+		status = load_reader(loaded, path, err);
+	}
+	return finish(loaded, status, symbols);
 }
 
 int mt_loaded_need_events(struct mt_loaded *loaded, const char *path, bool symbols,
 	struct mt_err *err)
 {
 	struct mt_packed packed;
-	char *name;
+	bool damaged = loaded->damaged;
 
 	if (loaded->reader)
 		return 0;
-	int fd = mt_temporary_file(&name, err);
+	int writing, fd = mt_temporary_file(&writing, err);
 
 	if (fd < 0)
 		return fd;
-	int status = mt_pack(path, fd, mt_command_progress, &packed, err);
-	mt_command_progress(NULL, -1);
-	bool damaged = loaded->damaged;
+	int status = mt_pack(path, writing, mt_command_progress, &packed, err);
 
-	if (status >= 0) {
-		mt_loaded_free(loaded);
-		status = mt_command_load(loaded, name, symbols, err);
-		loaded->damaged |= damaged;
+	mt_command_progress(NULL, -1);
+	if (status < 0) {
+		close(fd);
+		return status;
 	}
-	unlink(name);
-	free(name);
+	mt_loaded_free(loaded);
+	begin(loaded);
+	loaded->reader = mt_trace_reader_open_fd(fd, path, err);
+	status = finish(loaded, load_reader(loaded, path, err), symbols);
+	loaded->damaged |= damaged;
 	return status;
 }
 
