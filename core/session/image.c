@@ -201,6 +201,7 @@ int mt_image_begin(struct mt_image *i, int fd, struct mt_err *err)
 		i->failure = *err;
 		return err->code;
 	}
+	mt_trace_writer_stays(i->writer);
 	i->begun = true;
 	i->merge.writer = i->flight.writer = i->writer;
 	write_out(i);

@@ -69,6 +69,8 @@ struct mt_trace_writer;
 /* fd: taken (closed by close). It must be writable; it may be a pipe, unless it is to be switched
  * from. */
 struct mt_trace_writer *mt_trace_writer_new(int fd, struct mt_err *err);
+/* What is written stays there when a later write fails: errors then say that it can be opened. */
+void mt_trace_writer_stays(struct mt_trace_writer *);
 /* Adds an event to the open event block, which flush closes; one event more than 64 K closes it
  * too, with the running totals of the last flush. Numbers of allocations follow each other. */
 void mt_trace_writer_event(struct mt_trace_writer *, const struct mt_event *);

@@ -7,6 +7,7 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 #include <unistd.h>
 #include <zstd.h>
 
@@ -27,6 +28,7 @@ struct mt_trace_writer {
 	struct mt_trace_running running;   /* as last flushed */
 	struct mt_err err;                 /* the first error; sticks */
 	struct mt_trace_writer_file aside; /* what was written before a switch */
+	bool stays;                        /* what was written, when a later write fails */
 };
 
 /* The file's name for messages. */
@@ -43,24 +45,34 @@ static const char *file_name(int fd, char *name, size_t size)
 	return name;
 }
 
-static const char *advice(int error)
+/* By its place: a temporary file has lost its name already. */
+static const char *advice(const struct mt_trace_writer *w, int error)
 {
+	struct stat status;
+	bool temporary = !w->stays && fstat(w->file.fd, &status) == 0 && status.st_nlink == 0;
+
 	switch (error) {
 	case ENOSPC:
-	case EDQUOT: return "free space or record to another place with -o";
-	case EFBIG: return "raise the file size limit (ulimit -f) or record to another file system";
+	case EDQUOT:
+		return temporary ? "set TMPDIR to a directory with room"
+				 : "free space or choose another place with -o";
+	case EFBIG: return "raise the file size limit (ulimit -f) or choose another file system";
 	case EPIPE: return "the reader of the pipe has gone";
-	default: return "check the file system or record to another place with -o";
+	default:
+		return temporary ? "check the file system or set TMPDIR to another"
+				 : "check the file system or choose another place with -o";
 	}
 }
 
+/* What a switch leads to is thrown away when it fails. */
 static int fail_write(struct mt_trace_writer *w, int error)
 {
 	char name[256];
+	bool stays = w->stays && w->aside.fd < 0;
 
-	return mt_fail(&w->err, -error,
-		"cannot write to %s: %s; what stands there up to now can be opened; %s",
-		file_name(w->file.fd, name, sizeof name), strerror(error), advice(error));
+	return mt_fail(&w->err, -error, "cannot write to %s: %s; %s%s",
+		file_name(w->file.fd, name, sizeof name), strerror(error),
+		stays ? "what stands there up to now can be opened; " : "", advice(w, error));
 }
 
 static int sticky(const struct mt_trace_writer *w, struct mt_err *err)
@@ -185,6 +197,11 @@ struct mt_trace_writer *mt_trace_writer_new(int fd, struct mt_err *err)
 	ZSTD_CCtx_setParameter(w->zstd, ZSTD_c_compressionLevel, 1);
 	ZSTD_CCtx_setParameter(w->zstd, ZSTD_c_checksumFlag, 1);
 	return w;
+}
+
+void mt_trace_writer_stays(struct mt_trace_writer *w)
+{
+	w->stays = true;
 }
 
 static void close_events(struct mt_trace_writer *w)

@@ -8,7 +8,7 @@ here=$(cd "$(dirname "$0")" && pwd)
 top=$(cd "$here/../.." && pwd)
 tmp=$(mktemp -d)
 mounted=
-trap 'exec 9>&-; [ -n "$mounted" ] && umount "$mounted"; rm -rf "$tmp"' EXIT
+trap 'exec 9>&-; [ -n "$mounted" ] && umount $mounted; rm -rf "$tmp"' EXIT
 memtui=$build/memtui lib=$build/libmemtui.so
 unset MEMTUI_SESSION MEMTUI_OUTPUT MEMTUI_DEPTH MEMTUI_DISABLED MEMTUI_CHECK MEMTUI_FREE_STACKS
 export LC_ALL=C PYTHONHASHSEED=0 PERL_HASH_SEED=0
@@ -300,6 +300,17 @@ say "pack keeps it by a symbolic link" "$(keeps -f -o own.link own.mem; keeps -f
 say "pack keeps it as standard output" "$(stdout=own.mem keeps -o - own.mem)"
 mkdir -p temporary
 say "no temporary file is left" "$(ulimit -c 0; TMPDIR=$tmp/temporary odd STRUCK=/temporary/ WRITTEN=2 "$memtui" allocations hot1.mem >/dev/null 2>&1; is $? 130; ls temporary)"
+advised() { # WORDS ARGS...: memtui says once that there is no room, what helps, and nothing of what is not left
+	words=$1; shift
+	"$memtui" "$@" >/dev/null 2>pack.err && echo "status 0;"
+	{ grep -q "No space left.*$words" pack.err && ! grep -q 'can be opened' pack.err && [ "$(wc -l <pack.err)" = 1 ]; } || cat pack.err
+}
+say "pack without room" "$(advised 'another place with -o' pack -o /dev/full hot1.mem)"
+if [ "$(id -u)" = 0 ] && mkdir crowded && mount -t tmpfs -o size=64k crowded crowded 2>/dev/null; then
+	mounted="$mounted $tmp/crowded"
+	say "pack on a full disk" "$(advised 'another place with -o' pack -o crowded/full.dat hot1.mem; ls crowded)"
+	say "a temporary file on a full disk" "$(TMPDIR=$tmp/crowded advised 'set TMPDIR' allocations hot1.mem; ls crowded)"
+fi
 
 # ---- hostile ----
 timeout 240 ./fuzz fork.mem 4 >fuzz.out 2>&1; status=$?

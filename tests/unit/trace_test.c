@@ -658,11 +658,13 @@ static void test_write_errors(void **state)
 	assert_int_equal(err.code, -ENOSPC);
 	assert_non_null(strstr(err.text, "/dev/full"));
 	assert_non_null(strstr(err.text, "-o"));
+	assert_null(strstr(err.text, "can be opened"));
 	assert_null(mt_trace_writer_new(open("/dev/null", O_RDONLY), &err));
 	signal(SIGXFSZ, SIG_IGN);
 	getrlimit(RLIMIT_FSIZE, &old);
 	small.rlim_max = old.rlim_max;
 	simulation_start(&s, 3, create("limited"));
+	mt_trace_writer_stays(s.writer);
 	for (unsigned i = 0; i < 30; i++)
 		simulation_step(&s);
 	simulation_flush(&s);
@@ -676,11 +678,28 @@ static void test_write_errors(void **state)
 	err = (struct mt_err){0};
 	assert_int_equal(mt_trace_writer_finish(s.writer, &err), -EFBIG); /* sticks */
 	assert_non_null(strstr(err.text, "ulimit -f"));
+	assert_non_null(strstr(err.text, "can be opened"));
 	assert_int_equal(load("limited", &p, &err), 0);
 	assert_int_equal(p.info.allocations, s.profile.info.allocations);
 	assert_int_equal(p.info.recorder_lost, 1);
 	mt_profile_free(&p);
 	simulation_free(&s);
+}
+
+/* What it goes on in is no trace yet, and is thrown away. */
+static void test_switch_error(void **state)
+{
+	struct mt_err err = {0};
+	struct mt_trace_writer *w = mt_trace_writer_new(create("switched"), &err);
+
+	(void)state;
+	assert_non_null(w);
+	mt_trace_writer_stays(w);
+	assert_int_equal(mt_trace_writer_switch(w, open("/dev/full", O_WRONLY), &err), -ENOSPC);
+	assert_null(strstr(err.text, "can be opened"));
+	mt_trace_writer_back(w);
+	assert_int_equal(mt_trace_writer_finish(w, &err), 0);
+	mt_trace_writer_free(w);
 }
 
 /* A recorder puts a new file in the place of one that somebody reads. */
@@ -731,6 +750,7 @@ int main(void)
 		cmocka_unit_test(test_standard_input),
 		cmocka_unit_test(test_cancel),
 		cmocka_unit_test(test_write_errors),
+		cmocka_unit_test(test_switch_error),
 	};
 
 	return cmocka_run_group_tests(tests, make_directory, remove_directory);
