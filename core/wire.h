@@ -324,6 +324,8 @@ struct mt_wire_header {
 	uint64_t start_unix_ns; /* stand-alone: of the first anchor */
 	/* stand-alone: id of the segment that a forked child inherited; 0: a new image */
 	uint64_t forked_from;
+	/* stand-alone: inode of the name space in which the process has its number; 0: not known */
+	uint64_t pid_space;
 	/* R, while it runs: own cache line */
 
 	/* advanced as the recorder goes on: who waits for room sees that it does */

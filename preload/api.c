@@ -97,6 +97,8 @@ MT_EXPORT void memtui_tracer_marker(const char *text)
 static void set_recording(bool on)
 {
 	if (!mt_load(mt_tracer.running))
+		mt_thread_prepare(); /* a child's first word is of its own segment */
+	if (!mt_load(mt_tracer.running))
 		return;
 	mt_store(&mt_tracer.said_at, mt_load(&mt_tracer.header->turns));
 	mt_store(&mt_tracer.said, on ? MT_BEGIN_RECORDING : MT_BEGIN_PAUSED);

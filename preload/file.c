@@ -164,12 +164,22 @@ static void write_text(struct mt_wire_header *h)
 		mt_sys1(SYS_close, fd);
 }
 
+static uint64_t pid_space(void)
+{
+	struct stat status;
+
+	return mt_sys4(SYS_newfstatat, AT_FDCWD, "/proc/self/ns/pid", &status, 0) == 0
+		? status.st_ino
+		: 0;
+}
+
 static void fill_header(struct mt_wire_header *h, struct mt_wire_header *copy)
 {
 	mt_ring_use_clock(copy->clock);
 	mt_file_read_clocks(&copy->anchors[0]);
 	copy->anchor_count = 1;
 	copy->start_unix_ns = mt_sys_clock(CLOCK_REALTIME);
+	copy->pid_space = pid_space();
 	copy->id = (copy->start_unix_ns ^ (uint64_t)mt_sys0(SYS_getpid) << 32) | 1;
 	mt_file.anchor_ticks = copy->anchors[0].ticks;
 	*(uint32_t *)((uint8_t *)h + MT_WIRE_ALIVE_OFFSET) = 1;

@@ -22,12 +22,11 @@ static bool attached(void)
 	return mt_load_acquire(&mt_tracer.phase) == MT_PHASE_ATTACHED && mt_load(mt_tracer.running);
 }
 
-/* Once a filter holds this cannot be asked; before, it may, though another thread is about to
- * install one. */
+/* Once a filter holds this cannot be asked, and another thread's may hold already while it is still
+ * about to say so. A child of vfork then does to its parent what it does to itself. */
 static bool is_borrowed(void)
 {
-	return !(mt_load(&mt_tracer.sealed) & MT_FOR_GOOD)
-		&& mt_segment_is_borrowed(mt_arch_call(SYS_getpid, 0, 0, 0, 0, 0, 0));
+	return !mt_load(&mt_tracer.sealed) && mt_segment_is_borrowed(mt_sys0(SYS_getpid));
 }
 
 static void prepare(void)
@@ -39,12 +38,15 @@ static void prepare(void)
 	mt_rules_grow_ahead(MT_SEALED_PCS);
 }
 
-/* Other threads may be about to make a call: lets them pass, and wakes those that wait for room. */
+/* Other threads may be about to make a call: lets them pass, and wakes those that wait for room.
+ * Not if another one installs a filter meanwhile, which may hold for this thread as well. */
 static void settle(void)
 {
 	struct mt_wire_header *h = mt_tracer.header;
 
-	for (int i = 0; i < YIELDS && (i < 4 || (h && mt_load(&h->waiters))); i++) {
+	for (int i = 0; i < YIELDS && mt_load(&mt_tracer.sealed) == 1; i++) {
+		if (i >= 4 && !(h && mt_load(&h->waiters)))
+			break;
 		if (h && mt_load(&h->waiters)) {
 			mt_add(&h->room, 1);
 			mt_arch_call(SYS_futex, (long)&h->room, FUTEX_WAKE, INT32_MAX, 0, 0, 0);
@@ -113,9 +115,10 @@ static void end(const struct sealing *s, bool installed)
 	if (!s->seals)
 		return;
 	if (!installed) {
-		if (s->muted && s->muted == mt_tracer.header)
-			mt_swap_add(&s->muted->mute, -1);
 		mt_swap_add(&mt_tracer.sealed, -1);
+		/* a handler may have forked meanwhile */
+		if (s->muted && s->muted == mt_tracer.header && attached())
+			mt_swap_add(&s->muted->mute, -1);
 		return;
 	}
 	hide(session);

@@ -240,14 +240,17 @@ bool mt_segment_is_foreign(void)
  * finds what its parent has noted. What was forked by a bare system call notes nothing. */
 MT_COLD void mt_segment_note_child(void)
 {
-	mt_store((uint32_t *)mt_tracer.running + 2, (uint32_t)mt_sys0(SYS_getpid));
+	long pid = mt_sys0(SYS_getpid);
+
+	if (pid > 0) /* it may not be asked while a filter is being installed */
+		mt_store((uint32_t *)mt_tracer.running + 2, (uint32_t)pid);
 }
 
 static bool is_noted(void)
 {
 	uint32_t noted = mt_load(mt_tracer.running + 2);
 
-	return !noted || noted == (uint32_t)mt_sys0(SYS_getpid);
+	return !noted || mt_load(&mt_tracer.sealed) || noted == (uint32_t)mt_sys0(SYS_getpid);
 }
 
 bool mt_segment_adopt(void)

@@ -47,13 +47,15 @@ static struct start *take_start(void)
 static void leave(void *unused)
 {
 	struct mt_thread *t = mt_tls.self;
+	long tid;
 
 	(void)unused;
 	mt_tls.flags |= MT_TLS_LEAVING;
 	if (!t)
 		return;
-	if (mt_unlikely(!mt_load(&t->tid))) /* it recorded first in a child of vfork */
-		mt_store(&t->tid, (int32_t)mt_sys0(SYS_gettid));
+	/* it recorded first in a child of vfork */
+	if (mt_unlikely(!mt_load(&t->tid)) && (tid = mt_sys0(SYS_gettid)) > 0)
+		mt_store(&t->tid, (int32_t)tid);
 	mt_store_release(&t->leaving, 1);
 }
 

@@ -220,6 +220,15 @@ static bool is_older(const struct mt_wire_header *h, uint64_t started)
 	return started * (SECOND / (uint64_t)sysconf(_SC_CLK_TCK)) <= made + SECOND / 10;
 }
 
+/* Elsewhere the number is another process's, or none's. */
+static bool is_numbered_here(const struct mt_wire_header *h)
+{
+	struct stat status;
+
+	return h->pid_space && stat("/proc/self/ns/pid", &status) == 0
+		&& status.st_ino == h->pid_space;
+}
+
 /* Once it has executed something else it maps the file no more. That is looked for once a second,
  * since there may be many mappings, and is for good. */
 static bool still_lives(struct mt_import *i)
@@ -234,7 +243,7 @@ static bool still_lives(struct mt_import *i)
 	if (now < i->maps_at)
 		return true;
 	i->maps_at = now + SECOND;
-	i->left = !mt_import_is_mapped(i, (pid_t)h->pid);
+	i->left = is_numbered_here(h) && !mt_import_is_mapped(i, (pid_t)h->pid);
 	return !i->left;
 }
 

@@ -7,6 +7,7 @@
 
 #define PAGE 4096u
 #define LOST_MAX (1ull << 44) /* more than a gap can lose */
+#define PIECES_MAX (1u << 20) /* damage could double them with each mark: no program has so many */
 
 static struct mt_info *info_of(struct mt_merge *m)
 {
@@ -168,6 +169,10 @@ static void on_remap(struct mt_merge *m, struct mt_ring *r, const struct mt_exte
 		return;
 	if (!taken)
 		mt_maps_shares(&m->maps, from, stays ? stays : 1, &kept);
+	if (shares->count > 1 && shares->count + m->maps.pieces.count > PIECES_MAX) {
+		info_of(m)->invalid_records++;
+		shares->count = 1;
+	}
 	if (shares->count) {
 		move_shares(shares, from, mapped_length(taken ? taken : stays, MT_KIND_MREMAP),
 			unknown.address, unknown.length);

@@ -38,7 +38,8 @@ struct mt_image {
 	uint64_t allocator, own_allocator; /* addresses whose modules are known */
 	uint32_t allocator_looks;
 	bool paused;
-	uint64_t turned_ns; /* of the recorder, as last heeded */
+	uint64_t turned_ns; /* of the recorder, as last seen */
+	bool turn_due;
 	uint32_t pauses;
 	uint64_t info_losses; /* as last written */
 	uint64_t published_events, published_at;
@@ -305,14 +306,28 @@ static void log_pause(struct mt_image *i, bool paused)
 	mt_merge_pause(&i->merge, paused, i->turned_ns > start ? i->turned_ns - start : 0);
 }
 
+/* A person has gone on: that ends the program's own pause, too, whose mark may not have been taken
+ * yet. */
+static void end_own_pause(struct mt_image *i)
+{
+	if (i->profile.info.paused
+		&& __atomic_load_n(&i->segment.header->recording, __ATOMIC_RELAXED)) {
+		log_pause(i, false);
+		i->turn_due = false;
+	} else if (mt_clock_monotonic_ns() - i->turned_ns > 1000000000ull) {
+		i->turn_due = false; /* what comes now is later */
+	}
+}
+
 /* A person's pause comes behind what was recorded until then, its end before what is recorded
- * again. It ends the program's own, too. */
+ * again. */
 uint64_t mt_image_poll(struct mt_image *i)
 {
 	bool paused = atomic_load(&i->recorder->paused);
 	uint64_t turned_ns = atomic_load(&i->recorder->turned_ns), records;
-	bool turned = turned_ns != i->turned_ns;
 
+	if (turned_ns != i->turned_ns)
+		i->turn_due = true;
 	i->turned_ns = turned_ns;
 	heed_pauses(i);
 	if (!paused && i->paused)
@@ -320,9 +335,8 @@ uint64_t mt_image_poll(struct mt_image *i)
 	records = mt_merge_poll(&i->merge);
 	if (paused && !i->paused)
 		log_pause(i, true);
-	if (turned && !paused && i->profile.info.paused
-		&& __atomic_load_n(&i->segment.header->recording, __ATOMIC_RELAXED))
-		log_pause(i, false);
+	if (i->turn_due && !paused)
+		end_own_pause(i);
 	meet_new(i);
 	return records;
 }

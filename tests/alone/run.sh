@@ -207,7 +207,7 @@ left() { # HOW: waits till it is ready; the end of its input lets it go on
 	mkfifo left.in
 	exec 7<>left.in
 	alone left.mem ./leaves "$1" <left.in >left.out 7<&- & pid=$!
-	until grep -q ready left.out; do read -rt 0.01 <&9; done
+	until grep -q ready left.out || ! kill -0 $pid 2>/dev/null; do read -rt 0.01 <&9; done
 }
 go_on() { exec 7<&-; wait $pid; rm -f left.in; }
 left leader

@@ -1,7 +1,8 @@
 /* What a forked child takes over, and when. inherit pause HOW: a child that was forked before, or
  * during, a pause of its parent's allocates when its parent has changed that; "ends" it ends its
- * own; "on": the parent had gone on before. inherit vfork: a child whose first allocation is in a
- * vfork child of its own. inherit threads N: so are those of N threads in turn. */
+ * own, with "first" before anything else, "before_both" begins one so; "on": the parent had gone on
+ * before. inherit vfork: a child whose first allocation is in a vfork child of its own. inherit
+ * threads N: so are those of N threads in turn. */
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -31,7 +32,7 @@ static void in_vfork(void)
 
 static int pauses(const char *how)
 {
-	int before = !strcmp(how, "before"), go[2];
+	int before = !strncmp(how, "before", 6), go[2];
 	char byte;
 	pid_t pid;
 
@@ -45,6 +46,10 @@ static int pauses(const char *how)
 	if (pid == 0) {
 		if (read(go[0], &byte, 1) != 1)
 			_exit(2);
+		if (!strcmp(how, "first"))
+			memtui_resume("the child's");
+		if (!strcmp(how, "before_both"))
+			memtui_pause("the child's");
 		keep(10, 40);
 		free(kept[0]);
 		if (!strcmp(how, "ends"))

@@ -146,6 +146,10 @@ inherits "a pause before the fork is the child's" 'allocations == 17 and len(pau
 	'allocations == 0 and len(pauses) == 1 and paused and unknown_frees == 0' pause during
 inherits "a child ends its own pause" 'allocations == 17 and len(pauses) == 1' \
 	'allocations == 5 and len(pauses) == 1 and not paused and pauses[0]["begin_seconds"] == 0' pause ends
+inherits "a child's first word ends its pause" 'allocations == 17' \
+	'allocations == 35 and len(pauses) == 1 and not paused' pause first
+inherits "a child's first word is a pause" 'allocations == 10 and paused' \
+	'allocations == 0 and len(pauses) == 1 and paused' pause before_both
 MEMTUI_DISABLED=1 inherits "a child of a program that has asked to be recorded" 'allocations == 17 and not paused' \
 	'allocations == 35 and not paused' pause on
 inherits "a child's vfork child asks for nothing" 'allocations == 1' 'allocations == 50 and untraced == 2 == lost_events' vfork

@@ -1,13 +1,18 @@
 /* bells refused: tries to install a filter that the kernel refuses, and allocates before and after.
  * bells sealed: then one that allows everything. bells meanwhile: the refusal comes, in a thread,
- * when the other is there; bells_late.c keeps it back. bells full: allocates until it is killed. */
+ * when the other is there; bells_late.c keeps it back. bells held: the other comes when one that
+ * kills for what was not asked holds for both threads, before its own knows. bells full: allocates
+ * until it is killed. */
 #include <errno.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <pthread.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 static void pairs(long n)
 {
@@ -28,13 +33,30 @@ static void *refused(void *unused)
 	return result && errno == EINVAL ? unused : &all;
 }
 
-static int meanwhile(void)
+#define KILLED(number) \
+	BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, number, 0, 1), \
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS)
+
+static void *held(void *unused)
+{
+	struct sock_filter some[] = {BPF_STMT(BPF_LD | BPF_W | BPF_ABS,
+					     offsetof(struct seccomp_data, nr)),
+		KILLED(SYS_getpid), KILLED(SYS_gettid), KILLED(SYS_sched_yield),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)};
+	struct sock_fprog killer = {sizeof some / sizeof *some, some};
+	long result =
+		syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_TSYNC, &killer);
+
+	return result ? &all : unused;
+}
+
+static int meanwhile(void *(*other)(void *))
 {
 	pthread_t thread;
 	void *result;
 
 	if (!bells_late_go || prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
-		|| pthread_create(&thread, NULL, refused, NULL))
+		|| pthread_create(&thread, NULL, other, NULL))
 		return 1;
 	bells_late_await();
 	if (prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program))
@@ -52,8 +74,8 @@ int main(int argc, char **argv)
 	if (!strcmp(argv[1], "full"))
 		pairs(-1);
 	pairs(10);
-	if (!strcmp(argv[1], "meanwhile")) {
-		status = meanwhile();
+	if (!strcmp(argv[1], "meanwhile") || !strcmp(argv[1], "held")) {
+		status = meanwhile(argv[1][0] == 'h' ? held : refused);
 		pairs(10);
 		return status;
 	}

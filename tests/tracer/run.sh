@@ -194,6 +194,8 @@ dead_or_stuck() {
 	preload=$lib:$out/liblate.so
 	trace meanwhile.report -a 0 -- ./bells meanwhile; status=$?
 	say "a filter that is refused takes nothing back of another" "$([ $status = 0 ] || echo "status $status; ")$(expect meanwhile.report $sound sealed=1 mute=1)"
+	trace held.report -a 0 -- ./bells held; status=$?
+	say "a filter that holds before its thread knows" "$([ $status = 0 ] || echo "status $status; ")$(expect held.report $sound sealed=1)"
 	preload=
 }
 
