@@ -2,59 +2,83 @@
  * frame information, and rows that the compact form cannot hold. */
 #include "preload/step.h"
 
+#include <sys/uio.h>
+
 #include "preload/cfi.h"
+#include "preload/sys.h"
+
+struct reader {
+	const struct mt_state *state;
+	struct mt_frame *frame;
+	uint64_t known; /* up to here words can be read */
+	uint64_t limit; /* nothing beyond is looked at */
+};
+
+/* Where nothing may be mapped: the kernel reads. */
+static bool read_unknown(uint64_t address, uint64_t *value)
+{
+	struct iovec here = {value, sizeof *value};
+	struct iovec there = {(void *)address, sizeof *value};
+
+	return mt_sys6(SYS_process_vm_readv, mt_load(&mt_tracer.header->pid), &here, 1, &there, 1,
+		       0)
+		== sizeof *value;
+}
+
+/* A word of the stack at or above sp. */
+static bool read_at(const struct reader *r, uint64_t address, uint64_t *value)
+{
+	uint64_t sp = r->state->sp;
+
+	if (address & 7 || address < sp || address - sp >= r->limit - sp)
+		return false;
+	if (address >= r->known)
+		return read_unknown(address, value);
+	*value = *(const uint64_t *)address;
+	return true;
+}
 
 /* The caller's state, once the CFA is known: return address below it, fp where the rule says. */
-static enum mt_step finish(struct mt_state *s, uint64_t rule, struct mt_frame *f, uint64_t cfa,
-	uint64_t bound)
+static enum mt_step finish(struct mt_state *s, uint64_t rule, const struct reader *r, uint64_t cfa)
 {
-	uint64_t return_address, saved;
+	uint64_t at = cfa + MT_RETURN_ADDRESS_AT_CFA, return_address, saved;
+	struct mt_frame *f = r->frame;
 
-	if (cfa & 7 || cfa - s->sp - 8 > bound - s->sp - 8)
+	if (!read_at(r, at, &return_address))
 		return MT_STEP_CUT;
-	return_address = *(const uint64_t *)(cfa + MT_RETURN_ADDRESS_AT_CFA);
-	f->words[f->word_count++] =
-		(struct mt_word){(const uint64_t *)(cfa + MT_RETURN_ADDRESS_AT_CFA),
-			return_address};
+	f->words[f->word_count++] = (struct mt_word){(const uint64_t *)at, return_address};
 	if (return_address == 0)
 		return MT_STEP_END;
 	if (return_address >> MT_ADDRESS_BITS)
 		return MT_STEP_CUT;
 	if (mt_rule_fp_mode(rule) != MT_FP_SAME) {
 		saved = mt_step_saved_fp(rule, cfa, s->fp);
-		if (saved & 7 || saved - s->sp > bound - 8 - s->sp)
+		if (!read_at(r, saved, &s->fp))
 			return MT_STEP_CUT;
-		f->saved_fp = (struct mt_word){(const uint64_t *)saved, *(const uint64_t *)saved};
-		s->fp = f->saved_fp.value;
+		f->saved_fp = (struct mt_word){(const uint64_t *)saved, s->fp};
 	}
 	s->sp = cfa;
 	s->key = return_address - 1;
 	return MT_STEP_ON;
 }
 
-struct reader {
-	const struct mt_state *state;
-	struct mt_frame *frame;
-	uint64_t bound;
-};
-
-/* Reads a word of the stack at or above sp and notes it down. */
+/* Reads a word and notes it down. */
 static bool read_word(void *context, uint64_t address, uint64_t *value)
 {
 	const struct reader *r = context;
 	struct mt_frame *f = r->frame;
 
-	if (address & 7 || address - r->state->sp > r->bound - 8 - r->state->sp
-		|| f->word_count == MT_FRAME_WORDS - 1)
+	if (f->word_count == MT_FRAME_WORDS - 1 || !read_at(r, address, value))
 		return false;
-	*value = *(const uint64_t *)address;
 	f->words[f->word_count++] = (struct mt_word){(const uint64_t *)address, *value};
 	return true;
 }
 
-static enum mt_step step_signal(struct mt_state *s, struct reader *r)
+/* A stack that it leads to may be gone: that of a coroutine's creator, who was interrupted to begin
+ * it. */
+static enum mt_step step_signal(const struct mt_thread *t, struct mt_state *s, struct reader *r)
 {
-	uint64_t sp, fp, pc;
+	uint64_t sp, fp, pc, below;
 
 	if (!read_word(r, s->sp + MT_SIGNAL_SP, &sp) || !read_word(r, s->sp + MT_SIGNAL_PC, &pc)
 		|| !read_word(r, s->sp + MT_SIGNAL_FP, &fp))
@@ -63,7 +87,8 @@ static enum mt_step step_signal(struct mt_state *s, struct reader *r)
 	r->frame->saved_fp = r->frame->words[--r->frame->word_count];
 	if (pc == 0)
 		return MT_STEP_END;
-	if (pc >> MT_ADDRESS_BITS)
+	if (pc >> MT_ADDRESS_BITS || sp & 7
+		|| (!mt_step_is_own(t, sp) && !read_unknown((sp - 1) & ~7ull, &below)))
 		return MT_STEP_CUT;
 	*s = (struct mt_state){pc | MT_KEY_EXACT, sp, fp};
 	return MT_STEP_ON;
@@ -77,7 +102,7 @@ static bool is_entry(uint64_t sp)
 	return &__libc_stack_end && sp >= ((uint64_t)__libc_stack_end & ~15ull);
 }
 
-/* By frame pointer. On a stack of unknown bounds only within the page of sp, which exists. A frame
+/* By frame pointer. On a stack of unknown bounds only within the page of sp. A frame
  * pointer of 0 is that of the outermost frame, or some register of code that keeps none: then the
  * stack counts as cut. */
 static enum mt_step step_no_cfi(const struct mt_thread *t, struct mt_state *s, struct reader *r)
@@ -87,7 +112,7 @@ static enum mt_step step_no_cfi(const struct mt_thread *t, struct mt_state *s, s
 	if (at == 0)
 		return mt_step_is_own(t, s->sp) && is_entry(s->sp) ? MT_STEP_END : MT_STEP_CUT;
 	if (!mt_step_is_own(t, s->sp))
-		r->bound = (s->sp | (MT_WIRE_PAGE - 1)) + 1;
+		r->limit = (s->sp | (MT_WIRE_PAGE - 1)) + 1;
 	if (!read_word(r, at + 8, &pc))
 		return MT_STEP_CUT;
 	if (pc < MT_WIRE_PAGE)
@@ -140,7 +165,7 @@ static enum mt_step step_slow(struct mt_state *s, struct reader *r)
 	struct mt_cfi_row row;
 
 	if (mt_cfi_row(s->key & ~MT_KEY_EXACT, &row) != MT_CFI_FOUND
-		|| !cfa_of(&row, &machine, &cfa) || cfa < s->sp + 8 || cfa > r->bound || cfa & 7
+		|| !cfa_of(&row, &machine, &cfa) || cfa < s->sp + 8 || cfa > r->limit || cfa & 7
 		|| row.return_address.how == MT_CFI_SAME
 		|| !value_of(&row.return_address, &machine, cfa, 0, &return_address)
 		|| !value_of(&row.fp, &machine, cfa, s->fp, &fp)
@@ -156,19 +181,20 @@ MT_COLD enum mt_step mt_step_other(const struct mt_thread *t, struct mt_state *s
 	struct mt_frame *f)
 {
 	struct mt_state before = *s;
-	struct reader r = {&before, f, mt_step_bound(t, s->sp)};
+	struct reader r = {&before, f, mt_step_bound(t, s->sp), 0};
 	uint64_t cfa;
 
+	r.limit = mt_step_is_own(t, s->sp) ? r.known : s->sp + MT_FOREIGN_FRAME_MAX;
 	f->word_count = 0;
 	f->saved_fp.at = NULL;
 	switch (mt_rule_kind(rule)) {
-	case MT_RULE_SP: return finish(s, rule, f, s->sp + mt_rule_cfa(rule), r.bound);
-	case MT_RULE_FP: return finish(s, rule, f, s->fp + mt_rule_cfa(rule), r.bound);
+	case MT_RULE_SP: return finish(s, rule, &r, s->sp + mt_rule_cfa(rule));
+	case MT_RULE_FP: return finish(s, rule, &r, s->fp + mt_rule_cfa(rule));
 	case MT_RULE_DEREF:
 		if (!read_word(&r, s->fp + mt_rule_cfa(rule), &cfa))
 			return MT_STEP_CUT;
-		return finish(s, rule, f, cfa, r.bound);
-	case MT_RULE_SIGNAL: return step_signal(s, &r);
+		return finish(s, rule, &r, cfa);
+	case MT_RULE_SIGNAL: return step_signal(t, s, &r);
 	case MT_RULE_END: return MT_STEP_END;
 	case MT_RULE_NO_CFI: return step_no_cfi(t, s, &r);
 	default: return step_slow(s, &r);

@@ -15,7 +15,7 @@ enum mt_step {
 	MT_STEP_CUT, /* it goes on, but not for us */
 };
 
-/* A frame of known foreign stacks is taken to be no larger than this. */
+/* A frame of a foreign stack is taken to be no larger than this. */
 #define MT_FOREIGN_FRAME_MAX (1u << 20)
 
 enum mt_step mt_step_other(const struct mt_thread *, struct mt_state *, uint64_t rule,
@@ -26,10 +26,12 @@ static inline bool mt_step_is_own(const struct mt_thread *t, uint64_t sp)
 	return sp - t->stack_lo < t->stack_hi - t->stack_lo;
 }
 
-/* No word at or beyond this is read for a frame at sp. */
+/* All words from sp up to this can be read. Of a foreign stack it is known of the page alone that
+ * has the word below sp, which was read, or belongs to the frame that called us: the stack may end
+ * there. */
 static inline uint64_t mt_step_bound(const struct mt_thread *t, uint64_t sp)
 {
-	return mt_likely(mt_step_is_own(t, sp)) ? t->stack_hi : sp + MT_FOREIGN_FRAME_MAX;
+	return mt_likely(mt_step_is_own(t, sp)) ? t->stack_hi : ((sp - 1) | (MT_WIRE_PAGE - 1)) + 1;
 }
 
 /* Where the rule says that fp is saved. */
@@ -55,7 +57,8 @@ static MT_INLINE enum mt_step mt_step(const struct mt_thread *t, struct mt_state
 	if (mt_unlikely(kind > MT_RULE_FP))
 		goto other;
 	cfa = (kind == MT_RULE_SP ? s->sp : s->fp) + mt_rule_cfa(rule);
-	if (mt_unlikely(cfa & 7) || mt_unlikely(cfa - s->sp - 8 > bound - s->sp - 8))
+	/* sp and the bound are multiples of 8, and may be equal */
+	if (mt_unlikely(cfa & 7) || mt_unlikely(cfa - s->sp - 1 >= bound - s->sp))
 		goto other;
 	return_address = *(const uint64_t *)(cfa + MT_RETURN_ADDRESS_AT_CFA);
 	if (mt_unlikely(return_address - 1 >= (1ull << MT_ADDRESS_BITS) - 1))

@@ -87,8 +87,13 @@ static __attribute__((noinline)) uint32_t remember(struct mt_thread *t, uint32_t
 		fp_live = fp_matters(f->rule, fp_live);
 		own = own && mt_step_is_own(t, f->sp);
 		/* else the step led up the stack that sp lies on */
-		if (mt_unlikely(f->word_count != MT_WORDS_IMPLIED))
+		if (mt_unlikely(f->word_count != MT_WORDS_IMPLIED)) {
 			own = own && (!outer || f->sp < outer->sp);
+			/* what a signal frame leads to elsewhere may be gone next time */
+			fits = fits
+				&& !(mt_rule_kind(f->rule) == MT_RULE_SIGNAL && outer
+					&& !mt_step_is_own(t, outer->sp));
+		}
 		node = mt_tree_child(node, mt_rule_pc(f->rule));
 		*m = (struct mt_memo){f->key, f->sp, f->fp, f->rule, node, words, fp_live, own};
 	}
