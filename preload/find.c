@@ -190,20 +190,49 @@ static bool is_mapped(const void *p)
 		== 0;
 }
 
+static const struct link_map *first_object(void)
+{
+	struct dl_find_object own;
+	const struct link_map *map;
+
+	if (_dl_find_object(&mt_tracer, &own) < 0)
+		return NULL;
+	for (map = own.dlfo_link_map; map->l_prev; map = map->l_prev)
+		;
+	return map;
+}
+
+static const struct link_map *unloaded; /* of which no more than its place in the list is left */
+
+/* What the dynamic linker says to debuggers, in the dynamic section of the program itself. */
+static bool may_unload(const struct link_map *program)
+{
+	for (const Elf64_Dyn *d = program->l_ld; d && d->d_tag != DT_NULL; d++)
+		if (d->d_tag == DT_DEBUG && d->d_un.d_ptr)
+			return ((const struct r_debug *)d->d_un.d_ptr)->r_state == RT_DELETE;
+	return true;
+}
+
+/* Each object is taken from the list right after it has been unmapped. */
+void mt_find_in_child(void)
+{
+	const struct link_map *map = first_object();
+
+	unloaded = NULL;
+	if (map && may_unload(map))
+		for (; map && !unloaded; map = map->l_next)
+			unloaded = is_mapped(map->l_ld) ? NULL : map;
+}
+
 /* In a forked child, where a thread that is no more may hold the lock: what it was unloading is
  * left out. */
 static void collect_unlocked(struct search *search)
 {
 	struct dl_find_object object;
-	const struct link_map *map;
 
-	if (_dl_find_object(&mt_tracer, &object) < 0)
-		return;
-	for (map = object.dlfo_link_map; map->l_prev; map = map->l_prev)
-		;
-	for (; map; map = map->l_next)
+	for (const struct link_map *map = first_object(); map; map = map->l_next)
 		if (_dl_find_object(map->l_ld, &object) == 0 && object.dlfo_link_map == map
-			&& is_mapped(map->l_ld))
+			&& map != unloaded && is_mapped(map->l_ld))
 			add(search, map->l_addr, map->l_ld, map->l_name);
 }
 

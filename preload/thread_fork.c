@@ -6,6 +6,7 @@
 #include <sys/uio.h>
 
 #include "preload/branch.h"
+#include "preload/find.h"
 #include "preload/seal.h"
 #include "preload/segment.h"
 
@@ -155,6 +156,7 @@ void mt_thread_in_child(void)
 {
 	if (!mt_segment_is_foreign())
 		return;
+	mt_find_in_child();
 	mt_segment_note_child();
 	if (is_within(mt_tls.self))
 		mt_segment_scrap(mt_tls.self);

@@ -18,7 +18,7 @@ say() { # NAME WHY...: ok when there is no reason
 
 build_all() {
 	flags="-O2 -g -D_GNU_SOURCE -I$top -pthread -fno-builtin -w"
-	for f in drain counts nested threads children limits stacks plugins framepointer maps calls pools slack bundles mallocx storm absent forks registers bells; do
+	for f in drain counts nested threads children limits stacks plugins framepointer maps calls pools slack bundles mallocx storm absent forks registers bells leaps; do
 		gcc $flags "$here/$f.c" -o $f || return 1
 	done
 	for f in operators torture left ringless; do
@@ -216,6 +216,10 @@ nested() { # a handler that leaves the tracer may leave an allocation of the mai
 	allocs=$(grep -o 'allocs=[0-9]*' nested.err)
 	say "nested events" "$(expect nested.report bad=0 abandoned=0)$([ $(($(field nested.report allocs) + $(field nested.report lost_allocations))) = "${allocs#*=}" ] || echo "not $allocs; ")$([ $(field nested.report nested_events) -gt 100 ] || echo "none nested")"
 	trace jump.report -- ./nested jump 2>jump.err
+	for us in 5 10 15; do
+		trace leaps.report -- ./leaps $us
+		say "20 longjmps out of the tracer, $us us apart" "$([ "$(field leaps.report allocs)" -ge 1000 ] || echo "only $(field leaps.report allocs) allocations; ")$(expect leaps.report bad=0)"
+	done
 	say "longjmp out of the tracer" "$(expect jump.report bad=0)$([ $(field jump.report abandoned) -gt 5 ] || echo "none abandoned")"
 	preload=
 }
