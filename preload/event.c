@@ -17,11 +17,9 @@ static MT_COLD enum turn nested(struct mt_thread *t, const struct mt_entry *entr
 
 	if (t->busy >= MT_BUSY_STALE)
 		return mt_thread_renew(t) ? TURN_OUTERMOST : TURN_NONE;
+	/* as many handlers may have been left here, each from within the next one's walk */
 	level = mt_arch_add(&t->busy, 1);
-
-	if (level >= MT_NESTED_LEVELS)
-		return TURN_NESTED;
-	walk.pcs = t->pcs[level];
+	walk.pcs = level < MT_NESTED_LEVELS ? t->pcs[level] : NULL;
 	mt_walk(t, entry, &walk);
 	if (walk.saw_own || (walk.cut && entry->sp <= t->hook_sp) || (walk.cut && walk.foreign))
 		return TURN_NESTED;

@@ -284,6 +284,7 @@ static void add_marks(const struct mt_thread *t, struct batch *b)
 MT_COLD bool mt_ring_record_item(struct mt_thread *t, const struct mt_item *item)
 {
 	struct batch b = {.count = 0};
+	uint64_t at;
 
 	if (!make_room(t)) {
 		count_lost(t, item->type);
@@ -295,9 +296,12 @@ MT_COLD bool mt_ring_record_item(struct mt_thread *t, const struct mt_item *item
 	add_marks(t, &b);
 	extend(&b, MT_EXTEND_TIME, 0);
 	add_item(&b, item);
-	write(t, &b);
+	at = write(t, &b);
 	if (mt_unlikely(mt_tracer.standalone))
 		mt_file_tend(t->last);
+	if (t->gap.active)
+		t->gap.marked = at + b.count;
+	mt_signal_fence();
 	t->gap.active = 0;
 	t->newborn = 0;
 	set_limit(t);
@@ -398,6 +402,11 @@ MT_COLD void mt_ring_abandon(struct mt_thread *t)
 	for (uint64_t at = head; at != reserve; at++)
 		if (!is_done(t, at))
 			t->data[at & t->mask] = (struct mt_wire_record){0, MT_RECORD_VOID};
+	/* the marks among it are due again; that of the thread does no harm twice */
+	if (head != reserve)
+		t->newborn = 1;
+	if (t->gap.marked - head - 1 < reserve - head)
+		t->gap.active = 1;
 	t->done_count = 0;
 	t->resync = 1;
 	mt_store(&t->limit, 0);

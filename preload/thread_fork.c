@@ -44,6 +44,7 @@ static bool renew(struct mt_thread *t)
 	t->memo_truncated = t->resync = t->growing = t->done_count = 0;
 	t->generation = MT_NO_GENERATION;
 	t->gap.active = 0;
+	t->gap.marked = 0;
 	mt_branch_forget_memo(t);
 	mt_branch_forget(t);
 	mt_tls.stack_lo = t->stack_lo;

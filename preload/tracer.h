@@ -283,6 +283,7 @@ struct mt_thread {
 	uint32_t leaving; /* the thread's function has returned: it will be gone soon */
 	struct {
 		uint64_t since, allocations, frees;
+		uint64_t marked; /* the last one ends there in the ring, with its event */
 		uint32_t active;
 	} gap;
 	/* finished records of nested events */

@@ -262,10 +262,10 @@ void mt_walk(struct mt_thread *t, const struct mt_entry *entry, struct mt_walk *
 		uint64_t rule = mt_rules_find(state.key);
 
 		walk->foreign |= !mt_step_is_own(t, state.sp);
-		if (mt_rule_pc(rule))
-			walk->pcs[walk->count++] = mt_rule_pc(rule);
-		else
+		if (!mt_rule_pc(rule))
 			walk->saw_own = true;
+		else if (walk->pcs)
+			walk->pcs[walk->count++] = mt_rule_pc(rule);
 		last = mt_step(t, &state, rule, &frame);
 	}
 	walk->cut = last != MT_STEP_END;

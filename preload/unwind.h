@@ -12,7 +12,7 @@ uint32_t mt_unwind_anew(struct mt_thread *, const struct mt_entry *entry, enum m
 
 /* A stack walked frame by frame, innermost first, without the tracer's own frames. */
 struct mt_walk {
-	uint32_t *pcs;
+	uint32_t *pcs; /* NULL: they are not wanted */
 	uint32_t count;
 	bool cut;     /* could not be followed to its end */
 	bool saw_own; /* it has frames of the tracer's own */

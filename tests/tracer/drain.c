@@ -293,6 +293,10 @@ static void take(struct recorder *r, struct image *image, struct ring *ring, str
 	if (p->has_time && p->time < ring->time)
 		bad(r, image, "time goes back by", ring->time - p->time);
 	ring->time = p->has_time ? p->time : ring->time + mt_wire_record_delta(&record);
+	if (type == MT_RECORD_VOID) {
+		t->voids++;
+		return;
+	}
 	if (!ring->started && !(type == MT_RECORD_MARK && field == MT_MARK_THREAD && p->has_time))
 		bad(r, image, "ring that does not begin with its thread, type", type);
 	ring->started = true;
@@ -301,7 +305,6 @@ static void take(struct recorder *r, struct image *image, struct ring *ring, str
 			p->has_pointer ? p->pointer : mt_wire_record_pointer(&record) << 3,
 			type == MT_RECORD_MARK ? field : size);
 	switch (type) {
-	case MT_RECORD_VOID: t->voids++; break;
 	case MT_RECORD_ALLOC: count_allocation(r, image, node, size); break;
 	case MT_RECORD_REALLOC:
 		t->reallocations++;
