@@ -233,8 +233,11 @@ static void on_user(struct mt_merge *m, const struct mt_ring *r, const struct mt
 
 void mt_merge_pause(struct mt_merge *m, bool paused, uint64_t time_ns)
 {
+	const struct mt_profile *p = m->model->profile;
+	uint64_t logged = p->log_count ? p->log[p->log_count - 1].time_ns : 0;
+	uint64_t earliest = time_ns ? m->model->now_ns : logged;
 	struct mt_log_entry e = {
-		.time_ns = time_ns > m->model->now_ns ? time_ns : m->model->now_ns,
+		.time_ns = time_ns > earliest ? time_ns : earliest,
 		.type = paused ? MT_LOG_PAUSE : MT_LOG_RESUME,
 		.thread = MT_NO_THREAD,
 	};

@@ -87,8 +87,8 @@ static inline void mt_merge_note_lossy(struct mt_merge *m)
 {
 	m->lossy_ns = mt_merge_lossy_now(m);
 }
-/* A person has paused or resumed the recording, so long after its start, or it begins in a pause.
- * What has been consumed is not later. */
+/* A person has paused or resumed the recording, so long after its start: what has been consumed is
+ * not later. 0: it begins in a pause, or out of one, however late that is known. */
 void mt_merge_pause(struct mt_merge *, bool paused, uint64_t time_ns);
 /* Adds up the slack of all live blocks into info: takes a few ns for each, so only now and then
  * unless it must. */

@@ -98,7 +98,7 @@ truth "100 children whose first events are two threads'" 101 ./tree first 100
 rm -f t.dat*
 timeout 240 "$memtui" record -o t.dat -- ./tree unseen 100 >out 2>err || echo "not ok unseen threads: status $?"
 why=$(sed -n 's/^TRUTH \([0-9]*\).*/\1/p' out | while read -r pid; do
-	"$memtui" info --format json --function-regex '^keep_many$' "t.dat.$pid" || echo '{}'
+	"$memtui" info --format json --function-regex '^keep_many$' "t.dat.$pid" 2>err || echo '{}'
 done | python3 -c '
 import json, sys
 decoder, text, at, children, lost = json.JSONDecoder(), sys.stdin.read().strip(), 0, 0, 0
