@@ -36,6 +36,15 @@ MT_EXPORT void *calloc(size_t count, size_t size)
 	return p;
 }
 
+static MT_COLD void free_within(struct mt_thread *t)
+{
+	struct mt_freeing freeing = t->freeing;
+
+	t->freeing.p = NULL;
+	if (freeing.kind)
+		mt_event_freed(t, &freeing.entry, freeing.kind, freeing.p);
+}
+
 /* Records a free, unless the one around it has. False: nothing is to be freed. */
 static MT_INLINE bool released(void *p, const struct mt_entry *entry)
 {
@@ -47,8 +56,8 @@ static MT_INLINE bool released(void *p, const struct mt_entry *entry)
 		return false;
 	t = mt_thread_self();
 	if (mt_likely(t != NULL)) {
-		if (mt_unlikely(t->recorded_free == p))
-			t->recorded_free = NULL;
+		if (mt_unlikely(t->freeing.p == p))
+			free_within(t);
 		else
 			mt_event_freed(t, entry, MT_KIND_FREE, p);
 	}
@@ -72,7 +81,7 @@ MT_EXPORT void free(void *p)
 	struct mt_thread *t = mt_tls.self;
 
 	if (mt_unlikely(!p) || mt_unlikely(mt_load(&mt_tracer.bootstrap_count)) || mt_unlikely(!t)
-		|| mt_unlikely(t->recorded_free == p) || !mt_event_free_begin(t, &entry))
+		|| mt_unlikely(t->freeing.p == p) || !mt_event_free_begin(t, &entry))
 		free_slowly(p, entry.pc, entry.sp, entry.fp);
 	else
 		mt_event_free_quick(t, MT_KIND_FREE, p);
@@ -93,7 +102,7 @@ static void release_by_size(void *p, size_t alignment, size_t size, bool aligned
 {
 	const struct mt_real *real = &mt_tracer.real;
 	struct mt_thread *t;
-	void *before = NULL;
+	struct mt_freeing before = {0};
 
 	if (!released(p, entry))
 		return;
@@ -103,15 +112,15 @@ static void release_by_size(void *p, size_t alignment, size_t size, bool aligned
 	}
 	t = mt_tls.self;
 	if (t) {
-		before = t->recorded_free;
-		t->recorded_free = p;
+		before = t->freeing;
+		t->freeing = (struct mt_freeing){.p = p};
 	}
 	if (aligned)
 		real->free_aligned_sized(p, alignment, size);
 	else
 		real->free_sized(p, size);
 	if (t)
-		t->recorded_free = before;
+		t->freeing = before;
 }
 
 MT_EXPORT void free_sized(void *p, size_t size);

@@ -30,10 +30,10 @@ static const uint8_t kinds[MT_OPERATOR_COUNT] = {
 /* of the libraries that the program was started with */
 static struct mt_found known[MT_OPERATOR_COUNT];
 
-/* The program may have operators new of its own: calls of these are not seen. The library's others,
- * as new[], allocate by way of them. */
-#define OWN_MAX 4096 /* bytes of such a function, at most */
-static uint64_t own[MT_OPERATOR_COUNT];
+/* The program may have operators of its own: calls of these are not seen. The library's others, as
+ * new[] and delete with a size, go by way of them. */
+#define OWN_MAX 4096                    /* bytes of such a function, at most */
+static uint64_t own[MT_OPERATOR_COUNT]; /* new */
 static uint32_t own_count;
 static bool by_own[MT_OPERATOR_COUNT]; /* the known one may call these */
 
@@ -79,18 +79,30 @@ static bool is_plain(const char *name, const struct mt_found *found)
 		&& simple.start == found->start;
 }
 
+static bool is_delete(enum mt_operator which)
+{
+#define X(id, symbol, kind) || which == MT_OPERATOR_##id
+	return false MT_DELETE_OPERATORS(X);
+#undef X
+}
+
 static void find_own(const struct mt_found *found)
 {
 	static const char *const libraries[] = {"libstdc++.so.", "libc++.so.", "libc++abi.so.",
 		NULL};
+	bool deletes = false;
 
 #define X(id, symbol, kind) \
 	if (!binds_to_us(#symbol)) \
 		own[own_count++] = (uint64_t)dlsym(RTLD_DEFAULT, #symbol);
 	MT_OPERATORS(X)
 #undef X
-	for (int i = 0; i < MT_OPERATOR_COUNT && own_count; i++)
-		by_own[i] = found[i].function && is_in(&found[i], libraries);
+#define X(id, symbol, kind) deletes |= !binds_to_us(#symbol);
+	MT_DELETE_OPERATORS(X)
+#undef X
+	for (int i = 0; i < MT_OPERATOR_COUNT; i++)
+		by_own[i] = (is_delete(i) ? deletes : own_count) && found[i].function
+			&& is_in(&found[i], libraries);
 }
 
 static bool is_of_own(uint64_t pc)
@@ -268,28 +280,32 @@ static MT_COLD void deallocate(enum mt_operator which, const struct mt_entry *en
 	struct mt_found local;
 	const struct mt_found *found;
 	struct mt_thread *t;
-	void *before;
+	struct mt_freeing before;
 
 	if (!p)
 		return;
 	found = real(which, entry, &local);
 	t = mt_thread_self();
-	if (mt_unlikely(!t) || t->recorded_free == (void *)p) { /* delete[] calls delete */
+	if (mt_unlikely(!t) || t->freeing.p == (void *)p) { /* delete[] calls delete */
 		if (found->function && (t || !found->plain))
 			mt_find_call(found->function, p, b, c);
 		else
 			mt_tracer.real.free((void *)p);
 		return;
 	}
-	mt_event_freed(t, entry, kinds[which], (void *)p);
-	if (mt_likely(found->plain || !found->function)) {
-		mt_tracer.real.free((void *)p);
-		return;
+	before = t->freeing;
+	if (by_own[which] && found == &known[which]) { /* the program's operator may keep it */
+		t->freeing = (struct mt_freeing){(void *)p, kinds[which], *entry};
+	} else {
+		mt_event_freed(t, entry, kinds[which], (void *)p);
+		if (mt_likely(found->plain || !found->function)) {
+			mt_tracer.real.free((void *)p);
+			return;
+		}
+		t->freeing = (struct mt_freeing){.p = (void *)p};
 	}
-	before = t->recorded_free;
-	t->recorded_free = (void *)p;
 	mt_find_call(found->function, p, b, c);
-	t->recorded_free = before;
+	t->freeing = before;
 }
 
 /* The everyday case; allocate and deallocate see to the rest. Only the forms that are used most
@@ -321,7 +337,7 @@ static MT_INLINE void deallocate_quick(enum mt_operator which, const struct mt_e
 	struct mt_entry copy;
 
 	if (!is_known_plain(which) || mt_unlikely(!p) || mt_unlikely(!t)
-		|| mt_unlikely(t->recorded_free == (void *)p) || !mt_event_free_begin(t, entry)) {
+		|| mt_unlikely(t->freeing.p == (void *)p) || !mt_event_free_begin(t, entry)) {
 		copy = *entry;
 		deallocate(which, &copy, p, b, c);
 		return;

@@ -284,14 +284,15 @@ static void *resize(struct mt_thread *t, const struct call *call)
 
 static void *release(struct mt_thread *t, const struct call *call)
 {
-	void *p = (void *)call->a, *before = t->recorded_free, *result;
+	struct mt_freeing before = t->freeing;
+	void *p = (void *)call->a, *result;
 
 	if (!p)
 		return forward(t, call);
 	mt_event_free(t, &call->entry, functions[call->which].kind, p, MT_RECORD_FREE);
-	t->recorded_free = p; /* should it call free */
+	t->freeing = (struct mt_freeing){.p = p}; /* should it call free */
 	result = forward(t, call);
-	t->recorded_free = before;
+	t->freeing = before;
 	return result;
 }
 

@@ -192,7 +192,7 @@ static struct mt_thread *recycle(int32_t tid, bool silent)
 		mt_branch_forget_memo(t);
 		mt_branch_forget(t);
 		t->pending_kind = 0;
-		t->recorded_free = NULL;
+		t->freeing.p = NULL;
 		t->outer.sp = 0;
 		return t;
 	}

@@ -239,6 +239,13 @@ struct mt_frame {
 #define MT_NESTED_DONE 16
 
 /* A thread's state. Its pages belong to it alone. */
+/* A block that a call under way frees: our free need not record it, or not as a free of its own. */
+struct mt_freeing {
+	void *p;
+	uint32_t kind; /* to record it with should it come to a free; 0: it is recorded */
+	struct mt_entry entry;
+};
+
 struct mt_thread {
 	/* every event */
 
@@ -269,9 +276,9 @@ struct mt_thread {
 	struct mt_entry pending;
 	uint32_t pending_kind;
 	uint64_t pending_size, pending_start, pending_end; /* the code that it has called */
-	void *recorded_free;                               /* its free is already recorded */
-	struct mt_entry outer;                             /* of another allocator's function */
-	uint64_t outer_start, outer_end;                   /* its code */
+	struct mt_freeing freeing;
+	struct mt_entry outer;           /* of another allocator's function */
+	uint64_t outer_start, outer_end; /* its code */
 
 	/* rare */
 	uint32_t resync;  /* the next record carries the full time */

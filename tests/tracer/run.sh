@@ -21,7 +21,7 @@ build_all() {
 	for f in drain counts nested threads children limits stacks plugins framepointer maps calls pools slack bundles mallocx storm absent forks registers bells leaps; do
 		gcc $flags "$here/$f.c" -o $f || return 1
 	done
-	for f in operators torture left ringless; do
+	for f in operators torture left ringless pooled; do
 		g++ -std=c++17 $flags "$here/$f.cc" -o $f || return 1
 	done
 	gcc $flags -rdynamic "$here/own.c" -o own || return 1
@@ -255,6 +255,11 @@ gcc -O1 -g -Wall -Wextra -Werror -I$top/preload $top/tests/programs/arena.c -o a
 trace arena.report -e -- ./arena >/dev/null # 3 documents of 3000 nodes and 1000 texts; the last is forgotten
 say "the example of memtui.h" "$(expect arena.report $sound)$(awk '$1 == "ALLOC" && $2 == 15 {a++; b += $4} $1 == "FREE" && $2 == 16 {f++} $1 == "USER" {u++}
 	END {if (a != 12000 || f != 8000 || b != 9000 * 16 + 3000 * 40 || u != 5) print a, f, b, u}' arena.report)"
+for mixed in "" mixed; do # what else there is: libstdc++'s block for exceptions, stdio's
+	trace pooled.report -e -- ./pooled $mixed >pooled.truth
+	say "operators of a pool of the program's own${mixed:+, and of malloc}" "$(awk -v n="$(cat pooled.truth)" '$1 == "ALLOC" {live[$3]++; a++}
+		$1 == "FREE" {f++; if (!live[$3]--) print "a free of what was not allocated"} END {if (f != n || a < n || a > n + 2) print a, f, "not", n}' pooled.report | head -3)"
+done
 events "calls" -- ./calls
 preload=$lib:$out/libsized.so events "calls-sized" -- ./calls
 trace operators.report -- ./operators 2>/dev/null
