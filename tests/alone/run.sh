@@ -246,7 +246,7 @@ for name in hot1 hot4 leak tree python3 death; do say "pack $name" "$(packed $na
 say "pack refuses" "$("$memtui" pack hot1.mem 2>&1 | grep -q 'exists already' || echo "an existing name is taken; ")$("$memtui" pack hot1.mem.dat -o x.dat 2>&1 | grep -q 'no stand-alone recording' || echo "a trace is taken")"
 
 gcc -O1 -Wall -D_GNU_SOURCE -shared -fPIC -o libfiles.so "$here/../programs/files.c" || { echo "not ok build"; exit 1; }
-odd() { env LD_PRELOAD="$tmp/libfiles.so" "$@"; } # VARIABLE=VALUE... PROGRAM...: where files behave as that source says
+odd() { env ${signals:-} LD_PRELOAD="$tmp/libfiles.so" "$@"; } # VARIABLE=VALUE... PROGRAM...: where files behave as that source says
 named() { # VARIABLE=VALUE...: a new trace gets its name, and one that is there keeps its own
 	rm -f named.dat
 	odd "$@" "$memtui" pack -o named.dat hot1.mem 2>pack.err || cat pack.err
@@ -268,6 +268,7 @@ say "pack where nothing is renamed without replacing" "$(named NO_RENAMEAT2=1)"
 say "pack without hard links" "$(named NO_LINKS=1)"
 say "pack with neither" "$(named NO_LINKS=1 NO_RENAMEAT2=1)"
 ended() { # VARIABLE: what a signal leaves that arrives when a new file is OPENED, or WRITTEN to
+	local signals=--default-signal # in the background SIGINT is ignored
 	ulimit -c 0
 	for number in 1 2 3 13 15; do # HUP INT QUIT PIPE TERM
 		rm -f ended.dat*
@@ -299,7 +300,7 @@ say "pack keeps it by a hard link" "$(keeps -f own.mem; keeps -f -o own.mem.dat 
 say "pack keeps it by a symbolic link" "$(keeps -f -o own.link own.mem; keeps -f -o own.mem own.link)"
 say "pack keeps it as standard output" "$(stdout=own.mem keeps -o - own.mem)"
 mkdir -p temporary
-say "no temporary file is left" "$(ulimit -c 0; TMPDIR=$tmp/temporary odd STRUCK=/temporary/ WRITTEN=2 "$memtui" allocations hot1.mem >/dev/null 2>&1; is $? 130; ls temporary)"
+say "no temporary file is left" "$(ulimit -c 0; signals=--default-signal TMPDIR=$tmp/temporary odd STRUCK=/temporary/ WRITTEN=2 "$memtui" allocations hot1.mem >/dev/null 2>&1; is $? 130; ls temporary)"
 advised() { # WORDS ARGS...: memtui says once that there is no room, what helps, and nothing of what is not left
 	words=$1; shift
 	"$memtui" "$@" >/dev/null 2>pack.err && echo "status 0;"
