@@ -183,7 +183,7 @@ static int await_answer(int fd, const struct ucred *recorder, int64_t start)
 	return error;
 }
 
-static int ask(int fd, uint64_t forked_from)
+static int ask(int fd, uint64_t forked_from, bool *counted)
 {
 	struct mt_wire_request request = {
 		.magic = MT_WIRE_MAGIC,
@@ -205,14 +205,18 @@ static int ask(int fd, uint64_t forked_from)
 	n = mt_sys6(SYS_sendto, fd, &request, sizeof request, MSG_NOSIGNAL, 0, 0);
 	if (n != sizeof request)
 		return n < 0 ? (int)n : -EPROTO;
+	*counted = true;
 	if ((error = await_answer(fd, &recorder, start)) < 0)
 		return error;
 	error = receive(fd);
+	if (error
+		== -EPROTO) /* a descriptor too many for this process: the recorder has given one */
+		*counted = false;
 	session.trusted = error >= 0;
 	return error;
 }
 
-int mt_rendezvous(uint64_t forked_from)
+int mt_rendezvous(uint64_t forked_from, bool *counted)
 {
 	int fd, result;
 
@@ -223,7 +227,7 @@ int mt_rendezvous(uint64_t forked_from)
 	fd = (int)mt_sys3(SYS_socket, AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	if (fd < 0)
 		return fd;
-	result = ask(fd, forked_from);
+	result = ask(fd, forked_from, counted);
 	mt_sys1(SYS_close, fd);
 	return result;
 }

@@ -293,10 +293,10 @@ static bool start(struct mt_wire_header *h, const struct mt_wire_header *copy)
 }
 
 /* The phase is CONNECTING. */
-static int connect_to_segment(uint64_t forked_from)
+static int connect_to_segment(uint64_t forked_from, bool *counted)
 {
 	struct mt_wire_header *h = NULL, copy;
-	int fd = mt_rendezvous(forked_from);
+	int fd = mt_rendezvous(forked_from, counted);
 
 	if (fd >= 0) {
 		h = map(fd, &copy);
@@ -320,14 +320,14 @@ MT_COLD void mt_segment_attach(void)
 {
 	uint32_t expected = MT_PHASE_NEW;
 	int error = -ENOMEM;
-	bool can = make_running_word();
+	bool can = make_running_word(), counted;
 
 	if (can)
 		mt_store_release((uint32_t *)mt_tracer.running + 1, 1);
 	if (!mt_swap_if(&mt_tracer.phase, &expected, MT_PHASE_CONNECTING))
 		return;
 	if (can)
-		error = connect_to_segment(0);
+		error = connect_to_segment(0, &counted);
 	mt_store_release(&mt_tracer.phase,
 		error == 0                 ? MT_PHASE_ATTACHED
 			: error == -EAGAIN ? MT_PHASE_NEW
@@ -393,22 +393,35 @@ static void drop_tables(void)
 	mt_tracer.all_threads = NULL;
 }
 
+/* A second look at shared memory, by the length 0; NULL: it is private by now, or lacks room. */
+static struct mt_wire_header *mapped_again(struct mt_wire_header *h)
+{
+	long p = mt_sys6(SYS_mremap, h, 0, MT_WIRE_PAGE, MREMAP_MAYMOVE, 0, 0);
+
+	return p < 0 && p > -4096 ? NULL : (struct mt_wire_header *)p;
+}
+
 MT_COLD bool mt_segment_forked(void)
 {
 	static uint64_t parent; /* its segment */
 	/* a signal handler may have come here between a look at where the header is and one at what
 	 * it says */
 	static struct mt_wire_header *kept;
-	struct mt_wire_header *old = mt_tracer.header;
-	bool done;
+	struct mt_wire_header *old = mt_tracer.header, *parents;
+	bool done, counted = false;
 
 	if (old->id) /* a child that is forked while another thread is here finds an empty header */
 		parent = old->id;
+	parents = mapped_again(old);
 	drop_segment();
 	drop_tables();
 	if (mt_tracer.standalone)
 		mt_file_forked();
-	done = connect_to_segment(parent) == 0;
+	done = connect_to_segment(parent, &counted) == 0;
+	if (parents && !done && !counted)
+		mt_add(&parents->counters[MT_COUNTER_FORKED_CHILDREN], 1);
+	if (parents)
+		mt_sys_unmap(parents, MT_WIRE_PAGE);
 	if (done) {
 		struct mt_wire_header *older = kept;
 

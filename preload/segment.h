@@ -50,7 +50,8 @@ bool mt_segment_forked(void);
 void mt_segment_scrap(struct mt_thread *t);
 
 /* rendezvous.c: the memfd of a new segment, or a negative errno; -EAGAIN: no environment yet,
- * -ENOENT: no session. forked_from: id of the parent's segment; 0: this is no forked child. */
-int mt_rendezvous(uint64_t forked_from);
+ * -ENOENT: no session. forked_from: id of the parent's segment; 0: this is no forked child.
+ * *counted becomes true where the recorder counts a failure itself. */
+int mt_rendezvous(uint64_t forked_from, bool *counted);
 
 #endif

@@ -334,6 +334,26 @@ static int limits(char **argv)
 	return 0;
 }
 
+/* Of a child that cannot open as much as a socket nothing is recorded. */
+static int descriptors_of_child(char **argv)
+{
+	int status = -1;
+	pid_t pid;
+
+	(void)argv;
+	result("setrlimit", setrlimit(RLIMIT_NOFILE, &(struct rlimit){3, 3}));
+	run_case("exact", NULL, case_exact);
+	pid = fork();
+	if (pid == 0) {
+		free(malloc(100));
+		_exit(5);
+	}
+	waitpid(pid, &status, 0);
+	tell("child %x\n", status);
+	say_text("COUNTER forked_children=1\n");
+	return 0;
+}
+
 /* The address space becomes so small that malloc fails; what fits is not the same with a tracer,
  * that it fails is. */
 static __attribute__((noinline)) int case_full(void)
@@ -566,6 +586,7 @@ int main(int argc, char **argv)
 		{"threads", threads},
 		{"limits", limits},
 		{"descriptors", descriptors},
+		{"descriptors_of_child", descriptors_of_child},
 		{"rights", rights},
 		{"sealed", sealed},
 		{"sealed_children", sealed_children},

@@ -64,6 +64,7 @@ fault "1,000 threads at once" threads 1000 1000
 fault "address space full" full
 for how in 0 3 close_range fcloseall; do fault "closes descriptors: $how" descriptors $how; done
 for what in nofile fsize nproc stack core memlock data sigpending cpu; do fault "sets limit: $what" limits $what; done
+fault "a child without descriptors is counted" descriptors_of_child
 fault "limits that fail, allow all, or are a child's" no_limits
 for how in prctl syscall syscall_prctl tsync listener; do
 	for policy in kill eperm bad; do fault "system-call filter: $how, $policy" sealed $how $policy 100000; done
