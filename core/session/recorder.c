@@ -218,6 +218,14 @@ static int let_go(const struct mt_recorder *r, int go, int failed, struct mt_err
 		strerror(error));
 }
 
+static bool is_program(const struct mt_recorder *r, const char *path)
+{
+	struct stat program, file;
+
+	return stat(r->launch.path, &program) == 0 && stat(path, &file) == 0
+		&& program.st_dev == file.st_dev && program.st_ino == file.st_ino;
+}
+
 /* Opens the output once the pid, which may be part of its name, is known; then lets the child go. A
  * file that is to be replaced is so only when the program runs; readers of the old one keep it. */
 static int release_program(struct mt_recorder *r, int go, int failed, struct mt_err *err)
@@ -228,6 +236,10 @@ static int release_program(struct mt_recorder *r, int go, int failed, struct mt_
 
 	r->trace_path = mt_output_path(o->output, r->launch.path, r->program);
 	r->single = mt_output_is_single(o->output, r->trace_path);
+	if (is_program(r, r->trace_path))
+		return mt_fail(err, -EINVAL,
+			"%s: is the program, and stays as it is; choose another name",
+			r->trace_path);
 	if (o->force && mt_output_is_regular(r->trace_path))
 		aside = mt_format("%s.%d.new", r->trace_path, (int)getpid());
 	r->output_fd = mt_output_open(aside ? aside : r->trace_path, err);

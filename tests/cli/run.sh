@@ -125,6 +125,8 @@ fails "depth out of range" 2 'depth.*4\.\.65536' record --depth 0 -o never.dat -
 
 fails "record: existing file" 1 'exist.*force' record -o t.dat ./known
 check "record: --force" "$memtui" record --force --output=t.dat -- ./known
+ln known own-name.dat; fails "record: over the program" 1 'own-name.dat: is the program, and stays as it is' record --force -o own-name.dat ./known
+check "record: the program stays" cmp known own-name.dat
 "$memtui" record -o status.dat ./known 7 2>/dev/null
 status=$?
 [ $status = 7 ] && ok "record: exit status" || not_ok "record: exit status" "$status"
