@@ -19,7 +19,7 @@ enum function {
 	MT_PREFIXED(X) FUNCTION_COUNT,
 #undef X
 };
-enum family { FAMILY_JE, FAMILY_RJEM, FAMILY_X, FAMILY_MI, FAMILY_TC, FAMILY_COUNT };
+enum family { FAMILY_JE, FAMILY_RJEM, FAMILY_X, FAMILY_MI, FAMILY_TC };
 
 static const struct {
 	const char *name;
@@ -33,7 +33,8 @@ static const struct {
 
 /* of the libraries that the program was started with */
 static struct mt_found known[FUNCTION_COUNT];
-static uint32_t wraps[FAMILY_COUNT]; /* the family's functions call malloc */
+#define WRAPPERS 16
+static uint64_t wrappers[WRAPPERS]; /* starts of libraries whose functions call malloc, then 0 */
 
 /* A call under way: where the function's frame is. */
 struct call {
@@ -151,6 +152,31 @@ static void *plain(const struct call *call)
 	return NULL;
 }
 
+/* ---- on malloc ------------------------------------------------------------------------------- */
+
+static bool wraps(const struct call *call)
+{
+	for (int i = 0; i < WRAPPERS; i++) {
+		uint64_t start = mt_load(&wrappers[i]);
+
+		if (!start)
+			return false;
+		if (start == call->start)
+			return true;
+	}
+	return true; /* so many that any may be one */
+}
+
+static void note_wrapper(const struct call *call)
+{
+	for (int i = 0; i < WRAPPERS; i++) {
+		uint64_t none = 0;
+
+		if (mt_swap_if(&wrappers[i], &none, call->start) || none == call->start)
+			return;
+	}
+}
+
 /* ---- the call -------------------------------------------------------------------------------- */
 
 /* A call out of a function of these that this thread has called and that has not returned. Or one
@@ -247,7 +273,7 @@ static void *allocate(struct mt_thread *t, const struct call *call)
 	}
 	p = !posix ? result : (int)(intptr_t)result == 0 ? *(void **)call->a : NULL;
 	if (taken)
-		mt_store(&wraps[functions[call->which].family], 1);
+		note_wrapper(call);
 	else if (p && mt_tls.self)
 		record(t, call, MT_RECORD_ALLOC, p, size_of(call, p));
 	return result;
@@ -296,16 +322,39 @@ static void *release(struct mt_thread *t, const struct call *call)
 	return result;
 }
 
+/* In a wrapper: malloc's hooks record. A block that none of them sees comes from, or goes to, a
+ * pool beside malloc. */
+static void *pass_on(struct mt_thread *t, const struct call *call)
+{
+	uint64_t before = mt_load(&t->reserve);
+	void *p = forward(t, call);
+	bool block;
+
+	switch ((enum mt_shape)functions[call->which].shape) {
+	case MT_SHAPE_FREE: block = call->a != 0; break;
+	case MT_SHAPE_POSIX: block = !p; break;
+	case MT_SHAPE_RESIZE:
+	case MT_SHAPE_RESIZE_PRODUCT:
+	case MT_SHAPE_RESIZE_OR_FREE: block = p && p != (void *)call->a; break;
+	default: block = p != NULL; break;
+	}
+	if (block && mt_tls.self == t && mt_load(&t->reserve) == before && !t->gap.active
+		&& mt_load(&mt_tracer.header->recording))
+		mt_count(MT_COUNTER_UNTRACED_EVENTS, 1);
+	return p;
+}
+
 static void *called(struct call *call)
 {
 	struct mt_thread *t;
 
 	find_real(call);
 	t = mt_allocator_has(call->entry.pc) ? NULL : mt_thread_self();
-	if (!t || is_inner(t, &call->entry)
-		|| (call->real && mt_load(&wraps[functions[call->which].family])))
+	if (!t || is_inner(t, &call->entry))
 		return call->real ? mt_find_call(call->real, call->a, call->b, call->c)
 				  : plain(call);
+	if (call->real && wraps(call))
+		return pass_on(t, call);
 	switch ((enum mt_shape)functions[call->which].shape) {
 	case MT_SHAPE_FREE: return release(t, call);
 	case MT_SHAPE_RESIZE:

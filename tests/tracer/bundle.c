@@ -1,7 +1,7 @@
 /* A library that exports an allocator of its own under a prefix (-DPREFIX=je_): from memory of its
- * own, or (-DWRAP) from malloc with a header before each block. Its functions call one another as
- * exported. use() is what a plug-in with it does: its blocks must be of its own memory, not of
- * another's that exports the same names. */
+ * own, or (-DWRAP=SIZE) from that size on from malloc, with a header before each block. Its
+ * functions call one another as exported. use() is what a plug-in with it does: its blocks must be
+ * of its own memory, not of another's that exports the same names. */
 #include <errno.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -16,27 +16,30 @@ void *P(malloc)(size_t);
 void *P(memalign)(size_t, size_t);
 void P(free)(void *);
 
+#ifndef WRAP
+#define WRAP SIZE_MAX
+#endif
+
+int owns(const char *);
+
 static _Alignas(65536) char memory[1 << 24];
 static size_t used;
 
 static void *take(size_t size, size_t alignment)
 {
-	size_t *p;
-#ifdef WRAP
-	p = malloc(size + 64);
-	if (!p)
-		return NULL;
-#else
 	size_t start = (used + 64 + alignment - 1) / alignment * alignment;
+	size_t *p = (size_t *)(memory + start - 64);
 
-	if (size > sizeof memory || start + size > sizeof memory) {
+	if (size >= WRAP) {
+		p = malloc(size + 64);
+		if (!p)
+			return NULL;
+	} else if (size > sizeof memory || start + size > sizeof memory) {
 		errno = ENOMEM;
 		return NULL;
+	} else {
+		used = start + size;
 	}
-	p = (size_t *)(memory + start - 64);
-	used = start + size;
-#endif
-	(void)alignment;
 	p[7] = size;
 	return p + 8;
 }
@@ -55,10 +58,8 @@ void *P(calloc)(size_t count, size_t size)
 
 void P(free)(void *p)
 {
-#ifdef WRAP
-	if (p)
+	if (p && !owns(p))
 		free((size_t *)p - 8);
-#endif
 }
 
 void *P(realloc)(void *old, size_t size)
@@ -101,7 +102,7 @@ int owns(const char *p)
 int use(void)
 {
 	char *volatile p = P(malloc)(1234);
-	int own = owns(p);
+	int own = owns(p) == (1234 < WRAP);
 
 	P(free)(p);
 	return own;
