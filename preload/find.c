@@ -218,7 +218,8 @@ void mt_find_in_child(void)
 {
 	const struct link_map *map = first_object();
 
-	unloaded = NULL;
+	if (unloaded) /* an earlier fork's: it stays in the list, and its place may be taken */
+		return;
 	if (map && may_unload(map))
 		for (; map && !unloaded; map = map->l_next)
 			unloaded = is_mapped(map->l_ld) ? NULL : map;
