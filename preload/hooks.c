@@ -6,6 +6,10 @@
 
 #include "preload/bootstrap.h"
 #include "preload/event.h"
+#include "preload/operators.h"
+
+#define FREEING_FRAMES_MAX \
+	65536 /* what frees a block for another call takes less stack than this */
 
 static inline void allocated(const struct mt_entry *entry, enum mt_kind kind, const void *p,
 	size_t size)
@@ -36,13 +40,18 @@ MT_EXPORT void *calloc(size_t count, size_t size)
 	return p;
 }
 
-static MT_COLD void free_within(struct mt_thread *t)
+/* The call around it may have been left without a return, its stack be gone: then this is another
+ * free. */
+static MT_COLD void free_within(struct mt_thread *t, const struct mt_entry *entry, void *p)
 {
 	struct mt_freeing freeing = t->freeing;
+	bool gone;
 
 	t->freeing.p = NULL;
-	if (freeing.kind)
-		mt_event_freed(t, &freeing.entry, freeing.kind, freeing.p);
+	if (!mt_call_holds(t, &freeing.entry, entry, FREEING_FRAMES_MAX, 0, 0, &gone))
+		mt_event_freed(t, entry, MT_KIND_FREE, p);
+	else if (freeing.kind)
+		mt_event_freed(t, &freeing.entry, freeing.kind, p);
 }
 
 /* Records a free, unless the one around it has. False: nothing is to be freed. */
@@ -57,7 +66,7 @@ static MT_INLINE bool released(void *p, const struct mt_entry *entry)
 	t = mt_thread_self();
 	if (mt_likely(t != NULL)) {
 		if (mt_unlikely(t->freeing.p == p))
-			free_within(t);
+			free_within(t, entry, p);
 		else
 			mt_event_freed(t, entry, MT_KIND_FREE, p);
 	}
@@ -113,7 +122,7 @@ static void release_by_size(void *p, size_t alignment, size_t size, bool aligned
 	t = mt_tls.self;
 	if (t) {
 		before = t->freeing;
-		t->freeing = (struct mt_freeing){.p = p};
+		t->freeing = (struct mt_freeing){p, 0, *entry};
 	}
 	if (aligned)
 		real->free_aligned_sized(p, alignment, size);

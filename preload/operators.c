@@ -157,8 +157,7 @@ static inline const struct mt_found *real(enum mt_operator which, const struct m
 static inline bool belongs(struct mt_thread *t, const struct mt_entry *entry)
 {
 	bool gone;
-	bool holds = mt_call_holds(t, &t->pending, entry, OPERATOR_FRAMES_MAX, t->pending_start,
-		t->pending_end, &gone);
+	bool holds = mt_call_holds(t, &t->pending, entry, OPERATOR_FRAMES_MAX, 0, 0, &gone);
 
 	if (gone)
 		t->pending_kind = 0;
@@ -302,7 +301,7 @@ static MT_COLD void deallocate(enum mt_operator which, const struct mt_entry *en
 			mt_tracer.real.free((void *)p);
 			return;
 		}
-		t->freeing = (struct mt_freeing){.p = (void *)p};
+		t->freeing = (struct mt_freeing){(void *)p, 0, *entry};
 	}
 	mt_find_call(found->function, p, b, c);
 	t->freeing = before;

@@ -25,8 +25,8 @@ bool mt_pending_end(struct mt_thread *, const struct mt_pending *before);
 /* Whether a call that this thread has made of code in [start, end) is still under way, and entry
  * lies within it: at most limit bytes of stack further on. Its return address must still lie where
  * it was. Only the thread's own stack can be read for that; on others, which may be gone, the call
- * must come from that code, or be in the place of such a call. *gone: it has been left by an
- * exception or longjmp. */
+ * must come from that code (end 0: whatever code that is), or be in the place of such a call.
+ * *gone: it has been left by an exception or longjmp. */
 static inline bool mt_call_holds(const struct mt_thread *t, const struct mt_entry *call,
 	const struct mt_entry *entry, uint64_t limit, uint64_t start, uint64_t end, bool *gone)
 {
@@ -35,7 +35,7 @@ static inline bool mt_call_holds(const struct mt_thread *t, const struct mt_entr
 	*gone = false;
 	if (call->sp - t->stack_lo >= size || entry->sp - t->stack_lo >= size)
 		return call->sp - entry->sp < limit
-			&& (entry->pc - start < end - start || mt_is_own(entry->pc));
+			&& (!end || entry->pc - start < end - start || mt_is_own(entry->pc));
 	*gone = entry->sp >= call->sp
 		|| *(const uint64_t *)(call->sp + MT_RETURN_ADDRESS_AT_CFA) != call->pc;
 	return !*gone && call->sp - entry->sp < limit;

@@ -316,7 +316,7 @@ static void *release(struct mt_thread *t, const struct call *call)
 	if (!p)
 		return forward(t, call);
 	mt_event_free(t, &call->entry, functions[call->which].kind, p, MT_RECORD_FREE);
-	t->freeing = (struct mt_freeing){.p = p}; /* should it call free */
+	t->freeing = (struct mt_freeing){p, 0, call->entry}; /* should it call free */
 	result = forward(t, call);
 	t->freeing = before;
 	return result;
