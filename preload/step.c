@@ -14,14 +14,13 @@ struct reader {
 	uint64_t limit; /* nothing beyond is looked at */
 };
 
-/* Where nothing may be mapped: the kernel reads. */
-static bool read_unknown(uint64_t address, uint64_t *value)
+bool mt_step_read_unknown(uint64_t address, uint64_t *value)
 {
 	struct iovec here = {value, sizeof *value};
 	struct iovec there = {(void *)address, sizeof *value};
 
-	return mt_sys6(SYS_process_vm_readv, mt_load(&mt_tracer.header->pid), &here, 1, &there, 1,
-		       0)
+	/* by this thread's id: the first thread may have ended */
+	return mt_sys6(SYS_process_vm_readv, mt_sys0(SYS_gettid), &here, 1, &there, 1, 0)
 		== sizeof *value;
 }
 
@@ -33,7 +32,7 @@ static bool read_at(const struct reader *r, uint64_t address, uint64_t *value)
 	if (address & 7 || address < sp || address - sp >= r->limit - sp)
 		return false;
 	if (address >= r->known)
-		return read_unknown(address, value);
+		return mt_step_read_unknown(address, value);
 	*value = *(const uint64_t *)address;
 	return true;
 }
@@ -88,7 +87,7 @@ static enum mt_step step_signal(const struct mt_thread *t, struct mt_state *s, s
 	if (pc == 0)
 		return MT_STEP_END;
 	if (pc >> MT_ADDRESS_BITS || sp & 7
-		|| (!mt_step_is_own(t, sp) && !read_unknown((sp - 1) & ~7ull, &below)))
+		|| (!mt_step_is_own(t, sp) && !mt_step_read_unknown((sp - 1) & ~7ull, &below)))
 		return MT_STEP_CUT;
 	*s = (struct mt_state){pc | MT_KEY_EXACT, sp, fp};
 	return MT_STEP_ON;

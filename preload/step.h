@@ -21,6 +21,9 @@ enum mt_step {
 enum mt_step mt_step_other(const struct mt_thread *, struct mt_state *, uint64_t rule,
 	struct mt_frame *);
 
+/* A word of a stack, where nothing may be mapped: the kernel reads it. */
+bool mt_step_read_unknown(uint64_t address, uint64_t *value);
+
 static inline bool mt_step_is_own(const struct mt_thread *t, uint64_t sp)
 {
 	return sp - t->stack_lo < t->stack_hi - t->stack_lo;

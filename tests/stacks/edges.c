@@ -1,7 +1,7 @@
 /* Stacks that end before what call frame information says of them, or that are gone: by a call on
  * another stack from a frame that is addressed by sp; a coroutine whose first return address lies
  * behind a call that does not return; one that was begun by a signal in a thread that has ended.
- * Above each stack nothing can be read. */
+ * Above each stack nothing can be read, or not any more. */
 #include <pthread.h>
 #include <setjmp.h>
 #include <signal.h>
@@ -21,14 +21,28 @@ static void work(void)
 	free(kept);
 }
 
-static char *new_stack(void)
+static void close_page(char *p)
+{
+	if (mprotect(p, GUARD, PROT_NONE))
+		abort();
+}
+
+static char *new_open_stack(void)
 {
 	char *p = mmap(NULL, SIZE + GUARD, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1,
 		0);
 
-	if (p == MAP_FAILED || mprotect(p + SIZE, GUARD, PROT_NONE))
+	if (p == MAP_FAILED)
 		abort();
 	return p + SIZE;
+}
+
+static char *new_stack(void)
+{
+	char *top = new_open_stack();
+
+	close_page(top);
+	return top;
 }
 
 /* ---- a call ---- */
@@ -141,6 +155,12 @@ int main(void)
 		change(&inside, &outside);
 		if (!_setjmp(caller))
 			_longjmp(resumed, 1);
+	}
+	stacks[0] = new_open_stack();
+	for (int i = 0; i < 10; i++) {
+		on_stack(stacks[0], work);
+		if (i == 5)
+			close_page(stacks[0]);
 	}
 	puts("ok");
 	return 0;

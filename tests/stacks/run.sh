@@ -60,6 +60,7 @@ compile_all() {
 		echo "compile frames-Os $here/frames.c -Os -fstack-clash-protection -fstack-protector-all"
 		echo "compile deep $here/deep.c -O1"
 		echo "compile edges $here/edges.c -O1 -pthread"
+		echo "compile leaderless $here/leaderless.c -O1 -pthread"
 		echo "compile nocfi '$here/nocfi.c $here/nocfi.S' -O1 -fno-omit-frame-pointer"
 		echo "compile torture $here/../tracer/torture.cc -O2"
 		plugin_lines
@@ -79,6 +80,7 @@ own_programs() {
 	printf '%s\t%s\t%s\n' 'frames -Os' '0 0' ./frames-Os \
 		'assembly without CFI' '8000 -' ./nocfi \
 		'stacks that end or are gone' '- -' ./edges \
+		'a coroutine when main has ended' '0 -' ./leaderless \
 		'depth limit' '23808 0' ./deep 'depth limit 64' '64:34560 0' ./deep \
 		'depth limit 2000' '2000:0 0' ./deep \
 		'plug-ins at one address' '0 0' "./reload 0 $plugins" \
