@@ -28,11 +28,15 @@ void mt_file_read_clocks(struct mt_wire_anchor *a)
 		return;
 	}
 	for (int i = 0; i < 3; i++) {
-		uint64_t before = mt_arch_ticks(), now = mt_ring_clock(), after = mt_arch_ticks();
+		uint64_t before = mt_arch_ticks(), after;
+		struct timespec now;
 
+		clock_gettime(CLOCK_MONOTONIC, &now);
+		after = mt_arch_ticks();
 		if (after - before < best) {
 			best = after - before;
-			*a = (struct mt_wire_anchor){before + best / 2, now};
+			*a = (struct mt_wire_anchor){before + best / 2,
+				now.tv_sec * 1000000000ull + now.tv_nsec};
 		}
 	}
 }

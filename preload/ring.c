@@ -18,7 +18,7 @@ uint64_t mt_ring_clock(void)
 {
 	struct timespec now;
 
-	if (mt_unlikely(mt_load(&mt_tracer.frozen)))
+	if (mt_unlikely(!mt_tracer.monotonic || mt_load(&mt_tracer.frozen)))
 		return mt_tracer.frozen_at;
 	clock_gettime(CLOCK_MONOTONIC, &now);
 	return now.tv_sec * 1000000000ull + now.tv_nsec;

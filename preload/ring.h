@@ -15,7 +15,7 @@ struct mt_item {
 	const uint64_t *values;
 };
 
-/* Where the time-stamp counter is not used. */
+/* Where the time-stamp counter is not used, or was frozen a moment ago. */
 uint64_t mt_ring_clock(void);
 /* Never before last, as a time that stands still may be. */
 uint64_t mt_ring_clock_after(uint64_t last);
