@@ -412,7 +412,8 @@ MT_COLD bool mt_segment_forked(void)
 
 	if (old->id) /* a child that is forked while another thread is here finds an empty header */
 		parent = old->id;
-	parents = mapped_again(old);
+	parents = mt_tracer.scrapped ? NULL : mapped_again(old);
+	mt_tracer.scrapped = false;
 	drop_segment();
 	drop_tables();
 	if (mt_tracer.standalone)

@@ -89,7 +89,6 @@ bool mt_thread_find_segment(struct mt_thread *own)
 	}
 	mt_tls.flags |= MT_TLS_ENTERING;
 	mt_signal_fence();
-	mt_tracer.scrapped = false;
 	done = (drop_states(own), mt_segment_forked());
 	mt_signal_fence();
 	mt_tls.flags &= ~MT_TLS_ENTERING;

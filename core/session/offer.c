@@ -262,6 +262,8 @@ static void meet(struct mt_recorder *r, struct mt_process *p, struct mt_offer *o
 	if (p->seen_leaving) /* it was seen between its exec and its request */
 		atomic_fetch_sub(&p->untraced, 1);
 	p->seen_leaving = false;
+	if (took_none(r, p)) /* before it executed another program */
+		atomic_fetch_add(&teller(r, p)->untraced, 1);
 	atomic_store(&p->left, false);
 	p->stack_start = s.stack_start;
 	if (!p->segments++) {

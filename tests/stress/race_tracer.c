@@ -15,9 +15,10 @@
 
 struct mt_tracer mt_tracer;
 
-int mt_rendezvous(uint64_t forked_from)
+int mt_rendezvous(uint64_t forked_from, bool *counted)
 {
 	(void)forked_from;
+	(void)counted;
 	return race.memory ? dup(race.memory) : -EAGAIN;
 }
 
