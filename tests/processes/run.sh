@@ -155,6 +155,19 @@ MEMTUI_DISABLED=1 inherits "a child of a program that has asked to be recorded" 
 inherits "a child's vfork child asks for nothing" 'allocations == 1' 'allocations == 50 and untraced == 2 == lost_events' vfork
 inherits "threads whose first events are a vfork child's" 'lost_events == 0 and allocations >= 13200' '' threads 1200
 
+# ---- children that can open no socket, or take no descriptor from it: each is counted once ----
+for limit in 3 4; do
+	rm -f t.dat*
+	timeout 60 "$memtui" record -o t.dat -- python3 -c "import os, resource
+resource.setrlimit(resource.RLIMIT_NOFILE, ($limit, $limit))
+for i in range(3):
+    pid = os.fork()
+    if pid == 0:
+        os._exit(len(bytearray(1000 + i)) < 1000)
+    os.waitpid(pid, 0)" >out 2>err
+	say "children with $limit descriptors" "$([ "$(field t.dat forked_children)" = 3 ] || echo "$(field t.dat forked_children) counted: $(cat err)")"
+done
+
 # ---- names ----
 rm -f t.dat* p*.dat
 "$memtui" record -o p%p.dat -- sh -c '/bin/ls / >/dev/null; /bin/ls / >/dev/null; :' 2>err
