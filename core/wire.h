@@ -11,7 +11,7 @@
 #include <stdint.h>
 
 #define MT_WIRE_MAGIC 0x31676573746d656dull /* "memtseg1" */
-#define MT_WIRE_VERSION 3
+#define MT_WIRE_VERSION 4
 #define MT_WIRE_PAGE 4096u
 
 /* ---- rendezvous ------------------------------------------------------------------------------
@@ -330,9 +330,6 @@ struct mt_wire_header {
 
 	/* advanced as the recorder goes on: who waits for room sees that it does */
 	_Alignas(64) uint32_t tick;
-	/* 1 record, 0 paused: no new blocks; what ends one is recorded all the same. R, T by
-	 * memtui.h */
-	uint32_t recording;
 	uint32_t asleep; /* 1 while the recorder sleeps; T sets it to 0 and rings the doorbell */
 	/* futex; T increments and wakes when asleep was 1 and a ring is 3/8 full */
 	uint32_t doorbell;
@@ -340,7 +337,11 @@ struct mt_wire_header {
 	uint32_t room;
 	uint32_t waiters; /* T: threads that wait for room */
 	uint32_t mute;    /* T: not 0 when it rings no doorbell any more, or is about to say so */
-	uint32_t turns;   /* how often a person has paused the session or gone on */
+
+	/* what each event looks at, apart from what the recorder writes as often: 1 record, 0
+	 * paused: no new blocks; what ends one is recorded all the same. R, T by memtui.h */
+	_Alignas(64) uint32_t recording;
+	uint32_t turns; /* how often a person has paused the session or gone on */
 	/* T: own cache lines */
 	_Alignas(64) uint32_t state; /* enum mt_segment_state */
 	uint32_t pid;
@@ -379,7 +380,8 @@ _Static_assert(sizeof(struct mt_wire_record) == 16, "record");
 _Static_assert(sizeof(struct mt_wire_ring) == 128, "ring");
 _Static_assert(sizeof(struct mt_wire_header) <= MT_WIRE_PAGE, "header fits its page");
 _Static_assert(offsetof(struct mt_wire_header, tick) % 64 == 0, "recorder's line");
-_Static_assert(offsetof(struct mt_wire_header, state) - offsetof(struct mt_wire_header, tick) == 64,
+_Static_assert(offsetof(struct mt_wire_header, state) - offsetof(struct mt_wire_header, tick)
+		== 128,
 	"tracer's line");
 _Static_assert(sizeof(struct mt_wire_chunk) == 8, "chunk");
 
