@@ -67,8 +67,10 @@ static MT_INLINE bool mt_ring_ends(unsigned type)
 static MT_INLINE uint64_t mt_ring_ticks(const struct mt_thread *t, unsigned type, uint64_t pointer)
 {
 	if (!mt_ring_ends(type)) {
+		uint64_t ticks = mt_arch_ticks(); /* first: it takes longest */
+
 		mt_store(mt_ring_owner(pointer), t->own + pointer);
-		return mt_arch_ticks();
+		return ticks;
 	}
 	return mt_likely(mt_load(mt_ring_owner(pointer)) == t->own + pointer)
 		? mt_arch_ticks()
