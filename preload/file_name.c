@@ -184,6 +184,16 @@ static void keep_in_place(int fd)
 	mt_sys3(SYS_ioctl, fd, FS_IOC_SETFLAGS, &flags);
 }
 
+/* A device, a FIFO or a socket stands there, perhaps behind a symbolic link: no file is wanted, and
+ * least of all another one beside it. */
+static bool is_no_place_for_files(void)
+{
+	struct stat status;
+
+	return mt_sys4(SYS_newfstatat, AT_FDCWD, mt_file.path, &status, 0) == 0
+		&& !S_ISREG(status.st_mode) && !S_ISDIR(status.st_mode);
+}
+
 /* A file that nobody had before, for its owner alone. */
 int mt_file_create(void)
 {
@@ -199,6 +209,8 @@ int mt_file_create(void)
 		if (name.too_long)
 			return -ENAMETOOLONG;
 		fd = (int)mt_sys4(SYS_openat, AT_FDCWD, mt_file.path, flags, 0600);
+		if (fd == -EEXIST && count == 1 && is_no_place_for_files())
+			return -ENXIO;
 		if (fd == -EEXIST && !with_pid && !name.has_pid
 			&& count == (name.has_number ? NAMES_NUMBERED : NAMES_PLAIN)) {
 			with_pid = true;

@@ -83,6 +83,11 @@ often() { # PATTERN FIRST SECOND: the names that a shell and what it becomes get
 say "a name that is often taken" "$(often taken.mem taken.mem.PID taken.mem.PID.1)$(often c%n.mem c1.mem.PID c2.mem.PID)"
 ln -s /nowhere link.mem; alone link.mem ./ways churn 1000
 say "a symbolic link is not followed" "$([ -f link.mem.1 ] || echo "no other name")"
+mkfifo pipe.mem; ln -s /dev/null null.mem
+for f in pipe.mem null.mem; do
+	alone $f ./ways churn 1000
+	say "$f is no file" "$(is $? 0)$(ls -d $f.* 2>/dev/null)"
+done
 alone "$tmp/none/x.mem" ./ways churn 1000
 say "a directory that is not there" "$(is $? 0)"
 alone moved.mem ./ways directory >moved.out
