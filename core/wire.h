@@ -238,6 +238,19 @@ struct mt_wire_ring {
 	uint64_t tail; /* R: all below it is consumed */
 	uint64_t reserved1[7];
 };
+/* Where more threads live at once than there are large rings, the rest has small ones. */
+#define MT_WIRE_SMALL 8u /* times smaller */
+static inline uint32_t mt_wire_ring_capacity(uint32_t records, uint32_t large, uint32_t ring)
+{
+	return ring < large ? records : records / MT_WIRE_SMALL;
+}
+/* In records from the beginning of ring_data, of which so many rings take as many. */
+static inline uint64_t mt_wire_ring_place(uint32_t records, uint32_t large, uint32_t ring)
+{
+	uint64_t small = ring < large ? 0 : ring - large;
+
+	return (ring - small) * records + small * (records / MT_WIRE_SMALL);
+}
 /* Who waits for room in a ring waits for this bit of the word, so that others' room does not wake
  * it. */
 static inline uint32_t mt_wire_room_bit(uint32_t ring)
@@ -316,7 +329,8 @@ struct mt_wire_header {
 	uint32_t clock; /* enum mt_clock */
 	uint32_t flags;
 	uint32_t depth_limit;  /* frames */
-	uint32_t ring_records; /* capacity of each ring, a power of two */
+	uint32_t ring_records; /* capacity of a large ring, a power of two */
+	uint32_t large_rings;  /* the first so many; the rest are small */
 	struct mt_wire_range modules, threads, pcs, nodes, rings, ring_data;
 	/* stand-alone; else empty. text: executable, directory, arguments, each with its NUL */
 	struct mt_wire_range chunks, text;

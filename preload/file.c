@@ -22,7 +22,7 @@
 #define MODULES 4096u
 #define THREADS (1u << 20)
 #define THREADS_IF_LIMITED 65536u
-#define RINGS 1024u
+#define RINGS 4096u
 #define CHUNKS (4u << 20)
 #define TEXT (64u << 10)
 
@@ -115,6 +115,7 @@ static void use_ranges(uint8_t *base, const struct mt_wire_header *h)
 	mt_tracer.ring_data =
 		(struct mt_range){.capacity = h->ring_data.capacity, .entry = h->ring_data.entry};
 	mt_tracer.ring_records = h->ring_records;
+	mt_tracer.large_rings = h->large_rings;
 	mt_tracer.segment_size = h->segment_size;
 	mt_file.data_place = h->ring_data.offset;
 }
@@ -225,6 +226,7 @@ MT_COLD struct mt_wire_header *mt_file_start(struct mt_wire_header *copy, uint64
 		.flags = (uint32_t)mt_file.flags,
 		.depth_limit = (uint32_t)mt_file.depth,
 		.ring_records = CHUNK_RECORDS,
+		.large_rings = RINGS,
 		.recording = 1,
 		.forked_from = forked_from,
 	};

@@ -158,11 +158,14 @@ static bool use_range(struct mt_range *range, uint8_t *segment, const struct mt_
 static bool use_ranges(uint8_t *segment, const struct mt_wire_header *h)
 {
 	uint64_t ring_bytes = (uint64_t)h->ring_records * sizeof(struct mt_wire_record);
+	uint64_t records = mt_wire_ring_place(h->ring_records, h->large_rings, h->rings.capacity);
 
 	if (h->ring_records < 1024 || h->ring_records & (h->ring_records - 1)
+		|| (h->ring_records / MT_WIRE_SMALL < 1024 && h->large_rings < h->rings.capacity)
 		|| h->ring_records > 1u << 26 || h->depth_limit < 4 || h->depth_limit > 65536)
 		return false;
 	mt_tracer.ring_records = h->ring_records;
+	mt_tracer.large_rings = h->large_rings;
 	/* the recorder may count ring data in records or in whole rings */
 	return use_range(&mt_tracer.modules, segment, &h->modules, sizeof(struct mt_wire_module))
 		&& use_range(&mt_tracer.threads, segment, &h->threads,
@@ -173,7 +176,7 @@ static bool use_ranges(uint8_t *segment, const struct mt_wire_header *h)
 		&& use_range(&mt_tracer.ring_data, segment, &h->ring_data, h->ring_data.entry)
 		&& (h->ring_data.entry == sizeof(struct mt_wire_record)
 			|| h->ring_data.entry == ring_bytes)
-		&& mt_tracer.rings.capacity * ring_bytes
+		&& records * sizeof(struct mt_wire_record)
 		<= (uint64_t)mt_tracer.ring_data.capacity * mt_tracer.ring_data.entry
 		&& mt_tracer.node_range.capacity > MT_NODE_FIRST
 		&& mt_tracer.pcs.capacity > MT_PC_FIRST;

@@ -141,22 +141,24 @@ static struct mt_thread *new_state(void)
 
 bool mt_thread_claim_ring(struct mt_thread *t)
 {
-	uint64_t bytes = (uint64_t)mt_tracer.ring_records * sizeof(struct mt_wire_record);
-	uint32_t id;
+	uint32_t id, large = mt_tracer.large_rings, records = mt_tracer.ring_records;
+	uint64_t place;
 
 	if (mt_load(&mt_tracer.next_ring) >= mt_tracer.rings.capacity)
 		return false;
 	id = mt_add(&mt_tracer.next_ring, 1);
 	if (id >= mt_tracer.rings.capacity || !mt_range_need(&mt_tracer.rings, id + 1))
 		return false;
+	place = mt_wire_ring_place(records, large, id) * sizeof *t->data;
+	records = mt_wire_ring_capacity(records, large, id);
 	if (mt_tracer.standalone)
 		t->data = mt_file_first_chunk(id);
-	else if (mt_range_open_piece(&mt_tracer.ring_data, id * bytes, bytes))
-		t->data = (struct mt_wire_record *)(mt_tracer.ring_data.base + id * bytes);
+	else if (mt_range_open_piece(&mt_tracer.ring_data, place, records * sizeof *t->data))
+		t->data = (struct mt_wire_record *)(mt_tracer.ring_data.base + place);
 	if (!t->data)
 		return false;
 	t->ring = (struct mt_wire_ring *)mt_tracer.rings.base + id;
-	t->mask = mt_tracer.ring_records - 1;
+	t->mask = records - 1;
 	mt_publish_count(&mt_tracer.header->ring_count, id + 1);
 	return true;
 }

@@ -38,6 +38,7 @@ static int make_segment(struct mt_import *i, struct mt_err *err)
 	uint64_t at = 2 * MT_WIRE_PAGE;
 
 	s->ring_records = 2 * h->ring_records;
+	s->large_rings = h->rings.capacity;
 	s->depth_limit = h->depth_limit;
 	place(&s->modules, &at, h->modules.capacity, h->modules.entry);
 	place(&s->threads, &at, h->threads.capacity, h->threads.entry);

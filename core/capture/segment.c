@@ -13,7 +13,9 @@
 #define MODULES 4096u
 #define THREADS (1u << 20)
 #define THREADS_IF_LIMITED 65536u
-#define RINGS 1024u
+#define RINGS 4096u
+#define RINGS_LARGE 512u
+#define RINGS_LEAST 16u
 #define RING_RECORDS 32768u
 #define DEPTH_LIMIT 512u
 
@@ -39,19 +41,27 @@ static void place(struct mt_wire_range *range, uint64_t *at, uint32_t capacity, 
 	*at += round_up((uint64_t)capacity * entry);
 }
 
+static uint32_t divide(uint32_t rings, uint32_t share)
+{
+	return rings / share > RINGS_LEAST ? rings / share : RINGS_LEAST;
+}
+
 static uint64_t place_all(struct mt_segment *s, uint32_t share)
 {
 	uint64_t at = MT_WIRE_ALIVE_OFFSET + MT_WIRE_PAGE;
-	uint32_t small = share > 16 ? 16 : share, rings = RINGS / share > 16 ? RINGS / share : 16;
+	uint32_t small = share > 16 ? 16 : share, rings = divide(RINGS, share);
 	uint32_t threads = share == 1 ? THREADS : THREADS_IF_LIMITED / small;
 
 	s->ring_records = RING_RECORDS / (share > 64 ? 4 : 1);
+	s->large_rings = divide(RINGS_LARGE, share);
 	place(&s->modules, &at, MODULES / small, sizeof(struct mt_wire_module));
 	place(&s->threads, &at, threads, sizeof(struct mt_wire_thread));
 	place(&s->pcs, &at, PCS / share, sizeof(struct mt_wire_pc));
 	place(&s->nodes, &at, NODES / share, sizeof(struct mt_wire_node));
 	place(&s->rings, &at, rings, sizeof(struct mt_wire_ring));
-	place(&s->ring_data, &at, rings * s->ring_records, sizeof(struct mt_wire_record));
+	place(&s->ring_data, &at,
+		(uint32_t)mt_wire_ring_place(s->ring_records, s->large_rings, rings),
+		sizeof(struct mt_wire_record));
 	return at;
 }
 
@@ -109,6 +119,7 @@ static void fill_header(struct mt_segment *s, const struct mt_segment_options *o
 		.flags = o->flags,
 		.depth_limit = s->depth_limit,
 		.ring_records = s->ring_records,
+		.large_rings = s->large_rings,
 		.modules = s->modules,
 		.threads = s->threads,
 		.pcs = s->pcs,

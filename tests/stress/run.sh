@@ -53,4 +53,5 @@ race 64 20000
 stress "64 threads" 64 40000
 stress "64 threads on one core" 64 6000 taskset -c 0
 stress "200 threads" 200 3000
+stress "1,500 threads" 1500 100
 stress "2 threads, all the time" 2 1000000

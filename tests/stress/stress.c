@@ -1,5 +1,6 @@
 /* stress THREADS ROUNDS: threads that allocate, move and free, and hand blocks to each other, so
- * that most are freed by another thread than their own. Prints the truth. */
+ * that most are freed by another thread than their own; all live until the last is done. Prints
+ * the truth. */
 #include <pthread.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -7,12 +8,13 @@
 #include <string.h>
 #include <unistd.h>
 
-#define THREADS_MAX 256
+#define THREADS_MAX 2048
 #define SLOTS 4096
 #define DEPTH 12
 
 static void *slots[SLOTS];
 static long rounds;
+static pthread_barrier_t all_here;
 static struct counts {
 	long allocations, reallocations, frees, bytes;
 	char pad[32];
@@ -89,6 +91,7 @@ static void *work(void *at)
 		if (b)
 			case_drop(c, b);
 	}
+	pthread_barrier_wait(&all_here); /* each has a ring until all have one */
 	return NULL;
 }
 
@@ -102,8 +105,10 @@ int main(int argc, char **argv)
 	int len;
 
 	rounds = argc > 2 ? atol(argv[2]) : 10000;
+	pthread_barrier_init(&all_here, NULL, (unsigned)n);
 	for (int i = 0; i < n; i++)
-		pthread_create(&threads[i], NULL, work, &counts[i]);
+		if (pthread_create(&threads[i], NULL, work, &counts[i]) != 0)
+			return 2;
 	for (int i = 0; i < n; i++)
 		pthread_join(threads[i], NULL);
 	for (int i = 0; i < n; i++) {

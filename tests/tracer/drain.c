@@ -97,6 +97,7 @@ static int make_segment(const struct recorder *r, struct image *image)
 		.flags = r->flags,
 		.depth_limit = r->depth,
 		.ring_records = r->ring_records,
+		.large_rings = r->threads,
 		.recording = r->recording,
 		.asleep = r->sleepy && r->sleep_after == 0,
 	};
