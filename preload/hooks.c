@@ -8,9 +8,6 @@
 #include "preload/event.h"
 #include "preload/operators.h"
 
-#define FREEING_FRAMES_MAX \
-	65536 /* what frees a block for another call takes less stack than this */
-
 static inline void allocated(const struct mt_entry *entry, enum mt_kind kind, const void *p,
 	size_t size)
 {
@@ -45,10 +42,10 @@ MT_EXPORT void *calloc(size_t count, size_t size)
 static MT_COLD void free_within(struct mt_thread *t, const struct mt_entry *entry, void *p)
 {
 	struct mt_freeing freeing = t->freeing;
-	bool gone;
+	bool holds = mt_freeing_holds(t, entry);
 
 	t->freeing.p = NULL;
-	if (!mt_call_holds(t, &freeing.entry, entry, FREEING_FRAMES_MAX, 0, 0, &gone))
+	if (!holds)
 		mt_event_freed(t, entry, MT_KIND_FREE, p);
 	else if (freeing.kind)
 		mt_event_freed(t, &freeing.entry, freeing.kind, p);

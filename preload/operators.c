@@ -11,6 +11,7 @@
 
 #include "preload/event.h"
 #include "preload/find.h"
+#include "preload/step.h"
 
 #define SIZE_SLACK_MAX 4096      /* rounding to alignments, and at least 1 byte */
 #define OPERATOR_FRAMES_MAX 4096 /* the real operator and what it calls take less stack than this */
@@ -152,6 +153,43 @@ static inline const struct mt_found *real(enum mt_operator which, const struct m
 		: look_up(which, entry->pc, found);
 }
 
+/* Such a stack may be gone, but for the page that is in use. */
+static bool is_left(const struct mt_entry *call, const struct mt_entry *entry)
+{
+	uint64_t at = call->sp + MT_RETURN_ADDRESS_AT_CFA, pc;
+
+	if ((at ^ (entry->sp - 1)) < MT_WIRE_PAGE)
+		return *(const uint64_t *)at != call->pc;
+	return !mt_step_read_unknown(at, &pc) || pc != call->pc;
+}
+
+bool mt_call_holds(const struct mt_thread *t, const struct mt_entry *call,
+	const struct mt_entry *entry, uint64_t limit, uint64_t start, uint64_t end, bool *gone)
+{
+	*gone = false;
+	if (mt_step_is_own(t, call->sp) && mt_step_is_own(t, entry->sp)) {
+		*gone = entry->sp >= call->sp
+			|| *(const uint64_t *)(call->sp + MT_RETURN_ADDRESS_AT_CFA) != call->pc;
+		return !*gone && call->sp - entry->sp < limit;
+	}
+	if (call->sp - entry->sp >= limit
+		|| (end && entry->pc - start >= end - start && !mt_is_own(entry->pc)))
+		return false;
+	*gone = is_left(call, entry);
+	return !*gone;
+}
+
+bool mt_freeing_holds(struct mt_thread *t, const struct mt_entry *entry)
+{
+	bool gone;
+
+	/* however deep: who frees the same block further on is part of it */
+	if (mt_call_holds(t, &t->freeing.entry, entry, INT64_MAX, 0, 0, &gone))
+		return true;
+	t->freeing.p = NULL;
+	return false;
+}
+
 /* Is this call made by the real operator that the pending one has called, or in its place: a tail
  * call? An exception may have left that one: then it is forgotten. */
 static inline bool belongs(struct mt_thread *t, const struct mt_entry *entry)
@@ -285,7 +323,8 @@ static MT_COLD void deallocate(enum mt_operator which, const struct mt_entry *en
 		return;
 	found = real(which, entry, &local);
 	t = mt_thread_self();
-	if (mt_unlikely(!t) || t->freeing.p == (void *)p) { /* delete[] calls delete */
+	if (mt_unlikely(!t) /* delete[] calls delete */
+		|| (t->freeing.p == (void *)p && mt_freeing_holds(t, entry))) {
 		if (found->function && (t || !found->plain))
 			mt_find_call(found->function, p, b, c);
 		else

@@ -24,21 +24,13 @@ bool mt_pending_end(struct mt_thread *, const struct mt_pending *before);
 
 /* Whether a call that this thread has made of code in [start, end) is still under way, and entry
  * lies within it: at most limit bytes of stack further on. Its return address must still lie where
- * it was. Only the thread's own stack can be read for that; on others, which may be gone, the call
- * must come from that code (end 0: whatever code that is), or be in the place of such a call.
+ * it was. On other stacks than the thread's own, one of which may lie below another, the call must
+ * also come from that code (end 0: whatever code that is), or be in the place of such a call.
  * *gone: it has been left by an exception or longjmp. */
-static inline bool mt_call_holds(const struct mt_thread *t, const struct mt_entry *call,
-	const struct mt_entry *entry, uint64_t limit, uint64_t start, uint64_t end, bool *gone)
-{
-	uint64_t size = t->stack_hi - t->stack_lo;
+bool mt_call_holds(const struct mt_thread *, const struct mt_entry *call,
+	const struct mt_entry *entry, uint64_t limit, uint64_t start, uint64_t end, bool *gone);
 
-	*gone = false;
-	if (call->sp - t->stack_lo >= size || entry->sp - t->stack_lo >= size)
-		return call->sp - entry->sp < limit
-			&& (!end || entry->pc - start < end - start || mt_is_own(entry->pc));
-	*gone = entry->sp >= call->sp
-		|| *(const uint64_t *)(call->sp + MT_RETURN_ADDRESS_AT_CFA) != call->pc;
-	return !*gone && call->sp - entry->sp < limit;
-}
+/* Of t->freeing, by a call of free or delete for the same block. False: that is forgotten. */
+bool mt_freeing_holds(struct mt_thread *, const struct mt_entry *entry);
 
 #endif
