@@ -176,7 +176,7 @@ MT_COLD bool mt_file_next_chunk(struct mt_thread *t)
 /* Within a gap: not at every event. */
 MT_COLD bool mt_file_retry(struct mt_thread *t)
 {
-	uint64_t now = mt_ring_clock();
+	uint64_t now = mt_sys_clock(CLOCK_MONOTONIC);
 
 	if (mt_load(&mt_tracer.sealed) || now - mt_load(&mt_file.tried) < RETRY_NS)
 		return false;

@@ -192,7 +192,7 @@ int mt_thread_forks_within(long number, long a, long b)
 		return !(a & CLONE_VM) && !b;
 	if (number == SYS_clone3
 		&& (b < CLONE_ARGS_SIZE_VER0
-			|| mt_sys6(SYS_process_vm_readv, mt_sys0(SYS_getpid), &here, 1, &there, 1,
+			|| mt_sys6(SYS_process_vm_readv, mt_sys0(SYS_gettid), &here, 1, &there, 1,
 				   0)
 				!= CLONE_ARGS_SIZE_VER0))
 		return 0;

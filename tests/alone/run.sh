@@ -179,6 +179,8 @@ say "closed descriptors" "$(is $traced 0)$(cmp plain.out traced.out 2>&1)$(is "$
 ( ulimit -n 64; ./ways exhausted >plain.out )
 say "no descriptor for a while" "$(is $traced 0)$(cmp plain.out traced.out 2>&1)$(is "$(field exhausted.mem map_failures complete)" "0 True")$(
 	field exhausted.mem allocations lost_allocations lost_frees frees | awk '$2 < 100000 || $1 + $2 != 401001 || $3 + $4 < 400990 { print }')"
+( ulimit -n 64; alone once.mem ./ways exhausted_once once.mem )
+say "descriptors again" "$(is $? 0)$(is "$("$memtui" groups --format json --function-regex '^keep$' once.mem | python3 -c 'import json,sys; print(sum(g["all"]["leaked_count"] for g in json.load(sys.stdin)))')" 100)"
 if [ "$(id -u)" = 0 ]; then
 	mkdir root; alone chroot.mem ./ways chroot root >chroot.out
 	say "chroot" "$(is $? 0)$(is "$(cat chroot.out)" "still here")$(is "$(field chroot.mem complete map_failures)" "False 1")$([ "$(field chroot.mem allocations)" -gt 1100 ] || echo "too little was recorded")"

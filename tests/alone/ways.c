@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -148,6 +149,32 @@ static int exhausted(void)
 	return 0;
 }
 
+static long blocks_of(const char *path)
+{
+	struct stat status;
+
+	return stat(path, &status) < 0 ? 0 : (long)status.st_blocks;
+}
+
+/* What it keeps comes when the recording goes on, as its file shows. */
+static int exhausted_once(const char *file)
+{
+	int first = open("/dev/null", O_RDONLY), last = first, fd, tries = 0;
+	long blocks;
+
+	churn(1000);
+	while ((fd = open("/dev/null", O_RDONLY)) >= 0)
+		last = fd;
+	churn(MANY);
+	for (fd = first; fd <= last; fd++)
+		close(fd);
+	for (blocks = blocks_of(file); blocks_of(file) == blocks && tries < 20000; tries++)
+		churn(1000);
+	for (int i = 0; i < 100; i++)
+		keep(10);
+	return tries == 20000 ? 3 : 0;
+}
+
 static int changed_root(const char *root)
 {
 	churn(1000);
@@ -186,6 +213,8 @@ int main(int argc, char **argv)
 		return without_descriptors();
 	if (!strcmp(how, "exhausted"))
 		return exhausted();
+	if (!strcmp(how, "exhausted_once"))
+		return exhausted_once(argv[2]);
 	if (!strcmp(how, "chroot"))
 		return changed_root(argv[2]);
 	if (!strcmp(how, "phases"))

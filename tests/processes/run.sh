@@ -67,7 +67,7 @@ say "-fsanitize=address: with defaults of its own" "$([ $? = 1 ] && grep -q 'Add
 unset ASAN_OPTIONS LSAN_OPTIONS
 
 # ---- fork in a signal handler: what a handler does inside an event may go unseen, but is counted ----
-for how in fork _Fork SYS_fork SYS_clone SYS_clone3; do
+for how in fork _Fork SYS_fork SYS_clone SYS_clone3 "SYS_clone3 later"; do
 rm -f t.dat*
 timeout 240 "$memtui" record -o t.dat -- ./tree signal $how >out 2>err || echo "not ok signals: status $?"
 why=$(python3 - "$memtui" t.dat* <<'PY'

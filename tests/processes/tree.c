@@ -334,6 +334,27 @@ static int in_signals(void)
 	return bad != 0;
 }
 
+static void *in_signals_thread(void *first)
+{
+	pthread_join(*(pthread_t *)first, NULL);
+	exit(in_signals());
+}
+
+/* The thread that allocates is not the first one, which has ended: no process has its number. */
+static int in_signals_later(void)
+{
+	static pthread_t first, later;
+	sigset_t alarm;
+
+	first = pthread_self();
+	if (pthread_create(&later, NULL, in_signals_thread, &first) != 0)
+		return 2;
+	sigemptyset(&alarm);
+	sigaddset(&alarm, SIGALRM);
+	pthread_sigmask(SIG_BLOCK, &alarm, NULL);
+	pthread_exit(NULL);
+}
+
 static void map_something(int number)
 {
 	void *p = mmap(NULL, 4096, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -709,7 +730,7 @@ int main(int argc, char **argv)
 		return many(n, *what == 'c');
 	how = argc > 2 ? argv[2] : "";
 	if (!strcmp(what, "signal"))
-		return in_signals();
+		return argc > 3 ? in_signals_later() : in_signals();
 	if (!strcmp(what, "flood"))
 		return flood(n);
 	if (!strcmp(what, "meanwhile"))
