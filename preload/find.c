@@ -10,6 +10,7 @@
 #include "preload/sys.h"
 
 #define OBJECTS_MAX 1024
+#define PATIENCE 100000  /* yields: a walk takes less than a millisecond */
 #define FOUND_COUNT 1024 /* a power of two */
 
 struct table {
@@ -150,12 +151,20 @@ static const char *base_name(const char *path)
 	return slash ? slash + 1 : path;
 }
 
+static void look_into(struct object *o, const char *name)
+{
+	o->strings = table_of(o->base, o->dynamic).strings;
+	o->function = find(o->base, o->dynamic, name, hash_of(name));
+	if (mt_is_own((uint64_t)o->function))
+		o->function = NULL;
+}
+
 static void add(struct search *search, uint64_t base, const Elf64_Dyn *dynamic, const char *path)
 {
 	struct object *o = &objects[search->count];
 
 	*o = (struct object){.base = base, .dynamic = dynamic, .path = base_name(path ? path : "")};
-	o->strings = table_of(base, dynamic).strings;
+	look_into(o, search->name);
 	if (!dynamic || !o->strings || search->count == OBJECTS_MAX - 1)
 		return;
 	o->name = o->path;
@@ -163,9 +172,6 @@ static void add(struct search *search, uint64_t base, const Elf64_Dyn *dynamic, 
 		if (d->d_tag == DT_SONAME)
 			o->name = o->strings + d->d_un.d_val;
 	o->user = dynamic == search->caller;
-	o->function = find(base, dynamic, search->name, hash_of(search->name));
-	if (mt_is_own((uint64_t)o->function))
-		o->function = NULL;
 	search->definitions += o->function != NULL;
 	search->count++;
 }
@@ -203,6 +209,11 @@ static const struct link_map *first_object(void)
 }
 
 static const struct link_map *unloaded; /* of which no more than its place in the list is left */
+/* In a forked child nobody locks the list: one thread walks it at a time, and none while others
+ * unload. */
+static const struct mt_tls *walker;
+static uint32_t unloadings;
+static bool blind; /* the child cannot tell what is still there */
 
 /* What the dynamic linker says to debuggers, in the dynamic section of the program itself. */
 static bool may_unload(const struct link_map *program)
@@ -213,13 +224,25 @@ static bool may_unload(const struct link_map *program)
 	return true;
 }
 
+static bool is_forked_child(void)
+{
+	return mt_load(&mt_tracer.forked)
+		|| (mt_load_acquire(&mt_tracer.phase) == MT_PHASE_ATTACHED
+			&& !mt_load(mt_tracer.running));
+}
+
 /* Each object is taken from the list right after it has been unmapped. */
 void mt_find_in_child(void)
 {
 	const struct link_map *map = first_object();
 
+	mt_store(&mt_tracer.forked, 1);
+	walker = NULL; /* another thread's, as these */
+	objects_in_use = 0;
+	unloadings = mt_tls.unloading;
 	if (unloaded) /* an earlier fork's: it stays in the list, and its place may be taken */
 		return;
+	blind = map && may_unload(map) && mt_load(&mt_tracer.sealed);
 	if (map && may_unload(map))
 		for (; map && !unloaded; map = map->l_next)
 			unloaded = is_mapped(map->l_ld) ? NULL : map;
@@ -235,13 +258,6 @@ static void collect_unlocked(struct search *search)
 		if (_dl_find_object(map->l_ld, &object) == 0 && object.dlfo_link_map == map
 			&& map != unloaded && is_mapped(map->l_ld))
 			add(search, map->l_addr, map->l_ld, map->l_name);
-}
-
-static bool is_forked_child(void)
-{
-	return mt_load(&mt_tracer.forked)
-		|| (mt_load_acquire(&mt_tracer.phase) == MT_PHASE_ATTACHED
-			&& !mt_load(mt_tracer.running));
 }
 
 static bool is_named(const struct object *o, const char *needed)
@@ -280,8 +296,10 @@ static void *find_from(const struct search *search, uint32_t root)
 	queue[end++] = (uint16_t)root;
 	objects[root].mark = root + 1;
 	for (; first < end; first++) {
-		const struct object *o = &objects[queue[first]];
+		struct object *o = &objects[queue[first]];
 
+		if (!o->strings)
+			look_into(o, search->name);
 		if (o->function)
 			return o->function;
 		for (const Elf64_Dyn *d = o->dynamic; d->d_tag != DT_NULL; d++)
@@ -322,6 +340,71 @@ static int search_locked(struct dl_phdr_info *info, size_t size, void *at)
 	return 1;
 }
 
+static uint32_t epoch; /* of what is remembered below */
+
+/* The walker may be about to read what this thread unloads; those to come do not begin. */
+void mt_find_unload_begins(void)
+{
+	mt_swap_add(&epoch, 1);
+	mt_tls.unloading++;
+	mt_swap_add(&unloadings, 1);
+	if (is_forked_child())
+		for (int i = 0; i < PATIENCE && mt_load(&walker); i++)
+			mt_sys0(SYS_sched_yield);
+}
+
+void mt_find_unload_ends(void)
+{
+	mt_swap_add(&unloadings, -1);
+	mt_tls.unloading--;
+	mt_swap_add(&epoch, 1);
+}
+
+/* Only in the caller's object and what it needs, which are there since the caller is; of the rest
+ * nothing but the path is read. */
+static void search_nearby(struct search *search)
+{
+	uint32_t caller = OBJECTS_MAX;
+
+	for (const struct link_map *map = first_object(); map; map = map->l_next) {
+		const char *path = base_name(map->l_name ? map->l_name : "");
+
+		if (search->count == OBJECTS_MAX - 1)
+			break;
+		if (map->l_ld == search->caller)
+			caller = search->count;
+		objects[search->count++] = (struct object){.base = map->l_addr,
+			.dynamic = map->l_ld,
+			.path = path,
+			.name = path};
+	}
+	if (caller < OBJECTS_MAX)
+		search->found = find_from(search, caller);
+}
+
+/* Without the lock. What this thread itself unloads is there until it goes on. False: others unload
+ * for so long, or nobody can tell what is there; then it is searched nearby. */
+static bool walk(struct search *search)
+{
+	for (int i = 0; i < PATIENCE && mt_load(&walker) != &mt_tls; i++) {
+		const struct mt_tls *none = NULL;
+		bool mine = mt_swap_if(&walker, &none, &mt_tls);
+		bool alone = mine && !blind && mt_load(&unloadings) <= mt_tls.unloading;
+		bool last = mine && (blind || i == PATIENCE - 1);
+
+		if (alone)
+			search_locked(NULL, 0, search);
+		else if (last)
+			search_nearby(search);
+		if (mine)
+			__atomic_store_n(&walker, NULL, __ATOMIC_SEQ_CST);
+		if (alone || last)
+			return alone;
+		mt_sys0(SYS_sched_yield);
+	}
+	return false;
+}
+
 /* What an object that was opened for all defines goes before the caller's own scope. Only dlsym
  * knows, but it allocates where it finds nothing, and leaves a message: it is asked only where
  * there is a choice. False: not for certain. */
@@ -331,11 +414,12 @@ static bool search_for(const struct link_map *caller, const char *name, struct m
 	void *p;
 
 	if (is_forked_child()) {
-		search_locked(NULL, 0, &search);
-		for (uint32_t i = 0; i < search.count && !search.found; i++)
+		bool certain = walk(&search);
+
+		for (uint32_t i = 0; certain && i < search.count && !search.found; i++)
 			search.found = objects[i].function; /* what else could it be bound to */
 		describe(found, search.found);
-		return true;
+		return certain;
 	}
 	dl_iterate_phdr(search_locked, &search);
 	if (!search.done || search.definitions != (search.found != NULL)) {
@@ -360,13 +444,6 @@ struct entry {
 };
 
 static struct entry entries[FOUND_COUNT];
-static uint32_t epoch;
-
-void mt_find_forget(void)
-{
-	__atomic_fetch_add(&epoch, 1, __ATOMIC_SEQ_CST);
-}
-
 static struct entry *entry_of(uint64_t caller, const char *name)
 {
 	return &entries[((caller ^ (uint64_t)name << 20) * 0x9e3779b97f4a7c15ull >> 32)

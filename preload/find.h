@@ -41,7 +41,8 @@ static MT_INLINE void *mt_find_call(const void *function, uintptr_t a, uintptr_t
 /* In a forked child, before anything is mapped there: a place that an object has just left may be
  * taken at once, and must not be read as the object. */
 void mt_find_in_child(void);
-/* Objects are about to be unloaded, or have been. */
-void mt_find_forget(void);
+/* Around what may unload objects. */
+void mt_find_unload_begins(void);
+void mt_find_unload_ends(void);
 
 #endif

@@ -226,16 +226,16 @@ MT_EXPORT int dlclose(void *handle)
 {
 	int result;
 
-	mt_find_forget();
+	mt_find_unload_begins();
 	if (mt_load(&mt_tracer.phase) != MT_PHASE_ATTACHED || !mt_load(mt_tracer.running)) {
 		result = mt_tracer.real.dlclose(handle);
-		mt_find_forget();
+		mt_find_unload_ends();
 		return result;
 	}
 	mt_tls.closing++;
 	__atomic_fetch_add(&mt_tracer.generation, MT_CLOSING, __ATOMIC_SEQ_CST);
 	result = mt_tracer.real.dlclose(handle);
-	mt_find_forget();
+	mt_find_unload_ends();
 	begin_epoch();
 	__atomic_fetch_sub(&mt_tracer.generation, MT_CLOSING, __ATOMIC_SEQ_CST);
 	mt_tls.closing--;

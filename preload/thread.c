@@ -74,8 +74,8 @@ MT_COLD struct mt_thread *mt_thread_enter(void)
 
 __attribute__((constructor)) static void started(void)
 {
-	if (mt_thread_self())
-		pthread_atfork(NULL, NULL, mt_thread_in_child);
+	mt_thread_self();
+	pthread_atfork(NULL, NULL, mt_thread_in_child);
 }
 
 MT_COLD void mt_thread_recover(struct mt_thread *t)

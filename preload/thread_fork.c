@@ -154,9 +154,9 @@ void mt_thread_prepare(void)
 
 void mt_thread_in_child(void)
 {
+	mt_find_in_child(); /* of an untraced process, too */
 	if (!mt_segment_is_foreign())
 		return;
-	mt_find_in_child();
 	mt_segment_note_child();
 	if (is_within(mt_tls.self))
 		mt_segment_scrap(mt_tls.self);

@@ -317,6 +317,7 @@ struct mt_tls {
 	struct mt_thread *self;
 	uint32_t flags;
 	uint32_t closing;            /* dlcloses under way */
+	uint32_t unloading;          /* the same, untraced ones too */
 	uint64_t stack_lo, stack_hi; /* 0: not known */
 	/* the function of another library that one of ours is about to return from */
 	const void *called;

@@ -107,6 +107,14 @@ prefixed_all() {
 	say "prefixed, a plug-in's library" "$(awk '$1 == "ALLOC" && $4 == 1234 && $NF == "libdependent.so" {n++} END {if (n != 10) print n + 0}' bundles.report)"
 	trace forks.report -- ./forks $out/libdependent.so $out/libplug2.so
 	say "prefixed, in children of a program that opens and closes" "$([ $? = 0 ] || echo status)"
+	trace forks.report -- ./forks $out/libdependent.so $out/libplug2.so sealed
+	say "the same behind a filter" "$([ $? = 0 ] || echo status)"
+	LD_PRELOAD=$lib ./forks $out/libdependent.so $out/libplug2.so
+	say "the same, unrecorded" "$([ $? = 0 ] || echo status)"
+	echo 'extern "C" int use() { int *volatile p = new int; delete p; return 1; }' >use.cc
+	for n in 1 2; do g++ $flags -shared -fPIC use.cc -o libuse$n.so || return; done
+	trace forks.report -- ./forks $out/libuse1.so $out/libuse2.so threads
+	say "operators, in a child that opens and closes" "$([ $? = 0 ] || echo status)"
 	for path in "" $(ldconfig -p | awk '$1 == "libjemalloc.so.2" {print $NF; exit}'); do
 		preload=$lib${path:+:$path}
 		trace mallocx.report -e -- ./mallocx >mallocx.truth || echo "status $?"
