@@ -16,6 +16,7 @@
 #include "preload/tree.h"
 
 #define FIRST_STEP 65536u
+#define TURNED_AWAY 32768u /* records, of which nobody reads one */
 
 static uint64_t round_up(uint64_t n)
 {
@@ -340,6 +341,18 @@ MT_COLD void mt_segment_attach(void)
 
 /* ---- fork ------------------------------------------------------------------------------------ */
 
+/* A second look at shared memory, by the length 0; NULL: it is private by now, or lacks room. */
+static struct mt_wire_header *mapped_again(struct mt_wire_header *h)
+{
+	long p = mt_sys6(SYS_mremap, h, 0, MT_WIRE_PAGE, MREMAP_MAYMOVE, 0, 0);
+
+	return p < 0 && p > -4096 ? NULL : (struct mt_wire_header *)p;
+}
+
+/* The parent's header, where another has taken its place: a child that goes on untraced is counted
+ * there. */
+static struct mt_wire_header *covered;
+
 /* All that is mapped of it: under a limit the rest may be the program's own memory by now. */
 static uint64_t mapped(const struct mt_range *range)
 {
@@ -396,14 +409,6 @@ static void drop_tables(void)
 	mt_tracer.all_threads = NULL;
 }
 
-/* A second look at shared memory, by the length 0; NULL: it is private by now, or lacks room. */
-static struct mt_wire_header *mapped_again(struct mt_wire_header *h)
-{
-	long p = mt_sys6(SYS_mremap, h, 0, MT_WIRE_PAGE, MREMAP_MAYMOVE, 0, 0);
-
-	return p < 0 && p > -4096 ? NULL : (struct mt_wire_header *)p;
-}
-
 MT_COLD bool mt_segment_forked(void)
 {
 	static uint64_t parent; /* its segment */
@@ -415,7 +420,7 @@ MT_COLD bool mt_segment_forked(void)
 
 	if (old->id) /* a child that is forked while another thread is here finds an empty header */
 		parent = old->id;
-	parents = mt_tracer.scrapped ? NULL : mapped_again(old);
+	parents = mt_tracer.scrapped ? covered : mapped_again(old);
 	mt_tracer.scrapped = false;
 	drop_segment();
 	drop_tables();
@@ -441,6 +446,27 @@ MT_COLD bool mt_segment_forked(void)
 	return done;
 }
 
+/* Behind a filter nothing can be mapped in its place: what is left of the event goes to memory that
+ * the child has for itself, and the tables count as full. The mask stays: the event may have
+ * loaded it before. */
+static void turn_away(struct mt_thread *t)
+{
+	static _Alignas(MT_WIRE_PAGE) uint8_t header[2 * MT_WIRE_PAGE];
+	static struct mt_wire_ring ring;
+	static struct mt_wire_record records[TURNED_AWAY];
+
+	if (t->mask >= TURNED_AWAY)
+		return;
+	memcpy(header, mt_tracer.header, sizeof header);
+	ring = *t->ring;
+	t->ring = &ring;
+	t->data = records;
+	mt_tracer.header = (struct mt_wire_header *)header;
+	mt_tracer.next_node = mt_tracer.node_range.capacity;
+	mt_tracer.next_pc = mt_tracer.pcs.capacity;
+	mt_tracer.next_module = mt_tracer.modules.capacity;
+}
+
 /* What the event may look at again is kept: the header and the positions of its ring. */
 MT_COLD void mt_segment_scrap(struct mt_thread *t)
 {
@@ -450,6 +476,11 @@ MT_COLD void mt_segment_scrap(struct mt_thread *t)
 	if (mt_tracer.scrapped)
 		return;
 	mt_tracer.scrapped = true;
+	if (mt_load(&mt_tracer.sealed)) {
+		turn_away(t);
+		return;
+	}
+	covered = mapped_again(mt_tracer.header);
 	ring = *t->ring;
 	copy = mt_sys_map(2 * MT_WIRE_PAGE);
 	if (copy) {

@@ -30,18 +30,22 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/filter.h>
 #include <linux/sched.h>
+#include <linux/seccomp.h>
 #include <poll.h>
 #include <pthread.h>
 #include <semaphore.h>
 #include <signal.h>
 #include <spawn.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/time.h>
@@ -263,6 +267,8 @@ static int many(int count, int at_once)
 /* ---- fork in a signal handler ---- */
 
 static volatile int handled;
+static int forks = 60;
+static bool without_descriptors;
 static const char *how;
 
 static pid_t fork_so(void)
@@ -285,7 +291,7 @@ static void on_alarm(int number)
 	pid_t pid;
 
 	(void)number;
-	if (handled >= 60)
+	if (handled >= forks)
 		return;
 	handled++;
 	pid = fork_so();
@@ -295,6 +301,8 @@ static void on_alarm(int number)
 		setitimer(ITIMER_REAL, &(struct itimerval){0}, NULL);
 		prctl(PR_SET_PDEATHSIG, SIGKILL);
 		handled = 1000 + handled;
+		if (without_descriptors)
+			setrlimit(RLIMIT_NOFILE, &(struct rlimit){3, 3});
 		if (handled % 2) {
 			void *volatile p = malloc(123);
 
@@ -314,8 +322,8 @@ static int in_signals(void)
 	free(p);
 	signal(SIGALRM, on_alarm);
 	setitimer(ITIMER_REAL, &often, NULL);
-	while (handled < 60) {
-		for (int i = 0; i < 100 && handled < 60; i++) {
+	while (handled < forks) {
+		for (int i = 0; i < 100 && handled < forks; i++) {
 			char *volatile p = malloc(500 + (size_t)i);
 
 			p = realloc(p, 2000);
@@ -332,6 +340,17 @@ static int in_signals(void)
 	for (int status; waitpid(-1, &status, 0) > 0 || errno == EINTR;)
 		bad += status != 0;
 	return bad != 0;
+}
+
+/* Allows all: but the tracer makes no call any more. */
+static void seal(void)
+{
+	struct sock_filter all = {BPF_RET | BPF_K, 0, 0, SECCOMP_RET_ALLOW};
+	struct sock_fprog program = {1, &all};
+
+	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0
+		|| prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) < 0)
+		exit(3);
 }
 
 static void *in_signals_thread(void *first)
@@ -729,8 +748,17 @@ int main(int argc, char **argv)
 	if (!strcmp(what, "serial") || !strcmp(what, "crowd"))
 		return many(n, *what == 'c');
 	how = argc > 2 ? argv[2] : "";
-	if (!strcmp(what, "signal"))
-		return argc > 3 ? in_signals_later() : in_signals();
+	if (!strcmp(what, "signal")) {
+		if (argc > 3 && !strcmp(argv[3], "later"))
+			return in_signals_later();
+		if (argc > 3)
+			forks = 400;
+		if (argc > 3 && !strcmp(argv[3], "sealed"))
+			seal();
+		else
+			without_descriptors = argc > 3;
+		return in_signals();
+	}
 	if (!strcmp(what, "flood"))
 		return flood(n);
 	if (!strcmp(what, "meanwhile"))
