@@ -35,6 +35,8 @@ struct drain {
 	struct mt_recorder *recorder;
 	struct mt_image **images;
 	uint32_t count, capacity;
+	struct mt_image **ended; /* whose process's status is awaited */
+	uint32_t ended_count, ended_capacity;
 	uint64_t deadline;
 	unsigned rest_ms;
 	bool no_waitv; /* containers may forbid it, old kernels have none */
@@ -119,6 +121,37 @@ static void hand_over(struct drain *d, struct mt_image *image)
 	pthread_mutex_unlock(&d->lock);
 	if (start && pthread_create(&d->finishers[d->finisher_count], NULL, finisher, d) == 0)
 		d->finisher_count++;
+}
+
+static void await_status(struct drain *d, struct mt_image *image)
+{
+	MT_GROW(d->ended, d->ended_count, d->ended_capacity);
+	d->ended[d->ended_count++] = image;
+}
+
+static int status_of(struct mt_recorder *r, const struct mt_process *p)
+{
+	int status;
+
+	pthread_mutex_lock(&r->lock);
+	status = p->wait_status;
+	pthread_mutex_unlock(&r->lock);
+	return status;
+}
+
+/* Those whose status came, or will not come; all: there is no time left. */
+static void hand_over_ended(struct drain *d, bool all)
+{
+	for (uint32_t i = d->ended_count; i-- > 0;) {
+		struct mt_image *image = d->ended[i];
+		const struct mt_process *p = mt_image_process(image);
+
+		if (!all && atomic_load(&p->awaited))
+			continue;
+		d->ended[i] = d->ended[--d->ended_count];
+		mt_image_set_status(image, status_of(d->recorder, p));
+		hand_over(d, image);
+	}
 }
 
 static void join_finishers(struct drain *d)
@@ -254,6 +287,10 @@ static void end_image(struct drain *d, struct mt_image *image, int wait_status, 
 	forget(d, image);
 	p->image = NULL;
 	mt_recorder_notify(r);
+	if (kept && !followed && wait_status == MT_STATUS_UNKNOWN && atomic_load(&p->awaited)) {
+		await_status(d, image);
+		return;
+	}
 	if (kept) {
 		hand_over(d, image);
 		return;
@@ -282,7 +319,7 @@ static void take_note(struct drain *d, struct mt_note *note)
 	if (note->offer)
 		adopt(d, note->process, note->offer);
 	else if (note->process->image)
-		end_image(d, note->process->image, note->process->wait_status, false);
+		end_image(d, note->process->image, status_of(d->recorder, note->process), false);
 	if (!note->offer) {
 		atomic_store(&note->process->done, true);
 		mt_recorder_notify(d->recorder);
@@ -461,10 +498,13 @@ void mt_drain_run(struct mt_recorder *r)
 		d.deadline = mt_clock_monotonic_ns() + r->options->duration_ns;
 	while (!atomic_load(&r->over) || has_notes(r)) {
 		take_notes(&d);
+		hand_over_ended(&d, false);
 		drain_once(&d);
 	}
 	while (d.count)
 		end_image(&d, d.images[0], MT_STATUS_UNKNOWN, false);
+	hand_over_ended(&d, true);
+	free(d.ended);
 	free(d.images);
 	join_finishers(&d);
 }

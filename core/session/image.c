@@ -473,6 +473,11 @@ int mt_image_end(struct mt_image *i, int wait_status, struct mt_err *err)
 	return i->failure.code;
 }
 
+void mt_image_set_status(struct mt_image *i, int wait_status)
+{
+	i->profile.info.exit_status = wait_status;
+}
+
 static void find_symbols(struct mt_image *i, struct mt_resolver *library, struct mt_buffer *payload)
 {
 	struct mt_symbols symbols;

@@ -118,6 +118,7 @@ struct mt_process {
 	char command[256];    /* service, lock: of its present image */
 	bool alive;           /* lock: traced, and not known to have ended */
 	int wait_status;      /* lock: once it has ended */
+	_Atomic bool awaited; /* its status may be known once it is reaped: its trace waits */
 	/* lock: its last image, as of a moment ago; NULL: none yet */
 	struct mt_session_process *shown;
 	struct mt_wire_header *header;          /* lock: of the image that is drained; NULL: none */
@@ -140,6 +141,9 @@ struct mt_process {
 /* The wait status of a process that has ended, or MT_STATUS_UNKNOWN. */
 int mt_process_status(const struct mt_process *);
 bool mt_process_has_ended(const struct mt_process *);
+/* It is no zombie any more, as its pidfd says, where the kernel is new enough; or /proc. */
+bool mt_process_was_reaped(const struct mt_process *);
+bool mt_process_is_gone(const struct mt_process *);
 /* Whether a tracer's segment is mapped there: it will ask sooner or later. */
 bool mt_process_maps_segment(pid_t);
 /* Arguments, or [name], as far as they fit. */
@@ -232,8 +236,9 @@ void *mt_service_run(void *recorder);
 
 /* What a tracer's request comes to (offer.c). peer: whose socket it is. */
 void mt_offer_answer(struct mt_recorder *, int fd, pid_t peer, const struct mt_wire_request *);
-/* The process has ended, or is traced no more. */
+/* The process has ended, or is traced no more. Its pidfd stays open while its status is awaited. */
 void mt_offer_end(struct mt_recorder *, struct mt_process *, int wait_status);
+void mt_offer_close_pidfd(struct mt_process *);
 /* The root executes what is not recorded; it is waited for. */
 void mt_offer_root_left(struct mt_recorder *);
 struct mt_process *mt_offer_add(struct mt_recorder *, pid_t, int pidfd);
@@ -263,6 +268,8 @@ void mt_image_publish_last(struct mt_image *);
 struct mt_segment *mt_image_segment(struct mt_image *);
 /* Drains completely and lets go of the segment; wait_status: of the process. */
 int mt_image_end(struct mt_image *, int wait_status, struct mt_err *err);
+/* Of one that ended before the status of its process was known. */
+void mt_image_set_status(struct mt_image *, int wait_status);
 /* In any thread, whose library of files with names it uses: names, totals. */
 struct mt_resolver;
 int mt_image_complete(struct mt_image *, struct mt_resolver *library, struct mt_err *err);

@@ -111,6 +111,13 @@ static struct mt_process *teller(struct mt_recorder *r, struct mt_process *p)
 	return parent ? parent : r->root;
 }
 
+void mt_offer_close_pidfd(struct mt_process *p)
+{
+	if (p->pidfd >= 0)
+		close(p->pidfd);
+	p->pidfd = -1;
+}
+
 void mt_offer_end(struct mt_recorder *r, struct mt_process *p, int wait_status)
 {
 	if (!p->alive)
@@ -124,9 +131,8 @@ void mt_offer_end(struct mt_recorder *r, struct mt_process *p, int wait_status)
 	p->wait_status = wait_status;
 	remove_live(r, p);
 	pthread_mutex_unlock(&r->lock);
-	if (p->pidfd >= 0)
-		close(p->pidfd);
-	p->pidfd = -1;
+	if (!atomic_load(&p->awaited))
+		mt_offer_close_pidfd(p);
 	post(r, p, NULL);
 }
 

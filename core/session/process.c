@@ -33,6 +33,21 @@ bool mt_process_has_ended(const struct mt_process *p)
 	return p->pidfd < 0 ? looks_ended(p) : poll(&fd, 1, 0) > 0;
 }
 
+bool mt_process_was_reaped(const struct mt_process *p)
+{
+	struct pollfd fd = {p->pidfd, 0, 0}; /* POLLHUP; Linux 6.9 */
+
+	return poll(&fd, 1, 0) > 0;
+}
+
+bool mt_process_is_gone(const struct mt_process *p)
+{
+	struct mt_proc_stat s;
+
+	return mt_process_was_reaped(p) || !mt_proc_stat(p->pid, &s)
+		|| s.start_time != p->start_time;
+}
+
 static bool ask_pidfd(int pidfd, int *status)
 {
 	struct exit_info info = {.mask = INFO_EXIT};
@@ -43,8 +58,8 @@ static bool ask_pidfd(int pidfd, int *status)
 	return true;
 }
 
-/* While it is a zombie its line tells, to those who may look into it; once it is reaped its pidfd
- * does. */
+/* While it is a zombie its line tells, to those who may look into it: of 0 only root knows that it
+ * was not withheld. Once it is reaped its pidfd tells. */
 int mt_process_status(const struct mt_process *p)
 {
 	struct mt_proc_stat s;

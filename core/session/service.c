@@ -61,7 +61,7 @@ static bool awaits_front(const struct mt_service *s)
 static unsigned collect(struct mt_service *s, struct pollfd **fds, unsigned *capacity)
 {
 	struct mt_recorder *r = s->recorder;
-	unsigned count = PEERS + s->peer_count + r->live_count;
+	unsigned count = PEERS + s->peer_count + r->live_count + s->unreaped_count;
 
 	if (count > *capacity) {
 		*capacity = count * 2;
@@ -79,6 +79,9 @@ static unsigned collect(struct mt_service *s, struct pollfd **fds, unsigned *cap
 			(short)(POLLIN | (s->peers[i].listing ? POLLOUT : 0)), 0};
 	for (unsigned i = 0; i < r->live_count; i++)
 		(*fds)[PEERS + s->peer_count + i] = (struct pollfd){r->live[i]->pidfd, POLLIN, 0};
+	for (unsigned i = 0; i < s->unreaped_count; i++)
+		(*fds)[PEERS + s->peer_count + r->live_count + i] =
+			(struct pollfd){s->unreaped[i]->pidfd, 0, 0};
 	return count;
 }
 
@@ -87,6 +90,7 @@ static void see_ends(struct mt_service *s, const struct pollfd *fds, unsigned co
 	struct mt_recorder *r = s->recorder;
 
 	mt_service_reap(s);
+	mt_service_look_for_reaped(s, false);
 	for (unsigned i = 0; i < count; i++) {
 		struct mt_process *p = NULL;
 
@@ -155,6 +159,7 @@ void *mt_service_run(void *recorder)
 		now = mt_clock_monotonic_ns();
 		if (now - s->turned_at >= TURN_MS * 1000000ull) {
 			mt_service_look_for_untraced(s);
+			mt_service_look_for_reaped(s, true);
 			s->turned_at = now;
 		}
 		patience = mt_service_look_for_end(s);

@@ -15,6 +15,56 @@
 #define UNKNOWN_PATIENCE_NS 500000000ull
 #define WATCHER_PATIENCE_NS 10000000000ull /* for the front to connect */
 
+/* ---- statuses that come later ---------------------------------------------------------------- */
+
+/* Its trace need not wait any more. */
+static void settle(struct mt_service *s, unsigned index, int wait_status)
+{
+	struct mt_recorder *r = s->recorder;
+	struct mt_process *p = s->unreaped[index];
+
+	s->unreaped_count--;
+	memmove(&s->unreaped[index], &s->unreaped[index + 1],
+		(s->unreaped_count - index) * sizeof(struct mt_process *));
+	mt_offer_close_pidfd(p);
+	pthread_mutex_lock(&r->lock);
+	p->wait_status = wait_status;
+	pthread_mutex_unlock(&r->lock);
+	atomic_store(&p->awaited, false);
+	mt_recorder_wake(r);
+}
+
+/* With too many zombies the oldest one's stays unknown. */
+static void await_reaping(struct mt_service *s, struct mt_process *p)
+{
+	if (s->unreaped_count == UNREAPED_MAX)
+		settle(s, 0, MT_STATUS_UNKNOWN);
+	s->unreaped[s->unreaped_count++] = p;
+	atomic_store(&p->awaited, true);
+}
+
+void mt_service_look_for_reaped(struct mt_service *s, bool thoroughly)
+{
+	for (unsigned i = s->unreaped_count; i-- > 0;) {
+		struct mt_process *p = s->unreaped[i];
+
+		if (thoroughly ? mt_process_is_gone(p) : mt_process_was_reaped(p))
+			settle(s, i, mt_process_status(p));
+	}
+}
+
+/* A zombie that has become our child. */
+static void settle_reaped(struct mt_service *s, pid_t pid, int wait_status)
+{
+	for (unsigned i = 0; i < s->unreaped_count; i++)
+		if (s->unreaped[i]->pid == pid) {
+			settle(s, i, wait_status);
+			return;
+		}
+}
+
+/* ---- ends ------------------------------------------------------------------------------------ */
+
 /* The status of the root goes to the front before it is reaped: nothing is lost if we are killed
  * between. */
 void mt_service_on_end(struct mt_service *s, struct mt_process *p, int wait_status)
@@ -27,6 +77,8 @@ void mt_service_on_end(struct mt_service *s, struct mt_process *p, int wait_stat
 		mt_recorder_report(r,
 			&(struct mt_report){.type = MT_REPORT_EXITED, .wait_status = wait_status});
 		atomic_store(&r->root_ended, true);
+	} else if (wait_status == MT_STATUS_UNKNOWN && p->pidfd >= 0 && !mt_process_is_gone(p)) {
+		await_reaping(s, p);
 	}
 	mt_offer_end(r, p, wait_status);
 }
@@ -47,6 +99,8 @@ void mt_service_reap(struct mt_service *s)
 		p = mt_service_find_live(s->recorder, info.si_pid);
 		if (p)
 			mt_service_on_end(s, p, wait_status);
+		else
+			settle_reaped(s, info.si_pid, wait_status);
 		waitpid(info.si_pid, NULL, 0);
 	}
 }

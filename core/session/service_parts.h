@@ -8,6 +8,7 @@
 
 #define PEERS_MAX 1024
 #define INPUT_MAX 65536
+#define UNREAPED_MAX 64 /* each has a trace that waits in memory */
 
 struct mt_peer {
 	int fd;
@@ -32,6 +33,9 @@ struct mt_service {
 	uint64_t alone_since;      /* since when no known process lives, but others do; 0: not so */
 	struct mt_process **shown; /* with a snapshot, the root not among them */
 	uint32_t shown_count, shown_capacity;
+	/* ended, not reaped yet, of unknown status; in order of their ends */
+	struct mt_process *unreaped[UNREAPED_MAX];
+	unsigned unreaped_count;
 	char input[INPUT_MAX];
 	size_t input_len;
 };
@@ -55,6 +59,8 @@ void mt_service_tell_watchers(struct mt_service *s);
 void mt_service_on_end(struct mt_service *s, struct mt_process *p, int wait_status);
 /* Our children: the root, and those who lost their parents. */
 void mt_service_reap(struct mt_service *s);
+/* Those whose status is told now that they were reaped. thoroughly: on old kernels, too. */
+void mt_service_look_for_reaped(struct mt_service *s, bool thoroughly);
 /* A process that executed what takes no tracer, or cleared the environment, is the same no more.
  * One without a pidfd is seen to have ended here. */
 void mt_service_look_for_untraced(struct mt_service *s);

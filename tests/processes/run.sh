@@ -257,6 +257,24 @@ why+=$([ "$(cat status)" = 0 ] || echo "status $(cat status); ")
 why+=$(grep -q '^memtui: 5 processes went on untraced' err || echo "said: $(tail -n 1 err); ")
 say "children while the recorder is stopped" "$why"
 
+# ---- who is not root learns that a zombie ended with 0 only once its parent has reaped it ----
+mkdir -p z/reap z/end
+cp "$memtui" "$build/libmemtui.so" tree z
+as_nobody=
+[ "$(id -u)" != 0 ] || { chown -R 65534:65534 z; as_nobody="setpriv --reuid=65534 --regid=65534 --clear-groups"; }
+( cd z && $as_nobody timeout 240 ./memtui record -o %p.dat -- ./tree zombies . >out 2>err; echo $? >../status ) &
+until_true grep -q ready z/out || echo "not ok zombies: they did not end"
+recorder=$(ps -o ppid= -p "$(pgrep -f '^./tree zombies' | head -n 1)" | tr -d ' ')
+ends_seen() { [ "$(sed -n 's/.* \([0-9]*\) .*memfd:memtui-segment.*/\1/p' "/proc/$recorder/maps" | sort -u | wc -l)" = 1 ]; }
+until_true ends_seen || echo "not ok zombies: their ends were not seen"
+touch z/reap/go
+statuses() { "$memtui" info --format json z/*.dat 2>/dev/null | python3 -c 'import collections, json, sys; print(dict(collections.Counter(i["exit_status"] for i in json.load(sys.stdin) if i["complete"])))'; }
+all_known() { [ "$(statuses)" = "{0: 30}" ]; }
+until_true all_known && why= || why="statuses: $(statuses)"
+touch z/end/go
+wait
+say "statuses of children that are reaped late" "$why$([ "$(cat status)" = 0 ] || echo " status $(cat status)")"
+
 # ---- kills ----
 rm -f t.dat* go
 ( timeout 240 "$memtui" record -o t.dat -- ./tree wait "$tmp" >out 2>err; echo $? >status ) &

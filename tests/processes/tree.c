@@ -26,6 +26,8 @@
  *   wait DIR three children that say ready and wait for DIR/go, then allocate on; ends with 6 when
  *   all are well
  *   later DIR   says ready, waits for DIR/go, then has 5 children in turn and says done
+ *   zombies DIR 30 children that end with 0; when all have, says ready; reaps them when DIR/reap/go is
+ *   there, and ends when DIR/end/go is
  *   daemon DIR  forks twice, setsid, chdir /, and goes on until DIR/go is there */
 #include <dlfcn.h>
 #include <errno.h>
@@ -717,6 +719,33 @@ static int daemonize(const char *directory)
 	return 0;
 }
 
+static int zombies(const char *directory)
+{
+	char reap_at[4096], end_at[4096];
+	siginfo_t info;
+	pid_t pids[30];
+	int bad = 0;
+
+	snprintf(reap_at, sizeof reap_at, "%s/reap", directory);
+	snprintf(end_at, sizeof end_at, "%s/end", directory);
+	for (int i = 0; i < 30; i++) {
+		pids[i] = fork();
+		if (pids[i] == 0) {
+			keep(10);
+			_exit(0);
+		}
+	}
+	for (int i = 0; i < 30; i++)
+		waitid(P_PID, (id_t)pids[i], &info, WEXITED | WNOWAIT);
+	if (write(1, "ready\n", 6) != 6)
+		return 1;
+	await_go(reap_at);
+	for (int i = 0; i < 30; i++)
+		bad += reap(pids[i]) != 0;
+	await_go(end_at);
+	return bad;
+}
+
 static int children_later(const char *directory)
 {
 	int bad;
@@ -783,6 +812,8 @@ int main(int argc, char **argv)
 		return wait_in_children(argv[2]);
 	if (!strcmp(what, "later"))
 		return children_later(argv[2]);
+	if (!strcmp(what, "zombies"))
+		return zombies(argv[2]);
 	if (!strcmp(what, "daemon"))
 		return daemonize(argv[2]);
 	return 99;
