@@ -295,11 +295,12 @@ static int start_program(struct mt_recorder *r, struct mt_err *err)
 	return error;
 }
 
-/* Out of the user's session, so that neither hang-up nor ^C ends the recording. */
+/* Out of the user's session, so that neither hang-up nor ^C ends the recording; nor a SIGTERM to
+ * all at once: it ends when what it records has ended. */
 static void leave_session(void)
 {
-	static const int ignored[] = {SIGHUP, SIGINT, SIGQUIT, SIGPIPE, SIGTSTP, SIGTTIN, SIGTTOU,
-		SIGXFSZ, SIGUSR1, SIGUSR2};
+	static const int ignored[] = {SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGPIPE, SIGTSTP, SIGTTIN,
+		SIGTTOU, SIGXFSZ, SIGUSR1, SIGUSR2};
 	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
 	sigset_t children;
 

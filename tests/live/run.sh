@@ -69,6 +69,15 @@ have=$(kept "$tmp/t.dat" 2>/dev/null)
 complete=$("$memtui" info --format json "$tmp/t.dat" | python3 -c 'import json,sys; print(json.load(sys.stdin)["complete"])')
 if [ "$have" = "$truth" ] && [ "$complete" = True ]; then ok "front killed"; else not_ok "front killed" "kept $have, complete $complete"; fi
 
+# As systemd and a shutdown do it: nobody waits for anybody.
+start || not_ok "start" "the program did not start"
+kill -TERM "$recorder" "$program" "$front"
+until_true test -s "$tmp/status"
+status=$(cat "$tmp/status" 2>/dev/null)
+have=$(kept "$tmp/t.dat" 2>/dev/null)
+end=$("$memtui" info --format json "$tmp/t.dat" | python3 -c 'import json,sys; d=json.load(sys.stdin); print(d["complete"], d["exit_status"])')
+if [ "$status $have $end" = "143 $truth True 15" ]; then ok "SIGTERM to all at once"; else not_ok "SIGTERM to all at once" "status $status, kept $have, complete and status $end"; fi
+
 for what in as fsize mlockall closeall; do
 	"$tmp/limits" $what >"$tmp/want" 2>&1
 	want=$?
