@@ -22,6 +22,24 @@ static void show(struct terminal *terminal)
 	free(screen);
 }
 
+static int count(struct terminal *terminal, const char *text)
+{
+	char *screen = terminal_text(terminal);
+	int found = 0;
+
+	for (const char *at = screen; (at = strstr(at, text)); at++)
+		found++;
+	free(screen);
+	return found;
+}
+
+static bool wait_count(struct terminal *terminal, const char *text, int wanted)
+{
+	for (int i = 0; i < 200 && count(terminal, text) != wanted; i++)
+		terminal_read_for(terminal, 100);
+	return count(terminal, text) == wanted;
+}
+
 /* A shell that waits, its child that waits too, and one that has ended. */
 static void check_live(struct tests *t)
 {
@@ -69,6 +87,10 @@ static void check_live(struct tests *t)
 		show(&terminal);
 	terminal_type(&terminal, "O\r\r\035");
 	ok = ok && terminal_wait_text(&terminal, "ended with status 0");
+	if (!ok)
+		show(&terminal);
+	terminal_type(&terminal, "9");
+	ok = ok && wait_count(&terminal, " ended 0 ", 2) && count(&terminal, " ended 7 ") == 1;
 	if (!ok)
 		show(&terminal);
 	terminal_type(&terminal, "Q");

@@ -8,6 +8,7 @@
 #include "tui/data/switch.h"
 #include "tui/user/keymap.h"
 
+#include <errno.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -23,6 +24,7 @@ struct mt_processes_state {
 	uint32_t shown; /* mt_app_follow */
 	struct mt_family family;
 	bool made, asked; /* the list is there; it is being asked for */
+	bool last;        /* it was asked for when the recorder had ended */
 	uint64_t next_ms; /* when it is to be asked for again */
 	char error[512];
 };
@@ -45,9 +47,51 @@ void mt_processes_free(struct mt_processes_state *s)
 /* ---- asking ---- */
 
 struct question {
-	char *session, *path; /* one of them */
+	char *session, *path; /* one of them, or none */
+	/* of a session that is over: what was known of it */
+	struct mt_session_process *known;
+	uint32_t known_count;
 	struct mt_family family;
 };
+
+static bool has_process(const struct mt_family *f, pid_t pid)
+{
+	for (uint32_t i = 0; i < f->count; i++)
+		if (f->items[i].pid == pid)
+			return true;
+	return false;
+}
+
+/* Those that left no trace, or none that can be read. */
+static void add_known(struct question *q)
+{
+	struct mt_family *f = &q->family;
+	bool truncated = f->truncated;
+	uint32_t count = f->count;
+	struct mt_session_process *items =
+		mt_resize(NULL, ((size_t)count + q->known_count) * sizeof *items);
+
+	if (count)
+		memcpy(items, f->items, count * sizeof *items);
+	for (uint32_t i = 0; i < q->known_count; i++)
+		if (!has_process(f, q->known[i].pid)) {
+			items[count] = q->known[i];
+			items[count++].alive = 0;
+		}
+	mt_family_make(f, items, count);
+	f->truncated = truncated;
+}
+
+static int ask_traces(struct mt_job *job, struct question *q, struct mt_err *err)
+{
+	int result =
+		q->path ? mt_family_of_trace(&q->family, q->path, mt_job_progress, job, err) : 0;
+
+	if (result == -ECANCELED || !q->known_count)
+		return result;
+	add_known(q);
+	return 0;
+}
 
 static int ask(struct mt_job *job, void *context, struct mt_err *err)
 {
@@ -56,7 +100,7 @@ static int ask(struct mt_job *job, void *context, struct mt_err *err)
 	int count;
 
 	if (!q->session)
-		return mt_family_of_trace(&q->family, q->path, mt_job_progress, job, err);
+		return ask_traces(job, q, err);
 	count = mt_session_all_processes(q->session, &items, err);
 	if (count < 0)
 		return count;
@@ -97,7 +141,7 @@ static void answer(struct mt_app *app, void *context, int result, const struct m
 		s->asked = false;
 		snprintf(s->error, sizeof s->error, "%s", result < 0 ? err->text : "");
 	}
-	if (s && !s->made)
+	if (s && (!s->made || s->last))
 		app->dirty = true;
 	if (s && result >= 0) {
 		struct mt_family old = s->family;
@@ -117,13 +161,12 @@ static void answer(struct mt_app *app, void *context, int result, const struct m
 	mt_family_free(&q->family);
 	free(q->session);
 	free(q->path);
+	free(q->known);
 	free(q);
 }
 
-/* Of a stand-alone recording, or another tool's: nothing is known but what is shown. */
-static void only_itself(struct mt_app *app)
+static struct mt_session_process *itself(const struct mt_app *app)
 {
-	struct mt_processes_state *s = state_of(app);
 	const struct mt_info *i = &app->data.whole.info;
 	struct mt_session_process *item = mt_alloc(sizeof *item);
 
@@ -142,9 +185,45 @@ static void only_itself(struct mt_app *app)
 	};
 	snprintf(item->command, sizeof item->command, "%s",
 		app->data.command ? app->data.command : "");
-	mt_family_make(&s->family, item, 1);
+	return item;
+}
+
+/* Of a stand-alone recording, or another tool's: nothing is known but what is shown. */
+static void only_itself(struct mt_app *app)
+{
+	struct mt_processes_state *s = state_of(app);
+
+	mt_family_make(&s->family, itself(app), 1);
 	s->list.count = 1;
 	s->made = true;
+	app->dirty = true;
+}
+
+static struct question *new_question(struct mt_app *app, bool live, bool over)
+{
+	const struct mt_processes_state *s = app->processes;
+	struct question *q = mt_alloc(sizeof *q);
+	const struct mt_session_entry *entry =
+		live || over ? mt_client_entry(mt_app_home(app)->client) : NULL;
+	const char *path = over ? entry->trace_path : NULL;
+
+	if (live)
+		q->session = mt_strdup(entry->name);
+	else if (!over)
+		path = mt_trace_reader_path(app->data.reader);
+	if (path && strcmp(path, "-"))
+		q->path = mt_strdup(path);
+	if (!over)
+		return q;
+	q->known_count = s->made ? s->family.count : 1;
+	if (!s->made) {
+		q->known = itself(app);
+		return q;
+	}
+	q->known = mt_resize(NULL, ((size_t)q->known_count + 1) * sizeof *q->known);
+	for (uint32_t i = 0; i < q->known_count; i++)
+		q->known[i] = s->family.items[i];
+	return q;
 }
 
 uint64_t mt_processes_tend(struct mt_app *app, uint64_t now)
@@ -153,27 +232,24 @@ uint64_t mt_processes_tend(struct mt_app *app, uint64_t now)
 	static const struct mt_work shown = {ask, answer, "looking at the traces beside this one"};
 	struct mt_data *home = mt_app_home(app);
 	bool live = home->client && !home->recorder_gone;
+	bool over = home->client && home->recorder_gone;
 	struct mt_processes_state *s;
-	struct question *q;
 
 	if (app->view != MT_VIEW_PROCESSES)
 		return UINT64_MAX;
 	s = state_of(app);
-	if (s->asked || (s->made && (!live || app->data.frozen)))
+	if (s->asked || (s->made && (app->data.frozen || (!live && (!over || s->last)))))
 		return UINT64_MAX;
-	if (s->made && now < s->next_ms)
+	if (s->made && live && now < s->next_ms)
 		return s->next_ms;
 	s->next_ms = now + AGAIN_MS + s->family.count; /* a long list less often */
-	if (!live && !app->data.reader) {
+	if (!live && !over && !app->data.reader) {
 		only_itself(app);
-		app->dirty = true;
 		return UINT64_MAX;
 	}
-	q = mt_alloc(sizeof *q);
 	s->asked = true;
-	q->session = live ? mt_strdup(mt_client_entry(home->client)->name) : NULL;
-	q->path = live ? NULL : mt_strdup(mt_trace_reader_path(app->data.reader));
-	mt_job_start(app, live ? &work : &shown, q);
+	s->last = over;
+	mt_job_start(app, live ? &work : &shown, new_question(app, live, over));
 	return UINT64_MAX;
 }
 
