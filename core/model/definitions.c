@@ -123,6 +123,12 @@ static int write_start(struct mt_definitions *d, struct mt_trace_writer *w,
 	return result;
 }
 
+void mt_definitions_restart(struct mt_definitions *d)
+{
+	d->started = false;
+	d->arguments = 0;
+}
+
 int mt_definitions_write(struct mt_definitions *d, struct mt_trace_writer *w,
 	const struct mt_profile *p, struct mt_err *err)
 {
@@ -251,6 +257,8 @@ static const char *read_start(struct mt_cursor *c, struct mt_profile *p)
 
 	p->info.pid = (uint32_t)mt_cursor_bounded(c, UINT32_MAX);
 	p->info.start_unix_ns = mt_cursor_varint(c);
+	if (!first)
+		p->argument_count = 0;
 	if (first != p->argument_count)
 		return "its arguments do not continue those before";
 	for (uint64_t i = 0; i < count && !c->bad; i++) {

@@ -15,6 +15,7 @@
 #define SECOND 1000000000ull
 #define CALIBRATE_NS (SECOND / 10)
 #define MEMORY_EVERY_NS (SECOND / 10)
+#define TITLE_FIRST_NS (SECOND / 100)
 #define PUBLISH_IDLE_NS 20000000ull
 #define ALLOCATOR_LOOKS 8 /* the addresses are set once each, unless the program writes nonsense */
 /* two take all; a process that shares the memory and writes on and on is no reason to stay */
@@ -35,6 +36,8 @@ struct mt_image {
 	uint32_t modules_opened, threads_named;
 	struct mt_memory_sampler sampler;
 	uint64_t second_at, refined_at;
+	uint64_t met_at, title_at; /* when the process's title is to be looked at */
+	bool retitled;
 	uint64_t allocator, own_allocator; /* addresses whose modules are known */
 	uint32_t allocator_looks;
 	bool paused;
@@ -367,8 +370,32 @@ static void tend_second(struct mt_image *i)
 	write_out(i);
 }
 
+/* Of a forked child, whose command line is its parent's until it says what it is: when its age has
+ * doubled, and then every second. */
+static void look_at_title(struct mt_image *i, uint64_t now)
+{
+	struct mt_process *p = i->process;
+	struct mt_offer *o = i->offer;
+	uint64_t age;
+
+	if (!i->met_at)
+		i->met_at = now;
+	age = now - i->met_at;
+	i->title_at = now + (age < TITLE_FIRST_NS ? TITLE_FIRST_NS : age < SECOND ? age : SECOND);
+	if (!mt_process_retitled(p, &o->arguments))
+		return;
+	i->retitled = true;
+	mt_process_command(p->pid, &o->arguments, o->command, sizeof o->command);
+	pthread_mutex_lock(&i->recorder->lock);
+	if (p->header == i->segment.header) /* else it has executed another program since */
+		memcpy(p->command, o->command, sizeof p->command);
+	pthread_mutex_unlock(&i->recorder->lock);
+}
+
 void mt_image_tend(struct mt_image *i, uint64_t now)
 {
+	if (i->offer->forked && now >= i->title_at)
+		look_at_title(i, now);
 	if (now - i->refined_at >= CALIBRATE_NS) {
 		mt_clock_refine(&i->clock);
 		i->refined_at = now;
@@ -508,6 +535,17 @@ static int write_end(struct mt_image *i, const struct mt_buffer *symbols, struct
 	return error ? error : mt_trace_writer_finish(i->writer, err);
 }
 
+/* The last title. Not before: what watchers see of the arguments does not change. */
+static int write_title(struct mt_image *i, struct mt_err *err)
+{
+	if (!i->retitled)
+		return 0;
+	i->profile.argument_count = 0;
+	add_arguments(&i->profile, &i->offer->arguments);
+	mt_definitions_restart(&i->definitions);
+	return mt_definitions_write(&i->definitions, i->writer, &i->profile, err);
+}
+
 int mt_image_complete(struct mt_image *i, struct mt_resolver *library, struct mt_err *err)
 {
 	struct mt_buffer symbols = {0};
@@ -521,7 +559,9 @@ int mt_image_complete(struct mt_image *i, struct mt_resolver *library, struct mt
 		return i->failure.code;
 	}
 	find_symbols(i, library, &symbols);
-	error = write_end(i, &symbols, err);
+	error = write_title(i, err);
+	if (!error)
+		error = write_end(i, &symbols, err);
 	mt_buffer_free(&symbols);
 	if (error)
 		i->failure.code = error;

@@ -2,6 +2,7 @@
 #ifndef MT_SESSION_INTERNAL_H
 #define MT_SESSION_INTERNAL_H
 
+#include "core/base/buffer.h"
 #include "core/base/proc.h"
 #include "core/capture/clock.h"
 #include "core/capture/segment.h"
@@ -115,7 +116,7 @@ struct mt_process {
 	uint32_t segments;    /* service: given to it so far */
 	uint64_t start_time;  /* of the process, in ticks since boot; 0: cannot be read */
 	uint64_t stack_start; /* service: of its present image; 0: cannot be read */
-	char command[256];    /* service, lock: of its present image */
+	char command[256];    /* lock: of its present image */
 	bool alive;           /* lock: traced, and not known to have ended */
 	int wait_status;      /* lock: once it has ended */
 	_Atomic bool awaited; /* its status may be known once it is reaped: its trace waits */
@@ -146,8 +147,14 @@ bool mt_process_was_reaped(const struct mt_process *);
 bool mt_process_is_gone(const struct mt_process *);
 /* Whether a tracer's segment is mapped there: it will ask sooner or later. */
 bool mt_process_maps_segment(pid_t);
+/* What /proc has of its command line, NUL-terminated, one after another. title: it may be one that
+ * the process wrote over its arguments, padded with zeros, so that empty ones at the end are none.
+ * Nothing once it has ended. */
+void mt_process_arguments(pid_t, bool title, struct mt_buffer *arguments);
+/* Takes over the title of a forked child that has changed it and executed nothing. */
+bool mt_process_retitled(const struct mt_process *, struct mt_buffer *arguments);
 /* Arguments, or [name], as far as they fit. */
-void mt_process_command(pid_t, char *to, size_t size);
+void mt_process_command(pid_t, const struct mt_buffer *arguments, char *to, size_t size);
 
 /* ---- the recorder ---- */
 
@@ -160,6 +167,7 @@ struct mt_offer {
 	bool paused;     /* when it was given */
 	uint32_t pauses; /* of the recorder, before */
 	char program_path[4096], directory[4096];
+	/* the draining thread's, once it was taken: a title may take their place */
 	char command[256];
 	struct mt_buffer arguments; /* NUL-terminated, one after another */
 	struct mt_memory_sampler sampler;

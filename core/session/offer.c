@@ -155,23 +155,6 @@ static void read_link(pid_t pid, const char *name, char *to, size_t size)
 	to[n > 0 ? n : 0] = '\0';
 }
 
-static void read_arguments(pid_t pid, struct mt_buffer *text)
-{
-	char path[64];
-	ssize_t n;
-	int fd;
-
-	snprintf(path, sizeof path, "/proc/%d/cmdline", (int)pid);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
-		return;
-	while (mt_buffer_reserve(text, 4096), (n = read(fd, text->data + text->len, 4096)) > 0)
-		text->len += (size_t)n;
-	close(fd);
-	if (text->len && text->data[text->len - 1])
-		mt_buffer_add(text, "", 1);
-}
-
 static int peer_pidfd(int fd, pid_t pid)
 {
 	int pidfd;
@@ -252,9 +235,9 @@ static struct mt_offer *new_offer(struct mt_recorder *r, struct mt_process *p,
 	o->forked = q->forked_from != 0;
 	read_link(p->pid, "exe", o->program_path, sizeof o->program_path);
 	read_link(p->pid, "cwd", o->directory, sizeof o->directory);
-	read_arguments(p->pid, &o->arguments);
+	mt_process_arguments(p->pid, o->forked, &o->arguments);
 	mt_memory_meet(&o->sampler, p->pid, mt_clock_monotonic_ns());
-	mt_process_command(p->pid, o->command, sizeof o->command);
+	mt_process_command(p->pid, &o->arguments, o->command, sizeof o->command);
 	return o;
 }
 

@@ -1,6 +1,7 @@
 /* What the kernel says of a process of the session. */
 #include "core/session/internal.h"
 
+#include <fcntl.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -90,28 +91,81 @@ bool mt_process_maps_segment(pid_t pid)
 	return found;
 }
 
-void mt_process_command(pid_t pid, char *to, size_t size)
+void mt_process_arguments(pid_t pid, bool title, struct mt_buffer *text)
 {
-	size_t n = mt_proc_read(mt_proc_thread(pid), "cmdline", to, size);
+	char path[64];
+	ssize_t n;
+	int fd;
 
+	snprintf(path, sizeof path, "/proc/%d/cmdline", (int)mt_proc_thread(pid));
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return;
+	while (mt_buffer_reserve(text, 4096), (n = read(fd, text->data + text->len, 4096)) > 0)
+		text->len += (size_t)n;
+	close(fd);
+	while (title && text->len && !text->data[text->len - 1])
+		text->len--;
+	if (text->len && text->data[text->len - 1])
+		mt_buffer_add(text, "", 1);
+}
+
+static void put_words(const struct mt_buffer *arguments, char *to, size_t size)
+{
+	size_t n = arguments->len < size ? arguments->len : size - 1;
+	struct mt_buffer text = {0};
+
+	memcpy(to, arguments->data, n);
 	while (n && !to[n - 1])
 		n--;
 	for (size_t i = 0; i < n; i++)
 		if (!to[i])
 			to[i] = ' ';
 	to[n] = '\0';
-	if (n) {
-		struct mt_buffer text = {0};
+	mt_buffer_add_escaped(&text, to);
+	snprintf(to, size, "%.*s", (int)text.len, text.len ? (char *)text.data : "");
+	mt_buffer_free(&text);
+}
 
-		mt_buffer_add_escaped(&text, to);
-		snprintf(to, size, "%.*s", (int)text.len, (char *)text.data);
-		mt_buffer_free(&text);
+void mt_process_command(pid_t pid, const struct mt_buffer *arguments, char *to, size_t size)
+{
+	char name[64];
+	size_t n;
+
+	if (arguments->len) {
+		put_words(arguments, to, size);
 		return;
 	}
-	char name[64];
-
 	n = mt_proc_read(pid, "comm", name, sizeof name);
 	if (n && name[n - 1] == '\n')
 		name[n - 1] = '\0';
 	snprintf(to, size, "[%s]", name);
+}
+
+/* Whether it still is the program that it was forked as. */
+static bool is_as_forked(const struct mt_process *p)
+{
+	struct mt_proc_stat s;
+
+	return mt_proc_stat(p->pid, &s) && s.start_time == p->start_time
+		&& s.flags & MT_PROC_NEVER_EXECUTED;
+}
+
+bool mt_process_retitled(const struct mt_process *p, struct mt_buffer *arguments)
+{
+	struct mt_buffer now = {0};
+	bool changed;
+
+	mt_process_arguments(p->pid, true, &now);
+	changed = now.len
+		&& (now.len != arguments->len || memcmp(now.data, arguments->data, now.len) != 0)
+		&& is_as_forked(p);
+	if (changed) {
+		struct mt_buffer before = *arguments;
+
+		*arguments = now;
+		now = before;
+	}
+	mt_buffer_free(&now);
+	return changed;
 }

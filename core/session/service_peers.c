@@ -137,7 +137,9 @@ static bool welcome(struct mt_recorder *r, struct mt_peer *p, struct mt_process 
 		count = w.has_terminal ? 2 : 1;
 		if (process != r->root) {
 			w.entry.program = process->pid;
+			pthread_mutex_lock(&r->lock);
 			snprintf(w.entry.command, sizeof w.entry.command, "%s", process->command);
+			pthread_mutex_unlock(&r->lock);
 		}
 	}
 	return send_with(p->fd, &w, sizeof w, fds, (unsigned)count);
@@ -198,6 +200,7 @@ static void describe(struct mt_recorder *r, struct mt_process *process,
 	if (process->shown)
 		*line = *process->shown;
 	line->wait_status = process->wait_status;
+	snprintf(line->command, sizeof line->command, "%.127s", process->command);
 	pthread_mutex_unlock(&r->lock);
 	line->pid = process->pid;
 	line->parent = process->parent;
@@ -206,7 +209,6 @@ static void describe(struct mt_recorder *r, struct mt_process *process,
 	/* until its trace holds all and has its name */
 	line->alive = process->alive || !atomic_load(&process->done);
 	line->untraced = atomic_load(&process->untraced);
-	snprintf(line->command, sizeof line->command, "%.127s", process->command);
 }
 
 /* As far as there is room: the rest when it has read. */

@@ -241,6 +241,21 @@ whole() { [ -e "t.dat.$daemon" ] && [ "$(field "t.dat.$daemon" complete 2>/dev/n
 until_true whole || why+="its trace has no end; "
 say "a daemon" "$why$(compare out t.dat.$daemon)"
 
+# ---- children that say what they are by their title ----
+rm -rf t.dat* go end
+mkdir -p end
+timeout 240 "$memtui" record -o t.dat -- ./tree titles "$tmp" >out 2>err
+listed() { [ "$("$memtui" attach 2>&1 | grep -c "$1")" = 2 ]; }
+until_true listed "tree titles $tmp\$" && why= || why="not listed as they began; "
+touch go
+until_true listed ' worker: [01]$' || why+="not listed by their titles; "
+touch end/go
+commands() { "$memtui" info --format json t.dat.* 2>/dev/null | python3 -c 'import json, sys; print(*sorted(i["command"] for i in json.load(sys.stdin) if i["complete"]))'; }
+as_named() { [ "$(commands)" = "['worker: 0'] ['worker: 1']" ]; }
+until_true as_named || why+="commands: $(commands)"
+say "titles of forked children" "$why"
+rm -rf end
+
 # ---- a recorder that stands still: its program does not, and what it misses it tells ----
 rm -f t.dat* go
 ( timeout 240 "$memtui" record -o t.dat -- ./tree later "$tmp" >out 2>err; echo $? >status ) &

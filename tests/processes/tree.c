@@ -26,8 +26,9 @@
  *   wait DIR three children that say ready and wait for DIR/go, then allocate on; ends with 6 when
  *   all are well
  *   later DIR   says ready, waits for DIR/go, then has 5 children in turn and says done
- *   zombies DIR 30 children that end with 0; when all have, says ready; reaps them when DIR/reap/go is
- *   there, and ends when DIR/end/go is
+ *   zombies DIR 30 children that end with 0; when all have, says ready; reaps them when DIR/reap/go
+ *   is there, and ends when DIR/end/go is
+ *   titles DIR  2 children that change their titles when DIR/go is there and end when DIR/end/go is
  *   daemon DIR  forks twice, setsid, chdir /, and goes on until DIR/go is there */
 #include <dlfcn.h>
 #include <errno.h>
@@ -746,6 +747,34 @@ static int zombies(const char *directory)
 	return bad;
 }
 
+/* As setproctitle does where there is room: over the arguments, and zeros behind it. */
+static void set_title(const char *name, int number)
+{
+	char *last = self[0];
+
+	for (char **arg = self; *arg; arg++)
+		last = *arg + strlen(*arg);
+	memset(self[0], 0, (size_t)(last - self[0]));
+	snprintf(self[0], (size_t)(last - self[0]), "%s: %d", name, number);
+}
+
+static int titles(const char *directory)
+{
+	char begin_at[4096], end_at[4096];
+
+	snprintf(begin_at, sizeof begin_at, "%s", directory);
+	snprintf(end_at, sizeof end_at, "%s/end", directory);
+	for (int i = 0; i < 2; i++)
+		if (fork() == 0) {
+			keep(10);
+			await_go(begin_at);
+			set_title("worker", i);
+			await_go(end_at);
+			_exit(0);
+		}
+	return 0;
+}
+
 static int children_later(const char *directory)
 {
 	int bad;
@@ -814,6 +843,8 @@ int main(int argc, char **argv)
 		return children_later(argv[2]);
 	if (!strcmp(what, "zombies"))
 		return zombies(argv[2]);
+	if (!strcmp(what, "titles"))
+		return titles(argv[2]);
 	if (!strcmp(what, "daemon"))
 		return daemonize(argv[2]);
 	return 99;
