@@ -289,7 +289,8 @@ void mt_report_losses(const struct mt_report *report, const char *indent)
 
 #define X(name, words) \
 	if (offsetof(struct mt_info, name) >= offsetof(struct mt_info, lost_events) \
-		&& offsetof(struct mt_info, name) < offsetof(struct mt_info, wall_ns)) \
+		&& offsetof(struct mt_info, name) < offsetof(struct mt_info, wall_ns) \
+		&& offsetof(struct mt_info, name) != offsetof(struct mt_info, ambiguous)) \
 		lines += print_loss(report, indent, info->name, words);
 	MT_INFO_COUNTS(X)
 #undef X
@@ -320,4 +321,9 @@ void mt_report_losses(const struct mt_report *report, const char *indent)
 	if (!lines)
 		fprintf(report->out, "%snothing was lost\n", indent);
 	mt_report_estimates(report, indent);
+#define X(name, words) \
+	if (offsetof(struct mt_info, name) == offsetof(struct mt_info, ambiguous)) \
+		print_loss(report, "", info->name, words);
+	MT_INFO_COUNTS(X)
+#undef X
 }

@@ -130,7 +130,8 @@ struct mt_log_entry {
 	X(unknown_frees, "frees of addresses at which no block lived: memtui errors tells which") \
 	X(inherited_frees, "frees of blocks from before a fork") \
 	X(cut_stacks, "stacks that could not be followed to the end") \
-	X(ambiguous, "events of different threads with equal time stamps") \
+	X(ambiguous, \
+		"events with the time stamp of another thread's: which came first is not known") \
 	X(invalid_records, \
 		"records or table entries that made no sense: the segment was damaged, what is " \
 		"counted here may be wrong") \

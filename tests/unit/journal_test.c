@@ -74,7 +74,7 @@ static void test_order(void **state)
 	expect(&j, 7, &f, MT_JOURNAL_LOSS, 100, "1,234 allocations and frees known to be missing");
 	assert_int_equal(j.lines[7].time, MT_JOURNAL_SO_FAR);
 	expect(&j, 8, &f, MT_JOURNAL_NOTE, 100,
-		"52 events of different threads with equal time stamps");
+		"52 events with the time stamp of another thread's");
 	expect(&j, 9, &f, MT_JOURNAL_LOSS, 100, "2 threads that found no ring");
 	expect(&j, 10, &f, MT_JOURNAL_END, 100, "ended by signal 9, SIGKILL");
 	mt_journal_free(&j);

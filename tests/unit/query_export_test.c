@@ -262,6 +262,24 @@ static void test_estimates(void **state)
 	fixture_free(&f);
 }
 
+/* Events of several threads at one time are no loss. */
+static void test_equal_times(void **state)
+{
+	struct fixture f;
+
+	(void)state;
+	fixture_init(&f);
+	f.profile.info.ended = 1;
+	f.profile.info.ambiguous = 52;
+	holds(report_text(mt_report_info, &f, MT_FORMAT_TEXT, false),
+		"losses\n  nothing was lost\n52 events with the time stamp of another thread's: "
+		"which came first is not known\n",
+		true);
+	f.profile.info.lost_events = 3;
+	holds(report_text(mt_report_info, &f, MT_FORMAT_TEXT, false), "nothing was lost", false);
+	fixture_free(&f);
+}
+
 /* Maps that were lost make estimates of the totals of maps, and of nothing else. */
 static void test_lost_marks(void **state)
 {
@@ -296,6 +314,7 @@ int main(void)
 		cmocka_unit_test(test_table),
 		cmocka_unit_test(test_deep),
 		cmocka_unit_test(test_estimates),
+		cmocka_unit_test(test_equal_times),
 		cmocka_unit_test(test_lost_marks),
 	};
 
