@@ -210,6 +210,7 @@ static bool begin(struct drain *d, struct mt_image *image)
 	}
 	if (fd >= 0 && mt_image_begin(image, fd, &err) == 0) {
 		mt_image_set_path(image, p->trace_path);
+		atomic_store(&p->begun, true);
 		return true;
 	}
 	if (fd >= 0)

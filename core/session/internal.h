@@ -129,6 +129,7 @@ struct mt_process {
 	_Atomic bool fresh; /* a new watcher waits */
 	bool seen_leaving;  /* service: the root, because its stack is another */
 	_Atomic bool left;  /* the root went on in an image that is not recorded */
+	_Atomic bool begun; /* it has a trace */
 	_Atomic bool done;  /* the draining thread is through with it */
 	/* the draining thread's */
 	struct mt_image *image; /* the present one */
@@ -247,6 +248,9 @@ void mt_offer_answer(struct mt_recorder *, int fd, pid_t peer, const struct mt_w
 /* The process has ended, or is traced no more. Its pidfd stays open while its status is awaited. */
 void mt_offer_end(struct mt_recorder *, struct mt_process *, int wait_status);
 void mt_offer_close_pidfd(struct mt_process *);
+/* Whose trace tells that p went on untraced: its own, if that has begun, or that of the next of its
+ * parents. */
+struct mt_process *mt_offer_teller(struct mt_recorder *, struct mt_process *p);
 /* The root executes what is not recorded; it is waited for. */
 void mt_offer_root_left(struct mt_recorder *);
 struct mt_process *mt_offer_add(struct mt_recorder *, pid_t, int pidfd);

@@ -103,12 +103,12 @@ static bool took_none(struct mt_recorder *r, const struct mt_process *p)
 	return none;
 }
 
-/* Whose trace tells that p was not recorded: its own, if that has begun. */
-static struct mt_process *teller(struct mt_recorder *r, struct mt_process *p)
+struct mt_process *mt_offer_teller(struct mt_recorder *r, struct mt_process *p)
 {
-	struct mt_process *parent = p->segments > 1 ? p : find(r, p->parent);
-
-	return parent ? parent : r->root;
+	/* numbers come again: parents may seem to be each other's children */
+	for (uint32_t i = 0; p && !atomic_load(&p->begun) && i <= r->live_count; i++)
+		p = find(r, p->parent);
+	return p && atomic_load(&p->begun) ? p : r->root;
 }
 
 void mt_offer_close_pidfd(struct mt_process *p)
@@ -123,7 +123,7 @@ void mt_offer_end(struct mt_recorder *r, struct mt_process *p, int wait_status)
 	if (!p->alive)
 		return;
 	if (took_none(r, p))
-		atomic_fetch_add(&teller(r, p)->untraced, 1);
+		atomic_fetch_add(&mt_offer_teller(r, p)->untraced, 1);
 	else if (left_unseen(p))
 		atomic_fetch_add(&p->untraced, 1);
 	pthread_mutex_lock(&r->lock);
@@ -252,7 +252,7 @@ static void meet(struct mt_recorder *r, struct mt_process *p, struct mt_offer *o
 		atomic_fetch_sub(&p->untraced, 1);
 	p->seen_leaving = false;
 	if (took_none(r, p)) /* before it executed another program */
-		atomic_fetch_add(&teller(r, p)->untraced, 1);
+		atomic_fetch_add(&mt_offer_teller(r, p)->untraced, 1);
 	atomic_store(&p->left, false);
 	p->stack_start = s.stack_start;
 	if (!p->segments++) {

@@ -122,7 +122,7 @@ void mt_service_look_for_untraced(struct mt_service *s)
 		if (!p->stack_start || !mt_proc_stat(p->pid, &now) || !now.stack_start
 			|| now.stack_start == p->stack_start)
 			continue;
-		atomic_fetch_add(&p->untraced, 1);
+		atomic_fetch_add(&mt_offer_teller(r, p)->untraced, 1);
 		if (p == r->root) {
 			p->seen_leaving = true;
 			mt_offer_root_left(r);

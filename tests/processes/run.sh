@@ -183,6 +183,15 @@ for i in range(3):
 	say "children with $limit descriptors" "$([ "$(field t.dat forked_children)" = 3 ] || echo "$(field t.dat forked_children) counted: $(cat err)")"
 done
 
+# ---- and one that executes what is not recorded either: it has no trace, so its parent's tells of both ----
+rm -f t.dat* go
+( timeout 240 "$memtui" record -o t.dat -- ./tree leaves "$tmp" 8>&- >out 2>err; echo $? >status ) &
+both_told() { [ "$(field t.dat forked_children 2>/dev/null)" = 2 ]; }
+until_true both_told
+touch go
+wait
+say "a child without a trace that goes on untraced" "$(both_told || echo "$(field t.dat forked_children) counted; ")$([ "$(cat status)" = 0 ] || echo "status $(cat status)")"
+
 # ---- names ----
 rm -f t.dat* p*.dat
 "$memtui" record -o p%p.dat -- sh -c '/bin/ls / >/dev/null; /bin/ls / >/dev/null; :' 2>err

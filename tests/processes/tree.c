@@ -29,6 +29,8 @@
  *   zombies DIR 30 children that end with 0; when all have, says ready; reaps them when DIR/reap/go
  *   is there, and ends when DIR/end/go is
  *   titles DIR  2 children that change their titles when DIR/go is there and end when DIR/end/go is
+ *   leaves DIR  a child that cannot take a segment and executes, without an environment, what ends
+ *   when DIR/go is there
  *   daemon DIR  forks twice, setsid, chdir /, and goes on until DIR/go is there */
 #include <dlfcn.h>
 #include <errno.h>
@@ -775,6 +777,25 @@ static int titles(const char *directory)
 	return 0;
 }
 
+static int leaves(const char *directory)
+{
+	char loop[4200], *arguments[] = {"sh", "-c", loop, NULL}, *none[] = {NULL};
+	struct rlimit limit = {4, 4};
+	pid_t pid;
+
+	snprintf(loop, sizeof loop, "while [ ! -e %s/go ]; do /bin/true; done", directory);
+	keep(10);
+	pid = fork();
+	if (pid == 0) {
+		/* a socket, but no descriptor from it */
+		setrlimit(RLIMIT_NOFILE, &limit);
+		keep(20);
+		execve("/bin/sh", arguments, none);
+		_exit(1);
+	}
+	return reap(pid);
+}
+
 static int children_later(const char *directory)
 {
 	int bad;
@@ -845,6 +866,8 @@ int main(int argc, char **argv)
 		return zombies(argv[2]);
 	if (!strcmp(what, "titles"))
 		return titles(argv[2]);
+	if (!strcmp(what, "leaves"))
+		return leaves(argv[2]);
 	if (!strcmp(what, "daemon"))
 		return daemonize(argv[2]);
 	return 99;
