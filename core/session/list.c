@@ -59,6 +59,40 @@ int mt_session_list(struct mt_session_entry **entries, struct mt_err *err)
 	return (int)count;
 }
 
+static bool descends(pid_t pid, pid_t from)
+{
+	struct mt_proc_stat s;
+
+	while (pid > 1 && pid != from)
+		pid = mt_proc_stat(pid, &s) ? s.parent : 0;
+	return pid == from;
+}
+
+/* By its socket's name, which has the recorder's number in it unless somebody sat on it. */
+static bool is_other_recorder(const char *name, pid_t pid, uid_t *user)
+{
+	unsigned number;
+
+	return sscanf(name, "@memtui-%u-%u", user, &number) == 2 && *user != getuid() && number > 1
+		&& descends(pid, (pid_t)number);
+}
+
+bool mt_session_is_of_other(pid_t pid, uid_t *user)
+{
+	FILE *f = fopen("/proc/net/unix", "re");
+	bool found = false;
+	char line[512];
+
+	while (f && !found && fgets(line, sizeof line, f)) {
+		const char *name = strchr(line, '@');
+
+		found = name && is_other_recorder(name, pid, user);
+	}
+	if (f)
+		fclose(f);
+	return found;
+}
+
 static bool same_program(pid_t a, pid_t b)
 {
 	char path[32];

@@ -93,6 +93,8 @@ struct mt_session_entry {
 };
 /* Running sessions of this user (caller frees the array); count or negative errno. */
 int mt_session_list(struct mt_session_entry **entries, struct mt_err *err);
+/* Whether another user's recorder started this process, or its parents; as far as names tell. */
+bool mt_session_is_of_other(pid_t, uid_t *user);
 /* The memtui that started the session, which ps shows beside its recorder; 0: it has gone. */
 pid_t mt_session_front(const struct mt_session_entry *);
 /* The processes of a running session, the root first (caller frees); count or negative errno. */

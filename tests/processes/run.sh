@@ -287,10 +287,14 @@ cp "$memtui" "$build/libmemtui.so" tree z
 as_nobody=
 [ "$(id -u)" != 0 ] || { chown -R 65534:65534 z; as_nobody="setpriv --reuid=65534 --regid=65534 --clear-groups"; }
 ( cd z && $as_nobody timeout 240 ./memtui record -o %p.dat -- ./tree zombies . >out 2>err; echo $? >../status ) &
-until_true grep -q ready z/out || echo "not ok zombies: they did not end"
+until_true grep -qs ready z/out || echo "not ok zombies: they did not end"
 recorder=$(ps -o ppid= -p "$(pgrep -f '^./tree zombies' | head -n 1)" | tr -d ' ')
 ends_seen() { [ "$(sed -n 's/.* \([0-9]*\) .*memfd:memtui-segment.*/\1/p' "/proc/$recorder/maps" | sort -u | wc -l)" = 1 ]; }
 until_true ends_seen || echo "not ok zombies: their ends were not seen"
+if [ -n "$as_nobody" ]; then
+	said=$("$memtui" attach "$(pgrep -f '^./tree zombies' | tail -n 1)" 2>&1)
+	say "attach to another user's recording" "$(echo "$said" | grep -q "in a recording of .* (user 65534)" || echo "$said")"
+fi
 touch z/reap/go
 statuses() { "$memtui" info --format json z/*.dat 2>/dev/null | python3 -c 'import collections, json, sys; print(dict(collections.Counter(i["exit_status"] for i in json.load(sys.stdin) if i["complete"])))'; }
 all_known() { [ "$(statuses)" = "{0: 30}" ]; }
@@ -298,6 +302,9 @@ until_true all_known && why= || why="statuses: $(statuses)"
 touch z/end/go
 wait
 say "statuses of children that are reaped late" "$why$([ "$(cat status)" = 0 ] || echo " status $(cat status)")"
+
+said=$(unshare -rn "$memtui" attach 2>&1) # where no session can be seen
+say "attach without a session names the form that needs none" "$(echo "$said" | grep -qE "^unshare|'memtui attach PID'" || echo "$said")"
 
 # ---- kills ----
 rm -f t.dat* go

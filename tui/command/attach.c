@@ -3,6 +3,7 @@
 #include "core/capture/import.h"
 
 #include <errno.h>
+#include <pwd.h>
 #include <stdlib.h>
 
 static const struct mt_option options[] = {
@@ -120,6 +121,22 @@ static pid_t only_process(const struct mt_session_entry *entry)
 	return only;
 }
 
+static int fail_unknown(pid_t pid, struct mt_err *err)
+{
+	uid_t user;
+	const struct passwd *who;
+
+	if (!mt_session_is_of_other(pid, &user))
+		return mt_fail(err, -ESRCH,
+			"process %d is not being recorded; 'memtui attach' alone lists what is, "
+			"and 'memtui run' or 'record' starts a recording",
+			(int)pid);
+	who = getpwuid(user);
+	return mt_fail(err, -EPERM,
+		"process %d is in a recording of %s (user %u), which that user alone can watch",
+		(int)pid, who ? who->pw_name : "somebody else", (unsigned)user);
+}
+
 static int choose(const struct mt_session_entry *entries, int count,
 	const struct mt_arguments *arguments, struct mt_err *err)
 {
@@ -144,14 +161,12 @@ static int choose(const struct mt_session_entry *entries, int count,
 	if (status <= 0)
 		return status;
 	if (word)
-		return mt_fail(err, -ESRCH,
-			"process %ld is not being recorded; 'memtui attach' alone lists what is, "
-			"and 'memtui run' or 'record' starts a recording",
-			pid);
+		return fail_unknown((pid_t)pid, err);
 	if (!count)
 		return mt_fail(err, -ESRCH,
 			"nothing of yours is being recorded; start it with 'memtui run' or "
-			"'memtui record'");
+			"'memtui record', or name the process of a program that records itself: "
+			"'memtui attach PID'");
 	pid_t only = count == 1 ? only_process(&entries[0]) : -1;
 
 	if (only >= 0)
