@@ -93,7 +93,8 @@ static bool lacks_blocks(const struct mt_merge *m)
 
 	return m->unrecorded || !__atomic_load_n(&m->segment->header->recording, __ATOMIC_RELAXED)
 		|| __atomic_load_n(&counters[MT_COUNTER_LOST_ALLOCATIONS], __ATOMIC_RELAXED)
-		|| __atomic_load_n(&counters[MT_COUNTER_UNTRACED_EVENTS], __ATOMIC_RELAXED);
+		|| __atomic_load_n(&counters[MT_COUNTER_UNTRACED_EVENTS], __ATOMIC_RELAXED)
+		|| __atomic_load_n(&counters[MT_COUNTER_UNSEEN_LIBRARIES], __ATOMIC_RELAXED);
 }
 
 /* More about the event just emitted. */

@@ -436,8 +436,9 @@ static void note_lossy(struct mt_merge *m)
 		mt_merge_note_lossy(m);
 	}
 	info->lossy_ns = m->lossy_ns;
-	/* their gap is yet to come, or never will */
-	if (info->counters[MT_COUNTER_LOST_FREES] > m->gap_frees)
+	/* their gap is yet to come, or never will; such a library may free at any time */
+	if (info->counters[MT_COUNTER_LOST_FREES] > m->gap_frees
+		|| info->counters[MT_COUNTER_UNSEEN_LIBRARIES])
 		info->lossy_ns = mt_merge_lossy_now(m);
 }
 

@@ -226,7 +226,8 @@ static bool incomplete(const struct mt_report *report)
 static void doubt(struct judged *j, const struct mt_report *report)
 {
 	const struct mt_info *info = &report->profile->info;
-	bool lossy = info->lost_events || info->implied_frees;
+	bool unseen = info->counters[MT_COUNTER_UNSEEN_LIBRARIES]; /* nobody knows how much */
+	bool lossy = info->lost_events || info->implied_frees || unseen;
 	/* The history that the filter asks of is not whole. */
 	bool cut = report->matched && report->matched->unanswered_ns && !j->by_groups;
 
@@ -237,7 +238,7 @@ static void doubt(struct judged *j, const struct mt_report *report)
 
 		if (incomplete(report) || lossy || info->invalid_records || (cut && !leak))
 			v->most = i == MT_CHECK_ALLOCATIONS && !incomplete(report)
-					&& !info->invalid_records && !cut
+					&& !info->invalid_records && !cut && !unseen
 				? more(v->most, info->lost_events)
 				: UINT64_MAX;
 		if ((leak && incomplete(report)) || info->invalid_records
@@ -424,7 +425,8 @@ static void reasons(const struct mt_report *report, const struct judged *j)
 		fputs("the trace has no end: blocks that are "
 		      "live in it may have been freed later\n",
 			out);
-	if (info->lost_events || info->implied_frees || info->invalid_records)
+	if (info->lost_events || info->implied_frees || info->invalid_records
+		|| info->counters[MT_COUNTER_UNSEEN_LIBRARIES])
 		fputs("events were lost: what is counted may be too much or too little\n", out);
 	if (report->matched && report->matched->unanswered_ns) {
 		char when[MT_NUMBER_EXACT_LEN];

@@ -546,6 +546,24 @@ static void estimates(void **state)
 	assert_true(mt_profile_is_estimated(&f->profile, &f->profile.groups[1]));
 }
 
+static void libraries_may_be_unseen(void **state)
+{
+	struct fixture *f = *state;
+	const struct mt_info *info = &f->profile.info;
+
+	event(f, 0, MT_RECORD_ALLOC, 1000, 0x1000, 10);
+	event(f, 0, MT_RECORD_FREE, 2000, 0x2000, 0);
+	drain(f);
+	assert_int_equal(info->unknown_frees, 1);
+	assert_false(mt_profile_is_estimated(&f->profile, &f->profile.groups[0]));
+	f->segment.header->counters[MT_COUNTER_UNSEEN_LIBRARIES] = 1;
+	event(f, 0, MT_RECORD_FREE, 3000, 0x3000, 0);
+	drain(f);
+	assert_int_equal(info->unknown_frees, 1);
+	assert_int_equal(info->unrecorded_frees, 1);
+	assert_true(mt_profile_is_estimated(&f->profile, &f->profile.groups[0]));
+}
+
 static void keeps_free_sites(void **state)
 {
 	struct fixture *f = *state;
@@ -820,10 +838,10 @@ int main(void)
 		CASE(reallocates_across_rings), CASE(extends), CASE(counts_gaps), CASE(maps),
 		CASE(takes_unmaps_back), CASE(remaps), CASE(remaps_shares), CASE(remaps_to_more),
 		CASE(remaps_what_stays), CASE(remaps_anything), CASE(logs), CASE(pauses),
-		CASE(slack), CASE(estimates), CASE(keeps_free_sites), CASE(pools_are_apart),
-		CASE(survives_bad_ids), CASE(survives_vandals), cmocka_unit_test(matches),
-		cmocka_unit_test(matches_many), cmocka_unit_test(matches_past_all_buckets),
-		cmocka_unit_test(respects_limits)};
+		CASE(slack), CASE(estimates), CASE(libraries_may_be_unseen), CASE(keeps_free_sites),
+		CASE(pools_are_apart), CASE(survives_bad_ids), CASE(survives_vandals),
+		cmocka_unit_test(matches), cmocka_unit_test(matches_many),
+		cmocka_unit_test(matches_past_all_buckets), cmocka_unit_test(respects_limits)};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

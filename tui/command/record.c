@@ -30,6 +30,12 @@ static bool has_estimates(const struct mt_profile *p)
 	return false;
 }
 
+static void say_unseen(const struct mt_profile *p)
+{
+	if (p->info.counters[MT_COUNTER_UNSEEN_LIBRARIES])
+		mt_command_say("what libraries opened with RTLD_DEEPBIND allocate is not seen");
+}
+
 /* What --max-size took away, or could not. */
 static void say_limits(const struct mt_profile *p)
 {
@@ -81,6 +87,8 @@ static int say_totals(const char *path, bool failed, struct mt_err *err)
 				mt_strings_get(&profile.strings, profile.info.own_allocator),
 				MT_REPORT_OWN_ALLOCATOR);
 	}
+	if (status >= 0)
+		say_unseen(&profile);
 	if (status >= 0)
 		say_limits(&profile);
 	mt_profile_free(&profile);

@@ -369,8 +369,8 @@ uint64_t mt_data_lost(const struct mt_data *d)
 {
 	const struct mt_info *info = &d->whole.info;
 
-	return info->lost_events + info->implied_frees + info->unknown_frees
-		+ info->invalid_records;
+	return info->lost_events + info->implied_frees + info->unknown_frees + info->invalid_records
+		+ info->counters[MT_COUNTER_UNSEEN_LIBRARIES];
 }
 
 const char *mt_data_format(char out[16], uint64_t value, enum mt_unit unit)
