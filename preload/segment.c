@@ -267,6 +267,14 @@ bool mt_segment_adopt(void)
 	return true;
 }
 
+/* The whole count: of a forked child, what its parent has opened is not seen either. */
+void mt_segment_count_unseen(void)
+{
+	if (mt_load(mt_tracer.running))
+		mt_store(&mt_tracer.header->counters[MT_COUNTER_UNSEEN_LIBRARIES],
+			mt_load(&mt_tracer.unseen_libraries));
+}
+
 static bool start(struct mt_wire_header *h, const struct mt_wire_header *copy)
 {
 	mt_tracer.header = h;
@@ -293,6 +301,7 @@ static bool start(struct mt_wire_header *h, const struct mt_wire_header *copy)
 	}
 	mt_store_release(&h->state, MT_SEGMENT_ATTACHED);
 	mt_store_release((uint32_t *)mt_tracer.running, 1);
+	mt_segment_count_unseen();
 	return true;
 }
 

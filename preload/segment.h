@@ -21,6 +21,8 @@ bool mt_segment_adopt(void);
 /* Events that came while a segment was being asked for: what came too late for the one thread the
  * other counts. */
 void mt_segment_count_missed(void);
+/* Tells of mt_tracer.unseen_libraries, here or when there is a segment. */
+void mt_segment_count_unseen(void);
 /* Makes entries 0 to count - 1 usable; false when the range is at its end or memory cannot be
  * had. */
 bool mt_range_open(struct mt_range *range, uint32_t count);

@@ -182,6 +182,9 @@ struct mt_tracer {
 	uint32_t growing;      /* MT_GROWING_*: a table that some thread is copying */
 	uint32_t homeless_pcs; /* 1: there are pcs that lie in no module */
 	uint32_t missed;       /* events before this process has a segment of its own */
+	/* openings, in this process or before its forks, of libraries that are not bound to us */
+	uint32_t unseen_libraries;
+	bool found_for_good; /* the real functions: looked up again they would be ours */
 	/* what the program itself said last of pauses, an enum mt_begin, and at which of the
 	 * header's turns: a forked child goes by it */
 	uint32_t said, said_at;

@@ -240,6 +240,37 @@ nested() { # a handler that leaves the tracer may leave an allocation of the mai
 	preload=
 }
 
+deep_blocks() { # REPORT: how often which call made or ended a block of 7000 to 7999 bytes; what was ended that was not there
+	awk '$1 == "ALLOC" || $1 == "REALLOC" { if ($4 >= 7000 && $4 < 8000) { n[$1 " " $2 " " $4]++; live[$3] = 1 } else delete live[$3] }
+		$1 == "FREE" || $1 == "RELEASE" { if ($3 in live) { n[$1 " " $2]++; delete live[$3] } }
+		END { for (i in n) print n[i], i; for (p in live) left++; print left + 0, "left" }' $1.report | sort
+}
+
+deep() { # libraries opened with RTLD_DEEPBIND are seen as others are
+	g++ $flags -shared -fPIC -DDEPENDENCY "$here/deep_library.cc" -o libdeepneeded.so &&
+		g++ $flags -shared -fPIC "$here/deep_library.cc" -o libdeep.so ./libdeepneeded.so -Wl,-rpath,"$out" &&
+		g++ $flags -shared -fPIC -DOWN "$here/deep_library.cc" -o libdeepown.so && mkdir -p beside && cp libdeep.so beside/libinner.so &&
+		g++ $flags -shared -fPIC -DOPENER "$here/deep_library.cc" -o beside/libopener.so -Wl,-rpath,'$ORIGIN' &&
+		g++ -std=c++17 $flags "$here/deep.cc" -o deep || { echo "does not build"; return; }
+	for how in plain deep once forked sealed; do
+		./deep $how "$out" >deep.plain || echo "$how: status $?; "
+		trace deep-$how.report -e -c -r 65536 -- ./deep $how "$out" | cmp - deep.plain || echo "$how: output"
+		deep_blocks deep-$how >deep-$how.blocks
+	done
+	expect deep-deep.report $sound unseen_libraries=0
+	diff deep-plain.blocks deep-deep.blocks
+	diff deep-once.blocks deep-forked.blocks
+	grep -q '^3 ALLOC 1 7000$' deep-once.blocks && grep -q '^2 left$' deep-once.blocks || cat deep-once.blocks
+	expect deep-forked.report $sound unseen_libraries=0
+	expect deep-sealed.report unseen_libraries=1
+	path=$(ldconfig -p | awk '$1 == "libjemalloc.so.2" {print $NF; exit}')
+	[ -n "$path" ] || return # as untraced, the library keeps to libc's malloc
+	preload=$lib:$path
+	trace deep-apart.report -- ./deep apart "$out" >/dev/null || echo "apart: status $?"
+	preload=
+	expect deep-apart.report unseen_libraries=1
+}
+
 build_all || { echo "not ok build"; exit 1; }
 say "links libc alone" "$(readelf -d "$lib" | grep NEEDED | grep -v 'libc\.so\.6')"
 truth counts -c -- ./counts
@@ -294,6 +325,7 @@ say "functions that the program does not have" "$([ $? = 0 ] || echo status)$(ex
 	| awk '{if ($12 != "20/0" || $15 != "0/20") print $0}')"
 g++ $flags -shared -fPIC -DSTRING "$here/pool.cc" -o pool1.so && g++ $flags -shared -fPIC "$here/pool.cc" -o pool2.so
 same_output pools-of-plugins ./bundles $out/pool1.so $out/pool2.so
+say "libraries bound to themselves first" "$(deep 2>&1 | head -5)"
 same_output left ./left
 ./registers "$out/libregisters.so" >registers.plain
 say "vector registers under a TLS descriptor" "$(trace registers.report -- ./registers "$out/libregisters.so" | diff registers.plain - | head -3)"

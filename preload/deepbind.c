@@ -1,0 +1,106 @@
+/* A library that is opened with RTLD_DEEPBIND is bound to what it needs itself, so to libc, before
+ * what comes first in the program: it would pass the tracer by. Nothing of ours runs between the
+ * dynamic linker's look at the symbols and the library's first call. So before the first such
+ * opening the entries in the symbol tables of libc, and of what else our functions go on to, are
+ * made to say where ours are: whoever is bound to one of these functions from then on is bound to
+ * ours, at whatever time, and a function that the library brings itself is found before as ever. */
+#include "preload/deepbind.h"
+
+#include <dlfcn.h>
+#include <elf.h>
+#include <string.h>
+
+#include "preload/find.h"
+#include "preload/segment.h"
+#include "preload/sys.h"
+
+#define WAIT_NS 100000000 /* for another thread that is at it: it takes less than a millisecond */
+
+void *(*mt_real_dlopen)(const char *, int);
+
+enum { FRESH, AT_WORK, DONE, FAILED };
+static uint32_t state;
+static bool refused;
+
+/* What the dynamic linker has mapped from one part of a file. */
+struct part {
+	uint64_t start, end;
+	int protection;
+};
+
+static bool find_part(uint64_t address, struct part *part)
+{
+	struct dl_find_object object;
+	const Elf64_Ehdr *file;
+	const Elf64_Phdr *phdr;
+
+	if (_dl_find_object((void *)address, &object) < 0)
+		return false;
+	file = object.dlfo_map_start;
+	phdr = (const void *)((const uint8_t *)file + file->e_phoff);
+	if (memcmp(file->e_ident, ELFMAG, SELFMAG) != 0 || file->e_phoff > MT_WIRE_PAGE
+		|| file->e_phnum > 64)
+		return false;
+	for (int i = 0; i < file->e_phnum; i++, phdr++) {
+		uint64_t start = object.dlfo_link_map->l_addr + phdr->p_vaddr;
+
+		if (phdr->p_type != PT_LOAD || address - start >= phdr->p_memsz)
+			continue;
+		part->start = start / MT_WIRE_PAGE * MT_WIRE_PAGE;
+		part->end = start + phdr->p_memsz;
+		part->protection = (phdr->p_flags & PF_R ? PROT_READ : 0)
+			| (phdr->p_flags & PF_W ? PROT_WRITE : 0)
+			| (phdr->p_flags & PF_X ? PROT_EXEC : 0);
+		return true;
+	}
+	return false;
+}
+
+/* Others may be reading the entry. All of the part is opened, so that it stays one mapping. */
+static void lead_here(const struct link_map *map, Elf64_Sym *symbol, uint64_t function)
+{
+	struct part p;
+
+	if (!find_part((uint64_t)symbol, &p)
+		|| mt_sys3(SYS_mprotect, p.start, p.end - p.start, p.protection | PROT_WRITE) < 0) {
+		refused = true;
+		return;
+	}
+	mt_store(&symbol->st_value, function - map->l_addr); /* wraps where ours lies below */
+	mt_sys3(SYS_mprotect, p.start, p.end - p.start, p.protection);
+}
+
+/* The thread that is at it may be this one, below a signal handler, or not have come along with a
+ * fork. */
+static bool all_lead_here(void)
+{
+	uint32_t found = FRESH;
+
+	if (mt_swap_if(&state, &found, AT_WORK)) {
+		mt_store(&mt_tracer.found_for_good, true);
+		mt_find_each_next(lead_here);
+		mt_store_release(&state, refused ? FAILED : DONE);
+		mt_sys_futex_wake(&state);
+	} else if (found == AT_WORK) {
+		mt_sys_futex_wait_bits(&state, AT_WORK, mt_sys_clock(CLOCK_MONOTONIC) + WAIT_NS,
+			UINT32_MAX);
+		mt_swap_if(&state, &found, FAILED);
+	}
+	return mt_load_acquire(&state) == DONE;
+}
+
+/* From dlopen, if something is to be done before the real one. Where another library provides
+ * malloc, libc's goes on to be libc's: ours would give the other's blocks. */
+void mt_deepbind_before(const char *path, int flags);
+void mt_deepbind_before(const char *path, int flags)
+{
+	(void)path;
+	if (!mt_real_dlopen)
+		mt_real_ready();
+	if (!(flags & RTLD_DEEPBIND) || mt_load(&mt_tracer.phase) == MT_PHASE_OFF)
+		return;
+	if (mt_tracer.allocator.rule != MT_USABLE_GLIBC || !all_lead_here()) {
+		mt_add(&mt_tracer.unseen_libraries, 1);
+		mt_segment_count_unseen();
+	}
+}
