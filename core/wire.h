@@ -228,7 +228,7 @@ static inline uint64_t mt_wire_usable(uint64_t size)
 }
 
 /* Ring positions count records and only grow; a record's slot is position & (capacity - 1).
- * Stand-alone there is no reader: a ring is a chain of chunks of ring_records each. A full chunk is
+ * Stand-alone there is no reader: a ring is a chain of chunks of sizes.records each. A full one is
  * followed by a new one, whose place in ring_data is its index in the table of chunks; tail is
  * where the present one begins. What is left of the old one are zeroes, which read as VOID; no
  * event's records lie in two chunks. */
@@ -238,18 +238,28 @@ struct mt_wire_ring {
 	uint64_t tail; /* R: all below it is consumed */
 	uint64_t reserved1[7];
 };
-/* Where more threads live at once than there are large rings, the rest has small ones. */
-#define MT_WIRE_SMALL 8u /* times smaller */
-static inline uint32_t mt_wire_ring_capacity(uint32_t records, uint32_t large, uint32_t ring)
+/* The first rings are large; where many threads live at once, the later ones are small. */
+struct mt_wire_sizes {
+	uint32_t records; /* of each of the first full rings, a power of two */
+	/* rings up to number half hold half as many, the rest a MT_WIRE_SMALLth */
+	uint32_t full, half;
+};
+#define MT_WIRE_SMALL 16u
+static inline uint32_t mt_wire_ring_capacity(const struct mt_wire_sizes *s, uint32_t ring)
 {
-	return ring < large ? records : records / MT_WIRE_SMALL;
+	return ring < s->full    ? s->records
+		: ring < s->half ? s->records / 2
+				 : s->records / MT_WIRE_SMALL;
 }
-/* In records from the beginning of ring_data, of which so many rings take as many. */
-static inline uint64_t mt_wire_ring_place(uint32_t records, uint32_t large, uint32_t ring)
+/* In records from the beginning of ring_data; of the number of all rings: what they take. */
+static inline uint64_t mt_wire_ring_place(const struct mt_wire_sizes *s, uint32_t ring)
 {
-	uint64_t small = ring < large ? 0 : ring - large;
+	uint64_t full = ring < s->full ? ring : s->full;
+	uint64_t half = ring < s->half ? ring : s->half;
 
-	return (ring - small) * records + small * (records / MT_WIRE_SMALL);
+	half -= half < full ? half : full;
+	return full * s->records + half * (s->records / 2)
+		+ (ring - full - half) * (s->records / MT_WIRE_SMALL);
 }
 /* Who waits for room in a ring waits for this bit of the word, so that others' room does not wake
  * it. */
@@ -262,7 +272,7 @@ static inline uint32_t mt_wire_room_bit(uint32_t ring)
  * in the chunk. */
 struct mt_wire_chunk {
 	uint32_t ring;
-	/* of the ring's chunks, from 1: holds positions from (number - 1) * ring_records; 0: none
+	/* of the ring's chunks, from 1: holds positions from (number - 1) * sizes.records; 0: none
 	 * yet */
 	uint32_t number;
 };
@@ -330,9 +340,8 @@ struct mt_wire_header {
 	uint64_t segment_size;
 	uint32_t clock; /* enum mt_clock */
 	uint32_t flags;
-	uint32_t depth_limit;  /* frames */
-	uint32_t ring_records; /* capacity of a large ring, a power of two */
-	uint32_t large_rings;  /* the first so many; the rest are small */
+	uint32_t depth_limit;       /* frames */
+	struct mt_wire_sizes sizes; /* of the rings */
 	struct mt_wire_range modules, threads, pcs, nodes, rings, ring_data;
 	/* stand-alone; else empty. text: executable, directory, arguments, each with its NUL */
 	struct mt_wire_range chunks, text;

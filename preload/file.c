@@ -114,8 +114,7 @@ static void use_ranges(uint8_t *base, const struct mt_wire_header *h)
 	use_range(&mt_tracer.chunks, base, &h->chunks);
 	mt_tracer.ring_data =
 		(struct mt_range){.capacity = h->ring_data.capacity, .entry = h->ring_data.entry};
-	mt_tracer.ring_records = h->ring_records;
-	mt_tracer.large_rings = h->large_rings;
+	mt_tracer.sizes = h->sizes;
 	mt_tracer.segment_size = h->segment_size;
 	mt_file.data_place = h->ring_data.offset;
 }
@@ -225,8 +224,7 @@ MT_COLD struct mt_wire_header *mt_file_start(struct mt_wire_header *copy, uint64
 									  : MT_CLOCK_MONOTONIC,
 		.flags = (uint32_t)mt_file.flags,
 		.depth_limit = (uint32_t)mt_file.depth,
-		.ring_records = CHUNK_RECORDS,
-		.large_rings = RINGS,
+		.sizes = {CHUNK_RECORDS, RINGS, RINGS},
 		.recording = 1,
 		.forked_from = forked_from,
 	};

@@ -16,7 +16,7 @@
 #include "preload/tree.h"
 
 #define FIRST_STEP 65536u
-#define TURNED_AWAY 32768u /* records, of which nobody reads one */
+#define TURNED_AWAY 65536u /* records, of which nobody reads one */
 
 static uint64_t round_up(uint64_t n)
 {
@@ -158,15 +158,14 @@ static bool use_range(struct mt_range *range, uint8_t *segment, const struct mt_
 
 static bool use_ranges(uint8_t *segment, const struct mt_wire_header *h)
 {
-	uint64_t ring_bytes = (uint64_t)h->ring_records * sizeof(struct mt_wire_record);
-	uint64_t records = mt_wire_ring_place(h->ring_records, h->large_rings, h->rings.capacity);
+	uint64_t ring_bytes = (uint64_t)h->sizes.records * sizeof(struct mt_wire_record);
+	uint64_t records = mt_wire_ring_place(&h->sizes, h->rings.capacity);
 
-	if (h->ring_records < 1024 || h->ring_records & (h->ring_records - 1)
-		|| (h->ring_records / MT_WIRE_SMALL < 1024 && h->large_rings < h->rings.capacity)
-		|| h->ring_records > 1u << 26 || h->depth_limit < 4 || h->depth_limit > 65536)
+	if (h->sizes.records < 1024 || h->sizes.records & (h->sizes.records - 1)
+		|| (h->sizes.records / MT_WIRE_SMALL < 1024 && h->sizes.half < h->rings.capacity)
+		|| h->sizes.records > 1u << 26 || h->depth_limit < 4 || h->depth_limit > 65536)
 		return false;
-	mt_tracer.ring_records = h->ring_records;
-	mt_tracer.large_rings = h->large_rings;
+	mt_tracer.sizes = h->sizes;
 	/* the recorder may count ring data in records or in whole rings */
 	return use_range(&mt_tracer.modules, segment, &h->modules, sizeof(struct mt_wire_module))
 		&& use_range(&mt_tracer.threads, segment, &h->threads,
@@ -502,7 +501,7 @@ MT_COLD void mt_segment_scrap(struct mt_thread *t)
 		if (mapped(ranges[i]))
 			cover(ranges[i]->base, round_up(mt_load(&ranges[i]->open)));
 	if (mt_tracer.standalone)
-		cover(t->data, mt_tracer.ring_records * sizeof(struct mt_wire_record));
+		cover(t->data, mt_tracer.sizes.records * sizeof(struct mt_wire_record));
 	*t->ring = ring;
 }
 

@@ -26,7 +26,7 @@ static void drop_states(struct mt_thread *own)
 		next = t->next;
 		t->data = NULL;
 		if (mt_tracer.standalone && data)
-			mt_sys_unmap(data, mt_tracer.ring_records * sizeof(struct mt_wire_record));
+			mt_sys_unmap(data, mt_tracer.sizes.records * sizeof(struct mt_wire_record));
 		if (!own)
 			mt_store(&t->busy, MT_BUSY_STALE);
 		else if (t != own)

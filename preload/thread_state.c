@@ -141,16 +141,17 @@ static struct mt_thread *new_state(void)
 
 bool mt_thread_claim_ring(struct mt_thread *t)
 {
-	uint32_t id, large = mt_tracer.large_rings, records = mt_tracer.ring_records;
-	uint64_t place;
+	const struct mt_wire_sizes *sizes = &mt_tracer.sizes;
+	uint64_t place, records;
+	uint32_t id;
 
 	if (mt_load(&mt_tracer.next_ring) >= mt_tracer.rings.capacity)
 		return false;
 	id = mt_add(&mt_tracer.next_ring, 1);
 	if (id >= mt_tracer.rings.capacity || !mt_range_need(&mt_tracer.rings, id + 1))
 		return false;
-	place = mt_wire_ring_place(records, large, id) * sizeof *t->data;
-	records = mt_wire_ring_capacity(records, large, id);
+	place = mt_wire_ring_place(sizes, id) * sizeof *t->data;
+	records = mt_wire_ring_capacity(sizes, id);
 	if (mt_tracer.standalone)
 		t->data = mt_file_first_chunk(id);
 	else if (mt_range_open_piece(&mt_tracer.ring_data, place, records * sizeof *t->data))

@@ -158,7 +158,8 @@ struct mt_tracer {
 
 	_Alignas(64) uint32_t phase; /* enum mt_phase */
 	uint64_t segment_size;
-	uint32_t ring_records, large_rings, drop_when_full;
+	struct mt_wire_sizes sizes;
+	uint32_t drop_when_full;
 	uint32_t sealed; /* the program has a system-call filter: no system call any more */
 	uint64_t frozen_at;
 	bool standalone; /* the segment is a file of our own: file.c */

@@ -37,15 +37,18 @@ static int make_segment(struct mt_import *i, struct mt_err *err)
 	struct mt_segment *s = &i->segment;
 	uint64_t at = 2 * MT_WIRE_PAGE;
 
-	s->ring_records = 2 * h->ring_records;
-	s->large_rings = h->rings.capacity;
+	s->sizes = (struct mt_wire_sizes){
+		.records = 2 * h->sizes.records,
+		.full = h->rings.capacity,
+		.half = h->rings.capacity,
+	};
 	s->depth_limit = h->depth_limit;
 	place(&s->modules, &at, h->modules.capacity, h->modules.entry);
 	place(&s->threads, &at, h->threads.capacity, h->threads.entry);
 	place(&s->pcs, &at, h->pcs.capacity, h->pcs.entry);
 	place(&s->nodes, &at, h->nodes.capacity, h->nodes.entry);
 	place(&s->rings, &at, h->rings.capacity, h->rings.entry);
-	place(&s->ring_data, &at, (uint64_t)h->rings.capacity * s->ring_records,
+	place(&s->ring_data, &at, (uint64_t)h->rings.capacity * s->sizes.records,
 		sizeof(struct mt_wire_record));
 	s->base = mmap(NULL, at, PROT_READ | PROT_WRITE,
 		MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -56,7 +59,7 @@ static int make_segment(struct mt_import *i, struct mt_err *err)
 	}
 	s->size = at;
 	s->header = (struct mt_wire_header *)s->base;
-	i->chunk_records = h->ring_records;
+	i->chunk_records = h->sizes.records;
 	i->modules =
 		new_table(i, &h->modules, &s->modules, 0, offsetof(struct mt_wire_module, end), 8);
 	i->threads =

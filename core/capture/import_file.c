@@ -197,7 +197,7 @@ static bool fits(const struct mt_wire_range *range, uint32_t entry, uint32_t mos
 
 static const char *senseless(const struct mt_wire_header *h)
 {
-	uint32_t records = h->ring_records;
+	uint32_t records = h->sizes.records;
 
 	if (!(h->flags & MT_SEGMENT_STANDALONE))
 		return "it is the memory of a session, not a recording";

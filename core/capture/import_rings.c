@@ -52,12 +52,12 @@ static bool load(struct mt_import *i, uint32_t ring)
 	uint64_t begin = f->loaded - slot, len;
 	struct mt_wire_record *to = (struct mt_wire_record *)mt_segment_entry(&i->segment,
 		ring_data,
-		(uint64_t)ring * i->segment.ring_records
-			+ (f->loaded & (i->segment.ring_records - 1)));
+		(uint64_t)ring * i->segment.sizes.records
+			+ (f->loaded & (i->segment.sizes.records - 1)));
 	ssize_t n;
 
 	if (f->loaded >= limit || !f->chunk
-		|| begin - own_ring(i, ring)->tail + i->chunk_records > i->segment.ring_records)
+		|| begin - own_ring(i, ring)->tail + i->chunk_records > i->segment.sizes.records)
 		return false;
 	len = limit - f->loaded;
 	if (len > i->chunk_records - slot)

@@ -4,11 +4,10 @@
 
 void mt_ring_init(struct mt_ring *r, const struct mt_segment *s, uint32_t id)
 {
-	*r = (struct mt_ring){
-		.mask = mt_wire_ring_capacity(s->ring_records, s->large_rings, id) - 1};
+	*r = (struct mt_ring){.mask = mt_wire_ring_capacity(&s->sizes, id) - 1};
 	r->shared = (struct mt_wire_ring *)mt_segment_entry(s, rings, id);
 	r->data = (const struct mt_wire_record *)mt_segment_entry(s, ring_data,
-		mt_wire_ring_place(s->ring_records, s->large_rings, id));
+		mt_wire_ring_place(&s->sizes, id));
 }
 
 void mt_ring_free(struct mt_ring *r)

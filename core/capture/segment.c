@@ -14,9 +14,10 @@
 #define THREADS (1u << 20)
 #define THREADS_IF_LIMITED 65536u
 #define RINGS 4096u
-#define RINGS_LARGE 512u
+#define RINGS_FULL 16u
+#define RINGS_HALF 512u
 #define RINGS_LEAST 16u
-#define RING_RECORDS 32768u
+#define RING_RECORDS 65536u
 #define DEPTH_LIMIT 512u
 
 void mt_alive_init(struct mt_alive *a)
@@ -52,15 +53,17 @@ static uint64_t place_all(struct mt_segment *s, uint32_t share)
 	uint32_t small = share > 16 ? 16 : share, rings = divide(RINGS, share);
 	uint32_t threads = share == 1 ? THREADS : THREADS_IF_LIMITED / small;
 
-	s->ring_records = RING_RECORDS / (share > 64 ? 4 : 1);
-	s->large_rings = divide(RINGS_LARGE, share);
+	s->sizes = (struct mt_wire_sizes){
+		.records = RING_RECORDS / (share > 64 ? 4 : 1),
+		.full = RINGS_FULL / share,
+		.half = divide(RINGS_HALF, share),
+	};
 	place(&s->modules, &at, MODULES / small, sizeof(struct mt_wire_module));
 	place(&s->threads, &at, threads, sizeof(struct mt_wire_thread));
 	place(&s->pcs, &at, PCS / share, sizeof(struct mt_wire_pc));
 	place(&s->nodes, &at, NODES / share, sizeof(struct mt_wire_node));
 	place(&s->rings, &at, rings, sizeof(struct mt_wire_ring));
-	place(&s->ring_data, &at,
-		(uint32_t)mt_wire_ring_place(s->ring_records, s->large_rings, rings),
+	place(&s->ring_data, &at, (uint32_t)mt_wire_ring_place(&s->sizes, rings),
 		sizeof(struct mt_wire_record));
 	return at;
 }
@@ -118,8 +121,7 @@ static void fill_header(struct mt_segment *s, const struct mt_segment_options *o
 		.clock = o->clock,
 		.flags = o->flags,
 		.depth_limit = s->depth_limit,
-		.ring_records = s->ring_records,
-		.large_rings = s->large_rings,
+		.sizes = s->sizes,
 		.modules = s->modules,
 		.threads = s->threads,
 		.pcs = s->pcs,

@@ -36,7 +36,8 @@ struct mt_segment {
 	size_t size;
 	struct mt_wire_header *header;
 	struct mt_wire_range modules, threads, pcs, nodes, rings, ring_data;
-	uint32_t ring_records, large_rings, depth_limit;
+	struct mt_wire_sizes sizes;
+	uint32_t depth_limit;
 	uint8_t *node_page; /* private page with the list node, then the page of the word */
 	struct mt_alive *alive;
 };

@@ -470,7 +470,7 @@ static void rest(struct drain *d)
 static void drain_once(struct drain *d)
 {
 	uint64_t records = 0;
-	uint32_t least = d->count ? mt_image_segment(d->images[0])->ring_records / 4 : 1;
+	uint32_t least = d->count ? mt_image_segment(d->images[0])->sizes.records / 8 : 1;
 
 	if (d->deadline && mt_clock_monotonic_ns() >= d->deadline)
 		atomic_store(&d->recorder->stopping, true);

@@ -96,8 +96,7 @@ static int make_segment(const struct recorder *r, struct image *image)
 		.clock = r->clock,
 		.flags = r->flags,
 		.depth_limit = r->depth,
-		.ring_records = r->ring_records,
-		.large_rings = r->threads,
+		.sizes = {r->ring_records, r->threads, r->threads},
 		.recording = r->recording,
 		.asleep = r->sleepy && r->sleep_after == 0,
 	};

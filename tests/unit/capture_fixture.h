@@ -34,12 +34,20 @@ static inline struct mt_wire_ring *ring_at(struct fixture *f, uint32_t id)
 	return (struct mt_wire_ring *)(void *)mt_segment_entry(&f->segment, rings, id);
 }
 
+static inline struct mt_wire_record *data_of(struct fixture *f, uint32_t ring)
+{
+	return (void *)mt_segment_entry(&f->segment, ring_data,
+		mt_wire_ring_place(&f->segment.sizes, ring));
+}
+
+static inline uint32_t capacity_of(const struct fixture *f, uint32_t ring)
+{
+	return mt_wire_ring_capacity(&f->segment.sizes, ring);
+}
+
 static inline void put(struct fixture *f, uint32_t ring, struct mt_wire_record record)
 {
-	struct mt_wire_record *data = (void *)mt_segment_entry(&f->segment, ring_data,
-		(uint64_t)ring * f->segment.ring_records);
-
-	data[f->head[ring]++ & (f->segment.ring_records - 1)] = record;
+	data_of(f, ring)[f->head[ring]++ & (capacity_of(f, ring) - 1)] = record;
 }
 
 static inline void publish(struct fixture *f, uint32_t ring)

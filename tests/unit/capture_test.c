@@ -767,9 +767,9 @@ static void scribble(struct fixture *f, uint64_t *seed)
 		break;
 	default:
 		*(struct mt_wire_record *)(void *)mt_segment_entry(&f->segment, ring_data,
-			(r >> 20) % (8 * f->segment.ring_records)) = mt_wire_record_pack(r & 7,
-			(uint32_t)(r >> 50), (uint32_t)(r >> 33) % 6000, (r >> 7) % 4096,
-			(uint32_t)(r >> 13) & (r & 1 << 10 ? 7 : 0xffff));
+			(r >> 20) % mt_wire_ring_place(&f->segment.sizes, 8)) =
+			mt_wire_record_pack(r & 7, (uint32_t)(r >> 50), (uint32_t)(r >> 33) % 6000,
+				(r >> 7) % 4096, (uint32_t)(r >> 13) & (r & 1 << 10 ? 7 : 0xffff));
 	}
 }
 

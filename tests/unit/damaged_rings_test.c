@@ -13,12 +13,6 @@
 #define ROUNDS 100
 #define HANGS_AFTER 60 /* seconds: ends the test, which fails by that */
 
-static struct mt_wire_record *data_of(struct fixture *f, uint32_t ring)
-{
-	return (void *)mt_segment_entry(&f->segment, ring_data,
-		(uint64_t)ring * f->segment.ring_records);
-}
-
 static struct mt_wire_record plain(unsigned type, uint32_t delta, uint64_t pointer)
 {
 	bool end = type == MT_RECORD_FREE || type == MT_RECORD_RELEASE;
@@ -173,7 +167,7 @@ static void on_read(int number)
 	(void)number;
 	mprotect(data_of(gone.f, 2), MT_WIRE_PAGE, PROT_READ | PROT_WRITE);
 	data[gone.target] = (struct mt_wire_record){0, 0};
-	for (uint64_t i = gone.target + 1; i < gone.f->segment.ring_records; i++)
+	for (uint64_t i = gone.target + 1; i < capacity_of(gone.f, 1); i++)
 		data[i] = plain(MT_RECORD_FREE, 0, 0x6000);
 }
 
@@ -244,7 +238,7 @@ static void write_over(struct fixture *f, uint64_t *random)
 
 	if (left)
 		data_of(f, ring)[(r->consumed + below(random, (uint32_t)left))
-			& (f->segment.ring_records - 1)] = mt_wire_record_pack(below(random, 8),
+			& (capacity_of(f, ring) - 1)] = mt_wire_record_pack(below(random, 8),
 			below(random, 300), MALLOC_NODE, (1 + below(random, 12)) * 2,
 			below(random, 2) ? 0 : 8);
 }

@@ -609,7 +609,7 @@ static void turns_end_with_the_batch(void **state)
  * allocations. */
 static uint64_t fill_round(struct fixture *f, uint32_t ring, uint64_t address, uint32_t size)
 {
-	uint64_t count = 1, records = f->segment.ring_records;
+	uint64_t count = 1, records = capacity_of(f, ring);
 
 	put(f, ring, mt_wire_record_pack(MT_RECORD_ALLOC, 1, MALLOC_NODE, address >> 4, size));
 	assert_int_equal(f->head[ring] % 2, 0); /* a pair ends with the ring */
