@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "preload/find.h"
+#include "preload/prefixed.h"
 #include "preload/rules.h"
 #include "preload/segment.h"
 #include "preload/sys.h"
@@ -110,6 +111,7 @@ static void begin_epoch(void)
 	if (!mt_load(mt_tracer.running) || !find_gone())
 		return;
 	mt_rules_drop();
+	mt_prefixed_forget();
 	mt_add(&mt_tracer.header->epoch, 1);
 	__atomic_fetch_add(&mt_tracer.generation, 1, __ATOMIC_RELEASE);
 }

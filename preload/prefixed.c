@@ -33,7 +33,7 @@ static const struct {
 
 /* of the libraries that the program was started with */
 static struct mt_found known[FUNCTION_COUNT];
-#define WRAPPERS 16
+#define WRAPPERS 64
 static uint64_t wrappers[WRAPPERS]; /* starts of libraries whose functions call malloc, then 0 */
 
 /* A call under way: where the function's frame is. */
@@ -175,6 +175,12 @@ static void note_wrapper(const struct call *call)
 		if (mt_swap_if(&wrappers[i], &none, call->start) || none == call->start)
 			return;
 	}
+}
+
+void mt_prefixed_forget(void)
+{
+	for (int i = WRAPPERS; i-- > 0;)
+		mt_store(&wrappers[i], 0);
 }
 
 /* ---- the call -------------------------------------------------------------------------------- */
@@ -322,6 +328,24 @@ static void *release(struct mt_thread *t, const struct call *call)
 	return result;
 }
 
+/* Has a hook of malloc's family recorded something since? Where the ring has begun anew meanwhile
+ * nobody looks. */
+static bool has_recorded(const struct mt_thread *t, uint64_t since)
+{
+	uint64_t now = mt_load(&t->reserve);
+
+	if ((now ^ since) > t->mask)
+		return true;
+	for (uint64_t at = since; at != now; at++)
+		switch (mt_wire_record_type(&t->data[at & t->mask])) {
+		case MT_RECORD_ALLOC:
+		case MT_RECORD_FREE:
+		case MT_RECORD_RELEASE:
+		case MT_RECORD_REALLOC: return true;
+		}
+	return false;
+}
+
 /* In a wrapper: malloc's hooks record. A block that none of them sees comes from, or goes to, a
  * pool beside malloc. */
 static void *pass_on(struct mt_thread *t, const struct call *call)
@@ -338,7 +362,7 @@ static void *pass_on(struct mt_thread *t, const struct call *call)
 	case MT_SHAPE_RESIZE_OR_FREE: block = p && p != (void *)call->a; break;
 	default: block = p != NULL; break;
 	}
-	if (block && mt_tls.self == t && mt_load(&t->reserve) == before && !t->gap.active
+	if (block && mt_tls.self == t && !has_recorded(t, before) && !t->gap.active
 		&& mt_load(&mt_tracer.header->recording))
 		mt_count(MT_COUNTER_UNTRACED_EVENTS, 1);
 	return p;

@@ -7,6 +7,7 @@
 
 #include "preload/event.h"
 #include "preload/operators.h"
+#include "preload/prefixed.h"
 #include "preload/seal.h"
 #include "preload/segment.h"
 #include "tests/stress/race.h"
@@ -28,6 +29,8 @@ bool mt_real_ready(void)
 {
 	return true;
 }
+
+void mt_prefixed_forget(void) {}
 
 bool mt_operators_take(struct mt_thread *t, const struct mt_entry *entry, size_t size)
 {

@@ -18,7 +18,7 @@ say() { # NAME WHY...: ok when there is no reason
 
 build_all() {
 	flags="-O2 -g -D_GNU_SOURCE -I$top -pthread -fno-builtin -w"
-	for f in drain counts nested threads children limits stacks plugins framepointer maps calls pools slack bundles mallocx storm absent forks registers bells leaps; do
+	for f in drain counts nested threads children limits stacks plugins framepointer maps calls pools slack bundles mallocx storm absent forks registers bells leaps reopened; do
 		gcc $flags "$here/$f.c" -o $f || return 1
 	done
 	for f in operators torture left ringless pooled; do
@@ -102,6 +102,11 @@ prefixed_all() {
 	trace bundles.report -e -- ./bundles $out/libwrapper.so $out/libplug1.so || echo "status $?"
 	say "prefixed, a plug-in beside a wrapper" "$(expect bundles.report untraced_events=0)$(awk '$1 == "ALLOC" && ($4 == 1234 || $4 == 1298) {n[$NF]++}
 		END {if (n["libplug1.so"] != 10 || n["libwrapper.so"] != 10) for (m in n) print m, n[m]}' bundles.report)"
+	for n in 0 1ul; do # alike but for a number, so that the second comes to lie where the first was
+		gcc $flags -shared -fPIC -DPREFIX=je_ -D"WRAP=(*(volatile size_t[]){$n << 40})" "$here/bundle.c" -o libalike$n.so || return
+	done
+	trace reopened.report -e -- ./reopened $out/libalike0.so $out/libalike1ul.so || echo "status $?"
+	say "prefixed, a plug-in where a wrapper was" "$(expect reopened.report untraced_events=0)$(awk '$1 == "ALLOC" && $4 == 1234 {n++} END {if (n != 1) print n + 0}' reopened.report)"
 	gcc $flags -shared -fPIC "$here/dependent.c" -o libdependent.so ./libplug1.so -Wl,-rpath,"$out" || return
 	trace bundles.report -e -- ./bundles $out/libdependent.so || echo "status $?"
 	say "prefixed, a plug-in's library" "$(awk '$1 == "ALLOC" && $4 == 1234 && $NF == "libdependent.so" {n++} END {if (n != 10) print n + 0}' bundles.report)"
