@@ -134,7 +134,7 @@ static int without_descriptors(void)
 }
 
 /* For a while there is no descriptor for anybody. */
-static int exhausted(void)
+static void exhaust(void)
 {
 	int first = open("/dev/null", O_RDONLY), last = first, fd;
 
@@ -144,6 +144,11 @@ static int exhausted(void)
 	churn(MANY);
 	for (fd = first; fd <= last; fd++)
 		close(fd);
+}
+
+static int exhausted(void)
+{
+	exhaust();
 	churn(MANY);
 	printf("the next descriptor is %d\n", open("/dev/null", O_RDONLY));
 	return 0;
@@ -159,15 +164,10 @@ static long blocks_of(const char *path)
 /* What it keeps comes when the recording goes on, as its file shows. */
 static int exhausted_once(const char *file)
 {
-	int first = open("/dev/null", O_RDONLY), last = first, fd, tries = 0;
+	int tries = 0;
 	long blocks;
 
-	churn(1000);
-	while ((fd = open("/dev/null", O_RDONLY)) >= 0)
-		last = fd;
-	churn(MANY);
-	for (fd = first; fd <= last; fd++)
-		close(fd);
+	exhaust();
 	for (blocks = blocks_of(file); blocks_of(file) == blocks && tries < 20000; tries++)
 		churn(1000);
 	for (int i = 0; i < 100; i++)
