@@ -36,7 +36,7 @@ struct mt_image {
 	uint32_t modules_opened, threads_named;
 	struct mt_memory_sampler sampler;
 	uint64_t second_at, refined_at;
-	uint64_t met_at, title_at; /* when the process's title is to be looked at */
+	uint64_t title_at, title_every; /* when the process's title is to be looked at */
 	bool retitled;
 	uint64_t allocator, own_allocator; /* addresses whose modules are known */
 	uint32_t allocator_looks;
@@ -376,12 +376,11 @@ static void look_at_title(struct mt_image *i, uint64_t now)
 {
 	struct mt_process *p = i->process;
 	struct mt_offer *o = i->offer;
-	uint64_t age;
 
-	if (!i->met_at)
-		i->met_at = now;
-	age = now - i->met_at;
-	i->title_at = now + (age < TITLE_FIRST_NS ? TITLE_FIRST_NS : age < SECOND ? age : SECOND);
+	i->title_every = !i->title_every  ? TITLE_FIRST_NS
+		: i->title_every < SECOND ? 2 * i->title_every
+					  : SECOND;
+	i->title_at = now + i->title_every;
 	if (!mt_process_retitled(p, &o->arguments))
 		return;
 	i->retitled = true;
