@@ -12,32 +12,33 @@
 
 /* Where the last frame of a stack lies is known, but not whether its caller's does: what it took
  * for that may have been another's page, and be gone. */
-static bool may_be_gone(const struct mt_thread *t, uint32_t word)
+static bool may_be_gone(const struct mt_thread *t, uint64_t at)
 {
-	uint64_t at = (uint64_t)t->word_at[word];
-
-	return word < t->memo->words_end && (at ^ (t->memo->sp - 1)) >= MT_WIRE_PAGE
-		&& !mt_step_is_own(t, at);
+	return (at ^ (t->memo->sp - 1)) >= MT_WIRE_PAGE && !mt_step_is_own(t, at);
 }
 
-static bool holds(const struct mt_thread *t, uint32_t word)
+static bool last_holds(const struct mt_thread *t, uint32_t word)
 {
-	uint64_t value;
+	uint64_t at = (uint64_t)t->word_at[word], value;
 
-	if (mt_unlikely(may_be_gone(t, word)))
-		return mt_step_read_unknown((uint64_t)t->word_at[word], &value)
-			&& value == t->word_value[word];
-	return *t->word_at[word] == t->word_value[word];
+	if (!may_be_gone(t, at))
+		return *t->word_at[word] == t->word_value[word];
+	return mt_step_read_unknown(at, &value) && value == t->word_value[word];
 }
 
 /* Compares words[0, end) from the innermost on: outer ones may be unmapped unless all inner ones
  * hold. Returns 0 when all do, else 1 + the index of the innermost that differs. */
 static uint32_t verify_foreign(const struct mt_thread *t, uint32_t end)
 {
-	for (uint32_t i = end; i-- > 0;)
-		if (!holds(t, i))
-			return i + 1;
-	return 0;
+	const uint64_t *const *at = t->word_at;
+	const uint64_t *value = t->word_value;
+	uint32_t last = t->memo->words_end; /* those of the last frame */
+
+	while (end > last && *at[end - 1] == value[end - 1])
+		end--;
+	while (end && end <= last && last_holds(t, end - 1))
+		end--;
+	return end;
 }
 
 /* The same of words on the thread's own stack, which can all be read. */
