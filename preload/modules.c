@@ -34,40 +34,52 @@ bool mt_modules_init(void)
 	return true;
 }
 
-/* Copies the GNU build-id out of the notes in memory. Returns its length, 0 when there is none. */
-static uint32_t copy_build_id(const struct dl_find_object *object, uint8_t *build_id)
+/* What the notes in memory say of a module. */
+struct notes {
+	const uint8_t *build_id; /* GNU's */
+	uint32_t build_id_len;   /* 0: there is none */
+	bool go;                 /* Go has linked it */
+};
+
+static void read_notes(const uint8_t *at, const uint8_t *end, struct notes *notes)
+{
+	while (at + sizeof(Elf64_Nhdr) <= end) {
+		const Elf64_Nhdr *note = (const void *)at;
+		const uint8_t *name = at + sizeof *note;
+		const uint8_t *data = name + (note->n_namesz + 3) / 4 * 4;
+
+		if (data + note->n_descsz > end)
+			break;
+		if (note->n_type == NT_GNU_BUILD_ID && note->n_namesz == 4
+			&& memcmp(name, "GNU", 4) == 0 && note->n_descsz <= MT_BUILD_ID_MAX
+			&& !notes->build_id_len) {
+			notes->build_id = data;
+			notes->build_id_len = note->n_descsz;
+		}
+		notes->go |= note->n_namesz == 4 && memcmp(name, "Go\0", 4) == 0;
+		at = data + (note->n_descsz + 3) / 4 * 4;
+	}
+}
+
+static struct notes notes_of(const struct dl_find_object *object)
 {
 	const Elf64_Ehdr *file = object->dlfo_map_start;
 	const Elf64_Phdr *phdr = (const void *)((const uint8_t *)file + file->e_phoff);
+	struct notes notes = {0};
 
 	if (memcmp(file->e_ident, ELFMAG, SELFMAG) != 0 || file->e_phoff > MT_WIRE_PAGE
 		|| file->e_phnum > 64)
-		return 0;
+		return notes;
 	for (int i = 0; i < file->e_phnum; i++) {
 		const uint8_t *at =
 			(const uint8_t *)object->dlfo_link_map->l_addr + phdr[i].p_vaddr;
 		const uint8_t *end = at + phdr[i].p_memsz;
 
-		if (phdr[i].p_type != PT_NOTE || (uint64_t)at < (uint64_t)object->dlfo_map_start
-			|| (uint64_t)end > (uint64_t)object->dlfo_map_end)
-			continue;
-		while (at + sizeof(Elf64_Nhdr) <= end) {
-			const Elf64_Nhdr *note = (const void *)at;
-			const uint8_t *name = at + sizeof *note;
-			const uint8_t *data = name + (note->n_namesz + 3) / 4 * 4;
-
-			if (data + note->n_descsz > end)
-				break;
-			if (note->n_type == NT_GNU_BUILD_ID && note->n_namesz == 4
-				&& memcmp(name, "GNU", 4) == 0
-				&& note->n_descsz <= MT_BUILD_ID_MAX) {
-				memcpy(build_id, data, note->n_descsz);
-				return note->n_descsz;
-			}
-			at = data + (note->n_descsz + 3) / 4 * 4;
-		}
+		if (phdr[i].p_type == PT_NOTE && (uint64_t)at >= (uint64_t)object->dlfo_map_start
+			&& (uint64_t)end <= (uint64_t)object->dlfo_map_end)
+			read_notes(at, end, &notes);
 	}
-	return 0;
+	return notes;
 }
 
 static bool same(const struct mt_module *module, const struct dl_find_object *object)
@@ -129,6 +141,7 @@ static uint32_t add_module(const struct dl_find_object *object)
 	struct mt_wire_module *entry;
 	struct mt_module *module;
 	bool over_old = false;
+	struct notes notes;
 
 	for (uint32_t i = 0; i < n; i++) {
 		module = &mt_tracer.module_info[i];
@@ -148,7 +161,9 @@ static uint32_t add_module(const struct dl_find_object *object)
 	entry->start = (uint64_t)object->dlfo_map_start;
 	entry->bias = object->dlfo_link_map->l_addr;
 	entry->epoch = mt_load(&mt_tracer.header->epoch);
-	entry->build_id_len = copy_build_id(object, entry->build_id);
+	notes = notes_of(object);
+	entry->build_id_len = notes.build_id_len;
+	memcpy(entry->build_id, notes.build_id, notes.build_id_len);
 	for (uint32_t i = 0; i < MT_MODULE_PATH_MAX - 1 && object->dlfo_link_map->l_name[i]; i++)
 		entry->path[i] = object->dlfo_link_map->l_name[i];
 	mt_store_release(&entry->end, (uint64_t)object->dlfo_map_end);
@@ -157,6 +172,7 @@ static uint32_t add_module(const struct dl_find_object *object)
 	module->eh_frame = object->dlfo_eh_frame;
 	module->start = entry->start;
 	module->end = (uint64_t)object->dlfo_map_end;
+	module->keeps_fp = notes.go;
 	mt_store_release(&module->complete, 1);
 	mt_publish_count(&mt_tracer.header->module_count, id + 1);
 	return id;
@@ -182,6 +198,13 @@ void mt_modules_enter(uint64_t address)
 {
 	if (address)
 		module_of(address);
+}
+
+bool mt_modules_keeps_fp(uint64_t pc)
+{
+	uint32_t id = module_of(pc);
+
+	return id != MT_NO_MODULE && mt_tracer.module_info[id].keeps_fp;
 }
 
 uint32_t mt_modules_pc(uint64_t pc, uint32_t flags)

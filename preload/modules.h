@@ -10,6 +10,9 @@ void mt_modules_free(void);
 uint32_t mt_modules_pc(uint64_t pc, uint32_t flags);
 /* Enters the module that an address lies in, before any stack has met it. */
 void mt_modules_enter(uint64_t address);
+/* Does the code around it that has no call frame information keep a frame pointer throughout? Go's
+ * does. */
+bool mt_modules_keeps_fp(uint64_t pc);
 /* Is the module under pc still the one that it was when the pc id was made? */
 bool mt_modules_present(uint64_t pc, uint32_t pc_id);
 

@@ -123,7 +123,8 @@ static uint64_t compute(uint64_t key)
 		 * end */
 		rule = pack(MT_RULE_END, 0, 0, 0);
 	else if (found == MT_CFI_NONE)
-		rule = pack(MT_RULE_NO_CFI, 0, 0, 0);
+		rule = pack(MT_RULE_NO_CFI, mt_modules_keeps_fp(pc) ? MT_FP_AT_FP : MT_FP_SAME, 0,
+			0);
 	else
 		rule = pack(MT_RULE_SLOW, 0, 0, 0);
 	if (mt_rule_kind(rule) == MT_RULE_NO_CFI)

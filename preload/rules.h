@@ -19,7 +19,7 @@ enum mt_rule_kind {
 	MT_RULE_DEREF,  /* CFA = word at fp + offset */
 	MT_RULE_SIGNAL, /* the kernel's signal frame */
 	MT_RULE_END,    /* the outermost frame */
-	MT_RULE_NO_CFI, /* by frame pointer */
+	MT_RULE_NO_CFI, /* by frame pointer; fp mode: see mt_rule_keeps_fp */
 	MT_RULE_SLOW,   /* interpret the call frame information again */
 };
 
@@ -48,6 +48,11 @@ static inline int64_t mt_rule_cfa(uint64_t rule)
 static inline int64_t mt_rule_fp(uint64_t rule)
 {
 	return ((int64_t)rule >> 48) * 8;
+}
+/* Of one without call frame information: all such code of its module keeps a frame pointer. */
+static inline bool mt_rule_keeps_fp(uint64_t rule)
+{
+	return mt_rule_fp_mode(rule) == MT_FP_AT_FP;
 }
 #define MT_RULE_PC_MAX 0x3ffffffu
 

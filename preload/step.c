@@ -14,14 +14,18 @@ struct reader {
 	uint64_t limit; /* nothing beyond is looked at */
 };
 
-bool mt_step_read_unknown(uint64_t address, uint64_t *value)
+static bool read_unknown(uint64_t address, void *values, size_t size)
 {
-	struct iovec here = {value, sizeof *value};
-	struct iovec there = {(void *)address, sizeof *value};
+	struct iovec here = {values, size}, there = {(void *)address, size};
 
 	/* by this thread's id: the first thread may have ended */
 	return mt_sys6(SYS_process_vm_readv, mt_sys0(SYS_gettid), &here, 1, &there, 1, 0)
-		== sizeof *value;
+		== (long)size;
+}
+
+bool mt_step_read_unknown(uint64_t address, uint64_t *value)
+{
+	return read_unknown(address, value, sizeof *value);
 }
 
 /* A word of the stack at or above sp. */
@@ -101,16 +105,51 @@ static bool is_entry(uint64_t sp)
 	return &__libc_stack_end && sp >= ((uint64_t)__libc_stack_end & ~15ull);
 }
 
-/* By frame pointer. On a stack of unknown bounds only within the page of sp. A frame
- * pointer of 0 is that of the outermost frame, or some register of code that keeps none: then the
- * stack counts as cut. */
-static enum mt_step step_no_cfi(const struct mt_thread *t, struct mt_state *s, struct reader *r)
+static void note(struct mt_frame *f, uint64_t at, uint64_t value)
+{
+	f->words[f->word_count++] = (struct mt_word){(const uint64_t *)at, value};
+}
+
+/* Go calls C on the thread's stack. Its assembly leaves there which goroutine called, and how far
+ * below the end of that one's stack the frame pointer lies that it has pushed; a goroutine begins
+ * with the bounds of its stack. It may have moved since then, when C had called Go: then the frame
+ * pointer that C has kept is of the past. (runtime.asmcgocall of Go 1.22 and later) */
+static enum mt_step step_to_goroutine(struct mt_state *s, struct reader *r)
+{
+	uint64_t at = s->fp, depth, goroutine, bounds[2], frame[2];
+	struct mt_frame *f = r->frame;
+
+	if (!read_at(r, s->sp, &depth) || !read_at(r, s->sp + 8, &goroutine)
+		|| !read_unknown(goroutine, bounds, sizeof bounds) || at & 7 || at < bounds[0]
+		|| at != bounds[1] - depth || depth < sizeof frame
+		|| !read_unknown(at, frame, sizeof frame) || frame[1] < MT_WIRE_PAGE
+		|| frame[1] >> MT_ADDRESS_BITS)
+		return MT_STEP_CUT;
+	/* the last is compared first, and shows that the others are there */
+	note(f, at + 8, frame[1]);
+	note(f, at, frame[0]);
+	note(f, goroutine + 8, bounds[1]);
+	note(f, s->sp + 8, goroutine);
+	note(f, s->sp, depth);
+	*s = (struct mt_state){frame[1] - 1, at + 16, frame[0]};
+	return MT_STEP_ON;
+}
+
+/* By frame pointer. On a stack of unknown bounds only within the page of sp, unless all code of the
+ * module keeps one. A frame pointer of 0 is that of the outermost frame, or some register of code
+ * that keeps none: then the stack counts as cut. */
+static enum mt_step step_no_cfi(const struct mt_thread *t, struct mt_state *s, struct reader *r,
+	bool kept)
 {
 	uint64_t at = s->fp, fp, pc;
 
 	if (at == 0)
-		return mt_step_is_own(t, s->sp) && is_entry(s->sp) ? MT_STEP_END : MT_STEP_CUT;
-	if (!mt_step_is_own(t, s->sp))
+		return kept || (mt_step_is_own(t, s->sp) && is_entry(s->sp))
+			? MT_STEP_END
+			: MT_STEP_CUT;
+	if (kept && at - s->sp >= r->limit - s->sp)
+		return step_to_goroutine(s, r);
+	if (!kept && !mt_step_is_own(t, s->sp))
 		r->limit = (s->sp | (MT_WIRE_PAGE - 1)) + 1;
 	if (!read_word(r, at + 8, &pc))
 		return MT_STEP_CUT;
@@ -195,7 +234,7 @@ MT_COLD enum mt_step mt_step_other(const struct mt_thread *t, struct mt_state *s
 		return finish(s, rule, &r, cfa);
 	case MT_RULE_SIGNAL: return step_signal(t, s, &r);
 	case MT_RULE_END: return MT_STEP_END;
-	case MT_RULE_NO_CFI: return step_no_cfi(t, s, &r);
+	case MT_RULE_NO_CFI: return step_no_cfi(t, s, &r, mt_rule_keeps_fp(rule));
 	default: return step_slow(s, &r);
 	}
 }

@@ -111,6 +111,7 @@ struct mt_module {
 	const void *link_map, *eh_frame;
 	uint64_t start, end;
 	uint32_t gone, complete;
+	bool keeps_fp; /* its code without call frame information: see modules.h */
 };
 
 struct mt_allocator {

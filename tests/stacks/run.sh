@@ -62,6 +62,7 @@ compile_all() {
 		echo "compile edges $here/edges.c -O1 -pthread"
 		echo "compile leaderless $here/leaderless.c -O1 -pthread"
 		echo "compile nocfi '$here/nocfi.c $here/nocfi.S' -O1 -fno-omit-frame-pointer"
+		echo "compile goroutine '$here/goroutine.c $here/goroutine.S' -O1"
 		echo "compile torture $here/../tracer/torture.cc -O2"
 		plugin_lines
 	} | compile_lines
@@ -79,6 +80,7 @@ own_programs() {
 	done
 	printf '%s\t%s\t%s\n' 'frames -Os' '0 0' ./frames-Os \
 		'assembly without CFI' '8000 -' ./nocfi \
+		'stacks of goroutines' '4000 -' ./goroutine \
 		'stacks that end or are gone' '- -' ./edges \
 		'a coroutine when main has ended' '0 -' ./leaderless \
 		'depth limit' '23808 0' ./deep 'depth limit 64' '64:34560 0' ./deep \
@@ -108,6 +110,13 @@ real_programs() {
 	if command -v node >/dev/null; then
 		echo 'node	- -	node -e "let a=[];for(let i=0;i<40000;i++){a.push(Buffer.allocUnsafeSlow(64+i%100));}console.log(a.length)"'
 	else echo "skip stacks node: not installed" >&2; fi
+	if [ -x cgo/cgo ]; then echo 'cgo	- -	cgo/cgo'
+	else echo "skip stacks cgo: no Go that builds it" >&2; fi
+}
+
+compile_cgo() {
+	mkdir -p cgo && cp "$here/cgo.go" cgo/main.go || return
+	[ cgo/cgo -nt "$here/cgo.go" ] || (cd cgo && { [ -f go.mod ] || go mod init cgo; } && CGO_ENABLED=1 go build -o cgo .) >/dev/null 2>&1
 }
 
 run_all() {
@@ -129,6 +138,24 @@ assert {(size, stack[:len(stack) if size == 2000 else 4]) for size, stack in sta
 		echo "not ok stacks marks of assembly without CFI: $(tail -n 1 marks.err)"
 }
 
+# A goroutine that calls C is followed on its own stack, unless that moved while C had called back.
+goroutines() {
+	"$memtui" groups --format json stacks-of-goroutines.dat | python3 -c 'import json, sys
+stacks = [(g["all"]["max_size"], g["all"]["allocated_count"], tuple(f["function"] for f in g["backtrace"]))
+	for g in json.load(sys.stdin) if g["all"]["max_size"] in (1000, 2000, 3000)]
+seen = sorted(set((size, stack) for size, count, stack in stacks))
+counts = {size: sum(c for s, c, _ in stacks if s == size) for size in (1000, 2000, 3000)}
+whole = ("goroutine_call", "goroutine_handle", "goroutine_serve", "goroutine_run")
+assert counts == {1000: 8000, 2000: 2000, 3000: 2000} and seen == [(1000, ("allocate", "plain") + whole),
+	(2000, ("allocate", "moves") + whole), (3000, ("allocate", "moves", "goroutine_call", "[stack cut here]"))], stacks' 2>goroutines.err &&
+		echo "ok stacks goroutines on their own stacks" ||
+		echo "not ok stacks goroutines on their own stacks: $(tail -n 1 goroutines.err)"
+	[ -x cgo/cgo ] || return 0
+	"$memtui" groups --format json --function-regex '^main.handle$' cgo.dat | python3 -c 'import json, sys
+whole = sum(g["all"]["allocated_count"] for g in json.load(sys.stdin) if g["backtrace"][-1]["function"] == "runtime.goexit")
+assert whole == 40000, whole' 2>cgo.err && echo "ok stacks C that Go calls" || echo "not ok stacks C that Go calls: $(tail -n 1 cgo.err)"
+}
+
 # The same without a recorder.
 stand_alone() {
 	local n checked wrong otherwise wrong_otherwise rest
@@ -141,5 +168,6 @@ stand_alone() {
 }
 
 compile_all
-{ { real_programs; own_programs; } | run_all; marks; stand_alone; } 2>&1 | tee results
+compile_cgo
+{ { real_programs; own_programs; } | run_all; marks; goroutines; stand_alone; } 2>&1 | tee results
 ! grep -q '^not ok' results
