@@ -94,11 +94,16 @@ static bool all_lead_here(void)
 void mt_deepbind_before(const char *path, int flags);
 void mt_deepbind_before(const char *path, int flags)
 {
+	struct mt_found found;
+
 	(void)path;
-	if (!mt_real_dlopen)
-		mt_real_ready();
+	/* not by dlsym: the program's own may have come here to find the real one */
+	if (!mt_real_dlopen && mt_find_next("dlopen", &found))
+		*(void **)&mt_real_dlopen = found.function;
 	if (!(flags & RTLD_DEEPBIND) || mt_load(&mt_tracer.phase) == MT_PHASE_OFF)
 		return;
+	if (!mt_tracer.allocator.address)
+		mt_real_ready();
 	if (mt_tracer.allocator.rule != MT_USABLE_GLIBC || !all_lead_here()) {
 		mt_add(&mt_tracer.unseen_libraries, 1);
 		mt_segment_count_unseen();

@@ -6,7 +6,6 @@
 
 #include "preload/allocator.h"
 #include "preload/bootstrap.h"
-#include "preload/deepbind.h"
 #include "preload/find.h"
 #include "preload/operators.h"
 #include "preload/prefixed.h"
@@ -45,7 +44,6 @@ static void look_up(void)
 	FIND(malloc_trim);
 	FIND(prctl);
 	void *system_call = dlsym(RTLD_NEXT, "syscall");
-	void *open_library = dlsym(RTLD_NEXT, "dlopen");
 #undef FIND
 	mt_find_own();
 	if (mt_find_next("free_sized", &found)) /* not in every libc */
@@ -58,7 +56,6 @@ static void look_up(void)
 	/* every thread finds the same: a race stores the same words */
 	mt_tracer.real = real;
 	mt_real_syscall = (mt_real_syscall_function)system_call;
-	*(void **)&mt_real_dlopen = open_library;
 	mt_signal_fence();
 	mt_tls.flags &= ~MT_TLS_RESOLVING;
 }

@@ -25,6 +25,7 @@ build_all() {
 		g++ -std=c++17 $flags "$here/$f.cc" -o $f || return 1
 	done
 	gcc $flags -rdynamic "$here/own.c" -o own || return 1
+	gcc $flags -rdynamic "$here/looks.c" -o looks || return 1
 	gcc $flags -shared -fPIC "$here/sized.c" -o libsized.so || return 1
 	gcc $flags -shared -fPIC -DLIBRARY "$here/registers.c" -o libregisters.so || return 1
 	gcc $flags -shared -fPIC "$here/nested_bump.c" -o libbump.so || return 1
@@ -332,6 +333,7 @@ g++ $flags -shared -fPIC -DSTRING "$here/pool.cc" -o pool1.so && g++ $flags -sha
 same_output pools-of-plugins ./bundles $out/pool1.so $out/pool2.so
 say "libraries bound to themselves first" "$(deep 2>&1 | head -5)"
 same_output left ./left
+same_output looks ./looks
 ./registers "$out/libregisters.so" >registers.plain
 say "vector registers under a TLS descriptor" "$(trace registers.report -- ./registers "$out/libregisters.so" | diff registers.plain - | head -3)"
 same_output plugins ./plugins $out/plugin100.so $out/plugin4000.so
