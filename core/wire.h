@@ -314,7 +314,8 @@ enum mt_clock { MT_CLOCK_TSC, MT_CLOCK_MONOTONIC };
 	X(NOT_COMPARABLE, not_comparable, \
 		"stacks compared with libgcc's unwinder in part or not at all") \
 	X(UNSEEN_LIBRARIES, unseen_libraries, \
-		"openings of libraries with RTLD_DEEPBIND whose allocations are not seen")
+		"openings of libraries with RTLD_DEEPBIND or dlmopen whose allocations are not " \
+		"seen")
 enum mt_counter {
 #define X(id, name, words) MT_COUNTER_##id,
 	MT_COUNTERS(X) MT_COUNTER_COUNT,

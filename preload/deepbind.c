@@ -17,6 +17,7 @@
 #define WAIT_NS 100000000 /* for another thread that is at it: it takes less than a millisecond */
 
 void *(*mt_real_dlopen)(const char *, int);
+void *(*mt_real_dlmopen)(Lmid_t, const char *, int);
 
 enum { FRESH, AT_WORK, DONE, FAILED };
 static uint32_t state;
@@ -89,23 +90,55 @@ static bool all_lead_here(void)
 	return mt_load_acquire(&state) == DONE;
 }
 
-/* From dlopen, if something is to be done before the real one. Where another library provides
- * malloc, libc's goes on to be libc's: ours would give the other's blocks. */
-void mt_deepbind_before(const char *path, int flags);
-void mt_deepbind_before(const char *path, int flags)
+/* Not by dlsym: the program's own may have come here to find the real one. */
+static void find(const char *name, void *real)
 {
 	struct mt_found found;
 
-	(void)path;
-	/* not by dlsym: the program's own may have come here to find the real one */
-	if (!mt_real_dlopen && mt_find_next("dlopen", &found))
-		*(void **)&mt_real_dlopen = found.function;
-	if (!(flags & RTLD_DEEPBIND) || mt_load(&mt_tracer.phase) == MT_PHASE_OFF)
+	if (!mt_load((void **)real) && mt_find_next(name, &found))
+		mt_store((void **)real, found.function);
+}
+
+static void count_unseen(void)
+{
+	mt_add(&mt_tracer.unseen_libraries, 1);
+	mt_segment_count_unseen();
+}
+
+static bool is_off(void)
+{
+	return mt_load(&mt_tracer.phase) == MT_PHASE_OFF;
+}
+
+/* Where another library provides malloc, libc's goes on to be libc's: ours would give the other's
+ * blocks. */
+static void lead_deep(int flags)
+{
+	if (!(flags & RTLD_DEEPBIND) || is_off())
 		return;
 	if (!mt_tracer.allocator.address)
 		mt_real_ready();
-	if (mt_tracer.allocator.rule != MT_USABLE_GLIBC || !all_lead_here()) {
-		mt_add(&mt_tracer.unseen_libraries, 1);
-		mt_segment_count_unseen();
-	}
+	if (mt_tracer.allocator.rule != MT_USABLE_GLIBC || !all_lead_here())
+		count_unseen();
+}
+
+/* From dlopen, if something is to be done before the real one. */
+void mt_deepbind_before(const char *path, int flags);
+void mt_deepbind_before(const char *path, int flags)
+{
+	(void)path;
+	find("dlopen", &mt_real_dlopen);
+	lead_deep(flags);
+}
+
+/* From dlmopen. Another name space has a libc of its own. */
+void mt_deepbind_before_in(Lmid_t space, const char *path, int flags);
+void mt_deepbind_before_in(Lmid_t space, const char *path, int flags)
+{
+	(void)path;
+	find("dlmopen", &mt_real_dlmopen);
+	if (space == LM_ID_BASE)
+		lead_deep(flags);
+	else if (!is_off())
+		count_unseen();
 }

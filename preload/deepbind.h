@@ -1,8 +1,11 @@
-/* Libraries that are opened with RTLD_DEEPBIND. */
+/* Libraries that are opened with RTLD_DEEPBIND, or in a name space of their own. */
 #ifndef MT_DEEPBIND_H
 #define MT_DEEPBIND_H
 
-/* Where the hook of dlopen goes on to. NULL: not known yet. */
+#include <dlfcn.h>
+
+/* Where the hooks of dlopen and dlmopen go on to. NULL: not known yet. */
 extern void *(*mt_real_dlopen)(const char *, int);
+extern void *(*mt_real_dlmopen)(Lmid_t, const char *, int);
 
 #endif

@@ -1,5 +1,5 @@
-/* dlopen as the program sees it. The real one looks at its return address to know who asks, so it
- * is jumped to with registers and stack as they came. */
+/* dlopen and dlmopen as the program sees them. The real ones look at their return address to know
+ * who asks, so they are jumped to with registers and stack as they came. */
 #include <dlfcn.h>
 
 #include "preload/deepbind.h"
@@ -30,5 +30,22 @@ __asm__(".text\n"
 	"	.cfi_adjust_cfa_offset -24\n"
 	"	jmp 0b\n"
 	"	.cfi_endproc\n"
-	"	.size dlopen, . - dlopen\n");
+	"	.size dlopen, . - dlopen\n"
+	"	.globl dlmopen\n"
+	"	.type dlmopen, @function\n"
+	"dlmopen:\n"
+	"	.cfi_startproc\n"
+	"	endbr64\n"
+	"	push %rdi\n"
+	"	push %rsi\n"
+	"	push %rdx\n"
+	"	.cfi_adjust_cfa_offset 24\n"
+	"	call mt_deepbind_before_in\n"
+	"	pop %rdx\n"
+	"	pop %rsi\n"
+	"	pop %rdi\n"
+	"	.cfi_adjust_cfa_offset -24\n"
+	"	jmp *mt_real_dlmopen(%rip)\n"
+	"	.cfi_endproc\n"
+	"	.size dlmopen, . - dlmopen\n");
 /* clang-format on */

@@ -1,7 +1,8 @@
 // deep HOW DIRECTORY: opens libraries in every way, with RTLD_DEEPBIND unless HOW is plain, closes
 // them and opens them again; blocks of all kinds are made and ended on both sides of the border.
-// once: one library, once. sealed: that, behind a system-call filter. forked: in a child. apart: that,
-// and no block crosses the border. Their sizes are 7000 to 7999.
+// once: one library, once. sealed: that, behind a system-call filter. forked: in a child. named: by
+// dlmopen. apart: once, and no block crosses the border. space: that, in a name space of its own.
+// Their sizes are 7000 to 7999.
 #include <dlfcn.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
@@ -18,10 +19,14 @@ extern "C" {
 static std::string directory;
 static int deep = RTLD_DEEPBIND;
 static bool apart;
+static Lmid_t space = LM_ID_BASE;
+static bool named;
 
 static void *open(const char *name, int flags)
 {
-	void *library = dlopen((directory + "/" + name).c_str(), flags | deep);
+	std::string path = directory + "/" + name;
+	void *library = named ? dlmopen(space, path.c_str(), flags | deep)
+			      : dlopen(path.c_str(), flags | deep);
 
 	if (!library)
 		dprintf(2, "%s\n", dlerror());
@@ -126,7 +131,10 @@ int main(int, char **argv)
 	directory = argv[2];
 	if (how == "plain")
 		deep = 0;
-	apart = how == "apart";
+	apart = how == "apart" || how == "space";
+	named = how == "named" || how == "space";
+	if (how == "space")
+		space = LM_ID_NEWLM;
 	if (how == "sealed")
 		seal();
 	if (how == "forked" && fork() > 0)

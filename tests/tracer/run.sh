@@ -258,7 +258,7 @@ deep() { # libraries opened with RTLD_DEEPBIND are seen as others are
 		g++ $flags -shared -fPIC -DOWN "$here/deep_library.cc" -o libdeepown.so && mkdir -p beside && cp libdeep.so beside/libinner.so &&
 		g++ $flags -shared -fPIC -DOPENER "$here/deep_library.cc" -o beside/libopener.so -Wl,-rpath,'$ORIGIN' &&
 		g++ -std=c++17 $flags "$here/deep.cc" -o deep || { echo "does not build"; return; }
-	for how in plain deep once forked sealed; do
+	for how in plain deep once forked named space sealed; do
 		./deep $how "$out" >deep.plain || echo "$how: status $?; "
 		trace deep-$how.report -e -c -r 65536 -- ./deep $how "$out" | cmp - deep.plain || echo "$how: output"
 		deep_blocks deep-$how >deep-$how.blocks
@@ -266,8 +266,11 @@ deep() { # libraries opened with RTLD_DEEPBIND are seen as others are
 	expect deep-deep.report $sound unseen_libraries=0
 	diff deep-plain.blocks deep-deep.blocks
 	diff deep-once.blocks deep-forked.blocks
+	diff deep-once.blocks deep-named.blocks
 	grep -q '^3 ALLOC 1 7000$' deep-once.blocks && grep -q '^2 left$' deep-once.blocks || cat deep-once.blocks
 	expect deep-forked.report $sound unseen_libraries=0
+	expect deep-named.report $sound unseen_libraries=0
+	expect deep-space.report unseen_libraries=1
 	expect deep-sealed.report unseen_libraries=1
 	path=$(ldconfig -p | awk '$1 == "libjemalloc.so.2" {print $NF; exit}')
 	[ -n "$path" ] || return # as untraced, the library keeps to libc's malloc

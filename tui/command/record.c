@@ -33,7 +33,8 @@ static bool has_estimates(const struct mt_profile *p)
 static void say_unseen(const struct mt_profile *p)
 {
 	if (p->info.counters[MT_COUNTER_UNSEEN_LIBRARIES])
-		mt_command_say("what libraries opened with RTLD_DEEPBIND allocate is not seen");
+		mt_command_say("what libraries opened with RTLD_DEEPBIND or dlmopen allocate is "
+			       "not seen");
 }
 
 /* What --max-size took away, or could not. */
