@@ -110,11 +110,17 @@ static bool is_off(void)
 	return mt_load(&mt_tracer.phase) == MT_PHASE_OFF;
 }
 
+/* The program itself, and what is there already, is bound as it is. */
+static bool may_bind(const char *path, int flags)
+{
+	return path && *path && !(flags & RTLD_NOLOAD);
+}
+
 /* Where another library provides malloc, libc's goes on to be libc's: ours would give the other's
  * blocks. */
-static void lead_deep(int flags)
+static void lead_deep(const char *path, int flags)
 {
-	if (!(flags & RTLD_DEEPBIND) || is_off())
+	if (!(flags & RTLD_DEEPBIND) || !may_bind(path, flags) || is_off())
 		return;
 	if (!mt_tracer.allocator.address)
 		mt_real_ready();
@@ -126,19 +132,17 @@ static void lead_deep(int flags)
 void mt_deepbind_before(const char *path, int flags);
 void mt_deepbind_before(const char *path, int flags)
 {
-	(void)path;
 	find("dlopen", &mt_real_dlopen);
-	lead_deep(flags);
+	lead_deep(path, flags);
 }
 
 /* From dlmopen. Another name space has a libc of its own. */
 void mt_deepbind_before_in(Lmid_t space, const char *path, int flags);
 void mt_deepbind_before_in(Lmid_t space, const char *path, int flags)
 {
-	(void)path;
 	find("dlmopen", &mt_real_dlmopen);
 	if (space == LM_ID_BASE)
-		lead_deep(flags);
-	else if (!is_off())
+		lead_deep(path, flags);
+	else if (may_bind(path, flags) && !is_off())
 		count_unseen();
 }

@@ -31,6 +31,9 @@ static void *open(const char *name, int flags)
 	if (!library)
 		dprintf(2, "%s\n", dlerror());
 	must(library);
+	must(dlopen(nullptr, RTLD_NOW | deep)); // binds nothing, as what follows
+	if (void *same = named ? nullptr : dlopen(path.c_str(), RTLD_NOW | RTLD_NOLOAD | deep))
+		must(dlclose(same) == 0);
 	return library;
 }
 
