@@ -153,13 +153,16 @@ static inline const struct mt_found *real(enum mt_operator which, const struct m
 		: look_up(which, entry->pc, found);
 }
 
-/* Such a stack may be gone, but for the page that is in use. */
+/* Such a stack may be gone, but for the page that is in use. Behind a filter nobody can tell: most
+ * calls are not left. */
 static bool is_left(const struct mt_entry *call, const struct mt_entry *entry)
 {
 	uint64_t at = call->sp + MT_RETURN_ADDRESS_AT_CFA, pc;
 
 	if ((at ^ (entry->sp - 1)) < MT_WIRE_PAGE)
 		return *(const uint64_t *)at != call->pc;
+	if (mt_load(&mt_tracer.sealed))
+		return false;
 	return !mt_step_read_unknown(at, &pc) || pc != call->pc;
 }
 

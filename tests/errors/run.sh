@@ -41,7 +41,7 @@ else
 	echo "skip errors mimalloc: it is not installed"
 fi
 g++ $flags -fno-toplevel-reorder -o left "$here/../programs/left.cc" || { echo "not ok errors: left does not compile"; exit 1; }
-for mode in new deletes again pass; do
+for mode in new deletes again pass filtered; do
 	record left_$mode --free-stacks -- ./left $mode
 	what=$("$MEMTUI" errors left_$mode.dat 2>&1 | grep -c '^0 ')
 	[ "$(cat left_$mode.status) $what" = "0 3" ] && echo "ok errors: an operator that is left: $mode" ||

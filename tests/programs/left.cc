@@ -1,13 +1,17 @@
 // left MODE: operators of the program's own that are left by longjmp, on stacks that lie one below the other. Nothing is wrong.
 // new: an operator new on a stack that is gone when another one, right below, allocates. deletes: the same of a delete, whose
 // block is deleted there. again: deletes are left on the thread's own stack, and done again from elsewhere; one of them deeply.
-// pass: a delete frees with much stack in between. Build with -fno-toplevel-reorder: main stands behind the operators.
+// pass: a delete frees with much stack in between. filtered: that, behind a system-call filter, on another
+// stack. Build with -fno-toplevel-reorder: main stands behind the operators.
 #include <csetjmp>
 #include <cstddef>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 
 #define SITE __attribute__((noinline, noclone))
 #define KEEP __asm__ volatile("" ::: "memory") /* no tail call */
@@ -38,9 +42,19 @@ SITE static void leave_on_stack(char *below, void (*left)(), void (*then)())
 	on_stack(below, then);
 }
 
+SITE static void seal()
+{
+	sock_filter allow = {BPF_RET | BPF_K, 0, 0, SECCOMP_RET_ALLOW};
+	sock_fprog program = {1, &allow};
+
+	prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+	if (prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program, 0, 0) != 0)
+		exit(3);
+}
+
 int main(int, char **argv)
 {
-	char *stacks = (char *)mmap(nullptr, 131072, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	char *stacks = (char *)mmap(nullptr, 1 << 20, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	if (!strcmp(argv[1], "new"))
 		leave_on_stack(stacks + 65536, leaves_new, allocates);
 	sink = new char[40];
@@ -55,5 +69,9 @@ int main(int, char **argv)
 	deep = true;
 	if (!strcmp(argv[1], "pass"))
 		deletes();
+	if (!strcmp(argv[1], "filtered")) {
+		seal();
+		on_stack(stacks + (1 << 20), deletes);
+	}
 	return 0;
 }
