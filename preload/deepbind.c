@@ -57,11 +57,33 @@ static bool find_part(uint64_t address, struct part *part)
 	return false;
 }
 
+/* What the tracer must see for the program to go on as it would alone. */
+static bool is_vital(const char *name)
+{
+	static const char *const names[] = {"prctl", "syscall", "dlclose", "dlopen", "dlmopen",
+		"_Fork", "setrlimit", "setrlimit64", "prlimit", "prlimit64", "mlockall"};
+
+	for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+		if (!strcmp(name, names[i]))
+			return true;
+	return false;
+}
+
+/* Where another library provides malloc, libc's goes on to be libc's: ours would give the other's
+ * blocks. */
+static bool is_libcs(void)
+{
+	return mt_tracer.allocator.rule == MT_USABLE_GLIBC;
+}
+
 /* Others may be reading the entry. All of the part is opened, so that it stays one mapping. */
-static void lead_here(const struct link_map *map, Elf64_Sym *symbol, uint64_t function)
+static void lead_here(const struct link_map *map, Elf64_Sym *symbol, const char *name,
+	uint64_t function)
 {
 	struct part p;
 
+	if (!is_libcs() && !is_vital(name))
+		return;
 	if (!find_part((uint64_t)symbol, &p)
 		|| mt_sys3(SYS_mprotect, p.start, p.end - p.start, p.protection | PROT_WRITE) < 0) {
 		refused = true;
@@ -116,15 +138,11 @@ static bool may_bind(const char *path, int flags)
 	return path && *path && !(flags & RTLD_NOLOAD);
 }
 
-/* Where another library provides malloc, libc's goes on to be libc's: ours would give the other's
- * blocks. */
 static void lead_deep(const char *path, int flags)
 {
 	if (!(flags & RTLD_DEEPBIND) || !may_bind(path, flags) || is_off())
 		return;
-	if (!mt_tracer.allocator.address)
-		mt_real_ready();
-	if (mt_tracer.allocator.rule != MT_USABLE_GLIBC || !all_lead_here())
+	if ((!mt_tracer.allocator.address && !mt_real_ready()) || !all_lead_here() || !is_libcs())
 		count_unseen();
 }
 

@@ -23,7 +23,8 @@ bool mt_find_next(const char *name, struct mt_found *);
 /* Calls back for each function that the tracer shows, with each symbol of its next definition among
  * the objects that the program was started with, which may be changed: what it said is still found
  * here. Once; takes no lock. */
-typedef void mt_find_visit(const struct link_map *, Elf64_Sym *symbol, uint64_t function);
+typedef void mt_find_visit(const struct link_map *, Elf64_Sym *symbol, const char *name,
+	uint64_t function);
 void mt_find_each_next(mt_find_visit *);
 /* The function that the code at caller would be bound to if it were not for the tracer: that of an
  * object that was opened for all, or else of the caller's object, what it needs, and what it was

@@ -153,8 +153,8 @@ bool mt_find_next(const char *name, struct mt_found *found)
 	return p != NULL;
 }
 
-static void visit(const struct link_map *map, const Elf64_Sym *symbol, uint64_t function,
-	mt_find_visit *call)
+static void visit(const struct link_map *map, const Elf64_Sym *symbol, const char *name,
+	uint64_t function, mt_find_visit *call)
 {
 	uint32_t n = mt_load(&changed_count);
 
@@ -163,7 +163,7 @@ static void visit(const struct link_map *map, const Elf64_Sym *symbol, uint64_t 
 	changed[n].symbol = symbol;
 	changed[n].value = symbol->st_value;
 	mt_store_release(&changed_count, n + 1);
-	call(map, (Elf64_Sym *)symbol, function);
+	call(map, (Elf64_Sym *)symbol, name, function);
 }
 
 /* The next definitions of one of our functions, in the library that comes first: versions of one
@@ -184,7 +184,7 @@ static void visit_next(const struct link_map *own, const char *name, uint64_t fu
 	for (value = symbol ? symbol->st_value : 0; symbol;
 		symbol = find_symbol(&t, name, hash, symbol))
 		if (symbol->st_value == value)
-			visit(map, symbol, function, call);
+			visit(map, symbol, name, function, call);
 }
 
 void mt_find_each_next(mt_find_visit *call)

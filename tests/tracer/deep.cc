@@ -1,8 +1,8 @@
 // deep HOW DIRECTORY: opens libraries in every way, with RTLD_DEEPBIND unless HOW is plain, closes
 // them and opens them again; blocks of all kinds are made and ended on both sides of the border.
 // once: one library, once. sealed: that, behind a system-call filter. forked: in a child. named: by
-// dlmopen. apart: once, and no block crosses the border. space: that, in a name space of its own.
-// Their sizes are 7000 to 7999.
+// dlmopen. apart: once, and no block crosses the border; in the end the library sets such a filter.
+// space: no block crosses either, in a name space of its own. Their sizes are 7000 to 7999.
 #include <dlfcn.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
@@ -67,6 +67,8 @@ static void use_once()
 	void *library = open("libdeep.so", RTLD_LAZY);
 
 	use(library);
+	if (apart && space == LM_ID_BASE)
+		function<void()>(library, "library_seal")();
 	dlclose(library);
 }
 

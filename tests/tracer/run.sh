@@ -277,7 +277,7 @@ deep() { # libraries opened with RTLD_DEEPBIND are seen as others are
 	preload=$lib:$path
 	trace deep-apart.report -- ./deep apart "$out" >/dev/null || echo "apart: status $?"
 	preload=
-	expect deep-apart.report unseen_libraries=1
+	expect deep-apart.report unseen_libraries=1 sealed=1
 }
 
 build_all || { echo "not ok build"; exit 1; }
