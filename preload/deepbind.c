@@ -21,6 +21,7 @@ void *(*mt_real_dlmopen)(Lmid_t, const char *, int);
 
 enum { FRESH, AT_WORK, DONE, FAILED };
 static uint32_t state;
+static const struct mt_tls *worker; /* whose thread was at it last */
 static bool refused;
 
 /* What the dynamic linker has mapped from one part of a file. */
@@ -94,12 +95,13 @@ static void lead_here(const struct link_map *map, Elf64_Sym *symbol, const char 
 }
 
 /* The thread that is at it may be this one, below a signal handler, or not have come along with a
- * fork. */
+ * fork that nobody has told of. */
 static bool all_lead_here(void)
 {
 	uint32_t found = FRESH;
 
 	if (mt_swap_if(&state, &found, AT_WORK)) {
+		worker = &mt_tls;
 		mt_store(&mt_tracer.found_for_good, true);
 		mt_find_each_next(lead_here);
 		mt_store_release(&state, refused ? FAILED : DONE);
@@ -110,6 +112,12 @@ static bool all_lead_here(void)
 		mt_swap_if(&state, &found, FAILED);
 	}
 	return mt_load_acquire(&state) == DONE;
+}
+
+void mt_deepbind_in_child(void)
+{
+	if (mt_load(&state) == AT_WORK && worker != &mt_tls)
+		mt_store(&state, FRESH);
 }
 
 /* Not by dlsym: the program's own may have come here to find the real one. */

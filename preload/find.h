@@ -22,7 +22,7 @@ void mt_find_own(void);
 bool mt_find_next(const char *name, struct mt_found *);
 /* Calls back for each function that the tracer shows, with each symbol of its next definition among
  * the objects that the program was started with, which may be changed: what it said is still found
- * here. Once; takes no lock. */
+ * here. One thread at a time; takes no lock. */
 typedef void mt_find_visit(const struct link_map *, Elf64_Sym *symbol, const char *name,
 	uint64_t function);
 void mt_find_each_next(mt_find_visit *);

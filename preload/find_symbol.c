@@ -156,13 +156,17 @@ bool mt_find_next(const char *name, struct mt_found *found)
 static void visit(const struct link_map *map, const Elf64_Sym *symbol, const char *name,
 	uint64_t function, mt_find_visit *call)
 {
-	uint32_t n = mt_load(&changed_count);
+	uint32_t n = mt_load(&changed_count), i = 0;
 
-	if (n == CHANGED_MAX)
+	while (i < n && changed[i].symbol != symbol)
+		i++;
+	if (i == CHANGED_MAX)
 		return;
-	changed[n].symbol = symbol;
-	changed[n].value = symbol->st_value;
-	mt_store_release(&changed_count, n + 1);
+	if (i == n) {
+		changed[n].symbol = symbol;
+		changed[n].value = symbol->st_value;
+		mt_store_release(&changed_count, n + 1);
+	}
 	call(map, (Elf64_Sym *)symbol, name, function);
 }
 
@@ -181,9 +185,9 @@ static void visit_next(const struct link_map *own, const char *name, uint64_t fu
 		t = mt_find_table_of(map->l_addr, map->l_ld);
 		symbol = find_symbol(&t, name, hash, NULL);
 	}
-	for (value = symbol ? symbol->st_value : 0; symbol;
+	for (value = symbol ? value_of(symbol) : 0; symbol;
 		symbol = find_symbol(&t, name, hash, symbol))
-		if (symbol->st_value == value)
+		if (value_of(symbol) == value)
 			visit(map, symbol, name, function, call);
 }
 

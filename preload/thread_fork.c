@@ -6,6 +6,7 @@
 #include <sys/uio.h>
 
 #include "preload/branch.h"
+#include "preload/deepbind.h"
 #include "preload/find.h"
 #include "preload/seal.h"
 #include "preload/segment.h"
@@ -155,6 +156,7 @@ void mt_thread_prepare(void)
 void mt_thread_in_child(void)
 {
 	mt_find_in_child(); /* of an untraced process, too */
+	mt_deepbind_in_child();
 	if (!mt_segment_is_foreign())
 		return;
 	mt_segment_note_child();

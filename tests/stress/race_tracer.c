@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "preload/deepbind.h"
 #include "preload/event.h"
 #include "preload/operators.h"
 #include "preload/prefixed.h"
@@ -31,6 +32,8 @@ bool mt_real_ready(void)
 }
 
 void mt_prefixed_forget(void) {}
+
+void mt_deepbind_in_child(void) {}
 
 bool mt_operators_take(struct mt_thread *t, const struct mt_entry *entry, size_t size)
 {

@@ -18,7 +18,7 @@ say() { # NAME WHY...: ok when there is no reason
 
 build_all() {
 	flags="-O2 -g -D_GNU_SOURCE -I$top -pthread -fno-builtin -w"
-	for f in drain counts nested threads children limits stacks plugins framepointer maps calls pools slack bundles mallocx storm absent forks registers bells leaps reopened; do
+	for f in drain counts nested threads children limits stacks plugins framepointer maps calls pools slack bundles mallocx storm absent forks registers bells leaps reopened deepfork; do
 		gcc $flags "$here/$f.c" -o $f || return 1
 	done
 	for f in operators torture left ringless pooled; do
@@ -272,6 +272,8 @@ deep() { # libraries opened with RTLD_DEEPBIND are seen as others are
 	expect deep-named.report $sound unseen_libraries=0
 	expect deep-space.report unseen_libraries=1
 	expect deep-sealed.report unseen_libraries=1
+	trace deepfork.report -- ./deepfork "$out/libdeepneeded.so" || echo "deepfork: status $?"
+	expect deepfork.report unseen_libraries=0
 	path=$(ldconfig -p | awk '$1 == "libjemalloc.so.2" {print $NF; exit}')
 	[ -n "$path" ] || return # as untraced, the library keeps to libc's malloc
 	preload=$lib:$path
