@@ -137,15 +137,28 @@ static size_t first_usable_size(void *p)
 	return mt_real_ready() ? mt_tracer.real.malloc_usable_size(p) : 0;
 }
 
+/* dlsym may be the program's own, and call these while it is asked for them. */
+static void *next(const char *name)
+{
+	struct mt_found found;
+
+	return mt_find_next(name, &found) ? found.function : NULL;
+}
+
 static int first_pthread_create(pthread_t *thread, const pthread_attr_t *attr,
 	void *(*function)(void *), void *argument)
 {
-	return mt_real_ready() ? mt_tracer.real.pthread_create(thread, attr, function, argument)
-			       : EAGAIN;
+	int (*create)(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *);
+
+	if (mt_real_ready())
+		return mt_tracer.real.pthread_create(thread, attr, function, argument);
+	*(void **)&create = next("pthread_create");
+	return create ? create(thread, attr, function, argument) : EAGAIN;
 }
 
 static int first_prctl(int option, ...)
 {
+	int (*control)(int, ...);
 	va_list at;
 	unsigned long a[4];
 
@@ -155,14 +168,22 @@ static int first_prctl(int option, ...)
 	va_end(at);
 	if (mt_real_ready())
 		return mt_tracer.real.prctl(option, a[0], a[1], a[2], a[3]);
+	*(void **)&control = next("prctl");
+	if (control)
+		return control(option, a[0], a[1], a[2], a[3]);
 	errno = EAGAIN;
 	return -1;
 }
 
 static long first_syscall(long number, long a, long b, long c, long d, long e, long f)
 {
+	mt_real_syscall_function call;
+
 	if (mt_real_ready())
 		return mt_real_syscall(number, a, b, c, d, e, f);
+	*(void **)&call = next("syscall");
+	if (call)
+		return call(number, a, b, c, d, e, f);
 	errno = EAGAIN;
 	return -1;
 }
@@ -170,7 +191,12 @@ mt_real_syscall_function mt_real_syscall = first_syscall;
 
 static int first_dlclose(void *handle)
 {
-	return mt_real_ready() ? mt_tracer.real.dlclose(handle) : -1;
+	int (*close)(void *);
+
+	if (mt_real_ready())
+		return mt_tracer.real.dlclose(handle);
+	*(void **)&close = next("dlclose");
+	return close ? close(handle) : -1;
 }
 
 struct mt_tracer mt_tracer = {
