@@ -210,11 +210,11 @@ say "a growing recording is packed" "$(is "$(field early.dat allocations)" 40150
 
 # ---- whose process goes on in another way ----
 left() { # HOW: waits till it is ready; the end of its input lets it go on
-	rm -f left.mem*
+	rm -f left.mem* left.out # or the last one's ready may be taken for this one's
 	mkfifo left.in
 	exec 7<>left.in
 	alone left.mem ./leaves "$1" <left.in >left.out 7<&- & pid=$!
-	until grep -q ready left.out || ! kill -0 $pid 2>/dev/null; do read -rt 0.01 <&9; done
+	until grep -qs ready left.out || ! kill -0 $pid 2>/dev/null; do read -rt 0.01 <&9; done
 }
 go_on() { exec 7<&-; wait $pid; rm -f left.in; }
 left leader
