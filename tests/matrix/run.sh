@@ -114,12 +114,15 @@ finish() { # NAME WHY...: compares when the program and its recorder have ended
 }
 events() { "$memtui" info --format json "$tmp/t.dat" 2>/dev/null | grep -o '"events":[0-9]*' | cut -d: -f2; } # written so far
 has_read() { [ "$(events)" -ge "$1" ] 2>/dev/null; }
+# Stopped with all its threads: kill does not wait for that, and one that runs may go on reading.
+stopped() { [ "$(sed -s 's/.*) //' /proc/"$1"/task/*/stat | cut -c1 | sort -u)" = T ]; }
+stop() { kill -STOP "$1"; until_true stopped "$1"; }
 goes_on() { said burst || echo "the program stands still; "; is "$recorder" T || echo "the recorder was not stopped; "; }
 
 for how in block drop; do
 	options=(--on-full $how)
 	if start burst 300000; then
-		kill -STOP "$recorder"
+		stop "$recorder"
 		go_on
 		until_true said burst
 		why=$(goes_on)
@@ -129,7 +132,7 @@ for how in block drop; do
 		finish "recorder stopped, $how" $why
 	fi
 	if start burst 300000; then
-		kill -STOP "$recorder"
+		stop "$recorder"
 		go_on
 		go_on
 		until_true ended "$program"
@@ -152,8 +155,7 @@ for how in block drop; do
 done
 options=()
 if start reuse 2000; then
-	kill -STOP "$recorder"
-	until_true is "$recorder" T # else it may read a few records more, and the ring be full while no block lives
+	stop "$recorder" # else it may read a few records more, and the ring be full while no block lives
 	go_on
 	until_true said burst
 	before=$(events)

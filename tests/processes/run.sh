@@ -270,7 +270,7 @@ rm -f t.dat* go
 ( timeout 240 "$memtui" record -o t.dat -- ./tree later "$tmp" >out 2>err; echo $? >status ) &
 until_true grep -q ready out || echo "not ok recorder stopped: the program did not start"
 recorder=$(ps -o ppid= -p "$(pgrep -f "^./tree later $tmp" | head -n 1)" | tr -d ' ')
-stands() { [ "$(sed 's/.*) //' "/proc/$recorder/stat" | cut -c1)" = T ]; }
+stands() { [ "$(sed -s 's/.*) //' /proc/"$recorder"/task/*/stat | cut -c1 | sort -u)" = T ]; } # all its threads do
 kill -STOP "$recorder"
 until_true stands
 touch go
