@@ -11,7 +11,7 @@ mounted=
 trap '[ -z "$mounted" ] || umount "$mounted"; rm -rf "$tmp"' EXIT
 memtui=$build/memtui
 gcc -O1 -g -pthread -o "$tmp/flight" "$here/../programs/flight.c" || exit 1
-mkfifo "$tmp/never"
+mkfifo "$tmp/never" "$tmp/watched"
 exec 8<>"$tmp/never" # a read from it with a time limit is the pause between two looks
 
 ok() { echo "ok $1"; }
@@ -53,9 +53,9 @@ record() {
 	shift
 	mkdir -p "$tmp/$name.d"
 	trace=$tmp/$name.d/t.dat
-	"$memtui" record --max-size "$cap" -o "$trace" "${options[@]}" -- "$tmp/flight" "$@" >"$tmp/out" 2>"$tmp/err" &
+	( read -r _ <"$tmp/watched"; exec "$memtui" record --max-size "$cap" -o "$trace" "${options[@]}" -- "$tmp/flight" "$@" >"$tmp/out" 2>"$tmp/err" ) &
 	local front=$!
-	seen=$(python3 "$here/watch.py" "$trace" $front)
+	seen=$(python3 "$here/watch.py" "$trace" $front "$tmp/watched")
 	wait $front
 	read -r largest together files gone <<<"$seen"
 	tell "$trace"

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""watch.py FILE PID: looks at FILE and what stands beside it under FILE.* again and again until process PID has ended.
+"""watch.py FILE PID FIFO: looks at FILE and what stands beside it under FILE.* again and again until process PID has ended,
+which begins when a line comes by FIFO.
 Prints the largest size of FILE, the largest of all together, how many files stood under the name, and faults: moments at
 which there was no file."""
 import os, sys
@@ -43,6 +44,8 @@ def lives():
         return False
 
 
+with open(sys.argv[3], "w") as begin:
+    begin.write("\n")
 while lives():
     look()
 look()
