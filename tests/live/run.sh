@@ -65,6 +65,7 @@ kill -KILL "$front"
 kill -0 "$program" 2>/dev/null && kill -0 "$recorder" 2>/dev/null || not_ok "front killed" "took the others along"
 echo x >&9
 until_true ended "$recorder"
+until_true test -s "$tmp/status" # the front's, or the next one's would be taken for it
 have=$(kept "$tmp/t.dat" 2>/dev/null)
 complete=$("$memtui" info --format json "$tmp/t.dat" | python3 -c 'import json,sys; print(json.load(sys.stdin)["complete"])')
 if [ "$have" = "$truth" ] && [ "$complete" = True ]; then ok "front killed"; else not_ok "front killed" "kept $have, complete $complete"; fi
