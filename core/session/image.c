@@ -4,9 +4,9 @@
 #include "core/session/flight.h"
 #include "core/session/internal.h"
 #include "core/session/memory.h"
+#include "core/session/thread_names.h"
 #include "core/symbol/symbol.h"
 
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -33,7 +33,8 @@ struct mt_image {
 	struct mt_resolver *resolver;
 	struct mt_timebase clock;
 	struct mt_offer *offer;
-	uint32_t modules_opened, threads_named;
+	uint32_t modules_opened;
+	struct mt_thread_names thread_names;
 	struct mt_memory_sampler sampler;
 	uint64_t second_at, refined_at;
 	uint64_t title_at, title_every; /* when the process's title is to be looked at */
@@ -235,24 +236,6 @@ void mt_image_set_path(struct mt_image *i, const char *trace_path)
 
 /* ---- while it runs --------------------------------------------------------------------------- */
 
-static void refresh_name(struct mt_image *i, struct mt_thread *thread)
-{
-	char path[64], name[64];
-	ssize_t n;
-	int fd;
-
-	snprintf(path, sizeof path, "/proc/%d/task/%u/comm", (int)i->process->pid, thread->tid);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
-		return;
-	n = read(fd, name, sizeof name - 1);
-	close(fd);
-	if (n > 0 && name[n - 1] == '\n')
-		n--;
-	if (n > 0 && !memchr(name, '\0', (size_t)n))
-		thread->name = mt_strings_add_len(&i->profile.strings, name, (size_t)n);
-}
-
 /* The module of an address of the program, as a string; 0: not known. */
 static uint32_t module_of(struct mt_image *i, uint64_t address)
 {
@@ -287,8 +270,7 @@ static void meet_new(struct mt_image *i)
 	meet_allocators(i);
 	for (; i->modules_opened < i->profile.module_count; i->modules_opened++)
 		mt_resolver_module(i->resolver, &i->profile, i->modules_opened);
-	for (; i->threads_named < i->profile.thread_count; i->threads_named++)
-		refresh_name(i, &i->profile.threads[i->threads_named]);
+	mt_thread_names_meet(&i->thread_names, &i->profile, i->process->pid);
 }
 
 /* Before what was published is read: an allocation may have gone unrecorded whose free is there. */
@@ -363,8 +345,7 @@ static uint64_t taken_up_to(const struct mt_image *i)
 
 static void tend_second(struct mt_image *i)
 {
-	for (uint32_t t = 0; t < i->profile.thread_count; t++)
-		refresh_name(i, &i->profile.threads[t]);
+	mt_thread_names_refresh(&i->thread_names, &i->profile, i->process->pid);
 	mt_merge_counters(&i->merge, atomic_load(&i->process->untraced));
 	mt_merge_slack(&i->merge, false);
 	write_out(i);
@@ -603,6 +584,7 @@ void mt_image_free(struct mt_image *i)
 	mt_profile_free(&i->profile);
 	mt_segment_free(&i->segment);
 	mt_buffer_free(&i->offer->arguments);
+	mt_thread_names_free(&i->thread_names);
 	free(i->offer);
 	free(i->trace_path);
 	free(i);
