@@ -286,13 +286,13 @@ mkdir -p z/reap z/end
 cp "$memtui" "$build/libmemtui.so" tree z
 as_nobody=
 [ "$(id -u)" != 0 ] || { chown -R 65534:65534 z; as_nobody="setpriv --reuid=65534 --regid=65534 --clear-groups"; }
-( cd z && $as_nobody timeout 240 ./memtui record -o %p.dat -- ./tree zombies . >out 2>err; echo $? >../status ) &
+( cd z && $as_nobody timeout 240 ./memtui record -o %p.dat -- ./tree zombies "$tmp/z" >out 2>err; echo $? >../status ) &
 until_true grep -qs ready z/out || echo "not ok zombies: they did not end"
-recorder=$(ps -o ppid= -p "$(pgrep -f '^./tree zombies' | head -n 1)" | tr -d ' ')
+recorder=$(ps -o ppid= -p "$(pgrep -f "^./tree zombies $tmp/z" | head -n 1)" | tr -d ' ')
 ends_seen() { [ "$(sed -n 's/.* \([0-9]*\) .*memfd:memtui-segment.*/\1/p' "/proc/$recorder/maps" | sort -u | wc -l)" = 1 ]; }
 until_true ends_seen || echo "not ok zombies: their ends were not seen"
 if [ -n "$as_nobody" ]; then
-	said=$("$memtui" attach "$(pgrep -f '^./tree zombies' | tail -n 1)" 2>&1)
+	said=$("$memtui" attach "$(pgrep -f "^./tree zombies $tmp/z" | tail -n 1)" 2>&1)
 	say "attach to another user's recording" "$(echo "$said" | grep -q "in a recording of .* (user 65534)" || echo "$said")"
 fi
 touch z/reap/go
