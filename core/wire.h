@@ -395,8 +395,11 @@ _Static_assert(MT_COUNTER_COUNT <= 32, "counters");
 enum mt_segment_state { MT_SEGMENT_NEW, MT_SEGMENT_ATTACHED, MT_SEGMENT_EXITING };
 
 /* The second page of the segment begins with the robust futex word: the recorder's tid while it
- * lives, FUTEX_OWNER_DIED set by the kernel when it died, 0 when it ended in order. R. */
+ * lives, FUTEX_OWNER_DIED set by the kernel when it died, 0 when it ended in order. R.
+ * Stand-alone: 1, and 0 when the recording has ended before the program. The word behind it is then
+ * the errno that ended it, stored before, or 0 where that is not known. T. */
 #define MT_WIRE_ALIVE_OFFSET MT_WIRE_PAGE
+#define MT_WIRE_REASON_OFFSET (MT_WIRE_ALIVE_OFFSET + 4)
 
 _Static_assert(sizeof(struct mt_wire_node) == 32, "node");
 _Static_assert(sizeof(struct mt_wire_pc) == 16, "pc");

@@ -1,9 +1,9 @@
 /* Recording without a recorder: the segment is a file of the tracer's own. Tables lie at fixed
  * places of the sparse file and are mapped once; a ring's data are chunks behind them, of which the
- * present one is mapped, always at the same address. No descriptor is held: the file is opened by
- * its name for each extension and must still be that file. Nothing is touched before the file
- * system has given room for it, so that a full disk or RLIMIT_FSIZE is an error here and no signal
- * there; any error ends the recording. */
+ * present one is mapped, always at the same address. The file is opened by its name for each
+ * extension and must still be that file; only a program of root's, which may lose the right to,
+ * holds a descriptor. Nothing is touched before the file system has given room for it, so that a
+ * full disk or RLIMIT_FSIZE is an error here and no signal there; any error ends the recording. */
 #include "preload/file.h"
 
 #include <fcntl.h>
@@ -195,6 +195,8 @@ static struct mt_wire_header *start(struct mt_wire_header *copy, const struct mt
 	if (fd < 0)
 		return NULL;
 	h = map_tables(fd, copy, b);
+	if (h)
+		mt_file_hold(fd);
 	mt_sys1(SYS_close, fd);
 	if (!h) {
 		mt_sys3(SYS_unlinkat, AT_FDCWD, mt_file.path, 0);

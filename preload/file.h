@@ -13,8 +13,8 @@ struct mt_wire_header *mt_file_start(struct mt_wire_header *copy, uint64_t forke
 void mt_file_forked(void);
 /* Gives the first bytes of a table room in the file; ends the recording where that will not do. */
 bool mt_file_extend(struct mt_range *, uint64_t to);
-/* Ends the recording, and counts the failure. */
-void mt_file_stop(void);
+/* Ends the recording for a reason, a negative errno, and counts the failure. */
+void mt_file_stop(long error);
 /* The ring's first chunk; NULL: the recording has ended. */
 struct mt_wire_record *mt_file_first_chunk(uint32_t ring);
 /* Goes on in a new chunk; false: there is none, now or, when the recording has ended, at all. */

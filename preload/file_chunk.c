@@ -67,10 +67,13 @@ void mt_file_tend(uint64_t now)
 /* ---- chunks ---- */
 
 /* The word of the second page, elsewhere the recorder's, is what ends the recording. */
-void mt_file_stop(void)
+void mt_file_stop(long error)
 {
+	uint8_t *header = (uint8_t *)mt_tracer.header;
+
 	mt_count(MT_COUNTER_MAP_FAILURES, 1);
-	mt_store_release((uint32_t *)((uint8_t *)mt_tracer.header + MT_WIRE_ALIVE_OFFSET), 0);
+	mt_store((uint32_t *)(header + MT_WIRE_REASON_OFFSET), (uint32_t)-error);
+	mt_store_release((uint32_t *)(header + MT_WIRE_ALIVE_OFFSET), 0);
 	if (mt_load(&mt_tracer.phase) == MT_PHASE_ATTACHED)
 		mt_segment_leave();
 }
@@ -145,7 +148,7 @@ MT_COLD struct mt_wire_record *mt_file_first_chunk(uint32_t ring)
 	if (p >= 0 || p <= -4096)
 		return (struct mt_wire_record *)p;
 	if (!mt_file_passes(p))
-		mt_file_stop();
+		mt_file_stop(p);
 	return NULL;
 }
 
@@ -167,7 +170,7 @@ MT_COLD bool mt_file_next_chunk(struct mt_thread *t)
 		mt_store_release(&ring->head, begin);
 		mt_file_anchor();
 	} else if (!mt_file_passes(p)) {
-		mt_file_stop();
+		mt_file_stop(p);
 	}
 	mt_file_unblock(&b);
 	return p >= 0 || p <= -4096;

@@ -21,6 +21,8 @@
 /* of these before the process id is put to it: each process tries anew */
 #define NAMES_PLAIN 10
 #define NAMES_NUMBERED 1000 /* the same where a number is asked for */
+#define HELD_FIRST 1000     /* beyond what programs count or choose, if they may have that many */
+#define HELD_SECOND 200
 
 extern char **environ;
 
@@ -194,6 +196,36 @@ static bool is_no_place_for_files(void)
 		&& !S_ISREG(status.st_mode) && !S_ISDIR(status.st_mode);
 }
 
+static bool is_ours(int fd)
+{
+	struct stat status;
+
+	return mt_sys2(SYS_fstat, fd, &status) == 0 && status.st_dev == mt_file.device
+		&& status.st_ino == mt_file.inode;
+}
+
+/* A server of root's may become another user, or change its root: what it is to reach then must be
+ * open before. */
+void mt_file_hold(int fd)
+{
+	long held;
+
+	if (mt_sys0(SYS_geteuid) != 0)
+		return;
+	held = mt_sys3(SYS_fcntl, fd, F_DUPFD_CLOEXEC, HELD_FIRST);
+	if (held < 0)
+		held = mt_sys3(SYS_fcntl, fd, F_DUPFD_CLOEXEC, HELD_SECOND);
+	mt_file.held = held > 0 ? (int)held : 0;
+}
+
+/* A forked child's is its parent's. */
+static void let_go(void)
+{
+	if (mt_file.held && is_ours(mt_file.held))
+		mt_sys1(SYS_close, mt_file.held);
+	mt_file.held = 0;
+}
+
 /* A file that nobody had before, for its owner alone. */
 int mt_file_create(void)
 {
@@ -202,6 +234,7 @@ int mt_file_create(void)
 	struct stat status;
 	struct name name;
 
+	let_go();
 	for (unsigned count = 1; count < NAMES_MAX; count++) {
 		int fd;
 
@@ -233,18 +266,20 @@ int mt_file_create(void)
 	return -EEXIST;
 }
 
-/* Another file of this name, after a chroot or a rename, is none of ours. */
+/* Another file, of this name after a chroot or a rename, or of the descriptor's number, is none of
+ * ours. The program's own is not even closed by another number: its locks would go. */
 int mt_file_reopen(void)
 {
-	struct stat status;
 	int fd = (int)mt_sys4(SYS_openat, AT_FDCWD, mt_file.path,
 		O_RDWR | O_NOFOLLOW | O_CLOEXEC | O_NOCTTY | O_NONBLOCK, 0);
 
-	if (fd < 0)
+	if (fd >= 0 && is_ours(fd))
 		return fd;
-	if (mt_sys2(SYS_fstat, fd, &status) == 0 && status.st_dev == mt_file.device
-		&& status.st_ino == mt_file.inode)
+	if (fd >= 0) {
+		mt_sys1(SYS_close, fd);
+		fd = -ESTALE;
+	}
+	if (!mt_file.held || mt_file_passes(fd) || !is_ours(mt_file.held))
 		return fd;
-	mt_sys1(SYS_close, fd);
-	return -ESTALE;
+	return (int)mt_sys3(SYS_fcntl, mt_file.held, F_DUPFD_CLOEXEC, 0);
 }

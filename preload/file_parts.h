@@ -14,6 +14,7 @@ struct mt_file {
 	char pattern[PATH_MAX], directory[PATH_MAX]; /* as they were at the start */
 	char path[2 * PATH_MAX + 64];
 	uint64_t device, inode;
+	int held; /* a descriptor of the file, which the program may have closed; 0: none */
 	uint64_t data_place;   /* of the first chunk, in the file */
 	uint64_t anchor_ticks; /* of the last anchor */
 	uint64_t tried;        /* when a thread in a gap last asked for a chunk */
@@ -28,9 +29,12 @@ extern struct mt_file mt_file;
 /* file_name.c */
 /* Once: a forked child goes by what its parent was told. False: no recording is asked for. */
 bool mt_file_read_environment(void);
-/* A new file of the name that is asked for, and the same again: descriptors, or negative errnos. */
+/* A new file of the name that is asked for, and the same again, to be closed: descriptors, or
+ * negative errnos. */
 int mt_file_create(void);
 int mt_file_reopen(void);
+/* Keeps a descriptor of it where the name may not do later. */
+void mt_file_hold(int fd);
 
 /* file_room.c */
 /* All signals are blocked while the file grows and while a chunk is changed: no handler sees the

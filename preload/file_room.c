@@ -129,6 +129,6 @@ bool mt_file_extend(struct mt_range *range, uint64_t to)
 	}
 	mt_file_unblock(&b);
 	if (!done && !mt_file_passes(fd))
-		mt_file_stop();
+		mt_file_stop(fd < 0 ? fd : -ENOSPC);
 	return done;
 }

@@ -289,6 +289,8 @@ static int read_state(struct mt_import *i, struct mt_err *err)
 	mt_import_read_heads(i, true);
 	mt_import_read_at(i->fd, &alive, sizeof alive, MT_WIRE_ALIVE_OFFSET);
 	i->stopped = alive == 0;
+	if (i->stopped)
+		mt_import_read_at(i->fd, &i->reason, sizeof i->reason, MT_WIRE_REASON_OFFSET);
 	error = mt_import_read_header(i, err);
 	if (error)
 		return error;
@@ -343,6 +345,31 @@ bool mt_import_lives(const struct mt_import *i)
 	return i->lives;
 }
 
+static const char *reason_words(uint32_t reason)
+{
+	switch (reason) {
+	case EACCES:
+		return "its recording ended before the program did: the program changed its user, "
+		       "or lost in another way the right to open the file; what came later is "
+		       "missing";
+	case ENOENT:
+	case ENOTDIR:
+	case ELOOP:
+	case ESTALE:
+		return "its recording ended before the program did: the file was moved or deleted, "
+		       "or the program changed its root directory; what came later is missing";
+	case EPERM:
+		return "its recording ended before the program did: a system-call filter of the "
+		       "program's own left no way to let the file grow; what came later is missing";
+	case ENOSPC:
+		return "its recording ended before the program did: the file could not grow, on a "
+		       "full disk or at a limit (ulimit -f); what came later is missing";
+	default:
+		return "its recording ended before the program did, since the file could not grow "
+		       "(disk full, a limit, or out of reach); what came later is missing";
+	}
+}
+
 const char *mt_import_fault(const struct mt_import *i, bool *damaged)
 {
 	const struct mt_info *info = &i->model.profile->info;
@@ -353,7 +380,6 @@ const char *mt_import_fault(const struct mt_import *i, bool *damaged)
 	if (info->invalid_records)
 		return "parts of it make no sense and were left out";
 	if (i->stopped)
-		return "its recording ended before the program did, since the file could not grow "
-		       "(disk full, a limit, or out of reach)";
+		return reason_words(i->reason);
 	return NULL;
 }

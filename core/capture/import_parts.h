@@ -52,6 +52,7 @@ struct mt_import {
 	uint32_t text_len;
 	uint64_t events; /* at the last update */
 	bool lives, stopped, cut_short;
+	uint32_t reason;  /* the errno for which it stopped; 0: not known */
 	bool left;        /* its process, which may live on, for another program */
 	uint64_t maps_at; /* not to be looked for before */
 };

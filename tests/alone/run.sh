@@ -183,7 +183,15 @@ say "no descriptor for a while" "$(is $traced 0)$(cmp plain.out traced.out 2>&1)
 say "descriptors again" "$(is $? 0)$(is "$("$memtui" groups --format json --function-regex '^keep$' once.mem | python3 -c 'import json,sys; print(sum(g["all"]["leaked_count"] for g in json.load(sys.stdin)))')" 100)"
 if [ "$(id -u)" = 0 ]; then
 	mkdir root; alone chroot.mem ./ways chroot root >chroot.out
-	say "chroot" "$(is $? 0)$(is "$(cat chroot.out)" "still here")$(is "$(field chroot.mem complete map_failures)" "False 1")$([ "$(field chroot.mem allocations)" -gt 1100 ] || echo "too little was recorded")"
+	say "chroot" "$(is $? 0)$(is "$(cat chroot.out)" "still here")$(is "$(field chroot.mem complete map_failures)" "True 0")$([ "$(field chroot.mem allocations)" -ge 401100 ] || echo "too little was recorded")"
+	for how in user user_closed; do # whether it keeps what descriptors it finds, or closes all
+		./ways $how >plain.out; alone $how.mem ./ways $how >traced.out; traced=$?
+		case $how in user) is="True 0" least=401000;; *) is="False 1" least=1000;; esac
+		say "the program changes its user: $how" "$(is $traced 0)$(cmp plain.out traced.out 2>&1)$(is "$(field $how.mem complete map_failures)" "$is")$(
+			[ "$(field $how.mem allocations)" -ge $least ] || echo "too little was recorded")"
+	done
+	say "why a recording ended" "$("$memtui" info user_closed.mem 2>&1 >/dev/null | grep -q 'the program changed its user' || echo "no word of the user; ")$(
+		"$memtui" info limited.mem 2>&1 >/dev/null | grep -q 'could not grow' || echo "no word of the limit")"
 	mkdir small
 	if mount -t tmpfs -o size=9m tmpfs small 2>/dev/null; then
 		mounted=$tmp/small

@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -187,6 +188,19 @@ static int changed_root(const char *root)
 	return 0;
 }
 
+/* As a server does that root has started. */
+static int changed_user(bool closes)
+{
+	churn(1000);
+	for (int fd = 3; closes && fd < 2048; fd++)
+		close(fd);
+	if (setgid(65534) < 0 || setuid(65534) < 0)
+		return 2;
+	churn(2 * MANY);
+	printf("the next descriptor is %d\n", open("/dev/null", O_RDONLY));
+	return 0;
+}
+
 static int phases(void)
 {
 	for (int i = 0; i < 1000; i++)
@@ -217,6 +231,8 @@ int main(int argc, char **argv)
 		return exhausted_once(argv[2]);
 	if (!strcmp(how, "chroot"))
 		return changed_root(argv[2]);
+	if (!strcmp(how, "user") || !strcmp(how, "user_closed"))
+		return changed_user(!strcmp(how, "user_closed"));
 	if (!strcmp(how, "phases"))
 		return phases();
 	if (!strcmp(how, "churn")) {

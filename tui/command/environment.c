@@ -43,7 +43,11 @@ const char mt_environment_about[] =
 	"full path of libmemtui.so.\n\n"
 	"The recording ends early, and the program goes on, where the file cannot grow: on a full "
 	"disk, at the limit of a file's size (ulimit -f), or when the program can no longer reach "
-	"the file by its name. A file that somebody else cuts short while the program runs ends "
+	"the file by its name. A program of root's keeps the file open, so that a server is "
+	"recorded on when it changes its user or its root directory, unless it closes "
+	"descriptors that it did not open; what it forks or executes from then on must be able "
+	"to make files of its own where FILE says. 'memtui info' tells why a recording has ended. "
+	"A file that somebody else cuts short while the program runs ends "
 	"the program, as any mapped file would.\n\n"
 	"Under memtui run and record the variables are "
 	"the defaults of the options of the same meaning.";
