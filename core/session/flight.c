@@ -181,6 +181,8 @@ static int exchange(struct mt_flight *f, uint32_t from, const struct mt_buffer *
 
 /* ---- what does not fit ----------------------------------------------------------------------- */
 
+/* Of what must be in every file: the old one and a new one, and a history in each. */
+#define SHARES 6
 enum { SAY_EXCEEDED = 1, SAY_STOPPED, SAY_FAILED, SAY_NAMELESS };
 
 static void write_size(char *out, size_t size, uint64_t bytes)
@@ -195,6 +197,7 @@ static void write_size(char *out, size_t size, uint64_t bytes)
 static void say(struct mt_flight *f, uint64_t what, uint64_t needed, const char *why)
 {
 	char cap[32], size[32], *text;
+	uint64_t enough = (SHARES * needed + (1 << 20) - 1) >> 20; /* MiB */
 
 	write_size(cap, sizeof cap, f->cap);
 	write_size(size, sizeof size, needed);
@@ -202,18 +205,20 @@ static void say(struct mt_flight *f, uint64_t what, uint64_t needed, const char 
 		text = mt_format("the trace could not be cut down to --max-size %s: %s; %s", cap,
 			why, f->stop ? "the recording was stopped" : "it went on growing");
 	else if (what == SAY_STOPPED)
-		text = mt_format("the recording was stopped: "
-				 "all stacks and live blocks take %s, too much for --max-size %s",
-			size, cap);
+		text = mt_format("the recording was stopped: all stacks and live blocks take %s, "
+				 "and --max-size %s must hold them twice, in the old file and in "
+				 "the one that replaces it; expected %lluM or more",
+			size, cap, (unsigned long long)enough);
 	else if (what == SAY_NAMELESS)
 		text = mt_format(
 			"there is no room for the names of functions below --max-size %s: they are "
 			"looked up when the trace is read",
 			cap);
 	else
-		text = mt_format(
-			"the trace exceeds --max-size %s: all stacks and live blocks alone take %s",
-			cap, size);
+		text = mt_format("the trace may grow beyond --max-size %s: all stacks and live "
+				 "blocks take %s, and it must hold them twice, in the old file and "
+				 "in the one that replaces it; expected %lluM or more",
+			cap, size, (unsigned long long)enough);
 	mt_profile_add_log(f->profile,
 		&(struct mt_log_entry){
 			.time_ns = f->model->now_ns,
@@ -235,8 +240,8 @@ static int too_large(struct mt_flight *f, uint64_t needed)
 	if (!f->said_exceeded)
 		say(f, SAY_EXCEEDED, needed, NULL);
 	f->said_exceeded = true;
-	if (f->limit < 6 * needed)
-		f->limit = 6 * needed;
+	if (f->limit < SHARES * needed)
+		f->limit = SHARES * needed;
 	return 0;
 }
 

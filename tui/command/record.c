@@ -45,8 +45,8 @@ static void say_limits(const struct mt_profile *p)
 	mt_number_time(when, p->info.history_from_ns);
 	if (p->info.history_from_ns)
 		mt_command_say(
-			"the single events of the first %s are gone (--max-size); totals, live "
-			"blocks and timeline are of the whole run",
+			"the single events of the first %s are gone (--max-size): a larger one "
+			"keeps more of them; totals, live blocks and timeline are of the whole run",
 			when);
 	for (uint32_t i = 0; i < p->log_count; i++)
 		if (p->log[i].type == MT_LOG_LIMIT)
