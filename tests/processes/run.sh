@@ -43,6 +43,29 @@ truth() { # NAME FILES PROGRAM...: ends well, FILES traces, each as its process'
 }
 truth "three generations" 40 ./tree tree
 truth "forks while other threads allocate" 221 ./tree threads 200
+on_terminal() { # COLUMNS: the longest line that record writes there, and whether all file names still differ
+	python3 - "$1" "$memtui" record -f -o a_trace_with_a_long_name.dat -- ./tree kinds <<'P'
+import fcntl, os, pty, struct, sys, termios
+pid, fd = pty.fork()
+if pid == 0:
+    fcntl.ioctl(0, termios.TIOCSWINSZ, struct.pack("HHHH", 30, int(sys.argv[1]), 0, 0))
+    os.execv(sys.argv[2], sys.argv[2:])
+text = b""
+try:
+    while data := os.read(fd, 65536):
+        text += data
+except OSError:
+    pass
+os.waitpid(pid, 0)
+lines = text.decode().replace("\r", "").split("what each process did, program by program:\n")[1].splitlines()
+print(max(map(len, lines)), len({l.split()[-1].split("..")[-1] for l in lines}) == len(lines))
+P
+}
+for columns in 80 100; do
+	read -r longest differ <<<"$(on_terminal $columns)"
+	say "lines about processes fit $columns columns" "$([ "$longest" -le $columns ] && [ $differ = True ] || echo "longest $longest, files differ: $differ")"
+done
+rm -f a_trace*
 truth "vfork, posix_spawn, system, popen, clone, exec" 10 ./tree kinds
 truth "a chain of exec" 6 ./tree chain 5
 truth "300 children in turn" 301 ./tree serial 300

@@ -6,12 +6,16 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #define LINES_MAX 20
 #define TOP_DEFAULT 10
+#define NAME_WIDTH 8 /* of "memtui: " */
+#define COMMAND_LEAST 12
+#define COMMAND_MOST 40
 
 static const struct mt_option options[] = {
 	MT_OPTIONS_RECORD,
@@ -125,21 +129,82 @@ static void describe_file(char *out, size_t size, const struct mt_session_proces
 		snprintf(out + len, size - len, " (%s %s lost)", lost, MT_PLURAL(lost, "event"));
 }
 
-static void say_process(const struct mt_session_process *p)
+/* How wide the columns of the processes are. */
+struct widths {
+	int pid, allocations, size, command;
+	int file; /* 0: what it needs */
+};
+static const struct widths wide = {8, 12, 8, COMMAND_MOST, 0};
+
+/* Lines that would be wrapped are made narrower. */
+static struct widths choose_widths(const struct mt_session_process *processes, uint32_t count)
 {
-	char allocations[MT_NUMBER_LEN], peak[MT_NUMBER_LEN], leaked[MT_NUMBER_LEN], command[41];
+	struct widths w = {7, 6, 6, 0, 0};
+	char file[sizeof processes->trace_path + 100];
+	struct winsize size;
+	int room, longest = 4;
+
+	if (!isatty(STDERR_FILENO) || ioctl(STDERR_FILENO, TIOCGWINSZ, &size) < 0)
+		return wide;
+	for (uint32_t i = 0; i < count; i++) {
+		describe_file(file, sizeof file, &processes[i]);
+		if ((int)strlen(file) > longest)
+			longest = (int)strlen(file);
+	}
+	room = size.ws_col - NAME_WIDTH;
+	if (room >= 2 * wide.pid + wide.allocations + 2 * wide.size + wide.command + 8 + longest)
+		return wide;
+	room -= 2 * w.pid + w.allocations + 2 * w.size + 8;
+	if (room < 2 * COMMAND_LEAST)
+		return wide;
+	w.command = room - longest < COMMAND_LEAST ? COMMAND_LEAST : room - longest;
+	if (w.command > COMMAND_MOST)
+		w.command = COMMAND_MOST;
+	w.file = room - w.command;
+	return w;
+}
+
+/* The beginning and, longer, the end, where all of it takes more than width bytes. */
+static void shorten_middle(char *text, int width)
+{
+	int len = (int)strlen(text), head = width / 4;
+
+	if (width && len > width) {
+		memcpy(text + head, "..", 2);
+		memmove(text + head + 2, text + len - (width - head - 2), width - head - 1);
+	}
+}
+
+/* A command without its program's directory. */
+static const char *without_directory(const char *command)
+{
+	const char *end = command + strcspn(command, " "), *at = end;
+
+	while (at > command && at[-1] != '/')
+		at--;
+	return at < end ? at : command;
+}
+
+static void say_process(const struct mt_session_process *p, struct widths w)
+{
+	const char *line = w.file ? without_directory(p->command) : p->command;
+	char allocations[MT_NUMBER_LEN], peak[MT_NUMBER_LEN], leaked[MT_NUMBER_LEN],
+		command[COMMAND_MOST + 1];
 	char file[sizeof p->trace_path + 100];
 
 	describe_file(file, sizeof file, p);
 	mt_number_count(allocations, p->allocations);
 	mt_number_size(peak, p->peak_bytes);
 	mt_number_size(leaked, p->leaked_bytes);
-	snprintf(command, sizeof command, "%.40s", p->command);
+	shorten_middle(file, w.file);
+	snprintf(command, sizeof command, "%.*s", w.command, line);
+	if (w.file && strlen(line) > (size_t)w.command)
+		memcpy(command + w.command - 2, "..", 2);
 	for (char *c = command; *c; c++)
 		if ((unsigned char)*c < 0x20 || *c == 0x7f)
 			*c = '?';
-	mt_command_say("%8d %8d %12s %8s %8s  %-40s  %s", (int)p->pid, (int)p->parent, allocations,
-		peak, leaked, command, file);
+	mt_command_say("%*d %*d %*s %*s %*s  %-*s  %s", w.pid, (int)p->pid, w.pid, (int)p->parent,
+		w.allocations, allocations, w.size, peak, w.size, leaked, w.command, command, file);
 }
 
 static void say_untraced(const struct mt_session *session, bool stream)
@@ -159,14 +224,17 @@ static void say_processes(struct mt_session *session)
 {
 	uint32_t count = session->process_count, shown = count < LINES_MAX ? count : LINES_MAX;
 	char others[MT_NUMBER_OF_LEN];
+	struct widths w;
 
 	if (session->process_count > 1) {
 		qsort(session->processes, count, sizeof *session->processes, by_start);
+		w = choose_widths(session->processes, shown);
 		mt_command_say("what each process did, program by program:");
-		mt_command_say("%8s %8s %12s %8s %8s  %-40s  %s", "process", "parent",
-			"allocations", "peak", "leaked", "command", "file");
+		mt_command_say("%*s %*s %*s %*s %*s  %-*s  %s", w.pid, "process", w.pid, "parent",
+			w.allocations, w.file ? "allocs" : "allocations", w.size, "peak", w.size,
+			"leaked", w.command, "command", "file");
 		for (uint32_t i = 0; i < shown; i++)
-			say_process(&session->processes[i]);
+			say_process(&session->processes[i], w);
 		if (shown < count)
 			mt_command_say("and %u more; 'memtui info FILE...' lists any of them",
 				count - shown);
