@@ -181,7 +181,7 @@ static void draw_line(struct mt_app *app, struct mt_rect r, uint32_t index, bool
 	struct mt_screen *s = app->screen;
 	struct mt_backtrace backtrace = {0};
 	char text[32], number[17];
-	int where = r.columns >= 60 ? 38 : 16, used = 0;
+	int where = r.columns >= 60 ? 39 : 16, used = 0;
 
 	if (growing) {
 		struct mt_rank rank;
@@ -211,7 +211,7 @@ static void draw_line(struct mt_app *app, struct mt_rect r, uint32_t index, bool
 			growing ? MT_METRIC_LEAKED_SIZE : MT_METRIC_LEAKED_COUNT);
 		snprintf(text, sizeof text, growing ? "%s live" : "%s %-6s", number,
 			MT_PLURAL(number, "block"));
-		mt_draw_right(s, r.row, r.column + 24, 12, role, text);
+		mt_draw_right(s, r.row, r.column + 25, 12, role, text);
 	}
 	mt_backtrace_get(&backtrace, &d->profile, &d->symbols, id);
 	mt_frame_where(app, r.row, r.column + where, r.columns - where, selected, focus,
