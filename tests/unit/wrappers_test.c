@@ -23,14 +23,21 @@ static void test_usual(void **state)
 		"node::NodeArrayBufferAllocator::Allocate(unsigned long)",
 		"base_pool_allocator<memory_block_pool>::allocate()", "Perl_more_bodies",
 		"strbuf_grow", "xrealloc.part.0", "xstrdup.cold", "sqlite3_malloc@@SQLITE_3",
-		"newImpl"};
+		"newImpl", "zmalloc_usable", "zrealloc_usable", "zcalloc_num",
+		"ztrymalloc_usable_internal", "sdsMakeRoomForNonGreedy",
+		"AllocateHeap(unsigned long, MEMFLAGS, AllocFailStrategy::AllocFailEnum)",
+		"ReallocateHeap(char*, unsigned long, MEMFLAGS, AllocFailStrategy::AllocFailEnum)",
+		"os::malloc(unsigned long, MEMFLAGS)",
+		"Arena::grow(unsigned long, AllocFailStrategy::AllocFailEnum)",
+		"ChunkPool::allocate(unsigned long, AllocFailStrategy::AllocFailEnum)",
+		"CHeapObj<(MEMFLAGS)7>::operator new(unsigned long)", "mem_pool_alloc"};
 	static const char *const none[] = {"", "main", "malloc_server_init", "page_alloc",
 		"take(std::allocator<int>&)", "Pool<Allocator<int> >::grow(int)",
 		"void take<std::string>(std::string)", "Order::operator=(Order const&)",
 		"core::Engine::start()", "alloc::Table::grow(int)", "prog+0x1234",
 		"(anonymous namespace)::load(char const*)", "PyList_New",
 		"stdlike::vector::push_back()", "Order::Order(std::vector<int>)",
-		"allocator_of_seats"};
+		"allocator_of_seats", "zmalloc_get_rss", "sdsnew", "os::print_register_info"};
 
 	for (size_t i = 0; i < sizeof wrappers / sizeof *wrappers; i++)
 		if (!mt_is_usual_wrapper(wrappers[i], wrappers[i]))
