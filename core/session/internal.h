@@ -104,7 +104,7 @@ bool mt_output_is_single(const char *pattern, const char *root_path);
 bool mt_output_is_regular(const char *path);
 
 /* ---- processes (process.c) ---- */
-struct mt_image; /* one recorded image of a process: image.c */
+struct mt_image; /* one recorded image of a process: image*.c */
 
 /* A process of the session. Made by the service, never freed. What has no other mark is fixed when
  * others see it. */

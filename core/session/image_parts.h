@@ -1,0 +1,65 @@
+/* What the parts of one recorded image share: image.c, image_trace.c, image_seen.c. */
+#ifndef MT_SESSION_IMAGE_PARTS_H
+#define MT_SESSION_IMAGE_PARTS_H
+
+#include "core/capture/merge.h"
+#include "core/model/load.h"
+#include "core/session/flight.h"
+#include "core/session/internal.h"
+#include "core/session/memory.h"
+#include "core/session/thread_names.h"
+#include "core/symbol/symbol.h"
+
+struct mt_image {
+	struct mt_recorder *recorder;
+	struct mt_process *process;
+	struct mt_segment segment;
+	struct mt_profile profile;
+	struct mt_model model;
+	struct mt_merge merge;
+	struct mt_definitions definitions;
+	struct mt_trace_writer *writer;
+	struct mt_resolver *resolver;
+	struct mt_timebase clock;
+	struct mt_offer *offer;
+	uint32_t modules_opened;
+	struct mt_thread_names thread_names;
+	struct mt_memory_sampler sampler;
+	uint64_t second_at, refined_at;
+	uint64_t title_at, title_every; /* when the process's title is to be looked at */
+	bool retitled;
+	uint64_t allocator, own_allocator; /* addresses whose modules are known */
+	uint32_t allocator_looks;
+	bool paused;
+	uint64_t turned_ns; /* of the recorder, as last seen */
+	bool turn_due;
+	uint32_t pauses;
+	uint64_t info_losses; /* as last written */
+	uint64_t published_events, published_at;
+	bool begun, full;
+	char *trace_path;
+	struct mt_flight flight;
+	struct mt_err failure;
+};
+
+/* image.c */
+/* All that was published with an earlier stamp was taken: what is published meanwhile belongs to
+ * later steps of the timeline, or reopens its own. */
+uint64_t mt_image_taken_up_to(const struct mt_image *);
+
+/* image_trace.c */
+/* What the merge is to call when events are to be written. */
+void mt_image_use_trace(struct mt_image *);
+/* The process's, as its offer has them now. */
+void mt_image_add_arguments(struct mt_image *);
+void mt_image_write_out(struct mt_image *);
+/* Between two events: nothing is half done. */
+void mt_image_take_turn(void *image);
+
+/* image_seen.c */
+/* What the sampler has seen of the process. */
+void mt_image_take_memory(struct mt_image *);
+/* New modules and threads are looked at at once: both may be gone soon. */
+void mt_image_meet_new(struct mt_image *);
+
+#endif

@@ -1,0 +1,113 @@
+/* What is seen of an image's process from outside while it runs: names of its threads, modules, its
+ * title, its memory. */
+#include "core/session/image_parts.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define SECOND 1000000000ull
+#define CALIBRATE_NS (SECOND / 10)
+#define MEMORY_EVERY_NS (SECOND / 10)
+#define TITLE_FIRST_NS (SECOND / 100)
+#define ALLOCATOR_LOOKS 8 /* the addresses are set once each, unless the program writes nonsense */
+
+/* ---- what is new ----------------------------------------------------------------------------- */
+
+/* The module of an address of the program, as a string; 0: not known. */
+static uint32_t module_of(struct mt_image *i, uint64_t address)
+{
+	uint32_t id = address ? mt_tables_module_path(&i->merge.tables, address) : 0;
+	char *path = address && !id ? mt_memory_module(i->process->pid, address) : NULL;
+
+	if (path)
+		id = mt_strings_add(&i->profile.strings, path);
+	free(path);
+	return id;
+}
+
+/* Whose malloc it is; at once, for the process may be gone soon. */
+static void meet_allocators(struct mt_image *i)
+{
+	const struct mt_wire_header *h = i->segment.header;
+	uint64_t allocator = __atomic_load_n(&h->allocator, __ATOMIC_RELAXED);
+	uint64_t own = __atomic_load_n(&h->own_allocator, __ATOMIC_RELAXED);
+
+	if ((allocator == i->allocator && own == i->own_allocator)
+		|| i->allocator_looks >= ALLOCATOR_LOOKS)
+		return;
+	i->allocator_looks++;
+	i->profile.info.allocator = module_of(i, i->allocator = allocator);
+	i->profile.info.own_allocator = module_of(i, i->own_allocator = own);
+	mt_merge_allocators(&i->merge);
+}
+
+void mt_image_meet_new(struct mt_image *i)
+{
+	meet_allocators(i);
+	for (; i->modules_opened < i->profile.module_count; i->modules_opened++)
+		mt_resolver_module(i->resolver, &i->profile, i->modules_opened);
+	mt_thread_names_meet(&i->thread_names, &i->profile, i->process->pid);
+}
+
+/* ---- now and then ---------------------------------------------------------------------------- */
+
+void mt_image_take_memory(struct mt_image *i)
+{
+	i->model.memory = i->sampler.memory;
+	i->profile.info.arenas = i->sampler.arenas;
+	i->profile.info.vss_bytes = i->sampler.vss_bytes;
+	i->profile.info.shared_bytes = i->sampler.shared_bytes;
+	i->profile.info.arena_resident_bytes = i->sampler.arena_resident_bytes;
+}
+
+static void tend_second(struct mt_image *i)
+{
+	mt_thread_names_refresh(&i->thread_names, &i->profile, i->process->pid);
+	mt_merge_counters(&i->merge, atomic_load(&i->process->untraced));
+	mt_merge_slack(&i->merge, false);
+	mt_image_write_out(i);
+}
+
+/* Of a forked child, whose command line is its parent's until it says what it is: when its age has
+ * doubled, and then every second. */
+static void look_at_title(struct mt_image *i, uint64_t now)
+{
+	struct mt_process *p = i->process;
+	struct mt_offer *o = i->offer;
+
+	i->title_every = !i->title_every  ? TITLE_FIRST_NS
+		: i->title_every < SECOND ? 2 * i->title_every
+					  : SECOND;
+	i->title_at = now + i->title_every;
+	if (!mt_process_retitled(p, &o->arguments))
+		return;
+	i->retitled = true;
+	mt_process_command(p->pid, &o->arguments, o->command, sizeof o->command);
+	pthread_mutex_lock(&i->recorder->lock);
+	if (p->header == i->segment.header) /* else it has executed another program since */
+		memcpy(p->command, o->command, sizeof p->command);
+	pthread_mutex_unlock(&i->recorder->lock);
+}
+
+void mt_image_tend(struct mt_image *i, uint64_t now)
+{
+	if (i->offer->forked && now >= i->title_at)
+		look_at_title(i, now);
+	if (now - i->refined_at >= CALIBRATE_NS) {
+		mt_clock_refine(&i->clock);
+		i->refined_at = now;
+	}
+	if (mt_memory_sample(&i->sampler, i->process->pid, i->segment.fd,
+		    __atomic_load_n(&i->segment.header->private_bytes, __ATOMIC_RELAXED), now)) {
+		mt_model_advance(&i->model, mt_image_taken_up_to(i), 0);
+		mt_image_take_memory(i);
+		/* many take turns */
+		i->sampler.rss_at += MEMORY_EVERY_NS * (atomic_load(&i->recorder->image_count) / 8);
+	}
+	if (now - i->second_at >= SECOND) {
+		tend_second(i);
+		if (i->merge.between_due)
+			mt_image_take_turn(i);
+		i->second_at = now;
+	}
+}

@@ -1,0 +1,178 @@
+/* The trace of an image: written while it runs, kept below its limit, completed with symbols. */
+#include "core/session/image_parts.h"
+
+#include <string.h>
+
+void mt_image_add_arguments(struct mt_image *i)
+{
+	const struct mt_buffer *text = &i->offer->arguments;
+	const char *at = (const char *)text->data, *end = at + text->len;
+	struct mt_profile *p = &i->profile;
+
+	for (; at < end; at += strlen(at) + 1) {
+		MT_GROW(p->arguments, p->argument_count, p->argument_capacity);
+		p->arguments[p->argument_count++] = mt_strings_add(&p->strings, at);
+	}
+}
+
+/* ---- while it runs --------------------------------------------------------------------------- */
+
+static uint64_t losses(const struct mt_info *info)
+{
+	return info->lost_events + info->implied_frees + info->unknown_frees + info->cut_stacks
+		+ info->ambiguous + info->invalid_records + info->forked_children
+		+ info->unrecorded_frees + info->maps + info->unmaps + info->lossy_ns
+		+ info->arenas;
+}
+
+void mt_image_write_out(struct mt_image *i)
+{
+	const struct mt_info *info = &i->profile.info;
+	struct mt_trace_running running = {i->model.live_bytes, i->model.live_count,
+		info->allocations, info->frees, info->peak_bytes};
+	uint64_t lost = losses(info);
+	int error;
+
+	i->merge.unflushed = 0;
+	if (i->failure.code || !i->writer)
+		return;
+	error = mt_definitions_write(&i->definitions, i->writer, &i->profile, &i->failure);
+	if (!error)
+		error = mt_trace_writer_flush(i->writer, &running, &i->failure);
+	if (!error && lost != i->info_losses)
+		error = mt_info_write(i->writer, &i->profile, &i->failure);
+	i->info_losses = lost;
+	i->profile.info.file_bytes = mt_trace_writer_bytes(i->writer);
+	if (error)
+		i->failure.code = error;
+	i->merge.between_due = i->flight.cap && !error
+		&& (mt_flight_is_due(&i->flight) || mt_births_are_many(i->merge.births));
+}
+
+static void flush(void *image)
+{
+	mt_image_write_out(image);
+}
+
+void mt_image_take_turn(void *image)
+{
+	struct mt_image *i = image;
+	int result = 0;
+
+	mt_image_write_out(i);
+	if (i->merge.between_due && mt_flight_is_due(&i->flight)) {
+		result = mt_flight_turn(&i->flight, &i->failure);
+	} else if (i->merge.between_due) {
+		mt_births_collect(&i->merge);
+		mt_births_done(i->merge.births);
+	}
+	i->merge.between_due = false;
+	if (result < 0)
+		i->failure.code = result;
+	if (result <= 0)
+		return;
+	i->full = true;
+	mt_merge_halt(&i->merge);
+}
+
+/* With a limit to the trace's size. */
+static void begin_flight(struct mt_image *i)
+{
+	const struct mt_session_options *o = i->recorder->options;
+
+	i->flight = (struct mt_flight){
+		.profile = &i->profile,
+		.model = &i->model,
+		.merge = &i->merge,
+		.definitions = &i->definitions,
+	};
+	if (o->max_bytes)
+		mt_flight_init(&i->flight, o->max_bytes, o->stop_over_size);
+}
+
+void mt_image_use_trace(struct mt_image *i)
+{
+	i->merge.flush = flush;
+	i->merge.between = mt_image_take_turn;
+	i->merge.context = i;
+	begin_flight(i);
+}
+
+int mt_image_begin(struct mt_image *i, int fd, struct mt_err *err)
+{
+	i->writer = mt_trace_writer_new(fd, err);
+	if (!i->writer) {
+		i->failure = *err;
+		return err->code;
+	}
+	mt_trace_writer_stays(i->writer);
+	i->begun = true;
+	i->merge.writer = i->flight.writer = i->writer;
+	mt_image_write_out(i);
+	return 0;
+}
+
+/* ---- the end --------------------------------------------------------------------------------- */
+
+static void find_symbols(struct mt_image *i, struct mt_resolver *library, struct mt_buffer *payload)
+{
+	struct mt_symbols symbols;
+
+	mt_symbols_init(&symbols);
+	mt_resolver_borrow(i->resolver, library);
+	for (uint32_t pc = MT_PC_FIRST; pc < i->profile.pc_count; pc++)
+		mt_resolver_pc(i->resolver, &i->profile, pc, &symbols);
+	mt_resolver_suppressions(i->resolver, &i->profile, &symbols);
+	mt_resolver_give_back(i->resolver, library);
+	mt_symbols_encode(&symbols, payload);
+	mt_symbols_free(&symbols);
+}
+
+static int write_end(struct mt_image *i, const struct mt_buffer *symbols, struct mt_err *err)
+{
+	int error;
+
+	if (i->flight.cap)
+		return mt_flight_complete(&i->flight, symbols, err);
+	error = mt_trace_writer_block(i->writer, MT_BLOCK_SYMBOLS, symbols->data, symbols->len,
+		err);
+	i->profile.info.file_bytes = mt_trace_writer_bytes(i->writer);
+	if (!error)
+		error = mt_info_write(i->writer, &i->profile, err);
+	if (!error)
+		error = mt_totals_write(i->writer, &i->profile, err);
+	return error ? error : mt_trace_writer_finish(i->writer, err);
+}
+
+/* The last title. Not before: what watchers see of the arguments does not change. */
+static int write_title(struct mt_image *i, struct mt_err *err)
+{
+	if (!i->retitled)
+		return 0;
+	i->profile.argument_count = 0;
+	mt_image_add_arguments(i);
+	mt_definitions_restart(&i->definitions);
+	return mt_definitions_write(&i->definitions, i->writer, &i->profile, err);
+}
+
+int mt_image_complete(struct mt_image *i, struct mt_resolver *library, struct mt_err *err)
+{
+	struct mt_buffer symbols = {0};
+	int error;
+
+	if (!i->writer)
+		return 0;
+	if (i->failure.code) {
+		if (err)
+			*err = i->failure;
+		return i->failure.code;
+	}
+	find_symbols(i, library, &symbols);
+	error = write_title(i, err);
+	if (!error)
+		error = write_end(i, &symbols, err);
+	mt_buffer_free(&symbols);
+	if (error)
+		i->failure.code = error;
+	return error;
+}
