@@ -21,7 +21,7 @@ build_all() {
 	for f in drain counts nested threads children limits stacks plugins framepointer maps calls pools slack bundles mallocx storm absent forks registers bells leaps reopened deepfork; do
 		gcc $flags "$here/$f.c" -o $f || return 1
 	done
-	for f in operators torture left ringless pooled; do
+	for f in operators torture unmapped ringless pooled; do
 		g++ -std=c++17 $flags "$here/$f.cc" -o $f || return 1
 	done
 	gcc $flags -rdynamic "$here/own.c" -o own || return 1
@@ -337,7 +337,7 @@ say "functions that the program does not have" "$([ $? = 0 ] || echo status)$(ex
 g++ $flags -shared -fPIC -DSTRING "$here/pool.cc" -o pool1.so && g++ $flags -shared -fPIC "$here/pool.cc" -o pool2.so
 same_output pools-of-plugins ./bundles $out/pool1.so $out/pool2.so
 say "libraries bound to themselves first" "$(deep 2>&1 | head -5)"
-same_output left ./left
+same_output unmapped ./unmapped
 same_output looks ./looks
 ./registers "$out/libregisters.so" >registers.plain
 say "vector registers under a TLS descriptor" "$(trace registers.report -- ./registers "$out/libregisters.so" | diff registers.plain - | head -3)"
