@@ -248,6 +248,8 @@ void mt_offer_answer(struct mt_recorder *, int fd, pid_t peer, const struct mt_w
 /* The process has ended, or is traced no more. Its pidfd stays open while its status is awaited. */
 void mt_offer_end(struct mt_recorder *, struct mt_process *, int wait_status);
 void mt_offer_close_pidfd(struct mt_process *);
+/* A process that is not recorded, once. */
+void mt_offer_count_untraced(struct mt_recorder *, pid_t);
 /* Whose trace tells that p went on untraced: its own, if that has begun, or that of the next of its
  * parents. */
 struct mt_process *mt_offer_teller(struct mt_recorder *, struct mt_process *p);

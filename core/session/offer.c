@@ -205,6 +205,11 @@ static void count_untraced(struct mt_recorder *r, pid_t pid, uint64_t forked_fro
 	atomic_fetch_add(&(parent ? parent : r->root)->untraced, 1);
 }
 
+void mt_offer_count_untraced(struct mt_recorder *r, pid_t pid)
+{
+	count_untraced(r, pid, 0);
+}
+
 static bool wanted(const struct mt_recorder *r, const struct mt_process *p)
 {
 	if (atomic_load(&r->stopping) || atomic_load(&r->over))

@@ -159,6 +159,7 @@ void *mt_service_run(void *recorder)
 		now = mt_clock_monotonic_ns();
 		if (now - s->turned_at >= TURN_MS * 1000000ull) {
 			mt_service_look_for_untraced(s);
+			mt_service_look_for_strangers(s);
 			mt_service_look_for_reaped(s, true);
 			s->turned_at = now;
 		}
@@ -166,6 +167,7 @@ void *mt_service_run(void *recorder)
 		mt_service_tell_front(s);
 	}
 	free(fds);
+	free(s->strangers.list);
 	free(s);
 	return NULL;
 }

@@ -128,6 +128,7 @@ void mt_service_look_for_untraced(struct mt_service *s)
 			mt_offer_root_left(r);
 			continue;
 		}
+		mt_service_add_stranger(s, p->pid, now.start_time);
 		p->segments++; /* what ends is not what began with a fork */
 		mt_offer_end(r, p, MT_STATUS_UNKNOWN);
 	}

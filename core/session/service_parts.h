@@ -20,6 +20,17 @@ struct mt_peer {
 	struct ucred who;
 };
 
+/* Goes untraced, with whatever it forks. */
+struct mt_stranger {
+	pid_t pid;
+	bool counted;
+	uint64_t start_time;
+};
+struct mt_strangers {
+	struct mt_stranger *list;
+	uint32_t count, capacity;
+};
+
 struct mt_service {
 	struct mt_recorder *recorder;
 	struct mt_peer peers[PEERS_MAX];
@@ -36,6 +47,7 @@ struct mt_service {
 	/* ended, not reaped yet, of unknown status; in order of their ends */
 	struct mt_process *unreaped[UNREAPED_MAX];
 	unsigned unreaped_count;
+	struct mt_strangers strangers; /* at the last look */
 	char input[INPUT_MAX];
 	size_t input_len;
 };
@@ -69,6 +81,12 @@ void mt_service_look_for_untraced(struct mt_service *s);
 int mt_service_look_for_end(struct mt_service *s);
 /* Once the root's trace is complete the front need not wait for the others. */
 void mt_service_tell_front(struct mt_service *s);
+
+/* ---- service_strangers.c ---- */
+/* One that is counted. */
+void mt_service_add_stranger(struct mt_service *s, pid_t pid, uint64_t start_time);
+/* Counts whoever was there at the last look already. */
+void mt_service_look_for_strangers(struct mt_service *s);
 
 /* ---- service.c ---- */
 void mt_service_read_terminal(struct mt_service *s);

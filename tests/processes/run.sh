@@ -364,6 +364,33 @@ touch go
 wait
 say "a child without an environment" "$(counted || echo "not counted")$([ "$(cat status)" = 3 ] || echo " status $(cat status)")"
 
+cat >spawn.c <<'C'
+#include <spawn.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+int main(int argc, char **argv)
+{
+	char *none[] = {0}, *arguments[] = {"sh", "-c", argv[argc - 1], 0};
+	pid_t child[2];
+	free(malloc(100));
+	for (int i = 0; i < 2; i++)
+		if (posix_spawn(&child[i], "/bin/sh", 0, 0, arguments, none))
+			return 1;
+	for (int i = 0; i < 2; i++)
+		waitpid(child[i], 0, 0);
+	return 3;
+}
+C
+gcc $flags -o spawn spawn.c || echo "not ok a spawning program: cannot be built"
+rm -f t.dat*
+mkfifo gate
+( timeout 240 "$memtui" record -o t.dat -- ./spawn "(read x <$tmp/gate) & read x <$tmp/gate; wait" >out 2>err; echo $? >status ) &
+all_counted() { [ "$(field t.dat forked_children 2>/dev/null)" = 4 ]; }
+until_true all_counted
+timeout 10 sh -c "printf '\\n\\n\\n\\n' >gate"
+wait
+say "spawned without an environment, and their children" "$(all_counted || echo "$(field t.dat forked_children) counted; ")$(grep -q '^memtui: 4 processes went on untraced' err || tail -n 1 err)$([ "$(cat status)" = 3 ] || echo " status $(cat status)")"
+
 rm -f t.dat* go
 ( timeout 240 "$memtui" record -o t.dat -- env -i sh -c "while [ ! -e $tmp/go ]; do :; done; exit 3" >out 2>err; echo $? >status ) &
 left() { [ "$(field t.dat forked_children 2>/dev/null)" = 1 ]; }
