@@ -163,6 +163,9 @@ static const char *const exact[] = {
 	/* Git */
 	"mem_pool_alloc",
 	"mem_pool_alloc_block",
+	/* Go */
+	"runtime.cgocall",
+	"runtime.asmcgocall",
 	/* servers and interpreters */
 	"apr_palloc",
 	"ngx_alloc",
@@ -353,6 +356,16 @@ static bool is_of_an_allocator(const char *bare)
 	return in && !strstr(in + 10, "::");
 }
 
+/* What cgo makes for each C function that Go calls: main._Cfunc_NAME or main._C2func_NAME, with its
+ * errno, and in C _cgo_0123456789ab_Cfunc_NAME; NAME allocates by itself, or is inlined here. */
+static bool is_of_cgo(const char *function)
+{
+	return strstr(function, "._Cfunc_") || strstr(function, "._C2func_")
+		|| strstr(function, "._cgo_cmalloc")
+		|| (begins(function, "_cgo_")
+			&& (strstr(function, "_Cfunc_") || strstr(function, "_C2func_")));
+}
+
 bool mt_is_usual_wrapper(const char *function, const char *raw)
 {
 	char bare[BARE_LEN];
@@ -366,7 +379,7 @@ bool mt_is_usual_wrapper(const char *function, const char *raw)
 	for (size_t i = 0; i < sizeof prefixes / sizeof *prefixes; i++)
 		if (*prefixes[i] == *bare && begins(bare, prefixes[i]))
 			return true;
-	return ends_as_usual(bare) || is_of_an_allocator(bare);
+	return ends_as_usual(bare) || is_of_an_allocator(bare) || is_of_cgo(bare);
 }
 
 /* ---- the user's, and verdicts by string ---- */

@@ -30,14 +30,17 @@ static void test_usual(void **state)
 		"os::malloc(unsigned long, MEMFLAGS)",
 		"Arena::grow(unsigned long, AllocFailStrategy::AllocFailEnum)",
 		"ChunkPool::allocate(unsigned long, AllocFailStrategy::AllocFailEnum)",
-		"CHeapObj<(MEMFLAGS)7>::operator new(unsigned long)", "mem_pool_alloc"};
+		"CHeapObj<(MEMFLAGS)7>::operator new(unsigned long)", "mem_pool_alloc",
+		"runtime.asmcgocall", "runtime.cgocall", "main._Cfunc_CString",
+		"github.com/a/b._C2func_open", "main._cgo_cmalloc", "_cgo_8a62a329f330_Cfunc_leak"};
 	static const char *const none[] = {"", "main", "malloc_server_init", "page_alloc",
 		"take(std::allocator<int>&)", "Pool<Allocator<int> >::grow(int)",
 		"void take<std::string>(std::string)", "Order::operator=(Order const&)",
 		"core::Engine::start()", "alloc::Table::grow(int)", "prog+0x1234",
 		"(anonymous namespace)::load(char const*)", "PyList_New",
 		"stdlike::vector::push_back()", "Order::Order(std::vector<int>)",
-		"allocator_of_seats", "zmalloc_get_rss", "sdsnew", "os::print_register_info"};
+		"allocator_of_seats", "zmalloc_get_rss", "sdsnew", "os::print_register_info",
+		"runtime.goexit", "main.handle", "_cgo_sys_thread_start"};
 
 	for (size_t i = 0; i < sizeof wrappers / sizeof *wrappers; i++)
 		if (!mt_is_usual_wrapper(wrappers[i], wrappers[i]))
