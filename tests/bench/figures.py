@@ -18,6 +18,11 @@ def extra(samples, base, value):
     return statistics.median(pairs) if pairs else None
 
 
+def quiet_cpu(samples):
+    """CPU of a pair in the fastest tenth of batches, in the fastest round: what no other guest of the machine slows down."""
+    return min((s["quiet_cpu_ns"] for s in samples if s and s.get("quiet_cpu_ns")), default=None)
+
+
 def tool_figures(samples, base, events, allocations):
     """One tool on one workload; base: the untraced samples of the same rounds. Without events: no figures by them."""
     row = {
@@ -42,6 +47,9 @@ def tool_figures(samples, base, events, allocations):
         row["extra_ns"] = row["extra_wall"] / allocations * 1e9
     if allocations and row["extra_cpu"] is not None:
         row["extra_cpu_ns"] = row["extra_cpu"] / allocations * 1e9
+    fastest = [quiet_cpu(rows) for rows in (samples, base)]
+    if None not in fastest:
+        row["extra_quiet_cpu_ns"] = fastest[0] - fastest[1]
     files = median_of(samples, lambda s: s["file_bytes"])
     if events and files:
         row["bytes_per_event"] = files / events
@@ -112,8 +120,11 @@ def limits(result):
             rows.append((f"{name}: {WORDS[what]} / that of {result[name]['peer']}", ratio, limit, "x"))
     started = result.get(START, {}).get("tools", {}).get("memtui", {}).get("helper_cpu")
     recorded = {name: row["tools"]["memtui"] for name, row in result.items() if "memtui" in row["tools"]}
-    one = recorded.get("hot 16", {}).get("extra_cpu_ns")
+    one, quiet_one = (recorded.get("hot 16", {}).get(what) for what in ("extra_cpu_ns", "extra_quiet_cpu_ns"))
     for name, copies in THREADED.items():
+        quiet = recorded.get(name, {}).get("extra_quiet_cpu_ns")
+        if None not in (quiet, quiet_one):
+            rows.append((f"{name}: CPU in the fastest tenth of batches, against one thread's", quiet, quiet_one, "ns"))
         value, alike = (recorded.get(which, {}).get("extra_cpu_ns") for which in (name, copies))
         if one is not None and value is not None:
             rows.append((f"{name}: extra target CPU a pair, against one thread's", value, one, "ns"))

@@ -32,6 +32,7 @@ class Runner:
                 raise Failure(f"the program ended with status {sample['status']}: {telling_line(said)}")
             if workload.own_clock:
                 sample["own_ns"] = own_clock(said)
+                sample["quiet_cpu_ns"] = own_clock(said, "quiet_cpu_") if "quiet_cpu_" in said else None
             sample["file_bytes"] = sum(entry.stat().st_size for entry in os.scandir(scratch)
                                        if entry.name.startswith("trace"))
             if tool.name == "memtui":
@@ -102,8 +103,8 @@ class Runner:
             self.say(f"  {tool.name}: {failure}")
 
 
-def own_clock(text):
-    found = re.search(r"\bns_per_pair=([\d.]+)", text)
+def own_clock(text, what=""):
+    found = re.search(rf"\b{what}ns_per_pair=([\d.]+)", text)
     if not found:
         raise Failure(f"the program's own clock was not printed: {telling_line(text)}")
     return float(found[1])
