@@ -128,6 +128,7 @@ struct mt_process {
 	_Atomic uint32_t watchers, interval_ms;
 	_Atomic bool fresh; /* a new watcher waits */
 	bool seen_leaving;  /* service: the root, because its stack is another */
+	uint32_t starts;    /* service: looks that found it between its exec and its request */
 	_Atomic bool left;  /* the root went on in an image that is not recorded */
 	_Atomic bool begun; /* it has a trace */
 	_Atomic bool done;  /* the draining thread is through with it */
@@ -148,6 +149,8 @@ bool mt_process_was_reaped(const struct mt_process *);
 bool mt_process_is_gone(const struct mt_process *);
 /* Whether a tracer's segment is mapped there: it will ask sooner or later. */
 bool mt_process_maps_segment(pid_t);
+/* Whether a file of the tracer's name is mapped there: it may ask sooner or later. */
+bool mt_process_maps_library(pid_t, const char *library);
 /* What /proc has of its command line, NUL-terminated, one after another. title: it may be one that
  * the process wrote over its arguments, padded with zeros, so that empty ones at the end are none.
  * Nothing once it has ended. */

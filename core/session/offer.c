@@ -256,6 +256,7 @@ static void meet(struct mt_recorder *r, struct mt_process *p, struct mt_offer *o
 	if (p->seen_leaving) /* it was seen between its exec and its request */
 		atomic_fetch_sub(&p->untraced, 1);
 	p->seen_leaving = false;
+	p->starts = 0;
 	if (took_none(r, p)) /* before it executed another program */
 		atomic_fetch_add(&mt_offer_teller(r, p)->untraced, 1);
 	atomic_store(&p->left, false);

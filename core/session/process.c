@@ -76,7 +76,7 @@ int mt_process_status(const struct mt_process *p)
 	return MT_STATUS_UNKNOWN;
 }
 
-bool mt_process_maps_segment(pid_t pid)
+static bool maps(pid_t pid, const char *name)
 {
 	char path[64], line[4352];
 	bool found = false;
@@ -85,10 +85,20 @@ bool mt_process_maps_segment(pid_t pid)
 	snprintf(path, sizeof path, "/proc/%d/maps", (int)mt_proc_thread(pid));
 	f = fopen(path, "re");
 	while (f && !found && fgets(line, sizeof line, f))
-		found = strstr(line, "memfd:memtui-segment") != NULL;
+		found = strstr(line, name) != NULL;
 	if (f)
 		fclose(f);
 	return found;
+}
+
+bool mt_process_maps_segment(pid_t pid)
+{
+	return maps(pid, "memfd:memtui-segment");
+}
+
+bool mt_process_maps_library(pid_t pid, const char *library)
+{
+	return maps(pid, strrchr(library, '/'));
 }
 
 void mt_process_arguments(pid_t pid, bool title, struct mt_buffer *text)

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #define TURN_MS 1000  /* between two looks for what tells of itself by no descriptor */
+#define STARTS_MAX 5  /* looks for which a program that is being loaded may take to ask */
 #define UNKNOWN_MS 20 /* the same while descendants live of which nothing is known */
 #define UNKNOWN_PATIENCE_NS 500000000ull
 #define WATCHER_PATIENCE_NS 10000000000ull /* for the front to connect */
@@ -105,6 +106,17 @@ void mt_service_reap(struct mt_service *s)
 	}
 }
 
+/* It may have executed a program just now that will ask, once the dynamic linker has loaded what
+ * it needs; or when a debugger lets it. */
+static bool may_ask(const struct mt_recorder *r, struct mt_process *p,
+	const struct mt_proc_stat *now)
+{
+	if (now->state == 't' || now->state == 'T')
+		return true;
+	return p->starts < STARTS_MAX && mt_process_maps_library(p->pid, r->launch.library)
+		&& ++p->starts;
+}
+
 /* A process that executed what takes no tracer, or cleared the environment, is the same no more.
  * One without a pidfd is seen to have ended here. */
 void mt_service_look_for_untraced(struct mt_service *s)
@@ -120,7 +132,7 @@ void mt_service_look_for_untraced(struct mt_service *s)
 			continue;
 		}
 		if (!p->stack_start || !mt_proc_stat(p->pid, &now) || !now.stack_start
-			|| now.stack_start == p->stack_start)
+			|| now.stack_start == p->stack_start || may_ask(r, p, &now))
 			continue;
 		atomic_fetch_add(&mt_offer_teller(r, p)->untraced, 1);
 		if (p == r->root) {

@@ -399,6 +399,68 @@ touch go
 wait
 say "a root that goes on untraced" "$(left || echo "not counted; ")$(grep -q 'another program, which is not recorded' err || echo "not said; ")$([ "$(cat status)" = 3 ] || echo "status $(cat status)")"
 
+# ---- between an exec and the request ----
+cat >slow.c <<'C'
+#include <signal.h>
+#include <string.h>
+#include <unistd.h>
+__attribute__((constructor)) static void load(int argc, char **argv)
+{
+	if (argc > 1 && !strcmp(argv[1], "stops"))
+		raise(SIGSTOP);
+	while (access("go", F_OK) < 0)
+		usleep(1000);
+}
+C
+cat >late.c <<'C'
+#include <stdlib.h>
+int main(void) { for (int i = 0; i < 7; i++) free(malloc(10)); }
+C
+cat >starter.c <<'C'
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+extern char **environ;
+static pid_t start(char **arguments, char **environment, int options)
+{
+	pid_t pid = fork();
+	if (pid == 0) {
+		free(malloc(10));
+		execve(arguments[0], arguments, environment);
+		_exit(1);
+	}
+	if (options)
+		waitpid(pid, NULL, options);
+	return pid;
+}
+int main(void)
+{
+	char *none[] = {NULL}, *stops[] = {"./late", "stops", NULL}, *spins[] = {"./late", NULL};
+	char *clear[] = {"/bin/sh", "-c", "while [ ! -e go ]; do :; done", NULL};
+	pid_t stopped = start(stops, environ, WUNTRACED), spinning = start(spins, environ, 0);
+	printf("%d %d %d\n", stopped, spinning, start(clear, none, 0));
+	fflush(stdout);
+	while (access("go", F_OK) < 0)
+		usleep(1000);
+	kill(stopped, SIGCONT);
+	while (wait(NULL) > 0)
+		;
+}
+C
+{ gcc -shared -fPIC -o libslow.so slow.c && gcc -fno-builtin -o late late.c -L. -Wl,--no-as-needed -lslow -Wl,-rpath,"$tmp" && gcc -fno-builtin -o starter starter.c; } || echo "not ok programs that are slow to be loaded: cannot be built"
+rm -f t.dat* go
+( timeout 240 "$memtui" record -o t.dat -- ./starter >out 2>err; echo $? >status ) &
+looked() { read -r stops spins clear <out && [ "$(field "t.dat.$clear" forked_children 2>/dev/null)" = 1 ]; }
+until_true looked && why= || why="the third is not counted; "
+touch go
+wait
+for pid in $stops $spins; do
+	[ "$(field "t.dat.$pid" allocations)" = 7 ] && [ "$(field "t.dat.$pid.exec0" forked_children)" = 0 ] || why+="$(echo t.dat."$pid"*); "
+done
+say "programs that are slow to be loaded, or stopped" "$why$(grep -q '^memtui: 1 process went on untraced' err || tail -n 1 err)$([ "$(cat status)" = 0 ] || echo "status $(cat status)")"
+
 # ---- where the system refuses pidfds and waits for many words ----
 gcc $flags -o filter "$here/filter.c" || echo "not ok a filter of system calls: cannot be built"
 rm -f t.dat*
