@@ -138,12 +138,17 @@ static int check_interpreter(const char *path, int fd, const Elf64_Phdr *phdr, s
 	if (phdr->p_filesz < sizeof name
 		&& pread(fd, name, phdr->p_filesz, (off_t)phdr->p_offset) < 0)
 		return 0; /* execve will say more */
-	return access(name, X_OK) == 0
-		? 0
-		: mt_fail(err, -errno,
+	if (access(name, X_OK) < 0)
+		return mt_fail(err, -errno,
 			"%s: its dynamic linker %s: %s; the program is for "
 			"another system, or a package is missing",
 			path, name, strerror(errno));
+	if (strstr(name, "/ld-musl-"))
+		return mt_fail(err, -ENOEXEC,
+			"%s: is built for musl, whose dynamic linker would end it for a library "
+			"that needs glibc, as the tracer's does; build it for glibc",
+			path);
+	return 0;
 }
 
 /* NULL: there is none of the type. */

@@ -108,6 +108,9 @@ chmod +x short-program foreign-program
 fails "truncated program" 1 'ends before its program headers' record -o never.dat -- ./short-program
 fails "missing dynamic linker" 1 'its dynamic linker /lib64/ld-linux-x86-64.so.9' record -o never.dat -- ./foreign-program
 echo 'int main(void) { return 0; }' >other.c
+ln -s /lib64/ld-linux-x86-64.so.2 ld-musl-x86_64.so.1
+gcc -o musl-program -Wl,--dynamic-linker="$PWD/ld-musl-x86_64.so.1" other.c
+fails "program for musl" 1 'is built for musl' record -o never.dat -- ./musl-program
 if [ "$(id -u)" = 0 ] && gcc -o secret other.c && chmod 4711 secret && chmod 755 .; then
 	setpriv --reuid 65534 --clear-groups "$memtui" record -o /tmp/never.dat -- "$work/secret" 2>secret.err
 	[ $? = 1 ] && grep -q 'runs with another user' secret.err && ok "setuid, not to be read" || not_ok "setuid, not to be read" "$(cat secret.err)"
