@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #define SECOND 1000000000ull
+#define INITIAL_SPACE 0xEFFFFFFCu /* inode of the system's own name space of processes */
 /* between two anchors that tell the clock's rate by themselves */
 #define SPAN_LEAST (SECOND / 10000)
 
@@ -224,30 +225,39 @@ static bool is_older(const struct mt_wire_header *h, uint64_t started)
 	return started * (SECOND / (uint64_t)sysconf(_SC_CLK_TCK)) <= made + SECOND / 10;
 }
 
-/* Elsewhere the number is another process's, or none's. */
-static bool is_numbered_here(const struct mt_wire_header *h)
+/* Who made it, as we number it; 0: nobody who lives. In another name space the number is another
+ * process's, and where that space is not below ours nobody knows whose. */
+static pid_t maker(const struct mt_wire_header *h, bool *known)
 {
-	struct stat status;
+	struct stat own;
+	pid_t pid;
 
-	return h->pid_space && stat("/proc/self/ns/pid", &status) == 0
-		&& status.st_ino == h->pid_space;
+	*known = h->pid_space && stat("/proc/self/ns/pid", &own) == 0;
+	if (!*known || own.st_ino == h->pid_space)
+		return (pid_t)h->pid;
+	pid = mt_import_maker_below(h);
+	*known = pid || own.st_ino == INITIAL_SPACE; /* all others are below that one */
+	return *known ? pid : (pid_t)h->pid;
 }
 
 /* Once it has executed something else it maps the file no more. That is looked for once a second,
  * since there may be many mappings, and is for good. */
 static bool still_lives(struct mt_import *i)
 {
-	const struct mt_wire_header *h = &i->header;
 	uint64_t now = mt_clock_monotonic_ns();
+	bool look = now >= i->maps_at, known = false;
 	struct mt_proc_stat s;
 
-	if (i->left || !h->pid || !mt_proc_stat((pid_t)h->pid, &s) || mt_proc_has_ended(&s)
-		|| !is_older(h, s.start_time))
+	if (i->left || !i->header.pid)
 		return false;
-	if (now < i->maps_at)
-		return true;
-	i->maps_at = now + SECOND;
-	i->left = is_numbered_here(h) && !mt_import_is_mapped(i, (pid_t)h->pid);
+	if (look) {
+		i->maps_at = now + SECOND;
+		i->maker = maker(&i->header, &known);
+	}
+	if (!i->maker || !mt_proc_stat(i->maker, &s) || mt_proc_has_ended(&s)
+		|| !is_older(&i->header, s.start_time))
+		return false;
+	i->left = known && !mt_import_is_mapped(i, i->maker);
 	return !i->left;
 }
 

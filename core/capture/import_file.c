@@ -2,6 +2,7 @@
 #include "core/base/proc.h"
 #include "core/capture/import_parts.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -152,20 +153,51 @@ bool mt_import_is_mapped(const struct mt_import *i, pid_t pid)
 	return found || !m.any;
 }
 
-/* Whether the process has this number in the innermost name space, too. */
+/* The process's number in a name space below ours, the innermost; 0: it has none. */
+static uint32_t inner_number(pid_t pid)
+{
+	char status[4096], *at, *line;
+
+	if (!mt_proc_read(pid, "status", status, sizeof status)
+		|| !(line = strstr(status, "\nNSpid:\t")))
+		return 0;
+	line += strlen("\nNSpid:\t");
+	at = line + strcspn(line, "\n");
+	while (at > line && at[-1] >= '0' && at[-1] <= '9')
+		at--;
+	return at > line ? (uint32_t)strtoul(at, NULL, 10) : 0;
+}
+
 static bool is_number_of(uint32_t number, pid_t pid)
 {
-	char status[4096], *at;
+	return number == (uint32_t)pid || number == inner_number(pid);
+}
 
-	if (number == (uint32_t)pid)
-		return true;
-	if (!mt_proc_read(pid, "status", status, sizeof status)
-		|| !(at = strstr(status, "\nNSpid:")))
-		return false;
-	at += strcspn(at + 1, "\n") + 1;
-	while (at > status && at[-1] >= '0' && at[-1] <= '9')
-		at--;
-	return strtoul(at, NULL, 10) == number;
+/* What we may not look into is taken to be in that name space. */
+static bool is_in_space(pid_t pid, uint64_t space)
+{
+	struct stat status;
+	char path[64];
+
+	snprintf(path, sizeof path, "/proc/%d/ns/pid", (int)pid);
+	return stat(path, &status) < 0 || status.st_ino == space;
+}
+
+pid_t mt_import_maker_below(const struct mt_wire_header *h)
+{
+	DIR *processes = opendir("/proc");
+	struct dirent *entry;
+	pid_t found = 0;
+
+	while (processes && !found && (entry = readdir(processes))) {
+		pid_t pid = (pid_t)atoi(entry->d_name);
+
+		if (pid > 0 && inner_number(pid) == h->pid && is_in_space(pid, h->pid_space))
+			found = pid;
+	}
+	if (processes)
+		closedir(processes);
+	return found;
 }
 
 char *mt_import_of_process(pid_t pid, bool *inherited)

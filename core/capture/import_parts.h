@@ -55,6 +55,7 @@ struct mt_import {
 	uint32_t reason;  /* the errno for which it stopped; 0: not known */
 	bool left;        /* its process, which may live on, for another program */
 	uint64_t maps_at; /* not to be looked for before */
+	pid_t maker;      /* as of then, by our numbers; 0: nobody who lives */
 };
 
 /* ---- the file (import_file.c) ---- */
@@ -62,6 +63,8 @@ struct mt_import {
 ssize_t mt_import_read_at(int fd, void *to, size_t len, uint64_t offset);
 /* Whether a process has the recording in its memory; true where that cannot be seen. */
 bool mt_import_is_mapped(const struct mt_import *, pid_t);
+/* By our number, who has that of the recording in its name space, below ours; 0: nobody. */
+pid_t mt_import_maker_below(const struct mt_wire_header *);
 /* Reads the header, and refuses one that makes no sense or is not that of the recording that was
  * opened. */
 int mt_import_read_header(struct mt_import *, struct mt_err *err);

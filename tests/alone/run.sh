@@ -236,6 +236,16 @@ before=$(field left.mem complete leaked_count)
 after=$(field left.mem.1 complete)
 go_on
 say "it has executed something else" "$(is "$before" "True 1000")$(grep 'still writes' left.err)$(is "$after" False)$(is "$(field left.mem.1 complete leaked_count)" "True 1500")"
+if [ "$(stat -Lc %i /proc/self/ns/pid)" = 4026531836 ] && unshare -rpf true 2>/dev/null; then
+	mkfifo below.in; exec 7<>below.in
+	unshare -rpf env LD_PRELOAD="$lib" MEMTUI_OUTPUT=below.mem ./ways phases <below.in >below.out 7<&- & pid=$!
+	until grep -q one below.out; do read -rt 0.01 <&9; done
+	before=$(field below.mem pid complete)
+	echo >&7; echo >&7; wait $pid
+	say "process 1 of another name space" "$(is "$before" "1 False")$(is "$(field below.mem leaked_count complete)" "1501 True")"
+else
+	echo "skip process 1 of another name space: there is none, or not below this one"
+fi
 left fork
 child=$(grep -v ready left.out)
 why=$("$memtui" attach "$child" 2>&1)
