@@ -7,6 +7,7 @@
 #include <elf.h>
 #include <link.h>
 #include <string.h>
+#include <sys/auxv.h>
 
 #include "preload/find.h"
 #include "preload/prefixed.h"
@@ -135,8 +136,18 @@ static void forget_homeless(void)
 	__atomic_fetch_add(&mt_tracer.generation, 1, __ATOMIC_RELEASE);
 }
 
+/* Where the dynamic linker was started as the program, /proc knows it by that name, and itself has
+ * none for what it was given to run. */
+static const char *path_of(const struct link_map *map)
+{
+	const char *given = (const char *)getauxval(AT_EXECFN);
+
+	return map->l_name[0] || getauxval(AT_BASE) || !given ? map->l_name : given;
+}
+
 static uint32_t add_module(const struct dl_find_object *object)
 {
+	const char *path = path_of(object->dlfo_link_map);
 	uint32_t id, n = logged();
 	struct mt_wire_module *entry;
 	struct mt_module *module;
@@ -164,8 +175,8 @@ static uint32_t add_module(const struct dl_find_object *object)
 	notes = notes_of(object);
 	entry->build_id_len = notes.build_id_len;
 	memcpy(entry->build_id, notes.build_id, notes.build_id_len);
-	for (uint32_t i = 0; i < MT_MODULE_PATH_MAX - 1 && object->dlfo_link_map->l_name[i]; i++)
-		entry->path[i] = object->dlfo_link_map->l_name[i];
+	for (uint32_t i = 0; i < MT_MODULE_PATH_MAX - 1 && path[i]; i++)
+		entry->path[i] = path[i];
 	mt_store_release(&entry->end, (uint64_t)object->dlfo_map_end);
 	module = &mt_tracer.module_info[id];
 	module->link_map = object->dlfo_link_map;

@@ -160,8 +160,8 @@ static Elf_Data *section_of(Elf *elf, uint32_t type, GElf_Shdr *header)
 	return NULL;
 }
 
-/* Whether the program needs a shared library whose name begins so. */
-static bool needs_library(Elf *elf, const char *name)
+/* Whether the program has a dynamic entry of this kind that begins so; DT_NEEDED: a library. */
+static bool names_library(Elf *elf, GElf_Sxword tag, const char *name)
 {
 	GElf_Shdr header;
 	GElf_Dyn entry;
@@ -169,13 +169,26 @@ static bool needs_library(Elf *elf, const char *name)
 	bool found = false;
 
 	for (int i = 0; data && gelf_getdyn(data, i, &entry); i++) {
-		const char *needed = entry.d_tag == DT_NEEDED
+		const char *named = entry.d_tag == tag
 			? elf_strptr(elf, header.sh_link, entry.d_un.d_val)
 			: NULL;
 
-		found |= needed && strncmp(needed, name, strlen(name)) == 0;
+		found |= named && strncmp(named, name, strlen(name)) == 0;
 	}
 	return found;
+}
+
+/* It loads what LD_PRELOAD says before the program that it is given. */
+static bool is_dynamic_linker(int fd)
+{
+	bool is;
+	Elf *elf;
+
+	elf_version(EV_CURRENT);
+	elf = elf_begin(fd, ELF_C_READ, NULL);
+	is = elf && names_library(elf, DT_SONAME, "ld-linux-");
+	elf_end(elf);
+	return is;
 }
 
 /* Whether the program defines a function that libraries call by its name. */
@@ -208,7 +221,8 @@ static int check_sanitizer(const char *path, int fd, struct mt_err *err)
 		return 0;
 	elf_version(EV_CURRENT);
 	elf = elf_begin(fd, ELF_C_READ, NULL);
-	refuses = elf && needs_library(elf, "libasan.so") && defines(elf, "__asan_default_options");
+	refuses = elf && names_library(elf, DT_NEEDED, "libasan.so")
+		&& defines(elf, "__asan_default_options");
 	elf_end(elf);
 	if (!refuses)
 		return 0;
@@ -245,6 +259,8 @@ static int check_elf(const char *path, int fd, const Elf64_Ehdr *file, struct mt
 				? error
 				: check_sanitizer(path, fd, err);
 	}
+	if (is_dynamic_linker(fd))
+		return 0;
 	return mt_fail(err, -ENOEXEC,
 		"%s: is statically linked, so no tracer can be preloaded; link it dynamically",
 		path);

@@ -108,6 +108,13 @@ chmod +x short-program foreign-program
 fails "truncated program" 1 'ends before its program headers' record -o never.dat -- ./short-program
 fails "missing dynamic linker" 1 'its dynamic linker /lib64/ld-linux-x86-64.so.9' record -o never.dat -- ./foreign-program
 echo 'int main(void) { return 0; }' >other.c
+echo '#include <stdlib.h>
+int main(void) { for (int i = 0; i < 1000; i++) if (!malloc(77)) return 1; return 3; }' >given.c
+gcc -g -fno-builtin -o given given.c
+"$memtui" record -o given.dat -- /lib64/ld-linux-x86-64.so.2 ./given 2>given.err
+status=$?
+[ $status = 3 ] && "$memtui" groups given.dat | grep -qE ' 1000 .* main( |$)' && "$memtui" groups --module-regex '/given$' given.dat | grep -q 1000 \
+	&& ok "the dynamic linker as the program" || not_ok "the dynamic linker as the program" "status $status: $(tail -n 1 given.err) $("$memtui" groups given.dat | tail -n 1)"
 ln -s /lib64/ld-linux-x86-64.so.2 ld-musl-x86_64.so.1
 gcc -o musl-program -Wl,--dynamic-linker="$PWD/ld-musl-x86_64.so.1" other.c
 fails "program for musl" 1 'is built for musl' record -o never.dat -- ./musl-program
