@@ -74,6 +74,20 @@ static int find_program(char **found, const char *program, struct mt_err *err)
 	return 0;
 }
 
+/* Names and memory of what is recorded are asked of /proc, by numbers that must mean the same. */
+static int check_proc(struct mt_err *err)
+{
+	char self[32] = "";
+
+	if (readlink("/proc/self", self, sizeof self - 1) < 0)
+		return mt_fail(err, -errno, "/proc is not mounted, but needed for recording");
+	if (atoi(self) == (int)getpid())
+		return 0;
+	return mt_fail(err, -EINVAL,
+		"/proc shows the processes of another name space; mount the one of this, as "
+		"unshare --mount-proc does");
+}
+
 static char *beside_executable(const char *tail)
 {
 	char self[PATH_MAX];
@@ -364,8 +378,8 @@ int mt_launch_prepare(struct mt_launch *l, const struct mt_session_options *o, s
 
 	*l = (struct mt_launch){0};
 	if ((error = find_program(&l->path, o->argv[0], err)) == 0
-		&& (error = check_file(l->path, 0, err)) == 0
-		&& (error = check_limits(l, err)) == 0)
+		&& (error = check_file(l->path, 0, err)) == 0 && (error = check_limits(l, err)) == 0
+		&& (error = check_proc(err)) == 0)
 		error = find_library(l, o->library, err);
 	if (error)
 		mt_launch_free(l);

@@ -115,6 +115,15 @@ gcc -g -fno-builtin -o given given.c
 status=$?
 [ $status = 3 ] && "$memtui" groups given.dat | grep -qE ' 1000 .* main( |$)' && "$memtui" groups --module-regex '/given$' given.dat | grep -q 1000 \
 	&& ok "the dynamic linker as the program" || not_ok "the dynamic linker as the program" "status $status: $(tail -n 1 given.err) $("$memtui" groups given.dat | tail -n 1)"
+if unshare -rpfm true 2>/dev/null; then
+	unshare -rpf "$memtui" record -o space.dat -- ./given >space.out 2>&1
+	[ $? = 1 ] && grep -q '/proc shows the processes of another name space' space.out && [ ! -e space.dat ] \
+		&& ok "/proc of another name space" || not_ok "/proc of another name space" "$(tail -n 1 space.out)"
+	unshare -rm sh -c 'mount -t tmpfs none /proc && exec "$0" record -o space.dat -- ./given' "$memtui" >space.out 2>&1
+	[ $? = 1 ] && grep -q '/proc is not mounted' space.out && ok "no /proc" || not_ok "no /proc" "$(tail -n 1 space.out)"
+else
+	echo "skip cli /proc of another name space: none can be made"
+fi
 ln -s /lib64/ld-linux-x86-64.so.2 ld-musl-x86_64.so.1
 gcc -o musl-program -Wl,--dynamic-linker="$PWD/ld-musl-x86_64.so.1" other.c
 fails "program for musl" 1 'is built for musl' record -o never.dat -- ./musl-program
