@@ -2,7 +2,6 @@
  * with an odd hash. Layout as binutils writes it (elf32.em, .gnu.hash). */
 #include <elf.h>
 #include <string.h>
-#include <sys/auxv.h>
 
 #include "preload/find_parts.h"
 
@@ -114,6 +113,8 @@ static void find_last(void)
 	last_at_start = map;
 }
 
+extern void *__libc_stack_end __attribute__((weak));
+
 void mt_find_own(void)
 {
 	struct dl_find_object own, loader;
@@ -123,7 +124,8 @@ void mt_find_own(void)
 		mt_tracer.own_start = (uint64_t)own.dlfo_map_start;
 		mt_tracer.own_end = (uint64_t)own.dlfo_map_end;
 	}
-	if (_dl_find_object((void *)getauxval(AT_BASE), &loader) == 0) {
+	/* by a variable of its own: AT_BASE is 0 where it was started as the program */
+	if (_dl_find_object(&__libc_stack_end, &loader) == 0) {
 		mt_tracer.loader_start = (uint64_t)loader.dlfo_map_start;
 		mt_tracer.loader_end = (uint64_t)loader.dlfo_map_end;
 	}
