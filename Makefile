@@ -137,7 +137,7 @@ $(O)/demo: tests/programs/demo.c
 
 # ---- packages: installed when missing, by root or sudo; else named ----
 BUILD_PACKAGES := gcc libc6-dev libncurses-dev libdw-dev libpcre2-dev libzstd-dev zlib1g-dev libiberty-dev libvterm-dev
-TEST_PACKAGES := $(BUILD_PACKAGES) g++ clang libcmocka-dev python3 sqlite3 perl git valgrind binutils procps \
+TEST_PACKAGES := $(BUILD_PACKAGES) g++ clang libcmocka-dev musl-tools python3 sqlite3 perl git valgrind binutils procps \
 	libjemalloc2 libmimalloc-dev libgoogle-perftools-dev
 packages:
 	@sh tests/packages.sh $(BUILD_PACKAGES)

@@ -49,12 +49,12 @@ void mt_allocator_find(const struct mt_real *real)
 
 	a->address = (uint64_t)real->malloc;
 	/* an executable's own malloc comes before that of any library */
-	if (_dl_find_object(&mt_tracer, &object) == 0
+	if (mt_object_of(&mt_tracer, &object) == 0
 		&& first - (uint64_t)object.dlfo_map_start
 			>= (uint64_t)(object.dlfo_map_end - object.dlfo_map_start)
 		&& is_defined((void *)first))
 		a->own = first;
-	if (_dl_find_object((void *)real->malloc, &object) < 0)
+	if (mt_object_of((void *)real->malloc, &object) < 0)
 		return;
 	a->start = (uint64_t)object.dlfo_map_start;
 	a->end = (uint64_t)object.dlfo_map_end;

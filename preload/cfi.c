@@ -369,7 +369,7 @@ int mt_cfi_row(uint64_t pc, struct mt_cfi_row *row)
 	uint64_t count, low = 0;
 	int64_t wanted;
 
-	if (_dl_find_object((void *)pc, &object) < 0 || !object.dlfo_eh_frame)
+	if (mt_object_of((void *)pc, &object) < 0 || !object.dlfo_eh_frame)
 		return MT_CFI_NONE;
 	header = object.dlfo_eh_frame;
 	if (header[0] != 1)

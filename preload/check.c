@@ -75,7 +75,7 @@ __attribute__((constructor)) static void open_other(void)
 	*(void **)&backtrace = dlsym(RTLD_NEXT, "backtrace");
 	if (backtrace && backtrace(pcs, INNER_MAX) > 1
 		&& (library = dlopen("libgcc_s.so.1", RTLD_LAZY | RTLD_NOLOAD))
-		&& _dl_find_object(dlsym(library, "_Unwind_Backtrace"), &object) == 0) {
+		&& mt_object_of(dlsym(library, "_Unwind_Backtrace"), &object) == 0) {
 		mt_tracer.other_start = (uint64_t)object.dlfo_map_start;
 		mt_tracer.other_end = (uint64_t)object.dlfo_map_end;
 		mt_store_release(&mt_tracer.backtrace, backtrace);

@@ -36,7 +36,7 @@ static bool find_part(uint64_t address, struct part *part)
 	const Elf64_Ehdr *file;
 	const Elf64_Phdr *phdr;
 
-	if (_dl_find_object((void *)address, &object) < 0)
+	if (mt_object_of((void *)address, &object) < 0)
 		return false;
 	file = object.dlfo_map_start;
 	phdr = (const void *)((const uint8_t *)file + file->e_phoff);

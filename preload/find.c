@@ -57,7 +57,7 @@ bool mt_find_in_scope(uint64_t caller, const char *name, struct mt_found *found)
 {
 	struct dl_find_object object;
 
-	mt_find_search(_dl_find_object((void *)caller, &object) == 0 ? object.dlfo_link_map : NULL,
+	mt_find_search(mt_object_of((void *)caller, &object) == 0 ? object.dlfo_link_map : NULL,
 		name, found);
 	return found->function != NULL;
 }
@@ -72,7 +72,7 @@ bool mt_find_for(uint64_t caller, const char *name, struct mt_found *found, mt_f
 		caller = (uint64_t)mt_tls.called;
 	if (recall(caller, name, found))
 		return found->function != NULL;
-	if (_dl_find_object((void *)caller, &object) == 0)
+	if (mt_object_of((void *)caller, &object) == 0)
 		start = (uint64_t)object.dlfo_map_start;
 	if (!recall(start, name, found)) {
 		bool certain =

@@ -88,7 +88,7 @@ static const struct link_map *first_object(void)
 	struct dl_find_object own;
 	const struct link_map *map;
 
-	if (_dl_find_object(&mt_tracer, &own) < 0)
+	if (mt_object_of(&mt_tracer, &own) < 0)
 		return NULL;
 	for (map = own.dlfo_link_map; map->l_prev; map = map->l_prev)
 		;
@@ -143,7 +143,7 @@ static void collect_unlocked(struct search *search)
 	struct dl_find_object object;
 
 	for (const struct link_map *map = first_object(); map; map = map->l_next)
-		if (_dl_find_object(map->l_ld, &object) == 0 && object.dlfo_link_map == map
+		if (mt_object_of(map->l_ld, &object) == 0 && object.dlfo_link_map == map
 			&& map != unloaded && is_mapped(map->l_ld))
 			add(search, map->l_addr, map->l_ld, map->l_name);
 }

@@ -106,7 +106,7 @@ static void find_last(void)
 	struct dl_find_object own;
 	const struct link_map *map;
 
-	if (last_at_start || _dl_find_object(&mt_tracer, &own) < 0)
+	if (last_at_start || mt_object_of(&mt_tracer, &own) < 0)
 		return;
 	for (map = own.dlfo_link_map; map->l_next; map = map->l_next)
 		;
@@ -120,12 +120,12 @@ void mt_find_own(void)
 	struct dl_find_object own, loader;
 
 	find_last();
-	if (_dl_find_object(&mt_tracer, &own) == 0) {
+	if (mt_object_of(&mt_tracer, &own) == 0) {
 		mt_tracer.own_start = (uint64_t)own.dlfo_map_start;
 		mt_tracer.own_end = (uint64_t)own.dlfo_map_end;
 	}
 	/* by a variable of its own: AT_BASE is 0 where it was started as the program */
-	if (_dl_find_object(&__libc_stack_end, &loader) == 0) {
+	if (mt_object_of(&__libc_stack_end, &loader) == 0) {
 		mt_tracer.loader_start = (uint64_t)loader.dlfo_map_start;
 		mt_tracer.loader_end = (uint64_t)loader.dlfo_map_end;
 	}
@@ -136,7 +136,7 @@ void mt_find_describe(struct mt_found *found, void *function)
 	struct dl_find_object object;
 
 	*found = (struct mt_found){.function = function};
-	if (!function || _dl_find_object(function, &object) < 0)
+	if (!function || mt_object_of(function, &object) < 0)
 		return;
 	found->start = (uint64_t)object.dlfo_map_start;
 	found->end = (uint64_t)object.dlfo_map_end;
@@ -147,7 +147,12 @@ bool mt_find_next(const char *name, struct mt_found *found)
 	struct dl_find_object own;
 	void *p = NULL;
 
-	if (_dl_find_object(&mt_tracer, &own) < 0)
+	if (!mt_is_glibc()) {
+		mt_find_describe(found, dlsym(RTLD_NEXT, name));
+		dlerror(); /* that there is none is for nobody else */
+		return found->function != NULL;
+	}
+	if (mt_object_of(&mt_tracer, &own) < 0)
 		return false;
 	for (const struct link_map *map = own.dlfo_link_map->l_next; map && !p; map = map->l_next)
 		p = mt_find_in(map->l_addr, map->l_ld, name);
@@ -200,7 +205,7 @@ void mt_find_each_next(mt_find_visit *call)
 	const struct link_map *map;
 	struct mt_find_table t;
 
-	if (_dl_find_object(&mt_tracer, &own) < 0)
+	if (mt_object_of(&mt_tracer, &own) < 0)
 		return;
 	map = own.dlfo_link_map;
 	t = mt_find_table_of(map->l_addr, map->l_ld);

@@ -109,7 +109,7 @@ static bool find_gone(void)
 
 		if (!mt_load_acquire(&module->complete) || mt_load(&module->gone))
 			continue;
-		if (_dl_find_object((void *)module->start, &object) < 0 || !same(module, &object)) {
+		if (mt_object_of((void *)module->start, &object) < 0 || !same(module, &object)) {
 			mt_store(&module->gone, 1);
 			gone = true;
 		}
@@ -193,7 +193,7 @@ static uint32_t module_of(uint64_t pc)
 {
 	struct dl_find_object object;
 
-	if (_dl_find_object((void *)pc, &object) < 0)
+	if (mt_object_of((void *)pc, &object) < 0)
 		return MT_NO_MODULE;
 	for (uint32_t i = logged(); i-- > 0;) {
 		struct mt_module *module = &mt_tracer.module_info[i];
@@ -252,7 +252,7 @@ bool mt_modules_present(uint64_t pc, uint32_t pc_id)
 
 	if (pc_id < MT_PC_FIRST)
 		return true;
-	found = _dl_find_object((void *)pc, &object) == 0;
+	found = mt_object_of((void *)pc, &object) == 0;
 	if (entry->module == MT_NO_MODULE)
 		return !found;
 	return found && same(&mt_tracer.module_info[entry->module], &object);

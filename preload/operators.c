@@ -48,7 +48,7 @@ static bool is_in(const struct mt_found *found, const char *const *libraries)
 	struct dl_find_object object;
 	const char *path, *slash;
 
-	if (_dl_find_object(found->function, &object) < 0)
+	if (mt_object_of(found->function, &object) < 0)
 		return false;
 	path = object.dlfo_link_map->l_name;
 	slash = strrchr(path, '/');

@@ -332,8 +332,13 @@ MT_COLD void mt_segment_attach(void)
 {
 	uint32_t expected = MT_PHASE_NEW;
 	int error = -ENOMEM;
-	bool can = make_running_word(), counted;
+	bool can, counted;
 
+	if (!mt_is_glibc()) {
+		mt_store_release(&mt_tracer.phase, MT_PHASE_OFF);
+		return;
+	}
+	can = make_running_word();
 	if (can)
 		mt_store_release((uint32_t *)mt_tracer.running + 1, 1);
 	if (!mt_swap_if(&mt_tracer.phase, &expected, MT_PHASE_CONNECTING))

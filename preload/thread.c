@@ -74,8 +74,10 @@ MT_COLD struct mt_thread *mt_thread_enter(void)
 
 __attribute__((constructor)) static void started(void)
 {
+	if (!mt_is_glibc())
+		return;
 	mt_thread_self();
-	pthread_atfork(NULL, NULL, mt_thread_in_child);
+	__register_atfork(NULL, NULL, mt_thread_in_child, &__dso_handle);
 }
 
 MT_COLD void mt_thread_recover(struct mt_thread *t)

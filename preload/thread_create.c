@@ -5,6 +5,10 @@
 
 #include "preload/sys.h"
 
+/* of pthread_cleanup_push, and glibc's alone: see preload/libc.h */
+#pragma weak __pthread_register_cancel
+#pragma weak __pthread_unregister_cancel
+
 /* What a new thread needs from its creator. Not on the program's heap, whose layout must not
  * change. */
 struct start {

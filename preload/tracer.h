@@ -11,6 +11,7 @@
 #include <threads.h>
 
 #include "core/wire.h"
+#include "preload/libc.h"
 #include "preload/x86_64/arch.h"
 
 /* Two words written one by one and copied as one vector right after make the copy wait for the

@@ -159,8 +159,8 @@ static int check_interpreter(const char *path, int fd, const Elf64_Phdr *phdr, s
 			path, name, strerror(errno));
 	if (strstr(name, "/ld-musl-"))
 		return mt_fail(err, -ENOEXEC,
-			"%s: is built for musl, whose dynamic linker would end it for a library "
-			"that needs glibc, as the tracer's does; build it for glibc",
+			"%s: is built for musl, and only programs for glibc can be recorded; "
+			"build it for glibc",
 			path);
 	return 0;
 }

@@ -364,6 +364,15 @@ touch go
 wait
 say "a child without an environment" "$(counted || echo "not counted")$([ "$(cat status)" = 3 ] || echo " status $(cat status)")"
 
+if command -v musl-gcc >/dev/null && musl-gcc -O1 -o musl "$here/musl.c"; then
+	rm -f t.dat*
+	command='./musl; echo $?'
+	sh -c "$command" >want 2>&1
+	"$memtui" record -o t.dat -- sh -c "$command" 2>&1 | grep -v '^memtui: ' >have
+	LD_PRELOAD=$build/libmemtui.so MEMTUI_OUTPUT=$tmp/musl.mem ./musl >alone 2>&1
+	say "a child that is built for musl" "$(diff want have | head -3)$(sed '$d' want | diff - alone | head -3)"
+else echo "skip a child that is built for musl: no musl-gcc"; fi
+
 cat >spawn.c <<'C'
 #include <spawn.h>
 #include <stdlib.h>
