@@ -182,6 +182,7 @@ static void sample_arenas(struct mt_memory_sampler *s, pid_t pid)
 		return;
 	snprintf(name, sizeof name, "/proc/%d/pagemap", (int)pid);
 	look.pagemap = open(name, O_RDONLY | O_CLOEXEC);
+	s->maps_seen = true;
 	s->memory.arena_bytes = s->arenas = 0;
 	s->arena_resident_bytes = s->own_virtual = 0;
 	for (const char *at = maps; *at;) {
@@ -284,6 +285,7 @@ static bool sample(struct mt_memory_sampler *s, pid_t pid, uint64_t shared, uint
 	uint64_t before;
 
 	s->rss_at = after(s, now, RSS_EVERY);
+	s->maps_seen = false;
 	if (!sample_rss(s, pid, shared, private_bytes))
 		return false;
 	if (now < s->rest_at)
@@ -315,7 +317,9 @@ bool mt_memory_sample(struct mt_memory_sampler *s, pid_t pid, int segment_fd,
 		if (thread == pid || !sample(s, thread, shared, private_bytes, now))
 			return false;
 	}
-	s->vss_bytes = without(s->all_virtual, s->own_virtual); /* which is seen last */
+	/* which is seen last: the process may have mapped the segment, or have ended, in between */
+	if ((s->maps_seen || s->own_virtual) && s->all_virtual > s->own_virtual)
+		s->vss_bytes = s->all_virtual - s->own_virtual;
 	return true;
 }
 

@@ -14,6 +14,7 @@ struct mt_memory_sampler {
 	uint32_t arenas;
 	uint64_t vss_bytes, shared_bytes, arena_resident_bytes;
 	uint64_t all_virtual, own_virtual; /* bytes of the address space; what the segment takes */
+	bool maps_seen;                    /* at the last look */
 	uint64_t first_at;                 /* when it was met */
 	uint64_t rss_at, rest_at, smaps_at, maps_at; /* not before; monotonic */
 };
