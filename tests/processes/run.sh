@@ -357,7 +357,7 @@ rm -f t.dat*
 LD_PRELOAD=$tmp/libuser.so "$memtui" record -o t.dat -- sh -c 'TELL=1 ./tree leaf 3; exec ./tree leaf 4' >out 2>err
 say "the user's own preloads" "$(grep -c preloaded out | grep -qx 1 || echo "$(cat out)")$(compare out t.dat*)"
 rm -f t.dat* go
-( timeout 240 "$memtui" record -o t.dat -- sh -c "env -i /bin/sh -c 'while [ ! -e $tmp/go ]; do /bin/true; done'; exit 3" >out 2>err; echo $? >status ) &
+( timeout 240 "$memtui" record -o t.dat -- sh -c "env -i /bin/sh -c 'while [ ! -e $tmp/go ]; do :; done'; exit 3" >out 2>err; echo $? >status ) &
 counted() { for f in t.dat.*; do [ "$(field "$f" forked_children 2>/dev/null)" = 1 ] && return; done; return 1; }
 until_true counted || why="not counted"
 touch go
