@@ -41,6 +41,12 @@ static bool read_at(const struct reader *r, uint64_t address, uint64_t *value)
 	return true;
 }
 
+/* The last is compared first, and shows that the others are there. */
+static void note(struct mt_frame *f, uint64_t at, uint64_t value)
+{
+	f->words[f->word_count++] = (struct mt_word){(const uint64_t *)at, value};
+}
+
 /* The caller's state, once the CFA is known: return address below it, fp where the rule says. */
 static enum mt_step finish(struct mt_state *s, uint64_t rule, const struct reader *r, uint64_t cfa)
 {
@@ -49,7 +55,7 @@ static enum mt_step finish(struct mt_state *s, uint64_t rule, const struct reade
 
 	if (!read_at(r, at, &return_address))
 		return MT_STEP_CUT;
-	f->words[f->word_count++] = (struct mt_word){(const uint64_t *)at, return_address};
+	note(f, at, return_address);
 	if (return_address == 0)
 		return MT_STEP_END;
 	if (return_address >> MT_ADDRESS_BITS)
@@ -73,7 +79,7 @@ static bool read_word(void *context, uint64_t address, uint64_t *value)
 
 	if (f->word_count == MT_FRAME_WORDS - 1 || !read_at(r, address, value))
 		return false;
-	f->words[f->word_count++] = (struct mt_word){(const uint64_t *)address, *value};
+	note(f, address, *value);
 	return true;
 }
 
@@ -105,11 +111,6 @@ static bool is_entry(uint64_t sp)
 	return &__libc_stack_end && sp >= ((uint64_t)__libc_stack_end & ~15ull);
 }
 
-static void note(struct mt_frame *f, uint64_t at, uint64_t value)
-{
-	f->words[f->word_count++] = (struct mt_word){(const uint64_t *)at, value};
-}
-
 /* Go calls C on the thread's stack. Its assembly leaves there which goroutine called, and how far
  * below the end of that one's stack the frame pointer lies that it has pushed; a goroutine begins
  * with the bounds of its stack. It may have moved since then, when C had called Go: then the frame
@@ -125,7 +126,6 @@ static enum mt_step step_to_goroutine(struct mt_state *s, struct reader *r)
 		|| !read_unknown(at, frame, sizeof frame) || frame[1] < MT_WIRE_PAGE
 		|| frame[1] >> MT_ADDRESS_BITS)
 		return MT_STEP_CUT;
-	/* the last is compared first, and shows that the others are there */
 	note(f, at + 8, frame[1]);
 	note(f, at, frame[0]);
 	note(f, goroutine + 8, bounds[1]);
