@@ -355,28 +355,28 @@ bool mt_import_lives(const struct mt_import *i)
 	return i->lives;
 }
 
+#define ENDED_FOR(why) \
+	"its recording ended before the program did: " why "; what came later is missing"
+
 static const char *reason_words(uint32_t reason)
 {
 	switch (reason) {
 	case EACCES:
-		return "its recording ended before the program did: the program changed its user, "
-		       "or lost in another way the right to open the file; what came later is "
-		       "missing";
+		return ENDED_FOR("the program changed its user, or lost in another way the right "
+				 "to open the file");
 	case ENOENT:
 	case ENOTDIR:
 	case ELOOP:
 	case ESTALE:
-		return "its recording ended before the program did: the file was moved or deleted, "
-		       "or the program changed its root directory; what came later is missing";
+		return ENDED_FOR("the file was moved or deleted, or the program changed its root "
+				 "directory");
 	case EPERM:
-		return "its recording ended before the program did: a system-call filter of the "
-		       "program's own left no way to let the file grow; what came later is missing";
+		return ENDED_FOR("a system-call filter of the program's own left no way to let "
+				 "the file grow");
 	case ENOSPC:
-		return "its recording ended before the program did: the file could not grow, on a "
-		       "full disk or at a limit (ulimit -f); what came later is missing";
-	default:
-		return "its recording ended before the program did, since the file could not grow "
-		       "(disk full, a limit, or out of reach); what came later is missing";
+		return ENDED_FOR("the file could not grow, on a full disk or at a limit "
+				 "(ulimit -f)");
+	default: return ENDED_FOR("the file could not grow (disk full, a limit, or out of reach)");
 	}
 }
 
