@@ -12,9 +12,9 @@
 #include "preload/segment.h"
 #include "preload/sys.h"
 
-#define PATIENCE_MS 50
+#define LOOK_NS 50000000
 /* while the recorder can be seen to run: on a busy machine it may have to wait for its turn */
-#define PATIENCE_MAX_MS 2000
+#define PATIENCE_NS 2000000000
 
 extern char **environ;
 
@@ -25,11 +25,6 @@ static struct {
 	uint32_t uid;
 	bool trusted; /* uid is that of the recorder that answered */
 } session;
-
-static int64_t now_ms(void)
-{
-	return (int64_t)(mt_sys_clock(CLOCK_MONOTONIC) / 1000000);
-}
 
 /* 0, or -ENOENT: no session. */
 static int read_session(void)
@@ -76,28 +71,25 @@ static bool can_answer(uint32_t pid)
 	return text[n] == ')' && (text[n + 2] == 'R' || text[n + 2] == 'S' || text[n + 2] == 'D');
 }
 
-/* Waits until the socket is ready or the deadline has passed. */
-static int wait_for(int fd, short events, int64_t deadline)
+/* Waits until the socket is ready, look by look. */
+static int wait_for(int fd, short events, const struct ucred *recorder, struct mt_patience *p)
 {
 	for (;;) {
 		struct pollfd poll = {.fd = fd, .events = events};
-		int64_t left = deadline - now_ms();
-		struct timespec timeout = {left / 1000, left % 1000 * 1000000};
-		long n;
+		struct timespec timeout = {0, LOOK_NS};
+		long n = mt_sys6(SYS_ppoll, &poll, 1, &timeout, NULL, 0, 0);
 
-		if (left <= 0)
-			return -ETIMEDOUT;
-		n = mt_sys6(SYS_ppoll, &poll, 1, &timeout, NULL, 0, 0);
 		if (n > 0)
 			return 0;
-		if (n == 0)
-			return -ETIMEDOUT;
-		if (n != -EINTR)
+		if (n < 0 && n != -EINTR)
 			return (int)n;
+		if (!mt_patience_take(p, LOOK_NS) || !can_answer((uint32_t)recorder->pid))
+			return -ETIMEDOUT;
 	}
 }
 
-static int connect_to(int fd, const char *name, size_t len, int64_t deadline)
+/* To connect takes no answer, but room in the listener's queue. */
+static int connect_to(int fd, const char *name, size_t len, struct mt_patience *p)
 {
 	struct sockaddr_un address = {.sun_family = AF_UNIX};
 	socklen_t size = offsetof(struct sockaddr_un, sun_path) + 1 + len;
@@ -109,7 +101,7 @@ static int connect_to(int fd, const char *name, size_t len, int64_t deadline)
 
 		if (error != -EAGAIN && error != -EINTR)
 			return (int)error;
-		if (now_ms() >= deadline) /* the queue of the listener is full */
+		if (!mt_patience_take(p, LOOK_NS))
 			return -ETIMEDOUT;
 		mt_sys2(SYS_nanosleep, &pause, NULL);
 	}
@@ -170,19 +162,6 @@ static int check_peer(int fd, struct ucred *peer)
 	return 0;
 }
 
-static int await_answer(int fd, const struct ucred *recorder, int64_t start)
-{
-	int64_t now;
-	int error;
-
-	do {
-		now = now_ms();
-		error = wait_for(fd, POLLIN, now + PATIENCE_MS);
-	} while (error == -ETIMEDOUT && now - start < PATIENCE_MAX_MS
-		&& can_answer((uint32_t)recorder->pid));
-	return error;
-}
-
 static int ask(int fd, uint64_t forked_from, bool *counted)
 {
 	struct mt_wire_request request = {
@@ -191,22 +170,21 @@ static int ask(int fd, uint64_t forked_from, bool *counted)
 		.pid = (uint32_t)mt_sys0(SYS_getpid),
 		.forked_from = forked_from,
 	};
-	/* to connect takes no answer */
-	int64_t start = now_ms(), deadline = start + PATIENCE_MAX_MS;
+	struct mt_patience patience = mt_patience(PATIENCE_NS);
 	struct ucred recorder;
 	long n;
 	int error;
 
 	memcpy(request.token, session.token, MT_WIRE_TOKEN_LEN);
-	if ((error = connect_to(fd, session.name, session.len, deadline)) < 0
+	if ((error = connect_to(fd, session.name, session.len, &patience)) < 0
 		|| (error = check_peer(fd, &recorder)) < 0
-		|| (error = wait_for(fd, POLLOUT, deadline)) < 0)
+		|| (error = wait_for(fd, POLLOUT, &recorder, &patience)) < 0)
 		return error;
 	n = mt_sys6(SYS_sendto, fd, &request, sizeof request, MSG_NOSIGNAL, 0, 0);
 	if (n != sizeof request)
 		return n < 0 ? (int)n : -EPROTO;
 	*counted = true;
-	if ((error = await_answer(fd, &recorder, start)) < 0)
+	if ((error = wait_for(fd, POLLIN, &recorder, &patience)) < 0)
 		return error;
 	error = receive(fd);
 	session.trusted = error >= 0;

@@ -104,8 +104,8 @@ static uint32_t ring_id(const struct mt_thread *t)
 static bool wait_for_room(struct mt_thread *t)
 {
 	struct mt_wire_header *h = mt_tracer.header;
-	uint64_t capacity = t->mask + 1, now = mt_sys_clock(CLOCK_MONOTONIC), since = now,
-		 seen = progress(t);
+	struct mt_patience patience = mt_patience(PATIENCE_NS);
+	uint64_t capacity = t->mask + 1, seen = progress(t);
 	bool room = false;
 
 	if (mt_load(&mt_tracer.sealed))
@@ -125,14 +125,13 @@ static bool wait_for_room(struct mt_thread *t)
 			break;
 		}
 		mt_ring_doorbell();
-		mt_sys_futex_wait_bits(&h->room, value, now + WAIT_NS,
+		mt_sys_futex_wait_bits(&h->room, value, patience.since + WAIT_NS,
 			mt_wire_room_bit(ring_id(t)));
 		seen_now = progress(t);
-		now = mt_sys_clock(CLOCK_MONOTONIC);
 		if (seen_now != seen) {
 			seen = seen_now;
-			since = now;
-		} else if (now - since > PATIENCE_NS) {
+			patience = mt_patience(PATIENCE_NS);
+		} else if (!mt_patience_take(&patience, WAIT_NS)) {
 			break;
 		}
 	}

@@ -65,4 +65,28 @@ static inline void mt_sys_futex_wait_bits(uint32_t *word, uint32_t value, uint64
 	mt_sys6(SYS_futex, word, FUTEX_WAIT_BITSET, value, &until, 0, bits);
 }
 
+/* For how long somebody else is still waited for, look by look. While the whole machine stood
+ * still, or this thread was kept from running, he could do no more than we: a look costs no more
+ * than it was to take. */
+struct mt_patience {
+	uint64_t left, since; /* ns; of the look under way, on CLOCK_MONOTONIC */
+};
+
+static inline struct mt_patience mt_patience(uint64_t ns)
+{
+	return (struct mt_patience){ns, mt_sys_clock(CLOCK_MONOTONIC)};
+}
+
+/* After a look that was to take no longer than this. False: there is none left. */
+static inline bool mt_patience_take(struct mt_patience *p, uint64_t look_ns)
+{
+	uint64_t now = mt_sys_clock(CLOCK_MONOTONIC), taken = now - p->since;
+
+	if (taken > look_ns)
+		taken = look_ns;
+	p->since = now;
+	p->left -= taken < p->left ? taken : p->left;
+	return p->left > 0;
+}
+
 #endif

@@ -2,7 +2,7 @@
  * bells sealed: then one that allows everything. bells meanwhile: the refusal comes, in a thread,
  * when the other is there; bells_late.c keeps it back. bells held: the other comes when one that
  * kills for what was not asked holds for both threads, before its own knows. bells full: allocates
- * until it is killed. */
+ * until it is killed. bells many: 5000 times. */
 #include <errno.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
@@ -73,6 +73,8 @@ int main(int argc, char **argv)
 		return 3;
 	if (!strcmp(argv[1], "full"))
 		pairs(-1);
+	if (!strcmp(argv[1], "many"))
+		return pairs(5000), 0;
 	pairs(10);
 	if (!strcmp(argv[1], "meanwhile") || !strcmp(argv[1], "held")) {
 		status = meanwhile(argv[1][0] == 'h' ? held : refused);

@@ -12,7 +12,10 @@
  *   -u         usable sizes too            -T N      entries in the table of threads (65536)
  *   -e         print every event and mark, one line each, in the order of each ring
  *   -w         a full ring drops
- *   -a N       sleep once N events are lost until the doorbell rings, before anything is drained */
+ *   -a N       sleep once N events are lost until the doorbell rings, before anything is drained
+ *   -j         all stands still for a while, the program too, when it first waits for an answer,
+ *              and when it first waits for room; what it waits for comes a few looks later. Ends
+ *              with 99 when the program had waited for long before. */
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/futex.h>
@@ -61,7 +64,8 @@ struct recorder {
 	FILE *out;
 	uint32_t flags, depth, ring_records, nodes, threads, thread_entries, clock, recording;
 	uint64_t die_after, sleep_after;
-	bool sleepy, stacks, stall, dead, blind, events;
+	bool sleepy, stacks, stall, dead, blind, events, jolts, late;
+	uint64_t had_room_ns; /* nobody was seen waiting for it then */
 };
 
 static void *at(const struct image *image, const struct mt_wire_range *range)
@@ -73,6 +77,58 @@ static void bad(struct recorder *r, struct image *image, const char *what, uint6
 {
 	if (image->totals.bad++ < 5)
 		fprintf(r->out, "BAD %s %lu\n", what, value);
+}
+
+/* ---- a machine that stands still ------------------------------------------------------------- */
+
+#define STILL_MS 2500     /* longer than the tracer waits for anything */
+#define LATE_NS 100000000 /* too much of the time for which the tracer waits for room */
+#define LOOKS 3
+
+static uint64_t now_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
+}
+
+static long switches(pid_t pid)
+{
+	char path[40], line[128];
+	long n = -1;
+	FILE *f;
+
+	snprintf(path, sizeof path, "/proc/%d/status", pid);
+	f = fopen(path, "r");
+	while (f && fgets(line, sizeof line, f)
+		&& sscanf(line, "voluntary_ctxt_switches: %ld", &n) < 1)
+		;
+	if (f)
+		fclose(f);
+	return n;
+}
+
+static void stop(pid_t pid)
+{
+	siginfo_t info;
+
+	kill(pid, SIGSTOP);
+	waitid(P_PID, (id_t)pid, &info, WSTOPPED);
+}
+
+/* Until the program, which is stopped, has looked a few times more, or looks no more. */
+static void stand_still(pid_t pid, int connection, const uint32_t *waiters)
+{
+	struct pollfd gone = {.fd = connection, .events = POLLRDHUP};
+	long from;
+
+	poll(NULL, 0, STILL_MS);
+	from = switches(pid);
+	kill(pid, SIGCONT);
+	while (switches(pid) < from + LOOKS && poll(&gone, 1, 1) == 0
+		&& (!waiters || __atomic_load_n(waiters, __ATOMIC_SEQ_CST)))
+		;
 }
 
 /* ---- the segment ----------------------------------------------------------------------------- */
@@ -142,6 +198,10 @@ static void answer(struct recorder *r, int connection)
 		|| request.magic != MT_WIRE_MAGIC
 		|| memcmp(request.token, TOKEN, MT_WIRE_TOKEN_LEN) != 0 || r->count == IMAGES_MAX)
 		return;
+	if (r->jolts) {
+		stop((pid_t)request.pid);
+		stand_still((pid_t)request.pid, connection, NULL);
+	}
 	fd = make_segment(r, image);
 	if (fd < 0)
 		return;
@@ -392,6 +452,23 @@ static void drain(struct recorder *r)
 	}
 }
 
+/* Nothing is drained before the program waits for room. */
+static void await_waiter(struct recorder *r)
+{
+	struct image *image = &r->images[0];
+	struct mt_wire_header *h = image->header;
+	uint64_t now = now_ns();
+
+	if (r->count == 0 || !__atomic_load_n(&h->waiters, __ATOMIC_SEQ_CST)) {
+		r->had_room_ns = now;
+		return;
+	}
+	stop(image->pid);
+	r->late = now_ns() - r->had_room_ns > LATE_NS;
+	stand_still(image->pid, -1, &h->waiters);
+	r->jolts = false;
+}
+
 /* Sleeps a millisecond, or until the newest image rings. */
 static void rest(struct recorder *r)
 {
@@ -549,7 +626,7 @@ int main(int argc, char **argv)
 	pid_t pid;
 
 	r.out = stderr;
-	while ((option = getopt(argc, argv, "+l:o:scfd:r:n:t:T:mk:zpbeuwa:")) != -1)
+	while ((option = getopt(argc, argv, "+l:o:scfd:r:n:t:T:mk:zpbeuwa:j")) != -1)
 		switch (option) {
 		case 'l': library = optarg; break;
 		case 'o': r.out = fopen(optarg, "w"); break;
@@ -568,6 +645,7 @@ int main(int argc, char **argv)
 		case 'b': r.blind = true; break;
 		case 'e': r.events = true; break;
 		case 'u': r.flags |= MT_SEGMENT_SLACK; break;
+		case 'j': r.jolts = true; break;
 		case 'w': r.flags |= MT_SEGMENT_DROP; break;
 		case 'a':
 			r.sleep_after = strtoull(optarg, NULL, 10);
@@ -586,12 +664,17 @@ int main(int argc, char **argv)
 			oversleep(&r);
 			continue;
 		}
-		drain(&r);
+		if (r.jolts)
+			await_waiter(&r);
+		else
+			drain(&r);
 		rest(&r);
 	}
 	r.stall = false;
 	drain(&r);
 	for (int i = 0; i < r.count; i++)
 		report(&r, &r.images[i]);
+	if (r.late)
+		return 99;
 	return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }

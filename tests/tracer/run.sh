@@ -209,6 +209,8 @@ dead_or_stuck() {
 	preload=
 	trace asleep.report -w -r 1024 -a 1000 -- ./bells full; status=$?
 	say "a full ring wakes a recorder that fell asleep late" "$([ $status = 143 ] || echo "status $status; ")$(expect asleep.report bad=0)"
+	until trace still.report -j -r 8192 -- ./bells many; status=$?; [ $status != 99 ]; do :; done
+	say "the machine stands still" "$([ $status = 0 ] || echo "status $status; ")$(expect still.report $sound gaps=0 allocs=5000 frees=5000)"
 	trace sealed.report -a 0 -- ./bells sealed; status=$?
 	say "a program wakes the recorder before it is sealed" "$([ $status = 0 ] || echo "status $status; ")$(expect sealed.report $sound sealed=1 mute=1 allocs=20)"
 	trace refused.report -a 0 -- ./bells refused; status=$?
