@@ -11,6 +11,7 @@
  *   -p         paused: recording is 0      -b       blind: drains without looking, for benchmarks
  *   -u         usable sizes too            -T N      entries in the table of threads (65536)
  *   -e         print every event and mark, one line each, in the order of each ring
+ *   -E         the same, each line behind its time: sorted by that, they are in order
  *   -w         a full ring drops
  *   -a N       sleep once N events are lost until the doorbell rings, before anything is drained
  *   -j         all stands still for a while, the program too, when it first waits for an answer,
@@ -64,7 +65,7 @@ struct recorder {
 	FILE *out;
 	uint32_t flags, depth, ring_records, nodes, threads, thread_entries, clock, recording;
 	uint64_t die_after, sleep_after;
-	bool sleepy, stacks, stall, dead, blind, events, jolts, late;
+	bool sleepy, stacks, stall, dead, blind, events, times, jolts, late;
 	uint64_t had_room_ns; /* nobody was seen waiting for it then */
 };
 
@@ -295,7 +296,7 @@ static const char *caller(const struct image *image, uint32_t node)
 }
 
 static void print_event(struct recorder *r, struct image *image, const struct pending *p,
-	unsigned type, uint32_t node, uint64_t pointer, uint64_t size)
+	uint64_t time, unsigned type, uint32_t node, uint64_t pointer, uint64_t size)
 {
 	static const char *const types[] = {"VOID", "ALLOC", "FREE", "RELEASE", "REALLOC",
 		"RESTORE"};
@@ -304,12 +305,14 @@ static void print_event(struct recorder *r, struct image *image, const struct pe
 	const struct mt_wire_node *nodes = at(image, &image->header->nodes);
 	uint32_t kind = node < MT_NODE_FIRST ? node : nodes[node].pc;
 
+	if (type == MT_RECORD_MARK && (size == MT_MARK_THREAD || size == MT_MARK_GAP))
+		return;
+	if (r->times)
+		fprintf(r->out, "%lu ", time);
 	if (type != MT_RECORD_MARK) {
 		fprintf(r->out, "%s %u %lx %lu", types[type], kind, pointer, size);
 		if (p->usable)
 			fprintf(r->out, " usable=%lu", p->usable);
-	} else if (size == MT_MARK_THREAD || size == MT_MARK_GAP) {
-		return;
 	} else {
 		fprintf(r->out, "%s %u", marks[size], kind);
 		if (size == MT_MARK_USER)
@@ -361,7 +364,7 @@ static void take(struct recorder *r, struct image *image, struct ring *ring, str
 		bad(r, image, "ring that does not begin with its thread, type", type);
 	ring->started = true;
 	if (r->events)
-		print_event(r, image, p, type, node,
+		print_event(r, image, p, ring->time, type, node,
 			p->has_pointer ? p->pointer : mt_wire_record_pointer(&record) << 3,
 			type == MT_RECORD_MARK ? field : size);
 	switch (type) {
@@ -626,7 +629,7 @@ int main(int argc, char **argv)
 	pid_t pid;
 
 	r.out = stderr;
-	while ((option = getopt(argc, argv, "+l:o:scfd:r:n:t:T:mk:zpbeuwa:j")) != -1)
+	while ((option = getopt(argc, argv, "+l:o:scfd:r:n:t:T:mk:zpbeEuwa:j")) != -1)
 		switch (option) {
 		case 'l': library = optarg; break;
 		case 'o': r.out = fopen(optarg, "w"); break;
@@ -643,6 +646,7 @@ int main(int argc, char **argv)
 		case 'z': r.stall = true; break;
 		case 'p': r.recording = 0; break;
 		case 'b': r.blind = true; break;
+		case 'E': r.times = true; /* fall through */
 		case 'e': r.events = true; break;
 		case 'u': r.flags |= MT_SEGMENT_SLACK; break;
 		case 'j': r.jolts = true; break;

@@ -249,9 +249,9 @@ nested() { # a handler that leaves the tracer may leave an allocation of the mai
 }
 
 deep_blocks() { # REPORT: how often which call made or ended a block of 7000 to 7999 bytes; what was ended that was not there
-	awk '$1 == "ALLOC" || $1 == "REALLOC" { if ($4 >= 7000 && $4 < 8000) { n[$1 " " $2 " " $4]++; live[$3] = 1 } else delete live[$3] }
+	grep '^[0-9]' $1.report | sort -sn | cut -d ' ' -f 2- | awk '$1 == "ALLOC" || $1 == "REALLOC" { if ($4 >= 7000 && $4 < 8000) { n[$1 " " $2 " " $4]++; live[$3] = 1 } else delete live[$3] }
 		$1 == "FREE" || $1 == "RELEASE" { if ($3 in live) { n[$1 " " $2]++; delete live[$3] } }
-		END { for (i in n) print n[i], i; for (p in live) left++; print left + 0, "left" }' $1.report | sort
+		END { for (i in n) print n[i], i; for (p in live) left++; print left + 0, "left" }' | sort
 }
 
 deep() { # libraries opened with RTLD_DEEPBIND are seen as others are
@@ -262,7 +262,7 @@ deep() { # libraries opened with RTLD_DEEPBIND are seen as others are
 		g++ -std=c++17 $flags "$here/deep.cc" -o deep || { echo "does not build"; return; }
 	for how in plain deep once forked named space sealed; do
 		./deep $how "$out" >deep.plain || echo "$how: status $?; "
-		trace deep-$how.report -e -c -r 65536 -- ./deep $how "$out" | cmp - deep.plain || echo "$how: output"
+		trace deep-$how.report -E -c -r 65536 -- ./deep $how "$out" | cmp - deep.plain || echo "$how: output"
 		deep_blocks deep-$how >deep-$how.blocks
 	done
 	expect deep-deep.report $sound unseen_libraries=0
