@@ -75,10 +75,17 @@ static void take_descriptors(struct msghdr *message, int fds[2])
 			c->cmsg_len >= CMSG_LEN(2 * sizeof(int)) ? 2 * sizeof(int) : sizeof(int));
 }
 
-int mt_session_greet(int fd, enum mt_message_type type, pid_t process, struct mt_welcome *w,
-	int fds[2], struct mt_err *err)
+int mt_session_hello(int fd, enum mt_message_type type, pid_t process, struct mt_err *err)
 {
 	struct mt_message hello = {.magic = MT_MESSAGE_MAGIC, .type = type, .a = (uint32_t)process};
+
+	if (send(fd, &hello, offsetof(struct mt_message, bytes), MSG_NOSIGNAL) < 0)
+		return mt_fail(err, -errno, "the recorder does not listen: %s", strerror(errno));
+	return 0;
+}
+
+int mt_session_welcome(int fd, struct mt_welcome *w, int fds[2], struct mt_err *err)
+{
 	struct iovec part = {w, sizeof *w};
 	_Alignas(struct cmsghdr) char control[CMSG_SPACE(2 * sizeof(int))];
 	struct msghdr message = {
@@ -87,23 +94,25 @@ int mt_session_greet(int fd, enum mt_message_type type, pid_t process, struct mt
 		.msg_control = control,
 		.msg_controllen = sizeof control,
 	};
-
-	fds[0] = fds[1] = -1;
-	if (send(fd, &hello, offsetof(struct mt_message, bytes), MSG_NOSIGNAL) < 0)
-		return mt_fail(err, -errno, "the recorder does not listen: %s", strerror(errno));
 	ssize_t n = recvmsg(fd, &message, MSG_CMSG_CLOEXEC);
 
+	fds[0] = fds[1] = -1;
 	if (n > 0)
 		take_descriptors(&message, fds);
 	if (n != sizeof *w || w->magic != MT_MESSAGE_MAGIC) {
 		for (int i = 0; i < 2; i++)
 			if (fds[i] >= 0)
 				close(fds[i]);
+		if (n < 0)
+			return mt_fail(err, -EAGAIN,
+				"the recorder does not answer; it may be stopped: kill -CONT lets "
+				"it go on");
 		return n == 0
 			? mt_fail(err, -EPIPE,
 				"the session has just ended; what it recorded is in its trace")
 			: mt_fail(err, -EPROTO,
-				"the recorder does not answer; is it another version of memtui?");
+				"what the recorder answers makes no sense; is it another version "
+				"of memtui?");
 	}
 	w->entry.name[sizeof w->entry.name - 1] = w->entry.command[sizeof w->entry.command - 1] =
 		'\0';
@@ -133,7 +142,8 @@ struct mt_client *mt_client_connect_process(const char *name, pid_t process, str
 
 	c->snapshot_fd = c->master_fd = -1;
 	c->fd = mt_session_connect(name, err);
-	if (c->fd >= 0 && mt_session_greet(c->fd, MT_MESSAGE_HELLO, process, &w, fds, err) == 0
+	if (c->fd >= 0 && mt_session_hello(c->fd, MT_MESSAGE_HELLO, process, err) == 0
+		&& mt_session_welcome(c->fd, &w, fds, err) == 0
 		&& (w.status == 0 || refused(&w, process, err) == 0)) {
 		c->snapshot_fd = fds[0];
 		c->master_fd = fds[1];

@@ -6,9 +6,9 @@
 
 /* A connected socket whose peer has our uid or is root; or a negative errno. */
 int mt_session_connect(const char *name, struct mt_err *err);
-/* Says who we are (MT_MESSAGE_HELLO with the process to watch, or _LIST) and takes the answer; fds:
- * -1 where none came. */
-int mt_session_greet(int fd, enum mt_message_type, pid_t process, struct mt_welcome *, int fds[2],
-	struct mt_err *err);
+/* Says who we are: MT_MESSAGE_HELLO with the process to watch, or _LIST. */
+int mt_session_hello(int fd, enum mt_message_type, pid_t process, struct mt_err *err);
+/* Takes the answer; fds: -1 where none came. */
+int mt_session_welcome(int fd, struct mt_welcome *, int fds[2], struct mt_err *err);
 
 #endif

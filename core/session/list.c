@@ -3,6 +3,7 @@
 #include "core/session/internal.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,29 +12,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static bool is_known(const struct mt_session_entry *entries, int count, const char *name)
-{
-	for (int i = 0; i < count; i++)
-		if (!strcmp(entries[i].name, name))
-			return true;
-	return false;
-}
+#define LISTENS 0x10000 /* the flag in /proc/net/unix: connections of it have the same name */
+#define LOOKS 20
+#define LOOK_MS 100
 
-static bool ask(const char *name, struct mt_session_entry *entry)
-{
-	struct mt_welcome w;
-	struct mt_err err = {0};
-	int fds[2], fd = mt_session_connect(name, &err);
-	bool answered = fd >= 0 && mt_session_greet(fd, MT_MESSAGE_LIST, 0, &w, fds, &err) == 0;
-
-	if (answered)
-		*entry = w.entry;
-	if (fd >= 0)
-		close(fd);
-	return answered;
-}
-
-int mt_session_list(struct mt_session_entry **entries, struct mt_err *err)
+/* The sessions by their names, of which nothing else is known yet; count or negative errno. */
+static int find_names(struct mt_session_entry **entries, struct mt_err *err)
 {
 	FILE *f = fopen("/proc/net/unix", "re");
 	char line[512], prefix[32];
@@ -45,18 +29,93 @@ int mt_session_list(struct mt_session_entry **entries, struct mt_err *err)
 	snprintf(prefix, sizeof prefix, "@memtui-%u-", (unsigned)getuid());
 	while (fgets(line, sizeof line, f)) {
 		char *name = strstr(line, prefix);
-		struct mt_session_entry entry;
+		unsigned flags;
 
-		if (!name)
+		if (!name || sscanf(line, "%*s %*s %*s %x", &flags) != 1 || !(flags & LISTENS))
 			continue;
 		name[strcspn(name, "\n")] = '\0';
-		if (is_known(*entries, (int)count, name + 1) || !ask(name + 1, &entry))
-			continue;
 		MT_GROW(*entries, count, capacity);
-		(*entries)[count++] = entry;
+		(*entries)[count] = (struct mt_session_entry){.program = 0};
+		snprintf((*entries)[count++].name, sizeof(*entries)->name, "%s", name + 1);
 	}
 	fclose(f);
 	return (int)count;
+}
+
+/* Its descriptor, or -1. */
+static int ask(struct mt_session_entry *entry)
+{
+	struct mt_err ignored = {0};
+	struct ucred who = {0};
+	socklen_t len = sizeof who;
+	int fd = mt_session_connect(entry->name, &ignored);
+
+	if (fd < 0)
+		return -1;
+	getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &who, &len);
+	entry->recorder = who.pid;
+	if (mt_session_hello(fd, MT_MESSAGE_LIST, 0, &ignored) == 0)
+		return fd;
+	close(fd);
+	return -1;
+}
+
+/* True when it was an answer that can be understood. */
+static bool take_answer(int fd, struct mt_session_entry *entry)
+{
+	struct mt_err ignored = {0};
+	struct mt_welcome w;
+	int fds[2];
+
+	if (mt_session_welcome(fd, &w, fds, &ignored) < 0)
+		return false;
+	*entry = w.entry;
+	return true;
+}
+
+/* All at once: one that is stopped keeps nobody waiting for the others. What does not answer in
+ * time keeps its entry; what cannot be asked, or answers something else, loses its name. */
+static void ask_all(struct mt_session_entry *entries, int count)
+{
+	struct pollfd *fds = mt_alloc((size_t)count * sizeof *fds);
+	int waiting = 0, looks = LOOKS;
+
+	for (int i = 0; i < count; i++) {
+		fds[i] = (struct pollfd){ask(&entries[i]), POLLIN, 0};
+		waiting += fds[i].fd >= 0;
+		if (fds[i].fd < 0)
+			*entries[i].name = '\0';
+	}
+	while (waiting && looks) {
+		if (poll(fds, (nfds_t)count, LOOK_MS) <= 0)
+			looks--;
+		for (int i = 0; i < count; i++) {
+			if (fds[i].fd < 0 || !fds[i].revents)
+				continue;
+			if (!take_answer(fds[i].fd, &entries[i]))
+				*entries[i].name = '\0';
+			close(fds[i].fd);
+			fds[i] = (struct pollfd){-1, 0, 0};
+			waiting--;
+		}
+	}
+	for (int i = 0; i < count; i++)
+		if (fds[i].fd >= 0)
+			close(fds[i].fd);
+	free(fds);
+}
+
+int mt_session_list(struct mt_session_entry **entries, struct mt_err *err)
+{
+	int found = find_names(entries, err), count = 0;
+
+	if (found <= 0)
+		return found;
+	ask_all(*entries, found);
+	for (int i = 0; i < found; i++)
+		if (*(*entries)[i].name)
+			(*entries)[count++] = (*entries)[i];
+	return count;
 }
 
 static bool descends(pid_t pid, pid_t from)

@@ -86,7 +86,7 @@ void mt_session_free(struct mt_session *);
 /* ---- clients ---- */
 struct mt_session_entry {
 	char name[108];
-	pid_t recorder, program;
+	pid_t recorder, program; /* program 0: the recorder does not answer; no more is known */
 	char command[256];
 	uint64_t start_unix_ns;
 	char trace_path[512];

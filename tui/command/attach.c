@@ -63,8 +63,14 @@ static int list(const struct mt_session_entry *entry)
 {
 	struct mt_session_process *processes;
 	struct mt_err ignored;
-	int count = mt_session_processes(entry->name, &processes, &ignored), live = 0;
+	int count, live = 0;
 
+	if (!entry->program) {
+		printf("%8s  %8s  %8d  (does not answer; it may be stopped)\n", "?", "?",
+			(int)entry->recorder);
+		return 0;
+	}
+	count = mt_session_processes(entry->name, &processes, &ignored);
 	for (int i = 0; i < count; i++) {
 		live += processes[i].alive != 0;
 		print_line(processes[i].pid, processes[i].parent, entry->recorder,
@@ -92,9 +98,11 @@ static const struct mt_session_entry *find_other(const struct mt_session_entry *
 	const struct mt_session_entry *found = NULL;
 
 	for (int i = 0; i < count && !found; i++) {
-		struct mt_session_process *processes;
+		struct mt_session_process *processes = NULL;
 		struct mt_err ignored;
-		int n = mt_session_processes(entries[i].name, &processes, &ignored);
+		int n = entries[i].program
+			? mt_session_processes(entries[i].name, &processes, &ignored)
+			: 0;
 
 		for (int j = 0; j < n && !found; j++)
 			if (processes[j].pid == pid && processes[j].alive)
@@ -121,11 +129,18 @@ static pid_t only_process(const struct mt_session_entry *entry)
 	return only;
 }
 
-static int fail_unknown(pid_t pid, struct mt_err *err)
+static int fail_unknown(const struct mt_session_entry *entries, int count, pid_t pid,
+	struct mt_err *err)
 {
 	uid_t user;
 	const struct passwd *who;
 
+	for (int i = 0; i < count; i++)
+		if (!entries[i].program)
+			return mt_fail(err, -ESRCH,
+				"process %d is in no recording that answers; recorder %d does not, "
+				"it may be stopped: kill -CONT %d lets it go on",
+				(int)pid, (int)entries[i].recorder, (int)entries[i].recorder);
 	if (!mt_session_is_of_other(pid, &user))
 		return mt_fail(err, -ESRCH,
 			"process %d is not being recorded; 'memtui attach' alone lists what is, "
@@ -161,7 +176,7 @@ static int choose(const struct mt_session_entry *entries, int count,
 	if (status <= 0)
 		return status;
 	if (word)
-		return fail_unknown((pid_t)pid, err);
+		return fail_unknown(entries, count, (pid_t)pid, err);
 	if (!count)
 		return mt_fail(err, -ESRCH,
 			"nothing of yours is being recorded; start it with 'memtui run' or "
