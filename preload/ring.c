@@ -12,7 +12,16 @@
 #define WAIT_NS 10000000 /* one look at the ring while waiting */
 #define PATIENCE_NS 200000000ull
 
+uint32_t mt_areas[MT_AREAS];
 uint64_t mt_owners[MT_OWNERS];
+
+MT_COLD void mt_ring_claim(const struct mt_thread *t, uint32_t *area)
+{
+	uint32_t whose = 0;
+
+	if (!mt_swap_if(area, &whose, t->number))
+		mt_store(area, MT_AREA_SHARED);
+}
 
 uint64_t mt_ring_clock(void)
 {
@@ -184,10 +193,14 @@ static bool make_room(struct mt_thread *t)
 	return false;
 }
 
+static bool begins(unsigned type)
+{
+	return type == MT_RECORD_ALLOC || type == MT_RECORD_REALLOC || type == MT_RECORD_RESTORE;
+}
+
 static void count_lost(struct mt_thread *t, unsigned type)
 {
-	bool allocation =
-		type == MT_RECORD_ALLOC || type == MT_RECORD_REALLOC || type == MT_RECORD_RESTORE;
+	bool allocation = begins(type);
 
 	mt_store(&t->limit, 0);
 	if (type == MT_RECORD_MARK) {
@@ -217,7 +230,7 @@ static void extend(struct batch *b, enum mt_extend what, uint64_t value)
 		(struct mt_wire_record){value, MT_RECORD_EXTEND | (uint64_t)what << 3};
 }
 
-static void add_item(struct batch *b, const struct mt_item *item)
+static void add_item(const struct mt_thread *t, struct batch *b, const struct mt_item *item)
 {
 	bool far_pointer = (item->pointer & 7) || item->pointer >> MT_ADDRESS_BITS;
 	bool large = item->size >= MT_SIZE_EXTENDED;
@@ -232,8 +245,8 @@ static void add_item(struct batch *b, const struct mt_item *item)
 		extend(b, MT_EXTEND_PAUSED, 0);
 	for (unsigned i = 0; i < item->value_count; i++)
 		extend(b, MT_EXTEND_VALUE, item->values[i]);
-	if (!mt_ring_ends(item->type))
-		mt_store(mt_ring_owner(item->pointer), 0);
+	if (begins(item->type) && !far_pointer) /* who frees such a one stands behind a fence */
+		mt_ring_allocates(t, item->pointer);
 	add(b, item->type, item->node, far_pointer ? MT_POINTER_EXTENDED : item->pointer >> 3,
 		large ? MT_SIZE_EXTENDED : (uint32_t)item->size);
 }
@@ -294,7 +307,7 @@ MT_COLD bool mt_ring_record_item(struct mt_thread *t, const struct mt_item *item
 	mt_signal_fence();
 	add_marks(t, &b);
 	extend(&b, MT_EXTEND_TIME, 0);
-	add_item(&b, item);
+	add_item(t, &b, item);
 	at = write(t, &b);
 	if (mt_unlikely(mt_tracer.standalone))
 		mt_file_tend(t->last);
@@ -363,7 +376,7 @@ MT_COLD bool mt_ring_record_nested(struct mt_thread *t, const struct mt_item *it
 	}
 	add_marks(t, &b);
 	extend(&b, MT_EXTEND_TIME, 0);
-	add_item(&b, item);
+	add_item(t, &b, item);
 	head = mt_load(&t->ring->head);
 	mt_signal_fence();
 	at = write(t, &b);

@@ -410,7 +410,6 @@ static void drop_tables(void)
 	mt_rules_free();
 	mt_tree_free();
 	mt_modules_free();
-	mt_tracer.several = 0;
 	mt_tracer.next_node = mt_tracer.next_pc = mt_tracer.next_module = mt_tracer.next_thread =
 		mt_tracer.next_ring = 0;
 	mt_tracer.growing = 0;

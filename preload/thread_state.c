@@ -230,11 +230,8 @@ bool mt_thread_register(struct mt_thread *t, int32_t tid)
 		memcpy(entry->name, later, sizeof later);
 	}
 	mt_publish_count(&mt_tracer.header->thread_count, id + 1);
-	if (id > 0)
-		mt_store_release(&mt_tracer.several, 1);
 	t->index = id;
-	t->own = (uint64_t)(t->ring - (struct mt_wire_ring *)mt_tracer.rings.base)
-		<< MT_ADDRESS_BITS;
+	t->number = 1 + (uint32_t)(t->ring - (struct mt_wire_ring *)mt_tracer.rings.base);
 	t->newborn = 1;
 	t->limit = 0;
 	t->stack_lo = mt_tls.stack_lo;

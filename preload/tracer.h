@@ -152,7 +152,6 @@ struct mt_tracer {
 		uint64_t unusual; /* not 0: one of them is set */
 	};
 	uint32_t depth_limit;
-	uint32_t several;         /* threads have recorded something */
 	uint32_t bootstrap_count; /* chunks in use */
 	uint32_t usable_rule;     /* enum mt_usable_rule under which usable sizes are recorded */
 	uint64_t loader_start, loader_end; /* the dynamic linker's code */
@@ -263,7 +262,7 @@ struct mt_thread {
 	uint64_t mask;
 	struct mt_wire_ring *ring;
 	uint64_t last;    /* time of the last record */
-	uint64_t own;     /* the ring's number above all bits of an address */
+	uint32_t number;  /* the ring's, from 1 */
 	uint64_t hook_sp; /* of the outermost event under way */
 	uint64_t stack_lo, stack_hi;
 	uint64_t generation;   /* under which the memo was made */
