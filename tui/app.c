@@ -55,6 +55,19 @@ bool mt_app_live(const struct mt_app *app)
 	return d->client && !d->recorder_gone && !app->program_ended && !d->profile.info.ended;
 }
 
+bool mt_app_stopped(const struct mt_app *app)
+{
+	const struct mt_data *d = app->home ? app->home : &app->data;
+
+	return app->session && d->client && !d->recorder_gone && !app->program_ended
+		&& d->profile.info.ended && d->profile.info.exit_status == -1;
+}
+
+bool mt_app_runs(const struct mt_app *app)
+{
+	return mt_app_live(app) || mt_app_stopped(app);
+}
+
 bool mt_app_pick(struct mt_app *app, struct mt_pick *pick)
 {
 	const struct mt_view *view = mt_app_focus(app);
@@ -128,7 +141,7 @@ static void turn_to(struct mt_app *app, enum mt_view_id id)
 
 static void quit(struct mt_app *app)
 {
-	if (mt_app_live(app))
+	if (mt_app_runs(app))
 		mt_overlay_open(app, app->ask_save ? &mt_overlay_leave_save : &mt_overlay_leave,
 			NULL);
 	else if (app->ask_save)
@@ -371,7 +384,7 @@ static void say_meaning(struct mt_app *app, uint32_t code)
 
 	if (code == MT_KEY_UNKNOWN || code == MT_KEY_PASTE_BEGIN || code == MT_KEY_PASTE_END)
 		return;
-	if (app->view == MT_VIEW_OUTPUT && mt_app_live(app))
+	if (app->view == MT_VIEW_OUTPUT && mt_app_runs(app))
 		snprintf(words, sizeof words,
 			"does nothing here; %s gives the program the keyboard",
 			mt_action_key(MT_ACTION_KEYBOARD, tab));

@@ -258,6 +258,7 @@ struct mt_app {
 	/* of mt_app_follow, in this frame and the one before */
 	const uint32_t *following, *followed;
 	bool program_ended;
+	bool stop_said, trouble_said; /* what loop.c tells once */
 	int wait_status;
 	int signal; /* that ended memtui, or 0 */
 	enum mt_outcome outcome;
@@ -317,6 +318,9 @@ void mt_app_say(struct mt_app *, const char *format, ...) __attribute__((format(
 uint32_t mt_app_follow(struct mt_app *, uint32_t *shown, uint32_t selected, uint32_t count);
 void mt_app_open_group(struct mt_app *, uint32_t group);
 bool mt_app_live(const struct mt_app *); /* a session, not a trace */
+/* The recording has ended before the program, which runs on: its time is over, the disk is full. */
+bool mt_app_stopped(const struct mt_app *);
+bool mt_app_runs(const struct mt_app *); /* the program does, recorded or not */
 /* what is selected; false, with a message: nothing is */
 bool mt_app_pick(struct mt_app *, struct mt_pick *);
 

@@ -103,6 +103,11 @@ static const char *state_words(const struct mt_app *app)
 		return "FROZEN";
 	if (d->live)
 		return d->profile.info.paused ? "PAUSED" : "LIVE";
+	if (app->session && !app->home && d->profile.info.ended
+		&& d->profile.info.exit_status == -1)
+		return mt_session_trouble(app->session) ? "BROKEN OFF"
+			: mt_app_stopped(app)           ? "STOPPED"
+							: "ENDED";
 	return d->profile.info.recorder_lost
 			|| (d->recorder_gone && !d->profile.info.ended && !app->program_ended)
 		? "BROKEN OFF"

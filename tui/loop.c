@@ -100,13 +100,30 @@ static void suspend(struct loop *loop)
 	loop->app->dirty = true;
 }
 
+/* Why a trace is not whole, and that a program is not recorded any more, once. */
+static void tell_of_recording(struct mt_app *app)
+{
+	const char *trouble = mt_session_trouble(app->session);
+
+	if (trouble && !app->trouble_said) {
+		app->trouble_said = app->stop_said = app->dirty = true;
+		mt_app_say(app, "%s", trouble);
+	} else if (!app->stop_said && mt_app_stopped(app)) {
+		app->stop_said = app->dirty = true;
+		mt_app_say(app, "the recording has ended, the program runs on");
+	}
+}
+
 static void reap(struct mt_app *app)
 {
 	char key[16];
 
-	if (!app->session || app->program_ended
-		|| mt_session_poll(app->session, &app->wait_status) != 1)
+	if (!app->session || app->program_ended)
 		return;
+	if (mt_session_poll(app->session, &app->wait_status) != 1) {
+		tell_of_recording(app);
+		return;
+	}
 	app->program_ended = true;
 	if (!mt_app_home(app)->frozen)
 		mt_data_update(mt_app_home(app), true);
@@ -119,6 +136,7 @@ static void reap(struct mt_app *app)
 		mt_app_say(app,
 			"the program ended with status %d; what it left stays here until %s",
 			app->wait_status >> 8 & 0xff, mt_action_key(MT_ACTION_QUIT, key));
+	tell_of_recording(app);
 	if (app->overlay == &mt_overlay_leave || app->overlay == &mt_overlay_leave_save)
 		mt_overlay_close(app);
 	app->dirty = true;
@@ -425,7 +443,7 @@ static void wait_once(struct loop *loop)
 	struct mt_app *app = loop->app;
 	bool client = app->data.client && !app->data.recorder_gone;
 	bool home = app->home && app->home->client && !app->home->recorder_gone;
-	struct pollfd fds[10] = {
+	struct pollfd fds[11] = {
 		{.fd = mt_screen_fd(app->screen), .events = POLLIN},
 		{.fd = loop->signals, .events = POLLIN},
 		{.fd = client ? mt_client_fd(app->data.client) : -1,
@@ -440,9 +458,11 @@ static void wait_once(struct loop *loop)
 			.events = home ? mt_client_events(app->home->client) : 0},
 		{.fd = app->data.listing ? mt_worker_fd(app->data.listing) : -1, .events = POLLIN},
 		{.fd = mt_difference_fd(app), .events = POLLIN},
+		{.fd = app->session && !app->program_ended ? mt_session_fd(app->session) : -1,
+			.events = POLLIN},
 	};
 
-	if (poll(fds, 10, timeout(loop)) < 0)
+	if (poll(fds, 11, timeout(loop)) < 0)
 		return;
 	if (fds[1].revents)
 		take_signal(loop);
@@ -472,6 +492,8 @@ static void wait_once(struct loop *loop)
 		mt_jobs_collect(app);
 	if (fds[9].revents)
 		mt_difference_collect(app);
+	if (fds[10].revents)
+		reap(app);
 	run_timers(loop);
 }
 

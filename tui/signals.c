@@ -53,7 +53,7 @@ static void choose(struct mt_app *app, uint32_t at)
 		return;
 	}
 	mt_overlay_close(app);
-	if (!mt_app_live(app)) {
+	if (!mt_app_runs(app)) {
 		mt_app_say(app, "the program has ended");
 		return;
 	}
@@ -115,7 +115,7 @@ void mt_signals_open(struct mt_app *app)
 {
 	struct menu *m;
 
-	if (!mt_app_live(app) || !app->data.client) {
+	if (!mt_app_runs(app) || !app->data.client) {
 		mt_app_say(app, "no program runs here that could get a signal");
 		return;
 	}

@@ -192,6 +192,16 @@ static void say_left(pid_t program, const char *trace_path)
 		(int)program, trace_path, (int)program);
 }
 
+static void say_stopped(const struct mt_session *session)
+{
+	const char *trouble = mt_session_trouble(session);
+
+	if (trouble)
+		mt_command_say("%s", trouble);
+	mt_command_say("%d runs on, unrecorded; what was recorded of it is %s",
+		(int)session->program, session->trace_path);
+}
+
 /* ---- open ---- */
 
 struct loading {
@@ -304,7 +314,7 @@ static void end_program(struct mt_app *app)
 			mt_data_update(home, true);
 		if (app->session && mt_session_poll(app->session, &app->wait_status) == 1)
 			app->program_ended = true;
-		if (home->profile.info.ended)
+		if (home->profile.info.ended && !mt_app_stopped(app))
 			return;
 	}
 	if (!app->program_ended && !home->recorder_gone)
@@ -462,6 +472,11 @@ static int end_session(struct mt_app *app, const struct mt_ui_options *o, int *e
 	struct mt_err failed = {0};
 	int status = app->wait_status, result = 0;
 
+	if (app->outcome == MT_OUTCOME_LEAVE && mt_app_stopped(app)) {
+		say_stopped(app->session);
+		*exit_status = 0;
+		return 0;
+	}
 	if (app->outcome == MT_OUTCOME_LEAVE && !app->program_ended) {
 		say_left(app->session->program, app->session->trace_path);
 		*exit_status = 0;

@@ -367,7 +367,8 @@ static void end_text(char *out, size_t len, const struct mt_info *info)
 	const char *name;
 
 	if (info->exit_status == -1) {
-		snprintf(out, len, "process %u ended, with a status that is not known", info->pid);
+		snprintf(out, len, "the recording of process %u ended; its status is not known",
+			info->pid);
 	} else if (WIFSIGNALED(info->exit_status)) {
 		name = sigabbrev_np(WTERMSIG(info->exit_status));
 		snprintf(out, len, "process %u was ended by signal %d%s%s", info->pid,

@@ -81,6 +81,9 @@ int mt_session_wait(struct mt_session *, int *wait_status, struct mt_err *err);
 /* Reaps what has ended without blocking: 1 when the program has ended (*wait_status set), else
  * 0. */
 int mt_session_poll(struct mt_session *, int *wait_status);
+/* What went wrong with the program's own trace, as far as polls have read of it; NULL: nothing. */
+const char *mt_session_trouble(const struct mt_session *);
+int mt_session_fd(const struct mt_session *); /* readable: poll has something to read; or -1 */
 void mt_session_free(struct mt_session *);
 
 /* ---- clients ---- */

@@ -309,6 +309,16 @@ int mt_session_poll(struct mt_session *s, int *wait_status)
 	return f->has_status;
 }
 
+const char *mt_session_trouble(const struct mt_session *s)
+{
+	return s->front->of_root ? s->front->trouble.text : NULL;
+}
+
+int mt_session_fd(const struct mt_session *s)
+{
+	return s->front->recorder_gone ? -1 : s->front->report_fd;
+}
+
 void mt_session_free(struct mt_session *s)
 {
 	if (s->front) {

@@ -2,8 +2,10 @@
  * place. */
 #include "screens.h"
 
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/wait.h>
 
 static void check_ended(struct tests *t)
 {
@@ -59,12 +61,55 @@ static void check_many(struct tests *t)
 	terminal_close(&terminal);
 }
 
+/* The recording ends, the program does not: it can be talked to, and is asked about at the end. */
+static void check_stopped(struct tests *t)
+{
+	struct settings s =
+		{.term = "xterm-256color", "C.UTF-8", t->scratch, false, t->scratch, NULL};
+	char *argv[] = {t->memtui, "run", "-f", "-o", "stopped.dat", "--duration", "0.5", "--",
+		"./keeps", NULL};
+	struct terminal terminal;
+
+	terminal_start(&terminal, 24, 80, &s, argv);
+	terminal_wait_text(&terminal, "the recording has ended, the program runs on");
+	check_answer(t, &terminal, "", "STOPPED", "a recording that ended is not a program's end");
+	check_answer(t, &terminal, "0", "end     the recording of process",
+		"its log has the recording's end");
+	check_answer(t, &terminal, "O\r\r", "kept 1", "the program still has its terminal");
+	check_answer(t, &terminal, "\035Q", "The program still runs", "leaving asks about it");
+	terminal_type(&terminal, "e");
+	tell(t, terminal_wait_end(&terminal) && WEXITSTATUS(terminal.status) == 128 + SIGTERM,
+		"and can end it instead of waiting for it");
+	terminal_close(&terminal);
+}
+
+/* A trace that cannot be written: said on the screen, not only after it. */
+static void check_full(struct tests *t)
+{
+	struct settings s =
+		{.term = "xterm-256color", "C.UTF-8", t->scratch, false, t->scratch, NULL};
+	char *argv[] = {t->memtui, "run", "-o", "/dev/full", "--", "./keeps", NULL};
+	struct terminal terminal;
+
+	terminal_start(&terminal, 24, 80, &s, argv);
+	check_answer(t, &terminal, "", "cannot write to /dev/full: No space left",
+		"a full disk is said at once");
+	check_answer(t, &terminal, "0", "BROKEN OFF", "and the title says so, too");
+	check_answer(t, &terminal, "O\r\004", "ended with status 0",
+		"the program goes on to its end");
+	terminal_type(&terminal, "Q");
+	tell(t, terminal_wait_end(&terminal) && terminal.status, "the session fails");
+	terminal_close(&terminal);
+}
+
 int main(int argc, char **argv)
 {
 	struct tests t = tests_begin(argc, argv);
 
 	if (wanted("live")) {
 		check_ended(&t);
+		check_stopped(&t);
+		check_full(&t);
 		check_many(&t);
 	}
 	return t.failed != 0;

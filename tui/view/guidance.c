@@ -77,6 +77,8 @@ void mt_guidance_empty(struct mt_app *app, struct mt_rect r)
 				     : "lines come with the first malloc");
 	} else if (is_broken_off(d)) {
 		say(&t, "the recording was broken off before anything was written");
+	} else if (d->whole.info.ended && d->whole.info.exit_status == -1) {
+		say(&t, "the recording ended before anything was in it; {log} shows what happened");
 	} else {
 		say(&t,
 			"the program allocated nothing: no malloc, "

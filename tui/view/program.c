@@ -12,7 +12,7 @@
 static bool ended(const struct mt_app *app)
 {
 	return app->program_ended || mt_app_home(app)->recorder_gone
-		|| mt_app_home(app)->profile.info.ended;
+		|| (mt_app_home(app)->profile.info.ended && !mt_app_stopped(app));
 }
 
 /* How it ended: the last line. */

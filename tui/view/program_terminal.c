@@ -153,7 +153,7 @@ void mt_program_read(struct mt_app *app)
 bool mt_program_typing(const struct mt_app *app)
 {
 	return app->program && app->program->typing && app->view == MT_VIEW_OUTPUT
-		&& mt_app_live(app);
+		&& mt_app_runs(app);
 }
 
 void mt_program_give(struct mt_app *app, bool typing)
