@@ -332,6 +332,9 @@ say "statuses of children that are reaped late" "$why$([ "$(cat status)" = 0 ] |
 
 said=$(unshare -rn "$memtui" attach 2>&1) # where no session can be seen
 say "attach without a session names the form that needs none" "$(echo "$said" | grep -qE "^unshare|'memtui attach PID'" || echo "$said")"
+# The only session, also while its recorder completes the trace of a program that has ended: memtui's own has many names.
+said=$(unshare -rn sh -c '"$0" record -f -o alone.dat -- "$0" help >/dev/null 2>&1 & while kill -0 $! 2>/dev/null; do "$0" attach; done' "$memtui" 2>&1)
+say "attach finds the only session to its end" "$(echo "$said" | grep -A1 -m1 -E 'has ended|more than one' || echo "$said" | grep -qE "^unshare|not a terminal" || echo "$said")"
 
 # ---- kills ----
 rm -f t.dat* go

@@ -112,18 +112,21 @@ static const struct mt_session_entry *find_other(const struct mt_session_entry *
 	return found;
 }
 
-/* 0 when the root lives, else the process that alone goes on; negative: there are several. */
+/* 0 when the root lives, or none does: the recorder is at its last; else the process that alone
+ * goes on; negative: there are several. */
 static pid_t only_process(const struct mt_session_entry *entry)
 {
 	struct mt_session_process *processes;
 	struct mt_err ignored;
 	int count = mt_session_processes(entry->name, &processes, &ignored), live = 0;
-	pid_t only = count > 0 ? -1 : 0;
+	pid_t only = 0;
+	bool root = false;
 
-	for (int i = 0; i < count && only; i++) {
+	for (int i = 0; i < count && !root; i++) {
 		if (!processes[i].alive)
 			continue;
-		only = processes[i].pid == entry->program ? 0 : live++ ? -1 : processes[i].pid;
+		root = processes[i].pid == entry->program;
+		only = root ? 0 : live++ ? -1 : processes[i].pid;
 	}
 	free(processes);
 	return only;
