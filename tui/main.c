@@ -173,7 +173,8 @@ static int close_output(int status)
 	if (!ferror(stdout) && fflush(stdout) == 0)
 		return status;
 	if (!status && errno != EPIPE)
-		mt_command_say("standard output: %s", strerror(errno ? errno : EIO));
+		mt_command_say("cannot write the result to standard output: %s",
+			strerror(errno ? errno : EIO));
 	return status ? status : EXIT_FAILURE;
 }
 

@@ -454,7 +454,7 @@ fails "script without interpreter" 1 'script|interpreter' record -o no5.dat ./sc
 fails "output in no directory" 1 'nodir' record -o nodir/x.dat ./known
 fails "report of a stream" 1 "expected a file" record --report -o - ./known
 fails "attach: no such process" 1 'expected|record' attach 999999999
-fails "attach: no number" 1 'expected' attach abc
+fails "attach: no number" 2 'expected' attach abc
 mkfifo attach.fifo
 "$memtui" record -o attach.dat -- sh -c 'read line <attach.fifo' >/dev/null 2>&1 &
 front=$!
@@ -486,7 +486,7 @@ for command in run record open report pack attach info groups tree callers diff 
 	fi
 done
 check "manual memtui" "$memtui" help --man memtui
-fails "help of nothing" 1 "did you mean 'memtui record'" help recrod
+fails "help of nothing" 2 "did you mean 'memtui record'" help recrod
 "$memtui" help --completion bash >completion.bash
 if words=$(bash -c 'source ./completion.bash
 complete_line() { COMP_WORDS=("$@"); COMP_CWORD=$((${#COMP_WORDS[@]} - 1)); COMPREPLY=(); _memtui 2>/dev/null; echo "${COMPREPLY[*]}"; }

@@ -155,19 +155,26 @@ static int fail_unknown(const struct mt_session_entry *entries, int count, pid_t
 		(int)pid, who ? who->pw_name : "somebody else", (unsigned)user);
 }
 
+static int check(const struct mt_arguments *arguments, struct mt_err *err)
+{
+	const char *word = arguments->operand_count ? arguments->operands[0] : NULL;
+	char *end = NULL;
+
+	if (!word || (strtol(word, &end, 10) > 0 && !*end))
+		return 0;
+	return mt_fail(err, -EINVAL,
+		"'%.60s' is no process; expected the number of a recorded program "
+		"or of the memtui that records it",
+		word);
+}
+
 static int choose(const struct mt_session_entry *entries, int count,
 	const struct mt_arguments *arguments, struct mt_err *err)
 {
 	const char *word = arguments->operand_count ? arguments->operands[0] : NULL;
 	const struct mt_session_entry *other;
-	char *end = NULL;
-	long pid = word ? strtol(word, &end, 10) : 0;
+	long pid = word ? strtol(word, NULL, 10) : 0;
 
-	if (word && (*end || pid <= 0))
-		return mt_fail(err, -EINVAL,
-			"'%.60s' is no process; expected the number of a recorded program "
-			"or of the memtui that records it",
-			word);
 	for (int i = 0; word && i < count; i++)
 		if (entries[i].program == pid || entries[i].recorder == pid
 			|| mt_session_front(&entries[i]) == pid)
@@ -219,5 +226,6 @@ const struct mt_command mt_command_attach = {
 		    "memtui attach 4711\tthe recording of process 4711\n",
 	.options = options,
 	.operands_max = 1,
+	.check = check,
 	.run = run,
 };

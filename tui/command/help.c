@@ -237,21 +237,32 @@ static int print_keys(const struct mt_arguments *arguments, struct mt_err *err)
 	return tell_faults(&faults);
 }
 
-/* Sets *command: NULL for memtui itself. */
-static int find(const struct mt_command **command, const char *name, struct mt_err *err)
+static const char *asked(const struct mt_arguments *arguments)
 {
-	*command = mt_command_find(name);
-	if (*command || !strcmp(name, "memtui"))
+	return arguments->man              ? arguments->man
+		: arguments->operand_count ? arguments->operands[0]
+					   : "memtui";
+}
+
+static bool is_topic(const char *name, bool man)
+{
+	return !strcmp(name, "memtui") || !strcmp(name, "config") || !strcmp(name, "keys")
+		|| (!man && (!strcmp(name, "environment") || !strcmp(name, "themes")));
+}
+
+static int check(const struct mt_arguments *arguments, struct mt_err *err)
+{
+	const char *name = asked(arguments);
+
+	if (is_topic(name, arguments->man) || mt_command_find(name))
 		return 0;
 	return mt_command_unknown(name, err);
 }
 
 static int run(const struct mt_arguments *arguments, struct mt_err *err)
 {
-	const struct mt_command *command = NULL;
-	const char *name = arguments->man  ? arguments->man
-		: arguments->operand_count ? arguments->operands[0]
-					   : "memtui";
+	const struct mt_command *command; /* NULL: memtui itself */
+	const char *name = asked(arguments);
 
 	if (arguments->complete) {
 		mt_completion_print(stdout);
@@ -273,11 +284,7 @@ static int run(const struct mt_arguments *arguments, struct mt_err *err)
 	if (!strcmp(name, "keys"))
 		return arguments->man ? (mt_manual_print_keys(stdout), 0)
 				      : print_keys(arguments, err);
-
-	int status = find(&command, name, err);
-
-	if (status < 0)
-		return status;
+	command = mt_command_find(name);
 	if (arguments->man)
 		mt_manual_print(stdout, command);
 	else
@@ -287,11 +294,11 @@ static int run(const struct mt_arguments *arguments, struct mt_err *err)
 
 const struct mt_command mt_command_help = {
 	.name = "help",
-	.operands = "[COMMAND|environment|themes]",
+	.operands = "[COMMAND|config|environment|keys|themes]",
 	.words = "show the help of a command",
 	.description =
-		"Prints the help of a command, of the variables of the environment, the names of "
-		"the themes, or the list of all commands.",
+		"Prints the help of a command, of the settings, of the variables of the "
+		"environment or of the keys, the names of the themes, or the list of all commands.",
 	.examples = "memtui help record\thow to record\n"
 		    "memtui help environment\thow to record without memtui\n"
 		    "memtui help keys\twhat every key does, and how to change it\n"
@@ -300,5 +307,6 @@ const struct mt_command mt_command_help = {
 		    "source <(memtui help --completion bash)\tcompletion in this shell\n",
 	.options = options,
 	.operands_max = 1,
+	.check = check,
 	.run = run,
 };
