@@ -494,9 +494,21 @@ complete_line memtui gro
 complete_line memtui groups --sort = leaked_s
 complete_line memtui groups --function-r
 complete_line memtui tree --format j
+complete_line memtui export --as p
+complete_line memtui suppress --as ""
+complete_line memtui export --metric = at_peak_s
+complete_line memtui timeline --metric ""
+complete_line memtui record --depth ""
+complete_line memtui help env
 complete_line "$0" open --theme col' "$memtui" 2>&1) && [ "$words" = "groups
 leaked_size
 --function-regex=
 json
+pprof
+valgrind lsan
+at_peak_size
+bytes count
+
+environment
 colour-blind" ]; then ok completion; else not_ok completion "$words"; fi
 exit $bad
