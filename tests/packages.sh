@@ -11,7 +11,7 @@ if ! command -v apt-get >/dev/null; then
 	exit 1
 fi
 if [ "$(id -u)" = 0 ]; then as=; elif command -v sudo >/dev/null; then as=sudo; else
-	echo "memtui: packages are missing and this is neither root nor is there sudo; as root run: apt-get install$missing" >&2
+	echo "memtui: packages are missing and this is neither root nor is there sudo; as root run: apt-get update && apt-get install$missing" >&2
 	exit 1
 fi
 echo "installing:$missing"
