@@ -501,6 +501,7 @@ grep -v '^memtui: ' traced.err2 >traced.err
 why=$([ $status = 0 ] || echo "status $status; ")
 cmp -s plain.out traced.out || why+="output differs; "
 cmp -s plain.err traced.err || why+="stderr differs: $(head -n 2 traced.err); "
+grep -q '^memtui: .* cc1 -quiet .*\.\.  t\.dat' traced.err2 || why+="cc1 is not told from its directory; "
 for f in plain/*.o plain/prog; do cmp -s "$f" "traced/${f#plain/}" || why+="$f differs; "; done
 why+=$("$memtui" info --format json t.dat* | python3 -c '
 import collections, json, sys

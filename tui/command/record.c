@@ -187,7 +187,8 @@ static const char *without_directory(const char *command)
 
 static void say_process(const struct mt_session_process *p, struct widths w)
 {
-	const char *line = w.file ? without_directory(p->command) : p->command;
+	bool fits = !w.file && strlen(p->command) <= (size_t)w.command;
+	const char *line = fits ? p->command : without_directory(p->command);
 	char allocations[MT_NUMBER_LEN], peak[MT_NUMBER_LEN], leaked[MT_NUMBER_LEN],
 		command[COMMAND_MOST + 1];
 	char file[sizeof p->trace_path + 100];
@@ -198,7 +199,7 @@ static void say_process(const struct mt_session_process *p, struct widths w)
 	mt_number_size(leaked, p->leaked_bytes);
 	shorten_middle(file, w.file);
 	snprintf(command, sizeof command, "%.*s", w.command, line);
-	if (w.file && strlen(line) > (size_t)w.command)
+	if (strlen(line) > (size_t)w.command)
 		memcpy(command + w.command - 2, "..", 2);
 	for (char *c = command; *c; c++)
 		if ((unsigned char)*c < 0x20 || *c == 0x7f)
