@@ -129,8 +129,8 @@ void mt_icicle_draw_words(struct mt_app *app, int row, int columns)
 
 	match_text(app, left, sizeof left);
 	if (!*left && t->layout.metric != app->data.sort)
-		snprintf(left, sizeof left, "bars are bytes allocated: '%s' does not add up",
-			mt_metric_info(app->data.sort)->words);
+		snprintf(left, sizeof left, "bars are bytes allocated: %s does not add up",
+			mt_metric_info(app->data.sort)->name);
 	used += mt_draw(app->screen, row, 1, columns - 1, MT_ROLE_PROMPT, left);
 	if (t->path_count || t->skip) {
 		mt_icicle_name(app, t->root, name, sizeof name);
