@@ -358,6 +358,18 @@ static void draw_typing_keys(struct mt_app *app, int row, int columns)
 		"take the keyboard back from the program");
 }
 
+static void draw_too_small(struct mt_screen *s, int rows, int columns)
+{
+	if (columns < 19) { /* too small for words on it, too */
+		mt_draw(s, 0, 0, columns, MT_ROLE_TEXT, "too small:");
+		mt_drawf(s, 1, 0, columns, MT_ROLE_TEXT, "%dx%d, not", columns, rows);
+		mt_drawf(s, 2, 0, columns, MT_ROLE_TEXT, "%dx%d", COLUMNS_MIN, ROWS_MIN);
+		return;
+	}
+	mt_drawf(s, 0, 0, columns, MT_ROLE_TEXT, "memtui needs %dx%d,", COLUMNS_MIN, ROWS_MIN);
+	mt_drawf(s, 1, 0, columns, MT_ROLE_TEXT, "this is %dx%d", columns, rows);
+}
+
 size_t mt_frame_draw(struct mt_app *app)
 {
 	struct mt_screen *s = app->screen;
@@ -369,9 +381,7 @@ size_t mt_frame_draw(struct mt_app *app)
 	app->followed = app->following;
 	app->following = NULL;
 	if (rows < ROWS_MIN || columns < COLUMNS_MIN) {
-		mt_drawf(s, 0, 0, columns, MT_ROLE_TEXT, "memtui needs %dx%d,", COLUMNS_MIN,
-			ROWS_MIN);
-		mt_drawf(s, 1, 0, columns, MT_ROLE_TEXT, "this is %dx%d", columns, rows);
+		draw_too_small(s, rows, columns);
 		return mt_screen_end(s);
 	}
 	draw_title(app, columns);
