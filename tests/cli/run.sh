@@ -485,6 +485,7 @@ for command in run record open report pack attach info groups tree callers diff 
 		grep -q '^.SH SYNOPSIS' page.1 && ok "manual $command" || not_ok "manual $command" "no synopsis"
 	fi
 done
+check "help fits 80 columns" sh -c '[ "$("$0" help | wc -L)" -le 80 ]' "$memtui"
 check "manual memtui" "$memtui" help --man memtui
 fails "help of nothing" 2 "did you mean 'memtui record'" help recrod
 "$memtui" help --completion bash >completion.bash

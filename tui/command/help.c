@@ -138,10 +138,13 @@ static void print_general(FILE *out)
 	fputs("\nCommands:\n", out);
 	for (int i = 0; mt_command_at(i); i++)
 		entry(out, mt_command_at(i)->name, mt_command_at(i)->words);
-	fputs("\n'memtui help COMMAND' or 'memtui COMMAND --help' says more; 'memtui help "
-	      "environment' tells of recording without\na recorder; "
-	      "'memtui --version' of the version.\n",
-		out);
+	putc('\n', out);
+	wrap(out,
+		"'memtui help COMMAND' or 'memtui COMMAND --help' says more; 'memtui help "
+		"environment' tells of recording without a recorder, 'memtui help keys' and "
+		"'memtui help config' of the keys and the settings, 'memtui --version' of the "
+		"version.",
+		0, 0);
 }
 
 void mt_help_print(FILE *out, const struct mt_command *command)
