@@ -286,36 +286,38 @@ struct mt_wire_range {
 
 enum mt_clock { MT_CLOCK_TSC, MT_CLOCK_MONOTONIC };
 
-/* What the tracer counts. One list: names for the trace, words for people. */
+/* What the tracer counts. One list: names for the trace, words for people, with [one|several] where
+ * they differ. */
 #define MT_COUNTERS(X) \
-	X(CUT_STACKS, cut_stacks, "stacks that could not be followed to the end") \
+	X(CUT_STACKS, cut_stacks, "stack[|s] that could not be followed to the end") \
 	X(LOST_ALLOCATIONS, lost_allocations, \
-		"allocations not recorded because the recorder could not keep up") \
-	X(LOST_FREES, lost_frees, "frees not recorded because the recorder could not keep up") \
-	X(RING_WAITS, ring_waits, "times a thread waited for room in its ring") \
-	X(FORKED_CHILDREN, forked_children, "children that went on untraced") \
+		"allocation[|s] not recorded because the recorder could not keep up") \
+	X(LOST_FREES, lost_frees, "free[|s] not recorded because the recorder could not keep up") \
+	X(RING_WAITS, ring_waits, "time[|s] a thread waited for room in its ring") \
+	X(FORKED_CHILDREN, forked_children, "child[|ren] that went on untraced") \
 	X(NODES_FULL, nodes_full, \
-		"times a stack found the call tree or the table of addresses full") \
-	X(THREADS_FULL, threads_full, "threads that found no ring and went on untraced") \
-	X(UNTRACED_EVENTS, untraced_events, "events of threads without a ring") \
-	X(NESTED_EVENTS, nested_events, "events of signal handlers inside the tracer") \
-	X(ABANDONED, abandoned, "tracer calls left by longjmp from a signal handler") \
-	X(BOOTSTRAP, bootstrap, "allocations before the real allocator was known") \
-	X(CHECKED_STACKS, checked_stacks, "stacks compared with a full unwind") \
-	X(WRONG_STACKS, wrong_stacks, "stacks that differed from the full unwind") \
-	X(MAP_FAILURES, map_failures, "times memory for the tracer could not be had") \
+		"time[|s] a stack found the call tree or the table of addresses full") \
+	X(THREADS_FULL, threads_full, "thread[|s] that found no ring and went on untraced") \
+	X(UNTRACED_EVENTS, untraced_events, "event[|s] of threads without a ring") \
+	X(NESTED_EVENTS, nested_events, "event[|s] of signal handlers inside the tracer") \
+	X(ABANDONED, abandoned, "tracer call[|s] left by longjmp from a signal handler") \
+	X(BOOTSTRAP, bootstrap, "allocation[|s] before the real allocator was known") \
+	X(CHECKED_STACKS, checked_stacks, "stack[|s] compared with a full unwind") \
+	X(WRONG_STACKS, wrong_stacks, "stack[|s] that differed from the full unwind") \
+	X(MAP_FAILURES, map_failures, "time[|s] memory for the tracer could not be had") \
 	X(SEALED, sealed, \
-		"system-call filters set: since then full rings drop, " \
+		"system-call filter[|s] set: since then full rings drop, " \
 		"and new threads and children go untraced") \
 	X(LOST_MARKS, lost_marks, \
-		"maps, calls and markers not recorded because the recorder could not keep up") \
-	X(CHECKED_OTHERWISE, checked_otherwise, "stacks compared with libgcc's unwinder") \
-	X(WRONG_OTHERWISE, wrong_otherwise, "stacks that differed from libgcc's unwinder") \
+		"[map, call or marker|maps, calls and markers] not recorded because the recorder " \
+		"could not keep up") \
+	X(CHECKED_OTHERWISE, checked_otherwise, "stack[|s] compared with libgcc's unwinder") \
+	X(WRONG_OTHERWISE, wrong_otherwise, "stack[|s] that differed from libgcc's unwinder") \
 	X(NOT_COMPARABLE, not_comparable, \
-		"stacks compared with libgcc's unwinder in part or not at all") \
+		"stack[|s] compared with libgcc's unwinder in part or not at all") \
 	X(UNSEEN_LIBRARIES, unseen_libraries, \
-		"openings of libraries with RTLD_DEEPBIND or dlmopen whose allocations are not " \
-		"seen")
+		"[opening of a library|openings of libraries] with RTLD_DEEPBIND or dlmopen " \
+		"whose allocations are not seen")
 enum mt_counter {
 #define X(id, name, words) MT_COUNTER_##id,
 	MT_COUNTERS(X) MT_COUNTER_COUNT,

@@ -1,5 +1,6 @@
 #include "core/export/journal.h"
 
+#include "core/export/losses.h"
 #include "core/export/number.h"
 #include "core/query/frame.h"
 
@@ -19,66 +20,6 @@ const char *mt_journal_tag(enum mt_journal_kind kind)
 	};
 
 	return kind < MT_JOURNAL_KIND_COUNT ? tags[kind] : "?";
-}
-
-/* ---- losses ---- */
-
-struct loss {
-	const char *words;
-	bool of_counter; /* else of info */
-	size_t at;       /* counter, or offset */
-};
-
-/* All sums that say that something is missing; a counter that the totals hold already is left
- * out. */
-static const struct loss *losses(uint32_t *count)
-{
-	/* clang-format off */
-	static const struct loss all[] = {
-#define X(name, words) {words, false, offsetof(struct mt_info, name)},
-		MT_INFO_COUNTS(X)
-#undef X
-#define X(id, name, words) {words, true, MT_COUNTER_##id},
-		MT_COUNTERS(X)
-#undef X
-	};
-	/* clang-format on */
-
-	*count = sizeof all / sizeof *all;
-	return all;
-}
-
-static bool is_loss(const struct loss *l)
-{
-	if (l->of_counter)
-		return l->at >= MT_COUNTER_NODES_FULL && l->at != MT_COUNTER_BOOTSTRAP
-			&& l->at != MT_COUNTER_CHECKED_STACKS
-			&& l->at != MT_COUNTER_CHECKED_OTHERWISE
-			&& l->at != MT_COUNTER_NOT_COMPARABLE;
-	return (l->at >= offsetof(struct mt_info, lost_events)
-		       && l->at < offsetof(struct mt_info, wall_ns))
-		|| l->at == offsetof(struct mt_info, unrecorded_frees)
-		|| l->at == offsetof(struct mt_info, implied_unmaps)
-		|| l->at == offsetof(struct mt_info, log_dropped);
-}
-
-/* Counted, as it may matter, but nothing is missing for it. */
-static bool is_note(const struct loss *l)
-{
-	return !l->of_counter
-		&& (l->at == offsetof(struct mt_info, ambiguous)
-			|| l->at == offsetof(struct mt_info, inherited_frees)
-			|| l->at == offsetof(struct mt_info, unrecorded_frees));
-}
-
-static uint64_t loss_value(const struct loss *l, const struct mt_info *info)
-{
-	uint64_t value;
-
-	if (l->of_counter)
-		return info->counters[l->at];
-	memcpy(&value, (const char *)info + l->at, sizeof value);
-	return value;
 }
 
 /* ---- lines ---- */
@@ -170,18 +111,20 @@ enum warning { WARNING_HISTORY, WARNING_NO_END, WARNING_DAMAGE };
 void mt_journal_make(struct mt_journal *j, const struct mt_profile *p, const char *damage)
 {
 	const struct mt_info *info = &p->info;
-	uint32_t count, lost = 0;
-	const struct loss *all = losses(&count);
+	uint32_t lost = 0;
 
 	j->count = 0;
 	add(j, MT_JOURNAL_BEGIN, MT_JOURNAL_EXACT, 0, 0);
 	add_timed(j, p);
-	for (uint32_t i = 0; i < count; i++)
-		if (is_loss(&all[i]) && loss_value(&all[i], info)) {
-			add(j, is_note(&all[i]) ? MT_JOURNAL_NOTE : MT_JOURNAL_LOSS,
-				MT_JOURNAL_SO_FAR, info->wall_ns, i);
-			lost += !is_note(&all[i]);
-		}
+	for (uint32_t i = 0; i < mt_loss_count(); i++) {
+		enum mt_loss_kind kind = mt_loss_kind(i);
+
+		if (kind == MT_LOSS_NONE || !mt_loss_value(i, info))
+			continue;
+		add(j, kind == MT_LOSS_LOST ? MT_JOURNAL_LOSS : MT_JOURNAL_NOTE, MT_JOURNAL_SO_FAR,
+			info->wall_ns, i);
+		lost += kind == MT_LOSS_LOST;
+	}
 	if (!lost)
 		add(j, MT_JOURNAL_LOSS, MT_JOURNAL_SO_FAR, info->wall_ns, MT_JOURNAL_NOTHING);
 	if (info->history_from_ns)
@@ -382,9 +325,7 @@ static void end_text(char *out, size_t len, const struct mt_info *info)
 void mt_journal_text(char *out, size_t len, const struct mt_journal_line *line,
 	const struct mt_profile *p, const struct mt_symbols *symbols, const char *damage)
 {
-	uint32_t count;
-	const struct loss *all = losses(&count);
-	char number[MT_NUMBER_EXACT_LEN];
+	char loss[MT_LOSS_LEN];
 
 	switch ((enum mt_journal_kind)line->kind) {
 	case MT_JOURNAL_BEGIN: begin_text(out, len, p); break;
@@ -393,12 +334,12 @@ void mt_journal_text(char *out, size_t len, const struct mt_journal_line *line,
 	case MT_JOURNAL_END: end_text(out, len, &p->info); break;
 	case MT_JOURNAL_NOTE:
 	case MT_JOURNAL_LOSS:
-		if (line->index >= count) {
+		if (line->index >= mt_loss_count()) {
 			snprintf(out, len, "nothing");
 			break;
 		}
-		mt_number_exact(number, loss_value(&all[line->index], &p->info));
-		snprintf(out, len, "%s %s", number, all[line->index].words);
+		mt_loss_text(loss, line->index, &p->info);
+		snprintf(out, len, "%s", loss);
 		break;
 	default: log_text(out, len, p, &p->log[line->index]); break;
 	}

@@ -58,6 +58,24 @@ const char *mt_number_of(char out[MT_NUMBER_OF_LEN], uint64_t count, const char 
 	return out;
 }
 
+void mt_number_words(char *out, size_t len, uint64_t count, const char *words)
+{
+	enum { BOTH, ONE, MANY } of = BOTH;
+	size_t used = 0;
+
+	for (; *words && used + 1 < len; words++) {
+		if (*words == '[')
+			of = ONE;
+		else if (*words == '|')
+			of = MANY;
+		else if (*words == ']')
+			of = BOTH;
+		else if (of == BOTH || (of == ONE) == (count == 1))
+			out[used++] = *words;
+	}
+	out[used] = '\0';
+}
+
 /* A number of parts of a unit, rounded to so many decimals; no locale changes the point. */
 static void decimals(char out[MT_NUMBER_LEN], uint64_t ns, uint64_t unit, unsigned parts,
 	const char *name)

@@ -2,6 +2,7 @@
 #ifndef MT_EXPORT_NUMBER_H
 #define MT_EXPORT_NUMBER_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 #define MT_NUMBER_LEN 16
@@ -20,6 +21,9 @@ const char *mt_plural(char out[MT_PLURAL_LEN], const char *number, const char *o
  * out. */
 #define MT_NUMBER_OF_LEN (MT_NUMBER_LEN + 32)
 const char *mt_number_of(char out[MT_NUMBER_OF_LEN], uint64_t count, const char *one);
+/* Words that say of both what differs, "free[|s] of [an address|addresses]": of one, "free of an
+ * address", or of any other count, "frees of addresses". */
+void mt_number_words(char *out, size_t len, uint64_t count, const char *words);
 /* 12.3ms, 1.50s, 2m05s, 3h10m, 2d04h */
 void mt_number_time(char out[MT_NUMBER_LEN], uint64_t ns);
 void mt_number_exact(char out[MT_NUMBER_EXACT_LEN], uint64_t number); /* 1,234,567 */

@@ -1,5 +1,6 @@
 #include "core/export/report_parts.h"
 
+#include "core/export/losses.h"
 #include "core/export/table.h"
 
 #include <stdlib.h>
@@ -270,49 +271,35 @@ void mt_report_start_time(char out[40], const struct mt_profile *profile)
 		(unsigned)(profile->info.start_unix_ns / 1000000u % 1000u));
 }
 
-static uint32_t print_loss(const struct mt_report *report, const char *indent, uint64_t count,
-	const char *words)
+/* Says how many it printed. doubts: those alone, else all others. */
+static uint32_t print_losses(const struct mt_report *report, const char *indent, bool doubts)
 {
-	char number[MT_NUMBER_EXACT_LEN];
+	const struct mt_info *info = &report->profile->info;
+	char text[MT_LOSS_LEN];
+	uint32_t lines = 0;
 
-	if (!count)
-		return 0;
-	mt_number_exact(number, count);
-	fprintf(report->out, "%s%s %s\n", indent, number, words);
-	return 1;
+	for (uint32_t i = 0; i < mt_loss_count(); i++) {
+		enum mt_loss_kind kind = mt_loss_kind(i);
+
+		if (kind == MT_LOSS_NONE || (kind == MT_LOSS_DOUBTS) != doubts
+			|| !mt_loss_value(i, info))
+			continue;
+		mt_loss_text(text, i, info);
+		fprintf(report->out, "%s%s\n", indent, text);
+		lines++;
+	}
+	return lines;
 }
 
 void mt_report_losses(const struct mt_report *report, const char *indent)
 {
 	const struct mt_info *info = &report->profile->info;
-	uint32_t lines = 0;
+	uint32_t lines = print_losses(report, indent, false);
 
-#define X(name, words) \
-	if (offsetof(struct mt_info, name) >= offsetof(struct mt_info, lost_events) \
-		&& offsetof(struct mt_info, name) < offsetof(struct mt_info, wall_ns) \
-		&& offsetof(struct mt_info, name) != offsetof(struct mt_info, ambiguous)) \
-		lines += print_loss(report, indent, info->name, words);
-	MT_INFO_COUNTS(X)
-#undef X
-	/* What the tracer counted and the totals above do not hold already. */
-#define X(id, name, words) \
-	if (MT_COUNTER_##id >= MT_COUNTER_NODES_FULL && MT_COUNTER_##id != MT_COUNTER_BOOTSTRAP \
-		&& MT_COUNTER_##id != MT_COUNTER_CHECKED_STACKS \
-		&& MT_COUNTER_##id != MT_COUNTER_CHECKED_OTHERWISE \
-		&& MT_COUNTER_##id != MT_COUNTER_NOT_COMPARABLE) \
-		lines += print_loss(report, indent, info->counters[MT_COUNTER_##id], words);
-	MT_COUNTERS(X)
-#undef X
 	if (mt_report_maps_are_estimated(info))
 		fprintf(report->out,
 			"%ssizes of what is mapped are estimates (~): maps or unmaps are missing\n",
 			indent);
-	lines += print_loss(report, indent, info->unrecorded_frees,
-		"frees of blocks that were not recorded: they came in a pause or a gap");
-	lines += print_loss(report, indent, info->implied_unmaps,
-		"mappings that must have gone before: their range was mapped again");
-	lines += print_loss(report, indent, info->log_dropped,
-		"maps, calls and markers beyond what is kept");
 	if (info->recorder_lost || report->damaged)
 		lines += (uint32_t)(fprintf(report->out,
 					    "%sthe trace has no end: what came later is missing\n",
@@ -321,9 +308,5 @@ void mt_report_losses(const struct mt_report *report, const char *indent)
 	if (!lines)
 		fprintf(report->out, "%snothing was lost\n", indent);
 	mt_report_estimates(report, indent);
-#define X(name, words) \
-	if (offsetof(struct mt_info, name) == offsetof(struct mt_info, ambiguous)) \
-		print_loss(report, "", info->name, words);
-	MT_INFO_COUNTS(X)
-#undef X
+	print_losses(report, "", true);
 }

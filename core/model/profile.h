@@ -113,7 +113,8 @@ struct mt_log_entry {
 	uint64_t values[4];
 };
 
-/* Totals and losses of the whole run. One list feeds info, JSON and the trace. */
+/* Totals and losses of the whole run. One list feeds info, JSON and the trace; words of what is
+ * missing have [one|several] where they differ. */
 #define MT_INFO_COUNTS(X) \
 	X(allocations, "successful malloc, calloc, memalign, new …") \
 	X(frees, "frees of known blocks, reallocs not counted") \
@@ -125,30 +126,35 @@ struct mt_log_entry {
 	X(peak_ns, "when it was reached") \
 	X(temporary_count, "freed before the same thread's next allocation") \
 	X(events, "records consumed") \
-	X(lost_events, "allocations and frees known to be missing") \
-	X(implied_frees, "frees that must have been lost: the address was allocated again") \
-	X(unknown_frees, "frees of addresses at which no block lived: memtui errors tells which") \
-	X(inherited_frees, "frees of blocks from before a fork") \
-	X(cut_stacks, "stacks that could not be followed to the end") \
+	X(lost_events, "[allocation or free|allocations and frees] known to be missing") \
+	X(implied_frees, "free[|s] that must have been lost: the address was allocated again") \
+	X(unknown_frees, \
+		"free[|s] of [an address|addresses] at which no block lived: memtui errors tells " \
+		"which") \
+	X(inherited_frees, "free[|s] of [a block|blocks] from before a fork") \
+	X(cut_stacks, "stack[|s] that could not be followed to the end") \
 	X(ambiguous, \
-		"events with the time stamp of another thread's: which came first is not known") \
+		"event[|s] with the time stamp of another thread's: which came first is not " \
+		"known") \
 	X(invalid_records, \
-		"records or table entries that made no sense: the segment was damaged, what is " \
-		"counted here may be wrong") \
+		"record[|s] or table entr[y|ies] that made no sense: the segment was damaged, " \
+		"what is counted here may be wrong") \
 	X(forked_children, \
-		"children, or programs executed by this process, that went on untraced") \
+		"[child, or program|children, or programs] executed by this process, that " \
+		"went on untraced") \
 	X(wall_ns, "duration of the run so far") \
 	X(unrecorded_frees, \
-		"frees of blocks that were not recorded: they came in a pause or a gap") \
+		"free[|s] of [a block that was|blocks that were] not recorded: [it|they] came " \
+		"in a pause or a gap") \
 	X(maps, "mappings made: mmap, growth of the break") \
 	X(unmaps, "mappings taken away") \
-	X(implied_unmaps, "mappings that must have gone before: the range was mapped again") \
+	X(implied_unmaps, "mapping[|s] that must have gone before: the range was mapped again") \
 	X(mapped_anonymous_bytes, "bytes mapped now, or at the end, without a file") \
 	X(mapped_file_bytes, "bytes of files mapped now, or at the end") \
 	X(mapped_peak_bytes, "largest number of mapped bytes") \
 	X(slack_bytes, "bytes of live blocks beyond what was asked for") \
 	X(lossy_ns, "last moment at which frees may have been lost; 0: none were") \
-	X(log_dropped, "maps, calls and markers beyond what is kept") \
+	X(log_dropped, "[map, call or marker|maps, calls and markers] beyond what is kept") \
 	X(arenas, "arenas of glibc's malloc, as last seen")
 
 enum mt_origin { MT_ORIGIN_UNKNOWN, MT_ORIGIN_EXECUTED, MT_ORIGIN_FORKED };

@@ -1,6 +1,7 @@
 #include "tests/unit/query_fixture.h"
 
 #include "core/export/journal.h"
+#include "core/export/losses.h"
 
 static void add_log(struct fixture *f, enum mt_log_type type, uint64_t time_ns, const char *text,
 	uint64_t a, uint64_t b, uint64_t c)
@@ -104,10 +105,69 @@ static void test_warnings(void **state)
 	fixture_free(&f);
 }
 
+/* Of one and of more, in words that agree with the number. */
+static void test_losses(void **state)
+{
+	static const struct {
+		uint32_t counter;
+		const char *one, *two;
+	} counters[] = {
+		{MT_COUNTER_SEALED, "1 system-call filter set", "2 system-call filters set"},
+		{MT_COUNTER_UNSEEN_LIBRARIES, "1 opening of a library with RTLD_DEEPBIND",
+			"2 openings of libraries with RTLD_DEEPBIND"},
+		{MT_COUNTER_LOST_MARKS, "1 map, call or marker not",
+			"2 maps, calls and markers not"},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof counters / sizeof *counters; i++)
+		for (uint64_t count = 1; count <= 2; count++) {
+			struct mt_journal j = {0};
+			struct fixture f;
+
+			fixture_init(&f);
+			f.profile.info.counters[counters[i].counter] = count;
+			f.profile.info.unknown_frees = count;
+			mt_journal_make(&j, &f.profile, NULL);
+			assert_int_equal(j.count, 3);
+			expect(&j, 1, &f, MT_JOURNAL_LOSS, 0,
+				count == 1 ? "1 free of an address at which"
+					   : "2 frees of addresses at which");
+			expect(&j, 2, &f, MT_JOURNAL_LOSS, 0,
+				count == 1 ? counters[i].one : counters[i].two);
+			mt_journal_free(&j);
+			fixture_free(&f);
+		}
+}
+
+/* Whoever reads them sees no mark of the list's, and nothing is cut. */
+static void test_loss_words(void **state)
+{
+	struct mt_info info;
+	char text[MT_LOSS_LEN];
+
+	(void)state;
+	memset(&info, 0x7f, sizeof info);
+	for (int one = 0; one < 2; one++) {
+		if (one) {
+			memset(&info, 0, sizeof info);
+			for (size_t i = 0; i < sizeof info / sizeof(uint64_t); i++)
+				((uint64_t *)&info)[i] = 1;
+		}
+		for (uint32_t i = 0; i < mt_loss_count(); i++) {
+			mt_loss_text(text, i, &info);
+			assert_true(!one == (*text == '9'));
+			assert_null(strpbrk(text, "[|]"));
+			assert_true(strlen(text) + 1 < sizeof text);
+		}
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {cmocka_unit_test(test_order),
-		cmocka_unit_test(test_warnings)};
+		cmocka_unit_test(test_warnings), cmocka_unit_test(test_losses),
+		cmocka_unit_test(test_loss_words)};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
