@@ -223,6 +223,22 @@ static bool incomplete(const struct mt_report *report)
 		|| (report->baseline && incomplete(report->baseline));
 }
 
+static bool is_empty(const struct mt_report *report)
+{
+	return !mt_report_whole(report)->info.allocations;
+}
+
+/* What the program allocated meanwhile nobody knows. */
+static bool paused_throughout(const struct mt_report *report)
+{
+	const struct mt_profile *p = mt_report_whole(report);
+	uint32_t pauses = 0;
+
+	for (uint32_t i = 0; i < p->log_count; i++)
+		pauses += p->log[i].type == MT_LOG_PAUSE;
+	return pauses && is_empty(report);
+}
+
 static void doubt(struct judged *j, const struct mt_report *report)
 {
 	const struct mt_info *info = &report->profile->info;
@@ -236,6 +252,8 @@ static void doubt(struct judged *j, const struct mt_report *report)
 		struct value *v = &j->values[i];
 		bool leak = i == MT_CHECK_LEAKED || i == MT_CHECK_LEAKED_COUNT;
 
+		if (info->own_allocator || paused_throughout(report))
+			v->most = UINT64_MAX;
 		if (incomplete(report) || lossy || info->invalid_records || (cut && !leak))
 			v->most = i == MT_CHECK_ALLOCATIONS && !incomplete(report)
 					&& !info->invalid_records && !cut && !unseen
@@ -413,6 +431,21 @@ static void leak_text(const struct mt_report *report, const struct leak *leak,
 	fputs("\n", report->out);
 }
 
+/* Said of what passes, too: a gate that measures nothing is no gate. */
+static void say_unseen(const struct mt_report *report)
+{
+	const struct mt_profile *p = mt_report_whole(report);
+
+	if (p->info.own_allocator) {
+		mt_put_safe(report->out, mt_strings_get(&p->strings, p->info.own_allocator));
+		fputs(MT_REPORT_OWN_ALLOCATOR "\n", report->out);
+	} else if (paused_throughout(report)) {
+		fputs("no allocation was recorded: the recording was paused\n", report->out);
+	} else if (is_empty(report)) {
+		fputs("no allocation was recorded\n", report->out);
+	}
+}
+
 /* Why something cannot be said, and what helps. */
 static void reasons(const struct mt_report *report, const struct judged *j)
 {
@@ -479,6 +512,7 @@ static void check_text(const struct mt_report *report, const struct judged *j)
 		if (j->limits[i].given)
 			limit_text(report, j, i);
 	mt_report_suppressed(report, "");
+	say_unseen(report);
 	reasons(report, j);
 	if (j->leak_count)
 		fprintf(report->out, "\n%s leak%s%s; the largest\n",

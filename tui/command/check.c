@@ -18,7 +18,7 @@ static const struct mt_option options[] = {
 		MT_OPTION_AT(check.limits[MT_CHECK_TEMPORARY]),
 		"at most so many blocks may be freed before the thread's next allocation", NULL},
 	{0, "allow_incomplete", NULL, MT_OPTION_FLAG, MT_OPTION_AT(check.allow_incomplete),
-		"judge by what is there when a trace has no end or lost events", NULL},
+		"judge by what is there where a limit is UNKNOWN", NULL},
 	{'n', "top", "N", MT_OPTION_NUMBER, MT_OPTION_AT(top), "show N leaks, 5 by default", NULL},
 	{0, "baseline", "TRACE", MT_OPTION_TEXT, MT_OPTION_AT(baseline),
 		"limits on leaks are for what leaks beyond this trace, stack by stack", NULL},
@@ -78,7 +78,8 @@ const struct mt_command mt_command_check = {
 		"A line per limit begins with PASS, FAIL or UNKNOWN; then come what was "
 		"suppressed, the largest leaks with the program's own frame, and what to run next. "
 		"UNKNOWN is said where a limit may hold or not: the trace has no end, events were "
-		"lost, --max-size took away what a filter asks of, or frames have no names that a "
+		"lost, the recording was paused and holds nothing, the program has a malloc of its "
+		"own, --max-size took away what a filter asks of, or frames have no names that a "
 		"suppression might mean. It counts as failed; with --allow-incomplete the trace is "
 		"judged by what is in it.\n\n"
 		"With --baseline the leaks of another run are known: what leaks beyond it, by "
