@@ -103,6 +103,17 @@ bool mt_output_is_single(const char *pattern, const char *root_path);
 /* Whether a trace can be renamed and removed: a regular file. */
 bool mt_output_is_regular(const char *path);
 
+/* ---- an earlier recording of the same name (earlier.c) ---- */
+struct mt_earlier {
+	char **paths;
+	uint32_t count, capacity;
+};
+/* Of the recording whose root's trace is path: the complete traces beside it of its other images
+ * and processes that have the names that the recorder gives. */
+void mt_earlier_list(struct mt_earlier *, const char *path);
+void mt_earlier_remove(const struct mt_earlier *);
+void mt_earlier_free(struct mt_earlier *);
+
 /* ---- processes (process.c) ---- */
 struct mt_image; /* one recorded image of a process: image*.c */
 

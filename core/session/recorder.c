@@ -231,6 +231,7 @@ static bool is_program(const struct mt_recorder *r, const char *path)
 static int release_program(struct mt_recorder *r, int go, int failed, struct mt_err *err)
 {
 	const struct mt_session_options *o = r->options;
+	struct mt_earlier earlier = {0};
 	char *aside = NULL;
 	int error;
 
@@ -240,8 +241,10 @@ static int release_program(struct mt_recorder *r, int go, int failed, struct mt_
 		return mt_fail(err, -EINVAL,
 			"%s: is the program, and stays as it is; choose another name",
 			r->trace_path);
-	if (o->force && mt_output_is_regular(r->trace_path))
+	if (o->force && mt_output_is_regular(r->trace_path)) {
 		aside = mt_format("%s.%d.new", r->trace_path, (int)getpid());
+		mt_earlier_list(&earlier, r->trace_path);
+	}
 	r->output_fd = mt_output_open(aside ? aside : r->trace_path, err);
 	error = r->output_fd < 0 ? r->output_fd : 0;
 	if (!error && o->max_bytes && !mt_output_is_regular(aside ? aside : r->trace_path))
@@ -257,7 +260,10 @@ static int release_program(struct mt_recorder *r, int go, int failed, struct mt_
 		else if (aside && rename(aside, r->trace_path) < 0)
 			error = mt_fail(err, -errno, "cannot replace %s: %s", r->trace_path,
 				strerror(errno));
+		if (!error) /* before anybody is answered, so that no new file can be meant */
+			mt_earlier_remove(&earlier);
 	}
+	mt_earlier_free(&earlier);
 	free(aside);
 	return error;
 }

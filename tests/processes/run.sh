@@ -75,6 +75,27 @@ truth "a killed child" 2 ./tree killed
 truth "an environment that is cleared" 2 ./tree clear
 [ "$(id -u)" != 0 ] || truth "setuid and chroot" 4 ./tree root
 
+# ---- --force: the earlier recording of the name goes as a whole, and nothing else ----
+rm -f t.dat*
+"$memtui" record -o t.dat -- ./tree chain 3 >out 2>err
+"$memtui" record -f -o t.dat -- ./tree chain 1 >out 2>err
+say "--force takes the images of the earlier recording along" "$([ "$(echo t.dat*)" = "t.dat t.dat.exec0" ] || echo t.dat*)"
+rm -f t.dat*
+"$memtui" record -o t.dat -- ./tree crowd 4 >out 2>err
+old=$(echo t.dat.*)
+child=${old%% *}
+"$memtui" record -o other.dat -- ./tree crowd 1 >out 2>err
+foreign=$(echo other.dat.*)
+# Copies that somebody keeps, another recording's trace, what has no end, and what is no trace.
+cp t.dat t.dat.1 && cp "$child" "$child.kept" && cp "$child" t.dat.kept && cp "$foreign" "t.dat.${foreign##*.}"
+head -c 600 "$child" >"$child.7" && echo text >t.dat.99 && mkdir t.dat.98 && mkfifo t.dat.97
+keep=$(ls -d t.dat.1 t.dat.kept "$child.kept" "$child.7" "t.dat.${foreign##*.}" t.dat.99 t.dat.98 t.dat.97 | sort)
+"$memtui" record -f -o t.dat -- ./nothing >out 2>err
+why=$([ "$(ls -d $old $keep t.dat | sort)" = "$(ls -d t.dat* | sort)" ] || echo "a program that cannot be started took: $(echo t.dat*); ")
+"$memtui" record -f -o t.dat -- ./tree chain 0 >out 2>err
+say "--force takes the processes of the earlier recording along, and nothing else" "$why$([ "$(ls -d $keep t.dat | sort)" = "$(ls -d t.dat* | sort)" ] || echo t.dat*)"
+rm -rf t.dat* other.dat*
+
 # ---- programs with a malloc library of their own that wants to be the first: options of theirs stay in force ----
 export ASAN_OPTIONS=detect_leaks=0 LSAN_OPTIONS=detect_leaks=0
 for sanitizer in address leak thread; do

@@ -159,7 +159,7 @@ extern const char mt_help_about[], mt_help_exit[], mt_help_keys[], mt_help_keys_
 		"trace file; %e program, %t Unix time, %p process, %n a number that makes it " \
 		"unique; - is standard output", NULL}, \
 	{'f', "force", NULL, MT_OPTION_FLAG, MT_OPTION_AT(force), \
-		"replace an existing trace file", NULL}, \
+		"replace an existing trace file, and with it those of its other processes", NULL}, \
 	{0, "depth", "N", MT_OPTION_NUMBER, MT_OPTION_AT(depth), \
 		"record at most N frames of a stack, 512 by default", "4..65536"}, \
 	{0, "free_stacks", NULL, MT_OPTION_FLAG, MT_OPTION_AT(free_stacks), \
