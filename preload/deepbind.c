@@ -154,17 +154,17 @@ static void lead_deep(const char *path, int flags)
 		count_unseen();
 }
 
-/* From dlopen, if something is to be done before the real one. */
-void mt_deepbind_before(const char *path, int flags);
-void mt_deepbind_before(const char *path, int flags)
+/* From the hook of dlopen, before the real one. */
+void mt_before_dlopen(const char *path, int flags);
+void mt_before_dlopen(const char *path, int flags)
 {
 	find("dlopen", &mt_real_dlopen);
 	lead_deep(path, flags);
 }
 
-/* From dlmopen. Another name space has a libc of its own. */
-void mt_deepbind_before_in(Lmid_t space, const char *path, int flags);
-void mt_deepbind_before_in(Lmid_t space, const char *path, int flags)
+/* From that of dlmopen. Another name space has a libc of its own. */
+void mt_before_dlmopen(Lmid_t space, const char *path, int flags);
+void mt_before_dlmopen(Lmid_t space, const char *path, int flags)
 {
 	find("dlmopen", &mt_real_dlmopen);
 	if (space == LM_ID_BASE)
