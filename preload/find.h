@@ -20,6 +20,8 @@ void mt_find_own(void);
 /* The next after the tracer among the objects that the program was started with. For use while it
  * starts. */
 bool mt_find_next(const char *name, struct mt_found *);
+/* The same: where its code lies; both 0 where there is none. */
+void mt_find_code(const char *name, uint64_t *start, uint64_t *end);
 /* Calls back for each function that the tracer shows, with each symbol of its next definition among
  * the objects that the program was started with, which may be changed: what it said is still found
  * here. One thread at a time; takes no lock. */

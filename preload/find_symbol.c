@@ -142,22 +142,46 @@ void mt_find_describe(struct mt_found *found, void *function)
 	found->end = (uint64_t)object.dlfo_map_end;
 }
 
+/* Behind the tracer, with the object that has it. */
+static const Elf64_Sym *next_symbol(const char *name, const struct link_map **in)
+{
+	uint32_t hash = hash_of(name);
+	const Elf64_Sym *symbol = NULL;
+	struct dl_find_object own;
+
+	if (mt_object_of(&mt_tracer, &own) < 0)
+		return NULL;
+	*in = own.dlfo_link_map;
+	while (!symbol && (*in = (*in)->l_next)) {
+		struct mt_find_table t = mt_find_table_of((*in)->l_addr, (*in)->l_ld);
+
+		symbol = find_symbol(&t, name, hash, NULL);
+	}
+	return symbol;
+}
+
 bool mt_find_next(const char *name, struct mt_found *found)
 {
-	struct dl_find_object own;
-	void *p = NULL;
+	const struct link_map *map;
+	const Elf64_Sym *symbol;
 
 	if (!mt_is_glibc()) {
 		mt_find_describe(found, dlsym(RTLD_NEXT, name));
 		dlerror(); /* that there is none is for nobody else */
 		return found->function != NULL;
 	}
-	if (mt_object_of(&mt_tracer, &own) < 0)
-		return false;
-	for (const struct link_map *map = own.dlfo_link_map->l_next; map && !p; map = map->l_next)
-		p = mt_find_in(map->l_addr, map->l_ld, name);
-	mt_find_describe(found, p);
-	return p != NULL;
+	symbol = next_symbol(name, &map);
+	mt_find_describe(found, symbol ? (void *)(map->l_addr + value_of(symbol)) : NULL);
+	return symbol != NULL;
+}
+
+void mt_find_code(const char *name, uint64_t *start, uint64_t *end)
+{
+	const struct link_map *map;
+	const Elf64_Sym *symbol = mt_is_glibc() ? next_symbol(name, &map) : NULL;
+
+	*start = symbol ? map->l_addr + value_of(symbol) : 0;
+	*end = symbol ? *start + symbol->st_size : 0;
 }
 
 static void visit(const struct link_map *map, const Elf64_Sym *symbol, const char *name,

@@ -38,6 +38,9 @@ static uint64_t own[MT_OPERATOR_COUNT]; /* new */
 static uint32_t own_count;
 static bool by_own[MT_OPERATOR_COUNT]; /* the known one may call these */
 
+/* What allocates an exception, maybe the bad_alloc of the operator that is pending. */
+static uint64_t throwing_start, throwing_end;
+
 static bool binds_to_us(const char *name)
 {
 	return mt_is_own((uint64_t)dlsym(RTLD_DEFAULT, name));
@@ -122,6 +125,7 @@ void mt_operators_find(void)
 	for (int i = 0; i < MT_OPERATOR_COUNT; i++)
 		mt_find_next(names[i], &found[i]);
 	find_own(found);
+	mt_find_code("__cxa_allocate_exception", &throwing_start, &throwing_end);
 	for (int i = 0; i < MT_OPERATOR_COUNT; i++) {
 		if (!found[i].function)
 			continue;
@@ -209,9 +213,9 @@ static inline bool belongs(struct mt_thread *t, const struct mt_entry *entry)
 
 bool mt_operators_take(struct mt_thread *t, const struct mt_entry *entry, size_t size)
 {
-	/* another size: not the block but the bad_alloc that tells of its lack */
 	return belongs(t, entry) && size >= t->pending_size
-		&& size - t->pending_size < SIZE_SLACK_MAX;
+		&& size - t->pending_size < SIZE_SLACK_MAX
+		&& entry->pc - throwing_start >= throwing_end - throwing_start;
 }
 
 void mt_pending_begin(struct mt_thread *t, struct mt_pending *before, const struct mt_entry *entry,

@@ -47,4 +47,14 @@ for mode in new deletes again pass filtered; do
 	[ "$(cat left_$mode.status) $what" = "0 3" ] && echo "ok errors: an operator that is left: $mode" ||
 		echo "not ok errors: an operator that is left: $mode: status $(cat left_$mode.status); $("$MEMTUI" errors left_$mode.dat 2>&1 | head -5)"
 done
+g++ $flags -o full "$here/../programs/thrown.cc" && g++ $flags -DOWNED -o owned "$here/../programs/thrown.cc" ||
+	{ echo "not ok errors: thrown does not compile"; exit 1; }
+for mode in full:0 owned:2; do # how many of the news are served
+	out=${mode%:*} n=${mode#*:}
+	record thrown_$out -- ./$out
+	why=$("$MEMTUI" errors thrown_$out.dat 2>&1 | grep -c '^0 ' | grep -v 3)
+	news=$("$MEMTUI" allocations --count 2000000 thrown_$out.dat 2>&1 | grep -c ' new\[\] ')
+	[ "$(cat thrown_$out.truth) $news" = "$((5 - n)) $n" ] && [ -z "$why" ] && echo "ok errors: a bad_alloc is not the block of its new ($out)" ||
+		echo "not ok errors: a bad_alloc is not the block of its new ($out): $(cat thrown_$out.truth) thrown, $news of new[]; $("$MEMTUI" errors thrown_$out.dat 2>&1 | head -5)"
+done
 python3 "$here/check.py"
