@@ -438,6 +438,7 @@ say "a root that goes on untraced" "$(left || echo "not counted; ")$(grep -q 'an
 
 # ---- between an exec and the request ----
 cat >slow.c <<'C'
+#include <fcntl.h>
 #include <signal.h>
 #include <string.h>
 #include <unistd.h>
@@ -445,8 +446,7 @@ __attribute__((constructor)) static void load(int argc, char **argv)
 {
 	if (argc > 1 && !strcmp(argv[1], "stops"))
 		raise(SIGSTOP);
-	while (access("go", F_OK) < 0)
-		usleep(1000);
+	close(open("go", O_RDONLY)); /* a fifo: until somebody has it open for writing */
 }
 C
 cat >late.c <<'C'
@@ -454,6 +454,7 @@ cat >late.c <<'C'
 int main(void) { for (int i = 0; i < 7; i++) free(malloc(10)); }
 C
 cat >starter.c <<'C'
+#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -475,12 +476,11 @@ static pid_t start(char **arguments, char **environment, int options)
 int main(void)
 {
 	char *none[] = {NULL}, *stops[] = {"./late", "stops", NULL}, *spins[] = {"./late", NULL};
-	char *clear[] = {"/bin/sh", "-c", "while [ ! -e go ]; do :; done", NULL};
+	char *clear[] = {"/bin/sh", "-c", ": <go", NULL};
 	pid_t stopped = start(stops, environ, WUNTRACED), spinning = start(spins, environ, 0);
 	printf("%d %d %d\n", stopped, spinning, start(clear, none, 0));
 	fflush(stdout);
-	while (access("go", F_OK) < 0)
-		usleep(1000);
+	close(open("go", O_RDONLY));
 	kill(stopped, SIGCONT);
 	while (wait(NULL) > 0)
 		;
@@ -488,11 +488,13 @@ int main(void)
 C
 { gcc -shared -fPIC -o libslow.so slow.c && gcc -fno-builtin -o late late.c -L. -Wl,--no-as-needed -lslow -Wl,-rpath,"$tmp" && gcc -fno-builtin -o starter starter.c; } || echo "not ok programs that are slow to be loaded: cannot be built"
 rm -f t.dat* go
+mkfifo go
 ( timeout 240 "$memtui" record -o t.dat -- ./starter >out 2>err; echo $? >status ) &
 looked() { read -r stops spins clear <out && [ "$(field "t.dat.$clear" forked_children 2>/dev/null)" = 1 ]; }
 until_true looked && why= || why="the third is not counted; "
-touch go
+exec 7<>go # and it stays open for those that come later
 wait
+exec 7>&-
 for pid in $stops $spins; do
 	[ "$(field "t.dat.$pid" allocations)" = 7 ] && [ "$(field "t.dat.$pid.exec0" forked_children)" = 0 ] || why+="$(echo t.dat."$pid"*); "
 done
