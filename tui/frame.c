@@ -5,6 +5,7 @@
 #include "tui/user/keymap.h"
 #include "tui/view/guidance.h"
 
+#include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -190,10 +191,13 @@ static int tab_text(char out[64], enum mt_view_id id, bool active, enum names na
 {
 	const struct mt_view *view = mt_app_view(id);
 	const char *name = names == NAMES_BRIEF && view->brief ? view->brief : view->name;
-	const char *gap = names == NAMES_BRIEF ? "" : " ";
 	char key[16];
 
 	mt_action_key(mt_app_tab(id), key);
+	/* "3Tree" is read as a key and a name, "VOver" is not */
+	bool close = names == NAMES_BRIEF && isdigit((unsigned char)*key) && !key[1];
+	const char *gap = close ? "" : " ";
+
 	if (names == NAMES_NONE && !active)
 		return snprintf(out, 64, " %s", key);
 	return snprintf(out, 64, active ? "[%s%s%s]" : " %s%s%s", key, gap, name);

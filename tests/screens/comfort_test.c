@@ -417,7 +417,7 @@ static void check_keymap(struct tests *t)
 	start(t, &terminal, &s);
 	tell(t, shows(&terminal, "", "keys:3: no scope 'aap'; did you mean 'app'? (and 5 more)"),
 		"the screen says what is wrong in the file");
-	tell(t, shows(&terminal, "Q2", "[2Groups]") && shows(&terminal, "", "F9Quit"),
+	tell(t, shows(&terminal, "Q2", "[2Group]") && shows(&terminal, "", "F9Quit"),
 		"a key without meaning does nothing, the key bar shows the new one");
 	tell(t, shows(&terminal, "E", "filter>"), "a key that was bound does what it is bound to");
 	terminal_type(&terminal, "\033\033[20~");

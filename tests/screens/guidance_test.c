@@ -155,7 +155,7 @@ static void check_welcome(struct tests *t)
 	} runs[] = {
 		{24, 80, "", "its call stack, its source", NULL},
 		{10, 40, "", "every key; any action", NULL},
-		{24, 80, "2j", "[2Groups]", "its call stack, its source"},
+		{24, 80, "2j", "[2Group]", "its call stack, its source"},
 		{24, 80, "\033", "[1Main]", "its call stack, its source"},
 		{24, 80, "\033[<0;60;20M\033[<0;60;20m", "[1Main]", "its call stack, its source"},
 	};

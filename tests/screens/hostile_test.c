@@ -63,7 +63,7 @@ static void check_user_file(struct tests *t, const char *name, int kind)
 	tell(t, shows(&terminal, "", "Main"), "%s that is %s lets the screen open", name,
 		kinds[kind]);
 	tell(t, shows(&terminal, "2tl", "leak; t u undoes"), "and be used");
-	tell(t, shows(&terminal, "TG", "Theme") && shows(&terminal, "\033", "Groups"),
+	tell(t, shows(&terminal, "TG", "Theme") && shows(&terminal, "\033", "[2Group]"),
 		"and its themes");
 	tell(t,
 		shows(&terminal, "\033OQ\033[D", "colour-blind")

@@ -80,7 +80,7 @@ static bool one_round(struct terminal *ours, struct terminal *other, pid_t recor
 	ok = terminal_answered(ours) && ok;
 	ours->keeps = false;
 	groups_of(ours->answer, after);
-	ok = ok && strstr(ours->answer, round % 2 ? "[3Tree]" : "[2Groups]")
+	ok = ok && strstr(ours->answer, round % 2 ? "[3Tree]" : "[2Group]")
 		&& !strcmp(before, after);
 	if (!ok)
 		printf("%s groups, then %s, and %s elsewhere\n%s", before, after, news,

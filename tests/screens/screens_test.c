@@ -387,12 +387,12 @@ static void check_mouse(struct tests *t)
 	static const struct {
 		const char *bytes, *words;
 	} clicks[] = {
-		{"\033[<0;10;2M\033[<0;10;2m", "[2Groups]"}, /* a tab */
+		{"\033[<0;10;2M\033[<0;10;2m", "[2Group]"}, /* a tab */
 		/* a line, twice */
 		{"\033[<0;30;6M\033[<0;30;6m\033[<0;30;6M\033[<0;30;6m",
 			"backtrace, innermost first"},
-		{"q", "[2Groups]"}, {"\033[<0;25;3M", "BLOCKS▼"}, /* a heading */
-		{"\033[<0;3;24M", "Help: Groups"},                /* the key bar */
+		{"q", "[2Group]"}, {"\033[<0;25;3M", "BLOCKS▼"}, /* a heading */
+		{"\033[<0;3;24M", "Help: Groups"},               /* the key bar */
 	};
 	struct terminal terminal;
 

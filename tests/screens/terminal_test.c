@@ -98,7 +98,7 @@ static void check_tty(struct tests *t)
 	tell(t, ok && terminal_wait_text(&terminal, "the program has no terminal of its own here"),
 		"memtui has no pane for it");
 	terminal_type(&terminal, "2");
-	tell(t, terminal_wait_text(&terminal, "[2Groups]"), "but its heap");
+	tell(t, terminal_wait_text(&terminal, "[2Group]"), "but its heap");
 	tell(t,
 		write(w.master, "\003", 1) == 1
 			&& terminal_wait_text(&terminal, "ended by signal 2"),

@@ -209,6 +209,7 @@ static void pick(struct mt_app *app, struct mt_pick *out)
 
 const struct mt_view mt_view_groups = {
 	.name = "Groups",
+	.brief = "Group",
 	.scopes = 1u << MT_SCOPE_COLUMNS | 1u << MT_SCOPE_GROUPS | 1u << MT_SCOPE_TRIAGE,
 	.draw = draw,
 	.action = action,

@@ -522,6 +522,7 @@ static void line_text(struct mt_app *app, uint32_t index, char *out, size_t len)
 /* The list stays: it is the session's. */
 const struct mt_view mt_view_processes = {
 	.name = "Procs",
+	.brief = "Proc",
 	.draw = draw,
 	.action = action,
 	.list = list,
