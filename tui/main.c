@@ -106,10 +106,11 @@ void mt_command_progress(const char *what, double fraction)
 	}
 	if (!line.began)
 		line.began = now;
-	if (now - line.began < PROGRESS_AFTER || now - line.last < PROGRESS_EVERY
-		|| !isatty(STDERR_FILENO))
+	if (now - line.began < PROGRESS_AFTER || now - line.last < PROGRESS_EVERY)
 		return;
 	line.last = now;
+	if (!isatty(STDERR_FILENO))
+		return;
 	line.shown = true;
 	fprintf(stderr, "\r\033[Kmemtui: %s %3d%%", what, (int)(fraction * 100));
 	fflush(stderr);

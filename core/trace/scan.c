@@ -14,6 +14,9 @@
 #define WORKERS_MAX 16u
 #define BATCH 1024u /* events decoded at a time where nobody decodes ahead */
 #define FEW 3u      /* event blocks for which no thread is started */
+/* events a block, on the average, below which it takes longer to hand a block over than to decode
+ * it */
+#define SMALL 256u
 
 struct decoding {
 	struct mt_trace_input input;
@@ -35,6 +38,7 @@ struct scan {
 	struct mt_err *err;
 	uint32_t *blocks; /* the event blocks that are wanted */
 	uint32_t block_count;
+	uint64_t event_count; /* in them */
 	/* threads */
 	pthread_t threads[WORKERS_MAX];
 	uint32_t thread_count;
@@ -219,22 +223,28 @@ static void choose_blocks(struct scan *s)
 	const struct mt_trace_scan *w = s->wanted;
 
 	s->blocks = mt_resize(NULL, ((size_t)(w->end - w->first) + 1) * sizeof *s->blocks);
-	for (uint32_t i = w->first; i < w->end; i++)
-		if (mt_trace_reader_block(s->reader, i)->type == MT_BLOCK_EVENTS
-			&& !(w->skip && w->skip(w->context, i)))
-			s->blocks[s->block_count++] = i;
+	for (uint32_t i = w->first; i < w->end; i++) {
+		const struct mt_trace_block *block = mt_trace_reader_block(s->reader, i);
+
+		if (block->type != MT_BLOCK_EVENTS || (w->skip && w->skip(w->context, i)))
+			continue;
+		s->blocks[s->block_count++] = i;
+		s->event_count += block->event_count;
+	}
 }
 
 static uint32_t thread_count(const struct scan *s)
 {
 	long processors = sysconf(_SC_NPROCESSORS_ONLN);
-	uint32_t count = s->wanted->workers ? s->wanted->workers
-		: processors > 0            ? (uint32_t)processors
-					    : 1;
+	uint32_t count = s->wanted->workers;
 
+	if (s->block_count < FEW)
+		return 0;
+	if (!count && s->event_count / s->block_count >= SMALL && processors > 0)
+		count = (uint32_t)processors;
 	if (count > WORKERS_MAX)
 		count = WORKERS_MAX;
-	return count == 1 || s->block_count < FEW ? 0 : count;
+	return count > 1 ? count : 0;
 }
 
 static int consume_all(struct scan *s, struct decoding *d, struct mt_event *batch)
