@@ -238,7 +238,8 @@ char *mt_report_command(const struct mt_profile *profile)
 
 bool mt_report_maps_are_estimated(const struct mt_info *info)
 {
-	return info->counters[MT_COUNTER_LOST_MARKS] != 0;
+	return info->counters[MT_COUNTER_LOST_MARKS] || info->implied_unmaps
+		|| info->counters[MT_COUNTER_UNSEEN_LIBRARIES];
 }
 
 const struct mt_memory *mt_report_memory(const struct mt_profile *p)

@@ -69,7 +69,7 @@ char *mt_report_one_line(const struct mt_report *, const struct mt_backtrace *,
 char *mt_report_frame_place(const struct mt_backtrace_frame *);
 /* See mt_profile_command. */
 char *mt_report_command(const struct mt_profile *);
-/* Whether the totals of mappings are: maps or unmaps were lost. */
+/* Whether the totals of mappings are: maps or unmaps were lost, or not seen. */
 bool mt_report_maps_are_estimated(const struct mt_info *);
 /* The last sample's. */
 const struct mt_memory *mt_report_memory(const struct mt_profile *);

@@ -280,7 +280,8 @@ static void test_equal_times(void **state)
 	fixture_free(&f);
 }
 
-/* Maps that were lost make estimates of the totals of maps, and of nothing else. */
+/* Maps that were lost, or unmaps that nobody saw, make estimates of the totals of maps, and of
+ * nothing else. */
 static void test_lost_marks(void **state)
 {
 	struct fixture f;
@@ -302,6 +303,11 @@ static void test_lost_marks(void **state)
 	holds(report_text(mt_report_info, &f, MT_FORMAT_TEXT, false), "leaked            ~", false);
 	holds(report_text(mt_report_info, &f, MT_FORMAT_JSON, false), "\"mapped_estimated\":true",
 		true);
+	f.profile.info.counters[MT_COUNTER_LOST_MARKS] = 0;
+	f.profile.info.implied_unmaps = 1;
+	holds(report_text(mt_report_info, &f, MT_FORMAT_TEXT, false), "\nmapped, anonymous ~8.0k",
+		true);
+	holds(report_text(mt_report_info, &f, MT_FORMAT_TEXT, false), "leaked            ~", false);
 	fixture_free(&f);
 }
 
