@@ -77,7 +77,9 @@ static bool is_libcs(void)
 	return mt_tracer.allocator.rule == MT_USABLE_GLIBC;
 }
 
-/* Others may be reading the entry. All of the part is opened, so that it stays one mapping. */
+/* Others may be reading the entry. All of the part is opened, so that it stays one mapping. Where
+ * others may be running in it, too, it is left alone: some filters kill who asks for memory that
+ * can be written and run. */
 static void lead_here(const struct link_map *map, Elf64_Sym *symbol, const char *name,
 	uint64_t function)
 {
@@ -85,7 +87,7 @@ static void lead_here(const struct link_map *map, Elf64_Sym *symbol, const char 
 
 	if (!is_libcs() && !is_vital(name))
 		return;
-	if (!find_part((uint64_t)symbol, &p)
+	if (!find_part((uint64_t)symbol, &p) || p.protection & PROT_EXEC
 		|| mt_sys3(SYS_mprotect, p.start, p.end - p.start, p.protection | PROT_WRITE) < 0) {
 		refused = true;
 		return;

@@ -18,7 +18,7 @@ say() { # NAME WHY...: ok when there is no reason
 
 build_all() {
 	flags="-O2 -g -D_GNU_SOURCE -I$top -pthread -fno-builtin -w"
-	for f in drain counts nested threads children limits stacks plugins framepointer maps calls pools slack bundles mallocx storm absent forks registers bells leaps reopened deepfork; do
+	for f in drain counts nested threads children limits stacks plugins framepointer maps calls pools slack bundles mallocx storm absent forks registers bells leaps reopened deepfork strict; do
 		gcc $flags "$here/$f.c" -o $f || return 1
 	done
 	for f in operators torture unmapped ringless pooled; do
@@ -262,6 +262,7 @@ deep() { # libraries opened with RTLD_DEEPBIND are seen as others are
 		g++ -std=c++17 $flags "$here/deep.cc" -o deep || { echo "does not build"; return; }
 	for how in plain deep once forked named space sealed; do
 		./deep $how "$out" >deep.plain || echo "$how: status $?; "
+		[ $how != deep ] || cp deep.plain deep-strict.plain
 		trace deep-$how.report -E -c -r 65536 -- ./deep $how "$out" | cmp - deep.plain || echo "$how: output"
 		deep_blocks deep-$how >deep-$how.blocks
 	done
@@ -276,6 +277,11 @@ deep() { # libraries opened with RTLD_DEEPBIND are seen as others are
 	expect deep-sealed.report unseen_libraries=1
 	trace deepfork.report -- ./deepfork "$out/libdeepneeded.so" || echo "deepfork: status $?"
 	expect deepfork.report unseen_libraries=0
+	gcc $flags -shared -fPIC -DLIBRARY -Wl,-z,noseparate-code "$here/strict.c" -o libstrict.so || echo "strict does not build"
+	preload=$lib:$out/libstrict.so
+	trace deep-strict.report -- ./strict ./deep deep "$out" | cmp - deep-strict.plain || echo "strict: output"
+	preload=
+	[ $(field deep-strict.report unseen_libraries) -gt 0 ] || echo "strict: none unseen"
 	path=$(ldconfig -p | awk '$1 == "libjemalloc.so.2" {print $NF; exit}')
 	[ -n "$path" ] || return # as untraced, the library keeps to libc's malloc
 	preload=$lib:$path
