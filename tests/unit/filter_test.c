@@ -3,9 +3,14 @@
 #include "tests/unit/query_fixture.h"
 
 #include "core/query/filter_match.h"
+#include "core/query/pattern.h"
 #include "core/query/scan.h"
 
+#include <errno.h>
 #include <stdio.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
 
 #define SECOND 1000000000ull
 
@@ -675,6 +680,45 @@ static void test_complete(void **state)
 	fixture_free(&r.f);
 }
 
+/* ---- time ---- */
+
+static uint64_t leapt_ns;
+
+/* In place of libc's: all clocks go on while a virtual machine stands still. */
+int clock_gettime(clockid_t clock, struct timespec *now)
+{
+	int result = (int)syscall(SYS_clock_gettime, clock, now);
+	uint64_t ns = (uint64_t)now->tv_nsec + leapt_ns;
+
+	now->tv_sec += (time_t)(ns / SECOND);
+	now->tv_nsec = (long)(ns % SECOND);
+	return result;
+}
+
+/* So many strings, with a leap of the clocks ahead of each: what the last match says. */
+static int matches(unsigned count, uint64_t leap_ns)
+{
+	struct mt_err err;
+	struct mt_pattern *pattern = mt_pattern_new("b+c", "function", &err);
+	int status = 1;
+
+	for (unsigned i = 0; i < count && status == 1; i++) {
+		leapt_ns += leap_ns;
+		status = mt_pattern_match(pattern, "abbbc", &err);
+	}
+	mt_pattern_free(pattern);
+	return status;
+}
+
+/* A pass has two seconds of work, however long the machine stands still in it. */
+static void test_time(void **state)
+{
+	(void)state;
+	assert_int_equal(matches(1000, 0), 1);
+	assert_int_equal(matches(70, SECOND), 1);
+	assert_int_equal(matches(10000, SECOND / 1000), -ETIME);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -689,6 +733,7 @@ int main(void)
 		cmocka_unit_test(test_ends),
 		cmocka_unit_test(test_cannot),
 		cmocka_unit_test(test_complete),
+		cmocka_unit_test(test_time),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
