@@ -14,7 +14,6 @@
 #define STARTS_MAX 5  /* looks for which a program that is being loaded may take to ask */
 #define UNKNOWN_MS 20 /* the same while descendants live of which nothing is known */
 #define UNKNOWN_PATIENCE_NS 500000000ull
-#define WATCHER_PATIENCE_NS 10000000000ull /* for the front to connect */
 
 /* ---- statuses that come later ---------------------------------------------------------------- */
 
@@ -190,8 +189,8 @@ int mt_service_look_for_end(struct mt_service *s)
 		s->alone_since = now;
 	if (kin == KIN_OTHERS && now - s->alone_since < UNKNOWN_PATIENCE_NS)
 		return UNKNOWN_MS;
-	if (r->options->watched && !s->greeted && now - s->alone_since < WATCHER_PATIENCE_NS)
-		return UNKNOWN_MS; /* it opens its screen; the program did not take as long */
+	if (r->options->watched && !s->greeted)
+		return TURN_MS; /* it opens its screen; the program did not take as long */
 	atomic_store(&r->over, true);
 	mt_recorder_wake(r);
 	return TURN_MS;
