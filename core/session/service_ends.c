@@ -13,7 +13,9 @@
 #define TURN_MS 1000  /* between two looks for what tells of itself by no descriptor */
 #define STARTS_MAX 5  /* looks for which a program that is being loaded may take to ask */
 #define UNKNOWN_MS 20 /* the same while descendants live of which nothing is known */
-#define UNKNOWN_PATIENCE_NS 500000000ull
+/* looks that are UNKNOWN_MS apart or more: a machine that stands still takes none */
+#define UNKNOWN_LOOKS 25
+#define LOADING_LOOKS 250 /* at what has the tracer's library: others may come from a slow disk */
 
 /* ---- statuses that come later ---------------------------------------------------------------- */
 
@@ -145,10 +147,19 @@ void mt_service_look_for_untraced(struct mt_service *s)
 	}
 }
 
-enum kin { KIN_NONE, KIN_TRACED, KIN_OTHERS };
+/* In order of how long they are waited for. */
+enum kin { KIN_NONE, KIN_OTHERS, KIN_LOADING, KIN_TRACED };
+
+static enum kin kin_of(const struct mt_recorder *r, pid_t pid)
+{
+	return mt_process_maps_segment(pid) ? KIN_TRACED
+		: mt_process_maps_library(pid, r->launch.library)
+		? KIN_LOADING
+		: KIN_OTHERS;
+}
 
 /* Who lives of those that are not in the table: children that have lost their parents. */
-static enum kin unknown_kin(void)
+static enum kin unknown_kin(const struct mt_recorder *r)
 {
 	enum kin kin = KIN_OTHERS;
 	siginfo_t info = {0};
@@ -160,9 +171,12 @@ static enum kin unknown_kin(void)
 		return KIN_NONE;
 	snprintf(path, sizeof path, "/proc/self/task/%d/children", (int)getpid());
 	f = fopen(path, "re");
-	while (f && fscanf(f, "%d", &pid) == 1)
-		if (mt_process_maps_segment(pid))
-			kin = KIN_TRACED;
+	while (f && fscanf(f, "%d", &pid) == 1) {
+		enum kin this = kin_of(r, pid);
+
+		if (this > kin)
+			kin = this;
+	}
 	if (f)
 		fclose(f);
 	return kin;
@@ -179,15 +193,18 @@ int mt_service_look_for_end(struct mt_service *s)
 	if (!atomic_load(&r->root_ended) || atomic_load(&r->over))
 		return TURN_MS;
 	if (r->live_count && !atomic_load(&r->stopping)) {
-		s->alone_since = 0;
+		s->alone_looks = 0;
 		return TURN_MS;
 	}
-	kin = atomic_load(&r->stopping) ? KIN_NONE : unknown_kin();
+	kin = atomic_load(&r->stopping) ? KIN_NONE : unknown_kin(r);
 	if (kin == KIN_TRACED)
 		return TURN_MS;
-	if (!s->alone_since)
-		s->alone_since = now;
-	if (kin == KIN_OTHERS && now - s->alone_since < UNKNOWN_PATIENCE_NS)
+	if (now - s->alone_at >= UNKNOWN_MS * 1000000ull) {
+		s->alone_looks++;
+		s->alone_at = now;
+	}
+	if ((kin == KIN_OTHERS && s->alone_looks <= UNKNOWN_LOOKS)
+		|| (kin == KIN_LOADING && s->alone_looks <= LOADING_LOOKS))
 		return UNKNOWN_MS;
 	if (r->options->watched && !s->greeted)
 		return TURN_MS; /* it opens its screen; the program did not take as long */
@@ -204,7 +221,7 @@ void mt_service_tell_front(struct mt_service *s)
 
 	s->unsent = !mt_recorder_send_unsent(r, false);
 	if (s->unsent || s->told || !atomic_load(&r->root_ended) || atomic_load(&r->root_images)
-		|| atomic_load(&r->over) || (!r->live_count && unknown_kin() != KIN_TRACED))
+		|| atomic_load(&r->over) || (!r->live_count && unknown_kin(r) != KIN_TRACED))
 		return;
 	message.count = r->live_count ? r->live_count : 1;
 	message.watch = r->live_count ? r->live[0]->pid : 0;

@@ -41,7 +41,9 @@ struct mt_service {
 	bool told;    /* that the recording goes on */
 	bool greeted; /* a watcher has come, or none will */
 	uint64_t turned_at;
-	uint64_t alone_since;      /* since when no known process lives, but others do; 0: not so */
+	/* while no known process lives: looks at others that do, and when the last was */
+	unsigned alone_looks;
+	uint64_t alone_at;
 	struct mt_process **shown; /* with a snapshot, the root not among them */
 	uint32_t shown_count, shown_capacity;
 	/* ended, not reaped yet, of unknown status; in order of their ends */

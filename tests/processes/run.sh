@@ -500,6 +500,32 @@ for pid in $stops $spins; do
 done
 say "programs that are slow to be loaded, or stopped" "$why$(grep -q '^memtui: 1 process went on untraced' err || tail -n 1 err)$([ "$(cat status)" = 0 ] || echo "status $(cat status)")"
 
+# Nothing is known of what was spawned before it asks. Alone with it the recorder takes a look in 20 ms: it is let go
+# after three times as many as others get.
+cat >leaves.c <<'C'
+#include <spawn.h>
+#include <unistd.h>
+int main(void)
+{
+	char *late[] = {"./late", "orphan", NULL};
+	return posix_spawn(&(pid_t){0}, *late, NULL, NULL, late, environ);
+}
+C
+gcc $flags -o leaves leaves.c || echo "not ok a program that leaves another: cannot be built"
+rm -f t.dat* go
+( timeout 240 "$memtui" record -o t.dat -- ./leaves >out 2>err; echo $? >status ) &
+orphan() { recorder=$(ps -o ppid= "$(pgrep -f '^./late orphan$')" 2>/dev/null | tr -d ' ') && grep -qs '^memtui$' "/proc/$recorder/comm"; }
+until_true orphan || echo "not ok loaded slowly: it has not lost its parent"
+looks() { cat /proc/"$recorder"/task/*/status 2>/dev/null | awk '/^voluntary_ctxt_switches/ { n += $2 } END { print n + 0 }'; }
+before=$(looks)
+looked_on() { [ ! -d "/proc/$recorder" ] || [ "$(looks)" -gt $((before + 100)) ]; }
+until_true looked_on
+touch go
+wait
+gone() { [ ! -d "/proc/$recorder" ]; }
+until_true gone
+say "a program that is loaded slowly when its parent has ended" "$([ "$(field t.dat.* allocations 2>&1)" = 7 ] || echo "$(echo t.dat*); $(tail -n 1 err)")"
+
 # ---- where the system refuses pidfds and waits for many words ----
 gcc $flags -o filter "$here/filter.c" || echo "not ok a filter of system calls: cannot be built"
 rm -f t.dat*
