@@ -10,8 +10,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define TURN_MS 1000  /* between two looks for what tells of itself by no descriptor */
-#define STARTS_MAX 5  /* looks for which a program that is being loaded may take to ask */
+#define TURN_MS 1000 /* between two looks for what tells of itself by no descriptor */
+/* looks for which a program may take to ask: until it has the tracer's library, and from then on */
+#define STARTS_MAX 5
+#define STARTS_LOADING_MAX 20
 #define UNKNOWN_MS 20 /* the same while descendants live of which nothing is known */
 /* looks that are UNKNOWN_MS apart or more: a machine that stands still takes none */
 #define UNKNOWN_LOOKS 25
@@ -114,8 +116,9 @@ static bool may_ask(const struct mt_recorder *r, struct mt_process *p,
 {
 	if (now->state == 't' || now->state == 'T')
 		return true;
-	return p->starts < STARTS_MAX && mt_process_maps_library(p->pid, r->launch.library)
-		&& ++p->starts;
+	if (mt_process_maps_library(p->pid, r->launch.library))
+		return p->starts++ < STARTS_LOADING_MAX;
+	return p->starts < STARTS_MAX && !mt_service_names_no_session(p->pid) && ++p->starts;
 }
 
 /* A process that executed what takes no tracer, or cleared the environment, is the same no more.

@@ -85,6 +85,8 @@ int mt_service_look_for_end(struct mt_service *s);
 void mt_service_tell_front(struct mt_service *s);
 
 /* ---- service_strangers.c ---- */
+/* So it never asks. False where it cannot be read, too, as others' processes cannot. */
+bool mt_service_names_no_session(pid_t pid);
 /* One that is counted. */
 void mt_service_add_stranger(struct mt_service *s, pid_t pid, uint64_t start_time);
 /* Counts whoever was there at the last look already. */

@@ -14,7 +14,6 @@
 #define CHILDREN_MAX (64 << 10)
 #define STRANGERS_MAX 4096
 
-/* False where it cannot be read, too, as others' processes cannot. */
 static bool names_no_session(pid_t pid, char *text)
 {
 	static const char name[] = MT_WIRE_ENVIRONMENT "=";
@@ -35,6 +34,15 @@ static bool names_no_session(pid_t pid, char *text)
 		if (!strncmp(at, name, sizeof name - 1))
 			return false;
 	return true;
+}
+
+bool mt_service_names_no_session(pid_t pid)
+{
+	char *text = mt_alloc(ENVIRONMENT_MAX);
+	bool none = names_no_session(pid, text);
+
+	free(text);
+	return none;
 }
 
 static struct mt_stranger *find(struct mt_stranger *list, uint32_t count, pid_t pid,

@@ -449,6 +449,17 @@ __attribute__((constructor)) static void load(int argc, char **argv)
 	close(open("go", O_RDONLY)); /* a fifo: until somebody has it open for writing */
 }
 C
+# before any library is mapped that the environment names
+cat >hold.c <<'C'
+#include <fcntl.h>
+#include <link.h>
+#include <unistd.h>
+unsigned la_version(unsigned version)
+{
+	close(open("go", O_RDONLY));
+	return version;
+}
+C
 cat >late.c <<'C'
 #include <stdlib.h>
 int main(void) { for (int i = 0; i < 7; i++) free(malloc(10)); }
@@ -461,15 +472,18 @@ cat >starter.c <<'C'
 #include <sys/wait.h>
 #include <unistd.h>
 extern char **environ;
+enum { HELD = -1 };
 static pid_t start(char **arguments, char **environment, int options)
 {
 	pid_t pid = fork();
 	if (pid == 0) {
 		free(malloc(10));
+		if (options == HELD)
+			setenv("LD_AUDIT", "./libhold.so", 1), environment = environ;
 		execve(arguments[0], arguments, environment);
 		_exit(1);
 	}
-	if (options)
+	if (options == WUNTRACED)
 		waitpid(pid, NULL, options);
 	return pid;
 }
@@ -478,7 +492,8 @@ int main(void)
 	char *none[] = {NULL}, *stops[] = {"./late", "stops", NULL}, *spins[] = {"./late", NULL};
 	char *clear[] = {"/bin/sh", "-c", ": <go", NULL};
 	pid_t stopped = start(stops, environ, WUNTRACED), spinning = start(spins, environ, 0);
-	printf("%d %d %d\n", stopped, spinning, start(clear, none, 0));
+	pid_t held = start(spins, environ, HELD);
+	printf("%d %d %d %d\n", stopped, spinning, held, start(clear, none, 0));
 	fflush(stdout);
 	close(open("go", O_RDONLY));
 	kill(stopped, SIGCONT);
@@ -486,16 +501,16 @@ int main(void)
 		;
 }
 C
-{ gcc -shared -fPIC -o libslow.so slow.c && gcc -fno-builtin -o late late.c -L. -Wl,--no-as-needed -lslow -Wl,-rpath,"$tmp" && gcc -fno-builtin -o starter starter.c; } || echo "not ok programs that are slow to be loaded: cannot be built"
+{ gcc -shared -fPIC -o libslow.so slow.c && gcc -D_GNU_SOURCE -shared -fPIC -o libhold.so hold.c && gcc -fno-builtin -o late late.c -L. -Wl,--no-as-needed -lslow -Wl,-rpath,"$tmp" && gcc -fno-builtin -o starter starter.c; } || echo "not ok programs that are slow to be loaded: cannot be built"
 rm -f t.dat* go
 mkfifo go
 ( timeout 240 "$memtui" record -o t.dat -- ./starter >out 2>err; echo $? >status ) &
-looked() { read -r stops spins clear <out && [ "$(field "t.dat.$clear" forked_children 2>/dev/null)" = 1 ]; }
-until_true looked && why= || why="the third is not counted; "
+looked() { read -r stops spins held clear <out && [ "$(field "t.dat.$clear" forked_children 2>/dev/null)" = 1 ]; }
+until_true looked && why= || why="the last is not counted; "
 exec 7<>go # and it stays open for those that come later
 wait
 exec 7>&-
-for pid in $stops $spins; do
+for pid in $stops $spins $held; do
 	[ "$(field "t.dat.$pid" allocations)" = 7 ] && [ "$(field "t.dat.$pid.exec0" forked_children)" = 0 ] || why+="$(echo t.dat."$pid"*); "
 done
 say "programs that are slow to be loaded, or stopped" "$why$(grep -q '^memtui: 1 process went on untraced' err || tail -n 1 err)$([ "$(cat status)" = 0 ] || echo "status $(cat status)")"
@@ -512,7 +527,7 @@ int main(void)
 }
 C
 gcc $flags -o leaves leaves.c || echo "not ok a program that leaves another: cannot be built"
-rm -f t.dat* go
+rm -f t.dat*
 ( timeout 240 "$memtui" record -o t.dat -- ./leaves >out 2>err; echo $? >status ) &
 orphan() { recorder=$(ps -o ppid= "$(pgrep -f '^./late orphan$')" 2>/dev/null | tr -d ' ') && grep -qs '^memtui$' "/proc/$recorder/comm"; }
 until_true orphan || echo "not ok loaded slowly: it has not lost its parent"
@@ -520,10 +535,12 @@ looks() { cat /proc/"$recorder"/task/*/status 2>/dev/null | awk '/^voluntary_ctx
 before=$(looks)
 looked_on() { [ ! -d "/proc/$recorder" ] || [ "$(looks)" -gt $((before + 100)) ]; }
 until_true looked_on
-touch go
+exec 7<>go
 wait
 gone() { [ ! -d "/proc/$recorder" ]; }
 until_true gone
+exec 7>&-
+rm go
 say "a program that is loaded slowly when its parent has ended" "$([ "$(field t.dat.* allocations 2>&1)" = 7 ] || echo "$(echo t.dat*); $(tail -n 1 err)")"
 
 # ---- where the system refuses pidfds and waits for many words ----
