@@ -14,6 +14,9 @@
 
 /* messages; a recorder that takes none of them for that long loses what comes then */
 #define WAITING_MAX 256
+/* A recorder that is kept from running answers late; a machine that stood still took one look. */
+#define LOOK_MS 100
+#define LOOKS 100
 
 struct mt_client {
 	int fd, snapshot_fd, master_fd;
@@ -39,10 +42,39 @@ static int check_peer(int fd, const char *name, struct mt_err *err)
 	return 0;
 }
 
+/* Whether a call that waited in vain for LOOK_MS, or was interrupted by a stop, is made again. */
+static bool looks_again(unsigned *looks)
+{
+	return (errno == EAGAIN || errno == EINTR) && ++*looks < LOOKS;
+}
+
+/* Its queue may be full. */
+static bool connects(int fd, const struct sockaddr_un *address, socklen_t len)
+{
+	unsigned looks = 0;
+
+	do
+		if (connect(fd, (const struct sockaddr *)address, len) == 0)
+			return true;
+	while (looks_again(&looks));
+	return false;
+}
+
+ssize_t mt_session_receive(int fd, struct msghdr *message)
+{
+	unsigned looks = 0;
+	ssize_t n;
+
+	do
+		n = recvmsg(fd, message, MSG_CMSG_CLOEXEC);
+	while (n < 0 && looks_again(&looks));
+	return n;
+}
+
 int mt_session_connect(const char *name, struct mt_err *err)
 {
 	struct sockaddr_un address = {.sun_family = AF_UNIX};
-	struct timeval patience = {.tv_sec = 2};
+	struct timeval patience = {.tv_usec = LOOK_MS * 1000};
 	size_t len = strlen(name);
 	int fd;
 
@@ -54,9 +86,7 @@ int mt_session_connect(const char *name, struct mt_err *err)
 		return mt_fail(err, -errno, "cannot create a socket: %s", strerror(errno));
 	setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
 	setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof patience);
-	if (connect(fd, (struct sockaddr *)&address,
-		    (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + len))
-		< 0)
+	if (!connects(fd, &address, (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + len)))
 		mt_fail(err, -errno, "session %s: %s; it may have ended", name, strerror(errno));
 	else if (check_peer(fd, name, err) == 0)
 		return fd;
@@ -94,7 +124,7 @@ int mt_session_welcome(int fd, struct mt_welcome *w, int fds[2], struct mt_err *
 		.msg_control = control,
 		.msg_controllen = sizeof control,
 	};
-	ssize_t n = recvmsg(fd, &message, MSG_CMSG_CLOEXEC);
+	ssize_t n = mt_session_receive(fd, &message);
 
 	fds[0] = fds[1] = -1;
 	if (n > 0)
@@ -163,8 +193,13 @@ void mt_client_free(struct mt_client *c)
 		return;
 	struct pollfd ready = {c->fd, POLLOUT, 0};
 
-	while (c->waiting_count && poll(&ready, 1, 1000) > 0)
-		mt_client_flush(c);
+	for (unsigned looks = 0; c->waiting_count && looks < LOOKS / 10; looks++)
+		if (poll(&ready, 1, LOOK_MS) > 0) {
+			if (ready.revents & ~POLLOUT)
+				break;
+			mt_client_flush(c);
+			looks = 0;
+		}
 	free(c->waiting);
 	mt_view_free(c->view);
 	if (c->fd >= 0)

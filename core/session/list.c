@@ -183,22 +183,30 @@ static int list_processes(const char *name, bool all, struct mt_session_process 
 		struct mt_session_process line;
 		struct mt_welcome end;
 	} answer;
+	struct iovec part = {&answer, sizeof answer};
+	struct msghdr message = {.msg_iov = &part, .msg_iovlen = 1};
 	int fd = mt_session_connect(name, err);
 	uint32_t count = 0, capacity = 0;
 	ssize_t n;
+	int result;
 
 	*processes = NULL;
 	if (fd < 0)
 		return fd;
-	if (send(fd, &ask, offsetof(struct mt_message, bytes), MSG_NOSIGNAL) >= 0)
-		while ((n = recv(fd, &answer, sizeof answer, 0)) == sizeof answer.line) {
-			answer.line.command[sizeof answer.line.command - 1] = '\0';
-			answer.line.trace_path[sizeof answer.line.trace_path - 1] = '\0';
-			MT_GROW(*processes, count, capacity);
-			(*processes)[count++] = answer.line;
-		}
+	n = send(fd, &ask, offsetof(struct mt_message, bytes), MSG_NOSIGNAL);
+	while (n >= 0 && (n = mt_session_receive(fd, &message)) == sizeof answer.line) {
+		answer.line.command[sizeof answer.line.command - 1] = '\0';
+		answer.line.trace_path[sizeof answer.line.trace_path - 1] = '\0';
+		MT_GROW(*processes, count, capacity);
+		(*processes)[count++] = answer.line;
+	}
+	result = n < 0 ? mt_fail(err, -errno, "session %s: %s", name, strerror(errno)) : (int)count;
+	if (n < 0) {
+		free(*processes);
+		*processes = NULL;
+	}
 	close(fd);
-	return (int)count;
+	return result;
 }
 
 int mt_session_processes(const char *name, struct mt_session_process **processes,

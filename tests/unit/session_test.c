@@ -14,12 +14,13 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 #include <cmocka.h>
 
-#define PATIENCE_MS 10000
+#define PATIENCE_MS 60000
 
 struct fixture {
 	char directory[64], output[96], library[4096];
@@ -425,6 +426,54 @@ static void waits_for_no_recorder(void **state)
 	unwatch(&w);
 }
 
+/* A process, and what /proc says of it where it has come to where it is wanted. */
+struct place {
+	pid_t pid;
+	const char *file;
+	char words[16];
+};
+
+static bool is_there(void *at)
+{
+	const struct place *p = at;
+	char path[64], text[256] = "";
+	FILE *f;
+
+	snprintf(path, sizeof path, "/proc/%d/%s", (int)p->pid, p->file);
+	f = fopen(path, "r");
+	if (!f)
+		return false;
+	text[fread(text, 1, sizeof text - 1, f)] = '\0';
+	fclose(f);
+	return strstr(text, p->words) != NULL;
+}
+
+/* Who asks while the recorder stands still, and stands still itself, has its answer later. */
+static void connects_when_all_go_on(void **state)
+{
+	struct fixture *f = *state;
+	struct place asks = {.file = "syscall"}, stands = {.file = "stat", .words = ") T "};
+	int status;
+
+	START_SHELL(f, "while [ ! -e \"$MEMTUI_TEST_GO\" ]; do :; done; exit 6");
+	stands.pid = f->session.recorder;
+	assert_int_equal(kill(f->session.recorder, SIGSTOP), 0);
+	assert_true(until(is_there, &stands));
+	asks.pid = stands.pid = fork();
+	if (asks.pid == 0)
+		_exit(mt_client_connect(f->session.name, NULL) ? 0 : 1);
+	snprintf(asks.words, sizeof asks.words, "%d 0x", SYS_recvmsg);
+	assert_true(until(is_there, &asks));
+	assert_int_equal(kill(asks.pid, SIGSTOP), 0);
+	assert_true(until(is_there, &stands));
+	assert_int_equal(kill(asks.pid, SIGCONT), 0);
+	assert_int_equal(kill(f->session.recorder, SIGCONT), 0);
+	assert_int_equal(waitpid(asks.pid, &status, 0), asks.pid);
+	assert_int_equal(status, 0);
+	fclose(fopen(getenv("MEMTUI_TEST_GO"), "w"));
+	assert_int_equal(finish(f), 6);
+}
+
 static bool has_notice(void *at)
 {
 	struct pollfd fd = {mt_client_fd(((struct watch *)at)->client), POLLIN, 0};
@@ -605,8 +654,9 @@ int main(void)
 	const struct CMUnitTest tests[] = {CASE(passes_statuses), CASE(refuses_what_cannot_be),
 		CASE(keeps_existing_files), CASE(follows_exec), CASE(records_children),
 		CASE(serves_watchers), CASE(pauses), CASE(waits_for_no_recorder),
-		CASE(hears_last_words), CASE(watches_children), CASE(survives_kill_of_recorder),
-		CASE(survives_kill_of_program), CASE(survives_kill_of_front)};
+		CASE(connects_when_all_go_on), CASE(hears_last_words), CASE(watches_children),
+		CASE(survives_kill_of_recorder), CASE(survives_kill_of_program),
+		CASE(survives_kill_of_front)};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
