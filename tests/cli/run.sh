@@ -43,7 +43,7 @@ sys.exit(0 if eval(sys.argv[1]) else 1)' "$expression" 2>json.err; then
 fails() {
 	local name=$1 status=$2 words=$3
 	shift 3
-	timeout 80 "$memtui" "$@" >fails.out 2>fails.err </dev/null
+	timeout 240 "$memtui" "$@" >fails.out 2>fails.err </dev/null
 	local got=$?
 	if [ $got != "$status" ]; then
 		not_ok "$name" "status $got, expected $status: $(head -c 300 fails.err)"

@@ -20,7 +20,7 @@ def say(name, problem):
 
 
 def run(trace, *options):
-    done = subprocess.run([MEMTUI, "errors", *options, trace], capture_output=True, text=True, timeout=60)
+    done = subprocess.run([MEMTUI, "errors", *options, trace], capture_output=True, text=True, timeout=240)
     if done.returncode:
         print(f"not ok errors {trace}: status {done.returncode}: {done.stderr[:400]}")
         sys.exit(1)
@@ -141,7 +141,7 @@ def unknown_frees():
     say("frees of what malloc has not given", (counts(d, "unknown_free") != (3, 0) or counts(d, "double_free") != (0, 0)
         or addresses.get(first) != "end_first:True" or addresses.get(second) != "end_second:True"
         or any(e["allocation"] or e["free_before"] for e in d["errors"])) and d)
-    info = subprocess.run([MEMTUI, "info", "unknown.dat"], capture_output=True, text=True, timeout=60).stdout
+    info = subprocess.run([MEMTUI, "info", "unknown.dat"], capture_output=True, text=True, timeout=240).stdout
     say("info names the command", "3 frees of addresses at which no block lived: memtui errors" not in info and info)
     d = load("pause.dat")
     same = truth("pause")[0] == "same"
@@ -172,7 +172,7 @@ def operators():
             d = load(f"own{stacks}{n}.dat")
             say(f"operators of the program's own are no errors ({n}{stacks})", d["errors"] and d)
             info = json.loads(subprocess.run([MEMTUI, "info", "--format", "json", f"own{stacks}{n}.dat"], capture_output=True,
-                text=True, timeout=60).stdout)
+                text=True, timeout=240).stdout)
             say(f"and what they allocate is seen once ({n}{stacks})", [info[name] for name in ("implied_frees", "lost_events",
                 "unknown_frees")] != [0, 0, 0] and info)
 

@@ -51,7 +51,7 @@ all() {
 fails() {
 	local name=$1 status=$2 words=$3 got
 	shift 3
-	timeout 80 "$memtui" "$@" >fails.out 2>fails.err </dev/null
+	timeout 240 "$memtui" "$@" >fails.out 2>fails.err </dev/null
 	got=$?
 	if [ $got != "$status" ] || [ "$(wc -l <fails.err)" != 1 ] || ! grep -qE -- "$words" fails.err || [ -s fails.out ]; then
 		not_ok "$name" "status $got: $(head -c 300 fails.err)"

@@ -16,7 +16,7 @@ def tell(name, good, why=""):
 
 
 def run(*arguments):
-    done = subprocess.run([MEMTUI, *arguments], capture_output=True, text=True, timeout=120)
+    done = subprocess.run([MEMTUI, *arguments], capture_output=True, text=True, timeout=240)
     return done.returncode, done.stdout, done.stderr.strip()
 
 

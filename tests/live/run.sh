@@ -16,8 +16,8 @@ exec 8<>"$tmp/never" # a read from it with a time limit is the pause between two
 
 ok() { echo "ok $1"; }
 not_ok() { echo "not ok $1: $2"; }
-until_true() { # COMMAND: polls for at most 20 s
-	for ((i = 0; i < 2000; i++)); do
+until_true() { # COMMAND: polls for at most 60 s
+	for ((i = 0; i < 6000; i++)); do
 		"$@" && return 0
 		read -rt 0.01 <&8
 	done

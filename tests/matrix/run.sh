@@ -81,8 +81,8 @@ else echo "skip drops its rights, chroot: not root"; fi
 # ---- faults of the recorder ----
 mkfifo "$tmp/never"
 exec 8<>"$tmp/never" # a read from it with a time limit is the pause between two looks
-until_true() { # COMMAND: polls for at most 30 s
-	for ((i = 0; i < 3000; i++)); do
+until_true() { # COMMAND: polls for at most 60 s
+	for ((i = 0; i < 6000; i++)); do
 		"$@" && return 0
 		read -rt 0.01 <&8
 	done

@@ -20,8 +20,8 @@ say() { # NAME WHY...: ok when there is no reason
 	shift
 	if [ -z "$*" ]; then echo "ok $name"; else echo "not ok $name: $*" | head -c 600; [ -z "$*" ] || echo; fi
 }
-until_true() { # COMMAND: polls for at most 40 s
-	for ((i = 0; i < 2000; i++)); do
+until_true() { # COMMAND: polls for at most 60 s
+	for ((i = 0; i < 3000; i++)); do
 		"$@" && return 0
 		read -rt 0.02 <&8
 	done
@@ -182,7 +182,7 @@ inherits() { # NAME PARENT CHILD ARGUMENT...: what is to be said of each, in a s
 	local name=$1 parent=$2 child=$3 why
 	shift 3
 	rm -f t.dat* t.mem*
-	timeout 60 "$memtui" record -o t.dat -- ./inherit "$@" >out 2>err || echo "not ok $name: status $?"
+	timeout 240 "$memtui" record -o t.dat -- ./inherit "$@" >out 2>err || echo "not ok $name: status $?"
 	MEMTUI_OUTPUT=t.mem LD_PRELOAD=$build/libmemtui.so ./inherit "$@"
 	why=$(python3 - "$memtui" "$parent" "$child" t.dat* t.mem* <<'PY'
 import json, subprocess, sys
@@ -217,7 +217,7 @@ inherits "threads whose first events are a vfork child's" 'lost_events == 0 and 
 # ---- children that can open no socket, or take no descriptor from it: each is counted once ----
 for limit in 3 4; do
 	rm -f t.dat*
-	timeout 60 "$memtui" record -o t.dat -- python3 -c "import os, resource
+	timeout 240 "$memtui" record -o t.dat -- python3 -c "import os, resource
 resource.setrlimit(resource.RLIMIT_NOFILE, ($limit, $limit))
 for i in range(3):
     pid = os.fork()
@@ -424,7 +424,7 @@ mkfifo gate
 ( timeout 240 "$memtui" record -o t.dat -- ./spawn "(read x <$tmp/gate) & read x <$tmp/gate; wait" >out 2>err; echo $? >status ) &
 all_counted() { [ "$(field t.dat forked_children 2>/dev/null)" = 4 ]; }
 until_true all_counted
-timeout 10 sh -c "printf '\\n\\n\\n\\n' >gate"
+timeout 240 sh -c "printf '\\n\\n\\n\\n' >gate"
 wait
 say "spawned without an environment, and their children" "$(all_counted || echo "$(field t.dat forked_children) counted; ")$(grep -q '^memtui: 4 processes went on untraced' err || tail -n 1 err)$([ "$(cat status)" = 3 ] || echo " status $(cat status)")"
 

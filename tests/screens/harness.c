@@ -15,7 +15,8 @@
 #include <unistd.h>
 #include <utmp.h>
 
-#define PATIENCE_MS 20000
+#define PATIENCE_MS 60000
+#define LOOK_MS 100
 #define TOKEN "\033]7770;"
 
 struct report {
@@ -29,6 +30,21 @@ static uint64_t now_ms(void)
 
 	clock_gettime(CLOCK_MONOTONIC, &now);
 	return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
+}
+
+/* Of PATIENCE_MS between two looks no more than one look counts: a machine that stood still for
+ * longer, or a test that was kept from running, gave nobody the time to answer. */
+struct patience {
+	uint64_t looked_ms, spent_ms;
+};
+
+static bool waits(struct patience *p)
+{
+	uint64_t now = now_ms(), passed = p->looked_ms ? now - p->looked_ms : 0;
+
+	p->looked_ms = now;
+	p->spent_ms += passed < LOOK_MS ? passed : LOOK_MS;
+	return p->spent_ms < PATIENCE_MS;
 }
 
 /* Says that the first screen of the first run was seen. */
@@ -268,13 +284,13 @@ static void step(struct terminal *t, int milliseconds)
 
 static bool wait_token(struct terminal *t, bool complete)
 {
-	uint64_t until = now_ms() + PATIENCE_MS;
+	struct patience patience = {0};
 
-	while (now_ms() < until && !t->ended) {
+	while (waits(&patience) && !t->ended) {
 		if (t->has_token && t->consumed == t->sent && t->token_rows == t->rows
 			&& t->token_columns == t->columns && !(complete && t->busy))
 			return true;
-		step(t, 100);
+		step(t, LOOK_MS);
 	}
 	return false;
 }
@@ -291,35 +307,35 @@ bool terminal_answered(struct terminal *t)
 
 bool terminal_wait_text(struct terminal *t, const char *text)
 {
-	uint64_t until = now_ms() + PATIENCE_MS;
+	struct patience patience = {0};
 	bool found = false;
 
-	while (!found && now_ms() < until && !t->ended) {
+	while (!found && waits(&patience) && !t->ended) {
 		char *screen = terminal_text(t);
 
 		found = strstr(screen, text) != NULL;
 		free(screen);
 		if (!found)
-			step(t, 100);
+			step(t, LOOK_MS);
 	}
 	return found;
 }
 
 bool terminal_wait_end(struct terminal *t)
 {
-	uint64_t until = now_ms() + PATIENCE_MS;
+	struct patience patience = {0};
 
-	while (now_ms() < until && !t->ended)
-		step(t, 100);
+	while (waits(&patience) && !t->ended)
+		step(t, LOOK_MS);
 	return t->ended;
 }
 
 bool terminal_wait_stop(struct terminal *t)
 {
-	uint64_t until = now_ms() + PATIENCE_MS;
+	struct patience patience = {0};
 
-	while (now_ms() < until && !t->stopped && !t->ended)
-		step(t, 100);
+	while (waits(&patience) && !t->stopped && !t->ended)
+		step(t, LOOK_MS);
 	return t->stopped;
 }
 

@@ -35,7 +35,7 @@ static int count(struct terminal *terminal, const char *text)
 
 static bool wait_count(struct terminal *terminal, const char *text, int wanted)
 {
-	for (int i = 0; i < 200 && count(terminal, text) != wanted; i++)
+	for (int i = 0; i < 600 && count(terminal, text) != wanted; i++)
 		terminal_read_for(terminal, 100);
 	return count(terminal, text) == wanted;
 }

@@ -252,7 +252,7 @@ known() { "$memtui" info --format json touch.dat 2>/dev/null | python3 -c 'impor
 d = json.load(sys.stdin)
 sys.exit(not (d["arena_resident_bytes"] and 9900000 < d["arena_resident_bytes"] <= d["arena_bytes"] and d["rss_bytes"] >
 	d["shared_bytes"] > 0 and d["vss_bytes"] > d["rss_bytes"]))' 2>/dev/null; }
-for _ in $(seq 100); do known && break; sleep 0.1; done
+for _ in $(seq 600); do known && break; sleep 0.1; done
 exec 8>&-
 wait
 if known; then ok "sizes of allocator and process"; else not_ok "sizes of allocator and process" "$(tail -n 5 exit.out; "$memtui" info touch.dat | grep -iE 'resident|arena|size')"; fi

@@ -43,7 +43,7 @@ static void open_and_close_in_child(int (*use)(void))
 	pid_t pid = fork();
 
 	if (pid == 0) {
-		alarm(60);
+		alarm(240);
 		for (int i = 0; i < 2; i++)
 			must(pthread_create(&threads[i], NULL, open_and_close, NULL) == 0);
 		for (int i = 0; i < 300000; i++)
@@ -73,7 +73,7 @@ int main(int argc, char **argv)
 		pid_t pid = fork();
 
 		if (pid == 0) {
-			alarm(10);
+			alarm(240);
 			_exit(!use());
 		}
 		must(pid > 0 && waitpid(pid, &status, 0) == pid && status == 0);

@@ -198,12 +198,12 @@ compare_stacks() { # what backtrace() said and what was recorded, by the size of
 dead_or_stuck() {
 	start=$SECONDS
 	trace dead.report -k 1000 -- "$out/threads" 2>/dev/null; why=$([ $? = 0 ] || echo "status")
-	say "recorder dies" "$why$([ $((SECONDS - start)) -lt 20 ] || echo "took too long")"
+	say "recorder dies" "$why$([ $((SECONDS - start)) -lt 120 ] || echo "took too long")"
 	start=$SECONDS
 	preload=$lib:$out/libbump.so # the handlers of nested need it
 	trace stuck.report -z -- ./nested 2>stuck.err; why=$([ $? = 0 ] || echo "status")
 	lost=$(field stuck.report lost_allocations)
-	say "recorder stands still" "$why$([ $((SECONDS - start)) -lt 20 ] || echo "took too long; ")$([ $lost -gt 100000 ] || echo "lost $lost")"
+	say "recorder stands still" "$why$([ $((SECONDS - start)) -lt 120 ] || echo "took too long; ")$([ $lost -gt 100000 ] || echo "lost $lost")"
 	trace small.report -r 1024 -- ./nested 2>small.err
 	say "small ring" "$(expect small.report bad=0 gaps=0)"
 	preload=

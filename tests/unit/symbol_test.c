@@ -637,7 +637,7 @@ static void test_damaged_files(void **state)
 		damage(from, at("damaged"), seed);
 		pid_t child = fork();
 		if (!child) {
-			alarm(20);
+			alarm(240);
 			fixture_new(&f);
 			add_module(&f.profile, at("damaged"), NULL, 0);
 			sample(&f, from, 11, 1000);
