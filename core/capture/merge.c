@@ -175,11 +175,10 @@ bool mt_merge_fetch(struct mt_merge *m, uint64_t address, uint64_t stamp, bool w
 
 /* ---- all rings ------------------------------------------------------------------------------- */
 
-/* A stamp far beyond is damage, and nothing to wait for. */
+/* A stamp far beyond what the clock showed when it was there is damage, and nothing to wait for. */
 static bool is_due(const struct mt_merge *m, uint64_t time)
 {
-	return __builtin_expect(time <= m->horizon, 1)
-		|| (!m->bounds && time - m->horizon > m->window * FUTURE_WINDOWS);
+	return __builtin_expect(time <= m->horizon, 1) || (!m->bounds && time > m->future);
 }
 
 /* The stamp of the ring's next record where that is a plain one; it stays undecoded, for
@@ -365,7 +364,7 @@ static void heed_begin(struct mt_merge *m)
 
 uint64_t mt_merge_poll(struct mt_merge *m)
 {
-	uint64_t records = 0;
+	uint64_t records = 0, now;
 
 	__atomic_fetch_add(&m->segment->header->tick, 1, __ATOMIC_RELAXED);
 	/* What was stamped before the heads were read has its predecessors below them, and in the
@@ -378,7 +377,10 @@ uint64_t mt_merge_poll(struct mt_merge *m)
 	}
 	read_heads(m);
 	heed_begin(m);
-	m->limit_ns = m->bounds ? UINT64_MAX : mt_clock_ns(m->clock, mt_clock_now(m->clock));
+	/* not the horizon's: this thread may have been kept from running since */
+	now = mt_clock_now(m->clock);
+	m->future = now + m->window * FUTURE_WINDOWS;
+	m->limit_ns = m->bounds ? UINT64_MAX : mt_clock_ns(m->clock, now);
 	m->stamp_end = 0;
 	m->stamps_per_ns = m->clock->scale ? UINT64_MAX / m->clock->scale : 0;
 	m->patience = PATIENCE;

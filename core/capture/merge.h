@@ -55,6 +55,7 @@ struct mt_merge {
 	uint64_t stamps_per_ns;       /* of this poll, rounded down, as a fraction of 2^32 */
 	uint64_t limit_ns;            /* time of this poll: no event can be later */
 	uint64_t horizon;             /* of this poll: later events wait for the next */
+	uint64_t future;              /* of this poll: no event can be later */
 	uint64_t window;              /* clock units in which stamps may be out of order */
 	uint32_t patience;            /* records that may yet be looked at for predecessors */
 	uint32_t unflushed;           /* events in the open block */

@@ -4,6 +4,9 @@
 #include <pthread.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
 
 static void counts_simple(void **state)
 {
@@ -830,6 +833,41 @@ static void respects_limits(void **state)
 	}
 }
 
+/* ---- a recorder that is kept from running ---- */
+
+static unsigned looks_before_leap = UINT32_MAX;
+static uint64_t leap_s;
+
+/* In place of libc's. */
+int clock_gettime(clockid_t clock, struct timespec *now)
+{
+	int result = (int)syscall(SYS_clock_gettime, clock, now);
+
+	if (looks_before_leap-- == 0)
+		leap_s += 5;
+	now->tv_sec += (time_t)leap_s;
+	return result;
+}
+
+/* Between its look at the clock and that at the rings: what came meanwhile is no damage, and waits
+ * for what came before it. */
+static void stands_still_in_a_poll(void **state)
+{
+	struct fixture *f = *state;
+	uint64_t soon = mt_clock_monotonic_ns() + 3000000000 - f->clock.start;
+
+	while (mt_merge_poll(&f->merge))
+		;
+	event(f, 0, MT_RECORD_FREE, soon + 1000000, 0x1000, 0);
+	looks_before_leap = 1;
+	assert_int_equal(mt_merge_poll(&f->merge), 0);
+	event(f, 1, MT_RECORD_ALLOC, soon, 0x1000, 64);
+	const struct mt_info *info = drain(f);
+
+	assert_int_equal(info->unknown_frees, 0);
+	assert_int_equal(info->leaked_bytes, 0);
+}
+
 int main(void)
 {
 #define CASE(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
@@ -841,7 +879,8 @@ int main(void)
 		CASE(slack), CASE(estimates), CASE(libraries_may_be_unseen), CASE(keeps_free_sites),
 		CASE(pools_are_apart), CASE(survives_bad_ids), CASE(survives_vandals),
 		cmocka_unit_test(matches), cmocka_unit_test(matches_many),
-		cmocka_unit_test(matches_past_all_buckets), cmocka_unit_test(respects_limits)};
+		cmocka_unit_test(matches_past_all_buckets), cmocka_unit_test(respects_limits),
+		CASE(stands_still_in_a_poll)};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
