@@ -14,7 +14,9 @@
 #include "preload/segment.h"
 #include "preload/sys.h"
 
-#define WAIT_NS 100000000 /* for another thread that is at it: it takes less than a millisecond */
+#define WAIT_NS \
+	10000000  /* one look at another thread that is at it: it takes less than a millisecond, */
+#define LOOKS 200 /* but may be kept from running */
 
 void *(*mt_real_dlopen)(const char *, int);
 void *(*mt_real_dlmopen)(Lmid_t, const char *, int);
@@ -109,8 +111,9 @@ static bool all_lead_here(void)
 		mt_store_release(&state, refused ? FAILED : DONE);
 		mt_sys_futex_wake(&state);
 	} else if (found == AT_WORK) {
-		mt_sys_futex_wait_bits(&state, AT_WORK, mt_sys_clock(CLOCK_MONOTONIC) + WAIT_NS,
-			UINT32_MAX);
+		for (int i = 0; i < LOOKS && worker != &mt_tls && mt_load(&state) == AT_WORK; i++)
+			mt_sys_futex_wait_bits(&state, AT_WORK,
+				mt_sys_clock(CLOCK_MONOTONIC) + WAIT_NS, UINT32_MAX);
 		mt_swap_if(&state, &found, FAILED);
 	}
 	return mt_load_acquire(&state) == DONE;
