@@ -6,7 +6,8 @@
 #include "preload/file_parts.h"
 #include "preload/sys.h"
 
-#define PATIENCE 200000 /* looks at a lock */
+#define YIELDS 1000    /* looks at a lock, */
+#define PATIENCE 61000 /* and a millisecond apart: its holder may be writing to a slow disk */
 
 /* ---- signals ---- */
 
@@ -80,13 +81,17 @@ static bool allocate(int fd, struct mt_range *range, uint64_t place, uint64_t to
  * over. */
 static bool allocate_zeroes(int fd, struct mt_range *range, uint64_t place, uint64_t to)
 {
+	struct timespec pause = {0, 1000000};
 	uint64_t present;
 	bool done;
 
 	for (int i = 0; __atomic_exchange_n(&mt_file.zeroing, 1, __ATOMIC_ACQUIRE); i++) {
 		if (i == PATIENCE)
 			return false;
-		mt_sys0(SYS_sched_yield);
+		if (i < YIELDS)
+			mt_sys0(SYS_sched_yield);
+		else
+			mt_sys2(SYS_nanosleep, &pause, NULL);
 	}
 	present = mt_load(&range->present);
 	done = present >= to || write_zeroes(fd, place + present, place + to);
