@@ -9,6 +9,8 @@
 
 #define OBJECTS_MAX 1024
 #define PATIENCE 100000 /* yields: a walk takes less than a millisecond */
+#define YIELDS 1000     /* looks, before others */
+#define PAUSES 2000     /* that are a millisecond apart */
 
 /* One loaded object. The whole table belongs to the one that holds the dynamic linker's list. */
 struct object {
@@ -228,6 +230,19 @@ static int search_locked(struct dl_phdr_info *info, size_t size, void *at)
 	return 1;
 }
 
+/* It may be kept from running, or be what this signal handler has interrupted. */
+static void await_walker(void)
+{
+	struct timespec pause = {0, 1000000};
+	const struct mt_tls *at;
+
+	for (int i = 0; i < YIELDS + PAUSES && (at = mt_load(&walker)) && at != &mt_tls; i++)
+		if (i < YIELDS)
+			mt_sys0(SYS_sched_yield);
+		else
+			mt_sys2(SYS_nanosleep, &pause, NULL);
+}
+
 /* The walker may be about to read what this thread unloads; those to come do not begin. */
 void mt_find_unload_begins(void)
 {
@@ -235,8 +250,7 @@ void mt_find_unload_begins(void)
 	mt_tls.unloading++;
 	mt_swap_add(&unloadings, 1);
 	if (is_forked_child())
-		for (int i = 0; i < PATIENCE && mt_load(&walker); i++)
-			mt_sys0(SYS_sched_yield);
+		await_walker();
 }
 
 void mt_find_unload_ends(void)
