@@ -87,13 +87,13 @@ static void log_pause(struct mt_image *i, bool paused)
 
 /* A person has gone on: that ends the program's own pause, too, whose mark may not have been taken
  * yet. */
-static void end_own_pause(struct mt_image *i)
+static void end_own_pause(struct mt_image *i, uint64_t polled_ns)
 {
 	if (i->profile.info.paused
 		&& __atomic_load_n(&i->segment.header->recording, __ATOMIC_RELAXED)) {
 		log_pause(i, false);
 		i->turn_due = false;
-	} else if (mt_clock_monotonic_ns() - i->turned_ns > 1000000000ull) {
+	} else if (polled_ns > i->turned_ns + 1000000000ull) {
 		i->turn_due = false; /* what comes now is later */
 	}
 }
@@ -104,6 +104,7 @@ uint64_t mt_image_poll(struct mt_image *i)
 {
 	bool paused = atomic_load(&i->recorder->paused);
 	uint64_t turned_ns = atomic_load(&i->recorder->turned_ns), records;
+	uint64_t now = mt_clock_monotonic_ns(); /* what came up to then is there after the poll */
 
 	if (turned_ns != i->turned_ns)
 		i->turn_due = true;
@@ -115,7 +116,7 @@ uint64_t mt_image_poll(struct mt_image *i)
 	if (paused && !i->paused)
 		log_pause(i, true);
 	if (i->turn_due && !paused)
-		end_own_pause(i);
+		end_own_pause(i, now);
 	mt_image_meet_new(i);
 	return records;
 }
