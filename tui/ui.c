@@ -28,6 +28,7 @@
 #include <unistd.h>
 
 #define END_MS 3000 /* for a program to end after SIGTERM before SIGKILL */
+#define LOOK_MS 50  /* that one look at it counts at most: it may have stood still as we did */
 
 static int check_options(const struct mt_ui_options *o, bool live, struct mt_err *err)
 {
@@ -298,16 +299,19 @@ int mt_ui_open(const char *trace_path, const struct mt_ui_options *options, stru
 /* Asks the program to end; kills it when it does not. */
 static void end_program(struct mt_app *app)
 {
-	uint64_t until = now_ms() + END_MS;
-
+	uint64_t looked = now_ms(), waited = 0;
 	struct mt_data *home = mt_app_home(app);
 
 	mt_client_signal(home->client, SIGTERM);
-	while (now_ms() < until && !app->program_ended && !home->recorder_gone) {
+	while (waited < END_MS && !app->program_ended && !home->recorder_gone) {
 		struct pollfd fd = {.fd = mt_client_fd(home->client),
 			.events = mt_client_events(home->client)};
 
-		poll(&fd, 1, 50);
+		poll(&fd, 1, LOOK_MS);
+		uint64_t now = now_ms();
+
+		waited += now - looked < LOOK_MS ? now - looked : LOOK_MS;
+		looked = now;
 		mt_client_flush(home->client);
 		mt_program_read(app);
 		if (fd.revents & ~POLLOUT)
