@@ -222,13 +222,13 @@ void mt_triage_begin(struct mt_app *app, const char *path)
 }
 
 /* What cannot be saved is told once the terminal is as before. It is the last try: another one's
- * lock is waited for. */
+ * lock is waited for, five seconds of looks, as who has it may be kept from running. */
 static void close_store(struct mt_triage_ui *t)
 {
 	struct mt_err err = {0};
 	int result = 0;
 
-	for (int i = 0; t->store && i < 5 && (!i || result == -EBUSY); i++)
+	for (int i = 0; t->store && i < 100 && (!i || result == -EBUSY); i++)
 		result = mt_triage_save(t->store, &err);
 	if (result < 0) {
 		t->lost += mt_triage_unsaved(t->store);
