@@ -375,12 +375,21 @@ static void take_filter(struct mt_app *app)
 	}
 }
 
+/* Not while more of it is there to be read: so much time may have passed since the last look. */
+static bool key_is_over(const struct loop *loop, uint64_t now)
+{
+	struct pollfd more = {.fd = mt_screen_fd(loop->app->screen), .events = POLLIN};
+
+	return loop->pending_len && now >= loop->pending_since + ESCAPE_MS
+		&& poll(&more, 1, 0) == 0;
+}
+
 static void run_timers(struct loop *loop)
 {
 	struct mt_app *app = loop->app;
 	uint64_t now = now_ms();
 
-	if (loop->pending_len && now >= loop->pending_since + ESCAPE_MS)
+	if (key_is_over(loop, now))
 		decode(loop, true);
 	if (app->follows && now >= loop->key_ms + FOLLOW_MS)
 		app->dirty = true;
