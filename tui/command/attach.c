@@ -112,13 +112,14 @@ static const struct mt_session_entry *find_other(const struct mt_session_entry *
 	return found;
 }
 
-/* 0 when the root lives, or none does: the recorder is at its last; else the process that alone
- * goes on; negative: there are several. */
+/* 0 when the root lives, or none does: the recorder is at its last, or does not say; else the
+ * process that alone goes on; negative: there are several. */
 static pid_t only_process(const struct mt_session_entry *entry)
 {
-	struct mt_session_process *processes;
+	struct mt_session_process *processes = NULL;
 	struct mt_err ignored;
-	int count = mt_session_processes(entry->name, &processes, &ignored), live = 0;
+	int count = entry->program ? mt_session_processes(entry->name, &processes, &ignored) : 0;
+	int live = 0;
 	pid_t only = 0;
 	bool root = false;
 
