@@ -3,10 +3,13 @@
 #include "common.h"
 
 #include <pthread.h>
+#include <sched.h>
+#include <stdatomic.h>
 
 #define WORKERS 4
 #define FAILING 2 /* which of them */
 #define KEPT 64
+#define AHEAD 64 /* jobs; further no worker gets, so that the leak grows as evenly as all else */
 
 struct worker {
 	pthread_t thread;
@@ -14,6 +17,7 @@ struct worker {
 	uint64_t random;
 	void *kept[KEPT]; /* results that are used for a while */
 	unsigned long leaked, leaked_bytes;
+	atomic_ulong done;
 };
 static struct worker workers[WORKERS];
 static int guilty_line;
@@ -59,6 +63,15 @@ static void work(struct worker *w, unsigned long job)
 	free(name);
 }
 
+static unsigned long least_done(void)
+{
+	unsigned long least = workers[0].done;
+
+	for (unsigned i = 1; i < WORKERS; i++)
+		least = workers[i].done < least ? workers[i].done : least;
+	return least;
+}
+
 static void *run(void *context)
 {
 	struct worker *w = context;
@@ -66,8 +79,11 @@ static void *run(void *context)
 
 	snprintf(name, sizeof name, "worker-%u", w->number);
 	pthread_setname_np(pthread_self(), name);
-	for (unsigned long done = 0; next_request(done); done++)
-		work(w, done + 1);
+	for (; next_request(w->done); w->done++) {
+		while (!stopped && w->done > least_done() + AHEAD)
+			sched_yield();
+		work(w, w->done + 1);
+	}
 	for (unsigned i = 0; i < KEPT; i++)
 		free(w->kept[i]);
 	return NULL;
