@@ -179,14 +179,14 @@ static void check_scrollback(struct tests *t)
 	start_script(t, &terminal, NULL, script);
 	sees(t, &terminal, "12000\nlast", "the end of long output is shown"); /* not in the title */
 	terminal_type(&terminal, "\033[5~");
-	sees(t, &terminal, "11970", "PgUp goes back");
+	sees(t, &terminal, "\n11970\n", "PgUp goes back");
 	terminal_type(&terminal, "g");
 	sees(t, &terminal, "line 1 of 100", "g goes to the oldest line that is kept");
 	tell(t, lacks(&terminal, " 1982\n") && !lacks(&terminal, "1983"),
 		"10,000 lines are kept beyond the screen");
 	terminal_type(&terminal, "/^77.7$\r");
 	sees(t, &terminal, "10 lines match", "/ counts the lines that match");
-	sees(t, &terminal, "7707", "and goes to the first");
+	sees(t, &terminal, "\n7707\n", "and goes to the first");
 	tell(t, cell_of(&terminal, "7707", &cell) && cell.attrs.reverse, "which is marked");
 	terminal_type(&terminal, "n");
 	terminal_settle(&terminal);
@@ -195,7 +195,7 @@ static void check_scrollback(struct tests *t)
 			&& cell_of(&terminal, "7707", &cell) && !cell.attrs.reverse,
 		"n goes to the next");
 	terminal_type(&terminal, "NN");
-	sees(t, &terminal, "7797", "N goes back, and around");
+	sees(t, &terminal, "\n7797\n", "N goes back, and around");
 	terminal_type(&terminal, "\033[<65;20;9M\033[<65;20;9M");
 	terminal_settle(&terminal);
 	tell(t, cell_of(&terminal, "7797", &cell) && !cell.attrs.reverse, "the wheel scrolls");
@@ -212,7 +212,7 @@ static void check_scrollback(struct tests *t)
 	sees(t, &terminal, "[the program ended with status 3]",
 		"the last line says how the program ended");
 	terminal_type(&terminal, "/^2500$\r");
-	sees(t, &terminal, "2500", "what it printed is kept after its end");
+	sees(t, &terminal, "\n2500\n", "what it printed is kept after its end");
 	stop(&terminal);
 }
 
@@ -243,7 +243,7 @@ static void check_size(struct tests *t)
 	struct terminal terminal;
 
 	start_script(t, &terminal, NULL, script);
-	sees(t, &terminal, "30", "the program has printed");
+	sees(t, &terminal, "\n30\n", "the program has printed"); /* not in the title */
 	terminal_resize(&terminal, 40, 110);
 	sees(t, &terminal, "36 110", "a new size is passed on");
 	sees(t, &terminal, "20 80", "and what had scrolled out comes back into a larger screen");
