@@ -6,6 +6,18 @@
 #include <errno.h>
 #include <stdlib.h>
 
+/* Scores have few values: of equal ones that with more blocks comes first. */
+static uint64_t sort_value(const struct mt_profile *by, uint32_t id, enum mt_metric sort)
+{
+	const uint64_t most = (1ull << 40) - 1;
+	const struct mt_group *group = &by->groups[id];
+	uint64_t value = mt_metric_value(by, group, sort);
+
+	if (sort != MT_METRIC_SUSPECT)
+		return value;
+	return value << 40 | (group->live_count < most ? group->live_count : most);
+}
+
 /* Fills ids and keys of the groups that match; returns how many. Groups whose every allocation
  * failed or was lost have nothing to show and are left out. */
 static uint32_t collect(struct mt_sort_entry *entries, const struct mt_profile *profile,
@@ -19,7 +31,7 @@ static uint32_t collect(struct mt_sort_entry *entries, const struct mt_profile *
 
 		if (!group->allocated_count || (matches && !matches[id]))
 			continue;
-		uint64_t value = mt_metric_value(by, &by->groups[id], sort);
+		uint64_t value = sort_value(by, id, sort);
 
 		entries[count++] = (struct mt_sort_entry){ascending ? value : ~value, id};
 		mt_group_sum_of(sum, profile, group);

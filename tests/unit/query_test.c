@@ -69,6 +69,14 @@ static void test_sort(void **state)
 		(const uint32_t[]){p.g_add, p.g_draw, p.g_fact, p.g_cut}, 4);
 	assert_selected(&p, NULL, MT_METRIC_TEMPORARY_COUNT, true,
 		(const uint32_t[]){p.g_add, p.g_draw, p.g_fact, p.g_cut}, 4);
+	/* equal scores: more blocks first */
+	uint8_t scores[] = {20, 50, 50, 50};
+
+	p.f.profile.scores = scores;
+	p.f.profile.score_count = 4;
+	assert_selected(&p, NULL, MT_METRIC_SUSPECT, false,
+		(const uint32_t[]){p.g_draw, p.g_cut, p.g_fact, p.g_add}, 4);
+	p.f.profile.scores = NULL;
 	fixture_free(&p.f);
 }
 
@@ -721,6 +729,11 @@ static void check_selection(struct fixture *f, unsigned *seed)
 		uint64_t b = mt_metric_value(&f->profile, &f->profile.groups[s.groups[i]], sort);
 
 		assert_true(ascending ? a <= b : a >= b);
+		if (a == b && sort == MT_METRIC_SUSPECT) {
+			a = f->profile.groups[s.groups[i - 1]].live_count;
+			b = f->profile.groups[s.groups[i]].live_count;
+			assert_true(ascending ? a <= b : a >= b);
+		}
 		assert_true(a != b || s.groups[i - 1] < s.groups[i]);
 	}
 	mt_selection_free(&s);
