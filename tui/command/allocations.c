@@ -112,12 +112,11 @@ const struct mt_command mt_command_allocations = {
 		"Prints one row per block: when it was allocated, how long it lived, its size and "
 		"address, the thread, the group, what ended it ('live': nothing did) and the "
 		"program's own function that it comes from.",
-	.examples =
-		"memtui allocations --sort size memtui.dat\tthe largest blocks\n"
-		"memtui allocations --lifetime only_leaked --sort lifetime --function-regex cache "
-		"memtui.dat\tthe oldest leaks of a cache\n"
-		"memtui allocations --alive-at peak --size-min "
-		"1M memtui.dat\tbig blocks at the heap's peak\n",
+	.examples = "memtui allocations --sort size memtui.dat\tthe largest blocks\n"
+		    "memtui allocations --sort lifetime --function-regex cache memtui.dat\t"
+		    "the oldest blocks of a cache\n"
+		    "memtui allocations --alive-at peak --size-min "
+		    "1M memtui.dat\tbig blocks at the heap's peak\n",
 	.options = allocation_options,
 	.operands_min = 1,
 	.operands_max = 1,

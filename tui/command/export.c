@@ -189,7 +189,7 @@ const struct mt_command mt_command_export = {
 		"of the end of the recording.\n\n"
 		"METRIC is one of those that add up over stacks; "
 		"json and csv, which only sort by it, take any.",
-	.examples = "memtui export --as collapsed --metric size memtui.dat | flamegraph.pl "
+	.examples = "memtui export --as collapsed memtui.dat | flamegraph.pl "
 		    ">memtui.svg\ta flame graph by another's hand\n"
 		    "memtui export --as json --what tree -o tree.json "
 		    "memtui.dat\tthe call tree for a script\n"

@@ -371,7 +371,8 @@ const struct mt_command mt_command_record = {
 	.description =
 		"Starts the program and writes every allocation and free to a trace file, "
 		"memtui_%e_%t_%p.dat by default. The exit status is the program's, 128 + N for a "
-		"signal N. Options come before the program; what follows it belongs to it.\n\n"
+		"signal N, also where a full disk ended its trace, which is said. Options come "
+		"before the program; what follows it belongs to it.\n\n"
 		"Every process that the program starts is recorded too, as long as it takes the "
 		"tracer's library: each into a file of its own, named as --output says when that "
 		"has %p or %n, else with .PID behind it; never over a file that exists. With "
