@@ -14,9 +14,10 @@
 #include "preload/segment.h"
 #include "preload/sys.h"
 
-#define WAIT_NS \
-	10000000  /* one look at another thread that is at it: it takes less than a millisecond, */
-#define LOOKS 200 /* but may be kept from running */
+/* Looks at another thread that is at it: that takes less than a millisecond, but it may be kept
+ * from running. */
+#define LOOK_NS 10000000
+#define LOOKS 200
 
 void *(*mt_real_dlopen)(const char *, int);
 void *(*mt_real_dlmopen)(Lmid_t, const char *, int);
@@ -113,7 +114,7 @@ static bool all_lead_here(void)
 	} else if (found == AT_WORK) {
 		for (int i = 0; i < LOOKS && worker != &mt_tls && mt_load(&state) == AT_WORK; i++)
 			mt_sys_futex_wait_bits(&state, AT_WORK,
-				mt_sys_clock(CLOCK_MONOTONIC) + WAIT_NS, UINT32_MAX);
+				mt_sys_clock(CLOCK_MONOTONIC) + LOOK_NS, UINT32_MAX);
 		mt_swap_if(&state, &found, FAILED);
 	}
 	return mt_load_acquire(&state) == DONE;

@@ -6,8 +6,9 @@
 #include "preload/file_parts.h"
 #include "preload/sys.h"
 
-#define YIELDS 1000    /* looks at a lock, */
-#define PATIENCE 61000 /* and a millisecond apart: its holder may be writing to a slow disk */
+/* Looks at a lock, then others a millisecond apart: who has it may be writing to a slow disk. */
+#define YIELDS 1000
+#define PAUSES 60000
 
 /* ---- signals ---- */
 
@@ -86,7 +87,7 @@ static bool allocate_zeroes(int fd, struct mt_range *range, uint64_t place, uint
 	bool done;
 
 	for (int i = 0; __atomic_exchange_n(&mt_file.zeroing, 1, __ATOMIC_ACQUIRE); i++) {
-		if (i == PATIENCE)
+		if (i == YIELDS + PAUSES)
 			return false;
 		if (i < YIELDS)
 			mt_sys0(SYS_sched_yield);

@@ -9,8 +9,9 @@
 
 #define OBJECTS_MAX 1024
 #define PATIENCE 100000 /* yields: a walk takes less than a millisecond */
-#define YIELDS 1000     /* looks, before others */
-#define PAUSES 2000     /* that are a millisecond apart */
+/* Looks at a walker, and then others a millisecond apart: it may be kept from running. */
+#define YIELDS 1000
+#define PAUSES 2000
 
 /* One loaded object. The whole table belongs to the one that holds the dynamic linker's list. */
 struct object {
@@ -230,7 +231,7 @@ static int search_locked(struct dl_phdr_info *info, size_t size, void *at)
 	return 1;
 }
 
-/* It may be kept from running, or be what this signal handler has interrupted. */
+/* Not one that this signal handler has interrupted: it cannot go on. */
 static void await_walker(void)
 {
 	struct timespec pause = {0, 1000000};
