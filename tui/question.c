@@ -27,6 +27,13 @@ static const struct question *asked(const struct mt_app *app)
 	return q;
 }
 
+static const char *line_of(const struct mt_app *app, const struct question *q, int line)
+{
+	return q->enter == 'l' && line == 0 && mt_app_stopped(app)
+		? "l  leave it running (it is recorded no more)"
+		: q->line[line];
+}
+
 static void draw(struct mt_app *app)
 {
 	const struct question *q = asked(app);
@@ -34,7 +41,7 @@ static void draw(struct mt_app *app)
 	mt_box_draw(app, r, q->head, q->foot);
 	for (int i = 0; i < r.rows - 2 && q->line[i]; i++)
 		mt_draw(app->screen, r.row + 1 + i, r.column + 2, r.columns - 4, MT_ROLE_BOX_KEY,
-			q->line[i]);
+			line_of(app, q, i));
 }
 
 static void key(struct mt_app *app, const struct mt_input *input)

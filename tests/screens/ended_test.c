@@ -76,7 +76,8 @@ static void check_stopped(struct tests *t)
 	check_answer(t, &terminal, "0", "end     the recording of process",
 		"its log has the recording's end");
 	check_answer(t, &terminal, "O\r\r", "kept 1", "the program still has its terminal");
-	check_answer(t, &terminal, "\035Q", "The program still runs", "leaving asks about it");
+	check_answer(t, &terminal, "\035Q", "leave it running (it is recorded no more)",
+		"leaving asks about it");
 	terminal_type(&terminal, "e");
 	tell(t, terminal_wait_end(&terminal) && WEXITSTATUS(terminal.status) == 128 + SIGTERM,
 		"and can end it instead of waiting for it");
