@@ -6,9 +6,7 @@
 #include "preload/file_parts.h"
 #include "preload/sys.h"
 
-/* Looks at a lock, then others a millisecond apart: who has it may be writing to a slow disk. */
-#define YIELDS 1000
-#define PAUSES 60000
+#define LOOKS (MT_YIELDS + 60000) /* at a lock: who has it may be writing to a slow disk */
 
 /* ---- signals ---- */
 
@@ -82,17 +80,13 @@ static bool allocate(int fd, struct mt_range *range, uint64_t place, uint64_t to
  * over. */
 static bool allocate_zeroes(int fd, struct mt_range *range, uint64_t place, uint64_t to)
 {
-	struct timespec pause = {0, 1000000};
 	uint64_t present;
 	bool done;
 
 	for (int i = 0; __atomic_exchange_n(&mt_file.zeroing, 1, __ATOMIC_ACQUIRE); i++) {
-		if (i == YIELDS + PAUSES)
+		if (i == LOOKS)
 			return false;
-		if (i < YIELDS)
-			mt_sys0(SYS_sched_yield);
-		else
-			mt_sys2(SYS_nanosleep, &pause, NULL);
+		mt_sys_rest(i);
 	}
 	present = mt_load(&range->present);
 	done = present >= to || write_zeroes(fd, place + present, place + to);

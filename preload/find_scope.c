@@ -8,10 +8,8 @@
 #include "preload/sys.h"
 
 #define OBJECTS_MAX 1024
-#define PATIENCE 100000 /* yields: a walk takes less than a millisecond */
-/* Looks at a walker, and then others a millisecond apart: it may be kept from running. */
-#define YIELDS 1000
-#define PAUSES 2000
+#define PATIENCE 100000          /* yields: a walk takes less than a millisecond */
+#define LOOKS (MT_YIELDS + 2000) /* at a walker */
 
 /* One loaded object. The whole table belongs to the one that holds the dynamic linker's list. */
 struct object {
@@ -234,14 +232,10 @@ static int search_locked(struct dl_phdr_info *info, size_t size, void *at)
 /* Not one that this signal handler has interrupted: it cannot go on. */
 static void await_walker(void)
 {
-	struct timespec pause = {0, 1000000};
 	const struct mt_tls *at;
 
-	for (int i = 0; i < YIELDS + PAUSES && (at = mt_load(&walker)) && at != &mt_tls; i++)
-		if (i < YIELDS)
-			mt_sys0(SYS_sched_yield);
-		else
-			mt_sys2(SYS_nanosleep, &pause, NULL);
+	for (int i = 0; i < LOOKS && (at = mt_load(&walker)) && at != &mt_tls; i++)
+		mt_sys_rest(i);
 }
 
 /* The walker may be about to read what this thread unloads; those to come do not begin. */

@@ -65,6 +65,20 @@ static inline void mt_sys_futex_wait_bits(uint32_t *word, uint32_t value, uint64
 	mt_sys6(SYS_futex, word, FUTEX_WAIT_BITSET, value, &until, 0, bits);
 }
 
+/* Between two looks at what another thread has: the first ones yield, later ones are a millisecond
+ * apart, since that thread may be kept from running. */
+#define MT_YIELDS 1000
+
+static inline void mt_sys_rest(int look)
+{
+	struct timespec pause = {0, 1000000};
+
+	if (look < MT_YIELDS)
+		mt_sys0(SYS_sched_yield);
+	else
+		mt_sys2(SYS_nanosleep, &pause, NULL);
+}
+
 /* For how long somebody else is still waited for, look by look. While the whole machine stood
  * still, or this thread was kept from running, he could do no more than we: a look costs no more
  * than it was to take. */

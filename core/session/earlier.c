@@ -42,17 +42,14 @@ static const char *behind(const char *at, const char *word)
 	return digits ? at + len + digits : at;
 }
 
-/* Whether the recorder gave this name: ROOT.execN to an image of the root, ROOT.PID, with .N or
- * .execN or both behind it, to one of another process. No copy that somebody keeps is named so:
- * ROOT.1 would be the trace of a process 1. */
+/* Whether the recorder gave this name, which begins with the root's: ROOT.execN to an image of the
+ * root, ROOT.PID, with .N or .execN or both behind it, to one of another process. No copy that
+ * somebody keeps is named so: ROOT.1 would be the trace of a process 1. */
 static bool is_named_by_us(const char *name, const char *root_name, struct owner of)
 {
-	size_t len = strlen(root_name);
 	char own[16];
 
-	if (strncmp(name, root_name, len))
-		return false;
-	name += len;
+	name += strlen(root_name);
 	if (of.pid == of.root)
 		return *name && !*behind(name, ".exec");
 	int width = snprintf(own, sizeof own, ".%u", of.pid);
