@@ -6,9 +6,9 @@
 
 struct batch {
 	unsigned begins, ends;
-	const struct mt_match_bucket *homes[BATCH]; /* of blocks that end */
+	const struct mt_pool_bucket *homes[BATCH]; /* of blocks that end */
 	uint32_t tags[BATCH];
-	const struct mt_match_cell *ended[BATCH];
+	const struct mt_pool_cell *ended[BATCH];
 	const uint32_t *begun[BATCH]; /* groups of blocks that begin */
 };
 
@@ -19,11 +19,11 @@ static void fetch_tables(struct mt_merge *m, struct mt_ring *r, uint64_t from, u
 		struct mt_wire_record record = mt_ring_read(r, from + i);
 		unsigned type = mt_wire_record_type(&record);
 		uint32_t node = mt_wire_record_node(&record);
-		uint64_t hash = mt_match_hash(mt_wire_record_pointer(&record) << 3);
+		uint64_t hash = mt_pool_hash(mt_wire_record_pointer(&record) << 3);
 		bool end = type == MT_RECORD_FREE || type == MT_RECORD_RELEASE;
 
-		b->homes[b->ends] = mt_match_home(&m->match, hash);
-		b->tags[b->ends] = mt_match_tag(hash);
+		b->homes[b->ends] = mt_pool_home(&m->match.pool, hash);
+		b->tags[b->ends] = mt_pool_tag(hash);
 		b->begun[b->begins] =
 			&m->tables.groups[node < m->segment->nodes.capacity ? node : 0];
 		__builtin_prefetch(b->homes[b->ends], 1);
@@ -45,7 +45,7 @@ void mt_ahead_fetch(struct mt_merge *m, struct mt_ring *r, uint64_t position)
 	for (unsigned i = 0; i < b.begins; i++)
 		mt_model_prefetch(&groups[*b.begun[i] ? *b.begun[i] - 1 : 0]);
 	for (unsigned i = 0; i < b.ends; i++) {
-		b.ended[i] = mt_match_guess(&m->match, b.homes[i], b.tags[i]);
+		b.ended[i] = mt_pool_guess(&m->match.pool, b.homes[i], b.tags[i]);
 		__builtin_prefetch(b.ended[i], 1);
 	}
 	for (unsigned i = 0; i < b.ends; i++)

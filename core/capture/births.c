@@ -34,11 +34,11 @@ void mt_births_done(struct mt_births *b)
 
 struct mt_birth *mt_births_at(struct mt_births *b, uint32_t id)
 {
-	while (id / MT_MATCH_CHUNK >= b->chunk_count) {
+	while (id / MT_POOL_CHUNK >= b->chunk_count) {
 		MT_GROW(b->chunks, b->chunk_count, b->chunk_capacity);
-		b->chunks[b->chunk_count++] = mt_alloc(MT_MATCH_CHUNK * sizeof **b->chunks);
+		b->chunks[b->chunk_count++] = mt_alloc(MT_POOL_CHUNK * sizeof **b->chunks);
 	}
-	return &b->chunks[id / MT_MATCH_CHUNK][id % MT_MATCH_CHUNK];
+	return &b->chunks[id / MT_POOL_CHUNK][id % MT_POOL_CHUNK];
 }
 
 /* The chain that a realloc of this block goes on with. */
@@ -60,7 +60,7 @@ static uint32_t next_chain(struct mt_births *b, const struct mt_release *previou
 
 void mt_births_note(struct mt_merge *m, uint32_t id, const struct mt_release *previous)
 {
-	uint32_t thread = mt_match_cell(&m->match, id)->thread;
+	uint32_t thread = mt_pool_cell(&m->match.pool, id)->thread;
 
 	*mt_births_at(m->births, id) = (struct mt_birth){
 		.time_ns = m->now_ns,
@@ -107,8 +107,8 @@ static void collect_live(struct mt_merge *m, struct mt_birth_chain *kept)
 {
 	struct mt_births *b = m->births;
 
-	for (uint32_t id = 0; id < m->match.cell_count; id++) {
-		const struct mt_match_cell *cell = mt_match_cell(&m->match, id);
+	for (uint32_t id = 0; id < m->match.pool.cell_count; id++) {
+		const struct mt_pool_cell *cell = mt_pool_cell(&m->match.pool, id);
 
 		if (!cell->address)
 			continue;
@@ -151,7 +151,7 @@ uint64_t mt_births_collect(struct mt_merge *m)
 
 	mt_births_done(b);
 	b->items = mt_resize(NULL,
-		((size_t)m->match.cell_count + (size_t)m->ring_count * MT_RING_RELEASES + 1)
+		((size_t)m->match.pool.cell_count + (size_t)m->ring_count * MT_RING_RELEASES + 1)
 			* sizeof *b->items);
 	b->chains_kept = 0;
 	collect_live(m, kept);
@@ -164,7 +164,7 @@ uint64_t mt_births_collect(struct mt_merge *m)
 	return b->item_count;
 }
 
-static void fill_in(const struct mt_births *b, const struct mt_match_cell *cell,
+static void fill_in(const struct mt_births *b, const struct mt_pool_cell *cell,
 	const struct mt_birth *birth, struct mt_checkpoint_block *out)
 {
 	*out = (struct mt_checkpoint_block){
@@ -196,7 +196,7 @@ void mt_births_block(const struct mt_merge *m, uint64_t i, struct mt_checkpoint_
 	uint32_t cell = b->items[i].cell;
 
 	if (i + AHEAD < b->item_count && !(b->items[i + AHEAD].cell & RELEASED)) {
-		__builtin_prefetch(mt_match_cell(&m->match, b->items[i + AHEAD].cell));
+		__builtin_prefetch(mt_pool_cell(&m->match.pool, b->items[i + AHEAD].cell));
 		__builtin_prefetch(mt_births_at(m->births, b->items[i + AHEAD].cell));
 	}
 	if (cell & RELEASED) {
@@ -207,6 +207,6 @@ void mt_births_block(const struct mt_merge *m, uint64_t i, struct mt_checkpoint_
 		out->temporary = open->temporary;
 		return;
 	}
-	fill_in(b, mt_match_cell(&m->match, cell), mt_births_at(m->births, cell), out);
-	out->usable = mt_slack_usable(&m->slack, mt_match_cell(&m->match, cell));
+	fill_in(b, mt_pool_cell(&m->match.pool, cell), mt_births_at(m->births, cell), out);
+	out->usable = mt_slack_usable(&m->slack, mt_pool_cell(&m->match.pool, cell));
 }

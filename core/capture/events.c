@@ -9,7 +9,7 @@
 #define HOT static inline __attribute__((always_inline))
 
 /* One event into the trace. */
-HOT void emit(struct mt_merge *m, const struct mt_ring *r, const struct mt_match_cell *b,
+HOT void emit(struct mt_merge *m, const struct mt_ring *r, const struct mt_pool_cell *b,
 	enum mt_event_type type, uint8_t kind, uint64_t previous)
 {
 	if (!m->writer)
@@ -35,9 +35,9 @@ void mt_event_move_time(struct mt_merge *m, uint64_t stamp)
 
 /* The block at an address that is allocated now: its free was lost. */
 static void imply_free(struct mt_merge *m, struct mt_ring *r, const struct mt_match_place *place,
-	const struct mt_match_cell *found)
+	const struct mt_pool_cell *found)
 {
-	struct mt_block block = mt_match_block(found);
+	struct mt_block block = mt_pool_block(found);
 
 	mt_model_free(m->model, &block, m->now_ns);
 	emit(m, r, found, MT_EVENT_IMPLIED_FREE, MT_KIND_FREE, 0);
@@ -49,7 +49,7 @@ static void imply_free(struct mt_merge *m, struct mt_ring *r, const struct mt_ma
 static __attribute__((noinline)) void clear_found(struct mt_merge *m, struct mt_ring *r,
 	uint64_t address, uint64_t stamp, unsigned nesting, struct mt_match_place *place)
 {
-	const struct mt_match_cell *found;
+	const struct mt_pool_cell *found;
 
 	mt_merge_fetch(m, address, stamp, false, nesting);
 	found = mt_match_look_up(&m->match, address, place);
@@ -67,7 +67,7 @@ HOT void clear_address(struct mt_merge *m, struct mt_ring *r, const struct mt_de
 		clear_found(m, r, d->pointer, d->time, nesting, place);
 }
 
-static __attribute__((noinline)) struct mt_match_cell *fetch_block(struct mt_merge *m,
+static __attribute__((noinline)) struct mt_pool_cell *fetch_block(struct mt_merge *m,
 	uint64_t address, uint64_t stamp, unsigned nesting, struct mt_match_place *place)
 {
 	return mt_merge_fetch(m, address, stamp, true, nesting)
@@ -75,10 +75,10 @@ static __attribute__((noinline)) struct mt_match_cell *fetch_block(struct mt_mer
 		: NULL;
 }
 
-HOT struct mt_match_cell *find_block(struct mt_merge *m, const struct mt_decoded *d,
+HOT struct mt_pool_cell *find_block(struct mt_merge *m, const struct mt_decoded *d,
 	unsigned nesting, struct mt_match_place *place)
 {
-	struct mt_match_cell *found = mt_match_look_up(&m->match, d->pointer, place);
+	struct mt_pool_cell *found = mt_match_look_up(&m->match, d->pointer, place);
 
 	if (__builtin_expect(!found, 0))
 		found = fetch_block(m, d->pointer, d->time, nesting, place);
@@ -102,7 +102,7 @@ static __attribute__((noinline)) void emit_note(struct mt_merge *m, const struct
 	enum mt_event_note kind, uint64_t value)
 {
 	if (m->writer)
-		emit(m, r, &(struct mt_match_cell){.size = value}, MT_EVENT_NOTE, (uint8_t)kind, 0);
+		emit(m, r, &(struct mt_pool_cell){.size = value}, MT_EVENT_NOTE, (uint8_t)kind, 0);
 }
 
 static __attribute__((noinline)) void unknown_free(struct mt_merge *m, const struct mt_ring *r,
@@ -116,7 +116,7 @@ static __attribute__((noinline)) void unknown_free(struct mt_merge *m, const str
 		info->inherited_frees++;
 	else
 		info->unknown_frees++;
-	emit(m, r, &(struct mt_match_cell){.address = address}, MT_EVENT_UNKNOWN_FREE,
+	emit(m, r, &(struct mt_pool_cell){.address = address}, MT_EVENT_UNKNOWN_FREE,
 		mt_tables_kind(&m->tables, wire_node), 0);
 	if (wire_node >= MT_NODE_FIRST)
 		emit_note(m, r, MT_NOTE_FREE_STACK, mt_tables_node(&m->tables, wire_node));
@@ -124,7 +124,7 @@ static __attribute__((noinline)) void unknown_free(struct mt_merge *m, const str
 
 /* The event that ends a block, with the stack of the call. */
 static __attribute__((noinline)) void emit_end(struct mt_merge *m, const struct mt_ring *r,
-	const struct mt_match_cell *b, enum mt_event_type type, uint32_t wire_node)
+	const struct mt_pool_cell *b, enum mt_event_type type, uint32_t wire_node)
 {
 	uint32_t node;
 
@@ -139,29 +139,27 @@ static __attribute__((noinline)) void emit_end(struct mt_merge *m, const struct 
 HOT void on_allocation(struct mt_merge *m, struct mt_ring *r, const struct mt_decoded *d,
 	unsigned nesting, const struct mt_release *reallocated)
 {
-	const struct mt_match_cell *previous =
+	const struct mt_pool_cell *previous =
 		reallocated && reallocated->known ? &reallocated->cell : NULL;
 	struct mt_match_place place;
-	struct mt_match_cell *b;
+	struct mt_pool_cell b;
 	uint32_t id;
 
 	clear_address(m, r, d, nesting, &place);
-	id = mt_match_take_cell(&m->match);
-	b = mt_match_cell(&m->match, id);
-	*b = mt_event_begin(m, r, d->pointer, d->size, mt_tables_group(&m->tables, d->node),
+	b = mt_event_begin(m, r, d->pointer, d->size, mt_tables_group(&m->tables, d->node),
 		previous != NULL);
-	mt_match_insert_at(&m->match, &place, id);
+	id = mt_match_insert_at(&m->match, &place, &b);
 	if (__builtin_expect(m->births != NULL, 0))
 		mt_births_note(m, id, previous ? reallocated : NULL);
-	emit(m, r, b, previous ? MT_EVENT_REALLOCATE : MT_EVENT_ALLOCATE, 0,
+	emit(m, r, &b, previous ? MT_EVENT_REALLOCATE : MT_EVENT_ALLOCATE, 0,
 		previous ? previous->number : 0);
 }
 
 /* The block's end: by the record of a free, whose place in the table is left to the caller. */
-HOT void end_block(struct mt_merge *m, struct mt_ring *r, const struct mt_match_cell *cell,
+HOT void end_block(struct mt_merge *m, struct mt_ring *r, const struct mt_pool_cell *cell,
 	uint32_t wire_node)
 {
-	struct mt_block block = mt_match_block(cell);
+	struct mt_block block = mt_pool_block(cell);
 
 	mt_model_free(m->model, &block, m->now_ns);
 	if (__builtin_expect(wire_node < MT_KIND_COUNT, 1))
@@ -198,7 +196,7 @@ HOT void on_free(struct mt_merge *m, struct mt_ring *r, const struct mt_decoded 
 	unsigned nesting)
 {
 	struct mt_match_place place;
-	const struct mt_match_cell *found = find_block(m, d, nesting, &place);
+	const struct mt_pool_cell *found = find_block(m, d, nesting, &place);
 
 	if (__builtin_expect(!found, 0)) {
 		unknown_free(m, r, d->pointer, d->node);
@@ -211,7 +209,7 @@ HOT void on_free(struct mt_merge *m, struct mt_ring *r, const struct mt_decoded 
 /* False: others have looked for the block, and it is in the table. */
 HOT bool end_open_block(struct mt_merge *m, struct mt_ring *r, const struct mt_decoded *d)
 {
-	const struct mt_match_cell *cell = mt_match_close(&m->match, r->open, d->pointer);
+	const struct mt_pool_cell *cell = mt_match_close(&m->match, r->open, d->pointer);
 
 	r->open = NULL;
 	if (cell)
@@ -223,7 +221,7 @@ static void on_release(struct mt_merge *m, struct mt_ring *r, const struct mt_de
 	unsigned nesting)
 {
 	struct mt_match_place place;
-	const struct mt_match_cell *found = find_block(m, d, nesting, &place);
+	const struct mt_pool_cell *found = find_block(m, d, nesting, &place);
 	struct mt_release *open;
 	struct mt_block block;
 
@@ -237,11 +235,11 @@ static void on_release(struct mt_merge *m, struct mt_ring *r, const struct mt_de
 		return;
 	}
 	open->cell = *found;
-	block = mt_match_block(found);
+	block = mt_pool_block(found);
 	mt_model_release(m->model, &block, m->now_ns);
 	open->temporary = block.temporary;
 	if (m->births)
-		open->birth = *mt_births_at(m->births, mt_match_id_at(&place));
+		open->birth = *mt_births_at(m->births, mt_pool_id_at(&place.pooled));
 	mt_match_remove_at(&m->match, &place);
 	if (d->node < MT_NODE_FIRST)
 		emit(m, r, &open->cell, MT_EVENT_RELEASE, mt_tables_kind(&m->tables, d->node), 0);
@@ -284,7 +282,8 @@ static void on_extended(struct mt_merge *m, struct mt_ring *r, const struct mt_d
 	on_other_allocation(m, r, d, nesting, open);
 	if (!x.has_usable)
 		return;
-	const struct mt_match_cell *b = mt_match_find(&m->match, d->pointer);
+	struct mt_match_place place;
+	const struct mt_pool_cell *b = mt_match_look_up(&m->match, d->pointer, &place);
 
 	if (b) {
 		mt_slack_note(&m->slack, &m->match, b, x.usable);
@@ -296,7 +295,7 @@ static void on_restore(struct mt_merge *m, struct mt_ring *r)
 {
 	struct mt_release *open = r->release_count ? &r->releases[--r->release_count] : NULL;
 	struct mt_match_place place;
-	const struct mt_match_cell *there;
+	const struct mt_pool_cell *there;
 	struct mt_block block;
 
 	if (!open) {
@@ -308,12 +307,12 @@ static void on_restore(struct mt_merge *m, struct mt_ring *r)
 	there = mt_match_look_up(&m->match, open->cell.address, &place);
 	if (there)
 		imply_free(m, r, &place, there);
-	block = mt_match_block(&open->cell);
+	block = mt_pool_block(&open->cell);
 	block.temporary = open->temporary;
 	mt_model_restore(m->model, &block, m->now_ns);
 	mt_match_insert(&m->match, &open->cell);
 	if (m->births && mt_match_look_up(&m->match, open->cell.address, &place))
-		*mt_births_at(m->births, mt_match_id_at(&place)) = open->birth;
+		*mt_births_at(m->births, mt_pool_id_at(&place.pooled)) = open->birth;
 	emit(m, r, &open->cell, MT_EVENT_RESTORE, 0, 0);
 }
 

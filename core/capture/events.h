@@ -35,7 +35,7 @@ static inline __attribute__((always_inline)) void mt_event_step(struct mt_merge 
 
 /* Something that the ring's thread does to a block, now. */
 static inline __attribute__((always_inline)) struct mt_event mt_event_of(const struct mt_merge *m,
-	const struct mt_ring *r, const struct mt_match_cell *b, enum mt_event_type type,
+	const struct mt_ring *r, const struct mt_pool_cell *b, enum mt_event_type type,
 	uint8_t kind, uint64_t previous)
 {
 	return (struct mt_event){
@@ -58,17 +58,17 @@ static inline unsigned mt_event_slot(const struct mt_merge *m, const struct mt_r
 }
 
 /* A block that lives from now on, into the model. */
-static inline __attribute__((always_inline)) struct mt_match_cell mt_event_begin(struct mt_merge *m,
+static inline __attribute__((always_inline)) struct mt_pool_cell mt_event_begin(struct mt_merge *m,
 	const struct mt_ring *r, uint64_t address, uint64_t size, uint32_t group, bool again)
 {
-	struct mt_match_cell cell = {
+	struct mt_pool_cell cell = {
 		.address = address,
 		.size = size,
 		.number = m->next_number++,
 		.group = group,
 		.thread = r->thread,
 	};
-	struct mt_block block = mt_match_block(&cell);
+	struct mt_block block = mt_pool_block(&cell);
 
 	block.time_ns = m->now_ns;
 	mt_model_allocate(m->model, &block, again);

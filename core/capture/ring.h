@@ -52,7 +52,7 @@ struct mt_unmap {
 };
 
 struct mt_release {
-	struct mt_match_cell cell;
+	struct mt_pool_cell cell;
 	bool known, temporary;
 	struct mt_birth birth; /* where the merge keeps them */
 };

@@ -11,14 +11,14 @@ void mt_slack_free(struct mt_slack *s)
 /* The address's entry, or an empty one. */
 static struct mt_slack_entry *place(const struct mt_slack *s, uint64_t address)
 {
-	uint32_t at = (uint32_t)(mt_match_hash(address) >> 32) & s->mask;
+	uint32_t at = (uint32_t)(mt_pool_hash(address) >> 32) & s->mask;
 
 	while (s->entries[at].usable && s->entries[at].address != address)
 		at = (at + 1) & s->mask;
 	return &s->entries[at];
 }
 
-uint64_t mt_slack_usable(const struct mt_slack *s, const struct mt_match_cell *b)
+uint64_t mt_slack_usable(const struct mt_slack *s, const struct mt_pool_cell *b)
 {
 	const struct mt_slack_entry *e = s->entries ? place(s, b->address) : NULL;
 
@@ -33,7 +33,9 @@ static void make_room(struct mt_slack *s, struct mt_match *m)
 
 	for (uint64_t i = 0; old.entries && i <= old.mask; i++) {
 		struct mt_slack_entry *e = &old.entries[i];
-		struct mt_match_cell *b = e->usable ? mt_match_find(m, e->address) : NULL;
+		struct mt_match_place at;
+		const struct mt_pool_cell *b =
+			e->usable ? mt_match_look_up(m, e->address, &at) : NULL;
 
 		if (!b || b->number != e->number)
 			e->usable = 0;
@@ -48,7 +50,7 @@ static void make_room(struct mt_slack *s, struct mt_match *m)
 	free(old.entries);
 }
 
-void mt_slack_note(struct mt_slack *s, struct mt_match *m, const struct mt_match_cell *b,
+void mt_slack_note(struct mt_slack *s, struct mt_match *m, const struct mt_pool_cell *b,
 	uint64_t size)
 {
 	struct mt_slack_entry *e;
@@ -63,7 +65,7 @@ void mt_slack_note(struct mt_slack *s, struct mt_match *m, const struct mt_match
 }
 
 static uint64_t slack_of(const struct mt_slack *s, const struct mt_profile *p,
-	const struct mt_match_cell *b)
+	const struct mt_pool_cell *b)
 {
 	return b->address ? mt_model_slack(p, b->group, b->size, mt_slack_usable(s, b)) : 0;
 }
@@ -74,8 +76,8 @@ uint64_t mt_slack_sum(const struct mt_slack *s, const struct mt_match *m,
 {
 	uint64_t sum = 0;
 
-	for (uint32_t id = 0; id < m->cell_count; id++)
-		sum += slack_of(s, p, mt_match_cell(m, id));
+	for (uint32_t id = 0; id < m->pool.cell_count; id++)
+		sum += slack_of(s, p, mt_pool_cell(&m->pool, id));
 	for (uint32_t i = 0; i < MT_MATCH_OPEN; i++)
 		if (m->open_taken & 1u << i)
 			sum += slack_of(s, p, &m->open[i].cell);

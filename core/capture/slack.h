@@ -16,10 +16,10 @@ struct mt_slack {
 
 void mt_slack_free(struct mt_slack *);
 /* The block was just allocated, and is in the table. */
-void mt_slack_note(struct mt_slack *, struct mt_match *, const struct mt_match_cell *,
+void mt_slack_note(struct mt_slack *, struct mt_match *, const struct mt_pool_cell *,
 	uint64_t usable);
 /* The block's noted usable size, or 0. */
-uint64_t mt_slack_usable(const struct mt_slack *, const struct mt_match_cell *);
+uint64_t mt_slack_usable(const struct mt_slack *, const struct mt_pool_cell *);
 uint64_t mt_slack_sum(const struct mt_slack *, const struct mt_match *, const struct mt_profile *);
 
 #endif

@@ -15,7 +15,7 @@ uint64_t mt_strands_not_before(const struct mt_ring *r, uint64_t position, uint6
 static bool gather_end(struct mt_strand *s)
 {
 	const struct mt_ring *r = s->ring;
-	const struct mt_match_cell *cell = &r->open->cell;
+	const struct mt_pool_cell *cell = &r->open->cell;
 	struct mt_wire_record record = mt_ring_read(r, r->decoded);
 	struct mt_pair *pair = s->pairs;
 

@@ -628,110 +628,123 @@ static void survives_bad_ids(void **state)
 	assert_int_equal(mt_merge_poll(&f->merge), 0);
 }
 
-/* ---- a table against a plain list ---- */
+/* ---- blocks by address against a plain list ---- */
 
-static void matches(void **state)
+static void insert(struct mt_pool *pool, const struct mt_pool_cell *block)
 {
-	struct mt_match *m = mt_alloc(sizeof *m);
+	uint32_t id = mt_pool_take_cell(pool);
+	struct mt_pool_place place;
+
+	*mt_pool_cell(pool, id) = *block;
+	assert_null(mt_pool_look_up(pool, block->address, &place));
+	mt_pool_insert_at(pool, &place, id);
+}
+
+static void pools(void **state)
+{
+	struct mt_pool *pool = mt_alloc(sizeof *pool);
+	struct mt_pool_place place;
 	enum { COUNT = 4096 };
 	bool *live = mt_alloc(COUNT * sizeof *live);
 	uint64_t seed = 1;
 
 	(void)state;
-	mt_match_init(m);
+	mt_pool_init(pool);
 	for (int i = 0; i < 400000; i++) {
 		seed = seed * 6364136223846793005ull + 1442695040888963407ull;
 		uint32_t at = (uint32_t)(seed >> 33) % COUNT;
-		struct mt_match_cell block = {.address = 0x10000 + at * 16, .number = at};
-		struct mt_match_cell *found = mt_match_find(m, block.address);
+		struct mt_pool_cell block = {.address = 0x10000 + at * 16, .number = at};
+		struct mt_pool_cell *found = mt_pool_look_up(pool, block.address, &place);
 
 		assert_int_equal(found != NULL, live[at]);
 		if (found)
-			mt_match_remove(m, found);
+			mt_pool_remove_at(pool, &place);
 		else
-			mt_match_insert(m, &block);
+			insert(pool, &block);
 		live[at] = !live[at];
 	}
 	for (uint32_t at = 0; at < COUNT; at++) {
-		struct mt_match_cell *found = mt_match_find(m, 0x10000 + at * 16);
+		struct mt_pool_cell *found = mt_pool_look_up(pool, 0x10000 + at * 16, &place);
 
 		assert_int_equal(found != NULL, live[at]);
 		assert_true(!found || found->number == at);
 	}
-	mt_match_free(m);
-	free(m);
+	mt_pool_free(pool);
+	free(pool);
 	free(live);
 }
 
 /* So many that tables lie in huge pages, and those that were grown out of become cells. */
-static void matches_many(void **state)
+static void pools_many(void **state)
 {
-	struct mt_match *m = mt_alloc(sizeof *m);
+	struct mt_pool *pool = mt_alloc(sizeof *pool);
+	struct mt_pool_place place;
 	enum { COUNT = 600000 };
 
 	(void)state;
-	mt_match_init(m);
+	mt_pool_init(pool);
 	for (uint64_t i = 0; i < COUNT; i++)
-		mt_match_insert(m,
-			&(struct mt_match_cell){
+		insert(pool,
+			&(struct mt_pool_cell){
 				.address = 0x10000 + i * 48,
 				.number = i,
 				.size = ~i,
 			});
-	assert_true(m->chunk_count > 1
-		&& m->chunk_count * (uint64_t)MT_MATCH_CHUNK < COUNT + MT_MATCH_CHUNK);
+	assert_true(pool->chunk_count > 1
+		&& pool->chunk_count * (uint64_t)MT_POOL_CHUNK < COUNT + MT_POOL_CHUNK);
 	for (uint64_t i = 0; i < COUNT; i++) {
-		struct mt_match_cell *found = mt_match_find(m, 0x10000 + i * 48);
+		struct mt_pool_cell *found = mt_pool_look_up(pool, 0x10000 + i * 48, &place);
 
 		assert_true(found && found->number == i && found->size == ~i);
 		if (i % 2)
-			mt_match_remove(m, found);
+			mt_pool_remove_at(pool, &place);
 	}
 	for (uint64_t i = 0; i < COUNT; i++)
-		assert_int_equal(mt_match_find(m, 0x10000 + i * 48) != NULL, i % 2 == 0);
-	mt_match_free(m);
-	free(m);
+		assert_int_equal(mt_pool_look_up(pool, 0x10000 + i * 48, &place) != NULL,
+			i % 2 == 0);
+	mt_pool_free(pool);
+	free(pool);
 }
 
 /* The n-th address whose look-up begins at this bucket of the first part. */
-static uint64_t address_at(const struct mt_match *m, uint32_t bucket, unsigned n)
+static uint64_t address_at(const struct mt_pool *pool, uint32_t bucket, unsigned n)
 {
 	for (uint64_t address = 16;; address += 16) {
-		uint64_t hash = mt_match_hash(address);
+		uint64_t hash = mt_pool_hash(address);
 
-		if (!(hash >> 58) && mt_match_tag(hash) >> m->parts[0].shift == bucket && !n--)
+		if (!(hash >> 58) && mt_pool_tag(hash) >> pool->parts[0].shift == bucket && !n--)
 			return address;
 	}
 }
 
 /* Every bucket was once passed by a block that still lies further on: a look-up has no bucket to
  * end at. */
-static void matches_past_all_buckets(void **state)
+static void pools_past_all_buckets(void **state)
 {
-	struct mt_match *m = mt_alloc(sizeof *m);
+	struct mt_pool *pool = mt_alloc(sizeof *pool);
+	struct mt_pool_place place;
 
 	(void)state;
-	mt_match_init(m);
-	for (uint32_t bucket = 0; bucket <= m->parts[0].mask; bucket++) {
-		for (unsigned i = 0; i < MT_MATCH_WIDTH + 1; i++)
-			if (!mt_match_find(m, address_at(m, bucket, i)))
-				mt_match_insert(m,
-					&(struct mt_match_cell){
-						.address = address_at(m, bucket, i)});
-		for (unsigned i = 0; i < MT_MATCH_WIDTH + 1; i++) {
-			struct mt_match_place place;
-			struct mt_match_cell *found =
-				mt_match_look_up(m, address_at(m, bucket, i), &place);
+	mt_pool_init(pool);
+	for (uint32_t bucket = 0; bucket <= pool->parts[0].mask; bucket++) {
+		for (unsigned i = 0; i < MT_POOL_WIDTH + 1; i++)
+			if (!mt_pool_look_up(pool, address_at(pool, bucket, i), &place))
+				insert(pool,
+					&(struct mt_pool_cell){
+						.address = address_at(pool, bucket, i)});
+		for (unsigned i = 0; i < MT_POOL_WIDTH + 1; i++) {
+			struct mt_pool_cell *found =
+				mt_pool_look_up(pool, address_at(pool, bucket, i), &place);
 
 			assert_non_null(found);
 			if (place.bucket == bucket)
-				mt_match_remove(m, found);
+				mt_pool_remove_at(pool, &place);
 		}
-		assert_true(m->parts[0].buckets[bucket].passed > 0);
+		assert_true(pool->parts[0].buckets[bucket].passed > 0);
 	}
-	assert_null(mt_match_find(m, address_at(m, 0, MT_MATCH_WIDTH + 1)));
-	mt_match_free(m);
-	free(m);
+	assert_null(mt_pool_look_up(pool, address_at(pool, 0, MT_POOL_WIDTH + 1), &place));
+	mt_pool_free(pool);
+	free(pool);
 }
 
 /* ---- a hostile program ---- */
@@ -878,8 +891,8 @@ int main(void)
 		CASE(remaps_what_stays), CASE(remaps_anything), CASE(logs), CASE(pauses),
 		CASE(slack), CASE(estimates), CASE(libraries_may_be_unseen), CASE(keeps_free_sites),
 		CASE(pools_are_apart), CASE(survives_bad_ids), CASE(survives_vandals),
-		cmocka_unit_test(matches), cmocka_unit_test(matches_many),
-		cmocka_unit_test(matches_past_all_buckets), cmocka_unit_test(respects_limits),
+		cmocka_unit_test(pools), cmocka_unit_test(pools_many),
+		cmocka_unit_test(pools_past_all_buckets), cmocka_unit_test(respects_limits),
 		CASE(stands_still_in_a_poll)};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

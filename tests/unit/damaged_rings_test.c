@@ -247,6 +247,7 @@ static void write_over(struct fixture *f, uint64_t *random)
  * to a ring. */
 static void compare_live(struct fixture *f)
 {
+	struct mt_match_place place;
 	uint64_t live = 0;
 	int open = 0;
 
@@ -258,13 +259,13 @@ static void compare_live(struct fixture *f)
 	}
 	assert_int_equal(__builtin_popcount(f->merge.match.open_taken), open);
 
-	for (uint32_t id = 0; id < f->merge.match.cell_count; id++) {
-		const struct mt_match_cell *cell = mt_match_cell(&f->merge.match, id);
+	for (uint32_t id = 0; id < f->merge.match.pool.cell_count; id++) {
+		const struct mt_pool_cell *cell = mt_pool_cell(&f->merge.match.pool, id);
 
 		if (!cell->address)
 			continue;
 		live++;
-		assert_ptr_equal(mt_match_find(&f->merge.match, cell->address), cell);
+		assert_ptr_equal(mt_match_look_up(&f->merge.match, cell->address, &place), cell);
 	}
 	assert_int_equal(live, f->model.live_count);
 }
