@@ -36,15 +36,20 @@ void *mt_alloc_aligned(size_t size, size_t alignment)
 	return p;
 }
 
+void *mt_alloc_pages(size_t size)
+{
+	void *p = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	if (p == MAP_FAILED)
+		out_of_memory();
+	return p;
+}
+
 void *mt_alloc_huge(size_t size)
 {
 	size_t align = 2u << 20;
-	char *at = mmap(NULL, size + align, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1,
-		0);
-	char *start;
+	char *at = mt_alloc_pages(size + align), *start;
 
-	if (at == MAP_FAILED)
-		out_of_memory();
 	start = (char *)(((uintptr_t)at + align - 1) & ~(uintptr_t)(align - 1));
 	if (start != at)
 		munmap(at, (size_t)(start - at));

@@ -10,6 +10,8 @@
 void *mt_alloc(size_t size); /* zeroed; never NULL */
 /* not zeroed; size a multiple of the power of two; never NULL */
 void *mt_alloc_aligned(size_t size, size_t alignment);
+/* zeroed, nothing of it touched yet; never NULL; to be unmapped, in pieces if that suits */
+void *mt_alloc_pages(size_t size);
 /* zeroed huge pages, if there are; size a multiple of 2 MiB; never NULL; to be unmapped, in pieces
  * of 2 MiB if that suits */
 void *mt_alloc_huge(size_t size);

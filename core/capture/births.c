@@ -10,6 +10,12 @@
 #define DIGIT_BITS 11u
 #define AHEAD 12u
 
+void mt_births_init(struct mt_merge *m)
+{
+	m->births = mt_alloc(sizeof *m->births);
+	m->match.by_id = true;
+}
+
 void mt_births_free(struct mt_births *b)
 {
 	if (!b)

@@ -36,6 +36,8 @@ struct mt_births {
 	uint64_t item_count;
 };
 
+/* From the first event on, births are noted. */
+void mt_births_init(struct mt_merge *);
 void mt_births_free(struct mt_births *);
 /* A block of the match's cell `id` was allocated now. previous: what it continues, or NULL. */
 void mt_births_note(struct mt_merge *, uint32_t id, const struct mt_release *previous);

@@ -41,7 +41,7 @@ static void imply_free(struct mt_merge *m, struct mt_ring *r, const struct mt_ma
 
 	mt_model_free(m->model, &block, m->now_ns);
 	emit(m, r, found, MT_EVENT_IMPLIED_FREE, MT_KIND_FREE, 0);
-	mt_match_remove_at(&m->match, place);
+	mt_match_remove_at(&m->match, block.address, place);
 	m->model->profile->info.implied_frees++;
 	mt_merge_note_lossy(m); /* where one was lost, others may have been */
 }
@@ -203,7 +203,7 @@ HOT void on_free(struct mt_merge *m, struct mt_ring *r, const struct mt_decoded 
 		return;
 	}
 	end_block(m, r, found, d->node);
-	mt_match_remove_at(&m->match, &place);
+	mt_match_remove_at(&m->match, d->pointer, &place);
 }
 
 /* False: others have looked for the block, and it is in the table. */
@@ -240,7 +240,7 @@ static void on_release(struct mt_merge *m, struct mt_ring *r, const struct mt_de
 	open->temporary = block.temporary;
 	if (m->births)
 		open->birth = *mt_births_at(m->births, mt_pool_id_at(&place.pooled));
-	mt_match_remove_at(&m->match, &place);
+	mt_match_remove_at(&m->match, d->pointer, &place);
 	if (d->node < MT_NODE_FIRST)
 		emit(m, r, &open->cell, MT_EVENT_RELEASE, mt_tables_kind(&m->tables, d->node), 0);
 	else

@@ -3,13 +3,28 @@
 void mt_match_init(struct mt_match *m)
 {
 	*m = (struct mt_match){0};
+	mt_grid_init(&m->grid);
 	mt_pool_init(&m->pool);
 }
 
 void mt_match_free(struct mt_match *m)
 {
+	mt_grid_free(&m->grid);
 	mt_pool_free(&m->pool);
 	*m = (struct mt_match){0};
+}
+
+uint32_t mt_match_insert_pooled(struct mt_match *m, struct mt_match_place *place,
+	const struct mt_pool_cell *block)
+{
+	uint32_t id = mt_pool_take_cell(&m->pool);
+
+	*mt_pool_cell(&m->pool, id) = *block;
+	if (!place->pooled.part)
+		mt_pool_look_up(&m->pool, block->address, &place->pooled);
+	mt_pool_insert_at(&m->pool, &place->pooled, id);
+	++*mt_match_pooled(m, mt_pool_hash(block->address));
+	return id;
 }
 
 struct mt_pool_cell *mt_match_enter(struct mt_match *m, uint64_t address,
@@ -34,4 +49,47 @@ void mt_match_insert(struct mt_match *m, const struct mt_pool_cell *block)
 
 	mt_match_look_up(m, block->address, &place);
 	mt_match_insert_at(m, &place, block);
+}
+
+bool mt_match_has(struct mt_match *m, uint64_t address)
+{
+	struct mt_match_place place;
+
+	return mt_match_look_up(m, address, &place) != NULL;
+}
+
+static bool next_pooled(const struct mt_pool *pool, uint32_t *id, struct mt_pool_cell *block)
+{
+	while (*id < pool->cell_count) {
+		*block = *mt_pool_cell(pool, (*id)++);
+		if (block->address)
+			return true;
+	}
+	return false;
+}
+
+static bool next_in_grid(const struct mt_grid *grid, struct mt_grid_walk *walk,
+	struct mt_pool_cell *block)
+{
+	struct mt_grid_cell cell;
+	uint64_t address;
+
+	if (!mt_grid_next(grid, walk, &address, &cell))
+		return false;
+	*block = mt_match_of(address, &cell);
+	return true;
+}
+
+bool mt_match_next(const struct mt_match *m, struct mt_match_walk *w, struct mt_pool_cell *block)
+{
+	if (next_pooled(&m->pool, &w->id, block) || next_in_grid(&m->grid, &w->grid, block))
+		return true;
+	while (w->open < MT_MATCH_OPEN) {
+		const struct mt_match_open *o = &m->open[w->open++];
+
+		*block = o->cell;
+		if (m->open_taken & 1u << (o - m->open) && block->address)
+			return true;
+	}
+	return false;
 }

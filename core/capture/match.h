@@ -2,17 +2,23 @@
 #ifndef MT_CAPTURE_MATCH_H
 #define MT_CAPTURE_MATCH_H
 
+#include "core/capture/grid.h"
 #include "core/capture/pool.h"
 
 #define MT_MATCH_ABSENT 1024u
+#define MT_MATCH_POOLED 1024u
 #define MT_MATCH_OPEN 8u /* blocks whose end is known before their place */
 
 struct mt_match {
-	struct mt_pool pool;
+	struct mt_grid grid; /* small blocks, */
+	struct mt_pool pool; /* and others */
+	bool by_id;          /* all are in the pool: others know them by the ids of their cells */
+	/* how many blocks of the pool have a hash like this: few as a rule */
+	uint32_t pooled[MT_MATCH_POOLED];
 	/* addresses at which no block is, by their tags: programs use few again and again */
 	uint64_t absent[MT_MATCH_ABSENT];
-	/* Open blocks: not in the pool, since who opened them will end them soon. A look-up of
-	 * such an address by anybody else enters the block. */
+	/* Open blocks: neither in the grid nor in the pool, since who opened them will end them
+	 * soon. A look-up of such an address by anybody else enters the block. */
 	struct mt_match_open {
 		struct mt_pool_cell cell; /* address 0: none, or it has been entered */
 		uint64_t *absent;         /* where it is said that nothing is there */
@@ -22,32 +28,69 @@ struct mt_match {
 
 /* Where a look-up ended. Holds until something is inserted or removed. */
 struct mt_match_place {
-	struct mt_pool_place pooled;
+	struct mt_grid_row *row;
+	bool in_grid;
+	struct mt_pool_cell cell;    /* of a block of the grid: a copy */
+	struct mt_pool_place pooled; /* its part is NULL: the pool was not asked */
 };
 
 void mt_match_init(struct mt_match *);
 void mt_match_free(struct mt_match *);
 /* The address must not be there. */
 void mt_match_insert(struct mt_match *, const struct mt_pool_cell *);
+/* As mt_match_insert_at, into the pool. */
+uint32_t mt_match_insert_pooled(struct mt_match *, struct mt_match_place *,
+	const struct mt_pool_cell *);
 /* Enters the open block at an address, if there is one; place: where it goes. */
 struct mt_pool_cell *mt_match_enter(struct mt_match *, uint64_t address, struct mt_match_place *);
+/* Whether there is a block at an address. */
+bool mt_match_has(struct mt_match *, uint64_t address);
+/* The next block; false: there is none. The walk begins with all zeroes, and holds until something
+ * is inserted or removed. */
+struct mt_match_walk {
+	struct mt_grid_walk grid;
+	uint32_t id, open;
+};
+bool mt_match_next(const struct mt_match *, struct mt_match_walk *, struct mt_pool_cell *);
 
-/* The block at an address, or NULL. */
-static inline struct mt_pool_cell *mt_match_look_up(struct mt_match *m, uint64_t address,
-	struct mt_match_place *place)
+static inline uint32_t *mt_match_pooled(struct mt_match *m, uint64_t hash)
 {
-	struct mt_pool_cell *found = mt_pool_look_up(&m->pool, address, &place->pooled);
-
-	return found || __builtin_expect(!m->open_taken, 1)
-		? found
-		: mt_match_enter(m, address, place);
+	return &m->pooled[hash >> 32 & (MT_MATCH_POOLED - 1)];
 }
 
-static inline bool mt_match_has(struct mt_match *m, uint64_t address)
+static inline struct mt_pool_cell mt_match_of(uint64_t address, const struct mt_grid_cell *cell)
 {
-	struct mt_match_place place;
+	return (struct mt_pool_cell){
+		.address = address,
+		.size = cell->size,
+		.number = cell->number,
+		.group = (uint32_t)cell->group,
+		.thread = (uint32_t)cell->thread,
+	};
+}
 
-	return mt_match_look_up(m, address, &place) != NULL;
+/* The block at an address, or NULL. */
+static inline __attribute__((always_inline)) struct mt_pool_cell *mt_match_look_up(struct mt_match
+											   *m,
+	uint64_t address, struct mt_match_place *place)
+{
+	const struct mt_grid_cell *cell;
+	struct mt_pool_cell *found;
+
+	place->row = mt_grid_row(&m->grid, address);
+	cell = mt_grid_find(place->row, address);
+	place->in_grid = cell != NULL;
+	if (cell) {
+		place->cell = mt_match_of(address, cell);
+		return &place->cell;
+	}
+	place->pooled.part = NULL;
+	if (__builtin_expect(*mt_match_pooled(m, mt_pool_hash(address)) != 0, 0)) {
+		found = mt_pool_look_up(&m->pool, address, &place->pooled);
+		if (found)
+			return found;
+	}
+	return __builtin_expect(m->open_taken, 0) ? mt_match_enter(m, address, place) : NULL;
 }
 
 static inline uint64_t *mt_match_absent(struct mt_match *m, uint32_t tag)
@@ -68,21 +111,35 @@ static inline bool mt_match_lacks(struct mt_match *m, uint64_t address)
 	return true;
 }
 
-/* place: where the look-up of the block's address found nothing. Returns the id of its cell. */
-static inline uint32_t mt_match_insert_at(struct mt_match *m, struct mt_match_place *place,
-	const struct mt_pool_cell *block)
+/* place: where the look-up of the block's address found nothing. Returns the id of its cell of the
+ * pool; nothing that means anything if it is in the grid. */
+static inline __attribute__((always_inline)) uint32_t mt_match_insert_at(struct mt_match *m,
+	struct mt_match_place *place, const struct mt_pool_cell *block)
 {
-	uint32_t id = mt_pool_take_cell(&m->pool);
+	bool fits = block->size < MT_GRID_SIZES && block->group < MT_GRID_GROUPS
+		&& block->thread < MT_GRID_THREADS && !m->by_id;
+	const struct mt_grid_cell cell = {
+		.number = block->number,
+		.size = block->size & (MT_GRID_SIZES - 1),
+		.group = block->group & (MT_GRID_GROUPS - 1),
+		.thread = block->thread & (MT_GRID_THREADS - 1),
+	};
 
 	*mt_match_absent(m, mt_pool_tag(mt_pool_hash(block->address))) = 0;
-	*mt_pool_cell(&m->pool, id) = *block;
-	mt_pool_insert_at(&m->pool, &place->pooled, id);
-	return id;
+	if (__builtin_expect(fits, 1) && mt_grid_insert(&m->grid, place->row, block->address, cell))
+		return 0;
+	return mt_match_insert_pooled(m, place, block);
 }
 
-/* place: where the look-up found the block. */
-static inline void mt_match_remove_at(struct mt_match *m, const struct mt_match_place *place)
+/* place: where the look-up of the address found the block. */
+static inline void mt_match_remove_at(struct mt_match *m, uint64_t address,
+	const struct mt_match_place *place)
 {
+	if (__builtin_expect(place->in_grid, 1)) {
+		mt_grid_remove(&m->grid, place->row, address);
+		return;
+	}
+	--*mt_match_pooled(m, mt_pool_hash(address));
 	mt_pool_remove_at(&m->pool, &place->pooled);
 }
 
@@ -101,7 +158,7 @@ static inline struct mt_match_open *mt_match_open(struct mt_match *m, unsigned s
 	return o;
 }
 
-/* Whoever opened the block will not end it: it is in the table from now on, if it was not yet. */
+/* Whoever opened the block will not end it: it is entered now, if it was not yet. */
 static inline void mt_match_drop(struct mt_match *m, struct mt_match_open *o)
 {
 	if (o->cell.address)
@@ -110,8 +167,8 @@ static inline void mt_match_drop(struct mt_match *m, struct mt_match_open *o)
 	m->open_taken &= ~(1u << (o - m->open));
 }
 
-/* The cell of an open block that ends: it stays as it is up to the next mt_match_open. NULL: it is
- * in the table by now, or it is not the one at this address, and in the table from now on. */
+/* The cell of an open block that ends: it stays as it is up to the next mt_match_open. NULL: it was
+ * entered, or it is not the one at this address, and is entered now. */
 static inline struct mt_pool_cell *mt_match_close(struct mt_match *m, struct mt_match_open *o,
 	uint64_t address)
 {

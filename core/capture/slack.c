@@ -64,22 +64,14 @@ void mt_slack_note(struct mt_slack *s, struct mt_match *m, const struct mt_pool_
 	*e = (struct mt_slack_entry){b->address, b->number, size};
 }
 
-static uint64_t slack_of(const struct mt_slack *s, const struct mt_profile *p,
-	const struct mt_pool_cell *b)
-{
-	return b->address ? mt_model_slack(p, b->group, b->size, mt_slack_usable(s, b)) : 0;
-}
-
-/* In the order of the pool, which is that of memory. */
 uint64_t mt_slack_sum(const struct mt_slack *s, const struct mt_match *m,
 	const struct mt_profile *p)
 {
+	struct mt_match_walk walk = {0};
+	struct mt_pool_cell b;
 	uint64_t sum = 0;
 
-	for (uint32_t id = 0; id < m->pool.cell_count; id++)
-		sum += slack_of(s, p, mt_pool_cell(&m->pool, id));
-	for (uint32_t i = 0; i < MT_MATCH_OPEN; i++)
-		if (m->open_taken & 1u << i)
-			sum += slack_of(s, p, &m->open[i].cell);
+	while (mt_match_next(m, &walk, &b))
+		sum += mt_model_slack(p, b.group, b.size, mt_slack_usable(s, &b));
 	return sum;
 }

@@ -25,7 +25,7 @@ void mt_flight_init(struct mt_flight *f, uint64_t cap, bool stop)
 	f->stop = stop;
 	f->last = MT_NO_CHECKPOINT;
 	f->span = cap / 4;
-	f->merge->births = mt_alloc(sizeof *f->merge->births);
+	mt_births_init(f->merge);
 	f->merge->block_events = (uint32_t)(events < EVENTS_LEAST ? EVENTS_LEAST
 			: events > EVENTS_MOST                    ? EVENTS_MOST
 								  : events);

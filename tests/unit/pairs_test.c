@@ -65,7 +65,7 @@ static void start(struct recording *r, uint32_t block_events, bool births)
 	r->f->merge.writer = mt_trace_writer_new(dup(r->fd), &err);
 	assert_non_null(r->f->merge.writer);
 	if (births)
-		r->f->merge.births = mt_alloc(sizeof *r->f->merge.births);
+		mt_births_init(&r->f->merge);
 	r->f->merge.block_events = block_events;
 	r->f->merge.flush = flush;
 	r->f->merge.context = r;

@@ -1,0 +1,230 @@
+#include "core/capture/grid.h"
+#include "core/base/buffer.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#define FIRST_BITS 6
+#define CHUNK (1u << 20) /* bytes */
+#define LINE 64u
+/* So many pages at any rate, and one more for every so many blocks: where few share a page, and be
+ * it that a damaged recording says so, other tables take less. */
+#define PAGES_LEAST 64u
+#define BLOCKS_EACH 32u
+#define REFUSALS_EACH 16u /* for each page, to look for empty ones */
+
+struct mt_grid_row mt_grid_nothing;
+
+void mt_grid_init(struct mt_grid *g)
+{
+	*g = (struct mt_grid){.bits = FIRST_BITS};
+	g->slots = mt_alloc(sizeof *g->slots << FIRST_BITS);
+}
+
+void mt_grid_free(struct mt_grid *g)
+{
+	for (uint32_t i = 0; i < g->chunk_count; i++)
+		munmap(g->chunks[i], CHUNK);
+	free(g->chunks);
+	free(g->slots);
+	*g = (struct mt_grid){0};
+}
+
+/* ---- memory: what is taken is zeroed, or was left ---- */
+
+static void *pop(void **stack)
+{
+	void *top = *stack;
+
+	if (top)
+		memcpy(stack, top, sizeof top);
+	return top;
+}
+
+static void push(void **stack, void *item)
+{
+	memcpy(item, stack, sizeof item);
+	*stack = item;
+}
+
+/* size: a power of two. Lines and pages of memory are not shared without need. */
+static void *take(struct mt_grid *g, size_t size)
+{
+	size_t align = size < LINE ? size : size < sizeof(struct mt_grid_page) ? LINE : 4096;
+	size_t gap = -(uintptr_t)g->room % align;
+	char *at;
+
+	if ((size_t)(g->room_end - g->room) < gap + size) {
+		g->room = mt_alloc_pages(CHUNK);
+		g->room_end = g->room + CHUNK;
+		gap = 0;
+		MT_GROW(g->chunks, g->chunk_count, g->chunk_capacity);
+		g->chunks[g->chunk_count++] = g->room;
+	}
+	at = g->room + gap;
+	g->room = at + size;
+	return at;
+}
+
+static struct mt_grid_cell *take_cells(struct mt_grid *g, uint32_t shift)
+{
+	void *cells = pop(&g->spare_cells[shift]);
+
+	return cells ? cells : take(g, sizeof(struct mt_grid_cell) * (MT_GRID_WORDS >> shift));
+}
+
+static void leave_cells(struct mt_grid *g, const struct mt_grid_row *row)
+{
+	if (row->cells)
+		push(&g->spare_cells[row->shift], mt_grid_cell(row, 0));
+}
+
+static struct mt_grid_page *take_page(struct mt_grid *g)
+{
+	struct mt_grid_page *page = pop(&g->spare_pages);
+
+	if (!page)
+		return take(g, sizeof *page);
+	return memset(page, 0, sizeof *page);
+}
+
+static bool is_empty(const struct mt_grid_page *page)
+{
+	for (uint32_t i = 0; i < MT_GRID_ROWS; i++)
+		if (page->rows[i].begins)
+			return false;
+	return true;
+}
+
+static void leave_page(struct mt_grid *g, struct mt_grid_page *page)
+{
+	for (uint32_t i = 0; i < MT_GRID_ROWS; i++)
+		leave_cells(g, &page->rows[i]);
+	push(&g->spare_pages, page);
+}
+
+/* ---- pages ---- */
+
+static struct mt_grid_slot *empty_slot(const struct mt_grid *g, uint64_t key)
+{
+	uint32_t at = mt_grid_home(g, key), mask = (1u << g->bits) - 1;
+
+	while (g->slots[at].page)
+		at = (at + 1) & mask;
+	return &g->slots[at];
+}
+
+/* Leaves out empty pages, and makes room for as many as there are. */
+static void look_through(struct mt_grid *g)
+{
+	struct mt_grid_slot *old = g->slots;
+	uint32_t size = 1u << g->bits, kept = 0;
+
+	for (uint32_t i = 0; i < size; i++) {
+		if (!old[i].page)
+			continue;
+		if (is_empty(old[i].page)) {
+			leave_page(g, old[i].page);
+			old[i].page = NULL;
+		}
+		kept += old[i].page != NULL;
+	}
+	while (kept * 4 > 1u << g->bits)
+		g->bits++;
+	g->slots = mt_alloc(sizeof *g->slots << g->bits);
+	for (uint32_t i = 0; i < size; i++)
+		if (old[i].page)
+			*empty_slot(g, old[i].key) = old[i];
+	free(old);
+	g->pages = kept;
+	g->refused = 0;
+}
+
+static bool may_add(const struct mt_grid *g)
+{
+	return g->pages < PAGES_LEAST || g->blocks / BLOCKS_EACH > g->pages;
+}
+
+static struct mt_grid_row *add_page(struct mt_grid *g, uint64_t address)
+{
+	struct mt_grid_slot *slot;
+
+	if (!may_add(g) && ++g->refused > (uint64_t)g->pages * REFUSALS_EACH)
+		look_through(g);
+	if (!may_add(g))
+		return NULL;
+	if (g->pages >= 1u << g->bits >> 1)
+		look_through(g);
+	slot = empty_slot(g, mt_grid_key(address));
+	*slot = (struct mt_grid_slot){mt_grid_key(address), take_page(g)};
+	g->pages++;
+	return mt_grid_row(g, address);
+}
+
+/* ---- cells ---- */
+
+/* The largest shift with which no two of these words share a cell. */
+static uint32_t shift_for(uint64_t begins)
+{
+	/* the first word of every two, four, ... */
+	static const uint64_t firsts[MT_GRID_SHIFTS - 1] = {0x5555555555555555, 0x1111111111111111,
+		0x0101010101010101, 0x0001000100010001, 0x0000000100000001, 1};
+	uint32_t shift = 0;
+
+	/* begins: that of a cell's first word says whether a block is in the cell */
+	for (; shift < MT_GRID_SHIFTS - 1; shift++) {
+		uint64_t second = begins >> (1u << shift);
+
+		if (begins & second & firsts[shift])
+			break;
+		begins = (begins | second) & firsts[shift];
+	}
+	return shift;
+}
+
+static void spread(struct mt_grid *g, struct mt_grid_row *row, uint32_t word)
+{
+	struct mt_grid_row old = *row;
+
+	row->shift = shift_for(old.begins | 1ull << word) & 0xff;
+	row->cells = (uintptr_t)take_cells(g, row->shift) & 0xffffffffffff;
+	for (uint64_t left = old.begins; left; left &= left - 1) {
+		uint32_t each = (uint32_t)__builtin_ctzll(left);
+
+		*mt_grid_cell(row, each) = *mt_grid_cell(&old, each);
+	}
+	leave_cells(g, &old);
+}
+
+struct mt_grid_row *mt_grid_make_room(struct mt_grid *g, struct mt_grid_row *row, uint64_t address)
+{
+	if (row == &mt_grid_nothing)
+		row = add_page(g, address);
+	if (row)
+		spread(g, row, mt_grid_word(address));
+	return row;
+}
+
+bool mt_grid_next(const struct mt_grid *g, struct mt_grid_walk *w, uint64_t *address,
+	struct mt_grid_cell *cell)
+{
+	for (; w->slot < 1u << g->bits; w->slot++, w->row = 0) {
+		const struct mt_grid_slot *slot = &g->slots[w->slot];
+
+		for (; slot->page && w->row < MT_GRID_ROWS; w->row++, w->passed = 0) {
+			const struct mt_grid_row *row = &slot->page->rows[w->row];
+			uint64_t left = row->begins & ~w->passed;
+			uint32_t word;
+
+			if (!left)
+				continue;
+			word = (uint32_t)__builtin_ctzll(left);
+			w->passed |= 1ull << word;
+			*cell = *mt_grid_cell(row, word);
+			*address = slot->key + (w->row * MT_GRID_WORDS + word) * MT_GRID_WORD;
+			return true;
+		}
+	}
+	return false;
+}

@@ -1,0 +1,281 @@
+/* Blocks by address, against a plain list: wherever they lie, and whatever they are. */
+#include "core/capture/match.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+enum { COUNT = 20000 };
+
+struct list {
+	struct mt_match match;
+	struct mt_pool_cell blocks[COUNT]; /* of these addresses; number 0: not there */
+	uint64_t live, next_number, random;
+};
+
+static uint64_t below(struct list *l, uint64_t bound)
+{
+	l->random = l->random * 6364136223846793005ull + 1442695040888963407ull;
+	return (l->random >> 33) % bound;
+}
+
+static int setup(void **state)
+{
+	struct list *l = mt_alloc(sizeof *l);
+
+	mt_match_init(&l->match);
+	l->random = 1;
+	*state = l;
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	struct list *l = *state;
+
+	mt_match_free(&l->match);
+	free(l);
+	return 0;
+}
+
+/* The number of a block that is not to fit a cell of the grid has bits there is no room for. */
+static uint64_t some(struct list *l, uint64_t bits, uint64_t most)
+{
+	return below(l, 64) ? below(l, bits) : bits + below(l, most - bits);
+}
+
+static void insert(struct list *l, struct mt_pool_cell *block)
+{
+	struct mt_match_place place;
+
+	*block = (struct mt_pool_cell){
+		.address = block->address,
+		.size = some(l, MT_GRID_SIZES, 1ull << 30),
+		.number = ++l->next_number,
+		.group = (uint32_t)some(l, MT_GRID_GROUPS, UINT32_MAX),
+		.thread = (uint32_t)some(l, MT_GRID_THREADS, UINT32_MAX),
+	};
+	assert_null(mt_match_look_up(&l->match, block->address, &place));
+	mt_match_insert_at(&l->match, &place, block);
+	l->live++;
+}
+
+static void compare(struct list *l, const struct mt_pool_cell *block, struct mt_match_place *place)
+{
+	const struct mt_pool_cell *found = mt_match_look_up(&l->match, block->address, place);
+
+	assert_int_equal(found != NULL, block->number != 0);
+	if (found)
+		assert_memory_equal(found, block, sizeof *block);
+}
+
+static void remove_block(struct list *l, struct mt_pool_cell *block)
+{
+	struct mt_match_place place;
+
+	compare(l, block, &place);
+	mt_match_remove_at(&l->match, block->address, &place);
+	block->number = 0;
+	l->live--;
+}
+
+/* One by one, and by a walk that passes each once. */
+static void compare_all(struct list *l)
+{
+	struct mt_match_walk walk = {0};
+	struct mt_match_place place;
+	struct mt_pool_cell block;
+	uint64_t passed = 0, numbers = 0;
+
+	for (int i = 0; i < COUNT; i++) {
+		compare(l, &l->blocks[i], &place);
+		numbers += l->blocks[i].number;
+	}
+	for (; mt_match_next(&l->match, &walk, &block); passed++) {
+		struct mt_pool_cell copy = block;
+
+		compare(l, &copy, &place);
+		numbers -= block.number;
+	}
+	assert_int_equal(passed, l->live);
+	assert_int_equal(numbers, 0);
+}
+
+static void churn(struct list *l, int times)
+{
+	for (int i = 0; i < times; i++) {
+		struct mt_pool_cell *block = &l->blocks[below(l, COUNT)];
+
+		if (block->number)
+			remove_block(l, block);
+		else
+			insert(l, block);
+	}
+	compare_all(l);
+}
+
+static void lie_at(struct list *l, uint64_t first, uint64_t stride)
+{
+	for (uint64_t i = 0; i < COUNT; i++)
+		l->blocks[i].address = first + i * stride;
+}
+
+/* Strides that make a row share its cells in every way. */
+static void all_distances(void **state)
+{
+	static const uint64_t strides[] = {1, 2, 8, 16, 24, 32, 48, 80, 96, 128, 208, 256, 512,
+		1040, 4096, 65536, MT_GRID_SPAN, MT_GRID_SPAN + 8, 1ull << 32};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof strides / sizeof *strides; i++) {
+		struct list *l;
+		void *own;
+
+		setup(&own);
+		l = own;
+		lie_at(l, i % 2 ? 8 : 0x7f0000000000 - 24, strides[i]);
+		churn(l, 100000);
+		teardown(&own);
+	}
+}
+
+/* A block of a pool of the program's lies where a block of malloc does: it has a bit more. */
+static void domains(void **state)
+{
+	struct list *l = *state;
+
+	for (uint64_t i = 0; i < COUNT; i++)
+		l->blocks[i].address = 0x555500000000 + i / 2 * 32 + (i % 2 ? 1ull << 63 : 0);
+	churn(l, 100000);
+}
+
+static void small(struct list *l, uint64_t from, uint64_t to)
+{
+	for (uint64_t i = from; i < to; i++) {
+		struct mt_pool_cell *block = &l->blocks[i];
+
+		block->size = 24;
+		block->number = ++l->next_number;
+		block->group = block->thread = 1;
+		mt_match_insert(&l->match, block);
+		l->live++;
+	}
+}
+
+static void remove_all(struct list *l)
+{
+	for (int i = 0; i < COUNT; i++)
+		if (l->blocks[i].number)
+			remove_block(l, &l->blocks[i]);
+}
+
+/* Where every block is alone, the grid would take a page for each. */
+static void far_apart(void **state)
+{
+	struct list *l = *state;
+
+	lie_at(l, 0x100000000000, 64 * MT_GRID_SPAN);
+	small(l, 0, COUNT);
+	compare_all(l);
+	assert_true(l->match.grid.pages < 200);
+	assert_true(l->match.grid.blocks + l->match.pool.cell_count == COUNT);
+}
+
+/* Memory that a program leaves for another place is used again. */
+static void moves_on(void **state)
+{
+	struct list *l = *state;
+	uint32_t chunks = 0;
+
+	for (uint64_t round = 0; round < 40; round++) {
+		lie_at(l, 0x100000000000 + (round << 36), 2048);
+		small(l, 0, COUNT);
+		compare_all(l);
+		/* at first it looks as if they lay far apart */
+		assert_true(l->match.grid.blocks > COUNT * 7 / 8);
+		remove_all(l);
+		if (round == 4)
+			chunks = l->match.grid.chunk_count;
+		assert_true(round <= 4 || l->match.grid.chunk_count == chunks);
+	}
+}
+
+/* And so are the cells that a row has outgrown. */
+static void outgrows(void **state)
+{
+	struct list *l = *state;
+
+	for (uint64_t round = 0; round < 200; round++) {
+		lie_at(l, 0x100000000000 + (round << 36), 64);
+		for (uint64_t from = 0; from < COUNT; from += 8)
+			small(l, from, from + 1);
+		for (uint64_t from = 0; from < COUNT; from += 8)
+			small(l, from + 1, from + 8);
+		compare_all(l);
+		remove_all(l);
+	}
+	assert_true(l->match.grid.chunk_count < 8);
+}
+
+/* Few blocks on many pages that were full once: others find place in the pool, up to when empty
+ * pages are given back. */
+static void comes_back(void **state)
+{
+	struct list *l = *state;
+
+	lie_at(l, 0x100000000000, MT_GRID_SPAN / 64);
+	small(l, 0, COUNT);
+	assert_int_equal(l->match.grid.pages, (COUNT + 63) / 64);
+	remove_all(l);
+	lie_at(l, 0x200000000000, 32);
+	for (int i = 0; i < 20; i++) {
+		small(l, 0, COUNT);
+		compare_all(l);
+		remove_all(l);
+	}
+	small(l, 0, COUNT);
+	assert_true(l->match.grid.pages < 64);
+	assert_int_equal(l->match.grid.blocks, COUNT);
+}
+
+static void takes_little_memory(void **state)
+{
+	struct list *l = *state;
+
+	lie_at(l, 0x100000000000, 64);
+	small(l, 0, COUNT);
+	assert_int_equal(l->match.grid.blocks, COUNT);
+	assert_true(l->match.grid.chunk_count == 1);
+	assert_true(
+		(size_t)(l->match.grid.room_end - l->match.grid.room) > (1u << 20) - COUNT * 24);
+}
+
+static void by_id(void **state)
+{
+	struct list *l = *state;
+
+	l->match.by_id = true;
+	lie_at(l, 0x100000000000, 48);
+	churn(l, 100000);
+	assert_int_equal(l->match.grid.blocks, 0);
+	assert_int_equal(l->match.pool.cell_count - l->match.pool.free_count, l->live);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(all_distances),
+		cmocka_unit_test_setup_teardown(domains, setup, teardown),
+		cmocka_unit_test_setup_teardown(far_apart, setup, teardown),
+		cmocka_unit_test_setup_teardown(moves_on, setup, teardown),
+		cmocka_unit_test_setup_teardown(outgrows, setup, teardown),
+		cmocka_unit_test_setup_teardown(comes_back, setup, teardown),
+		cmocka_unit_test_setup_teardown(takes_little_memory, setup, teardown),
+		cmocka_unit_test_setup_teardown(by_id, setup, teardown),
+	};
+
+	return cmocka_run_group_tests_name("match", tests, NULL, NULL);
+}
