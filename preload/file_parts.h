@@ -41,6 +41,7 @@ void mt_file_hold(int fd);
  * ring in between, and SIGXFSZ can be taken back. */
 struct mt_file_blocked {
 	uint64_t old, pending;
+	bool blocked;
 };
 void mt_file_block(struct mt_file_blocked *);
 void mt_file_unblock(const struct mt_file_blocked *);

@@ -12,16 +12,15 @@
 
 void mt_file_block(struct mt_file_blocked *b)
 {
-	uint64_t all = ~0ull;
-
-	mt_sys4(SYS_rt_sigprocmask, SIG_SETMASK, &all, &b->old, sizeof all);
+	b->blocked = mt_signals_block(&b->old);
 	b->pending = 0;
 	mt_sys2(SYS_rt_sigpending, &b->pending, sizeof b->pending);
 }
 
 void mt_file_unblock(const struct mt_file_blocked *b)
 {
-	mt_sys4(SYS_rt_sigprocmask, SIG_SETMASK, &b->old, NULL, sizeof b->old);
+	if (b->blocked)
+		mt_signals_unblock(&b->old);
 }
 
 /* Takes the signal that an extension beyond RLIMIT_FSIZE has sent, but not one that was the
@@ -31,8 +30,8 @@ static void take_signal(const struct mt_file_blocked *b)
 	const uint64_t bit = 1ull << (SIGXFSZ - 1);
 	struct timespec at_once = {0, 0};
 
-	if (!(b->pending & bit))
-		mt_sys4(SYS_rt_sigtimedwait, &bit, NULL, &at_once, sizeof bit);
+	if (b->blocked && !(b->pending & bit))
+		mt_arch_call(SYS_rt_sigtimedwait, (long)&bit, 0, (long)&at_once, sizeof bit, 0, 0);
 }
 
 /* ---- room ---- */

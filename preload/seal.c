@@ -13,7 +13,9 @@
 #include "preload/sys.h"
 #include "preload/tree.h"
 
-#define YIELDS 100
+/* at other threads' calls: a disk may be slow, a thread be kept from running */
+#define LOOKS (MT_YIELDS + 1000)
+#define PAUSES 10000
 
 extern char **environ;
 
@@ -38,21 +40,32 @@ static void prepare(void)
 	mt_rules_grow_ahead(MT_SEALED_PCS);
 }
 
-/* Other threads may be about to make a call: lets them pass, and wakes those that wait for room.
- * Not if another one installs a filter meanwhile, which may hold for this thread as well. */
+/* Another thread's filter may hold for this one as well: from when it seals, too, no call is made
+ * here, and it waits for the one under way. */
+static void rest(int look)
+{
+	if (mt_load(&mt_tracer.sealed) == mt_tls.sealing)
+		mt_sys_rest(look);
+	else
+		for (int i = 0; i < PAUSES; i++)
+			mt_arch_pause();
+}
+
+/* Waits for the calls that other threads have begun, and wakes those that wait for room. The other
+ * waits are in steps of 50 ms at most, each followed by a call that is refused. */
 static void settle(void)
 {
 	struct mt_wire_header *h = mt_tracer.header;
 
-	for (int i = 0; i < YIELDS && mt_load(&mt_tracer.sealed) == 1; i++) {
-		if (i >= 4 && !(h && mt_load(&h->waiters)))
-			break;
+	mt_tls.sealing++;
+	for (int i = 0; i < LOOKS && mt_sys_others_call(); i++) {
 		if (h && mt_load(&h->waiters)) {
 			mt_add(&h->room, 1);
-			mt_arch_call(SYS_futex, (long)&h->room, FUTEX_WAKE, INT32_MAX, 0, 0, 0);
+			mt_sys_futex_wake(&h->room);
 		}
-		mt_arch_call(SYS_sched_yield, 0, 0, 0, 0, 0, 0);
+		rest(i);
 	}
+	mt_tls.sealing--;
 }
 
 /* A recorder that sleeps till it is called is called for the last time. From then on it looks by
@@ -90,8 +103,8 @@ static struct sealing begin(bool strict)
 		s.muted = mt_tracer.header;
 		mute();
 	}
-	if (mt_swap_add(&mt_tracer.sealed, 1) == 0)
-		settle();
+	mt_swap_add(&mt_tracer.sealed, 1);
+	settle();
 	return s;
 }
 

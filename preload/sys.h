@@ -1,6 +1,7 @@
 /* System calls as the tracer makes them: errno untouched, no cancellation point, no symbol that the
  * program could interpose. All return -errno on failure: -EPERM, without a call, once the program
- * is sealed. A call that the program itself has asked for goes by mt_arch_call. */
+ * is sealed. A call that the program itself has asked for goes by mt_arch_call. Nothing that an
+ * event does without a system call is dearer for any of this. */
 #ifndef MT_SYS_H
 #define MT_SYS_H
 
@@ -12,12 +13,22 @@
 
 #include "preload/tracer.h"
 
-static inline long mt_sys_call(long nr, long a, long b, long c, long d, long e, long f)
-{
-	return mt_unlikely(mt_load(&mt_tracer.sealed))
-		? -EPERM
-		: mt_arch_call(nr, a, b, c, d, e, f);
-}
+long mt_sys_call(long nr, long a, long b, long c, long d, long e, long f);
+
+/* Where calls belong together: who seals the program waits until the end, so one that puts right
+ * what the first of them did is made by mt_arch_call. False: it is sealed, and there is no end. */
+bool mt_sys_begin(void);
+void mt_sys_end(void);
+/* What this thread began has been left by longjmp, or with the thread. */
+void mt_sys_forget(void);
+/* In a forked child, from its one thread. */
+void mt_sys_in_child(void);
+/* Whether any other thread may be in a call that it began before the program was sealed. */
+bool mt_sys_others_call(void);
+
+/* Blocks all signals of this thread; false, and nothing to be undone, when that cannot be. */
+bool mt_signals_block(uint64_t *old);
+void mt_signals_unblock(const uint64_t *old);
 
 #define mt_sys0(nr) mt_sys_call((nr), 0, 0, 0, 0, 0, 0)
 #define mt_sys1(nr, a) mt_sys_call((nr), (long)(a), 0, 0, 0, 0, 0)

@@ -83,6 +83,8 @@ __attribute__((constructor)) static void started(void)
 MT_COLD void mt_thread_recover(struct mt_thread *t)
 {
 	mt_count(MT_COUNTER_ABANDONED, 1);
+	if (t == mt_tls.self)
+		mt_sys_forget();
 	mt_ring_abandon(t);
 	if (t->growing)
 		__atomic_fetch_and(&mt_tracer.growing, ~t->growing, __ATOMIC_RELEASE);

@@ -55,6 +55,7 @@ static void leave(void *unused)
 
 	(void)unused;
 	mt_tls.flags |= MT_TLS_LEAVING;
+	mt_sys_forget();
 	if (!t)
 		return;
 	/* it recorded first in a child of vfork */

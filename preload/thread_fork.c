@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <linux/sched.h>
 #include <sys/uio.h>
+#include <unistd.h>
 
 #include "preload/branch.h"
 #include "preload/deepbind.h"
@@ -155,6 +156,7 @@ void mt_thread_prepare(void)
 
 void mt_thread_in_child(void)
 {
+	mt_sys_in_child();
 	mt_find_in_child(); /* of an untraced process, too */
 	mt_deepbind_in_child();
 	if (!mt_segment_is_foreign())

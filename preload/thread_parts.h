@@ -2,24 +2,9 @@
 #ifndef MT_THREAD_PARTS_H
 #define MT_THREAD_PARTS_H
 
-#include <signal.h>
-
 #include "preload/segment.h"
 #include "preload/sys.h"
 #include "preload/thread.h"
-
-/* Blocks all of this thread; false, and nothing to be undone, when that cannot be. */
-static inline bool mt_signals_block(uint64_t *old)
-{
-	uint64_t all = ~0ull;
-
-	return mt_sys4(SYS_rt_sigprocmask, SIG_SETMASK, &all, old, sizeof all) == 0;
-}
-
-static inline void mt_signals_unblock(const uint64_t *old)
-{
-	mt_sys4(SYS_rt_sigprocmask, SIG_SETMASK, old, NULL, sizeof *old);
-}
 
 /* ---- states (thread_state.c): all with signals blocked ---- */
 

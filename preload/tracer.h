@@ -137,7 +137,7 @@ struct mt_tracer {
 	/* Read by every event, written rarely. */
 
 	/* in a page wiped on fork: 0 in a forked child, or when tracing has ended; the word after
-	 * it is 1 once this process itself has begun to connect */
+	 * it is 1 once this process itself has begun to connect; others: segment.c, sys.c */
 	const uint32_t *running;
 	struct mt_wire_header *header;
 	struct mt_wire_node *nodes;
@@ -324,6 +324,8 @@ struct mt_tls {
 	uint32_t closing;            /* dlcloses under way */
 	uint32_t unloading;          /* the same, untraced ones too */
 	uint64_t stack_lo, stack_hi; /* 0: not known */
+	uint32_t calls;              /* system calls under way: see sys.c */
+	uint32_t sealing;            /* while it waits for others: its own in mt_tracer.sealed */
 	/* the function of another library that one of ours is about to return from */
 	const void *called;
 };

@@ -110,6 +110,12 @@ static inline uint64_t mt_arch_add(uint64_t *word, uint64_t n)
 	return n;
 }
 
+/* Between looks at a word that another thread is about to change. */
+static inline void mt_arch_pause(void)
+{
+	__asm__ volatile("pause");
+}
+
 /* A system call that leaves errno alone and is no cancellation point. Returns -errno on failure. */
 static inline long mt_arch_call(long number, long a, long b, long c, long d, long e, long f)
 {
