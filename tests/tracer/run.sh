@@ -18,7 +18,7 @@ say() { # NAME WHY...: ok when there is no reason
 
 build_all() {
 	flags="-O2 -g -D_GNU_SOURCE -I$top -pthread -fno-builtin -w"
-	for f in drain counts nested threads children limits stacks plugins framepointer maps calls pools slack bundles mallocx storm absent forks registers bells leaps reopened deepfork strict; do
+	for f in drain counts nested threads children limits stacks plugins framepointer maps calls pools slack bundles mallocx storm absent forks registers bells leaps reopened deepfork strict late; do
 		gcc $flags "$here/$f.c" -o $f || return 1
 	done
 	for f in operators torture unmapped ringless pooled; do
@@ -223,6 +223,15 @@ dead_or_stuck() {
 	preload=
 }
 
+filter_meanwhile() { # no thread makes a call that it was about to make when a filter holds for all
+	say "a filter as a thread begins" "$(late start 1 9)"
+	say "a filter as a thread waits for room" "$(late room 1 4 -z -r 1024)"
+	say "a filter as a thread reads another stack" "$(late apart 1 20)"
+	say "a filter as a thread is about to install one" "$(late seal 1 20)"
+	say "a filter as another waits to be installed" "$(late both 1 1)"
+	say "a filter in a child without the thread" "$(late fork 1 2)"
+}
+
 full_tables() {
 	trace nodes.report -n 200 -- ./torture 50 0 >/dev/null
 	say "full call tree" "$(expect nodes.report bad=0)$([ $(field nodes.report nodes_full) -gt 0 ] || echo "never full")"
@@ -288,6 +297,16 @@ deep() { # libraries opened with RTLD_DEEPBIND are seen as others are
 	trace deep-apart.report -- ./deep apart "$out" >/dev/null || echo "apart: status $?"
 	preload=
 	expect deep-apart.report unseen_libraries=1 sealed=1
+}
+
+late() { # WHAT FIRST LAST [DRAIN OPTION...]: at each of the tracer's calls until there are no more
+	what=$1 first=$2 last=$3; shift 3
+	for n in $(seq $first $last); do
+		trace late.report "$@" -- ./late $what $n; status=$?
+		[ $status != 10 ] || break
+		[ $status = 0 ] || echo "call $n: status $status; "
+	done
+	[ $n -gt $first ] || [ $status != 10 ] || echo "no call"
 }
 
 build_all || { echo "not ok build"; exit 1; }
@@ -368,6 +387,7 @@ MEMTUI_SESSION=nobody:0123456789abcdef0123456789abcdef LD_PRELOAD=$lib ./counts 
 say "no recorder" "$([ $? = 0 ] || echo status)"
 nested
 dead_or_stuck
+filter_meanwhile
 full_tables
 same_output bash bash -c 'for i in 1 2 3; do x=$(echo $i | tr 1 2); echo $x; done; ls / | sort | head -3'
 have() { command -v $1 >/dev/null; }
