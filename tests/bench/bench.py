@@ -15,6 +15,7 @@ import table
 import workloads
 
 QUICK = "hot 16,hot 16, 2 threads,tree,perl"
+SERIES_ROUNDS = 21  # of workloads that are compared with each other: they differ by less than rounds do
 
 
 def choose(every, wanted, what):
@@ -65,8 +66,9 @@ def main():
 
     runner = measure.Runner(given.build, say)
     samples, failures = runner.rounds(chosen, tools, rounds)
+    series = runner.series(chosen, tools, figures.SERIES, max(rounds, SERIES_ROUNDS if not given.quick else 0))
     result = {w.name: figures.workload_figures(w, samples[w.name], failures[w.name]) for w in chosen}
-    limits, share = figures.limits(result), figures.processor_share(result)
+    limits, share = figures.limits(result, series), figures.processor_share(result)
     skipped |= no_tools
     print(table.table(result, skipped, rounds))
     print("The recorder's cache of names is empty at the start and warm from the second round on: "
@@ -75,7 +77,7 @@ def main():
     print(table.quiet(share))
     print(table.limit_table(limits))
     everything = {"rounds": rounds, "processor_share": share, "workloads": result, "limits": limits, "skipped": skipped,
-                  "samples": samples}
+                  "samples": samples, "series": series}
     write(given.build, "bench.json", json.dumps(everything, indent=1))
     write(given.build, "bench.svg", plot.draw(result, rounds, share))
 

@@ -1,7 +1,8 @@
 """From samples to figures: medians, what a tool adds to the untraced run, and how that compares with heaptrack."""
+import math
 import statistics
 
-from workloads import HEAPTRACK_PRELOAD, START
+from workloads import HEAPTRACK_PRELOAD, HOT_PAIRS as PAIRS, START
 
 MB = 1e6
 RATIOS = ("wall", "cpu", "total_cpu")
@@ -16,11 +17,6 @@ def extra(samples, base, value):
     """The median over the rounds of what the tool added in that round: drift of the machine cancels out."""
     pairs = [value(s) - value(b) for s, b in zip(samples, base) if s is not None and b is not None]
     return statistics.median(pairs) if pairs else None
-
-
-def quiet_cpu(samples):
-    """CPU of a pair in the fastest tenth of batches, in the fastest round: what no other guest of the machine slows down."""
-    return min((s["quiet_cpu_ns"] for s in samples if s and s.get("quiet_cpu_ns")), default=None)
 
 
 def tool_figures(samples, base, events, allocations):
@@ -47,9 +43,6 @@ def tool_figures(samples, base, events, allocations):
         row["extra_ns"] = row["extra_wall"] / allocations * 1e9
     if allocations and row["extra_cpu"] is not None:
         row["extra_cpu_ns"] = row["extra_cpu"] / allocations * 1e9
-    fastest = [quiet_cpu(rows) for rows in (samples, base)]
-    if None not in fastest:
-        row["extra_quiet_cpu_ns"] = fastest[0] - fastest[1]
     files = median_of(samples, lambda s: s["file_bytes"])
     if events and files:
         row["bytes_per_event"] = files / events
@@ -103,6 +96,7 @@ def processor_share(result):
 
 THREADED = {"hot 16, 2 threads": "hot 16, 2 copies", "hot 16, 4 threads": "hot 16, 4 copies"}
 REAL = ("python3", "sqlite3", "perl")
+SERIES = ("hot 16", *THREADED, *THREADED.values())
 RATIO_LIMITS = [(name, "wall", 1 / 6) for name in ("hot 4", "hot 16", "hot 48", "hot 200", *THREADED)] + [
     (name, "cpu", 0.1) for name in THREADED] + [("tree", "wall", 0.37)] + [
     (name, "wall", 0.3) for name in REAL] + [(name, "total_cpu", 1 / 3) for name in REAL] + [("cc1plus", "wall", 0.5)]
@@ -111,8 +105,43 @@ RECORDER_NS = 30
 RSS_MB, RSS_MB_A_THREAD, RSS_BYTES_A_NODE = 20, 0.5, 48
 
 
-def limits(result):
-    """[what, value, limit, unit] of every limit that this run can judge."""
+def interval(values):
+    """Where the median of what these are samples of lies, with 95% (of the order of the samples, by the sign test)."""
+    values, n = sorted(values), len(values)
+    outside, least = 0.0, 0
+    while outside + math.comb(n, least) / 2**n <= 0.025:
+        outside += math.comb(n, least) / 2**n
+        least += 1
+    return (values[least - 1], values[n - least]) if least else (-math.inf, math.inf)
+
+
+def added_ns(samples, index, pairs):
+    """CPU that recording adds to a pair, in one round."""
+    recorded, alone = samples["memtui"][index], samples["untraced"][index]
+    return (recorded["cpu"] - alone["cpu"]) / pairs * 1e9
+
+
+def compared(series, name, other, pairs):
+    """What recording adds to a pair of one workload beyond what it adds to one of the other, round by round."""
+    count = len(series[name]["memtui"])
+    return [added_ns(series[name], i, pairs) - added_ns(series[other], i, pairs) for i in range(count)]
+
+
+def series_limits(series, pairs):
+    rows = []
+    for name, copies in THREADED.items():
+        for other, text in (("hot 16", "one thread's"), (copies, "as many processes'")):
+            if name not in series or other not in series:
+                continue
+            values = compared(series, name, other, pairs)
+            low, high = interval(values)
+            rows.append((f"{name}: extra target CPU a pair, beyond {text}", statistics.median(values), 0, "ns", low, high))
+    return rows
+
+
+def limits(result, series):
+    """Every limit that this run can judge. One that compares two workloads has an interval, too: where that holds the
+    limit, the two cannot be told apart in this run."""
     rows = []
     for name, what, limit in RATIO_LIMITS:
         ratio = result.get(name, {}).get("ratios", {}).get(what)
@@ -120,16 +149,7 @@ def limits(result):
             rows.append((f"{name}: {WORDS[what]} / that of {result[name]['peer']}", ratio, limit, "x"))
     started = result.get(START, {}).get("tools", {}).get("memtui", {}).get("helper_cpu")
     recorded = {name: row["tools"]["memtui"] for name, row in result.items() if "memtui" in row["tools"]}
-    one, quiet_one = (recorded.get("hot 16", {}).get(what) for what in ("extra_cpu_ns", "extra_quiet_cpu_ns"))
-    for name, copies in THREADED.items():
-        quiet = recorded.get(name, {}).get("extra_quiet_cpu_ns")
-        if None not in (quiet, quiet_one):
-            rows.append((f"{name}: CPU in the fastest tenth of batches, against one thread's", quiet, quiet_one, "ns"))
-        value, alike = (recorded.get(which, {}).get("extra_cpu_ns") for which in (name, copies))
-        if one is not None and value is not None:
-            rows.append((f"{name}: extra target CPU a pair, against one thread's", value, one, "ns"))
-        if alike is not None and value is not None:
-            rows.append((f"{name}: the same, against as many processes'", value, alike, "ns"))
+    rows += series_limits(series, PAIRS)
     for name, mine in recorded.items():
         if name.startswith("hot") and name not in THREADED.values() and "recorder_ns_per_event" in mine:
             rows.append((f"{name}: recorder's CPU an event", mine["recorder_ns_per_event"], RECORDER_NS, "ns"))
@@ -140,5 +160,11 @@ def limits(result):
         if mine["extra_rss_mb"] is not None:
             limit = RSS_MB + RSS_MB_A_THREAD * result[name]["threads"] + RSS_BYTES_A_NODE * result[name]["nodes"] / MB
             rows.append((f"{name}: target RSS grows by", mine["extra_rss_mb"], limit, "MB"))
-    return [{"limit": what, "value": value, "at_most": limit, "unit": unit, "holds": value <= limit}
-            for what, value, limit, unit in rows]
+    return [verdict(*row) for row in rows]
+
+
+def verdict(what, value, limit, unit, low=None, high=None):
+    row = {"limit": what, "value": value, "at_most": limit, "unit": unit, "holds": value <= limit}
+    if low is not None:
+        row |= {"low": low, "high": high, "told_apart": not low <= limit <= high}
+    return row

@@ -32,7 +32,6 @@ class Runner:
                 raise Failure(f"the program ended with status {sample['status']}: {telling_line(said)}")
             if workload.own_clock:
                 sample["own_ns"] = own_clock(said)
-                sample["quiet_cpu_ns"] = own_clock(said, "quiet_cpu_") if "quiet_cpu_" in said else None
             sample["file_bytes"] = sum(entry.stat().st_size for entry in os.scandir(scratch)
                                        if entry.name.startswith("trace"))
             if tool.name == "memtui":
@@ -88,6 +87,19 @@ class Runner:
                         self._sample(tool, workload, index, samples, failures)
         return samples, failures
 
+    def series(self, workloads, tools, names, count):
+        """Samples of workloads that are compared with each other, recorded and not, one after another."""
+        compared = [w for w in workloads if w.name in names]
+        pair = [t for t in tools if t.name in ("untraced", "memtui")]
+        if len(compared) < 2 or len(pair) < 2:
+            return {}
+        say, self.say = self.say, lambda _: None
+        try:
+            samples, failures = self.rounds(compared, pair, count)
+        finally:
+            self.say = say
+        return {} if any(failures.values()) else samples
+
     @staticmethod
     def _wanted(tool, index, failures, tools):
         if tool.name in failures or (tool.once and index):
@@ -103,8 +115,8 @@ class Runner:
             self.say(f"  {tool.name}: {failure}")
 
 
-def own_clock(text, what=""):
-    found = re.search(rf"\b{what}ns_per_pair=([\d.]+)", text)
+def own_clock(text):
+    found = re.search(r"\bns_per_pair=([\d.]+)", text)
     if not found:
         raise Failure(f"the program's own clock was not printed: {telling_line(text)}")
     return float(found[1])

@@ -55,8 +55,13 @@ def limit_table(limits):
         form = ".3f" if row["unit"] == "x" else ".1f"
         value, limit = (f"{row[key]:{form}}" for key in ("value", "at_most"))
         verdict = "holds" if row["holds"] else "DOES NOT HOLD"
-        return f"  {row['limit']:62}{value:>9} {row['unit']:3}{limit:>9}   {verdict}"
+        if "low" in row:
+            verdict = verdict if row["told_apart"] else "not told apart"
+            verdict += f" ({row['low']:+.1f} to {row['high']:+.1f} with 95%)"
+        return f"  {row['limit']:68}{value:>9} {row['unit']:3}{limit:>9}   {verdict}"
 
     held = sum(row["holds"] for row in limits)
-    heading = f"{f'  limits: {held} of {len(limits)} hold in this run':64}{'value':>9}    {'at most':>9}"
+    near = sum(not row["holds"] and not row.get("told_apart", True) for row in limits)
+    text = f"  limits: {held} of {len(limits)} hold in this run" + (f", {near} may" if near else "")
+    heading = f"{text:70}{'value':>9}    {'at most':>9}"
     return "\n".join([heading, *map(line, sorted(limits, key=lambda row: row["holds"]))])

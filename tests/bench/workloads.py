@@ -9,6 +9,7 @@ import sys
 HERE = os.path.dirname(os.path.abspath(__file__))
 MEMORY_LIMIT = 8 << 30  # heaptrack's interpreter can outgrow a machine
 START = "start and end"
+HOT_PAIRS = 5000000
 HEAPTRACK_PRELOAD = "heaptrack preload"
 
 
@@ -62,8 +63,8 @@ def all_workloads(build):
         """What as many threads do, by processes of one thread: what threads cost beyond that is their being threads."""
         path, shell = (os.path.realpath(p) for p in (os.path.join(build, "bench/hot"), "/bin/sh"))
         script = 'i=0; while [ $i -lt $1 ]; do "$0" $2 16 & i=$((i + 1)); done; wait'
-        return Workload(name, [shell, "-c", script, path, str(count), str(5000000 // count)], [path, shell], count,
-                        pairs=5000000)
+        return Workload(name, [shell, "-c", script, path, str(count), str(HOT_PAIRS // count)], [path, shell], count,
+                        pairs=HOT_PAIRS)
 
     def real(name, program, *arguments, needs, **environment):
         return Workload(name, [program, *arguments], [program, needs], environment=environment)
@@ -71,12 +72,12 @@ def all_workloads(build):
     regex = os.path.join(build, "bench/regex.ii")
     return [
         start(),
-        own("hot 4", "hot", "5000000", "4"),
-        own("hot 16", "hot", "5000000", "16"),
-        own("hot 48", "hot", "5000000", "48"),
+        own("hot 4", "hot", str(HOT_PAIRS), "4"),
+        own("hot 16", "hot", str(HOT_PAIRS), "16"),
+        own("hot 48", "hot", str(HOT_PAIRS), "48"),
         own("hot 200", "hot", "3000000", "200"),
-        own("hot 16, 2 threads", "hot", "5000000", "16", "2", threads=2),
-        own("hot 16, 4 threads", "hot", "5000000", "16", "4", threads=4),
+        own("hot 16, 2 threads", "hot", str(HOT_PAIRS), "16", "2", threads=2),
+        own("hot 16, 4 threads", "hot", str(HOT_PAIRS), "16", "4", threads=4),
         copies("hot 16, 2 copies", 2),
         copies("hot 16, 4 copies", 4),
         own("tree", "tree", "2"),
