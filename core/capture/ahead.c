@@ -4,16 +4,22 @@
  * it reads may be nonsense; it is right nearly always. */
 #define BATCH 32
 
+/* Inlined at any rate: the compiler takes a function that does nothing but ask the memory for one
+ * that does nothing. */
+#define INLINED static inline __attribute__((always_inline))
+
 struct batch {
 	uint64_t addresses[BATCH];
 	const struct mt_grid_row *rows[BATCH];
+	const struct mt_pool_bucket *homes[BATCH]; /* where many blocks lie in the pool */
 	unsigned begins, ends;
-	const uint32_t *begun[BATCH]; /* groups of blocks that begin */
-	uint8_t ended[BATCH];         /* which events end a block */
+	const uint32_t *begun[BATCH];            /* groups of blocks that begin */
+	uint8_t ended[BATCH];                    /* which events end a block, */
+	const struct mt_pool_cell *cells[BATCH]; /* probably of these, in the pool */
 };
 
-static void fetch_tables(struct mt_merge *m, struct mt_ring *r, uint64_t from, unsigned count,
-	struct batch *b)
+INLINED void fetch_tables(struct mt_merge *m, struct mt_ring *r, uint64_t from, unsigned count,
+	bool pooled, struct batch *b)
 {
 	for (unsigned i = 0; i < count; i++) {
 		struct mt_wire_record record = mt_ring_read(r, from + i);
@@ -30,15 +36,35 @@ static void fetch_tables(struct mt_merge *m, struct mt_ring *r, uint64_t from, u
 		__builtin_prefetch(b->begun[b->begins]);
 		b->ends += end;
 		b->begins += !end;
+		if (!pooled)
+			continue;
+		b->homes[i] = mt_pool_home(&m->match.pool, mt_pool_hash(b->addresses[i]));
+		__builtin_prefetch(b->homes[i], 1);
 	}
 }
 
-static void fetch_grid(const struct mt_group *groups, const struct batch *b, unsigned count)
+INLINED void fetch_begins(const struct mt_group *groups, const struct batch *b, unsigned count)
 {
 	for (unsigned i = 0; i < count; i++)
 		__builtin_prefetch(mt_grid_cell(b->rows[i], mt_grid_word(b->addresses[i])), 1);
 	for (unsigned i = 0; i < b->begins; i++)
 		mt_model_prefetch(&groups[*b->begun[i] ? *b->begun[i] - 1 : 0]);
+}
+
+INLINED void fetch_pool(const struct mt_pool *pool, const struct mt_group *groups, struct batch *b)
+{
+	for (unsigned i = 0; i < b->ends; i++) {
+		uint64_t hash = mt_pool_hash(b->addresses[b->ended[i]]);
+
+		b->cells[i] = mt_pool_guess(pool, b->homes[b->ended[i]], mt_pool_tag(hash));
+		__builtin_prefetch(b->cells[i], 1);
+	}
+	for (unsigned i = 0; i < b->ends; i++)
+		mt_model_prefetch(&groups[b->cells[i]->group]);
+}
+
+INLINED void fetch_ends(const struct mt_group *groups, const struct batch *b)
+{
 	for (unsigned i = 0; i < b->ends; i++) {
 		uint64_t address = b->addresses[b->ended[i]];
 		const struct mt_grid_cell *cell = mt_grid_find(b->rows[b->ended[i]], address);
@@ -48,38 +74,20 @@ static void fetch_grid(const struct mt_group *groups, const struct batch *b, uns
 	}
 }
 
-static void fetch_pool(const struct mt_pool *pool, const struct mt_group *groups,
-	const struct batch *b, unsigned count)
-{
-	const struct mt_pool_bucket *homes[BATCH];
-	const struct mt_pool_cell *ended[BATCH];
-
-	for (unsigned i = 0; i < count; i++) {
-		homes[i] = mt_pool_home(pool, mt_pool_hash(b->addresses[i]));
-		__builtin_prefetch(homes[i], 1);
-	}
-	for (unsigned i = 0; i < b->ends; i++) {
-		uint64_t hash = mt_pool_hash(b->addresses[b->ended[i]]);
-
-		ended[i] = mt_pool_guess(pool, homes[b->ended[i]], mt_pool_tag(hash));
-		__builtin_prefetch(ended[i], 1);
-	}
-	for (unsigned i = 0; i < b->ends; i++)
-		mt_model_prefetch(&groups[ended[i]->group]);
-}
-
 void mt_ahead_fetch(struct mt_merge *m, struct mt_ring *r, uint64_t position)
 {
 	const struct mt_group *groups = m->model->profile->groups;
 	const struct mt_pool *pool = &m->match.pool;
+	bool pooled = pool->cell_count - pool->free_count >= MT_AHEAD_MANY;
 	uint64_t left = r->first_head - position;
 	unsigned count = left < BATCH ? (unsigned)left : BATCH;
 	struct batch b;
 
 	b.begins = b.ends = 0;
-	fetch_tables(m, r, position, count, &b);
-	fetch_grid(groups, &b, count);
-	if (pool->cell_count - pool->free_count >= MT_AHEAD_MANY)
-		fetch_pool(pool, groups, &b, count);
+	fetch_tables(m, r, position, count, pooled, &b);
+	fetch_begins(groups, &b, count);
+	if (pooled)
+		fetch_pool(pool, groups, &b);
+	fetch_ends(groups, &b);
 	r->looked = position + count;
 }
