@@ -74,18 +74,20 @@ static inline __attribute__((always_inline)) struct mt_pool_cell *mt_match_look_
 											   *m,
 	uint64_t address, struct mt_match_place *place)
 {
-	const struct mt_grid_cell *cell;
+	const struct mt_grid_cell *cell = NULL;
 	struct mt_pool_cell *found;
 
-	place->row = mt_grid_row(&m->grid, address);
-	cell = mt_grid_find(place->row, address);
+	if (__builtin_expect(!m->by_id, 1)) {
+		place->row = mt_grid_row(&m->grid, address);
+		cell = mt_grid_find(place->row, address);
+	}
 	place->in_grid = cell != NULL;
 	if (cell) {
 		place->cell = mt_match_of(address, cell);
 		return &place->cell;
 	}
 	place->pooled.part = NULL;
-	if (__builtin_expect(*mt_match_pooled(m, mt_pool_hash(address)) != 0, 0)) {
+	if (__builtin_expect(m->by_id || *mt_match_pooled(m, mt_pool_hash(address)), 0)) {
 		found = mt_pool_look_up(&m->pool, address, &place->pooled);
 		if (found)
 			return found;
