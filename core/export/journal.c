@@ -309,7 +309,11 @@ static void end_text(char *out, size_t len, const struct mt_info *info)
 {
 	const char *name;
 
-	if (info->exit_status == -1) {
+	if (info->stopped) {
+		snprintf(out, len,
+			"the recording of process %u was stopped, while the program went on",
+			info->pid);
+	} else if (info->exit_status == -1) {
 		snprintf(out, len, "the recording of process %u ended; its status is not known",
 			info->pid);
 	} else if (WIFSIGNALED(info->exit_status)) {

@@ -223,6 +223,12 @@ static bool incomplete(const struct mt_report *report)
 		|| (report->baseline && incomplete(report->baseline));
 }
 
+/* What lives in it may still be freed; but what was freed in it has not leaked. */
+static bool stopped(const struct mt_report *report)
+{
+	return report->profile->info.stopped || (report->baseline && stopped(report->baseline));
+}
+
 static bool is_empty(const struct mt_report *report)
 {
 	return !mt_report_whole(report)->info.allocations;
@@ -259,7 +265,7 @@ static void doubt(struct judged *j, const struct mt_report *report)
 					&& !info->invalid_records && !cut && !unseen
 				? more(v->most, info->lost_events)
 				: UINT64_MAX;
-		if ((leak && incomplete(report)) || info->invalid_records
+		if ((leak && (incomplete(report) || stopped(report))) || info->invalid_records
 			|| (lossy && i == MT_CHECK_PEAK))
 			v->least = 0;
 		if (lossy && i == MT_CHECK_TEMPORARY)
@@ -458,6 +464,10 @@ static void reasons(const struct mt_report *report, const struct judged *j)
 		fputs("the trace has no end: blocks that are "
 		      "live in it may have been freed later\n",
 			out);
+	else if (stopped(report))
+		fputs("the recording was stopped while the program went on: blocks that are "
+		      "live in it may have been freed later\n",
+			out);
 	if (info->lost_events || info->implied_frees || info->invalid_records
 		|| info->counters[MT_COUNTER_UNSEEN_LIBRARIES])
 		fputs("events were lost: what is counted may be too much or too little\n", out);
@@ -515,7 +525,9 @@ static void check_text(const struct mt_report *report, const struct judged *j)
 	say_unseen(report);
 	reasons(report, j);
 	if (j->leak_count)
-		fprintf(report->out, "\n%s leak%s%s; the largest\n",
+		fprintf(report->out,
+			mt_report_knows_leaks(report) ? "\n%s leak%s%s; the largest\n"
+						      : "\n%s may leak%.0s%s; the largest\n",
 			mt_number_of(places, j->leak_count, "place"), j->leak_count == 1 ? "s" : "",
 			report->baseline ? " more than in the baseline" : "");
 	for (uint32_t i = 0; i < j->leak_count && i < shown; i++)

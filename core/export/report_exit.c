@@ -91,7 +91,8 @@ int mt_report_exit(const struct mt_report *report, struct mt_err *err)
 	if (status >= 0 && (live || (report->suppressed && report->suppressed->all_blocks))) {
 		char *command = mt_report_command(report->profile);
 
-		fputs("not freed by ", report->out);
+		fprintf(report->out, "not freed %sby ",
+			mt_report_knows_leaks(report) ? "" : "where the recording ends ");
 		mt_put_safe(report->out, command);
 		fprintf(report->out, " (process %u), by %s\n", report->profile->info.pid,
 			report->sort == MT_METRIC_LEAKED_COUNT ? "count" : "size");

@@ -18,11 +18,14 @@ struct totals {
 	X(frees, "frees", MT_UNIT_COUNT) \
 	X(reallocations, "reallocations", MT_UNIT_COUNT) \
 	X(allocated_bytes, "allocated in all", MT_UNIT_BYTES) \
-	X(leaked_count, "leaked blocks", MT_UNIT_COUNT) \
-	X(leaked_bytes, "leaked", MT_UNIT_BYTES) \
+	X(leaked_count, LEAKED " blocks", MT_UNIT_COUNT) \
+	X(leaked_bytes, LEAKED, MT_UNIT_BYTES) \
 	X(peak_bytes, "peak", MT_UNIT_BYTES) \
 	X(temporary_count, "temporary", MT_UNIT_COUNT) \
 	X(groups, "groups", MT_UNIT_COUNT)
+
+/* The words of what was not freed begin with it; see mt_report_left. */
+#define LEAKED "leaked"
 
 static bool complete(const struct mt_report *report)
 {
@@ -290,6 +293,7 @@ static void info_json(const struct mt_report *report, const struct totals *total
 	mt_json_open(json, '{');
 	put_number(json, "format_version", 1);
 	put_bool(json, "complete", complete(report));
+	put_bool(json, "leaks_known", mt_report_knows_leaks(report));
 	run_json(json, profile);
 #define X(name, words, unit) put_number(json, #name, totals->name);
 	TOTALS(X)
@@ -366,7 +370,9 @@ static void put_exit_status(const struct mt_report *report)
 
 	if (!info->ended)
 		return;
-	if (info->exit_status == -1) {
+	if (info->stopped) {
+		snprintf(text, sizeof text, "none, it went on when the recording was stopped");
+	} else if (info->exit_status == -1) {
 		snprintf(text, sizeof text, "unknown");
 	} else if (WIFSIGNALED(info->exit_status)) {
 		name = sigabbrev_np(WTERMSIG(info->exit_status));
@@ -463,6 +469,21 @@ static void put_beside(const struct mt_report *report)
 	fputs(MT_REPORT_OWN_ALLOCATOR "\n", report->out);
 }
 
+static bool is_left(const char *words)
+{
+	return !strncmp(words, LEAKED, strlen(LEAKED));
+}
+
+static void put_total(const struct mt_report *report, const char *words, enum mt_unit unit,
+	uint64_t value, bool estimated)
+{
+	char text[32];
+
+	snprintf(text, sizeof text, "%s%s", is_left(words) ? mt_report_left(report) : words,
+		is_left(words) ? words + strlen(LEAKED) : "");
+	put_number_line(report, text, unit, value, estimated);
+}
+
 static void info_text(const struct mt_report *report, const struct totals *totals)
 {
 	const struct mt_info *info = &report->profile->info;
@@ -475,10 +496,10 @@ static void info_text(const struct mt_report *report, const struct totals *total
 	mt_report_start_time(start, report->profile);
 	put_line(report, "started", start);
 	mt_report_number(text, report, MT_UNIT_TIME, info->wall_ns);
-	put_line(report, complete(report) ? "ran for" : "recorded for", text);
+	put_line(report, complete(report) && !info->stopped ? "ran for" : "recorded for", text);
 #define X(name, words, unit) \
-	put_number_line(report, words, unit, totals->name, \
-		(totals->estimated && !strncmp(words, "leaked", 6)) \
+	put_total(report, words, unit, totals->name, \
+		(totals->estimated && is_left(words)) \
 			|| (info->peak_unsure && !strcmp(words, "peak")));
 	TOTALS(X)
 #undef X

@@ -292,6 +292,16 @@ static uint32_t print_losses(const struct mt_report *report, const char *indent,
 	return lines;
 }
 
+bool mt_report_knows_leaks(const struct mt_report *report)
+{
+	return mt_info_knows_leaks(&report->profile->info) && !report->damaged;
+}
+
+const char *mt_report_left(const struct mt_report *report)
+{
+	return mt_report_knows_leaks(report) ? "leaked" : "live";
+}
+
 void mt_report_losses(const struct mt_report *report, const char *indent)
 {
 	const struct mt_info *info = &report->profile->info;
@@ -308,6 +318,11 @@ void mt_report_losses(const struct mt_report *report, const char *indent)
 			> 0);
 	if (!lines)
 		fprintf(report->out, "%snothing was lost\n", indent);
+	if (info->stopped)
+		fprintf(report->out,
+			"%sthe recording was stopped while the program went on: what was live then "
+			"may have been freed later\n",
+			indent);
 	mt_report_estimates(report, indent);
 	print_losses(report, "", true);
 }

@@ -24,6 +24,9 @@ static inline uint64_t mt_report_heap_peak_ns(const struct mt_report *report)
 	return report->matched ? report->matched->heap_peak_ns
 			       : mt_report_whole(report)->info.peak_ns;
 }
+/* Whether what was not freed has leaked; see mt_info_knows_leaks. */
+bool mt_report_knows_leaks(const struct mt_report *);
+const char *mt_report_left(const struct mt_report *); /* "leaked", or else "live" */
 /* Whether a part of it is shown. */
 bool mt_report_is_filtered(const struct mt_report *);
 /* The groups to show, in the report's order. */

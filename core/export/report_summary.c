@@ -54,8 +54,9 @@ static void totals(const struct mt_report *report, const struct mt_selection *se
 		fprintf(out, ", %s of it here", n[2]);
 	mt_report_metric(n[0], report, sum, MT_METRIC_LEAKED_SIZE);
 	mt_report_metric(n[1], report, sum, MT_METRIC_LEAKED_COUNT);
-	fprintf(out, "\nleaked     %s in %s %s%s%s\n", n[0], n[1], MT_PLURAL(n[1], "block"),
-		*within ? " allocated" : "", within);
+	fprintf(out, "\n%-11s%s in %s %s%s%s%s\n", mt_report_left(report), n[0], n[1],
+		MT_PLURAL(n[1], "block"), *within ? " allocated" : "", within,
+		mt_report_knows_leaks(report) ? "" : ", where the recording ends");
 	mt_report_suppressed(report, "");
 	mt_report_used_rules(report);
 }
@@ -75,8 +76,9 @@ static void group(const struct mt_report *report, uint64_t rank, uint32_t id,
 	fprintf(report->out, "\n%llu. ", (unsigned long long)rank);
 	if (report->sort != MT_METRIC_LEAKED_SIZE)
 		fprintf(report->out, "%s %s; ", mt_metric_info(report->sort)->name, n[0]);
-	fprintf(report->out, "leaked %s in %s of %s %s, by %s\n", n[1], n[2], n[3],
-		MT_PLURAL(n[3], "block"), mt_kind_name(mt_profile_group_kind(report->profile, id)));
+	fprintf(report->out, "%s %s in %s of %s %s, by %s\n", mt_report_left(report), n[1], n[2],
+		n[3], MT_PLURAL(n[3], "block"),
+		mt_kind_name(mt_profile_group_kind(report->profile, id)));
 	mt_backtrace_get(backtrace, report->profile, report->symbols, id);
 	for (uint32_t i = 0; i < backtrace->count; i++) {
 		char *name = mt_report_short_frame_name(report, &backtrace->frames[i]);

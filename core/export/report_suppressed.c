@@ -136,7 +136,11 @@ int mt_report_suppressions(const struct mt_report *report, struct mt_err *err)
 			"expected one that 'memtui suppress' without --group names",
 			group, report->path);
 	else if (status >= 0 && !count)
-		fputs("# nothing leaks that is not suppressed already\n", report->out);
+		fputs(mt_report_knows_leaks(report)
+				? "# nothing leaks that is not suppressed already\n"
+				: "# nothing is live where the recording ends "
+				  "that is not suppressed already\n",
+			report->out);
 	if (status >= 0 && count) {
 		mt_suppress_write(&text, lsan ? MT_SUPPRESS_LSAN : MT_SUPPRESS_VALGRIND,
 			report->profile, report->symbols, selection.groups, count);

@@ -270,7 +270,7 @@ static int load_replay(struct loader *l)
 	info->slack_bytes = mt_replay_slack(&l->replay);
 	if (!whole) {
 		info->recorder_lost = 1;
-		info->ended = 0;
+		info->ended = info->stopped = 0;
 	}
 	mt_replay_free(&l->replay);
 	return result;

@@ -170,6 +170,7 @@ struct mt_info {
 	uint32_t origin;        /* enum mt_origin: how this image began */
 	int32_t exit_status;    /* as of waitpid, -1: unknown; meaningful when ended */
 	uint32_t ended;         /* 1: the program ended and the recording is complete */
+	uint32_t stopped;       /* 1: ended, but the program went on: time or room was over */
 	uint32_t recorder_lost; /* 1: the trace has no end: its recorder was killed */
 	uint64_t file_bytes;
 	/* events before it are gone, of which the totals tell; 0: none are */
@@ -187,6 +188,13 @@ struct mt_info {
 	/* the same of a malloc that the program calls past the tracer; 0: none */
 	uint32_t own_allocator;
 };
+
+/* Whether what is live has leaked: the program's end is in it. Else it was live when the recording
+ * ended, or is so far, and may have been freed later. */
+static inline bool mt_info_knows_leaks(const struct mt_info *info)
+{
+	return info->ended && !info->stopped && !info->recorder_lost;
+}
 
 /* Where blocks of a group were freed, when the stacks of frees are recorded. */
 struct mt_free_site {

@@ -358,6 +358,7 @@ static void stop_image(struct drain *d, struct mt_image *image)
 	if (mt_image_process(image) == d->recorder->root && err.code)
 		/* nothing can be written where the root's trace is */
 		atomic_store(&d->recorder->stopping, true);
+	mt_image_set_stopped(image);
 	end_image(d, image, MT_STATUS_UNKNOWN, false);
 }
 

@@ -232,6 +232,11 @@ int mt_image_end(struct mt_image *i, int wait_status, struct mt_err *err)
 	return i->failure.code;
 }
 
+void mt_image_set_stopped(struct mt_image *i)
+{
+	i->profile.info.stopped = 1;
+}
+
 void mt_image_set_status(struct mt_image *i, int wait_status)
 {
 	i->profile.info.exit_status = wait_status;

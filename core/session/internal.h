@@ -298,6 +298,8 @@ struct mt_segment *mt_image_segment(struct mt_image *);
 int mt_image_end(struct mt_image *, int wait_status, struct mt_err *err);
 /* Of one that ended before the status of its process was known. */
 void mt_image_set_status(struct mt_image *, int wait_status);
+/* Before its end: the process goes on, and is recorded no more. */
+void mt_image_set_stopped(struct mt_image *);
 /* In any thread, whose library of files with names it uses: names, totals. */
 struct mt_resolver;
 int mt_image_complete(struct mt_image *, struct mt_resolver *library, struct mt_err *err);

@@ -87,6 +87,58 @@ if grep -qE '^memtui: wrote .*t.dat: 62 allocations, peak 41.0k, leaked 41.0k in
 else
 	not_ok "record: closing line" "$(cat check.err)"
 fi
+# ---- what lives where a recording ends has leaked only where its program has ended, too ----
+cat >waits.c <<'C'
+#include <stdlib.h>
+#include <unistd.h>
+int main(int argc, char **argv)
+{
+	char *p = malloc(4096), c;
+	if (argc > 1 && *argv[1] == 'f')
+		free(p);
+	return (int)read(0, &c, 1);
+}
+C
+cc -O0 -g -o waits waits.c || exit 1
+mkfifo hold.fifo
+# stops RECORDING COMMAND...: a recording that stops while its program goes on
+stops() {
+	local trace=$1 recorder
+	shift
+	"$memtui" record --duration 50ms -o "$trace" "$@" <hold.fifo 2>"$trace.err" &
+	recorder=$!
+	exec 7>hold.fifo
+	for ((i = 0; i < 3000; i++)); do
+		"$memtui" info --format json "$trace" 2>/dev/null | grep -q '"complete":true' && break
+	done
+	exec 7>&-
+	wait "$recorder"
+}
+stops kept.dat ./waits
+stops none.dat ./waits f
+"$memtui" record -o whole.dat ./waits </dev/null 2>/dev/null
+if grep -q 'live at its end 4.0k in 1 block' kept.dat.err; then ok "stopped: closing line"; else not_ok "stopped: closing line" "$(cat kept.dat.err)"; fi
+json "stopped: leaks are not known" 'd["complete"] and not d["leaks_known"] and d["leaked_bytes"] == 4096' info --format json kept.dat
+json "ended: leaks are known" 'd["complete"] and d["leaks_known"]' info --format json whole.dat
+head -c $(($(stat -c %s whole.dat) - 9)) whole.dat >torn.dat
+json "torn: leaks are not known" 'not d["complete"] and not d["leaks_known"]' info --format json torn.dat
+for trace in kept torn; do
+	for view in info report 'report --sort size'; do
+		"$memtui" $view $trace.dat >said.out 2>/dev/null
+		if grep -q '^live' said.out && ! grep -qi leaked <(grep -v 'by leaked_size' said.out); then ok "$trace: $view says live"; else
+			not_ok "$trace: $view says live" "$(grep -E 'leaked|live' said.out)"
+		fi
+	done
+done
+"$memtui" check kept.dat >said.out
+if [ $? = 1 ] && grep -q '^UNKNOWN leaked *~4.0k' said.out && grep -q 'stopped while the program went on' said.out && grep -q '1 place may leak; the largest' said.out; then
+	ok "stopped: check cannot say that it leaks"
+else
+	not_ok "stopped: check cannot say that it leaks" "$(cat said.out)"
+fi
+check "stopped: check knows that nothing leaks" "$memtui" check none.dat
+"$memtui" suppress none.dat >said.out
+if grep -q '^# nothing is live where the recording ends' said.out; then ok "stopped: suppress"; else not_ok "stopped: suppress" "$(cat said.out)"; fi
 # one block, one backtrace: nothing is said of it in the plural
 printf '#include <stdlib.h>\nvoid *kept;\nint main(void) { kept = malloc(100); return !kept; }\n' >one.c
 cc -O0 -g -o one one.c || exit 1

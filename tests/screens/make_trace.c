@@ -82,6 +82,7 @@ struct maker {
 	const char *source;             /* of the first; NULL: its own */
 	bool later;
 	bool freed, bare, broken; /* everything is freed; there are no names; there is no end */
+	bool stopped;             /* while the program went on, with everything freed */
 };
 
 /* In the later run of the program: what grew, shrank, is new and gone. */
@@ -237,6 +238,7 @@ static int run(struct maker *m, unsigned seconds, struct mt_err *err)
 	}
 	mt_model_settle(&m->model);
 	m->profile.info.ended = 1;
+	m->profile.info.stopped = m->stopped;
 	return result;
 }
 
@@ -363,7 +365,8 @@ int main(int argc, char **argv)
 		: !strcmp(kind, "dash")  ? "session_new|-c.c|10"
 					 : NULL;
 	m.later = !strcmp(kind, "later");
-	m.freed = !strcmp(kind, "freed");
+	m.stopped = !strcmp(kind, "stopped");
+	m.freed = m.stopped || !strcmp(kind, "freed");
 	m.bare = !strcmp(kind, "bare");
 	m.broken = !strcmp(kind, "broken");
 	seconds = strcmp(kind, "begun") ? seconds : 0;

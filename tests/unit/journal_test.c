@@ -78,6 +78,8 @@ static void test_order(void **state)
 		"52 events with the time stamp of another thread's");
 	expect(&j, 9, &f, MT_JOURNAL_LOSS, 100, "2 threads that found no ring");
 	expect(&j, 10, &f, MT_JOURNAL_END, 100, "ended by signal 9, SIGKILL");
+	f.profile.info.stopped = 1;
+	expect(&j, 10, &f, MT_JOURNAL_END, 100, "was stopped, while the program went on");
 	mt_journal_free(&j);
 	fixture_free(&f);
 }

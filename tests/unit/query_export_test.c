@@ -222,6 +222,7 @@ static void test_estimates(void **state)
 
 	(void)state;
 	fixture_init(&f);
+	f.profile.info.ended = 1;
 	uint32_t module = fixture_module(&f, "m", 0);
 	uint32_t from = fixture_pc(&f, module, "from", "a.c", 1);
 	uint32_t old = fixture_pc(&f, module, "old", "a.c", 2);
@@ -288,6 +289,7 @@ static void test_lost_marks(void **state)
 
 	(void)state;
 	fixture_init(&f);
+	f.profile.info.ended = 1;
 	f.profile.info.mapped_anonymous_bytes = f.profile.info.mapped_peak_bytes = 8192;
 	holds(report_text(mt_report_info, &f, MT_FORMAT_TEXT, false), "\nmapped, anonymous 8.0k",
 		true);

@@ -37,8 +37,9 @@ static void say_packed(const char *from, const char *to, const struct mt_packed 
 	if (packed->lives)
 		mt_command_say("process %u still writes %s; the trace ends where it was now",
 			packed->info.pid, from);
-	mt_command_say("wrote %s: %s, %s %s, peak %s, leaked %s", to, bytes, allocations,
-		MT_PLURAL(allocations, "allocation"), peak, leaked);
+	mt_command_say("wrote %s: %s, %s %s, peak %s, %s %s", to, bytes, allocations,
+		MT_PLURAL(allocations, "allocation"), peak,
+		mt_info_knows_leaks(&packed->info) ? "leaked" : "live at its end", leaked);
 }
 
 static int tell_progress(void *context, double fraction)

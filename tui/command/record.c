@@ -84,9 +84,11 @@ static int say_totals(const char *path, bool failed, struct mt_err *err)
 		mt_number_exact(lost, profile.info.lost_events);
 		const char *about = has_estimates(&profile) ? "~" : "";
 
-		mt_command_say("wrote %s: %s %s, peak %s, leaked %s%s in %s%s %s, %s %s lost", path,
-			allocations, MT_PLURAL(allocations, "allocation"), peak, about, leaked,
-			about, blocks, MT_PLURAL(blocks, "block"), lost, MT_PLURAL(lost, "event"));
+		mt_command_say("wrote %s: %s %s, peak %s, %s %s%s in %s%s %s, %s %s lost", path,
+			allocations, MT_PLURAL(allocations, "allocation"), peak,
+			mt_info_knows_leaks(&profile.info) ? "leaked" : "live at its end", about,
+			leaked, about, blocks, MT_PLURAL(blocks, "block"), lost,
+			MT_PLURAL(lost, "event"));
 		if (profile.info.own_allocator)
 			mt_command_say("%s%s",
 				mt_strings_get(&profile.strings, profile.info.own_allocator),

@@ -129,8 +129,9 @@ static int draw_totals(struct mt_app *app, struct mt_rect r)
 	mt_number_size(peak, g->at_peak_bytes);
 	mt_number_size(own, g->own_peak_bytes);
 	mt_drawf(s, r.row, r.column, r.columns, MT_ROLE_TEXT,
-		" %s %s in %s %s   allocated %s in %s %s of %s", app->data.live ? "live" : "leaked",
-		live, blocks, MT_PLURAL(blocks, "block"), all, count, MT_PLURAL(count, "call"),
+		" %s %s in %s %s   allocated %s in %s %s of %s",
+		mt_info_knows_leaks(&app->data.whole.info) ? "leaked" : "live", live, blocks,
+		MT_PLURAL(blocks, "block"), all, count, MT_PLURAL(count, "call"),
 		mt_kind_name(mt_profile_group_kind(p, app->detail.group)));
 	if (r.rows < 10)
 		return 1;

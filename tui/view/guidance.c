@@ -101,17 +101,29 @@ void mt_guidance_below(struct mt_app *app, struct mt_rect room, uint32_t seen, u
 	if (is_broken_off(d)) {
 		mt_number_time(wall, d->whole.info.wall_ns);
 		snprintf(line, sizeof line,
-			"this trace was broken off at %s: its recorder was killed. What was not "
-			"freed by then counts as leaked; what came later is not in it.",
+			"this trace was broken off at %s: its recorder was killed. What was live "
+			"by then may have been freed later, which is not in it.",
 			wall);
+		put(&t, line);
+	} else if (d->whole.info.stopped) {
+		mt_number_time(wall, d->whole.info.wall_ns);
+		snprintf(line, sizeof line,
+			"the recording was stopped at %s while the program went on%s.", wall,
+			d->whole.info.leaked_bytes
+				? ": what was live by then may have been freed later"
+				: "");
 		put(&t, line);
 	}
 	if (!d->whole.info.leaked_bytes && d->sort <= MT_METRIC_LEAKED_COUNT)
 		say(&t,
 			d->live ? "nothing is live now. {sort-right} sorts by what was allocated "
 				  "in all; a leak shows after some seconds of watching: {suspects}."
-				: "nothing leaked: every block was freed. > sorts by what was "
-				  "allocated in all, A shows the heap at its peak.");
+				: mt_info_knows_leaks(&d->whole.info)
+				? "nothing leaked: every block was freed. {sort-right} sorts by "
+				  "what was allocated in all, {at-peak} shows the heap at its "
+				  "peak."
+				: "nothing was live where the recording ends. {sort-right} sorts "
+				  "by what was allocated in all.");
 	if (bare * 2 > seen && !mt_data_busy(&app->data))
 		say(&t,
 			"most lines name no source: build the program with -g and do not strip it, "

@@ -308,8 +308,8 @@ static void draw_whole(struct mt_app *app, struct mt_rect r)
 			"or it was started with a cleared environment");
 	else
 		snprintf(text, sizeof text, "%s %s in %s %s   lost %s%s",
-			p->alive ? "live" : "leaked", leaked, blocks, MT_PLURAL(blocks, "block"),
-			lost, untraced);
+			p->alive || p->failed ? "live" : "leaked", leaked, blocks,
+			MT_PLURAL(blocks, "block"), lost, untraced);
 	mt_draw(app->screen, r.row, r.column + 1, r.columns - 1, MT_ROLE_TEXT, text);
 	mt_draw(app->screen, r.row + 1, r.column + 1, r.columns - 1, MT_ROLE_SOURCE, p->command);
 }

@@ -158,7 +158,9 @@ static void draw_empty(struct mt_app *app, struct mt_rect r)
 	else
 		mt_draw(app->screen, r.row, r.column + 2, r.columns - 2, MT_ROLE_DIM,
 			app->data.live ? "nothing is live now"
-				       : "nothing leaks: every block was freed");
+				: mt_info_knows_leaks(&app->data.whole.info)
+				? "nothing leaks: every block was freed"
+				: "nothing is live where the recording ends");
 }
 
 static void draw_heading(struct mt_app *app, struct mt_rect r)
