@@ -51,8 +51,12 @@ struct mt_group {
 	uint64_t temporary_count;        /* freed before the same thread's next allocation */
 	uint64_t own_peak_count, own_peak_bytes;
 	uint64_t at_peak_count, at_peak_bytes; /* share of the peak of the whole heap */
-	uint64_t peak_epoch;                   /* model's own: which peak the two above belong to */
-	uint64_t first_ns, last_ns;            /* first and last allocation */
+	union {
+		uint64_t peak_epoch; /* model's own: which peak the two above belong to */
+		/* of a sum with MT_GROUP_SUSPECT: its groups' highest score */
+		uint64_t suspect;
+	};
+	uint64_t first_ns, last_ns; /* first and last allocation */
 	uint64_t min_size, max_size;
 	/* Where a time range was asked for: of the blocks that are not live, those that were freed
 	 * only behind its end. */

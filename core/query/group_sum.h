@@ -16,4 +16,8 @@ static inline void mt_group_sum_of(struct mt_group *sum, const struct mt_profile
 		sum->flags |= MT_GROUP_ESTIMATED;
 }
 
+/* Besides: a sum is as suspicious as the worst of its groups, so that it says of one what the list
+ * of groups says. For those who ask for this metric alone: without samples it takes a while. */
+void mt_group_sum_suspect(struct mt_group *sum, const struct mt_profile *, const struct mt_group *);
+
 #endif

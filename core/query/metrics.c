@@ -74,6 +74,8 @@ static uint64_t suspect(const struct mt_profile *profile, const struct mt_group 
 
 	if (is_watched(profile, group))
 		return profile->scores[group - profile->groups];
+	if (!is_single(profile, group) && group->flags & MT_GROUP_SUSPECT)
+		return group->suspect;
 	mt_rank_totals(&rank, profile, group);
 	return rank.score;
 }
@@ -123,6 +125,8 @@ bool mt_metric_is_estimated(const struct mt_profile *profile, const struct mt_gr
 {
 	bool single = is_single(profile, group);
 
+	if (metric == MT_METRIC_SUSPECT && !single && group->flags & MT_GROUP_SUSPECT)
+		return group->flags & MT_GROUP_SUSPECT_ESTIMATED;
 	if (metric == MT_METRIC_SUSPECT)
 		return !is_watched(profile, group);
 	if (metric == MT_METRIC_OWN_PEAK_SIZE || metric == MT_METRIC_OWN_PEAK_COUNT)
@@ -162,4 +166,18 @@ void mt_group_sum(struct mt_group *sum, const struct mt_group *group)
 	sum->late_count += group->late_count;
 	sum->late_bytes += group->late_bytes;
 	sum->flags |= group->flags & (MT_GROUP_ESTIMATED | MT_GROUP_SUMMED);
+}
+
+void mt_group_sum_suspect(struct mt_group *sum, const struct mt_profile *profile,
+	const struct mt_group *group)
+{
+	uint64_t score = suspect(profile, group);
+
+	if (sum->flags & MT_GROUP_SUSPECT && score <= sum->suspect)
+		return;
+	sum->suspect = score;
+	sum->flags |= MT_GROUP_SUSPECT;
+	sum->flags &= ~MT_GROUP_SUSPECT_ESTIMATED;
+	if (!is_watched(profile, group))
+		sum->flags |= MT_GROUP_SUSPECT_ESTIMATED;
 }

@@ -63,6 +63,9 @@ uint64_t mt_metric_value(const struct mt_profile *, const struct mt_group *, enu
 #define MT_GROUP_SUMMED 0x200u
 /* Of blocks that were only counted: what they were at a peak is not known. */
 #define MT_GROUP_NO_PEAKS 0x400u
+/* Its suspect is set, the highest of its groups'; that is an estimate. */
+#define MT_GROUP_SUSPECT 0x800u
+#define MT_GROUP_SUSPECT_ESTIMATED 0x1000u
 bool mt_metric_is_known(const struct mt_group *, enum mt_metric);
 /* Whether the value is an estimate, to be shown with a '~'; group: of the profile, or a sum. */
 bool mt_metric_is_estimated(const struct mt_profile *, const struct mt_group *, enum mt_metric);

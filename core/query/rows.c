@@ -120,6 +120,10 @@ void mt_rows_get(struct mt_rows *rows, const struct mt_profile *matched,
 		row->group_count++;
 		mt_group_sum_of(&row->sum, matched, &matched->groups[group]);
 		mt_group_sum_of(&row->all, whole, &whole->groups[group]);
+		if (sort != MT_METRIC_SUSPECT)
+			continue;
+		mt_group_sum_suspect(&row->sum, matched, &matched->groups[group]);
+		mt_group_sum_suspect(&row->all, whole, &whole->groups[group]);
 	}
 	mt_buffer_free(&name);
 	mt_rows_sort(rows, matched, sort, ascending);

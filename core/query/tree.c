@@ -199,6 +199,23 @@ uint64_t mt_tree_weight(const struct mt_tree *tree, const struct mt_group *group
 	return mt_metric_value(tree->profile, group, metric);
 }
 
+void mt_tree_sum(const struct mt_tree *tree, struct mt_group *sum, const struct mt_group *group)
+{
+	mt_group_sum_of(sum, tree->profile, group);
+	if (tree->sort == MT_METRIC_SUSPECT)
+		mt_group_sum_suspect(sum, tree->profile, group);
+}
+
+void mt_tree_sum_all(struct mt_tree *tree, const struct mt_selection *selection)
+{
+	struct mt_group *sum = &tree->nodes[0].total;
+
+	*sum = selection->sum;
+	for (uint32_t i = 0; tree->sort == MT_METRIC_SUSPECT && i < selection->count; i++)
+		mt_group_sum_suspect(sum, tree->profile,
+			&tree->profile->groups[selection->groups[i]]);
+}
+
 void mt_tree_add_self(struct mt_tree *tree, uint32_t node, uint32_t id)
 {
 	const struct mt_group *group = &tree->profile->groups[id];
@@ -208,7 +225,7 @@ void mt_tree_add_self(struct mt_tree *tree, uint32_t node, uint32_t id)
 		|| mt_tree_weight(tree, group)
 			> mt_tree_weight(tree, &tree->profile->groups[at->group]))
 		at->group = id;
-	mt_group_sum_of(&at->self, tree->profile, group);
+	mt_tree_sum(tree, &at->self, group);
 }
 
 /* ---- top-down ---- */
@@ -275,7 +292,7 @@ static void add_below(struct mt_tree *tree, uint32_t node, const struct item *it
 	const uint32_t *groups = tree->groups + below->from;
 
 	for (uint32_t i = 0; total && i < below->end - below->from; i++)
-		mt_group_sum_of(&tree->nodes[node].total, profile, &profile->groups[groups[i]]);
+		mt_tree_sum(tree, &tree->nodes[node].total, &profile->groups[groups[i]]);
 	for (uint32_t i = 0; !item->frame && i < below->own; i++)
 		mt_tree_add_self(tree, node, groups[i]);
 }
@@ -305,7 +322,7 @@ static void build_down(struct mt_tree *tree, const struct mt_selection *selectio
 	order_groups(tree, selection);
 	mt_tree_add_node(tree, MT_NO_NODE, 0);
 	mt_tree_add_item(tree, 0, (struct item){.node = MT_NODE_ROOT});
-	tree->nodes[0].total = selection->sum;
+	mt_tree_sum_all(tree, selection);
 	add_below(tree, 0, &tree->items[0], false);
 }
 

@@ -1,6 +1,5 @@
 /* The call tree from where memory is allocated out to the callers. */
 #include "core/query/frame.h"
-#include "core/query/group_sum.h"
 #include "core/query/tree_parts.h"
 
 /* Moves an item to the next frame outwards; false when the stack has ended. */
@@ -33,7 +32,7 @@ static uint32_t place_item(struct mt_tree *tree, uint32_t parent, struct item it
 void mt_tree_build_inverted(struct mt_tree *tree, const struct mt_selection *selection)
 {
 	mt_tree_add_node(tree, MT_NO_NODE, 0);
-	tree->nodes[0].total = selection->sum;
+	mt_tree_sum_all(tree, selection);
 	for (uint32_t i = 0; i < selection->count; i++) {
 		uint32_t id = selection->groups[i];
 		struct item item = {.group = id,
@@ -58,7 +57,6 @@ void mt_tree_expand_inverted(struct mt_tree *tree, uint32_t node)
 			continue;
 		uint32_t caller = place_item(tree, node, item);
 
-		mt_group_sum_of(&tree->nodes[caller].total, tree->profile,
-			&tree->profile->groups[item.group]);
+		mt_tree_sum(tree, &tree->nodes[caller].total, &tree->profile->groups[item.group]);
 	}
 }

@@ -803,6 +803,61 @@ static void check_tree(struct fixture *f, bool inverted)
 	mt_selection_free(&s);
 }
 
+struct worst {
+	const struct mt_profile *profile;
+	uint64_t score;
+};
+
+static void find_worst(void *context, uint32_t group, uint32_t node, uint32_t frame)
+{
+	struct worst *w = context;
+	uint64_t score = mt_metric_value(w->profile, &w->profile->groups[group], MT_METRIC_SUSPECT);
+
+	(void)node;
+	(void)frame;
+	w->score = score > w->score ? score : w->score;
+}
+
+/* A node of the tree is as suspicious as the worst group below it, one of a single group as that:
+ * what the list of groups says, the tree says. */
+static void check_suspects(struct fixture *f, bool inverted, bool watched)
+{
+	struct mt_selection s = {0};
+	uint32_t some = 0;
+
+	uint8_t *scores = mt_alloc(f->profile.group_count + 1u);
+
+	for (uint32_t i = 0; i < f->profile.group_count; i++)
+		scores[i] = (uint8_t)(i * 37 % 101);
+	f->profile.scores = watched ? scores : NULL;
+	f->profile.score_count = watched ? f->profile.group_count : 0;
+	mt_select(&s, &f->profile, &f->symbols, NULL, MT_METRIC_SUSPECT, false, NULL);
+	struct mt_tree *tree =
+		mt_tree_new(&f->profile, &f->symbols, &s, inverted, MT_METRIC_SUSPECT);
+
+	for (uint32_t node = 0; node < mt_tree_count(tree) && node < 400; node++) {
+		struct worst w = {&f->profile, 0};
+		const struct mt_group *total;
+
+		mt_tree_expand(tree, node);
+		if (node)
+			mt_tree_visit(tree, node, find_worst, &w);
+		else
+			for (uint32_t i = 0; i < s.count; i++)
+				find_worst(&w, s.groups[i], 0, 0);
+		total = &mt_tree_get(tree, node)->total;
+		assert_int_equal(w.score, mt_metric_value(&f->profile, total, MT_METRIC_SUSPECT));
+		assert_int_equal(!watched,
+			mt_metric_is_estimated(&f->profile, total, MT_METRIC_SUSPECT));
+		some += w.score > 0;
+	}
+	assert_true(some || !watched);
+	mt_tree_free(tree);
+	mt_selection_free(&s);
+	free(scores);
+	f->profile.scores = NULL;
+}
+
 static void test_property(void **state)
 {
 	unsigned seed = 20261120;
@@ -816,6 +871,8 @@ static void test_property(void **state)
 			check_selection(&f, &seed);
 		check_tree(&f, false);
 		check_tree(&f, true);
+		for (int i = 0; i < 4; i++)
+			check_suspects(&f, i & 1, i & 2);
 		fixture_free(&f);
 	}
 }

@@ -27,7 +27,9 @@ const struct mt_command mt_command_tree = {
 	.description =
 		"Prints the calls that led to allocations as a tree of functions, largest first. "
 		"Inlined functions are nodes of their own. A function's total is all that was "
-		"allocated in it and in what it called; self is what it allocated directly.",
+		"allocated in it and in what it called; self is what it allocated directly. By "
+		"suspect a function is as suspicious as the worst backtrace that leads through "
+		"it.",
 	.examples = "memtui tree --levels 6 memtui.dat\tfrom main on\n"
 		    "memtui tree --inverted --count 5 memtui.dat\tfrom "
 		    "the allocating functions to their callers\n",
