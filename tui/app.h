@@ -342,6 +342,11 @@ int mt_frame_list(struct mt_app *, enum mt_view_id, struct mt_rect r, struct mt_
 /* The line alone: for lists whose lines do not follow one another. */
 struct mt_line mt_frame_line(struct mt_app *, enum mt_view_id, struct mt_rect r, uint32_t index,
 	bool selected, bool focus);
+/* Behind the name of an inlined function, as in flame graphs; the help says what it means. */
+#define MT_FRAME_INLINED " [i]"
+/* A name, or a chain of them that ends in an inlined one: the mark stays where the name is cut. */
+void mt_frame_name(struct mt_app *, int row, int column, int width, enum mt_role, const char *name,
+	bool inlined);
 /* "function  source:line" of a frame into columns of a line, in two roles. */
 void mt_frame_where(struct mt_app *, int row, int column, int width, bool selected, bool focus,
 	const struct mt_backtrace_frame *);

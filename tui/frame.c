@@ -37,6 +37,19 @@ void mt_frame_source(char *out, size_t len, const struct mt_backtrace_frame *fra
 		snprintf(out, len, "%s", path);
 }
 
+void mt_frame_name(struct mt_app *app, int row, int column, int width, enum mt_role role,
+	const char *name, bool inlined)
+{
+	int mark = inlined ? (int)strlen(MT_FRAME_INLINED) : 0;
+	int room = width < 2 * mark ? width : width - mark;
+	int used = mt_draw(app->screen, row, column, room, role, name);
+
+	if (room < width)
+		mt_draw(app->screen, row, column + used, mark,
+			role == MT_ROLE_FUNCTION || role == MT_ROLE_MATCH ? MT_ROLE_DIM : role,
+			MT_FRAME_INLINED);
+}
+
 void mt_frame_where(struct mt_app *app, int row, int column, int width, bool selected, bool focus,
 	const struct mt_backtrace_frame *frame)
 {
@@ -58,10 +71,10 @@ void mt_frame_where(struct mt_app *app, int row, int column, int width, bool sel
 	mt_frame_source(text, sizeof text, frame, false);
 	mt_draw(app->screen, row, column + width - source_width + 1, source_width - 1,
 		selected ? role : MT_ROLE_SOURCE, text);
-	snprintf(text, sizeof text, "%s%s", frame->inlined ? "[inlined] " : "", frame->function);
-	if (!selected && mt_prompt_matches(app, text))
+	if (!selected && mt_prompt_matches(app, frame->function))
 		role = MT_ROLE_MATCH;
-	mt_draw(app->screen, row, column, width - source_width, role, text);
+	mt_frame_name(app, row, column, width - source_width, role, frame->function,
+		frame->inlined);
 }
 
 struct mt_line mt_frame_line(struct mt_app *app, enum mt_view_id view, struct mt_rect r,

@@ -76,7 +76,7 @@ static const struct step steps[] = {
 		"\033[<0;30;7M\033[<0;30;7m\033[<0;30;7M\033[<0;30;7m", "backtrace, innermost",
 		NULL},
 	{"search goes to what matches", "q/list_append\r", "lines match", NULL},
-	{"Enter on it opens it", "\r", "[inlined] list_append", "209,030"},
+	{"Enter on it opens it", "\r", "list_append (inlined)", "209,030"},
 };
 
 static const struct step held[] = {

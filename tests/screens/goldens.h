@@ -40,6 +40,7 @@ static const struct golden goldens[] = {
 	{"filter-candidates-80x24", 80, 24, "2\\event lifetime:o\t\t", 0, 0, 0, 0, 0, 0, 0},
 	{"filter-completed-80x24", 80, 24, "2\\back\t\t5\r", 0, 0, 0, 0, 0, 0, 0},
 	{"search-80x24", 80, 24, "2/_new", 0, 0, 0, 0, 0, 0, 0},
+	{"inlined-44x12", 44, 12, "3\\list_\r", 0, 0, 0, 0, 0, 0, 0},
 	{"tmux-main-100x30", 100, 30, "", "tmux-256color", 0, 0, 0, 0, 0, 0},
 	{"theme-key-80x24", 80, 24, "2\033[12~\033", 0, 0, 0, 0, 0, 0, 0},
 	{"timeline-selected-100x30", 100, 30, "5llllllllllllllllllllvlllllllllllllll", 0, 0, 0, 0,

@@ -365,7 +365,7 @@ int main(int argc, char **argv)
 		: !strcmp(kind, "dash")  ? "session_new|-c.c|10"
 					 : NULL;
 	m.later = !strcmp(kind, "later");
-	m.stopped = !strcmp(kind, "stopped");
+	m.stopped = !strcmp(kind, "halted");
 	m.freed = m.stopped || !strcmp(kind, "freed");
 	m.bare = !strcmp(kind, "bare");
 	m.broken = !strcmp(kind, "broken");

@@ -90,9 +90,9 @@ static void add_frame(struct mt_buffer *out, uint32_t number,
 		return;
 	}
 	mt_frame_source(source, sizeof source, frame, true);
-	mt_buffer_printf(out, "#%-2u %s", number, frame->inlined ? "[inlined] " : "");
+	mt_buffer_printf(out, "#%-2u ", number);
 	mt_buffer_add_line(out, frame->function);
-	mt_buffer_printf(out, " at ");
+	mt_buffer_printf(out, "%s at ", frame->inlined ? " (inlined)" : "");
 	mt_buffer_add_line(out, source);
 	if (*frame->source && *frame->module) {
 		mt_buffer_printf(out, " (");

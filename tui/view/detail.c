@@ -144,15 +144,20 @@ static int draw_totals(struct mt_app *app, struct mt_rect r)
 	return 3;
 }
 
-/* A frame without call frame information says so: others may be missing before it. */
+/* A frame without call frame information says so: others may be missing before it. Where there is
+ * room, the mark of an inlined one is a word. */
 static void draw_frame(struct mt_app *app, struct mt_rect r, bool selected, bool focus,
 	const struct mt_backtrace_frame *frame)
 {
 	struct mt_backtrace_frame marked = *frame;
-	char *name = mt_format("%s (no call frame information)", frame->function);
+	char *name = mt_format("%s %s", frame->function,
+		frame->by_frame_pointer ? "(no call frame information)" : "(inlined)");
+	bool fits = mt_text_width(name) <= r.columns - r.columns * 2 / 5;
 
-	if (frame->by_frame_pointer)
+	if (frame->by_frame_pointer || (frame->inlined && fits)) {
 		marked.function = name;
+		marked.inlined = false;
+	}
 	mt_frame_where(app, r.row, r.column, r.columns, selected, focus, &marked);
 	free(name);
 }

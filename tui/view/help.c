@@ -91,7 +91,8 @@ static void draw(struct mt_app *app)
 	find(app); /* what the screen behind knows may have changed */
 	snprintf(head, sizeof head, "Help: %s   %s%s", mt_app_focus(app)->name,
 		h->len ? "search: " : "type to search", h->search);
-	snprintf(foot, sizeof foot, "Esc closes   Enter runs the line%s",
+	snprintf(foot, sizeof foot, "Esc closes   Enter runs the line%s%s",
+		r.columns >= 70 ? "   ~ estimate  [i] inlined" : "",
 		others && r.columns >= 90
 			? "   '+N more': 'memtui attach PID' elsewhere watches them"
 			: "");

@@ -17,7 +17,7 @@ void mt_icicle_name(struct mt_app *app, uint32_t node, char *out, size_t len)
 	mt_tree_label(app->data.tree, node, &frame);
 	slash = strrchr(frame.module, '/');
 	if (*frame.function)
-		snprintf(out, len, "%s%s", frame.inlined ? "[inlined] " : "", frame.function);
+		snprintf(out, len, "%s%s", frame.function, frame.inlined ? MT_FRAME_INLINED : "");
 	else
 		snprintf(out, len, "%s+0x%llx",
 			slash                   ? slash + 1

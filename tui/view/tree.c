@@ -88,7 +88,7 @@ static void label_text(struct mt_app *app, const struct mt_tree_row *row, char *
 	if (row->more)
 		snprintf(out, len, "%s %u more below 0.5 %%", dots, row->more);
 	else if (!row->chain)
-		snprintf(out, len, "%s%s", head.inlined ? "[inlined] " : "", head.function);
+		snprintf(out, len, "%s", head.function);
 	else if (row->chain == 1)
 		snprintf(out, len, "%s%s%s", head.function, arrow, tail.function);
 	else
@@ -123,11 +123,12 @@ static void draw_where(struct mt_app *app, struct mt_rect r, const struct mt_tre
 		role = row->more                       ? MT_ROLE_DIM
 			: mt_prompt_matches(app, text) ? MT_ROLE_MATCH
 						       : role;
-	mt_draw(s, r.row, r.column + indent + 2,
-		r.columns - indent - 2 - (row->more ? 0 : source_width), role, text);
+	mt_tree_label(app->data.tree, row->last, &tail);
+	mt_frame_name(app, r.row, r.column + indent + 2,
+		r.columns - indent - 2 - (row->more ? 0 : source_width), role, text,
+		!row->more && tail.inlined);
 	if (!source_width || row->more)
 		return;
-	mt_tree_label(app->data.tree, row->last, &tail);
 	mt_frame_source(text, sizeof text, &tail, false);
 	mt_draw(s, r.row, r.column + r.columns - source_width + 1, source_width - 1,
 		selected ? role : MT_ROLE_SOURCE, text);
