@@ -12,4 +12,7 @@ struct mt_err {
 int mt_fail(struct mt_err *err, int code, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
 
+/* Of a file that cannot be opened, for the reason in errno; returns that, negative. */
+int mt_fail_open(struct mt_err *err, const char *path);
+
 #endif

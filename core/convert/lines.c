@@ -85,7 +85,7 @@ struct mt_lines *mt_lines_open(const char *path, struct mt_err *err)
 	struct stat st;
 
 	if (fd < 0) {
-		mt_fail(err, -errno, "cannot open %s: %s", path, strerror(errno));
+		mt_fail_open(err, path);
 		return NULL;
 	}
 	if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode)) {

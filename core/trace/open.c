@@ -133,7 +133,7 @@ static int open_file(const char *path, struct mt_err *err)
 	struct stat st;
 
 	if (fd < 0)
-		return mt_fail(err, -errno, "cannot open %s: %s", path, strerror(errno));
+		return mt_fail_open(err, path);
 	if (fstat(fd, &st) < 0)
 		st.st_mode = 0;
 	if (S_ISREG(st.st_mode))

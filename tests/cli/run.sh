@@ -477,6 +477,20 @@ fails "a metric far from any" 2 "no metric 'foo' to sort by; nearest are 'age', 
 fails "a metric's words in another order" 2 "nearest are 'leaked_size', .*'memtui help groups' lists all" groups --sort all.size-leaked t.dat
 fails "an option that needs another" 2 '^memtui: --alive-at-2 asks .*; expected --alive-at too$' groups --alive-at-2 1s t.dat
 fails "a field that needs another" 2 '^memtui: alive_at_2 asks .*; expected alive_at too$' groups --filter alive_at_2:1s t.dat
+fails "open: no such theme" 2 "no theme called 'nosuch'; there are .*dark" open --theme nosuch t.dat
+fails "run: no such theme" 2 "no theme called 'nosuch'" run --theme nosuch ./known
+fails "attach: no such theme" 2 "no theme called 'nosuch'" attach --theme nosuch 1
+fails "run: a filter for a saved trace" 2 "asks for single allocations" run --from 1s ./known
+fails "open: no picture a second" 2 "--fps: '0' will not do; expected 1..60" open --fps 0 t.dat
+fails "open: too many a second" 2 "expected 1..60" open --fps 61 t.dat
+# the screen says of a file that is not there what everybody says
+for command in report info open pack; do
+	script -qec "\"$memtui\" $command nowhere.dat; echo status \$?" /dev/null </dev/null 2>&1 | tr -d '\r' >said.out
+	if [ "$(cat said.out)" = "memtui: cannot open nowhere.dat: No such file or directory
+status 1" ]; then ok "$command: no such file"; else not_ok "$command: no such file" "$(head -c 300 said.out)"; fi
+done
+script -qec "\"$memtui\" open --theme ./nowhere.theme t.dat; echo status \$?" /dev/null </dev/null 2>&1 | tr -d '\r' >said.out
+if grep -q 'the theme ./nowhere.theme cannot be read: No such file' said.out && grep -q '^status 1$' said.out; then ok "a theme's file that is not there"; else not_ok "a theme's file that is not there" "$(head -c 300 said.out)"; fi
 fails "bad time" 2 'time' record --duration soon ./known
 fails "bad regex" 2 "character 5.*expected '\)'" groups --function-regex '(abc' t.dat
 fails "bad regex in words" 2 'expected' groups --filter 'source:[a' t.dat

@@ -162,7 +162,7 @@ static int check(const struct mt_arguments *arguments, struct mt_err *err)
 	char *end = NULL;
 
 	if (!word || (strtol(word, &end, 10) > 0 && !*end))
-		return 0;
+		return mt_command_check_ui(arguments, false, err);
 	return mt_fail(err, -EINVAL,
 		"'%.60s' is no process; expected the number of a recorded program "
 		"or of the memtui that records it",

@@ -111,6 +111,9 @@ void mt_command_session_options(struct mt_session_options *, char **library,
 /* Records without a terminal interface: record, and run --headless. (command_record.c) */
 int mt_command_record_program(const struct mt_arguments *, struct mt_err *);
 /* Of the options of record and run that do not go together. */
+/* What can be said of the options of the screen before anything is opened or started. live: of a
+ * program that runs. */
+int mt_command_check_ui(const struct mt_arguments *, bool live, struct mt_err *);
 int mt_command_check_recording(const struct mt_arguments *, struct mt_err *err);
 /* What is said when a session has ended: what was written and what is missing. 1: the root's trace
  * can be read again. */
@@ -153,7 +156,8 @@ extern const char mt_help_about[], mt_help_exit[], mt_help_keys[], mt_help_keys_
 	{0, "fresh", NULL, MT_OPTION_FLAG, MT_OPTION_AT(fresh), \
 		"not with the view, filter and order that were left for this program", NULL}, \
 	{0, "fps", "N", MT_OPTION_NUMBER, MT_OPTION_AT(fps), \
-		"pictures of new data per second, 4 by default, 1 over SSH", NULL}
+		"pictures of new data per second, 60 at the most; 4 by default, 1 over SSH", \
+		"1..60"}
 #define MT_OPTIONS_RECORD \
 	{'o', "output", "FILE", MT_OPTION_TEXT, MT_OPTION_AT(output), \
 		"trace file; %e program, %t Unix time, %p process, %n a number that makes it " \

@@ -16,7 +16,7 @@ static int check(const struct mt_arguments *arguments, struct mt_err *err)
 		&& !strcmp(arguments->operands[1], "-"))
 		return mt_fail(err, -EINVAL,
 			"both traces cannot come from standard input; give one of them as a file");
-	return 0;
+	return mt_command_check_ui(arguments, false, err);
 }
 
 static int run(const struct mt_arguments *arguments, struct mt_err *err)

@@ -100,7 +100,7 @@ static int run(const struct mt_arguments *arguments, struct mt_err *err)
 	int error;
 
 	if (access(from, R_OK) < 0)
-		error = mt_fail(err, -errno, "cannot open %s: %s", from, strerror(errno));
+		error = mt_fail_open(err, from);
 	else if (!mt_import_recognises(from) && !mt_convert_recognises(from))
 		error = mt_fail(err, -EINVAL,
 			"%s is no stand-alone recording; expected a file that a program wrote by "

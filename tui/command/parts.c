@@ -1,6 +1,7 @@
 #include "tui/command/commands.h"
 
 #include "core/query/filter_match.h"
+#include "tui/terminal/theme.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -10,8 +11,6 @@
 #ifndef MT_PREFIX
 #define MT_PREFIX "/usr/local"
 #endif
-
-#define FPS_MAX 60
 
 struct mt_filter *mt_command_filter(const struct mt_arguments *arguments, struct mt_err *err)
 {
@@ -59,7 +58,6 @@ int mt_command_ui_options(struct mt_ui_options *options, char **filter_text,
 	if (mt_filter_active(filter))
 		*filter_text = mt_filter_text(filter);
 	mt_filter_free(filter);
-	uint64_t fps = arguments->fps > FPS_MAX ? FPS_MAX : arguments->fps;
 
 	*options = (struct mt_ui_options){
 		.theme = arguments->theme,
@@ -70,10 +68,22 @@ int mt_command_ui_options(struct mt_ui_options *options, char **filter_text,
 		.sort = arguments->sort_given ? mt_metric_info(arguments->sort)->name : NULL,
 		.sort_all = arguments->sort_given && !arguments->sort_matched,
 		.triage = arguments->triage,
-		.frame_ms = fps ? (unsigned)(1000 / fps) : 0,
+		.frame_ms = arguments->fps ? (unsigned)(1000 / arguments->fps) : 0,
 		.output = arguments->output,
 	};
 	return 0;
+}
+
+int mt_command_check_ui(const struct mt_arguments *arguments, bool live, struct mt_err *err)
+{
+	int status = arguments->theme ? mt_theme_check(arguments->theme, err) : 0;
+	struct mt_filter *filter = status < 0 ? NULL : mt_command_filter(arguments, err);
+
+	if (!filter)
+		return -EINVAL;
+	status = live ? mt_ui_check_live(filter, err) : 0;
+	mt_filter_free(filter);
+	return status;
 }
 
 int mt_command_check_recording(const struct mt_arguments *arguments, struct mt_err *err)

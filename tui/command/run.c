@@ -28,6 +28,8 @@ static int check(const struct mt_arguments *arguments, struct mt_err *err)
 		return mt_fail(err, -EINVAL,
 			"--headless leaves this terminal to the program and --tty gives it another "
 			"one; expected one of them");
+	if (!arguments->headless && mt_command_check_ui(arguments, true, err) < 0)
+		return err->code;
 	return mt_command_check_recording(arguments, err);
 }
 

@@ -73,6 +73,8 @@ int mt_theme_parse(struct mt_theme *, const char *file_name, const char *text, s
  * beside the executable and in the install prefix. NULL: dark, or no colours where no theme was
  * installed. */
 int mt_theme_load(struct mt_theme *, const char *name, struct mt_err *err);
+/* Whether there is one of this name; files are not looked at. */
+int mt_theme_check(const char *name, struct mt_err *err);
 /* The file that load would read; NULL: there is none. Caller frees. */
 char *mt_theme_path(const char *name);
 /* Names of the themes that load would find, in the order of the alphabet, separated by separator.

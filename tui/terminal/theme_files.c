@@ -128,6 +128,15 @@ static int no_theme(const char *name, struct mt_err *err)
 	return -ENOENT;
 }
 
+int mt_theme_check(const char *name, struct mt_err *err)
+{
+	char *path =
+		strchr(name, '/') || !strcmp(name, "mono") ? mt_strdup("") : mt_theme_path(name);
+
+	free(path);
+	return path ? 0 : no_theme(name, err);
+}
+
 int mt_theme_load(struct mt_theme *theme, const char *name, struct mt_err *err)
 {
 	char *path = mt_theme_path(name ? name : "dark"), *text;
