@@ -248,6 +248,39 @@ static void check_wrapper(struct tests *t)
 	terminal_close(&terminal);
 }
 
+/* A method of C++ that allocates at many places, and is called from many, is no wrapper; one that
+ * passes a size on to operator new is. */
+static void check_methods(struct tests *t, const char *flags, const char *mode)
+{
+	char command[4096], trace[1024];
+	struct golden g = {0};
+	struct terminal terminal;
+
+	snprintf(trace, sizeof trace, "%s/methods.dat", t->scratch);
+	snprintf(command, sizeof command,
+		"cd '%s' && c++ %s -o methods '%s/../../programs/methods.cc' && '%s' record -f "
+		"-o methods.dat ./methods %s >methods.log 2>&1",
+		t->scratch, flags, t->source, t->memtui, mode);
+	if (system(command) != 0) {
+		tell(t, false, "a program with methods");
+		return;
+	}
+	t->trace = trace;
+	open_trace(t, &terminal, 40, 120, &g);
+	terminal_settle(&terminal);
+	terminal_type(&terminal, "2");
+	terminal_settle(&terminal);
+	char *screen = terminal_text(&terminal);
+	bool asked = strstr(screen, "wrapper of malloc?") != NULL;
+
+	tell(t, asked == (*mode != 0) && strstr(screen, *mode ? "pool::take(" : "registry::add("),
+		"a method %s a wrapper (%s)", *mode ? "that passes a size on is" : "is not", flags);
+	if (asked != (*mode != 0))
+		printf("%s", screen);
+	free(screen);
+	terminal_close(&terminal);
+}
+
 int main(int argc, char **argv)
 {
 	struct tests t = tests_begin(argc, argv);
@@ -264,7 +297,12 @@ int main(int argc, char **argv)
 		check_welcome(&t);
 	if (wanted("begun"))
 		check_begun(&t);
-	if (wanted("wrapper"))
+	if (wanted("wrapper")) {
 		check_wrapper(&t);
+		check_methods(&t, "-O0 -g", "");
+		check_methods(&t, "-O2", "");
+		check_methods(&t, "-O0 -g", "wrapper");
+		check_methods(&t, "-O2", "wrapper");
+	}
 	return t.failed != 0;
 }

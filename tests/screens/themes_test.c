@@ -107,7 +107,7 @@ static void check_unknown(struct tests *t)
 	char *screen = terminal_text(&terminal);
 
 	tell(t,
-		WIFEXITED(terminal.status) && WEXITSTATUS(terminal.status) == 1
+		WIFEXITED(terminal.status) && WEXITSTATUS(terminal.status) == 2
 			&& strstr(screen, "no theme called 'blue'")
 			&& strstr(screen, "gruvbox, high-contrast"),
 		"an unknown theme is answered with all names");

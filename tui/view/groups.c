@@ -115,7 +115,7 @@ static void draw_line(struct mt_app *app, const struct mt_line *line, void *cont
 	const struct mt_backtrace_frame *frame = mt_backtrace_own(&backtrace);
 
 	l->bare += !frame || !*frame->source;
-	mt_guidance_line(&l->lines, &backtrace, frame);
+	mt_guidance_line(&l->lines, &d->profile, id, &backtrace, frame);
 	mt_frame_where(app, r.row, r.column + l->where_column, l->where, line->selected,
 		line->focus, frame);
 	mt_backtrace_free(&backtrace);

@@ -258,8 +258,22 @@ bool mt_guidance_suspect(struct mt_app *app, char *out, size_t len, int width)
  * two callers. */
 #define CALLERS_LEAST 3
 
-void mt_guidance_line(struct mt_guidance_lines *lines, const struct mt_backtrace *b,
-	const struct mt_backtrace_frame *own)
+/* A container allocates for the function that uses it, and a function of C++ that calls new may
+ * have one inlined; but not where its callers give it a size. */
+static bool passes_on(const struct mt_backtrace *b, const struct mt_backtrace_frame *own,
+	unsigned kind)
+{
+	const char *given = strchr(own->function, '(');
+
+	for (const struct mt_backtrace_frame *f = b->frames; f < own; f++)
+		if (f->judged != MT_JUDGED_WRAPPER && strstr(f->function, "::"))
+			return false;
+	return (kind != MT_KIND_NEW && kind != MT_KIND_NEW_ARRAY)
+		|| (given && strstr(given, "unsigned "));
+}
+
+void mt_guidance_line(struct mt_guidance_lines *lines, const struct mt_profile *p, uint32_t group,
+	const struct mt_backtrace *b, const struct mt_backtrace_frame *own)
 {
 	const struct mt_backtrace_frame *caller =
 		own && own + 1 < b->frames + b->count ? own + 1 : NULL;
@@ -268,43 +282,66 @@ void mt_guidance_line(struct mt_guidance_lines *lines, const struct mt_backtrace
 	if (!own || own->judged == MT_JUDGED_WRAPPER || lines->count == MT_GUIDANCE_LINES
 		|| (caller && !strcmp(caller->function, own->function)))
 		return;
-	lines->line[lines->count].function = own->function;
-	lines->line[lines->count++].caller = caller ? caller->pc : 0;
+	uint32_t at = lines->count++;
+
+	lines->line[at].function =
+		passes_on(b, own, mt_profile_group_kind(p, group)) ? own->function : NULL;
+	lines->line[at].site = *own->source && own->line ? own->line : own->pc;
+	lines->line[at].caller = caller ? caller->pc : 0;
+	lines->line[at].least = p->groups[group].min_size;
+	lines->line[at].most = p->groups[group].max_size;
 }
 
-/* How many lines name the function of this one; callers: how many different ones, as far as it
- * matters. */
-static uint32_t alike(const struct mt_guidance_lines *lines, uint32_t with, uint32_t *callers)
+static bool same_function(const struct mt_guidance_lines *lines, uint32_t a, uint32_t b)
+{
+	return lines->line[a].function && lines->line[b].function
+		&& !strcmp(lines->line[a].function, lines->line[b].function);
+}
+
+/* How many lines name the function of this one. */
+static uint32_t alike(const struct mt_guidance_lines *lines, uint32_t with)
+{
+	uint32_t count = 0;
+
+	for (uint32_t i = 0; i < lines->count; i++)
+		count += same_function(lines, i, with);
+	return count;
+}
+
+/* How many different callers its place in the function has, as far as it matters; 0 where all get
+ * the same size, as of a thing that the function makes. */
+static uint32_t callers(const struct mt_guidance_lines *lines, uint32_t with)
 {
 	uint32_t count = 0, seen[CALLERS_LEAST];
+	bool differ = false;
 
-	*callers = 0;
 	for (uint32_t i = 0; i < lines->count; i++) {
 		uint32_t known = 0;
 
-		if (strcmp(lines->line[i].function, lines->line[with].function) != 0)
+		if (!same_function(lines, i, with) || lines->line[i].site != lines->line[with].site)
 			continue;
-		count++;
-		while (known < *callers && seen[known] != lines->line[i].caller)
+		differ |= lines->line[i].least != lines->line[with].most
+			|| lines->line[i].most != lines->line[with].least;
+		while (known < count && seen[known] != lines->line[i].caller)
 			known++;
-		if (known == *callers && *callers < CALLERS_LEAST)
-			seen[(*callers)++] = lines->line[i].caller;
+		if (known == count && count < CALLERS_LEAST)
+			seen[count++] = lines->line[i].caller;
 	}
-	return count;
+	return differ ? count : 0;
 }
 
 void mt_guidance_lines_seen(struct mt_app *app, const struct mt_guidance_lines *lines)
 {
-	uint32_t most = 0, at = 0, callers;
+	uint32_t most = 0, at = 0;
 
 	app->wrapper[0] = '\0';
 	if (lines->count < LINES_LEAST || mt_data_busy(&app->data))
 		return;
 	for (uint32_t i = 0; i < lines->count; i++) {
-		uint32_t count = alike(lines, i, &callers);
+		uint32_t count = alike(lines, i);
 
 		if (count > most
-			&& callers >= (mt_frame_is_place(lines->line[i].function)
+			&& callers(lines, i) >= (mt_frame_is_place(lines->line[i].function)
 					   ? CALLERS_LEAST - 1
 					   : CALLERS_LEAST)) {
 			most = count;

@@ -15,18 +15,20 @@ void mt_guidance_below(struct mt_app *, struct mt_rect room, uint32_t seen, uint
 /* In the status line of a screen that stands in another order: which group looks most like a leak,
  * if one does. Shorter than width. */
 bool mt_guidance_suspect(struct mt_app *, char *out, size_t len, int width);
-/* Where the lines of a list of groups that are seen are, and who calls that. */
+/* Where the lines of a list of groups that are seen are, who calls that, and for how much. */
 struct mt_guidance_lines {
 	uint32_t count;
 	struct {
-		const char *function; /* borrowed */
+		const char *function; /* borrowed; NULL: it does not pass on to malloc */
+		uint32_t site;        /* where in it: the line, or else the pc id */
 		uint32_t caller;      /* pc id */
+		uint64_t least, most; /* sizes */
 	} line[MT_GUIDANCE_LINES];
 };
-void mt_guidance_line(struct mt_guidance_lines *, const struct mt_backtrace *,
-	const struct mt_backtrace_frame *own);
-/* Notes which function many of them name although its callers differ, as a wrapper of malloc does
- * that nobody has told of. */
+void mt_guidance_line(struct mt_guidance_lines *, const struct mt_profile *, uint32_t group,
+	const struct mt_backtrace *, const struct mt_backtrace_frame *own);
+/* Notes which function many of them name although its callers differ, and what they ask of one
+ * place in it, as with a wrapper of malloc that nobody has told of. */
 void mt_guidance_lines_seen(struct mt_app *, const struct mt_guidance_lines *);
 /* In the status line: that there is such a function, and in its groups' detail the setting that
  * makes lists name its callers. Shorter than width. */
