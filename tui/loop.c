@@ -137,8 +137,6 @@ static void reap(struct mt_app *app)
 			"the program ended with status %d; what it left stays here until %s",
 			app->wait_status >> 8 & 0xff, mt_action_key(MT_ACTION_QUIT, key));
 	tell_of_recording(app);
-	if (app->overlay == &mt_overlay_leave || app->overlay == &mt_overlay_leave_save)
-		mt_overlay_close(app);
 	app->dirty = true;
 }
 

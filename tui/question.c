@@ -3,18 +3,25 @@
 
 static const struct question {
 	const struct mt_overlay *overlay;
+	bool ended; /* while it was asked: what is typed for the one before must do no harm */
 	const char *head, *foot; /* foot: what Enter does */
 	uint32_t enter;          /* the key that it stands for: nothing is lost by it */
 	const char *line[4];
 } questions[] = {
-	{&mt_overlay_leave, "The program still runs", "Enter leaves it running", 'l',
+	{&mt_overlay_leave, false, "The program still runs", "Enter leaves it running", 'l',
 		{"l  leave it running (memtui attach comes back)", "e  end it (SIGTERM)",
 			"Esc  stay here", NULL}},
-	{&mt_overlay_leave_save, "The program still runs", "Enter leaves it running", 'l',
+	{&mt_overlay_leave, true, "The program has ended meanwhile", "Enter quits", 'l',
+		{"l or e  quit", "Esc  stay here", NULL}},
+	{&mt_overlay_leave_save, false, "The program still runs", "Enter leaves it running", 'l',
 		{"l  leave it running (memtui attach comes back)",
 			"s  end it (SIGTERM), save the trace in this directory",
 			"e  end it, discard the trace", "Esc  stay here"}},
-	{&mt_overlay_keep, "Keep the trace?", "Enter saves it", 's',
+	{&mt_overlay_leave_save, true, "The program has ended meanwhile", "Enter saves the trace",
+		's',
+		{"s or l  save the trace in this directory", "e  discard the trace",
+			"Esc  stay here", NULL}},
+	{&mt_overlay_keep, false, "Keep the trace?", "Enter saves it", 's',
 		{"s  save it in this directory", "d  discard it", "Esc  stay here", NULL}},
 };
 
@@ -22,7 +29,9 @@ static const struct question *asked(const struct mt_app *app)
 {
 	const struct question *q = questions;
 
-	while (q->overlay != app->overlay)
+	bool ended = app->overlay != &mt_overlay_keep && !mt_app_runs(app);
+
+	while (q->overlay != app->overlay || q->ended != ended)
 		q++;
 	return q;
 }
@@ -47,15 +56,20 @@ static void draw(struct mt_app *app)
 static void key(struct mt_app *app, const struct mt_input *input)
 {
 	bool keep = app->overlay == &mt_overlay_keep;
+	bool ended = asked(app)->ended, unnamed = app->overlay == &mt_overlay_leave_save;
 	uint32_t code = input->code == MT_KEY_ENTER ? asked(app)->enter : input->code;
 
 	if (mt_overlay_closes(input) || code == 'q') {
 		mt_overlay_close(app);
 		return;
 	}
-	if (!keep && code == 'l')
+	if (ended && unnamed && code == 'l')
+		code = 's'; /* it would have been kept */
+	if (ended && (code == 'l' || code == 'e' || (unnamed && code == 's')))
+		app->outcome = MT_OUTCOME_QUIT;
+	else if (!keep && !ended && code == 'l')
 		app->outcome = MT_OUTCOME_LEAVE;
-	else if (!keep && (code == 'e' || (app->overlay == &mt_overlay_leave_save && code == 's')))
+	else if (!keep && !ended && (code == 'e' || (unnamed && code == 's')))
 		app->outcome = MT_OUTCOME_END;
 	else if (keep && (code == 's' || code == 'd'))
 		app->outcome = MT_OUTCOME_QUIT;

@@ -5,6 +5,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/wait.h>
 
 static void check_ended(struct tests *t)
@@ -84,6 +85,42 @@ static void check_stopped(struct tests *t)
 	terminal_close(&terminal);
 }
 
+/* The program ends while it is asked what becomes of it: the question stays, with what there is
+ * left to choose, and what was about to be typed means nothing else. */
+static void check_asked(struct tests *t, const char *output, const char *key, bool kept)
+{
+	struct settings s =
+		{.term = "xterm-256color", "C.UTF-8", t->scratch, false, t->scratch, NULL};
+	char *named[] = {t->memtui, "run", "-f", "-o", "asked.dat", "--", "./keeps", NULL};
+	char *unnamed[] = {t->memtui, "run", "--", "./keeps", NULL};
+	struct terminal terminal;
+	char path[1024], command[4096];
+	int pid = 0;
+
+	snprintf(path, sizeof path, "%s/memtui_keeps_*.dat", t->scratch);
+	terminal_start(&terminal, 24, 80, &s, output ? named : unnamed);
+	terminal_wait_text(&terminal, "LIVE");
+	check_answer(t, &terminal, "O\r\r", "kept 1", "a program that is recorded");
+	check_answer(t, &terminal, "\035Q", "The program still runs", "leaving asks about it");
+	char *screen = terminal_text(&terminal), *at = strstr(screen, "pid ");
+
+	if (at)
+		pid = atoi(at + 4);
+	free(screen);
+	tell(t, pid > 1 && kill(pid, SIGTERM) == 0, "it is ended from elsewhere");
+	check_answer(t, &terminal, "", output ? "Enter quits" : "Enter saves the trace",
+		"the question says so, and what is left to choose");
+	terminal_type(&terminal, key);
+	tell(t, terminal_wait_end(&terminal) && WEXITSTATUS(terminal.status) == 128 + SIGTERM,
+		"%s ends the screen, with the program's status", *key == '\r' ? "Enter" : key);
+	snprintf(command, sizeof command, "ls %s >/dev/null 2>&1 && rm -f %s", path, path);
+	tell(t, (system(command) == 0) == kept, "the trace without a name is %s",
+		kept             ? "saved"
+			: output ? "none"
+				 : "gone");
+	terminal_close(&terminal);
+}
+
 /* A trace that cannot be written: said on the screen, not only after it. */
 static void check_full(struct tests *t)
 {
@@ -112,6 +149,12 @@ int main(int argc, char **argv)
 		check_stopped(&t);
 		check_full(&t);
 		check_many(&t);
+	}
+	if (wanted("asked")) {
+		check_asked(&t, "asked.dat", "e", false);
+		check_asked(&t, NULL, "\r", true);
+		check_asked(&t, NULL, "l", true);
+		check_asked(&t, NULL, "e", false);
 	}
 	return t.failed != 0;
 }
