@@ -31,6 +31,8 @@ static const struct scene scenes[] = {
 		"suspect"},
 	{"broken", {.name = "guidance-broken-100x30", .columns = 100, .rows = 30, .keys = "2"},
 		"broken off at"},
+	{"broken", {.name = "guidance-broken-80x24", .columns = 80, .rows = 24, .keys = "4"},
+		"M live   100.0 %"},
 	{"begun", {.name = "guidance-begun-80x24", .columns = 80, .rows = 24, .keys = ""},
 		"the program allocated nothing"},
 	{"begun", {.name = "guidance-begun-40x10", .columns = 40, .rows = 10, .keys = "2"},

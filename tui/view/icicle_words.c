@@ -37,10 +37,15 @@ void mt_icicle_value(struct mt_app *app, const struct mt_icicle_cell *cell, char
 			metric);
 }
 
-/* "22.0M leaked": the heading of a column, as it is said. */
-static void say_value(char *out, size_t len, const char *value, enum mt_metric metric)
+/* "22.0M leaked": the heading of a column, as it is said; "live" as long as that is not known. */
+static void say_value(const struct mt_app *app, char *out, size_t len, const char *value,
+	enum mt_metric metric)
 {
-	size_t at = (size_t)snprintf(out, len, "%s %s", value, mt_metric_info(metric)->heading);
+	bool leaked = metric == MT_METRIC_LEAKED_SIZE;
+	size_t at = (size_t)snprintf(out, len, "%s %s", value,
+		leaked && !mt_info_knows_leaks(&app->data.whole.info)
+			? "live"
+			: mt_metric_info(metric)->heading);
 
 	for (size_t i = strlen(value); i < at && i + 1 < len; i++)
 		out[i] = (char)tolower((unsigned char)out[i]);
@@ -58,13 +63,13 @@ void mt_icicle_draw_selected(struct mt_app *app, int row, int columns)
 
 	mt_icicle_name(app, cell->node, name, sizeof name);
 	mt_icicle_value(app, cell, value);
-	say_value(parts[count++], sizeof *parts, value, metric);
+	say_value(app, parts[count++], sizeof *parts, value, metric);
 	snprintf(parts[count++], sizeof *parts, "%.1f %%",
 		mt_data_percent(&app->data, cell->value, metric));
 	if (!cell->merged && !mt_icicle_is_rest(t, cell)) {
 		mt_data_metric(text, &app->data, &mt_tree_get(app->data.tree, cell->node)->total,
 			beside);
-		say_value(parts[count++], sizeof *parts, text, beside);
+		say_value(app, parts[count++], sizeof *parts, text, beside);
 		mt_tree_label(app->data.tree, cell->node, &frame);
 		mt_frame_source(source, sizeof source, &frame, false);
 		if (*source)

@@ -21,13 +21,14 @@ struct layout {
 	int where_column;
 };
 
-static struct layout lay_out(int width)
+/* sums: what adds up has shares. */
+static struct layout lay_out(int width, bool sums)
 {
 	struct layout l = {0};
 	int room = width - 2 - COLUMN - 26;
 
-	l.percent = room >= 6;
-	room -= 6;
+	l.percent = sums && room >= 6;
+	room -= sums ? 6 : 0;
 	l.self = room >= COLUMN;
 	room -= COLUMN;
 	l.blocks = room >= COLUMN;
@@ -155,8 +156,7 @@ static void draw_line(struct mt_app *app, const struct mt_line *line, void *layo
 	column += COLUMN;
 	if (l->percent) {
 		snprintf(text, sizeof text, "%.1f", mt_data_percent(d, value, d->sort));
-		if (info->sums)
-			mt_draw_right(s, r.row, column - 1, 6, role, text);
+		mt_draw_right(s, r.row, column - 1, 6, role, text);
 		column += 6;
 	}
 	if (l->self && !row->more) {
@@ -181,7 +181,7 @@ static void draw_line(struct mt_app *app, const struct mt_line *line, void *layo
 static void draw(struct mt_app *app, struct mt_rect r, bool focus)
 {
 	struct mt_list *l = list(app);
-	struct layout layout = lay_out(r.columns);
+	struct layout layout = lay_out(r.columns, mt_metric_info(app->data.sort)->sums);
 
 	draw_heading(app, r, &layout);
 	r.row++;

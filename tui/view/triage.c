@@ -169,7 +169,9 @@ static void draw_heading(struct mt_app *app, struct mt_rect r)
 	uint32_t queued = t->groups[MT_TRIAGE_NEW] + t->groups[MT_TRIAGE_CAME_BACK];
 	char text[160], keys[128];
 
-	if (t->leak_count && !queued)
+	if (!t->leak_count)
+		snprintf(text, sizeof text, "nothing to judge");
+	else if (!queued)
 		mt_keymap_words(text, sizeof text,
 			"every leak is judged; {copy-report} copies the report, "
 			"{write-report} writes it");
