@@ -110,10 +110,10 @@ void mt_command_session_options(struct mt_session_options *, char **library,
 	const struct mt_arguments *);
 /* Records without a terminal interface: record, and run --headless. (command_record.c) */
 int mt_command_record_program(const struct mt_arguments *, struct mt_err *);
-/* Of the options of record and run that do not go together. */
 /* What can be said of the options of the screen before anything is opened or started. live: of a
  * program that runs. */
 int mt_command_check_ui(const struct mt_arguments *, bool live, struct mt_err *);
+/* Of the options of record and run that do not go together. */
 int mt_command_check_recording(const struct mt_arguments *, struct mt_err *err);
 /* What is said when a session has ended: what was written and what is missing. 1: the root's trace
  * can be read again. */
