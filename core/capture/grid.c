@@ -8,10 +8,11 @@
 #define FIRST_BITS 6
 #define CHUNK (1u << 20) /* bytes */
 #define LINE 64u
-/* So many pages at any rate, and one more for every so many blocks: where few share a page, and be
- * it that a damaged recording says so, other tables take less. */
+/* So many pages at any rate, and one more for every so many blocks, whose rows take 64 bytes each
+ * then: where fewer share a page, and be it that a damaged recording says so, the pool takes
+ * less. */
 #define PAGES_LEAST 64u
-#define BLOCKS_EACH 32u
+#define BLOCKS_EACH 256u
 #define REFUSALS_EACH 16u /* for each page, to look for empty ones */
 
 struct mt_grid_row mt_grid_nothing;
