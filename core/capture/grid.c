@@ -13,13 +13,14 @@
  * less. */
 #define PAGES_LEAST 64u
 #define BLOCKS_EACH 256u
-#define REFUSALS_EACH 16u /* for each page, to look for empty ones */
+#define REFUSALS_EACH 64u     /* for each page, to look for empty ones */
+#define USED_LEAST (1u << 20) /* bytes, to look for what is not needed */
 
 struct mt_grid_row mt_grid_nothing;
 
 void mt_grid_init(struct mt_grid *g)
 {
-	*g = (struct mt_grid){.bits = FIRST_BITS};
+	*g = (struct mt_grid){.bits = FIRST_BITS, .due = USED_LEAST};
 	g->slots = mt_alloc(sizeof *g->slots << FIRST_BITS);
 }
 
@@ -68,99 +69,50 @@ static void *take(struct mt_grid *g, size_t size)
 	return at;
 }
 
+static size_t cells_size(uint32_t shift)
+{
+	return sizeof(struct mt_grid_cell) * (MT_GRID_WORDS >> shift);
+}
+
+/* Rather those that are left, be it the first of many. */
 static struct mt_grid_cell *take_cells(struct mt_grid *g, uint32_t shift)
 {
-	void *cells = pop(&g->spare_cells[shift]);
+	struct mt_grid_cell *cells;
+	uint32_t from = shift;
 
-	return cells ? cells : take(g, sizeof(struct mt_grid_cell) * (MT_GRID_WORDS >> shift));
+	while (from && !g->spare_cells[from])
+		from--;
+	cells = pop(&g->spare_cells[from]);
+	for (; cells && from < shift; from++)
+		push(&g->spare_cells[from + 1], cells + (MT_GRID_WORDS >> (from + 1)));
+	g->used += cells_size(shift);
+	return cells ? cells : take(g, cells_size(shift));
 }
 
 static void leave_cells(struct mt_grid *g, const struct mt_grid_row *row)
 {
-	if (row->cells)
-		push(&g->spare_cells[row->shift], mt_grid_cell(row, 0));
+	if (!row->cells)
+		return;
+	g->used -= cells_size(row->shift);
+	push(&g->spare_cells[row->shift], mt_grid_cell(row, 0));
 }
 
+/* Its rows are zeroes. */
 static struct mt_grid_page *take_page(struct mt_grid *g)
 {
 	struct mt_grid_page *page = pop(&g->spare_pages);
 
+	g->used += sizeof *page;
 	if (!page)
 		return take(g, sizeof *page);
-	return memset(page, 0, sizeof *page);
-}
-
-static bool is_empty(const struct mt_grid_page *page)
-{
-	for (uint32_t i = 0; i < MT_GRID_ROWS; i++)
-		if (page->rows[i].begins)
-			return false;
-	return true;
+	page->rows[0] = mt_grid_nothing; /* where it led to the next */
+	return page;
 }
 
 static void leave_page(struct mt_grid *g, struct mt_grid_page *page)
 {
-	for (uint32_t i = 0; i < MT_GRID_ROWS; i++)
-		leave_cells(g, &page->rows[i]);
+	g->used -= sizeof *page;
 	push(&g->spare_pages, page);
-}
-
-/* ---- pages ---- */
-
-static struct mt_grid_slot *empty_slot(const struct mt_grid *g, uint64_t key)
-{
-	uint32_t at = mt_grid_home(g, key), mask = (1u << g->bits) - 1;
-
-	while (g->slots[at].page)
-		at = (at + 1) & mask;
-	return &g->slots[at];
-}
-
-/* Leaves out empty pages, and makes room for as many as there are. */
-static void look_through(struct mt_grid *g)
-{
-	struct mt_grid_slot *old = g->slots;
-	uint32_t size = 1u << g->bits, kept = 0;
-
-	for (uint32_t i = 0; i < size; i++) {
-		if (!old[i].page)
-			continue;
-		if (is_empty(old[i].page)) {
-			leave_page(g, old[i].page);
-			old[i].page = NULL;
-		}
-		kept += old[i].page != NULL;
-	}
-	while (kept * 4 > 1u << g->bits)
-		g->bits++;
-	g->slots = mt_alloc(sizeof *g->slots << g->bits);
-	for (uint32_t i = 0; i < size; i++)
-		if (old[i].page)
-			*empty_slot(g, old[i].key) = old[i];
-	free(old);
-	g->pages = kept;
-	g->refused = 0;
-}
-
-static bool may_add(const struct mt_grid *g)
-{
-	return g->pages < PAGES_LEAST || g->blocks / BLOCKS_EACH > g->pages;
-}
-
-static struct mt_grid_row *add_page(struct mt_grid *g, uint64_t address)
-{
-	struct mt_grid_slot *slot;
-
-	if (!may_add(g) && ++g->refused > (uint64_t)g->pages * REFUSALS_EACH)
-		look_through(g);
-	if (!may_add(g))
-		return NULL;
-	if (g->pages >= 1u << g->bits >> 1)
-		look_through(g);
-	slot = empty_slot(g, mt_grid_key(address));
-	*slot = (struct mt_grid_slot){mt_grid_key(address), take_page(g)};
-	g->pages++;
-	return mt_grid_row(g, address);
 }
 
 /* ---- cells ---- */
@@ -184,12 +136,13 @@ static uint32_t shift_for(uint64_t begins)
 	return shift;
 }
 
-static void spread(struct mt_grid *g, struct mt_grid_row *row, uint32_t word)
+/* Gives the row other cells. */
+static void spread(struct mt_grid *g, struct mt_grid_row *row, uint32_t shift)
 {
 	struct mt_grid_row old = *row;
 
-	row->shift = shift_for(old.begins | 1ull << word) & 0xff;
-	row->cells = (uintptr_t)take_cells(g, row->shift) & 0xffffffffffff;
+	row->shift = shift & 0xff;
+	row->cells = (uintptr_t)take_cells(g, shift) & 0xffffffffffff;
 	for (uint64_t left = old.begins; left; left &= left - 1) {
 		uint32_t each = (uint32_t)__builtin_ctzll(left);
 
@@ -198,12 +151,110 @@ static void spread(struct mt_grid *g, struct mt_grid_row *row, uint32_t word)
 	leave_cells(g, &old);
 }
 
+/* Leaves the cells that are more than the page's blocks need: all, and its rows are zeroes, where
+ * there are none. */
+static void tighten(struct mt_grid *g, struct mt_grid_page *page)
+{
+	for (uint32_t i = 0; i < MT_GRID_ROWS; i++) {
+		struct mt_grid_row *row = &page->rows[i];
+
+		if (!row->cells)
+			continue;
+		if (!row->begins) {
+			leave_cells(g, row);
+			*row = mt_grid_nothing;
+		} else if (shift_for(row->begins) > row->shift) {
+			spread(g, row, shift_for(row->begins));
+		}
+	}
+}
+
+static bool is_empty(const struct mt_grid_page *page)
+{
+	for (uint32_t i = 0; i < MT_GRID_ROWS; i++)
+		if (page->rows[i].begins)
+			return false;
+	return true;
+}
+
+/* ---- pages ---- */
+
+static struct mt_grid_slot *empty_slot(const struct mt_grid *g, uint64_t key)
+{
+	uint32_t at = mt_grid_home(g, key), mask = (1u << g->bits) - 1;
+
+	while (g->slots[at].page)
+		at = (at + 1) & mask;
+	return &g->slots[at];
+}
+
+/* False: it was empty, and is left. */
+static bool keep(struct mt_grid *g, struct mt_grid_page *page, bool tightly)
+{
+	bool empty = is_empty(page);
+
+	if (empty || tightly)
+		tighten(g, page);
+	if (empty)
+		leave_page(g, page);
+	return !empty;
+}
+
+/* Leaves empty pages, and makes room for as many as there are. tightly: and cells of the others. */
+static void look_through(struct mt_grid *g, bool tightly)
+{
+	struct mt_grid_slot *old = g->slots;
+	uint32_t size = 1u << g->bits;
+
+	g->pages = 0;
+	for (uint32_t i = 0; i < size; i++) {
+		if (old[i].page && !keep(g, old[i].page, tightly))
+			old[i].page = NULL;
+		g->pages += old[i].page != NULL;
+	}
+	for (g->bits = FIRST_BITS; g->pages * 4 > 1u << g->bits;)
+		g->bits++;
+	g->slots = mt_alloc(sizeof *g->slots << g->bits);
+	for (uint32_t i = 0; i < size; i++)
+		if (old[i].page)
+			*empty_slot(g, old[i].key) = old[i];
+	free(old);
+	g->refused = 0;
+	if (tightly)
+		g->due = 2 * g->used + USED_LEAST;
+}
+
+static bool may_add(const struct mt_grid *g)
+{
+	return g->pages < PAGES_LEAST || g->blocks / BLOCKS_EACH > g->pages;
+}
+
+static struct mt_grid_row *add_page(struct mt_grid *g, uint64_t address)
+{
+	struct mt_grid_slot *slot;
+
+	if (!may_add(g) && ++g->refused > (uint64_t)g->pages * REFUSALS_EACH)
+		look_through(g, false);
+	if (!may_add(g))
+		return NULL;
+	if (g->pages >= 1u << g->bits >> 1)
+		look_through(g, false);
+	slot = empty_slot(g, mt_grid_key(address));
+	*slot = (struct mt_grid_slot){mt_grid_key(address), take_page(g)};
+	g->pages++;
+	return mt_grid_row(g, address);
+}
+
 struct mt_grid_row *mt_grid_make_room(struct mt_grid *g, struct mt_grid_row *row, uint64_t address)
 {
+	if (g->used > g->due) {
+		look_through(g, true);
+		row = mt_grid_row(g, address);
+	}
 	if (row == &mt_grid_nothing)
 		row = add_page(g, address);
 	if (row)
-		spread(g, row, mt_grid_word(address));
+		spread(g, row, shift_for(row->begins | 1ull << mt_grid_word(address)));
 	return row;
 }
 

@@ -44,7 +44,8 @@ struct mt_grid {
 	} * slots;
 	uint32_t bits, pages;
 	uint64_t blocks;
-	uint64_t refused; /* since pages were last looked through for empty ones */
+	uint64_t refused;   /* blocks, since what is not needed was last left */
+	uint64_t used, due; /* bytes of pages and cells; where that is looked for next */
 	/* What rows and pages have left, by shift; the first word of each leads to the next. */
 	void *spare_cells[MT_GRID_SHIFTS], *spare_pages;
 	char *room, *room_end;
@@ -136,7 +137,7 @@ static inline bool mt_grid_insert(struct mt_grid *g, struct mt_grid_row *row, ui
 	return true;
 }
 
-/* The block at the address, which is there. A row keeps its cells: blocks come back. */
+/* The block at the address, which is there. A row keeps its cells for a while: blocks come back. */
 static inline void mt_grid_remove(struct mt_grid *g, struct mt_grid_row *row, uint64_t address)
 {
 	row->begins &= ~(1ull << mt_grid_word(address));
