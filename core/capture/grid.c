@@ -229,14 +229,16 @@ static bool may_add(const struct mt_grid *g)
 	return g->pages < PAGES_LEAST || g->blocks / BLOCKS_EACH > g->pages;
 }
 
-static struct mt_grid_row *add_page(struct mt_grid *g, uint64_t address)
+/* NULL: it is not worth it; or too many were made lately, for blocks that were gone soon. */
+static struct mt_grid_row *add_page(struct mt_grid *g, uint64_t address, uint64_t number)
 {
 	struct mt_grid_slot *slot;
 
 	if (!may_add(g) && ++g->refused > (uint64_t)g->pages * REFUSALS_EACH)
 		look_through(g, false);
-	if (!may_add(g))
+	if (!may_add(g) || g->paid > number + PAGES_LEAST * BLOCKS_EACH)
 		return NULL;
+	g->paid = (g->paid > number ? g->paid : number) + BLOCKS_EACH;
 	if (g->pages >= 1u << g->bits >> 1)
 		look_through(g, false);
 	slot = empty_slot(g, mt_grid_key(address));
@@ -245,14 +247,15 @@ static struct mt_grid_row *add_page(struct mt_grid *g, uint64_t address)
 	return mt_grid_row(g, address);
 }
 
-struct mt_grid_row *mt_grid_make_room(struct mt_grid *g, struct mt_grid_row *row, uint64_t address)
+struct mt_grid_row *mt_grid_make_room(struct mt_grid *g, struct mt_grid_row *row, uint64_t address,
+	uint64_t number)
 {
 	if (g->used > g->due) {
 		look_through(g, true);
 		row = mt_grid_row(g, address);
 	}
 	if (row == &mt_grid_nothing)
-		row = add_page(g, address);
+		row = add_page(g, address, number);
 	if (row)
 		spread(g, row, shift_for(row->begins | 1ull << mt_grid_word(address)));
 	return row;

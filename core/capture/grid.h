@@ -45,6 +45,7 @@ struct mt_grid {
 	uint32_t bits, pages;
 	uint64_t blocks;
 	uint64_t refused;   /* blocks, since what is not needed was last left */
+	uint64_t paid;      /* up to which block's number its blocks are worth the pages made */
 	uint64_t used, due; /* bytes of pages and cells; where that is looked for next */
 	/* What rows and pages have left, by shift; the first word of each leads to the next. */
 	void *spare_cells[MT_GRID_SHIFTS], *spare_pages;
@@ -59,8 +60,9 @@ extern struct mt_grid_row mt_grid_nothing;
 void mt_grid_init(struct mt_grid *);
 void mt_grid_free(struct mt_grid *);
 /* The address's row, with a cell for the address that is nobody's; NULL: so few blocks share a page
- * that it would take more memory than it is worth. row: the address's so far. */
-struct mt_grid_row *mt_grid_make_room(struct mt_grid *, struct mt_grid_row *row, uint64_t address);
+ * that it would take more than it is worth. row: the address's so far; number: the block's. */
+struct mt_grid_row *mt_grid_make_room(struct mt_grid *, struct mt_grid_row *row, uint64_t address,
+	uint64_t number);
 /* The next block's address and cell; false: there is none. The walk begins with all zeroes, and
  * holds until something is inserted or removed. */
 struct mt_grid_walk {
@@ -127,7 +129,7 @@ static inline bool mt_grid_insert(struct mt_grid *g, struct mt_grid_row *row, ui
 	uint32_t word = mt_grid_word(address);
 
 	if (__builtin_expect(mt_grid_is_taken(row, word), 0)) {
-		row = mt_grid_make_room(g, row, address);
+		row = mt_grid_make_room(g, row, address, cell.number);
 		if (!row)
 			return false;
 	}

@@ -184,6 +184,24 @@ static void far_apart(void **state)
 	assert_true(l->match.grid.blocks + l->match.pool.cell_count == COUNT);
 }
 
+/* A page is much to make for a block that is gone at once. */
+static void comes_and_goes(void **state)
+{
+	struct list *l = *state;
+	int in_grid = 0;
+
+	for (uint64_t i = 0; i < COUNT; i++) {
+		struct mt_match_place place;
+
+		l->blocks[i].address = 0x100000000000 + i % 1000 * MT_GRID_SPAN;
+		small(l, i, i + 1);
+		compare(l, &l->blocks[i], &place);
+		in_grid += place.in_grid;
+		remove_block(l, &l->blocks[i]);
+	}
+	assert_in_range(in_grid, 64, 1000);
+}
+
 /* Memory that a program leaves for another place is used again. */
 static void moves_on(void **state)
 {
@@ -311,6 +329,7 @@ int main(void)
 		cmocka_unit_test(all_distances),
 		cmocka_unit_test_setup_teardown(domains, setup, teardown),
 		cmocka_unit_test_setup_teardown(far_apart, setup, teardown),
+		cmocka_unit_test_setup_teardown(comes_and_goes, setup, teardown),
 		cmocka_unit_test_setup_teardown(moves_on, setup, teardown),
 		cmocka_unit_test_setup_teardown(outgrows, setup, teardown),
 		cmocka_unit_test_setup_teardown(comes_back, setup, teardown),
