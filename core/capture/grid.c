@@ -131,7 +131,7 @@ static uint32_t shift_for(uint64_t begins)
 
 		if (begins & second & firsts[shift])
 			break;
-		begins = (begins | second) & firsts[shift];
+		begins |= second;
 	}
 	return shift;
 }

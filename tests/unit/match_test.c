@@ -44,13 +44,13 @@ static int teardown(void **state)
 /* The number of a block that is not to fit a cell of the grid has bits there is no room for. */
 static uint64_t some(struct list *l, uint64_t bits, uint64_t most)
 {
-	return below(l, 64) ? below(l, bits) : bits + below(l, most - bits);
+	if (below(l, 8))
+		return below(l, bits);
+	return bits + (below(l, 2) ? below(l, most - bits) : 0);
 }
 
-static void insert(struct list *l, struct mt_pool_cell *block)
+static void begin(struct list *l, struct mt_pool_cell *block)
 {
-	struct mt_match_place place;
-
 	*block = (struct mt_pool_cell){
 		.address = block->address,
 		.size = some(l, MT_GRID_SIZES, 1ull << 30),
@@ -58,9 +58,16 @@ static void insert(struct list *l, struct mt_pool_cell *block)
 		.group = (uint32_t)some(l, MT_GRID_GROUPS, UINT32_MAX),
 		.thread = (uint32_t)some(l, MT_GRID_THREADS, UINT32_MAX),
 	};
+	l->live++;
+}
+
+static void insert(struct list *l, struct mt_pool_cell *block)
+{
+	struct mt_match_place place;
+
+	begin(l, block);
 	assert_null(mt_match_look_up(&l->match, block->address, &place));
 	mt_match_insert_at(&l->match, &place, block);
-	l->live++;
 }
 
 static void compare(struct list *l, const struct mt_pool_cell *block, struct mt_match_place *place)
@@ -80,6 +87,16 @@ static void remove_block(struct list *l, struct mt_pool_cell *block)
 	mt_match_remove_at(&l->match, block->address, &place);
 	block->number = 0;
 	l->live--;
+}
+
+/* How many blocks the pool has by its own account, and by the one of hashes. */
+static void compare_pooled(const struct list *l)
+{
+	uint32_t pooled = 0;
+
+	for (uint32_t i = 0; i < MT_MATCH_POOLED; i++)
+		pooled += l->match.pooled[i];
+	assert_int_equal(pooled, l->match.pool.cell_count - l->match.pool.free_count);
 }
 
 /* One by one, and by a walk that passes each once. */
@@ -102,6 +119,7 @@ static void compare_all(struct list *l)
 	}
 	assert_int_equal(passed, l->live);
 	assert_int_equal(numbers, 0);
+	compare_pooled(l);
 }
 
 static void churn(struct list *l, int times)
@@ -181,6 +199,7 @@ static void far_apart(void **state)
 	small(l, 0, COUNT);
 	compare_all(l);
 	assert_true(l->match.grid.pages < 200);
+	assert_true(l->match.grid.refused <= l->match.grid.pages * 64ull);
 	assert_true(l->match.grid.blocks + l->match.pool.cell_count == COUNT);
 }
 
@@ -190,6 +209,7 @@ static void comes_and_goes(void **state)
 	struct list *l = *state;
 	int in_grid = 0;
 
+	l->next_number = 1u << 30; /* none were made for long */
 	for (uint64_t i = 0; i < COUNT; i++) {
 		struct mt_match_place place;
 
@@ -287,6 +307,22 @@ static void leaves_few_behind(void **state)
 	assert_true(l->match.grid.chunk_count < 12);
 }
 
+/* What is not needed is left when a row is to have cells, be it its own page. */
+static void leaves_its_page(void **state)
+{
+	struct list *l = *state;
+
+	lie_at(l, 0x100000000000, 1024);
+	small(l, 0, 100);
+	remove_all(l);
+	l->match.grid.due = 0;
+	small(l, 100, 101);
+	compare_all(l);
+	assert_int_equal(l->match.grid.blocks, 1);
+	assert_int_equal(l->match.grid.used,
+		sizeof(struct mt_grid_page) + sizeof(struct mt_grid_cell));
+}
+
 static void takes_little_memory(void **state)
 {
 	struct list *l = *state;
@@ -312,6 +348,98 @@ static void takes_little_where_sparse(void **state)
 	}
 }
 
+static void end_open(struct list *l, struct mt_pool_cell **open, unsigned slot)
+{
+	struct mt_match_open *o = &l->match.open[slot];
+	bool entered = !o->cell.address;
+
+	switch (below(l, 3)) {
+	case 0: mt_match_drop(&l->match, o); break;
+	case 1: /* the end of another */
+		assert_null(mt_match_close(&l->match, o, open[slot]->address + 8));
+		break;
+	default:
+		if (entered) {
+			assert_null(mt_match_close(&l->match, o, open[slot]->address));
+			break;
+		}
+		assert_memory_equal(mt_match_close(&l->match, o, open[slot]->address), open[slot],
+			sizeof o->cell);
+		open[slot]->number = 0;
+		l->live--;
+	}
+	open[slot] = NULL;
+}
+
+static void open_or_end(struct list *l, struct mt_pool_cell **open, struct mt_pool_cell *block)
+{
+	unsigned slot = (unsigned)below(l, MT_MATCH_OPEN);
+	struct mt_match_open *o;
+
+	if (open[slot]) {
+		end_open(l, open, slot);
+		return;
+	}
+	o = mt_match_open(&l->match, slot, block->address);
+	assert_int_equal(o != NULL, !block->number);
+	if (!o)
+		return;
+	begin(l, block);
+	o->cell = *block;
+	open[slot] = block;
+}
+
+static void compare_count(const struct list *l)
+{
+	struct mt_match_walk walk = {0};
+	struct mt_pool_cell each;
+	uint64_t passed = 0;
+
+	while (mt_match_next(&l->match, &walk, &each))
+		passed++;
+	assert_int_equal(passed, l->live);
+}
+
+/* Open blocks, which are entered when another look-up finds them, and addresses that are known to
+ * lack a block: few, so that all of it comes together. */
+static void opens(void **state)
+{
+	struct mt_pool_cell *open[MT_MATCH_OPEN] = {0};
+	struct list *l = *state;
+
+	lie_at(l, 0x555500000000, 16);
+	for (int i = 0; i < 500000; i++) {
+		struct mt_pool_cell *block = &l->blocks[below(l, 40)];
+
+		switch (below(l, 4)) {
+		case 0:
+			assert_int_equal(mt_match_lacks(&l->match, block->address), !block->number);
+			break;
+		case 1: open_or_end(l, open, block); break;
+		default:
+			if (block->number)
+				remove_block(l, block);
+			else
+				insert(l, block);
+		}
+		if (i % 100 == 0)
+			compare_count(l);
+	}
+	compare_all(l);
+}
+
+/* Two blocks beside each other need not share a cell of many words. */
+static void takes_little_for_neighbours(void **state)
+{
+	struct list *l = *state;
+
+	for (uint64_t i = 0; i < COUNT; i++)
+		l->blocks[i].address = 0x100000000000 + i / 2 * 512 + (i % 2 ? 128 : 120);
+	small(l, 0, COUNT);
+	assert_int_equal(l->match.grid.blocks, COUNT);
+	assert_true(l->match.grid.used < COUNT * 48);
+}
+
 static void by_id(void **state)
 {
 	struct list *l = *state;
@@ -334,8 +462,11 @@ int main(void)
 		cmocka_unit_test_setup_teardown(outgrows, setup, teardown),
 		cmocka_unit_test_setup_teardown(comes_back, setup, teardown),
 		cmocka_unit_test_setup_teardown(leaves_few_behind, setup, teardown),
+		cmocka_unit_test_setup_teardown(leaves_its_page, setup, teardown),
 		cmocka_unit_test_setup_teardown(takes_little_memory, setup, teardown),
+		cmocka_unit_test_setup_teardown(takes_little_for_neighbours, setup, teardown),
 		cmocka_unit_test_setup_teardown(takes_little_where_sparse, setup, teardown),
+		cmocka_unit_test_setup_teardown(opens, setup, teardown),
 		cmocka_unit_test_setup_teardown(by_id, setup, teardown),
 	};
 
