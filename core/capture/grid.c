@@ -15,6 +15,7 @@
 #define BLOCKS_EACH 256u
 #define REFUSALS_EACH 64u     /* for each page, to look for empty ones */
 #define USED_LEAST (1u << 20) /* bytes, to look for what is not needed */
+#define SLOTS_AT_ONCE 4u      /* to look at for that */
 
 struct mt_grid_row mt_grid_nothing;
 
@@ -188,28 +189,19 @@ static struct mt_grid_slot *empty_slot(const struct mt_grid *g, uint64_t key)
 	return &g->slots[at];
 }
 
-/* False: it was empty, and is left. */
-static bool keep(struct mt_grid *g, struct mt_grid_page *page, bool tightly)
-{
-	bool empty = is_empty(page);
-
-	if (empty || tightly)
-		tighten(g, page);
-	if (empty)
-		leave_page(g, page);
-	return !empty;
-}
-
-/* Leaves empty pages, and makes room for as many as there are. tightly: and cells of the others. */
-static void look_through(struct mt_grid *g, bool tightly)
+/* Leaves empty pages, and makes room for as many as there are. */
+static void look_through(struct mt_grid *g)
 {
 	struct mt_grid_slot *old = g->slots;
 	uint32_t size = 1u << g->bits;
 
 	g->pages = 0;
 	for (uint32_t i = 0; i < size; i++) {
-		if (old[i].page && !keep(g, old[i].page, tightly))
+		if (old[i].page && is_empty(old[i].page)) {
+			tighten(g, old[i].page);
+			leave_page(g, old[i].page);
 			old[i].page = NULL;
+		}
 		g->pages += old[i].page != NULL;
 	}
 	for (g->bits = FIRST_BITS; g->pages * 4 > 1u << g->bits;)
@@ -220,8 +212,23 @@ static void look_through(struct mt_grid *g, bool tightly)
 			*empty_slot(g, old[i].key) = old[i];
 	free(old);
 	g->refused = 0;
-	if (tightly)
-		g->due = 2 * g->used + USED_LEAST;
+	g->tightened = 0;
+}
+
+/* A few pages at a time, where more is in use than is likely to be needed: nobody waits for all.
+ * Begins anew when the slots have changed. */
+static void tighten_some(struct mt_grid *g)
+{
+	for (uint32_t i = 0; i < SLOTS_AT_ONCE && g->tightened < 1u << g->bits; i++) {
+		struct mt_grid_page *page = g->slots[g->tightened++].page;
+
+		if (page)
+			tighten(g, page);
+	}
+	if (g->tightened < 1u << g->bits)
+		return;
+	g->tightened = 0;
+	g->due = 2 * g->used + USED_LEAST;
 }
 
 static bool may_add(const struct mt_grid *g)
@@ -235,12 +242,12 @@ static struct mt_grid_row *add_page(struct mt_grid *g, uint64_t address, uint64_
 	struct mt_grid_slot *slot;
 
 	if (!may_add(g) && ++g->refused > (uint64_t)g->pages * REFUSALS_EACH)
-		look_through(g, false);
+		look_through(g);
 	if (!may_add(g) || g->paid > number + PAGES_LEAST * BLOCKS_EACH)
 		return NULL;
 	g->paid = (g->paid > number ? g->paid : number) + BLOCKS_EACH;
 	if (g->pages >= 1u << g->bits >> 1)
-		look_through(g, false);
+		look_through(g);
 	slot = empty_slot(g, mt_grid_key(address));
 	*slot = (struct mt_grid_slot){mt_grid_key(address), take_page(g)};
 	g->pages++;
@@ -250,10 +257,8 @@ static struct mt_grid_row *add_page(struct mt_grid *g, uint64_t address, uint64_
 struct mt_grid_row *mt_grid_make_room(struct mt_grid *g, struct mt_grid_row *row, uint64_t address,
 	uint64_t number)
 {
-	if (g->used > g->due) {
-		look_through(g, true);
-		row = mt_grid_row(g, address);
-	}
+	if (__builtin_expect(g->used > g->due || g->tightened, 0))
+		tighten_some(g);
 	if (row == &mt_grid_nothing)
 		row = add_page(g, address, number);
 	if (row)

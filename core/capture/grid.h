@@ -46,7 +46,8 @@ struct mt_grid {
 	uint64_t blocks;
 	uint64_t refused;   /* blocks, since what is not needed was last left */
 	uint64_t paid;      /* up to which block's number its blocks are worth the pages made */
-	uint64_t used, due; /* bytes of pages and cells; where that is looked for next */
+	uint64_t used, due; /* bytes of pages and cells; where that is looked for next, */
+	uint32_t tightened; /* and up to which slot it has been */
 	/* What rows and pages have left, by shift; the first word of each leads to the next. */
 	void *spare_cells[MT_GRID_SHIFTS], *spare_pages;
 	char *room, *room_end;
