@@ -101,11 +101,11 @@ int main(int argc, char **argv)
 C
 cc -O0 -g -o waits waits.c || exit 1
 mkfifo hold.fifo
-# stops RECORDING COMMAND...: a recording that stops while its program goes on
+# stops RECORDING COMMAND...: a recording that stops while its program goes on (a second: a busy machine takes its time to start it)
 stops() {
 	local trace=$1 recorder
 	shift
-	"$memtui" record --duration 50ms -o "$trace" "$@" <hold.fifo 2>"$trace.err" &
+	"$memtui" record --duration 1s -o "$trace" "$@" <hold.fifo 2>"$trace.err" &
 	recorder=$!
 	exec 7>hold.fifo
 	for ((i = 0; i < 3000; i++)); do
