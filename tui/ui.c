@@ -30,29 +30,13 @@
 #define END_MS 3000 /* for a program to end after SIGTERM before SIGKILL */
 #define LOOK_MS 50  /* that one look at it counts at most: it may have stood still as we did */
 
-int mt_ui_check_live(const struct mt_filter *filter, struct mt_err *err)
-{
-	char *text;
-
-	if (!mt_filter_needs(filter))
-		return 0;
-	text = mt_filter_text(filter);
-	mt_fail(err, -EINVAL,
-		"the filter '%.200s' asks for single allocations, and a running program is known "
-		"by its totals; expected fields of groups here, or 'memtui open' with the saved "
-		"trace",
-		text);
-	free(text);
-	return -EINVAL;
-}
-
 static int check_options(const struct mt_ui_options *o, bool live, struct mt_err *err)
 {
 	struct mt_filter *filter = mt_filter_new();
 	int result = o->filter ? mt_filter_parse(filter, o->filter, err) : 0;
 
 	if (!result && live)
-		result = mt_ui_check_live(filter, err);
+		result = mt_filter_check_live(filter, err);
 	mt_filter_free(filter);
 	if (!result && o->sort && mt_metric_find(o->sort) < 0)
 		result = mt_fail(err, -EINVAL,

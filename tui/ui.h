@@ -26,8 +26,6 @@ struct mt_ui_options {
 };
 
 /* All return 0, or a negative errno with err; the terminal is as before. */
-/* Whether a running program can be asked this. */
-int mt_ui_check_live(const struct mt_filter *, struct mt_err *err);
 int mt_ui_open(const char *trace_path, const struct mt_ui_options *, struct mt_err *err);
 int mt_ui_attach(const char *session_name, pid_t process, const struct mt_ui_options *,
 	struct mt_err *err);

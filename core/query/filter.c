@@ -199,3 +199,19 @@ unsigned mt_filter_needs(const struct mt_filter *filter)
 	}
 	return needs;
 }
+
+int mt_filter_check_live(const struct mt_filter *filter, struct mt_err *err)
+{
+	char *text;
+
+	if (!mt_filter_needs(filter))
+		return 0;
+	text = mt_filter_text(filter);
+	mt_fail(err, -EINVAL,
+		"the filter '%.200s' asks for single allocations, and a running program is known "
+		"by its totals; expected fields of groups here, or 'memtui open' with the saved "
+		"trace",
+		text);
+	free(text);
+	return -EINVAL;
+}

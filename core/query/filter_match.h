@@ -12,6 +12,8 @@ struct mt_allocation;
 #define MT_FILTER_NEEDS_CHAIN 4u   /* chain … chain_end_ns */
 #define MT_FILTER_NEEDS_ADDRESS 8u /* address, usable */
 unsigned mt_filter_needs(const struct mt_filter *);
+/* Whether a program that runs, which is known by its totals, can be asked: 0, or -EINVAL. */
+int mt_filter_check_live(const struct mt_filter *, struct mt_err *err);
 
 /* Sets matches[group] to 1 or 0 for every group of the profile, by the fields of scope GROUP alone.
  * profile: of the whole recording. */

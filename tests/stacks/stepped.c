@@ -7,16 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define NOINLINE __attribute__((noinline, noclone))
+#include "../programs/trap.h"
 
-void trap_on(void), trap_off(void);
-/* clang-format off */
-__asm__(".text\n"
-	"trap_on:\n\t.cfi_startproc\n\tendbr64\n\tpushfq\n\t.cfi_adjust_cfa_offset 8\n\torq $0x100, (%rsp)\n\t"
-	"popfq\n\t.cfi_adjust_cfa_offset -8\n\tret\n\t.cfi_endproc\n"
-	"trap_off:\n\t.cfi_startproc\n\tendbr64\n\tpushfq\n\t.cfi_adjust_cfa_offset 8\n\tandq $-0x101, (%rsp)\n\t"
-	"popfq\n\t.cfi_adjust_cfa_offset -8\n\tret\n\t.cfi_endproc\n");
-/* clang-format on */
+#define NOINLINE __attribute__((noinline, noclone))
 
 static volatile long traps;
 static void *volatile keep;

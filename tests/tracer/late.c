@@ -14,7 +14,6 @@
 #include <pthread.h>
 #include <semaphore.h>
 #include <signal.h>
-#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -28,22 +27,14 @@
 #include <ucontext.h>
 #include <unistd.h>
 
-#define NOINLINE __attribute__((noinline, noclone))
-#define LOOKS 20   /* of who installs the filter, while it waits: those take no longer */
-#define SLEEPS 100 /* of who has nobody to wait for */
+#include "../programs/trap.h"
 
-void trap_on(void), trap_off(void);
-/* clang-format off */
-__asm__(".text\n"
-	"trap_on:\n\t.cfi_startproc\n\tendbr64\n\tpushfq\n\t.cfi_adjust_cfa_offset 8\n\torq $0x100, (%rsp)\n\t"
-	"popfq\n\t.cfi_adjust_cfa_offset -8\n\tret\n\t.cfi_endproc\n"
-	"trap_off:\n\t.cfi_startproc\n\tendbr64\n\tpushfq\n\t.cfi_adjust_cfa_offset 8\n\tandq $-0x101, (%rsp)\n\t"
-	"popfq\n\t.cfi_adjust_cfa_offset -8\n\tret\n\t.cfi_endproc\n");
-/* clang-format on */
+#define NOINLINE __attribute__((noinline, noclone))
+#define WAIT_NS 20000000 /* for a filter that should wait for this thread, too */
+#define SLEEPS 100       /* of who has nobody to wait for */
 
 static uint64_t tracer_start, tracer_end;
-static sem_t arrived;
-static atomic_int installing, installed;
+static sem_t arrived, installing, installed;
 static __thread int calls_left __attribute__((tls_model("initial-exec")));
 static __thread bool waits_count __attribute__((tls_model("initial-exec")));
 
@@ -65,20 +56,17 @@ static int find_tracer(struct dl_phdr_info *info, size_t size, void *allocator)
 	return 0;
 }
 
-static void wait_a_moment(void)
-{
-	struct timespec moment = {0, 1000000};
-
-	nanosleep(&moment, NULL);
-}
-
 static void stop(void)
 {
+	struct timespec end;
+
 	sem_post(&arrived);
-	while (!installing)
-		wait_a_moment();
-	for (int i = 0; i < LOOKS && !installed; i++)
-		wait_a_moment();
+	sem_wait(&installing);
+	clock_gettime(CLOCK_REALTIME, &end);
+	end.tv_nsec += WAIT_NS;
+	end.tv_sec += end.tv_nsec / 1000000000;
+	end.tv_nsec %= 1000000000;
+	sem_timedwait(&installed, &end);
 }
 
 static void trapped(int number, siginfo_t *info, void *at)
@@ -212,6 +200,12 @@ static int install_in_child(void)
 	return pid < 0 || waitpid(pid, &status, 0) != pid ? -1 : status;
 }
 
+static void post_all(sem_t *sem)
+{
+	for (int i = 0; i < 2; i++)
+		sem_post(sem);
+}
+
 int main(int argc, char **argv)
 {
 	struct sigaction action = {.sa_sigaction = trapped, .sa_flags = SA_SIGINFO};
@@ -225,6 +219,8 @@ int main(int argc, char **argv)
 	tasks[1].what = argv[1];
 	tasks[1].call = atoi(argv[2]);
 	sem_init(&arrived, 0, 0);
+	sem_init(&installing, 0, 0);
+	sem_init(&installed, 0, 0);
 	sigaction(SIGTRAP, &action, NULL);
 	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
 		return 4;
@@ -237,9 +233,9 @@ int main(int argc, char **argv)
 	}
 	if (!strcmp(argv[1], "fork") && install_in_child())
 		return 8;
-	installing = 1;
+	post_all(&installing);
 	result = install();
-	installed = 1;
+	post_all(&installed);
 	for (int i = !both; i < 2; i++)
 		pthread_join(threads[i], NULL);
 	pairs(10);
