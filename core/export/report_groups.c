@@ -217,7 +217,7 @@ static void text(const struct mt_report *report, const struct mt_selection *sele
 	uint32_t count = choose_columns(report, metrics), at = 1;
 
 	for (uint32_t i = 0; i < count; i++, at++) {
-		headings[at] = mt_metric_info(metrics[i])->heading;
+		headings[at] = mt_metric_heading(metrics[i], mt_report_knows_leaks(report));
 		numbers[at] = true;
 	}
 	headings[at++] = "KIND";

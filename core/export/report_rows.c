@@ -37,7 +37,7 @@ static struct mt_table *new_table(const struct mt_report *report, const char *na
 	uint32_t count = choose_columns(report, metrics);
 
 	for (uint32_t i = 0; i < count; i++) {
-		headings[i] = mt_metric_info(metrics[i])->heading;
+		headings[i] = mt_metric_heading(metrics[i], mt_report_knows_leaks(report));
 		numbers[i] = true;
 	}
 	if (number) {

@@ -147,8 +147,8 @@ static void heading(const struct mt_report *report)
 		putc('\n', report->out);
 	} else if (report->format == MT_FORMAT_TEXT) {
 		fprintf(report->out, "%*s  %*s%s  FUNCTION\n", report->exact ? 15 : 10,
-			metric->heading, report->exact ? 15 : 10, "SELF",
-			metric->sums ? "       %" : "");
+			mt_metric_heading(report->sort, mt_report_knows_leaks(report)),
+			report->exact ? 15 : 10, "SELF", metric->sums ? "       %" : "");
 	}
 }
 

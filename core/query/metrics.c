@@ -35,6 +35,13 @@ const struct mt_metric_info *mt_metric_info(enum mt_metric metric)
 	return metric_sums(metric) ? &summing[metric] : &extremes[metric];
 }
 
+const char *mt_metric_heading(enum mt_metric metric, bool leaks_known)
+{
+	return metric == MT_METRIC_LEAKED_SIZE && !leaks_known
+		? "LIVE"
+		: mt_metric_info(metric)->heading;
+}
+
 int mt_metric_find(const char *name)
 {
 	for (int metric = 0; metric < MT_METRIC_COUNT; metric++)

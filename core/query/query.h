@@ -52,6 +52,8 @@ struct mt_metric_info {
 	bool sums;
 };
 const struct mt_metric_info *mt_metric_info(enum mt_metric);
+/* Above a column of it. Of what was not freed that is LIVE, unless it is known to have leaked. */
+const char *mt_metric_heading(enum mt_metric, bool leaks_known);
 int mt_metric_find(const char *name); /* metric, or -1 */
 uint64_t mt_metric_value(const struct mt_profile *, const struct mt_group *, enum mt_metric);
 

@@ -253,6 +253,7 @@ void mt_image_describe(const struct mt_image *i, struct mt_session_process *out)
 		.recorded = i->begun,
 		.forked = i->offer->forked,
 		.failed = i->failure.code != 0,
+		.stopped = info->stopped,
 		.untraced = (uint32_t)info->counters[MT_COUNTER_FORKED_CHILDREN],
 		.start_unix_ns = info->start_unix_ns,
 		.events = info->events,

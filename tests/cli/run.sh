@@ -118,14 +118,16 @@ stops kept.dat ./waits
 stops none.dat ./waits f
 "$memtui" record -o whole.dat ./waits </dev/null 2>/dev/null
 if grep -q 'live at its end 4.0k in 1 block' kept.dat.err; then ok "stopped: closing line"; else not_ok "stopped: closing line" "$(cat kept.dat.err)"; fi
+stops family.dat sh -c './waits; true'
+if [ "$(grep -c '(it went on: live, not leaked)$' family.dat.err)" = 2 ]; then ok "stopped: closing line of each process"; else not_ok "stopped: closing line of each process" "$(cat family.dat.err)"; fi
 json "stopped: leaks are not known" 'd["complete"] and not d["leaks_known"] and d["leaked_bytes"] == 4096' info --format json kept.dat
 json "ended: leaks are known" 'd["complete"] and d["leaks_known"]' info --format json whole.dat
 head -c $(($(stat -c %s whole.dat) - 9)) whole.dat >torn.dat
 json "torn: leaks are not known" 'not d["complete"] and not d["leaks_known"]' info --format json torn.dat
 for trace in kept torn; do
-	for view in info report 'report --sort size'; do
+	for view in info report 'report --sort size' groups tree 'groups --by function'; do
 		"$memtui" $view $trace.dat >said.out 2>/dev/null
-		if grep -q '^live' said.out && ! grep -qi leaked <(grep -v 'by leaked_size' said.out); then ok "$trace: $view says live"; else
+		if grep -qiE '^ *(group +)?live' said.out && ! grep -qi leaked <(grep -v 'by leaked_size' said.out); then ok "$trace: $view says live"; else
 			not_ok "$trace: $view says live" "$(grep -E 'leaked|live' said.out)"
 		fi
 	done

@@ -83,6 +83,14 @@ static void check_stopped(struct tests *t)
 	tell(t, terminal_wait_end(&terminal) && WEXITSTATUS(terminal.status) == 128 + SIGTERM,
 		"and can end it instead of waiting for it");
 	terminal_close(&terminal);
+	argv[1] = "open", argv[2] = "stopped.dat", argv[3] = NULL;
+	terminal_start(&terminal, 24, 80, &s, argv);
+	terminal_wait_text(&terminal, "memtui  ./keeps");
+	check_answer(t, &terminal, "9", " stopped ", "the list of processes says so");
+	check_answer(t, &terminal, "", " live 2.0k in 2 blocks", "and that nothing has leaked");
+	terminal_type(&terminal, "Q");
+	terminal_wait_end(&terminal);
+	terminal_close(&terminal);
 }
 
 /* The program ends while it is asked what becomes of it: the question stays, with what there is

@@ -124,7 +124,9 @@ static void describe_file(char *out, size_t size, const struct mt_session_proces
 		return;
 	}
 	snprintf(out, size, "%s%s", slash ? slash + 1 : p->trace_path,
-		p->failed ? " (not written to its end)" : "");
+		p->failed            ? " (not written to its end)"
+			: p->stopped ? " (it went on: live, not leaked)"
+				     : "");
 	len = strlen(out);
 	mt_number_exact(lost, p->lost_events);
 	if (p->lost_events)

@@ -51,6 +51,7 @@ static struct layout lay_out(const struct mt_app *app, int width)
 static void draw_heading(struct mt_app *app, struct mt_rect r, const struct layout *l)
 {
 	struct mt_screen *s = app->screen;
+	bool leaks_known = mt_info_knows_leaks(&app->data.whole.info);
 	int column = r.column + 2;
 
 	mt_draw_fill(s, r.row, r.column, r.columns, MT_ROLE_HEADING);
@@ -59,7 +60,7 @@ static void draw_heading(struct mt_app *app, struct mt_rect r, const struct layo
 		enum mt_role role = sorted ? MT_ROLE_SORTED : MT_ROLE_HEADING;
 
 		mt_draw_right(s, r.row, column, COLUMN - 1, role,
-			mt_metric_info(l->metric[i])->heading);
+			mt_metric_heading(l->metric[i], leaks_known));
 		if (sorted)
 			mt_draw(s, r.row, column + COLUMN - 1, 1, role,
 				mt_glyph(mt_screen_utf8(s),

@@ -41,11 +41,8 @@ void mt_icicle_value(struct mt_app *app, const struct mt_icicle_cell *cell, char
 static void say_value(const struct mt_app *app, char *out, size_t len, const char *value,
 	enum mt_metric metric)
 {
-	bool leaked = metric == MT_METRIC_LEAKED_SIZE;
 	size_t at = (size_t)snprintf(out, len, "%s %s", value,
-		leaked && !mt_info_knows_leaks(&app->data.whole.info)
-			? "live"
-			: mt_metric_info(metric)->heading);
+		mt_metric_heading(metric, mt_info_knows_leaks(&app->data.whole.info)));
 
 	for (size_t i = strlen(value); i < at && i + 1 < len; i++)
 		out[i] = (char)tolower((unsigned char)out[i]);

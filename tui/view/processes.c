@@ -175,7 +175,8 @@ static struct mt_session_process *itself(const struct mt_app *app)
 		.wait_status = i->ended ? i->exit_status : -1,
 		.recorded = 1,
 		.alive = app->data.live,
-		.failed = !i->ended && !app->data.live,
+		.failed = (!i->ended || i->recorder_lost) && !app->data.live,
+		.stopped = i->stopped,
 		.start_unix_ns = i->start_unix_ns,
 		.allocations = i->allocations,
 		.peak_bytes = i->peak_bytes,
@@ -267,6 +268,8 @@ static const char *state_words(const struct mt_session_process *p, char out[STAT
 		return "executed"; /* went on as the next line */
 	if (p->failed)
 		return "broken off";
+	if (p->stopped)
+		return "stopped";
 	if (p->wait_status == -1)
 		return "ended ?";
 	if (WIFSIGNALED(p->wait_status)) {
@@ -308,7 +311,7 @@ static void draw_whole(struct mt_app *app, struct mt_rect r)
 			"or it was started with a cleared environment");
 	else
 		snprintf(text, sizeof text, "%s %s in %s %s   lost %s%s",
-			p->alive || p->failed ? "live" : "leaked", leaked, blocks,
+			p->alive || p->failed || p->stopped ? "live" : "leaked", leaked, blocks,
 			MT_PLURAL(blocks, "block"), lost, untraced);
 	mt_draw(app->screen, r.row, r.column + 1, r.columns - 1, MT_ROLE_TEXT, text);
 	mt_draw(app->screen, r.row + 1, r.column + 1, r.columns - 1, MT_ROLE_SOURCE, p->command);

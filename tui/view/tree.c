@@ -55,12 +55,13 @@ enum mt_metric mt_tree_companion(enum mt_metric metric)
 
 static void draw_heading(struct mt_app *app, struct mt_rect r, const struct layout *l)
 {
-	const struct mt_metric_info *info = mt_metric_info(app->data.sort);
+	bool leaks_known = mt_info_knows_leaks(&app->data.whole.info);
 	struct mt_screen *s = app->screen;
 	int column = r.column + 2;
 
 	mt_draw_fill(s, r.row, r.column, r.columns, MT_ROLE_HEADING);
-	mt_draw_right(s, r.row, column, COLUMN - 1, MT_ROLE_SORTED, info->heading);
+	mt_draw_right(s, r.row, column, COLUMN - 1, MT_ROLE_SORTED,
+		mt_metric_heading(app->data.sort, leaks_known));
 	column += COLUMN;
 	if (l->percent) {
 		mt_draw_right(s, r.row, column - 1, 6, MT_ROLE_HEADING, "%");
@@ -72,7 +73,7 @@ static void draw_heading(struct mt_app *app, struct mt_rect r, const struct layo
 	}
 	if (l->blocks)
 		mt_draw_right(s, r.row, column, COLUMN - 1, MT_ROLE_HEADING,
-			mt_metric_info(mt_tree_companion(app->data.sort))->heading);
+			mt_metric_heading(mt_tree_companion(app->data.sort), leaks_known));
 	mt_draw(s, r.row, r.column + l->where_column, r.columns - l->where_column, MT_ROLE_HEADING,
 		app->data.inverted ? "CALLERS OF ALLOCATING FUNCTIONS" : "CALL TREE");
 }
