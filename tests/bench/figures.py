@@ -139,6 +139,14 @@ def series_limits(series, pairs):
     return rows
 
 
+def share_limits(result):
+    """What threads take of heaptrack's extra CPU beside what one thread takes of it: a processor that is shared makes both
+    tools slower, and drops out."""
+    shares = {name: result.get(name, {}).get("ratios", {}).get("cpu") for name in ("hot 16", *THREADED)}
+    return [(f"{name}: share of heaptrack's extra CPU / one thread's share", shares[name] / shares["hot 16"], 1, "x")
+            for name in THREADED if shares[name] is not None and shares["hot 16"]]
+
+
 def limits(result, series):
     """Every limit that this run can judge. One that compares two workloads has an interval, too: where that holds the
     limit, the two cannot be told apart in this run."""
@@ -147,6 +155,7 @@ def limits(result, series):
         ratio = result.get(name, {}).get("ratios", {}).get(what)
         if ratio is not None:
             rows.append((f"{name}: {WORDS[what]} / that of {result[name]['peer']}", ratio, limit, "x"))
+    rows += share_limits(result)
     started = result.get(START, {}).get("tools", {}).get("memtui", {}).get("helper_cpu")
     recorded = {name: row["tools"]["memtui"] for name, row in result.items() if "memtui" in row["tools"]}
     rows += series_limits(series, PAIRS)
