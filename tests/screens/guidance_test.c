@@ -53,6 +53,14 @@ static const struct scene scenes[] = {
 		"no group matches the filter"},
 	{"golden",
 		{
+			.name = "guidance-unleaked-80x24",
+			.columns = 80,
+			.rows = 24,
+			.keys = "7\\lifetime:only_temporary\r",
+		},
+		"nothing of this leaks: F4 changes the filter"},
+	{"golden",
+		{
 			.name = "guidance-shown-80x24",
 			.columns = 80,
 			.rows = 24,

@@ -109,12 +109,12 @@ void mt_guidance_below(struct mt_app *app, struct mt_rect room, uint32_t seen, u
 		mt_number_time(wall, d->whole.info.wall_ns);
 		snprintf(line, sizeof line,
 			"the recording was stopped at %s while the program went on%s.", wall,
-			d->whole.info.leaked_bytes
+			d->whole.info.leaked_count
 				? ": what was live by then may have been freed later"
 				: "");
 		put(&t, line);
 	}
-	if (!d->whole.info.leaked_bytes && d->sort <= MT_METRIC_LEAKED_COUNT)
+	if (!d->whole.info.leaked_count && d->sort <= MT_METRIC_LEAKED_COUNT)
 		say(&t,
 			d->live ? "nothing is live now. {sort-right} sorts by what was allocated "
 				  "in all; a leak shows after some seconds of watching: {suspects}."

@@ -151,16 +151,31 @@ static void draw_line(struct mt_app *app, const struct mt_line *line, void *none
 	mt_backtrace_free(&stack);
 }
 
+/* Why no leak is listed of what is shown. */
+static const char *why_empty(const struct mt_data *d)
+{
+	bool known = mt_info_knows_leaks(&d->whole.info);
+
+	if (!d->whole.info.leaked_count)
+		return d->live  ? "nothing is live now"
+			: known ? "nothing leaks: every block was freed"
+				: "nothing is live where the recording ends";
+	if (d->hidden)
+		return known ? "no other leak: {show-hidden} shows the suppressed ones"
+			     : "nothing else is live: {show-hidden} shows what is suppressed";
+	return known ? "nothing of this leaks: {filter} changes the filter"
+		     : "nothing of this is live: {filter} changes the filter";
+}
+
 static void draw_empty(struct mt_app *app, struct mt_rect r)
 {
+	char text[120];
+
 	if (!app->data.selection.count && !app->data.hidden)
 		mt_guidance_empty(app, r);
 	else
 		mt_draw(app->screen, r.row, r.column + 2, r.columns - 2, MT_ROLE_DIM,
-			app->data.live ? "nothing is live now"
-				: mt_info_knows_leaks(&app->data.whole.info)
-				? "nothing leaks: every block was freed"
-				: "nothing is live where the recording ends");
+			mt_keymap_words(text, sizeof text, why_empty(&app->data)));
 }
 
 static void draw_heading(struct mt_app *app, struct mt_rect r)
