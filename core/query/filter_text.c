@@ -101,7 +101,7 @@ bool mt_filter_names(const char *name)
 		|| mt_filter_find_range(name) >= 0;
 }
 
-/* A bare regex: as std::vector or f<int> is. */
+/* A bare regex: as std::vector, f<int> or function<void> is. */
 size_t mt_filter_operator_len(const char *text, size_t name_len)
 {
 	const char *c = text + name_len;
@@ -115,7 +115,7 @@ size_t mt_filter_operator_len(const char *text, size_t name_len)
 		return 0;
 	memcpy(name, text, name_len);
 	name[name_len] = 0;
-	if (find_regex(name, false) != -1 || !mt_filter_names(name))
+	if ((*c != '=' && find_regex(name, false) != -1) || !mt_filter_names(name))
 		return 0;
 	return *c != '=' && c[1] == '=' ? 2 : 1;
 }

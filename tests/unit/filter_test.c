@@ -68,7 +68,9 @@ static void test_text(void **state)
 	becomes("'size>=1k'", "function:size>=1k");
 	becomes("vector<size>", "vector<size>");
 	becomes("foo>=1", "foo>=1");
-	becomes("function=x", "function=x");
+	becomes("function<x", "function<x");
+	becomes("function=x", "x");
+	becomes("!module=x", "!module:x");
 }
 
 static void rejects(const char *text, const char *one, const char *other)

@@ -134,6 +134,10 @@ static void test_filter(void **state)
 	SELECTS(&p, filter, p.g_cut, p.g_add, p.g_draw);
 	filter_is(filter, "main !function:fact|draw");
 	SELECTS(&p, filter, p.g_add);
+	filter_is(filter, "main !function=fact|draw");
+	SELECTS(&p, filter, p.g_add);
+	filter_is(filter, "function<void"); /* a template's name, not a comparison */
+	assert_selected(&p, filter, MT_METRIC_SIZE, true, NULL, 0);
 	filter_is(filter, "source:\\.h$");
 	SELECTS(&p, filter, p.g_add);
 	filter_is(filter, "!source:parse");

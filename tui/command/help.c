@@ -43,10 +43,10 @@ static const char help_filters[] =
 	"memory for the main heap, that counts as a thread's. Blocks with a mapping of their own, "
 	"and those of memtui.h's pools, are in neither.\n\n"
 	"--filter takes all of it in one text, as the prompt of the terminal interface does: words "
-	"separated by blanks, each field:value (lifetime:only_leaked from:20% thread:worker), a "
-	"comparison for what has a smallest and a largest value (size>=1k size<4k lifetime>10ms "
-	"chain_length:2..5), a pattern for functions, or -pattern for functions that must not "
-	"occur; function:, source: and module: take patterns, "
+	"separated by blanks, each field:value or field=value (lifetime:only_leaked from:20% "
+	"thread:worker), a comparison for what has a smallest and a largest value (size>=1k "
+	"size<4k lifetime>10ms chain_length:2..5), a pattern for functions, or -pattern for "
+	"functions that must not occur; function:, source: and module: take patterns, "
 	"after ! those that must not match. Quotes keep blanks.";
 
 const char *mt_command_filters(const struct mt_command *command)
