@@ -33,6 +33,7 @@ static void check_live(struct tests *t)
 	tell(t, terminal_wait_text(&terminal, "LIVE"), "a program runs");
 	check_answer(t, &terminal, "6", "Nothing to compare yet",
 		"before the first snapshot the screen says what to do");
+	check_answer(t, &terminal, "=", "nothing to compare yet", "and so do its keys");
 	terminal_type(&terminal, "O\r\r");
 	terminal_wait_text(&terminal, "kept 1");
 	terminal_type(&terminal, "\035");

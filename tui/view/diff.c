@@ -225,15 +225,17 @@ static void draw_line(struct mt_app *app, const struct mt_line *line, void *layo
 static void draw_words(struct mt_app *app, struct mt_rect r, const char *words)
 {
 	static const char *const empty[] = {"Nothing to compare yet.",
-		"S notes the totals now; later this", "screen shows what changed since.",
-		"Or: memtui open BEFORE AFTER", "Saved trace: filter a moment (5, a),",
-		"S, then filter another one."};
+		"{snapshot} notes the totals now; later this", "screen shows what changed since.",
+		"Or: memtui open BEFORE AFTER",
+		"Saved trace: filter a moment ({timeline}, {alive-here}),",
+		"{snapshot}, then filter another one."};
 	int count = words ? 1 : (int)(sizeof empty / sizeof *empty);
+	char text[80];
 
 	for (int i = 0; i < count && i < r.rows; i++)
 		mt_draw(app->screen, r.row + i, r.column + 2, r.columns - 2,
 			words && *app->difference->error ? MT_ROLE_ERROR : MT_ROLE_DIM,
-			words ? words : empty[i]);
+			words ? words : mt_keymap_words(text, sizeof text, empty[i]));
 }
 
 static void draw(struct mt_app *app, struct mt_rect r, bool focus)
@@ -325,7 +327,13 @@ static void open_selected(struct mt_app *app)
 static bool action(struct mt_app *app, enum mt_action what)
 {
 	struct mt_list *l = list(app);
+	const char *words;
 
+	if ((what == MT_ACTION_OPEN || what == MT_ACTION_SWAP || what == MT_ACTION_HIDE_SAME)
+		&& !mt_difference_make(app, &words)) {
+		mt_app_say(app, "%s", words ? words : "nothing to compare yet");
+		return true;
+	}
 	switch (what) {
 	case MT_ACTION_OPEN: open_selected(app); return true;
 	case MT_ACTION_SWAP: mt_difference_swap(app); return true;
@@ -334,8 +342,8 @@ static bool action(struct mt_app *app, enum mt_action what)
 		app->difference->change++;
 		mt_app_say(app,
 			app->difference->show_same
-				? "groups that stayed the same are shown; = hides them"
-				: "groups that stayed the same are hidden; = shows them");
+				? "groups that stayed the same are shown; {hide-same} hides them"
+				: "groups that stayed the same are hidden; {hide-same} shows them");
 		return true;
 	default:
 		if (!mt_list_move(l, what))
