@@ -9,6 +9,9 @@ top=$(cd "$(dirname "$0")/.." && pwd)
 cd "$top" || exit 1
 logs=$(mktemp -d)
 trap 'rm -rf "$logs"' EXIT
+# The second lane has a group of its own: what a shell starts with & hears no ^C, so all of the group is ended by name.
+lane=
+trap 'trap "" INT TERM HUP; [ -z "$lane" ] || kill -TERM -"$lane" 2>/dev/null; wait; exit 130' INT TERM HUP
 passed=0 failed=0
 
 report() { # NAME LOG STATUS
@@ -32,17 +35,17 @@ suite() { # NAME COMMAND...
 
 # Two lanes, a processor each, as far as suites ask for nothing but order.
 second="filters cli errors exports foreign suppress triage names leaks alone flight"
-for s in $second; do
-	bash tests/$s/run.sh "$build" >"$logs/$s" 2>&1
-	echo $? >"$logs/$s.status"
-done &
+setsid sh -c 'for s in $3; do bash tests/$s/run.sh "$1" >"$2/$s" 2>&1; echo $? >"$2/$s.status"; done' \
+	lane "$build" "$logs" "$second" &
+lane=$!
 for t in "$build"/tests/*_test; do
 	[ -x "$t" ] && suite "unit $(basename "$t")" "$t"
 done
 for s in beside stacks truth tracer processes; do
 	suite "$s" bash tests/$s/run.sh "$build"
 done
-wait
+wait "$lane"
+lane=
 for s in $second; do
 	report "$s" "$logs/$s" "$(cat "$logs/$s.status")"
 done

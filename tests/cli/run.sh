@@ -587,4 +587,5 @@ bytes count
 
 environment
 colour-blind" ]; then ok completion; else not_ok completion "$words"; fi
+check "make test: ^C ends all of it" python3 "$here/interrupted.py" "$here/../run.sh"
 exit $bad
