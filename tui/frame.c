@@ -155,12 +155,11 @@ static void draw_title(struct mt_app *app, int columns)
 	mt_number_count(count, lost);
 	uint64_t seconds = info->wall_ns / 1000000000u;
 
-	if (!d->live || !seconds)
-		mt_number_time(wall, info->wall_ns);
-	else if (seconds < 60) /* whole seconds: the clock alone must not repaint at every frame */
+	/* whole seconds: the clock alone must not repaint at every frame; later all times are */
+	if (d->live && seconds && seconds < 60)
 		snprintf(wall, sizeof wall, "%us", (unsigned)seconds);
 	else
-		mt_number_time(wall, seconds * 1000000000u);
+		mt_number_time(wall, info->wall_ns);
 	if (*state_words(app))
 		snprintf(state, sizeof state, "%s %s ",
 			d->live ? mt_glyph(mt_screen_utf8(app->screen), MT_GLYPH_LIVE) : "",
