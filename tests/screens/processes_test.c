@@ -204,6 +204,32 @@ static void check_alone(struct tests *t)
 	rename(aside, gone); /* other tests show it */
 }
 
+/* What has no name that others' could be known by: out of a pipe, another tool's. */
+static void check_nameless(struct tests *t)
+{
+	struct settings s = {.term = "xterm-256color", "C.UTF-8", t->source};
+	char piped[2048], foreign[1024];
+	char *shell[] = {"/bin/sh", "-c", piped, NULL},
+	     *open[] = {t->memtui, "open", foreign, NULL};
+
+	snprintf(piped, sizeof piped, "'%s' open - <'%s'", t->memtui, t->trace);
+	snprintf(foreign, sizeof foreign, "%s/../../foreign/sample.heaptrack", t->golden);
+	for (int i = 0; i < 2; i++) {
+		struct terminal terminal;
+
+		terminal_start(&terminal, 24, 80, &s, i ? open : shell);
+		terminal_settle(&terminal);
+		terminal_type(&terminal, "9");
+		bool ok = terminal_wait_text(&terminal, "no other process was recorded with it");
+
+		terminal_type(&terminal, "\r");
+		tell(t, ok && terminal_wait_text(&terminal, "this process is shown already"),
+			"%s is its only process",
+			i ? "another tool's recording" : "a trace out of a pipe");
+		terminal_close(&terminal);
+	}
+}
+
 int main(int argc, char **argv)
 {
 	struct tests t = tests_begin(argc, argv), of = t;
@@ -217,6 +243,7 @@ int main(int argc, char **argv)
 	if (wanted("mouse")) {
 		check_back(&t);
 		check_alone(&t);
+		check_nameless(&t);
 	}
 	if (wanted("live")) {
 		check_live(&t);

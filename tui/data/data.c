@@ -143,6 +143,7 @@ int mt_data_open(struct mt_data *d, const char *path, int (*progress)(void *, do
 		return err && err->code ? err->code : -EIO;
 	result = mt_profile_load(&d->whole, reader, progress, context, err);
 	d->reader = reader;
+	d->spooled = converted.bytes || !strcmp(path, "-");
 	if (result >= 0 && !read_symbols(d, reader))
 		start_symbolizer(d);
 	if (result < 0)

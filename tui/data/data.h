@@ -46,6 +46,8 @@ struct mt_data {
 	bool inverted;
 	bool live; /* the recording goes on */
 	bool frozen, recorder_gone;
+	/* out of a pipe, or another tool's: what lies beside its file is not of its session */
+	bool spooled;
 	enum mt_trace_state trace; /* of a session that has ended (ended.h) */
 	/* After each selection, which it may make smaller; hidden: groups that it took out. */
 	void (*on_selected)(void *context, struct mt_data *);

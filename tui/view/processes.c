@@ -122,7 +122,7 @@ static bool is_shown(struct mt_app *app, const struct mt_session_process *p)
 {
 	const struct mt_data *d = &app->data;
 
-	if (d->reader)
+	if (d->reader && !d->spooled)
 		return !strcmp(mt_trace_reader_path(d->reader), p->trace_path);
 	return (uint32_t)p->pid
 		== (d->whole.info.pid || !d->client ? d->whole.info.pid
@@ -189,7 +189,7 @@ static struct mt_session_process *itself(const struct mt_app *app)
 	return item;
 }
 
-/* Of a stand-alone recording, or another tool's: nothing is known but what is shown. */
+/* Of a stand-alone recording, another tool's or a pipe's: nothing is known but what is shown. */
 static void only_itself(struct mt_app *app)
 {
 	struct mt_processes_state *s = state_of(app);
@@ -244,7 +244,7 @@ uint64_t mt_processes_tend(struct mt_app *app, uint64_t now)
 	if (s->made && live && now < s->next_ms)
 		return s->next_ms;
 	s->next_ms = now + AGAIN_MS + s->family.count; /* a long list less often */
-	if (!live && !over && !app->data.reader) {
+	if (!live && !over && (!app->data.reader || app->data.spooled)) {
 		only_itself(app);
 		return UINT64_MAX;
 	}
