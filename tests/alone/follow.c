@@ -73,6 +73,10 @@ int main(int argc, char **argv)
 	terminal_start(&two, 24, 100, &settings, by_process);
 	say("attach finds it by the process",
 		terminal_wait_text(&two, "LIVE") && terminal_wait_text(&two, "977k"), &two);
+	terminal_type(&one, "9");
+	say("what it starts is said to be elsewhere",
+		terminal_wait_text(&one, "has a recording of its own"), &one);
+	terminal_type(&one, "1");
 	next_phase(to, from);
 	say("both see it grow",
 		terminal_wait_text(&one, "1.4M") && terminal_wait_text(&two, "1.4M"), &two);
@@ -80,8 +84,11 @@ int main(int argc, char **argv)
 	waitpid(pid, NULL, 0);
 	say("both see the program end",
 		terminal_wait_text(&one, "ENDED") && terminal_wait_text(&two, "ENDED"), &one);
+	terminal_type(&two, "9");
+	say("what it started is said to be elsewhere",
+		terminal_wait_text(&two, "has a recording of its own"), &two);
 	terminal_type(&one, "q");
-	terminal_type(&two, "q");
+	terminal_type(&two, "1q");
 	say("both leave",
 		terminal_wait_end(&one) && one.status == 0 && terminal_wait_end(&two)
 			&& two.status == 0,

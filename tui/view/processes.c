@@ -427,6 +427,8 @@ static void draw_below(struct mt_app *app, struct mt_rect r)
 		: !s->made            ? "looking for the processes of this session"
 		: s->family.truncated ? "there are more traces beside this one than are looked at"
 		: s->family.count > 1 ? ""
+		: !app->data.client && !app->data.reader
+		? "stand-alone: each process that it starts has a recording of its own"
 		: mt_app_live(app)
 		? "it has started no other process yet"
 		: "no other process was recorded with it, or their traces lie elsewhere";
