@@ -16,7 +16,9 @@ Q := @
 say = @printf '  %-4s %s\n'
 endif
 
-have = $(shell printf '\#include <%s>\n' '$(1)' | $(CC) -E -x c - >/dev/null 2>&1 && echo 1)
+# A variable, since makes differ in whether # is quoted within a function.
+hash := \#
+have = $(shell printf '$(hash)include <%s>\n' '$(1)' | $(CC) -E -x c - >/dev/null 2>&1 && echo 1)
 
 WARN := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wvla $(if $(WERROR),-Werror)
 # Vectors made of neighbouring counters are loaded right after halves of them were stored: the processor waits for these.

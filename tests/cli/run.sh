@@ -587,5 +587,11 @@ bytes count
 
 environment
 colour-blind" ]; then ok completion; else not_ok completion "$words"; fi
+# What is compiled in only where a library is there: make finds out that it is not, and the rest builds without.
+env -u MAKEFLAGS make --no-print-directory -C "$here/../.." -Bns V=1 O="$work/o" CC="gcc -nostdinc" all >make.out 2>&1
+grep -q -e '-lzstd' make.out && ! grep -qE 'HAVE_LIB|-lvterm|-liberty' make.out && ok "make without libvterm and libiberty" ||
+	not_ok "make without libvterm and libiberty" "$(grep -oE 'HAVE_LIB[A-Z]*|-lvterm|-liberty' make.out | sort -u | tr '\n' ' ')"
+optional() { (cd "$here/../.." && grep -l HAVE_LIB tui/*/*.c core/*/*.c | xargs -n 1 gcc -std=gnu11 -D_GNU_SOURCE -DMT_VERSION=\"\" -I. -fsyntax-only -Wall -Werror -x c); }
+check "sources without libvterm and libiberty" optional
 check "make test: ^C ends all of it" python3 "$here/interrupted.py" "$here/../run.sh"
 exit $bad

@@ -205,9 +205,6 @@ static bool action(struct mt_app *app, enum mt_action what)
 	(void)what;
 	return false;
 }
-#define list NULL
-#define choose NULL
-#define line_text NULL
 
 #endif
 
@@ -217,7 +214,9 @@ const struct mt_view mt_view_output = {
 	.scopes = 1u << MT_SCOPE_PROGRAM,
 	.draw = draw,
 	.action = action,
+#ifdef HAVE_LIBVTERM
 	.list = list,
 	.choose = choose,
 	.line = line_text,
+#endif
 };
