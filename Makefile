@@ -60,8 +60,16 @@ UNIT := $(UNIT_SRC:tests/unit/%.c=$(O)/tests/%)
 .SECONDARY:
 # The list in tui/command/commands.h, less help.
 COMMANDS := $(filter-out help,$(shell sed -n 's/^\tX(\([a-z]*\)).*/\1/p' tui/command/commands.h))
-.PHONY: shots keys man all demo test check mutations bench install clean help packages test-packages programs unit
+.PHONY: FORCE shots keys man all demo test check mutations bench install clean help packages test-packages programs unit
 all: $(O)/memtui $(O)/libmemtui.so
+
+# Which libraries were there: what asks for them is compiled anew when they come or go.
+$(O)/libraries: FORCE
+	@mkdir -p $(@D)
+	@echo 'vterm=$(HAVE_LIBVTERM) iberty=$(HAVE_LIBIBERTY)' | cmp -s - $@ || \
+		echo 'vterm=$(HAVE_LIBVTERM) iberty=$(HAVE_LIBIBERTY)' >$@
+$(filter $(O)/obj/tui/view/program% $(O)/obj/core/symbol/%,$(TUI_OBJ) $(CORE_OBJ)): $(O)/libraries
+FORCE:
 
 $(O)/memtui: $(TUI_OBJ) $(O)/libcore.a
 	$(say) LINK $@

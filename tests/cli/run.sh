@@ -593,5 +593,8 @@ grep -q -e '-lzstd' make.out && ! grep -qE 'HAVE_LIB|-lvterm|-liberty' make.out 
 	not_ok "make without libvterm and libiberty" "$(grep -oE 'HAVE_LIB[A-Z]*|-lvterm|-liberty' make.out | sort -u | tr '\n' ' ')"
 optional() { (cd "$here/../.." && grep -l HAVE_LIB tui/*/*.c core/*/*.c | xargs -n 1 gcc -std=gnu11 -D_GNU_SOURCE -DMT_VERSION=\"\" -I. -fsyntax-only -Wall -Werror -x c); }
 check "sources without libvterm and libiberty" optional
+repeats=$work/o/obj/tui/view/program_repeats.o
+again() { env -u MAKEFLAGS make --no-print-directory -C "$here/../.." O="$work/o" HAVE_LIBVTERM="$1" "$repeats" 2>&1 | grep -c ' CC '; }
+[ "$(again ''; again ''; again 1)" = $'1\n0\n1' ] && ok "a library that has come is used" || not_ok "a library that has come is used" "$(again 1)"
 check "make test: ^C ends all of it" python3 "$here/interrupted.py" "$here/../run.sh"
 exit $bad
