@@ -116,6 +116,7 @@ static void collect_live(struct mt_merge *m, struct mt_birth_chain *kept)
 	for (uint32_t id = 0; id < m->match.pool.cell_count; id++) {
 		const struct mt_pool_cell *cell = mt_pool_cell(&m->match.pool, id);
 
+		mt_segment_tick_at(m->segment, id);
 		if (!cell->address)
 			continue;
 		keep_chain(b, kept, mt_births_at(b, id));
@@ -124,7 +125,7 @@ static void collect_live(struct mt_merge *m, struct mt_birth_chain *kept)
 }
 
 /* By number: stable passes over its digits, the lowest first. */
-static void sort(struct mt_births *b, uint64_t most)
+static void sort(struct mt_births *b, uint64_t most, const struct mt_segment *ticking)
 {
 	struct mt_births_item *from = b->items;
 	struct mt_births_item *to = mt_resize(NULL, (b->item_count + 1) * sizeof *to), *swap;
@@ -140,8 +141,10 @@ static void sort(struct mt_births *b, uint64_t most)
 			start[d] = sum;
 			sum += count;
 		}
-		for (uint64_t i = 0; i < b->item_count; i++)
+		for (uint64_t i = 0; i < b->item_count; i++) {
 			to[start[from[i].number >> shift & ((1u << DIGIT_BITS) - 1)]++] = from[i];
+			mt_segment_tick_at(ticking, i);
+		}
 		swap = from;
 		from = to;
 		to = swap;
@@ -166,7 +169,7 @@ uint64_t mt_births_collect(struct mt_merge *m)
 	b->chains = kept;
 	b->chain_capacity = b->chain_count + 1;
 	b->chain_count = b->chains_kept;
-	sort(b, m->next_number);
+	sort(b, m->next_number, m->segment);
 	return b->item_count;
 }
 

@@ -286,7 +286,7 @@ static void on_extended(struct mt_merge *m, struct mt_ring *r, const struct mt_d
 	const struct mt_pool_cell *b = mt_match_look_up(&m->match, d->pointer, &place);
 
 	if (b) {
-		mt_slack_note(&m->slack, &m->match, b, x.usable);
+		mt_slack_note(&m->slack, &m->match, b, x.usable, m->segment);
 		emit_note(m, r, MT_NOTE_USABLE, x.usable);
 	}
 }

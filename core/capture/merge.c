@@ -76,8 +76,7 @@ static void wake_waiters(struct mt_merge *m, uint32_t bits)
 void mt_merge_step(struct mt_merge *m, struct mt_ring *r)
 {
 	mt_ring_advance(r);
-	/* waiting threads see that this goes on */
-	__atomic_fetch_add(&m->segment->header->tick, 1, __ATOMIC_RELAXED);
+	mt_segment_tick(m->segment);
 	/* not for every little room: they would fall asleep again */
 	if (!(r->consumed / MT_RING_STEP % WAKE_STEPS))
 		wake_waiters(m, mt_wire_room_bit((uint32_t)(r - m->rings)));
@@ -366,7 +365,7 @@ uint64_t mt_merge_poll(struct mt_merge *m)
 {
 	uint64_t records = 0, now;
 
-	__atomic_fetch_add(&m->segment->header->tick, 1, __ATOMIC_RELAXED);
+	mt_segment_tick(m->segment);
 	/* What was stamped before the heads were read has its predecessors below them, and in the
 	 * order of stamps. Later events wait: of two rings the one may show more than the other,
 	 * when this thread was kept from running. */
@@ -454,7 +453,7 @@ void mt_merge_slack(struct mt_merge *m, bool must)
 		return;
 	m->slack_at = now;
 	info->usable_rule = rule <= MT_USABLE_ALWAYS ? rule : MT_USABLE_NONE;
-	info->slack_bytes = mt_slack_sum(&m->slack, &m->match, m->model->profile);
+	info->slack_bytes = mt_slack_sum(&m->slack, &m->match, m->model->profile, m->segment);
 }
 
 void mt_merge_counters(struct mt_merge *m, uint64_t refused_requests)

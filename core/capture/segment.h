@@ -51,6 +51,19 @@ int mt_segment_create(struct mt_segment *, const struct mt_segment_options *,
 void mt_segment_leave(struct mt_segment *);
 void mt_segment_free(struct mt_segment *);
 
+/* Threads that wait for room in their rings see that the recorder goes on. */
+static inline void mt_segment_tick(const struct mt_segment *s)
+{
+	__atomic_fetch_add(&s->header->tick, 1, __ATOMIC_RELAXED);
+}
+
+/* The same, of a walk over much: at one of some 65,000 steps, which take a few milliseconds. */
+static inline void mt_segment_tick_at(const struct mt_segment *s, uint64_t step)
+{
+	if (__builtin_expect(step % 65536 == 0, 0))
+		mt_segment_tick(s);
+}
+
 #define mt_segment_entry(segment, range, index) \
 	((segment)->base + (segment)->range.offset + (uint64_t)(index) * (segment)->range.entry)
 

@@ -26,7 +26,7 @@ uint64_t mt_slack_usable(const struct mt_slack *s, const struct mt_pool_cell *b)
 }
 
 /* Leaves out those whose blocks are gone; grows when most are not. */
-static void make_room(struct mt_slack *s, struct mt_match *m)
+static void make_room(struct mt_slack *s, struct mt_match *m, const struct mt_segment *ticking)
 {
 	struct mt_slack old = *s;
 	uint32_t live = 0, size = 1024;
@@ -40,38 +40,43 @@ static void make_room(struct mt_slack *s, struct mt_match *m)
 		if (!b || b->number != e->number)
 			e->usable = 0;
 		live += e->usable != 0;
+		mt_segment_tick_at(ticking, i);
 	}
 	while (size < live * 4)
 		size *= 2;
 	*s = (struct mt_slack){mt_alloc((size_t)size * sizeof *s->entries), size - 1, live};
-	for (uint64_t i = 0; old.entries && i <= old.mask; i++)
+	for (uint64_t i = 0; old.entries && i <= old.mask; i++) {
 		if (old.entries[i].usable)
 			*place(s, old.entries[i].address) = old.entries[i];
+		mt_segment_tick_at(ticking, i);
+	}
 	free(old.entries);
 }
 
 void mt_slack_note(struct mt_slack *s, struct mt_match *m, const struct mt_pool_cell *b,
-	uint64_t size)
+	uint64_t size, const struct mt_segment *ticking)
 {
 	struct mt_slack_entry *e;
 
 	if (!size)
 		return;
 	if (!s->entries || s->used > s->mask / 2)
-		make_room(s, m);
+		make_room(s, m, ticking);
 	e = place(s, b->address);
 	s->used += !e->usable;
 	*e = (struct mt_slack_entry){b->address, b->number, size};
 }
 
 uint64_t mt_slack_sum(const struct mt_slack *s, const struct mt_match *m,
-	const struct mt_profile *p)
+	const struct mt_profile *p, const struct mt_segment *ticking)
 {
 	struct mt_match_walk walk = {0};
 	struct mt_pool_cell b;
 	uint64_t sum = 0;
 
-	while (mt_match_next(m, &walk, &b))
+	for (uint64_t i = 0; mt_match_next(m, &walk, &b); i++) {
 		sum += mt_model_slack(p, b.group, b.size, mt_slack_usable(s, &b));
+		mt_segment_tick_at(ticking, i);
+	}
 	return sum;
 }

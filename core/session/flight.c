@@ -57,7 +57,7 @@ static void pulse(void *flight)
 	struct mt_flight *f = flight;
 
 	if (f->merge)
-		__atomic_fetch_add(&f->merge->segment->header->tick, 1, __ATOMIC_RELAXED);
+		mt_segment_tick(f->merge->segment);
 }
 
 static void block_at(void *flight, uint64_t index, struct mt_checkpoint_block *out)

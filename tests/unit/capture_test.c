@@ -507,6 +507,41 @@ static void slack(void **state)
 	assert_int_equal(info->slack_bytes, 1000);
 }
 
+/* How often a walk over many blocks says that it goes on, since it was last asked. */
+static uint32_t ticks(struct fixture *f)
+{
+	uint32_t n = f->segment.header->tick;
+
+	f->segment.header->tick = 0;
+	return n;
+}
+
+/* Whoever waits for room must not take the recorder for dead. */
+static void walks_tick(void **state)
+{
+	enum { BLOCKS = 300000 };
+	struct fixture *f = *state;
+	struct mt_merge *m = &f->merge;
+
+	mt_births_init(m);
+	for (uint64_t i = 1; i <= BLOCKS; i++)
+		mt_match_insert(&m->match,
+			&(struct mt_pool_cell){.address = i * 32, .size = 10, .number = i});
+	m->next_number = BLOCKS + 1;
+	ticks(f);
+	mt_merge_slack(m, true);
+	assert_in_range(ticks(f), 4, 100);
+	assert_int_equal(mt_births_collect(m), BLOCKS);
+	assert_in_range(ticks(f), 8, 100);
+	mt_births_done(m->births);
+	for (uint64_t i = 1; i <= BLOCKS; i++) {
+		const struct mt_pool_cell block = {.address = i * 32, .number = i};
+
+		mt_slack_note(&m->slack, &m->match, &block, 100, m->segment);
+	}
+	assert_in_range(ticks(f), 8, 100);
+}
+
 static void gap(struct fixture *f, uint64_t from, uint64_t to, uint64_t allocations, uint64_t frees)
 {
 	extend(f, 0, MT_EXTEND_TIME, f->clock.start + to);
@@ -889,9 +924,9 @@ int main(void)
 		CASE(reallocates_across_rings), CASE(extends), CASE(counts_gaps), CASE(maps),
 		CASE(takes_unmaps_back), CASE(remaps), CASE(remaps_shares), CASE(remaps_to_more),
 		CASE(remaps_what_stays), CASE(remaps_anything), CASE(logs), CASE(pauses),
-		CASE(slack), CASE(estimates), CASE(libraries_may_be_unseen), CASE(keeps_free_sites),
-		CASE(pools_are_apart), CASE(survives_bad_ids), CASE(survives_vandals),
-		cmocka_unit_test(pools), cmocka_unit_test(pools_many),
+		CASE(slack), CASE(walks_tick), CASE(estimates), CASE(libraries_may_be_unseen),
+		CASE(keeps_free_sites), CASE(pools_are_apart), CASE(survives_bad_ids),
+		CASE(survives_vandals), cmocka_unit_test(pools), cmocka_unit_test(pools_many),
 		cmocka_unit_test(pools_past_all_buckets), cmocka_unit_test(respects_limits),
 		CASE(stands_still_in_a_poll)};
 
