@@ -1,4 +1,5 @@
 #include "core/capture/segment.h"
+#include "core/base/buffer.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -19,6 +20,7 @@
 #define RINGS_LEAST 16u
 #define RING_RECORDS 65536u
 #define DEPTH_LIMIT 512u
+#define OTHERS 16u /* that tick with one */
 
 void mt_alive_init(struct mt_alive *a)
 {
@@ -204,8 +206,35 @@ void mt_segment_leave(struct mt_segment *s)
 	syscall(SYS_futex, &s->header->room, FUTEX_WAKE, 1 << 30, NULL, NULL, 0);
 }
 
+/* ---- many at once ---- */
+
+void mt_segment_join(struct mt_segment *s, struct mt_segment_turns *turns)
+{
+	MT_GROW(turns->headers, turns->count, turns->capacity);
+	turns->headers[turns->count++] = s->header;
+	s->turns = turns;
+}
+
+static void part(const struct mt_segment *s)
+{
+	struct mt_segment_turns *turns = s->turns;
+
+	for (uint32_t i = 0; turns && i < turns->count; i++)
+		if (turns->headers[i] == s->header)
+			turns->headers[i] = turns->headers[--turns->count];
+}
+
+void mt_segment_tick_others(struct mt_segment_turns *turns)
+{
+	for (uint32_t i = 0; i < turns->count && i < OTHERS; i++) {
+		turns->next = turns->next + 1 < turns->count ? turns->next + 1 : 0;
+		__atomic_fetch_add(&turns->headers[turns->next]->tick, 1, __ATOMIC_RELAXED);
+	}
+}
+
 void mt_segment_free(struct mt_segment *s)
 {
+	part(s);
 	mt_segment_leave(s);
 	if (s->node_page)
 		munmap(s->node_page, 2 * MT_WIRE_PAGE);

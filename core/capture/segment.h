@@ -29,6 +29,13 @@ struct mt_segment_options {
 	bool paused;
 };
 
+/* Segments that one thread reads in turn: while it is at one of them, threads of the others wait
+ * for it, too. */
+struct mt_segment_turns {
+	struct mt_wire_header **headers;
+	uint32_t count, capacity, next;
+};
+
 /* Ranges are the recorder's own copy: what the program writes over the header changes nothing. */
 struct mt_segment {
 	int fd;
@@ -40,6 +47,7 @@ struct mt_segment {
 	uint32_t depth_limit;
 	uint8_t *node_page; /* private page with the list node, then the page of the word */
 	struct mt_alive *alive;
+	struct mt_segment_turns *turns; /* NULL: it is read alone */
 };
 
 #define MT_SEGMENT_LEAST (8u << 20) /* bytes below which a program cannot be traced */
@@ -51,10 +59,17 @@ int mt_segment_create(struct mt_segment *, const struct mt_segment_options *,
 void mt_segment_leave(struct mt_segment *);
 void mt_segment_free(struct mt_segment *);
 
+/* The segment takes part until it is freed. */
+void mt_segment_join(struct mt_segment *, struct mt_segment_turns *borrowed);
+/* A few of the others, so that all come soon. */
+void mt_segment_tick_others(struct mt_segment_turns *);
+
 /* Threads that wait for room in their rings see that the recorder goes on. */
 static inline void mt_segment_tick(const struct mt_segment *s)
 {
 	__atomic_fetch_add(&s->header->tick, 1, __ATOMIC_RELAXED);
+	if (s->turns)
+		mt_segment_tick_others(s->turns);
 }
 
 /* The same, of a walk over much: at one of some 65,000 steps, which take a few milliseconds. */

@@ -35,7 +35,8 @@ struct drain {
 	struct mt_recorder *recorder;
 	struct mt_image **images;
 	uint32_t count, capacity;
-	struct mt_image **ended; /* whose process's status is awaited */
+	struct mt_segment_turns turns; /* of the images' segments */
+	struct mt_image **ended;       /* whose process's status is awaited */
 	uint32_t ended_count, ended_capacity;
 	uint64_t deadline;
 	unsigned rest_ms;
@@ -310,6 +311,7 @@ static void adopt(struct drain *d, struct mt_process *p, struct mt_offer *offer)
 	p->image = mt_image_new(r, p, offer);
 	MT_GROW(d->images, d->count, d->capacity);
 	d->images[d->count++] = p->image;
+	mt_segment_join(mt_image_segment(p->image), &d->turns);
 	atomic_store(&r->image_count, d->count);
 	if (p == r->root && !begin(d, p->image))
 		end_image(d, p->image, MT_STATUS_UNKNOWN, false);
@@ -508,5 +510,6 @@ void mt_drain_run(struct mt_recorder *r)
 	hand_over_ended(&d, true);
 	free(d.ended);
 	free(d.images);
+	free(d.turns.headers);
 	join_finishers(&d);
 }

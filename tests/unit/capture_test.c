@@ -881,6 +881,35 @@ static void respects_limits(void **state)
 	}
 }
 
+/* ---- many segments of one recorder ---- */
+
+static void tick_together(void **state)
+{
+	enum { COUNT = 20 };
+	struct mt_segment s[COUNT];
+	struct mt_segment_turns turns = {0};
+	const struct mt_segment_options options = {.address_limit = RLIM_INFINITY};
+	struct mt_err err;
+
+	(void)state;
+	for (int i = 0; i < COUNT; i++) {
+		assert_int_equal(mt_segment_create(&s[i], &options, NULL, &err), 0);
+		mt_segment_join(&s[i], &turns);
+	}
+	mt_segment_tick(&s[3]);
+	mt_segment_tick(&s[3]);
+	for (int i = 0; i < COUNT; i++)
+		assert_in_range(s[i].header->tick, 1, 4);
+	for (int i = COUNT; i-- > 1;) {
+		mt_segment_free(&s[i]);
+		mt_segment_tick(&s[0]);
+	}
+	assert_int_equal(turns.count, 1);
+	mt_segment_free(&s[0]);
+	assert_int_equal(turns.count, 0);
+	free(turns.headers);
+}
+
 /* ---- a recorder that is kept from running ---- */
 
 static unsigned looks_before_leap = UINT32_MAX;
@@ -928,7 +957,7 @@ int main(void)
 		CASE(keeps_free_sites), CASE(pools_are_apart), CASE(survives_bad_ids),
 		CASE(survives_vandals), cmocka_unit_test(pools), cmocka_unit_test(pools_many),
 		cmocka_unit_test(pools_past_all_buckets), cmocka_unit_test(respects_limits),
-		CASE(stands_still_in_a_poll)};
+		cmocka_unit_test(tick_together), CASE(stands_still_in_a_poll)};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
