@@ -474,12 +474,20 @@ static void drain_once(struct drain *d)
 {
 	uint64_t records = 0;
 	uint32_t least = d->count ? mt_image_segment(d->images[0])->sizes.records / 8 : 1;
+	uint64_t notes_at = mt_clock_monotonic_ns() + NOTES_NS;
 
 	if (d->deadline && mt_clock_monotonic_ns() >= d->deadline)
 		atomic_store(&d->recorder->stopping, true);
-	for (uint32_t i = 0; i < d->count;)
+	for (uint32_t i = 0, left = d->count; left && i < d->count; left--) {
 		if (!tend(d, d->images[i], &records))
 			i++;
+		/* who is new does not wait for all others to be read: its segment ticks from then
+		 * on */
+		if (mt_clock_monotonic_ns() < notes_at)
+			continue;
+		take_notes(d);
+		notes_at = mt_clock_monotonic_ns() + NOTES_NS;
+	}
 	if (records)
 		d->rest_ms = REST_MS;
 	else if (d->rest_ms < REST_MAX_MS)

@@ -8,6 +8,7 @@
  *   leaf N      what an executed program does
  *   chain N     executes itself N times
  *   serial N    N children one after another;  crowd N: at once
+ *   busy N      N children at once, each with 8 threads whose rings are full most of the time
  *   signal HOW forks in a signal handler, again and again, while the main program allocates: by
  *   fork, _Fork, or
  *               syscall() of fork, clone or clone3
@@ -265,6 +266,38 @@ static int many(int count, int at_once)
 			bad += reap(pid) != 0;
 	}
 	for (int i = 0; at_once && i < count; i++)
+		bad += reap(-1) != 0;
+	return bad != 0;
+}
+
+static void *allocate_much(void *unused)
+{
+	for (int i = 0; i < 100000; i++) {
+		void *volatile p = malloc(64);
+
+		free(p);
+	}
+	return unused;
+}
+
+static int busy(int count)
+{
+	pthread_t thread[8];
+	int bad = 0;
+
+	for (int i = 0; i < count; i++) {
+		if (fork() != 0)
+			continue;
+		forget();
+		for (int k = 0; k < 8; k++)
+			pthread_create(&thread[k], NULL, allocate_much, NULL);
+		for (int k = 0; k < 8; k++)
+			pthread_join(thread[k], NULL);
+		keep(40);
+		tell(getppid());
+		_exit(0);
+	}
+	for (int i = 0; i < count; i++)
 		bad += reap(-1) != 0;
 	return bad != 0;
 }
@@ -826,6 +859,8 @@ int main(int argc, char **argv)
 		return chain(n);
 	if (!strcmp(what, "serial") || !strcmp(what, "crowd"))
 		return many(n, *what == 'c');
+	if (!strcmp(what, "busy"))
+		return busy(n);
 	how = argc > 2 ? argv[2] : "";
 	if (!strcmp(what, "signal")) {
 		if (argc > 3 && !strcmp(argv[3], "later"))
