@@ -530,16 +530,16 @@ static void walks_tick(void **state)
 	m->next_number = BLOCKS + 1;
 	ticks(f);
 	mt_merge_slack(m, true);
-	assert_in_range(ticks(f), 4, 100);
+	assert_in_range(ticks(f), 30, 1000);
 	assert_int_equal(mt_births_collect(m), BLOCKS);
-	assert_in_range(ticks(f), 8, 100);
+	assert_in_range(ticks(f), 60, 1000);
 	mt_births_done(m->births);
 	for (uint64_t i = 1; i <= BLOCKS; i++) {
 		const struct mt_pool_cell block = {.address = i * 32, .number = i};
 
 		mt_slack_note(&m->slack, &m->match, &block, 100, m->segment);
 	}
-	assert_in_range(ticks(f), 8, 100);
+	assert_in_range(ticks(f), 60, 1000);
 }
 
 static void gap(struct fixture *f, uint64_t from, uint64_t to, uint64_t allocations, uint64_t frees)
@@ -896,10 +896,10 @@ static void tick_together(void **state)
 		assert_int_equal(mt_segment_create(&s[i], &options, NULL, &err), 0);
 		mt_segment_join(&s[i], &turns);
 	}
-	mt_segment_tick(&s[3]);
-	mt_segment_tick(&s[3]);
 	for (int i = 0; i < COUNT; i++)
-		assert_in_range(s[i].header->tick, 1, 4);
+		mt_segment_tick(&s[3]);
+	for (int i = 0; i < COUNT; i++)
+		assert_in_range(s[i].header->tick, 1, 2 * COUNT);
 	for (int i = COUNT; i-- > 1;) {
 		mt_segment_free(&s[i]);
 		mt_segment_tick(&s[0]);
