@@ -1,6 +1,7 @@
 /* The draining thread: takes new images, polls all of them in turn, and hands those that have ended
  * to finishers. */
 #include "core/session/internal.h"
+#include "core/session/onlooker.h"
 #include "core/symbol/symbol.h"
 
 #include <errno.h>
@@ -506,6 +507,7 @@ void mt_drain_run(struct mt_recorder *r)
 	};
 
 	d.queue_end = &d.queue;
+	r->onlooker = mt_onlooker_new();
 	if (r->options->duration_ns)
 		d.deadline = mt_clock_monotonic_ns() + r->options->duration_ns;
 	while (!atomic_load(&r->over) || has_notes(r)) {
@@ -520,4 +522,5 @@ void mt_drain_run(struct mt_recorder *r)
 	free(d.images);
 	free(d.turns.headers);
 	join_finishers(&d);
+	mt_onlooker_free(r->onlooker);
 }

@@ -216,6 +216,7 @@ int mt_image_end(struct mt_image *i, int wait_status, struct mt_err *err)
 {
 	for (int n = 0; n < LAST_POLLS && mt_image_poll(i); n++)
 		;
+	mt_image_look_no_more(i);
 	mt_model_advance(&i->model, elapsed(i), 0);
 	mt_merge_counters(&i->merge, atomic_load(&i->process->untraced));
 	mt_merge_slack(&i->merge, true);

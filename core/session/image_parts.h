@@ -7,6 +7,7 @@
 #include "core/session/flight.h"
 #include "core/session/internal.h"
 #include "core/session/memory.h"
+#include "core/session/onlooker.h"
 #include "core/session/thread_names.h"
 #include "core/symbol/symbol.h"
 
@@ -25,6 +26,7 @@ struct mt_image {
 	uint32_t modules_opened;
 	struct mt_thread_names thread_names;
 	struct mt_memory_sampler sampler;
+	struct mt_look *look; /* NULL: none was begun */
 	uint64_t second_at, refined_at;
 	uint64_t title_at, title_every; /* when the process's title is to be looked at */
 	bool retitled;
@@ -59,6 +61,8 @@ void mt_image_take_turn(void *image);
 /* image_seen.c */
 /* What the sampler has seen of the process. */
 void mt_image_take_memory(struct mt_image *);
+/* At the end: what is under way is taken if it comes at once. */
+void mt_image_look_no_more(struct mt_image *);
 /* New modules and threads are looked at at once: both may be gone soon. */
 void mt_image_meet_new(struct mt_image *);
 

@@ -9,6 +9,7 @@
 #define CALIBRATE_NS (SECOND / 10)
 #define MEMORY_EVERY_NS (SECOND / 10)
 #define TITLE_FIRST_NS (SECOND / 100)
+#define LAST_LOOK_NS (SECOND / 500) /* that an end waits for what is being looked at */
 #define ALLOCATOR_LOOKS 8 /* the addresses are set once each, unless the program writes nonsense */
 
 /* ---- what is new ----------------------------------------------------------------------------- */
@@ -70,17 +71,25 @@ static void tend_second(struct mt_image *i)
 
 /* Of a forked child, whose command line is its parent's until it says what it is: when its age has
  * doubled, and then every second. */
-static void look_at_title(struct mt_image *i, uint64_t now)
+static bool title_is_due(struct mt_image *i, uint64_t now)
 {
-	struct mt_process *p = i->process;
-	struct mt_offer *o = i->offer;
-
+	if (!i->offer->forked || now < i->title_at)
+		return false;
 	i->title_every = !i->title_every  ? TITLE_FIRST_NS
 		: i->title_every < SECOND ? 2 * i->title_every
 					  : SECOND;
 	i->title_at = now + i->title_every;
-	if (!mt_process_retitled(p, &o->arguments))
-		return;
+	return true;
+}
+
+static void take_title(struct mt_image *i)
+{
+	struct mt_process *p = i->process;
+	struct mt_offer *o = i->offer;
+
+	mt_buffer_free(&o->arguments);
+	o->arguments = i->look->arguments;
+	i->look->arguments = (struct mt_buffer){0};
 	i->retitled = true;
 	mt_process_command(p->pid, &o->arguments, o->command, sizeof o->command);
 	pthread_mutex_lock(&i->recorder->lock);
@@ -89,21 +98,68 @@ static void look_at_title(struct mt_image *i, uint64_t now)
 	pthread_mutex_unlock(&i->recorder->lock);
 }
 
+static void take_memory(struct mt_image *i)
+{
+	mt_model_advance(&i->model, mt_image_taken_up_to(i), 0);
+	mt_image_take_memory(i);
+}
+
+static void take_look(struct mt_image *i, uint64_t wait_ns)
+{
+	struct mt_look *l = i->look;
+
+	if (!l || !mt_look_take(i->recorder->onlooker, l, wait_ns))
+		return;
+	if (l->wants_memory) {
+		mt_memory_take(&i->sampler, &l->sampler);
+		take_memory(i);
+	}
+	if (l->retitled)
+		take_title(i);
+}
+
+static void begin_look(struct mt_image *i, uint64_t now)
+{
+	struct mt_look *l = i->look;
+
+	if (l && mt_look_is_under_way(i->recorder->onlooker, l))
+		return;
+	bool memory = i->sampler.pid && mt_memory_is_due(&i->sampler, now);
+	bool title = title_is_due(i, now);
+
+	if (!memory && !title)
+		return;
+	if (!l)
+		l = i->look = mt_look_new(i->process);
+	l->sampler = i->sampler;
+	l->wants_memory = memory;
+	l->wants_title = title;
+	mt_buffer_free(&l->arguments);
+	mt_buffer_add(&l->arguments, i->offer->arguments.data, i->offer->arguments.len);
+	mt_look_begin(i->recorder->onlooker, l);
+}
+
+void mt_image_look_no_more(struct mt_image *i)
+{
+	take_look(i, LAST_LOOK_NS);
+	mt_look_free(i->recorder->onlooker, i->look);
+	i->look = NULL;
+}
+
 void mt_image_tend(struct mt_image *i, uint64_t now)
 {
-	if (i->offer->forked && now >= i->title_at)
-		look_at_title(i, now);
+	take_look(i, 0);
 	if (now - i->refined_at >= CALIBRATE_NS) {
 		mt_clock_refine(&i->clock);
 		i->refined_at = now;
 	}
 	if (mt_memory_sample(&i->sampler, i->process->pid, i->segment.fd,
 		    __atomic_load_n(&i->segment.header->private_bytes, __ATOMIC_RELAXED), now)) {
-		mt_model_advance(&i->model, mt_image_taken_up_to(i), 0);
-		mt_image_take_memory(i);
+		take_memory(i);
 		/* many take turns */
 		i->sampler.rss_at += MEMORY_EVERY_NS * (atomic_load(&i->recorder->image_count) / 8);
 	}
+	begin_look(i, now);
 	if (now - i->second_at >= SECOND) {
 		tend_second(i);
 		if (i->merge.between_due)

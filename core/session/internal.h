@@ -208,6 +208,7 @@ struct mt_recorder {
 	uint64_t start_unix_ns;
 	struct mt_alive alive;
 	struct mt_timebase clock;
+	struct mt_onlooker *onlooker; /* the draining thread's */
 
 	pthread_mutex_t lock;
 	struct mt_process *root;

@@ -157,14 +157,14 @@ struct look {
 	uint32_t heaps, pages;
 };
 
-static void look_for_heaps(struct mt_memory_sampler *s, pid_t pid, const struct maps_line *line,
+static void look_for_heaps(struct mt_memory_sampler *s, const struct maps_line *line,
 	struct look *look)
 {
 	uint64_t at = (line->start + HEAP_ALIGN - 1) & ~(HEAP_ALIGN - 1);
 	struct heap_info heap;
 
 	for (; at < line->end && look->heaps < HEAPS_MOST; at += HEAP_ALIGN, look->heaps++) {
-		if (!read_heap(pid, at, &heap) || !is_heap(&heap, at, line->end))
+		if (!read_heap(s->pid, at, &heap) || !is_heap(&heap, at, line->end))
 			continue;
 		s->memory.arena_bytes += heap.size;
 		add_resident(s, look->pagemap, at, heap.size, &look->pages);
@@ -172,15 +172,15 @@ static void look_for_heaps(struct mt_memory_sampler *s, pid_t pid, const struct 
 	}
 }
 
-static void sample_arenas(struct mt_memory_sampler *s, pid_t pid)
+static void sample_arenas(struct mt_memory_sampler *s)
 {
-	char *maps = read_proc(pid, "maps", MAPS_MOST), name[64];
+	char *maps = read_proc(s->pid, "maps", MAPS_MOST), name[64];
 	struct look look = {0};
 	struct maps_line line;
 
 	if (!maps)
 		return;
-	snprintf(name, sizeof name, "/proc/%d/pagemap", (int)pid);
+	snprintf(name, sizeof name, "/proc/%d/pagemap", (int)s->pid);
 	look.pagemap = open(name, O_RDONLY | O_CLOEXEC);
 	s->maps_seen = true;
 	s->memory.arena_bytes = s->arenas = 0;
@@ -198,7 +198,7 @@ static void sample_arenas(struct mt_memory_sampler *s, pid_t pid)
 				&look.pages);
 			s->arenas++;
 		} else if (!line.path_len) {
-			look_for_heaps(s, pid, &line, &look);
+			look_for_heaps(s, &line, &look);
 		}
 	}
 	if (look.pages > PAGES_MOST)
@@ -217,32 +217,33 @@ static uint64_t segment_bytes(int fd)
 	return fd >= 0 && !fstat(fd, &status) ? (uint64_t)status.st_blocks * 512 : 0;
 }
 
-static bool sample_rss(struct mt_memory_sampler *s, pid_t pid, uint64_t segment, uint64_t own)
+static bool sample_rss(struct mt_memory_sampler *s)
 {
 	uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
-	char *text = read_proc(pid, "statm", 256);
+	char *text = read_proc(s->pid, "statm", 256);
 	unsigned long long size, resident = 0, shared;
 	bool known =
 		text && sscanf(text, "%llu %llu %llu", &size, &resident, &shared) == 3 && resident;
 
 	if (known) {
-		s->memory.rss_bytes = without(resident * page, segment + own);
-		s->all_virtual = without(size * page, own);
-		s->shared_bytes = without(shared * page, segment);
+		s->memory.rss_bytes = without(resident * page, s->own_shared + s->own_private);
+		s->all_virtual = without(size * page, s->own_private);
+		s->shared_bytes = without(shared * page, s->own_shared);
 	}
 	free(text);
 	return known;
 }
 
 /* Walks all page tables of the process, so not when that takes long. */
-static bool sample_smaps(struct mt_memory_sampler *s, pid_t pid, uint64_t own, uint64_t now)
+static bool sample_smaps(struct mt_memory_sampler *s, uint64_t now)
 {
-	uint64_t before = now_of(), cost;
+	/* the recorder has the segment mapped as well */
+	uint64_t own = s->own_shared / 2 + s->own_private, before = now_of(), cost;
 	char *text;
 
 	if (now < s->smaps_at || (!s->smaps_at && s->memory.rss_bytes > SMAPS_FIRST))
 		return false;
-	text = read_proc(pid, "smaps_rollup", 65536);
+	text = read_proc(s->pid, "smaps_rollup", 65536);
 	if (!text)
 		return false;
 	cost = now_of() - before;
@@ -253,9 +254,9 @@ static bool sample_smaps(struct mt_memory_sampler *s, pid_t pid, uint64_t own, u
 	return true;
 }
 
-static void sample_swap(struct mt_memory_sampler *s, pid_t pid)
+static void sample_swap(struct mt_memory_sampler *s)
 {
-	char *text = read_proc(pid, "status", 65536);
+	char *text = read_proc(s->pid, "status", 65536);
 
 	s->memory.pss_bytes = 0; /* an old one would be taken for the present one */
 	if (text)
@@ -266,7 +267,8 @@ static void sample_swap(struct mt_memory_sampler *s, pid_t pid)
 void mt_memory_meet(struct mt_memory_sampler *s, pid_t pid, uint64_t now)
 {
 	s->first_at = now;
-	sample_rss(s, pid, 0, 0);
+	s->pid = pid;
+	sample_rss(s);
 	s->vss_bytes = s->all_virtual;
 }
 
@@ -279,48 +281,73 @@ static uint64_t after(const struct mt_memory_sampler *s, uint64_t now, uint64_t 
 	return now + (age < usually ? age : usually);
 }
 
-static bool sample(struct mt_memory_sampler *s, pid_t pid, uint64_t shared, uint64_t private_bytes,
-	uint64_t now)
+/* Between two looks at the maps the segment is taken to be mapped as it was. */
+static void set_virtual(struct mt_memory_sampler *s)
 {
-	uint64_t before;
-
-	s->rss_at = after(s, now, RSS_EVERY);
-	s->maps_seen = false;
-	if (!sample_rss(s, pid, shared, private_bytes))
-		return false;
-	if (now < s->rest_at)
-		return true;
-	s->rest_at = after(s, now, SECOND);
-	/* the recorder has the segment mapped as well */
-	if (!sample_smaps(s, pid, shared / 2 + private_bytes, now))
-		sample_swap(s, pid);
-	if (now < s->maps_at)
-		return true;
-	before = now_of();
-	sample_arenas(s, pid);
-	s->maps_at = now
-		+ (now_of() - before)
-			* (now - s->first_at < SECOND ? COST_SHARE_YOUNG : COST_SHARE);
-	return true;
+	if (s->own_virtual && s->all_virtual > s->own_virtual)
+		s->vss_bytes = s->all_virtual - s->own_virtual;
 }
 
 bool mt_memory_sample(struct mt_memory_sampler *s, pid_t pid, int segment_fd,
 	uint64_t private_bytes, uint64_t now)
 {
-	uint64_t shared = segment_bytes(segment_fd);
-
 	if (now < s->rss_at)
 		return false;
-	if (!sample(s, pid, shared, private_bytes, now)) {
-		pid_t thread = mt_proc_thread(pid);
-
-		if (thread == pid || !sample(s, thread, shared, private_bytes, now))
+	s->rss_at = after(s, now, RSS_EVERY);
+	s->own_shared = segment_bytes(segment_fd);
+	s->own_private = private_bytes;
+	s->pid = pid;
+	if (!sample_rss(s)) {
+		s->pid = mt_proc_thread(pid);
+		if (s->pid == pid || !sample_rss(s))
 			return false;
 	}
-	/* which is seen last: the process may have mapped the segment, or have ended, in between */
-	if ((s->maps_seen || s->own_virtual) && s->all_virtual > s->own_virtual)
-		s->vss_bytes = s->all_virtual - s->own_virtual;
+	set_virtual(s);
 	return true;
+}
+
+bool mt_memory_is_due(struct mt_memory_sampler *s, uint64_t now)
+{
+	if (now < s->rest_at)
+		return false;
+	s->rest_at = after(s, now, SECOND);
+	return true;
+}
+
+void mt_memory_look(struct mt_memory_sampler *s)
+{
+	uint64_t before = now_of();
+
+	s->maps_seen = false;
+	if (!sample_rss(s))
+		return;
+	if (!sample_smaps(s, before))
+		sample_swap(s);
+	if (before < s->maps_at)
+		return;
+	before = now_of();
+	sample_arenas(s);
+	s->maps_at = before
+		+ (now_of() - before)
+			* (before - s->first_at < SECOND ? COST_SHARE_YOUNG : COST_SHARE);
+	/* the maps are seen last: the process may have mapped the segment, or have ended, since */
+	if (s->maps_seen && s->all_virtual > s->own_virtual)
+		s->vss_bytes = s->all_virtual - s->own_virtual;
+}
+
+void mt_memory_take(struct mt_memory_sampler *s, const struct mt_memory_sampler *seen)
+{
+	s->memory.pss_bytes = seen->memory.pss_bytes;
+	s->memory.swap_bytes = seen->memory.swap_bytes;
+	s->smaps_at = seen->smaps_at;
+	s->maps_at = seen->maps_at;
+	if (!seen->maps_seen)
+		return;
+	s->memory.arena_bytes = seen->memory.arena_bytes;
+	s->arenas = seen->arenas;
+	s->arena_resident_bytes = seen->arena_resident_bytes;
+	s->own_virtual = seen->own_virtual;
+	s->vss_bytes = seen->vss_bytes;
 }
 
 char *mt_memory_module(pid_t pid, uint64_t address)

@@ -14,6 +14,8 @@ struct mt_memory_sampler {
 	uint32_t arenas;
 	uint64_t vss_bytes, shared_bytes, arena_resident_bytes;
 	uint64_t all_virtual, own_virtual; /* bytes of the address space; what the segment takes */
+	uint64_t own_shared, own_private;  /* bytes that are memtui's own, of the pages */
+	pid_t pid;                         /* or of a thread of it that lives */
 	bool maps_seen;                    /* at the last look */
 	uint64_t first_at;                 /* when it was met */
 	uint64_t rss_at, rest_at, smaps_at, maps_at; /* not before; monotonic */
@@ -24,9 +26,15 @@ struct mt_memory_sampler {
 void mt_memory_meet(struct mt_memory_sampler *, pid_t, uint64_t now_ns);
 /* Looks as often as is fit: RSS every 100 ms, the rest every second, what takes long less often; of
  * a process that is younger when it is twice as old as at the last look. segment_fd: whose pages
- * are memtui's own, as are private_bytes. False: nothing new, or the process is gone. */
+ * are memtui's own, as are private_bytes. False: nothing new, or the process is gone.
+ * This waits for nobody. */
 bool mt_memory_sample(struct mt_memory_sampler *, pid_t, int segment_fd, uint64_t private_bytes,
 	uint64_t now_ns);
+/* The rest, of what was sampled just now: whether it is due, which it then is no more; a look at a
+ * copy, which may have to wait until the process has had a processor; and what that has seen. */
+bool mt_memory_is_due(struct mt_memory_sampler *, uint64_t now_ns);
+void mt_memory_look(struct mt_memory_sampler *copy);
+void mt_memory_take(struct mt_memory_sampler *, const struct mt_memory_sampler *seen);
 /* Path of what is mapped there, or NULL; caller frees. */
 char *mt_memory_module(pid_t, uint64_t address);
 

@@ -91,7 +91,7 @@ static void another_thread_shows(void **state)
 
 static void memory_is_seen(void **state)
 {
-	struct mt_memory_sampler sampler = {.arenas = 0};
+	struct mt_memory_sampler sampler = {.arenas = 0}, seen;
 	char *path, *heap = sbrk(4096); /* a sanitizer's malloc has none */
 	pid_t pid;
 
@@ -100,6 +100,11 @@ static void memory_is_seen(void **state)
 	*heap = 1;
 	pid = start_leaderless();
 	assert_true(mt_memory_sample(&sampler, pid, -1, 0, mt_clock_monotonic_ns()));
+	assert_true(mt_memory_is_due(&sampler, mt_clock_monotonic_ns()));
+	assert_false(mt_memory_is_due(&sampler, mt_clock_monotonic_ns()));
+	seen = sampler;
+	mt_memory_look(&seen);
+	mt_memory_take(&sampler, &seen);
 	assert_true(sampler.memory.rss_bytes >= TOUCHED);
 	assert_true(sampler.memory.pss_bytes >= TOUCHED);
 	assert_true(sampler.vss_bytes >= sampler.memory.rss_bytes);
