@@ -155,7 +155,7 @@ static int see_groups(struct judged *j, const struct mt_report *report, struct m
 	const struct mt_profile *whole = report->source ? report->source->profile : NULL;
 	const struct mt_info *info = &report->profile->info;
 	struct mt_selection all = {0};
-	uint64_t reallocs = 0, largest = 0;
+	uint64_t largest = 0;
 
 	if (!whole || !report->matched || !report->matched->unanswered_ns
 		|| mt_filter_needs(report->asked))
@@ -165,14 +165,11 @@ static int see_groups(struct judged *j, const struct mt_report *report, struct m
 
 	for (uint32_t i = 0; i < all.count; i++) {
 		const struct mt_group *g = &whole->groups[all.groups[i]];
-		unsigned kind = mt_profile_group_kind(whole, all.groups[i]);
 
-		reallocs += kind == MT_KIND_REALLOC || kind == MT_KIND_REALLOCARRAY
-			? g->allocated_count
-			: 0;
 		largest = g->own_peak_bytes > largest ? g->own_peak_bytes : largest;
 	}
 	if (status >= 0) {
+		uint64_t reallocs = mt_report_reallocs_most(whole, &all);
 		uint64_t most = less(all.sum.allocated_count, info->reallocations);
 		uint64_t bytes = all.sum.allocated_bytes;
 		bool peaks = mt_metric_is_known(&all.sum, MT_METRIC_OWN_PEAK_SIZE);

@@ -12,6 +12,9 @@ struct totals {
 	uint64_t allocations, frees, reallocations, allocated_bytes, leaked_count, leaked_bytes,
 		peak_bytes, temporary_count, groups;
 	bool estimated; /* what leaked */
+	/* of reallocs whose events are gone nobody knows any more that they were: each counts as an
+	 * allocation and a free */
+	bool calls_estimated;
 };
 #define TOTALS(X) \
 	X(allocations, "allocations", MT_UNIT_COUNT) \
@@ -44,7 +47,7 @@ static uint64_t estimated_groups(const struct mt_profile *p)
 }
 
 /* Where --max-size took events away, the whole groups still have what these told: of a filter on
- * groups alone, all but the peak. Of the reallocs before, each is an allocation and a free. */
+ * groups alone, all but the peak. */
 static int add_gone(struct totals *totals, const struct mt_report *report, struct mt_err *err)
 {
 	struct mt_selection all = {0};
@@ -57,6 +60,8 @@ static int add_gone(struct totals *totals, const struct mt_report *report, struc
 		totals->allocated_bytes = all.sum.allocated_bytes;
 		totals->temporary_count = all.sum.temporary_count;
 		totals->groups = all.count;
+		totals->calls_estimated = mt_report_reallocs_most(report->source->profile, &all)
+			> totals->reallocations;
 	}
 	mt_selection_free(&all);
 	return status;
@@ -70,7 +75,7 @@ static int get_totals(struct totals *totals, const struct mt_report *report, str
 	*totals = (struct totals){info->allocations, info->frees, info->reallocations,
 		info->allocated_bytes, info->leaked_count, info->leaked_bytes, info->peak_bytes,
 		info->temporary_count, report->profile->group_count,
-		estimated_groups(report->profile) > 0};
+		estimated_groups(report->profile) > 0, false};
 	if (!mt_report_is_filtered(report))
 		return 0;
 	struct mt_selection selection = {0};
@@ -298,6 +303,7 @@ static void info_json(const struct mt_report *report, const struct totals *total
 #define X(name, words, unit) put_number(json, #name, totals->name);
 	TOTALS(X)
 #undef X
+	put_bool(json, "calls_estimated", totals->calls_estimated);
 	mt_report_json_suppressed(json, report);
 	counts_json(json, profile);
 	memory_json(json, profile);
@@ -474,6 +480,12 @@ static bool is_left(const char *words)
 	return !strncmp(words, LEAKED, strlen(LEAKED));
 }
 
+static bool is_of_calls(const char *words)
+{
+	return !strcmp(words, "allocations") || !strcmp(words, "frees")
+		|| !strcmp(words, "reallocations");
+}
+
 static void put_total(const struct mt_report *report, const char *words, enum mt_unit unit,
 	uint64_t value, bool estimated)
 {
@@ -500,6 +512,7 @@ static void info_text(const struct mt_report *report, const struct totals *total
 #define X(name, words, unit) \
 	put_total(report, words, unit, totals->name, \
 		(totals->estimated && is_left(words)) \
+			|| (totals->calls_estimated && is_of_calls(words)) \
 			|| (info->peak_unsure && !strcmp(words, "peak")));
 	TOTALS(X)
 #undef X

@@ -302,6 +302,19 @@ const char *mt_report_left(const struct mt_report *report)
 	return mt_report_knows_leaks(report) ? "leaked" : "live";
 }
 
+uint64_t mt_report_reallocs_most(const struct mt_profile *p, const struct mt_selection *groups)
+{
+	uint64_t most = 0;
+
+	for (uint32_t i = 0; i < groups->count; i++) {
+		unsigned kind = mt_profile_group_kind(p, groups->groups[i]);
+
+		if (kind == MT_KIND_REALLOC || kind == MT_KIND_REALLOCARRAY || kind == MT_KIND_POOL)
+			most += p->groups[groups->groups[i]].allocated_count;
+	}
+	return most;
+}
+
 void mt_report_losses(const struct mt_report *report, const char *indent)
 {
 	const struct mt_info *info = &report->profile->info;

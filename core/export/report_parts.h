@@ -27,6 +27,8 @@ static inline uint64_t mt_report_heap_peak_ns(const struct mt_report *report)
 /* Whether what was not freed has leaked; see mt_info_knows_leaks. */
 bool mt_report_knows_leaks(const struct mt_report *);
 const char *mt_report_left(const struct mt_report *); /* "leaked", or else "live" */
+/* How many of the groups' allocations can have been reallocs: totals do not tell. */
+uint64_t mt_report_reallocs_most(const struct mt_profile *, const struct mt_selection *groups);
 /* Whether a part of it is shown. */
 bool mt_report_is_filtered(const struct mt_report *);
 /* The groups to show, in the report's order. */

@@ -333,6 +333,15 @@ for view in errors histogram; do
 	"$memtui" $view --format json "$trace" 2>/dev/null | python3 -c 'import json,sys; sys.exit(json.load(sys.stdin)["history_from_seconds"] <= 0)'
 	expect "the JSON of $view says since when" $? "$("$memtui" $view --format json "$trace" 2>&1 | head -c 200)"
 done
+# Group totals do not tell reallocs from allocations: of those whose events are gone a filter cannot, either, and says so.
+calls() { "$memtui" info --format json "$@" 2>/dev/null | python3 -c 'import json, sys
+d = json.load(sys.stdin); print(d["allocations"] + d["reallocations"], d["frees"] + d["reallocations"], d["reallocations"] > 0, d["calls_estimated"])'; }
+want="$(calls --function-regex '^grow$' "$tmp/whole.dat" | sed 's/False$/True/') $(calls --function-regex '^shortly$' "$tmp/whole.dat") $(calls "$tmp/whole.dat")"
+have="$(calls --function-regex '^grow$' "$trace") $(calls --function-regex '^shortly$' "$trace") $(calls "$trace")"
+[ "$have" = "$want" ]
+expect "of a filter reallocs before the history are estimated" $? "$have instead of $want"
+[ "$("$memtui" info --function-regex '^grow$' "$trace" 2>/dev/null | grep -cE '^(allocations|frees|reallocations) +~')" = 3 ]
+expect "and marked" $? "$("$memtui" info --function-regex '^grow$' "$trace" 2>&1 | head -n 8)"
 unsure() { # RANGE: whether shares of its peak are marked, in text and JSON
 	"$memtui" groups --format json --sort at_peak_size "$@" "$trace" 2>/dev/null | grep -q '"at_peak_estimated":true' && printf marked
 	"$memtui" groups --sort only_matched.at_peak_size "$@" "$trace" 2>/dev/null | grep -q '  *~[0-9]' && printf ", marked"
