@@ -1,95 +1,17 @@
 #include "core/export/report_parts.h"
+#include "core/export/report_totals.h"
 #include "core/export/table.h"
-#include "core/query/filter_match.h"
 
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 
-/* One list of totals for all three formats. In the order of the JSON contract. */
-struct totals {
-	uint64_t allocations, frees, reallocations, allocated_bytes, leaked_count, leaked_bytes,
-		peak_bytes, temporary_count, groups;
-	bool estimated; /* what leaked */
-	/* of reallocs whose events are gone nobody knows any more that they were: each counts as an
-	 * allocation and a free */
-	bool calls_estimated;
-};
-#define TOTALS(X) \
-	X(allocations, "allocations", MT_UNIT_COUNT) \
-	X(frees, "frees", MT_UNIT_COUNT) \
-	X(reallocations, "reallocations", MT_UNIT_COUNT) \
-	X(allocated_bytes, "allocated in all", MT_UNIT_BYTES) \
-	X(leaked_count, LEAKED " blocks", MT_UNIT_COUNT) \
-	X(leaked_bytes, LEAKED, MT_UNIT_BYTES) \
-	X(peak_bytes, "peak", MT_UNIT_BYTES) \
-	X(temporary_count, "temporary", MT_UNIT_COUNT) \
-	X(groups, "groups", MT_UNIT_COUNT)
-
-/* The words of what was not freed begin with it; see mt_report_left. */
-#define LEAKED "leaked"
-
 static bool complete(const struct mt_report *report)
 {
 	const struct mt_info *info = &report->profile->info;
 
 	return info->ended && !info->recorder_lost && !report->damaged;
-}
-
-static uint64_t estimated_groups(const struct mt_profile *p)
-{
-	uint64_t count = 0;
-
-	for (uint32_t i = 0; i < p->group_count; i++)
-		count += mt_profile_is_estimated(p, &p->groups[i]);
-	return count;
-}
-
-/* Where --max-size took events away, the whole groups still have what these told: of a filter on
- * groups alone, all but the peak. */
-static int add_gone(struct totals *totals, const struct mt_report *report, struct mt_err *err)
-{
-	struct mt_selection all = {0};
-	int status = mt_select(&all, report->source->profile, report->symbols, report->asked,
-		report->sort, false, err);
-
-	if (status >= 0) {
-		totals->allocations = all.sum.allocated_count - totals->reallocations;
-		totals->frees = totals->allocations - all.sum.live_count;
-		totals->allocated_bytes = all.sum.allocated_bytes;
-		totals->temporary_count = all.sum.temporary_count;
-		totals->groups = all.count;
-		totals->calls_estimated = mt_report_reallocs_most(report->source->profile, &all)
-			> totals->reallocations;
-	}
-	mt_selection_free(&all);
-	return status;
-}
-
-/* With a filter the totals are those of what matched. */
-static int get_totals(struct totals *totals, const struct mt_report *report, struct mt_err *err)
-{
-	const struct mt_info *info = &report->profile->info;
-
-	*totals = (struct totals){info->allocations, info->frees, info->reallocations,
-		info->allocated_bytes, info->leaked_count, info->leaked_bytes, info->peak_bytes,
-		info->temporary_count, report->profile->group_count,
-		estimated_groups(report->profile) > 0, false};
-	if (!mt_report_is_filtered(report))
-		return 0;
-	struct mt_selection selection = {0};
-	int status = mt_select(&selection, report->profile, report->symbols, report->filter,
-		report->sort, false, err);
-
-	totals->groups = selection.count;
-	totals->estimated =
-		mt_metric_is_estimated(report->profile, &selection.sum, MT_METRIC_LEAKED_SIZE);
-	mt_selection_free(&selection);
-	if (status >= 0 && report->matched && report->matched->unanswered_ns
-		&& !mt_filter_needs(report->asked))
-		status = add_gone(totals, report, err);
-	return status;
 }
 
 static void put_number(struct mt_json *json, const char *name, uint64_t value)
@@ -248,7 +170,7 @@ static void counts_json(struct mt_json *json, const struct mt_profile *profile)
 #undef X
 	put_bool(json, "usable_sizes", info->usable_rule != MT_USABLE_NONE);
 	put_seconds(json, "lossy_seconds", info->lossy_ns);
-	put_number(json, "estimated_groups", estimated_groups(profile));
+	put_number(json, "estimated_groups", mt_report_estimated_groups(profile));
 	put_bool(json, "mapped_estimated", mt_report_maps_are_estimated(info));
 }
 
@@ -290,7 +212,7 @@ static void end_json(struct mt_json *json, const struct mt_info *info)
 	mt_json_close(json, '}');
 }
 
-static void info_json(const struct mt_report *report, const struct totals *totals)
+static void info_json(const struct mt_report *report, const struct mt_report_totals *totals)
 {
 	struct mt_json writer = {.out = report->out}, *json = &writer;
 	const struct mt_profile *profile = report->profile;
@@ -301,7 +223,7 @@ static void info_json(const struct mt_report *report, const struct totals *total
 	put_bool(json, "leaks_known", mt_report_knows_leaks(report));
 	run_json(json, profile);
 #define X(name, words, unit) put_number(json, #name, totals->name);
-	TOTALS(X)
+	MT_REPORT_TOTALS(X)
 #undef X
 	put_bool(json, "calls_estimated", totals->calls_estimated);
 	mt_report_json_suppressed(json, report);
@@ -315,13 +237,13 @@ static void info_json(const struct mt_report *report, const struct totals *total
 	putc('\n', report->out);
 }
 
-static void info_csv(const struct mt_report *report, const struct totals *totals)
+static void info_csv(const struct mt_report *report, const struct mt_report_totals *totals)
 {
 	FILE *out = report->out;
 
 	fputs("name,value\n", out);
 #define X(name, words, unit) fprintf(out, "%s,%llu\n", #name, (unsigned long long)totals->name);
-	TOTALS(X)
+	MT_REPORT_TOTALS(X)
 #undef X
 #define X(name, words) \
 	if (offsetof(struct mt_info, name) >= offsetof(struct mt_info, events)) \
@@ -477,7 +399,7 @@ static void put_beside(const struct mt_report *report)
 
 static bool is_left(const char *words)
 {
-	return !strncmp(words, LEAKED, strlen(LEAKED));
+	return !strncmp(words, MT_REPORT_LEAKED, strlen(MT_REPORT_LEAKED));
 }
 
 static bool is_of_calls(const char *words)
@@ -492,11 +414,11 @@ static void put_total(const struct mt_report *report, const char *words, enum mt
 	char text[32];
 
 	snprintf(text, sizeof text, "%s%s", is_left(words) ? mt_report_left(report) : words,
-		is_left(words) ? words + strlen(LEAKED) : "");
+		is_left(words) ? words + strlen(MT_REPORT_LEAKED) : "");
 	put_number_line(report, text, unit, value, estimated);
 }
 
-static void info_text(const struct mt_report *report, const struct totals *totals)
+static void info_text(const struct mt_report *report, const struct mt_report_totals *totals)
 {
 	const struct mt_info *info = &report->profile->info;
 	char *command = mt_report_command(report->profile);
@@ -514,7 +436,7 @@ static void info_text(const struct mt_report *report, const struct totals *total
 		(totals->estimated && is_left(words)) \
 			|| (totals->calls_estimated && is_of_calls(words)) \
 			|| (info->peak_unsure && !strcmp(words, "peak")));
-	TOTALS(X)
+	MT_REPORT_TOTALS(X)
 #undef X
 	if (report->suppressed && report->suppressed->all_blocks) {
 		put_number_line(report, "suppressed", MT_UNIT_BYTES, report->suppressed->all_bytes,
@@ -541,8 +463,8 @@ static void info_text(const struct mt_report *report, const struct totals *total
 
 int mt_report_info(const struct mt_report *report, struct mt_err *err)
 {
-	struct totals totals;
-	int status = get_totals(&totals, report, err);
+	struct mt_report_totals totals;
+	int status = mt_report_totals(&totals, report, err);
 
 	if (status < 0)
 		return status;
@@ -567,7 +489,7 @@ void mt_report_info_heading(FILE *out, enum mt_format format)
 			"allocations", "peak", "leaked", "file and command");
 }
 
-static void line_csv(const struct mt_report *report, const struct totals *totals)
+static void line_csv(const struct mt_report *report, const struct mt_report_totals *totals)
 {
 	const struct mt_info *info = &report->profile->info;
 
@@ -578,7 +500,7 @@ static void line_csv(const struct mt_report *report, const struct totals *totals
 	putc('\n', report->out);
 }
 
-static void line_text(const struct mt_report *report, const struct totals *totals)
+static void line_text(const struct mt_report *report, const struct mt_report_totals *totals)
 {
 	const struct mt_info *info = &report->profile->info;
 	char allocations[MT_NUMBER_EXACT_LEN], peak[MT_NUMBER_EXACT_LEN + 1] = "~";
@@ -599,8 +521,8 @@ static void line_text(const struct mt_report *report, const struct totals *total
 
 int mt_report_info_line(const struct mt_report *report, struct mt_err *err)
 {
-	struct totals totals;
-	int status = get_totals(&totals, report, err);
+	struct mt_report_totals totals;
+	int status = mt_report_totals(&totals, report, err);
 
 	if (status >= 0)
 		(report->format == MT_FORMAT_CSV ? line_csv : line_text)(report, &totals);
