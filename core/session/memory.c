@@ -284,7 +284,7 @@ static uint64_t after(const struct mt_memory_sampler *s, uint64_t now, uint64_t 
 /* Between two looks at the maps the segment is taken to be mapped as it was. */
 static void set_virtual(struct mt_memory_sampler *s)
 {
-	if (s->own_virtual && s->all_virtual > s->own_virtual)
+	if ((s->maps_seen || s->own_virtual) && s->all_virtual > s->own_virtual)
 		s->vss_bytes = s->all_virtual - s->own_virtual;
 }
 
@@ -331,8 +331,7 @@ void mt_memory_look(struct mt_memory_sampler *s)
 		+ (now_of() - before)
 			* (before - s->first_at < SECOND ? COST_SHARE_YOUNG : COST_SHARE);
 	/* the maps are seen last: the process may have mapped the segment, or have ended, since */
-	if (s->maps_seen && s->all_virtual > s->own_virtual)
-		s->vss_bytes = s->all_virtual - s->own_virtual;
+	set_virtual(s);
 }
 
 void mt_memory_take(struct mt_memory_sampler *s, const struct mt_memory_sampler *seen)

@@ -6,7 +6,6 @@ import signal
 import subprocess
 import sys
 import tempfile
-import time
 
 
 def runs(pid):
@@ -25,15 +24,13 @@ with tempfile.TemporaryDirectory() as top:
     for suite in set(re.findall("[a-z]+", open(sys.argv[1]).read())):
         os.makedirs(f"{top}/tests/{suite}")
         with open(f"{top}/tests/{suite}/run.sh", "w") as f:
-            f.write(f"echo $$ >>{top}/started\nexec sleep 100\n")
+            f.write(f"echo $$ >{top}/started\nexec tail -f /dev/null\n")
+    os.mkfifo(top + "/started")
+    told = os.fdopen(os.open(top + "/started", os.O_RDWR))  # no end of file between the two
     run = subprocess.Popen(["sh", top + "/tests/run.sh", top + "/build"], start_new_session=True,
                            stdout=subprocess.DEVNULL, env=dict(os.environ, TMPDIR=top + "/tmp"),
                            preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL))
-    started = []
-    while len(started) < 2:
-        time.sleep(0.02)
-        if os.path.exists(top + "/started"):
-            started = open(top + "/started").read().split()
+    started = [told.readline().strip() for _ in range(2)]
     os.killpg(run.pid, signal.SIGINT)
     status = run.wait()
     alive = [pid for pid in started if runs(pid)]
