@@ -15,9 +15,11 @@
 #define MT_WIRE_PAGE 4096u
 
 /* ---- rendezvous ------------------------------------------------------------------------------
- * MEMTUI_SESSION=<abstract socket name>:<32 hex digits of token>. The tracer connects
- * (SOCK_SEQPACKET), sends one mt_wire_request and gets one mt_wire_reply, with the memfd attached
- * when status is 0. */
+ * MEMTUI_SESSION=<abstract socket name>:<32 hex digits of token>[:<pid>.<socket>.<library>]. The
+ * tracer connects (SOCK_SEQPACKET), sends one mt_wire_request and gets one mt_wire_reply, with the
+ * memfd attached when status is 0. The numbers behind the token are decimal: the recorder's process
+ * and its descriptors of a second socket and of the tracer's library, which /proc/<pid>/fd/ leads
+ * to from other network namespaces and roots (doc/blind-spots.md). */
 #define MT_WIRE_ENVIRONMENT "MEMTUI_SESSION"
 #define MT_WIRE_TOKEN_LEN 32
 
@@ -330,6 +332,7 @@ enum mt_counter {
 #define MT_SEGMENT_DROP 8u        /* a full ring drops and counts at once instead of waiting */
 /* ask another allocator than glibc's for each usable size; else usable_rule is NONE there */
 #define MT_SEGMENT_SLACK 16u
+#define MT_SEGMENT_NO_FOLLOW 32u /* what is executed gets the environment that it was given */
 
 /* What the program itself had said of pauses before it was forked, unless a person has said
  * something since: it holds in place of what R says. */
@@ -402,6 +405,56 @@ enum mt_segment_state { MT_SEGMENT_NEW, MT_SEGMENT_ATTACHED, MT_SEGMENT_EXITING 
  * the errno that ended it, stored before, or 0 where that is not known. T. */
 #define MT_WIRE_ALIVE_OFFSET MT_WIRE_PAGE
 #define MT_WIRE_REASON_OFFSET (MT_WIRE_ALIVE_OFFSET + 4)
+
+/* ---- blind spots -----------------------------------------------------------------------------
+ * Why a process, or an allocator in it, is not seen (doc/blind-spots.md). One list: the name in
+ * JSON and tables, and what a sentence says behind the path. Numbers stand in traces: new ones go
+ * to the end. */
+#define MT_BLIND_REASONS(X) \
+	X(NONE, "", "") \
+	X(OWN_ALLOCATOR, "own allocator", \
+		"has its own malloc, which it calls past the tracer: what that allocates is not " \
+		"seen") \
+	X(BUNDLED_ALLOCATOR, "bundled allocator", \
+		"contains an allocator that it calls past the tracer: what that allocates is not " \
+		"seen") \
+	X(STATIC, "static", "is statically linked: no tracer can be loaded") \
+	X(PRIVILEGED, "setuid", \
+		"runs with other rights (setuid, setgid or file capabilities): the dynamic linker " \
+		"loads no tracer") \
+	X(OTHER_LIBC, "other libc", "is built for another C library than the tracer") \
+	X(WORD_SIZE, "word size", \
+		"is built for another processor or word size than the tracer") \
+	X(NO_LIBRARY, "no library in its root", \
+		"was started where the tracer's library cannot be opened") \
+	X(ENVIRONMENT, "environment cleared", \
+		"was started with an environment that does not name the recording") \
+	X(UNTRACED, "untraced child", "went on without the tracer") \
+	X(GROWTH, "unseen growth", \
+		"holds much more memory than its recorded heap: it may allocate past the tracer")
+enum mt_blind_reason {
+#define X(id, name, words) MT_BLIND_##id,
+	MT_BLIND_REASONS(X) MT_BLIND_COUNT,
+#undef X
+};
+
+/* A note of the tracer, left before an exec: the program at `path` will not be recorded. T. */
+struct mt_wire_blind {
+	uint32_t state;  /* enum mt_wire_blind_state */
+	uint32_t reason; /* enum mt_blind_reason */
+	uint32_t pid;    /* of the first process that it stands for */
+	uint32_t count;  /* processes; 0: the exec failed, the note was taken back */
+	char path[240];  /* NUL-terminated; a longer one is cut in front */
+};
+enum mt_wire_blind_state { MT_WIRE_BLIND_FREE, MT_WIRE_BLIND_CLAIMED, MT_WIRE_BLIND_SET };
+/* They lie in the second page, behind the words of the recorder. */
+#define MT_WIRE_BLIND_OFFSET (MT_WIRE_PAGE + 64)
+#define MT_WIRE_BLIND_PLACES 15
+
+_Static_assert(sizeof(struct mt_wire_blind) == 256, "blind spot");
+_Static_assert(MT_WIRE_BLIND_OFFSET + MT_WIRE_BLIND_PLACES * sizeof(struct mt_wire_blind)
+		<= 2 * MT_WIRE_PAGE,
+	"blind spots fit the second page");
 
 _Static_assert(sizeof(struct mt_wire_node) == 32, "node");
 _Static_assert(sizeof(struct mt_wire_pc) == 16, "pc");
