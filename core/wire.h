@@ -416,22 +416,22 @@ enum mt_segment_state { MT_SEGMENT_NEW, MT_SEGMENT_ATTACHED, MT_SEGMENT_EXITING 
 		"has its own malloc, which it calls past the tracer: what that allocates is not " \
 		"seen") \
 	X(BUNDLED_ALLOCATOR, "bundled allocator", \
-		"contains an allocator that it calls past the tracer: what that allocates is not " \
-		"seen") \
+		"which it calls past the tracer: what that allocates is not seen") \
 	X(STATIC, "static", "is statically linked: no tracer can be loaded") \
 	X(PRIVILEGED, "setuid", \
 		"runs with other rights (setuid, setgid or file capabilities): the dynamic linker " \
 		"loads no tracer") \
 	X(OTHER_LIBC, "other libc", "is built for another C library than the tracer") \
-	X(WORD_SIZE, "word size", \
-		"is built for another processor or word size than the tracer") \
+	X(WORD_SIZE, "word size", "is built for another processor or word size than the tracer") \
 	X(NO_LIBRARY, "no library in its root", \
 		"was started where the tracer's library cannot be opened") \
 	X(ENVIRONMENT, "environment cleared", \
 		"was started with an environment that does not name the recording") \
 	X(UNTRACED, "untraced child", "went on without the tracer") \
 	X(GROWTH, "unseen growth", \
-		"holds much more memory than its recorded heap: it may allocate past the tracer")
+		"holds much more memory than its recorded heap: it may allocate past the tracer") \
+	X(LIBRARY, "library past the tracer", \
+		"opened with RTLD_DEEPBIND or dlmopen, allocates past the tracer")
 enum mt_blind_reason {
 #define X(id, name, words) MT_BLIND_##id,
 	MT_BLIND_REASONS(X) MT_BLIND_COUNT,

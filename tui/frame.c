@@ -1,4 +1,5 @@
 /* What surrounds the view: title, tabs, status line, key bar; and what lies on top of it. */
+#include "core/export/blind.h"
 #include "core/export/number.h"
 #include "tui/app.h"
 #include "tui/data/job.h"
@@ -11,6 +12,7 @@
 #include <string.h>
 
 #define ROWS_MIN 10
+#define NOT_SEEN " not seen: "
 #define COLUMNS_MIN 40
 
 void mt_frame_hit(struct mt_app *app, struct mt_rect r, enum mt_hit_kind kind, enum mt_view_id view,
@@ -186,6 +188,27 @@ static void draw_title(struct mt_app *app, int columns)
 	used += mt_draw(app->screen, 0, used, columns - used, MT_ROLE_TITLE, right);
 	mt_draw(app->screen, 0, used, columns - used, lost ? MT_ROLE_LOST : MT_ROLE_TITLE,
 		lost_text);
+}
+
+/* What was not seen, in a row of its own: beside it no number says that all is well. Returns the
+ * rows that it takes. */
+static int draw_blind(struct mt_app *app, int row, int columns)
+{
+	const struct mt_profile *p = &app->data.whole;
+	char *sentence = mt_blind_summary(p, false);
+	int room = columns - (int)strlen(NOT_SEEN);
+
+	if (!sentence)
+		return 0;
+	if (mt_text_width(sentence) > room) {
+		free(sentence);
+		sentence = mt_blind_summary(p, true);
+	}
+	mt_draw_fill(app->screen, row, 0, columns, MT_ROLE_LOST);
+	mt_draw(app->screen, row, 0, columns, MT_ROLE_LOST, NOT_SEEN);
+	mt_draw(app->screen, row, (int)strlen(NOT_SEEN), room, MT_ROLE_LOST, sentence);
+	free(sentence);
+	return 1;
 }
 
 /* Of which blocks the metric is that groups stand in the order of. */
@@ -402,7 +425,9 @@ size_t mt_frame_draw(struct mt_app *app)
 	}
 	draw_title(app, columns);
 	draw_tabs(app, columns);
-	mt_app_view(app->view)->draw(app, (struct mt_rect){2, 0, rows - 4, columns}, true);
+	int top = 2 + draw_blind(app, 2, columns);
+
+	mt_app_view(app->view)->draw(app, (struct mt_rect){top, 0, rows - 2 - top, columns}, true);
 	bool covered = draw_status(app, rows - 2, columns) > 1;
 
 	if (app->program && mt_program_typing(app) && app->view == MT_VIEW_OUTPUT)

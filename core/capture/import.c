@@ -275,6 +275,8 @@ static void pass_on_header(struct mt_import *i)
 	own->own_allocator = h->own_allocator;
 	own->flags = h->flags;
 	memcpy(own->counters, h->counters, sizeof own->counters);
+	mt_import_read_at(i->fd, i->segment.base + MT_WIRE_BLIND_OFFSET,
+		MT_WIRE_BLIND_PLACES * sizeof(struct mt_wire_blind), MT_WIRE_BLIND_OFFSET);
 	own->recording = h->recording;
 	own->begin = h->begin;
 }
@@ -324,7 +326,7 @@ static void set_end(struct mt_import *i)
 		&& now - i->header.start_unix_ns > wall)
 		wall = now - i->header.start_unix_ns;
 	mt_model_advance(&i->model, wall - wall % 1000, 0);
-	mt_merge_counters(&i->merge, 0);
+	mt_merge_counters(&i->merge);
 	mt_merge_slack(&i->merge, !i->lives);
 	mt_merge_allocators(&i->merge);
 	info->ended = !i->lives;

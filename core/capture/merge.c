@@ -421,10 +421,13 @@ void mt_merge_allocators(struct mt_merge *m)
 
 	if (allocator && !info->allocator)
 		info->allocator = mt_tables_module_path(&m->tables, allocator);
-	if (own && !info->own_allocator)
+	if (m->own_forwards)
+		info->own_allocator = 0;
+	else if (own && !info->own_allocator)
 		info->own_allocator = mt_tables_module_path(&m->tables, own);
-	if (own && !info->own_allocator)
+	if (own && !info->own_allocator && !m->own_forwards)
 		info->own_allocator = mt_strings_add(&m->model->profile->strings, "the program");
+	mt_blind_derive(m->model->profile);
 }
 
 /* Of frees that were lost without a mark nobody knows when: any time up to now. */
@@ -456,7 +459,44 @@ void mt_merge_slack(struct mt_merge *m, bool must)
 	info->slack_bytes = mt_slack_sum(&m->slack, &m->match, m->model->profile, m->segment);
 }
 
-void mt_merge_counters(struct mt_merge *m, uint64_t refused_requests)
+#define OWN_BYTES 4096 /* a malloc that passes calls on is not larger */
+
+static bool is_allocation(uint32_t kind)
+{
+	return kind >= MT_KIND_MALLOC && kind <= MT_KIND_NEW_ARRAY;
+}
+
+/* A malloc of the program's own that calls the next one is seen: recorded stacks begin in it. */
+static void see_forwarding(struct mt_merge *m)
+{
+	const struct mt_profile *p = m->model->profile;
+	uint64_t own = __atomic_load_n(&m->segment->header->own_allocator, __ATOMIC_RELAXED);
+
+	if (!own || m->own_forwards)
+		return;
+	for (; m->nodes_looked < p->node_count && !m->own_forwards; m->nodes_looked++) {
+		const struct mt_node *n = &p->nodes[m->nodes_looked];
+
+		m->own_forwards = is_allocation(n->pc)
+			&& p->pcs[p->nodes[n->parent].pc].address - own < OWN_BYTES;
+	}
+	if (m->own_forwards)
+		m->model->profile->info.own_allocator = 0;
+}
+
+/* What makes no sense there is counted once, and never believed. */
+static void take_notes(struct mt_merge *m)
+{
+	uint32_t senseless = mt_blind_notes_take(&m->notes, m->segment, m->model->profile);
+
+	if (senseless > m->notes_senseless)
+		m->model->profile->info.invalid_records += senseless - m->notes_senseless;
+	m->notes_senseless = senseless;
+	see_forwarding(m);
+	mt_blind_derive(m->model->profile);
+}
+
+void mt_merge_counters(struct mt_merge *m)
 {
 	struct mt_info *info = &m->model->profile->info;
 	uint64_t lost;
@@ -478,5 +518,5 @@ void mt_merge_counters(struct mt_merge *m, uint64_t refused_requests)
 	info->lost_events = lost < info->implied_frees ? info->implied_frees : lost;
 	info->cut_stacks = info->counters[MT_COUNTER_CUT_STACKS];
 	note_lossy(m);
-	info->forked_children = info->counters[MT_COUNTER_FORKED_CHILDREN] + refused_requests;
+	take_notes(m);
 }

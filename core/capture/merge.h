@@ -4,6 +4,7 @@
 #define MT_CAPTURE_MERGE_H
 
 #include "core/capture/births.h"
+#include "core/capture/blind.h"
 #include "core/capture/clock.h"
 #include "core/capture/maps.h"
 #include "core/capture/match.h"
@@ -65,6 +66,11 @@ struct mt_merge {
 	/* there was a pause or a gap: not every block was recorded */
 	bool unrecorded;
 	bool begun; /* the log says whether in a pause */
+	/* nodes below are no calls of an allocator by the program's own malloc; it makes such */
+	uint32_t nodes_looked;
+	bool own_forwards;
+	struct mt_blind_notes notes;
+	uint32_t notes_senseless;
 	struct mt_maps maps;
 	struct mt_slack slack;
 	uint64_t slack_at; /* when it was last added up, on the monotonic clock */
@@ -96,7 +102,7 @@ void mt_merge_pause(struct mt_merge *, bool paused, uint64_t time_ns);
 void mt_merge_slack(struct mt_merge *, bool must);
 /* Names the modules of malloc among those that the tracer has met. */
 void mt_merge_allocators(struct mt_merge *);
-/* Copies the tracer's counters, and what follows from them, into info. */
-void mt_merge_counters(struct mt_merge *, uint64_t refused_requests);
+/* Copies the tracer's counters and notes, and what follows from them, into the profile. */
+void mt_merge_counters(struct mt_merge *);
 
 #endif

@@ -28,7 +28,10 @@ struct mt_limit {
 
 struct mt_check {
 	struct mt_limit limits[MT_CHECK_COUNT]; /* none given: nothing may leak */
-	bool allow_incomplete;                  /* what cannot be said is judged by what is there */
+	/* shell patterns with commas between: paths, names or reasons of blind spots that make no
+	 * limit UNKNOWN; NULL: none */
+	const char *allow_unseen;
+	bool allow_incomplete; /* what cannot be said is judged by what is there */
 };
 
 /* Text or JSON of report->check. 0: all limits hold, 1: not so, or it cannot be said. */

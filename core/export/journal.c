@@ -1,5 +1,6 @@
 #include "core/export/journal.h"
 
+#include "core/export/blind.h"
 #include "core/export/losses.h"
 #include "core/export/number.h"
 #include "core/query/frame.h"
@@ -116,6 +117,11 @@ void mt_journal_make(struct mt_journal *j, const struct mt_profile *p, const cha
 	j->count = 0;
 	add(j, MT_JOURNAL_BEGIN, MT_JOURNAL_EXACT, 0, 0);
 	add_timed(j, p);
+	for (uint32_t i = 0; i < p->blind_count; i++)
+		if (p->blind[i].count) {
+			add(j, MT_JOURNAL_BLIND, MT_JOURNAL_SO_FAR, info->wall_ns, i);
+			lost++;
+		}
 	for (uint32_t i = 0; i < mt_loss_count(); i++) {
 		enum mt_loss_kind kind = mt_loss_kind(i);
 
@@ -326,6 +332,14 @@ static void end_text(char *out, size_t len, const struct mt_info *info)
 	}
 }
 
+static void blind_text(char *out, size_t len, const struct mt_profile *p, uint32_t index)
+{
+	char *sentence = mt_blind_sentence(p, &p->blind[index], false);
+
+	snprintf(out, len, "not seen: %s", sentence);
+	free(sentence);
+}
+
 void mt_journal_text(char *out, size_t len, const struct mt_journal_line *line,
 	const struct mt_profile *p, const struct mt_symbols *symbols, const char *damage)
 {
@@ -336,6 +350,7 @@ void mt_journal_text(char *out, size_t len, const struct mt_journal_line *line,
 	case MT_JOURNAL_MODULE: module_text(out, len, p, symbols, line->index); break;
 	case MT_JOURNAL_WARNING: warning_text(out, len, p, line->index, damage); break;
 	case MT_JOURNAL_END: end_text(out, len, &p->info); break;
+	case MT_JOURNAL_BLIND: blind_text(out, len, p, line->index); break;
 	case MT_JOURNAL_NOTE:
 	case MT_JOURNAL_LOSS:
 		if (line->index >= mt_loss_count()) {

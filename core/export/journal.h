@@ -17,6 +17,7 @@
 	X(LIMIT, "limit") \
 	X(CALL, "call") \
 	X(LOSS, "lost") \
+	X(BLIND, "blind") \
 	X(NOTE, "note") \
 	X(WARNING, "warning") \
 	X(END, "end")

@@ -30,7 +30,8 @@ static enum mt_loss_kind of_counter(size_t counter)
 {
 	bool loss = counter >= MT_COUNTER_NODES_FULL && counter != MT_COUNTER_BOOTSTRAP
 		&& counter != MT_COUNTER_CHECKED_STACKS && counter != MT_COUNTER_CHECKED_OTHERWISE
-		&& counter != MT_COUNTER_NOT_COMPARABLE;
+		&& counter != MT_COUNTER_NOT_COMPARABLE
+		&& counter != MT_COUNTER_UNSEEN_LIBRARIES; /* a blind spot */
 
 	return loss ? MT_LOSS_LOST : MT_LOSS_NONE;
 }
@@ -39,6 +40,7 @@ static enum mt_loss_kind of_info(size_t offset)
 {
 	switch (offset) {
 	case offsetof(struct mt_info, ambiguous): return MT_LOSS_DOUBTS;
+	case offsetof(struct mt_info, forked_children): return MT_LOSS_NONE; /* blind spots */
 	case offsetof(struct mt_info, inherited_frees):
 	case offsetof(struct mt_info, unrecorded_frees): return MT_LOSS_NOTE;
 	case offsetof(struct mt_info, implied_unmaps):

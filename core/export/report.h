@@ -14,11 +14,6 @@
 
 enum mt_format { MT_FORMAT_TEXT, MT_FORMAT_JSON, MT_FORMAT_CSV };
 
-/* Said behind the name of the module. */
-#define MT_REPORT_OWN_ALLOCATOR \
-	" has a malloc of its own, which it calls past the tracer: " \
-	"what it allocates there is not in this recording"
-
 struct mt_check;
 struct mt_limit;
 

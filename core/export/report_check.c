@@ -1,3 +1,4 @@
+#include "core/export/blind.h"
 #include "core/export/check.h"
 #include "core/export/report_parts.h"
 #include "core/export/table.h"
@@ -231,6 +232,29 @@ static bool is_empty(const struct mt_report *report)
 	return !mt_report_whole(report)->info.allocations;
 }
 
+/* Part of what the program, or those that it started, allocated was not seen: nobody knows how
+ * much. */
+static bool is_blind_beyond(const struct mt_report *report, const char *allowed)
+{
+	const struct mt_profile *p = mt_report_whole(report);
+
+	for (uint32_t i = 0; i < p->blind_count; i++)
+		if (p->blind[i].count && !mt_blind_matches(p, &p->blind[i], allowed))
+			return true;
+	return report->baseline && is_blind_beyond(report->baseline, allowed);
+}
+
+static bool is_blind(const struct mt_report *report)
+{
+	return is_blind_beyond(report, report->check->allow_unseen);
+}
+
+/* Libraries past the tracer may free what was seen. */
+static bool has_unseen_frees(const struct mt_report *report)
+{
+	return mt_report_whole(report)->info.counters[MT_COUNTER_UNSEEN_LIBRARIES] != 0;
+}
+
 /* What the program allocated meanwhile nobody knows. */
 static bool paused_throughout(const struct mt_report *report)
 {
@@ -245,8 +269,7 @@ static bool paused_throughout(const struct mt_report *report)
 static void doubt(struct judged *j, const struct mt_report *report)
 {
 	const struct mt_info *info = &report->profile->info;
-	bool unseen = info->counters[MT_COUNTER_UNSEEN_LIBRARIES]; /* nobody knows how much */
-	bool lossy = info->lost_events || info->implied_frees || unseen;
+	bool lossy = info->lost_events || info->implied_frees;
 	/* The history that the filter asks of is not whole. */
 	bool cut = report->matched && report->matched->unanswered_ns && !j->by_groups;
 
@@ -255,15 +278,16 @@ static void doubt(struct judged *j, const struct mt_report *report)
 		struct value *v = &j->values[i];
 		bool leak = i == MT_CHECK_LEAKED || i == MT_CHECK_LEAKED_COUNT;
 
-		if (info->own_allocator || paused_throughout(report))
+		/* a gate that measured nothing is no gate */
+		if (is_blind(report) || is_empty(report))
 			v->most = UINT64_MAX;
 		if (incomplete(report) || lossy || info->invalid_records || (cut && !leak))
 			v->most = i == MT_CHECK_ALLOCATIONS && !incomplete(report)
-					&& !info->invalid_records && !cut && !unseen
+					&& !info->invalid_records && !cut && v->most != UINT64_MAX
 				? more(v->most, info->lost_events)
 				: UINT64_MAX;
 		if ((leak && (incomplete(report) || stopped(report))) || info->invalid_records
-			|| (lossy && i == MT_CHECK_PEAK))
+			|| ((lossy || has_unseen_frees(report)) && i == MT_CHECK_PEAK))
 			v->least = 0;
 		if (lossy && i == MT_CHECK_TEMPORARY)
 			v->least = less(v->seen, info->lost_events);
@@ -373,6 +397,7 @@ static void check_json(const struct mt_report *report, const struct judged *j)
 	mt_json_close(json, ']');
 	mt_report_json_suppressed(json, report);
 	mt_report_json_rules(json, report);
+	mt_blind_json(json, mt_report_whole(report));
 	mt_json_key(json, "leaks");
 	mt_json_open(json, '[');
 	for (uint32_t i = 0; i < j->leak_count && i < (report->count ? report->count : LEAKS); i++)
@@ -437,12 +462,8 @@ static void leak_text(const struct mt_report *report, const struct leak *leak,
 /* Said of what passes, too: a gate that measures nothing is no gate. */
 static void say_unseen(const struct mt_report *report)
 {
-	const struct mt_profile *p = mt_report_whole(report);
-
-	if (p->info.own_allocator) {
-		mt_put_safe(report->out, mt_strings_get(&p->strings, p->info.own_allocator));
-		fputs(MT_REPORT_OWN_ALLOCATOR "\n", report->out);
-	} else if (paused_throughout(report)) {
+	mt_report_blind(report, "");
+	if (paused_throughout(report)) {
 		fputs("no allocation was recorded: the recording was paused\n", report->out);
 	} else if (is_empty(report)) {
 		fputs("no allocation was recorded\n", report->out);
@@ -465,8 +486,7 @@ static void reasons(const struct mt_report *report, const struct judged *j)
 		fputs("the recording was stopped while the program went on: blocks that are "
 		      "live in it may have been freed later\n",
 			out);
-	if (info->lost_events || info->implied_frees || info->invalid_records
-		|| info->counters[MT_COUNTER_UNSEEN_LIBRARIES])
+	if (info->lost_events || info->implied_frees || info->invalid_records)
 		fputs("events were lost: what is counted may be too much or too little\n", out);
 	if (report->matched && report->matched->unanswered_ns) {
 		char when[MT_NUMBER_EXACT_LEN];
@@ -487,6 +507,8 @@ static void reasons(const struct mt_report *report, const struct judged *j)
 		fputs("leaks of frames without a name were taken for "
 		      "those of the baseline, by their module alone\n",
 			out);
+	if (!j->holds && is_blind(report))
+		fputs("--allow-unseen=PATTERNS judges although some programs were not seen\n", out);
 	if (!j->holds && !report->check->allow_incomplete)
 		fputs("--allow-incomplete judges by what is there\n", out);
 }

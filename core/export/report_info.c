@@ -1,3 +1,4 @@
+#include "core/export/blind.h"
 #include "core/export/report_parts.h"
 #include "core/export/report_totals.h"
 #include "core/export/table.h"
@@ -161,6 +162,7 @@ static void counts_json(struct mt_json *json, const struct mt_profile *profile)
 	put_number(json, "ambiguous", info->ambiguous);
 	put_number(json, "invalid_records", info->invalid_records);
 	put_number(json, "forked_children", info->forked_children);
+	mt_blind_json(json, profile);
 	put_number(json, "file_bytes", info->file_bytes);
 #define X(name, words) \
 	if (offsetof(struct mt_info, name) > offsetof(struct mt_info, wall_ns) \
@@ -391,10 +393,6 @@ static void put_beside(const struct mt_report *report)
 	put_amount(report, "gaps", MT_UNIT_COUNT, count_log(p, MT_LOG_GAP));
 	if (info->allocator)
 		put_line(report, "malloc is of", mt_strings_get(&p->strings, info->allocator));
-	if (!info->own_allocator)
-		return;
-	mt_put_safe(report->out, mt_strings_get(&p->strings, info->own_allocator));
-	fputs(MT_REPORT_OWN_ALLOCATOR "\n", report->out);
 }
 
 static bool is_left(const char *words)
@@ -482,7 +480,8 @@ int mt_report_info(const struct mt_report *report, struct mt_err *err)
 void mt_report_info_heading(FILE *out, enum mt_format format)
 {
 	if (format == MT_FORMAT_CSV)
-		fputs("pid,parent_pid,root_pid,origin,allocations,peak_bytes,leaked_bytes,file\n",
+		fputs("pid,parent_pid,root_pid,origin,allocations,peak_bytes,leaked_bytes,file,"
+		      "blind\n",
 			out);
 	else
 		fprintf(out, "%8s %8s  %-7s %15s %12s %12s  %s\n", "process", "parent", "by",
@@ -492,11 +491,13 @@ void mt_report_info_heading(FILE *out, enum mt_format format)
 static void line_csv(const struct mt_report *report, const struct mt_report_totals *totals)
 {
 	const struct mt_info *info = &report->profile->info;
+	const struct mt_blind *own = mt_blind_own(report->profile);
 
 	fprintf(report->out, "%u,%u,%u,%s,%llu,%llu,%llu", info->pid, info->parent, info->root,
 		mt_origin_name(info->origin), (unsigned long long)totals->allocations,
 		(unsigned long long)totals->peak_bytes, (unsigned long long)totals->leaked_bytes);
 	mt_csv_field(report->out, false, report->path);
+	mt_csv_field(report->out, false, own ? mt_blind_reason_name(own->reason) : "");
 	putc('\n', report->out);
 }
 
@@ -505,6 +506,7 @@ static void line_text(const struct mt_report *report, const struct mt_report_tot
 	const struct mt_info *info = &report->profile->info;
 	char allocations[MT_NUMBER_EXACT_LEN], peak[MT_NUMBER_EXACT_LEN + 1] = "~";
 	char leaked[MT_NUMBER_EXACT_LEN + 1] = "~";
+	const struct mt_blind *own = mt_blind_own(report->profile);
 	char *command = mt_report_command(report->profile);
 
 	mt_report_number(allocations, report, MT_UNIT_COUNT, totals->allocations);
@@ -515,6 +517,8 @@ static void line_text(const struct mt_report *report, const struct mt_report_tot
 	mt_put_safe(report->out, report->path);
 	fputs("  ", report->out);
 	mt_put_safe(report->out, command);
+	if (own)
+		fprintf(report->out, "  (%s: not seen)", mt_blind_reason_name(own->reason));
 	putc('\n', report->out);
 	free(command);
 }

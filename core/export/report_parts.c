@@ -1,5 +1,6 @@
 #include "core/export/report_parts.h"
 
+#include "core/export/blind.h"
 #include "core/export/losses.h"
 #include "core/export/table.h"
 
@@ -292,6 +293,26 @@ static uint32_t print_losses(const struct mt_report *report, const char *indent,
 	return lines;
 }
 
+uint32_t mt_report_blind(const struct mt_report *report, const char *indent)
+{
+	const struct mt_profile *p = mt_report_whole(report);
+	uint32_t lines = 0;
+
+	for (uint32_t i = 0; i < p->blind_count; i++) {
+		char *sentence =
+			p->blind[i].count ? mt_blind_sentence(p, &p->blind[i], false) : NULL;
+
+		if (!sentence)
+			continue;
+		fprintf(report->out, "%snot seen: ", indent);
+		mt_put_safe(report->out, sentence);
+		putc('\n', report->out);
+		free(sentence);
+		lines++;
+	}
+	return lines;
+}
+
 bool mt_report_knows_leaks(const struct mt_report *report)
 {
 	return mt_info_knows_leaks(&report->profile->info) && !report->damaged;
@@ -318,7 +339,7 @@ uint64_t mt_report_reallocs_most(const struct mt_profile *p, const struct mt_sel
 void mt_report_losses(const struct mt_report *report, const char *indent)
 {
 	const struct mt_info *info = &report->profile->info;
-	uint32_t lines = print_losses(report, indent, false);
+	uint32_t lines = mt_report_blind(report, indent) + print_losses(report, indent, false);
 
 	if (mt_report_maps_are_estimated(info))
 		fprintf(report->out,

@@ -1,5 +1,6 @@
 /* Blocks that define what events and totals refer to. Each begins with the index of its first entry
  * and their number, and continues what the blocks of its type before it defined. */
+#include "core/model/blind.h"
 #include "core/model/load.h"
 #include "core/model/payload.h"
 #include "core/trace/varint.h"
@@ -123,6 +124,34 @@ static int write_start(struct mt_definitions *d, struct mt_trace_writer *w,
 	return result;
 }
 
+/* The list is short and entries change in place: it is written as a whole when it has changed. */
+static int write_blind(struct mt_definitions *d, struct mt_trace_writer *w,
+	const struct mt_profile *p, struct mt_err *err)
+{
+	struct mt_buffer b = {0};
+
+	if (d->blind_changes == p->blind_changes)
+		return 0;
+	mt_varint_add(&b, 0);
+	mt_varint_add(&b, p->blind_count);
+	for (uint32_t i = 0; i < p->blind_count; i++) {
+		const struct mt_blind *e = &p->blind[i];
+
+		mt_varint_add(&b, e->reason);
+		mt_varint_add(&b, e->pid);
+		mt_varint_add(&b, e->path);
+		mt_varint_add(&b, e->detail);
+		mt_varint_add(&b, e->count);
+		mt_varint_add(&b, e->bytes);
+	}
+	int result = mt_trace_writer_block(w, MT_BLOCK_BLIND, b.data, b.len, err);
+
+	if (!result)
+		d->blind_changes = p->blind_changes;
+	mt_buffer_free(&b);
+	return result;
+}
+
 void mt_definitions_restart(struct mt_definitions *d)
 {
 	d->started = false;
@@ -155,6 +184,8 @@ int mt_definitions_write(struct mt_definitions *d, struct mt_trace_writer *w,
 	if (!result)
 		result =
 			write_entries(w, p, MT_BLOCK_LOG, &d->log, 0, p->log_count, write_log, err);
+	if (!result)
+		result = write_blind(d, w, p, err);
 	return result;
 }
 
@@ -251,6 +282,25 @@ static const char *read_log(struct mt_cursor *c, struct mt_profile *p)
 	return NULL;
 }
 
+/* A reason that this version does not know stands for itself: the entry still says that something
+ * was not seen. */
+static const char *read_blind(struct mt_cursor *c, struct mt_profile *p)
+{
+	struct mt_blind b = {.reason = (uint32_t)mt_cursor_bounded(c, UINT32_MAX)};
+
+	b.pid = (uint32_t)mt_cursor_bounded(c, UINT32_MAX);
+	b.path = (uint32_t)mt_cursor_bounded(c, p->strings.count - 1);
+	b.detail = (uint32_t)mt_cursor_bounded(c, p->strings.count - 1);
+	b.count = (uint32_t)mt_cursor_bounded(c, UINT32_MAX);
+	b.bytes = mt_cursor_varint(c);
+	if (c->bad || p->blind_count == MT_BLIND_MAX + MT_BLIND_COUNT)
+		return "a blind spot is out of range";
+	MT_GROW(p->blind, p->blind_count, p->blind_capacity);
+	p->blind[p->blind_count++] = b;
+	p->blind_changes++;
+	return NULL;
+}
+
 static const char *read_start(struct mt_cursor *c, struct mt_profile *p)
 {
 	uint64_t first = mt_cursor_varint(c), count = mt_cursor_bounded(c, mt_cursor_left(c));
@@ -291,6 +341,7 @@ const char *mt_definitions_read(struct mt_profile *p, enum mt_block_type type,
 		[MT_BLOCK_NODES] = {p->node_count, read_node},
 		[MT_BLOCK_GROUPS] = {p->group_count, read_group},
 		[MT_BLOCK_LOG] = {p->log_count, read_log},
+		[MT_BLOCK_BLIND] = {0, read_blind},
 	};
 	struct mt_cursor c = {payload->data, payload->data + payload->len, false};
 	const char *fault = NULL;
@@ -303,6 +354,8 @@ const char *mt_definitions_read(struct mt_profile *p, enum mt_block_type type,
 
 		if (c.bad || first != kinds[type].there || first + count >= UINT32_MAX)
 			return "its entries do not continue those before";
+		if (type == MT_BLOCK_BLIND)
+			p->blind_count = 0; /* it takes the place of the one before */
 		for (uint64_t i = 0; i < count && !fault; i++)
 			fault = kinds[type].read(&c, p);
 	}

@@ -1,4 +1,5 @@
 #include "core/model/load.h"
+#include "core/model/blind.h"
 #include "core/model/checkpoint.h"
 #include "core/model/payload.h"
 #include "core/model/replay.h"
@@ -31,7 +32,8 @@ static int reject(struct loader *l, const struct mt_trace_block *block, const ch
 
 static bool is_definition(enum mt_block_type type)
 {
-	return (type >= MT_BLOCK_START && type <= MT_BLOCK_GROUPS) || type == MT_BLOCK_LOG;
+	return (type >= MT_BLOCK_START && type <= MT_BLOCK_GROUPS) || type == MT_BLOCK_LOG
+		|| type == MT_BLOCK_BLIND;
 }
 
 static int load_definition(struct loader *l, uint32_t index)
@@ -303,6 +305,7 @@ int mt_profile_load(struct mt_profile *p, struct mt_trace_reader *reader,
 			? 0
 			: mt_trace_reader_block(reader, start)->first_ns;
 		p->info.file_bytes = mt_trace_reader_file_bytes(reader);
+		mt_blind_derive_old(p);
 		if (err)
 			*err = (struct mt_err){0};
 	}

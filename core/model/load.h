@@ -8,10 +8,11 @@
 struct mt_symbols; /* core/symbol/symbol.h */
 
 /* Writes to the trace what the profile defines beyond what was written before (strings, modules,
- * threads, pcs, nodes, groups, log). Zero-initialised state: nothing written yet. */
+ * threads, pcs, nodes, groups, log), and blind spots if they have changed. Zero-initialised state: nothing written yet. */
 struct mt_definitions {
 	uint32_t strings, modules, threads, pcs, nodes, groups, log, arguments;
 	bool started;
+	uint64_t blind_changes; /* of the profile, as last written */
 };
 int mt_definitions_write(struct mt_definitions *, struct mt_trace_writer *,
 	const struct mt_profile *, struct mt_err *err);

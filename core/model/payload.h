@@ -9,7 +9,7 @@
 
 #define MT_TOTALS_GROUPS_MAX (1u << 18) /* of one part */
 
-/* A block of a type from MT_BLOCK_START to MT_BLOCK_GROUPS, or MT_BLOCK_LOG. */
+/* A block of a type from MT_BLOCK_START to MT_BLOCK_GROUPS, MT_BLOCK_LOG or MT_BLOCK_BLIND. */
 const char *mt_definitions_read(struct mt_profile *, enum mt_block_type,
 	const struct mt_buffer *payload);
 /* memory: of the last sample. */

@@ -1,4 +1,5 @@
 /* A trace's head and end, without what lies between them. */
+#include "core/model/blind.h"
 #include "core/model/load.h"
 #include "core/model/payload.h"
 
@@ -31,7 +32,7 @@ int mt_profile_peek(struct mt_profile *p, struct mt_trace_reader *reader, struct
 		enum mt_block_type type = mt_trace_reader_block(reader, i)->type;
 
 		started |= type == MT_BLOCK_START;
-		if (type == MT_BLOCK_START || type == MT_BLOCK_STRINGS)
+		if (type == MT_BLOCK_START || type == MT_BLOCK_STRINGS || type == MT_BLOCK_BLIND)
 			result = read_definitions(p, reader, i, &payload, err);
 		else if (type == MT_BLOCK_INFO)
 			last = i;
@@ -42,5 +43,7 @@ int mt_profile_peek(struct mt_profile *p, struct mt_trace_reader *reader, struct
 	if (!result && last != UINT32_MAX && !mt_trace_reader_payload(reader, last, &payload, NULL))
 		summed = !mt_info_read(p, &payload, &memory);
 	mt_buffer_free(&payload);
+	if (!result)
+		mt_blind_derive_old(p);
 	return result ? result : summed;
 }

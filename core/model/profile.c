@@ -67,6 +67,7 @@ void mt_profile_free(struct mt_profile *p)
 	free(p->samples);
 	free(p->log);
 	free(p->free_sites);
+	free(p->blind);
 	*p = (struct mt_profile){0};
 }
 

@@ -193,6 +193,16 @@ struct mt_info {
 	uint32_t own_allocator;
 };
 
+/* Something that was not seen (core/model/blind.h). */
+struct mt_blind {
+	uint32_t reason; /* enum mt_blind_reason of wire.h */
+	uint32_t pid;    /* the first process that it is about; 0: not known */
+	uint32_t path;   /* string id: the program, or the module with the allocator */
+	uint32_t detail; /* string id: the allocator's name; 0: none */
+	uint32_t count;  /* processes, or 1; 0: hidden, it turned out not to be so */
+	uint64_t bytes;  /* unseen growth: an estimate; else 0 */
+};
+
 /* Whether what is live has leaked: the program's end is in it. Else it was live when the recording
  * ended, or is so far, and may have been freed later. */
 static inline bool mt_info_knows_leaks(const struct mt_info *info)
@@ -230,6 +240,9 @@ struct mt_profile {
 	uint32_t log_most;               /* entries, but for those of MT_LOG_LIMIT; 0: MT_LOG_MAX */
 	struct mt_free_site *free_sites; /* each pair once, in order of first use */
 	uint32_t free_site_count, free_site_capacity;
+	struct mt_blind *blind; /* what was not seen */
+	uint32_t blind_count, blind_capacity;
+	uint64_t blind_changes; /* counts changes of entries: who writes them sees what is new */
 	/* By group, for its metric: what somebody who watched found (core/query/rank.h). Borrowed;
 	 * NULL: nobody did. */
 	const uint8_t *scores;

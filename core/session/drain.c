@@ -507,7 +507,8 @@ void mt_drain_run(struct mt_recorder *r)
 	};
 
 	d.queue_end = &d.queue;
-	r->onlooker = mt_onlooker_new();
+	r->objects = mt_objects_cache_new();
+	r->onlooker = mt_onlooker_new(r->objects);
 	if (r->options->duration_ns)
 		d.deadline = mt_clock_monotonic_ns() + r->options->duration_ns;
 	while (!atomic_load(&r->over) || has_notes(r)) {
@@ -523,4 +524,5 @@ void mt_drain_run(struct mt_recorder *r)
 	free(d.turns.headers);
 	join_finishers(&d);
 	mt_onlooker_free(r->onlooker);
+	mt_objects_cache_free(r->objects);
 }

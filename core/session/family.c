@@ -1,5 +1,6 @@
 #include "core/session/family.h"
 
+#include "core/model/blind.h"
 #include "core/model/load.h"
 
 #include <ctype.h>
@@ -196,6 +197,7 @@ static void describe(struct mt_session_process *out, const struct mt_profile *p,
 {
 	const struct mt_info *i = &p->info;
 	const char *name = strrchr(path, '/') ? strrchr(path, '/') + 1 : path;
+	const struct mt_blind *own = mt_blind_own(p);
 	char *command = mt_profile_command(p);
 
 	*out = (struct mt_session_process){
@@ -207,6 +209,7 @@ static void describe(struct mt_session_process *out, const struct mt_profile *p,
 		.failed = !i->ended || i->recorder_lost,
 		.stopped = i->stopped,
 		.untraced = (uint32_t)i->forked_children,
+		.blind = own ? own->reason : MT_BLIND_NONE,
 		.start_unix_ns = i->start_unix_ns,
 		.events = i->events,
 		.allocations = i->allocations,

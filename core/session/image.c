@@ -167,7 +167,7 @@ static uint32_t others(struct mt_recorder *r)
 static void publish(struct mt_image *i, struct mt_snapshot *snapshot)
 {
 	if (i->segment.base)
-		mt_merge_counters(&i->merge, atomic_load(&i->process->untraced));
+		mt_image_take_counters(i);
 	if (!i->profile.info.ended)
 		mt_model_advance(&i->model, mt_image_taken_up_to(i), 0);
 	mt_model_settle(&i->model);
@@ -218,7 +218,7 @@ int mt_image_end(struct mt_image *i, int wait_status, struct mt_err *err)
 		;
 	mt_image_look_no_more(i);
 	mt_model_advance(&i->model, elapsed(i), 0);
-	mt_merge_counters(&i->merge, atomic_load(&i->process->untraced));
+	mt_image_take_counters(i);
 	mt_merge_slack(&i->merge, true);
 	i->profile.info.exit_status = wait_status;
 	i->profile.info.ended = 1;
@@ -245,6 +245,7 @@ void mt_image_set_status(struct mt_image *i, int wait_status)
 
 void mt_image_describe(const struct mt_image *i, struct mt_session_process *out)
 {
+	const struct mt_blind *own = mt_blind_own(&i->profile);
 	const struct mt_info *info = &i->profile.info;
 
 	*out = (struct mt_session_process){
@@ -255,7 +256,8 @@ void mt_image_describe(const struct mt_image *i, struct mt_session_process *out)
 		.forked = i->offer->forked,
 		.failed = i->failure.code != 0,
 		.stopped = info->stopped,
-		.untraced = (uint32_t)info->counters[MT_COUNTER_FORKED_CHILDREN],
+		.untraced = (uint32_t)mt_blind_processes(&i->profile),
+		.blind = own ? own->reason : MT_BLIND_NONE,
 		.start_unix_ns = info->start_unix_ns,
 		.events = info->events,
 		.allocations = info->allocations,

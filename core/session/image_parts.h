@@ -26,7 +26,9 @@ struct mt_image {
 	uint32_t modules_opened;
 	struct mt_thread_names thread_names;
 	struct mt_memory_sampler sampler;
-	struct mt_look *look; /* NULL: none was begun */
+	struct mt_look *look;  /* NULL: none was begun */
+	uint32_t objects_told; /* of the look's, those that are blind spots by now */
+	uint64_t unseen_bytes; /* the most that mt_image_weigh_growth has found */
 	uint64_t second_at, refined_at;
 	uint64_t title_at, title_every; /* when the process's title is to be looked at */
 	bool retitled;
@@ -58,11 +60,21 @@ void mt_image_write_out(struct mt_image *);
 /* Between two events: nothing is half done. */
 void mt_image_take_turn(void *image);
 
+/* image_blind.c */
+/* What was found in the files that the process has mapped becomes blind spots. */
+void mt_image_add_bundled(struct mt_image *, const struct mt_objects *);
+/* The same of the program's own file, once the process may be gone: in any thread. */
+void mt_image_look_at_program(struct mt_image *);
+/* After a look at the process's memory: has it grown while the hooks saw nothing? */
+void mt_image_weigh_growth(struct mt_image *, const struct mt_objects *);
+
 /* image_seen.c */
 /* What the sampler has seen of the process. */
 void mt_image_take_memory(struct mt_image *);
 /* At the end: what is under way is taken if it comes at once. */
 void mt_image_look_no_more(struct mt_image *);
+/* What the tracer has counted and noted, and the processes that the service found without it. */
+void mt_image_take_counters(struct mt_image *);
 /* New modules and threads are looked at at once: both may be gone soon. */
 void mt_image_meet_new(struct mt_image *);
 

@@ -61,10 +61,16 @@ void mt_image_take_memory(struct mt_image *i)
 	i->profile.info.arena_resident_bytes = i->sampler.arena_resident_bytes;
 }
 
+void mt_image_take_counters(struct mt_image *i)
+{
+	mt_merge_counters(&i->merge);
+	mt_untraced_take(i->recorder, i->process, &i->profile);
+}
+
 static void tend_second(struct mt_image *i)
 {
 	mt_thread_names_refresh(&i->thread_names, &i->profile, i->process->pid);
-	mt_merge_counters(&i->merge, atomic_load(&i->process->untraced));
+	mt_image_take_counters(i);
 	mt_merge_slack(&i->merge, false);
 	mt_image_write_out(i);
 }
@@ -113,6 +119,8 @@ static void take_look(struct mt_image *i, uint64_t wait_ns)
 	if (l->wants_memory) {
 		mt_memory_take(&i->sampler, &l->sampler);
 		take_memory(i);
+		mt_image_add_bundled(i, &l->objects);
+		mt_image_weigh_growth(i, &l->objects);
 	}
 	if (l->retitled)
 		take_title(i);

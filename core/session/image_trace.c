@@ -167,8 +167,11 @@ int mt_image_complete(struct mt_image *i, struct mt_resolver *library, struct mt
 			*err = i->failure;
 		return i->failure.code;
 	}
+	mt_image_look_at_program(i);
 	find_symbols(i, library, &symbols);
 	error = write_title(i, err);
+	if (!error) /* what the end has shown: untraced processes, bundled allocators */
+		error = mt_definitions_write(&i->definitions, i->writer, &i->profile, err);
 	if (!error)
 		error = write_end(i, &symbols, err);
 	mt_buffer_free(&symbols);

@@ -133,12 +133,15 @@ struct mt_process {
 	_Atomic bool awaited; /* its status may be known once it is reaped: its trace waits */
 	/* lock: its last image, as of a moment ago; NULL: none yet */
 	struct mt_session_process *shown;
-	struct mt_wire_header *header;          /* lock: of the image that is drained; NULL: none */
-	_Atomic uint32_t untraced;              /* of its children, and itself after an exec */
+	struct mt_wire_header *header; /* lock: of the image that is drained; NULL: none */
+	/* lock: processes that go untraced, found by the service, of which its trace is yet to tell
+	 * (untraced.c): its children, and itself after an exec. untold: how many */
+	struct mt_untraced *found;
+	int32_t untold;
+	struct mt_untraced *left_as; /* service: the root, while it seems to be untraced */
 	_Atomic(struct mt_snapshot *) snapshot; /* made by the service when somebody watches */
 	_Atomic uint32_t watchers, interval_ms;
 	_Atomic bool fresh; /* a new watcher waits */
-	bool seen_leaving;  /* service: the root, because its stack is another */
 	uint32_t starts;    /* service: looks that found it between its exec and its request */
 	_Atomic bool left;  /* the root went on in an image that is not recorded */
 	_Atomic bool begun; /* it has a trace */
@@ -162,6 +165,8 @@ bool mt_process_is_gone(const struct mt_process *);
 bool mt_process_maps_segment(pid_t);
 /* Whether a file of the tracer's name is mapped there: it may ask sooner or later. */
 bool mt_process_maps_library(pid_t, const char *library);
+/* The same, of a process whose mappings can be read. */
+bool mt_process_lacks_library(pid_t, const char *library);
 /* What /proc has of its command line, NUL-terminated, one after another. title: it may be one that
  * the process wrote over its arguments, padded with zeros, so that empty ones at the end are none.
  * Nothing once it has ended. */
@@ -209,6 +214,7 @@ struct mt_recorder {
 	struct mt_alive alive;
 	struct mt_timebase clock;
 	struct mt_onlooker *onlooker; /* the draining thread's */
+	struct mt_objects_cache *objects;
 
 	pthread_mutex_t lock;
 	struct mt_process *root;
@@ -243,7 +249,8 @@ void mt_recorder_wake(struct mt_recorder *); /* the draining thread out of its s
 int mt_recorder_new_segment(struct mt_recorder *, pid_t, struct mt_segment *, struct mt_err *err);
 void mt_recorder_trouble(struct mt_recorder *, const struct mt_err *);
 void mt_recorder_trouble_of(struct mt_recorder *, const struct mt_process *, const struct mt_err *);
-uint32_t mt_recorder_untraced(struct mt_recorder *); /* of all processes so far */
+/* Of all processes, those of which no trace tells. */
+uint32_t mt_recorder_untraced(struct mt_recorder *);
 void mt_recorder_report(struct mt_recorder *, struct mt_report *);
 /* Hands one process's line to the service, which sends it to the front. */
 void mt_recorder_tell(struct mt_recorder *, const struct mt_session_process *);
@@ -271,6 +278,18 @@ struct mt_process *mt_offer_teller(struct mt_recorder *, struct mt_process *p);
 /* The root executes what is not recorded; it is waited for. */
 void mt_offer_root_left(struct mt_recorder *);
 struct mt_process *mt_offer_add(struct mt_recorder *, pid_t, int pidfd);
+struct mt_process *mt_offer_find(struct mt_recorder *, pid_t); /* alive; NULL: not in the table */
+
+/* ---- processes that are not recorded (untraced.c) ---- */
+/* The service has found one: the teller's trace is to say so, unless the tracer's own note does. */
+void mt_untraced_add(struct mt_recorder *, struct mt_process *teller, pid_t);
+/* A process asks for a segment: a note that it would not, in the teller's segment, was wrong. */
+void mt_untraced_recorded(struct mt_recorder *, struct mt_process *teller, pid_t);
+/* The root has executed what does not ask; until it does ask after all. */
+void mt_untraced_add_root(struct mt_recorder *);
+void mt_untraced_take_back_root(struct mt_recorder *);
+/* The draining thread: what was found becomes entries of the profile. */
+void mt_untraced_take(struct mt_recorder *, struct mt_process *teller, struct mt_profile *);
 
 /* ---- one image ---- */
 /* Takes the offer. */

@@ -1,7 +1,7 @@
 /* Can this program be recorded, and how is it started? */
 #include "core/session/internal.h"
+#include "core/session/target.h"
 
-#include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <gelf.h>
@@ -145,19 +145,14 @@ static int check_rights(const char *path, const struct stat *status, struct mt_e
 }
 
 /* The kernel would say of a missing one that the program itself is not there. */
-static int check_interpreter(const char *path, int fd, const Elf64_Phdr *phdr, struct mt_err *err)
+static int check_interpreter(const char *path, const struct mt_target *t, struct mt_err *err)
 {
-	char name[PATH_MAX] = "";
-
-	if (phdr->p_filesz < sizeof name
-		&& pread(fd, name, phdr->p_filesz, (off_t)phdr->p_offset) < 0)
-		return 0; /* execve will say more */
-	if (access(name, X_OK) < 0)
+	if (access(t->interpreter, X_OK) < 0)
 		return mt_fail(err, -errno,
 			"%s: its dynamic linker %s: %s; the program is for "
 			"another system, or a package is missing",
-			path, name, strerror(errno));
-	if (strstr(name, "/ld-musl-"))
+			path, t->interpreter, strerror(errno));
+	if (mt_target_is_musl(t))
 		return mt_fail(err, -ENOEXEC,
 			"%s: is built for musl, and only programs for glibc can be recorded; "
 			"build it for glibc",
@@ -247,32 +242,23 @@ static int check_sanitizer(const char *path, int fd, struct mt_err *err)
 		path);
 }
 
-static int check_elf(const char *path, int fd, const Elf64_Ehdr *file, struct mt_err *err)
+static int check_elf(const char *path, int fd, const struct mt_target *t, struct mt_err *err)
 {
 	int error;
-	Elf64_Phdr phdr;
 
-	if (file->e_ident[EI_CLASS] != ELFCLASS64)
+	if (!t->is_64_bit)
 		return mt_fail(err, -ENOEXEC,
 			"%s: is a 32-bit program; memtui records 64-bit programs", path);
-#ifdef __x86_64__
-	if (file->e_machine != EM_X86_64)
+	if (!t->is_of_machine)
 		return mt_fail(err, -ENOEXEC, "%s: is a program for another kind of processor",
 			path);
-#endif
-	if (file->e_phentsize != sizeof phdr)
-		return mt_fail(err, -ENOEXEC, "%s: its program headers are damaged", path);
-	for (unsigned i = 0; i < file->e_phnum; i++) {
-		if (pread(fd, &phdr, sizeof phdr, (off_t)(file->e_phoff + i * sizeof phdr))
-			!= sizeof phdr)
-			return mt_fail(err, -ENOEXEC,
-				"%s: ends before its program headers do: the file is damaged",
-				path);
-		if (phdr.p_type == PT_INTERP)
-			return (error = check_interpreter(path, fd, &phdr, err)) < 0
-				? error
-				: check_sanitizer(path, fd, err);
-	}
+	if (t->is_cut)
+		return mt_fail(err, -ENOEXEC,
+			"%s: ends before its program headers do, or they are damaged", path);
+	if (*t->interpreter)
+		return (error = check_interpreter(path, t, err)) < 0
+			? error
+			: check_sanitizer(path, fd, err);
 	if (is_dynamic_linker(fd))
 		return 0;
 	return mt_fail(err, -ENOEXEC,
@@ -315,26 +301,25 @@ static int check_script(const char *path, const char *line, size_t len, int scri
 
 static int check_file(const char *path, int scripts, struct mt_err *err)
 {
-	union {
-		char line[256];
-		Elf64_Ehdr elf;
-	} start = {0};
 	int fd = open(path, O_RDONLY | O_CLOEXEC), error = 0;
+	struct mt_target target;
 	struct stat status;
+	char line[256];
 	ssize_t n;
 
 	if (fd < 0) /* what may be executed need not be readable */
 		return errno != EACCES ? mt_fail(err, -errno, "%s: %s", path, strerror(errno))
 			: stat(path, &status) == 0 ? check_rights(path, &status, err)
 						   : 0;
-	n = pread(fd, &start, sizeof start, 0);
-	if (n > 2 && start.line[0] == '#' && start.line[1] == '!')
-		error = check_script(path, start.line, (size_t)n, scripts, err);
-	else if (n < (ssize_t)sizeof start.elf || memcmp(start.elf.e_ident, ELFMAG, SELFMAG) != 0)
+	n = pread(fd, line, sizeof line, 0);
+	mt_target_read(&target, fd);
+	if (n > 2 && line[0] == '#' && line[1] == '!')
+		error = check_script(path, line, (size_t)n, scripts, err);
+	else if (!target.is_elf)
 		error = mt_fail(err, -ENOEXEC,
 			"%s: is no program (neither ELF nor a script with #!)", path);
 	else if (fstat(fd, &status) == 0 && (error = check_rights(path, &status, err)) == 0)
-		error = check_elf(path, fd, &start.elf, err);
+		error = check_elf(path, fd, &target, err);
 	close(fd);
 	return error;
 }

@@ -41,7 +41,7 @@ struct mt_process *mt_offer_add(struct mt_recorder *r, pid_t pid, int pidfd)
 	return p;
 }
 
-static struct mt_process *find(struct mt_recorder *r, pid_t pid)
+struct mt_process *mt_offer_find(struct mt_recorder *r, pid_t pid)
 {
 	for (uint32_t i = 0; i < r->live_count; i++)
 		if (r->live[i]->pid == pid)
@@ -107,7 +107,7 @@ struct mt_process *mt_offer_teller(struct mt_recorder *r, struct mt_process *p)
 {
 	/* numbers come again: parents may seem to be each other's children */
 	for (uint32_t i = 0; p && !atomic_load(&p->begun) && i <= r->live_count; i++)
-		p = find(r, p->parent);
+		p = mt_offer_find(r, p->parent);
 	return p && atomic_load(&p->begun) ? p : r->root;
 }
 
@@ -123,9 +123,9 @@ void mt_offer_end(struct mt_recorder *r, struct mt_process *p, int wait_status)
 	if (!p->alive)
 		return;
 	if (took_none(r, p))
-		atomic_fetch_add(&mt_offer_teller(r, p)->untraced, 1);
+		mt_untraced_add(r, mt_offer_teller(r, p), p->pid);
 	else if (left_unseen(p))
-		atomic_fetch_add(&p->untraced, 1);
+		mt_untraced_add(r, p, p->pid);
 	pthread_mutex_lock(&r->lock);
 	p->alive = false;
 	p->wait_status = wait_status;
@@ -170,7 +170,7 @@ static int peer_pidfd(int fd, pid_t pid)
 /* The process that asks: one of the table, unless its pid has come again. */
 static struct mt_process *known(struct mt_recorder *r, pid_t pid)
 {
-	struct mt_process *p = find(r, pid);
+	struct mt_process *p = mt_offer_find(r, pid);
 
 	if (!p || p == r->root || !mt_process_has_ended(p))
 		return p;
@@ -194,15 +194,16 @@ static bool is_counted(struct mt_recorder *r, pid_t pid, uint64_t start_time)
 
 static void count_untraced(struct mt_recorder *r, pid_t pid, uint64_t forked_from)
 {
-	struct mt_process *parent = forked_from ? by_segment(r, forked_from) : find(r, pid);
+	struct mt_process *parent =
+		forked_from ? by_segment(r, forked_from) : mt_offer_find(r, pid);
 	struct mt_proc_stat s;
 
 	mt_proc_stat(pid, &s);
 	if (is_counted(r, pid, s.start_time))
 		return;
 	if (!parent)
-		parent = find(r, s.parent);
-	atomic_fetch_add(&(parent ? parent : r->root)->untraced, 1);
+		parent = mt_offer_find(r, s.parent);
+	mt_untraced_add(r, parent ? parent : r->root, pid);
 }
 
 void mt_offer_count_untraced(struct mt_recorder *r, pid_t pid)
@@ -253,12 +254,13 @@ static void meet(struct mt_recorder *r, struct mt_process *p, struct mt_offer *o
 	struct mt_proc_stat s;
 	bool readable = mt_proc_stat(p->pid, &s);
 
-	if (p->seen_leaving) /* it was seen between its exec and its request */
-		atomic_fetch_sub(&p->untraced, 1);
-	p->seen_leaving = false;
+	if (p == r->root) /* it may have been seen between its exec and its request */
+		mt_untraced_take_back_root(r);
 	p->starts = 0;
 	if (took_none(r, p)) /* before it executed another program */
-		atomic_fetch_add(&mt_offer_teller(r, p)->untraced, 1);
+		mt_untraced_add(r, mt_offer_teller(r, p), p->pid);
+	if (s.parent > 0 && mt_offer_find(r, s.parent))
+		mt_untraced_recorded(r, mt_offer_find(r, s.parent), p->pid);
 	atomic_store(&p->left, false);
 	p->stack_start = s.stack_start;
 	if (!p->segments++) {

@@ -11,9 +11,10 @@ struct mt_onlooker {
 	bool last;                          /* lock: nothing more will come */
 	bool runs;
 	pthread_t thread;
+	struct mt_objects_cache *objects;
 };
 
-struct mt_onlooker *mt_onlooker_new(void)
+struct mt_onlooker *mt_onlooker_new(struct mt_objects_cache *objects)
 {
 	struct mt_onlooker *o = mt_alloc(sizeof *o);
 	pthread_condattr_t monotonic;
@@ -25,19 +26,23 @@ struct mt_onlooker *mt_onlooker_new(void)
 	pthread_cond_init(&o->seen, &monotonic);
 	pthread_condattr_destroy(&monotonic);
 	o->queue_end = &o->queue;
+	o->objects = objects;
 	return o;
 }
 
 static void discard(struct mt_look *l)
 {
 	mt_buffer_free(&l->arguments);
+	mt_objects_free(&l->objects);
 	free(l);
 }
 
-static void look(struct mt_look *l)
+static void look(struct mt_onlooker *o, struct mt_look *l)
 {
-	if (l->wants_memory)
+	if (l->wants_memory) {
 		mt_memory_look(&l->sampler);
+		mt_objects_look(&l->objects, o->objects, l->process->pid);
+	}
 	l->retitled = l->wants_title && mt_process_retitled(l->process, &l->arguments);
 }
 
@@ -58,7 +63,7 @@ static void *run(void *at)
 			o->queue_end = &o->queue;
 		if (!l->given_up) {
 			pthread_mutex_unlock(&o->lock);
-			look(l);
+			look(o, l);
 			pthread_mutex_lock(&o->lock);
 		}
 		l->under_way = false;
@@ -100,7 +105,7 @@ void mt_look_begin(struct mt_onlooker *o, struct mt_look *l)
 	if (!o->runs)
 		o->runs = pthread_create(&o->thread, NULL, run, o) == 0;
 	if (!o->runs) { /* better late than never */
-		look(l);
+		look(o, l);
 		l->done = true;
 		return;
 	}

@@ -6,6 +6,7 @@
 
 #include "core/base/buffer.h"
 #include "core/session/memory.h"
+#include "core/session/objects.h"
 
 struct mt_onlooker;
 struct mt_process;
@@ -15,14 +16,15 @@ struct mt_look {
 	const struct mt_process *process;
 	struct mt_memory_sampler sampler; /* as it was; then as it is */
 	struct mt_buffer arguments;       /* the same */
-	bool wants_memory, wants_title;
-	bool retitled; /* the arguments have changed */
+	struct mt_objects objects;        /* what all looks have found */
+	bool wants_memory, wants_title;   /* memory: objects, too */
+	bool retitled;                    /* the arguments have changed */
 	/* the onlooker's */
 	struct mt_look *next;
 	bool under_way, done, given_up;
 };
 
-struct mt_onlooker *mt_onlooker_new(void);
+struct mt_onlooker *mt_onlooker_new(struct mt_objects_cache *borrowed);
 /* Waits for the look that it is at. All have been given up. */
 void mt_onlooker_free(struct mt_onlooker *);
 

@@ -101,6 +101,11 @@ bool mt_process_maps_library(pid_t pid, const char *library)
 	return maps(pid, strrchr(library, '/'));
 }
 
+bool mt_process_lacks_library(pid_t pid, const char *library)
+{
+	return maps(pid, "[stack]") && !maps(pid, strrchr(library, '/'));
+}
+
 void mt_process_arguments(pid_t pid, bool title, struct mt_buffer *text)
 {
 	char path[64];

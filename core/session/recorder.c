@@ -55,7 +55,7 @@ uint32_t mt_recorder_untraced(struct mt_recorder *r)
 
 	pthread_mutex_lock(&r->lock);
 	for (uint32_t i = 0; i < r->process_count; i++)
-		count += atomic_load(&r->processes[i]->untraced);
+		count += (uint32_t)(r->processes[i]->untold > 0 ? r->processes[i]->untold : 0);
 	pthread_mutex_unlock(&r->lock);
 	return count;
 }

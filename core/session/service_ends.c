@@ -100,7 +100,7 @@ void mt_service_reap(struct mt_service *s)
 		wait_status = info.si_code == CLD_EXITED
 			? W_EXITCODE(info.si_status, 0)
 			: info.si_status | (info.si_code == CLD_DUMPED ? 0x80 : 0);
-		p = mt_service_find_live(s->recorder, info.si_pid);
+		p = mt_offer_find(s->recorder, info.si_pid);
 		if (p)
 			mt_service_on_end(s, p, wait_status);
 		else
@@ -138,12 +138,12 @@ void mt_service_look_for_untraced(struct mt_service *s)
 		if (!p->stack_start || !mt_proc_stat(p->pid, &now) || !now.stack_start
 			|| now.stack_start == p->stack_start || may_ask(r, p, &now))
 			continue;
-		atomic_fetch_add(&mt_offer_teller(r, p)->untraced, 1);
 		if (p == r->root) {
-			p->seen_leaving = true;
+			mt_untraced_add_root(r);
 			mt_offer_root_left(r);
 			continue;
 		}
+		mt_untraced_add(r, mt_offer_teller(r, p), p->pid);
 		mt_service_add_stranger(s, p->pid, now.start_time);
 		p->segments++; /* what ends is not what began with a fork */
 		mt_offer_end(r, p, MT_STATUS_UNKNOWN);

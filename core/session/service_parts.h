@@ -57,7 +57,6 @@ struct mt_service {
 /* ---- service_peers.c ---- */
 /* Of processes that are gone, and that nobody watches any more. */
 void mt_service_free_snapshots(struct mt_service *s);
-struct mt_process *mt_service_find_live(struct mt_recorder *r, pid_t pid);
 /* As far as there is room: the rest when it has read. */
 void mt_service_list_processes(struct mt_recorder *r, struct mt_peer *p);
 void mt_service_drop(struct mt_service *s, unsigned index);

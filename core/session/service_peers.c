@@ -161,19 +161,10 @@ static void count_watchers(struct mt_service *s, struct mt_process *process)
 	atomic_store(&process->watchers, count);
 }
 
-struct mt_process *mt_service_find_live(struct mt_recorder *r, pid_t pid)
-{
-	for (uint32_t i = 0; i < r->live_count; i++)
-		if (r->live[i]->pid == pid)
-			return r->live[i];
-	return NULL;
-}
-
 static void on_hello(struct mt_service *s, struct mt_peer *p, pid_t pid)
 {
 	struct mt_recorder *r = s->recorder;
-	struct mt_process *process =
-		pid && pid != r->program ? mt_service_find_live(r, pid) : r->root;
+	struct mt_process *process = pid && pid != r->program ? mt_offer_find(r, pid) : r->root;
 
 	struct mt_process *before = p->watched;
 
@@ -201,6 +192,7 @@ static void describe(struct mt_recorder *r, struct mt_process *process,
 		*line = *process->shown;
 	line->wait_status = process->wait_status;
 	snprintf(line->command, sizeof line->command, "%.127s", process->command);
+	line->untraced += (uint32_t)(process->untold > 0 ? process->untold : 0);
 	pthread_mutex_unlock(&r->lock);
 	line->pid = process->pid;
 	line->parent = process->parent;
@@ -208,7 +200,6 @@ static void describe(struct mt_recorder *r, struct mt_process *process,
 	line->forked = process->forked && process->segments == 1;
 	/* until its trace holds all and has its name */
 	line->alive = process->alive || !atomic_load(&process->done);
-	line->untraced = atomic_load(&process->untraced);
 }
 
 /* As far as there is room: the rest when it has read. */

@@ -1,6 +1,6 @@
-/* Descendants that have no tracer and can get none: what is started with an environment that does
- * not name the session, by posix_spawn or by fork without an event of the child's, asks for
- * nothing. They are children of recorded processes, or of each other. */
+/* Descendants without a tracer: a program that is static or runs with other rights, or that was
+ * started with an environment that does not name the session, asks for nothing. They are children
+ * of recorded processes, of each other, or of the recorder. */
 #include "core/base/proc.h"
 #include "core/session/service_parts.h"
 
@@ -62,12 +62,13 @@ static void meet(struct mt_service *s, struct mt_strangers *now, pid_t pid, bool
 	const struct mt_stranger *known;
 	struct mt_proc_stat stat;
 
-	if (now->count == STRANGERS_MAX || mt_service_find_live(r, pid) || !mt_proc_stat(pid, &stat)
+	if (now->count == STRANGERS_MAX || mt_offer_find(r, pid) || !mt_proc_stat(pid, &stat)
 		|| mt_proc_has_ended(&stat) || find(now->list, now->count, pid, stat.start_time)
 		|| (!by_stranger && stat.flags & MT_PROC_NEVER_EXECUTED))
 		return;
 	known = find(s->strangers.list, s->strangers.count, pid, stat.start_time);
-	if (!(known && known->counted) && !names_no_session(pid, text))
+	if (!(known && known->counted) && !names_no_session(pid, text)
+		&& !mt_process_lacks_library(pid, r->launch.library))
 		return;
 	/* what lives for less than two looks may yet execute something else */
 	if (known && !known->counted)
@@ -112,7 +113,8 @@ void mt_service_look_for_strangers(struct mt_service *s)
 	text = mt_alloc(ENVIRONMENT_MAX + CHILDREN_MAX);
 	for (uint32_t i = 0; i < r->live_count; i++)
 		meet_children(s, &now, r->live[i]->pid, false, text);
-	/* those that lost their parents are the recorder's */
+	/* those that lost their parents are the recorder's: daemons, for example */
+	meet_children(s, &now, getpid(), false, text);
 	for (uint32_t i = 0; i < s->strangers.count; i++)
 		meet(s, &now, s->strangers.list[i].pid, true, text);
 	for (uint32_t i = 0; i < now.count; i++)

@@ -42,8 +42,9 @@ struct mt_session_process {
 	uint32_t forked;     /* 1: the image began with a fork, 0: with exec */
 	uint32_t alive;
 	uint32_t failed;   /* 1: its trace could not be written, or not to its end */
-	uint32_t untraced; /* counted by its tracer: children that went on untraced */
+	uint32_t untraced; /* processes that went on untraced, as its trace tells */
 	uint32_t stopped;  /* 1: its recording ended before it did */
+	uint32_t blind;    /* enum mt_blind_reason of its own allocations; 0: they were seen */
 	/* 1: of a saved trace: the process went on with another image */
 	uint32_t followed;
 	uint64_t start_unix_ns, events, allocations, peak_bytes, leaked_bytes, leaked_count,

@@ -178,12 +178,21 @@ static bool log_exists(const struct mt_profile *p, uint32_t old_log)
 	return true;
 }
 
+/* The snapshot may have had no room for the path. */
+static void keep_known_paths(struct mt_profile *p)
+{
+	for (uint32_t i = 0; i < p->blind_count; i++)
+		if (p->blind[i].path >= p->strings.count || p->blind[i].detail >= p->strings.count)
+			p->blind[i].path = p->blind[i].detail = 0;
+}
+
 static bool copy_all(struct mt_view *v, struct mt_profile *p, const struct mt_snapshot_counts *c)
 {
 	uint32_t nodes = p->node_count, pcs = p->pc_count, modules = p->module_count;
 	uint32_t log = p->log_count;
 
-	p->thread_count = p->sample_count = p->free_site_count = 0; /* these change in place */
+	/* these change in place */
+	p->thread_count = p->sample_count = p->free_site_count = p->blind_count = 0;
 	if (!copy_strings(v, &p->strings, c))
 		return false;
 #define COPY(array, count, capacity) \
@@ -197,7 +206,9 @@ static bool copy_all(struct mt_view *v, struct mt_profile *p, const struct mt_sn
 	COPY(samples, sample_count, sample_capacity);
 	COPY(log, log_count, log_capacity);
 	COPY(free_sites, free_site_count, free_site_capacity);
+	COPY(blind, blind_count, blind_capacity);
 #undef COPY
+	keep_known_paths(p);
 	return names_exist(p, nodes, pcs, modules) && copy_groups(v, p, c->group_count)
 		&& log_exists(p, log);
 }

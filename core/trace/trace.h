@@ -60,6 +60,7 @@ enum mt_block_type {
 	MT_BLOCK_LOG,    /* maps, calls, markers, pauses, gaps: written like a definition */
 	/* totals and live blocks so far, in several parts: core/model/checkpoint.h */
 	MT_BLOCK_CHECKPOINT,
+	MT_BLOCK_BLIND, /* what was not seen, all of it so far: the last one holds */
 	MT_BLOCK_TYPES,
 };
 

@@ -29,7 +29,7 @@ static int check(struct mt_merge *merge, long threads)
 	const struct mt_info *info = &merge->model->profile->info;
 	long live = 0, lost;
 
-	mt_merge_counters(merge, 0);
+	mt_merge_counters(merge);
 	lost = sum(info->counters, MT_COUNTER_LOST_ALLOCATIONS, MT_COUNTER_LOST_FREES);
 	for (int i = 0; i < RACE_SLOTS; i++)
 		live += race.slots[i] != NULL;

@@ -128,7 +128,7 @@ static inline const struct mt_info *drain(struct fixture *f)
 	while (mt_merge_poll(&f->merge))
 		;
 	assert_false(mt_merge_pending(&f->merge));
-	mt_merge_counters(&f->merge, 0);
+	mt_merge_counters(&f->merge);
 	mt_model_settle(&f->model);
 	return &f->profile.info;
 }

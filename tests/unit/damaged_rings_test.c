@@ -57,7 +57,7 @@ static void a_head_goes_back(void **state)
 	ring_at(f, 1)->head = f->merge.rings[1].decoded - 1;
 	event(f, 0, MT_RECORD_FREE, 100, 0x2000, 0);
 	poll_until(f, all, 1000);
-	mt_merge_counters(&f->merge, 0);
+	mt_merge_counters(&f->merge);
 	assert_true(f->profile.info.invalid_records > 0);
 }
 

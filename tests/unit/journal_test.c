@@ -115,8 +115,6 @@ static void test_losses(void **state)
 		const char *one, *two;
 	} counters[] = {
 		{MT_COUNTER_SEALED, "1 system-call filter set", "2 system-call filters set"},
-		{MT_COUNTER_UNSEEN_LIBRARIES, "1 opening of a library with RTLD_DEEPBIND",
-			"2 openings of libraries with RTLD_DEEPBIND"},
 		{MT_COUNTER_LOST_MARKS, "1 map, call or marker not",
 			"2 maps, calls and markers not"},
 	};

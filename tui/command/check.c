@@ -19,6 +19,10 @@ static const struct mt_option options[] = {
 		"at most so many blocks may be freed before the thread's next allocation", NULL},
 	{0, "allow_incomplete", NULL, MT_OPTION_FLAG, MT_OPTION_AT(check.allow_incomplete),
 		"judge by what is there where a limit is UNKNOWN", NULL},
+	{0, "allow_unseen", "PATTERNS", MT_OPTION_TEXT, MT_OPTION_AT(check.allow_unseen),
+		"judge although these were not seen: shell patterns of programs or reasons, with "
+		"commas between ('ldconfig,*/go', static, '*')",
+		NULL},
 	{'n', "top", "N", MT_OPTION_NUMBER, MT_OPTION_AT(top), "show N leaks, 5 by default", NULL},
 	{0, "baseline", "TRACE", MT_OPTION_TEXT, MT_OPTION_AT(baseline),
 		"limits on leaks are for what leaks beyond this trace, stack by stack", NULL},
@@ -79,8 +83,9 @@ const struct mt_command mt_command_check = {
 		"suppressed, the largest leaks with the program's own frame, and what to run next. "
 		"UNKNOWN is said where a limit may hold or not: the trace has no end, the "
 		"recording was stopped while the program went on and what lives in it may be "
-		"freed, events were lost, the recording was paused and holds nothing, the program "
-		"has a malloc of its own, --max-size took away what a filter asks of, or frames "
+		"freed, events were lost, no allocation was recorded, an allocator or a process "
+		"was not seen (its own malloc, a static program, an untraced child; the line "
+		"begins with 'not seen'), --max-size took away what a filter asks of, or frames "
 		"have no names that a suppression might mean. It counts as failed; with "
 		"--allow-incomplete the trace is judged by what is in it.\n\n"
 		"With --baseline the leaks of another run are known: what leaks beyond it, by "

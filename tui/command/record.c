@@ -1,5 +1,6 @@
 #include "tui/command/commands.h"
 
+#include "core/export/blind.h"
 #include "core/export/number.h"
 
 #include <errno.h>
@@ -12,6 +13,7 @@
 #include <unistd.h>
 
 #define LINES_MAX 20
+#define BLIND_LINES 8
 #define TOP_DEFAULT 10
 #define NAME_WIDTH 8 /* of "memtui: " */
 #define COMMAND_LEAST 12
@@ -34,11 +36,25 @@ static bool has_estimates(const struct mt_profile *p)
 	return false;
 }
 
-static void say_unseen(const struct mt_profile *p)
+/* A line for each thing that was not seen: beside one, no total says that all is well. */
+static void say_blind(const struct mt_profile *p)
 {
-	if (p->info.counters[MT_COUNTER_UNSEEN_LIBRARIES])
-		mt_command_say("what libraries opened with RTLD_DEEPBIND or dlmopen allocate is "
-			       "not seen");
+	uint32_t said = 0, more = 0;
+
+	for (uint32_t i = 0; i < p->blind_count; i++) {
+		char *sentence;
+
+		if (!p->blind[i].count || said == BLIND_LINES) {
+			more += p->blind[i].count != 0;
+			continue;
+		}
+		sentence = mt_blind_sentence(p, &p->blind[i], false);
+		mt_command_say("not seen: %s", sentence);
+		free(sentence);
+		said++;
+	}
+	if (more)
+		mt_command_say("not seen: %u more; 'memtui info' lists all", more);
 }
 
 /* What --max-size took away, or could not. */
@@ -89,13 +105,9 @@ static int say_totals(const char *path, bool failed, struct mt_err *err)
 			mt_info_knows_leaks(&profile.info) ? "leaked" : "live at its end", about,
 			leaked, about, blocks, MT_PLURAL(blocks, "block"), lost,
 			MT_PLURAL(lost, "event"));
-		if (profile.info.own_allocator)
-			mt_command_say("%s%s",
-				mt_strings_get(&profile.strings, profile.info.own_allocator),
-				MT_REPORT_OWN_ALLOCATOR);
 	}
 	if (status >= 0)
-		say_unseen(&profile);
+		say_blind(&profile);
 	if (status >= 0)
 		say_limits(&profile);
 	mt_profile_free(&profile);
@@ -120,7 +132,11 @@ static void describe_file(char *out, size_t size, const struct mt_session_proces
 	size_t len;
 
 	if (!p->recorded) {
-		snprintf(out, size, p->failed ? "(not written)" : "(nothing to record)");
+		snprintf(out, size, "%s%s%s",
+			p->failed          ? "(not written"
+				: p->blind ? "(not seen: "
+					   : "(nothing to record",
+			p->blind && !p->failed ? mt_blind_reason_name(p->blind) : "", ")");
 		return;
 	}
 	snprintf(out, size, "%s%s", slash ? slash + 1 : p->trace_path,
@@ -131,6 +147,11 @@ static void describe_file(char *out, size_t size, const struct mt_session_proces
 	mt_number_exact(lost, p->lost_events);
 	if (p->lost_events)
 		snprintf(out + len, size - len, " (%s %s lost)", lost, MT_PLURAL(lost, "event"));
+	len = strlen(out);
+	if (p->blind)
+		snprintf(out + len, size - len, " (not seen: %s)", mt_blind_reason_name(p->blind));
+	else if (p->untraced)
+		snprintf(out + len, size - len, " (%u of its children not seen)", p->untraced);
 }
 
 /* How wide the columns of the processes are. */

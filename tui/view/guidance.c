@@ -1,6 +1,7 @@
 #include "tui/view/guidance.h"
 #include "core/base/buffer.h"
 #include "core/export/number.h"
+#include "core/model/blind.h"
 #include "core/query/frame.h"
 #include "tui/user/config.h"
 #include "tui/user/keymap.h"
@@ -81,8 +82,9 @@ void mt_guidance_empty(struct mt_app *app, struct mt_rect r)
 		say(&t, "the recording ended before anything was in it; {log} shows what happened");
 	} else {
 		say(&t,
-			"the program allocated nothing: no malloc, "
-			"no new, or not through a shared libc");
+			mt_blind_any(&d->whole) ? "no allocation was seen: the line above says why"
+						: "the program allocated nothing: no malloc, "
+						  "no new, or not through a shared libc");
 		say(&t,
 			"{log} shows what happened; "
 			"'memtui help run' tells what cannot be recorded");

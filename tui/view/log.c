@@ -164,7 +164,7 @@ static void time_of(const struct mt_log_state *s, uint64_t row, char out[TIME + 
 	*tag = line ? mt_journal_tag((enum mt_journal_kind)line->kind) : "memtui";
 	*bad = line
 		&& (line->kind == MT_JOURNAL_GAP || line->kind == MT_JOURNAL_LIMIT
-			|| line->kind == MT_JOURNAL_WARNING
+			|| line->kind == MT_JOURNAL_WARNING || line->kind == MT_JOURNAL_BLIND
 			|| (line->kind == MT_JOURNAL_LOSS && line->index != MT_JOURNAL_NOTHING));
 	out[0] = '\0';
 	if (line ? line->time == MT_JOURNAL_UNSEEN || line->time == MT_JOURNAL_SO_FAR

@@ -2,6 +2,7 @@
  * recording. */
 #include "core/base/buffer.h"
 #include "core/export/number.h"
+#include "core/model/blind.h"
 #include "core/session/family.h"
 #include "tui/app.h"
 #include "tui/data/job.h"
@@ -262,6 +263,8 @@ static const char *state_words(const struct mt_session_process *p, char out[STAT
 
 	if (!p->recorded)
 		return "untraced";
+	if (p->blind && !p->allocations)
+		return "not seen";
 	if (p->alive)
 		return "running";
 	if (p->followed)
@@ -301,7 +304,8 @@ static void draw_whole(struct mt_app *app, struct mt_rect r)
 		is_shown(app, p) ? "this is what is shown"
 			: p->alive || *p->trace_path
 			? mt_keymap_words(keys, sizeof keys, "{open} shows it")
-			: "it has no trace: it allocated nothing",
+			: p->blind ? "it has no trace: its allocations were not seen"
+				   : "it has no trace: it allocated nothing",
 		*p->trace_path ? ": " : "", file ? file + 1 : p->trace_path);
 	if (r.rows > 2)
 		mt_draw_rule(app->screen, r.row++, r.column, r.columns, MT_ROLE_RULE, text);
@@ -309,6 +313,9 @@ static void draw_whole(struct mt_app *app, struct mt_rect r)
 		snprintf(text, sizeof text,
 			"not recorded: set-user-ID, static, "
 			"or it was started with a cleared environment");
+	else if (p->blind)
+		snprintf(text, sizeof text, "not seen: %s   lost %s%s",
+			mt_blind_reason_name(p->blind), lost, untraced);
 	else
 		snprintf(text, sizeof text, "%s %s in %s %s   lost %s%s",
 			p->alive || p->failed || p->stopped ? "live" : "leaked", leaked, blocks,

@@ -1,0 +1,182 @@
+#include "core/session/objects.h"
+
+#include "core/symbol/bundled.h"
+
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define FILES_MOST 65536u /* that are remembered */
+
+struct file {
+	dev_t device;
+	ino_t inode;
+	struct timespec changed;
+	bool is_program;
+	const char *allocator;
+};
+
+struct mt_objects_cache {
+	pthread_mutex_t lock;
+	struct file *files;
+	uint32_t count, capacity;
+};
+
+struct mt_objects_cache *mt_objects_cache_new(void)
+{
+	struct mt_objects_cache *c = mt_alloc(sizeof *c);
+
+	pthread_mutex_init(&c->lock, NULL);
+	return c;
+}
+
+void mt_objects_cache_free(struct mt_objects_cache *c)
+{
+	if (!c)
+		return;
+	pthread_mutex_destroy(&c->lock);
+	free(c->files);
+	free(c);
+}
+
+/* ---- files ----------------------------------------------------------------------------------- */
+
+static bool is_same(const struct file *f, const struct stat *s, bool is_program)
+{
+	return f->inode == s->st_ino && f->device == s->st_dev && f->is_program == is_program
+		&& f->changed.tv_sec == s->st_mtim.tv_sec
+		&& f->changed.tv_nsec == s->st_mtim.tv_nsec;
+}
+
+/* Two threads may read the same file once each: the answer is the same. */
+static const char *allocator_in(struct mt_objects_cache *c, int fd, const struct stat *s,
+	bool is_program)
+{
+	const char *allocator;
+
+	pthread_mutex_lock(&c->lock);
+	for (uint32_t i = c->count; i-- > 0;)
+		if (is_same(&c->files[i], s, is_program)) {
+			allocator = c->files[i].allocator;
+			pthread_mutex_unlock(&c->lock);
+			return allocator;
+		}
+	pthread_mutex_unlock(&c->lock);
+	allocator = mt_bundled_allocator(fd, is_program);
+	pthread_mutex_lock(&c->lock);
+	if (c->count < FILES_MOST) {
+		MT_GROW(c->files, c->count, c->capacity);
+		c->files[c->count++] =
+			(struct file){s->st_dev, s->st_ino, s->st_mtim, is_program, allocator};
+	}
+	pthread_mutex_unlock(&c->lock);
+	return allocator;
+}
+
+static void add(struct mt_objects *o, const char *path, const char *allocator)
+{
+	for (uint32_t i = 0; i < o->found_count; i++)
+		if (!strcmp(o->found[i].path, path))
+			return;
+	MT_GROW(o->found, o->found_count, o->found_capacity);
+	o->found[o->found_count++] = (struct mt_object_found){mt_strdup(path), allocator};
+}
+
+/* opened: by which name; path: as the process knows it. A device or a pipe is not read, and not
+ * waited for. */
+static void look_at_file(struct mt_objects *o, struct mt_objects_cache *c, const char *opened,
+	const char *path, bool is_program)
+{
+	int fd = open(opened, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	const char *allocator;
+	struct stat status;
+
+	if (fd < 0)
+		return;
+	if (fstat(fd, &status) == 0 && S_ISREG(status.st_mode)
+		&& (allocator = allocator_in(c, fd, &status, is_program)))
+		add(o, path, allocator);
+	close(fd);
+}
+
+void mt_objects_look_at(struct mt_objects *o, struct mt_objects_cache *c, const char *path)
+{
+	if (*path)
+		look_at_file(o, c, path, path, true);
+}
+
+/* ---- a process ------------------------------------------------------------------------------- */
+
+struct line {
+	unsigned long long start, end, inode;
+	char rights[8];
+	char *path; /* "": anonymous */
+};
+
+static bool parse(char *text, struct line *l)
+{
+	int at = 0;
+
+	*l = (struct line){0};
+	if (sscanf(text, "%llx-%llx %7s %*x %*s %llu%n", &l->start, &l->end, l->rights, &l->inode,
+		    &at)
+		< 4)
+		return false;
+	l->path = text + at;
+	l->path += strspn(l->path, " ");
+	l->path[strcspn(l->path, "\n")] = '\0';
+	return true;
+}
+
+bool mt_objects_look(struct mt_objects *o, struct mt_objects_cache *c, pid_t pid)
+{
+	char name[64], exe[4096], *text = NULL, *opened;
+	uint64_t data = 0, data_end = 0;
+	size_t size = 0;
+	struct line l;
+	ssize_t n;
+	FILE *f;
+
+	snprintf(name, sizeof name, "/proc/%d/exe", (int)pid);
+	n = readlink(name, exe, sizeof exe - 1);
+	exe[n > 0 ? n : 0] = '\0';
+	if (*exe)
+		look_at_file(o, c, name, exe, true);
+	snprintf(name, sizeof name, "/proc/%d/maps", (int)pid);
+	f = fopen(name, "re");
+	if (!f)
+		return false;
+	while (getline(&text, &size, f) > 0) {
+		if (!parse(text, &l))
+			continue;
+		bool of_file = *l.path == '/' && l.inode;
+		bool writable = l.rights[1] == 'w' && l.rights[3] == 'p';
+		bool is_bss = !*l.path && l.start == data_end; /* right behind a module's data */
+
+		if (writable && (of_file || is_bss || !strcmp(l.path, "[stack]")))
+			data += l.end - l.start;
+		data_end = writable && of_file ? l.end : 0;
+		if (!of_file || l.rights[2] != 'x' || !strcmp(l.path, exe))
+			continue;
+		/* by the root of the process, which may not be ours */
+		opened = mt_format("/proc/%d/root%s", (int)pid, l.path);
+		look_at_file(o, c, opened, l.path, false);
+		free(opened);
+	}
+	free(text);
+	fclose(f);
+	o->data_bytes = data > o->data_bytes ? data : o->data_bytes;
+	return *exe != '\0';
+}
+
+void mt_objects_free(struct mt_objects *o)
+{
+	for (uint32_t i = 0; i < o->found_count; i++)
+		free(o->found[i].path);
+	free(o->found);
+	*o = (struct mt_objects){0};
+}

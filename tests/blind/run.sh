@@ -1,0 +1,110 @@
+#!/bin/bash
+# run.sh BUILD: what was not seen is said in every place, and passes no check (doc/blind-spots.md).
+# Prints 'ok NAME' or 'not ok NAME: why'.
+set -u
+export MEMTUI_CACHE=
+build=$(cd "$1" && pwd)
+here=$(cd "$(dirname "$0")" && pwd)
+memtui=$build/memtui
+work=$(mktemp -d)
+trap 'touch "$work/end"; rm -rf "$work"' EXIT
+cd "$work" || exit 1
+mkfifo never
+exec 8<>never # a read from it with a time limit is the pause between two looks
+
+say() { # NAME WHY...: ok when there is no reason
+	local name=$1 why
+	shift
+	why=$*
+	if [ -z "$why" ]; then echo "ok blind $name"; else echo "not ok blind $name: ${why:0:600}"; fi
+}
+until_true() { # COMMAND: polls for at most 60 s
+	for ((i = 0; i < 600; i++)); do
+		"$@" && return 0
+		read -rt 0.1 <&8
+	done
+	return 1
+}
+for kind in PLAIN OWN_MALLOC PASSES_ON BUNDLED; do
+	gcc -O1 -g -fno-builtin -D$kind -o ${kind,,} "$here/programs.c" ||
+		{ echo "not ok blind: its programs cannot be built"; exit 1; }
+done
+gcc -O1 -g -fno-builtin -static -o static "$here/programs.c" 2>build.err || rm -f static
+
+reasons() { "$memtui" info --format json "$1" | python3 -c 'import json, sys
+print(",".join(sorted(b["reason"] for b in json.load(sys.stdin)["blind"])))'; }
+
+# said_everywhere TRACE REASON: by JSON, info, report, and check, which is UNKNOWN with status 1
+said_everywhere() {
+	local why= got
+	got=$(reasons "$1")
+	[ "$got" = "$2" ] || why+=" JSON says '$got', expected '$2';"
+	"$memtui" info "$1" | grep -q '^  not seen: ' || why+=" info does not say it;"
+	"$memtui" report "$1" | grep -q '^  not seen: ' || why+=" report does not say it;"
+	"$memtui" report "$1" | grep -q 'nothing was lost' && why+=" report says that nothing was lost;"
+	"$memtui" check "$1" >check.out
+	[ $? = 1 ] || why+=" check has status $?;"
+	grep -q '^UNKNOWN' check.out || why+=" check says $(head -n 1 check.out);"
+	grep -q '^not seen: ' check.out || why+=" check does not say what was not seen;"
+	echo "$why"
+}
+recorded() { # NAME REASON PROGRAM...
+	local name=$1 reason=$2 why=
+	shift 2
+	"$memtui" record -f -o t.dat -- "$@" >/dev/null 2>err || why="status $?: $(cat err);"
+	grep -q '^memtui: not seen: ' err || why+=" the closing lines do not say it;"
+	say "$name" "$why$(said_everywhere t.dat "$reason")"
+}
+recorded "a malloc of the executable's own" "own allocator" ./own_malloc
+recorded "an allocator inside the executable" "bundled allocator" ./bundled
+
+clean() { # NAME PROGRAM...: nothing is blind, and check passes
+	local name=$1 why=
+	shift
+	"$memtui" record -f -o t.dat -- "$@" >/dev/null 2>err || why="status $?: $(cat err);"
+	grep -q 'not seen' err && why+=" the closing lines say $(grep 'not seen' err);"
+	[ -z "$(reasons t.dat)" ] || why+=" JSON says $(reasons t.dat);"
+	"$memtui" check t.dat >check.out || why+=" check says $(cat check.out);"
+	say "$name" "$why"
+}
+clean "a malloc of the executable's own that calls the next one is seen" ./passes_on
+
+"$memtui" record -f -o none.dat -- ./plain nothing 2>err
+"$memtui" check none.dat >check.out
+[ $? = 1 ] && grep -q '^UNKNOWN' check.out && why= || why="check says $(cat check.out)"
+[ -z "$why" ] && ! grep -q 'no allocation was recorded' check.out && why="it does not say why"
+say "no allocation at all passes no check" "$why"
+
+"$memtui" record -f -o t.dat -- ./bundled 2>err
+"$memtui" check --allow-unseen bundled t.dat >check.out
+[ $? = 1 ] && grep -q '^UNKNOWN' check.out && why= || why="check says $(cat check.out)"
+say "--allow-unseen makes no pass of a recording without allocations" "$why"
+
+# ---- found while it runs ----
+says() { reasons "$1" 2>/dev/null | grep -qx "$2"; }
+"$memtui" record -f -o grow.dat -- ./plain grow end >/dev/null 2>err &
+until_true says grow.dat "unseen growth" && why= || why="a trace of $(reasons grow.dat) after a minute"
+touch end
+wait
+rm -f end
+say "memory that no hook sees: while it grows" "$why"
+say "memory that no hook sees: at the end" "$(said_everywhere grow.dat "unseen growth")"
+
+started() { # NAME REASON EXECUTABLE
+	"$memtui" record -f -o start.dat -- ./plain start end "$3" >/dev/null 2>err &
+	until_true says start.dat "$2" && why= || why="a trace of '$(reasons start.dat)' after a minute"
+	touch end
+	wait
+	rm -f end
+	say "$1: while it runs" "$why"
+	say "$1: at the end" "$(said_everywhere start.dat "$2")"
+	"$memtui" check --allow-unseen "$(basename "$3")" start.dat >check.out && why= ||
+		why="check says $(cat check.out)"
+	say "$1: accepted by --allow-unseen" "$why"
+}
+started "a child past the hooks, with an empty environment" "environment cleared" ./passes_on
+if [ -x static ]; then
+	started "a static child past the hooks" static ./static
+else
+	echo "skip blind a static child: libc is not there as an archive"
+fi
