@@ -463,6 +463,7 @@ static void leak_text(const struct mt_report *report, const struct leak *leak,
 static void say_unseen(const struct mt_report *report)
 {
 	mt_report_blind(report, "");
+	mt_report_images(report, "");
 	if (paused_throughout(report)) {
 		fputs("no allocation was recorded: the recording was paused\n", report->out);
 	} else if (is_empty(report)) {

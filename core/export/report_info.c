@@ -163,6 +163,7 @@ static void counts_json(struct mt_json *json, const struct mt_profile *profile)
 	put_number(json, "invalid_records", info->invalid_records);
 	put_number(json, "forked_children", info->forked_children);
 	mt_blind_json(json, profile);
+	put_number(json, "images_before", info->images_before);
 	put_number(json, "file_bytes", info->file_bytes);
 #define X(name, words) \
 	if (offsetof(struct mt_info, name) > offsetof(struct mt_info, wall_ns) \

@@ -336,6 +336,21 @@ uint64_t mt_report_reallocs_most(const struct mt_profile *p, const struct mt_sel
 	return most;
 }
 
+void mt_report_images(const struct mt_report *report, const char *indent)
+{
+	uint32_t before = mt_report_whole(report)->info.images_before;
+
+	if (!before)
+		return;
+	fprintf(report->out, "%sthe process ran %u other program%s before this one: ", indent,
+		before, before == 1 ? "" : "s");
+	mt_put_safe(report->out, report->path ? report->path : "TRACE");
+	if (before > 1)
+		fprintf(report->out, ".exec0 to .exec%u have their traces\n", before - 1);
+	else
+		fputs(".exec0 has its trace\n", report->out);
+}
+
 void mt_report_losses(const struct mt_report *report, const char *indent)
 {
 	const struct mt_info *info = &report->profile->info;
@@ -352,6 +367,7 @@ void mt_report_losses(const struct mt_report *report, const char *indent)
 			> 0);
 	if (!lines)
 		fprintf(report->out, "%snothing was lost\n", indent);
+	mt_report_images(report, indent);
 	if (info->stopped)
 		fprintf(report->out,
 			"%sthe recording was stopped while the program went on: what was live then "

@@ -96,6 +96,8 @@ void mt_report_unused_rules(const struct mt_report *);
 void mt_report_timeline_of(struct mt_timeline *, const struct mt_report *);
 /* A line for each blind spot, behind indent. Returns how many there were. */
 uint32_t mt_report_blind(const struct mt_report *, const char *indent);
+/* One sentence if the process ran other programs before, whose traces stand beside this one. */
+void mt_report_images(const struct mt_report *, const char *indent);
 /* Losses in words, one line each, behind indent; 'nothing was lost' when there is none. Then, by
  * itself, of how many events the order is not known: nothing is missing for it. */
 void mt_report_losses(const struct mt_report *, const char *indent);

@@ -114,6 +114,7 @@ static int write_start(struct mt_definitions *d, struct mt_trace_writer *w,
 	mt_varint_add(&b, p->info.parent);
 	mt_varint_add(&b, p->info.root);
 	mt_varint_add(&b, p->info.origin);
+	mt_varint_add(&b, p->info.images_before);
 	int result = mt_trace_writer_block(w, MT_BLOCK_START, b.data, b.len, err);
 
 	if (!result) {
@@ -324,6 +325,8 @@ static const char *read_start(struct mt_cursor *c, struct mt_profile *p)
 	p->info.parent = (uint32_t)mt_cursor_bounded(c, UINT32_MAX);
 	p->info.root = (uint32_t)mt_cursor_bounded(c, UINT32_MAX);
 	p->info.origin = (uint32_t)mt_cursor_bounded(c, MT_ORIGIN_FORKED);
+	if (mt_cursor_left(c))
+		p->info.images_before = (uint32_t)mt_cursor_bounded(c, UINT32_MAX);
 	return c->bad ? "its parent, root or origin is out of range" : NULL;
 }
 

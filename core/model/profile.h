@@ -172,6 +172,7 @@ struct mt_info {
 	uint32_t pid;
 	uint32_t parent, root;  /* processes: 0 unknown; root: of the session */
 	uint32_t origin;        /* enum mt_origin: how this image began */
+	uint32_t images_before; /* programs that the process ran before, each with a trace */
 	int32_t exit_status;    /* as of waitpid, -1: unknown; meaningful when ended */
 	uint32_t ended;         /* 1: the program ended and the recording is complete */
 	uint32_t stopped;       /* 1: ended, but the program went on: time or room was over */

@@ -277,6 +277,7 @@ static void end_image(struct drain *d, struct mt_image *image, int wait_status, 
 	if (!mt_image_has_begun(image) && !mt_image_failed(image, &err) && mt_image_pending(image))
 		begin(d, image);
 	mt_image_end(image, wait_status, &err);
+	mt_image_pass_on(image, followed);
 	mt_image_publish_last(image);
 	mt_image_describe(image, &line);
 	show(d, image);

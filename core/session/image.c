@@ -25,6 +25,7 @@ struct mt_image *mt_image_new(struct mt_recorder *r, struct mt_process *process,
 	i->profile.info.pid = (uint32_t)process->pid;
 	i->profile.info.parent = (uint32_t)process->parent;
 	i->profile.info.root = (uint32_t)r->program;
+	i->profile.info.images_before = process->set_aside;
 	i->profile.info.origin = offer->forked ? MT_ORIGIN_FORKED : MT_ORIGIN_EXECUTED;
 	mt_image_add_arguments(i);
 	mt_model_init(&i->model, &i->profile);
@@ -233,6 +234,27 @@ int mt_image_end(struct mt_image *i, int wait_status, struct mt_err *err)
 	return i->failure.code;
 }
 
+void mt_image_pass_on(struct mt_image *i, bool followed)
+{
+	mt_untraced_pass_on(i->recorder, &i->profile, i->process, followed);
+	i->passed_on = followed ? PASSED_ALL
+		: i->process == i->recorder->root
+		? PASSED_NONE
+		: PASSED_SELF;
+}
+
+/* Of which no other trace is to tell. */
+static uint64_t untraced(const struct mt_image *i)
+{
+	const struct mt_profile *p = &i->profile;
+	uint64_t sum = i->passed_on == PASSED_ALL ? 0 : mt_blind_processes(p);
+
+	for (uint32_t at = 0; i->passed_on == PASSED_SELF && at < p->blind_count; at++)
+		if (p->blind[at].pid == p->info.pid && !mt_blind_is_own(&p->blind[at]))
+			sum -= p->blind[at].count;
+	return sum;
+}
+
 void mt_image_set_stopped(struct mt_image *i)
 {
 	i->profile.info.stopped = 1;
@@ -256,7 +278,7 @@ void mt_image_describe(const struct mt_image *i, struct mt_session_process *out)
 		.forked = i->offer->forked,
 		.failed = i->failure.code != 0,
 		.stopped = info->stopped,
-		.untraced = (uint32_t)mt_blind_processes(&i->profile),
+		.untraced = (uint32_t)untraced(i),
 		.blind = own ? own->reason : MT_BLIND_NONE,
 		.start_unix_ns = info->start_unix_ns,
 		.events = info->events,

@@ -41,6 +41,8 @@ struct mt_image {
 	uint64_t info_losses; /* as last written */
 	uint64_t published_events, published_at;
 	bool begun, full;
+	/* which of its blind spots another trace tells of, too */
+	enum { PASSED_NONE, PASSED_SELF, PASSED_ALL } passed_on;
 	char *trace_path;
 	struct mt_flight flight;
 	struct mt_err failure;

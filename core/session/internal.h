@@ -288,6 +288,11 @@ void mt_untraced_recorded(struct mt_recorder *, struct mt_process *teller, pid_t
 /* The root has executed what does not ask; until it does ask after all. */
 void mt_untraced_add_root(struct mt_recorder *);
 void mt_untraced_take_back_root(struct mt_recorder *);
+/* The draining thread: what an image's trace tells of other programs, its process's next image is
+ * to tell as well; and what it tells of its own process, which has executed what is not recorded,
+ * its parent's. Each process is counted once: the image remembers what it has passed on. */
+void mt_untraced_pass_on(struct mt_recorder *, const struct mt_profile *, struct mt_process *from,
+	bool followed);
 /* The draining thread: what was found becomes entries of the profile. */
 void mt_untraced_take(struct mt_recorder *, struct mt_process *teller, struct mt_profile *);
 
@@ -316,6 +321,8 @@ void mt_image_publish_last(struct mt_image *);
 struct mt_segment *mt_image_segment(struct mt_image *);
 /* Drains completely and lets go of the segment; wait_status: of the process. */
 int mt_image_end(struct mt_image *, int wait_status, struct mt_err *err);
+/* Another one tells of programs that were not recorded: see mt_untraced_pass_on. */
+void mt_image_pass_on(struct mt_image *, bool followed);
 /* Of one that ended before the status of its process was known. */
 void mt_image_set_status(struct mt_image *, int wait_status);
 /* Before its end: the process goes on, and is recorded no more. */

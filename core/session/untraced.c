@@ -130,6 +130,41 @@ void mt_untraced_take_back_root(struct mt_recorder *r)
 	r->root->left_as = NULL;
 }
 
+/* Lock. The process that tells of the end of `from`: its parent if that is recorded, else the
+ * root. */
+static struct mt_process *parent_of(struct mt_recorder *r, const struct mt_process *from)
+{
+	for (uint32_t i = 0; i < r->live_count; i++)
+		if (r->live[i]->pid == from->parent)
+			return r->live[i];
+	return r->root;
+}
+
+void mt_untraced_pass_on(struct mt_recorder *r, const struct mt_profile *p, struct mt_process *from,
+	bool followed)
+{
+	struct mt_process *to;
+
+	pthread_mutex_lock(&r->lock);
+	to = followed ? from : from == r->root ? NULL : parent_of(r, from);
+	for (uint32_t i = 0; to && i < p->blind_count; i++) {
+		const struct mt_blind *b = &p->blind[i];
+		const char *path = mt_strings_get(&p->strings, b->path);
+
+		if (mt_blind_is_own(b) || (!followed && b->pid != p->info.pid))
+			continue;
+		for (uint32_t n = 0; n < b->count; n++) {
+			struct mt_untraced *u = mt_alloc(sizeof *u + strlen(path) + 1);
+
+			u->pid = (pid_t)b->pid;
+			u->reason = b->reason;
+			memcpy(u->path, path, strlen(path) + 1);
+			push(to, u);
+		}
+	}
+	pthread_mutex_unlock(&r->lock);
+}
+
 /* What was found first comes first: an entry stands before it is taken back. */
 static struct mt_untraced *reversed(struct mt_untraced *u)
 {
