@@ -121,9 +121,12 @@ void mt_guidance_below(struct mt_app *app, struct mt_rect room, uint32_t seen, u
 			d->live ? "nothing is live now. {sort-right} sorts by what was allocated "
 				  "in all; a leak shows after some seconds of watching: {suspects}."
 				: mt_info_knows_leaks(&d->whole.info)
-				? "nothing leaked: every block was freed. {sort-right} sorts by "
-				  "what was allocated in all, {at-peak} shows the heap at its "
-				  "peak."
+				? mt_blind_any(&d->whole)
+					? "every block that was seen was freed; the line at the "
+					  "top says what was not seen."
+					: "nothing leaked: every block was freed. {sort-right} "
+					  "sorts by what was allocated in all, {at-peak} shows the "
+					  "heap at its peak."
 				: "nothing was live where the recording ends. {sort-right} sorts "
 				  "by what was allocated in all.");
 	if (bare * 2 > seen && !mt_data_busy(&app->data))

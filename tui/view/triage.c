@@ -1,6 +1,8 @@
 /* Triage: how much of what leaks was judged, and the queue of what nobody has judged yet; below it,
  * what was. */
 #include "tui/data/triage.h"
+
+#include "core/model/blind.h"
 #include "tui/user/keymap.h"
 #include "tui/view/guidance.h"
 
@@ -158,7 +160,9 @@ static const char *why_empty(const struct mt_data *d)
 
 	if (!d->whole.info.leaked_count)
 		return d->live  ? "nothing is live now"
-			: known ? "nothing leaks: every block was freed"
+			: known ? mt_blind_any(&d->whole)
+				? "every block that was seen was freed; not all was seen"
+				: "nothing leaks: every block was freed"
 				: "nothing is live where the recording ends";
 	if (d->hidden)
 		return known ? "no other leak: {show-hidden} shows the suppressed ones"
