@@ -19,7 +19,8 @@
  * tracer connects (SOCK_SEQPACKET), sends one mt_wire_request and gets one mt_wire_reply, with the
  * memfd attached when status is 0. The numbers behind the token are decimal: the recorder's process
  * and its descriptors of a second socket and of the tracer's library, which /proc/<pid>/fd/ leads
- * to from other network namespaces and roots (doc/blind-spots.md). */
+ * to from other network namespaces and roots (doc/blind-spots.md). 0 stands for one that is
+ * missing. */
 #define MT_WIRE_ENVIRONMENT "MEMTUI_SESSION"
 #define MT_WIRE_TOKEN_LEN 32
 

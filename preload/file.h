@@ -4,8 +4,11 @@
 
 #include "preload/tracer.h"
 
-/* The value of a variable of the environment, or NULL. */
-const char *mt_file_environment(const char *name);
+/* What MEMTUI_OUTPUT asked for. */
+const char *mt_file_pattern(void);
+/* Puts the options of the recording into an environment: each text behind the one before, an entry
+ * for each. Returns the end of the texts. */
+char *mt_file_write_options(char *to, char **entries, size_t *count);
 /* Makes the file that MEMTUI_OUTPUT asks for, maps it, and sets up the tracer's ranges; *copy is
  * what its header says. NULL: none is asked for, or it cannot be made. */
 struct mt_wire_header *mt_file_start(struct mt_wire_header *copy, uint64_t forked_from);

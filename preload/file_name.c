@@ -11,8 +11,10 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
+#include "preload/environment.h"
 #include "preload/file_parts.h"
 #include "preload/sys.h"
+#include "preload/text.h"
 
 #define DEPTH_DEFAULT 512
 #define DEPTH_LEAST 4
@@ -24,30 +26,18 @@
 #define HELD_FIRST 1000     /* beyond what programs count or choose, if they may have that many */
 #define HELD_SECOND 200
 
-extern char **environ;
-
 /* ---- what the environment says ---- */
-
-const char *mt_file_environment(const char *name)
-{
-	size_t len = strlen(name);
-
-	for (char **at = environ; at && *at; at++)
-		if (strncmp(*at, name, len) == 0 && (*at)[len] == '=')
-			return *at + len + 1;
-	return NULL;
-}
 
 static bool is_set(const char *name)
 {
-	const char *value = mt_file_environment(name);
+	const char *value = mt_environment_get(name);
 
 	return value && *value && strcmp(value, "0") != 0;
 }
 
 static uint64_t number(const char *name, uint64_t otherwise)
 {
-	const char *at = mt_file_environment(name);
+	const char *at = mt_environment_get(name);
 	uint64_t value = 0;
 
 	if (!at || !*at)
@@ -63,14 +53,14 @@ static uint64_t number(const char *name, uint64_t otherwise)
 /* Once: a forked child goes by what its parent was told. False: no recording is asked for. */
 bool mt_file_read_environment(void)
 {
-	const char *pattern = mt_file_environment("MEMTUI_OUTPUT");
+	const char *pattern = mt_environment_get("MEMTUI_OUTPUT");
 
 	if (mt_file.known)
 		return mt_file.pattern[0];
 	mt_file.known = true;
 	/* a session that does not answer is no reason to write here */
 	if (!pattern || !*pattern || strlen(pattern) >= sizeof mt_file.pattern
-		|| getauxval(AT_SECURE) || mt_file_environment(MT_WIRE_ENVIRONMENT))
+		|| getauxval(AT_SECURE) || mt_environment_get(MT_WIRE_ENVIRONMENT))
 		return false;
 	if (*pattern != '/') {
 		long len = mt_sys2(SYS_getcwd, mt_file.directory, sizeof mt_file.directory);
@@ -81,7 +71,8 @@ bool mt_file_read_environment(void)
 	mt_file.flags = MT_SEGMENT_STANDALONE
 		| (is_set("MEMTUI_FREE_STACKS") ? MT_SEGMENT_FREE_STACKS : 0)
 		| (is_set("MEMTUI_CHECK") ? MT_SEGMENT_CHECK : 0)
-		| (is_set("MEMTUI_SLACK") ? MT_SEGMENT_SLACK : 0);
+		| (is_set("MEMTUI_SLACK") ? MT_SEGMENT_SLACK : 0)
+		| (is_set("MEMTUI_NO_FOLLOW") ? MT_SEGMENT_NO_FOLLOW : 0);
 	mt_file.depth = number("MEMTUI_DEPTH", DEPTH_DEFAULT);
 	if (mt_file.depth < DEPTH_LEAST)
 		mt_file.depth = DEPTH_LEAST;
@@ -91,6 +82,28 @@ bool mt_file_read_environment(void)
 		mt_store(&mt_tracer.said, MT_BEGIN_PAUSED);
 	memcpy(mt_file.pattern, pattern, strlen(pattern) + 1);
 	return true;
+}
+
+const char *mt_file_pattern(void)
+{
+	return mt_file.pattern;
+}
+
+char *mt_file_write_options(char *to, char **entries, size_t *count)
+{
+	static const struct {
+		uint32_t flag;
+		const char *entry;
+	} options[] = {{MT_SEGMENT_FREE_STACKS, "MEMTUI_FREE_STACKS=1"},
+		{MT_SEGMENT_CHECK, "MEMTUI_CHECK=1"}, {MT_SEGMENT_SLACK, "MEMTUI_SLACK=1"}};
+
+	for (size_t i = 0; i < sizeof options / sizeof *options; i++)
+		if (mt_file.flags & options[i].flag) {
+			entries[(*count)++] = to;
+			to = mt_text_add(to, options[i].entry) + 1;
+		}
+	entries[(*count)++] = to;
+	return mt_text_add_number(mt_text_add(to, "MEMTUI_DEPTH="), (uint32_t)mt_file.depth) + 1;
 }
 
 /* ---- the name ---- */

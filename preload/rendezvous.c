@@ -9,57 +9,97 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "preload/environment.h"
+#include "preload/rendezvous.h"
 #include "preload/segment.h"
 #include "preload/sys.h"
+#include "preload/text.h"
 
 #define LOOK_NS 50000000
 /* while the recorder can be seen to run: on a busy machine it may have to wait for its turn */
 #define PATIENCE_NS 2000000000
 
-extern char **environ;
+#define VALUE_MAX 256
 
 static struct {
-	char name[sizeof((struct sockaddr_un *)0)->sun_path];
-	size_t len; /* 0: not read yet */
-	char token[MT_WIRE_TOKEN_LEN];
+	char value[VALUE_MAX]; /* of the variable, as this process or one that forked it found it */
+	size_t len;            /* of the name that it begins with; 0: not read yet */
+	/* the recorder's process and its descriptors; 0: not named */
+	uint32_t recorder, socket, library;
 	uint32_t uid;
 	bool trusted; /* uid is that of the recorder that answered */
 } session;
 
+/* One decimal, which the character behind it ends. 0: there is none. */
+static uint32_t number(const char **at, char behind)
+{
+	uint64_t n = 0;
+
+	for (; **at >= '0' && **at <= '9' && n <= INT32_MAX; (*at)++)
+		n = n * 10 + (uint64_t)(**at - '0');
+	if (**at != behind || n > INT32_MAX)
+		return 0;
+	*at += behind != '\0';
+	return (uint32_t)n;
+}
+
+static void read_numbers(const char *at)
+{
+	session.recorder = number(&at, '.');
+	session.socket = number(&at, '.');
+	session.library = number(&at, '\0');
+}
+
 /* 0, or -ENOENT: no session. */
 static int read_session(void)
 {
-	size_t len = strlen(MT_WIRE_ENVIRONMENT);
-	const char *value = NULL, *colon;
+	const char *value = mt_environment_get(MT_WIRE_ENVIRONMENT);
+	size_t len = value ? strlen(value) : 0, name = 0;
 
-	for (char **at = environ; *at && !value; at++)
-		if (strncmp(*at, MT_WIRE_ENVIRONMENT, len) == 0 && (*at)[len] == '=')
-			value = *at + len + 1;
-	colon = value ? strrchr(value, ':') : NULL;
-	if (!colon || colon == value || strlen(colon + 1) != MT_WIRE_TOKEN_LEN
-		|| (size_t)(colon - value) > sizeof session.name - 1)
+	while (name < len && value[name] != ':')
+		name++;
+	if (name == 0 || len >= sizeof session.value
+		|| name > sizeof((struct sockaddr_un *)0)->sun_path - 1
+		|| len < name + 1 + MT_WIRE_TOKEN_LEN)
 		return -ENOENT;
-	memcpy(session.name, value, colon - value);
-	memcpy(session.token, colon + 1, MT_WIRE_TOKEN_LEN);
-	session.len = colon - value;
+	memcpy(session.value, value, len + 1);
+	value = session.value + name + 1 + MT_WIRE_TOKEN_LEN;
+	if (*value == ':')
+		read_numbers(value + 1);
+	else if (*value)
+		return -ENOENT;
+	session.len = name;
 	return 0;
+}
+
+const char *mt_rendezvous_session(void)
+{
+	return session.len ? session.value : NULL;
+}
+
+/* What the recorder's descriptor leads to. False: it is not named. */
+static bool descriptor(char *to, uint32_t number_of)
+{
+	if (!session.recorder || !number_of)
+		return false;
+	to = mt_text_add_number(mt_text_add(to, "/proc/"), session.recorder);
+	mt_text_add_number(mt_text_add(to, "/fd/"), number_of);
+	return true;
+}
+
+bool mt_rendezvous_library(char path[MT_RENDEZVOUS_PATH])
+{
+	return descriptor(path, session.library);
 }
 
 /* Whether the recorder runs: one that is stopped or dead is not waited for. */
 static bool can_answer(uint32_t pid)
 {
-	static const char head[] = "/proc/", tail[] = "/stat";
-	char path[32], text[128], digits[12];
-	int fd, count = 0, len = sizeof head - 1;
+	char path[MT_RENDEZVOUS_PATH], text[128];
+	int fd;
 	long n;
 
-	do {
-		digits[count++] = (char)('0' + pid % 10);
-	} while (pid /= 10);
-	memcpy(path, head, sizeof head);
-	while (count > 0)
-		path[len++] = digits[--count];
-	memcpy(path + len, tail, sizeof tail);
+	mt_text_add(mt_text_add_number(mt_text_add(path, "/proc/"), pid), "/stat");
 	fd = (int)mt_sys4(SYS_openat, AT_FDCWD, path, O_RDONLY | O_CLOEXEC, 0);
 	if (fd < 0)
 		return false;
@@ -89,15 +129,13 @@ static int wait_for(int fd, short events, const struct ucred *recorder, struct m
 }
 
 /* To connect takes no answer, but room in the listener's queue. */
-static int connect_to(int fd, const char *name, size_t len, struct mt_patience *p)
+static int connect_by(int fd, const struct sockaddr_un *address, size_t len, struct mt_patience *p)
 {
-	struct sockaddr_un address = {.sun_family = AF_UNIX};
-	socklen_t size = offsetof(struct sockaddr_un, sun_path) + 1 + len;
+	socklen_t size = offsetof(struct sockaddr_un, sun_path) + len;
 
-	memcpy(address.sun_path + 1, name, len);
 	for (;;) {
 		struct timespec pause = {0, 1000000};
-		long error = mt_sys3(SYS_connect, fd, &address, size);
+		long error = mt_sys3(SYS_connect, fd, address, size);
 
 		if (error != -EAGAIN && error != -EINTR)
 			return (int)error;
@@ -105,6 +143,20 @@ static int connect_to(int fd, const char *name, size_t len, struct mt_patience *
 			return -ETIMEDOUT;
 		mt_sys2(SYS_nanosleep, &pause, NULL);
 	}
+}
+
+/* The name is known in the recorder's network namespace alone. From others its second socket can be
+ * reached by the file, of which it holds a descriptor. */
+static int connect_to(int fd, struct mt_patience *p)
+{
+	struct sockaddr_un name = {.sun_family = AF_UNIX}, file = {.sun_family = AF_UNIX};
+	int error;
+
+	memcpy(name.sun_path + 1, session.value, session.len);
+	error = connect_by(fd, &name, 1 + session.len, p);
+	if (error == 0 || error == -ETIMEDOUT || !descriptor(file.sun_path, session.socket))
+		return error;
+	return connect_by(fd, &file, strlen(file.sun_path) + 1, p);
 }
 
 static int take_descriptor(struct msghdr *message)
@@ -175,9 +227,8 @@ static int ask(int fd, uint64_t forked_from, bool *counted)
 	long n;
 	int error;
 
-	memcpy(request.token, session.token, MT_WIRE_TOKEN_LEN);
-	if ((error = connect_to(fd, session.name, session.len, &patience)) < 0
-		|| (error = check_peer(fd, &recorder)) < 0
+	memcpy(request.token, session.value + session.len + 1, MT_WIRE_TOKEN_LEN);
+	if ((error = connect_to(fd, &patience)) < 0 || (error = check_peer(fd, &recorder)) < 0
 		|| (error = wait_for(fd, POLLOUT, &recorder, &patience)) < 0)
 		return error;
 	n = mt_sys6(SYS_sendto, fd, &request, sizeof request, MSG_NOSIGNAL, 0, 0);
@@ -195,7 +246,7 @@ int mt_rendezvous(uint64_t forked_from, bool *counted)
 {
 	int fd, result;
 
-	if (!environ && !session.len)
+	if (!session.len && !mt_environment())
 		return forked_from ? -ENOENT : -EAGAIN;
 	if (!session.len && (result = read_session()) < 0)
 		return result;

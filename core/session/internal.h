@@ -205,6 +205,8 @@ struct mt_recorder {
 	struct mt_launch launch;
 	pid_t program;
 	int report_fd, listen_fd, master_fd;
+	/* the second socket, its file, and the tracer's library, open to the end; -1: none */
+	int file_listen_fd, socket_fd, library_fd;
 	int notify_fd; /* eventfd: the service wakes its watchers, and reports */
 	char name[108], token[MT_WIRE_TOKEN_LEN + 1];
 	char *trace_path; /* of the root */
@@ -263,6 +265,11 @@ void mt_drain_run(struct mt_recorder *);
 
 /* The second thread. */
 int mt_service_listen(struct mt_recorder *, struct mt_err *err);
+/* The same from other network namespaces, and the library from other roots, as far as they can be
+ * had. */
+void mt_service_listen_by_file(struct mt_recorder *);
+/* The value of MEMTUI_SESSION; the caller frees it. */
+char *mt_service_session(const struct mt_recorder *);
 void *mt_service_run(void *recorder);
 
 /* What a tracer's request comes to (offer.c). peer: whose socket it is. */

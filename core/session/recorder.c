@@ -156,6 +156,7 @@ static int prepare(struct mt_recorder *r, struct mt_err *err)
 	r->start_unix_ns = (uint64_t)now.tv_sec * 1000000000ull + (uint64_t)now.tv_nsec;
 	if ((error = mt_service_listen(r, err)) < 0 || (error = open_terminal(r, err)) < 0)
 		return error;
+	mt_service_listen_by_file(r);
 	return 0;
 }
 
@@ -270,7 +271,7 @@ static int release_program(struct mt_recorder *r, int go, int failed, struct mt_
 
 static int start_program(struct mt_recorder *r, struct mt_err *err)
 {
-	char *session = mt_format("%s:%s", r->name, r->token);
+	char *session = mt_service_session(r);
 	char **environment = mt_launch_environment(&r->launch, session, r->options->pty);
 	int go[2], failed[2], error;
 

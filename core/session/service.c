@@ -50,7 +50,7 @@ static void write_terminal(struct mt_service *s)
 
 /* ---- the loop -------------------------------------------------------------------------------- */
 
-enum { LISTEN, CHILD, NOTIFY, TERMINAL, FRONT, PEERS };
+enum { LISTEN, LISTEN_FILE, CHILD, NOTIFY, TERMINAL, FRONT, PEERS };
 
 /* It has said that it will connect; what it says otherwise is that it will not, or is gone. */
 static bool awaits_front(const struct mt_service *s)
@@ -68,6 +68,8 @@ static unsigned collect(struct mt_service *s, struct pollfd **fds, unsigned *cap
 		*fds = mt_resize(*fds, *capacity * sizeof **fds);
 	}
 	(*fds)[LISTEN] = (struct pollfd){s->peer_count < PEERS_MAX ? r->listen_fd : -1, POLLIN, 0};
+	(*fds)[LISTEN_FILE] =
+		(struct pollfd){s->peer_count < PEERS_MAX ? r->file_listen_fd : -1, POLLIN, 0};
 	(*fds)[CHILD] = (struct pollfd){s->child_fd, POLLIN, 0};
 	(*fds)[NOTIFY] = (struct pollfd){r->notify_fd, POLLIN, 0};
 	(*fds)[TERMINAL] = (struct pollfd){s->hung ? -1 : r->master_fd,
@@ -122,7 +124,9 @@ static void serve(struct mt_service *s, const struct pollfd *fds, unsigned count
 			mt_service_drop(s, i);
 	}
 	if (fds[LISTEN].revents)
-		mt_service_on_connections(s);
+		mt_service_on_connections(s, r->listen_fd);
+	if (fds[LISTEN_FILE].revents)
+		mt_service_on_connections(s, r->file_listen_fd);
 	if (fds[NOTIFY].revents && read(r->notify_fd, &value, sizeof value) > 0)
 		mt_service_tell_watchers(s);
 	if (fds[TERMINAL].revents & (POLLIN | POLLHUP | POLLERR) || (s->hung && r->master_fd >= 0))

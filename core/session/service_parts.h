@@ -63,7 +63,7 @@ void mt_service_drop(struct mt_service *s, unsigned index);
 /* False when the peer is to be dropped. */
 bool mt_service_on_peer(struct mt_service *s, struct mt_peer *p);
 /* All that wait; a request that is there already is answered at once. */
-void mt_service_on_connections(struct mt_service *s);
+void mt_service_on_connections(struct mt_service *s, int listen_fd);
 void mt_service_tell_watchers(struct mt_service *s);
 
 /* ---- service_ends.c ---- */

@@ -348,11 +348,11 @@ bool mt_service_on_peer(struct mt_service *s, struct mt_peer *p)
 }
 
 /* All that wait; a request that is there already is answered at once. */
-void mt_service_on_connections(struct mt_service *s)
+void mt_service_on_connections(struct mt_service *s, int listen_fd)
 {
 	while (s->peer_count < PEERS_MAX) {
-		struct mt_peer p = {.fd = accept4(s->recorder->listen_fd, NULL, NULL,
-					    SOCK_CLOEXEC | SOCK_NONBLOCK)};
+		struct mt_peer p = {
+			.fd = accept4(listen_fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK)};
 		socklen_t len = sizeof p.who;
 
 		if (p.fd < 0)
