@@ -3,6 +3,7 @@
 #undef __EXCEPTIONS /* pthread_cleanup_push in the form that needs libc alone, not libgcc */
 #include "preload/thread.h"
 
+#include "preload/exec.h"
 #include "preload/sys.h"
 
 /* of pthread_cleanup_push, and glibc's alone: see preload/libc.h */
@@ -56,6 +57,7 @@ static void leave(void *unused)
 	(void)unused;
 	mt_tls.flags |= MT_TLS_LEAVING;
 	mt_sys_forget();
+	mt_exec_leave();
 	if (!t)
 		return;
 	/* it recorded first in a child of vfork */

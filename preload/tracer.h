@@ -160,7 +160,7 @@ struct mt_tracer {
 	_Alignas(64) uint32_t phase; /* enum mt_phase */
 	uint64_t segment_size;
 	struct mt_wire_sizes sizes;
-	uint32_t drop_when_full;
+	uint32_t drop_when_full, no_follow;
 	uint32_t sealed; /* the program has a system-call filter: no system call any more */
 	uint64_t frozen_at;
 	bool standalone; /* the segment is a file of our own: file.c */
@@ -328,6 +328,13 @@ struct mt_tls {
 	uint32_t sealing;            /* while it waits for others: its own in mt_tracer.sealed */
 	/* the function of another library that one of ours is about to return from */
 	const void *called;
+	/* for the environment of a program that is executed (exec_environment.c). user: the process
+	 * that uses it, 0: none */
+	struct mt_exec_memory {
+		uint8_t *base;
+		uint64_t size;
+		uint32_t user;
+	} exec;
 };
 extern __thread struct mt_tls mt_tls __attribute__((tls_model("initial-exec")));
 

@@ -83,7 +83,8 @@ int mt_recorder_new_segment(struct mt_recorder *r, pid_t pid, struct mt_segment 
 		.flags = (o->free_stacks ? MT_SEGMENT_FREE_STACKS : 0)
 			| (o->slack ? MT_SEGMENT_SLACK : 0)
 			| (o->check_stacks ? MT_SEGMENT_CHECK : 0)
-			| (o->drop_when_full ? MT_SEGMENT_DROP : 0),
+			| (o->drop_when_full ? MT_SEGMENT_DROP : 0)
+			| (o->no_follow ? MT_SEGMENT_NO_FOLLOW : 0),
 		.paused = atomic_load(&r->paused),
 	};
 	struct rlimit file;

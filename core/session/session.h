@@ -23,6 +23,7 @@ struct mt_session_options {
 	const char *terminal;
 	uint32_t depth_limit; /* 0: 512 */
 	bool free_stacks, slack, check_stacks, disabled_at_start;
+	bool no_follow;       /* executed programs get the environment that they are given */
 	bool drop_when_full;  /* do not wait for the recorder */
 	uint64_t duration_ns; /* stop recording after it; 0: never */
 	/* of each trace: the oldest events go, totals stay; 0: no limit. Files only */

@@ -1,6 +1,6 @@
 /* syscall() as the program sees it. Some calls return twice, or on another stack: all but the two
- * that can install a filter, and a fork in a signal handler within an event, are handed on with
- * registers and stack as they came. */
+ * that can install a filter, those that execute a program, and a fork in a signal handler within an
+ * event, are handed on with registers and stack as they came. */
 #include <sys/syscall.h>
 
 #define TEXT_(x) #x
@@ -17,6 +17,10 @@ __asm__(".text\n"
 	"	je mt_seal_seccomp\n"
 	"	cmpl $" TEXT(__NR_prctl) ", %edi\n"
 	"	je mt_seal_prctl\n"
+	"	cmpl $" TEXT(__NR_execve) ", %edi\n"
+	"	je mt_exec_syscall\n"
+	"	cmpl $" TEXT(__NR_execveat) ", %edi\n"
+	"	je mt_exec_syscall\n"
 	"	cmpl $" TEXT(__NR_fork) ", %edi\n"
 	"	je 1f\n"
 	"	cmpl $" TEXT(__NR_clone) ", %edi\n"

@@ -12,7 +12,7 @@
  *   -u         usable sizes too            -T N      entries in the table of threads (65536)
  *   -e         print every event and mark, one line each, in the order of each ring
  *   -E         the same, each line behind its time: sorted by that, they are in order
- *   -w         a full ring drops
+ *   -w         a full ring drops           -F      executed programs get the given environment
  *   -a N       sleep once N events are lost until the doorbell rings, before anything is drained
  *   -j         all stands still for a while, the program too, when it first waits for an answer,
  *              and when it first waits for room; what it waits for comes a few looks later. Ends
@@ -547,6 +547,22 @@ static void print_stacks(struct recorder *r, struct image *image)
 	}
 }
 
+static void print_notes(struct recorder *r, const struct image *image)
+{
+	static const char *const reasons[] = {
+#define X(id, name, words) name,
+		MT_BLIND_REASONS(X)
+#undef X
+	};
+	const struct mt_wire_blind *note =
+		(const void *)((const uint8_t *)image->header + MT_WIRE_BLIND_OFFSET);
+
+	for (int i = 0; i < MT_WIRE_BLIND_PLACES; i++)
+		if (note[i].state == MT_WIRE_BLIND_SET && note[i].reason < MT_BLIND_COUNT)
+			fprintf(r->out, "BLIND %s: %s, %u\n", reasons[note[i].reason], note[i].path,
+				note[i].count);
+}
+
 static void report(struct recorder *r, struct image *image)
 {
 	static const char *const counters[] = {
@@ -574,6 +590,7 @@ static void report(struct recorder *r, struct image *image)
 	for (int i = 0; i < MT_COUNTER_COUNT; i++)
 		fprintf(r->out, " %s=%lu", counters[i], image->header->counters[i]);
 	fprintf(r->out, "\n");
+	print_notes(r, image);
 	if (r->stacks)
 		print_stacks(r, image);
 }
@@ -629,7 +646,7 @@ int main(int argc, char **argv)
 	pid_t pid;
 
 	r.out = stderr;
-	while ((option = getopt(argc, argv, "+l:o:scfd:r:n:t:T:mk:zpbeEuwa:j")) != -1)
+	while ((option = getopt(argc, argv, "+l:o:scfd:r:n:t:T:mk:zpbeEuwa:jF")) != -1)
 		switch (option) {
 		case 'l': library = optarg; break;
 		case 'o': r.out = fopen(optarg, "w"); break;
@@ -651,6 +668,7 @@ int main(int argc, char **argv)
 		case 'u': r.flags |= MT_SEGMENT_SLACK; break;
 		case 'j': r.jolts = true; break;
 		case 'w': r.flags |= MT_SEGMENT_DROP; break;
+		case 'F': r.flags |= MT_SEGMENT_NO_FOLLOW; break;
 		case 'a':
 			r.sleep_after = strtoull(optarg, NULL, 10);
 			r.sleepy = true;

@@ -178,6 +178,10 @@ extern const char mt_help_about[], mt_help_exit[], mt_help_keys[], mt_help_keys_
 		"when the recorder cannot keep up: block (the default) waits for it, but 0.2 s " \
 		"at most while it stands still; drop counts what is lost and never waits", \
 		"block|drop"}, \
+	{0, "no_follow", NULL, MT_OPTION_FLAG, MT_OPTION_AT(no_follow), \
+		"give each executed program the environment that its parent gave it, even if it " \
+		"is then not recorded; otherwise memtui puts LD_PRELOAD and MEMTUI_SESSION back " \
+		"where a program such as env -i removes them", NULL}, \
 	{0, "disabled", NULL, MT_OPTION_FLAG, MT_OPTION_AT(disabled), \
 		"start paused: nothing new is recorded " \
 		"until the program asks for it, by memtui.h", NULL}, \

@@ -20,6 +20,9 @@ static const struct mt_variable variables[] = {
 		"ask allocators other than glibc's what they round each size up to"},
 	{"MEMTUI_CHECK", "1", "check_stacks",
 		"compare every stack with a full unwind, many with libgcc's too (slow)"},
+	{"MEMTUI_NO_FOLLOW", "1", "no_follow",
+		"give each executed program the environment that its parent gave it; otherwise "
+		"LD_PRELOAD and MEMTUI_OUTPUT are put back where a program removes them"},
 	{"MEMTUI_DISABLED", "1", "disabled",
 		"start paused: nothing new is recorded until the program asks for it, by memtui.h"},
 	{"MEMTUI_CACHE", "DIR", NULL,

@@ -131,6 +131,7 @@ void mt_command_session_options(struct mt_session_options *options, char **libra
 		.free_stacks = arguments->free_stacks,
 		.slack = arguments->slack,
 		.check_stacks = arguments->check_stacks,
+		.no_follow = arguments->no_follow,
 		.disabled_at_start = arguments->disabled,
 		.drop_when_full = arguments->on_full && !strcmp(arguments->on_full, "drop"),
 		.duration_ns = arguments->duration_ns,

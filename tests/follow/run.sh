@@ -1,0 +1,233 @@
+#!/usr/bin/env bash
+# follow: what a recorded program executes is recorded, whatever it makes of the environment and of its root; what cannot
+# be recorded is noted; and neither shows in its output. run.sh BUILD
+set -u
+export MEMTUI_CACHE= MEMTUI_TRIAGE=
+build=$(cd "$1" && pwd)
+here=$(cd "$(dirname "$0")" && pwd)
+top=$(cd "$here/../.." && pwd)
+tmp=$(mktemp -d)
+mounted=()
+trap 'for m in "${mounted[@]}"; do umount -l "$m"; done; rm -rf "$tmp"' EXIT
+memtui=$build/memtui lib=$build/libmemtui.so
+unset MEMTUI_SESSION MEMTUI_OUTPUT MEMTUI_NO_FOLLOW LD_PRELOAD
+cd "$tmp" || exit 2
+flags="-Wall -Wextra -Werror -D_GNU_SOURCE -O1 -g -fno-builtin -pthread"
+gcc $flags -o ways "$here/ways.c" && gcc $flags -o leaf "$here/leaf.c" && gcc $flags -static -o static "$here/leaf.c" \
+	&& gcc -std=gnu11 -D_GNU_SOURCE -O1 -I"$top" -o drain "$top/tests/tracer/drain.c" \
+	|| { echo "not ok follow: its programs cannot be built"; exit 1; }
+root=; [ "$(id -u)" != 0 ] || root=1
+
+say() { # NAME WHY...: ok when there is no reason
+	local name=$1
+	shift
+	if [ -z "$*" ]; then echo "ok $name"; else echo "not ok $name: $*" | head -c 800; [ -z "$*" ] || echo; fi
+}
+# The same output, errors and status as untraced, and so many traces, of which the last process's (of the leaf) holds its
+# 1,000 blocks.
+differences() { # TRACES COMMAND...
+	local traces=$1 plain traced
+	shift
+	rm -f t.dat*
+	timeout 60 "$@" >plain.out 2>plain.err </dev/null
+	plain=$?
+	timeout 60 "$memtui" record ${option:-} -o t.dat -- "$@" >traced.out 2>traced.err </dev/null
+	traced=$?
+	grep -v '^memtui: ' traced.err >rest.err
+	[ $plain = $traced ] || echo "status $traced, not $plain;"
+	cmp plain.out traced.out 2>&1 || cat traced.out
+	cmp plain.err rest.err 2>&1 || cat rest.err
+	[ "$(ls t.dat* 2>/dev/null | wc -l)" = "$traces" ] || echo "$(ls t.dat* | wc -l) traces, not $traces: $(cat traced.err)"
+}
+leaves() { # how many traces hold the blocks of the leaf
+	local n=0 f
+	for f in t.dat*; do
+		[ "$("$memtui" info --format json --function-regex '^keep$' $f 2>/dev/null |
+			python3 -c 'import json,sys; print(json.load(sys.stdin)["allocations"])')" != 1000 ] || n=$((n + 1))
+	done
+	echo $n
+}
+same() { # NAME TRACES LEAVES COMMAND...
+	local name=$1 traces=$2 leaves=$3 why
+	shift 3
+	why=$(differences "$traces" "$@")
+	[ "$(leaves)" = "$leaves" ] || why+=" $(leaves) recorded leaves, not $leaves"
+	say "$name" "$why"
+}
+
+# ---- each function that executes, with each kind of environment ----
+leaf=$tmp/leaf
+: >closed
+for how in execve execv execvp execvpe execl execlp execle fexecve fexecve-path execveat syscall syscall-at handler-execve \
+	handler-execlp fails-execve within-execve; do
+	why=
+	for kind in own none empty read many; do
+		[[ $how != fexecve* || $kind != none ]] || continue # EINVAL, by glibc
+		said=$(differences 1 ./ways $how $kind "$leaf" a b c)
+		[ "$(leaves)" = 1 ] || said+=" not recorded"
+		[ -z "$said" ] || why+=" $kind: $said"
+	done
+	say "$how" "$why"
+done
+for how in spawn spawnp vfork-execve vfork-execvp fork-execve fork-execv; do
+	why=
+	for kind in own none empty read many; do
+		said=$(differences 2 ./ways $how $kind "$leaf" a b c)
+		[ "$(leaves)" = 1 ] || said+=" not recorded"
+		[ -z "$said" ] || why+=" $kind: $said"
+	done
+	say "$how" "$why"
+done
+same "8 threads execute at once" 9 8 ./ways threads-execve empty "$leaf" a
+same "an error is the kernel's own" 1 0 ./ways fexecve none "$leaf"
+
+# ---- programs that change the environment ----
+same "env -i" 2 1 env -i "$leaf"
+same "env -i, four times over" 5 1 env -i env -i env -i env -i "$leaf"
+same "env -u LD_PRELOAD" 2 1 env -u LD_PRELOAD "$leaf"
+same "env -u MEMTUI_SESSION" 2 1 env -u MEMTUI_SESSION "$leaf"
+same "an LD_PRELOAD of its own" 2 1 env LD_PRELOAD=libjemalloc.so.2 "$leaf"
+same "two of them with a space" 2 1 env "LD_PRELOAD=libjemalloc.so.2 libdl.so.2" "$leaf"
+same "one in front of the tracer" 3 1 sh -c "exec env LD_PRELOAD=libjemalloc.so.2:\$LD_PRELOAD $leaf"
+same "a session that is named empty is left alone" 1 0 env MEMTUI_SESSION= "$leaf"
+option=--no-follow same "--no-follow" 1 0 env -i "$leaf"
+option=--no-follow same "--no-follow with the environment as it was" 2 1 env A=b "$leaf"
+rm -f t.dat* inner.dat*
+"$memtui" record -o t.dat -- "$memtui" record -o inner.dat -- "$leaf" >out 2>err
+say "a recording within a recording" "$([ $? = 7 ] && [ -f inner.dat ] || cat err)$(mv inner.dat t.dat; [ "$(leaves)" = 1 ] || echo "the inner one is empty")"
+
+# ---- what cannot be recorded is noted, and says nothing; tests/tracer/drain.c lists the notes ----
+notes() { # COMMAND...: runs it below a recorder in miniature: its output, then the notes
+	timeout 60 ./drain -l "$lib" ${option:-} -o drained "$@" 2>&1 </dev/null
+	sed -n 's/^BLIND //p' drained
+}
+is() { [ "$1" = "$2" ] || echo "$1, not $2"; }
+say "a static program is noted" "$(is "$(notes ./ways execve own "$tmp/static")" "$tmp/static
+static: $tmp/static, 1")"
+printf '#!%s/static x\n' "$tmp" >script
+printf '#!%s/script\n' "$tmp" >script2
+chmod +x script script2
+say "and the interpreter of a script of a script" "$(is "$(notes ./ways spawn own "$tmp/script2")" "$tmp/static x $tmp/script $tmp/script2
+static: $tmp/static, 1")"
+say "and one that is found by PATH" "$(is "$(PATH=/nowhere:$tmp:$PATH notes ./ways execlp own static)" "static
+static: $tmp/static, 1")"
+say "and one that a descriptor leads to" "$(is "$(notes ./ways fexecve-path own static)" "static
+static: $tmp/static, 1")"
+cp static closed-static # it is static and cannot be executed
+printf '\0' | dd of=closed-static bs=1 seek=18 conv=notrunc 2>/dev/null # of no machine
+say "a note of an exec that fails is taken back" "$(is "$(notes ./ways execve own "$tmp/closed-static" | sed 's/^word.*, 0$/taken back/')" "taken back")"
+say "notes of children are counted" "$(is "$(notes ./ways threads-execve empty "$tmp/static" | sort | uniq -c | sed 's/^ *//')" "8 $tmp/static
+1 static: $tmp/static, 8")"
+option=-F
+say "--no-follow is noted" "$(is "$(notes ./ways execve empty "$leaf")" "$leaf
+environment cleared: $leaf, 1")"
+say "but not where the environment is as it was" "$(is "$(notes ./ways execve own "$leaf")" "$leaf")"
+option=
+if [ $root ]; then
+	cp leaf other-user; chown 65534 other-user; chmod u+s other-user
+	say "a setuid program is noted" "$(is "$(notes ./ways execve empty "$tmp/other-user")" "$tmp/other-user
+setuid: $tmp/other-user, 1")"
+	chown 0 other-user; chmod u+s other-user
+	say "but not one of the same user" "$(is "$(notes ./ways execve empty "$tmp/other-user")" "$tmp/other-user")"
+else
+	echo "skip setuid programs: needs root"
+fi
+
+# ---- other dynamic linkers ----
+if as --32 -o environ32.o "$here/environ32.s" 2>/dev/null && ld -m elf_i386 -o loader32 environ32.o \
+	&& as --32 -o none32.o /dev/null && ld -m elf_i386 -shared -o libnone32.so none32.o \
+	&& ld -m elf_i386 -pie --dynamic-linker "$tmp/loader32" -o narrow environ32.o libnone32.so && ./narrow >/dev/null; [ $? = 7 ]; then
+	said=$(notes ./ways execve own "$tmp/narrow")
+	say "a 32-bit program gets no library and is noted" "$(echo "$said" | grep -q '^MEMTUI_SESSION=' || echo "no session;")$(echo "$said" | grep -a libmemtui)$(
+		is "$(echo "$said" | tail -n 1)" "word size: $tmp/narrow, 1")"
+	option=; why=$(differences 0 ./ways execve read "$tmp/narrow" | grep -v -e differ -e LD_PRELOAD=/nowhere -e 1c1)
+	LD_PRELOAD=libjemalloc.so.2 KEPT=1 ./drain -l "$lib:libjemalloc.so.2" -o drained ./ways execve own "$tmp/narrow" >out 2>&1
+	say "what else is in its LD_PRELOAD stays" "$(is "$(grep LD_PRELOAD out)" "LD_PRELOAD=libjemalloc.so.2")"
+else
+	echo "skip 32-bit programs: cannot be linked or run here"
+fi
+loader=$(readelf -lW leaf | sed -n 's/.*interpreter: \(.*\)]/\1/p')
+needed=$(objdump -T "$lib" | grep -o 'GLIBC_[0-9.]*' | sort -V | tail -n 1)
+say "the tracer knows which glibc it needs" "$(grep -q "LIBC_NEEDED \"$needed\"" "$top/preload/exec_target.c" || echo "$needed, not as in preload/exec_target.c")"
+as -o environ64.o "$here/environ64.s" && ld -o loader64 environ64.o && gcc $flags -Wl,--dynamic-linker="$tmp/loader64" -o old "$here/leaf.c"
+said=$(notes ./ways execve own "$tmp/old")
+say "a program of another or an older libc gets no library and is noted" "$(echo "$said" | grep -q '^MEMTUI_SESSION=' || echo "no session;")$(
+	echo "$said" | grep -a libmemtui)$(is "$(echo "$said" | tail -n 1)" "other libc: $tmp/old, 1")"
+cp "$loader" new-loader
+gcc $flags -Wl,--dynamic-linker="$tmp/new-loader" -o new "$here/leaf.c"
+same "a dynamic linker of its own that is as new" 1 1 ./ways execve empty "$tmp/new"
+same "a dynamic linker that is given a program" 2 1 env -i "$loader" "$leaf"
+if command -v musl-gcc >/dev/null; then
+	cat >musl-runs.c <<'C'
+#include <unistd.h>
+int main(int argc, char **argv) { (void)argc; execv(argv[1], argv + 1); return 126; }
+C
+	musl-gcc -o musl-runs musl-runs.c
+	say "a program for musl is noted, what it starts is recorded" "$(is "$(notes ./ways execve empty "$tmp/musl-runs" "$leaf")" "$leaf
+other libc: $tmp/musl-runs, 1")$(is "$(grep -c ^IMAGE drained)" 2)"
+else
+	echo "skip programs for musl: no musl-gcc"
+fi
+
+# ---- other roots and namespaces ----
+make_root() { # DIRECTORY: the leaf, and what it needs
+	mkdir -p "$1/proc"
+	cp leaf ways "$1"
+	for f in $(ldd leaf ways | grep -o '/[^ ]*lib[^ ]*' | sort -u); do
+		mkdir -p "$1$(dirname "$f")"
+		cp -L "$f" "$1$f"
+	done
+}
+if [ $root ] && unshare -mn true 2>/dev/null; then
+	make_root bare
+	make_root whole
+	mount -t proc proc whole/proc && mounted+=("$tmp/whole/proc")
+	same "chroot with /proc" 2 1 chroot whole /leaf a b
+	same "chroot with /proc, and env -i in it" 2 1 chroot whole /ways execve empty /leaf a b
+	same "chroot without /proc" 1 0 chroot bare /leaf a b
+	say "is noted" "$(is "$(notes chroot bare /leaf)" "/leaf
+no library in its root: /leaf, 1")"
+	mkdir -p "copied/$(dirname "$lib")"
+	make_root copied
+	cp "$lib" "copied/$lib"
+	same "chroot with a copy of the library" 2 1 chroot copied /leaf
+	same "unshare -n" 2 1 unshare -n "$leaf"
+	same "unshare -n, env -i and chroot at once" 4 1 env -i "$(command -v unshare)" -n "$(command -v chroot)" whole /leaf
+	same "unshare -m with the library hidden" 4 1 unshare -m sh -c "mount -t tmpfs none $build && exec $leaf"
+	same "unshare -p" 3 1 unshare -fp env -i "$leaf"
+	same "unshare -p --mount-proc" 3 1 unshare -fp --mount-proc env -i "$leaf"
+	# The recorder is killed while a program goes on that has the library from its descriptor.
+	mkfifo go
+	cp /bin/sh whole/sh
+	for f in $(ldd /bin/sh | grep -o '/[^ ]*lib[^ ]*'); do mkdir -p "whole$(dirname "$f")"; cp -L "$f" "whole$f"; done
+	"$memtui" record -o gone.dat -- chroot whole /sh -c 'echo "$MEMTUI_SESSION $LD_PRELOAD" >&2; read x; exec /leaf' <go >out 2>err & front=$!
+	exec 7>go
+	until grep -q / err; do :; done
+	IFS=' :.' read -r _ _ recorder _ _ library <err
+	recorder=$((10#$recorder))
+	kill -9 $recorder
+	while kill -0 $recorder 2>/dev/null; do :; done
+	echo >&7
+	exec 7>&-
+	wait $front
+	say "nothing is said of the library of a recorder that is gone" "$(is "$library" /proc/$recorder/fd/${library##*/})$(is "$(cat out)" /leaf)$(sed 1d err | grep -v ^memtui:)"
+else
+	echo "skip other roots and namespaces: needs root"
+fi
+
+# ---- stand-alone ----
+alone() { # NAME FILES COMMAND...
+	local name=$1 files=$2
+	shift 2
+	rm -f t.dat* m.mem*
+	LD_PRELOAD=$lib MEMTUI_OUTPUT=$tmp/m.mem "$@" >out 2>err
+	for f in m.mem*; do [ ! -e $f ] || mv $f t.dat${f#m.mem}; done
+	say "$name" "$(is "$(ls t.dat* 2>/dev/null | wc -l) $(leaves)" "$files")$(cat err)"
+}
+alone "stand-alone: env -i" "2 1" env -i "$leaf"
+alone "stand-alone: an LD_PRELOAD of its own" "2 1" env LD_PRELOAD=libjemalloc.so.2 "$leaf"
+alone "stand-alone: an empty MEMTUI_OUTPUT is left alone" "1 0" env MEMTUI_OUTPUT= "$leaf"
+export MEMTUI_NO_FOLLOW=1
+alone "stand-alone: MEMTUI_NO_FOLLOW" "1 0" env -i "$leaf"
+unset MEMTUI_NO_FOLLOW
+[ ! $root ] || alone "stand-alone: chroot" "1 0" chroot bare /leaf
