@@ -126,15 +126,6 @@ void mt_deepbind_in_child(void)
 		mt_store(&state, FRESH);
 }
 
-/* Not by dlsym: the program's own may have come here to find the real one. */
-static void find(const char *name, void *real)
-{
-	struct mt_found found;
-
-	if (!mt_load((void **)real) && mt_find_next(name, &found))
-		mt_store((void **)real, found.function);
-}
-
 static void count_unseen(void)
 {
 	mt_add(&mt_tracer.unseen_libraries, 1);
@@ -164,7 +155,8 @@ static void lead_deep(const char *path, int flags)
 void mt_before_dlopen(const char *path, int flags);
 void mt_before_dlopen(const char *path, int flags)
 {
-	find("dlopen", &mt_real_dlopen);
+	/* not by dlsym: the program's own may have come here to find the real one */
+	mt_find_once("dlopen", &mt_real_dlopen);
 	lead_deep(path, flags);
 }
 
@@ -172,7 +164,7 @@ void mt_before_dlopen(const char *path, int flags)
 void mt_before_dlmopen(Lmid_t space, const char *path, int flags);
 void mt_before_dlmopen(Lmid_t space, const char *path, int flags)
 {
-	find("dlmopen", &mt_real_dlmopen);
+	mt_find_once("dlmopen", &mt_real_dlmopen);
 	if (space == LM_ID_BASE)
 		lead_deep(path, flags);
 	else if (may_bind(path, flags) && !is_off())

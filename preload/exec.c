@@ -32,15 +32,7 @@ static struct {
 
 /* ---- what is known from the start ------------------------------------------------------------ */
 
-static bool find(const char *name, void *function)
-{
-	struct mt_found found;
-
-	if (!mt_load((void **)function) && mt_find_next(name, &found))
-		mt_store((void **)function, found.function);
-	return mt_load((void **)function) != NULL;
-}
-#define FOUND(name) (mt_likely(real.name != NULL) || find(#name, (void *)&real.name))
+#define FOUND(name) (mt_likely(real.name != NULL) || mt_find_once(#name, (void *)&real.name))
 
 /* A path that the dynamic linker was given relative to the directory is only good as long as the
  * process stays there. */

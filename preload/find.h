@@ -17,9 +17,14 @@ typedef bool mt_find_judge(const char *name, const struct mt_found *);
 
 /* Where the tracer itself and the dynamic linker lie, for mt_is_own and mt_is_loader. */
 void mt_find_own(void);
-/* The next after the tracer among the objects that the program was started with. For use while it
- * starts. */
+/* The next after the tracer among the objects that the program was started with. */
 bool mt_find_next(const char *name, struct mt_found *);
+/* The same once: *function, NULL until it is known, is what was found. False: there is none. */
+bool mt_find_once(const char *name, void *function);
+/* The same where dlsym is what is looked for: not by dlsym. */
+bool mt_find_dlsym(const char *name, void *function);
+/* The tracer's own function of this name, or NULL. */
+void *mt_find_hook(const char *name);
 /* The same: where its code lies; both 0 where there is none. */
 void mt_find_code(const char *name, uint64_t *start, uint64_t *end);
 /* Calls back for each function that the tracer shows, with each symbol of its next definition among

@@ -152,7 +152,7 @@ static const Elf64_Sym *next_symbol(const char *name, const struct link_map **in
 	if (mt_object_of(&mt_tracer, &own) < 0)
 		return NULL;
 	*in = own.dlfo_link_map;
-	while (!symbol && (*in = (*in)->l_next)) {
+	while (!symbol && *in != last_at_start && (*in = (*in)->l_next)) {
 		struct mt_find_table t = mt_find_table_of((*in)->l_addr, (*in)->l_ld);
 
 		symbol = find_symbol(&t, name, hash, NULL);
@@ -173,6 +173,61 @@ bool mt_find_next(const char *name, struct mt_found *found)
 	symbol = next_symbol(name, &map);
 	mt_find_describe(found, symbol ? (void *)(map->l_addr + value_of(symbol)) : NULL);
 	return symbol != NULL;
+}
+
+bool mt_find_once(const char *name, void *function)
+{
+	struct mt_found found;
+
+	if (!mt_load((void **)function) && mt_find_next(name, &found))
+		mt_store((void **)function, found.function);
+	return mt_load((void **)function) != NULL;
+}
+
+/* For another libc, which has no link map to go through: any object's but ours. */
+struct other {
+	const char *name;
+	void *function;
+};
+
+static int find_other(struct dl_phdr_info *info, size_t size, void *at)
+{
+	struct other *other = at;
+
+	(void)size;
+	for (int i = 0; i < info->dlpi_phnum && !other->function; i++) {
+		const ElfW(Phdr) *part = &info->dlpi_phdr[i];
+
+		if (part->p_type == PT_LOAD
+			&& (uint64_t)&mt_tracer - (info->dlpi_addr + part->p_vaddr) < part->p_memsz)
+			return 0;
+		if (part->p_type == PT_DYNAMIC)
+			other->function = mt_find_in(info->dlpi_addr,
+				(const Elf64_Dyn *)(info->dlpi_addr + part->p_vaddr), other->name);
+	}
+	return other->function != NULL;
+}
+
+bool mt_find_dlsym(const char *name, void *function)
+{
+	struct other other = {name, NULL};
+
+	if (mt_is_glibc())
+		return mt_find_once(name, function);
+	if (!mt_load((void **)function)) {
+		dl_iterate_phdr(find_other, &other);
+		mt_store((void **)function, other.function);
+	}
+	return mt_load((void **)function) != NULL;
+}
+
+void *mt_find_hook(const char *name)
+{
+	struct dl_find_object own;
+
+	return mt_object_of(&mt_tracer, &own) == 0
+		? mt_find_in(own.dlfo_link_map->l_addr, own.dlfo_link_map->l_ld, name)
+		: NULL;
 }
 
 void mt_find_code(const char *name, uint64_t *start, uint64_t *end)

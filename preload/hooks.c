@@ -6,6 +6,7 @@
 
 #include "preload/bootstrap.h"
 #include "preload/event.h"
+#include "preload/libc_family.h"
 #include "preload/operators.h"
 
 static inline void allocated(const struct mt_entry *entry, enum mt_kind kind, const void *p,
@@ -255,4 +256,66 @@ MT_EXPORT size_t malloc_usable_size(void *p)
 	return mt_unlikely(mt_bootstrap_has(p))
 		? mt_bootstrap_size(p)
 		: mt_tracer.real.malloc_usable_size(p);
+}
+
+/* ---- glibc's other names --------------------------------------------------------------------- */
+
+#define ALLOCATE(kind, plain, size, a, b) \
+	struct mt_entry entry = MT_ENTRY(); \
+	void *p; \
+\
+	if (!mt_load(&mt_libc_is_plain)) \
+		return mt_libc_allocate(kind, &entry, a, b); \
+	p = mt_tracer.real.plain; \
+	allocated(&entry, kind, p, size); \
+	return p
+
+void *__libc_malloc(size_t size);
+MT_EXPORT void *__libc_malloc(size_t size)
+{
+	ALLOCATE(MT_KIND_MALLOC, malloc(size), size, size, 0);
+}
+
+void *__libc_calloc(size_t count, size_t size);
+MT_EXPORT void *__libc_calloc(size_t count, size_t size)
+{
+	ALLOCATE(MT_KIND_CALLOC, calloc(count, size), count * size, count, size);
+}
+
+void *__libc_memalign(size_t alignment, size_t size);
+MT_EXPORT void *__libc_memalign(size_t alignment, size_t size)
+{
+	ALLOCATE(MT_KIND_MEMALIGN, memalign(alignment, size), size, alignment, size);
+}
+
+void *__libc_valloc(size_t size);
+MT_EXPORT void *__libc_valloc(size_t size)
+{
+	ALLOCATE(MT_KIND_VALLOC, valloc(size), size, size, 0);
+}
+
+void *__libc_pvalloc(size_t size);
+MT_EXPORT void *__libc_pvalloc(size_t size)
+{
+	ALLOCATE(MT_KIND_PVALLOC, pvalloc(size), size, size, 0);
+}
+
+void *__libc_realloc(void *old, size_t size);
+MT_EXPORT void *__libc_realloc(void *old, size_t size)
+{
+	struct mt_entry entry = MT_ENTRY();
+
+	return mt_load(&mt_libc_is_plain) ? resize(old, size, &entry, MT_KIND_REALLOC)
+					  : mt_libc_resize(&entry, old, size);
+}
+
+void __libc_free(void *p);
+MT_EXPORT void __libc_free(void *p)
+{
+	struct mt_entry entry = MT_ENTRY();
+
+	if (mt_load(&mt_libc_is_plain))
+		release(p, &entry);
+	else
+		mt_libc_free(&entry, p);
 }

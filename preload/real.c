@@ -7,6 +7,7 @@
 #include "preload/allocator.h"
 #include "preload/bootstrap.h"
 #include "preload/find.h"
+#include "preload/libc_family.h"
 #include "preload/operators.h"
 #include "preload/prefixed.h"
 #include "preload/seal.h"
@@ -51,6 +52,7 @@ static void look_up(void)
 	if (mt_find_next("free_aligned_sized", &found))
 		*(void **)&real.free_aligned_sized = found.function;
 	mt_allocator_find(&real);
+	mt_libc_family_find(&real);
 	mt_prefixed_find();
 	mt_operators_find();
 	/* every thread finds the same: a race stores the same words */

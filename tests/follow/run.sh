@@ -231,3 +231,23 @@ export MEMTUI_NO_FOLLOW=1
 alone "stand-alone: MEMTUI_NO_FOLLOW" "1 0" env -i "$leaf"
 unset MEMTUI_NO_FOLLOW
 [ ! $root ] || alone "stand-alone: chroot" "1 0" chroot bare /leaf
+
+# ---- allocations that pass by the name malloc ----
+gcc $flags -o names "$here/names.c" && gcc $flags -DPROGRAM -O2 -o own "$here/on_libc.c" && gcc $flags -O2 -fPIC -shared -o wrap.so "$here/on_libc.c" \
+	&& sed 's/^void \*malloc/#ifdef PROGRAM_DEFINES\n&/; s/^#ifdef PROGRAM$/#endif\n\nextern void *malloc(size_t), *calloc(size_t, size_t), *realloc(void *, size_t); extern void free(void *);\n&/' "$here/on_libc.c" >plain.c \
+	&& gcc $flags -DPROGRAM -O2 -o plain plain.c || { echo "not ok follow: its programs cannot be built"; exit 1; }
+counts() { # COMMAND...: allocations and frees below keep, reallocs, all of unknown blocks
+	rm -f t.dat*
+	"$memtui" record -o t.dat -- "$@" >out 2>&1 || echo "status $?: $(cat out)"
+	"$memtui" info --format json --function-regex '^keep$' t.dat | python3 -c 'import json,sys
+i = json.load(sys.stdin)
+print(i["allocations"], i["reallocations"], i["frees"], i["leaked_count"])'
+}
+for how in libc handle version early default; do
+	say "names: $how" "$(is "$(counts ./names $how)" "1000 0 0 1000")"
+done
+say "a plain program" "$(is "$(counts ./plain)" "1100 100 100 1000")"
+say "a program's own malloc on __libc_malloc" "$(is "$(counts ./own)" "1100 100 100 1000")"
+say "a library's is counted once" "$(is "$(LD_PRELOAD=$tmp/wrap.so counts ./plain)" "1100 100 100 1000")"
+say "glibc's names beside jemalloc" "$(is "$(LD_PRELOAD=libjemalloc.so.2 counts ./names libc)" "1000 0 0 1000")"
+say "libc's malloc by its handle beside jemalloc" "$(is "$(LD_PRELOAD=libjemalloc.so.2 counts ./names handle)" "1000 0 0 1000")"
