@@ -234,7 +234,7 @@ done
 
 # ---- and one that executes what is not recorded either: it has no trace, so its parent's tells of both ----
 rm -f t.dat* go
-( timeout 240 "$memtui" record -o t.dat -- ./tree leaves "$tmp" 8>&- >out 2>err; echo $? >status ) &
+( timeout 240 "$memtui" record --no-follow -o t.dat -- ./tree leaves "$tmp" 8>&- >out 2>err; echo $? >status ) &
 both_told() { [ "$(field t.dat forked_children 2>/dev/null)" = 2 ]; }
 until_true both_told
 touch go
@@ -390,7 +390,7 @@ rm -f t.dat*
 LD_PRELOAD=$tmp/libuser.so "$memtui" record -o t.dat -- sh -c 'TELL=1 ./tree leaf 3; exec ./tree leaf 4' >out 2>err
 say "the user's own preloads" "$(grep -c preloaded out | grep -qx 1 || echo "$(cat out)")$(compare out t.dat*)"
 rm -f t.dat* go
-( timeout 240 "$memtui" record -o t.dat -- sh -c "env -i /bin/sh -c 'while [ ! -e $tmp/go ]; do :; done'; exit 3" >out 2>err; echo $? >status ) &
+( timeout 240 "$memtui" record --no-follow -o t.dat -- sh -c "env -i /bin/sh -c 'while [ ! -e $tmp/go ]; do :; done'; exit 3" >out 2>err; echo $? >status ) &
 counted() { for f in t.dat.*; do [ "$(field "$f" forked_children 2>/dev/null)" = 1 ] && return; done; return 1; }
 until_true counted || why="not counted"
 touch go
@@ -426,7 +426,7 @@ C
 gcc $flags -o spawn spawn.c || echo "not ok a spawning program: cannot be built"
 rm -f t.dat*
 mkfifo gate
-( timeout 240 "$memtui" record -o t.dat -- ./spawn "(read x <$tmp/gate) & read x <$tmp/gate; wait" >out 2>err; echo $? >status ) &
+( timeout 240 "$memtui" record --no-follow -o t.dat -- ./spawn "(read x <$tmp/gate) & read x <$tmp/gate; wait" >out 2>err; echo $? >status ) &
 all_counted() { [ "$(field t.dat forked_children 2>/dev/null)" = 4 ]; }
 until_true all_counted
 timeout 240 sh -c "printf '\\n\\n\\n\\n' >gate"
@@ -434,7 +434,7 @@ wait
 say "spawned without an environment, and their children" "$(all_counted || echo "$(field t.dat forked_children) counted; ")$(grep -q '^memtui: 4 processes went on untraced' err || tail -n 1 err)$([ "$(cat status)" = 3 ] || echo " status $(cat status)")"
 
 rm -f t.dat* go
-( timeout 240 "$memtui" record -o t.dat -- env -i sh -c "while [ ! -e $tmp/go ]; do :; done; exit 3" >out 2>err; echo $? >status ) &
+( timeout 240 "$memtui" record --no-follow -o t.dat -- env -i sh -c "while [ ! -e $tmp/go ]; do :; done; exit 3" >out 2>err; echo $? >status ) &
 left() { [ "$(field t.dat forked_children 2>/dev/null)" = 1 ]; }
 until_true left
 touch go
@@ -509,7 +509,7 @@ C
 { gcc -shared -fPIC -o libslow.so slow.c && gcc -D_GNU_SOURCE -shared -fPIC -o libhold.so hold.c && gcc -fno-builtin -o late late.c -L. -Wl,--no-as-needed -lslow -Wl,-rpath,"$tmp" && gcc -fno-builtin -o starter starter.c; } || echo "not ok programs that are slow to be loaded: cannot be built"
 rm -f t.dat* go
 mkfifo go
-( timeout 240 "$memtui" record -o t.dat -- ./starter >out 2>err; echo $? >status ) &
+( timeout 240 "$memtui" record --no-follow -o t.dat -- ./starter >out 2>err; echo $? >status ) &
 looked() { read -r stops spins held clear <out && [ "$(field "t.dat.$clear" forked_children 2>/dev/null)" = 1 ]; }
 until_true looked && why= || why="the last is not counted; "
 exec 7<>go # and it stays open for those that come later
