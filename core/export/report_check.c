@@ -471,6 +471,15 @@ static void say_unseen(const struct mt_report *report)
 	}
 }
 
+static bool is_unknown(const struct judged *j)
+{
+	bool unknown = false;
+
+	for (int i = 0; i < MT_CHECK_COUNT; i++)
+		unknown |= j->limits[i].given && j->outcomes[i] == UNKNOWN;
+	return unknown;
+}
+
 /* Why something cannot be said, and what helps. */
 static void reasons(const struct mt_report *report, const struct judged *j)
 {
@@ -508,7 +517,7 @@ static void reasons(const struct mt_report *report, const struct judged *j)
 		fputs("leaks of frames without a name were taken for "
 		      "those of the baseline, by their module alone\n",
 			out);
-	if (!j->holds && is_blind(report))
+	if (is_blind(report) && is_unknown(j))
 		fputs("--allow-unseen=PATTERNS judges although some programs were not seen\n", out);
 	if (!j->holds && !report->check->allow_incomplete)
 		fputs("--allow-incomplete judges by what is there\n", out);

@@ -69,12 +69,28 @@ static void settle_reaped(struct mt_service *s, pid_t pid, int wait_status)
 
 /* ---- ends ------------------------------------------------------------------------------------ */
 
+/* What a child's trace tells of its process is told by the parent's, too, which must not be closed
+ * before. */
+static void end_children_first(struct mt_service *s, const struct mt_process *parent)
+{
+	struct mt_recorder *r = s->recorder;
+
+	for (uint32_t i = r->live_count; i-- > 0;) {
+		struct mt_process *p = i < r->live_count ? r->live[i] : NULL;
+
+		if (p && p != parent && p != r->root && p->parent == parent->pid
+			&& mt_process_has_ended(p))
+			mt_service_on_end(s, p, mt_process_status(p));
+	}
+}
+
 /* The status of the root goes to the front before it is reaped: nothing is lost if we are killed
  * between. */
 void mt_service_on_end(struct mt_service *s, struct mt_process *p, int wait_status)
 {
 	struct mt_recorder *r = s->recorder;
 
+	end_children_first(s, p);
 	if (p == r->root) {
 		if (r->master_fd >= 0)
 			mt_service_read_terminal(s);
