@@ -60,7 +60,7 @@ UNIT := $(UNIT_SRC:tests/unit/%.c=$(O)/tests/%)
 .SECONDARY:
 # The list in tui/command/commands.h, less help.
 COMMANDS := $(filter-out help,$(shell sed -n 's/^\tX(\([a-z]*\)).*/\1/p' tui/command/commands.h))
-.PHONY: FORCE shots keys man all demo test check mutations bench install clean help packages test-packages programs unit
+.PHONY: FORCE shots keys man all demo test check fuzz mutations bench install clean help packages test-packages programs unit
 all: $(O)/memtui $(O)/libmemtui.so
 
 # Which libraries were there: what asks for them is compiled anew when they come or go.
@@ -114,8 +114,8 @@ $(O)/tests/differ_test: $(O)/obj/tests/unit/differ_test.o $(O)/obj/preload/$(ARC
 	$(Q)$(CC) $(ALL_LDFLAGS) -o $@ $^ -lcmocka
 
 # Tracer and recorder in one process, for ThreadSanitizer (make TSAN=1 O=build-tsan build-tsan/race).
-RACE := event ring tree rules segment thread thread_state thread_fork modules unwind step cfi expression \
-	environment file file_name file_room file_chunk allocator check find find_scope find_symbol bootstrap sys $(ARCH)/differ
+RACE := event ring tree rules segment thread thread_state thread_fork modules image procmaps unwind step \
+	cfi cfi_program cfi_table expression environment file file_name file_room file_chunk allocator check find find_scope find_symbol bootstrap sys $(ARCH)/differ
 RACE_NAMES := -D_Fork=mt_race_fork -Dmt_segment_leave=mt_race_segment_leave -Dmt_tree_free=mt_race_tree_free
 $(O)/obj/race/%.o: preload/%.c
 	@mkdir -p $(@D)
@@ -126,6 +126,37 @@ $(O)/obj/race/race_tracer.o: tests/stress/race_tracer.c
 $(O)/race: $(O)/obj/tests/stress/race.o $(O)/obj/race/race_tracer.o $(RACE:%=$(O)/obj/race/%.o) $(O)/libcore.a
 	$(say) LINK $@
 	$(Q)$(CC) $(ALL_LDFLAGS) -o $@ $^ $(LIBS)
+
+# ---- fuzz targets: tests/fuzz/NAME_fuzz.c ----
+# Each is linked with libcore.a and what NAME_fuzz_SRC names, and starts from tests/fuzz/NAME_fuzz.corpus and what
+# tests/fuzz/NAME_seeds.sh makes. `make fuzz` runs all for FUZZ_SECONDS each, and FUZZ_MUTANTS programs with damaged call
+# frame information; `make test` replays the inputs and some made of them.
+FUZZ := $(patsubst tests/fuzz/%.c,%,$(wildcard tests/fuzz/*_fuzz.c))
+FUZZ_SECONDS ?= 60
+FUZZ_MUTANTS ?= 10000
+FUZZ_CFLAGS := -O1 -g -fno-omit-frame-pointer $(filter-out -O% -g $(WARN) $(SAN),$(ALL_CFLAGS))
+cfi_fuzz_SRC := preload/cfi.c preload/cfi_program.c preload/cfi_table.c preload/expression.c
+fuzz_objects = $(patsubst %.c,$(O)/obj/$(1)/%.o,tests/fuzz/$(2).c $($(2)_SRC))
+
+$(O)/obj/fuzz/%.o: %.c
+	@mkdir -p $(@D)
+	$(say) CC $<
+	$(Q)clang $(FUZZ_CFLAGS) -fsanitize=fuzzer-no-link,address -c -o $@ $<
+$(O)/fuzz/libcore.a: $(CORE_SRC:%.c=$(O)/obj/fuzz/%.o)
+	@mkdir -p $(@D)
+	$(Q)rm -f $@ && ar rcs $@ $^
+$(O)/obj/replay/%.o: %.c
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(FUZZ_CFLAGS) -fsanitize=address -c -o $@ $<
+define fuzz_rules
+$(O)/fuzz/$(1): $(call fuzz_objects,fuzz,$(1)) $(O)/fuzz/libcore.a
+	$(Q)clang -fsanitize=fuzzer,address -pthread -o $$@ $$^ $(LIBS)
+$(O)/fuzz/replay-$(1): $(call fuzz_objects,replay,$(1)) $(O)/obj/replay/tests/fuzz/replay.o $(O)/libcore.a
+	@mkdir -p $$(@D)
+	$(Q)$(CC) -fsanitize=address -pthread -o $$@ $$^ $(LIBS)
+-include $(patsubst %.o,%.d,$(call fuzz_objects,fuzz,$(1)) $(call fuzz_objects,replay,$(1)))
+endef
+$(foreach f,$(FUZZ),$(eval $(call fuzz_rules,$(f))))
 
 # ---- workloads with known truth, and the programs that the tests trace ----
 WORKLOADS := $(O)/bench/hot $(O)/bench/leak $(O)/bench/tree $(O)/demo
@@ -162,8 +193,13 @@ demo: packages
 unit: $(UNIT)
 
 test: test-packages
-	@$(MAKE) --no-print-directory all unit programs $(O)/race
+	@$(MAKE) --no-print-directory all unit programs $(O)/race $(FUZZ:%=$(O)/fuzz/replay-%)
 	@sh tests/run.sh $(O)
+
+fuzz: test-packages
+	@sh tests/packages.sh libclang-rt-$$(clang -dumpversion | cut -d. -f1)-dev
+	@$(MAKE) --no-print-directory all $(FUZZ:%=$(O)/fuzz/%)
+	@MUTANTS=$(FUZZ_MUTANTS) SECONDS_EACH=$(FUZZ_SECONDS) bash tests/fuzz/run.sh $(O) fuzz
 
 check: test-packages
 	@sh tests/packages.sh clang-format
@@ -231,6 +267,7 @@ help:
 	@echo 'make         build $(O)/memtui and $(O)/libmemtui.so'
 	@echo 'make test    install what is missing, build, run all tests'
 	@echo 'make check   warnings as errors with gcc and clang, sanitizer runs, layer check'
+	@echo 'make fuzz    hostile inputs for each reader (FUZZ_SECONDS=), programs with damaged call frame information (FUZZ_MUTANTS=)'
 	@echo 'make bench   cost beside heaptrack and massif in one run (QUICK=1, ROUNDS=, ON=, TOOLS=)'
 	@echo 'make mutations  tracers that are wrong on purpose are found out'
 	@echo 'make man     write doc/man from the option lists'

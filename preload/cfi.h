@@ -1,10 +1,12 @@
-/* Call frame information: what a function's .eh_frame says about the frame of a pc. */
+/* Call frame information: what a module's .eh_frame says about the frame of a pc. Its bytes may be
+ * damaged, or made to do harm: they are read through bounded cursors alone. */
 #ifndef MT_CFI_H
 #define MT_CFI_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "preload/image.h"
 #include "preload/tracer.h"
 
 enum mt_cfi_how {
@@ -21,34 +23,46 @@ enum mt_cfi_how {
 struct mt_cfi_register {
 	uint32_t how;
 	int64_t offset;
-	const uint8_t *expression; /* ULEB128 length, then the operations */
+	struct mt_bytes expression; /* its operations */
 };
 
 #define MT_CFI_NO_REGISTER 0xffffffffu
 struct mt_cfi_row {
 	uint32_t cfa_register; /* MT_CFI_NO_REGISTER: by cfa_expression */
-	int64_t cfa_offset;
-	const uint8_t *cfa_expression;
-	struct mt_cfi_register fp, return_address;
 	bool signal_frame;
+	/* nothing in it could make an unwinder fail that trusts what it reads and follows all
+	 * registers */
+	bool harmless;
+	int64_t cfa_offset;
+	struct mt_bytes cfa_expression;
+	struct mt_cfi_register fp, return_address;
 };
+
+/* Fills in where the image's search table is. */
+void mt_cfi_read_header(struct mt_image *, uint64_t header);
+/* Makes a search table of the entries of .eh_frame, in the tracer's own memory. */
+void mt_cfi_make_table(struct mt_image *, struct mt_bytes frames);
+void mt_cfi_free_table(struct mt_image *);
 
 enum { MT_CFI_FOUND, MT_CFI_NONE, MT_CFI_UNKNOWN };
 
 /* Fills the row that holds at pc. MT_CFI_NONE: no information; MT_CFI_UNKNOWN: not understood. */
-int mt_cfi_row(uint64_t pc, struct mt_cfi_row *row);
+int mt_cfi_row(const struct mt_image *, uint64_t pc, struct mt_cfi_row *row);
 
-uint64_t mt_cfi_uleb(const uint8_t **at);
-int64_t mt_cfi_sleb(const uint8_t **at);
+/* Is the search table one in which every unwinder finds the same entries? Looks at all of it. */
+bool mt_cfi_is_sorted(const struct mt_image *);
 
-/* Runs a DWARF expression (ULEB128 length, operations). Words are read through read(), which
- * refuses what may not be touched. Returns false when it cannot be evaluated. */
+/* An expression that is the value of one register and an offset, followed by a load or not. */
+bool mt_cfi_is_simple(struct mt_bytes expression, unsigned reg, bool load, int64_t *offset);
+
+/* Runs a DWARF expression. Words are read through read(), which refuses what may not be touched.
+ * Returns false when it cannot be evaluated. */
 struct mt_cfi_machine {
 	uint64_t pc, sp, fp;
 	bool (*read)(void *context, uint64_t address, uint64_t *value);
 	void *context;
 };
-bool mt_cfi_evaluate(const struct mt_cfi_machine *, const uint8_t *expression,
+bool mt_cfi_evaluate(const struct mt_cfi_machine *, struct mt_bytes expression,
 	const uint64_t *initial, uint64_t *result);
 
 #endif

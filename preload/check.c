@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <signal.h>
 
+#include "preload/cfi.h"
 #include "preload/modules.h"
 #include "preload/rules.h"
 #include "preload/step.h"
@@ -58,6 +59,45 @@ static bool agrees_with_walk(struct mt_thread *t, const struct mt_entry *entry, 
 
 /* ---- libgcc's unwinder ----------------------------------------------------------------------- */
 
+/* Can libgcc's unwinder, which trusts what it reads, be let go as far as a frame? It searches the
+ * same table, runs the same instructions, and follows all registers. */
+static bool is_harmless(const struct mt_image *image, uint64_t pc)
+{
+	struct mt_cfi_row row;
+
+	switch (mt_cfi_row(image, pc, &row)) {
+	case MT_CFI_FOUND: return row.harmless;
+	case MT_CFI_NONE: return true; /* it stops there */
+	default: return false;
+	}
+}
+
+/* The same of a module that a stack leads through. Whether its table is sorted is looked at
+ * once. */
+static bool may_follow(uint64_t pc)
+{
+	struct mt_image room, *image = (struct mt_image *)mt_modules_image(pc, &room);
+
+	if (!image || !image->has_cfi)
+		return true;
+	if (mt_load(&image->sorted) == MT_IMAGE_NOT_ASKED)
+		mt_store(&image->sorted,
+			mt_cfi_is_sorted(image) ? MT_IMAGE_SORTED : MT_IMAGE_UNSORTED);
+	return mt_load(&image->sorted) == MT_IMAGE_SORTED && is_harmless(image, pc);
+}
+
+/* Are the tables of the unwinder's own library in order? */
+static bool may_call(const void *function)
+{
+	struct dl_find_object object;
+	struct mt_image image;
+
+	if (!function || mt_object_of(function, &object) < 0)
+		return false;
+	mt_image_read(&object, &image);
+	return mt_cfi_is_sorted(&image) && is_harmless(&image, (uint64_t)function);
+}
+
 /* glibc opens libgcc at the first backtrace: that is done here, where it disturbs nobody, since
  * inside a malloc it would. What it allocates is not the program's. */
 __attribute__((constructor)) static void open_other(void)
@@ -65,7 +105,7 @@ __attribute__((constructor)) static void open_other(void)
 	struct mt_thread *t = mt_thread_self();
 	struct dl_find_object object;
 	int (*backtrace)(void **, int), error = errno;
-	void *pcs[INNER_MAX], *library;
+	void *pc, *library, *function;
 
 	if (!t || !mt_tracer.check)
 		return;
@@ -73,9 +113,10 @@ __attribute__((constructor)) static void open_other(void)
 	mt_tls.self = NULL;
 	/* the next one: the program may have a function of this name */
 	*(void **)&backtrace = dlsym(RTLD_NEXT, "backtrace");
-	if (backtrace && backtrace(pcs, INNER_MAX) > 1
-		&& (library = dlopen("libgcc_s.so.1", RTLD_LAZY | RTLD_NOLOAD))
-		&& mt_object_of(dlsym(library, "_Unwind_Backtrace"), &object) == 0) {
+	library = dlopen("libgcc_s.so.1", RTLD_LAZY);
+	function = library ? dlsym(library, "_Unwind_Backtrace") : NULL;
+	if (may_call(function) && may_call((const void *)backtrace) && backtrace(&pc, 1) == 1
+		&& mt_object_of(function, &object) == 0) {
 		mt_tracer.other_start = (uint64_t)object.dlfo_map_start;
 		mt_tracer.other_end = (uint64_t)object.dlfo_map_end;
 		mt_store_release(&mt_tracer.backtrace, backtrace);
@@ -85,11 +126,10 @@ __attribute__((constructor)) static void open_other(void)
 	errno = error;
 }
 
-/* The kernel reads the set before it looks at the command, which is none. False, too, where no call
- * may be made. */
+/* False, too, where no call may be made. */
 static bool readable(uint64_t address)
 {
-	return mt_sys4(SYS_rt_sigprocmask, -1, address, NULL, 8) == -EINVAL;
+	return mt_sys_look(address) == -EINVAL;
 }
 
 static bool has_room(const struct mt_thread *t, uint64_t sp)
@@ -123,6 +163,8 @@ static struct common common_part(const struct mt_thread *t, const struct mt_entr
 
 		if (pc - mt_tracer.other_start < mt_tracer.other_end - mt_tracer.other_start)
 			return (struct common){0};
+		if (!may_follow(pc))
+			return common;
 		if (mt_rule_kind(rule) == MT_RULE_NO_CFI) {
 			/* libgcc's looks whether the code there is that of a signal frame */
 			common.frames += readable(pc) && readable(pc + 8);
@@ -141,17 +183,21 @@ static struct common common_part(const struct mt_thread *t, const struct mt_entr
 }
 
 /* How many frames lie between here, the caller's state, and the event's: the tracer's, and the real
- * operator new. 0 when we do not find our way even there. */
+ * operator new. 0 when we do not find our way even there. Where libgcc's may not be let go there,
+ * nothing is common. */
 static uint32_t inner_frames(const struct mt_thread *t, struct mt_entry here,
-	const struct mt_entry *entry)
+	const struct mt_entry *entry, struct common *common)
 {
 	struct mt_state state = {here.pc - 1, here.sp, here.fp};
 	uint32_t count = 1;
 	struct mt_frame frame;
 
-	for (; state.sp < entry->sp && count < INNER_MAX; count++)
+	for (; state.sp < entry->sp && count < INNER_MAX; count++) {
+		if (!may_follow(state.key))
+			*common = (struct common){0};
 		if (mt_step(t, &state, mt_rules_find(state.key), &frame) != MT_STEP_ON)
 			return 0;
+	}
 	return state.sp == entry->sp && state.key == entry->pc - 1 ? count : 0;
 }
 
@@ -202,7 +248,7 @@ static void check_other(struct mt_thread *t, const struct mt_entry *entry, uint3
 				>= MT_CHECK_OTHER_FIRST))
 		return;
 	common = common_part(t, entry);
-	inner = inner_frames(t, MT_ENTRY(), entry);
+	inner = inner_frames(t, MT_ENTRY(), entry, &common);
 	pcs = common.frames && has_room(t, (uint64_t)__builtin_frame_address(0))
 		? other_pcs(t, level)
 		: NULL;

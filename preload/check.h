@@ -3,11 +3,13 @@
  * in MT_CHECK_OTHER_EACH.
  *
  * libgcc's is asked for as many frames as ours has found by call frame information, so it reads
- * nothing that a right walk does not read. All these must have the same pcs, and it must end where
- * ours ends. Not comparable, and counted as that, is what lies beyond code without call frame
- * information (ours goes by frame pointer, libgcc's stops) and beyond the place where ours is cut;
- * and a stack that leads through libgcc itself, which may hold the lock that it would want, or that
- * has no room left for it.
+ * nothing that a right walk does not read; and only as far as what it reads could not make it fail,
+ * since it trusts call frame information, follows registers that ours does not, and aborts where it
+ * understands nothing. All these frames must have the same pcs, and it must end where ours ends.
+ * Not comparable, and counted as that, is what lies beyond code without call frame information
+ * (ours goes by frame pointer, libgcc's stops), beyond call frame information that is out of order,
+ * and beyond the place where ours is cut; and a stack that leads through libgcc itself, which may
+ * hold the lock that it would want, or that has no room left for it.
  *
  * MT_MUTATION makes a tracer that is wrong on purpose, to see that the checks see it:
  *   1  a remembered stack counts without its words being compared

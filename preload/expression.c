@@ -1,14 +1,13 @@
 /* DWARF expressions as unwinding needs them (DWARF 5, section 2.5): constants, the three followed
  * registers, stack operations, arithmetic, comparison, memory. */
-#include <string.h>
-
 #include "preload/cfi.h"
 
 #define STACK_MAX 24
+#define MAX_OPERATIONS 1000
 
 struct evaluation {
 	const struct mt_cfi_machine *machine;
-	const uint8_t *at;
+	struct mt_bytes b;
 	uint64_t stack[STACK_MAX];
 	int depth;
 };
@@ -26,9 +25,9 @@ static bool push_register(struct evaluation *e, unsigned reg, int64_t offset)
 	const struct mt_cfi_machine *m = e->machine;
 
 	switch (reg) {
-	case MT_DWARF_FP: return push(e, m->fp + offset);
-	case MT_DWARF_SP: return push(e, m->sp + offset);
-	case MT_DWARF_PC: return push(e, m->pc + offset);
+	case MT_DWARF_FP: return push(e, m->fp + (uint64_t)offset);
+	case MT_DWARF_SP: return push(e, m->sp + (uint64_t)offset);
+	case MT_DWARF_PC: return push(e, m->pc + (uint64_t)offset);
 	}
 	return false;
 }
@@ -37,19 +36,15 @@ static bool push_register(struct evaluation *e, unsigned reg, int64_t offset)
 static bool push_constant(struct evaluation *e, uint8_t op)
 {
 	static const uint8_t size[] = {1, 1, 2, 2, 4, 4, 8, 8};
-	uint64_t value = 0;
 	unsigned len;
 
 	if (op == 0x10)
-		return push(e, mt_cfi_uleb(&e->at));
+		return push(e, mt_bytes_uleb(&e->b));
 	if (op == 0x11)
-		return push(e, (uint64_t)mt_cfi_sleb(&e->at));
+		return push(e, (uint64_t)mt_bytes_sleb(&e->b));
 	len = size[op - 0x08];
-	memcpy(&value, e->at, len);
-	e->at += len;
-	if (op & 1 && len < 8)
-		value = (uint64_t)((int64_t)(value << (64 - 8 * len)) >> (64 - 8 * len));
-	return push(e, value);
+	return push(e,
+		op & 1 ? (uint64_t)mt_bytes_signed(&e->b, len) : mt_bytes_number(&e->b, len));
 }
 
 /* Operations of two operands. */
@@ -95,12 +90,12 @@ static bool change_top(struct evaluation *e, uint8_t op)
 	case 0x19: *top = (int64_t)*top < 0 ? -*top : *top; return true;
 	case 0x1f: *top = -*top; return true;
 	case 0x20: *top = ~*top; return true;
-	case 0x23: *top += mt_cfi_uleb(&e->at); return true; /* plus_uconst */
+	case 0x23: *top += mt_bytes_uleb(&e->b); return true; /* plus_uconst */
 	case 0x14: /* over */ return e->depth > 1 && push(e, top[-1]);
 	case 0x15: { /* pick */
-		uint8_t index = *e->at++;
+		uint64_t index = mt_bytes_number(&e->b, 1);
 
-		return index < e->depth && push(e, top[-index]);
+		return index < (uint64_t)e->depth && push(e, *(top - index));
 	}
 	case 0x16: { /* swap */
 		uint64_t value = *top;
@@ -115,33 +110,40 @@ static bool change_top(struct evaluation *e, uint8_t op)
 	return combine(e, op);
 }
 
-bool mt_cfi_evaluate(const struct mt_cfi_machine *machine, const uint8_t *expression,
+bool mt_cfi_evaluate(const struct mt_cfi_machine *machine, struct mt_bytes expression,
 	const uint64_t *initial, uint64_t *result)
 {
-	struct evaluation e = {.machine = machine};
-	uint64_t len = mt_cfi_uleb(&expression);
-	const uint8_t *end = expression + len;
+	struct evaluation e = {.machine = machine, .b = expression};
 
-	e.at = expression;
 	if (initial)
 		push(&e, *initial);
-	while (e.at < end) {
-		uint8_t op = *e.at++;
+	for (int i = 0; mt_bytes_left(&e.b); i++) {
+		uint8_t op = (uint8_t)mt_bytes_number(&e.b, 1);
 		bool ok;
 
 		if (op >= 0x30 && op <= 0x4f) /* lit */
 			ok = push(&e, op - 0x30);
 		else if (op >= 0x70 && op <= 0x8f) /* breg */
-			ok = push_register(&e, op - 0x70, mt_cfi_sleb(&e.at));
+			ok = push_register(&e, op - 0x70, mt_bytes_sleb(&e.b));
 		else if (op >= 0x08 && op <= 0x11)
 			ok = push_constant(&e, op);
 		else
 			ok = op == 0x96 || change_top(&e, op); /* 0x96: nop */
-		if (!ok)
+		if (!ok || i == MAX_OPERATIONS)
 			return false;
 	}
-	if (e.depth == 0)
+	if (e.depth == 0 || mt_bytes_failed(&e.b))
 		return false;
 	*result = e.stack[e.depth - 1];
 	return true;
+}
+
+bool mt_cfi_is_simple(struct mt_bytes b, unsigned reg, bool load, int64_t *offset)
+{
+	if (mt_bytes_number(&b, 1) != 0x70 + reg)
+		return false;
+	*offset = mt_bytes_sleb(&b);
+	if (load && mt_bytes_number(&b, 1) != 0x06)
+		return false;
+	return !mt_bytes_failed(&b) && mt_bytes_left(&b) == 0;
 }

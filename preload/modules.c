@@ -4,21 +4,32 @@
 #include "preload/modules.h"
 
 #include <dlfcn.h>
-#include <elf.h>
 #include <link.h>
 #include <string.h>
 #include <sys/auxv.h>
 
+#include "preload/cfi.h"
 #include "preload/find.h"
 #include "preload/prefixed.h"
 #include "preload/rules.h"
 #include "preload/segment.h"
 #include "preload/sys.h"
 
+static uint32_t logged(void)
+{
+	uint32_t n = mt_load_acquire(&mt_tracer.next_module);
+
+	return n < mt_tracer.modules.capacity ? n : mt_tracer.modules.capacity;
+}
+
 void mt_modules_free(void)
 {
 	struct mt_module *info = mt_tracer.module_info;
 
+	/* those of modules that are gone: others may have been reading them */
+	for (uint32_t i = 0; info && i < logged(); i++)
+		if (mt_load_acquire(&info[i].complete))
+			mt_cfi_free_table(&info[i].image);
 	mt_store_release(&mt_tracer.module_info, NULL);
 	if (info)
 		mt_sys_unmap(info, mt_tracer.module_capacity * sizeof(struct mt_module));
@@ -35,67 +46,12 @@ bool mt_modules_init(void)
 	return true;
 }
 
-/* What the notes in memory say of a module. */
-struct notes {
-	const uint8_t *build_id; /* GNU's */
-	uint32_t build_id_len;   /* 0: there is none */
-	bool go;                 /* Go has linked it */
-};
-
-static void read_notes(const uint8_t *at, const uint8_t *end, struct notes *notes)
-{
-	while (at + sizeof(Elf64_Nhdr) <= end) {
-		const Elf64_Nhdr *note = (const void *)at;
-		const uint8_t *name = at + sizeof *note;
-		const uint8_t *data = name + (note->n_namesz + 3) / 4 * 4;
-
-		if (data + note->n_descsz > end)
-			break;
-		if (note->n_type == NT_GNU_BUILD_ID && note->n_namesz == 4
-			&& memcmp(name, "GNU", 4) == 0 && note->n_descsz <= MT_BUILD_ID_MAX
-			&& !notes->build_id_len) {
-			notes->build_id = data;
-			notes->build_id_len = note->n_descsz;
-		}
-		notes->go |= note->n_namesz == 4 && memcmp(name, "Go\0", 4) == 0;
-		at = data + (note->n_descsz + 3) / 4 * 4;
-	}
-}
-
-static struct notes notes_of(const struct dl_find_object *object)
-{
-	const Elf64_Ehdr *file = object->dlfo_map_start;
-	const Elf64_Phdr *phdr = (const void *)((const uint8_t *)file + file->e_phoff);
-	struct notes notes = {0};
-
-	if (memcmp(file->e_ident, ELFMAG, SELFMAG) != 0 || file->e_phoff > MT_WIRE_PAGE
-		|| file->e_phnum > 64)
-		return notes;
-	for (int i = 0; i < file->e_phnum; i++) {
-		const uint8_t *at =
-			(const uint8_t *)object->dlfo_link_map->l_addr + phdr[i].p_vaddr;
-		const uint8_t *end = at + phdr[i].p_memsz;
-
-		if (phdr[i].p_type == PT_NOTE && (uint64_t)at >= (uint64_t)object->dlfo_map_start
-			&& (uint64_t)end <= (uint64_t)object->dlfo_map_end)
-			read_notes(at, end, &notes);
-	}
-	return notes;
-}
-
 static bool same(const struct mt_module *module, const struct dl_find_object *object)
 {
 	return module->link_map == object->dlfo_link_map
 		&& module->eh_frame == object->dlfo_eh_frame
 		&& module->start == (uint64_t)object->dlfo_map_start
 		&& module->end == (uint64_t)object->dlfo_map_end;
-}
-
-static uint32_t logged(void)
-{
-	uint32_t n = mt_load_acquire(&mt_tracer.next_module);
-
-	return n < mt_tracer.modules.capacity ? n : mt_tracer.modules.capacity;
 }
 
 /* Marks the modules that are no longer where they were. */
@@ -152,7 +108,6 @@ static uint32_t add_module(const struct dl_find_object *object)
 	struct mt_wire_module *entry;
 	struct mt_module *module;
 	bool over_old = false;
-	struct notes notes;
 
 	for (uint32_t i = 0; i < n; i++) {
 		module = &mt_tracer.module_info[i];
@@ -172,18 +127,17 @@ static uint32_t add_module(const struct dl_find_object *object)
 	entry->start = (uint64_t)object->dlfo_map_start;
 	entry->bias = object->dlfo_link_map->l_addr;
 	entry->epoch = mt_load(&mt_tracer.header->epoch);
-	notes = notes_of(object);
-	entry->build_id_len = notes.build_id_len;
-	memcpy(entry->build_id, notes.build_id, notes.build_id_len);
+	module = &mt_tracer.module_info[id];
+	mt_image_read(object, &module->image);
+	entry->build_id_len = module->image.build_id_len;
+	memcpy(entry->build_id, module->image.build_id, module->image.build_id_len);
 	for (uint32_t i = 0; i < MT_MODULE_PATH_MAX - 1 && path[i]; i++)
 		entry->path[i] = path[i];
 	mt_store_release(&entry->end, (uint64_t)object->dlfo_map_end);
-	module = &mt_tracer.module_info[id];
 	module->link_map = object->dlfo_link_map;
 	module->eh_frame = object->dlfo_eh_frame;
 	module->start = entry->start;
 	module->end = (uint64_t)object->dlfo_map_end;
-	module->keeps_fp = notes.go;
 	mt_store_release(&module->complete, 1);
 	mt_publish_count(&mt_tracer.header->module_count, id + 1);
 	return id;
@@ -211,11 +165,17 @@ void mt_modules_enter(uint64_t address)
 		module_of(address);
 }
 
-bool mt_modules_keeps_fp(uint64_t pc)
+const struct mt_image *mt_modules_image(uint64_t address, struct mt_image *room)
 {
-	uint32_t id = module_of(pc);
+	struct dl_find_object object;
+	uint32_t id = mt_is_own(address) ? MT_NO_MODULE : module_of(address);
 
-	return id != MT_NO_MODULE && mt_tracer.module_info[id].keeps_fp;
+	if (id != MT_NO_MODULE)
+		return &mt_tracer.module_info[id].image;
+	if (mt_object_of((void *)address, &object) < 0)
+		return NULL;
+	mt_image_read(&object, room);
+	return room;
 }
 
 uint32_t mt_modules_pc(uint64_t pc, uint32_t flags)

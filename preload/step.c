@@ -5,6 +5,7 @@
 #include <sys/uio.h>
 
 #include "preload/cfi.h"
+#include "preload/modules.h"
 #include "preload/sys.h"
 
 struct reader {
@@ -83,11 +84,23 @@ static bool read_word(void *context, uint64_t address, uint64_t *value)
 	return true;
 }
 
-/* A stack that it leads to may be gone: that of a coroutine's creator, who was interrupted to begin
- * it. */
+/* Is there a stack above sp, to which a signal frame at from leads? It may be gone: that of a
+ * coroutine's creator, who was interrupted to begin it. Of the thread's own the part above from is
+ * known to be there. */
+static bool leads_to_stack(const struct mt_thread *t, uint64_t from, uint64_t sp)
+{
+	uint64_t word;
+
+	if (sp & 7)
+		return false;
+	if (mt_step_is_own(t, sp))
+		return (mt_step_is_own(t, from) && sp >= from) || mt_step_read_unknown(sp, &word);
+	return mt_step_read_unknown((sp - 1) & ~7ull, &word);
+}
+
 static enum mt_step step_signal(const struct mt_thread *t, struct mt_state *s, struct reader *r)
 {
-	uint64_t sp, fp, pc, below;
+	uint64_t sp, fp, pc;
 
 	if (!read_word(r, s->sp + MT_SIGNAL_SP, &sp) || !read_word(r, s->sp + MT_SIGNAL_PC, &pc)
 		|| !read_word(r, s->sp + MT_SIGNAL_FP, &fp))
@@ -96,8 +109,7 @@ static enum mt_step step_signal(const struct mt_thread *t, struct mt_state *s, s
 	r->frame->saved_fp = r->frame->words[--r->frame->word_count];
 	if (pc == 0)
 		return MT_STEP_END;
-	if (pc >> MT_ADDRESS_BITS || sp & 7
-		|| (!mt_step_is_own(t, sp) && !mt_step_read_unknown((sp - 1) & ~7ull, &below)))
+	if (pc >> MT_ADDRESS_BITS || !leads_to_stack(t, s->sp, sp))
 		return MT_STEP_CUT;
 	*s = (struct mt_state){pc | MT_KEY_EXACT, sp, fp};
 	return MT_STEP_ON;
@@ -168,7 +180,7 @@ static bool cfa_of(const struct mt_cfi_row *row, const struct mt_cfi_machine *m,
 		*cfa = m->sp + row->cfa_offset;
 	else if (row->cfa_register == MT_DWARF_FP)
 		*cfa = m->fp + row->cfa_offset;
-	else if (row->cfa_register == MT_CFI_NO_REGISTER && row->cfa_expression)
+	else if (row->cfa_register == MT_CFI_NO_REGISTER)
 		return mt_cfi_evaluate(m, row->cfa_expression, NULL, cfa);
 	else
 		return false;
@@ -200,9 +212,11 @@ static enum mt_step step_slow(struct mt_state *s, struct reader *r)
 	uint64_t pc = s->key & MT_KEY_EXACT ? s->key & ~MT_KEY_EXACT : s->key + 1;
 	struct mt_cfi_machine machine = {pc, s->sp, s->fp, read_word, r};
 	uint64_t cfa, return_address, fp;
+	struct mt_image room;
+	const struct mt_image *image = mt_modules_image(s->key & ~MT_KEY_EXACT, &room);
 	struct mt_cfi_row row;
 
-	if (mt_cfi_row(s->key & ~MT_KEY_EXACT, &row) != MT_CFI_FOUND
+	if (!image || mt_cfi_row(image, s->key & ~MT_KEY_EXACT, &row) != MT_CFI_FOUND
 		|| !cfa_of(&row, &machine, &cfa) || cfa < s->sp + 8 || cfa > r->limit || cfa & 7
 		|| row.return_address.how == MT_CFI_SAME
 		|| !value_of(&row.return_address, &machine, cfa, 0, &return_address)

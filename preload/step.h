@@ -24,9 +24,11 @@ enum mt_step mt_step_other(const struct mt_thread *, struct mt_state *, uint64_t
 /* A word of a stack, where nothing may be mapped: the kernel reads it. */
 bool mt_step_read_unknown(uint64_t address, uint64_t *value);
 
+/* Is it a stack pointer of the thread's own stack? One at its very end is, too: nothing lies beyond
+ * that such a stack could go on with. */
 static inline bool mt_step_is_own(const struct mt_thread *t, uint64_t sp)
 {
-	return sp - t->stack_lo < t->stack_hi - t->stack_lo;
+	return sp - t->stack_lo <= t->stack_hi - t->stack_lo;
 }
 
 /* All words from sp up to this can be read. Of a foreign stack it is known of the page alone that

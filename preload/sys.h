@@ -52,6 +52,13 @@ static inline void mt_sys_unmap(void *p, size_t len)
 	mt_sys2(SYS_munmap, p, len);
 }
 
+/* Can eight bytes be read? -EINVAL: they can; -EFAULT: they cannot; else the kernel was not asked.
+ * It reads the set before it looks at the command, which is none. */
+static inline long mt_sys_look(uint64_t address)
+{
+	return mt_sys4(SYS_rt_sigprocmask, -1, address, NULL, 8);
+}
+
 /* Nanoseconds, in a call of the kernel's: the library's reads the time-stamp counter, which the
  * program may have forbidden. */
 static inline uint64_t mt_sys_clock(clockid_t clock)

@@ -2,13 +2,13 @@
 #include "preload/thread_parts.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 
 #include "preload/branch.h"
 #include "preload/file.h"
+#include "preload/procmaps.h"
 #include "preload/ring.h"
 
 #define WORDS_PER_FRAME 4
@@ -19,64 +19,24 @@
 
 /* ---- stack bounds ---------------------------------------------------------------------------- */
 
-static bool parse_hex(const char **at, uint64_t *value)
-{
-	const char *start = *at;
-
-	for (*value = 0;; (*at)++) {
-		char c = **at;
-
-		if (c >= '0' && c <= '9')
-			*value = *value << 4 | (uint64_t)(c - '0');
-		else if (c >= 'a' && c <= 'f')
-			*value = *value << 4 | (uint64_t)(c - 'a' + 10);
-		else
-			return *at != start;
-	}
-}
-
 /* Where the program's first stack begins. */
 extern void *__libc_stack_end __attribute__((weak));
 
-static bool is_main_stack(uint64_t start, uint64_t end, uint64_t sp)
+struct main_stack {
+	uint64_t sp, end; /* end 0: sp is not on it */
+};
+
+/* Ends at the mapping that holds sp, and takes its end if the main stack begins in it, too. */
+static bool is_main_stack(const struct mt_procmap *map, void *context)
 {
 	uint64_t first = &__libc_stack_end ? (uint64_t)__libc_stack_end : 0;
+	struct main_stack *stack = context;
 
-	return sp >= start && sp < end && first >= start && first < end;
-}
-
-/* Reads lines of /proc/self/maps until one holds sp and the main stack; only the start of each line
- * is kept. */
-static uint64_t main_stack_end(int fd, uint64_t sp)
-{
-	char buf[512], line[48];
-	unsigned len = 0;
-	bool done = false;
-	long n;
-
-	while ((n = mt_sys3(SYS_read, fd, buf, sizeof buf)) > 0) {
-		for (long i = 0; i < n; i++) {
-			const char *at = line;
-			uint64_t start, end;
-
-			if (buf[i] == '\n') {
-				len = 0;
-				done = false;
-				continue;
-			}
-			if (done || len == sizeof line - 1)
-				continue;
-			line[len++] = buf[i];
-			if (buf[i] != ' ')
-				continue;
-			line[len] = '\0';
-			done = true;
-			if (parse_hex(&at, &start) && *at++ == '-' && parse_hex(&at, &end)
-				&& is_main_stack(start, end, sp))
-				return end;
-		}
-	}
-	return 0;
+	if (stack->sp < map->start || stack->sp >= map->end)
+		return true;
+	if (first >= map->start && first < map->end)
+		stack->end = map->end;
+	return false;
 }
 
 static uint64_t stack_limit(void)
@@ -93,12 +53,10 @@ static uint64_t stack_limit(void)
  * which costs nothing: no word below sp is ever read. */
 void mt_thread_find_main_stack(struct mt_thread *t, uint64_t sp)
 {
-	int fd = (int)mt_sys4(SYS_openat, AT_FDCWD, "/proc/self/maps", O_RDONLY | O_CLOEXEC, 0);
+	struct main_stack stack = {.sp = sp};
 
-	if (fd < 0)
-		return;
-	t->stack_hi = main_stack_end(fd, sp);
-	mt_sys1(SYS_close, fd);
+	mt_procmaps_each(is_main_stack, &stack);
+	t->stack_hi = stack.end;
 	if (t->stack_hi)
 		t->stack_lo = t->stack_hi - stack_limit();
 }

@@ -11,6 +11,7 @@
 #include <threads.h>
 
 #include "core/wire.h"
+#include "preload/image.h"
 #include "preload/libc.h"
 #include "preload/x86_64/arch.h"
 
@@ -107,12 +108,12 @@ struct mt_range {
 	uint32_t openers;
 };
 
-/* What dlclose needs to know of an entry of the module log. */
+/* What else the tracer knows of an entry of the module log. */
 struct mt_module {
 	const void *link_map, *eh_frame;
 	uint64_t start, end;
 	uint32_t gone, complete;
-	bool keeps_fp; /* its code without call frame information: see modules.h */
+	struct mt_image image;
 };
 
 struct mt_allocator {

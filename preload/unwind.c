@@ -14,7 +14,7 @@
  * for that may have been another's page, and be gone. */
 static bool may_be_gone(const struct mt_thread *t, uint64_t at)
 {
-	return (at ^ (t->memo->sp - 1)) >= MT_WIRE_PAGE && !mt_step_is_own(t, at);
+	return (at ^ (t->memo->sp - 1)) >= MT_WIRE_PAGE && !mt_step_is_own(t, at + 8);
 }
 
 static bool last_holds(const struct mt_thread *t, uint32_t word)

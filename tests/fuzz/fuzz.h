@@ -1,0 +1,14 @@
+/* A fuzz target is a file NAME_fuzz.c with this function. It may not crash, hang or read where it
+ * should not. `make fuzz` links it with libFuzzer, which calls it with inputs that it invents.
+ * `make test` links it with replay.c, which calls it with the inputs that tests/fuzz/NAME_seeds.sh
+ * makes and that lie in tests/fuzz/NAME_fuzz.corpus, and with inputs made of them by a fixed random
+ * sequence. */
+#ifndef FUZZ_H
+#define FUZZ_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+#endif
