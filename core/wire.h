@@ -320,7 +320,10 @@ enum mt_clock { MT_CLOCK_TSC, MT_CLOCK_MONOTONIC };
 		"stack[|s] compared with libgcc's unwinder in part or not at all") \
 	X(UNSEEN_LIBRARIES, unseen_libraries, \
 		"[opening of a library|openings of libraries] with RTLD_DEEPBIND or dlmopen " \
-		"whose allocations are not seen")
+		"whose allocations are not seen") \
+	X(CUT_WITHOUT_CFI, cut_without_cfi, \
+		"stack[|s] cut in code without call frame information: " \
+		"compile it with -fasynchronous-unwind-tables")
 enum mt_counter {
 #define X(id, name, words) MT_COUNTER_##id,
 	MT_COUNTERS(X) MT_COUNTER_COUNT,

@@ -68,13 +68,14 @@ static MT_COLD bool record_nested(struct mt_thread *t, const struct mt_entry *en
 	mt_count(MT_COUNTER_NESTED_EVENTS, 1);
 	item->node = kind;
 	if (has_stack(item->type)) {
-		struct mt_walk walk = {.cut = true};
+		struct mt_walk walk = {.cut = MT_CUT};
 
 		if (level < MT_NESTED_LEVELS) {
 			walk.pcs = t->pcs[level];
 			mt_walk(t, entry, &walk);
 		}
-		mt_count(MT_COUNTER_CUT_STACKS, walk.cut);
+		if (walk.cut)
+			mt_unwind_count(walk.cut);
 		item->node = mt_walk_node(&walk, kind);
 		if (mt_unlikely(mt_tracer.check) && level < MT_NESTED_LEVELS)
 			mt_check_nested(t, entry, item->node, (uint32_t)level);

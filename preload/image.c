@@ -8,6 +8,7 @@
 
 #include "preload/cfi.h"
 #include "preload/procmaps.h"
+#include "preload/sections.h"
 #include "preload/sys.h"
 
 /* ---- segments -------------------------------------------------------------------------------- */
@@ -155,4 +156,12 @@ void mt_image_read(const struct dl_find_object *object, struct mt_image *image)
 	image->has_cfi = object->dlfo_eh_frame != NULL;
 	if (image->has_cfi)
 		mt_cfi_read_header(image, (uint64_t)object->dlfo_eh_frame);
+}
+
+void mt_image_complete(const struct dl_find_object *object, struct mt_image *image)
+{
+	struct mt_bytes frames;
+
+	if (!image->table.base && mt_sections_find_frames(object, image, &frames))
+		mt_cfi_make_table(image, frames);
 }

@@ -38,6 +38,9 @@ enum { MT_IMAGE_NOT_ASKED, MT_IMAGE_SORTED, MT_IMAGE_UNSORTED };
 
 /* The cheap part: no memory is taken, no file read. */
 void mt_image_read(const struct dl_find_object *, struct mt_image *);
+/* Where linkers have made no search table that can be used, looks for .eh_frame in the file, and
+ * makes one. */
+void mt_image_complete(const struct dl_find_object *, struct mt_image *);
 
 /* The bytes from an address to the end of the segment that it lies in. False: in none. */
 static inline bool mt_image_bytes(const struct mt_image *image, uint64_t address,

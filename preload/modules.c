@@ -129,6 +129,7 @@ static uint32_t add_module(const struct dl_find_object *object)
 	entry->epoch = mt_load(&mt_tracer.header->epoch);
 	module = &mt_tracer.module_info[id];
 	mt_image_read(object, &module->image);
+	mt_image_complete(object, &module->image);
 	entry->build_id_len = module->image.build_id_len;
 	memcpy(entry->build_id, module->image.build_id, module->image.build_id_len);
 	for (uint32_t i = 0; i < MT_MODULE_PATH_MAX - 1 && path[i]; i++)

@@ -252,6 +252,9 @@ struct mt_freeing {
 	struct mt_entry entry;
 };
 
+/* Why a stack ends before its outermost frame; not 0 if it does. */
+enum mt_cut { MT_CUT_NOT, MT_CUT, MT_CUT_WITHOUT_CFI };
+
 struct mt_thread {
 	/* every event */
 
@@ -269,7 +272,7 @@ struct mt_thread {
 	uint64_t generation;   /* under which the memo was made */
 	uint64_t memo_version; /* changes with the memo */
 	uint32_t memo_count;
-	uint16_t memo_cut;       /* the outermost remembered frame is not the last */
+	uint16_t memo_cut;       /* the outermost remembered frame is not the last: enum mt_cut */
 	uint16_t memo_truncated; /* because depth_limit ended the walk */
 	struct mt_memo *memo;
 	const uint64_t **word_at; /* the words that prove the memo, outermost first */

@@ -212,6 +212,23 @@ static inline bool depth_agrees(const struct mt_thread *t, uint32_t walked, uint
 	return t->memo_truncated ? walked + left == limit : walked + left <= limit;
 }
 
+/* last: what became of the last step, by rule. */
+static enum mt_cut cut_of(enum mt_step last, uint64_t rule)
+{
+	if (last == MT_STEP_END)
+		return MT_CUT_NOT;
+	return last == MT_STEP_CUT && mt_rule_kind(rule) == MT_RULE_NO_CFI
+		? MT_CUT_WITHOUT_CFI
+		: MT_CUT;
+}
+
+MT_COLD void mt_unwind_count(enum mt_cut cut)
+{
+	mt_count(MT_COUNTER_CUT_STACKS, 1);
+	if (cut == MT_CUT_WITHOUT_CFI)
+		mt_count(MT_COUNTER_CUT_WITHOUT_CFI, 1);
+}
+
 uint32_t mt_unwind_anew(struct mt_thread *t, const struct mt_entry *entry, enum mt_kind kind)
 {
 	uint64_t generation = mt_load_acquire(&mt_tracer.generation);
@@ -241,12 +258,12 @@ uint32_t mt_unwind_anew(struct mt_thread *t, const struct mt_entry *entry, enum 
 	}
 	if (c.left == 0) {
 		t->memo_truncated = c.last == MT_STEP_ON;
-		t->memo_cut = c.last != MT_STEP_END;
+		t->memo_cut = cut_of(c.last, t->frames[c.walked - 1].rule);
 		if (mt_unlikely(t->memo_cut))
 			root = MT_PC_CUT;
 	}
 	if (mt_unlikely(t->memo_cut))
-		mt_count(MT_COUNTER_CUT_STACKS, 1);
+		mt_unwind_count(t->memo_cut);
 	node = remember(t, c.left, c.walked, root);
 	if (mt_unlikely(careful))
 		mt_branch_forget_memo(t);
@@ -276,12 +293,12 @@ void mt_walk(struct mt_thread *t, const struct mt_entry *entry, struct mt_walk *
 	uint32_t limit = mt_tracer.depth_limit, depth = 0;
 	enum mt_step last = MT_STEP_ON;
 	struct mt_frame frame;
+	uint64_t rule = 0;
 
 	walk->count = 0;
 	walk->saw_own = walk->foreign = false;
 	while (last == MT_STEP_ON && depth++ < limit) {
-		uint64_t rule = mt_rules_find(state.key);
-
+		rule = mt_rules_find(state.key);
 		walk->foreign |= !mt_step_is_own(t, state.sp);
 		if (!mt_rule_pc(rule))
 			walk->saw_own = true;
@@ -289,7 +306,7 @@ void mt_walk(struct mt_thread *t, const struct mt_entry *entry, struct mt_walk *
 			walk->pcs[walk->count++] = mt_rule_pc(rule);
 		last = mt_step(t, &state, rule, &frame);
 	}
-	walk->cut = last != MT_STEP_END;
+	walk->cut = cut_of(last, rule);
 }
 
 uint32_t mt_walk_node(const struct mt_walk *walk, enum mt_kind kind)

@@ -14,10 +14,12 @@ uint32_t mt_unwind_anew(struct mt_thread *, const struct mt_entry *entry, enum m
 struct mt_walk {
 	uint32_t *pcs; /* NULL: they are not wanted */
 	uint32_t count;
-	bool cut;     /* could not be followed to its end */
+	uint32_t cut; /* enum mt_cut: could not be followed to its end */
 	bool saw_own; /* it has frames of the tracer's own */
 	bool foreign; /* some frame lies on a stack whose bounds are not known */
 };
+/* Counts a stack that is cut. */
+void mt_unwind_count(enum mt_cut);
 void mt_walk(struct mt_thread *, const struct mt_entry *entry, struct mt_walk *walk);
 uint32_t mt_walk_node(const struct mt_walk *walk, enum mt_kind kind);
 

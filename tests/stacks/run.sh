@@ -119,6 +119,35 @@ compile_cgo() {
 	[ cgo/cgo -nt "$here/cgo.go" ] || (cd cgo && { [ -f go.mod ] || go mod init cgo; } && CGO_ENABLED=1 go build -o cgo .) >/dev/null 2>&1
 }
 
+# Where linkers have made no search table, .eh_frame is found by the section headers of the file: the same stacks. Where
+# there is none at all stacks are cut, and the reason is counted.
+headerless() {
+	local flags="-O2 -g -w -pthread -fno-ipa-icf -fomit-frame-pointer $top/tests/fuzz/mutant.c" p
+	gcc $flags -o tables && gcc $flags -Wl,--no-eh-frame-hdr -o no-table && objcopy --remove-section .eh_frame_hdr tables removed &&
+		gcc $flags -fno-asynchronous-unwind-tables -fno-unwind-tables -o no-cfi || return 1
+	for p in tables no-table removed no-cfi; do
+		"$memtui" record --force -o $p.dat -- ./$p >/dev/null 2>&1
+		"$memtui" groups --format json $p.dat >$p.json
+		"$memtui" info --format json $p.dat >$p.info
+	done
+	python3 -c 'import json, sys
+def read(name):
+	info = json.load(open(name + ".info"))
+	groups = sorted((g["all"]["allocated_count"], g["all"]["max_size"], [f["function"] for f in g["backtrace"]])
+		for g in json.load(open(name + ".json")))
+	return info["counters"]["cut_stacks"], info["counters"]["cut_without_cfi"], groups
+cut, reason, whole = read("tables")
+assert (cut, reason) == (0, 0) and len(whole) > 1000, (cut, reason, len(whole))
+for name in "no-table", "removed":
+	cut, reason, groups = read(name)
+	assert (cut, reason) == (0, 0), f"{name}: {cut} stacks cut"
+	assert groups == whole, f"{name}: other stacks than with a table"
+cut, reason, groups = read("no-cfi")
+assert cut == reason > 1000, f"no-cfi: {cut} stacks cut, {reason} of them counted as without call frame information"
+' 2>headerless.err && echo "ok stacks modules without a search table" ||
+		echo "not ok stacks modules without a search table: $(tail -n 1 headerless.err)"
+}
+
 run_all() {
 	tr '\t' '\n' | xargs -P 2 -d '\n' -n 3 bash -c 'one "$@"' one
 }
@@ -169,5 +198,5 @@ stand_alone() {
 
 compile_all
 compile_cgo
-{ { real_programs; own_programs; } | run_all; marks; goroutines; stand_alone; } 2>&1 | tee results
+{ { real_programs; own_programs; } | run_all; marks; headerless; goroutines; stand_alone; } 2>&1 | tee results
 ! grep -q '^not ok' results
