@@ -16,7 +16,7 @@
 #include "preload/sys.h"
 #include "preload/text.h"
 
-#define DEPTH_DEFAULT 512
+#define DEPTH_DEFAULT 4096
 #define DEPTH_LEAST 4
 #define DEPTH_MOST 65536
 #define NAMES_MAX 10000 /* that are tried where a name is taken */

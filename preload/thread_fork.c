@@ -32,7 +32,7 @@ static void drop_states(struct mt_thread *own)
 		if (!own)
 			mt_store(&t->busy, MT_BUSY_STALE);
 		else if (t != own)
-			mt_sys_unmap(t, t->map_len);
+			mt_thread_unmap(t);
 	}
 }
 
@@ -45,6 +45,8 @@ static bool renew(struct mt_thread *t)
 	t->data = NULL;
 	t->memo_truncated = t->resync = t->growing = t->done_count = 0;
 	t->generation = MT_NO_GENERATION;
+	if (t->capacity > mt_tracer.depth_limit)
+		t->capacity = mt_tracer.depth_limit;
 	t->gap.active = 0;
 	t->gap.marked = 0;
 	mt_branch_forget_memo(t);

@@ -11,6 +11,8 @@
 /* A state for this thread, with a ring: one that was left, or a new one. NULL: there is no ring, or
  * no memory. */
 struct mt_thread *mt_thread_make(int32_t tid);
+/* Gives back the memory of a state that nobody uses any more. */
+void mt_thread_unmap(struct mt_thread *);
 /* Gives a state a ring of its own that nobody had before. */
 bool mt_thread_claim_ring(struct mt_thread *);
 /* Enters the thread in the segment's table and its name in the ring's next record. */

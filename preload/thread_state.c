@@ -11,8 +11,10 @@
 #include "preload/procmaps.h"
 #include "preload/ring.h"
 
-#define WORDS_PER_FRAME 4
-#define LOOK_EVERY 16 /* rings: for threads that are gone without a word */
+#define WORDS(frames) ((frames)*4 + 2 * MT_FRAME_WORDS)
+#define FIRST_FRAMES 512 /* that a thread has room for before it meets a deeper stack */
+#define DEEPEN 4         /* times as many then */
+#define LOOK_EVERY 16    /* rings: for threads that are gone without a word */
 /* that a thread's state touches while its stacks are not very deep, beside its branches */
 #define STATE_PAGES 6
 #define MAIN_STACK_IF_UNLIMITED (64ull << 20)
@@ -63,38 +65,80 @@ void mt_thread_find_main_stack(struct mt_thread *t, uint64_t sp)
 
 /* ---- states ---------------------------------------------------------------------------------- */
 
+/* What a thread remembers of its last stack, and walks a new one with: so many frames. */
+static size_t room_for(size_t frames)
+{
+	return frames * (sizeof(struct mt_memo) + sizeof(struct mt_frame))
+		+ WORDS(frames) * 2 * sizeof(uint64_t);
+}
+
+/* A handler may leave this by longjmp, or fork: the larger numbers come last. */
+static void use_room(struct mt_thread *t, uint8_t *at, uint32_t frames)
+{
+	t->memo = (struct mt_memo *)at;
+	at += frames * sizeof(struct mt_memo);
+	t->word_at = (const uint64_t **)at;
+	at += WORDS(frames) * sizeof(uint64_t);
+	t->word_value = (uint64_t *)at;
+	at += WORDS(frames) * sizeof(uint64_t);
+	t->frames = (struct mt_frame *)at;
+	mt_signal_fence();
+	t->word_capacity = WORDS(frames);
+	t->capacity = frames;
+}
+
 static struct mt_thread *new_state(void)
 {
-	size_t depth = mt_tracer.depth_limit, words = depth * WORDS_PER_FRAME + 2 * MT_FRAME_WORDS;
+	uint32_t limit = mt_tracer.depth_limit,
+		 frames = limit < FIRST_FRAMES ? limit : FIRST_FRAMES;
 	size_t head = (sizeof(struct mt_thread) + 63) / 64 * 64;
-	size_t len = head
-		+ depth
-			* (sizeof(struct mt_memo) + sizeof(struct mt_frame)
-				+ MT_NESTED_LEVELS * sizeof(uint32_t))
-		+ words * 2 * sizeof(uint64_t) + MT_BRANCH_SETS * sizeof(struct mt_branch_set);
+	size_t len = head + room_for(frames) + MT_BRANCH_SETS * sizeof(struct mt_branch_set)
+		+ limit * MT_NESTED_LEVELS * sizeof(uint32_t);
 	uint8_t *at = mt_sys_map(len);
 	struct mt_thread *t = (struct mt_thread *)at;
 
 	if (!t)
 		return NULL;
 	at += head;
-	t->memo = (struct mt_memo *)at;
-	at += depth * sizeof(struct mt_memo);
-	t->word_at = (const uint64_t **)at;
-	at += words * sizeof(uint64_t);
-	t->word_value = (uint64_t *)at;
-	at += words * sizeof(uint64_t);
-	t->frames = (struct mt_frame *)at;
-	at += depth * sizeof(struct mt_frame);
+	use_room(t, at, frames);
+	at += room_for(frames);
 	t->branches = (struct mt_branch_set *)at;
 	at += MT_BRANCH_SETS * sizeof(struct mt_branch_set);
-	for (int i = 0; i < MT_NESTED_LEVELS; i++, at += depth * sizeof(uint32_t))
+	for (int i = 0; i < MT_NESTED_LEVELS; i++, at += limit * sizeof(uint32_t))
 		t->pcs[i] = (uint32_t *)at;
-	t->word_capacity = words;
 	t->map_len = len;
 	mt_count_private(
 		MT_BRANCH_SETS * sizeof(struct mt_branch_set) + STATE_PAGES * MT_WIRE_PAGE);
 	return t;
+}
+
+MT_COLD bool mt_thread_deepen(struct mt_thread *t)
+{
+	uint32_t limit = mt_tracer.depth_limit, frames = t->capacity;
+	uint64_t old_len = t->room_len;
+	uint8_t *old = t->room, *room;
+
+	if (frames >= limit)
+		return false;
+	frames = frames < limit / DEEPEN ? frames * DEEPEN : limit;
+	room = mt_sys_map(room_for(frames));
+	if (!room)
+		return false;
+	mt_branch_forget_memo(t);
+	mt_signal_fence();
+	use_room(t, room, frames);
+	t->room = room;
+	t->room_len = room_for(frames);
+	if (old)
+		mt_sys_unmap(old, old_len);
+	return true;
+}
+
+void mt_thread_unmap(struct mt_thread *t)
+{
+	if (t->room)
+		mt_sys_unmap(t->room, t->room_len);
+	mt_sys_unmap(t, t->map_len);
 }
 
 bool mt_thread_claim_ring(struct mt_thread *t)
@@ -217,7 +261,7 @@ static struct mt_thread *add_state(void)
 		return NULL;
 	}
 	if (!mt_thread_claim_ring(t)) {
-		mt_sys_unmap(t, t->map_len);
+		mt_thread_unmap(t);
 		return NULL;
 	}
 	mt_thread_enlist(t);

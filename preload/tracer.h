@@ -273,7 +273,7 @@ struct mt_thread {
 	uint64_t memo_version; /* changes with the memo */
 	uint32_t memo_count;
 	uint16_t memo_cut;       /* the outermost remembered frame is not the last: enum mt_cut */
-	uint16_t memo_truncated; /* because depth_limit ended the walk */
+	uint16_t memo_truncated; /* because there was no room for more frames */
 	struct mt_memo *memo;
 	const uint64_t **word_at; /* the words that prove the memo, outermost first */
 	uint64_t *word_value;
@@ -295,8 +295,9 @@ struct mt_thread {
 	uint32_t growing; /* MT_GROWING_* that this thread holds */
 	uint32_t index;   /* in the thread table */
 	uint32_t word_capacity;
-	int32_t tid;      /* 0: of no thread of this process, or being taken over */
-	uint32_t leaving; /* the thread's function has returned: it will be gone soon */
+	uint32_t capacity; /* frames: of memo and frames */
+	int32_t tid;       /* 0: of no thread of this process, or being taken over */
+	uint32_t leaving;  /* the thread's function has returned: it will be gone soon */
 	struct {
 		uint64_t since, allocations, frees;
 		uint64_t marked; /* the last one ends there in the ring, with its event */
@@ -311,6 +312,8 @@ struct mt_thread {
 	uint32_t *pcs[MT_NESTED_LEVELS]; /* stacks that are walked without the memo */
 	void **other_pcs;                /* in check mode: by backtrace */
 	uint64_t map_len;                /* of these pages */
+	void *room;                      /* of memo, words and frames, once they lie elsewhere */
+	uint64_t room_len;
 	struct mt_thread *next;
 };
 

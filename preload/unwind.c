@@ -8,6 +8,7 @@
 #include "preload/check.h"
 #include "preload/rules.h"
 #include "preload/step.h"
+#include "preload/thread.h"
 #include "preload/tree.h"
 
 /* Where the last frame of a stack lies is known, but not whether its caller's does: what it took
@@ -73,7 +74,7 @@ static MT_INLINE uint32_t note_step(struct mt_thread *t, uint32_t words, const s
 	const struct mt_memo *outer, bool fp_live)
 {
 	if (mt_likely(f->word_count == MT_WORDS_IMPLIED)) {
-		if (mt_unlikely(!outer)) /* depth_limit ended the walk: whatever the caller is */
+		if (mt_unlikely(!outer)) /* no room for more: whatever the caller is */
 			return words;
 		words = note(t, words, outer->sp + MT_RETURN_ADDRESS_AT_CFA, outer->key + 1);
 		if (MT_MUTATION != 3 && fp_live && mt_rule_fp_mode(f->rule) != MT_FP_SAME)
@@ -202,8 +203,8 @@ static MT_COLD void climb_alone(struct mt_thread *t, struct climb *c, uint32_t l
 	climb(t, c, limit, careful);
 }
 
-/* A stack deeper than the limit keeps its innermost frames, so what is remembered of one is of use
- * only for a stack of the same depth. */
+/* A stack for which there is no room keeps its innermost frames, so what is remembered of one is of
+ * use only for a stack of the same depth. */
 static inline bool depth_agrees(const struct mt_thread *t, uint32_t walked, uint32_t left,
 	uint32_t limit)
 {
@@ -232,7 +233,7 @@ MT_COLD void mt_unwind_count(enum mt_cut cut)
 uint32_t mt_unwind_anew(struct mt_thread *t, const struct mt_entry *entry, enum mt_kind kind)
 {
 	uint64_t generation = mt_load_acquire(&mt_tracer.generation);
-	uint32_t limit = mt_tracer.depth_limit, node, leaf, root = MT_NODE_ROOT;
+	uint32_t limit = t->capacity, node, leaf, root = MT_NODE_ROOT;
 	struct climb c = {{entry->pc - 1, entry->sp, entry->fp}, 0, t->memo_count, MT_STEP_ON};
 	bool careful = false, alone;
 
@@ -254,6 +255,12 @@ uint32_t mt_unwind_anew(struct mt_thread *t, const struct mt_entry *entry, enum 
 		struct climb copy = {{entry->pc - 1, entry->sp, entry->fp}, 0, 0, MT_STEP_ON};
 
 		climb_alone(t, &copy, limit, careful);
+		c = copy;
+	}
+	while (mt_unlikely(c.left == 0 && c.last == MT_STEP_ON) && mt_thread_deepen(t)) {
+		struct climb copy = {{entry->pc - 1, entry->sp, entry->fp}, 0, 0, MT_STEP_ON};
+
+		climb_alone(t, &copy, t->capacity, careful);
 		c = copy;
 	}
 	if (c.left == 0) {

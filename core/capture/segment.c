@@ -19,7 +19,7 @@
 #define RINGS_HALF 512u
 #define RINGS_LEAST 16u
 #define RING_RECORDS 65536u
-#define DEPTH_LIMIT 512u
+#define DEPTH_LIMIT 4096u
 #define OTHERS 4u /* that tick with one: each is a line of another processor */
 
 void mt_alive_init(struct mt_alive *a)

@@ -25,7 +25,7 @@ struct mt_segment_options {
 	uint64_t file_limit;    /* RLIMIT_FSIZE of the recorder: a memfd is a file too */
 	enum mt_clock clock;
 	uint32_t flags;       /* MT_SEGMENT_* */
-	uint32_t depth_limit; /* 0: 512 */
+	uint32_t depth_limit; /* 0: 4096 */
 	bool paused;
 };
 

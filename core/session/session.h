@@ -21,7 +21,7 @@ struct mt_session_options {
 	bool watched;
 	/* give the program this terminal, of another window; without pty. NULL: ours */
 	const char *terminal;
-	uint32_t depth_limit; /* 0: 512 */
+	uint32_t depth_limit; /* 0: 4096 */
 	bool free_stacks, slack, check_stacks, disabled_at_start;
 	bool no_follow;       /* executed programs get the environment that they are given */
 	bool drop_when_full;  /* do not wait for the recorder */

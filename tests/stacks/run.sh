@@ -83,7 +83,7 @@ own_programs() {
 		'stacks of goroutines' '4000 -' ./goroutine \
 		'stacks that end or are gone' '- -' ./edges \
 		'a coroutine when main has ended' '0 -' ./leaderless \
-		'depth limit' '23808 0' ./deep 'depth limit 64' '64:34560 0' ./deep \
+		'deep recursion' '0 0' ./deep 'depth limit 512' '512:23808 0' ./deep 'depth limit 64' '64:34560 0' ./deep \
 		'depth limit 2000' '2000:0 0' ./deep \
 		'plug-ins at one address' '0 0' "./reload 0 $plugins" \
 		'plug-ins at one address, with threads' '0 0' "./reload 2 $plugins" \
@@ -148,6 +148,21 @@ assert cut == reason > 1000, f"no-cfi: {cut} stacks cut, {reason} of them counte
 		echo "not ok stacks modules without a search table: $(tail -n 1 headerless.err)"
 }
 
+# Two roots of one recursion that is 600, and 3,000, frames deep are told apart.
+roots() {
+	gcc -O1 -g -w "$here/roots.c" -o roots && "$memtui" record --force -o roots.dat -- ./roots >/dev/null 2>&1
+	"$memtui" groups --format json roots.dat | python3 -c 'import json, sys
+found = {}
+for g in json.load(sys.stdin):
+	names = [f["function"] for f in g["backtrace"]]
+	if "recurse" in names:
+		root = names[names.index("main") - 1] if "main" in names else names[-1]
+		found[root, names.count("recurse")] = g["all"]["leaked_size"]
+want = {("root_a", 600): 100, ("root_b", 600): 200, ("root_a", 3000): 300, ("root_b", 3000): 400}
+assert found == want, f"{found}, not {want}"' 2>roots.err && echo "ok stacks roots of a deep recursion" ||
+		echo "not ok stacks roots of a deep recursion: $(tail -n 1 roots.err)"
+}
+
 run_all() {
 	tr '\t' '\n' | xargs -P 2 -d '\n' -n 3 bash -c 'one "$@"' one
 }
@@ -198,5 +213,5 @@ stand_alone() {
 
 compile_all
 compile_cgo
-{ { real_programs; own_programs; } | run_all; marks; headerless; goroutines; stand_alone; } 2>&1 | tee results
+{ { real_programs; own_programs; } | run_all; marks; headerless; roots; goroutines; stand_alone; } 2>&1 | tee results
 ! grep -q '^not ok' results
