@@ -20,10 +20,14 @@ enum mt_cfi_how {
 	MT_CFI_ELSEWHERE, /* in a register that is not followed */
 };
 
+/* Kept small, as rows lie on the program's stack. */
 struct mt_cfi_register {
 	uint32_t how;
-	int64_t offset;
-	struct mt_bytes expression; /* its operations */
+	uint32_t len; /* of the expression; else 0 */
+	union {
+		int64_t offset;
+		const uint8_t *operations;
+	};
 };
 
 #define MT_CFI_NO_REGISTER 0xffffffffu
@@ -33,10 +37,21 @@ struct mt_cfi_row {
 	/* nothing in it could make an unwinder fail that trusts what it reads and follows all
 	 * registers */
 	bool harmless;
+	uint32_t cfa_len; /* of the expression; 0: there is none */
 	int64_t cfa_offset;
-	struct mt_bytes cfa_expression;
+	const uint8_t *cfa_operations;
 	struct mt_cfi_register fp, return_address;
 };
+
+static inline struct mt_bytes mt_cfi_expression(const struct mt_cfi_register *r)
+{
+	return (struct mt_bytes){r->operations, r->operations + r->len};
+}
+
+static inline struct mt_bytes mt_cfi_cfa_expression(const struct mt_cfi_row *row)
+{
+	return (struct mt_bytes){row->cfa_operations, row->cfa_operations + row->cfa_len};
+}
 
 /* Fills in where the image's search table is. */
 void mt_cfi_read_header(struct mt_image *, uint64_t header);

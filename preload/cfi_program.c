@@ -54,8 +54,12 @@ static void set(struct program *p, struct mt_cfi_row *row, uint64_t reg, enum mt
 {
 	struct mt_cfi_register *r = followed(row, reg);
 
-	if (r)
-		*r = (struct mt_cfi_register){how, offset, expression};
+	if (r && how != MT_CFI_AT_EXPRESSION && how != MT_CFI_VALUE_EXPRESSION)
+		*r = (struct mt_cfi_register){.how = how, .offset = offset};
+	else if (r)
+		*r = (struct mt_cfi_register){.how = how,
+			.len = (uint32_t)mt_bytes_left(&expression),
+			.operations = expression.at};
 	else
 		row->harmless &= is_harmless(p->cie, reg, how, expression);
 }
@@ -91,6 +95,8 @@ static bool advance(struct program *p, uint64_t delta)
 /* The instructions that define the CFA. False: not one of them. */
 static bool run_cfa(struct program *p, uint8_t op, struct mt_cfi_row *row)
 {
+	struct mt_bytes expression;
+
 	switch (op) {
 	case 0x0c: /* def_cfa */
 		row->cfa_register = (uint32_t)mt_bytes_uleb(&p->b);
@@ -103,8 +109,10 @@ static bool run_cfa(struct program *p, uint8_t op, struct mt_cfi_row *row)
 		row->cfa_offset = (int64_t)mt_bytes_uleb(&p->b);
 		return true;
 	case 0x0f: /* def_cfa_expression */
+		expression = block(p);
 		row->cfa_register = MT_CFI_NO_REGISTER;
-		row->cfa_expression = block(p);
+		row->cfa_operations = expression.at;
+		row->cfa_len = (uint32_t)mt_bytes_left(&expression);
 		return true;
 	case 0x12: /* def_cfa_sf */
 		row->cfa_register = (uint32_t)mt_bytes_uleb(&p->b);
@@ -207,11 +215,12 @@ static bool as_kernel_saves(const struct mt_cfi_row *row)
 	int64_t cfa, pc, fp;
 
 	return row->cfa_register == MT_CFI_NO_REGISTER
-		&& mt_cfi_is_simple(row->cfa_expression, MT_DWARF_SP, true, &cfa)
+		&& mt_cfi_is_simple(mt_cfi_cfa_expression(row), MT_DWARF_SP, true, &cfa)
 		&& row->return_address.how == MT_CFI_AT_EXPRESSION
-		&& mt_cfi_is_simple(row->return_address.expression, MT_DWARF_SP, false, &pc)
+		&& mt_cfi_is_simple(mt_cfi_expression(&row->return_address), MT_DWARF_SP, false,
+			&pc)
 		&& row->fp.how == MT_CFI_AT_EXPRESSION
-		&& mt_cfi_is_simple(row->fp.expression, MT_DWARF_SP, false, &fp)
+		&& mt_cfi_is_simple(mt_cfi_expression(&row->fp), MT_DWARF_SP, false, &fp)
 		&& cfa == MT_SIGNAL_SP && pc == MT_SIGNAL_PC && fp == MT_SIGNAL_FP;
 }
 

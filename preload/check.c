@@ -76,10 +76,11 @@ static bool is_harmless(const struct mt_image *image, uint64_t pc)
  * once. */
 static bool may_follow(uint64_t pc)
 {
-	struct mt_image room, *image = (struct mt_image *)mt_modules_image(pc, &room);
+	struct dl_find_object object;
+	struct mt_image *image = mt_modules_image(pc);
 
-	if (!image || !image->has_cfi)
-		return true;
+	if (!image) /* the tracer, code of no module: there it stops */
+		return mt_is_own(pc) || mt_object_of((void *)pc, &object) < 0;
 	if (mt_load(&image->sorted) == MT_IMAGE_NOT_ASKED)
 		mt_store(&image->sorted,
 			mt_cfi_is_sorted(image) ? MT_IMAGE_SORTED : MT_IMAGE_UNSORTED);

@@ -166,17 +166,37 @@ void mt_modules_enter(uint64_t address)
 		module_of(address);
 }
 
-const struct mt_image *mt_modules_image(uint64_t address, struct mt_image *room)
+struct mt_image *mt_modules_image(uint64_t address)
 {
-	struct dl_find_object object;
 	uint32_t id = mt_is_own(address) ? MT_NO_MODULE : module_of(address);
 
-	if (id != MT_NO_MODULE)
-		return &mt_tracer.module_info[id].image;
-	if (mt_object_of((void *)address, &object) < 0)
-		return NULL;
-	mt_image_read(&object, room);
-	return room;
+	return id == MT_NO_MODULE ? NULL : &mt_tracer.module_info[id].image;
+}
+
+/* Of the tracer itself, which is not shown, and of modules that the full log has no place for. */
+static MT_COLD int row_outside(uint64_t pc, struct mt_cfi_row *row)
+{
+	struct dl_find_object object;
+	struct mt_image image;
+
+	if (mt_object_of((void *)pc, &object) < 0)
+		return MT_CFI_NONE;
+	mt_image_read(&object, &image);
+	return mt_cfi_row(&image, pc, row);
+}
+
+int mt_modules_row(uint64_t pc, struct mt_cfi_row *row)
+{
+	const struct mt_image *image = mt_modules_image(pc);
+
+	return image ? mt_cfi_row(image, pc, row) : row_outside(pc, row);
+}
+
+bool mt_modules_keeps_fp(uint64_t pc)
+{
+	const struct mt_image *image = mt_modules_image(pc);
+
+	return image && image->go;
 }
 
 uint32_t mt_modules_pc(uint64_t pc, uint32_t flags)

@@ -73,13 +73,13 @@ static uint64_t compact(const struct mt_cfi_row *row)
 	else if (row->cfa_register == MT_DWARF_FP)
 		kind = MT_RULE_FP;
 	else if (row->cfa_register == MT_CFI_NO_REGISTER
-		&& mt_cfi_is_simple(row->cfa_expression, MT_DWARF_FP, true, &cfa))
+		&& mt_cfi_is_simple(mt_cfi_cfa_expression(row), MT_DWARF_FP, true, &cfa))
 		kind = MT_RULE_DEREF;
 	if (row->fp.how == MT_CFI_AT_OFFSET && MT_MUTATION != 4) {
 		mode = MT_FP_AT_CFA;
 		fp = row->fp.offset;
 	} else if (row->fp.how == MT_CFI_AT_EXPRESSION
-		&& mt_cfi_is_simple(row->fp.expression, MT_DWARF_FP, false, &fp)) {
+		&& mt_cfi_is_simple(mt_cfi_expression(&row->fp), MT_DWARF_FP, false, &fp)) {
 		mode = MT_FP_AT_FP;
 	} else if (row->fp.how != MT_CFI_SAME && row->fp.how != MT_CFI_UNDEFINED
 		&& MT_MUTATION != 4) {
@@ -101,19 +101,18 @@ static uint64_t compute(uint64_t key)
 	uint64_t pc = key & ~MT_KEY_EXACT, rule;
 	struct mt_cfi_row row;
 	uint32_t flags = key & MT_KEY_EXACT ? MT_PC_FLAG_EXACT : 0;
-	struct mt_image room;
-	const struct mt_image *image = mt_modules_image(pc, &room);
-	int found = image ? mt_cfi_row(image, pc, &row) : MT_CFI_NONE;
+	int found = mt_modules_row(pc, &row);
 
 	if (found == MT_CFI_FOUND)
 		rule = compact(&row);
-	else if (found == MT_CFI_NONE && !(key & MT_KEY_EXACT) && image
-		&& mt_cfi_row(image, pc + 1, &row) == MT_CFI_FOUND)
+	else if (found == MT_CFI_NONE && !(key & MT_KEY_EXACT)
+		&& mt_modules_row(pc + 1, &row) == MT_CFI_FOUND)
 		/* no call can return to the start of a function: makecontext put it there, as the
 		 * end */
 		rule = pack(MT_RULE_END, 0, 0, 0);
 	else if (found == MT_CFI_NONE)
-		rule = pack(MT_RULE_NO_CFI, image && image->go ? MT_FP_AT_FP : MT_FP_SAME, 0, 0);
+		rule = pack(MT_RULE_NO_CFI, mt_modules_keeps_fp(pc) ? MT_FP_AT_FP : MT_FP_SAME, 0,
+			0);
 	else
 		rule = pack(MT_RULE_SLOW, 0, 0, 0);
 	if (mt_rule_kind(rule) == MT_RULE_NO_CFI)

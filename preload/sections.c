@@ -56,7 +56,7 @@ static bool find_section(int fd, const Elf64_Ehdr *file, Elf64_Shdr *section)
 /* The file is the mapped one if it holds the same bytes. */
 static bool is_same(int fd, uint64_t offset, struct mt_bytes bytes)
 {
-	uint8_t chunk[512];
+	uint8_t chunk[256];
 
 	while (mt_bytes_left(&bytes)) {
 		uint64_t len = mt_bytes_left(&bytes);

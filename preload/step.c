@@ -181,7 +181,7 @@ static bool cfa_of(const struct mt_cfi_row *row, const struct mt_cfi_machine *m,
 	else if (row->cfa_register == MT_DWARF_FP)
 		*cfa = m->fp + row->cfa_offset;
 	else if (row->cfa_register == MT_CFI_NO_REGISTER)
-		return mt_cfi_evaluate(m, row->cfa_expression, NULL, cfa);
+		return mt_cfi_evaluate(m, mt_cfi_cfa_expression(row), NULL, cfa);
 	else
 		return false;
 	return true;
@@ -199,10 +199,10 @@ static bool value_of(const struct mt_cfi_register *r, const struct mt_cfi_machin
 	case MT_CFI_UNDEFINED: *value = current; return true;
 	case MT_CFI_AT_OFFSET: return m->read(m->context, cfa + r->offset, value);
 	case MT_CFI_AT_EXPRESSION:
-		return mt_cfi_evaluate(m, r->expression, &cfa, &at)
+		return mt_cfi_evaluate(m, mt_cfi_expression(r), &cfa, &at)
 			&& m->read(m->context, at, value);
 	case MT_CFI_VALUE_OFFSET: *value = cfa + r->offset; return true;
-	case MT_CFI_VALUE_EXPRESSION: return mt_cfi_evaluate(m, r->expression, &cfa, value);
+	case MT_CFI_VALUE_EXPRESSION: return mt_cfi_evaluate(m, mt_cfi_expression(r), &cfa, value);
 	}
 	return false;
 }
@@ -212,11 +212,9 @@ static enum mt_step step_slow(struct mt_state *s, struct reader *r)
 	uint64_t pc = s->key & MT_KEY_EXACT ? s->key & ~MT_KEY_EXACT : s->key + 1;
 	struct mt_cfi_machine machine = {pc, s->sp, s->fp, read_word, r};
 	uint64_t cfa, return_address, fp;
-	struct mt_image room;
-	const struct mt_image *image = mt_modules_image(s->key & ~MT_KEY_EXACT, &room);
 	struct mt_cfi_row row;
 
-	if (!image || mt_cfi_row(image, s->key & ~MT_KEY_EXACT, &row) != MT_CFI_FOUND
+	if (mt_modules_row(s->key & ~MT_KEY_EXACT, &row) != MT_CFI_FOUND
 		|| !cfa_of(&row, &machine, &cfa) || cfa < s->sp + 8 || cfa > r->limit || cfa & 7
 		|| row.return_address.how == MT_CFI_SAME
 		|| !value_of(&row.return_address, &machine, cfa, 0, &return_address)

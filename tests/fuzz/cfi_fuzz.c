@@ -32,8 +32,8 @@ static bool read_word(void *context, uint64_t address, uint64_t *value)
 
 static void evaluate(const struct mt_cfi_row *row, uint64_t pc)
 {
-	struct mt_bytes expressions[] = {row->cfa_expression, row->fp.expression,
-		row->return_address.expression};
+	struct mt_bytes expressions[] = {mt_cfi_cfa_expression(row), mt_cfi_expression(&row->fp),
+		mt_cfi_expression(&row->return_address)};
 	int words = 6;
 	struct mt_cfi_machine machine = {pc, 0x7000, 0x7100, read_word, &words};
 	uint64_t result;

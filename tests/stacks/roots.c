@@ -1,5 +1,5 @@
-/* Leaks of 100 to 400 bytes below a recursion that two roots call, so deep that a stack of 512 frames
- * would not show which. */
+/* Leaks of 100 to 400 bytes below a recursion that two roots call, so deep that 512 frames do not
+ * show which. */
 #include <stdlib.h>
 
 #define SITE __attribute__((noinline, noclone)) static
