@@ -1,5 +1,6 @@
 /* The draining thread: takes new images, polls all of them in turn, and hands those that have ended
  * to finishers. */
+#include "core/base/thread.h"
 #include "core/session/internal.h"
 #include "core/session/onlooker.h"
 #include "core/symbol/symbol.h"
@@ -121,7 +122,8 @@ static void hand_over(struct drain *d, struct mt_image *image)
 	start = d->waiting > d->idle && d->finisher_count < FINISHERS;
 	pthread_cond_signal(&d->more);
 	pthread_mutex_unlock(&d->lock);
-	if (start && pthread_create(&d->finishers[d->finisher_count], NULL, finisher, d) == 0)
+	if (start
+		&& mt_thread_start(&d->finishers[d->finisher_count], "finisher", finisher, d) == 0)
 		d->finisher_count++;
 }
 
@@ -517,6 +519,8 @@ void mt_drain_run(struct mt_recorder *r)
 		hand_over_ended(&d, false);
 		drain_once(&d);
 	}
+	while (d.count && atomic_load(&r->gave_up))
+		stop_image(&d, d.images[0]);
 	while (d.count)
 		end_image(&d, d.images[0], MT_STATUS_UNKNOWN, false);
 	hand_over_ended(&d, true);

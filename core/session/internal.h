@@ -208,6 +208,7 @@ struct mt_recorder {
 	/* the second socket, its file, and the tracer's library, open to the end; -1: none */
 	int file_listen_fd, socket_fd, library_fd;
 	int notify_fd; /* eventfd: the service wakes its watchers, and reports */
+	int child_fd;  /* signalfd for SIGCHLD */
 	char name[108], token[MT_WIRE_TOKEN_LEN + 1];
 	char *trace_path; /* of the root */
 	bool single;      /* no other trace can be written */
@@ -217,6 +218,9 @@ struct mt_recorder {
 	struct mt_timebase clock;
 	struct mt_onlooker *onlooker; /* the draining thread's */
 	struct mt_objects_cache *objects;
+
+	pthread_t service;
+	pthread_mutex_t gate; /* the service waits here until the program runs */
 
 	pthread_mutex_t lock;
 	struct mt_process *root;
@@ -237,6 +241,7 @@ struct mt_recorder {
 	_Atomic uint32_t root_images; /* of the root that are not complete */
 	_Atomic uint32_t image_count; /* that are drained */
 	_Atomic bool root_ended, over, stopping, paused;
+	_Atomic bool gave_up; /* a thread cannot go on: the session ends before the program */
 	/* how often a person has paused it: counted before any image sees it */
 	_Atomic uint32_t pauses;
 	_Atomic uint32_t turns;
@@ -251,6 +256,9 @@ void mt_recorder_wake(struct mt_recorder *); /* the draining thread out of its s
 int mt_recorder_new_segment(struct mt_recorder *, pid_t, struct mt_segment *, struct mt_err *err);
 void mt_recorder_trouble(struct mt_recorder *, const struct mt_err *);
 void mt_recorder_trouble_of(struct mt_recorder *, const struct mt_process *, const struct mt_err *);
+/* A thread cannot go on. Ends the session in order: the traces are completed, the front is told
+ * why, and the program runs on unrecorded. */
+void mt_recorder_give_up(struct mt_recorder *, const struct mt_err *);
 /* Of all processes, those of which no trace tells. */
 uint32_t mt_recorder_untraced(struct mt_recorder *);
 void mt_recorder_report(struct mt_recorder *, struct mt_report *);

@@ -1,4 +1,5 @@
 #include "core/session/onlooker.h"
+#include "core/base/thread.h"
 #include "core/session/internal.h"
 
 #include <stdlib.h>
@@ -103,7 +104,7 @@ void mt_look_begin(struct mt_onlooker *o, struct mt_look *l)
 	l->next = NULL;
 	l->done = false;
 	if (!o->runs)
-		o->runs = pthread_create(&o->thread, NULL, run, o) == 0;
+		o->runs = mt_thread_start(&o->thread, "onlooker", run, o) == 0;
 	if (!o->runs) { /* better late than never */
 		look(o, l);
 		l->done = true;

@@ -19,7 +19,7 @@ struct exit_info {
 #define INFO_EXIT (1ull << 3)
 _Static_assert(sizeof(struct exit_info) == 64, "as the kernel's first version has it");
 
-/* Where there is no pidfd. */
+/* If there is no pidfd, or it cannot be asked. */
 static bool looks_ended(const struct mt_process *p)
 {
 	struct mt_proc_stat s;
@@ -30,8 +30,9 @@ static bool looks_ended(const struct mt_process *p)
 bool mt_process_has_ended(const struct mt_process *p)
 {
 	struct pollfd fd = {p->pidfd, POLLIN, 0};
+	int ready = p->pidfd < 0 ? -1 : poll(&fd, 1, 0);
 
-	return p->pidfd < 0 ? looks_ended(p) : poll(&fd, 1, 0) > 0;
+	return ready < 0 ? looks_ended(p) : ready > 0;
 }
 
 bool mt_process_was_reaped(const struct mt_process *p)

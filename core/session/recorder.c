@@ -1,4 +1,5 @@
 /* The recorder process: starts the program, drains its rings, completes the trace. */
+#include "core/base/thread.h"
 #include "core/session/internal.h"
 
 #include <errno.h>
@@ -22,16 +23,27 @@
 #include <unistd.h>
 
 #define THREAD_STACK (8u << 20)
+#define TRIES_MAX 50 /* to send a report, 10 ms apart */
 
 /* ---- starting -------------------------------------------------------------------------------- */
 
+/* The front is there, but the kernel has no room for a message at the moment. */
+static bool may_be_sent_later(int error)
+{
+	return error == EAGAIN || error == EINTR || error == ENOBUFS || error == ENOMEM;
+}
+
 void mt_recorder_report(struct mt_recorder *r, struct mt_report *message)
 {
+	unsigned tries = 0;
+
 	message->program = r->program;
 	memcpy(message->name, r->name, sizeof message->name);
 	if (r->trace_path)
 		strncpy(message->trace_path, r->trace_path, sizeof message->trace_path - 1);
-	send(r->report_fd, message, sizeof *message, MSG_NOSIGNAL);
+	while (send(r->report_fd, message, sizeof *message, MSG_NOSIGNAL) < 0
+		&& may_be_sent_later(errno) && tries++ < TRIES_MAX)
+		nanosleep(&(struct timespec){0, 10000000}, NULL);
 }
 
 void mt_recorder_trouble(struct mt_recorder *r, const struct mt_err *err)
@@ -60,12 +72,13 @@ uint32_t mt_recorder_untraced(struct mt_recorder *r)
 	return count;
 }
 
-static _Noreturn void refuse(struct mt_recorder *r, const struct mt_err *err)
+void mt_recorder_give_up(struct mt_recorder *r, const struct mt_err *err)
 {
-	struct mt_report message = {.type = MT_REPORT_REFUSED, .err = *err};
-
-	mt_recorder_report(r, &message);
-	_exit(1);
+	mt_recorder_trouble(r, err);
+	atomic_store(&r->gave_up, true);
+	atomic_store(&r->stopping, true);
+	atomic_store(&r->over, true);
+	mt_recorder_wake(r);
 }
 
 int mt_recorder_new_segment(struct mt_recorder *r, pid_t pid, struct mt_segment *s,
@@ -179,15 +192,29 @@ static int take_terminal(struct mt_recorder *r)
 	return error;
 }
 
+/* What is needed until the program runs. */
+struct starting {
+	int go, failed; /* lets the child execute; what it says where it cannot */
+	char *session, **environment;
+	char *aside; /* the new file's name until it replaces the old one; NULL: none does */
+	const char *created; /* the output, if it has been made */
+	struct mt_earlier earlier;
+};
+
 /* In the child: signals and limits as the front process had them, its terminal or a new one. */
 static void become_program(struct mt_recorder *r, int go, int failed, char **environment)
 {
 	int error = 0;
+	ssize_t n;
 	char byte;
 
-	if (read(go, &byte, 1) != 1)
+	while ((n = read(go, &byte, 1)) < 0 && errno == EINTR)
+		;
+	if (n == 0) /* the recorder has refused */
 		_exit(127);
-	if (r->master_fd >= 0 || r->options->terminal) {
+	if (n < 0)
+		error = errno;
+	else if (r->master_fd >= 0 || r->options->terminal) {
 		error = take_terminal(r);
 	} else if (!strcmp(r->trace_path ? r->trace_path : "", "-")) {
 		dup2(STDERR_FILENO, STDOUT_FILENO);
@@ -206,14 +233,18 @@ static void remove_output(const char *path)
 		unlink(path);
 }
 
-static int let_go(const struct mt_recorder *r, int go, int failed, struct mt_err *err)
+static int let_go(const struct mt_recorder *r, struct starting *s, struct mt_err *err)
 {
 	int error = 0;
+	ssize_t n;
 
-	if (write(go, "", 1) != 1)
+	if (write(s->go, "", 1) != 1)
 		return mt_fail(err, -errno, "cannot start the program: %s", strerror(errno));
-	while (read(failed, &error, sizeof error) < 0 && errno == EINTR)
+	while ((n = read(s->failed, &error, sizeof error)) < 0 && errno == EINTR)
 		;
+	if (n < 0)
+		return mt_fail(err, -errno, "%s: cannot see whether it was started: %s",
+			r->options->argv[0], strerror(errno));
 	if (!error)
 		return 0;
 	return mt_fail(err, -error, "%s: cannot be executed: %s", r->options->argv[0],
@@ -228,14 +259,11 @@ static bool is_program(const struct mt_recorder *r, const char *path)
 		&& program.st_dev == file.st_dev && program.st_ino == file.st_ino;
 }
 
-/* Opens the output once the pid, which may be part of its name, is known; then lets the child go. A
- * file that is to be replaced is so only when the program runs; readers of the old one keep it. */
-static int release_program(struct mt_recorder *r, int go, int failed, struct mt_err *err)
+/* Opens the output once the pid, which may be part of its name, is known. */
+static int open_output(struct mt_recorder *r, struct starting *s, struct mt_err *err)
 {
 	const struct mt_session_options *o = r->options;
-	struct mt_earlier earlier = {0};
-	char *aside = NULL;
-	int error;
+	const char *path;
 
 	r->trace_path = mt_output_path(o->output, r->launch.path, r->program);
 	r->single = mt_output_is_single(o->output, r->trace_path);
@@ -244,38 +272,46 @@ static int release_program(struct mt_recorder *r, int go, int failed, struct mt_
 			"%s: is the program, and stays as it is; choose another name",
 			r->trace_path);
 	if (o->force && mt_output_is_regular(r->trace_path)) {
-		aside = mt_format("%s.%d.new", r->trace_path, (int)getpid());
-		mt_earlier_list(&earlier, r->trace_path);
+		s->aside = mt_format("%s.%d.new", r->trace_path, (int)getpid());
+		mt_earlier_list(&s->earlier, r->trace_path);
 	}
-	r->output_fd = mt_output_open(aside ? aside : r->trace_path, err);
-	error = r->output_fd < 0 ? r->output_fd : 0;
-	if (!error && o->max_bytes && !mt_output_is_regular(aside ? aside : r->trace_path))
-		error = mt_fail(err, -EINVAL,
+	path = s->aside ? s->aside : r->trace_path;
+	r->output_fd = mt_output_open(path, err);
+	if (r->output_fd < 0)
+		return r->output_fd;
+	s->created = path;
+	if (o->max_bytes && !mt_output_is_regular(path))
+		return mt_fail(err, -EINVAL,
 			"%s: is a stream, of which nothing can "
 			"be taken back; --max-size needs a file",
 			r->trace_path);
-	if (!error) {
-		mt_clock_restart(&r->clock);
-		error = let_go(r, go, failed, err);
-		if (error)
-			remove_output(aside ? aside : r->trace_path);
-		else if (aside && rename(aside, r->trace_path) < 0)
-			error = mt_fail(err, -errno, "cannot replace %s: %s", r->trace_path,
-				strerror(errno));
-		if (!error) /* before anybody is answered, so that no new file can be meant */
-			mt_earlier_remove(&earlier);
-	}
-	mt_earlier_free(&earlier);
-	free(aside);
-	return error;
+	return 0;
 }
 
-static int start_program(struct mt_recorder *r, struct mt_err *err)
+/* Lets the child execute the program. A file that is to be replaced is so only when the program
+ * runs; readers of the old one keep it. */
+static int release_program(struct mt_recorder *r, struct starting *s, struct mt_err *err)
 {
-	char *session = mt_service_session(r);
-	char **environment = mt_launch_environment(&r->launch, session, r->options->pty);
-	int go[2], failed[2], error;
+	int error;
 
+	mt_clock_restart(&r->clock);
+	if ((error = let_go(r, s, err)) < 0)
+		return error;
+	if (s->aside && rename(s->aside, r->trace_path) < 0)
+		return mt_fail(err, -errno, "cannot replace %s: %s", r->trace_path,
+			strerror(errno));
+	/* before anybody is answered, so that no new file can be meant */
+	mt_earlier_remove(&s->earlier);
+	return 0;
+}
+
+/* A child that waits to be let go. */
+static int fork_program(struct mt_recorder *r, struct starting *s, struct mt_err *err)
+{
+	int go[2], failed[2];
+
+	s->session = mt_service_session(r);
+	s->environment = mt_launch_environment(&r->launch, s->session, r->options->pty);
 	if (pipe2(go, O_CLOEXEC) < 0 || pipe2(failed, O_CLOEXEC) < 0)
 		return mt_fail(err, -errno, "cannot create a pipe: %s", strerror(errno));
 	r->trace_path =
@@ -286,21 +322,25 @@ static int start_program(struct mt_recorder *r, struct mt_err *err)
 	if (r->program == 0) {
 		close(go[1]);
 		close(failed[0]);
-		become_program(r, go[0], failed[1], environment);
+		become_program(r, go[0], failed[1], s->environment);
 	}
 	close(go[0]);
 	close(failed[1]);
 	free(r->trace_path);
-	error = release_program(r, go[1], failed[0], err);
-	close(go[1]);
-	close(failed[0]);
-	free(environment);
-	free(session);
-	if (error) {
-		kill(r->program, SIGKILL);
-		waitpid(r->program, NULL, 0);
-	}
-	return error;
+	r->trace_path = NULL;
+	s->go = go[1];
+	s->failed = failed[0];
+	return 0;
+}
+
+static void free_starting(struct starting *s)
+{
+	close(s->go);
+	close(s->failed);
+	mt_earlier_free(&s->earlier);
+	free(s->aside);
+	free(s->environment);
+	free(s->session);
 }
 
 /* Out of the user's session, so that neither hang-up nor ^C ends the recording; nor a SIGTERM to
@@ -367,7 +407,7 @@ bool mt_recorder_send_unsent(struct mt_recorder *r, bool wait)
 		taken = send(r->report_fd, message, sizeof *message,
 				MSG_NOSIGNAL | (wait ? 0 : MSG_DONTWAIT))
 				>= 0
-			|| (errno != EAGAIN && errno != EINTR);
+			|| !may_be_sent_later(errno);
 		if (!taken)
 			break;
 		r->unsent = first->next;
@@ -397,6 +437,8 @@ static void explain(struct mt_recorder *r)
 				  : "it takes no tracer's library, or the environment was cleared");
 		mt_recorder_trouble(r, &err);
 	}
+	if (r->output_fd >= 0)
+		mt_output_remove_empty(r->trace_path); /* no image has taken it */
 	if (r->root->segments || atomic_load(&r->stopping))
 		return;
 	mt_fail(&err, -ENODATA,
@@ -406,15 +448,61 @@ static void explain(struct mt_recorder *r)
 		r->process_count > 1 ? "only others that it started were recorded"
 				     : "nothing was recorded");
 	mt_recorder_trouble(r, &err);
-	remove_output(r->trace_path);
+}
+
+/* Nothing has been started, and nothing is left behind. */
+static _Noreturn void refuse(struct mt_recorder *r, const struct starting *s,
+	const struct mt_err *err)
+{
+	struct mt_report message = {.type = MT_REPORT_REFUSED, .err = *err};
+
+	if (r->program > 0) {
+		kill(r->program, SIGKILL);
+		waitpid(r->program, NULL, 0);
+	}
+	if (s->created)
+		remove_output(s->created);
+	mt_recorder_report(r, &message);
+	_exit(1);
+}
+
+/* All that may fail is done before the program runs: then it is refused in words. Later a fault
+ * could cost its recording. */
+static int start(struct mt_recorder *r, struct starting *s, struct mt_err *err)
+{
+	struct mt_snapshot *snapshot;
+	int error;
+
+	if ((error = prepare(r, err)) < 0 || (error = fork_program(r, s, err)) < 0
+		|| (error = open_output(r, s, err)) < 0)
+		return error;
+	leave_session();
+	prctl(PR_SET_CHILD_SUBREAPER, 1);
+	r->root = mt_offer_add(r, r->program, (int)syscall(SYS_pidfd_open, r->program, 0));
+	r->root->trace_path = mt_strdup(r->trace_path);
+	snapshot = mt_snapshot_new(err);
+	if (!snapshot)
+		return err->code;
+	atomic_store(&r->root->snapshot, snapshot);
+	error = mt_thread_start(&r->service, "service", mt_service_run, r);
+	if (error < 0)
+		return mt_fail(err, error, "cannot create a thread: %s", strerror(-error));
+	return release_program(r, s, err);
+}
+
+/* The service thread keeps the terminal for a program that outlives its recording. */
+static void keep_terminal(struct mt_recorder *r)
+{
+	if (atomic_load(&r->gave_up) && r->master_fd >= 0)
+		pthread_join(r->service, NULL);
 }
 
 _Noreturn void mt_recorder_run(const struct mt_session_options *o, struct mt_launch *launch,
 	int report_fd)
 {
 	struct mt_recorder *r = mt_alloc(sizeof *r);
+	struct starting starting = {0};
 	struct mt_err err = {0};
-	pthread_t service;
 
 	/* large tables stay sparse, and go back when they are freed */
 	mallopt(M_MMAP_THRESHOLD, 256 << 10);
@@ -423,28 +511,22 @@ _Noreturn void mt_recorder_run(const struct mt_session_options *o, struct mt_lau
 		.launch = *launch,
 		.report_fd = report_fd,
 		.output_fd = -1,
+		.gate = PTHREAD_MUTEX_INITIALIZER,
 		.lock = PTHREAD_MUTEX_INITIALIZER,
 		.paused = o->disabled_at_start,
 	};
 	r->notes_end = &r->notes;
 	r->unsent_end = &r->unsent;
-	if (prepare(r, &err) < 0 || start_program(r, &err) < 0)
-		refuse(r, &err);
-	leave_session();
-	prctl(PR_SET_CHILD_SUBREAPER, 1);
-	r->root = mt_offer_add(r, r->program, (int)syscall(SYS_pidfd_open, r->program, 0));
-	r->root->trace_path = mt_strdup(r->trace_path);
-	atomic_store(&r->root->snapshot, mt_snapshot_new(&err));
+	pthread_mutex_lock(&r->gate);
+	if (start(r, &starting, &err) < 0)
+		refuse(r, &starting, &err);
+	free_starting(&starting);
 	mt_recorder_report(r, &(struct mt_report){.type = MT_REPORT_STARTED});
-	if (!atomic_load(&r->root->snapshot)
-		|| pthread_create(&service, NULL, mt_service_run, r) != 0) {
-		mt_fail(&err, -EAGAIN, "cannot create a thread; the program runs unrecorded");
-		mt_recorder_trouble(r, &err);
-		_exit(1);
-	}
+	pthread_mutex_unlock(&r->gate);
 	mt_drain_run(r);
 	explain(r);
 	mt_recorder_send_unsent(r, true);
+	keep_terminal(r);
 	mt_recorder_report(r,
 		&(struct mt_report){.type = MT_REPORT_FINISHED,
 			.untraced = mt_recorder_untraced(r)});

@@ -6,10 +6,12 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/signalfd.h>
+#include <time.h>
 #include <unistd.h>
 
 #define HUNG_MS 50   /* between two looks at a terminal that nobody has open */
@@ -70,7 +72,7 @@ static unsigned collect(struct mt_service *s, struct pollfd **fds, unsigned *cap
 	(*fds)[LISTEN] = (struct pollfd){s->peer_count < PEERS_MAX ? r->listen_fd : -1, POLLIN, 0};
 	(*fds)[LISTEN_FILE] =
 		(struct pollfd){s->peer_count < PEERS_MAX ? r->file_listen_fd : -1, POLLIN, 0};
-	(*fds)[CHILD] = (struct pollfd){s->child_fd, POLLIN, 0};
+	(*fds)[CHILD] = (struct pollfd){r->child_fd, POLLIN, 0};
 	(*fds)[NOTIFY] = (struct pollfd){r->notify_fd, POLLIN, 0};
 	(*fds)[TERMINAL] = (struct pollfd){s->hung ? -1 : r->master_fd,
 		(short)(POLLIN | (s->input_len ? POLLOUT : 0)), 0};
@@ -114,7 +116,7 @@ static void serve(struct mt_service *s, const struct pollfd *fds, unsigned count
 	uint64_t value;
 
 	/* ends first: an end that is known makes a pid that comes again another process */
-	if (fds[CHILD].revents && read(s->child_fd, signals, sizeof signals) < 0)
+	if (fds[CHILD].revents && read(r->child_fd, signals, sizeof signals) < 0)
 		s->turned_at = 0;
 	see_ends(s, fds + PEERS + peers, count - PEERS - peers);
 	for (unsigned i = peers; i-- > 0;) {
@@ -138,39 +140,91 @@ static void serve(struct mt_service *s, const struct pollfd *fds, unsigned count
 	mt_service_free_snapshots(s);
 }
 
-void *mt_service_run(void *recorder)
+static void pause_ms(long milliseconds)
 {
-	struct mt_service *s = mt_alloc(sizeof *s);
+	nanosleep(&(struct timespec){0, milliseconds * 1000000}, NULL);
+}
+
+/* Waits for events. False: it failed too often. */
+static bool await_events(struct mt_service *s, struct pollfd *fds, unsigned count, int milliseconds)
+{
+	bool failed = false;
+
+	if (poll(fds, count, s->failures ? PAUSE_MS : milliseconds) < 0 && errno != EINTR) {
+		failed = true;
+		mt_fail(&s->failure, -errno, "cannot wait for the program and its recording: %s",
+			strerror(errno));
+	} else if (s->failure.code) {
+		failed = true; /* to wait for children, in the turn before */
+	}
+	s->failures = failed ? s->failures + 1 : 0;
+	if (s->failures == FAILURES_MAX)
+		return false;
+	if (failed)
+		pause_ms(PAUSE_MS);
+	s->failure.code = 0;
+	return true;
+}
+
+static void look_around(struct mt_service *s)
+{
+	uint64_t now = mt_clock_monotonic_ns();
+
+	if (now - s->turned_at < TURN_MS * 1000000ull)
+		return;
+	mt_service_look_for_untraced(s);
+	mt_service_look_for_strangers(s);
+	mt_service_look_for_reaped(s, true);
+	s->turned_at = now;
+}
+
+static void serve_until_failure(struct mt_service *s)
+{
 	struct pollfd *fds = NULL;
-	unsigned capacity = 0;
+	unsigned capacity = 0, count;
 	int patience = TURN_MS;
-	sigset_t children;
 
-	s->recorder = recorder;
-	sigemptyset(&children);
-	sigaddset(&children, SIGCHLD);
-	s->child_fd = signalfd(-1, &children, SFD_CLOEXEC | SFD_NONBLOCK);
-	if (s->recorder->master_fd >= 0)
-		fcntl(s->recorder->master_fd, F_SETFL, O_RDWR | O_NONBLOCK);
 	for (;;) {
-		unsigned count = collect(s, &fds, &capacity);
-		uint64_t now;
-
-		if (poll(fds, count, s->hung && patience > HUNG_MS ? HUNG_MS : patience) < 0
-			&& errno != EINTR)
+		count = collect(s, &fds, &capacity);
+		if (!await_events(s, fds, count,
+			    s->hung && patience > HUNG_MS ? HUNG_MS : patience))
 			break;
 		serve(s, fds, count);
-		now = mt_clock_monotonic_ns();
-		if (now - s->turned_at >= TURN_MS * 1000000ull) {
-			mt_service_look_for_untraced(s);
-			mt_service_look_for_strangers(s);
-			mt_service_look_for_reaped(s, true);
-			s->turned_at = now;
-		}
+		look_around(s);
 		patience = mt_service_look_for_end(s);
 		mt_service_tell_front(s);
 	}
 	free(fds);
+}
+
+/* The traces are completed meanwhile. A program whose terminal this is would be hung up by our end,
+ * so it is read until then, by looks. */
+static void give_up(struct mt_service *s)
+{
+	struct mt_recorder *r = s->recorder;
+	size_t len = strlen(s->failure.text);
+
+	snprintf(s->failure.text + len, sizeof s->failure.text - len,
+		"; the recording ends here, and the program runs on without it");
+	mt_recorder_give_up(r, &s->failure);
+	while (r->master_fd >= 0 && !mt_process_has_ended(r->root)) {
+		mt_service_read_terminal(s);
+		mt_service_tell_front(s);
+		pause_ms(HUNG_MS);
+	}
+}
+
+void *mt_service_run(void *recorder)
+{
+	struct mt_service *s = mt_alloc(sizeof *s);
+
+	s->recorder = recorder;
+	pthread_mutex_lock(&s->recorder->gate);
+	pthread_mutex_unlock(&s->recorder->gate);
+	if (s->recorder->master_fd >= 0)
+		fcntl(s->recorder->master_fd, F_SETFL, O_RDWR | O_NONBLOCK);
+	serve_until_failure(s);
+	give_up(s);
 	free(s->strangers.list);
 	free(s);
 	return NULL;

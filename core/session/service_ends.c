@@ -111,7 +111,13 @@ void mt_service_reap(struct mt_service *s)
 		siginfo_t info = {0};
 		int wait_status;
 
-		if (waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) < 0 || !info.si_pid)
+		if (waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) < 0) {
+			if (errno != ECHILD && errno != EINTR)
+				mt_fail(&s->failure, -errno, "cannot wait for the program: %s",
+					strerror(errno));
+			return;
+		}
+		if (!info.si_pid)
 			return;
 		wait_status = info.si_code == CLD_EXITED
 			? W_EXITCODE(info.si_status, 0)
@@ -121,7 +127,8 @@ void mt_service_reap(struct mt_service *s)
 			mt_service_on_end(s, p, wait_status);
 		else
 			settle_reaped(s, info.si_pid, wait_status);
-		waitpid(info.si_pid, NULL, 0);
+		if (waitpid(info.si_pid, NULL, 0) < 0)
+			return; /* it stays a zombie, which is known */
 	}
 }
 

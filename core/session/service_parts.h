@@ -8,6 +8,8 @@
 
 #define PEERS_MAX 1024
 #define INPUT_MAX 65536
+#define FAILURES_MAX 50 /* PAUSE_MS apart, so half a second */
+#define PAUSE_MS 10
 #define UNREAPED_MAX 64 /* each has a trace that waits in memory */
 
 struct mt_peer {
@@ -35,7 +37,10 @@ struct mt_service {
 	struct mt_recorder *recorder;
 	struct mt_peer peers[PEERS_MAX];
 	unsigned peer_count;
-	int child_fd; /* signalfd for SIGCHLD */
+	/* looks in a row that have failed; the last reason. A kernel may be short of memory for a
+	 * moment: only the last of FAILURES_MAX is the end of the service. */
+	unsigned failures;
+	struct mt_err failure;
 	bool hung;    /* no process has the terminal open */
 	bool unsent;  /* the front did not take all reports */
 	bool told;    /* that the recording goes on */

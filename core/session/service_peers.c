@@ -3,6 +3,7 @@
 #include "core/session/service_parts.h"
 
 #include <errno.h>
+#include <signal.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,6 +11,7 @@
 #include <sys/eventfd.h>
 #include <sys/ioctl.h>
 #include <sys/random.h>
+#include <sys/signalfd.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/un.h>
@@ -31,11 +33,17 @@ static int bind_name(struct mt_recorder *r, unsigned number, bool hexadecimal)
 
 int mt_service_listen(struct mt_recorder *r, struct mt_err *err)
 {
+	sigset_t children;
 	int error;
 
+	sigemptyset(&children);
+	sigaddset(&children, SIGCHLD);
+	r->child_fd = signalfd(-1, &children, SFD_CLOEXEC | SFD_NONBLOCK);
 	r->listen_fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	r->notify_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-	error = r->listen_fd < 0 || r->notify_fd < 0 ? -1 : bind_name(r, (unsigned)getpid(), false);
+	error = r->listen_fd < 0 || r->notify_fd < 0 || r->child_fd < 0
+		? -1
+		: bind_name(r, (unsigned)getpid(), false);
 	for (int tries = 0; error < 0 && errno == EADDRINUSE && tries < 16; tries++) {
 		unsigned number; /* somebody sits on ours */
 
@@ -316,6 +324,13 @@ static void drop_stranger(struct mt_service *s)
 		mt_service_drop(s, oldest);
 }
 
+/* Who connects and is no watcher is a process that wants to be traced, and goes on without. */
+static void count_unheard(struct mt_service *s, const struct mt_peer *p)
+{
+	if (!p->watched && errno != ECONNRESET)
+		atomic_fetch_add(&s->recorder->root->untraced, 1);
+}
+
 /* False when the peer is to be dropped. */
 bool mt_service_on_peer(struct mt_service *s, struct mt_peer *p)
 {
@@ -329,8 +344,12 @@ bool mt_service_on_peer(struct mt_service *s, struct mt_peer *p)
 	if (n < 0 && errno == ECONNRESET)
 		/* it left without reading all; what it sent is there */
 		n = recv(p->fd, &m, sizeof m, MSG_DONTWAIT);
-	if (n < 0)
-		return errno == EAGAIN || errno == EINTR;
+	if (n < 0 && (errno == EAGAIN || errno == EINTR || errno == ENOMEM || errno == ENOBUFS))
+		return true; /* poll tells of it again */
+	if (n < 0) {
+		count_unheard(s, p);
+		return false;
+	}
 	if (n == sizeof m.request && m.request.magic == MT_WIRE_MAGIC) {
 		if (m.request.version == MT_WIRE_VERSION
 			&& tokens_equal(m.request.token, s->recorder->token))
@@ -358,6 +377,7 @@ void mt_service_on_connections(struct mt_service *s, int listen_fd)
 		if (p.fd < 0)
 			return;
 		if (getsockopt(p.fd, SOL_SOCKET, SO_PEERCRED, &p.who, &len) < 0) {
+			count_unheard(s, &p);
 			close(p.fd);
 			continue;
 		}

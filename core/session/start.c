@@ -12,7 +12,11 @@
 #include <sys/signalfd.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
+
+#define FAILURES_MAX 50 /* PAUSE_MS apart */
+#define PAUSE_MS 10
 
 /* What the front process knows of a session. */
 struct mt_front {
@@ -21,6 +25,7 @@ struct mt_front {
 	int signal_fd;
 	bool has_status, finished, recorder_gone, goes_on, ignoring;
 	int wait_status;
+	unsigned failures;     /* of waiting, in a row */
 	struct mt_err trouble; /* the first, or the first that is the session's or the root's */
 	uint32_t troubles;
 	bool of_root;
@@ -58,25 +63,37 @@ static void heed_keys(struct mt_front *f)
 	f->ignoring = false;
 }
 
-/* Waits for the first report: started or refused. */
-static int await_start(struct mt_session *s, int fd, struct mt_err *err)
+static void pause_after_failure(void)
 {
-	struct mt_report report;
+	nanosleep(&(struct timespec){0, PAUSE_MS * 1000000}, NULL);
+}
+
+/* Waits for the first report: started, refused, or a later one if the kernel had no room for the
+ * first. A kernel that is short of memory is asked again. */
+static int await_start(struct mt_session *s, int fd, struct mt_report *report, struct mt_err *err)
+{
+	unsigned failures = 0;
 	ssize_t n;
 
-	while ((n = recv(fd, &report, sizeof report, 0)) < 0 && errno == EINTR)
-		;
-	if (n != sizeof report)
+	while ((n = recv(fd, report, sizeof *report, 0)) < 0 && failures < FAILURES_MAX)
+		if (errno != EINTR && ++failures)
+			pause_after_failure();
+	if (n < 0)
+		return mt_fail(err, -errno,
+			"cannot hear what the recorder says: %s; the program ran, and its exit "
+			"status is not known",
+			strerror(errno));
+	if (n != sizeof *report)
 		return mt_fail(err, -ECHILD,
 			"the recorder ended before it could start the program");
-	if (report.type == MT_REPORT_REFUSED) {
+	if (report->type == MT_REPORT_REFUSED) {
 		if (err)
-			*err = report.err;
-		return report.err.code;
+			*err = report->err;
+		return report->err.code;
 	}
-	s->program = report.program;
-	memcpy(s->name, report.name, sizeof s->name);
-	s->trace_path = mt_strdup(report.trace_path);
+	s->program = report->program;
+	memcpy(s->name, report->name, sizeof s->name);
+	s->trace_path = mt_strdup(report->trace_path);
 	return 0;
 }
 
@@ -98,38 +115,6 @@ static int fork_recorder(struct mt_session *s, const struct mt_session_options *
 		return 0;
 	close(pair[0]);
 	return mt_fail(err, -errno, "cannot create a process: %s", strerror(errno));
-}
-
-int mt_session_start(struct mt_session *s, const struct mt_session_options *o, struct mt_err *err)
-{
-	struct mt_launch launch;
-	struct mt_front *f;
-	int error, fd = -1;
-
-	*s = (struct mt_session){0};
-	if ((error = mt_launch_prepare(&launch, o, err)) < 0)
-		return error;
-	prctl(PR_SET_CHILD_SUBREAPER, 1);
-	error = fork_recorder(s, o, &launch, &fd, err);
-	if (!error && (error = await_start(s, fd, err)) < 0) {
-		waitpid(s->recorder, NULL, 0);
-		close(fd);
-	}
-	mt_launch_free(&launch);
-	if (error)
-		return error;
-	f = mt_alloc(sizeof *f);
-	*f = (struct mt_front){.session = s, .report_fd = fd};
-	fcntl(fd, F_SETFL, O_NONBLOCK);
-	s->front = f;
-	if (!o->pty && !o->terminal)
-		ignore_keys(f);
-	return 0;
-}
-
-void mt_session_unwatched(struct mt_session *s)
-{
-	shutdown(s->front->report_fd, SHUT_WR);
 }
 
 /* ---- waiting --------------------------------------------------------------------------------- */
@@ -187,6 +172,40 @@ static void on_report(struct mt_front *f, const struct mt_report *report)
 	}
 }
 
+int mt_session_start(struct mt_session *s, const struct mt_session_options *o, struct mt_err *err)
+{
+	struct mt_launch launch;
+	struct mt_report first;
+	struct mt_front *f;
+	int error, fd = -1;
+
+	*s = (struct mt_session){0};
+	if ((error = mt_launch_prepare(&launch, o, err)) < 0)
+		return error;
+	prctl(PR_SET_CHILD_SUBREAPER, 1);
+	error = fork_recorder(s, o, &launch, &fd, err);
+	if (!error && (error = await_start(s, fd, &first, err)) < 0) {
+		waitpid(s->recorder, NULL, 0);
+		close(fd);
+	}
+	mt_launch_free(&launch);
+	if (error)
+		return error;
+	f = mt_alloc(sizeof *f);
+	*f = (struct mt_front){.session = s, .report_fd = fd};
+	fcntl(fd, F_SETFL, O_NONBLOCK);
+	s->front = f;
+	on_report(f, &first);
+	if (!o->pty && !o->terminal)
+		ignore_keys(f);
+	return 0;
+}
+
+void mt_session_unwatched(struct mt_session *s)
+{
+	shutdown(s->front->report_fd, SHUT_WR);
+}
+
 static void read_reports(struct mt_front *f)
 {
 	struct mt_report report;
@@ -195,20 +214,24 @@ static void read_reports(struct mt_front *f)
 		on_report(f, &report);
 }
 
+/* The recorder says why it ends in order, but cannot if it has no memory left. */
+static void add_end_of_recorder(struct mt_front *f, int status)
+{
+	struct mt_err err;
+
+	mt_fail(&err, -ECHILD, "the recorder %s; its trace ends about a second before that",
+		WIFSIGNALED(status) ? "was killed" : "gave up, probably for want of memory");
+	mt_output_remove_empty(f->session->trace_path);
+	add_trouble(f, &err, true);
+}
+
 static void on_child(struct mt_front *f, pid_t pid, int status)
 {
 	if (pid == f->session->recorder) {
 		f->recorder_gone = true;
 		read_reports(f);
-		if (!f->finished && !f->of_root) {
-			struct mt_err err;
-
-			mt_fail(&err, -ECHILD,
-				"the recorder was killed%s; "
-				"%s can be opened up to about a second before that",
-				WIFSIGNALED(status) ? "" : " or gave up", f->session->trace_path);
-			add_trouble(f, &err, true);
-		}
+		if (!f->finished && !f->of_root)
+			add_end_of_recorder(f, status);
 	} else if (pid == f->session->program) {
 		f->wait_status = status;
 		f->has_status = true;
@@ -228,8 +251,18 @@ static void on_signal(struct mt_front *f)
 		kill(f->session->program, SIGTERM);
 }
 
+/* Returns whether waiting for children, which has failed, may succeed yet. */
+static bool asks_again(struct mt_front *f, pid_t pid)
+{
+	if (pid > 0 || errno == EINTR) {
+		f->failures = 0;
+		return pid < 0;
+	}
+	return errno != ECHILD && ++f->failures < FAILURES_MAX;
+}
+
 /* Until something has happened: a report, a signal, the end of a child. False: there is no
- * child. */
+ * child, or none can be waited for. */
 static bool wait_for_news(struct mt_front *f)
 {
 	/* without a recorder its end of the socket is closed for good: only children tell then */
@@ -240,9 +273,9 @@ static bool wait_for_news(struct mt_front *f)
 	pid_t pid;
 	int status = 0;
 
-	while ((pid = waitpid(-1, &status, WNOHANG)) == 0) {
-		if (poll(fds, 2, 1000) <= 0)
-			continue;
+	while ((pid = waitpid(-1, &status, WNOHANG)) == 0 || asks_again(f, pid)) {
+		if (poll(fds, 2, f->failures ? PAUSE_MS : 1000) < 0 && errno != EINTR)
+			pause_after_failure();
 		if (fds[1].revents)
 			on_signal(f);
 		if (fds[0].revents & POLLIN)
@@ -251,10 +284,11 @@ static bool wait_for_news(struct mt_front *f)
 			return true;
 		if (fds[0].revents == POLLHUP)
 			fds[0].fd = -1;
+		fds[0].revents = fds[1].revents = 0;
 	}
 	if (pid > 0)
 		on_child(f, pid, status);
-	return pid > 0 || errno == EINTR;
+	return pid > 0;
 }
 
 /* SIGCHLD and SIGTERM by descriptor, beside the reports; without a terminal interface they are
@@ -270,6 +304,18 @@ static void open_signals(struct mt_front *f, sigset_t *old)
 	f->signal_fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
 }
 
+static void add_unknown_end(struct mt_front *f)
+{
+	struct mt_err err;
+
+	read_reports(f);
+	if (f->has_status)
+		return;
+	mt_fail(&err, -ECHILD, "cannot wait for the program %d: %s; its exit status is not known",
+		(int)f->session->program, strerror(errno));
+	add_trouble(f, &err, true);
+}
+
 int mt_session_wait(struct mt_session *s, int *wait_status, struct mt_err *err)
 {
 	struct mt_front *f = s->front;
@@ -282,6 +328,8 @@ int mt_session_wait(struct mt_session *s, int *wait_status, struct mt_err *err)
 	close(f->signal_fd);
 	sigprocmask(SIG_SETMASK, &old, NULL);
 	heed_keys(f);
+	if (!f->has_status && !f->goes_on)
+		add_unknown_end(f);
 	if (wait_status)
 		*wait_status = f->wait_status;
 	say_how_many(f);

@@ -1,9 +1,8 @@
 /* Resolves pcs in a thread of its own. It works on a private copy of modules and pcs and hands over
  * finished batches, so that neither side ever waits for the other's work. */
+#include "core/base/thread.h"
 #include "core/symbol/internal.h"
 
-#include <pthread.h>
-#include <signal.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
@@ -178,7 +177,6 @@ static void *run(void *argument)
 struct mt_symbolizer *mt_symbolizer_new(const struct mt_resolver_options *options)
 {
 	struct mt_symbolizer *s = mt_alloc(sizeof *s);
-	sigset_t all, before;
 
 	part_init(&s->fed);
 	part_init(&s->own);
@@ -187,10 +185,7 @@ struct mt_symbolizer *mt_symbolizer_new(const struct mt_resolver_options *option
 	pthread_mutex_init(&s->lock, NULL);
 	pthread_cond_init(&s->work, NULL);
 	pthread_cond_init(&s->idle, NULL);
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &before); /* signals are for the thread that draws */
-	s->threaded = pthread_create(&s->thread, NULL, run, s) == 0;
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	s->threaded = mt_thread_start(&s->thread, "symbols", run, s) == 0;
 	return s;
 }
 

@@ -1,12 +1,11 @@
 /* Event blocks are independent of each other: threads read and decode them ahead, each into a slot
  * of its own, and the calling thread takes the slots in the file's order. */
+#include "core/base/thread.h"
 #include "core/trace/block.h"
 #include "core/trace/columns.h"
 #include "core/trace/reader.h"
 
 #include <errno.h>
-#include <pthread.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -156,23 +155,17 @@ static int consume_ahead(struct scan *s, uint32_t index)
 	return result;
 }
 
-/* The program's signals are the calling thread's. Where no thread can be had, the calling one does
- * all. */
+/* If no thread can be started, the calling one does all of the work. */
 static void start_threads(struct scan *s, uint32_t count)
 {
-	sigset_t all, before;
-
 	s->slot_count = count + 2;
 	s->slots = mt_alloc(s->slot_count * sizeof *s->slots);
 	pthread_mutex_init(&s->mutex, NULL);
 	pthread_cond_init(&s->room, NULL);
 	pthread_cond_init(&s->ready, NULL);
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &before);
 	while (s->thread_count < count
-		&& !pthread_create(&s->threads[s->thread_count], NULL, work, s))
+		&& !mt_thread_start(&s->threads[s->thread_count], "scan", work, s))
 		s->thread_count++;
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
 }
 
 static void end_threads(struct scan *s)

@@ -1,10 +1,10 @@
 #include "tui/data/job.h"
 #include "core/base/buffer.h"
+#include "core/base/thread.h"
 #include "tui/app.h"
 #include "tui/data/bell.h"
 #include "tui/user/keymap.h"
 
-#include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -78,7 +78,7 @@ void mt_job_start(struct mt_app *app, const struct mt_work *work, void *context)
 	job->context = context;
 	job->rung_ns = now_ns();
 	atomic_store(&job->percent, -1);
-	code = pthread_create(&job->thread, NULL, run, job);
+	code = -mt_thread_start(&job->thread, "job", run, job);
 	if (code) {
 		mt_fail(&job->err, -code, "no thread can be started: %s", strerror(code));
 		work->done(app, context, -code, &job->err);

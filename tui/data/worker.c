@@ -1,8 +1,8 @@
 #include "tui/data/worker.h"
 #include "core/base/buffer.h"
+#include "core/base/thread.h"
 #include "tui/data/bell.h"
 
-#include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
@@ -149,7 +149,7 @@ void mt_worker_start(struct mt_worker *w, void *request)
 	w->fraction = 0;
 	pthread_cond_broadcast(&w->wake);
 	if (!w->started)
-		code = pthread_create(&w->thread, NULL, run, w);
+		code = -mt_thread_start(&w->thread, "worker", run, w);
 	w->started = w->started || !code;
 	if (!w->started) {
 		w->work->free_request(w->next);
