@@ -10,6 +10,7 @@
 #define PROGRESS_EVERY 64u /* pcs */
 
 struct pack {
+	const char *path;
 	struct mt_import *import;
 	struct mt_merge *merge;
 	struct mt_profile profile;
@@ -49,7 +50,9 @@ static int tell(void *context, double fraction)
 static int write_symbols(struct pack *p, struct mt_err *err)
 {
 	struct mt_resolver_options options = {
-		.root_pid = mt_import_lives(p->import) ? p->profile.info.pid : 0};
+		.root_pid = mt_import_lives(p->import) ? p->profile.info.pid : 0,
+		.trace = p->path,
+	};
 	struct mt_resolver *resolver = mt_resolver_new(&options);
 	struct mt_buffer payload = {0};
 	struct mt_symbols symbols;
@@ -108,7 +111,7 @@ int mt_pack_output(const char *path, struct mt_err *err)
 int mt_pack(const char *path, int fd, void (*progress)(const char *, double),
 	struct mt_packed *packed, struct mt_err *err)
 {
-	struct pack p = {.progress = progress};
+	struct pack p = {.path = path, .progress = progress};
 	struct mt_err unused;
 	bool damaged;
 	int error = -1;

@@ -22,7 +22,9 @@ static bool current_key(const struct file *file, struct mt_cache_key *key)
 	if (len <= 0 || !elf || fstat(file->fd, &module))
 		return false;
 	struct mt_build_id id = {bytes, (uint32_t)len};
-	int fd = mt_finder_debug(&file->owner->finder, file->path, file->opened, id,
+	bool refused = false;
+	struct mt_naming by = mt_file_naming(file, &refused);
+	int fd = mt_finder_debug(&file->owner->finder, &by, file->path, file->opened, id,
 		dwelf_elf_gnu_debuglink(elf, &crc), crc, &found);
 	bool known = fd < 0 || !fstat(fd, &debug);
 

@@ -38,9 +38,10 @@ struct mt_dwarf {
 	struct mt_ranges ranges; /* of units */
 	struct mt_strings strings;
 	unsigned split, split_missing;
+	const struct mt_dwarf_places *places;
 };
 
-struct mt_dwarf *mt_dwarf_new(Dwarf *dwarf)
+struct mt_dwarf *mt_dwarf_new(Dwarf *dwarf, const struct mt_dwarf_places *places)
 {
 	struct mt_dwarf *d = mt_alloc(sizeof *d);
 	Dwarf_CU *cu = NULL;
@@ -48,6 +49,7 @@ struct mt_dwarf *mt_dwarf_new(Dwarf *dwarf)
 	Dwarf_Off last = 0;
 
 	d->dwarf = dwarf;
+	d->places = places;
 	mt_strings_init(&d->strings);
 	while (dwarf_get_units(dwarf, cu, &cu, NULL, NULL, &die, NULL) == 0) {
 		Dwarf_Off offset = dwarf_dieoffset(&die);
@@ -191,6 +193,63 @@ static bool is_cplusplus(Dwarf_Die *die)
 	}
 }
 
+/* Returns whether libdw may open what it takes for dir/file of a file at beside. */
+static bool may_open(const struct mt_dwarf *d, const char *beside, const char *dir,
+	const char *file)
+{
+	const struct mt_naming *by = &d->places->naming;
+	int len = (int)(mt_base_name(beside) - beside);
+	char *path;
+	bool may;
+
+	if (*file == '/')
+		path = mt_strdup(file);
+	else if (*dir == '/')
+		path = mt_format("%s/%s", dir, file);
+	else
+		path = mt_format("%.*s%s/%s", len, beside, dir, file);
+	may = mt_symbol_may_open(path, &by->rights, by->refused);
+	free(path);
+	return may;
+}
+
+/* libdw opens a .dwo file by its name alone, beside its file or in the directory of its unit, or a
+ * .dwp, and would wait for a FIFO: what stands there is looked at first. */
+static bool may_split(const struct mt_dwarf *d, Dwarf_Die *skeleton)
+{
+	Dwarf_Attribute attribute;
+	const char *name = dwarf_formstring(dwarf_attr(skeleton, DW_AT_dwo_name, &attribute));
+	const char *dir = dwarf_formstring(dwarf_attr(skeleton, DW_AT_comp_dir, &attribute));
+	bool may = true;
+
+	if (!name)
+		name = dwarf_formstring(dwarf_attr(skeleton, DW_AT_GNU_dwo_name, &attribute));
+	for (unsigned i = 0; i < 2 && name && may; i++) {
+		const char *beside = d->places->files[i];
+		char *package = beside ? mt_format("%s.dwp", mt_base_name(beside)) : NULL;
+
+		if (beside)
+			may = may_open(d, beside, ".", name)
+				&& may_open(d, beside, dir ? dir : ".", name)
+				&& may_open(d, beside, ".", package);
+		free(package);
+	}
+	return may;
+}
+
+static bool open_split(const struct mt_dwarf *d, Dwarf_Die *skeleton, Dwarf_Die *split)
+{
+	struct mt_rights_before before;
+
+	memset(split, 0, sizeof *split);
+	if (!may_split(d, skeleton))
+		return false;
+	mt_rights_take(&d->places->naming.rights, &before);
+	dwarf_cu_info(skeleton->cu, NULL, NULL, NULL, split, NULL, NULL, NULL);
+	mt_rights_give_back(&before);
+	return split->addr != NULL;
+}
+
 static void load(struct mt_dwarf *d, struct unit *u)
 {
 	Dwarf_Die split;
@@ -198,11 +257,10 @@ static void load(struct mt_dwarf *d, struct unit *u)
 
 	u->loaded = true;
 	u->die = u->skeleton;
-	memset(&split, 0, sizeof split);
-	if (dwarf_cu_info(u->skeleton.cu, NULL, &type, NULL, &split, NULL, NULL, NULL) == 0
+	if (dwarf_cu_info(u->skeleton.cu, NULL, &type, NULL, NULL, NULL, NULL, NULL) == 0
 		&& type == DW_UT_skeleton) {
 		d->split++;
-		if (split.addr)
+		if (open_split(d, &u->skeleton, &split))
 			u->die = split;
 		else
 			d->split_missing++;

@@ -5,11 +5,9 @@
 
 #include <elfutils/libdwelf.h>
 #include <endian.h>
-#include <fcntl.h>
 #include <libgen.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #define SYSTEM_DEBUG_DIRECTORY "/usr/lib/debug"
@@ -24,6 +22,9 @@ static void add_directory(struct mt_finder *f, char *directory)
 void mt_finder_init(struct mt_finder *f, const struct mt_resolver_options *o)
 {
 	*f = (struct mt_finder){.root_pid = o ? o->root_pid : 0};
+	if (o)
+		f->rights = mt_rights_least(mt_rights_of_path(o->trace),
+			mt_rights_of_process((pid_t)o->root_pid));
 	if (o && o->sysroot && strcmp(o->sysroot, "/") && *o->sysroot) {
 		size_t len;
 
@@ -56,20 +57,18 @@ void mt_finder_free(struct mt_finder *f)
 	*f = (struct mt_finder){0};
 }
 
-/* A trace can name any path: nothing but regular ELF files is read, and nothing can block. */
-static int open_elf(const char *path)
+/* A trace can name any path: nothing but regular ELF files is read. */
+static int open_elf(const char *path, const struct mt_rights *rights, bool *refused)
 {
-	struct stat st;
 	struct {
 		unsigned char ident[EI_NIDENT];
 		uint16_t type;
 	} head;
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	int fd = mt_symbol_open(path, rights, refused);
 
 	if (fd < 0)
 		return -1;
-	if (!fstat(fd, &st) && S_ISREG(st.st_mode)
-		&& pread(fd, &head, sizeof head, 0) == sizeof head
+	if (pread(fd, &head, sizeof head, 0) == sizeof head
 		&& !memcmp(head.ident, ELFMAG, SELFMAG)) {
 		unsigned type = head.ident[EI_DATA] == ELFDATA2MSB
 			? be16toh(head.type)
@@ -101,9 +100,14 @@ static int compare_build_id(int fd, struct mt_build_id id)
 	return result;
 }
 
-static enum mt_found try_module(char *path, struct mt_build_id id, int *fd, char **opened)
+/* With memtui's own rights if a build-id tells the file: who knows that knows its contents. Without
+ * one, with the rights of whom the recording is. */
+static enum mt_found try_module(const struct mt_finder *f, char *path, struct mt_build_id id,
+	int *fd, char **opened, bool *refused)
 {
-	*fd = open_elf(path);
+	static const struct mt_rights own;
+
+	*fd = open_elf(path, id.len ? &own : &f->rights, refused);
 	if (*fd < 0) {
 		free(path);
 		return MT_FOUND_NOT;
@@ -121,7 +125,7 @@ static enum mt_found try_module(char *path, struct mt_build_id id, int *fd, char
 enum mt_found mt_finder_module(const struct mt_finder *f, const char *path, struct mt_build_id id,
 	int *fd, char **opened)
 {
-	bool other = false;
+	bool other = false, refused = false;
 	char *candidates[5];
 	unsigned count = 0, i = 0;
 
@@ -137,7 +141,7 @@ enum mt_found mt_finder_module(const struct mt_finder *f, const char *path, stru
 		candidates[count++] = mt_format("/proc/%u/exe", f->root_pid);
 	while (i < count) {
 		bool exe = i + 1 == count && f->root_pid && id.len;
-		enum mt_found found = try_module(candidates[i++], id, fd, opened);
+		enum mt_found found = try_module(f, candidates[i++], id, fd, opened, &refused);
 
 		if (found == MT_FOUND) {
 			while (i < count)
@@ -147,7 +151,10 @@ enum mt_found mt_finder_module(const struct mt_finder *f, const char *path, stru
 		other |= found == MT_FOUND_OTHER && !exe;
 	}
 	*fd = mt_finder_build_id(f, id, opened);
-	return *fd >= 0 ? MT_FOUND : other ? MT_FOUND_OTHER : MT_FOUND_NOT;
+	return *fd >= 0   ? MT_FOUND
+		: other   ? MT_FOUND_OTHER
+		: refused ? MT_FOUND_REFUSED
+			  : MT_FOUND_NOT;
 }
 
 int mt_finder_build_id(const struct mt_finder *f, struct mt_build_id id, char **found)
@@ -166,9 +173,10 @@ int mt_finder_build_id(const struct mt_finder *f, struct mt_build_id id, char **
 	for (unsigned i = 0; i < f->directory_count; i++) {
 		char *path =
 			mt_format("%s/.build-id/%.2s/%s.debug", f->directories[i], hex, hex + 2);
+		bool refused = false;
 		int fd;
 
-		if (try_module(path, id, &fd, found) == MT_FOUND)
+		if (try_module(f, path, id, &fd, found, &refused) == MT_FOUND)
 			return fd;
 	}
 	return -1;
@@ -194,9 +202,10 @@ static bool same_crc(int fd, uint32_t want)
 	return ~crc == want;
 }
 
-static int try_link(char *path, struct mt_build_id id, uint32_t crc, char **found)
+static int try_link(const struct mt_naming *by, char *path, struct mt_build_id id, uint32_t crc,
+	char **found)
 {
-	int fd = open_elf(path);
+	int fd = open_elf(path, &by->rights, by->refused);
 
 	if (fd >= 0) {
 		int same = id.len ? compare_build_id(fd, id) : -1;
@@ -219,8 +228,26 @@ static char *directory_of(const char *path)
 	return directory;
 }
 
-int mt_finder_debug(const struct mt_finder *f, const char *path, const char *opened,
-	struct mt_build_id id, const char *link, uint32_t crc, char **found)
+/* The file that holds what several share, by the name that one of them has for it: relative to that
+ * one. */
+int mt_finder_alt(const struct mt_naming *by, const char *beside, const char *name,
+	struct mt_build_id id)
+{
+	char *directory = directory_of(beside);
+	char *path = *name == '/' ? mt_strdup(name) : mt_format("%s/%s", directory, name);
+	int fd = open_elf(path, &by->rights, by->refused);
+
+	if (fd >= 0 && compare_build_id(fd, id) != 1) {
+		close(fd);
+		fd = -1;
+	}
+	free(path);
+	free(directory);
+	return fd;
+}
+
+int mt_finder_debug(const struct mt_finder *f, const struct mt_naming *by, const char *path,
+	const char *opened, struct mt_build_id id, const char *link, uint32_t crc, char **found)
 {
 	int fd = mt_finder_build_id(f, id, found);
 
@@ -229,16 +256,18 @@ int mt_finder_debug(const struct mt_finder *f, const char *path, const char *ope
 	char *real = realpath(opened, NULL);
 	char *beside = directory_of(real ? real : opened), *seen = directory_of(path);
 
-	fd = try_link(mt_format("%s/%s", beside, link), id, crc, found);
+	fd = try_link(by, mt_format("%s/%s", beside, link), id, crc, found);
 	if (fd < 0)
-		fd = try_link(mt_format("%s/.debug/%s", beside, link), id, crc, found);
+		fd = try_link(by, mt_format("%s/.debug/%s", beside, link), id, crc, found);
 	for (unsigned i = 0; fd < 0 && i < f->directory_count; i++) {
-		fd = try_link(mt_format("%s%s/%s", f->directories[i], seen, link), id, crc, found);
+		fd = try_link(by, mt_format("%s%s/%s", f->directories[i], seen, link), id, crc,
+			found);
 		if (fd < 0)
-			fd = try_link(mt_format("%s%s/%s", f->directories[i], beside, link), id,
+			fd = try_link(by, mt_format("%s%s/%s", f->directories[i], beside, link), id,
 				crc, found);
 		if (fd < 0)
-			fd = try_link(mt_format("%s/%s", f->directories[i], link), id, crc, found);
+			fd = try_link(by, mt_format("%s/%s", f->directories[i], link), id, crc,
+				found);
 	}
 	free(real);
 	free(beside);

@@ -2,6 +2,7 @@
 #ifndef MT_SYMBOL_INTERNAL_H
 #define MT_SYMBOL_INTERNAL_H
 
+#include "core/symbol/open.h"
 #include "core/symbol/symbol.h"
 
 #include <elfutils/libdw.h>
@@ -25,6 +26,12 @@ void mt_ranges_sort(struct mt_ranges *);
 ssize_t mt_ranges_find(const struct mt_ranges *, uint64_t address, ssize_t before);
 void mt_ranges_free(struct mt_ranges *);
 
+/* A file that names others. */
+struct mt_naming {
+	struct mt_rights rights; /* with which these are opened */
+	bool *refused;           /* one of them could not be */
+};
+
 /* ---- the debug information of one file, indexed as it is asked for ---- */
 struct mt_dwarf;
 struct mt_dwarf_frame {
@@ -35,7 +42,12 @@ struct mt_dwarf_frame {
 	uint32_t line;
 };
 #define MT_DWARF_FRAMES_MAX 256u
-struct mt_dwarf *mt_dwarf_new(Dwarf *); /* borrows */
+/* The files that the debug information is of: a .dwo file is named relative to one of them. */
+struct mt_dwarf_places {
+	char *files[2]; /* full paths; NULL: there is none */
+	struct mt_naming naming;
+};
+struct mt_dwarf *mt_dwarf_new(Dwarf *, const struct mt_dwarf_places *); /* borrows both */
 void mt_dwarf_free(struct mt_dwarf *);
 /* Frames of an address in the terms of the debug information, innermost first; returns their
  * number. No function found but a line: one frame with source and line alone. Texts live until the
@@ -92,17 +104,21 @@ struct mt_finder {
 	char **directories; /* of debug files, in order of preference */
 	unsigned directory_count;
 	uint32_t root_pid;
+	struct mt_rights rights; /* of whom the recording is */
 };
 void mt_finder_init(struct mt_finder *, const struct mt_resolver_options *);
 void mt_finder_free(struct mt_finder *);
-enum mt_found { MT_FOUND, MT_FOUND_NOT, MT_FOUND_OTHER };
+enum mt_found { MT_FOUND, MT_FOUND_NOT, MT_FOUND_OTHER, MT_FOUND_REFUSED };
 /* Opens the module's file; *opened (caller frees) is the path that it was found under. */
 enum mt_found mt_finder_module(const struct mt_finder *, const char *path, struct mt_build_id,
 	int *fd, char **opened);
 /* Descriptor of the debug file, or -1. path: as the program sees the module; opened: where it was
  * found. link: of .gnu_debuglink with its checksum, or NULL. */
-int mt_finder_debug(const struct mt_finder *, const char *path, const char *opened,
-	struct mt_build_id, const char *link, uint32_t crc, char **found);
+int mt_finder_debug(const struct mt_finder *, const struct mt_naming *, const char *path,
+	const char *opened, struct mt_build_id, const char *link, uint32_t crc, char **found);
+/* The same for a .gnu_debugaltlink in the file at beside. */
+int mt_finder_alt(const struct mt_naming *, const char *beside, const char *name,
+	struct mt_build_id);
 int mt_finder_build_id(const struct mt_finder *, struct mt_build_id, char **found);
 
 /* ---- what a function of a file returns, when that is a constant text ---- */

@@ -49,6 +49,9 @@ static void free_file(struct file *file)
 	close_file(file);
 	free(file->path);
 	free(file->opened);
+	free(file->debug);
+	free(file->places.files[0]);
+	free(file->places.files[1]);
 	free(file);
 }
 
@@ -72,6 +75,14 @@ void mt_resolver_free(struct mt_resolver *r)
 
 /* ---- files ---- */
 
+/* With the rights of the file's owner, or of whom the recording is. */
+struct mt_naming mt_file_naming(const struct file *file, bool *refused)
+{
+	return (struct mt_naming){mt_rights_least(mt_rights_of(&file->opened_stat),
+					  file->owner->finder.rights),
+		refused};
+}
+
 static int find_no_elf(Dwfl_Module *module, void **data, const char *name, Dwarf_Addr base,
 	char **path, Elf **elf)
 {
@@ -82,18 +93,23 @@ static int find_no_elf(Dwfl_Module *module, void **data, const char *name, Dwarf
 static int find_debuginfo(Dwfl_Module *module, void **data, const char *name, Dwarf_Addr base,
 	const char *path, const char *link, GElf_Word crc, char **found)
 {
-	const struct file *file = *data;
+	struct file *file = *data;
 	const unsigned char *bytes;
 	GElf_Addr at;
-	int len = file ? dwfl_module_build_id(module, &bytes, &at) : 0;
+	int fd, len = file ? dwfl_module_build_id(module, &bytes, &at) : 0;
 
 	(void)name, (void)base;
 	/* Without path it is the file of dwz that is looked for: libdw looks in the usual places,
 	 * find_alt in others */
 	if (!file || !path)
 		return -1;
-	return mt_finder_debug(&file->owner->finder, file->path, file->opened,
+	struct mt_naming by = mt_file_naming(file, &file->refused);
+
+	fd = mt_finder_debug(&file->owner->finder, &by, file->path, file->opened,
 		(struct mt_build_id){bytes, len > 0 ? (uint32_t)len : 0}, link, crc, found);
+	if (fd >= 0 && !file->debug)
+		file->debug = mt_strdup(*found);
+	return fd;
 }
 
 static const Dwfl_Callbacks callbacks = {
@@ -144,6 +160,7 @@ static void open_file(struct mt_resolver *r, struct file *file)
 		break;
 	case MT_FOUND_NOT: file->state = FILE_MISSING; break;
 	case MT_FOUND_OTHER: file->state = FILE_OTHER; break;
+	case MT_FOUND_REFUSED: file->state = FILE_REFUSED; break;
 	}
 }
 
@@ -260,27 +277,37 @@ void mt_resolver_give_back(struct mt_resolver *r, struct mt_resolver *library)
 	}
 }
 
-/* dwz: what several files share lies in one more, which libdw knows only in the system's
- * directories. */
-static void find_alt(struct file *file, Dwarf *dwarf)
+/* dwz: what several files share lies in one more. Found here, since libdw opens what it is told to,
+ * and waits for a FIFO. False: it must not get to open it, so nothing of the debug information may
+ * be used. */
+static bool find_alt(struct file *file, Dwarf *dwarf)
 {
+	bool refused = false;
+	struct mt_naming by = mt_file_naming(file, &refused);
 	const char *name;
 	const void *bytes;
 	char *found = NULL;
 	ssize_t len = dwelf_dwarf_gnu_debugaltlink(dwarf, &name, &bytes);
 
-	if (len <= 0 || len > MT_BUILD_ID_MAX || dwarf_getalt(dwarf))
-		return;
-	file->alt_fd = mt_finder_build_id(&file->owner->finder,
-		(struct mt_build_id){bytes, (uint32_t)len}, &found);
+	if (len <= 0)
+		return true;
+	if (len <= MT_BUILD_ID_MAX) {
+		struct mt_build_id id = {bytes, (uint32_t)len};
+
+		file->alt_fd = mt_finder_build_id(&file->owner->finder, id, &found);
+		if (file->alt_fd < 0)
+			file->alt_fd = mt_finder_alt(&by, file->debug ? file->debug : file->opened,
+				name, id);
+	}
 	free(found);
-	if (file->alt_fd < 0)
-		return;
-	file->alt = dwarf_begin(file->alt_fd, DWARF_C_READ);
-	if (file->alt)
+	if (file->alt_fd >= 0 && (file->alt = dwarf_begin(file->alt_fd, DWARF_C_READ))) {
 		dwarf_setalt(dwarf, file->alt);
-	else
+		return true;
+	}
+	if (file->alt_fd >= 0)
 		close(file->alt_fd);
+	file->refused |= refused;
+	return !refused && len <= MT_BUILD_ID_MAX;
 }
 
 static bool has_alt(Dwarf *dwarf)
@@ -291,6 +318,18 @@ static bool has_alt(Dwarf *dwarf)
 	return dwelf_dwarf_gnu_debugaltlink(dwarf, &name, &bytes) > 0;
 }
 
+/* As libdw finds them, by its descriptors. */
+static void find_places(struct file *file)
+{
+	char *link = mt_format("/proc/self/fd/%d", file->fd);
+
+	file->places =
+		(struct mt_dwarf_places){{realpath(link, NULL),
+						 file->debug ? realpath(file->debug, NULL) : NULL},
+			mt_file_naming(file, &file->refused)};
+	free(link);
+}
+
 static void load(struct file *file)
 {
 	Dwarf *dwarf = dwfl_module_getdwarf(file->module, &file->dwarf_bias);
@@ -298,9 +337,9 @@ static void load(struct file *file)
 	file->loaded = true;
 	mt_elf_symbols_load(&file->symbols, file->module);
 	file->without_lines = !dwarf;
-	if (dwarf) {
-		find_alt(file, dwarf);
-		file->dwarf = mt_dwarf_new(dwarf);
+	if (dwarf && find_alt(file, dwarf)) {
+		find_places(file);
+		file->dwarf = mt_dwarf_new(dwarf, &file->places);
 	}
 	if (file->cached) /* a symbol table alone is read in a millisecond */
 		file->cached->unfit = !dwarf || has_alt(dwarf);
@@ -492,6 +531,10 @@ const char *mt_resolver_missing(const struct mt_resolver *resolver)
 		{"file has another build-id than the one that ran",
 			"files have other build-ids than those that ran", 0, NULL},
 		{"file was written over", "files were written over", 0, NULL},
+		{"file is not regular, or may not be read",
+			"files are not regular, or may not be read", 0, NULL},
+		{"file names debug files that are not regular, or may not be read",
+			"files name debug files that are not regular, or may not be read", 0, NULL},
 		{"file has no debug information", "files have no debug information", 0, NULL},
 		{"file lacks its .dwo files", "files lack their .dwo files", 0, NULL},
 	};
@@ -504,10 +547,12 @@ const char *mt_resolver_missing(const struct mt_resolver *resolver)
 			continue;
 		if (file->state != FILE_OPEN)
 			count_lack(&lacks[file->state - FILE_MISSING], file->path);
-		else if (file->without_lines)
-			count_lack(&lacks[3], file->path);
-		else if (file->dwarf && mt_dwarf_split_missing(file->dwarf))
+		else if (file->refused)
 			count_lack(&lacks[4], file->path);
+		else if (file->without_lines)
+			count_lack(&lacks[5], file->path);
+		else if (file->dwarf && mt_dwarf_split_missing(file->dwarf))
+			count_lack(&lacks[6], file->path);
 	}
 	for (unsigned i = 0; i < sizeof lacks / sizeof *lacks; i++) {
 		if (lacks[i].count)

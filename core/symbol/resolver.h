@@ -4,7 +4,14 @@
 
 #include "core/symbol/cache.h"
 
-enum state { FILE_OPEN, FILE_MISSING, FILE_OTHER, FILE_CHANGED, FILE_NONE /* vdso */ };
+enum state {
+	FILE_OPEN,
+	FILE_MISSING,
+	FILE_OTHER,
+	FILE_CHANGED,
+	FILE_REFUSED,
+	FILE_NONE /* vdso */
+};
 
 struct file {
 	char *path; /* as the program sees it */
@@ -15,6 +22,9 @@ struct file {
 	bool asked;  /* a pc lies in it */
 	bool loaded; /* debug information was looked for */
 	bool without_lines;
+	bool refused; /* a file that this one names may not be opened */
+	char *debug;  /* the file of its debug information; NULL: itself */
+	struct mt_dwarf_places places;
 	int fd; /* own, to notice that the file was written over; -1 */
 	struct stat opened_stat;
 	Dwfl *dwfl;
@@ -50,6 +60,9 @@ void mt_resolver_add_unknown(const struct mt_profile *, const struct mt_pc *, st
 /* raw, source: NULL or empty where there is none. */
 void mt_resolver_add_frame(struct mt_symbols *, const char *function, const char *raw,
 	const char *source, uint32_t line);
+
+/* With whose rights the files that it names are opened. */
+struct mt_naming mt_file_naming(const struct file *, bool *refused);
 
 /* ---- names from the cache, and for it (cached_frames.c); the file is open ---- */
 /* Adds the frames of a pc if the cache has them. */

@@ -55,6 +55,7 @@ struct mt_resolver_options {
 	/* colon-separated further debug directories; NULL: the system's */
 	const char *debug_paths;
 	uint32_t root_pid; /* != 0: look below /proc/PID/root first while it lives */
+	const char *trace; /* path: root opens files with the rights of its owner; NULL: its own */
 	/* directory of names that were looked up before, and are from now on; NULL: none */
 	const char *cache;
 };

@@ -16,3 +16,4 @@ gcc -std=gnu11 -D_GNU_SOURCE -O1 -Wall -Wextra -I"$tmp" -o "$tmp/inject" "$here/
 	gcc -O1 -g -fno-builtin -pthread -o "$tmp/subject" "$here/subject.c" ||
 	{ echo "not ok faults: its programs cannot be built"; exit 1; }
 python3 "$here/faults.py" "$tmp" "$build/memtui"
+bash "$here/named.sh" "$build"

@@ -41,11 +41,14 @@ static bool resolved(const struct mt_symbols *symbols, uint32_t pc)
 	return pc < symbols->pc_count && symbols->pcs[pc].count;
 }
 
-static void resolve_rest(struct mt_loaded *loaded)
+static void resolve_rest(struct mt_loaded *loaded, const char *path)
 {
 	const struct mt_profile *profile = &loaded->profile;
 	bool lives = loaded->import && mt_import_lives(loaded->import);
-	struct mt_resolver_options options = {.root_pid = lives ? profile->info.pid : 0};
+	struct mt_resolver_options options = {
+		.root_pid = lives ? profile->info.pid : 0,
+		.trace = path,
+	};
 	uint32_t pc = MT_PC_FIRST;
 
 	while (pc < profile->pc_count && resolved(&loaded->symbols, pc))
@@ -152,13 +155,13 @@ static void begin(struct mt_loaded *loaded)
 	mt_symbols_init(&loaded->symbols);
 }
 
-static int finish(struct mt_loaded *loaded, int status, bool symbols)
+static int finish(struct mt_loaded *loaded, const char *path, int status, bool symbols)
 {
 	if (status < 0 || !symbols)
 		return status;
 	if (loaded->reader)
 		read_symbols(loaded);
-	resolve_rest(loaded);
+	resolve_rest(loaded, path);
 	return 0;
 }
 
@@ -173,7 +176,7 @@ int mt_command_load(struct mt_loaded *loaded, const char *path, bool symbols, st
 		loaded->reader = open_trace(loaded, path, err);
 		status = load_reader(loaded, path, err);
 	}
-	return finish(loaded, status, symbols);
+	return finish(loaded, path, status, symbols);
 }
 
 int mt_loaded_need_events(struct mt_loaded *loaded, const char *path, bool symbols,
@@ -198,7 +201,7 @@ int mt_loaded_need_events(struct mt_loaded *loaded, const char *path, bool symbo
 	mt_loaded_free(loaded);
 	begin(loaded);
 	loaded->reader = mt_trace_reader_open_fd(fd, path, err);
-	status = finish(loaded, load_reader(loaded, path, err), symbols);
+	status = finish(loaded, path, load_reader(loaded, path, err), symbols);
 	loaded->damaged |= damaged;
 	return status;
 }

@@ -74,9 +74,13 @@ static void name_command(struct mt_data *d)
 	d->command = mt_profile_command(&d->whole);
 }
 
-static void start_symbolizer(struct mt_data *d)
+/* path: of the trace; NULL: a session's */
+static void start_symbolizer(struct mt_data *d, const char *path)
 {
-	struct mt_resolver_options options = {.root_pid = d->live ? d->whole.info.pid : 0};
+	struct mt_resolver_options options = {
+		.root_pid = d->live ? d->whole.info.pid : 0,
+		.trace = path,
+	};
 
 	d->symbolizer = mt_symbolizer_new(&options);
 	mt_symbolizer_feed(d->symbolizer, &d->whole);
@@ -123,7 +127,7 @@ static int open_recording(struct mt_data *d, const char *path, int (*progress)(v
 	if (result < 0)
 		return result;
 	d->live = d->followed = mt_import_lives(d->import);
-	start_symbolizer(d);
+	start_symbolizer(d, path);
 	name_command(d);
 	if (!d->live)
 		end_import(d);
@@ -145,7 +149,7 @@ int mt_data_open(struct mt_data *d, const char *path, int (*progress)(void *, do
 	d->reader = reader;
 	d->spooled = converted.bytes || !strcmp(path, "-");
 	if (result >= 0 && !read_symbols(d, reader))
-		start_symbolizer(d);
+		start_symbolizer(d, path);
 	if (result < 0)
 		return result;
 	name_command(d);
@@ -259,7 +263,7 @@ static bool update_client(struct mt_data *d)
 	if (!result)
 		return another || begun;
 	if (!d->symbolizer)
-		start_symbolizer(d);
+		start_symbolizer(d, NULL);
 	else
 		mt_symbolizer_feed(d->symbolizer, &d->whole);
 	mt_ranking_add(&d->ranking, &d->whole);
