@@ -54,9 +54,15 @@ struct drain {
 	uint32_t finisher_count;
 };
 
+static struct mt_resolver *new_library(const struct drain *d)
+{
+	return mt_resolver_new(&(struct mt_resolver_options){.cache = d->recorder->options->cache});
+}
+
 /* ---- the end of an image --------------------------------------------------------------------- */
 
-static void complete(struct drain *d, struct mt_image *image, struct mt_resolver *library)
+/* Replaces a library that is lost. */
+static void complete(struct drain *d, struct mt_image *image, struct mt_resolver **library)
 {
 	struct mt_recorder *r = d->recorder;
 	bool root = mt_image_process(image) == r->root;
@@ -65,6 +71,8 @@ static void complete(struct drain *d, struct mt_image *image, struct mt_resolver
 
 	if (mt_image_complete(image, library, &err) < 0)
 		mt_recorder_trouble_of(r, mt_image_process(image), &err);
+	if (!*library)
+		*library = new_library(d);
 	mt_image_describe(image, &line);
 	mt_image_free(image);
 	if (err.code && *line.trace_path && strlen(line.trace_path) < sizeof line.trace_path - 1)
@@ -78,8 +86,7 @@ static void complete(struct drain *d, struct mt_image *image, struct mt_resolver
 static void *finisher(void *at)
 {
 	struct drain *d = at;
-	struct mt_resolver *library = mt_resolver_new(
-		&(struct mt_resolver_options){.cache = d->recorder->options->cache});
+	struct mt_resolver *library = new_library(d);
 
 	pthread_mutex_lock(&d->lock);
 	for (;;) {
@@ -98,7 +105,7 @@ static void *finisher(void *at)
 			d->queue_end = &d->queue;
 		d->waiting--;
 		pthread_mutex_unlock(&d->lock);
-		complete(d, f->image, library);
+		complete(d, f->image, &library);
 		free(f);
 		pthread_mutex_lock(&d->lock);
 	}

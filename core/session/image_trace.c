@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#define LOOKS_AGAIN 10 /* 100 ms apart */
+
 void mt_image_add_arguments(struct mt_image *i)
 {
 	const struct mt_buffer *text = &i->offer->arguments;
@@ -114,16 +116,27 @@ int mt_image_begin(struct mt_image *i, int fd, struct mt_err *err)
 
 /* ---- the end --------------------------------------------------------------------------------- */
 
-static void find_symbols(struct mt_image *i, struct mt_resolver *library, struct mt_buffer *payload)
+/* *library: is lost, and NULL then, where a file system does not answer. The names of later images
+ * do not wait as long for it. */
+static void find_symbols(struct mt_image *i, struct mt_resolver **library,
+	struct mt_buffer *payload)
 {
+	struct mt_recorder *r = i->recorder;
+	struct mt_lookup lookup = {
+		.resolver = i->resolver,
+		.library = *library,
+		.looks = atomic_load(&r->names_given_up) ? LOOKS_AGAIN : MT_LOOKUP_LOOKS,
+	};
 	struct mt_symbols symbols;
+	struct mt_err err;
 
+	i->resolver = NULL;
 	mt_symbols_init(&symbols);
-	mt_resolver_borrow(i->resolver, library);
-	for (uint32_t pc = MT_PC_FIRST; pc < i->profile.pc_count; pc++)
-		mt_resolver_pc(i->resolver, &i->profile, pc, &symbols);
-	mt_resolver_suppressions(i->resolver, &i->profile, &symbols);
-	mt_resolver_give_back(i->resolver, library);
+	if (mt_lookup(&lookup, &i->profile, &symbols, &err) < 0) {
+		*library = NULL;
+		atomic_store(&r->names_given_up, true);
+		mt_recorder_trouble_of(r, i->process, &err);
+	}
 	mt_symbols_encode(&symbols, payload);
 	mt_symbols_free(&symbols);
 }
@@ -155,7 +168,7 @@ static int write_title(struct mt_image *i, struct mt_err *err)
 	return mt_definitions_write(&i->definitions, i->writer, &i->profile, err);
 }
 
-int mt_image_complete(struct mt_image *i, struct mt_resolver *library, struct mt_err *err)
+int mt_image_complete(struct mt_image *i, struct mt_resolver **library, struct mt_err *err)
 {
 	struct mt_buffer symbols = {0};
 	int error;

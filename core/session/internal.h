@@ -241,6 +241,7 @@ struct mt_recorder {
 	_Atomic uint32_t root_images; /* of the root that are not complete */
 	_Atomic uint32_t image_count; /* that are drained */
 	_Atomic bool root_ended, over, stopping, paused;
+	_Atomic bool names_given_up; /* a file system did not answer */
 	_Atomic bool gave_up; /* a thread cannot go on: the session ends before the program */
 	/* how often a person has paused it: counted before any image sees it */
 	_Atomic uint32_t pauses;
@@ -344,7 +345,7 @@ void mt_image_set_status(struct mt_image *, int wait_status);
 void mt_image_set_stopped(struct mt_image *);
 /* In any thread, whose library of files with names it uses: names, totals. */
 struct mt_resolver;
-int mt_image_complete(struct mt_image *, struct mt_resolver *library, struct mt_err *err);
+int mt_image_complete(struct mt_image *, struct mt_resolver **library, struct mt_err *err);
 void mt_image_describe(const struct mt_image *, struct mt_session_process *);
 void mt_image_free(struct mt_image *);
 

@@ -11,6 +11,7 @@
 
 struct pack {
 	const char *path;
+	struct mt_err *nameless;
 	struct mt_import *import;
 	struct mt_merge *merge;
 	struct mt_profile profile;
@@ -47,29 +48,36 @@ static int tell(void *context, double fraction)
 	return p->failure.code != 0;
 }
 
+static void tell_names(void *context, double fraction)
+{
+	struct pack *p = context;
+
+	if (p->progress)
+		p->progress("looking up names", fraction);
+}
+
 static int write_symbols(struct pack *p, struct mt_err *err)
 {
 	struct mt_resolver_options options = {
 		.root_pid = mt_import_lives(p->import) ? p->profile.info.pid : 0,
 		.trace = p->path,
 	};
-	struct mt_resolver *resolver = mt_resolver_new(&options);
+	struct mt_lookup lookup = {
+		.resolver = mt_resolver_new(&options),
+		.looks = MT_LOOKUP_LOOKS,
+		.progress = tell_names,
+		.context = p,
+	};
 	struct mt_buffer payload = {0};
 	struct mt_symbols symbols;
 	int error;
 
 	mt_symbols_init(&symbols);
-	for (uint32_t pc = MT_PC_FIRST; pc < p->profile.pc_count; pc++) {
-		mt_resolver_pc(resolver, &p->profile, pc, &symbols);
-		if (p->progress && pc % PROGRESS_EVERY == 0)
-			p->progress("looking up names", (double)pc / p->profile.pc_count);
-	}
-	mt_resolver_suppressions(resolver, &p->profile, &symbols);
+	mt_lookup(&lookup, &p->profile, &symbols, p->nameless);
 	mt_symbols_encode(&symbols, &payload);
 	error = mt_trace_writer_block(p->writer, MT_BLOCK_SYMBOLS, payload.data, payload.len, err);
 	mt_buffer_free(&payload);
 	mt_symbols_free(&symbols);
-	mt_resolver_free(resolver);
 	return error;
 }
 
@@ -111,7 +119,7 @@ int mt_pack_output(const char *path, struct mt_err *err)
 int mt_pack(const char *path, int fd, void (*progress)(const char *, double),
 	struct mt_packed *packed, struct mt_err *err)
 {
-	struct pack p = {.path = path, .progress = progress};
+	struct pack p = {.path = path, .nameless = &packed->nameless, .progress = progress};
 	struct mt_err unused;
 	bool damaged;
 	int error = -1;

@@ -6,10 +6,11 @@
 #include "core/model/profile.h"
 
 struct mt_packed {
-	struct mt_info info; /* of the trace */
-	uint64_t bytes;      /* written */
-	const char *fault;   /* what is wrong with the recording, or NULL; a constant */
-	bool lives;          /* its program runs on: this is what there was */
+	struct mt_err nameless; /* why names are missing; code 0: none are */
+	struct mt_info info;    /* of the trace */
+	uint64_t bytes;         /* written */
+	const char *fault;      /* what is wrong with the recording, or NULL; a constant */
+	bool lives;             /* its program runs on: this is what there was */
 };
 
 /* A new file, or standard output for "-": a descriptor for mt_pack, or a negative errno. */

@@ -98,6 +98,23 @@ void mt_symbolizer_wait(struct mt_symbolizer *); /* until all that was fed is re
 char *mt_symbolizer_missing(struct mt_symbolizer *);
 void mt_symbolizer_free(struct mt_symbolizer *); /* cancels at the next pc */
 
+/* ---- at once ---- */
+#define MT_LOOKUP_LOOKS 300 /* 100 ms apart */
+struct mt_lookup {
+	struct mt_resolver *resolver; /* is taken */
+	struct mt_resolver *library;  /* to borrow of and to give back to; NULL: none */
+	unsigned looks;               /* at which nothing was done, until it is given up */
+	void (*progress)(void *context, double fraction); /* NULL: nobody wants to know */
+	void *context;
+	/* gets the sentence on what is missing; NULL: nobody wants to know */
+	void (*say)(const char *format, ...);
+};
+/* Looks up the names of all pcs that have none yet, and what the program says of its leaks.
+ * -ETIMEDOUT: a file system does not answer. Then the rest has the names of what has none, and the
+ * library is lost to a thread that waits. */
+int mt_lookup(const struct mt_lookup *, const struct mt_profile *, struct mt_symbols *,
+	struct mt_err *err);
+
 /* Demangled (C++, Rust legacy and v0, D); mangled itself where it is none or libiberty is missing.
  * Caller frees. */
 char *mt_demangle(const char *raw);

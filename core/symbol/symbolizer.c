@@ -1,8 +1,10 @@
 /* Resolves pcs in a thread of its own. It works on a private copy of modules and pcs and hands over
  * finished batches, so that neither side ever waits for the other's work. */
 #include "core/base/thread.h"
-#include "core/symbol/internal.h"
+#include "core/symbol/resolver.h"
 
+#include <errno.h>
+#include <limits.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,6 +16,9 @@
 #define BATCH_PCS 512u
 #define BATCH_NS 50000000u /* names appear at least this often */
 #define NICENESS 10
+#define LOOK_MS 100
+/* looks at the end, at which the thread has used no processor: it waits for a file system */
+#define LEAVE_LOOKS 20
 
 struct batch {
 	struct batch *next;
@@ -39,6 +44,12 @@ struct mt_symbolizer {
 	struct mt_resolver *resolver;
 	struct batch *batch;
 	uint32_t next_module, next_pc;
+	_Atomic uint32_t at_pc, done; /* what is looked up; how many were */
+	uint8_t *known;               /* by pc: not to be looked up; NULL: none are */
+	struct mt_resolver *library;  /* whose files are used, too; NULL: none */
+	bool finishing;               /* everything is fed, and somebody waits for it */
+	bool ended;                   /* lock: the thread is through */
+	struct mt_symbols texts;      /* lock, once finished: what the program says of its leaks */
 };
 
 /* ---- the part of a profile that resolving needs ---- */
@@ -115,8 +126,10 @@ static void resolve_pc(struct mt_symbolizer *s, uint32_t pc)
 		mt_symbols_init(&batch->symbols);
 		batch->begun_ns = now_ns();
 	}
+	atomic_store(&s->at_pc, pc);
 	batch->pcs[batch->count] = pc;
 	mt_resolver_pc_as(s->resolver, &s->own, pc, &batch->symbols, batch->count++);
+	atomic_fetch_add(&s->done, 1);
 	if (batch->count == BATCH_PCS || now_ns() - batch->begun_ns >= BATCH_NS)
 		publish(s);
 }
@@ -137,8 +150,11 @@ static void resolve(struct mt_symbolizer *s)
 			if (more)
 				break;
 		}
-		resolve_pc(s, s->next_pc);
+		if (!s->known || !s->known[s->next_pc])
+			resolve_pc(s, s->next_pc);
 	}
+	if (s->finishing && !s->stop)
+		mt_resolver_suppressions(s->resolver, &s->own, &s->texts);
 	publish(s);
 }
 
@@ -152,7 +168,10 @@ static void *run(void *argument)
 {
 	struct mt_symbolizer *s = argument;
 
-	setpriority(PRIO_PROCESS, (id_t)syscall(SYS_gettid), NICENESS); /* of this thread alone */
+	if (!s->finishing) /* of this thread alone */
+		setpriority(PRIO_PROCESS, (id_t)syscall(SYS_gettid), NICENESS);
+	if (s->library)
+		mt_resolver_borrow(s->resolver, s->library);
 	pthread_mutex_lock(&s->lock);
 	while (!s->stop) {
 		if (finished(s)) {
@@ -166,7 +185,12 @@ static void *run(void *argument)
 		resolve(s);
 		pthread_mutex_lock(&s->lock);
 	}
+	pthread_mutex_unlock(&s->lock);
+	if (s->library)
+		mt_resolver_give_back(s->resolver, s->library);
+	pthread_mutex_lock(&s->lock);
 	s->busy = false;
+	s->ended = true;
 	pthread_cond_broadcast(&s->idle);
 	pthread_mutex_unlock(&s->lock);
 	return NULL;
@@ -174,18 +198,38 @@ static void *run(void *argument)
 
 /* ---- its users ---- */
 
-struct mt_symbolizer *mt_symbolizer_new(const struct mt_resolver_options *options)
+static struct mt_symbolizer *make(struct mt_resolver *resolver, struct mt_resolver *library,
+	bool finishing)
 {
 	struct mt_symbolizer *s = mt_alloc(sizeof *s);
+	pthread_condattr_t monotonic;
 
 	part_init(&s->fed);
 	part_init(&s->own);
+	mt_symbols_init(&s->texts);
 	s->ready_end = &s->ready;
-	s->resolver = mt_resolver_new(options);
+	s->resolver = resolver;
+	s->library = library;
+	s->finishing = finishing;
 	pthread_mutex_init(&s->lock, NULL);
+	pthread_condattr_init(&monotonic);
+	pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
 	pthread_cond_init(&s->work, NULL);
-	pthread_cond_init(&s->idle, NULL);
+	pthread_cond_init(&s->idle, &monotonic);
+	pthread_condattr_destroy(&monotonic);
+	return s;
+}
+
+static void start(struct mt_symbolizer *s)
+{
 	s->threaded = mt_thread_start(&s->thread, "symbols", run, s) == 0;
+}
+
+struct mt_symbolizer *mt_symbolizer_new(const struct mt_resolver_options *options)
+{
+	struct mt_symbolizer *s = make(mt_resolver_new(options), NULL, false);
+
+	start(s);
 	return s;
 }
 
@@ -234,12 +278,52 @@ bool mt_symbolizer_busy(struct mt_symbolizer *s)
 	return busy;
 }
 
+static uint64_t processor_ns(pthread_t thread)
+{
+	struct timespec t = {0};
+	clockid_t clock;
+
+	if (pthread_getcpuclockid(thread, &clock) == 0)
+		clock_gettime(clock, &t);
+	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+/* One look, shorter if there is news. lock is held. */
+static bool look(struct mt_symbolizer *s)
+{
+	uint64_t until = now_ns() + LOOK_MS * 1000000u;
+	struct timespec end = {(time_t)(until / 1000000000u), (long)(until % 1000000000u)};
+
+	return pthread_cond_timedwait(&s->idle, &s->lock, &end) == 0;
+}
+
+/* Waits until the thread is through with what it has, or with everything. False: at so many looks
+ * in a row it had used no processor, so it waits for a file system that does not answer. A machine
+ * that stood still took one look. */
+static bool await(struct mt_symbolizer *s, bool end, unsigned looks_max,
+	void (*progress)(void *, double), void *context)
+{
+	uint64_t used = 0, now;
+	unsigned looks = 0;
+	bool waits;
+
+	pthread_mutex_lock(&s->lock);
+	while ((waits = end ? !s->ended : s->busy) && looks < looks_max) {
+		if (look(s))
+			continue;
+		now = processor_ns(s->thread);
+		looks = now == used ? looks + 1 : 0;
+		used = now;
+		if (progress && s->fed.pc_count)
+			progress(context, (double)atomic_load(&s->done) / s->fed.pc_count);
+	}
+	pthread_mutex_unlock(&s->lock);
+	return !waits;
+}
+
 void mt_symbolizer_wait(struct mt_symbolizer *s)
 {
-	pthread_mutex_lock(&s->lock);
-	while (s->busy)
-		pthread_cond_wait(&s->idle, &s->lock);
-	pthread_mutex_unlock(&s->lock);
+	await(s, false, UINT_MAX, NULL, NULL);
 }
 
 char *mt_symbolizer_missing(struct mt_symbolizer *s)
@@ -251,16 +335,27 @@ char *mt_symbolizer_missing(struct mt_symbolizer *s)
 	return missing;
 }
 
-void mt_symbolizer_free(struct mt_symbolizer *s)
+/* The thread may wait for a file system that never answers. Then all that it uses is left to it. */
+static bool end_thread(struct mt_symbolizer *s)
 {
-	if (!s)
-		return;
 	pthread_mutex_lock(&s->lock);
 	s->stop = true;
 	pthread_cond_signal(&s->work);
 	pthread_mutex_unlock(&s->lock);
-	if (s->threaded)
+	if (!s->threaded)
+		return true;
+	if (await(s, true, LEAVE_LOOKS, NULL, NULL)) {
 		pthread_join(s->thread, NULL);
+		return true;
+	}
+	pthread_detach(s->thread);
+	return false;
+}
+
+void mt_symbolizer_free(struct mt_symbolizer *s)
+{
+	if (!s || !end_thread(s))
+		return;
 	while (s->ready) {
 		struct batch *next = s->ready->next;
 
@@ -271,9 +366,88 @@ void mt_symbolizer_free(struct mt_symbolizer *s)
 	mt_resolver_free(s->resolver);
 	part_free(&s->fed);
 	part_free(&s->own);
+	mt_symbols_free(&s->texts);
+	free(s->known);
 	free(s->missing);
 	pthread_cond_destroy(&s->idle);
 	pthread_cond_destroy(&s->work);
 	pthread_mutex_destroy(&s->lock);
 	free(s);
+}
+
+/* ---- all at once ---- */
+
+static void note_known(struct mt_symbolizer *s, const struct mt_profile *profile,
+	const struct mt_symbols *symbols)
+{
+	s->known = mt_alloc(profile->pc_count);
+	for (uint32_t pc = 0; pc < profile->pc_count && pc < symbols->pc_count; pc++)
+		s->known[pc] = symbols->pcs[pc].count > 0;
+}
+
+/* What was not found in time gets the names of what has none. */
+static uint32_t name_rest(const struct mt_profile *profile, struct mt_symbols *symbols)
+{
+	uint32_t count = 0;
+
+	for (uint32_t pc = MT_PC_FIRST; pc < profile->pc_count; pc++) {
+		uint32_t first = symbols->frame_count;
+
+		if (pc < symbols->pc_count && symbols->pcs[pc].count)
+			continue;
+		mt_resolver_add_unknown(profile, &profile->pcs[pc], symbols, NULL, 0);
+		mt_symbols_set(symbols, pc, first);
+		count++;
+	}
+	return count;
+}
+
+static int fail_waiting(const struct mt_symbolizer *s, const struct mt_profile *profile,
+	const struct mt_lookup *lookup, uint32_t nameless, struct mt_err *err)
+{
+	uint32_t pc = atomic_load(&s->at_pc);
+	uint32_t module = pc < profile->pc_count ? profile->pcs[pc].module : UINT32_MAX;
+	const char *path = module < profile->module_count
+		? mt_strings_get(&profile->strings, profile->modules[module].path)
+		: "a file";
+
+	return mt_fail(err, -ETIMEDOUT,
+		"names of %s: its file system has not answered for %u s; %u of %u places are left "
+		"without names",
+		path, lookup->looks * LOOK_MS / 1000, nameless, profile->pc_count);
+}
+
+int mt_lookup(const struct mt_lookup *lookup, const struct mt_profile *profile,
+	struct mt_symbols *symbols, struct mt_err *err)
+{
+	struct mt_symbolizer *s = make(lookup->resolver, lookup->library, true);
+	char *missing;
+	int error = 0;
+	bool done;
+
+	note_known(s, profile, symbols);
+	part_extend(&s->fed, profile);
+	s->busy = true;
+	start(s);
+	if (!s->threaded) {
+		s->stop = false;
+		part_extend(&s->own, &s->fed);
+		resolve(s);
+		s->busy = false;
+	}
+	done = await(s, false, lookup->looks, lookup->progress, lookup->context);
+	mt_symbolizer_collect(s, symbols);
+	if (!done)
+		error = fail_waiting(s, profile, lookup, name_rest(profile, symbols), err);
+	else if (symbols->embedded == MT_EMBEDDED_NONE) {
+		symbols->embedded = s->texts.embedded;
+		symbols->suppressions = mt_strings_add(&symbols->strings,
+			mt_strings_get(&s->texts.strings, s->texts.suppressions));
+	}
+	missing = mt_symbolizer_missing(s);
+	if (missing && lookup->say)
+		lookup->say("%s", missing);
+	free(missing);
+	mt_symbolizer_free(s);
+	return error;
 }

@@ -3,9 +3,11 @@
  *   inject LOG SECONDS ROLE:SYSCALL:NTH:ERRNO[+] COMMAND...
  *   inject LOG SECONDS - COMMAND...      fails nothing: lists what could be failed
  *
- * The roles: "front" is the command itself, "recorder" its child, "start" the child of the recorder
- * until it executes the program, which is let go there. Threads have the role of their name.
- * The NTH call of the role fails with ERRNO; with a + all later ones fail, too.
+ * The roles: "front" is the command itself, "recorder" its child, "start" the child of the
+ * recorder until it executes the program, which is let go there. Threads have the role of their
+ * name.
+ * The NTH call of the role fails with ERRNO; with a + all later ones fail, too. With "hold" in
+ * place of ERRNO it never returns, as on a file system that does not answer.
  * LOG gets "ROLE SYSCALL COUNT" lines, "hit" if a call was failed, and "hung ROLE SYSCALL" for each
  * thread if the command had not ended after SECONDS: then all of it is killed. */
 #include <elf.h>
@@ -16,7 +18,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/ptrace.h>
+#include <sys/syscall.h>
 #include <sys/uio.h>
 #include <sys/user.h>
 #include <sys/wait.h>
@@ -40,7 +44,7 @@ struct role {
 struct task {
 	pid_t tid, process;
 	int role; /* -1: a thread that has no name yet */
-	bool born, in_call, failing, starts;
+	bool born, in_call, failing, held, starts;
 	unsigned long wanted; /* the break that it does not get; 0: another call */
 };
 
@@ -50,7 +54,7 @@ static struct {
 	char role[32], call[32];
 	unsigned long nth;
 	int error;
-	bool onward, hit;
+	bool onward, hold, hit;
 } plan;
 static pid_t front, recorder;
 static unsigned long loader; /* where the dynamic linker of the command begins */
@@ -83,32 +87,27 @@ static struct task *task_of(pid_t tid)
 	return free_one;
 }
 
-/* A thread's name, once it has one of its own. */
-static void read_name(struct task *t, char name[32])
+/* A thread has the role of the name that it has given itself. */
+static void read_name(struct task *t)
 {
-	char path[64];
+	char path[64], name[32] = "";
 	FILE *f;
 
 	snprintf(path, sizeof path, "/proc/%d/task/%d/comm", t->process, t->tid);
 	f = fopen(path, "re");
-	if (!f || !fgets(name, 32, f))
-		*name = '\0';
-	name[strcspn(name, "\n")] = '\0';
+	if (f && fgets(name, sizeof name, f)) {
+		name[strcspn(name, "\n")] = '\0';
+		t->role = role_named(name);
+	}
 	if (f)
 		fclose(f);
 }
 
-static const char *role_of(struct task *t)
+static const char *role_of(const struct task *t)
 {
-	char name[32];
-
-	if (t->role < 0) {
-		read_name(t, name);
-		if (!*name || !strcmp(name, "memtui"))
-			return t->process == front ? "front thread" : "recorder thread";
-		t->role = role_named(name);
-	}
-	return roles[t->role].name;
+	return t->role >= 0           ? roles[t->role].name
+		: t->process == front ? "front thread"
+				      : "recorder thread";
 }
 
 /* ---- a stop ---------------------------------------------------------------------------------- */
@@ -130,6 +129,10 @@ static void on_entry(struct task *t, struct user_regs_struct *regs)
 	if (!strcmp(plan.call, "futex") && (regs->rsi & 0x7f) % 9) /* only waits can fail */
 		return;
 	t->failing = plan.hit = true;
+	if (plan.hold) {
+		t->held = true;
+		return;
+	}
 	if (!strcmp(plan.call, "close")) /* an error or none: the descriptor is gone */
 		return;
 	if (!strcmp(plan.call, "brk")) { /* it fails by giving the break as it was */
@@ -150,6 +153,8 @@ static void on_call(struct task *t)
 	if (ptrace(PTRACE_GETREGS, t->tid, 0, &regs) < 0)
 		return;
 	t->in_call = !t->in_call;
+	if (!t->in_call && regs.orig_rax == SYS_prctl && regs.rdi == PR_SET_NAME)
+		read_name(t);
 	if (t->in_call) {
 		on_entry(t, &regs);
 	} else if (t->wanted) {
@@ -307,6 +312,7 @@ static void parse(const char *text)
 		exit(2);
 	plan.nth = strtoul(number, NULL, 10);
 	plan.onward = strchr(error, '+') != NULL;
+	plan.hold = !strcmp(error, "hold");
 	plan.error = atoi(error);
 }
 
@@ -347,7 +353,7 @@ int main(int argc, char **argv)
 		if (status >> 16 == PTRACE_EVENT_EXEC && t->starts) {
 			ptrace(PTRACE_DETACH, tid, 0, 0);
 			*t = (struct task){0};
-		} else {
+		} else if (!t->held) {
 			ptrace(PTRACE_SYSCALL, tid, 0, signal);
 		}
 	}

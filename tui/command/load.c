@@ -41,6 +41,12 @@ static bool resolved(const struct mt_symbols *symbols, uint32_t pc)
 	return pc < symbols->pc_count && symbols->pcs[pc].count;
 }
 
+static void tell_names(void *context, double fraction)
+{
+	(void)context;
+	mt_command_progress("looking up names", fraction);
+}
+
 static void resolve_rest(struct mt_loaded *loaded, const char *path)
 {
 	const struct mt_profile *profile = &loaded->profile;
@@ -50,25 +56,23 @@ static void resolve_rest(struct mt_loaded *loaded, const char *path)
 		.trace = path,
 	};
 	uint32_t pc = MT_PC_FIRST;
+	struct mt_err err;
 
 	while (pc < profile->pc_count && resolved(&loaded->symbols, pc))
 		pc++;
 	if (pc >= profile->pc_count && loaded->symbols.pc_count)
 		return;
-	struct mt_resolver *resolver = mt_resolver_new(&options);
+	struct mt_lookup lookup = {
+		.resolver = mt_resolver_new(&options),
+		.looks = MT_LOOKUP_LOOKS,
+		.progress = tell_names,
+		.say = mt_command_say,
+	};
+	int error = mt_lookup(&lookup, profile, &loaded->symbols, &err);
 
-	for (; pc < profile->pc_count; pc++) {
-		if (!resolved(&loaded->symbols, pc))
-			mt_resolver_pc(resolver, profile, pc, &loaded->symbols);
-		if (pc % PROGRESS_EVERY == 0)
-			mt_command_progress("looking up names", (double)pc / profile->pc_count);
-	}
-	if (!loaded->symbols.embedded)
-		mt_resolver_suppressions(resolver, profile, &loaded->symbols);
 	mt_command_progress(NULL, -1);
-	if (mt_resolver_missing(resolver))
-		mt_command_say("%s", mt_resolver_missing(resolver));
-	mt_resolver_free(resolver);
+	if (error < 0)
+		mt_command_say("%s", err.text);
 }
 
 static void say_losses(const struct mt_loaded *loaded, const char *path, uint64_t damage,

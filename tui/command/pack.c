@@ -34,6 +34,8 @@ static void say_packed(const char *from, const char *to, const struct mt_packed 
 	mt_number_size(bytes, packed->bytes);
 	if (packed->fault)
 		mt_command_say("%s: %s", from, packed->fault);
+	if (packed->nameless.code)
+		mt_command_say("%s: %s", from, packed->nameless.text);
 	if (packed->lives)
 		mt_command_say("process %u still writes %s; the trace ends where it was now",
 			packed->info.pid, from);
