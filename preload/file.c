@@ -6,6 +6,7 @@
  * full disk or RLIMIT_FSIZE is an error here and no signal there; any error ends the recording. */
 #include "preload/file.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <string.h>
@@ -79,17 +80,17 @@ static uint64_t limit_of(int resource, uint64_t part)
 }
 
 /* The tables must leave the program its address space, and the chunks their part of the longest
- * file. */
-static bool choose_sizes(struct mt_wire_header *h)
+ * file. Returns 0, or a negative errno: there is no room for the smallest ones. */
+static long choose_sizes(struct mt_wire_header *h)
 {
 	uint64_t space = limit_of(RLIMIT_AS, 8), longest = limit_of(RLIMIT_FSIZE, 4);
 
 	for (uint32_t share = 1; share <= 256; share *= 2) {
 		lay_out(h, share);
 		if (h->segment_size <= space && h->segment_size <= longest)
-			return true;
+			return 0;
 	}
-	return false;
+	return h->segment_size > longest ? -EFBIG : -ENOMEM;
 }
 
 static void use_range(struct mt_range *range, uint8_t *base, const struct mt_wire_range *wire)
@@ -121,20 +122,21 @@ static void use_ranges(uint8_t *base, const struct mt_wire_header *h)
 
 /* The first two pages of the file, and the address space for all tables. */
 static struct mt_wire_header *map_tables(int fd, const struct mt_wire_header *h,
-	const struct mt_file_blocked *b)
+	const struct mt_file_blocked *b, long *error)
 {
 	struct mt_range pages = {.entry = 1};
 	long p = -EIO;
 
-	if (mt_file_make_present(fd, &pages, 0, 2 * MT_WIRE_PAGE, b))
-		p = mt_sys6(SYS_mmap, 0, h->segment_size, PROT_NONE, MAP_SHARED | MAP_NORESERVE, fd,
-			0);
+	if ((*error = mt_file_make_present(fd, &pages, 0, 2 * MT_WIRE_PAGE, b)) == 0)
+		*error = p = mt_sys6(SYS_mmap, 0, h->segment_size, PROT_NONE,
+			MAP_SHARED | MAP_NORESERVE, fd, 0);
 	if (p < 0 && p > -4096)
 		return NULL;
 	mt_sys3(SYS_madvise, p, h->segment_size, MADV_DONTDUMP);
 	/* or the first touch of a page reads many */
 	mt_sys3(SYS_madvise, p, h->segment_size, MADV_RANDOM);
-	if (mt_sys3(SYS_mprotect, p, 2 * MT_WIRE_PAGE, PROT_READ | PROT_WRITE) == 0)
+	*error = mt_sys3(SYS_mprotect, p, 2 * MT_WIRE_PAGE, PROT_READ | PROT_WRITE);
+	if (*error == 0)
 		return (struct mt_wire_header *)p;
 	mt_sys_unmap((void *)p, h->segment_size);
 	return NULL;
@@ -187,21 +189,35 @@ static void fill_header(struct mt_wire_header *h, struct mt_wire_header *copy)
 		sizeof *h - sizeof h->magic);
 }
 
-static struct mt_wire_header *start(struct mt_wire_header *copy, const struct mt_file_blocked *b)
+/* A file that says why there is no recording: a header without tables. If the reason cannot be
+ * written either, no file is left. */
+static void leave_reason(int fd, struct mt_wire_header *copy, long error,
+	const struct mt_file_blocked *b)
 {
-	struct mt_wire_header *h;
+	copy->segment_size = 0;
+	copy->pid = (uint32_t)mt_sys0(SYS_getpid);
+	if (!mt_file_write_reason(fd, copy, error, b))
+		mt_sys3(SYS_unlinkat, AT_FDCWD, mt_file.path, 0);
+}
+
+/* error: there is no room for tables. */
+static struct mt_wire_header *start(struct mt_wire_header *copy, long error,
+	const struct mt_file_blocked *b)
+{
+	struct mt_wire_header *h = NULL;
 	int fd = mt_file_create();
 
 	if (fd < 0)
 		return NULL;
-	h = map_tables(fd, copy, b);
+	if (!error)
+		h = map_tables(fd, copy, b, &error);
 	if (h)
 		mt_file_hold(fd);
+	else
+		leave_reason(fd, copy, error, b);
 	mt_sys1(SYS_close, fd);
-	if (!h) {
-		mt_sys3(SYS_unlinkat, AT_FDCWD, mt_file.path, 0);
+	if (!h)
 		return NULL;
-	}
 	mt_tracer.header = h;
 	mt_tracer.standalone = true;
 	use_ranges((uint8_t *)h, copy);
@@ -215,6 +231,7 @@ MT_COLD struct mt_wire_header *mt_file_start(struct mt_wire_header *copy, uint64
 {
 	struct mt_wire_header *h;
 	struct mt_file_blocked b;
+	long error;
 
 	if (!mt_file_read_environment())
 		return NULL;
@@ -230,11 +247,10 @@ MT_COLD struct mt_wire_header *mt_file_start(struct mt_wire_header *copy, uint64
 		.recording = 1,
 		.forked_from = forked_from,
 	};
-	if (!choose_sizes(copy))
-		return NULL;
+	error = choose_sizes(copy);
 	mt_file.next_chunk = mt_file.zeroing = mt_file.anchoring = 0;
 	mt_file_block(&b);
-	h = start(copy, &b);
+	h = start(copy, error, &b);
 	mt_file_unblock(&b);
 	return h;
 }

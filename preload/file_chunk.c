@@ -80,24 +80,25 @@ void mt_file_stop(long error)
 
 /* In steps, since each is some work for the file system; to the end of the chunk alone where that
  * is all there is. */
-static bool extend_data(int fd, uint64_t to, const struct mt_file_blocked *b)
+static long extend_data(int fd, uint64_t to, const struct mt_file_blocked *b)
 {
 	struct mt_range *range = &mt_tracer.ring_data;
 	uint64_t present = mt_load_acquire(&range->present);
 	uint64_t step = to <= FIRST_EXTENSION ? FIRST_EXTENSION
 					      : (to + EXTENSION - 1) / EXTENSION * EXTENSION;
 
-	return present >= to || mt_file_make_present(fd, range, mt_file.data_place, step, b)
-		|| mt_file_make_present(fd, range, mt_file.data_place, to, b);
+	if (present >= to || mt_file_make_present(fd, range, mt_file.data_place, step, b) == 0)
+		return 0;
+	return mt_file_make_present(fd, range, mt_file.data_place, to, b);
 }
 
 static long map_chunk(int fd, uint32_t id, void *at, const struct mt_file_blocked *b)
 {
 	uint64_t offset = (uint64_t)id * CHUNK_BYTES;
-	long p;
+	long p = extend_data(fd, offset + CHUNK_BYTES, b);
 
-	if (!extend_data(fd, offset + CHUNK_BYTES, b))
-		return -ENOSPC;
+	if (p < 0) /* not to be taken for one that passes */
+		return mt_file_passes(p) ? -ENOSPC : p;
 	p = mt_sys6(SYS_mmap, at, CHUNK_BYTES, PROT_READ | PROT_WRITE,
 		MAP_SHARED | (at ? MAP_FIXED : 0), fd, mt_file.data_place + offset);
 	if (p < 0 && p > -4096)
@@ -117,17 +118,27 @@ static long map_chunk(int fd, uint32_t id, void *at, const struct mt_file_blocke
 static long take_chunk(uint32_t ring, uint32_t chunk_number, void *at,
 	const struct mt_file_blocked *b)
 {
-	uint32_t id;
-	int fd = mt_file_reopen();
-	long p = -ENOSPC;
+	uint32_t id = mt_load(&mt_file.next_chunk);
+	long p;
+	int fd;
 
+	if (id >= mt_tracer.chunks.capacity)
+		return -EOVERFLOW;
+	/* this opens the file by itself: a program may have one descriptor to spare */
+	if (!mt_range_need(&mt_tracer.chunks, id + 1))
+		return -EAGAIN;
+	fd = mt_file_reopen();
 	if (fd < 0)
 		return fd;
-	id = mt_load(&mt_file.next_chunk);
-	if (id < mt_tracer.chunks.capacity
-		&& (id = mt_add(&mt_file.next_chunk, 1)) < mt_tracer.chunks.capacity
-		&& mt_range_need(&mt_tracer.chunks, id + 1))
-		p = map_chunk(fd, id, at, b);
+	id = mt_add(&mt_file.next_chunk, 1);
+	if (id >= mt_tracer.chunks.capacity)
+		p = -EOVERFLOW;
+	else
+		/* others may have taken some meanwhile */
+		p = mt_load_acquire(&mt_tracer.chunks.open)
+				>= (uint64_t)(id + 1) * mt_tracer.chunks.entry
+			? map_chunk(fd, id, at, b)
+			: -EAGAIN;
 	mt_sys1(SYS_close, fd);
 	if (p < 0 && p > -4096)
 		return p;

@@ -36,7 +36,7 @@ static void take_signal(const struct mt_file_blocked *b)
 
 /* ---- room ---- */
 
-static bool write_zeroes(int fd, uint64_t from, uint64_t to)
+static long write_zeroes(int fd, uint64_t from, uint64_t to)
 {
 	static const uint8_t zeroes[65536];
 
@@ -45,16 +45,17 @@ static bool write_zeroes(int fd, uint64_t from, uint64_t to)
 		long n = mt_sys4(SYS_pwrite64, fd, zeroes, len, from);
 
 		if (n <= 0 && n != -EINTR)
-			return false;
+			return n < 0 ? n : -EIO;
 		if (n > 0)
 			from += (uint64_t)n;
 	}
-	return true;
+	return 0;
 }
 
 /* The range's bytes from what is present up to `to` lie at place + present in the file. Giving room
- * twice does no harm: threads may do so at once. */
-static bool allocate(int fd, struct mt_range *range, uint64_t place, uint64_t to)
+ * twice does no harm: threads may do so at once. Returns 0 or a negative errno; -EOPNOTSUPP: zeroes
+ * are to be written instead. */
+static long allocate(int fd, struct mt_range *range, uint64_t place, uint64_t to)
 {
 	uint64_t present = mt_load_acquire(&range->present);
 
@@ -68,39 +69,54 @@ static bool allocate(int fd, struct mt_range *range, uint64_t place, uint64_t to
 			break;
 		}
 		if (error < 0)
-			return false;
+			return error;
 		if (mt_swap_if(&range->present, &present, to))
-			return true;
+			return 0;
 	}
-	return present >= to;
+	return present >= to ? 0 : -EOPNOTSUPP;
 }
 
 /* The same by writing, one thread at a time: what another has begun to use must not be written
  * over. */
-static bool allocate_zeroes(int fd, struct mt_range *range, uint64_t place, uint64_t to)
+static long allocate_zeroes(int fd, struct mt_range *range, uint64_t place, uint64_t to)
 {
 	uint64_t present;
-	bool done;
+	long error;
 
 	for (int i = 0; __atomic_exchange_n(&mt_file.zeroing, 1, __ATOMIC_ACQUIRE); i++) {
 		if (i == LOOKS)
-			return false;
+			return -ETIMEDOUT;
 		mt_sys_rest(i);
 	}
 	present = mt_load(&range->present);
-	done = present >= to || write_zeroes(fd, place + present, place + to);
-	if (done && present < to)
+	error = present >= to ? 0 : write_zeroes(fd, place + present, place + to);
+	if (!error && present < to)
 		mt_store_release(&range->present, to);
 	mt_store_release(&mt_file.zeroing, 0);
-	return done;
+	return error;
 }
 
 /* Signals are blocked. */
-bool mt_file_make_present(int fd, struct mt_range *range, uint64_t place, uint64_t to,
+long mt_file_make_present(int fd, struct mt_range *range, uint64_t place, uint64_t to,
 	const struct mt_file_blocked *b)
 {
-	if (allocate(fd, range, place, to)
-		|| (mt_file.zeroes && allocate_zeroes(fd, range, place, to)))
+	long error = allocate(fd, range, place, to);
+
+	if (error == -EOPNOTSUPP && mt_file.zeroes)
+		error = allocate_zeroes(fd, range, place, to);
+	if (error == -EFBIG)
+		take_signal(b);
+	return error;
+}
+
+bool mt_file_write_reason(int fd, const struct mt_wire_header *h, long error,
+	const struct mt_file_blocked *b)
+{
+	const uint32_t words[2] = {0, (uint32_t)-error};
+
+	if (mt_sys4(SYS_pwrite64, fd, h, sizeof *h, 0) == (long)sizeof *h
+		&& mt_sys4(SYS_pwrite64, fd, words, sizeof words, MT_WIRE_ALIVE_OFFSET)
+			== (long)sizeof words)
 		return true;
 	take_signal(b);
 	return false;
@@ -114,20 +130,20 @@ bool mt_file_passes(long error)
 bool mt_file_extend(struct mt_range *range, uint64_t to)
 {
 	struct mt_file_blocked b;
-	bool done = false;
+	long error;
 	int fd;
 
 	if (mt_load_acquire(&range->present) >= to)
 		return true;
 	mt_file_block(&b);
-	fd = mt_file_reopen();
+	error = fd = mt_file_reopen();
 	if (fd >= 0) {
-		done = mt_file_make_present(fd, range,
+		error = mt_file_make_present(fd, range,
 			(uint64_t)(range->base - (uint8_t *)mt_tracer.header), to, &b);
 		mt_sys1(SYS_close, fd);
 	}
 	mt_file_unblock(&b);
-	if (!done && !mt_file_passes(fd))
-		mt_file_stop(fd < 0 ? fd : -ENOSPC);
-	return done;
+	if (error < 0 && !(fd < 0 && mt_file_passes(error)))
+		mt_file_stop(error);
+	return error == 0;
 }

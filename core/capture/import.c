@@ -376,8 +376,12 @@ static const char *reason_words(uint32_t reason)
 		return ENDED_FOR("a system-call filter of the program's own left no way to let "
 				 "the file grow");
 	case ENOSPC:
-		return ENDED_FOR("the file could not grow, on a full disk or at a limit "
-				 "(ulimit -f)");
+	case EDQUOT: return ENDED_FOR("the disk, or the user's part of it, was full");
+	case EFBIG: return ENDED_FOR("the file reached the limit of file sizes (ulimit -f)");
+	case EOVERFLOW:
+		return ENDED_FOR("the file has as many records as its tables hold; higher limits "
+				 "(ulimit -f, ulimit -v) give it larger tables");
+	case EIO: return ENDED_FOR("its file system failed to write");
 	default: return ENDED_FOR("the file could not grow (disk full, a limit, or out of reach)");
 	}
 }

@@ -260,6 +260,26 @@ static bool same_layout(const struct mt_wire_header *a, const struct mt_wire_hea
 	return !memcmp((const uint8_t *)a + from, (const uint8_t *)b + from, to - from);
 }
 
+/* The program could not begin to record. */
+static int fail_empty(const struct mt_import *i, struct mt_err *err)
+{
+	uint32_t reason = 0;
+
+	mt_import_read_at(i->fd, &reason, sizeof reason, MT_WIRE_REASON_OFFSET);
+	if (reason == EFBIG)
+		return mt_fail(err, -EFBIG,
+			"%s: nothing was recorded: the limit of file sizes (ulimit -f) is too low "
+			"for a recording; 16 MiB are enough to begin",
+			i->path);
+	if (reason == ENOMEM)
+		return mt_fail(err, -ENOMEM,
+			"%s: nothing was recorded: the limit of address space (ulimit -v) is too "
+			"low for a recording; 64 MiB are enough to begin",
+			i->path);
+	return mt_fail(err, -EIO, "%s: nothing was recorded: the file could not be used: %s",
+		i->path, strerror((int)reason));
+}
+
 int mt_import_read_header(struct mt_import *i, struct mt_err *err)
 {
 	struct mt_wire_header now = {0}, *h = &now;
@@ -280,6 +300,8 @@ int mt_import_read_header(struct mt_import *i, struct mt_err *err)
 		return mt_fail(err, -EINVAL,
 			"%s was written by another version of memtui; open it with that one",
 			i->path);
+	if (!h->segment_size)
+		return fail_empty(i, err);
 	why = i->segment.base && !same_layout(h, &i->header)
 		? "it is no longer the file that it was"
 		: senseless(h);

@@ -166,12 +166,18 @@ limits() {
 	( ulimit -f 16384; exec ./ways churn 600000 ); plain=$?
 	( ulimit -f 16384; alone limited2.mem ./ways churn 600000 ); traced=$?
 	say "RLIMIT_FSIZE, no handler" "$(is $traced $plain)"
-	( ulimit -f 100; alone limited3.mem ./ways churn 1000 )
-	say "RLIMIT_FSIZE too small for anything" "$(is $? 0)"
+	say "RLIMIT_FSIZE is named" "$("$memtui" info limited.mem 2>&1 | grep -q 'limit of file sizes (ulimit -f)' || "$memtui" info limited.mem 2>&1 | grep ended)"
+	for kib in 8 100 8192; do
+		( ulimit -f $kib; alone limited$kib.mem ./ways churn 1000 )
+		say "RLIMIT_FSIZE of $kib KiB: a file that says why nothing was recorded" "$(is $? 0)$("$memtui" info limited$kib.mem >few.out 2>&1; is $? 1)$(
+			grep -q 'nothing was recorded: the limit of file sizes (ulimit -f)' few.out || cat few.out)"
+	done
 	( ulimit -v 200000; alone space.mem ./ways churn 100000 )
 	say "RLIMIT_AS" "$(is $? 0)$(is "$(field space.mem allocations)" 100000)"
 }
 limits
+few() { prlimit --nofile=4:4 env LD_PRELOAD="$lib" MEMTUI_OUTPUT=few.mem ./ways churn 300000; }
+few; say "one descriptor to spare" "$(is $? 0)$(is "$(field few.mem allocations map_failures complete)" "300000 0 True")"
 alone descriptors.mem ./ways descriptors >traced.out; traced=$?
 ./ways descriptors >plain.out
 say "closed descriptors" "$(is $traced 0)$(cmp plain.out traced.out 2>&1)$(is "$(field descriptors.mem allocations map_failures)" "500001 0")"
@@ -191,12 +197,13 @@ if [ "$(id -u)" = 0 ]; then
 			[ "$(field $how.mem allocations)" -ge $least ] || echo "too little was recorded")"
 	done
 	say "why a recording ended" "$("$memtui" info user_closed.mem 2>&1 >/dev/null | grep -q 'the program changed its user' || echo "no word of the user; ")$(
-		"$memtui" info limited.mem 2>&1 >/dev/null | grep -q 'could not grow' || echo "no word of the limit")"
+		"$memtui" info limited.mem 2>&1 >/dev/null | grep -q 'limit of file sizes (ulimit -f)' || echo "no word of the limit")"
 	mkdir small
 	if mount -t tmpfs -o size=9m tmpfs small 2>/dev/null; then
 		mounted=$tmp/small
 		alone small/full.mem ./ways churn 600000
-		say "full disk" "$(is $? 0)$(is "$(field small/full.mem map_failures complete)" "1 False")$([ "$(field small/full.mem allocations)" -gt 200000 ] || echo "too little was recorded: $(field small/full.mem allocations)")"
+		say "full disk" "$(is $? 0)$(is "$(field small/full.mem map_failures complete)" "1 False")$([ "$(field small/full.mem allocations)" -gt 200000 ] || echo "too little was recorded: $(field small/full.mem allocations)")$(
+			"$memtui" info small/full.mem 2>&1 >/dev/null | grep -q 'the disk.*was full' || echo "no word of the disk")"
 		rm -f small/*; dd if=/dev/zero of=small/fill bs=64k >/dev/null 2>&1
 		alone small/none.mem ./ways churn 1000
 		say "no room at all" "$(is $? 0)$(ls small | grep -v fill)"

@@ -51,6 +51,8 @@ const char mt_environment_about[] =
 	"recorded on when it changes its user or its root directory, unless it closes "
 	"descriptors that it did not open; what it forks or executes from then on must be able "
 	"to make files of its own where FILE says. 'memtui info' tells why a recording has ended. "
+	"If a limit (ulimit -f, ulimit -v) leaves no room to begin, the file holds that reason "
+	"alone; below 8 KiB there is no file. "
 	"A file that somebody else cuts short while the program runs ends "
 	"the program, as any mapped file would.\n\n"
 	"Under memtui run and record the variables are "
