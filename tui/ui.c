@@ -428,6 +428,8 @@ static int copy_file(const char *from, const char *to)
 		close(in);
 	if (out >= 0 && close(out) < 0 && !code)
 		code = -errno;
+	if (out >= 0 && code) /* what has no room is not kept in part */
+		unlink(to);
 	return code;
 }
 
@@ -505,6 +507,8 @@ static int end_session(struct mt_app *app, const struct mt_ui_options *o, int *e
 	if (!app->ask_save || (app->outcome == MT_OUTCOME_LEAVE && app->signal))
 		return result;
 	end_others(app, app->save);
+	if (app->save && failed.code)
+		mt_command_say("%s", failed.text); /* err may have to tell where the trace is */
 	if (app->save)
 		return save_trace(app->session->trace_path, err);
 	unlink(app->session->trace_path);
