@@ -328,7 +328,7 @@ static void drop_stranger(struct mt_service *s)
 static void count_unheard(struct mt_service *s, const struct mt_peer *p)
 {
 	if (!p->watched && errno != ECONNRESET)
-		atomic_fetch_add(&s->recorder->root->untraced, 1);
+		mt_untraced_add(s->recorder, s->recorder->root, p->who.pid);
 }
 
 /* False when the peer is to be dropped. */

@@ -51,8 +51,11 @@ static struct mt_untraced *look(pid_t pid)
 {
 	char path[4096];
 	enum mt_blind_reason reason = mt_target_of_process(pid, path, sizeof path);
-	struct mt_untraced *u = mt_alloc(sizeof *u + strlen(path) + 1);
+	struct mt_untraced *u;
 
+	if (!*path) /* an entry without a name holds what tracers have counted */
+		strcpy(path, "(unknown)");
+	u = mt_alloc(sizeof *u + strlen(path) + 1);
 	u->pid = pid;
 	u->reason = reason;
 	memcpy(u->path, path, strlen(path) + 1);

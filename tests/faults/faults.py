@@ -82,7 +82,7 @@ def judge_record(run, good, mute):
     """Why the outcome is not to be had; empty if it is. mute: the command could not write a word."""
     program = (run.out, [l for l in run.others if l])
     untraced = (good.out, good.others)
-    excuses = [l for l in run.said if not CLOSING.match(l)]
+    excuses = [l for l in run.said if not CLOSING.match(l) or l.endswith(")")]
     never_ran = program[0] == "" and run.status not in (0, 7)
     if never_ran:
         traces = run.traces()
