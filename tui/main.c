@@ -1,5 +1,6 @@
 /* The entry: finds the command, parses its options, runs it, and says what failed. */
 #include "core/base/nearest.h"
+#include "core/base/text.h"
 #include "tui/command/commands.h"
 #include "tui/command/environment.h"
 
@@ -74,7 +75,7 @@ void mt_command_say(const char *format, ...)
 	va_end(args);
 	struct mt_buffer line = {0};
 
-	mt_buffer_add_escaped(&line, text);
+	mt_text_add(&line, MT_TEXT_LINE, text);
 	mt_buffer_add(&line, "", 1);
 	fprintf(stderr, "memtui: %s\n", (const char *)line.data);
 	mt_buffer_free(&line);

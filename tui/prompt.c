@@ -1,4 +1,5 @@
 /* The prompt for filter and search: what is typed is tried at once. */
+#include "core/base/text.h"
 #include "core/export/number.h"
 #include "tui/app.h"
 #include "tui/data/triage.h"

@@ -184,8 +184,7 @@ static void end_by_signal(int number)
 
 static void say_left(pid_t program, const char *trace_path)
 {
-	fprintf(stderr,
-		"memtui: %d runs on and is recorded into %s; memtui attach %d comes back to it\n",
+	mt_command_say("%d runs on and is recorded into %s; memtui attach %d comes back to it",
 		(int)program, trace_path, (int)program);
 }
 
@@ -362,7 +361,7 @@ int mt_ui_attach(const char *session_name, pid_t process, const struct mt_ui_opt
 		if (app.outcome == MT_OUTCOME_LEAVE && !app.signal)
 			say_left(entry->program, entry->trace_path);
 		else if (app.outcome != MT_OUTCOME_LEAVE)
-			fprintf(stderr, "memtui: the trace is %s\n", entry->trace_path);
+			mt_command_say("the trace is %s", entry->trace_path);
 	}
 	number = app.signal;
 	finish(&app);
@@ -445,7 +444,7 @@ static int save_trace(const char *path, struct mt_err *err)
 		return mt_fail(err, code, "the trace could not be saved as %s: %s; it is in %s",
 			name, strerror(-code), path);
 	unlink(path);
-	fprintf(stderr, "memtui: saved %s\n", name);
+	mt_command_say("saved %s", name);
 	return 0;
 }
 

@@ -112,19 +112,6 @@ void *mt_buffer_add(struct mt_buffer *b, const void *bytes, size_t len)
 	return at;
 }
 
-void mt_buffer_add_escaped(struct mt_buffer *b, const char *text)
-{
-	for (size_t len; *text; text += len ? len : 1) {
-		len = mt_text_character(text);
-		if (len)
-			mt_buffer_add(b, text, len);
-		else if (*text == '\n' || *text == '\r' || *text == '\t')
-			mt_buffer_add(b, *text == '\n' ? "\\n" : *text == '\r' ? "\\r" : "\\t", 2);
-		else
-			mt_buffer_printf(b, "\\x%02x", (unsigned)(uint8_t)*text);
-	}
-}
-
 const char *mt_base_name(const char *path)
 {
 	const char *slash = strrchr(path, '/');
@@ -142,32 +129,6 @@ int mt_write_all(int fd, const void *bytes, size_t len)
 		done += n > 0 ? (size_t)n : 0;
 	}
 	return 0;
-}
-
-size_t mt_text_character(const char *text)
-{
-	const uint8_t *b = (const uint8_t *)text;
-	size_t need = *b < 0x80 ? 1
-		: *b < 0xc2     ? 0
-		: *b < 0xe0     ? 2
-		: *b < 0xf0     ? 3
-		: *b < 0xf5     ? 4
-				: 0;
-
-	if (*b < 32 || *b == 127 || (*b == 0xc2 && b[1] < 0xa0))
-		return 0;
-	for (size_t i = 1; i < need; i++)
-		if ((b[i] & 0xc0) != 0x80)
-			return 0;
-	return need;
-}
-
-void mt_buffer_add_line(struct mt_buffer *b, const char *text)
-{
-	for (size_t len; *text; text += len ? len : 1) {
-		len = mt_text_character(text);
-		mt_buffer_add(b, len ? text : "?", len ? len : 1);
-	}
 }
 
 void mt_buffer_printf(struct mt_buffer *b, const char *format, ...)

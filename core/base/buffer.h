@@ -28,17 +28,10 @@ struct mt_buffer {
 void *mt_buffer_add(struct mt_buffer *, const void *bytes, size_t len);
 void mt_buffer_reserve(struct mt_buffer *, size_t more);
 void mt_buffer_free(struct mt_buffer *);
-/* Text for people: line breaks and tabs as \n, \r and \t, other controls and broken UTF-8 as \x1b,
- * a byte each. */
-void mt_buffer_add_escaped(struct mt_buffer *, const char *text);
 /* What stands behind the last slash. */
 const char *mt_base_name(const char *path);
 /* 0, or a negative errno: less was written. */
 int mt_write_all(int fd, const void *bytes, size_t len);
-/* Of others' text a line: for what may not stand there, controls and broken UTF-8, a '?' each. */
-void mt_buffer_add_line(struct mt_buffer *, const char *text);
-/* Bytes of the character at text; 0: one that may not stand in a line. */
-size_t mt_text_character(const char *text);
 void mt_buffer_printf(struct mt_buffer *, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 

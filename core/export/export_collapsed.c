@@ -39,7 +39,7 @@ int mt_export_collapsed(const struct mt_report *report, struct mt_err *err)
 		lengths[depth++] = path.len;
 		if (path.len)
 			mt_buffer_add(&path, ";", 1);
-		mt_export_add_name(&path, name, ';');
+		mt_text_add(&path, MT_TEXT_FOLDED, name);
 		free(name);
 		put_line(report, &path, &mt_tree_get(tree, walk.node)->self);
 	}

@@ -2,7 +2,6 @@
  * numbers as text; the script only moves it. */
 #include "core/export/export_parts.h"
 #include "core/export/flamegraph.h"
-#include "core/export/xml.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -73,13 +72,13 @@ static void put_head(const struct flame *f)
 		"height=\"%u\" viewBox=\"0 0 %d %u\">\n"
 		"<desc>%s of ",
 		WIDTH, f->height, WIDTH, f->height, metric->name);
-	mt_xml_text(f->out, command);
+	mt_text_put(f->out, MT_TEXT_XML, command);
 	fprintf(f->out,
 		", by memtui</desc>\n<style>%s</style>\n"
 		"<rect width=\"100%%\" height=\"100%%\" fill=\"#fbfbf4\"/>\n"
 		"<text class=\"title\" x=\"50%%\" y=\"20\" text-anchor=\"middle\">",
 		style);
-	mt_xml_text(f->out, mt_export_program(f->report->profile));
+	mt_text_put(f->out, MT_TEXT_XML, mt_export_program(f->report->profile));
 	fprintf(f->out, ": %s</text>\n", metric->words);
 	fprintf(f->out,
 		"<text class=\"reset button\" x=\"%d\" y=\"20\" "
@@ -132,26 +131,21 @@ static void put_colour(const struct flame *f, const char *name)
 static void put_label(const struct flame *f, const char *name, double pixels)
 {
 	double room = (pixels - 2 * MT_FLAME_INSET) / MT_FLAME_CHARACTER;
-	size_t most = room < 3 ? 0 : (size_t)room, count = 0, cut = 0, at = 0;
+	size_t most = room < 3 ? 0 : (size_t)room, count = 0;
+	char *line = mt_text_line(name), *cut = line;
 
-	for (; name[at] && count <= most; count++) {
-		unsigned len = mt_utf8_len(name + at);
-
-		if (count + 2 == most)
-			cut = at;
-		at += len ? len : 1;
-	}
-	if (!most)
-		return;
-	if (count <= most) {
-		mt_xml_text(f->out, name);
+	if (!most) {
+		free(line);
 		return;
 	}
-	char *part = mt_format("%.*s", (int)cut, name);
-
-	mt_xml_text(f->out, part);
-	fputs("..", f->out);
-	free(part);
+	for (const char *at = line; count <= most && mt_text_next(&at); count++)
+		if (count + 3 == most)
+			cut = line + (at - line);
+	if (count > most)
+		*cut = '\0';
+	mt_text_put(f->out, MT_TEXT_XML, line);
+	fputs(count > most ? ".." : "", f->out);
+	free(line);
 }
 
 /* "48.1M (50,463,211), 12.34%" */
@@ -173,9 +167,9 @@ static void put_tip(const struct flame *f, uint32_t node, const struct mt_backtr
 	const struct mt_tree_node *at = mt_tree_get(f->tree, node);
 	char *place = mt_report_frame_place(frame);
 
-	mt_xml_text(f->out, name);
+	mt_text_put(f->out, MT_TEXT_XML, name);
 	putc('\n', f->out);
-	mt_xml_text(f->out, place);
+	mt_text_put(f->out, MT_TEXT_XML, place);
 	fputs(frame->inlined ? *place ? ", inlined\n" : "inlined\n" : *place ? "\n" : "", f->out);
 	put_value(f, &at->total);
 	if (value_of(f, &at->self) && at->first_child != MT_NO_NODE) {

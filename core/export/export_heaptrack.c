@@ -92,27 +92,17 @@ static void end_line(struct heaptrack *h)
 	mt_packed_step(&h->to);
 }
 
-/* A name may hold anything but the end of its line. */
-static void put_text(struct heaptrack *h, const char *text, size_t len)
-{
-	char *at = mt_buffer_add(&h->to.text, text, len);
-
-	for (size_t i = 0; i < len; i++)
-		if (at[i] == '\n' || at[i] == '\r')
-			at[i] = ' ';
-}
-
 static uint32_t string(struct heaptrack *h, const char *text)
 {
-	uint32_t known = h->strings.count, id = mt_strings_add(&h->strings, text);
-	size_t len = strlen(text);
+	char *line = mt_text_line(text);
+	uint32_t known = h->strings.count, id = mt_strings_add(&h->strings, line);
 
 	if (id == known) {
-		put(h, "s ", len);
-		mt_buffer_add(&h->to.text, " ", 1);
-		put_text(h, text, len);
+		put(h, "s ", strlen(line));
+		mt_buffer_printf(&h->to.text, " %s", line);
 		end_line(h);
 	}
+	free(line);
 	return id;
 }
 
@@ -470,7 +460,7 @@ static void put_head(struct heaptrack *h)
 	char *command = mt_report_command(h->report->profile);
 
 	mt_buffer_printf(&h->to.text, "v 10400 3\nX ");
-	put_text(h, command, strlen(command));
+	mt_text_add(&h->to.text, MT_TEXT_LINE, command);
 	mt_buffer_printf(&h->to.text, "\nI %x 0\n", PAGE);
 	free(command);
 }

@@ -3,7 +3,6 @@
  * to their callers, a line a node: 'n<children>: <bytes> 0x<address>: <function> (<file>:<line>)',
  * indented by depth. */
 #include "core/export/export_parts.h"
-#include "core/export/table.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -76,9 +75,12 @@ static void put_label(const struct massif *m, const struct mt_tree *tree, uint32
 
 	fprintf(m->report->out, " 0x%llX: ",
 		(unsigned long long)(frame.pc < p->pc_count ? p->pcs[frame.pc].address : 0));
-	mt_put_safe(m->report->out, name);
+	mt_text_put(m->report->out, MT_TEXT_LINE, name);
 	fprintf(m->report->out, " (%s", *frame.source ? "" : "in ");
-	mt_put_safe(m->report->out, *frame.source ? place : *frame.module ? frame.module : "???");
+	mt_text_put(m->report->out, MT_TEXT_LINE,
+		*frame.source           ? place
+			: *frame.module ? frame.module
+					: "???");
 	fputs(")\n", m->report->out);
 	free(place);
 	free(name);
@@ -162,7 +164,7 @@ static void put_head(const struct massif *m)
 		m->report->asked && mt_filter_active(m->report->asked)
 			? ", filtered: the peak is that of the whole heap"
 			: "");
-	mt_put_safe(m->report->out, command);
+	mt_text_put(m->report->out, MT_TEXT_LINE, command);
 	fputs("\ntime_unit: ms\n", m->report->out);
 	free(command);
 }

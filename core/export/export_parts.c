@@ -2,24 +2,6 @@
 
 #include <string.h>
 
-void mt_export_add_name(struct mt_buffer *text, const char *name, char separator)
-{
-	while (*name) {
-		unsigned char c = (unsigned char)*name;
-		unsigned len = mt_utf8_len(name);
-
-		if (c == separator)
-			mt_buffer_add(text, ":", 1);
-		else if (c < 0x20 || c == 0x7f)
-			mt_buffer_add(text, " ", 1);
-		else if (!len)
-			mt_buffer_add(text, "\xef\xbf\xbd", 3);
-		else
-			mt_buffer_add(text, name, len);
-		name += len ? len : 1;
-	}
-}
-
 char *mt_export_node_name(const struct mt_tree *tree, uint32_t node)
 {
 	struct mt_backtrace_frame frame;

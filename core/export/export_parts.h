@@ -35,9 +35,6 @@ static inline struct mt_walk mt_walk_begin(const struct mt_tree *tree)
 	return (struct mt_walk){tree, mt_tree_root(tree), true};
 }
 
-/* Adds a name that is one line of UTF-8; in place of the separator stands ':' ('\0': there is
- * none). */
-void mt_export_add_name(struct mt_buffer *, const char *name, char separator);
 /* A node's function, or module+0xoffset; caller frees. */
 char *mt_export_node_name(const struct mt_tree *, uint32_t node);
 /* The tree of what the report's filter selects, by its metric; sum (may be NULL): over all. NULL on

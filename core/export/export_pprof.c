@@ -64,7 +64,7 @@ struct pprof {
 static uint32_t string(struct pprof *p, const char *text)
 {
 	p->text.len = 0;
-	mt_export_add_name(&p->text, text, 0);
+	mt_text_add(&p->text, MT_TEXT_LINE, text);
 	return mt_strings_add_len(&p->strings, (const char *)p->text.data, p->text.len);
 }
 

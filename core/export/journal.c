@@ -1,5 +1,6 @@
 #include "core/export/journal.h"
 
+#include "core/base/text.h"
 #include "core/export/blind.h"
 #include "core/export/losses.h"
 #include "core/export/number.h"
@@ -163,7 +164,7 @@ static void begin_text(char *out, size_t len, const struct mt_profile *p)
 
 	for (uint32_t i = 0; i < p->argument_count; i++) {
 		mt_buffer_add(&words, i ? " " : ": ", i ? 1 : 2);
-		mt_buffer_add_escaped(&words, mt_strings_get(&p->strings, p->arguments[i]));
+		mt_text_add(&words, MT_TEXT_LINE, mt_strings_get(&p->strings, p->arguments[i]));
 	}
 	if (used < len)
 		snprintf(out + used, len - used, "%.*s", (int)words.len,

@@ -1,5 +1,6 @@
 #include "core/export/json.h"
 
+#include "core/base/text.h"
 #include "core/export/number.h"
 
 static void before_value(struct mt_json *json)
@@ -30,47 +31,10 @@ void mt_json_close(struct mt_json *json, char bracket)
 	json->comma = true;
 }
 
-/* RFC 3629: shortest form, no surrogates, up to U+10FFFF. */
-unsigned mt_utf8_len(const char *text)
-{
-	const unsigned char *c = (const unsigned char *)text;
-	unsigned len = c[0] < 0x80 ? 1
-		: c[0] < 0xc2      ? 0
-		: c[0] < 0xe0      ? 2
-		: c[0] < 0xf0      ? 3
-		: c[0] < 0xf5      ? 4
-				   : 0;
-
-	for (unsigned i = 1; i < len; i++)
-		if ((c[i] & 0xc0) != 0x80)
-			return 0;
-	if ((c[0] == 0xe0 && c[1] < 0xa0) || (c[0] == 0xed && c[1] > 0x9f)
-		|| (c[0] == 0xf0 && c[1] < 0x90) || (c[0] == 0xf4 && c[1] > 0x8f))
-		return 0;
-	return len;
-}
-
 static void put_quoted(FILE *out, const char *text)
 {
 	putc('"', out);
-	while (*text) {
-		unsigned char c = (unsigned char)*text;
-		unsigned len = mt_utf8_len(text);
-
-		if (c == '"' || c == '\\')
-			fprintf(out, "\\%c", c);
-		else if (c == '\n')
-			fputs("\\n", out);
-		else if (c == '\t')
-			fputs("\\t", out);
-		else if (c < 0x20 || c == 0x7f)
-			fprintf(out, "\\u%04x", c);
-		else if (!len)
-			fputs("\xef\xbf\xbd", out);
-		else
-			fwrite(text, 1, len, out);
-		text += len ? len : 1;
-	}
+	mt_text_put(out, MT_TEXT_JSON, text);
 	putc('"', out);
 }
 

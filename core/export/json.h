@@ -1,4 +1,4 @@
-/* A JSON writer: commas, escapes, and invalid UTF-8 replaced by U+FFFD. */
+/* A JSON writer: commas, and strings as MT_TEXT_JSON has them. */
 #ifndef MT_EXPORT_JSON_H
 #define MT_EXPORT_JSON_H
 
@@ -23,8 +23,5 @@ void mt_json_bool(struct mt_json *, bool);
 void mt_json_null(struct mt_json *);
 /* Line break before the next value, for the eyes of those who look into the file. */
 void mt_json_line(struct mt_json *);
-
-/* Length of the valid UTF-8 sequence at text (1 to 4), 0 when there is none. */
-unsigned mt_utf8_len(const char *text);
 
 #endif

@@ -1,7 +1,6 @@
 #include "core/export/blind.h"
 #include "core/export/check.h"
 #include "core/export/report_parts.h"
-#include "core/export/table.h"
 #include "core/query/diff.h"
 #include "core/query/filter_match.h"
 
@@ -443,9 +442,9 @@ static void leak_text(const struct mt_report *report, const struct leak *leak,
 		char *name = mt_report_frame_name(own), *place = mt_report_frame_place(own);
 
 		fputs(" in ", report->out);
-		mt_put_safe(report->out, name);
+		mt_text_put(report->out, MT_TEXT_LINE, name);
 		fputs(*place ? "  " : "", report->out);
-		mt_put_safe(report->out, place);
+		mt_text_put(report->out, MT_TEXT_LINE, place);
 		free(name);
 		free(place);
 	}
@@ -530,13 +529,13 @@ static void next_steps(const struct mt_report *report, const struct judged *j)
 	fputs("\nwhat to do next\n", report->out);
 	if (j->outcomes[MT_CHECK_PEAK] == FAIL) {
 		fputs("  memtui report --sort at_peak_size ", report->out);
-		mt_put_safe(report->out, path);
+		mt_text_put(report->out, MT_TEXT_LINE, path);
 		fputs("  what the peak is made of\n", report->out);
 	}
 	fputs("  memtui report ", report->out);
-	mt_put_safe(report->out, path);
+	mt_text_put(report->out, MT_TEXT_LINE, path);
 	fputs("  every leak with its whole stack\n  memtui suppress ", report->out);
-	mt_put_safe(report->out, path);
+	mt_text_put(report->out, MT_TEXT_LINE, path);
 	fputs(" >>known.supp  makes known ones pass, with --suppressions known.supp\n",
 		report->out);
 }

@@ -49,7 +49,7 @@ static void put_call(struct part *part, const char *verb, uint32_t kind,
 	mt_report_number(when, part->report, MT_UNIT_TIME, call->time_ns);
 	fprintf(out, "   %s by %s at %s, thread %u ", verb, mt_kind_name(kind), when,
 		thread_id(part, call->thread));
-	mt_put_safe(out, thread_name(part, call->thread));
+	mt_text_put(out, MT_TEXT_LINE, thread_name(part, call->thread));
 	putc('\n', out);
 	take_stack(part, call->node);
 	for (uint32_t i = 0; i < part->backtrace.count; i++) {
@@ -58,9 +58,9 @@ static void put_call(struct part *part, const char *verb, uint32_t kind,
 		char *place = mt_report_frame_place(frame);
 
 		fputs("       ", out);
-		mt_put_safe(out, name);
+		mt_text_put(out, MT_TEXT_LINE, name);
 		fputs(*place ? "  " : "", out);
-		mt_put_safe(out, place);
+		mt_text_put(out, MT_TEXT_LINE, place);
 		fputs(frame->inlined                      ? "  (inlined)\n"
 				: frame->by_frame_pointer ? "  (no call frame information)\n"
 							  : "\n",

@@ -1,7 +1,6 @@
 /* The report at a program's exit: what it has not freed, by stack, and what the system had given
  * it. */
 #include "core/export/report_parts.h"
-#include "core/export/table.h"
 
 #include <stdlib.h>
 
@@ -15,16 +14,16 @@ static void put_frame(const struct mt_report *report, const struct mt_backtrace_
 		fputs("    ", report->out);
 	else
 		fprintf(report->out, "    0x%012llx  ", address);
-	mt_put_safe(report->out, name);
+	mt_text_put(report->out, MT_TEXT_LINE, name);
 	if (*frame->source) {
 		fputs("  ", report->out);
-		mt_put_safe(report->out, frame->source);
+		mt_text_put(report->out, MT_TEXT_LINE, frame->source);
 		if (frame->line)
 			fprintf(report->out, ":%u", frame->line);
 	}
 	if (*frame->module) {
 		fprintf(report->out, "  +0x%llx ", (unsigned long long)frame->offset);
-		mt_put_safe(report->out, frame->module);
+		mt_text_put(report->out, MT_TEXT_LINE, frame->module);
 	}
 	fputs(frame->inlined ? "  (inlined)\n" : "\n", report->out);
 	free(name);
@@ -93,7 +92,7 @@ int mt_report_exit(const struct mt_report *report, struct mt_err *err)
 
 		fprintf(report->out, "not freed %sby ",
 			mt_report_knows_leaks(report) ? "" : "where the recording ends ");
-		mt_put_safe(report->out, command);
+		mt_text_put(report->out, MT_TEXT_LINE, command);
 		fprintf(report->out, " (process %u), by %s\n", report->profile->info.pid,
 			report->sort == MT_METRIC_LEAKED_COUNT ? "count" : "size");
 		free(command);

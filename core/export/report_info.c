@@ -258,7 +258,7 @@ static void info_csv(const struct mt_report *report, const struct mt_report_tota
 static void put_line(const struct mt_report *report, const char *name, const char *value)
 {
 	fprintf(report->out, "%-18s", name);
-	mt_put_safe(report->out, value);
+	mt_text_put(report->out, MT_TEXT_LINE, value);
 	putc('\n', report->out);
 }
 
@@ -515,9 +515,9 @@ static void line_text(const struct mt_report *report, const struct mt_report_tot
 	mt_report_number(leaked + totals->estimated, report, MT_UNIT_BYTES, totals->leaked_bytes);
 	fprintf(report->out, "%8u %8u  %-7s %15s %12s %12s  ", info->pid, info->parent,
 		mt_origin_name(info->origin), allocations, peak, leaked);
-	mt_put_safe(report->out, report->path);
+	mt_text_put(report->out, MT_TEXT_LINE, report->path);
 	fputs("  ", report->out);
-	mt_put_safe(report->out, command);
+	mt_text_put(report->out, MT_TEXT_LINE, command);
 	if (own)
 		fprintf(report->out, "  (%s: not seen)", mt_blind_reason_name(own->reason));
 	putc('\n', report->out);

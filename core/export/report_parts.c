@@ -2,7 +2,6 @@
 
 #include "core/export/blind.h"
 #include "core/export/losses.h"
-#include "core/export/table.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -305,7 +304,7 @@ uint32_t mt_report_blind(const struct mt_report *report, const char *indent)
 		if (!sentence)
 			continue;
 		fprintf(report->out, "%snot seen: ", indent);
-		mt_put_safe(report->out, sentence);
+		mt_text_put(report->out, MT_TEXT_LINE, sentence);
 		putc('\n', report->out);
 		free(sentence);
 		lines++;
@@ -344,7 +343,7 @@ void mt_report_images(const struct mt_report *report, const char *indent)
 		return;
 	fprintf(report->out, "%sthe process ran %u other program%s before this one: ", indent,
 		before, before == 1 ? "" : "s");
-	mt_put_safe(report->out, report->path ? report->path : "TRACE");
+	mt_text_put(report->out, MT_TEXT_LINE, report->path ? report->path : "TRACE");
 	if (before > 1)
 		fprintf(report->out, ".exec0 to .exec%u have their traces\n", before - 1);
 	else

@@ -2,6 +2,7 @@
 #ifndef MT_EXPORT_REPORT_PARTS_H
 #define MT_EXPORT_REPORT_PARTS_H
 
+#include "core/base/text.h"
 #include "core/export/json.h"
 #include "core/export/number.h"
 #include "core/export/report.h"

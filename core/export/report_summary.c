@@ -1,5 +1,4 @@
 #include "core/export/report_parts.h"
-#include "core/export/table.h"
 
 #include <stdlib.h>
 
@@ -30,7 +29,7 @@ static void totals(const struct mt_report *report, const struct mt_selection *se
 	const char *within = is_range(report) ? " in the range" : "";
 	FILE *out = report->out;
 
-	mt_put_safe(out, command);
+	mt_text_put(out, MT_TEXT_LINE, command);
 	free(command);
 	mt_report_number(n[0], report, MT_UNIT_TIME, info->wall_ns);
 	mt_report_start_time(start, report->profile);
@@ -85,9 +84,9 @@ static void group(const struct mt_report *report, uint64_t rank, uint32_t id,
 		char *place = mt_report_frame_place(&backtrace->frames[i]);
 
 		fputs("       ", report->out);
-		mt_put_safe(report->out, name);
+		mt_text_put(report->out, MT_TEXT_LINE, name);
 		fputs(*place ? "  " : "", report->out);
-		mt_put_safe(report->out, place);
+		mt_text_put(report->out, MT_TEXT_LINE, place);
 		fputs(backtrace->frames[i].inlined ? "  (inlined)\n"
 				: backtrace->frames[i].by_frame_pointer
 				? "  (no call frame information)\n"

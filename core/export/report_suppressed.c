@@ -1,7 +1,6 @@
 /* What was suppressed: shown wherever leaks are without it. */
 #include "core/export/check.h"
 #include "core/export/report_parts.h"
-#include "core/export/table.h"
 
 #include <errno.h>
 #include <string.h>
@@ -72,9 +71,9 @@ void mt_report_unused_rules(const struct mt_report *report)
 		fputs(some ? "" : "\nsuppressions that match nothing\n", report->out);
 		some = true;
 		fputs("  ", report->out);
-		mt_put_safe(report->out, rule->source);
+		mt_text_put(report->out, MT_TEXT_LINE, rule->source);
 		fprintf(report->out, ":%u: ", rule->line);
-		mt_put_safe(report->out, rule->text);
+		mt_text_put(report->out, MT_TEXT_LINE, rule->text);
 		putc('\n', report->out);
 	}
 }
@@ -93,9 +92,9 @@ void mt_report_used_rules(const struct mt_report *report)
 		mt_report_number(blocks, report, MT_UNIT_COUNT, rule->blocks);
 		fprintf(report->out, "  %s in %s %s by ", bytes, blocks,
 			MT_PLURAL(blocks, "block"));
-		mt_put_safe(report->out, rule->text);
+		mt_text_put(report->out, MT_TEXT_LINE, rule->text);
 		fputs("  (", report->out);
-		mt_put_safe(report->out, rule->source);
+		mt_text_put(report->out, MT_TEXT_LINE, rule->source);
 		fprintf(report->out, ":%u)\n", rule->line);
 	}
 }

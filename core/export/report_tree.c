@@ -72,10 +72,10 @@ static void enter_text(struct walk *walk, uint32_t node)
 	char *place = mt_report_frame_place(&frame);
 
 	fprintf(report->out, "  %*s", (int)(indent > INDENT_MAX ? INDENT_MAX : indent), "");
-	mt_put_safe(report->out, name);
+	mt_text_put(report->out, MT_TEXT_LINE, name);
 	if (*place) {
 		fputs("  ", report->out);
-		mt_put_safe(report->out, place);
+		mt_text_put(report->out, MT_TEXT_LINE, place);
 	}
 	putc('\n', report->out);
 	free(name);

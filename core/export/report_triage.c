@@ -1,26 +1,11 @@
 #include "core/export/report_triage.h"
+#include "core/base/text.h"
 #include "core/export/number.h"
 #include "core/query/suppress.h"
 
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
-
-/* Names are others' text: nothing in them may act on a terminal, end a line, or begin something of
- * Markdown's. */
-static void put_text(struct mt_buffer *out, const char *text, const char *escaped)
-{
-	while (*text) {
-		size_t len = mt_text_character(text);
-
-		if (strchr(escaped, *text))
-			mt_buffer_add(out, "\\", 1);
-		mt_buffer_add(out, len ? text : "?", len ? len : 1);
-		text += len ? len : 1;
-	}
-}
-
-#define MARKDOWN "\\`*_[]<>#|"
 
 static void put_time(struct mt_buffer *out, uint64_t seconds)
 {
@@ -52,7 +37,7 @@ static void put_head(struct mt_buffer *out, const struct mt_triage_report *r)
 	mt_number_count(blocks, info->leaked_count);
 	mt_number_time(wall, info->wall_ns);
 	mt_buffer_printf(out, "# Leaks of ");
-	put_text(out, r->command && *r->command ? r->command : "the program", MARKDOWN);
+	mt_text_add(out, MT_TEXT_MARKDOWN, r->command && *r->command ? r->command : "the program");
 	mt_buffer_printf(out, "\n\n");
 	if (info->start_unix_ns) {
 		mt_buffer_printf(out, "Recorded with memtui, ");
@@ -111,12 +96,13 @@ static void put_stack(struct mt_buffer *out, const struct mt_triage_report *r,
 		const struct mt_backtrace_frame *frame = &stack->frames[i];
 
 		mt_buffer_printf(out, "    #%u ", i);
-		put_text(out, frame->function, "");
+		mt_text_add(out, MT_TEXT_LINE, frame->function);
 		if (frame->inlined)
 			mt_buffer_printf(out, " (inlined)");
 		if (*frame->source || *frame->module) {
 			mt_buffer_printf(out, "  ");
-			put_text(out, *frame->source ? frame->source : frame->module, "");
+			mt_text_add(out, MT_TEXT_LINE,
+				*frame->source ? frame->source : frame->module);
 		}
 		if (*frame->source && frame->line)
 			mt_buffer_printf(out, ":%u", frame->line);
@@ -141,7 +127,7 @@ static void put_item(struct mt_buffer *out, const struct mt_triage_report *r, ui
 	mt_backtrace_get(&stack, r->profile, r->symbols, item->group);
 	own = mt_backtrace_own(&stack);
 	mt_buffer_printf(out, "## %u. ", index + 1);
-	put_text(out, own ? own->function : "no stack", MARKDOWN);
+	mt_text_add(out, MT_TEXT_MARKDOWN, own ? own->function : "no stack");
 	mt_buffer_printf(out, "\n\n**%s**: ",
 		item->came_back                           ? "fixed, came back"
 			: !j || j->state == MT_TRIAGE_NEW ? "not judged yet"
@@ -157,7 +143,7 @@ static void put_item(struct mt_buffer *out, const struct mt_triage_report *r, ui
 	mt_buffer_printf(out, "\n\n");
 	if (j && *j->note) {
 		mt_buffer_printf(out, "> ");
-		put_text(out, j->note, MARKDOWN);
+		mt_text_add(out, MT_TEXT_MARKDOWN, j->note);
 		mt_buffer_printf(out, "\n\n");
 	}
 	put_stack(out, r, &stack, item->group);
@@ -165,7 +151,7 @@ static void put_item(struct mt_buffer *out, const struct mt_triage_report *r, ui
 		mt_buffer_printf(out,
 			"\nSuppression for LeakSanitizer and `memtui check --suppressions`:\n\n"
 			"    ");
-		put_text(out, rule, "");
+		mt_text_add(out, MT_TEXT_LINE, rule);
 		mt_buffer_printf(out, "\n");
 	}
 	mt_buffer_printf(out, "\n");

@@ -1,7 +1,6 @@
 #include "core/export/table.h"
 
-#include "core/base/buffer.h"
-#include "core/export/json.h"
+#include "core/base/text.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -27,7 +26,7 @@ struct mt_table *mt_table_new(const char *const *headings, const bool *numbers, 
 void mt_table_cell(struct mt_table *table, const char *text)
 {
 	MT_GROW(table->cells, table->count, table->capacity);
-	table->cells[table->count++] = mt_strdup(text);
+	table->cells[table->count++] = mt_text_line(text);
 }
 
 /* Characters as a terminal counts them, wide ones apart. */
@@ -35,30 +34,9 @@ static uint32_t width_of(const char *text)
 {
 	uint32_t width = 0;
 
-	for (; *text; width++) {
-		unsigned len = mt_utf8_len(text);
-
-		text += len ? len : 1;
-	}
+	while (mt_text_next(&text))
+		width++;
 	return width;
-}
-
-void mt_put_safe(FILE *out, const char *text)
-{
-	while (*text) {
-		unsigned char c = (unsigned char)*text;
-		unsigned len = mt_utf8_len(text);
-
-		/* C1 controls, as U+0080 to U+009F, steer terminals too. */
-		if (c < 0x20 || c == 0x7f
-			|| (c == 0xc2 && len == 2 && (unsigned char)text[1] < 0xa0))
-			putc('?', out);
-		else if (!len)
-			fputs("\xef\xbf\xbd", out);
-		else
-			fwrite(text, 1, len, out);
-		text += len ? len : 1;
-	}
 }
 
 static void print_cell(const struct mt_table *table, FILE *out, const char *text, uint32_t column,
@@ -71,7 +49,7 @@ static void print_cell(const struct mt_table *table, FILE *out, const char *text
 		fputs("  ", out);
 	if (table->numbers[column])
 		fprintf(out, "%*s", pad, "");
-	mt_put_safe(out, text);
+	fputs(text, out);
 	if (!table->numbers[column] && !last)
 		fprintf(out, "%*s", pad, "");
 	if (last)
@@ -110,15 +88,5 @@ void mt_csv_field(FILE *out, bool first, const char *text)
 {
 	if (!first)
 		putc(',', out);
-	if (!strpbrk(text, ",\"\r\n")) {
-		fputs(text, out);
-		return;
-	}
-	putc('"', out);
-	for (; *text; text++) {
-		if (*text == '"')
-			putc('"', out);
-		putc(*text, out);
-	}
-	putc('"', out);
+	mt_text_put_csv(out, text);
 }

@@ -11,14 +11,12 @@ struct mt_table;
 /* Headings: column names, borrowed until the table is freed; numbers[i]: column i is
  * right-aligned. */
 struct mt_table *mt_table_new(const char *const *headings, const bool *numbers, uint32_t columns);
-/* The next cell, row by row. Control characters are shown as '?', invalid UTF-8 as U+FFFD. */
+/* The next cell, row by row, as mt_text_line has it. */
 void mt_table_cell(struct mt_table *, const char *text);
 void mt_table_print(const struct mt_table *, FILE *out);
 void mt_table_free(struct mt_table *);
 
-/* One CSV field; separator ',' before all but the first. */
+/* One CSV field, as mt_text_put_csv has it; separator ',' before all but the first. */
 void mt_csv_field(FILE *out, bool first, const char *text);
-/* Text for a terminal: nothing in it can move the cursor. */
-void mt_put_safe(FILE *out, const char *text);
 
 #endif

@@ -1,5 +1,7 @@
 #include "core/model/profile.h"
 
+#include "core/base/text.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -130,7 +132,7 @@ char *mt_profile_command(const struct mt_profile *p)
 
 	for (uint32_t i = 0; i < p->argument_count; i++) {
 		mt_buffer_add(&text, " ", i != 0);
-		mt_buffer_add_escaped(&text, mt_strings_get(&p->strings, p->arguments[i]));
+		mt_text_add(&text, MT_TEXT_LINE, mt_strings_get(&p->strings, p->arguments[i]));
 	}
 	mt_buffer_add(&text, "", 1);
 	return (char *)text.data;

@@ -1,23 +1,12 @@
 /* Suppressions made from groups. */
+#include "core/base/text.h"
 #include "core/query/frame.h"
 #include "core/query/suppress_rules.h"
 
-#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define FRAMES_MAX 24 /* what valgrind reads of a rule */
-
-/* A name as it may stand in a line: a line of its own could be a rule that silences everything. */
-static char *in_line(const char *name, char wildcard)
-{
-	char *copy = mt_strdup(name);
-
-	for (char *c = copy; *c; c++)
-		if (iscntrl((unsigned char)*c))
-			*c = wildcard;
-	return copy;
-}
 
 /* ---- valgrind ---- */
 
@@ -31,15 +20,20 @@ static void put_frame(struct mt_buffer *out, const struct mt_backtrace_frame *fr
 		return;
 	}
 	const char *text = named ? function : frame->module;
-	const char *end = text + (named ? strcspn(text, "@") : strlen(text));
+	size_t at = named && *text == '@'; /* a version begins behind a name */
+	size_t len = named ? at + strcspn(text + at, "@") : strlen(text);
+	char *shown = mt_text_wildcards(text, '?');
 
+	if (at)
+		*shown = '?';
 	mt_buffer_printf(out, named ? "   fun:" : "   obj:");
-	for (; text < end; text++) {
-		if (strchr("*?\\", *text))
+	for (size_t i = 0; i < len; i++) {
+		if (strchr("*?\\", text[i]))
 			mt_buffer_add(out, "\\", 1);
-		mt_buffer_add(out, iscntrl((unsigned char)*text) ? "?" : text, 1);
+		mt_buffer_add(out, shown + i, 1);
 	}
 	mt_buffer_add(out, "\n", 1);
+	free(shown);
 }
 
 static bool is_named(const struct mt_backtrace_frame *frame)
@@ -65,7 +59,7 @@ static void write_valgrind(struct mt_buffer *out, const struct mt_profile *p,
 	const struct mt_backtrace_frame *own = mt_backtrace_own(stack);
 	const char *const *kind = mt_suppress_allocators(mt_profile_group_kind(p, group));
 	uint32_t frames = frames_to_main(stack), half = FRAMES_MAX / 2;
-	char *name = in_line(own && is_named(own) ? own->raw_function : "", '?');
+	char *name = mt_text_wildcards(own && is_named(own) ? own->raw_function : "", '?');
 
 	mt_buffer_printf(out,
 		"{\n   %s%s%s\n   Memcheck:Leak\n   match-leak-kinds: all\n   fun:%s\n",
@@ -109,7 +103,7 @@ struct users {
  * pattern. */
 static char *pattern_of(const char *name)
 {
-	char *line = in_line(name, '*'), *whole = mt_format("^%s$", line);
+	char *line = mt_text_wildcards(name, '*'), *whole = mt_format("^%s$", line);
 	char *open = mt_format("^%s", line);
 	char *cut = mt_format("^%.*s", (int)strcspn(line, "*$"), line);
 	const char *best = mt_suppress_match_lsan(whole, name) ? whole
@@ -194,7 +188,7 @@ static void put_lsan(struct mt_buffer *out, struct mt_strings *said,
 {
 	char *pattern = pattern_of(is_named(frame) ? frame->function : frame->module);
 	uint32_t before = said->count;
-	char *function = in_line(frame->function, '?');
+	char *function = mt_text_wildcards(frame->function, '?');
 	bool wide =
 		!strcmp(frame->raw_function, "main") || mt_suppress_below_main(frame->raw_function);
 

@@ -1,4 +1,5 @@
 /* What the kernel says of a process of the session. */
+#include "core/base/text.h"
 #include "core/session/internal.h"
 
 #include <fcntl.h>
@@ -138,7 +139,7 @@ static void put_words(const struct mt_buffer *arguments, char *to, size_t size)
 		if (!to[i])
 			to[i] = ' ';
 	to[n] = '\0';
-	mt_buffer_add_escaped(&text, to);
+	mt_text_add(&text, MT_TEXT_LINE, to);
 	snprintf(to, size, "%.*s", (int)text.len, text.len ? (char *)text.data : "");
 	mt_buffer_free(&text);
 }

@@ -1,5 +1,5 @@
 /* Who speaks to the recorder: tracers that ask for a segment, watchers, the front. */
-#include "core/base/buffer.h"
+#include "core/base/text.h"
 #include "core/session/service_parts.h"
 
 #include <errno.h>
@@ -99,7 +99,7 @@ static void fill_entry(const struct mt_recorder *r, struct mt_session_entry *e)
 	snprintf(e->trace_path, sizeof e->trace_path, "%s", r->trace_path);
 	for (char *const *arg = r->options->argv; *arg; arg++) {
 		mt_buffer_add(&command, " ", arg != r->options->argv);
-		mt_buffer_add_escaped(&command, *arg);
+		mt_text_add(&command, MT_TEXT_LINE, *arg);
 	}
 	snprintf(e->command, sizeof e->command, "%.*s", (int)command.len, (char *)command.data);
 	mt_buffer_free(&command);

@@ -206,7 +206,7 @@ cc -O1 -fno-omit-frame-pointer -c -o hostile.o hostile.c && objcopy \
 all hostile hostile.dat '' ''
 agrees "hostile: an accent and a fish" flamegraph flamegraph hostile.dat $'main;caf\xc3\xa9 \xf0\x9f\x90\x9f ,"' 1007
 agrees "hostile: markup" flamegraph flamegraph hostile.dat "main;</title><script>alert('1')</script>&amp;\"" 1001
-agrees "hostile: separators" collapsed collapsed hostile.dat 'main;a:b c d 7 e f' 1020
+agrees "hostile: separators" collapsed collapsed hostile.dat 'main;a:b c\nd 7\te\rf' 1020
 "$memtui" export --as flamegraph hostile.dat >out
 LC_ALL=C grep -qP '[\x00-\x08\x0b-\x1f\x7f]' out && not_ok "hostile: control characters" "$(LC_ALL=C grep -aoP '.{9}[\x00-\x08\x0b-\x1f\x7f]' out | head -n 1 | cat -v)" || ok "hostile: control characters"
 

@@ -199,7 +199,7 @@ static void check_copied_names(struct tests *t)
 	terminal.record = NULL;
 	decode_copy(bytes, len, copied, sizeof copied);
 	tell(t,
-		said && strstr(copied, "#0  evil?]0;x??[31mname at src/?31m.c:1 (")
+		said && strstr(copied, "#0  evil\\x1b]0;x\\x07\\x1b[31mname at src/\\x9b31m.c:1 (")
 			&& !strpbrk(copied, "\033\a\x9b"),
 		"what is copied holds no escape out of a name");
 	free(bytes);

@@ -1,8 +1,8 @@
 /* Ways out of hand-made profiles: what no real program leaves reliably. */
 #include "tests/unit/query_fixture.h"
 
+#include "core/base/text.h"
 #include "core/export/export.h"
-#include "core/export/xml.h"
 
 #include <stdio.h>
 #include <zlib.h>
@@ -148,25 +148,95 @@ static void test_extremes(void **state)
 	fixture_free(&f);
 }
 
-static void xml_is(const char *text, const char *expected)
+static void text_is(enum mt_text_form form, const char *text, const char *expected)
 {
-	struct text xml = {0};
-	FILE *out = open_memstream(&xml.data, &xml.len);
+	struct text written = {0};
+	struct mt_buffer added = {0};
+	FILE *out = open_memstream(&written.data, &written.len);
 
-	mt_xml_text(out, text);
+	mt_text_put(out, form, text);
 	fclose(out);
-	assert_string_equal(xml.data, expected);
-	free(xml.data);
+	assert_string_equal(written.data, expected);
+	mt_text_add(&added, form, text);
+	mt_buffer_add(&added, "", 1);
+	assert_string_equal((char *)added.data, expected);
+	mt_buffer_free(&added);
+	free(written.data);
 }
 
-static void test_xml(void **state)
+static void csv_is(const char *text, const char *expected)
+{
+	struct text written = {0};
+	FILE *out = open_memstream(&written.data, &written.len);
+
+	mt_text_put_csv(out, text);
+	fclose(out);
+	assert_string_equal(written.data, expected);
+	free(written.data);
+}
+
+#define FISH "caf\xc3\xa9 \xf0\x9f\x90\x9f"
+#define CONTROLS "\x01\t\n\x1b[2J\x7f\xc2\x9b\xe2\x80\xae\xf3\xa0\x80\x81"
+#define NAMED "\\x01\\t\\n\\x1b[2J\\x7f\\u009b\\u202e\\U000e0001"
+/* A byte by itself, a character cut short, a surrogate, a long form, the two that are none. */
+#define BROKEN "\xff\xc3(\xed\xa0\x80\xc0\xaf\xef\xbf\xbe|\xef\xbf\xbf"
+#define BROKEN_NAMED "\\xff\\xc3(\\xed\\xa0\\x80\\xc0\\xaf\\ufffe|\\uffff"
+#define R "\xef\xbf\xbd"
+
+static void test_text(void **state)
 {
 	(void)state;
-	xml_is("a<b>&\"'", "a&lt;b&gt;&amp;&quot;&apos;");
-	xml_is("\x01\t\n\x1b[2J\x7f\xc2\x9b", "????[2J??");
-	xml_is("\xc3\xa9 \xf0\x9f\x90\x9f", "\xc3\xa9 \xf0\x9f\x90\x9f");
-	xml_is("\xff\xc3(\xef\xbf\xbe|\xef\xbf\xbf|\xef\xbf\xbd",
-		"\xef\xbf\xbd\xef\xbf\xbd(\xef\xbf\xbd|\xef\xbf\xbd|\xef\xbf\xbd");
+	for (enum mt_text_form form = 0; form < MT_TEXT_FORMS; form++) {
+		text_is(form, FISH " \xef\xbf\xbd", FISH " \xef\xbf\xbd");
+		text_is(form, "", "");
+		if (form == MT_TEXT_JSON)
+			continue;
+		text_is(form, CONTROLS,
+			form == MT_TEXT_MARKDOWN
+				? "\\x01\\t\\n\\x1b\\[2J\\x7f\\u009b\\u202e\\U000e0001"
+				: NAMED);
+		text_is(form, BROKEN,
+			form == MT_TEXT_MARKDOWN
+				? "\\xff\\xc3(\\xed\\xa0\\x80\\xc0\\xaf\\ufffe\\|\\uffff"
+				: BROKEN_NAMED);
+	}
+	text_is(MT_TEXT_JSON, CONTROLS "\"\\",
+		"\\u0001\\t\\n\\u001b[2J\\u007f\\u009b\\u202e"
+		"\\udb40\\udc01\\\"\\\\");
+	text_is(MT_TEXT_JSON, BROKEN, R R "(" R R R R R "\\ufffe|\\uffff");
+	text_is(MT_TEXT_XML, "a<b>&\"'", "a&lt;b&gt;&amp;&quot;&apos;");
+	text_is(MT_TEXT_FOLDED, "a;b c", "a:b c");
+	text_is(MT_TEXT_MARKDOWN, "a_b*c", "a\\_b\\*c");
+}
+
+/* What a spreadsheet would run is text to it. */
+static void test_csv(void **state)
+{
+	(void)state;
+	csv_is("a=b", "a=b");
+	csv_is("=cmd|' /C calc'!A0", "'=cmd|' /C calc'!A0");
+	csv_is("+1", "'+1");
+	csv_is("-[NSObject alloc]", "'-[NSObject alloc]");
+	csv_is("  @a,\"b\"", "\"'  @a,\"\"b\"\"\"");
+	csv_is("\xef\xbc\x9d"
+	       "1",
+		"'\xef\xbc\x9d"
+		"1");
+	csv_is("\t=1", "\\t=1");
+}
+
+/* A pattern matches what it was made from, byte by byte. */
+static void test_pieces(void **state)
+{
+	char *wild = mt_text_wildcards("a\x1b\xe2\x80\xae" FISH "\xff", '?');
+
+	(void)state;
+	assert_string_equal(wild, "a????" FISH "?");
+	free(wild);
+	assert_int_equal(mt_text_cut(FISH, 4), 3);
+	assert_int_equal(mt_text_cut(FISH, 5), 5);
+	assert_int_equal(mt_text_cut(FISH, 9), 6);
+	assert_int_equal(mt_text_cut(FISH, 100), 10);
 }
 
 int main(void)
@@ -175,7 +245,9 @@ int main(void)
 		cmocka_unit_test(test_odd_stacks),
 		cmocka_unit_test(test_deep),
 		cmocka_unit_test(test_extremes),
-		cmocka_unit_test(test_xml),
+		cmocka_unit_test(test_text),
+		cmocka_unit_test(test_csv),
+		cmocka_unit_test(test_pieces),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,5 +1,6 @@
 #include "tui/command/commands.h"
 
+#include "core/base/text.h"
 #include "core/capture/import.h"
 
 #include <errno.h>
@@ -53,8 +54,7 @@ static void print_line(pid_t process, pid_t parent, pid_t recorder, const char *
 	const char *note)
 {
 	printf("%8d  %8d  %8d  ", (int)process, (int)parent, (int)recorder);
-	for (const char *c = command; *c; c++)
-		putchar((unsigned char)*c < 0x20 || *c == 0x7f ? '?' : *c);
+	mt_text_put(stdout, MT_TEXT_LINE, command);
 	printf("%s\n", note);
 }
 

@@ -1,5 +1,6 @@
 #include "tui/command/commands.h"
 
+#include "core/base/text.h"
 #include "core/export/blind.h"
 #include "core/export/number.h"
 
@@ -223,12 +224,11 @@ static void say_process(const struct mt_session_process *p, struct widths w)
 	mt_number_size(peak, p->peak_bytes);
 	mt_number_size(leaked, p->leaked_bytes);
 	shorten_middle(file, w.file);
-	snprintf(command, sizeof command, "%.*s", w.command, line);
 	if (strlen(line) > (size_t)w.command)
-		memcpy(command + w.command - 2, "..", 2);
-	for (char *c = command; *c; c++)
-		if ((unsigned char)*c < 0x20 || *c == 0x7f)
-			*c = '?';
+		snprintf(command, sizeof command, "%.*s..",
+			(int)mt_text_cut(line, (size_t)w.command - 2), line);
+	else
+		snprintf(command, sizeof command, "%s", line);
 	mt_command_say("%*d %*d %*s %*s %*s  %-*s  %s", w.pid, (int)p->pid, w.pid, (int)p->parent,
 		w.allocations, allocations, w.size, peak, w.size, leaked, w.command, command, file);
 }

@@ -1,5 +1,5 @@
 #include "tui/data/triage.h"
-#include "core/base/buffer.h"
+#include "core/base/text.h"
 #include "core/export/number.h"
 #include "core/query/group_sum.h"
 #include "core/query/sort.h"
@@ -269,9 +269,12 @@ void mt_triage_end(struct mt_app *app)
 	if (!t)
 		return;
 	close_store(t);
-	if (t->lost)
-		fprintf(stderr, "memtui: what was said about %s is lost: %s\n",
-			mt_number_of(leaks, t->lost, "leak"), t->told);
+	if (t->lost) {
+		fprintf(stderr, "memtui: what was said about %s is lost: ",
+			mt_number_of(leaks, t->lost, "leak"));
+		mt_text_put(stderr, MT_TEXT_LINE, t->told);
+		putc('\n', stderr);
+	}
 	free(t->file);
 	free(t);
 	app->triage = NULL;

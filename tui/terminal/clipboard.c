@@ -1,5 +1,5 @@
 #include "tui/terminal/clipboard.h"
-#include "core/base/buffer.h"
+#include "core/base/text.h"
 #include "core/export/number.h"
 #include "tui/app.h"
 
@@ -91,12 +91,12 @@ static void add_frame(struct mt_buffer *out, uint32_t number,
 	}
 	mt_frame_source(source, sizeof source, frame, true);
 	mt_buffer_printf(out, "#%-2u ", number);
-	mt_buffer_add_line(out, frame->function);
+	mt_text_add(out, MT_TEXT_LINE, frame->function);
 	mt_buffer_printf(out, "%s at ", frame->inlined ? " (inlined)" : "");
-	mt_buffer_add_line(out, source);
+	mt_text_add(out, MT_TEXT_LINE, source);
 	if (*frame->source && *frame->module) {
 		mt_buffer_printf(out, " (");
-		mt_buffer_add_line(out, frame->module);
+		mt_text_add(out, MT_TEXT_LINE, frame->module);
 		mt_buffer_printf(out, "+0x%llx)", (unsigned long long)frame->offset);
 	}
 	mt_buffer_printf(out, "\n");
@@ -109,7 +109,7 @@ static void add_group(struct mt_app *app, struct mt_buffer *out, uint32_t group,
 	const struct mt_group *g = &d->profile.groups[group];
 	char live[17], blocks[17], bytes[17], calls[17];
 
-	mt_buffer_add_line(out, d->command ? d->command : "memtui");
+	mt_text_add(out, MT_TEXT_LINE, d->command ? d->command : "memtui");
 	mt_data_metric(blocks, d, g, MT_METRIC_LEAKED_COUNT);
 	mt_data_metric(calls, d, g, MT_METRIC_ALLOCATED_COUNT);
 	mt_buffer_printf(out, ": %s %s in %s %s, allocated %s in %s %s of %s\n",

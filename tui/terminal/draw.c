@@ -1,4 +1,5 @@
 /* Text and cells into the frame that is being made. */
+#include "core/base/text.h"
 #include "tui/terminal/screen_parts.h"
 
 #include <stdarg.h>
@@ -22,44 +23,10 @@ void mt_screen_put(int row, int column, attr_t attributes, int pair, const wchar
 	mvadd_wch(row, column, &cell);
 }
 
-uint32_t mt_text_next(const char **text)
-{
-	const uint8_t *b = (const uint8_t *)*text;
-	uint32_t code = b[0];
-	int more = code < 0x80 ? 0
-		: code < 0xc2  ? -1
-		: code < 0xe0  ? 1
-		: code < 0xf0  ? 2
-		: code < 0xf5  ? 3
-			       : -1;
-
-	if (!code)
-		return 0;
-	*text += 1;
-	if (more < 0)
-		return 0xfffd;
-	if (more)
-		code &= 0x3fu >> more;
-	for (int i = 1; i <= more; i++) {
-		if ((b[i] & 0xc0) != 0x80)
-			return 0xfffd;
-		code = code << 6 | (b[i] & 0x3f);
-	}
-	*text += more;
-	if ((more == 2 && (code < 0x800 || (code >= 0xd800 && code < 0xe000)))
-		|| (more == 3 && (code < 0x10000 || code > 0x10ffff)))
-		return 0xfffd;
-	return code;
-}
-
-/* What may reach the terminal: never a control or formatting character (bidirectional overrides
- * among them). */
+/* A cell for each character; never a control or an invisible one. */
 static wchar_t printable(bool utf8, uint32_t code, int *width)
 {
-	if (code < 0x20 || (code >= 0x7f && code < 0xa0) || code == 0xfffd || code == 0xad
-		|| (code >= 0x200b && code <= 0x200f) || (code >= 0x2028 && code <= 0x202e)
-		|| (code >= 0x2060 && code <= 0x206f) || code == 0xfeff
-		|| (!utf8 && code >= 0x80)) {
+	if (!mt_text_is_safe(code) || code == 0xfffd || (!utf8 && code >= 0x80)) {
 		*width = 1;
 		return L'?';
 	}

@@ -85,7 +85,5 @@ void mt_draw_rule(struct mt_screen *, int row, int column, int width, enum mt_ro
 void mt_draw_cell(struct mt_screen *, int row, int column, const uint32_t *code,
 	const struct mt_style *);
 int mt_text_width(const char *text); /* columns that mt_draw would use */
-/* Next character of UTF-8 text, moved past; 0xfffd for broken bytes, 0 at the end. */
-uint32_t mt_text_next(const char **text);
 
 #endif

@@ -1,4 +1,5 @@
 /* Text on several rows, broken between words. */
+#include "core/base/text.h"
 #include "tui/terminal/screen.h"
 
 #include <stdbool.h>
