@@ -38,6 +38,7 @@ struct mt_report {
 	bool ascending;
 	uint64_t skip, count; /* rows; count 0: all */
 	bool damaged;         /* the file could not be read to its end */
+	uint64_t damaged_at;  /* offset from which the file makes no sense; 0: it is not damaged */
 	bool inverted;        /* tree */
 	uint32_t levels;      /* tree: at most; 0: all */
 	const char *what;     /* json and csv as exports: the view; NULL: the default */

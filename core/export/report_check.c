@@ -388,6 +388,7 @@ static void check_json(const struct mt_report *report, const struct judged *j)
 	mt_json_bool(json, j->exact);
 	mt_json_key(json, "complete");
 	mt_json_bool(json, !incomplete(report));
+	mt_report_json_damage(json, report);
 	mt_json_key(json, "limits");
 	mt_json_open(json, '[');
 	for (int i = 0; i < MT_CHECK_COUNT; i++)

@@ -202,7 +202,7 @@ static void memory_json(struct mt_json *json, const struct mt_profile *profile)
 static void end_json(struct mt_json *json, const struct mt_info *info)
 {
 	mt_json_key(json, "exit_status");
-	if (info->exit_status == -1)
+	if (!info->ended || info->stopped || info->exit_status == -1)
 		mt_json_null(json);
 	else
 		mt_json_integer(json, info->exit_status);
@@ -223,6 +223,7 @@ static void info_json(const struct mt_report *report, const struct mt_report_tot
 	mt_json_open(json, '{');
 	put_number(json, "format_version", 1);
 	put_bool(json, "complete", complete(report));
+	mt_report_json_damage(json, report);
 	put_bool(json, "leaks_known", mt_report_knows_leaks(report));
 	run_json(json, profile);
 #define X(name, words, unit) put_number(json, #name, totals->name);

@@ -312,6 +312,15 @@ uint32_t mt_report_blind(const struct mt_report *report, const char *indent)
 	return lines;
 }
 
+void mt_report_json_damage(struct mt_json *json, const struct mt_report *report)
+{
+	mt_json_key(json, "damaged_at");
+	if (report->damaged_at)
+		mt_json_number(json, report->damaged_at);
+	else
+		mt_json_null(json);
+}
+
 bool mt_report_knows_leaks(const struct mt_report *report)
 {
 	return mt_info_knows_leaks(&report->profile->info) && !report->damaged;

@@ -82,6 +82,8 @@ const struct mt_memory *mt_report_memory(const struct mt_profile *);
 /* One of a sample's numbers; null where nothing was sampled yet: no process has no resident
  * memory. */
 void mt_report_json_memory(struct mt_json *, const struct mt_memory *, uint64_t value);
+/* "damaged_at": the offset from which the trace makes no sense, or null: into an open object. */
+void mt_report_json_damage(struct mt_json *, const struct mt_report *);
 /* Start of the run, RFC 3339 in UTC, or "unknown". */
 void mt_report_start_time(char out[40], const struct mt_profile *);
 /* "suppressed 12.0k in 3 blocks by 2 rules" on a line, where it is so. */

@@ -312,3 +312,26 @@ int mt_profile_load(struct mt_profile *p, struct mt_trace_reader *reader,
 	mt_buffer_free(&l.payload);
 	return result < 0 ? result : 0;
 }
+
+int mt_profile_check_readable(const struct mt_profile *p, const struct mt_trace_reader *reader,
+	struct mt_err *err)
+{
+	const struct mt_info *info = &p->info;
+	bool started = info->pid || info->start_unix_ns || p->argument_count;
+	bool some = info->events || p->group_count || p->thread_count || p->module_count
+		|| p->log_count;
+	const char *path = mt_trace_reader_path(reader), *reason;
+	uint64_t damage = mt_trace_reader_damage(reader, &reason);
+
+	if (some || (!damage && mt_trace_reader_complete(reader)))
+		return 0;
+	if (!mt_trace_reader_is_cut(reader))
+		return mt_fail(err, -ENODATA,
+			"%s: nothing in it can be read: it is damaged from byte %llu on (%s); "
+			"record the program again",
+			path, (unsigned long long)damage, reason);
+	if (!started)
+		return mt_fail(err, -ENODATA,
+			"%s: nothing is recorded in it: it ends behind its header", path);
+	return 0;
+}

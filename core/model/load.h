@@ -29,6 +29,10 @@ int mt_totals_write(struct mt_trace_writer *, const struct mt_profile *, struct 
  * core/symbol. */
 int mt_profile_load(struct mt_profile *, struct mt_trace_reader *,
 	int (*progress)(void *context, double fraction), void *context, struct mt_err *err);
+/* After loading: 0, or -ENODATA with a sentence if damage hides all but the program's name, or if
+ * nothing was recorded yet. */
+int mt_profile_check_readable(const struct mt_profile *, const struct mt_trace_reader *,
+	struct mt_err *err);
 /* Who it was and its sums alone, however large the trace is: strings, the command line, and the
  * last info block. The profile is zeroed or initialised; it is no profile to ask anything else. 1:
  * there are sums; 0: none, it was broken off. */

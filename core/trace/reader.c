@@ -28,21 +28,28 @@ struct mt_trace_reader {
 	uint64_t scanned; /* all blocks before this offset are known */
 	bool complete;
 	uint64_t damage;
+	bool cut; /* it is no more than that the file ends there */
 	bool passed_over;
 	char reason[160];
 	struct mt_trace_input input;
 	pthread_mutex_t lock; /* damage and input: several threads may go over the blocks at once */
 };
 
-void mt_trace_reader_note_damage(struct mt_trace_reader *r, uint64_t offset, const char *reason)
+static void note(struct mt_trace_reader *r, uint64_t offset, const char *reason, bool cut)
 {
 	pthread_mutex_lock(&r->lock);
 	r->passed_over = false;
 	if (!r->damage || r->damage > offset) {
 		r->damage = offset;
+		r->cut = cut;
 		snprintf(r->reason, sizeof r->reason, "%s", reason);
 	}
 	pthread_mutex_unlock(&r->lock);
+}
+
+void mt_trace_reader_note_damage(struct mt_trace_reader *r, uint64_t offset, const char *reason)
+{
+	note(r, offset, reason, false);
 }
 
 static int fail_at(struct mt_trace_reader *r, uint64_t offset, const char *reason,
@@ -54,6 +61,8 @@ static int fail_at(struct mt_trace_reader *r, uint64_t offset, const char *reaso
 }
 
 /* ---- block headers ---- */
+
+static const char ends_within_block[] = "the file ends within a block";
 
 /* NULL, or what is wrong with a header that lies at offset in a file of `end` bytes. */
 static const char *header_fault(const struct mt_block_header *h, uint64_t offset, uint64_t end,
@@ -77,7 +86,7 @@ static const char *header_fault(const struct mt_block_header *h, uint64_t offset
 	if ((h->type == MT_BLOCK_EVENTS) != (h->event_count != 0))
 		return "the block's number of events contradicts its type";
 	if (h->stored_len > end - offset - sizeof *h)
-		return "the file ends within a block";
+		return ends_within_block;
 	return NULL;
 }
 
@@ -179,12 +188,13 @@ static int scan(struct mt_trace_reader *r, struct mt_err *err)
 	while (r->scanned < r->file_bytes) {
 		uint64_t offset = r->scanned;
 		const char *fault = "the file ends within a block header";
+		bool cut = true;
 
 		if (r->count && r->entries[r->count - 1].block.type == MT_BLOCK_INDEX) {
 			r->complete = trailer_at(r, offset, &t);
 			fault = r->complete ? NULL : "the end of the file is damaged";
 			if (fault)
-				mt_trace_reader_note_damage(r, offset, fault);
+				note(r, offset, fault, r->file_bytes - offset < sizeof t);
 			return 0;
 		}
 		if (r->file_bytes - offset >= sizeof h) {
@@ -193,9 +203,10 @@ static int scan(struct mt_trace_reader *r, struct mt_err *err)
 			if (result)
 				return result;
 			fault = header_fault(&h, offset, r->file_bytes, r->count);
+			cut = fault == ends_within_block;
 		}
 		if (fault) {
-			mt_trace_reader_note_damage(r, offset, fault);
+			note(r, offset, fault, cut);
 			return 0;
 		}
 		add_entry(r, offset, &h);
@@ -366,6 +377,11 @@ uint64_t mt_trace_reader_damage(const struct mt_trace_reader *r, const char **re
 	if (reason)
 		*reason = r->damage ? r->reason : NULL;
 	return r->damage;
+}
+
+bool mt_trace_reader_is_cut(const struct mt_trace_reader *r)
+{
+	return r->damage ? r->cut : !r->complete;
 }
 
 void mt_trace_reader_pass_over(struct mt_trace_reader *r)

@@ -160,6 +160,8 @@ int mt_trace_reader_refresh(struct mt_trace_reader *, struct mt_err *err);
 uint64_t mt_trace_reader_file_bytes(const struct mt_trace_reader *);
 /* 0, or the offset at which the file stops making sense, with a reason. */
 uint64_t mt_trace_reader_damage(const struct mt_trace_reader *, const char **reason);
+/* Returns true if the file merely ends too early, as one does whose recorder was killed. */
+bool mt_trace_reader_is_cut(const struct mt_trace_reader *);
 /* The loader found the trace senseless from here on (the smallest offset is kept). */
 void mt_trace_reader_note_damage(struct mt_trace_reader *, uint64_t offset, const char *reason);
 /* All damage so far was in blocks without which nothing is missing; and whether that is so

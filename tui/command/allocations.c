@@ -17,6 +17,7 @@
 	MT_OPTIONS_WRAPPER, \
 	MT_OPTIONS_FORMAT, \
 	MT_OPTIONS_FILTER, \
+	MT_OPTIONS_READING, \
 	MT_OPTIONS_HELP, \
 	MT_OPTIONS_END
 /* clang-format on */
@@ -45,6 +46,7 @@ static const struct mt_option histogram_options[] = {
 		"count by size (the default) or by lifetime", "size|lifetime"},
 	MT_OPTIONS_FORMAT,
 	MT_OPTIONS_FILTER,
+	MT_OPTIONS_READING,
 	MT_OPTIONS_HELP,
 	MT_OPTIONS_END,
 };

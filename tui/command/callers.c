@@ -7,6 +7,7 @@ static const struct mt_option options[] = {
 	MT_OPTIONS_NAMES,
 	MT_OPTIONS_FORMAT,
 	MT_OPTIONS_FILTER,
+	MT_OPTIONS_READING,
 	MT_OPTIONS_HELP,
 	MT_OPTIONS_END,
 };

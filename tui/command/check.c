@@ -32,6 +32,7 @@ static const struct mt_option options[] = {
 		"text (the default) or json", "text|json"},
 	MT_OPTIONS_EXACT,
 	MT_OPTIONS_FILTER,
+	MT_OPTIONS_READING,
 	MT_OPTIONS_HELP,
 	MT_OPTIONS_END,
 };
@@ -54,6 +55,8 @@ static int check_against(const struct mt_arguments *arguments, struct mt_err *er
 	}
 	if (status >= 0)
 		written = mt_command_finish(arguments, err);
+	status = mt_opened_verdict(&old, arguments, arguments->baseline, status);
+	status = mt_opened_verdict(&opened, arguments, arguments->operands[0], status);
 	mt_opened_free(&old);
 	mt_opened_free(&opened);
 	return written < 0 ? written : status;

@@ -52,7 +52,8 @@ struct mt_loaded {
 	struct mt_import *import;       /* which is this */
 	struct mt_profile profile;
 	struct mt_symbols symbols;
-	bool damaged;
+	bool damaged;        /* it could not be read to its end */
+	uint64_t damaged_at; /* offset from which a trace makes no sense; 0: it is not damaged */
 };
 /* Opens and loads; says what is missing or damaged. symbols: whether names are wanted. */
 int mt_command_load(struct mt_loaded *, const char *path, bool symbols, struct mt_err *);
@@ -89,6 +90,10 @@ int mt_opened_load(struct mt_opened *, const struct mt_arguments *, const char *
 int mt_opened_load_instants(struct mt_opened *a, const struct mt_arguments *before,
 	struct mt_opened *b, const struct mt_arguments *after, const char *path,
 	struct mt_err *err);
+/* The status of a command whose own is status: 1 with --strict if not all of the trace was there to
+ * read. */
+int mt_opened_verdict(const struct mt_opened *, const struct mt_arguments *, const char *path,
+	int status);
 void mt_opened_free(struct mt_opened *);
 /* Whether all of the result could be written. */
 int mt_command_finish(const struct mt_arguments *, struct mt_err *);

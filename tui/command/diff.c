@@ -15,6 +15,7 @@ static const struct mt_option options[] = {
 	MT_OPTIONS_WRAPPER,
 	MT_OPTIONS_FORMAT,
 	MT_OPTIONS_FILTER,
+	MT_OPTIONS_READING,
 	MT_OPTIONS_HELP,
 	MT_OPTIONS_END,
 };
@@ -92,6 +93,9 @@ static int run(const struct mt_arguments *arguments, struct mt_err *err)
 	}
 	if (status >= 0)
 		status = mt_command_finish(arguments, err);
+	status = mt_opened_verdict(&a, arguments, arguments->operands[0], status);
+	if (!instants)
+		status = mt_opened_verdict(&b, arguments, arguments->operands[1], status);
 	mt_opened_free(&a);
 	mt_opened_free(&b);
 	return status;

@@ -26,6 +26,7 @@ static const struct mt_option options[] = {
 		"of a snapshot is put together, 1 by default",
 		NULL},
 	MT_OPTIONS_FILTER,
+	MT_OPTIONS_READING,
 	MT_OPTIONS_HELP,
 	MT_OPTIONS_END,
 };
@@ -179,8 +180,8 @@ const struct mt_command mt_command_export = {
 		"another program. The file gets its name when it is whole: an export that fails "
 		"leaves nothing behind, and an existing file as it was.\n\n"
 		"Names are what a program chose. JSON has them as they are. Everything else shows "
-		"control characters and invisible ones as \\x1b or \\u202e, and CSV puts a ' "
-		"before a cell that a spreadsheet would run as a formula.\n\n"
+		"control characters and invisible ones by their number, as \\x1b, and CSV puts a "
+		"' before a cell that a spreadsheet would run as a formula.\n\n"
 		"heaptrack: its calls to allocation functions are our allocations and "
 		"reallocations. It calls a block temporary that the next event of the whole "
 		"program frees; so where several threads allocate it counts fewer than we do, who "

@@ -28,7 +28,11 @@ const char mt_help_about[] =
 	"live in the terminal, or as text, JSON and CSV.";
 const char mt_help_exit[] =
 	"0 when done, 1 when something failed, 2 when the command line was wrong. run and record "
-	"pass on the program's status, 128 + N when signal N ended it.";
+	"pass on the program's status, 128 + N when signal N ended it.\n\n"
+	"A trace of which nothing can be read gives 1. One that is damaged or has no end is read "
+	"as far as possible: a sentence on standard error says so, and the status is 0, or 1 with "
+	"--strict. In JSON, damaged_at of info and check is the offset of the damage; it is null "
+	"if the trace is whole or merely has no end.";
 
 static const char help_filters[] =
 	"Filters combine with and. Smallest and largest values are themselves included. A moment "

@@ -7,6 +7,7 @@ static const struct mt_option options[] = {
 	MT_OPTIONS_FORMAT,
 	MT_OPTIONS_SUPPRESS,
 	MT_OPTIONS_FILTER,
+	MT_OPTIONS_READING,
 	MT_OPTIONS_HELP,
 	MT_OPTIONS_END,
 };
@@ -53,15 +54,16 @@ static int list(const struct mt_arguments *arguments, struct mt_err *err)
 		mt_report_info_heading(stdout, arguments->format);
 	for (int i = 0; i < arguments->operand_count; i++) {
 		one.operands = arguments->operands + i;
-		if (mt_command_view(&one, json ? report_next : mt_report_info_line, false, err)
-			< 0) {
+		int seen =
+			mt_command_view(&one, json ? report_next : mt_report_info_line, false, err);
+
+		if (seen < 0)
 			mt_command_say("%s", err->text);
-			status = -EINVAL;
-		}
+		status = seen < 0 ? -EINVAL : status ? status : seen;
 	}
 	if (json)
 		puts("]");
-	return status < 0 ? mt_fail(err, status, "not all of the traces could be read") : 0;
+	return status < 0 ? mt_fail(err, status, "not all of the traces could be read") : status;
 }
 
 static int run(const struct mt_arguments *arguments, struct mt_err *err)

@@ -87,11 +87,11 @@ static void say_losses(const struct mt_loaded *loaded, const char *path, uint64_
 			"the checkpoint at byte %llu of %s is damaged (%s) and was passed over: "
 			"the numbers come from an earlier one and the events behind it",
 			(unsigned long long)damage, path, reason ? reason : "");
-	else if (damage)
+	else if (damage && !mt_trace_reader_is_cut(loaded->reader))
 		mt_command_say(
 			"%s makes no sense from byte %llu on (%s); what comes before was read",
 			path, (unsigned long long)damage, reason ? reason : "damaged");
-	else if (info->recorder_lost && !loaded->damaged)
+	else if (damage || (info->recorder_lost && !loaded->damaged))
 		mt_command_say(
 			"%s has no end: it is still being recorded, or its recorder was killed; "
 			"what was written until now was read",
@@ -134,6 +134,13 @@ static struct mt_trace_reader *open_trace(struct mt_loaded *loaded, const char *
 	return reader;
 }
 
+static void note_damage(struct mt_loaded *loaded)
+{
+	uint64_t damage = mt_trace_reader_damage(loaded->reader, NULL);
+
+	loaded->damaged_at = mt_trace_reader_is_cut(loaded->reader) ? 0 : damage;
+}
+
 /* loaded->reader may be NULL, with err set. */
 static int load_reader(struct mt_loaded *loaded, const char *path, struct mt_err *err)
 {
@@ -142,6 +149,8 @@ static int load_reader(struct mt_loaded *loaded, const char *path, struct mt_err
 	int status = mt_profile_load(&loaded->profile, loaded->reader, load_progress, NULL, err);
 
 	mt_command_progress(NULL, -1);
+	if (status >= 0)
+		status = mt_profile_check_readable(&loaded->profile, loaded->reader, err);
 	if (status < 0)
 		return status;
 	const char *reason = NULL;
@@ -149,6 +158,7 @@ static int load_reader(struct mt_loaded *loaded, const char *path, struct mt_err
 
 	say_losses(loaded, path, damage, reason);
 	loaded->damaged |= damage != 0;
+	note_damage(loaded);
 	return 0;
 }
 
@@ -163,8 +173,10 @@ static int finish(struct mt_loaded *loaded, const char *path, int status, bool s
 {
 	if (status < 0 || !symbols)
 		return status;
-	if (loaded->reader)
+	if (loaded->reader) {
 		read_symbols(loaded);
+		note_damage(loaded);
+	}
 	resolve_rest(loaded, path);
 	return 0;
 }
@@ -216,14 +228,14 @@ void mt_loaded_verify(struct mt_loaded *loaded, const char *path)
 	struct mt_buffer payload = {0};
 	struct mt_err err = {0};
 
-	for (uint32_t i = 0; i < count && !loaded->damaged; i++) {
+	for (uint32_t i = 0; i < count && !loaded->damaged && !loaded->damaged_at; i++) {
 		mt_command_progress("verifying", (double)i / count);
 		if (mt_trace_reader_payload(loaded->reader, i, &payload, &err) >= 0)
 			continue;
 		mt_command_progress(NULL, -1);
 		mt_command_say("%s; the totals stand elsewhere in %s and are whole", err.text,
 			path);
-		loaded->damaged = true;
+		note_damage(loaded);
 	}
 	mt_command_progress(NULL, -1);
 	mt_buffer_free(&payload);

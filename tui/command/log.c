@@ -7,6 +7,7 @@ static const struct mt_option options[] = {
 	MT_OPTIONS_WRAPPER,
 	{0, "skip", "N", MT_OPTION_NUMBER, MT_OPTION_AT(skip), "leave out the first N rows", NULL},
 	MT_OPTIONS_FILTER,
+	MT_OPTIONS_READING,
 	MT_OPTIONS_HELP,
 	MT_OPTIONS_END,
 };

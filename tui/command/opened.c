@@ -94,6 +94,7 @@ static struct mt_report report_on(struct mt_opened *o, const struct mt_arguments
 		.skip = arguments->skip,
 		.count = arguments->count,
 		.damaged = o->loaded.damaged,
+		.damaged_at = o->loaded.damaged_at,
 		.inverted = arguments->inverted,
 		.what = arguments->what,
 		.levels = (uint32_t)arguments->levels,
@@ -137,6 +138,9 @@ static int load(struct mt_opened *o, const struct mt_arguments *arguments, const
 
 	if (status >= 0 && events && !arguments->of_log)
 		status = mt_loaded_need_events(&o->loaded, path, names, err);
+	/* info: what the trace holds is its question */
+	if (status >= 0 && (arguments->strict || (!symbols && !arguments->unverified)))
+		mt_loaded_verify(&o->loaded, path);
 	mt_wrappers_judge(o->wrappers, &o->loaded.symbols);
 	return status;
 }
@@ -204,6 +208,19 @@ int mt_opened_load_instants(struct mt_opened *a, const struct mt_arguments *befo
 	return status;
 }
 
+int mt_opened_verdict(const struct mt_opened *o, const struct mt_arguments *arguments,
+	const char *path, int status)
+{
+	const struct mt_loaded *loaded = &o->loaded;
+	const struct mt_info *info = &loaded->profile.info;
+
+	if (status < 0 || !arguments->strict
+		|| (!loaded->damaged && !loaded->damaged_at && info->ended && !info->recorder_lost))
+		return status;
+	mt_command_say("%s: not all of it could be read, so --strict ends with status 1", path);
+	return status ? status : 1;
+}
+
 void mt_opened_free(struct mt_opened *o)
 {
 	mt_suppressed_free(&o->suppressed);
@@ -235,14 +252,12 @@ int mt_command_view(const struct mt_arguments *arguments,
 	int written = 0;
 	int status = mt_opened_load(&opened, arguments, arguments->operands[0], symbols, err);
 
-	/* info: what the trace holds is its question */
-	if (status >= 0 && !symbols && !arguments->unverified)
-		mt_loaded_verify(&opened.loaded, arguments->operands[0]);
 	if (status >= 0)
 		status = report(&opened.report, err);
 	if (status >= 0)
 		written = mt_command_finish(arguments, err);
 	say_suppressed(&opened, arguments);
+	status = mt_opened_verdict(&opened, arguments, arguments->operands[0], status);
 	mt_opened_free(&opened);
 	return written < 0 ? written : status;
 }

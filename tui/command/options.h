@@ -39,6 +39,7 @@ struct mt_arguments {
 	bool absent_allowed; /* a trace may lack the thread or marker that is asked for */
 	/* suppressions are applied without --suppressions too */
 	bool no_builtin_suppressions, judges_leaks;
+	bool strict;
 	bool unverified; /* what no total needs may be damaged: a line of many is to come soon */
 	struct mt_check check;
 	struct mt_limit group; /* an id */
@@ -135,6 +136,9 @@ struct mt_option {
 	{0, "format", "FORMAT", MT_OPTION_FORMAT, MT_OPTION_AT(format), \
 		"text (the default), json or csv", "text|json|csv"}, \
 	MT_OPTIONS_EXACT
+#define MT_OPTIONS_READING \
+	{0, "strict", NULL, MT_OPTION_FLAG, MT_OPTION_AT(strict), \
+		"read all of the trace, and end with status 1 if it is damaged or has no end", NULL}
 #define MT_OPTIONS_EXACT \
 	{0, "exact", NULL, MT_OPTION_FLAG, MT_OPTION_AT(exact), \
 		"numbers in full: 50463211 for 48.1M", NULL}

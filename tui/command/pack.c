@@ -19,6 +19,7 @@ static const struct mt_option options[] = {
 		NULL},
 	{'f', "force", NULL, MT_OPTION_FLAG, MT_OPTION_AT(force), "replace an existing trace file",
 		NULL},
+	MT_OPTIONS_READING,
 	MT_OPTIONS_HELP,
 	MT_OPTIONS_END,
 };
@@ -81,7 +82,7 @@ static int open_target(struct mt_new_file *file, const char *to, bool force, str
 	return mt_new_file_open(file, to, force, 0600, err);
 }
 
-static int pack(const char *from, const char *to, bool force, struct mt_err *err)
+static int pack(const char *from, const char *to, bool force, bool strict, struct mt_err *err)
 {
 	struct mt_new_file file = {0};
 	struct mt_packed packed;
@@ -90,9 +91,10 @@ static int pack(const char *from, const char *to, bool force, struct mt_err *err
 
 	mt_command_progress(NULL, -1);
 	error = mt_new_file_close(&file, error, err);
-	if (!error)
-		say_packed(from, to, &packed);
-	return error;
+	if (error)
+		return error;
+	say_packed(from, to, &packed);
+	return strict && (!packed.info.ended || packed.info.recorder_lost);
 }
 
 static int run(const struct mt_arguments *arguments, struct mt_err *err)
@@ -110,7 +112,7 @@ static int run(const struct mt_arguments *arguments, struct mt_err *err)
 			"help environment'), or one of heaptrack's",
 			from);
 	else if ((error = mt_new_file_check(from, to, err)) == 0)
-		error = pack(from, to, arguments->force, err);
+		error = pack(from, to, arguments->force, arguments->strict, err);
 	free(to);
 	return error;
 }

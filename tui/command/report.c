@@ -11,6 +11,7 @@ static const struct mt_option options[] = {
 	MT_OPTIONS_SUPPRESS,
 	MT_OPTIONS_FILTER,
 	MT_OPTIONS_EXACT,
+	MT_OPTIONS_READING,
 	MT_OPTIONS_HELP,
 	MT_OPTIONS_END,
 };

@@ -146,6 +146,8 @@ int mt_data_open(struct mt_data *d, const char *path, int (*progress)(void *, do
 	if (!reader)
 		return err && err->code ? err->code : -EIO;
 	result = mt_profile_load(&d->whole, reader, progress, context, err);
+	if (result >= 0)
+		result = mt_profile_check_readable(&d->whole, reader, err);
 	d->reader = reader;
 	d->spooled = converted.bytes || !strcmp(path, "-");
 	if (result >= 0 && !read_symbols(d, reader))
