@@ -132,13 +132,9 @@ static bool good_patterns(const struct mt_arguments *arguments, struct mt_err *e
 		return false;
 	mt_filter_free(filter);
 	struct mt_wrappers *wrappers = mt_command_wrappers(arguments, err);
-	struct mt_suppressions *rules;
 
 	mt_wrappers_free(wrappers);
-	if (!wrappers || mt_command_suppressions(&rules, arguments, err) < 0)
-		return false;
-	mt_suppressions_free(rules);
-	return true;
+	return wrappers && mt_command_check_suppressions(arguments, err) >= 0;
 }
 
 static int run_command(const struct mt_command *command, int argc, char **argv)

@@ -143,6 +143,7 @@ static int convert(struct conversion *c, struct mt_trace_writer *writer, struct 
 
 	if (!error) {
 		describe(c);
+		mt_heaptrack_end(&c->heaptrack);
 		error = mt_build_finish(&c->build, err);
 	}
 	c->out->info = c->build.profile.info;

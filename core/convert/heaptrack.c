@@ -10,6 +10,7 @@
 #define MS_MAX (1ull << 40)
 #define FRAMES_MAX 4096u /* of one address */
 #define COUNT_MAX (1u << 31)
+#define SUPPRESSIONS_MAX (64u << 20) /* bytes */
 
 struct cursor {
 	const char *at, *end;
@@ -28,6 +29,7 @@ void mt_heaptrack_free(struct mt_heaptrack *h)
 	free(h->traces);
 	free(h->infos);
 	free(h->slots);
+	mt_buffer_free(&h->suppressions);
 	*h = (struct mt_heaptrack){0};
 }
 
@@ -342,6 +344,29 @@ static const char *read_system(struct mt_heaptrack *h, struct cursor *c)
 	return NULL;
 }
 
+/* A line of what the program's __lsan_default_suppressions() gave. */
+static const char *read_suppression(struct mt_heaptrack *h, struct cursor *c)
+{
+	if (h->suppressions.len + MT_LINE_MAX > SUPPRESSIONS_MAX)
+		return "it has too many suppressions";
+	if (memchr(c->at, 0, (size_t)(c->end - c->at)))
+		return "a suppression holds a zero byte";
+	mt_buffer_add(&h->suppressions, c->at, (size_t)(c->end - c->at));
+	mt_buffer_add(&h->suppressions, "\n", 1);
+	return NULL;
+}
+
+void mt_heaptrack_end(struct mt_heaptrack *h)
+{
+	struct mt_symbols *s = &h->build->symbols;
+
+	if (!h->suppressions.len)
+		return;
+	s->suppressions =
+		mt_strings_add_len(&s->strings, (char *)h->suppressions.data, h->suppressions.len);
+	s->embedded = MT_EMBEDDED_TEXT;
+}
+
 static const char *other_line(struct mt_heaptrack *h, const char *line, struct cursor *c)
 {
 	switch (*line) {
@@ -351,8 +376,7 @@ static const char *other_line(struct mt_heaptrack *h, const char *line, struct c
 	case 'X': return read_command(h, c);
 	case 'A': h->attached = true; return NULL;
 	case 'I': return read_system(h, c);
-	case 'S': /* suppressions that the program holds: for its leaks, which are left in */
-		return NULL;
+	case 'S': return read_suppression(h, c);
 	case 'x':
 	case 'm': h->raw = true; return "it is heaptrack's raw data";
 	}

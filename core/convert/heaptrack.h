@@ -30,11 +30,14 @@ struct mt_heaptrack {
 		uint32_t live;  /* there: its blocks, see mt_build_allocate */
 	} * infos;              /* from 0 */
 	uint32_t info_count, info_capacity;
-	uint32_t *slots, slot_mask; /* (group, size) -> index of the first + 1 */
+	struct mt_buffer suppressions; /* of the program: a line each */
+	uint32_t *slots, slot_mask;    /* (group, size) -> index of the first + 1 */
 };
 
 void mt_heaptrack_init(struct mt_heaptrack *, struct mt_build *borrowed);
 void mt_heaptrack_free(struct mt_heaptrack *);
+/* When all lines were read: what they said together. */
+void mt_heaptrack_end(struct mt_heaptrack *);
 /* NULL, or what is wrong with the line. The line is changed. */
 const char *mt_heaptrack_line(struct mt_heaptrack *, char *line, size_t len);
 

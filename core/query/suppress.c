@@ -28,6 +28,8 @@ void mt_suppressions_free(struct mt_suppressions *s)
 		return;
 	for (uint32_t i = 0; i < s->count; i++)
 		mt_suppress_rule_free(&s->rules[i]);
+	for (uint32_t i = 0; i < s->fault_count && i < MT_SUPPRESS_FAULTS; i++)
+		free(s->faults[i]);
 	free(s->rules);
 	free(s);
 }

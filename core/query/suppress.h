@@ -19,11 +19,16 @@ struct mt_suppression {
 struct mt_suppressions;
 struct mt_suppressions *mt_suppressions_new(void);
 void mt_suppressions_free(struct mt_suppressions *);
-/* Adds the rules of a text, whose syntax is told by its first line that is no comment: '{' begins
- * valgrind's. On error nothing is added; err names source, line, column and what was expected. */
+/* Adds the rules of a text: '{' begins one of valgrind's, 'leak:' one of LeakSanitizer's. A line
+ * that is no rule is skipped, a block with such a line as a whole; a fault names source, line,
+ * column and what was expected. A text with faults and without any rule is an error: it is some
+ * other file, and err is its first fault. */
 int mt_suppressions_parse(struct mt_suppressions *, const char *text, size_t len,
 	const char *source, struct mt_err *err);
 int mt_suppressions_read(struct mt_suppressions *, const char *path, struct mt_err *err);
+/* The number of faults, and the sentence about one of them; NULL: none is kept. */
+uint32_t mt_suppressions_fault_count(const struct mt_suppressions *);
+const char *mt_suppressions_fault(const struct mt_suppressions *, uint32_t i);
 void mt_suppressions_add_builtin(struct mt_suppressions *);
 uint32_t mt_suppressions_count(const struct mt_suppressions *);
 const struct mt_suppression *mt_suppressions_at(const struct mt_suppressions *, uint32_t rule);

@@ -1,4 +1,4 @@
-/* The two syntaxes of suppression files. */
+/* The two syntaxes of suppression files. What is no rule is noted and skipped. */
 #include "core/query/suppress_rules.h"
 
 #include <ctype.h>
@@ -98,19 +98,17 @@ static struct mt_suppress_rule *add_rule(struct parser *p)
 
 static int parse_lsan(struct parser *p)
 {
-	int status;
+	const char *pattern = p->line + strlen("leak:");
 
-	while ((status = next_line(p)) > 0) {
-		const char *pattern = p->line + strlen("leak:");
-
-		if (!line_begins(p, "leak:"))
-			return bad(p, p->line, "'leak:' and a pattern, or '#' and a comment");
-		if (pattern == p->line_end)
-			return bad(p, pattern,
-				"a pattern behind 'leak:'; an empty one would match everything");
-		add_rule(p)->pattern = copy(pattern, p->line_end);
-	}
-	return status;
+	if (!line_begins(p, "leak:"))
+		return bad(p, p->line,
+			"'leak:' and a pattern, '{' and a rule of valgrind's, or '#' and a "
+			"comment");
+	if (pattern == p->line_end)
+		return bad(p, pattern,
+			"a pattern behind 'leak:'; an empty one would match everything");
+	add_rule(p)->pattern = copy(pattern, p->line_end);
+	return 1;
 }
 
 /* ---- valgrind ---- */
@@ -241,8 +239,6 @@ static int parse_block(struct parser *p)
 	const char *colon;
 	int status;
 
-	if (!line_is(p, "{"))
-		return bad(p, p->line, "'{'");
 	status = next_line(p);
 	if (status > 0 && line_is(p, "}"))
 		return bad(p, p->line, "a name for the rule");
@@ -267,25 +263,84 @@ static int parse_block(struct parser *p)
 
 /* ---- either ---- */
 
+static void drop_rules(struct mt_suppressions *s, uint32_t count)
+{
+	while (s->count > count)
+		mt_suppress_rule_free(&s->rules[--s->count]);
+}
+
+static void note_fault(struct mt_suppressions *s, const struct mt_err *fault)
+{
+	if (s->fault_count < MT_SUPPRESS_FAULTS)
+		s->faults[s->fault_count] = mt_strdup(fault->text);
+	s->fault_count++;
+}
+
+static void drop_faults(struct mt_suppressions *s, uint32_t count)
+{
+	for (; s->fault_count > count; s->fault_count--)
+		if (s->fault_count <= MT_SUPPRESS_FAULTS)
+			free(s->faults[s->fault_count - 1]);
+}
+
+/* What is left of a block with a fault in the present line. The next block is not part of it, also
+ * if the present one has no end. */
+static void skip_faulty_block(struct parser *p)
+{
+	while (p->at < p->end && !line_is(p, "}")) {
+		if (line_is(p, "{")) {
+			p->at = p->begin;
+			p->number--;
+			return;
+		}
+		next_line(p);
+	}
+}
+
 int mt_suppressions_parse(struct mt_suppressions *s, const char *text, size_t len,
 	const char *source, struct mt_err *err)
 {
-	struct parser p = {.rules = s, .source = source, .at = text, .end = text + len, .err = err};
-	uint32_t before = s->count;
-	int status = next_line(&p);
+	struct mt_err fault = {0}, first = {0};
+	struct parser p =
+		{.rules = s, .source = source, .at = text, .end = text + len, .err = &fault};
+	uint32_t before = s->count, faults_before = s->fault_count;
+	int status;
 
-	if (status > 0 && *p.line == '{') {
-		do
-			status = parse_block(&p);
-		while (status > 0 && (status = next_line(&p)) > 0);
-	} else if (status > 0) {
-		p.at = text;
-		p.number = 0;
-		status = parse_lsan(&p);
+	for (;;) {
+		uint32_t rules = s->count;
+
+		status = next_line(&p);
+		bool block = status > 0 && line_is(&p, "{");
+
+		if (status > 0)
+			status = block ? parse_block(&p) : parse_lsan(&p);
+		if (!status)
+			break;
+		if (status > 0)
+			continue;
+		drop_rules(s, rules);
+		note_fault(s, &fault);
+		if (!first.code)
+			first = fault;
+		if (block)
+			skip_faulty_block(&p);
 	}
-	while (status < 0 && s->count > before)
-		mt_suppress_rule_free(&s->rules[--s->count]);
-	return status;
+	if (!first.code || s->count > before)
+		return 0;
+	drop_faults(s, faults_before);
+	if (err)
+		*err = first;
+	return first.code;
+}
+
+uint32_t mt_suppressions_fault_count(const struct mt_suppressions *s)
+{
+	return s->fault_count;
+}
+
+const char *mt_suppressions_fault(const struct mt_suppressions *s, uint32_t i)
+{
+	return i < s->fault_count && i < MT_SUPPRESS_FAULTS ? s->faults[i] : NULL;
 }
 
 int mt_suppressions_read(struct mt_suppressions *s, const char *path, struct mt_err *err)

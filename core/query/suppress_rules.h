@@ -28,9 +28,13 @@ struct mt_suppress_rule {
 	uint32_t frame_count, frame_capacity;
 };
 
+#define MT_SUPPRESS_FAULTS 10u /* sentences that are kept */
+
 struct mt_suppressions {
 	struct mt_suppress_rule *rules;
 	uint32_t count, capacity;
+	char *faults[MT_SUPPRESS_FAULTS];
+	uint32_t fault_count; /* all, also those beyond the sentences */
 };
 
 void mt_suppress_rule_free(struct mt_suppress_rule *);

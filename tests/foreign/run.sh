@@ -68,6 +68,17 @@ heap zstd info packed.zst
 holds "the same by zstd" "$truth" zstd
 cat packed.gz packed.gz >twice.gz
 fails "two files in one are told" 0 'from line 45 on .it has two beginnings' info twice.gz
+# What the program itself suppresses (__lsan_default_suppressions) is in the file, a line each.
+{ cat plain && printf 'S leak:^small$\nS nonsense\nS # a comment\n'; } >own
+"$memtui" check --format json own >own.json 2>own.err
+holds "the program's own suppressions" 'a["suppressed_bytes"] == 256 and a["limits"][0]["value"] == 128 and not a["holds"]' own
+grep -q "__lsan_default_suppressions:2:1: 'nonsense' is no rule; .*; it is left out" own.err && ok "a suppression that is no rule" ||
+	not_ok "a suppression that is no rule" "$(cat own.err)"
+"$memtui" check --format json --no-builtin-suppressions own >own.json 2>own.err
+holds "without the program's own suppressions" 'a["suppressed_bytes"] == 0 and a["limits"][0]["value"] == 384' own
+"$memtui" pack -o own.dat own 2>own.err
+"$memtui" check --format json own.dat >own.json 2>own.err
+holds "the program's own suppressions, packed" 'a["suppressed_bytes"] == 256' own
 "$memtui" pack -o packed.dat packed.zst 2>pack.err
 heap packed info packed.dat
 holds "packed as a trace" "$truth" packed

@@ -120,6 +120,11 @@ printf 'leak:^fresh$\n' >fresh.supp
 exits "two files" 0 --suppressions valgrind.supp --suppressions fresh.supp fresh.dat
 exits "a file that does not parse" 2 --suppressions leak.c plain.dat
 if grep -q 'leak\.c:3:1: .*expected' check.err; then ok "says where and what was expected"; else not_ok "says where" "$(cat check.err)"; fi
+printf 'leak:^known$\nrace:x\nleak:^fresh$\n{\n broken\n Memcheck:Leak\n}\n' >faulty.supp
+exits "what is no rule is skipped, the rest counts" 0 --suppressions faulty.supp fresh.dat
+[ "$(grep -c 'faulty\.supp:[27]:.*; it is left out$' check.err)" = 2 ] && ok "each line that is no rule is said once" ||
+	not_ok "each line that is no rule is said once" "$(head -c 400 check.err)"
+exits "what is no rule does not make others pass" 1 --suppressions faulty.supp --max-peak 1 fresh.dat
 exits "a file that is not there" 2 --suppressions nowhere.supp plain.dat
 json "groups, less what is suppressed" 'sum(g["all"]["leaked_size"] for g in d) == 500 and sum(g["suppressed_bytes"] for g in d) == 3000 and sum(g["all"]["allocated_count"] for g in d) == 5' groups --format json --suppressions lsan.supp fresh.dat
 json "info, less what is suppressed" 'd["leaked_bytes"] == 500 and d["suppressed_bytes"] == 3000 and d["suppressed_count"] == 3' \

@@ -143,11 +143,9 @@ static void test_bad_files(void **state)
 	static const struct {
 		const char *text, *says;
 	} cases[] = {
-		{"leak:a\nrace:b\n", "file:2:1: 'race:b'"},
 		{"  nonsense\n", "file:1:3:"},
 		{"leak:\n", "file:1:6:"},
 		{"leak", "'leak:'"},
-		{"leak:a\n{\n", "file:2:1:"},
 		{"{\n", "file:2:1: the text ends"},
 		{"{\n}\n", "a name for the rule"},
 		{"{\nname\n", "'Memcheck:Leak'"},
@@ -160,8 +158,6 @@ static void test_bad_files(void **state)
 		{"{\nname\nMemcheck:Leak\n match-leak-kinds: definite,sure\nfun:a\n}\n",
 			"file:4:29:"},
 		{"{\nname\nMemcheck:Leak\nmatch-leak-kinds:\nfun:a\n}\n", "definite, possible"},
-		{"{\nname\nMemcheck:Leak\nfun:a\n}\nleak:b\n",
-			"file:6:1: 'leak:b' is no rule; expected '{'"},
 		{"{\nname\nHelgrind:Race\nfun:a\n", "the text ends"},
 	};
 	struct mt_suppressions *s = mt_suppressions_new();
@@ -174,6 +170,7 @@ static void test_bad_files(void **state)
 		if (!strstr(err.text, cases[i].says) || !strstr(err.text, "expected"))
 			fail_msg("'%s' says %s", cases[i].text, err.text);
 		assert_int_equal(mt_suppressions_count(s), 1); /* nothing of it stays */
+		assert_int_equal(mt_suppressions_fault_count(s), 0);
 	}
 	assert_true(mt_suppressions_parse(s, "leak:a\0b\n", 9, "file", &err) < 0);
 	assert_non_null(strstr(err.text, "file:1:7:"));
@@ -181,6 +178,44 @@ static void test_bad_files(void **state)
 	assert_true(mt_suppressions_read(s, "/", &err) < 0);
 	assert_int_equal(mt_suppressions_count(s), 1);
 	mt_suppressions_free(s);
+}
+
+/* What is no rule is skipped, as heaptrack does: the others hold. */
+static void test_skipped_lines(void **state)
+{
+	static const struct {
+		const char *text, *rules, *faults[4];
+	} cases[] = {
+		{"leak:a\nrace:b\nleak:c", "leak:a leak:c", {"file:2:1: 'race:b'"}},
+		{"leak:a\n{\n", "leak:a", {"file:3:1: the text ends"}},
+		{"nonsense\nleak:\nleak:a\n}\n", "leak:a", {"file:1:1:", "file:2:6:", "file:4:1:"}},
+		{"{\none\nMemcheck:Leak\nfun:a\n}\nleak:b\n", "one leak:b", {NULL}},
+		/* of a block with a fault nothing is left; the next one is whole */
+		{"{\none\nMemcheck:Leak\nfunc:a\nfun:b\n}\n{\ntwo\nMemcheck:Leak\nfun:c\n}\n",
+			"two", {"file:4:1: 'func:a'"}},
+		{"{\none\nMemcheck:Leak\nfun:a\n{\ntwo\nMemcheck:Leak\nfun:c\n}\n", "two",
+			{"file:5:1: '{'"}},
+		{"leak:a\n{\none\nMemcheck:Leak\n}\nleak:b\n", "leak:a leak:b", {"file:5:1: '}'"}},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		struct mt_suppressions *s = mt_suppressions_new();
+		struct mt_err err = {0};
+		char rules[100] = "";
+		uint32_t faults = 0;
+
+		assert_int_equal(parse(s, cases[i].text, &err), 0);
+		for (uint32_t k = 0; k < mt_suppressions_count(s); k++)
+			snprintf(rules + strlen(rules), sizeof rules - strlen(rules), "%s%s",
+				k ? " " : "", mt_suppressions_at(s, k)->text);
+		assert_string_equal(rules, cases[i].rules);
+		for (; cases[i].faults[faults]; faults++)
+			assert_non_null(
+				strstr(mt_suppressions_fault(s, faults), cases[i].faults[faults]));
+		assert_int_equal(mt_suppressions_fault_count(s), faults);
+		mt_suppressions_free(s);
+	}
 }
 
 /* Whatever the bytes are, there are rules or a sentence. */
@@ -471,6 +506,7 @@ int main(void)
 		cmocka_unit_test(test_glob_patterns),
 		cmocka_unit_test(test_files),
 		cmocka_unit_test(test_bad_files),
+		cmocka_unit_test(test_skipped_lines),
 		cmocka_unit_test(test_random_files),
 		cmocka_unit_test(test_verdicts),
 		cmocka_unit_test(test_sums),

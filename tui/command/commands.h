@@ -103,6 +103,8 @@ int mt_command_view(const struct mt_arguments *,
 /* The rules of the files that the options name; NULL where none are applied. */
 int mt_command_suppressions(struct mt_suppressions **, const struct mt_arguments *,
 	struct mt_err *);
+/* Reads these files, and says what of them is no rule. */
+int mt_command_check_suppressions(const struct mt_arguments *, struct mt_err *);
 /* Those of the program and the built-in ones behind them, unless the options say otherwise. */
 void mt_command_own_suppressions(struct mt_suppressions *, const struct mt_arguments *,
 	const struct mt_symbols *);

@@ -5,6 +5,28 @@
 #include <stdlib.h>
 #include <string.h>
 
+static void say_faults(const struct mt_suppressions *rules, uint32_t from)
+{
+	uint32_t count = mt_suppressions_fault_count(rules);
+	const char *fault;
+
+	for (; from < count && (fault = mt_suppressions_fault(rules, from)); from++)
+		mt_command_say("%s; it is left out", fault);
+	if (from < count)
+		mt_command_say("%u more lines are no rules and are left out", count - from);
+}
+
+int mt_command_check_suppressions(const struct mt_arguments *arguments, struct mt_err *err)
+{
+	struct mt_suppressions *rules;
+	int status = mt_command_suppressions(&rules, arguments, err);
+
+	if (rules)
+		say_faults(rules, 0);
+	mt_suppressions_free(rules);
+	return status;
+}
+
 int mt_command_suppressions(struct mt_suppressions **rules, const struct mt_arguments *arguments,
 	struct mt_err *err)
 {
@@ -29,6 +51,7 @@ void mt_command_own_suppressions(struct mt_suppressions *rules,
 {
 	const char *text = mt_strings_get(&symbols->strings, symbols->suppressions);
 	struct mt_err err = {0};
+	uint32_t faults = rules ? mt_suppressions_fault_count(rules) : 0;
 
 	if (!rules || arguments->no_builtin_suppressions)
 		return;
@@ -42,6 +65,7 @@ void mt_command_own_suppressions(struct mt_suppressions *rules,
 			   &err)
 			< 0)
 		mt_command_say("the program's own suppressions are not used: %s", err.text);
+	say_faults(rules, faults);
 	mt_suppressions_add_builtin(rules);
 }
 
