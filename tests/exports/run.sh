@@ -266,6 +266,28 @@ fails "an existing file" 1 'new.json: exists already; .*--force' export --as csv
 cmp -s new.json piped && ok "an existing file is left" || not_ok "an existing file is left" ""
 ln -s new.json link.json
 "$memtui" export --as csv -f -o link.json known.dat && [ -L link.json ] && head -n 1 new.json | grep -q '^id,kind' && ok "through a link" || not_ok "through a link" "$(ls -l link.json)"
+# Somebody else's link, as in /tmp, leads memtui nowhere, whatever the kernel would do; nor does one that the user's own leads to.
+if [ "$(id -u)" = 0 ]; then
+	echo mine >victim
+	ln -s victim theirs && chown -h 65534 theirs && ln -s theirs chain && ln -s nothing dangling && chown -h 65534 dangling
+	for to in theirs chain dangling; do
+		fails "somebody else's link: export to $to" 1 "(theirs|dangling): is somebody else's symbolic link" export --as csv -f -o $to known.dat
+		fails "somebody else's link: record --outfile $to" 1 "(theirs|dangling): is somebody else's symbolic link" record -f -o again.dat --report --outfile $to ./known
+	done
+	MEMTUI_OUTPUT=link.mem LD_PRELOAD=$build/libmemtui.so ./known
+	fails "somebody else's link: pack" 1 "theirs: is somebody else's symbolic link" pack -f -o theirs link.mem
+	[ "$(cat victim)" = mine ] && [ -L theirs ] && ! [ -e nothing ] && ! [ -e again.dat ] && ok "somebody else's link: nothing is written" ||
+		not_ok "somebody else's link: nothing is written" "$(ls -l victim theirs dangling again.dat 2>&1 | tail -n 4)"
+else echo "skip exports somebody else's link: needs root to make one"; fi
+ln -s to-come own-dangling
+"$memtui" export --as csv -o own-dangling known.dat && [ -L own-dangling ] && [ -s to-come ] && ok "through a link of one's own, to a new file" ||
+	not_ok "through a link of one's own, to a new file" "$(ls -l own-dangling to-come 2>&1)"
+"$memtui" export --as csv -o /dev/stdout known.dat 2>err | grep -q ^id,kind && ok "/dev/stdout" || not_ok "/dev/stdout" "$(cat err)"
+mkfifo to.fifo
+timeout 60 cat to.fifo >from.fifo &
+"$memtui" record -f -o again.dat --report --outfile to.fifo ./known >out 2>err
+wait $!
+grep -q "by malloc" from.fifo && ok "record --outfile into a fifo" || not_ok "record --outfile into a fifo" "$(cat err from.fifo | head -n 3)"
 fails "no such folder" 1 'cannot write nowhere/x: No such' export --as csv -o nowhere/x known.dat
 fails "a folder" 1 'directory' export --as csv -o . known.dat
 fails "no such trace" 1 'missing.dat' export --as csv -o never.csv missing.dat

@@ -83,39 +83,18 @@ static int check(const struct mt_arguments *arguments, struct mt_err *err)
 }
 
 struct target {
-	char *path;
-	struct mt_new_file file; /* none is opened where path is no plain file */
+	const char *path;
+	struct mt_new_file file;
 	FILE *out;
 };
 
-/* Through a link to what it means. */
-static char *real_target(const char *path)
-{
-	char *real = realpath(path, NULL);
-
-	return real ? real : mt_strdup(path);
-}
-
 static int target_open(struct target *target, const char *path, bool force, struct mt_err *err)
 {
-	struct stat status;
-	bool exists = !stat(path, &status), plain = !exists || S_ISREG(status.st_mode);
+	int fd = mt_new_file_open(&target->file, path, force, 0666, err);
 
-	*target = (struct target){.path = real_target(path)};
-	if (exists && plain && !force)
-		return mt_fail(err, -EEXIST,
-			"%s: exists already; choose another name or use --force", path);
-	if (exists && S_ISDIR(status.st_mode))
-		return mt_fail(err, -EISDIR, "%s is a directory; expected the name of a file",
-			path);
-	int fd = plain ? mt_new_file_open(&target->file, target->path, force, 0666, err)
-		       : open(target->path, O_WRONLY | O_CLOEXEC | O_TRUNC);
-
+	target->path = path;
 	if (fd < 0)
-		return plain ? fd
-			     : mt_fail(err, -errno, "cannot write %s: %s", path, strerror(errno));
-	if (plain && exists)
-		fchmod(fd, status.st_mode & 0777);
+		return fd;
 	target->out = fdopen(fd, "w");
 	if (target->out)
 		return 0;
@@ -137,9 +116,7 @@ static int target_close(struct target *target, int status, struct mt_err *err)
 			status = mt_fail(err, -code, "cannot write %s: %s", target->path,
 				strerror(code));
 	}
-	status = mt_new_file_close(&target->file, status, err);
-	free(target->path);
-	return status;
+	return mt_new_file_close(&target->file, status, err);
 }
 
 static int run(const struct mt_arguments *arguments, struct mt_err *err)

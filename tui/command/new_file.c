@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,6 +15,7 @@
 
 /* Those by which somebody, or a limit, ends a command. */
 static const int ending[] = {SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGPIPE, SIGXCPU, SIGXFSZ};
+#define LINKS_MAX 40 /* as the kernel follows */
 #define ENDING (sizeof ending / sizeof *ending)
 
 /* What is to be removed, or NULL; a handler can reach nothing but static storage. */
@@ -73,13 +75,76 @@ static void forget(struct mt_new_file *file)
 	*file = (struct mt_new_file){0};
 }
 
-int mt_new_file_open(struct mt_new_file *file, const char *path, bool force, mode_t mode,
-	struct mt_err *err)
+/* Follows one link. Opened before it is read, so that nobody can exchange it in between. 1: *path
+ * is what it names; 0: it is no link. */
+static int follow(char **path, struct mt_err *err)
 {
-	*file = (struct mt_new_file){.path = mt_strdup(path), .force = force};
-	file->aside = mt_format("%s.%d.new", path, (int)getpid());
+	const char *slash = strrchr(*path, '/');
+	int directory = slash ? (int)(slash - *path) + 1 : 0;
+	int fd = open(*path, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+	char target[PATH_MAX], *next;
+	struct stat is;
+	ssize_t len = 0;
+
+	if (fd < 0 || fstat(fd, &is) < 0 || !S_ISLNK(is.st_mode)) {
+		if (fd >= 0)
+			close(fd);
+		return 0; /* a name that cannot be reached is refused when it is opened */
+	}
+	if (is.st_uid == geteuid())
+		len = readlinkat(fd, "", target, sizeof target);
+	close(fd);
+	if (len <= 0 || (size_t)len >= sizeof target)
+		return mt_fail(err, -ELOOP,
+			"%s: is somebody else's symbolic link, and memtui does not write through "
+			"it; name the file itself, or another",
+			*path);
+	next = mt_format("%.*s%.*s", *target == '/' ? 0 : directory, *path, (int)len, target);
+	free(*path);
+	*path = next;
+	return 1;
+}
+
+/* The file that a name means, through the user's own links alone: whoever writes into a directory
+ * of others' must not be led elsewhere. NULL on error. */
+static char *resolve(const char *name, struct mt_err *err)
+{
+	char *path = mt_strdup(name);
+	int followed = 1;
+
+	for (int i = 0; i < LINKS_MAX && followed > 0; i++)
+		followed = follow(&path, err);
+	if (followed > 0)
+		followed = mt_fail(err, -ELOOP, "cannot write %s: %s", name, strerror(ELOOP));
+	if (!followed)
+		return path;
+	free(path);
+	return NULL;
+}
+
+/* A FIFO, a device or a descriptor (/dev/stdout) is written as it is. -ENXIO: it is none of
+ * these. */
+static int open_special(const char *path, struct mt_err *err)
+{
+	struct stat is;
+	int fd;
+
+	if (stat(path, &is) < 0 || S_ISREG(is.st_mode) || S_ISDIR(is.st_mode))
+		return -ENXIO;
+	fd = open(path, O_WRONLY | O_CLOEXEC | O_NOCTTY);
+	if (fd < 0)
+		return mt_fail(err, -errno, "cannot write %s: %s", path, strerror(errno));
+	if (fstat(fd, &is) == 0 && !S_ISREG(is.st_mode))
+		return fd;
+	close(fd); /* exchanged for a file meanwhile */
+	return mt_fail(err, -EEXIST, "%s: has become another file meanwhile; try again", path);
+}
+
+static int open_aside(struct mt_new_file *file, const char *path, mode_t mode, struct mt_err *err)
+{
 	sigset_t before;
 
+	file->aside = mt_format("%s.%d.new", file->path, (int)getpid());
 	watch();
 	hold(&before);
 	int fd = open(file->aside, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, mode), error = errno;
@@ -93,6 +158,36 @@ int mt_new_file_open(struct mt_new_file *file, const char *path, bool force, mod
 		strerror(error));
 	forget(file);
 	return -error;
+}
+
+int mt_new_file_open(struct mt_new_file *file, const char *path, bool force, mode_t mode,
+	struct mt_err *err)
+{
+	struct stat is;
+
+	*file = (struct mt_new_file){0};
+	int fd = open_special(path, err);
+
+	if (fd != -ENXIO)
+		return fd;
+	*file = (struct mt_new_file){.path = resolve(path, err), .force = force};
+	if (!file->path)
+		return -ELOOP;
+	bool exists = lstat(file->path, &is) == 0;
+
+	if (exists && S_ISDIR(is.st_mode))
+		fd = mt_fail(err, -EISDIR, "%s is a directory; expected the name of a file", path);
+	else if (exists && !force)
+		fd = mt_fail(err, -EEXIST, "%s: exists already; choose another name or use --force",
+			path);
+	if (fd != -ENXIO) {
+		forget(file);
+		return fd;
+	}
+	fd = open_aside(file, path, mode, err);
+	if (fd >= 0 && exists)
+		fchmod(fd, is.st_mode & 0777);
+	return fd;
 }
 
 static int give_name(const struct mt_new_file *file, struct mt_err *err)

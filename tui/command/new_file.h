@@ -1,5 +1,6 @@
 /* A file that a command writes: beside its name, as NAME.PID.new, until it is whole. It is removed
- * where the command fails, or a signal ends memtui. */
+ * where the command fails, or a signal ends memtui. The user's own symbolic links are followed, to
+ * what they name; others' are refused, also in directories where the kernel would follow them. */
 #ifndef MT_TUI_NEW_FILE_H
 #define MT_TUI_NEW_FILE_H
 
@@ -9,14 +10,16 @@
 #include <sys/types.h>
 
 struct mt_new_file {
-	char *path, *aside; /* aside NULL: nothing is written */
+	char *path, *aside; /* aside NULL: nothing is written, or not to a plain file */
 	bool force;         /* what has the name is replaced */
 };
 
 /* -EINVAL where both are one plain file, by whatever names: it would be lost. "-": standard input,
  * or output. */
 int mt_new_file_check(const char *from, const char *to, struct mt_err *err);
-/* A descriptor to read and write, or a negative errno. One file at a time. */
+/* A descriptor to read and write, or a negative errno: an existing file is refused without force. A
+ * FIFO or a device is opened as it is, for writing. mode: of a file that was not there. One file at
+ * a time. */
 int mt_new_file_open(struct mt_new_file *, const char *path, bool force, mode_t mode,
 	struct mt_err *err);
 /* The file gets its name; status < 0, or where that cannot be: it is removed. Returns status, or a

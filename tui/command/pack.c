@@ -9,7 +9,6 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 static const struct mt_option options[] = {
@@ -68,25 +67,12 @@ static int write_trace(const char *from, int fd, struct mt_packed *packed, struc
 	return error;
 }
 
-/* A stream, or what else is no plain file, is written as it is. */
-static int open_target(struct mt_new_file *file, const char *to, bool force, struct mt_err *err)
-{
-	struct stat status;
-	bool exists = strcmp(to, "-") && lstat(to, &status) == 0;
-
-	if (!strcmp(to, "-") || (exists && !S_ISREG(status.st_mode)))
-		return mt_pack_output(to, err);
-	if (exists && !force)
-		return mt_fail(err, -EEXIST,
-			"%s: exists already; choose another name or use --force", to);
-	return mt_new_file_open(file, to, force, 0600, err);
-}
-
 static int pack(const char *from, const char *to, bool force, bool strict, struct mt_err *err)
 {
 	struct mt_new_file file = {0};
 	struct mt_packed packed;
-	int fd = open_target(&file, to, force, err);
+	int fd = strcmp(to, "-") ? mt_new_file_open(&file, to, force, 0600, err)
+				 : mt_pack_output(to, err);
 	int error = fd < 0 ? fd : write_trace(from, fd, &packed, err);
 
 	mt_command_progress(NULL, -1);

@@ -3,6 +3,7 @@
 #include "core/base/text.h"
 #include "core/export/blind.h"
 #include "core/export/number.h"
+#include "tui/command/new_file.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -285,7 +286,20 @@ static int report(const struct mt_arguments *arguments, char *path, struct mt_er
 		strcmp(arguments->report, "count") ? MT_METRIC_LEAKED_SIZE : MT_METRIC_LEAKED_COUNT;
 	again.judges_leaks = true;
 	again.output = arguments->outfile;
-	return mt_command_view(&again, mt_report_exit, true, err);
+	if (!arguments->outfile)
+		return mt_command_view(&again, mt_report_exit, true, err);
+	struct mt_new_file file;
+	int fd = mt_new_file_open(&file, arguments->outfile, arguments->force, 0666, err);
+	int status = fd;
+
+	again.out = fd < 0 ? NULL : fdopen(fd, "w");
+	if (again.out) {
+		status = mt_command_view(&again, mt_report_exit, true, err);
+		if (fclose(again.out) && status >= 0)
+			status = mt_fail(err, -errno, "cannot write the report %s: %s",
+				arguments->outfile, strerror(errno));
+	}
+	return fd < 0 ? fd : mt_new_file_close(&file, status, err);
 }
 
 int mt_command_close_session(struct mt_session *session, const char *output, int wait_status,
@@ -320,31 +334,21 @@ static int finish(const struct mt_arguments *arguments, struct mt_session *sessi
 
 /* Before the program is started: a report that could not be written would be missed only at its
  * end. */
-static int open_outfile(struct mt_arguments *arguments, struct mt_err *err)
+static int check_outfile(const struct mt_arguments *arguments, struct mt_err *err)
 {
 	const char *path = arguments->outfile;
-	int fd = path
-		? open(path, O_WRONLY | O_CREAT | O_CLOEXEC | (arguments->force ? O_TRUNC : O_EXCL),
-			0666)
-		: -1;
+	struct mt_new_file file;
+	struct stat is;
 
-	if (path && fd < 0 && errno == EEXIST)
-		return mt_fail(err, -EEXIST,
-			"%s: exists already; choose another name or use --force", path);
-	if (path && fd < 0)
-		return mt_fail(err, -errno, "cannot write the report %s: %s", path,
-			strerror(errno));
-	arguments->out = fd >= 0 ? fdopen(fd, "w") : NULL;
+	if (!path || (stat(path, &is) == 0 && !S_ISREG(is.st_mode) && !S_ISDIR(is.st_mode)))
+		return 0;
+	int fd = mt_new_file_open(&file, path, arguments->force, 0666, err);
+
+	if (fd < 0)
+		return fd;
+	close(fd);
+	mt_new_file_close(&file, -ECANCELED, err);
 	return 0;
-}
-
-static void close_outfile(struct mt_arguments *arguments, bool failed)
-{
-	if (arguments->out && fclose(arguments->out))
-		mt_command_say("cannot write the report %s: %s", arguments->outfile,
-			strerror(errno));
-	if (arguments->outfile && failed)
-		unlink(arguments->outfile);
 }
 
 int mt_command_record_program(const struct mt_arguments *arguments, struct mt_err *err)
@@ -362,18 +366,14 @@ int mt_command_record_program(const struct mt_arguments *arguments, struct mt_er
 		return mt_fail(err, -EINVAL,
 			"--report needs a trace that can be read again; expected a file "
 			"with --output");
-	struct mt_arguments own = *arguments;
-
-	if (open_outfile(&own, err) < 0)
+	if (check_outfile(arguments, err) < 0)
 		return -EINVAL;
 	mt_command_session_options(&session_options, &library, arguments);
 	int status = mt_session_start(&session, &session_options, err);
 
 	free(library);
-	if (status < 0) {
-		close_outfile(&own, true);
+	if (status < 0)
 		return status;
-	}
 	struct mt_err failure = {0};
 	int exit_status = mt_session_wait(&session, &wait_status, &failure);
 
@@ -381,9 +381,8 @@ int mt_command_record_program(const struct mt_arguments *arguments, struct mt_er
 		mt_command_say("%s", failure.text);
 	if (exit_status < 0)
 		status = failure.code < 0 ? failure.code : -1;
-	else if (finish(&own, &session, wait_status, err) < 0)
+	else if (finish(arguments, &session, wait_status, err) < 0)
 		mt_command_say("%s", err->text);
-	close_outfile(&own, exit_status < 0);
 	mt_session_free(&session);
 	/* the program's, whatever became of the recording */
 	return exit_status < 0 ? status : exit_status;

@@ -75,7 +75,8 @@ int mt_user_write(const char *path, const char *text, struct mt_err *err)
 	char *aside = mt_format("%s.%d.new", real ? real : path, (int)getpid());
 
 	make_directories(aside);
-	int fd = open(aside, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+	unlink(aside); /* of an earlier process of this number */
+	int fd = open(aside, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
 	int code = fd < 0 ? -errno : 0;
 
 	if (!code)
