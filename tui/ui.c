@@ -14,6 +14,7 @@
 #include "tui/user/keymap.h"
 #include "tui/user/restore.h"
 #include "tui/user/theme_menu.h"
+#include "tui/user/user_files.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -372,57 +373,19 @@ int mt_ui_attach(const char *session_name, pid_t process, const struct mt_ui_opt
 
 /* ---- run ---- */
 
-static int make_directory(const char *path, struct mt_err *err)
-{
-	if (mkdir(path, 0700) < 0 && errno != EEXIST)
-		return mt_fail(err, -errno,
-			"the directory %s cannot be made: %s; -o FILE says where the trace goes",
-			path, strerror(errno));
-	return 0;
-}
-
-/* Where a trace lives until somebody says whether to keep it: a directory of ours alone. */
-static char *cache_path(struct mt_err *err)
-{
-	const char *cache = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
-	char *parent = cache && *cache == '/'
-		? mt_strdup(cache)
-		: mt_format("%s/.cache", home && *home == '/' ? home : "/tmp");
-	char *directory = mt_format("%s/memtui", parent), *path = NULL;
-	struct stat status;
-
-	if (!make_directory(parent, err) && !make_directory(directory, err)) {
-		if (lstat(directory, &status) < 0 || !S_ISDIR(status.st_mode)
-			|| status.st_uid != geteuid())
-			mt_fail(err, -EPERM,
-				"%s is not a directory of yours; -o FILE says where the trace goes",
-				directory);
-		else if (chmod(directory, 0700) < 0)
-			mt_fail(err, -errno, "%s cannot be made private: %s", directory,
-				strerror(errno));
-		else
-			path = mt_format("%s/memtui_%%e_%%t_%%p.dat", directory);
-	}
-	free(parent);
-	free(directory);
-	return path;
-}
-
+/* What is not whole goes. */
 static int copy_file(const char *from, const char *to)
 {
 	char bytes[65536];
-	int in = open(from, O_RDONLY | O_CLOEXEC);
-	int out = open(to, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-	ssize_t n = in < 0 || out < 0 ? -1 : 0;
-
-	while (n >= 0 && (n = read(in, bytes, sizeof bytes)) > 0)
-		for (ssize_t done = 0, w; n > 0 && done < n; done += w)
-			if ((w = write(out, bytes + done, (size_t)(n - done))) < 0) {
-				n = -1;
-				break;
-			}
+	int in = open(from, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+	int out = in < 0 ? -1 : open(to, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+	ssize_t n = out < 0 ? -1 : 0;
 	int code = n < 0 ? -errno : 0;
 
+	while (!code && (n = read(in, bytes, sizeof bytes)) > 0)
+		code = mt_write_all(out, bytes, (size_t)n);
+	if (!code && n < 0)
+		code = -errno;
 	if (in >= 0)
 		close(in);
 	if (out >= 0 && close(out) < 0 && !code)
@@ -441,8 +404,9 @@ static int save_trace(const char *path, struct mt_err *err)
 	if (code && code != -EEXIST)
 		code = copy_file(path, name);
 	if (code)
-		return mt_fail(err, code, "the trace could not be saved as %s: %s; it is in %s",
-			name, strerror(-code), path);
+		return mt_fail(err, code, "the trace could not be saved as %s: %s; it is %s%s",
+			name, strerror(-code), access(path, F_OK) < 0 ? "no longer in " : "in ",
+			path);
 	unlink(path);
 	mt_command_say("saved %s", name);
 	return 0;
@@ -568,7 +532,7 @@ int mt_ui_run(const struct mt_session_options *session_options, const struct mt_
 	if (result)
 		return result;
 	if (!options->output) {
-		cache = cache_path(err);
+		cache = mt_user_trace(err);
 		if (!cache)
 			return err->code;
 		with.output = cache;

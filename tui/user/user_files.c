@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -90,6 +91,64 @@ int mt_user_write(const char *path, const char *text, struct mt_err *err)
 	free(aside);
 	free(real);
 	return code ? mt_fail(err, code, "%s cannot be written: %s", path, strerror(-code)) : 0;
+}
+
+/* Makes the directory if it is missing. Returns 0 if nobody but its owner can exchange what is in
+ * it, and that is the user, or root as of /tmp; own: the user alone, and nobody else may look
+ * in. */
+static int private_directory(const char *path, bool own, struct mt_err *err)
+{
+	static const char hint[] = "-o FILE says where the trace goes";
+	struct stat is;
+
+	if (mkdir(path, 0700) < 0 && errno != EEXIST)
+		return mt_fail(err, -errno, "the directory %s cannot be made: %s; %s", path,
+			strerror(errno), hint);
+	int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC | (own ? O_NOFOLLOW : 0));
+	int code = fd < 0 || fstat(fd, &is) < 0 ? -errno : 0;
+	bool others = !code && is.st_mode & S_IWOTH && !(is.st_mode & S_ISVTX);
+
+	if (code)
+		mt_fail(err, code, "%s is not a directory of yours: %s; %s", path, strerror(-code),
+			hint);
+	else if (is.st_uid != geteuid() && (own || is.st_uid))
+		code = mt_fail(err, -EPERM, "%s is not a directory of yours; %s", path, hint);
+	else if (others && !own)
+		code = mt_fail(err, -EPERM, "others can write to the directory %s; %s", path, hint);
+	else if (own && is.st_mode & 077 && fchmod(fd, 0700) < 0)
+		code = mt_fail(err, -errno, "%s cannot be made private: %s; %s", path,
+			strerror(errno), hint);
+	if (fd >= 0)
+		close(fd);
+	return code;
+}
+
+static char *private_below(const char *parent, const char *name, struct mt_err *err)
+{
+	char *directory = mt_format("%s/%s", parent, name), *path = NULL;
+
+	if (!private_directory(parent, false, err) && !private_directory(directory, true, err))
+		path = mt_format("%s/memtui_%%e_%%t_%%p.dat", directory);
+	free(directory);
+	return path;
+}
+
+char *mt_user_trace(struct mt_err *err)
+{
+	const char *cache = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
+	char *parent = cache && *cache == '/' ? mt_strdup(cache)
+		: home && *home == '/'        ? mt_format("%s/.cache", home)
+					      : NULL;
+	char *path = parent ? private_below(parent, "memtui", err) : NULL;
+
+	if (!path) {
+		char *name = mt_format("memtui-%u", (unsigned)geteuid());
+
+		path = private_below("/tmp", name, err);
+		free(name);
+	}
+	free(parent);
+	return path;
 }
 
 void mt_faults_add(struct mt_faults *f, const char *file, uint32_t line, const char *format, ...)

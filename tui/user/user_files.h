@@ -1,5 +1,5 @@
 /* Files of the user: settings below $XDG_CONFIG_HOME/memtui, what memtui remembers below
- * $XDG_STATE_HOME/memtui. */
+ * $XDG_STATE_HOME/memtui, and where traces are kept that have no name yet. */
 #ifndef MT_TUI_USER_FILES_H
 #define MT_TUI_USER_FILES_H
 
@@ -9,6 +9,10 @@
 /* Paths; NULL where there is no home. The caller frees. */
 char *mt_user_config(const char *name);
 char *mt_user_state(const char *name);
+/* The pattern of the name that a trace has until somebody says whether to keep it: in a directory
+ * of the user's alone, below $XDG_CACHE_HOME or ~/.cache, or below /tmp if there is no home or it
+ * is somebody else's, as with sudo. NULL on error; the caller frees. */
+char *mt_user_trace(struct mt_err *err);
 /* A whole text file. 0: *text is its contents, which the caller frees; -ENOENT: there is none; else
  * err says why. */
 int mt_user_read(const char *path, char **text, struct mt_err *err);
