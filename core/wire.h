@@ -323,7 +323,11 @@ enum mt_clock { MT_CLOCK_TSC, MT_CLOCK_MONOTONIC };
 		"whose allocations are not seen") \
 	X(CUT_WITHOUT_CFI, cut_without_cfi, \
 		"stack[|s] cut in code without call frame information: " \
-		"compile it with -fasynchronous-unwind-tables")
+		"compile it with -fasynchronous-unwind-tables") \
+	/* the recorder's: the tracer's stays 0 */ \
+	X(OVERSIZED_BLOCKS, oversized_blocks, \
+		"block[|s] left out, larger than what an address space or a sum can hold: the " \
+		"program told wrong sizes of its pools")
 enum mt_counter {
 #define X(id, name, words) MT_COUNTER_##id,
 	MT_COUNTERS(X) MT_COUNTER_COUNT,

@@ -280,7 +280,7 @@ static void on_extended(struct mt_merge *m, struct mt_ring *r, const struct mt_d
 	if (again && x.paused && open && !open->known)
 		return; /* of a block that was not recorded: nor is this one, in a pause */
 	on_other_allocation(m, r, d, nesting, open);
-	if (!x.has_usable)
+	if (!x.has_usable || x.usable > MT_BLOCK_BYTES_MAX)
 		return;
 	struct mt_match_place place;
 	const struct mt_pool_cell *b = mt_match_look_up(&m->match, d->pointer, &place);
@@ -350,6 +350,20 @@ static bool consume_other(struct mt_merge *m, struct mt_ring *r, const struct mt
 	return d->type >= MT_DECODED_THREAD;
 }
 
+/* An allocation of a size that cannot be. It is left out; what it reallocates has ended. */
+static bool is_oversized(struct mt_merge *m, struct mt_ring *r, const struct mt_decoded *d)
+{
+	bool again = d->type == MT_RECORD_REALLOC || d->type == MT_DECODED_REALLOC;
+
+	if ((!again && d->type != MT_RECORD_ALLOC && d->type != MT_DECODED_ALLOC)
+		|| mt_model_has_room(m->model, d->size))
+		return false;
+	if (again)
+		close_release(m, r);
+	m->model->profile->info.counters[MT_COUNTER_OVERSIZED_BLOCKS]++;
+	return true;
+}
+
 void mt_event_consume(struct mt_merge *m, struct mt_ring *r, const struct mt_decoded *d,
 	unsigned nesting)
 {
@@ -358,6 +372,8 @@ void mt_event_consume(struct mt_merge *m, struct mt_ring *r, const struct mt_dec
 		r->open = NULL;
 	}
 	mt_event_set_time(m, d->time);
+	if (__builtin_expect(d->size >= MT_SIZE_EXTENDED, 0) && is_oversized(m, r, d))
+		return;
 	if (__builtin_expect(d->type >= MT_DECODED_THREAD || !r->has_thread, 0)
 		&& consume_other(m, r, d, nesting))
 		return;

@@ -307,6 +307,8 @@ static const char *read_event(struct mt_heaptrack *h, struct cursor *c, bool all
 		h->raw = true;
 		return "it is heaptrack's raw data";
 	}
+	if (allocates && !mt_model_has_room(&h->build->model, info->size))
+		return "what it allocates is more than can be counted";
 	if (allocates)
 		mt_build_allocate(h->build, info->group, info->size, &info->live, index);
 	else

@@ -122,6 +122,17 @@ static inline void mt_model_pass_time(struct mt_model *m, uint64_t time_ns)
 		mt_model_end_step(m, time_ns);
 }
 
+/* No block is larger than what an address space holds. Whoever adds allocations to a model refuses
+ * those beyond the sum, so that none of its sums, which are no larger than all that was allocated,
+ * can overflow. */
+#define MT_BLOCK_BYTES_MAX (1ull << 47)
+#define MT_SUM_BYTES_MAX (1ull << 62)
+static inline bool mt_model_has_room(const struct mt_model *m, uint64_t size)
+{
+	return size <= MT_BLOCK_BYTES_MAX
+		&& m->profile->info.allocated_bytes <= MT_SUM_BYTES_MAX - size;
+}
+
 /* More is live than ever in this step. */
 static inline void mt_model_climb(struct mt_model *m, uint64_t live_bytes, uint64_t time_ns)
 {

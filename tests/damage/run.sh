@@ -8,6 +8,7 @@ memtui=$build/memtui
 [ -x "$memtui" ] || { echo "not ok damage: $memtui is not built"; exit 1; }
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
+here=$(cd "$(dirname "$0")" && pwd)
 cd "$work" || exit 1
 bad=0
 
@@ -118,4 +119,45 @@ say "--strict reads what no total needs" "$([ $? = 1 ] && [ -s out ] || head -n 
 say "--strict of several traces" "$([ $? = 1 ] && [ "$(wc -l <out)" = 3 ] || head -n 3 err)"
 "$memtui" open unreadable.dat >out 2>err </dev/null
 say "open" "$([ $? = 1 ] || head -n 1 err)"
+
+# ---- sizes that cannot be: a program tells them of its pools by memtui.h ----
+cat >huge.c <<'C'
+#include <memtui.h>
+#include <stdint.h>
+#include <stdlib.h>
+char pool, blocks[100000];
+int main(int argc, char **argv)
+{
+	free(malloc(100));
+	memtui_pool_alloc(&pool, blocks, SIZE_MAX);
+	memtui_pool_alloc(&pool, blocks + 1, SIZE_MAX);
+	memtui_pool_alloc(&pool, blocks + 2, 10);
+	memtui_pool_realloc(&pool, blocks + 2, blocks + 3, SIZE_MAX / 2);
+	for (int i = 4; i < 100000 && argc > 1; i++) /* each is possible, their sum is not */
+		memtui_pool_alloc(&pool, blocks + i, 1ull << 46);
+	return 0;
+}
+C
+cc -O1 -g -fno-builtin -I"$here/../../preload" -o huge huge.c
+sums() { # NAME TRACE OVERSIZED ALLOCATIONS BYTES LIVE
+	"$memtui" info --format json "$2" >info.json 2>err && "$memtui" groups --format json --count 0 "$2" >groups.json 2>>err && "$memtui" tree --format json "$2" >tree.json 2>>err &&
+		"$memtui" groups --format json --count 0 --size-min 1 "$2" >filtered.json 2>>err
+	say "$1" "$(cat err; python3 -c 'import json, sys
+d, groups, tree, filtered = (json.load(open(f + ".json")) for f in ("info", "groups", "tree", "filtered"))
+oversized, allocations, size, live = map(int, sys.argv[1:])
+assert d["counters"]["oversized_blocks"] == oversized, d["counters"]["oversized_blocks"]
+assert (d["allocations"], d["allocated_bytes"], d["leaked_bytes"]) == (allocations, size, live), (d["allocations"], d["allocated_bytes"], d["leaked_bytes"])
+assert d["invalid_records"] == 0 and d["peak_bytes"] == max(live, 100), d["peak_bytes"]
+for name, of in (("groups", groups), ("filtered", filtered)):
+    assert sum(g["all"]["size"] for g in of) == size and sum(g["all"]["leaked_size"] for g in of) == live, name
+assert tree["total"]["size"] == size and tree["total"]["leaked_size"] == live' "$3" "$4" "$5" "$6" 2>&1 | tail -n 1)"
+	"$memtui" report "$2" 2>&1 | tr -d , | grep -q "$3 blocks left out larger than what an address space or a sum can hold"
+	say "$1, said" "$([ $? = 0 ] || "$memtui" report "$2" 2>&1 | tail -n 3)"
+}
+"$memtui" record -o huge.dat ./huge 2>err
+"$memtui" record -o many.dat ./huge many 2>err
+sums "sizes beyond the address space" huge.dat 3 2 110 0
+sums "sizes whose sum is beyond 64 bits" many.dat 34464 65537 $((110 + 65535 * (1 << 46))) $((65535 * (1 << 46)))
+MEMTUI_OUTPUT=huge.mem LD_PRELOAD=$build/libmemtui.so ./huge
+sums "sizes beyond the address space, stand-alone" huge.mem 3 2 110 0
 exit $bad
