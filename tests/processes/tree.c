@@ -36,6 +36,7 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <link.h>
 #include <linux/filter.h>
 #include <linux/sched.h>
 #include <linux/seccomp.h>
@@ -487,13 +488,22 @@ static void *fork_later(void *delay)
 static int (
 	*create)(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *) = pthread_create;
 
-/* libc's, past the tracer's, which would ask for a segment before there is a second thread. */
+/* libc's, past the tracer's, which would ask for a segment before there is a second thread: by its
+ * symbol table, since dlsym would give the tracer's. The names lie behind the symbols there. */
 static void create_unseen(void)
 {
-	void *libc = dlopen("libc.so.6", RTLD_NOW);
+	const struct link_map *libc = dlopen("libc.so.6", RTLD_NOW);
+	const ElfW(Sym) *symbol = NULL;
+	const char *names = NULL;
 
-	create = (int (*)(pthread_t *, const pthread_attr_t *, void *(*)(void *),
-		void *))dlsym(libc, "pthread_create");
+	for (const ElfW(Dyn) *d = libc->l_ld; d->d_tag; d++)
+		if (d->d_tag == DT_SYMTAB)
+			symbol = (const ElfW(Sym) *)d->d_un.d_ptr;
+		else if (d->d_tag == DT_STRTAB)
+			names = (const char *)d->d_un.d_ptr;
+	while ((const char *)symbol < names && strcmp(names + symbol->st_name, "pthread_create"))
+		symbol++;
+	*(uintptr_t *)&create = libc->l_addr + symbol->st_value;
 }
 
 static void start_both(pthread_t both[2], void *(*first)(void *), void *(*second)(void *),
