@@ -59,7 +59,7 @@ same() { # NAME TRACES LEAVES COMMAND...
 leaf=$tmp/leaf
 : >closed
 for how in execve execv execvp execvpe execl execlp execle fexecve fexecve-path execveat syscall syscall-at handler-execve \
-	handler-execlp fails-execve within-execve; do
+	handler-execlp fails-execve; do
 	why=
 	for kind in own none empty read many; do
 		[[ $how != fexecve* || $kind != none ]] || continue # EINVAL, by glibc
@@ -78,6 +78,7 @@ for how in spawn spawnp vfork-execve vfork-execvp fork-execve fork-execv; do
 	done
 	say "$how" "$why"
 done
+same "a signal after every instruction of an exec" 1 1 ./ways stepped-execve read "$leaf" a b
 same "8 threads execute at once" 9 8 ./ways threads-execve empty "$leaf" a
 same "an error is the kernel's own" 1 0 ./ways fexecve none "$leaf"
 
@@ -203,8 +204,7 @@ no library in its root: /leaf, 1")"
 	"$memtui" record -o gone.dat -- chroot whole /sh -c 'echo "$MEMTUI_SESSION $LD_PRELOAD" >&2; read x; exec /leaf' <go >out 2>err & front=$!
 	exec 7>go
 	until grep -q / err; do :; done
-	IFS=' :.' read -r _ _ recorder _ _ library <err
-	recorder=$((10#$recorder))
+	read -r recorder library <<<"$(sed -n 's/.*:0*\([0-9]*\)\.[0-9]*\.[0-9]* /\1 /p' err)"
 	kill -9 $recorder
 	while kill -0 $recorder 2>/dev/null; do :; done
 	echo >&7

@@ -6,7 +6,7 @@
  *   fork-     in a forked child that allocates nothing
  *   threads-  in 8 children that 8 threads fork at the same time
  *   fails-    after 3 attempts at files that cannot be executed
- *   within-   in a handler that interrupts an exec which cannot succeed
+ *   stepped-  with an attempt at something else in a signal handler after every instruction
  * ENVIRONMENT: own; none: NULL; empty; read: KEPT=1 and two LD_PRELOADs, in memory that cannot be
  *   written, as the arguments are; many: 5,000 variables
  * Ends with the status of what it executes. */
@@ -141,19 +141,29 @@ static void fail(const char *beside)
 		_exit(125);
 }
 
-/* The signal comes while an exec that fails is under way, now and then in the midst of it. */
-static void within(void)
+/* A signal after every instruction, in whose handler, and in a child of that, an exec fails. */
+static void on_step(int number)
 {
-	struct sigaction action = {.sa_handler = on_signal};
-	struct sigevent event = {.sigev_notify = SIGEV_SIGNAL, .sigev_signo = SIGUSR1};
-	struct itimerspec when = {.it_value = {0, 200000}};
-	timer_t timer;
+	static char *other[] = {"KEPT=another", "LD_PRELOAD=nothing", "A=b", "C=d", NULL};
 
-	sigaction(SIGUSR1, &action, NULL);
-	timer_create(CLOCK_MONOTONIC, &event, &timer);
-	timer_settime(timer, 0, &when, NULL);
-	for (;;)
-		execve("/nowhere", arguments, environment);
+	pid_t child;
+
+	(void)number;
+	execve("/nowhere", arguments, other);
+	child = vfork();
+	if (child == 0) {
+		execve("/nowhere", arguments, other);
+		_exit(0);
+	}
+	waitpid(child, NULL, 0);
+}
+
+static void step(void)
+{
+	struct sigaction action = {.sa_handler = on_step};
+
+	sigaction(SIGTRAP, &action, NULL);
+	__asm__ volatile("pushf\n	orl $0x100, (%%rsp)\n	popf" ::: "cc", "memory");
 }
 
 static char **read_only(char **from)
@@ -220,8 +230,8 @@ int main(int argc, char **argv)
 		return threads();
 	if (!strncmp(argv[1], "fails-", 6))
 		fail("./closed");
-	if (!strncmp(argv[1], "within-", 7))
-		within();
+	if (!strncmp(argv[1], "stepped-", 8))
+		step();
 	execute();
 	return 126;
 }
