@@ -15,7 +15,9 @@ struct mt_exec_target {
 	enum mt_blind_reason reason;
 	/* its dynamic linker would say something of the library, or end the program */
 	bool refuses;
-	char path[sizeof((struct mt_wire_blind *)0)->path]; /* where there is a reason */
+	bool keeps_path; /* path is wanted without a reason, too */
+	/* of the file that runs: of a script's interpreter */
+	char path[sizeof((struct mt_wire_blind *)0)->path];
 };
 /* flags: of execveat. path NULL: nothing is known. */
 void mt_exec_look(struct mt_exec_target *, int directory, const char *path, int flags);

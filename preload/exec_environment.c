@@ -310,6 +310,7 @@ char *const *mt_exec_begin(struct mt_exec *e, int directory, const char *path, i
 	read_environment(&p, environment);
 	if (!p.names && !is_recorded())
 		return environment;
+	e->target.keeps_path = !p.session || !p.first || !p.loads;
 	mt_exec_look(&e->target, directory, path, flags);
 	decide(&p, &e->target, descriptor);
 	if (!p.rewrite && !p.add)

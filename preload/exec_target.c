@@ -238,13 +238,13 @@ static void judge_program(struct mt_exec_target *t, const struct look *l, const 
 	}
 }
 
-/* An absolute path stays as the program has it; for others the kernel knows one. */
+/* As the kernel knows the file, which is what /proc/PID/exe will say. */
 static void keep_path(struct mt_exec_target *t, const struct look *l, const char *path)
 {
 	char name[32];
 	long n = -1;
 
-	if (*path != '/' && l->fd >= 0) {
+	if (l->fd >= 0) {
 		mt_text_add_number(mt_text_add(name, "/proc/self/fd/"), (uint32_t)l->fd);
 		n = mt_sys3(SYS_readlink, name, t->path, sizeof t->path);
 	}
@@ -283,8 +283,6 @@ void mt_exec_look(struct mt_exec_target *t, int directory, const char *path, int
 		if (!open_look(&l, directory, path, flags & AT_EMPTY_PATH))
 			return;
 		if (find_script(&l, name)) {
-			if (scripts == 0)
-				keep_path(t, &l, path);
 			close_look(&l);
 			directory = AT_FDCWD;
 			path = name;
@@ -296,7 +294,7 @@ void mt_exec_look(struct mt_exec_target *t, int directory, const char *path, int
 		else if (l.len >= (long)sizeof(Elf64_Ehdr)
 			&& memcmp(l.start.elf.e_ident, ELFMAG, SELFMAG) == 0)
 			judge_program(t, &l, path);
-		if (scripts == 0 || t->reason)
+		if (t->keeps_path || t->reason)
 			keep_path(t, &l, path);
 		close_look(&l);
 		return;

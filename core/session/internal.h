@@ -137,6 +137,8 @@ struct mt_process {
 	/* lock: processes that go untraced, found by the service, of which its trace is yet to tell
 	 * (untraced.c): its children, and itself after an exec. untold: how many */
 	struct mt_untraced *found;
+	/* lock: processes that were found and that a note of the image stands for */
+	uint32_t noted[MT_WIRE_BLIND_PLACES];
 	int32_t untold;
 	struct mt_untraced *left_as; /* service: the root, while it seems to be untraced */
 	_Atomic(struct mt_snapshot *) snapshot; /* made by the service when somebody watches */

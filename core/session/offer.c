@@ -273,6 +273,7 @@ static void meet(struct mt_recorder *r, struct mt_process *p, struct mt_offer *o
 	pthread_mutex_lock(&r->lock);
 	memcpy(p->command, o->command, sizeof p->command);
 	p->header = o->segment.header;
+	memset(p->noted, 0, sizeof p->noted);
 	o->paused = atomic_load(&r->paused);
 	o->pauses = atomic_load(&r->pauses);
 	__atomic_store_n(&p->header->turns, atomic_load(&r->turns), __ATOMIC_RELEASE);

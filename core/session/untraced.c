@@ -25,24 +25,28 @@ static const char *base_name(const char *path)
 }
 
 /* The tracer left a note before the exec: of this very process, or of this program. Then it is told
- * already. Lock. */
-static bool is_noted(const struct mt_wire_header *h, const struct mt_untraced *u)
+ * already. A note stands for no more processes than it counts; what these fork runs the same
+ * program, but is not among them. Lock. */
+static bool is_noted(struct mt_process *p, const struct mt_untraced *u)
 {
 	const struct mt_wire_blind *notes =
-		(const struct mt_wire_blind *)((const uint8_t *)h + MT_WIRE_BLIND_OFFSET);
+		(const struct mt_wire_blind *)((const uint8_t *)p->header + MT_WIRE_BLIND_OFFSET);
 
-	for (int i = 0; h && i < MT_WIRE_BLIND_PLACES; i++) {
+	for (int i = 0; p->header && i < MT_WIRE_BLIND_PLACES; i++) {
 		struct mt_wire_blind note;
 
 		if (__atomic_load_n(&notes[i].state, __ATOMIC_ACQUIRE) != MT_WIRE_BLIND_SET)
 			continue;
 		note = notes[i];
 		note.path[sizeof note.path - 1] = '\0';
-		if (note.count
-			&& ((note.pid && note.pid == (uint32_t)u->pid)
-				|| (note.reason == u->reason
-					&& !strcmp(base_name(note.path), base_name(u->path)))))
+		if (note.count && note.pid && note.pid == (uint32_t)u->pid)
 			return true;
+		/* the first is known by its number */
+		if (note.count > (note.pid != 0) + p->noted[i] && note.reason == u->reason
+			&& !strcmp(base_name(note.path), base_name(u->path))) {
+			p->noted[i]++;
+			return true;
+		}
 	}
 	return false;
 }
@@ -77,7 +81,7 @@ void mt_untraced_add(struct mt_recorder *r, struct mt_process *teller, pid_t pid
 	bool noted;
 
 	pthread_mutex_lock(&r->lock);
-	noted = is_noted(teller->header, u) || (self && is_noted(self->header, u));
+	noted = is_noted(teller, u) || (self && is_noted(self, u));
 	if (!noted)
 		push(teller, u);
 	pthread_mutex_unlock(&r->lock);
@@ -96,7 +100,7 @@ void mt_untraced_add_root(struct mt_recorder *r)
 	free(r->root->left_as);
 	r->root->left_as = copy;
 	pthread_mutex_lock(&r->lock);
-	if (is_noted(r->root->header, u)) {
+	if (is_noted(r->root, u)) {
 		free(u);
 		free(copy);
 		r->root->left_as = NULL;
@@ -113,7 +117,7 @@ void mt_untraced_recorded(struct mt_recorder *r, struct mt_process *teller, pid_
 
 	u->pid = pid;
 	pthread_mutex_lock(&r->lock);
-	noted = is_noted(teller->header, u);
+	noted = is_noted(teller, u);
 	if (noted) {
 		u->next = teller->found;
 		teller->found = u;
