@@ -281,7 +281,9 @@ int mt_service_listen(struct mt_recorder *, struct mt_err *err);
 void mt_service_listen_by_file(struct mt_recorder *);
 /* The value of MEMTUI_SESSION; the caller frees it. */
 char *mt_service_session(const struct mt_recorder *);
-void *mt_service_run(void *recorder);
+struct mt_service;
+struct mt_service *mt_service_new(struct mt_recorder *);
+void *mt_service_run(void *service); /* takes it */
 
 /* What a tracer's request comes to (offer.c). peer: whose socket it is. */
 void mt_offer_answer(struct mt_recorder *, int fd, pid_t peer, const struct mt_wire_request *);

@@ -470,6 +470,7 @@ static _Noreturn void refuse(struct mt_recorder *r, const struct starting *s,
  * could cost its recording. */
 static int start(struct mt_recorder *r, struct starting *s, struct mt_err *err)
 {
+	struct mt_service *service = mt_service_new(r);
 	struct mt_snapshot *snapshot;
 	int error;
 
@@ -484,7 +485,7 @@ static int start(struct mt_recorder *r, struct starting *s, struct mt_err *err)
 	if (!snapshot)
 		return err->code;
 	atomic_store(&r->root->snapshot, snapshot);
-	error = mt_thread_start(&r->service, "service", mt_service_run, r);
+	error = mt_thread_start(&r->service, "service", mt_service_run, service);
 	if (error < 0)
 		return mt_fail(err, error, "cannot create a thread: %s", strerror(-error));
 	return release_program(r, s, err);

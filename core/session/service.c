@@ -214,11 +214,18 @@ static void give_up(struct mt_service *s)
 	}
 }
 
-void *mt_service_run(void *recorder)
+struct mt_service *mt_service_new(struct mt_recorder *r)
 {
 	struct mt_service *s = mt_alloc(sizeof *s);
 
-	s->recorder = recorder;
+	s->recorder = r;
+	return s;
+}
+
+void *mt_service_run(void *service)
+{
+	struct mt_service *s = service;
+
 	pthread_mutex_lock(&s->recorder->gate);
 	pthread_mutex_unlock(&s->recorder->gate);
 	if (s->recorder->master_fd >= 0)

@@ -217,11 +217,14 @@ static void read_reports(struct mt_front *f)
 /* The recorder says why it ends in order, but cannot if it has no memory left. */
 static void add_end_of_recorder(struct mt_front *f, int status)
 {
+	const char *path = f->session->trace_path;
 	struct mt_err err;
 
-	mt_fail(&err, -ECHILD, "the recorder %s; its trace ends about a second before that",
-		WIFSIGNALED(status) ? "was killed" : "gave up, probably for want of memory");
-	mt_output_remove_empty(f->session->trace_path);
+	mt_output_remove_empty(path);
+	mt_fail(&err, -ECHILD, "the recorder %s; %s",
+		WIFSIGNALED(status) ? "was killed" : "gave up, probably for want of memory",
+		access(path, F_OK) < 0 ? "nothing was recorded"
+				       : "its trace ends about a second before that");
 	add_trouble(f, &err, true);
 }
 
