@@ -12,26 +12,53 @@
 
 #define EVENTS_LEAST 1024u
 #define EVENTS_MOST 65536u
+/* shares of the size: of a block that compresses well, in events, and of any block, in bytes */
+#define EVENTS_SHARE 64u
+#define BLOCK_SHARE 64u
 #define COPY_AT_ONCE (4u << 20) /* between two pulses */
 #define LOG_ENTRY_BYTES 24u     /* of the file, as a rule */
 #define INDEX_ENTRY_BYTES 104u
 #define INDEX_BYTES 4096u /* of the rest, at most */
 
+static uint32_t most_events(const struct mt_flight *f)
+{
+	uint64_t most = f->cap / EVENTS_SHARE;
+
+	return (uint32_t)(most > EVENTS_MOST ? EVENTS_MOST : most);
+}
+
+static uint32_t least_events(const struct mt_flight *f)
+{
+	uint64_t least = f->cap / 512;
+
+	return (uint32_t)(least < EVENTS_LEAST ? EVENTS_LEAST
+			: least > EVENTS_MOST  ? EVENTS_MOST
+					       : least);
+}
+
 void mt_flight_init(struct mt_flight *f, uint64_t cap, bool stop)
 {
-	uint64_t events = cap / 512;
-
 	f->cap = f->limit = cap;
 	f->stop = stop;
 	f->last = MT_NO_CHECKPOINT;
 	f->span = cap / 4;
 	mt_births_init(f->merge);
-	f->merge->block_events = (uint32_t)(events < EVENTS_LEAST ? EVENTS_LEAST
-			: events > EVENTS_MOST                    ? EVENTS_MOST
-								  : events);
+	f->merge->block_events = least_events(f);
 	f->profile->log_most = cap / 16 / LOG_ENTRY_BYTES < MT_LOG_MAX
 		? (uint32_t)(cap / 16 / LOG_ENTRY_BYTES)
 		: MT_LOG_MAX;
+}
+
+void mt_flight_has_flushed(struct mt_flight *f, uint32_t events, uint64_t bytes)
+{
+	uint32_t *full = &f->merge->block_events;
+
+	if (!f->cap || events < *full)
+		return;
+	if (bytes > f->cap / BLOCK_SHARE)
+		*full = least_events(f);
+	else if (bytes * 2 <= f->cap / BLOCK_SHARE && *full * 2 <= most_events(f))
+		*full *= 2;
 }
 
 void mt_flight_free(struct mt_flight *f)

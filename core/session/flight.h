@@ -34,6 +34,9 @@ struct mt_flight {
 /* Nothing is written yet, nor polled. */
 void mt_flight_init(struct mt_flight *, uint64_t cap, bool stop);
 void mt_flight_free(struct mt_flight *);
+/* After each flush: how many events the block held, and the bytes that it took. A block takes some
+ * 200 bytes beside its events, so blocks that compress well get more events. */
+void mt_flight_has_flushed(struct mt_flight *, uint32_t events, uint64_t bytes);
 /* Looks at the size after each flush. */
 bool mt_flight_is_due(const struct mt_flight *);
 /* Between two events, all of which are flushed: a checkpoint, into the same file or a new one. 1:

@@ -32,15 +32,18 @@ void mt_image_write_out(struct mt_image *i)
 	const struct mt_info *info = &i->profile.info;
 	struct mt_trace_running running = {i->model.live_bytes, i->model.live_count,
 		info->allocations, info->frees, info->peak_bytes};
-	uint64_t lost = losses(info);
+	uint64_t lost = losses(info), before;
+	uint32_t events = i->merge.unflushed;
 	int error;
 
 	i->merge.unflushed = 0;
 	if (i->failure.code || !i->writer)
 		return;
 	error = mt_definitions_write(&i->definitions, i->writer, &i->profile, &i->failure);
+	before = mt_trace_writer_bytes(i->writer);
 	if (!error)
 		error = mt_trace_writer_flush(i->writer, &running, &i->failure);
+	mt_flight_has_flushed(&i->flight, events, mt_trace_writer_bytes(i->writer) - before);
 	if (!error && lost != i->info_losses)
 		error = mt_info_write(i->writer, &i->profile, &i->failure);
 	i->info_losses = lost;
