@@ -237,9 +237,15 @@ static inline uint64_t mt_wire_usable(uint64_t size)
  * event's records lie in two chunks. */
 struct mt_wire_ring {
 	uint64_t head; /* T: all below it is readable */
-	uint64_t reserved0[7];
+	/* T: nothing is written at or beyond it before it is raised. 0: the recorder gives no pages
+	 * of the ring back */
+	uint64_t claimed;
+	uint64_t reserved0[6];
 	uint64_t tail; /* R: all below it is consumed */
-	uint64_t reserved1[7];
+	/* R: while it gives pages back, the first position that lies in them; else 0. T claims and
+	 * then looks here, R sets this and then looks at what is claimed, so one sees the other */
+	uint64_t returned;
+	uint64_t reserved1[6];
 };
 /* The first rings are large; where many threads live at once, the later ones are small. */
 struct mt_wire_sizes {

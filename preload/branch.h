@@ -34,6 +34,7 @@ struct mt_branch_set {
 	struct mt_branch branches[MT_BRANCH_WAYS];
 };
 #define MT_BRANCH_SETS 64
+#define MT_BRANCH_FACTOR 0x9e3779b97f4a7c15ull
 /* Branches that never answer cost more than they give: each that is replaced adds one to its set's
  * waste, or takes ANSWER from it if it has answered. A set that has reached WASTE keeps one, and
  * another only once in TRY_EACH. */
@@ -49,7 +50,7 @@ static inline uint64_t mt_branch_tag(const struct mt_entry *entry, enum mt_kind 
 static inline struct mt_branch_set *mt_branch_set(const struct mt_thread *t,
 	const struct mt_entry *entry)
 {
-	uint64_t hash = (entry->pc ^ entry->sp << 7) * 0x9e3779b97f4a7c15ull;
+	uint64_t hash = (entry->pc ^ entry->sp << 7) * t->branch_factor;
 
 	return &t->branches[hash / (UINT64_MAX / MT_BRANCH_SETS + 1)];
 }
@@ -141,6 +142,26 @@ static inline uint32_t mt_branch_way(struct mt_branch_set *set)
 	return way;
 }
 
+/* A thread that needs few branches touches one page for them: the others come into use when the
+ * first set is full. What stays there of other sets is found no more, and replaced in time. */
+static inline bool mt_branch_spreads(struct mt_thread *t, const struct mt_branch_set *set)
+{
+	if (mt_likely(t->branch_factor) || set->next < MT_BRANCH_WAYS)
+		return false;
+	t->branch_factor = MT_BRANCH_FACTOR;
+	return true;
+}
+
+static inline void mt_branch_count_page(struct mt_thread *t, const void *at)
+{
+	uint64_t page = ((uint64_t)at - (uint64_t)t) / MT_WIRE_PAGE;
+
+	if (mt_likely(t->branch_pages >> page & 1))
+		return;
+	t->branch_pages |= 1u << page;
+	mt_count_private(MT_WIRE_PAGE);
+}
+
 /* Remembers that the memo's innermost frame was reached from its first kept ones. A signal handler
  * may leave this by longjmp at any place: what is not complete has no tag. */
 static inline void mt_branch_keep(struct mt_thread *t, const struct mt_entry *entry,
@@ -159,10 +180,15 @@ static inline void mt_branch_keep(struct mt_thread *t, const struct mt_entry *en
 	count = top->words_end - first;
 	if (!top->own || count > MT_BRANCH_WORDS || leaf == MT_PC_TABLE_FULL)
 		return;
+	if (mt_unlikely(mt_branch_spreads(t, set)))
+		set = mt_branch_set(t, entry);
 	way = mt_branch_way(set);
 	if (way == MT_BRANCH_WAYS)
 		return;
 	b = &set->branches[way];
+	mt_branch_count_page(t, set);
+	mt_branch_count_page(t, b);
+	mt_branch_count_page(t, &b->answered);
 	mt_store(&set->tags[way], 0);
 	mt_signal_fence();
 	b->sp = entry->sp;
@@ -198,7 +224,9 @@ static inline void mt_branch_forget_memo(struct mt_thread *t)
 
 static inline void mt_branch_forget(struct mt_thread *t)
 {
-	for (int i = 0; i < MT_BRANCH_SETS; i++)
+	int sets = t->branch_factor ? MT_BRANCH_SETS : 1;
+
+	for (int i = 0; i < sets; i++)
 		for (int way = 0; way < MT_BRANCH_WAYS; way++)
 			mt_store(&t->branches[i].tags[way], 0);
 }

@@ -156,6 +156,7 @@ static struct common common_part(const struct mt_thread *t, const struct mt_entr
 {
 	struct mt_state state = {entry->pc - 1, entry->sp, entry->fp};
 	struct common common = {0};
+	struct mt_frame_words words;
 	struct mt_frame frame;
 
 	while (common.frames < mt_tracer.depth_limit) {
@@ -171,7 +172,7 @@ static struct common common_part(const struct mt_thread *t, const struct mt_entr
 			common.frames += readable(pc) && readable(pc + 8);
 			return common;
 		}
-		last = mt_step(t, &state, rule, &frame);
+		last = mt_step(t, &state, rule, &frame, &words);
 		if (last == MT_STEP_CUT)
 			return common;
 		common.frames++;
@@ -191,12 +192,13 @@ static uint32_t inner_frames(const struct mt_thread *t, struct mt_entry here,
 {
 	struct mt_state state = {here.pc - 1, here.sp, here.fp};
 	uint32_t count = 1;
+	struct mt_frame_words words;
 	struct mt_frame frame;
 
 	for (; state.sp < entry->sp && count < INNER_MAX; count++) {
 		if (!may_follow(state.key))
 			*common = (struct common){0};
-		if (mt_step(t, &state, mt_rules_find(state.key), &frame) != MT_STEP_ON)
+		if (mt_step(t, &state, mt_rules_find(state.key), &frame, &words) != MT_STEP_ON)
 			return 0;
 	}
 	return state.sp == entry->sp && state.key == entry->pc - 1 ? count : 0;

@@ -11,6 +11,17 @@
 #define RECORDS_MAX 20   /* of one event, with all that can stand before it */
 #define WAIT_NS 10000000 /* one look at the ring while waiting */
 #define PATIENCE_NS 200000000ull
+#define PAGE_RECORDS (MT_WIRE_PAGE / sizeof(struct mt_wire_record))
+/* Pages of its ring that a thread claims at once. They stay while it sleeps, so only the first
+ * threads claim many. */
+#define CLAIM_FIRST 16
+#define CLAIM_FIRST_RINGS 16
+#define CLAIM_SOME 4
+#define CLAIM_SOME_RINGS 64
+/* A slow thread claims single records, so that the recorder can give all pages of its ring back
+ * while it sleeps. After so many it looks whether it is still slow. */
+#define SINGLES 64
+#define SLOW_TICKS (1u << 24) /* some milliseconds, in either clock */
 
 uint32_t mt_areas[MT_AREAS];
 uint64_t mt_owners[MT_OWNERS];
@@ -109,12 +120,34 @@ static uint32_t ring_id(const struct mt_thread *t)
 		/ sizeof *t->ring);
 }
 
+/* Says that records up to `end` will be written. Returns false while the recorder gives pages below
+ * it back. A claim is never taken back, since a signal handler may have relied on it meanwhile. */
+static bool claim(struct mt_thread *t, uint64_t end)
+{
+	uint64_t *claimed = &t->ring->claimed, old = mt_load(claimed), returned;
+
+	if (mt_tracer.standalone)
+		return true;
+	while (old < end
+		&& !__atomic_compare_exchange_n(claimed, &old, end, false, __ATOMIC_SEQ_CST,
+			__ATOMIC_RELAXED))
+		;
+	returned = __atomic_load_n(&t->ring->returned, __ATOMIC_SEQ_CST);
+	return !returned || end <= returned;
+}
+
+static bool has_room(struct mt_thread *t, unsigned records)
+{
+	return used(t) + NESTED_ROOM + RECORDS_MAX <= t->mask + 1
+		&& claim(t, mt_load(&t->reserve) + records);
+}
+
 /* Waits for room as long as the recorder makes progress. */
-static bool wait_for_room(struct mt_thread *t)
+static bool wait_for_room(struct mt_thread *t, unsigned records)
 {
 	struct mt_wire_header *h = mt_tracer.header;
 	struct mt_patience patience = mt_patience(PATIENCE_NS);
-	uint64_t capacity = t->mask + 1, seen = progress(t);
+	uint64_t seen = progress(t);
 	bool room = false;
 
 	if (mt_load(&mt_tracer.sealed))
@@ -129,7 +162,7 @@ static bool wait_for_room(struct mt_thread *t)
 		uint32_t value = mt_load_acquire(&h->room);
 		uint64_t seen_now;
 
-		if (used(t) + NESTED_ROOM + RECORDS_MAX <= capacity) {
+		if (has_room(t, records)) {
 			room = true;
 			break;
 		}
@@ -148,13 +181,36 @@ static bool wait_for_room(struct mt_thread *t)
 	return room;
 }
 
+/* Slow is a thread at first, and when what it claimed last has sufficed for long. */
+static bool is_slow(struct mt_thread *t)
+{
+	if (mt_tracer.standalone)
+		return false;
+	if (!t->singles && t->last - t->claimed_at > SLOW_TICKS)
+		t->singles = SINGLES;
+	if (!t->singles || t->singles == SINGLES)
+		t->claimed_at = t->last;
+	return t->singles;
+}
+
+/* Where the next claim ends: with a page. */
+static uint64_t claim_end(const struct mt_thread *t, uint64_t reserve)
+{
+	uint64_t pages = t->number <= CLAIM_FIRST_RINGS ? CLAIM_FIRST
+		: t->number <= CLAIM_SOME_RINGS
+		? CLAIM_SOME
+		: 1;
+
+	return (reserve / PAGE_RECORDS + pages) * PAGE_RECORDS;
+}
+
 /* Sets up to where records need no further look. From three eighths full on the doorbell is rung
  * every eighth: the more is there, the less it costs to wake up for it, but the recorder must get a
  * processor before the ring is full. */
 static void set_limit(struct mt_thread *t)
 {
 	uint64_t capacity = t->mask + 1, reserve = mt_load(&t->reserve), filled = used(t), limit;
-	uint64_t enough = capacity / 8 * 3;
+	uint64_t enough = capacity / 8 * 3, claimable = claim_end(t, reserve);
 
 	if (filled < enough) {
 		limit = reserve - filled + enough;
@@ -164,6 +220,10 @@ static void set_limit(struct mt_thread *t)
 		if (limit > reserve - filled + capacity - NESTED_ROOM - RECORDS_MAX)
 			limit = reserve - filled + capacity - NESTED_ROOM - RECORDS_MAX;
 	}
+	if (!mt_tracer.standalone && limit > claimable)
+		limit = claimable;
+	if (!claim(t, limit))
+		limit = reserve;
 	mt_store(&t->limit, limit);
 	mt_signal_fence();
 	if (t->resync)
@@ -171,17 +231,16 @@ static void set_limit(struct mt_thread *t)
 }
 
 /* True when a record can be written: waits, or goes on with a gap. */
-static bool make_room(struct mt_thread *t)
+static bool make_room(struct mt_thread *t, unsigned records)
 {
-	uint64_t capacity = t->mask + 1;
-
 	if (t->gap.active) {
 		/* it may have fallen asleep after the ring's last bells */
 		mt_ring_doorbell();
-		return (used(t) <= capacity / 2 || (mt_tracer.standalone && mt_file_retry(t)))
+		return ((used(t) <= (t->mask + 1) / 2 && has_room(t, records))
+			       || (mt_tracer.standalone && mt_file_retry(t)))
 			&& !recorder_is_dead();
 	}
-	if (used(t) + NESTED_ROOM + RECORDS_MAX <= capacity || wait_for_room(t))
+	if (has_room(t, records) || wait_for_room(t, records))
 		return true;
 	if (recorder_is_dead()) {
 		mt_segment_leave();
@@ -298,16 +357,17 @@ MT_COLD bool mt_ring_record_item(struct mt_thread *t, const struct mt_item *item
 	struct batch b = {.count = 0};
 	uint64_t at;
 
-	if (!make_room(t)) {
+	/* marks that come with a gap of this event are not written, since then the event is lost */
+	add_marks(t, &b);
+	extend(&b, MT_EXTEND_TIME, 0);
+	add_item(t, &b, item);
+	if (!make_room(t, b.count)) {
 		count_lost(t, item->type);
 		return false;
 	}
 	t->resync = 0;
 	t->done_count = 0;
 	mt_signal_fence();
-	add_marks(t, &b);
-	extend(&b, MT_EXTEND_TIME, 0);
-	add_item(t, &b, item);
 	at = write(t, &b);
 	if (mt_unlikely(mt_tracer.standalone))
 		mt_file_tend(t->last);
@@ -316,7 +376,29 @@ MT_COLD bool mt_ring_record_item(struct mt_thread *t, const struct mt_item *item
 	mt_signal_fence();
 	t->gap.active = 0;
 	t->newborn = 0;
-	set_limit(t);
+	if (is_slow(t))
+		mt_store(&t->limit, t->resync ? 0 : mt_load(&t->reserve));
+	else
+		set_limit(t);
+	return true;
+}
+
+/* The usual reason to come here: the limit is reached, and there is room beyond. */
+static bool raise_limit(struct mt_thread *t)
+{
+	uint64_t limit = mt_load(&t->limit);
+
+	if (mt_tracer.standalone || !limit || mt_load(&t->reserve) < limit || !has_room(t, 1))
+		return false;
+	if (!is_slow(t)) {
+		set_limit(t);
+		return true;
+	}
+	t->singles--;
+	mt_store(&t->limit, limit = mt_load(&t->reserve) + 1);
+	mt_signal_fence();
+	if (t->resync)
+		mt_store(&t->limit, 0);
 	return true;
 }
 
@@ -325,7 +407,8 @@ MT_COLD bool mt_ring_record_slow(struct mt_thread *t, unsigned type, uint32_t no
 {
 	struct mt_item item = {.type = type, .node = node, .pointer = pointer, .size = size};
 
-	return mt_ring_record_item(t, &item);
+	return (raise_limit(t) && mt_ring_record_quick(t, type, node, pointer, size, false))
+		|| mt_ring_record_item(t, &item);
 }
 
 /* Head follows reserve. A nested event changes head only while the two are equal, and leaves them
@@ -370,7 +453,8 @@ MT_COLD bool mt_ring_record_nested(struct mt_thread *t, const struct mt_item *it
 
 	t->resync = 1;
 	mt_store(&t->limit, 0);
-	if (t->gap.active || used(t) + 2 * RECORDS_MAX > t->mask + 1) {
+	if (t->gap.active || used(t) + 2 * RECORDS_MAX > t->mask + 1
+		|| !claim(t, mt_load(&t->reserve) + 2 * RECORDS_MAX)) {
 		count_lost(t, item->type);
 		return false;
 	}

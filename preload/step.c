@@ -11,8 +11,9 @@
 struct reader {
 	const struct mt_state *state;
 	struct mt_frame *frame;
-	uint64_t known; /* up to here words can be read */
-	uint64_t limit; /* nothing beyond is looked at */
+	struct mt_word *words; /* of the frame */
+	uint64_t known;        /* up to here words can be read */
+	uint64_t limit;        /* nothing beyond is looked at */
 };
 
 static bool read_unknown(uint64_t address, void *values, size_t size)
@@ -43,9 +44,15 @@ static bool read_at(const struct reader *r, uint64_t address, uint64_t *value)
 }
 
 /* The last is compared first, and shows that the others are there. */
-static void note(struct mt_frame *f, uint64_t at, uint64_t value)
+static void note(const struct reader *r, uint64_t at, uint64_t value)
 {
-	f->words[f->word_count++] = (struct mt_word){(const uint64_t *)at, value};
+	r->words[r->frame->word_count++] = (struct mt_word){(const uint64_t *)at, value};
+}
+
+/* The word that was noted last is the caller's fp, which need not count. */
+static void note_is_fp(const struct reader *r)
+{
+	r->frame->saved_fp = r->words[--r->frame->word_count];
 }
 
 /* The caller's state, once the CFA is known: return address below it, fp where the rule says. */
@@ -56,7 +63,7 @@ static enum mt_step finish(struct mt_state *s, uint64_t rule, const struct reade
 
 	if (!read_at(r, at, &return_address))
 		return MT_STEP_CUT;
-	note(f, at, return_address);
+	note(r, at, return_address);
 	if (return_address == 0)
 		return MT_STEP_END;
 	if (return_address >> MT_ADDRESS_BITS)
@@ -76,11 +83,10 @@ static enum mt_step finish(struct mt_state *s, uint64_t rule, const struct reade
 static bool read_word(void *context, uint64_t address, uint64_t *value)
 {
 	const struct reader *r = context;
-	struct mt_frame *f = r->frame;
 
-	if (f->word_count == MT_FRAME_WORDS - 1 || !read_at(r, address, value))
+	if (r->frame->word_count == MT_FRAME_WORDS - 1 || !read_at(r, address, value))
 		return false;
-	note(f, address, *value);
+	note(r, address, *value);
 	return true;
 }
 
@@ -106,7 +112,7 @@ static enum mt_step step_signal(const struct mt_thread *t, struct mt_state *s, s
 		|| !read_word(r, s->sp + MT_SIGNAL_FP, &fp))
 		return MT_STEP_CUT;
 	/* fp goes last: whether it counts depends on the interrupted frame */
-	r->frame->saved_fp = r->frame->words[--r->frame->word_count];
+	note_is_fp(r);
 	if (pc == 0)
 		return MT_STEP_END;
 	if (pc >> MT_ADDRESS_BITS || !leads_to_stack(t, s->sp, sp))
@@ -130,7 +136,6 @@ static bool is_entry(uint64_t sp)
 static enum mt_step step_to_goroutine(struct mt_state *s, struct reader *r)
 {
 	uint64_t at = s->fp, depth, goroutine, bounds[2], frame[2];
-	struct mt_frame *f = r->frame;
 
 	if (!read_at(r, s->sp, &depth) || !read_at(r, s->sp + 8, &goroutine)
 		|| !read_unknown(goroutine, bounds, sizeof bounds) || at & 7 || at < bounds[0]
@@ -138,11 +143,11 @@ static enum mt_step step_to_goroutine(struct mt_state *s, struct reader *r)
 		|| !read_unknown(at, frame, sizeof frame) || frame[1] < MT_WIRE_PAGE
 		|| frame[1] >> MT_ADDRESS_BITS)
 		return MT_STEP_CUT;
-	note(f, at + 8, frame[1]);
-	note(f, at, frame[0]);
-	note(f, goroutine + 8, bounds[1]);
-	note(f, s->sp + 8, goroutine);
-	note(f, s->sp, depth);
+	note(r, at + 8, frame[1]);
+	note(r, at, frame[0]);
+	note(r, goroutine + 8, bounds[1]);
+	note(r, s->sp + 8, goroutine);
+	note(r, s->sp, depth);
 	*s = (struct mt_state){frame[1] - 1, at + 16, frame[0]};
 	return MT_STEP_ON;
 }
@@ -169,7 +174,7 @@ static enum mt_step step_no_cfi(const struct mt_thread *t, struct mt_state *s, s
 		return pc == 0 ? MT_STEP_END : MT_STEP_CUT;
 	if (pc >> MT_ADDRESS_BITS || !read_word(r, at, &fp))
 		return MT_STEP_CUT;
-	r->frame->saved_fp = r->frame->words[--r->frame->word_count];
+	note_is_fp(r);
 	*s = (struct mt_state){pc - 1, at + 16, fp};
 	return MT_STEP_ON;
 }
@@ -228,10 +233,10 @@ static enum mt_step step_slow(struct mt_state *s, struct reader *r)
 }
 
 MT_COLD enum mt_step mt_step_other(const struct mt_thread *t, struct mt_state *s, uint64_t rule,
-	struct mt_frame *f)
+	struct mt_frame *f, struct mt_frame_words *words)
 {
 	struct mt_state before = *s;
-	struct reader r = {&before, f, mt_step_bound(t, s->sp), 0};
+	struct reader r = {&before, f, words->at, mt_step_bound(t, s->sp), 0};
 	uint64_t cfa;
 
 	r.limit = mt_step_is_own(t, s->sp) ? r.known : s->sp + MT_FOREIGN_FRAME_MAX;

@@ -19,7 +19,7 @@ enum mt_step {
 #define MT_FOREIGN_FRAME_MAX (1u << 20)
 
 enum mt_step mt_step_other(const struct mt_thread *, struct mt_state *, uint64_t rule,
-	struct mt_frame *);
+	struct mt_frame *, struct mt_frame_words *);
 
 /* A word of a stack, where nothing may be mapped: the kernel reads it. */
 bool mt_step_read_unknown(uint64_t address, uint64_t *value);
@@ -45,10 +45,10 @@ static inline uint64_t mt_step_saved_fp(uint64_t rule, uint64_t cfa, uint64_t fp
 	return (mt_rule_fp_mode(rule) == MT_FP_AT_CFA ? cfa : fp) + mt_rule_fp(rule);
 }
 
-/* Fills f, and moves s on to the caller. Here the common rules when all goes well, the rest
- * elsewhere. */
+/* Fills f and its words, and moves s on to the caller. Here the common rules when all goes well,
+ * the rest elsewhere. */
 static MT_INLINE enum mt_step mt_step(const struct mt_thread *t, struct mt_state *s, uint64_t rule,
-	struct mt_frame *f)
+	struct mt_frame *f, struct mt_frame_words *words)
 {
 	unsigned kind = mt_rule_kind(rule);
 	uint64_t bound = mt_step_bound(t, s->sp), cfa, return_address, saved;
@@ -80,7 +80,7 @@ static MT_INLINE enum mt_step mt_step(const struct mt_thread *t, struct mt_state
 	return MT_STEP_ON;
 other:
 	copy = *s; /* so that the state itself can stay in registers */
-	result = mt_step_other(t, &copy, rule, f);
+	result = mt_step_other(t, &copy, rule, f, words);
 	*s = copy;
 	return result;
 }

@@ -12,11 +12,9 @@
 #include "preload/ring.h"
 
 #define WORDS(frames) ((frames)*4 + 2 * MT_FRAME_WORDS)
-#define FIRST_FRAMES 512 /* that a thread has room for before it meets a deeper stack */
+#define FIRST_FRAMES 512 /* that a thread has memory for before it meets a deeper stack */
 #define DEEPEN 4         /* times as many then */
 #define LOOK_EVERY 16    /* rings: for threads that are gone without a word */
-/* that a thread's state touches while its stacks are not very deep, beside its branches */
-#define STATE_PAGES 6
 #define MAIN_STACK_IF_UNLIMITED (64ull << 20)
 
 /* ---- stack bounds ---------------------------------------------------------------------------- */
@@ -65,50 +63,87 @@ void mt_thread_find_main_stack(struct mt_thread *t, uint64_t sp)
 
 /* ---- states ---------------------------------------------------------------------------------- */
 
+#define LINE 64u       /* words that begin with one are compared faster */
+#define SHORT_DEPTH 14 /* frames, for which the first page has room beside the rest */
+
+/* Puts an array behind what is there. Returns where it begins. */
+static void *put(uint8_t **at, size_t count, size_t size)
+{
+	void *array = *at;
+
+	*at += count * size;
+	return array;
+}
+
 /* What a thread remembers of its last stack, and walks a new one with: so many frames. */
 static size_t room_for(size_t frames)
 {
-	return frames * (sizeof(struct mt_memo) + sizeof(struct mt_frame))
+	return frames
+		* (sizeof(struct mt_memo) + sizeof(struct mt_frame) + sizeof(struct mt_frame_words))
 		+ WORDS(frames) * 2 * sizeof(uint64_t);
 }
 
 /* A handler may leave this by longjmp, or fork: the larger numbers come last. */
 static void use_room(struct mt_thread *t, uint8_t *at, uint32_t frames)
 {
-	t->memo = (struct mt_memo *)at;
-	at += frames * sizeof(struct mt_memo);
-	t->word_at = (const uint64_t **)at;
-	at += WORDS(frames) * sizeof(uint64_t);
-	t->word_value = (uint64_t *)at;
-	at += WORDS(frames) * sizeof(uint64_t);
-	t->frames = (struct mt_frame *)at;
+	t->memo = put(&at, frames, sizeof *t->memo);
+	t->word_at = put(&at, WORDS(frames), sizeof *t->word_at);
+	t->word_value = put(&at, WORDS(frames), sizeof *t->word_value);
+	t->frames = put(&at, frames, sizeof *t->frames);
+	t->frame_words = put(&at, frames, sizeof *t->frame_words);
 	mt_signal_fence();
 	t->word_capacity = WORDS(frames);
 	t->capacity = frames;
+	t->deepest = 0;
+}
+
+/* The first page of a state: the thread, short arrays, and the first set of branches, which the
+ * others follow on the next pages. The words of frames, which are rare, lie in the first room. */
+static void fill_first_page(struct mt_thread *t)
+{
+	uint8_t *at = (uint8_t *)(t + 1);
+	uint8_t *end = (uint8_t *)t + MT_WIRE_PAGE - sizeof(struct mt_branch_set);
+	size_t words;
+
+	_Static_assert(sizeof(struct mt_thread) + sizeof(struct mt_branch_set)
+				+ SHORT_DEPTH * (sizeof(struct mt_memo) + sizeof(struct mt_frame))
+				+ (SHORT_DEPTH * 2 + MT_FRAME_WORDS + 8) * 2 * sizeof(uint64_t)
+				+ LINE
+			<= MT_WIRE_PAGE,
+		"the first page holds short arrays with two words a frame");
+	t->branches = (struct mt_branch_set *)end;
+	t->branch_pages = 1;
+	t->memo = put(&at, SHORT_DEPTH, sizeof *t->memo);
+	t->frames = put(&at, SHORT_DEPTH, sizeof *t->frames);
+	at = (uint8_t *)(((uintptr_t)at + LINE - 1) / LINE * LINE);
+	words = (size_t)(end - at) / (2 * sizeof *t->word_value) & ~(size_t)7;
+	t->word_at = put(&at, words, sizeof *t->word_at);
+	t->word_value = put(&at, words, sizeof *t->word_value);
+	t->word_capacity = (uint32_t)words;
+	t->capacity = SHORT_DEPTH < t->first_frames ? SHORT_DEPTH : t->first_frames;
 }
 
 static struct mt_thread *new_state(void)
 {
 	uint32_t limit = mt_tracer.depth_limit,
 		 frames = limit < FIRST_FRAMES ? limit : FIRST_FRAMES;
-	size_t head = (sizeof(struct mt_thread) + 63) / 64 * 64;
-	size_t len = head + room_for(frames) + MT_BRANCH_SETS * sizeof(struct mt_branch_set)
-		+ limit * MT_NESTED_LEVELS * sizeof(uint32_t);
+	size_t branches = (MT_BRANCH_SETS - 1) * sizeof(struct mt_branch_set);
+	size_t head = MT_WIRE_PAGE + (branches + LINE - 1) / LINE * LINE;
+	size_t len = head + room_for(frames) + limit * MT_NESTED_LEVELS * sizeof(uint32_t);
 	uint8_t *at = mt_sys_map(len);
 	struct mt_thread *t = (struct mt_thread *)at;
 
 	if (!t)
 		return NULL;
-	at += head;
-	use_room(t, at, frames);
-	at += room_for(frames);
-	t->branches = (struct mt_branch_set *)at;
-	at += MT_BRANCH_SETS * sizeof(struct mt_branch_set);
-	for (int i = 0; i < MT_NESTED_LEVELS; i++, at += limit * sizeof(uint32_t))
-		t->pcs[i] = (uint32_t *)at;
+	t->first_room = at + head;
+	t->first_frames = frames;
+	use_room(t, t->first_room, frames);
+	at += head + room_for(frames);
+	for (int i = 0; i < MT_NESTED_LEVELS; i++)
+		t->pcs[i] = put(&at, limit, sizeof *t->pcs[i]);
 	t->map_len = len;
-	mt_count_private(
-		MT_BRANCH_SETS * sizeof(struct mt_branch_set) + STATE_PAGES * MT_WIRE_PAGE);
+	fill_first_page(t);
+	mt_count_private(MT_WIRE_PAGE);
 	return t;
 }
 
@@ -120,6 +155,12 @@ MT_COLD bool mt_thread_deepen(struct mt_thread *t)
 
 	if (frames >= limit)
 		return false;
+	if (frames < t->first_frames) { /* it is there, so this cannot fail */
+		mt_branch_forget_memo(t);
+		mt_signal_fence();
+		use_room(t, t->first_room, t->first_frames);
+		return true;
+	}
 	frames = frames < limit / DEEPEN ? frames * DEEPEN : limit;
 	room = mt_sys_map(room_for(frames));
 	if (!room)
@@ -235,6 +276,8 @@ bool mt_thread_register(struct mt_thread *t, int32_t tid)
 	t->index = id;
 	t->number = 1 + (uint32_t)(t->ring - (struct mt_wire_ring *)mt_tracer.rings.base);
 	t->newborn = 1;
+	t->singles = 0;
+	t->claimed_at = 0; /* long ago: it begins as a slow one */
 	t->limit = 0;
 	t->stack_lo = mt_tls.stack_lo;
 	t->stack_hi = mt_tls.stack_hi;

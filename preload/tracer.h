@@ -230,12 +230,14 @@ struct mt_word {
 
 #define MT_FRAME_WORDS 8
 /* One newly walked frame, innermost first: the state, its rule, and what the step from it has
- * read. */
+ * read. The words lie apart, since few frames have any. */
 struct mt_frame {
 	uint64_t key, sp, fp, rule;
 	uint64_t word_count;     /* MT_WORDS_IMPLIED: the common case, nothing below is filled */
 	struct mt_word saved_fp; /* at NULL: none */
-	struct mt_word words[MT_FRAME_WORDS];
+};
+struct mt_frame_words {
+	struct mt_word at[MT_FRAME_WORDS];
 };
 #define MT_WORDS_IMPLIED UINT64_MAX /* they follow from the rule and the caller's state */
 
@@ -279,6 +281,8 @@ struct mt_thread {
 	uint64_t *word_value;
 	struct mt_frame *frames;
 	struct mt_branch_set *branches;
+	/* of the hash that chooses a set of branches; 0: all are in the first one */
+	uint64_t branch_factor;
 
 	/* a call under way that may end in our malloc or free: operator new or delete, another
 	 * allocator's function */
@@ -290,14 +294,23 @@ struct mt_thread {
 	uint64_t outer_start, outer_end; /* its code */
 
 	/* rare */
-	uint32_t resync;  /* the next record carries the full time */
-	uint32_t newborn; /* the ring has no mark of this thread yet */
-	uint32_t growing; /* MT_GROWING_* that this thread holds */
-	uint32_t index;   /* in the thread table */
+	uint64_t claimed_at; /* time of the first of the single claims, or of the last for pages */
+	uint32_t singles;    /* records that are yet to be claimed singly */
+	uint32_t resync;     /* the next record carries the full time */
+	uint32_t newborn;    /* the ring has no mark of this thread yet */
+	uint32_t growing;    /* MT_GROWING_* that this thread holds */
+	uint32_t index;      /* in the thread table */
 	uint32_t word_capacity;
-	uint32_t capacity; /* frames: of memo and frames */
-	int32_t tid;       /* 0: of no thread of this process, or being taken over */
-	uint32_t leaving;  /* the thread's function has returned: it will be gone soon */
+	struct mt_frame_words *frame_words;
+	/* Memory for deeper stacks. Until a stack needs it the thread uses short arrays on the first
+	 * page of its state, and a thread that sleeps costs that page alone. */
+	uint8_t *first_room;
+	uint32_t first_frames;
+	uint32_t branch_pages; /* a bit for each page of the branches that is counted as touched */
+	uint32_t deepest, pages; /* frames of the deepest stack, and pages counted for it */
+	uint32_t capacity;       /* frames: of memo and frames */
+	int32_t tid;             /* 0: of no thread of this process, or being taken over */
+	uint32_t leaving;        /* the thread's function has returned: it will be gone soon */
 	struct {
 		uint64_t since, allocations, frees;
 		uint64_t marked; /* the last one ends there in the ring, with its event */

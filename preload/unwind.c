@@ -73,6 +73,8 @@ static MT_INLINE uint32_t note(struct mt_thread *t, uint32_t words, uint64_t at,
 static MT_INLINE uint32_t note_step(struct mt_thread *t, uint32_t words, const struct mt_frame *f,
 	const struct mt_memo *outer, bool fp_live)
 {
+	const struct mt_word *read = t->frame_words[f - t->frames].at;
+
 	if (mt_likely(f->word_count == MT_WORDS_IMPLIED)) {
 		if (mt_unlikely(!outer)) /* no room for more: whatever the caller is */
 			return words;
@@ -83,10 +85,35 @@ static MT_INLINE uint32_t note_step(struct mt_thread *t, uint32_t words, const s
 		return words;
 	}
 	for (uint64_t i = 0; i < f->word_count; i++)
-		words = note(t, words, (uint64_t)f->words[i].at, f->words[i].value);
+		words = note(t, words, (uint64_t)read[i].at, read[i].value);
 	if (MT_MUTATION != 3 && f->saved_fp.at && fp_live)
 		words = note(t, words, (uint64_t)f->saved_fp.at, f->saved_fp.value);
 	return words;
+}
+
+static bool has_short_arrays(const struct mt_thread *t)
+{
+	return t->capacity < t->first_frames;
+}
+
+static uint32_t pages_of(uint64_t bytes)
+{
+	return (uint32_t)((bytes + MT_WIRE_PAGE - 1) / MT_WIRE_PAGE);
+}
+
+/* Of the long arrays, when a stack is deeper than all before. */
+static MT_COLD void count_pages(struct mt_thread *t)
+{
+	uint32_t depth = t->memo_count, words = t->memo[depth - 1].words_end, pages;
+
+	t->deepest = depth;
+	if (has_short_arrays(t))
+		return;
+	pages = pages_of(depth * sizeof *t->memo) + pages_of(depth * sizeof *t->frames)
+		+ 2 * pages_of(words * sizeof *t->word_value);
+	if (pages > t->pages)
+		mt_count_private((uint64_t)(pages - t->pages) * MT_WIRE_PAGE);
+	t->pages = pages > t->pages ? pages : t->pages;
 }
 
 /* Remembers the walked frames, outermost first, on top of the first kept entries of the memo.
@@ -121,6 +148,10 @@ static __attribute__((noinline)) uint32_t remember(struct mt_thread *t, uint32_t
 	}
 	mt_signal_fence();
 	t->memo_count = fits ? kept + walked : 0;
+	if (mt_unlikely(!fits) && has_short_arrays(t))
+		mt_thread_deepen(t);
+	else if (mt_unlikely(t->memo_count > t->deepest))
+		count_pages(t);
 	return node;
 }
 
@@ -141,7 +172,9 @@ static __attribute__((noinline)) void climb_to(struct mt_thread *t, struct climb
 		const struct mt_memo *m = &t->memo[--c->left];
 		uint32_t outer_words = c->left ? m[-1].words_end : 0;
 
-		c->last = mt_step(t, &c->state, m->rule, &t->frames[c->walked++]);
+		c->last = mt_step(t, &c->state, m->rule, &t->frames[c->walked],
+			&t->frame_words[c->walked]);
+		c->walked++;
 		if (c->last != MT_STEP_ON) {
 			c->left = 0;
 			return;
@@ -189,7 +222,8 @@ static MT_INLINE void climb(struct mt_thread *t, struct climb *c, uint32_t limit
 		}
 		c->last = mt_step(t, &c->state,
 			careful ? mt_rules_find(c->state.key) : mt_rule(c->state.key),
-			&t->frames[c->walked++]);
+			&t->frames[c->walked], &t->frame_words[c->walked]);
+		c->walked++;
 		if (mt_unlikely(c->last != MT_STEP_ON)) {
 			c->left = 0;
 			return;
@@ -299,6 +333,7 @@ void mt_walk(struct mt_thread *t, const struct mt_entry *entry, struct mt_walk *
 	struct mt_state state = {entry->pc - 1, entry->sp, entry->fp};
 	uint32_t limit = mt_tracer.depth_limit, depth = 0;
 	enum mt_step last = MT_STEP_ON;
+	struct mt_frame_words words;
 	struct mt_frame frame;
 	uint64_t rule = 0;
 
@@ -311,7 +346,7 @@ void mt_walk(struct mt_thread *t, const struct mt_entry *entry, struct mt_walk *
 			walk->saw_own = true;
 		else if (walk->pcs)
 			walk->pcs[walk->count++] = mt_rule_pc(rule);
-		last = mt_step(t, &state, rule, &frame);
+		last = mt_step(t, &state, rule, &frame, &words);
 	}
 	walk->cut = cut_of(last, rule);
 }

@@ -34,7 +34,9 @@ static uint32_t find(const struct mt_maps *m, uint64_t address)
 
 static void account(struct mt_maps *m, const struct mt_map *piece, bool added)
 {
-	uint64_t *bytes = piece->flags & MAP_ANONYMOUS ? &m->anonymous_bytes : &m->file_bytes;
+	uint64_t *bytes = piece->protection == PROT_NONE ? &m->reserved_bytes
+		: piece->flags & MAP_ANONYMOUS           ? &m->anonymous_bytes
+							 : &m->file_bytes;
 
 	*bytes += added ? piece->length : -piece->length;
 	if (m->anonymous_bytes + m->file_bytes > m->peak_bytes)

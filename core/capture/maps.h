@@ -21,6 +21,7 @@ struct mt_map_list {
 struct mt_maps {
 	struct mt_map_list pieces;
 	uint64_t anonymous_bytes, file_bytes, peak_bytes; /* peak: of both together */
+	uint64_t reserved_bytes; /* mapped with PROT_NONE: address space alone */
 };
 
 void mt_maps_free(struct mt_maps *);

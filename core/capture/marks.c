@@ -44,6 +44,7 @@ static void publish_maps(struct mt_merge *m)
 	info->mapped_anonymous_bytes = m->maps.anonymous_bytes;
 	info->mapped_file_bytes = m->maps.file_bytes;
 	info->mapped_peak_bytes = m->maps.peak_bytes;
+	info->mapped_reserved_bytes = m->maps.reserved_bytes;
 }
 
 /* Whole pages are mapped, whatever was asked for; the break alone is kept to the byte. */
@@ -157,6 +158,7 @@ static void on_remap(struct mt_merge *m, struct mt_ring *r, const struct mt_exte
 		.length = mapped_length(values[1], MT_KIND_MREMAP),
 		.time_ns = m->now_ns,
 		.node = node,
+		.protection = PROT_READ | PROT_WRITE,
 		.flags = MAP_ANONYMOUS,
 	};
 

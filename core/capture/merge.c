@@ -63,7 +63,7 @@ static const struct mt_decoded *peek(struct mt_ring *r, uint64_t limit)
 }
 
 /* Only those whose ring has room now: the others would fall asleep again. */
-static void wake_waiters(struct mt_merge *m, uint32_t bits)
+void mt_merge_wake(struct mt_merge *m, uint32_t bits)
 {
 	struct mt_wire_header *h = m->segment->header;
 
@@ -79,7 +79,7 @@ void mt_merge_step(struct mt_merge *m, struct mt_ring *r)
 	mt_segment_tick(m->segment);
 	/* not for every little room: they would fall asleep again */
 	if (!(r->consumed / MT_RING_STEP % WAKE_STEPS))
-		wake_waiters(m, mt_wire_room_bit((uint32_t)(r - m->rings)));
+		mt_merge_wake(m, mt_wire_room_bit((uint32_t)(r - m->rings)));
 }
 
 /* ---- predecessors ---------------------------------------------------------------------------- */
@@ -345,7 +345,7 @@ static void throw_away(struct mt_merge *m)
 		r->consumed = r->decoded = r->second_head;
 		mt_ring_advance(r);
 	}
-	wake_waiters(m, FUTEX_BITSET_MATCH_ANY);
+	mt_merge_wake(m, FUTEX_BITSET_MATCH_ANY);
 }
 
 /* After the heads: before the first record was published it was known. */
@@ -395,7 +395,7 @@ uint64_t mt_merge_poll(struct mt_merge *m)
 		records += m->rings[i].consumed;
 		mt_ring_advance(&m->rings[i]);
 	}
-	wake_waiters(m, FUTEX_BITSET_MATCH_ANY);
+	mt_merge_wake(m, FUTEX_BITSET_MATCH_ANY);
 	return records;
 }
 

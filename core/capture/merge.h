@@ -74,6 +74,9 @@ struct mt_merge {
 	struct mt_maps maps;
 	struct mt_slack slack;
 	uint64_t slack_at; /* when it was last added up, on the monotonic clock */
+	/* ring_pages: when the rings were last looked at, and the ring that is next */
+	uint64_t pages_at;
+	uint32_t pages_next;
 };
 
 void mt_merge_init(struct mt_merge *, struct mt_segment *, const struct mt_timebase *,
@@ -81,6 +84,8 @@ void mt_merge_init(struct mt_merge *, struct mt_segment *, const struct mt_timeb
 void mt_merge_free(struct mt_merge *);
 /* Consumes what is published now. Returns the number of records. */
 uint64_t mt_merge_poll(struct mt_merge *);
+/* Wakes the threads that wait for room in rings with these mt_wire_room_bits. */
+void mt_merge_wake(struct mt_merge *, uint32_t bits);
 /* From between: what comes is thrown away from here on. */
 void mt_merge_halt(struct mt_merge *);
 /* Whether something is published that was not consumed. */

@@ -64,7 +64,12 @@ struct mt_ring {
 	uint64_t consumed, published_tail; /* positions */
 	uint64_t decoded;                  /* all below is decoded */
 	uint64_t looked;                   /* what the events below will touch was asked for */
-	uint64_t first_head, second_head;  /* of this batch */
+	uint64_t seen;                     /* consumed at the last look of ring_pages */
+	/* positions of ring_pages, where pages begin: the pages of all before kept are given back,
+	 * but for those of the lap before in [old, old_end), which the thread had claimed */
+	uint64_t kept, old, old_end;
+	uint64_t dry; /* the tail when even its page was given back; 0: it was not */
+	uint64_t first_head, second_head; /* of this batch */
 	/* first_head, or where the shared tail is to be moved before; a fetch goes beyond both */
 	uint64_t limit;
 	uint64_t time;   /* of the last decoded record */

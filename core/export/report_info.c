@@ -1,6 +1,7 @@
 #include "core/export/blind.h"
 #include "core/export/report_parts.h"
 #include "core/export/report_totals.h"
+#include "core/export/resident.h"
 #include "core/export/table.h"
 
 #include <signal.h>
@@ -193,7 +194,14 @@ static void memory_json(struct mt_json *json, const struct mt_profile *profile)
 	X(vss_bytes)
 	X(shared_bytes)
 	X(arena_resident_bytes)
+	X(peak_rss_bytes)
 #undef X
+	put_number(json, "mapped_reserved_bytes", info->mapped_reserved_bytes);
+	mt_json_key(json, "peak_rss_seconds");
+	if (info->peak_rss_bytes)
+		mt_json_seconds(json, info->peak_rss_ns);
+	else
+		mt_json_null(json);
 	put_string(json, "allocator", mt_strings_get(&profile->strings, info->allocator));
 	put_string(json, "own_allocator", mt_strings_get(&profile->strings, info->own_allocator));
 }
@@ -371,6 +379,22 @@ static void put_mapped(const struct mt_report *report, const char *name, uint64_
 			mt_report_maps_are_estimated(&report->profile->info));
 }
 
+static void put_resident_peak(const struct mt_report *report)
+{
+	char peak[MT_NUMBER_EXACT_LEN], when[MT_NUMBER_EXACT_LEN], words[MT_RESIDENT_LEN];
+	char text[2 * MT_NUMBER_EXACT_LEN + 8];
+	uint64_t ns, bytes = mt_resident_peak(report->profile, &ns);
+
+	if (!bytes)
+		return;
+	mt_report_number(peak, report, MT_UNIT_BYTES, bytes);
+	mt_report_number(when, report, MT_UNIT_TIME, ns);
+	snprintf(text, sizeof text, "%s at %s", peak, when);
+	put_line(report, "resident at most", text);
+	if (mt_resident_words(words, report->profile, false))
+		put_line(report, "", words);
+}
+
 /* What is beside the heap: lines only where there is something. */
 static void put_beside(const struct mt_report *report)
 {
@@ -384,7 +408,9 @@ static void put_beside(const struct mt_report *report)
 	put_mapped(report, "mapped, anonymous", info->mapped_anonymous_bytes);
 	put_mapped(report, "mapped, files", info->mapped_file_bytes);
 	put_mapped(report, "mapped at most", info->mapped_peak_bytes);
+	put_amount(report, "mapped, reserved", MT_UNIT_BYTES, info->mapped_reserved_bytes);
 	put_amount(report, "resident", MT_UNIT_BYTES, memory->rss_bytes);
+	put_resident_peak(report);
 	put_amount(report, "its share (PSS)", MT_UNIT_BYTES, memory->pss_bytes);
 	put_amount(report, "swapped", MT_UNIT_BYTES, memory->swap_bytes);
 	put_amount(report, "arenas of glibc", MT_UNIT_COUNT, info->arenas);

@@ -1,4 +1,5 @@
 #include "core/export/report_parts.h"
+#include "core/export/resident.h"
 
 #include <stdlib.h>
 
@@ -18,6 +19,21 @@ static void put_range(const struct mt_report *report)
 	mt_report_number(from, report, MT_UNIT_TIME, m->from_ns);
 	mt_report_number(to, report, MT_UNIT_TIME, m->to_ns);
 	fprintf(report->out, "range      %s to %s\n", m->from_ns ? from : "0s", to);
+}
+
+static void put_resident(const struct mt_report *report)
+{
+	const struct mt_profile *whole = mt_report_whole(report);
+	char number[MT_NUMBER_EXACT_LEN], when[MT_NUMBER_EXACT_LEN], words[MT_RESIDENT_LEN];
+	uint64_t ns, peak = mt_resident_peak(whole, &ns);
+
+	if (!peak)
+		return;
+	mt_report_number(number, report, MT_UNIT_BYTES, peak);
+	mt_report_number(when, report, MT_UNIT_TIME, ns);
+	fprintf(report->out, "resident   at most %s at %s\n", number, when);
+	if (mt_resident_words(words, whole, false))
+		fprintf(report->out, "%s\n", words);
 }
 
 static void totals(const struct mt_report *report, const struct mt_selection *selection)
@@ -58,6 +74,7 @@ static void totals(const struct mt_report *report, const struct mt_selection *se
 		mt_report_knows_leaks(report) ? "" : ", where the recording ends");
 	mt_report_suppressed(report, "");
 	mt_report_used_rules(report);
+	put_resident(report);
 }
 
 static void group(const struct mt_report *report, uint64_t rank, uint32_t id,

@@ -190,6 +190,9 @@ struct mt_info {
 	uint32_t allocator;
 	uint64_t vss_bytes, shared_bytes; /* of the process, as last seen; 0: not known */
 	uint64_t arena_resident_bytes;    /* of glibc's heaps */
+	uint64_t mapped_reserved_bytes;   /* mapped now, or at the end, that may not be touched */
+	/* the highest RSS of all samples, and when that was; 0: not known */
+	uint64_t peak_rss_bytes, peak_rss_ns;
 	/* the same of a malloc that the program calls past the tracer; 0: none */
 	uint32_t own_allocator;
 };

@@ -5,7 +5,7 @@
 #include "core/trace/varint.h"
 
 #define COUNTERS (sizeof((struct mt_info *)0)->counters / sizeof(uint64_t))
-#define LATER 4 /* values behind the counters and counted with them, which older traces have not */
+#define LATER 7 /* values behind the counters and counted with them, which older traces have not */
 
 /* ---- info ---- */
 
@@ -48,6 +48,9 @@ static void add_info(struct mt_buffer *b, const struct mt_profile *p)
 	mt_varint_add(b, info->shared_bytes);
 	mt_varint_add(b, info->arena_resident_bytes);
 	mt_varint_add(b, info->stopped);
+	mt_varint_add(b, info->peak_rss_bytes);
+	mt_varint_add(b, info->peak_rss_ns);
+	mt_varint_add(b, info->mapped_reserved_bytes);
 }
 
 static void get_info(struct mt_cursor *c, const struct mt_profile *p, struct mt_info *info,
@@ -76,6 +79,9 @@ static void get_info(struct mt_cursor *c, const struct mt_profile *p, struct mt_
 	info->shared_bytes = later[1];
 	info->arena_resident_bytes = later[2];
 	info->stopped = later[3] != 0;
+	info->peak_rss_bytes = later[4];
+	info->peak_rss_ns = later[5];
+	info->mapped_reserved_bytes = later[6];
 }
 
 int mt_info_write(struct mt_trace_writer *w, const struct mt_profile *p, struct mt_err *err)

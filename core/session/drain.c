@@ -383,7 +383,7 @@ static bool tend(struct drain *d, struct mt_image *image, uint64_t *records)
 	struct mt_err err;
 
 	*records += taken;
-	mt_image_tend(image, now);
+	mt_image_tend(image, now, taken == 0);
 	if (now - mt_image_process(image)->shown_ns >= SHOWN_NS) {
 		mt_image_process(image)->shown_ns = now;
 		show(d, image);

@@ -2,6 +2,8 @@
  * title, its memory. */
 #include "core/session/image_parts.h"
 
+#include "core/capture/ring_pages.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,6 +12,11 @@
 #define MEMORY_EVERY_NS (SECOND / 10)
 #define TITLE_FIRST_NS (SECOND / 100)
 #define LAST_LOOK_NS (SECOND / 500) /* that an end waits for what is being looked at */
+/* that returning pages of rings may take after a poll that found records, and after any other */
+#define PAGES_BUSY_NS (SECOND / 10000)
+#define PAGES_IDLE_NS (SECOND / 500)
+#define OWN_GROWTH (64u << 10) /* bytes, while a sample of the memory is taken */
+#define UNSURE_SAMPLES 8
 #define ALLOCATOR_LOOKS 8 /* the addresses are set once each, unless the program writes nonsense */
 
 /* ---- what is new ----------------------------------------------------------------------------- */
@@ -59,6 +66,10 @@ void mt_image_take_memory(struct mt_image *i)
 	i->profile.info.vss_bytes = i->sampler.vss_bytes;
 	i->profile.info.shared_bytes = i->sampler.shared_bytes;
 	i->profile.info.arena_resident_bytes = i->sampler.arena_resident_bytes;
+	if (i->sampler.memory.rss_bytes > i->profile.info.peak_rss_bytes) {
+		i->profile.info.peak_rss_bytes = i->sampler.memory.rss_bytes;
+		i->profile.info.peak_rss_ns = i->merge.horizon ? mt_image_taken_up_to(i) : 0;
+	}
 }
 
 void mt_image_take_counters(struct mt_image *i)
@@ -154,19 +165,39 @@ void mt_image_look_no_more(struct mt_image *i)
 	i->look = NULL;
 }
 
-void mt_image_tend(struct mt_image *i, uint64_t now)
+/* The rings may grow while the kernel counts the whole. Then the sample is taken again, a few times
+ * at most, so that a program's peak is not made of memtui's own memory. */
+static void sample_memory(struct mt_image *i, uint64_t now)
+{
+	uint64_t before, after;
+
+	if (now < i->sampler.rss_at)
+		return;
+	before = mt_ring_pages_resident(&i->merge);
+	if (!mt_memory_sample(&i->sampler, i->process->pid, now))
+		return;
+	after = mt_ring_pages_resident(&i->merge);
+	if (after > before + OWN_GROWTH && i->unsure_samples++ < UNSURE_SAMPLES) {
+		i->sampler.rss_at = now;
+		return;
+	}
+	i->unsure_samples = 0;
+	mt_memory_own(&i->sampler, after,
+		__atomic_load_n(&i->segment.header->private_bytes, __ATOMIC_RELAXED));
+	take_memory(i);
+	/* many take turns */
+	i->sampler.rss_at += MEMORY_EVERY_NS * (atomic_load(&i->recorder->image_count) / 8);
+}
+
+void mt_image_tend(struct mt_image *i, uint64_t now, bool idle)
 {
 	take_look(i, 0);
+	mt_ring_pages_tend(&i->merge, now, idle ? PAGES_IDLE_NS : PAGES_BUSY_NS);
 	if (now - i->refined_at >= CALIBRATE_NS) {
 		mt_clock_refine(&i->clock);
 		i->refined_at = now;
 	}
-	if (mt_memory_sample(&i->sampler, i->process->pid, i->segment.fd,
-		    __atomic_load_n(&i->segment.header->private_bytes, __ATOMIC_RELAXED), now)) {
-		take_memory(i);
-		/* many take turns */
-		i->sampler.rss_at += MEMORY_EVERY_NS * (atomic_load(&i->recorder->image_count) / 8);
-	}
+	sample_memory(i, now);
 	begin_look(i, now);
 	if (now - i->second_at >= SECOND) {
 		tend_second(i);

@@ -329,7 +329,7 @@ void mt_image_set_path(struct mt_image *, const char *trace_path);
 uint64_t mt_image_poll(struct mt_image *);
 bool mt_image_pending(const struct mt_image *);
 /* What is done by the clock: samples, names, counters, flushes. */
-void mt_image_tend(struct mt_image *, uint64_t monotonic_ns);
+void mt_image_tend(struct mt_image *, uint64_t monotonic_ns, bool idle);
 bool mt_image_failed(const struct mt_image *, struct mt_err *err);
 /* Its trace may not grow any more, by --over-size=stop. */
 bool mt_image_is_full(const struct mt_image *);

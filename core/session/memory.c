@@ -6,7 +6,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <sys/uio.h>
 #include <time.h>
 #include <unistd.h>
@@ -23,7 +22,14 @@
 #define HEAPS_MOST 4096u           /* headers looked at */
 #define PAGES_MOST (1u << 18)      /* of arenas, of which it is asked whether they are resident */
 #define PAGE_PRESENT (1ull << 63)
+#define PAGE_FILE (1ull << 61)
+#define PAGE_ALONE (1ull << 56)              /* no other process maps it */
 #define SEGMENT_PATH "/memfd:memtui-segment" /* as /proc/PID/maps shows it */
+#define LIBRARY_NAME "/libmemtui.so"
+/* bytes of the library that are resident in a program that does little: so much there is before the
+ * first look, or the next one */
+#define LIBRARY_LEAST (256u << 10)
+#define LIBRARY_LEAST_FILE (212u << 10)
 
 static uint64_t now_of(void)
 {
@@ -130,35 +136,44 @@ static bool is_heap(const struct heap_info *heap, uint64_t address, uint64_t end
 		&& (home == address) == (heap->previous == 0) && heap->previous % HEAP_ALIGN == 0;
 }
 
-/* Adds what is resident of a range; more than PAGES_MOST in all is not looked at, and not known. */
-static void add_resident(struct mt_memory_sampler *s, int pagemap, uint64_t start, uint64_t size,
-	uint32_t *pages)
-{
-	uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE), entries[512];
-
-	for (uint64_t at = start / page, end = (start + size) / page;
-		at < end && *pages <= PAGES_MOST;) {
-		size_t wanted = (end - at < 512 ? end - at : 512) * sizeof *entries;
-		ssize_t got = pread(pagemap, entries, wanted, (off_t)(at * sizeof *entries));
-
-		if (got < (ssize_t)sizeof *entries) {
-			*pages = PAGES_MOST + 1; /* not allowed, or the process is gone */
-			break;
-		}
-		for (size_t i = 0; i < (size_t)got / sizeof *entries; i++)
-			s->arena_resident_bytes += entries[i] & PAGE_PRESENT ? page : 0;
-		at += (size_t)got / sizeof *entries;
-		*pages += (uint32_t)((size_t)got / sizeof *entries);
-	}
-}
-
 struct look {
 	int pagemap;
 	uint32_t heaps, pages;
 };
 
+/* Bytes of pages in a range. */
+struct resident {
+	uint64_t all, file, alone;
+};
+
+/* Adds what is resident of a range; more than PAGES_MOST in all is not looked at, and not known. */
+static void add_resident(struct resident *r, struct look *look, uint64_t start, uint64_t size)
+{
+	uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE), entries[512];
+
+	for (uint64_t at = start / page, end = (start + size) / page;
+		at < end && look->pages <= PAGES_MOST;) {
+		size_t wanted = (end - at < 512 ? end - at : 512) * sizeof *entries;
+		ssize_t got = pread(look->pagemap, entries, wanted, (off_t)(at * sizeof *entries));
+
+		if (got < (ssize_t)sizeof *entries) {
+			look->pages = PAGES_MOST + 1; /* not allowed, or the process is gone */
+			break;
+		}
+		for (size_t i = 0; i < (size_t)got / sizeof *entries; i++) {
+			if (!(entries[i] & PAGE_PRESENT))
+				continue;
+			r->all += page;
+			r->file += entries[i] & PAGE_FILE ? page : 0;
+			r->alone += entries[i] & PAGE_ALONE ? page : 0;
+		}
+		at += (size_t)got / sizeof *entries;
+		look->pages += (uint32_t)((size_t)got / sizeof *entries);
+	}
+}
+
 static void look_for_heaps(struct mt_memory_sampler *s, const struct maps_line *line,
-	struct look *look)
+	struct look *look, struct resident *arenas)
 {
 	uint64_t at = (line->start + HEAP_ALIGN - 1) & ~(HEAP_ALIGN - 1);
 	struct heap_info heap;
@@ -167,42 +182,97 @@ static void look_for_heaps(struct mt_memory_sampler *s, const struct maps_line *
 		if (!read_heap(s->pid, at, &heap) || !is_heap(&heap, at, line->end))
 			continue;
 		s->memory.arena_bytes += heap.size;
-		add_resident(s, look->pagemap, at, heap.size, &look->pages);
+		add_resident(arenas, look, at, heap.size);
 		s->arenas += !heap.previous;
 	}
 }
 
-static void sample_arenas(struct mt_memory_sampler *s)
+static bool line_ends_with(const struct maps_line *line, const char *name)
 {
-	char *maps = read_proc(s->pid, "maps", MAPS_MOST), name[64];
+	size_t len = strlen(name);
+
+	return line->path_len >= len && !memcmp(line->path + line->path_len - len, name, len);
+}
+
+static bool line_begins_with(const struct maps_line *line, const char *name)
+{
+	return line->path_len >= strlen(name) && !memcmp(line->path, name, strlen(name));
+}
+
+/* The tracer's library with its data, whose part without a file has no name. */
+static bool is_library(const struct maps_line *line, struct mt_memory_sampler *s)
+{
+	bool named = line_ends_with(line, LIBRARY_NAME);
+
+	if (!named && (line->path_len || line->start != s->library_end))
+		return false;
+	if (named && line->start != s->library_end)
+		s->library_start = line->start;
+	s->library_end = line->end;
+	return true;
+}
+
+static void look_at_line(struct mt_memory_sampler *s, const struct maps_line *line,
+	struct look *look, struct resident *arenas)
+{
+	if (line_begins_with(line, SEGMENT_PATH)) {
+		s->own_virtual += line->end - line->start;
+	} else if (is_library(line, s)) {
+		return;
+	} else if (line->writable && line->anonymous && line_ends_with(line, "[heap]")) {
+		s->memory.arena_bytes += line->end - line->start;
+		add_resident(arenas, look, line->start, line->end - line->start);
+		s->arenas++;
+	} else if (line->writable && line->anonymous && !line->path_len) {
+		look_for_heaps(s, line, look, arenas);
+	}
+}
+
+static int open_pagemap(pid_t pid)
+{
+	char name[64];
+
+	snprintf(name, sizeof name, "/proc/%d/pagemap", (int)pid);
+	return open(name, O_RDONLY | O_CLOEXEC);
+}
+
+/* What is resident of the library: its tables fill as the program goes on. */
+static void sample_library(struct mt_memory_sampler *s)
+{
+	struct look look = {.pagemap = s->library_end ? open_pagemap(s->pid) : -1};
+	struct resident library = {0};
+
+	if (look.pagemap < 0)
+		return;
+	add_resident(&library, &look, s->library_start, s->library_end - s->library_start);
+	close(look.pagemap);
+	if (!library.all)
+		return;
+	s->library_bytes = library.all > LIBRARY_LEAST ? library.all : LIBRARY_LEAST;
+	s->library_file = library.file > LIBRARY_LEAST_FILE ? library.file : LIBRARY_LEAST_FILE;
+	s->library_alone = library.alone;
+}
+
+/* Reads the map of the process: what its arenas take, and the tracer. */
+static void sample_maps(struct mt_memory_sampler *s)
+{
+	char *maps = read_proc(s->pid, "maps", MAPS_MOST);
+	struct resident arenas = {0};
 	struct look look = {0};
 	struct maps_line line;
 
 	if (!maps)
 		return;
-	snprintf(name, sizeof name, "/proc/%d/pagemap", (int)s->pid);
-	look.pagemap = open(name, O_RDONLY | O_CLOEXEC);
+	look.pagemap = open_pagemap(s->pid);
 	s->maps_seen = true;
+	s->library_start = s->library_end = 0;
 	s->memory.arena_bytes = s->arenas = 0;
-	s->arena_resident_bytes = s->own_virtual = 0;
+	s->own_virtual = 0;
 	for (const char *at = maps; *at;) {
 		at = parse_line(at, &line);
-		if (line.path_len >= strlen(SEGMENT_PATH)
-			&& !memcmp(line.path, SEGMENT_PATH, strlen(SEGMENT_PATH)))
-			s->own_virtual += line.end - line.start;
-		if (!line.writable || !line.anonymous)
-			continue;
-		if (line.path_len == 6 && !memcmp(line.path, "[heap]", 6)) {
-			s->memory.arena_bytes += line.end - line.start;
-			add_resident(s, look.pagemap, line.start, line.end - line.start,
-				&look.pages);
-			s->arenas++;
-		} else if (!line.path_len) {
-			look_for_heaps(s, &line, &look);
-		}
+		look_at_line(s, &line, &look, &arenas);
 	}
-	if (look.pages > PAGES_MOST)
-		s->arena_resident_bytes = 0;
+	s->arena_resident_bytes = look.pages > PAGES_MOST ? 0 : arenas.all;
 	if (look.pagemap >= 0)
 		close(look.pagemap);
 	free(maps);
@@ -210,11 +280,13 @@ static void sample_arenas(struct mt_memory_sampler *s)
 
 /* ---- sizes ----------------------------------------------------------------------------------- */
 
-static uint64_t segment_bytes(int fd)
+/* Takes off what is memtui's own. */
+static void settle(struct mt_memory_sampler *s)
 {
-	struct stat status;
-
-	return fd >= 0 && !fstat(fd, &status) ? (uint64_t)status.st_blocks * 512 : 0;
+	s->memory.rss_bytes =
+		without(s->read.rss, s->own_shared + s->own_private + s->library_bytes);
+	s->all_virtual = without(s->read.size, s->own_private);
+	s->shared_bytes = without(s->read.shared, s->own_shared + s->library_file);
 }
 
 static bool sample_rss(struct mt_memory_sampler *s)
@@ -226,9 +298,10 @@ static bool sample_rss(struct mt_memory_sampler *s)
 		text && sscanf(text, "%llu %llu %llu", &size, &resident, &shared) == 3 && resident;
 
 	if (known) {
-		s->memory.rss_bytes = without(resident * page, s->own_shared + s->own_private);
-		s->all_virtual = without(size * page, s->own_private);
-		s->shared_bytes = without(shared * page, s->own_shared);
+		s->read.rss = resident * page;
+		s->read.size = size * page;
+		s->read.shared = shared * page;
+		settle(s);
 	}
 	free(text);
 	return known;
@@ -237,8 +310,9 @@ static bool sample_rss(struct mt_memory_sampler *s)
 /* Walks all page tables of the process, so not when that takes long. */
 static bool sample_smaps(struct mt_memory_sampler *s, uint64_t now)
 {
-	/* the recorder has the segment mapped as well */
-	uint64_t own = s->own_shared / 2 + s->own_private, before = now_of(), cost;
+	/* the recorder has the segment mapped as well; other processes may have the library */
+	uint64_t own = s->own_shared / 2 + s->own_private + s->library_alone;
+	uint64_t before = now_of(), cost;
 	char *text;
 
 	if (now < s->smaps_at || (!s->smaps_at && s->memory.rss_bytes > SMAPS_FIRST))
@@ -268,6 +342,8 @@ void mt_memory_meet(struct mt_memory_sampler *s, pid_t pid, uint64_t now)
 {
 	s->first_at = now;
 	s->pid = pid;
+	s->library_bytes = LIBRARY_LEAST;
+	s->library_file = LIBRARY_LEAST_FILE;
 	sample_rss(s);
 	s->vss_bytes = s->all_virtual;
 }
@@ -288,22 +364,22 @@ static void set_virtual(struct mt_memory_sampler *s)
 		s->vss_bytes = s->all_virtual - s->own_virtual;
 }
 
-bool mt_memory_sample(struct mt_memory_sampler *s, pid_t pid, int segment_fd,
-	uint64_t private_bytes, uint64_t now)
+bool mt_memory_sample(struct mt_memory_sampler *s, pid_t pid, uint64_t now)
 {
-	if (now < s->rss_at)
-		return false;
 	s->rss_at = after(s, now, RSS_EVERY);
-	s->own_shared = segment_bytes(segment_fd);
-	s->own_private = private_bytes;
 	s->pid = pid;
-	if (!sample_rss(s)) {
-		s->pid = mt_proc_thread(pid);
-		if (s->pid == pid || !sample_rss(s))
-			return false;
-	}
+	if (sample_rss(s))
+		return true;
+	s->pid = mt_proc_thread(pid);
+	return s->pid != pid && sample_rss(s);
+}
+
+void mt_memory_own(struct mt_memory_sampler *s, uint64_t shared_bytes, uint64_t private_bytes)
+{
+	s->own_shared = shared_bytes;
+	s->own_private = private_bytes;
+	settle(s);
 	set_virtual(s);
-	return true;
 }
 
 bool mt_memory_is_due(struct mt_memory_sampler *s, uint64_t now)
@@ -321,15 +397,17 @@ void mt_memory_look(struct mt_memory_sampler *s)
 	s->maps_seen = false;
 	if (!sample_rss(s))
 		return;
+	sample_library(s);
 	if (!sample_smaps(s, before))
 		sample_swap(s);
 	if (before < s->maps_at)
 		return;
 	before = now_of();
-	sample_arenas(s);
+	sample_maps(s);
 	s->maps_at = before
 		+ (now_of() - before)
 			* (before - s->first_at < SECOND ? COST_SHARE_YOUNG : COST_SHARE);
+	sample_library(s);
 	/* the maps are seen last: the process may have mapped the segment, or have ended, since */
 	set_virtual(s);
 }
@@ -340,12 +418,17 @@ void mt_memory_take(struct mt_memory_sampler *s, const struct mt_memory_sampler 
 	s->memory.swap_bytes = seen->memory.swap_bytes;
 	s->smaps_at = seen->smaps_at;
 	s->maps_at = seen->maps_at;
+	s->library_bytes = seen->library_bytes;
+	s->library_file = seen->library_file;
+	s->library_alone = seen->library_alone;
 	if (!seen->maps_seen)
 		return;
 	s->memory.arena_bytes = seen->memory.arena_bytes;
 	s->arenas = seen->arenas;
 	s->arena_resident_bytes = seen->arena_resident_bytes;
 	s->own_virtual = seen->own_virtual;
+	s->library_start = seen->library_start;
+	s->library_end = seen->library_end;
 	s->vss_bytes = seen->vss_bytes;
 }
 

@@ -3,6 +3,7 @@
 #include "core/session/internal.h"
 
 #include <stdlib.h>
+#include <sys/prctl.h>
 #include <time.h>
 
 struct mt_onlooker {
@@ -51,6 +52,7 @@ static void *run(void *at)
 {
 	struct mt_onlooker *o = at;
 
+	prctl(PR_SET_NAME, "onlooker"); /* for top, and for tests that wait for a look */
 	pthread_mutex_lock(&o->lock);
 	while (o->queue || !o->last) {
 		struct mt_look *l = o->queue;

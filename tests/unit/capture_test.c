@@ -420,7 +420,9 @@ static void remaps_anything(void **state)
 			last = piece->address + piece->length;
 			sum += piece->length;
 		}
-		assert_int_equal(f->merge.maps.anonymous_bytes + f->merge.maps.file_bytes, sum);
+		assert_int_equal(f->merge.maps.anonymous_bytes + f->merge.maps.file_bytes
+				+ f->merge.maps.reserved_bytes,
+			sum);
 	}
 }
 

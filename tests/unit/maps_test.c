@@ -16,6 +16,7 @@
 struct page {
 	uint32_t id; /* of the map that the page is of; 0: none */
 	bool file;
+	bool reserved; /* it may not be touched */
 };
 
 static uint64_t random_below(uint64_t *seed, uint64_t limit)
@@ -26,7 +27,7 @@ static uint64_t random_below(uint64_t *seed, uint64_t limit)
 
 static void compare(const struct mt_maps *m, const struct page *pages, uint64_t peak)
 {
-	uint64_t anonymous = 0, file = 0, last = 0;
+	uint64_t anonymous = 0, file = 0, reserved = 0, last = 0;
 	struct mt_map shares[PAGES];
 	struct mt_map_list list = {shares, 0, PAGES};
 
@@ -36,11 +37,13 @@ static void compare(const struct mt_maps *m, const struct page *pages, uint64_t 
 		assert_int_equal(list.count, pages[i].id != 0);
 		assert_true(!list.count || shares[0].address == i * 4096 + 17);
 		assert_int_equal(list.count ? shares[0].node : 0, pages[i].id);
-		anonymous += pages[i].id && !pages[i].file ? 4096 : 0;
-		file += pages[i].id && pages[i].file ? 4096 : 0;
+		reserved += pages[i].id && pages[i].reserved ? 4096 : 0;
+		anonymous += pages[i].id && !pages[i].reserved && !pages[i].file ? 4096 : 0;
+		file += pages[i].id && !pages[i].reserved && pages[i].file ? 4096 : 0;
 	}
 	assert_int_equal(m->anonymous_bytes, anonymous);
 	assert_int_equal(m->file_bytes, file);
+	assert_int_equal(m->reserved_bytes, reserved);
 	assert_int_equal(m->peak_bytes, peak);
 	for (uint32_t i = 0; i < m->pieces.count; i++) {
 		const struct mt_map *piece = &m->pieces.items[i];
@@ -55,7 +58,7 @@ static uint64_t total(const struct page *pages)
 	uint64_t sum = 0;
 
 	for (int i = 0; i < PAGES; i++)
-		sum += pages[i].id ? 4096 : 0;
+		sum += pages[i].id && !pages[i].reserved ? 4096 : 0;
 	return sum;
 }
 
@@ -76,9 +79,10 @@ static void takes_back(struct mt_maps *m, struct page *pages, uint64_t from, uin
 				.address = at * 4096,
 				.length = 4096,
 				.node = 1u << 30,
+				.protection = PROT_READ,
 				.flags = MAP_ANONYMOUS,
 			});
-		pages[at] = (struct page){1u << 30, false};
+		pages[at] = (struct page){1u << 30, false, false};
 	}
 	mt_maps_restore(m, &removed);
 	for (uint64_t i = from; i < from + count; i++)
@@ -101,9 +105,10 @@ static void adds_many(struct mt_maps *m, struct page *pages, uint64_t from, uint
 			.address = i * 4096,
 			.length = 4096,
 			.node = id,
+			.protection = PROT_READ,
 			.flags = file ? 0 : MAP_ANONYMOUS,
 		};
-		pages[i] = (struct page){id, file};
+		pages[i] = (struct page){id, file, false};
 	}
 	mt_maps_add_list(m, &list);
 }
@@ -118,7 +123,7 @@ static void equals_reference(void **state)
 	for (uint32_t round = 1; round <= ROUNDS; round++) {
 		uint64_t from = random_below(&seed, PAGES);
 		uint64_t count = 1 + random_below(&seed, PAGES - from);
-		bool file = random_below(&seed, 2);
+		bool file = random_below(&seed, 2), reserved = !random_below(&seed, 3);
 
 		if (random_below(&seed, 3) && count > 8)
 			count = 1 + count % 8;
@@ -131,10 +136,11 @@ static void equals_reference(void **state)
 					.length = count * 4096,
 					.node = round,
 					.time_ns = round,
+					.protection = reserved ? PROT_NONE : PROT_READ,
 					.flags = file ? 0 : MAP_ANONYMOUS,
 				});
 			for (uint64_t i = from; i < from + count; i++)
-				pages[i] = (struct page){round, file};
+				pages[i] = (struct page){round, file, reserved};
 			break;
 		case 2:
 		case 3:

@@ -99,7 +99,8 @@ static void memory_is_seen(void **state)
 	assert_ptr_not_equal(heap, (void *)-1);
 	*heap = 1;
 	pid = start_leaderless();
-	assert_true(mt_memory_sample(&sampler, pid, -1, 0, mt_clock_monotonic_ns()));
+	assert_true(mt_memory_sample(&sampler, pid, mt_clock_monotonic_ns()));
+	mt_memory_own(&sampler, 0, 0);
 	assert_true(mt_memory_is_due(&sampler, mt_clock_monotonic_ns()));
 	assert_false(mt_memory_is_due(&sampler, mt_clock_monotonic_ns()));
 	seen = sampler;

@@ -1,6 +1,7 @@
 /* The overview: the heap now and lately, what grows fastest, what is largest. */
 #include "core/base/buffer.h"
 #include "core/export/number.h"
+#include "core/export/resident.h"
 #include "tui/app.h"
 #include "tui/data/triage.h"
 #include "tui/view/guidance.h"
@@ -72,11 +73,16 @@ void mt_overview_heap(struct mt_app *app, struct mt_rect r)
 	struct mt_timeline t = {0};
 	const struct mt_profile *p = &app->data.profile;
 	int columns = r.rows > 2 ? r.columns - 8 : r.columns;
+	char words[MT_RESIDENT_LEN];
 	uint64_t *values, max = 0;
 
 	draw_numbers(app, r.row++, r.columns);
 	if (--r.rows < 1 || columns < 4)
 		return;
+	if (r.rows > 2 && mt_resident_words(words, p, app->data.live)) {
+		mt_draw(app->screen, r.row++, r.column + 1, r.columns - 1, MT_ROLE_TEXT, words);
+		r.rows--;
+	}
 	bool line = r.rows == 1;
 
 	uint64_t end =
