@@ -61,6 +61,14 @@ record() {
 	tell "$trace"
 }
 
+# ---- a loop that compresses well keeps its history ----
+gcc -O1 -g -fno-builtin -pthread -o "$tmp/sleepers" "$here/../programs/sleepers.c" || exit 1
+"$memtui" record -f -o "$tmp/loop.dat" -- "$tmp/sleepers" 1 3000000 </dev/null >"$tmp/out" 2>&1
+"$memtui" record -f --max-size 1M -o "$tmp/loop-1M.dat" -- "$tmp/sleepers" 1 3000000 </dev/null >"$tmp/out" 2>&1
+tell "$tmp/loop-1M.dat"
+[ "$(stat -c %s "$tmp/loop.dat")" -lt 130000 ] && [ "$(value "$tmp/loop-1M.dat" history_from_seconds)" = 0.0 ]
+expect "a trace that is small without a limit loses nothing below it" $? "$(stat -c %s "$tmp/loop.dat") bytes without, $(stat -c %s "$tmp/loop-1M.dat") with, history from $(value "$tmp/loop-1M.dat" history_from_seconds) s"
+
 # ---- below the limit, and the same totals ----
 rounds=600000 # of which each is one event, two or none
 for case in "1 200" "1 8000" "4 300" "1 200 --free-stacks" "2 300 --slack"; do
