@@ -159,7 +159,7 @@ endef
 $(foreach f,$(FUZZ),$(eval $(call fuzz_rules,$(f))))
 
 # ---- workloads with known truth, and the programs that the tests trace ----
-WORKLOADS := $(O)/bench/hot $(O)/bench/leak $(O)/bench/tree $(O)/demo
+WORKLOADS := $(O)/bench/hot $(O)/bench/leak $(O)/bench/tree $(O)/bench/asleep $(O)/demo
 programs: $(WORKLOADS)
 # Writes a trace of any number of events: $(O)/bench/make_trace FILE EVENTS
 $(O)/bench/make_trace: $(O)/obj/tests/bench/make_trace.o $(O)/libcore.a

@@ -167,7 +167,8 @@ def limits(result, series):
                 rows.append((f"{name}: the same without start, end and symbols", value, RECORDER_NS, "ns"))
     for name, mine in recorded.items():
         if mine["extra_rss_mb"] is not None:
-            limit = RSS_MB + RSS_MB_A_THREAD * result[name]["threads"] + RSS_BYTES_A_NODE * result[name]["nodes"] / MB
+            threads = 0 if name.endswith("asleep") else result[name]["threads"]
+            limit = RSS_MB + RSS_MB_A_THREAD * threads + RSS_BYTES_A_NODE * result[name]["nodes"] / MB
             rows.append((f"{name}: target RSS grows by", mine["extra_rss_mb"], limit, "MB"))
     return [verdict(*row) for row in rows]
 

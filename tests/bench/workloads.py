@@ -59,6 +59,11 @@ def all_workloads(build):
         path = os.path.realpath(os.path.join(build, "bench/hot"))
         return Workload(START, [path, "8", "16"], [path], per_event=False)
 
+    def asleep(name, count, pairs):
+        """Threads that mostly sleep: what counts is what they take in memory, and that they take no longer."""
+        path = os.path.realpath(os.path.join(build, "bench/asleep"))
+        return Workload(name, [path, str(count), str(pairs)], [path], count, per_event=False)
+
     def copies(name, count):
         """What as many threads do, by processes of one thread: what threads cost beyond that is their being threads."""
         path, shell = (os.path.realpath(p) for p in (os.path.join(build, "bench/hot"), "/bin/sh"))
@@ -80,6 +85,8 @@ def all_workloads(build):
         own("hot 16, 4 threads", "hot", str(HOT_PAIRS), "16", "4", threads=4),
         copies("hot 16, 2 copies", 2),
         copies("hot 16, 4 copies", 4),
+        asleep("200 threads asleep", 200, 2000),
+        asleep("1000 threads asleep", 1000, 2000),
         own("tree", "tree", "2"),
         own("leak", "leak", "1000000"),
         real("python3", real_program("python3"), source("parse.py"), needs=source("parse.py"),
