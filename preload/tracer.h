@@ -302,11 +302,11 @@ struct mt_thread {
 	uint32_t index;      /* in the thread table */
 	uint32_t word_capacity;
 	struct mt_frame_words *frame_words;
-	/* Memory for deeper stacks. Until a stack needs it the thread uses short arrays on the first
-	 * page of its state, and a thread that sleeps costs that page alone. */
+	/* Memory for deeper stacks. A thread with shallow ones uses short arrays on the first
+	 * page of its state, so one that sleeps costs that page alone. */
 	uint8_t *first_room;
 	uint32_t first_frames;
-	uint32_t branch_pages; /* a bit for each page of the branches that is counted as touched */
+	uint32_t branch_pages;   /* a bit for each page of the branches that is counted */
 	uint32_t deepest, pages; /* frames of the deepest stack, and pages counted for it */
 	uint32_t capacity;       /* frames: of memo and frames */
 	int32_t tid;             /* 0: of no thread of this process, or being taken over */
