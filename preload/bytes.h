@@ -52,7 +52,7 @@ static inline uint64_t mt_bytes_number(struct mt_bytes *b, unsigned size)
 		mt_bytes_fail(b);
 		return 0;
 	}
-	memcpy(&value, b->at, size);
+	__builtin_memcpy(&value, b->at, size); /* no call where the size is known */
 	b->at += size;
 	return value;
 }

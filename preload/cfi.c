@@ -204,7 +204,7 @@ int mt_cfi_row(const struct mt_image *image, uint64_t pc, struct mt_cfi_row *row
 	while (count > 1) {
 		uint64_t half = count / 2;
 
-		memcpy(pair, table->pairs + (low + half) * sizeof pair, sizeof pair);
+		__builtin_memcpy(pair, table->pairs + (low + half) * sizeof pair, sizeof pair);
 		if (pair[0] <= wanted) {
 			low += half;
 			count -= half;
