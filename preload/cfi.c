@@ -177,9 +177,10 @@ static int try_fde(const struct mt_image *image, uint64_t address, uint64_t pc, 
 
 	if (!parse_fde(image, address, &fde))
 		return MT_CFI_UNKNOWN;
+	fde.cie.harmless &= fde.start == listed;
+	row->harmless = fde.cie.harmless;
 	if (pc - fde.start >= fde.range)
 		return MT_CFI_NONE;
-	fde.cie.harmless &= fde.start == listed;
 	if (fde.cie.augmented) {
 		uint64_t skip = mt_bytes_uleb(&fde.rest);
 
@@ -199,6 +200,7 @@ int mt_cfi_row(const struct mt_image *image, uint64_t pc, struct mt_cfi_row *row
 	uint64_t low = 0, count = table->count;
 	int32_t pair[2];
 
+	row->harmless = true;
 	if (!table->base)
 		return image->has_cfi ? MT_CFI_UNKNOWN : MT_CFI_NONE;
 	while (count > 1) {

@@ -61,7 +61,8 @@ void mt_cfi_free_table(struct mt_image *);
 
 enum { MT_CFI_FOUND, MT_CFI_NONE, MT_CFI_UNKNOWN };
 
-/* Fills the row that holds at pc. MT_CFI_NONE: no information; MT_CFI_UNKNOWN: not understood. */
+/* Fills the row that holds at pc. MT_CFI_NONE: no information, and of the row `harmless` alone is
+ * filled in; MT_CFI_UNKNOWN: not understood. */
 int mt_cfi_row(const struct mt_image *, uint64_t pc, struct mt_cfi_row *row);
 
 /* Is the search table one in which every unwinder finds the same entries? Looks at all of it. */

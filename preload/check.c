@@ -65,16 +65,12 @@ static bool is_harmless(const struct mt_image *image, uint64_t pc)
 {
 	struct mt_cfi_row row;
 
-	switch (mt_cfi_row(image, pc, &row)) {
-	case MT_CFI_FOUND: return row.harmless;
-	case MT_CFI_NONE: return true; /* it stops there */
-	default: return false;
-	}
+	return mt_cfi_row(image, pc, &row) != MT_CFI_UNKNOWN && row.harmless;
 }
 
 /* The same of a module that a stack leads through. Whether its table is sorted is looked at
  * once. */
-static bool may_follow(uint64_t pc)
+static bool look_whether_harmless(uint64_t pc)
 {
 	struct dl_find_object object;
 	struct mt_image *image = mt_modules_image(pc);
@@ -85,6 +81,24 @@ static bool may_follow(uint64_t pc)
 		mt_store(&image->sorted,
 			mt_cfi_is_sorted(image) ? MT_IMAGE_SORTED : MT_IMAGE_UNSORTED);
 	return mt_load(&image->sorted) == MT_IMAGE_SORTED && is_harmless(image, pc);
+}
+
+#define VERDICTS 4096 /* a power of two */
+
+/* The same, remembered: each word holds a pc, the generation of modules that it is of, and the
+ * verdict. */
+static bool may_follow(uint64_t pc)
+{
+	static uint64_t verdicts[VERDICTS];
+	uint64_t generation = mt_load(&mt_tracer.generation) & 0x7fff;
+	uint64_t *verdict = &verdicts[(pc * 0x9e3779b97f4a7c15ull >> 32) % VERDICTS];
+	uint64_t key = pc << 16 | generation << 1, found = mt_load(verdict);
+
+	if ((found & ~1ull) != key) {
+		found = key | look_whether_harmless(pc);
+		mt_store(verdict, found);
+	}
+	return found & 1;
 }
 
 /* Are the tables of the unwinder's own library in order? */
