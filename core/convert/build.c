@@ -29,6 +29,28 @@ void mt_build_free(struct mt_build *b)
 	*b = (struct mt_build){0};
 }
 
+static uint64_t strings_memory(const struct mt_strings *s)
+{
+	return s->text.capacity + ((uint64_t)s->capacity + s->slots) * sizeof(uint32_t);
+}
+
+uint64_t mt_build_memory(const struct mt_build *b)
+{
+	const struct mt_profile *p = &b->profile;
+	const struct mt_symbols *s = &b->symbols;
+
+	return strings_memory(&p->strings) + strings_memory(&s->strings)
+		+ (uint64_t)s->frame_capacity * sizeof *s->frames
+		+ (uint64_t)s->pc_capacity * sizeof *s->pcs
+		+ (uint64_t)p->module_capacity * sizeof *p->modules
+		+ (uint64_t)p->argument_capacity * sizeof *p->arguments
+		+ (uint64_t)p->pc_capacity * sizeof *p->pcs
+		+ (uint64_t)p->node_capacity * sizeof *p->nodes
+		+ (uint64_t)p->group_capacity * sizeof *p->groups
+		+ (uint64_t)b->block_capacity * sizeof *b->blocks
+		+ ((uint64_t)b->slot_mask + 1 + b->group_of_count) * sizeof(uint32_t);
+}
+
 /* ---- call tree ---- */
 
 /* The slot of the node, or the empty one where it belongs. Slots hold node ids; 0, the root, is

@@ -31,6 +31,8 @@ struct mt_build {
 
 void mt_build_init(struct mt_build *, struct mt_trace_writer *);
 void mt_build_free(struct mt_build *);
+/* Bytes of memory that it takes, but for small change. */
+uint64_t mt_build_memory(const struct mt_build *);
 /* The node, which is made where it is not there yet. */
 uint32_t mt_build_node(struct mt_build *, uint32_t parent, uint32_t pc);
 /* The group of a backtrace (node) and a kind of call. */

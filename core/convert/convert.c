@@ -1,4 +1,5 @@
 #include "core/convert/convert.h"
+#include "core/base/foreign.h"
 #include "core/base/temporary.h"
 
 #include "core/convert/heaptrack.h"
@@ -11,7 +12,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define PROGRESS_EVERY 65536u /* lines */
+#define PROGRESS_EVERY 65536u  /* lines */
+#define ASK_EVERY (256u << 10) /* bytes */
 
 struct conversion {
 	const char *path; /* or what it is called */
@@ -21,7 +23,8 @@ struct conversion {
 	struct mt_lines *lines;
 	struct mt_build build;
 	struct mt_heaptrack heaptrack;
-	uint64_t line_count;
+	uint64_t line_count, memory_max;
+	uint64_t unasked; /* bytes of text since it was last asked what all takes */
 	struct mt_converted *out;
 };
 
@@ -83,6 +86,21 @@ static void name_fault(struct conversion *c, const char *fault)
 		(unsigned long long)c->line_count, fault);
 }
 
+/* What a line makes is at most some forty times as large as the line. */
+static int check_memory(struct conversion *c, size_t len, struct mt_err *err)
+{
+	uint64_t most = mt_foreign_memory(mt_lines_file_bytes(c->lines), c->memory_max);
+
+	c->unasked += len + 1;
+	if (c->unasked < ASK_EVERY || mt_heaptrack_memory(&c->heaptrack) <= most)
+		return 0;
+	return mt_fail(err, -EFBIG,
+		"%s takes more than %llu MiB of memory to read, and it has only %llu bytes; if you "
+		"trust it, --max-memory=SIZE allows more",
+		c->path, (unsigned long long)(most >> 20),
+		(unsigned long long)mt_lines_file_bytes(c->lines));
+}
+
 static int read_lines(struct conversion *c, struct mt_err *err)
 {
 	const char *fault = NULL;
@@ -91,6 +109,12 @@ static int read_lines(struct conversion *c, struct mt_err *err)
 
 	while (!fault && mt_lines_next(c->lines, &line, &len) == 1) {
 		fault = mt_heaptrack_line(&c->heaptrack, line, len);
+		int error = check_memory(c, len, err);
+
+		if (error)
+			return error;
+		if (c->unasked >= ASK_EVERY)
+			c->unasked = 0;
 		if (c->build.failure.code) {
 			*err = c->build.failure;
 			return err->code;
@@ -167,10 +191,14 @@ static int convert_lines(struct conversion *c, int fd, struct mt_err *err)
 	return error;
 }
 
-int mt_convert(const char *path, int fd, int (*progress)(void *, double), void *context,
-	struct mt_converted *out, struct mt_err *err)
+int mt_convert(const char *path, int fd, uint64_t memory_max, int (*progress)(void *, double),
+	void *context, struct mt_converted *out, struct mt_err *err)
 {
-	struct conversion c = {.path = path, .progress = progress, .context = context, .out = out};
+	struct conversion c = {.path = path,
+		.memory_max = memory_max,
+		.progress = progress,
+		.context = context,
+		.out = out};
 	struct mt_lines *first = mt_lines_open(path, err);
 	struct mt_err unused;
 	int error = 0;
@@ -217,13 +245,15 @@ static struct mt_lines *lines_of(const char *path, int spooled, struct mt_err *e
 	return fd < 0 ? NULL : mt_lines_open_fd(fd, path, err);
 }
 
-struct mt_trace_reader *mt_convert_open(const char *path, int (*progress)(void *, double),
-	void *context, struct mt_converted *out, struct mt_err *err)
+struct mt_trace_reader *mt_convert_open(const char *path, uint64_t memory_max,
+	int (*progress)(void *, double), void *context, struct mt_converted *out,
+	struct mt_err *err)
 {
 	bool piped = !strcmp(path, "-");
 	struct conversion c = {
 		.path = piped ? "standard input" : path,
 		.piped = piped,
+		.memory_max = memory_max,
 		.progress = progress,
 		.context = context,
 		.out = out,

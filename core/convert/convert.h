@@ -19,14 +19,16 @@ struct mt_converted {
 /* Whether it is heaptrack's: by its first bytes, whatever the file is called; or compressed, so
  * that it is no trace either. */
 bool mt_convert_recognises(const char *path);
-/* fd: taken; it may be a pipe. progress may be NULL; non-zero cancels (-ECANCELED). Damage is no
+/* fd: taken; it may be a pipe. memory_max: bytes that reading it may take, or 0: see
+ * mt_foreign_memory. progress may be NULL; non-zero cancels (-ECANCELED). Damage is no
  * error where something could be read before it: see fault. */
-int mt_convert(const char *path, int fd, int (*progress)(void *context, double fraction),
-	void *context, struct mt_converted *, struct mt_err *err);
+int mt_convert(const char *path, int fd, uint64_t memory_max,
+	int (*progress)(void *context, double fraction), void *context, struct mt_converted *,
+	struct mt_err *err);
 /* Opens a trace, or what becomes one: that is converted into a temporary file, readable by its
  * owner alone and already without a name. path "-": standard input. Of a trace mt_converted is
  * empty. */
-struct mt_trace_reader *mt_convert_open(const char *path,
+struct mt_trace_reader *mt_convert_open(const char *path, uint64_t memory_max,
 	int (*progress)(void *context, double fraction), void *context, struct mt_converted *,
 	struct mt_err *err);
 

@@ -358,6 +358,15 @@ static const char *read_suppression(struct mt_heaptrack *h, struct cursor *c)
 	return NULL;
 }
 
+uint64_t mt_heaptrack_memory(const struct mt_heaptrack *h)
+{
+	const size_t id = sizeof(uint32_t);
+
+	return mt_build_memory(h->build) + h->string_capacity * 2 * id + h->operator_capacity
+		+ h->trace_capacity * id + h->info_capacity * sizeof *h->infos
+		+ (h->slots ? h->slot_mask + 1ull : 0) * id + h->suppressions.capacity;
+}
+
 void mt_heaptrack_end(struct mt_heaptrack *h)
 {
 	struct mt_symbols *s = &h->build->symbols;

@@ -36,6 +36,8 @@ struct mt_heaptrack {
 
 void mt_heaptrack_init(struct mt_heaptrack *, struct mt_build *borrowed);
 void mt_heaptrack_free(struct mt_heaptrack *);
+/* Bytes of memory that it and what it builds take. */
+uint64_t mt_heaptrack_memory(const struct mt_heaptrack *);
 /* When all lines were read: what they said together. */
 void mt_heaptrack_end(struct mt_heaptrack *);
 /* NULL, or what is wrong with the line. The line is changed. */

@@ -231,6 +231,11 @@ uint64_t mt_lines_read(const struct mt_lines *l)
 	return l->read_bytes;
 }
 
+uint64_t mt_lines_file_bytes(const struct mt_lines *l)
+{
+	return l->file_bytes;
+}
+
 double mt_lines_fraction(const struct mt_lines *l)
 {
 	return l->file_bytes ? (double)l->read_bytes / (double)l->file_bytes : 1;

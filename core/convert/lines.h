@@ -26,6 +26,7 @@ const char *mt_lines_fault(const struct mt_lines *);
 bool mt_lines_cut(const struct mt_lines *);
 bool mt_lines_broken(const struct mt_lines *); /* that fault is: they cannot be read or unpacked */
 uint64_t mt_lines_read(const struct mt_lines *);       /* bytes of the file */
+uint64_t mt_lines_file_bytes(const struct mt_lines *); /* its size */
 double mt_lines_fraction(const struct mt_lines *);     /* of the file that was read */
 const char *mt_lines_packing(const struct mt_lines *); /* "zstd", "gzip" or NULL */
 const char *mt_lines_program(const struct mt_lines *); /* that unpacks such a file */

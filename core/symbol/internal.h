@@ -121,6 +121,10 @@ int mt_finder_alt(const struct mt_naming *, const char *beside, const char *name
 	struct mt_build_id);
 int mt_finder_build_id(const struct mt_finder *, struct mt_build_id, char **found);
 
+/* Returns false if libdw would take more memory for what is compressed in the file than such a file
+ * may cost (mt_foreign_memory); memory_max: what the user allows, or 0. */
+bool mt_elf_fits(int fd, uint64_t memory_max);
+
 /* ---- what a function of a file returns, when that is a constant text ---- */
 /* Appends the text with its NUL. */
 enum mt_embedded mt_embedded_text(int fd, const char *function, struct mt_buffer *text);

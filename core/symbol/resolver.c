@@ -17,6 +17,7 @@ struct mt_resolver *mt_resolver_new(const struct mt_resolver_options *options)
 
 	elf_version(EV_CURRENT);
 	mt_finder_init(&r->finder, options);
+	r->memory_max = options ? options->memory_max : 0;
 	r->cache = mt_cache_new(options ? options->cache : NULL);
 	mt_strings_init(&r->raw);
 	return r;
@@ -90,6 +91,16 @@ static int find_no_elf(Dwfl_Module *module, void **data, const char *name, Dwarf
 	return -1;
 }
 
+/* The descriptor of a file with debug information, or -1: it is not to be unpacked. */
+static int fitting(struct file *file, int fd)
+{
+	if (fd < 0 || mt_elf_fits(fd, file->owner->memory_max))
+		return fd;
+	close(fd);
+	file->oversized = true;
+	return -1;
+}
+
 static int find_debuginfo(Dwfl_Module *module, void **data, const char *name, Dwarf_Addr base,
 	const char *path, const char *link, GElf_Word crc, char **found)
 {
@@ -105,8 +116,10 @@ static int find_debuginfo(Dwfl_Module *module, void **data, const char *name, Dw
 		return -1;
 	struct mt_naming by = mt_file_naming(file, &file->refused);
 
-	fd = mt_finder_debug(&file->owner->finder, &by, file->path, file->opened,
-		(struct mt_build_id){bytes, len > 0 ? (uint32_t)len : 0}, link, crc, found);
+	fd = fitting(file,
+		mt_finder_debug(&file->owner->finder, &by, file->path, file->opened,
+			(struct mt_build_id){bytes, len > 0 ? (uint32_t)len : 0}, link, crc,
+			found));
 	if (fd >= 0 && !file->debug)
 		file->debug = mt_strdup(*found);
 	return fd;
@@ -154,6 +167,11 @@ static void open_file(struct mt_resolver *r, struct file *file)
 	}
 	switch (mt_finder_module(&r->finder, file->path, id, &fd, &file->opened)) {
 	case MT_FOUND:
+		if (!mt_elf_fits(fd, r->memory_max)) {
+			close(fd);
+			file->state = FILE_OVERSIZED;
+			break;
+		}
 		file->state = report(file, fd) ? FILE_OPEN : FILE_MISSING;
 		if (file->state != FILE_OPEN)
 			close_file(file);
@@ -298,6 +316,7 @@ static bool find_alt(struct file *file, Dwarf *dwarf)
 		if (file->alt_fd < 0)
 			file->alt_fd = mt_finder_alt(&by, file->debug ? file->debug : file->opened,
 				name, id);
+		file->alt_fd = fitting(file, file->alt_fd);
 	}
 	free(found);
 	if (file->alt_fd >= 0 && (file->alt = dwarf_begin(file->alt_fd, DWARF_C_READ))) {
@@ -533,6 +552,8 @@ const char *mt_resolver_missing(const struct mt_resolver *resolver)
 		{"file was written over", "files were written over", 0, NULL},
 		{"file is not regular, or may not be read",
 			"files are not regular, or may not be read", 0, NULL},
+		{"file would take too much memory unpacked, see --max-memory",
+			"files would take too much memory unpacked, see --max-memory", 0, NULL},
 		{"file names debug files that are not regular, or may not be read",
 			"files name debug files that are not regular, or may not be read", 0, NULL},
 		{"file has no debug information", "files have no debug information", 0, NULL},
@@ -547,12 +568,14 @@ const char *mt_resolver_missing(const struct mt_resolver *resolver)
 			continue;
 		if (file->state != FILE_OPEN)
 			count_lack(&lacks[file->state - FILE_MISSING], file->path);
-		else if (file->refused)
+		else if (file->oversized)
 			count_lack(&lacks[4], file->path);
-		else if (file->without_lines)
+		else if (file->refused)
 			count_lack(&lacks[5], file->path);
-		else if (file->dwarf && mt_dwarf_split_missing(file->dwarf))
+		else if (file->without_lines)
 			count_lack(&lacks[6], file->path);
+		else if (file->dwarf && mt_dwarf_split_missing(file->dwarf))
+			count_lack(&lacks[7], file->path);
 	}
 	for (unsigned i = 0; i < sizeof lacks / sizeof *lacks; i++) {
 		if (lacks[i].count)

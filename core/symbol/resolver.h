@@ -10,7 +10,8 @@ enum state {
 	FILE_OTHER,
 	FILE_CHANGED,
 	FILE_REFUSED,
-	FILE_NONE /* vdso */
+	FILE_OVERSIZED, /* unpacked it would take more memory than it may */
+	FILE_NONE       /* vdso */
 };
 
 struct file {
@@ -22,6 +23,7 @@ struct file {
 	bool asked;  /* a pc lies in it */
 	bool loaded; /* debug information was looked for */
 	bool without_lines;
+	bool oversized; /* its debug information lies in a file that is FILE_OVERSIZED */
 	bool refused; /* a file that this one names may not be opened */
 	char *debug;  /* the file of its debug information; NULL: itself */
 	struct mt_dwarf_places places;
@@ -42,6 +44,7 @@ struct file {
 
 struct mt_resolver {
 	struct mt_finder finder;
+	uint64_t memory_max;
 	struct mt_cache *cache; /* NULL: none */
 	struct file **files;
 	uint32_t file_count, file_capacity;

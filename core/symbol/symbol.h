@@ -56,6 +56,8 @@ struct mt_resolver_options {
 	const char *debug_paths;
 	uint32_t root_pid; /* != 0: look below /proc/PID/root first while it lives */
 	const char *trace; /* path: root opens files with the rights of its owner; NULL: its own */
+	/* bytes that the compressed parts of one file may take; 0: see mt_foreign_memory */
+	uint64_t memory_max;
 	/* directory of names that were looked up before, and are from now on; NULL: none */
 	const char *cache;
 };

@@ -160,4 +160,34 @@ sums "sizes beyond the address space" huge.dat 3 2 110 0
 sums "sizes whose sum is beyond 64 bits" many.dat 34464 65537 $((110 + 65535 * (1 << 46))) $((65535 * (1 << 46)))
 MEMTUI_OUTPUT=huge.mem LD_PRELOAD=$build/libmemtui.so ./huge
 sums "sizes beyond the address space, stand-alone" huge.mem 3 2 110 0
+
+# ---- files that unpack to much more than they are ----
+mkdir bombs && python3 "$here/bombs.py" bombs 2>err || say "bombs" "$(tail -n 1 err)"
+ls -l bombs >sizes
+[ "$(awk '$5 > 2000000' sizes | wc -l)" = 0 ]
+say "bombs are small" "$([ $? = 0 ] || cat sizes)"
+bomb() { # NAME MOST-MB STATUS WORDS ARGS...
+	local name=$1 most=$2 want=$3 words=$4 status
+	shift 4
+	python3 "$here/bombs.py" run "$most" "$memtui" "$@" >out 2>err
+	status=$?
+	say "$name" "$([ $status = "$want" ] && grep -qE -- "$words" err || echo "status $status: $(tail -n 2 err)")"
+}
+bomb "a heaptrack file that unpacks to much" 400 1 'heaptrack.gz takes more than 256 MiB of memory to read, and it has only [0-9]+ bytes; .*--max-memory' info bombs/heaptrack.gz
+bomb "the same, packed" 400 1 'heaptrack.gz takes more than 256 MiB' pack -o bomb.dat bombs/heaptrack.gz
+bomb "the same, allowed" 2000 0 'recorded by heaptrack' info --max-memory 2G bombs/heaptrack.gz
+for kind in sections debugdata; do
+	"$memtui" record -o $kind.dat --no-cache bombs/$kind 2>err
+	# Names are in the trace; without them they are looked up.
+	python3 - $kind.dat <<'P'
+import struct, sys
+data, at = open(sys.argv[1], "rb").read(), 32
+while data[at + 4] != 9: # the block of symbols; what comes before is a trace without an end
+    at += 96 + struct.unpack_from("<I", data, at + 12)[0]
+open(sys.argv[1], "wb").write(data[:at])
+P
+	bomb "debug information that unpacks to much: $kind" 200 0 "1 file would take too much memory unpacked, see --max-memory \\(.*bombs/$kind\\)" groups $kind.dat
+done
+python3 "$here/bombs.py" run 200 "$memtui" record -f -o sections.dat --no-cache bombs/sections >out 2>err
+say "the same, recorded" "$([ $? = 0 ] || tail -n 1 err)"
 exit $bad

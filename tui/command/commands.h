@@ -48,6 +48,7 @@ void mt_command_progress(const char *what, double fraction);
 
 /* ---- a loaded trace (command_load.c) ---- */
 struct mt_loaded {
+	uint64_t memory_max;            /* --max-memory: set before loading; 0: the default */
 	struct mt_trace_reader *reader; /* NULL: a stand-alone recording */
 	struct mt_import *import;       /* which is this */
 	struct mt_profile profile;

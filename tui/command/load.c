@@ -54,6 +54,7 @@ static void resolve_rest(struct mt_loaded *loaded, const char *path)
 	struct mt_resolver_options options = {
 		.root_pid = lives ? profile->info.pid : 0,
 		.trace = path,
+		.memory_max = loaded->memory_max,
 	};
 	uint32_t pc = MT_PC_FIRST;
 	struct mt_err err;
@@ -125,7 +126,7 @@ static struct mt_trace_reader *open_trace(struct mt_loaded *loaded, const char *
 	struct mt_converted converted;
 
 	struct mt_trace_reader *reader =
-		mt_convert_open(path, load_progress, NULL, &converted, err);
+		mt_convert_open(path, loaded->memory_max, load_progress, NULL, &converted, err);
 
 	mt_command_progress(NULL, -1);
 	if (reader && (*converted.fault || *converted.note))
@@ -164,7 +165,7 @@ static int load_reader(struct mt_loaded *loaded, const char *path, struct mt_err
 
 static void begin(struct mt_loaded *loaded)
 {
-	*loaded = (struct mt_loaded){0};
+	*loaded = (struct mt_loaded){.memory_max = loaded->memory_max};
 	mt_profile_init(&loaded->profile);
 	mt_symbols_init(&loaded->symbols);
 }
@@ -248,5 +249,5 @@ void mt_loaded_free(struct mt_loaded *loaded)
 	mt_profile_free(&loaded->profile);
 	if (loaded->reader)
 		mt_trace_reader_free(loaded->reader);
-	*loaded = (struct mt_loaded){0};
+	*loaded = (struct mt_loaded){.memory_max = loaded->memory_max};
 }

@@ -134,6 +134,7 @@ static int load(struct mt_opened *o, const struct mt_arguments *arguments, const
 	bool active = mt_filter_active(o->filter), names = symbols || o->rules || active;
 	bool events =
 		arguments->events || mt_filter_needs(o->filter) || (arguments->history && active);
+	o->loaded.memory_max = arguments->max_memory;
 	int status = mt_command_load(&o->loaded, path, names, err);
 
 	if (status >= 0 && events && !arguments->of_log)

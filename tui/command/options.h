@@ -39,6 +39,7 @@ struct mt_arguments {
 	bool absent_allowed; /* a trace may lack the thread or marker that is asked for */
 	/* suppressions are applied without --suppressions too */
 	bool no_builtin_suppressions, judges_leaks;
+	uint64_t max_memory;
 	bool strict;
 	bool unverified; /* what no total needs may be damaged: a line of many is to come soon */
 	struct mt_check check;
@@ -137,6 +138,10 @@ struct mt_option {
 		"text (the default), json or csv", "text|json|csv"}, \
 	MT_OPTIONS_EXACT
 #define MT_OPTIONS_READING \
+	{0, "max_memory", "SIZE", MT_OPTION_SIZE, MT_OPTION_AT(max_memory), \
+		"give up a heaptrack file, or compressed debug information, that takes more " \
+		"memory; by default 64 times the size of the file, but at least 256M and at most " \
+		"4G", NULL}, \
 	{0, "strict", NULL, MT_OPTION_FLAG, MT_OPTION_AT(strict), \
 		"read all of the trace, and end with status 1 if it is damaged or has no end", NULL}
 #define MT_OPTIONS_EXACT \

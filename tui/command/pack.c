@@ -52,13 +52,14 @@ static int tell_progress(void *context, double fraction)
 }
 
 /* A recording of our own, or another profiler's. */
-static int write_trace(const char *from, int fd, struct mt_packed *packed, struct mt_err *err)
+static int write_trace(const char *from, int fd, uint64_t memory_max, struct mt_packed *packed,
+	struct mt_err *err)
 {
 	struct mt_converted converted;
 
 	if (mt_import_recognises(from))
 		return mt_pack(from, fd, mt_command_progress, packed, err);
-	int error = mt_convert(from, fd, tell_progress, NULL, &converted, err);
+	int error = mt_convert(from, fd, memory_max, tell_progress, NULL, &converted, err);
 
 	mt_command_progress(NULL, -1);
 	*packed = (struct mt_packed){.info = converted.info, .bytes = converted.bytes};
@@ -67,20 +68,21 @@ static int write_trace(const char *from, int fd, struct mt_packed *packed, struc
 	return error;
 }
 
-static int pack(const char *from, const char *to, bool force, bool strict, struct mt_err *err)
+static int pack(const char *from, const char *to, const struct mt_arguments *arguments,
+	struct mt_err *err)
 {
 	struct mt_new_file file = {0};
 	struct mt_packed packed;
-	int fd = strcmp(to, "-") ? mt_new_file_open(&file, to, force, 0600, err)
+	int fd = strcmp(to, "-") ? mt_new_file_open(&file, to, arguments->force, 0600, err)
 				 : mt_pack_output(to, err);
-	int error = fd < 0 ? fd : write_trace(from, fd, &packed, err);
+	int error = fd < 0 ? fd : write_trace(from, fd, arguments->max_memory, &packed, err);
 
 	mt_command_progress(NULL, -1);
 	error = mt_new_file_close(&file, error, err);
 	if (error)
 		return error;
 	say_packed(from, to, &packed);
-	return strict && (!packed.info.ended || packed.info.recorder_lost);
+	return arguments->strict && (!packed.info.ended || packed.info.recorder_lost);
 }
 
 static int run(const struct mt_arguments *arguments, struct mt_err *err)
@@ -98,7 +100,7 @@ static int run(const struct mt_arguments *arguments, struct mt_err *err)
 			"help environment'), or one of heaptrack's",
 			from);
 	else if ((error = mt_new_file_check(from, to, err)) == 0)
-		error = pack(from, to, arguments->force, arguments->strict, err);
+		error = pack(from, to, arguments, err);
 	free(to);
 	return error;
 }

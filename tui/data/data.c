@@ -140,7 +140,8 @@ int mt_data_open(struct mt_data *d, const char *path, int (*progress)(void *, do
 	if (strcmp(path, "-") && mt_import_recognises(path))
 		return open_recording(d, path, progress, context, err);
 	struct mt_converted converted;
-	struct mt_trace_reader *reader = mt_convert_open(path, progress, context, &converted, err);
+	struct mt_trace_reader *reader =
+		mt_convert_open(path, 0, progress, context, &converted, err);
 	int result;
 
 	if (!reader)
