@@ -39,6 +39,10 @@ struct mt_filter *mt_filter_new(void)
 
 static void entry_clear(struct mt_filter_entry *entry)
 {
+	if (entry->also) {
+		entry_clear(entry->also);
+		free(entry->also);
+	}
 	free(entry->known);
 	free(entry->matching);
 	mt_pattern_free(entry->pattern);
@@ -57,44 +61,92 @@ void mt_filter_free(struct mt_filter *filter)
 
 /* ---- values ---- */
 
+static int entry_parse(struct mt_filter_entry *entry, enum mt_filter_field field,
+	const char *called, size_t at, const char *text, struct mt_err *err)
+{
+	*entry = (struct mt_filter_entry){.called = called};
+	if (mt_filter_info(field)->kind == MT_FILTER_KIND_REGEX) {
+		entry->pattern = mt_pattern_new(text, called, err);
+		if (!entry->pattern)
+			return -EINVAL;
+	} else if (mt_filter_value_parse(&entry->value, field, called, at, text, err) < 0) {
+		return -EINVAL;
+	}
+	entry->text = mt_strdup(text);
+	return 0;
+}
+
 int mt_filter_set_at(struct mt_filter *filter, enum mt_filter_field field, const char *called,
 	size_t at, const char *text, struct mt_err *err)
 {
-	struct mt_filter_entry *entry = &filter->fields[field];
-	struct mt_pattern *pattern = NULL;
-	struct mt_filter_value value = {0};
+	struct mt_filter_entry *entry = &filter->fields[field], parsed;
 
 	if (!text || !*text) {
 		entry_clear(entry);
 		return 0;
 	}
-	if (entry->text && !strcmp(entry->text, text)) {
+	if (entry->text && !entry->also && !strcmp(entry->text, text)) {
 		entry->called = called;
 		return 0;
 	}
-	if (mt_filter_info(field)->kind == MT_FILTER_KIND_REGEX) {
-		pattern = mt_pattern_new(text, called, err);
-		if (!pattern)
-			return -EINVAL;
-	} else if (mt_filter_value_parse(&value, field, called, at, text, err) < 0) {
+	if (entry_parse(&parsed, field, called, at, text, err) < 0)
 		return -EINVAL;
-	}
-	char *copy = mt_strdup(text);
-
 	entry_clear(entry);
-	*entry = (struct mt_filter_entry){
-		.text = copy,
-		.called = called,
-		.pattern = pattern,
-		.value = value,
-	};
+	*entry = parsed;
 	return 0;
 }
 
-int mt_filter_set_as(struct mt_filter *filter, enum mt_filter_field field, const char *called,
+/* A second value that is no regex. */
+static int add_value(struct mt_filter_entry *entry, struct mt_filter_entry *parsed,
+	enum mt_filter_field field, struct mt_err *err)
+{
+	int narrower = mt_filter_is_range(field)
+		? mt_filter_is_narrower(field, &entry->value, &parsed->value)
+		: -EINVAL;
+
+	if (narrower < 0)
+		return mt_fail(err, -EINVAL,
+			mt_filter_is_range(field)
+				? "%s: cannot compare '%.80s' with '%.80s'; expected both in "
+				  "percent, or neither"
+				: "%s: given as '%.80s' and as '%.80s', and both would have to "
+				  "hold; expected it once",
+			parsed->called, entry->text, parsed->text);
+	if (narrower) {
+		entry_clear(entry);
+		*entry = *parsed;
+		*parsed = (struct mt_filter_entry){0};
+	}
+	return 0;
+}
+
+int mt_filter_add_at(struct mt_filter *filter, enum mt_filter_field field, const char *called,
+	size_t at, const char *text, struct mt_err *err)
+{
+	struct mt_filter_entry *last = &filter->fields[field], parsed;
+	int status = 0;
+
+	if (!last->text)
+		return mt_filter_set_at(filter, field, called, at, text, err);
+	for (struct mt_filter_entry *e = last; e; last = e, e = e->also)
+		if (!strcmp(e->text, text))
+			return 0;
+	if (entry_parse(&parsed, field, called, at, text, err) < 0)
+		return -EINVAL;
+	if (parsed.pattern) {
+		last->also = mt_alloc(sizeof *last->also);
+		*last->also = parsed;
+		return 0;
+	}
+	status = add_value(last, &parsed, field, err);
+	entry_clear(&parsed);
+	return status;
+}
+
+int mt_filter_add_as(struct mt_filter *filter, enum mt_filter_field field, const char *called,
 	const char *text, struct mt_err *err)
 {
-	return mt_filter_set_at(filter, field, called, 0, text, err);
+	return mt_filter_add_at(filter, field, called, 0, text, err);
 }
 
 /* As the command line has it. */
@@ -115,7 +167,13 @@ static const char *option_name(enum mt_filter_field field)
 int mt_filter_set(struct mt_filter *filter, enum mt_filter_field field, const char *text,
 	struct mt_err *err)
 {
-	return mt_filter_set_as(filter, field, option_name(field), text, err);
+	return mt_filter_set_at(filter, field, option_name(field), 0, text, err);
+}
+
+int mt_filter_add(struct mt_filter *filter, enum mt_filter_field field, const char *text,
+	struct mt_err *err)
+{
+	return mt_filter_add_at(filter, field, option_name(field), 0, text, err);
 }
 
 const char *mt_filter_get(const struct mt_filter *filter, enum mt_filter_field field)

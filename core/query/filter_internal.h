@@ -27,6 +27,8 @@ struct mt_filter_entry {
 	uint64_t *known, *matching; /* of a regex: bitsets by string id */
 	uint32_t words;             /* of each bitset */
 	struct mt_err failure;      /* the pattern gave up; it is not tried again */
+	/* of a regex: another one that must hold too, or NULL */
+	struct mt_filter_entry *also;
 };
 
 struct mt_filter {
@@ -55,9 +57,18 @@ enum mt_lifetime {
  * errors. */
 int mt_filter_value_parse(struct mt_filter_value *, enum mt_filter_field, const char *called,
 	size_t at, const char *text, struct mt_err *err);
-/* mt_filter_set_as of a text that stands at a character of a longer one. */
+/* mt_filter_set of a text that stands at a character of a longer one. */
 int mt_filter_set_at(struct mt_filter *, enum mt_filter_field, const char *called, size_t at,
 	const char *text, struct mt_err *err);
+/* The same for a field that may have a value already: then both must hold. Of two ends of a range
+ * the narrower one stays; -EINVAL where two values leave nothing, or cannot be compared. */
+int mt_filter_add_at(struct mt_filter *, enum mt_filter_field, const char *called, size_t at,
+	const char *text, struct mt_err *err);
+bool mt_filter_is_range(enum mt_filter_field); /* whether it is an end of one */
+/* Of a field that is an end of a range: 1 where b is narrower, 0 where it is not; -EINVAL: one of
+ * the two is a percentage. */
+int mt_filter_is_narrower(enum mt_filter_field, const struct mt_filter_value *a,
+	const struct mt_filter_value *b);
 /* The other end of the range that the field is the lower end of; itself where it is none. */
 enum mt_filter_field mt_filter_upper(enum mt_filter_field);
 /* The range that one of two fields, or both, ask for, in the numbers of their kind; a percentage is

@@ -122,7 +122,8 @@ static void check_cache(struct mt_filter *filter, const struct mt_profile *profi
 	if (filter->profile != profile || filter->symbols != symbols
 		|| filter->generation > symbols->generation)
 		for (unsigned i = 0; i < MT_FILTER_COUNT; i++)
-			forget(&filter->fields[i]);
+			for (struct mt_filter_entry *e = &filter->fields[i]; e; e = e->also)
+				forget(e);
 	filter->profile = profile;
 	filter->symbols = symbols;
 	filter->generation = symbols->generation;
@@ -144,14 +145,23 @@ static void match_stacks(const struct mt_profile *profile, const uint8_t *pc_bit
 	unsigned expected = wanted & ~negative_fields();
 
 	for (uint32_t i = 0; i < profile->group_count; i++)
-		matches[i] = (node_bits[profile->groups[i].node] & wanted) == expected;
+		matches[i] &= (node_bits[profile->groups[i].node] & wanted) == expected;
 	free(node_bits);
 }
 
 _Static_assert(MT_FILTER_NEGATIVE_MODULE_REGEX < 8,
 	"one byte of bits per pc and node: regexes come first");
 
-static int match_regexes(struct mt_filter *filter, const struct mt_profile *profile,
+/* The nth regex of a field, of those that must all hold; NULL: it has fewer. */
+static struct mt_filter_entry *nth(struct mt_filter_entry *field, unsigned n)
+{
+	while (n-- && field)
+		field = field->also;
+	return field && field->pattern ? field : NULL;
+}
+
+/* By the nth regex of each field. 1: some have one; 0: none. */
+static int match_nth(struct mt_filter *filter, unsigned n, const struct mt_profile *profile,
 	const struct mt_symbols *symbols, uint8_t *matches, struct mt_err *err)
 {
 	uint8_t *pc_bits = mt_alloc(profile->pc_count);
@@ -159,9 +169,9 @@ static int match_regexes(struct mt_filter *filter, const struct mt_profile *prof
 	int status = 0;
 
 	for (unsigned i = 0; i <= MT_FILTER_NEGATIVE_MODULE_REGEX && status >= 0; i++) {
-		struct mt_filter_entry *field = &filter->fields[i];
+		struct mt_filter_entry *field = nth(&filter->fields[i], n);
 
-		if (!field->pattern)
+		if (!field)
 			continue;
 		wanted |= 1u << i;
 		if (!field->failure.code)
@@ -175,7 +185,17 @@ static int match_regexes(struct mt_filter *filter, const struct mt_profile *prof
 	if (status >= 0 && wanted)
 		match_stacks(profile, pc_bits, wanted, matches);
 	free(pc_bits);
-	return status < 0 ? status : 0;
+	return status < 0 ? status : wanted != 0;
+}
+
+static int match_regexes(struct mt_filter *filter, const struct mt_profile *profile,
+	const struct mt_symbols *symbols, uint8_t *matches, struct mt_err *err)
+{
+	int status = 1;
+
+	for (unsigned n = 0; status > 0; n++)
+		status = match_nth(filter, n, profile, symbols, matches, err);
+	return status;
 }
 
 static bool in_range(const struct mt_filter_range *range, uint64_t value)

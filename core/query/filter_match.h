@@ -20,8 +20,8 @@ int mt_filter_check_live(const struct mt_filter *, struct mt_err *err);
 int mt_filter_match(struct mt_filter *, const struct mt_profile *, const struct mt_symbols *,
 	uint8_t *matches, struct mt_err *err);
 
-/* mt_filter_set, where errors call the field other than by its option; called: static. */
-int mt_filter_set_as(struct mt_filter *, enum mt_filter_field, const char *called, const char *text,
+/* mt_filter_add, where errors call the field other than by its option; called: static. */
+int mt_filter_add_as(struct mt_filter *, enum mt_filter_field, const char *called, const char *text,
 	struct mt_err *err);
 
 struct mt_filter_range {

@@ -309,13 +309,7 @@ static int set_one(struct mt_filter *filter, size_t at, int which, const char *v
 			"'%s' stands alone at character %zu; expected field, operator and value "
 			"without blanks between them, as in size>=1k",
 			value, at);
-	if (mt_filter_get(filter, field))
-		return mt_fail(err, -EINVAL,
-			"%s is given again at character %zu; expected it once%s", name, at,
-			mt_filter_info(field)->kind == MT_FILTER_KIND_REGEX
-				? " (join patterns with |)"
-				: "");
-	return mt_filter_set_at(filter, field, name, at, value, err);
+	return mt_filter_add_at(filter, field, name, at, value, err);
 }
 
 static int set_word(struct mt_filter *filter, const struct word *word, struct mt_err *err)
@@ -332,7 +326,7 @@ static int set_word(struct mt_filter *filter, const struct word *word, struct mt
 				    : status;
 }
 
-static int parse_into(struct mt_filter *filter, const char *text, struct mt_err *err)
+int mt_filter_add_words(struct mt_filter *filter, const char *text, struct mt_err *err)
 {
 	const char *cursor = text;
 	int status = 0;
@@ -343,7 +337,7 @@ static int parse_into(struct mt_filter *filter, const char *text, struct mt_err 
 		while (blank(*cursor))
 			cursor++;
 		if (!*cursor)
-			return mt_filter_check(filter, err);
+			return 0;
 		status = read_word(&word, text, &cursor, err);
 		if (status >= 0)
 			status = set_word(filter, &word, err);
@@ -353,17 +347,38 @@ static int parse_into(struct mt_filter *filter, const char *text, struct mt_err 
 	return status;
 }
 
+static bool same_values(const struct mt_filter_entry *a, const struct mt_filter_entry *b)
+{
+	while (a && b && a->text && b->text && !strcmp(a->text, b->text)) {
+		a = a->also;
+		b = b->also;
+	}
+	return !a && !b;
+}
+
+/* What compiled once compiles again; a field that stays the same keeps what it knows of strings. */
+static void copy_field(struct mt_filter *to, const struct mt_filter *from,
+	enum mt_filter_field field)
+{
+	const struct mt_filter_entry *entry = &from->fields[field];
+	const char *name = mt_filter_prompt_name(field);
+
+	if (same_values(&to->fields[field], entry))
+		return;
+	mt_filter_set_at(to, field, name, 0, NULL, NULL);
+	for (; entry && entry->text; entry = entry->also)
+		mt_filter_add_as(to, field, name, entry->text, NULL);
+}
+
 int mt_filter_parse(struct mt_filter *filter, const char *text, struct mt_err *err)
 {
 	struct mt_filter *parsed = mt_filter_new();
-	int status = parse_into(parsed, text ? text : "", err);
+	int status = mt_filter_add_words(parsed, text ? text : "", err);
 
-	/* What compiled once compiles again; fields that stay the same keep what they know of
-	 * strings. */
+	if (status >= 0)
+		status = mt_filter_check(parsed, err);
 	for (int i = 0; i < MT_FILTER_COUNT && status >= 0; i++)
-		status = mt_filter_set_as(filter, (enum mt_filter_field)i,
-			mt_filter_prompt_name((enum mt_filter_field)i),
-			mt_filter_get(parsed, (enum mt_filter_field)i), err);
+		copy_field(filter, parsed, (enum mt_filter_field)i);
 	mt_filter_free(parsed);
 	return status;
 }
@@ -397,24 +412,28 @@ void mt_filter_add_value(struct mt_buffer *out, const char *value)
 	mt_buffer_add(out, &quote, 1);
 }
 
+static void add_regex(struct mt_buffer *out, size_t name, bool negative, const char *value)
+{
+	bool bare = !name && (negative || (*value != '-' && *value != '!'))
+		&& !mt_filter_operator_len(value, mt_filter_name_len(value));
+
+	mt_buffer_printf(out, "%s%s", out->len ? " " : "", negative ? (name ? "!" : "-") : "");
+	if (!bare)
+		mt_buffer_printf(out, "%s:", short_names[name].name);
+	mt_filter_add_value(out, value);
+}
+
 static void add_regexes(struct mt_buffer *out, const struct mt_filter *filter)
 {
 	for (size_t i = 0; i < 2 * SHORT_NAMES; i++) {
 		bool negative = i >= SHORT_NAMES;
 		size_t name = i % SHORT_NAMES;
-		const char *value = mt_filter_get(filter,
-			negative ? short_names[name].negative : short_names[name].field);
+		const struct mt_filter_entry *entry =
+			&filter->fields[negative ? short_names[name].negative
+						 : short_names[name].field];
 
-		if (!value)
-			continue;
-		bool bare = !name && (negative || (*value != '-' && *value != '!'))
-			&& !mt_filter_operator_len(value, mt_filter_name_len(value));
-
-		mt_buffer_printf(out, "%s%s", out->len ? " " : "",
-			negative ? (name ? "!" : "-") : "");
-		if (!bare)
-			mt_buffer_printf(out, "%s:", short_names[name].name);
-		mt_filter_add_value(out, value);
+		for (; entry && entry->text; entry = entry->also)
+			add_regex(out, name, negative, entry->text);
 	}
 }
 

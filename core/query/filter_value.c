@@ -267,6 +267,29 @@ enum mt_filter_field mt_filter_upper(enum mt_filter_field field)
 	return field;
 }
 
+static bool is_upper(enum mt_filter_field field)
+{
+	return field && mt_filter_upper((enum mt_filter_field)(field - 1)) == field;
+}
+
+bool mt_filter_is_range(enum mt_filter_field field)
+{
+	return mt_filter_upper(field) != field || is_upper(field);
+}
+
+int mt_filter_is_narrower(enum mt_filter_field field, const struct mt_filter_value *a,
+	const struct mt_filter_value *b)
+{
+	uint64_t before = a->is_percent ? a->percent : a->number;
+	uint64_t behind = b->is_percent ? b->percent : b->number;
+
+	if (a->is_percent != b->is_percent)
+		return -EINVAL;
+	if (before == behind)
+		return b->strict && !a->strict;
+	return is_upper(field) ? behind < before : behind > before;
+}
+
 static uint64_t resolve(const struct mt_filter_value *value, uint64_t whole)
 {
 	return value->is_percent ? mt_filter_share(value, whole) : value->number;

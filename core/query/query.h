@@ -215,6 +215,9 @@ void mt_filter_free(struct mt_filter *);
  * pattern: caseless). On error the field keeps its old value; err says where in the text and what
  * was expected. */
 int mt_filter_set(struct mt_filter *, enum mt_filter_field, const char *text, struct mt_err *err);
+/* The same, but a value that the field has already must hold too. Two regexes can match different
+ * frames. */
+int mt_filter_add(struct mt_filter *, enum mt_filter_field, const char *text, struct mt_err *err);
 const char *mt_filter_get(const struct mt_filter *, enum mt_filter_field); /* NULL when off */
 bool mt_filter_active(const struct mt_filter *);
 /* Whether the fields contradict each other, as far as it can be told without a profile: -EINVAL. To
@@ -224,8 +227,12 @@ int mt_filter_check(const struct mt_filter *, struct mt_err *err);
 const char *mt_filter_expected(enum mt_filter_field);
 /* The prompt's language: words separated by blanks, each field:value, !field:value or a bare regex
  * (function); "-word" or "!word" negative function; quotes keep blanks; size>=1k, size<4k,
- * size:1k..4k for what has a min and a max. Replaces all fields; on error nothing changes. */
+ * size:1k..4k for what has a min and a max. What a field is given twice must hold both times.
+ * Replaces all fields; on error nothing changes. */
 int mt_filter_parse(struct mt_filter *, const char *text, struct mt_err *err);
+/* Adds the words to what the filter asks already; mt_filter_check is to be asked behind the
+ * last. */
+int mt_filter_add_words(struct mt_filter *, const char *text, struct mt_err *err);
 char *mt_filter_text(const struct mt_filter *); /* the same language; caller frees */
 
 /* What could stand at the cursor (bytes) of a text in the prompt's language, in place of

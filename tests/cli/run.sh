@@ -192,7 +192,7 @@ if ! ldd "$memtui" | grep -q libasan; then # which takes more than that for itse
 	(ulimit -Sd 20000; "$memtui" record -o data.dat -- sh -c 'ulimit -d; ulimit -s' >data.out 2>data.err; ulimit -d; ulimit -s) >data.want
 	grep -q 'wrote' data.err && cmp -s data.out data.want && ok "limits are the program's alone" || not_ok "limits are the program's alone" "$(cat data.err data.out)"
 fi
-fails "depth out of range" 2 'depth.*4\.\.65536' record --depth 0 -o never.dat -- true
+fails "depth out of range" 2 'depth.*from 4 to 65536' record --depth 0 -o never.dat -- true
 "$memtui" help >/dev/full 2>full.err
 [ $? = 1 ] && grep -q 'standard output' full.err && ok "help to a full disk" || not_ok "help to a full disk" "$(cat full.err)"
 

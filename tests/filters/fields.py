@@ -82,6 +82,13 @@ ANSWERS = [
     ("--negative-function-regex ^(first|second)_phase$", "spread:4 worker:2 big:1"),
     ("--negative-source-regex filters\\.c$", ""),
     ("--negative-module-regex /filters$", ""),
+    # given twice: both must hold
+    ("--function-regex ^first_phase$ --function-regex ^site_(early|start)$", "early:3"),
+    ("--function-regex ^site_early$ --function-regex ^site_brief$", ""),
+    ("--negative-function-regex ^first_phase$ --negative-function-regex ^second_phase$", "spread:4 worker:2 big:1"),
+    ("--filter ^site_(early|brief)$ --filter ^site_early --function-regex early", "early:3"),
+    ("--size-min 1 --size-min 300 --size-min 2 --size-max 1M --size-max 2G", "apart:1 other:1 spread:4 last:1 deep:1 worker:2 big:1"),
+    (f"--from {s(three)} --from {s(two)}", "spread:2 worker:2 big:1"),
     # time of the allocation
     (f"--from {s(three)}", "spread:2 worker:2 big:1"),
     (f"--to {ms(two)}", "early:3 brief:2 apart:1 other:1 spread:1"),

@@ -64,6 +64,15 @@ static void test_text(void **state)
 	becomes("group-interval>=20% backtrace_depth<5", "backtrace_depth<5 group_interval>=20%");
 	becomes("mmapped:yes arena:thread temporary_threshold:3",
 		"mmapped:yes arena:thread temporary_threshold:3");
+	/* given twice: both must hold; of two limits the narrower one stays */
+	becomes("a b", "a b");
+	becomes("-a -b a", "a -a -b");
+	becomes("a a", "a");
+	becomes("module:x module:y !source:z !source:w", "module:x module:y !source:z !source:w");
+	becomes("size>=1 size>2 size>=2", "size>2");
+	becomes("size>=1k size>=2k size<9k size<8k", "size>=2k size<8k");
+	becomes("from:1s from:2s to:5s to:4s", "from:2s to:4s");
+	becomes("size:1..9 size:4..20", "size>=4 size<=9");
 	/* what looks like it but is a regex */
 	becomes("'size>=1k'", "function:size>=1k");
 	becomes("vector<size>", "vector<size>");
@@ -117,8 +126,10 @@ static void test_errors(void **state)
 	rejects("size>=", "nothing to match at character 1", "a size such as");
 	rejects("size:..", "character 1", "a size such as");
 	rejects("size > 10", "'>' stands alone at character 6", "without blanks");
-	rejects("a b", "function is given again at character 3", "once");
-	rejects("size>=1 size>2", "character 9", "once");
+	rejects("thread:a thread:b", "thread: given as 'a' and as 'b'", "once");
+	rejects("alive_at:1s alive_at:2s", "alive_at: given as '1s' and as '2s'", "once");
+	rejects("lifetime:only_leaked lifetime:only_temporary", "given as", "once");
+	rejects("from:1s from:5%", "from: cannot compare '1s' with '5%'", "in percent");
 	rejects("thread:", "character 1", "a thread's name or id");
 	/* contradictions */
 	rejects("size>=2k size<=1k", "size_min 2k and size_max 1k",
@@ -359,6 +370,12 @@ static void test_groups(void **state)
 	groups_are(&r, "lifetime:only_whole_group_leaked", "bd");
 	groups_are(&r, "main group_allocations>=10", "bc");
 	groups_are(&r, "-inner", "acd");
+	/* given twice: both must hold, of any frame each */
+	groups_are(&r, "main inner", "b");
+	groups_are(&r, "inner main", "b");
+	groups_are(&r, "main inner nowhere", "");
+	groups_are(&r, "-inner -outer", "acd");
+	groups_are(&r, "group_allocations>=2 group_allocations>=10", "bc");
 	/* the other fields do not ask the groups */
 	groups_are(&r, "size>=1k group_allocations>=10", "bc");
 	fixture_free(&r.f);

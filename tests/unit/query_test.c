@@ -190,7 +190,6 @@ static void test_filter_errors(void **state)
 	rejects("a[bc", "character 5", "']'");
 	rejects("*a", "character 1", "repeat");
 	rejects("a{3,2}", "character", "smaller");
-	rejects("foo bar", "character 5", "once");
 	rejects("fucntion:a", "'fucntion' at character 1", "function:");
 	rejects("a source:", "character 3", "regular expression");
 	rejects("a 'b c", "character 3", "quote");

@@ -14,6 +14,7 @@ static const struct mt_option options[] = {
 	MT_OPTIONS_NAMES,
 	MT_OPTIONS_WRAPPER,
 	MT_OPTIONS_FORMAT,
+	MT_OPTIONS_SUPPRESS,
 	MT_OPTIONS_FILTER,
 	MT_OPTIONS_READING,
 	MT_OPTIONS_HELP,
@@ -46,6 +47,12 @@ static int check(const struct mt_arguments *arguments, struct mt_err *err)
 		return mt_fail(err, -EINVAL,
 			"--normalise compares two traces; "
 			"two instants of one have the same run time");
+	for (int i = 0; i < arguments->again_count && arguments->operand_count == 1; i++)
+		if (arguments->again[i].field == MT_FILTER_FROM
+			|| arguments->again[i].field == MT_FILTER_TO)
+			return mt_fail(err, -EINVAL,
+				"with one trace the instants are --from and --to; "
+				"expected each of them once");
 	if (arguments->operand_count == 1
 		&& (arguments->fields[MT_FILTER_ALIVE_AT]
 			|| arguments->fields[MT_FILTER_ALIVE_AT_2]))

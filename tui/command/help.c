@@ -35,7 +35,9 @@ const char mt_help_exit[] =
 	"if the trace is whole or merely has no end.";
 
 static const char help_filters[] =
-	"Filters combine with and. Smallest and largest values are themselves included. A moment "
+	"Filters combine with and, also where one is given twice: two patterns must both match, "
+	"each any frame; of two limits the narrower one holds. "
+	"Smallest and largest values are themselves included. A moment "
 	"is a time since the start, as 1.5s, 500ms, 2m or 1h, seconds without a unit, or a "
 	"percentage of the run, as 20%. Sizes take k, M, G and T, of 1024. Patterns are PCRE2; "
 	"case matters where one has a capital letter, or says (?-i).\n\n"
@@ -57,7 +59,7 @@ const char *mt_command_filters(const struct mt_command *command)
 {
 	const struct mt_option *option = command->options;
 
-	while (option->name && option->place != MT_OPTION_AT(filter_text))
+	while (option->name && option->place != MT_OPTION_AT(filter_texts))
 		option++;
 	return option->name ? help_filters : NULL;
 }
@@ -119,7 +121,10 @@ static void print_options(FILE *out, const struct mt_command *command)
 			option->letter ? option->letter : ' ', option->letter ? "," : " ", name,
 			option->argument ? *option->argument == '[' ? "[=" : "=" : "",
 			option->argument ? option->argument + (*option->argument == '[') : "");
-		entry(out, left, option->words);
+		char *words = mt_option_words(option);
+
+		entry(out, left, words);
+		free(words);
 	}
 }
 

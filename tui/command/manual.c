@@ -4,6 +4,7 @@
 #include "tui/command/environment.h"
 #include "tui/user/config.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #ifndef MT_VERSION
@@ -109,7 +110,10 @@ static void print_options(FILE *out, const struct mt_command *command)
 			fprintf(out, "%s\\fI%s\\fR", *option->argument == '[' ? "[=" : "=",
 				option->argument + (*option->argument == '['));
 		putc('\n', out);
-		put_text(out, option->words);
+		char *words = mt_option_words(option);
+
+		put_text(out, words);
+		free(words);
 		fputs(".\n", out);
 	}
 }

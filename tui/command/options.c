@@ -30,6 +30,17 @@ void mt_option_name(char *out, size_t size, const struct mt_option *option)
 			*out = '-';
 }
 
+char *mt_option_words(const struct mt_option *option)
+{
+	const char *dots = option->kind == MT_OPTION_NUMBER && option->choices
+		? strstr(option->choices, "..")
+		: NULL;
+
+	return dots ? mt_format("%s; from %.*s to %s", option->words, (int)(dots - option->choices),
+		       option->choices, dots + 2)
+		    : mt_strdup(option->words);
+}
+
 int mt_options_time(uint64_t *ns, const char *text)
 {
 	static const struct {
@@ -189,25 +200,53 @@ static int set_choice(void *place, const struct mt_option *option, const char *v
 static int set_number(uint64_t *place, const struct mt_option *option, const char *value,
 	struct mt_err *err)
 {
-	if (parse_number(place, value) < 0)
-		return bad_value(err, option, value, "a whole number");
-	if (option->choices && !in_range(*place, option->choices))
-		return bad_value(err, option, value, option->choices);
+	const char *dots = option->choices ? strstr(option->choices, "..") : NULL;
+	char expected[80] = "a whole number";
+
+	if (dots)
+		snprintf(expected, sizeof expected, "a whole number from %.*s to %s",
+			(int)(dots - option->choices), option->choices, dots + 2);
+	if (parse_number(place, value) < 0 || (dots && !in_range(*place, option->choices)))
+		return bad_value(err, option, value, expected);
+	return 0;
+}
+
+/* The filter's field that an option of text sets; -1: none. */
+static int field_of(const struct mt_option *option)
+{
+	size_t first = MT_OPTION_AT(fields), size = sizeof(const char *);
+
+	return option->place >= first && option->place < first + MT_FILTER_COUNT * size
+		? (int)((option->place - first) / size)
+		: -1;
+}
+
+static int set_text(struct mt_arguments *arguments, const struct mt_option *option,
+	const char *value, struct mt_err *err)
+{
+	const char **place = (const char **)((char *)arguments + option->place);
+	int field = field_of(option);
+
+	if (field < 0 || !*place) {
+		*place = value;
+		return 0;
+	}
+	if (arguments->again_count == MT_TEXTS_MAX)
+		return bad_value(err, option, value, "at most 32 filters that are given again");
+	arguments->again[arguments->again_count++] =
+		(struct mt_field_text){(enum mt_filter_field)field, value};
 	return 0;
 }
 
 /* What is given where text is wanted, but none: a filter's field with an example. */
-static int no_text(const struct mt_arguments *arguments, const struct mt_option *option,
-	const char *value, struct mt_err *err)
+static int no_text(const struct mt_option *option, const char *value, struct mt_err *err)
 {
-	const char *const *place = (const char *const *)((const char *)arguments + option->place);
-	bool field = place >= arguments->fields && place < arguments->fields + MT_FILTER_COUNT;
+	int field = field_of(option);
 
 	return bad_value(err, option, value,
-		option->choices ? option->choices
-			: !field
-			? option->argument
-			: mt_filter_expected((enum mt_filter_field)(place - arguments->fields)));
+		option->choices     ? option->choices
+			: field < 0 ? option->argument
+				    : mt_filter_expected((enum mt_filter_field)field));
 }
 
 static int add_text(struct mt_texts *texts, const struct mt_option *option, const char *value,
@@ -267,9 +306,8 @@ static int set_value(struct mt_arguments *arguments, const struct mt_option *opt
 	case MT_OPTION_FLAG: *(bool *)place = true; return 0;
 	case MT_OPTION_TEXT:
 		if (!*value)
-			return no_text(arguments, option, value, err);
-		*(const char **)place = value;
-		return 0;
+			return no_text(option, value, err);
+		return set_text(arguments, option, value, err);
 	case MT_OPTION_NUMBER: return set_number(place, option, value, err);
 	case MT_OPTION_TIME:
 		return mt_options_time(place, value)

@@ -16,8 +16,8 @@ struct mt_texts {
 /* Everything that an option of some command can say. Strings are borrowed from argv. */
 struct mt_arguments {
 	const char *program; /* "memtui" as it was called */
-	const char *output, *theme, *keymap, *ascii, *filter_text, *on_full, *complete, *man, *what,
-		*over_size, *triage;
+	const char *output, *theme, *keymap, *ascii, *on_full, *complete, *man, *what, *over_size,
+		*triage;
 	const char *by, *metric, *normalise, *threshold_text;
 	const char *allocation_sort, *allocation_direction, *histogram;
 	enum mt_allocation_order allocation_order;
@@ -35,7 +35,7 @@ struct mt_arguments {
 	const struct mt_export_kind *kind;
 	const char *report, *outfile, *ignore; /* at the end of a recording */
 	const char *baseline;
-	struct mt_texts suppressions, wrappers;
+	struct mt_texts suppressions, wrappers, filter_texts;
 	bool absent_allowed; /* a trace may lack the thread or marker that is asked for */
 	/* suppressions are applied without --suppressions too */
 	bool no_builtin_suppressions, judges_leaks;
@@ -46,6 +46,12 @@ struct mt_arguments {
 	struct mt_limit group; /* an id */
 	FILE *out;             /* where a view goes; NULL: standard output */
 	const char *fields[MT_FILTER_COUNT];
+	/* further values of fields: what is given twice must hold both times */
+	struct mt_field_text {
+		enum mt_filter_field field;
+		const char *text;
+	} again[MT_TEXTS_MAX];
+	int again_count;
 	char *const *operands; /* what is left: TRACE, PROG ARGS; NULL-terminated */
 	int operand_count;
 };
@@ -100,7 +106,7 @@ struct mt_option {
 #define MT_ARGUMENT_ADDRESS "ADDRESS"
 #define MT_OPTIONS_FILTER \
 	MT_FILTER_FIELDS(MT_OPTION_FILTER_FIELD) \
-	{0, "filter", "WORDS", MT_OPTION_TEXT, MT_OPTION_AT(filter_text), \
+	{0, "filter", "WORDS", MT_OPTION_TEXTS, MT_OPTION_AT(filter_texts), \
 		"filter in the words of the prompt: 'parse !module:libc size>=1k from:20%'", NULL}
 #define MT_OPTIONS_SORT \
 	{'s', "sort", "METRIC", MT_OPTION_SORT, MT_OPTION_AT(sort), \
@@ -174,6 +180,8 @@ int mt_options_set(struct mt_arguments *, const struct mt_option *, const char *
 	const char *source, struct mt_err *err);
 /* The option's name as it is shown: dashes. */
 void mt_option_name(char *out, size_t size, const struct mt_option *option);
+/* Its words for help and manual, of a number with its range; caller frees. */
+char *mt_option_words(const struct mt_option *option);
 /* A time in ns: 500ms, 10s, 2m, 1h; seconds without a unit. */
 int mt_options_time(uint64_t *ns, const char *text);
 

@@ -14,19 +14,22 @@
 
 struct mt_filter *mt_command_filter(const struct mt_arguments *arguments, struct mt_err *err)
 {
-	struct mt_filter *filter = mt_filter_new();
-	int status =
-		arguments->filter_text ? mt_filter_parse(filter, arguments->filter_text, err) : 0;
-
 	static const enum mt_filter_field ignored[] = {MT_FILTER_NEGATIVE_FUNCTION_REGEX,
 		MT_FILTER_NEGATIVE_SOURCE_REGEX, MT_FILTER_NEGATIVE_MODULE_REGEX};
+	struct mt_filter *filter = mt_filter_new();
+	int status = 0;
 
+	for (int i = 0; i < arguments->filter_texts.count && status >= 0; i++)
+		status = mt_filter_add_words(filter, arguments->filter_texts.items[i], err);
 	for (int i = 0; i < 3 && arguments->ignore && status >= 0; i++)
-		status = mt_filter_set_as(filter, ignored[i], "--ignore", arguments->ignore, err);
+		status = mt_filter_add_as(filter, ignored[i], "--ignore", arguments->ignore, err);
 	for (int i = 0; i < MT_FILTER_COUNT && status >= 0; i++)
 		if (arguments->fields[i])
-			status = mt_filter_set(filter, (enum mt_filter_field)i,
+			status = mt_filter_add(filter, (enum mt_filter_field)i,
 				arguments->fields[i], err);
+	for (int i = 0; i < arguments->again_count && status >= 0; i++)
+		status = mt_filter_add(filter, arguments->again[i].field, arguments->again[i].text,
+			err);
 	if (status >= 0)
 		status = mt_filter_check(filter, err);
 	if (status >= 0)
