@@ -137,10 +137,21 @@ static bool good_patterns(const struct mt_arguments *arguments, struct mt_err *e
 	return wrappers && mt_command_check_suppressions(arguments, err) >= 0;
 }
 
+/* Whether the command shows leaks: then it takes options of suppressions, and applies them. */
+static bool applies_suppressions(const struct mt_command *command)
+{
+	for (const struct mt_option *option = command->options; option->name; option++)
+		if (option->place == MT_OPTION_AT(no_builtin_suppressions))
+			return true;
+	return false;
+}
+
 static int run_command(const struct mt_command *command, int argc, char **argv)
 {
 	char *cache = command->runs_program ? mt_environment_cache() : NULL;
-	struct mt_arguments arguments = {.sort = MT_METRIC_LEAKED_SIZE, .cache = cache};
+	struct mt_arguments arguments = {.sort = MT_METRIC_LEAKED_SIZE,
+		.cache = cache,
+		.applies_suppressions = applies_suppressions(command)};
 	struct mt_err err = {0};
 	char **operands = mt_alloc(((size_t)argc + 1) * sizeof *operands);
 	int status;

@@ -36,6 +36,20 @@ static void put_resident(const struct mt_report *report)
 		fprintf(report->out, "%s\n", words);
 }
 
+/* How many of the blocks are calls of realloc on a live block; a filter on groups does not tell. */
+static void put_calls(const struct mt_report *report)
+{
+	const struct mt_info *info = &report->profile->info;
+	char n[2][MT_NUMBER_EXACT_LEN];
+
+	if (!info->reallocations || mt_report_is_filtered(report))
+		return;
+	mt_report_number(n[0], report, MT_UNIT_COUNT, info->allocations);
+	mt_report_number(n[1], report, MT_UNIT_COUNT, info->reallocations);
+	fprintf(report->out, " (%s %s, %s %s)", n[0], MT_PLURAL(n[0], "allocation"), n[1],
+		MT_PLURAL(n[1], "reallocation"));
+}
+
 static void totals(const struct mt_report *report, const struct mt_selection *selection)
 {
 	const struct mt_info *info = &mt_report_whole(report)->info;
@@ -59,8 +73,9 @@ static void totals(const struct mt_report *report, const struct mt_selection *se
 	mt_report_number(n[0], report, MT_UNIT_COUNT, sum->allocated_count);
 	mt_report_number(n[1], report, MT_UNIT_BYTES, sum->allocated_bytes);
 	mt_report_number(n[2], report, MT_UNIT_COUNT, sum->temporary_count);
-	fprintf(out, "allocated  %s in %s %s%s, %s of them temporary\n", n[1], n[0],
-		MT_PLURAL(n[0], "allocation"), within, n[2]);
+	fprintf(out, "allocated  %s in %s %s%s", n[1], n[0], MT_PLURAL(n[0], "block"), within);
+	put_calls(report);
+	fprintf(out, ", %s of them temporary\n", n[2]);
 	mt_report_number(n[0], report, MT_UNIT_BYTES, mt_report_heap_peak(report));
 	mt_report_number(n[1], report, MT_UNIT_TIME, mt_report_heap_peak_ns(report));
 	mt_report_metric(n[2], report, sum, MT_METRIC_AT_PEAK_SIZE);

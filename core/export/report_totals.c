@@ -22,6 +22,8 @@ static int add_gone(struct mt_report_totals *totals, const struct mt_report *rep
 	if (status >= 0) {
 		totals->allocations = all.sum.allocated_count - totals->reallocations;
 		totals->frees = totals->allocations - all.sum.live_count;
+		totals->allocated_count = all.sum.allocated_count;
+		totals->freed_count = all.sum.allocated_count - all.sum.live_count;
 		totals->allocated_bytes = all.sum.allocated_bytes;
 		totals->temporary_count = all.sum.temporary_count;
 		totals->groups = all.count;
@@ -38,9 +40,10 @@ int mt_report_totals(struct mt_report_totals *totals, const struct mt_report *re
 	const struct mt_info *info = &report->profile->info;
 
 	*totals = (struct mt_report_totals){info->allocations, info->frees, info->reallocations,
-		info->allocated_bytes, info->leaked_count, info->leaked_bytes, info->peak_bytes,
-		info->temporary_count, report->profile->group_count,
-		mt_report_estimated_groups(report->profile) > 0, false};
+		mt_info_blocks_begun(info), mt_info_blocks_ended(info), info->allocated_bytes,
+		info->leaked_count, info->leaked_bytes, info->peak_bytes, info->temporary_count,
+		report->profile->group_count, mt_report_estimated_groups(report->profile) > 0,
+		false};
 	if (!mt_report_is_filtered(report))
 		return 0;
 	struct mt_selection selection = {0};

@@ -7,10 +7,12 @@
 /* The words of what was not freed begin with it; see mt_report_left. */
 #define MT_REPORT_LEAKED "leaked"
 
-/* One list of totals for all three formats. In the order of the JSON contract. */
+/* One list of totals for all three formats. Allocations, frees and reallocations are calls;
+ * allocated_count and freed_count are blocks, as groups and the timeline count them (see
+ * mt_info_blocks_begun). */
 struct mt_report_totals {
-	uint64_t allocations, frees, reallocations, allocated_bytes, leaked_count, leaked_bytes,
-		peak_bytes, temporary_count, groups;
+	uint64_t allocations, frees, reallocations, allocated_count, freed_count, allocated_bytes,
+		leaked_count, leaked_bytes, peak_bytes, temporary_count, groups;
 	bool estimated; /* what leaked */
 	/* of reallocs whose events are gone nobody knows any more that they were: each counts as an
 	 * allocation and a free */
@@ -20,6 +22,8 @@ struct mt_report_totals {
 	X(allocations, "allocations", MT_UNIT_COUNT) \
 	X(frees, "frees", MT_UNIT_COUNT) \
 	X(reallocations, "reallocations", MT_UNIT_COUNT) \
+	X(allocated_count, "blocks allocated", MT_UNIT_COUNT) \
+	X(freed_count, "blocks freed", MT_UNIT_COUNT) \
 	X(allocated_bytes, "allocated in all", MT_UNIT_BYTES) \
 	X(leaked_count, MT_REPORT_LEAKED " blocks", MT_UNIT_COUNT) \
 	X(leaked_bytes, MT_REPORT_LEAKED, MT_UNIT_BYTES) \

@@ -207,6 +207,17 @@ struct mt_blind {
 	uint64_t bytes;  /* unseen growth: an estimate; else 0 */
 };
 
+/* Blocks that began and blocks that ended, as groups and the timeline count them: a reallocation of
+ * a live block ends that block and begins another, so it counts once in each. */
+static inline uint64_t mt_info_blocks_begun(const struct mt_info *info)
+{
+	return info->allocations + info->reallocations;
+}
+static inline uint64_t mt_info_blocks_ended(const struct mt_info *info)
+{
+	return info->frees + info->reallocations;
+}
+
 /* Whether what is live has leaked: the program's end is in it. Else it was live when the recording
  * ended, or is so far, and may have been freed later. */
 static inline bool mt_info_knows_leaks(const struct mt_info *info)

@@ -398,10 +398,8 @@ static double factor_of(const struct mt_diff_side *a, const struct mt_diff_side 
 	enum mt_diff_normalise normalise)
 {
 	const struct mt_info *x = &a->profile->info, *y = &b->profile->info;
-	uint64_t from =
-		normalise == MT_DIFF_PER_TIME ? x->wall_ns : x->allocations + x->reallocations;
-	uint64_t to =
-		normalise == MT_DIFF_PER_TIME ? y->wall_ns : y->allocations + y->reallocations;
+	uint64_t from = normalise == MT_DIFF_PER_TIME ? x->wall_ns : mt_info_blocks_begun(x);
+	uint64_t to = normalise == MT_DIFF_PER_TIME ? y->wall_ns : mt_info_blocks_begun(y);
 
 	return normalise == MT_DIFF_AS_RECORDED || !from || !to ? 1 : (double)from / (double)to;
 }

@@ -6,6 +6,7 @@ static const struct mt_option options[] = {
 		"text: show at most N callers and N callees", NULL},
 	MT_OPTIONS_NAMES,
 	MT_OPTIONS_FORMAT,
+	MT_OPTIONS_SUPPRESS,
 	MT_OPTIONS_FILTER,
 	MT_OPTIONS_READING,
 	MT_OPTIONS_HELP,

@@ -9,8 +9,8 @@ static const struct mt_option options[] = {
 	{0, "max_peak", "SIZE", MT_OPTION_LIMIT_SIZE, MT_OPTION_AT(check.limits[MT_CHECK_PEAK]),
 		"the peak may be at most this much", NULL},
 	{0, "max_allocations", "N", MT_OPTION_LIMIT_COUNT,
-		MT_OPTION_AT(check.limits[MT_CHECK_ALLOCATIONS]), "at most so many allocations",
-		NULL},
+		MT_OPTION_AT(check.limits[MT_CHECK_ALLOCATIONS]),
+		"at most so many allocations, reallocations not counted", NULL},
 	{0, "max_allocated", "SIZE", MT_OPTION_LIMIT_SIZE,
 		MT_OPTION_AT(check.limits[MT_CHECK_ALLOCATED]),
 		"at most this much may be allocated in all", NULL},
@@ -66,7 +66,7 @@ static int run(const struct mt_arguments *arguments, struct mt_err *err)
 {
 	struct mt_arguments own = *arguments;
 
-	own.judges_leaks = true;
+	own.names_suppressed = true;
 	own.count = arguments->top;
 	own.history = arguments->check.limits[MT_CHECK_PEAK].given
 		|| arguments->check.limits[MT_CHECK_ALLOCATIONS].given;

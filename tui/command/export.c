@@ -119,6 +119,11 @@ static int target_close(struct target *target, int status, struct mt_err *err)
 	return mt_new_file_close(&target->file, status, err);
 }
 
+static bool shows_leaks(const char *view)
+{
+	return !view || !strcmp(view, "groups") || !strcmp(view, "tree") || !strcmp(view, "info");
+}
+
 static int run(const struct mt_arguments *arguments, struct mt_err *err)
 {
 	const struct mt_export_kind *kind = arguments->kind;
@@ -129,6 +134,9 @@ static int run(const struct mt_arguments *arguments, struct mt_err *err)
 		|| (arguments->what && !strcmp(arguments->what, "timeline"));
 	own.events = kind->needs == MT_EXPORT_NEEDS_EVENTS
 		|| (arguments->what && !strcmp(arguments->what, "allocations"));
+	/* These formats tell of the heap, not of leaks: they have all that is live. */
+	own.applies_suppressions = arguments->suppressions.count
+		|| (kind->metrics != MT_EXPORT_NO_METRIC && shows_leaks(arguments->what));
 	own.ascending = true; /* allocations: as they were made */
 	own.threshold = threshold_of(arguments->threshold_text);
 	if (!arguments->output || !strcmp(arguments->output, "-")) {

@@ -71,6 +71,7 @@ static int run(const struct mt_arguments *arguments, struct mt_err *err)
 	struct mt_arguments own = *arguments;
 
 	own.history = true;
+	own.names_suppressed = arguments->operand_count == 1 || arguments->format == MT_FORMAT_JSON;
 	if (arguments->operand_count == 1)
 		return mt_command_view(&own, mt_report_info, false, err);
 	return list(&own, err);
@@ -86,10 +87,15 @@ const struct mt_command mt_command_info = {
 		"its session. Of several traces, as a session with more than one process leaves "
 		"them, it prints a line each; a filter holds for all.\n\n"
 		"allocations counts every successful malloc, calloc, memalign, new and "
-		"realloc(NULL, n); a realloc of a live block counts as a reallocation. With a "
+		"realloc(NULL, n); a realloc of a live block counts as a reallocation. It ends one "
+		"block and begins another, so blocks allocated is the sum of allocations and "
+		"reallocations, and blocks freed that of frees and reallocations. Groups, call "
+		"trees, the timeline and the screen count blocks, everywhere. With a "
 		"filter the totals are those of the matching blocks, and the peak is theirs: the "
 		"most that they held at once, whenever that was. Where only one of the two blocks "
-		"of a realloc matches, it counts as an allocation or a free.",
+		"of a realloc matches, it counts as an allocation or a free.\n\n"
+		"What leaked is without the leaks that a suppression names, of --suppressions, of "
+		"the program's own or of the built-in ones; what is suppressed has a line beside.",
 	.examples = "memtui info memtui.dat\ttotals and losses\n"
 		    "memtui info build.dat*\tevery process of a session\n"
 		    "memtui info --format json memtui.dat\tthe same for a script\n",

@@ -19,8 +19,7 @@ static int load_progress(void *context, double fraction)
 	return 0;
 }
 
-/* The names that the trace itself holds: its last symbol block. A bad one is as good as none. */
-static void read_symbols(struct mt_loaded *loaded)
+void mt_loaded_read_symbols(struct mt_loaded *loaded)
 {
 	struct mt_buffer payload = {0};
 	struct mt_err err = {0};
@@ -175,7 +174,7 @@ static int finish(struct mt_loaded *loaded, const char *path, int status, bool s
 	if (status < 0 || !symbols)
 		return status;
 	if (loaded->reader) {
-		read_symbols(loaded);
+		mt_loaded_read_symbols(loaded);
 		note_damage(loaded);
 	}
 	resolve_rest(loaded, path);

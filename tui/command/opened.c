@@ -240,8 +240,9 @@ static void say_suppressed(const struct mt_opened *o, const struct mt_arguments 
 
 	mt_number_exact(bytes, o->suppressed.all_bytes);
 	mt_number_exact(blocks, o->suppressed.all_blocks);
-	if (o->suppressed.all_blocks && !arguments->judges_leaks)
-		mt_command_say("suppressed: %s %s in %s %s by %s; leaks are shown without them",
+	if (o->suppressed.all_blocks && !arguments->names_suppressed)
+		mt_command_say("suppressed: %s %s in %s %s by %s; leaks are shown without them "
+			       "(--no-builtin-suppressions shows all)",
 			bytes, MT_PLURAL(bytes, "byte"), blocks, MT_PLURAL(blocks, "block"),
 			mt_number_of(rules, o->suppressed.rules_used, "rule"));
 }
@@ -257,7 +258,8 @@ int mt_command_view(const struct mt_arguments *arguments,
 		status = report(&opened.report, err);
 	if (status >= 0)
 		written = mt_command_finish(arguments, err);
-	say_suppressed(&opened, arguments);
+	if (status >= 0 && written >= 0)
+		say_suppressed(&opened, arguments);
 	status = mt_opened_verdict(&opened, arguments, arguments->operands[0], status);
 	mt_opened_free(&opened);
 	return written < 0 ? written : status;

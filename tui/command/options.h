@@ -37,8 +37,9 @@ struct mt_arguments {
 	const char *baseline;
 	struct mt_texts suppressions, wrappers, filter_texts;
 	bool absent_allowed; /* a trace may lack the thread or marker that is asked for */
-	/* suppressions are applied without --suppressions too */
-	bool no_builtin_suppressions, judges_leaks;
+	/* applies_suppressions: the command takes options of suppressions, so it shows leaks
+	 * without what is suppressed; names_suppressed: its output says how much that is */
+	bool no_builtin_suppressions, applies_suppressions, names_suppressed;
 	uint64_t max_memory;
 	bool strict;
 	bool unverified; /* what no total needs may be damaged: a line of many is to come soon */
@@ -126,11 +127,11 @@ struct mt_option {
 		"text: names without the arguments of templates", NULL}
 #define MT_OPTIONS_SUPPRESS \
 	{0, "suppressions", "FILE", MT_OPTION_TEXTS, MT_OPTION_AT(suppressions), \
-		"leave out the leaks that this file names, " \
+		"leave out the leaks that this file names too, " \
 		"of LeakSanitizer's or of valgrind's syntax; can be repeated", NULL}, \
 	{0, "no_builtin_suppressions", NULL, MT_OPTION_FLAG, \
 		MT_OPTION_AT(no_builtin_suppressions), \
-		"without the built-in suppressions and those in the program " \
+		"show the leaks that the built-in suppressions name, and those in the program " \
 		"(__lsan_default_suppressions)", NULL}
 #define MT_OPTIONS_WRAPPER \
 	{0, "wrapper", "REGEX", MT_OPTION_TEXTS, MT_OPTION_AT(wrappers), \

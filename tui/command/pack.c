@@ -1,4 +1,4 @@
-#include "tui/command/commands.h"
+#include "tui/command/closing.h"
 
 #include "core/capture/import.h"
 #include "core/convert/convert.h"
@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 static const struct mt_option options[] = {
@@ -23,14 +24,16 @@ static const struct mt_option options[] = {
 	MT_OPTIONS_END,
 };
 
+/* The trace is read again where that is possible: what its suppressions name is no leak. */
 static void say_packed(const char *from, const char *to, const struct mt_packed *packed)
 {
-	char allocations[MT_NUMBER_EXACT_LEN], peak[MT_NUMBER_LEN], leaked[MT_NUMBER_LEN],
-		bytes[MT_NUMBER_LEN];
+	static const struct mt_arguments none;
+	struct mt_closing closing = {0};
+	char text[MT_CLOSING_LEN], bytes[MT_NUMBER_LEN];
+	struct stat file;
+	struct mt_err err = {0};
+	bool whole = strcmp(to, "-") && stat(to, &file) == 0 && S_ISREG(file.st_mode);
 
-	mt_number_exact(allocations, packed->info.allocations);
-	mt_number_size(peak, packed->info.peak_bytes);
-	mt_number_size(leaked, packed->info.leaked_bytes);
 	mt_number_size(bytes, packed->bytes);
 	if (packed->fault)
 		mt_command_say("%s: %s", from, packed->fault);
@@ -39,9 +42,12 @@ static void say_packed(const char *from, const char *to, const struct mt_packed 
 	if (packed->lives)
 		mt_command_say("process %u still writes %s; the trace ends where it was now",
 			packed->info.pid, from);
-	mt_command_say("wrote %s: %s, %s %s, peak %s, %s %s", to, bytes, allocations,
-		MT_PLURAL(allocations, "allocation"), peak,
-		mt_info_knows_leaks(&packed->info) ? "leaked" : "live at its end", leaked);
+	if (whole && mt_closing_load(&closing, to, &none, &err) >= 0)
+		mt_closing_text(text, &closing);
+	else
+		mt_closing_calls(text, &packed->info);
+	mt_command_say("wrote %s: %s, %s", to, bytes, text);
+	mt_closing_free(&closing);
 }
 
 static int tell_progress(void *context, double fraction)

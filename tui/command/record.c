@@ -1,4 +1,4 @@
-#include "tui/command/commands.h"
+#include "tui/command/closing.h"
 
 #include "core/base/text.h"
 #include "core/export/blind.h"
@@ -29,14 +29,6 @@ static const struct mt_option options[] = {
 	MT_OPTIONS_HELP,
 	MT_OPTIONS_END,
 };
-
-static bool has_estimates(const struct mt_profile *p)
-{
-	for (uint32_t i = 0; i < p->group_count; i++)
-		if (mt_profile_is_estimated(p, &p->groups[i]))
-			return true;
-	return false;
-}
 
 /* A line for each thing that was not seen: beside one, no total says that all is well. */
 static void say_blind(const struct mt_profile *p)
@@ -77,43 +69,29 @@ static void say_limits(const struct mt_profile *p)
 
 /* The closing line, from what the file really holds. failed: it is known that it could not be
  * written to its end. */
-static int say_totals(const char *path, bool failed, struct mt_err *err)
+static int say_totals(const char *path, bool failed, const struct mt_arguments *arguments,
+	struct mt_err *err)
 {
-	char allocations[MT_NUMBER_EXACT_LEN], blocks[MT_NUMBER_EXACT_LEN],
-		lost[MT_NUMBER_EXACT_LEN];
-	char peak[MT_NUMBER_LEN], leaked[MT_NUMBER_LEN];
-	struct mt_profile profile;
-	struct mt_trace_reader *reader = mt_trace_reader_open(path, err);
+	char text[MT_CLOSING_LEN], lost[MT_NUMBER_EXACT_LEN];
+	struct mt_closing closing;
+	int status = mt_closing_load(&closing, path, arguments, err);
+	const struct mt_profile *p = &closing.loaded.profile;
 
-	if (!reader)
-		return err->code < 0 ? err->code : -1;
-	mt_profile_init(&profile);
-	int status = mt_profile_load(&profile, reader, NULL, NULL, err);
-
-	if (status >= 0 && (failed || profile.info.recorder_lost)) {
-		mt_number_exact(allocations, profile.info.allocations);
-		mt_command_say("wrote %s up to where the recording broke off: %s %s until then",
-			path, allocations, MT_PLURAL(allocations, "allocation"));
+	if (status >= 0 && (failed || p->info.recorder_lost)) {
+		mt_closing_calls(text, &p->info);
+		mt_command_say("wrote %s up to where the recording broke off: %s until then", path,
+			text);
 	} else if (status >= 0) {
-		mt_number_exact(allocations, profile.info.allocations);
-		mt_number_size(peak, profile.info.peak_bytes);
-		mt_number_size(leaked, profile.info.leaked_bytes);
-		mt_number_exact(blocks, profile.info.leaked_count);
-		mt_number_exact(lost, profile.info.lost_events);
-		const char *about = has_estimates(&profile) ? "~" : "";
-
-		mt_command_say("wrote %s: %s %s, peak %s, %s %s%s in %s%s %s, %s %s lost", path,
-			allocations, MT_PLURAL(allocations, "allocation"), peak,
-			mt_info_knows_leaks(&profile.info) ? "leaked" : "live at its end", about,
-			leaked, about, blocks, MT_PLURAL(blocks, "block"), lost,
+		mt_closing_text(text, &closing);
+		mt_number_exact(lost, p->info.lost_events);
+		mt_command_say("wrote %s: %s, %s %s lost", path, text, lost,
 			MT_PLURAL(lost, "event"));
 	}
 	if (status >= 0)
-		say_blind(&profile);
+		say_blind(p);
 	if (status >= 0)
-		say_limits(&profile);
-	mt_profile_free(&profile);
-	mt_trace_reader_free(reader);
+		say_limits(p);
+	mt_closing_free(&closing);
 	return status;
 }
 
@@ -212,6 +190,25 @@ static const char *without_directory(const char *command)
 	return at < end ? at : command;
 }
 
+/* What leaked as the process's trace tells it, without what is suppressed; as its recorder knew it
+ * where there is none to read. */
+static uint64_t leaked_bytes(const struct mt_session_process *p)
+{
+	static const struct mt_arguments none;
+	struct mt_closing closing = {0};
+	struct mt_err err = {0};
+	struct stat file;
+
+	if (!p->recorded || p->failed || stat(p->trace_path, &file) < 0 || !S_ISREG(file.st_mode))
+		return p->leaked_bytes;
+	uint64_t bytes = mt_closing_load(&closing, p->trace_path, &none, &err) < 0
+		? p->leaked_bytes
+		: closing.info.leaked_bytes;
+
+	mt_closing_free(&closing);
+	return bytes;
+}
+
 static void say_process(const struct mt_session_process *p, struct widths w)
 {
 	bool fits = !w.file && strlen(p->command) <= (size_t)w.command;
@@ -223,7 +220,7 @@ static void say_process(const struct mt_session_process *p, struct widths w)
 	describe_file(file, sizeof file, p);
 	mt_number_count(allocations, p->allocations);
 	mt_number_size(peak, p->peak_bytes);
-	mt_number_size(leaked, p->leaked_bytes);
+	mt_number_size(leaked, leaked_bytes(p));
 	shorten_middle(file, w.file);
 	if (strlen(line) > (size_t)w.command)
 		snprintf(command, sizeof command, "%.*s..",
@@ -284,7 +281,7 @@ static int report(const struct mt_arguments *arguments, char *path, struct mt_er
 	again.count = arguments->top ? arguments->top : TOP_DEFAULT;
 	again.sort =
 		strcmp(arguments->report, "count") ? MT_METRIC_LEAKED_SIZE : MT_METRIC_LEAKED_COUNT;
-	again.judges_leaks = true;
+	again.names_suppressed = true;
 	again.output = arguments->outfile;
 	if (!arguments->outfile)
 		return mt_command_view(&again, mt_report_exit, true, err);
@@ -302,8 +299,8 @@ static int report(const struct mt_arguments *arguments, char *path, struct mt_er
 	return fd < 0 ? fd : mt_new_file_close(&file, status, err);
 }
 
-int mt_command_close_session(struct mt_session *session, const char *output, int wait_status,
-	struct mt_err *err)
+static int close_session(struct mt_session *session, const char *output, int wait_status,
+	const struct mt_arguments *arguments, struct mt_err *err)
 {
 	struct stat file;
 	bool to_stdout = output && !strcmp(output, "-");
@@ -316,16 +313,24 @@ int mt_command_close_session(struct mt_session *session, const char *output, int
 		mt_command_say("the program was ended by signal %d (%s)", WTERMSIG(wait_status),
 			strsignal(WTERMSIG(wait_status)));
 	if (readable)
-		status = say_totals(session->trace_path, session->failed, err);
+		status = say_totals(session->trace_path, session->failed, arguments, err);
 	say_processes(session);
 	say_untraced(session, stream);
 	return status < 0 ? status : readable;
 }
 
+int mt_command_close_session(struct mt_session *session, const char *output, int wait_status,
+	struct mt_err *err)
+{
+	static const struct mt_arguments none;
+
+	return close_session(session, output, wait_status, &none, err);
+}
+
 static int finish(const struct mt_arguments *arguments, struct mt_session *session, int wait_status,
 	struct mt_err *err)
 {
-	int status = mt_command_close_session(session, arguments->output, wait_status, err);
+	int status = close_session(session, arguments->output, wait_status, arguments, err);
 
 	if (status > 0 && arguments->report)
 		status = report(arguments, session->trace_path, err);

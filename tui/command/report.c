@@ -20,7 +20,7 @@ static int run(const struct mt_arguments *arguments, struct mt_err *err)
 {
 	struct mt_arguments with_top = *arguments;
 
-	with_top.judges_leaks = true;
+	with_top.names_suppressed = true;
 	with_top.count = arguments->top ? arguments->top : TOP_DEFAULT;
 	return mt_command_view(&with_top, mt_report_summary, true, err);
 }

@@ -31,7 +31,7 @@ int mt_command_suppressions(struct mt_suppressions **rules, const struct mt_argu
 	struct mt_err *err)
 {
 	*rules = NULL;
-	if (!arguments->judges_leaks && !arguments->suppressions.count)
+	if (!arguments->applies_suppressions)
 		return 0;
 	*rules = mt_suppressions_new();
 	for (int i = 0; i < arguments->suppressions.count; i++) {
@@ -55,7 +55,7 @@ void mt_command_own_suppressions(struct mt_suppressions *rules,
 
 	if (!rules || arguments->no_builtin_suppressions)
 		return;
-	if (symbols->embedded == MT_EMBEDDED_UNREADABLE)
+	if (symbols->embedded == MT_EMBEDDED_UNREADABLE && arguments->names_suppressed)
 		mt_command_say(
 			"the program has suppressions of its own, but its "
 			"__lsan_default_suppressions() does more than to return a text, so they "
@@ -88,7 +88,7 @@ static int run(const struct mt_arguments *arguments, struct mt_err *err)
 {
 	struct mt_arguments own = *arguments;
 
-	own.judges_leaks = true;
+	own.names_suppressed = true;
 	return mt_command_view(&own, mt_report_suppressions, true, err);
 }
 

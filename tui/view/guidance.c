@@ -57,7 +57,7 @@ void mt_guidance_empty(struct mt_app *app, struct mt_rect r)
 	const struct mt_data *d = &app->data;
 	struct text t = {app, r, 0};
 	char *filter = mt_filter_text(d->filter), line[600];
-	bool any = d->whole.info.allocations + d->whole.info.reallocations > 0;
+	bool any = mt_info_blocks_begun(&d->whole.info) > 0;
 
 	if (any && *filter) {
 		say(&t, "no group matches the filter:");

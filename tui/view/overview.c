@@ -16,14 +16,16 @@
 /* a line's mark and state of triage stand behind, where the score and growth leave room */
 #define JUDGED 12
 
-/* Allocations a second: over the last second of a running session, over all of a finished one. */
+/* Blocks that begin or end in a second: over the last second of a running session, over all of a
+ * finished one. */
 static uint64_t rate(const struct mt_profile *p, bool live, bool frees)
 {
 	uint64_t steps = p->step_ns ? (1000000000u + p->step_ns - 1) / p->step_ns : 1, sum = 0;
 	uint64_t ns = 0;
 
 	if (!live) {
-		uint64_t all = frees ? p->info.frees : p->info.allocations + p->info.reallocations;
+		uint64_t all =
+			frees ? mt_info_blocks_ended(&p->info) : mt_info_blocks_begun(&p->info);
 
 		return p->info.wall_ns ? (uint64_t)((double)all * 1e9 / (double)p->info.wall_ns)
 				       : 0;

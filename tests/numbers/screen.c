@@ -1,0 +1,24 @@
+/* What the screen says at first: screen MEMTUI ARGUMENTS... prints its text at 50 rows of 160
+ * columns when memtui has answered. With UNTIL in the environment that text is waited for first. */
+#include "tests/screens/harness.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+int main(int argc, char **argv)
+{
+	const struct settings settings = {.term = "xterm-256color", .locale = "C.UTF-8"};
+	const char *until = getenv("UNTIL");
+	struct terminal terminal;
+
+	if (argc < 3)
+		return 2;
+	terminal_start(&terminal, 50, 160, &settings, argv + 1);
+	bool answered = until ? terminal_wait_text(&terminal, until) : terminal_settle(&terminal);
+	char *text = terminal_text(&terminal);
+
+	puts(text);
+	free(text);
+	terminal_close(&terminal);
+	return !answered;
+}
