@@ -333,7 +333,10 @@ enum mt_clock { MT_CLOCK_TSC, MT_CLOCK_MONOTONIC };
 	/* the recorder's: the tracer's stays 0 */ \
 	X(OVERSIZED_BLOCKS, oversized_blocks, \
 		"block[|s] left out, larger than what an address space or a sum can hold: the " \
-		"program told wrong sizes of its pools")
+		"program told wrong sizes of its pools") \
+	X(BAD_DEPTH, bad_depth, \
+		"value[|s] of MEMTUI_DEPTH that [is|are] no number from 4 to 65536: the nearest " \
+		"depth was recorded, or the default where it is no number at all")
 enum mt_counter {
 #define X(id, name, words) MT_COUNTER_##id,
 	MT_COUNTERS(X) MT_COUNTER_COUNT,

@@ -247,6 +247,7 @@ MT_COLD struct mt_wire_header *mt_file_start(struct mt_wire_header *copy, uint64
 		.recording = 1,
 		.forked_from = forked_from,
 	};
+	copy->counters[MT_COUNTER_BAD_DEPTH] = mt_file.bad_depth;
 	error = choose_sizes(copy);
 	mt_file.next_chunk = mt_file.zeroing = mt_file.anchoring = 0;
 	mt_file_block(&b);

@@ -35,19 +35,23 @@ static bool is_set(const char *name)
 	return value && *value && strcmp(value, "0") != 0;
 }
 
-static uint64_t number(const char *name, uint64_t otherwise)
+/* What MEMTUI_DEPTH asks for, or the nearest that can be; nothing is printed here: the file says
+ * that it was something else. */
+static uint64_t read_depth(void)
 {
-	const char *at = mt_environment_get(name);
+	const char *at = mt_environment_get("MEMTUI_DEPTH");
 	uint64_t value = 0;
 
 	if (!at || !*at)
-		return otherwise;
-	for (; *at; at++) {
-		if (*at < '0' || *at > '9' || value > UINT32_MAX)
-			return otherwise;
-		value = value * 10 + (uint64_t)(*at - '0');
-	}
-	return value;
+		return DEPTH_DEFAULT;
+	for (; *at >= '0' && *at <= '9'; at++)
+		if (value <= DEPTH_MOST)
+			value = value * 10 + (uint64_t)(*at - '0');
+	mt_file.bad_depth = *at || value < DEPTH_LEAST || value > DEPTH_MOST;
+	return *at                    ? DEPTH_DEFAULT
+		: value < DEPTH_LEAST ? DEPTH_LEAST
+		: value > DEPTH_MOST  ? DEPTH_MOST
+				      : value;
 }
 
 /* Once: a forked child goes by what its parent was told. False: no recording is asked for. */
@@ -73,11 +77,7 @@ bool mt_file_read_environment(void)
 		| (is_set("MEMTUI_CHECK") ? MT_SEGMENT_CHECK : 0)
 		| (is_set("MEMTUI_SLACK") ? MT_SEGMENT_SLACK : 0)
 		| (is_set("MEMTUI_NO_FOLLOW") ? MT_SEGMENT_NO_FOLLOW : 0);
-	mt_file.depth = number("MEMTUI_DEPTH", DEPTH_DEFAULT);
-	if (mt_file.depth < DEPTH_LEAST)
-		mt_file.depth = DEPTH_LEAST;
-	if (mt_file.depth > DEPTH_MOST)
-		mt_file.depth = DEPTH_MOST;
+	mt_file.depth = read_depth();
 	if (is_set("MEMTUI_DISABLED"))
 		mt_store(&mt_tracer.said, MT_BEGIN_PAUSED);
 	memcpy(mt_file.pattern, pattern, strlen(pattern) + 1);

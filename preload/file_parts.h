@@ -19,7 +19,8 @@ struct mt_file {
 	uint64_t anchor_ticks; /* of the last anchor */
 	uint64_t tried;        /* when a thread in a gap last asked for a chunk */
 	uint64_t flags, depth;
-	bool known; /* what the environment says was read */
+	bool bad_depth; /* MEMTUI_DEPTH is no number in the range */
+	bool known;     /* what the environment says was read */
 	bool child;
 	bool zeroes; /* the file system knows no fallocate: room is made by writing */
 	uint32_t zeroing, anchoring, next_chunk;

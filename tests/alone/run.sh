@@ -24,7 +24,7 @@ alone() { # FILE PROGRAM...
 }
 field() { # FILE NAME...: of info
 	file=$1; shift
-	"$memtui" info --format json "$file" 2>>field.err | python3 -c 'import json,sys
+	"$memtui" info --format json --no-builtin-suppressions "$file" 2>>field.err | python3 -c 'import json,sys
 i = json.load(sys.stdin)
 print(*[i[n] if n in i else i["counters"][n] for n in sys.argv[1:]])' "$@" 2>>field.err
 }
@@ -94,6 +94,17 @@ alone moved.mem ./ways directory >moved.out
 say "the program changes its directory" "$(is "$(field moved.mem allocations map_failures)" "400001 0")"
 say "16 bytes an event" "$([ $(($(stat -c %b moved.mem) * 512)) -lt $((800004 * 16 * 102 / 100 + (6 << 20))) ] || echo "$(stat -c %b moved.mem) blocks")"
 MEMTUI_DEPTH=8 alone depth.mem "$build/bench/hot" 1000 100 1 2>/dev/null
+for depth in 0 2 x 4x 65537 99999999999999999999 -1; do
+	said=$(MEMTUI_DEPTH=$depth alone bad.mem "$build/bench/hot" 10 4 1 2>&1 >/dev/null | grep -v '^TRUTH\|pairs')
+	say "MEMTUI_DEPTH=$depth: the recording says that it is none" "$(is "$(field bad.mem bad_depth)" 1)$(
+		"$memtui" info bad.mem | grep -q '^ *1 value of MEMTUI_DEPTH that is no number from 4 to 65536' || "$memtui" info bad.mem | tail -n 5)"
+	rm -f bad.mem
+done
+for depth in 4 65536 ''; do
+	MEMTUI_DEPTH=$depth alone good.mem "$build/bench/hot" 10 4 1 >/dev/null 2>&1
+	say "MEMTUI_DEPTH='$depth' is taken" "$(is "$(field good.mem bad_depth)" 0)"
+	rm -f good.mem
+done
 say "MEMTUI_DEPTH" "$([ "$(field depth.mem cut_stacks)" -gt 900 ] || echo "none cut")"
 MEMTUI_DISABLED=1 alone disabled.mem "$build/bench/hot" 1000 10 1 2>/dev/null
 say "MEMTUI_DISABLED" "$(is "$(field disabled.mem allocations)" 0)"
