@@ -30,6 +30,8 @@ struct mt_data {
 	struct mt_worker *listing;        /* lists single blocks; NULL: there are no events */
 	/* goes over the events for the next one; NULL: there are none */
 	struct mt_matching *matching;
+	/* for the timeline of a filter that groups alone answer */
+	bool timeline_asked;
 	uint64_t asked;  /* grows with everything that it is asked */
 	char *kept_text; /* a filter to come back to, or NULL */
 	/* what it leaves of the recording, where another is in force */
@@ -102,6 +104,10 @@ char *mt_data_wanted(const struct mt_data *);
 int mt_data_collect(struct mt_data *, struct mt_err *err);
 /* single allocations are filtered, totals are of what matched */
 bool mt_data_is_matched(const struct mt_data *);
+/* The profile whose steps the timeline shows: what the filter leaves, also of one that groups alone
+ * answer. That takes a pass over the events, which the first call asks for. unfiltered: why the
+ * steps are those of all groups; NULL: they are not. */
+const struct mt_profile *mt_data_timeline(struct mt_data *, const char **unfiltered);
 void mt_data_begin_filters(struct mt_data *);    /* once a trace was opened */
 bool mt_data_asks_names(const struct mt_data *); /* the filter in force goes by names */
 /* once all names are there: what matches by them is known now */

@@ -81,6 +81,7 @@ static void put_in_force(struct mt_data *d, const char *text, struct mt_matched 
 		mt_matched_free(&d->matched);
 	}
 	d->matched = matched;
+	d->timeline_asked = matched.own;
 	mt_filter_parse(d->filter, text, NULL);
 	d->ranged =
 		mt_filter_get(d->filter, MT_FILTER_FROM) || mt_filter_get(d->filter, MT_FILTER_TO);
@@ -168,8 +169,10 @@ void mt_data_remember(struct mt_data *d)
 
 void mt_data_back(struct mt_data *d)
 {
+	bool same_filter = mt_data_pending(d) && same(d->filter, mt_data_pending(d));
+
 	mt_data_cancel(d);
-	if (d->kept_text && !same(d->filter, d->kept_text))
+	if (!same_filter && d->kept_text && !same(d->filter, d->kept_text))
 		mt_data_filter(d, d->kept_text, NULL);
 }
 
@@ -199,6 +202,26 @@ int mt_data_filter_time(struct mt_data *d, const char *from, const char *to, con
 	}
 	mt_filter_free(filter);
 	return result;
+}
+
+const struct mt_profile *mt_data_timeline(struct mt_data *d, const char **unfiltered)
+{
+	if (!mt_filter_active(d->filter) || d->matched.own) {
+		*unfiltered = NULL;
+		return d->matched.own ? &d->matched.profile : &d->profile;
+	}
+	if (d->matching && !d->timeline_asked) {
+		char *text = mt_data_wanted(d);
+
+		d->timeline_asked = true;
+		start(d, text);
+		free(text);
+	}
+	*unfiltered = mt_data_pending(d) ? "all groups, until the filter has its timeline "
+		: d->matching            ? "all groups: the filter was cancelled "
+		: d->live || d->client ? "all groups: a running program's timeline is not filtered "
+				       : "all groups: there are no events to filter ";
+	return &d->profile;
 }
 
 bool mt_data_cancel(struct mt_data *d)
@@ -251,7 +274,7 @@ void mt_data_names_known(struct mt_data *d)
 	char *text = mt_data_wanted(d);
 
 	mt_matched_free(&d->kept);
-	if (mt_data_pending(d) || (mt_data_is_matched(d) && mt_data_asks_names(d)))
+	if (mt_data_pending(d) || (d->matched.own && mt_data_asks_names(d)))
 		start(d, text);
 	free(text);
 }

@@ -91,29 +91,35 @@ static void draw_rate(struct mt_app *app, struct mt_rect r, const char *words,
 	free(values);
 }
 
+/* Whether the steps are those of what matched; else unfiltered says why not, or is NULL. */
+static bool is_filtered(struct mt_app *app, const char **unfiltered)
+{
+	mt_data_timeline(&app->data, unfiltered);
+	return !*unfiltered && mt_filter_active(app->data.filter);
+}
+
 /* What the graph above shows, where it is not the heap and nothing else. */
-static void draw_rule_words(struct mt_app *app, struct mt_rect r, bool matched,
-	const struct mt_timeline *whole)
+static void draw_rule_words(struct mt_app *app, struct mt_rect r, const struct mt_timeline *whole)
 {
 	char marked[192];
 	bool gone = app->data.profile.info.history_from_ns;
 	const char *mark = mt_glyph(mt_screen_utf8(app->screen), MT_GLYPH_GONE);
+	const char *unfiltered;
 	char words[128] = "";
+	bool matched = is_filtered(app, &unfiltered);
 
 	if (gone)
 		snprintf(words, sizeof words, "%s %s gone (--max-size) ", mark,
 			matched ? "events are" : "single events are");
-	bool others = !matched && mt_filter_active(app->data.filter);
-
 	if (mt_timeline_marks_at(app, whole, app->timeline.cursor, marked, sizeof marked))
 		mt_drawf(app->screen, r.row, r.column + RULE_WORDS, r.columns - RULE_WORDS,
 			MT_ROLE_PROMPT, " %s ", marked);
-	else if (gone || matched || others)
+	else if (gone || matched || unfiltered)
 		mt_drawf(app->screen, r.row, r.column + RULE_WORDS, r.columns - RULE_WORDS,
 			MT_ROLE_AXIS, " %s%s", words,
-			matched          ? "area: matched, line: all "
-				: others ? "all groups, whatever the filter "
-					 : "");
+			matched              ? "area: matched, line: all "
+				: unfiltered ? unfiltered
+					     : "");
 }
 
 /* The time of the steps that a column shows. */
@@ -132,7 +138,8 @@ static void when_it_is(const struct mt_timeline *t, uint32_t column, char from[1
 static void draw_cursor(struct mt_app *app, struct mt_rect r, const struct mt_timeline *t,
 	const struct mt_timeline *whole)
 {
-	bool matched = mt_data_is_matched(&app->data);
+	const char *unfiltered;
+	bool matched = is_filtered(app, &unfiltered);
 	const struct mt_sample *at;
 	char when[16], until[16], live[16], most[16], blocks[16], allocations[16], frees[16];
 	char rss[16], heap[32] = "", growth[16];
@@ -153,14 +160,15 @@ static void draw_cursor(struct mt_app *app, struct mt_rect r, const struct mt_ti
 		mt_number_size(live, at->live_bytes);
 	}
 	mt_draw_rule(app->screen, r.row, r.column, r.columns, MT_ROLE_RULE, "at the cursor");
-	draw_rule_words(app, r, matched, whole);
+	draw_rule_words(app, r, whole);
 	mt_drawf(app->screen, r.row + 1, r.column + 1, r.columns - 1, MT_ROLE_TEXT,
 		"%s %s %s   live %s in %s %s%s   most %s", when,
 		mt_glyph(mt_screen_utf8(app->screen), MT_GLYPH_DASH), until, live, blocks,
 		MT_PLURAL(blocks, "block"), heap, most);
 	if (r.rows < 3)
 		return;
-	int64_t grows = mt_measure_growth(t, &app->data.profile, app->timeline.cursor);
+	int64_t grows = mt_measure_growth(t, mt_data_timeline(&app->data, &unfiltered),
+		app->timeline.cursor);
 
 	mt_number_size(growth, (uint64_t)(grows < 0 ? -grows : grows));
 	mt_drawf(app->screen, r.row + 2, r.column + 1, r.columns - 1, MT_ROLE_TEXT,
@@ -199,9 +207,12 @@ static int rows_above(const struct mt_sparkline_graph *g, uint32_t column, int r
 static void draw_graph(struct mt_app *app, struct mt_rect r, const struct mt_timeline *t,
 	const struct mt_timeline *whole)
 {
-	bool matched = mt_data_is_matched(&app->data);
+	const char *unfiltered;
+	bool matched = is_filtered(app, &unfiltered);
 	enum mt_measure measure = (enum mt_measure)app->timeline.measure;
-	uint64_t max = 0, *values = mt_measure_values(measure, t, &app->data.profile, &max);
+	uint64_t max = 0,
+		 *values = mt_measure_values(measure, t, mt_data_timeline(&app->data, &unfiltered),
+			 &max);
 	uint64_t *line = matched ? mt_measure_values(measure, whole, &app->data.whole, &max) : NULL;
 	int cursor = (int)app->timeline.cursor;
 	uint32_t first = 0, behind = 0;
@@ -253,6 +264,7 @@ static struct parts divide(const struct mt_app *app, int rows)
 static void draw(struct mt_app *app, struct mt_rect r, bool focus)
 {
 	struct mt_timeline t = {0}, whole = {0};
+	const char *unfiltered;
 	struct parts p = divide(app, r.rows);
 	uint64_t from, to;
 	int row = r.row + p.heading;
@@ -260,7 +272,8 @@ static void draw(struct mt_app *app, struct mt_rect r, bool focus)
 	(void)focus;
 	app->timeline.columns = columns(r.columns);
 	mt_timeline_span(app, &from, &to);
-	mt_timeline_get(&t, &app->data.profile, from, to, app->timeline.columns);
+	mt_timeline_get(&t, mt_data_timeline(&app->data, &unfiltered), from, to,
+		app->timeline.columns);
 	mt_timeline_get(&whole, &app->data.whole, from, to, app->timeline.columns);
 	uint32_t seen = mt_timeline_seen(&whole, &app->data.whole);
 
