@@ -10,7 +10,9 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <string.h>
+#include <sys/auxv.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "preload/file_parts.h"
@@ -142,6 +144,34 @@ static struct mt_wire_header *map_tables(int fd, const struct mt_wire_header *h,
 	return NULL;
 }
 
+/* The path by which the program was executed, where it leads to the file that runs; else that
+ * file's own. 0: not known. */
+static long executed(uint8_t *to)
+{
+	const char *given = (const char *)getauxval(AT_EXECFN);
+	struct stat one, other;
+	size_t len, directory = 0;
+	/* the program may have written over the text: the kernel looks at it first */
+	bool same = given && mt_sys4(SYS_newfstatat, AT_FDCWD, given, &one, 0) == 0
+		&& mt_sys4(SYS_newfstatat, AT_FDCWD, "/proc/self/exe", &other, 0) == 0
+		&& one.st_dev == other.st_dev && one.st_ino == other.st_ino;
+
+	if (same && *given != '/') {
+		long n = mt_sys2(SYS_getcwd, to, PATH_MAX);
+
+		given += strncmp(given, "./", 2) == 0 ? 2 : 0;
+		directory = n > 1 && *to == '/' ? (size_t)n : 0; /* with its NUL */
+		same = directory > 0;
+	}
+	len = same ? strlen(given) : 0;
+	if (!same || directory + len >= PATH_MAX)
+		return mt_sys3(SYS_readlink, "/proc/self/exe", to, PATH_MAX);
+	if (directory)
+		to[directory - 1] = '/';
+	memcpy(to + directory, given, len);
+	return (long)(directory + len);
+}
+
 /* Executable, directory and arguments, for whoever reads the file on another day. */
 static void write_text(struct mt_wire_header *h)
 {
@@ -155,7 +185,7 @@ static void write_text(struct mt_wire_header *h)
 		return;
 	at = range.base;
 	end = at + range.capacity - 1;
-	n = mt_sys3(SYS_readlink, "/proc/self/exe", at, PATH_MAX);
+	n = executed(at);
 	at += n > 0 ? n + 1 : 1;
 	n = mt_sys2(SYS_getcwd, at, PATH_MAX);
 	at += n > 0 ? n : 1;

@@ -1,11 +1,18 @@
 #include "core/base/proc.h"
 
+#include "core/base/buffer.h"
+
 #include <dirent.h>
+#include <elf.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <sys/uio.h>
 #include <unistd.h>
+
+#define PAGE 4096u /* the least that is mapped */
 
 size_t mt_proc_read(pid_t pid, const char *name, char *to, size_t size)
 {
@@ -79,4 +86,75 @@ pid_t mt_proc_thread(pid_t pid)
 	if (threads)
 		closedir(threads);
 	return found;
+}
+
+/* ---- what was executed ---- */
+
+static bool same_file(const char *a, const char *b)
+{
+	struct stat x, y;
+
+	return !stat(a, &x) && !stat(b, &y) && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
+}
+
+static size_t read_link(pid_t pid, const char *name, char *to, size_t size)
+{
+	char link[64];
+	ssize_t n;
+
+	snprintf(link, sizeof link, "/proc/%d/%s", (int)pid, name);
+	n = readlink(link, to, size - 1);
+	to[n > 0 ? n : 0] = '\0';
+	return n > 0 ? (size_t)n : 0;
+}
+
+/* A string of the process, page by page. */
+static bool read_string(pid_t pid, uintptr_t at, char *to, size_t size)
+{
+	for (size_t done = 0, len; done < size; done += len) {
+		len = PAGE - (at + done) % PAGE;
+		if (len > size - done)
+			len = size - done;
+		struct iovec here = {to + done, len}, there = {(void *)(at + done), len};
+
+		if (process_vm_readv(pid, &here, 1, &there, 1, 0) != (ssize_t)len)
+			return false;
+		if (memchr(to + done, '\0', len))
+			return *to;
+	}
+	return false;
+}
+
+/* As it was given to execve: the kernel keeps it at the top of the first stack. */
+static bool read_given(pid_t pid, char *to, size_t size)
+{
+	unsigned long auxv[128][2];
+	size_t len = mt_proc_read(pid, "auxv", (char *)auxv, sizeof auxv);
+
+	for (size_t i = 0; i < len / sizeof *auxv && auxv[i][0] != AT_NULL; i++)
+		if (auxv[i][0] == AT_EXECFN)
+			return read_string(pid, auxv[i][1], to, size);
+	return false;
+}
+
+void mt_proc_executed(pid_t pid, char *to, size_t size)
+{
+	char given[4096], directory[4096], file[64];
+	char *path, *seen;
+
+	snprintf(file, sizeof file, "/proc/%d/exe", (int)pid);
+	read_link(pid, "exe", to, size);
+	if (!read_given(pid, given, sizeof given))
+		return;
+	path = *given == '/' ? mt_strdup(given)
+		: read_link(pid, "cwd", directory, sizeof directory)
+		? mt_format("%s/%s", directory, given)
+		: mt_strdup("");
+	for (char *dot; (dot = strstr(path, "/./"));)
+		memmove(dot, dot + 2, strlen(dot + 2) + 1);
+	seen = mt_format("/proc/%d/root%s", (int)pid, path); /* as the process sees it */
+	if (*path && strlen(path) < size && same_file(seen, file))
+		memcpy(to, path, strlen(path) + 1);
+	free(seen);
+	free(path);
 }

@@ -28,5 +28,8 @@ bool mt_proc_has_ended(const struct mt_proc_stat *);
 /* A thread of the process by whose number the kernel shows its memory: another one when the first
  * has ended. The process itself where there is none. */
 pid_t mt_proc_thread(pid_t);
+/* The path by which the process was executed, such as redis-server, where that leads to the file it
+ * runs; else the file's own, redis-check-rdb. "" where neither is known. */
+void mt_proc_executed(pid_t, char *to, size_t size);
 
 #endif

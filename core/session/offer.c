@@ -239,7 +239,7 @@ static struct mt_offer *new_offer(struct mt_recorder *r, struct mt_process *p,
 		mt_clock_restart(&o->clock);
 	}
 	o->forked = q->forked_from != 0;
-	read_link(p->pid, "exe", o->program_path, sizeof o->program_path);
+	mt_proc_executed(p->pid, o->program_path, sizeof o->program_path);
 	read_link(p->pid, "cwd", o->directory, sizeof o->directory);
 	mt_process_arguments(p->pid, o->forked, &o->arguments);
 	mt_memory_meet(&o->sampler, p->pid, mt_clock_monotonic_ns());

@@ -41,9 +41,12 @@ void mt_cache_key(struct mt_cache_key *key, struct mt_build_id id, const struct 
 #else
 	const char *names = "raw";
 #endif
+	/* grows when the same file gives other names than before */
+	static const char choice[] = "2";
+
 	memset(key, 0, sizeof *key);
-	snprintf(key->versions, sizeof key->versions, "%s %s %s", MT_VERSION, dwfl_version(NULL),
-		names);
+	snprintf(key->versions, sizeof key->versions, "%s %s %s %s", MT_VERSION, dwfl_version(NULL),
+		names, choice);
 	key->build_id_len = id.len < MT_BUILD_ID_MAX ? id.len : MT_BUILD_ID_MAX;
 	memcpy(key->build_id, id.bytes, key->build_id_len);
 	key->module = stamp(module);

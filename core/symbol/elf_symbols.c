@@ -2,17 +2,41 @@
  * libdwfl merges. */
 #include "core/symbol/internal.h"
 
+#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* Of several names for one address: global before weak before local, then the one without leading
- * underscores. */
+#define UNDERSCORES_MAX 7u
+
+unsigned mt_symbol_underscores(const char *name)
+{
+	size_t count = strspn(name, "_");
+
+	return count < UNDERSCORES_MAX ? (unsigned)count : UNDERSCORES_MAX;
+}
+
+/* As __pthread_create_2_1: a name for one version of a function. */
+static bool names_version(const char *name)
+{
+	size_t len = strcspn(name, "@");
+
+	return len > 4 && name[len - 4] == '_' && isdigit((unsigned char)name[len - 3])
+		&& name[len - 2] == '_' && isdigit((unsigned char)name[len - 1]);
+}
+
+/* Of several names for one address the one that people write: exported before local, the version
+ * that programs are linked with now before older ones, then the fewest leading underscores, no name
+ * of a version, global before weak. */
 static unsigned preference(const GElf_Sym *symbol, const char *name)
 {
 	unsigned binding = GELF_ST_BIND(symbol->st_info);
-	unsigned rank = binding == STB_GLOBAL ? 0 : binding == STB_WEAK ? 1 : 2;
+	const char *version = strchr(name, '@');
+	unsigned rank = binding != STB_GLOBAL && binding != STB_WEAK;
 
-	return rank * 2 + (name[0] == '_' && name[1] == '_');
+	rank = rank * 2 + (version && version[1] != '@');
+	rank = rank * (UNDERSCORES_MAX + 1) + mt_symbol_underscores(name);
+	rank = rank * 2 + names_version(name);
+	return rank * 2 + (binding == STB_WEAK);
 }
 
 static bool is_function(const GElf_Sym *symbol, GElf_Word section)

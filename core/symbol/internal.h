@@ -90,6 +90,7 @@ struct mt_elf_symbols {
 	const char **names;      /* borrowed from the module */
 	uint32_t name_count, name_capacity;
 };
+unsigned mt_symbol_underscores(const char *name); /* that it begins with */
 void mt_elf_symbols_load(struct mt_elf_symbols *, Dwfl_Module *);
 const char *mt_elf_symbols_find(const struct mt_elf_symbols *, uint64_t address); /* NULL: none */
 void mt_elf_symbols_free(struct mt_elf_symbols *);

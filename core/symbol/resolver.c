@@ -444,36 +444,62 @@ void mt_resolver_add_unknown(const struct mt_profile *profile, const struct mt_p
 	free(text);
 }
 
+/* The symbol without the version that programs are linked with now; NULL: there is none. The caller
+ * frees. */
+static char *plain_symbol(const struct file *file, uint64_t address)
+{
+	const char *symbol = mt_elf_symbols_find(&file->symbols, address);
+	const char *version = symbol ? strstr(symbol, "@@") : NULL;
+
+	return version && version > symbol ? mt_format("%.*s", (int)(version - symbol), symbol)
+		: symbol                   ? mt_strdup(symbol)
+					   : NULL;
+}
+
+/* The debug information knows a function by the name in its source, as __pthread_create_2_1, or by
+ * one for the library's own use, as __GI___strdup; what people write may be its symbol. */
+static bool is_plainer(const char *symbol, const char *name)
+{
+	return symbol && !strpbrk(symbol, ".@") && strncmp(name, "_Z", 2) != 0
+		&& mt_symbol_underscores(symbol) < mt_symbol_underscores(name);
+}
+
+/* symbol: of the function that holds the address; NULL: it has none, or the frame is inlined. */
+static void add_frame(struct mt_resolver *r, const struct mt_profile *profile,
+	const struct mt_pc *pc, const struct mt_dwarf_frame *f, const char *symbol,
+	struct mt_symbols *s)
+{
+	const char *linkage = f->linkage && *f->linkage ? f->linkage : NULL;
+	const char *name = linkage ? linkage : f->name;
+
+	if (name && is_plainer(symbol, name))
+		mt_resolver_add_frame(s, symbol, symbol, f->source, f->line);
+	else if (linkage)
+		mt_resolver_add_frame(s, demangled(r, linkage), linkage, f->source, f->line);
+	else if (name)
+		mt_resolver_add_frame(s, name, symbol ? symbol : name, f->source, f->line);
+	else if (symbol)
+		mt_resolver_add_frame(s, demangled(r, symbol), symbol, f->source, f->line);
+	else
+		mt_resolver_add_unknown(profile, pc, s, f->source, f->line);
+}
+
 static void add_frames(struct mt_resolver *r, struct file *file, const struct mt_profile *profile,
 	const struct mt_pc *pc, struct mt_symbols *s)
 {
 	struct mt_dwarf_frame frames[MT_DWARF_FRAMES_MAX];
 	uint64_t address = pc->address - profile->modules[pc->module].bias;
-	const char *symbol = mt_elf_symbols_find(&file->symbols, address);
+	char *symbol = plain_symbol(file, address);
 	unsigned count =
 		file->dwarf ? mt_dwarf_frames(file->dwarf, address - file->dwarf_bias, frames) : 0;
 
-	for (unsigned i = 0; i < count; i++) {
-		const struct mt_dwarf_frame *f = &frames[i];
-		bool outermost = i + 1 == count;
-		const char *raw = f->linkage && *f->linkage ? f->linkage
-			: outermost && symbol               ? symbol
-							    : f->name;
-
-		if (f->linkage && *f->linkage)
-			mt_resolver_add_frame(s, demangled(r, f->linkage), f->linkage, f->source,
-				f->line);
-		else if (f->name)
-			mt_resolver_add_frame(s, f->name, raw, f->source, f->line);
-		else if (raw)
-			mt_resolver_add_frame(s, demangled(r, raw), raw, f->source, f->line);
-		else
-			mt_resolver_add_unknown(profile, pc, s, f->source, f->line);
-	}
+	for (unsigned i = 0; i < count; i++)
+		add_frame(r, profile, pc, &frames[i], i + 1 == count ? symbol : NULL, s);
 	if (!count && symbol)
 		mt_resolver_add_frame(s, demangled(r, symbol), symbol, NULL, 0);
 	else if (!count)
 		mt_resolver_add_unknown(profile, pc, s, NULL, 0);
+	free(symbol);
 }
 
 void mt_resolver_pc_as(struct mt_resolver *r, const struct mt_profile *profile, uint32_t id,

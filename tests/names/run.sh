@@ -107,4 +107,61 @@ if [ "$(id -u)" = 0 ] && mkdir full && mount -t tmpfs -o size=8k,mode=700 tmpfs 
 else
 	echo "skip names a full disk: cannot mount one here"
 fi
+
+# ---- the names that people write ----
+export MEMTUI_CACHE=
+cat >aliases.c <<'C'
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+void *volatile kept;
+static void *work(void *text)
+{
+	kept = strdup(text);
+	return NULL;
+}
+int main(void)
+{
+	pthread_t thread;
+
+	if (pthread_create(&thread, NULL, work, "text") != 0)
+		return 1;
+	return pthread_join(thread, NULL);
+}
+C
+cc -O1 -g -pthread -fno-builtin -o aliases aliases.c || exit 1
+record aliases.dat ./aliases
+say "pthread_create is called so" "$([ "$("$memtui" groups --format json --function-regex '^pthread_create$' aliases.dat 2>/dev/null |
+	grep -o '"raw_function":"pthread_create"' | head -n 1)" ] || frames aliases.dat)"
+say "strdup is called so" "$([ "$("$memtui" groups --format json --function-regex '^strdup$' aliases.dat 2>/dev/null |
+	grep -o '"function":"strdup"' | head -n 1)" ] || frames aliases.dat)"
+say "no name has a default version" "$(frames aliases.dat | grep '@@')"
+
+# ---- a program is called as it was executed, not as the file that a link leads to ----
+mkdir links && cp aliases links/real && ln -s real links/called
+called() { # TRACE: the modules that are the program
+	"$memtui" groups --format json "$1" 2>/dev/null | grep -o '"module":"[^"]*/links/[^"]*"' | sort -u
+}
+record links.dat "$tmp/links/called"
+say "a link" "$([ "$(called links.dat)" = "\"module\":\"$tmp/links/called\"" ] || called links.dat)"
+(cd links && exec "$memtui" record -f -o ../links.dat ./called 2>/dev/null)
+say "a link by a relative path" "$([ "$(called links.dat)" = "\"module\":\"$tmp/links/called\"" ] || called links.dat)"
+printf '#!%s\n' "$tmp/links/called" >script && chmod +x script
+record links.dat ./script
+say "a script's interpreter" "$(called links.dat | grep -v "$tmp/links/real")"
+MEMTUI_OUTPUT=links.mem LD_PRELOAD=$build/libmemtui.so links/called
+say "a link, stand-alone" "$([ "$(called links.mem)" = "\"module\":\"$tmp/links/called\"" ] || called links.mem)"
+
+# ---- debug information that this libdw cannot read is not passed over in silence ----
+cp aliases squeezed
+if objcopy --compress-debug-sections=zstd squeezed 2>/dev/null; then
+	record squeezed.dat ./squeezed
+	if frames squeezed.dat | grep -q "aliases.c"; then say "zstd is read" ""; else
+		say "zstd that is not read is said" "$(grep -q "^memtui: .*/squeezed has debug information compressed by zstd" squeezed.dat.said || cat squeezed.dat.said)"
+		say "and by a view" "$("$memtui" groups squeezed.dat 2>&1 >/dev/null | grep -q "compressed by zstd" || echo nothing)"
+	fi
+else
+	echo "skip names zstd: objcopy does not know it"
+fi
+say "of others nothing is said" "$(grep 'elfutils' aliases.dat.said)"
 exit $bad

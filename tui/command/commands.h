@@ -60,6 +60,8 @@ struct mt_loaded {
 int mt_command_load(struct mt_loaded *, const char *path, bool symbols, struct mt_err *);
 /* The names that the trace itself holds: its last symbol block. A bad one is as good as none. */
 void mt_loaded_read_symbols(struct mt_loaded *);
+/* A sentence where files have debug information that cannot be read here. */
+void mt_loaded_say_unreadable(const struct mt_loaded *);
 /* Of a stand-alone recording, which has no events to go over: loads it anew as a trace, packed into
  * a temporary file. */
 int mt_loaded_need_events(struct mt_loaded *, const char *path, bool symbols, struct mt_err *);

@@ -7,6 +7,7 @@
 #include "core/session/pack.h"
 #include "core/symbol/symbol.h"
 
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -33,6 +34,15 @@ void mt_loaded_read_symbols(struct mt_loaded *loaded)
 		break;
 	}
 	mt_buffer_free(&payload);
+}
+
+void mt_loaded_say_unreadable(const struct mt_loaded *loaded)
+{
+	char *unreadable = mt_symbols_unreadable(&loaded->profile, &loaded->symbols);
+
+	if (unreadable)
+		mt_command_say("%s", unreadable);
+	free(unreadable);
 }
 
 static bool resolved(const struct mt_symbols *symbols, uint32_t pc)
@@ -178,6 +188,7 @@ static int finish(struct mt_loaded *loaded, const char *path, int status, bool s
 		note_damage(loaded);
 	}
 	resolve_rest(loaded, path);
+	mt_loaded_say_unreadable(loaded);
 	return 0;
 }
 

@@ -91,6 +91,8 @@ static int say_totals(const char *path, bool failed, const struct mt_arguments *
 		say_blind(p);
 	if (status >= 0)
 		say_limits(p);
+	if (status >= 0)
+		mt_loaded_say_unreadable(&closing.loaded);
 	mt_closing_free(&closing);
 	return status;
 }
