@@ -153,7 +153,9 @@ void mt_event_allocation(struct mt_thread *t, const struct mt_entry *entry, enum
 		return;
 	if (mt_unlikely(t->pending_kind) && mt_operators_take(t, entry, size)) {
 		entry = &t->pending;
-		kind = t->pending_kind;
+		kind = t->pending_kind & ~MT_PENDING_ROUNDS;
+		if (t->pending_kind & MT_PENDING_ROUNDS)
+			size = t->pending_size;
 		t->pending_kind = 0;
 	}
 	if (paused())

@@ -274,6 +274,16 @@ static MT_COLD void *allocate_unseen(const struct mt_found *found, uintptr_t a, 
 	return p ? p : mt_find_call(found->function, a, b, c);
 }
 
+/* libstdc++'s operators for alignments ask aligned_alloc for a multiple of the alignment. One of
+ * the program's own may add something to the size. */
+static uint32_t pending_kind(enum mt_operator which, const struct mt_found *found)
+{
+	bool rounds = strstr(names[which], "align_val_t")
+		&& !(by_own[which] && found == &known[which]) && !is_of_own(found->start);
+
+	return kinds[which] | (rounds ? MT_PENDING_ROUNDS : 0);
+}
+
 /* Is it known, and no more than malloc or free? */
 static MT_INLINE bool is_known_plain(enum mt_operator which)
 {
@@ -306,7 +316,10 @@ static MT_COLD void *allocate(enum mt_operator which, const struct mt_entry *ent
 			return p;
 		}
 	} /* no memory: the real operator asks the new-handler, and throws */
-	mt_pending_begin(t, &before, entry, kinds[which], a, found->start, found->end);
+	uint32_t kind = pending_kind(which, found);
+
+	mt_pending_begin(t, &before, entry, kind, a || !(kind & MT_PENDING_ROUNDS) ? a : 1,
+		found->start, found->end);
 	p = mt_find_call(found->function, a, b, c);
 	if (mt_pending_end(t, &before) || (by_own[which] && found == &known[which]))
 		/* the program's operator may have gone another way than straight to malloc: what it

@@ -13,6 +13,10 @@ struct mt_pending {
 	uint32_t kind;
 };
 
+/* In t->pending_kind: the operator rounds the size up before it allocates; what it was asked for is
+ * t->pending_size. */
+#define MT_PENDING_ROUNDS 0x100u
+
 /* An allocation inside the real operator new is that of the operator: its kind is t->pending_kind,
  * its caller's state t->pending. False: this allocation is not the operator's. */
 bool mt_operators_take(struct mt_thread *, const struct mt_entry *entry, size_t size);

@@ -54,11 +54,11 @@ CASE case_sized(std::size_t i)
 	drop(got(::operator new[](i + 1), i + 1), i + 1, [i](void *q) { ::operator delete[](q, i + 1); });
 }
 
-/* The sizes are multiples of the alignment: what the library asks malloc for is then what it was asked for. */
+/* The library asks malloc for a multiple of the alignment: the size that it was asked for counts. */
 CASE case_aligned(std::size_t i)
 {
 	auto to = std::align_val_t(64);
-	std::size_t size = 64 * (i % 9 + 1);
+	std::size_t size = 64 * (i % 9) + i % 64 + 1;
 	void *p = got(::operator new(size, to), size);
 
 	if (reinterpret_cast<uintptr_t>(p) % 64)
