@@ -336,7 +336,11 @@ enum mt_clock { MT_CLOCK_TSC, MT_CLOCK_MONOTONIC };
 		"program told wrong sizes of its pools") \
 	X(BAD_DEPTH, bad_depth, \
 		"value[|s] of MEMTUI_DEPTH that [is|are] no number from 4 to 65536: the nearest " \
-		"depth was recorded, or the default where it is no number at all")
+		"depth was recorded, or the default where it is no number at all") \
+	/* the recorder's: the tracer's stays 0 */ \
+	X(UNTOLD_FREES, untold_frees, \
+		"block[|s] of pools that the program did not say it took back before it handed " \
+		"out the same address again")
 enum mt_counter {
 #define X(id, name, words) MT_COUNTER_##id,
 	MT_COUNTERS(X) MT_COUNTER_COUNT,

@@ -12,6 +12,10 @@
  *                                             text says why, or is NULL
  *   memtui_is_traced()                        1 when memtui records this process, else 0
  *
+ * What a pool takes back without a word, as an arena that is emptied at once, counts as live until
+ * it hands out the same address again. A child of vfork shares the memory of its parent, so its
+ * calls count there.
+ *
  * A pool is any pointer that tells your pools apart, NULL if there is but one. The blocks of pools
  * are shown as such, with the stacks that asked for them, beside the blocks of the heap that the
  * pools are made of. None of the functions changes errno or allocates; all may be called by any

@@ -33,7 +33,8 @@ void mt_event_move_time(struct mt_merge *m, uint64_t stamp)
 		m->now_ns = ns;
 }
 
-/* The block at an address that is allocated now: its free was lost. */
+/* The block at an address that is allocated now: its free was lost. Of a pool's block the program
+ * need not have told, as when an arena is emptied at once, or a child of vfork has taken it. */
 static void imply_free(struct mt_merge *m, struct mt_ring *r, const struct mt_match_place *place,
 	const struct mt_pool_cell *found)
 {
@@ -42,6 +43,10 @@ static void imply_free(struct mt_merge *m, struct mt_ring *r, const struct mt_ma
 	mt_model_free(m->model, &block, m->now_ns);
 	emit(m, r, found, MT_EVENT_IMPLIED_FREE, MT_KIND_FREE, 0);
 	mt_match_remove_at(&m->match, block.address, place);
+	if (block.address & MT_POINTER_POOL) {
+		m->model->profile->info.counters[MT_COUNTER_UNTOLD_FREES]++;
+		return;
+	}
 	m->model->profile->info.implied_frees++;
 	mt_merge_note_lossy(m); /* where one was lost, others may have been */
 }

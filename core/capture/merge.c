@@ -502,7 +502,7 @@ void mt_merge_counters(struct mt_merge *m)
 	uint64_t lost;
 
 	for (int i = 0; i < MT_COUNTER_COUNT; i++) {
-		if (i == MT_COUNTER_OVERSIZED_BLOCKS)
+		if (i == MT_COUNTER_OVERSIZED_BLOCKS || i == MT_COUNTER_UNTOLD_FREES)
 			continue;
 		uint64_t value =
 			__atomic_load_n(&m->segment->header->counters[i], __ATOMIC_RELAXED);

@@ -262,6 +262,8 @@ static int load_replay(struct loader *l)
 	mt_model_settle(&l->replay.model);
 	info->events = larger(info->events, l->replay.events);
 	info->implied_frees = larger(info->implied_frees, l->replay.implied_frees);
+	info->counters[MT_COUNTER_UNTOLD_FREES] =
+		larger(info->counters[MT_COUNTER_UNTOLD_FREES], l->replay.untold_frees);
 	/* The events do not tell of which kind a free is that found no block. */
 	uint64_t *unfound =
 		info->origin == MT_ORIGIN_FORKED ? &info->inherited_frees : &info->unknown_frees;

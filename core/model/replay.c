@@ -21,6 +21,7 @@ void mt_replay_resume(struct mt_replay *r, struct mt_profile *p, const struct mt
 		.next_number = c->next_number,
 		.events = info->events,
 		.implied_frees = info->implied_frees,
+		.untold_frees = info->counters[MT_COUNTER_UNTOLD_FREES],
 		.unknown_frees =
 			info->unknown_frees + info->inherited_frees + info->unrecorded_frees,
 	};
@@ -194,7 +195,10 @@ static inline int end_block(struct mt_replay *r, const struct mt_event *e)
 	} else if (c->chosen) {
 		mt_model_free_again(&r->model, &b, e->time_ns);
 	}
-	r->implied_frees += e->type == MT_EVENT_IMPLIED_FREE;
+	if (e->type == MT_EVENT_IMPLIED_FREE)
+		*(mt_profile_group_kind(r->model.profile, b.group) == MT_KIND_POOL
+				? &r->untold_frees
+				: &r->implied_frees) += 1;
 	if (released) {
 		c->state = MT_LIVE_RELEASED;
 		return 0;

@@ -14,7 +14,7 @@ struct mt_replay {
 	struct mt_model model;
 	struct mt_live live;
 	uint64_t next_number;
-	uint64_t events, implied_frees, unknown_frees;
+	uint64_t events, implied_frees, untold_frees, unknown_frees;
 	/* what a note would be about */
 	enum {
 		MT_REPLAY_NOTHING,
