@@ -397,7 +397,7 @@ check "timeline: stacked, text" "$memtui" timeline --stacked t.dat
 grep -q 'AT SHOWN PEAK' check.out && grep -q '^A .* keep$' check.out && grep -q ' AAAA' check.out && grep -q '^\. .*all others' check.out || not_ok "timeline: stacked, text" "$(tail -n 4 check.out)"
 check "timeline: stacked, csv" "$memtui" timeline --stacked=1 --format csv t.dat
 [ "$(head -n 1 check.out)" = seconds,keep,other ] || not_ok "timeline: stacked, csv" "$(head -n 1 check.out)"
-fails "timeline: stacked by 0" 2 "1..52" timeline --stacked=0 t.dat
+fails "timeline: stacked by 0" 2 "from 1 to 52" timeline --stacked=0 t.dat
 fails "timeline: by without stacked" 2 "expected --stacked" timeline --by line t.dat
 for view in info groups tree timeline; do
 	check "$view: text" "$memtui" $view t.dat
@@ -484,8 +484,8 @@ fails "open: no such theme" 2 "no theme called 'nosuch'; there are .*dark" open 
 fails "run: no such theme" 2 "no theme called 'nosuch'" run --theme nosuch ./known
 fails "attach: no such theme" 2 "no theme called 'nosuch'" attach --theme nosuch 1
 fails "run: a filter for a saved trace" 2 "asks for single allocations" run --from 1s ./known
-fails "open: no picture a second" 2 "--fps: '0' will not do; expected 1..60" open --fps 0 t.dat
-fails "open: too many a second" 2 "expected 1..60" open --fps 61 t.dat
+fails "open: no picture a second" 2 "--fps: '0' will not do; expected a whole number from 1 to 60" open --fps 0 t.dat
+fails "open: too many a second" 2 "expected a whole number from 1 to 60" open --fps 61 t.dat
 # the screen says of a file that is not there what everybody says
 for command in report info open pack; do
 	script -qec "\"$memtui\" $command nowhere.dat; echo status \$?" /dev/null </dev/null 2>&1 | tr -d '\r' >said.out

@@ -21,7 +21,7 @@ has() { command -v "$1" >/dev/null; }
 # heap NAME WHAT FILE: writes NAME.json: what heaptrack.py finds by reading or printing, or memtui's info (and with more its arguments)
 heap() {
 	if [ "$2" = info ]; then
-		"$memtui" info --format json "$3" >"$1.json" 2>"$1.err"
+		"$memtui" info --format json --no-builtin-suppressions "$3" >"$1.json" 2>"$1.err"
 	else
 		python3 "$here/heaptrack.py" "$2" "$3" >"$1.json" 2>"$1.err"
 	fi || echo "{}" >"$1.json"
@@ -85,18 +85,18 @@ holds "packed as a trace" "$truth" packed
 sed 's/^v 10400 3/v 10300 2/; s/^s [0-9a-f]* /s /' plain >older
 heap older info older
 holds "the format of heaptrack 1.3" "$truth" older
-"$memtui" groups --format json --sort leaked_size plain >groups.json 2>groups.err
+"$memtui" groups --format json --no-builtin-suppressions --sort leaked_size plain >groups.json 2>groups.err
 holds "groups, kinds and inline frames" '[(g["kind"], g["all"]["leaked_size"], g["all"]["allocated_count"], g["all"]["temporary_count"], [f["function"] for f in g["backtrace"]])
 	for g in a] == [("unknown", 256, 3, 1, ["small", "main"]), ("unknown", 128, 3, 1, ["0x402000", "main"]),
 	("new", 0, 2, 1, ["inner", "main"])]' groups
 "$memtui" timeline --format json plain >timeline.json 2>timeline.err
 if python3 -m json.tool <timeline.json >/dev/null; then ok "timeline"; else not_ok "timeline" "$(head -c 200 timeline.err)"; fi
 for packing in plain packed.gz packed.zst; do
-	cat $packing | "$memtui" info --format json - >piped.json 2>piped.err || echo "{}" >piped.json
+	cat $packing | "$memtui" info --format json --no-builtin-suppressions - >piped.json 2>piped.err || echo "{}" >piped.json
 	holds "$packing on a pipe" "$truth" piped
 done
 grep -q '^memtui: standard input was recorded by heaptrack' piped.err && ok "a pipe's note" || not_ok "a pipe's note" "$(cat piped.err)"
-cat packed.dat | "$memtui" info --format json - >piped.json 2>piped.err
+cat packed.dat | "$memtui" info --format json --no-builtin-suppressions - >piped.json 2>piped.err
 holds "a trace on a pipe" "$truth" piped
 left=$(find /proc/self/fd/ "${TMPDIR:-/tmp}" -maxdepth 1 -name 'memtui-*' -newer plain 2>/dev/null | wc -l)
 [ "$left" = 0 ] && ok "no temporary file is left" || not_ok "no temporary file is left" "$left"
@@ -265,7 +265,7 @@ for p in prog alone; do
 	heap $p.back info $p.zst
 	holds "$p: exported and read again, the totals are the same" '[a["allocations"] + a["reallocations"]] + [a[k] for k in ("allocated_bytes", "leaked_bytes", "leaked_count", "peak_bytes")] == [b[k] for k in ("allocations", "allocated_bytes", "leaked_bytes", "leaked_count", "peak_bytes")] and b["complete"]' $p $p.back
 	for f in dat zst; do
-		"$memtui" groups --format json $p.$f 2>groups.err | python3 -c 'import collections, json, sys
+		"$memtui" groups --format json --no-builtin-suppressions $p.$f 2>groups.err | python3 -c 'import collections, json, sys
 sums = collections.Counter()
 for g in json.load(sys.stdin):
     kind = g["kind"] if g["kind"] in ("new", "new[]") else "other"
