@@ -72,4 +72,9 @@ void mt_diff_of_pairs(struct mt_diff *out, const struct mt_diff_pairs *,
 void mt_diff_since(struct mt_diff *out, const struct mt_diff_side *a, const struct mt_diff_side *b,
 	enum mt_metric, bool ascending);
 
+/* Modules whose functions have names on one side and none on the other, so that no backtrace
+ * through them is the same: the first one's name and how many others. NULL: there are none.
+ * which: the side without names, 0 or 1. The caller frees. */
+char *mt_diff_nameless(const struct mt_diff_side *a, const struct mt_diff_side *b, int *which);
+
 #endif

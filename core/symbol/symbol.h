@@ -79,8 +79,8 @@ void mt_resolver_suppressions(struct mt_resolver *, const struct mt_profile *,
 /* One sentence on what is missing (files not found, other build-ids, no debug information), or
  * NULL. Owned. */
 const char *mt_resolver_missing(const struct mt_resolver *);
-/* One sentence on files that have debug information which this libdw cannot read, or NULL; the caller
- * frees. symbols: of the profile. */
+/* One sentence on files that have debug information which this libdw cannot read, or NULL; the
+ * caller frees. symbols: of the profile. */
 char *mt_symbols_unreadable(const struct mt_profile *, const struct mt_symbols *symbols);
 void mt_resolver_free(struct mt_resolver *);
 /* A resolver that keeps files for others of its thread, which resolve one after another what is

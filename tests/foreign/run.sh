@@ -279,7 +279,7 @@ done
 holds "alone: temporary of one thread is the same for both" 'a["temporary_count"] == b["adjacent"] == c["temporary_count"]' alone alone.read alone.back
 "$memtui" export --as heaptrack --size-min 1000 -o large.txt alone.dat 2>export.err
 heap large read large.txt
-"$memtui" export --as csv --size-min 1000 alone.dat 2>export.err | python3 -c 'import csv, json, sys
+"$memtui" export --as csv --no-builtin-suppressions --size-min 1000 alone.dat 2>export.err | python3 -c 'import csv, json, sys
 rows = list(csv.DictReader(sys.stdin))
 def total(name):
     key = [k for k in rows[0] if k.endswith("only_matched." + name) or k == "only_matched_" + name or k == name][0]

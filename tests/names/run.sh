@@ -152,6 +152,16 @@ say "a script's interpreter" "$(called links.dat | grep -v "$tmp/links/real")"
 MEMTUI_OUTPUT=links.mem LD_PRELOAD=$build/libmemtui.so links/called
 say "a link, stand-alone" "$([ "$(called links.mem)" = "\"module\":\"$tmp/links/called\"" ] || called links.mem)"
 
+# ---- a difference of recordings with and without names says why all is new and gone ----
+mkdir here there && cp aliases here/prog && strip -o there/prog aliases
+record here.dat here/prog
+record there.dat there/prog
+say "a side without names" "$("$memtui" diff here.dat there.dat 2>&1 >/dev/null | grep -q "^memtui: there.dat has no names for the functions of prog, and here.dat has: .*new and gone" ||
+	"$memtui" diff here.dat there.dat 2>&1 >/dev/null)"
+say "the other side without names" "$("$memtui" diff --format json there.dat here.dat 2>&1 >/dev/null | grep -q "^memtui: there.dat has no names" || echo nothing)"
+say "both sides with names" "$("$memtui" diff here.dat aliases.dat 2>&1 >/dev/null | grep 'no names')"
+say "no side with names" "$("$memtui" diff there.dat there.dat 2>&1 >/dev/null | grep 'no names')"
+
 # ---- debug information that this libdw cannot read is not passed over in silence ----
 cp aliases squeezed
 if objcopy --compress-debug-sections=zstd squeezed 2>/dev/null; then

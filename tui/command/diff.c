@@ -2,6 +2,7 @@
 #include "tui/command/commands.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 static const struct mt_option options[] = {
@@ -76,6 +77,22 @@ static int check_names(struct mt_opened *a, struct mt_opened *b, struct mt_err *
 	return status;
 }
 
+/* Without a word on it all would be new and gone. */
+static void say_nameless(const struct mt_opened *a, const struct mt_opened *b, char *const *paths)
+{
+	struct mt_diff_side side_a = {&a->loaded.profile, &a->loaded.symbols, NULL};
+	struct mt_diff_side side_b = {&b->loaded.profile, &b->loaded.symbols, NULL};
+	int which;
+	char *modules = mt_diff_nameless(&side_a, &side_b, &which);
+
+	if (modules)
+		mt_command_say("%s has no names for the functions of %s, and %s has: backtraces "
+			       "through them are not the same, and show as new and gone; install "
+			       "the symbols where %s was recorded",
+			paths[which], modules, paths[!which], paths[which]);
+	free(modules);
+}
+
 static int run(const struct mt_arguments *arguments, struct mt_err *err)
 {
 	struct mt_arguments before = *arguments, after = *arguments;
@@ -100,6 +117,12 @@ static int run(const struct mt_arguments *arguments, struct mt_err *err)
 	}
 	if (status >= 0)
 		status = mt_command_finish(arguments, err);
+	if (status >= 0)
+		mt_opened_say_suppressed(&a, &before);
+	if (status >= 0 && !instants) {
+		mt_opened_say_suppressed(&b, &after);
+		say_nameless(&a, &b, arguments->operands);
+	}
 	status = mt_opened_verdict(&a, arguments, arguments->operands[0], status);
 	if (!instants)
 		status = mt_opened_verdict(&b, arguments, arguments->operands[1], status);

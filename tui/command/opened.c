@@ -234,7 +234,7 @@ void mt_opened_free(struct mt_opened *o)
 	mt_filter_free(o->filter);
 }
 
-static void say_suppressed(const struct mt_opened *o, const struct mt_arguments *arguments)
+void mt_opened_say_suppressed(const struct mt_opened *o, const struct mt_arguments *arguments)
 {
 	char bytes[MT_NUMBER_EXACT_LEN], blocks[MT_NUMBER_EXACT_LEN], rules[MT_NUMBER_OF_LEN];
 
@@ -259,7 +259,7 @@ int mt_command_view(const struct mt_arguments *arguments,
 	if (status >= 0)
 		written = mt_command_finish(arguments, err);
 	if (status >= 0 && written >= 0)
-		say_suppressed(&opened, arguments);
+		mt_opened_say_suppressed(&opened, arguments);
 	status = mt_opened_verdict(&opened, arguments, arguments->operands[0], status);
 	mt_opened_free(&opened);
 	return written < 0 ? written : status;
