@@ -211,6 +211,7 @@ static bool works(struct loop *loop)
 	struct mt_app *app = loop->app;
 
 	return (mt_data_pending(&app->data) && loop->next_filter != FOREVER)
+		|| mt_data_timeline_runs(&app->data)
 		|| (mt_blocks_asked(app) && loop->next_blocks != FOREVER) || app->data_dirty
 		|| app->follows || loop->next_names || mt_jobs_shown(app) || mt_difference_busy(app)
 		|| app->data.trace == MT_TRACE_AWAITED

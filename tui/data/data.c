@@ -61,6 +61,8 @@ void mt_data_move(struct mt_data *to, struct mt_data *from)
 	*to = *from;
 	*from = (struct mt_data){0};
 	to->matching = NULL;
+	to->timeline_asked = to->matched.own;
+	to->timeline_runs = false;
 	to->surveying = NULL;
 	to->listing = NULL;
 	outdate_tree(to); /* it points to where the profile was */
@@ -191,6 +193,15 @@ bool mt_data_unsampled(const struct mt_data *d, char *out, size_t len)
 	mt_number_count(number, most);
 	snprintf(out, len, "more than %s groups are not sampled", number);
 	return true;
+}
+
+bool mt_data_scores_wait(const struct mt_data *d)
+{
+	uint32_t most = d->surveying ? MT_SURVEY_GROUPS_MAX : MT_RANKING_MOST;
+	bool sampled = d->live && !d->surveying && (d->client || d->import);
+
+	return !d->ranking.score_count && d->whole.group_count <= most
+		&& (sampled || (d->surveying && mt_surveying_busy(d->surveying)));
 }
 
 void mt_data_rank(const struct mt_data *d, uint32_t group, struct mt_rank *rank)
@@ -395,6 +406,8 @@ const char *mt_data_format(char out[16], uint64_t value, enum mt_unit unit)
 const char *mt_data_metric(char out[17], const struct mt_data *d, const struct mt_group *group,
 	enum mt_metric metric)
 {
+	if (metric == MT_METRIC_SUSPECT && mt_data_scores_wait(d))
+		return strcpy(out, "..");
 	out[0] = '~';
 	mt_data_format(out + mt_metric_is_estimated(&d->profile, group, metric),
 		mt_metric_value(&d->profile, group, metric), mt_metric_info(metric)->unit);

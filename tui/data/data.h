@@ -31,7 +31,7 @@ struct mt_data {
 	/* goes over the events for the next one; NULL: there are none */
 	struct mt_matching *matching;
 	/* for the timeline of a filter that groups alone answer */
-	bool timeline_asked;
+	bool timeline_asked, timeline_runs;
 	uint64_t asked;  /* grows with everything that it is asked */
 	char *kept_text; /* a filter to come back to, or NULL */
 	/* what it leaves of the recording, where another is in force */
@@ -108,6 +108,8 @@ bool mt_data_is_matched(const struct mt_data *);
  * answer. That takes a pass over the events, which the first call asks for. unfiltered: why the
  * steps are those of all groups; NULL: they are not. */
 const struct mt_profile *mt_data_timeline(struct mt_data *, const char **unfiltered);
+/* Whether that pass goes on; one that a test holds does not. */
+bool mt_data_timeline_runs(const struct mt_data *);
 void mt_data_begin_filters(struct mt_data *);    /* once a trace was opened */
 bool mt_data_asks_names(const struct mt_data *); /* the filter in force goes by names */
 /* once all names are there: what matches by them is known now */
@@ -116,6 +118,9 @@ void mt_data_names_known(struct mt_data *);
 /* How much a group looks like a leak: by what was seen of it, else by its totals. */
 /* Why no samples are taken of groups: "more than 100k groups are not sampled"; false: they are, or
  * there is nothing to take them of. */
+/* Whether scores of suspicion are being computed: the events are gone over, or too few samples of a
+ * running program are there. What totals would say until then may be far from it. */
+bool mt_data_scores_wait(const struct mt_data *);
 bool mt_data_unsampled(const struct mt_data *, char *out, size_t len);
 void mt_data_rank(const struct mt_data *, uint32_t group, struct mt_rank *);
 /* Asks the events for it where there are any, and for what they tell of one group (MT_NO_GROUP: of

@@ -96,6 +96,7 @@ static void put_in_force(struct mt_data *d, const char *text, struct mt_matched 
 static void start(struct mt_data *d, const char *text)
 {
 	d->asked++;
+	d->timeline_runs = false;
 	mt_matching_start(d->matching, text);
 }
 
@@ -169,10 +170,8 @@ void mt_data_remember(struct mt_data *d)
 
 void mt_data_back(struct mt_data *d)
 {
-	bool same_filter = mt_data_pending(d) && same(d->filter, mt_data_pending(d));
-
 	mt_data_cancel(d);
-	if (!same_filter && d->kept_text && !same(d->filter, d->kept_text))
+	if (d->kept_text && !same(d->filter, d->kept_text))
 		mt_data_filter(d, d->kept_text, NULL);
 }
 
@@ -210,31 +209,42 @@ const struct mt_profile *mt_data_timeline(struct mt_data *d, const char **unfilt
 		*unfiltered = NULL;
 		return d->matched.own ? &d->matched.profile : &d->profile;
 	}
-	if (d->matching && !d->timeline_asked) {
-		char *text = mt_data_wanted(d);
+	if (d->matching && !d->timeline_asked && !mt_matching_text(d->matching)) {
+		char *text = mt_filter_text(d->filter);
 
-		d->timeline_asked = true;
 		start(d, text);
+		d->timeline_asked = d->timeline_runs = true;
 		free(text);
 	}
-	*unfiltered = mt_data_pending(d) ? "all groups, until the filter has its timeline "
-		: d->matching            ? "all groups: the filter was cancelled "
+	*unfiltered = d->matching      ? "all groups, until the filter has its timeline "
 		: d->live || d->client ? "all groups: a running program's timeline is not filtered "
 				       : "all groups: there are no events to filter ";
 	return &d->profile;
 }
 
+bool mt_data_timeline_runs(const struct mt_data *d)
+{
+	bool held = false;
+
+	if (d->timeline_runs)
+		mt_matching_progress(d->matching, &held);
+	return d->timeline_runs && !held;
+}
+
 bool mt_data_cancel(struct mt_data *d)
 {
+	bool pending = mt_data_pending(d) != NULL;
+
 	if (!d->matching || !mt_matching_text(d->matching))
 		return false;
 	mt_matching_cancel(d->matching);
-	return true;
+	d->timeline_asked = d->timeline_runs = false;
+	return pending;
 }
 
 const char *mt_data_pending(const struct mt_data *d)
 {
-	return d->matching ? mt_matching_text(d->matching) : NULL;
+	return d->matching && !d->timeline_runs ? mt_matching_text(d->matching) : NULL;
 }
 
 char *mt_data_wanted(const struct mt_data *d)
@@ -247,9 +257,12 @@ char *mt_data_wanted(const struct mt_data *d)
 int mt_data_collect(struct mt_data *d, struct mt_err *err)
 {
 	struct mt_matched matched = {0};
-	char *text = mt_data_pending(d) ? mt_strdup(mt_data_pending(d)) : NULL;
+	const char *asked = d->matching ? mt_matching_text(d->matching) : NULL;
+	char *text = asked ? mt_strdup(asked) : NULL;
 	int result = d->matching ? mt_matching_collect(d->matching, &matched, err) : 0;
 
+	if (result)
+		d->timeline_runs = false;
 	if (result > 0)
 		put_in_force(d, text, matched);
 	free(text);
