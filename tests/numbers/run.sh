@@ -146,8 +146,13 @@ if [ -x "$build/tests/numbers/screen" ]; then
 	exec 7>held
 	read -r <ready
 	shown=$(UNTIL='blocks 10' "$build/tests/numbers/screen" "$memtui" attach $recorder) || shown=
+	scored=$("$build/tests/numbers/screen" "$memtui" attach --sort suspect $recorder)
 	exec 7>&-
 	wait $recorder
+	if grep -qE ' \.\. main' <<<"$scored"; then echo "ok numbers a score that is not known yet is none"; else
+		echo "not ok numbers a score that is not known yet is none: ${scored:0:1500}"
+		bad=1
+	fi
 	now=$(sed -n 's/.*heap now \([^ ]*\)   peak \([^ ]*\) at.*blocks \([^ ]*\) .*/\1 \2 \3/p' <<<"$shown")
 	later=$("$memtui" info --no-builtin-suppressions running.dat | sed -n 's/^\(leaked\|peak\|leaked blocks\)  *\([0-9].*\)/\1=\2/p' | tr '\n' ' ')
 	if [ -n "$now" ] && [ "leaked blocks=$(cut -d' ' -f3 <<<"$now") leaked=$(cut -d' ' -f1 <<<"$now") peak=$(cut -d' ' -f2 <<<"$now") " = "$later" ]; then

@@ -38,6 +38,11 @@ static void score_text(struct mt_app *app, bool narrow, char *out, size_t len)
 	struct mt_rank rank;
 	char words[MT_RANK_WORDS], number[17];
 
+	if (mt_data_scores_wait(d)) {
+		snprintf(out, len, "suspect: being computed%s",
+			d->live ? ", from some seconds of watching" : "");
+		return;
+	}
 	mt_data_rank(d, app->detail.group, &rank);
 	mt_rank_words(words, &rank, g->live_count);
 	snprintf(out, len, "suspect %s%s: %s", mt_data_metric(number, d, g, MT_METRIC_SUSPECT),
@@ -56,7 +61,7 @@ static void draw_trend(struct mt_app *app, struct mt_rect r)
 	mt_data_rank(&app->data, app->detail.group, &rank);
 	put(&l, MT_ROLE_DIM, " trend  ");
 	if (count) {
-		mt_sparkline_draw(app->screen, l.row, l.column, (int)most, MT_ROLE_GRAPH, points,
+		mt_sparkline_trend(app->screen, l.row, l.column, (int)most, MT_ROLE_GRAPH, points,
 			count, 0);
 		l.column += (int)count + 2;
 	} else {
@@ -66,6 +71,8 @@ static void draw_trend(struct mt_app *app, struct mt_rect r)
 				: app->data.surveying ? "being counted"
 						      : "not known without events");
 	}
+	if (mt_data_scores_wait(&app->data))
+		return;
 	mt_number_time(span, rank.span_ns);
 	put(&l, MT_ROLE_DIM, "points: growth %u/%u share %u/%u old %u/%u kept %u/%u", rank.steady,
 		MT_RANK_STEADY, rank.share, MT_RANK_SHARE, rank.survivors, MT_RANK_SURVIVORS,

@@ -108,7 +108,7 @@ static void draw_line(struct mt_app *app, const struct mt_line *line, void *cont
 		uint64_t points[TREND - 2];
 		uint32_t count = mt_data_history(d, id, points, TREND - 2);
 
-		mt_sparkline_draw(app->screen, r.row, column + 1, TREND - 2,
+		mt_sparkline_trend(app->screen, r.row, column + 1, TREND - 2,
 			line->selected ? role : MT_ROLE_GRAPH, points, count, 0);
 	}
 	mt_triage_draw_mark(app, r.row, r.column, role, id);

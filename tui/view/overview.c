@@ -188,7 +188,7 @@ static void draw_line(struct mt_app *app, struct mt_rect r, uint32_t index, bool
 	enum mt_role role = line.role;
 	struct mt_screen *s = app->screen;
 	struct mt_backtrace backtrace = {0};
-	char text[32], number[17];
+	char text[48], number[17], score[8];
 	int where = r.columns >= 60 ? 39 : 16, used = 0;
 
 	if (growing) {
@@ -196,9 +196,10 @@ static void draw_line(struct mt_app *app, struct mt_rect r, uint32_t index, bool
 
 		mt_data_rank(d, id, &rank);
 		mt_number_size(number, rank.slope > 0 ? (uint64_t)(rank.slope + 0.5) : 0);
-		snprintf(text, sizeof text, "%s%s%u +%s/s",
-			mt_glyph(mt_screen_utf8(s), MT_GLYPH_GROWING), rank.estimated ? "~" : " ",
-			rank.score, number);
+		snprintf(score, sizeof score, "%s%u", rank.estimated ? "~" : " ", rank.score);
+		snprintf(text, sizeof text, "%s%s +%s/s",
+			mt_glyph(mt_screen_utf8(s), MT_GLYPH_GROWING),
+			mt_data_scores_wait(d) ? " .." : score, number);
 		used = mt_draw(s, r.row, r.column + 1, 15, selected ? role : MT_ROLE_GROWING, text);
 	} else {
 		mt_draw_right(s, r.row, r.column + 2, 9, role,
@@ -213,7 +214,7 @@ static void draw_line(struct mt_app *app, struct mt_rect r, uint32_t index, bool
 
 		for (uint32_t i = 0; i < count; i++)
 			most = points[i] > most ? points[i] : most;
-		mt_sparkline_draw(s, r.row, r.column + 16, 8, selected ? role : MT_ROLE_GRAPH,
+		mt_sparkline_trend(s, r.row, r.column + 16, 8, selected ? role : MT_ROLE_GRAPH,
 			points, count, d->live ? mt_timeline_round(most) : most);
 		mt_data_metric(number, d, group,
 			growing ? MT_METRIC_LEAKED_SIZE : MT_METRIC_LEAKED_COUNT);
@@ -243,7 +244,10 @@ static void draw(struct mt_app *app, struct mt_rect r, bool focus)
 		bool estimates = mt_data_unsampled(&app->data, why, sizeof why);
 
 		snprintf(heading, sizeof heading, "suspected leaks: %s%s",
-			estimates ? "~ estimates, " : "score of 100, growth", why);
+			mt_data_scores_wait(&app->data) ? "being computed"
+				: estimates             ? "~ estimates, "
+							: "score of 100, growth",
+			why);
 		mt_draw_rule(app->screen, row++, r.column, r.columns, MT_ROLE_RULE, heading);
 		for (int i = 0; i < growing_rows; i++)
 			draw_line(app, (struct mt_rect){row++, r.column, 1, r.columns}, (uint32_t)i,

@@ -30,6 +30,26 @@ void mt_sparkline_draw(struct mt_screen *s, int row, int column, int width, enum
 				steps(values[i], max, 8)));
 }
 
+#define TREND_MOST 64
+#define TREND_LEAST 512 /* a change that is a smaller part than this of the value is none */
+
+void mt_sparkline_trend(struct mt_screen *s, int row, int column, int width, enum mt_role role,
+	const uint64_t *values, uint32_t count, uint64_t max)
+{
+	uint64_t low = UINT64_MAX, high = largest(values, count), above[TREND_MOST];
+
+	for (uint32_t i = 0; i < count; i++)
+		low = values[i] < low ? values[i] : low;
+	if (!count || count > TREND_MOST || low < high - high / 4 || high - low < high / TREND_LEAST
+		|| high == low) {
+		mt_sparkline_draw(s, row, column, width, role, values, count, max);
+		return;
+	}
+	for (uint32_t i = 0; i < count; i++)
+		above[i] = values[i] - low + (high - low) / 8 + 1;
+	mt_sparkline_draw(s, row, column, width, role, above, count, 0);
+}
+
 static int within(int level, int below)
 {
 	return level <= below ? 0 : level - below > 4 ? 4 : level - below;

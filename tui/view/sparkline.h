@@ -7,6 +7,10 @@
 /* One row, one value a column. max 0: the largest value. A value above 0 is always seen. */
 void mt_sparkline_draw(struct mt_screen *, int row, int column, int width, enum mt_role,
 	const uint64_t *values, uint32_t count, uint64_t max);
+/* The same of one group over time. Where all values lie close together the graph begins below the
+ * smallest: growth on top of much, as after an attach, is seen. */
+void mt_sparkline_trend(struct mt_screen *, int row, int column, int width, enum mt_role,
+	const uint64_t *values, uint32_t count, uint64_t max);
 /* An area graph that fills the rectangle, two values a column where the terminal can show it, else
  * the larger one. */
 void mt_sparkline_area(struct mt_screen *, struct mt_rect, enum mt_role, const uint64_t *values,
