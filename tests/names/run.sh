@@ -162,6 +162,18 @@ say "the other side without names" "$("$memtui" diff --format json there.dat her
 say "both sides with names" "$("$memtui" diff here.dat aliases.dat 2>&1 >/dev/null | grep 'no names')"
 say "no side with names" "$("$memtui" diff there.dat there.dat 2>&1 >/dev/null | grep 'no names')"
 
+# ---- .gnu_debuglink: beside the file, and in .debug/ there, with a build-id and without ----
+for id in sha1 none; do
+	for place in . .debug; do
+		rm -rf link && mkdir -p link/.debug
+		cc -O1 -g -pthread -fno-builtin -Wl,--build-id=$id -o link/prog aliases.c
+		objcopy --only-keep-debug link/prog link/$place/prog.debug
+		objcopy --strip-all --add-gnu-debuglink=link/$place/prog.debug link/prog
+		record linked.dat link/prog
+		say "debug information in $place, build-id $id" "$(frames linked.dat >linked; grep -q "'work'.*aliases.c" linked || cat linked)"
+	done
+done
+
 # ---- debug information that this libdw cannot read is not passed over in silence ----
 cp aliases squeezed
 if objcopy --compress-debug-sections=zstd squeezed 2>/dev/null; then
