@@ -7,6 +7,9 @@
 const char *const *mt_suppress_allocators(unsigned kind)
 {
 	static const char *const names[MT_KIND_COUNT][16] = {
+		/* what another tool recorded: it may be any of C's */
+		[MT_KIND_NONE] = {"malloc", "calloc", "realloc", "reallocarray", "posix_memalign",
+			"aligned_alloc", "memalign", "valloc", "pvalloc"},
 		[MT_KIND_MALLOC] = {"malloc"},
 		[MT_KIND_CALLOC] = {"calloc"},
 		[MT_KIND_REALLOC] = {"realloc"},

@@ -58,13 +58,14 @@ static void write_valgrind(struct mt_buffer *out, const struct mt_profile *p,
 {
 	const struct mt_backtrace_frame *own = mt_backtrace_own(stack);
 	const char *const *kind = mt_suppress_allocators(mt_profile_group_kind(p, group));
+	bool known = mt_profile_group_kind(p, group) != MT_KIND_NONE;
 	uint32_t frames = frames_to_main(stack), half = FRAMES_MAX / 2;
 	char *name = mt_text_wildcards(own && is_named(own) ? own->raw_function : "", '?');
 
 	mt_buffer_printf(out,
 		"{\n   %s%s%s\n   Memcheck:Leak\n   match-leak-kinds: all\n   fun:%s\n",
 		mt_kind_name(mt_profile_group_kind(p, group)), *name ? " in " : "", name,
-		*kind ? *kind : "*");
+		known && *kind ? *kind : "*");
 	free(name);
 	for (uint32_t i = 0; i < frames; i++) {
 		bool below = is_named(&stack->frames[i])

@@ -264,6 +264,10 @@ for p in prog alone; do
 	# ---- round trip ----
 	heap $p.back info $p.zst
 	holds "$p: exported and read again, the totals are the same" '[a["allocations"] + a["reallocations"]] + [a[k] for k in ("allocated_bytes", "leaked_bytes", "leaked_count", "peak_bytes")] == [b[k] for k in ("allocations", "allocated_bytes", "leaked_bytes", "leaked_count", "peak_bytes")] and b["complete"]' $p $p.back
+	suppressed=$("$memtui" info --format json $p.dat $p.zst 2>/dev/null | python3 -c 'import json, sys
+print(*[(d["suppressed_bytes"], d["leaked_bytes"]) for d in json.load(sys.stdin)], sep="; ")')
+	[ "${suppressed%;*}" = "${suppressed#*; }" ] && [ "${suppressed#(0,}" = "$suppressed" ] && ok "$p: the same is suppressed in both" ||
+		not_ok "$p: the same is suppressed in both" "$suppressed"
 	for f in dat zst; do
 		"$memtui" groups --format json --no-builtin-suppressions $p.$f 2>groups.err | python3 -c 'import collections, json, sys
 sums = collections.Counter()
