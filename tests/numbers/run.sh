@@ -77,7 +77,7 @@ if c++ -O1 -g -o mixed mixed.cc; then
 	same "the closing line with a file of suppressions" file.dat file.said --suppressions fresh.supp
 	same "a filter on functions" mixed.dat - --function-regex '^(grows|known)$'
 	same "a filter on single blocks" mixed.dat - --size-min 500
-	"$memtui" record --max-size 256K -o short.dat ./mixed 40000 2>short.said
+	"$memtui" record --max-size 256K -o short.dat ./mixed 400000 2>short.said
 	if grep -q 'are gone (--max-size)' short.said; then same "--max-size" short.dat short.said; else
 		echo "not ok numbers --max-size: nothing was taken away: $(cat short.said)"
 		bad=1
