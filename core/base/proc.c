@@ -140,7 +140,7 @@ static bool read_given(pid_t pid, char *to, size_t size)
 void mt_proc_executed(pid_t pid, char *to, size_t size)
 {
 	char given[4096], directory[4096], file[64];
-	char *path, *seen;
+	char *path;
 
 	snprintf(file, sizeof file, "/proc/%d/exe", (int)pid);
 	read_link(pid, "exe", to, size);
@@ -152,9 +152,8 @@ void mt_proc_executed(pid_t pid, char *to, size_t size)
 		: mt_strdup("");
 	for (char *dot; (dot = strstr(path, "/./"));)
 		memmove(dot, dot + 2, strlen(dot + 2) + 1);
-	seen = mt_format("/proc/%d/root%s", (int)pid, path); /* as the process sees it */
-	if (*path && strlen(path) < size && same_file(seen, file))
+	/* from here, where names are looked up: in another root the path leads elsewhere */
+	if (*path && strlen(path) < size && same_file(path, file))
 		memcpy(to, path, strlen(path) + 1);
-	free(seen);
 	free(path);
 }

@@ -29,7 +29,8 @@ bool mt_proc_has_ended(const struct mt_proc_stat *);
  * has ended. The process itself where there is none. */
 pid_t mt_proc_thread(pid_t);
 /* The path by which the process was executed, such as redis-server, where that leads to the file it
- * runs; else the file's own, redis-check-rdb. "" where neither is known. */
+ * runs (by the names of the calling process); else the file's own, redis-check-rdb. "" if neither
+ * is known. */
 void mt_proc_executed(pid_t, char *to, size_t size);
 
 #endif
