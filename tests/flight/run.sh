@@ -28,7 +28,8 @@ until_true() { # COMMAND: polls for at most 60 s
 }
 ended() { ! kill -0 "$1" 2>/dev/null; }
 tell() { # TRACE: what it says, for same.py
-	"$memtui" groups --format json "$1" >"$1.groups" 2>"$1.said" && "$memtui" info --format json "$1" >"$1.info" 2>>"$1.said"
+	"$memtui" groups --no-builtin-suppressions --format json "$1" >"$1.groups" 2>"$1.said" &&
+		"$memtui" info --no-builtin-suppressions --format json "$1" >"$1.info" 2>>"$1.said"
 }
 value() { # TRACE KEY
 	python3 -c 'import json,sys; print(json.load(open(sys.argv[1] + ".info"))[sys.argv[2]])' "$1" "$2"

@@ -14,7 +14,7 @@ stress() { # NAME THREADS ROUNDS COMMAND...
 	shift 3
 	timeout 240 "$@" "$memtui" record --force -o "$tmp/t.dat" -- "$tmp/stress" "$threads" "$rounds" >"$tmp/out" 2>"$tmp/err"
 	status=$?
-	why=$("$memtui" info --format json "$tmp/t.dat" 2>&1 | python3 -c '
+	why=$("$memtui" info --no-builtin-suppressions --format json "$tmp/t.dat" 2>&1 | python3 -c '
 import json, sys
 info = json.load(sys.stdin)
 truth = dict(part.split("=") for part in open(sys.argv[1]).read().split()[1:])
