@@ -440,10 +440,10 @@ enum mt_segment_state { MT_SEGMENT_NEW, MT_SEGMENT_ATTACHED, MT_SEGMENT_EXITING 
 		"which it calls past the tracer: what that allocates is not seen") \
 	X(STATIC, "static", "is statically linked: no tracer can be loaded") \
 	X(PRIVILEGED, "setuid", \
-		"runs with other rights (setuid, setgid or file capabilities): the dynamic linker " \
-		"loads no tracer") \
+		"runs with other rights (setuid, setgid or file capabilities): the dynamic " \
+		"linker loads no tracer") \
 	X(OTHER_LIBC, "other libc", "is built for another C library than the tracer") \
-	X(WORD_SIZE, "word size", "is built for another processor or word size than the tracer") \
+	X(WORD_SIZE, "word size", "is built for another processor or word size") \
 	X(NO_LIBRARY, "no library in its root", \
 		"was started where the tracer's library cannot be opened") \
 	X(ENVIRONMENT, "environment cleared", \

@@ -8,7 +8,8 @@
 struct mt_symbols; /* core/symbol/symbol.h */
 
 /* Writes to the trace what the profile defines beyond what was written before (strings, modules,
- * threads, pcs, nodes, groups, log), and blind spots if they have changed. Zero-initialised state: nothing written yet. */
+ * threads, pcs, nodes, groups, log), and blind spots if they have changed. Zero-initialised state:
+ * nothing written yet. */
 struct mt_definitions {
 	uint32_t strings, modules, threads, pcs, nodes, groups, log, arguments;
 	bool started;

@@ -1,5 +1,5 @@
-/* Allocators that a program or a library carries inside itself and calls without the dynamic linker,
- * so that no hook sees it (doc/blind-spots.md). */
+/* Allocators that a program or a library carries inside itself and calls without the dynamic
+ * linker, so that no hook sees it (doc/blind-spots.md). */
 #ifndef MT_SYMBOL_BUNDLED_H
 #define MT_SYMBOL_BUNDLED_H
 

@@ -24,8 +24,8 @@ struct file {
 	bool loaded; /* debug information was looked for */
 	bool without_lines;
 	bool oversized; /* its debug information lies in a file that is FILE_OVERSIZED */
-	bool refused; /* a file that this one names may not be opened */
-	char *debug;  /* the file of its debug information; NULL: itself */
+	bool refused;   /* a file that this one names may not be opened */
+	char *debug;    /* the file of its debug information; NULL: itself */
 	struct mt_dwarf_places places;
 	int fd; /* own, to notice that the file was written over; -1 */
 	struct stat opened_stat;
