@@ -174,6 +174,7 @@ static void check(struct tests *t, const struct program *p, int rows, int column
 	terminal_type(&terminal, p->first);
 	terminal_wait_text(&terminal, *p->first == 'V' ? "suspected leaks" : "SUSPECT");
 	int keys = (int)strlen(p->first) + open_selected(&terminal, p, &truth);
+	terminal_wait_text(&terminal, "grows"); /* the score takes some seconds of watching */
 	char *detail = terminal_text(&terminal);
 	bool explained =
 		strstr(detail, "grows") && strstr(detail, columns < 60 ? "suspect" : p->words);

@@ -222,7 +222,7 @@ static void run_second(struct maker *m, unsigned second)
 			add_event(m, &block, at + 500, true);
 		}
 	}
-	mt_model_advance(&m->model, (second + 1) * SECOND, 200000000 + second * 100000);
+	mt_model_advance(&m->model, (second + 1) * SECOND, m->model.live_bytes + (30u << 20));
 }
 
 /* A block of events for each second. */
