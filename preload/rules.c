@@ -11,7 +11,8 @@
 #include "preload/thread.h"
 
 #define FIRST_BITS 13
-#define FIRST_PAGES ((sizeof(struct mt_rule_slot) << FIRST_BITS) / MT_WIRE_PAGE)
+_Static_assert((sizeof(struct mt_rule_slot) << FIRST_BITS) / MT_WIRE_PAGE < 64,
+	"the first table has a bit for each page");
 #define MAX_PROBES 64
 
 static struct mt_rules *new_table(unsigned bits)
@@ -120,6 +121,17 @@ static uint64_t compute(uint64_t key)
 	return rule | (uint64_t)mt_modules_pc(pc, flags) << 5;
 }
 
+/* Rules lie far apart, so few of them touch many pages. A larger table counts as a whole. */
+static void count_touched(struct mt_rules *rules, const void *slot)
+{
+	uint64_t page = ((uint64_t)slot - (uint64_t)rules) / MT_WIRE_PAGE;
+	uint64_t bit = 1ull << (page & 63);
+
+	if (rules->mask + 1 == 1u << FIRST_BITS && !(mt_load(&rules->touched) & bit)
+		&& !(mt_swap_or(&rules->touched, bit) & bit))
+		mt_count_private(MT_WIRE_PAGE);
+}
+
 static bool insert(struct mt_rules *rules, uint64_t key, uint64_t rule)
 {
 	uint32_t at = mt_rules_hash(key, rules->shift);
@@ -130,11 +142,8 @@ static bool insert(struct mt_rules *rules, uint64_t key, uint64_t rule)
 
 		if (found == 0 && mt_swap_if(&slot->key, &found, key)) {
 			mt_store_release(&slot->rule, rule);
-			/* half a page for each of the first, until all of the first table's pages
-			 * can be taken as touched */
-			if (mt_add(&rules->used, 1) < FIRST_PAGES * 2
-				&& rules->mask + 1 == 1u << FIRST_BITS)
-				mt_count_private(MT_WIRE_PAGE / 2);
+			mt_add(&rules->used, 1);
+			count_touched(rules, slot);
 			return true;
 		}
 		if (found == key)

@@ -64,6 +64,7 @@ struct mt_rule_slot {
 
 struct mt_rules {
 	uint32_t shift, mask, used;
+	uint64_t touched; /* a bit for each page of the first table that was written to */
 	struct mt_rule_slot slots[];
 };
 

@@ -391,7 +391,7 @@ static void put_resident_peak(const struct mt_report *report)
 	mt_report_number(when, report, MT_UNIT_TIME, ns);
 	snprintf(text, sizeof text, "%s at %s", peak, when);
 	put_line(report, "resident at most", text);
-	if (mt_resident_words(words, report->profile, false))
+	if (mt_resident_words(words, mt_report_whole(report), false))
 		put_line(report, "", words);
 }
 

@@ -67,7 +67,7 @@ gcc -O1 -g -fno-builtin -pthread -o "$tmp/sleepers" "$here/../programs/sleepers.
 "$memtui" record -f -o "$tmp/loop.dat" -- "$tmp/sleepers" 1 3000000 </dev/null >"$tmp/out" 2>&1
 "$memtui" record -f --max-size 1M -o "$tmp/loop-1M.dat" -- "$tmp/sleepers" 1 3000000 </dev/null >"$tmp/out" 2>&1
 tell "$tmp/loop-1M.dat"
-[ "$(stat -c %s "$tmp/loop.dat")" -lt 130000 ] && [ "$(value "$tmp/loop-1M.dat" history_from_seconds)" = 0.0 ]
+[ "$(stat -c %s "$tmp/loop.dat")" -lt 500000 ] && [ "$(value "$tmp/loop-1M.dat" history_from_seconds)" = 0.0 ]
 expect "a trace that is small without a limit loses nothing below it" $? "$(stat -c %s "$tmp/loop.dat") bytes without, $(stat -c %s "$tmp/loop-1M.dat") with, history from $(value "$tmp/loop-1M.dat" history_from_seconds) s"
 
 # ---- below the limit, and the same totals ----

@@ -81,7 +81,7 @@ void mt_overview_heap(struct mt_app *app, struct mt_rect r)
 	draw_numbers(app, r.row++, r.columns);
 	if (--r.rows < 1 || columns < 4)
 		return;
-	if (r.rows > 2 && mt_resident_words(words, p, app->data.live)) {
+	if (r.rows > 2 && mt_resident_words(words, &app->data.whole, app->data.live)) {
 		mt_draw(app->screen, r.row++, r.column + 1, r.columns - 1, MT_ROLE_TEXT, words);
 		r.rows--;
 	}
