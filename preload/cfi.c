@@ -31,19 +31,19 @@ uint64_t mt_cfi_pointer(struct mt_bytes *b, uint8_t encoding, const struct mt_cf
 	}
 	if (!(encoding & MT_ENC_INDIRECT))
 		return value;
-	if (mt_image_bytes(bases->image, value, &there) && mt_bytes_left(&there) >= 8)
+	if (mt_mapped_bytes(bases->image, value, &there) && mt_bytes_left(&there) >= 8)
 		return mt_bytes_number(&there, 8);
 	mt_bytes_fail(b);
 	return 0;
 }
 
 /* The bytes of the CIE or FDE at an address, from the id on. */
-static bool open_entry(const struct mt_image *image, uint64_t address, struct mt_bytes *entry)
+static bool open_entry(const struct mt_mapped *image, uint64_t address, struct mt_bytes *entry)
 {
 	struct mt_bytes b;
 	uint64_t len;
 
-	if (!mt_image_bytes(image, address, &b))
+	if (!mt_mapped_bytes(image, address, &b))
 		return false;
 	len = mt_bytes_number(&b, 4);
 	if (len == 0 || len == 0xffffffff) /* the end; an entry of 64 bits, which nobody writes */
@@ -95,7 +95,7 @@ static void read_augmentation(const char *letters, struct mt_bytes data,
 	}
 }
 
-static bool parse_cie(const struct mt_image *image, uint64_t address, struct mt_cfi_cie *cie)
+static bool parse_cie(const struct mt_mapped *image, uint64_t address, struct mt_cfi_cie *cie)
 {
 	struct mt_cfi_bases bases = {image, 0};
 	const char *augmentation;
@@ -135,7 +135,7 @@ struct fde {
 	uint64_t start, range;
 };
 
-static bool parse_fde(const struct mt_image *image, uint64_t address, struct fde *fde)
+static bool parse_fde(const struct mt_mapped *image, uint64_t address, struct fde *fde)
 {
 	struct mt_cfi_bases bases = {image, 0};
 	struct mt_bytes b;
@@ -153,7 +153,7 @@ static bool parse_fde(const struct mt_image *image, uint64_t address, struct fde
 	return !mt_bytes_failed(&b);
 }
 
-bool mt_cfi_next_entry(const struct mt_image *image, struct mt_bytes *frames,
+bool mt_cfi_next_entry(const struct mt_mapped *image, struct mt_bytes *frames,
 	struct mt_cfi_entry *entry)
 {
 	struct fde fde;
@@ -170,7 +170,7 @@ bool mt_cfi_next_entry(const struct mt_image *image, struct mt_bytes *frames,
 }
 
 /* Interprets one FDE if it covers pc. listed: where the search table says that it starts. */
-static int try_fde(const struct mt_image *image, uint64_t address, uint64_t pc, uint64_t listed,
+static int try_fde(const struct mt_mapped *image, uint64_t address, uint64_t pc, uint64_t listed,
 	struct mt_cfi_row *row)
 {
 	struct fde fde;
@@ -193,7 +193,7 @@ static int try_fde(const struct mt_image *image, uint64_t address, uint64_t pc, 
 	return MT_CFI_FOUND;
 }
 
-int mt_cfi_row(const struct mt_image *image, uint64_t pc, struct mt_cfi_row *row)
+int mt_cfi_row(const struct mt_mapped *image, uint64_t pc, struct mt_cfi_row *row)
 {
 	const struct mt_cfi_table *table = &image->table;
 	int64_t wanted = (int64_t)(pc - table->base);

@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "preload/image.h"
+#include "preload/mapped.h"
 #include "preload/tracer.h"
 
 enum mt_cfi_how {
@@ -54,19 +54,19 @@ static inline struct mt_bytes mt_cfi_cfa_expression(const struct mt_cfi_row *row
 }
 
 /* Fills in where the image's search table is. */
-void mt_cfi_read_header(struct mt_image *, uint64_t header);
+void mt_cfi_read_header(struct mt_mapped *, uint64_t header);
 /* Makes a search table of the entries of .eh_frame, in the tracer's own memory. */
-void mt_cfi_make_table(struct mt_image *, struct mt_bytes frames);
-void mt_cfi_free_table(struct mt_image *);
+void mt_cfi_make_table(struct mt_mapped *, struct mt_bytes frames);
+void mt_cfi_free_table(struct mt_mapped *);
 
 enum { MT_CFI_FOUND, MT_CFI_NONE, MT_CFI_UNKNOWN };
 
 /* Fills the row that holds at pc. MT_CFI_NONE: no information, and of the row `harmless` alone is
  * filled in; MT_CFI_UNKNOWN: not understood. */
-int mt_cfi_row(const struct mt_image *, uint64_t pc, struct mt_cfi_row *row);
+int mt_cfi_row(const struct mt_mapped *, uint64_t pc, struct mt_cfi_row *row);
 
 /* Is the search table one in which every unwinder finds the same entries? Looks at all of it. */
-bool mt_cfi_is_sorted(const struct mt_image *);
+bool mt_cfi_is_sorted(const struct mt_mapped *);
 
 /* An expression that is the value of one register and an offset, followed by a load or not. */
 bool mt_cfi_is_simple(struct mt_bytes expression, unsigned reg, bool load, int64_t *offset);

@@ -17,7 +17,7 @@ enum {
 
 /* Of what a pointer may be relative to. */
 struct mt_cfi_bases {
-	const struct mt_image *image;
+	const struct mt_mapped *image;
 	uint64_t data;
 };
 
@@ -31,7 +31,7 @@ struct mt_cfi_entry {
 	bool is_fde;
 };
 /* False: there is none. */
-bool mt_cfi_next_entry(const struct mt_image *, struct mt_bytes *frames, struct mt_cfi_entry *);
+bool mt_cfi_next_entry(const struct mt_mapped *, struct mt_bytes *frames, struct mt_cfi_entry *);
 
 struct mt_cfi_cie {
 	struct mt_bytes instructions;
@@ -44,7 +44,7 @@ struct mt_cfi_cie {
 
 /* Fills row with what the instructions of a CIE and of an FDE that begins at start say of pc.
  * False: they are not understood. */
-bool mt_cfi_run(const struct mt_image *, const struct mt_cfi_cie *, struct mt_bytes instructions,
+bool mt_cfi_run(const struct mt_mapped *, const struct mt_cfi_cie *, struct mt_bytes instructions,
 	uint64_t start, uint64_t pc, struct mt_cfi_row *row);
 
 #endif

@@ -8,7 +8,7 @@
 
 struct program {
 	struct mt_bytes b;
-	const struct mt_image *image;
+	const struct mt_mapped *image;
 	const struct mt_cfi_cie *cie;
 	const struct mt_cfi_row *initial; /* NULL while the CIE runs */
 	uint64_t location, pc;
@@ -224,7 +224,7 @@ static bool as_kernel_saves(const struct mt_cfi_row *row)
 		&& cfa == MT_SIGNAL_SP && pc == MT_SIGNAL_PC && fp == MT_SIGNAL_FP;
 }
 
-bool mt_cfi_run(const struct mt_image *image, const struct mt_cfi_cie *cie,
+bool mt_cfi_run(const struct mt_mapped *image, const struct mt_cfi_cie *cie,
 	struct mt_bytes instructions, uint64_t start, uint64_t pc, struct mt_cfi_row *row)
 {
 	struct mt_cfi_row initial;

@@ -5,14 +5,14 @@
 
 #define PAIR (2 * sizeof(int32_t))
 
-void mt_cfi_read_header(struct mt_image *image, uint64_t header)
+void mt_cfi_read_header(struct mt_mapped *image, uint64_t header)
 {
 	struct mt_cfi_bases bases = {image, header};
 	uint8_t version, frames_encoding, count_encoding, table_encoding;
 	uint64_t count;
 	struct mt_bytes b;
 
-	if (!mt_image_bytes(image, header, &b))
+	if (!mt_mapped_bytes(image, header, &b))
 		return;
 	version = (uint8_t)mt_bytes_number(&b, 1);
 	frames_encoding = (uint8_t)mt_bytes_number(&b, 1);
@@ -32,7 +32,7 @@ void mt_cfi_read_header(struct mt_image *image, uint64_t header)
 	};
 }
 
-bool mt_cfi_is_sorted(const struct mt_image *image)
+bool mt_cfi_is_sorted(const struct mt_mapped *image)
 {
 	const struct mt_cfi_table *table = &image->table;
 	int64_t before = INT64_MIN;
@@ -61,7 +61,7 @@ static bool fits(int64_t offset)
 }
 
 /* Puts the FDEs into pairs (NULL: counts them). */
-static uint32_t collect(const struct mt_image *image, struct mt_bytes frames, struct pair *pairs)
+static uint32_t collect(const struct mt_mapped *image, struct mt_bytes frames, struct pair *pairs)
 {
 	uint64_t base = (uint64_t)frames.at;
 	struct mt_cfi_entry entry;
@@ -107,7 +107,7 @@ static void sort(struct pair *pairs, uint64_t count)
 	}
 }
 
-void mt_cfi_make_table(struct mt_image *image, struct mt_bytes frames)
+void mt_cfi_make_table(struct mt_mapped *image, struct mt_bytes frames)
 {
 	uint32_t count = collect(image, frames, NULL);
 	struct pair *pairs = count ? mt_sys_map(count * PAIR) : NULL;
@@ -125,7 +125,7 @@ void mt_cfi_make_table(struct mt_image *image, struct mt_bytes frames)
 	};
 }
 
-void mt_cfi_free_table(struct mt_image *image)
+void mt_cfi_free_table(struct mt_mapped *image)
 {
 	if (image->table.own)
 		mt_sys_unmap((void *)image->table.pairs, image->table.count * PAIR);

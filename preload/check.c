@@ -61,7 +61,7 @@ static bool agrees_with_walk(struct mt_thread *t, const struct mt_entry *entry, 
 
 /* Can libgcc's unwinder, which trusts what it reads, be let go as far as a frame? It searches the
  * same table, runs the same instructions, and follows all registers. */
-static bool is_harmless(const struct mt_image *image, uint64_t pc)
+static bool is_harmless(const struct mt_mapped *image, uint64_t pc)
 {
 	struct mt_cfi_row row;
 
@@ -73,14 +73,14 @@ static bool is_harmless(const struct mt_image *image, uint64_t pc)
 static bool look_whether_harmless(uint64_t pc)
 {
 	struct dl_find_object object;
-	struct mt_image *image = mt_modules_image(pc);
+	struct mt_mapped *image = mt_modules_image(pc);
 
 	if (!image) /* the tracer, code of no module: there it stops */
 		return mt_is_own(pc) || mt_object_of((void *)pc, &object) < 0;
-	if (mt_load(&image->sorted) == MT_IMAGE_NOT_ASKED)
+	if (mt_load(&image->sorted) == MT_MAPPED_NOT_ASKED)
 		mt_store(&image->sorted,
-			mt_cfi_is_sorted(image) ? MT_IMAGE_SORTED : MT_IMAGE_UNSORTED);
-	return mt_load(&image->sorted) == MT_IMAGE_SORTED && is_harmless(image, pc);
+			mt_cfi_is_sorted(image) ? MT_MAPPED_SORTED : MT_MAPPED_UNSORTED);
+	return mt_load(&image->sorted) == MT_MAPPED_SORTED && is_harmless(image, pc);
 }
 
 #define VERDICTS 4096 /* a power of two */
@@ -105,11 +105,11 @@ static bool may_follow(uint64_t pc)
 static bool may_call(const void *function)
 {
 	struct dl_find_object object;
-	struct mt_image image;
+	struct mt_mapped image;
 
 	if (!function || mt_object_of(function, &object) < 0)
 		return false;
-	mt_image_read(&object, &image);
+	mt_mapped_read(&object, &image);
 	return mt_cfi_is_sorted(&image) && is_harmless(&image, (uint64_t)function);
 }
 

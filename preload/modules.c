@@ -128,8 +128,8 @@ static uint32_t add_module(const struct dl_find_object *object)
 	entry->bias = object->dlfo_link_map->l_addr;
 	entry->epoch = mt_load(&mt_tracer.header->epoch);
 	module = &mt_tracer.module_info[id];
-	mt_image_read(object, &module->image);
-	mt_image_complete(object, &module->image);
+	mt_mapped_read(object, &module->image);
+	mt_mapped_complete(object, &module->image);
 	entry->build_id_len = module->image.build_id_len;
 	memcpy(entry->build_id, module->image.build_id, module->image.build_id_len);
 	for (uint32_t i = 0; i < MT_MODULE_PATH_MAX - 1 && path[i]; i++)
@@ -166,7 +166,7 @@ void mt_modules_enter(uint64_t address)
 		module_of(address);
 }
 
-struct mt_image *mt_modules_image(uint64_t address)
+struct mt_mapped *mt_modules_image(uint64_t address)
 {
 	uint32_t id = mt_is_own(address) ? MT_NO_MODULE : module_of(address);
 
@@ -177,24 +177,24 @@ struct mt_image *mt_modules_image(uint64_t address)
 static MT_COLD int row_outside(uint64_t pc, struct mt_cfi_row *row)
 {
 	struct dl_find_object object;
-	struct mt_image image;
+	struct mt_mapped image;
 
 	if (mt_object_of((void *)pc, &object) < 0)
 		return MT_CFI_NONE;
-	mt_image_read(&object, &image);
+	mt_mapped_read(&object, &image);
 	return mt_cfi_row(&image, pc, row);
 }
 
 int mt_modules_row(uint64_t pc, struct mt_cfi_row *row)
 {
-	const struct mt_image *image = mt_modules_image(pc);
+	const struct mt_mapped *image = mt_modules_image(pc);
 
 	return image ? mt_cfi_row(image, pc, row) : row_outside(pc, row);
 }
 
 bool mt_modules_keeps_fp(uint64_t pc)
 {
-	const struct mt_image *image = mt_modules_image(pc);
+	const struct mt_mapped *image = mt_modules_image(pc);
 
 	return image && image->go;
 }

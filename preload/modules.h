@@ -12,7 +12,7 @@ uint32_t mt_modules_pc(uint64_t pc, uint32_t flags);
 /* Enters the module that an address lies in, before any stack has met it. */
 void mt_modules_enter(uint64_t address);
 /* What lies where in the module of the log that an address lies in; NULL: in none. */
-struct mt_image *mt_modules_image(uint64_t address);
+struct mt_mapped *mt_modules_image(uint64_t address);
 /* As mt_cfi_row, of the module that pc lies in. */
 int mt_modules_row(uint64_t pc, struct mt_cfi_row *);
 /* Does the code around it that has no call frame information keep a frame pointer throughout? Go's

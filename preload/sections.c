@@ -70,7 +70,7 @@ static bool is_same(int fd, uint64_t offset, struct mt_bytes bytes)
 	return true;
 }
 
-bool mt_sections_find_frames(const struct dl_find_object *object, const struct mt_image *image,
+bool mt_sections_find_frames(const struct dl_find_object *object, const struct mt_mapped *image,
 	struct mt_bytes *frames)
 {
 	const struct link_map *map = object->dlfo_link_map;
@@ -80,7 +80,7 @@ bool mt_sections_find_frames(const struct dl_find_object *object, const struct m
 	bool found;
 	int fd;
 
-	if (!mt_image_bytes(image, image->file, &file) || mt_bytes_left(&file) < sizeof header)
+	if (!mt_mapped_bytes(image, image->file, &file) || mt_bytes_left(&file) < sizeof header)
 		return false;
 	file.end = file.at + sizeof header;
 	memcpy(&header, file.at, sizeof header);
@@ -88,7 +88,7 @@ bool mt_sections_find_frames(const struct dl_find_object *object, const struct m
 	if (fd < 0)
 		return false;
 	found = is_same(fd, 0, file) && find_section(fd, &header, &section)
-		&& mt_image_bytes(image, map->l_addr + section.sh_addr, frames)
+		&& mt_mapped_bytes(image, map->l_addr + section.sh_addr, frames)
 		&& mt_bytes_left(frames) >= section.sh_size;
 	if (found) {
 		frames->end = frames->at + section.sh_size;

@@ -3,11 +3,11 @@
 #ifndef MT_SECTIONS_H
 #define MT_SECTIONS_H
 
-#include "preload/image.h"
+#include "preload/mapped.h"
 
 /* Finds .eh_frame, as it lies in memory. False: there is none; or the file cannot be read, or is
  * not the one that is mapped. */
-bool mt_sections_find_frames(const struct dl_find_object *, const struct mt_image *,
+bool mt_sections_find_frames(const struct dl_find_object *, const struct mt_mapped *,
 	struct mt_bytes *frames);
 
 #endif

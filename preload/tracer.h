@@ -11,8 +11,8 @@
 #include <threads.h>
 
 #include "core/wire.h"
-#include "preload/image.h"
 #include "preload/libc.h"
+#include "preload/mapped.h"
 #include "preload/x86_64/arch.h"
 
 /* Two words written one by one and copied as one vector right after make the copy wait for the
@@ -113,7 +113,7 @@ struct mt_module {
 	const void *link_map, *eh_frame;
 	uint64_t start, end;
 	uint32_t gone, complete;
-	struct mt_image image;
+	struct mt_mapped image;
 };
 
 struct mt_allocator {

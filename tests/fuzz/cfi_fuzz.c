@@ -45,7 +45,7 @@ static void evaluate(const struct mt_cfi_row *row, uint64_t pc)
 	}
 }
 
-static void ask(const struct mt_image *image, uint64_t pc)
+static void ask(const struct mt_mapped *image, uint64_t pc)
 {
 	struct mt_cfi_row row;
 
@@ -54,7 +54,7 @@ static void ask(const struct mt_image *image, uint64_t pc)
 }
 
 /* Asks for pcs at the start of some entries and a little behind. */
-static void ask_some(const struct mt_image *image, const uint8_t *data)
+static void ask_some(const struct mt_mapped *image, const uint8_t *data)
 {
 	for (uint32_t i = 0; i < PCS && i < image->table.count; i++) {
 		uint32_t which = (data[2] + i * data[3]) % image->table.count;
@@ -67,7 +67,7 @@ static void ask_some(const struct mt_image *image, const uint8_t *data)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	struct mt_image image = {.segment_count = 1, .has_cfi = true};
+	struct mt_mapped image = {.segment_count = 1, .has_cfi = true};
 	struct mt_bytes frames;
 	uint8_t *copy;
 	uint64_t start;
@@ -76,13 +76,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		return 0;
 	memcpy(copy, data + 8, size - 8);
 	start = (uint64_t)copy;
-	image.segments[0] = (struct mt_image_segment){start, start + size - 8};
+	image.segments[0] = (struct mt_mapped_segment){start, start + size - 8};
 	mt_cfi_read_header(&image, start + (data[0] | data[1] << 8));
 	mt_cfi_is_sorted(&image);
 	ask_some(&image, data);
 	ask(&image, start + data[4] * 256u);
 	/* a second time, as if it were .eh_frame alone: the seeds' is behind the header's table */
-	if (mt_image_bytes(&image, start + (12 + 8ull * image.table.count + 7) / 8 * 8, &frames)) {
+	if (mt_mapped_bytes(&image, start + (12 + 8ull * image.table.count + 7) / 8 * 8, &frames)) {
 		mt_cfi_make_table(&image, frames);
 		ask_some(&image, data);
 		mt_cfi_free_table(&image);

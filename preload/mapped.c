@@ -1,6 +1,6 @@
 /* A module's program headers say where its segments are. They are believed as far as the kernel
  * agrees; where they cannot be found (patchelf moves them), it is asked for its own mappings. */
-#include "preload/image.h"
+#include "preload/mapped.h"
 
 #include <elf.h>
 #include <link.h>
@@ -21,7 +21,7 @@ static bool can_be_read(uint64_t start, uint64_t end)
 	return mt_sys_look(start & ~7ull) != -EFAULT && mt_sys_look((end - 1) & ~7ull) != -EFAULT;
 }
 
-static void add_segment(struct mt_image *image, uint64_t start, uint64_t end)
+static void add_segment(struct mt_mapped *image, uint64_t start, uint64_t end)
 {
 	uint32_t count = image->segment_count;
 
@@ -29,8 +29,8 @@ static void add_segment(struct mt_image *image, uint64_t start, uint64_t end)
 		return;
 	if (count && image->segments[count - 1].end == start)
 		image->segments[count - 1].end = end;
-	else if (count < MT_IMAGE_SEGMENTS)
-		image->segments[image->segment_count++] = (struct mt_image_segment){start, end};
+	else if (count < MT_MAPPED_SEGMENTS)
+		image->segments[image->segment_count++] = (struct mt_mapped_segment){start, end};
 }
 
 /* The program headers, if the file begins at an address and has them in its first page. They are
@@ -55,7 +55,7 @@ static uint32_t headers_at(const struct link_map *map, uint64_t start, const Elf
 
 /* Of a program with gaps between its segments only one of them is shown as the object: then the
  * kernel has said where the program headers are, which follow the file's own. */
-static uint32_t find_headers(const struct dl_find_object *object, struct mt_image *image,
+static uint32_t find_headers(const struct dl_find_object *object, struct mt_mapped *image,
 	const Elf64_Phdr **headers)
 {
 	const struct link_map *map = object->dlfo_link_map;
@@ -74,7 +74,7 @@ static uint32_t find_headers(const struct dl_find_object *object, struct mt_imag
 }
 
 struct mapped {
-	struct mt_image *image;
+	struct mt_mapped *image;
 	const struct dl_find_object *object;
 };
 
@@ -91,7 +91,7 @@ static bool add_mapped(const struct mt_procmap *map, void *context)
 }
 
 static void read_segments(const struct dl_find_object *object, const Elf64_Phdr *headers,
-	uint32_t count, struct mt_image *image)
+	uint32_t count, struct mt_mapped *image)
 {
 	for (uint32_t i = 0; i < count; i++) {
 		uint64_t start = object->dlfo_link_map->l_addr + headers[i].p_vaddr;
@@ -110,7 +110,7 @@ static uint64_t padded(uint64_t len)
 	return (len + 3) & ~3ull;
 }
 
-static void read_note(struct mt_bytes *b, struct mt_image *image)
+static void read_note(struct mt_bytes *b, struct mt_mapped *image)
 {
 	uint64_t name_len = mt_bytes_number(b, 4), data_len = mt_bytes_number(b, 4);
 	uint64_t type = mt_bytes_number(b, 4);
@@ -129,13 +129,13 @@ static void read_note(struct mt_bytes *b, struct mt_image *image)
 }
 
 static void read_notes(const struct dl_find_object *object, const Elf64_Phdr *headers,
-	uint32_t count, struct mt_image *image)
+	uint32_t count, struct mt_mapped *image)
 {
 	for (uint32_t i = 0; i < count; i++) {
 		uint64_t start = object->dlfo_link_map->l_addr + headers[i].p_vaddr;
 		struct mt_bytes b;
 
-		if (headers[i].p_type != PT_NOTE || !mt_image_bytes(image, start, &b)
+		if (headers[i].p_type != PT_NOTE || !mt_mapped_bytes(image, start, &b)
 			|| mt_bytes_left(&b) < headers[i].p_filesz)
 			continue;
 		b.end = b.at + headers[i].p_filesz;
@@ -144,7 +144,7 @@ static void read_notes(const struct dl_find_object *object, const Elf64_Phdr *he
 	}
 }
 
-void mt_image_read(const struct dl_find_object *object, struct mt_image *image)
+void mt_mapped_read(const struct dl_find_object *object, struct mt_mapped *image)
 {
 	const Elf64_Phdr *headers = NULL;
 	uint32_t count;
@@ -158,7 +158,7 @@ void mt_image_read(const struct dl_find_object *object, struct mt_image *image)
 		mt_cfi_read_header(image, (uint64_t)object->dlfo_eh_frame);
 }
 
-void mt_image_complete(const struct dl_find_object *object, struct mt_image *image)
+void mt_mapped_complete(const struct dl_find_object *object, struct mt_mapped *image)
 {
 	struct mt_bytes frames;
 
