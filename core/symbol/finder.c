@@ -246,6 +246,16 @@ int mt_finder_alt(const struct mt_naming *by, const char *beside, const char *na
 	return fd;
 }
 
+/* In the directory itself, or in .debug/ there. */
+static int try_directory(const struct mt_naming *by, const char *directory, const char *link,
+	struct mt_build_id id, uint32_t crc, char **found)
+{
+	int fd = try_link(by, mt_format("%s/%s", directory, link), id, crc, found);
+
+	return fd >= 0 ? fd
+		       : try_link(by, mt_format("%s/.debug/%s", directory, link), id, crc, found);
+}
+
 int mt_finder_debug(const struct mt_finder *f, const struct mt_naming *by, const char *path,
 	const char *opened, struct mt_build_id id, const char *link, uint32_t crc, char **found)
 {
@@ -256,9 +266,9 @@ int mt_finder_debug(const struct mt_finder *f, const struct mt_naming *by, const
 	char *real = realpath(opened, NULL);
 	char *beside = directory_of(real ? real : opened), *seen = directory_of(path);
 
-	fd = try_link(by, mt_format("%s/%s", beside, link), id, crc, found);
-	if (fd < 0)
-		fd = try_link(by, mt_format("%s/.debug/%s", beside, link), id, crc, found);
+	fd = try_directory(by, beside, link, id, crc, found);
+	if (fd < 0) /* it was opened below the root of a process that has ended since */
+		fd = try_directory(by, seen, link, id, crc, found);
 	for (unsigned i = 0; fd < 0 && i < f->directory_count; i++) {
 		fd = try_link(by, mt_format("%s%s/%s", f->directories[i], seen, link), id, crc,
 			found);
