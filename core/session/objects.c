@@ -132,6 +132,18 @@ static bool parse(char *text, struct line *l)
 	return true;
 }
 
+/* Each file is opened once a process: looks come every second, and most files stay mapped. Of two
+ * files that have the same number on two devices only the first is read, which is rare. */
+static bool is_new(struct mt_objects *o, uint64_t inode)
+{
+	for (uint32_t i = 0; i < o->seen_count; i++)
+		if (o->seen[i] == inode)
+			return false;
+	MT_GROW(o->seen, o->seen_count, o->seen_capacity);
+	o->seen[o->seen_count++] = inode;
+	return true;
+}
+
 bool mt_objects_look(struct mt_objects *o, struct mt_objects_cache *c, pid_t pid)
 {
 	char name[64], exe[4096], *text = NULL, *opened;
@@ -160,7 +172,7 @@ bool mt_objects_look(struct mt_objects *o, struct mt_objects_cache *c, pid_t pid
 		if (writable && (of_file || is_bss || !strcmp(l.path, "[stack]")))
 			data += l.end - l.start;
 		data_end = writable && of_file ? l.end : 0;
-		if (!of_file || l.rights[2] != 'x' || !strcmp(l.path, exe))
+		if (!of_file || l.rights[2] != 'x' || !strcmp(l.path, exe) || !is_new(o, l.inode))
 			continue;
 		/* by the root of the process, which may not be ours */
 		opened = mt_format("/proc/%d/root%s", (int)pid, l.path);
@@ -178,5 +190,6 @@ void mt_objects_free(struct mt_objects *o)
 	for (uint32_t i = 0; i < o->found_count; i++)
 		free(o->found[i].path);
 	free(o->found);
+	free(o->seen);
 	*o = (struct mt_objects){0};
 }

@@ -24,6 +24,8 @@ struct mt_object_found {
 struct mt_objects {
 	/* writable mappings of files, what follows them without one (.bss), the main stack */
 	uint64_t data_bytes;
+	uint64_t *seen; /* inodes of the files that were read */
+	uint32_t seen_count, seen_capacity;
 	struct mt_object_found *found;
 	uint32_t found_count, found_capacity;
 };
