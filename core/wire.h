@@ -33,6 +33,11 @@ struct mt_wire_request {
 	char token[MT_WIRE_TOKEN_LEN];
 };
 
+/* A second message, of a single byte, from a child that has waited too long and that its parent's
+ * segment counts among the untraced now. The recorder stops reading before it looks for one: either
+ * it is there, and the request is void, or it cannot be sent any more. */
+#define MT_WIRE_WITHDRAWAL_LEN 1
+
 struct mt_wire_reply {
 	uint64_t magic;
 	uint32_t version;

@@ -5,13 +5,6 @@
 
 #include <string.h>
 
-static struct mt_wire_blind *places(void)
-{
-	if (mt_load_acquire(&mt_tracer.phase) != MT_PHASE_ATTACHED || !mt_tracer.header)
-		return NULL;
-	return (struct mt_wire_blind *)((uint8_t *)mt_tracer.header + MT_WIRE_BLIND_OFFSET);
-}
-
 void mt_blind_copy_path(char to[sizeof((struct mt_wire_blind *)0)->path], const char *path)
 {
 	const size_t room = sizeof((struct mt_wire_blind *)0)->path;
@@ -28,13 +21,13 @@ static bool is_of(const struct mt_wire_blind *place, enum mt_blind_reason reason
 		&& strncmp(place->path, path, sizeof place->path) == 0;
 }
 
-struct mt_blind_noted mt_blind_note(enum mt_blind_reason reason, const char *path, uint32_t pid)
+struct mt_blind_noted mt_blind_note_in(struct mt_wire_header *h, enum mt_blind_reason reason,
+	const char *path, uint32_t pid)
 {
 	char text[sizeof((struct mt_wire_blind *)0)->path];
-	struct mt_wire_blind *at = places(), *end = at + MT_WIRE_BLIND_PLACES;
+	struct mt_wire_blind *at = (struct mt_wire_blind *)((uint8_t *)h + MT_WIRE_BLIND_OFFSET),
+			     *end = at + MT_WIRE_BLIND_PLACES;
 
-	if (!at)
-		return (struct mt_blind_noted){NULL, false};
 	mt_blind_copy_path(text, path);
 	for (; at < end; at++) {
 		uint32_t state = MT_WIRE_BLIND_FREE;
@@ -52,8 +45,15 @@ struct mt_blind_noted mt_blind_note(enum mt_blind_reason reason, const char *pat
 		mt_store_release(&at->state, MT_WIRE_BLIND_SET);
 		return (struct mt_blind_noted){at, false};
 	}
-	mt_count(MT_COUNTER_FORKED_CHILDREN, 1);
+	mt_add(&h->counters[MT_COUNTER_FORKED_CHILDREN], 1);
 	return (struct mt_blind_noted){NULL, true};
+}
+
+struct mt_blind_noted mt_blind_note(enum mt_blind_reason reason, const char *path, uint32_t pid)
+{
+	if (mt_load_acquire(&mt_tracer.phase) != MT_PHASE_ATTACHED || !mt_tracer.header)
+		return (struct mt_blind_noted){NULL, false};
+	return mt_blind_note_in(mt_tracer.header, reason, path, pid);
 }
 
 void mt_blind_take_back(const struct mt_blind_noted *noted)

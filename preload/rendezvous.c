@@ -214,7 +214,15 @@ static int check_peer(int fd, struct ucred *peer)
 	return 0;
 }
 
-static int ask(int fd, uint64_t forked_from, bool *counted)
+/* After this the recorder does not count this process among the untraced. False: it has read the
+ * request, and does. */
+static bool withdraw(int fd)
+{
+	return mt_sys6(SYS_sendto, fd, "", MT_WIRE_WITHDRAWAL_LEN, MSG_NOSIGNAL | MSG_DONTWAIT, 0,
+		       0) == MT_WIRE_WITHDRAWAL_LEN;
+}
+
+static int ask(int fd, uint64_t forked_from, bool *uncounted)
 {
 	struct mt_wire_request request = {
 		.magic = MT_WIRE_MAGIC,
@@ -234,15 +242,16 @@ static int ask(int fd, uint64_t forked_from, bool *counted)
 	n = mt_sys6(SYS_sendto, fd, &request, sizeof request, MSG_NOSIGNAL, 0, 0);
 	if (n != sizeof request)
 		return n < 0 ? (int)n : -EPROTO;
-	*counted = true;
-	if ((error = wait_for(fd, POLLIN, &recorder, &patience)) < 0)
-		return error;
-	error = receive(fd);
+	error = wait_for(fd, POLLIN, &recorder, &patience);
+	if (error == 0)
+		error = receive(fd);
 	session.trusted = error >= 0;
+	if (error < 0)
+		*uncounted = *uncounted && withdraw(fd);
 	return error;
 }
 
-int mt_rendezvous(uint64_t forked_from, bool *counted)
+int mt_rendezvous(uint64_t forked_from, bool *uncounted)
 {
 	int fd, result;
 
@@ -253,7 +262,7 @@ int mt_rendezvous(uint64_t forked_from, bool *counted)
 	fd = (int)mt_sys3(SYS_socket, AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	if (fd < 0)
 		return fd;
-	result = ask(fd, forked_from, counted);
+	result = ask(fd, forked_from, uncounted);
 	mt_sys1(SYS_close, fd);
 	return result;
 }

@@ -4,10 +4,12 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <string.h>
 #include <sys/stat.h>
 
 #include "preload/allocator.h"
+#include "preload/blind.h"
 #include "preload/file.h"
 #include "preload/modules.h"
 #include "preload/ring.h"
@@ -306,10 +308,10 @@ static bool start(struct mt_wire_header *h, const struct mt_wire_header *copy)
 }
 
 /* The phase is CONNECTING. */
-static int connect_to_segment(uint64_t forked_from, bool *counted)
+static int connect_to_segment(uint64_t forked_from, bool *uncounted)
 {
 	struct mt_wire_header *h = NULL, copy;
-	int fd = mt_rendezvous(forked_from, counted);
+	int fd = mt_rendezvous(forked_from, uncounted);
 
 	if (fd >= 0) {
 		h = map(fd, &copy);
@@ -333,7 +335,7 @@ MT_COLD void mt_segment_attach(void)
 {
 	uint32_t expected = MT_PHASE_NEW;
 	int error = -ENOMEM;
-	bool can, counted;
+	bool can, uncounted = false;
 
 	if (!mt_is_glibc()) {
 		mt_store_release(&mt_tracer.phase, MT_PHASE_OFF);
@@ -345,7 +347,7 @@ MT_COLD void mt_segment_attach(void)
 	if (!mt_swap_if(&mt_tracer.phase, &expected, MT_PHASE_CONNECTING))
 		return;
 	if (can)
-		error = connect_to_segment(0, &counted);
+		error = connect_to_segment(0, &uncounted);
 	mt_store_release(&mt_tracer.phase,
 		error == 0                 ? MT_PHASE_ATTACHED
 			: error == -EAGAIN ? MT_PHASE_NEW
@@ -358,14 +360,24 @@ MT_COLD void mt_segment_attach(void)
 /* A second look at shared memory, by the length 0; NULL: it is private by now, or lacks room. */
 static struct mt_wire_header *mapped_again(struct mt_wire_header *h)
 {
-	long p = mt_sys6(SYS_mremap, h, 0, MT_WIRE_PAGE, MREMAP_MAYMOVE, 0, 0);
+	long p = mt_sys6(SYS_mremap, h, 0, 2 * MT_WIRE_PAGE, MREMAP_MAYMOVE, 0, 0);
 
 	return p < 0 && p > -4096 ? NULL : (struct mt_wire_header *)p;
 }
 
-/* The parent's header, where another has taken its place: a child that goes on untraced is counted
- * there. */
+/* The parent's header and notes, where others have taken their place: a child that goes on untraced
+ * is noted there. */
 static struct mt_wire_header *covered;
+
+static void note_untraced(struct mt_wire_header *parents)
+{
+	static char path[PATH_MAX]; /* one thread asks for the child's segment */
+	long n = mt_sys3(SYS_readlink, "/proc/self/exe", path, sizeof path - 1);
+
+	path[n > 0 ? n : 0] = '\0';
+	mt_blind_note_in(parents, MT_BLIND_UNTRACED, n > 0 ? path : "(unknown)",
+		(uint32_t)mt_sys0(SYS_getpid));
+}
 
 /* All that is mapped of it: under a limit the rest may be the program's own memory by now. */
 static uint64_t mapped(const struct mt_range *range)
@@ -429,7 +441,7 @@ MT_COLD bool mt_segment_forked(void)
 	 * it says */
 	static struct mt_wire_header *kept;
 	struct mt_wire_header *old = mt_tracer.header, *parents;
-	bool done, counted = false;
+	bool done, uncounted;
 
 	if (old->id) /* a child that is forked while another thread is here finds an empty header */
 		parent = old->id;
@@ -439,11 +451,12 @@ MT_COLD bool mt_segment_forked(void)
 	drop_tables();
 	if (mt_tracer.standalone)
 		mt_file_forked();
-	done = connect_to_segment(parent, &counted) == 0;
-	if (parents && !done && !counted)
-		mt_add(&parents->counters[MT_COUNTER_FORKED_CHILDREN], 1);
+	uncounted = parents != NULL;
+	done = connect_to_segment(parent, &uncounted) == 0;
+	if (!done && uncounted)
+		note_untraced(parents);
 	if (parents)
-		mt_sys_unmap(parents, MT_WIRE_PAGE);
+		mt_sys_unmap(parents, 2 * MT_WIRE_PAGE);
 	if (done) {
 		struct mt_wire_header *older = kept;
 

@@ -301,12 +301,23 @@ static void reply(int to, int status, int fd)
 	sendmsg(to, &message, MSG_NOSIGNAL | MSG_DONTWAIT);
 }
 
+/* From here on it cannot be withdrawn. */
+static bool was_withdrawn(int fd)
+{
+	char byte[MT_WIRE_WITHDRAWAL_LEN];
+
+	shutdown(fd, SHUT_RD);
+	return recv(fd, byte, sizeof byte, MSG_DONTWAIT) == sizeof byte;
+}
+
 void mt_offer_answer(struct mt_recorder *r, int fd, pid_t pid, const struct mt_wire_request *q)
 {
 	struct mt_process *p = pid > 0 ? known(r, pid) : NULL;
 	struct mt_offer *offer = NULL;
 	int status = -EPERM;
 
+	if (was_withdrawn(fd))
+		return;
 	if (pid > 0 && wanted(r, p)) {
 		if (!p)
 			p = mt_offer_add(r, pid, peer_pidfd(fd, pid));

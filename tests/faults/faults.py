@@ -160,7 +160,7 @@ def sample(cases):
         groups.setdefault(case[:3], []).append(case)
     for n, group in enumerate(groups.values()):
         yield group[n * 7 % len(group)]
-        if group[0][2] in ("poll", "futex_waitv", "recvfrom", "wait4"):
+        if group[0][2] in ("poll", "futex_waitv", "recvfrom", "wait4", "accept4"):
             yield from (c for c in group if c[4].endswith("+"))
         yield from (c for c in group if c[4] == "hold")
 
