@@ -1,6 +1,7 @@
 """interrupted.py RUN.SH: ^C ends all that `make test` runs, in both lanes, and leaves no files. The suites are ones that wait."""
 import os
 import re
+import select
 import shutil
 import signal
 import subprocess
@@ -8,12 +9,11 @@ import sys
 import tempfile
 
 
-def runs(pid):
-    try:
-        with open(f"/proc/{pid}/stat") as f:
-            return f.read().rsplit(")", 1)[1].split()[0] != "Z"
-    except OSError:
-        return False
+WAIT_SECONDS = 60  # what was sent a signal may take its time to die of it; only what lives on comes to this
+
+
+def lives_on(pidfd):
+    return not select.select([pidfd], [], [], WAIT_SECONDS)[0]
 
 
 with tempfile.TemporaryDirectory() as top:
@@ -31,9 +31,10 @@ with tempfile.TemporaryDirectory() as top:
                            stdout=subprocess.DEVNULL, env=dict(os.environ, TMPDIR=top + "/tmp"),
                            preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL))
     started = [told.readline().strip() for _ in range(2)]
+    ends = [os.pidfd_open(int(pid)) for pid in started]
     os.killpg(run.pid, signal.SIGINT)
     status = run.wait()
-    alive = [pid for pid in started if runs(pid)]
+    alive = [pid for pid, end in zip(started, ends) if lives_on(end)]
     left = os.listdir(top + "/tmp")
     for pid in alive:
         os.kill(int(pid), signal.SIGKILL)
