@@ -219,7 +219,8 @@ static int check_peer(int fd, struct ucred *peer)
 static bool withdraw(int fd)
 {
 	return mt_sys6(SYS_sendto, fd, "", MT_WIRE_WITHDRAWAL_LEN, MSG_NOSIGNAL | MSG_DONTWAIT, 0,
-		       0) == MT_WIRE_WITHDRAWAL_LEN;
+		       0)
+		== MT_WIRE_WITHDRAWAL_LEN;
 }
 
 static int ask(int fd, uint64_t forked_from, bool *uncounted)

@@ -53,8 +53,8 @@ void mt_segment_scrap(struct mt_thread *t);
 
 /* rendezvous.c: the memfd of a new segment, or a negative errno; -EAGAIN: no environment yet,
  * -ENOENT: no session. forked_from: id of the parent's segment; 0: this is no forked child.
- * *uncounted: in, whether the caller can count this process among the untraced; out, after a failure,
- * whether it has to: the recorder does not. */
+ * *uncounted: in, whether the caller can count this process among the untraced; out, after a
+ * failure, whether it has to, because the recorder does not. */
 int mt_rendezvous(uint64_t forked_from, bool *uncounted);
 
 #endif
