@@ -33,6 +33,7 @@ make --no-print-directory TSAN=1 O="$build-tsan" "$build-tsan/race" all programs
 if setarch -R "$build-tsan/race" 1 1 >/dev/null 2>&1; then
 	setarch -R "$build-tsan/race" 8 40000
 	setarch -R "$build-tsan/race" 64 4000
+	setarch -R "$build-tsan/race" 8 2400 give-back
 	sh tests/screens/races.sh "$build-tsan"
 else
 	echo "skip ThreadSanitizer: it does not run here: $(setarch -R "$build-tsan/race" 1 1 2>&1 | head -n 1)"

@@ -1,12 +1,15 @@
-/* race THREADS ROUNDS: tracer and recorder in one process, for ThreadSanitizer: threads write
+/* race THREADS ROUNDS [give-back]: tracer and recorder in one process, for ThreadSanitizer: threads write
  * events through the tracer's own code, each into its ring and all into one call tree, while this
  * one drains and merges. Both sides go by the same mapping, since the sanitizer knows memory by its
- * address. Blocks go from thread to thread. */
+ * address. Blocks go from thread to thread. With give-back the threads
+ * pause, and each poll gives the pages of all drained records back, as it does twice a second else:
+ * a record that was written while its page went away would be missing. */
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "core/capture/merge.h"
+#include "core/capture/ring_pages.h"
 #include "core/capture/segment.h"
 #include "tests/stress/race.h"
 
@@ -44,6 +47,16 @@ static int check(struct mt_merge *merge, long threads)
 		|| info->unknown_frees || info->invalid_records || info->cut_stacks;
 }
 
+/* The time that it is told makes every look due. */
+static uint64_t poll_once(struct mt_merge *merge)
+{
+	static uint64_t now;
+
+	if (race.pauses)
+		mt_ring_pages_tend(merge, now += 1000000000, UINT64_MAX);
+	return mt_merge_poll(merge);
+}
+
 int main(int argc, char **argv)
 {
 	long n = argc > 1 ? atol(argv[1]) : 8;
@@ -78,13 +91,14 @@ int main(int argc, char **argv)
 	mt_model_init(&model, &profile);
 	mt_merge_init(&merge, &segment, &clock, &model);
 	race.running = (int)n;
+	race.pauses = argc > 3;
 	for (long i = 0; i < n; i++)
 		pthread_create(&threads[i], NULL, race_work, (void *)i);
 	while (__atomic_load_n(&race.running, __ATOMIC_ACQUIRE))
-		mt_merge_poll(&merge);
+		poll_once(&merge);
 	for (long i = 0; i < n; i++)
 		pthread_join(threads[i], NULL);
-	while (mt_merge_poll(&merge))
+	while (poll_once(&merge))
 		;
 	wrong = check(&merge, n);
 	mt_merge_free(&merge);

@@ -9,6 +9,7 @@ struct race {
 	void *mapped; /* where the tracer has it */
 	long rounds;
 	int running; /* threads */
+	int pauses;  /* threads stop now and then, and go on slowly */
 	void *slots[RACE_SLOTS];
 };
 extern struct race race;

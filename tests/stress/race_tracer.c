@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <sched.h>
 #include <stdlib.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "preload/deepbind.h"
@@ -17,10 +18,10 @@
 
 struct mt_tracer mt_tracer;
 
-int mt_rendezvous(uint64_t forked_from, bool *counted)
+int mt_rendezvous(uint64_t forked_from, bool *uncounted)
 {
 	(void)forked_from;
-	(void)counted;
+	(void)uncounted;
 	return race.memory ? dup(race.memory) : -EAGAIN;
 }
 
@@ -98,6 +99,19 @@ static __attribute__((noinline)) void *left(uint64_t path, int depth)
 	return p;
 }
 
+/* A thread that has slept this long is a slow one: it claims the room for each record by itself, just
+ * when the pages around go away. */
+#define SLEEP_NS 20000000
+#define SLOW_ROUNDS 24
+
+static void pause_a_while(long round, uint64_t random)
+{
+	if (round % SLOW_ROUNDS == 0)
+		nanosleep(&(struct timespec){0, SLEEP_NS}, NULL);
+	for (volatile uint64_t spin = random >> 32 & 0x1fff; spin; spin--)
+		;
+}
+
 void *race_work(void *number)
 {
 	uint64_t random = 0x9e3779b97f4a7c15ull * ((uint64_t)number + 1);
@@ -106,6 +120,8 @@ void *race_work(void *number)
 		void *p;
 
 		random ^= random << 13, random ^= random >> 7, random ^= random << 17;
+		if (race.pauses)
+			pause_a_while(i, random);
 		p = left(random >> 16, 2 + (int)(random >> 40) % 9);
 		p = __atomic_exchange_n(&race.slots[random % RACE_SLOTS], p, __ATOMIC_ACQ_REL);
 		if (p)

@@ -44,12 +44,14 @@ print("; ".join(f"{field} is {total(field)}, not {n}" for field, n in want.items
 }
 
 # tracer and recorder in one process, with a poll always under way: the order of events must hold wherever it cuts
-race() { # THREADS ROUNDS
-	local what
-	what=$("$build/race" "$1" "$2" 2>&1) && echo "ok race of $1 threads" || echo "not ok race of $1 threads: $what"
+race() { # THREADS ROUNDS [give-back]
+	local what name="race of $1 threads${3:+ whose pages are given back}"
+	what=$("$build/race" "$@" 2>&1) && echo "ok $name" || echo "not ok $name: $what"
 }
 race 8 200000
 race 64 20000
+race 8 2400 give-back
+race 64 1500 give-back
 stress "64 threads" 64 40000
 stress "64 threads on one core" 64 6000 taskset -c 0
 stress "200 threads" 200 3000
