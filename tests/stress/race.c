@@ -1,9 +1,9 @@
-/* race THREADS ROUNDS [give-back]: tracer and recorder in one process, for ThreadSanitizer: threads write
- * events through the tracer's own code, each into its ring and all into one call tree, while this
- * one drains and merges. Both sides go by the same mapping, since the sanitizer knows memory by its
- * address. Blocks go from thread to thread. With give-back the threads
- * pause, and each poll gives the pages of all drained records back, as it does twice a second else:
- * a record that was written while its page went away would be missing. */
+/* race THREADS ROUNDS [give-back]: tracer and recorder in one process, for ThreadSanitizer: threads
+ * write events through the tracer's own code, each into its ring and all into one call tree, while
+ * this one drains and merges. Both sides go by the same mapping, since the sanitizer knows memory
+ * by its address. Blocks go from thread to thread. With give-back the threads pause, and each poll
+ * gives back the pages of all drained records, which else happens twice a second: a record that
+ * was written while its page went away would be missing. */
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>

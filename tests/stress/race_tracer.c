@@ -99,8 +99,8 @@ static __attribute__((noinline)) void *left(uint64_t path, int depth)
 	return p;
 }
 
-/* A thread that has slept this long is a slow one: it claims the room for each record by itself, just
- * when the pages around go away. */
+/* A thread that has slept this long is a slow one: it claims the room for each record by itself,
+ * just when the pages around go away. */
 #define SLEEP_NS 20000000
 #define SLOW_ROUNDS 24
 
