@@ -103,6 +103,11 @@ $(O)/tests/themes_test: $(O)/obj/tests/unit/themes_test.o $(O)/obj/tui/terminal/
 	$(say) LINK $@
 	$(Q)$(CC) $(ALL_LDFLAGS) -o $@ $^ $(LIBS) -lcmocka -lm
 
+$(O)/tests/fit_test: $(O)/obj/tests/unit/fit_test.o $(addprefix $(O)/obj/tui/terminal/,fit.o width.o glyphs.o) $(O)/libcore.a
+	@mkdir -p $(@D)
+	$(say) LINK $@
+	$(Q)$(CC) $(ALL_LDFLAGS) -o $@ $^ $(LIBS) -lcmocka
+
 $(O)/tests/squeeze_test: $(O)/obj/tests/unit/squeeze_test.o $(O)/obj/tui/terminal/squeeze.o $(O)/libcore.a
 	@mkdir -p $(@D)
 	$(say) LINK $@

@@ -73,6 +73,8 @@ enum mt_scope {
 	X(PREVIOUS_PANE, VIEWS, "S-Tab", 0, "Pane back", "to the previous pane") \
 	X(MAXIMISE, VIEWS, "Z", 11, "Maximise", \
 		"give the whole screen to the pane, or take it back") \
+	X(NAMES, VIEWS, "x", 10, "Names", \
+		"show long names whole, or fold template arguments and parameters again") \
 	X(SEARCH, FIND, "F3 /", 2, "Search", "search the lines of this list (PCRE2; smart case)") \
 	X(FILTER, FIND, "F4 \\", 3, "Filter", \
 		"show matching groups only: words, field:value, !field:value") \

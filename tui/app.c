@@ -303,6 +303,7 @@ void mt_app_act(struct mt_app *app, enum mt_action what)
 	case MT_ACTION_FILTER: mt_prompt_open(app, MT_PROMPT_FILTER); break;
 	case MT_ACTION_NEXT_MATCH: mt_prompt_next(app, 1); break;
 	case MT_ACTION_PREVIOUS_MATCH: mt_prompt_next(app, -1); break;
+	case MT_ACTION_NAMES: app->whole_names = !app->whole_names; break;
 	case MT_ACTION_SORT: mt_sort_open(app); break;
 	case MT_ACTION_SORT_WHOLE: sort_whole(app); break;
 	case MT_ACTION_ALL_TIMES: mt_timeline_all_times(app); break;

@@ -225,6 +225,7 @@ struct mt_app {
 	char wrapper
 		[256]; /* what many lines of the groups name, if it may be a wrapper; or empty */
 	struct mt_columns columns; /* of the list of groups; none: the first that fit */
+	bool whole_names;          /* template arguments are not folded */
 	struct mt_groups_state groups;
 	struct mt_tree_state tree;
 	struct mt_timeline_state timeline;
@@ -347,7 +348,17 @@ struct mt_line mt_frame_line(struct mt_app *, enum mt_view_id, struct mt_rect r,
 /* A name, or a chain of them that ends in an inlined one: the mark stays where the name is cut. */
 void mt_frame_name(struct mt_app *, int row, int column, int width, enum mt_role, const char *name,
 	bool inlined);
-/* "function  source:line" of a frame into columns of a line, in two roles. */
+/* Where a name of so many columns and its source are put; what is too long is folded
+ * (tui/terminal/fit.h). source "": there is none. */
+struct mt_frame_place {
+	int name;          /* columns, with the mark of an inlined one */
+	int source_column; /* from where the name begins */
+	int source_width;
+};
+struct mt_frame_place mt_frame_lay_out(int width, int name_width, const char *source);
+void mt_frame_put(struct mt_app *, int row, int column, const struct mt_frame_place *, enum mt_role,
+	enum mt_role source_role, const char *name, bool inlined, const char *source);
+/* Both for a frame of a line that may be selected. */
 void mt_frame_where(struct mt_app *, int row, int column, int width, bool selected, bool focus,
 	const struct mt_backtrace_frame *);
 /* source:line, or module, as people read it. */

@@ -3,6 +3,7 @@
 #include "core/export/number.h"
 #include "tui/app.h"
 #include "tui/data/job.h"
+#include "tui/terminal/fit.h"
 #include "tui/user/keymap.h"
 #include "tui/view/guidance.h"
 
@@ -44,12 +45,56 @@ void mt_frame_name(struct mt_app *app, int row, int column, int width, enum mt_r
 {
 	int mark = inlined ? (int)strlen(MT_FRAME_INLINED) : 0;
 	int room = width < 2 * mark ? width : width - mark;
-	int used = mt_draw(app->screen, row, column, room, role, name);
+	char *fitting = mt_fit_name(name, room, mt_screen_utf8(app->screen), app->whole_names);
+	int used = mt_draw(app->screen, row, column, room, role, fitting);
 
+	free(fitting);
 	if (room < width)
 		mt_draw(app->screen, row, column + used, mark,
 			role == MT_ROLE_FUNCTION || role == MT_ROLE_MATCH ? MT_ROLE_DIM : role,
 			MT_FRAME_INLINED);
+}
+
+#define GAP 2            /* between name and source */
+#define SOURCE_SCREEN 26 /* columns from which on a source has room beside the name */
+
+/* Of the columns that name and source have together: the source ends at one of a few stops, so that
+ * sources stand below each other and not too far from their names. */
+static int stop_of(int width, int wanted)
+{
+	static const int stops[] = {100, 140};
+
+	for (size_t i = 0; i < sizeof stops / sizeof *stops; i++)
+		if (wanted <= stops[i] && stops[i] < width)
+			return stops[i];
+	return width;
+}
+
+struct mt_frame_place mt_frame_lay_out(int width, int name_width, const char *source)
+{
+	int source_width = mt_text_width(source), room = width * 2 / 5;
+
+	width = stop_of(width, name_width + GAP + source_width);
+	if (width < SOURCE_SCREEN || !source_width)
+		return (struct mt_frame_place){.name = width, .source_column = width};
+	if (room < width - GAP - name_width)
+		room = width - GAP - name_width;
+	if (source_width > room)
+		source_width = room;
+	return (struct mt_frame_place){width - GAP - source_width, width - source_width,
+		source_width};
+}
+
+void mt_frame_put(struct mt_app *app, int row, int column, const struct mt_frame_place *place,
+	enum mt_role role, enum mt_role source_role, const char *name, bool inlined,
+	const char *source)
+{
+	char *fitting = mt_fit_source(source, place->source_width, mt_screen_utf8(app->screen));
+
+	mt_frame_name(app, row, column, place->name, role, name, inlined);
+	mt_draw_right(app->screen, row, column + place->source_column, place->source_width,
+		source_role, fitting);
+	free(fitting);
 }
 
 void mt_frame_where(struct mt_app *app, int row, int column, int width, bool selected, bool focus,
@@ -57,26 +102,22 @@ void mt_frame_where(struct mt_app *app, int row, int column, int width, bool sel
 {
 	enum mt_role role =
 		selected ? focus ? MT_ROLE_SELECTED : MT_ROLE_SELECTED_AWAY : MT_ROLE_FUNCTION;
-	int source_width = width >= 34 ? width * 2 / 5 : 0;
+	struct mt_frame_place place;
 	char text[512];
 
-	if (!frame) {
+	if (!frame || frame->pc == MT_PC_CUT) {
 		mt_draw(app->screen, row, column, width, selected ? role : MT_ROLE_DIM,
-			"(no stack)");
-		return;
-	}
-	if (frame->pc == MT_PC_CUT) {
-		mt_draw(app->screen, row, column, width, selected ? role : MT_ROLE_DIM,
-			"stack cut here");
+			frame ? "stack cut here" : "(no stack)");
 		return;
 	}
 	mt_frame_source(text, sizeof text, frame, false);
-	mt_draw(app->screen, row, column + width - source_width + 1, source_width - 1,
-		selected ? role : MT_ROLE_SOURCE, text);
-	if (!selected && mt_prompt_matches(app, frame->function))
-		role = MT_ROLE_MATCH;
-	mt_frame_name(app, row, column, width - source_width, role, frame->function,
-		frame->inlined);
+	place = mt_frame_lay_out(width,
+		mt_text_width(frame->function)
+			+ (frame->inlined ? (int)strlen(MT_FRAME_INLINED) : 0),
+		text);
+	mt_frame_put(app, row, column, &place,
+		!selected && mt_prompt_matches(app, frame->function) ? MT_ROLE_MATCH : role,
+		selected ? role : MT_ROLE_SOURCE, frame->function, frame->inlined, text);
 }
 
 struct mt_line mt_frame_line(struct mt_app *app, enum mt_view_id view, struct mt_rect r,

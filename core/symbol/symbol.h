@@ -125,5 +125,7 @@ int mt_lookup(const struct mt_lookup *, const struct mt_profile *, struct mt_sym
 char *mt_demangle(const char *raw);
 /* The name with each template's arguments as <…>. Caller frees. */
 char *mt_name_shorten(const char *name);
+/* The same with another ellipsis, and with the last list of parameters as (…). Caller frees. */
+char *mt_name_fold(const char *name, const char *ellipsis, bool with_parameters);
 
 #endif

@@ -225,6 +225,35 @@ static void test_short_names(void **state)
 	}
 }
 
+static void test_folded_names(void **state)
+{
+	static const char *const names[][2] = {
+		{"main", "main"},
+		{"f()", "f()"},
+		{"A<int>::f(std::map<int, int> const&, int) const", "A<~>::f(~) const"},
+		{"A<int>::operator()(int) const", "A<~>::operator()(~) const"},
+		{"(anonymous namespace)::f(int)", "(anonymous namespace)::f(~)"},
+		{"(anonymous namespace)::f", "(anonymous namespace)::f"},
+		{"ns::(anonymous namespace)::f", "ns::(anonymous namespace)::f"},
+		{"f(int)::{lambda(int)#1}::operator()(int) const",
+			"f(int)::{lambda(int)#1}::operator()(~) const"},
+		{"f(int)::x", "f(int)::x"},
+		{"f(void (*)(int)) [clone .part.0]", "f(~) [clone .part.0]"},
+		{"f)", "f)"},
+		{")(", ")("},
+		{"(", "("},
+		{"", ""},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+		char *name = mt_name_fold(names[i][0], "~", true);
+
+		assert_string_equal(names[i][1], name);
+		free(name);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -233,6 +262,7 @@ int main(void)
 		cmocka_unit_test(test_callers),
 		cmocka_unit_test(test_callers_of_nothing),
 		cmocka_unit_test(test_short_names),
+		cmocka_unit_test(test_folded_names),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

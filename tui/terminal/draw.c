@@ -23,29 +23,6 @@ void mt_screen_put(int row, int column, attr_t attributes, int pair, const wchar
 	mvadd_wch(row, column, &cell);
 }
 
-/* A cell for each character; never a control or an invisible one. */
-static wchar_t printable(bool utf8, uint32_t code, int *width)
-{
-	if (!mt_text_is_safe(code) || code == 0xfffd || (!utf8 && code >= 0x80)) {
-		*width = 1;
-		return L'?';
-	}
-	*width = wcwidth((wchar_t)code);
-	if (*width >= 0)
-		return (wchar_t)code;
-	*width = 1;
-	return L'?';
-}
-
-int mt_text_width(const char *text)
-{
-	int total = 0, width;
-
-	for (uint32_t code; (code = mt_text_next(&text)); total += width)
-		printable(true, code, &width);
-	return total;
-}
-
 static void put(struct mt_screen *s, int row, int column, enum mt_role role, const wchar_t *text)
 {
 	int pair = s->colour ? (int)role + 1 : 0, width = wcwidth(text[0]);
@@ -72,7 +49,7 @@ int mt_draw(struct mt_screen *s, int row, int column, int width, enum mt_role ro
 		wchar_t cell[CCHARW_MAX + 1] = {0};
 		int columns, more, count = 1;
 
-		cell[0] = printable(s->utf8, mt_text_next(&text), &columns);
+		cell[0] = mt_text_cell(s->utf8, mt_text_next(&text), &columns);
 		if (columns == 0) { /* a combining character with nothing to stand on */
 			cell[1] = cell[0];
 			cell[0] = L' ';
@@ -82,7 +59,7 @@ int mt_draw(struct mt_screen *s, int row, int column, int width, enum mt_role ro
 		if (used + columns > width)
 			break;
 		for (const char *next = text; *next; text = next) {
-			wchar_t mark = printable(s->utf8, mt_text_next(&next), &more);
+			wchar_t mark = mt_text_cell(s->utf8, mt_text_next(&next), &more);
 
 			if (more != 0)
 				break;
@@ -185,7 +162,7 @@ void mt_draw_cell(struct mt_screen *s, int row, int column, const uint32_t *code
 	if (row < 0 || row >= LINES || column < 0 || column >= COLS)
 		return;
 	do
-		cell[count] = printable(s->utf8, code[count] ? code[count] : ' ', &width);
+		cell[count] = mt_text_cell(s->utf8, code[count] ? code[count] : ' ', &width);
 	while (code[count] && ++count < CCHARW_MAX - 1 && code[count]);
 	mt_screen_put(row, column, mt_screen_attributes(style->attributes),
 		cell_pair(s, mt_theme_nearest(style->foreground, COLORS),

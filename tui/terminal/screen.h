@@ -5,6 +5,7 @@
 #include "core/base/err.h"
 #include "tui/terminal/glyphs.h"
 #include "tui/terminal/theme.h"
+#include "tui/terminal/width.h"
 
 #include <stddef.h>
 #include <stdint.h>
@@ -84,6 +85,5 @@ void mt_draw_rule(struct mt_screen *, int row, int column, int width, enum mt_ro
 /* One cell with colours of its own (a program's output): 0xrrggbb or MT_COLOUR_DEFAULT. */
 void mt_draw_cell(struct mt_screen *, int row, int column, const uint32_t *code,
 	const struct mt_style *);
-int mt_text_width(const char *text); /* columns that mt_draw would use */
 
 #endif

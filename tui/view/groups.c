@@ -8,6 +8,7 @@
 #include <string.h>
 
 #define COLUMN 10 /* of a metric: 9 and the mark of the order */
+#define PERCENT 6
 #define TREND 8
 #define WHERE_MIN 26
 #define WHERE_GOOD 40 /* with the source beside the function */
@@ -22,19 +23,22 @@ struct layout {
 	struct mt_guidance_lines lines;
 };
 
+/* In order of what says most: the first metric with its share and where; how it came to be; then
+ * the other metrics. What is left is for names. */
 static struct layout lay_out(const struct mt_app *app, int width)
 {
 	struct layout l = {0};
 	const struct mt_columns *chosen = &app->columns;
-	int room = width - 2 - (width >= 80 && !chosen->count ? WHERE_GOOD : WHERE_MIN);
+	int room = width - 2 - COLUMN - (width >= 78 && !chosen->count ? WHERE_GOOD : WHERE_MIN);
 	int sorted = -1;
 	int most = chosen->count ? (int)chosen->count : 6;
 
-	l.percent = room >= COLUMN + 6 && mt_metric_info(app->data.sort)->sums ? 0 : -1;
-	room -= l.percent < 0 ? 0 : 6;
-	l.metrics = room / COLUMN < 1 ? 1 : room / COLUMN > most ? most : room / COLUMN;
-	room -= l.metrics * COLUMN;
-	l.trend = app->data.live && room >= TREND && l.metrics >= 2;
+	l.percent = room >= PERCENT && mt_metric_info(app->data.sort)->sums ? 0 : -1;
+	room -= l.percent < 0 ? 0 : PERCENT;
+	l.trend = app->data.live && room >= TREND + COLUMN;
+	room -= l.trend ? TREND : 0;
+	l.metrics = 1 + (room > 0 ? room / COLUMN : 0);
+	l.metrics = l.metrics > most ? most : l.metrics;
 	for (int i = 0; i < l.metrics; i++) {
 		l.metric[i] = chosen->count ? (enum mt_metric)chosen->metric[i] : (enum mt_metric)i;
 		if (l.metric[i] == app->data.sort)
@@ -43,7 +47,8 @@ static struct layout lay_out(const struct mt_app *app, int width)
 	if (sorted < 0)
 		l.metric[sorted = l.metrics - 1] = app->data.sort;
 	l.percent = l.percent < 0 ? -1 : sorted;
-	l.where_column = 2 + l.metrics * COLUMN + (l.percent < 0 ? 0 : 6) + (l.trend ? TREND : 0);
+	l.where_column =
+		2 + l.metrics * COLUMN + (l.percent < 0 ? 0 : PERCENT) + (l.trend ? TREND : 0);
 	l.where = width - l.where_column;
 	return l;
 }
@@ -70,8 +75,8 @@ static void draw_heading(struct mt_app *app, struct mt_rect r, const struct layo
 			MT_VIEW_GROUPS, l->metric[i]);
 		column += COLUMN;
 		if (i == l->percent) {
-			mt_draw_right(s, r.row, column - 1, 6, MT_ROLE_HEADING, "%");
-			column += 6;
+			mt_draw_right(s, r.row, column - 1, PERCENT, MT_ROLE_HEADING, "%");
+			column += PERCENT;
 		}
 	}
 	if (l->trend)
@@ -100,8 +105,8 @@ static void draw_line(struct mt_app *app, const struct mt_line *line, void *cont
 		column += COLUMN;
 		if (i == l->percent) {
 			snprintf(text, sizeof text, "%.1f", mt_data_percent(d, value, d->sort));
-			mt_draw_right(app->screen, r.row, column - 1, 6, role, text);
-			column += 6;
+			mt_draw_right(app->screen, r.row, column - 1, PERCENT, role, text);
+			column += PERCENT;
 		}
 	}
 	if (l->trend) {

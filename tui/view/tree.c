@@ -1,5 +1,7 @@
 /* The call tree: who called, down to who allocated; or inverted. */
+#include "core/base/buffer.h"
 #include "tui/data/triage.h"
+#include "tui/terminal/fit.h"
 #include "tui/view/guidance.h"
 #include "tui/view/tree_rows.h"
 
@@ -78,24 +80,52 @@ static void draw_heading(struct mt_app *app, struct mt_rect r, const struct layo
 		app->data.inverted ? "CALLERS OF ALLOCATING FUNCTIONS" : "CALL TREE");
 }
 
-static void label_text(struct mt_app *app, const struct mt_tree_row *row, char *out, size_t len)
+#define UNLIMITED 100000
+#define CHAIN_HEAD 3 /* of the columns, what a chain's first name has at most */
+
+/* The row's name in so many columns: of a chain, its first function and its last. Caller frees. */
+static char *label_text(struct mt_app *app, const struct mt_tree_row *row, int width)
 {
 	struct mt_tree *tree = app->data.tree;
-	const char *arrow = mt_glyph(mt_screen_utf8(app->screen), MT_GLYPH_ARROW);
-	const char *dots = mt_glyph(mt_screen_utf8(app->screen), MT_GLYPH_ELLIPSIS);
+	bool utf8 = mt_screen_utf8(app->screen);
+	const char *arrow = mt_glyph(utf8, MT_GLYPH_ARROW);
+	const char *dots = mt_glyph(utf8, MT_GLYPH_ELLIPSIS);
 	struct mt_backtrace_frame head, tail;
+	struct mt_buffer out = {0};
+	char between[64], behind[16] = "", *first, *last;
+	int room;
 
 	mt_tree_label(tree, row->node, &head);
 	mt_tree_label(tree, row->last, &tail);
-	if (row->more)
-		snprintf(out, len, "%s %u more below 0.5 %%", dots, row->more);
-	else if (!row->chain)
-		snprintf(out, len, "%s", head.function);
-	else if (row->chain == 1)
-		snprintf(out, len, "%s%s%s", head.function, arrow, tail.function);
+	if (!row->chain)
+		return mt_fit_name(head.function, width, utf8, app->whole_names);
+	if (row->chain == 1)
+		snprintf(between, sizeof between, "%s", arrow);
 	else
-		snprintf(out, len, "%s%s%s%s%s (+%u)", head.function, arrow, dots, arrow,
-			tail.function, row->chain);
+		snprintf(between, sizeof between, "%s%s%s", arrow, dots, arrow);
+	if (row->chain > 1)
+		snprintf(behind, sizeof behind, " (+%u)", row->chain);
+	room = width - mt_text_width(between) - mt_text_width(behind);
+	last = mt_fit_name(tail.function, room - room / CHAIN_HEAD, utf8, app->whole_names);
+	first = mt_fit_name(head.function, room - mt_text_width(last), utf8, app->whole_names);
+	free(last);
+	last = mt_fit_name(tail.function, room - mt_text_width(first), utf8, app->whole_names);
+	mt_buffer_add(&out, first, strlen(first));
+	mt_buffer_add(&out, between, strlen(between));
+	mt_buffer_add(&out, last, strlen(last));
+	mt_buffer_add(&out, behind, strlen(behind) + 1);
+	free(first);
+	free(last);
+	return (char *)out.data;
+}
+
+static bool matches(struct mt_app *app, const struct mt_tree_row *row)
+{
+	struct mt_backtrace_frame head, tail;
+
+	mt_tree_label(app->data.tree, row->node, &head);
+	mt_tree_label(app->data.tree, row->last, &tail);
+	return mt_prompt_matches(app, head.function) || mt_prompt_matches(app, tail.function);
 }
 
 static void draw_where(struct mt_app *app, struct mt_rect r, const struct mt_tree_row *row,
@@ -105,9 +135,10 @@ static void draw_where(struct mt_app *app, struct mt_rect r, const struct mt_tre
 	enum mt_role role =
 		selected ? focus ? MT_ROLE_SELECTED : MT_ROLE_SELECTED_AWAY : MT_ROLE_FUNCTION;
 	bool utf8 = mt_screen_utf8(s);
-	int indent = (int)row->depth * 2, source_width = r.columns >= 44 ? r.columns * 3 / 10 : 0;
+	int indent = (int)row->depth * 2, column, width, mark = 0;
 	struct mt_backtrace_frame tail;
-	char text[1024];
+	struct mt_frame_place place;
+	char source[512], *label;
 
 	if (indent > r.columns / 2) /* deep rows keep their names readable */
 		indent = r.columns / 2 + indent % 2;
@@ -120,20 +151,25 @@ static void draw_where(struct mt_app *app, struct mt_rect r, const struct mt_tre
 				  !row->branch        ? MT_GLYPH_LEAF
 					  : row->open ? MT_GLYPH_OPENED
 						      : MT_GLYPH_CLOSED));
-	label_text(app, row, text, sizeof text);
-	if (!selected)
-		role = row->more                       ? MT_ROLE_DIM
-			: mt_prompt_matches(app, text) ? MT_ROLE_MATCH
-						       : role;
-	mt_tree_label(app->data.tree, row->last, &tail);
-	mt_frame_name(app, r.row, r.column + indent + 2,
-		r.columns - indent - 2 - (row->more ? 0 : source_width), role, text,
-		!row->more && tail.inlined);
-	if (!source_width || row->more)
+	column = r.column + indent + 2;
+	width = r.columns - indent - 2;
+	if (row->more) {
+		mt_drawf(s, r.row, column, width, selected ? role : MT_ROLE_DIM,
+			"%s %u more below 0.5 %%", mt_glyph(utf8, MT_GLYPH_ELLIPSIS), row->more);
 		return;
-	mt_frame_source(text, sizeof text, &tail, false);
-	mt_draw(s, r.row, r.column + r.columns - source_width + 1, source_width - 1,
-		selected ? role : MT_ROLE_SOURCE, text);
+	}
+	mt_tree_label(app->data.tree, row->last, &tail);
+	mt_frame_source(source, sizeof source, &tail, false);
+	if (tail.inlined)
+		mark = (int)strlen(MT_FRAME_INLINED);
+	label = label_text(app, row, UNLIMITED);
+	place = mt_frame_lay_out(width, mt_text_width(label) + mark, source);
+	free(label);
+	label = label_text(app, row, place.name - mark);
+	mt_frame_put(app, r.row, column, &place,
+		!selected && matches(app, row) ? MT_ROLE_MATCH : role,
+		selected ? role : MT_ROLE_SOURCE, label, tail.inlined, source);
+	free(label);
 }
 
 static void draw_line(struct mt_app *app, const struct mt_line *line, void *layout)
@@ -331,7 +367,11 @@ static void choose(struct mt_app *app, uint32_t index)
 static void line_text(struct mt_app *app, uint32_t index, char *out, size_t len)
 {
 	list(app);
-	label_text(app, &app->tree.rows[index], out, len);
+	const struct mt_tree_row *row = &app->tree.rows[index];
+	char *label = row->more ? NULL : label_text(app, row, UNLIMITED);
+
+	snprintf(out, len, "%s", label ? label : "");
+	free(label);
 }
 
 void mt_tree_state_free(struct mt_tree_state *t)
