@@ -199,11 +199,12 @@ no library in its root: /leaf, 1")"
 	same "unshare -p --mount-proc" 3 1 unshare -fp --mount-proc env -i "$leaf"
 	# The recorder is killed while a program goes on that has the library from its descriptor.
 	mkfifo go
+	rm -f err # what stands there was said by the program before
 	cp /bin/sh whole/sh
 	for f in $(ldd /bin/sh | grep -o '/[^ ]*lib[^ ]*'); do mkdir -p "whole$(dirname "$f")"; cp -L "$f" "whole$f"; done
 	"$memtui" record -o gone.dat -- chroot whole /sh -c 'echo "$MEMTUI_SESSION $LD_PRELOAD" >&2; read x; exec /leaf' <go >out 2>err & front=$!
 	exec 7>go
-	until grep -q / err; do :; done
+	until grep -q / err 2>/dev/null; do :; done
 	read -r recorder library <<<"$(sed -n 's/.*:0*\([0-9]*\)\.[0-9]*\.[0-9]* /\1 /p' err)"
 	kill -9 $recorder
 	while kill -0 $recorder 2>/dev/null; do :; done
