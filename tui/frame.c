@@ -370,9 +370,7 @@ static int draw_status(struct mt_app *app, int row, int columns)
 	int width = mt_text_width(right);
 
 	filter = mt_filter_text(d->filter);
-	if (!*filter && mt_guidance_suspect(app, hint, sizeof hint, columns - width - 1))
-		mt_draw(app->screen, row, 0, columns - width - 1, MT_ROLE_GROWING, hint);
-	else if (!*filter && mt_guidance_wrapper(app, hint, sizeof hint, columns - width - 1))
+	if (!*filter && mt_guidance_wrapper(app, hint, sizeof hint, columns - width - 1))
 		mt_draw(app->screen, row, 0, columns - width - 1, MT_ROLE_PROMPT, hint);
 	else
 		mt_drawf(app->screen, row, 0, columns - width - 1,

@@ -198,7 +198,7 @@ static void check_few(const char *name, const struct mt_theme *theme)
 		for (int c = 0; c < 3; c++) {
 			int foreground, background;
 
-			mt_theme_pair(&theme->style[i], colours[c], &foreground, &background);
+			mt_theme_pair(theme, (enum mt_role)i, colours[c], &foreground, &background);
 			if (foreground >= colours[c] || background >= colours[c]
 				|| (foreground == background && foreground >= 0)
 				|| (background < 0
@@ -307,6 +307,45 @@ static void test_colour_blind(void **state)
 	assert_true(apart(0, &red, &green) > 40 && apart(1, &red, &green) < 20);
 }
 
+/* ---- colours of groups ---- */
+
+/* Layers touch each other, so each must be told from each, by all eyes, and with few colours none
+ * may be another's. */
+static void check_groups(const char *name, const struct mt_theme *theme)
+{
+	static const int colours[] = {8, 16, 256};
+
+	if (!strcmp(name, "mono"))
+		return;
+	for (int i = MT_ROLE_GROUP_1; i <= MT_ROLE_OTHER; i++)
+		for (int k = MT_ROLE_GROUP_1; k < i; k++) {
+			for (int eye = 0; eye <= 2; eye++) {
+				double away = distance(eye, theme->style[i].background,
+					theme->style[k].background);
+
+				if (away < (eye ? 10 : 20))
+					fail_msg("themes/%s.theme: %s and %s are %.0f apart for "
+						 "eye %d",
+						name, role_names[i], role_names[k], away, eye);
+			}
+			for (int c = 0; c < 3; c++) {
+				int text, one, other;
+
+				mt_theme_pair(theme, (enum mt_role)i, colours[c], &text, &one);
+				mt_theme_pair(theme, (enum mt_role)k, colours[c], &text, &other);
+				if (one == other)
+					fail_msg("themes/%s.theme: %s and %s are one of %d colours",
+						name, role_names[i], role_names[k], colours[c]);
+			}
+		}
+}
+
+static void test_groups(void **state)
+{
+	(void)state;
+	each(check_groups);
+}
+
 /* ---- the parser ---- */
 
 static void test_parser(void **state)
@@ -340,6 +379,7 @@ static void test_parser(void **state)
 	assert_int_equal(theme.style[MT_ROLE_DIM].attributes, MT_STYLE_BOLD);
 	assert_int_equal(theme.style[MT_ROLE_TITLE].background, MT_COLOUR_DEFAULT);
 	assert_int_equal(theme.style[MT_ROLE_AXIS].background, 0x002b36);
+	assert_int_equal(theme.style[MT_ROLE_GROUP_1].background, 0xe0703a);
 }
 
 int main(void)
@@ -350,6 +390,7 @@ int main(void)
 		cmocka_unit_test(test_contrast),
 		cmocka_unit_test(test_few_colours),
 		cmocka_unit_test(test_colour_blind),
+		cmocka_unit_test(test_groups),
 		cmocka_unit_test(test_parser),
 	};
 

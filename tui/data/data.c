@@ -177,6 +177,8 @@ int mt_data_attach(struct mt_data *d, const char *session_name, pid_t process, u
 
 /* ---- how groups grow ---- */
 
+#define SURVEY_SOON 20000000u /* events: about a second of another processor's time */
+
 uint32_t mt_data_history(const struct mt_data *d, uint32_t group, uint64_t *out, uint32_t most)
 {
 	return mt_ranking_history(&d->ranking, group, out, most);
@@ -219,6 +221,14 @@ void mt_data_survey(struct mt_data *d, uint32_t group)
 	mt_surveying_ask_series(d->surveying);
 }
 
+void mt_data_survey_soon(struct mt_data *d)
+{
+	if (d->surveying
+		&& mt_info_blocks_begun(&d->whole.info) + mt_info_blocks_ended(&d->whole.info)
+			<= SURVEY_SOON)
+		mt_surveying_ask_series(d->surveying);
+}
+
 bool mt_data_survey_collect(struct mt_data *d)
 {
 	struct mt_series series;
@@ -227,6 +237,7 @@ bool mt_data_survey_collect(struct mt_data *d)
 		return false;
 	if (series.points) {
 		mt_ranking_take(&d->ranking, &d->whole, &series);
+		mt_layers_update(&d->layers, &d->whole, &d->ranking, d->live);
 		mt_data_select(d);
 	}
 	return true;
@@ -249,6 +260,7 @@ static void forget_image(struct mt_data *d)
 	d->tree = NULL;
 	mt_ranking_free(&d->ranking);
 	d->ranking = (struct mt_ranking){0};
+	d->layers.begun = false;
 	d->image = mt_client_image(d->client);
 	d->live = true;
 }
@@ -281,6 +293,7 @@ static bool update_client(struct mt_data *d)
 	else
 		mt_symbolizer_feed(d->symbolizer, &d->whole);
 	mt_ranking_add(&d->ranking, &d->whole);
+	mt_layers_update(&d->layers, &d->whole, &d->ranking, d->live);
 	return true;
 }
 
@@ -291,6 +304,7 @@ static void update_import(struct mt_data *d)
 
 	mt_symbolizer_feed(d->symbolizer, &d->whole);
 	mt_ranking_add(&d->ranking, &d->whole);
+	mt_layers_update(&d->layers, &d->whole, &d->ranking, d->live);
 	if (result < 0 || !mt_import_lives(d->import))
 		end_import(d);
 }

@@ -6,6 +6,7 @@
 #include "core/query/query.h"
 #include "core/query/scan.h"
 #include "core/session/session.h"
+#include "tui/data/layers.h"
 #include "tui/data/matching.h"
 #include "tui/data/ranking.h"
 #include "tui/data/surveying.h"
@@ -60,6 +61,7 @@ struct mt_data {
 	uint64_t generation; /* grows with every change of selection, order or names */
 	char *command;
 	struct mt_ranking ranking;
+	struct mt_layers layers;
 	struct mt_surveying *surveying; /* goes over the events for it; NULL: there are none */
 };
 
@@ -127,6 +129,8 @@ void mt_data_rank(const struct mt_data *, uint32_t group, struct mt_rank *);
  * none); true from mt_data_survey_collect: there is news. */
 void mt_data_survey(struct mt_data *, uint32_t group);
 bool mt_data_survey_collect(struct mt_data *);
+/* The same for all groups, where the pass is short enough to be made without being asked for. */
+void mt_data_survey_soon(struct mt_data *);
 /* A group's live bytes while it was watched, oldest first, at most so many points; returns how
  * many. */
 uint32_t mt_data_history(const struct mt_data *, uint32_t group, uint64_t *out, uint32_t most);

@@ -153,6 +153,37 @@ static int cell_pair(struct mt_screen *s, int foreground, int background)
 	return s->cell_pair[at].pair;
 }
 
+bool mt_draw_shows_layers(const struct mt_screen *s)
+{
+	return s->utf8 && s->colour && s->graphs != MT_GRAPHS_ASCII
+		&& s->ground[MT_ROLE_GROUP_1] >= 0;
+}
+
+void mt_draw_layers(struct mt_screen *s, int row, int column, int level, enum mt_role lower,
+	enum mt_role upper)
+{
+	const char *glyph = mt_glyph_level(true, level);
+	wchar_t cell[2] = {(wchar_t)mt_text_next(&glyph), 0};
+
+	if (row < 0 || row >= LINES || column < 0 || column >= COLS)
+		return;
+	mt_screen_put(row, column, 0, cell_pair(s, s->ground[lower], s->ground[upper]), cell);
+	mt_blanks_note(&s->blanks, row, column, 1,
+		&(struct mt_blanks_cell){.ground = GROUND_UNKNOWN});
+}
+
+void mt_draw_swatch(struct mt_screen *s, int row, int column, int layer, enum mt_role role)
+{
+	char digit[2] = {(char)('1' + layer), '\0'};
+
+	if (layer < 0)
+		return;
+	if (mt_draw_shows_layers(s))
+		mt_draw(s, row, column, 1, (enum mt_role)(MT_ROLE_GROUP_1 + layer), " ");
+	else
+		mt_draw(s, row, column, 1, role, digit);
+}
+
 void mt_draw_cell(struct mt_screen *s, int row, int column, const uint32_t *code,
 	const struct mt_style *style)
 {

@@ -28,7 +28,7 @@ static void apply_theme(struct mt_screen *s)
 		s->ground[i] = MT_COLOUR_DEFAULT;
 		if (!s->colour)
 			continue;
-		mt_theme_pair(style, COLORS, &foreground, &background);
+		mt_theme_pair(&s->theme, (enum mt_role)i, COLORS, &foreground, &background);
 		init_extended_pair(i + 1, foreground, background);
 		s->ground[i] = background;
 	}

@@ -82,6 +82,14 @@ void mt_draw_fill(struct mt_screen *, int row, int column, int width, enum mt_ro
 /* A rule with words in it. */
 void mt_draw_rule(struct mt_screen *, int row, int column, int width, enum mt_role,
 	const char *words);
+/* Whether layers are told apart by colours here; else by digits. */
+bool mt_draw_shows_layers(const struct mt_screen *);
+/* One cell of two layers, in the colours that are behind their roles: the lower one fills so many
+ * eighths. */
+void mt_draw_layers(struct mt_screen *, int row, int column, int level, enum mt_role lower,
+	enum mt_role upper);
+/* The mark of a layer: a cell in its colour, or its digit in the role. layer -1: none. */
+void mt_draw_swatch(struct mt_screen *, int row, int column, int layer, enum mt_role);
 /* One cell with colours of its own (a program's output): 0xrrggbb or MT_COLOUR_DEFAULT. */
 void mt_draw_cell(struct mt_screen *, int row, int column, const uint32_t *code,
 	const struct mt_style *);

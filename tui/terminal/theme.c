@@ -129,6 +129,10 @@ static int parse_line(struct mt_theme *theme, char *line, const struct place *at
 	return parse_style(&theme->style[role], equals + 1, at);
 }
 
+/* Of themes that were written before groups had colours (after Okabe and Ito, "Color Universal
+ * Design", 2008). */
+static const int usual_groups[] = {0xe0703a, 0x56b4e9, 0xe6d44a, 0x2fa37c, 0xcc88bb, 0x8a8a8a};
+
 int mt_theme_parse(struct mt_theme *theme, const char *file_name, const char *text,
 	struct mt_err *err)
 {
@@ -151,6 +155,13 @@ int mt_theme_parse(struct mt_theme *theme, const char *file_name, const char *te
 		return result;
 	if (parsed.style[MT_ROLE_TEXT].background == UNSAID)
 		parsed.style[MT_ROLE_TEXT].background = MT_COLOUR_DEFAULT;
+	for (int i = 0; i <= MT_ROLE_OTHER - MT_ROLE_GROUP_1; i++) {
+		struct mt_style *style = &parsed.style[MT_ROLE_GROUP_1 + i];
+
+		if (style->foreground == MT_COLOUR_DEFAULT && style->background == UNSAID
+			&& parsed.style[MT_ROLE_TEXT].foreground != MT_COLOUR_DEFAULT)
+			*style = (struct mt_style){0x000000, usual_groups[i], 0};
+	}
 	for (int i = 0; i < MT_ROLE_COUNT; i++)
 		if (parsed.style[i].background == UNSAID)
 			parsed.style[i].background = parsed.style[MT_ROLE_TEXT].background;
@@ -208,8 +219,26 @@ static int brightness(int rgb)
 	return ((rgb >> 16 & 255) * 2 + (rgb >> 8 & 255) * 5 + (rgb & 255)) / 8;
 }
 
-void mt_theme_pair(const struct mt_style *style, int colours, int *foreground, int *background)
+/* The nearest of few colours would be the same for several groups. These can be seen on light and on
+ * dark backgrounds. */
+static bool pair_of_group(enum mt_role role, int colours, int *foreground, int *background)
 {
+	static const int clear[] = {1, 6, 3, 2, 5, 4};
+
+	if (colours >= 256 || role < MT_ROLE_GROUP_1 || role > MT_ROLE_OTHER)
+		return false;
+	*background = role == MT_ROLE_OTHER && colours >= 16 ? 8 : clear[role - MT_ROLE_GROUP_1];
+	*foreground = role == MT_ROLE_OTHER ? 7 : 0;
+	return true;
+}
+
+void mt_theme_pair(const struct mt_theme *theme, enum mt_role role, int colours, int *foreground,
+	int *background)
+{
+	const struct mt_style *style = &theme->style[role];
+
+	if (style->background >= 0 && pair_of_group(role, colours, foreground, background))
+		return;
 	*foreground = mt_theme_nearest(style->foreground, colours);
 	*background = mt_theme_nearest(style->background, colours);
 	if (colours >= 256 || *foreground < 0)

@@ -1,7 +1,8 @@
 /* Themes: what each role of text looks like. A theme is a file of lines
  *   role = foreground [background] [bold] [dim] [underline] [reverse] [italic]
  * with colours as #rrggbb or "default", the terminal's own; without a background it is that of
- * text, which is the screen's. # begins a comment where it is no colour. */
+ * text, which is the screen's. # begins a comment where it is no colour. The colour of a group is
+ * the background of its role, group_1 to group_5; what is written on it has the foreground. */
 #ifndef MT_TUI_THEME_H
 #define MT_TUI_THEME_H
 
@@ -40,7 +41,13 @@
 	X(BOX_KEY, "box_key", MT_STYLE_BOLD) \
 	X(GROWING, "growing", MT_STYLE_BOLD) \
 	X(ICICLE_1, "icicle_1", 0) \
-	X(ICICLE_2, "icicle_2", 0)
+	X(ICICLE_2, "icicle_2", 0) \
+	X(GROUP_1, "group_1", 0) \
+	X(GROUP_2, "group_2", 0) \
+	X(GROUP_3, "group_3", 0) \
+	X(GROUP_4, "group_4", 0) \
+	X(GROUP_5, "group_5", 0) \
+	X(OTHER, "other", 0)
 
 enum mt_role {
 #define X(id, name, mono) MT_ROLE_##id,
@@ -82,7 +89,9 @@ char *mt_theme_path(const char *name);
 char *mt_theme_names(const char *separator);
 /* The nearest colour of a terminal with so many colours; MT_COLOUR_DEFAULT stays. */
 int mt_theme_nearest(int rgb, int colours);
-/* Both colours of a style on such a terminal, so that one can be told from the other. */
-void mt_theme_pair(const struct mt_style *, int colours, int *foreground, int *background);
+/* Both colours of a role on such a terminal, so that one can be told from the other, and each
+ * group's from all others'. */
+void mt_theme_pair(const struct mt_theme *, enum mt_role, int colours, int *foreground,
+	int *background);
 
 #endif

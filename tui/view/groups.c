@@ -10,6 +10,7 @@
 #define COLUMN 10 /* of a metric: 9 and the mark of the order */
 #define PERCENT 6
 #define TREND 8
+#define SWATCH 2 /* the colour of a group, and a gap */
 #define WHERE_MIN 26
 #define WHERE_GOOD 40 /* with the source beside the function */
 
@@ -29,7 +30,8 @@ static struct layout lay_out(const struct mt_app *app, int width)
 {
 	struct layout l = {0};
 	const struct mt_columns *chosen = &app->columns;
-	int room = width - 2 - COLUMN - (width >= 78 && !chosen->count ? WHERE_GOOD : WHERE_MIN);
+	int room = width - 2 - SWATCH - COLUMN
+		- (width >= 78 && !chosen->count ? WHERE_GOOD : WHERE_MIN);
 	int sorted = -1;
 	int most = chosen->count ? (int)chosen->count : 6;
 
@@ -47,8 +49,8 @@ static struct layout lay_out(const struct mt_app *app, int width)
 	if (sorted < 0)
 		l.metric[sorted = l.metrics - 1] = app->data.sort;
 	l.percent = l.percent < 0 ? -1 : sorted;
-	l.where_column =
-		2 + l.metrics * COLUMN + (l.percent < 0 ? 0 : PERCENT) + (l.trend ? TREND : 0);
+	l.where_column = 2 + l.metrics * COLUMN + (l.percent < 0 ? 0 : PERCENT)
+		+ (l.trend ? TREND : 0) + SWATCH;
 	l.where = width - l.where_column;
 	return l;
 }
@@ -122,6 +124,8 @@ static void draw_line(struct mt_app *app, const struct mt_line *line, void *cont
 
 	l->bare += !frame || !*frame->source;
 	mt_guidance_line(&l->lines, &d->profile, id, &backtrace, frame);
+	mt_draw_swatch(app->screen, r.row, r.column + l->where_column - SWATCH,
+		mt_layers_of(&d->layers, id), role);
 	mt_frame_where(app, r.row, r.column + l->where_column, l->where, line->selected,
 		line->focus, frame);
 	mt_backtrace_free(&backtrace);

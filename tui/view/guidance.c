@@ -3,6 +3,7 @@
 #include "core/export/number.h"
 #include "core/model/blind.h"
 #include "core/query/frame.h"
+#include "tui/terminal/fit.h"
 #include "tui/user/config.h"
 #include "tui/user/keymap.h"
 
@@ -212,6 +213,7 @@ int mt_guidance_source(struct mt_app *app, struct mt_rect r, const struct mt_bac
 #define LOOKS_LIKE_A_LEAK 60 /* points of a hundred */
 /* before one is named: caches that fill up in the program's warm-up look the same for a while */
 #define WATCHED_NS 20000000000u
+#define RECORDED_NS 5000000000u /* of a program that has ended */
 #define NO_LONGER 40
 
 /* One that was named stays it until it looks harmless: of several the first may change with every
@@ -226,8 +228,10 @@ static bool find_suspect(struct mt_app *app)
 	if (app->suspect && app->suspect - 1 < r->score_count
 		&& r->scores[app->suspect - 1] >= NO_LONGER)
 		return true;
-	for (uint32_t i = 0;
-		r->time_ns[r->count - 1] - r->time_ns[0] >= WATCHED_NS && i < r->score_count; i++)
+	for (uint32_t i = 0; r->time_ns[r->count - 1] - r->time_ns[0]
+			>= (app->data.live ? WATCHED_NS : RECORDED_NS)
+		&& i < r->score_count;
+		i++)
 		if (r->scores[i] >= LOOKS_LIKE_A_LEAK
 			&& (best == UINT32_MAX || r->scores[i] > r->scores[best]))
 			best = i;
@@ -235,24 +239,64 @@ static bool find_suspect(struct mt_app *app)
 	return app->suspect;
 }
 
+/* What fits of it: the block count goes first, then the total, then since when. */
+static void put_suspect(char *out, size_t len, int width, const char *head, const char *parts[4],
+	const char *tail)
+{
+	for (int count = 4; count >= 0; count--) {
+		size_t used = (size_t)snprintf(out, len, "%s", head);
+
+		for (int i = 0; i < count && used < len; i++)
+			used += (size_t)snprintf(out + used, len - used, "%s", parts[i]);
+		if (used < len)
+			snprintf(out + used, len - used, "   %s", tail);
+		if (mt_text_width(out) <= width)
+			return;
+	}
+}
+
 bool mt_guidance_suspect(struct mt_app *app, char *out, size_t len, int width)
 {
 	struct mt_data *d = &app->data;
 	struct mt_backtrace backtrace = {0};
 	const struct mt_backtrace_frame *frame;
-	char key[16];
+	char key[16], rate[MT_NUMBER_LEN], since[16], live[17], blocks[17];
+	char head[600], parts[4][64], tail[40], source[300] = "";
+	struct mt_rank rank;
 
-	if (!d->live || d->sort == MT_METRIC_SUSPECT
-		|| (app->view != MT_VIEW_MAIN && app->view != MT_VIEW_GROUPS) || !find_suspect(app)
-		|| app->suspect > d->profile.group_count)
+	if (!find_suspect(app) || app->suspect > d->profile.group_count)
 		return false;
+	const struct mt_group *group = &d->profile.groups[app->suspect - 1];
+
+	mt_data_rank(d, app->suspect - 1, &rank);
 	mt_backtrace_get(&backtrace, &d->profile, &d->symbols, app->suspect - 1);
 	frame = mt_backtrace_own(&backtrace);
-	mt_action_key(MT_ACTION_SUSPECTS, key);
-	snprintf(out, len, "%s looks like a leak: %s shows why",
-		frame ? frame->function : "a group", key);
+	if (frame)
+		mt_frame_source(source, sizeof source, frame, false);
+	char *name = mt_fit_name(frame ? frame->function : "a group", width / 3,
+		mt_screen_utf8(app->screen), false);
+
+	snprintf(head, sizeof head, "%s %s  %s",
+		mt_glyph(mt_screen_utf8(app->screen), MT_GLYPH_GROWING), name, source);
+	free(name);
 	mt_backtrace_free(&backtrace);
-	return mt_text_width(out) <= width;
+	mt_number_size(rate, rank.slope > 0 ? (uint64_t)(rank.slope + 0.5) : 0);
+	if (rank.span_ns >= 1000000000u && rank.span_ns < 60000000000u)
+		snprintf(since, sizeof since, "%us", (unsigned)(rank.span_ns / 1000000000u));
+	else
+		mt_number_time(since, rank.span_ns);
+	mt_data_metric(live, d, group, MT_METRIC_LEAKED_SIZE);
+	mt_data_metric(blocks, d, group, MT_METRIC_LEAKED_COUNT);
+	snprintf(parts[0], sizeof *parts, "  grows %s/s", rate);
+	snprintf(parts[1], sizeof *parts, d->live ? " for %s" : " over %s", since);
+	snprintf(parts[2], sizeof *parts, ", %s %s", live,
+		mt_info_knows_leaks(&d->whole.info) ? "leaked" : "live");
+	snprintf(parts[3], sizeof *parts, " in %s %s", blocks, MT_PLURAL(blocks, "block"));
+	mt_action_key(d->sort == MT_METRIC_SUSPECT ? MT_ACTION_OPEN : MT_ACTION_SUSPECTS, key);
+	snprintf(tail, sizeof tail, "%s shows why", key);
+	put_suspect(out, len, width, head,
+		(const char *[4]){parts[0], parts[1], parts[2], parts[3]}, tail);
+	return true;
 }
 
 /* ---- a wrapper that nobody has told of ---- */

@@ -12,8 +12,8 @@ void mt_guidance_empty(struct mt_app *, struct mt_rect);
 /* In the room that a list of groups leaves; bare: so many of the lines that are seen have no
  * source. */
 void mt_guidance_below(struct mt_app *, struct mt_rect room, uint32_t seen, uint32_t bare);
-/* In the status line of a screen that stands in another order: which group looks most like a leak,
- * if one does. Shorter than width. */
+/* The answer first: which group looks most like a leak, how fast it grows, since when, and the key
+ * that shows why; what has no room is left out. False: none looks like one. */
 bool mt_guidance_suspect(struct mt_app *, char *out, size_t len, int width);
 /* Where the lines of a list of groups that are seen are, who calls that, and for how much. */
 struct mt_guidance_lines {

@@ -123,9 +123,11 @@ static void cell_text(struct mt_app *app, const struct mt_icicle_cell *cell, int
 	char name[512], value[17], all[640];
 
 	if (cell->merged) {
-		snprintf(out, len, "..%u", cell->merged);
+		snprintf(out, len, "%u smaller", cell->merged);
 		if (mt_text_width(out) > room)
-			snprintf(out, len, "..");
+			snprintf(out, len, "%u", cell->merged);
+		if (mt_text_width(out) > room)
+			*out = '\0';
 		return;
 	}
 	mt_icicle_name(app, cell->node, name, sizeof name);
@@ -159,8 +161,13 @@ static void draw_cell(struct mt_app *app, uint32_t index)
 		: (index - t->layout.rows[cell->row] + cell->row) % 2
 		? MT_ROLE_ICICLE_2
 		: MT_ROLE_ICICLE_1;
+	int layer = cell->merged
+		? -1
+		: mt_layers_of(&app->data.layers, mt_tree_get(app->data.tree, cell->node)->group);
 	char text[640];
 
+	if (layer >= 0)
+		role = (enum mt_role)(MT_ROLE_GROUP_1 + layer);
 	cell_text(app, cell, room, text, sizeof text);
 	if (index == t->list.selected)
 		role = MT_ROLE_SELECTED;

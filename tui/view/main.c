@@ -1,6 +1,7 @@
 /* The main screen: the heap, groups and call tree at once. On small screens one pane is seen, Tab
  * turns. */
 #include "tui/app.h"
+#include "tui/view/guidance.h"
 
 #include <stdio.h>
 
@@ -24,18 +25,23 @@ static void draw_pane(struct mt_app *app, struct mt_rect r, enum mt_view_id id)
 
 static void draw(struct mt_app *app, struct mt_rect r, bool focus)
 {
-	int heap = r.rows >= 24 ? 5 : r.rows >= 10 ? 2 : 1;
+	int heap = r.rows >= 40 ? 11 : r.rows >= 24 ? 7 : r.rows >= 17 ? 5 : r.rows >= 10 ? 2 : 1;
 	int groups;
+	char suspect[800];
 
 	(void)focus;
 	if (app->maximised) {
 		draw_pane(app, r, app->pane);
 		return;
 	}
+	if (r.rows >= 16 && mt_guidance_suspect(app, suspect, sizeof suspect, r.columns - 1)) {
+		mt_draw(app->screen, r.row++, r.column, r.columns, MT_ROLE_GROWING, suspect);
+		r.rows--;
+	}
 	mt_overview_heap(app, (struct mt_rect){r.row, r.column, heap, r.columns});
 	r.row += heap;
 	r.rows -= heap;
-	if (r.rows < 12) {
+	if (r.rows < 16) {
 		draw_pane(app, r, app->pane);
 	} else if (r.columns >= 150) {
 		int half = r.columns / 2;

@@ -4,6 +4,7 @@
 #include "core/export/resident.h"
 #include "tui/app.h"
 #include "tui/data/triage.h"
+#include "tui/terminal/fit.h"
 #include "tui/view/guidance.h"
 #include "tui/view/sparkline.h"
 
@@ -70,26 +71,86 @@ static void draw_numbers(struct mt_app *app, int row, int columns)
 	mt_draw_rule(app->screen, row, 0, columns, MT_ROLE_RULE, text);
 }
 
-void mt_overview_heap(struct mt_app *app, struct mt_rect r)
+/* ---- the heap's graph ---- */
+
+#define LAYERS (MT_LAYERS + 1) /* with all other groups */
+
+/* Where each layer ends in a column: what the groups with a colour held then, as parts of the whole
+ * heap, which is exact. */
+static void stack_column(const struct mt_layers *layers, uint64_t ns, uint64_t whole,
+	uint64_t tops[LAYERS])
+{
+	uint64_t sum = 0, sizes[MT_LAYERS] = {0};
+
+	for (int i = 0; i < MT_LAYERS; i++)
+		if (layers->layer[i].group != MT_NO_GROUP)
+			sum += sizes[i] = mt_layers_at(layers, i, ns);
+	for (int i = 0; i < MT_LAYERS; i++) {
+		uint64_t part = sum > whole
+			? (uint64_t)((double)sizes[i] / (double)sum * (double)whole)
+			: sizes[i];
+
+		tops[i] = (i ? tops[i - 1] : 0) + part;
+	}
+	tops[MT_LAYERS] = whole;
+}
+
+static void draw_layers(struct mt_app *app, struct mt_rect r, const struct mt_timeline *t,
+	uint32_t seen, uint64_t max)
+{
+	uint64_t *tops = mt_resize(NULL, (seen + 1) * LAYERS * sizeof *tops);
+	uint64_t step = t->count ? (t->to_ns - t->from_ns) / t->count : 0;
+
+	for (uint32_t i = 0; i < seen; i++)
+		stack_column(&app->data.layers, t->from_ns + step * i + step / 2,
+			t->columns[i].max_bytes, tops + (size_t)i * LAYERS);
+	mt_sparkline_layers(app->screen, r, &(struct mt_sparkline_layers){tops, seen, LAYERS, max});
+	free(tops);
+}
+
+/* Which colour is which group's. */
+static void draw_legend(struct mt_app *app, struct mt_rect r)
+{
+	struct mt_data *d = &app->data;
+	int count = 1, column = r.column, room;
+
+	for (int i = 0; i < MT_LAYERS; i++)
+		count += d->layers.layer[i].group != MT_NO_GROUP;
+	room = r.columns / count - 3;
+	for (int i = 0; i < MT_LAYERS; i++) {
+		uint32_t group = d->layers.layer[i].group;
+		struct mt_backtrace backtrace = {0};
+		const struct mt_backtrace_frame *frame;
+		char text[300], *name;
+
+		if (group == MT_NO_GROUP)
+			continue;
+		mt_backtrace_get(&backtrace, &d->profile, &d->symbols, group);
+		frame = mt_backtrace_own(&backtrace);
+		snprintf(text, sizeof text, frame && frame->line ? "%.280s:%u" : "%.280s",
+			frame ? frame->function : "(no stack)", frame ? frame->line : 0);
+		name = mt_fit_source(text, room, mt_screen_utf8(app->screen));
+		mt_draw_swatch(app->screen, r.row, column, i, MT_ROLE_NUMBER);
+		column += 2 + mt_draw(app->screen, r.row, column + 2, room, MT_ROLE_DIM, name) + 2;
+		free(name);
+		mt_backtrace_free(&backtrace);
+	}
+	mt_draw(app->screen, r.row, column, 1,
+		mt_draw_shows_layers(app->screen) ? MT_ROLE_OTHER : MT_ROLE_NUMBER,
+		mt_draw_shows_layers(app->screen) ? " " : "0");
+	mt_draw(app->screen, r.row, column + 2, r.column + r.columns - column - 2, MT_ROLE_DIM,
+		"other");
+}
+
+static void draw_graph(struct mt_app *app, struct mt_rect r, bool layered)
 {
 	struct mt_timeline t = {0};
 	const struct mt_profile *p = &app->data.profile;
-	int columns = r.rows > 2 ? r.columns - 8 : r.columns;
-	char words[MT_RESIDENT_LEN];
-	uint64_t *values, max = 0;
-
-	draw_numbers(app, r.row++, r.columns);
-	if (--r.rows < 1 || columns < 4)
-		return;
-	if (r.rows > 2 && mt_resident_words(words, &app->data.whole, app->data.live)) {
-		mt_draw(app->screen, r.row++, r.column + 1, r.columns - 1, MT_ROLE_TEXT, words);
-		r.rows--;
-	}
 	bool line = r.rows == 1;
+	int columns = line ? r.columns : r.columns - 8;
+	uint64_t *values, max = 0, end;
 
-	uint64_t end =
-		app->data.live ? mt_timeline_growing_end(p, (uint32_t)columns) : p->info.wall_ns;
-
+	end = app->data.live ? mt_timeline_growing_end(p, (uint32_t)columns) : p->info.wall_ns;
 	mt_timeline_get(&t, p, 0, end ? end : 1, (uint32_t)columns);
 	uint32_t seen = mt_timeline_seen(&t, p);
 
@@ -106,10 +167,34 @@ void mt_overview_heap(struct mt_app *app, struct mt_rect r)
 			seen, max);
 	} else {
 		r = mt_sparkline_scale(app->screen, r, max, true);
-		mt_sparkline_area(app->screen, r, MT_ROLE_GRAPH, values, seen * 2, max);
+		if (layered)
+			draw_layers(app, r, &t, seen, max);
+		else
+			mt_sparkline_area(app->screen, r, MT_ROLE_GRAPH, values, seen * 2, max);
 	}
 	free(values);
 	mt_timeline_free(&t);
+}
+
+void mt_overview_heap(struct mt_app *app, struct mt_rect r)
+{
+	char words[MT_RESIDENT_LEN];
+	bool layered;
+
+	mt_data_survey_soon(&app->data);
+	draw_numbers(app, r.row++, r.columns);
+	if (--r.rows < 1 || r.columns < 12)
+		return;
+	if (r.rows > 2 && mt_resident_words(words, &app->data.whole, app->data.live)) {
+		mt_draw(app->screen, r.row++, r.column + 1, r.columns - 1, MT_ROLE_TEXT, words);
+		r.rows--;
+	}
+	/* of what a filter leaves of a group it is not known how it came to be */
+	layered = r.rows >= 3 && app->data.layers.begun && !mt_data_is_matched(&app->data);
+	if (layered)
+		draw_legend(app,
+			(struct mt_rect){r.row + --r.rows, r.column + 8, 1, r.columns - 8});
+	draw_graph(app, r, layered);
 }
 
 /* ---- the two lists ---- */

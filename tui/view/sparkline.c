@@ -135,6 +135,83 @@ void mt_sparkline_area(struct mt_screen *s, struct mt_rect r, enum mt_role role,
 		});
 }
 
+/* ---- layers ---- */
+
+#define EIGHTHS 8
+
+static enum mt_role role_of(const struct mt_sparkline_layers *g, uint32_t layer)
+{
+	return layer + 1 == g->layers ? MT_ROLE_OTHER : (enum mt_role)(MT_ROLE_GROUP_1 + layer);
+}
+
+/* Which layer each eighth of a cell belongs to, from below; g->layers: none. */
+static void layers_in(const struct mt_sparkline_layers *g, uint32_t column, int below, int scale,
+	uint32_t out[EIGHTHS])
+{
+	const uint64_t *tops = &g->tops[(size_t)column * g->layers];
+
+	for (int i = 0; i < EIGHTHS; i++) {
+		out[i] = 0;
+		while (out[i] < g->layers && steps(tops[out[i]], g->max, scale) <= below + i)
+			out[i]++;
+	}
+}
+
+/* A cell has two colours: of several layers the lowest and the highest, each with what is nearest
+ * to it. */
+static void draw_layered_cell(struct mt_screen *s, int row, int column,
+	const struct mt_sparkline_layers *g, const uint32_t eighths[EIGHTHS])
+{
+	uint32_t low = eighths[0], high = eighths[EIGHTHS - 1];
+	int level = 0, between = 0;
+
+	if (low == g->layers)
+		return;
+	for (int i = 0; i < EIGHTHS; i++) {
+		level += eighths[i] == low;
+		between += eighths[i] != low && eighths[i] != high;
+	}
+	mt_draw_layers(s, row, column, low == high ? EIGHTHS : level + between / 2, role_of(g, low),
+		high == g->layers ? MT_ROLE_TEXT : role_of(g, high));
+}
+
+/* The layer that has most of the cell, as its digit; 0 stands for all others. */
+static void draw_layer_digit(struct mt_screen *s, int row, int column,
+	const struct mt_sparkline_layers *g, const uint32_t eighths[EIGHTHS])
+{
+	uint32_t best = g->layers, most = 0;
+	char digit[2] = "";
+
+	for (int i = 0; i < EIGHTHS; i++) {
+		uint32_t count = 0;
+
+		for (int k = 0; k < EIGHTHS; k++)
+			count += eighths[k] == eighths[i];
+		if (eighths[i] < g->layers && count > most) {
+			most = count;
+			best = eighths[i];
+		}
+	}
+	if (best == g->layers)
+		return;
+	digit[0] = (char)(best + 1 == g->layers ? '0' : '1' + (int)best);
+	mt_draw(s, row, column, 1, MT_ROLE_GRAPH, digit);
+}
+
+void mt_sparkline_layers(struct mt_screen *s, struct mt_rect r, const struct mt_sparkline_layers *g)
+{
+	bool coloured = mt_draw_shows_layers(s);
+
+	for (uint32_t x = 0; x < g->columns && x < (uint32_t)r.columns; x++)
+		for (int y = 0; y < r.rows; y++) {
+			uint32_t eighths[EIGHTHS];
+
+			layers_in(g, x, EIGHTHS * (r.rows - 1 - y), EIGHTHS * r.rows, eighths);
+			(coloured ? draw_layered_cell : draw_layer_digit)(s, r.row + y,
+				r.column + (int)x, g, eighths);
+		}
+}
+
 static void label(char out[16], uint64_t value, bool bytes)
 {
 	if (bytes)

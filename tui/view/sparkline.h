@@ -23,6 +23,15 @@ struct mt_sparkline_graph {
 	uint64_t max;
 };
 void mt_sparkline_lined(struct mt_screen *, struct mt_rect, const struct mt_sparkline_graph *);
+/* Layers on top of each other, one value a column: tops[column * layers + i] is where layer i ends,
+ * counted from below, so the last one of a column is its whole value. Layer i has the i-th role of
+ * groups, the last one that of all others. */
+struct mt_sparkline_layers {
+	const uint64_t *tops;
+	uint32_t columns, layers;
+	uint64_t max;
+};
+void mt_sparkline_layers(struct mt_screen *, struct mt_rect, const struct mt_sparkline_layers *);
 /* Labels of the scale at the left, of bytes or of a count; returns the graph's own rectangle. */
 struct mt_rect mt_sparkline_scale(struct mt_screen *, struct mt_rect, uint64_t max, bool bytes);
 

@@ -151,6 +151,11 @@ static void draw_where(struct mt_app *app, struct mt_rect r, const struct mt_tre
 				  !row->branch        ? MT_GLYPH_LEAF
 					  : row->open ? MT_GLYPH_OPENED
 						      : MT_GLYPH_CLOSED));
+	if (!row->branch && !row->more)
+		mt_draw_swatch(s, r.row, r.column + indent,
+			mt_layers_of(&app->data.layers,
+				mt_tree_get(app->data.tree, row->last)->group),
+			role);
 	column = r.column + indent + 2;
 	width = r.columns - indent - 2;
 	if (row->more) {
