@@ -6,8 +6,8 @@
 #define STEP_NS 1000000000u   /* between two points, at first */
 #define LEAST_PART 100        /* a group that is a smaller part of the heap would not be seen */
 
-/* What ranks a group: what it holds now, or, of a finished recording, what it held when the heap was
- * largest, if that was more. */
+/* What ranks a group: what it holds now, or, of a finished recording, what it held when the heap
+ * was largest, if that was more. */
 static uint64_t weight(const struct mt_profile *p, uint32_t group, bool live)
 {
 	uint64_t now = p->groups[group].live_bytes;

@@ -1,5 +1,5 @@
-/* The groups that have a colour: which they are, and how large each was over time. A group keeps its
- * colour while it is among the largest; the others together are drawn as one more layer. */
+/* The groups that have a colour: which they are, and how large each was over time. A group keeps
+ * its colour while it is among the largest; the others together are drawn as one more layer. */
 #ifndef MT_TUI_LAYERS_H
 #define MT_TUI_LAYERS_H
 

@@ -126,8 +126,8 @@ void mt_draw_rule(struct mt_screen *s, int row, int column, int width, enum mt_r
  * screen then. */
 static int cell_pair(struct mt_screen *s, int foreground, int background)
 {
-	int most = COLOR_PAIRS - MT_ROLE_COUNT - 1 < CELL_PAIRS * 3 / 4
-		? COLOR_PAIRS - MT_ROLE_COUNT - 1
+	int most = COLOR_PAIRS - MT_ROLE_ALL - 1 < CELL_PAIRS * 3 / 4
+		? COLOR_PAIRS - MT_ROLE_ALL - 1
 		: CELL_PAIRS * 3 / 4;
 	unsigned at =
 		((unsigned)foreground * 2654435761u ^ (unsigned)background * 2246822519u) >> 12;
@@ -148,38 +148,47 @@ static int cell_pair(struct mt_screen *s, int foreground, int background)
 	}
 	s->cell_pair[at].foreground = foreground;
 	s->cell_pair[at].background = background;
-	s->cell_pair[at].pair = MT_ROLE_COUNT + 1 + s->cell_pairs++;
+	s->cell_pair[at].pair = MT_ROLE_ALL + 1 + s->cell_pairs++;
 	init_extended_pair(s->cell_pair[at].pair, foreground, background);
 	return s->cell_pair[at].pair;
 }
 
 bool mt_draw_shows_layers(const struct mt_screen *s)
 {
-	return s->utf8 && s->colour && s->graphs != MT_GRAPHS_ASCII
-		&& s->ground[MT_ROLE_GROUP_1] >= 0;
+	return s->utf8 && s->colour && s->graphs != MT_GRAPHS_ASCII && s->ink[MT_ROLE_GROUP_1] >= 0;
+}
+
+/* A cell in a group's colour, on a background of its own. */
+static void put_coloured(struct mt_screen *s, int row, int column, attr_t attributes,
+	enum mt_role group, int background, const char *glyph)
+{
+	wchar_t cell[2] = {(wchar_t)mt_text_next(&glyph), 0};
+
+	if (row < 0 || row >= LINES || column < 0 || column >= COLS)
+		return;
+	mt_screen_put(row, column, attributes, cell_pair(s, s->ink[group], background), cell);
+	mt_blanks_note(&s->blanks, row, column, 1,
+		&(struct mt_blanks_cell){.ground = GROUND_UNKNOWN});
 }
 
 void mt_draw_layers(struct mt_screen *s, int row, int column, int level, enum mt_role lower,
 	enum mt_role upper)
 {
-	const char *glyph = mt_glyph_level(true, level);
-	wchar_t cell[2] = {(wchar_t)mt_text_next(&glyph), 0};
-
-	if (row < 0 || row >= LINES || column < 0 || column >= COLS)
-		return;
-	mt_screen_put(row, column, 0, cell_pair(s, s->ground[lower], s->ground[upper]), cell);
-	mt_blanks_note(&s->blanks, row, column, 1,
-		&(struct mt_blanks_cell){.ground = GROUND_UNKNOWN});
+	put_coloured(s, row, column, 0, lower,
+		upper == MT_ROLE_TEXT ? s->ground[upper] : s->ink[upper],
+		mt_glyph_level(true, level));
 }
 
 void mt_draw_swatch(struct mt_screen *s, int row, int column, int layer, enum mt_role role)
 {
-	char digit[2] = {(char)('1' + layer), '\0'};
+	char digit[2] = {(char)(layer < MT_ROLE_OTHER - MT_ROLE_GROUP_1 ? '1' + layer : '0'), '\0'};
 
 	if (layer < 0)
 		return;
 	if (mt_draw_shows_layers(s))
-		mt_draw(s, row, column, 1, (enum mt_role)(MT_ROLE_GROUP_1 + layer), " ");
+		put_coloured(s, row, column, s->attributes[role],
+			(enum mt_role)(MT_ROLE_GROUP_1 + layer), s->ground[role],
+			mt_glyph(true, MT_GLYPH_SWATCH));
 	else
 		mt_draw(s, row, column, 1, role, digit);
 }

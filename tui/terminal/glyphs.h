@@ -28,6 +28,7 @@
 	X(DASH, "–", "-") \
 	X(SHADE, "▒", "#") \
 	X(BLOCK, "█", "#") \
+	X(SWATCH, "▌", "#") \
 	X(MARK, "✓", "*") \
 	X(PAUSED, "╍", "_") \
 	X(LOST, "╳", "x") \

@@ -20,17 +20,14 @@ static void apply_theme(struct mt_screen *s)
 {
 	if (!s->colour)
 		mt_theme_mono(&s->theme);
-	for (int i = 0; i < MT_ROLE_COUNT; i++) {
-		const struct mt_style *style = &s->theme.style[i];
-		int foreground, background;
-
-		s->attributes[i] = mt_screen_attributes(style->attributes);
-		s->ground[i] = MT_COLOUR_DEFAULT;
+	for (int i = 0; i < MT_ROLE_ALL; i++) {
+		s->attributes[i] =
+			i < MT_ROLE_COUNT ? mt_screen_attributes(s->theme.style[i].attributes) : 0;
+		s->ink[i] = s->ground[i] = MT_COLOUR_DEFAULT;
 		if (!s->colour)
 			continue;
-		mt_theme_pair(&s->theme, (enum mt_role)i, COLORS, &foreground, &background);
-		init_extended_pair(i + 1, foreground, background);
-		s->ground[i] = background;
+		mt_theme_pair(&s->theme, (enum mt_role)i, COLORS, &s->ink[i], &s->ground[i]);
+		init_extended_pair(i + 1, s->ink[i], s->ground[i]);
 	}
 	/* Where nothing is drawn, too, the screen has the theme's background. */
 	cchar_t blank;

@@ -84,11 +84,12 @@ void mt_draw_rule(struct mt_screen *, int row, int column, int width, enum mt_ro
 	const char *words);
 /* Whether layers are told apart by colours here; else by digits. */
 bool mt_draw_shows_layers(const struct mt_screen *);
-/* One cell of two layers, in the colours that are behind their roles: the lower one fills so many
- * eighths. */
+/* One cell of two layers, in the colours of their roles: the lower one fills so many eighths.
+ * upper: MT_ROLE_TEXT where nothing is above. */
 void mt_draw_layers(struct mt_screen *, int row, int column, int level, enum mt_role lower,
 	enum mt_role upper);
-/* The mark of a layer: a cell in its colour, or its digit in the role. layer -1: none. */
+/* The mark of a layer in a line of this role: its colour, or its digit. layer: from 0, behind the
+ * last group's that of all others; -1: none. */
 void mt_draw_swatch(struct mt_screen *, int row, int column, int layer, enum mt_role);
 /* One cell with colours of its own (a program's output): 0xrrggbb or MT_COLOUR_DEFAULT. */
 void mt_draw_cell(struct mt_screen *, int row, int column, const uint32_t *code,

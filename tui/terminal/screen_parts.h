@@ -23,9 +23,9 @@ struct mt_screen {
 	const char *set_style, *reset_style; /* NULL: it has one alone */
 	struct termios saved;                /* how the terminal was */
 	struct mt_theme theme;
-	attr_t attributes[MT_ROLE_COUNT];
-	/* the terminal's colour behind a role, MT_COLOUR_DEFAULT without one */
-	int ground[MT_ROLE_COUNT];
+	attr_t attributes[MT_ROLE_ALL];
+	/* the terminal's colours of a role, and behind it; MT_COLOUR_DEFAULT without one */
+	int ink[MT_ROLE_ALL], ground[MT_ROLE_ALL];
 	struct mt_blanks blanks;
 	struct {
 		int foreground, background, pair;

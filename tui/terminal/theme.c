@@ -160,7 +160,7 @@ int mt_theme_parse(struct mt_theme *theme, const char *file_name, const char *te
 
 		if (style->foreground == MT_COLOUR_DEFAULT && style->background == UNSAID
 			&& parsed.style[MT_ROLE_TEXT].foreground != MT_COLOUR_DEFAULT)
-			*style = (struct mt_style){0x000000, usual_groups[i], 0};
+			*style = (struct mt_style){usual_groups[i], UNSAID, 0};
 	}
 	for (int i = 0; i < MT_ROLE_COUNT; i++)
 		if (parsed.style[i].background == UNSAID)
@@ -219,26 +219,43 @@ static int brightness(int rgb)
 	return ((rgb >> 16 & 255) * 2 + (rgb >> 8 & 255) * 5 + (rgb & 255)) / 8;
 }
 
-/* The nearest of few colours would be the same for several groups. These can be seen on light and on
- * dark backgrounds. */
-static bool pair_of_group(enum mt_role role, int colours, int *foreground, int *background)
+/* The nearest of few colours would be the same for several groups. These can be seen on light and
+ * on dark backgrounds. */
+static int colour_of_group(const struct mt_theme *theme, enum mt_role role, int colours)
 {
 	static const int clear[] = {1, 6, 3, 2, 5, 4};
+	int rgb = theme->style[role].foreground;
 
-	if (colours >= 256 || role < MT_ROLE_GROUP_1 || role > MT_ROLE_OTHER)
-		return false;
-	*background = role == MT_ROLE_OTHER && colours >= 16 ? 8 : clear[role - MT_ROLE_GROUP_1];
-	*foreground = role == MT_ROLE_OTHER ? 7 : 0;
-	return true;
+	if (colours >= 256 || rgb < 0)
+		return mt_theme_nearest(rgb, colours);
+	return role == MT_ROLE_OTHER && colours >= 16 ? 8 : clear[role - MT_ROLE_GROUP_1];
+}
+
+/* Black or white, in the palette's terms. */
+static int text_on(int colour, int colours)
+{
+	bool bright = brightness(palette(colour)) > 110;
+
+	return mt_theme_nearest(bright ? 0x000000 : 0xffffff, colours);
 }
 
 void mt_theme_pair(const struct mt_theme *theme, enum mt_role role, int colours, int *foreground,
 	int *background)
 {
-	const struct mt_style *style = &theme->style[role];
+	bool bar = role >= MT_ROLE_BAR_1, group = role >= MT_ROLE_GROUP_1 && role <= MT_ROLE_OTHER;
+	enum mt_role of = bar ? MT_ROLE_GROUP_1 + (role - MT_ROLE_BAR_1) : role;
+	const struct mt_style *style = &theme->style[of];
 
-	if (style->background >= 0 && pair_of_group(role, colours, foreground, background))
+	if (bar) {
+		*background = colour_of_group(theme, of, colours);
+		*foreground = *background < 0 ? *background : text_on(*background, colours);
 		return;
+	}
+	if (group) {
+		*foreground = colour_of_group(theme, role, colours);
+		*background = mt_theme_nearest(style->background, colours);
+		return;
+	}
 	*foreground = mt_theme_nearest(style->foreground, colours);
 	*background = mt_theme_nearest(style->background, colours);
 	if (colours >= 256 || *foreground < 0)

@@ -1,8 +1,7 @@
 /* Themes: what each role of text looks like. A theme is a file of lines
  *   role = foreground [background] [bold] [dim] [underline] [reverse] [italic]
  * with colours as #rrggbb or "default", the terminal's own; without a background it is that of
- * text, which is the screen's. # begins a comment where it is no colour. The colour of a group is
- * the background of its role, group_1 to group_5; what is written on it has the foreground. */
+ * text, which is the screen's. # begins a comment where it is no colour. */
 #ifndef MT_TUI_THEME_H
 #define MT_TUI_THEME_H
 
@@ -53,6 +52,9 @@ enum mt_role {
 #define X(id, name, mono) MT_ROLE_##id,
 	MT_ROLES(X) MT_ROLE_COUNT,
 #undef X
+	/* text on a bar in a group's colour; made of the roles of groups */
+	MT_ROLE_BAR_1 = MT_ROLE_COUNT,
+	MT_ROLE_ALL = MT_ROLE_BAR_1 + 5,
 };
 
 #define MT_STYLE_BOLD 1u
@@ -89,8 +91,8 @@ char *mt_theme_path(const char *name);
 char *mt_theme_names(const char *separator);
 /* The nearest colour of a terminal with so many colours; MT_COLOUR_DEFAULT stays. */
 int mt_theme_nearest(int rgb, int colours);
-/* Both colours of a role on such a terminal, so that one can be told from the other, and each
- * group's from all others'. */
+/* Both colours of a role on such a terminal, so that one can be told from the other, and the roles
+ * of groups from each other. role: less than MT_ROLE_ALL */
 void mt_theme_pair(const struct mt_theme *, enum mt_role, int colours, int *foreground,
 	int *background);
 

@@ -86,6 +86,14 @@ static void draw_heading(struct mt_app *app, struct mt_rect r, const struct layo
 	mt_draw(s, r.row, r.column + l->where_column, l->where, MT_ROLE_HEADING, "WHERE");
 }
 
+/* In the group's colour, if it has one. */
+static enum mt_role trend_role(const struct mt_app *app, int layer)
+{
+	return layer >= 0 && mt_draw_shows_layers(app->screen)
+		? (enum mt_role)(MT_ROLE_GROUP_1 + layer)
+		: MT_ROLE_GRAPH;
+}
+
 /* Whether its source is known. */
 static void draw_line(struct mt_app *app, const struct mt_line *line, void *context)
 {
@@ -97,6 +105,7 @@ static void draw_line(struct mt_app *app, const struct mt_line *line, void *cont
 	enum mt_role role = line->role;
 	int column = r.column + 2;
 	struct mt_backtrace backtrace = {0};
+	int layer = mt_layers_of(&d->layers, id);
 	char text[32];
 
 	for (int i = 0; i < l->metrics; i++) {
@@ -116,7 +125,7 @@ static void draw_line(struct mt_app *app, const struct mt_line *line, void *cont
 		uint32_t count = mt_data_history(d, id, points, TREND - 2);
 
 		mt_sparkline_trend(app->screen, r.row, column + 1, TREND - 2,
-			line->selected ? role : MT_ROLE_GRAPH, points, count, 0);
+			line->selected ? role : trend_role(app, layer), points, count, 0);
 	}
 	mt_triage_draw_mark(app, r.row, r.column, role, id);
 	mt_backtrace_get(&backtrace, &d->profile, &d->symbols, id);
@@ -124,8 +133,7 @@ static void draw_line(struct mt_app *app, const struct mt_line *line, void *cont
 
 	l->bare += !frame || !*frame->source;
 	mt_guidance_line(&l->lines, &d->profile, id, &backtrace, frame);
-	mt_draw_swatch(app->screen, r.row, r.column + l->where_column - SWATCH,
-		mt_layers_of(&d->layers, id), role);
+	mt_draw_swatch(app->screen, r.row, r.column + l->where_column - SWATCH, layer, role);
 	mt_frame_where(app, r.row, r.column + l->where_column, l->where, line->selected,
 		line->focus, frame);
 	mt_backtrace_free(&backtrace);

@@ -167,7 +167,7 @@ static void draw_cell(struct mt_app *app, uint32_t index)
 	char text[640];
 
 	if (layer >= 0)
-		role = (enum mt_role)(MT_ROLE_GROUP_1 + layer);
+		role = (enum mt_role)(MT_ROLE_BAR_1 + layer);
 	cell_text(app, cell, room, text, sizeof text);
 	if (index == t->list.selected)
 		role = MT_ROLE_SELECTED;

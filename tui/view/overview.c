@@ -135,9 +135,7 @@ static void draw_legend(struct mt_app *app, struct mt_rect r)
 		free(name);
 		mt_backtrace_free(&backtrace);
 	}
-	mt_draw(app->screen, r.row, column, 1,
-		mt_draw_shows_layers(app->screen) ? MT_ROLE_OTHER : MT_ROLE_NUMBER,
-		mt_draw_shows_layers(app->screen) ? " " : "0");
+	mt_draw_swatch(app->screen, r.row, column, MT_LAYERS, MT_ROLE_NUMBER);
 	mt_draw(app->screen, r.row, column + 2, r.column + r.columns - column - 2, MT_ROLE_DIM,
 		"other");
 }
