@@ -4,6 +4,8 @@
 
 O ?= build
 prefix ?= /usr/local
+zshdir ?= $(prefix)/share/zsh/site-functions
+fishdir ?= $(prefix)/share/fish/vendor_completions.d
 CC ?= cc
 ARCH := x86_64
 VERSION := 0.1.0
@@ -183,7 +185,7 @@ $(O)/demo: tests/programs/demo.c
 
 # ---- packages: installed when missing, by root or sudo; else named ----
 BUILD_PACKAGES := gcc libc6-dev libncurses-dev libdw-dev libpcre2-dev libzstd-dev zlib1g-dev libiberty-dev libvterm-dev
-TEST_PACKAGES := $(BUILD_PACKAGES) g++ clang libcmocka-dev musl-tools python3 sqlite3 perl git valgrind binutils procps \
+TEST_PACKAGES := $(BUILD_PACKAGES) g++ clang libcmocka-dev musl-tools python3 sqlite3 perl git valgrind binutils procps zsh fish \
 	libjemalloc2 libmimalloc-dev libgoogle-perftools-dev
 packages:
 	@sh tests/packages.sh $(BUILD_PACKAGES)
@@ -244,7 +246,7 @@ keys: all $(O)/bench/keys $(O)/bench/keys-$(EVENTS).dat $(O)/bench/regex.ii
 install: all
 	install -d $(DESTDIR)$(prefix)/bin $(DESTDIR)$(prefix)/lib/memtui $(DESTDIR)$(prefix)/share/memtui/themes \
 		$(DESTDIR)$(prefix)/share/man/man1 $(DESTDIR)$(prefix)/share/man/man3 $(DESTDIR)$(prefix)/share/man/man5 $(DESTDIR)$(prefix)/include \
-		$(DESTDIR)$(prefix)/share/bash-completion/completions
+		$(DESTDIR)$(prefix)/share/bash-completion/completions $(DESTDIR)$(zshdir) $(DESTDIR)$(fishdir)
 	install -m 755 $(O)/memtui $(DESTDIR)$(prefix)/bin/memtui
 	install -m 755 $(O)/libmemtui.so $(DESTDIR)$(prefix)/lib/memtui/libmemtui.so
 	install -m 644 themes/*.theme $(DESTDIR)$(prefix)/share/memtui/themes
@@ -253,6 +255,8 @@ install: all
 	install -m 644 doc/man/*.5 $(DESTDIR)$(prefix)/share/man/man5
 	install -m 644 doc/man/*.3 $(DESTDIR)$(prefix)/share/man/man3
 	$(O)/memtui help --completion bash >$(DESTDIR)$(prefix)/share/bash-completion/completions/memtui
+	$(O)/memtui help --completion zsh >$(DESTDIR)$(zshdir)/_memtui
+	$(O)/memtui help --completion fish >$(DESTDIR)$(fishdir)/memtui.fish
 
 # The pictures of doc/shots and the screens of the README, as the program draws them now; make test compares them.
 shots: all

@@ -1,5 +1,5 @@
 #!/bin/bash
-# run.sh BUILD: the built memtui on real traces: exit statuses, one-line errors, JSON, CSV, manual pages, completion.
+# run.sh BUILD: the built memtui on real traces: exit statuses, one-line errors, JSON, CSV, manual pages.
 # Prints 'ok NAME' or 'not ok NAME: why'.
 set -u
 export MEMTUI_CACHE= # names are looked up anew, and none are left behind
@@ -544,7 +544,7 @@ echo >attach.fifo
 wait $front
 ls no?.dat >/dev/null 2>&1 && not_ok "a program that did not start leaves no trace" "$(ls no?.dat)" || ok "a program that did not start leaves no trace"
 
-# ---- help, manual pages, completion ----
+# ---- help, manual pages ----
 check version "$memtui" --version
 grep -q '^memtui [0-9]' check.out || not_ok version "$(cat check.out)"
 check help "$memtui" help
@@ -564,30 +564,6 @@ done
 check "help fits 80 columns" sh -c '[ "$("$0" help | wc -L)" -le 80 ]' "$memtui"
 check "manual memtui" "$memtui" help --man memtui
 fails "help of nothing" 2 "did you mean 'memtui record'" help recrod
-"$memtui" help --completion bash >completion.bash
-if words=$(bash -c 'source ./completion.bash
-complete_line() { COMP_WORDS=("$@"); COMP_CWORD=$((${#COMP_WORDS[@]} - 1)); COMPREPLY=(); _memtui 2>/dev/null; echo "${COMPREPLY[*]}"; }
-complete_line memtui gro
-complete_line memtui groups --sort = leaked_s
-complete_line memtui groups --function-r
-complete_line memtui tree --format j
-complete_line memtui export --as p
-complete_line memtui suppress --as ""
-complete_line memtui export --metric = at_peak_s
-complete_line memtui timeline --metric ""
-complete_line memtui record --depth ""
-complete_line memtui help env
-complete_line "$0" open --theme col' "$memtui" 2>&1) && [ "$words" = "groups
-leaked_size
---function-regex=
-json
-pprof
-valgrind lsan
-at_peak_size
-bytes count
-
-environment
-colour-blind" ]; then ok completion; else not_ok completion "$words"; fi
 # What is compiled in only where a library is there: make finds out that it is not, and the rest builds without.
 env -u MAKEFLAGS make --no-print-directory -C "$here/../.." -Bns V=1 O="$work/o" CC="gcc -nostdinc" all >make.out 2>&1
 grep -q -e '-lzstd' make.out && ! grep -qE 'HAVE_LIB|-lvterm|-liberty' make.out && ok "make without libvterm and libiberty" ||

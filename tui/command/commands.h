@@ -137,12 +137,19 @@ int mt_command_close_session(struct mt_session *, const char *output, int wait_s
  * Caller frees. */
 char *mt_command_library(void);
 
-/* ---- help (command_help.c, command_manual.c, command_completion.c) ---- */
+/* ---- help (command_help.c, command_manual.c, completion*.c) ---- */
 void mt_help_print(FILE *out, const struct mt_command *); /* NULL: memtui itself */
 void mt_manual_print(FILE *out, const struct mt_command *);
 void mt_manual_print_config(FILE *out); /* memtui-config(5) */
 void mt_manual_print_keys(FILE *out);   /* memtui-keys(5) */
-void mt_completion_print(FILE *out);
+/* shell: "bash", "zsh" or "fish" */
+void mt_completion_print(FILE *out, const char *shell);
+/* What help explains beside the commands. */
+struct mt_topic {
+	const char *name, *words;
+	bool has_manual; /* a manual page of its own */
+};
+const struct mt_topic *mt_help_topic_at(int i); /* NULL after the last */
 /* Whether it has an option of this kind, whose values help then lists. */
 bool mt_command_takes(const struct mt_command *, enum mt_option_kind);
 /* paragraphs on filters, where it has them; else NULL */

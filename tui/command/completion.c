@@ -1,126 +1,217 @@
-/* Completion for bash from the commands' lists. */
-#include "tui/command/commands.h"
+/* Which values complete an option or an operand, from the commands' lists. */
+#include "tui/command/completion.h"
 
+#include <stdlib.h>
 #include <string.h>
 
-static void print_options(FILE *out, const struct mt_command *command)
+/* Takes the name. */
+static void add(struct mt_values *values, char *name, const char *words)
 {
-	fprintf(out, "\t%s) options='", command->name);
-	for (const struct mt_option *option = command->options; option->name; option++) {
-		char name[64];
+	MT_GROW(values->items, values->count, values->capacity);
+	values->items[values->count++] = (struct mt_value){name, words};
+}
 
-		mt_option_name(name, sizeof name, option);
-		fprintf(out, "%s--%s%s", option == command->options ? "" : " ", name,
-			option->argument && *option->argument != '[' ? "=" : "");
+void mt_values_free(struct mt_values *values)
+{
+	for (int i = 0; i < values->count; i++)
+		free(values->items[i].name);
+	free(values->items);
+	*values = (struct mt_values){0};
+}
+
+static void add_metrics(struct mt_values *values)
+{
+	for (int i = 0; i < MT_METRIC_COUNT; i++) {
+		const struct mt_metric_info *info = mt_metric_info((enum mt_metric)i);
+
+		add(values, mt_strdup(info->name), info->words);
 	}
-	fputs("' ;;\n", out);
 }
 
-/* A closed list of them: not a number's bounds. */
-static bool has_values(const struct mt_option *option)
+static void add_kinds(struct mt_values *values)
 {
-	return option->kind == MT_OPTION_SORT || option->place == MT_OPTION_AT(theme)
-		|| (option->choices && option->kind != MT_OPTION_NUMBER);
+	const struct mt_export_kind *kind;
+
+	for (int i = 0; (kind = mt_export_kind_at(i)); i++)
+		add(values, mt_strdup(kind->name), kind->words);
 }
 
-static bool same_values(const struct mt_option *a, const struct mt_option *b)
+static void add_choices(struct mt_values *values, const char *before, const char *choices)
 {
-	if (a->kind == MT_OPTION_SORT || b->kind == MT_OPTION_SORT)
-		return a->kind == b->kind;
-	if (!a->choices || !b->choices)
-		return a->choices == b->choices;
-	return !strcmp(a->choices, b->choices);
-}
-
-static void print_values(FILE *out, const char *command, const struct mt_option *option)
-{
-	char name[64];
-
-	mt_option_name(name, sizeof name, option);
-	fprintf(out, "\t%s:--%s) values=", command, name);
-	if (option->place == MT_OPTION_AT(theme)) { /* those that are there when somebody asks */
-		fputs("$(\"${COMP_WORDS[0]}\" help themes 2>/dev/null) ;;\n", out);
-		return;
+	for (const char *end; choices; choices = *end ? end + 1 : NULL) {
+		end = strchrnul(choices, '|');
+		add(values, mt_format("%s%.*s", before, (int)(end - choices), choices), "");
 	}
-	putc('\'', out);
-	if (option->kind == MT_OPTION_SORT) {
-		for (int i = 0; i < MT_METRIC_COUNT; i++)
-			fprintf(out, "%s%s", i ? " " : "", mt_metric_info((enum mt_metric)i)->name);
-	} else {
-		for (const char *c = option->choices; *c; c++)
-			putc(*c == '|' ? ' ' : *c, out);
+}
+
+/* The words of --filter: "field:", or "field:value" where the field has a list of values. */
+static void add_fields(struct mt_values *values)
+{
+	for (int i = 0; i < MT_FILTER_COUNT; i++) {
+		const struct mt_filter_info *info = mt_filter_info((enum mt_filter_field)i);
+		char *field = mt_format("%s:", info->name);
+
+		if (info->choices) {
+			add_choices(values, field, info->choices);
+			free(field);
+		} else {
+			add(values, field, info->words);
+		}
 	}
-	fputs("' ;;\n", out);
 }
 
-/* The first command's option of this name that has values. */
-static const struct mt_option *first_of(const char *name)
+static void add_topics(struct mt_values *values, bool man)
 {
-	for (int i = 0; mt_command_at(i); i++)
-		for (const struct mt_option *option = mt_command_at(i)->options; option->name;
-			option++)
-			if (has_values(option) && !strcmp(option->name, name))
-				return option;
-	return NULL;
+	const struct mt_command *command;
+	const struct mt_topic *topic;
+
+	for (int i = 0; (command = mt_command_at(i)); i++)
+		add(values, mt_strdup(command->name), command->words);
+	for (int i = 0; (topic = mt_help_topic_at(i)); i++)
+		if (topic->has_manual || !man)
+			add(values, mt_strdup(topic->name), topic->words);
 }
 
-static bool is_listed(const struct mt_option *option, int command)
+static bool is_file(const char *argument, size_t len)
 {
-	for (int i = 0; i < command; i++)
-		for (const struct mt_option *o = mt_command_at(i)->options; o->name; o++)
-			if (has_values(o) && !strcmp(o->name, option->name))
-				return true;
+	static const char *const names[] = {"FILE", "PATH", "TRACE", "TRACE_B"};
+
+	for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+		if (strlen(names[i]) == len && !strncmp(argument, names[i], len))
+			return true;
 	return false;
 }
 
-/* Most options have the same values in every command, those of the first that takes them; what
- * differs stands before, by the command. */
-static void print_all_values(FILE *out)
+enum mt_completes mt_option_completes(const struct mt_option *option, struct mt_values *values)
 {
-	for (int i = 0; mt_command_at(i); i++)
-		for (const struct mt_option *o = mt_command_at(i)->options; o->name; o++)
-			if (has_values(o) && !same_values(o, first_of(o->name)))
-				print_values(out, mt_command_at(i)->name, o);
-	for (int i = 0; mt_command_at(i); i++)
-		for (const struct mt_option *o = mt_command_at(i)->options; o->name; o++)
-			if (has_values(o) && !is_listed(o, i))
-				print_values(out, "*", o);
+	if (!option->argument || option->kind == MT_OPTION_NUMBER)
+		return MT_COMPLETES_NOTHING;
+	if (option->place == MT_OPTION_AT(theme))
+		return MT_COMPLETES_THEMES;
+	if (option->place == MT_OPTION_AT(man))
+		add_topics(values, true);
+	else if (option->place == MT_OPTION_AT(filter_texts))
+		add_fields(values);
+	else if (option->kind == MT_OPTION_SORT)
+		add_metrics(values);
+	else if (option->kind == MT_OPTION_EXPORT)
+		add_kinds(values);
+	else if (option->choices)
+		add_choices(values, "", option->choices);
+	else
+		return is_file(option->argument, strlen(option->argument))
+			? MT_COMPLETES_FILES
+			: MT_COMPLETES_NOTHING;
+	return MT_COMPLETES_VALUES;
 }
 
-static void print_commands(FILE *out)
+enum mt_completes mt_operand_completes(const struct mt_command *command, int index,
+	struct mt_values *values)
 {
-	for (int i = 0; mt_command_at(i); i++)
-		fprintf(out, " %s", mt_command_at(i)->name);
+	const char *at = command->operands;
+
+	if (command->runs_program)
+		return MT_COMPLETES_PROGRAM;
+	if (command->operands_max >= 0 && index >= command->operands_max)
+		return MT_COMPLETES_NOTHING;
+	for (const char *next; index > 0 && (next = strchr(at, ' ')); index--)
+		at = next + 1;
+	at += *at == '[';
+	if (!strncmp(at, "COMMAND|", strlen("COMMAND|"))) {
+		add_topics(values, false);
+		return MT_COMPLETES_VALUES;
+	}
+	return is_file(at, strcspn(at, " ].")) ? MT_COMPLETES_FILES : MT_COMPLETES_NOTHING;
 }
 
-void mt_completion_print(FILE *out)
+bool mt_option_takes_word(const struct mt_option *option)
 {
-	fputs("_memtui()\n{\n"
-	      "\tlocal current=${COMP_WORDS[COMP_CWORD]} "
-	      "previous=${COMP_WORDS[COMP_CWORD - 1]} options='' values=''\n"
-	      "\t[ \"$current\" = = ] && current=\n"
-	      "\t[ \"$previous\" = = ] && previous=${COMP_WORDS[COMP_CWORD - 2]}\n"
-	      "\tCOMPREPLY=()\n"
-	      "\tif [ \"$COMP_CWORD\" = 1 ]; then\n"
-	      "\t\tCOMPREPLY=($(compgen -W '--help --version",
-		out);
-	print_commands(out);
-	fputs("' -- \"$current\"))\n\t\treturn\n\tfi\n\tcase ${COMP_WORDS[1]}:$previous in\n", out);
-	print_all_values(out);
-	fputs("\thelp:--man) values='memtui config keys", out);
-	print_commands(out);
-	fputs("' ;;\n\thelp:help) values='memtui config environment keys themes", out);
-	print_commands(out);
-	fputs("' ;;\n\tesac\n\tcase ${COMP_WORDS[1]} in\n", out);
-	for (int i = 0; mt_command_at(i); i++)
-		print_options(out, mt_command_at(i));
-	fputs("\tesac\n"
-	      "\tif [ -n \"$values\" ]; then\n"
-	      "\t\tCOMPREPLY=($(compgen -W \"$values\" -- \"$current\"))\n"
-	      "\telif [[ $current == -* ]]; then\n"
-	      "\t\tCOMPREPLY=($(compgen -W \"$options\" -- \"$current\"))\n"
-	      "\t\t[[ ${COMPREPLY[0]} == *= ]] && compopt -o nospace\n"
-	      "\tfi\n}\n"
-	      "complete -o default -F _memtui memtui\n",
-		out);
+	return option->argument && *option->argument != '[';
+}
+
+static bool is_field(const struct mt_option *option)
+{
+	return option->place >= MT_OPTION_AT(fields[0])
+		&& option->place <= MT_OPTION_AT(fields[MT_FILTER_COUNT - 1]);
+}
+
+bool mt_option_repeats(const struct mt_option *option)
+{
+	return option->kind == MT_OPTION_TEXTS || is_field(option);
+}
+
+bool mt_option_is_first_field(const struct mt_option *option)
+{
+	return option->place == MT_OPTION_AT(fields[0]);
+}
+
+bool mt_option_is_last_field(const struct mt_option *option)
+{
+	return option->place == MT_OPTION_AT(fields[MT_FILTER_COUNT - 1]);
+}
+
+static bool same_text(const char *a, const char *b)
+{
+	return a == b || (a && b && !strcmp(a, b));
+}
+
+bool mt_option_same_values(const struct mt_option *a, const struct mt_option *b)
+{
+	struct mt_values of_a = {0}, of_b = {0};
+	bool same = mt_option_completes(a, &of_a) == mt_option_completes(b, &of_b)
+		&& of_a.count == of_b.count;
+
+	for (int i = 0; same && i < of_a.count; i++)
+		same = !strcmp(of_a.items[i].name, of_b.items[i].name)
+			&& !strcmp(of_a.items[i].words, of_b.items[i].words);
+	mt_values_free(&of_a);
+	mt_values_free(&of_b);
+	return same;
+}
+
+bool mt_option_same(const struct mt_option *a, const struct mt_option *b)
+{
+	return a->letter == b->letter && !strcmp(a->name, b->name)
+		&& same_text(a->argument, b->argument) && !strcmp(a->words, b->words)
+		&& mt_option_same_values(a, b);
+}
+
+const struct mt_option *mt_command_option(const struct mt_command *command, const char *name)
+{
+	for (const struct mt_option *option = command->options; option->name; option++)
+		if (!strcmp(option->name, name))
+			return option;
+	return NULL;
+}
+
+int mt_option_first(const char *name)
+{
+	int i = 0;
+
+	while (!mt_command_option(mt_command_at(i), name))
+		i++;
+	return i;
+}
+
+void mt_put_escaped(FILE *out, const char *text, const char *special, const char *quote)
+{
+	for (; *text; text++) {
+		if (*text == '\'') {
+			fputs(quote, out);
+			continue;
+		}
+		if (strchr(special, *text))
+			putc('\\', out);
+		putc(*text, out);
+	}
+}
+
+void mt_completion_print(FILE *out, const char *shell)
+{
+	if (!strcmp(shell, "zsh"))
+		mt_completion_zsh(out);
+	else if (!strcmp(shell, "fish"))
+		mt_completion_fish(out);
+	else
+		mt_completion_bash(out);
 }

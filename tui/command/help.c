@@ -14,7 +14,7 @@ static const struct mt_option options[] = {
 	{0, "man", "COMMAND", MT_OPTION_TEXT, MT_OPTION_AT(man),
 		"print the manual page of a command, or of memtui itself, as roff", NULL},
 	{0, "completion", "SHELL", MT_OPTION_CHOICE, MT_OPTION_AT(complete),
-		"print the completion for a shell", "bash"},
+		"print the completion for a shell: bash, zsh or fish", "bash|zsh|fish"},
 	MT_OPTIONS_KEYMAP,
 	{0, "format", "FORMAT", MT_OPTION_FORMAT, MT_OPTION_AT(format),
 		"of keys: text (the default) or json", "text|json"},
@@ -256,10 +256,27 @@ static const char *asked(const struct mt_arguments *arguments)
 					   : "memtui";
 }
 
+const struct mt_topic *mt_help_topic_at(int i)
+{
+	static const struct mt_topic topics[] = {
+		{"memtui", "the list of all commands", true},
+		{"config", "the settings", true},
+		{"environment", "the variables for recording without a recorder", false},
+		{"keys", "what every key does, and how to change it", true},
+		{"themes", "the names of the themes", false},
+	};
+
+	return i < (int)(sizeof topics / sizeof *topics) ? &topics[i] : NULL;
+}
+
 static bool is_topic(const char *name, bool man)
 {
-	return !strcmp(name, "memtui") || !strcmp(name, "config") || !strcmp(name, "keys")
-		|| (!man && (!strcmp(name, "environment") || !strcmp(name, "themes")));
+	const struct mt_topic *topic;
+
+	for (int i = 0; (topic = mt_help_topic_at(i)); i++)
+		if (!strcmp(name, topic->name))
+			return topic->has_manual || !man;
+	return false;
 }
 
 static int check(const struct mt_arguments *arguments, struct mt_err *err)
@@ -277,7 +294,7 @@ static int run(const struct mt_arguments *arguments, struct mt_err *err)
 	const char *name = asked(arguments);
 
 	if (arguments->complete) {
-		mt_completion_print(stdout);
+		mt_completion_print(stdout, arguments->complete);
 		return 0;
 	}
 	if (!arguments->man && !strcmp(name, "environment")) {
