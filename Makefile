@@ -1,14 +1,18 @@
 # memtui. `make demo` and `make test` set up what they need; `make help` lists the targets.
 # Variables: O=DIR build directory, V=1 show commands, DEBUG=1 no optimisation, ASAN=1 or TSAN=1 sanitizers,
-#            CC=, DESTDIR=, prefix=; MUTATION=N a tracer that is wrong on purpose (make mutations)
+#            CC=, DESTDIR=, PREFIX=; MUTATION=N a tracer that is wrong on purpose (make mutations)
 
 O ?= build
-prefix ?= /usr/local
+PREFIX ?= /usr/local
+prefix ?= $(PREFIX)
 zshdir ?= $(prefix)/share/zsh/site-functions
 fishdir ?= $(prefix)/share/fish/vendor_completions.d
 CC ?= cc
 ARCH := x86_64
-VERSION := 0.1.0
+# The version stands in debian/changelog alone: "memtui (0.1.0-1) ..." without the package's own number.
+version_in = sed -n '1s/^memtui (\([^)-]*\).*/\1/p'
+VERSION := $(shell $(version_in) debian/changelog)
+$(if $(VERSION),,$(error debian/changelog: its first line names no version of memtui))
 
 ifeq ($(V),1)
 Q :=
@@ -27,8 +31,10 @@ WARN := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wvla $(
 OPT := $(if $(DEBUG),-O0,-O2 -fno-tree-slp-vectorize) -g
 comma := ,
 SAN := $(if $(ASAN),-fsanitize=address$(comma)undefined -fno-omit-frame-pointer)$(if $(TSAN),-fsanitize=thread -Wno-tsan)
-ALL_CFLAGS := -std=gnu11 -D_GNU_SOURCE -I. $(OPT) $(WARN) $(SAN) -pthread -MMD -MP \
-	-DMT_VERSION='"$(VERSION)"' -DMT_PREFIX='"$(prefix)"' -DMT_THEME_DIR='"$(CURDIR)/themes"' $(CFLAGS)
+# No path of the build machine gets into the objects, so that a build is the same bytes in every directory.
+SAME := -ffile-prefix-map=$(CURDIR)=.
+ALL_CFLAGS := -std=gnu11 -D_GNU_SOURCE -I. $(OPT) $(WARN) $(SAN) -pthread -MMD -MP $(SAME) \
+	-DMT_VERSION='"$(VERSION)"' -DMT_PREFIX='"$(prefix)"' $(CPPFLAGS) $(CFLAGS)
 ALL_LDFLAGS := $(SAN) -pthread $(LDFLAGS)
 LIBS := -lncursesw -ltinfo -lpcre2-8 -lzstd -lz -ldw -lelf
 
@@ -47,13 +53,14 @@ endif
 # vector registers to the program, but where the source says otherwise.
 PRELOAD_CFLAGS := -std=gnu11 -D_GNU_SOURCE -I. -O2 -g -fPIC -fvisibility=hidden -fno-omit-frame-pointer \
 	-mgeneral-regs-only -fno-plt -fno-builtin -fexceptions -fasynchronous-unwind-tables -ftls-model=initial-exec \
-	$(if $(MUTATION),-DMT_MUTATION=$(MUTATION)) $(WARN) -MMD -MP
+	$(if $(MUTATION),-DMT_MUTATION=$(MUTATION)) $(WARN) -MMD -MP $(SAME)
 PRELOAD_LDFLAGS := -shared -Wl,-z,now -Wl,-z,relro -Wl,-z,nodelete -Wl,-soname,libmemtui.so
 
-PRELOAD_SRC := $(wildcard preload/*.c preload/$(ARCH)/*.c)
-CORE_SRC := $(wildcard core/*/*.c)
-TUI_SRC := $(wildcard tui/*.c tui/*/*.c)
-UNIT_SRC := $(wildcard tests/unit/*_test.c)
+# Sorted: the order in which the linker gets the objects is part of the result.
+PRELOAD_SRC := $(sort $(wildcard preload/*.c preload/$(ARCH)/*.c))
+CORE_SRC := $(sort $(wildcard core/*/*.c))
+TUI_SRC := $(sort $(wildcard tui/*.c tui/*/*.c))
+UNIT_SRC := $(sort $(wildcard tests/unit/*_test.c))
 PRELOAD_OBJ := $(PRELOAD_SRC:%.c=$(O)/obj/%.o)
 CORE_OBJ := $(CORE_SRC:%.c=$(O)/obj/%.o)
 TUI_OBJ := $(TUI_SRC:%.c=$(O)/obj/%.o)
@@ -62,16 +69,21 @@ UNIT := $(UNIT_SRC:tests/unit/%.c=$(O)/tests/%)
 .SECONDARY:
 # The list in tui/command/commands.h, less help.
 COMMANDS := $(filter-out help,$(shell sed -n 's/^\tX(\([a-z]*\)).*/\1/p' tui/command/commands.h))
-.PHONY: FORCE shots keys man all demo test check fuzz mutations bench install clean help packages test-packages programs unit
-all: $(O)/memtui $(O)/libmemtui.so
+.PHONY: FORCE shots keys man all demo test check fuzz mutations bench install dist clean help packages test-packages programs unit
+all: $(O)/memtui $(O)/libmemtui.so $(O)/themes
 
-# Which libraries were there: what asks for them is compiled anew when they come or go.
-$(O)/libraries: FORCE
+# The sources that use one of these settings are compiled again when a setting changes.
+SETTINGS := vterm=$(HAVE_LIBVTERM) iberty=$(HAVE_LIBIBERTY) version=$(VERSION) prefix=$(prefix)
+$(O)/settings: FORCE
 	@mkdir -p $(@D)
-	@echo 'vterm=$(HAVE_LIBVTERM) iberty=$(HAVE_LIBIBERTY)' | cmp -s - $@ || \
-		echo 'vterm=$(HAVE_LIBVTERM) iberty=$(HAVE_LIBIBERTY)' >$@
-$(filter $(O)/obj/tui/view/program% $(O)/obj/core/symbol/%,$(TUI_OBJ) $(CORE_OBJ)): $(O)/libraries
+	@echo '$(SETTINGS)' | cmp -s - $@ || echo '$(SETTINGS)' >$@
+$(patsubst %.c,$(O)/obj/%.o,$(shell grep -lE 'HAVE_LIB|MT_VERSION|MT_PREFIX' $(CORE_SRC) $(TUI_SRC))): $(O)/settings
 FORCE:
+
+# The program looks for themes beside itself, so that it finds them wherever O is.
+$(O)/themes:
+	@mkdir -p $(@D)
+	$(Q)ln -sfn $(CURDIR)/themes $@
 
 $(O)/memtui: $(TUI_OBJ) $(O)/libcore.a
 	$(say) LINK $@
@@ -79,7 +91,7 @@ $(O)/memtui: $(TUI_OBJ) $(O)/libcore.a
 
 $(O)/libcore.a: $(CORE_OBJ)
 	$(say) AR $@
-	$(Q)rm -f $@ && ar rcs $@ $^
+	$(Q)rm -f $@ && ar rcsD $@ $^
 
 $(O)/libmemtui.so: $(PRELOAD_OBJ)
 	$(say) LINK $@
@@ -100,6 +112,7 @@ $(O)/tests/%_test: $(O)/obj/tests/unit/%_test.o $(O)/libcore.a
 	$(say) LINK $@
 	$(Q)$(CC) $(ALL_LDFLAGS) -o $@ $^ $(LIBS) -lcmocka
 
+$(O)/obj/tests/unit/themes_test.o: ALL_CFLAGS += -DMT_THEME_DIR='"$(CURDIR)/themes"'
 $(O)/tests/themes_test: $(O)/obj/tests/unit/themes_test.o $(O)/obj/tui/terminal/theme.o $(O)/libcore.a
 	@mkdir -p $(@D)
 	$(say) LINK $@
@@ -243,20 +256,30 @@ keys: all $(O)/bench/keys $(O)/bench/keys-$(EVENTS).dat $(O)/bench/regex.ii
 		$(O)/memtui record --force -o $(O)/bench/keys-compiler.dat -- $(COMPILE) 2>/dev/null && \
 		$(O)/bench/keys $(O)/memtui open $(O)/bench/keys-compiler.dat; }
 
+share = $(DESTDIR)$(prefix)/share
 install: all
-	install -d $(DESTDIR)$(prefix)/bin $(DESTDIR)$(prefix)/lib/memtui $(DESTDIR)$(prefix)/share/memtui/themes \
-		$(DESTDIR)$(prefix)/share/man/man1 $(DESTDIR)$(prefix)/share/man/man3 $(DESTDIR)$(prefix)/share/man/man5 $(DESTDIR)$(prefix)/include \
-		$(DESTDIR)$(prefix)/share/bash-completion/completions $(DESTDIR)$(zshdir) $(DESTDIR)$(fishdir)
+	install -d $(DESTDIR)$(prefix)/bin $(DESTDIR)$(prefix)/lib/memtui $(DESTDIR)$(prefix)/include $(share)/memtui/themes \
+		$(share)/man/man1 $(share)/man/man3 $(share)/man/man5 $(share)/pkgconfig \
+		$(share)/bash-completion/completions $(DESTDIR)$(zshdir) $(DESTDIR)$(fishdir)
 	install -m 755 $(O)/memtui $(DESTDIR)$(prefix)/bin/memtui
 	install -m 755 $(O)/libmemtui.so $(DESTDIR)$(prefix)/lib/memtui/libmemtui.so
-	install -m 644 themes/*.theme $(DESTDIR)$(prefix)/share/memtui/themes
+	install -m 644 themes/*.theme $(share)/memtui/themes
 	install -m 644 preload/memtui.h $(DESTDIR)$(prefix)/include/memtui.h
-	install -m 644 doc/man/*.1 $(DESTDIR)$(prefix)/share/man/man1
-	install -m 644 doc/man/*.5 $(DESTDIR)$(prefix)/share/man/man5
-	install -m 644 doc/man/*.3 $(DESTDIR)$(prefix)/share/man/man3
-	$(O)/memtui help --completion bash >$(DESTDIR)$(prefix)/share/bash-completion/completions/memtui
+	sed 's|@prefix@|$(prefix)|; s|@version@|$(VERSION)|' preload/memtui.pc.in >$(share)/pkgconfig/memtui.pc
+	install -m 644 doc/man/*.1 $(share)/man/man1
+	install -m 644 doc/man/*.5 $(share)/man/man5
+	install -m 644 doc/man/*.3 $(share)/man/man3
+	$(O)/memtui help --completion bash >$(share)/bash-completion/completions/memtui
 	$(O)/memtui help --completion zsh >$(DESTDIR)$(zshdir)/_memtui
 	$(O)/memtui help --completion fish >$(DESTDIR)$(fishdir)/memtui.fish
+
+# The committed files as memtui-VERSION.tar.xz. git writes them in a fixed order, as root's, with the time of the commit.
+dist:
+	@git rev-parse -q --verify HEAD >/dev/null || { echo 'make dist: needs a git clone with a commit' >&2; exit 1; }
+	@mkdir -p $(O)
+	@v=$$(git show HEAD:debian/changelog | $(version_in)) && [ -n "$$v" ] && tar=$(O)/memtui-$$v.tar && \
+		git -c tar.umask=0022 archive --format=tar --prefix=memtui-$$v/ -o $$tar HEAD && \
+		xz -f -9 -T1 $$tar && echo "$$tar.xz"
 
 # The pictures of doc/shots and the screens of the README, as the program draws them now; make test compares them.
 shots: all
@@ -267,6 +290,7 @@ man: all
 	@for c in memtui $(COMMANDS); do n=memtui-$$c; [ $$c = memtui ] && n=memtui; \
 		$(O)/memtui help --man $$c >doc/man/$$n.1 || exit 1; done
 	@for n in keys config; do $(O)/memtui help --man $$n >doc/man/memtui-$$n.5 || exit 1; done
+	@sed -i '1s/"memtui [^"]*" /"memtui $(VERSION)" /' doc/man/memtui.h.3
 
 clean:
 	rm -rf $(O)
@@ -282,6 +306,7 @@ help:
 	@echo 'make man     write doc/man from the option lists'
 	@echo 'make keys    milliseconds from a key to its picture, on saved traces (EVENTS=) and on a program that runs'
 	@echo 'make shots   draw doc/shots and the screens of the README anew'
-	@echo 'make install DESTDIR= prefix=$(prefix)'
+	@echo 'make dist    pack the committed files into $(O)/memtui-$(VERSION).tar.xz'
+	@echo 'make install DESTDIR= PREFIX=$(prefix)'
 
 -include $(PRELOAD_OBJ:.o=.d) $(RACE:%=$(O)/obj/race/%.d) $(O)/obj/race/race_tracer.d $(O)/obj/tests/stress/race.d $(CORE_OBJ:.o=.d) $(TUI_OBJ:.o=.d) $(UNIT_SRC:%.c=$(O)/obj/%.d)

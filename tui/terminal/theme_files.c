@@ -38,9 +38,6 @@ static char *directory_at(int index)
 #ifdef MT_PREFIX
 	case 4: return mt_format("%s/share/memtui/themes", MT_PREFIX);
 #endif
-#ifdef MT_THEME_DIR /* the source's own, for builds in another directory */
-	case 5: return mt_strdup(MT_THEME_DIR);
-#endif
 	default: return NULL;
 	}
 }
