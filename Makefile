@@ -9,7 +9,7 @@ zshdir ?= $(prefix)/share/zsh/site-functions
 fishdir ?= $(prefix)/share/fish/vendor_completions.d
 CC ?= cc
 ARCH := x86_64
-# The version stands in debian/changelog alone: "memtui (0.1.0-1) ..." without the package's own number.
+# The version stands in debian/changelog alone: "memtui (1.2.3-1) ...", without the package's own number.
 version_in = sed -n '1s/^memtui (\([^)-]*\).*/\1/p'
 VERSION := $(shell $(version_in) debian/changelog)
 $(if $(VERSION),,$(error debian/changelog: its first line names no version of memtui))
@@ -32,7 +32,7 @@ OPT := $(if $(DEBUG),-O0,-O2 -fno-tree-slp-vectorize) -g
 comma := ,
 SAN := $(if $(ASAN),-fsanitize=address$(comma)undefined -fno-omit-frame-pointer)$(if $(TSAN),-fsanitize=thread -Wno-tsan)
 # No path of the build machine gets into the objects, so that a build is the same bytes in every directory.
-SAME := -ffile-prefix-map=$(CURDIR)=.
+SAME := '-ffile-prefix-map=$(CURDIR)=.'
 ALL_CFLAGS := -std=gnu11 -D_GNU_SOURCE -I. $(OPT) $(WARN) $(SAN) -pthread -MMD -MP $(SAME) \
 	-DMT_VERSION='"$(VERSION)"' -DMT_PREFIX='"$(prefix)"' $(CPPFLAGS) $(CFLAGS)
 ALL_LDFLAGS := $(SAN) -pthread $(LDFLAGS)
@@ -78,12 +78,18 @@ $(O)/settings: FORCE
 	@mkdir -p $(@D)
 	@echo '$(SETTINGS)' | cmp -s - $@ || echo '$(SETTINGS)' >$@
 $(patsubst %.c,$(O)/obj/%.o,$(shell grep -lE 'HAVE_LIB|MT_VERSION|MT_PREFIX' $(CORE_SRC) $(TUI_SRC))): $(O)/settings
+# Everything is, when the flags of the compiler change (other than warnings).
+FLAGS = $(CC) $(OPT) $(SAN) $(SAME) $(CPPFLAGS) $(CFLAGS)
+$(O)/flags: FORCE
+	@mkdir -p $(@D)
+	@echo '$(subst ','\'',$(FLAGS))' | cmp -s - $@ || echo '$(subst ','\'',$(FLAGS))' >$@
+$(PRELOAD_OBJ) $(CORE_OBJ) $(TUI_OBJ): $(O)/flags
 FORCE:
 
 # The program looks for themes beside itself, so that it finds them wherever O is.
 $(O)/themes:
 	@mkdir -p $(@D)
-	$(Q)ln -sfn $(CURDIR)/themes $@
+	$(Q)ln -sfn '$(CURDIR)/themes' $@
 
 $(O)/memtui: $(TUI_OBJ) $(O)/libcore.a
 	$(say) LINK $@
@@ -198,7 +204,7 @@ $(O)/demo: tests/programs/demo.c
 
 # ---- packages: installed when missing, by root or sudo; else named ----
 BUILD_PACKAGES := gcc libc6-dev libncurses-dev libdw-dev libpcre2-dev libzstd-dev zlib1g-dev libiberty-dev libvterm-dev
-TEST_PACKAGES := $(BUILD_PACKAGES) g++ clang libcmocka-dev musl-tools python3 sqlite3 perl git valgrind binutils procps zsh fish \
+TEST_PACKAGES := $(BUILD_PACKAGES) g++ clang libcmocka-dev musl-tools python3 sqlite3 perl git valgrind binutils procps pkgconf zsh fish \
 	libjemalloc2 libmimalloc-dev libgoogle-perftools-dev
 packages:
 	@sh tests/packages.sh $(BUILD_PACKAGES)

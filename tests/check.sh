@@ -1,7 +1,8 @@
 #!/bin/sh
 # check.sh BUILD [quick]: warnings as errors with gcc and clang, the layout (tests/format.sh), the layers (includes go one
-# way, core knows no curses, the tracer imports libc alone), the manual pages; then, unless quick, whether the checks of stacks
-# see what they should, unit tests and command-line tests under AddressSanitizer and UBSan, threads under ThreadSanitizer.
+# way, core knows no curses, the tracer imports libc alone), the manual pages; then, unless quick, whether two builds are the
+# same bytes, whether the checks of stacks see what they should, unit tests and command-line tests under AddressSanitizer and
+# UBSan, threads under ThreadSanitizer.
 set -eu
 build=$1
 top=$(cd "$(dirname "$0")/.." && pwd)
@@ -20,6 +21,8 @@ for page in doc/man/*.1 doc/man/*.5; do
 	"$build-gcc/memtui" help --man "${name#memtui-}" | cmp - "$page" || { echo "run make man"; exit 1; }
 done
 [ "${2:-}" != quick ] || { echo "check: the quick part is green"; exit 0; }
+echo "== two builds in different places are the same, as are two Debian packages"
+bash tests/package/twice.sh
 echo "== the checks of stacks find out tracers that are wrong on purpose"
 bash tests/stacks/mutations.sh "$build-gcc"
 echo "== sanitizers"
