@@ -41,7 +41,11 @@ def help_of(command):
 def options(command):
     """{--name: words}, and the same with '=' where a value follows."""
     plain, equals = {}, {}
-    for left, words in section(help_of(command), 'Options').items():
+    text = help_of(command)
+    found = section(text, 'Options')
+    if "'memtui help filters'" in text:  # they stand there for all commands
+        found.update(section(help_of('filters'), 'Options'))
+    for left, words in found.items():
         name = re.search(r'--[a-z0-9-]+', left).group()
         plain[name] = words
         equals[name + ('=' if re.search(re.escape(name) + '=', left) else '')] = words
@@ -136,7 +140,7 @@ def check(shell):
         if shell.name == 'fish' and '--report' in plain:
             plain['--report='] = plain['--report']  # its value can be left out
         compare(shell, f'every option of {command}', f'memtui {command} --', equals if shell.name == 'bash' else plain)
-    metrics = section(help_of('groups'), 'Metrics')
+    metrics = section(help_of('groups' if '\nMetrics:\n' in help_of('groups') else 'metrics'), 'Metrics')
     compare(shell, 'metrics', 'memtui groups --sort ', metrics)
     compare(shell, 'metrics behind =', 'memtui groups --sort=', {shell.attached + k: v for k, v in metrics.items()})
     compare(shell, 'metrics behind a letter', 'memtui groups -s ', metrics)
@@ -156,7 +160,7 @@ def check(shell):
     themes = output('memtui', 'help', 'themes').stdout.split()
     compare(shell, 'themes', 'memtui open --theme ', dict.fromkeys(themes, ''), False)
     compare(shell, 'themes, of a memtui by its path', f'{shutil.which("memtui")} open --theme ', dict.fromkeys(themes, ''), False)
-    topics = ['config', 'environment', 'keys', 'themes', 'memtui']
+    topics = [*re.search(r'\[COMMAND\|([a-z|]+)\]', help_of('help')).group(1).split('|'), 'memtui']
     compare(shell, 'topics of help', 'memtui help ', dict.fromkeys([*commands, *topics], ''), False)
     compare(shell, 'nothing for a number', 'memtui record --depth ', {})
     compare(shell, 'nothing for a pattern', 'memtui callers ', {})
