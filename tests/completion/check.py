@@ -221,6 +221,11 @@ def check_typed():
         'a trace': r'\n= memtui report a.dat\r',
         'a file': r'\n= memtui record -o b.mem\r',
     }
+    library = '/usr/share/bash-completion/bash_completion'
+    if os.path.exists(library):
+        screen += typed(f'source {library}; source ./memtui.bash\n', f'memtui record -f -- grep --fixed-str\t{begin}echo = {end}',
+                        'exit\n')
+        wanted['an option of the program'] = r'\n= memtui record -f -- grep --fixed-strings'
     for name, pattern in wanted.items():
         tell(f'bash at a terminal: {name}', '' if re.search(pattern, screen) else f'{pattern} is not in {screen!r}')
 
