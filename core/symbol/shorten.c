@@ -30,51 +30,49 @@ static size_t operator_len(const char *name, const char *text)
 	return signs ? len + signs : 0;
 }
 
-/* Behind the bracket that closes the one at text; NULL: none does. */
-static const char *closing(const char *name, const char *text)
+/* Fills in, for each bracket that opens and is closed, what stands behind the one that closes it;
+ * 0: nothing closes it. In one pass, since names can be of any length. */
+static void pair_brackets(const char *name, size_t *behind)
 {
-	int depth = 0;
+	size_t *open = mt_alloc((strlen(name) + 1) * sizeof *open), depth = 0, skip;
 
-	while (*text) {
-		size_t skip = operator_len(name, text);
-
-		if (skip) {
-			text += skip;
+	for (size_t at = 0; name[at]; at += skip ? skip : 1) {
+		skip = operator_len(name, name + at);
+		if (!skip && name[at] == '-' && name[at + 1] == '>') /* a Rust function's result */
+			skip = 2;
+		if (skip)
 			continue;
-		}
-		if (*text == '-' && text[1] == '>') { /* a Rust function's result */
-			text += 2;
-			continue;
-		}
-		depth += (*text == '<') - (*text == '>');
-		text++;
-		if (!depth)
-			return text;
+		if (name[at] == '<')
+			open[depth++] = at;
+		else if (name[at] == '>' && depth)
+			behind[open[--depth]] = at + 1;
 	}
-	return NULL;
+	free(open);
 }
 
 static char *fold_templates(const char *name, const char *ellipsis)
 {
+	size_t *behind = mt_alloc((strlen(name) + 1) * sizeof *behind);
 	struct mt_buffer out = {0};
 
-	for (const char *at = name; *at;) {
-		size_t skip = operator_len(name, at);
-		const char *end = !skip && *at == '<' && at > name ? closing(name, at) : NULL;
+	pair_brackets(name, behind);
+	for (size_t at = 0; name[at];) {
+		size_t skip = operator_len(name, name + at);
 
 		if (skip) {
-			mt_buffer_add(&out, at, skip);
+			mt_buffer_add(&out, name + at, skip);
 			at += skip;
-		} else if (end) {
+		} else if (at && behind[at]) {
 			mt_buffer_add(&out, "<", 1);
 			mt_buffer_add(&out, ellipsis, strlen(ellipsis));
 			mt_buffer_add(&out, ">", 1);
-			at = end;
+			at = behind[at];
 		} else {
-			mt_buffer_add(&out, at++, 1);
+			mt_buffer_add(&out, name + at++, 1);
 		}
 	}
 	mt_buffer_add(&out, "", 1);
+	free(behind);
 	return (char *)out.data;
 }
 
