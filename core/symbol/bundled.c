@@ -3,7 +3,8 @@
 #include <gelf.h>
 #include <string.h>
 
-#define TABLE_MOST (256u << 20) /* bytes of a symbol table, or of its names, that are read */
+#define BYTES_MOST (512u << 20) /* of symbol tables and their names that are read of a file */
+#define ENTRIES (sizeof known / sizeof *known)
 
 /* One function that each build of the allocator has. A name that ends in * stands for its
  * beginning. unless: whoever has this symbol, too, contains the allocator but does not use it
@@ -39,7 +40,7 @@ static bool matches(const char *name, const char *pattern)
 
 static int entry_of(const char *name)
 {
-	for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+	for (size_t i = 0; i < ENTRIES; i++)
 		if (*name == *known[i].symbol && matches(name, known[i].symbol))
 			return (int)i;
 	return -1;
@@ -56,42 +57,68 @@ static bool is_for_itself(const GElf_Sym *symbol, bool is_program)
 		|| visibility == STV_INTERNAL;
 }
 
-static bool defines(Elf *elf, Elf_Data *data, const GElf_Shdr *header, const char *wanted)
+struct table {
+	Elf_Data *symbols, *names;
+};
+
+/* Returns false if there is nothing to be read, or too much: *left is what may still be read of the
+ * file, which can name the same bytes as a table any number of times. */
+static bool open_table(struct table *t, Elf *elf, Elf_Scn *section, uint64_t *left)
 {
+	GElf_Shdr header, names_header;
+	Elf_Scn *names;
+
+	if (!gelf_getshdr(section, &header)
+		|| (header.sh_type != SHT_SYMTAB && header.sh_type != SHT_DYNSYM))
+		return false;
+	names = elf_getscn(elf, header.sh_link);
+	if (!names || !gelf_getshdr(names, &names_header)
+		|| (header.sh_flags | names_header.sh_flags) & SHF_COMPRESSED
+		|| header.sh_size > *left || names_header.sh_size > *left - header.sh_size)
+		return false;
+	*left -= header.sh_size + names_header.sh_size;
+	t->symbols = elf_getdata(section, NULL);
+	t->names = elf_getdata(names, NULL);
+	return t->symbols && t->names && t->names->d_buf && t->names->d_size
+		&& !((const char *)t->names->d_buf)[t->names->d_size - 1];
+}
+
+/* NULL: beyond the table of names. */
+static const char *name_of(const struct table *t, const GElf_Sym *symbol)
+{
+	return symbol->st_name < t->names->d_size
+		? (const char *)t->names->d_buf + symbol->st_name
+		: NULL;
+}
+
+static bool defines(const struct table *t, const char *wanted)
+{
+	const char *name;
 	GElf_Sym symbol;
 
-	for (int i = 0; gelf_getsym(data, i, &symbol); i++) {
-		const char *name = symbol.st_shndx != SHN_UNDEF
-			? elf_strptr(elf, header->sh_link, symbol.st_name)
-			: NULL;
-
-		if (name && !strcmp(name, wanted))
+	for (int i = 0; gelf_getsym(t->symbols, i, &symbol); i++)
+		if (symbol.st_shndx != SHN_UNDEF && (name = name_of(t, &symbol))
+			&& !strcmp(name, wanted))
 			return true;
-	}
 	return false;
 }
 
-static const char *search(Elf *elf, Elf_Scn *section, const GElf_Shdr *header, bool is_program)
+static const char *search(const struct table *t, bool is_program)
 {
-	Elf_Scn *names = elf_getscn(elf, header->sh_link);
-	GElf_Shdr names_header;
-	Elf_Data *data;
+	bool unused[ENTRIES] = {false};
+	const char *name;
 	GElf_Sym symbol;
 
-	if (header->sh_size > TABLE_MOST || !names || !gelf_getshdr(names, &names_header)
-		|| names_header.sh_size > TABLE_MOST || names_header.sh_flags & SHF_COMPRESSED)
-		return NULL;
-	data = elf_getdata(section, NULL);
-	for (int i = 0; data && gelf_getsym(data, i, &symbol); i++) {
-		const char *name = is_for_itself(&symbol, is_program)
-			? elf_strptr(elf, header->sh_link, symbol.st_name)
-			: NULL;
-		int entry = name ? entry_of(name) : -1;
+	for (int i = 0; gelf_getsym(t->symbols, i, &symbol); i++) {
+		int entry = is_for_itself(&symbol, is_program) && (name = name_of(t, &symbol))
+			? entry_of(name)
+			: -1;
 
-		if (entry >= 0
-			&& !(known[entry].unless
-				&& defines(elf, data, header, known[entry].unless)))
+		if (entry < 0 || unused[entry])
+			continue;
+		if (!known[entry].unless || !defines(t, known[entry].unless))
 			return known[entry].allocator;
+		unused[entry] = true;
 	}
 	return NULL;
 }
@@ -99,17 +126,16 @@ static const char *search(Elf *elf, Elf_Scn *section, const GElf_Shdr *header, b
 const char *mt_bundled_allocator(int fd, bool is_program)
 {
 	const char *allocator = NULL;
+	uint64_t left = BYTES_MOST;
 	Elf *elf;
 
 	elf_version(EV_CURRENT);
 	elf = elf_begin(fd, ELF_C_READ, NULL);
 	for (Elf_Scn *s = NULL; !allocator && elf && (s = elf_nextscn(elf, s));) {
-		GElf_Shdr header;
+		struct table table;
 
-		if (gelf_getshdr(s, &header)
-			&& (header.sh_type == SHT_SYMTAB || header.sh_type == SHT_DYNSYM)
-			&& !(header.sh_flags & SHF_COMPRESSED))
-			allocator = search(elf, s, &header, is_program);
+		if (open_table(&table, elf, s, &left))
+			allocator = search(&table, is_program);
 	}
 	elf_end(elf);
 	return allocator;

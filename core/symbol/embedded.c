@@ -7,6 +7,7 @@
 
 #define CODE_LEN 32u
 #define TEXT_MAX (1u << 20)
+#define TABLES_MOST (2ull << 30) /* bytes of tables that are looked through, in all */
 
 /* The value of a defined function symbol in one table. */
 static bool find_in(Elf *elf, Elf_Scn *section, const GElf_Shdr *header, const char *name,
@@ -38,14 +39,28 @@ static bool find_in(Elf *elf, Elf_Scn *section, const GElf_Shdr *header, const c
 	return false;
 }
 
+/* Takes the section's size from *left: a file can name the same bytes as any number of sections. */
+static bool take_room(Elf_Scn *section, uint64_t *left)
+{
+	GElf_Shdr header;
+
+	if (!section || !gelf_getshdr(section, &header) || header.sh_size > *left)
+		return false;
+	*left -= header.sh_size;
+	return true;
+}
+
 static bool find_symbol(Elf *elf, const char *name, uint64_t *address)
 {
+	uint64_t left = TABLES_MOST;
 	Elf_Scn *section = NULL;
 	GElf_Shdr header;
 
 	while ((section = elf_nextscn(elf, section)))
 		if (gelf_getshdr(section, &header)
 			&& (header.sh_type == SHT_DYNSYM || header.sh_type == SHT_SYMTAB)
+			&& take_room(section, &left)
+			&& take_room(elf_getscn(elf, header.sh_link), &left)
 			&& find_in(elf, section, &header, name, address))
 			return true;
 	return false;
@@ -74,14 +89,14 @@ static size_t read_at(Elf *elf, int fd, uint64_t address, void *out, size_t len)
 /* The pointer at an address, as the dynamic linker leaves it, without the load bias. */
 static uint64_t pointer_at(Elf *elf, int fd, uint64_t address)
 {
+	uint64_t value = 0, left = TABLES_MOST;
 	Elf_Scn *section = NULL;
-	uint64_t value = 0;
 	GElf_Shdr header;
 	GElf_Rela rela;
 
 	while ((section = elf_nextscn(elf, section))) {
 		if (!gelf_getshdr(section, &header) || header.sh_type != SHT_RELA
-			|| !header.sh_entsize)
+			|| !header.sh_entsize || !take_room(section, &left))
 			continue;
 		Elf_Data *data = elf_getdata(section, NULL);
 
