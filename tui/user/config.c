@@ -131,16 +131,38 @@ static int check(const struct mt_setting_info *info, const char *value, struct m
 	return 0;
 }
 
+/* A line of the file must be able to hold the value, which is then without the blanks around it.
+ * Returns false if the line would say something else. */
+static bool fits_line(char *value)
+{
+	char *start = value + strspn(value, " \t\r");
+	size_t len = strlen(start);
+
+	while (len && strchr(" \t\r", start[len - 1]))
+		len--;
+	memmove(value, start, len);
+	value[len] = '\0';
+	for (const char *c = value; *c; c++)
+		if (*c == '\n' || (*c == '#' && (c == value || c[-1] == ' ' || c[-1] == '\t')))
+			return false;
+	return true;
+}
+
 int mt_config_set(struct mt_config *c, enum mt_setting id, const char *value, struct mt_err *err)
 {
 	const struct mt_setting_info *info = &settings[id];
+	char copy[sizeof c->value[id]];
 
-	if (strlen(value) >= sizeof c->value[id])
+	if (strlen(value) >= sizeof copy)
 		return mt_fail(err, -EINVAL, "%s: expected at most %zu characters", info->name,
-			sizeof c->value[id] - 1);
-	if (check(info, value, err) < 0)
+			sizeof copy - 1);
+	strcpy(copy, value);
+	if (!fits_line(copy))
+		return mt_fail(err, -EINVAL,
+			"%s: expected one line without a comment, which a # begins", info->name);
+	if (check(info, copy, err) < 0)
 		return -EINVAL;
-	strcpy(c->value[id], value);
+	strcpy(c->value[id], copy);
 	c->given[id] = c->changed[id] = true;
 	return 0;
 }
