@@ -162,6 +162,9 @@ FUZZ_SECONDS ?= 60
 FUZZ_MUTANTS ?= 10000
 FUZZ_CFLAGS := -O1 -g -fno-omit-frame-pointer $(filter-out -O% -g $(WARN) $(SAN),$(ALL_CFLAGS))
 cfi_fuzz_SRC := preload/cfi.c preload/cfi_program.c preload/cfi_table.c preload/expression.c
+theme_fuzz_SRC := tui/terminal/theme.c tui/terminal/theme_files.c tui/user/user_files.c
+config_fuzz_SRC := tui/user/config.c $(theme_fuzz_SRC)
+keymap_fuzz_SRC := tui/user/keymap.c tui/terminal/keys.c tui/user/user_files.c
 fuzz_objects = $(patsubst %.c,$(O)/obj/$(1)/%.o,tests/fuzz/$(2).c $($(2)_SRC))
 
 $(O)/obj/fuzz/%.o: %.c

@@ -21,8 +21,8 @@ seeds() {
 replay() { # NAME: inputs are made of the seeds for a few seconds
 	local rounds=20000
 	case $1 in
-	heaptrack_fuzz | trace_fuzz) rounds=700 ;; # each makes or reads a whole trace
-	filter_fuzz) rounds=3000 ;;                # each compiles patterns
+	heaptrack_fuzz | trace_fuzz | symbol_fuzz) rounds=700 ;; # each makes or reads a whole file
+	filter_fuzz | config_fuzz | keymap_fuzz) rounds=3000 ;; # each compiles patterns, or asks for each action
 	esac
 	timeout 300 "./replay-$1" "$1" $rounds "$1.seeds"/* >"$1.out" 2>"$1.err" && cat "$1.out" && return
 	echo "not ok fuzz $1: $(grep -m 1 -E 'ERROR|replay:|runtime error' "$1.err" || echo "status $?"), see $out/$1.err"
