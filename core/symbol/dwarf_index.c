@@ -21,7 +21,7 @@ struct place {
 struct unit {
 	Dwarf_Die skeleton; /* has ranges and lines */
 	Dwarf_Die die;      /* has the functions: the .dwo's, or the same */
-	bool loaded, deep, cplusplus;
+	bool loaded, deep, cplusplus, placed;
 	Dwarf_Files *files;
 	size_t file_count;
 	struct mt_function *functions;
@@ -101,7 +101,7 @@ static const char *own_name(Dwarf_Die *die)
 {
 	Dwarf_Attribute attribute;
 
-	return dwarf_formstring(dwarf_attr(die, DW_AT_name, &attribute));
+	return mt_dwarf_text(dwarf_attr(die, DW_AT_name, &attribute));
 }
 
 /* The prefix of what stands inside a namespace, class or function. */
@@ -213,18 +213,27 @@ static bool may_open(const struct mt_dwarf *d, const char *beside, const char *d
 	return may;
 }
 
+/* False if the unit's directory is no text, which libdw reads when it looks for files. */
+static bool is_placed(Dwarf_Die *unit)
+{
+	Dwarf_Attribute attribute;
+
+	return !dwarf_attr(unit, DW_AT_comp_dir, &attribute) || mt_dwarf_text(&attribute);
+}
+
 /* libdw opens a .dwo file by its name alone, beside its file or in the directory of its unit, or a
  * .dwp, and would wait for a FIFO: what stands there is looked at first. */
 static bool may_split(const struct mt_dwarf *d, Dwarf_Die *skeleton)
 {
 	Dwarf_Attribute attribute;
-	const char *name = dwarf_formstring(dwarf_attr(skeleton, DW_AT_dwo_name, &attribute));
-	const char *dir = dwarf_formstring(dwarf_attr(skeleton, DW_AT_comp_dir, &attribute));
-	bool may = true;
+	const char *name = mt_dwarf_text(dwarf_attr(skeleton, DW_AT_dwo_name, &attribute));
+	const char *dir = mt_dwarf_text(dwarf_attr(skeleton, DW_AT_comp_dir, &attribute));
+	bool may;
 
 	if (!name)
-		name = dwarf_formstring(dwarf_attr(skeleton, DW_AT_GNU_dwo_name, &attribute));
-	for (unsigned i = 0; i < 2 && name && may; i++) {
+		name = mt_dwarf_text(dwarf_attr(skeleton, DW_AT_GNU_dwo_name, &attribute));
+	may = name && is_placed(skeleton);
+	for (unsigned i = 0; i < 2 && may; i++) {
 		const char *beside = d->places->files[i];
 		char *package = beside ? mt_format("%s.dwp", mt_base_name(beside)) : NULL;
 
@@ -266,7 +275,8 @@ static void load(struct mt_dwarf *d, struct unit *u)
 			d->split_missing++;
 	}
 	u->cplusplus = is_cplusplus(&u->die);
-	if (dwarf_getsrcfiles(&u->die, &u->files, &u->file_count) != 0)
+	u->placed = is_placed(&u->skeleton) && is_placed(&u->die);
+	if (!u->placed || dwarf_getsrcfiles(&u->die, &u->files, &u->file_count) != 0)
 		u->files = NULL;
 	walk(&(struct walk){d, u, false}, &u->die, 0, true, 0);
 	mt_ranges_sort(&u->ranges);
@@ -325,11 +335,11 @@ static void name_node(struct mt_dwarf *d, struct unit *u, struct mt_inline *node
 
 	node->named = true;
 	node->linkage =
-		dwarf_formstring(dwarf_attr_integrate(&node->die, DW_AT_linkage_name, &attribute));
+		mt_dwarf_text(dwarf_attr_integrate(&node->die, DW_AT_linkage_name, &attribute));
 	if (!node->linkage)
-		node->linkage = dwarf_formstring(
+		node->linkage = mt_dwarf_text(
 			dwarf_attr_integrate(&node->die, DW_AT_MIPS_linkage_name, &attribute));
-	name = dwarf_formstring(dwarf_attr_integrate(&node->die, DW_AT_name, &attribute));
+	name = mt_dwarf_text(dwarf_attr_integrate(&node->die, DW_AT_name, &attribute));
 	if (!name || !*name)
 		return;
 	if (node->linkage || !u->cplusplus) {
@@ -355,7 +365,7 @@ static void name_node(struct mt_dwarf *d, struct unit *u, struct mt_inline *node
 
 static void add_line(struct unit *u, uint64_t address, struct mt_dwarf_frame *frame)
 {
-	Dwarf_Line *line = dwarf_getsrc_die(&u->skeleton, address);
+	Dwarf_Line *line = u->placed ? dwarf_getsrc_die(&u->skeleton, address) : NULL;
 	int number;
 
 	if (!line)

@@ -91,10 +91,12 @@ static uint32_t collect(Dwfl_Module *module, int count, struct entry *entries)
 		GElf_Sym symbol;
 		GElf_Addr address;
 		GElf_Word section;
+		Elf *elf;
 		const char *name =
-			dwfl_module_getsym_info(module, i, &symbol, &address, &section, NULL, NULL);
+			dwfl_module_getsym_info(module, i, &symbol, &address, &section, &elf, NULL);
 
-		if (!name || !*name || *name == '$' || !is_function(&symbol, section))
+		if (!name || !*name || *name == '$' || !is_function(&symbol, section)
+			|| !mt_elf_text(elf, name))
 			continue;
 		if (address < low || address >= high) {
 			low = address;

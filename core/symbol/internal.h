@@ -84,6 +84,12 @@ bool mt_die_next(Dwarf_Die *die);
 /* Adds the pc ranges of a DIE; returns whether it has any. */
 bool mt_die_ranges(Dwarf_Die *die, struct mt_ranges *ranges, uint32_t index);
 
+/* ---- texts of a file ---- */
+/* The text, or NULL if it does not end within the file, or only after a megabyte. */
+const char *mt_elf_text(Elf *, const char *text);
+/* The attribute's text, or NULL. attribute: may be NULL. */
+const char *mt_dwarf_text(Dwarf_Attribute *attribute);
+
 /* ---- symbol table of one file ---- */
 struct mt_elf_symbols {
 	struct mt_ranges ranges; /* index = position in names */
