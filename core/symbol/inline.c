@@ -5,8 +5,9 @@
 #include <dwarf.h>
 #include <stdlib.h>
 
-#define DEPTH_MAX 1000u  /* blocks within blocks; damaged files only */
-#define RANGES_MAX 65536 /* of one DIE */
+#define DEPTH_MAX 1000u     /* blocks within blocks; damaged files only */
+#define RANGES_MAX 65536    /* of one DIE */
+#define READ_MAX (1u << 24) /* of all: any number of DIEs can name one list */
 #define NODES_MAX 1000000u
 
 bool mt_die_next(Dwarf_Die *die)
@@ -29,8 +30,10 @@ bool mt_die_ranges(Dwarf_Die *die, struct mt_ranges *ranges, uint32_t index)
 	if (!dwarf_hasattr(die, DW_AT_low_pc) && !dwarf_hasattr(die, DW_AT_ranges))
 		return false;
 	/* Linkers set the addresses of discarded code to 0 or 1: no code lies there */
-	for (int i = 0; i < RANGES_MAX && (at = dwarf_ranges(die, at, &base, &low, &high)) > 0;
+	for (int i = 0; i < RANGES_MAX && ranges->read < READ_MAX
+		&& (at = dwarf_ranges(die, at, &base, &low, &high)) > 0;
 		i++) {
+		ranges->read++;
 		if (low > 1 && low < high) {
 			mt_ranges_add(ranges, low, high, index);
 			any = true;

@@ -18,6 +18,7 @@ struct mt_range {
 struct mt_ranges {
 	struct mt_range *items;
 	uint32_t count, capacity;
+	uint32_t read; /* entries of lists that were read for these, added or not */
 };
 void mt_ranges_add(struct mt_ranges *, uint64_t low, uint64_t high, uint32_t index);
 void mt_ranges_sort(struct mt_ranges *);

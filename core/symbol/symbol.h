@@ -108,15 +108,16 @@ void mt_symbolizer_free(struct mt_symbolizer *); /* cancels at the next pc */
 struct mt_lookup {
 	struct mt_resolver *resolver; /* is taken */
 	struct mt_resolver *library;  /* to borrow of and to give back to; NULL: none */
-	unsigned looks;               /* at which nothing was done, until it is given up */
+	/* at which it used no processor until it is given up, or 20 times as many without progress */
+	unsigned looks;
 	void (*progress)(void *context, double fraction); /* NULL: nobody wants to know */
 	void *context;
 	/* gets the sentence on what is missing; NULL: nobody wants to know */
 	void (*say)(const char *format, ...);
 };
 /* Looks up the names of all pcs that have none yet, and what the program says of its leaks.
- * -ETIMEDOUT: a file system does not answer. Then the rest has the names of what has none, and the
- * library is lost to a thread that waits. */
+ * -ETIMEDOUT: a file system does not answer, or a file keeps libdw busy. Then the rest has the
+ * names of what has none, and the library is lost to the thread that is left behind. */
 int mt_lookup(const struct mt_lookup *, const struct mt_profile *, struct mt_symbols *,
 	struct mt_err *err);
 

@@ -17,8 +17,13 @@
 #define BATCH_NS 50000000u /* names appear at least this often */
 #define NICENESS 10
 #define LOOK_MS 100
-/* looks at the end, at which the thread has used no processor: it waits for a file system */
+/* looks at the end, at which the thread has used no processor, or not got on */
 #define LEAVE_LOOKS 20
+/* times as many looks, at which it is busy with one and the same place: the file is made to keep it
+ * busy for ever */
+#define BUSY_TIMES 20
+
+enum waited { WAITED_DONE, WAITED_IDLE, WAITED_BUSY };
 
 struct batch {
 	struct batch *next;
@@ -45,10 +50,12 @@ struct mt_symbolizer {
 	struct batch *batch;
 	uint32_t next_module, next_pc;
 	_Atomic uint32_t at_pc, done; /* what is looked up; how many were */
+	_Atomic uint32_t steps;       /* grows with each file and place that is begun */
 	uint8_t *known;               /* by pc: not to be looked up; NULL: none are */
 	struct mt_resolver *library;  /* whose files are used, too; NULL: none */
 	bool finishing;               /* everything is fed, and somebody waits for it */
 	bool ended;                   /* lock: the thread is through */
+	bool given_up;                /* nobody waits for it any more */
 	struct mt_symbols texts;      /* lock, once finished: what the program says of its leaks */
 };
 
@@ -127,6 +134,7 @@ static void resolve_pc(struct mt_symbolizer *s, uint32_t pc)
 		batch->begun_ns = now_ns();
 	}
 	atomic_store(&s->at_pc, pc);
+	atomic_fetch_add(&s->steps, 1);
 	batch->pcs[batch->count] = pc;
 	mt_resolver_pc_as(s->resolver, &s->own, pc, &batch->symbols, batch->count++);
 	atomic_fetch_add(&s->done, 1);
@@ -137,8 +145,10 @@ static void resolve_pc(struct mt_symbolizer *s, uint32_t pc)
 /* Resolves what its own part of the profile holds; modules first, as their files may vanish. */
 static void resolve(struct mt_symbolizer *s)
 {
-	for (; s->next_module < s->own.module_count && !s->stop; s->next_module++)
+	for (; s->next_module < s->own.module_count && !s->stop; s->next_module++) {
+		atomic_fetch_add(&s->steps, 1);
 		mt_resolver_module(s->resolver, &s->own, s->next_module);
+	}
 	if (s->next_pc < MT_PC_FIRST)
 		s->next_pc = MT_PC_FIRST;
 	for (; s->next_pc < s->own.pc_count && !s->stop; s->next_pc++) {
@@ -153,8 +163,10 @@ static void resolve(struct mt_symbolizer *s)
 		if (!s->known || !s->known[s->next_pc])
 			resolve_pc(s, s->next_pc);
 	}
-	if (s->finishing && !s->stop)
+	if (s->finishing && !s->stop) {
+		atomic_fetch_add(&s->steps, 1);
 		mt_resolver_suppressions(s->resolver, &s->own, &s->texts);
+	}
 	publish(s);
 }
 
@@ -297,33 +309,37 @@ static bool look(struct mt_symbolizer *s)
 	return pthread_cond_timedwait(&s->idle, &s->lock, &end) == 0;
 }
 
-/* Waits until the thread is through with what it has, or with everything. False: at so many looks
- * in a row it had used no processor, so it waits for a file system that does not answer. A machine
- * that stood still took one look. */
-static bool await(struct mt_symbolizer *s, bool end, unsigned looks_max,
+/* Waits until the thread is through with what it has, or with everything. It is given up if at so
+ * many looks in a row it had used no processor, so that it waits for a file system that does not
+ * answer, or at busy_max looks had not got on. A machine that stood still took one look. */
+static enum waited await(struct mt_symbolizer *s, bool end, unsigned looks_max, uint64_t busy_max,
 	void (*progress)(void *, double), void *context)
 {
-	uint64_t used = 0, now;
-	unsigned looks = 0;
+	uint64_t used = 0, now, busy = 0;
+	uint32_t steps = 0, at;
+	unsigned idle = 0;
 	bool waits;
 
 	pthread_mutex_lock(&s->lock);
-	while ((waits = end ? !s->ended : s->busy) && looks < looks_max) {
+	while ((waits = end ? !s->ended : s->busy) && idle < looks_max && busy < busy_max) {
 		if (look(s))
 			continue;
 		now = processor_ns(s->thread);
-		looks = now == used ? looks + 1 : 0;
+		at = atomic_load(&s->steps);
+		idle = now == used ? idle + 1 : 0;
+		busy = at == steps ? busy + 1 : 0;
 		used = now;
+		steps = at;
 		if (progress && s->fed.pc_count)
 			progress(context, (double)atomic_load(&s->done) / s->fed.pc_count);
 	}
 	pthread_mutex_unlock(&s->lock);
-	return !waits;
+	return !waits ? WAITED_DONE : idle >= looks_max ? WAITED_IDLE : WAITED_BUSY;
 }
 
 void mt_symbolizer_wait(struct mt_symbolizer *s)
 {
-	await(s, false, UINT_MAX, NULL, NULL);
+	await(s, false, UINT_MAX, UINT64_MAX, NULL, NULL);
 }
 
 char *mt_symbolizer_missing(struct mt_symbolizer *s)
@@ -335,7 +351,7 @@ char *mt_symbolizer_missing(struct mt_symbolizer *s)
 	return missing;
 }
 
-/* The thread may wait for a file system that never answers. Then all that it uses is left to it. */
+/* The thread may never come to an end. Then all that it uses is left to it. */
 static bool end_thread(struct mt_symbolizer *s)
 {
 	pthread_mutex_lock(&s->lock);
@@ -344,7 +360,7 @@ static bool end_thread(struct mt_symbolizer *s)
 	pthread_mutex_unlock(&s->lock);
 	if (!s->threaded)
 		return true;
-	if (await(s, true, LEAVE_LOOKS, NULL, NULL)) {
+	if (!s->given_up && await(s, true, LEAVE_LOOKS, LEAVE_LOOKS, NULL, NULL) == WAITED_DONE) {
 		pthread_join(s->thread, NULL);
 		return true;
 	}
@@ -403,18 +419,24 @@ static uint32_t name_rest(const struct mt_profile *profile, struct mt_symbols *s
 }
 
 static int fail_waiting(const struct mt_symbolizer *s, const struct mt_profile *profile,
-	const struct mt_lookup *lookup, uint32_t nameless, struct mt_err *err)
+	const struct mt_lookup *lookup, enum waited waited, uint32_t nameless, struct mt_err *err)
 {
 	uint32_t pc = atomic_load(&s->at_pc);
 	uint32_t module = pc < profile->pc_count ? profile->pcs[pc].module : UINT32_MAX;
+	unsigned seconds = lookup->looks * LOOK_MS / 1000;
 	const char *path = module < profile->module_count
 		? mt_strings_get(&profile->strings, profile->modules[module].path)
 		: "a file";
 
+	if (waited == WAITED_IDLE)
+		return mt_fail(err, -ETIMEDOUT,
+			"names of %s: its file system has not answered for %u s; %u of %u places "
+			"are left without names",
+			path, seconds, nameless, profile->pc_count);
 	return mt_fail(err, -ETIMEDOUT,
-		"names of %s: its file system has not answered for %u s; %u of %u places are left "
-		"without names",
-		path, lookup->looks * LOOK_MS / 1000, nameless, profile->pc_count);
+		"names of %s: one of them has taken more than %u s, so the file may be damaged; %u "
+		"of %u places are left without names",
+		path, seconds * BUSY_TIMES, nameless, profile->pc_count);
 }
 
 int mt_lookup(const struct mt_lookup *lookup, const struct mt_profile *profile,
@@ -422,8 +444,8 @@ int mt_lookup(const struct mt_lookup *lookup, const struct mt_profile *profile,
 {
 	struct mt_symbolizer *s = make(lookup->resolver, lookup->library, true);
 	char *missing;
+	enum waited waited;
 	int error = 0;
-	bool done;
 
 	note_known(s, profile, symbols);
 	part_extend(&s->fed, profile);
@@ -435,10 +457,12 @@ int mt_lookup(const struct mt_lookup *lookup, const struct mt_profile *profile,
 		resolve(s);
 		s->busy = false;
 	}
-	done = await(s, false, lookup->looks, lookup->progress, lookup->context);
+	waited = await(s, false, lookup->looks, (uint64_t)lookup->looks * BUSY_TIMES,
+		lookup->progress, lookup->context);
+	s->given_up = waited != WAITED_DONE;
 	mt_symbolizer_collect(s, symbols);
-	if (!done)
-		error = fail_waiting(s, profile, lookup, name_rest(profile, symbols), err);
+	if (waited != WAITED_DONE)
+		error = fail_waiting(s, profile, lookup, waited, name_rest(profile, symbols), err);
 	else if (symbols->embedded == MT_EMBEDDED_NONE) {
 		symbols->embedded = s->texts.embedded;
 		symbols->suppressions = mt_strings_add(&symbols->strings,
