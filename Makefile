@@ -207,7 +207,7 @@ $(O)/demo: tests/programs/demo.c
 
 # ---- packages: installed when missing, by root or sudo; else named ----
 BUILD_PACKAGES := gcc libc6-dev libncurses-dev libdw-dev libpcre2-dev libzstd-dev zlib1g-dev libiberty-dev libvterm-dev
-TEST_PACKAGES := $(BUILD_PACKAGES) g++ clang libcmocka-dev musl-tools python3 sqlite3 perl git valgrind binutils procps pkgconf zsh fish \
+TEST_PACKAGES := $(BUILD_PACKAGES) g++ clang libcmocka-dev musl-tools python3 sqlite3 perl git valgrind binutils procps pkgconf zsh fish zstd \
 	libjemalloc2 libmimalloc-dev libgoogle-perftools-dev
 packages:
 	@sh tests/packages.sh $(BUILD_PACKAGES)
@@ -227,7 +227,7 @@ test: test-packages
 
 fuzz: test-packages
 	@sh tests/packages.sh libclang-rt-$$(clang -dumpversion | cut -d. -f1)-dev
-	@$(MAKE) --no-print-directory all $(FUZZ:%=$(O)/fuzz/%)
+	@$(MAKE) --no-print-directory all programs $(FUZZ:%=$(O)/fuzz/%)
 	@MUTANTS=$(FUZZ_MUTANTS) SECONDS_EACH=$(FUZZ_SECONDS) bash tests/fuzz/run.sh $(O) fuzz
 
 check: test-packages

@@ -14,8 +14,13 @@ bad=0
 seeds() {
 	mkdir -p "$1.seeds"
 	[ ! -d "$here/$1.corpus" ] || cp "$here/$1.corpus/"* "$1.seeds"
-	[ ! -f "$here/${1%_fuzz}_seeds.sh" ] || bash "$here/${1%_fuzz}_seeds.sh" "$build" "$1.seeds"
-	[ -n "$(ls "$1.seeds")" ] || echo "not ok fuzz $1: no seeds"
+	if [ -f "$here/${1%_fuzz}_seeds.sh" ] && ! bash "$here/${1%_fuzz}_seeds.sh" "$build" "$1.seeds"; then
+		echo "not ok fuzz $1: seeds could not be made"
+		bad=1
+	fi
+	[ -n "$(ls "$1.seeds")" ] && return
+	echo "not ok fuzz $1: no seeds"
+	bad=1
 }
 
 replay() { # NAME: inputs are made of the seeds for a few seconds
