@@ -108,7 +108,7 @@ void mt_symbolizer_free(struct mt_symbolizer *); /* cancels at the next pc */
 struct mt_lookup {
 	struct mt_resolver *resolver; /* is taken */
 	struct mt_resolver *library;  /* to borrow of and to give back to; NULL: none */
-	/* at which it used no processor until it is given up, or 20 times as many without progress */
+	/* without use of the processor, or 20 times as many without progress: it is given up */
 	unsigned looks;
 	void (*progress)(void *context, double fraction); /* NULL: nobody wants to know */
 	void *context;
