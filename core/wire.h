@@ -345,7 +345,10 @@ enum mt_clock { MT_CLOCK_TSC, MT_CLOCK_MONOTONIC };
 	/* the recorder's: the tracer's stays 0 */ \
 	X(UNTOLD_FREES, untold_frees, \
 		"block[|s] of pools that the program did not say it took back before it handed " \
-		"out the same address again")
+		"out the same address again") \
+	X(CUT_BY_DEPTH, cut_by_depth, \
+		"stack[|s] deeper than --depth: the innermost frames are kept, the outer ones " \
+		"with main are lost, and stacks of different callers can be one group")
 enum mt_counter {
 #define X(id, name, words) MT_COUNTER_##id,
 	MT_COUNTERS(X) MT_COUNTER_COUNT,

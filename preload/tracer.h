@@ -255,7 +255,7 @@ struct mt_freeing {
 };
 
 /* Why a stack ends before its outermost frame; not 0 if it does. */
-enum mt_cut { MT_CUT_NOT, MT_CUT, MT_CUT_WITHOUT_CFI };
+enum mt_cut { MT_CUT_NOT, MT_CUT, MT_CUT_WITHOUT_CFI, MT_CUT_BY_DEPTH };
 
 struct mt_thread {
 	/* every event */

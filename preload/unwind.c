@@ -247,11 +247,13 @@ static inline bool depth_agrees(const struct mt_thread *t, uint32_t walked, uint
 	return t->memo_truncated ? walked + left == limit : walked + left <= limit;
 }
 
-/* last: what became of the last step, by rule. */
-static enum mt_cut cut_of(enum mt_step last, uint64_t rule)
+/* last: what became of the last step, by rule, after so many frames. */
+static enum mt_cut cut_of(enum mt_step last, uint64_t rule, uint32_t frames)
 {
 	if (last == MT_STEP_END)
 		return MT_CUT_NOT;
+	if (last == MT_STEP_ON && frames >= mt_tracer.depth_limit)
+		return MT_CUT_BY_DEPTH;
 	return last == MT_STEP_CUT && mt_rule_kind(rule) == MT_RULE_NO_CFI
 		? MT_CUT_WITHOUT_CFI
 		: MT_CUT;
@@ -262,6 +264,8 @@ MT_COLD void mt_unwind_count(enum mt_cut cut)
 	mt_count(MT_COUNTER_CUT_STACKS, 1);
 	if (cut == MT_CUT_WITHOUT_CFI)
 		mt_count(MT_COUNTER_CUT_WITHOUT_CFI, 1);
+	if (cut == MT_CUT_BY_DEPTH)
+		mt_count(MT_COUNTER_CUT_BY_DEPTH, 1);
 }
 
 uint32_t mt_unwind_anew(struct mt_thread *t, const struct mt_entry *entry, enum mt_kind kind)
@@ -299,7 +303,7 @@ uint32_t mt_unwind_anew(struct mt_thread *t, const struct mt_entry *entry, enum 
 	}
 	if (c.left == 0) {
 		t->memo_truncated = c.last == MT_STEP_ON;
-		t->memo_cut = cut_of(c.last, t->frames[c.walked - 1].rule);
+		t->memo_cut = cut_of(c.last, t->frames[c.walked - 1].rule, c.walked);
 		if (mt_unlikely(t->memo_cut))
 			root = MT_PC_CUT;
 	}
@@ -339,7 +343,7 @@ void mt_walk(struct mt_thread *t, const struct mt_entry *entry, struct mt_walk *
 
 	walk->count = 0;
 	walk->saw_own = walk->foreign = false;
-	while (last == MT_STEP_ON && depth++ < limit) {
+	for (; last == MT_STEP_ON && depth < limit; depth++) {
 		rule = mt_rules_find(state.key);
 		walk->foreign |= !mt_step_is_own(t, state.sp);
 		if (!mt_rule_pc(rule))
@@ -348,7 +352,7 @@ void mt_walk(struct mt_thread *t, const struct mt_entry *entry, struct mt_walk *
 			walk->pcs[walk->count++] = mt_rule_pc(rule);
 		last = mt_step(t, &state, rule, &frame, &words);
 	}
-	walk->cut = cut_of(last, rule);
+	walk->cut = cut_of(last, rule, depth);
 }
 
 uint32_t mt_walk_node(const struct mt_walk *walk, enum mt_kind kind)

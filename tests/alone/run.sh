@@ -96,8 +96,8 @@ say "16 bytes an event" "$([ $(($(stat -c %b moved.mem) * 512)) -lt $((800004 * 
 MEMTUI_DEPTH=8 alone depth.mem "$build/bench/hot" 1000 100 1 2>/dev/null
 for depth in 0 2 x 4x 65537 99999999999999999999 -1; do
 	said=$(MEMTUI_DEPTH=$depth alone bad.mem "$build/bench/hot" 10 4 1 2>&1 >/dev/null | grep -v '^TRUTH\|pairs')
-	say "MEMTUI_DEPTH=$depth: the recording says that it is none" "$(is "$(field bad.mem bad_depth)" 1)$(
-		"$memtui" info bad.mem | grep -q '^ *1 value of MEMTUI_DEPTH that is no number from 4 to 65536' || "$memtui" info bad.mem | tail -n 5)"
+	say "MEMTUI_DEPTH=$depth: the recording says that it is none" "$(is "$(field bad.mem bad_depth 2>/dev/null)" 1)$(
+		"$memtui" info bad.mem 2>/dev/null | grep -q '^ *1 value of MEMTUI_DEPTH that is no number from 4 to 65536' || "$memtui" info bad.mem | tail -n 5)"
 	rm -f bad.mem
 done
 for depth in 4 65536 ''; do

@@ -163,6 +163,22 @@ assert found == want, f"{found}, not {want}"' 2>roots.err && echo "ok stacks roo
 		echo "not ok stacks roots of a deep recursion: $(tail -n 1 roots.err)"
 }
 
+# With a small --depth their innermost frames are kept: every view that makes one group of them says how many were cut.
+shallow() {
+	local why=
+	"$memtui" record --force -o shallow.dat --depth 64 -- ./roots >/dev/null 2>&1
+	"$memtui" info --format json shallow.dat | python3 -c 'import json, sys
+c = json.load(sys.stdin)["counters"]
+assert c["cut_by_depth"] == c["cut_stacks"] == 4, c' 2>shallow.err || why="not 4 counted: $(tail -n 1 shallow.err)"
+	for view in groups tree "callers recurse" report check; do
+		"$memtui" ${view%% *} ${view#"${view%% *}"} shallow.dat 2>&1 >/dev/null | grep -q "^memtui: 4 stacks of .*shallow.dat are deeper than its --depth: .*'callers main'.*--depth" ||
+			why="$why${why:+; }$view does not say that 4 were cut"
+	done
+	"$memtui" report shallow.dat 2>/dev/null | grep -q '4 stacks deeper than --depth: ' || why="$why${why:+; }report does not list them"
+	"$memtui" groups roots.dat 2>&1 >/dev/null | grep -q 'deeper than' && why="$why${why:+; }said where none was cut"
+	[ -z "$why" ] && echo "ok stacks deeper than --depth are said" || echo "not ok stacks deeper than --depth are said: $why"
+}
+
 run_all() {
 	tr '\t' '\n' | xargs -P 2 -d '\n' -n 3 bash -c 'one "$@"' one
 }
@@ -213,5 +229,5 @@ stand_alone() {
 
 compile_all
 compile_cgo
-{ { real_programs; own_programs; } | run_all; marks; headerless; roots; goroutines; stand_alone; } 2>&1 | tee results
+{ { real_programs; own_programs; } | run_all; marks; headerless; roots; shallow; goroutines; stand_alone; } 2>&1 | tee results
 ! grep -q '^not ok' results

@@ -186,7 +186,9 @@ extern const char mt_help_about[], mt_help_exit[], mt_help_keys[], mt_help_keys_
 	{'f', "force", NULL, MT_OPTION_FLAG, MT_OPTION_AT(force), \
 		"replace an existing trace file, and with it those of its other processes", NULL}, \
 	{0, "depth", "N", MT_OPTION_NUMBER, MT_OPTION_AT(depth), \
-		"record at most N frames of a stack, the innermost ones; 4096 by default", "4..65536"}, \
+		"record at most N frames of a stack, the innermost ones. Of deeper stacks the " \
+		"outer frames are lost, with main: 'callers' does not find them, and stacks of " \
+		"different callers can be one group. 4096 by default", "4..65536"}, \
 	{0, "free_stacks", NULL, MT_OPTION_FLAG, MT_OPTION_AT(free_stacks), \
 		"record the stacks of frees too", NULL}, \
 	{0, "slack", NULL, MT_OPTION_FLAG, MT_OPTION_AT(slack), \

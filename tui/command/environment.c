@@ -15,8 +15,8 @@ static const struct mt_variable variables[] = {
 		"child's, where there is no %p. Where a device, a FIFO or a socket has the name "
 		"nothing is recorded"},
 	{"MEMTUI_DEPTH", "N", "depth",
-		"record at most N frames of a stack, the innermost ones, 4 to 65536; 4096 by "
-		"default"},
+		"record at most N frames of a stack, the innermost ones, 4 to 65536. Of deeper "
+		"stacks the outer frames are lost, with main. 4096 by default"},
 	{"MEMTUI_FREE_STACKS", "1", "free_stacks", "record the stacks of frees too"},
 	{"MEMTUI_SLACK", "1", "slack",
 		"ask allocators other than glibc's what they round each size up to"},

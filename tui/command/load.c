@@ -111,6 +111,20 @@ static void say_losses(const struct mt_loaded *loaded, const char *path, uint64_
 			MT_PLURAL(lost, "event"), path, info->lost_events == 1 ? "was" : "were");
 }
 
+static void say_cut(const struct mt_profile *profile, const char *path)
+{
+	uint64_t count = profile->info.counters[MT_COUNTER_CUT_BY_DEPTH];
+	char number[MT_NUMBER_EXACT_LEN];
+
+	mt_number_exact(number, count);
+	if (count)
+		mt_command_say("%s %s of %s %s deeper than its --depth: the innermost frames are "
+			       "kept, the outer ones are lost, so 'callers main' does not find "
+			       "them, and stacks of different callers can be one group; record "
+			       "again with a larger --depth",
+			number, MT_PLURAL(number, "stack"), path, count == 1 ? "is" : "are");
+}
+
 /* What a tracer without a recorder has written. */
 static int load_recording(struct mt_loaded *loaded, const char *path, struct mt_err *err)
 {
@@ -189,6 +203,7 @@ static int finish(struct mt_loaded *loaded, const char *path, int status, bool s
 	}
 	resolve_rest(loaded, path);
 	mt_loaded_say_unreadable(loaded);
+	say_cut(&loaded->profile, path);
 	return 0;
 }
 

@@ -175,7 +175,9 @@ int mt_guidance_source(struct mt_app *app, struct mt_rect r, const struct mt_bac
 	char line[1200];
 
 	if (frame->pc < MT_PC_FIRST) {
-		say(&t, "the stack was not followed further; --depth says how deep");
+		say(&t,
+			"the stack could not be followed further, or is deeper than --depth: its "
+			"outer frames, with main, are lost; the log tells how many are");
 		return t.row;
 	}
 	if (here) {
