@@ -7,7 +7,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	char *raw = malloc(size + 1), *name, *brief;
+	char *raw = malloc(size + 1), *name, *brief, *folded;
 
 	memcpy(raw, data, size);
 	raw[size] = '\0';
@@ -15,8 +15,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (*raw && !*name)
 		abort();
 	brief = mt_name_shorten(name);
-	if (*name && !*brief)
+	folded = mt_name_fold(name, "~", true);
+	if (*name && (!*brief || !*folded))
 		abort();
+	free(folded);
 	free(brief);
 	free(name);
 	free(raw);
