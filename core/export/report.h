@@ -15,6 +15,7 @@
 enum mt_format { MT_FORMAT_TEXT, MT_FORMAT_JSON, MT_FORMAT_CSV };
 
 struct mt_check;
+struct mt_check_images;
 struct mt_limit;
 
 /* What to report on, and how; all borrowed. */
@@ -57,6 +58,8 @@ struct mt_report {
 	const struct mt_check *check; /* limits */
 	/* check: leaks that it has too are no leaks; may be NULL */
 	const struct mt_report *baseline;
+	/* check: what the process ran before is judged with it; NULL: this one is judged alone */
+	const struct mt_check_images *images;
 	/* suppress: this one alone, where it is given; what: the syntax */
 	const struct mt_limit *group;
 	/* massif: percent of a snapshot, below which nodes are put together */

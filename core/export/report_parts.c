@@ -2,6 +2,7 @@
 
 #include "core/export/blind.h"
 #include "core/export/losses.h"
+#include "core/session/before.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -347,16 +348,19 @@ uint64_t mt_report_reallocs_most(const struct mt_profile *p, const struct mt_sel
 void mt_report_images(const struct mt_report *report, const char *indent)
 {
 	uint32_t before = mt_report_whole(report)->info.images_before;
+	char *name = mt_before_name(report->path ? report->path : "TRACE");
 
-	if (!before)
-		return;
-	fprintf(report->out, "%sthe process ran %u other program%s before this one: ", indent,
-		before, before == 1 ? "" : "s");
-	mt_text_put(report->out, MT_TEXT_LINE, report->path ? report->path : "TRACE");
-	if (before > 1)
-		fprintf(report->out, ".exec0 to .exec%u have their traces\n", before - 1);
-	else
-		fputs(".exec0 has its trace\n", report->out);
+	if (before) {
+		fprintf(report->out,
+			"%sthe process ran %u other program%s before this one: ", indent, before,
+			before == 1 ? "" : "s");
+		mt_text_put(report->out, MT_TEXT_LINE, name);
+		if (before > 1)
+			fprintf(report->out, ".exec0 to .exec%u have their traces\n", before - 1);
+		else
+			fputs(".exec0 has its trace\n", report->out);
+	}
+	free(name);
 }
 
 void mt_report_losses(const struct mt_report *report, const char *indent)

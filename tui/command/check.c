@@ -1,5 +1,9 @@
 #include "tui/command/commands.h"
 
+#include "core/session/before.h"
+
+#include <errno.h>
+
 static const struct mt_option options[] = {
 	{0, "max_leaked", "SIZE", MT_OPTION_LIMIT_SIZE, MT_OPTION_AT(check.limits[MT_CHECK_LEAKED]),
 		"at most this much may leak; 0 when no limit is given", NULL},
@@ -23,6 +27,10 @@ static const struct mt_option options[] = {
 		"judge although these were not seen: shell patterns of programs or reasons, with "
 		"commas between ('ldconfig,*/go', static, '*')",
 		NULL},
+	{0, "this_image", NULL, MT_OPTION_FLAG, MT_OPTION_AT(check.this_image),
+		"judge this trace alone, without the programs that the process ran before it "
+		"executed this one (TRACE.exec0, TRACE.exec1, ...)",
+		NULL},
 	{'n', "top", "N", MT_OPTION_NUMBER, MT_OPTION_AT(top), "show N leaks, 5 by default", NULL},
 	{0, "baseline", "TRACE", MT_OPTION_TEXT, MT_OPTION_AT(baseline),
 		"limits on leaks are for what leaks beyond this trace, stack by stack", NULL},
@@ -37,29 +45,105 @@ static const struct mt_option options[] = {
 	MT_OPTIONS_END,
 };
 
-static int check_against(const struct mt_arguments *arguments, struct mt_err *err)
+/* ---- what the process ran before ------------------------------------------------------------- */
+
+static bool is_of_process(const struct mt_info *image, const struct mt_info *last)
 {
-	struct mt_opened old = {0}, opened = {0};
-	struct mt_arguments before = *arguments;
-	int written = 0;
+	return image->pid == last->pid && image->root == last->root
+		&& image->images_before < last->images_before
+		&& image->start_unix_ns <= last->start_unix_ns;
+}
 
-	before.absent_allowed = true;
-	int status = mt_opened_load(&old, &before, arguments->baseline, true, err);
+static int add_image(struct mt_check_images *images, const struct mt_arguments *arguments,
+	const char *path, const struct mt_info *last)
+{
+	struct mt_arguments own = *arguments;
+	struct mt_opened opened;
+	struct mt_err err = {0};
+	int status;
 
+	own.absent_allowed = true;        /* a thread may be another program's */
+	own.applies_suppressions = false; /* nothing of it is a leak */
+	status = mt_opened_load(&opened, &own, path, true, &err);
+	opened.report.path = path;
+	if (status >= 0 && !is_of_process(&opened.loaded.profile.info, last))
+		status = mt_fail(&err, -ESRCH, "%s: is not of this process", path);
 	if (status >= 0)
-		status = mt_opened_load(&opened, arguments, arguments->operands[0], true, err);
-	if (status >= 0) {
-		opened.report.baseline = &old.report;
-		opened.report.path = arguments->operands[0];
-		status = mt_report_check(&opened.report, err);
+		status = mt_check_images_add(images, &opened.report, &err);
+	if (status < 0)
+		mt_check_images_add_unread(images, path, err.text);
+	status = mt_opened_verdict(&opened, arguments, path, status < 0 ? 0 : status);
+	mt_opened_free(&opened);
+	return status;
+}
+
+/* Each is loaded, judged and freed, so that a long row of them takes the memory of one. Returns 1
+ * if --strict refuses one. */
+static int judge_images(struct mt_check_images *images, const struct mt_arguments *arguments,
+	const struct mt_opened *last)
+{
+	const struct mt_info *info = &last->loaded.profile.info;
+	struct mt_before before;
+	int status = 0;
+
+	mt_before_find(&before, arguments->operands[0], info->images_before);
+	for (uint32_t i = 0; i < before.count; i++)
+		status |= add_image(images, arguments, before.paths[i], info);
+	images->missing = before.missing;
+	images->first_missing = before.first_missing;
+	before.first_missing = NULL;
+	mt_before_free(&before);
+	return status;
+}
+
+/* ---- the verdict ----------------------------------------------------------------------------- */
+
+static int check_trace(const struct mt_arguments *arguments, struct mt_opened *old,
+	struct mt_opened *opened, struct mt_err *err)
+{
+	struct mt_check_images images = {0};
+	int strict = 0,
+	    status = mt_opened_load(opened, arguments, arguments->operands[0], true, err);
+
+	if (status < 0)
+		return status;
+	if (!arguments->check.this_image) {
+		strict = judge_images(&images, arguments, opened);
+		opened->report.images = &images;
 	}
+	opened->report.baseline = old ? &old->report : NULL;
+	status = mt_report_check(&opened->report, err);
+	mt_check_images_free(&images);
+	opened->report.images = NULL;
+	return status ? status : strict;
+}
+
+static int check(const struct mt_arguments *arguments, struct mt_opened *old, struct mt_err *err)
+{
+	struct mt_opened opened = {0};
+	int written = 0, status = check_trace(arguments, old, &opened, err);
+
 	if (status >= 0)
 		written = mt_command_finish(arguments, err);
-	status = mt_opened_verdict(&old, arguments, arguments->baseline, status);
+	if (old)
+		status = mt_opened_verdict(old, arguments, arguments->baseline, status);
 	status = mt_opened_verdict(&opened, arguments, arguments->operands[0], status);
-	mt_opened_free(&old);
 	mt_opened_free(&opened);
 	return written < 0 ? written : status;
+}
+
+static int check_against(const struct mt_arguments *arguments, struct mt_err *err)
+{
+	struct mt_arguments before = *arguments;
+	struct mt_opened old = {0};
+	int status;
+
+	before.absent_allowed = true;
+	status = mt_opened_load(&old, &before, arguments->baseline, true, err);
+	if (status >= 0)
+		status = check(arguments, &old, err);
+	mt_opened_free(&old);
+	return status;
 }
 
 static int run(const struct mt_arguments *arguments, struct mt_err *err)
@@ -70,8 +154,7 @@ static int run(const struct mt_arguments *arguments, struct mt_err *err)
 	own.count = arguments->top;
 	own.history = arguments->check.limits[MT_CHECK_PEAK].given
 		|| arguments->check.limits[MT_CHECK_ALLOCATIONS].given;
-	return arguments->baseline ? check_against(&own, err)
-				   : mt_command_view(&own, mt_report_check, true, err);
+	return own.baseline ? check_against(&own, err) : check(&own, NULL, err);
 }
 
 const struct mt_command mt_command_check = {
@@ -94,6 +177,14 @@ const struct mt_command mt_command_check = {
 		"With --baseline the leaks of another run are known: what leaks beyond it, by "
 		"stacks with the same functions and source files, is what counts. Limits on peaks "
 		"and allocations are as without.\n\n"
+		"The programs that a process ran one after another, by exec, are judged together, "
+		"whatever number of files their traces are (TRACE.exec0, TRACE.exec1, ...): the "
+		"peak is the highest of any of them, allocations are the sum. Leaks are those of "
+		"the last program: what another one had not freed went with its memory when the "
+		"next one took its place; the output says how much that was, and 'memtui check "
+		"TRACE.exec0' judges it. A trace that is missing makes every limit UNKNOWN. "
+		"Filters hold for each program; times are those of its own trace. "
+		"--this-image judges TRACE alone.\n\n"
 		"Suppressions act on leaks alone: peaks and allocations are those of everything. "
 		"In valgrind's files the kind of a leak (match-leak-kinds) does not matter, unless "
 		"it is none: memtui does not look whether a block can still be reached.",
