@@ -141,7 +141,7 @@ $(O)/tests/differ_test: $(O)/obj/tests/unit/differ_test.o $(O)/obj/preload/$(ARC
 
 # Tracer and recorder in one process, for ThreadSanitizer (make TSAN=1 O=build-tsan build-tsan/race).
 RACE := blind event ring tree rules segment thread thread_state thread_fork modules mapped sections procmaps unwind step \
-	cfi cfi_program cfi_table expression environment file file_name file_room file_chunk allocator check find find_scope find_symbol bootstrap sys $(ARCH)/differ
+	cfi cfi_program cfi_table expression environment file file_name file_before file_room file_chunk allocator check find find_scope find_symbol bootstrap sys $(ARCH)/differ
 RACE_NAMES := -D_Fork=mt_race_fork -Dmt_segment_leave=mt_race_segment_leave -Dmt_tree_free=mt_race_tree_free
 $(O)/obj/race/%.o: preload/%.c
 	@mkdir -p $(@D)

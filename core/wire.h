@@ -422,6 +422,8 @@ struct mt_wire_header {
 		uint64_t ticks, monotonic_ns;
 	} anchors[3];
 	uint32_t anchor_count;
+	/* stand-alone: programs that the process ran before, whose files are FILE.exec0 … */
+	uint32_t images_before;
 	_Alignas(64) uint64_t counters[32]; /* enum mt_counter; added to atomically */
 };
 _Static_assert(MT_COUNTER_COUNT <= 32, "counters");

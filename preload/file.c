@@ -151,8 +151,10 @@ static long executed(uint8_t *to)
 	const char *given = (const char *)getauxval(AT_EXECFN);
 	struct stat one, other;
 	size_t len, directory = 0;
-	/* the program may have written over the text: the kernel looks at it first */
+	/* The program may have written over the text: the kernel looks at it first. A name in /proc
+	 * leads each reader elsewhere. */
 	bool same = given && mt_sys4(SYS_newfstatat, AT_FDCWD, given, &one, 0) == 0
+		&& strncmp(given, "/proc/", 6) != 0
 		&& mt_sys4(SYS_newfstatat, AT_FDCWD, "/proc/self/exe", &other, 0) == 0
 		&& one.st_dev == other.st_dev && one.st_ino == other.st_ino;
 
@@ -196,22 +198,13 @@ static void write_text(struct mt_wire_header *h)
 		mt_sys1(SYS_close, fd);
 }
 
-static uint64_t pid_space(void)
-{
-	struct stat status;
-
-	return mt_sys4(SYS_newfstatat, AT_FDCWD, "/proc/self/ns/pid", &status, 0) == 0
-		? status.st_ino
-		: 0;
-}
-
 static void fill_header(struct mt_wire_header *h, struct mt_wire_header *copy)
 {
 	mt_ring_use_clock(copy->clock);
 	mt_file_read_clocks(&copy->anchors[0]);
 	copy->anchor_count = 1;
 	copy->start_unix_ns = mt_sys_clock(CLOCK_REALTIME);
-	copy->pid_space = pid_space();
+	copy->pid_space = mt_file_pid_space();
 	copy->id = (copy->start_unix_ns ^ (uint64_t)mt_sys0(SYS_getpid) << 32) | 1;
 	mt_file.anchor_ticks = copy->anchors[0].ticks;
 	*(uint32_t *)((uint8_t *)h + MT_WIRE_ALIVE_OFFSET) = 1;
@@ -239,6 +232,7 @@ static struct mt_wire_header *start(struct mt_wire_header *copy, long error,
 
 	if (fd < 0)
 		return NULL;
+	copy->images_before = mt_file.images_before;
 	if (!error)
 		h = map_tables(fd, copy, b, &error);
 	if (h)

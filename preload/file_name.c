@@ -239,6 +239,15 @@ static void let_go(void)
 	mt_file.held = 0;
 }
 
+/* The process was forked, and recorded under its own number before it executed this program. */
+static bool was_forked(struct name *name)
+{
+	if (name->has_pid)
+		return false;
+	fill_in(name, 1, true);
+	return !name->too_long && mt_file_is_of_image();
+}
+
 /* A file that nobody had before, for its owner alone. */
 int mt_file_create(void)
 {
@@ -248,6 +257,7 @@ int mt_file_create(void)
 	struct name name;
 
 	let_go();
+	mt_file.images_before = 0;
 	for (unsigned count = 1; count < NAMES_MAX; count++) {
 		int fd;
 
@@ -257,6 +267,17 @@ int mt_file_create(void)
 		fd = (int)mt_sys4(SYS_openat, AT_FDCWD, mt_file.path, flags, 0600);
 		if (fd == -EEXIST && count == 1 && is_no_place_for_files())
 			return -ENXIO;
+		if (fd == -EEXIST && !mt_file.child) {
+			if (mt_file_is_of_image() && mt_file_set_aside()) {
+				count--;
+				continue;
+			}
+			if (count == 1 && was_forked(&name)) {
+				with_pid = true;
+				count = 0;
+				continue;
+			}
+		}
 		if (fd == -EEXIST && !with_pid && !name.has_pid
 			&& count == (name.has_number ? NAMES_NUMBERED : NAMES_PLAIN)) {
 			with_pid = true;

@@ -1,5 +1,5 @@
-/* What the parts of the stand-alone recording share: file_name.c, file_room.c, file_chunk.c and
- * file.c. */
+/* What the parts of the stand-alone recording share: file_name.c, file_before.c, file_room.c,
+ * file_chunk.c and file.c. */
 #ifndef MT_FILE_PARTS_H
 #define MT_FILE_PARTS_H
 
@@ -14,6 +14,8 @@ struct mt_file {
 	char pattern[PATH_MAX], directory[PATH_MAX]; /* as they were at the start */
 	char path[2 * PATH_MAX + 64];
 	uint64_t device, inode;
+	uint32_t images_before; /* whose files were renamed for this one */
+	char aside[2 * PATH_MAX + 80];
 	int held; /* a descriptor of the file, which the program may have closed; 0: none */
 	uint64_t data_place;   /* of the first chunk, in the file */
 	uint64_t anchor_ticks; /* of the last anchor */
@@ -36,6 +38,15 @@ int mt_file_create(void);
 int mt_file_reopen(void);
 /* Keeps a descriptor of it where the name may not do later. */
 void mt_file_hold(int fd);
+
+/* file_before.c */
+/* Inode of the name space in which the process has its number; 0: not known. */
+uint64_t mt_file_pid_space(void);
+/* Tells whether the file at mt_file.path is what this process recorded before it executed this
+ * program. */
+bool mt_file_is_of_image(void);
+/* Renames it to FILE.execN, as the recorder does. False: it has its name still. */
+bool mt_file_set_aside(void);
 
 /* file_room.c */
 /* All signals are blocked while the file grows and while a chunk is changed: no handler sees the

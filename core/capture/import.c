@@ -123,7 +123,10 @@ struct mt_import *mt_import_open(const char *path, struct mt_profile *profile, s
 	i->clock = (struct mt_timebase){.kind = i->header.clock, .scale = 1ull << 32};
 	profile->info.start_unix_ns = i->header.start_unix_ns;
 	profile->info.pid = i->header.pid;
-	profile->info.origin = i->header.forked_from ? MT_ORIGIN_FORKED : MT_ORIGIN_UNKNOWN;
+	profile->info.images_before = i->header.images_before;
+	profile->info.origin = i->header.forked_from ? MT_ORIGIN_FORKED
+		: i->header.images_before            ? MT_ORIGIN_EXECUTED
+						     : MT_ORIGIN_UNKNOWN;
 	profile->info.exit_status = -1;
 	mt_model_init(&i->model, profile);
 	mt_merge_init(&i->merge, &i->segment, &i->clock, &i->model);

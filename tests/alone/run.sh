@@ -80,7 +80,7 @@ often() { # PATTERN FIRST SECOND: the names that a shell and what it becomes get
 	pid=$(alone "$1" sh -c 'echo $$; exec ./ways churn 1000')
 	ls -d "${2/PID/$pid}" "${3/PID/$pid}" 2>&1 >/dev/null
 }
-say "a name that is often taken" "$(often taken.mem taken.mem.PID taken.mem.PID.1)$(often c%n.mem c1.mem.PID c2.mem.PID)"
+say "a name that is often taken" "$(often taken.mem taken.mem.PID.exec0 taken.mem.PID)$(often c%n.mem c1.mem.PID.exec0 c1.mem.PID)"
 ln -s /nowhere link.mem; alone link.mem ./ways churn 1000
 say "a symbolic link is not followed" "$([ -f link.mem.1 ] || echo "no other name")"
 mkfifo pipe.mem; ln -s /dev/null null.mem
@@ -167,7 +167,7 @@ child=$(ls fork.mem.* 2>/dev/null)
 say "fork" "$(is "$(cat fork.out)" "child 5")$(is "$("$memtui" info --format json --function-regex '^keep$' fork.mem | python3 -c 'import json,sys; print(json.load(sys.stdin)["allocations"])')" 301)$(
 	[ -n "$child" ] && is "$("$memtui" info --format json --function-regex '^keep$' "$child" | python3 -c 'import json,sys; print(json.load(sys.stdin)["allocations"])')" 500 || echo "no file of the child")$(is "$(field "$child" inherited_frees unknown_frees)" "1 0")"
 alone exec.mem ./ways exec
-say "exec" "$(is "$("$memtui" info --format json --function-regex '^keep$' exec.mem | python3 -c 'import json,sys; print(json.load(sys.stdin)["allocations"])')" 100)$(is "$(field exec.mem.1 allocations)" 1000)"
+say "exec" "$(is "$("$memtui" info --format json --function-regex '^keep$' exec.mem.exec0 | python3 -c 'import json,sys; print(json.load(sys.stdin)["allocations"])')" 100)$(is "$(field exec.mem allocations)" 1000)"
 
 # ---- faults: the program's output and status are as without a tracer ----
 limits() {
@@ -249,11 +249,11 @@ before=$(field left.mem complete)
 go_on
 say "its first thread has ended" "$(is "$before" False)$(grep -q 'still writes' left.err || cat left.err)$([ "$(field left.mem leaked_count)" -ge 1500 ] || echo "less was recorded")$(is "$(field left.mem complete)" True)"
 left exec
-before=$(field left.mem complete leaked_count)
-"$memtui" pack -f -o left.dat left.mem 2>left.err
-after=$(field left.mem.1 complete)
+before=$(field left.mem.exec0 complete leaked_count)
+"$memtui" pack -f -o left.dat left.mem.exec0 2>left.err
+after=$(field left.mem complete)
 go_on
-say "it has executed something else" "$(is "$before" "True 1000")$(grep 'still writes' left.err)$(is "$after" False)$(is "$(field left.mem.1 complete leaked_count)" "True 1500")"
+say "it has executed something else" "$(is "$before" "True 1000")$(grep 'still writes' left.err)$(is "$after" False)$(is "$(field left.mem complete leaked_count)" "True 1500")"
 if [ "$(stat -Lc %i /proc/self/ns/pid)" = 4026531836 ] && unshare -rpf true 2>/dev/null; then
 	mkfifo below.in; exec 7<>below.in
 	unshare -rpf env LD_PRELOAD="$lib" MEMTUI_OUTPUT=below.mem ./ways phases <below.in >below.out 7<&- & pid=$!

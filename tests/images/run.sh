@@ -63,6 +63,56 @@ mkdir far && ln -s ../t.dat far/link && say "a link leads to them" "$(is "$(valu
 "$memtui" record -f -o t.dat -- sh -c "exec 3<&1; exec ./chain 10:50:0 10:60:0" >/dev/null 2>&1
 say "a shell before them" "$(exits 0 t.dat)$(is "$(echo t.dat*)" "t.dat t.dat.exec0 t.dat.exec1")"
 
+# ---- recordings without a recorder have the same names ----
+alone() { rm -f ./*.mem*; LD_PRELOAD=$lib MEMTUI_OUTPUT=$1 "${@:2}" >alone.out 2>alone.err || echo "status $?: $(head -c 300 alone.err); "; }
+say "stand-alone: every program has a file, the last one the name" "$(alone a.mem ./chain 100:50:7 300:1000:5 20:30:0)$(
+	is "$(echo a.mem*)" "a.mem a.mem.exec0 a.mem.exec1")$(is "$(value "${all[@]}" a.mem)" "0 0 300000 420 305600 3 True 2 0")$(
+	is "$(field a.mem.exec0 allocations) $(field a.mem.exec1 images_before)" "100 1")"
+say "stand-alone: names of functions" "$("$memtui" groups a.mem.exec1 2>&1 | grep -q 'in step\|step ' || "$memtui" groups a.mem.exec1 2>&1 | head -c 300)"
+say "stand-alone: with the process's number" "$(alone a_%p.mem ./chain 10:1:0 20:1:0)$(is "$(echo a_*.mem*)" "$(set -- a_*.mem; echo "$1 $1.exec0")")"
+say "stand-alone: a forked child that executes" "$(alone a.mem sh -c '(./chain 1:1:1 2:2:2 3:3:3); exec ./chain 9:9:9')$(
+	is "$(echo a.mem* | sed -E 's/mem\.[0-9]+/mem.N/g')" "a.mem a.mem.N a.mem.N.exec0 a.mem.N.exec1 a.mem.N.exec2 a.mem.exec0")$(is "$(field a.mem allocations images_before)" "9 1")"
+say "stand-alone: what others have stays" "$(alone a.mem true; echo text >a.mem; echo text >a.mem.exec0; cp a.mem kept
+	LD_PRELOAD=$lib MEMTUI_OUTPUT=a.mem ./chain 1:1:0 2:2:0 >alone.out 2>&1; cmp a.mem kept 2>&1; cmp a.mem.exec0 kept 2>&1
+	is "$(echo a.mem*)" "a.mem a.mem.1 a.mem.1.exec0 a.mem.exec0")"
+say "stand-alone: an earlier recording of the name stays" "$(alone a.mem ./chain 1:1:0; cp a.mem kept
+	LD_PRELOAD=$lib MEMTUI_OUTPUT=a.mem ./chain 1:1:0 2:2:0 >alone.out 2>&1; cmp a.mem kept 2>&1
+	is "$(echo a.mem*)" "a.mem a.mem.1 a.mem.1.exec0")"
+# The same number as the process has now, by a clock that says it began before the process did: another one's.
+gcc -O1 -I"$top" -o earlier -x c - <<'C' || { echo "not ok images earlier cannot be built"; exit 1; }
+#define _GNU_SOURCE
+#include <core/wire.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <unistd.h>
+int main(int argc, char **argv) /* FILE SECONDS PROGRAM...: FILE, as if begun by this process so long ago */
+{
+	int fd = argc > 3 ? open(argv[1], O_RDWR) : -1;
+	struct mt_wire_header h;
+	uint64_t ns = argc > 2 ? strtoull(argv[2], NULL, 10) * 1000000000ull : 0;
+
+	if (fd < 0 || pread(fd, &h, sizeof h, 0) != sizeof h)
+		return 2;
+	h.pid = (uint32_t)getpid();
+	h.start_unix_ns -= ns;
+	if (pwrite(fd, &h, sizeof h, 0) != sizeof h)
+		return 2;
+	setenv("LD_PRELOAD", getenv("LIBRARY"), 1);
+	setenv("MEMTUI_OUTPUT", argv[1], 1);
+	execv(argv[3], argv + 3);
+	return 3;
+}
+C
+for ago in 0 3600; do
+	rm -f a.mem*
+	want="a.mem a.mem.1"; [ $ago != 0 ] || want="a.mem a.mem.exec0"
+	say "stand-alone: a file of its number that began $ago s before" "$(
+		LIBRARY=$lib sh -c "LD_PRELOAD=$lib MEMTUI_OUTPUT=a.mem ./chain 1:1:0; exec ./earlier a.mem $ago ./chain 2:2:0" 2>&1; is "$(echo a.mem*)" "$want")"
+done
+say "stand-alone: an exec that fails loses nothing" "$(alone a.mem "$(python3 -c 'import sys; print(sys.executable)')" -c 'import os
+try: os.execv("/nowhere", ["x"])
+except OSError: [bytearray(100000) for i in range(100)]')$(is "$(echo a.mem*) $(field a.mem complete)" "a.mem True")"
+
 # ---- what an earlier program did not show ----
 gcc -O1 -static -o static -x c - <<<'int main(void) { return 0; }' 2>build.err
 if [ -x static ]; then

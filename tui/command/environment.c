@@ -10,9 +10,10 @@ static const struct mt_variable variables[] = {
 	{"MEMTUI_OUTPUT", "FILE", "output",
 		"the file to write; %e program, %t Unix time, %p process, %n a number that makes "
 		"it unique, %% a percent sign; relative to the directory in which the program "
-		"starts. A name that is taken "
-		"gets .1, .2 and so on, after ten of them its process number; so does a forked "
-		"child's, where there is no %p. Where a device, a FIFO or a socket has the name "
+		"starts. A name that is taken gets .1, .2 and so on, after ten of them its process "
+		"number; so does a forked child's, where there is no %p. When a process executes "
+		"another program, its file so far becomes FILE.exec0, FILE.exec1 and so on. Where "
+		"a device, a FIFO or a socket has the name "
 		"nothing is recorded"},
 	{"MEMTUI_DEPTH", "N", "depth",
 		"record at most N frames of a stack, the innermost ones, 4 to 65536. Of deeper "
