@@ -15,12 +15,13 @@
 #define MT_WIRE_PAGE 4096u
 
 /* ---- rendezvous ------------------------------------------------------------------------------
- * MEMTUI_SESSION=<abstract socket name>:<32 hex digits of token>[:<pid>.<socket>.<library>]. The
- * tracer connects (SOCK_SEQPACKET), sends one mt_wire_request and gets one mt_wire_reply, with the
- * memfd attached when status is 0. The numbers behind the token are decimal: the recorder's process
- * and its descriptors of a second socket and of the tracer's library, which /proc/<pid>/fd/ leads
- * to from other network namespaces and roots (doc/blind-spots.md). 0 stands for one that is
- * missing. */
+ * MEMTUI_SESSION=<abstract socket name>:<32 hex digits of token>
+ * [:<pid>.<socket>.<library>[:<path>]], in one word. The tracer connects (SOCK_SEQPACKET), sends
+ * one mt_wire_request and gets one mt_wire_reply, with the memfd attached when status is 0. The
+ * numbers behind the token are decimal: the recorder's process and its descriptors of a second
+ * socket and of the tracer's library, which /proc/<pid>/fd/ leads to from other network namespaces
+ * and roots (doc/blind-spots.md). 0 stands for one that is missing. The path is the second
+ * socket's, for other user namespaces. */
 #define MT_WIRE_ENVIRONMENT "MEMTUI_SESSION"
 #define MT_WIRE_TOKEN_LEN 32
 
@@ -462,7 +463,10 @@ enum mt_segment_state { MT_SEGMENT_NEW, MT_SEGMENT_ATTACHED, MT_SEGMENT_EXITING 
 	X(GROWTH, "unseen growth", \
 		"holds much more memory than its recorded heap: it may allocate past the tracer") \
 	X(LIBRARY, "library past the tracer", \
-		"opened with RTLD_DEEPBIND or dlmopen, allocates past the tracer")
+		"opened with RTLD_DEEPBIND or dlmopen, allocates past the tracer") \
+	X(UNREACHABLE, "recorder out of reach", \
+		"was started where the recorder cannot be reached: in a network namespace and a " \
+		"user namespace, or a root directory, of its own")
 enum mt_blind_reason {
 #define X(id, name, words) MT_BLIND_##id,
 	MT_BLIND_REASONS(X) MT_BLIND_COUNT,

@@ -174,7 +174,8 @@ static const char *choose_library(char descriptor[MT_RENDEZVOUS_PATH])
 }
 
 /* Sets the reason where the target has none, but is not recorded either. */
-static void decide(struct plan *p, struct mt_exec_target *t, char descriptor[MT_RENDEZVOUS_PATH])
+static void decide(struct plan *p, struct mt_exec_target *t, char descriptor[MT_RENDEZVOUS_PATH],
+	bool reached)
 {
 	bool recorded = is_recorded() && !p->other, follow = recorded && !mt_tracer.no_follow;
 	bool lacks = !p->session || !p->names;
@@ -194,6 +195,8 @@ static void decide(struct plan *p, struct mt_exec_target *t, char descriptor[MT_
 	}
 	if (recorded && !follow && lacks && !t->reason)
 		t->reason = MT_BLIND_ENVIRONMENT;
+	if (!reached && !t->reason)
+		t->reason = MT_BLIND_UNREACHABLE;
 	if (!recorded)
 		t->reason = MT_BLIND_NONE;
 }
@@ -300,6 +303,7 @@ char *const *mt_exec_begin(struct mt_exec *e, int directory, const char *path, i
 	char descriptor[MT_RENDEZVOUS_PATH];
 	char *const *changed = NULL;
 	struct plan p;
+	bool reached;
 
 	e->memory = NULL;
 	e->own = (struct mt_exec_memory){0};
@@ -310,9 +314,10 @@ char *const *mt_exec_begin(struct mt_exec *e, int directory, const char *path, i
 	read_environment(&p, environment);
 	if (!p.names && !is_recorded())
 		return environment;
-	e->target.keeps_path = !p.session || !p.first || !p.loads;
+	reached = mt_rendezvous_is_reached();
+	e->target.keeps_path = !p.session || !p.first || !p.loads || !reached;
 	mt_exec_look(&e->target, directory, path, flags);
-	decide(&p, &e->target, descriptor);
+	decide(&p, &e->target, descriptor, reached);
 	if (!p.rewrite && !p.add)
 		return environment;
 	changed = copy(e, &p, environment);

@@ -6,6 +6,7 @@
 #include <poll.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/un.h>
 #include <unistd.h>
 
@@ -26,28 +27,33 @@ static struct {
 	size_t len;            /* of the name that it begins with; 0: not read yet */
 	/* the recorder's process and its descriptors; 0: not named */
 	uint32_t recorder, socket, library;
+	const char *path; /* of its second socket, in value; or NULL */
+	/* inode of the network namespace in which the name was known; 0: it was not, or cannot be
+	 * told */
+	uint64_t network;
 	uint32_t uid;
 	bool trusted; /* uid is that of the recorder that answered */
 } session;
 
-/* One decimal, which the character behind it ends. 0: there is none. */
-static uint32_t number(const char **at, char behind)
+/* One decimal and the point behind it. 0: there is none. */
+static uint32_t number(const char **at)
 {
 	uint64_t n = 0;
 
 	for (; **at >= '0' && **at <= '9' && n <= INT32_MAX; (*at)++)
 		n = n * 10 + (uint64_t)(**at - '0');
-	if (**at != behind || n > INT32_MAX)
-		return 0;
-	*at += behind != '\0';
-	return (uint32_t)n;
+	*at += **at == '.';
+	return n > INT32_MAX ? 0 : (uint32_t)n;
 }
 
 static void read_numbers(const char *at)
 {
-	session.recorder = number(&at, '.');
-	session.socket = number(&at, '.');
-	session.library = number(&at, '\0');
+	session.recorder = number(&at);
+	session.socket = number(&at);
+	session.library = number(&at);
+	if (*at == ':' && at[1] == '/'
+		&& strlen(at + 1) < sizeof((struct sockaddr_un *)0)->sun_path)
+		session.path = at + 1;
 }
 
 /* 0, or -ENOENT: no session. */
@@ -145,8 +151,18 @@ static int connect_by(int fd, const struct sockaddr_un *address, size_t len, str
 	}
 }
 
+/* Inode of the network namespace; 0: it cannot be told. */
+static uint64_t network(void)
+{
+	struct stat status;
+
+	return mt_sys4(SYS_newfstatat, AT_FDCWD, "/proc/self/ns/net", &status, 0) == 0
+		? status.st_ino
+		: 0;
+}
+
 /* The name is known in the recorder's network namespace alone. From others its second socket can be
- * reached by the file, of which it holds a descriptor. */
+ * reached by the file: by the descriptor that the recorder holds of it, or by its path. */
 static int connect_to(int fd, struct mt_patience *p)
 {
 	struct sockaddr_un name = {.sun_family = AF_UNIX}, file = {.sun_family = AF_UNIX};
@@ -154,9 +170,35 @@ static int connect_to(int fd, struct mt_patience *p)
 
 	memcpy(name.sun_path + 1, session.value, session.len);
 	error = connect_by(fd, &name, 1 + session.len, p);
-	if (error == 0 || error == -ETIMEDOUT || !descriptor(file.sun_path, session.socket))
+	session.network = error == 0 ? network() : 0;
+	if (error == 0 || error == -ETIMEDOUT)
 		return error;
+	if (descriptor(file.sun_path, session.socket))
+		error = connect_by(fd, &file, strlen(file.sun_path) + 1, p);
+	if (error == 0 || error == -ETIMEDOUT || !session.path)
+		return error;
+	mt_text_add(file.sun_path, session.path);
 	return connect_by(fd, &file, strlen(file.sun_path) + 1, p);
+}
+
+static bool is_socket(const char *path)
+{
+	struct stat status;
+
+	return mt_sys4(SYS_newfstatat, AT_FDCWD, path, &status, 0) == 0 && S_ISSOCK(status.st_mode)
+		&& mt_sys3(SYS_faccessat, AT_FDCWD, path, W_OK) == 0;
+}
+
+bool mt_rendezvous_is_reached(void)
+{
+	char path[MT_RENDEZVOUS_PATH];
+	uint64_t now = session.network ? network() : 0;
+
+	/* what cannot be told is taken to be as it was */
+	if (!session.len || (session.network && (!now || now == session.network)))
+		return true;
+	return (descriptor(path, session.socket) && is_socket(path))
+		|| (session.path && is_socket(session.path));
 }
 
 static int take_descriptor(struct msghdr *message)

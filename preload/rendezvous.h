@@ -12,4 +12,7 @@ const char *mt_rendezvous_session(void);
  * no such place. */
 bool mt_rendezvous_library(char path[MT_RENDEZVOUS_PATH]);
 
+/* Tells whether a program that this process executed now would find the recorder. */
+bool mt_rendezvous_is_reached(void);
+
 #endif

@@ -209,8 +209,9 @@ struct mt_recorder {
 	int report_fd, listen_fd, master_fd;
 	/* the second socket, its file, and the tracer's library, open to the end; -1: none */
 	int file_listen_fd, socket_fd, library_fd;
-	int notify_fd; /* eventfd: the service wakes its watchers, and reports */
-	int child_fd;  /* signalfd for SIGCHLD */
+	char *socket_path; /* of that file, which the recorder removes at its end; NULL: none */
+	int notify_fd;     /* eventfd: the service wakes its watchers, and reports */
+	int child_fd;      /* signalfd for SIGCHLD */
 	char name[108], token[MT_WIRE_TOKEN_LEN + 1];
 	char *trace_path; /* of the root */
 	bool single;      /* no other trace can be written */
@@ -279,6 +280,8 @@ int mt_service_listen(struct mt_recorder *, struct mt_err *err);
 /* The same from other network namespaces, and the library from other roots, as far as they can be
  * had. */
 void mt_service_listen_by_file(struct mt_recorder *);
+/* The file of the second socket. */
+void mt_service_remove_file(struct mt_recorder *);
 /* The value of MEMTUI_SESSION; the caller frees it. */
 char *mt_service_session(const struct mt_recorder *);
 struct mt_service;

@@ -462,6 +462,7 @@ static _Noreturn void refuse(struct mt_recorder *r, const struct starting *s,
 	}
 	if (s->created)
 		remove_output(s->created);
+	mt_service_remove_file(r);
 	mt_recorder_report(r, &message);
 	_exit(1);
 }
@@ -528,6 +529,7 @@ _Noreturn void mt_recorder_run(const struct mt_session_options *o, struct mt_lau
 	explain(r);
 	mt_recorder_send_unsent(r, true);
 	keep_terminal(r);
+	mt_service_remove_file(r);
 	mt_recorder_report(r,
 		&(struct mt_report){.type = MT_REPORT_FINISHED,
 			.untraced = mt_recorder_untraced(r)});

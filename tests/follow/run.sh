@@ -1,28 +1,15 @@
 #!/usr/bin/env bash
 # follow: what a recorded program executes is recorded, whatever it makes of the environment and of its root; what cannot
 # be recorded is noted; and neither shows in its output. run.sh BUILD
-set -u
-export MEMTUI_CACHE= MEMTUI_TRIAGE=
-build=$(cd "$1" && pwd)
-here=$(cd "$(dirname "$0")" && pwd)
-top=$(cd "$here/../.." && pwd)
-tmp=$(mktemp -d)
+. "$(dirname "$0")/../suite.sh"
+unset LD_PRELOAD XDG_RUNTIME_DIR
 mounted=()
-trap 'for m in "${mounted[@]}"; do umount -l "$m"; done; rm -rf "$tmp"' EXIT
-memtui=$build/memtui lib=$build/libmemtui.so
-unset MEMTUI_SESSION MEMTUI_OUTPUT MEMTUI_NO_FOLLOW LD_PRELOAD
-cd "$tmp" || exit 2
+at_exit() { for m in "${mounted[@]}"; do umount -l "$m"; done; }
 flags="-Wall -Wextra -Werror -D_GNU_SOURCE -O1 -g -fno-builtin -pthread"
 gcc $flags -o ways "$here/ways.c" && gcc $flags -o leaf "$here/leaf.c" && gcc $flags -static -o static "$here/leaf.c" \
 	&& gcc -std=gnu11 -D_GNU_SOURCE -O1 -I"$top" -o drain "$top/tests/tracer/drain.c" \
 	|| { echo "not ok follow: its programs cannot be built"; exit 1; }
-root=; [ "$(id -u)" != 0 ] || root=1
 
-say() { # NAME WHY...: ok when there is no reason
-	local name=$1
-	shift
-	if [ -z "$*" ]; then echo "ok $name"; else echo "not ok $name: $*" | head -c 800; [ -z "$*" ] || echo; fi
-}
 # The same output, errors and status as untraced, and so many traces, of which the last process's (of the leaf) holds its
 # 1,000 blocks.
 differences() { # TRACES COMMAND...
@@ -102,7 +89,6 @@ notes() { # COMMAND...: runs it below a recorder in miniature: its output, then 
 	timeout 60 ./drain -l "$lib" ${option:-} -o drained "$@" 2>&1 </dev/null
 	sed -n 's/^BLIND //p' drained
 }
-is() { [ "$1" = "$2" ] || echo "$1, not $2"; }
 say "a static program is noted" "$(is "$(notes ./ways execve own "$tmp/static")" "$tmp/static
 static: $tmp/static, 1")"
 printf '#!%s/static x\n' "$tmp" >script
@@ -204,8 +190,8 @@ no library in its root: /leaf, 1")"
 	for f in $(ldd /bin/sh | grep -o '/[^ ]*lib[^ ]*'); do mkdir -p "whole$(dirname "$f")"; cp -L "$f" "whole$f"; done
 	"$memtui" record -o gone.dat -- chroot whole /sh -c 'echo "$MEMTUI_SESSION $LD_PRELOAD" >&2; read x; exec /leaf' <go >out 2>err & front=$!
 	exec 7>go
-	until grep -q / err 2>/dev/null; do :; done
-	read -r recorder library <<<"$(sed -n 's/.*:0*\([0-9]*\)\.[0-9]*\.[0-9]* /\1 /p' err)"
+	until_true grep -q ' /.*libmemtui\|/fd/' err
+	read -r recorder library <<<"$(sed -n 's/^[^ ]*:0*\([0-9]*\)\.[0-9]*\.[0-9]*[^ ]* /\1 /p' err)"
 	kill -9 $recorder
 	while kill -0 $recorder 2>/dev/null; do :; done
 	echo >&7
@@ -215,6 +201,72 @@ no library in its root: /leaf, 1")"
 else
 	echo "skip other roots and namespaces: needs root"
 fi
+
+# ---- user namespaces: who is in another one may not look at the recorder's descriptors ----
+blind() { # COMMAND that runs the leaf: what was not seen; and what a check says that does not know of it
+	local f seen
+	rm -f t.dat*
+	timeout 60 "$memtui" record -o t.dat -- "$@" >traced.out 2>traced.err </dev/null
+	is "status $?" "status 7"
+	for f in t.dat*; do
+		seen=$("$memtui" info --format json $f 2>/dev/null | python3 -c 'import json,sys
+for b in json.load(sys.stdin)["blind"]: print(b["reason"] + ": " + b["path"] + ", " + str(b["count"]))')
+		[ -n "$seen" ] || continue
+		echo "$seen"
+		"$memtui" check --max-leaked 1G $f >check.out
+		grep -q ^UNKNOWN check.out || cat check.out
+	done
+}
+if unshare -Urmn true 2>/dev/null; then
+	same "unshare -r" 2 1 unshare -r "$leaf"
+	same "unshare -rm" 2 1 unshare -rm "$leaf"
+	same "unshare -rn" 2 1 unshare -rn "$leaf"
+	same "unshare -Un, without a name for the user" 2 1 unshare -Un "$leaf"
+	same "unshare -rmn, and env -i" 3 1 unshare -rmn env -i "$leaf"
+	same "unshare -rpn" 3 1 unshare -rpfn --mount-proc "$leaf"
+	say "unshare -rmn with the socket hidden is noted" "$(is "$(blind unshare -rmn sh -c 's=${MEMTUI_SESSION##*:}; mount -t tmpfs none "${s%/*}" && exec "$0"' "$leaf")" "recorder out of reach: $leaf, 1")$(
+		is "$(cat traced.out)" "$leaf")"
+	[ ! -d bare ] || say "unshare -rn with a root of its own is noted" "$(is "$(blind unshare -rn chroot bare /leaf)" "no library in its root: /leaf, 1")"
+	if [ $root ]; then
+		mkdir -m 777 other
+		cp leaf other
+		chmod 755 "$tmp"
+		(cd other && timeout 60 setpriv --reuid 1000 --regid 1000 --clear-groups "$memtui" record -o t.dat -- unshare -rn ./leaf >../out 2>../err </dev/null)
+		rm -f t.dat*; mv other/t.dat* . 2>/dev/null
+		say "unshare -rn of another user" "$(is "$(leaves)" 1)$(is "$(cat out)" ./leaf)$(grep -v ^memtui: err)"
+	fi
+else echo "skip user namespaces: there are none to be had"; fi
+if command -v bwrap >/dev/null && bwrap --dev-bind / / --unshare-all true 2>/dev/null; then
+	same "bwrap" 3 1 bwrap --dev-bind / / "$leaf"
+	same "bwrap --unshare-all" 3 1 bwrap --dev-bind / / --unshare-all "$leaf"
+	same "bwrap --unshare-all, nothing to be written" 3 1 bwrap --ro-bind / / --dev /dev --proc /proc --unshare-all "$leaf"
+	say "bwrap with the socket hidden is noted" "$(is "$(blind bwrap --ro-bind / / --dev /dev --proc /proc --unshare-all --tmpfs /tmp --ro-bind "$tmp" "$tmp" \
+		--ro-bind "$build" "$build" "$leaf")" "recorder out of reach: $leaf, 1")"
+else echo "skip bwrap: it is not there"; fi
+
+# ---- the second socket's file goes with the recorder, or with the next one of the user ----
+mkdir -m 700 run
+session() { XDG_RUNTIME_DIR=$tmp/run "$memtui" record -f -o socket.dat -- "$@"; }
+session sh -c 'echo "$MEMTUI_SESSION"; ls -ld "$XDG_RUNTIME_DIR"/*; ls -l "$XDG_RUNTIME_DIR"/*/' >out 2>err
+say "the socket is its user's alone" "$(grep -q "^[^:]*:[0-9a-f]*:[0-9.]*:$tmp/run/memtui-....../s$" out && grep -q '^drwx------.*/run/memtui-' out && grep -q '^srw-------.* s$' out || cat out)"
+say "nothing is left of it" "$(ls run)"
+session /nowhere/at/all >out 2>err
+say "nor where the program cannot be started" "$(ls run)"
+mkfifo wait
+session sh -c 'echo "$MEMTUI_SESSION"; read x; echo "and $x"' <wait >out 2>err & front=$!
+exec 7>wait
+until_true grep -q memtui out
+kill -9 "$(sed -n 's/^[^ ]*:0*\([0-9]*\)\..*/\1/p' out)"
+echo on >&7
+exec 7>&-
+wait $front
+left=$(ls -d run/*/s)
+mkdir run/memtui-empty0 run/memtui-notour; touch run/memtui-notour/file
+session true >/dev/null 2>&1
+say "a socket that was left may be one that begins" "$([ -S "$left" ] || echo "$left is gone")"
+touch -d '2 minutes ago' "$left" run/memtui-*
+session true >/dev/null 2>&1
+say "the next recorder removes what a killed one has left" "$(is "$(ls run) $(ls run/*)" "memtui-notour file")$(is "$(tail -n 1 out)" "and on")"
 
 # ---- stand-alone ----
 alone() { # NAME FILES COMMAND...
