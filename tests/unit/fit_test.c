@@ -37,7 +37,7 @@ static void test_names(void **state)
 	is(mt_fit_name(name, 60, true, false), name);
 	is(mt_fit_name(name, 45, true, false), "app::Cache<…>::put(std::vector<…> const&)");
 	is(mt_fit_name(name, 40, true, false), "app::Cache<…>::put(…)");
-	is(mt_fit_name(name, 15, false, false), "app:~~>::put(~)");
+	is(mt_fit_name(name, 15, false, false), "app:~>::put(~)");
 	is(mt_fit_name(name, 20, true, true), "app::C…<int> const&)");
 }
 

@@ -3,6 +3,7 @@
 #include "core/export/number.h"
 #include "core/query/group_sum.h"
 #include "core/query/sort.h"
+#include "core/query/suppress.h"
 #include "tui/data/difference.h"
 
 #include <errno.h>
@@ -68,6 +69,38 @@ static void read_store(struct mt_app *app)
 
 /* ---- what is shown of each group ---- */
 
+/* What the C library and the dynamic linker keep to the end is no leak of the program's: the
+ * built-in rules of every command hold on the screen, too, once it is known what leaks. */
+static void judge_by_rules(struct mt_triage_ui *t, const struct mt_data *d)
+{
+	const struct mt_profile *p = &d->whole;
+	struct mt_suppressions *rules;
+	struct mt_suppressed suppressed = {0};
+
+	if (!mt_info_knows_leaks(&p->info)) {
+		t->by_rule_count = 0;
+		return;
+	}
+	if (t->by_rule_count == p->group_count && t->by_rule_names == d->symbols.generation)
+		return;
+	rules = mt_suppressions_new();
+	mt_suppressions_add_builtin(rules);
+	mt_suppress(&suppressed, rules, p, &d->symbols);
+	t->by_rule = mt_resize(t->by_rule, (size_t)p->group_count + 1);
+	for (uint32_t g = 0; g < p->group_count; g++)
+		t->by_rule[g] =
+			suppressed.verdicts[g] && suppressed.verdicts[g] != MT_SUPPRESS_UNDECIDED;
+	t->by_rule_count = p->group_count;
+	t->by_rule_names = d->symbols.generation;
+	mt_suppressed_free(&suppressed);
+	mt_suppressions_free(rules);
+}
+
+bool mt_triage_is_by_rule(const struct mt_triage_ui *t, uint32_t group)
+{
+	return group < t->by_rule_count && t->by_rule[group];
+}
+
 static void show_groups(struct mt_triage_ui *t, const struct mt_data *d)
 {
 	const struct mt_profile *p = &d->whole;
@@ -91,7 +124,7 @@ static void show_groups(struct mt_triage_ui *t, const struct mt_data *d)
 		const struct mt_judgement *j =
 			places[g] == UINT32_MAX ? NULL : mt_triage_at(t->store, places[g]);
 
-		t->shown[g] = !j ? MT_TRIAGE_NEW
+		t->shown[g] = !j ? mt_triage_is_by_rule(t, g) ? MT_TRIAGE_SUPPRESSED : MT_TRIAGE_NEW
 			: p->groups[g].live_count
 				&& mt_judgement_came_back(j, p->info.start_unix_ns, sums[places[g]],
 					d->live)
@@ -208,6 +241,7 @@ static void on_selected(void *context, struct mt_data *d)
 		return;
 	read_store(app);
 	mt_fingerprints_update(&t->prints, &d->whole, &d->symbols);
+	judge_by_rules(t, d);
 	show_groups(t, d);
 	hide(t, d);
 }
@@ -241,6 +275,7 @@ static void close_store(struct mt_triage_ui *t)
 	free(t->leaks);
 	free(t->hidden);
 	free(t->marked);
+	free(t->by_rule);
 	free(t->shown);
 }
 

@@ -18,6 +18,10 @@ struct mt_triage_ui {
 	/* by group of the whole recording: a state, or MT_TRIAGE_CAME_BACK */
 	uint8_t *shown;
 	uint32_t shown_count;
+	/* by group: a built-in rule suppresses what it leaks; as of these names */
+	uint8_t *by_rule;
+	uint32_t by_rule_count;
+	uint64_t by_rule_names;
 	uint8_t *marked; /* by group */
 	uint32_t marked_capacity, marked_count;
 	bool show_hidden;
@@ -55,6 +59,8 @@ char mt_triage_letter(struct mt_app *, uint32_t group);
 const char *mt_triage_words(struct mt_app *, uint32_t group);
 /* NULL: nothing was said */
 const struct mt_judgement *mt_triage_of(struct mt_app *, uint32_t group);
+/* Nobody has judged it; a built-in rule suppresses it. */
+bool mt_triage_is_by_rule(const struct mt_triage_ui *, uint32_t group);
 bool mt_triage_is_marked(struct mt_app *, uint32_t group);
 /* Mark and letter of a group into the three columns before a line's first number. */
 void mt_triage_draw_mark(struct mt_app *, int row, int column, enum mt_role, uint32_t group);

@@ -96,7 +96,8 @@ static bool make_rules(struct mt_app *app, struct mt_buffer *out, uint32_t *told
 
 	*told = 0;
 	for (uint32_t i = 0; i < t->leak_count; i++)
-		if (t->shown[t->leaks[i]] == MT_TRIAGE_SUPPRESSED)
+		if (t->shown[t->leaks[i]] == MT_TRIAGE_SUPPRESSED
+			&& !mt_triage_is_by_rule(t, t->leaks[i]))
 			groups[(*told)++] = t->leaks[i];
 	if (*told)
 		mt_suppress_write(out, MT_SUPPRESS_LSAN, &app->data.profile, &app->data.symbols,

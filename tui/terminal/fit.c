@@ -39,6 +39,9 @@ static char *joined(const char *head, const char *head_end, const char *tail, bo
 	const char *ellipsis = mt_glyph(utf8, MT_GLYPH_ELLIPSIS);
 	struct mt_buffer out = {0};
 
+	/* what was folded just there has one already */
+	if (!strncmp(tail, ellipsis, strlen(ellipsis)))
+		tail += strlen(ellipsis);
 	mt_buffer_add(&out, head, (size_t)(head_end - head));
 	mt_buffer_add(&out, ellipsis, strlen(ellipsis));
 	mt_buffer_add(&out, tail, strlen(tail) + 1);

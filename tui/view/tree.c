@@ -81,7 +81,8 @@ static void draw_heading(struct mt_app *app, struct mt_rect r, const struct layo
 }
 
 #define UNLIMITED 100000
-#define CHAIN_HEAD 3 /* of the columns, what a chain's first name has at most */
+#define CHAIN_HEAD 3       /* of the columns, what a chain's first name has at most */
+#define CHAIN_HEAD_LEAST 8 /* with less of it the name says nothing */
 
 /* The row's name in so many columns: of a chain, its first function and its last. Caller frees. */
 static char *label_text(struct mt_app *app, const struct mt_tree_row *row, int width)
@@ -109,6 +110,10 @@ static char *label_text(struct mt_app *app, const struct mt_tree_row *row, int w
 	last = mt_fit_name(tail.function, room - room / CHAIN_HEAD, utf8, app->whole_names);
 	first = mt_fit_name(head.function, room - mt_text_width(last), utf8, app->whole_names);
 	free(last);
+	if (mt_text_width(first) < CHAIN_HEAD_LEAST && strcmp(first, head.function)) {
+		free(first);
+		first = mt_strdup(dots);
+	}
 	last = mt_fit_name(tail.function, room - mt_text_width(first), utf8, app->whole_names);
 	mt_buffer_add(&out, first, strlen(first));
 	mt_buffer_add(&out, between, strlen(between));
