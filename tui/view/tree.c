@@ -113,6 +113,7 @@ static char *label_text(struct mt_app *app, const struct mt_tree_row *row, int w
 	if (mt_text_width(first) < CHAIN_HEAD_LEAST && strcmp(first, head.function)) {
 		free(first);
 		first = mt_strdup(dots);
+		snprintf(between, sizeof between, "%s", arrow);
 	}
 	last = mt_fit_name(tail.function, room - mt_text_width(first), utf8, app->whole_names);
 	mt_buffer_add(&out, first, strlen(first));
