@@ -173,7 +173,7 @@ static int wait_for(pid_t pid)
 	signal(SIGTSTP, SIG_DFL);
 	pthread_sigmask(SIG_UNBLOCK, &stop, NULL);
 	while (wait_once(pid)) {
-		raise(SIGTSTP);
+		kill(0, SIGTSTP);
 		kill(pid, SIGCONT); /* whom fg has woken already does not mind */
 	}
 	waitpid(pid, &status, 0);

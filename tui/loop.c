@@ -83,8 +83,10 @@ static void take_news(struct loop *loop, bool published)
 	loop->took_ms = loop->news_ms - before;
 }
 
-/* Stops as the shell expects it, and comes back. */
-static void suspend(struct loop *loop)
+/* Stops and comes back. job: stops the whole process group, as the terminal does for a ^Z that it
+ * reads itself: a make or a script that waits for memtui has to stop, too, or the shell gets no
+ * prompt. */
+static void suspend(struct loop *loop, bool job)
 {
 	sigset_t stop;
 
@@ -92,8 +94,8 @@ static void suspend(struct loop *loop)
 	sigaddset(&stop, SIGTSTP);
 	mt_screen_suspend(loop->app->screen);
 	signal(SIGTSTP, SIG_DFL);
+	kill(job ? 0 : getpid(), SIGTSTP);
 	pthread_sigmask(SIG_UNBLOCK, &stop, NULL);
-	raise(SIGTSTP);
 	pthread_sigmask(SIG_BLOCK, &stop, NULL);
 	mt_screen_resume(loop->app->screen);
 	mt_program_resize(loop->app);
@@ -153,7 +155,7 @@ static void take_signal(struct loop *loop)
 				app->dirty = true;
 			}
 			break;
-		case SIGTSTP: suspend(loop); break;
+		case SIGTSTP: suspend(loop, false); break;
 		case SIGCONT:
 			mt_screen_continue(app->screen);
 			app->dirty = true;
@@ -177,7 +179,7 @@ static void decode(struct loop *loop, bool final)
 			mt_app_input(loop->app, &input);
 		if (loop->app->signal == SIGTSTP) {
 			loop->app->signal = 0;
-			suspend(loop);
+			suspend(loop, true);
 		}
 	}
 	loop->consumed += used;

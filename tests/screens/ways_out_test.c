@@ -103,6 +103,33 @@ static void check_stop(struct tests *t, bool by_key)
 	terminal_close(&terminal);
 }
 
+/* A shell that waits for memtui in the same job, as make does in `make demo`: ^Z stops it, too, and
+ * fg brings both back. */
+static void check_stop_of_job(struct tests *t)
+{
+	struct settings s = {.term = "xterm-256color", .locale = "C.UTF-8", .directory = t->source};
+	char script[2048];
+	char *argv[] = {"/bin/sh", "-c", script, NULL};
+	struct terminal terminal;
+
+	snprintf(script, sizeof script, "'%s' open '%s'; exit 5", t->memtui, t->trace);
+	terminal_start(&terminal, 24, 80, &s, argv);
+	write_before(&terminal);
+	bool ok = terminal_wait_text(&terminal, "[1Main]");
+
+	terminal_type(&terminal, "\032");
+	ok = terminal_wait_stop(&terminal) && as_before(&terminal, true) && ok;
+	tell(t, ok, "^Z stops the whole job");
+	terminal.stopped = false;
+	kill(-terminal.pid, SIGCONT);
+	ok = terminal_wait_text(&terminal, "[1Main]") && ok;
+	terminal_type(&terminal, "q");
+	ok = terminal_wait_end(&terminal) && ok;
+	tell(t, ok && WIFEXITED(terminal.status) && WEXITSTATUS(terminal.status) == 5,
+		"fg brings the whole job back");
+	terminal_close(&terminal);
+}
+
 static void start_program(struct tests *t, struct terminal *terminal, char *script)
 {
 	struct settings s = {
@@ -223,6 +250,7 @@ int main(int argc, char **argv)
 	check_signals(&t);
 	check_stop(&t, true);
 	check_stop(&t, false);
+	check_stop_of_job(&t);
 	check_program(&t);
 	check_short(&t);
 	check_live(&t);
