@@ -3,6 +3,7 @@
 # reach; read while they grow; packed. run.sh BUILD
 set -u
 export MEMTUI_CACHE= # names are looked up anew, and none are left behind
+. "$(dirname "$0")/../asked.sh"
 build=$(cd "$1" && pwd)
 here=$(cd "$(dirname "$0")" && pwd)
 top=$(cd "$here/../.." && pwd)
@@ -24,7 +25,7 @@ alone() { # FILE PROGRAM...
 }
 field() { # FILE NAME...: of info
 	file=$1; shift
-	"$memtui" info --format json --no-builtin-suppressions "$file" 2>>field.err | python3 -c 'import json,sys
+	asked "$memtui" info --format json --no-builtin-suppressions "$file" 2>>field.err | python3 -c 'import json,sys
 i = json.load(sys.stdin)
 print(*[i[n] if n in i else i["counters"][n] for n in sys.argv[1:]])' "$@" 2>>field.err
 }
@@ -43,7 +44,7 @@ truth() { # NAME PROGRAM...: what the program says of itself
 	"$memtui" record -f -o $name.dat -- "$@" >/dev/null 2>&1
 	[ "$(field $name.dat events)" -gt 0 ] || "$memtui" record -f -o $name.dat -- "$@" >/dev/null 2>&1 # too busy to answer
 	say "truth of $name" "$(is "$(field $name.mem $all)" "$(field $name.dat $all)")$(is "$(field $name.mem lost_events map_failures cut_stacks)" "$(field $name.dat lost_events map_failures cut_stacks)")$(
-		[ -z "${function:-}" ] || python3 - "$(grep -o TRUTH.* truth.err)" "$("$memtui" info --format json --function-regex "$function" $name.mem)" <<'P'
+		[ -z "${function:-}" ] || python3 - "$(grep -o TRUTH.* truth.err)" "$(asked "$memtui" info --format json --function-regex "$function" $name.mem)" <<'P'
 import json, sys
 truth = dict(w.split('=') for w in sys.argv[1].split() if '=' in w)
 info = json.loads(sys.argv[2])
@@ -112,7 +113,7 @@ MEMTUI_CHECK=1 alone check.mem "$build/bench/tree" 1 2000 2>/dev/null
 say "MEMTUI_CHECK" "$(is "$(field check.mem wrong_stacks)" 0)$([ "$(field check.mem checked_stacks)" -gt 1000 ] || echo "not checked")"
 
 alone pass.mem ./ways pass
-say "frees by other threads" "$(is "$("$memtui" groups --format json --function-regex '^pass$' pass.mem | python3 -c 'import json,sys; g = json.load(sys.stdin); print(sum(x["all"]["allocated_count"] for x in g), sum(x["all"]["leaked_count"] for x in g))')" "800000 8")$(
+say "frees by other threads" "$(is "$(asked "$memtui" groups --format json --function-regex '^pass$' pass.mem | python3 -c 'import json,sys; g = json.load(sys.stdin); print(sum(x["all"]["allocated_count"] for x in g), sum(x["all"]["leaked_count"] for x in g))')" "800000 8")$(
 	is "$(field pass.mem unknown_frees implied_frees invalid_records)" "0 0 0")"
 "$memtui" record --force -o pass.dat -- ./ways pass >/dev/null 2>&1
 say "frees by other threads, in a session" "$(is "$(field pass.dat unknown_frees implied_frees invalid_records lost_events)" "0 0 0 0")"
@@ -140,7 +141,7 @@ deaths() { # every prefix is readable, and is what had happened
 		[ $((i % 5)) = 0 ] || read -rt "0.0$((RANDOM % 5))$((RANDOM % 10))" <&9
 		kill -KILL $pid
 		wait $pid 2>/dev/null
-		why=$("$memtui" groups --format json --function-regex '^work$' death.mem 2>>field.err | python3 -c '
+		why=$(asked "$memtui" groups --format json --function-regex '^work$' death.mem 2>>field.err | python3 -c '
 import json, struct, sys
 groups = json.load(sys.stdin)
 counters = open("counters", "rb").read()
@@ -164,10 +165,10 @@ deaths
 # ---- processes ----
 alone fork.mem ./ways fork >fork.out
 child=$(ls fork.mem.* 2>/dev/null)
-say "fork" "$(is "$(cat fork.out)" "child 5")$(is "$("$memtui" info --format json --function-regex '^keep$' fork.mem | python3 -c 'import json,sys; print(json.load(sys.stdin)["allocations"])')" 301)$(
-	[ -n "$child" ] && is "$("$memtui" info --format json --function-regex '^keep$' "$child" | python3 -c 'import json,sys; print(json.load(sys.stdin)["allocations"])')" 500 || echo "no file of the child")$(is "$(field "$child" inherited_frees unknown_frees)" "1 0")"
+say "fork" "$(is "$(cat fork.out)" "child 5")$(is "$(asked "$memtui" info --format json --function-regex '^keep$' fork.mem | python3 -c 'import json,sys; print(json.load(sys.stdin)["allocations"])')" 301)$(
+	[ -n "$child" ] && is "$(asked "$memtui" info --format json --function-regex '^keep$' "$child" | python3 -c 'import json,sys; print(json.load(sys.stdin)["allocations"])')" 500 || echo "no file of the child")$(is "$(field "$child" inherited_frees unknown_frees)" "1 0")"
 alone exec.mem ./ways exec
-say "exec" "$(is "$("$memtui" info --format json --function-regex '^keep$' exec.mem.exec0 | python3 -c 'import json,sys; print(json.load(sys.stdin)["allocations"])')" 100)$(is "$(field exec.mem allocations)" 1000)"
+say "exec" "$(is "$(asked "$memtui" info --format json --function-regex '^keep$' exec.mem.exec0 | python3 -c 'import json,sys; print(json.load(sys.stdin)["allocations"])')" 100)$(is "$(field exec.mem allocations)" 1000)"
 
 # ---- faults: the program's output and status are as without a tracer ----
 limits() {
@@ -197,7 +198,7 @@ say "closed descriptors" "$(is $traced 0)$(cmp plain.out traced.out 2>&1)$(is "$
 say "no descriptor for a while" "$(is $traced 0)$(cmp plain.out traced.out 2>&1)$(is "$(field exhausted.mem map_failures complete)" "0 True")$(
 	field exhausted.mem allocations lost_allocations lost_frees frees | awk '$2 < 100000 || $1 + $2 != 401001 || $3 + $4 < 400990 { print }')"
 ( ulimit -n 64; alone once.mem ./ways exhausted_once once.mem )
-say "descriptors again" "$(is $? 0)$(is "$("$memtui" groups --format json --function-regex '^keep$' once.mem | python3 -c 'import json,sys; print(sum(g["all"]["leaked_count"] for g in json.load(sys.stdin)))')" 100)"
+say "descriptors again" "$(is $? 0)$(is "$(asked "$memtui" groups --format json --function-regex '^keep$' once.mem | python3 -c 'import json,sys; print(sum(g["all"]["leaked_count"] for g in json.load(sys.stdin)))')" 100)"
 if [ "$(id -u)" = 0 ]; then
 	mkdir root; alone chroot.mem ./ways chroot root >chroot.out
 	say "chroot" "$(is $? 0)$(is "$(cat chroot.out)" "still here")$(is "$(field chroot.mem complete map_failures)" "True 0")$([ "$(field chroot.mem allocations)" -ge 401100 ] || echo "too little was recorded")"
@@ -279,8 +280,8 @@ fi
 packed() { # NAME
 	"$memtui" pack -f $1.mem 2>pack.err || { cat pack.err; return; }
 	for view in info groups tree timeline; do
-		"$memtui" $view --format json $1.mem 2>/dev/null | sed 's/"file_bytes":[0-9]*//' >direct.json
-		"$memtui" $view --format json $1.mem.dat 2>/dev/null | sed 's/"file_bytes":[0-9]*//' >packed.json
+		asked "$memtui" $view --format json $1.mem 2>/dev/null | sed 's/"file_bytes":[0-9]*//' >direct.json
+		asked "$memtui" $view --format json $1.mem.dat 2>/dev/null | sed 's/"file_bytes":[0-9]*//' >packed.json
 		[ -s direct.json ] && cmp direct.json packed.json 2>&1
 	done
 	is "$(stat -c %a $1.mem.dat)" 600

@@ -3,6 +3,7 @@
 # frees. The program says in its source what is to be seen.
 set -u
 export MEMTUI_CACHE= # names are looked up anew, and none are left behind
+. "$(dirname "$0")/../asked.sh"
 build=$(cd "$1" && pwd)
 here=$(cd "$(dirname "$0")" && pwd)
 tmp=$(mktemp -d)
@@ -90,7 +91,7 @@ holds "mremap of several is one call" '[e["length"] // 4096 for e in d if e["kin
 LD_PRELOAD=$build/libmemtui.so MEMTUI_OUTPUT=$tmp/remaps.mem "$tmp/remaps" >/dev/null
 holds "stand-alone: mremap of several" "$left" info --format json "$tmp/remaps.mem"
 
-at=$("$memtui" info --format json "$tmp/t.dat" | python3 -c 'import json,sys; print("%.9f" % json.load(sys.stdin)["markers"][0]["seconds"])')
+at=$(asked "$memtui" info --format json "$tmp/t.dat" | python3 -c 'import json,sys; print("%.9f" % json.load(sys.stdin)["markers"][0]["seconds"])')
 before=$(python3 -c "print('%.9fs' % ($at - 1e-6))") after=$(python3 -c "print('%.9fs' % ($at + 1e-6))")
 { "$memtui" timeline --to "$before" "$tmp/t.dat" && "$memtui" timeline --from "$after" "$tmp/t.dat"; } >"$tmp/text" && [ -s "$tmp/text" ] && ! grep -q 'half way' "$tmp/text" && "$memtui" timeline --from "$before" --to "$after" "$tmp/t.dat" | grep -q 'half way' && ok "a marker outside the range" || not_ok "a marker outside the range" "$(cat "$tmp/text")"
 
@@ -105,7 +106,7 @@ holds "no places of frees unless asked for" 'not any("freed_by" in g for g in d)
 mkfifo "$tmp/in"
 exec 9<>"$tmp/in"
 "$memtui" record --force -o "$tmp/stay.dat" -- "$tmp/beside" stay <"$tmp/in" >"$tmp/out" 2>"$tmp/err" &
-seen() { "$memtui" info --format json "$tmp/stay.dat" 2>/dev/null | python3 -c 'import json, sys; sys.exit(json.load(sys.stdin)["arenas"] < 2)' 2>/dev/null; }
+seen() { asked "$memtui" info --format json "$tmp/stay.dat" 2>/dev/null | python3 -c 'import json, sys; sys.exit(json.load(sys.stdin)["arenas"] < 2)' 2>/dev/null; }
 until_true seen && ok "two arenas" || not_ok "two arenas" "$("$memtui" info "$tmp/stay.dat" 2>&1 | grep -i arena)"
 echo x >&9
 wait $!

@@ -3,6 +3,7 @@
 # Prints 'ok NAME' or 'not ok NAME: why'.
 set -u
 export MEMTUI_CACHE=
+. "$(dirname "$0")/../asked.sh"
 build=$(cd "$1" && pwd)
 here=$(cd "$(dirname "$0")" && pwd)
 memtui=$build/memtui
@@ -31,7 +32,7 @@ for kind in PLAIN OWN_MALLOC PASSES_ON BUNDLED; do
 done
 gcc -O1 -g -fno-builtin -static -o static "$here/programs.c" 2>build.err || rm -f static
 
-reasons() { "$memtui" info --format json "$1" | python3 -c 'import json, sys
+reasons() { asked "$memtui" info --format json "$1" | python3 -c 'import json, sys
 print(",".join(sorted(b["reason"] for b in json.load(sys.stdin)["blind"])))'; }
 
 # said_everywhere TRACE REASON: by JSON, info, report, and check, which is UNKNOWN with status 1
@@ -119,7 +120,7 @@ child() { # NAME REASON PROGRAM...: the closing lines, the root's trace and chec
 	child "a static program in place of the root" static env ./static nothing
 	child "a static child without an environment" static env -i sh -c './static nothing; :'
 	"$memtui" record -f -o two.dat -- sh -c './static nothing; ./static nothing; ./static nothing' 2>err
-	count=$("$memtui" info --format json two.dat | python3 -c 'import json, sys
+	count=$(asked "$memtui" info --format json two.dat | python3 -c 'import json, sys
 print(sum(b["count"] for b in json.load(sys.stdin)["blind"]))')
 	[ "$count" = 3 ] && why= || why="$count of 3 processes"
 	say "each static child is counted once" "$why"

@@ -3,6 +3,7 @@
 # Prints 'ok NAME' or 'not ok NAME: why'.
 set -u
 export MEMTUI_CACHE= # names are looked up anew, and none are left behind
+. "$(dirname "$0")/../asked.sh"
 here=$(cd "$(dirname "$0")" && pwd)
 build=$(cd "$1" && pwd)
 memtui=$build/memtui
@@ -39,6 +40,19 @@ sys.exit(0 if eval(sys.argv[1]) else 1)' "$expression" 2>json.err; then
 		ok "$name"
 	fi
 }
+# A suite that is given no JSON says what memtui said, and its status: alone, behind half an answer, and from Python.
+asks() { # NAME SCRIPT
+	local why
+	why=$(asked sh -c "$2" 2>/dev/null | python3 -c 'import json, sys; json.load(sys.stdin)' 2>&1 | tail -n 1)
+	case $why in *"status 3, memtui: a reason"*) ok "$1" ;; *) not_ok "$1" "$why" ;; esac
+}
+asks "no JSON: the reason is told" 'echo "memtui: a reason" >&2; exit 3'
+asks "half an answer: the reason is told" 'echo "{ \"a\": "; echo "memtui: a reason" >&2; exit 3'
+why=$(asked sh -c 'echo "[1]"; echo "memtui: a warning" >&2; exit 1' 2>/dev/null | python3 -c 'import json, sys; print(json.load(sys.stdin))' 2>&1)
+[ "$why" = "[1]" ] && ok "JSON with status 1 is read" || not_ok "JSON with status 1 is read" "$why"
+why=$(python3 -c 'import subprocess, sys; subprocess.run(["sh", "-c", "echo memtui: a reason >&2; exit 3"], capture_output=True, check=True)' 2>&1 | tail -n 1)
+case $why in *"exit status 3. memtui: a reason"*) ok "Python tells the reason" ;; *) not_ok "Python tells the reason" "$why" ;; esac
+
 # fails NAME STATUS WORDS ARGS...: exits with the status, says one line on stderr that has the words, nothing on stdout
 fails() {
 	local name=$1 status=$2 words=$3
@@ -109,7 +123,7 @@ stops() {
 	recorder=$!
 	exec 7>hold.fifo
 	for ((i = 0; i < 3000; i++)); do
-		"$memtui" info --format json "$trace" 2>/dev/null | grep -q '"complete":true' && break
+		asked "$memtui" info --format json "$trace" 2>/dev/null | grep -q '"complete":true' && break
 	done
 	exec 7>&-
 	wait "$recorder"
@@ -378,17 +392,17 @@ json "tree" 'd["total"]["leaked_size"] == 41981 and sum(c["total"]["leaked_size"
 json "tree: inverted" '[(c["function"], c["self"]["leaked_size"]) for c in d["children"]][0] == ("keep", 41960)' tree --inverted --format json t.dat
 json "tree: levels" 'all(not c["children"] for c in d["children"])' tree --levels 1 --format json t.dat
 json "timeline" 'len({len(d[k]) for k in "seconds live_bytes live_count allocations frees rss_bytes".split()}) == 1 and sum(d["allocations"]) == 62 and sum(d["frees"]) == 50 and d["live_bytes"][-1] == 41981' timeline --format json t.dat
-"$memtui" timeline --format json t.dat >plain.json
+asked "$memtui" timeline --format json t.dat >plain.json
 json "timeline: columns" 'len(d["seconds"]) == min(7, len(json.load(open("plain.json"))["seconds"])) and sum(d["allocations"]) == 62' timeline --columns 7 --format json t.dat
 json "timeline: columns are pairs of time and value of the recording" 'set(zip(d["seconds"], d["live_bytes"])) <= set(zip(*(json.load(open("plain.json"))[k] for k in ("seconds", "live_bytes"))))' timeline --columns 3 --format json t.dat
 for range in '--to 50%' '--from 20% --to 90%'; do
-	"$memtui" groups $range --format json t.dat >groups.json
+	asked "$memtui" groups $range --format json t.dat >groups.json
 	json "timeline: as groups, $range" 'sum(d["allocations"]) == sum(g["only_matched"]["allocated_count"] for g in json.load(open("groups.json"))) and d["live_bytes"][-1] == sum(g["only_matched"]["range_live_size"] for g in json.load(open("groups.json")))' timeline $range --columns 4 --format json t.dat
 done
 check "timeline: whose memory" "$memtui" timeline --to 50% t.dat
 grep -q 'PROCESS RSS' check.out || not_ok "timeline: whose memory" "$(head -n 1 check.out)"
 for by in function line source module kind thread backtrace; do
-	"$memtui" timeline --format json t.dat >plain.json
+	asked "$memtui" timeline --format json t.dat >plain.json
 	json "timeline: stacked by $by" 'len(d["series"]) in (1, 2) and [sum(x) for x in zip(d["other"], *[s["live_bytes"] for s in d["series"]])] == json.load(open("plain.json"))["live_bytes"] and d["by"] == "'$by'"' timeline --stacked=2 --by $by --format json t.dat
 done
 json "timeline: stacked, what" 'd["series"][0]["function"] == "keep" and d["series"][0]["live_bytes"][-1] == 41960 and d["metric"] == "live_bytes" and len(d["seconds"]) == len(d["other"]) == len(d["series"][0]["max_bytes"])' timeline --stacked=1 --format json t.dat
@@ -421,7 +435,7 @@ fi
 # ---- a trace that ends too early ----
 size=$(stat -c %s t.dat)
 head -c $((size * 2 / 3)) t.dat >short.dat
-"$memtui" info --format json short.dat >short.out 2>short.err
+asked "$memtui" info --format json short.dat >short.out 2>short.err
 status=$?
 if [ $status = 1 ] || { [ $status = 0 ] && python3 -c 'import json; assert not json.load(open("short.out"))["complete"]'; }; then
 	[ "$(wc -l <short.err)" = 1 ] && ok "truncated trace" || not_ok "truncated trace" "$(cat short.err)"
@@ -510,7 +524,7 @@ check "info: several traces, filtered" "$memtui" info --function-regex '^deep$' 
 check "info: several traces, filtered, as CSV" "$memtui" info --format csv --lifetime only_leaked sets.dat t.dat
 [ "$(cut -d, -f5-8 check.out)" = "$(printf 'allocations,peak_bytes,leaked_bytes,file\n3,80,80,sets.dat\n12,41981,41981,t.dat')" ] ||
 	not_ok "info: several traces, filtered, as CSV" "$(cat check.out)"
-"$memtui" info --format json missing.dat t.dat missing.dat signal.dat >several.out 2>several.err
+asked "$memtui" info --format json missing.dat t.dat missing.dat signal.dat >several.out 2>several.err
 status=$?
 if [ $status = 1 ] && python3 -c 'import json; d = json.load(open("several.out")); assert [t["allocations"] for t in d] == [62, 62]' 2>/dev/null; then
 	ok "info: several traces, some missing"

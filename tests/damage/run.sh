@@ -3,6 +3,7 @@
 # and its status and its JSON tell the cases apart. Prints 'ok NAME' or 'not ok NAME: why'.
 set -u
 export MEMTUI_CACHE= MEMTUI_TRIAGE=
+. "$(dirname "$0")/../asked.sh"
 build=$(cd "$1" && pwd)
 memtui=$build/memtui
 [ -x "$memtui" ] || { echo "not ok damage: $memtui is not built"; exit 1; }
@@ -100,7 +101,7 @@ json() { # NAME TRACE CONDITION [COMMAND...]
 	local name=$1 trace=$2 condition=$3
 	shift 3
 	[ $# -gt 0 ] || set -- info
-	"$memtui" "$@" --format json "$trace" >json 2>err
+	asked "$memtui" "$@" --format json "$trace" >json 2>err
 	say "$name" "$(python3 -c 'import json, sys
 d = json.load(open("json"))
 eval(sys.argv[1]) or print({k: d.get(k, "none") for k in ("complete", "damaged_at", "exit_status")})' "$condition" 2>&1 | tail -n 1)"
@@ -140,8 +141,8 @@ int main(int argc, char **argv)
 C
 cc -O1 -g -fno-builtin -I"$here/../../preload" -o huge huge.c
 sums() { # NAME TRACE OVERSIZED ALLOCATIONS BYTES LIVE
-	"$memtui" info --format json "$2" >info.json 2>err && "$memtui" groups --format json --count 0 "$2" >groups.json 2>>err && "$memtui" tree --format json "$2" >tree.json 2>>err &&
-		"$memtui" groups --format json --count 0 --size-min 1 "$2" >filtered.json 2>>err
+	asked "$memtui" info --format json "$2" >info.json 2>err && asked "$memtui" groups --format json --count 0 "$2" >groups.json 2>>err && asked "$memtui" tree --format json "$2" >tree.json 2>>err &&
+		asked "$memtui" groups --format json --count 0 --size-min 1 "$2" >filtered.json 2>>err
 	say "$1" "$(cat err; python3 -c 'import json, sys
 d, groups, tree, filtered = (json.load(open(f + ".json")) for f in ("info", "groups", "tree", "filtered"))
 oversized, allocations, size, live = map(int, sys.argv[1:])

@@ -3,6 +3,7 @@
 # functions are hostile; files are written whole or not at all. Prints 'ok NAME', 'not ok NAME: why', 'skip NAME: why'.
 set -u
 export MEMTUI_CACHE= # names are looked up anew, and none are left behind
+. "$(dirname "$0")/../asked.sh"
 build=$(cd "$1" && pwd)
 here=$(cd "$(dirname "$0")" && pwd)
 memtui=$build/memtui
@@ -25,9 +26,9 @@ agrees() {
 	shift 6
 	if ! "$memtui" export --as "$kind" "$@" "${filter[@]}" "$all" -f -o out "$trace" 2>err || [ -s err ]; then
 		not_ok "$name" "status $?: $(head -c 300 err)"
-	elif ! "$memtui" info --format json "${filter[@]}" "$all" "$trace" >info.json 2>err; then
+	elif ! asked "$memtui" info --format json "${filter[@]}" "$all" "$trace" >info.json 2>err; then
 		not_ok "$name" "info: $(head -c 300 err)"
-	elif ! "$memtui" tree --format json "${filter[@]}" "$all" "$trace" >tree.json 2>err || ! python3 -c 'import json
+	elif ! asked "$memtui" tree --format json "${filter[@]}" "$all" "$trace" >tree.json 2>err || ! python3 -c 'import json
 info = json.load(open("info.json"))
 info["at_peak_size"] = json.load(open("tree.json"))["total"]["at_peak_size"] # the share of the whole heap, which info does not say
 assert info["at_peak_size"] <= info["peak_bytes"]
@@ -93,7 +94,7 @@ filter=(--function-regex nowhere)
 all "known: nothing matches" known.dat '' ''
 filter=()
 for metric in size leaked_count allocated_count at_peak_size at_peak_count own_peak_size own_peak_count temporary_count; do
-	"$memtui" export --as collapsed --metric $metric known.dat >out && "$memtui" groups --format json known.dat >groups.json
+	"$memtui" export --as collapsed --metric $metric known.dat >out && asked "$memtui" groups --format json known.dat >groups.json
 	python3 -c 'import json, sys
 assert sum(int(l.rsplit(" ", 1)[1]) for l in open("out")) == sum(g["all"][sys.argv[1]] for g in json.load(open("groups.json")))' $metric \
 		2>err && ok "known: $metric" || not_ok "known: $metric" "$(tail -n 1 err)"
@@ -128,7 +129,7 @@ int main(void)
 }
 C
 cc -O1 -g -fno-builtin -fno-omit-frame-pointer -o ranges ranges.c && "$memtui" record -o ranges.dat ./ranges 2>err || not_ok ranges "$(cat err)"
-"$memtui" allocations --format json ranges.dat >ranges.json
+asked "$memtui" allocations --format json ranges.dat >ranges.json
 read -r from peak to <<<"$(python3 -c 'import json
 at = {r["size"]: r["timestamp"] for r in json.load(open("ranges.json"))}
 print(*(("%.6f" % at[n]).rstrip("0") for n in (300, 7000, 50)))')"
@@ -152,7 +153,7 @@ assert max(s[0] for s in shots[:-1]) <= to and shots[-1][0] > to + 20 and shots[
 sorted() {
 	local name=$1 want=$2 have
 	shift 2
-	have=$("$memtui" allocations --format json "$@" known.dat | python3 -c 'import json, sys; print(*[r["size"] for r in json.load(sys.stdin)])')
+	have=$(asked "$memtui" allocations --format json "$@" known.dat | python3 -c 'import json, sys; print(*[r["size"] for r in json.load(sys.stdin)])')
 	[ "$have" = "$want" ] && ok "allocations: $name" || not_ok "allocations: $name" "$have, not $want"
 }
 sorted "as made" '4096 4096 4096' --count 3
@@ -218,7 +219,7 @@ all "stand-alone" alone.mem 'main;keep' 40960
 # ---- the script, the viewer, the tool ----
 if command -v node >/dev/null; then
 	"$memtui" export --as flamegraph -f -o out.svg known.dat
-	"$memtui" info --format json known.dat >info.json
+	asked "$memtui" info --format json known.dat >info.json
 	percent=$(python3 -c 'import json; print("%.2f" % (100 * 41960 / json.load(open("info.json"))["leaked_bytes"]))')
 	node "$here/flame.js" out.svg '^(keep|DEEP)$|^keep' "$percent" >err 2>&1 && ok "flame graph's script" || not_ok "flame graph's script" "$(grep -m 1 Error err)"
 	"$memtui" export --as flamegraph -f -o hostile.svg hostile.dat
@@ -227,7 +228,7 @@ if command -v node >/dev/null; then
 	if [ -n "$viewer" ]; then
 		for t in known odd leak; do
 			"$memtui" export --as dhat -f -o out $t.dat
-			node "$here/viewer.js" "$viewer" out "$("$memtui" info --format json $t.dat | python3 -c 'import json, sys; print(json.load(sys.stdin)["allocated_bytes"])')" >err 2>&1 &&
+			node "$here/viewer.js" "$viewer" out "$(asked "$memtui" info --format json $t.dat | python3 -c 'import json, sys; print(json.load(sys.stdin)["allocated_bytes"])')" >err 2>&1 &&
 				ok "DHAT's viewer: $t" || not_ok "DHAT's viewer: $t" "$(grep -m 1 Error err)"
 		done
 	else echo "skip exports DHAT's viewer: dh_view.js is not installed"; fi
@@ -245,7 +246,7 @@ else echo "skip exports as valgrind's DHAT: valgrind is not installed"; fi
 go_top() { # TRACE SAMPLE-INDEX FIELD
 	local want have
 	"$memtui" export --as pprof -f -o top.pb.gz "$1.dat"
-	want=$("$memtui" info --format json "$all" "$1.dat" | python3 -c 'import json, sys; d = json.load(sys.stdin); print(eval(sys.argv[1], d))' "$3")
+	want=$(asked "$memtui" info --format json "$all" "$1.dat" | python3 -c 'import json, sys; d = json.load(sys.stdin); print(eval(sys.argv[1], d))' "$3")
 	have=$(timeout 400 go tool pprof -top -unit=B -nodefraction=0 -nodecount=100000 -sample_index="$2" top.pb.gz 2>err |
 		sed -n 's/^Showing nodes accounting for \([0-9]*\)B*, 100% of \([0-9]*\)B* total$/\1 \2/p')
 	[ "$have" = "$want $want" ] && ok "go tool pprof: $1, $2" || not_ok "go tool pprof: $1, $2" "'$have', not $want twice; $(tail -n 1 err)"

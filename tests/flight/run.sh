@@ -4,6 +4,7 @@
 # is waited for is a line, a file or the end of a process.
 set -u
 export MEMTUI_CACHE= # names are looked up anew, and none are left behind
+. "$(dirname "$0")/../asked.sh"
 build=$(cd "$1" && pwd)
 here=$(cd "$(dirname "$0")" && pwd)
 tmp=$(mktemp -d)
@@ -28,8 +29,8 @@ until_true() { # COMMAND: polls for at most 60 s
 }
 ended() { ! kill -0 "$1" 2>/dev/null; }
 tell() { # TRACE: what it says, for same.py
-	"$memtui" groups --no-builtin-suppressions --format json "$1" >"$1.groups" 2>"$1.said" &&
-		"$memtui" info --no-builtin-suppressions --format json "$1" >"$1.info" 2>>"$1.said"
+	asked "$memtui" groups --no-builtin-suppressions --format json "$1" >"$1.groups" 2>"$1.said" &&
+		asked "$memtui" info --no-builtin-suppressions --format json "$1" >"$1.info" 2>>"$1.said"
 }
 value() { # TRACE KEY
 	python3 -c 'import json,sys; print(json.load(open(sys.argv[1] + ".info"))[sys.argv[2]])' "$1" "$2"
@@ -107,10 +108,10 @@ python3 -c 'import sys; sys.exit(not 0 < float(sys.argv[1]))' "$history" && grep
 expect "the closing line says which events are gone" $? "$history; $(cat "$tmp/err")"
 "$memtui" timeline "$trace" | tail -n 1 | grep -q 'are gone (--max-size)' && "$memtui" info "$trace" | grep -q '^single events *from'
 expect "timeline and info say so" $? "$("$memtui" timeline "$trace" | tail -n 1)"
-"$memtui" timeline --format json "$trace" | python3 -c 'import json,sys; sys.exit(json.load(sys.stdin)["history_from_seconds"] <= 0)'
-expect "the timeline's JSON says so" $? "$("$memtui" timeline --format json "$trace" | head -c 60)"
-"$memtui" timeline --format json "$trace" >"$tmp/plain.json"
-"$memtui" timeline --stacked=2 --format json "$trace" | python3 -c 'import json,sys; d = json.load(sys.stdin)
+asked "$memtui" timeline --format json "$trace" | python3 -c 'import json,sys; sys.exit(json.load(sys.stdin)["history_from_seconds"] <= 0)'
+expect "the timeline's JSON says so" $? "$(asked "$memtui" timeline --format json "$trace" | head -c 60)"
+asked "$memtui" timeline --format json "$trace" >"$tmp/plain.json"
+asked "$memtui" timeline --stacked=2 --format json "$trace" | python3 -c 'import json,sys; d = json.load(sys.stdin)
 sys.exit([sum(x) for x in zip(d["other"], *[s["live_bytes"] for s in d["series"]])] != json.load(open(sys.argv[1]))["live_bytes"])' "$tmp/plain.json"
 expect "stacked by function, it adds up" $? "$("$memtui" timeline --stacked=2 "$trace" | tail -n 5)"
 ! "$memtui" info "$tmp/whole.dat" | grep -q '^single events'
@@ -305,7 +306,7 @@ fi
 found() { # TRACE OPTIONS: live blocks that match, by function
 	local trace=$1
 	shift
-	"$memtui" groups --format json --lifetime only_leaked "$@" "$trace" 2>"$tmp/err" | python3 -c '
+	asked "$memtui" groups --format json --lifetime only_leaked "$@" "$trace" 2>"$tmp/err" | python3 -c '
 import json, sys
 print(sorted((g["backtrace"][0]["function"], *(g["only_matched"][m] for m in ("leaked_count", "leaked_size", "at_peak_count", "at_peak_size")))
     for g in json.load(sys.stdin)))'
@@ -339,11 +340,11 @@ expect "of a whole trace nothing is said to be gone" $((!$?)) "it is"
 "$memtui" errors "$trace" 2>/dev/null | grep -q '^what was freed wrongly in the first .* cannot be said'
 expect "errors before the history that is left cannot be said" $? "$("$memtui" errors "$trace" 2>&1)"
 for view in errors histogram; do
-	"$memtui" $view --format json "$trace" 2>/dev/null | python3 -c 'import json,sys; sys.exit(json.load(sys.stdin)["history_from_seconds"] <= 0)'
-	expect "the JSON of $view says since when" $? "$("$memtui" $view --format json "$trace" 2>&1 | head -c 200)"
+	asked "$memtui" $view --format json "$trace" 2>/dev/null | python3 -c 'import json,sys; sys.exit(json.load(sys.stdin)["history_from_seconds"] <= 0)'
+	expect "the JSON of $view says since when" $? "$(asked "$memtui" $view --format json "$trace" 2>&1 | head -c 200)"
 done
 # Group totals do not tell reallocs from allocations: of those whose events are gone a filter cannot, either, and says so.
-calls() { "$memtui" info --format json "$@" 2>/dev/null | python3 -c 'import json, sys
+calls() { asked "$memtui" info --format json "$@" 2>/dev/null | python3 -c 'import json, sys
 d = json.load(sys.stdin); print(d["allocations"] + d["reallocations"], d["frees"] + d["reallocations"], d["reallocations"] > 0, d["calls_estimated"])'; }
 want="$(calls --function-regex '^grow$' "$tmp/whole.dat" | sed 's/False$/True/') $(calls --function-regex '^shortly$' "$tmp/whole.dat") $(calls "$tmp/whole.dat")"
 have="$(calls --function-regex '^grow$' "$trace") $(calls --function-regex '^shortly$' "$trace") $(calls "$trace")"
@@ -352,7 +353,7 @@ expect "of a filter reallocs before the history are estimated" $? "$have instead
 [ "$("$memtui" info --function-regex '^grow$' "$trace" 2>/dev/null | grep -cE '^(allocations|frees|reallocations) +~')" = 3 ]
 expect "and marked" $? "$("$memtui" info --function-regex '^grow$' "$trace" 2>&1 | head -n 8)"
 unsure() { # RANGE: whether shares of its peak are marked, in text and JSON
-	"$memtui" groups --format json --sort at_peak_size "$@" "$trace" 2>/dev/null | grep -q '"at_peak_estimated":true' && printf marked
+	asked "$memtui" groups --format json --sort at_peak_size "$@" "$trace" 2>/dev/null | grep -q '"at_peak_estimated":true' && printf marked
 	"$memtui" groups --sort only_matched.at_peak_size "$@" "$trace" 2>/dev/null | grep -q '  *~[0-9]' && printf ", marked"
 }
 history=$(value "$trace" history_from_seconds)

@@ -2,6 +2,7 @@
 # follow: what a recorded program executes is recorded, whatever it makes of the environment and of its root; what cannot
 # be recorded is noted; and neither shows in its output. run.sh BUILD
 . "$(dirname "$0")/../suite.sh"
+. "$(dirname "$0")/../asked.sh"
 unset LD_PRELOAD XDG_RUNTIME_DIR
 mounted=()
 at_exit() { for m in "${mounted[@]}"; do umount -l "$m"; done; }
@@ -29,7 +30,7 @@ differences() { # TRACES COMMAND...
 leaves() { # how many traces hold the blocks of the leaf
 	local n=0 f
 	for f in t.dat*; do
-		[ "$("$memtui" info --format json --function-regex '^keep$' $f 2>/dev/null |
+		[ "$(asked "$memtui" info --format json --function-regex '^keep$' $f 2>/dev/null |
 			python3 -c 'import json,sys; print(json.load(sys.stdin)["allocations"])')" != 1000 ] || n=$((n + 1))
 	done
 	echo $n
@@ -292,7 +293,7 @@ gcc $flags -o names "$here/names.c" && gcc $flags -DPROGRAM -O2 -o own "$here/on
 counts() { # COMMAND...: allocations and frees below keep, reallocs, all of unknown blocks
 	rm -f t.dat*
 	"$memtui" record -o t.dat -- "$@" >out 2>&1 || echo "status $?: $(cat out)"
-	"$memtui" info --format json --function-regex '^keep$' t.dat | python3 -c 'import json,sys
+	asked "$memtui" info --format json --function-regex '^keep$' t.dat | python3 -c 'import json,sys
 i = json.load(sys.stdin)
 print(i["allocations"], i["reallocations"], i["frees"], i["leaked_count"])'
 }

@@ -3,6 +3,7 @@
 # Prints 'ok NAME', 'skip NAME: why' or 'not ok NAME: why'.
 set -u
 export MEMTUI_CACHE= # names are looked up anew, and none are left behind
+. "$(dirname "$0")/../asked.sh"
 build=$(cd "$1" && pwd)
 here=$(cd "$(dirname "$0")" && pwd)
 memtui=$build/memtui
@@ -21,7 +22,7 @@ has() { command -v "$1" >/dev/null; }
 # heap NAME WHAT FILE: writes NAME.json: what heaptrack.py finds by reading or printing, or memtui's info (and with more its arguments)
 heap() {
 	if [ "$2" = info ]; then
-		"$memtui" info --format json --no-builtin-suppressions "$3" >"$1.json" 2>"$1.err"
+		asked "$memtui" info --format json --no-builtin-suppressions "$3" >"$1.json" 2>"$1.err"
 	else
 		python3 "$here/heaptrack.py" "$2" "$3" >"$1.json" 2>"$1.err"
 	fi || echo "{}" >"$1.json"
@@ -70,14 +71,14 @@ cat packed.gz packed.gz >twice.gz
 fails "two files in one are told" 0 'from line 45 on .it has two beginnings' info twice.gz
 # What the program itself suppresses (__lsan_default_suppressions) is in the file, a line each.
 { cat plain && printf 'S leak:^small$\nS nonsense\nS # a comment\n'; } >own
-"$memtui" check --format json own >own.json 2>own.err
+asked "$memtui" check --format json own >own.json 2>own.err
 holds "the program's own suppressions" 'a["suppressed_bytes"] == 256 and a["limits"][0]["value"] == 128 and not a["holds"]' own
 grep -q "__lsan_default_suppressions:2:1: 'nonsense' is no rule; .*; it is left out" own.err && ok "a suppression that is no rule" ||
 	not_ok "a suppression that is no rule" "$(cat own.err)"
-"$memtui" check --format json --no-builtin-suppressions own >own.json 2>own.err
+asked "$memtui" check --format json --no-builtin-suppressions own >own.json 2>own.err
 holds "without the program's own suppressions" 'a["suppressed_bytes"] == 0 and a["limits"][0]["value"] == 384' own
 "$memtui" pack -o own.dat own 2>own.err
-"$memtui" check --format json own.dat >own.json 2>own.err
+asked "$memtui" check --format json own.dat >own.json 2>own.err
 holds "the program's own suppressions, packed" 'a["suppressed_bytes"] == 256' own
 "$memtui" pack -o packed.dat packed.zst 2>pack.err
 heap packed info packed.dat
@@ -85,18 +86,18 @@ holds "packed as a trace" "$truth" packed
 sed 's/^v 10400 3/v 10300 2/; s/^s [0-9a-f]* /s /' plain >older
 heap older info older
 holds "the format of heaptrack 1.3" "$truth" older
-"$memtui" groups --format json --no-builtin-suppressions --sort leaked_size plain >groups.json 2>groups.err
+asked "$memtui" groups --format json --no-builtin-suppressions --sort leaked_size plain >groups.json 2>groups.err
 holds "groups, kinds and inline frames" '[(g["kind"], g["all"]["leaked_size"], g["all"]["allocated_count"], g["all"]["temporary_count"], [f["function"] for f in g["backtrace"]])
 	for g in a] == [("unknown", 256, 3, 1, ["small", "main"]), ("unknown", 128, 3, 1, ["0x402000", "main"]),
 	("new", 0, 2, 1, ["inner", "main"])]' groups
-"$memtui" timeline --format json plain >timeline.json 2>timeline.err
+asked "$memtui" timeline --format json plain >timeline.json 2>timeline.err
 if python3 -m json.tool <timeline.json >/dev/null; then ok "timeline"; else not_ok "timeline" "$(head -c 200 timeline.err)"; fi
 for packing in plain packed.gz packed.zst; do
-	cat $packing | "$memtui" info --format json --no-builtin-suppressions - >piped.json 2>piped.err || echo "{}" >piped.json
+	cat $packing | asked "$memtui" info --format json --no-builtin-suppressions - >piped.json 2>piped.err || echo "{}" >piped.json
 	holds "$packing on a pipe" "$truth" piped
 done
 grep -q '^memtui: standard input was recorded by heaptrack' piped.err && ok "a pipe's note" || not_ok "a pipe's note" "$(cat piped.err)"
-cat packed.dat | "$memtui" info --format json --no-builtin-suppressions - >piped.json 2>piped.err
+cat packed.dat | asked "$memtui" info --format json --no-builtin-suppressions - >piped.json 2>piped.err
 holds "a trace on a pipe" "$truth" piped
 left=$(find /proc/self/fd/ "${TMPDIR:-/tmp}" -maxdepth 1 -name 'memtui-*' -newer plain 2>/dev/null | wc -l)
 [ "$left" = 0 ] && ok "no temporary file is left" || not_ok "no temporary file is left" "$left"
@@ -264,12 +265,12 @@ for p in prog alone; do
 	# ---- round trip ----
 	heap $p.back info $p.zst
 	holds "$p: exported and read again, the totals are the same" '[a["allocations"] + a["reallocations"]] + [a[k] for k in ("allocated_bytes", "leaked_bytes", "leaked_count", "peak_bytes")] == [b[k] for k in ("allocations", "allocated_bytes", "leaked_bytes", "leaked_count", "peak_bytes")] and b["complete"]' $p $p.back
-	suppressed=$("$memtui" info --format json $p.dat $p.zst 2>/dev/null | python3 -c 'import json, sys
+	suppressed=$(asked "$memtui" info --format json $p.dat $p.zst 2>/dev/null | python3 -c 'import json, sys
 print(*[(d["suppressed_bytes"], d["leaked_bytes"]) for d in json.load(sys.stdin)], sep="; ")')
 	[ "${suppressed%;*}" = "${suppressed#*; }" ] && [ "${suppressed#(0,}" = "$suppressed" ] && ok "$p: the same is suppressed in both" ||
 		not_ok "$p: the same is suppressed in both" "$suppressed"
 	for f in dat zst; do
-		"$memtui" groups --format json --no-builtin-suppressions $p.$f 2>groups.err | python3 -c 'import collections, json, sys
+		asked "$memtui" groups --format json --no-builtin-suppressions $p.$f 2>groups.err | python3 -c 'import collections, json, sys
 sums = collections.Counter()
 for g in json.load(sys.stdin):
     kind = g["kind"] if g["kind"] in ("new", "new[]") else "other"

@@ -2,6 +2,7 @@
 # leaks: the programs of tests/programs/leaks lose what they say they lose, at the line that they name.
 set -u
 export MEMTUI_CACHE= # names are looked up anew, and none are left behind
+. "$(dirname "$0")/../asked.sh"
 build=$(cd "$1" && pwd)
 here=$(cd "$(dirname "$0")" && pwd)
 tmp=$(mktemp -d)
@@ -17,8 +18,8 @@ sh "$here/../programs/leaks/build.sh" "$tmp" || { not_ok "the programs with leak
 truth() {
 	timeout 240 "$memtui" record -o "$tmp/$1.dat" --force -- "$tmp/$1" 7 "$2" 0 >"$tmp/said" 2>"$tmp/err" ||
 		{ not_ok "$1" "status $?: $(tail -n 1 "$tmp/err")"; return; }
-	"$memtui" groups --format json "$tmp/$1.dat" >"$tmp/groups.json" &&
-	"$memtui" groups --format json --sort suspect --count 1 "$tmp/$1.dat" >"$tmp/top.json" ||
+	asked "$memtui" groups --format json "$tmp/$1.dat" >"$tmp/groups.json" &&
+	asked "$memtui" groups --format json --sort suspect --count 1 "$tmp/$1.dat" >"$tmp/top.json" ||
 		{ not_ok "$1" "cannot be read"; return; }
 	python3 - "$1" "$tmp" <<'PY'
 import json, re, sys

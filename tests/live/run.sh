@@ -3,6 +3,7 @@
 # itself. No sleeps: what is waited for is a line, a file or the end of a process.
 set -u
 export MEMTUI_CACHE= # names are looked up anew, and none are left behind
+. "$(dirname "$0")/../asked.sh"
 build=$(cd "$1" && pwd)
 here=$(cd "$(dirname "$0")" && pwd)
 tmp=$(mktemp -d)
@@ -24,7 +25,7 @@ until_true() { # COMMAND: polls for at most 60 s
 	return 1
 }
 kept() { # TRACE: number and bytes of live blocks under keep()
-	"$memtui" groups --format json --function-regex '^keep$' "$1" |
+	asked "$memtui" groups --format json --function-regex '^keep$' "$1" |
 		python3 -c 'import json,sys; g=json.load(sys.stdin); print(sum(x["all"]["leaked_count"] for x in g), sum(x["all"]["leaked_size"] for x in g))'
 }
 truth="1000 599500"
@@ -67,7 +68,7 @@ echo x >&9
 until_true ended "$recorder"
 until_true test -s "$tmp/status" # the front's, or the next one's would be taken for it
 have=$(kept "$tmp/t.dat" 2>/dev/null)
-complete=$("$memtui" info --format json "$tmp/t.dat" | python3 -c 'import json,sys; print(json.load(sys.stdin)["complete"])')
+complete=$(asked "$memtui" info --format json "$tmp/t.dat" | python3 -c 'import json,sys; print(json.load(sys.stdin)["complete"])')
 if [ "$have" = "$truth" ] && [ "$complete" = True ]; then ok "front killed"; else not_ok "front killed" "kept $have, complete $complete"; fi
 
 # As systemd and a shutdown do it: nobody waits for anybody.
@@ -76,7 +77,7 @@ kill -TERM "$recorder" "$program" "$front"
 until_true test -s "$tmp/status"
 status=$(cat "$tmp/status" 2>/dev/null)
 have=$(kept "$tmp/t.dat" 2>/dev/null)
-end=$("$memtui" info --format json "$tmp/t.dat" | python3 -c 'import json,sys; d=json.load(sys.stdin); print(d["complete"], d["exit_status"])')
+end=$(asked "$memtui" info --format json "$tmp/t.dat" | python3 -c 'import json,sys; d=json.load(sys.stdin); print(d["complete"], d["exit_status"])')
 if [ "$status $have $end" = "143 $truth True 15" ]; then ok "SIGTERM to all at once"; else not_ok "SIGTERM to all at once" "status $status, kept $have, complete and status $end"; fi
 
 for what in as fsize mlockall closeall; do
@@ -84,7 +85,7 @@ for what in as fsize mlockall closeall; do
 	want=$?
 	"$memtui" record --force -o "$tmp/t.dat" -- "$tmp/limits" $what >"$tmp/have" 2>"$tmp/err"
 	status=$?
-	named=$("$memtui" groups --format json --function-regex '^churn$' "$tmp/t.dat" |
+	named=$(asked "$memtui" groups --format json --function-regex '^churn$' "$tmp/t.dat" |
 		python3 -c 'import json,sys; print(sum(g["all"]["allocated_count"] for g in json.load(sys.stdin)) // 200000)')
 	if [ $status = $want ] && cmp -s "$tmp/want" "$tmp/have" && [ "$named" -ge 1 ]; then ok "limits: $what"; else not_ok "limits: $what" "status $status (want $want), stacks $named: $(diff "$tmp/want" "$tmp/have" | head -n 3 | tr '\n' ' ')$(tail -n 1 "$tmp/err")"; fi
 done

@@ -3,6 +3,7 @@
 # program's output, status and errno as without a tracer.
 set -u
 export MEMTUI_CACHE= # names are looked up anew, and none are left behind
+. "$(dirname "$0")/../asked.sh"
 build=$(cd "$1" && pwd)
 here=$(cd "$(dirname "$0")" && pwd)
 tmp=$(mktemp -d)
@@ -112,7 +113,7 @@ finish() { # NAME WHY...: compares when the program and its recorder have ended
 	[ "$(cat "$tmp/status")" = 7 ] || set -- "$@" "status $(cat "$tmp/status"): $(tail -n 1 "$tmp/have.err")"
 	say "$name" "$*$(python3 "$here/compare.py" "$memtui" "$tmp/t.dat" "$tmp/truth" 2>&1 | tail -n 1)"
 }
-events() { "$memtui" info --format json "$tmp/t.dat" 2>/dev/null | grep -o '"events":[0-9]*' | cut -d: -f2; } # written so far
+events() { asked "$memtui" info --format json "$tmp/t.dat" 2>/dev/null | grep -o '"events":[0-9]*' | cut -d: -f2; } # written so far
 has_read() { [ "$(events)" -ge "$1" ] 2>/dev/null; }
 # Stopped with all its threads: kill does not wait for that, and one that runs may go on reading.
 stopped() { [ "$(sed -s 's/.*) //' /proc/"$1"/task/*/stat | cut -c1 | sort -u)" = T ]; }
@@ -187,7 +188,7 @@ partial() { # NAME TRACE SENTENCE PROGRAM...: status and output stay, it is said
 	have=$?
 	why=$([ $want = $have ] || echo "status $have, untraced $want; "; cmp -s "$tmp/want" "$tmp/have" || echo "output differs; ")
 	grep -q "$sentence" "$tmp/have.err" || why+="says $(tail -n 1 "$tmp/have.err"); "
-	[ ! -f "$trace" ] || "$memtui" info --format json "$trace" 2>/dev/null | grep -q '"complete":false' || why+="what was written cannot be read"
+	[ ! -f "$trace" ] || asked "$memtui" info --format json "$trace" 2>/dev/null | grep -q '"complete":false' || why+="what was written cannot be read"
 	say "$name" "$why"
 }
 partial "a trace without room: /dev/full" /dev/full "No space left" "$tmp/fault" noise 100000
@@ -203,7 +204,7 @@ gcc $flags -w -o "$tmp/nested" "$here/../tracer/nested.c" && gcc $flags -w -shar
 LD_PRELOAD=$tmp/libbump.so "$memtui" record --force -o "$tmp/t.dat" -- "$tmp/nested" >"$tmp/have" 2>"$tmp/have.err"
 have=$?
 n=$(sed -n 's/.*TRUTH allocs=\([0-9]*\).*/\1/p' "$tmp/have.err")
-why=$("$memtui" info --format json "$tmp/t.dat" | python3 -c 'import json, sys
+why=$(asked "$memtui" info --format json "$tmp/t.dat" | python3 -c 'import json, sys
 i = json.load(sys.stdin)
 c, n = i["counters"], int(sys.argv[1])
 if i["allocations"] + c["lost_allocations"] != n or c["nested_events"] < 10 or c["abandoned"] or i["invalid_records"]:

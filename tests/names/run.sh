@@ -2,6 +2,7 @@
 # names: recordings with and without the recorder's cache of names have the same names; where the cache is, and what it
 # does where it cannot be. run.sh BUILD
 set -u
+. "$(dirname "$0")/../asked.sh"
 build=$(cd "$1" && pwd)
 tmp=$(mktemp -d)
 mounted=
@@ -21,7 +22,7 @@ bad=0
 
 # Frames by place in a module, which is what a recording adds nothing to.
 frames() { # TRACE
-	"$memtui" groups --format json "$1" 2>"$1.err" | python3 -c '
+	asked "$memtui" groups --format json "$1" 2>"$1.err" | python3 -c '
 import json, sys
 places = {}
 for group in json.load(sys.stdin):
@@ -131,16 +132,16 @@ int main(void)
 C
 cc -O1 -g -pthread -fno-builtin -o aliases aliases.c || exit 1
 record aliases.dat ./aliases
-say "pthread_create is called so" "$([ "$("$memtui" groups --format json --function-regex '^pthread_create$' aliases.dat 2>/dev/null |
+say "pthread_create is called so" "$([ "$(asked "$memtui" groups --format json --function-regex '^pthread_create$' aliases.dat 2>/dev/null |
 	grep -o '"raw_function":"pthread_create"' | head -n 1)" ] || frames aliases.dat)"
-say "strdup is called so" "$([ "$("$memtui" groups --format json --function-regex '^strdup$' aliases.dat 2>/dev/null |
+say "strdup is called so" "$([ "$(asked "$memtui" groups --format json --function-regex '^strdup$' aliases.dat 2>/dev/null |
 	grep -o '"function":"strdup"' | head -n 1)" ] || frames aliases.dat)"
 say "no name has a default version" "$(frames aliases.dat | grep '@@')"
 
 # ---- a program is called as it was executed, not as the file that a link leads to ----
 mkdir links && cp aliases links/real && ln -s real links/called
 called() { # TRACE: the modules that are the program
-	"$memtui" groups --format json "$1" 2>/dev/null | grep -o '"module":"[^"]*/links/[^"]*"' | sort -u
+	asked "$memtui" groups --format json "$1" 2>/dev/null | grep -o '"module":"[^"]*/links/[^"]*"' | sort -u
 }
 record links.dat "$tmp/links/called"
 say "a link" "$([ "$(called links.dat)" = "\"module\":\"$tmp/links/called\"" ] || called links.dat)"
@@ -158,7 +159,7 @@ record here.dat here/prog
 record there.dat there/prog
 say "a side without names" "$("$memtui" diff here.dat there.dat 2>&1 >/dev/null | grep -q "^memtui: there.dat has no names for the functions of prog, and here.dat has: .*new and gone" ||
 	"$memtui" diff here.dat there.dat 2>&1 >/dev/null)"
-say "the other side without names" "$("$memtui" diff --format json there.dat here.dat 2>&1 >/dev/null | grep -q "^memtui: there.dat has no names" || echo nothing)"
+say "the other side without names" "$(asked "$memtui" diff --format json there.dat here.dat 2>&1 >/dev/null | grep -q "^memtui: there.dat has no names" || echo nothing)"
 say "both sides with names" "$("$memtui" diff here.dat aliases.dat 2>&1 >/dev/null | grep 'no names')"
 say "no side with names" "$("$memtui" diff there.dat there.dat 2>&1 >/dev/null | grep 'no names')"
 

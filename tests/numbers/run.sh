@@ -3,6 +3,7 @@
 # timeline, exports, the closing line of record and the screen. Prints 'ok NAME' or 'not ok NAME: why'.
 set -u
 export MEMTUI_TRIAGE= MEMTUI_CACHE=
+. "$(dirname "$0")/../asked.sh"
 build=$(cd "$1" && pwd)
 top=$(cd "$(dirname "$0")/../.." && pwd)
 memtui=$build/memtui
@@ -96,7 +97,7 @@ if c++ -O1 -g -o mixed mixed.cc; then
 		fi
 	done
 	[ "$("$memtui" groups mixed.dat 2>/dev/null | grep -c 'libstdc++')" = 0 ] ||
-		"$memtui" groups --format json mixed.dat 2>/dev/null | python3 -c 'import json, sys
+		asked "$memtui" groups --format json mixed.dat 2>/dev/null | python3 -c 'import json, sys
 g = json.load(sys.stdin)[0]
 sys.exit("the first group is libstdc++s: %s" % g if any("libstdc++" in f["module"] for f in g["backtrace"]) else 0)'
 	if [ $? = 0 ]; then echo "ok numbers libstdc++'s pool is no top leak"; else echo "not ok numbers libstdc++'s pool is no top leak"; bad=1; fi

@@ -3,6 +3,7 @@
 # kills; and a real build. No sleeps: what is waited for is a line, a file or the end of a process.
 set -u
 export MEMTUI_CACHE= # names are looked up anew, and none are left behind
+. "$(dirname "$0")/../asked.sh"
 build=$(cd "$1" && pwd)
 here=$(cd "$(dirname "$0")" && pwd)
 tmp=$(mktemp -d)
@@ -28,7 +29,7 @@ until_true() { # COMMAND: polls for at most 60 s
 	return 1
 }
 compare() { python3 "$here/compare.py" "$memtui" "$@" 2>&1 | tail -n 3; }
-field() { "$memtui" info --format json "$1" | python3 -c 'import json,sys; print(json.load(sys.stdin)[sys.argv[1]])' "$2"; }
+field() { asked "$memtui" info --format json "$1" | python3 -c 'import json,sys; print(json.load(sys.stdin)[sys.argv[1]])' "$2"; }
 
 # ---- exact counts, whatever the kind of process ----
 truth() { # NAME FILES PROGRAM...: ends well, FILES traces, each as its process's TRUTH line says
@@ -138,7 +139,7 @@ say "$how in a signal handler" "$why"
 done
 for how in fork SYS_fork; do
 	timeout 240 "$memtui" record -f -o t.dat -- ./tree signal $how sealed >out 2>err || echo "not ok signals: status $?"
-	say "$how in a signal handler, behind a filter" "$("$memtui" info --format json t.dat | python3 -c '
+	say "$how in a signal handler, behind a filter" "$(asked "$memtui" info --format json t.dat | python3 -c '
 import json, sys
 info = json.load(sys.stdin)
 # a fork between two instructions may still set the ring back, by a dozen records where the machine is busy
@@ -146,7 +147,7 @@ if info["invalid_records"] > 40 or info["unknown_frees"] > 4 or info["leaked_cou
     print(info["invalid_records"], info["unknown_frees"], info["leaked_count"])')"
 done
 timeout 240 "$memtui" record -f -o t.dat -- ./tree signal fork closed >out 2>err # which its children do not all like
-say "fork in a signal handler, without descriptors" "$("$memtui" info --format json t.dat | python3 -c '
+say "fork in a signal handler, without descriptors" "$(asked "$memtui" info --format json t.dat | python3 -c '
 import json, sys
 info = json.load(sys.stdin)
 if info["forked_children"] != 400:
@@ -162,7 +163,7 @@ truth "100 children whose first events are two threads'" 101 ./tree first 100
 rm -f t.dat*
 timeout 240 "$memtui" record -o t.dat -- ./tree unseen 100 >out 2>err || echo "not ok unseen threads: status $?"
 why=$(sed -n 's/^TRUTH \([0-9]*\).*/\1/p' out | while read -r pid; do
-	"$memtui" info --format json --function-regex '^keep_many$' "t.dat.$pid" 2>err || echo '{}'
+	asked "$memtui" info --format json --function-regex '^keep_many$' "t.dat.$pid" 2>err || echo '{}'
 done | python3 -c '
 import json, sys
 decoder, text, at, children, lost = json.JSONDecoder(), sys.stdin.read().strip(), 0, 0, 0
@@ -282,7 +283,7 @@ done
 say "closed standard descriptors" "$why"
 rm -f t.dat*
 "$memtui" record --disabled -o t.dat -- sh -c 'for i in 1 2 3 4 5; do /bin/ls -l /; done' >out 2>err
-why=$("$memtui" info --format json t.dat* | python3 -c 'import json,sys; print(*(i["unknown_frees"] for i in json.load(sys.stdin)))')
+why=$(asked "$memtui" info --format json t.dat* | python3 -c 'import json,sys; print(*(i["unknown_frees"] for i in json.load(sys.stdin)))')
 say "frees of what came in a pause" "$([ "$why" = "0 0 0 0 0 0" ] || echo "unknown: $why")"
 
 # ---- a daemon outlives the command ----
@@ -308,7 +309,7 @@ until_true listed "tree titles $tmp\$" && why= || why="not listed as they began;
 touch go
 until_true listed ' worker: [01]$' || why+="not listed by their titles; "
 touch end/go
-commands() { "$memtui" info --format json t.dat.* 2>/dev/null | python3 -c 'import json, sys; print(*sorted(i["command"] for i in json.load(sys.stdin) if i["complete"]))'; }
+commands() { asked "$memtui" info --format json t.dat.* 2>/dev/null | python3 -c 'import json, sys; print(*sorted(i["command"] for i in json.load(sys.stdin) if i["complete"]))'; }
 as_named() { [ "$(commands)" = "['worker: 0'] ['worker: 1']" ]; }
 until_true as_named || why+="commands: $(commands)"
 say "titles of forked children" "$why"
@@ -349,7 +350,7 @@ if [ -n "$as_nobody" ]; then
 	say "attach to another user's recording" "$(echo "$said" | grep -q "in a recording of .* (user 65534)" || echo "$said")"
 fi
 touch z/reap/go
-statuses() { "$memtui" info --format json z/*.dat 2>/dev/null | python3 -c 'import collections, json, sys; print(dict(collections.Counter(i["exit_status"] for i in json.load(sys.stdin) if i["complete"])))'; }
+statuses() { asked "$memtui" info --format json z/*.dat 2>/dev/null | python3 -c 'import collections, json, sys; print(dict(collections.Counter(i["exit_status"] for i in json.load(sys.stdin) if i["complete"])))'; }
 all_known() { [ "$(statuses)" = "{0: 30}" ]; }
 until_true all_known && why= || why="statuses: $(statuses)"
 touch z/end/go
@@ -574,7 +575,7 @@ cmp -s plain.out traced.out || why+="output differs; "
 cmp -s plain.err traced.err || why+="stderr differs: $(head -n 2 traced.err); "
 grep -q '^memtui: .* cc1 -quiet .*\.\.  t\.dat' traced.err2 || why+="cc1 is not told from its directory; "
 for f in plain/*.o plain/prog; do cmp -s "$f" "traced/${f#plain/}" || why+="$f differs; "; done
-why+=$("$memtui" info --format json t.dat* | python3 -c '
+why+=$(asked "$memtui" info --format json t.dat* | python3 -c '
 import collections, json, sys
 infos = json.load(sys.stdin)
 names = collections.Counter(i["command"][0].rsplit("/", 1)[-1] for i in infos if i["origin"] == "exec")

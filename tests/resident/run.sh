@@ -3,6 +3,7 @@
 # what is waited for is a line, or what /proc says of the program and of its recorder.
 set -u
 export MEMTUI_CACHE= # names are looked up anew, and none are left behind
+. "$(dirname "$0")/../asked.sh"
 build=$(cd "$1" && pwd)
 here=$(cd "$(dirname "$0")" && pwd)
 tmp=$(mktemp -d)
@@ -61,7 +62,7 @@ has_looked() {
 }
 at_most() { [ "$(status "$1")" -le "$2" ]; }
 value() { # KEY of info in $tmp/t.dat
-	"$memtui" info --format json "$tmp/t.dat" | python3 -c 'import json, sys; print(json.load(sys.stdin)[sys.argv[1]])' "$1"
+	asked "$memtui" info --format json "$tmp/t.dat" | python3 -c 'import json, sys; print(json.load(sys.stdin)[sys.argv[1]])' "$1"
 }
 pairs() { echo "$(value allocations) $(value lost_events)"; }
 
@@ -105,7 +106,7 @@ finish
 [ $round = 7 ]
 expect "threads wake up again" $? "round $round, $(cat "$tmp/err")"
 wanted=$(awk '/pairs/ { print $1 }' "$tmp/out")
-counted=$("$memtui" groups --format json --function-regex '^pair$' "$tmp/t.dat" | python3 -c 'import json, sys; print(sum(g["all"]["allocated_count"] for g in json.load(sys.stdin)))')
+counted=$(asked "$memtui" groups --format json --function-regex '^pair$' "$tmp/t.dat" | python3 -c 'import json, sys; print(sum(g["all"]["allocated_count"] for g in json.load(sys.stdin)))')
 [ "$wanted" = "$counted" ] && [ "$(value invalid_records) $(value unknown_frees) $(value lost_events)" = "0 0 0" ]
 expect "each pair is there once" $? "$counted of $wanted, invalid $(value invalid_records), unknown $(value unknown_frees), lost $(value lost_events)"
 
@@ -118,7 +119,7 @@ finish
 last=$(value rss_bytes) peak=$(value peak_rss_bytes)
 [ $((peak - last)) -ge 60000000 ] && [ $peak -ge 67108864 ] && [ $peak -le 76000000 ]
 expect "the peak of what is resident" $? "peak $peak, last $last"
-"$memtui" info --format json "$tmp/t.dat" | python3 -c 'import json, sys; d = json.load(sys.stdin); sys.exit(not 0 < d["peak_rss_seconds"] < d["wall_seconds"])'
+asked "$memtui" info --format json "$tmp/t.dat" | python3 -c 'import json, sys; d = json.load(sys.stdin); sys.exit(not 0 < d["peak_rss_seconds"] < d["wall_seconds"])'
 expect "its moment" $? "$(value peak_rss_seconds) of $(value wall_seconds) s"
 [ "$(value mapped_reserved_bytes)" = 1073741824 ] && [ "$(value mapped_peak_bytes)" -lt 70000000 ]
 expect "reserved address space is no memory" $? "reserved $(value mapped_reserved_bytes), mapped at most $(value mapped_peak_bytes)"

@@ -1,4 +1,5 @@
 # What the scripts of this folder share. here: this folder; out: where programs are built.
+. "$here/../asked.sh"
 
 # compile TARGET SOURCES FLAGS...: again when a source is newer
 compile() {
@@ -25,7 +26,7 @@ plugin_lines() {
 # counts MEMTUI FILE: allocations (reallocs too), checked, wrong, checked otherwise, wrong otherwise, not comparable,
 # cut, lost
 counts() {
-	"$1" info --format json "$2" | python3 -c 'import json, sys
+	asked "$1" info --format json "$2" | python3 -c 'import json, sys
 d = json.load(sys.stdin)
 c = d["counters"]
 print(d["allocations"] + d["reallocations"], c["checked_stacks"] + c["nested_events"], c["wrong_stacks"],

@@ -127,8 +127,8 @@ headerless() {
 		gcc $flags -fno-asynchronous-unwind-tables -fno-unwind-tables -o no-cfi || return 1
 	for p in tables no-table removed no-cfi; do
 		"$memtui" record --force -o $p.dat -- ./$p >/dev/null 2>&1
-		"$memtui" groups --format json $p.dat >$p.json
-		"$memtui" info --format json $p.dat >$p.info
+		asked "$memtui" groups --format json $p.dat >$p.json
+		asked "$memtui" info --format json $p.dat >$p.info
 	done
 	python3 -c 'import json, sys
 def read(name):
@@ -151,7 +151,7 @@ assert cut == reason > 1000, f"no-cfi: {cut} stacks cut, {reason} of them counte
 # Two roots of one recursion that is 600, and 3,000, frames deep are told apart.
 roots() {
 	gcc -O1 -g -w "$here/roots.c" -o roots && "$memtui" record --force -o roots.dat -- ./roots >/dev/null 2>&1
-	"$memtui" groups --format json roots.dat | python3 -c 'import json, sys
+	asked "$memtui" groups --format json roots.dat | python3 -c 'import json, sys
 found = {}
 for g in json.load(sys.stdin):
 	names = [f["function"] for f in g["backtrace"]]
@@ -185,7 +185,7 @@ run_all() {
 
 # What the trace says of code without call frame information: whole where it keeps a frame pointer, else cut.
 marks() {
-	"$memtui" groups --format json assembly-without-CFI.dat | python3 -c 'import json, sys
+	asked "$memtui" groups --format json assembly-without-CFI.dat | python3 -c 'import json, sys
 stacks = {(g["all"]["max_size"], tuple((f["function"], f["by_frame_pointer"]) for f in g["backtrace"][:5]))
 	for g in json.load(sys.stdin) if g["all"]["max_size"] in (1000, 2000)}
 end = (("main", False), ("__libc_start_call_main", False))
@@ -200,7 +200,7 @@ assert {(size, stack[:len(stack) if size == 2000 else 4]) for size, stack in sta
 
 # A goroutine that calls C is followed on its own stack, unless that moved while C had called back.
 goroutines() {
-	"$memtui" groups --format json stacks-of-goroutines.dat | python3 -c 'import json, sys
+	asked "$memtui" groups --format json stacks-of-goroutines.dat | python3 -c 'import json, sys
 stacks = [(g["all"]["max_size"], g["all"]["allocated_count"], tuple(f["function"] for f in g["backtrace"]))
 	for g in json.load(sys.stdin) if g["all"]["max_size"] in (1000, 2000, 3000)]
 seen = sorted(set((size, stack) for size, count, stack in stacks))
@@ -211,7 +211,7 @@ assert counts == {1000: 8000, 2000: 2000, 3000: 2000} and seen == [(1000, ("allo
 		echo "ok stacks goroutines on their own stacks" ||
 		echo "not ok stacks goroutines on their own stacks: $(tail -n 1 goroutines.err)"
 	[ -x cgo/cgo ] || return 0
-	"$memtui" groups --format json --function-regex '^main.handle$' cgo.dat | python3 -c 'import json, sys
+	asked "$memtui" groups --format json --function-regex '^main.handle$' cgo.dat | python3 -c 'import json, sys
 whole = sum(g["all"]["allocated_count"] for g in json.load(sys.stdin) if g["backtrace"][-1]["function"] == "runtime.goexit")
 assert whole == 40000, whole' 2>cgo.err && echo "ok stacks C that Go calls" || echo "not ok stacks C that Go calls: $(tail -n 1 cgo.err)"
 }

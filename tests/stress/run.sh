@@ -2,6 +2,7 @@
 # stress: many threads on few cores that free each other's blocks: nothing lost, nothing doubtful, all counts exact.
 set -u
 export MEMTUI_CACHE= # names are looked up anew, and none are left behind
+. "$(dirname "$0")/../asked.sh"
 build=$(cd "$1" && pwd)
 here=$(cd "$(dirname "$0")" && pwd)
 tmp=$(mktemp -d)
@@ -14,7 +15,7 @@ stress() { # NAME THREADS ROUNDS COMMAND...
 	shift 3
 	timeout 240 "$@" "$memtui" record --force -o "$tmp/t.dat" -- "$tmp/stress" "$threads" "$rounds" >"$tmp/out" 2>"$tmp/err"
 	status=$?
-	why=$("$memtui" info --no-builtin-suppressions --format json "$tmp/t.dat" 2>&1 | python3 -c '
+	why=$(asked "$memtui" info --no-builtin-suppressions --format json "$tmp/t.dat" | python3 -c '
 import json, sys
 info = json.load(sys.stdin)
 truth = dict(part.split("=") for part in open(sys.argv[1]).read().split()[1:])
@@ -31,7 +32,7 @@ for name in ("lost_events", "implied_frees", "unknown_frees", "cut_stacks", "inv
 if info["allocations"] - info["frees"] != info["leaked_count"]:
     wrong.append("frees and leaks are not the allocations")
 print("; ".join(wrong))' "$tmp/out" 2>&1 | tail -n 1)
-	why+=$("$memtui" groups --format json --function-regex '^case_' "$tmp/t.dat" 2>&1 | python3 -c '
+	why+=$(asked "$memtui" groups --format json --function-regex '^case_' "$tmp/t.dat" | python3 -c '
 import json, sys
 truth = dict(part.split("=") for part in open(sys.argv[1]).read().split()[1:])
 groups = json.load(sys.stdin)

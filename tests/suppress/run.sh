@@ -3,6 +3,7 @@
 # made from groups, limits and exit statuses, and the example for build servers in doc/ci. Prints 'ok NAME' or 'not ok NAME: why'.
 set -u
 export MEMTUI_CACHE= # names are looked up anew, and none are left behind
+. "$(dirname "$0")/../asked.sh"
 build=$(cd "$1" && pwd)
 top=$(cd "$(dirname "$0")/../.." && pwd)
 memtui=$build/memtui
@@ -145,7 +146,7 @@ for syntax in valgrind lsan; do
 	"$memtui" suppress --as $syntax fresh.dat >all.supp
 	exits "$syntax: made from all" 0 --suppressions all.supp fresh.dat
 done
-id=$("$memtui" groups --format json --function-regex '^fresh$' fresh.dat | python3 -c 'import json, sys; print(json.load(sys.stdin)[0]["id"])')
+id=$(asked "$memtui" groups --format json --function-regex '^fresh$' fresh.dat | python3 -c 'import json, sys; print(json.load(sys.stdin)[0]["id"])')
 "$memtui" suppress --group "$id" fresh.dat >one.supp
 json "by the group's number" 'd["suppressed_bytes"] == 500' check --format json --suppressions one.supp fresh.dat
 if "$memtui" suppress --group 999999 fresh.dat >/dev/null 2>&1; then not_ok "no such group" "status 0"; else ok "no such group"; fi
@@ -253,7 +254,7 @@ C
 cc -g -o touch touch.c && mkfifo hold
 "$memtui" record -f -o touch.dat --report ./touch <hold >exit.out 2>exit.err &
 exec 8>hold
-known() { "$memtui" info --format json touch.dat 2>/dev/null | python3 -c 'import json, sys
+known() { asked "$memtui" info --format json touch.dat 2>/dev/null | python3 -c 'import json, sys
 d = json.load(sys.stdin)
 sys.exit(not (d["arena_resident_bytes"] and 9900000 < d["arena_resident_bytes"] <= d["arena_bytes"] and d["rss_bytes"] >
 	d["shared_bytes"] > 0 and d["vss_bytes"] > d["rss_bytes"]))' 2>/dev/null; }

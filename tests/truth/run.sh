@@ -3,6 +3,7 @@
 # programs that nobody here wrote, whose output and status must be those of an untraced run.
 set -u
 export MEMTUI_CACHE= # names are looked up anew, and none are left behind
+. "$(dirname "$0")/../asked.sh"
 build=$(cd "$1" && pwd)
 here=$(cd "$(dirname "$0")" && pwd)
 bench=$here/../bench
@@ -22,8 +23,8 @@ workload() {
 	shift 2
 	"$memtui" record -o "$tmp/$name.dat" --force -- "$@" 2>"$tmp/err" || { not_ok "$name" "status $?: $(tail -n 1 "$tmp/err")"; return; }
 	truth=$(grep -o 'TRUTH.*' "$tmp/err")
-	"$memtui" info --format json "$tmp/$name.dat" >"$tmp/info.json" &&
-	"$memtui" groups --format json --function-regex "$regex" "$tmp/$name.dat" >"$tmp/groups.json" || { not_ok "$name" "cannot be read"; return; }
+	asked "$memtui" info --format json "$tmp/$name.dat" >"$tmp/info.json" &&
+	asked "$memtui" groups --format json --function-regex "$regex" "$tmp/$name.dat" >"$tmp/groups.json" || { not_ok "$name" "cannot be read"; return; }
 	local want have lost
 	want="$(sed -n 's/.*allocs=\([0-9]*\).*/\1/p' <<<"$truth") $(sed -n 's/.* bytes=\([0-9]*\).*/\1/p' <<<"$truth") $(sed -n 's/.*leaked_count=\([0-9]*\).*/\1/p' <<<"$truth") $(sed -n 's/.*leaked_bytes=\([0-9]*\).*/\1/p' <<<"$truth")"
 	have="$(total "$tmp/groups.json" allocated_count) $(total "$tmp/groups.json" size) $(total "$tmp/groups.json" leaked_count) $(total "$tmp/groups.json" leaked_size)"
@@ -62,14 +63,14 @@ timeline hot2
 timeline hot4
 
 "$memtui" record -o "$tmp/tree.dat" --force -- "$build/bench/tree" 1 60000 2>"$tmp/err"
-"$memtui" info --format json "$tmp/tree.dat" >"$tmp/info.json"
-"$memtui" groups --format json --function-regex '^(main|top|Leaf|Inner|Outer|insert|name_of)' "$tmp/tree.dat" >"$tmp/groups.json"
+asked "$memtui" info --format json "$tmp/tree.dat" >"$tmp/info.json"
+asked "$memtui" groups --format json --function-regex '^(main|top|Leaf|Inner|Outer|insert|name_of)' "$tmp/tree.dat" >"$tmp/groups.json"
 if [ "$(total "$tmp/groups.json" leaked_count)" = 0 ] && [ "$(total "$tmp/groups.json" allocated_count)" -gt 200000 ] && [ "$(field "$tmp/info.json" lost_events)" = 0 ]; then
 	ok "tree frees everything"
 else not_ok "tree frees everything" "leaked $(total "$tmp/groups.json" leaked_count)"; fi
 
 # leak: the top group names siteN, descend and main, with leak.c and the right lines.
-"$memtui" groups --format json --sort leaked_size --count 1 "$tmp/leak.dat" >"$tmp/top.json"
+asked "$memtui" groups --format json --sort leaked_size --count 1 "$tmp/leak.dat" >"$tmp/top.json"
 python3 - "$tmp/top.json" "$bench/leak.c" <<'PY' && ok "leak is named" || not_ok "leak is named" "see above"
 import json, re, sys
 group = json.load(open(sys.argv[1]))[0]
@@ -100,7 +101,7 @@ same() {
 	if [ $have != $status ]; then not_ok "$name" "status $have, untraced $status"; return; fi
 	if ! cmp -s "$tmp/want.out" "$tmp/have.out"; then not_ok "$name" "stdout differs"; return; fi
 	if ! cmp -s "$tmp/want.err" "$tmp/have.err2"; then not_ok "$name" "stderr differs: $(diff "$tmp/want.err" "$tmp/have.err2" | head -n 3 | tr '\n' ' ')"; return; fi
-	"$memtui" info --format json "$tmp/same.dat" >"$tmp/info.json" || { not_ok "$name" "cannot be read"; return; }
+	asked "$memtui" info --format json "$tmp/same.dat" >"$tmp/info.json" || { not_ok "$name" "cannot be read"; return; }
 	local n
 	n=$(( $(field "$tmp/info.json" allocations) + $(field "$tmp/info.json" reallocations) ))
 	if [ "$n" -lt 100000 ]; then not_ok "$name" "only $n allocations"; return; fi
@@ -140,7 +141,7 @@ valgrind_equal() {
 		grep 'total heap usage' | tr -d ,)
 	bare GLIBCPP_FORCE_NEW=1 GLIBCXX_FORCE_NEW=1 LD_LIBRARY_PATH="$library_path" \
 		"$away/memtui" record --force -o "$tmp/vg.dat" -- "$@" >/dev/null 2>&1 </dev/null
-	"$memtui" info --format json "$tmp/vg.dat" >"$tmp/info.json"
+	asked "$memtui" info --format json "$tmp/vg.dat" >"$tmp/info.json"
 	want=$(sed 's/.*usage: \([0-9]*\) allocs [0-9]* frees \([0-9]*\) bytes.*/\1 \2/' <<<"$line")
 	have="$(( $(field "$tmp/info.json" allocations) + $(field "$tmp/info.json" reallocations) )) $(field "$tmp/info.json" allocated_bytes)"
 	if [ "$want" = "$have" ]; then ok "$name as valgrind: $have"; else not_ok "$name as valgrind" "valgrind $want, memtui $have"; fi
