@@ -154,17 +154,6 @@ uint64_t mt_image_taken_up_to(const struct mt_image *i)
 	return mt_clock_ns(&i->clock, i->merge.horizon);
 }
 
-/* How many processes but one are being recorded. */
-static uint32_t others(struct mt_recorder *r)
-{
-	uint32_t count;
-
-	pthread_mutex_lock(&r->lock);
-	count = r->live_count;
-	pthread_mutex_unlock(&r->lock);
-	return count ? count - 1 : 0;
-}
-
 static void publish(struct mt_image *i, struct mt_snapshot *snapshot)
 {
 	if (i->segment.base)
@@ -192,7 +181,6 @@ bool mt_image_publish(struct mt_image *i, uint64_t now, bool idle)
 	idle = idle && i->profile.info.events != i->published_events;
 	if (!fresh && (!interval || since < PUBLISH_IDLE_NS || (since < interval && !idle)))
 		return false;
-	mt_snapshot_others(snapshot, others(i->recorder));
 	publish(i, snapshot);
 	i->published_at = now;
 	return true;

@@ -191,6 +191,7 @@ static void serve_until_failure(struct mt_service *s)
 			break;
 		serve(s, fds, count);
 		look_around(s);
+		mt_service_count_others(s);
 		patience = mt_service_look_for_end(s);
 		mt_service_tell_front(s);
 	}

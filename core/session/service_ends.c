@@ -94,6 +94,7 @@ void mt_service_on_end(struct mt_service *s, struct mt_process *p, int wait_stat
 	if (p == r->root) {
 		if (r->master_fd >= 0)
 			mt_service_read_terminal(s);
+		mt_service_count_others(s); /* before the front hears of this end */
 		mt_recorder_report(r,
 			&(struct mt_report){.type = MT_REPORT_EXITED, .wait_status = wait_status});
 		atomic_store(&r->root_ended, true);

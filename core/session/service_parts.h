@@ -51,6 +51,7 @@ struct mt_service {
 	uint64_t alone_at;
 	struct mt_process **shown; /* with a snapshot, the root not among them */
 	uint32_t shown_count, shown_capacity;
+	uint32_t counted; /* processes that watchers know of */
 	/* ended, not reaped yet, of unknown status; in order of their ends */
 	struct mt_process *unreaped[UNREAPED_MAX];
 	unsigned unreaped_count;
@@ -70,6 +71,8 @@ bool mt_service_on_peer(struct mt_service *s, struct mt_peer *p);
 /* All that wait; a request that is there already is answered at once. */
 void mt_service_on_connections(struct mt_service *s, int listen_fd);
 void mt_service_tell_watchers(struct mt_service *s);
+/* Tells watchers how many processes are recorded, also when their own has ended. */
+void mt_service_count_others(struct mt_service *s);
 
 /* ---- service_ends.c ---- */
 /* The status of the root goes to the front before it is reaped: nothing is lost if we are killed

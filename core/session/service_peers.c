@@ -105,6 +105,15 @@ static void fill_entry(const struct mt_recorder *r, struct mt_session_entry *e)
 	mt_buffer_free(&command);
 }
 
+/* How many processes but this one are being recorded. */
+static void count_others(const struct mt_recorder *r, struct mt_process *p)
+{
+	struct mt_snapshot *snapshot = atomic_load(&p->snapshot);
+
+	if (snapshot)
+		mt_snapshot_others(snapshot, r->live_count - (p->alive && r->live_count));
+}
+
 /* The snapshot of a process that is watched; NULL: there is none to be had. */
 static struct mt_snapshot *snapshot_of(struct mt_service *s, struct mt_process *p)
 {
@@ -115,6 +124,7 @@ static struct mt_snapshot *snapshot_of(struct mt_service *s, struct mt_process *
 		MT_GROW(s->shown, s->shown_count, s->shown_capacity);
 		s->shown[s->shown_count++] = p;
 		atomic_store(&p->snapshot, snapshot);
+		count_others(s->recorder, p);
 	}
 	return snapshot;
 }
@@ -130,6 +140,19 @@ void mt_service_free_snapshots(struct mt_service *s)
 		mt_snapshot_free(atomic_exchange(&p->snapshot, NULL));
 		s->shown[i] = s->shown[--s->shown_count];
 	}
+}
+
+void mt_service_count_others(struct mt_service *s)
+{
+	struct mt_recorder *r = s->recorder;
+
+	if (s->counted == r->live_count)
+		return;
+	s->counted = r->live_count;
+	count_others(r, r->root);
+	for (uint32_t i = 0; i < s->shown_count; i++)
+		count_others(r, s->shown[i]);
+	mt_service_tell_watchers(s);
 }
 
 static bool welcome(struct mt_recorder *r, struct mt_peer *p, struct mt_process *process,
