@@ -68,6 +68,15 @@ bool mt_app_runs(const struct mt_app *app)
 	return mt_app_live(app) || mt_app_stopped(app);
 }
 
+uint32_t mt_app_lives_on(const struct mt_app *app)
+{
+	const struct mt_data *d = app->home ? app->home : &app->data;
+
+	return d->client && !d->recorder_gone && !mt_app_runs(app)
+		? mt_client_others(d->client)
+		: 0;
+}
+
 bool mt_app_pick(struct mt_app *app, struct mt_pick *pick)
 {
 	const struct mt_view *view = mt_app_focus(app);
@@ -139,23 +148,12 @@ static void turn_to(struct mt_app *app, enum mt_view_id id)
 		app->back[app->back_count++] = MT_VIEW_MAIN;
 }
 
-static void quit(struct mt_app *app)
-{
-	if (mt_app_runs(app))
-		mt_overlay_open(app, app->ask_save ? &mt_overlay_leave_save : &mt_overlay_leave,
-			NULL);
-	else if (app->ask_save)
-		mt_overlay_open(app, &mt_overlay_keep, NULL);
-	else
-		app->outcome = MT_OUTCOME_QUIT;
-}
-
 void mt_app_back(struct mt_app *app)
 {
 	if (app->back_count)
 		app->view = app->back[--app->back_count];
 	else
-		quit(app);
+		mt_quit(app);
 }
 
 uint32_t mt_app_follow(struct mt_app *app, uint32_t *shown, uint32_t selected, uint32_t count)
@@ -331,7 +329,7 @@ void mt_app_act(struct mt_app *app, enum mt_action what)
 		else
 			mt_app_say(app, "suspend is off in the settings; {setup} shows them");
 		break;
-	case MT_ACTION_QUIT: quit(app); break;
+	case MT_ACTION_QUIT: mt_quit(app); break;
 	default: break;
 	}
 }

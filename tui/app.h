@@ -159,9 +159,7 @@ struct mt_app;
 	X(SETUP, setup) \
 	X(SIGNALS, signals) \
 	X(JUDGE, judge) \
-	X(LEAVE, leave) \
-	X(LEAVE_SAVE, leave_save) \
-	X(KEEP, keep) \
+	X(QUIT, quit) \
 	X(WELCOME, welcome)
 
 struct mt_overlay {
@@ -205,12 +203,17 @@ struct mt_time_mark {
 };
 
 enum mt_outcome { MT_OUTCOME_NONE, MT_OUTCOME_QUIT, MT_OUTCOME_LEAVE, MT_OUTCOME_END };
+/* What becomes of an unsaved recording. NONE: it stays where it is. SAVE: that of the process that
+ * is shown. */
+enum mt_fate { MT_FATE_NONE, MT_FATE_SAVE, MT_FATE_SAVE_ALL, MT_FATE_DISCARD };
 
 struct mt_app {
 	struct mt_screen *screen;
 	struct mt_data data;
 	struct mt_session *session; /* NULL: not started by us */
-	bool ask_save, save;        /* the trace has no name of its own yet; and is to be kept */
+	char *unsaved; /* directory of a recording that has no name of the user's; or NULL */
+	enum mt_fate fate;
+	char *shown_trace; /* of the process that was shown when the screen was left */
 	unsigned frame_ms;
 	enum mt_view_id view, back[8];
 	uint32_t back_count;
@@ -322,6 +325,8 @@ bool mt_app_live(const struct mt_app *); /* a session, not a trace */
 /* The recording has ended before the program, which runs on: its time is over, the disk is full. */
 bool mt_app_stopped(const struct mt_app *);
 bool mt_app_runs(const struct mt_app *); /* the program does, recorded or not */
+/* How many other processes of the session go on, although the program itself has ended. */
+uint32_t mt_app_lives_on(const struct mt_app *);
 /* what is selected; false, with a message: nothing is */
 bool mt_app_pick(struct mt_app *, struct mt_pick *);
 
@@ -402,6 +407,11 @@ void mt_box_list(struct mt_app *, struct mt_rect box, int first, struct mt_list 
 	void (*line)(struct mt_app *, struct mt_rect, uint32_t index, enum mt_role),
 	int (*height)(struct mt_app *, uint32_t index, int columns));
 int mt_box_width(const struct mt_app *, struct mt_rect box); /* of its lines */
+
+/* ---- question.c ---- */
+/* Ends memtui, after the question what becomes of the program and the recording where there is
+ * something to decide. */
+void mt_quit(struct mt_app *);
 
 /* ---- sort.c ---- */
 void mt_sort_open(struct mt_app *);

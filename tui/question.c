@@ -1,84 +1,167 @@
-/* Questions at the end: what becomes of a program that runs, and of a trace without a name. */
+/* The question at the end: what becomes of a program that still runs, and of a recording that has
+ * no name yet. One dialog asks it everywhere, with the same letters: s saves, d discards, k keeps
+ * the program running, e ends it. Only d loses something. */
+#include "core/export/number.h"
 #include "tui/app.h"
+#include "tui/data/switch.h"
+#include "tui/user/unsaved.h"
 
-static const struct question {
-	const struct mt_overlay *overlay;
-	bool ended; /* while it was asked: what is typed for the one before must do no harm */
-	const char *head, *foot; /* foot: what Enter does */
-	uint32_t enter;          /* the key that it stands for: nothing is lost by it */
-	const char *line[4];
-} questions[] = {
-	{&mt_overlay_leave, false, "The program still runs", "Enter leaves it running", 'l',
-		{"l  leave it running (memtui attach comes back)", "e  end it (SIGTERM)",
-			"Esc  stay here", NULL}},
-	{&mt_overlay_leave, true, "The program has ended meanwhile", "Enter quits", 'l',
-		{"l or e  quit", "Esc  stay here", NULL}},
-	{&mt_overlay_leave_save, false, "The program still runs", "Enter leaves it running", 'l',
-		{"l  leave it running (memtui attach comes back)",
-			"s  end it (SIGTERM), save the trace in this directory",
-			"e  end it, discard the trace", "Esc  stay here"}},
-	{&mt_overlay_leave_save, true, "The program has ended meanwhile", "Enter saves the trace",
-		's',
-		{"s or l  save the trace in this directory", "e  discard the trace",
-			"Esc  stay here", NULL}},
-	{&mt_overlay_keep, false, "Keep the trace?", "Enter saves it", 's',
-		{"s  save it in this directory", "d  discard it", "Esc  stay here", NULL}},
+#include <stdio.h>
+#include <string.h>
+
+#define LINES_MAX 6
+
+struct choice {
+	uint32_t key;
+	enum mt_outcome outcome;
+	enum mt_fate fate;
+	char words[160];
 };
 
-static const struct question *asked(const struct mt_app *app)
+struct question {
+	char head[64], foot[64];
+	struct choice choices[LINES_MAX];
+	int count;
+	uint32_t enter; /* the key that Enter stands for: nothing is lost by it */
+};
+
+static void offer(struct question *q, uint32_t key, enum mt_outcome outcome, enum mt_fate fate,
+	const char *words)
 {
-	const struct question *q = questions;
+	struct choice *c = &q->choices[q->count++];
 
-	bool ended = app->overlay != &mt_overlay_keep && !mt_app_runs(app);
+	*c = (struct choice){key, outcome, fate, ""};
+	snprintf(c->words, sizeof c->words, "%s", words);
+}
 
-	while (q->overlay != app->overlay || q->ended != ended)
-		q++;
+static unsigned shown_process(const struct mt_app *app)
+{
+	const struct mt_data *d = &app->data;
+
+	return d->whole.info.pid || !d->client ? d->whole.info.pid
+					       : (unsigned)mt_client_entry(d->client)->program;
+}
+
+/* What can become of a recording without a name; end: "end it, " where something still runs. */
+static void offer_fates(struct question *q, const struct mt_app *app, const char *end)
+{
+	enum mt_outcome outcome = *end ? MT_OUTCOME_END : MT_OUTCOME_QUIT;
+	uint32_t count = mt_unsaved_count(app->unsaved);
+	char words[160], processes[MT_NUMBER_OF_LEN];
+
+	if (count > 1) {
+		snprintf(words, sizeof words, "%ssave the recordings of all %s here", end,
+			mt_number_of(processes, count, "process"));
+		offer(q, 'a', outcome, MT_FATE_SAVE_ALL, words);
+		snprintf(words, sizeof words, "%ssave that of process %u alone", end,
+			shown_process(app));
+	} else {
+		snprintf(words, sizeof words, "%ssave the recording in this directory", end);
+	}
+	offer(q, 's', outcome, MT_FATE_SAVE, words);
+	snprintf(words, sizeof words, "%sdiscard %s", end,
+		count > 1 ? "all recordings" : "the recording");
+	offer(q, 'd', outcome, MT_FATE_DISCARD, words);
+	q->enter = q->choices[0].key;
+}
+
+/* As things stand at the moment: the program may end while it is asked about. */
+static struct question question_of(const struct mt_app *app)
+{
+	bool runs = mt_app_runs(app);
+	uint32_t others = mt_app_lives_on(app);
+	char processes[MT_NUMBER_OF_LEN];
+	struct question q = {.enter = 'e'};
+
+	if (runs)
+		snprintf(q.head, sizeof q.head, "The program still runs");
+	else if (others)
+		snprintf(q.head, sizeof q.head, "%s of the program still %s",
+			mt_number_of(processes, others, "process"), others == 1 ? "runs" : "run");
+	else
+		snprintf(q.head, sizeof q.head,
+			app->unsaved ? "Keep the recording?" : "The program has ended");
+	const char *them = runs || others == 1 ? "it" : "them";
+	char end[32] = "", words[128];
+
+	if (runs || others)
+		snprintf(end, sizeof end, "end %s, ", them);
+	if (app->unsaved) {
+		offer_fates(&q, app, end);
+	} else {
+		snprintf(words, sizeof words, *end ? "end %s, keep the recording" : "quit", them);
+		offer(&q, 'e', *end ? MT_OUTCOME_END : MT_OUTCOME_QUIT, MT_FATE_NONE, words);
+	}
+	if (!*end)
+		return q;
+	snprintf(words, sizeof words,
+		mt_app_stopped(app) ? "keep %s running (no longer recorded)"
+				    : "keep %s running and recorded (memtui attach comes back)",
+		them);
+	offer(&q, 'k', MT_OUTCOME_LEAVE, MT_FATE_NONE, words);
+	if (!app->session) /* somebody else started it */
+		q.enter = 'k';
 	return q;
 }
 
-static const char *line_of(const struct mt_app *app, const struct question *q, int line)
+static const struct choice *choice_of(const struct question *q, uint32_t key)
 {
-	return q->enter == 'l' && line == 0 && mt_app_stopped(app)
-		? "l  leave it running (it is recorded no more)"
-		: q->line[line];
+	for (int i = 0; i < q->count; i++)
+		if (q->choices[i].key == key)
+			return &q->choices[i];
+	return NULL;
 }
 
 static void draw(struct mt_app *app)
 {
-	const struct question *q = asked(app);
-	struct mt_rect r = mt_box_middle(app, q->line[3] ? 4 : 3, 64);
-	mt_box_draw(app, r, q->head, q->foot);
-	for (int i = 0; i < r.rows - 2 && q->line[i]; i++)
-		mt_draw(app->screen, r.row + 1 + i, r.column + 2, r.columns - 4, MT_ROLE_BOX_KEY,
-			line_of(app, q, i));
+	struct question q = question_of(app);
+	struct mt_rect r = mt_box_middle(app, q.count + 1, 66);
+	int row = 0;
+
+	snprintf(q.foot, sizeof q.foot, "Enter: %c", (char)q.enter);
+	mt_box_draw(app, r, q.head, q.foot);
+	for (; row < r.rows - 2 && row < q.count; row++)
+		mt_drawf(app->screen, r.row + 1 + row, r.column + 2, r.columns - 4, MT_ROLE_BOX_KEY,
+			"%c  %s", (char)q.choices[row].key, q.choices[row].words);
+	if (row < r.rows - 2)
+		mt_draw(app->screen, r.row + 1 + row, r.column + 2, r.columns - 4, MT_ROLE_BOX_KEY,
+			"Esc  go back");
+}
+
+/* Who asks to quit once more means it: that is Enter. */
+static bool insists(const struct mt_input *input)
+{
+	return input->code == MT_KEY_ENTER || input->code == 'q'
+		|| mt_keys_action(input->code, 1u << MT_SCOPE_APP) == MT_ACTION_QUIT;
 }
 
 static void key(struct mt_app *app, const struct mt_input *input)
 {
-	bool keep = app->overlay == &mt_overlay_keep;
-	bool ended = asked(app)->ended, unnamed = app->overlay == &mt_overlay_leave_save;
-	uint32_t code = input->code == MT_KEY_ENTER ? asked(app)->enter : input->code;
+	struct question q = question_of(app);
+	uint32_t code = insists(input) ? q.enter : input->code;
+	const struct choice *c = choice_of(&q, code);
 
-	if (mt_overlay_closes(input) || code == 'q') {
+	if (input->code == MT_KEY_ESCAPE) {
 		mt_overlay_close(app);
 		return;
 	}
-	if (ended && unnamed && code == 'l')
-		code = 's'; /* it would have been kept */
-	if (ended && (code == 'l' || code == 'e' || (unnamed && code == 's')))
-		app->outcome = MT_OUTCOME_QUIT;
-	else if (!keep && !ended && code == 'l')
-		app->outcome = MT_OUTCOME_LEAVE;
-	else if (!keep && !ended && (code == 'e' || (unnamed && code == 's')))
-		app->outcome = MT_OUTCOME_END;
-	else if (keep && (code == 's' || code == 'd'))
-		app->outcome = MT_OUTCOME_QUIT;
-	else
+	/* The first choice loses nothing. e and k mean it where the dialog does not list them: a
+	 * recording without a name has to be saved, or the program has ended meanwhile. */
+	if (!c && (code == 'e' || (code == 'k' && !choice_of(&q, 'k'))))
+		c = &q.choices[0];
+	if (!c)
 		return;
-	app->save = code == 's';
+	app->outcome = c->outcome;
+	app->fate = c->fate;
 	mt_overlay_close(app);
 }
 
-const struct mt_overlay mt_overlay_leave = {.draw = draw, .key = key};
-const struct mt_overlay mt_overlay_leave_save = {.draw = draw, .key = key};
-const struct mt_overlay mt_overlay_keep = {.draw = draw, .key = key};
+const struct mt_overlay mt_overlay_quit = {.draw = draw, .key = key};
+
+void mt_quit(struct mt_app *app)
+{
+	if (mt_app_runs(app) || mt_app_lives_on(app) || app->unsaved)
+		mt_overlay_open(app, &mt_overlay_quit, NULL);
+	else
+		app->outcome = MT_OUTCOME_QUIT;
+}

@@ -9,27 +9,24 @@
 #include "tui/data/job.h"
 #include "tui/data/switch.h"
 #include "tui/data/triage.h"
+#include "tui/ending.h"
 #include "tui/terminal/theme.h"
 #include "tui/user/config.h"
 #include "tui/user/keymap.h"
 #include "tui/user/restore.h"
 #include "tui/user/theme_menu.h"
-#include "tui/user/user_files.h"
+#include "tui/user/unsaved.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <poll.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
-
-#define END_MS 3000 /* for a program to end after SIGTERM before SIGKILL */
-#define LOOK_MS 50  /* that one look at it counts at most: it may have stood still as we did */
 
 static int check_options(const struct mt_ui_options *o, bool live, struct mt_err *err)
 {
@@ -170,6 +167,8 @@ static void finish(struct mt_app *app)
 	mt_overlay_close(app);
 	mt_restore_free(app);
 	free(app->config);
+	free(app->unsaved);
+	free(app->shown_trace);
 	mt_data_free(&app->data);
 	mt_wrappers_free(app->wrappers);
 }
@@ -291,35 +290,6 @@ int mt_ui_open(const char *trace_path, const struct mt_ui_options *options, stru
 
 /* ---- attach ---- */
 
-/* Asks the program to end; kills it when it does not. */
-static void end_program(struct mt_app *app)
-{
-	uint64_t looked = now_ms(), waited = 0;
-	struct mt_data *home = mt_app_home(app);
-
-	mt_client_signal(home->client, SIGTERM);
-	while (waited < END_MS && !app->program_ended && !home->recorder_gone) {
-		struct pollfd fd = {.fd = mt_client_fd(home->client),
-			.events = mt_client_events(home->client)};
-
-		poll(&fd, 1, LOOK_MS);
-		uint64_t now = now_ms();
-
-		waited += now - looked < LOOK_MS ? now - looked : LOOK_MS;
-		looked = now;
-		mt_client_flush(home->client);
-		mt_program_read(app);
-		if (fd.revents & ~POLLOUT)
-			mt_data_update(home, true);
-		if (app->session && mt_session_poll(app->session, &app->wait_status) == 1)
-			app->program_ended = true;
-		if (home->profile.info.ended && !mt_app_stopped(app))
-			return;
-	}
-	if (!app->program_ended && !home->recorder_gone)
-		mt_client_signal(home->client, SIGKILL);
-}
-
 static int show_session(struct mt_app *app, const char *name, pid_t process,
 	const struct mt_ui_options *options, struct mt_err *err)
 {
@@ -327,6 +297,8 @@ static int show_session(struct mt_app *app, const char *name, pid_t process,
 
 	if (result)
 		return result;
+	if (!process) /* else it is a part of a recording that goes on */
+		app->unsaved = mt_unsaved_directory(mt_client_entry(app->data.client)->trace_path);
 	mt_data_select(&app->data);
 	mt_program_open(app);
 	mt_restore_begin(app, options);
@@ -335,8 +307,9 @@ static int show_session(struct mt_app *app, const char *name, pid_t process,
 	mt_restore_keep(app);
 	mt_screen_close(app->screen);
 	app->screen = NULL;
+	app->shown_trace = mt_ending_shown_trace(app);
 	if (!result && app->outcome == MT_OUTCOME_END)
-		end_program(app);
+		mt_ending_end(app, !process);
 	return result;
 }
 
@@ -361,8 +334,10 @@ int mt_ui_attach(const char *session_name, pid_t process, const struct mt_ui_opt
 
 		if (app.outcome == MT_OUTCOME_LEAVE && !app.signal)
 			say_left(entry->program, entry->trace_path);
+		else if (app.outcome != MT_OUTCOME_LEAVE && app.unsaved)
+			result = mt_ending_take_fate(&app, err);
 		else if (app.outcome != MT_OUTCOME_LEAVE)
-			mt_command_say("the trace is %s", entry->trace_path);
+			mt_command_say("the recording is %s", entry->trace_path);
 	}
 	number = app.signal;
 	finish(&app);
@@ -372,63 +347,6 @@ int mt_ui_attach(const char *session_name, pid_t process, const struct mt_ui_opt
 }
 
 /* ---- run ---- */
-
-/* What is not whole goes. */
-static int copy_file(const char *from, const char *to)
-{
-	char bytes[65536];
-	int in = open(from, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
-	int out = in < 0 ? -1 : open(to, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-	ssize_t n = out < 0 ? -1 : 0;
-	int code = n < 0 ? -errno : 0;
-
-	while (!code && (n = read(in, bytes, sizeof bytes)) > 0)
-		code = mt_write_all(out, bytes, (size_t)n);
-	if (!code && n < 0)
-		code = -errno;
-	if (in >= 0)
-		close(in);
-	if (out >= 0 && close(out) < 0 && !code)
-		code = -errno;
-	if (out >= 0 && code) /* what has no room is not kept in part */
-		unlink(to);
-	return code;
-}
-
-/* Moves the trace into this directory; never over another file. */
-static int save_trace(const char *path, struct mt_err *err)
-{
-	const char *name = strrchr(path, '/') ? strrchr(path, '/') + 1 : path;
-	int code = link(path, name) < 0 ? -errno : 0;
-
-	if (code && code != -EEXIST)
-		code = copy_file(path, name);
-	if (code)
-		return mt_fail(err, code, "the trace could not be saved as %s: %s; it is %s%s",
-			name, strerror(-code), access(path, F_OK) < 0 ? "no longer in " : "in ",
-			path);
-	unlink(path);
-	mt_command_say("saved %s", name);
-	return 0;
-}
-
-/* What other processes of the session left. */
-static void end_others(struct mt_app *app, bool save)
-{
-	struct mt_session *session = app->session;
-	struct mt_err err;
-
-	for (uint32_t i = 0; i < session->process_count; i++) {
-		const char *path = session->processes[i].trace_path;
-
-		if (!*path || !strcmp(path, session->trace_path))
-			continue;
-		if (!save)
-			unlink(path);
-		else if (save_trace(path, &err) < 0)
-			mt_command_say("%s", err.text);
-	}
-}
 
 static int end_session(struct mt_app *app, const struct mt_ui_options *o, int *exit_status,
 	struct mt_err *err)
@@ -467,15 +385,13 @@ static int end_session(struct mt_app *app, const struct mt_ui_options *o, int *e
 			mt_number_of(others, app->session->going_on, "other process"),
 			app->session->trace_path);
 	}
-	if (!app->ask_save || (app->outcome == MT_OUTCOME_LEAVE && app->signal))
+	if (!app->unsaved || (app->outcome == MT_OUTCOME_LEAVE && app->signal))
 		return result;
-	end_others(app, app->save);
-	if (app->save && failed.code)
+	if (failed.code && app->fate != MT_FATE_DISCARD)
 		mt_command_say("%s", failed.text); /* err may have to tell where the trace is */
-	if (app->save)
-		return save_trace(app->session->trace_path, err);
-	unlink(app->session->trace_path);
-	return result;
+	int code = mt_ending_take_fate(app, err);
+
+	return code ? code : result;
 }
 
 /* Nothing could be shown: the program goes on, as its user asked for it to run. Why is said at
@@ -506,7 +422,6 @@ static int run_session(struct mt_app *app, const struct look *look, struct mt_se
 	mt_loop_block(&old);
 	result = start(app, look, o, true, err);
 	app->session = session;
-	app->ask_save = !o->output;
 	if (!result)
 		result = show_session(app, session->name, 0, o, err);
 	mt_screen_close(app->screen);
@@ -532,7 +447,7 @@ int mt_ui_run(const struct mt_session_options *session_options, const struct mt_
 	if (result)
 		return result;
 	if (!options->output) {
-		cache = mt_user_trace(err);
+		cache = mt_unsaved_begin(err);
 		if (!cache)
 			return err->code;
 		with.output = cache;
@@ -548,6 +463,12 @@ int mt_ui_run(const struct mt_session_options *session_options, const struct mt_
 	result = prepare(&app, &look, options, err);
 	if (!result)
 		result = mt_session_start(&session, &with, err);
+	if (result < 0 && cache) {
+		char *directory = mt_unsaved_directory(cache);
+
+		mt_unsaved_discard(directory);
+		free(directory);
+	}
 	free(cache);
 	if (result < 0) {
 		finish(&app);

@@ -151,7 +151,7 @@ static void leave(struct terminal *terminal)
 	terminal_answered(terminal);
 	terminal_type(terminal, "Q");
 	terminal_answered(terminal);
-	terminal_type(terminal, "e");
+	terminal_type(terminal, "d");
 	terminal_wait_end(terminal);
 }
 

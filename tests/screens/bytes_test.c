@@ -218,7 +218,7 @@ static void check_live(struct tests *t, bool remote)
 	terminal_type(&terminal, "Q");
 	bool ok = terminal_wait_text(&terminal, "still runs");
 
-	terminal_type(&terminal, "e");
+	terminal_type(&terminal, "d");
 	if (!ok || !terminal_wait_end(&terminal))
 		tell(t, false, "the live session ends when asked");
 	terminal_close(&terminal);

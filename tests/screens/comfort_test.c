@@ -355,7 +355,7 @@ static void check_each_in_help(struct tests *t)
 	terminal_start(&terminal, 40, 120, &s, argv);
 	terminal_settle(&terminal);
 	look_into_help(&terminal, "O");
-	terminal_type(&terminal, "Qe");
+	terminal_type(&terminal, "Qd");
 	terminal_wait_end(&terminal);
 	terminal_close(&terminal);
 	for (int i = 0; i < listed; i++)

@@ -77,7 +77,7 @@ static void check_stopped(struct tests *t)
 	check_answer(t, &terminal, "0", "end     the recording of process",
 		"its log has the recording's end");
 	check_answer(t, &terminal, "O\r\r", "kept 1", "the program still has its terminal");
-	check_answer(t, &terminal, "\035Q", "leave it running (it is recorded no more)",
+	check_answer(t, &terminal, "\035Q", "keep it running (no longer recorded)",
 		"leaving asks about it");
 	terminal_type(&terminal, "e");
 	tell(t, terminal_wait_end(&terminal) && WEXITSTATUS(terminal.status) == 128 + SIGTERM,
@@ -116,7 +116,7 @@ static void check_asked(struct tests *t, const char *output, const char *key, bo
 		pid = atoi(at + 4);
 	free(screen);
 	tell(t, pid > 1 && kill(pid, SIGTERM) == 0, "it is ended from elsewhere");
-	check_answer(t, &terminal, "", output ? "Enter quits" : "Enter saves the trace",
+	check_answer(t, &terminal, "", output ? "The program has ended" : "Keep the recording?",
 		"the question says so, and what is left to choose");
 	terminal_type(&terminal, key);
 	tell(t, terminal_wait_end(&terminal) && WEXITSTATUS(terminal.status) == 128 + SIGTERM,
@@ -161,8 +161,10 @@ int main(int argc, char **argv)
 	if (wanted("asked")) {
 		check_asked(&t, "asked.dat", "e", false);
 		check_asked(&t, NULL, "\r", true);
-		check_asked(&t, NULL, "l", true);
-		check_asked(&t, NULL, "e", false);
+		check_asked(&t, NULL, "k", true);
+		check_asked(&t, NULL, "e", true);
+		check_asked(&t, NULL, "q", true);
+		check_asked(&t, NULL, "d", false);
 	}
 	return t.failed != 0;
 }

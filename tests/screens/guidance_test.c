@@ -134,7 +134,7 @@ static void check_begun(struct tests *t)
 	tell(t, ok, "a recording that has just begun says so");
 	terminal_type(&terminal, "Q");
 	if (terminal_wait_text(&terminal, "still runs"))
-		terminal_type(&terminal, "e");
+		terminal_type(&terminal, "d");
 	terminal_wait_end(&terminal);
 	terminal_close(&terminal);
 }

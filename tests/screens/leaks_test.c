@@ -110,7 +110,7 @@ static void end(struct terminal *terminal)
 {
 	terminal_type(terminal, "Q");
 	if (terminal_wait_text(terminal, "still runs"))
-		terminal_type(terminal, "e");
+		terminal_type(terminal, "d");
 	terminal_wait_end(terminal);
 	terminal_close(terminal);
 }

@@ -48,7 +48,7 @@ static void check_live(struct tests *t)
 		free(screen);
 	}
 	terminal_type(&terminal, "Q");
-	terminal_wait_text(&terminal, "Keep the trace?");
+	terminal_wait_text(&terminal, "Keep the recording?");
 	terminal_type(&terminal, "d");
 	terminal_wait_end(&terminal);
 	terminal_close(&terminal);

@@ -84,7 +84,7 @@ static void leave(struct terminal *terminal, enum world world)
 	if (world + 1 < WORLDS && worlds[world + 1].goes_on)
 		return;
 	if (worlds[world].script) {
-		terminal_type(terminal, world == ENDED ? "Qd" : "Qe");
+		terminal_type(terminal, world == SAVES ? "Qe" : "Qd");
 		terminal_wait_end(terminal);
 	}
 	terminal_close(terminal);

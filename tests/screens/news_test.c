@@ -115,7 +115,7 @@ static void check_news(struct tests *t)
 	}
 	terminal_type(&ours, "Q");
 	ok = terminal_wait_text(&ours, "still runs") && ok;
-	terminal_type(&ours, "e");
+	terminal_type(&ours, "d");
 	tell(t, terminal_wait_end(&ours) && ok, "and the session ends");
 	terminal_type(&other, "Q");
 	terminal_wait_end(&other);

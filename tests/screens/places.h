@@ -111,10 +111,10 @@ static const struct place {
 	{SAVES, "output", "", ""},
 	{SAVES, "output-typing", "\r", "\035"},
 	{SAVES, "signals", "K", "\033"},
-	{SAVES, "leave", "Q", "\033"},
-	{RUNS, "leave_save", "Q", "\033"},
+	{SAVES, "quit-named", "Q", "\033"},
+	{RUNS, "quit", "Q", "\033"},
 	{ENDED, "output-ended", "", ""},
-	{ENDED, "keep", "Q", "\033"},
+	{ENDED, "quit-ended", "Q", "\033"},
 };
 #define PLACES (sizeof places / sizeof *places)
 

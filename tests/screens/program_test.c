@@ -47,7 +47,7 @@ static void stop(struct terminal *terminal)
 		terminal_settle(terminal);
 	char *screen = terminal_text(terminal);
 
-	terminal_type(terminal, strstr(screen, "still runs") ? "e" : "d");
+	terminal_type(terminal, "d");
 	free(screen);
 	terminal_wait_end(terminal);
 	terminal_close(terminal);

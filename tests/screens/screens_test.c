@@ -228,7 +228,7 @@ static void check_live(struct tests *t)
 	run_program(t, &terminal, "/bin/sh", "exit 3");
 	ok = terminal_wait_text(&terminal, "ended with status 3");
 	terminal_type(&terminal, "q");
-	ok = ok && terminal_wait_text(&terminal, "Keep the trace?");
+	ok = ok && terminal_wait_text(&terminal, "Keep the recording?");
 	terminal_type(&terminal, "d");
 	ok = ok && terminal_wait_end(&terminal);
 	tell(t,
@@ -255,7 +255,7 @@ static void check_live(struct tests *t)
 		&& terminal_wait_text(&terminal, "ended with status 5");
 	tell(t, ok, "an interactive program works in the pane");
 	terminal_type(&terminal, "Q");
-	ok = ok && terminal_wait_text(&terminal, "Keep the trace?");
+	ok = ok && terminal_wait_text(&terminal, "Keep the recording?");
 	terminal_type(&terminal, "\r");
 	terminal_wait_end(&terminal);
 	terminal_read_for(&terminal, 50);
@@ -312,10 +312,13 @@ static void check_attach(struct tests *t)
 	tell(t, ok && terminal.received == before, "a frozen live screen sends %llu bytes",
 		(unsigned long long)(terminal.received - before));
 	terminal_type(&terminal, "Q");
-	ok = ok && terminal_wait_text(&terminal, "still runs");
-	terminal_type(&terminal, "e");
+	ok = ok && terminal_wait_text(&terminal, "  end it, save ");
+	terminal_type(&terminal, "s");
 	ok = ok && terminal_wait_end(&terminal);
-	tell(t, ok && kill(atoi(pid), 0) < 0, "and ends it when asked");
+	screen = terminal_text(&terminal);
+	ok = ok && strstr(screen, "saved memtui_sh_");
+	free(screen);
+	tell(t, ok && kill(atoi(pid), 0) < 0, "and ends it and saves its recording when asked");
 	if (!ok) {
 		screen = terminal_text(&terminal);
 		printf("%s\n", screen);
@@ -373,7 +376,7 @@ static void check_busy(struct tests *t)
 		"the selected line stays selected: %s, %s", function, again);
 	terminal_type(&terminal, "Q");
 	ok = terminal_wait_text(&terminal, "still runs");
-	terminal_type(&terminal, "e");
+	terminal_type(&terminal, "d");
 	ok = ok && terminal_wait_end(&terminal);
 	tell(t, ok && WIFEXITED(terminal.status), "a busy session ends when asked, status %x",
 		(unsigned)terminal.status);

@@ -103,7 +103,7 @@ static void check_tty(struct tests *t)
 			&& terminal_wait_text(&terminal, "ended by signal 2"),
 		"^C there is the program's");
 	terminal_type(&terminal, "Q");
-	terminal_wait_text(&terminal, "Keep the trace?");
+	terminal_wait_text(&terminal, "Keep the recording?");
 	terminal_type(&terminal, "d");
 	tell(t, terminal_wait_end(&terminal) && WEXITSTATUS(terminal.status) == 130,
 		"whose status is passed on");

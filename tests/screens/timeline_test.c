@@ -68,7 +68,7 @@ static void check_live(struct tests *t)
 	ok = ok && terminal_wait_text(&terminal, " LIVE ");
 	terminal_type(&terminal, "Q");
 	ok = ok && terminal_wait_text(&terminal, "still runs");
-	terminal_type(&terminal, "e");
+	terminal_type(&terminal, "d");
 	tell(t, ok && terminal_wait_end(&terminal) && WIFEXITED(terminal.status),
 		"timeline: and the session ends");
 	terminal_close(&terminal);

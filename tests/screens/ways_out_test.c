@@ -149,7 +149,7 @@ static bool leaves(struct terminal *terminal, const char *words)
 	bool ok = terminal_wait_text(terminal, words);
 
 	terminal_type(terminal, "q");
-	ok = terminal_wait_text(terminal, "Keep the trace?") && ok;
+	ok = terminal_wait_text(terminal, "Keep the recording?") && ok;
 	terminal_type(terminal, "d");
 	if (!ok) {
 		char *screen = terminal_text(terminal);

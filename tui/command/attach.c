@@ -214,13 +214,14 @@ static int run(const struct mt_arguments *arguments, struct mt_err *err)
 const struct mt_command mt_command_attach = {
 	.name = "attach",
 	.operands = "[PID]",
-	.words = "watch a recording that runs",
+	.words = "watch a recording in progress",
 	.description =
 		"Opens the terminal interface on a program that memtui record or run is recording, "
 		"by the process of the program, of another that it started, or of its recorder, or "
 		"on one that writes its recording by itself (see 'memtui help environment'). Any "
 		"number may watch at once; watching changes nothing, but the keys of the program's "
-		"terminal are shared. Without a process: the only recording, or a list of all with "
+		"terminal are shared. To quit asks whether to keep the program running, as Enter "
+		"does, or to end it. Without a process: the only recording, or a list of all with "
 		"their processes. A watcher of another process "
 		"than the program does not see the terminal.",
 	.examples = "memtui attach\tthe only recording\n"

@@ -99,6 +99,14 @@ const struct mt_command mt_command_run = {
 		"runs. Options come before the program; what follows it belongs to it.\n\n"
 		"Enter in the pane (O) gives the program the keyboard, ^] takes it back. What has "
 		"scrolled out of the pane is kept, 10,000 lines of it, and can be searched.\n\n"
+		"To quit (q, F10, ^C) asks what becomes of the program, if it still runs, and of a "
+		"recording without -o: s saves it in this directory, d discards it, k keeps the "
+		"program running and recorded. If there are recordings of several processes, a "
+		"saves all of them in a new directory, and s saves that of the process on the "
+		"screen alone. Enter, or the same key once more, ends the program and saves. Until "
+		"it is saved, the recording of a session has a directory of its own below "
+		"$XDG_CACHE_HOME/memtui or ~/.cache/memtui; of the sessions that were never asked "
+		"about, the last eight stay there.\n\n"
 		"With --tty the program gets another terminal, such as that of a second window, "
 		"for its input and output. Nothing else should read from it meanwhile: type 'tty; "
 		"sleep infinity' there, which names it and keeps the shell away. Where a shell has "
@@ -106,7 +114,7 @@ const struct mt_command mt_command_run = {
 		"to the program. With --headless the program keeps this terminal and memtui "
 		"attach, from elsewhere, shows its heap.",
 	.examples = "memtui run ./prog arg\twatch a program\n"
-		    "memtui run -o prog.dat -- ./prog -v\tand keep the trace\n"
+		    "memtui run -o prog.dat -- ./prog -v\tand give the recording a name\n"
 		    "memtui run --tty /dev/pts/7 ./prog\tthe program in another window\n"
 		    "memtui run --headless ./prog\tthe program here, its heap by memtui attach\n",
 	.options = options,

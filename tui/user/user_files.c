@@ -125,15 +125,15 @@ static int private_directory(const char *path, bool own, struct mt_err *err)
 
 static char *private_below(const char *parent, const char *name, struct mt_err *err)
 {
-	char *directory = mt_format("%s/%s", parent, name), *path = NULL;
+	char *directory = mt_format("%s/%s", parent, name);
 
 	if (!private_directory(parent, false, err) && !private_directory(directory, true, err))
-		path = mt_format("%s/memtui_%%e_%%t_%%p.dat", directory);
+		return directory;
 	free(directory);
-	return path;
+	return NULL;
 }
 
-char *mt_user_trace(struct mt_err *err)
+char *mt_user_traces(struct mt_err *err)
 {
 	const char *cache = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
 	char *parent = cache && *cache == '/' ? mt_strdup(cache)

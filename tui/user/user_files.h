@@ -9,10 +9,10 @@
 /* Paths; NULL where there is no home. The caller frees. */
 char *mt_user_config(const char *name);
 char *mt_user_state(const char *name);
-/* The pattern of the name that a trace has until somebody says whether to keep it: in a directory
- * of the user's alone, below $XDG_CACHE_HOME or ~/.cache, or below /tmp if there is no home or it
- * is somebody else's, as with sudo. NULL on error; the caller frees. */
-char *mt_user_trace(struct mt_err *err);
+/* Where traces are kept until somebody says whether to save them: a directory of the user's alone,
+ * below $XDG_CACHE_HOME or ~/.cache, or below /tmp if there is no home or it is somebody else's, as
+ * with sudo. NULL on error; the caller frees. */
+char *mt_user_traces(struct mt_err *err);
 /* A whole text file. 0: *text is its contents, which the caller frees; -ENOENT: there is none; else
  * err says why. */
 int mt_user_read(const char *path, char **text, struct mt_err *err);
