@@ -113,6 +113,7 @@ struct mt_blocks_state;    /* view/blocks.c */
 
 struct mt_config;  /* config.h */
 struct mt_restore; /* restore.c */
+struct mt_history; /* history.h */
 
 struct mt_columns {
 	uint8_t metric[MT_METRIC_COUNT];
@@ -140,6 +141,15 @@ struct mt_prompt {
 	uint32_t origin; /* selected line to go back to */
 	uint32_t matches;
 	char error[512];
+	int caret;    /* column of the error's place, as it was drawn; -1: it has none */
+	bool refused; /* Enter was pressed, and the text is wrong: until it is changed */
+	/* how far back in the history the text is, and what was typed before; 0: it is typed */
+	uint32_t back;
+	char draft[1024];
+	struct mt_history *history;           /* NULL: not asked for yet */
+	struct mt_filter_functions functions; /* of as many groups and names as these: */
+	uint32_t function_groups;
+	uint64_t function_names;
 	char search[1024];                      /* last search that was accepted */
 	struct mt_filter_candidates candidates; /* what the filter could go on with */
 	/* one of them stands in the text; UINT32_MAX: none, they are those at the cursor */
@@ -380,8 +390,9 @@ int mt_loop_run(struct mt_app *, struct mt_err *err);
 void mt_prompt_open(struct mt_app *, enum mt_prompt_kind);
 void mt_prompt_key(struct mt_app *, uint32_t code);
 void mt_prompt_draw(struct mt_app *, int row, int columns);
-/* candidates, or the error, of the filter */
-void mt_prompt_draw_below(struct mt_app *, int row, int columns);
+/* The row below the prompt: candidates, the place of an error, or what could be typed. False: the
+ * prompt has nothing to show there. */
+bool mt_prompt_draw_below(struct mt_app *, int row, int columns);
 void mt_prompt_next(struct mt_app *, int direction);
 void mt_prompt_free(struct mt_prompt *);
 bool mt_prompt_matches(struct mt_app *, const char *text); /* the search on screen, if any */

@@ -471,9 +471,9 @@ size_t mt_frame_draw(struct mt_app *app)
 
 	if (app->program && mt_program_typing(app) && app->view == MT_VIEW_OUTPUT)
 		draw_typing_keys(app, rows - 1, columns);
-	else if (app->prompt.kind == MT_PROMPT_FILTER)
-		mt_prompt_draw_below(app, rows - 1, columns);
-	else if (!covered)
+	else if (!covered
+		&& (app->prompt.kind == MT_PROMPT_NONE
+			|| !mt_prompt_draw_below(app, rows - 1, columns)))
 		draw_keys(app, rows - 1, columns);
 	if (app->overlay)
 		app->overlay->draw(app);

@@ -1,12 +1,18 @@
 /* The prompt for filter and search: what is typed is tried at once. */
-#include "core/base/text.h"
 #include "core/export/number.h"
 #include "tui/app.h"
 #include "tui/data/triage.h"
+#include "tui/user/history.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+static const char *const names[] = {
+#define X(id, name) [MT_PROMPT_##id] = #name,
+	MT_PROMPTS(X)
+#undef X
+};
 
 bool mt_prompt_matches(struct mt_app *app, const char *text)
 {
@@ -57,6 +63,30 @@ static void go(struct mt_app *app, uint32_t index)
 		mt_app_focus(app)->choose(app, index);
 }
 
+/* Function names are counted anew when there are more groups or names. */
+static const struct mt_filter_functions *functions_of(struct mt_app *app)
+{
+	struct mt_prompt *p = &app->prompt;
+	const struct mt_data *d = &app->data;
+
+	if (!p->functions.groups || p->functions.count > d->symbols.strings.count
+		|| p->function_groups != d->whole.group_count
+		|| p->function_names != d->symbols.generation) {
+		mt_filter_functions_make(&p->functions, &d->whole, &d->symbols);
+		p->function_groups = d->whole.group_count;
+		p->function_names = d->symbols.generation;
+	}
+	return &p->functions;
+}
+
+static void find_candidates(struct mt_app *app)
+{
+	struct mt_prompt *p = &app->prompt;
+
+	mt_filter_complete(p->text, p->cursor, &app->data.profile, functions_of(app),
+		&p->candidates);
+}
+
 static void preview(struct mt_app *app)
 {
 	struct mt_prompt *p = &app->prompt;
@@ -65,13 +95,15 @@ static void preview(struct mt_app *app)
 	if (p->kind == MT_PROMPT_FILTER) {
 		p->error[0] = '\0';
 		if (p->chosen == UINT32_MAX)
-			mt_filter_complete(p->text, p->cursor, &app->data.profile, &p->candidates);
+			find_candidates(app);
 		if (mt_data_filter(&app->data, p->text, &err) < 0)
 			snprintf(p->error, sizeof p->error, "%s", err.text);
 		return;
 	}
-	if (p->kind != MT_PROMPT_SEARCH)
+	if (p->kind != MT_PROMPT_SEARCH) {
+		p->error[0] = '\0';
 		return;
+	}
 	set_pattern(p, p->text);
 	p->matches = 0;
 	if (p->pattern)
@@ -89,7 +121,8 @@ void mt_prompt_open(struct mt_app *app, enum mt_prompt_kind kind)
 	}
 	p->kind = kind;
 	p->error[0] = p->text[0] = '\0';
-	p->matches = 0;
+	p->matches = p->back = 0;
+	p->refused = false;
 	p->chosen = UINT32_MAX;
 	mt_filter_candidates_free(&p->candidates);
 	if (kind == MT_PROMPT_FILTER) {
@@ -129,23 +162,36 @@ void mt_prompt_next(struct mt_app *app, int direction)
 	go(app, at);
 }
 
+/* A text that is wrong stays, with what is wrong in it, to be mended. */
 static void finish(struct mt_app *app, bool accept)
 {
 	char lines[MT_NUMBER_OF_LEN];
 	struct mt_prompt *p = &app->prompt;
 	enum mt_prompt_kind kind = p->kind;
 
-	if (kind == MT_PROMPT_NOTE || kind == MT_PROMPT_WRITE) {
-		p->kind = MT_PROMPT_NONE;
-		if (accept)
-			mt_triage_accept(app, kind, p->text);
+	bool done = kind == MT_PROMPT_NOTE || kind == MT_PROMPT_WRITE;
+	struct mt_err err = {0};
+
+	if (accept && done)
+		snprintf(p->error, sizeof p->error, "%s",
+			mt_triage_accept(app, kind, p->text, &err) < 0 ? err.text : "");
+	if (accept && p->error[0]) {
+		p->refused = true;
+		mt_filter_candidates_free(&p->candidates);
 		return;
 	}
-
+	if (accept)
+		mt_history_add(&p->history, names[kind], p->text);
+	p->back = 0;
+	if (done) {
+		p->error[0] = '\0';
+		p->kind = MT_PROMPT_NONE;
+		return;
+	}
 	if (p->kind == MT_PROMPT_FILTER) {
-		if (!accept || p->error[0])
+		if (!accept)
 			mt_data_back(&app->data);
-	} else if (accept && !p->error[0]) {
+	} else if (accept) {
 		strcpy(p->search, p->text);
 		if (*p->text)
 			mt_app_say(app, "%s %s; {next-match} and {previous-match} go on",
@@ -155,10 +201,30 @@ static void finish(struct mt_app *app, bool accept)
 		set_pattern(p, p->search);
 		go(app, p->origin);
 	}
-	if (accept && p->error[0])
-		mt_app_say(app, "%s", p->error);
 	p->error[0] = '\0';
 	p->kind = MT_PROMPT_NONE;
+}
+
+/* To the text that was accepted before, or back towards what is being typed. */
+static void browse(struct mt_app *app, bool older)
+{
+	struct mt_prompt *p = &app->prompt;
+	const char *text = NULL;
+
+	if (!older && !p->back)
+		return;
+	if (!p->back)
+		memcpy(p->draft, p->text, sizeof p->draft);
+	if (older || p->back > 1)
+		text = mt_history_get(&p->history, names[p->kind], p->back + (older ? 1 : -1u));
+	if (older && !text)
+		return;
+	p->back += older ? 1 : -1u;
+	snprintf(p->text, sizeof p->text, "%s", text ? text : p->draft);
+	p->len = p->cursor = (uint32_t)strlen(p->text);
+	p->refused = false;
+	preview(app);
+	mt_filter_candidates_free(&p->candidates);
 }
 
 static void insert(struct mt_prompt *p, uint32_t code)
@@ -244,7 +310,7 @@ static void complete(struct mt_app *app, bool forward)
 	if (p->kind != MT_PROMPT_FILTER)
 		return;
 	if (p->chosen == UINT32_MAX)
-		mt_filter_complete(p->text, p->cursor, &app->data.profile, c);
+		find_candidates(app);
 	if (!c->count)
 		return;
 	uint32_t len = common(c);
@@ -271,6 +337,10 @@ void mt_prompt_key(struct mt_app *app, uint32_t code)
 	}
 	p->chosen = UINT32_MAX;
 	switch (code) {
+	case MT_KEY_UP:
+	case 'P' & 0x1f: browse(app, true); return;
+	case MT_KEY_DOWN:
+	case 'N' & 0x1f: browse(app, false); return;
 	case MT_KEY_ENTER: finish(app, true); return;
 	case MT_KEY_ESCAPE:
 	case 'C' & 0x1f: finish(app, false); return;
@@ -293,112 +363,15 @@ void mt_prompt_key(struct mt_app *app, uint32_t code)
 			return;
 		insert(p, code);
 	}
-	if (p->len != len || (p->cursor != at && p->kind == MT_PROMPT_FILTER))
+	p->refused = p->refused && p->len == len;
+	if (p->len != len || (p->cursor != at && p->kind == MT_PROMPT_FILTER && !p->refused))
 		preview(app);
-}
-
-/* Whether there is something to show below: not where nothing of a word is there yet. */
-static bool offers(const struct mt_prompt *p)
-{
-	const struct mt_filter_candidates *c = &p->candidates;
-
-	return c->count
-		&& (p->chosen != UINT32_MAX || c->to > c->from
-			|| (c->from && p->text[c->from - 1] != ' '));
-}
-
-static int candidate_width(const struct mt_filter_candidate *candidate)
-{
-	return mt_text_width(candidate->text) + 2;
-}
-
-static void draw_candidates(struct mt_app *app, int row, int columns)
-{
-	const struct mt_prompt *p = &app->prompt;
-	const struct mt_filter_candidates *c = &p->candidates;
-	uint32_t first = 0;
-	int column = 0, width = 0;
-
-	/* The chosen one has to be seen. */
-	for (uint32_t i = 0; i < c->count && p->chosen != UINT32_MAX && i <= p->chosen; i++) {
-		width += candidate_width(&c->items[i]);
-		while (width > columns && first < i)
-			width -= candidate_width(&c->items[first++]);
-	}
-	for (uint32_t i = first; i < c->count && column < columns; i++) {
-		mt_draw(app->screen, row, column, columns - column,
-			i == p->chosen ? MT_ROLE_KEY : MT_ROLE_TEXT, c->items[i].text);
-		column += candidate_width(&c->items[i]);
-	}
-}
-
-void mt_prompt_draw_below(struct mt_app *app, int row, int columns)
-{
-	const struct mt_prompt *p = &app->prompt;
-
-	if (offers(p))
-		draw_candidates(app, row, columns);
-	else if (p->error[0])
-		mt_draw(app->screen, row, 0, columns, MT_ROLE_ERROR, p->error);
-	else if (p->candidates.expected)
-		mt_drawf(app->screen, row, 0, columns, MT_ROLE_DIM, "expected %s",
-			p->candidates.expected);
-	else
-		mt_draw(app->screen, row, 0, columns, MT_ROLE_DIM,
-			"Tab completes from: lifetime: "
-			"size>= ...   Enter keeps it   Esc goes back");
-}
-
-void mt_prompt_draw(struct mt_app *app, int row, int columns)
-{
-	char matches[MT_NUMBER_OF_LEN], groups[16];
-	struct mt_prompt *p = &app->prompt;
-	static const char *const names[] = {
-		[MT_PROMPT_SEARCH] = "search> ",
-		[MT_PROMPT_FILTER] = "filter> ",
-		[MT_PROMPT_NOTE] = "note> ",
-		[MT_PROMPT_WRITE] = "write> ",
-	};
-	const char *name = names[p->kind];
-	int at = mt_draw(app->screen, row, 0, columns, MT_ROLE_PROMPT, name);
-	char count[64], head[sizeof p->text];
-	const char *shown = p->text;
-
-	snprintf(groups, sizeof groups, "%u", app->data.profile.group_count);
-	if (p->kind == MT_PROMPT_FILTER && app->filtering)
-		snprintf(count, sizeof count, "filtering %d %%", app->percent);
-	else if (p->kind == MT_PROMPT_FILTER)
-		snprintf(count, sizeof count, "%u/%s %s", app->data.selection.count, groups,
-			MT_PLURAL(groups, "group"));
-	else if (p->kind == MT_PROMPT_SEARCH)
-		snprintf(count, sizeof count, "%s", mt_number_of(matches, p->matches, "match"));
-	else
-		mt_triage_prompt_words(app, p->kind, count, sizeof count);
-	/* The filter's error has the line below, unless there are candidates. */
-	bool error = p->error[0] && (p->kind != MT_PROMPT_FILTER || offers(p));
-	const char *right = error ? p->error
-		: p->chosen < p->candidates.count
-		? p->candidates.items[p->chosen].words
-		: "";
-
-	right = *right ? right : count;
-	int right_width = mt_text_width(right), room;
-
-	if (right_width > columns * 3 / 5)
-		right_width = columns * 3 / 5;
-	room = columns - at - right_width - 2;
-	memcpy(head, p->text, p->cursor);
-	head[p->cursor] = '\0';
-	while (mt_text_width(head + (shown - p->text)) >= room && *shown)
-		mt_text_next(&shown);
-	mt_draw(app->screen, row, at, room, MT_ROLE_TEXT, shown);
-	mt_draw(app->screen, row, columns - right_width, right_width,
-		error ? MT_ROLE_ERROR : MT_ROLE_DIM, right);
-	mt_screen_cursor(app->screen, row, at + mt_text_width(head + (shown - p->text)));
 }
 
 void mt_prompt_free(struct mt_prompt *p)
 {
 	mt_pattern_free(p->pattern);
 	mt_filter_candidates_free(&p->candidates);
+	mt_filter_functions_free(&p->functions);
+	mt_history_free(p->history);
 }

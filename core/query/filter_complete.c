@@ -16,7 +16,7 @@ static void add(struct mt_filter_candidates *out, const char *typed, char *text,
 		return;
 	}
 	MT_GROW(out->items, out->count, out->capacity);
-	out->items[out->count++] = (struct mt_filter_candidate){text, words};
+	out->items[out->count++] = (struct mt_filter_candidate){text, words, 0};
 }
 
 /* ---- names ---- */
@@ -111,11 +111,23 @@ static void add_choices(struct mt_filter_candidates *out, const char *typed,
 		add_value(out, typed, choice, "");
 }
 
+static bool names_functions(const char *name)
+{
+	return !strcmp(name, "function") || !strcmp(name, "function_regex")
+		|| !strcmp(name, "negative_function_regex");
+}
+
 static void add_values(struct mt_filter_candidates *out, const char *name, bool compares,
-	const char *typed, const struct mt_profile *profile)
+	const char *typed, const struct mt_profile *profile,
+	const struct mt_filter_functions *functions)
 {
 	int field = compares ? -1 : mt_filter_find(name), range = mt_filter_find_range(name);
 
+	if (names_functions(name) && functions) {
+		mt_filter_add_functions(out, typed, functions);
+		if (out->count)
+			return;
+	}
 	if (field < 0 && range < 0) {
 		out->expected =
 			mt_filter_names(name) ? mt_filter_expected(MT_FILTER_FUNCTION_REGEX) : NULL;
@@ -181,7 +193,7 @@ static size_t read_word(struct place *place, const char *text, size_t at, size_t
 }
 
 void mt_filter_complete(const char *text, uint32_t cursor, const struct mt_profile *profile,
-	struct mt_filter_candidates *out)
+	const struct mt_filter_functions *functions, struct mt_filter_candidates *out)
 {
 	struct place place = {.word = cursor};
 	size_t at = 0;
@@ -204,10 +216,12 @@ void mt_filter_complete(const char *text, uint32_t cursor, const struct mt_profi
 	if (from != place.word || place.value) {
 		char *name = mt_format("%.*s", (int)place.name_len, text + place.word);
 
-		add_values(out, name, place.compares, typed, profile);
+		add_values(out, name, place.compares, typed, profile, functions);
 		free(name);
 	} else {
 		add_names(out, typed, place.sign);
+		if (!out->count && functions)
+			mt_filter_add_functions(out, typed, functions);
 	}
 	free(typed);
 }

@@ -240,6 +240,7 @@ char *mt_filter_text(const struct mt_filter *); /* the same language; caller fre
 struct mt_filter_candidate {
 	char *text;        /* with the field's operator, or with the blank behind a whole word */
 	const char *words; /* static, may be "" */
+	uint32_t groups;   /* of a function: that it occurs in; 0: not counted */
 };
 struct mt_filter_candidates {
 	uint32_t from, to;
@@ -248,9 +249,20 @@ struct mt_filter_candidates {
 	/* what the value at the cursor should be, where it is none of a list; or NULL. static */
 	const char *expected;
 };
-/* profile: names of threads and markers; may be NULL. out: zeroed, or of an earlier call. */
+/* In how many groups each function occurs. */
+struct mt_filter_functions {
+	const struct mt_symbols *symbols; /* borrowed; they may grow meanwhile */
+	uint32_t *groups;                 /* by the name's string */
+	uint32_t count;
+};
+/* f: zeroed, or of an earlier call. */
+void mt_filter_functions_make(struct mt_filter_functions *f, const struct mt_profile *,
+	const struct mt_symbols *);
+void mt_filter_functions_free(struct mt_filter_functions *);
+/* profile: names of threads and markers; functions: those that regexes may name; both may be NULL.
+ * out: zeroed, or of an earlier call. */
 void mt_filter_complete(const char *text, uint32_t cursor, const struct mt_profile *,
-	struct mt_filter_candidates *out);
+	const struct mt_filter_functions *, struct mt_filter_candidates *out);
 void mt_filter_candidates_free(struct mt_filter_candidates *);
 
 /* ---- selection: which groups match, in order ---- */

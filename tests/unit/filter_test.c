@@ -217,7 +217,7 @@ static void test_any_text(void **state)
 			strcat(text,
 				pieces[(size_t)rand_r(&seed) % (sizeof pieces / sizeof *pieces)]);
 		mt_filter_complete(text, (uint32_t)((size_t)rand_r(&seed) % (strlen(text) + 1)),
-			NULL, &c);
+			NULL, NULL, &c);
 		assert_true(c.from <= c.to && c.to <= strlen(text));
 		if (mt_filter_parse(filter, text, &err) >= 0) {
 			char *one = mt_filter_text(filter);
@@ -284,6 +284,7 @@ static void test_needs(void **state)
  * at 50 s, leaked, depth 0. */
 struct run {
 	struct fixture f;
+	struct mt_filter_functions functions; /* none: they are not offered */
 	uint32_t a, b, c, d;
 };
 
@@ -303,6 +304,7 @@ static uint32_t add(struct run *r, uint32_t node, uint64_t count, uint64_t leake
 
 static void run_init(struct run *r)
 {
+	r->functions = (struct mt_filter_functions){0};
 	fixture_init(&r->f);
 	r->f.profile.info.wall_ns = 100 * SECOND;
 	uint32_t module = fixture_module(&r->f, "/bin/prog", 0);
@@ -417,6 +419,7 @@ static void heap_init(struct run *r)
 	struct mt_module program = {.start = 0x1000, .end = 0x2000};
 	struct mt_module library = {.start = 0x100000, .end = 0x110000};
 
+	r->functions = (struct mt_filter_functions){0};
 	fixture_init(&r->f);
 	program.path = mt_strings_add(&p->strings, "/bin/prog");
 	library.path = mt_strings_add(&p->strings, "/lib/libc.so.6");
@@ -646,7 +649,7 @@ static void completes(struct run *r, const char *text, uint32_t from, const char
 	char found[2000] = "";
 
 	mt_filter_complete(typed, (uint32_t)(bar ? (size_t)(bar - text) : strlen(text)),
-		&r->f.profile, &c);
+		&r->f.profile, r->functions.count ? &r->functions : NULL, &c);
 	for (uint32_t i = 0; i < c.count; i++)
 		snprintf(found + strlen(found), sizeof found - strlen(found), "%s%s", i ? "|" : "",
 			c.items[i].text);
@@ -696,6 +699,31 @@ static void test_complete(void **state)
 		"(a time such as 500ms, 1.5s or 2m, 20% of the run, or peak)");
 	completes(&r, "function:x", 9, "(a regular expression)");
 	completes(&r, "std::vec", 0, "");
+	fixture_free(&r.f);
+}
+
+/* Functions by what their names begin with, each with how many groups it occurs in. */
+static void test_complete_functions(void **state)
+{
+	struct mt_filter_candidates c = {0};
+	struct run r;
+
+	(void)state;
+	run_init(&r);
+	mt_filter_functions_make(&r.functions, &r.f.profile, &r.f.symbols);
+	completes(&r, "mai", 0, "^main$ ");
+	completes(&r, "inner MA", 6, "");
+	completes(&r, "!ou", 1, "^outer$ ");
+	completes(&r, "function:^i", 9, "^inner$ ");
+	completes(&r, "si", 0, "size>=|size<=");
+	mt_filter_complete("mai", 3, NULL, &r.functions, &c);
+	assert_int_equal(c.items[0].groups, 3);
+	mt_filter_complete("in", 2, NULL, &r.functions, &c);
+	assert_int_equal(c.items[0].groups, 1);
+	mt_filter_candidates_free(&c);
+	groups_are(&r, "^main$", "abc");
+	groups_are(&r, "main inner", "b");
+	mt_filter_functions_free(&r.functions);
 	fixture_free(&r.f);
 }
 
@@ -752,6 +780,7 @@ int main(void)
 		cmocka_unit_test(test_ends),
 		cmocka_unit_test(test_cannot),
 		cmocka_unit_test(test_complete),
+		cmocka_unit_test(test_complete_functions),
 		cmocka_unit_test(test_time),
 	};
 

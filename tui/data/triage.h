@@ -74,11 +74,12 @@ bool mt_triage_action(struct mt_app *, enum mt_action); /* false: not of triage 
 void mt_triage_prompt(struct mt_app *, enum mt_prompt_kind, char *out, size_t len);
 /* beside what is typed */
 void mt_triage_prompt_words(struct mt_app *, enum mt_prompt_kind, char *out, size_t len);
-void mt_triage_accept(struct mt_app *, enum mt_prompt_kind, const char *text);
+/* Negative with err: it cannot be done, and the prompt stays open. */
+int mt_triage_accept(struct mt_app *, enum mt_prompt_kind, const char *text, struct mt_err *err);
 
 /* ---- triage_report.c ---- */
 void mt_triage_copy(struct mt_app *);
 void mt_triage_file_name(struct mt_app *, char *out, size_t len);
-void mt_triage_write(struct mt_app *, const char *path);
+int mt_triage_write(struct mt_app *, const char *path, struct mt_err *err);
 
 #endif

@@ -154,8 +154,9 @@ static int write_file(const char *path, const struct mt_buffer *text)
 	return code;
 }
 
-void mt_triage_write(struct mt_app *app, const char *path)
+int mt_triage_write(struct mt_app *app, const char *path, struct mt_err *err)
 {
+	int code = 0;
 	size_t len = strlen(path);
 	bool rules = len >= 5 && !strcmp(path + len - 5, ".supp");
 	struct mt_buffer text = {0};
@@ -163,14 +164,14 @@ void mt_triage_write(struct mt_app *app, const char *path)
 	uint32_t told;
 
 	if (rules ? make_rules(app, &text, &told) : make_report(app, &text, &told)) {
-		int code = write_file(path, &text);
-
+		code = write_file(path, &text);
 		if (code)
-			mt_app_say(app, "%.100s cannot be written: %s%s", path, strerror(-code),
-				code == -EEXIST ? "; another name does" : "");
+			mt_fail(err, code, "%.100s cannot be written: %s%s", path, strerror(-code),
+				code == -EEXIST ? "; type another name" : "");
 		else
 			mt_app_say(app, "wrote %s of %s into %.100s", rules ? "rules" : "a report",
 				mt_number_of(groups, told, "group"), path);
 	}
 	mt_buffer_free(&text);
+	return code;
 }

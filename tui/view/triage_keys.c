@@ -344,12 +344,13 @@ static void accept_note(struct mt_app *app, const char *text)
 	end(&c);
 }
 
-void mt_triage_accept(struct mt_app *app, enum mt_prompt_kind kind, const char *text)
+int mt_triage_accept(struct mt_app *app, enum mt_prompt_kind kind, const char *text,
+	struct mt_err *err)
 {
-	if (kind == MT_PROMPT_NOTE)
-		accept_note(app, text);
-	else if (*text)
-		mt_triage_write(app, text);
+	if (kind == MT_PROMPT_WRITE)
+		return *text ? mt_triage_write(app, text, err) : 0;
+	accept_note(app, text);
+	return 0;
 }
 
 /* ---- the keys after t ---- */
