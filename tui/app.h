@@ -83,6 +83,7 @@ struct mt_timeline_state {
 struct mt_overview_state {
 	struct mt_list list; /* growing groups first, then the largest */
 	uint32_t growing[MT_OVERVIEW_ROWS], growing_count;
+	uint32_t listed; /* of the second list's first groups: they stand in the first one */
 	uint64_t generation;
 };
 
@@ -272,6 +273,7 @@ struct mt_app {
 	/* of mt_app_follow, in this frame and the one before */
 	const uint32_t *following, *followed;
 	bool program_ended;
+	uint32_t lives_on;            /* mt_app_lives_on, as it was told last */
 	bool stop_said, trouble_said; /* what loop.c tells once */
 	int wait_status;
 	int signal; /* that ended memtui, or 0 */
@@ -376,6 +378,8 @@ void mt_frame_put(struct mt_app *, int row, int column, const struct mt_frame_pl
 /* Both for a frame of a line that may be selected. */
 void mt_frame_where(struct mt_app *, int row, int column, int width, bool selected, bool focus,
 	const struct mt_backtrace_frame *);
+/* The function, or its place in its module as long as its name is being looked up. */
+const char *mt_frame_function(char *out, size_t len, const struct mt_backtrace_frame *);
 /* source:line, or module, as people read it. */
 void mt_frame_source(char *out, size_t len, const struct mt_backtrace_frame *, bool full_path);
 

@@ -23,6 +23,20 @@ void mt_frame_hit(struct mt_app *app, struct mt_rect r, enum mt_hit_kind kind, e
 		app->hits[app->hit_count++] = (struct mt_hit){r, kind, view, value};
 }
 
+const char *mt_frame_function(char *out, size_t len, const struct mt_backtrace_frame *frame)
+{
+	const char *slash = strrchr(frame->module, '/');
+
+	if (*frame->function || frame->pc < MT_PC_FIRST)
+		return frame->function;
+	snprintf(out, len, "%s+0x%llx",
+		slash                    ? slash + 1
+			: *frame->module ? frame->module
+					 : "?",
+		(unsigned long long)frame->offset);
+	return out;
+}
+
 void mt_frame_source(char *out, size_t len, const struct mt_backtrace_frame *frame, bool full_path)
 {
 	const char *path = *frame->source ? frame->source : frame->module;
@@ -103,7 +117,8 @@ void mt_frame_where(struct mt_app *app, int row, int column, int width, bool sel
 	enum mt_role role =
 		selected ? focus ? MT_ROLE_SELECTED : MT_ROLE_SELECTED_AWAY : MT_ROLE_FUNCTION;
 	struct mt_frame_place place;
-	char text[512];
+	char text[512], of_frame[512];
+	const char *name;
 
 	if (!frame || frame->pc == MT_PC_CUT) {
 		mt_draw(app->screen, row, column, width, selected ? role : MT_ROLE_DIM,
@@ -111,13 +126,12 @@ void mt_frame_where(struct mt_app *app, int row, int column, int width, bool sel
 		return;
 	}
 	mt_frame_source(text, sizeof text, frame, false);
+	name = mt_frame_function(of_frame, sizeof of_frame, frame);
 	place = mt_frame_lay_out(width,
-		mt_text_width(frame->function)
-			+ (frame->inlined ? (int)strlen(MT_FRAME_INLINED) : 0),
-		text);
+		mt_text_width(name) + (frame->inlined ? (int)strlen(MT_FRAME_INLINED) : 0), text);
 	mt_frame_put(app, row, column, &place,
 		!selected && mt_prompt_matches(app, frame->function) ? MT_ROLE_MATCH : role,
-		selected ? role : MT_ROLE_SOURCE, frame->function, frame->inlined, text);
+		selected ? role : MT_ROLE_SOURCE, name, frame->inlined, text);
 }
 
 struct mt_line mt_frame_line(struct mt_app *app, enum mt_view_id view, struct mt_rect r,
@@ -191,8 +205,8 @@ static void draw_title(struct mt_app *app, int columns)
 	const struct mt_data *d = &app->data;
 	const struct mt_info *info = &d->profile.info;
 	uint64_t lost = mt_data_lost(d);
-	char right[128], lost_text[48], count[16], wall[16], pid[48], others[24] = "";
-	char state[40] = "";
+	char right[128], lost_text[48], count[16], wall[16], pid[96], others[64] = "";
+	char state[40] = "", processes[MT_NUMBER_OF_LEN], key[16];
 	int used, width, room;
 
 	mt_number_count(count, lost);
@@ -214,6 +228,11 @@ static void draw_title(struct mt_app *app, int columns)
 	pid[0] = 0;
 	if (d->live && d->client && !d->recorder_gone && mt_client_others(d->client))
 		snprintf(others, sizeof others, " +%u more", mt_client_others(d->client));
+	else if (!app->home && mt_app_lives_on(app))
+		snprintf(others, sizeof others, "  %s go%s on: press %s",
+			mt_number_of(processes, mt_app_lives_on(app), "process"),
+			mt_app_lives_on(app) == 1 ? "es" : "",
+			mt_action_key(MT_ACTION_PROCESSES, key));
 	if (columns >= 60)
 		snprintf(pid, sizeof pid, "  pid %u%s",
 			info->pid || !d->client ? info->pid
@@ -310,8 +329,8 @@ static void draw_tabs(struct mt_app *app, int columns)
 		snprintf(right, sizeof right, "%s%s%s",
 			app->data.inverted && columns >= 80 ? "inverted  " : "", sorted_by(app),
 			mt_metric_info(app->data.sort)->words);
-	/* stands nowhere else */
-	if (*sorted_by(app) || app->data.inverted || app->view == MT_VIEW_OUTPUT)
+	/* What the program's terminal shows stands nowhere else; an order gives way to the tabs. */
+	if (app->view == MT_VIEW_OUTPUT)
 		room -= *right ? 1 + mt_text_width(right) : 0;
 	while (names < NAMES_NONE && tabs_width(app, open, names) > room)
 		names++;
@@ -401,23 +420,32 @@ static bool offered(struct mt_app *app, enum mt_action what)
 	return true;
 }
 
+#define KEYS_RANKS 13 /* the last one is how to quit, which has its place in a bar of usual width */
+#define KEYS_USUAL 60
+
+static int key_width(enum mt_action what, char key[16])
+{
+	mt_action_key(what, key);
+	return mt_text_width(key) + mt_text_width(mt_action_info(what)->name) + 1;
+}
+
 static void draw_keys(struct mt_app *app, int row, int columns)
 {
 	uint32_t scopes = mt_app_scopes(app);
 	int column = 0;
 	char key[16];
+	int last = columns >= KEYS_USUAL ? key_width(MT_ACTION_QUIT, key) : 0;
 
-	for (int rank = 1; rank <= 13; rank++)
+	for (int rank = 1; rank <= KEYS_RANKS; rank++)
 		for (int i = 0; i < MT_ACTION_COUNT; i++) {
 			const struct mt_action_info *info = mt_action_info((enum mt_action)i);
-			int width;
 
 			if (info->bar != rank || !(scopes & 1u << info->scope)
 				|| !offered(app, (enum mt_action)i))
 				continue;
-			mt_action_key((enum mt_action)i, key);
-			width = mt_text_width(key) + mt_text_width(info->name) + 1;
-			if (column + width > columns)
+			int width = key_width((enum mt_action)i, key);
+
+			if (column + width + (rank < KEYS_RANKS ? last : 0) > columns)
 				continue;
 			mt_draw(app->screen, row, column, columns - column, MT_ROLE_KEY, key);
 			mt_draw(app->screen, row, column + mt_text_width(key), columns,

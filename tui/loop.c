@@ -132,11 +132,10 @@ static void reap(struct mt_app *app)
 	mt_app_home(app)->live = false;
 	if (app->wait_status & 0x7f)
 		mt_app_say(app,
-			"the program was ended by signal %d; what it left stays here until %s",
+			"the program was ended by signal %d; data stays until you quit (%s)",
 			app->wait_status & 0x7f, mt_action_key(MT_ACTION_QUIT, key));
 	else
-		mt_app_say(app,
-			"the program ended with status %d; what it left stays here until %s",
+		mt_app_say(app, "the program ended with status %d; data stays until you quit (%s)",
 			app->wait_status >> 8 & 0xff, mt_action_key(MT_ACTION_QUIT, key));
 	tell_of_recording(app);
 	app->dirty = true;
@@ -433,6 +432,10 @@ static void take_client(struct loop *loop, short events)
 		return;
 	}
 	take_news(loop, true);
+	if (mt_app_lives_on(app) != app->lives_on) {
+		app->lives_on = mt_app_lives_on(app);
+		app->dirty = true;
+	}
 	mt_restore_try(app);
 	reap(app);
 }

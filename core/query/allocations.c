@@ -39,11 +39,15 @@ uint64_t mt_chain_lifetime(const struct mt_allocation *a, const struct mt_profil
 	return from_to(a->chain_start_ns, a->chain_end_ns, whole);
 }
 
+/* No block is so large: the key of one that lives. */
+#define LIVE_BIT (1ull << 63)
+
 static uint64_t key_of(const struct collector *c, const struct mt_allocation *a)
 {
 	switch (c->order) {
 	case MT_ORDER_ADDRESS: return a->address;
 	case MT_ORDER_SIZE: return a->size;
+	case MT_ORDER_LIVE: return a->end_ns == MT_LIVE ? a->size | LIVE_BIT : a->size & ~LIVE_BIT;
 	case MT_ORDER_LIFETIME: return mt_allocation_lifetime(a, c->whole);
 	case MT_ORDER_LENGTH: return a->chain_length;
 	case MT_ORDER_LAST_SIZE: return a->last_size;

@@ -10,7 +10,8 @@
 	X(TIMESTAMP, "timestamp", "when it was allocated") \
 	X(ADDRESS, "address", "where it lies") \
 	X(SIZE, "size", "bytes asked for") \
-	X(LIFETIME, "lifetime", "until it was freed, or the end of the recording")
+	X(LIFETIME, "lifetime", "until it was freed, or the end of the recording") \
+	X(LIVE, "live", "bytes asked for, blocks that still live before those that were freed")
 #define MT_CHAIN_ORDERS(X) \
 	X(LENGTH, "length", "blocks in the chain") \
 	X(LAST_SIZE, "last_size", "bytes of its last block") \

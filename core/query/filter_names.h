@@ -16,7 +16,8 @@ size_t mt_filter_name_len(const char *text);
 
 /* Length of the operator behind a name; 0 when the word is a bare regex. */
 size_t mt_filter_operator_len(const char *text, size_t name_len);
-/* Adds the functions whose names begin as typed, those in most groups first (filter_functions.c). */
+/* Adds the functions whose names begin as typed, those in most groups first
+ * (filter_functions.c). */
 void mt_filter_add_functions(struct mt_filter_candidates *, const char *typed,
 	const struct mt_filter_functions *);
 /* In quotes where it needs them. */

@@ -20,6 +20,9 @@ struct mt_rank_point {
 /* What the four parts give at the most: 100 together. */
 enum { MT_RANK_STEADY = 45, MT_RANK_SHARE = 35, MT_RANK_SURVIVORS = 10, MT_RANK_WHOLE = 10 };
 
+/* Scores below it are noise: a group that has one is not called a suspect. */
+#define MT_RANK_SUSPECT 30
+
 struct mt_rank {
 	uint8_t score; /* 0 to 100: the sum of: */
 	uint8_t steady, share, survivors, whole;

@@ -1,9 +1,10 @@
 """homeless.py MEMTUI: where 'memtui run' puts a trace that nobody has named yet: in a directory of the user's alone, whatever others have
 put into /tmp. Runs in a mount namespace of its own (unshare -m), as root, with an empty /tmp. Prints 'ok NAME' or 'not ok NAME: why'."""
-import os, pty, select, shutil, signal, sys, time
+import ctypes, os, pty, select, shutil, signal, sys, time
 
 memtui, nobody = sys.argv[1], 65534
 os.umask(0o022)
+ctypes.CDLL(None).prctl(36, 1, 0, 0, 0)  # PR_SET_CHILD_SUBREAPER: recorders that lose memtui are ours
 
 
 def run(home):
@@ -30,6 +31,11 @@ def run(home):
         os.kill(pid, signal.SIGKILL)
         os.waitpid(pid, 0)
     os.close(master)
+    try:
+        while True:  # the recorder completes its trace
+            os.wait()
+    except ChildProcessError:
+        pass
     return ended, said, where
 
 

@@ -53,7 +53,8 @@ static void check_bytes(struct tests *t)
 static const char *const walks[] = {"8", "8<r", "2j\rb"};
 
 static const struct step steps[] = {
-	{"the largest at first", "8", "the largest 10,000 of 209,030 blocks, 357M", "lowest"},
+	{"the largest live ones at first", "8",
+		"the live and largest 10,000 of 209,030 blocks, 357M", "lowest"},
 	{"a click on a heading sorts by it", "\033[<0;10;4M\033[<0;10;4m",
 		"the first 10,000 of 209,030", NULL},
 	{"another one turns the order round", "\033[<0;10;4M\033[<0;10;4m",

@@ -188,6 +188,7 @@ static void check_worker(struct tests *t)
 	ok = terminal_wait_text(&p.terminal, "  sleep 1000") && ok;
 	terminal_type(&p.terminal, "O\r\r\035");
 	ok = terminal_wait_text(&p.terminal, "ended with status 0") && ok;
+	ok = terminal_wait_text(&p.terminal, "1 process goes on: press 9") && ok;
 	ok = terminal_wait_text(&p.terminal, "\nworker ") && ok;
 	char *screen = terminal_text(&p.terminal), *at = strstr(screen, "\nworker ");
 	int worker = at ? atoi(at + 8) : 0;

@@ -8,6 +8,7 @@
 
 static const struct golden goldens[] = {
 	{.name = "rank-groups-100x30", .columns = 100, .rows = 30, .keys = "2L"},
+	{.name = "rank-overview-sorted-100x30", .columns = 100, .rows = 30, .keys = "LV"},
 	{.name = "rank-groups-80x24", .columns = 80, .rows = 24, .keys = "2L"},
 	{.name = "rank-groups-40x10", .columns = 40, .rows = 10, .keys = "2L"},
 	{.name = "rank-main-80x24", .columns = 80, .rows = 24, .keys = "L"},

@@ -24,7 +24,8 @@
 
 static const struct mt_option allocation_options[] = {
 	{'s', "sort", "ORDER", MT_OPTION_CHOICE, MT_OPTION_AT(allocation_sort),
-		"sort by timestamp (the default), address, size or lifetime",
+		"sort by timestamp (the default), address, size, lifetime, or live: by size, "
+		"blocks that are still live first",
 		&(MT_ALLOCATION_ORDERS(CHOICE))[1]},
 	{0, "order", "ORDER", MT_OPTION_CHOICE, MT_OPTION_AT(allocation_direction),
 		"asc (the default by timestamp and address) or desc (the default else)",

@@ -197,6 +197,28 @@ bool mt_data_unsampled(const struct mt_data *d, char *out, size_t len)
 	return true;
 }
 
+const char *mt_data_thread(char out[64], const struct mt_profile *p, uint32_t thread)
+{
+	uint32_t tid = thread < p->thread_count ? p->threads[thread].tid : thread, same = 0;
+	uint32_t name = thread < p->thread_count ? p->threads[thread].name : 0;
+	const char *words = mt_strings_get(&p->strings, name);
+
+	for (uint32_t i = 0; i < p->thread_count && same < 2; i++)
+		same += p->threads[i].name == name;
+	if (!*words)
+		snprintf(out, 64, "%u", tid);
+	else if (same > 1)
+		snprintf(out, 64, "%.40s/%u", words, tid);
+	else
+		snprintf(out, 64, "%.60s", words);
+	return out;
+}
+
+bool mt_data_is_suspect(const struct mt_data *d, const struct mt_group *group)
+{
+	return mt_metric_value(&d->profile, group, MT_METRIC_SUSPECT) >= MT_RANK_SUSPECT;
+}
+
 bool mt_data_scores_wait(const struct mt_data *d)
 {
 	uint32_t most = d->surveying ? MT_SURVEY_GROUPS_MAX : MT_RANKING_MOST;

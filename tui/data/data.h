@@ -123,6 +123,8 @@ void mt_data_names_known(struct mt_data *);
 /* Whether scores of suspicion are being computed: the events are gone over, or too few samples of a
  * running program are there. What totals would say until then may be far from it. */
 bool mt_data_scores_wait(const struct mt_data *);
+/* Whether the score says that a person should look at the group. */
+bool mt_data_is_suspect(const struct mt_data *, const struct mt_group *of_profile);
 bool mt_data_unsampled(const struct mt_data *, char *out, size_t len);
 void mt_data_rank(const struct mt_data *, uint32_t group, struct mt_rank *);
 /* Asks the events for it where there are any, and for what they tell of one group (MT_NO_GROUP: of
@@ -135,6 +137,8 @@ void mt_data_survey_soon(struct mt_data *);
  * many. */
 uint32_t mt_data_history(const struct mt_data *, uint32_t group, uint64_t *out, uint32_t most);
 uint64_t mt_data_lost(const struct mt_data *); /* everything that the recording is known to miss */
+/* A thread by its name, with its id where others have the same name or it has none. Returns out. */
+const char *mt_data_thread(char out[64], const struct mt_profile *, uint32_t thread);
 /* A value for people, by the metric's unit. */
 const char *mt_data_format(char out[16], uint64_t value, enum mt_unit unit);
 /* A metric of a group or a sum, with '~' before an estimate. */

@@ -151,7 +151,12 @@ static void add_leaks(struct mt_triage_ui *t, const struct mt_data *d, bool queu
 	for (uint32_t i = 0; i < selected + t->hidden_count; i++) {
 		uint32_t id = i < selected ? d->selection.groups[i] : t->hidden[i - selected];
 
-		if (d->profile.groups[id].live_count && mt_triage_queued(t->shown[id]) == queued)
+		if (!d->profile.groups[id].live_count || mt_triage_queued(t->shown[id]) != queued)
+			continue;
+		/* While the program runs, what lives is no leak yet: only what looks like one, or
+		 * came back, is to be judged. */
+		if (!d->live || t->shown[id] != MT_TRIAGE_NEW
+			|| mt_data_is_suspect(d, &d->profile.groups[id]))
 			order[count++] =
 				(struct mt_sort_entry){~d->profile.groups[id].live_bytes, id};
 	}

@@ -1,4 +1,5 @@
-/* What was typed into the prompts: of this and of earlier sessions, in the user's state directory. */
+/* What was typed into the prompts, in this and in earlier sessions: a file in the user's state
+ * directory. */
 #ifndef MT_TUI_HISTORY_H
 #define MT_TUI_HISTORY_H
 

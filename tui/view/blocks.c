@@ -19,7 +19,7 @@
 #define COLUMNS(X) \
 	X(TIME, "TIME", 10, MT_ORDER_TIMESTAMP, 2) \
 	X(LIFETIME, "LIFETIME", 10, MT_ORDER_LIFETIME, 1) \
-	X(SIZE, "SIZE", 9, MT_ORDER_SIZE, 0) \
+	X(SIZE, "SIZE", 9, MT_ORDER_LIVE, 0) \
 	X(SLACK, "SLACK", 8, ORDER_NONE, 5) \
 	X(THREAD, "THREAD", 11, ORDER_NONE, 4) \
 	X(ADDRESS, "ADDRESS", 15, MT_ORDER_ADDRESS, 3)
@@ -62,7 +62,7 @@ static struct mt_blocks_state *state_of(struct mt_app *app)
 	if (!app->blocks) {
 		app->blocks = mt_alloc(sizeof *app->blocks);
 		app->blocks->wanted = app->blocks->shown =
-			(struct asked){.group = MT_NO_GROUP, .order = MT_ORDER_SIZE};
+			(struct asked){.group = MT_NO_GROUP, .order = MT_ORDER_LIVE};
 		app->blocks->percent = -1;
 	}
 	return app->blocks;
@@ -244,7 +244,6 @@ static void value_text(const struct mt_app *app, const struct mt_allocation *a, 
 	char out[64])
 {
 	const struct mt_profile *p = &app->data.whole;
-	const char *name;
 
 	switch (column) {
 	case COLUMN_TIME: mt_number_time(out, a->time_ns); break;
@@ -258,17 +257,7 @@ static void value_text(const struct mt_app *app, const struct mt_allocation *a, 
 	case COLUMN_SLACK:
 		mt_number_size(out, mt_model_slack(p, a->group, a->size, a->usable));
 		break;
-	case COLUMN_THREAD:
-		name = a->thread < p->thread_count
-			? mt_strings_get(&p->strings, p->threads[a->thread].name)
-			: "";
-		if (*name)
-			snprintf(out, 64, "%.60s", name);
-		else
-			snprintf(out, 64, "%u",
-				a->thread < p->thread_count ? p->threads[a->thread].tid
-							    : a->thread);
-		break;
+	case COLUMN_THREAD: mt_data_thread(out, p, a->thread); break;
 	default:
 		snprintf(out, 64, "0x%llx", (unsigned long long)(a->address & ~(1ull << 63)));
 		break;
@@ -308,6 +297,7 @@ static const char *first_words(const struct asked *shown)
 		[MT_ORDER_ADDRESS] = {"highest", "lowest"},
 		[MT_ORDER_SIZE] = {"largest", "smallest"},
 		[MT_ORDER_LIFETIME] = {"longest-lived", "shortest-lived"},
+		[MT_ORDER_LIVE] = {"live and largest", "freed and smallest"},
 	};
 
 	return words[shown->order][shown->ascending];

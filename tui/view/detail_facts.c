@@ -227,12 +227,11 @@ static void draw_threads(struct mt_app *app, struct mt_rect r, const struct mt_s
 		put(&l, MT_ROLE_DIM, "%s", why_not(app));
 	for (uint32_t i = 0; s && i < s->thread_count; i++) {
 		const struct mt_survey_thread *t = &s->threads[i];
-		char count[MT_NUMBER_LEN], live[MT_NUMBER_LEN];
+		char count[MT_NUMBER_LEN], live[MT_NUMBER_LEN], name[64];
 
 		mt_number_count(count, t->count);
 		mt_number_size(live, t->live_bytes);
-		put(&l, MT_ROLE_TEXT, "%s ",
-			mt_strings_get(&p->strings, p->threads[t->thread].name));
+		put(&l, MT_ROLE_TEXT, "%s ", mt_data_thread(name, p, t->thread));
 		put(&l, MT_ROLE_DIM, "%s left of %s %s  ", live, count, MT_PLURAL(count, "call"));
 	}
 }

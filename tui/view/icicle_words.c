@@ -12,18 +12,11 @@
 void mt_icicle_name(struct mt_app *app, uint32_t node, char *out, size_t len)
 {
 	struct mt_backtrace_frame frame;
-	const char *slash;
+	char name[512];
 
 	mt_tree_label(app->data.tree, node, &frame);
-	slash = strrchr(frame.module, '/');
-	if (*frame.function)
-		snprintf(out, len, "%s%s", frame.function, frame.inlined ? MT_FRAME_INLINED : "");
-	else
-		snprintf(out, len, "%s+0x%llx",
-			slash                   ? slash + 1
-				: *frame.module ? frame.module
-						: "?",
-			(unsigned long long)frame.offset);
+	snprintf(out, len, "%s%s", mt_frame_function(name, sizeof name, &frame),
+		*frame.function && frame.inlined ? MT_FRAME_INLINED : "");
 }
 
 void mt_icicle_value(struct mt_app *app, const struct mt_icicle_cell *cell, char out[17])

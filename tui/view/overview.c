@@ -13,7 +13,6 @@
 #include <string.h>
 
 #define GROWING 8
-#define LEAST_SCORE 10
 /* a line's mark and state of triage stand behind, where the score and growth leave room */
 #define JUDGED 12
 
@@ -204,13 +203,23 @@ static void find_growing(struct mt_app *app)
 	const struct mt_data *d = &app->data;
 	double score[GROWING];
 
-	o->growing_count = 0;
+	o->growing_count = o->listed = 0;
+	if (d->sort == MT_METRIC_SUSPECT && !d->ascending) {
+		/* The second list goes on where the first one ends. */
+		while (o->growing_count < GROWING && o->growing_count < d->selection.count
+			&& mt_data_is_suspect(d,
+				&d->profile.groups[d->selection.groups[o->growing_count]])) {
+			o->growing[o->growing_count] = d->selection.groups[o->growing_count];
+			o->growing_count++;
+		}
+		o->listed = o->growing_count;
+		return;
+	}
 	for (uint32_t i = 0; i < d->selection.count; i++) {
 		uint32_t group = d->selection.groups[i], at;
 		struct mt_rank rank;
 
-		if (mt_metric_value(&d->profile, &d->profile.groups[group], MT_METRIC_SUSPECT)
-			< LEAST_SCORE)
+		if (!mt_data_is_suspect(d, &d->profile.groups[group]))
 			continue;
 		mt_data_rank(d, group, &rank);
 		double here = rank.score + rank.part; /* of equal ones what grows fastest */
@@ -231,8 +240,9 @@ static uint32_t group_at(const struct mt_app *app, uint32_t index)
 {
 	const struct mt_overview_state *o = &app->overview;
 
-	return index < o->growing_count ? o->growing[index]
-					: app->data.selection.groups[index - o->growing_count];
+	return index < o->growing_count
+		? o->growing[index]
+		: app->data.selection.groups[index - o->growing_count + o->listed];
 }
 
 static uint64_t identity_at(const struct mt_app *app, uint32_t index)
@@ -249,7 +259,7 @@ static struct mt_list *list(struct mt_app *app)
 	if (o->generation == app->data.generation)
 		return &o->list;
 	find_growing(app);
-	count = o->growing_count + app->data.selection.count;
+	count = o->growing_count + app->data.selection.count - o->listed;
 	for (uint32_t i = 0; i < count && at == UINT32_MAX && o->generation; i++)
 		if (identity_at(app, i) == o->list.identity)
 			at = i;
@@ -341,8 +351,11 @@ static void draw(struct mt_app *app, struct mt_rect r, bool focus)
 						 "a leak shows after some seconds of watching"
 					       : "nothing looks like a leak");
 	}
-	mt_draw_rule(app->screen, row++, r.column, r.columns, MT_ROLE_RULE,
+	char rest[128];
+
+	snprintf(rest, sizeof rest, o->listed ? "the others, by %s" : "%s",
 		mt_metric_info(app->data.sort)->words);
+	mt_draw_rule(app->screen, row++, r.column, r.columns, MT_ROLE_RULE, rest);
 	/* The second list scrolls by itself. */
 	int rows = end - row;
 	uint32_t chosen = l->selected >= o->growing_count ? l->selected - o->growing_count : 0;
@@ -351,7 +364,7 @@ static void draw(struct mt_app *app, struct mt_rect r, bool focus)
 	l->rows = rows;
 	if (!app->data.selection.count && rows > 0)
 		mt_guidance_empty(app, (struct mt_rect){row, r.column, rows, r.columns});
-	for (uint32_t i = top; row < end && i < app->data.selection.count; i++)
+	for (uint32_t i = top; row < end && i + o->listed < app->data.selection.count; i++)
 		draw_line(app, (struct mt_rect){row++, r.column, 1, r.columns},
 			o->growing_count + i, focus);
 }

@@ -16,6 +16,22 @@
 #include <string.h>
 #include <sys/wait.h>
 
+/* What the list is sorted by: the columns' numbers, and the tree that it has at first. X(id, words,
+ * value) */
+#define ORDERS(X) \
+	X(TREE, "parents before their children", 0) \
+	X(PROCESS, "process", (uint64_t)a->pid) \
+	X(STATE, "state, running ones first", !a->alive) \
+	X(LIVE, "live or leaked bytes", a->leaked_bytes) \
+	X(PEAK, "peak of the heap", a->peak_bytes) \
+	X(ALLOCS, "allocations", a->allocations) \
+	X(COMMAND, "command", 0)
+enum order {
+#define X(id, words, value) ORDER_##id,
+	ORDERS(X) ORDER_COUNT,
+#undef X
+};
+
 #define AGAIN_MS 1000 /* between two looks at a session that runs */
 #define NUMBER 8
 #define STATE 12
@@ -27,6 +43,8 @@ struct mt_processes_state {
 	bool made, asked; /* the list is there; it is being asked for */
 	bool last;        /* it was asked for when the recorder had ended */
 	uint64_t next_ms; /* when it is to be asked for again */
+	enum order order;
+	bool reversed;
 	char error[512];
 };
 
@@ -119,6 +137,88 @@ static uint64_t identity(const struct mt_session_process *p)
 	return hash;
 }
 
+/* ---- order ---- */
+
+static uint64_t value_of(const struct mt_session_process *a, enum order order)
+{
+	switch (order) {
+#define X(id, words, value) \
+	case ORDER_##id: return value;
+		ORDERS(X)
+#undef X
+	default: return 0;
+	}
+}
+
+/* The program without its directory. */
+static const char *name_of(const struct mt_session_process *p)
+{
+	const char *name = p->command;
+
+	for (const char *c = p->command; *c && *c != ' '; c++)
+		if (*c == '/')
+			name = c + 1;
+	return *name && *name != ' ' ? name : p->command;
+}
+
+/* Numbers begin with the largest, words and process numbers with the first. */
+static bool descends(enum order order)
+{
+	return order == ORDER_LIVE || order == ORDER_PEAK || order == ORDER_ALLOCS;
+}
+
+static int compare(const void *x, const void *y, void *context)
+{
+	const struct mt_processes_state *s = context;
+	const struct mt_session_process *a = x, *b = y;
+	uint64_t of_a = value_of(a, s->order), of_b = value_of(b, s->order);
+	int result = s->order == ORDER_COMMAND ? strcmp(name_of(a), name_of(b))
+		: of_a < of_b                  ? -1
+					       : of_a > of_b;
+
+	if (descends(s->order) != s->reversed)
+		result = -result;
+	return result ? result : a->pid - b->pid;
+}
+
+static void put_in_order(struct mt_processes_state *s)
+{
+	struct mt_family *f = &s->family;
+	bool truncated = f->truncated;
+	struct mt_session_process *items;
+
+	if (s->order != ORDER_TREE) {
+		qsort_r(f->items, f->count, sizeof *f->items, compare, s);
+		memset(f->depths, 0, f->count * sizeof *f->depths);
+		return;
+	}
+	items = mt_resize(NULL, ((size_t)f->count + 1) * sizeof *items);
+	if (f->count)
+		memcpy(items, f->items, f->count * sizeof *items);
+	mt_family_make(f, items, f->count);
+	f->truncated = truncated;
+}
+
+static void sort_by(struct mt_app *app, enum order order, bool reversed)
+{
+	static const char *const words[] = {
+#define X(id, words, value) words,
+		ORDERS(X)
+#undef X
+	};
+	struct mt_processes_state *s = app->processes;
+
+	s->order = order;
+	s->reversed = reversed;
+	if (!s->made)
+		return;
+	put_in_order(s);
+	for (uint32_t i = 0; i < s->family.count; i++)
+		if (identity(&s->family.items[i]) == s->list.identity)
+			mt_list_select(&s->list, i);
+	mt_app_say(app, "processes by %s%s", words[order], reversed ? ", the other way round" : "");
+}
+
 static bool is_shown(struct mt_app *app, const struct mt_session_process *p)
 {
 	const struct mt_data *d = &app->data;
@@ -149,6 +249,8 @@ static void answer(struct mt_app *app, void *context, int result, const struct m
 
 		s->family = q->family;
 		q->family = old;
+		if (s->order != ORDER_TREE)
+			put_in_order(s);
 		for (uint32_t i = 0; i < s->family.count; i++)
 			if (s->made ? identity(&s->family.items[i]) == s->list.identity
 				    : is_shown(app, &s->family.items[i]))
@@ -333,7 +435,7 @@ struct layout {
 static struct layout lay_out(int width)
 {
 	struct layout l = {.numbers = 1};
-	int room = width - 3 - NUMBER - NUMBER;
+	int room = width - 4 - NUMBER - NUMBER;
 
 	if (width >= 60) {
 		l.state = STATE;
@@ -345,6 +447,23 @@ static struct layout lay_out(int width)
 	return l;
 }
 
+/* A heading with the mark of the order; a click sorts by it. Numbers stand on the right. */
+static void draw_head(struct mt_app *app, struct mt_rect r, enum order order, const char *head)
+{
+	const struct mt_processes_state *state = app->processes;
+	bool sorted = state->order == order, right = order != ORDER_STATE && order != ORDER_COMMAND;
+	enum mt_role role = sorted ? MT_ROLE_SORTED : MT_ROLE_HEADING;
+	int width = mt_text_width(head), at = right ? r.columns - 1 - width : 0;
+
+	mt_draw(app->screen, r.row, r.column + at, r.columns - at, role, head);
+	if (sorted && at + width < r.columns)
+		mt_draw(app->screen, r.row, r.column + at + width, 1, role,
+			mt_glyph(mt_screen_utf8(app->screen),
+				descends(order) != state->reversed ? MT_GLYPH_DESCENDING
+								   : MT_GLYPH_ASCENDING));
+	mt_frame_hit(app, r, MT_HIT_COLUMN, MT_VIEW_PROCESSES, order);
+}
+
 static void draw_heading(struct mt_app *app, struct mt_rect r, const struct layout *l)
 {
 	static const char *const heads[] = {"LIVE", "PEAK", "ALLOCS"};
@@ -352,12 +471,15 @@ static void draw_heading(struct mt_app *app, struct mt_rect r, const struct layo
 	int column = r.column + 2 + NUMBER;
 
 	mt_draw_fill(s, r.row, r.column, r.columns, MT_ROLE_HEADING);
-	mt_draw_right(s, r.row, r.column + 2, NUMBER - 1, MT_ROLE_HEADING, "PROCESS");
-	mt_draw(s, r.row, column, l->state, MT_ROLE_HEADING, "STATE");
+	draw_head(app, (struct mt_rect){r.row, r.column + 2, 1, NUMBER}, ORDER_PROCESS, "PROCESS");
+	if (l->state)
+		draw_head(app, (struct mt_rect){r.row, column, 1, l->state}, ORDER_STATE, "STATE");
 	column += l->state;
 	for (int i = 0; i < l->numbers; i++, column += NUMBER)
-		mt_draw_right(s, r.row, column, NUMBER - 1, MT_ROLE_HEADING, heads[i]);
-	mt_draw(s, r.row, column, l->command, MT_ROLE_HEADING, "COMMAND");
+		draw_head(app, (struct mt_rect){r.row, column, 1, NUMBER},
+			(enum order)(ORDER_LIVE + i), heads[i]);
+	column++; /* behind the mark of an order */
+	draw_head(app, (struct mt_rect){r.row, column, 1, l->command}, ORDER_COMMAND, "COMMAND");
 	mt_draw(s, r.row, column + l->command, l->file, MT_ROLE_HEADING, "TRACE");
 }
 
@@ -378,13 +500,9 @@ static void command_text(const struct mt_processes_state *s, uint32_t index, int
 {
 	const struct mt_session_process *p = &s->family.items[index];
 	uint32_t depth = s->family.depths[index], most = width > 40 ? 10 : 3;
-	const char *space = strchr(p->command, ' '), *slash = p->command;
 
-	for (const char *c = p->command; *c && c != space; c++)
-		if (*c == '/')
-			slash = c + 1;
 	snprintf(out, len, "%*s%s%s", (int)(depth < most ? depth : most) * 2, "",
-		depth > most ? ".. " : "", *slash && slash != space ? slash : p->command);
+		depth > most ? ".. " : "", *p->command ? name_of(p) : "(no command line)");
 }
 
 static void draw_line(struct mt_app *app, const struct mt_line *line, void *layout)
@@ -418,6 +536,7 @@ static void draw_line(struct mt_app *app, const struct mt_line *line, void *layo
 			mt_number_count(number, p->allocations);
 		mt_draw_right(app->screen, r.row, column, NUMBER - 1, role, known ? number : "-");
 	}
+	column++;
 	command_text(s, line->index, l->command, text, sizeof text);
 	if (!selected && mt_prompt_matches(app, p->command))
 		role = MT_ROLE_MATCH;
@@ -505,6 +624,19 @@ static bool action(struct mt_app *app, enum mt_action what)
 		open_selected(app);
 		return true;
 	}
+	if (what == MT_ACTION_SORT || what == MT_ACTION_SORT_LEFT || what == MT_ACTION_SORT_RIGHT) {
+		int by = what == MT_ACTION_SORT_LEFT ? ORDER_COUNT - 1 : 1;
+
+		sort_by(app, (enum order)((app->processes->order + by) % ORDER_COUNT), false);
+		return true;
+	}
+	if (what == MT_ACTION_REVERSE) {
+		if (app->processes->order == ORDER_TREE)
+			mt_app_say(app, "the tree has one order; {sort-right} sorts by a column");
+		else
+			sort_by(app, app->processes->order, !app->processes->reversed);
+		return true;
+	}
 	if (!mt_list_move(l, what))
 		return false;
 	l->held = true; /* the first line, too */
@@ -531,13 +663,22 @@ static void line_text(struct mt_app *app, uint32_t index, char *out, size_t len)
 	snprintf(out, len, "%d %s %s", (int)p->pid, state_words(p, state), p->command);
 }
 
+static void sort_column(struct mt_app *app, uint32_t order)
+{
+	const struct mt_processes_state *s = app->processes;
+
+	sort_by(app, (enum order)order, s->order == (enum order)order && !s->reversed);
+}
+
 /* The list stays: it is the session's. */
 const struct mt_view mt_view_processes = {
 	.name = "Procs",
 	.brief = "Proc",
+	.scopes = 1u << MT_SCOPE_COLUMNS | 1u << MT_SCOPE_GROUPS,
 	.draw = draw,
 	.action = action,
 	.list = list,
 	.choose = choose,
 	.line = line_text,
+	.sort = sort_column,
 };

@@ -91,15 +91,19 @@ static char *label_text(struct mt_app *app, const struct mt_tree_row *row, int w
 	bool utf8 = mt_screen_utf8(app->screen);
 	const char *arrow = mt_glyph(utf8, MT_GLYPH_ARROW);
 	const char *dots = mt_glyph(utf8, MT_GLYPH_ELLIPSIS);
-	struct mt_backtrace_frame head, tail;
+	struct mt_backtrace_frame label;
 	struct mt_buffer out = {0};
-	char between[64], behind[16] = "", *first, *last;
+	char between[64], behind[16] = "", of_head[512], of_tail[512], *first, *last;
 	int room;
 
-	mt_tree_label(tree, row->node, &head);
-	mt_tree_label(tree, row->last, &tail);
+	mt_tree_label(tree, row->node, &label);
+	const char *head = mt_frame_function(of_head, sizeof of_head, &label);
+
+	mt_tree_label(tree, row->last, &label);
+	const char *tail = mt_frame_function(of_tail, sizeof of_tail, &label);
+
 	if (!row->chain)
-		return mt_fit_name(head.function, width, utf8, app->whole_names);
+		return mt_fit_name(head, width, utf8, app->whole_names);
 	if (row->chain == 1)
 		snprintf(between, sizeof between, "%s", arrow);
 	else
@@ -107,15 +111,15 @@ static char *label_text(struct mt_app *app, const struct mt_tree_row *row, int w
 	if (row->chain > 1)
 		snprintf(behind, sizeof behind, " (+%u)", row->chain);
 	room = width - mt_text_width(between) - mt_text_width(behind);
-	last = mt_fit_name(tail.function, room - room / CHAIN_HEAD, utf8, app->whole_names);
-	first = mt_fit_name(head.function, room - mt_text_width(last), utf8, app->whole_names);
+	last = mt_fit_name(tail, room - room / CHAIN_HEAD, utf8, app->whole_names);
+	first = mt_fit_name(head, room - mt_text_width(last), utf8, app->whole_names);
 	free(last);
-	if (mt_text_width(first) < CHAIN_HEAD_LEAST && strcmp(first, head.function)) {
+	if (mt_text_width(first) < CHAIN_HEAD_LEAST && strcmp(first, head)) {
 		free(first);
 		first = mt_strdup(dots);
 		snprintf(between, sizeof between, "%s", arrow);
 	}
-	last = mt_fit_name(tail.function, room - mt_text_width(first), utf8, app->whole_names);
+	last = mt_fit_name(tail, room - mt_text_width(first), utf8, app->whole_names);
 	mt_buffer_add(&out, first, strlen(first));
 	mt_buffer_add(&out, between, strlen(between));
 	mt_buffer_add(&out, last, strlen(last));
