@@ -437,7 +437,7 @@ static void check_strays(struct tests *t)
 			NULL},
 		{"of another view", "v", "v (Select) works in Time; 5 turns there", "(All)"},
 		{"of a group", "}", "} (Next) works in a group; Enter opens one", NULL},
-		{"after another key", "x", "x (suppress) comes after t", NULL},
+		{"after another key", "f", "f (fixed) comes after t", NULL},
 		{"of a running program", "p", "p (Freeze) is for a program that runs under memtui",
 			NULL},
 		{"of nothing", "J", "J does nothing here; F1 lists the keys", NULL},

@@ -386,6 +386,22 @@ static bool left_out(const struct terminal *t, int row)
 	return t->varying && (row == 0 || row == t->rows - 2);
 }
 
+/* The cell, and how many columns it takes. Where a narrow character has been written over the left
+ * half of a wide one, libvterm keeps the width or the right half. */
+static int cell_at(struct terminal *t, int row, int column, VTermScreenCell *cell)
+{
+	VTermScreen *screen = vterm_obtain_screen(t->vterm);
+	VTermScreenCell next;
+
+	vterm_screen_get_cell(screen, (VTermPos){row, column}, cell);
+	if (cell->chars[0] == (uint32_t)-1)
+		cell->chars[0] = 0;
+	if (cell->width <= 1 || column + 1 >= t->columns)
+		return 1;
+	vterm_screen_get_cell(screen, (VTermPos){row, column + 1}, &next);
+	return next.chars[0] == (uint32_t)-1 || !next.chars[0] ? cell->width : 1;
+}
+
 static char *text_of(struct terminal *t, bool dump)
 {
 	char *out = malloc((size_t)t->rows * ((size_t)t->columns * 24 + 1) + 1);
@@ -394,10 +410,9 @@ static char *text_of(struct terminal *t, bool dump)
 
 	for (int row = 0; row < t->rows; row++) {
 		start = at;
-		for (int column = dump && left_out(t, row) ? t->columns : 0;
-			column<t->columns; column += cell.width> 1 ? cell.width : 1) {
-			vterm_screen_get_cell(vterm_obtain_screen(t->vterm),
-				(VTermPos){row, column}, &cell);
+		for (int column = dump && left_out(t, row) ? t->columns : 0, used;
+			column < t->columns; column += used) {
+			used = cell_at(t, row, column, &cell);
 			if (!cell.chars[0])
 				out[at++] = ' ';
 			for (int i = 0; i < VTERM_MAX_CHARS_PER_CELL && cell.chars[i]; i++)
@@ -445,10 +460,9 @@ static size_t dump_styles(struct terminal *t, char *out)
 
 	for (int row = 0; row < t->rows; row++) {
 		start = at;
-		for (int column = left_out(t, row) ? t->columns : 0;
-			column<t->columns; column += cell.width> 1 ? cell.width : 1) {
-			vterm_screen_get_cell(vterm_obtain_screen(t->vterm),
-				(VTermPos){row, column}, &cell);
+		for (int column = left_out(t, row) ? t->columns : 0, used; column < t->columns;
+			column += used) {
+			used = cell_at(t, row, column, &cell);
 			name_style(style, &cell);
 			for (i = 0; i < count && strcmp(styles[i], style); i++)
 				;
@@ -458,7 +472,7 @@ static size_t dump_styles(struct terminal *t, char *out)
 				strcpy(styles[count++], style);
 			/* The right half of a wide character keeps an old style in libvterm: the
 			 * left one tells. */
-			for (int half = 0; half < (cell.width > 1 ? cell.width : 1); half++)
+			for (int half = 0; half < used; half++)
 				out[at++] = own ? '.' : (char)(i < 26 ? 'a' + i : 'A' + i - 26);
 		}
 		at = end_line(out, at, start, '.');

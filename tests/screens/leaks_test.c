@@ -166,15 +166,15 @@ static void check(struct tests *t, const struct program *p, int rows, int column
 	if (columns >= 80) {
 		char hint[160];
 
-		snprintf(hint, sizeof hint, "%s%s", p->seen,
-			strchr(p->seen, '+') ? "" : " looks like a leak: L shows why");
+		snprintf(hint, sizeof hint, "%s%s", p->seen, strchr(p->seen, '+') ? "" : "  ");
 		tell(t, terminal_wait_text(&terminal, hint) || terminal_wait_text(&terminal, hint),
 			"%s: the first screen points to the leak", p->name);
 	}
 	terminal_type(&terminal, p->first);
 	terminal_wait_text(&terminal, *p->first == 'V' ? "suspected leaks" : "SUSPECT");
 	int keys = (int)strlen(p->first) + open_selected(&terminal, p, &truth);
-	terminal_wait_text(&terminal, "grows"); /* the score takes some seconds of watching */
+	/* the score takes some seconds of watching */
+	terminal_wait_text(&terminal, columns < 60 ? "grows" : p->words);
 	char *detail = terminal_text(&terminal);
 	bool explained =
 		strstr(detail, "grows") && strstr(detail, columns < 60 ? "suspect" : p->words);

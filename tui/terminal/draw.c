@@ -15,10 +15,26 @@ attr_t mt_screen_attributes(unsigned style)
 		| (style & MT_STYLE_ITALIC ? A_ITALIC : 0);
 }
 
+/* Where the last column of what is drawn has the left half of a wide character, ncurses keeps the
+ * right half and does not send its cell: all behind it would be a column too far left. */
+static void drop_right_half(int row, int column)
+{
+	wchar_t text[CCHARW_MAX + 1] = {0};
+	attr_t attributes;
+	short pair;
+	cchar_t cell;
+
+	if (column + 1 < COLS && mvin_wch(row, column, &cell) == OK
+		&& getcchar(&cell, text, &attributes, &pair, NULL) == OK && wcwidth(text[0]) > 1)
+		mvaddch(row, column + 1, ' ');
+}
+
 void mt_screen_put(int row, int column, attr_t attributes, int pair, const wchar_t *text)
 {
 	cchar_t cell;
 
+	if (wcwidth(text[0]) <= 1)
+		drop_right_half(row, column);
 	setcchar(&cell, text, attributes, (short)pair, NULL);
 	mvadd_wch(row, column, &cell);
 }

@@ -123,7 +123,7 @@ static void cell_text(struct mt_app *app, const struct mt_icicle_cell *cell, int
 	char name[512], value[17], all[640];
 
 	if (cell->merged) {
-		snprintf(out, len, "%u smaller", cell->merged);
+		snprintf(out, len, "%u smaller", cell->merged); /* each than a name needs */
 		if (mt_text_width(out) > room)
 			snprintf(out, len, "%u", cell->merged);
 		if (mt_text_width(out) > room)

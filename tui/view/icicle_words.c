@@ -127,9 +127,12 @@ void mt_icicle_draw_words(struct mt_app *app, int row, int columns)
 		snprintf(left, sizeof left, "bars are bytes allocated: %s does not add up",
 			mt_metric_info(app->data.sort)->name);
 	used += mt_draw(app->screen, row, 1, columns - 1, MT_ROLE_PROMPT, left);
+	if (app->data.inverted)
+		snprintf(right, sizeof right, "inverted");
 	if (t->path_count || t->skip) {
 		mt_icicle_name(app, t->root, name, sizeof name);
-		snprintf(right, sizeof right, "zoom: %s", name);
+		snprintf(right + strlen(right), sizeof right - strlen(right), "%szoom: %s",
+			*right ? "   " : "", name);
 	}
 	if (t->layout.skip)
 		snprintf(right + strlen(right), sizeof right - strlen(right),
