@@ -76,7 +76,7 @@ if git rev-parse -q --verify HEAD >/dev/null 2>&1; then
 	git clone -q . "$work/clone" 2>"$work/log" || not_ok "dist: clone" "$(cat "$work/log")"
 	make --no-print-directory O="$work/d1" dist >"$work/log" 2>&1 || not_ok dist "$(cat "$work/log")"
 	(umask 077 && TZ=Asia/Tokyo make --no-print-directory -C "$work/clone" O="$work/d2" dist >"$work/log" 2>&1) || not_ok dist "$(cat "$work/log")"
-	if cmp "$work/d1/$name.tar.xz" "$work/d2/$name.tar.xz" 2>"$work/log"; then ok "dist: the same bytes from another clone"; else
+	if cmp "$work/d1/$name.tar.xz" "$work/d2/$name.tar.xz" >"$work/log" 2>&1; then ok "dist: the same bytes from another clone"; else
 		not_ok "dist: the same bytes from another clone" "$(cat "$work/log")"
 	fi
 	same "dist: the committed files, in one directory" "$(git ls-tree -r --name-only HEAD | sed "s|^|$name/|" | LC_ALL=C sort)" \

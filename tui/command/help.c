@@ -333,7 +333,8 @@ const struct mt_command mt_command_help = {
 		    "memtui help keys\twhat every key does, and how to change it\n"
 		    "memtui help config\tthe settings\n"
 		    "memtui help --man groups | man -l -\tthe manual page\n"
-		    "source <(memtui help --completion bash)\tcompletion in this shell\n",
+		    "source <(memtui help --completion bash)\tcompletion in this shell\n"
+		    "memtui help --completion fish | source\tcompletion in this fish\n",
 	.options = options,
 	.operands_max = 1,
 	.check = check,
