@@ -1,6 +1,7 @@
 /* The trace of an image: written while it runs, kept below its limit, completed with symbols. */
 #include "core/session/image_parts.h"
 
+#include <errno.h>
 #include <string.h>
 
 #define LOOKS_AGAIN 10 /* 100 ms apart */
@@ -137,7 +138,8 @@ static void find_symbols(struct mt_image *i, struct mt_resolver **library,
 	mt_symbols_init(&symbols);
 	if (mt_lookup(&lookup, &i->profile, &symbols, &err) < 0) {
 		*library = NULL;
-		atomic_store(&r->names_given_up, true);
+		if (err.code == -ETIMEDOUT)
+			atomic_store(&r->names_given_up, true);
 		mt_recorder_trouble_of(r, i->process, &err);
 	}
 	mt_symbols_encode(&symbols, payload);

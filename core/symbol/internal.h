@@ -144,6 +144,10 @@ void mt_symbols_set(struct mt_symbols *, uint32_t pc, uint32_t first);
 void mt_symbols_copy_pc(struct mt_symbols *to, uint32_t to_pc, const struct mt_symbols *from,
 	uint32_t from_pc);
 
+/* A resolver like one that crashed, and without that module's file. The other one is left as it is,
+ * for ever. */
+struct mt_resolver *mt_resolver_instead_of(struct mt_resolver *crashed, uint32_t module);
+
 /* Resolves a pc of the profile into frames under another number. */
 void mt_resolver_pc_as(struct mt_resolver *, const struct mt_profile *, uint32_t pc,
 	struct mt_symbols *, uint32_t as);

@@ -219,6 +219,39 @@ void mt_resolver_module(struct mt_resolver *r, const struct mt_profile *profile,
 	}
 }
 
+static void leave_out(struct mt_resolver *r, uint32_t module)
+{
+	struct file *file = mt_alloc(sizeof *file);
+
+	file->state = FILE_NONE;
+	file->fd = file->alt_fd = -1;
+	file->owner = r;
+	file->path = mt_strdup("");
+	MT_GROW(r->files, r->file_count, r->file_capacity);
+	r->files[r->file_count++] = file;
+	while (r->module_count <= module) {
+		MT_GROW(r->modules, r->module_count, r->module_capacity);
+		r->modules[r->module_count++] = 0;
+	}
+	r->modules[module] = r->file_count;
+}
+
+struct mt_resolver *mt_resolver_instead_of(struct mt_resolver *crashed, uint32_t module)
+{
+	struct mt_resolver *r = mt_alloc(sizeof *r);
+
+	r->finder = crashed->finder;
+	r->memory_max = crashed->memory_max;
+	r->cache = crashed->cache;
+	mt_strings_init(&r->raw);
+	for (uint32_t i = 0; i < crashed->module_count; i++)
+		if (crashed->modules[i]
+			&& crashed->files[crashed->modules[i] - 1]->state == FILE_NONE)
+			leave_out(r, i);
+	leave_out(r, module);
+	return r;
+}
+
 /* Files are mapped: one that is written over in place would be read as nonsense, or end the
  * process. */
 static bool still_the_same(const struct file *file)

@@ -1,10 +1,12 @@
 /* Resolves pcs in a thread of its own. It works on a private copy of modules and pcs and hands over
  * finished batches, so that neither side ever waits for the other's work. */
 #include "core/base/thread.h"
+#include "core/symbol/guard.h"
 #include "core/symbol/resolver.h"
 
 #include <errno.h>
 #include <limits.h>
+#include <signal.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,6 +24,9 @@
 /* times as many looks, at which it is busy with one and the same place: the file is made to keep it
  * busy for ever */
 #define BUSY_TIMES 20
+
+#define ALL UINT32_MAX /* in place of a module */
+#define CRASHED "names of %s: to read them has crashed (SIG%s), so the file is damaged"
 
 enum waited { WAITED_DONE, WAITED_IDLE, WAITED_BUSY };
 
@@ -49,14 +54,15 @@ struct mt_symbolizer {
 	struct mt_resolver *resolver;
 	struct batch *batch;
 	uint32_t next_module, next_pc;
-	_Atomic uint32_t at_pc, done; /* what is looked up; how many were */
-	_Atomic uint32_t steps;       /* grows with each file and place that is begun */
-	uint8_t *known;               /* by pc: not to be looked up; NULL: none are */
-	struct mt_resolver *library;  /* whose files are used, too; NULL: none */
-	bool finishing;               /* everything is fed, and somebody waits for it */
-	bool ended;                   /* lock: the thread is through */
-	bool given_up;                /* nobody waits for it any more */
-	struct mt_symbols texts;      /* lock, once finished: what the program says of its leaks */
+	_Atomic uint32_t at, done;   /* the module that is looked into; how many pcs were */
+	_Atomic uint32_t steps;      /* grows with each file and place that is begun */
+	uint8_t *known;              /* by pc: not to be looked up; NULL: none are */
+	struct mt_resolver *library; /* whose files are used, too; NULL: none */
+	bool finishing;              /* everything is fed, and somebody waits for it */
+	bool ended;                  /* lock: the thread is through */
+	bool given_up;               /* nobody waits for it any more */
+	int crashed;                 /* lock: by which signal; 0: it has not */
+	struct mt_symbols texts;     /* lock, once finished: what the program says of its leaks */
 };
 
 /* ---- the part of a profile that resolving needs ---- */
@@ -133,7 +139,7 @@ static void resolve_pc(struct mt_symbolizer *s, uint32_t pc)
 		mt_symbols_init(&batch->symbols);
 		batch->begun_ns = now_ns();
 	}
-	atomic_store(&s->at_pc, pc);
+	atomic_store(&s->at, s->own.pcs[pc].module);
 	atomic_fetch_add(&s->steps, 1);
 	batch->pcs[batch->count] = pc;
 	mt_resolver_pc_as(s->resolver, &s->own, pc, &batch->symbols, batch->count++);
@@ -143,9 +149,12 @@ static void resolve_pc(struct mt_symbolizer *s, uint32_t pc)
 }
 
 /* Resolves what its own part of the profile holds; modules first, as their files may vanish. */
-static void resolve(struct mt_symbolizer *s)
+static void resolve(void *context)
 {
+	struct mt_symbolizer *s = context;
+
 	for (; s->next_module < s->own.module_count && !s->stop; s->next_module++) {
+		atomic_store(&s->at, s->next_module);
 		atomic_fetch_add(&s->steps, 1);
 		mt_resolver_module(s->resolver, &s->own, s->next_module);
 	}
@@ -164,6 +173,7 @@ static void resolve(struct mt_symbolizer *s)
 			resolve_pc(s, s->next_pc);
 	}
 	if (s->finishing && !s->stop) {
+		atomic_store(&s->at, ALL);
 		atomic_fetch_add(&s->steps, 1);
 		mt_resolver_suppressions(s->resolver, &s->own, &s->texts);
 	}
@@ -176,9 +186,22 @@ static bool finished(const struct mt_symbolizer *s)
 		&& (s->next_pc >= s->fed.pc_count || s->fed.pc_count <= MT_PC_FIRST);
 }
 
+/* All that the thread used is left as it is. */
+static _Noreturn void crash(struct mt_symbolizer *s, int number)
+{
+	pthread_mutex_lock(&s->lock);
+	s->crashed = number;
+	s->given_up = true;
+	s->busy = false;
+	pthread_cond_broadcast(&s->idle);
+	pthread_mutex_unlock(&s->lock);
+	mt_guard_park();
+}
+
 static void *run(void *argument)
 {
 	struct mt_symbolizer *s = argument;
+	int number;
 
 	if (!s->finishing) /* of this thread alone */
 		setpriority(PRIO_PROCESS, (id_t)syscall(SYS_gettid), NICENESS);
@@ -194,7 +217,9 @@ static void *run(void *argument)
 		}
 		part_extend(&s->own, &s->fed);
 		pthread_mutex_unlock(&s->lock);
-		resolve(s);
+		number = mt_guard(resolve, s);
+		if (number)
+			crash(s, number);
 		pthread_mutex_lock(&s->lock);
 	}
 	pthread_mutex_unlock(&s->lock);
@@ -249,7 +274,7 @@ void mt_symbolizer_feed(struct mt_symbolizer *s, const struct mt_profile *profil
 {
 	pthread_mutex_lock(&s->lock);
 	if (profile->module_count > s->fed.module_count || profile->pc_count > s->fed.pc_count)
-		s->busy = s->threaded;
+		s->busy = s->threaded && !s->crashed;
 	part_extend(&s->fed, profile);
 	pthread_cond_signal(&s->work);
 	pthread_mutex_unlock(&s->lock);
@@ -259,7 +284,27 @@ void mt_symbolizer_feed(struct mt_symbolizer *s, const struct mt_profile *profil
 	}
 }
 
-bool mt_symbolizer_collect(struct mt_symbolizer *s, struct mt_symbols *symbols)
+/* Places of the module without names, or of ALL, get those of what has none. Returns how many. */
+static uint32_t name_rest(const struct mt_profile *profile, struct mt_symbols *symbols,
+	uint32_t module)
+{
+	uint32_t count = 0;
+
+	for (uint32_t pc = MT_PC_FIRST; pc < profile->pc_count; pc++) {
+		uint32_t first = symbols->frame_count;
+
+		if ((pc < symbols->pc_count && symbols->pcs[pc].count)
+			|| (module != ALL && profile->pcs[pc].module != module))
+			continue;
+		mt_resolver_add_unknown(profile, &profile->pcs[pc], symbols, NULL, 0);
+		mt_symbols_set(symbols, pc, first);
+		count++;
+	}
+	return count;
+}
+
+/* Returns false if there was nothing. */
+static bool take_ready(struct mt_symbolizer *s, struct mt_symbols *symbols)
 {
 	struct batch *batch;
 	bool any = false;
@@ -275,9 +320,21 @@ bool mt_symbolizer_collect(struct mt_symbolizer *s, struct mt_symbols *symbols)
 		for (uint32_t i = 0; i < batch->count; i++)
 			mt_symbols_copy_pc(symbols, batch->pcs[i], &batch->symbols, i);
 		any |= batch->count > 0;
-		batch_free(batch);
+		if (!s->crashed) /* else it may lie where a lock of malloc is held for ever */
+			batch_free(batch);
 		batch = next;
 	}
+	return any;
+}
+
+bool mt_symbolizer_collect(struct mt_symbolizer *s, struct mt_symbols *symbols)
+{
+	bool any = take_ready(s, symbols);
+
+	pthread_mutex_lock(&s->lock);
+	if (s->crashed)
+		any |= name_rest(&s->fed, symbols, ALL) > 0;
+	pthread_mutex_unlock(&s->lock);
 	return any;
 }
 
@@ -342,11 +399,24 @@ void mt_symbolizer_wait(struct mt_symbolizer *s)
 	await(s, false, UINT_MAX, UINT64_MAX, NULL, NULL);
 }
 
+static const char *path_at(const struct mt_symbolizer *s, const struct mt_profile *profile)
+{
+	uint32_t module = atomic_load(&s->at);
+
+	return module < profile->module_count
+		? mt_strings_get(&profile->strings, profile->modules[module].path)
+		: "a file";
+}
+
 char *mt_symbolizer_missing(struct mt_symbolizer *s)
 {
 	pthread_mutex_lock(&s->lock);
 	char *missing = s->missing ? mt_strdup(s->missing) : NULL;
 
+	if (s->crashed) {
+		free(missing);
+		missing = mt_format(CRASHED, path_at(s, &s->fed), sigabbrev_np(s->crashed));
+	}
 	pthread_mutex_unlock(&s->lock);
 	return missing;
 }
@@ -401,51 +471,40 @@ static void note_known(struct mt_symbolizer *s, const struct mt_profile *profile
 		s->known[pc] = symbols->pcs[pc].count > 0;
 }
 
-/* What was not found in time gets the names of what has none. */
-static uint32_t name_rest(const struct mt_profile *profile, struct mt_symbols *symbols)
-{
-	uint32_t count = 0;
-
-	for (uint32_t pc = MT_PC_FIRST; pc < profile->pc_count; pc++) {
-		uint32_t first = symbols->frame_count;
-
-		if (pc < symbols->pc_count && symbols->pcs[pc].count)
-			continue;
-		mt_resolver_add_unknown(profile, &profile->pcs[pc], symbols, NULL, 0);
-		mt_symbols_set(symbols, pc, first);
-		count++;
-	}
-	return count;
-}
-
 static int fail_waiting(const struct mt_symbolizer *s, const struct mt_profile *profile,
 	const struct mt_lookup *lookup, enum waited waited, uint32_t nameless, struct mt_err *err)
 {
-	uint32_t pc = atomic_load(&s->at_pc);
-	uint32_t module = pc < profile->pc_count ? profile->pcs[pc].module : UINT32_MAX;
 	unsigned seconds = lookup->looks * LOOK_MS / 1000;
-	const char *path = module < profile->module_count
-		? mt_strings_get(&profile->strings, profile->modules[module].path)
-		: "a file";
 
 	if (waited == WAITED_IDLE)
 		return mt_fail(err, -ETIMEDOUT,
 			"names of %s: its file system has not answered for %u s; %u of %u places "
 			"are left without names",
-			path, seconds, nameless, profile->pc_count);
+			path_at(s, profile), seconds, nameless, profile->pc_count);
 	return mt_fail(err, -ETIMEDOUT,
 		"names of %s: one of them has taken more than %u s, so the file may be damaged; %u "
 		"of %u places are left without names",
-		path, seconds * BUSY_TIMES, nameless, profile->pc_count);
+		path_at(s, profile), seconds * BUSY_TIMES, nameless, profile->pc_count);
 }
 
-int mt_lookup(const struct mt_lookup *lookup, const struct mt_profile *profile,
-	struct mt_symbols *symbols, struct mt_err *err)
+static int fail_crashed(const struct mt_symbolizer *s, const struct mt_profile *profile,
+	uint32_t nameless, struct mt_err *err)
 {
-	struct mt_symbolizer *s = make(lookup->resolver, lookup->library, true);
-	char *missing;
+	return mt_fail(err, -EFAULT, CRASHED "; %u of %u places are left without names",
+		path_at(s, profile), sigabbrev_np(s->crashed), nameless, profile->pc_count);
+}
+
+/* Returns the resolver for another attempt, without the file that the last one crashed on, or
+ * NULL. */
+static struct mt_resolver *attempt(const struct mt_lookup *lookup, struct mt_resolver *resolver,
+	struct mt_resolver *library, const struct mt_profile *profile, struct mt_symbols *symbols,
+	struct mt_err *err)
+{
+	struct mt_symbolizer *s = make(resolver, library, true);
+	struct mt_resolver *next = NULL;
 	enum waited waited;
-	int error = 0;
+	char *missing;
+	uint32_t module;
 
 	note_known(s, profile, symbols);
 	part_extend(&s->fed, profile);
@@ -459,19 +518,38 @@ int mt_lookup(const struct mt_lookup *lookup, const struct mt_profile *profile,
 	}
 	waited = await(s, false, lookup->looks, (uint64_t)lookup->looks * BUSY_TIMES,
 		lookup->progress, lookup->context);
-	s->given_up = waited != WAITED_DONE;
-	mt_symbolizer_collect(s, symbols);
-	if (waited != WAITED_DONE)
-		error = fail_waiting(s, profile, lookup, waited, name_rest(profile, symbols), err);
-	else if (symbols->embedded == MT_EMBEDDED_NONE) {
+	s->given_up |= waited != WAITED_DONE;
+	take_ready(s, symbols);
+	if (waited != WAITED_DONE) {
+		fail_waiting(s, profile, lookup, waited, name_rest(profile, symbols, ALL), err);
+	} else if (s->crashed) {
+		module = atomic_load(&s->at);
+		fail_crashed(s, profile, name_rest(profile, symbols, module), err);
+		if (module != ALL)
+			next = mt_resolver_instead_of(s->resolver, module);
+	} else if (symbols->embedded == MT_EMBEDDED_NONE) {
 		symbols->embedded = s->texts.embedded;
 		symbols->suppressions = mt_strings_add(&symbols->strings,
 			mt_strings_get(&s->texts.strings, s->texts.suppressions));
 	}
-	missing = mt_symbolizer_missing(s);
+	missing = s->given_up ? NULL : mt_symbolizer_missing(s);
 	if (missing && lookup->say)
 		lookup->say("%s", missing);
 	free(missing);
 	mt_symbolizer_free(s);
-	return error;
+	return next;
+}
+
+int mt_lookup(const struct mt_lookup *lookup, const struct mt_profile *profile,
+	struct mt_symbols *symbols, struct mt_err *err)
+{
+	struct mt_resolver *next;
+	struct mt_err ignored;
+
+	err = err ? err : &ignored;
+	*err = (struct mt_err){0};
+	next = attempt(lookup, lookup->resolver, lookup->library, profile, symbols, err);
+	while (next)
+		next = attempt(lookup, next, NULL, profile, symbols, err);
+	return err->code;
 }
