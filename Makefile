@@ -186,6 +186,7 @@ $(O)/fuzz/replay-$(1): $(call fuzz_objects,replay,$(1)) $(O)/obj/replay/tests/fu
 -include $(patsubst %.o,%.d,$(call fuzz_objects,fuzz,$(1)) $(call fuzz_objects,replay,$(1)))
 endef
 $(foreach f,$(FUZZ),$(eval $(call fuzz_rules,$(f))))
+-include $(CORE_SRC:%.c=$(O)/obj/fuzz/%.d) $(O)/obj/replay/tests/fuzz/replay.d
 
 # ---- workloads with known truth, and the programs that the tests trace ----
 WORKLOADS := $(O)/bench/hot $(O)/bench/leak $(O)/bench/tree $(O)/bench/asleep $(O)/demo
