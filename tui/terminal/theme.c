@@ -231,10 +231,10 @@ static int colour_of_group(const struct mt_theme *theme, enum mt_role role, int 
 	return role == MT_ROLE_OTHER && colours >= 16 ? 8 : clear[role - MT_ROLE_GROUP_1];
 }
 
-/* Black or white, in the palette's terms. */
+/* Black or white, in the terms of the terminal, as is the colour. */
 static int text_on(int colour, int colours)
 {
-	bool bright = brightness(palette(colour)) > 110;
+	bool bright = brightness(colours >= 0x1000000 ? colour : palette(colour)) > 110;
 
 	return mt_theme_nearest(bright ? 0x000000 : 0xffffff, colours);
 }
