@@ -75,7 +75,8 @@ static void complete(struct drain *d, struct mt_image *image, struct mt_resolver
 		*library = new_library(d);
 	mt_image_describe(image, &line);
 	mt_image_free(image);
-	if (err.code && *line.trace_path && strlen(line.trace_path) < sizeof line.trace_path - 1)
+	if (err.code && err.code != -ESTALE && *line.trace_path
+		&& strlen(line.trace_path) < sizeof line.trace_path - 1)
 		mt_output_remove_empty(line.trace_path);
 	mt_recorder_tell(r, &line);
 	if (root)

@@ -1,4 +1,5 @@
 #include "core/session/flight.h"
+#include "core/session/internal.h"
 
 #include "core/model/payload.h"
 
@@ -139,11 +140,10 @@ static int put_checkpoint(struct mt_flight *f, const struct mt_buffer *made, uin
 /* The file at path must be the one that is written. */
 static int open_new(const struct mt_flight *f, char **name, struct mt_err *err)
 {
-	struct stat ours, there;
-	int fd;
+	struct stat ours;
+	int fd = mt_trace_writer_fd(f->writer);
 
-	if (fstat(mt_trace_writer_fd(f->writer), &ours) < 0 || lstat(f->path, &there) < 0
-		|| ours.st_ino != there.st_ino || ours.st_dev != there.st_dev)
+	if (fstat(fd, &ours) < 0 || !mt_output_is_at(f->path, fd))
 		return mt_fail(err, -ESTALE, "%s is not there any more, or another file", f->path);
 	*name = mt_format("%s.%d.new", f->path, (int)getpid());
 	fd = open(*name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);

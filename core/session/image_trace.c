@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #define LOOKS_AGAIN 10 /* 100 ms apart */
 
@@ -173,6 +174,20 @@ static int write_title(struct mt_image *i, struct mt_err *err)
 	return mt_definitions_write(&i->definitions, i->writer, &i->profile, err);
 }
 
+/* What stands at a name that is said must be what was written. */
+static int see_name(const struct mt_image *i, struct mt_err *err)
+{
+	int fd = mt_trace_writer_fd(i->writer);
+	struct stat file;
+
+	if (fstat(fd, &file) < 0 || !S_ISREG(file.st_mode) || mt_output_is_at(i->trace_path, fd))
+		return 0;
+	return mt_fail(err, -ESTALE,
+		"%s: is gone: while it was written it was moved or removed, or another file took "
+		"its name",
+		i->trace_path);
+}
+
 int mt_image_complete(struct mt_image *i, struct mt_resolver **library, struct mt_err *err)
 {
 	struct mt_buffer symbols = {0};
@@ -192,6 +207,8 @@ int mt_image_complete(struct mt_image *i, struct mt_resolver **library, struct m
 		error = mt_definitions_write(&i->definitions, i->writer, &i->profile, err);
 	if (!error)
 		error = write_end(i, &symbols, err);
+	if (!error && i->trace_path && strcmp(i->trace_path, "-"))
+		error = see_name(i, err);
 	mt_buffer_free(&symbols);
 	if (error)
 		i->failure.code = error;

@@ -93,6 +93,10 @@ int mt_output_other(char **path, const char *pattern, const char *program, pid_t
 /* Opens path, or where it exists the next of path.1, path.2 and so on that is free. Replaces
  * *path. */
 int mt_output_beside(char **path, struct mt_err *err);
+/* Tells whether the name leads to the file that is open. */
+bool mt_output_is_at(const char *path, int fd);
+/* Puts the file that the user's own links lead to in place of *path. */
+int mt_output_resolve(char **path, struct mt_err *err);
 /* Renames a trace that another of its process follows: path.execN, N from *number on, which is
  * moved. */
 int mt_output_set_aside(char **aside, const char *path, uint32_t *number, struct mt_err *err);

@@ -1,4 +1,5 @@
 /* The name of the trace file, and the file. */
+#include "core/base/links.h"
 #include "core/base/rename.h"
 #include "core/session/internal.h"
 
@@ -68,6 +69,28 @@ char *mt_output_path(const char *pattern, const char *program, pid_t pid)
 	return path;
 }
 
+/* A FIFO or a device, by whatever links, is written as it is. */
+static bool is_stream(const char *path)
+{
+	struct stat status;
+
+	return stat(path, &status) == 0 && (S_ISFIFO(status.st_mode) || S_ISCHR(status.st_mode));
+}
+
+int mt_output_resolve(char **path, struct mt_err *err)
+{
+	char *file;
+
+	if (!strcmp(*path, "-") || is_stream(*path))
+		return 0;
+	file = mt_links_resolve(*path, err);
+	if (!file)
+		return err->code;
+	free(*path);
+	*path = file;
+	return 0;
+}
+
 int mt_output_open(const char *path, struct mt_err *err)
 {
 	struct stat status = {0};
@@ -82,9 +105,10 @@ int mt_output_open(const char *path, struct mt_err *err)
 		}
 		return fd >= 0 ? fd : mt_fail(err, -errno, "standard output: %s", strerror(errno));
 	}
-	if (lstat(path, &status) == 0 && (S_ISFIFO(status.st_mode) || S_ISCHR(status.st_mode))) {
+	if (is_stream(path)) {
 		fd = open(path, O_WRONLY | O_CLOEXEC);
 	} else {
+		lstat(path, &status);
 		fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
 	}
 	if (fd >= 0)
@@ -119,14 +143,18 @@ bool mt_output_is_regular(const char *path)
 	return strcmp(path, "-") && lstat(path, &status) == 0 && S_ISREG(status.st_mode);
 }
 
+bool mt_output_is_at(const char *path, int fd)
+{
+	struct stat ours, there;
+
+	return fstat(fd, &ours) == 0 && lstat(path, &there) == 0 && ours.st_ino == there.st_ino
+		&& ours.st_dev == there.st_dev;
+}
+
 bool mt_output_is_single(const char *pattern, const char *root_path)
 {
-	struct stat status;
-
 	return !strcmp(root_path, "-")
-		|| (!has_own_field(pattern ? pattern : DEFAULT_PATTERN)
-			&& lstat(root_path, &status) == 0
-			&& (S_ISFIFO(status.st_mode) || S_ISCHR(status.st_mode)));
+		|| (!has_own_field(pattern ? pattern : DEFAULT_PATTERN) && is_stream(root_path));
 }
 
 void mt_output_remove_empty(const char *path)

@@ -266,6 +266,8 @@ static int open_output(struct mt_recorder *r, struct starting *s, struct mt_err 
 	const char *path;
 
 	r->trace_path = mt_output_path(o->output, r->launch.path, r->program);
+	if (mt_output_resolve(&r->trace_path, err) < 0)
+		return err->code;
 	r->single = mt_output_is_single(o->output, r->trace_path);
 	if (is_program(r, r->trace_path))
 		return mt_fail(err, -EINVAL,

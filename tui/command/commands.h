@@ -182,7 +182,8 @@ extern const char mt_help_about[], mt_help_exit[], mt_help_keys[], mt_help_keys_
 #define MT_OPTIONS_RECORD \
 	{'o', "output", "FILE", MT_OPTION_TEXT, MT_OPTION_AT(output), \
 		"trace file; %e program, %t Unix time, %p process, %n a number that makes it " \
-		"unique; - is standard output", NULL}, \
+		"unique; - is standard output; your own symbolic links are followed, others' " \
+		"are refused", NULL}, \
 	{'f', "force", NULL, MT_OPTION_FLAG, MT_OPTION_AT(force), \
 		"replace an existing trace file, and with it those of its other processes", NULL}, \
 	{0, "depth", "N", MT_OPTION_NUMBER, MT_OPTION_AT(depth), \

@@ -12,9 +12,9 @@ static const struct mt_variable variables[] = {
 		"it unique, %% a percent sign; relative to the directory in which the program "
 		"starts. A name that is taken gets .1, .2 and so on, after ten of them its process "
 		"number; so does a forked child's, where there is no %p. When a process executes "
-		"another program, its file so far becomes FILE.exec0, FILE.exec1 and so on. Where "
-		"a device, a FIFO or a socket has the name "
-		"nothing is recorded"},
+		"another program, its file so far becomes FILE.exec0, FILE.exec1 and so on. A "
+		"symbolic link is a name that is taken. Where a device, a FIFO or a socket has the "
+		"name nothing is recorded"},
 	{"MEMTUI_DEPTH", "N", "depth",
 		"record at most N frames of a stack, the innermost ones, 4 to 65536. Of deeper "
 		"stacks the outer frames are lost, with main. 4096 by default"},

@@ -1,11 +1,11 @@
 #include "tui/command/new_file.h"
 
 #include "core/base/buffer.h"
+#include "core/base/links.h"
 #include "core/base/rename.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,7 +15,6 @@
 
 /* Those by which somebody, or a limit, ends a command. */
 static const int ending[] = {SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGPIPE, SIGXCPU, SIGXFSZ};
-#define LINKS_MAX 40 /* as the kernel follows */
 #define ENDING (sizeof ending / sizeof *ending)
 
 /* What is to be removed, or NULL; a handler can reach nothing but static storage. */
@@ -75,53 +74,6 @@ static void forget(struct mt_new_file *file)
 	*file = (struct mt_new_file){0};
 }
 
-/* Follows one link. Opened before it is read, so that nobody can exchange it in between. 1: *path
- * is what it names; 0: it is no link. */
-static int follow(char **path, struct mt_err *err)
-{
-	const char *slash = strrchr(*path, '/');
-	int directory = slash ? (int)(slash - *path) + 1 : 0;
-	int fd = open(*path, O_PATH | O_NOFOLLOW | O_CLOEXEC);
-	char target[PATH_MAX], *next;
-	struct stat is;
-	ssize_t len = 0;
-
-	if (fd < 0 || fstat(fd, &is) < 0 || !S_ISLNK(is.st_mode)) {
-		if (fd >= 0)
-			close(fd);
-		return 0; /* a name that cannot be reached is refused when it is opened */
-	}
-	if (is.st_uid == geteuid())
-		len = readlinkat(fd, "", target, sizeof target);
-	close(fd);
-	if (len <= 0 || (size_t)len >= sizeof target)
-		return mt_fail(err, -ELOOP,
-			"%s: is somebody else's symbolic link, and memtui does not write through "
-			"it; name the file itself, or another",
-			*path);
-	next = mt_format("%.*s%.*s", *target == '/' ? 0 : directory, *path, (int)len, target);
-	free(*path);
-	*path = next;
-	return 1;
-}
-
-/* The file that a name means, through the user's own links alone: whoever writes into a directory
- * of others' must not be led elsewhere. NULL on error. */
-static char *resolve(const char *name, struct mt_err *err)
-{
-	char *path = mt_strdup(name);
-	int followed = 1;
-
-	for (int i = 0; i < LINKS_MAX && followed > 0; i++)
-		followed = follow(&path, err);
-	if (followed > 0)
-		followed = mt_fail(err, -ELOOP, "cannot write %s: %s", name, strerror(ELOOP));
-	if (!followed)
-		return path;
-	free(path);
-	return NULL;
-}
-
 /* A FIFO, a device or a descriptor (/dev/stdout) is written as it is. -ENXIO: it is none of
  * these. */
 static int open_special(const char *path, struct mt_err *err)
@@ -170,7 +122,7 @@ int mt_new_file_open(struct mt_new_file *file, const char *path, bool force, mod
 
 	if (fd != -ENXIO)
 		return fd;
-	*file = (struct mt_new_file){.path = resolve(path, err), .force = force};
+	*file = (struct mt_new_file){.path = mt_links_resolve(path, err), .force = force};
 	if (!file->path)
 		return -ELOOP;
 	bool exists = lstat(file->path, &is) == 0;

@@ -1,6 +1,5 @@
 /* A file that a command writes: beside its name, as NAME.PID.new, until it is whole. It is removed
- * where the command fails, or a signal ends memtui. The user's own symbolic links are followed, to
- * what they name; others' are refused, also in directories where the kernel would follow them. */
+ * where the command fails, or a signal ends memtui. Symbolic links: core/base/links.h. */
 #ifndef MT_TUI_NEW_FILE_H
 #define MT_TUI_NEW_FILE_H
 

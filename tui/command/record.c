@@ -67,16 +67,21 @@ static void say_limits(const struct mt_profile *p)
 			mt_command_say("%s", mt_strings_get(&p->strings, p->log[i].text));
 }
 
-/* The closing line, from what the file really holds. failed: it is known that it could not be
- * written to its end. */
-static int say_totals(const char *path, bool failed, const struct mt_arguments *arguments,
+/* The closing line, from what the file really holds. */
+static int say_totals(const struct mt_session *session, const struct mt_arguments *arguments,
 	struct mt_err *err)
 {
+	const char *path = session->trace_path;
+	bool failed = session->failed;
 	char text[MT_CLOSING_LEN], lost[MT_NUMBER_EXACT_LEN];
 	struct mt_closing closing;
 	int status = mt_closing_load(&closing, path, arguments, err);
 	const struct mt_profile *p = &closing.loaded.profile;
 
+	if (failed && (status < 0 || p->info.pid != (uint32_t)session->program)) {
+		mt_closing_free(&closing); /* why has been said; another's file may stand there */
+		return 0;
+	}
 	if (status >= 0 && (failed || p->info.recorder_lost)) {
 		mt_closing_calls(text, &p->info);
 		mt_command_say("wrote %s up to where the recording broke off: %s until then", path,
@@ -308,14 +313,16 @@ static int close_session(struct mt_session *session, const char *output, int wai
 	bool to_stdout = output && !strcmp(output, "-");
 	bool there = !to_stdout && session->trace_path && lstat(session->trace_path, &file) == 0;
 	bool readable = there && S_ISREG(file.st_mode);
-	bool stream = to_stdout || (there && (S_ISFIFO(file.st_mode) || S_ISCHR(file.st_mode)));
+	bool stream = to_stdout
+		|| (there && stat(session->trace_path, &file) == 0
+			&& (S_ISFIFO(file.st_mode) || S_ISCHR(file.st_mode)));
 	int status = 0;
 
 	if (WIFSIGNALED(wait_status))
 		mt_command_say("the program was ended by signal %d (%s)", WTERMSIG(wait_status),
 			strsignal(WTERMSIG(wait_status)));
 	if (readable)
-		status = say_totals(session->trace_path, session->failed, arguments, err);
+		status = say_totals(session, arguments, err);
 	say_processes(session);
 	say_untraced(session, stream);
 	return status < 0 ? status : readable;
