@@ -4,6 +4,7 @@
 set -u
 . "$(dirname "$0")/../asked.sh"
 build=$(cd "$1" && pwd)
+top=$(cd "$(dirname "$0")/../.." && pwd)
 tmp=$(mktemp -d)
 mounted=
 trap '[ -z "$mounted" ] || umount "$mounted"; rm -rf "$tmp"' EXIT
@@ -187,4 +188,34 @@ else
 	echo "skip names zstd: objcopy does not know it"
 fi
 say "of others nothing is said" "$(grep 'elfutils' aliases.dat.said)"
+# ---- split debug information: beside the program as .dwo, or packed as .dwp, which elfutils reads from 0.191 on ----
+inlined() { # the frames of the program from malloc to outer_function, by the debug information that is there
+	MEMTUI_CACHE='' record split.dat split/split
+	"$memtui" groups --format json split.dat 2>split.err | python3 -c '
+import json, sys
+for group in json.load(sys.stdin):
+    names = [f["function"] + ":" + str(f["line"]) for f in group["backtrace"]]
+    at = [i for i, n in enumerate(names) if n.startswith("outer_function:")]
+    if at: print(*names[:at[0] + 1])' | head -n 1
+}
+mkdir split && cp "$top/tests/programs/symbols_c.c" split/split.c
+if (cd split && gcc -O2 -gdwarf-4 -gsplit-dwarf -o split split.c && timeout 60 dwp -e split -o split.dwp && mkdir away && mv split.dwp away) 2>build.err; then
+	whole=$(inlined)
+	say "split: inlined functions from .dwo files" "$([[ $whole = innermost:*\ middle:*\ outer_function:* ]] || echo "$whole")"
+	mv split/*.dwo split/away
+	mv split/away/split.dwp split
+	packed=$(inlined)
+	version=$(readlink -f "$(ldd "$memtui" | sed -n 's/.*libdw[^ ]* => \([^ ]*\).*/\1/p')" | sed -n 's/.*-0\.\([0-9]*\)\.so$/\1/p')
+	if [ "${version:-0}" -ge 191 ]; then
+		say "split: inlined functions from a .dwp file" "$([ "$packed" = "$whole" ] || echo "$packed, not $whole; $(cat split.dat.said split.err)")"
+	else
+		said="split has a \.dwp file, which elfutils 0\.$version cannot read: inlined functions are missing"
+		say "split: a .dwp file that elfutils cannot read is said" "$(grep -q "$said" split.dat.said || cat split.dat.said)$(grep -q "$said" split.err || cat split.err)$(
+			[[ $packed = outer_function:[1-9]* ]] || echo "not even the line: $packed")"
+		echo "skip names split: inlined functions from a .dwp file: elfutils is older than 0.191"
+	fi
+	rm split/split.dwp
+	bare=$(inlined)
+	say "split: without either the line is known" "$([[ $bare = outer_function:[1-9]* ]] || echo "$bare")"
+else echo "skip names split: $(tail -n 1 build.err)"; fi
 exit $bad
