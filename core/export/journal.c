@@ -337,7 +337,7 @@ static void blind_text(char *out, size_t len, const struct mt_profile *p, uint32
 {
 	char *sentence = mt_blind_sentence(p, &p->blind[index], false);
 
-	snprintf(out, len, "not seen: %s", sentence);
+	snprintf(out, len, "%s", sentence);
 	free(sentence);
 }
 

@@ -17,7 +17,7 @@
 	X(LIMIT, "limit") \
 	X(CALL, "call") \
 	X(LOSS, "lost") \
-	X(BLIND, "blind") \
+	X(BLIND, "unseen") \
 	X(NOTE, "note") \
 	X(WARNING, "warning") \
 	X(END, "end")

@@ -2,6 +2,7 @@
 
 #include "core/export/journal.h"
 #include "core/export/losses.h"
+#include "core/model/blind.h"
 
 static void add_log(struct fixture *f, enum mt_log_type type, uint64_t time_ns, const char *text,
 	uint64_t a, uint64_t b, uint64_t c)
@@ -108,6 +109,31 @@ static void test_warnings(void **state)
 }
 
 /* Of one and of more, in words that agree with the number. */
+/* The tag says that it was not seen, so the text does not begin with it again; one line each. */
+static void test_blind(void **state)
+{
+	struct mt_journal j = {0};
+	struct fixture f;
+	uint32_t lines = 0;
+	char text[256];
+
+	(void)state;
+	fixture_init(&f);
+	mt_blind_add(&f.profile, MT_BLIND_STATIC, 23, "/usr/bin/tool", 1, 0);
+	mt_journal_make(&j, &f.profile, NULL);
+	for (uint32_t i = 0; i < j.count; i++) {
+		if (j.lines[i].kind != MT_JOURNAL_BLIND)
+			continue;
+		lines++;
+		assert_string_equal(mt_journal_tag(MT_JOURNAL_BLIND), "unseen");
+		mt_journal_text(text, sizeof text, &j.lines[i], &f.profile, &f.symbols, NULL);
+		assert_int_equal(strncmp(text, "/usr/bin/tool is statically linked", 34), 0);
+	}
+	assert_int_equal(lines, 1);
+	mt_journal_free(&j);
+	fixture_free(&f);
+}
+
 static void test_losses(void **state)
 {
 	static const struct {
@@ -166,8 +192,8 @@ static void test_loss_words(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {cmocka_unit_test(test_order),
-		cmocka_unit_test(test_warnings), cmocka_unit_test(test_losses),
-		cmocka_unit_test(test_loss_words)};
+		cmocka_unit_test(test_warnings), cmocka_unit_test(test_blind),
+		cmocka_unit_test(test_losses), cmocka_unit_test(test_loss_words)};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
