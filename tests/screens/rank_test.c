@@ -115,6 +115,20 @@ static void check_whole(struct tests *t, const char *kind, int columns)
 	terminal_close(&terminal);
 }
 
+/* The order that memtui is started with: scores out of the events, never what totals alone say. */
+static void check_start(struct tests *t)
+{
+	struct settings s = {.term = "xterm-256color", .locale = "C.UTF-8", .directory = t->source};
+	char *argv[] = {t->memtui, "open", "--sort", "suspect", t->trace, NULL};
+	struct terminal terminal;
+
+	terminal_start(&terminal, 24, 80, &s, argv);
+	terminal_settle(&terminal);
+	tell(t, shows(&terminal, "2", "3136        90 "),
+		"--sort suspect: the events are gone over for the scores");
+	terminal_close(&terminal);
+}
+
 int main(int argc, char **argv)
 {
 	struct tests t = tests_begin(argc, argv);
@@ -128,5 +142,7 @@ int main(int argc, char **argv)
 		}
 	if (wanted("order"))
 		check_order(&t);
+	if (wanted("order"))
+		check_start(&t);
 	return t.failed != 0;
 }

@@ -181,7 +181,20 @@ int mt_data_attach(struct mt_data *d, const char *session_name, pid_t process, u
 
 uint32_t mt_data_history(const struct mt_data *d, uint32_t group, uint64_t *out, uint32_t most)
 {
-	return mt_ranking_history(&d->ranking, group, out, most);
+	uint32_t count = mt_ranking_history(&d->ranking, group, out, most);
+	uint64_t least = UINT64_MAX, largest = 0, bottom;
+
+	/* From the beginning on: from nothing. */
+	if (!d->live || !count || d->ranking.time_ns[0] <= 2 * d->ranking.step_ns)
+		return count;
+	for (uint32_t i = 0; i < count; i++) {
+		least = out[i] < least ? out[i] : least;
+		largest = out[i] > largest ? out[i] : largest;
+	}
+	bottom = least < largest - largest / 8 ? least : largest - largest / 8;
+	for (uint32_t i = 0; i < count; i++)
+		out[i] -= bottom;
+	return count;
 }
 
 bool mt_data_unsampled(const struct mt_data *d, char *out, size_t len)
@@ -224,8 +237,11 @@ bool mt_data_scores_wait(const struct mt_data *d)
 	uint32_t most = d->surveying ? MT_SURVEY_GROUPS_MAX : MT_RANKING_MOST;
 	bool sampled = d->live && !d->surveying && (d->client || d->import);
 
-	return !d->ranking.score_count && d->whole.group_count <= most
-		&& (sampled || (d->surveying && mt_surveying_busy(d->surveying)));
+	if (d->ranking.score_count || d->whole.group_count > most)
+		return false;
+	if (d->surveying)
+		mt_surveying_ask_series(d->surveying);
+	return sampled || (d->surveying && !mt_surveying_had_series(d->surveying));
 }
 
 void mt_data_rank(const struct mt_data *d, uint32_t group, struct mt_rank *rank)

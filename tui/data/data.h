@@ -121,7 +121,8 @@ void mt_data_names_known(struct mt_data *);
 /* Why no samples are taken of groups: "more than 100k groups are not sampled"; false: they are, or
  * there is nothing to take them of. */
 /* Whether scores of suspicion are being computed: the events are gone over, or too few samples of a
- * running program are there. What totals would say until then may be far from it. */
+ * running program are there. What totals would say until then may be far from it. Asks for them if
+ * nobody has. */
 bool mt_data_scores_wait(const struct mt_data *);
 /* Whether the score says that a person should look at the group. */
 bool mt_data_is_suspect(const struct mt_data *, const struct mt_group *of_profile);
@@ -134,7 +135,8 @@ bool mt_data_survey_collect(struct mt_data *);
 /* The same for all groups, where the pass is short enough to be made without being asked for. */
 void mt_data_survey_soon(struct mt_data *);
 /* A group's live bytes while it was watched, oldest first, at most so many points; returns how
- * many. */
+ * many. Of a program that ran before it was watched: above the level that they begin at, or seven
+ * eighths of the largest, so that growth is seen at once. */
 uint32_t mt_data_history(const struct mt_data *, uint32_t group, uint64_t *out, uint32_t most);
 uint64_t mt_data_lost(const struct mt_data *); /* everything that the recording is known to miss */
 /* A thread by its name, with its id where others have the same name or it has none. Returns out. */

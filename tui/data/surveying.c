@@ -112,6 +112,11 @@ bool mt_surveying_busy(const struct mt_surveying *s)
 	return mt_worker_asked(s->worker);
 }
 
+bool mt_surveying_had_series(const struct mt_surveying *s)
+{
+	return s->had_series && !s->wants_series;
+}
+
 int mt_surveying_fd(const struct mt_surveying *s)
 {
 	return mt_worker_fd(s->worker);

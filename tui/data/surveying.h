@@ -14,6 +14,8 @@ void mt_surveying_free(struct mt_surveying *); /* cancels */
 void mt_surveying_ask_series(struct mt_surveying *);
 /* What was asked of another group is cancelled. */
 void mt_surveying_ask_group(struct mt_surveying *, uint32_t group);
+/* Whether the series of all groups are known, or will not be. */
+bool mt_surveying_had_series(const struct mt_surveying *);
 bool mt_surveying_busy(const struct mt_surveying *);
 int mt_surveying_fd(const struct mt_surveying *); /* readable: there is something to collect */
 /* What mt_survey_series gives, once; then the caller's. points NULL: there is none yet. */
