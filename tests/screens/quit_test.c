@@ -83,7 +83,7 @@ static bool gone(int pid)
 static void check_answer_of(struct tests *t, const char *asked, const char *keys, int saved,
 	bool runs_on)
 {
-	static char script[] = "read x";
+	static char script[] = "echo up; read x";
 	char *argv[] = {t->memtui, "run", "--", "/bin/sh", "-c", script, NULL};
 	struct place p;
 
@@ -91,6 +91,8 @@ static void check_answer_of(struct tests *t, const char *asked, const char *keys
 	bool ok = terminal_wait_text(&p.terminal, "LIVE");
 	int pid = pid_shown(&p.terminal);
 
+	terminal_type(&p.terminal, "O");
+	ok = terminal_wait_text(&p.terminal, "\nup") && ok; /* by then it is recorded */
 	terminal_type(&p.terminal, "Q");
 	ok = terminal_wait_text(&p.terminal, asked) && ok;
 	terminal_type(&p.terminal, keys);

@@ -217,8 +217,16 @@ static int move_all(const char *directory, const char *prefix, const char *into,
 int mt_unsaved_save(const char *directory, const char *trace_path, struct mt_err *err)
 {
 	const char *name = base_name(trace_path);
-	char *before = mt_format("%s.exec", name);
-	int result = move(trace_path, name, err);
+	char *before;
+	int result;
+
+	if (!mt_unsaved_count(directory)) { /* the session's end has said why */
+		mt_command_say("there is no recording to save");
+		mt_unsaved_discard(directory);
+		return 0;
+	}
+	before = mt_format("%s.exec", name);
+	result = move(trace_path, name, err);
 
 	if (!result)
 		result = move_all(directory, before, ".", err);
