@@ -236,10 +236,10 @@ static void check_restore(struct tests *t)
 	tell(t, visit(t, &s, NULL, "3i\\site_\r", "filter: site_", "Q"),
 		"a view, a filter, an order");
 	tell(t, access(path, F_OK) == 0, "are left in a file");
-	tell(t, visit(t, &s, NULL, "", "as you left it; F5 begins anew", "Q"),
+	tell(t, visit(t, &s, NULL, "", "last view restored; F5 resets it", "Q"),
 		"the next visit says that it begins with them");
 	tell(t, visit(t, &s, NULL, "j", "filter: site_", "Q"), "the filter is there");
-	tell(t, visit(t, &s, NULL, "j", "[3Tree]", "Q"), "so is the view");
+	tell(t, visit(t, &s, NULL, "j", "[3 Tree]", "Q"), "so is the view");
 	tell(t, visit(t, &s, "--fresh", "j", "[1 Main]", "\033OQq3i\\site_\rQ"),
 		"--fresh begins with the main view");
 	tell(t, visit(t, &s, "--filter=main", "j", "filter: main", "\\\025site_\rQ"),
@@ -248,7 +248,7 @@ static void check_restore(struct tests *t)
 	tell(t, visit(t, &s, NULL, "j", "[1 Main]", "Q"), "and stays so");
 	tell(t,
 		visit(t, &s, NULL, "2", "[2 Groups]", "Q")
-			&& visit(t, &s, NULL, "", "as you left it", "Q"),
+			&& visit(t, &s, NULL, "", "last view restored", "Q"),
 		"a view alone is left too");
 	tell(t, visit(t, &s, NULL, "3h", "▸", "Q") && visit(t, &s, NULL, "", "▸", "Q"),
 		"so are folds");

@@ -153,7 +153,7 @@ void mt_restore_try(struct mt_app *app)
 		free(text);
 		text = describe(app);
 		if (strcmp(before, text))
-			mt_app_say(app, "as you left it; {fresh} begins anew, --fresh always does");
+			mt_app_say(app, "last view restored; {fresh} resets it (always: --fresh)");
 		free(before);
 	}
 	free(text);

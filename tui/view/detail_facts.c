@@ -130,9 +130,11 @@ static void put_usual(struct line *l, const struct mt_survey *s)
 	if (s->live_count == s->count)
 		return;
 	mt_number_time(usual, s->usual_ns);
-	put(l, MT_ROLE_DIM, "others lived %s", usual);
-	if (s->live_count)
-		put(l, MT_ROLE_DIM, "; %u%% outlived that tenfold",
+	put(l, MT_ROLE_DIM, "freed blocks lived %s", usual);
+	if (s->live_count && s->outlived == s->live_count)
+		put(l, MT_ROLE_DIM, "; all remaining are >10x older");
+	else if (s->live_count)
+		put(l, MT_ROLE_DIM, "; %u%% of the remaining are >10x older",
 			(unsigned)(s->outlived * 100 / s->live_count));
 }
 
@@ -155,7 +157,7 @@ static void put_ages_of_totals(struct line *l, const struct mt_rank *rank, const
 		put(l, MT_ROLE_TEXT, "at least %s older than %s; single ages are known at the end",
 			old, then);
 	else
-		put(l, MT_ROLE_DIM, "blocks come and go: their ages are known at the end");
+		put(l, MT_ROLE_DIM, "available after exit");
 }
 
 /* Why there is nothing that only events tell. */
@@ -276,7 +278,7 @@ static void draw_sites(struct mt_app *app, struct mt_rect r)
 	if (g->allocated_count == g->live_count)
 		put(&l, MT_ROLE_TEXT, "none of its blocks was");
 	else if (!best[0])
-		put(&l, MT_ROLE_DIM, "where is recorded with --free-stacks alone");
+		put(&l, MT_ROLE_DIM, "not recorded (use --free-stacks)");
 	for (int k = 0; k < 3 && best[k]; k++)
 		put_site(&l, best[k]);
 }

@@ -124,7 +124,7 @@ void mt_icicle_draw_words(struct mt_app *app, int row, int columns)
 
 	match_text(app, left, sizeof left);
 	if (!*left && t->layout.metric != app->data.sort)
-		snprintf(left, sizeof left, "bars are bytes allocated: %s does not add up",
+		snprintf(left, sizeof left, "%s cannot be summed: bars show bytes allocated",
 			mt_metric_info(app->data.sort)->name);
 	used += mt_draw(app->screen, row, 1, columns - 1, MT_ROLE_PROMPT, left);
 	if (app->data.inverted)
