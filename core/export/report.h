@@ -16,7 +16,6 @@ enum mt_format { MT_FORMAT_TEXT, MT_FORMAT_JSON, MT_FORMAT_CSV };
 
 struct mt_check;
 struct mt_check_images;
-struct mt_limit;
 
 /* What to report on, and how; all borrowed. */
 struct mt_report {
@@ -60,8 +59,6 @@ struct mt_report {
 	const struct mt_report *baseline;
 	/* check: what the process ran before is judged with it; NULL: this one is judged alone */
 	const struct mt_check_images *images;
-	/* suppress: this one alone, where it is given; what: the syntax */
-	const struct mt_limit *group;
 	/* massif: percent of a snapshot, below which nodes are put together */
 	double threshold;
 	uint32_t columns; /* timeline: steps; 0: as recorded (JSON, CSV) or 40 (text) */

@@ -108,8 +108,7 @@ static uint32_t wanted(const struct mt_report *report, struct mt_selection *sele
 	for (uint32_t i = 0; i < selection->count; i++) {
 		uint32_t id = selection->groups[i];
 
-		if (report->profile->groups[id].live_count
-			&& (!report->group->given || report->group->value == id))
+		if (report->profile->groups[id].live_count)
 			selection->groups[count++] = id;
 	}
 	return count;
@@ -118,22 +117,18 @@ static uint32_t wanted(const struct mt_report *report, struct mt_selection *sele
 int mt_report_suppressions(const struct mt_report *report, struct mt_err *err)
 {
 	bool lsan = report->what && !strcmp(report->what, "lsan");
-	unsigned long long group = report->group->given ? report->group->value : 0;
+	const char *group = report->asked ? mt_filter_get(report->asked, MT_FILTER_GROUP) : NULL;
 	struct mt_selection selection = {0};
 	struct mt_buffer text = {0};
 	int status = mt_select(&selection, report->profile, report->symbols, report->filter,
 		MT_METRIC_LEAKED_SIZE, false, err);
 	uint32_t count = status < 0 ? 0 : wanted(report, &selection);
 
-	if (status >= 0 && group >= report->profile->group_count)
+	if (status >= 0 && group && !count)
 		status = mt_fail(err, -EINVAL,
-			"there is no group %llu in %s; expected one that 'memtui groups' lists",
-			group, report->path);
-	else if (status >= 0 && report->group->given && !count)
-		status = mt_fail(err, -EINVAL,
-			"group %llu of %s leaks nothing, or is suppressed or filtered out already; "
-			"expected one that 'memtui suppress' without --group names",
-			group, report->path);
+			"%s: group %s leaks nothing, or is already suppressed or filtered out; "
+			"'memtui suppress' without --group names the groups that leak",
+			report->path, group);
 	else if (status >= 0 && !count)
 		fputs(mt_report_knows_leaks(report)
 				? "# nothing leaks that is not suppressed already\n"

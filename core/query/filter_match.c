@@ -271,6 +271,23 @@ static int match_totals(const struct mt_filter *filter, const struct mt_profile 
 	return 0;
 }
 
+static int match_number(const struct mt_filter *filter, const struct mt_profile *profile,
+	uint8_t *matches, struct mt_err *err)
+{
+	const struct mt_filter_entry *entry = &filter->fields[MT_FILTER_GROUP];
+	uint64_t id = entry->value.number;
+
+	if (!entry->text)
+		return 0;
+	if (id >= profile->group_count && !filter->allows_absent)
+		return mt_fail(err, -EINVAL,
+			"%s: there is no group %llu in this recording; 'memtui groups' lists them",
+			entry->called, (unsigned long long)id);
+	for (uint32_t i = 0; i < profile->group_count; i++)
+		matches[i] &= i == id;
+	return 0;
+}
+
 int mt_filter_match(struct mt_filter *filter, const struct mt_profile *profile,
 	const struct mt_symbols *symbols, uint8_t *matches, struct mt_err *err)
 {
@@ -279,7 +296,9 @@ int mt_filter_match(struct mt_filter *filter, const struct mt_profile *profile,
 
 	memset(matches, 1, profile->group_count);
 	check_cache(filter, profile, symbols);
-	status = match_regexes(filter, profile, symbols, matches, err);
+	status = match_number(filter, profile, matches, err);
+	if (status >= 0)
+		status = match_regexes(filter, profile, symbols, matches, err);
 	if (status >= 0)
 		status = match_totals(filter, profile, matches, err);
 	if (status >= 0 && asks(filter, MT_FILTER_BACKTRACE_DEPTH_MIN)) {

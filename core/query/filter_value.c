@@ -204,6 +204,8 @@ const char *mt_filter_expected(enum mt_filter_field field)
 
 	if (field == MT_FILTER_ALIVE_AT || field == MT_FILTER_ALIVE_AT_2)
 		return "a time such as 500ms, 1.5s or 2m, 20% of the run, or peak";
+	if (field == MT_FILTER_GROUP)
+		return "the number of a group, such as 17";
 	return words[mt_filter_info(field)->kind];
 }
 
@@ -240,8 +242,7 @@ int mt_filter_value_parse(struct mt_filter_value *value, enum mt_filter_field fi
 	*value = (struct mt_filter_value){0};
 	if (info->kind == MT_FILTER_KIND_CHOICE)
 		return read_choice(&value->number, info->choices, called, at, text, err);
-	if (info->kind != MT_FILTER_KIND_THREAD && info->kind != MT_FILTER_KIND_MARKER
-		&& *number == (mt_filter_upper(field) != field ? '>' : '<')) {
+	if (mt_filter_is_range(field) && *number == (mt_filter_upper(field) != field ? '>' : '<')) {
 		value->strict = true;
 		number++;
 	}

@@ -83,41 +83,43 @@ bool mt_metric_is_estimated(const struct mt_profile *, const struct mt_group *, 
 	"only_temporary|only_short_lived|only_whole_group_leaked|only_chain_leaked"
 #define MT_FILTER_FIELDS(X) \
 	X(FUNCTION_REGEX, "function_regex", REGEX, GROUP, NULL, \
-		"only where some frame's function matches") \
+		"only backtraces in which the name of a function matches") \
 	X(SOURCE_REGEX, "source_regex", REGEX, GROUP, NULL, \
-		"only where some frame's source file matches") \
+		"only backtraces in which the name of a source file matches") \
 	X(MODULE_REGEX, "module_regex", REGEX, GROUP, NULL, \
-		"only where some frame's module path matches") \
+		"only backtraces in which the path of a module matches") \
 	X(NEGATIVE_FUNCTION_REGEX, "negative_function_regex", REGEX, GROUP, NULL, \
-		"only where no frame's function matches") \
+		"only backtraces in which no function matches") \
 	X(NEGATIVE_SOURCE_REGEX, "negative_source_regex", REGEX, GROUP, NULL, \
-		"only where no frame's source file matches") \
+		"only backtraces in which no source file matches") \
 	X(NEGATIVE_MODULE_REGEX, "negative_module_regex", REGEX, GROUP, NULL, \
-		"only where no frame's module path matches") \
-	X(FROM, "from", TIME, ALLOCATION, NULL, "only what was allocated at this time or later") \
-	X(TO, "to", TIME, ALLOCATION, NULL, "only what was allocated at this time or before") \
+		"only backtraces in which no module matches") \
+	X(GROUP, "group", COUNT, GROUP, NULL, \
+		"only this group, by its number in the table of groups") \
+	X(FROM, "from", TIME, ALLOCATION, NULL, "only allocations made at this time or later") \
+	X(TO, "to", TIME, ALLOCATION, NULL, "only allocations made at this time or earlier") \
 	X(LIFETIME, "lifetime", CHOICE, END, MT_FILTER_LIFETIMES, \
-		"only_leaked: not freed by the end; only_not_deallocated_in_current_range, " \
-		"only_deallocated_in_current_range: by the time of the free against --from and " \
-		"--to; only_temporary: freed at all; only_short_lived: freed before the thread's " \
-		"next allocation; only_whole_group_leaked: of groups of which nothing was freed; " \
-		"only_chain_leaked: the last block of the chain " \
-		"of reallocs was not freed; all: the default") \
+		"only_leaked: blocks that were not freed; only_deallocated_in_current_range, " \
+		"only_not_deallocated_in_current_range: blocks that were, or were not, freed " \
+		"between --from and --to; only_temporary: blocks that were freed; " \
+		"only_short_lived: blocks freed before the thread's next allocation; " \
+		"only_whole_group_leaked: groups that freed no block; only_chain_leaked: chains " \
+		"of reallocs whose last block was not freed; all: every block, the default") \
 	X(SIZE_MIN, "size_min", BYTES, ALLOCATION, NULL, "only blocks of at least this size") \
 	X(SIZE_MAX, "size_max", BYTES, ALLOCATION, NULL, "only blocks of at most this size") \
 	X(LIFETIME_MIN, "lifetime_min", SPAN, END, NULL, \
 		"only blocks that lived at least this long; " \
-		"what was not freed lives until the end of the recording") \
+		"a block that was not freed lives until the end of the recording") \
 	X(LIFETIME_MAX, "lifetime_max", SPAN, END, NULL, \
 		"only blocks that lived at most this long") \
 	X(THREAD, "thread", THREAD, ALLOCATION, NULL, \
-		"only what threads of this name, or the one of this id, allocated") \
+		"only allocations by the threads with this name, or by the thread with this id") \
 	X(MARKER, "marker", MARKER, ALLOCATION, NULL, \
-		"only what was allocated while this was the last marker set") \
+		"only allocations made after this marker was set and before the next one") \
 	X(ALIVE_AT, "alive_at", TIME, END, NULL, \
-		"only blocks that were live at this time, or at the peak of the heap: peak") \
+		"only blocks that were live at this time; 'peak' is the peak of the heap") \
 	X(ALIVE_AT_2, "alive_at_2", TIME, END, NULL, \
-		"of the blocks of --alive-at only those that were not live at this time") \
+		"with --alive-at: only blocks that were not live at this time too") \
 	X(ADDRESS_MIN, "address_min", ADDRESS, ALLOCATION, NULL, \
 		"only blocks that begin at this address or above") \
 	X(ADDRESS_MAX, "address_max", ADDRESS, ALLOCATION, NULL, \
@@ -141,40 +143,37 @@ bool mt_metric_is_estimated(const struct mt_profile *, const struct mt_group *, 
 	X(CHAIN_LENGTH_MAX, "chain_length_max", COUNT, CHAIN, NULL, \
 		"only blocks of chains of at most this many blocks") \
 	X(POSITION_IN_CHAIN_MIN, "position_in_chain_min", COUNT, CHAIN, NULL, \
-		"only blocks from this place in their chain on; the first is 1") \
+		"only blocks at this place of their chain or behind it; the first is 1") \
 	X(POSITION_IN_CHAIN_MAX, "position_in_chain_max", COUNT, CHAIN, NULL, \
-		"only blocks up to this place in their chain") \
+		"only blocks at this place of their chain or before it") \
 	X(BACKTRACE_DEPTH_MIN, "backtrace_depth_min", COUNT, GROUP, NULL, \
 		"only backtraces of at least this many frames, inlined ones included") \
 	X(BACKTRACE_DEPTH_MAX, "backtrace_depth_max", COUNT, GROUP, NULL, \
 		"only backtraces of at most this many frames") \
 	X(GROUP_INTERVAL_MIN, "group_interval_min", SPAN_OR_PERCENT, GROUP, NULL, \
-		"only groups with at least this time between first and last allocation; group_* " \
-		"fields look at all of a group, whatever else filters") \
+		"only groups with at least this time between the first and the last allocation; " \
+		"the --group filters look at whole groups, whatever the other filters select") \
 	X(GROUP_INTERVAL_MAX, "group_interval_max", SPAN_OR_PERCENT, GROUP, NULL, \
-		"only groups with at most this time between first and last allocation") \
+		"only groups with at most this time between the first and the last allocation") \
 	X(GROUP_ALLOCATIONS_MIN, "group_allocations_min", COUNT, GROUP, NULL, \
 		"only groups of at least this many allocations") \
 	X(GROUP_ALLOCATIONS_MAX, "group_allocations_max", COUNT, GROUP, NULL, \
 		"only groups of at most this many allocations") \
 	X(GROUP_LEAKED_ALLOCATIONS_MIN, "group_leaked_allocations_min", COUNT_OR_PERCENT, GROUP, \
 		NULL, \
-		"only groups of which at least so many allocations, " \
-		"or percent of them, were not freed") \
+		"only groups with at least N allocations, or N% of them, that were not freed") \
 	X(GROUP_LEAKED_ALLOCATIONS_MAX, "group_leaked_allocations_max", COUNT_OR_PERCENT, GROUP, \
 		NULL, \
-		"only groups of which at most so many allocations, " \
-		"or percent of them, were not freed") \
+		"only groups with at most N allocations, or N% of them, that were not freed") \
 	X(MMAPPED, "mmapped", CHOICE, ALLOCATION, "yes|no", \
-		"only blocks for which glibc's malloc made " \
-		"a mapping of their own, or only others") \
+		"yes: only blocks for which glibc's malloc made a separate mapping; no: only " \
+		"other blocks") \
 	X(ARENA, "arena", CHOICE, ALLOCATION, "main|thread", \
-		"only blocks in the main heap of glibc's malloc, or in the heaps that it makes " \
-		"for threads; judged by the address: the main heap is what lies between the " \
-		"program and the libraries") \
+		"main: only blocks in the main heap of glibc's malloc; thread: only blocks in " \
+		"the heaps that it makes for threads") \
 	X(TEMPORARY_THRESHOLD, "temporary_threshold", COUNT, ALLOCATION, NULL, \
-		"what was freed after at most so many further allocations of its thread counts " \
-		"as short-lived and temporary, 0 by default")
+		"count blocks as temporary that were freed after at most N further allocations " \
+		"of their thread; 0 by default")
 enum mt_filter_field {
 #define X(id, name, kind, scope, choices, words) MT_FILTER_##id,
 	MT_FILTER_FIELDS(X) MT_FILTER_COUNT,

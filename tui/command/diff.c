@@ -42,8 +42,25 @@ static enum mt_diff_normalise normalise_of(const struct mt_arguments *arguments)
 	return !strcmp(arguments->normalise, "time") ? MT_DIFF_PER_TIME : MT_DIFF_PER_ALLOCATION;
 }
 
+/* A group of one recording has another number in the other. */
+static int check_group(const struct mt_arguments *arguments, struct mt_err *err)
+{
+	struct mt_filter *filter = mt_command_filter(arguments, err);
+	bool group = filter && mt_filter_get(filter, MT_FILTER_GROUP);
+
+	mt_filter_free(filter);
+	if (!filter)
+		return -EINVAL;
+	return group ? mt_fail(err, -EINVAL,
+		       "--group: the same group has different numbers in two traces; "
+		       "select it with --function-regex")
+		     : 0;
+}
+
 static int check(const struct mt_arguments *arguments, struct mt_err *err)
 {
+	if (arguments->operand_count == 2 && check_group(arguments, err) < 0)
+		return -EINVAL;
 	if (arguments->operand_count == 1 && arguments->normalise)
 		return mt_fail(err, -EINVAL,
 			"--normalise compares two traces; "

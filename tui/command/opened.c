@@ -112,7 +112,6 @@ static struct mt_report report_on(struct mt_opened *o, const struct mt_arguments
 		.suppressions = o->rules,
 		.suppressed = o->judged ? &o->suppressed : NULL,
 		.check = &arguments->check,
-		.group = &arguments->group,
 		.columns = (uint32_t)arguments->columns,
 	};
 }

@@ -44,7 +44,6 @@ struct mt_arguments {
 	bool strict;
 	bool unverified; /* what no total needs may be damaged: a line of many is to come soon */
 	struct mt_check check;
-	struct mt_limit group; /* an id */
 	FILE *out;             /* where a view goes; NULL: standard output */
 	const char *fields[MT_FILTER_COUNT];
 	/* further values of fields: what is given twice must hold both times */

@@ -74,8 +74,6 @@ void mt_command_own_suppressions(struct mt_suppressions *rules,
 static const struct mt_option options[] = {
 	{0, "as", "SYNTAX", MT_OPTION_CHOICE, MT_OPTION_AT(what), "valgrind (the default) or lsan",
 		"valgrind|lsan"},
-	{'g', "group", "N", MT_OPTION_LIMIT_COUNT, MT_OPTION_AT(group),
-		"for this group alone, by its number in 'memtui groups'", NULL},
 	MT_OPTIONS_SUPPRESS,
 	MT_OPTIONS_WRAPPER,
 	MT_OPTIONS_FILTER,
