@@ -64,6 +64,12 @@ void mt_json_integer(struct mt_json *json, int64_t number)
 	fprintf(json->out, "%lld", (long long)number);
 }
 
+void mt_json_real(struct mt_json *json, double value)
+{
+	before_value(json);
+	fprintf(json->out, "%g", value);
+}
+
 void mt_json_seconds(struct mt_json *json, uint64_t ns)
 {
 	char text[MT_NUMBER_EXACT_LEN];

@@ -18,6 +18,7 @@ void mt_json_close(struct mt_json *, char bracket); /* '}' or ']' */
 void mt_json_string(struct mt_json *, const char *text);
 void mt_json_number(struct mt_json *, uint64_t);
 void mt_json_integer(struct mt_json *, int64_t);
+void mt_json_real(struct mt_json *, double);
 void mt_json_seconds(struct mt_json *, uint64_t ns);
 void mt_json_bool(struct mt_json *, bool);
 void mt_json_null(struct mt_json *);

@@ -61,7 +61,8 @@ struct mt_report {
 	const struct mt_check_images *images;
 	/* massif: percent of a snapshot, below which nodes are put together */
 	double threshold;
-	uint32_t columns; /* timeline: steps; 0: as recorded (JSON, CSV) or 40 (text) */
+	double min_percent; /* tree: functions with a smaller share of the total are left out */
+	uint32_t columns;   /* timeline: steps; 0: as recorded (JSON, CSV) or 40 (text) */
 };
 
 /* All return 0 or a negative errno; err says which pattern failed. */

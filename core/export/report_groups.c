@@ -1,5 +1,4 @@
-#include "core/export/report_parts.h"
-#include "core/export/table.h"
+#include "core/export/metric_columns.h"
 
 #include <stdlib.h>
 
@@ -100,9 +99,10 @@ static void freed_by(struct mt_json *json, const struct mt_report *report,
 	mt_backtrace_free(&backtrace);
 }
 
-static void group_json(struct mt_json *json, const struct mt_report *report, uint32_t id,
+static void group_json(struct mt_json *json, const struct mt_metric_columns *columns, uint32_t id,
 	const struct mt_backtrace *backtrace, const struct sites *sites)
 {
+	const struct mt_report *report = columns->report;
 	const struct mt_profile *whole = mt_report_whole(report);
 	const struct mt_group *group = &report->profile->groups[id];
 
@@ -113,6 +113,7 @@ static void group_json(struct mt_json *json, const struct mt_report *report, uin
 	mt_json_key(json, "kind");
 	mt_json_string(json, mt_kind_name(mt_profile_group_kind(report->profile, id)));
 	mt_report_json_estimated(json, report->profile, group);
+	mt_metric_columns_json(columns, json, &columns->of->groups[id]);
 	if (report->suppressed) {
 		mt_json_key(json, "suppressed_count");
 		mt_json_number(json, report->suppressed->blocks[id]);
@@ -145,39 +146,16 @@ static void group_csv(const struct mt_report *report, uint32_t id,
 	free(frames);
 }
 
-/* Columns of the text table: the metric that sorts comes first. */
-static const enum mt_metric text_metrics[] = {MT_METRIC_LEAKED_SIZE, MT_METRIC_LEAKED_COUNT,
-	MT_METRIC_SIZE, MT_METRIC_ALLOCATED_COUNT, MT_METRIC_AT_PEAK_SIZE,
-	MT_METRIC_TEMPORARY_COUNT};
-#define TEXT_METRICS (sizeof text_metrics / sizeof *text_metrics)
-
-static uint32_t choose_columns(const struct mt_report *report,
-	enum mt_metric columns[TEXT_METRICS + 1])
-{
-	uint32_t count = 0;
-
-	columns[count++] = report->sort;
-	for (size_t i = 0; i < TEXT_METRICS; i++)
-		if (text_metrics[i] != report->sort)
-			columns[count++] = text_metrics[i];
-	return count;
-}
-
-static void group_text(struct mt_table *table, const struct mt_report *report, uint32_t id,
+static void group_text(struct mt_table *table, const struct mt_metric_columns *columns, uint32_t id,
 	const struct mt_backtrace *backtrace)
 {
-	enum mt_metric columns[TEXT_METRICS + 1];
-	uint32_t count = choose_columns(report, columns);
+	const struct mt_report *report = columns->report;
 	char number[MT_NUMBER_EXACT_LEN + 1];
 
 	snprintf(number, sizeof number, "%u", id);
 	mt_table_cell(table, number);
-	for (uint32_t i = 0; i < count; i++) {
-		const struct mt_profile *of = i ? report->profile : mt_report_sorted_by(report);
-
-		mt_report_metric_of(number, report, of, &of->groups[id], columns[i]);
-		mt_table_cell(table, number);
-	}
+	mt_metric_columns_cells(columns, table, &columns->of->groups[id],
+		&report->profile->groups[id]);
 	mt_table_cell(table, mt_kind_name(mt_profile_group_kind(report->profile, id)));
 	char *frames = mt_report_one_line(report, backtrace, " < ", TEXT_FRAMES);
 
@@ -185,9 +163,10 @@ static void group_text(struct mt_table *table, const struct mt_report *report, u
 	free(frames);
 }
 
-static void rows(const struct mt_report *report, const struct mt_selection *selection,
+static void rows(const struct mt_metric_columns *columns, const struct mt_selection *selection,
 	struct mt_json *json, struct mt_table *table)
 {
+	const struct mt_report *report = columns->report;
 	struct mt_backtrace backtrace = {0};
 	struct sites sites = sort_sites(report->profile);
 	uint64_t end = selection->count;
@@ -199,41 +178,38 @@ static void rows(const struct mt_report *report, const struct mt_selection *sele
 
 		mt_backtrace_get(&backtrace, report->profile, report->symbols, id);
 		if (report->format == MT_FORMAT_JSON)
-			group_json(json, report, id, &backtrace, &sites);
+			group_json(json, columns, id, &backtrace, &sites);
 		else if (report->format == MT_FORMAT_CSV)
 			group_csv(report, id, &backtrace);
 		else
-			group_text(table, report, id, &backtrace);
+			group_text(table, columns, id, &backtrace);
 	}
 	mt_backtrace_free(&backtrace);
 	free(sites.items);
 }
 
-static void text(const struct mt_report *report, const struct mt_selection *selection)
+static void text(const struct mt_metric_columns *columns, const struct mt_selection *selection)
 {
-	const char *headings[TEXT_METRICS + 4] = {"GROUP"};
-	bool numbers[TEXT_METRICS + 4] = {true};
-	enum mt_metric metrics[TEXT_METRICS + 1];
-	uint32_t count = choose_columns(report, metrics), at = 1;
+	const char *headings[MT_METRIC_COLUMNS_MAX + 3] = {"GROUP"};
+	bool numbers[MT_METRIC_COLUMNS_MAX + 3] = {true};
+	uint32_t count = 1 + mt_metric_columns_head(columns, headings + 1, numbers + 1);
 
-	for (uint32_t i = 0; i < count; i++, at++) {
-		headings[at] = mt_metric_heading(metrics[i], mt_report_knows_leaks(report));
-		numbers[at] = true;
-	}
-	headings[at++] = "KIND";
-	headings[at++] = "BACKTRACE";
-	struct mt_table *table = mt_table_new(headings, numbers, at);
+	headings[count++] = "KIND";
+	headings[count++] = "BACKTRACE";
+	struct mt_table *table = mt_table_new(headings, numbers, count);
 
-	rows(report, selection, NULL, table);
-	mt_table_print(table, report->out);
+	rows(columns, selection, NULL, table);
+	mt_table_print(table, columns->report->out);
 	mt_table_free(table);
 }
 
 int mt_report_groups(const struct mt_report *report, struct mt_err *err)
 {
 	struct mt_selection selection = {0};
+	struct mt_metric_columns columns;
 	int status = mt_report_select(&selection, report, err);
 
+	mt_metric_columns_init(&columns, report, mt_report_sorted_by(report));
 	if (status >= 0 && report->by != MT_ROWS_BY_BACKTRACE) {
 		struct mt_rows rows = {0};
 
@@ -251,7 +227,7 @@ int mt_report_groups(const struct mt_report *report, struct mt_err *err)
 		struct mt_json json = {.out = report->out};
 
 		mt_json_open(&json, '[');
-		rows(report, &selection, &json, NULL);
+		rows(&columns, &selection, &json, NULL);
 		json.comma = false;
 		mt_json_line(&json);
 		mt_json_close(&json, ']');
@@ -260,9 +236,9 @@ int mt_report_groups(const struct mt_report *report, struct mt_err *err)
 		fputs("id,kind", report->out);
 		mt_report_csv_metric_names(report->out, "");
 		fputs(",backtrace\n", report->out);
-		rows(report, &selection, NULL, NULL);
+		rows(&columns, &selection, NULL, NULL);
 	} else if (status >= 0) {
-		text(report, &selection);
+		text(&columns, &selection);
 	}
 	mt_selection_free(&selection);
 	return status;

@@ -1,7 +1,6 @@
 /* Groups put together by function, line, file, module or kind; and a function's callers and
  * callees. */
-#include "core/export/report_parts.h"
-#include "core/export/table.h"
+#include "core/export/metric_columns.h"
 
 #include "core/query/callers.h"
 #include "core/query/frame.h"
@@ -9,37 +8,14 @@
 
 #include <stdlib.h>
 
-/* Columns of the text tables, behind the metric that sorts. */
-static const enum mt_metric text_metrics[] = {MT_METRIC_LEAKED_SIZE, MT_METRIC_LEAKED_COUNT,
-	MT_METRIC_SIZE, MT_METRIC_ALLOCATED_COUNT, MT_METRIC_AT_PEAK_SIZE,
-	MT_METRIC_TEMPORARY_COUNT};
-#define TEXT_METRICS (sizeof text_metrics / sizeof *text_metrics)
-
-static uint32_t choose_columns(const struct mt_report *report,
-	enum mt_metric columns[TEXT_METRICS + 1])
-{
-	uint32_t count = 0;
-
-	columns[count++] = report->sort;
-	for (size_t i = 0; i < TEXT_METRICS; i++)
-		if (text_metrics[i] != report->sort)
-			columns[count++] = text_metrics[i];
-	return count;
-}
-
-/* A table of metrics, then name and one more number; headings: of these two, NULL: none. */
-static struct mt_table *new_table(const struct mt_report *report, const char *name,
+/* A table of metrics, then one more number and the name; headings: of these two, NULL: none. */
+static struct mt_table *new_table(const struct mt_metric_columns *columns, const char *name,
 	const char *number)
 {
-	static const char *headings[TEXT_METRICS + 3];
-	static bool numbers[TEXT_METRICS + 3];
-	enum mt_metric metrics[TEXT_METRICS + 1];
-	uint32_t count = choose_columns(report, metrics);
+	static const char *headings[MT_METRIC_COLUMNS_MAX + 2];
+	static bool numbers[MT_METRIC_COLUMNS_MAX + 2];
+	uint32_t count = mt_metric_columns_head(columns, headings, numbers);
 
-	for (uint32_t i = 0; i < count; i++) {
-		headings[i] = mt_metric_heading(metrics[i], mt_report_knows_leaks(report));
-		numbers[i] = true;
-	}
 	if (number) {
 		headings[count] = number;
 		numbers[count++] = true;
@@ -49,24 +25,12 @@ static struct mt_table *new_table(const struct mt_report *report, const char *na
 	return mt_table_new(headings, numbers, count);
 }
 
-static void metric_cells(struct mt_table *table, const struct mt_report *report,
-	const struct mt_group *sum)
-{
-	enum mt_metric metrics[TEXT_METRICS + 1];
-	uint32_t count = choose_columns(report, metrics);
-	char number[MT_NUMBER_EXACT_LEN + 1];
-
-	for (uint32_t i = 0; i < count; i++) {
-		mt_report_metric(number, report, sum, metrics[i]);
-		mt_table_cell(table, number);
-	}
-}
-
 /* ---- rows ---- */
 
-static void rows_json(const struct mt_report *report, const struct mt_rows *rows, uint64_t from,
-	uint64_t to)
+static void rows_json(const struct mt_metric_columns *columns, const struct mt_rows *rows,
+	uint64_t from, uint64_t to)
 {
+	const struct mt_report *report = columns->report;
 	struct mt_json json = {.out = report->out};
 
 	mt_json_open(&json, '[');
@@ -84,6 +48,7 @@ static void rows_json(const struct mt_report *report, const struct mt_rows *rows
 			mt_report_json_metrics(&json, report->profile, &row->all);
 		}
 		mt_report_json_estimated(&json, report->profile, &row->sum);
+		mt_metric_columns_json(columns, &json, &row->sum);
 		mt_json_key(&json, "only_matched");
 		mt_report_json_metrics(&json, report->profile, &row->sum);
 		mt_json_close(&json, '}');
@@ -108,23 +73,25 @@ static void rows_csv(const struct mt_report *report, const struct mt_rows *rows,
 	}
 }
 
-static void rows_text(const struct mt_report *report, const struct mt_rows *rows, uint64_t from,
-	uint64_t to)
+static void rows_text(const struct mt_metric_columns *columns, const struct mt_rows *rows,
+	uint64_t from, uint64_t to)
 {
 	static const char *const headings[] = {
 #define X(id, name, words) #id,
 		MT_ROWS_BY(X)
 #undef X
 	};
+	const struct mt_report *report = columns->report;
 	bool threads = report->by == MT_ROWS_BY_THREAD;
-	struct mt_table *table = new_table(report, headings[report->by], threads ? NULL : "GROUPS");
+	struct mt_table *table =
+		new_table(columns, headings[report->by], threads ? NULL : "GROUPS");
 	char number[MT_NUMBER_EXACT_LEN];
 
 	for (uint64_t i = from; i < to; i++) {
 		const struct mt_row *row = &rows->rows[i];
 		char *name = mt_report_shorten(report, mt_strings_get(&rows->names, row->name));
 
-		metric_cells(table, report, &row->sum);
+		mt_metric_columns_cells(columns, table, &row->sum, &row->sum);
 		if (!threads) {
 			mt_report_number(number, report, MT_UNIT_COUNT, row->group_count);
 			mt_table_cell(table, number);
@@ -142,13 +109,15 @@ void mt_report_rows(const struct mt_report *report, const struct mt_rows *rows)
 	uint64_t to = report->count && report->count < rows->count - from
 		? from + report->count
 		: rows->count;
+	struct mt_metric_columns columns;
 
+	mt_metric_columns_init(&columns, report, report->profile);
 	if (report->format == MT_FORMAT_JSON)
-		rows_json(report, rows, from, to);
+		rows_json(&columns, rows, from, to);
 	else if (report->format == MT_FORMAT_CSV)
 		rows_csv(report, rows, from, to);
 	else
-		rows_text(report, rows, from, to);
+		rows_text(&columns, rows, from, to);
 }
 
 /* ---- callers ---- */
@@ -219,10 +188,11 @@ static void relations_csv(const struct mt_report *report, const struct mt_caller
 	}
 }
 
-static void relations_text(const struct mt_report *report, const struct mt_callers *callers,
-	const struct mt_relations *relations, const char *heading)
+static void relations_text(const struct mt_metric_columns *columns,
+	const struct mt_callers *callers, const struct mt_relations *relations, const char *heading)
 {
-	struct mt_table *table = new_table(report, heading, NULL);
+	const struct mt_report *report = columns->report;
+	struct mt_table *table = new_table(columns, heading, NULL);
 	uint64_t shown = report->count && report->count < relations->count
 		? report->count
 		: relations->count;
@@ -231,7 +201,8 @@ static void relations_text(const struct mt_report *report, const struct mt_calle
 		char *name = mt_report_shorten(report,
 			mt_strings_get(&callers->names, relations->items[i].name));
 
-		metric_cells(table, report, &relations->items[i].sum);
+		mt_metric_columns_cells(columns, table, &relations->items[i].sum,
+			&relations->items[i].sum);
 		mt_table_cell(table, name);
 		free(name);
 	}
@@ -244,22 +215,25 @@ static void relations_text(const struct mt_report *report, const struct mt_calle
 static void callers_text(const struct mt_report *report, const struct mt_callers *callers)
 {
 	uint32_t functions = callers->functions.count - 1;
+	struct mt_metric_columns columns;
+
+	mt_metric_columns_init(&columns, report, report->profile);
 	struct mt_table *table =
-		new_table(report, functions == 1 ? "FUNCTION" : "FUNCTIONS, TOGETHER", NULL);
+		new_table(&columns, functions == 1 ? "FUNCTION" : "FUNCTIONS, TOGETHER", NULL);
 	char *name = mt_report_shorten(report, mt_strings_get(&callers->functions, 1));
 	char *more = functions == 1 ? mt_format("%s", name)
 				    : mt_format("%s and %u more", name, functions - 1);
 
-	metric_cells(table, report, &callers->total);
+	mt_metric_columns_cells(&columns, table, &callers->total, &callers->total);
 	mt_table_cell(table, more);
 	mt_table_print(table, report->out);
 	mt_table_free(table);
 	free(more);
 	free(name);
 	putc('\n', report->out);
-	relations_text(report, callers, &callers->callers, "CALLED BY");
+	relations_text(&columns, callers, &callers->callers, "CALLED BY");
 	putc('\n', report->out);
-	relations_text(report, callers, &callers->callees, "CALLS");
+	relations_text(&columns, callers, &callers->callees, "CALLS");
 }
 
 int mt_report_callers(const struct mt_report *report, struct mt_err *err)

@@ -1,4 +1,4 @@
-#include "core/export/report_parts.h"
+#include "core/export/metric_columns.h"
 #include "core/export/resident.h"
 
 #include <stdlib.h>
@@ -92,23 +92,27 @@ static void totals(const struct mt_report *report, const struct mt_selection *se
 	put_resident(report);
 }
 
-static void group(const struct mt_report *report, uint64_t rank, uint32_t id,
+static void group(const struct mt_metric_columns *columns, uint64_t rank, uint32_t id,
 	struct mt_backtrace *backtrace)
 {
+	const struct mt_report *report = columns->report;
+	const struct mt_profile *of = columns->of;
 	const struct mt_group *at = &report->profile->groups[id];
-	char n[4][MT_NUMBER_EXACT_LEN + 1];
-
-	const struct mt_profile *of = mt_report_sorted_by(report);
+	bool leaked = report->sort == MT_METRIC_LEAKED_SIZE;
+	char n[4][MT_NUMBER_EXACT_LEN + 1], share[16] = "";
 
 	mt_report_metric_of(n[0], report, of, &of->groups[id], report->sort);
+	if (columns->percent)
+		snprintf(share, sizeof share, " (%.1f%%)",
+			mt_metric_columns_percent(columns, &of->groups[id]));
 	mt_report_metric(n[1], report, at, MT_METRIC_LEAKED_SIZE);
 	mt_report_metric(n[2], report, at, MT_METRIC_LEAKED_COUNT);
 	mt_report_number(n[3], report, MT_UNIT_COUNT, at->allocated_count);
-	fprintf(report->out, "\n%llu. ", (unsigned long long)rank);
-	if (report->sort != MT_METRIC_LEAKED_SIZE)
-		fprintf(report->out, "%s %s; ", mt_metric_info(report->sort)->name, n[0]);
-	fprintf(report->out, "%s %s in %s of %s %s, by %s\n", mt_report_left(report), n[1], n[2],
-		n[3], MT_PLURAL(n[3], "block"),
+	fprintf(report->out, "\n%llu. group %u: ", (unsigned long long)rank, id);
+	if (!leaked)
+		fprintf(report->out, "%s %s%s; ", mt_metric_info(report->sort)->name, n[0], share);
+	fprintf(report->out, "%s %s%s in %s of %s %s, by %s\n", mt_report_left(report), n[1],
+		leaked ? share : "", n[2], n[3], MT_PLURAL(n[3], "block"),
 		mt_kind_name(mt_profile_group_kind(report->profile, id)));
 	mt_backtrace_get(backtrace, report->profile, report->symbols, id);
 	for (uint32_t i = 0; i < backtrace->count; i++) {
@@ -137,8 +141,10 @@ int mt_report_summary(const struct mt_report *report, struct mt_err *err)
 	char groups[16];
 
 	if (status >= 0) {
+		struct mt_metric_columns columns;
 		uint64_t end = selection.count;
 
+		mt_metric_columns_init(&columns, report, mt_report_sorted_by(report));
 		if (report->count && report->skip + report->count < end)
 			end = report->skip + report->count;
 		totals(report, &selection);
@@ -150,7 +156,7 @@ int mt_report_summary(const struct mt_report *report, struct mt_err *err)
 			selection.count, MT_PLURAL(groups, "group"),
 			mt_metric_info(report->sort)->name, mt_metric_info(report->sort)->words);
 		for (uint64_t i = report->skip; i < end; i++)
-			group(report, i + 1, selection.groups[i], &backtrace);
+			group(&columns, i + 1, selection.groups[i], &backtrace);
 		mt_report_unused_rules(report);
 	}
 	mt_backtrace_free(&backtrace);

@@ -1,17 +1,45 @@
+/* The call tree from the root down. Functions with too small a share of the whole are left out:
+ * their callers say how many and how much. */
 #include "core/export/report_parts.h"
 #include "core/export/table.h"
+#include "core/query/group_sum.h"
 
 #include <stdlib.h>
 
 #define INDENT_MAX 80
 
+/* A node on the way from the root to where the walk is. */
+struct level {
+	uint32_t shown;        /* children printed so far */
+	uint32_t omitted;      /* children left out */
+	struct mt_group total; /* of those */
+};
+
 struct walk {
 	const struct mt_report *report;
 	struct mt_tree *tree;
 	struct mt_json json;
-	uint32_t *shown; /* by depth: children printed so far of the node there */
+	struct level *levels;
 	uint32_t depth, capacity;
+	enum mt_metric share; /* decides what is too small */
+	double least;         /* values below are */
+	uint64_t all_omitted;
+	struct mt_group all_total;
 };
+
+/* ---- nodes ---- */
+
+static void omitted_json(struct walk *walk, const char *key, uint64_t functions,
+	const struct mt_group *total)
+{
+	mt_json_key(&walk->json, key);
+	mt_json_open(&walk->json, '{');
+	mt_json_key(&walk->json, "functions");
+	mt_json_number(&walk->json, functions);
+	mt_json_key(&walk->json, "total");
+	mt_report_json_metrics(&walk->json, walk->report->profile, total);
+	mt_json_close(&walk->json, '}');
+}
 
 static void enter_json(struct walk *walk, uint32_t node)
 {
@@ -50,28 +78,45 @@ static void enter_csv(struct walk *walk, uint32_t node)
 	free(name);
 }
 
+static double share_of(const struct mt_report *report, const struct mt_group *part,
+	const struct mt_group *all)
+{
+	uint64_t whole = mt_metric_value(report->profile, all, report->sort);
+
+	return whole ? 100.0 * (double)mt_metric_value(report->profile, part, report->sort)
+			/ (double)whole
+		     : 0;
+}
+
+/* The columns before the name. */
+static void numbers_text(struct walk *walk, uint32_t depth, const struct mt_group *total,
+	const struct mt_group *self)
+{
+	const struct mt_report *report = walk->report;
+	const struct mt_group *all = &mt_tree_get(walk->tree, 0)->total;
+	char total_text[MT_NUMBER_EXACT_LEN + 1], self_text[MT_NUMBER_EXACT_LEN + 1];
+	uint32_t indent = depth * 2;
+
+	mt_report_metric(total_text, report, total, report->sort);
+	mt_report_metric(self_text, report, self, report->sort);
+	fprintf(report->out, "%*s  %*s", report->exact ? 15 : 10, total_text,
+		report->exact ? 15 : 10, self_text);
+	if (mt_metric_info(report->sort)->sums)
+		fprintf(report->out, "  %5.1f%%", share_of(report, total, all));
+	fprintf(report->out, "  %*s", (int)(indent > INDENT_MAX ? INDENT_MAX : indent), "");
+}
+
 static void enter_text(struct walk *walk, uint32_t node)
 {
 	const struct mt_report *report = walk->report;
 	const struct mt_tree_node *at = mt_tree_get(walk->tree, node);
-	uint64_t total = mt_metric_value(report->profile, &at->total, report->sort);
-	uint64_t all =
-		mt_metric_value(report->profile, &mt_tree_get(walk->tree, 0)->total, report->sort);
-	char total_text[MT_NUMBER_EXACT_LEN + 1], self_text[MT_NUMBER_EXACT_LEN + 1];
 	struct mt_backtrace_frame frame;
 
 	mt_tree_label(walk->tree, node, &frame);
-	mt_report_metric(total_text, report, &at->total, report->sort);
-	mt_report_metric(self_text, report, &at->self, report->sort);
-	fprintf(report->out, "%*s  %*s", report->exact ? 15 : 10, total_text,
-		report->exact ? 15 : 10, self_text);
-	if (mt_metric_info(report->sort)->sums)
-		fprintf(report->out, "  %5.1f%%", all ? 100.0 * (double)total / (double)all : 0.0);
-	uint32_t indent = at->depth * 2;
+	numbers_text(walk, at->depth, &at->total, &at->self);
 	char *name = mt_report_short_frame_name(report, &frame);
 	char *place = mt_report_frame_place(&frame);
 
-	fprintf(report->out, "  %*s", (int)(indent > INDENT_MAX ? INDENT_MAX : indent), "");
 	mt_text_put(report->out, MT_TEXT_LINE, name);
 	if (*place) {
 		fputs("  ", report->out);
@@ -90,17 +135,73 @@ static void enter(struct walk *walk, uint32_t node)
 		enter_csv(walk, node);
 	else
 		enter_text(walk, node);
-	MT_GROW(walk->shown, walk->depth, walk->capacity);
-	walk->shown[walk->depth++] = 1;
+	MT_GROW(walk->levels, walk->depth, walk->capacity);
+	walk->levels[walk->depth++] = (struct level){0};
+}
+
+/* ---- what is left out ---- */
+
+/* One row, as deep as the children. Its self is all that they and those below them allocated. */
+static void omitted_row(struct walk *walk, const struct level *level)
+{
+	FILE *out = walk->report->out;
+
+	if (walk->report->format == MT_FORMAT_CSV) {
+		fprintf(out, "%u,[%u omitted],,0,", walk->depth, level->omitted);
+		mt_report_csv_metrics(out, walk->report->profile, &level->total);
+		mt_report_csv_metrics(out, walk->report->profile, &level->total);
+		putc('\n', out);
+		return;
+	}
+	numbers_text(walk, walk->depth, &level->total, &level->total);
+	fprintf(out, "... %u %s\n", level->omitted,
+		walk->share == walk->report->sort ? "smaller" : "more");
 }
 
 static void leave(struct walk *walk)
 {
-	walk->depth--;
-	if (walk->report->format == MT_FORMAT_JSON) {
-		mt_json_close(&walk->json, ']');
-		mt_json_close(&walk->json, '}');
+	const struct level *level = &walk->levels[walk->depth - 1];
+	bool json = walk->report->format == MT_FORMAT_JSON;
+
+	if (level->omitted) {
+		walk->all_omitted += level->omitted;
+		mt_group_sum(&walk->all_total, &level->total);
 	}
+	if (json)
+		mt_json_close(&walk->json, ']');
+	if (json && level->omitted)
+		omitted_json(walk, "omitted", level->omitted, &level->total);
+	if (json && walk->depth == 1) {
+		mt_json_key(&walk->json, "min_percent");
+		mt_json_real(&walk->json, walk->report->min_percent);
+		omitted_json(walk, "all_omitted", walk->all_omitted, &walk->all_total);
+	}
+	if (json)
+		mt_json_close(&walk->json, '}');
+	else if (level->omitted)
+		omitted_row(walk, level);
+	walk->depth--;
+}
+
+/* From a child on: the first that is to be shown. */
+static uint32_t to_show(struct walk *walk, uint32_t node)
+{
+	const struct mt_report *report = walk->report;
+	struct level *level = &walk->levels[walk->depth - 1];
+
+	for (; node != MT_NO_NODE; node = mt_tree_get(walk->tree, node)->next_sibling) {
+		const struct mt_group *total = &mt_tree_get(walk->tree, node)->total;
+		uint64_t value = mt_metric_value(report->profile, total, walk->share);
+
+		if ((double)value >= walk->least
+			&& !(report->count && level->shown >= report->count)) {
+			level->shown++;
+			return node;
+		}
+		level->omitted++;
+		mt_group_sum(&level->total, total);
+	}
+	return MT_NO_NODE;
 }
 
 static uint32_t first_child(struct walk *walk, uint32_t node)
@@ -108,8 +209,24 @@ static uint32_t first_child(struct walk *walk, uint32_t node)
 	if (walk->report->levels && mt_tree_get(walk->tree, node)->depth >= walk->report->levels)
 		return MT_NO_NODE;
 	mt_tree_expand(walk->tree, node);
-	return mt_tree_get(walk->tree, node)->first_child;
+	return to_show(walk, mt_tree_get(walk->tree, node)->first_child);
 }
+
+/* The share is one of the metric, or of the bytes allocated if the metric does not add up or is 0
+ * everywhere. */
+static void set_least(struct walk *walk)
+{
+	const struct mt_report *report = walk->report;
+	const struct mt_group *all = &mt_tree_get(walk->tree, mt_tree_root(walk->tree))->total;
+	bool sums = mt_metric_info(report->sort)->sums
+		&& mt_metric_value(report->profile, all, report->sort);
+
+	walk->share = sums ? report->sort : MT_METRIC_SIZE;
+	walk->least = (double)mt_metric_value(report->profile, all, walk->share)
+		* report->min_percent / 100;
+}
+
+/* ---- the walk ---- */
 
 /* Depth first without recursion: stacks of the program can be deeper than our own. */
 static void walk_all(struct walk *walk)
@@ -124,11 +241,8 @@ static void walk_all(struct walk *walk)
 				return;
 			const struct mt_tree_node *at = mt_tree_get(walk->tree, node);
 
-			next = at->next_sibling;
+			next = to_show(walk, at->next_sibling);
 			node = at->parent;
-			if (walk->report->count
-				&& walk->shown[walk->depth - 1]++ >= walk->report->count)
-				next = MT_NO_NODE;
 		}
 		node = next;
 		enter(walk, node);
@@ -163,11 +277,12 @@ int mt_report_tree(const struct mt_report *report, struct mt_err *err)
 
 		walk.tree = mt_tree_new(report->profile, report->symbols, &selection,
 			report->inverted, report->sort);
+		set_least(&walk);
 		heading(report);
 		walk_all(&walk);
 		if (report->format == MT_FORMAT_JSON)
 			putc('\n', report->out);
-		free(walk.shown);
+		free(walk.levels);
 		mt_tree_free(walk.tree);
 	}
 	mt_selection_free(&selection);

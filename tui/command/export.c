@@ -21,38 +21,21 @@ static const struct mt_option options[] = {
 			MT_EXPORT_VIEW_WORD),
 		MT_EXPORT_VIEW_CHOICES},
 	MT_OPTIONS_SUPPRESS,
-	{0, "threshold", "PERCENT", MT_OPTION_TEXT, MT_OPTION_AT(threshold_text),
+	{0, "threshold", "PERCENT", MT_OPTION_PERCENT, MT_OPTION_AT(threshold),
 		"massif: what is smaller than this share "
 		"of a snapshot is put together, 1 by default",
 		NULL},
+	MT_OPTIONS_MIN_PERCENT,
 	MT_OPTIONS_FILTER,
 	MT_OPTIONS_READING,
 	MT_OPTIONS_HELP,
 	MT_OPTIONS_END,
 };
 
-/* Percent, with an optional sign of it; negative: it is none. */
-static double threshold_of(const char *text)
-{
-	char *end = NULL;
-	double percent = text ? strtod(text, &end) : 1;
-
-	if (text
-		&& (end == text || (*end && strcmp(end, "%")) || !(percent >= 0 && percent <= 100)))
-		return -1;
-	return percent;
-}
-
 static int check(const struct mt_arguments *arguments, struct mt_err *err)
 {
 	const struct mt_export_kind *kind = arguments->kind;
 	const struct mt_metric_info *metric = mt_metric_info(arguments->sort);
-
-	if (threshold_of(arguments->threshold_text) < 0)
-		return mt_fail(err, -EINVAL,
-			"--threshold: '%.60s' is no share; "
-			"expected a number of percent from 0 to 100",
-			arguments->threshold_text);
 
 	if (!kind)
 		return mt_fail(err, -EINVAL, "--as is missing; expected one of %s",
@@ -76,9 +59,12 @@ static int check(const struct mt_arguments *arguments, struct mt_err *err)
 		return mt_fail(err, -EINVAL,
 			"--suppressions does not go with 'heaptrack', which tells of every event; "
 			"expected it with heaptrack_print");
-	if (arguments->threshold_text && strcmp(kind->name, "massif"))
+	if (arguments->threshold.given && strcmp(kind->name, "massif"))
 		return mt_fail(err, -EINVAL,
 			"--threshold does not go with '%s'; expected it with massif", kind->name);
+	if (arguments->min_percent.given
+		&& (!arguments->what || strcmp(arguments->what, "tree") != 0))
+		return mt_fail(err, -EINVAL, "--min-percent: only for --what tree");
 	return 0;
 }
 
@@ -138,7 +124,6 @@ static int run(const struct mt_arguments *arguments, struct mt_err *err)
 	own.applies_suppressions = arguments->suppressions.count
 		|| (kind->metrics != MT_EXPORT_NO_METRIC && shows_leaks(arguments->what));
 	own.ascending = true; /* allocations: as they were made */
-	own.threshold = threshold_of(arguments->threshold_text);
 	if (!arguments->output || !strcmp(arguments->output, "-")) {
 		if (kind->binary && isatty(STDOUT_FILENO))
 			return mt_fail(err, -EINVAL,

@@ -77,7 +77,9 @@ static struct mt_report report_on(struct mt_opened *o, const struct mt_arguments
 	return (struct mt_report){
 		.out = arguments->out ? arguments->out : stdout,
 		.output = arguments->output,
-		.threshold = arguments->threshold,
+		.threshold = arguments->threshold.given ? arguments->threshold.value : 1,
+		.min_percent = arguments->min_percent.given ? arguments->min_percent.value
+							    : MT_PERCENT_OF_TREE,
 		.format = arguments->format,
 		.exact = arguments->exact,
 		.profile = o->judged ? &o->suppressed.profile : &o->matched.profile,

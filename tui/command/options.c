@@ -112,7 +112,7 @@ static int no_metric(const char *text, const char *name, struct mt_err *err)
 	mt_nearest_names(name, metric_name_at, NULL, near, 3);
 	return mt_fail(err, -EINVAL,
 		"no metric '%.60s' to sort by; nearest are '%s', "
-		"'%s' and '%s', 'memtui help groups' lists all",
+		"'%s' and '%s', 'memtui help metrics' lists all",
 		text, near[0], near[1], near[2]);
 }
 
@@ -297,6 +297,19 @@ static int set_limit(struct mt_limit *limit, const struct mt_option *option, con
 	return 0;
 }
 
+static int set_percent(struct mt_percent *percent, const struct mt_option *option,
+	const char *value, struct mt_err *err)
+{
+	char *end;
+
+	percent->value = strtod(value, &end);
+	if (!isdigit((unsigned char)*value) || (*end && strcmp(end, "%"))
+		|| !(percent->value <= 100))
+		return bad_value(err, option, value, "a percentage from 0 to 100, such as 0.5");
+	percent->given = true;
+	return 0;
+}
+
 static int set_value(struct mt_arguments *arguments, const struct mt_option *option,
 	const char *value, struct mt_err *err)
 {
@@ -322,6 +335,7 @@ static int set_value(struct mt_arguments *arguments, const struct mt_option *opt
 	case MT_OPTION_TEXTS: return add_text(place, option, value, err);
 	case MT_OPTION_LIMIT_SIZE:
 	case MT_OPTION_LIMIT_COUNT: return set_limit(place, option, value, err);
+	case MT_OPTION_PERCENT: return set_percent(place, option, value, err);
 	case MT_OPTION_EXPORT: return parse_kind(place, value, err);
 	case MT_OPTION_CHOICE:
 	case MT_OPTION_ORDER:

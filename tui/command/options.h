@@ -8,6 +8,10 @@
 #include "core/export/export.h"
 
 #define MT_TEXTS_MAX 32
+struct mt_percent {
+	double value; /* 0 to 100 */
+	bool given;
+};
 struct mt_texts {
 	const char *items[MT_TEXTS_MAX];
 	int count;
@@ -18,7 +22,7 @@ struct mt_arguments {
 	const char *program; /* "memtui" as it was called */
 	const char *output, *theme, *keymap, *ascii, *on_full, *complete, *man, *what, *over_size,
 		*triage;
-	const char *by, *metric, *normalise, *threshold_text;
+	const char *by, *metric, *normalise;
 	const char *allocation_sort, *allocation_direction, *histogram;
 	enum mt_allocation_order allocation_order;
 	const char *cache; /* of the recorder's names; NULL: none is to be had */
@@ -28,7 +32,7 @@ struct mt_arguments {
 	uint64_t depth, duration_ns, max_size, top, count, skip, levels, columns, stacked, fps;
 	/* of_log: the filter is asked of the log alone */
 	bool inverted, ascending, sort_given, history, events, max_size_given, of_log;
-	double threshold; /* percent */
+	struct mt_percent threshold, min_percent;
 	enum mt_metric sort;
 	bool sort_matched; /* by what matches the filter alone: only_matched.METRIC */
 	enum mt_format format;
@@ -44,7 +48,7 @@ struct mt_arguments {
 	bool strict;
 	bool unverified; /* what no total needs may be damaged: a line of many is to come soon */
 	struct mt_check check;
-	FILE *out;             /* where a view goes; NULL: standard output */
+	FILE *out; /* where a view goes; NULL: standard output */
 	const char *fields[MT_FILTER_COUNT];
 	/* further values of fields: what is given twice must hold both times */
 	struct mt_field_text {
@@ -69,6 +73,7 @@ enum mt_option_kind {
 	MT_OPTION_TEXTS,       /* struct mt_texts: can be repeated */
 	MT_OPTION_LIMIT_SIZE,  /* struct mt_limit: bytes, with k, M, G */
 	MT_OPTION_LIMIT_COUNT, /* the same: a number, with k, M, G of 1000 */
+	MT_OPTION_PERCENT,     /* struct mt_percent */
 	MT_OPTION_EXPORT,      /* const struct mt_export_kind * */
 };
 
@@ -107,36 +112,40 @@ struct mt_option {
 #define MT_OPTIONS_FILTER \
 	MT_FILTER_FIELDS(MT_OPTION_FILTER_FIELD) \
 	{0, "filter", "WORDS", MT_OPTION_TEXTS, MT_OPTION_AT(filter_texts), \
-		"filter in the words of the prompt: 'parse !module:libc size>=1k from:20%'", NULL}
+		"filters in one text, as in the prompt: 'parse !module:libc size>=1k from:20%'", NULL}
 #define MT_OPTIONS_SORT \
 	{'s', "sort", "METRIC", MT_OPTION_SORT, MT_OPTION_AT(sort), \
-		"sort by this metric, leaked_size by default; only_matched.METRIC by what " \
-		"matches the filter alone, all.METRIC by the whole groups (the default)", NULL}
+		"sort by this metric (default: leaked_size); only_matched.METRIC counts only " \
+		"the allocations that the filters select", NULL}
 #define MT_OPTIONS_ROWS \
 	{0, "order", "ORDER", MT_OPTION_ORDER, MT_OPTION_AT(ascending), \
-		"asc, or desc (the default)", "asc|desc|dsc"}, \
-	{0, "skip", "N", MT_OPTION_NUMBER, MT_OPTION_AT(skip), "leave out the first N rows", NULL}
+		"asc: smallest first; desc: largest first, the default", "asc|desc|dsc"}, \
+	{0, "skip", "N", MT_OPTION_NUMBER, MT_OPTION_AT(skip), "skip the first N rows", NULL}
 #define MT_OPTIONS_BY \
 	{0, "by", "WHAT", MT_OPTION_CHOICE, MT_OPTION_AT(by), \
-		"put groups together by backtrace (the default), by their innermost frame's " \
-		"function, line, source file or module, by kind of call or by thread", \
+		"one row per backtrace (the default), or per function, line, source file or " \
+		"module of the innermost frame, kind of call, or thread", \
 		MT_ROWS_BY_CHOICES}
+#define MT_OPTIONS_MIN_PERCENT \
+	{0, "min_percent", "P", MT_OPTION_PERCENT, MT_OPTION_AT(min_percent), \
+		"tree: leave out functions with less than P percent of the total (default: 0.5); " \
+		"0 shows all", NULL}
+#define MT_PERCENT_OF_TREE 0.5
 #define MT_OPTIONS_NAMES \
 	{0, "short_names", NULL, MT_OPTION_FLAG, MT_OPTION_AT(short_names), \
-		"text: names without the arguments of templates", NULL}
+		"in text: shorten names, without template arguments", NULL}
 #define MT_OPTIONS_SUPPRESS \
 	{0, "suppressions", "FILE", MT_OPTION_TEXTS, MT_OPTION_AT(suppressions), \
-		"leave out the leaks that this file names too, " \
-		"of LeakSanitizer's or of valgrind's syntax; can be repeated", NULL}, \
+		"hide the leaks that FILE names, in the syntax of LeakSanitizer or valgrind; " \
+		"can be repeated", NULL}, \
 	{0, "no_builtin_suppressions", NULL, MT_OPTION_FLAG, \
 		MT_OPTION_AT(no_builtin_suppressions), \
-		"show the leaks that the built-in suppressions name, and those in the program " \
-		"(__lsan_default_suppressions)", NULL}
+		"also show the leaks that are hidden by the built-in suppressions and by those " \
+		"in the program (__lsan_default_suppressions)", NULL}
 #define MT_OPTIONS_WRAPPER \
 	{0, "wrapper", "REGEX", MT_OPTION_TEXTS, MT_OPTION_AT(wrappers), \
-		"functions that match pass on to malloc alone, as the usual wrappers do " \
-		"(xmalloc, operator new, g_malloc, PyObject_Malloc ...): where one line names a " \
-		"place, it is their caller's; can be repeated", NULL}
+		"treat matching functions as wrappers of malloc, like xmalloc, operator new or " \
+		"g_malloc: the allocation site is their caller; can be repeated", NULL}
 #define MT_OPTIONS_COUNT \
 	{'n', "count", "N", MT_OPTION_NUMBER, MT_OPTION_AT(count), "show at most N rows", NULL}
 #define MT_OPTIONS_FORMAT \
@@ -145,14 +154,13 @@ struct mt_option {
 	MT_OPTIONS_EXACT
 #define MT_OPTIONS_READING \
 	{0, "max_memory", "SIZE", MT_OPTION_SIZE, MT_OPTION_AT(max_memory), \
-		"give up a heaptrack file, or compressed debug information, that takes more " \
-		"memory; by default 64 times the size of the file, but at least 256M and at most " \
-		"4G", NULL}, \
+		"use at most SIZE bytes of memory for a heaptrack file or compressed debug " \
+		"information (default: 64 times the file, from 256M to 4G)", NULL}, \
 	{0, "strict", NULL, MT_OPTION_FLAG, MT_OPTION_AT(strict), \
-		"read all of the trace, and end with status 1 if it is damaged or has no end", NULL}
+		"read the whole trace; exit with status 1 if it is damaged or incomplete", NULL}
 #define MT_OPTIONS_EXACT \
 	{0, "exact", NULL, MT_OPTION_FLAG, MT_OPTION_AT(exact), \
-		"numbers in full: 50463211 for 48.1M", NULL}
+		"print numbers in full: 50463211, not 48.1M", NULL}
 /* clang-format on */
 
 /* One subcommand. */

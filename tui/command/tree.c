@@ -6,6 +6,7 @@ static const struct mt_option options[] = {
 	{0, "levels", "N", MT_OPTION_NUMBER, MT_OPTION_AT(levels), "go at most N calls deep", NULL},
 	{'n', "count", "N", MT_OPTION_NUMBER, MT_OPTION_AT(count),
 		"show at most N children of a function", NULL},
+	MT_OPTIONS_MIN_PERCENT,
 	MT_OPTIONS_SORT,
 	MT_OPTIONS_NAMES,
 	MT_OPTIONS_FORMAT,
