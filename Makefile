@@ -269,7 +269,7 @@ keys: all $(O)/bench/keys $(O)/bench/keys-$(EVENTS).dat $(O)/bench/regex.ii
 share = $(DESTDIR)$(prefix)/share
 install: all
 	install -d $(DESTDIR)$(prefix)/bin $(DESTDIR)$(prefix)/lib/memtui $(DESTDIR)$(prefix)/include $(share)/memtui/themes \
-		$(share)/man/man1 $(share)/man/man3 $(share)/man/man5 $(share)/pkgconfig \
+		$(share)/man/man1 $(share)/man/man3 $(share)/man/man5 $(share)/man/man7 $(share)/pkgconfig \
 		$(share)/bash-completion/completions $(DESTDIR)$(zshdir) $(DESTDIR)$(fishdir)
 	install -m 755 $(O)/memtui $(DESTDIR)$(prefix)/bin/memtui
 	install -m 755 $(O)/libmemtui.so $(DESTDIR)$(prefix)/lib/memtui/libmemtui.so
@@ -278,6 +278,7 @@ install: all
 	sed 's|@prefix@|$(prefix)|; s|@version@|$(VERSION)|' preload/memtui.pc.in >$(share)/pkgconfig/memtui.pc
 	install -m 644 doc/man/*.1 $(share)/man/man1
 	install -m 644 doc/man/*.5 $(share)/man/man5
+	install -m 644 doc/man/*.7 $(share)/man/man7
 	install -m 644 doc/man/*.3 $(share)/man/man3
 	$(O)/memtui help --completion bash >$(share)/bash-completion/completions/memtui
 	$(O)/memtui help --completion zsh >$(DESTDIR)$(zshdir)/_memtui
@@ -300,6 +301,7 @@ man: all
 	@for c in memtui $(COMMANDS); do n=memtui-$$c; [ $$c = memtui ] && n=memtui; \
 		$(O)/memtui help --man $$c >doc/man/$$n.1 || exit 1; done
 	@for n in keys config; do $(O)/memtui help --man $$n >doc/man/memtui-$$n.5 || exit 1; done
+	@$(O)/memtui help --man filters >doc/man/memtui-filters.7
 	@sed -i '1s/"memtui [^"]*" /"memtui $(VERSION)" /' doc/man/memtui.h.3
 
 clean:

@@ -16,8 +16,8 @@ sh tests/format.sh
 echo "== layers"
 sh tests/layers.sh "$build-gcc"
 echo "== manual pages are those of the option lists"
-for page in doc/man/*.1 doc/man/*.5; do
-	name=$(basename "${page%.[15]}")
+for page in doc/man/*.1 doc/man/*.5 doc/man/*.7; do
+	name=$(basename "${page%.[157]}")
 	"$build-gcc/memtui" help --man "${name#memtui-}" | cmp - "$page" || { echo "run make man"; exit 1; }
 done
 [ "${2:-}" != quick ] || { echo "check: the quick part is green"; exit 0; }

@@ -391,6 +391,62 @@ json "info: filter" 'd["leaked_bytes"] == 1000 and d["groups"] == 1' info --func
 json "tree" 'd["total"]["leaked_size"] == 41981 and sum(c["total"]["leaked_size"] for c in d["children"]) == 41981 and set(d) >= {"function", "self", "total", "children"}' tree --format json t.dat
 json "tree: inverted" '[(c["function"], c["self"]["leaked_size"]) for c in d["children"]][0] == ("keep", 41960)' tree --inverted --format json t.dat
 json "tree: levels" 'all(not c["children"] for c in d["children"])' tree --levels 1 --format json t.dat
+# What is too small to matter is left out, and it is said how much that is.
+cat >many.c <<'C'
+#include <stdlib.h>
+#define F(n) __attribute__((noinline)) void *f##n(void) { void *p = malloc(10); __asm__ volatile("" : "+r"(p)); return p; }
+F(1) F(2) F(3)
+__attribute__((noinline)) void *large(void) { void *p = malloc(100000); __asm__ volatile("" : "+r"(p)); return p; }
+void *kept[4];
+int main(void) { kept[0] = f1(); kept[1] = f2(); kept[2] = f3(); kept[3] = large(); return 0; }
+C
+cc -O1 -g -fno-omit-frame-pointer -o many many.c && "$memtui" record -o many.dat ./many 2>/dev/null
+walked='lambda d: (lambda f: f(f, d))(lambda f, n: [n] + [x for c in n["children"] for x in f(f, c)])'
+json "tree: small functions are left out" '(lambda nodes: [n["omitted"]["functions"] for n in nodes if "omitted" in n] == [3] and [n["omitted"]["total"]["leaked_size"] for n in nodes if "omitted" in n] == [30] and "f1" not in [n["function"] for n in nodes] and "large" in [n["function"] for n in nodes] and d["min_percent"] == 0.5 and d["all_omitted"]["functions"] == 3 and d["all_omitted"]["total"]["leaked_size"] == 30)(('"$walked"')(d))' tree --format json many.dat
+json "tree: all functions" '{"f1", "f2", "f3", "large"} <= {n["function"] for n in ('"$walked"')(d)} and d["min_percent"] == 0 and d["all_omitted"]["functions"] == 0' tree --min-percent 0 --format json many.dat
+json "tree: larger functions alone" '"large" in {n["function"] for n in ('"$walked"')(d)} and d["min_percent"] == 99' tree --min-percent 99% --format json many.dat
+json "export: small functions of the tree" 'd["all_omitted"]["functions"] == 3' export --as json --what tree many.dat
+json "export: all functions of the tree" 'd["all_omitted"]["functions"] == 0' export --as json --what tree --min-percent 0 many.dat
+json "tree: by what does not add up, the share is one of bytes" 'd["all_omitted"]["functions"] == 3' tree --sort max_size --format json many.dat
+json "tree: what does not leak is not left out" '"drop" in [n["function"] for n in ('"$walked"')(d)]' tree --min-percent 1 --function-regex '^drop$' --format json t.dat
+check "tree: left out, in words" "$memtui" tree many.dat
+grep -qE '^ +30B +30B +0\.0%  +\.\.\. 3 smaller$' check.out || not_ok "tree: left out, in words" "$(cat check.out)"
+check "tree: rows that a limit leaves out" "$memtui" tree --count 1 --min-percent 0 many.dat
+grep -q '\.\.\. 3 smaller$' check.out || not_ok "tree: rows that a limit leaves out" "$(cat check.out)"
+check "tree: left out, in csv" "$memtui" tree --format csv many.dat
+python3 -c 'import csv
+rows = list(csv.DictReader(open("check.out")))
+assert [r["leaked_size"] for r in rows if r["function"] == "[3 omitted]"] == ["30"] and sum(int(r["self_leaked_size"]) for r in rows) == 100030' || not_ok "tree: left out, in csv" "$(cut -c 1-60 check.out)"
+fails "tree: no percentage" 2 'min-percent.*from 0 to 100' tree --min-percent 101 many.dat
+fails "export: no tree" 2 'min-percent.*--what tree' export --as json --min-percent 1 many.dat
+# ---- one group, by its number ----
+group=$("$memtui" groups --format json t.dat | python3 -c 'import json, sys; print([g["id"] for g in json.load(sys.stdin) if g["backtrace"][0]["function"] == "keep" and g["backtrace"][1]["function"] == "main"][0])')
+json "group: groups" '[g["id"] for g in d] == ['"$group"']' groups --group "$group" --format json t.dat
+json "group: words" '[g["id"] for g in d] == ['"$group"']' groups --filter "group:$group" --format json t.dat
+json "group: allocations" 'len(d) == 10 and {a["group"] for a in d} == {'"$group"'}' allocations --group "$group" --format json t.dat
+json "group: tree" 'd["total"]["leaked_size"] == 40960' tree --group "$group" --format json t.dat
+json "group: histogram" 'sum(b["allocated_count"] for b in d["buckets"]) == 10' histogram --group "$group" --format json t.dat
+json "group: timeline" 'd["live_bytes"][-1] == 40960 and sum(d["allocations"]) == 10' timeline --group "$group" --format json t.dat
+json "group: export" '[g["id"] for g in d] == ['"$group"']' export --as json --group "$group" t.dat
+json "group: two instants" 'len(d) <= 1' diff --group "$group" --format json t.dat
+json "group: info" 'd["leaked_bytes"] == 40960 and d["groups"] == 1' info --group "$group" --format json t.dat
+check "group: report" "$memtui" report --group "$group" t.dat
+grep -q "^1. group $group: leaked 40.0k (97.6%) in 10 of 10 blocks, by malloc" check.out && ! grep -q '^2\.' check.out || not_ok "group: report" "$(cat check.out)"
+fails "group: not there" 1 'there is no group 999 ' groups --group 999 t.dat
+fails "group: no number" 2 'the number of a group' groups --group first t.dat
+fails "group: no range" 2 'the number of a group' groups --group '<3' t.dat
+fails "group: of two traces" 2 'different numbers' diff --group 1 t.dat many.dat
+fails "group: of two traces, in words" 2 'different numbers' diff --filter group:1 t.dat many.dat
+# ---- shares of the total ----
+json "percent" 'abs(sum(g["percent"] for g in d) - 100) < 0.01 and all(abs(g["percent"] - g["all"]["leaked_size"] / 419.81) < 0.01 for g in d)' groups --format json t.dat
+json "percent: of what matched" '[abs(g["percent"] - 100) < 0.01 for g in d] == [True]' groups --group "$group" --sort only_matched.leaked_size --format json t.dat
+json "percent: of the whole" '[abs(g["percent"] - 97.57) < 0.01 for g in d] == [True]' groups --group "$group" --format json t.dat
+json "percent: of rows" 'abs(sum(r["percent"] for r in d) - 100) < 0.01' groups --by function --format json t.dat
+json "percent: of what does not add up" '{g["percent"] for g in d} == {None}' groups --sort max_size --format json t.dat
+check "percent: text" "$memtui" groups t.dat
+grep -qE '^GROUP +LEAKED +% ' check.out && grep -qE "^ +$group +40.0k +97.6 " check.out || not_ok "percent: text" "$(head -n 2 check.out)"
+check "percent: text of what does not add up" "$memtui" groups --sort max_size t.dat
+head -n 1 check.out | grep -q % && not_ok "percent: text of what does not add up" "$(head -n 1 check.out)"
 json "timeline" 'len({len(d[k]) for k in "seconds live_bytes live_count allocations frees rss_bytes".split()}) == 1 and sum(d["allocations"]) == 62 and sum(d["frees"]) == 50 and d["live_bytes"][-1] == 41981' timeline --format json t.dat
 asked "$memtui" timeline --format json t.dat >plain.json
 json "timeline: columns" 'len(d["seconds"]) == min(7, len(json.load(open("plain.json"))["seconds"])) and sum(d["allocations"]) == 62' timeline --columns 7 --format json t.dat
@@ -491,7 +547,7 @@ fails "no value, size" 2 "^memtui: --size-min: '' will not do; expected a size s
 fails "no value, time" 2 "^memtui: --from: '' will not do; expected a time such as" groups --from= t.dat
 fails "no value, choice" 2 "^memtui: --lifetime: '' will not do; expected all.only_leaked" groups --lifetime= t.dat
 fails "a metric far from any" 2 "no metric 'foo' to sort by; nearest are 'age', " groups --sort foo t.dat
-fails "a metric's words in another order" 2 "nearest are 'leaked_size', .*'memtui help groups' lists all" groups --sort all.size-leaked t.dat
+fails "a metric's words in another order" 2 "nearest are 'leaked_size', .*'memtui help metrics' lists all" groups --sort all.size-leaked t.dat
 fails "an option that needs another" 2 '^memtui: --alive-at-2 asks .*; expected --alive-at too$' groups --alive-at-2 1s t.dat
 fails "a field that needs another" 2 '^memtui: alive_at_2 asks .*; expected alive_at too$' groups --filter alive_at_2:1s t.dat
 fails "open: no such theme" 2 "no theme called 'nosuch'; there are .*dark" open --theme nosuch t.dat
@@ -575,6 +631,25 @@ for command in run record open report pack attach info groups tree callers diff 
 		grep -q '^.SH SYNOPSIS' page.1 && ok "manual $command" || not_ok "manual $command" "no synopsis"
 	fi
 done
+# Filters and metrics are told once; what is left of a command's help is short.
+for command in run record attach open report info groups tree callers diff allocations chains histogram errors timeline mmaps mallopts check \
+	suppress export; do
+	lines=$("$memtui" help $command | wc -l)
+	[ "$lines" -le 100 ] || not_ok "help $command is short" "$lines lines"
+	for page in "help $command" "help --man $command"; do
+		"$memtui" $page >page.txt
+		grep -qE -e '--chain-lifetime-min|chain.*lifetime.*min|own_peak_count' page.txt && not_ok "$page: filters and metrics stand elsewhere" "$(grep -nE 'chain|own_peak' page.txt | head -n 1)"
+		grep -qE 'filters' page.txt || not_ok "$page: filters" "it does not say where they are"
+	done
+done
+for filter in function-regex group lifetime-min chain-lifetime-max temporary-threshold filter; do
+	"$memtui" help filters | grep -qE -e "^ +--$filter=" || not_ok "help filters: $filter" "it is not there"
+	"$memtui" help --man filters | tr -d '\\' | grep -qF -- "--$filter" || not_ok "manual filters: $filter" "it is not there"
+done
+"$memtui" help metrics | grep -q '^  own_peak_count ' && "$memtui" help --man memtui | grep -q own_peak_count && ok "filters and metrics are told once" ||
+	not_ok "help metrics" "own_peak_count is not there"
+"$memtui" help --man filters >page.1
+if command -v groff >/dev/null; then check "manual filters" sh -c '[ -z "$(groff -man -ww -Tascii page.1 2>&1 >/dev/null)" ]'; fi
 check "help fits 80 columns" sh -c '[ "$("$0" help | wc -L)" -le 80 ]' "$memtui"
 check "manual memtui" "$memtui" help --man memtui
 fails "help of nothing" 2 "did you mean 'memtui record'" help recrod

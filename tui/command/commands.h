@@ -140,8 +140,9 @@ char *mt_command_library(void);
 /* ---- help (command_help.c, command_manual.c, completion*.c) ---- */
 void mt_help_print(FILE *out, const struct mt_command *); /* NULL: memtui itself */
 void mt_manual_print(FILE *out, const struct mt_command *);
-void mt_manual_print_config(FILE *out); /* memtui-config(5) */
-void mt_manual_print_keys(FILE *out);   /* memtui-keys(5) */
+void mt_manual_print_config(FILE *out);  /* memtui-config(5) */
+void mt_manual_print_keys(FILE *out);    /* memtui-keys(5) */
+void mt_manual_print_filters(FILE *out); /* memtui-filters(7) */
 /* shell: "bash", "zsh" or "fish" */
 void mt_completion_print(FILE *out, const char *shell);
 /* What help explains beside the commands. */
@@ -152,89 +153,85 @@ struct mt_topic {
 const struct mt_topic *mt_help_topic_at(int i); /* NULL after the last */
 /* Whether it has an option of this kind, whose values help then lists. */
 bool mt_command_takes(const struct mt_command *, enum mt_option_kind);
-/* paragraphs on filters, where it has them; else NULL */
-const char *mt_command_filters(const struct mt_command *);
+/* ---- filters and metrics, which help and manual tell once (filters.c) ---- */
+extern const struct mt_option mt_filter_options[];
+extern const char mt_filters_words[], mt_filters_about[], mt_filters_language[];
+extern const char mt_metrics_about[];
+bool mt_option_is_filter(const struct mt_option *);
+/* Returns true if the command takes filters. */
+bool mt_command_filters(const struct mt_command *);
 extern const char mt_help_about[], mt_help_exit[], mt_help_keys[], mt_help_keys_examples[];
 
 /* clang-format off */
 #define MT_OPTIONS_KEYMAP \
 	{0, "keymap", "FILE", MT_OPTION_TEXT, MT_OPTION_AT(keymap), \
-		"read key bindings from this file, not from $XDG_CONFIG_HOME/memtui/keys; " \
-		"'memtui help keys' says how", NULL}
+		"read key bindings from FILE, not from $XDG_CONFIG_HOME/memtui/keys; see 'memtui " \
+		"help keys'", NULL}
 #define MT_OPTIONS_UI \
 	MT_OPTIONS_FILTER, \
 	MT_OPTIONS_SORT, \
 	{0, "theme", "NAME", MT_OPTION_TEXT, MT_OPTION_AT(theme), \
-		"colours: a theme's name or file", NULL}, \
+		"colour theme: its name or file", NULL}, \
 	MT_OPTIONS_KEYMAP, \
 	{0, "ascii", "WHEN", MT_OPTION_CHOICE, MT_OPTION_AT(ascii), \
-		"draw with ASCII alone: auto (the default), always or never", \
+		"draw with ASCII characters only: auto (the default), always or never", \
 		"auto|always|never"}, \
 	{0, "triage", "FILE", MT_OPTION_TEXT, MT_OPTION_AT(triage), \
-		"keep what is said about leaks in FILE; MEMTUI_TRIAGE, or a file of the " \
-		"program's name in ~/.local/state/memtui/triage by default; " \
-		"nowhere where FILE is empty", NULL}, \
+		"keep judgements and notes about leaks in FILE (default: $MEMTUI_TRIAGE, else " \
+		"~/.local/state/memtui/triage/PROGRAM); empty: keep none", NULL}, \
 	{0, "fresh", NULL, MT_OPTION_FLAG, MT_OPTION_AT(fresh), \
-		"not with the view, filter and order that were left for this program", NULL}, \
+		"ignore the saved view of this program", NULL}, \
 	{0, "fps", "N", MT_OPTION_NUMBER, MT_OPTION_AT(fps), \
-		"pictures of new data per second, 60 at the most; 4 by default, 1 over SSH", \
+		"redraw new data N times per second (default: 4, over SSH 1)", \
 		"1..60"}
 #define MT_OPTIONS_RECORD \
 	{'o', "output", "FILE", MT_OPTION_TEXT, MT_OPTION_AT(output), \
-		"trace file; %e program, %t Unix time, %p process, %n a number that makes it " \
-		"unique; - is standard output; your own symbolic links are followed, others' " \
-		"are refused", NULL}, \
+		"trace file; %e: program, %t: Unix time, %p: process, %n: unique number; " \
+		"'-': standard output; your own symbolic links are followed, others' are refused", \
+		NULL}, \
 	{'f', "force", NULL, MT_OPTION_FLAG, MT_OPTION_AT(force), \
-		"replace an existing trace file, and with it those of its other processes", NULL}, \
+		"replace an existing trace, including those of its other processes", NULL}, \
 	{0, "depth", "N", MT_OPTION_NUMBER, MT_OPTION_AT(depth), \
-		"record at most N frames of a stack, the innermost ones. Of deeper stacks the " \
-		"outer frames are lost, with main: 'callers' does not find them, and stacks of " \
-		"different callers can be one group. 4096 by default", "4..65536"}, \
+		"record only the innermost N frames of a stack (default: 4096); deeper stacks lose " \
+		"main, and stacks of different callers may become one group", "4..65536"}, \
 	{0, "free_stacks", NULL, MT_OPTION_FLAG, MT_OPTION_AT(free_stacks), \
-		"record the stacks of frees too", NULL}, \
+		"also record the backtraces of frees", NULL}, \
 	{0, "slack", NULL, MT_OPTION_FLAG, MT_OPTION_AT(slack), \
-		"ask allocators other than glibc's what they round " \
-		"each size up to; glibc's are known at no cost", NULL}, \
+		"ask allocators other than glibc's for the usable size of each block; glibc's is " \
+		"known at no cost", NULL}, \
 	{0, "check_stacks", NULL, MT_OPTION_FLAG, MT_OPTION_AT(check_stacks), \
-		"compare every stack with a full unwind, " \
-		"many with libgcc's too (slow); so does MEMTUI_CHECK=1", NULL}, \
+		"check every stack with a full unwind, and many with libgcc's (slow)", NULL}, \
 	{0, "on_full", "WHAT", MT_OPTION_CHOICE, MT_OPTION_AT(on_full), \
-		"when the recorder cannot keep up: block (the default) waits for it, but 0.2 s " \
-		"at most while it stands still; drop counts what is lost and never waits", \
+		"when the recorder cannot keep up: block (the default) makes the program wait, at " \
+		"most 0.2 s if the recorder stands still; drop loses events and counts them", \
 		"block|drop"}, \
 	{0, "no_follow", NULL, MT_OPTION_FLAG, MT_OPTION_AT(no_follow), \
-		"give each executed program the environment that its parent gave it, even if it " \
-		"is then not recorded; otherwise memtui puts LD_PRELOAD and MEMTUI_SESSION back " \
-		"where a program such as env -i removes them", NULL}, \
+		"do not put LD_PRELOAD and MEMTUI_SESSION back where a program such as env -i " \
+		"removes them; what it starts is then not recorded", NULL}, \
 	{0, "disabled", NULL, MT_OPTION_FLAG, MT_OPTION_AT(disabled), \
-		"start paused: nothing new is recorded " \
-		"until the program asks for it, by memtui.h", NULL}, \
+		"start paused, until the program calls memtui_resume (memtui.h)", NULL}, \
 	{0, "no_cache", NULL, MT_OPTION_FLAG, MT_OPTION_AT(no_cache), \
-		"look up all names anew, and keep none in MEMTUI_CACHE for the next recording", \
+		"do not read or keep the names of functions in MEMTUI_CACHE", \
 		NULL}, \
 	{0, "duration", "TIME", MT_OPTION_TIME, MT_OPTION_AT(duration_ns), \
 		"stop recording after this time", NULL}, \
 	{0, "max_size", "SIZE", MT_OPTION_SIZE, MT_OPTION_AT(max_size), \
-		"keep each trace below this size, such as 256M, however long the program runs: " \
-		"the oldest events go, while the totals of every stack and what lives stay " \
-		"exact; at least 256K. The history that is kept takes a quarter to a half of it: " \
-		"while an old file is exchanged for a new one, both together stay below it", \
+		"keep each trace below SIZE (256M; at least 256K) by dropping the oldest events; " \
+		"totals and live blocks stay exact", \
 		NULL}, \
 	{0, "over_size", "WHAT", MT_OPTION_CHOICE, MT_OPTION_AT(over_size), \
-		"where the stacks and the live blocks alone do not fit into --max-size: exceed " \
-		"(the default) lets the file grow with them, " \
-		"but not with time; stop ends the recording", "exceed|stop"}, \
+		"if stacks and live blocks alone exceed --max-size: exceed (the default) lets the " \
+		"file grow with them; stop ends the recording", "exceed|stop"}, \
 	{0, "report", "[size|count]", MT_OPTION_CHOICE, MT_OPTION_AT(report), \
-		"when the program has ended, print what it has not freed, stack by stack, the " \
-		"largest first (size, the default) or the most blocks; " \
-		"nothing when all was freed", "size|count"}, \
+		"when the program has ended, print the blocks that it did not free by backtrace, " \
+		"most bytes (size, the default) or most blocks first", "size|count"}, \
 	{'n', "top", "N", MT_OPTION_NUMBER, MT_OPTION_AT(top), \
-		"with --report: show N stacks, 10 by default", NULL}, \
+		"with --report: show N backtraces (default: 10)", NULL}, \
 	{0, "outfile", "FILE", MT_OPTION_TEXT, MT_OPTION_AT(outfile), \
-		"with --report: write it into this file", NULL}, \
+		"with --report: write the report to FILE", NULL}, \
 	{0, "ignore", "REGEX", MT_OPTION_TEXT, MT_OPTION_AT(ignore), \
-		"with --report: leave out stacks with a frame " \
-		"whose function, source file or module matches", NULL}
+		"with --report: leave out backtraces in which a function, source file or module " \
+		"matches", NULL}
 /* clang-format on */
 
 #endif

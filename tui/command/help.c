@@ -34,36 +34,6 @@ const char mt_help_exit[] =
 	"--strict. In JSON, damaged_at of info and check is the offset of the damage; it is null "
 	"if the trace is whole or merely has no end.";
 
-static const char help_filters[] =
-	"Filters combine with and, also where one is given twice: two patterns must both match, "
-	"each any frame; of two limits the narrower one holds. "
-	"Smallest and largest values are themselves included. A moment "
-	"is a time since the start, as 1.5s, 500ms, 2m or 1h, seconds without a unit, or a "
-	"percentage of the run, as 20%. Sizes take k, M, G and T, of 1024. Patterns are PCRE2; "
-	"case matters where one has a capital letter, or says (?-i).\n\n"
-	"A reallocation ends one block and begins another; both are links of one chain. Lifetimes "
-	"of what was not freed last until the end of the recording.\n\n"
-	"mmapped follows from the usable size that glibc's malloc gave the block. arena is judged "
-	"by the block's address: the main heap is taken to lie behind the program, in the lower "
-	"half of the gap up to the next library; where the break could not grow and malloc maps "
-	"memory for the main heap, that counts as a thread's. Blocks with a mapping of their own, "
-	"and those of memtui.h's pools, are in neither.\n\n"
-	"--filter takes all of it in one text, as the prompt of the terminal interface does: words "
-	"separated by blanks, each field:value or field=value (lifetime:only_leaked from:20% "
-	"thread:worker), a comparison for what has a smallest and a largest value (size>=1k "
-	"size<4k lifetime>10ms chain_length:2..5), a pattern for functions, or -pattern for "
-	"functions that must not occur; function:, source: and module: take patterns, "
-	"after ! those that must not match. Quotes keep blanks.";
-
-const char *mt_command_filters(const struct mt_command *command)
-{
-	const struct mt_option *option = command->options;
-
-	while (option->name && option->place != MT_OPTION_AT(filter_texts))
-		option++;
-	return option->name ? help_filters : NULL;
-}
-
 bool mt_command_takes(const struct mt_command *command, enum mt_option_kind kind)
 {
 	for (const struct mt_option *option = command->options; option->name; option++)
@@ -110,12 +80,14 @@ static void entry(FILE *out, const char *left, const char *right)
 	wrap(out, right, COLUMN, COLUMN);
 }
 
-static void print_options(FILE *out, const struct mt_command *command)
+static void print_options(FILE *out, const struct mt_option *list, bool filters)
 {
 	fputs("\nOptions:\n", out);
-	for (const struct mt_option *option = command->options; option->name; option++) {
+	for (const struct mt_option *option = list; option->name; option++) {
 		char name[64], left[128];
 
+		if (!filters && mt_option_is_filter(option))
+			continue;
 		mt_option_name(name, sizeof name, option);
 		snprintf(left, sizeof left, "%c%c%s --%s%s%s", option->letter ? '-' : ' ',
 			option->letter ? option->letter : ' ', option->letter ? "," : " ", name,
@@ -165,23 +137,39 @@ void mt_help_print(FILE *out, const struct mt_command *command)
 	fprintf(out, "Usage: memtui %s [OPTIONS] %s%s\n\n", command->name,
 		command->runs_program ? "[--] " : "", command->operands);
 	wrap(out, command->description, 0, 0);
-	print_options(out, command);
+	print_options(out, command->options, false);
 	if (mt_command_takes(command, MT_OPTION_EXPORT)) {
 		fputs("\nKinds:\n", out);
 		for (int i = 0; mt_export_kind_at(i); i++)
 			entry(out, mt_export_kind_at(i)->name, mt_export_kind_at(i)->words);
 	}
-	if (mt_command_takes(command, MT_OPTION_SORT)) {
-		fputs("\nMetrics:\n", out);
-		for (int i = 0; i < MT_METRIC_COUNT; i++)
-			entry(out, mt_metric_info((enum mt_metric)i)->name,
-				mt_metric_info((enum mt_metric)i)->words);
-	}
-	if (mt_command_filters(command)) {
-		fputs("\nFilters:\n", out);
-		wrap(out, mt_command_filters(command), 0, 0);
-	}
+	if (mt_command_filters(command))
+		fputs("\nFilters (--function-regex, --size-min, --from, --group and more):\n"
+		      "see 'memtui help filters'\n",
+			out);
+	if (mt_command_takes(command, MT_OPTION_SORT))
+		fputs("\nMetrics (leaked_size, at_peak_size and more): see 'memtui help metrics'\n",
+			out);
 	print_examples(out, command->examples);
+}
+
+static void print_metrics(FILE *out)
+{
+	fputs("Usage: memtui COMMAND --sort=METRIC TRACE\n\n", out);
+	wrap(out, mt_metrics_about, 0, 0);
+	fputs("\nMetrics:\n", out);
+	for (int i = 0; i < MT_METRIC_COUNT; i++)
+		entry(out, mt_metric_info((enum mt_metric)i)->name,
+			mt_metric_info((enum mt_metric)i)->words);
+}
+
+static void print_filters(FILE *out)
+{
+	fputs("Usage: memtui COMMAND [--FILTER=VALUE ...] TRACE\n\n", out);
+	wrap(out, mt_filters_about, 0, 0);
+	print_options(out, mt_filter_options, true);
+	fputs("\nIn one text:\n", out);
+	wrap(out, mt_filters_language, 0, 0);
 }
 
 static void print_environment(FILE *out)
@@ -262,7 +250,9 @@ const struct mt_topic *mt_help_topic_at(int i)
 		{"memtui", "the list of all commands", true},
 		{"config", "the settings", true},
 		{"environment", "the variables for recording without a recorder", false},
+		{"filters", "the filters that select a part of a recording", true},
 		{"keys", "what every key does, and how to change it", true},
+		{"metrics", "the numbers by which groups are sorted", false},
 		{"themes", "the names of the themes", false},
 	};
 
@@ -308,6 +298,12 @@ static int run(const struct mt_arguments *arguments, struct mt_err *err)
 		free(names);
 		return 0;
 	}
+	if (!arguments->man && !strcmp(name, "metrics")) {
+		print_metrics(stdout);
+		return 0;
+	}
+	if (!strcmp(name, "filters"))
+		return (arguments->man ? mt_manual_print_filters : print_filters)(stdout), 0;
 	if (!strcmp(name, "config"))
 		return arguments->man ? (mt_manual_print_config(stdout), 0) : print_config(err);
 	if (!strcmp(name, "keys"))
@@ -323,13 +319,14 @@ static int run(const struct mt_arguments *arguments, struct mt_err *err)
 
 const struct mt_command mt_command_help = {
 	.name = "help",
-	.operands = "[COMMAND|config|environment|keys|themes]",
+	.operands = "[COMMAND|config|environment|filters|keys|metrics|themes]",
 	.words = "show the help of a command",
 	.description =
 		"Prints the help of a command, of the settings, of the variables of the "
 		"environment or of the keys, the names of the themes, or the list of all commands.",
 	.examples = "memtui help record\thow to record\n"
-		    "memtui help environment\thow to record without memtui\n"
+		    "memtui help filters\tselect a part of a recording\n"
+		    "memtui help environment\trecord without memtui\n"
 		    "memtui help keys\twhat every key does, and how to change it\n"
 		    "memtui help config\tthe settings\n"
 		    "memtui help --man groups | man -l -\tthe manual page\n"

@@ -93,12 +93,14 @@ static void put_variable(FILE *out, const struct mt_variable *v)
 	fputs(".\n", out);
 }
 
-static void print_options(FILE *out, const struct mt_command *command)
+static void print_options(FILE *out, const struct mt_option *list, bool filters)
 {
 	fputs(".SH OPTIONS\n", out);
-	for (const struct mt_option *option = command->options; option->name; option++) {
+	for (const struct mt_option *option = list; option->name; option++) {
 		char name[64];
 
+		if (!filters && mt_option_is_filter(option))
+			continue;
 		mt_option_name(name, sizeof name, option);
 		fputs(".TP\n", out);
 		if (option->letter)
@@ -166,21 +168,20 @@ static void print_command(FILE *out, const struct mt_command *command)
 	put_text(out, command->operands);
 	fputs("\\fR\n.SH DESCRIPTION\n", out);
 	put_paragraphs(out, command->description);
-	print_options(out, command);
+	print_options(out, command->options, false);
 	if (mt_command_takes(command, MT_OPTION_EXPORT)) {
 		fputs(".SH KINDS\n", out);
 		for (int i = 0; mt_export_kind_at(i); i++)
 			entry(out, mt_export_kind_at(i)->name, mt_export_kind_at(i)->words);
 	}
-	if (mt_command_takes(command, MT_OPTION_SORT)) {
-		fputs(".SH METRICS\n", out);
-		for (int i = 0; i < MT_METRIC_COUNT; i++)
-			entry(out, mt_metric_info((enum mt_metric)i)->name,
-				mt_metric_info((enum mt_metric)i)->words);
-	}
+	if (mt_command_takes(command, MT_OPTION_SORT))
+		fputs(".SH METRICS\n\\fBmemtui\\fR(1) lists the metrics.\n", out);
 	if (mt_command_filters(command)) {
-		fputs(".SH FILTERS\n", out);
-		put_paragraphs(out, mt_command_filters(command));
+		fputs(".SH FILTERS\nFilters select the allocations that the command shows: "
+		      "\\fB\\-\\-function\\-regex\\fR, \\fB\\-\\-size\\-min\\fR, "
+		      "\\fB\\-\\-from\\fR, \\fB\\-\\-group\\fR, \\fB\\-\\-filter\\fR and "
+		      "more. \\fBmemtui\\-filters\\fR(7) lists them.\n",
+			out);
 	}
 	if (shows(command))
 		print_keys(out);
@@ -188,6 +189,8 @@ static void print_command(FILE *out, const struct mt_command *command)
 	put_paragraphs(out, mt_help_exit);
 	print_examples(out, command->examples);
 	fputs(".SH SEE ALSO\n\\fBmemtui\\fR(1)", out);
+	if (mt_command_filters(command))
+		fputs(", \\fBmemtui\\-filters\\fR(7)", out);
 	fputs(shows(command) ? ", \\fBmemtui\\-keys\\fR(5), \\fBmemtui\\-config\\fR(5)\n" : "\n",
 		out);
 }
@@ -206,6 +209,11 @@ void mt_manual_print(FILE *out, const struct mt_command *command)
 	fputs(".SH COMMANDS\n", out);
 	for (int i = 0; mt_command_at(i); i++)
 		entry(out, mt_command_at(i)->name, mt_command_at(i)->words);
+	fputs(".SH METRICS\n", out);
+	put_paragraphs(out, mt_metrics_about);
+	for (int i = 0; i < MT_METRIC_COUNT; i++)
+		entry(out, mt_metric_info((enum mt_metric)i)->name,
+			mt_metric_info((enum mt_metric)i)->words);
 	fputs(".SH ENVIRONMENT\n", out);
 	put_paragraphs(out, mt_environment_about);
 	for (int i = 0; mt_environment_at(i); i++)
@@ -217,7 +225,22 @@ void mt_manual_print(FILE *out, const struct mt_command *command)
 		if (strcmp(mt_command_at(i)->name, "help"))
 			fprintf(out, "%s\\fBmemtui\\-%s\\fR(1)", i ? ",\n" : "",
 				mt_command_at(i)->name);
-	fputs(",\n\\fBmemtui\\-keys\\fR(5),\n\\fBmemtui\\-config\\fR(5)\n", out);
+	fputs(",\n\\fBmemtui\\-filters\\fR(7),\n\\fBmemtui\\-keys\\fR(5),\n"
+	      "\\fBmemtui\\-config\\fR(5)\n",
+		out);
+}
+
+void mt_manual_print_filters(FILE *out)
+{
+	heading(out, "filters", 7, mt_filters_words);
+	fputs(".SH SYNOPSIS\n\\fBmemtui\\fR \\fIcommand\\fR "
+	      "[\\fB\\-\\-\\fIfilter\\fR=\\fIvalue\\fR ...] \\fITRACE\\fR\n.SH DESCRIPTION\n",
+		out);
+	put_paragraphs(out, mt_filters_about);
+	print_options(out, mt_filter_options, true);
+	fputs(".SH IN ONE TEXT\n", out);
+	put_paragraphs(out, mt_filters_language);
+	fputs(".SH SEE ALSO\n\\fBmemtui\\fR(1)\n", out);
 }
 
 void mt_manual_print_keys(FILE *out)

@@ -9,13 +9,11 @@
 
 static const struct mt_option options[] = {
 	{0, "headless", NULL, MT_OPTION_FLAG, MT_OPTION_AT(headless),
-		"no terminal interface: the program keeps this terminal, as with memtui record; "
-		"memtui attach shows its heap",
+		"show no terminal interface: the program keeps this terminal, as with record, "
+		"and memtui attach shows its heap",
 		NULL},
 	{0, "tty", "PATH", MT_OPTION_TEXT, MT_OPTION_AT(tty),
-		"the program reads from and writes to this terminal, "
-		"such as another window's, in place of a pane",
-		NULL},
+		"run the program on this terminal, such as another window's, not in a pane", NULL},
 	MT_OPTIONS_RECORD,
 	MT_OPTIONS_UI,
 	MT_OPTIONS_HELP,
@@ -95,28 +93,25 @@ const struct mt_command mt_command_run = {
 	.operands = "PROG [ARGS]",
 	.words = "run a program and watch its heap live",
 	.description =
-		"Starts the program with its own terminal in a pane and shows its heap while it "
-		"runs. Options come before the program; what follows it belongs to it.\n\n"
-		"Enter in the pane (O) gives the program the keyboard, ^] takes it back. What has "
-		"scrolled out of the pane is kept, 10,000 lines of it, and can be searched.\n\n"
-		"To quit (q, F10, ^C) asks what becomes of the program, if it still runs, and of a "
-		"recording without -o: s saves it in this directory, d discards it, k keeps the "
-		"program running and recorded. If there are recordings of several processes, a "
-		"saves all of them in a new directory, and s saves that of the process on the "
-		"screen alone. Enter, or the same key once more, ends the program and saves. Until "
-		"it is saved, the recording of a session has a directory of its own below "
-		"$XDG_CACHE_HOME/memtui or ~/.cache/memtui; of the sessions that were never asked "
-		"about, the last eight stay there.\n\n"
-		"With --tty the program gets another terminal, such as that of a second window, "
-		"for its input and output. Nothing else should read from it meanwhile: type 'tty; "
-		"sleep infinity' there, which names it and keeps the shell away. Where a shell has "
-		"it as its controlling terminal, ^C and ^Z typed there go to the shell's jobs, not "
-		"to the program. With --headless the program keeps this terminal and memtui "
-		"attach, from elsewhere, shows its heap.",
+		"Starts the program in a pane and shows its heap while it runs. Options stand "
+		"before the program; everything behind it is an argument of the program.\n\n"
+		"O opens the pane, Enter in it gives the program the keyboard, and ^] takes it "
+		"back. The pane keeps the last 10,000 lines of output, and / searches them.\n\n"
+		"On quitting (q, F10, ^C) memtui asks what to do with a program that still runs, "
+		"and with a recording without -o: s saves it in this directory, a saves those of "
+		"all processes in a new directory, d discards it, k keeps the program running and "
+		"recorded. Enter, or the same key once more, ends the program and saves. A "
+		"recording that nobody has saved is in a directory below $XDG_CACHE_HOME/memtui or "
+		"~/.cache/memtui; memtui keeps the last eight of them.\n\n"
+		"With --tty the program uses another terminal, such as a second window. Type "
+		"'tty; sleep infinity' there first: tty prints its name, and sleep keeps the shell "
+		"from reading the program's input. If that shell has job control, ^C and ^Z in the "
+		"window go to the shell's jobs, not to the program. With --headless the program "
+		"keeps this terminal, and memtui attach shows its heap from elsewhere.",
 	.examples = "memtui run ./prog arg\twatch a program\n"
-		    "memtui run -o prog.dat -- ./prog -v\tand give the recording a name\n"
-		    "memtui run --tty /dev/pts/7 ./prog\tthe program in another window\n"
-		    "memtui run --headless ./prog\tthe program here, its heap by memtui attach\n",
+		    "memtui run -o prog.dat -- ./prog -v\tgive the recording a name\n"
+		    "memtui run --tty /dev/pts/7 ./prog\trun the program in another window\n"
+		    "memtui run --headless ./prog\trun the program here; attach from elsewhere\n",
 	.options = options,
 	.operands_min = 1,
 	.operands_max = -1,
