@@ -262,8 +262,9 @@ static int check_elf(const char *path, int fd, const struct mt_target *t, struct
 	if (is_dynamic_linker(fd))
 		return 0;
 	return mt_fail(err, -ENOEXEC,
-		"%s: is statically linked, so no tracer can be preloaded; link it dynamically",
-		path);
+		"%s: is statically linked and cannot be recorded; link it dynamically, or put env "
+		"before it to record the programs that it starts: env %s",
+		path, path);
 }
 
 /* The interpreter's name out of "#!  name argument". */

@@ -124,6 +124,29 @@ child() { # NAME REASON PROGRAM...: the closing lines, the root's trace and chec
 print(sum(b["count"] for b in json.load(sys.stdin)["blind"]))')
 	[ "$count" = 3 ] && why= || why="$count of 3 processes"
 	say "each static child is counted once" "$why"
+	# a static root: it is refused in words that say what can be done, and that is so
+	cat >starter.c <<'C'
+#include <sys/wait.h>
+#include <unistd.h>
+extern char **environ;
+int main(int argc, char **argv)
+{
+	int status = argc;
+	pid_t child = fork();
+	if (!child)
+		_exit(execve(argv[1], argv + 1, environ));
+	waitpid(child, &status, 0);
+	return WEXITSTATUS(status);
+}
+C
+	gcc -static -o starter starter.c || say "a static root" "its program cannot be built"
+	"$memtui" record -o root.dat -- ./starter ./plain >/dev/null 2>err
+	[ $? = 1 ] && [ ! -e root.dat ] && grep -q 'is statically linked and cannot be recorded.*programs that it starts: env .*starter$' err && why= || why="$(cat err)"
+	"$memtui" record -o root.dat -- $(sed 's/.*: env /env /' err) ./plain >/dev/null 2>err || why+=" with env: status $?: $(cat err)"
+	[ "$(cat root.dat.* >/dev/null && "$memtui" info --format json root.dat.* | python3 -c 'import json, sys
+d = json.load(sys.stdin)
+print(d["command"], d["allocations"] > 0)')" = "['./plain'] True" ] || why+=" its child is not recorded: $(ls root.dat*)"
+	say "a static root" "$why$(said_everywhere root.dat static)"
 }
 cp plain privileged && chown 65534 privileged 2>/dev/null && chmod 4755 privileged &&
 	child "a setuid child" setuid sh -c './privileged nothing; :'

@@ -48,7 +48,7 @@ fi
 at=$work/stage/opt/memtui
 same "install: nothing outside of the prefix" "$(printf 'opt\nopt/memtui')" "$(cd "$work/stage" && find * -maxdepth 1)"
 for file in bin/memtui lib/memtui/libmemtui.so share/memtui/themes/dark.theme share/man/man1/memtui-record.1 share/man/man3/memtui.h.3 \
-	share/man/man5/memtui-keys.5 share/bash-completion/completions/memtui share/zsh/site-functions/_memtui \
+	share/man/man5/memtui-keys.5 share/man/man7/memtui-filters.7 share/bash-completion/completions/memtui share/zsh/site-functions/_memtui \
 	share/fish/vendor_completions.d/memtui.fish include/memtui.h share/pkgconfig/memtui.pc; do
 	[ -s "$at/$file" ] || not_ok "install: $file" "it is missing or empty"
 done
