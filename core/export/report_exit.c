@@ -1,5 +1,6 @@
 /* The report at a program's exit: what it has not freed, by stack, and what the system had given
  * it. */
+#include "core/export/command_line.h"
 #include "core/export/report_parts.h"
 
 #include <stdlib.h>
@@ -88,7 +89,7 @@ int mt_report_exit(const struct mt_report *report, struct mt_err *err)
 	for (uint32_t i = 0; i < selection.count; i++)
 		live += report->profile->groups[selection.groups[i]].live_count != 0;
 	if (status >= 0 && (live || (report->suppressed && report->suppressed->all_blocks))) {
-		char *command = mt_report_command(report->profile);
+		char *command = mt_command_line(report->profile, MT_COMMAND_LINE_ROOM);
 
 		fprintf(report->out, "not freed %sby ",
 			mt_report_knows_leaks(report) ? "" : "where the recording ends ");

@@ -1,4 +1,5 @@
 #include "core/export/blind.h"
+#include "core/export/command_line.h"
 #include "core/export/report_parts.h"
 #include "core/export/report_totals.h"
 #include "core/export/resident.h"
@@ -447,7 +448,7 @@ static void put_total(const struct mt_report *report, const char *words, enum mt
 static void info_text(const struct mt_report *report, const struct mt_report_totals *totals)
 {
 	const struct mt_info *info = &report->profile->info;
-	char *command = mt_report_command(report->profile);
+	char *command = mt_command_line(report->profile, MT_COMMAND_LINE_ROOM);
 	char text[MT_NUMBER_EXACT_LEN], start[40];
 
 	put_line(report, "command", command);
@@ -535,7 +536,7 @@ static void line_text(const struct mt_report *report, const struct mt_report_tot
 	char allocations[MT_NUMBER_EXACT_LEN], peak[MT_NUMBER_EXACT_LEN + 1] = "~";
 	char leaked[MT_NUMBER_EXACT_LEN + 1] = "~";
 	const struct mt_blind *own = mt_blind_own(report->profile);
-	char *command = mt_report_command(report->profile);
+	char *command = mt_command_line(report->profile, MT_COMMAND_LINE_CELL);
 
 	mt_report_number(allocations, report, MT_UNIT_COUNT, totals->allocations);
 	mt_report_number(peak + info->peak_unsure, report, MT_UNIT_BYTES, totals->peak_bytes);

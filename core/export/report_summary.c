@@ -1,3 +1,4 @@
+#include "core/export/command_line.h"
 #include "core/export/metric_columns.h"
 #include "core/export/resident.h"
 
@@ -54,7 +55,7 @@ static void totals(const struct mt_report *report, const struct mt_selection *se
 {
 	const struct mt_info *info = &mt_report_whole(report)->info;
 	const struct mt_group *sum = &selection->sum;
-	char *command = mt_report_command(report->profile);
+	char *command = mt_command_line(report->profile, MT_COMMAND_LINE_ROOM);
 	char n[4][MT_NUMBER_EXACT_LEN + 1], start[40];
 	const char *within = is_range(report) ? " in the range" : "";
 	FILE *out = report->out;

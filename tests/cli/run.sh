@@ -419,6 +419,18 @@ rows = list(csv.DictReader(open("check.out")))
 assert [r["leaked_size"] for r in rows if r["function"] == "[3 omitted]"] == ["30"] and sum(int(r["self_leaked_size"]) for r in rows) == 100030' || not_ok "tree: left out, in csv" "$(cut -c 1-60 check.out)"
 fails "tree: no percentage" 2 'min-percent.*from 0 to 100' tree --min-percent 101 many.dat
 fails "export: no tree" 2 'min-percent.*--what tree' export --as json --min-percent 1 many.dat
+# ---- long command lines ----
+"$memtui" record -o long.dat sh -c "exit 0 # $(printf 'x%.0s' {1..900})é" $(seq -f 'argument-%g' 1 400) 2>/dev/null
+check "a long command line" "$memtui" info long.dat
+grep -qE '^ *command +sh -c exit 0 # x+\.\.\.x+é argument-1 .*\.\.\. \([0-9]+ more arguments\) \.\.\. .*argument-399 argument-400$' check.out && [ "$(wc -L <check.out)" -lt 400 ] ||
+	not_ok "a long command line" "$(grep command check.out)"
+count=$(($(sed -n 's/.*(\([0-9]*\) more arguments.*/\1/p' check.out) + $(grep -o 'argument-[0-9]*' check.out | wc -l)))
+[ "$count" = 400 ] || not_ok "a long command line: arguments left out" "$count"
+json "a long command line, whole" 'len(d["command"]) == 403 and len(d["command"][2]) == 910' info --format json long.dat
+check "a long command line in the report" "$memtui" report long.dat
+[ "$(head -n 1 check.out | wc -c)" -lt 300 ] || not_ok "a long command line in the report" "$(head -n 1 check.out)"
+check "a long command line in a list" "$memtui" info long.dat t.dat
+grep -qE 'long.dat  sh -c .*more argument.*argument-400$' check.out || not_ok "a long command line in a list" "$(cat check.out)"
 # ---- one group, by its number ----
 group=$("$memtui" groups --format json t.dat | python3 -c 'import json, sys; print([g["id"] for g in json.load(sys.stdin) if g["backtrace"][0]["function"] == "keep" and g["backtrace"][1]["function"] == "main"][0])')
 json "group: groups" '[g["id"] for g in d] == ['"$group"']' groups --group "$group" --format json t.dat
