@@ -304,52 +304,54 @@ enum mt_clock { MT_CLOCK_TSC, MT_CLOCK_MONOTONIC };
 /* What the tracer counts. One list: names for the trace, words for people, with [one|several] where
  * they differ. */
 #define MT_COUNTERS(X) \
-	X(CUT_STACKS, cut_stacks, "stack[|s] that could not be followed to the end") \
+	X(CUT_STACKS, cut_stacks, "stack[|s] that could not be unwound to the end") \
 	X(LOST_ALLOCATIONS, lost_allocations, \
 		"allocation[|s] not recorded because the recorder could not keep up") \
 	X(LOST_FREES, lost_frees, "free[|s] not recorded because the recorder could not keep up") \
 	X(RING_WAITS, ring_waits, "time[|s] a thread waited for room in its ring") \
-	X(FORKED_CHILDREN, forked_children, "child[|ren] that went on untraced") \
+	X(FORKED_CHILDREN, forked_children, "child[|ren] that [was|were] not recorded") \
 	X(NODES_FULL, nodes_full, \
-		"time[|s] a stack found the call tree or the table of addresses full") \
-	X(THREADS_FULL, threads_full, "thread[|s] that found no ring and went on untraced") \
+		"stack[|s] cut because the call tree or the table of addresses was full") \
+	X(THREADS_FULL, threads_full, "thread[|s] without a ring, which [was|were] not recorded") \
 	X(UNTRACED_EVENTS, untraced_events, "event[|s] of threads without a ring") \
-	X(NESTED_EVENTS, nested_events, "event[|s] of signal handlers inside the tracer") \
+	X(NESTED_EVENTS, nested_events, \
+		"event[|s] of signal handlers that interrupted the tracer") \
 	X(ABANDONED, abandoned, "tracer call[|s] left by longjmp from a signal handler") \
 	X(BOOTSTRAP, bootstrap, "allocation[|s] before the real allocator was known") \
 	X(CHECKED_STACKS, checked_stacks, "stack[|s] compared with a full unwind") \
 	X(WRONG_STACKS, wrong_stacks, "stack[|s] that differed from the full unwind") \
-	X(MAP_FAILURES, map_failures, "time[|s] memory for the tracer could not be had") \
+	X(MAP_FAILURES, map_failures, "failed attempt[|s] to get memory for the tracer") \
 	X(SEALED, sealed, \
-		"system-call filter[|s] set: since then full rings drop, " \
-		"and new threads and children go untraced") \
+		"system-call filter[|s] set: since then full rings drop events, and new " \
+		"threads and children are not recorded") \
 	X(LOST_MARKS, lost_marks, \
-		"[map, call or marker|maps, calls and markers] not recorded because the recorder " \
-		"could not keep up") \
+		"[mapping, call or marker|mappings, calls and markers] not recorded because " \
+		"the recorder could not keep up") \
 	X(CHECKED_OTHERWISE, checked_otherwise, "stack[|s] compared with libgcc's unwinder") \
 	X(WRONG_OTHERWISE, wrong_otherwise, "stack[|s] that differed from libgcc's unwinder") \
 	X(NOT_COMPARABLE, not_comparable, \
-		"stack[|s] compared with libgcc's unwinder in part or not at all") \
+		"stack[|s] not or only partly compared with libgcc's unwinder") \
 	X(UNSEEN_LIBRARIES, unseen_libraries, \
-		"[opening of a library|openings of libraries] with RTLD_DEEPBIND or dlmopen " \
-		"whose allocations are not seen") \
+		"[library|libraries] opened with RTLD_DEEPBIND or dlmopen, whose allocations " \
+		"are not seen") \
 	X(CUT_WITHOUT_CFI, cut_without_cfi, \
 		"stack[|s] cut in code without call frame information: " \
 		"compile it with -fasynchronous-unwind-tables") \
 	/* the recorder's: the tracer's stays 0 */ \
 	X(OVERSIZED_BLOCKS, oversized_blocks, \
-		"block[|s] left out, larger than what an address space or a sum can hold: the " \
-		"program told wrong sizes of its pools") \
+		"block[|s] ignored, larger than an address space: the program reported wrong " \
+		"sizes of its pools") \
 	X(BAD_DEPTH, bad_depth, \
-		"value[|s] of MEMTUI_DEPTH that [is|are] no number from 4 to 65536: the nearest " \
-		"depth was recorded, or the default where it is no number at all") \
+		"invalid value[|s] of MEMTUI_DEPTH (a number from 4 to 65536): the nearest " \
+		"depth was used, or the default if it was not a number") \
 	/* the recorder's: the tracer's stays 0 */ \
 	X(UNTOLD_FREES, untold_frees, \
-		"block[|s] of pools that the program did not say it took back before it handed " \
-		"out the same address again") \
+		"pool block[|s] that the program allocated again without " \
+		"reporting a free") \
 	X(CUT_BY_DEPTH, cut_by_depth, \
-		"stack[|s] deeper than --depth: the innermost frames are kept, the outer ones " \
-		"with main are lost, and stacks of different callers can be one group")
+		"stack[|s] deeper than --depth: only the innermost frames are " \
+		"kept, without main, so stacks of different callers may become " \
+		"one group")
 enum mt_counter {
 #define X(id, name, words) MT_COUNTER_##id,
 	MT_COUNTERS(X) MT_COUNTER_COUNT,
@@ -445,10 +447,9 @@ enum mt_segment_state { MT_SEGMENT_NEW, MT_SEGMENT_ATTACHED, MT_SEGMENT_EXITING 
 #define MT_BLIND_REASONS(X) \
 	X(NONE, "", "") \
 	X(OWN_ALLOCATOR, "own allocator", \
-		"has its own malloc, which it calls past the tracer: what that allocates is not " \
-		"seen") \
+		"has its own malloc, which bypasses the tracer: its allocations are not seen") \
 	X(BUNDLED_ALLOCATOR, "bundled allocator", \
-		"which it calls past the tracer: what that allocates is not seen") \
+		"which bypasses the tracer: its allocations are not seen") \
 	X(STATIC, "static", "is statically linked: no tracer can be loaded") \
 	X(PRIVILEGED, "setuid", \
 		"runs with other rights (setuid, setgid or file capabilities): the dynamic " \
@@ -459,14 +460,14 @@ enum mt_segment_state { MT_SEGMENT_NEW, MT_SEGMENT_ATTACHED, MT_SEGMENT_EXITING 
 		"was started where the tracer's library cannot be opened") \
 	X(ENVIRONMENT, "environment cleared", \
 		"was started with an environment that does not name the recording") \
-	X(UNTRACED, "untraced child", "went on without the tracer") \
+	X(UNTRACED, "untraced child", "ran without the tracer") \
 	X(GROWTH, "unseen growth", \
-		"holds much more memory than its recorded heap: it may allocate past the tracer") \
+		"uses much more memory than its recorded heap: it may bypass the tracer") \
 	X(LIBRARY, "library past the tracer", \
-		"opened with RTLD_DEEPBIND or dlmopen, allocates past the tracer") \
+		"opened with RTLD_DEEPBIND or dlmopen, bypasses the tracer") \
 	X(UNREACHABLE, "recorder out of reach", \
-		"was started where the recorder cannot be reached: in a network namespace and a " \
-		"user namespace, or a root directory, of its own")
+		"was started where the recorder cannot be reached: in another " \
+		"network namespace and another user namespace or root directory")
 enum mt_blind_reason {
 #define X(id, name, words) MT_BLIND_##id,
 	MT_BLIND_REASONS(X) MT_BLIND_COUNT,

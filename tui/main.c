@@ -54,14 +54,13 @@ int mt_command_unknown(const char *name, struct mt_err *err)
 	struct stat status;
 
 	if (nearest)
-		return mt_fail(err, -EINVAL, "no command '%.100s'; did you mean 'memtui %s'?", name,
-			nearest);
+		return mt_fail(err, -EINVAL, "unknown command '%.100s'; did you mean 'memtui %s'?",
+			name, nearest);
 	if (!stat(name, &status) && S_ISREG(status.st_mode))
 		return mt_fail(err, -EINVAL,
-			"no command '%.100s'; did you mean 'memtui %s %.100s'?", name,
+			"unknown command '%.100s'; did you mean 'memtui %s %.100s'?", name,
 			status.st_mode & S_IXUSR ? "run" : "open", name);
-	return mt_fail(err, -EINVAL, "no command '%.100s'; expected one that 'memtui help' lists",
-		name);
+	return mt_fail(err, -EINVAL, "unknown command '%.100s'; 'memtui help' lists them", name);
 }
 
 /* One line whatever is in it. */
@@ -208,8 +207,8 @@ int main(int argc, char **argv)
 	fill_standard();
 	if (argc < 2) {
 		mt_fail(&err, -EINVAL,
-			"no command; expected 'memtui run PROG', 'memtui open TRACE' or one that "
-			"'memtui help' lists");
+			"missing command; try 'memtui run PROG' or 'memtui open TRACE'; 'memtui "
+			"help' lists all");
 		return usage(&err);
 	}
 	if (!strcmp(argv[1], "--version") || !strcmp(argv[1], "-V")) {

@@ -38,8 +38,8 @@ static int check_options(const struct mt_ui_options *o, bool live, struct mt_err
 	mt_filter_free(filter);
 	if (!result && o->sort && mt_metric_find(o->sort) < 0)
 		result = mt_fail(err, -EINVAL,
-			"there is no metric '%s' to sort by; try leaked_size, "
-			"leaked_count, size or allocated_count",
+			"unknown metric '%s'; try leaked_size, leaked_count, size or "
+			"allocated_count",
 			o->sort);
 	return result ? result : mt_screen_check(err);
 }

@@ -360,31 +360,28 @@ bool mt_import_lives(const struct mt_import *i)
 	return i->lives;
 }
 
-#define ENDED_FOR(why) \
-	"its recording ended before the program did: " why "; what came later is missing"
+#define ENDED_FOR(why) "the recording ended before the program: " why "; later events are missing"
 
 static const char *reason_words(uint32_t reason)
 {
 	switch (reason) {
 	case EACCES:
-		return ENDED_FOR("the program changed its user, or lost in another way the right "
-				 "to open the file");
+		return ENDED_FOR("the program lost the right to open the file, perhaps by "
+				 "changing its user");
 	case ENOENT:
 	case ENOTDIR:
 	case ELOOP:
 	case ESTALE:
 		return ENDED_FOR("the file was moved or deleted, or the program changed its root "
 				 "directory");
-	case EPERM:
-		return ENDED_FOR("a system-call filter of the program's own left no way to let "
-				 "the file grow");
+	case EPERM: return ENDED_FOR("the program's system-call filter forbids extending the file");
 	case ENOSPC:
-	case EDQUOT: return ENDED_FOR("the disk, or the user's part of it, was full");
+	case EDQUOT: return ENDED_FOR("the disk or the user's quota was full");
 	case EFBIG: return ENDED_FOR("the file reached the limit of file sizes (ulimit -f)");
 	case EOVERFLOW:
-		return ENDED_FOR("the file has as many records as its tables hold; higher limits "
-				 "(ulimit -f, ulimit -v) give it larger tables");
-	case EIO: return ENDED_FOR("its file system failed to write");
+		return ENDED_FOR("the tables of the file were full; higher limits (ulimit -f, "
+				 "ulimit -v) give it larger tables");
+	case EIO: return ENDED_FOR("the file system could not write");
 	default: return ENDED_FOR("the file could not grow (disk full, a limit, or out of reach)");
 	}
 }
@@ -395,9 +392,9 @@ const char *mt_import_fault(const struct mt_import *i, bool *damaged)
 
 	*damaged = i->cut_short || info->invalid_records;
 	if (i->cut_short)
-		return "it is shorter than what was written to it; what is left was read";
+		return "it was truncated; memtui read the rest";
 	if (info->invalid_records)
-		return "parts of it make no sense and were left out";
+		return "parts of it are damaged and were ignored";
 	if (i->stopped)
 		return reason_words(i->reason);
 	return NULL;

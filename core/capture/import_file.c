@@ -232,11 +232,11 @@ static const char *senseless(const struct mt_wire_header *h)
 	uint32_t records = h->sizes.records;
 
 	if (!(h->flags & MT_SEGMENT_STANDALONE))
-		return "it is the memory of a session, not a recording";
+		return "it is the shared memory of a session, not a recording";
 	if (records < 1024 || records & (records - 1) || records > 1u << RECORDS_MAX_BITS)
-		return "the size of its chunks makes no sense";
+		return "the size of its chunks is invalid";
 	if (h->depth_limit < 4 || h->depth_limit > 65536 || h->clock > MT_CLOCK_MONOTONIC)
-		return "its header makes no sense";
+		return "its header is invalid";
 	if (!fits(&h->modules, sizeof(struct mt_wire_module), MODULES_MAX)
 		|| !fits(&h->threads, sizeof(struct mt_wire_thread), THREADS_MAX)
 		|| !fits(&h->pcs, sizeof(struct mt_wire_pc), PCS_MAX)
@@ -247,7 +247,7 @@ static const char *senseless(const struct mt_wire_header *h)
 		|| !fits(&h->ring_data, records * (uint32_t)sizeof(struct mt_wire_record),
 			CHUNKS_MAX)
 		|| h->ring_data.capacity < h->chunks.capacity)
-		return "its tables do not lie where they can";
+		return "the places of its tables are invalid";
 	return NULL;
 }
 
@@ -294,7 +294,9 @@ int mt_import_read_header(struct mt_import *i, struct mt_err *err)
 	i->disk = (uint64_t)status.st_blocks * 512; /* the tables' ranges are sparse */
 	if (n < (ssize_t)sizeof *h || h->magic != MT_WIRE_MAGIC)
 		return mt_fail(err, -EINVAL,
-			"%s is not a recording of memtui, or its program ended before it began",
+			"%s is not a recording of memtui, or the program ended before the "
+			"recording "
+			"began",
 			i->path);
 	if (h->version != MT_WIRE_VERSION || h->header_size != sizeof *h)
 		return mt_fail(err, -EINVAL,
@@ -303,7 +305,7 @@ int mt_import_read_header(struct mt_import *i, struct mt_err *err)
 	if (!h->segment_size)
 		return fail_empty(i, err);
 	why = i->segment.base && !same_layout(h, &i->header)
-		? "it is no longer the file that it was"
+		? "it was replaced by another file"
 		: senseless(h);
 	if (why)
 		return mt_fail(err, -EINVAL, "%s cannot be read: %s", i->path, why);

@@ -83,12 +83,13 @@ static int choose_sizes(struct mt_segment *s, uint64_t limit, uint64_t file_limi
 	}
 	if (s->size > file_limit)
 		return mt_fail(err, -EFBIG,
-			"files are limited to %llu KiB, which leaves no "
-			"room for recording; raise the limit (ulimit -f)",
+			"the file size limit of %llu KiB is too low for recording; raise it "
+			"(ulimit "
+			"-f)",
 			(unsigned long long)file_limit >> 10);
 	return mt_fail(err, -ENOMEM,
-		"the address space of the program is limited to %llu MiB, which leaves no room "
-		"for recording; raise the limit (ulimit -v) to %llu MiB or more",
+		"the program's address space limit of %llu MiB is too low for recording; "
+		"raise it (ulimit -v) to %llu MiB or more",
 		(unsigned long long)limit >> 20, (unsigned long long)s->size * 8 >> 20);
 }
 

@@ -56,24 +56,23 @@ bool mt_convert_recognises(const char *path)
 /* Why a compressed file is not heaptrack's. */
 static int refuse(const struct mt_lines *lines, const char *path, bool piped, struct mt_err *err)
 {
-	static const char again[] = "it was not written or not copied to its end; "
-				    "get it again from where it was recorded";
+	static const char again[] = "it was not written or copied completely; copy it again";
 	const char *packing = mt_lines_packing(lines), *program = mt_lines_program(lines);
 	unsigned long long bytes = mt_lines_read(lines);
 
 	if (mt_lines_cut(lines))
 		return mt_fail(err, -EBADMSG,
-			"%s breaks off at byte %llu, "
-			"before anything of its %s data can be unpacked: %s",
+			"%s: ends at byte %llu, before any of its %s data can be decompressed: %s",
 			path, bytes, packing, again);
 	if (mt_lines_broken(lines))
 		return mt_fail(err, -EBADMSG,
-			"%s is damaged within its first %llu bytes (%s), so that nothing of its %s "
-			"data can be unpacked; get it again from where it was recorded",
+			"%s: damaged within its first %llu bytes (%s), so none of its %s data "
+			"can be "
+			"decompressed; copy it again",
 			path, bytes, mt_lines_fault(lines), packing);
 	return mt_fail(err, -EINVAL,
-		"%s is compressed by %s, and what is in it is not heaptrack's; a trace of memtui's "
-		"is read unpacked: '%s%s%s | memtui open -'",
+		"%s: compressed with %s, and not a recording of heaptrack; decompress a "
+		"trace of memtui first: '%s%s%s | memtui open -'",
 		path, packing, program, piped ? "" : " ", piped ? "" : path);
 }
 
@@ -82,7 +81,7 @@ static int refuse(const struct mt_lines *lines, const char *path, bool piped, st
 static void name_fault(struct conversion *c, const char *fault)
 {
 	snprintf(c->out->fault, sizeof c->out->fault,
-		"%s makes no sense from line %llu on (%s); what comes before was read", c->path,
+		"%s: damaged from line %llu on (%s); memtui read the part before it", c->path,
 		(unsigned long long)c->line_count, fault);
 }
 
@@ -95,8 +94,8 @@ static int check_memory(struct conversion *c, size_t len, struct mt_err *err)
 	if (c->unasked < ASK_EVERY || mt_heaptrack_memory(&c->heaptrack) <= most)
 		return 0;
 	return mt_fail(err, -EFBIG,
-		"%s takes more than %llu MiB of memory to read, and it has only %llu bytes; if you "
-		"trust it, --max-memory=SIZE allows more",
+		"%s: needs more than %llu MiB of memory, though it has only %llu bytes; if "
+		"you trust it, raise --max-memory=SIZE",
 		c->path, (unsigned long long)(most >> 20),
 		(unsigned long long)mt_lines_file_bytes(c->lines));
 }
@@ -125,9 +124,8 @@ static int read_lines(struct conversion *c, struct mt_err *err)
 	}
 	if (c->heaptrack.raw)
 		return mt_fail(err, -ENOTSUP,
-			"%s is heaptrack's raw data, which have no names yet: interpret them "
-			"first, with '%s%s%s | "
-			"/usr/lib/heaptrack/libexec/heaptrack_interpret >OUT', and open OUT",
+			"%s: raw data of heaptrack, without names; run '%s%s%s | "
+			"/usr/lib/heaptrack/libexec/heaptrack_interpret >OUT' and open OUT",
 			c->path, mt_lines_program(c->lines), c->piped ? "" : " <",
 			c->piped ? "" : c->path);
 	if (c->line_count == 1 && fault)
@@ -136,7 +134,7 @@ static int read_lines(struct conversion *c, struct mt_err *err)
 		name_fault(c, fault);
 	else if (mt_lines_fault(c->lines))
 		snprintf(c->out->fault, sizeof c->out->fault,
-			"%s is damaged behind line %llu (%s); what comes before was read", c->path,
+			"%s: damaged after line %llu (%s); memtui read the part before it", c->path,
 			(unsigned long long)c->line_count, mt_lines_fault(c->lines));
 	return 0;
 }
@@ -150,13 +148,14 @@ static void describe(struct conversion *c)
 	info->ended = whole;
 	info->recorder_lost = !whole;
 	snprintf(c->out->note, sizeof c->out->note,
-		"%s was recorded by heaptrack %llx.%llx: threads, addresses and reallocs "
-		"are not known, and of equal blocks the last one is taken to be freed first%s",
+		"%s was recorded by heaptrack %llx.%llx: threads, addresses and reallocs are "
+		"unknown, and of equal blocks the last one counts as freed first%s",
 		c->path, (unsigned long long)h->version >> 16,
 		(unsigned long long)h->version >> 8 & 255,
-		h->attached ? "; it was attached to the running program, "
-			      "whose blocks from before are not in it"
-			    : "");
+		h->attached
+			? "; heaptrack was attached to the running program, so earlier blocks are "
+			  "missing"
+			: "");
 }
 
 static int convert(struct conversion *c, struct mt_trace_writer *writer, struct mt_err *err)

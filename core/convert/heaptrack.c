@@ -71,14 +71,16 @@ static bool index_of(struct cursor *c, uint32_t max, uint32_t *out)
 static const char *read_version(struct mt_heaptrack *h, struct cursor *c)
 {
 	if (!number(c, UINT32_MAX, &h->version))
-		return "it does not say its version";
+		return "it has no version";
 	if (!number(c, UINT32_MAX, &h->format))
 		h->format = h->version == 0x10200 ? 1 : 0; /* as heaptrack itself takes it */
 	if (h->format < 1)
-		return "it is of a heaptrack before 1.0, which wrote addresses: "
-		       "open and save it with a later heaptrack";
+		return "it was written by a heaptrack before 1.0, which is not supported: open and "
+		       "save it with a later heaptrack";
 	if (h->format > FORMAT_MAX)
-		return "it is of a later heaptrack than this memtui knows (file formats 1 to 3)";
+		return "it was written by a newer heaptrack than this memtui supports (file "
+		       "formats "
+		       "1 to 3)";
 	return NULL;
 }
 
@@ -111,7 +113,7 @@ static const char *read_string(struct mt_heaptrack *h, struct cursor *c)
 	uint64_t len = (uint64_t)(c->end - c->at);
 
 	if (h->format >= 3 && (!number(c, MT_LINE_MAX, &len) || len > (uint64_t)(c->end - c->at)))
-		return "a name is longer than its line";
+		return "a name exceeds its line";
 	if (memchr(c->at, 0, len))
 		return "a name holds a zero byte";
 	if (h->string_count >= COUNT_MAX)
@@ -171,11 +173,11 @@ static const char *read_frames(struct mt_heaptrack *h, struct cursor *c, uint64_
 
 		line = 0;
 		if (c->at < c->end && !index_of(c, h->string_count, &function))
-			return "an address has a name that is not there";
+			return "an address refers to an undefined name";
 		if (c->at < c->end
 			&& (!index_of(c, h->string_count, &source)
 				|| !number(c, UINT32_MAX, &line)))
-			return "an address has a source file that is not there, or no line";
+			return "an address refers to an undefined source file, or has no line";
 		struct mt_frame frame = {
 			.function = string_at(h, function),
 			.source = string_at(h, source),
@@ -201,7 +203,7 @@ static const char *read_ip(struct mt_heaptrack *h, struct cursor *c)
 	uint64_t address;
 
 	if (!number(c, UINT64_MAX, &address) || !index_of(c, h->string_count, &module))
-		return "an address names a module that is not there";
+		return "an address refers to an undefined module";
 	const char *fault = read_frames(h, c, address, &count);
 
 	if (fault)
@@ -224,7 +226,7 @@ static const char *read_trace(struct mt_heaptrack *h, struct cursor *c)
 	uint32_t ip, parent;
 
 	if (!index_of(c, h->ip_count, &ip) || !index_of(c, h->trace_count, &parent))
-		return "a stack names an address or a caller that is not there";
+		return "a stack refers to an undefined address or caller";
 	if (h->build->profile.node_count >= COUNT_MAX)
 		return "it has too many stacks";
 	uint32_t node = parent ? h->traces[parent - 1] : 0;
@@ -277,7 +279,7 @@ static const char *read_info(struct mt_heaptrack *h, struct cursor *c)
 	uint32_t trace;
 
 	if (!number(c, SIZE_MAX_BYTES, &info.size) || !index_of(c, h->trace_count, &trace))
-		return "an allocation has a size that cannot be or a stack that is not there";
+		return "an allocation has an invalid size or refers to an undefined stack";
 	if (h->info_count >= COUNT_MAX)
 		return "it has too many kinds of allocations";
 	uint32_t node = trace ? h->traces[trace - 1] : 0;
@@ -300,7 +302,7 @@ static const char *read_event(struct mt_heaptrack *h, struct cursor *c, bool all
 	uint32_t index;
 
 	if (!h->info_count || !index_of(c, h->info_count - 1, &index))
-		return "an event names an allocation that is not there";
+		return "an event refers to an undefined allocation";
 	struct mt_heaptrack_info *info = &h->infos[h->infos[index].first];
 
 	if (c->at < c->end) { /* size, stack, address */
@@ -308,7 +310,7 @@ static const char *read_event(struct mt_heaptrack *h, struct cursor *c, bool all
 		return "it is heaptrack's raw data";
 	}
 	if (allocates && !mt_model_has_room(&h->build->model, info->size))
-		return "what it allocates is more than can be counted";
+		return "its allocations exceed what can be counted";
 	if (allocates)
 		mt_build_allocate(h->build, info->group, info->size, &info->live, index);
 	else
@@ -383,7 +385,7 @@ static const char *other_line(struct mt_heaptrack *h, const char *line, struct c
 	switch (*line) {
 	case 0: return NULL;
 	case '#': h->has_end |= !strncmp(line, "# ips:", 6); return NULL;
-	case 'v': return h->format ? "it has two beginnings" : read_version(h, c);
+	case 'v': return h->format ? "it has two headers" : read_version(h, c);
 	case 'X': return read_command(h, c);
 	case 'A': h->attached = true; return NULL;
 	case 'I': return read_system(h, c);
@@ -391,7 +393,7 @@ static const char *other_line(struct mt_heaptrack *h, const char *line, struct c
 	case 'x':
 	case 'm': h->raw = true; return "it is heaptrack's raw data";
 	}
-	return "it is no line of heaptrack's";
+	return "it is not a line of heaptrack";
 }
 
 const char *mt_heaptrack_line(struct mt_heaptrack *h, char *line, size_t len)
@@ -399,9 +401,9 @@ const char *mt_heaptrack_line(struct mt_heaptrack *h, char *line, size_t len)
 	struct cursor c = {line + (len < 2 ? len : 2), line + len};
 
 	if (*line && *line != '#' && (len > 1 && line[1] != ' '))
-		return "it is no line of heaptrack's";
+		return "it is not a line of heaptrack";
 	if (!h->format && *line != 'v')
-		return "it does not begin as heaptrack's data";
+		return "it does not begin like heaptrack's data";
 	switch (*line) {
 	case '+':
 	case '-': return read_event(h, &c, *line == '+');

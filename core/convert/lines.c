@@ -90,7 +90,7 @@ struct mt_lines *mt_lines_open(const char *path, struct mt_err *err)
 	}
 	if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode)) {
 		close(fd);
-		mt_fail(err, -EINVAL, "%s is no plain file", path);
+		mt_fail(err, -EINVAL, "%s: not a regular file", path);
 		return NULL;
 	}
 	return mt_lines_open_fd(fd, path, err);
@@ -180,7 +180,7 @@ static void fill_text(struct mt_lines *l)
 	l->end = !made;
 	l->cut = l->end && l->within && !l->fault;
 	if (l->cut)
-		l->fault = "its compressed data break off";
+		l->fault = "its compressed data are incomplete";
 }
 
 int mt_lines_next(struct mt_lines *l, char **line, size_t *len)

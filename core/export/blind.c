@@ -17,7 +17,7 @@ static const char *words_of(const struct mt_blind *b)
 
 	return b->reason < MT_BLIND_COUNT
 		? words[b->reason]
-		: "was not seen, for a reason that this version of memtui does not know";
+		: "was not seen; this version of memtui does not know the reason";
 }
 
 static char *about_processes(const char *path, const struct mt_blind *b)
@@ -27,9 +27,8 @@ static char *about_processes(const char *path, const struct mt_blind *b)
 	mt_number_of(count, b->count, "process");
 	if (!*path)
 		return mt_format("%s %s", count,
-			b->count == 1 || b->reason != MT_BLIND_UNTRACED
-				? words_of(b)
-				: "went on without the tracer");
+			b->count == 1 || b->reason != MT_BLIND_UNTRACED ? words_of(b)
+									: "ran without the tracer");
 	if (b->count == 1 && b->pid)
 		return mt_format("%s %s (process %u)", path, words_of(b), b->pid);
 	return mt_format("%s %s (%s)", path, words_of(b), count);

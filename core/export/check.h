@@ -11,8 +11,8 @@
 	X(LEAKED_COUNT, "max_leaked_count", COUNT, "leaked blocks", \
 		"blocks that were not freed and are not suppressed") \
 	X(PEAK, "max_peak", BYTES, "peak", "bytes live at the peak") \
-	X(ALLOCATIONS, "max_allocations", COUNT, "allocations", "allocations in all") \
-	X(ALLOCATED, "max_allocated", BYTES, "allocated", "bytes allocated in all") \
+	X(ALLOCATIONS, "max_allocations", COUNT, "allocations", "total allocations") \
+	X(ALLOCATED, "max_allocated", BYTES, "allocated", "total bytes allocated") \
 	X(TEMPORARY, "max_temporary", COUNT, "temporary", \
 		"blocks freed before the thread's next allocation")
 enum mt_check_limit {

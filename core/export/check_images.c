@@ -282,11 +282,13 @@ void mt_check_say_images(const struct mt_report *report, const struct mt_judged 
 		put_path(report, images->first_missing);
 		if (images->missing > 1)
 			fprintf(report->out, " and %u more traces", images->missing - 1);
-		fprintf(report->out, ": not found: %s of what the process ran before this one\n",
-			images->missing > 1 ? "they are" : "it is the trace");
+		fprintf(report->out,
+			": not found: %s of what the process ran before this "
+			"one\n",
+			images->missing > 1 ? "they are traces" : "it is the trace");
 	}
 	if (unread && !j->holds)
-		fputs("--this-image judges this trace alone\n", report->out);
+		fputs("--this-image judges only this trace\n", report->out);
 }
 
 bool mt_check_images_are_blind(const struct mt_report *report)

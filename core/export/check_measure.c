@@ -274,35 +274,35 @@ void mt_check_reasons(const struct mt_report *report, const struct mt_judged *j,
 
 	if (mt_check_is_incomplete(report))
 		fprintf(out,
-			"%sthe trace has no end: blocks that are live in it may have been freed "
-			"later\n",
+			"%sthe trace is incomplete: its live blocks may have been "
+			"freed later\n",
 			prefix);
 	else if (stopped(report))
 		fprintf(out,
-			"%sthe recording was stopped while the program went on: blocks that are "
-			"live in it may have been freed later\n",
+			"%sthe recording was stopped before the program ended: its "
+			"live blocks may have been freed later\n",
 			prefix);
 	if (info->lost_events || info->implied_frees || info->invalid_records)
-		fprintf(out, "%sevents were lost: what is counted may be too much or too little\n",
-			prefix);
+		fprintf(out, "%sevents were lost: the counts may be too high or too low\n", prefix);
 	if (report->matched && report->matched->unanswered_ns) {
 		char when[MT_NUMBER_EXACT_LEN];
 
 		mt_report_number(when, report, MT_UNIT_TIME, report->matched->unanswered_ns);
 		fprintf(out,
-			"%sthe single events of the first %s are gone (--max-size): what they "
-			"alone would tell cannot be said\n",
+			"%sthe events of the first %s were dropped (--max-size): "
+			"limits that need them cannot be decided\n",
 			prefix, when);
 	}
 	if (report->suppressed && report->suppressed->undecided_groups)
 		fprintf(out,
-			"%s%llu leaking group%s frames without a name, which a suppression may "
-			"mean: install the symbols, or record where they are\n",
+			"%s%llu leaking group%s frames without a name, which a "
+			"suppression may match: install the debug symbols, or record "
+			"where they are\n",
 			prefix, (unsigned long long)report->suppressed->undecided_groups,
 			report->suppressed->undecided_groups == 1 ? " has" : "s have");
 	if (j->doubtful_blocks)
 		fprintf(out,
-			"%sleaks of frames without a name were taken for those of the baseline, "
-			"by their module alone\n",
+			"%sleaks with unnamed frames were matched with the baseline by "
+			"their module only\n",
 			prefix);
 }

@@ -43,7 +43,7 @@ static int export_view(const struct mt_report *report, enum mt_format format, st
 	for (size_t i = 0; i < sizeof views / sizeof *views; i++)
 		if (!report->what || !strcmp(report->what, views[i].name))
 			return views[i].report(&as, err);
-	return mt_fail(err, -EINVAL, "no view '%.60s'; expected one of %s", report->what,
+	return mt_fail(err, -EINVAL, "unknown view '%.60s'; choose one of %s", report->what,
 		MT_EXPORT_VIEW_CHOICES);
 }
 

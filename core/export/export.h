@@ -24,28 +24,24 @@ enum mt_export_needs {
  * what it is made of, words) */
 #define MT_EXPORTS(X) \
 	X(flamegraph, "svg", SUMS, false, false, TOTALS, \
-		"a picture for a browser, in one file: " \
-		"search by a regular expression, zoom by click, details, keys") \
+		"interactive SVG for a browser: search, zoom by click, details") \
 	X(collapsed, "folded", SUMS, false, false, TOTALS, \
-		"a line per stack, 'outermost;...;innermost NUMBER', " \
-		"as flamegraph.pl, inferno and speedscope read it") \
+		"one line per backtrace, 'outermost;...;innermost NUMBER', for " \
+		"flamegraph.pl, inferno and speedscope") \
 	X(speedscope, "speedscope.json", SUMS, false, false, TOTALS, \
-		"what www.speedscope.app shows: leaked, at the peak, " \
-		"allocated, counts; --metric is shown first") \
+		"for www.speedscope.app: leaked, at the peak, allocated, and counts; " \
+		"--metric is shown first") \
 	X(pprof, "pb.gz", NO_METRIC, false, true, TOTALS, \
-		"what 'go tool pprof' reads: inuse_space, " \
-		"inuse_objects, alloc_space, alloc_objects") \
+		"for 'go tool pprof': inuse_space, inuse_objects, alloc_space, alloc_objects") \
 	X(heaptrack, "heaptrack.zst", NO_METRIC, false, false, EVENTS, \
-		"what heaptrack_print and heaptrack_gui open; " \
-		"FILE.zst and FILE.gz are compressed") \
+		"for heaptrack_print and heaptrack_gui; FILE.zst and FILE.gz are compressed") \
 	X(massif, "massif.out", NO_METRIC, false, false, HISTORY, \
-		"what ms_print and massif-visualizer show: " \
-		"the heap over time, call trees at the peak and the end") \
-	X(dhat, "dhat.json", NO_METRIC, false, false, EVENTS, \
-		"what valgrind's dh_view.html shows of a heap") \
-	X(json, "json", ANY_METRIC, true, false, TOTALS, "a view as JSON; --what says which") \
+		"for ms_print and massif-visualizer: the heap over time, with call trees at " \
+		"the peak and at the end") \
+	X(dhat, "dhat.json", NO_METRIC, false, false, EVENTS, "for valgrind's dh_view.html") \
+	X(json, "json", ANY_METRIC, true, false, TOTALS, "a view as JSON; --what selects it") \
 	X(csv, "csv", ANY_METRIC, true, false, TOTALS, \
-		"a view as rows for spreadsheets; --what says which")
+		"a view as rows for spreadsheets; --what selects it")
 
 #define X(name, ...) int mt_export_##name(const struct mt_report *, struct mt_err *);
 MT_EXPORTS(X)

@@ -499,7 +499,7 @@ int mt_export_heaptrack(const struct mt_report *report, struct mt_err *err)
 
 	if (!report->source || !report->source->reader)
 		return mt_fail(err, -ENODATA,
-			"a heaptrack file tells of events, and there are none");
+			"the trace contains no events, which a heaptrack file consists of");
 	error = mt_packed_begin(&h.to, report->out, report->output, err);
 	if (error)
 		return error;

@@ -300,16 +300,16 @@ static void warning_text(char *out, size_t len, const struct mt_profile *p, uint
 	mt_number_time(when, p->info.history_from_ns);
 	if (which == WARNING_HISTORY)
 		snprintf(out, len,
-			"single events are known from %s on; "
-			"earlier ones are gone (--max-size), totals are of all",
+			"events are available from %s on (--max-size dropped earlier ones); totals "
+			"cover the whole run",
 			when);
 	else if (which == WARNING_DAMAGE)
 		snprintf(out, len, "the trace is damaged: %s",
-			damage ? damage : "it makes no sense from some place on");
+			damage ? damage : "it cannot be read to its end");
 	else
 		snprintf(out, len,
-			"the trace has no end: it is still being recorded, "
-			"or its recorder was killed");
+			"the trace is incomplete: it is still being recorded, or its recorder was "
+			"killed");
 }
 
 static void end_text(char *out, size_t len, const struct mt_info *info)
@@ -318,10 +318,11 @@ static void end_text(char *out, size_t len, const struct mt_info *info)
 
 	if (info->stopped) {
 		snprintf(out, len,
-			"the recording of process %u was stopped, while the program went on",
+			"the recording of process %u was stopped before the program ended",
 			info->pid);
 	} else if (info->exit_status == -1) {
-		snprintf(out, len, "the recording of process %u ended; its status is not known",
+		snprintf(out, len,
+			"the recording of process %u ended; the exit status is not known",
 			info->pid);
 	} else if (WIFSIGNALED(info->exit_status)) {
 		name = sigabbrev_np(WTERMSIG(info->exit_status));

@@ -182,7 +182,7 @@ static void say_rest(const struct mt_report *report, const struct mt_allocation_
 	mt_report_number(bytes, report, MT_UNIT_BYTES, list->matched_bytes);
 	fprintf(report->out, "%s%s of %s %s%s%s%s\n", list->count ? "\n" : "", shown, all,
 		MT_PLURAL(all, one), more,
-		report->allocation_order < MT_ORDER_LENGTH ? ", in all " : "",
+		report->allocation_order < MT_ORDER_LENGTH ? ", total " : "",
 		report->allocation_order < MT_ORDER_LENGTH ? bytes : "");
 }
 
@@ -204,8 +204,8 @@ static int get(struct mt_allocation_list *list, const struct mt_report *report, 
 {
 	if (!report->source || !report->source->reader)
 		return mt_fail(err, -ENODATA,
-			"there are totals alone, and no single allocations; "
-			"expected a trace with events");
+			"the recording has only totals, no single allocations; use a trace with "
+			"events");
 	return mt_allocations_get(list, report->source, report->asked, report->allocation_order,
 		report->ascending, report->skip, report->count, err);
 }

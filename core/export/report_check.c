@@ -201,27 +201,29 @@ static void advice(const struct mt_report *report, const struct mt_judged *j)
 	if (j->exact)
 		return;
 	if ((mt_check_is_blind(report) || mt_check_images_are_blind(report)) && is_unknown(j))
-		fputs("--allow-unseen=PATTERNS judges although some programs were not seen\n",
-			report->out);
+		fputs("--allow-unseen=PATTERNS accepts programs that were not seen\n", report->out);
 	if (!j->holds && !report->check->allow_incomplete)
-		fputs("--allow-incomplete judges by what is there\n", report->out);
+		fputs("--allow-incomplete decides by the data in the trace\n", report->out);
 }
 
 static void next_steps(const struct mt_report *report, const struct mt_judged *j)
 {
 	const char *path = report->path ? report->path : "TRACE";
 
-	fputs("\nwhat to do next\n", report->out);
+	fputs("\nnext steps\n", report->out);
 	if (j->outcomes[MT_CHECK_PEAK] == FAIL) {
 		fputs("  memtui report --sort at_peak_size ", report->out);
 		mt_text_put(report->out, MT_TEXT_LINE, mt_check_path_of_peak(report, j));
-		fputs("  what the peak is made of\n", report->out);
+		fputs("  shows the largest groups at the peak\n", report->out);
 	}
 	fputs("  memtui report ", report->out);
 	mt_text_put(report->out, MT_TEXT_LINE, path);
-	fputs("  every leak with its whole stack\n  memtui suppress ", report->out);
+	fputs("  shows the largest leaks with their backtraces\n  memtui "
+	      "suppress ",
+		report->out);
 	mt_text_put(report->out, MT_TEXT_LINE, path);
-	fputs(" >>known.supp  makes known ones pass, with --suppressions known.supp\n",
+	fputs(" >>known.supp  accepts these leaks from now on, with "
+	      "--suppressions known.supp\n",
 		report->out);
 }
 

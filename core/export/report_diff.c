@@ -133,7 +133,7 @@ static void summary_text(const struct sides *sides)
 	fprintf(a->out, "%s: %s before, %s after",
 		a->words ? a->words : mt_metric_info(a->sort)->words, from, to);
 	if (diff->factor != 1)
-		fprintf(a->out, "; what came after is compared times %.4g", diff->factor);
+		fprintf(a->out, "; values of B are multiplied by %.4g", diff->factor);
 	fputs("\n", a->out);
 	for (int state = 0; state < MT_DIFF_STATES; state++)
 		fprintf(a->out, "%s%u %s", state ? ", " : "groups: ", diff->states[state],
@@ -215,8 +215,8 @@ static void write_text(const struct sides *sides)
 		mt_table_print(table, sides->a->out);
 	if (doubtful)
 		fprintf(sides->a->out,
-			"\n? frames without a name were matched by their module alone; install its "
-			"debug symbols to tell them apart\n");
+			"\n? unnamed frames were matched by their module only; install its debug "
+			"symbols to tell them apart\n");
 	mt_table_free(table);
 }
 

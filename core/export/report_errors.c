@@ -69,7 +69,7 @@ static void put_call(struct part *part, const char *verb, uint32_t kind,
 		free(place);
 	}
 	if (!part->backtrace.count)
-		fputs("       [its stack was not recorded]\n", out);
+		fputs("       [its backtrace was not recorded]\n", out);
 }
 
 static bool reallocates(uint32_t kind)
@@ -136,9 +136,8 @@ static void put_error(struct part *part, uint64_t rank, const struct mt_error *e
 static const char *const sums[MT_ERROR_TYPE_COUNT][2] = {
 	/* of one, of more */
 	[MT_ERROR_DOUBLE_FREE] = {"double free", "double frees"},
-	[MT_ERROR_MISMATCH] =
-		{"block ended by a call that does not belong to the one that allocated it",
-			"blocks ended by calls that do not belong to those that allocated them"},
+	[MT_ERROR_MISMATCH] = {"mismatched call: the block was allocated by a call of another kind",
+		"mismatched calls: the blocks were allocated by calls of another kind"},
 	[MT_ERROR_UNKNOWN_FREE] = {"free of an address that was never allocated",
 		"frees of addresses that were never allocated"},
 };
@@ -166,16 +165,17 @@ static void put_sums(const struct part *part, const struct mt_errors *errors)
 			fprintf(out, ", %s of them not sure", n[1]);
 		putc('\n', out);
 	}
-	put_note(part, errors->inherited, "free", "of what the process was forked with: no errors");
+	put_note(part, errors->inherited, "free", "of blocks from before the fork: no errors");
 	put_note(part, errors->left_out, "free",
-		"of addresses that were never allocated, not shown: a filter asks of blocks");
-	put_note(part, errors->untold, "further free", "of unknown addresses, not looked into");
+		"of addresses that were never allocated: not shown, because filters select "
+		"blocks");
+	put_note(part, errors->untold, "further free", "of unknown addresses: not examined");
 	if (!part->whole->info.history_from_ns)
 		return;
 	mt_report_number(n[0], part->report, MT_UNIT_TIME, part->whole->info.history_from_ns);
 	fprintf(out,
-		"what was freed wrongly in the first %s cannot be said: "
-		"their single events are gone (--max-size)\n",
+		"errors in the first %s are not known: their events were dropped "
+		"(--max-size)\n",
 		n[0]);
 }
 
@@ -373,8 +373,8 @@ int mt_report_errors(const struct mt_report *report, struct mt_err *err)
 
 	if (!report->source || !report->source->reader)
 		return mt_fail(err, -ENODATA,
-			"there are totals alone, and no single allocations; "
-			"expected a trace with events");
+			"the recording has only totals, no single allocations; use a trace with "
+			"events");
 	int status = mt_errors_find(&errors, report->source, report->asked, err);
 	uint64_t end = errors.count;
 

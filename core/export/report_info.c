@@ -280,7 +280,8 @@ static void put_limits(const struct mt_report *report)
 	if (p->info.history_from_ns) {
 		mt_report_number(when, report, MT_UNIT_TIME, p->info.history_from_ns);
 		snprintf(text, sizeof text,
-			"from %s on; earlier ones are gone (--max-size), totals are of all", when);
+			"from %s on (--max-size dropped earlier ones); totals cover the whole run",
+			when);
 		put_line(report, "single events", text);
 	}
 	for (uint32_t i = 0; i < p->log_count; i++)
@@ -312,7 +313,8 @@ static void put_exit_status(const struct mt_report *report)
 	if (!info->ended)
 		return;
 	if (info->stopped) {
-		snprintf(text, sizeof text, "none, it went on when the recording was stopped");
+		snprintf(text, sizeof text,
+			"none: the program went on when the recording was stopped");
 	} else if (info->exit_status == -1) {
 		snprintf(text, sizeof text, "unknown");
 	} else if (WIFSIGNALED(info->exit_status)) {

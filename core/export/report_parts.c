@@ -92,8 +92,8 @@ void mt_report_estimates(const struct mt_report *report, const char *indent)
 	mt_number_exact(groups, count);
 	mt_report_number(when, report, MT_UNIT_TIME, p->info.lossy_ns);
 	fprintf(report->out,
-		"%sleaks of %s %s are estimates (~): frees were lost up to %s, and blocks "
-		"from before may be free\n",
+		"%sleaks of %s %s are estimates (~): frees were lost up to %s, so blocks "
+		"from before may already be freed\n",
 		indent, groups, MT_PLURAL(groups, "group"), when);
 }
 
@@ -356,9 +356,9 @@ void mt_report_images(const struct mt_report *report, const char *indent)
 			before == 1 ? "" : "s");
 		mt_text_put(report->out, MT_TEXT_LINE, name);
 		if (before > 1)
-			fprintf(report->out, ".exec0 to .exec%u have their traces\n", before - 1);
+			fprintf(report->out, ".exec0 to .exec%u are their traces\n", before - 1);
 		else
-			fputs(".exec0 has its trace\n", report->out);
+			fputs(".exec0 is its trace\n", report->out);
 	}
 	free(name);
 }
@@ -370,11 +370,12 @@ void mt_report_losses(const struct mt_report *report, const char *indent)
 
 	if (mt_report_maps_are_estimated(info))
 		fprintf(report->out,
-			"%ssizes of what is mapped are estimates (~): maps or unmaps are missing\n",
+			"%sthe sizes of mappings are estimates (~): calls of mmap or munmap were "
+			"lost\n",
 			indent);
 	if (info->recorder_lost || report->damaged)
 		lines += (uint32_t)(fprintf(report->out,
-					    "%sthe trace has no end: what came later is missing\n",
+					    "%sthe trace is incomplete: later events are missing\n",
 					    indent)
 			> 0);
 	if (!lines)
@@ -382,8 +383,8 @@ void mt_report_losses(const struct mt_report *report, const char *indent)
 	mt_report_images(report, indent);
 	if (info->stopped)
 		fprintf(report->out,
-			"%sthe recording was stopped while the program went on: what was live then "
-			"may have been freed later\n",
+			"%sthe recording was stopped before the program ended: its live blocks may "
+			"have been freed later\n",
 			indent);
 	mt_report_estimates(report, indent);
 	print_losses(report, "", true);

@@ -262,8 +262,8 @@ static void write_text(const struct stacked *s)
 		return;
 	mt_report_number(number, report, MT_UNIT_TIME, s->of.gone_ns);
 	fprintf(report->out,
-		"the single events before %s are gone (--max-size): whose were the blocks that "
-		"were freed by then is not known, they are among all others\n",
+		"the events before %s were dropped (--max-size): blocks freed before that "
+		"time count as others\n",
 		number);
 }
 

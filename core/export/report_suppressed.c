@@ -131,9 +131,9 @@ int mt_report_suppressions(const struct mt_report *report, struct mt_err *err)
 			report->path, group);
 	else if (status >= 0 && !count)
 		fputs(mt_report_knows_leaks(report)
-				? "# nothing leaks that is not suppressed already\n"
-				: "# nothing is live where the recording ends "
-				  "that is not suppressed already\n",
+				? "# all leaks are already suppressed\n"
+				: "# all live blocks at the end of the recording are already "
+				  "suppressed\n",
 			report->out);
 	if (status >= 0 && count) {
 		mt_suppress_write(&text, lsan ? MT_SUPPRESS_LSAN : MT_SUPPRESS_VALGRIND,

@@ -152,8 +152,8 @@ static void timeline_text(const struct mt_report *report, const struct mt_timeli
 		return;
 	mt_report_number(number, report, MT_UNIT_TIME, history_ns);
 	fprintf(report->out,
-		":  the single events before %s are gone (--max-size); "
-		"these numbers are of the whole run\n",
+		":  the events before %s were dropped (--max-size); these numbers are those "
+		"of the whole run\n",
 		number);
 }
 

@@ -47,7 +47,7 @@ static void put_head(struct mt_buffer *out, const struct mt_triage_report *r)
 	mt_buffer_printf(out, "%s %s in %s %s in all.\n\n",
 		r->live                             ? "Live so far:"
 			: mt_info_knows_leaks(info) ? "Not freed at the end:"
-						    : "Live where the recording ends:",
+						    : "Live at the end of the recording:",
 		bytes, blocks, MT_PLURAL(blocks, "block"));
 }
 

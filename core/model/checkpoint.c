@@ -289,7 +289,7 @@ static int read_head(struct reading *r, uint32_t index)
 	}
 	if (r->in.bad || r->in.at != r->in.end
 		|| c->end - c->first != part_count(c->block_count, c->group_count))
-		return reject(r, index, "a number in its head is out of range");
+		return reject(r, index, "a number in its header is out of range");
 	if (c->end > mt_trace_reader_count(r->reader))
 		return mt_fail(r->err, -ENODATA, "the trace %s ends within a checkpoint",
 			mt_trace_reader_path(r->reader));
@@ -373,7 +373,7 @@ static int visit_blocks(struct reading *r, uint32_t index, struct mt_checkpoint_
 		return reject(r, index, "its live blocks are cut short");
 	for (uint64_t i = 0; i < count && !result; i++) {
 		if (!is_plausible(r, &blocks[i]))
-			return reject(r, index, "its live blocks contradict its head");
+			return reject(r, index, "its live blocks contradict its header");
 		r->last_number = blocks[i].number;
 		r->visited++;
 		result = r->visit(r->context, &blocks[i]);
@@ -394,7 +394,7 @@ static int read_blocks(struct reading *r, uint32_t index, uint32_t part)
 
 	if (r->in.bad || count != (left < BLOCKS_MAX ? left : BLOCKS_MAX)
 		|| !r->checkpoint->group_count || !r->checkpoint->thread_count)
-		return reject(r, index, "it has another number of live blocks than its head says");
+		return reject(r, index, "the number of its live blocks contradicts its header");
 	blocks = mt_alloc(((size_t)count + 1) * sizeof *blocks);
 	flags = mt_alloc((size_t)count + 1);
 	read_columns(r, blocks, flags, count);

@@ -203,7 +203,7 @@ static const char *read_string(struct mt_cursor *c, struct mt_profile *p)
 
 	return mt_strings_add_len(&p->strings, (const char *)text, len) == expected
 		? NULL
-		: "a string stands twice";
+		: "a string occurs twice";
 }
 
 static const char *read_module(struct mt_cursor *c, struct mt_profile *p)
@@ -241,7 +241,7 @@ static const char *read_pc(struct mt_cursor *c, struct mt_profile *p)
 	pc.module = (uint32_t)mt_cursor_bounded(c, p->module_count) - 1; /* 0: MT_NO_MODULE */
 	pc.flags = (uint32_t)mt_cursor_bounded(c, UINT32_MAX);
 	mt_profile_add_pc(p, &pc);
-	return c->bad ? "a program address names a module that is not there" : NULL;
+	return c->bad ? "a program address refers to an undefined module" : NULL;
 }
 
 static const char *read_node(struct mt_cursor *c, struct mt_profile *p)
@@ -250,7 +250,7 @@ static const char *read_node(struct mt_cursor *c, struct mt_profile *p)
 	uint32_t pc = (uint32_t)mt_cursor_bounded(c, p->pc_count - 1);
 
 	if (c->bad || !up)
-		return "a call-tree node names a parent or a program address that is not there";
+		return "a call-tree node refers to an undefined parent or program address";
 	mt_profile_add_node(p, p->node_count - (uint32_t)up, pc);
 	return NULL;
 }
@@ -260,8 +260,9 @@ static const char *read_group(struct mt_cursor *c, struct mt_profile *p)
 	uint32_t node = (uint32_t)mt_cursor_bounded(c, p->node_count - 1);
 
 	if (c->bad || p->nodes[node].pc >= MT_PC_FIRST)
-		return "a group names a call-tree node that "
-		       "is not there or no call of an allocator";
+		return "a group refers to a call-tree node that is undefined or is not a call "
+		       "of an "
+		       "allocator";
 	mt_profile_add_group(p, node);
 	return NULL;
 }
@@ -278,7 +279,7 @@ static const char *read_log(struct mt_cursor *c, struct mt_profile *p)
 	for (int v = 0; v < 4; v++)
 		e.values[v] = mt_cursor_varint(c);
 	if (c->bad || p->nodes[e.node].pc >= MT_PC_FIRST || p->log_count == MT_LOG_MAX)
-		return "an entry of the log names something that is not there";
+		return "an entry of the log refers to something undefined";
 	mt_profile_add_log(p, &e);
 	return NULL;
 }
@@ -319,7 +320,7 @@ static const char *read_start(struct mt_cursor *c, struct mt_profile *p)
 		p->arguments[p->argument_count++] = id;
 	}
 	if (c->bad)
-		return "an argument names a string that is not there";
+		return "an argument refers to an undefined string";
 	if (!mt_cursor_left(c)) /* as the first versions wrote it */
 		return NULL;
 	p->info.parent = (uint32_t)mt_cursor_bounded(c, UINT32_MAX);
@@ -362,5 +363,5 @@ const char *mt_definitions_read(struct mt_profile *p, enum mt_block_type type,
 		for (uint64_t i = 0; i < count && !fault; i++)
 			fault = kinds[type].read(&c, p);
 	}
-	return fault || c.at == c.end ? fault : "it holds more than it says";
+	return fault || c.at == c.end ? fault : "it is longer than it states";
 }

@@ -226,9 +226,9 @@ static int begin_replay(struct loader *l, uint32_t *first)
 	}
 	if (mt_checkpoint_of_start(l->reader) != MT_NO_CHECKPOINT)
 		return mt_fail(l->err, -EINVAL,
-			"the trace %s cannot be loaded: it was recorded with a limit to its size, "
-			"and no checkpoint in it can be read any more; "
-			"what came before its events is unknown",
+			"the trace %s cannot be loaded: it was recorded with --max-size, and "
+			"none of "
+			"its checkpoints can be read, so what came before its events is unknown",
 			mt_trace_reader_path(l->reader));
 	mt_replay_init(&l->replay, l->profile);
 	*first = 0;
@@ -329,11 +329,11 @@ int mt_profile_check_readable(const struct mt_profile *p, const struct mt_trace_
 		return 0;
 	if (!mt_trace_reader_is_cut(reader))
 		return mt_fail(err, -ENODATA,
-			"%s: nothing in it can be read: it is damaged from byte %llu on (%s); "
-			"record the program again",
+			"%s: cannot be read: it is damaged from byte %llu on (%s); record the "
+			"program again",
 			path, (unsigned long long)damage, reason);
 	if (!started)
-		return mt_fail(err, -ENODATA,
-			"%s: nothing is recorded in it: it ends behind its header", path);
+		return mt_fail(err, -ENODATA, "%s: contains no recording: it ends after its header",
+			path);
 	return 0;
 }

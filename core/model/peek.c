@@ -38,7 +38,7 @@ int mt_profile_peek(struct mt_profile *p, struct mt_trace_reader *reader, struct
 			last = i;
 	}
 	if (!result && !started)
-		result = mt_fail(err, -EBADMSG, "%s does not say whose it is",
+		result = mt_fail(err, -EBADMSG, "%s: contains no process information",
 			mt_trace_reader_path(reader));
 	if (!result && last != UINT32_MAX && !mt_trace_reader_payload(reader, last, &payload, NULL))
 		summed = !mt_info_read(p, &payload, &memory);

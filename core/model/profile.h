@@ -133,32 +133,29 @@ struct mt_log_entry {
 	X(lost_events, "[allocation or free|allocations and frees] known to be missing") \
 	X(implied_frees, "free[|s] that must have been lost: the address was allocated again") \
 	X(unknown_frees, \
-		"free[|s] of [an address|addresses] at which no block lived: memtui errors tells " \
-		"which") \
+		"free[|s] of [an unknown address|unknown addresses]: see 'memtui errors'") \
 	X(inherited_frees, "free[|s] of [a block|blocks] from before a fork") \
 	X(cut_stacks, "stack[|s] that could not be followed to the end") \
-	X(ambiguous, \
-		"event[|s] with the time stamp of another thread's: which came first is not " \
-		"known") \
+	X(ambiguous, "event[|s] [ties|tie] with another thread's; order unknown") \
 	X(invalid_records, \
-		"record[|s] or table entr[y|ies] that made no sense: the segment was damaged, " \
-		"what is counted here may be wrong") \
+		"invalid record[|s] or table entr[y|ies]: the shared memory was damaged, so " \
+		"the numbers may be wrong") \
 	X(forked_children, \
-		"[child, or program|children, or programs] executed by this process, that " \
-		"went on untraced") \
+		"[child or executed program that was|children or executed programs that " \
+		"were] not recorded") \
 	X(wall_ns, "duration of the run so far") \
-	X(unrecorded_frees, \
-		"free[|s] of [a block that was|blocks that were] not recorded: [it|they] came " \
-		"in a pause or a gap") \
+	X(unrecorded_frees, "free[|s] of [a block|blocks] allocated during a pause or a gap") \
 	X(maps, "mappings made: mmap, growth of the break") \
 	X(unmaps, "mappings taken away") \
-	X(implied_unmaps, "mapping[|s] that must have gone before: the range was mapped again") \
+	X(implied_unmaps, "munmap[|s] that must have been lost: the range was mapped again") \
 	X(mapped_anonymous_bytes, "bytes mapped now, or at the end, without a file") \
 	X(mapped_file_bytes, "bytes of files mapped now, or at the end") \
 	X(mapped_peak_bytes, "largest number of mapped bytes") \
 	X(slack_bytes, "bytes of live blocks beyond what was asked for") \
 	X(lossy_ns, "last moment at which frees may have been lost; 0: none were") \
-	X(log_dropped, "[map, call or marker|maps, calls and markers] beyond what is kept") \
+	X(log_dropped, \
+		"[mapping, call or marker|mappings, calls and markers] dropped: the list is " \
+		"full") \
 	X(arenas, "arenas of glibc's malloc, as last seen")
 
 enum mt_origin { MT_ORIGIN_UNKNOWN, MT_ORIGIN_EXECUTED, MT_ORIGIN_FORKED };

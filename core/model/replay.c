@@ -130,9 +130,9 @@ static inline int allocate(struct mt_replay *r, const struct mt_event *e, bool c
 	if (e->number != r->next_number)
 		return fault(r, "an allocation has a number that does not follow the one before");
 	if (e->group >= p->group_count)
-		return fault(r, "an allocation names a group that is not defined");
+		return fault(r, "an allocation refers to an undefined group");
 	if (reallocated && e->previous >= e->number && e->previous != NO_PREVIOUS)
-		return fault(r, "a realloc continues a block that was not there");
+		return fault(r, "a realloc refers to an unknown block");
 	struct mt_block b = {
 		.address = e->address,
 		.size = e->size,
@@ -179,7 +179,7 @@ static inline int end_block(struct mt_replay *r, const struct mt_event *e)
 	struct mt_live_cell *c = mt_live_find(&r->live, e->number);
 
 	if (!c || c->state != MT_LIVE_LIVE)
-		return fault(r, "a free names a block that is not live");
+		return fault(r, "a free refers to a block that is not live");
 	struct mt_block b = block_of(c);
 	bool released = e->type == MT_EVENT_RELEASE;
 
@@ -213,7 +213,7 @@ static int restore(struct mt_replay *r, const struct mt_event *e)
 	struct mt_live_cell *c = mt_live_find(&r->live, e->number);
 
 	if (!c || c->state != MT_LIVE_RELEASED)
-		return fault(r, "a failed realloc names a block that was not released");
+		return fault(r, "a failed realloc refers to a block that was not released");
 	struct mt_block b = block_of(c);
 
 	if (c->late)
@@ -236,7 +236,7 @@ static int note(struct mt_replay *r, const struct mt_event *e)
 	}
 	if (e->kind != MT_NOTE_FREE_STACK
 		|| (r->last != MT_REPLAY_FREED && r->last != MT_REPLAY_FREED_UNKNOWN))
-		return fault(r, "a note is not about the event before it");
+		return fault(r, "a note does not belong to the event before it");
 	if (e->size >= p->node_count || p->nodes[e->size].pc >= MT_PC_FIRST)
 		return fault(r, "the stack of a free is not defined");
 	if (r->last == MT_REPLAY_FREED && r->last_chosen)
@@ -258,7 +258,7 @@ uint64_t mt_replay_slack(const struct mt_replay *r)
 static inline int replay(struct mt_replay *r, const struct mt_event *e, bool chosen)
 {
 	if (e->thread >= r->model.profile->thread_count || e->thread >= MT_LIVE_THREADS)
-		return fault(r, "an event names a thread that is not defined");
+		return fault(r, "an event refers to an undefined thread");
 	if (e->time_ns > MT_REPLAY_TIME_MAX)
 		return fault(r, "an event has a time out of range");
 	if (e->type == MT_EVENT_NOTE)

@@ -231,7 +231,7 @@ static const char *get_end(struct mt_cursor *c, struct mt_profile *p)
 
 	get_info(c, p, &p->info, &memory);
 	if (mt_cursor_bounded(c, p->thread_count) != p->thread_count)
-		return "its number of threads is not that of the definitions";
+		return "its number of threads differs from the definitions";
 	for (uint32_t i = 0; i < p->thread_count; i++)
 		p->threads[i].name = (uint32_t)mt_cursor_bounded(c, p->strings.count - 1);
 	get_samples(c, p);
@@ -284,7 +284,7 @@ const char *mt_totals_read(struct mt_profile *p, const struct mt_buffer *payload
 
 	if (c.bad || from != *next || count > p->group_count - *next
 		|| last != (from + count == p->group_count))
-		return "its groups are not those that were defined";
+		return "its groups differ from the defined ones";
 	get_groups(&c, p->groups + from, (uint32_t)count);
 	if (c.bad || !groups_plausible(p->groups + from, (uint32_t)count))
 		return "a group's totals contradict each other";
@@ -292,5 +292,5 @@ const char *mt_totals_read(struct mt_profile *p, const struct mt_buffer *payload
 	*complete = last;
 	if (last)
 		return get_end(&c, p);
-	return c.at == c.end ? NULL : "it holds more than it says";
+	return c.at == c.end ? NULL : "it is longer than it states";
 }

@@ -162,8 +162,8 @@ int mt_allocations_get(struct mt_allocation_list *list, const struct mt_source *
 
 	if (count && !bounded)
 		return mt_fail(err, -E2BIG,
-			"--skip and --count reach to row %llu, and %u rows are kept at most; "
-			"filter more narrowly, or sort the other way round",
+			"--skip and --count reach to row %llu, but a list has at most %u rows; "
+			"filter more narrowly, or reverse the order",
 			(unsigned long long)(skip > UINT64_MAX - count ? UINT64_MAX : skip + count),
 			MT_ALLOCATIONS_MAX);
 	int status = mt_scan_allocations(source, filter, wants, collect, &c, err);
@@ -172,8 +172,9 @@ int mt_allocations_get(struct mt_allocation_list *list, const struct mt_source *
 	list->matched_bytes = c.matched_bytes;
 	if (status >= 0 && !bounded && c.matched > c.room)
 		status = mt_fail(err, -E2BIG,
-			"%llu allocations match, too many for one list; show fewer with --count "
-			"(and --skip), %u at most, or filter more narrowly",
+			"%llu allocations match, too many for one list; show at most %u with "
+			"--count "
+			"(and --skip), or filter more narrowly",
 			(unsigned long long)c.matched, MT_ALLOCATIONS_MAX);
 	if (status >= 0)
 		take_out(&c, list, skip);

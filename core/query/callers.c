@@ -230,8 +230,8 @@ int mt_callers_get(struct mt_callers *out, const struct mt_profile *profile,
 		add_group(out, &walk, selection->groups[i]);
 	if (status >= 0 && !out->group_count)
 		status = mt_fail(err, -ENOENT,
-			"no stack leads through a function that is called '%.80s' or matches it; "
-			"'memtui tree' shows which functions there are",
+			"no backtrace has a function that is called '%.80s' or matches it; 'memtui "
+			"tree' shows the functions",
 			text);
 	sort_relations(&out->callers, profile, sort);
 	sort_relations(&out->callees, profile, sort);

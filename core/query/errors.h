@@ -21,16 +21,18 @@ enum mt_error_type {
 #define MT_ERROR_DOUBTS(X) \
 	X(NONE, "", "") \
 	X(UNRECORDED, "unrecorded", \
-		"events are missing, or recording was paused: another block may have lain there") \
+		"events are missing or recording was paused, so another block may have had " \
+		"this address") \
 	X(ORDER, "order", \
-		"the block allocated there next was never seen freed: " \
-		"this may have been its free, told too early") \
+		"the next block at this address was never freed, so this free may belong to " \
+		"it") \
 	X(REALLOC, "realloc", "a realloc of the block was under way") \
 	X(HISTORY, "history", \
-		"the events with which the program began are gone, and may have told of it") \
+		"the first events of the program were dropped (--max-size), and its " \
+		"allocation may be among them") \
 	X(OPERATORS, "operators", \
-		"the program has operators new and delete of its own, " \
-		"and may have called one of these")
+		"the program defines operators new and delete itself, and may have called " \
+		"one of them")
 enum mt_error_doubt {
 #define X(id, name, words) MT_ERROR_DOUBT_##id,
 	MT_ERROR_DOUBTS(X) MT_ERROR_DOUBT_COUNT,

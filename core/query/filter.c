@@ -107,10 +107,9 @@ static int add_value(struct mt_filter_entry *entry, struct mt_filter_entry *pars
 	if (narrower < 0)
 		return mt_fail(err, -EINVAL,
 			mt_filter_is_range(field)
-				? "%s: cannot compare '%.80s' with '%.80s'; expected both in "
-				  "percent, or neither"
-				: "%s: given as '%.80s' and as '%.80s', and both would have to "
-				  "hold; expected it once",
+				? "%s: '%.80s' and '%.80s' cannot be compared; give both as "
+				  "percentages, or neither"
+				: "%s: given twice, as '%.80s' and '%.80s'; give one value",
 			parsed->called, entry->text, parsed->text);
 	if (narrower) {
 		entry_clear(entry);
@@ -215,8 +214,8 @@ int mt_filter_check(const struct mt_filter *filter, struct mt_err *err)
 	}
 	if (b->text && !a->text)
 		return mt_fail(err, -EINVAL,
-			"%s asks which of the blocks that were live "
-			"before were not live then; expected %s too",
+			"%s: needs %s too: it selects blocks that were live at the one "
+			"time and not at the other",
 			b->called,
 			strncmp(b->called, "--", 2) ? mt_filter_prompt_name(MT_FILTER_ALIVE_AT)
 						    : option_name(MT_FILTER_ALIVE_AT));
@@ -266,9 +265,9 @@ int mt_filter_check_live(const struct mt_filter *filter, struct mt_err *err)
 		return 0;
 	text = mt_filter_text(filter);
 	mt_fail(err, -EINVAL,
-		"the filter '%.200s' asks for single allocations, and a running program is known "
-		"by its totals; expected fields of groups here, or 'memtui open' with the saved "
-		"trace",
+		"the filter '%.200s' selects single allocations, but a running "
+		"program has only totals; filter by groups (function, module, "
+		"group_allocations), or open the saved trace with 'memtui open'",
 		text);
 	free(text);
 	return -EINVAL;

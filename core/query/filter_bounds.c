@@ -177,14 +177,17 @@ static int fail_lookup(struct mt_err *err, const struct mt_filter *filter,
 		return 0;
 	const char *nearest = mt_nearest(entry->text, next, profile);
 
-	if (!nearest)
+	bool near = nearest;
+
+	if (!near)
 		nearest = next(profile, 0);
 	if (!nearest || !*nearest)
 		return mt_fail(err, -EINVAL,
-			"%s: no %s '%.60s' in this recording; it has none at all", entry->called,
+			"%s: the recording has no %s '%.60s', and no others either", entry->called,
 			what, entry->text);
 	return mt_fail(err, -EINVAL,
-		"%s: no %s '%.60s' in this recording; expected one of it, as '%.60s'",
+		near ? "%s: the recording has no %s '%.60s'; did you mean '%.60s'?"
+		     : "%s: the recording has no %s '%.60s'; it has '%.60s', for example",
 		entry->called, what, entry->text, nearest);
 }
 
@@ -290,8 +293,9 @@ static int find_heap(struct mt_filter_bounds *b, const struct mt_filter *filter,
 		return 0;
 	if (profile->info.usable_rule != MT_USABLE_GLIBC)
 		return mt_fail(err, -EINVAL,
-			"%s is known for glibc's malloc alone, and this program has another; "
-			"expected a filter without it",
+			"%s: works only with glibc's malloc, and this program has another; "
+			"leave it "
+			"out",
 			mmapped->text ? mmapped->called : arena->called);
 	b->at_allocation |= (mmapped->text ? AT_MMAPPED : 0u) | (arena->text ? AT_ARENA : 0u);
 	b->mmapped = !mmapped->value.number;

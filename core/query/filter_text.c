@@ -163,10 +163,15 @@ static int fail_name(struct mt_err *err, const char *name, size_t at)
 {
 	const char *nearest = mt_nearest(name, name_at, NULL);
 
+	if (!nearest)
+		return mt_fail(err, -EINVAL,
+			"unknown field '%.60s' at character %zu; try function:, size:, from: or "
+			"thread: (a pattern with a colon needs quotes)",
+			name, at);
 	return mt_fail(err, -EINVAL,
-		"no field '%.60s' at character %zu; expected %s: "
-		"(or quotes around a regex with a colon)",
-		name, at, nearest ? nearest : "one such as function:, size:, from: or thread");
+		"unknown field '%.60s' at character %zu; did you mean %s: (a pattern with a colon "
+		"needs quotes)?",
+		name, at, nearest);
 }
 
 /* value: what stands behind the operator; taken over. */
@@ -206,7 +211,7 @@ static int set_named(struct word *word, const char *name, const char *sign, char
 		status = fail_name(err, name, word->at);
 	else if (*sign == '<' || *sign == '>')
 		status = mt_fail(err, -EINVAL,
-			"%s at character %zu cannot be compared; expected %s:VALUE", name, word->at,
+			"%s at character %zu: cannot be compared; write %s:VALUE", name, word->at,
 			name);
 	word->field = field;
 	word->value = value;
@@ -218,16 +223,16 @@ static int check_value(const struct word *word, const char *value, const char *r
 {
 	if (!value)
 		return mt_fail(err, -EINVAL,
-			"the quote at character %zu is not closed; expected the same "
-			"quote at the end of the value",
+			"the quote at character %zu is not closed; end the value with "
+			"the same quote",
 			word->at);
 	if (!*value)
-		return mt_fail(err, -EINVAL, "nothing to match at character %zu; expected %s",
+		return mt_fail(err, -EINVAL, "missing value at character %zu; expected %s",
 			word->at, expected);
 	if (*rest && !blank(*rest))
 		return mt_fail(err, -EINVAL,
 			"text after the closing quote of the word at character %zu; "
-			"expected a blank",
+			"put a blank between them",
 			word->at);
 	return 0;
 }
@@ -251,15 +256,15 @@ static int read_named(struct word *word, const char *name, size_t sign_len, bool
 
 	if (regex == -2)
 		return mt_fail(err, -EINVAL,
-			"'%.60s' is negated twice at character %zu; expected "
-			"!function:, !source: or !module:",
+			"'%.60s' at character %zu is negated twice; use !function:, "
+			"!source: or !module:",
 			name, word->at);
 	if (regex == -1 && !mt_filter_names(name))
 		return fail_name(err, name, word->at);
 	if (regex == -1 && negative)
 		return mt_fail(err, -EINVAL,
-			"%s at character %zu cannot be negated; "
-			"expected !function:, !source: or !module:",
+			"%s at character %zu: cannot be negated; only !function:, "
+			"!source: and !module: can",
 			name, word->at);
 	*cursor += sign_len;
 	char *value = read_value(cursor);
@@ -306,8 +311,8 @@ static int set_one(struct mt_filter *filter, size_t at, int which, const char *v
 
 	if (mt_filter_get(filter, field) && !value[strspn(value, "<>=")])
 		return mt_fail(err, -EINVAL,
-			"'%s' stands alone at character %zu; expected field, operator and value "
-			"without blanks between them, as in size>=1k",
+			"'%s' stands alone at character %zu; write field, operator and "
+			"value without blanks, such as size>=1k",
 			value, at);
 	return mt_filter_add_at(filter, field, name, at, value, err);
 }
@@ -318,7 +323,7 @@ static int set_word(struct mt_filter *filter, const struct word *word, struct mt
 
 	if (!lower && !upper)
 		return mt_fail(err, -EINVAL,
-			"nothing beside the dots at character %zu; expected %s", word->at,
+			"missing value beside '..' at character %zu; expected %s", word->at,
 			mt_filter_expected((enum mt_filter_field)word->field));
 	int status = lower ? set_one(filter, word->at, word->field, word->value, err) : 0;
 

@@ -144,15 +144,57 @@ static const char *choice_at(const void *context, int i)
 	return mt_filter_choice(all->names[i], all->choices, i);
 }
 
+/* What the values of a kind are called, and examples. */
+struct kind_words {
+	const char *noun, *examples;
+	const char *expected; /* both in one */
+};
+#define WORDS(article, noun, examples) \
+	{ \
+		noun, examples, article " " noun " such as " examples \
+	}
+
+static const struct kind_words *words_of(enum mt_filter_field field)
+{
+	static const struct kind_words words[] = {
+		[MT_FILTER_KIND_REGEX] = WORDS("a", "regular expression", "'^json_'"),
+		[MT_FILTER_KIND_TIME] = WORDS("a", "time", "500ms, 1.5s, 2m, or 20% of the run"),
+		[MT_FILTER_KIND_SPAN] = WORDS("a", "duration", "500ms, 1.5s, 2m or 1h"),
+		[MT_FILTER_KIND_BYTES] = WORDS("a", "size", "4096, 64k or 1.5M"),
+		[MT_FILTER_KIND_COUNT] = WORDS("a", "number", "1, 20 or 1000"),
+		[MT_FILTER_KIND_COUNT_OR_PERCENT] =
+			WORDS("a", "number", "20, or 50% of the group's allocations"),
+		[MT_FILTER_KIND_SPAN_OR_PERCENT] =
+			WORDS("a", "duration", "500ms, 1.5s, 2m, or 20% of the run"),
+		[MT_FILTER_KIND_CHOICE] = {"value", "one of a list", "one of a list"},
+		[MT_FILTER_KIND_THREAD] = WORDS("a", "thread", "worker or 4711"),
+		[MT_FILTER_KIND_MARKER] = WORDS("a", "marker", "'loaded'"),
+		[MT_FILTER_KIND_ADDRESS] = WORDS("an", "address", "0x7f3a10002f0"),
+	};
+	static const struct kind_words instant =
+		WORDS("a", "time", "500ms, 1.5s, 2m, 20% of the run, or peak");
+	static const struct kind_words group = WORDS("a", "group number", "17");
+
+	if (field == MT_FILTER_ALIVE_AT || field == MT_FILTER_ALIVE_AT_2)
+		return &instant;
+	if (field == MT_FILTER_GROUP)
+		return &group;
+	return &words[mt_filter_info(field)->kind];
+}
+
+const char *mt_filter_expected(enum mt_filter_field field)
+{
+	return words_of(field)->expected;
+}
+
 static int fail_value(struct mt_err *err, const char *called, size_t at, const char *text,
-	const char *expected)
+	const char *noun, const char *examples)
 {
 	if (at)
-		return mt_fail(err, -EINVAL,
-			"%s: '%.80s' at character %zu will not do; expected %s", called, text, at,
-			expected);
-	return mt_fail(err, -EINVAL, "%s: '%.80s' will not do; expected %s", called, text,
-		expected);
+		return mt_fail(err, -EINVAL, "%s: invalid %s '%.80s' at character %zu (try %s)",
+			called, noun, text, at, examples);
+	return mt_fail(err, -EINVAL, "%s: invalid %s '%.80s' (try %s)", called, noun, text,
+		examples);
 }
 
 static int read_choice(uint64_t *number, const char *choices, const char *called, size_t at,
@@ -174,40 +216,17 @@ static int read_choice(uint64_t *number, const char *choices, const char *called
 		if (strlen(text) > 2 && strstr(names[0], text))
 			nearest = names[0];
 	if (!nearest)
-		return fail_value(err, called, at, text, expected);
+		return fail_value(err, called, at, text, "value", expected);
 	snprintf(expected, sizeof expected, "%s", nearest);
 	if (at)
-		return mt_fail(err, -EINVAL, "%s: no '%.60s' at character %zu; did you mean '%s'?",
-			called, text, at, expected);
-	return mt_fail(err, -EINVAL, "%s: no '%.60s'; did you mean '%s'?", called, text, expected);
+		return mt_fail(err, -EINVAL,
+			"%s: invalid value '%.60s' at character %zu; did you mean '%s'?", called,
+			text, at, expected);
+	return mt_fail(err, -EINVAL, "%s: invalid value '%.60s'; did you mean '%s'?", called, text,
+		expected);
 }
 
 /* ---- values ---- */
-
-const char *mt_filter_expected(enum mt_filter_field field)
-{
-	static const char *const words[] = {
-		[MT_FILTER_KIND_REGEX] = "a regular expression",
-		[MT_FILTER_KIND_TIME] = "a time such as 500ms, 1.5s or 2m, or 20% of the run",
-		[MT_FILTER_KIND_SPAN] = "a duration such as 500ms, 1.5s, 2m or 1h",
-		[MT_FILTER_KIND_BYTES] = "a size such as 4096, 64k or 1.5M",
-		[MT_FILTER_KIND_COUNT] = "a whole number",
-		[MT_FILTER_KIND_COUNT_OR_PERCENT] =
-			"a whole number, or 50% of the group's allocations",
-		[MT_FILTER_KIND_SPAN_OR_PERCENT] =
-			"a duration such as 500ms, 1.5s or 2m, or 20% of the run",
-		[MT_FILTER_KIND_CHOICE] = "one of a list",
-		[MT_FILTER_KIND_THREAD] = "a thread's name or id, such as worker or 4711",
-		[MT_FILTER_KIND_MARKER] = "a marker's text",
-		[MT_FILTER_KIND_ADDRESS] = "an address such as 0x7f3a10002f0",
-	};
-
-	if (field == MT_FILTER_ALIVE_AT || field == MT_FILTER_ALIVE_AT_2)
-		return "a time such as 500ms, 1.5s or 2m, 20% of the run, or peak";
-	if (field == MT_FILTER_GROUP)
-		return "the number of a group, such as 17";
-	return words[mt_filter_info(field)->kind];
-}
 
 static bool takes_percent(enum mt_filter_kind kind)
 {
@@ -252,7 +271,8 @@ int mt_filter_value_parse(struct mt_filter_value *value, enum mt_filter_field fi
 		return 0;
 	}
 	return read_value(value, info->kind, number) < 0
-		? fail_value(err, called, at, text, mt_filter_expected(field))
+		? fail_value(err, called, at, text, words_of(field)->noun,
+			words_of(field)->examples)
 		: 0;
 }
 
@@ -319,10 +339,10 @@ int mt_filter_range(struct mt_filter_range *range, const struct mt_filter *filte
 	if (!low->text || !high->text) {
 		const struct mt_filter_entry *only = low->text ? low : high;
 
-		return mt_fail(err, -EINVAL, "%s %s leaves nothing; expected another number",
+		return mt_fail(err, -EINVAL, "%s %s: no value can match; give another limit",
 			only->called, only->text);
 	}
 	return mt_fail(err, -EINVAL,
-		"%s %.80s and %s %.80s leave nothing; expected %s to be at most %s", low->called,
-		low->text, high->called, high->text, low->called, high->called);
+		"%s %.80s and %s %.80s: no value can match both; %s must not exceed %s",
+		low->called, low->text, high->called, high->text, low->called, high->called);
 }

@@ -272,10 +272,10 @@ static int allocate(struct join *j, const struct mt_event *e, const struct mt_ev
 	if (j->started && e->number != j->next_number)
 		return fault(j, "an allocation has a number that does not follow the one before");
 	if (e->group >= j->question->source->profile->group_count)
-		return fault(j, "an allocation names a group that is not defined");
+		return fault(j, "an allocation refers to an undefined group");
 	if (e->type == MT_EVENT_REALLOCATE && e->previous >= e->number
 		&& e->previous != NO_PREVIOUS)
-		return fault(j, "a realloc continues a block that was not there");
+		return fault(j, "a realloc refers to an unknown block");
 	j->started = true;
 	j->next_number = e->number + 1;
 	j->sequence[e->thread]++;
@@ -293,7 +293,7 @@ static int allocate(struct join *j, const struct mt_event *e, const struct mt_ev
 static int release(struct join *j, const struct mt_event *e, struct mt_live_cell *c)
 {
 	if (c->state != MT_LIVE_LIVE)
-		return fault(j, "a free names a block that is not live");
+		return fault(j, "a free refers to a block that is not live");
 	c->aside = take_release(j);
 	j->last_release = c->aside + 1;
 	j->releases[c->aside] = (struct release){
@@ -312,7 +312,7 @@ static int free_block(struct join *j, const struct mt_event *e, struct mt_live_c
 	struct mt_allocation *a = &j->waiting;
 
 	if (c->state != MT_LIVE_LIVE)
-		return fault(j, "a free names a block that is not live");
+		return fault(j, "a free refers to a block that is not live");
 	fill(j, a, c);
 	a->end_ns = e->time_ns;
 	a->end_thread = e->thread;
@@ -329,7 +329,7 @@ static int free_block(struct join *j, const struct mt_event *e, struct mt_live_c
 static int restore(struct join *j, struct mt_live_cell *c)
 {
 	if (c->state != MT_LIVE_RELEASED)
-		return fault(j, "a failed realloc names a block that was not released");
+		return fault(j, "a failed realloc refers to a block that was not released");
 	drop_release(j, c->aside);
 	c->state = MT_LIVE_LIVE;
 	return 0;
@@ -369,7 +369,7 @@ static inline int join_event(struct join *j, const struct mt_event *e, const str
 	if (result)
 		return result;
 	if (e->thread >= j->question->source->profile->thread_count || e->thread >= MT_LIVE_THREADS)
-		return fault(j, "an event names a thread that is not defined");
+		return fault(j, "an event refers to an undefined thread");
 	if (e->type == MT_EVENT_ALLOCATE || e->type == MT_EVENT_REALLOCATE)
 		return allocate(j, e, after);
 	return e->type == MT_EVENT_UNKNOWN_FREE ? 0 : end_event(j, e);

@@ -35,8 +35,9 @@ static int check(const struct mt_filter *filter, struct mt_err *err)
 		if (mt_filter_get(filter, (enum mt_filter_field)i)
 			&& !is_for_the_log((enum mt_filter_field)i))
 			return mt_fail(err, -EINVAL,
-				"%s asks of blocks of the heap, which maps and calls are not; "
-				"expected fields of stack, time, thread, marker, size or address",
+				"%s: selects blocks of the heap, not mappings or calls of "
+				"mallopt; filter by "
+				"backtrace, time, thread, marker, size or address",
 				mt_filter_info((enum mt_filter_field)i)->name);
 	return 0;
 }

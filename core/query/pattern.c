@@ -116,7 +116,7 @@ struct mt_pattern *mt_pattern_new(const char *text, const char *name, struct mt_
 	int code = 0;
 
 	if (strlen(text) > PATTERN_MAX) {
-		mt_fail(err, -EINVAL, "%s: the pattern has %zu bytes; expected at most %d", name,
+		mt_fail(err, -EINVAL, "%s: the pattern has %zu bytes; at most %d are allowed", name,
 			strlen(text), PATTERN_MAX);
 		return NULL;
 	}
@@ -181,8 +181,7 @@ int mt_pattern_match(struct mt_pattern *pattern, const char *text, struct mt_err
 {
 	if (++pattern->matches % CLOCK_EVERY == 0 && takes_too_long(pattern))
 		return mt_fail(err, -ETIME,
-			"%s: the pattern needs more than %d seconds "
-			"for all names; expected a simpler one",
+			"%s: matching all names takes more than %d seconds; use a simpler pattern",
 			pattern->name, (int)(PASS_NS / 1000000000u));
 	int status = pcre2_match(pattern->code, (PCRE2_SPTR)text, PCRE2_ZERO_TERMINATED, 0, 0,
 		pattern->data, pattern->context);
@@ -192,7 +191,7 @@ int mt_pattern_match(struct mt_pattern *pattern, const char *text, struct mt_err
 	if (status == PCRE2_ERROR_NOMATCH)
 		return 0;
 	return mt_fail(err, -ELOOP,
-		"%s: the pattern backtracks too often in '%.60s'; expected one without repetitions "
-		"inside repetitions",
+		"%s: the pattern backtracks too often in '%.60s'; avoid repetitions inside "
+		"repetitions",
 		pattern->name, text);
 }

@@ -111,8 +111,7 @@ int mt_question_find_peak(struct mt_question *q, struct mt_err *err)
 		return result;
 	if (s.most != q->source->profile->info.peak_bytes)
 		return mt_fail(err, -ENOTSUP,
-			"when the heap was largest is not in the events that this trace has; "
-			"expected a time in place of peak");
+			"peak: the trace no longer has the events of the heap's peak; give a time");
 	q->peak = s.peak;
 	return 0;
 }

@@ -182,7 +182,7 @@ static int tell(struct pass *p, uint32_t index)
 	if (!q->source->progress
 		|| !q->source->progress(q->source->context, q->done + q->share * part))
 		return 0;
-	return mt_fail(p->err, -ECANCELED, "looking through %s was cancelled",
+	return mt_fail(p->err, -ECANCELED, "reading %s was cancelled",
 		mt_trace_reader_path(reader));
 }
 
@@ -222,7 +222,7 @@ static int on_events(void *context, uint32_t index, const struct mt_event *event
 	p->holds = true;
 	if (result == -EINVAL && *p->wanted->fault)
 		mt_fail(p->err, result,
-			"the events of %s make no sense: in the block at offset %llu, %s",
+			"%s: the events are damaged in the block at offset %llu: %s",
 			mt_trace_reader_path(p->question->source->reader),
 			(unsigned long long)mt_trace_reader_block(p->question->source->reader,
 				index)
@@ -311,8 +311,9 @@ int mt_question_pass(const struct mt_question *q, const struct mt_pass *wanted, 
 
 	if (!reader)
 		return mt_fail(err, -ENOTSUP,
-			"this filter asks for single allocations, of which there are totals alone "
-			"here; expected a saved trace");
+			"this filter selects single allocations, but the recording has only "
+			"totals; "
+			"open a saved trace");
 	find_range(&p);
 	struct mt_trace_scan scan = {
 		.end = mt_trace_reader_count(reader),

@@ -35,7 +35,7 @@ static int tell_allocation(struct teller *t, const struct mt_event *e, const str
 	struct mt_event half = *e;
 
 	if (e->group >= t->question->source->profile->group_count) {
-		t->fault = "an allocation names a group that is not defined";
+		t->fault = "an allocation refers to an undefined group";
 		return -EINVAL;
 	}
 	if (!t->decided)

@@ -55,8 +55,9 @@ int mt_select_by(struct mt_selection *selection, const struct mt_profile *profil
 	if (filter && mt_filter_active(filter)) {
 		if (mt_filter_needs(filter))
 			return mt_fail(err, -ENOTSUP,
-				"this filter asks for single allocations, of which there are "
-				"totals alone here; expected a saved trace");
+				"this filter selects single allocations, but the recording "
+				"has only totals; "
+				"open a saved trace");
 		matches = mt_resize(NULL, profile->group_count);
 		int status = mt_filter_match(filter, profile, symbols, matches, err);
 

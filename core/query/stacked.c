@@ -74,7 +74,7 @@ static int begin_block(struct walk *w, const struct mt_event *e)
 
 	if (owner >= o->count)
 		return mt_fail(w->err, -EINVAL,
-			"the events make no sense: an allocation names a %s that is not defined",
+			"the events are damaged: an allocation names an undefined %s",
 			o->by_thread ? "thread" : "group");
 	if (c && c->state == MT_LIVE_RELEASED)
 		mt_live_remove(&w->live, c);

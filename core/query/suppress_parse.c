@@ -27,13 +27,13 @@ static int bad(const struct parser *p, const char *at, const char *expected)
 	char text[SHOWN + 1];
 
 	snprintf(text, sizeof text, "%.*s", (int)(len < SHOWN ? len : SHOWN), p->line);
-	return mt_fail(p->err, -EINVAL, "%.200s:%u:%u: '%s' is no rule; expected %s", p->source,
+	return mt_fail(p->err, -EINVAL, "%.200s:%u:%u: invalid rule '%s'; expected %s", p->source,
 		p->number, (unsigned)(at - p->begin) + 1, text, expected);
 }
 
 static int bad_end(const struct parser *p, const char *expected)
 {
-	return mt_fail(p->err, -EINVAL, "%.200s:%u:1: the text ends within a rule; expected %s",
+	return mt_fail(p->err, -EINVAL, "%.200s:%u:1: the file ends within a rule; expected %s",
 		p->source, p->number + 1, expected);
 }
 
@@ -106,7 +106,7 @@ static int parse_lsan(struct parser *p)
 			"comment");
 	if (pattern == p->line_end)
 		return bad(p, pattern,
-			"a pattern behind 'leak:'; an empty one would match everything");
+			"a pattern after 'leak:'; an empty one would match everything");
 	add_rule(p)->pattern = copy(pattern, p->line_end);
 	return 1;
 }
@@ -354,8 +354,8 @@ int mt_suppressions_read(struct mt_suppressions *s, const char *path, struct mt_
 		return mt_fail(err, -errno, "cannot open the suppressions %s: %s", path,
 			strerror(errno));
 	if (!fstat(fileno(in), &is) && S_ISDIR(is.st_mode))
-		status = mt_fail(err, -EISDIR,
-			"%s is a directory; expected a file with suppressions", path);
+		status = mt_fail(err, -EISDIR, "%s: is a directory; give a file with suppressions",
+			path);
 	while (status >= 0 && !feof(in) && !ferror(in) && text.len <= FILE_MAX) {
 		mt_buffer_reserve(&text, 1u << 16);
 		text.len += fread(text.data + text.len, 1, 1u << 16, in);
@@ -365,7 +365,7 @@ int mt_suppressions_read(struct mt_suppressions *s, const char *path, struct mt_
 			strerror(errno));
 	else if (status >= 0 && text.len > FILE_MAX)
 		status = mt_fail(err, -EFBIG,
-			"%s has more than 64 MiB; expected a file with suppressions", path);
+			"%s: larger than 64 MiB; give a file with suppressions", path);
 	fclose(in);
 	if (status >= 0)
 		status = mt_suppressions_parse(s, (const char *)text.data, text.len, path, err);

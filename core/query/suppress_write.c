@@ -195,8 +195,8 @@ static void put_lsan(struct mt_buffer *out, struct mt_strings *said,
 
 	if (mt_strings_add(said, pattern) == before && wide)
 		mt_buffer_printf(out,
-			"# wide: silences whatever leaks below %s; "
-			"--as valgrind means this stack alone\nleak:%s\n",
+			"# broad: suppresses every leak below %s; --as valgrind names "
+			"this backtrace only\nleak:%s\n",
 			function, pattern);
 	else if (said->count > before)
 		mt_buffer_printf(out, "leak:%s\n", pattern);
@@ -255,8 +255,8 @@ static void write_lsan(struct mt_buffer *out, const struct mt_profile *p,
 			put_lsan(out, &said, frame);
 		else
 			mt_buffer_printf(out,
-				"# group %u has no frame with a name or a module: "
-				"no rule can mean it\n",
+				"# group %u: no frame has a name or a module, so no rule can "
+				"match it\n",
 				groups[i]);
 	}
 	mt_backtrace_free(&stack);
@@ -302,7 +302,7 @@ static void say_others(struct mt_buffer *out, size_t begin, const struct mt_prof
 	for (uint32_t id = 0; id < p->group_count; id++)
 		others += done.blocks[id] && !asked[id];
 	if (others)
-		mt_buffer_printf(out, "# these rules suppress %u other group%s that leak%s too\n",
+		mt_buffer_printf(out, "# these rules also suppress %u other group%s that leak%s\n",
 			others, others > 1 ? "s" : "", others > 1 ? "" : "s");
 	mt_suppressed_free(&done);
 	mt_suppressions_free(rules);
@@ -325,7 +325,8 @@ void mt_suppress_write(struct mt_buffer *out, enum mt_suppress_syntax syntax,
 		if (stack.count && stack.frames[0].pc != MT_PC_CUT)
 			write_valgrind(out, p, &stack, groups[i]);
 		else
-			mt_buffer_printf(out, "# group %u has no stack: no rule can mean it\n",
+			mt_buffer_printf(out,
+				"# group %u: it has no backtrace, so no rule can match it\n",
 				groups[i]);
 	}
 	say_others(out, begin, p, symbols, asked);

@@ -79,7 +79,7 @@ int mt_session_connect(const char *name, struct mt_err *err)
 	int fd;
 
 	if (!len || len >= sizeof address.sun_path - 1)
-		return mt_fail(err, -EINVAL, "%s: no name of a session", name);
+		return mt_fail(err, -EINVAL, "%s: not a session", name);
 	memcpy(address.sun_path + 1, name, len);
 	fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
 	if (fd < 0)
@@ -110,7 +110,8 @@ int mt_session_hello(int fd, enum mt_message_type type, pid_t process, struct mt
 	struct mt_message hello = {.magic = MT_MESSAGE_MAGIC, .type = type, .a = (uint32_t)process};
 
 	if (send(fd, &hello, offsetof(struct mt_message, bytes), MSG_NOSIGNAL) < 0)
-		return mt_fail(err, -errno, "the recorder does not listen: %s", strerror(errno));
+		return mt_fail(err, -errno, "the recorder does not accept requests: %s",
+			strerror(errno));
 	return 0;
 }
 
@@ -135,14 +136,12 @@ int mt_session_welcome(int fd, struct mt_welcome *w, int fds[2], struct mt_err *
 				close(fds[i]);
 		if (n < 0)
 			return mt_fail(err, -EAGAIN,
-				"the recorder does not answer; it may be stopped: kill -CONT lets "
-				"it go on");
-		return n == 0
-			? mt_fail(err, -EPIPE,
-				"the session has just ended; what it recorded is in its trace")
-			: mt_fail(err, -EPROTO,
-				"what the recorder answers makes no sense; is it another version "
-				"of memtui?");
+				"the recorder does not answer; it may be stopped (kill -CONT "
+				"continues it)");
+		return n == 0 ? mt_fail(err, -EPIPE, "the session has just ended; open its trace")
+			      : mt_fail(err, -EPROTO,
+				      "the recorder sent an invalid answer; it may be another "
+				      "version of memtui");
 	}
 	w->entry.name[sizeof w->entry.name - 1] = w->entry.command[sizeof w->entry.command - 1] =
 		'\0';
@@ -153,7 +152,7 @@ int mt_session_welcome(int fd, struct mt_welcome *w, int fds[2], struct mt_err *
 static int refused(const struct mt_welcome *w, pid_t process, struct mt_err *err)
 {
 	if (w->status == -ESRCH)
-		return mt_fail(err, w->status, "process %d is not being recorded any more",
+		return mt_fail(err, w->status, "process %d is no longer being recorded",
 			(int)process);
 	return mt_fail(err, w->status, "the recorder cannot show process %d: %s", (int)process,
 		strerror(-w->status));

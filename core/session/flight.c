@@ -144,7 +144,7 @@ static int open_new(const struct mt_flight *f, char **name, struct mt_err *err)
 	int fd = mt_trace_writer_fd(f->writer);
 
 	if (fstat(fd, &ours) < 0 || !mt_output_is_at(f->path, fd))
-		return mt_fail(err, -ESTALE, "%s is not there any more, or another file", f->path);
+		return mt_fail(err, -ESTALE, "%s was deleted or replaced", f->path);
 	*name = mt_format("%s.%d.new", f->path, (int)getpid());
 	fd = open(*name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
 	if (fd >= 0 && fchmod(fd, ours.st_mode & 0777) < 0) {
@@ -229,22 +229,21 @@ static void say(struct mt_flight *f, uint64_t what, uint64_t needed, const char 
 	write_size(cap, sizeof cap, f->cap);
 	write_size(size, sizeof size, needed);
 	if (what == SAY_FAILED)
-		text = mt_format("the trace could not be cut down to --max-size %s: %s; %s", cap,
-			why, f->stop ? "the recording was stopped" : "it went on growing");
+		text = mt_format("the trace could not be reduced to --max-size %s: %s; %s", cap,
+			why, f->stop ? "the recording was stopped" : "the trace keeps growing");
 	else if (what == SAY_STOPPED)
-		text = mt_format("the recording was stopped: all stacks and live blocks take %s, "
-				 "and --max-size %s must hold them twice, in the old file and in "
-				 "the one that replaces it; expected %lluM or more",
+		text = mt_format("the recording was stopped: stacks and live blocks take %s, "
+				 "and --max-size %s must hold them twice, in the old and in the "
+				 "new file; give %lluM or more",
 			size, cap, (unsigned long long)enough);
 	else if (what == SAY_NAMELESS)
-		text = mt_format(
-			"there is no room for the names of functions below --max-size %s: they are "
-			"looked up when the trace is read",
+		text = mt_format("the names of functions do not fit into --max-size %s; they "
+				 "are looked up when the trace is read",
 			cap);
 	else
-		text = mt_format("the trace may grow beyond --max-size %s: all stacks and live "
-				 "blocks take %s, and it must hold them twice, in the old file and "
-				 "in the one that replaces it; expected %lluM or more",
+		text = mt_format("the trace may exceed --max-size %s: stacks and live blocks "
+				 "take %s, and it must hold them twice, in the old and in the "
+				 "new file; give %lluM or more",
 			cap, size, (unsigned long long)enough);
 	mt_profile_add_log(f->profile,
 		&(struct mt_log_entry){

@@ -80,12 +80,12 @@ static int check_proc(struct mt_err *err)
 	char self[32] = "";
 
 	if (readlink("/proc/self", self, sizeof self - 1) < 0)
-		return mt_fail(err, -errno, "/proc is not mounted, but needed for recording");
+		return mt_fail(err, -errno, "/proc is not mounted; recording needs it");
 	if (atoi(self) == (int)getpid())
 		return 0;
 	return mt_fail(err, -EINVAL,
-		"/proc shows the processes of another name space; mount the one of this, as "
-		"unshare --mount-proc does");
+		"/proc belongs to another PID namespace; mount the right one, "
+		"for example with unshare --mount-proc");
 }
 
 static char *beside_executable(const char *tail)
@@ -114,12 +114,13 @@ static int find_library(struct mt_launch *l, const char *given, struct mt_err *e
 	}
 	if (!l->library)
 		return mt_fail(err, -ENOENT,
-			"%s: the tracer's library is not there; build or install memtui completely",
+			"%s: the tracer's library was not found; build or install "
+			"memtui completely",
 			given ? given : "libmemtui.so");
 	if (strpbrk(l->library, ": "))
 		return mt_fail(err, -EINVAL,
-			"%s: the dynamic linker takes no library whose path holds a colon or a "
-			"space; install memtui elsewhere",
+			"%s: the dynamic linker cannot preload a library whose path "
+			"has a colon or a space; install memtui elsewhere",
 			l->library);
 	return 0;
 }
@@ -132,14 +133,14 @@ static int check_rights(const char *path, const struct stat *status, struct mt_e
 		|| ((status->st_mode & (S_ISGID | S_IXGRP)) == (S_ISGID | S_IXGRP)
 			&& status->st_gid != getegid()))
 		return mt_fail(err, -EPERM,
-			"%s: runs with another user's or group's rights (setuid, setgid), where "
-			"the dynamic linker takes no library from outside; record it as that user, "
-			"or a copy without the bit",
+			"%s: runs with another user's or group's rights (setuid, "
+			"setgid), so the dynamic linker preloads no library; record it "
+			"as that user, or record a copy without the bit",
 			path);
 	if (geteuid() != 0 && getxattr(path, "security.capability", NULL, 0) > 0)
 		return mt_fail(err, -EPERM,
-			"%s: has file capabilities, where the dynamic linker takes no library from "
-			"outside; record a copy without them",
+			"%s: has file capabilities, so the dynamic linker preloads no "
+			"library; record a copy without them",
 			path);
 	return 0;
 }
@@ -154,8 +155,8 @@ static int check_interpreter(const char *path, const struct mt_target *t, struct
 			path, t->interpreter, strerror(errno));
 	if (mt_target_is_musl(t))
 		return mt_fail(err, -ENOEXEC,
-			"%s: is built for musl, and only programs for glibc can be recorded; "
-			"build it for glibc",
+			"%s: is built for musl; memtui records programs for glibc "
+			"only, so build it for glibc",
 			path);
 	return 0;
 }
@@ -236,9 +237,10 @@ static int check_sanitizer(const char *path, int fd, struct mt_err *err)
 	if (!refuses)
 		return 0;
 	return mt_fail(err, -ENOEXEC,
-		"%s: is built with AddressSanitizer, which wants no library before its own, and "
-		"has __asan_default_options of its own; set "
-		"ASAN_OPTIONS=verify_asan_link_order=0, or record a build without it",
+		"%s: is built with AddressSanitizer, which refuses preloaded "
+		"libraries, and defines __asan_default_options itself; set "
+		"ASAN_OPTIONS=verify_asan_link_order=0, or record a build "
+		"without it",
 		path);
 }
 
@@ -253,8 +255,8 @@ static int check_elf(const char *path, int fd, const struct mt_target *t, struct
 		return mt_fail(err, -ENOEXEC, "%s: is a program for another kind of processor",
 			path);
 	if (t->is_cut)
-		return mt_fail(err, -ENOEXEC,
-			"%s: ends before its program headers do, or they are damaged", path);
+		return mt_fail(err, -ENOEXEC, "%s: its program headers are incomplete or damaged",
+			path);
 	if (*t->interpreter)
 		return (error = check_interpreter(path, t, err)) < 0
 			? error
@@ -290,7 +292,7 @@ static int check_script(const char *path, const char *line, size_t len, int scri
 	int error;
 
 	if (!*name || scripts >= SCRIPTS_MAX)
-		error = mt_fail(err, -ENOEXEC, "%s: its #! line names no program", path);
+		error = mt_fail(err, -ENOEXEC, "%s: its #! line has no program", path);
 	else if (access(name, X_OK) < 0)
 		error = mt_fail(err, -errno, "%s: its interpreter %s: %s", path, name,
 			strerror(errno));
@@ -318,7 +320,7 @@ static int check_file(const char *path, int scripts, struct mt_err *err)
 		error = check_script(path, line, (size_t)n, scripts, err);
 	else if (!target.is_elf)
 		error = mt_fail(err, -ENOEXEC,
-			"%s: is no program (neither ELF nor a script with #!)", path);
+			"%s: is not a program (neither ELF nor a script with #!)", path);
 	else if (fstat(fd, &status) == 0 && (error = check_rights(path, &status, err)) == 0)
 		error = check_elf(path, fd, &target, err);
 	close(fd);
@@ -336,24 +338,24 @@ static int check_limits(struct mt_launch *l, struct mt_err *err)
 	getrlimit(RLIMIT_NOFILE, &l->files);
 	if (l->address_space.rlim_cur < LEAST_ADDRESS_SPACE)
 		return mt_fail(err, -ENOMEM,
-			"the address space is limited to %llu KiB, too little for a recorded "
-			"program; raise the limit (ulimit -v) to %u or more",
+			"the address space limit of %llu KiB is too low for a recorded "
+			"program; raise it (ulimit -v) to %u or more",
 			(unsigned long long)l->address_space.rlim_cur >> 10,
 			LEAST_ADDRESS_SPACE >> 10);
 	if (l->data.rlim_max < LEAST_ADDRESS_SPACE)
 		return mt_fail(err, -ENOMEM,
-			"data is limited to %llu KiB, too little for the recorder; raise the limit "
-			"(ulimit -d) to %u or more",
+			"the data limit of %llu KiB is too low for the recorder; raise "
+			"it (ulimit -d) to %u or more",
 			(unsigned long long)l->data.rlim_max >> 10, LEAST_ADDRESS_SPACE >> 10);
 	if (l->file_size.rlim_max < LEAST_FILE_SIZE)
 		return mt_fail(err, -EFBIG,
-			"files are limited to %llu KiB, "
-			"too little for a trace; raise the limit (ulimit -f)",
+			"the file size limit of %llu KiB is too low for a trace; raise "
+			"it (ulimit -f)",
 			(unsigned long long)l->file_size.rlim_max >> 10);
 	if (l->files.rlim_cur < LEAST_FILES || l->files.rlim_max < 2 * LEAST_FILES)
 		return mt_fail(err, -EMFILE,
-			"only %llu open files are allowed, too few for recording; raise the limit "
-			"(ulimit -n) to %d or more",
+			"the limit of %llu open files is too low for recording; raise "
+			"it (ulimit -n) to %d or more",
 			(unsigned long long)l->files.rlim_cur, 2 * LEAST_FILES);
 	return 0;
 }

@@ -118,12 +118,13 @@ int mt_output_open(const char *path, struct mt_err *err)
 			path);
 	if (errno == EEXIST && S_ISLNK(status.st_mode))
 		return mt_fail(err, -EEXIST,
-			"%s: is a symbolic link, and memtui does not write through one; "
-			"name the file itself, or another",
+			"%s: is a symbolic link, which memtui does not follow; name the file "
+			"itself, "
+			"or another",
 			path);
 	if (errno == EEXIST)
 		return mt_fail(err, -EEXIST,
-			"%s: exists already; choose another name or use --force", path);
+			"%s: already exists; choose another name or use --force", path);
 	return mt_fail(err, -errno, "cannot create %s: %s", path, strerror(errno));
 }
 
@@ -179,8 +180,8 @@ int mt_output_set_aside(char **aside, const char *path, uint32_t *number, struct
 	} while (error == -EEXIST && *number < NUMBERS_MAX);
 	*aside = NULL;
 	return mt_fail(err, error,
-		"cannot rename %s, the trace of what a process was before it executed another "
-		"program: %s; the next one gets another name",
+		"cannot rename %s, the trace of a program before exec: %s; the next trace "
+		"gets another name",
 		path, strerror(-error));
 }
 

@@ -243,7 +243,7 @@ static int let_go(const struct mt_recorder *r, struct starting *s, struct mt_err
 	while ((n = read(s->failed, &error, sizeof error)) < 0 && errno == EINTR)
 		;
 	if (n < 0)
-		return mt_fail(err, -errno, "%s: cannot see whether it was started: %s",
+		return mt_fail(err, -errno, "%s: cannot tell if it was started: %s",
 			r->options->argv[0], strerror(errno));
 	if (!error)
 		return 0;
@@ -271,7 +271,7 @@ static int open_output(struct mt_recorder *r, struct starting *s, struct mt_err 
 	r->single = mt_output_is_single(o->output, r->trace_path);
 	if (is_program(r, r->trace_path))
 		return mt_fail(err, -EINVAL,
-			"%s: is the program, and stays as it is; choose another name",
+			"%s: is the program itself; choose another name for the trace",
 			r->trace_path);
 	if (o->force && mt_output_is_regular(r->trace_path)) {
 		s->aside = mt_format("%s.%d.new", r->trace_path, (int)getpid());
@@ -283,9 +283,7 @@ static int open_output(struct mt_recorder *r, struct starting *s, struct mt_err 
 		return r->output_fd;
 	s->created = path;
 	if (o->max_bytes && !mt_output_is_regular(path))
-		return mt_fail(err, -EINVAL,
-			"%s: is a stream, of which nothing can "
-			"be taken back; --max-size needs a file",
+		return mt_fail(err, -EINVAL, "%s: is a stream; --max-size needs a file",
 			r->trace_path);
 	return 0;
 }
@@ -432,11 +430,11 @@ static void explain(struct mt_recorder *r)
 	if (atomic_load(&r->root->left)) {
 		mt_fail(&err, -ENODATA,
 			"%s executed another program, which is not recorded (%s); the blocks that "
-			"it had until then are shown as leaked",
+			"were live then count as leaked",
 			r->options->argv[0],
-			r->single ? "the output holds one program alone; give the name of a "
-				    "file"
-				  : "it takes no tracer's library, or the environment was cleared");
+			r->single
+				? "the output can contain only one program; give the name of a file"
+				: "it does not load the tracer, or the environment was cleared");
 		mt_recorder_trouble(r, &err);
 	}
 	if (r->output_fd >= 0)
@@ -444,10 +442,10 @@ static void explain(struct mt_recorder *r)
 	if (r->root->segments || atomic_load(&r->stopping))
 		return;
 	mt_fail(&err, -ENODATA,
-		"%s did not take the tracer's library (it may be started by another program that "
-		"clears the environment, or have ended at once); %s",
+		"%s did not load the tracer (perhaps another program starts it and clears "
+		"the environment, or it ended at once); %s",
 		r->options->argv[0],
-		r->process_count > 1 ? "only others that it started were recorded"
+		r->process_count > 1 ? "only the programs that it started were recorded"
 				     : "nothing was recorded");
 	mt_recorder_trouble(r, &err);
 }

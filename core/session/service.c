@@ -206,7 +206,7 @@ static void give_up(struct mt_service *s)
 	size_t len = strlen(s->failure.text);
 
 	snprintf(s->failure.text + len, sizeof s->failure.text - len,
-		"; the recording ends here, and the program runs on without it");
+		"; the recording ends, the program runs on");
 	mt_recorder_give_up(r, &s->failure);
 	while (r->master_fd >= 0 && !mt_process_has_ended(r->root)) {
 		mt_service_read_terminal(s);

@@ -43,8 +43,9 @@ static int create(struct mt_snapshot *s, struct mt_err *err)
 	}
 	if (share > MT_SNAPSHOT_SHARE_MAX)
 		return mt_fail(err, -ENOMEM,
-			"the limits of address space or file size (ulimit -v, -f) leave no room "
-			"for a snapshot of %zu KiB; raise them",
+			"the limits of address space or file size (ulimit -v, -f) are too low "
+			"for a "
+			"snapshot of %zu KiB; raise them",
 			s->layout.size >> 10);
 	s->fd = memfd_create("memtui-snapshot", MFD_CLOEXEC | MFD_ALLOW_SEALING);
 	if (s->fd < 0 || ftruncate(s->fd, (off_t)s->layout.size) < 0)

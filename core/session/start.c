@@ -80,8 +80,9 @@ static int await_start(struct mt_session *s, int fd, struct mt_report *report, s
 			pause_after_failure();
 	if (n < 0)
 		return mt_fail(err, -errno,
-			"cannot hear what the recorder says: %s; the program ran, and its exit "
-			"status is not known",
+			"cannot receive messages of the recorder: %s; the program ran, but "
+			"its exit "
+			"status is unknown",
 			strerror(errno));
 	if (n != sizeof *report)
 		return mt_fail(err, -ECHILD,
@@ -222,9 +223,9 @@ static void add_end_of_recorder(struct mt_front *f, int status)
 
 	mt_output_remove_empty(path);
 	mt_fail(&err, -ECHILD, "the recorder %s; %s",
-		WIFSIGNALED(status) ? "was killed" : "gave up, probably for want of memory",
+		WIFSIGNALED(status) ? "was killed" : "gave up, probably because memory ran out",
 		access(path, F_OK) < 0 ? "nothing was recorded"
-				       : "its trace ends about a second before that");
+				       : "the trace ends about a second before that");
 	add_trouble(f, &err, true);
 }
 
@@ -314,7 +315,7 @@ static void add_unknown_end(struct mt_front *f)
 	read_reports(f);
 	if (f->has_status)
 		return;
-	mt_fail(&err, -ECHILD, "cannot wait for the program %d: %s; its exit status is not known",
+	mt_fail(&err, -ECHILD, "cannot wait for the program %d: %s; its exit status is unknown",
 		(int)f->session->program, strerror(errno));
 	add_trouble(f, &err, true);
 }

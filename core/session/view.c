@@ -29,11 +29,11 @@ static int map(struct mt_view *v, int fd, struct mt_err *err)
 	if (seals < 0 || (seals & wanted) != wanted || fstat(fd, &status) < 0
 		|| pread(fd, &first, sizeof first, 0) != sizeof first)
 		return mt_fail(err, -EPROTO,
-			"the recorder sent no snapshot; is it another version of memtui?");
+			"the recorder sent no snapshot; it may be another version of memtui");
 	if (first.magic != MT_SNAPSHOT_MAGIC || first.header_size != sizeof first || !first.share
 		|| first.share > MT_SNAPSHOT_SHARE_MAX)
 		return mt_fail(err, -EPROTO,
-			"the recorder's snapshot is of another version of memtui");
+			"the recorder's snapshot was made by another version of memtui");
 	mt_snapshot_lay_out(&v->layout, first.share);
 	if ((uint64_t)status.st_size != v->layout.size)
 		return mt_fail(err, -EPROTO, "the recorder's snapshot has a wrong size");
@@ -252,8 +252,7 @@ int mt_view_update(struct mt_view *v, struct mt_profile *p, struct mt_err *err)
 	/* What is there may be half: the recorder was killed while it wrote, or writes without
 	 * end. */
 	return mt_fail(err, -EAGAIN,
-		"the recorder's snapshot does not hold still; "
-		"its trace file can be opened instead");
+		"the recorder's snapshot changes too fast to be read; open its trace file");
 }
 
 uint64_t mt_view_image(const struct mt_view *v)

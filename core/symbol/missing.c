@@ -48,16 +48,19 @@ const char *mt_resolver_missing(const struct mt_resolver *resolver)
 	struct mt_resolver *r = (struct mt_resolver *)resolver; /* the sentence is a cache */
 	struct lack lacks[LACKS] = {
 		[LACK_FILE] = {"file was not found", "files were not found", 0, NULL},
-		[LACK_OTHER] = {"file has another build-id than the one that ran",
-			"files have other build-ids than those that ran", 0, NULL},
-		[LACK_CHANGED] = {"file was written over", "files were written over", 0, NULL},
-		[LACK_REFUSED] = {"file is not regular, or may not be read",
-			"files are not regular, or may not be read", 0, NULL},
-		[LACK_OVERSIZED] = {"file would take too much memory unpacked, see --max-memory",
-			"files would take too much memory unpacked, see --max-memory", 0, NULL},
-		[LACK_DEBUG_REFUSED] = {"file names debug files that are not regular, or may not "
-					"be read",
-			"files name debug files that are not regular, or may not be read", 0, NULL},
+		[LACK_OTHER] = {"file differs from the one that ran (build-id)",
+			"files differ from those that ran (build-id)", 0, NULL},
+		[LACK_CHANGED] = {"file was overwritten", "files were overwritten", 0, NULL},
+		[LACK_REFUSED] = {"file is not regular or not readable",
+			"files are not regular or not readable", 0, NULL},
+		[LACK_OVERSIZED] =
+			{"file takes too much memory when decompressed (see --max-memory)",
+				"files take too much memory when decompressed (see --max-memory)",
+				0, NULL},
+		[LACK_DEBUG_REFUSED] =
+			{"file refers to debug files that are not regular or not readable",
+				"files refer to debug files that are not regular or not readable",
+				0, NULL},
 		[LACK_LINES] = {"file has no debug information", "files have no debug information",
 			0, NULL},
 		[LACK_SPLIT] = {"file lacks its .dwo files", "files lack their .dwo files", 0,

@@ -478,19 +478,19 @@ static int fail_waiting(const struct mt_symbolizer *s, const struct mt_profile *
 
 	if (waited == WAITED_IDLE)
 		return mt_fail(err, -ETIMEDOUT,
-			"names of %s: its file system has not answered for %u s; %u of %u places "
-			"are left without names",
+			"%s: its file system has not answered for %u s; %u of %u addresses have "
+			"no names",
 			path_at(s, profile), seconds, nameless, profile->pc_count);
 	return mt_fail(err, -ETIMEDOUT,
-		"names of %s: one of them has taken more than %u s, so the file may be damaged; %u "
-		"of %u places are left without names",
+		"%s: looking up one name has taken more than %u s, so the file may be damaged; %u "
+		"of %u addresses have no names",
 		path_at(s, profile), seconds * BUSY_TIMES, nameless, profile->pc_count);
 }
 
 static int fail_crashed(const struct mt_symbolizer *s, const struct mt_profile *profile,
 	uint32_t nameless, struct mt_err *err)
 {
-	return mt_fail(err, -EFAULT, CRASHED "; %u of %u places are left without names",
+	return mt_fail(err, -EFAULT, CRASHED "; %u of %u addresses have no names",
 		path_at(s, profile), sigabbrev_np(s->crashed), nameless, profile->pc_count);
 }
 

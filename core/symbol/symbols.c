@@ -159,7 +159,7 @@ static int read_header(struct block *b, const uint8_t *data, size_t len, struct 
 	if (header + b->text_len + (uint64_t)b->frames * FRAME_LEN + (uint64_t)b->pcs * PC_LEN
 		!= len)
 		return mt_fail(err, -EINVAL,
-			"The symbol block has %zu bytes, but its header tells of others", len);
+			"The symbol block has %zu bytes, which contradicts its header", len);
 	b->text = data + header;
 	b->frame = b->text + b->text_len;
 	b->pc = b->frame + (size_t)b->frames * FRAME_LEN;
@@ -168,7 +168,7 @@ static int read_header(struct block *b, const uint8_t *data, size_t len, struct 
 			b->strings, b->text_len);
 	if (b->suppressions >= b->strings || b->embedded > MT_EMBEDDED_UNREADABLE)
 		return mt_fail(err, -EINVAL,
-			"The suppressions of the symbol block name a string that is not there");
+			"The suppressions of the symbol block refer to an undefined string");
 	return 0;
 }
 
@@ -198,7 +198,7 @@ static int read_frames(struct block *b, struct mt_symbols *s, struct mt_err *err
 
 		if (function >= b->strings || raw >= b->strings || source >= b->strings)
 			return mt_fail(err, -EINVAL,
-				"Frame %u of the symbol block names a string that is not there", i);
+				"Frame %u of the symbol block refers to an undefined string", i);
 		if (!b->id[function])
 			return mt_fail(err, -EINVAL, "Frame %u of the symbol block has no function",
 				i);

@@ -108,10 +108,10 @@ static void look_at_file(struct unreadable *u, const struct mt_finder *finder,
 char *mt_symbols_unreadable(const struct mt_profile *p, const struct mt_symbols *s)
 {
 	static const char *const words[KINDS] = {
-		"debug information compressed by zstd, which elfutils %s cannot read: there are no "
-		"lines of it; use a newer elfutils, or compress it by zlib",
-		"a .dwp file, which elfutils %s cannot read: inlined functions are missing; use "
-		"elfutils 0.191 or newer, or keep the .dwo files",
+		"debug information compressed with zstd, which elfutils %s cannot read, so "
+		"source lines are missing; use a newer elfutils, or compress with zlib",
+		"a .dwp file, which elfutils %s cannot read, so inlined functions are "
+		"missing; use elfutils 0.191 or newer, or keep the .dwo files",
 	};
 	struct unreadable u = {0};
 	struct mt_finder finder;

@@ -272,7 +272,7 @@ uint32_t mt_decoder_next(struct mt_decoder *d, struct mt_event *out, uint32_t ro
 		done += most;
 	}
 	if (d->bad && !done)
-		*reason = "a column ends before the events do, or says what cannot be";
+		*reason = "a column is too short or has an invalid value";
 	return done;
 }
 
@@ -281,7 +281,7 @@ uint32_t mt_decoder_next(struct mt_decoder *d, struct mt_event *out, uint32_t ro
 const char *mt_decoder_start(struct mt_decoder *d, const uint8_t *payload, size_t len,
 	uint32_t event_count, unsigned wants)
 {
-	static const char fault[] = "its columns have lengths that do not add up";
+	static const char fault[] = "the lengths of its columns do not add up";
 	struct mt_cursor c = {payload, payload + len, false};
 	uint64_t first_number = mt_cursor_varint(&c), base_us = mt_cursor_varint(&c);
 	uint64_t stream_len[MT_COLUMNS];

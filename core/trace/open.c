@@ -24,8 +24,7 @@ int mt_trace_pread(int fd, const char *path, void *bytes, size_t len, uint64_t o
 			return mt_fail(err, -errno, "cannot read %s at offset %llu: %s", path,
 				(unsigned long long)offset, strerror(errno));
 		if (!n)
-			return mt_fail(err, -ENODATA,
-				"%s ends at offset %llu, where more was expected", path,
+			return mt_fail(err, -ENODATA, "%s: ends unexpectedly at offset %llu", path,
 				(unsigned long long)offset);
 		at += n;
 		len -= (size_t)n;
@@ -96,8 +95,8 @@ static int not_a_trace(const char *path, const struct mt_file_header *h, size_t 
 			"'memtui record'",
 			path);
 	return mt_fail(err, -EINVAL,
-		"%s is not a memtui trace: it does not begin as one; record one with "
-		"'memtui record'",
+		"%s is not a memtui trace: it has no trace header; record one with 'memtui "
+		"record'",
 		path);
 }
 
@@ -120,8 +119,8 @@ static int check_start(int fd, const char *path, struct mt_err *err)
 			path);
 	if (h.version < MT_FILE_VERSION_OLDEST || h.version > MT_FILE_VERSION || h.size != sizeof h)
 		return mt_fail(err, -ENOTSUP,
-			"the trace %s has format version %u, and this memtui reads versions %u to "
-			"%u: use the memtui that recorded it",
+			"the trace %s has format version %u, but this memtui reads versions %u to "
+			"%u; use the memtui that recorded it",
 			path, h.version, MT_FILE_VERSION_OLDEST, MT_FILE_VERSION);
 	return 0;
 }
@@ -142,8 +141,8 @@ static int open_file(const char *path, struct mt_err *err)
 	if (S_ISDIR(st.st_mode))
 		return mt_fail(err, -EISDIR, "%s is not a memtui trace: it is a directory", path);
 	return mt_fail(err, -EINVAL,
-		"%s is not a memtui trace: it is no plain file; give a pipe as '-' on standard "
-		"input",
+		"%s is not a memtui trace: it is not a regular file; to read a pipe, use '-' "
+		"and standard input",
 		path);
 }
 

@@ -29,7 +29,7 @@ static int decompress(const struct mt_trace_place *at, struct mt_trace_input *in
 	size_t n = ZSTD_decompressDCtx(in->zstd, to->data, at->payload_len, from, at->stored_len);
 	const char *reason = ZSTD_isError(n)
 		? ZSTD_getErrorName(n)
-		: "the payload has another length than its header says";
+		: "the length of the payload does not match its header";
 
 	if (n == at->payload_len)
 		return 0;
@@ -51,7 +51,7 @@ int mt_trace_payload(const struct mt_trace_place *at, struct mt_trace_input *in,
 		mt_trace_pread(at->fd, at->path, in->stored.data, len, at->offset, &fault->err);
 
 	if (result == -ENODATA)
-		return damaged(fault, "the file has become shorter");
+		return damaged(fault, "the file was truncated");
 	if (result)
 		return result;
 	memcpy(&h, in->stored.data, sizeof h);

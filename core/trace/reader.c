@@ -69,7 +69,7 @@ static const char *header_fault(const struct mt_block_header *h, uint64_t offset
 	uint32_t sequence)
 {
 	if (h->magic != MT_BLOCK_MAGIC)
-		return "no block begins there";
+		return "there is no block header";
 	if (h->check != mt_block_header_check(h))
 		return "the block header does not match its checksum";
 	if (h->size != sizeof *h || h->flags & ~MT_BLOCK_COMPRESSED)
@@ -80,7 +80,7 @@ static const char *header_fault(const struct mt_block_header *h, uint64_t offset
 		return "blocks are missing before it";
 	if (h->payload_len > MT_PAYLOAD_MAX || h->event_count > MT_BLOCK_EVENTS_MAX
 		|| h->payload_len / MT_ZSTD_RATIO_MAX > h->stored_len)
-		return "the block claims a length that cannot be";
+		return "the length of the block is invalid";
 	if (!(h->flags & MT_BLOCK_COMPRESSED) && h->stored_len != h->payload_len)
 		return "the block's two lengths contradict each other";
 	if ((h->type == MT_BLOCK_EVENTS) != (h->event_count != 0))
@@ -287,8 +287,7 @@ static int read_size(struct mt_trace_reader *r, struct mt_err *err)
 		return mt_fail(err, -errno, "cannot read %s: %s", r->path, strerror(errno));
 	if ((uint64_t)st.st_size < r->scanned)
 		return mt_fail(err, -ENODATA,
-			"the trace %s has become shorter while it was read: open it again",
-			r->path);
+			"the trace %s was truncated while it was read; open it again", r->path);
 	r->file_bytes = (uint64_t)st.st_size;
 	return 0;
 }
@@ -327,9 +326,7 @@ int mt_trace_reader_refresh(struct mt_trace_reader *r, struct mt_err *err)
 
 	if (!result && fstat(r->fd, &st) == 0 && !st.st_nlink && strcmp(r->path, STANDARD_INPUT))
 		return mt_fail(err, -ESTALE,
-			"the trace %s was replaced while it was read, by one without its oldest "
-			"events or by another: open it again",
-			r->path);
+			"the trace %s was replaced while it was read; open it again", r->path);
 
 	if (result)
 		return result;

@@ -57,7 +57,7 @@ static const char *advice(const struct mt_trace_writer *w, int error)
 		return temporary ? "set TMPDIR to a directory with room"
 				 : "free space or choose another place with -o";
 	case EFBIG: return "raise the file size limit (ulimit -f) or choose another file system";
-	case EPIPE: return "the reader of the pipe has gone";
+	case EPIPE: return "the reader of the pipe has ended";
 	default:
 		return temporary ? "check the file system or set TMPDIR to another"
 				 : "check the file system or choose another place with -o";
@@ -72,7 +72,7 @@ static int fail_write(struct mt_trace_writer *w, int error)
 
 	return mt_fail(&w->err, -error, "cannot write to %s: %s; %s%s",
 		file_name(w->file.fd, name, sizeof name), strerror(error),
-		stays ? "what stands there up to now can be opened; " : "", advice(w, error));
+		stays ? "the part written so far can be opened; " : "", advice(w, error));
 }
 
 static int sticky(const struct mt_trace_writer *w, struct mt_err *err)
@@ -225,8 +225,8 @@ static void fail_number(struct mt_trace_writer *w, uint64_t number)
 {
 	if (!w->err.code)
 		mt_fail(&w->err, -EINVAL,
-			"cannot write allocation %llu to the trace: its number "
-			"does not follow the one before; this is a fault of memtui",
+			"cannot write allocation %llu to the trace: its number is out of order; "
+			"please report this fault of memtui",
 			(unsigned long long)number);
 }
 

@@ -42,13 +42,12 @@ static int read_all(int fd, const char *path, const struct stat *status,
 	struct mt_triage_lines *lines, struct mt_err *err)
 {
 	if (!S_ISREG(status->st_mode))
-		return mt_fail(err, -EINVAL, "%s is no file, so no triage is kept there; " HINT,
-			path);
+		return mt_fail(err, -EINVAL,
+			"%s: not a regular file, so judgements are not kept; " HINT, path);
 	if (status->st_size > SIZE_MAX_OF_FILE)
 		return mt_fail(err, -EFBIG,
-			"%s has more than %u MiB, "
-			"so it is no triage of memtui's and is left alone; " HINT,
-			path, SIZE_MAX_OF_FILE >> 20);
+			"%s: larger than %u MiB, so not a triage file of memtui; " HINT, path,
+			SIZE_MAX_OF_FILE >> 20);
 	char *text = mt_alloc((size_t)status->st_size + 1);
 	size_t len = 0;
 	ssize_t n = 1;
@@ -130,7 +129,7 @@ static int make_directories(const char *path, struct mt_err *err)
 		if (slash)
 			*slash = '\0';
 		if (mkdir(dir, 0700) < 0 && errno != EEXIST)
-			result = mt_fail(err, -errno, "the directory %s cannot be made: %s; " HINT,
+			result = mt_fail(err, -errno, "cannot create the directory %s: %s; " HINT,
 				dir, strerror(errno));
 		if (slash)
 			*slash++ = '/';
@@ -138,7 +137,7 @@ static int make_directories(const char *path, struct mt_err *err)
 	if (!result
 		&& (lstat(dir, &status) < 0 || !S_ISDIR(status.st_mode)
 			|| status.st_uid != geteuid()))
-		result = mt_fail(err, -EPERM, "%s is not a directory of yours; " HINT, dir);
+		result = mt_fail(err, -EPERM, "%s: not your directory; " HINT, dir);
 	else if (!result && status.st_mode & 077 && chmod(dir, 0700) < 0)
 		result = mt_fail(err, -errno, "%s cannot be made private: %s; " HINT, dir,
 			strerror(errno));

@@ -98,7 +98,7 @@ MEMTUI_DEPTH=8 alone depth.mem "$build/bench/hot" 1000 100 1 2>/dev/null
 for depth in 0 2 x 4x 65537 99999999999999999999 -1; do
 	said=$(MEMTUI_DEPTH=$depth alone bad.mem "$build/bench/hot" 10 4 1 2>&1 >/dev/null | grep -v '^TRUTH\|pairs')
 	say "MEMTUI_DEPTH=$depth: the recording says that it is none" "$(is "$(field bad.mem bad_depth 2>/dev/null)" 1)$(
-		"$memtui" info bad.mem 2>/dev/null | grep -q '^ *1 value of MEMTUI_DEPTH that is no number from 4 to 65536' || "$memtui" info bad.mem | tail -n 5)"
+		"$memtui" info bad.mem 2>/dev/null | grep -q '^ *1 invalid value of MEMTUI_DEPTH (a number from 4 to 65536)' || "$memtui" info bad.mem | tail -n 5)"
 	rm -f bad.mem
 done
 for depth in 4 65536 ''; do
@@ -127,7 +127,7 @@ say "the tracer reads what is documented" "$(diff <(strings "$lib" | grep -xE 'M
 MEMTUI_OUTPUT=env.dat MEMTUI_DEPTH=8 "$memtui" record -- "$build/bench/hot" 1000 100 1 2>/dev/null
 MEMTUI_DISABLED=1 "$memtui" record -o disabled.dat -- "$build/bench/hot" 1000 10 1 2>/dev/null
 say "run and record go by the environment" "$(is "$(field disabled.dat allocations)" 0)$([ "$(field env.dat cut_stacks)" -gt 900 ] || echo "none cut, or another name")$(
-	MEMTUI_DEPTH=many "$memtui" record -f -o env.dat -- true 2>&1 | grep -q 'MEMTUI_DEPTH in the environment' || echo "a bad value is taken")"
+	MEMTUI_DEPTH=many "$memtui" record -f -o env.dat -- true 2>&1 | grep -q 'environment variable MEMTUI_DEPTH' || echo "a bad value is taken")"
 
 # ---- deaths ----
 deaths() { # every prefix is readable, and is what had happened
@@ -208,7 +208,7 @@ if [ "$(id -u)" = 0 ]; then
 		say "the program changes its user: $how" "$(is $traced 0)$(cmp plain.out traced.out 2>&1)$(is "$(field $how.mem complete map_failures)" "$is")$(
 			[ "$(field $how.mem allocations)" -ge $least ] || echo "too little was recorded")"
 	done
-	say "why a recording ended" "$("$memtui" info user_closed.mem 2>&1 >/dev/null | grep -q 'the program changed its user' || echo "no word of the user; ")$(
+	say "why a recording ended" "$("$memtui" info user_closed.mem 2>&1 >/dev/null | grep -q 'the program lost the right to open the file' || echo "no word of the user; ")$(
 		"$memtui" info limited.mem 2>&1 >/dev/null | grep -q 'limit of file sizes (ulimit -f)' || echo "no word of the limit")"
 	mkdir small
 	if mount -t tmpfs -o size=9m tmpfs small 2>/dev/null; then
@@ -233,7 +233,7 @@ second=$(field grow.mem allocations leaked_count complete)
 "$memtui" pack -f -o early.dat grow.mem 2>early.err
 echo >&8; wait $pid
 say "a growing recording" "$(is "$first" "1001 False")$(is "$second" "401501 1501 False")$(is "$(field grow.mem leaked_count complete)" "1501 True")"
-say "a growing recording is packed" "$(is "$(field early.dat allocations)" 401501)$(grep -q 'still writes' early.err || echo "not said to grow")"
+say "a growing recording is packed" "$(is "$(field early.dat allocations)" 401501)$(grep -q 'is still writing' early.err || echo "not said to grow")"
 
 # ---- whose process goes on in another way ----
 left() { # HOW: waits till it is ready; the end of its input lets it go on
@@ -248,13 +248,13 @@ left leader
 before=$(field left.mem complete)
 "$memtui" pack -f -o left.dat left.mem 2>left.err
 go_on
-say "its first thread has ended" "$(is "$before" False)$(grep -q 'still writes' left.err || cat left.err)$([ "$(field left.mem leaked_count)" -ge 1500 ] || echo "less was recorded")$(is "$(field left.mem complete)" True)"
+say "its first thread has ended" "$(is "$before" False)$(grep -q 'is still writing' left.err || cat left.err)$([ "$(field left.mem leaked_count)" -ge 1500 ] || echo "less was recorded")$(is "$(field left.mem complete)" True)"
 left exec
 before=$(field left.mem.exec0 complete leaked_count)
 "$memtui" pack -f -o left.dat left.mem.exec0 2>left.err
 after=$(field left.mem complete)
 go_on
-say "it has executed something else" "$(is "$before" "True 1000")$(grep 'still writes' left.err)$(is "$after" False)$(is "$(field left.mem complete leaked_count)" "True 1500")"
+say "it has executed something else" "$(is "$before" "True 1000")$(grep 'is still writing' left.err)$(is "$after" False)$(is "$(field left.mem complete leaked_count)" "True 1500")"
 if [ "$(stat -Lc %i /proc/self/ns/pid)" = 4026531836 ] && unshare -rpf true 2>/dev/null; then
 	mkfifo below.in; exec 7<>below.in
 	unshare -rpf env LD_PRELOAD="$lib" MEMTUI_OUTPUT=below.mem ./ways phases <below.in >below.out 7<&- & pid=$!
@@ -269,7 +269,7 @@ left fork
 child=$(grep -v ready left.out)
 why=$("$memtui" attach "$child" 2>&1)
 go_on
-say "a child that has recorded nothing" "$(grep -q "^memtui: process $child has recorded nothing since it was forked" <<<"$why" || echo "$why; ")$(is "$(field left.mem leaked_count)" 1000)"
+say "a child that has recorded nothing" "$(grep -q "^memtui: process $child has not allocated since it was forked" <<<"$why" || echo "$why; ")$(is "$(field left.mem leaked_count)" 1000)"
 
 if printf '#include <vterm.h>\n' | gcc -E -x c - >/dev/null 2>&1; then
 	gcc -std=gnu11 -D_GNU_SOURCE -DHAVE_LIBVTERM -O1 -g -I"$top" -o follow "$here/follow.c" "$top/tests/screens/harness.c" "$top/tui/view/program_repeats.c" -lvterm -lutil \
@@ -287,7 +287,7 @@ packed() { # NAME
 	is "$(stat -c %a $1.mem.dat)" 600
 }
 for name in hot1 hot4 leak tree python3 death; do say "pack $name" "$(packed $name)"; done
-say "pack refuses" "$("$memtui" pack hot1.mem 2>&1 | grep -q 'exists already' || echo "an existing name is taken; ")$("$memtui" pack hot1.mem.dat -o x.dat 2>&1 | grep -q 'no stand-alone recording' || echo "a trace is taken")"
+say "pack refuses" "$("$memtui" pack hot1.mem 2>&1 | grep -q 'already exists' || echo "an existing name is taken; ")$("$memtui" pack hot1.mem.dat -o x.dat 2>&1 | grep -q 'neither a recording that a program wrote' || echo "a trace is taken")"
 
 gcc -O1 -Wall -D_GNU_SOURCE -shared -fPIC -o libfiles.so "$here/../programs/files.c" || { echo "not ok build"; exit 1; }
 odd() { env ${signals:-} LD_PRELOAD="$tmp/libfiles.so" "$@"; } # VARIABLE=VALUE... PROGRAM...: where files behave as that source says
@@ -301,7 +301,7 @@ named() { # VARIABLE=VALUE...: a new trace gets its name, and one that is there 
 	cmp named.dat before.dat 2>&1
 	rm -f named.dat
 	odd "$@" STRUCK=.new APPEARS=named.dat "$memtui" pack -o named.dat hot1.mem 2>pack.err && echo "one that has come meanwhile is replaced;"
-	grep -q 'named.dat: exists already' pack.err || cat pack.err
+	grep -q 'named.dat: already exists' pack.err || cat pack.err
 	[ -f named.dat ] && [ ! -s named.dat ] || echo "one that has come meanwhile is gone;"
 	odd "$@" "$memtui" pack -f -o named.dat hot1.mem 2>pack.err || cat pack.err
 	cmp named.dat before.dat 2>&1
@@ -336,7 +336,7 @@ keeps() { # ARGS of pack...: the recording is named as the trace, or is standard
 	own=$(ls -i own*; cksum own.mem)
 	"$memtui" pack "$@" >>${stdout:-pack.out} 2>pack.err
 	is "$?" 1
-	{ [ "$(wc -l <pack.err)" = 1 ] && grep -q ': is the file that is read' pack.err; } || cat pack.err
+	{ [ "$(wc -l <pack.err)" = 1 ] && grep -q ': is the input file' pack.err; } || cat pack.err
 	is "$(ls -i own*; cksum own.mem)" "$own"
 }
 say "pack keeps the recording" "$(keeps -f -o own.mem own.mem; keeps -o own.mem own.mem; keeps -f -o own/../own.mem own.mem)"

@@ -144,7 +144,7 @@ def check(shell):
     compare(shell, 'metrics', 'memtui groups --sort ', metrics)
     compare(shell, 'metrics behind =', 'memtui groups --sort=', {shell.attached + k: v for k, v in metrics.items()})
     compare(shell, 'metrics behind a letter', 'memtui groups -s ', metrics)
-    compare(shell, 'kinds of export', 'memtui export --as ', section(help_of('export'), 'Kinds'))
+    compare(shell, 'kinds of export', 'memtui export --as ', section(help_of('export'), 'Formats'))
     compare(shell, 'a value that is another command\'s', 'memtui suppress --as ', {'valgrind': '', 'lsan': ''}, False)
     for command, values in ('export', 'leaked_size at_peak_size'), ('timeline', 'bytes count'):
         offered, errors = shell.ask(f'memtui {command} --metric ')

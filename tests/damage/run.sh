@@ -87,15 +87,15 @@ each() { # NAME TRACE STATUS SAID SHOWN [OPTION]: SHOWN: yes, no or any
 }
 each "a whole trace" whole.dat 0 '' any
 each "a whole trace, --strict" whole.dat 0 '' any --strict
-each "nothing but the header" header.dat 1 'header.dat: nothing is recorded in it' no
-each "less than a block" first.dat 1 'first.dat: nothing is recorded in it' no
-each "nothing that can be read" unreadable.dat 1 "unreadable.dat: nothing in it can be read: it is damaged from byte $start on" no
-each "nothing but the program's name" named.dat 1 "named.dat: nothing in it can be read: it is damaged from byte $second on" no
-each "damaged" damaged.dat 0 "damaged.dat makes no sense from byte $events on" any
-each "damaged, --strict" damaged.dat 1 'damaged.dat: not all of it could be read, so --strict ends with status 1' any --strict
-each "cut" cut.dat 0 'cut.dat has no end' any
-each "cut, --strict" cut.dat 1 'cut.dat: not all of it could be read, so --strict' any --strict
-each "cut at its very end" tail.dat 0 'tail.dat has no end' any
+each "nothing but the header" header.dat 1 'header.dat: contains no recording' no
+each "less than a block" first.dat 1 'first.dat: contains no recording' no
+each "nothing that can be read" unreadable.dat 1 "unreadable.dat: cannot be read: it is damaged from byte $start on" no
+each "nothing but the program's name" named.dat 1 "named.dat: cannot be read: it is damaged from byte $second on" no
+each "damaged" damaged.dat 0 "damaged.dat: damaged from byte $events on" any
+each "damaged, --strict" damaged.dat 1 'damaged.dat: damaged or incomplete; status 1 because of --strict' any --strict
+each "cut" cut.dat 0 'cut.dat: incomplete' any
+each "cut, --strict" cut.dat 1 'cut.dat: damaged or incomplete; status 1 because of --strict' any --strict
+each "cut at its very end" tail.dat 0 'tail.dat: incomplete' any
 
 json() { # NAME TRACE CONDITION [COMMAND...]
 	local name=$1 trace=$2 condition=$3
@@ -152,7 +152,7 @@ assert d["invalid_records"] == 0 and d["peak_bytes"] == max(live, 100), d["peak_
 for name, of in (("groups", groups), ("filtered", filtered)):
     assert sum(g["all"]["size"] for g in of) == size and sum(g["all"]["leaked_size"] for g in of) == live, name
 assert tree["total"]["size"] == size and tree["total"]["leaked_size"] == live' "$3" "$4" "$5" "$6" 2>&1 | tail -n 1)"
-	"$memtui" report "$2" 2>&1 | tr -d , | grep -q "$3 blocks left out larger than what an address space or a sum can hold"
+	"$memtui" report "$2" 2>&1 | tr -d , | grep -q "$3 blocks ignored larger than an address space"
 	say "$1, said" "$([ $? = 0 ] || "$memtui" report "$2" 2>&1 | tail -n 3)"
 }
 "$memtui" record -o huge.dat ./huge 2>err
@@ -174,8 +174,8 @@ bomb() { # NAME MOST-MB STATUS WORDS ARGS...
 	status=$?
 	say "$name" "$([ $status = "$want" ] && grep -qE -- "$words" err || echo "status $status: $(tail -n 2 err)")"
 }
-bomb "a heaptrack file that unpacks to much" 400 1 'heaptrack.gz takes more than 256 MiB of memory to read, and it has only [0-9]+ bytes; .*--max-memory' info bombs/heaptrack.gz
-bomb "the same, packed" 400 1 'heaptrack.gz takes more than 256 MiB' pack -o bomb.dat bombs/heaptrack.gz
+bomb "a heaptrack file that unpacks to much" 400 1 'heaptrack.gz: needs more than 256 MiB of memory, though it has only [0-9]+ bytes; .*--max-memory' info bombs/heaptrack.gz
+bomb "the same, packed" 400 1 'heaptrack.gz: needs more than 256 MiB' pack -o bomb.dat bombs/heaptrack.gz
 bomb "the same, allowed" 2000 0 'recorded by heaptrack' info --max-memory 2G bombs/heaptrack.gz
 for kind in sections debugdata; do
 	"$memtui" record -o $kind.dat --no-cache bombs/$kind 2>err
@@ -187,7 +187,7 @@ while data[at + 4] != 9: # the block of symbols; what comes before is a trace wi
     at += 96 + struct.unpack_from("<I", data, at + 12)[0]
 open(sys.argv[1], "wb").write(data[:at])
 P
-	bomb "debug information that unpacks to much: $kind" 200 0 "1 file would take too much memory unpacked, see --max-memory \\(.*bombs/$kind\\)" groups $kind.dat
+	bomb "debug information that unpacks to much: $kind" 200 0 "1 file takes too much memory when decompressed .see --max-memory. \\(.*bombs/$kind\\)" groups $kind.dat
 done
 python3 "$here/bombs.py" run 200 "$memtui" record -f -o sections.dat --no-cache bombs/sections >out 2>err
 say "the same, recorded" "$([ $? = 0 ] || tail -n 1 err)"

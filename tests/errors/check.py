@@ -79,7 +79,7 @@ def without_stacks(expected):
     say("without stacks of frees the kinds are the same", found != pairs and (found, pairs))
     say("and no stack is made up", [e for e in d["errors"] if e["free"]["backtrace"] is not None][:1])
     text = run("plain.dat")
-    say("and it is said how to record them", (text.count("[its stack was not recorded]") < 40 or
+    say("and it is said how to record them", (text.count("[its backtrace was not recorded]") < 40 or
         "record with --free-stacks" not in text) and text[-400:])
     say("which is not said where they are there", "--free-stacks" in run("mismatches.dat"))
 
@@ -142,7 +142,7 @@ def unknown_frees():
         or addresses.get(first) != "end_first:True" or addresses.get(second) != "end_second:True"
         or any(e["allocation"] or e["free_before"] for e in d["errors"])) and d)
     info = subprocess.run([MEMTUI, "info", "unknown.dat"], capture_output=True, text=True, timeout=240).stdout
-    say("info names the command", "3 frees of addresses at which no block lived: memtui errors" not in info and info)
+    say("info names the command", "3 frees of unknown addresses: see 'memtui errors'" not in info and info)
     d = load("pause.dat")
     same = truth("pause")[0] == "same"
     say("what a pause has hidden is not sure", (counts(d, "unknown_free") != (2 - same, 2 - same)

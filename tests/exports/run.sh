@@ -264,7 +264,7 @@ else echo "skip exports go tool pprof: go is not installed"; fi
 "$memtui" export --as json known.dat >piped && "$memtui" export --as json -o - known.dat | cmp -s - piped && ok "standard output" || not_ok "standard output" ""
 (umask 022; "$memtui" export --as json -o new.json known.dat)
 [ "$(stat -c %a new.json)" = 644 ] && cmp -s new.json piped && ok "a new file" || not_ok "a new file" "$(stat -c %a new.json)"
-fails "an existing file" 1 'new.json: exists already; .*--force' export --as csv -o new.json known.dat
+fails "an existing file" 1 'new.json: already exists; .*--force' export --as csv -o new.json known.dat
 cmp -s new.json piped && ok "an existing file is left" || not_ok "an existing file is left" ""
 ln -s new.json link.json
 "$memtui" export --as csv -f -o link.json known.dat && [ -L link.json ] && head -n 1 new.json | grep -q '^id,kind' && ok "through a link" || not_ok "through a link" "$(ls -l link.json)"
@@ -273,11 +273,11 @@ if [ "$(id -u)" = 0 ]; then
 	echo mine >victim
 	ln -s victim theirs && chown -h 65534 theirs && ln -s theirs chain && ln -s nothing dangling && chown -h 65534 dangling
 	for to in theirs chain dangling; do
-		fails "somebody else's link: export to $to" 1 "(theirs|dangling): is somebody else's symbolic link" export --as csv -f -o $to known.dat
-		fails "somebody else's link: record --outfile $to" 1 "(theirs|dangling): is somebody else's symbolic link" record -f -o again.dat --report --outfile $to ./known
+		fails "somebody else's link: export to $to" 1 "(theirs|dangling): is another user's symbolic link" export --as csv -f -o $to known.dat
+		fails "somebody else's link: record --outfile $to" 1 "(theirs|dangling): is another user's symbolic link" record -f -o again.dat --report --outfile $to ./known
 	done
 	MEMTUI_OUTPUT=link.mem LD_PRELOAD=$build/libmemtui.so ./known
-	fails "somebody else's link: pack" 1 "theirs: is somebody else's symbolic link" pack -f -o theirs link.mem
+	fails "somebody else's link: pack" 1 "theirs: is another user's symbolic link" pack -f -o theirs link.mem
 	[ "$(cat victim)" = mine ] && [ -L theirs ] && ! [ -e nothing ] && ! [ -e again.dat ] && ok "somebody else's link: nothing is written" ||
 		not_ok "somebody else's link: nothing is written" "$(ls -l victim theirs dangling again.dat 2>&1 | tail -n 4)"
 else echo "skip exports somebody else's link: needs root to make one"; fi
@@ -295,8 +295,8 @@ fails "a folder" 1 'directory' export --as csv -o . known.dat
 fails "no such trace" 1 'missing.dat' export --as csv -o never.csv missing.dat
 cp known.dat own.dat
 ln -s own.dat own.link
-fails "the trace as its own export" 1 'own.dat: is the file that is read' export --as csv -f -o own.dat own.dat
-fails "the same, by a link" 1 'own.link: is the file that is read' export --as csv -f -o own.link own.dat
+fails "the trace as its own export" 1 'own.dat: is the input file' export --as csv -f -o own.dat own.dat
+fails "the same, by a link" 1 'own.link: is the input file' export --as csv -f -o own.link own.dat
 "$memtui" export --as csv -f -o own.dat - <own.dat >out 2>err && not_ok "the same, as standard input" "status 0" || ok "the same, as standard input"
 cmp -s own.dat known.dat && ok "the trace is left" || not_ok "the trace is left" "it is replaced"
 fails "full disk" 1 'No space left' export --as csv -o /dev/full known.dat
@@ -312,7 +312,7 @@ for system in A= NO_RENAMEAT2=1 NO_LINKS=1 "NO_RENAMEAT2=1 NO_LINKS=1"; do
 	rm -f named.json taken.json
 	odd $system "$memtui" export --as json -o named.json known.dat 2>err && cmp -s named.json piped && ok "a name: $system" || not_ok "a name: $system" "$(cat err)"
 	odd $system STRUCK=.new APPEARS=taken.json "$memtui" export --as json -o taken.json known.dat 2>err
-	[ $? = 1 ] && grep -q '^memtui: .*taken.json: exists already' err && [ -f taken.json ] && [ ! -s taken.json ] && ok "a name that was taken meanwhile: $system" ||
+	[ $? = 1 ] && grep -q '^memtui: .*taken.json: already exists' err && [ -f taken.json ] && [ ! -s taken.json ] && ok "a name that was taken meanwhile: $system" ||
 		not_ok "a name that was taken meanwhile: $system" "$(ls -l taken.json; cat err)"
 done
 for number in 1 2 15; do # HUP INT TERM
@@ -324,10 +324,10 @@ done 2>/dev/null
 # ---- the command line ----
 fails "no kind" 2 'did you mean .flamegraph' export --as flamegrap known.dat
 fails "no kind, no idea" 2 'expected one of flamegraph\|' export --as zzzzzzzzzz known.dat
-fails "kind is missing" 2 -- '--as is missing; expected one of flamegraph' export known.dat
-fails "a metric that does not add up" 2 'max_size.*does not add up' export --as flamegraph --metric max_size known.dat
-fails "a metric of a fixed set" 2 'metric does not go with .pprof' export --as pprof --metric size known.dat
-fails "a view of one view" 2 'what does not go with .dhat' export --as dhat --what tree known.dat
+fails "kind is missing" 2 -- 'missing --as; give one of flamegraph' export known.dat
+fails "a metric that does not add up" 2 'max_size cannot be summed over backtraces' export --as flamegraph --metric max_size known.dat
+fails "a metric of a fixed set" 2 'metric: not with .pprof' export --as pprof --metric size known.dat
+fails "a view of one view" 2 'what: not with .dhat' export --as dhat --what tree known.dat
 fails "no view" 2 'groups\|tree\|timeline\|' export --as json --what wood known.dat
 fails "bad regex" 2 'expected' export --as json --function-regex '(' -o never.json known.dat
 exit $bad

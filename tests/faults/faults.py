@@ -91,7 +91,7 @@ def judge_record(run, good, mute):
         return f"no program ran, and {list(traces)} stayed" if traces else ""
     if program != untraced:
         return f"the program's output was {program}, not {untraced}"
-    if run.status == 1 and any("status is not known" in l for l in run.said):
+    if run.status == 1 and any("status is unknown" in l for l in run.said):
         return ""
     if run.status != 7:
         return f"status {run.status}, not the program's 7; said {excuses}"

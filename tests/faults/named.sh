@@ -18,7 +18,7 @@ say() { # NAME WHY...: ok when there is no reason
 	shift
 	if [ -z "$*" ]; then echo "ok $name"; else echo "not ok $name: $*" | head -c 600; echo; fi
 }
-words="names debug files that are not regular, or may not be read"
+words="refers to debug files that are not regular or not readable"
 
 # Only what waits without end comes to the limit.
 judge() { # NAME WORDS: recorder and reader look up the names of ./prog
@@ -63,7 +63,7 @@ mkfifo prog.debug
 judge "a .gnu_debuglink to a FIFO" "$words"
 
 compile -Wl,--build-id=none
-replace="mkfifo prog" function=prog+0x judge "a program that is a FIFO by now" "is not regular, or may not be read"
+replace="mkfifo prog" function=prog+0x judge "a program that is a FIFO by now" "is not regular or not readable"
 
 if [ "$(id -u)" = 0 ] && command -v setpriv >/dev/null; then
 	# nobody's program names a file of root's

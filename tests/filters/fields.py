@@ -205,12 +205,12 @@ for command in ("info", "groups", "tree", "timeline", "report"):
     tell(f"{command} takes fields", status == 0, f"status {status}: {err}")
 
 for options, words in (
-        ("--size-min 1q", "--size-min: '1q' will not do; expected a size such as 4096, 64k or 1.5M"),
-        ("--from 2s --to 1s", "--from 2s and --to 1s leave nothing; expected --from to be at most --to"),
-        ("--from 90% --to 1us", "--from 90% and --to 1us leave nothing"),
-        ("--lifetime only_leakd", "--lifetime: no 'only_leakd'; did you mean 'only_leaked'?"),
-        ("--thread workre", "--thread: no thread 'workre' in this recording; expected one of it, as 'worker'"),
-        ("--marker fuor", "--marker: no marker 'fuor' in this recording; expected one of it, as 'four'"),
+        ("--size-min 1q", "--size-min: invalid size '1q' (try 4096, 64k or 1.5M)"),
+        ("--from 2s --to 1s", "--from 2s and --to 1s: no value can match both; --from must not exceed --to"),
+        ("--from 90% --to 1us", "--from 90% and --to 1us: no value can match both"),
+        ("--lifetime only_leakd", "--lifetime: invalid value 'only_leakd'; did you mean 'only_leaked'?"),
+        ("--thread workre", "--thread: the recording has no thread 'workre'; did you mean 'worker'?"),
+        ("--marker fuor", "--marker: the recording has no marker 'fuor'; did you mean 'four'?"),
         ("--alive-at-2 1s", "--alive-at-2"),
         ("--size-mni 4", "did you mean --size-min?")):
     status, out, err = run("groups", *options.split(), "filters.dat")

@@ -104,9 +104,9 @@ exchanges=$(python3 -c 'import sys; print(int(sys.argv[1]) // (512 * 1024 // 4))
 	"$tmp/flight" 3000000 1 300 >/dev/null 2>&1; stat -c %s "$tmp/whole.dat")")
 [ "$exchanges" -ge 10 ] && [ "$files" -ge 2 ]
 expect "at least ten exchanges" $? "$exchanges by bytes, $files files seen"
-python3 -c 'import sys; sys.exit(not 0 < float(sys.argv[1]))' "$history" && grep -q 'are gone (--max-size)' "$tmp/err"
+python3 -c 'import sys; sys.exit(not 0 < float(sys.argv[1]))' "$history" && grep -q 'were dropped (--max-size' "$tmp/err"
 expect "the closing line says which events are gone" $? "$history; $(cat "$tmp/err")"
-"$memtui" timeline "$trace" | tail -n 1 | grep -q 'are gone (--max-size)' && "$memtui" info "$trace" | grep -q '^single events *from'
+"$memtui" timeline "$trace" | tail -n 1 | grep -q 'were dropped (--max-size)' && "$memtui" info "$trace" | grep -q '^single events *from'
 expect "timeline and info say so" $? "$("$memtui" timeline "$trace" | tail -n 1)"
 asked "$memtui" timeline --format json "$trace" | python3 -c 'import json,sys; sys.exit(json.load(sys.stdin)["history_from_seconds"] <= 0)'
 expect "the timeline's JSON says so" $? "$(asked "$memtui" timeline --format json "$trace" | head -c 60)"
@@ -143,12 +143,12 @@ P
 without_end "$trace" "$tmp/cut.dat"
 for d in last part; do
 	same "a damaged checkpoint: $d" "$tmp/cut.dat" "$tmp/$d.dat" peaks
-	grep -q 'the checkpoint at byte [0-9]* of .* was passed over' "$tmp/$d.dat.said"
+	grep -q 'the checkpoint at byte [0-9]* of .* was skipped' "$tmp/$d.dat.said"
 	expect "a damaged checkpoint is named: $d" $? "$(cat "$tmp/$d.dat.said")"
 done
 "$memtui" info "$tmp/all.dat" >/dev/null 2>"$tmp/err"
 status=$?
-[ $status = 1 ] && grep -q 'no checkpoint in it can be read' "$tmp/err"
+[ $status = 1 ] && grep -q 'none of its checkpoints can be read' "$tmp/err"
 expect "no checkpoint is left" $? "status $status: $(cat "$tmp/err")"
 
 # ---- the recorder's death ----
@@ -182,7 +182,7 @@ echo >&9
 until_true counted 1
 until_true drained
 expect "a growing trace says what the program says" $? "$(tail -n 1 "$tmp/out"); $(cat "$trace.said")"
-grep -q 'has no end: it is still being recorded, or its recorder was killed' "$trace.said"
+grep -q 'incomplete: it is still being recorded, or its recorder was killed' "$trace.said"
 expect "a growing trace is not said to be dead" $? "$(cat "$trace.said")"
 cp "$trace" "$tmp/before.dat"
 tell "$tmp/before.dat"
@@ -233,13 +233,13 @@ done
 
 # ---- what does not fit ----
 record large 512K -- 1200000 1 100000
-grep -qE 'the trace may grow beyond --max-size 512.0K: .* must hold them twice, .*expected [0-9]+M or more$' "$tmp/err" &&
-	[ "$(value "$trace" limits | grep -c 'grow beyond')" = 1 ]
+grep -qE 'the trace may exceed --max-size 512.0K: .* must hold them twice, .*give [0-9]+M or more$' "$tmp/err" &&
+	[ "$(value "$trace" limits | grep -c 'may exceed --max-size')" = 1 ]
 expect "a large live set exceeds the limit and says so" $? "$(cat "$tmp/err")"
 "$memtui" record -f -o "$tmp/whole.dat" -- "$tmp/flight" 1200000 1 100000 >/dev/null 2>&1
 same "a large live set: totals" "$trace" "$tmp/whole.dat" peaks
 record stopped 512K --over-size stop -- 1200000 1 100000
-grep -qE 'the recording was stopped: all stacks and live blocks take .*expected [0-9]+M or more$' "$tmp/err" && [ "$largest" -le 524288 ] && [ "$together" -le 524288 ]
+grep -qE 'the recording was stopped: stacks and live blocks take .*give [0-9]+M or more$' "$tmp/err" && [ "$largest" -le 524288 ] && [ "$together" -le 524288 ]
 expect "a large live set ends the recording" $? "largest $largest, together $together; $(cat "$tmp/err")"
 [ "$(cat "$tmp/out")" = "$("$tmp/flight" 1200000 1 100000)" ] && [ "$(value "$trace" allocations)" -gt 1000 ] &&
 	[ "$(value "$trace" complete)" = True ]
@@ -261,7 +261,7 @@ for policy in exceed stop; do
 	rmdir "$trace.$recorder.new"
 	echo >&9
 	until_true test -s "$tmp/status"
-	grep -q "could not be cut down to --max-size 512.0K: cannot create $trace.*: File exists" "$tmp/err" && tell "$trace"
+	grep -q "could not be reduced to --max-size 512.0K: cannot create $trace.*: File exists" "$tmp/err" && tell "$trace"
 	expect "no new file can be made, $policy: said" $? "$(cat "$tmp/err")"
 	[ "$(stat -c %s "$trace")" -le 524288 ] && [ "$(value "$trace" complete)" = True ]
 	expect "no new file can be made, $policy: in the end it is below the limit" $? "$(stat -c %s "$trace")"
@@ -284,7 +284,7 @@ if mount -t tmpfs -o size=540k tmpfs "$tmp/disk" 2>/dev/null; then
 	mounted=$tmp/disk
 	"$memtui" record --max-size 512K -o "$tmp/disk/t.dat" -- "$tmp/flight" 1800000 2 300 >/dev/null 2>"$tmp/err"
 	tell "$tmp/disk/t.dat" 2>/dev/null
-	grep -q 'are gone' "$tmp/err" && ! grep -qE 'No space|could not' "$tmp/err"
+	grep -q 'were dropped' "$tmp/err" && ! grep -qE 'No space|could not' "$tmp/err"
 	expect "both files fit onto a disk of the limit's size" $? "$(cat "$tmp/err")"
 	rm -f "$tmp"/disk/*
 	# Here the new one does not fit beside the old one.
@@ -293,7 +293,7 @@ if mount -t tmpfs -o size=540k tmpfs "$tmp/disk" 2>/dev/null; then
 	status=$?
 	rm "$tmp/disk/filler"
 	tell "$tmp/disk/t.dat"
-	[ $status = 0 ] && grep -q 'could not be cut down.*No space left' "$tmp/err" && [ "$(value "$tmp/disk/t.dat" allocations)" -gt 1000 ]
+	[ $status = 0 ] && grep -q 'could not be reduced.*No space left' "$tmp/err" && [ "$(value "$tmp/disk/t.dat" allocations)" -gt 1000 ]
 	expect "full disk at the exchange" $? "status $status: $(cat "$tmp/err")"
 	[ "$(ls "$tmp/disk" | grep -c new)" = 0 ]
 	expect "full disk: nothing is left beside it" $? "$(ls "$tmp/disk")"
@@ -319,25 +319,25 @@ for question in "--chain-length-min 3 --first-size-max 100" "--position-in-chain
 	[ "$want" = "$have" ] && [ ${#want} -gt 20 ]
 	expect "live blocks are known as if all history were there: $question" $? "$have instead of $want"
 done
-grep -q 'single events of the first .* are gone (--max-size)' "$tmp/err"
+grep -q 'events of the first .* were dropped (--max-size)' "$tmp/err"
 expect "a filter by single blocks says what is gone" $? "$(cat "$tmp/err")"
 
 said() { # PATTERN NAME COMMAND...: on standard error
 	local pattern=$1 name=$2
 	shift 2
 	"$memtui" "$@" >"$tmp/view" 2>"$tmp/err"
-	grep -q "single events of the first .* are gone (--max-size): $pattern" "$tmp/err"
+	grep -q "events of the first .* were dropped (--max-size): $pattern" "$tmp/err"
 	expect "$name says what is gone" $? "$(cat "$tmp/err")"
 }
-missing="blocks that were freed by then are missing here"
+missing="blocks freed before that time are missing"
 for view in histogram "allocations --format json" chains "groups --by thread" "export --as heaptrack" errors; do
 	said "$missing" "$view" $view "$trace"
 done
-said "whose were the blocks" "timeline --stacked" timeline --stacked --format csv "$trace"
+said "blocks freed before that time count as others" "timeline --stacked" timeline --stacked --format csv "$trace"
 said "lifetimes are left out" "export --as dhat" export --as dhat "$trace"
 "$memtui" allocations "$tmp/whole.dat" -n 1 2>&1 >/dev/null | grep -q gone
 expect "of a whole trace nothing is said to be gone" $((!$?)) "it is"
-"$memtui" errors "$trace" 2>/dev/null | grep -q '^what was freed wrongly in the first .* cannot be said'
+"$memtui" errors "$trace" 2>/dev/null | grep -q '^errors in the first .* are not known'
 expect "errors before the history that is left cannot be said" $? "$("$memtui" errors "$trace" 2>&1)"
 for view in errors histogram; do
 	asked "$memtui" $view --format json "$trace" 2>/dev/null | python3 -c 'import json,sys; sys.exit(json.load(sys.stdin)["history_from_seconds"] <= 0)'
@@ -387,11 +387,11 @@ refused() { # NAME PATTERN STATUS COMMAND...
 	[ $status = "$want" ] && grep -qE "$pattern" "$tmp/err"
 	expect "refused: $name" $? "status $status: $(cat "$tmp/err")"
 }
-refused "standard output" 'expected a file with --output' 2 "$memtui" record --max-size 1M -o - -- true
-refused "too small" 'expected 256K or more' 2 "$memtui" record --max-size 10K -o "$tmp/x.dat" -- true
-refused "nothing" 'expected 256K or more' 2 "$memtui" record --max-size 0 -o "$tmp/x.dat" -- true
+refused "standard output" 'give a file with --output' 2 "$memtui" record --max-size 1M -o - -- true
+refused "too small" 'give 256K or more' 2 "$memtui" record --max-size 10K -o "$tmp/x.dat" -- true
+refused "nothing" 'give 256K or more' 2 "$memtui" record --max-size 0 -o "$tmp/x.dat" -- true
 refused "no size" 'expected a size such as 64M' 2 "$memtui" record --max-size some -o "$tmp/x.dat" -- true
-refused "no limit" 'expected --max-size too' 2 "$memtui" record --over-size stop -o "$tmp/x.dat" -- true
+refused "no limit" 'only with --max-size' 2 "$memtui" record --over-size stop -o "$tmp/x.dat" -- true
 mkfifo "$tmp/pipe"
 cat "$tmp/pipe" >/dev/null &
 refused "a fifo" 'max-size needs a file' 1 "$memtui" record --max-size 1M -o "$tmp/pipe" -- true

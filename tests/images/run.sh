@@ -30,9 +30,9 @@ say "a filter holds for each" "$(is "$(value --max-allocations 1 --size-min 1000
 say "an earlier program by its own name" "$(exits 1 t.dat.exec1)$(says '^FAIL +leaked +4.9k')$(exits 0 --max-allocations 300 t.dat.exec1)"
 record ./chain 100:50:0 10:500:3
 say "the last program's leak fails" "$(exits 1 t.dat)$(says '^FAIL +leaked +1.5k')$(is "$(value t.dat)" "1500 False 1 0")"
-say "info and report name the one before" "$(for v in info report; do "$memtui" $v t.dat | grep -q 'ran 1 other program before this one: t.dat.exec0 has its trace' || echo "$v does not; "; done)"
+say "info and report name the one before" "$(for v in info report; do "$memtui" $v t.dat | grep -q 'ran 1 other program before this one: t.dat.exec0 is its trace' || echo "$v does not; "; done)"
 record ./chain 10:50:0 10:50:0 10:50:0
-say "a middle one names the first alone" "$("$memtui" info t.dat.exec1 | grep -q 'ran 1 other program before this one: t.dat.exec0 has' || "$memtui" info t.dat.exec1 | grep other)"
+say "a middle one names the first alone" "$("$memtui" info t.dat.exec1 | grep -q 'ran 1 other program before this one: t.dat.exec0 is' || "$memtui" info t.dat.exec1 | grep other)"
 
 # ---- FAIL before UNKNOWN before PASS ----
 unknown() { # NAME WORDS: t.dat cannot be judged, unless it fails or only what is there is asked for
@@ -55,7 +55,7 @@ unknown "a copy of the last one" '^not judged: t.dat.exec1: is not of this proce
 cp other.dat t.dat.exec1
 unknown "another process's" '^not judged: t.dat.exec1: is not of this process'
 head -c $(($(stat -c %s kept) / 2)) kept >t.dat.exec1
-unknown "one that is cut" '^t.dat.exec1: the trace has no end'
+unknown "one that is cut" '^t.dat.exec1: the trace is incomplete'
 mkfifo pipe; rm t.dat.exec1; mv pipe t.dat.exec1
 say "a FIFO hangs nothing" "$(timeout 20 "$memtui" check t.dat >out 2>err; is $? 1)$(says '^not judged: ')"
 rm t.dat.exec1; mv kept t.dat.exec1

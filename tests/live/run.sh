@@ -101,7 +101,7 @@ unshare -rm sh "$tmp/fill" "$memtui" "$tmp" >/dev/null 2>"$tmp/err"
 status=$?
 if ! grep -q '^memtui' "$tmp/err"; then
 	ok "full disk # skipped: no file system of our own"
-elif [ $status = 3 ] && grep -q '^memtui: cannot write to .*/f.dat: No space.*(and [0-9]* more)$' "$tmp/err" && grep -q 'f.dat up to where the recording broke off' "$tmp/err" &&
+elif [ $status = 3 ] && grep -q '^memtui: cannot write to .*/f.dat: No space.*(and [0-9]* more)$' "$tmp/err" && grep -q 'wrote .*f.dat, incomplete' "$tmp/err" &&
 	grep -q '(not written to its end)$' "$tmp/err" && grep -q '(not written)$' "$tmp/err"; then
 	ok "full disk"
 else

@@ -347,7 +347,7 @@ ends_seen() { [ "$(sed -n 's/.* \([0-9]*\) .*memfd:memtui-segment.*/\1/p' "/proc
 until_true ends_seen || echo "not ok zombies: their ends were not seen"
 if [ -n "$as_nobody" ]; then
 	said=$("$memtui" attach "$(pgrep -f "^./tree zombies $tmp/z" | tail -n 1)" 2>&1)
-	say "attach to another user's recording" "$(echo "$said" | grep -q "in a recording of .* (user 65534)" || echo "$said")"
+	say "attach to another user's recording" "$(echo "$said" | grep -q "is being recorded by .* (user 65534)" || echo "$said")"
 fi
 touch z/reap/go
 statuses() { asked "$memtui" info --format json z/*.dat 2>/dev/null | python3 -c 'import collections, json, sys; print(dict(collections.Counter(i["exit_status"] for i in json.load(sys.stdin) if i["complete"])))'; }
@@ -361,7 +361,7 @@ said=$(unshare -rn "$memtui" attach 2>&1) # where no session can be seen
 say "attach without a session names the form that needs none" "$(echo "$said" | grep -qE "^unshare|'memtui attach PID'" || echo "$said")"
 # The only session, also while its recorder completes the trace of a program that has ended: memtui's own has many names.
 said=$(unshare -rn sh -c '"$0" record -f -o alone.dat -- "$0" help >/dev/null 2>&1 & while kill -0 $! 2>/dev/null; do "$0" attach; done' "$memtui" 2>&1)
-say "attach finds the only session to its end" "$(echo "$said" | grep -A1 -m1 -E 'has ended|more than one' || echo "$said" | grep -qE "^unshare|not a terminal" || echo "$said")"
+say "attach finds the only session to its end" "$(echo "$said" | grep -A1 -m1 -E 'has ended|several processes' || echo "$said" | grep -qE "^unshare|not a terminal" || echo "$said")"
 
 # ---- kills ----
 rm -f t.dat* go

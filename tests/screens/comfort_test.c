@@ -376,7 +376,7 @@ static void check_actions(struct tests *t)
 		without += !list[i].keys[0];
 	tell(t, !without, "every action has a key");
 	snprintf(command, sizeof command, "XDG_CONFIG_HOME=/nonexistent '%s' help keys", t->memtui);
-	tell(t, prints(command, "No key has two meanings", 0),
+	tell(t, prints(command, "No key has two actions", 0),
 		"no key of the list means two things in one view");
 	check_each_in_palette(t);
 	check_each_by_mouse(t);
@@ -408,12 +408,12 @@ static void check_keymap(struct tests *t)
 		"an unknown scope is told by line");
 	tell(t, prints(command, "keys:4: no action 'colapse'; did you mean 'collapse'?\n", 1),
 		"so is an unknown action");
-	tell(t, prints(command, "keys:5: '^PgDn' is no key; expected a character", 1),
+	tell(t, prints(command, "keys:5: invalid key '^PgDn'; expected a character", 1),
 		"so is an unknown key");
 	tell(t, prints(command, "keys:8: W means nothing in app", 1),
 		"so is a key that has no meaning to take");
 	tell(t, prints(command, "keys:9: bind takes 3 words, not 2", 1), "so is a word too few");
-	tell(t, prints(command, "keys:10: 'bnid' is no order", 1), "so is another order");
+	tell(t, prints(command, "keys:10: invalid line 'bnid'", 1), "so is another order");
 	start(t, &terminal, &s);
 	tell(t, shows(&terminal, "", "keys:3: no scope 'aap'; did you mean 'app'? (and 5 more)"),
 		"the screen says what is wrong in the file");

@@ -97,7 +97,7 @@ static void check_fields(struct tests *t)
 	check_field(t, "an empty filter shows all again", NULL, "2\\size>=1G\r\\\025\r", "site_big",
 		"no group matches");
 	check_field(t, "an unknown thread", NULL, "2\\thread:wroker",
-		"no thread 'wroker' in this recording", "no group matches");
+		"the recording has no thread 'wroker'", "no group matches");
 	check_field(t, "--size-min", "--size-min=1M", "2", "site_big", "site_spread");
 	check_field(t, "--sort all. as an option", "--sort=all.size", "2\\size<1k\r",
 		"whole groups: bytes", "matched:");

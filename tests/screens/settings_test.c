@@ -21,18 +21,18 @@ static void check_config(struct tests *t)
 	snprintf(command, sizeof command, "XDG_CONFIG_HOME='%s' '%s' help config 2>&1", directory,
 		t->memtui);
 	tell(t, prints(command, "\ntheme = light\n", 1), "help config tells what is set");
-	tell(t, prints(command, "config:3: no setting 'srot'; did you mean 'sort'?\n", 1),
+	tell(t, prints(command, "config:3: unknown setting 'srot'; did you mean 'sort'?\n", 1),
 		"an unknown setting is told by line");
 	tell(t,
 		prints(command,
-			"config:6: refresh: 'fast' will not do; expected 50..60000 or auto\n", 1),
+			"config:6: refresh: invalid value 'fast'; expected 50..60000 or auto\n", 1),
 		"so is a wrong value");
-	tell(t, prints(command, "config:7: 'mouse off' sets nothing; expected NAME = VALUE\n", 1),
+	tell(t, prints(command, "config:7: invalid line 'mouse off'; expected NAME = VALUE\n", 1),
 		"so is a line without =");
 	start(t, &terminal, &s);
 	tell(t,
 		shows(&terminal, "",
-			"config:3: no setting 'srot'; did you mean 'sort'? (and 2 more)"),
+			"config:3: unknown setting 'srot'; did you mean 'sort'? (and 2 more)"),
 		"the screen says so too");
 	tell(t, shows(&terminal, "2", "ALLOCS^    %   AT PEAK ALLOCATED"),
 		"columns, order and ASCII are those of the file");

@@ -119,9 +119,9 @@ static void check_refused(struct tests *t)
 		const char *words;
 		bool usage; /* a value that nothing could mean */
 	} cases[] = {
-		{"--tty", "/dev/tty", "memtui itself draws on this terminal", false},
-		{"--tty", "/dev/null", "it is not a terminal", false},
-		{"--tty", "/nonexistent", "it cannot be opened", false},
+		{"--tty", "/dev/tty", "is the terminal of memtui itself", false},
+		{"--tty", "/dev/null", "not a terminal", false},
+		{"--tty", "/nonexistent", "cannot open it", false},
 		{"--keymap", "/nonexistent", "/nonexistent cannot be read", false},
 		{"--theme", "none", "there is no theme called 'none'", true},
 		{"--theme", "/nonexistent", "/nonexistent", false},

@@ -75,12 +75,11 @@ static void test_order(void **state)
 	expect(&j, 6, &f, MT_JOURNAL_GAP, 70, "since 65ns 1200 allocations and 34 frees were lost");
 	expect(&j, 7, &f, MT_JOURNAL_LOSS, 100, "1,234 allocations and frees known to be missing");
 	assert_int_equal(j.lines[7].time, MT_JOURNAL_SO_FAR);
-	expect(&j, 8, &f, MT_JOURNAL_NOTE, 100,
-		"52 events with the time stamp of another thread's");
-	expect(&j, 9, &f, MT_JOURNAL_LOSS, 100, "2 threads that found no ring");
+	expect(&j, 8, &f, MT_JOURNAL_NOTE, 100, "52 events tie with another thread's");
+	expect(&j, 9, &f, MT_JOURNAL_LOSS, 100, "2 threads without a ring");
 	expect(&j, 10, &f, MT_JOURNAL_END, 100, "ended by signal 9, SIGKILL");
 	f.profile.info.stopped = 1;
-	expect(&j, 10, &f, MT_JOURNAL_END, 100, "was stopped, while the program went on");
+	expect(&j, 10, &f, MT_JOURNAL_END, 100, "was stopped before the program ended");
 	mt_journal_free(&j);
 	fixture_free(&f);
 }
@@ -101,9 +100,9 @@ static void test_warnings(void **state)
 	expect(&j, 1, &f, MT_JOURNAL_LIMIT, 1, "exceeds --max-size");
 	expect(&j, 2, &f, MT_JOURNAL_CALL, 2, "mallopt(M_ARENA_MAX, 2) returned 1");
 	expect(&j, 3, &f, MT_JOURNAL_LOSS, 0, "nothing");
-	expect(&j, 4, &f, MT_JOURNAL_WARNING, 0, "known from 3.00s on");
+	expect(&j, 4, &f, MT_JOURNAL_WARNING, 0, "available from 3.00s on");
 	expect(&j, 5, &f, MT_JOURNAL_WARNING, 0, "a bad block");
-	expect(&j, 6, &f, MT_JOURNAL_WARNING, 0, "has no end");
+	expect(&j, 6, &f, MT_JOURNAL_WARNING, 0, "is incomplete");
 	mt_journal_free(&j);
 	fixture_free(&f);
 }
@@ -141,8 +140,8 @@ static void test_losses(void **state)
 		const char *one, *two;
 	} counters[] = {
 		{MT_COUNTER_SEALED, "1 system-call filter set", "2 system-call filters set"},
-		{MT_COUNTER_LOST_MARKS, "1 map, call or marker not",
-			"2 maps, calls and markers not"},
+		{MT_COUNTER_LOST_MARKS, "1 mapping, call or marker not",
+			"2 mappings, calls and markers not"},
 	};
 
 	(void)state;
@@ -157,8 +156,8 @@ static void test_losses(void **state)
 			mt_journal_make(&j, &f.profile, NULL);
 			assert_int_equal(j.count, 3);
 			expect(&j, 1, &f, MT_JOURNAL_LOSS, 0,
-				count == 1 ? "1 free of an address at which"
-					   : "2 frees of addresses at which");
+				count == 1 ? "1 free of an unknown address"
+					   : "2 frees of unknown addresses");
 			expect(&j, 2, &f, MT_JOURNAL_LOSS, 0,
 				count == 1 ? counters[i].one : counters[i].two);
 			mt_journal_free(&j);

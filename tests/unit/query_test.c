@@ -175,8 +175,7 @@ static void rejects(const char *text, const char *position, const char *expected
 
 	mt_filter_parse(filter, "kept", NULL);
 	assert_true(mt_filter_parse(filter, text, &err) < 0);
-	if (!strstr(err.text, position) || !strstr(err.text, "expected")
-		|| !strstr(err.text, expected))
+	if (!strstr(err.text, position) || !strstr(err.text, expected))
 		fail_msg("'%s' gave: %s", text, err.text);
 	assert_string_equal("kept", mt_filter_get(filter, MT_FILTER_FUNCTION_REGEX));
 	assert_null(strchr(err.text, '\n'));
@@ -254,7 +253,7 @@ static void test_filter_catastrophe(void **state)
 
 		if (clock() - start > CLOCKS_PER_SEC)
 			fail_msg("%s took too long", patterns[i]);
-		assert_true(status == 0 || (status < 0 && strstr(err.text, "expected")));
+		assert_true(status == 0 || (status < 0 && strstr(err.text, "pattern")));
 		if (i == 0)
 			assert_true(status < 0);
 		mt_selection_free(&selection);

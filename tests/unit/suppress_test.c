@@ -146,19 +146,19 @@ static void test_bad_files(void **state)
 		{"  nonsense\n", "file:1:3:"},
 		{"leak:\n", "file:1:6:"},
 		{"leak", "'leak:'"},
-		{"{\n", "file:2:1: the text ends"},
+		{"{\n", "file:2:1: the file ends"},
 		{"{\n}\n", "a name for the rule"},
 		{"{\nname\n", "'Memcheck:Leak'"},
 		{"{\nname\nMemcheck\n", "file:3:1:"},
 		{"{\nname\nMemcheck:Leak\n}\n", "file:4:1:"},
 		{"{\nname\nMemcheck:Leak\n...\n}\n", "alone matches everything"},
-		{"{\nname\nMemcheck:Leak\nfun:a\n", "the text ends"},
-		{"{\nname\nMemcheck:Leak\nfunc:a\n}\n", "file:4:1: 'func:a'"},
+		{"{\nname\nMemcheck:Leak\nfun:a\n", "the file ends"},
+		{"{\nname\nMemcheck:Leak\nfunc:a\n}\n", "file:4:1: invalid rule 'func:a'"},
 		{"{\nname\nMemcheck:Leak\n{\n", "file:4:1:"},
 		{"{\nname\nMemcheck:Leak\n match-leak-kinds: definite,sure\nfun:a\n}\n",
 			"file:4:29:"},
 		{"{\nname\nMemcheck:Leak\nmatch-leak-kinds:\nfun:a\n}\n", "definite, possible"},
-		{"{\nname\nHelgrind:Race\nfun:a\n", "the text ends"},
+		{"{\nname\nHelgrind:Race\nfun:a\n", "the file ends"},
 	};
 	struct mt_suppressions *s = mt_suppressions_new();
 	struct mt_err err;
@@ -186,16 +186,17 @@ static void test_skipped_lines(void **state)
 	static const struct {
 		const char *text, *rules, *faults[4];
 	} cases[] = {
-		{"leak:a\nrace:b\nleak:c", "leak:a leak:c", {"file:2:1: 'race:b'"}},
-		{"leak:a\n{\n", "leak:a", {"file:3:1: the text ends"}},
+		{"leak:a\nrace:b\nleak:c", "leak:a leak:c", {"file:2:1: invalid rule 'race:b'"}},
+		{"leak:a\n{\n", "leak:a", {"file:3:1: the file ends"}},
 		{"nonsense\nleak:\nleak:a\n}\n", "leak:a", {"file:1:1:", "file:2:6:", "file:4:1:"}},
 		{"{\none\nMemcheck:Leak\nfun:a\n}\nleak:b\n", "one leak:b", {NULL}},
 		/* of a block with a fault nothing is left; the next one is whole */
 		{"{\none\nMemcheck:Leak\nfunc:a\nfun:b\n}\n{\ntwo\nMemcheck:Leak\nfun:c\n}\n",
-			"two", {"file:4:1: 'func:a'"}},
+			"two", {"file:4:1: invalid rule 'func:a'"}},
 		{"{\none\nMemcheck:Leak\nfun:a\n{\ntwo\nMemcheck:Leak\nfun:c\n}\n", "two",
-			{"file:5:1: '{'"}},
-		{"leak:a\n{\none\nMemcheck:Leak\n}\nleak:b\n", "leak:a leak:b", {"file:5:1: '}'"}},
+			{"file:5:1: invalid rule '{'"}},
+		{"leak:a\n{\none\nMemcheck:Leak\n}\nleak:b\n", "leak:a leak:b",
+			{"file:5:1: invalid rule '}'"}},
 	};
 
 	(void)state;
@@ -454,7 +455,7 @@ static void test_round_trip(void **state)
 			 * others */
 			if (set >> BARE & 1 ? (bits & set) != set : bits != set)
 				fail_msg("%x suppresses %x:\n%s", set, bits, (char *)text.data);
-			assert_int_equal(strstr((char *)text.data, "# these rules suppress")
+			assert_int_equal(strstr((char *)text.data, "# these rules also suppress")
 					!= NULL,
 				bits != set);
 			mt_buffer_free(&text);

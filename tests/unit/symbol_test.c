@@ -413,7 +413,7 @@ static void test_file_written_over(void **state)
 	run("printf x > %s", at("changing"));
 	mt_resolver_pc(r, &f.profile, MT_PC_FIRST, &f.symbols);
 	assert_int_equal(strncmp(function_of(&f, 0, 0), "changing+0x", 11), 0);
-	assert_non_null(strstr(mt_resolver_missing(r), "written over"));
+	assert_non_null(strstr(mt_resolver_missing(r), "overwritten"));
 	mt_resolver_free(r);
 
 	r = mt_resolver_new(NULL); /* removed after it was opened: of no matter */

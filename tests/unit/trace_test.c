@@ -562,7 +562,7 @@ static void test_not_a_trace(void **state)
 	expect_not_a_trace("binary", "is not a memtui trace");
 	expect_not_a_trace("header", "ends at offset 12");
 	expect_not_a_trace("", "is not a memtui trace: it is a directory");
-	expect_not_a_trace("fifo", "is not a memtui trace: it is no plain file");
+	expect_not_a_trace("fifo", "is not a memtui trace: it is not a regular file");
 	expect_not_a_trace("nowhere", "No such file");
 }
 
@@ -578,7 +578,7 @@ static void test_version(void **state)
 		h.check = mt_check(&h, offsetof(struct mt_file_header, check));
 		put_file("version", &h, sizeof h);
 		snprintf(words, sizeof words,
-			"format version %u, and this memtui reads versions 4 to 7", h.version);
+			"format version %u, but this memtui reads versions 4 to 7", h.version);
 		if (h.version < 4 || h.version > 7) {
 			expect_not_a_trace("version", words);
 			continue;

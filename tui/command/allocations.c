@@ -10,8 +10,8 @@
 /* Behind --sort and --order of either list. */
 #define ROW_OPTIONS \
 	{'n', "count", "N", MT_OPTION_NUMBER, MT_OPTION_AT(count), \
-		"show at most N; text shows 50 by default", NULL}, \
-	{0, "skip", "N", MT_OPTION_NUMBER, MT_OPTION_AT(skip), "leave out the first N rows", \
+		"show at most N rows (default: 50 in text, all in json and csv)", NULL}, \
+	{0, "skip", "N", MT_OPTION_NUMBER, MT_OPTION_AT(skip), "skip the first N rows", \
 		NULL}, \
 	MT_OPTIONS_NAMES, \
 	MT_OPTIONS_WRAPPER, \
@@ -28,7 +28,8 @@ static const struct mt_option allocation_options[] = {
 		"blocks that are still live first",
 		&(MT_ALLOCATION_ORDERS(CHOICE))[1]},
 	{0, "order", "ORDER", MT_OPTION_CHOICE, MT_OPTION_AT(allocation_direction),
-		"asc (the default by timestamp and address) or desc (the default else)",
+		"asc: smallest first, the default for timestamp and address; desc: largest "
+		"first, the default for the others",
 		"asc|desc|dsc"},
 	ROW_OPTIONS,
 };
@@ -38,7 +39,9 @@ static const struct mt_option chain_options[] = {
 		"sort by length (the default), last_size, first_size, lifetime or timestamp",
 		&(MT_CHAIN_ORDERS(CHOICE))[1]},
 	{0, "order", "ORDER", MT_OPTION_CHOICE, MT_OPTION_AT(allocation_direction),
-		"asc (the default by timestamp) or desc (the default else)", "asc|desc|dsc"},
+		"asc: smallest first, the default for timestamp; desc: largest first, the "
+		"default for the others",
+		"asc|desc|dsc"},
 	ROW_OPTIONS,
 };
 
@@ -111,15 +114,13 @@ const struct mt_command mt_command_allocations = {
 	.name = "allocations",
 	.operands = "TRACE",
 	.words = "list single allocations",
-	.description =
-		"Prints one row per block: when it was allocated, how long it lived, its size and "
-		"address, the thread, the group, what ended it ('live': nothing did) and the "
-		"program's own function that it comes from.",
-	.examples = "memtui allocations --sort size memtui.dat\tthe largest blocks\n"
-		    "memtui allocations --sort lifetime --function-regex cache memtui.dat\t"
-		    "the oldest blocks of a cache\n"
-		    "memtui allocations --alive-at peak --size-min "
-		    "1M memtui.dat\tbig blocks at the heap's peak\n",
+	.description = "Prints one row per block: when it was allocated, how long it lived, its "
+		       "size and address, the thread, the group, how it ended ('live': it was not "
+		       "freed), and the function of the program that allocated it.",
+	.examples = "memtui allocations --sort size memtui.dat\tshow the largest blocks\nmemtui "
+		    "allocations --sort lifetime --function-regex cache memtui.dat\tshow the "
+		    "oldest blocks of a cache\nmemtui allocations --alive-at peak --size-min 1M "
+		    "memtui.dat\tshow the big blocks at the heap's peak\n",
 	.options = allocation_options,
 	.operands_min = 1,
 	.operands_max = 1,
@@ -129,15 +130,15 @@ const struct mt_command mt_command_allocations = {
 const struct mt_command mt_command_chains = {
 	.name = "chains",
 	.operands = "TRACE",
-	.words = "list blocks that grew by realloc",
+	.words = "list realloc chains",
 	.description =
-		"Prints one row per chain: a block and what realloc made of it, one after another, "
-		"where that is two or more. First and last size, how many blocks, from the first "
-		"one's allocation to the last one's end ('live': it has none). Filters are asked "
-		"of the chain's last block.",
-	.examples = "memtui chains memtui.dat\twhat is resized most often\n"
-		    "memtui chains --sort last_size --chain-length-min "
-		    "10 memtui.dat\twhat grew large by small steps\n",
+		"Prints one row per chain: a block and the blocks that realloc replaced it "
+		"with, if there are any. A row has the first and the last size, the number "
+		"of blocks, and the time from the first allocation to the last free ('live': "
+		"the last block was not freed). Filters look at the last block of the chain.",
+	.examples = "memtui chains memtui.dat\tshow the blocks that are resized most "
+		    "often\nmemtui chains --sort last_size --chain-length-min 10 "
+		    "memtui.dat\tshow large blocks that grew in small steps\n",
 	.options = chain_options,
 	.operands_min = 1,
 	.operands_max = 1,
@@ -147,13 +148,12 @@ const struct mt_command mt_command_chains = {
 const struct mt_command mt_command_histogram = {
 	.name = "histogram",
 	.operands = "TRACE",
-	.words = "show how many blocks have which size or lifetime",
-	.description =
-		"Counts blocks between powers of two: of their size in bytes or of the time that "
-		"they lived. What is live at the end is a row of its own among lifetimes.",
-	.examples = "memtui histogram memtui.dat\twhich sizes a program asks for\n"
-		    "memtui histogram --of lifetime --function-regex "
-		    "'^parse' memtui.dat\thow long a parser's blocks live\n",
+	.words = "show the distribution of sizes or lifetimes",
+	.description = "Counts blocks by size in bytes, or by lifetime, between powers of two. "
+		       "Among lifetimes, the blocks that were not freed have a row to themselves.",
+	.examples = "memtui histogram memtui.dat\tshow which sizes the program allocates\nmemtui "
+		    "histogram --of lifetime --function-regex '^parse' memtui.dat\tshow how long "
+		    "a parser's blocks live\n",
 	.options = histogram_options,
 	.operands_min = 1,
 	.operands_max = 1,

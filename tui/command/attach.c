@@ -37,8 +37,8 @@ static int attach_to_file(pid_t pid, const struct mt_arguments *arguments, struc
 
 	if (!path && inherited)
 		return mt_fail(err, -ESRCH,
-			"process %d has recorded nothing since it was forked; its recording begins "
-			"with its first allocation or free",
+			"process %d has not allocated since it was forked; its "
+			"recording begins with its first allocation or free",
 			(int)pid);
 	if (!path)
 		return 1;
@@ -142,18 +142,20 @@ static int fail_unknown(const struct mt_session_entry *entries, int count, pid_t
 	for (int i = 0; i < count; i++)
 		if (!entries[i].program)
 			return mt_fail(err, -ESRCH,
-				"process %d is in no recording that answers; recorder %d does not, "
-				"it may be stopped: kill -CONT %d lets it go on",
+				"process %d: not found in any recording that answers; recorder "
+				"%d does not answer and may be stopped: kill -CONT %d "
+				"continues it",
 				(int)pid, (int)entries[i].recorder, (int)entries[i].recorder);
 	if (!mt_session_is_of_other(pid, &user))
 		return mt_fail(err, -ESRCH,
-			"process %d is not being recorded; 'memtui attach' alone lists what is, "
-			"and 'memtui run' or 'record' starts a recording",
+			"process %d is not being recorded; 'memtui attach' lists the "
+			"recordings, 'memtui run' or 'memtui record' starts one",
 			(int)pid);
 	who = getpwuid(user);
 	return mt_fail(err, -EPERM,
-		"process %d is in a recording of %s (user %u), which that user alone can watch",
-		(int)pid, who ? who->pw_name : "somebody else", (unsigned)user);
+		"process %d is being recorded by %s (user %u); only that user "
+		"can watch it",
+		(int)pid, who ? who->pw_name : "another user", (unsigned)user);
 }
 
 static int check(const struct mt_arguments *arguments, struct mt_err *err)
@@ -164,8 +166,8 @@ static int check(const struct mt_arguments *arguments, struct mt_err *err)
 	if (!word || (strtol(word, &end, 10) > 0 && !*end))
 		return mt_command_check_ui(arguments, false, err);
 	return mt_fail(err, -EINVAL,
-		"'%.60s' is no process; expected the number of a recorded program "
-		"or of the memtui that records it",
+		"invalid process '%.60s'; give the number of a recorded "
+		"program or of its recorder",
 		word);
 }
 
@@ -190,15 +192,17 @@ static int choose(const struct mt_session_entry *entries, int count,
 		return fail_unknown(entries, count, (pid_t)pid, err);
 	if (!count)
 		return mt_fail(err, -ESRCH,
-			"nothing of yours is being recorded; start it with 'memtui run' or "
-			"'memtui record', or name the process of a program that records itself: "
-			"'memtui attach PID'");
+			"no recording is in progress; start one with 'memtui run' or "
+			"'memtui record'; for a program that records itself, give its "
+			"process: 'memtui attach PID'");
 	pid_t only = count == 1 ? only_process(&entries[0]) : -1;
 
 	if (only >= 0)
 		return attach_to(&entries[0], only, arguments, err);
 	list_all(entries, count);
-	return mt_fail(err, -EAGAIN, "more than one process is being recorded; name one");
+	return mt_fail(err, -EAGAIN,
+		"several processes are being recorded; name one: memtui attach "
+		"PID");
 }
 
 static int run(const struct mt_arguments *arguments, struct mt_err *err)
@@ -216,16 +220,18 @@ const struct mt_command mt_command_attach = {
 	.operands = "[PID]",
 	.words = "watch a recording in progress",
 	.description =
-		"Opens the terminal interface on a program that memtui record or run is recording, "
-		"by the process of the program, of another that it started, or of its recorder, or "
-		"on one that writes its recording by itself (see 'memtui help environment'). Any "
-		"number may watch at once; watching changes nothing, but the keys of the program's "
-		"terminal are shared. To quit asks whether to keep the program running, as Enter "
-		"does, or to end it. Without a process: the only recording, or a list of all with "
-		"their processes. A watcher of another process "
-		"than the program does not see the terminal.",
-	.examples = "memtui attach\tthe only recording\n"
-		    "memtui attach 4711\tthe recording of process 4711\n",
+		"Opens the terminal interface on a running recording. PID is "
+		"the recorded program, one of its child processes, the "
+		"recorder, or a program that records itself (see 'memtui help "
+		"environment'). Without PID it opens the only recording, or "
+		"lists all of them.\n\nSeveral people may watch one recording "
+		"at once. Watching does not change it, but all watchers share "
+		"the keyboard of the program's terminal. The terminal is shown "
+		"only for the program itself, not for its child processes. On "
+		"quitting, memtui asks whether to keep the program running (Enter) or to end "
+		"it.",
+	.examples = "memtui attach\twatch the only recording, or list all\nmemtui "
+		    "attach 4711\twatch process 4711\n",
 	.options = options,
 	.operands_max = 1,
 	.check = check,

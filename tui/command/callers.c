@@ -3,7 +3,7 @@
 static const struct mt_option options[] = {
 	MT_OPTIONS_SORT,
 	{'n', "count", "N", MT_OPTION_NUMBER, MT_OPTION_AT(count),
-		"text: show at most N callers and N callees", NULL},
+		"in text: show at most N callers and N callees", NULL},
 	MT_OPTIONS_NAMES,
 	MT_OPTIONS_FORMAT,
 	MT_OPTIONS_SUPPRESS,
@@ -26,20 +26,19 @@ static int run(const struct mt_arguments *arguments, struct mt_err *err)
 const struct mt_command mt_command_callers = {
 	.name = "callers",
 	.operands = "FUNCTION TRACE",
-	.words = "show who calls a function, and what it calls",
+	.words = "show the callers and callees of a function",
 	.description =
-		"Puts together all stacks that lead through FUNCTION: what was allocated by it and "
-		"below it, by which of its callers and in which of the functions that it calls. "
-		"FUNCTION is a function's name, with or without its arguments, demangled or not; "
-		"where no function is called so, it is a regular expression, "
-		"and what matches is taken together.\n\n"
-		"A stack counts once for each caller and callee, however often the function recurs "
-		"in it. '[allocated here]' among the callees stands for what the function "
-		"allocates itself, '[nobody]' among the callers for stacks that begin with it.",
-	.examples = "memtui callers parse_object memtui.dat\twho "
-		    "makes the parser allocate, and for what\n"
-		    "memtui callers '^json_' --sort at_peak_size "
-		    "memtui.dat\ta whole library at the heap's peak\n",
+		"Sums up all backtraces that contain FUNCTION: what was allocated in it and "
+		"below it, by each of its callers, and in each of the functions that it "
+		"calls. FUNCTION is the name of a function, demangled or not, with or "
+		"without its arguments. If no function has that name, it is a pattern, and "
+		"all functions that match are taken together.\n\nA backtrace counts once for "
+		"each caller and callee, even if the function is recursive. Among the "
+		"callees, '[allocated here]' is what the function allocates itself; among "
+		"the callers, '[nobody]' stands for backtraces that begin with it.",
+	.examples = "memtui callers parse_object memtui.dat\tshow who calls the parser, and "
+		    "where it allocates\nmemtui callers '^json_' --sort at_peak_size "
+		    "memtui.dat\tshow a whole library at the heap's peak\n",
 	.options = options,
 	.operands_min = 2,
 	.operands_max = 2,

@@ -6,34 +6,34 @@
 
 static const struct mt_option options[] = {
 	{0, "max_leaked", "SIZE", MT_OPTION_LIMIT_SIZE, MT_OPTION_AT(check.limits[MT_CHECK_LEAKED]),
-		"at most this much may leak; 0 when no limit is given", NULL},
+		"fail if more bytes leak (64k, 1.5M); 0 if no limit is given", NULL},
 	{0, "max_leaked_count", "N", MT_OPTION_LIMIT_COUNT,
-		MT_OPTION_AT(check.limits[MT_CHECK_LEAKED_COUNT]),
-		"at most so many blocks may leak", NULL},
+		MT_OPTION_AT(check.limits[MT_CHECK_LEAKED_COUNT]), "fail if more blocks leak",
+		NULL},
 	{0, "max_peak", "SIZE", MT_OPTION_LIMIT_SIZE, MT_OPTION_AT(check.limits[MT_CHECK_PEAK]),
-		"the peak may be at most this much", NULL},
+		"fail if the heap's peak is larger", NULL},
 	{0, "max_allocations", "N", MT_OPTION_LIMIT_COUNT,
 		MT_OPTION_AT(check.limits[MT_CHECK_ALLOCATIONS]),
-		"at most so many allocations, reallocations not counted", NULL},
+		"fail if there are more allocations; reallocations do not count", NULL},
 	{0, "max_allocated", "SIZE", MT_OPTION_LIMIT_SIZE,
 		MT_OPTION_AT(check.limits[MT_CHECK_ALLOCATED]),
-		"at most this much may be allocated in all", NULL},
+		"fail if more bytes are allocated in total", NULL},
 	{0, "max_temporary", "N", MT_OPTION_LIMIT_COUNT,
 		MT_OPTION_AT(check.limits[MT_CHECK_TEMPORARY]),
-		"at most so many blocks may be freed before the thread's next allocation", NULL},
+		"fail if more blocks are freed before the thread's next allocation", NULL},
 	{0, "allow_incomplete", NULL, MT_OPTION_FLAG, MT_OPTION_AT(check.allow_incomplete),
-		"judge by what is there where a limit is UNKNOWN", NULL},
+		"judge the limits by the data that the trace has, even if they are UNKNOWN", NULL},
 	{0, "allow_unseen", "PATTERNS", MT_OPTION_TEXT, MT_OPTION_AT(check.allow_unseen),
-		"judge although these were not seen: shell patterns of programs or reasons, with "
-		"commas between ('ldconfig,*/go', static, '*')",
+		"accept that these were not seen: patterns of programs, or reasons, "
+		"separated by commas ('ldconfig,*/go', static, '*')",
 		NULL},
 	{0, "this_image", NULL, MT_OPTION_FLAG, MT_OPTION_AT(check.this_image),
-		"judge this trace alone, without the programs that the process ran before it "
-		"executed this one (TRACE.exec0, TRACE.exec1, ...)",
+		"judge only this trace, not the programs that the process ran before "
+		"(TRACE.exec0, TRACE.exec1, ...)",
 		NULL},
-	{'n', "top", "N", MT_OPTION_NUMBER, MT_OPTION_AT(top), "show N leaks, 5 by default", NULL},
+	{'n', "top", "N", MT_OPTION_NUMBER, MT_OPTION_AT(top), "show N leaks (default: 5)", NULL},
 	{0, "baseline", "TRACE", MT_OPTION_TEXT, MT_OPTION_AT(baseline),
-		"limits on leaks are for what leaks beyond this trace, stack by stack", NULL},
+		"count only leaks that this trace does not have, backtrace by backtrace", NULL},
 	MT_OPTIONS_SUPPRESS,
 	MT_OPTIONS_WRAPPER,
 	{0, "format", "FORMAT", MT_OPTION_FORMAT, MT_OPTION_AT(format),
@@ -160,40 +160,37 @@ static int run(const struct mt_arguments *arguments, struct mt_err *err)
 const struct mt_command mt_command_check = {
 	.name = "check",
 	.operands = "TRACE",
-	.words = "fail when a run leaks or allocates more than it may",
+	.words = "fail if a run leaks or allocates too much",
 	.description =
-		"Compares a run with limits, for build servers. The exit status is 0 when all "
-		"limits hold, 1 when one does not, 2 when the question is not understood. Without "
-		"any limit nothing may leak.\n\n"
-		"A line per limit begins with PASS, FAIL or UNKNOWN; then come what was "
-		"suppressed, the largest leaks with the program's own frame, and what to run next. "
-		"UNKNOWN is said where a limit may hold or not: the trace has no end, the "
-		"recording was stopped while the program went on and what lives in it may be "
-		"freed, events were lost, no allocation was recorded, an allocator or a process "
-		"was not seen (its own malloc, a static program, an untraced child; the line "
-		"begins with 'not seen'), --max-size took away what a filter asks of, or frames "
-		"have no names that a suppression might mean. It counts as failed; with "
-		"--allow-incomplete the trace is judged by what is in it.\n\n"
-		"With --baseline the leaks of another run are known: what leaks beyond it, by "
-		"stacks with the same functions and source files, is what counts. Limits on peaks "
-		"and allocations are as without.\n\n"
-		"The programs that a process ran one after another, by exec, are judged together, "
-		"whatever number of files their traces are (TRACE.exec0, TRACE.exec1, ...): the "
-		"peak is the highest of any of them, allocations are the sum. Leaks are those of "
-		"the last program: what another one had not freed went with its memory when the "
-		"next one took its place; the output says how much that was, and 'memtui check "
-		"TRACE.exec0' judges it. A trace that is missing makes every limit UNKNOWN. "
-		"Filters hold for each program; times are those of its own trace. "
-		"--this-image judges TRACE alone.\n\n"
-		"Suppressions act on leaks alone: peaks and allocations are those of everything. "
-		"In valgrind's files the kind of a leak (match-leak-kinds) does not matter, unless "
-		"it is none: memtui does not look whether a block can still be reached.",
-	.examples =
-		"memtui check memtui.dat\tnothing may leak\n"
-		"memtui check --max-leaked 1M --max-peak 64M memtui.dat\tlimits on leaks and peak\n"
-		"memtui check --suppressions known.supp memtui.dat\tno leak that is not known\n"
-		"memtui check --baseline main.dat branch.dat\tno leak that the other run has not\n"
-		"memtui check --format json memtui.dat\tfor a script\n",
+		"Compares a run with limits, for continuous integration. The exit status is "
+		"0 if all limits hold, 1 if one does not, and 2 if the command line is "
+		"wrong. Without any limit, any leak fails.\n\nEach limit has a line that "
+		"begins with PASS, FAIL or UNKNOWN. Then come the suppressed leaks, the "
+		"largest leaks with the program's own frame, and commands to run "
+		"next.\n\nUNKNOWN means that the trace cannot decide the limit: it is "
+		"incomplete, the recording was stopped before the program ended, events were "
+		"lost, no allocation was recorded, an allocator or a process was not seen (a "
+		"'not seen' line says which), --max-size dropped events that a filter needs, "
+		"or frames have no names that a suppression could match. UNKNOWN counts as "
+		"failed; with --allow-incomplete the data in the trace decide.\n\nWith "
+		"--baseline only leaks count that the other run does not have, compared by "
+		"backtraces with the same functions and source files. Limits on peaks and "
+		"allocations do not change.\n\nThe programs that a process ran one after "
+		"another, by exec, are judged together (TRACE.exec0, TRACE.exec1, ...): the "
+		"peak is the highest of all, allocations are the sum. Leaks are those of the "
+		"last program: the memory of an earlier one went when the next one took its "
+		"place. The output says how much that was, and 'memtui check TRACE.exec0' "
+		"judges it. If one of the traces is missing, every limit is UNKNOWN. Filters "
+		"apply to each program; times are those of its own trace. --this-image judges "
+		"only TRACE.\n\nSuppressions act on leaks only, not on peaks "
+		"and allocations. memtui ignores the kind of leak in valgrind's files "
+		"(match-leak-kinds), except none: it does not check whether a block is still "
+		"reachable.",
+	.examples = "memtui check memtui.dat\tfail on any leak\nmemtui check --max-leaked 1M "
+		    "--max-peak 64M memtui.dat\tlimit leaks and peak\nmemtui check "
+		    "--suppressions known.supp memtui.dat\tfail on any new leak\nmemtui check "
+		    "--baseline main.dat branch.dat\tfail on leaks that the other run does not "
+		    "have\nmemtui check --format json memtui.dat\tprint the result for a script\n",
 	.options = options,
 	.operands_min = 1,
 	.operands_max = 1,

@@ -7,8 +7,7 @@
 
 static const struct mt_option options[] = {
 	{0, "normalise", "BY", MT_OPTION_CHOICE, MT_OPTION_AT(normalise),
-		"compare per second of run time, or per allocation, in place of what was recorded",
-		"time|allocations"},
+		"compare values per second of run time, or per allocation", "time|allocations"},
 	MT_OPTIONS_SORT,
 	MT_OPTIONS_COUNT,
 	MT_OPTIONS_ROWS,
@@ -63,19 +62,20 @@ static int check(const struct mt_arguments *arguments, struct mt_err *err)
 		return -EINVAL;
 	if (arguments->operand_count == 1 && arguments->normalise)
 		return mt_fail(err, -EINVAL,
-			"--normalise compares two traces; "
-			"two instants of one have the same run time");
+			"--normalise: needs two traces; two moments of one trace have "
+			"the same run time");
 	for (int i = 0; i < arguments->again_count && arguments->operand_count == 1; i++)
 		if (arguments->again[i].field == MT_FILTER_FROM
 			|| arguments->again[i].field == MT_FILTER_TO)
 			return mt_fail(err, -EINVAL,
-				"with one trace the instants are --from and --to; "
-				"expected each of them once");
+				"--from and --to: give each once; with one trace they are the "
+				"two moments");
 	if (arguments->operand_count == 1
 		&& (arguments->fields[MT_FILTER_ALIVE_AT]
 			|| arguments->fields[MT_FILTER_ALIVE_AT_2]))
 		return mt_fail(err, -EINVAL,
-			"with one trace the instants are --from and --to; leave --alive-at out");
+			"--alive-at: not with one trace; give the two moments with "
+			"--from and --to");
 	return 0;
 }
 
@@ -103,9 +103,9 @@ static void say_nameless(const struct mt_opened *a, const struct mt_opened *b, c
 	char *modules = mt_diff_nameless(&side_a, &side_b, &which);
 
 	if (modules)
-		mt_command_say("%s has no names for the functions of %s, and %s has: backtraces "
-			       "through them are not the same, and show as new and gone; install "
-			       "the symbols where %s was recorded",
+		mt_command_say("%s has no function names for %s, but %s has: backtraces "
+			       "through it do not match, and show as new and gone; install "
+			       "the debug symbols where %s was recorded",
 			paths[which], modules, paths[!which], paths[which]);
 	free(modules);
 }
@@ -151,24 +151,25 @@ static int run(const struct mt_arguments *arguments, struct mt_err *err)
 const struct mt_command mt_command_diff = {
 	.name = "diff",
 	.operands = "TRACE [TRACE_B]",
-	.words = "show what changed between two traces, or two instants of one",
+	.words = "compare two traces, or two moments of one trace",
 	.description =
-		"Prints the groups whose metric differs: what grew most first, then what shrank. A "
-		"group is new when the first side has none of its backtrace, "
-		"gone when the second has none.\n\n"
-		"With two traces their totals are compared, by leaked bytes unless --sort says "
-		"otherwise; filters hold for both. With one trace the heap at --from (its "
-		"beginning by default) is compared with the heap at --to (its end): what was live "
-		"at the one instant and at the other.\n\n"
-		"Backtraces are the same when their functions and source files are, so lines that "
-		"moved, other load addresses and other builds do not matter. A frame without a "
-		"name is matched by its place in the same build of its module; where that is not "
-		"known by its module alone, and the row is marked with '?'.",
-	.examples = "memtui diff yesterday.dat today.dat\twhat leaks more than it did\n"
-		    "memtui diff --sort at_peak_size --normalise time a.dat b.dat\tthe peak of two "
-		    "runs of different length\n"
-		    "memtui diff --from 10s --to 60s memtui.dat\twhat "
-		    "the heap gained in these 50 seconds\n",
+		"Prints the groups whose metric differs: first the groups that "
+		"grew, largest change first, then the groups that shrank. A "
+		"group is new if only the second side has its backtrace, and "
+		"gone if only the first side has it.\n\nTwo traces are "
+		"compared by their totals, by leaked bytes unless --sort says "
+		"otherwise. Filters apply to both. Of one trace, the heap at "
+		"--from (default: the beginning) is compared with the heap at "
+		"--to (default: the end).\n\nTwo backtraces are the same if "
+		"their functions and source files are the same; line numbers, "
+		"load addresses and builds do not matter. A frame without a "
+		"name is matched by its offset if both modules are the same "
+		"build, else by its module only; such rows are marked with '?'.",
+	.examples = "memtui diff yesterday.dat today.dat\tshow what leaks more "
+		    "than before\nmemtui diff --sort at_peak_size --normalise time "
+		    "a.dat b.dat\tcompare the peaks of runs of different "
+		    "length\nmemtui diff --from 10s --to 60s memtui.dat\tshow how "
+		    "the heap grew in these 50 seconds\n",
 	.options = options,
 	.operands_min = 1,
 	.operands_max = 2,

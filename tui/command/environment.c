@@ -8,57 +8,55 @@
 
 static const struct mt_variable variables[] = {
 	{"MEMTUI_OUTPUT", "FILE", "output",
-		"the file to write; %e program, %t Unix time, %p process, %n a number that makes "
-		"it unique, %% a percent sign; relative to the directory in which the program "
-		"starts. A name that is taken gets .1, .2 and so on, after ten of them its process "
-		"number; so does a forked child's, where there is no %p. When a process executes "
-		"another program, its file so far becomes FILE.exec0, FILE.exec1 and so on. A "
-		"symbolic link is a name that is taken. Where a device, a FIFO or a socket has the "
-		"name nothing is recorded"},
+		"the file to write; %e: program, %t: Unix time, %p: process, %n: unique "
+		"number, %%: percent sign; relative to the program's working directory at "
+		"its start. If the name exists, memtui appends .1, .2 and so on up to .10, "
+		"then the process number; a forked child does the same if the name has no "
+		"%p. When a process executes another program, its file becomes FILE.exec0, "
+		"FILE.exec1 and so on. A symbolic link counts as a name that exists. Nothing "
+		"is recorded if the name is a device, a FIFO or a socket"},
 	{"MEMTUI_DEPTH", "N", "depth",
-		"record at most N frames of a stack, the innermost ones, 4 to 65536. Of deeper "
-		"stacks the outer frames are lost, with main. 4096 by default"},
-	{"MEMTUI_FREE_STACKS", "1", "free_stacks", "record the stacks of frees too"},
+		"record only the innermost N frames of a stack, from 4 to 65536 (default: "
+		"4096); deeper stacks lose main"},
+	{"MEMTUI_FREE_STACKS", "1", "free_stacks", "also record the backtraces of frees"},
 	{"MEMTUI_SLACK", "1", "slack",
-		"ask allocators other than glibc's what they round each size up to"},
+		"ask allocators other than glibc's for the usable size of each block"},
 	{"MEMTUI_CHECK", "1", "check_stacks",
-		"compare every stack with a full unwind, many with libgcc's too (slow)"},
+		"check every stack with a full unwind, and many with libgcc's (slow)"},
 	{"MEMTUI_NO_FOLLOW", "1", "no_follow",
-		"give each executed program the environment that its parent gave it; otherwise "
-		"LD_PRELOAD and MEMTUI_OUTPUT are put back where a program removes them"},
+		"do not put LD_PRELOAD and MEMTUI_OUTPUT back where a program removes them"},
 	{"MEMTUI_DISABLED", "1", "disabled",
-		"start paused: nothing new is recorded until the program asks for it, by memtui.h"},
+		"start paused, until the program calls memtui_resume (memtui.h)"},
 	{"MEMTUI_CACHE", "DIR", NULL,
-		"where the recorder keeps the names that it has looked up in large files, for the "
-		"next recording: $XDG_CACHE_HOME/memtui or ~/.cache/memtui by default; empty: "
-		"nowhere, as with --no-cache. Read by "
-		"memtui alone, not by the library"},
+		"directory in which memtui keeps the function names of large files for the "
+		"next recording (default: $XDG_CACHE_HOME/memtui, else ~/.cache/memtui); "
+		"empty: keep none, like --no-cache. Only memtui reads it, not the library"},
 	{"MEMTUI_TRIAGE", "FILE", NULL,
-		"where the screen keeps what is said about leaks, as with --triage: "
-		"$XDG_STATE_HOME/memtui/triage/PROGRAM or ~/.local/state/memtui/triage/PROGRAM by "
-		"default; empty: nowhere. Read by "
-		"memtui alone, not by the library"},
+		"file for judgements and notes about leaks, like --triage (default: "
+		"$XDG_STATE_HOME/memtui/triage/PROGRAM, else "
+		"~/.local/state/memtui/triage/PROGRAM); empty: keep none. Only memtui reads "
+		"it, not the library"},
 };
 
 const char mt_environment_about[] =
-	"LD_PRELOAD=libmemtui.so MEMTUI_OUTPUT=FILE PROG records a program without any other "
-	"process: the program writes the file itself, 16 bytes an event and the tables of its "
-	"stacks, and whatever ends it, what was recorded is there. 'memtui open FILE' and 'memtui "
-	"attach PID' show it while it grows; info, groups, tree, timeline and report read it as "
-	"they read a trace; 'memtui pack FILE' makes a compressed trace of it. Give LD_PRELOAD the "
-	"full path of libmemtui.so.\n\n"
-	"The recording ends early, and the program goes on, where the file cannot grow: on a full "
-	"disk, at the limit of a file's size (ulimit -f), or when the program can no longer reach "
-	"the file by its name. A program of root's keeps the file open, so that a server is "
-	"recorded on when it changes its user or its root directory, unless it closes "
-	"descriptors that it did not open; what it forks or executes from then on must be able "
-	"to make files of its own where FILE says. 'memtui info' tells why a recording has ended. "
-	"If a limit (ulimit -f, ulimit -v) leaves no room to begin, the file holds that reason "
-	"alone; below 8 KiB there is no file. "
-	"A file that somebody else cuts short while the program runs ends "
-	"the program, as any mapped file would.\n\n"
-	"Under memtui run and record the variables are "
-	"the defaults of the options of the same meaning.";
+	"LD_PRELOAD=libmemtui.so MEMTUI_OUTPUT=FILE PROG records a program without a "
+	"recorder: the program writes the file itself, 16 bytes per event and the "
+	"tables of its backtraces. However the program ends, the events that it "
+	"recorded are in the file. 'memtui open FILE' and 'memtui attach PID' show "
+	"the file while it grows; info, groups, tree, timeline and report read it "
+	"like a trace; 'memtui pack FILE' makes a compressed trace of it. Give "
+	"LD_PRELOAD the full path of libmemtui.so.\n\nIf the file cannot grow, the "
+	"recording ends and the program goes on: on a full disk, at the file size "
+	"limit (ulimit -f), or if the program can no longer open the file by its "
+	"name. A program that runs as root keeps the file open, so the recording "
+	"continues if a server changes its user or its root directory, unless it "
+	"closes descriptors that it did not open; processes that it starts "
+	"afterwards must be able to create their own files at FILE. 'memtui info' "
+	"says why a recording has ended. If a limit (ulimit -f, ulimit -v) prevents "
+	"the recording, the file contains only that reason; below 8 KiB there is no "
+	"file. If somebody truncates the file while the program runs, the program "
+	"ends, as with any mapped file.\n\nUnder memtui run and record the variables "
+	"are the defaults of the options with the same meaning.";
 
 const struct mt_variable *mt_environment_at(int i)
 {

@@ -4,8 +4,8 @@
 
 static const struct mt_option options[] = {
 	{'n', "count", "N", MT_OPTION_NUMBER, MT_OPTION_AT(count),
-		"show at most N; text shows 50 by default", NULL},
-	{0, "skip", "N", MT_OPTION_NUMBER, MT_OPTION_AT(skip), "leave out the first N", NULL},
+		"show at most N rows (default: 50 in text, all in json)", NULL},
+	{0, "skip", "N", MT_OPTION_NUMBER, MT_OPTION_AT(skip), "skip the first N rows", NULL},
 	MT_OPTIONS_NAMES,
 	MT_OPTIONS_FORMAT,
 	MT_OPTIONS_FILTER,
@@ -29,27 +29,23 @@ const struct mt_command mt_command_errors = {
 	.operands = "TRACE",
 	.words = "list double frees and mismatched calls",
 	.description =
-		"Goes over all events and lists what the program did wrong with its blocks, each "
-		"with the stacks of all calls that have to do with it: blocks that were freed "
-		"twice (or resized after they were freed); blocks that were ended by another call "
-		"than the one that belongs to their allocation, as free() of what new has "
-		"allocated, delete of what new[] has, or realloc() of either; and frees of "
-		"addresses at which nothing was ever allocated. The program itself went on as it "
-		"would without memtui.\n\n"
-		"The stacks of frees are there when they were recorded: memtui record "
-		"--free-stacks. What may be no error, since events are missing or the recording "
-		"was paused, is marked as not sure, with the reason. Filters ask of the blocks; "
-		"frees of addresses that were never allocated have none, and are counted apart "
-		"where there is a filter.\n\n"
-		"Not seen are the sizes that a sized delete is given, whether the delete for "
-		"aligned blocks is called where it must be, and which of two allocators a free "
-		"belongs to. What comes from functions that are "
-		"not traced looks as if it had never been allocated.",
-	.examples = "memtui record --free-stacks -o run.dat "
-		    "./program\trecord where blocks are freed, too\n"
-		    "memtui errors run.dat\twhat was freed wrongly\n"
-		    "memtui errors --function-regex '^parse' --format json "
-		    "run.dat\tof one part of the program, for a script\n",
+		"Lists errors in the use of blocks, with the backtraces of all calls "
+		"involved: double frees (also a realloc of a freed block); mismatched calls, "
+		"such as free() of a block from new, delete of a block from new[], or "
+		"realloc() of either; and frees of addresses that were never allocated. The "
+		"program itself ran on as it does without memtui.\n\nBacktraces of frees are "
+		"shown if they were recorded (memtui record --free-stacks). If events are "
+		"missing or the recording was paused, an error may be wrong: it is marked as "
+		"not sure, with the reason. Filters look at the block; frees of addresses "
+		"that were never allocated have no block and are counted separately if there "
+		"is a filter.\n\nmemtui does not check the sizes given to sized delete, "
+		"whether delete for aligned blocks is used where it must be, or which of two "
+		"allocators a free belongs to. A block from a function that is not traced "
+		"looks as if it had never been allocated.",
+	.examples = "memtui record --free-stacks -o run.dat ./program\talso record where blocks "
+		    "are freed\nmemtui errors run.dat\tlist all errors\nmemtui errors "
+		    "--function-regex '^parse' --format json run.dat\tlist the errors of a "
+		    "parser, for a script\n",
 	.options = options,
 	.operands_min = 1,
 	.operands_max = 1,

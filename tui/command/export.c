@@ -10,20 +10,22 @@
 
 static const struct mt_option options[] = {
 	{0, "as", "KIND", MT_OPTION_EXPORT, MT_OPTION_AT(kind),
-		"what to write: one of the kinds below", MT_EXPORT_CHOICES},
+		"output format: one of the formats below", MT_EXPORT_CHOICES},
 	{'o', "output", "FILE", MT_OPTION_TEXT, MT_OPTION_AT(output),
-		"the file to write; - is standard output, the default", NULL},
+		"file to write; '-': standard output, the default", NULL},
 	{'f', "force", NULL, MT_OPTION_FLAG, MT_OPTION_AT(force), "replace an existing file", NULL},
 	{0, "metric", "METRIC", MT_OPTION_SORT, MT_OPTION_AT(sort),
-		"what is measured, leaked_size by default; json and csv sort by it", NULL},
+		"metric to write (default: leaked_size); json and csv sort by "
+		"it",
+		NULL},
 	{0, "what", "VIEW", MT_OPTION_CHOICE, MT_OPTION_AT(what),
-		"the view that json and csv write, by default the first of:" MT_EXPORT_VIEWS(
+		"view that json and csv write (default: the first):" MT_EXPORT_VIEWS(
 			MT_EXPORT_VIEW_WORD),
 		MT_EXPORT_VIEW_CHOICES},
 	MT_OPTIONS_SUPPRESS,
 	{0, "threshold", "PERCENT", MT_OPTION_PERCENT, MT_OPTION_AT(threshold),
-		"massif: what is smaller than this share "
-		"of a snapshot is put together, 1 by default",
+		"massif: combine functions with less than PERCENT of a "
+		"snapshot (default: 1)",
 		NULL},
 	MT_OPTIONS_MIN_PERCENT,
 	MT_OPTIONS_FILTER,
@@ -38,30 +40,28 @@ static int check(const struct mt_arguments *arguments, struct mt_err *err)
 	const struct mt_metric_info *metric = mt_metric_info(arguments->sort);
 
 	if (!kind)
-		return mt_fail(err, -EINVAL, "--as is missing; expected one of %s",
-			MT_EXPORT_CHOICES);
+		return mt_fail(err, -EINVAL, "missing --as; give one of %s", MT_EXPORT_CHOICES);
 	if (arguments->what && !kind->views)
 		return mt_fail(err, -EINVAL,
-			"--what does not go with '%s', "
-			"which is one view; expected it with json or csv",
+			"--what: not with '%s', which has one view; use it with json "
+			"or csv",
 			kind->name);
 	if (arguments->sort_given && kind->metrics == MT_EXPORT_NO_METRIC)
 		return mt_fail(err, -EINVAL,
-			"--metric does not go with '%s', which has all that its format knows; "
-			"expected it to be left out",
+			"--metric: not with '%s', whose metrics are fixed; leave it out",
 			kind->name);
 	if (kind->metrics == MT_EXPORT_SUMS && !metric->sums)
 		return mt_fail(err, -EINVAL,
-			"'%s' does not add up over stacks, so it makes no %s; expected a metric "
-			"such as leaked_size, size or allocated_count",
+			"%s cannot be summed over backtraces, as %s needs; choose "
+			"leaked_size, size or allocated_count, for example",
 			metric->name, kind->name);
 	if (arguments->suppressions.count && !strcmp(kind->name, "heaptrack"))
 		return mt_fail(err, -EINVAL,
-			"--suppressions does not go with 'heaptrack', which tells of every event; "
-			"expected it with heaptrack_print");
+			"--suppressions: not with 'heaptrack', which has every event; "
+			"give them to heaptrack_print");
 	if (arguments->threshold.given && strcmp(kind->name, "massif"))
-		return mt_fail(err, -EINVAL,
-			"--threshold does not go with '%s'; expected it with massif", kind->name);
+		return mt_fail(err, -EINVAL, "--threshold: not with '%s', only with massif",
+			kind->name);
 	if (arguments->min_percent.given
 		&& (!arguments->what || strcmp(arguments->what, "tree") != 0))
 		return mt_fail(err, -EINVAL, "--min-percent: only for --what tree");
@@ -127,7 +127,8 @@ static int run(const struct mt_arguments *arguments, struct mt_err *err)
 	if (!arguments->output || !strcmp(arguments->output, "-")) {
 		if (kind->binary && isatty(STDOUT_FILENO))
 			return mt_fail(err, -EINVAL,
-				"%s is binary and standard output a terminal; expected -o FILE.%s",
+				"%s is a binary format, and standard output is a terminal; use "
+				"-o FILE.%s",
 				kind->name, kind->suffix);
 		return mt_command_view(&own, kind->run, true, err);
 	}
@@ -144,31 +145,31 @@ static int run(const struct mt_arguments *arguments, struct mt_err *err)
 const struct mt_command mt_command_export = {
 	.name = "export",
 	.operands = "TRACE",
-	.words = "write a trace in the format of another program",
+	.words = "export a trace to another program's format",
 	.description =
-		"Writes what a trace holds, or the part of it that the filters let through, for "
-		"another program. The file gets its name when it is whole: an export that fails "
-		"leaves nothing behind, and an existing file as it was.\n\n"
-		"Names are what a program chose. JSON has them as they are. Everything else shows "
-		"control characters and invisible ones by their number, as \\x1b, and CSV puts a "
-		"' before a cell that a spreadsheet would run as a formula.\n\n"
-		"heaptrack: its calls to allocation functions are our allocations and "
-		"reallocations. It calls a block temporary that the next event of the whole "
-		"program frees; so where several threads allocate it counts fewer than we do, who "
-		"ask for the thread's next allocation. Threads, "
-		"addresses and kinds of calls have no place in it.\n\n"
-		"massif: the snapshot at the peak is of the whole heap's, or of the range's, also "
-		"where filters leave only part of it; times are those of the ends of the steps in "
-		"which the timeline was recorded, as far as a range goes, and the last snapshot is "
-		"of the end of the recording.\n\n"
-		"METRIC is one of those that add up over stacks; "
-		"json and csv, which only sort by it, take any.",
+		"Writes a trace, or the part of it that the filters select, "
+		"for another program. The file appears when it is complete: an "
+		"export that fails writes no file and leaves an existing file "
+		"as it was.\n\nJSON has all names as they are. The other "
+		"formats show control characters and invisible characters by "
+		"their number, such as \\x1b. CSV puts a ' before a cell that "
+		"a spreadsheet would evaluate as a formula.\n\nheaptrack: its "
+		"'calls to allocation functions' are allocations and "
+		"reallocations. heaptrack counts a block as temporary if the "
+		"next event of the whole program frees it; memtui, if it is "
+		"freed before the thread's next allocation. The format has no "
+		"threads, addresses or kinds of calls.\n\nmassif: the peak "
+		"snapshot is at the peak of the whole heap, or of the range, "
+		"even if filters select only a part. Times are the ends of the "
+		"recorded timeline steps; the last snapshot is at the end of "
+		"the recording.\n\njson and csv take any METRIC; the other "
+		"formats take metrics that can be summed over backtraces.",
 	.examples = "memtui export --as collapsed memtui.dat | flamegraph.pl "
-		    ">memtui.svg\ta flame graph by another's hand\n"
-		    "memtui export --as json --what tree -o tree.json "
-		    "memtui.dat\tthe call tree for a script\n"
-		    "memtui export --as csv --function-regex '^json_' "
-		    "memtui.dat\tthe groups that went through a parser\n",
+		    ">memtui.svg\tdraw a flame graph with flamegraph.pl\nmemtui "
+		    "export --as json --what tree -o tree.json memtui.dat\twrite "
+		    "the call tree for a script\nmemtui export --as csv "
+		    "--function-regex '^json_' memtui.dat\twrite the groups of a "
+		    "parser for a spreadsheet\n",
 	.options = options,
 	.operands_min = 1,
 	.operands_max = 1,

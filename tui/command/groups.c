@@ -28,17 +28,16 @@ const struct mt_command mt_command_groups = {
 	.operands = "TRACE",
 	.words = "list allocations grouped by backtrace",
 	.description =
-		"Prints one row per group: all allocations with one identical backtrace and kind "
-		"of call. Backtraces begin with the innermost frame; text leaves out, as ..., the "
-		"C library's, C++'s and Rust's, and those of wrappers and allocators that pass on "
-		"to malloc: it begins where the program itself asks for memory. In JSON that is "
-		"the frame of the index in where.",
-	.examples =
-		"memtui groups --count 20 memtui.dat\tthe twenty groups that leaked most\n"
-		"memtui groups --function-regex '^json_' --sort "
-		"size memtui.dat\twhat went through a parser\n"
-		"memtui groups --by function --short-names memtui.dat\twhich functions allocate\n"
-		"memtui groups --format json memtui.dat\tall of it for a script\n",
+		"Prints one row per group: all allocations with the same backtrace and kind "
+		"of call. % is the group's share of the total. Backtraces begin with the "
+		"innermost frame. Text shows them from the program's own frame: '...' stands "
+		"for frames of the C, C++ and Rust libraries and of wrappers of malloc. JSON "
+		"has all frames; 'where' is the index of the program's own.",
+	.examples = "memtui groups --count 20 memtui.dat\tshow the twenty largest leaks\nmemtui "
+		    "groups --function-regex '^json_' --sort size memtui.dat\tshow where a "
+		    "parser allocates\nmemtui groups --by function --short-names "
+		    "memtui.dat\tshow which functions allocate\nmemtui groups --format json "
+		    "memtui.dat\tprint all groups for a script\n",
 	.options = options,
 	.operands_min = 1,
 	.operands_max = 1,

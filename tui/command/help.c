@@ -12,12 +12,12 @@
 
 static const struct mt_option options[] = {
 	{0, "man", "COMMAND", MT_OPTION_TEXT, MT_OPTION_AT(man),
-		"print the manual page of a command, or of memtui itself, as roff", NULL},
+		"print the manual page of a command, or of memtui itself, in roff", NULL},
 	{0, "completion", "SHELL", MT_OPTION_CHOICE, MT_OPTION_AT(complete),
 		"print the completion for a shell: bash, zsh or fish", "bash|zsh|fish"},
 	MT_OPTIONS_KEYMAP,
 	{0, "format", "FORMAT", MT_OPTION_FORMAT, MT_OPTION_AT(format),
-		"of keys: text (the default) or json", "text|json"},
+		"for keys: text (the default) or json", "text|json"},
 	MT_OPTIONS_HELP,
 	MT_OPTIONS_END,
 };
@@ -27,12 +27,13 @@ const char mt_help_about[] =
 	"memory is leaked, held at the peak, or churned: "
 	"live in the terminal, or as text, JSON and CSV.";
 const char mt_help_exit[] =
-	"0 when done, 1 when something failed, 2 when the command line was wrong. run and record "
-	"pass on the program's status, 128 + N when signal N ended it.\n\n"
-	"A trace of which nothing can be read gives 1. One that is damaged or has no end is read "
-	"as far as possible: a sentence on standard error says so, and the status is 0, or 1 with "
-	"--strict. In JSON, damaged_at of info and check is the offset of the damage; it is null "
-	"if the trace is whole or merely has no end.";
+	"0 on success, 1 on failure, 2 if the command line is wrong. run and record "
+	"pass on the program's status, or 128 + N if signal N ended it.\n\nIf "
+	"nothing in a trace can be read, the status is 1. A trace that is damaged or "
+	"incomplete is read as far as possible: a message on standard error says so, "
+	"and the status is 0, or 1 with --strict. In the JSON of info and check, "
+	"damaged_at is the offset of the damage, or null if the trace is whole or "
+	"merely incomplete.";
 
 bool mt_command_takes(const struct mt_command *command, enum mt_option_kind kind)
 {
@@ -121,10 +122,10 @@ static void print_general(FILE *out)
 		entry(out, mt_command_at(i)->name, mt_command_at(i)->words);
 	putc('\n', out);
 	wrap(out,
-		"'memtui help COMMAND' or 'memtui COMMAND --help' says more; 'memtui help "
-		"environment' tells of recording without a recorder, 'memtui help keys' and "
-		"'memtui help config' of the keys and the settings, 'memtui --version' of the "
-		"version.",
+		"'memtui help COMMAND' describes a command; 'memtui help filters' and "
+		"'memtui help metrics' what they share; 'memtui help environment' recording "
+		"without a recorder; 'memtui help keys' and 'memtui help config' keys and "
+		"settings. 'memtui --version' prints the version.",
 		0, 0);
 }
 
@@ -139,7 +140,7 @@ void mt_help_print(FILE *out, const struct mt_command *command)
 	wrap(out, command->description, 0, 0);
 	print_options(out, command->options, false);
 	if (mt_command_takes(command, MT_OPTION_EXPORT)) {
-		fputs("\nKinds:\n", out);
+		fputs("\nFormats:\n", out);
 		for (int i = 0; mt_export_kind_at(i); i++)
 			entry(out, mt_export_kind_at(i)->name, mt_export_kind_at(i)->words);
 	}
@@ -189,9 +190,9 @@ static void print_environment(FILE *out)
 		entry(out, left, right);
 		free(right);
 	}
-	fputs("\nExamples:\n  LD_PRELOAD=$PWD/build/libmemtui.so MEMTUI_OUTPUT=%e.%p.mem ./prog\n"
-	      "      writes prog.PID.mem\n  memtui open prog.4711.mem\n"
-	      "      shows it, live while the program runs\n",
+	fputs("\nExamples:\n  LD_PRELOAD=$PWD/build/libmemtui.so MEMTUI_OUTPUT=%e.%p.mem "
+	      "./prog\n      write prog.PID.mem\n  memtui open prog.4711.mem\n      show "
+	      "it, live while the program runs\n",
 		out);
 }
 
@@ -217,7 +218,8 @@ static int print_config(struct mt_err *err)
 	int status = mt_config_load(&config, &faults, err);
 
 	if (status >= 0) {
-		printf("# %s\n", path ? path : "there is no home for settings");
+		printf("# %s\n",
+			path ? path : "no settings file: HOME and XDG_CONFIG_HOME are not set");
 		mt_config_print(stdout, &config);
 		status = tell_faults(&faults);
 	}
@@ -321,17 +323,15 @@ const struct mt_command mt_command_help = {
 	.name = "help",
 	.operands = "[COMMAND|config|environment|filters|keys|metrics|themes]",
 	.words = "show the help of a command",
-	.description =
-		"Prints the help of a command, of the settings, of the variables of the "
-		"environment or of the keys, the names of the themes, or the list of all commands.",
-	.examples = "memtui help record\thow to record\n"
-		    "memtui help filters\tselect a part of a recording\n"
-		    "memtui help environment\trecord without memtui\n"
-		    "memtui help keys\twhat every key does, and how to change it\n"
-		    "memtui help config\tthe settings\n"
-		    "memtui help --man groups | man -l -\tthe manual page\n"
-		    "source <(memtui help --completion bash)\tcompletion in this shell\n"
-		    "memtui help --completion fish | source\tcompletion in this fish\n",
+	.description = "Prints the help of a command, the filters, the metrics, the settings, the "
+		       "environment variables or the keys, the names of the themes, or the list of "
+		       "all commands.",
+	.examples = "memtui help record\trecord a program\nmemtui help filters\tselect a part of "
+		    "a recording\nmemtui help environment\trecord without memtui\nmemtui help "
+		    "keys\tlist all keys, and how to change them\nmemtui help config\tlist the "
+		    "settings\nmemtui help --man groups | man -l -\tread a manual page\nsource "
+		    "<(memtui help --completion bash)\tcomplete commands in this shell\nmemtui "
+		    "help --completion fish | source\tcomplete commands in fish\n",
 	.options = options,
 	.operands_max = 1,
 	.check = check,

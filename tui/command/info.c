@@ -63,7 +63,7 @@ static int list(const struct mt_arguments *arguments, struct mt_err *err)
 	}
 	if (json)
 		puts("]");
-	return status < 0 ? mt_fail(err, status, "not all of the traces could be read") : status;
+	return status < 0 ? mt_fail(err, status, "some of the traces could not be read") : status;
 }
 
 static int run(const struct mt_arguments *arguments, struct mt_err *err)
@@ -80,25 +80,25 @@ static int run(const struct mt_arguments *arguments, struct mt_err *err)
 const struct mt_command mt_command_info = {
 	.name = "info",
 	.operands = "TRACE...",
-	.words = "show what a trace holds and what was lost",
+	.words = "print the totals and losses of a trace",
 	.description =
-		"Prints the command line, the totals and the losses of a recording, and whose it "
-		"is: the process, its parent, whether it was forked or executed, and the root of "
-		"its session. Of several traces, as a session with more than one process leaves "
-		"them, it prints a line each; a filter holds for all.\n\n"
-		"allocations counts every successful malloc, calloc, memalign, new and "
-		"realloc(NULL, n); a realloc of a live block counts as a reallocation. It ends one "
-		"block and begins another, so blocks allocated is the sum of allocations and "
-		"reallocations, and blocks freed that of frees and reallocations. Groups, call "
-		"trees, the timeline and the screen count blocks, everywhere. With a "
-		"filter the totals are those of the matching blocks, and the peak is theirs: the "
-		"most that they held at once, whenever that was. Where only one of the two blocks "
-		"of a realloc matches, it counts as an allocation or a free.\n\n"
-		"What leaked is without the leaks that a suppression names, of --suppressions, of "
-		"the program's own or of the built-in ones; what is suppressed has a line beside.",
-	.examples = "memtui info memtui.dat\ttotals and losses\n"
-		    "memtui info build.dat*\tevery process of a session\n"
-		    "memtui info --format json memtui.dat\tthe same for a script\n",
+		"Prints the command line, the totals and the losses of a recording, and its "
+		"process: its parent, whether it was forked or executed, and the root of its "
+		"session. For several traces, such as those of a session, it prints one line "
+		"each; filters apply to all.\n\n'allocations' counts successful calls of "
+		"malloc, calloc, memalign, new and realloc(NULL, n). A realloc of a live "
+		"block is a reallocation: it ends one block and begins another. So 'blocks "
+		"allocated' is allocations plus reallocations, and 'blocks freed' is frees "
+		"plus reallocations. Groups, call trees, the timeline and the screen count "
+		"blocks. With a filter, the totals and the peak are those of the selected "
+		"blocks: the most bytes that they used at once. If a filter selects only one "
+		"of the two blocks of a realloc, it counts as an allocation or a "
+		"free.\n\nLeaks do not include suppressed leaks (--suppressions, the "
+		"program's own and the built-in suppressions); these have a line to "
+		"themselves.",
+	.examples = "memtui info memtui.dat\tprint totals and losses\nmemtui info "
+		    "build.dat*\tlist all processes of a session\nmemtui info --format json "
+		    "memtui.dat\tprint them for a script\n",
 	.options = options,
 	.operands_min = 1,
 	.operands_max = -1,

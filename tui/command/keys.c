@@ -6,22 +6,19 @@
 #include <string.h>
 
 const char mt_help_keys[] =
-	"The file has a line for each change of a key, and comments after #: 'bind SCOPE KEY "
-	"ACTION' gives a key a meaning, 'unbind SCOPE KEY' takes its meaning away. --keymap names "
-	"another file. Lines that are wrong are left out, "
-	"and said so by file and line; the rest holds.\n\n"
-	"A scope says where the key means this: move, fold, views, find, out, app and live (while "
-	"a program runs) everywhere, others in the view of their name. Where a key has a meaning "
-	"in the view and one everywhere, the view's wins; 'memtui help keys' says which keys "
-	"collide so, and which wins.\n\n"
-	"A key is a character, ^X for Ctrl and a letter, F1 to F12, or one of " MT_KEY_NAMES
-	". Hash is the character #. What "
-	"is on top of a view (help, palette, menus, "
-	"prompts) keeps its keys: Enter, Esc, and those of move.";
+	"Each line of the file changes a key; # begins a comment. 'bind SCOPE KEY "
+	"ACTION' gives a key an action, 'unbind SCOPE KEY' takes it away. --keymap "
+	"names another file. memtui reports wrong lines by file and number, and "
+	"ignores them.\n\nA scope is where the key has the action: move, fold, "
+	"views, find, out, app and live (while a program runs) apply everywhere, the "
+	"others only in the view of their name. If a key has an action in the view "
+	"and another everywhere, the view's wins; 'memtui help keys' lists such "
+	"keys.\n\nA key is a character, ^X for Ctrl and a letter, F1 to F12, or one "
+	"of " MT_KEY_NAMES ". Hash is the character #. Windows over a view (help, palette, menus, "
+	"prompts) keep their keys: Enter, Esc, and those of move.";
 const char mt_help_keys_examples[] =
-	"bind app F9 quit\tanother key for an action\n"
-	"bind tree x collapse\tin the call tree alone\n"
-	"unbind app Q\tQ quits no more; F10 and ^C still do\n";
+	"bind app F9 quit\tadd a key for an action\nbind tree x collapse\tadd a key "
+	"in the call tree only\nunbind app Q\tremove Q; F10 and ^C still quit\n";
 
 static void put_json(FILE *out, const char *text)
 {
@@ -91,9 +88,9 @@ void mt_keymap_print(FILE *out, bool json)
 				print_action(out, (enum mt_action)i);
 	}
 	if (mt_keymap_conflicts(&conflicts))
-		fprintf(out, "\nKeys with two meanings:\n%s", (const char *)conflicts.data);
+		fprintf(out, "\nKeys with two actions:\n%s", (const char *)conflicts.data);
 	else
-		fputs("\nNo key has two meanings where both could be meant.\n", out);
+		fputs("\nNo key has two actions in one view.\n", out);
 	mt_buffer_free(&conflicts);
 	fputs("\nChange them in $XDG_CONFIG_HOME/memtui/keys "
 	      "(~/.config/memtui/keys), or a file for --keymap:\n"

@@ -30,7 +30,7 @@ void mt_loaded_read_symbols(struct mt_loaded *loaded)
 			continue;
 		if (mt_trace_reader_payload(loaded->reader, i, &payload, &err) < 0
 			|| mt_symbols_decode(&loaded->symbols, payload.data, payload.len, &err) < 0)
-			mt_command_say("%s; names are looked up anew", err.text);
+			mt_command_say("%s; memtui looks up the names again", err.text);
 		break;
 	}
 	mt_buffer_free(&payload);
@@ -94,17 +94,16 @@ static void say_losses(const struct mt_loaded *loaded, const char *path, uint64_
 	mt_number_exact(lost, info->lost_events);
 	if (damage && mt_trace_reader_passed_over(loaded->reader))
 		mt_command_say(
-			"the checkpoint at byte %llu of %s is damaged (%s) and was passed over: "
-			"the numbers come from an earlier one and the events behind it",
+			"the checkpoint at byte %llu of %s is damaged (%s) and was skipped: the "
+			"numbers come from an earlier checkpoint and the events after it",
 			(unsigned long long)damage, path, reason ? reason : "");
 	else if (damage && !mt_trace_reader_is_cut(loaded->reader))
-		mt_command_say(
-			"%s makes no sense from byte %llu on (%s); what comes before was read",
+		mt_command_say("%s: damaged from byte %llu on (%s); memtui read the part before it",
 			path, (unsigned long long)damage, reason ? reason : "damaged");
 	else if (damage || (info->recorder_lost && !loaded->damaged))
 		mt_command_say(
-			"%s has no end: it is still being recorded, or its recorder was killed; "
-			"what was written until now was read",
+			"%s: incomplete: it is still being recorded, or its recorder was killed; "
+			"memtui read what was written so far",
 			path);
 	if (info->lost_events)
 		mt_command_say("%s %s of %s %s lost; its totals are too small", lost,
@@ -259,8 +258,7 @@ void mt_loaded_verify(struct mt_loaded *loaded, const char *path)
 		if (mt_trace_reader_payload(loaded->reader, i, &payload, &err) >= 0)
 			continue;
 		mt_command_progress(NULL, -1);
-		mt_command_say("%s; the totals stand elsewhere in %s and are whole", err.text,
-			path);
+		mt_command_say("%s; the totals of %s are not affected", err.text, path);
 		note_damage(loaded);
 	}
 	mt_command_progress(NULL, -1);

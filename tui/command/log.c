@@ -5,7 +5,7 @@ static const struct mt_option options[] = {
 	MT_OPTIONS_FORMAT,
 	MT_OPTIONS_COUNT,
 	MT_OPTIONS_WRAPPER,
-	{0, "skip", "N", MT_OPTION_NUMBER, MT_OPTION_AT(skip), "leave out the first N rows", NULL},
+	{0, "skip", "N", MT_OPTION_NUMBER, MT_OPTION_AT(skip), "skip the first N rows", NULL},
 	MT_OPTIONS_FILTER,
 	MT_OPTIONS_READING,
 	MT_OPTIONS_HELP,
@@ -34,12 +34,12 @@ static int run_mallopts(const struct mt_arguments *arguments, struct mt_err *err
 const struct mt_command mt_command_mmaps = {
 	.name = "mmaps",
 	.operands = "TRACE",
-	.words = "list what was mapped and unmapped",
-	.description =
-		"Prints each mmap, munmap, mremap and growth of the break that the program made, "
-		"with the stack of the call. What malloc maps for itself is heap and not listed.",
-	.examples = "memtui mmaps memtui.dat\tall of them, in order\n"
-		    "memtui mmaps --format json memtui.dat\twith whole stacks\n",
+	.words = "list memory mappings",
+	.description = "Prints each mmap, munmap, mremap and growth of the break by the program, "
+		       "with the backtrace of the call. Mappings that malloc makes belong to the "
+		       "heap and are not listed.",
+	.examples = "memtui mmaps memtui.dat\tlist all mappings in order\nmemtui mmaps --format "
+		    "json memtui.dat\tprint them with whole backtraces\n",
 	.options = options,
 	.operands_min = 1,
 	.operands_max = 1,
@@ -50,9 +50,9 @@ const struct mt_command mt_command_mallopts = {
 	.name = "mallopts",
 	.operands = "TRACE",
 	.words = "list calls of mallopt and malloc_trim",
-	.description = "Prints each call of mallopt and malloc_trim with its parameter, "
-		       "value, result and the stack of the call.",
-	.examples = "memtui mallopts memtui.dat\tall of them, in order\n",
+	.description = "Prints each call of mallopt and malloc_trim with its parameter, value, "
+		       "result and backtrace.",
+	.examples = "memtui mallopts memtui.dat\tlist all calls in order\n",
 	.options = options,
 	.operands_min = 1,
 	.operands_max = 1,

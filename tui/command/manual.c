@@ -146,8 +146,8 @@ static bool shows(const struct mt_command *command)
 
 static void print_keys(FILE *out)
 {
-	fputs(".SH KEYS\nThese are the keys that memtui has of itself; \\fBmemtui\\-keys\\fR(5) "
-	      "says how to change them.\n",
+	fputs(".SH KEYS\nThese are the default keys; \\fBmemtui\\-keys\\fR(5) says how to "
+	      "change them.\n",
 		out);
 	for (int scope = 0; scope < MT_SCOPE_COUNT; scope++) {
 		fputs(".SS ", out);
@@ -170,7 +170,7 @@ static void print_command(FILE *out, const struct mt_command *command)
 	put_paragraphs(out, command->description);
 	print_options(out, command->options, false);
 	if (mt_command_takes(command, MT_OPTION_EXPORT)) {
-		fputs(".SH KINDS\n", out);
+		fputs(".SH FORMATS\n", out);
 		for (int i = 0; mt_export_kind_at(i); i++)
 			entry(out, mt_export_kind_at(i)->name, mt_export_kind_at(i)->words);
 	}
@@ -286,10 +286,11 @@ void mt_manual_print_config(FILE *out)
 	      ".SH DESCRIPTION\n",
 		out);
 	put_paragraphs(out,
-		"The file has a line NAME = VALUE for each setting, and comments after #. Options "
-		"of the command line win. F2 in the terminal interface shows the settings, changes "
-		"them at once, and writes the file with w, which leaves comments and other lines "
-		"as they are. A line that is wrong is left out, and said so by file and line.");
+		"Each line of the file is NAME = VALUE; # begins a comment. Options of the "
+		"command line take precedence. F2 in the terminal interface shows the "
+		"settings and changes them at once; w writes the file and keeps comments and "
+		"other lines. memtui reports wrong lines by file and number, and ignores "
+		"them.");
 	fputs(".SH SETTINGS\n", out);
 	for (int i = 0; i < MT_SETTING_COUNT; i++) {
 		const struct mt_setting_info *info = mt_setting_info((enum mt_setting)i);

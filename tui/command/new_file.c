@@ -62,8 +62,7 @@ int mt_new_file_check(const char *from, const char *to, struct mt_err *err)
 		|| (piped ? fstat(STDOUT_FILENO, &out) : stat(to, &out)) < 0 || !S_ISREG(in.st_mode)
 		|| in.st_dev != out.st_dev || in.st_ino != out.st_ino)
 		return 0;
-	return mt_fail(err, -EINVAL,
-		"%s: is the file that is read, and stays as it is; choose another name",
+	return mt_fail(err, -EINVAL, "%s: is the input file; choose another name",
 		piped ? "standard output" : to);
 }
 
@@ -89,7 +88,7 @@ static int open_special(const char *path, struct mt_err *err)
 	if (fstat(fd, &is) == 0 && !S_ISREG(is.st_mode))
 		return fd;
 	close(fd); /* exchanged for a file meanwhile */
-	return mt_fail(err, -EEXIST, "%s: has become another file meanwhile; try again", path);
+	return mt_fail(err, -EEXIST, "%s: was replaced meanwhile; try again", path);
 }
 
 static int open_aside(struct mt_new_file *file, const char *path, mode_t mode, struct mt_err *err)
@@ -128,9 +127,9 @@ int mt_new_file_open(struct mt_new_file *file, const char *path, bool force, mod
 	bool exists = lstat(file->path, &is) == 0;
 
 	if (exists && S_ISDIR(is.st_mode))
-		fd = mt_fail(err, -EISDIR, "%s is a directory; expected the name of a file", path);
+		fd = mt_fail(err, -EISDIR, "%s: is a directory; give the name of a file", path);
 	else if (exists && !force)
-		fd = mt_fail(err, -EEXIST, "%s: exists already; choose another name or use --force",
+		fd = mt_fail(err, -EEXIST, "%s: already exists; choose another name or use --force",
 			path);
 	if (fd != -ENXIO) {
 		forget(file);
@@ -148,9 +147,9 @@ static int give_name(const struct mt_new_file *file, struct mt_err *err)
 				: mt_rename_new(file->aside, file->path);
 
 	if (error == -EEXIST)
-		return mt_fail(err, error, "%s: exists already; choose another name or use --force",
+		return mt_fail(err, error, "%s: already exists; choose another name or use --force",
 			file->path);
-	return error ? mt_fail(err, error, "cannot name the new file %s: %s", file->path,
+	return error ? mt_fail(err, error, "cannot rename the new file to %s: %s", file->path,
 		       strerror(-error))
 		     : 0;
 }

@@ -15,7 +15,7 @@ static int check(const struct mt_arguments *arguments, struct mt_err *err)
 	if (arguments->operand_count > 1 && !strcmp(arguments->operands[0], "-")
 		&& !strcmp(arguments->operands[1], "-"))
 		return mt_fail(err, -EINVAL,
-			"both traces cannot come from standard input; give one of them as a file");
+			"only one trace can come from standard input; give the other as a file");
 	return mt_command_check_ui(arguments, false, err);
 }
 
@@ -36,27 +36,26 @@ static int run(const struct mt_arguments *arguments, struct mt_err *err)
 const struct mt_command mt_command_open = {
 	.name = "open",
 	.operands = "TRACE [TRACE_B]",
-	.words = "look at a saved trace in the terminal, or at what changed between two",
+	.words = "browse a saved trace, or the difference of two",
 	.description =
-		"Opens a trace in the terminal interface. - reads it from standard input.\n\n"
-		"With a second one the screen begins with what changed from the first (A) to the "
-		"second (B): groups that are new, grew, shrank or are gone, by the metric in "
-		"force; as 'memtui diff' tells it. All other views show B; D swaps the two. "
-		"Filters hold for both.\n\n"
-		"TRACE can also be what heaptrack 1.0 to 1.5 has recorded and interpreted (.zst, "
-		".gz or unpacked), here and wherever a trace is read, from standard input too; "
-		"'memtui pack' makes a trace of it that opens faster. heaptrack writes down "
-		"neither threads nor addresses, kinds of calls or reallocs, and times to 10 ms: "
-		"threads and kinds show as unknown (but for operator new, which it names), a "
-		"realloc as a free and an allocation, and of blocks of one stack and size the last "
-		"allocated is taken to be freed first. Totals, leaks and the peak are exact; "
-		"temporary is what was freed before the program's next allocation "
-		"(heaptrack_print: by the very next event).",
-	.examples = "memtui open memtui.dat\ta trace that record has written\n"
-		    "memtui open yesterday.dat today.dat\twhat changed from yesterday to today\n"
-		    "memtui open heaptrack.prog.4711.zst\twhat heaptrack has recorded\n"
-		    "ssh host memtui record -o - ./prog | memtui "
-		    "open -\ta trace from another machine\n",
+		"Opens a trace in the terminal interface. '-' reads it from standard "
+		"input.\n\nWith two traces the screen begins with the difference from the "
+		"first (A) to the second (B), like 'memtui diff': groups that are new, grew, "
+		"shrank or are gone. All other views show B; D swaps the two. Filters apply "
+		"to both.\n\nEvery command also reads recordings of heaptrack 1.0 to 1.5 "
+		"(.zst, .gz or unpacked, after heaptrack_interpret), also from standard "
+		"input; 'memtui pack' makes a trace of one, which opens faster. heaptrack "
+		"does not record threads, addresses, kinds of calls or reallocs, and records "
+		"times to 10 ms. So threads and kinds show as unknown (except operator new, "
+		"whose name it records), a realloc is a free and an allocation, and of "
+		"several blocks with the same backtrace and size the last one counts as "
+		"freed first. Totals, leaks and the peak are exact. A block is temporary if "
+		"it is freed before the program's next allocation (in heaptrack_print: by "
+		"the next event).",
+	.examples = "memtui open memtui.dat\topen a trace of record\nmemtui open yesterday.dat "
+		    "today.dat\tcompare two traces\nmemtui open heaptrack.prog.4711.zst\topen a "
+		    "recording of heaptrack\nssh host memtui record -o - ./prog | memtui open "
+		    "-\topen a trace from another machine\n",
 	.options = options,
 	.operands_min = 1,
 	.operands_max = 2,

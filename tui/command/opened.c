@@ -26,7 +26,7 @@ int mt_command_finish(const struct mt_arguments *arguments, struct mt_err *err)
 static int match_progress(void *context, double fraction)
 {
 	(void)context;
-	mt_command_progress("going over events", fraction < 1 ? fraction : -1);
+	mt_command_progress("reading events", fraction < 1 ? fraction : -1);
 	return 0;
 }
 
@@ -44,14 +44,13 @@ static const char *what_is_missing(const struct mt_opened *o, const struct mt_ar
 	bool lifetimes)
 {
 	if (lifetimes && !o->matched.unanswered_ns)
-		return "lifetimes are left out; the totals are of the whole run";
+		return "lifetimes are left out; totals are those of the whole run";
 	if (o->matched.unanswered_ns)
-		return "blocks that were freed by then are not among those that match";
+		return "blocks freed before that time cannot match";
 	if (arguments->stacked)
-		return "whose were the blocks that were freed by "
-		       "then is not known, they are among all others";
-	return "blocks that were freed by then are missing here; 'memtui info' and 'memtui groups' "
-	       "without filters have the totals of the whole run";
+		return "blocks freed before that time count as others";
+	return "blocks freed before that time are missing; 'memtui info' and 'memtui "
+	       "groups' without filters have the totals of the whole run";
 }
 
 /* Single allocations were asked for, by a filter or by the view, and --max-size took the oldest of
@@ -68,8 +67,8 @@ static void say_unanswered(const struct mt_opened *o, const struct mt_arguments 
 	if (!from_ns)
 		return;
 	mt_number_time(when, from_ns);
-	mt_command_say("the single events of the first %s of %s are gone (--max-size): %s", when,
-		path, what_is_missing(o, arguments, lifetimes));
+	mt_command_say("the events of the first %s of %s were dropped (--max-size): %s", when, path,
+		what_is_missing(o, arguments, lifetimes));
 }
 
 static struct mt_report report_on(struct mt_opened *o, const struct mt_arguments *arguments)
@@ -219,7 +218,7 @@ int mt_opened_verdict(const struct mt_opened *o, const struct mt_arguments *argu
 	if (status < 0 || !arguments->strict
 		|| (!loaded->damaged && !loaded->damaged_at && info->ended && !info->recorder_lost))
 		return status;
-	mt_command_say("%s: not all of it could be read, so --strict ends with status 1", path);
+	mt_command_say("%s: damaged or incomplete; status 1 because of --strict", path);
 	return status ? status : 1;
 }
 
@@ -242,7 +241,7 @@ void mt_opened_say_suppressed(const struct mt_opened *o, const struct mt_argumen
 	mt_number_exact(bytes, o->suppressed.all_bytes);
 	mt_number_exact(blocks, o->suppressed.all_blocks);
 	if (o->suppressed.all_blocks && !arguments->names_suppressed)
-		mt_command_say("suppressed: %s %s in %s %s by %s; leaks are shown without them "
+		mt_command_say("suppressed: %s %s in %s %s by %s; these leaks are hidden "
 			       "(--no-builtin-suppressions shows all)",
 			bytes, MT_PLURAL(bytes, "byte"), blocks, MT_PLURAL(blocks, "block"),
 			mt_number_of(rules, o->suppressed.rules_used, "rule"));

@@ -107,12 +107,12 @@ static int no_metric(const char *text, const char *name, struct mt_err *err)
 	const char *nearest = mt_nearest(name, metric_name_at, NULL), *near[3] = {"", "", ""};
 
 	if (nearest)
-		return mt_fail(err, -EINVAL, "no metric '%.60s' to sort by; did you mean '%s'?",
-			text, nearest);
+		return mt_fail(err, -EINVAL, "unknown metric '%.60s'; did you mean '%s'?", text,
+			nearest);
 	mt_nearest_names(name, metric_name_at, NULL, near, 3);
 	return mt_fail(err, -EINVAL,
-		"no metric '%.60s' to sort by; nearest are '%s', "
-		"'%s' and '%s', 'memtui help metrics' lists all",
+		"unknown metric '%.60s'; nearest are '%s', '%s' and '%s' ('memtui help "
+		"metrics' lists all)",
 		text, near[0], near[1], near[2]);
 }
 
@@ -150,7 +150,7 @@ static int parse_kind(const struct mt_export_kind **kind, const char *text, stru
 	*kind = mt_export_kind_find(text);
 	if (*kind)
 		return 0;
-	return mt_fail(err, -EINVAL, "no kind '%.60s' of export; %s%s%s", text,
+	return mt_fail(err, -EINVAL, "unknown export format '%.60s'; %s%s%s", text,
 		nearest ? "did you mean '" : "expected one of ",
 		nearest ? nearest : MT_EXPORT_CHOICES, nearest ? "'?" : "");
 }
@@ -177,7 +177,7 @@ static int bad_value(struct mt_err *err, const struct mt_option *option, const c
 	char name[NAME_MAX_LEN];
 
 	mt_option_name(name, sizeof name, option);
-	return mt_fail(err, -EINVAL, "--%s: '%.80s' will not do; expected %s", name, value,
+	return mt_fail(err, -EINVAL, "--%s: invalid value '%.80s'; expected %s", name, value,
 		expected);
 }
 
@@ -232,7 +232,7 @@ static int set_text(struct mt_arguments *arguments, const struct mt_option *opti
 		return 0;
 	}
 	if (arguments->again_count == MT_TEXTS_MAX)
-		return bad_value(err, option, value, "at most 32 filters that are given again");
+		return bad_value(err, option, value, "at most 32 repeated filters");
 	arguments->again[arguments->again_count++] =
 		(struct mt_field_text){(enum mt_filter_field)field, value};
 	return 0;
@@ -255,7 +255,7 @@ static int add_text(struct mt_texts *texts, const struct mt_option *option, cons
 	if (!*value)
 		return bad_value(err, option, value, option->argument);
 	if (texts->count == MT_TEXTS_MAX)
-		return bad_value(err, option, value, "it at most 32 times");
+		return bad_value(err, option, value, "at most 32 of them");
 	texts->items[texts->count++] = value;
 	return 0;
 }
@@ -350,9 +350,7 @@ int mt_options_set(struct mt_arguments *arguments, const struct mt_option *optio
 	struct mt_err why = {0};
 	int error = set_value(arguments, option, value, &why);
 
-	return error
-		? mt_fail(err, error, "%s in the environment stands for %.400s", source, why.text)
-		: 0;
+	return error ? mt_fail(err, error, "environment variable %s: %.400s", source, why.text) : 0;
 }
 
 /* ---- the command line ---- */
@@ -399,9 +397,8 @@ static int find_long(struct parser *parser, const char *text, size_t len,
 	if (second) {
 		mt_option_name(first_name, sizeof first_name, *found);
 		mt_option_name(second_name, sizeof second_name, second);
-		return mt_fail(parser->err, -EINVAL,
-			"--%.*s can be --%s or --%s; expected one of them in full", (int)len, text,
-			first_name, second_name);
+		return mt_fail(parser->err, -EINVAL, "--%.*s is ambiguous: --%s or --%s", (int)len,
+			text, first_name, second_name);
 	}
 	char *word = mt_format("%.*s", (int)len, text);
 
@@ -420,7 +417,7 @@ static int find_long(struct parser *parser, const char *text, size_t len,
 			"'memtui %s' has no option --%.*s; did you mean --%s?",
 			parser->command->name, (int)(len < 60 ? len : 60), text, second_name);
 	return mt_fail(parser->err, -EINVAL,
-		"'memtui %s' has no option --%.*s; expected one that 'memtui %s --help' lists",
+		"'memtui %s' has no option --%.*s; 'memtui %s --help' lists them",
 		parser->command->name, (int)(len < 60 ? len : 60), text, parser->command->name);
 }
 
@@ -431,15 +428,14 @@ static int take_value(struct parser *parser, const struct mt_option *option, con
 
 	mt_option_name(name, sizeof name, option);
 	if (!option->argument && attached)
-		return mt_fail(parser->err, -EINVAL, "--%s takes no value; expected it alone",
-			name);
+		return mt_fail(parser->err, -EINVAL, "--%s takes no value", name);
 	/* it can be left out: the first choice, or ten */
 	if (option->argument && *option->argument == '[' && !attached) {
 		return set_value(parser->arguments, option,
 			option->kind == MT_OPTION_NUMBER ? "10" : "size", parser->err);
 	} else if (option->argument && !attached) {
 		if (parser->at >= parser->argc)
-			return mt_fail(parser->err, -EINVAL, "--%s needs a value; expected --%s=%s",
+			return mt_fail(parser->err, -EINVAL, "--%s: missing value; write --%s=%s",
 				name, name, option->argument);
 		attached = parser->argv[parser->at++];
 	}
@@ -465,8 +461,7 @@ static int parse_letters(struct parser *parser, const char *text)
 			option++;
 		if (!option->name)
 			return mt_fail(parser->err, -EINVAL,
-				"'memtui %s' has no option -%c; "
-				"expected one that 'memtui %s --help' lists",
+				"'memtui %s' has no option -%c; 'memtui %s --help' lists them",
 				parser->command->name, isprint((unsigned char)*text) ? *text : '?',
 				parser->command->name);
 		bool takes = option->argument != NULL;
@@ -485,13 +480,17 @@ static int check_operands(const struct parser *parser)
 
 	if (parser->arguments->help || parser->arguments->man || parser->arguments->complete)
 		return 0;
-	if (count < command->operands_min)
-		return mt_fail(parser->err, -EINVAL,
-			"'memtui %s' needs more; expected: memtui %s %s", command->name,
-			command->name, command->operands);
+	if (count < command->operands_min) {
+		const char *missing = command->operands;
+
+		for (int i = 0; i < count; i++)
+			missing += strcspn(missing, " ") + 1;
+		return mt_fail(parser->err, -EINVAL, "missing %.*s; usage: memtui %s %s",
+			(int)strcspn(missing, " "), missing, command->name, command->operands);
+	}
 	if (command->operands_max >= 0 && count > command->operands_max)
 		return mt_fail(parser->err, -EINVAL,
-			"'%.100s' is one too many; expected: memtui %s [options] %s",
+			"extra argument '%.100s'; usage: memtui %s [options] %s",
 			parser->arguments->operands[command->operands_max], command->name,
 			command->operands);
 	return 0;

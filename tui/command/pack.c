@@ -14,8 +14,8 @@
 
 static const struct mt_option options[] = {
 	{'o', "output", "FILE", MT_OPTION_TEXT, MT_OPTION_AT(output),
-		"the trace to write, the recording's name "
-		"with .dat by default; - is standard output",
+		"trace to write (default: the recording's name with .dat); '-': standard "
+		"output",
 		NULL},
 	{'f', "force", NULL, MT_OPTION_FLAG, MT_OPTION_AT(force), "replace an existing trace file",
 		NULL},
@@ -40,8 +40,10 @@ static void say_packed(const char *from, const char *to, const struct mt_packed 
 	if (packed->nameless.code)
 		mt_command_say("%s: %s", from, packed->nameless.text);
 	if (packed->lives)
-		mt_command_say("process %u still writes %s; the trace ends where it was now",
-			packed->info.pid, from);
+		mt_command_say(
+			"%s: process %u is still writing it; the trace contains what is there "
+			"now",
+			from, packed->info.pid);
 	if (whole && mt_closing_load(&closing, to, &none, &err) >= 0)
 		mt_closing_text(text, &closing);
 	else
@@ -101,9 +103,9 @@ static int run(const struct mt_arguments *arguments, struct mt_err *err)
 		error = mt_fail_open(err, from);
 	else if (!mt_import_recognises(from) && !mt_convert_recognises(from))
 		error = mt_fail(err, -EINVAL,
-			"%s is no stand-alone recording; expected a file that a program wrote by "
-			"itself, with MEMTUI_OUTPUT (see 'memtui "
-			"help environment'), or one of heaptrack's",
+			"%s: neither a recording that a program wrote by itself "
+			"(MEMTUI_OUTPUT, see "
+			"'memtui help environment') nor one of heaptrack",
 			from);
 	else if ((error = mt_new_file_check(from, to, err)) == 0)
 		error = pack(from, to, arguments, err);
@@ -114,19 +116,17 @@ static int run(const struct mt_arguments *arguments, struct mt_err *err)
 const struct mt_command mt_command_pack = {
 	.name = "pack",
 	.operands = "FILE",
-	.words = "compress a recording that a program wrote by itself",
+	.words = "compress a stand-alone recording",
 	.description =
-		"Reads what a program wrote without a recorder (LD_PRELOAD=libmemtui.so "
-		"MEMTUI_OUTPUT=FILE) and writes it as a trace: compressed to a few bytes an event, "
-		"with the names of functions inside, so that it can be looked at on another "
-		"machine. The recording stays as it is. "
-		"Of one that still grows the trace holds what there is.\n\n"
-		"Of heaptrack's files it makes a trace too: "
-		"see memtui-open(1) for what they do not tell.",
-	.examples = "memtui pack prog.mem\twrites prog.mem.dat\n"
-		    "memtui pack -o prog.dat heaptrack.prog.4711.zst\twhat "
-		    "heaptrack has recorded, as a trace\n"
-		    "memtui pack -o - prog.mem | ssh host 'cat >prog.dat'\tto another machine\n",
+		"Makes a trace of a recording that a program wrote by itself "
+		"(LD_PRELOAD=libmemtui.so MEMTUI_OUTPUT=FILE): compressed to a few bytes per "
+		"event, and with the names of functions, so that it can be opened on another "
+		"machine. The recording is not changed. If it is still growing, the trace "
+		"contains what is there now.\n\nIt also makes a trace of a heaptrack file; "
+		"memtui-open(1) says what such a file lacks.",
+	.examples = "memtui pack prog.mem\twrite prog.mem.dat\nmemtui pack -o prog.dat "
+		    "heaptrack.prog.4711.zst\tconvert a recording of heaptrack\nmemtui pack -o - "
+		    "prog.mem | ssh host 'cat >prog.dat'\tsend the trace to another machine\n",
 	.options = options,
 	.operands_min = 1,
 	.operands_max = 1,

@@ -92,8 +92,7 @@ int mt_command_check_ui(const struct mt_arguments *arguments, bool live, struct 
 int mt_command_check_recording(const struct mt_arguments *arguments, struct mt_err *err)
 {
 	if (!arguments->report && (arguments->outfile || arguments->ignore || arguments->top))
-		return mt_fail(err, -EINVAL,
-			"--%s says how the report at the end is to be; expected --report too",
+		return mt_fail(err, -EINVAL, "--%s: only with --report",
 			arguments->outfile          ? "outfile"
 				: arguments->ignore ? "ignore"
 						    : "top");
@@ -102,22 +101,20 @@ int mt_command_check_recording(const struct mt_arguments *arguments, struct mt_e
 			|| arguments->fields[MT_FILTER_NEGATIVE_SOURCE_REGEX]
 			|| arguments->fields[MT_FILTER_NEGATIVE_MODULE_REGEX]))
 		return mt_fail(err, -EINVAL,
-			"--ignore is --negative-function-regex, --negative-source-regex and "
-			"--negative-module-regex in one; expected it or them");
+			"--ignore: cannot be combined with --negative-function-regex, "
+			"--negative-source-regex or --negative-module-regex, which it sets");
 	if (arguments->over_size && !arguments->max_size_given)
-		return mt_fail(err, -EINVAL,
-			"--over-size says what --max-size means "
-			"where much must stay; expected --max-size too");
+		return mt_fail(err, -EINVAL, "--over-size: only with --max-size");
 	if (!arguments->max_size_given)
 		return 0;
 	if (arguments->max_size < MT_SESSION_LEAST_SIZE)
 		return mt_fail(err, -EINVAL,
-			"--max-size: %llu bytes leave no room for anything; expected 256K or more",
+			"--max-size: %llu bytes are too few; give 256K or more",
 			(unsigned long long)arguments->max_size);
 	if (arguments->output && !strcmp(arguments->output, "-"))
 		return mt_fail(err, -EINVAL,
-			"--max-size takes old events out of the file again, which standard output "
-			"does not allow; expected a file with --output");
+			"--max-size: cannot drop events from standard output; give a file with "
+			"--output");
 	return 0;
 }
 

@@ -59,8 +59,8 @@ static void say_limits(const struct mt_profile *p)
 	mt_number_time(when, p->info.history_from_ns);
 	if (p->info.history_from_ns)
 		mt_command_say(
-			"the single events of the first %s are gone (--max-size): a larger one "
-			"keeps more of them; totals, live blocks and timeline are of the whole run",
+			"the events of the first %s were dropped (--max-size; a larger size keeps "
+			"more); totals, live blocks and timeline are those of the whole run",
 			when);
 	for (uint32_t i = 0; i < p->log_count; i++)
 		if (p->log[i].type == MT_LOG_LIMIT)
@@ -84,8 +84,7 @@ static int say_totals(const struct mt_session *session, const struct mt_argument
 	}
 	if (status >= 0 && (failed || p->info.recorder_lost)) {
 		mt_closing_calls(text, &p->info);
-		mt_command_say("wrote %s up to where the recording broke off: %s until then", path,
-			text);
+		mt_command_say("wrote %s, incomplete: %s", path, text);
 	} else if (status >= 0) {
 		mt_closing_text(text, &closing);
 		mt_number_exact(lost, p->info.lost_events);
@@ -243,10 +242,9 @@ static void say_untraced(const struct mt_session *session, bool stream)
 	char processes[MT_NUMBER_OF_LEN];
 
 	if (session->untraced)
-		mt_command_say("%s went on untraced%s",
+		mt_command_say("%s not recorded%s",
 			mt_number_of(processes, session->untraced, "process"),
-			stream ? ": a stream takes the trace of one program; "
-				 "-o FILE records theirs too"
+			stream ? ": a stream has the trace of one program; -o FILE records them too"
 			       : "");
 }
 
@@ -267,7 +265,7 @@ static void say_processes(struct mt_session *session)
 		for (uint32_t i = 0; i < shown; i++)
 			say_process(&session->processes[i], w);
 		if (shown < count)
-			mt_command_say("and %u more; 'memtui info FILE...' lists any of them",
+			mt_command_say("and %u more; 'memtui info FILE...' lists them",
 				count - shown);
 	}
 	if (session->going_on)
@@ -378,8 +376,7 @@ int mt_command_record_program(const struct mt_arguments *arguments, struct mt_er
 	mt_filter_free(filter);
 	if (arguments->report && arguments->output && !strcmp(arguments->output, "-"))
 		return mt_fail(err, -EINVAL,
-			"--report needs a trace that can be read again; expected a file "
-			"with --output");
+			"--report: needs a trace file; give one with --output");
 	if (check_outfile(arguments, err) < 0)
 		return -EINVAL;
 	mt_command_session_options(&session_options, &library, arguments);
@@ -420,7 +417,8 @@ const struct mt_command mt_command_record = {
 		"memtui says which processes it could not record, and why. It cannot notice a "
 		"process that has lost memtui's environment variables and lives for less than two "
 		"seconds. A process in other namespaces (unshare, bwrap, rootless containers) is "
-		"recorded if it can reach the recorder or the tracer, else it is named as not seen.\n\n"
+		"recorded if it can reach the recorder or the tracer, else it is named as not "
+		"seen.\n\n"
 		"With --max-size a program can be recorded for weeks. When a trace has reached "
 		"half of the size, memtui replaces it by a new file without its oldest events. "
 		"Totals, live blocks, the peak and the timeline are those of the whole run; "

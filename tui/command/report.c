@@ -3,8 +3,7 @@
 #define TOP_DEFAULT 10
 
 static const struct mt_option options[] = {
-	{'n', "top", "N", MT_OPTION_NUMBER, MT_OPTION_AT(top), "show N groups, 10 by default",
-		NULL},
+	{'n', "top", "N", MT_OPTION_NUMBER, MT_OPTION_AT(top), "show N groups (default: 10)", NULL},
 	MT_OPTIONS_NAMES,
 	MT_OPTIONS_SORT,
 	MT_OPTIONS_ROWS,
@@ -28,13 +27,14 @@ static int run(const struct mt_arguments *arguments, struct mt_err *err)
 const struct mt_command mt_command_report = {
 	.name = "report",
 	.operands = "TRACE",
-	.words = "print totals, losses and the top groups with their backtraces",
-	.description =
-		"Prints what a trace says in short: the totals of the run, what was lost, and the "
-		"groups (allocations with one identical backtrace) that come first by --sort.",
-	.examples =
-		"memtui report memtui.dat\tthe ten groups that leaked most\n"
-		"memtui report --sort at-peak-size --top 3 memtui.dat\twhat the peak was made of\n",
+	.words = "print totals, losses and the largest groups",
+	.description = "Prints a summary of a trace: the totals of the run, the losses, and the "
+		       "first groups by --sort (allocations with the same backtrace), with their "
+		       "shares of the total and their backtraces.",
+	.examples = "memtui report memtui.dat\tshow the ten largest leaks\nmemtui report --sort "
+		    "at-peak-size --top 3 memtui.dat\tshow the largest groups at the heap's "
+		    "peak\nmemtui report --group 17 memtui.dat\tshow one group with its whole "
+		    "backtrace\n",
 	.options = options,
 	.operands_min = 1,
 	.operands_max = 1,

@@ -24,8 +24,8 @@ static int check(const struct mt_arguments *arguments, struct mt_err *err)
 {
 	if (arguments->headless && arguments->tty)
 		return mt_fail(err, -EINVAL,
-			"--headless leaves this terminal to the program and --tty gives it another "
-			"one; expected one of them");
+			"--headless and --tty exclude each other: the program runs on "
+			"this terminal, or on the other one");
 	if (!arguments->headless && mt_command_check_ui(arguments, true, err) < 0)
 		return err->code;
 	return mt_command_check_recording(arguments, err);
@@ -46,19 +46,19 @@ static int check_terminal(const char *path, struct mt_err *err)
 
 	if (fd < 0)
 		return mt_fail(err, -errno,
-			"--tty %s: it cannot be opened: %s; the command 'tty', typed in the other "
-			"window, names its terminal",
+			"--tty %s: cannot open it: %s; type 'tty' in the other window "
+			"to get its name",
 			path, strerror(errno));
 	if (!isatty(fd))
 		result = mt_fail(err, -ENOTTY,
-			"--tty %s: it is not a terminal; the command 'tty', "
-			"typed in the other window, names its own",
+			"--tty %s: not a terminal; type 'tty' in the other window to "
+			"get its name",
 			path);
 	else if (device(fd)
 		&& (device(fd) == device(STDOUT_FILENO) || device(fd) == device(STDIN_FILENO)))
 		result = mt_fail(err, -EBUSY,
-			"--tty %s: memtui itself draws on this terminal; give another one, or "
-			"--headless to leave it to the program",
+			"--tty %s: is the terminal of memtui itself; give another one, "
+			"or use --headless",
 			path);
 	close(fd);
 	return result;

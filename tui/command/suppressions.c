@@ -11,9 +11,9 @@ static void say_faults(const struct mt_suppressions *rules, uint32_t from)
 	const char *fault;
 
 	for (; from < count && (fault = mt_suppressions_fault(rules, from)); from++)
-		mt_command_say("%s; it is left out", fault);
+		mt_command_say("%s; ignored", fault);
 	if (from < count)
-		mt_command_say("%u more lines are no rules and are left out", count - from);
+		mt_command_say("%u more invalid lines ignored", count - from);
 }
 
 int mt_command_check_suppressions(const struct mt_arguments *arguments, struct mt_err *err)
@@ -56,15 +56,15 @@ void mt_command_own_suppressions(struct mt_suppressions *rules,
 	if (!rules || arguments->no_builtin_suppressions)
 		return;
 	if (symbols->embedded == MT_EMBEDDED_UNREADABLE && arguments->names_suppressed)
-		mt_command_say(
-			"the program has suppressions of its own, but its "
-			"__lsan_default_suppressions() does more than to return a text, so they "
-			"are not known; give them with --suppressions");
+		mt_command_say("the program's own suppressions cannot be read, because its "
+			       "__lsan_default_suppressions() does more than return a text; give "
+			       "them with "
+			       "--suppressions");
 	else if (symbols->embedded == MT_EMBEDDED_TEXT
 		&& mt_suppressions_parse(rules, text, strlen(text), "__lsan_default_suppressions",
 			   &err)
 			< 0)
-		mt_command_say("the program's own suppressions are not used: %s", err.text);
+		mt_command_say("the program's own suppressions are ignored: %s", err.text);
 	say_faults(rules, faults);
 	mt_suppressions_add_builtin(rules);
 }
@@ -93,19 +93,19 @@ static int run(const struct mt_arguments *arguments, struct mt_err *err)
 const struct mt_command mt_command_suppress = {
 	.name = "suppress",
 	.operands = "TRACE",
-	.words = "write suppressions for what leaks",
-	.description =
-		"Writes a suppression for every group that leaks and passes the filters, or for "
-		"one group. Read back by --suppressions, they suppress these groups.\n\n"
-		"In valgrind's syntax a rule names the functions of the stack up to main, so it "
-		"means groups with the same functions alone; where a frame has no name it names "
-		"the module. In LeakSanitizer's syntax a rule can name one function: the one is "
-		"taken that the fewest other leaks pass through, and a comment says how many do. "
-		"What is suppressed already gets no rule.",
-	.examples = "memtui suppress memtui.dat >known.supp\teverything that leaks now is known\n"
-		    "memtui suppress --group 12 memtui.dat >>known.supp\tone group more\n"
-		    "memtui suppress --as lsan --module-regex libfont memtui.dat\twhat a library "
-		    "leaks, for LeakSanitizer too\n",
+	.words = "write suppressions for leaks",
+	.description = "Writes a suppression for every group that leaks and that the filters "
+		       "select. --suppressions reads them back and hides these groups.\n\nIn "
+		       "valgrind's syntax a rule names the functions of the backtrace up to main, "
+		       "so it matches only groups with the same functions; if a frame has no name, "
+		       "the rule names its module. In LeakSanitizer's syntax a rule names one "
+		       "function: memtui takes the function that the fewest other leaks share, and "
+		       "adds a comment with their number. Leaks that are already suppressed get no "
+		       "rule.",
+	.examples = "memtui suppress memtui.dat >known.supp\tsuppress all present leaks\nmemtui "
+		    "suppress --group 12 memtui.dat >>known.supp\tsuppress one more "
+		    "group\nmemtui suppress --as lsan --module-regex libfont "
+		    "memtui.dat\tsuppress the leaks of a library, also for LeakSanitizer\n",
 	.options = options,
 	.operands_min = 1,
 	.operands_max = 1,

@@ -5,19 +5,18 @@
 
 static const struct mt_option options[] = {
 	{0, "columns", "N", MT_OPTION_NUMBER, MT_OPTION_AT(columns),
-		"put steps together until N are left at most; "
-		"as recorded by default, at most 40 in text",
-		NULL},
+		"show at most N steps (default: 40 in text, as recorded in json and csv)", NULL},
 	{0, "stacked", "[N]", MT_OPTION_NUMBER, MT_OPTION_AT(stacked),
-		"show who holds what lives: the N functions with the largest share of the peak, 10 "
-		"by default, and all others",
+		"show the N functions with the largest share of the peak (default: 10), and "
+		"all others",
 		"1..52"},
 	{0, "by", "WHAT", MT_OPTION_CHOICE, MT_OPTION_AT(by),
-		"with --stacked: by the innermost frame's function (the default), line, source "
-		"file or module, by kind of call, thread or backtrace",
+		"with --stacked: by function (the default), line, source file or module of "
+		"the innermost frame, kind of call, thread or backtrace",
 		MT_ROWS_BY_CHOICES},
 	{0, "metric", "WHAT", MT_OPTION_CHOICE, MT_OPTION_AT(metric),
-		"with --stacked: bytes that live (the default), or how many blocks", "bytes|count"},
+		"with --stacked: bytes (live bytes, the default) or count (live blocks)",
+		"bytes|count"},
 	MT_OPTIONS_NAMES,
 	MT_OPTIONS_FORMAT,
 	MT_OPTIONS_FILTER,
@@ -29,7 +28,7 @@ static const struct mt_option options[] = {
 static int check(const struct mt_arguments *arguments, struct mt_err *err)
 {
 	if (!arguments->stacked && (arguments->by || arguments->metric))
-		return mt_fail(err, -EINVAL, "--%s says what is stacked; expected --stacked too",
+		return mt_fail(err, -EINVAL, "--%s: only with --stacked",
 			arguments->by ? "by" : "metric");
 	return 0;
 }
@@ -51,24 +50,22 @@ const struct mt_command mt_command_timeline = {
 	.operands = "TRACE",
 	.words = "show the heap over time",
 	.description =
-		"Prints live bytes and blocks at the end of each step of time, the most within it, "
-		"how many allocations and frees it had, and the memory that the system counted (0 "
-		"= not known). With a filter it is the part of the heap that matches; the memory "
-		"that the system counted stays that of the whole process.\n\n"
-		"Each row is of whole recorded steps and stands at their end. --from and --to take "
-		"what was allocated within them: LIVE is then what of that still lives, the last "
-		"row at --to. For the whole heap at one moment: 'memtui groups --alive-at=TIME'.\n"
-		"\n"
-		"With --stacked each bar is divided: a letter for each of the functions that hold "
-		"the most when all that is shown is largest (AT SHOWN PEAK; with a filter it is "
-		"not the peak of the heap, of which the at_peak of groups tells), '.' for all "
-		"others. Together they are the live bytes of the timeline at every step.",
-	.examples = "memtui timeline memtui.dat\tforty steps with a bar\n"
-		    "memtui timeline --stacked=5 memtui.dat\tthe "
-		    "same by the five functions that hold most\n"
-		    "memtui timeline --stacked --by module --format csv memtui.dat\tlibraries over "
-		    "time, for a spreadsheet\n"
-		    "memtui timeline --format csv memtui.dat\tfor a spreadsheet\n",
+		"Prints for each time step the live bytes and blocks at its end, the most "
+		"bytes within it, its allocations and frees, and the resident memory of the "
+		"process (0: not known). Filters select a part of the heap; resident memory "
+		"is always that of the whole process.\n\nEach row covers whole recorded "
+		"steps and is shown at their end. --from and --to select the allocations "
+		"made between them: LIVE is the part of these that is still live, in the "
+		"last row at --to. For the whole heap at one moment use 'memtui groups "
+		"--alive-at=TIME'.\n\nWith --stacked each bar is divided: a letter for each "
+		"of the functions that use most when the sum shown is largest (AT SHOWN "
+		"PEAK; with a filter this is not the peak of the heap), and '.' for all "
+		"others. Together they are the live bytes of the timeline.",
+	.examples = "memtui timeline memtui.dat\tshow forty steps as bars\nmemtui timeline "
+		    "--stacked=5 memtui.dat\tdivide the bars by the five largest "
+		    "functions\nmemtui timeline --stacked --by module --format csv "
+		    "memtui.dat\tprint libraries over time for a spreadsheet\nmemtui timeline "
+		    "--format csv memtui.dat\tprint it for a spreadsheet\n",
 	.options = options,
 	.operands_min = 1,
 	.operands_max = 1,

@@ -2,8 +2,8 @@
 
 static const struct mt_option options[] = {
 	{'i', "inverted", NULL, MT_OPTION_FLAG, MT_OPTION_AT(inverted),
-		"begin with the allocating functions; callers below", NULL},
-	{0, "levels", "N", MT_OPTION_NUMBER, MT_OPTION_AT(levels), "go at most N calls deep", NULL},
+		"start from the allocating functions, with their callers below", NULL},
+	{0, "levels", "N", MT_OPTION_NUMBER, MT_OPTION_AT(levels), "show at most N levels", NULL},
 	{'n', "count", "N", MT_OPTION_NUMBER, MT_OPTION_AT(count),
 		"show at most N children of a function", NULL},
 	MT_OPTIONS_MIN_PERCENT,
@@ -27,14 +27,15 @@ const struct mt_command mt_command_tree = {
 	.operands = "TRACE",
 	.words = "show the call tree",
 	.description =
-		"Prints the calls that led to allocations as a tree of functions, largest first. "
-		"Inlined functions are nodes of their own. A function's total is all that was "
-		"allocated in it and in what it called; self is what it allocated directly. By "
-		"suspect a function is as suspicious as the worst backtrace that leads through "
-		"it.",
-	.examples = "memtui tree --levels 6 memtui.dat\tfrom main on\n"
-		    "memtui tree --inverted --count 5 memtui.dat\tfrom "
-		    "the allocating functions to their callers\n",
+		"Prints the call tree of the allocations, largest functions first. Inlined "
+		"functions have their own nodes. The total of a function is what it and its "
+		"callees allocated; self is what it allocated directly. Functions with less "
+		"than --min-percent of the total are left out, and a row says how many. With "
+		"--sort suspect, a function has the score of its most suspicious backtrace.",
+	.examples = "memtui tree --levels 6 memtui.dat\tshow the first six levels from "
+		    "main\nmemtui tree --inverted --count 5 memtui.dat\tshow the callers of the "
+		    "allocating functions\nmemtui tree --min-percent 0 --format json "
+		    "memtui.dat\tprint the whole tree for a script\n",
 	.options = options,
 	.operands_min = 1,
 	.operands_max = 1,

@@ -69,9 +69,9 @@ static int check_metric(const char *setting, const char *name, struct mt_err *er
 	if (mt_metric_find(name) >= 0)
 		return 0;
 	nearest = mt_nearest(name, metric_at, NULL);
-	return mt_fail(err, -EINVAL, "%s: no metric '%.60s'; %s%s%s", setting, name,
+	return mt_fail(err, -EINVAL, "%s: unknown metric '%.60s'; %s%s%s", setting, name,
 		nearest ? "did you mean '" : "expected one that ",
-		nearest ? nearest : "'memtui help groups' lists", nearest ? "'?" : "");
+		nearest ? nearest : "'memtui help metrics' lists", nearest ? "'?" : "");
 }
 
 static int check_metrics(const char *setting, const char *value, struct mt_err *err)
@@ -94,7 +94,7 @@ static int check_number(const struct mt_setting_info *info, const char *value, s
 	if (!strcmp(value, "auto")
 		|| (isdigit((unsigned char)*value) && !*end && number >= least && number <= most))
 		return 0;
-	return mt_fail(err, -EINVAL, "%s: '%.60s' will not do; expected %s or auto", info->name,
+	return mt_fail(err, -EINVAL, "%s: invalid value '%.60s'; expected %s or auto", info->name,
 		value, info->choices);
 }
 
@@ -115,7 +115,7 @@ static int check(const struct mt_setting_info *info, const char *value, struct m
 		for (int i = 0; choice_at(info->choices, i, choice); i++)
 			if (!strcmp(choice, value))
 				return 0;
-		return mt_fail(err, -EINVAL, "%s: '%.60s' will not do; expected %s", info->name,
+		return mt_fail(err, -EINVAL, "%s: invalid value '%.60s'; expected %s", info->name,
 			value, info->choices);
 	case MT_SETTING_KIND_NUMBER: return check_number(info, value, err);
 	case MT_SETTING_KIND_METRIC: return check_metric(info->name, value, err);
@@ -271,11 +271,11 @@ void mt_config_read(struct mt_config *c, const char *file_name, char *text,
 		id = find_setting(name);
 		if (!value) {
 			mt_faults_add(faults, file_name, number,
-				"'%.60s' sets nothing; expected NAME = VALUE", name);
+				"invalid line '%.60s'; expected NAME = VALUE", name);
 		} else if (id < 0) {
 			nearest = mt_nearest(name, name_at, NULL);
-			mt_faults_add(faults, file_name, number, "no setting '%.60s'; %s%s%s", name,
-				nearest ? "did you mean '" : "expected one that ",
+			mt_faults_add(faults, file_name, number, "unknown setting '%.60s'; %s%s%s",
+				name, nearest ? "did you mean '" : "expected one that ",
 				nearest ? nearest : "'memtui help config' lists",
 				nearest ? "'?" : "");
 		} else if (mt_config_set(c, (enum mt_setting)id, value, &err) < 0) {
@@ -340,8 +340,7 @@ int mt_config_save(struct mt_config *c, char **path, struct mt_err *err)
 	*path = mt_user_config("config");
 	if (!*path)
 		return mt_fail(err, -ENOENT,
-			"there is no home for settings; "
-			"expected HOME or XDG_CONFIG_HOME to be set");
+			"no settings file: HOME and XDG_CONFIG_HOME are not set");
 	code = mt_user_read(*path, &old, err);
 	if (code && code != -ENOENT)
 		return code;

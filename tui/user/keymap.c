@@ -216,7 +216,7 @@ static void take(char *const *words, int count, const char *file, uint32_t line,
 
 	if (!binds && strcmp(words[0], "unbind")) {
 		mt_faults_add(faults, file, line,
-			"'%.40s' is no order; expected 'bind SCOPE KEY ACTION' or "
+			"invalid line '%.40s'; expected 'bind SCOPE KEY ACTION' or "
 			"'unbind SCOPE KEY'",
 			words[0]);
 		return;
@@ -232,7 +232,7 @@ static void take(char *const *words, int count, const char *file, uint32_t line,
 	code = mt_key_parse(words[2], strlen(words[2]));
 	if (code == MT_KEY_UNKNOWN) {
 		mt_faults_add(faults, file, line,
-			"'%.40s' is no key; expected a character, ^X, F1 to F12, %s", words[2],
+			"invalid key '%.40s'; expected a character, ^X, F1 to F12, %s", words[2],
 			MT_KEY_NAMES);
 		return;
 	}
