@@ -30,8 +30,10 @@ const struct mt_command mt_command_tree = {
 		"Prints the call tree of the allocations, largest functions first. Inlined "
 		"functions have their own nodes. The total of a function is what it and its "
 		"callees allocated; self is what it allocated directly. Functions with less "
-		"than --min-percent of the total are left out, and a row says how many. With "
-		"--sort suspect, a function has the score of its most suspicious backtrace.",
+		"than --min-percent of the total are left out, and a row says how many. In "
+		"JSON, omitted has their number and totals, and all_omitted at the root those of "
+		"the whole tree. With --sort suspect, a function has the score of its most "
+		"suspicious backtrace.",
 	.examples = "memtui tree --levels 6 memtui.dat\tshow the first six levels from "
 		    "main\nmemtui tree --inverted --count 5 memtui.dat\tshow the callers of the "
 		    "allocating functions\nmemtui tree --min-percent 0 --format json "
