@@ -329,9 +329,15 @@ static void draw_tabs(struct mt_app *app, int columns)
 		snprintf(right, sizeof right, "%s%s%s",
 			app->data.inverted && columns >= 80 ? "inverted  " : "", sorted_by(app),
 			mt_metric_info(app->data.sort)->words);
-	/* What the program's terminal shows stands nowhere else; an order gives way to the tabs. */
+	int beside = *right ? 1 + mt_text_width(right) : 0;
+
+	/* What the program's terminal shows stands nowhere else. An order makes names brief, but
+	 * takes none of them away. */
 	if (app->view == MT_VIEW_OUTPUT)
-		room -= *right ? 1 + mt_text_width(right) : 0;
+		room -= beside;
+	else if ((*sorted_by(app) || app->data.inverted)
+		&& tabs_width(app, open, names) + beside > columns)
+		names = NAMES_BRIEF;
 	while (names < NAMES_NONE && tabs_width(app, open, names) > room)
 		names++;
 	for (int i = 0; i < MT_VIEW_TABS; i++) {
@@ -347,6 +353,8 @@ static void draw_tabs(struct mt_app *app, int columns)
 			(uint32_t)mt_app_tab(id));
 		column += used;
 	}
+	if (columns - column - 1 < mt_text_width(right) && app->data.inverted)
+		strcpy(right, "inverted"); /* before the order */
 	if (columns - column - 1 >= mt_text_width(right))
 		mt_draw_right(app->screen, 1, column + 1, columns - column - 1, MT_ROLE_DIM, right);
 }

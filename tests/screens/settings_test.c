@@ -239,7 +239,7 @@ static void check_restore(struct tests *t)
 	tell(t, visit(t, &s, NULL, "", "last view restored; F5 resets it", "Q"),
 		"the next visit says that it begins with them");
 	tell(t, visit(t, &s, NULL, "j", "filter: site_", "Q"), "the filter is there");
-	tell(t, visit(t, &s, NULL, "j", "[3 Tree]", "Q"), "so is the view");
+	tell(t, visit(t, &s, NULL, "j", "[3Tree]", "Q"), "so is the view");
 	tell(t, visit(t, &s, "--fresh", "j", "[1 Main]", "\033OQq3i\\site_\rQ"),
 		"--fresh begins with the main view");
 	tell(t, visit(t, &s, "--filter=main", "j", "filter: main", "\\\025site_\rQ"),
