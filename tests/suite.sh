@@ -4,6 +4,7 @@ set -u
 export MEMTUI_CACHE= # names are looked up anew, and none are left behind
 export MEMTUI_TRIAGE=
 unset MEMTUI_SESSION MEMTUI_OUTPUT MEMTUI_NO_FOLLOW
+. "$(dirname "$0")/../asked.sh"
 here=$(cd "$(dirname "$0")" && pwd)
 top=$(cd "$here/../.." && pwd)
 suite=$(basename "$here")
@@ -14,13 +15,16 @@ tmp=$(mktemp -d)
 at_exit() { :; } # a suite that has more to clear away defines its own
 trap 'at_exit; rm -rf "$tmp"' EXIT
 cd "$tmp" || exit 1
-mkfifo .never
-exec 8<>.never # a read from it with a time limit is the pause between two looks
-root=
+mkfifo .pause
+exec 8<>.pause # a read from it with a time limit is the pause between two looks
+root= bad=0
 [ "$(id -u)" != 0 ] || root=1
 
 ok() { echo "ok $suite $1"; }
-not_ok() { echo "not ok $suite $1: ${2:0:800}"; }
+not_ok() {
+	echo "not ok $suite $1: ${2:0:800}"
+	bad=1
+}
 skip() { echo "skip $suite $1: $2"; }
 say() { # NAME WHY...: ok when there is no reason
 	local name=$1

@@ -1,24 +1,12 @@
 #!/usr/bin/env bash
 # alone: recordings that programs write by themselves: complete after any death, on a full disk, beyond limits, out of
 # reach; read while they grow; packed. run.sh BUILD
-set -u
-export MEMTUI_CACHE= # names are looked up anew, and none are left behind
-. "$(dirname "$0")/../asked.sh"
-build=$(cd "$1" && pwd)
-here=$(cd "$(dirname "$0")" && pwd)
-top=$(cd "$here/../.." && pwd)
-tmp=$(mktemp -d)
+. "$(dirname "$0")/../suite.sh"
 mounted=
-trap 'exec 9>&-; [ -n "$mounted" ] && umount $mounted; rm -rf "$tmp"' EXIT
-memtui=$build/memtui lib=$build/libmemtui.so
+at_exit() { exec 9>&-; [ -n "$mounted" ] && umount $mounted; }
 unset MEMTUI_SESSION MEMTUI_OUTPUT MEMTUI_DEPTH MEMTUI_DISABLED MEMTUI_CHECK MEMTUI_FREE_STACKS
 export LC_ALL=C PYTHONHASHSEED=0 PERL_HASH_SEED=0
-cd "$tmp" || exit 2
 
-say() { # NAME WHY...: ok when there is no reason
-	name=$1; shift
-	if [ -z "$*" ]; then echo "ok $name"; else echo "not ok $name: $*"; fi
-}
 alone() { # FILE PROGRAM...
 	pattern=$1; shift
 	timeout 240 env LD_PRELOAD="$lib" MEMTUI_OUTPUT="$pattern" "$@"
@@ -29,7 +17,6 @@ field() { # FILE NAME...: of info
 i = json.load(sys.stdin)
 print(*[i[n] if n in i else i["counters"][n] for n in sys.argv[1:]])' "$@" 2>>field.err
 }
-is() { [ "$1" = "$2" ] || echo "$1, not $2;"; }
 
 for p in witness ways without leaves; do gcc -O1 -g -pthread -o $p "$here/$p.c" || { echo "not ok build"; exit 1; }; done
 iberty=$(printf '#include <libiberty/demangle.h>\n' | gcc -E -x c - >/dev/null 2>&1 && echo -liberty)

@@ -1,28 +1,10 @@
 #!/usr/bin/env bash
 # beside: what a recording tells beside the heap: maps, calls, markers, pauses, slack, memory of the process, places of
 # frees. The program says in its source what is to be seen.
-set -u
-export MEMTUI_CACHE= # names are looked up anew, and none are left behind
-. "$(dirname "$0")/../asked.sh"
-build=$(cd "$1" && pwd)
-here=$(cd "$(dirname "$0")" && pwd)
-tmp=$(mktemp -d)
-trap 'rm -rf "$tmp"' EXIT
-memtui=$build/memtui
+. "$(dirname "$0")/../suite.sh"
 gcc -O1 -g -fno-builtin -pthread -I"$here/../.." -o "$tmp/beside" "$here/../programs/beside.c" || exit 1
 gcc -O1 -g -o "$tmp/remaps" "$here/../programs/remaps.c" || exit 1
-mkfifo "$tmp/never"
-exec 8<>"$tmp/never"
 
-ok() { echo "ok $1"; }
-not_ok() { echo "not ok $1: $2"; }
-until_true() { # COMMAND: polls for at most 60 s
-	for ((i = 0; i < 6000; i++)); do
-		"$@" && return 0
-		read -rt 0.01 <&8
-	done
-	return 1
-}
 # holds NAME EXPRESSION ARGS...: memtui's JSON is d, for which the Python expression holds
 holds() {
 	local name=$1 expression=$2

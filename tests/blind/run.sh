@@ -1,31 +1,10 @@
 #!/bin/bash
 # run.sh BUILD: what was not seen is said in every place, and passes no check (doc/blind-spots.md).
 # Prints 'ok NAME' or 'not ok NAME: why'.
-set -u
-export MEMTUI_CACHE=
-. "$(dirname "$0")/../asked.sh"
-build=$(cd "$1" && pwd)
-here=$(cd "$(dirname "$0")" && pwd)
-memtui=$build/memtui
-work=$(mktemp -d)
-trap 'touch "$work/end"; rm -rf "$work"' EXIT
-cd "$work" || exit 1
-mkfifo never
-exec 8<>never # a read from it with a time limit is the pause between two looks
+. "$(dirname "$0")/../suite.sh"
+work=$tmp
+at_exit() { touch "$work/end"; }
 
-say() { # NAME WHY...: ok when there is no reason
-	local name=$1 why
-	shift
-	why=$*
-	if [ -z "$why" ]; then echo "ok blind $name"; else echo "not ok blind $name: ${why:0:600}"; fi
-}
-until_true() { # COMMAND: polls for at most 60 s
-	for ((i = 0; i < 200; i++)); do
-		"$@" && return 0
-		read -rt 0.1 <&8
-	done
-	return 1
-}
 for kind in PLAIN OWN_MALLOC PASSES_ON BUNDLED; do
 	gcc -O1 -g -fno-builtin -D$kind -o ${kind,,} "$here/programs.c" ||
 		{ echo "not ok blind: its programs cannot be built"; exit 1; }

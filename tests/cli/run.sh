@@ -1,23 +1,10 @@
 #!/bin/bash
 # run.sh BUILD: the built memtui on real traces: exit statuses, one-line errors, JSON, CSV, manual pages.
 # Prints 'ok NAME' or 'not ok NAME: why'.
-set -u
-export MEMTUI_CACHE= # names are looked up anew, and none are left behind
-. "$(dirname "$0")/../asked.sh"
-here=$(cd "$(dirname "$0")" && pwd)
-build=$(cd "$1" && pwd)
-memtui=$build/memtui
-[ -x "$memtui" ] || { echo "not ok cli: $memtui is not built"; exit 1; }
-work=$(mktemp -d)
-trap 'chmod -R u+rwx "$work"; rm -rf "$work"' EXIT
-cd "$work" || exit 1
-bad=0
+. "$(dirname "$0")/../suite.sh"
+work=$tmp
+at_exit() { chmod -R u+rwx "$work"; }
 
-ok() { echo "ok cli $1"; }
-not_ok() {
-	echo "not ok cli $1: $2"
-	bad=1
-}
 # check NAME COMMAND...: it succeeds
 check() {
 	local name=$1

@@ -1,24 +1,8 @@
 #!/bin/bash
 # run.sh BUILD: traces that are cut, damaged, or of which nothing can be read: every command that reads one says so on standard error,
 # and its status and its JSON tell the cases apart. Prints 'ok NAME' or 'not ok NAME: why'.
-set -u
-export MEMTUI_CACHE= MEMTUI_TRIAGE=
-. "$(dirname "$0")/../asked.sh"
-build=$(cd "$1" && pwd)
-memtui=$build/memtui
-[ -x "$memtui" ] || { echo "not ok damage: $memtui is not built"; exit 1; }
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
-here=$(cd "$(dirname "$0")" && pwd)
-cd "$work" || exit 1
-bad=0
-
-say() { # NAME WHY: passes if WHY is empty
-	if [ -z "$2" ]; then echo "ok damage $1"; else
-		echo "not ok damage $1: $2"
-		bad=1
-	fi
-}
+. "$(dirname "$0")/../suite.sh"
+work=$tmp
 
 cat >prog.c <<'C'
 #include <stdlib.h>

@@ -1,23 +1,10 @@
 #!/bin/bash
 # run.sh BUILD: exports of real traces add up to what memtui info says, to the byte and the count, in every format; names of
 # functions are hostile; files are written whole or not at all. Prints 'ok NAME', 'not ok NAME: why', 'skip NAME: why'.
-set -u
-export MEMTUI_CACHE= # names are looked up anew, and none are left behind
-. "$(dirname "$0")/../asked.sh"
-build=$(cd "$1" && pwd)
-here=$(cd "$(dirname "$0")" && pwd)
-memtui=$build/memtui
-[ -x "$memtui" ] || { echo "not ok exports: $memtui is not built"; exit 1; }
-work=$(mktemp -d)
-trap 'chmod -R u+rwx "$work"; rm -rf "$work"' EXIT
-cd "$work" || exit 1
-bad=0
+. "$(dirname "$0")/../suite.sh"
+work=$tmp
+at_exit() { chmod -R u+rwx "$work"; }
 
-ok() { echo "ok exports $1"; }
-not_ok() {
-	echo "not ok exports $1: $2"
-	bad=1
-}
 # agrees NAME KIND CHECK FILE STACK VALUE EXPORT-ARGS...: the export and info, with the same filter (set in $filter), agree
 filter=()
 all=--no-builtin-suppressions # the formats that show the heap have what is suppressed; tests/numbers compares without it

@@ -2,30 +2,14 @@
 # flight: recordings with a limit to the size of their traces. Sizes are watched while programs run; what such a trace says
 # is compared with the trace of the same program without a limit, and with what the program counted itself. No sleeps: what
 # is waited for is a line, a file or the end of a process.
-set -u
-export MEMTUI_CACHE= # names are looked up anew, and none are left behind
-. "$(dirname "$0")/../asked.sh"
-build=$(cd "$1" && pwd)
-here=$(cd "$(dirname "$0")" && pwd)
-tmp=$(mktemp -d)
+. "$(dirname "$0")/../suite.sh"
 mounted=
-trap '[ -z "$mounted" ] || umount "$mounted"; rm -rf "$tmp"' EXIT
-memtui=$build/memtui
+at_exit() { [ -z "$mounted" ] || umount "$mounted"; }
 gcc -O1 -g -pthread -o "$tmp/flight" "$here/../programs/flight.c" || exit 1
-mkfifo "$tmp/never" "$tmp/watched"
-exec 8<>"$tmp/never" # a read from it with a time limit is the pause between two looks
+mkfifo "$tmp/watched"
 
-ok() { echo "ok $1"; }
-not_ok() { echo "not ok $1: $2"; }
 expect() { # NAME CONDITION-STATUS WHY
 	if [ "$2" = 0 ]; then ok "$1"; else not_ok "$1" "$3"; fi
-}
-until_true() { # COMMAND: polls for at most 60 s
-	for ((i = 0; i < 6000; i++)); do
-		"$@" && return 0
-		read -rt 0.01 <&8
-	done
-	return 1
 }
 ended() { ! kill -0 "$1" 2>/dev/null; }
 tell() { # TRACE: what it says, for same.py

@@ -2,7 +2,6 @@
 # follow: what a recorded program executes is recorded, whatever it makes of the environment and of its root; what cannot
 # be recorded is noted; and neither shows in its output. run.sh BUILD
 . "$(dirname "$0")/../suite.sh"
-. "$(dirname "$0")/../asked.sh"
 unset LD_PRELOAD XDG_RUNTIME_DIR
 mounted=()
 at_exit() { for m in "${mounted[@]}"; do umount -l "$m"; done; }

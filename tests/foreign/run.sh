@@ -1,23 +1,9 @@
 #!/bin/bash
 # run.sh BUILD: what heaptrack has recorded, read by memtui; what memtui has recorded, read by heaptrack_print and ms_print.
 # Prints 'ok NAME', 'skip NAME: why' or 'not ok NAME: why'.
-set -u
-export MEMTUI_CACHE= # names are looked up anew, and none are left behind
-. "$(dirname "$0")/../asked.sh"
-build=$(cd "$1" && pwd)
-here=$(cd "$(dirname "$0")" && pwd)
-memtui=$build/memtui
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
-cd "$work" || exit 1
-bad=0
+. "$(dirname "$0")/../suite.sh"
+work=$tmp
 
-ok() { echo "ok foreign $1"; }
-not_ok() {
-	echo "not ok foreign $1: $2"
-	bad=1
-}
-skip() { echo "skip foreign $1: $2"; }
 has() { command -v "$1" >/dev/null; }
 # heap NAME WHAT FILE: writes NAME.json: what heaptrack.py finds by reading or printing, or memtui's info (and with more its arguments)
 heap() {

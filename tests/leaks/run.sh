@@ -1,16 +1,6 @@
 #!/usr/bin/env bash
 # leaks: the programs of tests/programs/leaks lose what they say they lose, at the line that they name.
-set -u
-export MEMTUI_CACHE= # names are looked up anew, and none are left behind
-. "$(dirname "$0")/../asked.sh"
-build=$(cd "$1" && pwd)
-here=$(cd "$(dirname "$0")" && pwd)
-tmp=$(mktemp -d)
-trap 'rm -rf "$tmp"' EXIT
-memtui=$build/memtui
-
-ok() { echo "ok $1"; }
-not_ok() { echo "not ok $1: $2"; }
+. "$(dirname "$0")/../suite.sh"
 
 sh "$here/../programs/leaks/build.sh" "$tmp" || { not_ok "the programs with leaks" "cannot be built"; exit 1; }
 

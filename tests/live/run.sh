@@ -1,29 +1,10 @@
 #!/usr/bin/env bash
 # live: the ways in which a program, its recorder or its front process can end, and limits that the program sets for
 # itself. No sleeps: what is waited for is a line, a file or the end of a process.
-set -u
-export MEMTUI_CACHE= # names are looked up anew, and none are left behind
-. "$(dirname "$0")/../asked.sh"
-build=$(cd "$1" && pwd)
-here=$(cd "$(dirname "$0")" && pwd)
-tmp=$(mktemp -d)
-trap 'rm -rf "$tmp"' EXIT
-memtui=$build/memtui
+. "$(dirname "$0")/../suite.sh"
 program=0 recorder=0 front=0
 for p in ends limits; do gcc -O1 -g -o "$tmp/$p" "$here/../programs/$p.c" || exit 1; done
 
-mkfifo "$tmp/never"
-exec 8<>"$tmp/never" # a read from it with a time limit is the pause between two looks
-
-ok() { echo "ok $1"; }
-not_ok() { echo "not ok $1: $2"; }
-until_true() { # COMMAND: polls for at most 60 s
-	for ((i = 0; i < 6000; i++)); do
-		"$@" && return 0
-		read -rt 0.01 <&8
-	done
-	return 1
-}
 kept() { # TRACE: number and bytes of live blocks under keep()
 	asked "$memtui" groups --format json --function-regex '^keep$' "$1" |
 		python3 -c 'import json,sys; g=json.load(sys.stdin); print(sum(x["all"]["leaked_count"] for x in g), sum(x["all"]["leaked_size"] for x in g))'

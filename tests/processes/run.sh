@@ -1,33 +1,11 @@
 #!/usr/bin/env bash
 # processes: every process of a session with exact counts: forks of every kind, exec, daemons, other rights, other roots,
 # kills; and a real build. No sleeps: what is waited for is a line, a file or the end of a process.
-set -u
-export MEMTUI_CACHE= # names are looked up anew, and none are left behind
-. "$(dirname "$0")/../asked.sh"
-build=$(cd "$1" && pwd)
-here=$(cd "$(dirname "$0")" && pwd)
-tmp=$(mktemp -d)
-trap 'rm -rf "$tmp"' EXIT
-memtui=$build/memtui
-cd "$tmp" || exit 1
+. "$(dirname "$0")/../suite.sh"
 chmod 755 "$tmp" # for processes that become somebody else
 flags="-O1 -g -D_GNU_SOURCE -fno-builtin -pthread"
 gcc $flags -o tree "$here/tree.c" || { echo "not ok processes: its programs cannot be built"; exit 1; }
-mkfifo never
-exec 8<>never # a read from it with a time limit is the pause between two looks
 
-say() { # NAME WHY...: ok when there is no reason
-	local name=$1
-	shift
-	if [ -z "$*" ]; then echo "ok $name"; else echo "not ok $name: $*" | head -c 600; [ -z "$*" ] || echo; fi
-}
-until_true() { # COMMAND: polls for at most 60 s
-	for ((i = 0; i < 3000; i++)); do
-		"$@" && return 0
-		read -rt 0.02 <&8
-	done
-	return 1
-}
 compare() { python3 "$here/compare.py" "$memtui" "$@" 2>&1 | tail -n 3; }
 field() { asked "$memtui" info --format json "$1" | python3 -c 'import json,sys; print(json.load(sys.stdin)[sys.argv[1]])' "$2"; }
 

@@ -1,30 +1,13 @@
 #!/usr/bin/env bash
 # resident: what recording costs a program with many threads in memory, and what is said of the program's own. No sleeps:
 # what is waited for is a line, or what /proc says of the program and of its recorder.
-set -u
-export MEMTUI_CACHE= # names are looked up anew, and none are left behind
-. "$(dirname "$0")/../asked.sh"
-build=$(cd "$1" && pwd)
-here=$(cd "$(dirname "$0")" && pwd)
-tmp=$(mktemp -d)
+. "$(dirname "$0")/../suite.sh"
 program=0
-trap 'exec 9>&-; rm -rf "$tmp"' EXIT
-memtui=$build/memtui
+at_exit() { exec 9>&-; }
 gcc -O1 -g -fno-builtin -pthread -o "$tmp/sleepers" "$here/../programs/sleepers.c" || exit 1
-mkfifo "$tmp/never"
-exec 8<>"$tmp/never" # a read from it with a time limit is the pause between two looks
 
-ok() { echo "ok $1"; }
-not_ok() { echo "not ok $1: $2"; }
 expect() { # NAME CONDITION-STATUS WHY
 	if [ "$2" = 0 ]; then ok "$1"; else not_ok "$1" "$3"; fi
-}
-until_true() { # COMMAND: polls for at most 30 s
-	for ((i = 0; i < 3000; i++)); do
-		"$@" && return 0
-		read -rt 0.01 <&8
-	done
-	return 1
 }
 status() { # FIELD of the program: kB
 	awk -v name="$1:" '$1 == name { n = $2 } END { print n == "" ? 999999999 : n }' "/proc/$program/status" 2>/dev/null

@@ -1,13 +1,6 @@
 #!/usr/bin/env bash
 # stress: many threads on few cores that free each other's blocks: nothing lost, nothing doubtful, all counts exact.
-set -u
-export MEMTUI_CACHE= # names are looked up anew, and none are left behind
-. "$(dirname "$0")/../asked.sh"
-build=$(cd "$1" && pwd)
-here=$(cd "$(dirname "$0")" && pwd)
-tmp=$(mktemp -d)
-trap 'rm -rf "$tmp"' EXIT
-memtui=$build/memtui
+. "$(dirname "$0")/../suite.sh"
 gcc -std=gnu11 -O1 -g -Wall -Wextra -fno-builtin -pthread -o "$tmp/stress" "$here/stress.c" || { echo "not ok stress: cannot be built"; exit 1; }
 
 stress() { # NAME THREADS ROUNDS COMMAND...

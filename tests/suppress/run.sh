@@ -1,23 +1,9 @@
 #!/bin/bash
 # run.sh BUILD: suppressions and memtui check on real programs: LeakSanitizer's and valgrind's files, the program's own rules, rules
 # made from groups, limits and exit statuses, and the example for build servers in doc/ci. Prints 'ok NAME' or 'not ok NAME: why'.
-set -u
-export MEMTUI_CACHE= # names are looked up anew, and none are left behind
-. "$(dirname "$0")/../asked.sh"
-build=$(cd "$1" && pwd)
-top=$(cd "$(dirname "$0")/../.." && pwd)
-memtui=$build/memtui
-[ -x "$memtui" ] || { echo "not ok suppress: $memtui is not built"; exit 1; }
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
-cd "$work" || exit 1
-bad=0
+. "$(dirname "$0")/../suite.sh"
+work=$tmp
 
-ok() { echo "ok suppress $1"; }
-not_ok() {
-	echo "not ok suppress $1: $2"
-	bad=1
-}
 # exits NAME STATUS ARGS...: memtui check exits with the status
 exits() {
 	local name=$1 status=$2

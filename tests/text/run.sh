@@ -2,22 +2,8 @@
 # run.sh BUILD: a program with hostile names (functions, files, modules, threads, arguments, markers) is traced, and everything that memtui
 # prints of it is looked through: no control character, no bidirectional override, no invalid UTF-8, no formula for a spreadsheet; formats
 # that can name a character still tell it. Prints 'ok NAME', 'not ok NAME: why'.
-set -u
-export MEMTUI_CACHE= MEMTUI_TRIAGE=
-build=$(cd "$1" && pwd)
-here=$(cd "$(dirname "$0")" && pwd)
-memtui=$build/memtui
-[ -x "$memtui" ] || { echo "not ok text: $memtui is not built"; exit 1; }
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
-cd "$work" || exit 1
-bad=0
-
-ok() { echo "ok text $1"; }
-not_ok() {
-	echo "not ok text $1: $2"
-	bad=1
-}
+. "$(dirname "$0")/../suite.sh"
+work=$tmp
 
 # ---- the program ----
 evil=$'\x1b]0;x\a\xc2\x9b31m\xe2\x80\xaegpj'

@@ -1,18 +1,9 @@
 #!/usr/bin/env bash
 # truth: whole recordings of programs whose numbers are known: from what they print, or from valgrind; and of
 # programs that nobody here wrote, whose output and status must be those of an untraced run.
-set -u
-export MEMTUI_CACHE= # names are looked up anew, and none are left behind
-. "$(dirname "$0")/../asked.sh"
-build=$(cd "$1" && pwd)
-here=$(cd "$(dirname "$0")" && pwd)
+. "$(dirname "$0")/../suite.sh"
 bench=$here/../bench
-tmp=$(mktemp -d)
-trap 'rm -rf "$tmp"' EXIT
-memtui=$build/memtui
 
-ok() { echo "ok $1"; }
-not_ok() { echo "not ok $1: $2"; }
 field() { python3 -c 'import json,sys; d=json.load(open(sys.argv[1])); print(d[sys.argv[2]])' "$1" "$2"; }
 # Sum of a field over all groups of a JSON list.
 total() { python3 -c 'import json,sys; print(sum(g["all"][sys.argv[2]] for g in json.load(open(sys.argv[1]))))' "$1" "$2"; }
