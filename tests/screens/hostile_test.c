@@ -104,7 +104,7 @@ static void check_triage(struct tests *t, int kind)
 {
 	struct settings s = {.term = "xterm-256color", .locale = "C.UTF-8", .directory = t->source};
 	char path[1024], *argv[] = {t->memtui, "open", "--triage", path, t->trace, NULL};
-	static const char *const told[] = {"is no file", "is no file", NULL, NULL,
+	static const char *const told[] = {"not a regular file", "not a regular file", NULL, NULL,
 		"cannot be read"};
 	struct terminal terminal;
 
