@@ -129,6 +129,11 @@ $(O)/tests/fit_test: $(O)/obj/tests/unit/fit_test.o $(addprefix $(O)/obj/tui/ter
 	$(say) LINK $@
 	$(Q)$(CC) $(ALL_LDFLAGS) -o $@ $^ $(LIBS) -lcmocka
 
+$(O)/tests/layers_test: $(O)/obj/tests/unit/layers_test.o $(addprefix $(O)/obj/tui/data/,layers.o ranking.o) $(O)/libcore.a
+	@mkdir -p $(@D)
+	$(say) LINK $@
+	$(Q)$(CC) $(ALL_LDFLAGS) -o $@ $^ $(LIBS) -lcmocka
+
 $(O)/tests/squeeze_test: $(O)/obj/tests/unit/squeeze_test.o $(O)/obj/tui/terminal/squeeze.o $(O)/libcore.a
 	@mkdir -p $(@D)
 	$(say) LINK $@
