@@ -310,7 +310,7 @@ until_true grep -q 'done' out && why= || why="the program waits; "
 kill -CONT "$recorder"
 wait
 why+=$([ "$(cat status)" = 0 ] || echo "status $(cat status); ")
-why+=$(grep -q '^memtui: 5 processes went on untraced' err || echo "said: $(tail -n 1 err); ")
+why+=$(grep -q '^memtui: 5 processes not recorded' err || echo "said: $(tail -n 1 err); ")
 say "children while the recorder is stopped" "$why"
 
 # ---- who is not root learns that a zombie ended with 0 only once its parent has reaped it ----
@@ -410,7 +410,7 @@ all_counted() { [ "$(field t.dat forked_children 2>/dev/null)" = 4 ]; }
 until_true all_counted
 timeout 240 sh -c "printf '\\n\\n\\n\\n' >gate"
 wait
-say "spawned without an environment, and their children" "$(all_counted || echo "$(field t.dat forked_children) counted; ")$(grep -q '^memtui: 4 processes went on untraced' err || tail -n 1 err)$([ "$(cat status)" = 3 ] || echo " status $(cat status)")"
+say "spawned without an environment, and their children" "$(all_counted || echo "$(field t.dat forked_children) counted; ")$(grep -q '^memtui: 4 processes not recorded' err || tail -n 1 err)$([ "$(cat status)" = 3 ] || echo " status $(cat status)")"
 
 rm -f t.dat* go
 ( timeout 240 "$memtui" record --no-follow -o t.dat -- env -i sh -c "while [ ! -e $tmp/go ]; do :; done; exit 3" >out 2>err; echo $? >status ) &
@@ -497,7 +497,7 @@ exec 7>&-
 for pid in $stops $spins $held; do
 	[ "$(field "t.dat.$pid" allocations)" = 7 ] && [ "$(field "t.dat.$pid.exec0" forked_children)" = 0 ] || why+="$(echo t.dat."$pid"*); "
 done
-say "programs that are slow to be loaded, or stopped" "$why$(grep -q '^memtui: 1 process went on untraced' err || tail -n 1 err)$([ "$(cat status)" = 0 ] || echo "status $(cat status)")"
+say "programs that are slow to be loaded, or stopped" "$why$(grep -q '^memtui: 1 process not recorded' err || tail -n 1 err)$([ "$(cat status)" = 0 ] || echo "status $(cat status)")"
 
 # Nothing is known of what was spawned before it asks. Alone with it the recorder takes a look in 20 ms: it is let go
 # after three times as many as others get.

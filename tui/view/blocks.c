@@ -12,6 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define SWATCH 2 /* the colour of a group, and a gap */
+
 #define ORDER_NONE MT_ORDERS
 
 /* From left to right. X(id, heading, width, order, rank: the first ones are kept where there is
@@ -210,6 +212,7 @@ static struct layout lay_out(const struct mt_blocks_state *t, int width)
 		}
 	for (int i = 0; i < COLUMN_COUNT; i++)
 		l.where += l.seen[i] ? columns[i].width : 0;
+	l.where += SWATCH;
 	return l;
 }
 
@@ -284,6 +287,8 @@ static void draw_line(struct mt_app *app, const struct mt_line *line, void *layo
 	}
 	mt_triage_draw_mark(app, r.row, r.column, role, a->group);
 	mt_backtrace_get(&backtrace, &app->data.profile, &app->data.symbols, a->group);
+	mt_draw_swatch(app->screen, r.row, r.column + l->where - SWATCH,
+		mt_layers_of(&app->data.layers, a->group), role);
 	mt_frame_where(app, r.row, r.column + l->where, r.columns - l->where, line->selected,
 		line->focus, mt_backtrace_own(&backtrace));
 	mt_backtrace_free(&backtrace);

@@ -254,6 +254,8 @@ static void draw(struct mt_app *app, struct mt_rect r, bool focus)
 	struct mt_list *l = list(app);
 	int totals = draw_totals(app, r), facts;
 
+	mt_draw_swatch(app->screen, r.row, r.column,
+		mt_layers_of(&app->data.layers, app->detail.group), MT_ROLE_NUMBER);
 	if (r.rows >= totals + 3
 		&& mt_triage_draw_words(app,
 			(struct mt_rect){r.row + totals, r.column, 1, r.columns},
