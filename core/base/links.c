@@ -33,8 +33,8 @@ static int follow(char **path, struct mt_err *err)
 	close(fd);
 	if (len <= 0 || (size_t)len >= sizeof target)
 		return mt_fail(err, -ELOOP,
-			"%s: is somebody else's symbolic link, and memtui does not write through "
-			"it; name the file itself, or another",
+			"%s: is another user's symbolic link, which memtui does not follow; name "
+			"the file itself, or another",
 			*path);
 	next = mt_format("%.*s%.*s", *target == '/' ? 0 : directory, *path, (int)len, target);
 	free(*path);

@@ -212,7 +212,7 @@ for of in status.dat:7 'signal.dat:by signal 6, SIGABRT'; do
 	grep -qE "^exit status +${of#*:}$" exit.out && ok "info: exit status ${of#*:}" || not_ok "info: exit status ${of#*:}" "$(grep status exit.out)"
 done
 ln -s t.dat link.dat
-fails "record: through a link to an existing file" 1 't.dat: exists already' record -o link.dat ./known
+fails "record: through a link to an existing file" 1 't.dat: already exists' record -o link.dat ./known
 [ -L link.dat ] && ok "record: the link is left" || not_ok "record: the link is left" "$(ls -l link.dat)"
 "$memtui" record -o - sh -c './known; ./known; true' 2>family.err >family.dat
 grep -q '^memtui: 2 processes not recorded: a stream has' family.err && ok "record -o -: who is not in it" || not_ok "record -o -: who is not in it" "$(cat family.err)"

@@ -209,7 +209,7 @@ if (cd split && gcc -O2 -gdwarf-4 -gsplit-dwarf -o split split.c && timeout 60 d
 	if [ "${version:-0}" -ge 191 ]; then
 		say "split: inlined functions from a .dwp file" "$([ "$packed" = "$whole" ] || echo "$packed, not $whole; $(cat split.dat.said split.err)")"
 	else
-		said="split has a \.dwp file, which elfutils 0\.$version cannot read: inlined functions are missing"
+		said="split has a \.dwp file, which elfutils 0\.$version cannot read, so inlined functions are missing"
 		say "split: a .dwp file that elfutils cannot read is said" "$(grep -q "$said" split.dat.said || cat split.dat.said)$(grep -q "$said" split.err || cat split.err)$(
 			[[ $packed = outer_function:[1-9]* ]] || echo "not even the line: $packed")"
 		echo "skip names split: inlined functions from a .dwp file: elfutils is older than 0.191"

@@ -101,7 +101,7 @@ def of_groups():
 def of_check():
     limits = ["--max-leaked", "0", "--max-leaked-count", "0", "--max-peak", "0", "--max-allocations", "0", "--max-allocated", "0",
         "--max-temporary", "0"]
-    check = json.loads(memtui("check", "--format", "json", *limits, *options, trace))
+    check = json.loads(memtui("check", "--this-image", "--format", "json", *limits, *options, trace))
     values = {limit["name"]: limit["value"] for limit in check["limits"]}
     say("check", leaked=values["max-leaked"], blocks=values["max-leaked-count"], peak=values["max-peak"],
         calls=values["max-allocations"], bytes=values["max-allocated"], temporary=values["max-temporary"],

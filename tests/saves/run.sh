@@ -102,8 +102,8 @@ if [ $root ] && mount -t tmpfs -o size=64k saves small 2>/dev/null; then
 	running small/long.dat 3000000
 	until_true holds small/long.dat
 	goes_on; status=$?
-	say "a disk that becomes full keeps what can be read of a recording" "$(is $status 7)$(grep -q '^memtui: cannot write to .*long.dat: No space left' err || cat err)$(
-		grep -q 'long.dat up to where the recording broke off: ' err || cat err)$(holds small/long.dat || echo "nothing can be read; ")$(
+	say "a disk that becomes full keeps what can be read of a recording" "$(is $status 7)$(grep -q '^memtui: cannot write to .*No space left' err || cat err)$(
+		grep -q 'wrote .*long.dat, incomplete: ' err || cat err)$(holds small/long.dat || echo "nothing can be read; ")$(
 		is "$(ls small)" long.dat)"
 	rm small/long.dat
 	"$memtui" record -o big.dat -- ./prog 60000 >out 2>err
@@ -151,7 +151,7 @@ for how in export pack record; do
 	say "$how through one's own links, to a new file" "$(by_$how -o link2 || cat err)$(is "$(ls far)" file)$(
 		[ -L link ] && [ -L link2 ] && [ -s far/file ] || ls -l link link2 far)"
 	cp far/file first
-	say "$how replaces nothing without --force" "$(by_$how -o link && echo "it is replaced; ")$(grep -q 'exists already' err || cat err)$(cmp far/file first 2>&1)"
+	say "$how replaces nothing without --force" "$(by_$how -o link && echo "it is replaced; ")$(grep -q 'already exists' err || cat err)$(cmp far/file first 2>&1)"
 	echo old >far/file
 	say "$how --force replaces what the link names" "$(by_$how -f -o link || cat err)$([ -L link ] && ! grep -q old far/file || ls -l link far)$(is "$(ls far)" file)"
 	ln -s /dev/null null-$how
@@ -163,7 +163,7 @@ for how in export pack record; do
 	for to in theirs chain dangling; do
 		for force in -f ""; do
 			say "$how ${force:+--force }through somebody else's link: $to" "$(by_$how $force -o $to; is "status $?" "status 1")$(
-				grep -qE "^memtui: .*(theirs|dangling): is somebody else's symbolic link" err || cat err)$(
+				grep -qE "^memtui: .*(theirs|dangling): is another user's symbolic link" err || cat err)$(
 				is "$(cat far/file; ls far)" "mine
 file")$([ -L theirs ] && [ -L chain ] && [ -L dangling ] || ls -l)"
 		done

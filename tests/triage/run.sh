@@ -126,6 +126,6 @@ in_state 2 tl
 	ok "by the program's name in the user's state" || not_ok "by the program's name in the user's state" "$(ls -lR state)"
 rm -rf state && mkdir -p state/memtui elsewhere && ln -s "$work/elsewhere" state/memtui/triage
 in_state 2 tl
-has "not through a link" screen 'not saved: .*not a directory of yours'
+has "not through a link" screen 'not saved: .*not your directory'
 [ -z "$(ls elsewhere)" ] && ok "nothing is written there" || not_ok "nothing is written there" "$(ls elsewhere)"
 exit $bad
