@@ -365,6 +365,7 @@ enum mt_counter {
 /* ask another allocator than glibc's for each usable size; else usable_rule is NONE there */
 #define MT_SEGMENT_SLACK 16u
 #define MT_SEGMENT_NO_FOLLOW 32u /* what is executed gets the environment that it was given */
+#define MT_SEGMENT_WAIT 64u      /* a full ring waits for as long as the recorder lives */
 
 /* What the program itself had said of pauses before it was forked, unless a person has said
  * something since: it holds in place of what R says. */

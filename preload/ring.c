@@ -173,7 +173,7 @@ static bool wait_for_room(struct mt_thread *t, unsigned records)
 		if (seen_now != seen) {
 			seen = seen_now;
 			patience = mt_patience(PATIENCE_NS);
-		} else if (!mt_patience_take(&patience, WAIT_NS)) {
+		} else if (!mt_patience_take(&patience, WAIT_NS) && !mt_tracer.wait_when_full) {
 			break;
 		}
 	}

@@ -97,6 +97,7 @@ int mt_recorder_new_segment(struct mt_recorder *r, pid_t pid, struct mt_segment 
 			| (o->slack ? MT_SEGMENT_SLACK : 0)
 			| (o->check_stacks ? MT_SEGMENT_CHECK : 0)
 			| (o->drop_when_full ? MT_SEGMENT_DROP : 0)
+			| (o->wait_when_full ? MT_SEGMENT_WAIT : 0)
 			| (o->no_follow ? MT_SEGMENT_NO_FOLLOW : 0),
 		.paused = atomic_load(&r->paused),
 	};

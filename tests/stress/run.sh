@@ -6,7 +6,7 @@ gcc -std=gnu11 -O1 -g -Wall -Wextra -fno-builtin -pthread -o "$tmp/stress" "$her
 stress() { # NAME THREADS ROUNDS COMMAND...
 	local name=$1 threads=$2 rounds=$3 why
 	shift 3
-	timeout 240 "$@" "$memtui" record --force -o "$tmp/t.dat" -- "$tmp/stress" "$threads" "$rounds" >"$tmp/out" 2>"$tmp/err"
+	timeout 240 "$@" "$memtui" record --on-full wait --force -o "$tmp/t.dat" -- "$tmp/stress" "$threads" "$rounds" >"$tmp/out" 2>"$tmp/err"
 	status=$?
 	why=$(asked "$memtui" info --no-builtin-suppressions --format json "$tmp/t.dat" | python3 -c '
 import json, sys

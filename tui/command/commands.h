@@ -203,8 +203,9 @@ extern const char mt_help_about[], mt_help_exit[], mt_help_keys[], mt_help_keys_
 		"check every stack with a full unwind, and many with libgcc's (slow)", NULL}, \
 	{0, "on_full", "WHAT", MT_OPTION_CHOICE, MT_OPTION_AT(on_full), \
 		"when the recorder cannot keep up: block (the default) makes the program wait, at " \
-		"most 0.2 s if the recorder stands still; drop loses events and counts them", \
-		"block|drop"}, \
+		"most 0.2 s if the recorder stands still; wait makes it wait for as long as the " \
+		"recorder lives, so nothing is lost; drop loses events and counts them", \
+		"block|wait|drop"}, \
 	{0, "no_follow", NULL, MT_OPTION_FLAG, MT_OPTION_AT(no_follow), \
 		"do not put LD_PRELOAD and MEMTUI_SESSION back where a program such as env -i " \
 		"removes them; what it starts is then not recorded", NULL}, \

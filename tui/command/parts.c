@@ -134,6 +134,7 @@ void mt_command_session_options(struct mt_session_options *options, char **libra
 		.no_follow = arguments->no_follow,
 		.disabled_at_start = arguments->disabled,
 		.drop_when_full = arguments->on_full && !strcmp(arguments->on_full, "drop"),
+		.wait_when_full = arguments->on_full && !strcmp(arguments->on_full, "wait"),
 		.duration_ns = arguments->duration_ns,
 		.max_bytes = arguments->max_size,
 		.stop_over_size = arguments->over_size && !strcmp(arguments->over_size, "stop"),
