@@ -1,7 +1,8 @@
 /* Writes the trace that the golden screens are made of: fixed times, names included.
  * make_trace FILE [seconds [KIND]]: totals leaves the events out; log adds markers, losses and what
  * else a log has; later is another run of a changed program; plus and dash name a source as no
- * source is called; root, child and grandchild are processes of one session. */
+ * source is called; root, child and grandchild are processes of one session; demo is what
+ * tests/programs/demo.c does, at a tenth of its rate. */
 #include "core/base/buffer.h"
 #include "core/model/load.h"
 #include "core/model/model.h"
@@ -72,6 +73,32 @@ static const struct stack stacks[] = {
 };
 #define STACKS (sizeof stacks / sizeof *stacks)
 
+/* The lines are those of tests/programs/demo.c; shots_test fails when they are no longer. */
+#define WORKER \
+	"clone3||0", "start_thread||0", "worker|tests/programs/demo.c|99", \
+		"handle_request|tests/programs/demo.c|"
+#define SESSION WORKER "81", "session_new|tests/programs/demo.c|"
+#define STORE WORKER "84", "cache_store|tests/programs/demo.c|62", "strdup||0"
+#define ERRORS 26 /* requests a second that end in an error, of 1,300 */
+static const struct stack demo_stacks[] = {
+	{MT_KIND_MALLOC, {SESSION "42"}, 2304, 1274, 0, 0, 100},
+	{MT_KIND_MALLOC, {SESSION "42"}, 2304, ERRORS, 10, 0, 100},
+	{MT_KIND_MALLOC, {SESSION "39"}, 32, 1274, 0, 0, 100},
+	{MT_KIND_MALLOC, {SESSION "39"}, 32, ERRORS, 10, 0, 100},
+	{MT_KIND_MALLOC, {SESSION "37"}, 24, 1274, 0, 0, 100},
+	{MT_KIND_MALLOC, {SESSION "37"}, 24, ERRORS, 10, 0, 100},
+	{MT_KIND_MALLOC, {WORKER "82", "render|tests/programs/demo.c|69"}, 64, 1300, 0, 0, 100},
+	{MT_KIND_REALLOC, {WORKER "82", "render|tests/programs/demo.c|73"}, 128, 3450, 0, 0, 100},
+	/* the cache fills up, then each entry takes the place of another one */
+	{MT_KIND_MALLOC, {STORE}, 11, 1300, 8, 0, 3},
+	{MT_KIND_MALLOC, {STORE}, 11, 1300, 0, 3, 100},
+	{MT_KIND_CALLOC,
+		{"_start||0", "__libc_start_main||0", "main|tests/programs/demo.c|121",
+			"pthread_create||0", "allocate_dtv||0"},
+		288, 3, 0, 0, 1},
+};
+_Static_assert(sizeof demo_stacks / sizeof *demo_stacks < STACKS, "groups have room");
+
 struct maker {
 	struct mt_profile profile;
 	struct mt_symbols symbols;
@@ -80,7 +107,7 @@ struct maker {
 	uint64_t number;
 	struct mt_trace_writer *writer; /* for events; NULL: none */
 	const char *source;             /* of the first; NULL: its own */
-	bool later;
+	bool later, demo;
 	bool freed, bare, broken; /* everything is freed; there are no names; there is no end */
 	bool stopped;             /* while the program went on, with everything freed */
 };
@@ -92,6 +119,10 @@ static struct stack stack_of(const struct maker *m, size_t i)
 		65536, 2, 10, 90, 100};
 	struct stack s = stacks[i];
 
+	if (m->demo)
+		return i < sizeof demo_stacks / sizeof *demo_stacks
+			? demo_stacks[i]
+			: (struct stack){0};
 	if (m->source && i == 0)
 		s.frames[5] = m->source;
 	else if (m->later && i == 1)
@@ -173,10 +204,16 @@ static void add_stacks(struct maker *m)
 	for (size_t i = 0; i < STACKS; i++) {
 		struct stack s = stack_of(m, i);
 		uint32_t node = 0;
+		size_t same = 0;
 
+		if (!s.frames[0])
+			continue;
 		for (int f = 0; f < FRAMES_MAX && s.frames[f]; f++)
 			node = frame_node(m, node, s.frames[f], seen, seen_pc);
-		m->group[i] = mt_profile_add_group(&m->profile, child(m, node, s.kind));
+		node = child(m, node, s.kind);
+		while (same < i && m->profile.groups[m->group[same]].node != node)
+			same++;
+		m->group[i] = same < i ? m->group[same] : mt_profile_add_group(&m->profile, node);
 	}
 }
 
@@ -222,7 +259,8 @@ static void run_second(struct maker *m, unsigned second)
 			add_event(m, &block, at + 500, true);
 		}
 	}
-	mt_model_advance(&m->model, (second + 1) * SECOND, m->model.live_bytes + (30u << 20));
+	mt_model_advance(&m->model, (second + 1) * SECOND,
+		m->model.live_bytes + (m->demo ? 1u << 20 : 30u << 20));
 }
 
 /* A block of events for each second. */
@@ -244,17 +282,19 @@ static int run(struct maker *m, unsigned seconds, struct mt_err *err)
 
 static void describe(struct maker *m)
 {
-	static const char *const arguments[] = {"./server", "--port", "8080"};
+	static const char *const server[] = {"./server", "--port", "8080", NULL};
+	static const char *const demo[] = {"build/demo", NULL};
 	struct mt_profile *p = &m->profile;
 	struct mt_module module = {.start = 0x400000, .end = 0x500000};
 
-	for (int i = 0; i < 3; i++) {
+	for (const char *const *a = m->demo ? demo : server; *a; a++) {
 		MT_GROW(p->arguments, p->argument_count, p->argument_capacity);
-		p->arguments[p->argument_count++] = mt_strings_add(&p->strings, arguments[i]);
+		p->arguments[p->argument_count++] = mt_strings_add(&p->strings, *a);
 	}
-	module.path = mt_strings_add(&p->strings, "/srv/bin/server");
+	module.path = mt_strings_add(&p->strings, m->demo ? "/srv/bin/demo" : "/srv/bin/server");
 	mt_profile_add_module(p, &module);
-	mt_profile_add_thread(p, &(struct mt_thread){4242, mt_strings_add(&p->strings, "main")});
+	mt_profile_add_thread(p,
+		&(struct mt_thread){4242, mt_strings_add(&p->strings, m->demo ? "demo" : "main")});
 	p->info.pid = 4242;
 	p->info.start_unix_ns = 1700000000ull * SECOND;
 }
@@ -365,6 +405,7 @@ int main(int argc, char **argv)
 		: !strcmp(kind, "dash")  ? "session_new|-c.c|10"
 					 : NULL;
 	m.later = !strcmp(kind, "later");
+	m.demo = !strcmp(kind, "demo");
 	m.stopped = !strcmp(kind, "halted");
 	m.freed = m.stopped || !strcmp(kind, "freed");
 	m.bare = !strcmp(kind, "bare");

@@ -34,6 +34,7 @@ trap 'rm -rf "$scratch" "$scratch.waits"' EXIT
 for kind in totals log later freed halted bare broken begun plus dash; do
 	"$build/tests/screens/make_trace" "$scratch/$kind.dat" 100 $kind || exit 1
 done
+"$build/tests/screens/make_trace" "$scratch/demo.dat" 60 demo || exit 1
 "$build/tests/screens/make_trace" "$scratch/family.dat" 30 root || exit 1
 "$build/tests/screens/make_trace" "$scratch/family.dat.4243" 20 child || exit 1
 "$build/tests/screens/make_trace" "$scratch/family.dat.4250" 10 grandchild || exit 1

@@ -206,3 +206,146 @@ char *terminal_svg(struct terminal *t, unsigned foreground, unsigned background)
 	free(body);
 	return all;
 }
+
+/* ---- a film: a row that stays the same from screen to screen is drawn once ---- */
+
+#define SCENES_MAX 12
+#define ROWS_MAX 64
+
+struct strip { /* a row, and the scenes that show it */
+	char *text;
+	unsigned scenes;
+};
+
+struct film {
+	struct picture picture;
+	int columns, rows, count;
+	unsigned seconds[SCENES_MAX];
+	char *captions[SCENES_MAX];
+	struct strip strips[ROWS_MAX][SCENES_MAX];
+};
+
+struct film *film_new(unsigned foreground, unsigned background)
+{
+	struct film *f = calloc(1, sizeof *f);
+
+	f->picture.foreground = foreground;
+	f->picture.background = background;
+	return f;
+}
+
+static void add_row(struct film *f, int row)
+{
+	struct strip *strip = f->strips[row];
+	char *text;
+	size_t size;
+
+	f->picture.out = open_memstream(&text, &size);
+	draw_ground(&f->picture, row);
+	for (int column = 0; column < f->columns;)
+		column = draw_run(&f->picture, row, column);
+	fclose(f->picture.out);
+	while (strip->text && strcmp(strip->text, text))
+		strip++;
+	if (strip->text)
+		free(text);
+	else
+		strip->text = text;
+	strip->scenes |= 1u << f->count;
+}
+
+void film_add(struct film *f, struct terminal *t, unsigned seconds, const char *key,
+	const char *caption)
+{
+	char *text;
+	size_t size;
+	FILE *out = open_memstream(&text, &size);
+
+	f->picture.t = t;
+	f->columns = t->columns;
+	f->rows = t->rows < ROWS_MAX ? t->rows : ROWS_MAX;
+	for (int row = 0; row < f->rows; row++)
+		add_row(f, row);
+	fprintf(out, "<tspan class=\"key\">%s</tspan> %s", key, caption);
+	fclose(out);
+	f->captions[f->count] = text;
+	f->seconds[f->count++] = seconds;
+}
+
+static void put_keyframes(const struct film *f, FILE *out, unsigned scenes)
+{
+	unsigned all = 0, at = 0;
+
+	for (int i = 0; i < f->count; i++)
+		all += f->seconds[i];
+	fprintf(out, "@keyframes s%x{", scenes);
+	for (int i = 0; i < f->count; at += f->seconds[i++])
+		fprintf(out, "%.2f%%{visibility:%s}", 100.0 * at / all,
+			scenes & 1u << i ? "visible" : "hidden");
+	fprintf(out, "to{visibility:%s}}\n", scenes & 1 ? "visible" : "hidden");
+	fprintf(out, ".s%x{visibility:%s;animation:s%x %us step-end infinite}\n", scenes,
+		scenes & 1 ? "visible" : "hidden", scenes, all);
+}
+
+/* Each set of scenes that some row is shown in. */
+static void put_scenes(const struct film *f, FILE *out)
+{
+	unsigned all = (1u << f->count) - 1;
+
+	for (unsigned scenes = 1; scenes < all; scenes++) {
+		bool used = (scenes & (scenes - 1)) == 0; /* a caption's */
+
+		for (int row = 0; row < f->rows && !used; row++)
+			for (int i = 0; i < f->count && !used; i++)
+				used = f->strips[row][i].scenes == scenes;
+		if (used)
+			put_keyframes(f, out, scenes);
+	}
+	fputs("@media(prefers-reduced-motion:reduce){g{animation:none!important}}\n", out);
+}
+
+static void put_strip(struct film *f, FILE *out, unsigned scenes, const char *text)
+{
+	if (scenes == (1u << f->count) - 1)
+		fputs(text, out);
+	else if (*text)
+		fprintf(out, "<g class=\"s%x\">\n%s</g>\n", scenes, text);
+}
+
+char *film_svg(struct film *f)
+{
+	int width = 2 * MARGIN + (int)(f->columns * CELL_WIDTH + 0.5);
+	int foot = 2 * MARGIN + f->rows * CELL_HEIGHT, height = foot + CELL_HEIGHT + 2 * MARGIN;
+	char *all;
+	size_t size;
+	FILE *out = open_memstream(&all, &size);
+
+	fprintf(out,
+		"<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%d\" height=\"%d\" viewBox=\"0 "
+		"0 %d %d\" xml:space=\"preserve\">\n",
+		width, height, width, height);
+	put_styles(&f->picture, out);
+	fputs("<style>.caption{fill:#fff;font-size:16px}.key{fill:#ffd75f;font-weight:bold}\n",
+		out);
+	put_scenes(f, out);
+	fprintf(out,
+		"</style>\n<rect width=\"%d\" height=\"%d\" rx=\"6\" fill=\"#3a3a4a\"/>\n"
+		"<rect width=\"%d\" height=\"%d\" rx=\"6\" fill=\"#%06x\"/>\n",
+		width, height, width, foot, f->picture.background);
+	for (int row = 0; row < f->rows; row++)
+		for (int i = 0; i < f->count && f->strips[row][i].text; i++) {
+			put_strip(f, out, f->strips[row][i].scenes, f->strips[row][i].text);
+			free(f->strips[row][i].text);
+		}
+	for (int i = 0; i < f->count; i++) {
+		fprintf(out,
+			"<g class=\"s%x\"><text class=\"caption\" x=\"%d\" "
+			"y=\"%d\">%s</text></g>\n",
+			1u << i, 2 * MARGIN, foot + MARGIN + BASELINE, f->captions[i]);
+		free(f->captions[i]);
+	}
+	fputs("</svg>\n", out);
+	fclose(out);
+	free(f);
+	return all;
+}
