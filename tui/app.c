@@ -92,7 +92,7 @@ bool mt_app_pick(struct mt_app *app, struct mt_pick *pick)
 	else if (view->pick)
 		mt_app_say(app, "nothing is selected here");
 	else
-		mt_app_say(app, "no group is selected here; {groups} turns to the groups");
+		mt_app_say(app, "no group is selected here; {groups} lists the groups");
 	return false;
 }
 
@@ -136,8 +136,9 @@ static void turn_to(struct mt_app *app, enum mt_view_id id)
 {
 	if (!mt_app_has(app, id)) {
 		mt_app_say(app,
-			mt_app_live(app) ? "the program has no terminal of its own here"
-					 : "only 'memtui run' shows the program's output");
+			mt_app_live(app)
+				? "memtui does not show this program's terminal; 'memtui run' does"
+				: "only 'memtui run' shows the program's output");
 		return;
 	}
 	if (app->view != id)
@@ -192,12 +193,12 @@ static void suspects(struct mt_app *app)
 	char why[80];
 
 	if (metric == MT_METRIC_SUSPECT && mt_data_unsampled(&app->data, why, sizeof why)) {
-		mt_app_say(app, "sorted by suspicion of a leak (~): %s", why);
+		mt_app_say(app, "sorted by leak score (~ estimates): %s", why);
 		return;
 	}
 	mt_app_say(app,
 		metric == MT_METRIC_SUSPECT ? "sorted by %s; {suspects} again: by bytes not freed"
-					    : "sorted by %s; {suspects}: by suspicion of a leak",
+					    : "sorted by %s; {suspects}: by leak score",
 		mt_metric_info(metric)->words);
 }
 
@@ -205,19 +206,19 @@ static void sort_whole(struct mt_app *app)
 {
 	app->data.sort_all = !app->data.sort_all;
 	mt_data_select(&app->data);
-	mt_app_say(app, "groups stand in the order of %s.%s%s",
-		app->data.sort_all ? "all" : "only_matched", mt_metric_info(app->data.sort)->name,
-		mt_data_is_matched(&app->data)
-			? ""
-			: "; no single allocations are filtered: it is the same");
+	mt_app_say(app, "sorted by %s values of %s%s",
+		app->data.sort_all ? "whole-group" : "filtered",
+		mt_metric_info(app->data.sort)->name,
+		mt_data_is_matched(&app->data) ? ""
+					       : "; the filter selects whole groups: no change");
 }
 
 static void freeze(struct mt_app *app)
 {
 	mt_data_freeze(&app->data, !app->data.frozen, app->frame_ms);
 	mt_app_say(app,
-		app->data.frozen ? "the view is frozen; the recording goes on; {freeze} goes on"
-				 : "the view follows again");
+		app->data.frozen ? "view frozen, still recording; {freeze} unfreezes it"
+				 : "view updates again");
 }
 
 static void pause_recording(struct mt_app *app)
@@ -231,9 +232,8 @@ static void pause_recording(struct mt_app *app)
 	}
 	mt_client_pause(d->client, pause);
 	mt_app_say(app,
-		pause ? "the recording pauses: no new blocks until {pause}, "
-			"but frees count: totals run low"
-		      : "the recording goes on");
+		pause ? "recording paused: until {pause}, new blocks are left out, but frees count"
+		      : "recording resumed");
 }
 
 static void change_graphs(struct mt_app *app)
@@ -241,7 +241,7 @@ static void change_graphs(struct mt_app *app)
 	enum mt_graphs next = (mt_screen_graphs(app->screen) + 1) % MT_GRAPHS_COUNT;
 
 	if (!mt_screen_utf8(app->screen)) {
-		mt_app_say(app, "this terminal has ASCII alone, and so have graphs");
+		mt_app_say(app, "this terminal shows only ASCII, so graphs are drawn in ASCII");
 		return;
 	}
 	mt_screen_set_graphs(app->screen, next);
@@ -253,7 +253,7 @@ static void follow(struct mt_app *app)
 	const struct mt_view *view = mt_app_focus(app);
 
 	if (!view->list) {
-		mt_app_say(app, "there is no list here to follow");
+		mt_app_say(app, "this view has no list to follow");
 		return;
 	}
 	struct mt_list *l = view->list(app);
@@ -263,14 +263,14 @@ static void follow(struct mt_app *app)
 		l->selected = l->top = 0;
 	mt_app_say(app,
 		l->held ? "this line stays selected"
-			: "the first line is followed, whichever it is; any move ends it");
+			: "the selection follows the first line until you move it");
 }
 
 static void cancel(struct mt_app *app)
 {
 	if (mt_data_pending(&app->data)) {
 		mt_data_back(&app->data);
-		mt_app_say(app, "cancelled: the filter is as before");
+		mt_app_say(app, "cancelled: the filter is unchanged");
 	} else if (!mt_jobs_cancel(app) && app->view == MT_VIEW_DETAIL) {
 		mt_app_back(app);
 	}
@@ -327,7 +327,7 @@ void mt_app_act(struct mt_app *app, enum mt_action what)
 		if (mt_config_is(app->config, MT_SETTING_SUSPEND, "on"))
 			app->signal = SIGTSTP;
 		else
-			mt_app_say(app, "suspend is off in the settings; {setup} shows them");
+			mt_app_say(app, "suspend is off; {setup} changes the settings");
 		break;
 	case MT_ACTION_QUIT: mt_quit(app); break;
 	default: break;
@@ -359,7 +359,7 @@ void mt_app_run(struct mt_app *app, enum mt_action what)
 			&& pick.group != MT_NO_GROUP)
 			mt_app_open_group(app, pick.group);
 		else if (!app->message[0])
-			mt_app_say(app, "'%s' is for a program that runs under memtui",
+			mt_app_say(app, "'%s' works only while the program is running",
 				mt_action_info(what)->name);
 		if (!(mt_app_scopes(app) & 1u << scope))
 			return;
@@ -384,14 +384,13 @@ static void say_meaning(struct mt_app *app, uint32_t code)
 	if (code == MT_KEY_UNKNOWN || code == MT_KEY_PASTE_BEGIN || code == MT_KEY_PASTE_END)
 		return;
 	if (app->view == MT_VIEW_OUTPUT && mt_app_runs(app))
-		snprintf(words, sizeof words,
-			"does nothing here; %s gives the program the keyboard",
+		snprintf(words, sizeof words, "does nothing here; %s sends keys to the program",
 			mt_action_key(MT_ACTION_KEYBOARD, tab));
 	else if (app->view == MT_VIEW_MAIN && view == MT_VIEW_TREE)
-		snprintf(words, sizeof words, "(%s) works in the call tree; %s turns there", name,
+		snprintf(words, sizeof words, "(%s) works in the call tree; %s shows it", name,
 			mt_action_key(MT_ACTION_NEXT_PANE, tab));
 	else if (view != MT_VIEW_COUNT)
-		snprintf(words, sizeof words, "(%s) works in %s; %s turns there", name,
+		snprintf(words, sizeof words, "(%s) works in %s; %s shows it", name,
 			mt_app_view(view)->name, mt_action_key(tabs[view], tab));
 	else if (what != MT_ACTION_NONE && mt_action_info(what)->scope == MT_SCOPE_JUDGE)
 		snprintf(words, sizeof words,
@@ -401,7 +400,7 @@ static void say_meaning(struct mt_app *app, uint32_t code)
 		snprintf(words, sizeof words, "(%s) works in a group; %s opens one", name,
 			mt_action_key(MT_ACTION_OPEN, tab));
 	else if (what != MT_ACTION_NONE)
-		snprintf(words, sizeof words, "(%s) is for a program that runs under memtui", name);
+		snprintf(words, sizeof words, "(%s) works only while the program is running", name);
 	else
 		snprintf(words, sizeof words, "does nothing here; %s lists the keys",
 			mt_action_key(MT_ACTION_HELP, tab));

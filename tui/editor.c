@@ -290,23 +290,22 @@ static void open_at(struct mt_app *app, const struct place *place, const char *e
 	int count = split(command, words), status;
 
 	if (!count) {
-		mt_app_say(app,
-			"VISUAL or EDITOR names no program; expected for example EDITOR=vim");
+		mt_app_say(app, "VISUAL or EDITOR is invalid; set for example EDITOR=vim");
 	} else {
 		add_place(words, count, place->file, place->line, where, sizeof where);
 		status = run(app, words);
 		if (status < 0)
-			mt_app_say(app, "cannot start %s: %s; VISUAL or EDITOR names another",
-				words[0], strerror(-status));
+			mt_app_say(app, "cannot start %s: %s; set VISUAL or EDITOR", words[0],
+				strerror(-status));
 		else if (status)
 			mt_app_say(app,
-				WIFSIGNALED(status) ? "%s was ended by signal %d"
-						    : "%s ended with status %d",
+				WIFSIGNALED(status) ? "%s was killed by signal %d"
+						    : "%s exited with status %d",
 				words[0],
 				WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status));
 		else
 			mt_app_say(app, "back from %s at %s%s, %s:%u", words[0],
-				place->caller ? "the nearest caller with a source here: " : "",
+				place->caller ? "the nearest caller with source: " : "",
 				place->function, place->file, place->line);
 	}
 	free(command);
@@ -322,13 +321,13 @@ void mt_editor_open(struct mt_app *app)
 		return;
 	find_place(app, &pick, &place);
 	if (!place.file && *place.missing)
-		mt_app_say(app, "%s is not here; start memtui where the source is", place.missing);
+		mt_app_say(app, "%s: not found; start memtui in the source directory",
+			place.missing);
 	else if (!place.file)
 		mt_app_say(app,
-			"no source line is known here: "
-			"build with -g, or install debug information");
+			"no source line for this frame: build with -g, or install debug symbols");
 	else if (!editor)
-		mt_app_say(app, "no editor is known; set VISUAL or EDITOR, for example EDITOR=vim");
+		mt_app_say(app, "no editor found; set VISUAL or EDITOR, for example EDITOR=vim");
 	else
 		open_at(app, &place, editor);
 	free(place.file);

@@ -123,7 +123,7 @@ int mt_ending_take_fate(struct mt_app *app, struct mt_err *err)
 	bool whole = home->recorder_gone || (app->session && !app->session->going_on);
 
 	if (app->fate != MT_FATE_NONE && !whole)
-		return mt_fail(err, -EBUSY, "the recorder still writes; the recording stays in %s",
+		return mt_fail(err, -EBUSY, "the recorder is still writing; the recording is in %s",
 			app->unsaved);
 	switch (app->fate) {
 	case MT_FATE_SAVE: return mt_unsaved_save(app->unsaved, app->shown_trace, err);

@@ -229,9 +229,9 @@ static void draw_title(struct mt_app *app, int columns)
 	if (d->live && d->client && !d->recorder_gone && mt_client_others(d->client))
 		snprintf(others, sizeof others, " +%u more", mt_client_others(d->client));
 	else if (!app->home && mt_app_lives_on(app))
-		snprintf(others, sizeof others, "  %s go%s on: press %s",
+		snprintf(others, sizeof others, "  %s still run%s: press %s",
 			mt_number_of(processes, mt_app_lives_on(app), "process"),
-			mt_app_lives_on(app) == 1 ? "es" : "",
+			mt_app_lives_on(app) == 1 ? "s" : "",
 			mt_action_key(MT_ACTION_PROCESSES, key));
 	if (columns >= 60)
 		snprintf(pid, sizeof pid, "  pid %u%s",
@@ -276,7 +276,7 @@ static const char *sorted_by(const struct mt_app *app)
 {
 	if (!mt_data_is_matched(&app->data))
 		return "";
-	return app->data.sort_all && app->view != MT_VIEW_TREE ? "whole groups: " : "matched: ";
+	return app->data.sort_all && app->view != MT_VIEW_TREE ? "whole groups: " : "filtered: ";
 }
 
 /* How much of the tabs' names there is room for. */

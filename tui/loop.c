@@ -112,7 +112,7 @@ static void tell_of_recording(struct mt_app *app)
 		mt_app_say(app, "%s", trouble);
 	} else if (!app->stop_said && mt_app_stopped(app)) {
 		app->stop_said = app->dirty = true;
-		mt_app_say(app, "the recording has ended, the program runs on");
+		mt_app_say(app, "recording ended; the program keeps running");
 	}
 }
 
@@ -131,11 +131,10 @@ static void reap(struct mt_app *app)
 		mt_data_update(mt_app_home(app), true);
 	mt_app_home(app)->live = false;
 	if (app->wait_status & 0x7f)
-		mt_app_say(app,
-			"the program was ended by signal %d; data stays until you quit (%s)",
+		mt_app_say(app, "program killed by signal %d; data stays until you quit (%s)",
 			app->wait_status & 0x7f, mt_action_key(MT_ACTION_QUIT, key));
 	else
-		mt_app_say(app, "the program ended with status %d; data stays until you quit (%s)",
+		mt_app_say(app, "program exited (%d); data stays until you quit (%s)",
 			app->wait_status >> 8 & 0xff, mt_action_key(MT_ACTION_QUIT, key));
 	tell_of_recording(app);
 	app->dirty = true;

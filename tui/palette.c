@@ -188,7 +188,7 @@ static void draw(struct mt_app *app)
 	mt_box_list(app, r, 1, &p->list, draw_line, height);
 	if (!p->list.count)
 		mt_draw(app->screen, r.row + 2, r.column + 3, r.columns - 5, MT_ROLE_BOX,
-			"no action is called so; Backspace takes a letter back");
+			"no action matches; Backspace deletes a letter");
 }
 
 static void key(struct mt_app *app, const struct mt_input *input)

@@ -116,7 +116,7 @@ void mt_prompt_open(struct mt_app *app, enum mt_prompt_kind kind)
 	char *filter;
 
 	if (kind == MT_PROMPT_SEARCH && !mt_app_focus(app)->list) {
-		mt_app_say(app, "there are no lines to search here");
+		mt_app_say(app, "this view has nothing to search");
 		return;
 	}
 	p->kind = kind;
@@ -146,7 +146,7 @@ void mt_prompt_next(struct mt_app *app, int direction)
 	uint32_t count, at;
 
 	if (!p->search[0] || !l || !l->count) {
-		mt_app_say(app, "nothing was searched for yet; / searches");
+		mt_app_say(app, "no search yet; / starts one");
 		return;
 	}
 	if (!p->pattern)
@@ -194,7 +194,7 @@ static void finish(struct mt_app *app, bool accept)
 	} else if (accept) {
 		strcpy(p->search, p->text);
 		if (*p->text)
-			mt_app_say(app, "%s %s; {next-match} and {previous-match} go on",
+			mt_app_say(app, "%s %s; {next-match} next, {previous-match} previous",
 				mt_number_of(lines, p->matches, "line"),
 				p->matches == 1 ? "matches" : "match");
 	} else {

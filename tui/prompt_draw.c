@@ -121,7 +121,7 @@ bool mt_prompt_draw_below(struct mt_app *app, int row, int columns)
 			p->candidates.expected);
 	else
 		mt_draw(app->screen, row, 0, columns, MT_ROLE_DIM,
-			"all words must match   Tab completes   Up: earlier ones   Enter keeps it");
+			"all words must match   Tab completes   Up: history   Enter applies it");
 	return true;
 }
 

@@ -53,7 +53,7 @@ static void offer_fates(struct question *q, const struct mt_app *app, const char
 		snprintf(words, sizeof words, "%ssave the recordings of all %s here", end,
 			mt_number_of(processes, count, "process"));
 		offer(q, 'a', outcome, MT_FATE_SAVE_ALL, words);
-		snprintf(words, sizeof words, "%ssave that of process %u alone", end,
+		snprintf(words, sizeof words, "%ssave only that of process %u", end,
 			shown_process(app));
 	} else {
 		snprintf(words, sizeof words, "%ssave the recording in this directory", end);
@@ -96,7 +96,7 @@ static struct question question_of(const struct mt_app *app)
 		return q;
 	snprintf(words, sizeof words,
 		mt_app_stopped(app) ? "keep %s running (no longer recorded)"
-				    : "keep %s running and recorded (memtui attach comes back)",
+				    : "keep %s running and recorded ('memtui attach' returns)",
 		them);
 	offer(&q, 'k', MT_OUTCOME_LEAVE, MT_FATE_NONE, words);
 	if (!app->session) /* somebody else started it */

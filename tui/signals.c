@@ -10,14 +10,14 @@ static const struct {
 	int number;
 	const char *name, *words;
 } signals[] = {
-	{SIGTERM, "TERM", "ask it to end"},
-	{SIGINT, "INT", "as ^C in its terminal"},
-	{SIGHUP, "HUP", "its terminal is gone; servers read their settings again"},
-	{SIGUSR1, "USR1", "what it makes of it; ends it where it makes nothing"},
-	{SIGUSR2, "USR2", "the same"},
+	{SIGTERM, "TERM", "ask it to exit"},
+	{SIGINT, "INT", "like ^C in its terminal"},
+	{SIGHUP, "HUP", "terminal closed; servers reload their settings"},
+	{SIGUSR1, "USR1", "program-defined; kills it if unhandled"},
+	{SIGUSR2, "USR2", "program-defined; kills it if unhandled"},
 	{SIGSTOP, "STOP", "stop it until CONT"},
-	{SIGCONT, "CONT", "let it go on"},
-	{SIGKILL, "KILL", "end it at once; what it has not written is lost"},
+	{SIGCONT, "CONT", "let it continue"},
+	{SIGKILL, "KILL", "kill it at once; its unsaved data is lost"},
 };
 #define SIGNALS (sizeof signals / sizeof *signals)
 
@@ -59,7 +59,7 @@ static void choose(struct mt_app *app, uint32_t at)
 	}
 	mt_client_signal(app->data.client, signals[at].number);
 	mt_app_say(app,
-		signals[at].number == SIGSTOP ? "sent SIG%s to %s, pid %u; CONT lets it go on"
+		signals[at].number == SIGSTOP ? "sent SIG%s to %s, pid %u; CONT continues it"
 					      : "sent SIG%s to %s, pid %u",
 		signals[at].name, program_name(app, name), app->data.whole.info.pid);
 }
@@ -93,9 +93,10 @@ static void draw(struct mt_app *app)
 	struct mt_rect r = mt_box_middle(app, (int)SIGNALS, 64);
 	char head[96], name[32];
 
-	snprintf(head, sizeof head, m->asking ? "Enter once more kills %s" : "Send a signal to %s",
+	snprintf(head, sizeof head,
+		m->asking ? "Press Enter again to kill %s" : "Send a signal to %s",
 		program_name(app, name));
-	mt_box_draw(app, r, head, m->asking ? "Esc does not" : "Enter sends it   Esc closes");
+	mt_box_draw(app, r, head, m->asking ? "Esc cancels" : "Enter sends it   Esc closes");
 	mt_box_list(app, r, 0, &m->list, draw_line, NULL);
 }
 
@@ -116,7 +117,7 @@ void mt_signals_open(struct mt_app *app)
 	struct menu *m;
 
 	if (!mt_app_runs(app) || !app->data.client) {
-		mt_app_say(app, "no program runs here that could get a signal");
+		mt_app_say(app, "no program is running here to send a signal to");
 		return;
 	}
 	m = mt_alloc(sizeof *m);

@@ -184,7 +184,8 @@ static void end_by_signal(int number)
 
 static void say_left(pid_t program, const char *trace_path)
 {
-	mt_command_say("%d runs on and is recorded into %s; memtui attach %d comes back to it",
+	mt_command_say(
+		"process %d keeps running, recorded into %s; 'memtui attach %d' returns to it",
 		(int)program, trace_path, (int)program);
 }
 
@@ -194,7 +195,7 @@ static void say_stopped(const struct mt_session *session)
 
 	if (trouble)
 		mt_command_say("%s", trouble);
-	mt_command_say("%d runs on, unrecorded; what was recorded of it is %s",
+	mt_command_say("process %d keeps running, no longer recorded; the recording is %s",
 		(int)session->program, session->trace_path);
 }
 
@@ -367,8 +368,7 @@ static int end_session(struct mt_app *app, const struct mt_ui_options *o, int *e
 	if (mt_app_home(app)->recorder_gone && !app->program_ended
 		&& mt_session_poll(app->session, &status) != 1)
 		fprintf(stderr,
-			"memtui: the recorder is gone, "
-			"the program %d still runs; waiting for its end\n",
+			"memtui: the recorder is gone; process %d is still running, waiting for it to exit\n",
 			(int)app->session->program);
 	*exit_status = mt_session_wait(app->session, &status, &failed);
 	if (failed.code)
@@ -381,7 +381,7 @@ static int end_session(struct mt_app *app, const struct mt_ui_options *o, int *e
 	} else if (app->session->going_on) {
 		char others[MT_NUMBER_OF_LEN];
 
-		mt_command_say("the recording goes on for %s, into files beside %s",
+		mt_command_say("still recording %s, into files beside %s",
 			mt_number_of(others, app->session->going_on, "other process"),
 			app->session->trace_path);
 	}
@@ -405,11 +405,11 @@ static int wait_unseen(struct mt_session *session, int *exit_status, struct mt_e
 	if (mt_session_poll(session, &status))
 		mt_command_say("%s", err->text);
 	else
-		mt_command_say("%s; the program runs on, and 'memtui attach %d' shows it",
+		mt_command_say("%s; the program keeps running, and 'memtui attach %d' shows it",
 			err->text, program);
 	*exit_status = mt_session_wait(session, &status, &ignored);
 	return mt_fail(err, code,
-		"so the program was recorded unseen; 'memtui open %s' shows what it did",
+		"so the program was recorded without a screen; 'memtui open %s' shows the recording",
 		session->trace_path);
 }
 

@@ -263,8 +263,8 @@ static void pause_text(char *out, size_t len, const struct mt_profile *p,
 	const struct mt_log_entry *e)
 {
 	const char *words = e->type == MT_LOG_PAUSE
-		? "the recording pauses: new blocks are left out"
-		: "the recording goes on";
+		? "recording paused: new blocks are left out"
+		: "recording resumed";
 	const char *text = mt_strings_get(&p->strings, e->text);
 
 	if (!e->node && !*text)
@@ -284,9 +284,9 @@ static void log_text(char *out, size_t len, const struct mt_profile *p,
 	case MT_LOG_RESUME: pause_text(out, len, p, e); break;
 	case MT_LOG_GAP:
 		mt_number_time(since, e->values[0]);
-		snprintf(out, len, "since %s %s and %s were lost: the recorder could not keep up",
-			since, mt_number_of(allocations, e->values[1], "allocation"),
-			mt_number_of(frees, e->values[2], "free"));
+		snprintf(out, len, "%s and %s were lost since %s: the recorder could not keep up",
+			mt_number_of(allocations, e->values[1], "allocation"),
+			mt_number_of(frees, e->values[2], "free"), since);
 		break;
 	default: snprintf(out, len, "%s", mt_strings_get(&p->strings, e->text)); break;
 	}
@@ -321,15 +321,14 @@ static void end_text(char *out, size_t len, const struct mt_info *info)
 			"the recording of process %u was stopped before the program ended",
 			info->pid);
 	} else if (info->exit_status == -1) {
-		snprintf(out, len,
-			"the recording of process %u ended; the exit status is not known",
+		snprintf(out, len, "the recording of process %u ended; the exit status is unknown",
 			info->pid);
 	} else if (WIFSIGNALED(info->exit_status)) {
 		name = sigabbrev_np(WTERMSIG(info->exit_status));
-		snprintf(out, len, "process %u was ended by signal %d%s%s", info->pid,
+		snprintf(out, len, "process %u was killed by signal %d%s%s", info->pid,
 			WTERMSIG(info->exit_status), name ? ", SIG" : "", name ? name : "");
 	} else {
-		snprintf(out, len, "process %u ended with status %d", info->pid,
+		snprintf(out, len, "process %u exited with status %d", info->pid,
 			WEXITSTATUS(info->exit_status));
 	}
 }

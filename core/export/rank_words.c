@@ -31,7 +31,7 @@ static void age_words(char out[96], const struct mt_rank *r, uint64_t live)
 		snprintf(out, 96, "%s%u%% of its blocks are older than %s; ",
 			r->exact ? "" : "at least ", part, then);
 	else
-		snprintf(out, 96, "not one of its blocks is known to be older than %s; ", then);
+		snprintf(out, 96, "no block is known to be older than %s; ", then);
 }
 
 void mt_rank_words(char out[MT_RANK_WORDS], const struct mt_rank *r, uint64_t live)
@@ -44,8 +44,7 @@ void mt_rank_words(char out[MT_RANK_WORDS], const struct mt_rank *r, uint64_t li
 	freed_words(freed, r);
 	if (r->estimated) {
 		snprintf(out, MT_RANK_WORDS,
-			"an estimate from totals: %s/s left over since "
-			"the first allocation, %u%% of all that is left; %s",
+			"estimated from totals: %s/s not freed since the first allocation, %u%% of all that is live; %s",
 			slope, part, freed);
 		return;
 	}

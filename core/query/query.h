@@ -12,8 +12,8 @@
 #define MT_METRICS(X) \
 	X(LEAKED_SIZE, "leaked_size", "LEAKED", "bytes not freed", BYTES) \
 	X(LEAKED_COUNT, "leaked_count", "BLOCKS", "blocks not freed", COUNT) \
-	X(SIZE, "size", "ALLOCATED", "bytes allocated in all", BYTES) \
-	X(ALLOCATED_COUNT, "allocated_count", "ALLOCS", "allocations in all", COUNT) \
+	X(SIZE, "size", "ALLOCATED", "total bytes allocated", BYTES) \
+	X(ALLOCATED_COUNT, "allocated_count", "ALLOCS", "total allocations", COUNT) \
 	X(AT_PEAK_SIZE, "at_peak_size", "AT PEAK", "bytes live at the peak of the heap", BYTES) \
 	X(AT_PEAK_COUNT, "at_peak_count", "PK BLKS", "blocks live at the peak of the heap", COUNT) \
 	X(OWN_PEAK_SIZE, "own_peak_size", "OWN PEAK", "largest number of live bytes of the group", \
@@ -29,7 +29,7 @@
 	X(INTERVAL, "interval", "SPAN", "from first to last allocation", TIME) \
 	X(AGE, "age", "AGE", "since the first allocation", TIME) \
 	X(GROWTH, "growth", "GROWTH", "bytes leaked per second since the first allocation", BYTES) \
-	X(SUSPECT, "suspect", "SUSPECT", "how much it looks like a leak, 0 to 100", COUNT) \
+	X(SUSPECT, "suspect", "SUSPECT", "leak score, 0 to 100", COUNT) \
 	X(RANGE_LIVE_SIZE, "range_live_size", "LIVE@TO", \
 		"bytes live at the end of the time range", BYTES) \
 	X(RANGE_LIVE_COUNT, "range_live_count", "BLKS@TO", \

@@ -75,7 +75,7 @@ int main(int argc, char **argv)
 		terminal_wait_text(&two, "LIVE") && terminal_wait_text(&two, "977k"), &two);
 	terminal_type(&one, "9");
 	say("what it starts is said to be elsewhere",
-		terminal_wait_text(&one, "has a recording of its own"), &one);
+		terminal_wait_text(&one, "has its own recording"), &one);
 	terminal_type(&one, "1");
 	next_phase(to, from);
 	say("both see it grow",
@@ -86,7 +86,7 @@ int main(int argc, char **argv)
 		terminal_wait_text(&one, "ENDED") && terminal_wait_text(&two, "ENDED"), &one);
 	terminal_type(&two, "9");
 	say("what it started is said to be elsewhere",
-		terminal_wait_text(&two, "has a recording of its own"), &two);
+		terminal_wait_text(&two, "has its own recording"), &two);
 	terminal_type(&one, "q");
 	terminal_type(&two, "1q");
 	say("both leave",

@@ -60,7 +60,7 @@ def private(ended, said, where):
 def refused(ended, said, where):
     if ended != 1 or where:
         return "it was not refused"
-    return None if b"/tmp/memtui-0 is not a directory of yours" in said and b"-o FILE" in said else "the sentence is another"
+    return None if b"/tmp/memtui-0 is not your directory" in said and b"-o FILE" in said else "the sentence is another"
 
 
 def theirs(*paths):

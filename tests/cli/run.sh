@@ -549,9 +549,9 @@ fails "a metric far from any" 2 "unknown metric 'foo'; nearest are 'age', " grou
 fails "a metric's words in another order" 2 "nearest are 'leaked_size', .*'memtui help metrics' lists all" groups --sort all.size-leaked t.dat
 fails "an option that needs another" 2 '^memtui: --alive-at-2: needs --alive-at too: ' groups --alive-at-2 1s t.dat
 fails "a field that needs another" 2 '^memtui: alive_at_2: needs alive_at too: ' groups --filter alive_at_2:1s t.dat
-fails "open: no such theme" 2 "no theme called 'nosuch'; there are .*dark" open --theme nosuch t.dat
-fails "run: no such theme" 2 "no theme called 'nosuch'" run --theme nosuch ./known
-fails "attach: no such theme" 2 "no theme called 'nosuch'" attach --theme nosuch 1
+fails "open: no such theme" 2 "unknown theme 'nosuch'; expected one of .*dark" open --theme nosuch t.dat
+fails "run: no such theme" 2 "unknown theme 'nosuch'" run --theme nosuch ./known
+fails "attach: no such theme" 2 "unknown theme 'nosuch'" attach --theme nosuch 1
 fails "run: a filter for a saved trace" 2 "selects single allocations, but a running program has only totals" run --from 1s ./known
 fails "open: no picture a second" 2 "--fps: invalid value '0'; expected a whole number from 1 to 60" open --fps 0 t.dat
 fails "open: too many a second" 2 "expected a whole number from 1 to 60" open --fps 61 t.dat
@@ -562,7 +562,7 @@ for command in report info open pack; do
 status 1" ]; then ok "$command: no such file"; else not_ok "$command: no such file" "$(head -c 300 said.out)"; fi
 done
 script -qec "\"$memtui\" open --theme ./nowhere.theme t.dat; echo status \$?" /dev/null </dev/null 2>&1 | tr -d '\r' >said.out
-if grep -q 'the theme ./nowhere.theme cannot be read: No such file' said.out && grep -q '^status 1$' said.out; then ok "a theme's file that is not there"; else not_ok "a theme's file that is not there" "$(head -c 300 said.out)"; fi
+if grep -q './nowhere.theme: cannot read the theme: No such file' said.out && grep -q '^status 1$' said.out; then ok "a theme's file that is not there"; else not_ok "a theme's file that is not there" "$(head -c 300 said.out)"; fi
 fails "bad time" 2 'time' record --duration soon ./known
 fails "bad regex" 2 "character 5.*expected '\)'" groups --function-regex '(abc' t.dat
 fails "bad regex in words" 2 'expected' groups --filter 'source:[a' t.dat

@@ -55,7 +55,7 @@ def speedscope(path):
     data, sums, stacks = json.load(open(path)), {}, {}
     assert data["$schema"] == "https://www.speedscope.app/file-format-schema.json"
     words = {"bytes not freed": "leaked_size", "bytes live at the peak of the heap": "at_peak_size", "blocks not freed": "leaked_count",
-             "bytes allocated in all": "size", "allocations in all": "allocated_count", "freed before the thread's next allocation": "temporary_count"}
+             "total bytes allocated": "size", "total allocations": "allocated_count", "freed before the thread's next allocation": "temporary_count"}
     frames = data["shared"]["frames"]
     assert len({json.dumps(f) for f in frames}) == len(frames)
     for profile in data["profiles"]:

@@ -120,7 +120,7 @@ def of_exports(info):
             ("temporary_count", "temporary")):
         lines = memtui("export", "--as", "collapsed", "--metric", metric, *options, trace).splitlines()
         say("collapsed", **{number: sum(int(line.rsplit(" ", 1)[1]) for line in lines)})
-    words = {"bytes not freed": "leaked", "blocks not freed": "blocks", "bytes allocated in all": "bytes", "allocations in all": "begun",
+    words = {"bytes not freed": "leaked", "blocks not freed": "blocks", "total bytes allocated": "bytes", "total allocations": "begun",
         "blocks allocated in all": "begun"}
     for profile in json.loads(memtui("export", "--as", "speedscope", *options, trace))["profiles"]:
         if profile["name"] in words:
@@ -157,7 +157,7 @@ def parse(text):
 def of_screen(info):
     """The heap as a whole, with what is suppressed."""
     shown = subprocess.run([f"{build}/tests/numbers/screen", f"{build}/memtui", "open", *heap, trace], capture_output=True, text=True)
-    match = re.search(r"(heap|matched) (?:at the end )?(\S+)   peak (\S+) at \S+   (?:live )?blocks (\S+)   allocs/s (\S+)   frees/s (\S+)",
+    match = re.search(r"(heap|filtered) (?:at the end )?(\S+)   peak (\S+) at \S+   (?:live )?blocks (\S+)   allocs/s (\S+)   frees/s (\S+)",
         shown.stdout)
     if shown.returncode or not match:
         sys.exit("the screen shows no numbers: " + shown.stdout)

@@ -86,15 +86,15 @@ static void check_editors(struct tests *t)
 		shows(&terminal, "2/session_new\re",
 			"cannot start /nonexistent/editor: No such file"),
 		"an editor that is not there is said so");
-	tell(t, shows(&terminal, "2gje", "core/arena.c is not here"),
+	tell(t, shows(&terminal, "2gje", "core/arena.c: not found"),
 		"a source that is not there is said so");
-	tell(t, shows(&terminal, "3E/0x4013\re", "no source line is known here"),
+	tell(t, shows(&terminal, "3E/0x4013\re", "no source line for this frame"),
 		"a frame without a source line is said so");
 	tell(t, shows(&terminal, "5e", "no group is selected here"),
 		"a view without groups says so");
 	terminal_close(&terminal);
 	start(t, &terminal, &failing);
-	tell(t, shows(&terminal, "2/session_new\re", "false ended with status 1"),
+	tell(t, shows(&terminal, "2/session_new\re", "false exited with status 1"),
 		"an editor that fails is said so");
 	terminal_type(&terminal, "Q");
 	tell(t, terminal_wait_end(&terminal) && terminal_restored(&terminal),
@@ -118,10 +118,9 @@ static void check_palette(struct tests *t)
 	tell(t, shows(&terminal, "zofit", "show the whole run"),
 		"letters of a name find the action");
 	tell(t, shows(&terminal, "\r", "[5Time"), "Enter runs it, in the view that it belongs to");
-	tell(t, shows(&terminal, ":zzz", "no action is called so"),
-		"what nothing is called is said");
+	tell(t, shows(&terminal, ":zzz", "no action matches"), "what nothing is called is said");
 	tell(t,
-		shows(&terminal, "\025whole branch", "no action is called so")
+		shows(&terminal, "\025whole branch", "no action matches")
 			&& shows(&terminal, "\025callee", "Unfold"),
 		"words of the help find it too");
 	tell(t, shows(&terminal, "\033", "groups") && shows(&terminal, "", "at the cursor"),
@@ -129,7 +128,7 @@ static void check_palette(struct tests *t)
 	terminal_type(&terminal, "1:reverse");
 	terminal_settle(&terminal);
 	tell(t, shows(&terminal, "\033[<0;20;4M", "▲"), "a click runs the line");
-	tell(t, shows(&terminal, ":freeze\r", "for a program that runs"),
+	tell(t, shows(&terminal, ":freeze\r", "only while the program is running"),
 		"what needs a running program says so");
 	terminal_close(&terminal);
 }
@@ -410,7 +409,7 @@ static void check_keymap(struct tests *t)
 		"so is an unknown action");
 	tell(t, prints(command, "keys:5: invalid key '^PgDn'; expected a character", 1),
 		"so is an unknown key");
-	tell(t, prints(command, "keys:8: W means nothing in app", 1),
+	tell(t, prints(command, "keys:8: W has no action in app", 1),
 		"so is a key that has no meaning to take");
 	tell(t, prints(command, "keys:9: bind takes 3 words, not 2", 1), "so is a word too few");
 	tell(t, prints(command, "keys:10: invalid line 'bnid'", 1), "so is another order");
@@ -433,16 +432,16 @@ static void check_keymap(struct tests *t)
 static void check_strays(struct tests *t)
 {
 	static const struct step steps[] = {
-		{"a key of the other pane", "E", "E (All) works in the call tree; Tab turns there",
+		{"a key of the other pane", "E", "E (All) works in the call tree; Tab shows it",
 			NULL},
-		{"of another view", "v", "v (Select) works in Time; 5 turns there", "(All)"},
+		{"of another view", "v", "v (Select) works in Time; 5 shows it", "(All)"},
 		{"of a group", "}", "} (Next) works in a group; Enter opens one", NULL},
 		{"after another key", "f", "f (fixed) comes after t", NULL},
-		{"of a running program", "p", "p (Freeze) is for a program that runs under memtui",
+		{"of a running program", "p", "p (Freeze) works only while the program is running",
 			NULL},
 		{"of nothing", "J", "J does nothing here; F1 lists the keys", NULL},
 		{"one that does something", "j", "groups 2/17", "does nothing"},
-		{"where there is nothing to clear", "R", "all times are shown already", NULL},
+		{"where there is nothing to clear", "R", "no time range to clear", NULL},
 		{"is no event", "0", "Log]", "works in"},
 	};
 

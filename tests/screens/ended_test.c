@@ -20,7 +20,7 @@ static void check_ended(struct tests *t)
 	check_answer(t, &terminal, "O\r\r", "kept 1", "a program allocates");
 	check_answer(t, &terminal, "\0358", "listed here once it has ended",
 		"while it runs, the list of blocks says when there will be one");
-	check_answer(t, &terminal, "O\r\004", "ended with status 0", "it ends");
+	check_answer(t, &terminal, "O\r\004", "program exited (0)", "it ends");
 	check_answer(t, &terminal, "8", "live     2.9M", "and its blocks are listed");
 	check_answer(t, &terminal, "2\r", " threads keeps 2.9M left of 1 call",
 		"the detail knows threads");
@@ -54,7 +54,7 @@ static void check_many(struct tests *t)
 		"and so does the order by them");
 	check_answer(t, &terminal, "\r", " trend  more than 100k groups are not sampled",
 		"and the detail");
-	check_answer(t, &terminal, "O\r\004", "ended with status 0", "it ends");
+	check_answer(t, &terminal, "O\r\004", "program exited (0)", "it ends");
 	check_answer(t, &terminal, "V", "suspected leaks: score of 100, growth",
 		"and then they are exact");
 	terminal_type(&terminal, "Q");
@@ -72,7 +72,7 @@ static void check_stopped(struct tests *t)
 	struct terminal terminal;
 
 	terminal_start(&terminal, 24, 80, &s, argv);
-	terminal_wait_text(&terminal, "the recording has ended, the program runs on");
+	terminal_wait_text(&terminal, "recording ended; the program keeps running");
 	check_answer(t, &terminal, "", "STOPPED", "a recording that ended is not a program's end");
 	check_answer(t, &terminal, "0", "end     the recording of process",
 		"its log has the recording's end");
@@ -141,7 +141,7 @@ static void check_full(struct tests *t)
 	check_answer(t, &terminal, "", "cannot write to /dev/full: No space left",
 		"a full disk is said at once");
 	check_answer(t, &terminal, "0", "BROKEN OFF", "and the title says so, too");
-	check_answer(t, &terminal, "O\r\004", "ended with status 0",
+	check_answer(t, &terminal, "O\r\004", "program exited (0)",
 		"the program goes on to its end");
 	terminal_type(&terminal, "Q");
 	tell(t, terminal_wait_end(&terminal) && terminal.status, "the session fails");

@@ -40,7 +40,7 @@ static void check_execute(struct tests *t)
 		free(screen);
 	}
 	terminal_type(&terminal, "O\r\r\035");
-	ok = ok && terminal_wait_text(&terminal, "ended with status 0");
+	ok = ok && terminal_wait_text(&terminal, "program exited (0)");
 	terminal_type(&terminal, "Q");
 	tell(t, terminal_wait_end(&terminal) && ok && !terminal.status, "and its end is seen");
 	terminal_close(&terminal);

@@ -22,7 +22,7 @@ static const struct scene scenes[] = {
 	{"halted", {.name = "guidance-stopped-100x30", .columns = 100, .rows = 30, .keys = "2"},
 		"the recording was stopped at"},
 	{"halted", {.name = "guidance-stopped-80x24", .columns = 80, .rows = 24, .keys = "7"},
-		"nothing is live where the recording ends"},
+		"nothing was live when the recording ended"},
 	{"bare", {.name = "guidance-bare-100x30", .columns = 100, .rows = 30, .keys = "2"},
 		"build the program with -g"},
 	{"bare", {.name = "guidance-bare-80x24", .columns = 80, .rows = 24, .keys = "2\r"},
@@ -30,7 +30,7 @@ static const struct scene scenes[] = {
 	{"bare", {.name = "guidance-bare-40x10", .columns = 40, .rows = 10, .keys = "2\r"},
 		"suspect"},
 	{"broken", {.name = "guidance-broken-100x30", .columns = 100, .rows = 30, .keys = "2"},
-		"broken off at"},
+		"recorder was killed at"},
 	{"broken", {.name = "guidance-broken-80x24", .columns = 80, .rows = 24, .keys = "4"},
 		"M live   100.0 %"},
 	{"begun", {.name = "guidance-begun-80x24", .columns = 80, .rows = 24, .keys = ""},
@@ -58,7 +58,7 @@ static const struct scene scenes[] = {
 			.rows = 24,
 			.keys = "7\\lifetime:only_temporary\r",
 		},
-		"nothing of this leaks: F4 changes the filter"},
+		"no leak matches the filter: F4 changes it"},
 	{"golden",
 		{
 			.name = "guidance-shown-80x24",
@@ -126,11 +126,11 @@ static void check_begun(struct tests *t)
 		return;
 	}
 	terminal_start(&terminal, 24, 80, &s, argv);
-	bool ok = terminal_wait_text(&terminal, "the recording has just begun");
+	bool ok = terminal_wait_text(&terminal, "the recording has just started");
 
 	terminal_type(&terminal, "V");
 	ok = ok && terminal_wait_text(&terminal, "nothing grows steadily")
-		&& terminal_wait_text(&terminal, "the recording has just begun");
+		&& terminal_wait_text(&terminal, "the recording has just started");
 	tell(t, ok, "a recording that has just begun says so");
 	terminal_type(&terminal, "Q");
 	if (terminal_wait_text(&terminal, "still runs"))
@@ -167,11 +167,12 @@ static void check_welcome(struct tests *t)
 		int rows, columns;
 		const char *keys, *there, *gone;
 	} runs[] = {
-		{24, 80, "", "its call stack, its source", NULL},
-		{10, 40, "", "every key; any action", NULL},
-		{24, 80, "2j", "[2Group]", "its call stack, its source"},
-		{24, 80, "\033", "[1Main]", "its call stack, its source"},
-		{24, 80, "\033[<0;60;20M\033[<0;60;20m", "[1Main]", "its call stack, its source"},
+		{24, 80, "", "open a group: backtrace, source", NULL},
+		{10, 40, "", "all keys; all actions", NULL},
+		{24, 80, "2j", "[2Group]", "open a group: backtrace, source"},
+		{24, 80, "\033", "[1Main]", "open a group: backtrace, source"},
+		{24, 80, "\033[<0;60;20M\033[<0;60;20m", "[1Main]",
+			"open a group: backtrace, source"},
 	};
 	char directory[1024], marker[1200];
 	struct settings s = {
@@ -192,7 +193,7 @@ static void check_welcome(struct tests *t)
 				runs[i].gone),
 			"a first run, %dx%d, key %d", runs[i].columns, runs[i].rows, *runs[i].keys);
 	}
-	tell(t, begins(t, 24, 80, &s, "", "[1Main]", "its call stack, its source"),
+	tell(t, begins(t, 24, 80, &s, "", "[1Main]", "open a group: backtrace, source"),
 		"the next run does without");
 }
 

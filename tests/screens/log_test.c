@@ -30,16 +30,16 @@ static void check_live(struct tests *t)
 	ok = ok && terminal_wait_text(&terminal, "begin   process")
 		&& terminal_wait_text(&terminal, "the newest line");
 	terminal_type(&terminal, "P");
-	ok = ok && terminal_wait_text(&terminal, "memtui  the recording pauses")
-		&& terminal_wait_text(&terminal, "pause   the recording pauses");
+	ok = ok && terminal_wait_text(&terminal, "memtui  recording paused")
+		&& terminal_wait_text(&terminal, "pause   recording paused");
 	terminal_type(&terminal, "P");
-	ok = ok && terminal_wait_text(&terminal, "resume  the recording goes on");
+	ok = ok && terminal_wait_text(&terminal, "resume  recording resumed");
 	tell(t, ok, "the log of a program that runs tells of pauses");
 	terminal_type(&terminal, "O\rx\r\035");
-	ok = ok && terminal_wait_text(&terminal, "ended with status 5");
+	ok = ok && terminal_wait_text(&terminal, "program exited (5)");
 	terminal_type(&terminal, "0");
 	ok = ok && terminal_wait_text(&terminal, "end     process")
-		&& terminal_wait_text(&terminal, "memtui  the program ended with status 5");
+		&& terminal_wait_text(&terminal, "memtui  program exited (5)");
 	tell(t, ok, "and of its end");
 	if (!ok) {
 		char *screen = terminal_text(&terminal);

@@ -87,7 +87,7 @@ static void check_live(struct tests *t)
 	if (!ok)
 		show(&terminal);
 	terminal_type(&terminal, "O\r\r\035");
-	ok = ok && terminal_wait_text(&terminal, "ended with status 0");
+	ok = ok && terminal_wait_text(&terminal, "program exited (0)");
 	if (!ok)
 		show(&terminal);
 	terminal_type(&terminal, "9");
@@ -118,7 +118,7 @@ static void check_end_away(struct tests *t)
 	terminal_type(&terminal, "/ended 0 ls\r\r");
 	ok = ok && terminal_wait_text(&terminal, "now process");
 	terminal_type(&terminal, "O\rx\r\035");
-	ok = ok && terminal_wait_text(&terminal, "ended with status 6");
+	ok = ok && terminal_wait_text(&terminal, "program exited (6)");
 	if (!ok)
 		show(&terminal);
 	terminal_type(&terminal, "Q");
@@ -159,7 +159,7 @@ static void check_back(struct tests *t)
 	ok = ok && terminal_settle(&terminal)
 		&& terminal_wait_text(&terminal,
 			"now process 4242 (server); 9, "
-			"and Enter on 4243, goes back; snapshots are gone");
+			"and Enter on 4243, goes back; snapshots were dropped");
 	terminal_type(&terminal, "Eg\033");
 	ok = terminal_settle(&terminal) && ok;
 	after = terminal_dump(&terminal);
@@ -181,7 +181,7 @@ static void check_alone(struct tests *t)
 	open_trace(t, &terminal, 24, 80, NULL);
 	terminal_settle(&terminal);
 	terminal_type(&terminal, "9");
-	tell(t, terminal_wait_text(&terminal, "no other process was recorded with it"),
+	tell(t, terminal_wait_text(&terminal, "no other process was recorded"),
 		"a trace alone says so");
 	terminal_type(&terminal, "\r");
 	tell(t, terminal_wait_text(&terminal, "this process is shown already"),
@@ -221,7 +221,7 @@ static void check_nameless(struct tests *t)
 		terminal_start(&terminal, 24, 80, &s, i ? open : shell);
 		terminal_settle(&terminal);
 		terminal_type(&terminal, "9");
-		bool ok = terminal_wait_text(&terminal, "no other process was recorded with it");
+		bool ok = terminal_wait_text(&terminal, "no other process was recorded");
 
 		terminal_type(&terminal, "\r");
 		tell(t, ok && terminal_wait_text(&terminal, "this process is shown already"),

@@ -209,8 +209,7 @@ static void check_scrollback(struct tests *t)
 	terminal_type(&terminal, "G");
 	sees(t, &terminal, "last", "G goes back to the end");
 	terminal_type(&terminal, TYPE "\r");
-	sees(t, &terminal, "[the program ended with status 3]",
-		"the last line says how the program ended");
+	sees(t, &terminal, "[program exited (3)]", "the last line says how the program ended");
 	terminal_type(&terminal, "/^2500$\r");
 	sees(t, &terminal, "\n2500\n", "what it printed is kept after its end");
 	stop(&terminal);
@@ -243,7 +242,7 @@ static void check_size(struct tests *t)
 	struct terminal terminal;
 
 	start_script(t, &terminal, NULL, script);
-	sees(t, &terminal, "\n30\n", "the program has printed"); /* not in the title */
+	sees(t, &terminal, "\n30\n", "no output yet"); /* not in the title */
 	terminal_resize(&terminal, 40, 110);
 	sees(t, &terminal, "36 110", "a new size is passed on");
 	sees(t, &terminal, "20 80", "and what had scrolled out comes back into a larger screen");
@@ -263,7 +262,7 @@ static void check_keys(struct tests *t)
 	start_script(t, &terminal, NULL, script);
 	sees(t, &terminal, "ready", "the program waits for keys");
 	terminal_type(&terminal, TYPE);
-	sees(t, &terminal, "take the keyboard back", "Enter gives it the keyboard");
+	sees(t, &terminal, "take the keyboard back", "Enter sends keys to the program");
 	tell(t, terminal.cursor_shown && terminal.cursor_shape == VTERM_PROP_CURSORSHAPE_BAR_LEFT,
 		"the cursor has the shape that it asked for");
 	terminal_type(&terminal, "\033[A");

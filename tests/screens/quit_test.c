@@ -189,8 +189,8 @@ static void check_worker(struct tests *t)
 	terminal_type(&p.terminal, "9");
 	ok = terminal_wait_text(&p.terminal, "  sleep 1000") && ok;
 	terminal_type(&p.terminal, "O\r\r\035");
-	ok = terminal_wait_text(&p.terminal, "ended with status 0") && ok;
-	ok = terminal_wait_text(&p.terminal, "1 process goes on: press 9") && ok;
+	ok = terminal_wait_text(&p.terminal, "program exited (0)") && ok;
+	ok = terminal_wait_text(&p.terminal, "1 process still runs: press 9") && ok;
 	ok = terminal_wait_text(&p.terminal, "\nworker ") && ok;
 	char *screen = terminal_text(&p.terminal), *at = strstr(screen, "\nworker ");
 	int worker = at ? atoi(at + 8) : 0;
@@ -225,7 +225,7 @@ static void check_bound(struct tests *t)
 		write_file(path, "x", 0600);
 	}
 	begin(t, &p, argv, false);
-	bool ok = terminal_wait_text(&p.terminal, "ended with status 0");
+	bool ok = terminal_wait_text(&p.terminal, "program exited (0)");
 
 	terminal_type(&p.terminal, "Qd");
 	ok = terminal_wait_end(&p.terminal) && ok;
@@ -251,7 +251,7 @@ int main(int argc, char **argv)
 	check_answer_of(&t, "k  keep it running and recorded", "k", 0, true);
 	check_named(&t);
 	check_many(&t, "save the recordings of all 4 processes", "a", 4, 1);
-	check_many(&t, "save that of process", "s", 1, 0);
+	check_many(&t, "save only that of process", "s", 1, 0);
 	check_many(&t, "discard all recordings", "d", 0, 0);
 	check_worker(&t);
 	check_bound(&t);

@@ -100,9 +100,9 @@ static void check_fields(struct tests *t)
 		"the recording has no thread 'wroker'", "no group matches");
 	check_field(t, "--size-min", "--size-min=1M", "2", "site_big", "site_spread");
 	check_field(t, "--sort all. as an option", "--sort=all.size", "2\\size<1k\r",
-		"whole groups: bytes", "matched:");
+		"whole groups: total", "filtered:");
 	check_field(t, "--sort only_matched. as an option", "--sort=only_matched.size",
-		"2\\size<1k\r", "matched: bytes", "whole:");
+		"2\\size<1k\r", "filtered: total", "whole:");
 	check_field(t, "--alive-at", "--alive-at=peak", "2", "site_early", "site_brief");
 }
 
@@ -204,7 +204,7 @@ static void check_output(struct tests *t)
 	struct terminal terminal;
 
 	terminal_start(&terminal, 24, 100, &s, argv);
-	bool ok = terminal_wait_text(&terminal, "ended with status 3");
+	bool ok = terminal_wait_text(&terminal, "program exited (3)");
 
 	terminal_type(&terminal, "q");
 	ok = ok && terminal_wait_end(&terminal);
@@ -226,7 +226,7 @@ static void check_live(struct tests *t)
 	bool ok;
 
 	run_program(t, &terminal, "/bin/sh", "exit 3");
-	ok = terminal_wait_text(&terminal, "ended with status 3");
+	ok = terminal_wait_text(&terminal, "program exited (3)");
 	terminal_type(&terminal, "q");
 	ok = ok && terminal_wait_text(&terminal, "Keep the recording?");
 	terminal_type(&terminal, "d");
@@ -240,10 +240,10 @@ static void check_live(struct tests *t)
 	run_program(t, &terminal, "/bin/sh", "echo ready; read x; echo got $x; exit 5");
 	ok = terminal_wait_text(&terminal, "LIVE");
 	terminal_type(&terminal, "P");
-	ok = ok && terminal_wait_text(&terminal, "the recording pauses")
+	ok = ok && terminal_wait_text(&terminal, "recording paused")
 		&& terminal_wait_text(&terminal, " PAUSED ");
 	terminal_type(&terminal, "P");
-	ok = ok && terminal_wait_text(&terminal, "the recording goes on")
+	ok = ok && terminal_wait_text(&terminal, "recording resumed")
 		&& terminal_wait_text(&terminal, " LIVE ");
 	tell(t, ok, "P pauses the recording and goes on");
 	terminal_type(&terminal, "O");
@@ -252,7 +252,7 @@ static void check_live(struct tests *t)
 	ok = ok && terminal_wait_text(&terminal, "^]");
 	terminal_type(&terminal, "hello\r");
 	ok = ok && terminal_wait_text(&terminal, "got hello")
-		&& terminal_wait_text(&terminal, "ended with status 5");
+		&& terminal_wait_text(&terminal, "program exited (5)");
 	tell(t, ok, "an interactive program works in the pane");
 	terminal_type(&terminal, "Q");
 	ok = ok && terminal_wait_text(&terminal, "Keep the recording?");
@@ -298,7 +298,7 @@ static void check_attach(struct tests *t)
 	terminal_type(&terminal, "\r");
 	ok = ok && terminal_wait_end(&terminal);
 	screen = terminal_text(&terminal);
-	tell(t, ok && strstr(screen, "runs on and is recorded into"),
+	tell(t, ok && strstr(screen, "keeps running, recorded into"),
 		"Enter leaves it running, and how to come back is said");
 	free(screen);
 	terminal_close(&terminal);

@@ -40,7 +40,7 @@ static void check_config(struct tests *t)
 	tell(t, shows(&terminal, "jjj\r", "desc"), "Enter changes one");
 	tell(t, shows(&terminal, "jjj\033[D", "off  "), "so does Left");
 	tell(t, shows(&terminal, "j\rjoe -x\r", "joe -x"), "what is typed is taken");
-	tell(t, shows(&terminal, "w", "settings are kept in"), "w says where they are kept");
+	tell(t, shows(&terminal, "w", "settings saved in"), "w says where they are kept");
 	tell(t, shows(&terminal, "\033", "ALLOCSv"), "the change holds in the view");
 	char *kept = read_file(path);
 
@@ -58,8 +58,8 @@ static void check_config(struct tests *t)
 	unlink(path);
 	start(t, &terminal, &s);
 	tell(t,
-		shows(&terminal, "Tj\r", "F2 and w keep it")
-			&& shows(&terminal, "\033OQw", "settings are kept"),
+		shows(&terminal, "Tj\r", "F2, then w, saves it")
+			&& shows(&terminal, "\033OQw", "settings saved"),
 		"T picks a theme, F2 keeps it");
 	kept = read_file(path);
 	tell(t, !strncmp(kept, "theme = ", 8) && strchr(kept, '\n') == kept + strlen(kept) - 1,
@@ -80,8 +80,8 @@ static void check_shared_config(struct tests *t)
 	start(t, &first, &s);
 	start(t, &second, &s);
 	tell(t,
-		shows(&first, "\033OQjjj\rw", "settings are kept")
-			&& shows(&second, "\033OQjjjjjj\rw", "settings are kept"),
+		shows(&first, "\033OQjjj\rw", "settings saved")
+			&& shows(&second, "\033OQjjjjjj\rw", "settings saved"),
 		"two memtuis save their settings");
 	char *kept = read_file(path);
 
@@ -147,7 +147,7 @@ static void check_live(struct tests *t)
 	terminal_wait_text(&terminal, "at the cursor");
 	terminal_type(&terminal, "gv\r");
 	tell(t,
-		terminal_wait_text(&terminal, "this needs the saved trace")
+		terminal_wait_text(&terminal, "needs the saved trace")
 			&& terminal_wait_text(&terminal, "── selected"),
 		"a range of a running program says why it is no filter, and stays");
 	terminal_type(&terminal, "OK");
@@ -159,13 +159,14 @@ static void check_live(struct tests *t)
 			&& terminal_wait_text(&terminal, "sent SIGUSR1"),
 		"Enter sends one");
 	terminal_type(&terminal, "KG\r");
-	tell(t, terminal_wait_text(&terminal, "Enter once more kills"), "KILL is asked for twice");
+	tell(t, terminal_wait_text(&terminal, "Press Enter again to kill"),
+		"KILL is asked for twice");
 	terminal_type(&terminal, "j");
 	tell(t, terminal_wait_text(&terminal, "Send a signal to"), "and forgotten by another key");
 	terminal_type(&terminal, "g\r");
-	tell(t, terminal_wait_text(&terminal, "ended with status 7"), "TERM ends it");
+	tell(t, terminal_wait_text(&terminal, "program exited (7)"), "TERM ends it");
 	terminal_type(&terminal, ":signal\r");
-	tell(t, terminal_wait_text(&terminal, "for a program that runs"),
+	tell(t, terminal_wait_text(&terminal, "only while the program is running"),
 		"an ended program gets none");
 	terminal_type(&terminal, "V+");
 	tell(t, terminal_wait_text(&terminal, "every 200 ms"), "+ draws more often");
@@ -244,7 +245,7 @@ static void check_restore(struct tests *t)
 		"--fresh begins with the main view");
 	tell(t, visit(t, &s, "--filter=main", "j", "filter: main", "\\\025site_\rQ"),
 		"a filter on the command line wins");
-	tell(t, visit(t, &s, NULL, "\033[15~", "as at the beginning", "Q"), "F5 goes back");
+	tell(t, visit(t, &s, NULL, "\033[15~", "folds were reset", "Q"), "F5 goes back");
 	tell(t, visit(t, &s, NULL, "j", "[1 Main]", "Q"), "and stays so");
 	tell(t,
 		visit(t, &s, NULL, "2", "[2 Groups]", "Q")

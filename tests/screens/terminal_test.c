@@ -94,7 +94,10 @@ static void check_tty(struct tests *t)
 	bool ok = terminal_wait_text(&terminal, "LIVE");
 
 	terminal_type(&terminal, "O");
-	tell(t, ok && terminal_wait_text(&terminal, "the program has no terminal of its own here"),
+	tell(t,
+		ok
+			&& terminal_wait_text(&terminal,
+				"memtui does not show this program's terminal; 'memtui run' does"),
 		"memtui has no pane for it");
 	terminal_type(&terminal, "2");
 	tell(t, terminal_wait_text(&terminal, "[2Group]"), "but its heap");
@@ -123,7 +126,7 @@ static void check_refused(struct tests *t)
 		{"--tty", "/dev/null", "not a terminal", false},
 		{"--tty", "/nonexistent", "cannot open it", false},
 		{"--keymap", "/nonexistent", "/nonexistent cannot be read", false},
-		{"--theme", "none", "there is no theme called 'none'", true},
+		{"--theme", "none", "unknown theme 'none'", true},
 		{"--theme", "/nonexistent", "/nonexistent", false},
 	};
 

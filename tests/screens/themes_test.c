@@ -108,7 +108,7 @@ static void check_unknown(struct tests *t)
 
 	tell(t,
 		WIFEXITED(terminal.status) && WEXITSTATUS(terminal.status) == 2
-			&& strstr(screen, "no theme called 'blue'")
+			&& strstr(screen, "unknown theme 'blue'")
 			&& strstr(screen, "gruvbox, high-contrast"),
 		"an unknown theme is answered with all names");
 	free(screen);

@@ -194,7 +194,7 @@ static void check_short(struct tests *t)
 		struct terminal terminal;
 
 		start_program(t, &terminal, "exit 3");
-		bool ok = terminal_wait_text(&terminal, "ended with status 3");
+		bool ok = terminal_wait_text(&terminal, "program exited (3)");
 
 		if (!ok)
 			as_before(&terminal, false);

@@ -98,9 +98,10 @@ static void check_keys(struct tests *t)
 	terminal_settle(&terminal);
 	see(t, &terminal, "2S", "W shows what changes", "messages name the user's keys");
 	see(t, &terminal, "tl", "leak; t z undoes", "and those after a prefix");
-	see(t, &terminal, "/json\r", "1 line matches; % and N go on", "a % is a key like others");
+	see(t, &terminal, "/json\r", "1 line matches; % next, N previous",
+		"a % is a key like others");
 	see(t, &terminal, "/s\r", " lines match; ", "and numbers agree");
-	see(t, &terminal, "\\size>=1G\r", "takes it away, F4 changes it",
+	see(t, &terminal, "\\size>=1G\r", "clears it, F4 changes it",
 		"guidance takes the first of two keys");
 	see(t, &terminal, "\\\025\r5A", "J clears it", "rules name them, too");
 	terminal_close(&terminal);

@@ -99,7 +99,7 @@ has "memtui reads the rules" report.out 'suppressed +19\.5k in 1 block by 1 rule
 cp "$MEMTUI_TRIAGE" before
 { sed -n 1,2p before; echo "0123 nonsense"; sed -n '3,$p' before; } >"$MEMTUI_TRIAGE"
 screen
-has "a line without sense is reported by its number" screen 'server\.triage: line 3 makes no sense'
+has "a line without sense is reported by its number" screen 'server\.triage: line 3 is invalid'
 has "the others hold" screen ' I .*parse'
 screen 7 /parse$'\r' tl
 has "it is kept as it is" "$MEMTUI_TRIAGE" '^0123 nonsense$' $'\tleak\t[0-9]+\t100000\tparse'
@@ -115,7 +115,7 @@ MEMTUI_TRIAGE=$work/none/file screen 2 tl
 has "what cannot be written is said" screen 'not saved: .*none/file cannot be written: No such file'
 has "and known all the same" screen ' L .*parse'
 MEMTUI_TRIAGE=$work/none/file screen 2 tl Q
-has "and told once more at the end" screen 'what was said about 1 leak is lost: .*none/file'
+has "and told once more at the end" screen 'judgements of 1 leak were not saved: .*none/file'
 MEMTUI_TRIAGE=$work/none/file screen 2 tl "!mkdir $work/none" tf
 has "the next change saves it" "$work/none/file" $'\tfixed\t'
 

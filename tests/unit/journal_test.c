@@ -71,13 +71,13 @@ static void test_order(void **state)
 	expect(&j, 3, &f, MT_JOURNAL_MARKER, 20, "half way");
 	expect(&j, 4, &f, MT_JOURNAL_MODULE, 50, "no lines    /usr/lib/late.so");
 	assert_int_equal(j.lines[4].time, MT_JOURNAL_BY_THEN);
-	expect(&j, 5, &f, MT_JOURNAL_PAUSE, 60, "the recording pauses");
-	expect(&j, 6, &f, MT_JOURNAL_GAP, 70, "since 65ns 1200 allocations and 34 frees were lost");
+	expect(&j, 5, &f, MT_JOURNAL_PAUSE, 60, "recording paused");
+	expect(&j, 6, &f, MT_JOURNAL_GAP, 70, "1200 allocations and 34 frees were lost since 65ns");
 	expect(&j, 7, &f, MT_JOURNAL_LOSS, 100, "1,234 allocations and frees known to be missing");
 	assert_int_equal(j.lines[7].time, MT_JOURNAL_SO_FAR);
 	expect(&j, 8, &f, MT_JOURNAL_NOTE, 100, "52 events tie with another thread's");
 	expect(&j, 9, &f, MT_JOURNAL_LOSS, 100, "2 threads without a ring");
-	expect(&j, 10, &f, MT_JOURNAL_END, 100, "ended by signal 9, SIGKILL");
+	expect(&j, 10, &f, MT_JOURNAL_END, 100, "killed by signal 9, SIGKILL");
 	f.profile.info.stopped = 1;
 	expect(&j, 10, &f, MT_JOURNAL_END, 100, "was stopped before the program ended");
 	mt_journal_free(&j);

@@ -256,8 +256,8 @@ static void test_words(void **state)
 	r = totals(9000, 9000, 9000, 0, 100);
 	mt_rank_words(text, &r, 9000);
 	assert_string_equal(text,
-		"an estimate from totals: 8.8k/s left over since the first allocation, 90% of all "
-		"that is left; none was freed");
+		"estimated from totals: 8.8k/s not freed since the first allocation, 90% of all "
+		"that is live; none was freed");
 }
 
 int main(void)

@@ -362,11 +362,11 @@ static void test_parser(void **state)
 	static const struct {
 		const char *text, *words;
 	} wrong[] = {
-		{"text = #d0d0d0\n\ntexte = #ffffff\n", "x.theme:3: no role is called 'texte'"},
+		{"text = #d0d0d0\n\ntexte = #ffffff\n", "x.theme:3: unknown role 'texte'"},
 		{"text = #d0d0d\n", "x.theme:1: '#d0d0d' is neither a colour"},
 		{"text #d0d0d0\n", "x.theme:1: no '='"},
 		{"# first\ntext =\n", "x.theme:2: nothing after '='"},
-		{"text = #ffffff #000000 #010101\n", "x.theme:1: a third colour"},
+		{"text = #ffffff #000000 #010101\n", "x.theme:1: third colour"},
 	};
 	struct mt_theme theme, before;
 	struct mt_err err = {0};

@@ -48,15 +48,12 @@ static int check(const struct mt_data *d, const struct mt_filter *filter, struct
 		return result;
 	if (d->reader)
 		return mt_fail(err, -ENOTSUP,
-			"this asks for single allocations, and the trace holds totals alone; "
-			"expected fields of groups");
+			"this field selects individual blocks, but the trace has only totals; use fields of groups");
 	if (d->live || d->client)
 		return mt_fail(err, -ENOTSUP,
-			"this asks for single allocations, and a running program is known by its "
-			"totals; expected fields of groups, or the saved trace");
+			"this field selects individual blocks, but a running program has only totals; use fields of groups, or open the saved trace");
 	return mt_fail(err, -ENOTSUP,
-		"this asks for single allocations, which a stand-alone recording is not ordered "
-		"by; expected fields of groups, or the trace that 'memtui pack' makes of it");
+		"this field selects individual blocks, but a stand-alone recording has none in order; use fields of groups, or the trace that 'memtui pack' makes of it");
 }
 
 static bool same(const struct mt_filter *a, const char *text)
@@ -216,9 +213,9 @@ const struct mt_profile *mt_data_timeline(struct mt_data *d, const char **unfilt
 		d->timeline_asked = d->timeline_runs = true;
 		free(text);
 	}
-	*unfiltered = d->matching      ? "all groups, until the filter has its timeline "
+	*unfiltered = d->matching      ? "all groups, until the filter is applied "
 		: d->live || d->client ? "all groups: a running program's timeline is not filtered "
-				       : "all groups: there are no events to filter ";
+				       : "all groups: no events to filter ";
 	return &d->profile;
 }
 

@@ -128,13 +128,12 @@ void mt_difference_snapshot(struct mt_app *app)
 
 	if (d->own_path) {
 		mt_app_say(app,
-			"two traces are compared here; snapshots are of one: open it alone");
+			"snapshots need a single trace; you are comparing two: open one alone");
 		return;
 	}
 	if (mt_data_pending(&app->data)) {
 		mt_app_say(app,
-			"the filter still goes over the events; "
-			"{snapshot} again when it is in force");
+			"the filter is still being applied; press {snapshot} again afterwards");
 		return;
 	}
 	t = take(app);
@@ -324,7 +323,7 @@ uint64_t mt_difference_tend(struct mt_app *app, uint64_t now)
 		return UINT64_MAX;
 	if (app->data.live || app->data.client || d->other->live) {
 		snprintf(d->error, sizeof d->error,
-			"a recording that grows cannot be compared with another");
+			"a recording in progress cannot be compared with another");
 		return UINT64_MAX;
 	}
 	filter_other(app);
@@ -376,7 +375,7 @@ static bool compare_other(struct mt_app *app, const char **words)
 
 	*words = *d->error                           ? d->error
 		: !a                                 ? "reading the other trace"
-		: mt_data_busy(a) || mt_data_busy(b) ? "looking up names: they say what is the same"
+		: mt_data_busy(a) || mt_data_busy(b) ? "looking up names, to match the groups"
 		: mt_data_pending(a)                 ? "filtering the other trace"
 						     : "comparing";
 	if (!a || *d->error || !d->paired || mt_data_pending(a))
@@ -424,7 +423,7 @@ static void swap_traces(struct mt_app *app)
 	d->made = false;
 	app->view = MT_VIEW_DIFF;
 	app->back[app->back_count++] = MT_VIEW_MAIN;
-	mt_app_say(app, "A is %s now; B, which all views show, is %s", mt_base_name(d->other_path),
+	mt_app_say(app, "A is now %s; B, which all views show, is %s", mt_base_name(d->other_path),
 		mt_base_name(d->own_path));
 }
 

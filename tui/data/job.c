@@ -80,7 +80,7 @@ void mt_job_start(struct mt_app *app, const struct mt_work *work, void *context)
 	atomic_store(&job->percent, -1);
 	code = -mt_thread_start(&job->thread, "job", run, job);
 	if (code) {
-		mt_fail(&job->err, -code, "no thread can be started: %s", strerror(code));
+		mt_fail(&job->err, -code, "cannot start a thread: %s", strerror(code));
 		work->done(app, context, -code, &job->err);
 		free(job);
 		return;

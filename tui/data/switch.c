@@ -54,7 +54,7 @@ static void show(struct mt_app *app, struct mt_data *next, const char *words)
 	bool ascending = d->ascending, sort_all = d->sort_all, inverted = d->inverted;
 	uint64_t generation = d->generation, asked = d->asked;
 	char *filter = mt_data_wanted(d), from[16];
-	const char *gone = mt_difference_snapshots(app) ? "; snapshots are gone" : "";
+	const char *gone = mt_difference_snapshots(app) ? "; snapshots were dropped" : "";
 	struct mt_err err = {0};
 
 	snprintf(from, sizeof from, "%u", d->whole.info.pid);
@@ -77,10 +77,10 @@ static void show(struct mt_app *app, struct mt_data *next, const char *words)
 	d->asked = asked + 1;
 	turn(app);
 	if (mt_data_filter(d, filter, &err) < 0)
-		mt_app_say(app, "now %s%s; without the filter: %s", words, gone, err.text);
+		mt_app_say(app, "showing %s%s; filter removed: %s", words, gone, err.text);
 	else
-		mt_app_say(app, "now %s; {processes}, and {open} on %s, goes back%s", words, from,
-			gone);
+		mt_app_say(app, "showing %s; {processes}, then {open} on %s, goes back%s", words,
+			from, gone);
 	mt_data_select(d);
 	free(filter);
 }
@@ -142,7 +142,7 @@ void mt_switch_to(struct mt_app *app, pid_t process, const char *trace_path, con
 
 	if (app->difference && app->difference->own_path) {
 		mt_app_say(app,
-			"two traces are compared here; open one alone to turn to other processes");
+			"you are comparing two traces; open one alone to see other processes");
 		return;
 	}
 	if (app->home && process && process == mt_client_entry(home->client)->program) {

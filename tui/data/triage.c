@@ -59,8 +59,8 @@ static void read_store(struct mt_app *app)
 	if (result < 0)
 		tell(app, err.text);
 	else if (result > 0 && damaged) {
-		snprintf(words, sizeof words, "%s: line %u makes no sense%s; kept as it is",
-			mt_triage_file(t->store), first, damaged > 1 ? ", nor do others" : "");
+		snprintf(words, sizeof words, "%s: line %u is invalid%s; memtui keeps it unchanged",
+			mt_triage_file(t->store), first, damaged > 1 ? ", and others are" : "");
 		tell(app, words);
 	} else if (result > 0) {
 		tell(app, "");
@@ -221,8 +221,7 @@ static void say_executed(struct mt_app *app)
 
 	if (snapshots)
 		mt_app_say(app,
-			"the program became another one by exec: "
-			"%s of it before went; S begins anew",
+			"the program called exec: %s from before dropped; S takes a new one",
 			mt_number_of(words, snapshots, "snapshot"));
 }
 
@@ -310,7 +309,7 @@ void mt_triage_end(struct mt_app *app)
 		return;
 	close_store(t);
 	if (t->lost) {
-		fprintf(stderr, "memtui: what was said about %s is lost: ",
+		fprintf(stderr, "memtui: judgements of %s were not saved: ",
 			mt_number_of(leaks, t->lost, "leak"));
 		mt_text_put(stderr, MT_TEXT_LINE, t->told);
 		putc('\n', stderr);
@@ -397,7 +396,7 @@ int mt_triage_draw_words(struct mt_app *app, struct mt_rect r, uint32_t group)
 
 	if (*day && r.columns >= 60)
 		used += mt_drawf(app->screen, r.row, r.column + used, r.columns - used, MT_ROLE_DIM,
-			", said %s at %s", day, bytes);
+			", judged %s at %s", day, bytes);
 
 	if (*j->note)
 		mt_drawf(app->screen, r.row, r.column + used, r.columns - used, MT_ROLE_PROMPT,

@@ -155,8 +155,8 @@ void mt_worker_start(struct mt_worker *w, void *request)
 		w->work->free_request(w->next);
 		w->next = NULL;
 		w->done = true;
-		w->status = mt_fail(&w->err, -code, "no thread can be started %s: %s",
-			w->work->words, strerror(code));
+		w->status = mt_fail(&w->err, -code, "cannot start a thread %s: %s", w->work->words,
+			strerror(code));
 		mt_bell_ring(w->fd);
 	}
 	pthread_mutex_unlock(&w->lock);

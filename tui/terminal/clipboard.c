@@ -57,7 +57,7 @@ void mt_clipboard_copy(struct mt_app *app, const char *text, size_t len, const c
 	char number[16];
 
 	if (!mt_screen_has_clipboard(app->screen)) {
-		mt_app_say(app, "this terminal takes no text for a clipboard");
+		mt_app_say(app, "this terminal has no clipboard that memtui can set");
 		return;
 	}
 	if (len > MT_CLIPBOARD_TEXT)
@@ -70,7 +70,7 @@ void mt_clipboard_copy(struct mt_app *app, const char *text, size_t len, const c
 	mt_screen_send(app->screen, (const char *)out.data, out.len);
 	mt_number_size(number, len);
 	mt_app_say(app,
-		len < all ? "copied the first %2$s of %1$s: the terminal's clipboard takes no more"
+		len < all ? "copied the first %2$s of %1$s: the terminal accepts no more"
 			  : "copied %s, %s, to the clipboard",
 		what, number);
 	mt_buffer_free(&sequence);

@@ -59,9 +59,7 @@ static int check_terminal(int *fd, bool *own, struct mt_err *err)
 			"standard output is not a terminal; "
 			"use 'memtui report' or 'memtui record' there");
 	if (!name || !*name)
-		return mt_fail(err, -EINVAL,
-			"TERM is not set, so nothing is known about "
-			"this terminal; try TERM=xterm-256color");
+		return mt_fail(err, -EINVAL, "TERM is not set; try TERM=xterm-256color");
 	if (setupterm(name, STDOUT_FILENO, &status) != OK)
 		return mt_fail(err, -EINVAL,
 			"the terminal '%.40s' is not in the terminfo database; "
@@ -79,7 +77,7 @@ static int check_terminal(int *fd, bool *own, struct mt_err *err)
 	if (*own)
 		*fd = open("/dev/tty", O_RDWR | O_CLOEXEC);
 	if (*fd < 0)
-		return mt_fail(err, -errno, "there is no terminal to read keys from: %s",
+		return mt_fail(err, -errno, "cannot open the terminal to read keys: %s",
 			strerror(errno));
 	return 0;
 }

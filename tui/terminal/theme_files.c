@@ -115,12 +115,10 @@ static int no_theme(const char *name, struct mt_err *err)
 	char *names;
 
 	if (strchr(name, '/'))
-		return mt_fail(err, -errno, "the theme %s cannot be read: %s", name,
-			strerror(errno));
+		return mt_fail(err, -errno, "%s: cannot read the theme: %s", name, strerror(errno));
 	names = mt_theme_names(", ");
-	mt_fail(err, -ENOENT,
-		"there is no theme called '%s'; there %s%s; a file is given by a path with a slash",
-		name, *names ? "are " : "is none installed", names);
+	mt_fail(err, -ENOENT, "unknown theme '%s'; %s%s; to name a file, write a path with a slash",
+		name, *names ? "expected one of " : "no theme is installed", names);
 	free(names);
 	return -ENOENT;
 }

@@ -87,7 +87,7 @@ static void shift(struct mt_app *app, int by)
 	if (at >= c->chosen || to >= c->chosen) {
 		mt_app_say(app,
 			at >= c->chosen ? "not shown: Space shows it, then < and > move it"
-					: "it is at the end already");
+					: "it is already at the end");
 		return;
 	}
 	move(c, at, to);
@@ -101,8 +101,7 @@ static void close_it(struct mt_app *app)
 	char count[MT_NUMBER_OF_LEN];
 
 	if (app->columns.count)
-		mt_app_say(app,
-			"%s chosen, as far as there is room; {setup} w keeps them for all programs",
+		mt_app_say(app, "%s chosen; those that fit are shown; {setup} w saves them",
 			mt_number_of(count, app->columns.count, "column"));
 	else
 		mt_app_say(app, "the first columns that fit are shown");

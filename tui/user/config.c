@@ -159,7 +159,7 @@ int mt_config_set(struct mt_config *c, enum mt_setting id, const char *value, st
 	strcpy(copy, value);
 	if (!fits_line(copy))
 		return mt_fail(err, -EINVAL,
-			"%s: expected one line without a comment, which a # begins", info->name);
+			"%s: expected one line without #, which begins a comment", info->name);
 	if (check(info, copy, err) < 0)
 		return -EINVAL;
 	strcpy(c->value[id], copy);

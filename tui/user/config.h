@@ -15,25 +15,23 @@
 #define MT_SETTINGS(X) \
 	X(THEME, "theme", THEME, "dark", NULL, "colours: a theme's name or file") \
 	X(ASCII, "ascii", CHOICE, "auto", "auto|always|never", \
-		"ASCII alone; auto: where the locale is not UTF-8") \
-	X(SORT, "sort", METRIC, "leaked_size", NULL, "what groups are sorted by at first") \
+		"only ASCII; auto: if the locale is not UTF-8") \
+	X(SORT, "sort", METRIC, "leaked_size", NULL, "metric by which groups are first sorted") \
 	X(ORDER, "order", CHOICE, "desc", "desc|asc", "largest or smallest first") \
 	X(COLUMNS, "columns", METRICS, "", NULL, \
-		"metrics of the groups' list; empty: those that fit") \
+		"columns of the group list; empty: those that fit") \
 	X(REFRESH, "refresh", NUMBER, "auto", "50..60000", \
-		"ms between pictures; auto: 250, over SSH 1000") \
-	X(MOUSE, "mouse", CHOICE, "on", "on|off", \
-		"clicks and the wheel; off: the terminal selects") \
-	X(EDITOR, "editor", TEXT, "", NULL, "the editor's command; empty: VISUAL, EDITOR, or vi") \
+		"ms between redraws; auto: 250, over SSH 1000") \
+	X(MOUSE, "mouse", CHOICE, "on", "on|off", "clicks and wheel; off: the terminal selects") \
+	X(EDITOR, "editor", TEXT, "", NULL, "editor command; empty: VISUAL, EDITOR, or vi") \
 	X(SUSPEND, "suspend", CHOICE, "on", "on|off", \
-		"its key stops memtui, and the shell's fg goes on") \
+		"^Z suspends memtui, fg in the shell resumes it") \
 	X(RESTORE, "restore", CHOICE, "on", "on|off", \
-		"begin with view, filter, order, folds as left") \
+		"restore the last view, filter, order and folds") \
 	X(WRAPPER, "wrapper", REGEX, "", NULL, \
-		"regex: wrappers of malloc of your own, whose callers lists name in their place; " \
-		"empty: the usual ones alone") \
+		"regex of your malloc wrappers: lists show their callers instead; empty: only the usual ones") \
 	X(GRAPHS, "graphs", CHOICE, "braille", "braille|blocks|ascii", \
-		"what graphs are made of, where there is UTF-8")
+		"how graphs are drawn if the locale is UTF-8")
 
 enum mt_setting {
 #define X(id, name, kind, preset, choices, words) MT_SETTING_##id,

@@ -162,7 +162,7 @@ static int number_of(const struct names *names, const char *name, const char *wh
 		if (!strcmp(names->item[i], name))
 			return i;
 	nearest = mt_nearest(name, name_at, names);
-	mt_faults_add(faults, file, line, "no %s '%.40s'; %s%s%s", what, name,
+	mt_faults_add(faults, file, line, "unknown %s '%.40s'; %s%s%s", what, name,
 		nearest ? "did you mean '" : "expected one that ",
 		nearest ? nearest : "'memtui help keys' lists", nearest ? "'?" : "");
 	return -1;
@@ -250,7 +250,7 @@ static void take(char *const *words, int count, const char *file, uint32_t line,
 		take_out(at);
 	else
 		mt_faults_add(faults, file, line,
-			"%s means nothing in %s; 'memtui help keys' lists what does", words[2],
+			"%s has no action in %s; 'memtui help keys' lists the keys", words[2],
 			words[1]);
 }
 

@@ -175,7 +175,7 @@ void mt_restore_fresh(struct mt_app *app)
 	use(app, r->first);
 	r->filter_given = filter_given;
 	r->sort_given = sort_given;
-	mt_app_say(app, "view, filter, order, columns and folds are as at the beginning");
+	mt_app_say(app, "view, filter, order, columns and folds were reset");
 }
 
 /* Of more than KEPT views the one that was written longest ago goes. path: of the one that is

@@ -44,7 +44,7 @@ void mt_setup_faster(struct mt_app *app, int by)
 	else if (by < 0 && at + 1 < count && steps[at] <= app->frame_ms)
 		at++;
 	mt_setup_refresh(app, steps[at]);
-	mt_app_say(app, "new data is drawn every %u ms; {setup} keeps a rate for all programs",
+	mt_app_say(app, "redraws every %u ms; {setup} saves a rate for all programs",
 		app->frame_ms);
 }
 
@@ -107,7 +107,7 @@ static void save(struct mt_app *app)
 	if (mt_config_save(app->config, &path, &err) < 0)
 		mt_app_say(app, "%s", err.text);
 	else
-		mt_app_say(app, "settings are kept in %s", path);
+		mt_app_say(app, "settings saved in %s", path);
 	free(path);
 }
 
@@ -197,9 +197,9 @@ static void draw(struct mt_app *app)
 	for (uint32_t i = 0; i < MT_SETTING_COUNT; i++)
 		rows += height(app, i, mt_box_width(app, r));
 	r = mt_box_middle(app, rows, 96);
-	const char *foot = s->typing ? "Enter takes it   Esc"
-		: r.columns < 50     ? "Enter   w keeps   Esc"
-				     : "Enter changes it   w keeps what was changed   Esc closes";
+	const char *foot = s->typing ? "Enter accepts it   Esc"
+		: r.columns < 50     ? "Enter   w saves   Esc"
+				     : "Enter changes it   w saves the changes   Esc closes";
 
 	mt_box_draw(app, r, "Setup", foot);
 	mt_box_list(app, r, 0, &s->list, draw_line, height);

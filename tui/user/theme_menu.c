@@ -156,7 +156,8 @@ static void keep(struct mt_app *app)
 	if (!show(app, app->themes->in_force))
 		return;
 	mt_config_set(app->config, MT_SETTING_THEME, app->themes->in_force, NULL);
-	mt_app_say(app, "theme: %s; {setup} and w keep it for all programs", app->themes->in_force);
+	mt_app_say(app, "theme: %s; {setup}, then w, saves it for all programs",
+		app->themes->in_force);
 }
 
 static void click(struct mt_app *app, uint32_t index)

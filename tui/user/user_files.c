@@ -41,7 +41,7 @@ int mt_user_read(const char *path, char **text, struct mt_err *err)
 	*text = NULL;
 	if (code)
 		return code == -ENOTDIR
-			? mt_fail(err, -ENOENT, "%s is not there", path)
+			? mt_fail(err, -ENOENT, "%s does not exist", path)
 			: mt_fail(err, code, "%s cannot be read: %s", path, strerror(-code));
 	if (fstat(fd, &status) < 0 || !S_ISREG(status.st_mode) || status.st_size > BYTES_MAX) {
 		close(fd);
@@ -58,7 +58,7 @@ int mt_user_read(const char *path, char **text, struct mt_err *err)
 	free(*text);
 	*text = NULL;
 	return mt_fail(err, code, "%s cannot be read: %s", path,
-		code == -EINVAL ? "it is no text" : strerror(-code));
+		code == -EINVAL ? "it is not text" : strerror(-code));
 }
 
 static void make_directories(char *path)
@@ -109,10 +109,9 @@ static int private_directory(const char *path, bool own, struct mt_err *err)
 	bool others = !code && is.st_mode & S_IWOTH && !(is.st_mode & S_ISVTX);
 
 	if (code)
-		mt_fail(err, code, "%s is not a directory of yours: %s; %s", path, strerror(-code),
-			hint);
+		mt_fail(err, code, "%s is not your directory: %s; %s", path, strerror(-code), hint);
 	else if (is.st_uid != geteuid() && (own || is.st_uid))
-		code = mt_fail(err, -EPERM, "%s is not a directory of yours; %s", path, hint);
+		code = mt_fail(err, -EPERM, "%s is not your directory; %s", path, hint);
 	else if (others && !own)
 		code = mt_fail(err, -EPERM, "others can write to the directory %s; %s", path, hint);
 	else if (own && is.st_mode & 077 && fchmod(fd, 0700) < 0)

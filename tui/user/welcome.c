@@ -13,12 +13,12 @@ static const struct {
 	enum mt_action action, second;
 	const char *words;
 } lines[] = {
-	{MT_ACTION_SUSPECTS, MT_ACTION_NONE, "what looks like a leak"},
-	{MT_ACTION_OPEN, MT_ACTION_NONE, "its call stack, its source"},
-	{MT_ACTION_EDITOR, MT_ACTION_NONE, "the editor at that line"},
-	{MT_ACTION_OUTPUT, MT_ACTION_NONE, "the program's own terminal"},
-	{MT_ACTION_BACK, MT_ACTION_QUIT, "back; leave memtui"},
-	{MT_ACTION_HELP, MT_ACTION_PALETTE, "every key; any action"},
+	{MT_ACTION_SUSPECTS, MT_ACTION_NONE, "sort by leak score"},
+	{MT_ACTION_OPEN, MT_ACTION_NONE, "open a group: backtrace, source"},
+	{MT_ACTION_EDITOR, MT_ACTION_NONE, "open that line in the editor"},
+	{MT_ACTION_OUTPUT, MT_ACTION_NONE, "show the program's terminal"},
+	{MT_ACTION_BACK, MT_ACTION_QUIT, "go back; quit memtui"},
+	{MT_ACTION_HELP, MT_ACTION_PALETTE, "all keys; all actions"},
 };
 #define LINES (sizeof lines / sizeof *lines)
 
@@ -28,8 +28,8 @@ static void draw(struct mt_app *app)
 	int row = r.row + 1;
 	char first[16], second[16], keys[40];
 
-	mt_box_draw(app, r, "Find what leaks",
-		r.columns < 50 ? "any key goes on" : "any key goes on, and does what it does");
+	mt_box_draw(app, r, "Find a leak",
+		r.columns < 50 ? "any key closes this" : "any key closes this and does its work");
 	mt_frame_hit(app,
 		(struct mt_rect){0, 0, mt_screen_rows(app->screen), mt_screen_columns(app->screen)},
 		MT_HIT_OVERLAY, MT_VIEW_MAIN, 0);

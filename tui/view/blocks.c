@@ -316,7 +316,7 @@ static void draw_summary(struct mt_app *app, struct mt_rect r)
 
 	if (t->wanted.group != MT_NO_GROUP) {
 		snprintf(group, sizeof group, " of group #%u", t->wanted.group);
-		mt_keymap_words(hint, sizeof hint, "   {parent}: of all groups");
+		mt_keymap_words(hint, sizeof hint, "   {parent}: all groups");
 	}
 	mt_number_exact(kept, t->blocks.count);
 	mt_number_exact(count, t->blocks.matched);
@@ -349,19 +349,19 @@ static void draw_none(struct mt_app *app, struct mt_rect r)
 	char *open = mt_format("memtui open %s", *path ? path : "TRACE");
 
 	if (d->client && (!d->recorder_gone || d->trace == MT_TRACE_AWAITED)) {
-		words[0] = "a session is known by its totals";
-		words[1] = "single blocks are listed here once it has ended";
+		words[0] = "a live session has only totals";
+		words[1] = "individual blocks are listed here once it has ended";
 	} else if (d->client || d->live) {
-		words[0] = "a session is known by its totals";
+		words[0] = "a live session has only totals";
 		words[1] = "for blocks, once the program has ended:";
 		words[2] = d->import ? "memtui pack" : open;
 	} else if (d->reader) {
-		words[0] = "this trace holds totals alone";
-		words[1] = "to have blocks as well, record anew:";
+		words[0] = "this trace has only totals";
+		words[1] = "to have blocks as well, record again:";
 		words[2] = "memtui record";
 	} else {
 		words[0] = "stand-alone recordings have no blocks";
-		words[1] = "this makes a trace that has them:";
+		words[1] = "convert it into a trace that has them:";
 		words[2] = "memtui pack";
 	}
 	r.column += 2;
@@ -463,7 +463,7 @@ static bool cancel(struct mt_app *app)
 		t->given_up = false;
 		t->wanted.order = t->shown.order;
 		t->wanted.ascending = t->shown.ascending;
-		mt_app_say(app, "cancelled: the blocks are as before");
+		mt_app_say(app, "cancelled: the blocks are unchanged");
 	}
 	return true;
 }
@@ -484,7 +484,7 @@ static bool action(struct mt_app *app, enum mt_action what)
 	case MT_ACTION_SORT_RIGHT: sort_beside(app, 1); break;
 	case MT_ACTION_SORT_LEFT: sort_beside(app, -1); break;
 	case MT_ACTION_SORT_WHOLE:
-		mt_app_say(app, "single blocks have an order of their own: < > r");
+		mt_app_say(app, "this list has its own sort order: < > r");
 		break;
 	case MT_ACTION_REVERSE:
 		sort_by(app, t->wanted.order,

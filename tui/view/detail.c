@@ -137,8 +137,8 @@ static int draw_totals(struct mt_app *app, struct mt_rect r)
 		return 1;
 	matched_words(app, g, matched);
 	mt_drawf(s, r.row + 1, r.column, r.columns, MT_ROLE_TEXT,
-		" size %s to %s, on average %s   at the peak %s   own peak %s", least, most,
-		average, peak, own);
+		" size %s to %s, average %s   at the peak %s   own peak %s", least, most, average,
+		peak, own);
 	mt_drawf(s, r.row + 2, r.column, r.columns, MT_ROLE_TEXT,
 		" first %s   last %s   temporary %s%s", first, last, temporary, matched);
 	return 3;

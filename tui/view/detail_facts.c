@@ -39,13 +39,13 @@ static void score_text(struct mt_app *app, bool narrow, char *out, size_t len)
 	char words[MT_RANK_WORDS], number[17];
 
 	if (mt_data_scores_wait(d)) {
-		snprintf(out, len, "suspect: being computed%s",
-			d->live ? ", from some seconds of watching" : "");
+		snprintf(out, len, "leak score: being computed%s",
+			d->live ? ", available after a few seconds" : "");
 		return;
 	}
 	mt_data_rank(d, app->detail.group, &rank);
 	mt_rank_words(words, &rank, g->live_count);
-	snprintf(out, len, "suspect %s%s: %s", mt_data_metric(number, d, g, MT_METRIC_SUSPECT),
+	snprintf(out, len, "leak score %s%s: %s", mt_data_metric(number, d, g, MT_METRIC_SUSPECT),
 		narrow ? "" : " of 100", words);
 }
 
@@ -67,9 +67,9 @@ static void draw_trend(struct mt_app *app, struct mt_rect r)
 	} else {
 		put(&l, MT_ROLE_DIM, "%s   ",
 			mt_data_unsampled(&app->data, why, sizeof why) ? why
-				: app->data.live      ? "some seconds must be watched"
-				: app->data.surveying ? "being counted"
-						      : "not known without events");
+				: app->data.live      ? "available after a few seconds"
+				: app->data.surveying ? "being computed"
+						      : "not available: the trace has no events");
 	}
 	if (mt_data_scores_wait(&app->data))
 		return;
@@ -149,12 +149,12 @@ static void put_ages_of_totals(struct line *l, const struct mt_rank *rank, const
 	mt_number_count(young,
 		g->live_count > rank->then_count ? g->live_count - rank->then_count : 0);
 	if (rank->estimated)
-		put(l, MT_ROLE_DIM, "known after some seconds of watching");
+		put(l, MT_ROLE_DIM, "available after a few seconds");
 	else if (rank->old_count && rank->old_count == rank->then_count)
 		put(l, MT_ROLE_TEXT, "%s older than %s, %s younger: none was freed since", old,
 			then, young);
 	else if (rank->old_count)
-		put(l, MT_ROLE_TEXT, "at least %s older than %s; single ages are known at the end",
+		put(l, MT_ROLE_TEXT, "at least %s older than %s; exact ages: available after exit",
 			old, then);
 	else
 		put(l, MT_ROLE_DIM, "available after exit");
@@ -166,18 +166,18 @@ static const char *why_not(const struct mt_app *app)
 	const struct mt_data *d = &app->data;
 
 	if (d->surveying)
-		return "being counted";
+		return "being computed";
 	if (d->client && !d->recorder_gone)
-		return d->live ? "known once the program has ended"
-			       : "known once all that the program started has ended, too";
+		return d->live ? "available after exit"
+			       : "available after all its child processes have exited";
 	if (d->trace == MT_TRACE_AWAITED)
 		return "being read from the trace";
 	if (d->trace == MT_TRACE_FAILED)
-		return "its trace could not be read to the end";
+		return "not available: its trace is damaged";
 	if (d->client && !d->trace)
-		return "known to its trace: 9, and Enter on it";
-	return d->live || d->followed ? "known to the trace that 'memtui pack' makes of it"
-				      : "the trace has no events, which tell it";
+		return "in its own trace: press 9, then Enter on it";
+	return d->live || d->followed ? "in the trace that 'memtui pack' makes of it"
+				      : "not available: the trace has no events";
 }
 
 static void draw_ages(struct mt_app *app, struct mt_rect r, const struct mt_survey *s)
@@ -194,7 +194,7 @@ static void draw_ages(struct mt_app *app, struct mt_rect r, const struct mt_surv
 		mt_data_rank(&app->data, app->detail.group, &rank);
 		put_ages_of_totals(&l, &rank, g);
 	} else if (!g->live_count) {
-		put(&l, MT_ROLE_DIM, "no block lives");
+		put(&l, MT_ROLE_DIM, "no block is live");
 	} else {
 		put(&l, MT_ROLE_DIM, "%s", why_not(app));
 	}
@@ -234,7 +234,7 @@ static void draw_threads(struct mt_app *app, struct mt_rect r, const struct mt_s
 		mt_number_count(count, t->count);
 		mt_number_size(live, t->live_bytes);
 		put(&l, MT_ROLE_TEXT, "%s ", mt_data_thread(name, p, t->thread));
-		put(&l, MT_ROLE_DIM, "%s left of %s %s  ", live, count, MT_PLURAL(count, "call"));
+		put(&l, MT_ROLE_DIM, "%s live from %s %s  ", live, count, MT_PLURAL(count, "call"));
 	}
 }
 
@@ -276,7 +276,7 @@ static void draw_sites(struct mt_app *app, struct mt_rect r)
 			}
 	}
 	if (g->allocated_count == g->live_count)
-		put(&l, MT_ROLE_TEXT, "none of its blocks was");
+		put(&l, MT_ROLE_TEXT, "none of its blocks");
 	else if (!best[0])
 		put(&l, MT_ROLE_DIM, "not recorded (use --free-stacks)");
 	for (int k = 0; k < 3 && best[k]; k++)

@@ -225,7 +225,7 @@ static void draw_line(struct mt_app *app, const struct mt_line *line, void *layo
 static void draw_words(struct mt_app *app, struct mt_rect r, const char *words)
 {
 	static const char *const empty[] = {"Nothing to compare yet.",
-		"{snapshot} notes the totals now; later this", "screen shows what changed since.",
+		"{snapshot} saves the totals now; later this", "screen shows what changed since.",
 		"Or: memtui open BEFORE AFTER",
 		"Saved trace: filter a moment ({timeline}, {alive-here}),",
 		"{snapshot}, then filter another one."};
@@ -263,8 +263,7 @@ static void draw(struct mt_app *app, struct mt_rect r, bool focus)
 		if (d->diff.count)
 			snprintf(nothing, sizeof nothing,
 				mt_keymap_words(keys, sizeof keys,
-					"nothing changed; "
-					"{hide-same} shows %s that stayed the same"),
+					"nothing changed; {hide-same} shows the %s"),
 				mt_number_of(same, d->diff.count, "group"));
 		else
 			mt_keymap_words(nothing, sizeof nothing,
@@ -342,8 +341,8 @@ static bool action(struct mt_app *app, enum mt_action what)
 		app->difference->change++;
 		mt_app_say(app,
 			app->difference->show_same
-				? "groups that stayed the same are shown; {hide-same} hides them"
-				: "groups that stayed the same are hidden; {hide-same} shows them");
+				? "unchanged groups are shown; {hide-same} hides them"
+				: "unchanged groups are hidden; {hide-same} shows them");
 		return true;
 	default:
 		if (!mt_list_move(l, what))

@@ -64,23 +64,23 @@ void mt_guidance_empty(struct mt_app *app, struct mt_rect r)
 		say(&t, "no group matches the filter:");
 		snprintf(line, sizeof line, "  %s", filter);
 		put(&t, line);
-		say(&t, "{filter} ^U Enter takes it away, {filter} changes it");
+		say(&t, "{filter} ^U Enter clears it, {filter} changes it");
 		if (d->ranged)
-			say(&t, "{all-times} takes its times out: from, to and alive_at");
+			say(&t, "{all-times} clears the time range");
 	} else if (d->hidden) {
-		say(&t, "all of it is suppressed and hidden; {show-hidden} shows it");
+		say(&t, "all groups are suppressed and hidden; {show-hidden} shows them");
 	} else if (any) {
-		say(&t, "nothing is left to be shown");
+		say(&t, "there is nothing to show");
 	} else if (d->live) {
-		say(&t, "the recording has just begun: nothing was allocated yet");
+		say(&t, "the recording has just started: nothing was allocated yet");
 		say(&t,
-			app->program ? "lines come with the first malloc; "
-				       "{output} turns to the program's terminal"
-				     : "lines come with the first malloc");
+			app->program
+				? "groups appear with the first malloc; {output} shows the program's terminal"
+				: "groups appear with the first malloc");
 	} else if (is_broken_off(d)) {
-		say(&t, "the recording was broken off before anything was written");
+		say(&t, "empty: the recording ended before its first event");
 	} else if (d->whole.info.ended && d->whole.info.exit_status == -1) {
-		say(&t, "the recording ended before anything was in it; {log} shows what happened");
+		say(&t, "the recording ended before its first event; {log} shows what happened");
 	} else {
 		say(&t,
 			mt_blind_any(&d->whole) ? "no allocation was seen: the line above says why"
@@ -88,7 +88,7 @@ void mt_guidance_empty(struct mt_app *app, struct mt_rect r)
 						  "no new, or not through a shared libc");
 		say(&t,
 			"{log} shows what happened; "
-			"'memtui help run' tells what cannot be recorded");
+			"'memtui help run' says what cannot be recorded");
 	}
 	free(filter);
 }
@@ -104,36 +104,28 @@ void mt_guidance_below(struct mt_app *app, struct mt_rect room, uint32_t seen, u
 	if (is_broken_off(d)) {
 		mt_number_time(wall, d->whole.info.wall_ns);
 		snprintf(line, sizeof line,
-			"this trace was broken off at %s: its recorder was killed. What was live "
-			"by then may have been freed later, which is not in it.",
+			"this trace is incomplete: its recorder was killed at %s. The program may have freed live blocks after that.",
 			wall);
 		put(&t, line);
 	} else if (d->whole.info.stopped) {
 		mt_number_time(wall, d->whole.info.wall_ns);
 		snprintf(line, sizeof line,
-			"the recording was stopped at %s while the program went on%s.", wall,
-			d->whole.info.leaked_count
-				? ": what was live by then may have been freed later"
-				: "");
+			"the recording was stopped at %s, but the program kept running%s.", wall,
+			d->whole.info.leaked_count ? ": it may have freed live blocks after that"
+						   : "");
 		put(&t, line);
 	}
 	if (!d->whole.info.leaked_count && d->sort <= MT_METRIC_LEAKED_COUNT)
 		say(&t,
-			d->live ? "nothing is live now. {sort-right} sorts by what was allocated "
-				  "in all; a leak shows after some seconds of watching: {suspects}."
+			d->live ? "nothing is live now. {sort-right} sorts by total bytes allocated; {suspects} shows leaks after a few seconds."
 				: mt_info_knows_leaks(&d->whole.info)
 				? mt_blind_any(&d->whole)
-					? "every block that was seen was freed; the line at the "
-					  "top says what was not seen."
-					: "nothing leaked: every block was freed. {sort-right} "
-					  "sorts by what was allocated in all, {at-peak} shows the "
+					? "every recorded block was freed; the line at the top says what was not recorded."
+					: "nothing leaked: every block was freed. {sort-right} sorts by total bytes allocated, {at-peak} shows the "
 					  "heap at its peak."
-				: "nothing was live where the recording ends. {sort-right} sorts "
-				  "by what was allocated in all.");
+				: "nothing was live when the recording ended. {sort-right} sorts by total bytes allocated.");
 	if (bare * 2 > seen && !mt_data_busy(&app->data))
-		say(&t,
-			"most lines name no source: build the program with -g and do not strip it, "
-			"or install the debug symbols (-dbgsym packages). {open} tells which.");
+		say(&t, "most lines have no source location: build the program with -g and do not strip it, or install debug symbols (-dbgsym packages). {open} says for which module.");
 }
 
 /* ---- a frame without a source ---- */
@@ -159,7 +151,7 @@ static void say_caller(struct text *t, const struct mt_backtrace_frame *frame)
 		if (*f->source && f->line) {
 			mt_frame_source(source, sizeof source, f, false);
 			snprintf(line, sizeof line,
-				"e opens the nearest caller that has lines: #%u %s, %s",
+				"e opens the nearest caller with a source line: #%u %s, %s",
 				(unsigned)(f - b->frames), f->function, source);
 			say(t, line);
 			return;
@@ -175,27 +167,21 @@ int mt_guidance_source(struct mt_app *app, struct mt_rect r, const struct mt_bac
 	char line[1200];
 
 	if (frame->pc < MT_PC_FIRST) {
-		say(&t,
-			"the stack could not be followed further, or is deeper than --depth: its "
-			"outer frames, with main, are lost; the log tells how many are");
+		say(&t, "the backtrace ends here: the unwinder failed, or the stack is deeper than --depth. Its outer frames, with main, are missing; the log counts such stacks");
 		return t.row;
 	}
 	if (here) {
-		say(&t, "the source file is shorter: it was changed since the program was built");
+		say(&t, "the source file is shorter: it was changed after the program was built");
 	} else if (*frame->source && frame->line) {
-		say(&t,
-			"the source file is not here: "
-			"start memtui in the directory where the program was built");
+		say(&t, "source file not found: start memtui in the directory where the program was built");
 	} else if (!*frame->module) {
-		say(&t,
-			"no module is known at this address: "
-			"code made at run time, or one that was unloaded");
+		say(&t, "no module at this address: generated code, or a library that was unloaded");
 	} else {
 		bool named = *frame->raw_function;
 
 		snprintf(line, sizeof line, "%s %s: %s", name,
 			named ? "has no debug information"
-			      : "has neither names nor lines, it is stripped",
+			      : "is stripped: it has no function names and no lines",
 			is_of_the_system(frame->module)
 				? "install its -dbgsym package"
 				: "build it with -g, and without -s or strip");

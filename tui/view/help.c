@@ -100,7 +100,7 @@ static void draw(struct mt_app *app)
 	mt_box_list(app, r, 0, &h->list, draw_line, height);
 	if (!h->list.count)
 		mt_draw(app->screen, r.row + 1, r.column + 2, r.columns - 4, MT_ROLE_BOX,
-			"no action is called so");
+			"no action matches");
 }
 
 static void run(struct mt_app *app, uint32_t index)

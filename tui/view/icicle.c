@@ -217,9 +217,9 @@ static void draw_empty(struct mt_app *app, struct mt_rect r)
 		return;
 	}
 	mt_draw(app->screen, r.row, r.column + 2, r.columns - 2, MT_ROLE_DIM,
-		"nothing here has any of it; > and s turn to another metric");
-	mt_drawf(app->screen, r.row + 1, r.column + 2, r.columns - 2, MT_ROLE_DIM,
-		"the metric is: %s", mt_metric_info(d->sort)->words);
+		"this metric is zero here; > and s choose another metric");
+	mt_drawf(app->screen, r.row + 1, r.column + 2, r.columns - 2, MT_ROLE_DIM, "metric: %s",
+		mt_metric_info(d->sort)->words);
 }
 
 static void draw(struct mt_app *app, struct mt_rect r, bool focus)
@@ -420,8 +420,8 @@ static void open_cell(struct mt_app *app)
 		mt_app_open_group(app, group);
 	else
 		mt_app_say(app,
-			t->path_count ? "it has all columns; {unzoom} goes back"
-				      : "it has all columns");
+			t->path_count ? "already zoomed in; {unzoom} zooms out"
+				      : "it already fills the view");
 }
 
 static void invert(struct mt_app *app)
@@ -435,7 +435,7 @@ static void invert(struct mt_app *app)
 	t->list.identity = MT_ICICLE_ROOT;
 	mt_app_say(app,
 		app->data.inverted ? "allocating functions first, their callers below"
-				   : "from main down to what allocates");
+				   : "main first, its callees below");
 }
 
 /* The next cell that matches; rows out of sight are laid out for it. */
@@ -445,7 +445,7 @@ static void go_to_match(struct mt_app *app, int by)
 	struct mt_backtrace_frame frame;
 
 	if (!app->prompt.pattern) {
-		mt_app_say(app, "nothing was searched for yet; / searches");
+		mt_app_say(app, "no search yet; / starts one");
 		return;
 	}
 	extend(app, UINT32_MAX);
@@ -459,7 +459,7 @@ static void go_to_match(struct mt_app *app, int by)
 	}
 	mt_icicle_count_matches(app);
 	mt_app_say(app,
-		t->matches.groups ? "what matches is too narrow for bars of its own; \\ filters"
+		t->matches.groups ? "the matches are too narrow to draw; \\ filters"
 				  : "no function of this view matches %s",
 		app->prompt.search);
 }
@@ -520,7 +520,7 @@ static void pick(struct mt_app *app, struct mt_pick *out)
 	const struct mt_icicle_cell *cell = l->count ? selected(app->icicle) : NULL;
 
 	if (cell && cell->merged)
-		out->why = "this bar stands for several that are too narrow: zoom their caller";
+		out->why = "this bar merges several narrow ones: zoom into their caller";
 	if (!cell || cell->merged)
 		return;
 	out->group = mt_tree_group(app, cell->node);

@@ -67,7 +67,7 @@ void mt_icicle_draw_selected(struct mt_app *app, int row, int columns)
 	} else if (cell->merged) {
 		char of[560];
 
-		snprintf(of, sizeof of, "%u narrow ones below %s", cell->merged, name);
+		snprintf(of, sizeof of, "%u narrow bars below %s", cell->merged, name);
 		snprintf(name, sizeof name, "%.*s", (int)sizeof name - 1, of);
 	}
 	int width = mt_text_width(name), most = columns - 1 - mt_text_width(parts[0]) - 3;
@@ -125,7 +125,8 @@ void mt_icicle_draw_words(struct mt_app *app, int row, int columns)
 	match_text(app, left, sizeof left);
 	if (!*left && t->layout.metric != app->data.sort)
 		snprintf(left, sizeof left, "%s cannot be summed: bars show bytes allocated",
-			mt_metric_info(app->data.sort)->name);
+			app->data.sort == MT_METRIC_SUSPECT ? "leak scores"
+							    : mt_metric_info(app->data.sort)->name);
 	used += mt_draw(app->screen, row, 1, columns - 1, MT_ROLE_PROMPT, left);
 	if (app->data.inverted)
 		snprintf(right, sizeof right, "inverted");

@@ -229,7 +229,7 @@ static void draw(struct mt_app *app, struct mt_rect r, bool focus)
 	mt_draw(s, r.row, r.column + TIME + 2, TAG, MT_ROLE_HEADING, "WHAT");
 	if (r.columns >= 80)
 		mt_draw(s, r.row, r.column + TIME + TAG + 2, r.columns - TIME - TAG - 2,
-			MT_ROLE_HEADING, "HAPPENED (~: a module was in a stack by then)");
+			MT_ROLE_HEADING, "EVENT (~ first seen at or before)");
 	mt_frame_list(app, MT_VIEW_LOG,
 		(struct mt_rect){r.row + 1, r.column, r.rows - 1 - below, r.columns}, l, focus,
 		draw_line, NULL);
@@ -251,8 +251,8 @@ static void follow(struct mt_app *app)
 	s->list.identity = identity(s, s->list.selected);
 	/* Not noted: it would be the newest line. */
 	snprintf(app->message, sizeof app->message, "%s",
-		s->follow ? "the log follows its end; F or moving up stays where you are"
-			  : "the log stays here; F follows again");
+		s->follow ? "the log follows the newest line; F or moving up stops this"
+			  : "the log stays here; F follows the newest line");
 }
 
 static bool action(struct mt_app *app, enum mt_action what)

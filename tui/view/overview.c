@@ -50,7 +50,7 @@ static int put_numbers(char *text, size_t size, const struct mt_app *app, bool b
 	mt_number_count(frees, rate(&app->data.profile, app->data.live, true));
 	return snprintf(text, size,
 		"%s %s%s   peak %s at %s   %sblocks %s   allocs/s %s   frees/s %s",
-		mt_data_is_matched(&app->data) ? "matched" : "heap", moment, now, peak, when,
+		mt_data_is_matched(&app->data) ? "filtered" : "heap", moment, now, peak, when,
 		brief ? "" : "live ", blocks, allocations, frees);
 }
 
@@ -348,7 +348,7 @@ static void draw(struct mt_app *app, struct mt_rect r, bool focus)
 		if (!o->growing_count)
 			mt_draw(app->screen, row++, r.column + 2, r.columns - 2, MT_ROLE_DIM,
 				app->data.live ? "nothing grows steadily; "
-						 "a leak shows after some seconds of watching"
+						 "a leak shows after a few seconds"
 					       : "nothing looks like a leak");
 	}
 	char rest[128];

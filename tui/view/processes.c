@@ -21,7 +21,7 @@
 #define ORDERS(X) \
 	X(TREE, "parents before their children", 0) \
 	X(PROCESS, "process", (uint64_t)a->pid) \
-	X(STATE, "state, running ones first", !a->alive) \
+	X(STATE, "state, running first", !a->alive) \
 	X(LIVE, "live or leaked bytes", a->leaked_bytes) \
 	X(PEAK, "peak of the heap", a->peak_bytes) \
 	X(ALLOCS, "allocations", a->allocations) \
@@ -216,7 +216,7 @@ static void sort_by(struct mt_app *app, enum order order, bool reversed)
 	for (uint32_t i = 0; i < s->family.count; i++)
 		if (identity(&s->family.items[i]) == s->list.identity)
 			mt_list_select(&s->list, i);
-	mt_app_say(app, "processes by %s%s", words[order], reversed ? ", the other way round" : "");
+	mt_app_say(app, "processes by %s%s", words[order], reversed ? ", reversed" : "");
 }
 
 static bool is_shown(struct mt_app *app, const struct mt_session_process *p)
@@ -333,7 +333,7 @@ static struct question *new_question(struct mt_app *app, bool live, bool over)
 uint64_t mt_processes_tend(struct mt_app *app, uint64_t now)
 {
 	static const struct mt_work work = {ask, answer, NULL};
-	static const struct mt_work shown = {ask, answer, "looking at the traces beside this one"};
+	static const struct mt_work shown = {ask, answer, "reading the traces beside this one"};
 	struct mt_data *home = mt_app_home(app);
 	bool live = home->client && !home->recorder_gone;
 	bool over = home->client && home->recorder_gone;
@@ -372,7 +372,7 @@ static const char *state_words(const struct mt_session_process *p, char out[STAT
 	if (p->followed)
 		return "executed"; /* went on as the next line */
 	if (p->failed)
-		return "broken off";
+		return "incomplete";
 	if (p->stopped)
 		return "stopped";
 	if (p->wait_status == -1)
@@ -400,10 +400,10 @@ static void draw_whole(struct mt_app *app, struct mt_rect r)
 	mt_number_count(blocks, p->leaked_count);
 	mt_number_count(lost, p->lost_events);
 	if (p->untraced)
-		snprintf(untraced, sizeof untraced, "   %u of its children went on untraced",
+		snprintf(untraced, sizeof untraced, "   %u of its children were not traced",
 			p->untraced);
 	snprintf(text, sizeof text, "%s%s%.128s",
-		is_shown(app, p) ? "this is what is shown"
+		is_shown(app, p) ? "shown in all views"
 			: p->alive || *p->trace_path
 			? mt_keymap_words(keys, sizeof keys, "{open} shows it")
 			: p->blind ? "it has no trace: its allocations were not seen"
@@ -413,8 +413,7 @@ static void draw_whole(struct mt_app *app, struct mt_rect r)
 		mt_draw_rule(app->screen, r.row++, r.column, r.columns, MT_ROLE_RULE, text);
 	if (!p->recorded)
 		snprintf(text, sizeof text,
-			"not recorded: set-user-ID, static, "
-			"or it was started with a cleared environment");
+			"not recorded: set-user-ID, static, or started with a cleared environment");
 	else if (p->blind)
 		snprintf(text, sizeof text, "not seen: %s   lost %s%s",
 			mt_blind_reason_name(p->blind), lost, untraced);
@@ -551,13 +550,13 @@ static void draw_below(struct mt_app *app, struct mt_rect r)
 	const struct mt_processes_state *s = app->processes;
 	const char *words = *s->error ? s->error
 		: !s->made            ? "looking for the processes of this session"
-		: s->family.truncated ? "there are more traces beside this one than are looked at"
+		: s->family.truncated ? "too many traces beside this one: not all are listed"
 		: s->family.count > 1 ? ""
 		: !app->data.client && !app->data.reader
-		? "stand-alone: each process that it starts has a recording of its own"
+		? "stand-alone: each child process has its own recording"
 		: mt_app_live(app)
-		? "it has started no other process yet"
-		: "no other process was recorded with it, or their traces lie elsewhere";
+		? "the program has not started another process yet"
+		: "no other process was recorded, or their traces are in another directory";
 
 	if (r.rows > 0)
 		mt_draw(app->screen, r.row, r.column + 2, r.columns - 2,
@@ -604,12 +603,11 @@ static void open_selected(struct mt_app *app)
 	if (is_shown(app, p))
 		mt_app_say(app, "this process is shown already");
 	else if (app->data.import)
-		mt_app_say(app, "a stand-alone recording knows of no other process");
+		mt_app_say(app, "a stand-alone recording contains only one process");
 	else if (!live && app->home && (pid_t)home->whole.info.pid == p->pid && !p->followed)
 		mt_switch_to(app, mt_client_entry(home->client)->program, p->trace_path, words);
 	else if (!p->recorded)
-		mt_app_say(app, "process %d is not recorded: there is nothing to show",
-			(int)p->pid);
+		mt_app_say(app, "process %d was not recorded: it has no data to show", (int)p->pid);
 	else if (!live && !*p->trace_path)
 		mt_app_say(app, "process %d left no trace: it allocated nothing", (int)p->pid);
 	else
@@ -632,7 +630,8 @@ static bool action(struct mt_app *app, enum mt_action what)
 	}
 	if (what == MT_ACTION_REVERSE) {
 		if (app->processes->order == ORDER_TREE)
-			mt_app_say(app, "the tree has one order; {sort-right} sorts by a column");
+			mt_app_say(app,
+				"the process tree has a fixed order; {sort-right} sorts by a column");
 		else
 			sort_by(app, app->processes->order, !app->processes->reversed);
 		return true;

@@ -22,13 +22,13 @@ static void end_words(const struct mt_app *app, char *out, size_t len)
 		app->program_ended ? app->wait_status : mt_app_home(app)->profile.info.exit_status;
 
 	if (!app->program_ended && !mt_app_home(app)->profile.info.ended)
-		snprintf(out, len, "[the recorder is gone; the program may still run]");
+		snprintf(out, len, "[the recorder is gone; the program may still be running]");
 	else if (status < 0)
-		snprintf(out, len, "[the program has ended]");
+		snprintf(out, len, "[the program has exited]");
 	else if (status & 0x7f)
-		snprintf(out, len, "[the program was ended by signal %d]", status & 0x7f);
+		snprintf(out, len, "[program killed by signal %d]", status & 0x7f);
 	else
-		snprintf(out, len, "[the program ended with status %d]", status >> 8 & 0xff);
+		snprintf(out, len, "[program exited (%d)]", status >> 8 & 0xff);
 }
 
 static uint32_t all_lines(const struct mt_app *app)
@@ -106,7 +106,7 @@ static void draw(struct mt_app *app, struct mt_rect r, bool focus)
 	}
 	if (!p->at && !ended(app))
 		mt_draw(app->screen, r.row, r.column, r.columns, MT_ROLE_DIM,
-			"the program has printed nothing yet; Enter gives it the keyboard");
+			"no output yet; Enter sends keys to the program");
 	int row = (int)(p->count + (uint32_t)p->cursor_row - l->top);
 
 	if (mt_program_typing(app) && !p->cursor_hidden && row >= 0 && row < r.rows) {
@@ -125,7 +125,7 @@ void mt_program_words(struct mt_app *app, char *out, size_t len)
 		return;
 	mt_number_size(lost, p->lost);
 	if (p->lost)
-		snprintf(left_out, sizeof left_out, "   first %s of output gone", lost);
+		snprintf(left_out, sizeof left_out, "   first %s of output dropped", lost);
 	if (p->list.held)
 		snprintf(out, len, "line %u of %u%s", p->list.top + 1, list(app)->count, left_out);
 	else

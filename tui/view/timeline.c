@@ -109,15 +109,15 @@ static void draw_rule_words(struct mt_app *app, struct mt_rect r, const struct m
 	bool matched = is_filtered(app, &unfiltered);
 
 	if (gone)
-		snprintf(words, sizeof words, "%s %s gone (--max-size) ", mark,
-			matched ? "events are" : "single events are");
+		snprintf(words, sizeof words, "%s %s dropped (--max-size) ", mark,
+			matched ? "events are" : "events are");
 	if (mt_timeline_marks_at(app, whole, app->timeline.cursor, marked, sizeof marked))
 		mt_drawf(app->screen, r.row, r.column + RULE_WORDS, r.columns - RULE_WORDS,
 			MT_ROLE_PROMPT, " %s ", marked);
 	else if (gone || matched || unfiltered)
 		mt_drawf(app->screen, r.row, r.column + RULE_WORDS, r.columns - RULE_WORDS,
 			MT_ROLE_AXIS, " %s%s", words,
-			matched              ? "area: matched, line: all "
+			matched              ? "area: filtered, line: all "
 				: unfiltered ? unfiltered
 					     : "");
 }
@@ -156,13 +156,13 @@ static void draw_cursor(struct mt_app *app, struct mt_rect r, const struct mt_ti
 	mt_number_size(rss, at->memory.rss_bytes);
 	if (matched) {
 		mt_number_size(live, whole->columns[app->timeline.cursor].live_bytes);
-		snprintf(heap, sizeof heap, "   of %s in all", live);
+		snprintf(heap, sizeof heap, "   of %s in total", live);
 		mt_number_size(live, at->live_bytes);
 	}
 	mt_draw_rule(app->screen, r.row, r.column, r.columns, MT_ROLE_RULE, "at the cursor");
 	draw_rule_words(app, r, whole);
 	mt_drawf(app->screen, r.row + 1, r.column + 1, r.columns - 1, MT_ROLE_TEXT,
-		"%s %s %s   live %s in %s %s%s   most %s", when,
+		"%s %s %s   live %s in %s %s%s   peak %s", when,
 		mt_glyph(mt_screen_utf8(app->screen), MT_GLYPH_DASH), until, live, blocks,
 		MT_PLURAL(blocks, "block"), heap, most);
 	if (r.rows < 3)
@@ -345,7 +345,7 @@ static bool action(struct mt_app *app, enum mt_action what)
 	case MT_ACTION_BOTTOM: t->cursor = t->columns ? t->columns - 1 : 0; break;
 	case MT_ACTION_MEASURE:
 		t->measure = (t->measure + 1) % MT_MEASURE_COUNT;
-		mt_app_say(app, "drawn: %s", mt_measure_words((enum mt_measure)t->measure));
+		mt_app_say(app, "showing %s", mt_measure_words((enum mt_measure)t->measure));
 		break;
 	case MT_ACTION_NEXT_MARK: mt_timeline_next_mark(app, 1); break;
 	case MT_ACTION_PREVIOUS_MARK: mt_timeline_next_mark(app, -1); break;

@@ -194,7 +194,7 @@ void mt_timeline_next_mark(struct mt_app *app, int direction)
 		mt_timeline_moved(app);
 		mt_app_say(app, "%s", names);
 	} else {
-		mt_app_say(app, "nothing is marked on what is shown of the timeline");
+		mt_app_say(app, "there are no marks in the visible part of the timeline");
 	}
 	columns_end(&c);
 }

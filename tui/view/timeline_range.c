@@ -119,7 +119,7 @@ static void other_end(struct mt_app *app)
 	bool at_last = t->cursor >= last;
 
 	if (!t->selecting) {
-		mt_app_say(app, "nothing is selected; {select} begins a range at the cursor");
+		mt_app_say(app, "no range is selected; {select} starts one at the cursor");
 		return;
 	}
 	t->extending = true;
@@ -145,8 +145,7 @@ static bool ask(struct mt_app *app, const char *from, const char *to, const char
 		return true;
 	mt_app_say(app, "%s",
 		err.code == -ENOTSUP && mt_app_live(app)
-			? "this needs the saved trace; while the program runs: S now, "
-			  "and 6 later compares"
+			? "needs the saved trace; while the program runs: S now, 6 later compares"
 			: err.text);
 	return false;
 }
@@ -159,7 +158,7 @@ static void apply(struct mt_app *app)
 	bool until = mt_app_live(app) || t->last_ns < app->data.whole.info.wall_ns;
 
 	if (!t->selecting) {
-		mt_app_say(app, "nothing is selected; {select} begins a range at the cursor");
+		mt_app_say(app, "no range is selected; {select} starts one at the cursor");
 		return;
 	}
 	if (!ask(app, t->first_ns ? seconds(from, t->first_ns) : NULL,
@@ -193,7 +192,7 @@ void mt_timeline_alive_at_peak(struct mt_app *app)
 void mt_timeline_all_times(struct mt_app *app)
 {
 	if (!app->timeline.selecting && !mt_timeline_has_legend(app))
-		mt_app_say(app, "all times are shown already");
+		mt_app_say(app, "no time range to clear");
 	app->timeline.selecting = false;
 	ask(app, NULL, NULL, NULL);
 }
@@ -319,7 +318,7 @@ static void draw_selecting(struct mt_app *app, struct mt_rect r, const char *spa
 		snprintf(words, sizeof words,
 			mt_keymap_words(keys, sizeof keys,
 				r.columns >= 60
-					? "selected %s   {apply} applies it   {cancel} gives it up"
+					? "selected %s   {apply} applies it   {cancel} drops it"
 					: "%s  {apply}  {cancel}"),
 			span);
 	mt_draw_rule(app->screen, r.row, r.column, r.columns, MT_ROLE_RULE_FOCUS, words);
@@ -331,7 +330,7 @@ static void draw_selecting(struct mt_app *app, struct mt_rect r, const char *spa
 	mt_number_size(last, t.count ? t.columns[0].live_bytes : 0);
 	mt_number_size(first, t.count ? t.columns[0].max_bytes : 0);
 	mt_drawf(app->screen, r.row + 1, r.column + 1, r.columns - 1, MT_ROLE_TEXT,
-		"allocations %s%s   frees %s%s   most live %s%s   live at its end %s%s", about,
+		"allocations %s%s   frees %s%s   peak %s%s   live at its end %s%s", about,
 		allocations, about, frees, about, first, about, last);
 	mt_timeline_free(&t);
 }
@@ -345,7 +344,7 @@ static void draw_applied(struct mt_app *app, struct mt_rect r, const char *span)
 
 	if (d->matched.unanswered_ns > d->from_ns) {
 		mt_number_time(when, d->matched.unanswered_ns);
-		snprintf(gone, sizeof gone, "   what ended before %s is not in it", when);
+		snprintf(gone, sizeof gone, "   blocks freed before %s are missing", when);
 	}
 	snprintf(words, sizeof words,
 		mt_keymap_words(keys, sizeof keys,
@@ -358,9 +357,9 @@ static void draw_applied(struct mt_app *app, struct mt_rect r, const char *span)
 		return;
 	mt_data_metric(blocks, d, sum, MT_METRIC_RANGE_LIVE_COUNT);
 	mt_drawf(app->screen, r.row + 1, r.column + 1, r.columns - 1, MT_ROLE_TEXT,
-		r.columns >= 90 ? "allocated %s in %s   of these freed in it "
-				  "%s in %s   live at its end %s in %s %s"
-				: "allocated %s in %s   freed %s in %s   live at end %s in %s",
+		r.columns >= 90
+			? "allocated %s in %s   of these freed %s in %s   live at its end %s in %s %s"
+			: "allocated %s in %s   freed %s in %s   live at end %s in %s",
 		mt_data_metric(size, d, sum, MT_METRIC_SIZE),
 		mt_data_metric(count, d, sum, MT_METRIC_ALLOCATED_COUNT),
 		mt_data_metric(freed, d, sum, MT_METRIC_RANGE_FREED_SIZE),
@@ -377,11 +376,11 @@ static void draw_alive(struct mt_app *app, struct mt_rect r, const char *at)
 
 	if (!strcmp(at, "peak"))
 		mt_keymap_words(words, sizeof words,
-			"what was live at the peak of the heap   {all-times} clears it");
+			"blocks live at the peak of the heap   {all-times} clears it");
 	else
 		snprintf(words, sizeof words,
 			mt_keymap_words(keys, sizeof keys,
-				"what was live at %.40s   {all-times} clears it"),
+				"blocks live at %.40s   {all-times} clears it"),
 			at);
 	mt_draw_rule(app->screen, r.row, r.column, r.columns, MT_ROLE_RULE, words);
 	if (r.rows < 2)

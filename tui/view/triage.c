@@ -161,14 +161,14 @@ static const char *why_empty(const struct mt_data *d)
 	if (!d->whole.info.leaked_count)
 		return d->live  ? "nothing is live now"
 			: known ? mt_blind_any(&d->whole)
-				? "every block that was seen was freed; not all was seen"
+				? "every recorded block was freed; not all were recorded"
 				: "nothing leaks: every block was freed"
-				: "nothing is live where the recording ends";
+				: "nothing was live when the recording ended";
 	if (d->hidden)
-		return known ? "no other leak: {show-hidden} shows the suppressed ones"
-			     : "nothing else is live: {show-hidden} shows what is suppressed";
-	return known ? "nothing of this leaks: {filter} changes the filter"
-		     : "nothing of this is live: {filter} changes the filter";
+		return known ? "no other leak: {show-hidden} shows suppressed ones"
+			     : "nothing else is live: {show-hidden} shows suppressed groups";
+	return known ? "no leak matches the filter: {filter} changes it"
+		     : "no live block matches the filter: {filter} changes it";
 }
 
 static void draw_empty(struct mt_app *app, struct mt_rect r)
@@ -200,10 +200,10 @@ static void draw_heading(struct mt_app *app, struct mt_rect r)
 	else
 		snprintf(text, sizeof text,
 			mt_keymap_words(keys, sizeof keys,
-				"%u to judge, the largest first: {open} looks, {judge} judges%s"),
+				"%u to judge, largest first: {open} opens, {judge} judges%s"),
 			queued,
 			t->elsewhere && r.columns >= 90
-				? "; other judgements are of leaks that are not here"
+				? "; other judged leaks are not in this trace"
 				: "");
 	mt_draw_rule(app->screen, r.row, r.column, r.columns, MT_ROLE_RULE_FOCUS, text);
 }

@@ -201,7 +201,7 @@ static bool begin(struct mt_app *app, struct change *c)
 	fill_items(app, c);
 	fill_words(app, c);
 	if (!c->count)
-		mt_app_say(app, "names are still looked up; try again in a moment");
+		mt_app_say(app, "names are still being looked up; try again in a moment");
 	return c->count > 0;
 }
 
@@ -231,7 +231,7 @@ static void say(struct mt_app *app, struct change *c, const char *what)
 	if (c->others)
 		snprintf(others, sizeof others, " (and %u more by the same functions)", c->others);
 	if (c->waiting)
-		snprintf(waiting, sizeof waiting, "; %u not: names are still looked up",
+		snprintf(waiting, sizeof waiting, "; %u not: names are still being looked up",
 			c->waiting);
 	if (result < 0)
 		mt_app_say(app, "not saved: %.200s", err.text);
@@ -273,7 +273,7 @@ static void undo(struct mt_app *app)
 	else if (groups)
 		mt_app_say(app, "undone: %s as before", mt_number_of(count, groups, "group"));
 	else
-		mt_app_say(app, "there is nothing to undo: nothing was said in this session");
+		mt_app_say(app, "nothing to undo: nothing was judged in this session");
 }
 
 /* ---- notes ---- */
@@ -339,7 +339,7 @@ static void accept_note(struct mt_app *app, const char *text)
 			c.items[i].note = mt_strdup(note);
 			c.items[i].time = c.items[i].time ? c.items[i].time : (uint64_t)time(NULL);
 		}
-		say(app, &c, *note ? "noted" : "note taken away");
+		say(app, &c, *note ? "noted" : "note removed");
 	}
 	end(&c);
 }
@@ -369,8 +369,8 @@ static void popup_draw(struct mt_app *app)
 	enum mt_action offered[MT_ACTION_COUNT + 1];
 	char head[64], key[16];
 
-	snprintf(head, sizeof head, marked ? "t: what are the %u marked groups?" : "t: what is it?",
-		marked);
+	snprintf(head, sizeof head,
+		marked ? "t: judge the %u marked groups as" : "t: judge this group as", marked);
 	mt_draw_rule(app->screen, row - 1, 0, columns, MT_ROLE_RULE_FOCUS, head);
 	for (int i = 0; i < rows; i++)
 		mt_draw_fill(app->screen, row + i, 0, columns, MT_ROLE_BOX);
@@ -411,7 +411,7 @@ static void popup_key(struct mt_app *app, const struct mt_input *input)
 		what = MT_ACTION_NOTE;
 	mt_overlay_close(app);
 	if (what == MT_ACTION_NONE && !mt_overlay_closes(input))
-		mt_app_say(app, "t was not followed by l, i, f, x, n, a or u: nothing was said");
+		mt_app_say(app, "nothing judged: after t, press l, i, f, x, n, a or u");
 	mt_triage_action(app, what);
 }
 
@@ -429,7 +429,8 @@ bool mt_triage_action(struct mt_app *app, enum mt_action what)
 	case MT_ACTION_MARK: mark(app); break;
 	case MT_ACTION_UNMARK:
 		mt_app_say(app,
-			t->marked_count ? "all marks are gone" : "nothing is marked; {mark} marks");
+			t->marked_count ? "all marks are cleared"
+					: "nothing is marked; {mark} marks");
 		unmark(t);
 		break;
 	case MT_ACTION_JUDGE:
