@@ -176,12 +176,12 @@ static const char *state_words(const struct mt_app *app)
 		return d->profile.info.paused ? "PAUSED" : "LIVE";
 	if (app->session && !app->home && d->profile.info.ended
 		&& d->profile.info.exit_status == -1)
-		return mt_session_trouble(app->session) ? "BROKEN OFF"
+		return mt_session_trouble(app->session) ? "INCOMPLETE"
 			: mt_app_stopped(app)           ? "STOPPED"
 							: "ENDED";
 	return d->profile.info.recorder_lost
 			|| (d->recorder_gone && !d->profile.info.ended && !app->program_ended)
-		? "BROKEN OFF"
+		? "INCOMPLETE"
 		: app->session || d->client || d->followed
 		? "ENDED"
 		: "";

@@ -24,7 +24,7 @@ struct mt_report_totals {
 	X(reallocations, "reallocations", MT_UNIT_COUNT) \
 	X(allocated_count, "blocks allocated", MT_UNIT_COUNT) \
 	X(freed_count, "blocks freed", MT_UNIT_COUNT) \
-	X(allocated_bytes, "allocated in all", MT_UNIT_BYTES) \
+	X(allocated_bytes, "allocated in total", MT_UNIT_BYTES) \
 	X(leaked_count, MT_REPORT_LEAKED " blocks", MT_UNIT_COUNT) \
 	X(leaked_bytes, MT_REPORT_LEAKED, MT_UNIT_BYTES) \
 	X(peak_bytes, "peak", MT_UNIT_BYTES) \

@@ -8,7 +8,7 @@
 #include <string.h>
 
 static const char heading[] =
-	"# memtui triage 1: what was said about the leaks of a program; one judgement a line:\n"
+	"# memtui triage 1: judgements of the leaks of a program, one per line:\n"
 	"# fingerprint, state (new, investigating, leak, fixed, "
 	"suppressed), time, leaked bytes, function, note\n";
 

@@ -46,7 +46,7 @@ def of_info():
             text[line[:18].rstrip()] = integer(line[18:])
     leaked = "leaked" if "leaked" in text else "live"
     say("info, text", calls=text["allocations"], frees=text["frees"], reallocations=text["reallocations"],
-        begun=text.get("blocks allocated"), ended=text.get("blocks freed"), bytes=text["allocated in all"], leaked=text[leaked],
+        begun=text.get("blocks allocated"), ended=text.get("blocks freed"), bytes=text["allocated in total"], leaked=text[leaked],
         blocks=text[leaked + " blocks"], peak=text["peak"], temporary=text["temporary"], suppressed=text.get("suppressed", 0),
         suppressed_blocks=text.get("suppressed blocks", 0))
     return info
@@ -120,8 +120,7 @@ def of_exports(info):
             ("temporary_count", "temporary")):
         lines = memtui("export", "--as", "collapsed", "--metric", metric, *options, trace).splitlines()
         say("collapsed", **{number: sum(int(line.rsplit(" ", 1)[1]) for line in lines)})
-    words = {"bytes not freed": "leaked", "blocks not freed": "blocks", "total bytes allocated": "bytes", "total allocations": "begun",
-        "blocks allocated in all": "begun"}
+    words = {"bytes not freed": "leaked", "blocks not freed": "blocks", "total bytes allocated": "bytes", "total allocations": "begun"}
     for profile in json.loads(memtui("export", "--as", "speedscope", *options, trace))["profiles"]:
         if profile["name"] in words:
             say("speedscope", **{words[profile["name"]]: profile["endValue"]})

@@ -268,7 +268,7 @@ rm -f t.dat* go
 timeout 240 "$memtui" record -o t.dat -- ./tree daemon "$tmp" >out 2>err
 status=$?
 why=$([ $status = 5 ] || echo "status $status; ")
-grep -q 'goes on for 1 other process' err || why+="said: $(tail -n 1 err); "
+grep -q 'still recording 1 other process' err || why+="said: $(tail -n 1 err); "
 grep -q TRUTH out && why+="it was waited for; "
 touch go
 until_true grep -q TRUTH out

@@ -140,7 +140,7 @@ static void check_full(struct tests *t)
 	terminal_start(&terminal, 24, 80, &s, argv);
 	check_answer(t, &terminal, "", "cannot write to /dev/full: No space left",
 		"a full disk is said at once");
-	check_answer(t, &terminal, "0", "BROKEN OFF", "and the title says so, too");
+	check_answer(t, &terminal, "0", "INCOMPLETE", "and the title says so, too");
 	check_answer(t, &terminal, "O\r\004", "program exited (0)",
 		"the program goes on to its end");
 	terminal_type(&terminal, "Q");

@@ -18,7 +18,7 @@ static const struct scene scenes[] = {
 	{"freed", {.name = "guidance-freed-100x30", .columns = 100, .rows = 30, .keys = "2"},
 		"nothing leaked: every block was freed"},
 	{"freed", {.name = "guidance-freed-80x24", .columns = 80, .rows = 24, .keys = "V"},
-		"nothing looks like a leak"},
+		"no leak is suspected"},
 	{"halted", {.name = "guidance-stopped-100x30", .columns = 100, .rows = 30, .keys = "2"},
 		"the recording was stopped at"},
 	{"halted", {.name = "guidance-stopped-80x24", .columns = 80, .rows = 24, .keys = "7"},

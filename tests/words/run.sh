@@ -9,23 +9,20 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 bad=0
 
-# What is wrong, a tab, what to write instead: extended regular expressions, in any case. Behind '@' are those of the screen as well,
-# which only help and manual pages are searched for.
+# A wrong phrase, a tab, what to write instead. Phrases are extended regular expressions and ignore case. They are searched for in the
+# strings of the program, which are those of the screen too, and in its help; those behind '@' only in help and manual pages.
 cat >"$work/list" <<'LIST'
 will not do	invalid value 'abc'
 is given again	give it once
 needs more;	missing TRACE; usage: ...
 is one too many	extra argument
-@what it makes of it	program-defined
 went over|going over events	read
-@makes? no sense	is damaged, is invalid
 ' is no [a-z]+;	invalid ... 'abc'
 there are totals alone	has only totals
 which came first is not known	order unknown
 at which no block lived	unknown addresses
 what comes before was read	memtui read the part before it
 looked up anew	look up again
-@begins anew	begins again
 breaks off	ends
 has no end:	is incomplete:
 @asks (of|for) (blocks|single|groups)	selects
@@ -43,6 +40,32 @@ no (command|setting|option|metric|field|kind) '	unknown ...
 lines that are wrong	wrong lines
 @in force	current
 @of its own accord	by itself
+what it makes of it	program-defined
+\bbegins anew	begins again
+drawn? anew|record anew	again
+totals alone	only totals
+ASCII alone	only ASCII
+went on untraced	was not traced
+(is|was|are) called so	matches
+turns there|turns to the	shows
+suspicion of a leak|looks like a leak	leak score
+broken off	incomplete
+takes? (its times|all marks) (out|away)|take away	clears
+change places	swap
+are as before|is as before|as at the beginning	unchanged, reset
+allocated in all	in total
+what was live|what is suppressed|what was judged	live blocks, suppressed groups
+in force when|it is in force	applied
+makes no sense	is invalid
+nothing was said|what was said about	judged, judgements
+some seconds (must be|of) watch	a few seconds
+is not there'?$	does not exist, not found
+the other way round	reversed
+asks for single	selects individual blocks
+HAPPENED \(~	EVENT (~
+gives? it up	drops it
+runs? on(,|;| and| unre)	keeps running
+the recording goes on|recording pauses	recording resumed, paused
 LIST
 
 strings -n 4 "$memtui" >"$work/strings"

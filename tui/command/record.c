@@ -269,7 +269,7 @@ static void say_processes(struct mt_session *session)
 				count - shown);
 	}
 	if (session->going_on)
-		mt_command_say("the recording goes on for %s; "
+		mt_command_say("still recording %s; "
 			       "'memtui attach %d' watches %s",
 			mt_number_of(others, session->going_on, "other process"),
 			(int)(session->going_on_pid ? session->going_on_pid : session->recorder),

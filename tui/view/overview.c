@@ -349,7 +349,7 @@ static void draw(struct mt_app *app, struct mt_rect r, bool focus)
 			mt_draw(app->screen, row++, r.column + 2, r.columns - 2, MT_ROLE_DIM,
 				app->data.live ? "nothing grows steadily; "
 						 "a leak shows after a few seconds"
-					       : "nothing looks like a leak");
+					       : "no leak is suspected");
 	}
 	char rest[128];
 
