@@ -368,7 +368,8 @@ static int end_session(struct mt_app *app, const struct mt_ui_options *o, int *e
 	if (mt_app_home(app)->recorder_gone && !app->program_ended
 		&& mt_session_poll(app->session, &status) != 1)
 		fprintf(stderr,
-			"memtui: the recorder is gone; process %d is still running, waiting for it to exit\n",
+			"memtui: the recorder is gone; process %d is still running, waiting for "
+			"it to exit\n",
 			(int)app->session->program);
 	*exit_status = mt_session_wait(app->session, &status, &failed);
 	if (failed.code)
@@ -409,7 +410,8 @@ static int wait_unseen(struct mt_session *session, int *exit_status, struct mt_e
 			err->text, program);
 	*exit_status = mt_session_wait(session, &status, &ignored);
 	return mt_fail(err, code,
-		"so the program was recorded without a screen; 'memtui open %s' shows the recording",
+		"so the program was recorded without a screen; 'memtui open %s' shows the "
+		"recording",
 		session->trace_path);
 }
 

@@ -44,7 +44,8 @@ void mt_rank_words(char out[MT_RANK_WORDS], const struct mt_rank *r, uint64_t li
 	freed_words(freed, r);
 	if (r->estimated) {
 		snprintf(out, MT_RANK_WORDS,
-			"estimated from totals: %s/s not freed since the first allocation, %u%% of all that is live; %s",
+			"estimated from totals: %s/s not freed since the first allocation, %u%% "
+			"of all that is live; %s",
 			slope, part, freed);
 		return;
 	}

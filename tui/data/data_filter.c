@@ -48,12 +48,15 @@ static int check(const struct mt_data *d, const struct mt_filter *filter, struct
 		return result;
 	if (d->reader)
 		return mt_fail(err, -ENOTSUP,
-			"this field selects individual blocks, but the trace has only totals; use fields of groups");
+			"this field selects individual blocks, but the trace has only totals; "
+			"use fields of groups");
 	if (d->live || d->client)
 		return mt_fail(err, -ENOTSUP,
-			"this field selects individual blocks, but a running program has only totals; use fields of groups, or open the saved trace");
+			"this field selects individual blocks, but a running program has only "
+			"totals; use fields of groups, or open the saved trace");
 	return mt_fail(err, -ENOTSUP,
-		"this field selects individual blocks, but a stand-alone recording has none in order; use fields of groups, or the trace that 'memtui pack' makes of it");
+		"this field selects individual blocks, but a stand-alone recording has none in "
+		"order; use fields of groups, or the trace that 'memtui pack' makes of it");
 }
 
 static bool same(const struct mt_filter *a, const char *text)

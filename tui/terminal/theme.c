@@ -78,7 +78,8 @@ static int parse_style(struct mt_style *style, char *text, const struct place *a
 		if (parse_colour(word, &colour)) {
 			if (colours == 2)
 				return mt_fail(at->err, -EINVAL,
-					"%s:%d: third colour '%s'; expected foreground, background and attributes",
+					"%s:%d: third colour '%s'; expected foreground, "
+					"background and attributes",
 					at->file, at->line, word);
 			*(colours++ ? &style->background : &style->foreground) = colour;
 			continue;
@@ -122,7 +123,8 @@ static int parse_line(struct mt_theme *theme, char *line, const struct place *at
 
 	if (role < 0)
 		return mt_fail(at->err, -EINVAL,
-			"%s:%d: unknown role '%s'; expected text, title, selected ...: see themes/dark.theme",
+			"%s:%d: unknown role '%s'; expected text, title, selected ...: see "
+			"themes/dark.theme",
 			at->file, at->line, start);
 	return parse_style(&theme->style[role], equals + 1, at);
 }

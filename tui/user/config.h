@@ -29,7 +29,8 @@
 	X(RESTORE, "restore", CHOICE, "on", "on|off", \
 		"restore the last view, filter, order and folds") \
 	X(WRAPPER, "wrapper", REGEX, "", NULL, \
-		"regex of your malloc wrappers: lists show their callers instead; empty: only the usual ones") \
+		"regex of your malloc wrappers: lists show their callers instead; empty: only " \
+		"the usual ones") \
 	X(GRAPHS, "graphs", CHOICE, "braille", "braille|blocks|ascii", \
 		"how graphs are drawn if the locale is UTF-8")
 

@@ -74,9 +74,9 @@ void mt_guidance_empty(struct mt_app *app, struct mt_rect r)
 	} else if (d->live) {
 		say(&t, "the recording has just started: nothing was allocated yet");
 		say(&t,
-			app->program
-				? "groups appear with the first malloc; {output} shows the program's terminal"
-				: "groups appear with the first malloc");
+			app->program ? "groups appear with the first malloc; {output} shows the "
+				       "program's terminal"
+				     : "groups appear with the first malloc");
 	} else if (is_broken_off(d)) {
 		say(&t, "empty: the recording ended before its first event");
 	} else if (d->whole.info.ended && d->whole.info.exit_status == -1) {
@@ -104,7 +104,8 @@ void mt_guidance_below(struct mt_app *app, struct mt_rect room, uint32_t seen, u
 	if (is_broken_off(d)) {
 		mt_number_time(wall, d->whole.info.wall_ns);
 		snprintf(line, sizeof line,
-			"this trace is incomplete: its recorder was killed at %s. The program may have freed live blocks after that.",
+			"this trace is incomplete: its recorder was killed at %s. The program "
+			"may have freed live blocks after that.",
 			wall);
 		put(&t, line);
 	} else if (d->whole.info.stopped) {
@@ -117,15 +118,23 @@ void mt_guidance_below(struct mt_app *app, struct mt_rect room, uint32_t seen, u
 	}
 	if (!d->whole.info.leaked_count && d->sort <= MT_METRIC_LEAKED_COUNT)
 		say(&t,
-			d->live ? "nothing is live now. {sort-right} sorts by total bytes allocated; {suspects} shows leaks after a few seconds."
+			d->live ? "nothing is live now. {sort-right} sorts by total bytes "
+				  "allocated; {suspects} shows leaks after a few seconds."
 				: mt_info_knows_leaks(&d->whole.info)
 				? mt_blind_any(&d->whole)
-					? "every recorded block was freed; the line at the top says what was not recorded."
-					: "nothing leaked: every block was freed. {sort-right} sorts by total bytes allocated, {at-peak} shows the "
+					? "every recorded block was freed; the line at the top "
+					  "says what was not recorded."
+					: "nothing leaked: every block was freed. {sort-right} "
+					  "sorts by total bytes allocated, {at-peak} shows the "
 					  "heap at its peak."
-				: "nothing was live when the recording ended. {sort-right} sorts by total bytes allocated.");
+				: "nothing was live when the recording ended. {sort-right} sorts "
+				  "by total bytes allocated.");
 	if (bare * 2 > seen && !mt_data_busy(&app->data))
-		say(&t, "most lines have no source location: build the program with -g and do not strip it, or install debug symbols (-dbgsym packages). {open} says for which module.");
+		say(&t,
+			"most lines have no source location: build the program with -g and do "
+			"not strip it, or install debug symbols (-dbgsym packages). {open} says "
+			"for "
+			"which module.");
 }
 
 /* ---- a frame without a source ---- */
@@ -167,15 +176,23 @@ int mt_guidance_source(struct mt_app *app, struct mt_rect r, const struct mt_bac
 	char line[1200];
 
 	if (frame->pc < MT_PC_FIRST) {
-		say(&t, "the backtrace ends here: the unwinder failed, or the stack is deeper than --depth. Its outer frames, with main, are missing; the log counts such stacks");
+		say(&t,
+			"the backtrace ends here: the unwinder failed, or the stack is deeper "
+			"than --depth. Its outer frames, with main, are missing; the log counts "
+			"such "
+			"stacks");
 		return t.row;
 	}
 	if (here) {
 		say(&t, "the source file is shorter: it was changed after the program was built");
 	} else if (*frame->source && frame->line) {
-		say(&t, "source file not found: start memtui in the directory where the program was built");
+		say(&t,
+			"source file not found: start memtui in the directory where the program "
+			"was built");
 	} else if (!*frame->module) {
-		say(&t, "no module at this address: generated code, or a library that was unloaded");
+		say(&t,
+			"no module at this address: generated code, or a library that was "
+			"unloaded");
 	} else {
 		bool named = *frame->raw_function;
 

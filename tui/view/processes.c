@@ -631,7 +631,8 @@ static bool action(struct mt_app *app, enum mt_action what)
 	if (what == MT_ACTION_REVERSE) {
 		if (app->processes->order == ORDER_TREE)
 			mt_app_say(app,
-				"the process tree has a fixed order; {sort-right} sorts by a column");
+				"the process tree has a fixed order; {sort-right} sorts by a "
+				"column");
 		else
 			sort_by(app, app->processes->order, !app->processes->reversed);
 		return true;

@@ -358,7 +358,8 @@ static void draw_applied(struct mt_app *app, struct mt_rect r, const char *span)
 	mt_data_metric(blocks, d, sum, MT_METRIC_RANGE_LIVE_COUNT);
 	mt_drawf(app->screen, r.row + 1, r.column + 1, r.columns - 1, MT_ROLE_TEXT,
 		r.columns >= 90
-			? "allocated %s in %s   of these freed %s in %s   live at its end %s in %s %s"
+			? "allocated %s in %s   of these freed %s in %s   live at its end %s in "
+			  "%s %s"
 			: "allocated %s in %s   freed %s in %s   live at end %s in %s",
 		mt_data_metric(size, d, sum, MT_METRIC_SIZE),
 		mt_data_metric(count, d, sum, MT_METRIC_ALLOCATED_COUNT),
