@@ -1,27 +1,25 @@
-/* memtui.h: what a program can tell memtui about memory of its own management. One file, for C99
- * and later and C++11 and later; nothing to link. In a program that memtui does not trace each call
- * costs one test of a pointer that is null, with MEMTUI_DISABLE defined before the inclusion
- * nothing at all.
+/* memtui.h: tell memtui about memory that your program manages itself. One file, for C99, C++11 and
+ * later; there is nothing to link. If memtui does not trace the program, a call costs one test of a
+ * null pointer. If MEMTUI_DISABLE is defined before the inclusion, a call costs nothing.
  *
- *   memtui_pool_alloc(pool, p, size) a block of your own pool, arena or cache has been handed out
- *   memtui_pool_free(pool, p) it has been taken back: say so before another thread may get it
- *   memtui_pool_realloc(pool, old, p, size)   it has been resized, and perhaps moved from old to p
- *   memtui_marker(text) a moment worth finding again, with up to 64 bytes of text
- *   memtui_pause(text), memtui_resume(text) between these no new block is recorded; what ends a
- *   block is.
- *                                             text says why, or is NULL
- *   memtui_is_traced()                        1 when memtui records this process, else 0
+ * - memtui_pool_alloc(pool, p, size): your pool, arena or cache has handed out the block p.
+ * - memtui_pool_free(pool, p): the pool has taken p back. Call it before another thread can get p.
+ * - memtui_pool_realloc(pool, old, p, size): a block was resized, and perhaps moved from old to p.
+ * - memtui_marker(text): records a moment that you want to find again; text has at most 64 bytes.
+ * - memtui_pause(text), memtui_resume(text): between them memtui records no new block, but still
+ *   records frees. The text gives a reason; it may be NULL.
+ * - memtui_is_traced(): returns 1 if memtui records this process, else 0.
  *
- * What a pool takes back without a word, as an arena that is emptied at once, counts as live until
- * it hands out the same address again. A child of vfork shares the memory of its parent, so its
- * calls count there.
+ * A block that a pool takes back without a call, as when an arena is emptied at once, counts as
+ * live until the pool hands out the same address again. A child of vfork shares its parent's
+ * memory, so its calls count in the parent.
  *
- * A pool is any pointer that tells your pools apart, NULL if there is but one. The blocks of pools
- * are shown as such, with the stacks that asked for them, beside the blocks of the heap that the
- * pools are made of. None of the functions changes errno or allocates; all may be called by any
- * thread at any time, in signal handlers too.
+ * A pool is any pointer that tells your pools apart; pass NULL if you have only one. memtui shows
+ * the blocks of a pool with the backtraces that allocated them, beside the heap blocks that the
+ * pool is made of. The functions do not change errno and do not allocate. Any thread may call them
+ * at any time, also in a signal handler.
  *
- * Copy it into your sources if you like. SPDX-License-Identifier: MIT, (c) 2026 the memtui
+ * You may copy this file into your sources. SPDX-License-Identifier: MIT, (c) 2026 the memtui
  * authors. */
 #ifndef MEMTUI_H
 #define MEMTUI_H
@@ -33,7 +31,7 @@
 #ifdef __cplusplus
 extern "C" {
 #endif
-/* The tracer has these. Do not call them but by the functions below. */
+/* The tracer defines these. Call them only by the functions below. */
 extern void memtui_tracer_pool_alloc(const void *, const void *, size_t) __attribute__((__weak__));
 extern void memtui_tracer_pool_free(const void *, const void *) __attribute__((__weak__));
 extern void memtui_tracer_pool_realloc(const void *, const void *, const void *, size_t)
@@ -48,8 +46,8 @@ extern int memtui_tracer_active(void) __attribute__((__weak__));
 
 #define MEMTUI_INLINE static inline __attribute__((__always_inline__, __unused__))
 
-/* Code that is not position-independent would have the linker decide once and for all that there is
- * no tracer, so it reads the address from the table that the dynamic linker fills in. */
+/* In code that is not position-independent the linker would resolve the weak symbol to null for
+ * good. So the code reads the address from the table that the dynamic linker fills in. */
 #if defined(__x86_64__) && !defined(__PIC__) && !defined(__PIE__)
 #define MEMTUI_CALL(returned, name, arguments) \
 	do { \
