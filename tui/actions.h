@@ -73,7 +73,7 @@ enum mt_scope {
 	X(PREVIOUS_PANE, VIEWS, "S-Tab", 0, "Pane back", "go to the previous pane") \
 	X(MAXIMISE, VIEWS, "Z", 11, "Maximise", "maximise the pane, or restore it") \
 	X(NAMES, VIEWS, "x", 10, "Names", \
-		"show full names, or shorten template arguments and parameters") \
+		"show full names, or fold template arguments and parameters") \
 	X(SEARCH, FIND, "F3 /", 2, "Search", "search this list (PCRE2 pattern, smart case)") \
 	X(FILTER, FIND, "F4 \\", 3, "Filter", \
 		"show only matching groups: words, field:value, !field:value") \

@@ -178,7 +178,7 @@ static void draw(struct mt_app *app)
 	struct palette *p = app->overlay_state;
 	struct mt_rect r = mt_box_middle(app, 20, 96);
 
-	mt_box_draw(app, r, "Every action",
+	mt_box_draw(app, r, "All actions",
 		r.columns >= 50 ? "Enter runs it   Up Down   Esc closes" : "Enter   Esc");
 	int at = mt_draw(app->screen, r.row + 1, r.column + 1, 3, MT_ROLE_BOX_KEY, ": ");
 

@@ -114,7 +114,7 @@ static void check_palette(struct tests *t)
 	struct terminal terminal;
 
 	start(t, &terminal, &s);
-	tell(t, shows(&terminal, ":", "Every action"), ": opens the palette");
+	tell(t, shows(&terminal, ":", "All actions"), ": opens the palette");
 	tell(t, shows(&terminal, "zofit", "show the whole run"),
 		"letters of a name find the action");
 	tell(t, shows(&terminal, "\r", "[5Time"), "Enter runs it, in the view that it belongs to");
@@ -292,13 +292,13 @@ static void check_each_by_mouse(struct tests *t)
 		if (leaves)
 			continue;
 		snprintf(keys, sizeof keys, "\033\033:%.40s", list[i].id);
-		bool good = shows(&terminal, keys, "Every action");
+		bool good = shows(&terminal, keys, "All actions");
 
 		terminal_type(&terminal, "\033[<0;20;4M");
 		good = terminal_settle(&terminal) && good;
 		char *screen = terminal_text(&terminal);
 
-		if (!good || strstr(screen, "Every action")) {
+		if (!good || strstr(screen, "All actions")) {
 			printf("==== %s by mouse\n%s", list[i].id, screen);
 			missing++;
 		}
@@ -403,9 +403,9 @@ static void check_keymap(struct tests *t)
 		prints(command, "E in Tree: expand (tree) wins over filter (find, yours), line 6\n",
 			1),
 		"what collides is told");
-	tell(t, prints(command, "keys:3: no scope 'aap'; did you mean 'app'?\n", 1),
+	tell(t, prints(command, "keys:3: unknown scope 'aap'; did you mean 'app'?\n", 1),
 		"an unknown scope is told by line");
-	tell(t, prints(command, "keys:4: no action 'colapse'; did you mean 'collapse'?\n", 1),
+	tell(t, prints(command, "keys:4: unknown action 'colapse'; did you mean 'collapse'?\n", 1),
 		"so is an unknown action");
 	tell(t, prints(command, "keys:5: invalid key '^PgDn'; expected a character", 1),
 		"so is an unknown key");
@@ -414,7 +414,9 @@ static void check_keymap(struct tests *t)
 	tell(t, prints(command, "keys:9: bind takes 3 words, not 2", 1), "so is a word too few");
 	tell(t, prints(command, "keys:10: invalid line 'bnid'", 1), "so is another order");
 	start(t, &terminal, &s);
-	tell(t, shows(&terminal, "", "keys:3: no scope 'aap'; did you mean 'app'? (and 5 more)"),
+	tell(t,
+		shows(&terminal, "",
+			"keys:3: unknown scope 'aap'; did you mean 'app'? (and 5 more)"),
 		"the screen says what is wrong in the file");
 	tell(t, shows(&terminal, "Q2", "[2Group]") && shows(&terminal, "", "F9Quit"),
 		"a key without meaning does nothing, the key bar shows the new one");

@@ -28,7 +28,7 @@ static const struct scene scenes[] = {
 	{"bare", {.name = "guidance-bare-80x24", .columns = 80, .rows = 24, .keys = "2\r"},
 		"build it with -g, and without -s or strip"},
 	{"bare", {.name = "guidance-bare-40x10", .columns = 40, .rows = 10, .keys = "2\r"},
-		"suspect"},
+		"leak score"},
 	{"broken", {.name = "guidance-broken-100x30", .columns = 100, .rows = 30, .keys = "2"},
 		"recorder was killed at"},
 	{"broken", {.name = "guidance-broken-80x24", .columns = 80, .rows = 24, .keys = "4"},
@@ -39,7 +39,7 @@ static const struct scene scenes[] = {
 		"the program allocated nothing"},
 	{"golden",
 		{.name = "guidance-hidden-80x24", .columns = 80, .rows = 24, .keys = "2\\zzzz\r"},
-		"F4 ^U Enter takes it away"},
+		"F4 ^U Enter clears it"},
 	{"golden",
 		{
 			.name = "guidance-hidden-tree-80x24",

@@ -97,7 +97,7 @@ static int open_selected(struct terminal *terminal, const struct program *p,
 		terminal_wait_text(terminal, "backtrace, innermost first");
 		terminal_settle(terminal);
 		char *screen = terminal_text(terminal);
-		bool there = strstr(screen, place) && strstr(screen, "suspect");
+		bool there = strstr(screen, place) && strstr(screen, "leak score");
 
 		free(screen);
 		if (there)
@@ -180,7 +180,7 @@ static void check(struct tests *t, const struct program *p, int rows, int column
 		terminal_wait_text(&terminal, p->words);
 	char *detail = terminal_text(&terminal);
 	bool explained =
-		strstr(detail, "grows") && strstr(detail, columns < 60 ? "suspect" : p->words);
+		strstr(detail, "grows") && strstr(detail, columns < 60 ? "leak score" : p->words);
 
 	terminal_type(&terminal, "e");
 	bool ok = keys + 1 <= KEYS_MOST && terminal_wait_text(&terminal, "back from")

@@ -64,7 +64,7 @@ static void check_live(struct tests *t)
 	terminal_type(&terminal, "/running perl\r");
 	terminal_wait_text(&terminal, "1 line matches");
 	terminal_type(&terminal, "\r");
-	ok = ok && terminal_wait_text(&terminal, "now process")
+	ok = ok && terminal_wait_text(&terminal, "showing process")
 		&& terminal_wait_text(&terminal, "(perl)")
 		&& terminal_wait_text(&terminal, "memtui  perl -e")
 		&& terminal_wait_text(&terminal, "LIVE");
@@ -116,7 +116,7 @@ static void check_end_away(struct tests *t)
 	terminal_type(&terminal, "9");
 	ok = ok && terminal_wait_text(&terminal, "ended 0");
 	terminal_type(&terminal, "/ended 0 ls\r\r");
-	ok = ok && terminal_wait_text(&terminal, "now process");
+	ok = ok && terminal_wait_text(&terminal, "showing process");
 	terminal_type(&terminal, "O\rx\r\035");
 	ok = ok && terminal_wait_text(&terminal, "program exited (6)");
 	if (!ok)
@@ -151,15 +151,15 @@ static void check_back(struct tests *t)
 	before = terminal_dump(&terminal);
 	terminal_type(&terminal, "9j\r");
 	bool ok = terminal_settle(&terminal)
-		&& terminal_wait_text(&terminal, "now process 4243 (server)");
+		&& terminal_wait_text(&terminal, "showing process 4243 (server)");
 
 	terminal_type(&terminal, "S");
 	ok = ok && terminal_settle(&terminal) && terminal_wait_text(&terminal, "S1 holds");
 	terminal_type(&terminal, "9k\r");
 	ok = ok && terminal_settle(&terminal)
 		&& terminal_wait_text(&terminal,
-			"now process 4242 (server); 9, "
-			"and Enter on 4243, goes back; snapshots were dropped");
+			"showing process 4242 (server); 9, "
+			"then Enter on 4243: back; snapshots dropped");
 	terminal_type(&terminal, "Eg\033");
 	ok = terminal_settle(&terminal) && ok;
 	after = terminal_dump(&terminal);

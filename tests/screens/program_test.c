@@ -359,7 +359,7 @@ static void check_programs(struct tests *t)
 		{"cat\r", "cat\n"},
 		{"twice\r", "twice\ntwice"},
 		{"\032", "Stopped"},
-		{"exit\rexit 4\r", "status 4"},
+		{"exit\rexit 4\r", "exited (4)"},
 		{0},
 	};
 	static char *python[] = {"/usr/bin/env", "python3", "-q", NULL};
@@ -368,7 +368,7 @@ static void check_programs(struct tests *t)
 		{TYPE, "take the keyboard back"},
 		{"print(6*7, 'x'*3)\r", "\n42 xxx"},
 		{"\003", "KeyboardInterrupt"},
-		{"exit(3)\r", "status 3"},
+		{"exit(3)\r", "exited (3)"},
 		{0},
 	};
 	static char *top[] = {"/usr/bin/top", "-d", "1", NULL};
@@ -377,7 +377,7 @@ static void check_programs(struct tests *t)
 		{TYPE, "take the keyboard back"},
 		{"h", "Type 'q' or <Esc>"},
 		{"\033", "load average"},
-		{"q", "status 0"},
+		{"q", "exited (0)"},
 		{0},
 	};
 	static char *vim[] = {"/usr/bin/vim", "-u", "NONE", "-i", "NONE", "-n", "-N", "pane.txt",
@@ -389,7 +389,7 @@ static void check_programs(struct tests *t)
 		{"\r\033[A\033[Hoh \033", "oh hello"},
 		{":set number\r", "  1 oh hello"},
 		{":s/hello/wörld/\r", "oh wörld"},
-		{":wq\r", "status 0"},
+		{":wq\r", "exited (0)"},
 		{0},
 	};
 	static char *nano[] = {"/usr/bin/nano", "-I", "pane2.txt", NULL};
@@ -398,7 +398,7 @@ static void check_programs(struct tests *t)
 		{TYPE, "take the keyboard back"},
 		{"hello\r", "hello"},
 		{"\017\r", "Wrote"},
-		{"\030", "status 0"},
+		{"\030", "exited (0)"},
 		{0},
 	};
 	static char *less[] = {"/usr/bin/less", "/etc/services", NULL};
@@ -407,7 +407,7 @@ static void check_programs(struct tests *t)
 		{TYPE, "take the keyboard back"},
 		{"G", "END"},
 		{"g/https\r", "https"},
-		{"q", "status 0"},
+		{"q", "exited (0)"},
 		{0},
 	};
 

@@ -98,7 +98,7 @@ static void check_whole(struct tests *t, const char *kind, int columns)
 	terminal_type(&terminal, "2L\r");
 	for (int i = 0; i < 17; i++, terminal_type(&terminal, "}")) {
 		terminal_settle(&terminal);
-		char *screen = terminal_text(&terminal), *from = strstr(screen, "suspect ");
+		char *screen = terminal_text(&terminal), *from = strstr(screen, "leak score ");
 		char *to = from ? strstr(from, " trend ") : NULL;
 
 		if (to) {

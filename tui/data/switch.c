@@ -54,7 +54,7 @@ static void show(struct mt_app *app, struct mt_data *next, const char *words)
 	bool ascending = d->ascending, sort_all = d->sort_all, inverted = d->inverted;
 	uint64_t generation = d->generation, asked = d->asked;
 	char *filter = mt_data_wanted(d), from[16];
-	const char *gone = mt_difference_snapshots(app) ? "; snapshots were dropped" : "";
+	const char *gone = mt_difference_snapshots(app) ? "; snapshots dropped" : "";
 	struct mt_err err = {0};
 
 	snprintf(from, sizeof from, "%u", d->whole.info.pid);
@@ -79,8 +79,8 @@ static void show(struct mt_app *app, struct mt_data *next, const char *words)
 	if (mt_data_filter(d, filter, &err) < 0)
 		mt_app_say(app, "showing %s%s; filter removed: %s", words, gone, err.text);
 	else
-		mt_app_say(app, "showing %s; {processes}, then {open} on %s, goes back%s", words,
-			from, gone);
+		mt_app_say(app, "showing %s; {processes}, then {open} on %s: back%s", words, from,
+			gone);
 	mt_data_select(d);
 	free(filter);
 }

@@ -78,10 +78,9 @@ static bool make_report(struct mt_app *app, struct mt_buffer *out, uint32_t *tol
 		mt_report_triage(out, &report);
 	else
 		mt_app_say(app,
-			t->marked_count
-				? "none of the marked groups leaks, so there is nothing to report"
-				: "no leak was judged yet, so there is nothing to report; "
-				  "t judges the selected group");
+			t->marked_count ? "nothing to report: none of the marked groups leaks"
+					: "nothing to report: no leak was judged yet; t judges the "
+					  "selected group");
 	free(items);
 	return count > 0;
 }
@@ -104,7 +103,7 @@ static bool make_rules(struct mt_app *app, struct mt_buffer *out, uint32_t *told
 			groups, *told);
 	else
 		mt_app_say(app,
-			"nothing is suppressed, so there are no rules to write; {judge} "
+			"no rules to write: nothing is suppressed; {judge} "
 			"{judge-suppressed} suppresses the selected group");
 	free(groups);
 	return *told > 0;
