@@ -22,7 +22,7 @@ static void check_ended(struct tests *t)
 		"while it runs, the list of blocks says when there will be one");
 	check_answer(t, &terminal, "O\r\004", "program exited (0)", "it ends");
 	check_answer(t, &terminal, "8", "live     2.9M", "and its blocks are listed");
-	check_answer(t, &terminal, "2\r", " threads keeps 2.9M left of 1 call",
+	check_answer(t, &terminal, "2\r", " threads keeps 2.9M live from 1 call",
 		"the detail knows threads");
 	check_answer(t, &terminal, "",
 		" size    2.0M\xe2\x96\x88"

@@ -73,7 +73,7 @@ static void check_order(struct tests *t)
 
 	open_trace(t, &terminal, 24, 80, NULL);
 	terminal_settle(&terminal);
-	tell(t, shows(&terminal, "2L", "sorted by how much it looks like a leak"),
+	tell(t, shows(&terminal, "2L", "sorted by leak score"),
 		"L sorts by suspicion, and says so");
 	tell(t, shows(&terminal, "j", "SUSPECT"), "the column is there");
 	tell(t, shows(&terminal, "GL", "▶     47.3M") && shows(&terminal, "GL", "▶     47.3M"),
@@ -81,7 +81,7 @@ static void check_order(struct tests *t)
 	tell(t, shows(&terminal, "L", "sorted by bytes not freed"),
 		"L again sorts by what was not freed");
 	tell(t, shows(&terminal, "\\size>=1M\r", "filter: "), "a filter by sizes is in force");
-	tell(t, shows(&terminal, "L", "sorted by how much"),
+	tell(t, shows(&terminal, "L", "sorted by leak score"),
 		"suspicion is that of whole groups where single blocks are filtered");
 	terminal_close(&terminal);
 }

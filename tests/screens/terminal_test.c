@@ -103,7 +103,7 @@ static void check_tty(struct tests *t)
 	tell(t, terminal_wait_text(&terminal, "[2Group]"), "but its heap");
 	tell(t,
 		write(w.master, "\003", 1) == 1
-			&& terminal_wait_text(&terminal, "ended by signal 2"),
+			&& terminal_wait_text(&terminal, "killed by signal 2"),
 		"^C there is the program's");
 	terminal_type(&terminal, "Q");
 	terminal_wait_text(&terminal, "Keep the recording?");

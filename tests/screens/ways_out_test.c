@@ -173,7 +173,7 @@ static void check_program(struct tests *t)
 
 		snprintf(script, sizeof script,
 			"stty raw -echo; printf '\\033[?1049h\\033[?25lx'; kill -%d $$", fatal[i]);
-		snprintf(words, sizeof words, "ended by signal %d", fatal[i]);
+		snprintf(words, sizeof words, "killed by signal %d", fatal[i]);
 		start_program(t, &terminal, script);
 		bool ok = leaves(&terminal, words);
 
