@@ -48,11 +48,11 @@ static void check_many(struct tests *t)
 	terminal_wait_text(&terminal, "LIVE");
 	terminal_type(&terminal, "O");
 	terminal_wait_text(&terminal, "made");
-	check_answer(t, &terminal, "V", "~ estimates, more than 100k groups are not sampled",
+	check_answer(t, &terminal, "V", "~ estimates, too many groups to sample (over 100k)",
 		"the overview says that scores are estimates, and why");
 	check_answer(t, &terminal, "2L", "(~): more than 100k groups",
 		"and so does the order by them");
-	check_answer(t, &terminal, "\r", " trend  more than 100k groups are not sampled",
+	check_answer(t, &terminal, "\r", " trend  too many groups to sample (over 100k)",
 		"and the detail");
 	check_answer(t, &terminal, "O\r\004", "program exited (0)", "it ends");
 	check_answer(t, &terminal, "V", "suspected leaks: score of 100, growth",

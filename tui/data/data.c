@@ -206,7 +206,7 @@ bool mt_data_unsampled(const struct mt_data *d, char *out, size_t len)
 		|| !(d->surveying || d->client || d->followed))
 		return false;
 	mt_number_count(number, most);
-	snprintf(out, len, "with over %s groups, none is sampled", number);
+	snprintf(out, len, "too many groups to sample (over %s)", number);
 	return true;
 }
 

@@ -118,7 +118,7 @@ bool mt_data_asks_names(const struct mt_data *); /* the filter in force goes by 
 void mt_data_names_known(struct mt_data *);
 
 /* How much a group looks like a leak: by what was seen of it, else by its totals. */
-/* Why no samples are taken of groups: "more than 100k groups are not sampled"; false: they are, or
+/* Why no samples are taken of groups: "too many groups to sample (over 100k)"; false: they are, or
  * there is nothing to take them of. */
 /* Whether scores of suspicion are being computed: the events are gone over, or too few samples of a
  * running program are there. What totals would say until then may be far from it. Asks for them if
