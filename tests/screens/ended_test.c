@@ -50,7 +50,7 @@ static void check_many(struct tests *t)
 	terminal_wait_text(&terminal, "made");
 	check_answer(t, &terminal, "V", "~ estimates, too many groups to sample (over 100k)",
 		"the overview says that scores are estimates, and why");
-	check_answer(t, &terminal, "2L", "(~): more than 100k groups",
+	check_answer(t, &terminal, "2L", "(~ estimates): too many groups",
 		"and so does the order by them");
 	check_answer(t, &terminal, "\r", " trend  too many groups to sample (over 100k)",
 		"and the detail");

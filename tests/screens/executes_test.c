@@ -31,7 +31,7 @@ static void check_execute(struct tests *t)
 	ok = ok && terminal_wait_text(&terminal, "Perl_") && terminal_wait_text(&terminal, "LIVE");
 	tell(t, ok, "a program that was executed has its own names, and is live");
 	terminal_type(&terminal, "0");
-	ok = terminal_wait_text(&terminal, "by exec: 1 snapshot of it") && ok;
+	ok = terminal_wait_text(&terminal, "called exec: 1 snapshot") && ok;
 	tell(t, ok, "what was kept of the one before goes, and that is said");
 	if (!ok) {
 		char *screen = terminal_text(&terminal);

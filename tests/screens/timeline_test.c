@@ -28,8 +28,8 @@ static const struct golden goldens[] = {
 static const struct golden small = {.columns = 80, .rows = 24};
 
 static const struct step steps[] = {
-	{"m draws the next", "5m", "drawn: live blocks", NULL},
-	{"and begins anew after the last", "mmmmm", "drawn: live bytes", NULL},
+	{"m draws the next", "5m", "showing live blocks", NULL},
+	{"and begins anew after the last", "mmmmm", "showing live bytes", NULL},
 	{"a click on a name draws it", "\033[<0;42;3M\033[<0;42;3m", "   2315", NULL},
 	{"n goes to the first marker of the program", "=n", "marker: configuration is read", NULL},
 	{"n goes on to the pause", "n", "recording paused", NULL},
@@ -42,7 +42,7 @@ static const struct step steps[] = {
 
 static const struct step unmarked[] = {
 	{"zoomed and whole", "5+++=", "at the cursor", NULL},
-	{"where nothing is marked, that is said", "g+++++n", "nothing is marked", NULL},
+	{"where nothing is marked, that is said", "g+++++n", "there are no marks", NULL},
 };
 
 /* A running program: its markers come as they are set, and a pause is seen while it goes on. */
