@@ -65,7 +65,7 @@ has "a build with moved lines, inlined, from elsewhere is known" screen ' L .*pa
 has "what was fixed and leaks again is flagged" screen '! came back +1 +48' ' ! .*cache_fill'
 hasnt "nothing else came back" screen ' ! .*parse'
 trace=three.dat screen 2 /cache_fill$'\r' $'\r'
-has "its detail says so" screen '! fixed, came back, said 20.*owner is ann'
+has "its detail says so" screen '! fixed, came back, judged 20.*owner is ann'
 trace=one.dat screen 7
 hasnt "the run before it was fixed is no news" screen 'came back'
 
