@@ -44,7 +44,7 @@ static void check_theme(struct tests *t, int kind)
 
 	tell(t,
 		ended && WIFEXITED(terminal.status) && WEXITSTATUS(terminal.status) == 1
-			&& strstr(screen, "cannot be read"),
+			&& (strstr(screen, "cannot be read") || strstr(screen, "cannot read")),
 		"a theme that is %s is told", kinds[kind]);
 	free(screen);
 	terminal_close(&terminal);
