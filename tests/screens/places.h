@@ -44,8 +44,7 @@ static const struct world_info {
 	[BROKEN] = {"broken"},
 	[SAVES] = {.script = SCRIPT "read x", .output = true, .begin = {"O"}, .wait = "wide"},
 	[RUNS] = {.script = SCRIPT "read x", .begin = {"O"}, .wait = "wide"},
-	[ENDED] =
-		{.script = "", .goes_on = true, .begin = {"\r", "\r"}, .wait = "program exited"},
+	[ENDED] = {.script = "", .goes_on = true, .begin = {"\r", "\r"}, .wait = "program exited"},
 };
 
 /* Names of MT_TABS, MT_OVERLAYS and MT_PROMPTS have to be among these. */
