@@ -8,6 +8,7 @@
 #include "tui/data/job.h"
 #include "tui/data/switch.h"
 #include "tui/user/keymap.h"
+#include "tui/view/processes_order.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -15,22 +16,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
-
-/* What the list is sorted by: the columns' numbers, and the tree that it has at first. X(id, words,
- * value) */
-#define ORDERS(X) \
-	X(TREE, "parents before their children", 0) \
-	X(PROCESS, "process", (uint64_t)a->pid) \
-	X(STATE, "state, running first", !a->alive) \
-	X(LIVE, "live or leaked bytes", a->leaked_bytes) \
-	X(PEAK, "peak of the heap", a->peak_bytes) \
-	X(ALLOCS, "allocations", a->allocations) \
-	X(COMMAND, "command", 0)
-enum order {
-#define X(id, words, value) ORDER_##id,
-	ORDERS(X) ORDER_COUNT,
-#undef X
-};
 
 #define AGAIN_MS 1000 /* between two looks at a session that runs */
 #define NUMBER 8
@@ -43,7 +28,7 @@ struct mt_processes_state {
 	bool made, asked; /* the list is there; it is being asked for */
 	bool last;        /* it was asked for when the recorder had ended */
 	uint64_t next_ms; /* when it is to be asked for again */
-	enum order order;
+	enum mt_processes_order order;
 	bool reversed;
 	char error[512];
 };
@@ -139,84 +124,20 @@ static uint64_t identity(const struct mt_session_process *p)
 
 /* ---- order ---- */
 
-static uint64_t value_of(const struct mt_session_process *a, enum order order)
+static void sort_by(struct mt_app *app, enum mt_processes_order order, bool reversed)
 {
-	switch (order) {
-#define X(id, words, value) \
-	case ORDER_##id: return value;
-		ORDERS(X)
-#undef X
-	default: return 0;
-	}
-}
-
-/* The program without its directory. */
-static const char *name_of(const struct mt_session_process *p)
-{
-	const char *name = p->command;
-
-	for (const char *c = p->command; *c && *c != ' '; c++)
-		if (*c == '/')
-			name = c + 1;
-	return *name && *name != ' ' ? name : p->command;
-}
-
-/* Numbers begin with the largest, words and process numbers with the first. */
-static bool descends(enum order order)
-{
-	return order == ORDER_LIVE || order == ORDER_PEAK || order == ORDER_ALLOCS;
-}
-
-static int compare(const void *x, const void *y, void *context)
-{
-	const struct mt_processes_state *s = context;
-	const struct mt_session_process *a = x, *b = y;
-	uint64_t of_a = value_of(a, s->order), of_b = value_of(b, s->order);
-	int result = s->order == ORDER_COMMAND ? strcmp(name_of(a), name_of(b))
-		: of_a < of_b                  ? -1
-					       : of_a > of_b;
-
-	if (descends(s->order) != s->reversed)
-		result = -result;
-	return result ? result : a->pid - b->pid;
-}
-
-static void put_in_order(struct mt_processes_state *s)
-{
-	struct mt_family *f = &s->family;
-	bool truncated = f->truncated;
-	struct mt_session_process *items;
-
-	if (s->order != ORDER_TREE) {
-		qsort_r(f->items, f->count, sizeof *f->items, compare, s);
-		memset(f->depths, 0, f->count * sizeof *f->depths);
-		return;
-	}
-	items = mt_resize(NULL, ((size_t)f->count + 1) * sizeof *items);
-	if (f->count)
-		memcpy(items, f->items, f->count * sizeof *items);
-	mt_family_make(f, items, f->count);
-	f->truncated = truncated;
-}
-
-static void sort_by(struct mt_app *app, enum order order, bool reversed)
-{
-	static const char *const words[] = {
-#define X(id, words, value) words,
-		ORDERS(X)
-#undef X
-	};
 	struct mt_processes_state *s = app->processes;
 
 	s->order = order;
 	s->reversed = reversed;
 	if (!s->made)
 		return;
-	put_in_order(s);
+	mt_processes_sort(&s->family, s->order, s->reversed);
 	for (uint32_t i = 0; i < s->family.count; i++)
 		if (identity(&s->family.items[i]) == s->list.identity)
 			mt_list_select(&s->list, i);
-	mt_app_say(app, "processes by %s%s", words[order], reversed ? ", reversed" : "");
+	mt_app_say(app, "processes by %s%s", mt_processes_order_words(order),
+		reversed ? ", reversed" : "");
 }
 
 static bool is_shown(struct mt_app *app, const struct mt_session_process *p)
@@ -249,8 +170,8 @@ static void answer(struct mt_app *app, void *context, int result, const struct m
 
 		s->family = q->family;
 		q->family = old;
-		if (s->order != ORDER_TREE)
-			put_in_order(s);
+		if (s->order != MT_PROCESSES_BY_TREE)
+			mt_processes_sort(&s->family, s->order, s->reversed);
 		for (uint32_t i = 0; i < s->family.count; i++)
 			if (s->made ? identity(&s->family.items[i]) == s->list.identity
 				    : is_shown(app, &s->family.items[i]))
@@ -447,10 +368,12 @@ static struct layout lay_out(int width)
 }
 
 /* A heading with the mark of the order; a click sorts by it. Numbers stand on the right. */
-static void draw_head(struct mt_app *app, struct mt_rect r, enum order order, const char *head)
+static void draw_head(struct mt_app *app, struct mt_rect r, enum mt_processes_order order,
+	const char *head)
 {
 	const struct mt_processes_state *state = app->processes;
-	bool sorted = state->order == order, right = order != ORDER_STATE && order != ORDER_COMMAND;
+	bool sorted = state->order == order,
+	     right = order != MT_PROCESSES_BY_STATE && order != MT_PROCESSES_BY_COMMAND;
 	enum mt_role role = sorted ? MT_ROLE_SORTED : MT_ROLE_HEADING;
 	int width = mt_text_width(head), at = right ? r.columns - 1 - width : 0;
 
@@ -458,8 +381,9 @@ static void draw_head(struct mt_app *app, struct mt_rect r, enum order order, co
 	if (sorted && at + width < r.columns)
 		mt_draw(app->screen, r.row, r.column + at + width, 1, role,
 			mt_glyph(mt_screen_utf8(app->screen),
-				descends(order) != state->reversed ? MT_GLYPH_DESCENDING
-								   : MT_GLYPH_ASCENDING));
+				mt_processes_descend(order) != state->reversed
+					? MT_GLYPH_DESCENDING
+					: MT_GLYPH_ASCENDING));
 	mt_frame_hit(app, r, MT_HIT_COLUMN, MT_VIEW_PROCESSES, order);
 }
 
@@ -470,15 +394,18 @@ static void draw_heading(struct mt_app *app, struct mt_rect r, const struct layo
 	int column = r.column + 2 + NUMBER;
 
 	mt_draw_fill(s, r.row, r.column, r.columns, MT_ROLE_HEADING);
-	draw_head(app, (struct mt_rect){r.row, r.column + 2, 1, NUMBER}, ORDER_PROCESS, "PROCESS");
+	draw_head(app, (struct mt_rect){r.row, r.column + 2, 1, NUMBER}, MT_PROCESSES_BY_PROCESS,
+		"PROCESS");
 	if (l->state)
-		draw_head(app, (struct mt_rect){r.row, column, 1, l->state}, ORDER_STATE, "STATE");
+		draw_head(app, (struct mt_rect){r.row, column, 1, l->state}, MT_PROCESSES_BY_STATE,
+			"STATE");
 	column += l->state;
 	for (int i = 0; i < l->numbers; i++, column += NUMBER)
 		draw_head(app, (struct mt_rect){r.row, column, 1, NUMBER},
-			(enum order)(ORDER_LIVE + i), heads[i]);
+			(enum mt_processes_order)(MT_PROCESSES_BY_LIVE + i), heads[i]);
 	column++; /* behind the mark of an order */
-	draw_head(app, (struct mt_rect){r.row, column, 1, l->command}, ORDER_COMMAND, "COMMAND");
+	draw_head(app, (struct mt_rect){r.row, column, 1, l->command}, MT_PROCESSES_BY_COMMAND,
+		"COMMAND");
 	mt_draw(s, r.row, column + l->command, l->file, MT_ROLE_HEADING, "TRACE");
 }
 
@@ -501,7 +428,8 @@ static void command_text(const struct mt_processes_state *s, uint32_t index, int
 	uint32_t depth = s->family.depths[index], most = width > 40 ? 10 : 3;
 
 	snprintf(out, len, "%*s%s%s", (int)(depth < most ? depth : most) * 2, "",
-		depth > most ? ".. " : "", *p->command ? name_of(p) : "(no command line)");
+		depth > most ? ".. " : "",
+		*p->command ? mt_processes_name(p) : "(no command line)");
 }
 
 static void draw_line(struct mt_app *app, const struct mt_line *line, void *layout)
@@ -623,13 +551,16 @@ static bool action(struct mt_app *app, enum mt_action what)
 		return true;
 	}
 	if (what == MT_ACTION_SORT || what == MT_ACTION_SORT_LEFT || what == MT_ACTION_SORT_RIGHT) {
-		int by = what == MT_ACTION_SORT_LEFT ? ORDER_COUNT - 1 : 1;
+		int by = what == MT_ACTION_SORT_LEFT ? MT_PROCESSES_ORDER_COUNT - 1 : 1;
 
-		sort_by(app, (enum order)((app->processes->order + by) % ORDER_COUNT), false);
+		sort_by(app,
+			(enum mt_processes_order)(
+				(app->processes->order + by) % MT_PROCESSES_ORDER_COUNT),
+			false);
 		return true;
 	}
 	if (what == MT_ACTION_REVERSE) {
-		if (app->processes->order == ORDER_TREE)
+		if (app->processes->order == MT_PROCESSES_BY_TREE)
 			mt_app_say(app,
 				"the process tree has a fixed order; {sort-right} sorts by a "
 				"column");
@@ -667,7 +598,8 @@ static void sort_column(struct mt_app *app, uint32_t order)
 {
 	const struct mt_processes_state *s = app->processes;
 
-	sort_by(app, (enum order)order, s->order == (enum order)order && !s->reversed);
+	sort_by(app, (enum mt_processes_order)order,
+		s->order == (enum mt_processes_order)order && !s->reversed);
 }
 
 /* The list stays: it is the session's. */
