@@ -112,18 +112,6 @@ static int ask(struct mt_job *job, void *context, struct mt_err *err)
 	return 0;
 }
 
-static uint64_t identity(const struct mt_session_process *p)
-{
-	uint64_t hash = (uint64_t)p->pid << 32 ^ p->start_unix_ns;
-
-	/* images of one process may begin at one time */
-	for (const char *c = p->followed ? p->trace_path : ""; *c; c++)
-		hash = hash * 31 + (unsigned char)*c;
-	return hash;
-}
-
-/* ---- order ---- */
-
 static void sort_by(struct mt_app *app, enum mt_processes_order order, bool reversed)
 {
 	struct mt_processes_state *s = app->processes;
@@ -134,7 +122,7 @@ static void sort_by(struct mt_app *app, enum mt_processes_order order, bool reve
 		return;
 	mt_processes_sort(&s->family, s->order, s->reversed);
 	for (uint32_t i = 0; i < s->family.count; i++)
-		if (identity(&s->family.items[i]) == s->list.identity)
+		if (mt_processes_identity(&s->family.items[i]) == s->list.identity)
 			mt_list_select(&s->list, i);
 	mt_app_say(app, "processes by %s%s", mt_processes_order_words(order),
 		reversed ? ", reversed" : "");
@@ -173,13 +161,14 @@ static void answer(struct mt_app *app, void *context, int result, const struct m
 		if (s->order != MT_PROCESSES_BY_TREE)
 			mt_processes_sort(&s->family, s->order, s->reversed);
 		for (uint32_t i = 0; i < s->family.count; i++)
-			if (s->made ? identity(&s->family.items[i]) == s->list.identity
+			if (s->made ? mt_processes_identity(&s->family.items[i]) == s->list.identity
 				    : is_shown(app, &s->family.items[i]))
 				at = i;
 		s->list.held = true;
 		mt_list_keep(&s->list, s->family.count, at);
 		if (s->family.count)
-			s->list.identity = identity(&s->family.items[s->list.selected]);
+			s->list.identity =
+				mt_processes_identity(&s->family.items[s->list.selected]);
 		s->made = true;
 	}
 	mt_family_free(&q->family);
@@ -412,12 +401,9 @@ static void draw_heading(struct mt_app *app, struct mt_rect r, const struct layo
 /* The program alone. */
 static void command_words(const struct mt_session_process *p, char *out, size_t len)
 {
-	size_t first = strcspn(p->command, " "), from = first;
+	const char *name = mt_processes_name(p);
 
-	while (from && p->command[from - 1] != '/')
-		from--;
-	snprintf(out, len, "process %d (%.*s)", (int)p->pid, (int)(first - from),
-		p->command + from);
+	snprintf(out, len, "process %d (%.*s)", (int)p->pid, (int)strcspn(name, " "), name);
 }
 
 /* A child stands deeper than its parent, as far as there is room. */
@@ -572,7 +558,7 @@ static bool action(struct mt_app *app, enum mt_action what)
 		return false;
 	l->held = true; /* the first line, too */
 	if (l->count)
-		l->identity = identity(&app->processes->family.items[l->selected]);
+		l->identity = mt_processes_identity(&app->processes->family.items[l->selected]);
 	return true;
 }
 
@@ -583,7 +569,7 @@ static void choose(struct mt_app *app, uint32_t index)
 	mt_list_select(l, index);
 	l->held = true;
 	if (l->count)
-		l->identity = identity(&app->processes->family.items[l->selected]);
+		l->identity = mt_processes_identity(&app->processes->family.items[l->selected]);
 }
 
 static void line_text(struct mt_app *app, uint32_t index, char *out, size_t len)

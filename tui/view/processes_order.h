@@ -23,6 +23,8 @@ enum mt_processes_order {
 const char *mt_processes_order_words(enum mt_processes_order);
 /* Whether it begins with the largest: numbers do; words and process numbers do not. */
 bool mt_processes_descend(enum mt_processes_order);
+/* The same for the same program of the same process, however the list is sorted. */
+uint64_t mt_processes_identity(const struct mt_session_process *);
 /* The program without its directory. */
 const char *mt_processes_name(const struct mt_session_process *);
 void mt_processes_sort(struct mt_family *, enum mt_processes_order, bool reversed);
