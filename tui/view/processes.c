@@ -3,7 +3,6 @@
 #include "core/base/buffer.h"
 #include "core/export/number.h"
 #include "core/model/blind.h"
-#include "core/session/family.h"
 #include "tui/app.h"
 #include "tui/data/job.h"
 #include "tui/data/switch.h"
