@@ -1,5 +1,4 @@
-/* The processes of the session as a tree, each with its totals; Enter shows another one's
- * recording. */
+/* The processes of the session, each with its totals; Enter shows another one's recording. */
 #include "core/base/buffer.h"
 #include "core/export/number.h"
 #include "core/model/blind.h"
