@@ -152,7 +152,8 @@ void mt_restore_try(struct mt_app *app)
 		use(app, text);
 		free(text);
 		text = describe(app);
-		if (strcmp(before, text))
+		/* the program may have ended by now, which says more */
+		if (strcmp(before, text) && !*app->message)
 			mt_app_say(app, "last view restored; {fresh} resets it (always: --fresh)");
 		free(before);
 	}
