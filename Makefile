@@ -245,6 +245,7 @@ mutations: all
 	@bash tests/stacks/mutations.sh $(O)
 
 # ROUNDS=N, QUICK=1, ON="hot 16,tree" (workloads) and TOOLS="memtui,heaptrack" say what is measured.
+# BEFORE=BUILD is the build directory of another version, which runs in the same rounds and is compared with this one.
 # cc1plus, the workload, needs g++ to make its input; without it bench.py says that it is skipped.
 bench: all programs $(O)/bench/meter $(O)/bench/regex.ii
 	@python3 tests/bench/bench.py $(O)
@@ -318,7 +319,7 @@ help:
 	@echo 'make test    install what is missing, build, run all tests'
 	@echo 'make check   warnings as errors with gcc and clang, sanitizer runs, layer check'
 	@echo 'make fuzz    hostile inputs for each reader (FUZZ_SECONDS=), programs with damaged call frame information (FUZZ_MUTANTS=)'
-	@echo 'make bench   cost beside heaptrack and massif in one run (QUICK=1, ROUNDS=, ON=, TOOLS=)'
+	@echo 'make bench   cost beside heaptrack and massif in one run (QUICK=1, ROUNDS=, ON=, TOOLS=, BEFORE=)'
 	@echo 'make mutations  tracers that are wrong on purpose are found out'
 	@echo 'make man     write doc/man from the option lists'
 	@echo 'make keys    milliseconds from a key to its picture, on saved traces (EVENTS=) and on a program that runs'

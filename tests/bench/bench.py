@@ -42,6 +42,8 @@ def arguments():
     parser.add_argument("--rounds", type=int, default=int(environment("ROUNDS") or 0), help="ROUNDS=")
     parser.add_argument("--on", default=environment("ON"), help="workloads, separated by commas (ON=)")
     parser.add_argument("--tools", default=environment("TOOLS"), help="beside untraced, separated by commas (TOOLS=)")
+    parser.add_argument("--before", default=environment("BEFORE"), metavar="BUILD",
+                        help="the build directory of another version, which runs beside this one (BEFORE=)")
     return parser.parse_args()
 
 
@@ -56,7 +58,9 @@ def main():
     rounds = given.rounds or (3 if given.quick else 5)
     chosen = choose(workloads.all_workloads(given.build), given.on or (QUICK if given.quick else None), "workload")
     chosen, skipped = usable(chosen, lambda w: w.missing() and f"{w.missing()} is missing")
-    tools = choose(workloads.all_tools(given.build), given.tools and "untraced," + given.tools, "tool")
+    known = workloads.all_tools(given.build, given.before)
+    wanted = given.tools and "untraced," + given.tools + (f",{workloads.BEFORE}" if given.before else "")
+    tools = choose(known, wanted, "tool")
     if given.quick and not given.tools:
         tools = [t for t in tools if t.name != "massif"]
     tools, no_tools = usable(tools, lambda t: t.name not in ("untraced",) and not t.needs and "is not installed")
@@ -76,8 +80,11 @@ def main():
              else "the medians are with a cold one, too."))
     print(table.quiet(share))
     print(table.limit_table(limits))
-    everything = {"rounds": rounds, "processor_share": share, "workloads": result, "limits": limits, "skipped": skipped,
-                  "samples": samples, "series": series}
+    changes = figures.changes(samples)
+    print(table.change_table(changes))
+    everything = {"rounds": rounds, "processor_share": share, "workloads": result, "limits": limits, "changes": changes,
+                  "skipped": skipped, "samples": samples,
+                  "series": series}
     write(given.build, "bench.json", json.dumps(everything, indent=1))
     write(given.build, "bench.svg", plot.draw(result, rounds, share))
 

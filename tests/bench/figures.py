@@ -2,7 +2,7 @@
 import math
 import statistics
 
-from workloads import HEAPTRACK_PRELOAD, HOT_PAIRS as PAIRS, START
+from workloads import BEFORE, HEAPTRACK_PRELOAD, HOT_PAIRS as PAIRS, START
 
 MB = 1e6
 RATIOS = ("wall", "cpu", "total_cpu")
@@ -101,6 +101,7 @@ RATIO_LIMITS = [(name, "wall", 1 / 6) for name in ("hot 4", "hot 16", "hot 48", 
     (name, "cpu", 0.1) for name in THREADED] + [("tree", "wall", 0.37)] + [
     (name, "wall", 0.3) for name in REAL] + [(name, "total_cpu", 1 / 3) for name in REAL] + [("cc1plus", "wall", 0.5)]
 WORDS = {"wall": "extra wall", "cpu": "extra target CPU", "total_cpu": "extra total CPU"}
+CHANGES = {"wall": "wall", "cpu": "target CPU", "total_cpu": "all CPU", "rss_kib": "target RSS", "file_bytes": "file"}
 RECORDER_NS = 30
 RSS_MB, RSS_MB_A_THREAD, RSS_BYTES_A_NODE = 20, 0.5, 48
 
@@ -171,6 +172,21 @@ def limits(result, series):
             limit = RSS_MB + RSS_MB_A_THREAD * threads + RSS_BYTES_A_NODE * result[name]["nodes"] / MB
             rows.append((f"{name}: target RSS grows by", mine["extra_rss_mb"], limit, "MB"))
     return [verdict(*row) for row in rows]
+
+
+def changes(samples):
+    """What this version takes beyond another one (BEFORE), in percent of it: each the median over the rounds, in which the
+    two ran one after another, with its interval."""
+    rows = []
+    for name, tools in samples.items():
+        pairs = [(mine, other) for mine, other in zip(tools.get("memtui", []), tools.get(BEFORE, [])) if mine and other]
+        for what, text in CHANGES.items():
+            values = [(mine[what] / other[what] - 1) * 100 for mine, other in pairs if other[what]]
+            if values:
+                low, high = interval(values)
+                rows.append({"workload": name, "what": text, "percent": statistics.median(values), "low": low, "high": high,
+                             "rounds": len(values)})
+    return rows
 
 
 def verdict(what, value, limit, unit, low=None, high=None):

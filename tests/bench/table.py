@@ -65,3 +65,15 @@ def limit_table(limits):
     text = f"  limits: {held} of {len(limits)} hold in this run" + (f", {near} may" if near else "")
     heading = f"{text:70}{'value':>9}    {'at most':>9}"
     return "\n".join([heading, *map(line, sorted(limits, key=lambda row: row["holds"]))])
+
+
+def change_table(rows):
+    """This version beside another one, or nothing where none ran."""
+    if not rows:
+        return ""
+    def line(row):
+        return (f"  {row['workload']:{NAME_WIDTH}}{row['what']:12}{row['percent']:+9.1f} %"
+                f"   {row['low']:+9.1f} to {row['high']:+.1f} with 95%")
+
+    heading = f"  this version beside the one before, medians of {rows[0]['rounds']} rounds"
+    return "\n".join(["", heading, *map(line, rows)])

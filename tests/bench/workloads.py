@@ -11,6 +11,7 @@ MEMORY_LIMIT = 8 << 30  # heaptrack's interpreter can outgrow a machine
 START = "start and end"
 HOT_PAIRS = 5000000
 HEAPTRACK_PRELOAD = "heaptrack preload"
+BEFORE = "before"  # another version of memtui, to compare with
 
 
 @dataclasses.dataclass
@@ -126,7 +127,12 @@ def massif_program():
     return os.path.realpath(found[0]) if found else None
 
 
-def all_tools(build):
+def recorder(name, program):
+    return Tool(name, lambda w, out: [program, "record", "--force", "-o", out, "--", *w.command], program)
+
+
+def all_tools(build, before=None):
+    """The tools beside the untraced run; before: the build directory of another version of memtui, if it runs, too."""
     memtui, library = (os.path.realpath(os.path.join(build, name)) for name in ("memtui", "libmemtui.so"))
     heaptrack, preload = shutil.which("heaptrack"), heaptrack_library()
 
@@ -136,7 +142,8 @@ def all_tools(build):
     return [
         Tool("untraced", lambda w, _: w.command),
         Tool("forwarding", preloaded(library), library),
-        Tool("memtui", lambda w, out: [memtui, "record", "--force", "-o", out, "--", *w.command], memtui),
+        recorder("memtui", memtui),
+        *([recorder(BEFORE, os.path.realpath(os.path.join(before, "memtui")))] if before else []),
         # heaptrack puts its own ending behind the name of the output
         Tool("heaptrack", lambda w, out: ["heaptrack", "-o", out, *w.command], heaptrack, memory_limit=MEMORY_LIMIT,
              children=False),
