@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -66,6 +67,13 @@ void *mt_resize(void *old, size_t size)
 	if (!p)
 		out_of_memory();
 	return p;
+}
+
+uint64_t mt_unique(void)
+{
+	static atomic_uint_least64_t last;
+
+	return atomic_fetch_add_explicit(&last, 1, memory_order_relaxed) + 1;
 }
 
 char *mt_strdup(const char *text)

@@ -16,6 +16,7 @@ void *mt_alloc_pages(size_t size);
  * of 2 MiB if that suits */
 void *mt_alloc_huge(size_t size);
 void *mt_resize(void *old, size_t size); /* as realloc; never NULL */
+uint64_t mt_unique(void); /* a number that this process has not had before; never 0 */
 char *mt_strdup(const char *text);
 char *mt_format(const char *format, ...) __attribute__((format(printf, 1, 2))); /* caller frees */
 

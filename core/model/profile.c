@@ -50,7 +50,7 @@ const char *mt_kind_name(unsigned kind)
 
 void mt_profile_init(struct mt_profile *p)
 {
-	*p = (struct mt_profile){.step_ns = FIRST_STEP_NS};
+	*p = (struct mt_profile){.step_ns = FIRST_STEP_NS, .lineage = mt_unique()};
 	mt_strings_init(&p->strings);
 	for (unsigned i = 0; i < MT_PC_FIRST; i++)
 		mt_profile_add_pc(p, &(struct mt_pc){0});

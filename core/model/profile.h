@@ -259,6 +259,8 @@ struct mt_profile {
 	 * NULL: nobody did. */
 	const uint8_t *scores;
 	uint32_t score_count;
+	/* Its own since mt_profile_init: while it stays the same, ids keep their meaning. */
+	uint64_t lineage;
 };
 
 /* An empty profile: root node, marker pcs. */

@@ -34,10 +34,7 @@ struct mt_filter_entry {
 struct mt_filter {
 	struct mt_filter_entry fields[MT_FILTER_COUNT];
 	bool allows_absent;
-	/* what the bitsets stand for */
-	const struct mt_profile *profile;
-	const struct mt_symbols *symbols;
-	uint64_t generation;
+	uint64_t profile_lineage, symbols_lineage; /* whose ids the bitsets are of */
 };
 
 /* Numbers in MT_FILTER_LIFETIMES. */

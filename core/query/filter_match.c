@@ -115,18 +115,18 @@ static void forget(struct mt_filter_entry *field)
 	field->failure = (struct mt_err){0};
 }
 
-/* String ids keep their meaning while symbols grow; another profile or other symbols begin anew. */
+/* String ids keep their meaning while profile and symbols grow, but not in other ones, which may
+ * lie at the same address: after an exec, or when another recording is opened. */
 static void check_cache(struct mt_filter *filter, const struct mt_profile *profile,
 	const struct mt_symbols *symbols)
 {
-	if (filter->profile != profile || filter->symbols != symbols
-		|| filter->generation > symbols->generation)
+	if (filter->profile_lineage != profile->lineage
+		|| filter->symbols_lineage != symbols->lineage)
 		for (unsigned i = 0; i < MT_FILTER_COUNT; i++)
 			for (struct mt_filter_entry *e = &filter->fields[i]; e; e = e->also)
 				forget(e);
-	filter->profile = profile;
-	filter->symbols = symbols;
-	filter->generation = symbols->generation;
+	filter->profile_lineage = profile->lineage;
+	filter->symbols_lineage = symbols->lineage;
 }
 
 static void match_stacks(const struct mt_profile *profile, const uint8_t *pc_bits, unsigned wanted,

@@ -33,6 +33,8 @@ struct mt_symbols {
 	struct mt_pc_symbols *pcs; /* by pc id of the profile; markers have none */
 	uint32_t pc_count, pc_capacity;
 	uint64_t generation; /* grows whenever something was added */
+	/* Its own since mt_symbols_init: while it stays the same, ids keep their meaning. */
+	uint64_t lineage;
 	/* string id: what the program's __lsan_default_suppressions() returns */
 	uint32_t suppressions;
 	uint32_t embedded; /* enum mt_embedded: whether it has one, and that was readable */

@@ -25,7 +25,7 @@
 
 void mt_symbols_init(struct mt_symbols *s)
 {
-	memset(s, 0, sizeof *s);
+	*s = (struct mt_symbols){.lineage = mt_unique()};
 	mt_strings_init(&s->strings);
 }
 

@@ -238,6 +238,39 @@ static void test_any_text(void **state)
 	}
 }
 
+/* ---- what patterns remember of names ---- */
+
+static void name_it(struct fixture *f, const char *function)
+{
+	uint32_t pc = fixture_pc(f, fixture_module(f, "/bin/prog", 0), function, "m.c", 1);
+
+	mt_profile_add_group(&f->profile, fixture_node(f, 0, pc));
+}
+
+/* A program executes another one, or another recording takes the place of the first: what is known
+ * of string ids is not valid for the names that have the same ids now, in the same place. */
+static void test_other_names_at_the_same_place(void **state)
+{
+	struct mt_filter *filter = mt_filter_new();
+	struct fixture f;
+	uint8_t matches;
+
+	(void)state;
+	assert_int_equal(mt_filter_parse(filter, "wanted", NULL), 0);
+	fixture_init(&f);
+	name_it(&f, "other");
+	assert_int_equal(mt_filter_match(filter, &f.profile, &f.symbols, &matches, NULL), 0);
+	assert_int_equal(matches, 0);
+	fixture_free(&f);
+	fixture_init(&f);
+	name_it(&f, "wanted");
+	f.symbols.generation += 2; /* as follows on the names before */
+	assert_int_equal(mt_filter_match(filter, &f.profile, &f.symbols, &matches, NULL), 0);
+	assert_int_equal(matches, 1);
+	fixture_free(&f);
+	mt_filter_free(filter);
+}
+
 /* ---- what is needed ---- */
 
 static void needs(const char *text, unsigned expected)
@@ -771,6 +804,7 @@ int main(void)
 		cmocka_unit_test(test_errors),
 		cmocka_unit_test(test_text_property),
 		cmocka_unit_test(test_any_text),
+		cmocka_unit_test(test_other_names_at_the_same_place),
 		cmocka_unit_test(test_needs),
 		cmocka_unit_test(test_groups),
 		cmocka_unit_test(test_groups_contradiction),
