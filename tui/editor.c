@@ -271,7 +271,7 @@ static void find_place(struct mt_app *app, const struct mt_pick *pick, struct pl
 		look(place, &pick->branch);
 		return;
 	}
-	mt_backtrace_get(&backtrace, &app->data.profile, &app->data.symbols, pick->group);
+	mt_backtrace_get(&backtrace, &app->data.profile, app->data.symbols, pick->group);
 	own = mt_backtrace_own(&backtrace);
 	uint32_t first = pick->frame != UINT32_MAX ? pick->frame
 		: own                              ? (uint32_t)(own - backtrace.frames)

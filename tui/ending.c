@@ -103,7 +103,7 @@ char *mt_ending_shown_trace(const struct mt_app *app)
 	pid_t pid = d->client ? mt_client_entry(d->client)->program : 0;
 	char *path = NULL;
 
-	if (d->reader && !d->spooled)
+	if (d->reader && !mt_recording_facts(d->recording).spooled)
 		return mt_strdup(mt_trace_reader_path(d->reader));
 	int count = app->home && !home->recorder_gone
 		? mt_session_all_processes(entry->name, &processes, &ignored)

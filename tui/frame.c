@@ -254,7 +254,7 @@ static void draw_title(struct mt_app *app, int columns)
  * rows that it takes. */
 static int draw_blind(struct mt_app *app, int row, int columns)
 {
-	const struct mt_profile *p = &app->data.whole;
+	const struct mt_profile *p = app->data.whole;
 	char *sentence = mt_blind_summary(p, false);
 	int room = columns - (int)strlen(NOT_SEEN);
 

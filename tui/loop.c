@@ -295,7 +295,7 @@ static int timeout(struct loop *loop)
 		at = loop->next_output;
 	uint64_t import = loop->next_import > news ? loop->next_import : news;
 
-	if (app->data.import && !app->data.frozen && import < at)
+	if (mt_recording_grows(app->data.recording) && !app->data.frozen && import < at)
 		at = import;
 	if (loop->next_difference < at)
 		at = loop->next_difference;
@@ -408,7 +408,7 @@ static void run_timers(struct loop *loop)
 			app->data_dirty = true;
 		loop->next_names = busy ? now + names_ms : 0;
 	}
-	if (app->data.import && !app->data.frozen && now >= loop->next_import
+	if (mt_recording_grows(app->data.recording) && !app->data.frozen && now >= loop->next_import
 		&& !news_wait_until(loop, now)) {
 		loop->next_import = now + app->frame_ms;
 		take_news(loop, true);
@@ -425,8 +425,7 @@ static void take_client(struct loop *loop, short events)
 
 	mt_program_read(app);
 	if (app->data.frozen && events & (POLLHUP | POLLERR)) {
-		app->data.recorder_gone = true;
-		app->data.live = false;
+		mt_data_lose_recorder(&app->data);
 		app->data_dirty = true;
 		return;
 	}
@@ -547,7 +546,7 @@ int mt_loop_run(struct mt_app *app, struct mt_err *err)
 		return mt_fail(err, -errno, "signals cannot be watched: %s", strerror(errno));
 	loop.frames = test && !strcmp(test, "frames");
 	loop.test = loop.frames || (test && !strcmp(test, "1"));
-	loop.next_names = app->data.symbolizer ? 1 : 0;
+	loop.next_names = mt_data_busy(&app->data) ? 1 : 0;
 	app->dirty = true;
 	if (mt_data_pending(&app->data)) {
 		struct pollfd fd = {.fd = mt_matching_fd(app->data.matching), .events = POLLIN};

@@ -116,6 +116,13 @@ void mt_command_progress(const char *what, double fraction)
 	fflush(stderr);
 }
 
+int mt_command_tell(void *unused, const char *what, double fraction)
+{
+	(void)unused;
+	mt_command_progress(what, fraction);
+	return 0;
+}
+
 static int usage(const struct mt_err *err)
 {
 	mt_command_say("%s", err->text);

@@ -69,12 +69,12 @@ static const struct mt_filter_functions *functions_of(struct mt_app *app)
 	struct mt_prompt *p = &app->prompt;
 	const struct mt_data *d = &app->data;
 
-	if (!p->functions.groups || p->functions.count > d->symbols.strings.count
-		|| p->function_groups != d->whole.group_count
-		|| p->function_names != d->symbols.generation) {
-		mt_filter_functions_make(&p->functions, &d->whole, &d->symbols);
-		p->function_groups = d->whole.group_count;
-		p->function_names = d->symbols.generation;
+	if (!p->functions.groups || p->functions.count > d->symbols->strings.count
+		|| p->function_groups != d->whole->group_count
+		|| p->function_names != d->symbols->generation) {
+		mt_filter_functions_make(&p->functions, d->whole, d->symbols);
+		p->function_groups = d->whole->group_count;
+		p->function_names = d->symbols->generation;
 	}
 	return &p->functions;
 }

@@ -38,8 +38,9 @@ static unsigned shown_process(const struct mt_app *app)
 {
 	const struct mt_data *d = &app->data;
 
-	return d->whole.info.pid || !d->client ? d->whole.info.pid
-					       : (unsigned)mt_client_entry(d->client)->program;
+	return d->whole->info.pid || !d->client
+		? d->whole->info.pid
+		: (unsigned)mt_client_entry(d->client)->program;
 }
 
 /* What can become of a recording without a name; end: "end it, " where something still runs. */

@@ -61,7 +61,7 @@ static void choose(struct mt_app *app, uint32_t at)
 	mt_app_say(app,
 		signals[at].number == SIGSTOP ? "sent SIG%s to %s, pid %u; CONT continues it"
 					      : "sent SIG%s to %s, pid %u",
-		signals[at].name, program_name(app, name), app->data.whole.info.pid);
+		signals[at].name, program_name(app, name), app->data.whole->info.pid);
 }
 
 static void key(struct mt_app *app, const struct mt_input *input)

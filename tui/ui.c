@@ -216,7 +216,7 @@ static uint64_t now_ms(void)
 }
 
 /* A line with the percentage, ten times a second; Esc, q and ^C cancel. */
-static int on_progress(void *context, double fraction)
+static int on_progress(void *context, const char *what, double fraction)
 {
 	struct loading *loading = context;
 	struct mt_screen *s = loading->app->screen;
@@ -224,12 +224,12 @@ static int on_progress(void *context, double fraction)
 	struct pollfd keys = {.fd = mt_screen_fd(s), .events = POLLIN};
 	char byte;
 
-	if (now - loading->last_ms < 100)
+	if (fraction < 0 || now - loading->last_ms < 100)
 		return 0;
 	loading->last_ms = now;
 	mt_screen_resize(s);
 	mt_screen_begin(s);
-	mt_drawf(s, 0, 0, mt_screen_columns(s), MT_ROLE_TEXT, "reading %s", loading->path);
+	mt_drawf(s, 0, 0, mt_screen_columns(s), MT_ROLE_TEXT, "%s %s", what, loading->path);
 	mt_drawf(s, 1, 0, mt_screen_columns(s), MT_ROLE_TEXT, "%3.0f %%   Esc cancels",
 		fraction * 100);
 	mt_screen_end(s);

@@ -424,15 +424,23 @@ static bool is_the_users(struct mt_wrappers *w, const char *function)
 	return false;
 }
 
+static uint32_t version_of(const struct mt_wrappers *w)
+{
+	return w ? w->version : 0;
+}
+
+bool mt_wrappers_have_judged(const struct mt_wrappers *w, const struct mt_symbols *s)
+{
+	return s->judged_by == version_of(w) && s->judged_frames == s->frame_count;
+}
+
 void mt_wrappers_judge(struct mt_wrappers *w, struct mt_symbols *s)
 {
-	uint32_t version = w ? w->version : 0;
-
-	if (s->judged_by != version)
-		s->judged_frames = s->judged_strings = 0;
-	s->judged_by = version;
-	if (s->judged_frames == s->frame_count)
+	if (mt_wrappers_have_judged(w, s))
 		return;
+	if (s->judged_by != version_of(w))
+		s->judged_frames = s->judged_strings = 0;
+	s->judged_by = version_of(w);
 	s->judged = mt_resize(s->judged, s->strings.count);
 	memset(s->judged + s->judged_strings, MT_JUDGED_NOT, s->strings.count - s->judged_strings);
 	s->judged_strings = s->strings.count;

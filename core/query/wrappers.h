@@ -20,6 +20,8 @@ void mt_wrappers_clear(struct mt_wrappers *);
 /* Notes in the symbols which functions are wrappers, each once; what is not judged yet is taken for
  * usual or not. NULL: without a user's. */
 void mt_wrappers_judge(struct mt_wrappers *, struct mt_symbols *);
+/* Whether that was done for all that is there. */
+bool mt_wrappers_have_judged(const struct mt_wrappers *, const struct mt_symbols *);
 void mt_wrappers_free(struct mt_wrappers *);
 
 #endif

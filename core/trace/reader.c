@@ -6,6 +6,7 @@
 
 #include <errno.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
@@ -20,6 +21,7 @@ struct entry {
 };
 
 struct mt_trace_reader {
+	atomic_uint holders;
 	int fd;
 	char *path;
 	uint64_t file_bytes;
@@ -305,6 +307,7 @@ struct mt_trace_reader *mt_trace_reader_open_fd(int fd, const char *name, struct
 {
 	struct mt_trace_reader *r = mt_alloc(sizeof *r);
 
+	atomic_init(&r->holders, 1);
 	r->fd = fd;
 	r->path = mt_strdup(name);
 	pthread_mutex_init(&r->lock, NULL);
@@ -337,9 +340,16 @@ int mt_trace_reader_refresh(struct mt_trace_reader *r, struct mt_err *err)
 	return result ? result : (int)(r->count - before);
 }
 
+struct mt_trace_reader *mt_trace_reader_hold(struct mt_trace_reader *r)
+{
+	if (r)
+		atomic_fetch_add_explicit(&r->holders, 1, memory_order_relaxed);
+	return r;
+}
+
 void mt_trace_reader_free(struct mt_trace_reader *r)
 {
-	if (!r)
+	if (!r || atomic_fetch_sub_explicit(&r->holders, 1, memory_order_acq_rel) != 1)
 		return;
 	close(r->fd);
 	free(r->path);

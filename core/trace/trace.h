@@ -151,6 +151,9 @@ struct mt_trace_reader *mt_trace_reader_open_fd(int fd, const char *name, struct
 /* Standard input as a temporary file, or a negative errno; and a trace in it, which is taken. */
 int mt_trace_spool(struct mt_err *err);
 struct mt_trace_reader *mt_trace_reader_open_spooled(int fd, struct mt_err *err);
+/* Another one uses it too; returns it. NULL stays NULL. */
+struct mt_trace_reader *mt_trace_reader_hold(struct mt_trace_reader *);
+/* The last of those that use it frees it. */
 void mt_trace_reader_free(struct mt_trace_reader *);
 uint32_t mt_trace_reader_count(const struct mt_trace_reader *);
 const struct mt_trace_block *mt_trace_reader_block(const struct mt_trace_reader *, uint32_t index);

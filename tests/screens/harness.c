@@ -318,6 +318,13 @@ bool terminal_wait_text(struct terminal *t, const char *text)
 		if (!found)
 			step(t, LOOK_MS);
 	}
+	if (!found) {
+		char *screen = terminal_text(t);
+
+		printf("no '%s' came%s; the screen is\n%s\n", text,
+			t->ended ? " before the end" : "", screen);
+		free(screen);
+	}
 	return found;
 }
 

@@ -66,7 +66,7 @@ static int add_image(struct mt_check_images *images, const struct mt_arguments *
 	own.applies_suppressions = false; /* nothing of it is a leak */
 	status = mt_opened_load(&opened, &own, path, true, &err);
 	opened.report.path = path;
-	if (status >= 0 && !is_of_process(&opened.loaded.profile.info, last))
+	if (status >= 0 && !is_of_process(&opened.now->profile->info, last))
 		status = mt_fail(&err, -ESRCH, "%s: is not of this process", path);
 	if (status >= 0)
 		status = mt_check_images_add(images, &opened.report, &err);
@@ -82,7 +82,7 @@ static int add_image(struct mt_check_images *images, const struct mt_arguments *
 static int judge_images(struct mt_check_images *images, const struct mt_arguments *arguments,
 	const struct mt_opened *last)
 {
-	const struct mt_info *info = &last->loaded.profile.info;
+	const struct mt_info *info = &last->now->profile->info;
 	struct mt_before before;
 	int status = 0;
 

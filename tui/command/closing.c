@@ -18,26 +18,24 @@ int mt_closing_load(struct mt_closing *c, const char *path, const struct mt_argu
 	struct mt_err *err)
 {
 	struct mt_arguments own = *arguments;
+	struct mt_open_options options = {0};
 	struct mt_suppressions *rules;
 
 	own.applies_suppressions = true;
-	*c = (struct mt_closing){0};
-	mt_profile_init(&c->loaded.profile);
-	mt_symbols_init(&c->loaded.symbols);
-	c->loaded.reader = mt_trace_reader_open(path, err);
-	if (!c->loaded.reader)
-		return err->code < 0 ? err->code : -1;
-	int status = mt_profile_load(&c->loaded.profile, c->loaded.reader, NULL, NULL, err);
+	*c = (struct mt_closing){.recording = mt_recording_open(path, &options, err)};
+	if (!c->recording)
+		return err->code;
+	int status = mt_command_suppressions(&rules, &own, err);
 
-	if (status >= 0)
-		status = mt_command_suppressions(&rules, &own, err);
 	if (status < 0)
 		return status;
-	mt_loaded_read_symbols(&c->loaded);
-	mt_command_own_suppressions(rules, &own, &c->loaded.symbols);
-	mt_suppress(&c->suppressed, rules, &c->loaded.profile, &c->loaded.symbols);
+	mt_recording_read_names(c->recording, NULL);
+	const struct mt_generation *now = mt_recording_now(c->recording);
+
+	mt_command_own_suppressions(rules, &own, now->symbols);
+	mt_suppress(&c->suppressed, rules, now->profile, now->symbols);
 	c->info = c->suppressed.profile.info;
-	c->estimated = has_estimates(&c->loaded.profile);
+	c->estimated = has_estimates(now->profile);
 	mt_suppressions_free(rules);
 	return status;
 }
@@ -45,7 +43,7 @@ int mt_closing_load(struct mt_closing *c, const char *path, const struct mt_argu
 void mt_closing_free(struct mt_closing *c)
 {
 	mt_suppressed_free(&c->suppressed);
-	mt_loaded_free(&c->loaded);
+	mt_recording_free(c->recording);
 }
 
 void mt_closing_calls(char out[MT_CLOSING_LEN], const struct mt_info *info)

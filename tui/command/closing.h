@@ -7,7 +7,7 @@
 #define MT_CLOSING_LEN 320
 
 struct mt_closing {
-	struct mt_loaded loaded;
+	struct mt_recording *recording; /* NULL: it could not be opened */
 	struct mt_suppressed suppressed;
 	struct mt_info info; /* of the trace; leaks are without those that are suppressed */
 	bool estimated;      /* some of the leaks may be free */

@@ -2,8 +2,8 @@
 #ifndef MT_TUI_COMMANDS_H
 #define MT_TUI_COMMANDS_H
 
-#include "core/model/load.h"
 #include "core/query/wrappers.h"
+#include "core/recording/recording.h"
 #include "core/session/session.h"
 #include "tui/command/options.h"
 #include "tui/ui.h"
@@ -45,29 +45,17 @@ int mt_command_unknown(const char *name, struct mt_err *err);
 void mt_command_say(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /* Overwrites one line on stderr where that is a terminal; fraction < 0 wipes it. (main.c) */
 void mt_command_progress(const char *what, double fraction);
+/* The same as the progress of an opening, which it does not cancel. (main.c) */
+int mt_command_tell(void *unused, const char *what, double fraction);
 
-/* ---- a loaded trace (command_load.c) ---- */
-struct mt_loaded {
-	uint64_t memory_max;            /* --max-memory: set before loading; 0: the default */
-	struct mt_trace_reader *reader; /* NULL: a stand-alone recording */
-	struct mt_import *import;       /* which is this */
-	struct mt_profile profile;
-	struct mt_symbols symbols;
-	bool damaged;        /* it could not be read to its end */
-	uint64_t damaged_at; /* offset from which a trace makes no sense; 0: it is not damaged */
-};
-/* Opens and loads; says what is missing or damaged. symbols: whether names are wanted. */
-int mt_command_load(struct mt_loaded *, const char *path, bool symbols, struct mt_err *);
-/* The names that the trace itself holds: its last symbol block. A bad one is as good as none. */
-void mt_loaded_read_symbols(struct mt_loaded *);
+/* ---- a recording (load.c) ---- */
+/* Opens it; says what is missing or damaged. names: whether they are wanted. NULL on error. */
+struct mt_recording *mt_command_open_recording(const char *path, const struct mt_open_options *,
+	bool names, struct mt_err *);
 /* A sentence where files have debug information that cannot be read here. */
-void mt_loaded_say_unreadable(const struct mt_loaded *);
-/* Of a stand-alone recording, which has no events to go over: loads it anew as a trace, packed into
- * a temporary file. */
-int mt_loaded_need_events(struct mt_loaded *, const char *path, bool symbols, struct mt_err *);
+void mt_command_say_unreadable(const struct mt_recording *);
 /* Reads and checks every block, also those that no view needed, and says what is damaged. */
-void mt_loaded_verify(struct mt_loaded *, const char *path);
-void mt_loaded_free(struct mt_loaded *);
+void mt_command_verify(struct mt_recording *, const char *path);
 
 /* ---- parts (command_parts.c) ---- */
 /* The filter that the options ask for. NULL on error. */
@@ -76,8 +64,9 @@ struct mt_filter *mt_command_filter(const struct mt_arguments *, struct mt_err *
 struct mt_wrappers *mt_command_wrappers(const struct mt_arguments *, struct mt_err *);
 /* A trace, what the filter leaves of it, and a report on that as the options ask for it. */
 struct mt_opened {
-	struct mt_loaded loaded;
-	bool borrowed; /* it is another's */
+	struct mt_recording *recording;
+	const struct mt_generation *now;
+	bool borrowed; /* they are another's */
 	struct mt_filter *filter;
 	struct mt_wrappers *wrappers;
 	struct mt_source source;

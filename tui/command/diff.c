@@ -86,10 +86,10 @@ static int check_names(struct mt_opened *a, struct mt_opened *b, struct mt_err *
 
 	mt_filter_allow_absent(a->filter, false);
 	mt_filter_allow_absent(b->filter, false);
-	int status = mt_filter_compile(&bounds, a->filter, &a->loaded.profile, NULL);
+	int status = mt_filter_compile(&bounds, a->filter, a->now->profile, NULL);
 
 	if (status < 0)
-		status = mt_filter_compile(&bounds, b->filter, &b->loaded.profile, err);
+		status = mt_filter_compile(&bounds, b->filter, b->now->profile, err);
 	mt_filter_bounds_free(&bounds);
 	return status;
 }
@@ -97,8 +97,8 @@ static int check_names(struct mt_opened *a, struct mt_opened *b, struct mt_err *
 /* Without a word on it all would be new and gone. */
 static void say_nameless(const struct mt_opened *a, const struct mt_opened *b, char *const *paths)
 {
-	struct mt_diff_side side_a = {&a->loaded.profile, &a->loaded.symbols, NULL};
-	struct mt_diff_side side_b = {&b->loaded.profile, &b->loaded.symbols, NULL};
+	struct mt_diff_side side_a = {a->now->profile, a->now->symbols, NULL};
+	struct mt_diff_side side_b = {b->now->profile, b->now->symbols, NULL};
 	int which;
 	char *modules = mt_diff_nameless(&side_a, &side_b, &which);
 

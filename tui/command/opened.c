@@ -33,10 +33,10 @@ static int match_progress(void *context, double fraction)
 /* Suppressions take leaks off what is shown and off the whole, so that both agree. */
 static void judge(struct mt_opened *o, const struct mt_arguments *arguments)
 {
-	mt_command_own_suppressions(o->rules, arguments, &o->loaded.symbols);
+	mt_command_own_suppressions(o->rules, arguments, o->now->symbols);
 	if (o->matched.own)
-		mt_suppress(&o->suppressed_whole, o->rules, &o->loaded.profile, &o->loaded.symbols);
-	mt_suppress(&o->suppressed, o->rules, &o->matched.profile, &o->loaded.symbols);
+		mt_suppress(&o->suppressed_whole, o->rules, o->now->profile, o->now->symbols);
+	mt_suppress(&o->suppressed, o->rules, &o->matched.profile, o->now->symbols);
 	o->judged = true;
 }
 
@@ -60,7 +60,7 @@ static void say_unanswered(const struct mt_opened *o, const struct mt_arguments 
 {
 	bool lifetimes = arguments->kind && !strcmp(arguments->kind->name, "dhat");
 	uint64_t from_ns = arguments->events || lifetimes
-		? o->loaded.profile.info.history_from_ns
+		? o->now->profile->info.history_from_ns
 		: o->matched.unanswered_ns;
 	char when[MT_NUMBER_LEN];
 
@@ -73,6 +73,8 @@ static void say_unanswered(const struct mt_opened *o, const struct mt_arguments 
 
 static struct mt_report report_on(struct mt_opened *o, const struct mt_arguments *arguments)
 {
+	struct mt_facts facts = mt_recording_facts(o->recording);
+
 	return (struct mt_report){
 		.out = arguments->out ? arguments->out : stdout,
 		.output = arguments->output,
@@ -82,20 +84,20 @@ static struct mt_report report_on(struct mt_opened *o, const struct mt_arguments
 		.format = arguments->format,
 		.exact = arguments->exact,
 		.profile = o->judged ? &o->suppressed.profile : &o->matched.profile,
-		.whole = !o->judged      ? &o->loaded.profile
+		.whole = !o->judged      ? o->now->profile
 			: o->matched.own ? &o->suppressed_whole.profile
 					 : &o->suppressed.profile,
 		.matched = &o->matched,
 		.source = &o->source,
 		.asked = o->filter,
-		.symbols = &o->loaded.symbols,
+		.symbols = o->now->symbols,
 		.sort = arguments->sort,
 		.sort_matched = arguments->sort_matched,
 		.ascending = arguments->ascending,
 		.skip = arguments->skip,
 		.count = arguments->count,
-		.damaged = o->loaded.damaged,
-		.damaged_at = o->loaded.damaged_at,
+		.damaged = facts.damaged,
+		.damaged_at = facts.damaged_at,
 		.inverted = arguments->inverted,
 		.what = arguments->what,
 		.levels = (uint32_t)arguments->levels,
@@ -128,32 +130,39 @@ static int read_filter(struct mt_opened *o, const struct mt_arguments *arguments
 	return 0;
 }
 
-static int load(struct mt_opened *o, const struct mt_arguments *arguments, const char *path,
-	bool symbols, struct mt_err *err)
-{
-	bool active = mt_filter_active(o->filter), names = symbols || o->rules || active;
-	bool events =
-		arguments->events || mt_filter_needs(o->filter) || (arguments->history && active);
-	o->loaded.memory_max = arguments->max_memory;
-	int status = mt_command_load(&o->loaded, path, names, err);
-
-	if (status >= 0 && events && !arguments->of_log)
-		status = mt_loaded_need_events(&o->loaded, path, names, err);
-	/* info: what the trace holds is its question */
-	if (status >= 0 && (arguments->strict || (!symbols && !arguments->unverified)))
-		mt_loaded_verify(&o->loaded, path);
-	mt_wrappers_judge(o->wrappers, &o->loaded.symbols);
-	return status;
-}
-
 static struct mt_source source_of(const struct mt_opened *o)
 {
 	return (struct mt_source){
-		.profile = &o->loaded.profile,
-		.symbols = &o->loaded.symbols,
-		.reader = o->loaded.reader,
+		.profile = o->now->profile,
+		.symbols = o->now->symbols,
+		.reader = o->now->reader,
 		.progress = match_progress,
 	};
+}
+
+static int load(struct mt_opened *o, const struct mt_arguments *arguments, const char *path,
+	bool symbols, struct mt_err *err)
+{
+	bool active = mt_filter_active(o->filter);
+	bool names = symbols || o->rules || active;
+	struct mt_open_options wanted = {
+		.memory_max = arguments->max_memory,
+		.events = !arguments->of_log
+			&& (arguments->events || mt_filter_needs(o->filter)
+				|| (arguments->history && active)),
+		.progress = mt_command_tell,
+	};
+
+	o->recording = mt_command_open_recording(path, &wanted, names, err);
+	if (!o->recording)
+		return err->code;
+	o->now = mt_recording_now(o->recording);
+	/* info: what the trace holds is its question */
+	if (arguments->strict || (!symbols && !arguments->unverified))
+		mt_command_verify(o->recording, path);
+	mt_wrappers_judge(o->wrappers, mt_recording_change_symbols(o->recording));
+	o->source = source_of(o);
+	return 0;
 }
 
 /* What was found is ready to be shown. */
@@ -172,7 +181,6 @@ int mt_opened_load(struct mt_opened *o, const struct mt_arguments *arguments, co
 	if (status < 0)
 		return status;
 	status = load(o, arguments, path, symbols, err);
-	o->source = source_of(o);
 	if (status >= 0)
 		status = mt_match(&o->matched, &o->source, arguments->of_log ? NULL : o->filter,
 			arguments->history ? MT_MATCH_HISTORY : 0, err);
@@ -193,9 +201,10 @@ int mt_opened_load_instants(struct mt_opened *a, const struct mt_arguments *befo
 		status = read_filter(b, after, err);
 	if (status >= 0)
 		status = load(a, before, path, true, err);
-	b->loaded = a->loaded;
+	b->recording = a->recording;
+	b->now = a->now;
+	b->source = a->source;
 	b->borrowed = true;
-	a->source = b->source = source_of(a);
 	if (status >= 0)
 		status = mt_match_several((struct mt_matched *[]){&a->matched, &b->matched},
 			&a->source, (struct mt_filter *[]){a->filter, b->filter}, 2,
@@ -212,11 +221,12 @@ int mt_opened_load_instants(struct mt_opened *a, const struct mt_arguments *befo
 int mt_opened_verdict(const struct mt_opened *o, const struct mt_arguments *arguments,
 	const char *path, int status)
 {
-	const struct mt_loaded *loaded = &o->loaded;
-	const struct mt_info *info = &loaded->profile.info;
+	if (status < 0 || !arguments->strict)
+		return status;
+	const struct mt_info *info = &o->now->profile->info;
+	struct mt_facts facts = mt_recording_facts(o->recording);
 
-	if (status < 0 || !arguments->strict
-		|| (!loaded->damaged && !loaded->damaged_at && info->ended && !info->recorder_lost))
+	if (!facts.damaged && !facts.damaged_at && info->ended && !info->recorder_lost)
 		return status;
 	mt_command_say("%s: damaged or incomplete; status 1 because of --strict", path);
 	return status ? status : 1;
@@ -229,7 +239,7 @@ void mt_opened_free(struct mt_opened *o)
 	mt_suppressions_free(o->rules);
 	mt_matched_free(&o->matched);
 	if (!o->borrowed)
-		mt_loaded_free(&o->loaded);
+		mt_recording_free(o->recording);
 	mt_wrappers_free(o->wrappers);
 	mt_filter_free(o->filter);
 }

@@ -1,9 +1,7 @@
 #include "tui/command/closing.h"
 
-#include "core/capture/import.h"
-#include "core/convert/convert.h"
 #include "core/export/number.h"
-#include "core/session/pack.h"
+#include "core/recording/pack.h"
 #include "tui/command/new_file.h"
 
 #include <errno.h>
@@ -35,8 +33,8 @@ static void say_packed(const char *from, const char *to, const struct mt_packed 
 	bool whole = strcmp(to, "-") && stat(to, &file) == 0 && S_ISREG(file.st_mode);
 
 	mt_number_size(bytes, packed->bytes);
-	if (packed->fault)
-		mt_command_say("%s: %s", from, packed->fault);
+	if (*packed->remark)
+		mt_command_say("%s", packed->remark);
 	if (packed->nameless.code)
 		mt_command_say("%s: %s", from, packed->nameless.text);
 	if (packed->lives)
@@ -52,38 +50,16 @@ static void say_packed(const char *from, const char *to, const struct mt_packed 
 	mt_closing_free(&closing);
 }
 
-static int tell_progress(void *context, double fraction)
-{
-	(void)context;
-	mt_command_progress("packing", fraction);
-	return 0;
-}
-
-/* A recording of our own, or another profiler's. */
-static int write_trace(const char *from, int fd, uint64_t memory_max, struct mt_packed *packed,
-	struct mt_err *err)
-{
-	struct mt_converted converted;
-
-	if (mt_import_recognises(from))
-		return mt_pack(from, fd, mt_command_progress, packed, err);
-	int error = mt_convert(from, fd, memory_max, tell_progress, NULL, &converted, err);
-
-	mt_command_progress(NULL, -1);
-	*packed = (struct mt_packed){.info = converted.info, .bytes = converted.bytes};
-	if (!error)
-		mt_command_say("%s", *converted.fault ? converted.fault : converted.note);
-	return error;
-}
-
 static int pack(const char *from, const char *to, const struct mt_arguments *arguments,
 	struct mt_err *err)
 {
+	struct mt_open_options opening = {.memory_max = arguments->max_memory,
+		.progress = mt_command_tell};
 	struct mt_new_file file = {0};
 	struct mt_packed packed;
 	int fd = strcmp(to, "-") ? mt_new_file_open(&file, to, arguments->force, 0600, err)
-				 : mt_pack_output(to, err);
-	int error = fd < 0 ? fd : write_trace(from, fd, arguments->max_memory, &packed, err);
+				 : mt_pack_output(err);
+	int error = fd < 0 ? fd : mt_pack(from, fd, &opening, &packed, err);
 
 	mt_command_progress(NULL, -1);
 	error = mt_new_file_close(&file, error, err);
@@ -101,7 +77,7 @@ static int run(const struct mt_arguments *arguments, struct mt_err *err)
 
 	if (access(from, R_OK) < 0)
 		error = mt_fail_open(err, from);
-	else if (!mt_import_recognises(from) && !mt_convert_recognises(from))
+	else if (!mt_pack_recognises(from))
 		error = mt_fail(err, -EINVAL,
 			"%s: neither a recording that a program wrote by itself "
 			"(MEMTUI_OUTPUT, see "

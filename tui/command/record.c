@@ -76,7 +76,8 @@ static int say_totals(const struct mt_session *session, const struct mt_argument
 	char text[MT_CLOSING_LEN], lost[MT_NUMBER_EXACT_LEN];
 	struct mt_closing closing;
 	int status = mt_closing_load(&closing, path, arguments, err);
-	const struct mt_profile *p = &closing.loaded.profile;
+	const struct mt_profile *p =
+		closing.recording ? mt_recording_now(closing.recording)->profile : NULL;
 
 	if (failed && (status < 0 || p->info.pid != (uint32_t)session->program)) {
 		mt_closing_free(&closing); /* why has been said; another's file may stand there */
@@ -96,7 +97,7 @@ static int say_totals(const struct mt_session *session, const struct mt_argument
 	if (status >= 0)
 		say_limits(p);
 	if (status >= 0)
-		mt_loaded_say_unreadable(&closing.loaded);
+		mt_command_say_unreadable(closing.recording);
 	mt_closing_free(&closing);
 	return status;
 }

@@ -1,9 +1,6 @@
 #include "tui/data/data.h"
 #include "core/base/buffer.h"
-#include "core/capture/import.h"
-#include "core/convert/convert.h"
 #include "core/export/number.h"
-#include "core/model/load.h"
 #include "core/query/wrappers.h"
 
 #include <errno.h>
@@ -11,12 +8,33 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* What is known of the recording is another generation. */
+static void look(struct mt_data *d)
+{
+	const struct mt_generation *now = mt_recording_now(d->recording);
+
+	d->whole = now->profile;
+	d->symbols = now->symbols;
+	d->reader = now->reader;
+	d->image = mt_recording_image(d->recording);
+}
+
+/* So that views have something to show before anything is open. */
+static const struct mt_generation *nothing(void)
+{
+	static struct mt_generation empty;
+
+	if (!empty.profile)
+		mt_generation_init(&empty);
+	return &empty;
+}
+
 void mt_data_init(struct mt_data *d)
 {
-	*d = (struct mt_data){.sort = MT_METRIC_LEAKED_SIZE};
-	mt_profile_init(&d->whole);
-	d->profile = d->whole;
-	mt_symbols_init(&d->symbols);
+	*d = (struct mt_data){.sort = MT_METRIC_LEAKED_SIZE,
+		.whole = nothing()->profile,
+		.symbols = nothing()->symbols};
+	d->profile = *d->whole;
 	d->filter = mt_filter_new();
 }
 
@@ -25,22 +43,16 @@ void mt_data_free(struct mt_data *d)
 	mt_matching_free(d->matching);
 	mt_worker_free(d->listing);
 	mt_surveying_free(d->surveying);
-	mt_symbolizer_free(d->symbolizer);
-	mt_client_free(d->client);
-	mt_import_free(d->import);
 	mt_tree_free(d->tree);
 	mt_tree_free(d->old_tree);
 	mt_selection_free(&d->selection);
 	mt_filter_free(d->filter);
-	mt_symbols_free(&d->symbols);
 	mt_matched_free(&d->matched);
 	mt_matched_free(&d->kept);
 	free(d->kept_text);
-	mt_profile_free(&d->whole);
-	if (d->reader)
-		mt_trace_reader_free(d->reader);
 	mt_ranking_free(&d->ranking);
 	free(d->command);
+	mt_recording_free(d->recording);
 }
 
 static void outdate_tree(struct mt_data *d)
@@ -53,111 +65,33 @@ static void outdate_tree(struct mt_data *d)
 
 void mt_data_move(struct mt_data *to, struct mt_data *from)
 {
-	bool events = from->matching != NULL;
-
-	mt_matching_free(from->matching); /* these know where the recording is */
-	mt_surveying_free(from->surveying);
-	mt_worker_free(from->listing);
 	*to = *from;
 	*from = (struct mt_data){0};
-	to->matching = NULL;
-	to->timeline_asked = to->matched.own;
-	to->timeline_runs = false;
-	to->surveying = NULL;
-	to->listing = NULL;
 	outdate_tree(to); /* it points to where the profile was */
-	if (events)
-		mt_data_begin_filters(to);
 }
 
-static void name_command(struct mt_data *d)
+static int opened(struct mt_data *d, struct mt_recording *recording)
 {
-	free(d->command);
-	d->command = mt_profile_command(&d->whole);
-}
-
-/* path: of the trace; NULL: a session's */
-static void start_symbolizer(struct mt_data *d, const char *path)
-{
-	struct mt_resolver_options options = {
-		.root_pid = d->live ? d->whole.info.pid : 0,
-		.trace = path,
-	};
-
-	d->symbolizer = mt_symbolizer_new(&options);
-	mt_symbolizer_feed(d->symbolizer, &d->whole);
-}
-
-/* The names that the trace brings. A damaged block is as none: then they are looked up again. */
-static bool read_symbols(struct mt_data *d, struct mt_trace_reader *reader)
-{
-	struct mt_buffer payload = {0};
-	bool found = false;
-
-	for (uint32_t i = mt_trace_reader_count(reader); i-- > 0 && !found;) {
-		if (mt_trace_reader_block(reader, i)->type != MT_BLOCK_SYMBOLS)
-			continue;
-		found = true;
-		if (mt_trace_reader_payload(reader, i, &payload, NULL) < 0
-			|| mt_symbols_decode(&d->symbols, payload.data, payload.len, NULL) < 0) {
-			mt_symbols_free(&d->symbols);
-			mt_symbols_init(&d->symbols);
-			break;
-		}
-	}
-	mt_buffer_free(&payload);
-	return d->symbols.frame_count > 0;
-}
-
-/* Once the program has ended nothing is left to be read. */
-static void end_import(struct mt_data *d)
-{
-	mt_import_free(d->import);
-	d->import = NULL;
-	d->live = false;
-}
-
-static int open_recording(struct mt_data *d, const char *path, int (*progress)(void *, double),
-	void *context, struct mt_err *err)
-{
-	int result;
-
-	d->import = mt_import_open(path, &d->whole, err);
-	if (!d->import)
-		return err && err->code ? err->code : -EIO;
-	result = mt_import_update(d->import, progress, context, err);
-	if (result < 0)
-		return result;
-	d->live = d->followed = mt_import_lives(d->import);
-	start_symbolizer(d, path);
-	name_command(d);
-	if (!d->live)
-		end_import(d);
+	d->recording = recording;
+	d->client = mt_recording_client(recording);
+	d->live = mt_recording_is_live(recording);
+	d->followed = mt_recording_grows(recording);
+	look(d);
 	return 0;
 }
 
-int mt_data_open(struct mt_data *d, const char *path, int (*progress)(void *, double),
+int mt_data_open(struct mt_data *d, const char *path, int (*progress)(void *, const char *, double),
 	void *context, struct mt_err *err)
 {
-	if (strcmp(path, "-") && mt_import_recognises(path))
-		return open_recording(d, path, progress, context, err);
-	struct mt_converted converted;
-	struct mt_trace_reader *reader =
-		mt_convert_open(path, 0, progress, context, &converted, err);
-	int result;
+	struct mt_open_options options = {.progress = progress, .context = context};
+	struct mt_recording *recording = mt_recording_open(path, &options, err);
 
-	if (!reader)
-		return err && err->code ? err->code : -EIO;
-	result = mt_profile_load(&d->whole, reader, progress, context, err);
-	if (result >= 0)
-		result = mt_profile_check_readable(&d->whole, reader, err);
-	d->reader = reader;
-	d->spooled = converted.bytes || !strcmp(path, "-");
-	if (result >= 0 && !read_symbols(d, reader))
-		start_symbolizer(d, path);
-	if (result < 0)
-		return result;
-	name_command(d);
+	if (!recording)
+		return err->code;
+	if (!mt_recording_read_names(recording, NULL))
+		mt_recording_begin_names(recording);
+	opened(d, recording);
+	d->command = mt_profile_command(d->whole);
 	mt_data_begin_filters(d);
 	return 0;
 }
@@ -165,11 +99,12 @@ int mt_data_open(struct mt_data *d, const char *path, int (*progress)(void *, do
 int mt_data_attach(struct mt_data *d, const char *session_name, pid_t process, unsigned frame_ms,
 	struct mt_err *err)
 {
-	d->client = mt_client_connect_process(session_name, process, err);
-	if (!d->client)
-		return err && err->code ? err->code : -ENOENT;
+	struct mt_recording *recording = mt_recording_attach(session_name, process, err);
+
+	if (!recording)
+		return err->code ? err->code : -ENOENT;
+	opened(d, recording);
 	mt_client_interval(d->client, frame_ms);
-	d->live = true;
 	d->command = mt_strdup(mt_client_entry(d->client)->command);
 	mt_data_update(d, true);
 	return 0;
@@ -202,7 +137,7 @@ bool mt_data_unsampled(const struct mt_data *d, char *out, size_t len)
 	uint32_t most = d->surveying ? MT_SURVEY_GROUPS_MAX : MT_RANKING_MOST;
 	char number[MT_NUMBER_LEN];
 
-	if (d->ranking.score_count || d->whole.group_count <= most
+	if (d->ranking.score_count || d->whole->group_count <= most
 		|| !(d->surveying || d->client || d->followed))
 		return false;
 	mt_number_count(number, most);
@@ -235,9 +170,9 @@ bool mt_data_is_suspect(const struct mt_data *d, const struct mt_group *group)
 bool mt_data_scores_wait(const struct mt_data *d)
 {
 	uint32_t most = d->surveying ? MT_SURVEY_GROUPS_MAX : MT_RANKING_MOST;
-	bool sampled = d->live && !d->surveying && (d->client || d->import);
+	bool sampled = d->live && !d->surveying && (d->client || mt_recording_grows(d->recording));
 
-	if (d->ranking.score_count || d->whole.group_count > most)
+	if (d->ranking.score_count || d->whole->group_count > most)
 		return false;
 	if (d->surveying)
 		mt_surveying_ask_series(d->surveying);
@@ -246,7 +181,7 @@ bool mt_data_scores_wait(const struct mt_data *d)
 
 void mt_data_rank(const struct mt_data *d, uint32_t group, struct mt_rank *rank)
 {
-	if (!mt_ranking_get(&d->ranking, &d->whole, group, rank))
+	if (!mt_ranking_get(&d->ranking, d->whole, group, rank))
 		mt_rank_totals(rank, &d->profile, &d->profile.groups[group]);
 }
 
@@ -262,7 +197,7 @@ void mt_data_survey(struct mt_data *d, uint32_t group)
 void mt_data_survey_soon(struct mt_data *d)
 {
 	if (d->surveying
-		&& mt_info_blocks_begun(&d->whole.info) + mt_info_blocks_ended(&d->whole.info)
+		&& mt_info_blocks_begun(&d->whole->info) + mt_info_blocks_ended(&d->whole->info)
 			<= SURVEY_SOON)
 		mt_surveying_ask_series(d->surveying);
 }
@@ -274,8 +209,8 @@ bool mt_data_survey_collect(struct mt_data *d)
 	if (!mt_surveying_collect(d->surveying, &series))
 		return false;
 	if (series.points) {
-		mt_ranking_take(&d->ranking, &d->whole, &series);
-		mt_layers_update(&d->layers, &d->whole, &d->ranking, d->live);
+		mt_ranking_take(&d->ranking, d->whole, &series);
+		mt_layers_update(&d->layers, d->whole, &d->ranking, d->live);
 		mt_data_select(d);
 	}
 	return true;
@@ -283,100 +218,71 @@ bool mt_data_survey_collect(struct mt_data *d)
 
 /* ---- bringing up to date ---- */
 
-/* The program executed another one: what was known by ids of groups and pcs is of the one
- * before. */
+/* What was known by ids of groups and pcs is of the program before. */
 static void forget_image(struct mt_data *d)
 {
-	uint64_t generation = d->symbols.generation;
-
-	mt_symbolizer_free(d->symbolizer);
-	d->symbolizer = NULL;
-	mt_symbols_free(&d->symbols);
-	mt_symbols_init(&d->symbols);
-	d->symbols.generation = generation + 1;
 	mt_tree_free(d->tree);
 	d->tree = NULL;
 	mt_ranking_free(&d->ranking);
 	d->ranking = (struct mt_ranking){0};
 	d->layers.begun = false;
-	d->image = mt_client_image(d->client);
 	d->live = true;
 }
 
-static bool update_client(struct mt_data *d)
+/* Notes in the names which functions are wrappers. Those that somebody else holds wait. */
+static bool judge(struct mt_data *d)
 {
-	struct mt_err err = {0};
-	const struct mt_group *groups = d->whole.groups;
-	uint32_t nodes = d->whole.node_count;
-	int result = mt_client_update(d->client, &d->whole, &err);
-	/* What was torn while it was read is begun anew, and may not be there yet: nothing may
-	 * point to what was. */
-	bool another = mt_client_image(d->client) != d->image;
-	bool begun = d->whole.groups != groups || d->whole.node_count != nodes;
+	struct mt_symbols *symbols = mt_wrappers_have_judged(d->wrappers, d->symbols)
+		? NULL
+		: mt_recording_change_symbols(d->recording);
 
-	if (another)
-		forget_image(d);
-	if (d->whole.info.ended)
-		d->live = false;
-	if (result < 0) {
-		d->live = false;
-		d->recorder_gone = true;
-		mt_client_drain(d->client);
-		return true;
-	}
-	if (!result)
-		return another || begun;
-	if (!d->symbolizer)
-		start_symbolizer(d, NULL);
-	else
-		mt_symbolizer_feed(d->symbolizer, &d->whole);
-	mt_ranking_add(&d->ranking, &d->whole);
-	mt_layers_update(&d->layers, &d->whole, &d->ranking, d->live);
-	return true;
-}
-
-/* Time passes even where nothing else changes. */
-static void update_import(struct mt_data *d)
-{
-	int result = mt_import_update(d->import, NULL, NULL, NULL);
-
-	mt_symbolizer_feed(d->symbolizer, &d->whole);
-	mt_ranking_add(&d->ranking, &d->whole);
-	mt_layers_update(&d->layers, &d->whole, &d->ranking, d->live);
-	if (result < 0 || !mt_import_lives(d->import))
-		end_import(d);
+	if (symbols)
+		mt_wrappers_judge(d->wrappers, symbols);
+	return symbols;
 }
 
 bool mt_data_update(struct mt_data *d, bool published)
 {
-	bool changed = false;
+	unsigned news = d->frozen ? 0 : mt_recording_update(d->recording, published);
 
-	if (published && d->import && !d->frozen) {
-		update_import(d);
-		changed = true;
+	look(d);
+	d->recorder_gone |= mt_recording_lost_recorder(d->recording);
+	if (news & MT_NEWS_IMAGE)
+		forget_image(d);
+	d->live &= mt_recording_is_live(d->recording);
+	if (news & MT_NEWS_TOTALS) {
+		mt_ranking_add(&d->ranking, d->whole);
+		mt_layers_update(&d->layers, d->whole, &d->ranking, d->live);
 	}
-
-	if (published && d->client && !d->frozen && !d->recorder_gone)
-		changed = update_client(d);
-	/* Names stay as they are while a filter reads them. */
-	d->names_wait = d->symbolizer
-		&& (d->held
-			|| (d->matching
-				&& (mt_matching_runs(d->matching) || mt_worker_runs(d->listing))));
-	if (d->symbolizer && !d->frozen && !d->names_wait
-		&& mt_symbolizer_collect(d->symbolizer, &d->symbols)) {
-		changed = true;
-		if (!mt_symbolizer_busy(d->symbolizer))
-			mt_data_names_known(d);
-	}
-	if (changed)
-		mt_data_select(d);
-	return changed;
+	if (news & MT_NEWS_ALL_NAMES)
+		mt_data_names_known(d);
+	if (!judge(d) && !news)
+		return false;
+	mt_data_select(d);
+	return true;
 }
 
 bool mt_data_busy(struct mt_data *d)
 {
-	return d->symbolizer && !d->frozen && (d->names_wait || mt_symbolizer_busy(d->symbolizer));
+	return !d->frozen && mt_recording_names_busy(d->recording);
+}
+
+void mt_data_lose_recorder(struct mt_data *d)
+{
+	mt_recording_note_lost_recorder(d->recording);
+	d->recorder_gone = true;
+	d->live = false;
+}
+
+bool mt_data_take_trace(struct mt_data *d, const struct mt_recording *trace)
+{
+	if (!mt_recording_take_trace(d->recording, trace))
+		return false;
+	look(d);
+	mt_data_begin_filters(d);
+	mt_data_survey(d, MT_NO_GROUP);
+	mt_data_select(d);
+	return true;
 }
 
 void mt_data_freeze(struct mt_data *d, bool frozen, unsigned frame_ms)
@@ -391,7 +297,7 @@ void mt_data_freeze(struct mt_data *d, bool frozen, unsigned frame_ms)
 void mt_data_select(struct mt_data *d)
 {
 	bool matched = mt_data_is_matched(d);
-	struct mt_profile whole = d->whole; /* which threads may read: scores are put beside it */
+	struct mt_profile whole = *d->whole; /* which threads may read: scores are put beside it */
 
 	whole.scores = d->ranking.scores;
 	whole.score_count = d->ranking.score_count;
@@ -399,10 +305,10 @@ void mt_data_select(struct mt_data *d)
 	d->profile = matched ? d->matched.profile : whole;
 	d->profile.scores = whole.scores;
 	d->profile.score_count = whole.score_count;
-	mt_wrappers_judge(d->wrappers, &d->symbols);
+	judge(d);
 	/* An error here is a regex that took too long on some name: the selection then lacks these
 	 * groups. */
-	mt_select_by(&d->selection, &d->profile, d->sort_all ? &whole : &d->profile, &d->symbols,
+	mt_select_by(&d->selection, &d->profile, d->sort_all ? &whole : &d->profile, d->symbols,
 		matched ? NULL : d->filter, d->sort, d->ascending, NULL);
 	if (d->on_selected)
 		d->on_selected(d->on_selected_context, d);
@@ -422,7 +328,7 @@ void mt_data_sort(struct mt_data *d, enum mt_metric metric, bool ascending)
 struct mt_tree *mt_data_tree(struct mt_data *d)
 {
 	if (!d->tree) {
-		d->tree = mt_tree_again(d->old_tree, &d->profile, &d->symbols, &d->selection,
+		d->tree = mt_tree_again(d->old_tree, &d->profile, d->symbols, &d->selection,
 			d->inverted, d->sort);
 		d->old_tree = NULL;
 	}
@@ -438,7 +344,7 @@ void mt_data_invert(struct mt_data *d)
 
 uint64_t mt_data_lost(const struct mt_data *d)
 {
-	const struct mt_info *info = &d->whole.info;
+	const struct mt_info *info = &d->whole->info;
 
 	return info->lost_events + info->implied_frees + info->unknown_frees + info->invalid_records
 		+ info->counters[MT_COUNTER_UNSEEN_LIBRARIES];

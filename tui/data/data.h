@@ -5,7 +5,7 @@
 
 #include "core/query/query.h"
 #include "core/query/scan.h"
-#include "core/session/session.h"
+#include "core/recording/recording.h"
 #include "tui/data/layers.h"
 #include "tui/data/matching.h"
 #include "tui/data/ranking.h"
@@ -14,21 +14,21 @@
 
 enum mt_trace_state { MT_TRACE_UNREAD, MT_TRACE_AWAITED, MT_TRACE_READ, MT_TRACE_FAILED };
 struct mt_data {
-	struct mt_profile whole; /* the recording */
+	struct mt_recording *recording; /* NULL: nothing is open yet */
+	/* of the recording, as mt_recording_now said last: */
+	const struct mt_profile *whole;
+	const struct mt_symbols *symbols;
+	struct mt_trace_reader *reader; /* its events; NULL: live, or a stand-alone recording */
+	uint64_t image;                 /* of the program, as mt_recording_image */
+	struct mt_client *client;       /* NULL: a file */
 	/* what is shown: a flat copy of the whole, or of what matched of it */
 	struct mt_profile profile;
 	/* by fields that ask for single allocations; else empty */
 	struct mt_matched matched;
-	struct mt_trace_reader *reader; /* its events; NULL: live, or a stand-alone recording */
-	struct mt_symbols symbols;
-	struct mt_wrappers *wrappers;     /* borrowed; NULL: the usual ones */
-	struct mt_symbolizer *symbolizer; /* NULL: the trace brought its names */
-	uint64_t image;                   /* of the program, as mt_client_image */
-	struct mt_client *client;         /* NULL: a saved trace, or the recorder is gone */
-	struct mt_import *import;         /* NULL: not a stand-alone recording that grows */
-	bool followed;                    /* it was one when it was opened */
-	struct mt_filter *filter;         /* what is shown matches it */
-	struct mt_worker *listing;        /* lists single blocks; NULL: there are no events */
+	struct mt_wrappers *wrappers; /* borrowed; NULL: the usual ones */
+	bool followed;                /* it was a file that grew when it was opened */
+	struct mt_filter *filter;     /* what is shown matches it */
+	struct mt_worker *listing;    /* lists single blocks; NULL: there are no events */
 	/* goes over the events for the next one; NULL: there are none */
 	struct mt_matching *matching;
 	/* for the timeline of a filter that groups alone answer */
@@ -49,15 +49,11 @@ struct mt_data {
 	bool inverted;
 	bool live; /* the recording goes on */
 	bool frozen, recorder_gone;
-	/* out of a pipe, or another tool's: what lies beside its file is not of its session */
-	bool spooled;
 	enum mt_trace_state trace; /* of a session that has ended (ended.h) */
 	/* After each selection, which it may make smaller; hidden: groups that it took out. */
 	void (*on_selected)(void *context, struct mt_data *);
 	void *on_selected_context;
 	uint32_t hidden;
-	bool held;           /* somebody else reads the names: they stay as they are */
-	bool names_wait;     /* for the end of a filter that reads them */
 	uint64_t generation; /* grows with every change of selection, order or names */
 	char *command;
 	struct mt_ranking ranking;
@@ -66,19 +62,24 @@ struct mt_data {
 };
 
 void mt_data_init(struct mt_data *);
-/* progress as of mt_profile_load. */
-int mt_data_open(struct mt_data *, const char *path, int (*progress)(void *, double), void *context,
+/* progress as in struct mt_open_options. */
+int mt_data_open(struct mt_data *, const char *path,
+	int (*progress)(void *context, const char *what, double fraction), void *context,
 	struct mt_err *err);
 int mt_data_attach(struct mt_data *, const char *session_name, pid_t process, unsigned frame_ms,
 	struct mt_err *err);
 void mt_data_free(struct mt_data *);
-/* To another place; from is as zeroed. Not of a stand-alone recording that grows. A filter that
- * takes long is forgotten. */
+/* To another place; from is as zeroed. */
 void mt_data_move(struct mt_data *to, struct mt_data *from);
 
 /* Takes over what the recorder published and what was resolved; true: something changed. */
 bool mt_data_update(struct mt_data *, bool published);
 bool mt_data_busy(struct mt_data *); /* names are still being looked up */
+/* The session's socket told that the recorder has gone, while nothing is taken over. */
+void mt_data_lose_recorder(struct mt_data *);
+/* Its session has ended: the events of its trace, which was opened meanwhile. False: it is not its
+ * trace. */
+bool mt_data_take_trace(struct mt_data *, const struct mt_recording *trace);
 void mt_data_freeze(struct mt_data *, bool frozen, unsigned frame_ms);
 void mt_data_select(struct mt_data *); /* after a change of filter or order */
 void mt_data_sort(struct mt_data *, enum mt_metric, bool ascending);

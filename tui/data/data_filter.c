@@ -23,25 +23,18 @@ static bool has_events(const struct mt_trace_reader *reader)
 
 void mt_data_begin_filters(struct mt_data *d)
 {
-	struct mt_source source = {
-		.profile = &d->whole,
-		.symbols = &d->symbols,
-		.reader = d->reader,
-	};
-
-	if (d->reader && has_events(d->reader))
-		d->matching = mt_matching_new(&source);
-	if (d->matching)
-		d->listing = mt_listing_new(&source);
-	if (d->matching)
-		d->surveying = mt_surveying_new(&source);
+	if (!d->reader || !has_events(d->reader))
+		return;
+	d->matching = mt_matching_new();
+	d->listing = mt_listing_new();
+	d->surveying = mt_surveying_new(mt_recording_now(d->recording));
 }
 
 /* Whether the fields can be answered from what is there. */
 static int check(const struct mt_data *d, const struct mt_filter *filter, struct mt_err *err)
 {
 	struct mt_filter_bounds bounds = {0};
-	int result = mt_filter_compile(&bounds, filter, &d->whole, err);
+	int result = mt_filter_compile(&bounds, filter, d->whole, err);
 
 	mt_filter_bounds_free(&bounds);
 	if (result < 0 || !mt_filter_needs(filter) || d->matching)
@@ -85,10 +78,10 @@ static void put_in_force(struct mt_data *d, const char *text, struct mt_matched 
 	mt_filter_parse(d->filter, text, NULL);
 	d->ranged =
 		mt_filter_get(d->filter, MT_FILTER_FROM) || mt_filter_get(d->filter, MT_FILTER_TO);
-	if (mt_filter_compile(&bounds, d->filter, &d->whole, NULL) < 0)
+	if (mt_filter_compile(&bounds, d->filter, d->whole, NULL) < 0)
 		d->ranged = false;
 	d->from_ns = bounds.from_ns;
-	d->to_ns = bounds.to_ns < d->whole.info.wall_ns ? bounds.to_ns : d->whole.info.wall_ns;
+	d->to_ns = bounds.to_ns < d->whole->info.wall_ns ? bounds.to_ns : d->whole->info.wall_ns;
 	mt_filter_bounds_free(&bounds);
 	mt_data_select(d);
 }
@@ -97,7 +90,7 @@ static void start(struct mt_data *d, const char *text)
 {
 	d->asked++;
 	d->timeline_runs = false;
-	mt_matching_start(d->matching, text);
+	mt_matching_start(d->matching, mt_recording_now(d->recording), text);
 }
 
 static int ask(struct mt_data *d, const char *text)

@@ -79,12 +79,12 @@ static void forget_then(struct mt_difference *d, uint32_t index)
 static uint64_t shown_time(const struct mt_app *app)
 {
 	struct mt_filter_bounds bounds = {0};
-	uint64_t time = app->data.whole.info.wall_ns;
+	uint64_t time = app->data.whole->info.wall_ns;
 
 	if (mt_data_is_matched(&app->data)
-		&& mt_filter_compile(&bounds, app->data.filter, &app->data.whole, NULL) == 0) {
+		&& mt_filter_compile(&bounds, app->data.filter, app->data.whole, NULL) == 0) {
 		if (bounds.alive_at_peak)
-			time = app->data.whole.info.peak_ns;
+			time = app->data.whole->info.peak_ns;
 		else if (mt_filter_get(app->data.filter, MT_FILTER_ALIVE_AT))
 			time = bounds.alive_at_ns < time ? bounds.alive_at_ns : time;
 		else if (bounds.to_ns < time)
@@ -174,8 +174,8 @@ static bool compare_then(struct mt_app *app, const char **words)
 	const struct mt_totals_then *t = &d->then[d->baseline];
 	struct mt_profile then = data->profile;
 	struct mt_selection selection = {0};
-	struct mt_diff_side a = {&then, &data->symbols, &selection};
-	struct mt_diff_side b = {&data->profile, &data->symbols, &data->selection};
+	struct mt_diff_side a = {&then, data->symbols, &selection};
+	struct mt_diff_side b = {&data->profile, data->symbols, &data->selection};
 
 	(void)words;
 	then.groups = t->groups;
@@ -183,7 +183,7 @@ static bool compare_then(struct mt_app *app, const char **words)
 		? t->group_count
 		: data->profile.group_count;
 	then.info = t->info;
-	mt_select(&selection, &then, &data->symbols, mt_data_is_matched(data) ? NULL : data->filter,
+	mt_select(&selection, &then, data->symbols, mt_data_is_matched(data) ? NULL : data->filter,
 		MT_METRIC_LEAKED_SIZE, false, NULL);
 	mt_diff_since(&d->diff, d->swapped ? &b : &a, d->swapped ? &a : &b,
 		mt_difference_metric(app), data->ascending);
@@ -202,7 +202,7 @@ static int read_other(struct mt_job *job, void *context, struct mt_err *err)
 {
 	struct reading *r = context;
 
-	return mt_data_open(r->data, r->path, mt_job_progress, job, err);
+	return mt_data_open(r->data, r->path, mt_job_tell, job, err);
 }
 
 static void take_other(struct mt_app *app, void *context, int result, const struct mt_err *err)
@@ -244,15 +244,15 @@ void mt_difference_open(struct mt_app *app, const char *path, const char *own_pa
 }
 
 struct pairing {
-	struct mt_profile a, b; /* as they are: nothing of what is read changes meanwhile */
-	struct mt_symbols *names_a, *names_b;
+	struct mt_generation a, b;
 	struct mt_diff_pairs pairs;
 };
 
 static int pair(struct mt_job *job, void *context, struct mt_err *err)
 {
 	struct pairing *p = context;
-	struct mt_diff_side a = {&p->a, p->names_a, NULL}, b = {&p->b, p->names_b, NULL};
+	struct mt_diff_side a = {p->a.profile, p->a.symbols, NULL};
+	struct mt_diff_side b = {p->b.profile, p->b.symbols, NULL};
 
 	(void)err; /* none but that nobody wants it any more */
 	return mt_diff_pair(&p->pairs, &a, &b, mt_job_progress, job);
@@ -264,7 +264,7 @@ static void take_pairs(struct mt_app *app, void *context, int result, const stru
 	struct mt_difference *d = app ? mt_difference_of(app) : NULL;
 
 	if (d) {
-		d->pairing = app->data.held = d->other->held = false;
+		d->pairing = false;
 		app->dirty = true;
 		if (result < 0)
 			snprintf(d->error, sizeof d->error, "%s", err->text);
@@ -278,6 +278,8 @@ static void take_pairs(struct mt_app *app, void *context, int result, const stru
 		p->pairs = (struct mt_diff_pairs){0};
 	}
 	mt_diff_pairs_free(&p->pairs);
+	mt_generation_release(&p->a);
+	mt_generation_release(&p->b);
 	free(p);
 }
 
@@ -287,11 +289,11 @@ static void start_pairing(struct mt_app *app)
 	struct mt_difference *d = app->difference;
 	struct pairing *p = mt_alloc(sizeof *p);
 
-	*p = (struct pairing){d->other->whole, app->data.whole, &d->other->symbols,
-		&app->data.symbols, {0}};
-	d->names_a = d->other->symbols.generation;
-	d->names_b = app->data.symbols.generation;
-	d->tried = d->pairing = app->data.held = d->other->held = true;
+	p->a = mt_generation_hold(mt_recording_now(d->other->recording), true);
+	p->b = mt_generation_hold(mt_recording_now(app->data.recording), true);
+	d->names_a = d->other->symbols->generation;
+	d->names_b = app->data.symbols->generation;
+	d->tried = d->pairing = true;
 	mt_job_start(app, &work, p);
 }
 
@@ -333,8 +335,8 @@ uint64_t mt_difference_tend(struct mt_app *app, uint64_t now)
 			app->data_dirty = true;
 	}
 	if (!d->pairing && !mt_data_busy(d->other) && !mt_data_busy(&app->data)
-		&& (!d->tried || d->names_a != d->other->symbols.generation
-			|| d->names_b != app->data.symbols.generation))
+		&& (!d->tried || d->names_a != d->other->symbols->generation
+			|| d->names_b != app->data.symbols->generation))
 		start_pairing(app);
 	return mt_data_busy(d->other) ? d->next_ms : UINT64_MAX;
 }
@@ -371,7 +373,7 @@ static bool compare_other(struct mt_app *app, const char **words)
 {
 	struct mt_difference *d = app->difference;
 	struct mt_data *b = &app->data, *a = d->other;
-	struct mt_diff_side side_a, side_b = {&b->profile, &b->symbols, &b->selection};
+	struct mt_diff_side side_a, side_b = {&b->profile, b->symbols, &b->selection};
 
 	*words = *d->error                           ? d->error
 		: !a                                 ? "reading the other trace"
@@ -380,7 +382,7 @@ static bool compare_other(struct mt_app *app, const char **words)
 						     : "comparing";
 	if (!a || *d->error || !d->paired || mt_data_pending(a))
 		return false;
-	side_a = (struct mt_diff_side){&a->profile, &a->symbols, &a->selection};
+	side_a = (struct mt_diff_side){&a->profile, a->symbols, &a->selection};
 	mt_diff_of_pairs(&d->diff, &d->pairs, &side_a, &side_b, mt_difference_metric(app),
 		MT_DIFF_AS_RECORDED, b->ascending);
 	return true;

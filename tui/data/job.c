@@ -54,6 +54,12 @@ int mt_job_progress(void *at, double fraction)
 	return atomic_load_explicit(&job->cancel, memory_order_relaxed);
 }
 
+int mt_job_tell(void *at, const char *what, double fraction)
+{
+	(void)what;
+	return fraction < 0 ? 0 : mt_job_progress(at, fraction);
+}
+
 static void *run(void *at)
 {
 	struct mt_job *job = at;

@@ -25,6 +25,8 @@ struct mt_work {
 void mt_job_start(struct mt_app *, const struct mt_work *, void *context);
 /* Of the form that loaders want; context: the job. Non-zero: stop. */
 int mt_job_progress(void *job, double fraction);
+/* The same for the opening of a recording. */
+int mt_job_tell(void *job, const char *what, double fraction);
 /* The newest one that is shown; false: none. */
 bool mt_jobs_cancel(struct mt_app *);
 bool mt_jobs_shown(const struct mt_app *); /* one that is shown runs */

@@ -25,13 +25,16 @@ static void free_matched(void *matched)
 	mt_matched_free(matched);
 }
 
-struct mt_matching *mt_matching_new(const struct mt_source *source)
+struct mt_matching *mt_matching_new(void)
 {
-	static const struct mt_worker_kind work = {"to filter in", sizeof(struct mt_matched), match,
-		free, free_matched, false};
+	static const struct mt_worker_kind work = {.words = "to filter in",
+		.result_size = sizeof(struct mt_matched),
+		.run = match,
+		.free_request = free,
+		.free_result = free_matched};
 	struct mt_matching *m = mt_alloc(sizeof *m);
 
-	m->worker = mt_worker_new(&work, source);
+	m->worker = mt_worker_new(&work);
 	return m;
 }
 
@@ -44,11 +47,11 @@ void mt_matching_free(struct mt_matching *m)
 	free(m);
 }
 
-void mt_matching_start(struct mt_matching *m, const char *text)
+void mt_matching_start(struct mt_matching *m, const struct mt_generation *of, const char *text)
 {
 	char *asked = mt_strdup(text);
 
-	mt_worker_start(m->worker, mt_strdup(text));
+	mt_worker_start(m->worker, of, mt_strdup(text));
 	free(m->asked);
 	m->asked = asked;
 }
@@ -63,11 +66,6 @@ void mt_matching_cancel(struct mt_matching *m)
 const char *mt_matching_text(const struct mt_matching *m)
 {
 	return m->asked;
-}
-
-bool mt_matching_runs(struct mt_matching *m)
-{
-	return mt_worker_runs(m->worker);
 }
 
 double mt_matching_progress(struct mt_matching *m, bool *held)

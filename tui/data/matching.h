@@ -3,19 +3,17 @@
 #define MT_TUI_MATCHING_H
 
 #include "core/query/scan.h"
+#include "core/recording/generation.h"
 
 struct mt_matching;
-/* The source is borrowed, and must not change while mt_matching_runs. */
-struct mt_matching *mt_matching_new(const struct mt_source *);
+struct mt_matching *mt_matching_new(void);
 void mt_matching_free(struct mt_matching *); /* cancels */
 /* A filter in the prompt's language, which was parsed before. What was asked before is cancelled;
  * nobody waits for its end. */
-void mt_matching_start(struct mt_matching *, const char *text);
+void mt_matching_start(struct mt_matching *, const struct mt_generation *, const char *text);
 void mt_matching_cancel(struct mt_matching *);
 /* what is asked, and not collected yet; NULL: nothing */
 const char *mt_matching_text(const struct mt_matching *);
-/* also for the end of what was cancelled */
-bool mt_matching_runs(struct mt_matching *);
 /* Done so far, from 0 to 1. held: a test stopped it there (MEMTUI_TEST_FILTERING is such a
  * share). */
 double mt_matching_progress(struct mt_matching *, bool *held);

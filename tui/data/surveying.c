@@ -6,7 +6,7 @@
 
 struct mt_surveying {
 	struct mt_worker *worker;
-	const struct mt_profile *profile;
+	struct mt_generation of;
 	bool had_series;
 	/* not known yet; a group is asked for first: somebody looks at it */
 	bool wants_series, wants_group;
@@ -52,17 +52,22 @@ static int find(const struct mt_source *source, const void *request, void *resul
 	return status;
 }
 
-struct mt_surveying *mt_surveying_new(const struct mt_source *source)
+struct mt_surveying *mt_surveying_new(const struct mt_generation *of)
 {
-	static const struct mt_worker_kind work = {"to look into groups in", sizeof(struct found),
-		find, free, free_found, true};
+	/* one thread decodes: nobody waits for it as for a filter */
+	static const struct mt_worker_kind work = {.words = "to look into groups in",
+		.result_size = sizeof(struct found),
+		.run = find,
+		.free_request = free,
+		.free_result = free_found,
+		.unseen = true,
+		.nameless = true,
+		.workers = 1};
 	struct mt_surveying *s = mt_alloc(sizeof *s);
-	struct mt_source own = *source;
 
-	own.workers = 1; /* nobody waits for it as for a filter */
 	*s = (struct mt_surveying){
-		.worker = mt_worker_new(&work, &own),
-		.profile = source->profile,
+		.worker = mt_worker_new(&work),
+		.of = mt_generation_hold(of, false),
 		.group = MT_NO_GROUP,
 		.known = {.group = MT_NO_GROUP},
 	};
@@ -74,6 +79,7 @@ void mt_surveying_free(struct mt_surveying *s)
 	if (!s)
 		return;
 	mt_worker_free(s->worker);
+	mt_generation_release(&s->of);
 	mt_survey_free(&s->known);
 	free(s);
 }
@@ -86,12 +92,12 @@ static void go_on(struct mt_surveying *s)
 		return;
 	request = mt_alloc(sizeof *request);
 	*request = s->wants_group ? s->group : MT_NO_GROUP;
-	mt_worker_start(s->worker, request);
+	mt_worker_start(s->worker, &s->of, request);
 }
 
 void mt_surveying_ask_series(struct mt_surveying *s)
 {
-	if (s->had_series || s->profile->group_count > MT_SURVEY_GROUPS_MAX)
+	if (s->had_series || s->of.profile->group_count > MT_SURVEY_GROUPS_MAX)
 		return;
 	s->had_series = s->wants_series = true;
 	if (!s->wants_group)

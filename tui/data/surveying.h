@@ -4,12 +4,13 @@
 #define MT_TUI_SURVEYING_H
 
 #include "core/query/survey.h"
+#include "core/recording/generation.h"
 
 #define MT_SURVEY_GROUPS_MAX 200000u /* with more of them, series would take too much memory */
 
 struct mt_surveying;
-/* The source is borrowed and must not change. */
-struct mt_surveying *mt_surveying_new(const struct mt_source *);
+/* Takes a hold on the totals and events. */
+struct mt_surveying *mt_surveying_new(const struct mt_generation *);
 void mt_surveying_free(struct mt_surveying *); /* cancels */
 void mt_surveying_ask_series(struct mt_surveying *);
 /* What was asked of another group is cancelled. */

@@ -57,7 +57,7 @@ static void show(struct mt_app *app, struct mt_data *next, const char *words)
 	const char *gone = mt_difference_snapshots(app) ? "; snapshots dropped" : "";
 	struct mt_err err = {0};
 
-	snprintf(from, sizeof from, "%u", d->whole.info.pid);
+	snprintf(from, sizeof from, "%u", d->whole->info.pid);
 	mt_app_forget_views(app);
 	if (app->home || !d->client) {
 		mt_data_free(d);
@@ -99,7 +99,7 @@ static int open_target(struct mt_job *job, void *context, struct mt_err *err)
 	struct target *t = context;
 
 	return t->process ? mt_data_attach(&t->data, t->session, t->process, t->frame_ms, err)
-			  : mt_data_open(&t->data, t->path, mt_job_progress, job, err);
+			  : mt_data_open(&t->data, t->path, mt_job_tell, job, err);
 }
 
 static void take_target(struct mt_app *app, void *context, int result, const struct mt_err *err)

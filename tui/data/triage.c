@@ -17,8 +17,8 @@
 /* The name of the program as the recording knows it, or as the session does. */
 static char *program_name(const struct mt_data *d)
 {
-	if (d->whole.argument_count)
-		return mt_strdup(mt_strings_get(&d->whole.strings, d->whole.arguments[0]));
+	if (d->whole->argument_count)
+		return mt_strdup(mt_strings_get(&d->whole->strings, d->whole->arguments[0]));
 	return d->client && d->command
 		? mt_format("%.*s", (int)strcspn(d->command, " "), d->command)
 		: NULL;
@@ -73,7 +73,7 @@ static void read_store(struct mt_app *app)
  * built-in rules of every command hold on the screen, too, once it is known what leaks. */
 static void judge_by_rules(struct mt_triage_ui *t, const struct mt_data *d)
 {
-	const struct mt_profile *p = &d->whole;
+	const struct mt_profile *p = d->whole;
 	struct mt_suppressions *rules;
 	struct mt_suppressed suppressed = {0};
 
@@ -81,17 +81,17 @@ static void judge_by_rules(struct mt_triage_ui *t, const struct mt_data *d)
 		t->by_rule_count = 0;
 		return;
 	}
-	if (t->by_rule_count == p->group_count && t->by_rule_names == d->symbols.generation)
+	if (t->by_rule_count == p->group_count && t->by_rule_names == d->symbols->generation)
 		return;
 	rules = mt_suppressions_new();
 	mt_suppressions_add_builtin(rules);
-	mt_suppress(&suppressed, rules, p, &d->symbols);
+	mt_suppress(&suppressed, rules, p, d->symbols);
 	t->by_rule = mt_resize(t->by_rule, (size_t)p->group_count + 1);
 	for (uint32_t g = 0; g < p->group_count; g++)
 		t->by_rule[g] =
 			suppressed.verdicts[g] && suppressed.verdicts[g] != MT_SUPPRESS_UNDECIDED;
 	t->by_rule_count = p->group_count;
-	t->by_rule_names = d->symbols.generation;
+	t->by_rule_names = d->symbols->generation;
 	mt_suppressed_free(&suppressed);
 	mt_suppressions_free(rules);
 }
@@ -103,7 +103,7 @@ bool mt_triage_is_by_rule(const struct mt_triage_ui *t, uint32_t group)
 
 static void show_groups(struct mt_triage_ui *t, const struct mt_data *d)
 {
-	const struct mt_profile *p = &d->whole;
+	const struct mt_profile *p = d->whole;
 	uint32_t count = mt_triage_count(t->store);
 	uint64_t *sums = mt_alloc(((size_t)count + 1) * sizeof *sums);
 	uint32_t *places = mt_resize(NULL, ((size_t)p->group_count + 1) * sizeof *places), seen = 0;
@@ -244,7 +244,7 @@ static void on_selected(void *context, struct mt_data *d)
 	if (!t->store)
 		return;
 	read_store(app);
-	mt_fingerprints_update(&t->prints, &d->whole, &d->symbols);
+	mt_fingerprints_update(&t->prints, d->whole, d->symbols);
 	judge_by_rules(t, d);
 	show_groups(t, d);
 	hide(t, d);
@@ -331,7 +331,7 @@ const struct mt_judgement *mt_triage_of(struct mt_app *app, uint32_t group)
 	struct mt_triage_ui *t = app->triage;
 
 	return t->store
-		? mt_triage_find(t->store, mt_fingerprints_get(&t->prints, &app->data.whole, group))
+		? mt_triage_find(t->store, mt_fingerprints_get(&t->prints, app->data.whole, group))
 		: NULL;
 }
 

@@ -70,7 +70,7 @@ static bool make_report(struct mt_app *app, struct mt_buffer *out, uint32_t *tol
 	struct mt_triage_ui *t = app->triage;
 	struct mt_triage_item *items;
 	uint32_t count = collect(app, &items);
-	struct mt_triage_report report = {&app->data.profile, &app->data.symbols, app->data.command,
+	struct mt_triage_report report = {&app->data.profile, app->data.symbols, app->data.command,
 		app->data.live, items, count, t->groups[MT_TRIAGE_NEW], t->bytes[MT_TRIAGE_NEW]};
 
 	*told = count;
@@ -99,7 +99,7 @@ static bool make_rules(struct mt_app *app, struct mt_buffer *out, uint32_t *told
 			&& !mt_triage_is_by_rule(t, t->leaks[i]))
 			groups[(*told)++] = t->leaks[i];
 	if (*told)
-		mt_suppress_write(out, MT_SUPPRESS_LSAN, &app->data.profile, &app->data.symbols,
+		mt_suppress_write(out, MT_SUPPRESS_LSAN, &app->data.profile, app->data.symbols,
 			groups, *told);
 	else
 		mt_app_say(app,

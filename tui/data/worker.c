@@ -9,7 +9,6 @@
 #include <unistd.h>
 
 struct mt_worker {
-	struct mt_source source;
 	pthread_t thread;
 	bool started;
 	int fd;
@@ -19,7 +18,8 @@ struct mt_worker {
 	/* below: by the lock */
 	pthread_mutex_t lock;
 	pthread_cond_t wake;
-	void *next; /* request to be taken by the thread */
+	void *next;                   /* request to be taken by the thread */
+	struct mt_generation next_of; /* what it is about */
 	bool running, held, quit;
 	bool done; /* result and err are those of what is asked */
 	int status;
@@ -59,20 +59,28 @@ static void *run(void *context)
 			pthread_cond_wait(&w->wake, &w->lock);
 			continue;
 		}
-		struct mt_source source = w->source;
+		struct mt_generation of = w->next_of;
+		struct mt_source source = {
+			.profile = of.profile,
+			.symbols = of.symbols,
+			.reader = of.reader,
+			.workers = w->work->workers,
+			.progress = on_progress,
+			.context = w,
+		};
 		void *result = mt_alloc(w->work->result_size), *request = w->next;
 		struct mt_err err = {0};
 
 		w->next = NULL;
+		w->next_of = (struct mt_generation){0};
 		w->running = true;
 		w->fraction = 0;
 		atomic_store(&w->cancel, false);
 		pthread_mutex_unlock(&w->lock);
-		source.progress = on_progress;
-		source.context = w;
 		int status = w->work->run(&source, request, result, &err);
 
 		w->work->free_request(request);
+		mt_generation_release(&of);
 		pthread_mutex_lock(&w->lock);
 		w->running = false;
 		if (atomic_load(&w->cancel)) { /* also where it was done before it saw that */
@@ -90,14 +98,13 @@ static void *run(void *context)
 	return NULL;
 }
 
-struct mt_worker *mt_worker_new(const struct mt_worker_kind *work, const struct mt_source *source)
+struct mt_worker *mt_worker_new(const struct mt_worker_kind *work)
 {
 	struct mt_worker *w = mt_alloc(sizeof *w);
 	const char *hold = getenv("MEMTUI_TEST_FILTERING");
 
 	*w = (struct mt_worker){
 		.work = work,
-		.source = *source,
 		.fd = mt_bell_new(),
 		.hold = hold && !work->unseen ? atof(hold) : 0,
 	};
@@ -107,12 +114,19 @@ struct mt_worker *mt_worker_new(const struct mt_worker_kind *work, const struct 
 }
 
 /* With the lock. */
-static void forget(struct mt_worker *w)
+static void drop_next(struct mt_worker *w)
 {
-	atomic_store(&w->cancel, true);
 	if (w->next)
 		w->work->free_request(w->next);
 	w->next = NULL;
+	mt_generation_release(&w->next_of);
+}
+
+/* With the lock. */
+static void forget(struct mt_worker *w)
+{
+	atomic_store(&w->cancel, true);
+	drop_next(w);
 	if (w->done && w->result)
 		w->work->free_result(w->result);
 	free(w->result);
@@ -138,7 +152,7 @@ void mt_worker_free(struct mt_worker *w)
 	free(w);
 }
 
-void mt_worker_start(struct mt_worker *w, void *request)
+void mt_worker_start(struct mt_worker *w, const struct mt_generation *of, void *request)
 {
 	int code = 0;
 
@@ -146,14 +160,14 @@ void mt_worker_start(struct mt_worker *w, void *request)
 	w->asked = true;
 	pthread_mutex_lock(&w->lock);
 	w->next = request;
+	w->next_of = mt_generation_hold(of, !w->work->nameless);
 	w->fraction = 0;
 	pthread_cond_broadcast(&w->wake);
 	if (!w->started)
 		code = -mt_thread_start(&w->thread, "worker", run, w);
 	w->started = w->started || !code;
 	if (!w->started) {
-		w->work->free_request(w->next);
-		w->next = NULL;
+		drop_next(w);
 		w->done = true;
 		w->status = mt_fail(&w->err, -code, "cannot start a thread %s: %s", w->work->words,
 			strerror(code));

@@ -4,6 +4,7 @@
 #define MT_TUI_WORKER_H
 
 #include "core/query/scan.h"
+#include "core/recording/generation.h"
 
 /* What a worker does. Requests and what results hold are freed by it, but for a result that was
  * collected. */
@@ -15,15 +16,17 @@ struct mt_worker_kind {
 	int (*run)(const struct mt_source *, const void *request, void *result, struct mt_err *);
 	void (*free_request)(void *request);
 	void (*free_result)(void *result);
-	bool unseen; /* nobody watches its progress, and no test stops it */
+	bool unseen;      /* nobody watches its progress, and no test stops it */
+	bool nameless;    /* it reads no names, which may come meanwhile */
+	uint32_t workers; /* as of struct mt_source */
 };
 
 struct mt_worker;
-/* The source is borrowed, and must not change while mt_worker_runs. */
-struct mt_worker *mt_worker_new(const struct mt_worker_kind *, const struct mt_source *);
+struct mt_worker *mt_worker_new(const struct mt_worker_kind *);
 void mt_worker_free(struct mt_worker *); /* cancels */
-/* Takes the request. What was asked before is cancelled; nobody waits for its end. */
-void mt_worker_start(struct mt_worker *, void *request);
+/* Takes the request, and holds the generation while it works on it. What was asked before is
+ * cancelled; nobody waits for its end. */
+void mt_worker_start(struct mt_worker *, const struct mt_generation *, void *request);
 void mt_worker_cancel(struct mt_worker *);
 bool mt_worker_asked(const struct mt_worker *); /* something that is not collected yet */
 bool mt_worker_runs(struct mt_worker *);        /* also for the end of what was cancelled */

@@ -135,7 +135,7 @@ void mt_clipboard_stack(struct mt_app *app)
 		add_frame(&text, 0, &pick.branch);
 		snprintf(what, sizeof what, "the place of %.100s", pick.branch.function);
 	} else {
-		mt_backtrace_get(&backtrace, &app->data.profile, &app->data.symbols, pick.group);
+		mt_backtrace_get(&backtrace, &app->data.profile, app->data.symbols, pick.group);
 		own = mt_backtrace_own(&backtrace);
 		add_group(app, &text, pick.group, &backtrace);
 		snprintf(what, sizeof what, "the stack of %.100s",

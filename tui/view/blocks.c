@@ -118,7 +118,8 @@ static void ask(struct mt_app *app)
 		t->shown.filter = NULL;
 		t->list = (struct mt_list){.rows = t->list.rows};
 	}
-	mt_listing_start(app->data.listing, w->filter, w->group, w->order, w->ascending);
+	mt_listing_start(app->data.listing, mt_recording_now(app->data.recording), w->filter,
+		w->group, w->order, w->ascending);
 }
 
 void mt_blocks_collect(struct mt_app *app)
@@ -161,10 +162,10 @@ static struct mt_list *list(struct mt_app *app)
 		return &t->list;
 	char *filter = mt_filter_text(d->filter);
 	bool same = t->wanted.filter && !strcmp(filter, t->wanted.filter)
-		&& (t->names == d->symbols.generation || !mt_data_asks_names(d));
+		&& (t->names == d->symbols->generation || !mt_data_asks_names(d));
 
 	t->generation = d->generation;
-	t->names = d->symbols.generation;
+	t->names = d->symbols->generation;
 	free(t->wanted.filter);
 	t->wanted.filter = filter;
 	if (!same)
@@ -246,7 +247,7 @@ static void draw_heading(struct mt_app *app, struct mt_rect r, const struct layo
 static void value_text(const struct mt_app *app, const struct mt_allocation *a, enum column column,
 	char out[64])
 {
-	const struct mt_profile *p = &app->data.whole;
+	const struct mt_profile *p = app->data.whole;
 
 	switch (column) {
 	case COLUMN_TIME: mt_number_time(out, a->time_ns); break;
@@ -286,7 +287,7 @@ static void draw_line(struct mt_app *app, const struct mt_line *line, void *layo
 		at += columns[i].width;
 	}
 	mt_triage_draw_mark(app, r.row, r.column, role, a->group);
-	mt_backtrace_get(&backtrace, &app->data.profile, &app->data.symbols, a->group);
+	mt_backtrace_get(&backtrace, &app->data.profile, app->data.symbols, a->group);
 	mt_draw_swatch(app->screen, r.row, r.column + l->where - SWATCH,
 		mt_layers_of(&app->data.layers, a->group), role);
 	mt_frame_where(app, r.row, r.column + l->where, r.columns - l->where, line->selected,
@@ -354,7 +355,7 @@ static void draw_none(struct mt_app *app, struct mt_rect r)
 	} else if (d->client || d->live) {
 		words[0] = "a live session has only totals";
 		words[1] = "for blocks, once the program has ended:";
-		words[2] = d->import ? "memtui pack" : open;
+		words[2] = mt_recording_grows(d->recording) ? "memtui pack" : open;
 	} else if (d->reader) {
 		words[0] = "this trace has only totals";
 		words[1] = "to have blocks as well, record again:";
@@ -516,7 +517,7 @@ static void line_text(struct mt_app *app, uint32_t index, char *out, size_t len)
 	char source[256];
 
 	*out = '\0';
-	mt_backtrace_get(&backtrace, &app->data.profile, &app->data.symbols,
+	mt_backtrace_get(&backtrace, &app->data.profile, app->data.symbols,
 		app->blocks->blocks.items[index].group);
 	frame = mt_backtrace_own(&backtrace);
 	if (frame) {

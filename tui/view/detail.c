@@ -75,7 +75,7 @@ static struct mt_list *list(struct mt_app *app)
 	if (!other && d->generation == app->data.generation)
 		return &d->list;
 	d->backtrace.count = 0;
-	mt_backtrace_get(&d->backtrace, &app->data.profile, &app->data.symbols, d->group);
+	mt_backtrace_get(&d->backtrace, &app->data.profile, app->data.symbols, d->group);
 	d->selected_group = d->group;
 	d->generation = app->data.generation;
 	if (other) {
@@ -99,7 +99,7 @@ static void matched_words(struct mt_app *app, const struct mt_group *g, char out
 	if (!mt_data_is_matched(d))
 		return;
 	mt_number_count(matched, g->allocated_count);
-	mt_number_count(all, d->whole.groups[app->detail.group].allocated_count);
+	mt_number_count(all, d->whole->groups[app->detail.group].allocated_count);
 	if (d->ranged)
 		snprintf(out, 96, "   freed in range %s   left %s",
 			mt_data_metric(freed, d, g, MT_METRIC_RANGE_FREED_SIZE),
@@ -130,7 +130,7 @@ static int draw_totals(struct mt_app *app, struct mt_rect r)
 	mt_number_size(own, g->own_peak_bytes);
 	mt_drawf(s, r.row, r.column, r.columns, MT_ROLE_TEXT,
 		" %s %s in %s %s   allocated %s in %s %s of %s",
-		mt_info_knows_leaks(&app->data.whole.info) ? "leaked" : "live", live, blocks,
+		mt_info_knows_leaks(&app->data.whole->info) ? "leaked" : "live", live, blocks,
 		MT_PLURAL(blocks, "block"), all, count, MT_PLURAL(count, "call"),
 		mt_kind_name(mt_profile_group_kind(p, app->detail.group)));
 	if (r.rows < 10)

@@ -183,7 +183,7 @@ static const char *why_not(const struct mt_app *app)
 static void draw_ages(struct mt_app *app, struct mt_rect r, const struct mt_survey *s)
 {
 	struct line l = {app, r.row, r.column, r.column + r.columns};
-	const struct mt_group *g = &app->data.whole.groups[app->detail.group];
+	const struct mt_group *g = &app->data.whole->groups[app->detail.group];
 	struct mt_rank rank;
 
 	put(&l, MT_ROLE_DIM, s && !s->live_count ? " lived   " : " age     ");
@@ -203,7 +203,7 @@ static void draw_ages(struct mt_app *app, struct mt_rect r, const struct mt_surv
 static void draw_sizes(struct mt_app *app, struct mt_rect r, const struct mt_survey *s)
 {
 	struct line l = {app, r.row, r.column, r.column + r.columns};
-	const struct mt_group *g = &app->data.whole.groups[app->detail.group];
+	const struct mt_group *g = &app->data.whole->groups[app->detail.group];
 	char size[MT_NUMBER_LEN];
 
 	mt_number_size(size, g->max_size);
@@ -219,7 +219,7 @@ static void draw_sizes(struct mt_app *app, struct mt_rect r, const struct mt_sur
 static void draw_threads(struct mt_app *app, struct mt_rect r, const struct mt_survey *s)
 {
 	struct line l = {app, r.row, r.column, r.column + r.columns};
-	const struct mt_profile *p = &app->data.whole;
+	const struct mt_profile *p = app->data.whole;
 
 	put(&l, MT_ROLE_DIM, " threads ");
 	if (!s && p->thread_count == 1)
@@ -245,7 +245,7 @@ static void put_site(struct line *l, const struct mt_free_site *site)
 	const struct mt_backtrace_frame *frame;
 	char source[128], count[MT_NUMBER_LEN];
 
-	mt_backtrace_of(&backtrace, &d->whole, &d->symbols, site->node);
+	mt_backtrace_of(&backtrace, d->whole, d->symbols, site->node);
 	frame = mt_backtrace_own(&backtrace);
 	mt_number_count(count, site->count);
 	if (frame) {
@@ -260,7 +260,7 @@ static void put_site(struct line *l, const struct mt_free_site *site)
 static void draw_sites(struct mt_app *app, struct mt_rect r)
 {
 	struct line l = {app, r.row, r.column, r.column + r.columns};
-	const struct mt_profile *p = &app->data.whole;
+	const struct mt_profile *p = app->data.whole;
 	const struct mt_group *g = &p->groups[app->detail.group];
 	const struct mt_free_site *best[3] = {NULL};
 

@@ -148,9 +148,9 @@ static void backtrace_of(struct mt_app *app, const struct mt_diff_entry *e,
 	const struct mt_difference *d = app->difference;
 
 	if (e->group_b == MT_NO_GROUP && d->other)
-		mt_backtrace_get(backtrace, &d->other->profile, &d->other->symbols, e->group_a);
+		mt_backtrace_get(backtrace, &d->other->profile, d->other->symbols, e->group_a);
 	else
-		mt_backtrace_get(backtrace, &app->data.profile, &app->data.symbols,
+		mt_backtrace_get(backtrace, &app->data.profile, app->data.symbols,
 			e->group_b == MT_NO_GROUP ? e->group_a : e->group_b);
 }
 

@@ -58,7 +58,7 @@ static struct layout lay_out(const struct mt_app *app, int width)
 static void draw_heading(struct mt_app *app, struct mt_rect r, const struct layout *l)
 {
 	struct mt_screen *s = app->screen;
-	bool leaks_known = mt_info_knows_leaks(&app->data.whole.info);
+	bool leaks_known = mt_info_knows_leaks(&app->data.whole->info);
 	int column = r.column + 2;
 
 	mt_draw_fill(s, r.row, r.column, r.columns, MT_ROLE_HEADING);
@@ -128,7 +128,7 @@ static void draw_line(struct mt_app *app, const struct mt_line *line, void *cont
 			line->selected ? role : trend_role(app, layer), points, count, 0);
 	}
 	mt_triage_draw_mark(app, r.row, r.column, role, id);
-	mt_backtrace_get(&backtrace, &d->profile, &d->symbols, id);
+	mt_backtrace_get(&backtrace, &d->profile, d->symbols, id);
 	const struct mt_backtrace_frame *frame = mt_backtrace_own(&backtrace);
 
 	l->bare += !frame || !*frame->source;
@@ -207,7 +207,7 @@ static void line_text(struct mt_app *app, uint32_t index, char *out, size_t len)
 	char source[256];
 
 	*out = '\0';
-	mt_backtrace_get(&backtrace, &app->data.profile, &app->data.symbols,
+	mt_backtrace_get(&backtrace, &app->data.profile, app->data.symbols,
 		app->data.selection.groups[index]);
 	frame = mt_backtrace_own(&backtrace);
 	if (frame) {

@@ -50,7 +50,7 @@ static void say(struct text *t, const char *words)
 
 static bool is_broken_off(const struct mt_data *d)
 {
-	return d->whole.info.recorder_lost && !d->live;
+	return d->whole->info.recorder_lost && !d->live;
 }
 
 void mt_guidance_empty(struct mt_app *app, struct mt_rect r)
@@ -58,7 +58,7 @@ void mt_guidance_empty(struct mt_app *app, struct mt_rect r)
 	const struct mt_data *d = &app->data;
 	struct text t = {app, r, 0};
 	char *filter = mt_filter_text(d->filter), line[600];
-	bool any = mt_info_blocks_begun(&d->whole.info) > 0;
+	bool any = mt_info_blocks_begun(&d->whole->info) > 0;
 
 	if (any && *filter) {
 		say(&t, "no group matches the filter:");
@@ -79,13 +79,13 @@ void mt_guidance_empty(struct mt_app *app, struct mt_rect r)
 				     : "groups appear with the first malloc");
 	} else if (is_broken_off(d)) {
 		say(&t, "empty: the recording ended before its first event");
-	} else if (d->whole.info.ended && d->whole.info.exit_status == -1) {
+	} else if (d->whole->info.ended && d->whole->info.exit_status == -1) {
 		say(&t, "the recording ended before its first event; {log} shows what happened");
 	} else {
 		say(&t,
-			mt_blind_any(&d->whole) ? "no allocation was seen: the line above says why"
-						: "the program allocated nothing: no malloc, "
-						  "no new, or not through a shared libc");
+			mt_blind_any(d->whole) ? "no allocation was seen: the line above says why"
+					       : "the program allocated nothing: no malloc, "
+						 "no new, or not through a shared libc");
 		say(&t,
 			"{log} shows what happened; "
 			"'memtui help run' says what cannot be recorded");
@@ -102,26 +102,26 @@ void mt_guidance_below(struct mt_app *app, struct mt_rect room, uint32_t seen, u
 	if (room.rows < 3 || !seen)
 		return;
 	if (is_broken_off(d)) {
-		mt_number_time(wall, d->whole.info.wall_ns);
+		mt_number_time(wall, d->whole->info.wall_ns);
 		snprintf(line, sizeof line,
 			"this trace is incomplete: its recorder was killed at %s. The program "
 			"may have freed live blocks after that.",
 			wall);
 		put(&t, line);
-	} else if (d->whole.info.stopped) {
-		mt_number_time(wall, d->whole.info.wall_ns);
+	} else if (d->whole->info.stopped) {
+		mt_number_time(wall, d->whole->info.wall_ns);
 		snprintf(line, sizeof line,
 			"the recording was stopped at %s, but the program kept running%s.", wall,
-			d->whole.info.leaked_count ? ": it may have freed live blocks after that"
-						   : "");
+			d->whole->info.leaked_count ? ": it may have freed live blocks after that"
+						    : "");
 		put(&t, line);
 	}
-	if (!d->whole.info.leaked_count && d->sort <= MT_METRIC_LEAKED_COUNT)
+	if (!d->whole->info.leaked_count && d->sort <= MT_METRIC_LEAKED_COUNT)
 		say(&t,
 			d->live ? "nothing is live now. {sort-right} sorts by total bytes "
 				  "allocated; {suspects} shows leaks after a few seconds."
-				: mt_info_knows_leaks(&d->whole.info)
-				? mt_blind_any(&d->whole)
+				: mt_info_knows_leaks(&d->whole->info)
+				? mt_blind_any(d->whole)
 					? "every recorded block was freed; the line at the top "
 					  "says what was not recorded."
 					: "nothing leaked: every block was freed. {sort-right} "
@@ -274,7 +274,7 @@ bool mt_guidance_suspect(struct mt_app *app, char *out, size_t len, int width)
 	const struct mt_group *group = &d->profile.groups[app->suspect - 1];
 
 	mt_data_rank(d, app->suspect - 1, &rank);
-	mt_backtrace_get(&backtrace, &d->profile, &d->symbols, app->suspect - 1);
+	mt_backtrace_get(&backtrace, &d->profile, d->symbols, app->suspect - 1);
 	frame = mt_backtrace_own(&backtrace);
 	if (frame)
 		mt_frame_source(source, sizeof source, frame, false);
@@ -295,7 +295,7 @@ bool mt_guidance_suspect(struct mt_app *app, char *out, size_t len, int width)
 	snprintf(parts[0], sizeof *parts, "  grows %s/s", rate);
 	snprintf(parts[1], sizeof *parts, d->live ? " for %s" : " over %s", since);
 	snprintf(parts[2], sizeof *parts, ", %s %s", live,
-		mt_info_knows_leaks(&d->whole.info) ? "leaked" : "live");
+		mt_info_knows_leaks(&d->whole->info) ? "leaked" : "live");
 	snprintf(parts[3], sizeof *parts, " in %s %s", blocks, MT_PLURAL(blocks, "block"));
 	mt_action_key(d->sort == MT_METRIC_SUSPECT ? MT_ACTION_OPEN : MT_ACTION_SUSPECTS, key);
 	snprintf(tail, sizeof tail, "%s shows why", key);

@@ -35,7 +35,7 @@ static void say_value(const struct mt_app *app, char *out, size_t len, const cha
 	enum mt_metric metric)
 {
 	size_t at = (size_t)snprintf(out, len, "%s %s", value,
-		mt_metric_heading(metric, mt_info_knows_leaks(&app->data.whole.info)));
+		mt_metric_heading(metric, mt_info_knows_leaks(&app->data.whole->info)));
 
 	for (size_t i = strlen(value); i < at && i + 1 < len; i++)
 		out[i] = (char)tolower((unsigned char)out[i]);
@@ -95,8 +95,8 @@ void mt_icicle_count_matches(struct mt_app *app)
 	t->searched_generation = app->data.generation;
 	t->searched_root = t->root;
 	t->searched_skip = t->skip;
-	mt_icicle_match(&t->matches, &app->data.profile, &app->data.symbols, app->data.tree,
-		t->root, t->layout.skip, app->prompt.pattern);
+	mt_icicle_match(&t->matches, &app->data.profile, app->data.symbols, app->data.tree, t->root,
+		t->layout.skip, app->prompt.pattern);
 }
 
 static void match_text(struct mt_app *app, char *out, size_t len)

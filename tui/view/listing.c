@@ -37,19 +37,22 @@ static void free_list(void *list)
 	mt_allocations_free(list);
 }
 
-struct mt_worker *mt_listing_new(const struct mt_source *source)
+struct mt_worker *mt_listing_new(void)
 {
-	static const struct mt_worker_kind work = {"to list blocks in",
-		sizeof(struct mt_allocation_list), list_blocks, free_request, free_list, false};
+	static const struct mt_worker_kind work = {.words = "to list blocks in",
+		.result_size = sizeof(struct mt_allocation_list),
+		.run = list_blocks,
+		.free_request = free_request,
+		.free_result = free_list};
 
-	return mt_worker_new(&work, source);
+	return mt_worker_new(&work);
 }
 
-void mt_listing_start(struct mt_worker *worker, const char *filter, uint32_t group,
-	enum mt_allocation_order order, bool ascending)
+void mt_listing_start(struct mt_worker *worker, const struct mt_generation *of, const char *filter,
+	uint32_t group, enum mt_allocation_order order, bool ascending)
 {
 	struct request *r = mt_alloc(sizeof *r);
 
 	*r = (struct request){mt_strdup(filter), group, order, ascending};
-	mt_worker_start(worker, r);
+	mt_worker_start(worker, of, r);
 }

@@ -7,10 +7,10 @@
 
 #define MT_LISTING_MAX 10000u /* blocks kept: the first of the order */
 
-struct mt_worker *mt_listing_new(const struct mt_source *);
+struct mt_worker *mt_listing_new(void);
 /* filter: in the prompt's language, parsed before. group: MT_NO_GROUP: of all. Watched and
  * cancelled as any worker; what is collected is a struct mt_allocation_list. */
-void mt_listing_start(struct mt_worker *, const char *filter, uint32_t group,
-	enum mt_allocation_order, bool ascending);
+void mt_listing_start(struct mt_worker *, const struct mt_generation *, const char *filter,
+	uint32_t group, enum mt_allocation_order, bool ascending);
 
 #endif

@@ -59,11 +59,11 @@ void mt_log_note(struct mt_app *app, const char *text)
 
 	if (!*text
 		|| (last && !strcmp(last->text, text)
-			&& last->time_ns == app->data.whole.info.wall_ns))
+			&& last->time_ns == app->data.whole->info.wall_ns))
 		return;
 	note = &s->notes[s->said++ % NOTES];
 	free(note->text);
-	*note = (struct note){app->data.whole.info.wall_ns, !app->data.live, mt_strdup(text)};
+	*note = (struct note){app->data.whole->info.wall_ns, !app->data.live, mt_strdup(text)};
 }
 
 static const char *damage(const struct mt_app *app)
@@ -125,7 +125,7 @@ static struct mt_list *list(struct mt_app *app)
 
 	if (s->made && s->generation == app->data.generation && s->rows_said == s->said)
 		return &s->list;
-	mt_journal_make(&s->journal, &app->data.whole, damage(app));
+	mt_journal_make(&s->journal, app->data.whole, damage(app));
 	merge(s);
 	for (uint32_t i = s->row_count; s->made && i-- > 0 && at == UINT32_MAX;)
 		if (identity(s, i) == s->list.identity)
@@ -150,8 +150,8 @@ static void words_of(struct mt_app *app, uint64_t row, char *out, size_t len)
 	if (row & OF_NOTES)
 		snprintf(out, len, "%s", note_at(s, row)->text);
 	else
-		mt_journal_text(out, len, &s->journal.lines[row], &app->data.whole,
-			&app->data.symbols, damage(app));
+		mt_journal_text(out, len, &s->journal.lines[row], app->data.whole,
+			app->data.symbols, damage(app));
 }
 
 /* When it was: '~' where it was no later than that; nothing where it has no time. */

@@ -124,7 +124,7 @@ static void draw_legend(struct mt_app *app, struct mt_rect r)
 
 		if (group == MT_NO_GROUP)
 			continue;
-		mt_backtrace_get(&backtrace, &d->profile, &d->symbols, group);
+		mt_backtrace_get(&backtrace, &d->profile, d->symbols, group);
 		frame = mt_backtrace_own(&backtrace);
 		snprintf(text, sizeof text, frame && frame->line ? "%.280s:%u" : "%.280s",
 			frame ? frame->function : "(no stack)", frame ? frame->line : 0);
@@ -182,7 +182,7 @@ void mt_overview_heap(struct mt_app *app, struct mt_rect r)
 	draw_numbers(app, r.row++, r.columns);
 	if (--r.rows < 1 || r.columns < 12)
 		return;
-	if (r.rows > 2 && mt_resident_words(words, &app->data.whole, app->data.live)) {
+	if (r.rows > 2 && mt_resident_words(words, app->data.whole, app->data.live)) {
 		mt_draw(app->screen, r.row++, r.column + 1, r.columns - 1, MT_ROLE_TEXT, words);
 		r.rows--;
 	}
@@ -315,7 +315,7 @@ static void draw_line(struct mt_app *app, struct mt_rect r, uint32_t index, bool
 			MT_PLURAL(number, "block"));
 		mt_draw_right(s, r.row, r.column + 25, 12, role, text);
 	}
-	mt_backtrace_get(&backtrace, &d->profile, &d->symbols, id);
+	mt_backtrace_get(&backtrace, &d->profile, d->symbols, id);
 	mt_frame_where(app, r.row, r.column + where, r.columns - where, selected, focus,
 		mt_backtrace_own(&backtrace));
 	mt_backtrace_free(&backtrace);
@@ -398,7 +398,7 @@ static void line_text(struct mt_app *app, uint32_t index, char *out, size_t len)
 {
 	struct mt_backtrace backtrace = {0};
 
-	mt_backtrace_get(&backtrace, &app->data.profile, &app->data.symbols, group_at(app, index));
+	mt_backtrace_get(&backtrace, &app->data.profile, app->data.symbols, group_at(app, index));
 	snprintf(out, len, "%s", backtrace.count ? mt_backtrace_own(&backtrace)->function : "");
 	mt_backtrace_free(&backtrace);
 }

@@ -130,13 +130,14 @@ static bool is_shown(struct mt_app *app, const struct mt_session_process *p)
 {
 	const struct mt_data *d = &app->data;
 
-	if (d->reader && !d->spooled)
+	if (d->reader && !mt_recording_facts(d->recording).spooled)
 		return !strcmp(mt_trace_reader_path(d->reader), p->trace_path);
 	return (uint32_t)p->pid
-		== (d->whole.info.pid || !d->client ? d->whole.info.pid
-						    : (uint32_t)mt_client_entry(d->client)->program)
-		&& (!d->client || !p->start_unix_ns || !d->whole.info.start_unix_ns
-			|| p->start_unix_ns == d->whole.info.start_unix_ns);
+		== (d->whole->info.pid || !d->client
+				? d->whole->info.pid
+				: (uint32_t)mt_client_entry(d->client)->program)
+		&& (!d->client || !p->start_unix_ns || !d->whole->info.start_unix_ns
+			|| p->start_unix_ns == d->whole->info.start_unix_ns);
 }
 
 static void answer(struct mt_app *app, void *context, int result, const struct mt_err *err)
@@ -178,7 +179,7 @@ static void answer(struct mt_app *app, void *context, int result, const struct m
 
 static struct mt_session_process *itself(const struct mt_app *app)
 {
-	const struct mt_info *i = &app->data.whole.info;
+	const struct mt_info *i = &app->data.whole->info;
 	struct mt_session_process *item = mt_alloc(sizeof *item);
 
 	*item = (struct mt_session_process){
@@ -255,7 +256,8 @@ uint64_t mt_processes_tend(struct mt_app *app, uint64_t now)
 	if (s->made && live && now < s->next_ms)
 		return s->next_ms;
 	s->next_ms = now + AGAIN_MS + s->family.count; /* a long list less often */
-	if (!live && !over && (!app->data.reader || app->data.spooled)) {
+	if (!live && !over
+		&& (!app->data.reader || mt_recording_facts(app->data.recording).spooled)) {
 		only_itself(app);
 		return UINT64_MAX;
 	}
@@ -514,9 +516,9 @@ static void open_selected(struct mt_app *app)
 	command_words(p, words, sizeof words);
 	if (is_shown(app, p))
 		mt_app_say(app, "this process is shown already");
-	else if (app->data.import)
+	else if (mt_recording_grows(app->data.recording))
 		mt_app_say(app, "a stand-alone recording contains only one process");
-	else if (!live && app->home && (pid_t)home->whole.info.pid == p->pid && !p->followed)
+	else if (!live && app->home && (pid_t)home->whole->info.pid == p->pid && !p->followed)
 		mt_switch_to(app, mt_client_entry(home->client)->program, p->trace_path, words);
 	else if (!p->recorded)
 		mt_app_say(app, "process %d was not recorded: it has no data to show", (int)p->pid);

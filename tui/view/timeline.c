@@ -78,7 +78,7 @@ static void draw_gone(struct mt_app *app, struct mt_rect r, uint64_t from, uint6
 static void draw_rate(struct mt_app *app, struct mt_rect r, const char *words,
 	const struct mt_timeline *t, bool frees, enum mt_role role)
 {
-	uint32_t count = mt_timeline_seen(t, &app->data.whole);
+	uint32_t count = mt_timeline_seen(t, app->data.whole);
 	uint64_t *values = mt_alloc((count + 1) * sizeof *values), max = 0;
 
 	for (uint32_t i = 0; i < count; i++) {
@@ -213,14 +213,14 @@ static void draw_graph(struct mt_app *app, struct mt_rect r, const struct mt_tim
 	uint64_t max = 0,
 		 *values = mt_measure_values(measure, t, mt_data_timeline(&app->data, &unfiltered),
 			 &max);
-	uint64_t *line = matched ? mt_measure_values(measure, whole, &app->data.whole, &max) : NULL;
+	uint64_t *line = matched ? mt_measure_values(measure, whole, app->data.whole, &max) : NULL;
 	int cursor = (int)app->timeline.cursor;
 	uint32_t first = 0, behind = 0;
 
 	if (app->data.live)
 		max = mt_timeline_round(max);
 	struct mt_sparkline_graph g = {MT_ROLE_GRAPH, MT_ROLE_GRAPH_2, values, line,
-		mt_timeline_seen(t, &app->data.whole) * 2, 0, max};
+		mt_timeline_seen(t, app->data.whole) * 2, 0, max};
 
 	r = mt_sparkline_scale(app->screen, r, max, mt_measure_in_bytes(measure));
 	int above = rows_above(&g, app->timeline.cursor, r.rows);
@@ -274,8 +274,8 @@ static void draw(struct mt_app *app, struct mt_rect r, bool focus)
 	mt_timeline_span(app, &from, &to);
 	mt_timeline_get(&t, mt_data_timeline(&app->data, &unfiltered), from, to,
 		app->timeline.columns);
-	mt_timeline_get(&whole, &app->data.whole, from, to, app->timeline.columns);
-	uint32_t seen = mt_timeline_seen(&whole, &app->data.whole);
+	mt_timeline_get(&whole, app->data.whole, from, to, app->timeline.columns);
+	uint32_t seen = mt_timeline_seen(&whole, app->data.whole);
 
 	if (app->timeline.cursor >= seen)
 		app->timeline.cursor = seen ? seen - 1 : 0;
@@ -308,7 +308,7 @@ static void draw(struct mt_app *app, struct mt_rect r, bool focus)
 static void zoom(struct mt_app *app, bool in)
 {
 	struct mt_timeline_state *t = &app->timeline;
-	uint64_t from, to, all = app->data.whole.info.wall_ns, width, at;
+	uint64_t from, to, all = app->data.whole->info.wall_ns, width, at;
 
 	mt_timeline_span(app, &from, &to);
 	at = from

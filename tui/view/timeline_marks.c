@@ -40,7 +40,7 @@ static void visit_log(const struct mt_profile *p, visit *on, void *context)
 
 static void visit_all(const struct mt_app *app, visit *on, void *context)
 {
-	const struct mt_profile *p = &app->data.whole;
+	const struct mt_profile *p = app->data.whole;
 	char name[32], peak[MT_NUMBER_LEN];
 
 	visit_log(p, on, context);
@@ -177,7 +177,7 @@ void mt_timeline_next_mark(struct mt_app *app, int direction)
 	char names[192];
 
 	mt_timeline_span(app, &from, &to);
-	mt_timeline_lay(&t, &app->data.whole, from, to, app->timeline.columns);
+	mt_timeline_lay(&t, app->data.whole, from, to, app->timeline.columns);
 	struct columns c = columns_begin(app, &t);
 	uint32_t at = app->timeline.cursor;
 

@@ -16,8 +16,8 @@ void mt_timeline_span(const struct mt_app *app, uint64_t *from, uint64_t *to)
 
 	*from = t->to_ns > t->from_ns ? t->from_ns : 0;
 	*to = t->to_ns > t->from_ns ? t->to_ns
-		: app->data.live    ? mt_timeline_growing_end(&app->data.whole, t->columns)
-				    : app->data.whole.info.wall_ns;
+		: app->data.live    ? mt_timeline_growing_end(app->data.whole, t->columns)
+				    : app->data.whole->info.wall_ns;
 	if (*to <= *from)
 		*to = *from + 1;
 }
@@ -28,7 +28,7 @@ static struct mt_timeline laid(const struct mt_app *app)
 	uint64_t from, to;
 
 	mt_timeline_span(app, &from, &to);
-	mt_timeline_lay(&t, &app->data.whole, from, to,
+	mt_timeline_lay(&t, app->data.whole, from, to,
 		app->timeline.columns ? app->timeline.columns : 1);
 	return t;
 }
@@ -38,7 +38,7 @@ static uint64_t column_ns(const struct mt_app *app, uint32_t column)
 {
 	struct mt_timeline t = laid(app);
 	uint64_t at = mt_timeline_edge(&t, column < t.count ? column : t.count);
-	uint64_t wall = app->data.whole.info.wall_ns;
+	uint64_t wall = app->data.whole->info.wall_ns;
 
 	return at < wall ? at : wall;
 }
@@ -70,7 +70,7 @@ static uint64_t even(const struct mt_app *app, uint64_t ns)
 
 	while (quantum * 10 <= step / 4)
 		quantum *= 10;
-	return ns >= app->data.whole.info.wall_ns ? ns : (ns + quantum / 2) / quantum * quantum;
+	return ns >= app->data.whole->info.wall_ns ? ns : (ns + quantum / 2) / quantum * quantum;
 }
 
 /* ---- selecting ---- */
@@ -103,7 +103,7 @@ static void set_end(struct mt_app *app, bool last)
 	uint64_t behind = even(app, column_ns(app, t->cursor + 1));
 
 	if (!last && (!t->selecting || t->last_ns <= first))
-		t->last_ns = app->data.whole.info.wall_ns;
+		t->last_ns = app->data.whole->info.wall_ns;
 	if (last && (!t->selecting || t->first_ns >= behind))
 		t->first_ns = 0;
 	*(last ? &t->last_ns : &t->first_ns) = last ? behind : first;
@@ -155,7 +155,7 @@ static void apply(struct mt_app *app)
 	struct mt_timeline_state *t = &app->timeline;
 	char from[MT_NUMBER_EXACT_LEN + 1], to[MT_NUMBER_EXACT_LEN + 1];
 	/* what runs goes on behind the last column */
-	bool until = mt_app_live(app) || t->last_ns < app->data.whole.info.wall_ns;
+	bool until = mt_app_live(app) || t->last_ns < app->data.whole->info.wall_ns;
 
 	if (!t->selecting) {
 		mt_app_say(app, "no range is selected; {select} starts one at the cursor");
@@ -290,14 +290,14 @@ static void between(const struct mt_app *app, char out[64], uint64_t from, uint6
 	const char *dash = mt_glyph(mt_screen_utf8(app->screen), MT_GLYPH_DASH);
 
 	snprintf(out, 64, "%s %s %s", from ? seconds(first, from) : "the start", dash,
-		to < app->data.whole.info.wall_ns ? seconds(last, to) : "the end");
+		to < app->data.whole->info.wall_ns ? seconds(last, to) : "the end");
 }
 
 /* An end of a range, where it is none of the run, on the bounds of a step? Else what its step holds
  * is not the range's alone. */
 static bool is_on_step(const struct mt_app *app, uint64_t ns)
 {
-	const struct mt_profile *p = &app->data.whole;
+	const struct mt_profile *p = app->data.whole;
 
 	return ns >= p->info.wall_ns || (p->step_ns && ns % p->step_ns == 0);
 }
@@ -324,7 +324,7 @@ static void draw_selecting(struct mt_app *app, struct mt_rect r, const char *spa
 	mt_draw_rule(app->screen, r.row, r.column, r.columns, MT_ROLE_RULE_FOCUS, words);
 	if (r.rows < 2)
 		return;
-	mt_timeline_get(&t, &app->data.whole, from, to > from ? to : from + 1, 1);
+	mt_timeline_get(&t, app->data.whole, from, to > from ? to : from + 1, 1);
 	mt_number_count(allocations, t.count ? t.columns[0].allocations : 0);
 	mt_number_count(frees, t.count ? t.columns[0].frees : 0);
 	mt_number_size(last, t.count ? t.columns[0].live_bytes : 0);

@@ -57,7 +57,7 @@ enum mt_metric mt_tree_companion(enum mt_metric metric)
 
 static void draw_heading(struct mt_app *app, struct mt_rect r, const struct layout *l)
 {
-	bool leaks_known = mt_info_knows_leaks(&app->data.whole.info);
+	bool leaks_known = mt_info_knows_leaks(&app->data.whole->info);
 	struct mt_screen *s = app->screen;
 	int column = r.column + 2;
 

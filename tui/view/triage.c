@@ -144,7 +144,7 @@ static void draw_line(struct mt_app *app, const struct mt_line *line, void *none
 		mt_data_metric(text, d, g, MT_METRIC_LEAKED_SIZE));
 	mt_draw_right(app->screen, r.row, r.column + 4 + BYTES, BLOCKS, role,
 		mt_data_metric(text, d, g, MT_METRIC_LEAKED_COUNT));
-	mt_backtrace_get(&stack, &d->profile, &d->symbols, group);
+	mt_backtrace_get(&stack, &d->profile, d->symbols, group);
 	mt_frame_where(app, r.row, where + 1, r.column + r.columns - where - 1 - note,
 		line->selected, line->focus, mt_backtrace_own(&stack));
 	if (note)
@@ -156,11 +156,11 @@ static void draw_line(struct mt_app *app, const struct mt_line *line, void *none
 /* Why no leak is listed of what is shown. */
 static const char *why_empty(const struct mt_data *d)
 {
-	bool known = mt_info_knows_leaks(&d->whole.info);
+	bool known = mt_info_knows_leaks(&d->whole->info);
 
-	if (!d->whole.info.leaked_count)
+	if (!d->whole->info.leaked_count)
 		return d->live  ? "nothing is live now"
-			: known ? mt_blind_any(&d->whole)
+			: known ? mt_blind_any(d->whole)
 				? "every recorded block was freed; not all were recorded"
 				: "nothing leaks: every block was freed"
 				: "nothing was live when the recording ended";
@@ -265,7 +265,7 @@ static void line_text(struct mt_app *app, uint32_t index, char *out, size_t len)
 	const struct mt_backtrace_frame *frame;
 	char source[256] = "";
 
-	mt_backtrace_get(&stack, &app->data.profile, &app->data.symbols, app->triage->leaks[index]);
+	mt_backtrace_get(&stack, &app->data.profile, app->data.symbols, app->triage->leaks[index]);
 	frame = mt_backtrace_own(&stack);
 	if (frame)
 		mt_frame_source(source, sizeof source, frame, true);

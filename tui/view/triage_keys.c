@@ -62,7 +62,7 @@ static bool meant(struct mt_app *app, struct targets *out)
 	if (!t->marked_count)
 		return selected(app, out);
 	for (uint32_t g = 0; g < t->marked_capacity; g++)
-		if (t->marked[g] && g < app->data.whole.group_count)
+		if (t->marked[g] && g < app->data.whole->group_count)
 			add_target(out, g);
 	return out->count > 0;
 }
@@ -79,7 +79,7 @@ static void mark(struct mt_app *app)
 {
 	struct mt_triage_ui *t = app->triage;
 	struct targets groups = {0};
-	uint32_t all = app->data.whole.group_count, already = 0;
+	uint32_t all = app->data.whole->group_count, already = 0;
 
 	if (t->marked_capacity < all) {
 		t->marked = mt_resize(t->marked, all);
@@ -128,7 +128,7 @@ static int by_fingerprint(const void *a, const void *b)
 static void fill_items(struct mt_app *app, struct change *c)
 {
 	struct mt_triage_ui *t = app->triage;
-	const struct mt_profile *p = &app->data.whole;
+	const struct mt_profile *p = app->data.whole;
 	bool busy = mt_data_busy(&app->data);
 	uint32_t kept = 0;
 
@@ -155,7 +155,7 @@ static void fill_items(struct mt_app *app, struct change *c)
 static void fill_words(struct mt_app *app, struct change *c)
 {
 	struct mt_triage_ui *t = app->triage;
-	const struct mt_profile *p = &app->data.whole;
+	const struct mt_profile *p = app->data.whole;
 	struct mt_backtrace stack = {0};
 	uint32_t groups = 0;
 
@@ -171,7 +171,7 @@ static void fill_words(struct mt_app *app, struct change *c)
 		groups += p->groups[g].live_count > 0;
 		if (j->where)
 			continue;
-		mt_backtrace_get(&stack, p, &app->data.symbols, g);
+		mt_backtrace_get(&stack, p, app->data.symbols, g);
 		const struct mt_backtrace_frame *own = mt_backtrace_own(&stack);
 
 		j->where = own ? own->function : "";
@@ -287,7 +287,7 @@ void mt_triage_prompt_words(struct mt_app *app, enum mt_prompt_kind kind, char *
 	if (kind == MT_PROMPT_WRITE) {
 		snprintf(out, len, "*.supp: rules");
 	} else if (t->note_count == 1) {
-		mt_backtrace_get(&stack, &app->data.whole, &app->data.symbols, t->note_groups[0]);
+		mt_backtrace_get(&stack, app->data.whole, app->data.symbols, t->note_groups[0]);
 		snprintf(out, len, "%s",
 			stack.count ? mt_backtrace_own(&stack)->function : "Enter keeps it");
 		mt_backtrace_free(&stack);

@@ -1,0 +1,90 @@
+#include "core/recording/packing.h"
+
+/* Called by the merge whenever its open block is full. */
+static void flush(void *context)
+{
+	struct mt_packing *p = context;
+	struct mt_merge *merge = mt_import_merge(p->import);
+	const struct mt_info *info = &p->profile->info;
+	struct mt_trace_running running = {merge->model->live_bytes, merge->model->live_count,
+		info->allocations, info->frees, info->peak_bytes};
+	int error;
+
+	merge->unflushed = 0;
+	if (p->failure.code)
+		return;
+	error = mt_definitions_write(&p->definitions, p->writer, p->profile, &p->failure);
+	if (!error)
+		error = mt_trace_writer_flush(p->writer, &running, &p->failure);
+	p->failure.code = error;
+}
+
+/* A trace that cannot be written ends the import. */
+static int tell(void *context, double fraction)
+{
+	struct mt_packing *p = context;
+
+	return p->failure.code || (p->progress && p->progress(p->context, fraction));
+}
+
+int mt_packing_begin(struct mt_packing *p, struct mt_import *import,
+	const struct mt_profile *profile, int fd, struct mt_err *err)
+{
+	struct mt_merge *merge = mt_import_merge(import);
+
+	*p = (struct mt_packing){.import = import, .profile = profile};
+	p->writer = mt_trace_writer_new(fd, err);
+	if (!p->writer) {
+		p->failure = *err;
+		return err->code;
+	}
+	merge->writer = p->writer;
+	merge->flush = flush;
+	merge->context = p;
+	return 0;
+}
+
+int mt_packing_update(struct mt_packing *p, int (*progress)(void *, double), void *context,
+	struct mt_err *err)
+{
+	p->progress = progress;
+	p->context = context;
+	int news = mt_import_update(p->import, tell, p, err);
+
+	if (!p->failure.code)
+		return news;
+	*err = p->failure;
+	return p->failure.code;
+}
+
+int mt_packing_finish(struct mt_packing *p, const struct mt_symbols *symbols, struct mt_err *err)
+{
+	struct mt_buffer payload = {0};
+	struct mt_profile profile = *p->profile; /* what the trace says of its own size */
+	int error;
+
+	flush(p);
+	if (p->failure.code) {
+		*err = p->failure;
+		return p->failure.code;
+	}
+	if (symbols)
+		mt_symbols_encode(symbols, &payload);
+	error = symbols
+		? mt_trace_writer_block(p->writer, MT_BLOCK_SYMBOLS, payload.data, payload.len, err)
+		: 0;
+	mt_buffer_free(&payload);
+	profile.info.file_bytes = mt_trace_writer_bytes(p->writer);
+	if (!error)
+		error = mt_info_write(p->writer, &profile, err);
+	if (!error)
+		error = mt_totals_write(p->writer, &profile, err);
+	return error ? error : mt_trace_writer_finish(p->writer, err);
+}
+
+void mt_packing_free(struct mt_packing *p)
+{
+	if (p->writer)
+		mt_trace_writer_free(p->writer);
+	*p = (struct mt_packing){0};
+}

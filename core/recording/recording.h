@@ -1,0 +1,90 @@
+/* Anything that memtui reads, opened in one way (doc/recording.md): a trace, another profiler's
+ * file, a stand-alone recording, a session that runs. It yields generations: what is known at a
+ * moment. */
+#ifndef MT_RECORDING_RECORDING_H
+#define MT_RECORDING_RECORDING_H
+
+#include "core/recording/generation.h"
+#include "core/session/session.h"
+
+struct mt_open_options {
+	/* bytes that another profiler's file may take while it is read; 0: mt_foreign_memory */
+	uint64_t memory_max;
+	/* Of a stand-alone recording, too, whose events have no order until they are merged: they
+	 * become a temporary trace. One that grows is taken as it is now. */
+	bool events;
+	/* Is told what is done and how far (0..1; negative: it is over), and may return non-zero to
+	 * cancel (-ECANCELED). NULL: nobody wants to know. */
+	int (*progress)(void *context, const char *what, double fraction);
+	void *context;
+};
+
+struct mt_recording;
+/* path: "-" is standard input. NULL on error. A file that can be read in part is opened, see
+ * mt_recording_facts. */
+struct mt_recording *mt_recording_open(const char *path, const struct mt_open_options *,
+	struct mt_err *err);
+/* A process of a running session; 0: its root. Its names come in the background. */
+struct mt_recording *mt_recording_attach(const char *session, pid_t process, struct mt_err *err);
+void mt_recording_free(struct mt_recording *);
+
+/* What is known now: valid until the next update, in the thread that updates. Another thread holds
+ * it. */
+const struct mt_generation *mt_recording_now(const struct mt_recording *);
+
+/* ---- names ---- */
+/* The file's own; false: it has none. err: set where they are damaged, which is as having none. */
+bool mt_recording_read_names(struct mt_recording *, struct mt_err *err);
+/* Those that are missing come with updates from now on. */
+void mt_recording_begin_names(struct mt_recording *);
+/* Those that are missing, at once; the progress of the options cannot cancel it. say (may be NULL)
+ * gets a sentence on files that are missing. Negative: err says why not all could be looked up. */
+int mt_recording_complete_names(struct mt_recording *, const struct mt_open_options *,
+	void (*say)(const char *format, ...), struct mt_err *err);
+bool mt_recording_names_busy(const struct mt_recording *); /* more will come */
+/* To note something in them (core/query/wrappers.h); NULL: somebody else holds them. */
+struct mt_symbols *mt_recording_change_symbols(struct mt_recording *);
+
+/* ---- updates ---- */
+enum mt_news {
+	MT_NEWS_TOTALS = 1,
+	MT_NEWS_NAMES = 2,
+	MT_NEWS_ALL_NAMES = 4, /* these were the last ones for now */
+	/* the process executed another program: all ids begin again */
+	MT_NEWS_IMAGE = 8,
+	/* what was known is not valid any more, and a later update brings it */
+	MT_NEWS_VOID = 16,
+	MT_NEWS_END = 32, /* nothing more will come */
+};
+/* Takes over what is new and not held by others; the rest waits for another update. published: the
+ * recorder told that there is something, or it is time to look into a file that grows. Returns a
+ * set of enum mt_news. */
+unsigned mt_recording_update(struct mt_recording *, bool published);
+/* Of a session that has ended: the events of its trace, which was opened meanwhile. False: it is
+ * not the trace of what is known. */
+bool mt_recording_take_trace(struct mt_recording *, const struct mt_recording *trace);
+
+/* ---- what it is ---- */
+bool mt_recording_is_live(const struct mt_recording *); /* the recording goes on */
+bool mt_recording_grows(const struct mt_recording *);   /* it is a file that does */
+/* Of a session; NULL: it is a file. Borrowed. */
+struct mt_client *mt_recording_client(const struct mt_recording *);
+uint64_t mt_recording_image(const struct mt_recording *);     /* as mt_client_image; 0: a file */
+bool mt_recording_lost_recorder(const struct mt_recording *); /* the session's has gone */
+/* The socket told so, and no update did. */
+void mt_recording_note_lost_recorder(struct mt_recording *);
+
+/* What could not be read, or was assumed. */
+struct mt_facts {
+	/* On a file that is no trace: a sentence, valid until the next update; or NULL. */
+	const char *remark;
+	bool stand_alone;    /* the tracer wrote it without a recorder */
+	bool damaged;        /* it could not be read to its end */
+	uint64_t damaged_at; /* byte from which a trace makes no sense; 0: it is not damaged */
+	/* The reader's file is not the one that was named, which was a pipe, or is no trace: what
+	 * lies beside it is not of its session. */
+	bool spooled;
+};
+struct mt_facts mt_recording_facts(struct mt_recording *);
+
+#endif
