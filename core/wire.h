@@ -2,8 +2,36 @@
  *
  * The recorder creates it as a sealed memfd of its final, sparse size; the tracer maps it and opens
  * its ranges stepwise. Everything here is little-endian and of fixed width. The tracer is the only
- * writer of what is marked T, the recorder of what is marked R. The recorder trusts no word of
- * it. */
+ * writer of all that is marked T, the recorder of all that is marked R. The recorder trusts no word
+ * of it.
+ *
+ * Terms (doc/architecture.md has those of the other parts):
+ *   image       what one process runs between two execs; it has one segment
+ *   range       an array in the segment: modules, threads, pcs, nodes, rings, ring data
+ *   entry       an element of a range; it counts as published below the range's counter
+ *   id          the index of an entry, valid in its segment alone
+ *   kind        the allocator function that was called: malloc, new[], mmap ...
+ *   marker      a pc id below MT_PC_FIRST: a kind, or the sign of a cut stack. In memtui.h: a
+ *               moment that the program names
+ *   node        a place in the call tree: a parent node and a pc. A stack is its leaf node, whose
+ *               pc is the kind
+ *   cut         of a stack: it could not be followed to its outermost frame
+ *   ring        the records of one thread: written by the tracer, read by the recorder
+ *   record      16 bytes in a ring: an event, or in EXTEND records a part of the next one
+ *   mark        a record of a rare event: mapping, mallopt, marker, pause, gap, new thread
+ *   position    of a record: the number of records before it in its ring
+ *   head, tail  positions: below head all is readable, below tail all is consumed
+ *   gap         an interval in which a ring lost events
+ *   pause       an interval in which new blocks are not recorded, on request
+ *   tick        changes as long as the recorder works: a waiting tracer looks at it
+ *   doorbell    futex by which the tracer wakes the recorder; by room the recorder wakes threads
+ *               that wait for room in their ring
+ *   sealed      of a program: it has a system-call filter, so the tracer makes no system call. Of a
+ *               memfd: its size is fixed
+ *   usable size what malloc_usable_size returns for a block; slack: usable less requested size
+ *   pool        memory that the program distributes itself and reports by memtui.h
+ *   stand-alone without a recorder: the segment is a file, and a ring is a chain of chunks
+ *   epoch       number of dlcloses seen */
 #ifndef MT_WIRE_H
 #define MT_WIRE_H
 
