@@ -409,7 +409,7 @@ const struct mt_command mt_command_record = {
 		"default memtui_%e_%t_%p.dat. The exit status is the program's, or 128 + N if "
 		"signal N ended it. Options stand before the program; everything behind it is an "
 		"argument of the program.\n\n"
-		"Child processes are recorded too, each into a file of its own: --output names it "
+		"Child processes are recorded too, each into a separate file: --output names it "
 		"if it has %p or %n, else it is OUTPUT.PID. The trace of an earlier program of the "
 		"same process (before exec) is OUTPUT.exec0, OUTPUT.exec1 and so on. memtui ends "
 		"when the program has ended; child processes that live on are recorded until they "

@@ -49,7 +49,7 @@ static int check(const struct mt_data *d, const struct mt_filter *filter, struct
 			"totals; use fields of groups, or open the saved trace");
 	return mt_fail(err, -ENOTSUP,
 		"this field selects individual blocks, but a stand-alone recording has none in "
-		"order; use fields of groups, or the trace that 'memtui pack' makes of it");
+		"order; use fields of groups, or a trace made by 'memtui pack'");
 }
 
 static bool same(const struct mt_filter *a, const char *text)

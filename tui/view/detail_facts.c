@@ -176,7 +176,7 @@ static const char *why_not(const struct mt_app *app)
 		return "not available: its trace is damaged";
 	if (d->client && !d->trace)
 		return "in its own trace: press 9, then Enter on it";
-	return d->live || d->followed ? "in the trace that 'memtui pack' makes of it"
+	return d->live || d->followed ? "only in a trace made by 'memtui pack'"
 				      : "not available: the trace has no events";
 }
 
