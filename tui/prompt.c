@@ -32,16 +32,25 @@ static void set_pattern(struct mt_prompt *p, const char *text)
 		mt_pattern_begin(p->pattern);
 }
 
+/* The lines of the view with the focus, or NULL if it has none. A click on a tab changes the view
+ * below an open prompt. */
+static struct mt_list *searched(struct mt_app *app)
+{
+	const struct mt_view *view = mt_app_focus(app);
+
+	return view->list ? view->list(app) : NULL;
+}
+
 /* The next line from index on, in direction, that matches; wraps. count: all that match. */
 static uint32_t find(struct mt_app *app, uint32_t from, int direction, uint32_t *count)
 {
 	const struct mt_view *view = mt_app_focus(app);
-	struct mt_list *l = view->list(app);
+	struct mt_list *l = searched(app);
 	uint32_t best = UINT32_MAX, best_distance = UINT32_MAX;
 	char text[1024];
 
 	*count = 0;
-	for (uint32_t i = 0; i < l->count; i++) {
+	for (uint32_t i = 0; l && i < l->count; i++) {
 		uint32_t distance = direction > 0 ? (i + l->count - from) % l->count
 						  : (from + l->count - i) % l->count;
 
@@ -59,7 +68,9 @@ static uint32_t find(struct mt_app *app, uint32_t from, int direction, uint32_t 
 
 static void go(struct mt_app *app, uint32_t index)
 {
-	if (index < mt_app_focus(app)->list(app)->count)
+	struct mt_list *l = searched(app);
+
+	if (l && index < l->count)
 		mt_app_focus(app)->choose(app, index);
 }
 
@@ -115,7 +126,7 @@ void mt_prompt_open(struct mt_app *app, enum mt_prompt_kind kind)
 	struct mt_prompt *p = &app->prompt;
 	char *filter;
 
-	if (kind == MT_PROMPT_SEARCH && !mt_app_focus(app)->list) {
+	if (kind == MT_PROMPT_SEARCH && !searched(app)) {
 		mt_app_say(app, "this view has nothing to search");
 		return;
 	}
@@ -131,7 +142,7 @@ void mt_prompt_open(struct mt_app *app, enum mt_prompt_kind kind)
 		free(filter);
 		mt_data_remember(&app->data);
 	} else if (kind == MT_PROMPT_SEARCH) {
-		p->origin = mt_app_focus(app)->list(app)->selected;
+		p->origin = searched(app)->selected;
 	} else {
 		mt_triage_prompt(app, kind, p->text, sizeof p->text);
 	}
@@ -142,7 +153,7 @@ void mt_prompt_next(struct mt_app *app, int direction)
 {
 	char lines[MT_NUMBER_OF_LEN];
 	struct mt_prompt *p = &app->prompt;
-	struct mt_list *l = mt_app_focus(app)->list ? mt_app_focus(app)->list(app) : NULL;
+	struct mt_list *l = searched(app);
 	uint32_t count, at;
 
 	if (!p->search[0] || !l || !l->count) {

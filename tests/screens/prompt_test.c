@@ -71,6 +71,21 @@ static void check_words(struct tests *t)
 	terminal_close(&terminal);
 }
 
+/* A click on a tab changes the view below an open prompt: to one without lines, too. */
+static void check_view_below(struct tests *t)
+{
+	struct settings s = {0};
+	struct terminal terminal;
+
+	start(t, &terminal, &s);
+	check(t, &terminal, "2/new", "search> new", "a search begins in the groups");
+	check(t, &terminal, "\033[<0;30;2M\033[<0;30;2m", "[5Time", "a click leaves them");
+	check(t, &terminal, "_", "search> new_", "the prompt goes on where there are no lines");
+	check(t, &terminal, "\033wn", "[5Time", "and Esc and a further search are no end");
+	check(t, &terminal, "2/_new\r", "; n next", "the groups can be searched again");
+	terminal_close(&terminal);
+}
+
 int main(int argc, char **argv)
 {
 	struct tests t = tests_begin(argc, argv);
@@ -80,5 +95,6 @@ int main(int argc, char **argv)
 	check_refused(&t);
 	check_history(&t);
 	check_words(&t);
+	check_view_below(&t);
 	return t.failed != 0;
 }
