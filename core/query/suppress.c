@@ -134,8 +134,10 @@ struct matcher {
 	struct place *places;
 	uint32_t next_node; /* what comes behind them */
 	uint32_t count, capacity;
-	bool unnamed;
-	bool from_user; /* there are rules that are not built-in */
+	bool unnamed;       /* one of the places has no name */
+	bool open;          /* a valgrind rule of the user's asked for the name of such a place */
+	bool of_user;       /* the valgrind rule in hand is not built-in */
+	bool user_patterns; /* there are LeakSanitizer rules that are not built-in */
 };
 
 /* The resolver's name for what has none. */
@@ -181,7 +183,7 @@ static void add_places(struct matcher *m, uint32_t pc)
 static void set_stack(struct matcher *m, uint32_t leaf)
 {
 	m->count = 0;
-	m->unnamed = false;
+	m->unnamed = m->open = false;
 	m->next_node = m->profile->nodes[leaf].parent;
 }
 
@@ -327,7 +329,15 @@ static bool ask(const struct mt_suppress_frame *frame, const char *text)
 	return true;
 }
 
-static bool place_matches(const struct matcher *m, struct mt_suppress_frame *frame,
+/* The place has a name that is not known, and may be several inlined frames: whatever the rule asks
+ * of it and of its callers, the answer is open. Of the frames that were cut off the module is not
+ * known either. */
+static bool is_open(const struct mt_suppress_frame *frame, const struct place *place)
+{
+	return place->unnamed && (frame->what != MT_SUPPRESS_OBJECT || !place->module);
+}
+
+static bool place_matches(struct matcher *m, struct mt_suppress_frame *frame,
 	const struct place *place)
 {
 	bool of_profile = frame->what == MT_SUPPRESS_OBJECT;
@@ -337,6 +347,7 @@ static bool place_matches(const struct matcher *m, struct mt_suppress_frame *fra
 		? place->source
 		: place->raw;
 
+	m->open |= m->of_user && is_open(frame, place);
 	if (frame->line && frame->line != place->line)
 		return false;
 	if (id >= strings->count)
@@ -398,6 +409,7 @@ static uint32_t valgrind_stack(struct matcher *m, unsigned kind, uint32_t before
 	for (uint32_t i = 0; i < before; i++) {
 		const struct mt_suppress_rule *rule = &m->rules->rules[i];
 
+		m->of_user = !rule->shown.builtin;
 		if (!rule->pattern && !rule->never && valgrind_matches(m, rule, kind))
 			return i + 1;
 	}
@@ -430,7 +442,7 @@ static void matcher_init(struct matcher *m, struct mt_suppressions *rules,
 		struct mt_suppress_rule *rule = &rules->rules[i];
 
 		rule->shown.groups = rule->shown.blocks = rule->shown.bytes = 0;
-		m->from_user |= !rule->shown.builtin;
+		m->user_patterns |= rule->pattern && !rule->shown.builtin;
 		/* ids are of another profile's strings */
 		for (uint32_t k = 0; k < rule->frame_count; k++) {
 			free(rule->frames[k].known);
@@ -457,10 +469,13 @@ static uint32_t verdict(struct matcher *m, const struct mt_group *group)
 	rule = first_of(valgrind_stack(m, m->profile->nodes[group->node].pc,
 				rule ? rule - 1 : m->rules->count),
 		rule);
-	if (rule || !m->from_user)
+	if (rule)
 		return rule;
-	has_place(m, UINT32_MAX);
-	return m->unnamed ? MT_SUPPRESS_UNDECIDED : 0;
+	if (m->user_patterns) { /* they may match any frame */
+		has_place(m, UINT32_MAX);
+		m->open |= m->unnamed;
+	}
+	return m->open ? MT_SUPPRESS_UNDECIDED : 0;
 }
 
 static void take_off(struct mt_suppressed *out, struct mt_suppression *rule, uint32_t id)

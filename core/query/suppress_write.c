@@ -87,6 +87,34 @@ static void write_valgrind(struct mt_buffer *out, const struct mt_profile *p,
 	mt_buffer_printf(out, "}\n");
 }
 
+/* Each rule once: groups that differ by lines alone have the same. */
+static void write_all_valgrind(struct mt_buffer *out, const struct mt_profile *p,
+	const struct mt_symbols *symbols, const uint32_t *groups, uint32_t count)
+{
+	struct mt_backtrace stack = {0};
+	struct mt_strings said;
+
+	mt_strings_init(&said);
+	for (uint32_t i = 0; i < count; i++) {
+		size_t begin = out->len;
+		uint32_t before = said.count;
+
+		mt_backtrace_get(&stack, p, symbols, groups[i]);
+		if (!stack.count || stack.frames[0].pc == MT_PC_CUT) {
+			mt_buffer_printf(out,
+				"# group %u: it has no backtrace, so no rule can match it\n",
+				groups[i]);
+			continue;
+		}
+		write_valgrind(out, p, &stack, groups[i]);
+		mt_buffer_add(out, "", 1);
+		mt_strings_add(&said, (const char *)out->data + begin);
+		out->len = said.count > before ? out->len - 1 : begin;
+	}
+	mt_backtrace_free(&stack);
+	mt_strings_free(&said);
+}
+
 /* ---- LeakSanitizer ---- */
 
 /* How many leaking groups have a function in their stack, by its string id. Those that are asked
@@ -313,23 +341,14 @@ void mt_suppress_write(struct mt_buffer *out, enum mt_suppress_syntax syntax,
 	uint32_t count)
 {
 	uint8_t *asked = mt_alloc(p->group_count + 1u);
-	struct mt_backtrace stack = {0};
 	size_t begin = out->len;
 
 	for (uint32_t i = 0; i < count; i++)
 		asked[groups[i]] = 1;
 	if (syntax == MT_SUPPRESS_LSAN)
 		write_lsan(out, p, symbols, groups, count);
-	for (uint32_t i = 0; i < count && syntax == MT_SUPPRESS_VALGRIND; i++) {
-		mt_backtrace_get(&stack, p, symbols, groups[i]);
-		if (stack.count && stack.frames[0].pc != MT_PC_CUT)
-			write_valgrind(out, p, &stack, groups[i]);
-		else
-			mt_buffer_printf(out,
-				"# group %u: it has no backtrace, so no rule can match it\n",
-				groups[i]);
-	}
+	else
+		write_all_valgrind(out, p, symbols, groups, count);
 	say_others(out, begin, p, symbols, asked);
-	mt_backtrace_free(&stack);
 	free(asked);
 }

@@ -404,6 +404,93 @@ static void test_sums(void **state)
 	fixture_free(&f);
 }
 
+/* A frame without a name leaves open only what a rule asks of that frame. */
+static void test_unnamed_frames(void **state)
+{
+	static const struct {
+		const char *text;
+		bool undecided;
+	} cases[] = {
+		{V("fun:malloc\nfun:other"), false},
+		{V("fun:malloc\nfun:other\n...\nfun:main"), false},
+		{V("fun:calloc\nfun:keep\nfun:other"), false},
+		{V("fun:malloc\nfun:keep\nobj:*/other"), false},
+		{V("fun:malloc\nfun:keep\nfun:other"), true},
+		{V("fun:malloc\nfun:keep\nsrc:other.c"), true},
+		{V("fun:malloc\n...\nfun:other"), true},
+		/* with debug information the frame may turn out to be two, one inlined */
+		{V("fun:malloc\nfun:keep\nfun:*\nfun:other\nfun:main"), true},
+		{"leak:other", true},
+	};
+	struct fixture f;
+
+	(void)state;
+	fixture_init(&f);
+	uint32_t program = fixture_module(&f, "/usr/bin/program", 0);
+	uint32_t plug = fixture_module(&f, "/usr/lib/libplug.so.1", 0);
+	uint32_t keep = fixture_pc(&f, program, "keep", "src/keep.c", 30);
+	uint32_t bare = fixture_pc(&f, plug, "libplug.so.1+0x1234", "", 0);
+	uint32_t main_pc = fixture_pc(&f, program, "main", "src/main.c", 10);
+	uint32_t group = fixture_group(&f, STACK(main_pc, bare, keep), 2, 8, 2);
+
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		struct mt_suppressions *s = mt_suppressions_new();
+		struct mt_suppressed done;
+		struct mt_err err;
+
+		if (parse(s, cases[i].text, &err) < 0)
+			fail_msg("%s", err.text);
+		mt_suppress(&done, s, &f.profile, &f.symbols);
+		if (done.verdicts[group] != (cases[i].undecided ? MT_SUPPRESS_UNDECIDED : 0))
+			fail_msg("%s leaves the group %s", cases[i].text,
+				cases[i].undecided ? "decided" : "undecided");
+		mt_suppressed_free(&done);
+		mt_suppressions_free(s);
+	}
+	fixture_free(&f);
+}
+
+/* Two lines of one function that allocate make two groups, and one rule. */
+static void test_rules_are_written_once(void **state)
+{
+	struct fixture f;
+
+	(void)state;
+	fixture_init(&f);
+	uint32_t program = fixture_module(&f, "/usr/bin/program", 0);
+	uint32_t main_pc = fixture_pc(&f, program, "main", "a.c", 5);
+	uint32_t groups[] = {
+		fixture_group(&f, STACK(main_pc, fixture_pc(&f, program, "twice", "a.c", 1)), 2, 8,
+			2),
+		fixture_group(&f, STACK(main_pc, fixture_pc(&f, program, "other", "a.c", 9)), 2, 8,
+			2),
+		fixture_group(&f, STACK(main_pc, fixture_pc(&f, program, "twice", "a.c", 2)), 2, 8,
+			2),
+	};
+
+	for (int syntax = MT_SUPPRESS_LSAN; syntax <= MT_SUPPRESS_VALGRIND; syntax++) {
+		struct mt_suppressions *s = mt_suppressions_new();
+		struct mt_suppressed done;
+		struct mt_buffer text = {0};
+		struct mt_err err;
+
+		mt_suppress_write(&text, (enum mt_suppress_syntax)syntax, &f.profile, &f.symbols,
+			groups, 3);
+		mt_buffer_add(&text, "", 1);
+		assert_int_equal(parse(s, (char *)text.data, &err), 0);
+		if (mt_suppressions_count(s) != 2)
+			fail_msg("%u rules for two functions:\n%s", mt_suppressions_count(s),
+				(char *)text.data);
+		mt_suppress(&done, s, &f.profile, &f.symbols);
+		assert_int_equal(done.all_blocks, 6);
+		assert_int_equal(done.rules_used, 2);
+		mt_suppressed_free(&done);
+		mt_suppressions_free(s);
+		mt_buffer_free(&text);
+	}
+	fixture_free(&f);
+}
+
 /* Behind a cut there may be anything, but no module of the program. */
 static void test_cut(void **state)
 {
@@ -511,6 +598,8 @@ int main(void)
 		cmocka_unit_test(test_random_files),
 		cmocka_unit_test(test_verdicts),
 		cmocka_unit_test(test_sums),
+		cmocka_unit_test(test_unnamed_frames),
+		cmocka_unit_test(test_rules_are_written_once),
 		cmocka_unit_test(test_cut),
 		cmocka_unit_test(test_round_trip),
 		cmocka_unit_test(test_names_of_lines),
