@@ -117,6 +117,26 @@ static void check_refused(struct tests *t)
 	terminal_close(&terminal);
 }
 
+/* A trace beside itself: what the built-in rules hide is in neither, so nothing has changed. */
+static void check_suppressed(struct tests *t)
+{
+	struct settings s =
+		{.term = "xterm-256color", "C.UTF-8", t->scratch, false, t->scratch, NULL};
+	char *argv[] = {t->memtui, "open", "fields.dat", "fields.dat", NULL};
+	struct terminal terminal;
+
+	terminal_start(&terminal, 24, 80, &s, argv);
+	check_answer(t, &terminal, "", "suppressed (X)", "built-in rules hide groups");
+	check_answer(t, &terminal, "", "nothing changed", "and hide them in both traces");
+	check_answer(t, &terminal, "D", "A is now", "the traces are swapped");
+	check_answer(t, &terminal, "D", "A is now", "and swapped back");
+	check_answer(t, &terminal, "X", "suppressed groups are shown", "X shows what is hidden");
+	check_answer(t, &terminal, "", "nothing changed", "and shows it in both traces");
+	terminal_type(&terminal, "Q");
+	tell(t, terminal_wait_end(&terminal), "the screen ends");
+	terminal_close(&terminal);
+}
+
 int main(int argc, char **argv)
 {
 	struct tests t = tests_begin(argc, argv), of = t;
@@ -130,6 +150,7 @@ int main(int argc, char **argv)
 	if (wanted("mouse")) {
 		check_moments(&t);
 		check_refused(&t);
+		check_suppressed(&t);
 	}
 	if (wanted("live"))
 		check_live(&t);

@@ -382,7 +382,8 @@ static bool compare_other(struct mt_app *app, const char **words)
 						     : "comparing";
 	if (!a || *d->error || !d->paired || mt_data_pending(a))
 		return false;
-	side_a = (struct mt_diff_side){&a->profile, a->symbols, &a->selection};
+	side_a = (struct mt_diff_side){&a->profile, a->symbols,
+		mt_left_out_of(&d->left_out, app, a, &d->pairs)};
 	mt_diff_of_pairs(&d->diff, &d->pairs, &side_a, &side_b, mt_difference_metric(app),
 		MT_DIFF_AS_RECORDED, b->ascending);
 	return true;
@@ -414,7 +415,9 @@ static void swap_traces(struct mt_app *app)
 	shown->asked = asked + 1;
 	mt_triage_turn(app);
 	mt_data_select(shown);
+	mt_data_select(d->other); /* as a whole: what is hidden depends on both */
 	mt_diff_pairs_swap(&d->pairs);
+	mt_left_out_free(&d->left_out);
 	d->own_path = d->other_path;
 	d->other_path = path;
 	uint64_t names = d->names_a;
@@ -520,6 +523,7 @@ void mt_difference_free(struct mt_difference *d)
 	free(d->other);
 	mt_diff_free(&d->diff);
 	mt_diff_pairs_free(&d->pairs);
+	mt_left_out_free(&d->left_out);
 	free(d->rows);
 	free(d->asked);
 	free(d->other_path);

@@ -5,6 +5,7 @@
 
 #include "core/query/diff.h"
 #include "tui/app.h"
+#include "tui/data/left_out.h"
 
 #include <string.h>
 
@@ -35,6 +36,7 @@ struct mt_difference {
 	char error[512];             /* why there is nothing to compare with, or no filter of it */
 	char *asked;                 /* the filter that it was asked last */
 	struct mt_diff_pairs pairs;
+	struct mt_left_out left_out; /* of A */
 	bool paired, pairing, tried; /* tried: with these names, whatever came of it */
 	uint64_t names_a, names_b;   /* generations that were paired */
 	uint64_t next_ms;

@@ -3,7 +3,6 @@
 #include "core/export/number.h"
 #include "core/query/group_sum.h"
 #include "core/query/sort.h"
-#include "core/query/suppress.h"
 #include "tui/data/difference.h"
 
 #include <errno.h>
@@ -69,36 +68,9 @@ static void read_store(struct mt_app *app)
 
 /* ---- what is shown of each group ---- */
 
-/* What the C library and the dynamic linker keep to the end is no leak of the program's: the
- * built-in rules of every command hold on the screen, too, once it is known what leaks. */
-static void judge_by_rules(struct mt_triage_ui *t, const struct mt_data *d)
-{
-	const struct mt_profile *p = d->whole;
-	struct mt_suppressions *rules;
-	struct mt_suppressed suppressed = {0};
-
-	if (!mt_info_knows_leaks(&p->info)) {
-		t->by_rule_count = 0;
-		return;
-	}
-	if (t->by_rule_count == p->group_count && t->by_rule_names == d->symbols->generation)
-		return;
-	rules = mt_suppressions_new();
-	mt_suppressions_add_builtin(rules);
-	mt_suppress(&suppressed, rules, p, d->symbols);
-	t->by_rule = mt_resize(t->by_rule, (size_t)p->group_count + 1);
-	for (uint32_t g = 0; g < p->group_count; g++)
-		t->by_rule[g] =
-			suppressed.verdicts[g] && suppressed.verdicts[g] != MT_SUPPRESS_UNDECIDED;
-	t->by_rule_count = p->group_count;
-	t->by_rule_names = d->symbols->generation;
-	mt_suppressed_free(&suppressed);
-	mt_suppressions_free(rules);
-}
-
 bool mt_triage_is_by_rule(const struct mt_triage_ui *t, uint32_t group)
 {
-	return group < t->by_rule_count && t->by_rule[group];
+	return mt_by_rule_has(&t->by_rule, group);
 }
 
 static void show_groups(struct mt_triage_ui *t, const struct mt_data *d)
@@ -245,7 +217,7 @@ static void on_selected(void *context, struct mt_data *d)
 		return;
 	read_store(app);
 	mt_fingerprints_update(&t->prints, d->whole, d->symbols);
-	judge_by_rules(t, d);
+	mt_by_rule_update(&t->by_rule, d);
 	show_groups(t, d);
 	hide(t, d);
 }
@@ -279,7 +251,7 @@ static void close_store(struct mt_triage_ui *t)
 	free(t->leaks);
 	free(t->hidden);
 	free(t->marked);
-	free(t->by_rule);
+	free(t->by_rule.groups);
 	free(t->shown);
 }
 

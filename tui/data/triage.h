@@ -6,6 +6,7 @@
 #include "core/query/fingerprint.h"
 #include "core/triage/triage.h"
 #include "tui/app.h"
+#include "tui/data/left_out.h"
 
 /* Beside the states: what was fixed and leaks again. */
 #define MT_TRIAGE_CAME_BACK MT_TRIAGE_STATE_COUNT
@@ -18,10 +19,9 @@ struct mt_triage_ui {
 	/* by group of the whole recording: a state, or MT_TRIAGE_CAME_BACK */
 	uint8_t *shown;
 	uint32_t shown_count;
-	/* by group: a built-in rule suppresses what it leaks; as of these names */
-	uint8_t *by_rule;
-	uint32_t by_rule_count;
-	uint64_t by_rule_names;
+	/* What the C library and the dynamic linker keep to the end is no leak of the program's:
+	 * the built-in rules of every command hold on the screen, too. */
+	struct mt_by_rule by_rule;
 	uint8_t *marked; /* by group */
 	uint32_t marked_capacity, marked_count;
 	bool show_hidden;
