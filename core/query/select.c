@@ -6,7 +6,8 @@
 #include <errno.h>
 #include <stdlib.h>
 
-/* Scores have few values: of equal ones that with more blocks comes first. */
+/* Scores have few values, and in a short recording all are 0: of equal ones the group that leaks
+ * more bytes comes first. */
 static uint64_t sort_value(const struct mt_profile *by, uint32_t id, enum mt_metric sort)
 {
 	const uint64_t most = (1ull << 40) - 1;
@@ -15,7 +16,7 @@ static uint64_t sort_value(const struct mt_profile *by, uint32_t id, enum mt_met
 
 	if (sort != MT_METRIC_SUSPECT)
 		return value;
-	return value << 40 | (group->live_count < most ? group->live_count : most);
+	return value << 40 | (group->live_bytes < most ? group->live_bytes : most);
 }
 
 /* Fills ids and keys of the groups that match; returns how many. Groups whose every allocation

@@ -69,13 +69,13 @@ static void test_sort(void **state)
 		(const uint32_t[]){p.g_add, p.g_draw, p.g_fact, p.g_cut}, 4);
 	assert_selected(&p, NULL, MT_METRIC_TEMPORARY_COUNT, true,
 		(const uint32_t[]){p.g_add, p.g_draw, p.g_fact, p.g_cut}, 4);
-	/* equal scores: more blocks first */
+	/* equal scores: more bytes first */
 	uint8_t scores[] = {20, 50, 50, 50};
 
 	p.f.profile.scores = scores;
 	p.f.profile.score_count = 4;
 	assert_selected(&p, NULL, MT_METRIC_SUSPECT, false,
-		(const uint32_t[]){p.g_draw, p.g_cut, p.g_fact, p.g_add}, 4);
+		(const uint32_t[]){p.g_draw, p.g_fact, p.g_cut, p.g_add}, 4);
 	p.f.profile.scores = NULL;
 	fixture_free(&p.f);
 }
@@ -732,8 +732,8 @@ static void check_selection(struct fixture *f, unsigned *seed)
 
 		assert_true(ascending ? a <= b : a >= b);
 		if (a == b && sort == MT_METRIC_SUSPECT) {
-			a = f->profile.groups[s.groups[i - 1]].live_count;
-			b = f->profile.groups[s.groups[i]].live_count;
+			a = f->profile.groups[s.groups[i - 1]].live_bytes;
+			b = f->profile.groups[s.groups[i]].live_bytes;
 			assert_true(ascending ? a <= b : a >= b);
 		}
 		assert_true(a != b || s.groups[i - 1] < s.groups[i]);
