@@ -1,9 +1,11 @@
 /* The prompt for filter and search: what is typed is tried at once. */
+#include "core/base/buffer.h"
 #include "core/export/number.h"
 #include "tui/app.h"
 #include "tui/data/triage.h"
 #include "tui/user/history.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -98,17 +100,43 @@ static void find_candidates(struct mt_app *app)
 		&p->candidates);
 }
 
-static void preview(struct mt_app *app)
+static uint32_t word_start(const struct mt_prompt *p)
+{
+	uint32_t at = p->cursor;
+
+	while (at > 0 && p->text[at - 1] == ' ')
+		at--;
+	while (at > 0 && p->text[at - 1] != ' ')
+		at--;
+	return at;
+}
+
+/* A word that is wrong, or not yet complete, is left out of what is shown meanwhile: before it had
+ * its operator, it was taken for the name of a function. */
+static void preview_filter(struct mt_app *app)
 {
 	struct mt_prompt *p = &app->prompt;
 	struct mt_err err = {0};
+	int result = mt_data_filter(&app->data, p->text, &err);
+	uint32_t from = word_start(p), to = p->cursor + (uint32_t)strcspn(p->text + p->cursor, " ");
+
+	snprintf(p->error, sizeof p->error, "%s", result < 0 ? err.text : "");
+	if (result >= 0 || result == -ENOTSUP)
+		return;
+	char *others = mt_format("%.*s%s", (int)from, p->text, p->text + to);
+
+	mt_data_filter(&app->data, others, NULL);
+	free(others);
+}
+
+static void preview(struct mt_app *app)
+{
+	struct mt_prompt *p = &app->prompt;
 
 	if (p->kind == MT_PROMPT_FILTER) {
-		p->error[0] = '\0';
 		if (p->chosen == UINT32_MAX)
 			find_candidates(app);
-		if (mt_data_filter(&app->data, p->text, &err) < 0)
-			snprintf(p->error, sizeof p->error, "%s", err.text);
+		preview_filter(app);
 		return;
 	}
 	if (p->kind != MT_PROMPT_SEARCH) {
@@ -272,17 +300,6 @@ static void cut(struct mt_prompt *p, uint32_t from, uint32_t to)
 	memmove(p->text + from, p->text + to, p->len - to + 1);
 	p->len -= to - from;
 	p->cursor = from;
-}
-
-static uint32_t word_start(const struct mt_prompt *p)
-{
-	uint32_t at = p->cursor;
-
-	while (at > 0 && p->text[at - 1] == ' ')
-		at--;
-	while (at > 0 && p->text[at - 1] != ' ')
-		at--;
-	return at;
 }
 
 /* ---- completion ---- */

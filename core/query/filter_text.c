@@ -197,6 +197,16 @@ static int set_range(struct word *word, int lower, const char *sign, char *value
 	return 0;
 }
 
+/* size=>1k, size:>1k: the sign is known that was meant. */
+static int fail_sign(struct mt_err *err, const struct word *word, const char *name, char sign,
+	const char *value)
+{
+	bool equal = sign == '=' || value[1] == '=';
+
+	return mt_fail(err, -EINVAL, "%s%c%.60s at character %zu: write %s%c%s%.60s", name, sign,
+		value, word->at, name, *value, equal ? "=" : "", value + 1 + (value[1] == '='));
+}
+
 /* A word of the form name, operator, value, where the field is no regex. */
 static int set_named(struct word *word, const char *name, const char *sign, char *value,
 	struct mt_err *err)
@@ -205,6 +215,10 @@ static int set_named(struct word *word, const char *name, const char *sign, char
 	bool number = isdigit((unsigned char)*value) || *value == '.';
 	int status = 0;
 
+	if (range >= 0 && (*sign == ':' || *sign == '=') && (*value == '<' || *value == '>')) {
+		word->value = value;
+		return fail_sign(err, word, name, *sign, value);
+	}
 	if (range >= 0 && (field < 0 || *sign == '<' || *sign == '>' || number))
 		return set_range(word, range, sign, value);
 	if (field < 0)
@@ -308,12 +322,17 @@ static int set_one(struct mt_filter *filter, size_t at, int which, const char *v
 {
 	enum mt_filter_field field = (enum mt_filter_field)which;
 	const char *name = mt_filter_prompt_name(field);
+	struct mt_filter_value parsed;
+	char range[64];
 
 	if (mt_filter_get(filter, field) && !value[strspn(value, "<>=")])
 		return mt_fail(err, -EINVAL,
 			"'%s' stands alone at character %zu; write field, operator and "
 			"value without blanks, such as size>=1k",
 			value, at);
+	if (mt_filter_range_name(range, field) && field != MT_FILTER_FROM && field != MT_FILTER_TO
+		&& mt_filter_value_parse(&parsed, field, range, at, value, err) < 0)
+		return -EINVAL; /* about the name that was typed */
 	return mt_filter_add_at(filter, field, name, at, value, err);
 }
 

@@ -25,6 +25,10 @@ static void check_refused(struct tests *t)
 		"                 ^\n",
 		"a wrong value has its place, too");
 	check(t, &terminal, "\033", "filter: json()", "Esc goes back to the filter before");
+	check(t, &terminal, "\\\025json size=>1k", "size=>1k at character 6: write size>=1k",
+		"an operator that was meant is named");
+	check(t, &terminal, "", "1/17 groups", "and the other words are in force meanwhile");
+	check(t, &terminal, "\033", "filter: json()", "until Esc gives them up");
 	check(t, &terminal, "/new(\r", "search> new(", "so is a search that is refused");
 	check(t, &terminal, "\033w7", "[7Triage]", "and Esc gives it up");
 	check(t, &terminal, "tlw\025/nonexistent/x\r", "write> /nonexistent/x",

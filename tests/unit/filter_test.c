@@ -125,6 +125,12 @@ static void test_errors(void **state)
 	rejects("!size>=1", "character 1", "negated");
 	rejects("size>=", "missing value at character 1", "a size such as");
 	rejects("size:..", "character 1", "4096, 64k or 1.5M");
+	rejects("json size=>1k", "size=>1k at character 6", "write size>=1k");
+	rejects("size=<1k", "size=<1k at character 1", "write size<=1k");
+	rejects("size:>1k", "size:>1k at character 1", "write size>1k");
+	rejects("size:<=1k", "size:<=1k at character 1", "write size<=1k");
+	rejects("size=none", "size: invalid size 'none' at character 1", "try 4096");
+	rejects("lifetime<=x", "lifetime: invalid duration 'x' at character 1", "try 500ms");
 	rejects("size > 10", "'>' stands alone at character 6", "without blanks");
 	rejects("thread:a thread:b", "thread: given twice, as 'a' and 'b'", "one value");
 	rejects("alive_at:1s alive_at:2s", "alive_at: given twice, as '1s' and '2s'", "one value");
