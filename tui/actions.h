@@ -159,7 +159,7 @@ enum mt_scope {
 	X(SIGNAL, LIVE, "K", 0, "Signal", \
 		"send the program a signal: TERM, INT, HUP, USR1, STOP, CONT, KILL") \
 	X(PAUSE, LIVE, "P", 0, "Pause", "pause or resume the recording; frees are still counted") \
-	X(EDITOR, OUT, "e", 0, "Editor", "open the selected source line in VISUAL or EDITOR") \
+	X(EDITOR, OUT, "e", 4, "Editor", "open the selected source line in VISUAL or EDITOR") \
 	X(COPY, OUT, "y", 0, "Copy", "copy the selected backtrace to the clipboard (OSC 52)") \
 	X(WELCOME, APP, "I", 0, "Intro", "show the keys that lead to a leak, as at the first run") \
 	X(THEME, APP, "T", 0, "Theme", \

@@ -419,6 +419,10 @@ static bool offered(struct mt_app *app, enum mt_action what)
 		return app->view == MT_VIEW_LOG || app->view == MT_VIEW_OUTPUT;
 	if (what == MT_ACTION_FREEZE)
 		return app->data.live;
+	if (what == MT_ACTION_EDITOR)
+		return app->view == MT_VIEW_DETAIL;
+	if (what == MT_ACTION_FILTER)
+		return app->view != MT_VIEW_DETAIL;
 	if (what == MT_ACTION_SEARCH)
 		return mt_app_focus(app)->list != NULL;
 	if (what == MT_ACTION_OPEN)
@@ -428,8 +432,11 @@ static bool offered(struct mt_app *app, enum mt_action what)
 	return true;
 }
 
-#define KEYS_RANKS 13 /* the last one is how to quit, which has its place in a bar of usual width */
-#define KEYS_USUAL 60
+/* The last two ranks, how to leave a view and how to quit, have their places in a bar of usual
+ * width; in a narrower one quitting alone. */
+#define KEYS_RANKS 13
+#define KEYS_USUAL 80
+#define KEYS_NARROW 60
 
 static int key_width(enum mt_action what, char key[16])
 {
@@ -437,23 +444,33 @@ static int key_width(enum mt_action what, char key[16])
 	return mt_text_width(key) + mt_text_width(mt_action_info(what)->name) + 1;
 }
 
+static int width_of_last(int columns)
+{
+	char key[16];
+	int quit = key_width(MT_ACTION_QUIT, key), back = key_width(MT_ACTION_BACK, key);
+
+	return columns >= KEYS_USUAL ? back + quit : columns >= KEYS_NARROW ? quit : 0;
+}
+
 static void draw_keys(struct mt_app *app, int row, int columns)
 {
 	uint32_t scopes = mt_app_scopes(app);
-	int column = 0;
+	int column = 0, last = width_of_last(columns);
 	char key[16];
-	int last = columns >= KEYS_USUAL ? key_width(MT_ACTION_QUIT, key) : 0;
 
 	for (int rank = 1; rank <= KEYS_RANKS; rank++)
 		for (int i = 0; i < MT_ACTION_COUNT; i++) {
 			const struct mt_action_info *info = mt_action_info((enum mt_action)i);
+			bool kept = rank == KEYS_RANKS
+				|| (i == MT_ACTION_BACK && columns >= KEYS_USUAL);
 
 			if (info->bar != rank || !(scopes & 1u << info->scope)
 				|| !offered(app, (enum mt_action)i))
 				continue;
 			int width = key_width((enum mt_action)i, key);
 
-			if (column + width + (rank < KEYS_RANKS ? last : 0) > columns)
+			/* no blank is needed behind the last one */
+			if (column + width + (kept ? 0 : last) - 1 > columns)
 				continue;
 			mt_draw(app->screen, row, column, columns - column, MT_ROLE_KEY, key);
 			mt_draw(app->screen, row, column + mt_text_width(key), columns,

@@ -108,6 +108,20 @@ static void check_keys(struct tests *t)
 	remove(path);
 }
 
+/* However many keys a view has, the bar of a usual terminal says how to leave it. */
+static void check_leaving(struct tests *t)
+{
+	static const char *const views[] = {"1", "2", "3", "4", "5", "5v", "6", "7", "8", "9", "0",
+		"V", "2\r"};
+	struct terminal terminal;
+
+	open_trace(t, &terminal, 24, 80, NULL);
+	terminal_settle(&terminal);
+	for (size_t i = 0; i < sizeof views / sizeof *views; i++)
+		see(t, &terminal, views[i], "qBack F10Quit", views[i]);
+	terminal_close(&terminal);
+}
+
 /* The line that names a function says what was judged of its group. */
 static void check_state(struct tests *t, struct terminal *terminal, const char *keys,
 	const char *name)
@@ -164,6 +178,7 @@ int main(int argc, char **argv)
 	check_whole(&t, "setup", "\033OQ");
 	check_heading(&t);
 	check_keys(&t);
+	check_leaving(&t);
 	check_states(&t);
 	return t.failed != 0;
 }
