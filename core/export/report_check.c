@@ -144,10 +144,12 @@ static void leak_text(const struct mt_report *report, const struct mt_check_leak
 	mt_backtrace_get(backtrace, report->profile, report->symbols, id);
 	own = mt_backtrace_own(backtrace);
 	if (own) {
-		char *name = mt_report_frame_name(own), *place = mt_report_frame_place(own);
+		char *whole = mt_report_frame_name(own), *place = mt_report_frame_place(own);
+		char *name = mt_name_fold(whole, "\xe2\x80\xa6", true); /* report has the whole */
 
 		fputs(" in ", report->out);
 		mt_text_put(report->out, MT_TEXT_LINE, name);
+		free(whole);
 		fputs(*place ? "  " : "", report->out);
 		mt_text_put(report->out, MT_TEXT_LINE, place);
 		free(name);

@@ -1,4 +1,5 @@
-/* Names without what stands between brackets: std::map<…>::insert(…). Only brackets of templates
+/* Names without what stands between brackets and without what a template returns:
+ * std::map<…>::insert(…). Only brackets of templates
  * are taken out: operator<, operator<<, operator->, operator<=> and the like stay, and so do
  * brackets that do not close. Rust's <T as Trait>::f keeps its first bracket, since nothing would
  * be left. */
@@ -11,14 +12,20 @@
 #include <string.h>
 
 #define ELLIPSIS "\xe2\x80\xa6"
+#define OPERATOR "operator"
+
+static bool operator_begins(const char *name, const char *text)
+{
+	return !strncmp(text, OPERATOR, sizeof OPERATOR - 1)
+		&& (text == name || (!isalnum((unsigned char)text[-1]) && text[-1] != '_'));
+}
 
 /* Length of an operator's name at text: "operator<<", "operator->"; 0: none begins here. */
 static size_t operator_len(const char *name, const char *text)
 {
-	size_t len = sizeof "operator" - 1;
+	size_t len = sizeof OPERATOR - 1;
 
-	if (strncmp(text, "operator", len)
-		|| (text > name && (isalnum((unsigned char)text[-1]) || text[-1] == '_')))
+	if (!operator_begins(name, text))
 		return 0;
 	size_t signs = strspn(text + len, "<>=-");
 
@@ -108,10 +115,34 @@ static void fold_parameters(char **name, const char *ellipsis)
 	*name = (char *)out.data;
 }
 
+/* A name of folded templates without what the function returns, which C++ names say of templates
+ * alone: the blank before "f<…>" that stands in no brackets. "operator new" and "operator<< <…>"
+ * are names themselves. */
+static void drop_type(char *name)
+{
+	size_t depth = 0, start = 0, at = 0;
+	bool is_operator = false;
+
+	for (; name[at] && !is_operator; at++) {
+		if (name[at] == '(' && !depth && at > start && name[at - 1] != ':')
+			break;
+		is_operator = !depth && operator_begins(name, name + at);
+		if (strchr("(<{[", name[at]))
+			depth++;
+		else if (strchr(")>}]", name[at]) && depth)
+			depth--;
+		else if (name[at] == ' ' && !depth)
+			start = at + 1;
+	}
+	if (start && name[start] != '<' && (is_operator || memchr(name + start, '<', at - start)))
+		memmove(name, name + start, strlen(name + start) + 1);
+}
+
 char *mt_name_fold(const char *name, const char *ellipsis, bool with_parameters)
 {
 	char *out = fold_templates(name, ellipsis);
 
+	drop_type(out);
 	if (with_parameters)
 		fold_parameters(&out, ellipsis);
 	return out;

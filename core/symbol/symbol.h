@@ -126,7 +126,8 @@ int mt_lookup(const struct mt_lookup *, const struct mt_profile *, struct mt_sym
 /* Demangled (C++, Rust legacy and v0, D); mangled itself where it is none or libiberty is missing.
  * Caller frees. */
 char *mt_demangle(const char *raw);
-/* The name with each template's arguments as <…>. Caller frees. */
+/* The name with each template's arguments as <…>, and without what a template returns. Caller
+ * frees. */
 char *mt_name_shorten(const char *name);
 /* The same with another ellipsis, and with the last list of parameters as (…). Caller frees. */
 char *mt_name_fold(const char *name, const char *ellipsis, bool with_parameters);

@@ -39,6 +39,8 @@ static void test_names(void **state)
 	is(mt_fit_name(name, 40, true, false), "app::Cache<…>::put(…)");
 	is(mt_fit_name(name, 15, false, false), "app:~>::put(~)");
 	is(mt_fit_name(name, 20, true, true), "app::C…<int> const&)");
+	is(mt_fit_name("std::vector<int> app::make<int>(int)", 20, true, false),
+		"app::make<…>(int)");
 }
 
 static void test_sources(void **state)
