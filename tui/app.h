@@ -223,8 +223,10 @@ struct mt_app {
 	struct mt_data data;
 	struct mt_session *session; /* NULL: not started by us */
 	char *unsaved; /* directory of a recording that has no name of the user's; or NULL */
+	char *part_of; /* the same where one process is watched of a session that goes on */
 	enum mt_fate fate;
 	char *shown_trace; /* of the process that was shown when the screen was left */
+	char *home_trace;  /* of the process that memtui was started with */
 	unsigned frame_ms;
 	enum mt_view_id view, back[8];
 	uint32_t back_count;

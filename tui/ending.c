@@ -94,26 +94,54 @@ void mt_ending_end(struct mt_app *app, bool whole)
 		wait_for_end(app, recorder_is_over, FINISH_MS);
 }
 
-char *mt_ending_shown_trace(const struct mt_app *app)
+/* Path of the trace of a process of the session; of the root's where nobody can tell. */
+static char *trace_of(const struct mt_session_entry *entry, pid_t pid)
 {
-	const struct mt_data *d = &app->data, *home = mt_app_home(app);
-	const struct mt_session_entry *entry = mt_client_entry(home->client);
 	struct mt_session_process *processes = NULL;
 	struct mt_err ignored = {0};
-	pid_t pid = d->client ? mt_client_entry(d->client)->program : 0;
+	int count = mt_session_all_processes(entry->name, &processes, &ignored);
 	char *path = NULL;
-
-	if (d->reader && !mt_recording_facts(d->recording).spooled)
-		return mt_strdup(mt_trace_reader_path(d->reader));
-	int count = app->home && !home->recorder_gone
-		? mt_session_all_processes(entry->name, &processes, &ignored)
-		: 0;
 
 	for (int i = 0; i < count && !path; i++)
 		if (processes[i].pid == pid && !processes[i].followed && *processes[i].trace_path)
 			path = mt_strdup(processes[i].trace_path);
 	free(processes);
 	return path ? path : mt_strdup(entry->trace_path);
+}
+
+char *mt_ending_shown_trace(const struct mt_app *app)
+{
+	const struct mt_data *d = &app->data;
+
+	if (d->reader && !mt_recording_facts(d->recording).spooled)
+		return mt_strdup(mt_trace_reader_path(d->reader));
+	return trace_of(mt_client_entry(mt_app_home(app)->client),
+		d->client ? mt_client_entry(d->client)->program : 0);
+}
+
+char *mt_ending_home_trace(const struct mt_app *app)
+{
+	const struct mt_session_entry *entry = mt_client_entry(mt_app_home(app)->client);
+
+	return trace_of(entry, entry->program);
+}
+
+static bool is_complete(const char *path)
+{
+	struct mt_err ignored = {0};
+	struct mt_trace_reader *reader = mt_trace_reader_open(path, &ignored);
+	bool complete = reader && mt_trace_reader_complete(reader);
+
+	mt_trace_reader_free(reader);
+	return complete;
+}
+
+int mt_ending_save_part(struct mt_app *app, struct mt_err *err)
+{
+	/* a recorder that stands still is not waited for without end */
+	for (int waited = 0; waited < FINISH_MS && !is_complete(app->home_trace); waited += LOOK_MS)
+		poll(NULL, 0, LOOK_MS);
+	return mt_unsaved_save_part(app->part_of, app->home_trace, err);
 }
 
 int mt_ending_take_fate(struct mt_app *app, struct mt_err *err)

@@ -10,6 +10,10 @@
 void mt_ending_end(struct mt_app *, bool whole);
 /* Path of the trace of the process that is shown; the caller frees. */
 char *mt_ending_shown_trace(const struct mt_app *);
+/* The same of the process that memtui was started with. */
+char *mt_ending_home_trace(const struct mt_app *);
+/* Saves the recording of one process of a session that goes on, once it is complete. */
+int mt_ending_save_part(struct mt_app *, struct mt_err *err);
 /* Saves or discards a recording without a name, as the answer says. */
 int mt_ending_take_fate(struct mt_app *, struct mt_err *err);
 

@@ -70,28 +70,40 @@ static void offer_fates(struct question *q, const struct mt_app *app, const char
 static struct question question_of(const struct mt_app *app)
 {
 	bool runs = mt_app_runs(app);
-	uint32_t others = mt_app_lives_on(app);
+	/* a process that is watched alone is no reason to end the others */
+	uint32_t others = app->part_of ? 0 : mt_app_lives_on(app);
 	char processes[MT_NUMBER_OF_LEN];
 	struct question q = {.enter = 'e'};
 
 	if (runs)
-		snprintf(q.head, sizeof q.head, "The program still runs");
+		snprintf(q.head, sizeof q.head,
+			app->part_of ? "The process still runs" : "The program still runs");
 	else if (others)
 		snprintf(q.head, sizeof q.head, "%s of the program still %s",
 			mt_number_of(processes, others, "process"), others == 1 ? "runs" : "run");
 	else
 		snprintf(q.head, sizeof q.head,
-			app->unsaved ? "Keep the recording?" : "The program has ended");
+			app->unsaved || app->part_of ? "Keep the recording?"
+						     : "The program has ended");
 	const char *them = runs || others == 1 ? "it" : "them";
 	char end[32] = "", words[128];
 
 	if (runs || others)
 		snprintf(end, sizeof end, "end %s, ", them);
+	enum mt_outcome outcome = *end ? MT_OUTCOME_END : MT_OUTCOME_QUIT;
+
 	if (app->unsaved) {
 		offer_fates(&q, app, end);
+	} else if (app->part_of) {
+		snprintf(words, sizeof words, "%ssave its recording in this directory", end);
+		offer(&q, 's', outcome, MT_FATE_SAVE, words);
+		snprintf(words, sizeof words, "%sleave its recording with the others",
+			*end ? end : "quit, ");
+		offer(&q, 'e', outcome, MT_FATE_NONE, words);
+		q.enter = 's';
 	} else {
 		snprintf(words, sizeof words, *end ? "end %s, keep the recording" : "quit", them);
-		offer(&q, 'e', *end ? MT_OUTCOME_END : MT_OUTCOME_QUIT, MT_FATE_NONE, words);
+		offer(&q, 'e', outcome, MT_FATE_NONE, words);
 	}
 	if (!*end)
 		return q;
@@ -161,7 +173,7 @@ const struct mt_overlay mt_overlay_quit = {.draw = draw, .key = key};
 
 void mt_quit(struct mt_app *app)
 {
-	if (mt_app_runs(app) || mt_app_lives_on(app) || app->unsaved)
+	if (mt_app_runs(app) || mt_app_lives_on(app) || app->unsaved || app->part_of)
 		mt_overlay_open(app, &mt_overlay_quit, NULL);
 	else
 		app->outcome = MT_OUTCOME_QUIT;

@@ -168,7 +168,9 @@ static void finish(struct mt_app *app)
 	mt_restore_free(app);
 	free(app->config);
 	free(app->unsaved);
+	free(app->part_of);
 	free(app->shown_trace);
+	free(app->home_trace);
 	mt_data_free(&app->data);
 	mt_wrappers_free(app->wrappers);
 }
@@ -298,8 +300,8 @@ static int show_session(struct mt_app *app, const char *name, pid_t process,
 
 	if (result)
 		return result;
-	if (!process) /* else it is a part of a recording that goes on */
-		app->unsaved = mt_unsaved_directory(mt_client_entry(app->data.client)->trace_path);
+	*(process ? &app->part_of : &app->unsaved) =
+		mt_unsaved_directory(mt_client_entry(app->data.client)->trace_path);
 	mt_data_select(&app->data);
 	mt_program_open(app);
 	mt_restore_begin(app, options);
@@ -309,6 +311,7 @@ static int show_session(struct mt_app *app, const char *name, pid_t process,
 	mt_screen_close(app->screen);
 	app->screen = NULL;
 	app->shown_trace = mt_ending_shown_trace(app);
+	app->home_trace = mt_ending_home_trace(app);
 	if (!result && app->outcome == MT_OUTCOME_END)
 		mt_ending_end(app, !process);
 	return result;
@@ -334,11 +337,13 @@ int mt_ui_attach(const char *session_name, pid_t process, const struct mt_ui_opt
 		const struct mt_session_entry *entry = mt_client_entry(mt_app_home(&app)->client);
 
 		if (app.outcome == MT_OUTCOME_LEAVE && !app.signal)
-			say_left(entry->program, entry->trace_path);
+			say_left(entry->program, app.home_trace);
 		else if (app.outcome != MT_OUTCOME_LEAVE && app.unsaved)
 			result = mt_ending_take_fate(&app, err);
+		else if (app.outcome != MT_OUTCOME_LEAVE && app.fate == MT_FATE_SAVE)
+			result = mt_ending_save_part(&app, err);
 		else if (app.outcome != MT_OUTCOME_LEAVE)
-			mt_command_say("the recording is %s", entry->trace_path);
+			mt_command_say("the recording is %s", app.home_trace);
 	}
 	number = app.signal;
 	finish(&app);

@@ -208,6 +208,53 @@ static void check_worker(struct tests *t)
 	terminal_close(&p.terminal);
 }
 
+/* A process of a session without a name, watched alone: its recording is saved, and the session goes
+ * on. keys: of its question. */
+static void check_part(struct tests *t, const char *keys, bool saved, bool runs_on)
+{
+	static char script[] = "sh -c 'echo child $$; sleep 1000; :' & read x";
+	char pid_text[16], name[64], last[1024] = "";
+	char *run[] = {t->memtui, "run", "--", "/bin/sh", "-c", script, NULL};
+	char *attach[] = {t->memtui, "attach", pid_text, NULL};
+	struct place p, q;
+
+	begin(t, &p, run, true);
+	bool ok = terminal_wait_text(&p.terminal, "LIVE");
+
+	terminal_type(&p.terminal, "O");
+	ok = terminal_wait_text(&p.terminal, "\nchild ") && ok;
+	char *screen = terminal_text(&p.terminal), *at = strstr(screen, "\nchild ");
+	int child = at ? atoi(at + 7) : 0;
+
+	free(screen);
+	snprintf(pid_text, sizeof pid_text, "%d", child);
+	snprintf(name, sizeof name, "_%d.dat", child);
+	memcpy(&q, &p, sizeof q);
+	begin(t, &q, attach, false);
+	ok = terminal_wait_text(&q.terminal, "LIVE") && ok;
+	terminal_type(&q.terminal, "Q");
+	ok = terminal_wait_text(&q.terminal, "s  end it, save its recording in this directory")
+		&& ok;
+	terminal_type(&q.terminal, keys);
+	ok = terminal_wait_end(&q.terminal) && ok;
+	screen = terminal_text(&q.terminal);
+	int there = count_files(q.work, "memtui_sh_", last);
+	bool good = ok && !there == !saved && gone(child) == !runs_on && strstr(screen, name)
+		&& (!saved || strstr(last, name));
+
+	tell(t, good, "a process watched alone, then %s: its recording is %s, and named", keys,
+		saved ? "saved" : "where it was");
+	if (!good)
+		printf("%d saved, child %d\n%s", there, child, screen);
+	free(screen);
+	terminal_close(&q.terminal);
+	terminal_type(&p.terminal, "Q");
+	ok = terminal_wait_text(&p.terminal, "The program still runs");
+	terminal_type(&p.terminal, "d");
+	tell(t, terminal_wait_end(&p.terminal) && ok, "its session goes on till it is ended");
+	terminal_close(&p.terminal);
+}
+
 /* Sessions whose end nobody saw: the oldest go when another one begins. */
 static void check_bound(struct tests *t)
 {
@@ -254,6 +301,8 @@ int main(int argc, char **argv)
 	check_many(&t, "save only that of process", "s", 1, 0);
 	check_many(&t, "discard all recordings", "d", 0, 0);
 	check_worker(&t);
+	check_part(&t, "s", true, false);
+	check_part(&t, "k", false, true);
 	check_bound(&t);
 	return t.failed != 0;
 }

@@ -178,8 +178,8 @@ static int copy_file(const char *from, const char *to)
 	return code;
 }
 
-/* Moves a recording; never over another file. */
-static int move(const char *from, const char *to, struct mt_err *err)
+/* Moves a recording, or keeps it in the cache as well; never over another file. */
+static int move(const char *from, const char *to, bool keep, struct mt_err *err)
 {
 	int code = link(from, to) < 0 ? -errno : 0;
 
@@ -188,12 +188,14 @@ static int move(const char *from, const char *to, struct mt_err *err)
 	if (code)
 		return mt_fail(err, code, "%s: the recording cannot be saved: %s; it is %s%s", to,
 			strerror(-code), access(from, F_OK) < 0 ? "no longer in " : "in ", from);
-	unlink(from);
+	if (!keep)
+		unlink(from);
 	return 0;
 }
 
 /* Moves the files whose names begin so. */
-static int move_all(const char *directory, const char *prefix, const char *into, struct mt_err *err)
+static int move_all(const char *directory, const char *prefix, const char *into, bool keep,
+	struct mt_err *err)
 {
 	DIR *files = opendir(directory);
 	struct dirent *file;
@@ -205,7 +207,7 @@ static int move_all(const char *directory, const char *prefix, const char *into,
 		char *from = mt_format("%s/%s", directory, file->d_name);
 		char *to = mt_format("%s/%s", into, file->d_name);
 
-		result = move(from, to, err);
+		result = move(from, to, keep, err);
 		free(from);
 		free(to);
 	}
@@ -214,10 +216,22 @@ static int move_all(const char *directory, const char *prefix, const char *into,
 	return result;
 }
 
-int mt_unsaved_save(const char *directory, const char *trace_path, struct mt_err *err)
+static int save(const char *directory, const char *trace_path, bool keep, struct mt_err *err)
 {
 	const char *name = base_name(trace_path);
-	char *before;
+	char *before = mt_format("%s.exec", name);
+	int result = move(trace_path, name, keep, err);
+
+	if (!result)
+		result = move_all(directory, before, ".", keep, err);
+	if (!result)
+		mt_command_say("saved %s; 'memtui open %s' shows it", name, name);
+	free(before);
+	return result;
+}
+
+int mt_unsaved_save(const char *directory, const char *trace_path, struct mt_err *err)
+{
 	int result;
 
 	if (!mt_unsaved_count(directory)) { /* the session's end has said why */
@@ -225,17 +239,15 @@ int mt_unsaved_save(const char *directory, const char *trace_path, struct mt_err
 		mt_unsaved_discard(directory);
 		return 0;
 	}
-	before = mt_format("%s.exec", name);
-	result = move(trace_path, name, err);
-
+	result = save(directory, trace_path, false, err);
 	if (!result)
-		result = move_all(directory, before, ".", err);
-	if (!result) {
-		mt_command_say("saved %s", name);
 		mt_unsaved_discard(directory);
-	}
-	free(before);
 	return result;
+}
+
+int mt_unsaved_save_part(const char *directory, const char *trace_path, struct mt_err *err)
+{
+	return save(directory, trace_path, true, err);
 }
 
 int mt_unsaved_save_all(const char *directory, const char *trace_path, struct mt_err *err)
@@ -251,7 +263,7 @@ int mt_unsaved_save_all(const char *directory, const char *trace_path, struct mt
 			"%s: cannot make this directory: %s; the recordings are in %s", into,
 			strerror(errno), directory);
 	if (!result)
-		result = move_all(directory, "", into, err);
+		result = move_all(directory, "", into, false, err);
 	if (!result) {
 		mt_command_say("saved the recordings of %u processes in %s; 'memtui open "
 			       "%s/%s' shows them",

@@ -21,6 +21,8 @@ uint32_t mt_unsaved_count(const char *directory);
 /* Moves one recording, with what its process was before exec, into the working directory, and
  * removes the others. Says what was saved. Where it cannot be saved, nothing is removed. */
 int mt_unsaved_save(const char *directory, const char *trace_path, struct mt_err *err);
+/* The same for one process of a session that goes on: nothing is removed. */
+int mt_unsaved_save_part(const char *directory, const char *trace_path, struct mt_err *err);
 /* Moves all of them into a new directory below the working directory, which is called like the
  * trace. */
 int mt_unsaved_save_all(const char *directory, const char *trace_path, struct mt_err *err);
