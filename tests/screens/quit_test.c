@@ -208,8 +208,8 @@ static void check_worker(struct tests *t)
 	terminal_close(&p.terminal);
 }
 
-/* A process of a session without a name, watched alone: its recording is saved, and the session goes
- * on. keys: of its question. */
+/* A process of a session without a name, watched alone: its recording is saved, and the session
+ * goes on. keys: of its question. */
 static void check_part(struct tests *t, const char *keys, bool saved, bool runs_on)
 {
 	static char script[] = "sh -c 'echo child $$; sleep 1000; :' & read x";

@@ -239,6 +239,11 @@ int mt_unsaved_save(const char *directory, const char *trace_path, struct mt_err
 		mt_unsaved_discard(directory);
 		return 0;
 	}
+	if (access(trace_path, F_OK) < 0 && errno == ENOENT)
+		return mt_fail(err, -ENOENT,
+			"%s: there is nothing to save: this process allocated nothing; the "
+			"recordings of the others are in %s",
+			base_name(trace_path), directory);
 	result = save(directory, trace_path, false, err);
 	if (!result)
 		mt_unsaved_discard(directory);
