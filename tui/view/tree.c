@@ -10,6 +10,8 @@
 #include <string.h>
 
 #define COLUMN 10
+#define WHERE_LEAST 26 /* columns that a name and its source have before the percentage */
+#define WHERE_USUAL 34 /* and before the other numbers beside the metric */
 
 static struct mt_list *list(struct mt_app *app)
 {
@@ -27,10 +29,10 @@ struct layout {
 static struct layout lay_out(int width, bool sums)
 {
 	struct layout l = {0};
-	int room = width - 2 - COLUMN - 26;
+	int room = width - 2 - COLUMN - WHERE_LEAST;
 
 	l.percent = sums && room >= 6;
-	room -= sums ? 6 : 0;
+	room -= WHERE_USUAL - WHERE_LEAST + (sums ? 6 : 0);
 	l.self = room >= COLUMN;
 	room -= COLUMN;
 	l.blocks = room >= COLUMN;
