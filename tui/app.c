@@ -196,6 +196,11 @@ static void suspects(struct mt_app *app)
 		mt_app_say(app, "sorted by leak score (~ estimates): %s", why);
 		return;
 	}
+	if (metric == MT_METRIC_SUSPECT && mt_data_scores_wait(&app->data)) {
+		mt_app_say(app, "sorted by leak score; .. means not known yet%s",
+			app->data.live ? ": it takes a few seconds" : "");
+		return;
+	}
 	mt_app_say(app,
 		metric == MT_METRIC_SUSPECT ? "sorted by %s; {suspects} again: by bytes not freed"
 					    : "sorted by %s; {suspects}: by leak score",

@@ -132,9 +132,9 @@ static void put_usual(struct line *l, const struct mt_survey *s)
 	mt_number_time(usual, s->usual_ns);
 	put(l, MT_ROLE_DIM, "freed blocks lived %s", usual);
 	if (s->live_count && s->outlived == s->live_count)
-		put(l, MT_ROLE_DIM, "; all remaining are >10x older");
+		put(l, MT_ROLE_DIM, "; all others are >10x older");
 	else if (s->live_count)
-		put(l, MT_ROLE_DIM, "; %u%% of the remaining are >10x older",
+		put(l, MT_ROLE_DIM, "; %u%% of the others are >10x older",
 			(unsigned)(s->outlived * 100 / s->live_count));
 }
 

@@ -187,8 +187,10 @@ int mt_guidance_source(struct mt_app *app, struct mt_rect r, const struct mt_bac
 		say(&t, "the source file is shorter: it was changed after the program was built");
 	} else if (*frame->source && frame->line) {
 		say(&t,
-			"source file not found: start memtui in the directory where the program "
-			"was built");
+			*frame->source == '/'
+				? "source file not found: it is not at this place on this machine"
+				: "source file not found: start memtui in the directory where the "
+				  "program was built");
 	} else if (!*frame->module) {
 		say(&t,
 			"no module at this address: generated code, or a library that was "
