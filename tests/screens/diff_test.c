@@ -46,12 +46,14 @@ static void check_live(struct tests *t)
 	check_answer(t, &terminal, "", "1>2  +    ", "with its blocks and where it was");
 	check_answer(t, &terminal, "", "1 worse  0 better", "and the total below");
 	terminal_type(&terminal, "S");
-	check_answer(t, &terminal, "d", "the baseline is S2",
+	check_answer(t, &terminal, "d", "the baseline is S2, the totals at",
 		"d takes the next snapshot as the baseline");
 	check_answer(t, &terminal, "", "A S2 at", "which is said");
 	check_answer(t, &terminal, "", "nothing changed", "and nothing changed since");
 	check_answer(t, &terminal, "dD", "-2.9M", "D compares the other way round");
 	check_answer(t, &terminal, "D\r", "size", "Enter opens the group");
+	check_answer(t, &terminal, "2d", "6 shows what changes from then on",
+		"elsewhere d says where to look");
 	terminal_type(&terminal, "Q");
 	terminal_wait_text(&terminal, "still runs");
 	terminal_type(&terminal, "e");

@@ -149,6 +149,7 @@ void mt_difference_snapshot(struct mt_app *app)
 void mt_difference_baseline(struct mt_app *app)
 {
 	struct mt_difference *d = mt_difference_of(app);
+	char when[MT_NUMBER_LEN];
 
 	if (d->own_path) {
 		mt_app_say(app, "the baseline is %s; {swap} swaps the traces",
@@ -164,7 +165,12 @@ void mt_difference_baseline(struct mt_app *app)
 		d->baseline = (d->baseline + 1) % d->then_count;
 	}
 	d->change++;
-	mt_app_say(app, "the baseline is S%u", d->then[d->baseline].number);
+	mt_number_time(when, d->then[d->baseline].time_ns);
+	mt_app_say(app,
+		app->view == MT_VIEW_DIFF ? "the baseline is S%u, the totals at %s"
+					  : "the baseline is S%u, the totals at %s; {diff} shows "
+					    "what changes from then on",
+		d->then[d->baseline].number, when);
 }
 
 static bool compare_then(struct mt_app *app, const char **words)
