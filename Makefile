@@ -69,7 +69,7 @@ UNIT := $(UNIT_SRC:tests/unit/%.c=$(O)/tests/%)
 .SECONDARY:
 # The list in tui/command/commands.h, less help.
 COMMANDS := $(filter-out help,$(shell sed -n 's/^\tX(\([a-z]*\)).*/\1/p' tui/command/commands.h))
-.PHONY: FORCE shots keys man all demo test check fuzz mutations bench install dist clean help packages test-packages programs unit
+.PHONY: FORCE shots keys man all demo test check fuzz mutations bench cost install dist clean help packages test-packages programs unit
 all: $(O)/memtui $(O)/libmemtui.so $(O)/themes
 
 # The sources that use one of these settings are compiled again when a setting changes.
@@ -250,6 +250,10 @@ mutations: all
 bench: all programs $(O)/bench/meter $(O)/bench/regex.ii
 	@python3 tests/bench/bench.py $(O)
 
+# Instructions an event of tracer and recorder by callgrind, bytes an event, the recorder's memory; BEFORE=BUILD: beside another version.
+cost: all programs
+	@bash tests/golden/cost.sh $(O) $(BEFORE)
+
 # Milliseconds from a key to its picture on a trace of so many events (EVENTS=), on one of a compiler, and while that runs
 # (they need g++).
 EVENTS ?= 10000000
@@ -320,6 +324,7 @@ help:
 	@echo 'make check   warnings as errors with gcc and clang, sanitizer runs, layer check'
 	@echo 'make fuzz    hostile inputs for each reader (FUZZ_SECONDS=), programs with damaged call frame information (FUZZ_MUTANTS=)'
 	@echo 'make bench   cost beside heaptrack and massif in one run (QUICK=1, ROUNDS=, ON=, TOOLS=, BEFORE=)'
+	@echo 'make cost    instructions and bytes an event, the memory of the recorder, by callgrind (BEFORE=)'
 	@echo 'make mutations  tracers that are wrong on purpose are found out'
 	@echo 'make man     write doc/man from the option lists'
 	@echo 'make keys    milliseconds from a key to its picture, on saved traces (EVENTS=) and on a program that runs'
