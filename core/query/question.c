@@ -169,6 +169,7 @@ struct pass {
 	uint32_t first, behind;
 	/* the last event is given when the next one is known, which may be a note about it */
 	struct mt_event held;
+	uint32_t held_from; /* block */
 	bool holds;
 	bool idle;
 };
@@ -204,30 +205,33 @@ static int on_block(void *context, uint32_t index)
 	return p->idle ? 1 : tell(p, index);
 }
 
-static int give(struct pass *p, const struct mt_event *events, uint32_t count,
+/* Events of a block of the trace. */
+static int give(struct pass *p, uint32_t index, const struct mt_event *events, uint32_t count,
 	const struct mt_event *after)
 {
-	return count ? p->wanted->events(p->wanted->context, events, count, after) : 0;
+	const struct mt_trace_reader *reader = p->question->source->reader;
+	int result = count ? p->wanted->events(p->wanted->context, events, count, after) : 0;
+
+	if (result == -EINVAL && *p->wanted->fault)
+		mt_fail(p->err, result,
+			"%s: the events are damaged in the block at offset %llu: %s",
+			mt_trace_reader_path(reader),
+			(unsigned long long)mt_trace_reader_block(reader, index)->offset,
+			*p->wanted->fault);
+	return result;
 }
 
 static int on_events(void *context, uint32_t index, const struct mt_event *events, uint32_t count)
 {
 	struct pass *p = context;
-	int result = p->holds ? give(p, &p->held, 1, events) : 0;
+	int result = p->holds ? give(p, p->held_from, &p->held, 1, events) : 0;
 
 	p->holds = false;
 	if (!result)
-		result = give(p, events, count - 1, &events[count - 1]);
+		result = give(p, index, events, count - 1, &events[count - 1]);
 	p->held = events[count - 1];
+	p->held_from = index;
 	p->holds = true;
-	if (result == -EINVAL && *p->wanted->fault)
-		mt_fail(p->err, result,
-			"%s: the events are damaged in the block at offset %llu: %s",
-			mt_trace_reader_path(p->question->source->reader),
-			(unsigned long long)mt_trace_reader_block(p->question->source->reader,
-				index)
-				->offset,
-			*p->wanted->fault);
 	return result;
 }
 
@@ -333,7 +337,7 @@ int mt_question_pass(const struct mt_question *q, const struct mt_pass *wanted, 
 	if (result == -EBADMSG && q->source->profile->info.recorder_lost)
 		result = 0;
 	if (!result && p.holds && !p.idle)
-		result = give(&p, &p.held, 1, NULL);
+		result = give(&p, p.held_from, &p.held, 1, NULL);
 	if (q->source->progress && q->done + q->share >= 1)
 		/* what is printed next is not to follow a progress line */
 		q->source->progress(q->source->context, 1);
