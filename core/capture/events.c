@@ -1,6 +1,7 @@
 #include "core/capture/events.h"
 #include "core/capture/pairs.h"
 #include "core/capture/strands.h"
+#include "core/model/block_machine.h"
 
 #include <string.h>
 
@@ -33,34 +34,15 @@ void mt_event_move_time(struct mt_merge *m, uint64_t stamp)
 		m->now_ns = ns;
 }
 
-/* The block at an address that is allocated now: its free was lost. Of a pool's block the program
- * need not have told, as when an arena is emptied at once, or a child of vfork has taken it. */
-static void imply_free(struct mt_merge *m, struct mt_ring *r, const struct mt_match_place *place,
-	const struct mt_pool_cell *found)
-{
-	struct mt_block block = mt_pool_block(found);
-
-	mt_model_free(m->model, &block, m->now_ns);
-	emit(m, r, found, MT_EVENT_IMPLIED_FREE, MT_KIND_FREE, 0);
-	mt_match_remove_at(&m->match, block.address, place);
-	if (block.address & MT_POINTER_POOL) {
-		m->model->profile->info.counters[MT_COUNTER_UNTOLD_FREES]++;
-		return;
-	}
-	m->model->profile->info.implied_frees++;
-	mt_merge_note_lossy(m); /* where one was lost, others may have been */
-}
+static void imply_end(struct mt_merge *, struct mt_ring *, uint64_t address);
 
 static __attribute__((noinline)) void clear_found(struct mt_merge *m, struct mt_ring *r,
 	uint64_t address, uint64_t stamp, unsigned nesting, struct mt_match_place *place)
 {
-	const struct mt_pool_cell *found;
-
 	mt_merge_fetch(m, address, stamp, false, nesting);
-	found = mt_match_look_up(&m->match, address, place);
-	if (!found)
+	if (!mt_match_look_up(&m->match, address, place))
 		return;
-	imply_free(m, r, place, found);
+	imply_end(m, r, address);
 	mt_match_look_up(&m->match, address, place);
 }
 
@@ -70,24 +52,6 @@ HOT void clear_address(struct mt_merge *m, struct mt_ring *r, const struct mt_de
 {
 	if (__builtin_expect(mt_match_look_up(&m->match, d->pointer, place) != NULL, 0))
 		clear_found(m, r, d->pointer, d->time, nesting, place);
-}
-
-static __attribute__((noinline)) struct mt_pool_cell *fetch_block(struct mt_merge *m,
-	uint64_t address, uint64_t stamp, unsigned nesting, struct mt_match_place *place)
-{
-	return mt_merge_fetch(m, address, stamp, true, nesting)
-		? mt_match_look_up(&m->match, address, place)
-		: NULL;
-}
-
-HOT struct mt_pool_cell *find_block(struct mt_merge *m, const struct mt_decoded *d,
-	unsigned nesting, struct mt_match_place *place)
-{
-	struct mt_pool_cell *found = mt_match_look_up(&m->match, d->pointer, place);
-
-	if (__builtin_expect(!found, 0))
-		found = fetch_block(m, d->pointer, d->time, nesting, place);
-	return found;
 }
 
 /* Whether there can be blocks that were not recorded. The counters are ahead of the gap that will
@@ -197,20 +161,6 @@ static __attribute__((noinline)) void on_other_allocation(struct mt_merge *m, st
 	on_allocation(m, r, d, nesting, reallocated);
 }
 
-HOT void on_free(struct mt_merge *m, struct mt_ring *r, const struct mt_decoded *d,
-	unsigned nesting)
-{
-	struct mt_match_place place;
-	const struct mt_pool_cell *found = find_block(m, d, nesting, &place);
-
-	if (__builtin_expect(!found, 0)) {
-		unknown_free(m, r, d->pointer, d->node);
-		return;
-	}
-	end_block(m, r, found, d->node);
-	mt_match_remove_at(&m->match, d->pointer, &place);
-}
-
 /* False: others have looked for the block, and it is in the table. */
 HOT bool end_open_block(struct mt_merge *m, struct mt_ring *r, const struct mt_decoded *d)
 {
@@ -220,36 +170,6 @@ HOT bool end_open_block(struct mt_merge *m, struct mt_ring *r, const struct mt_d
 	if (cell)
 		end_block(m, r, cell, d->node);
 	return cell != NULL;
-}
-
-static void on_release(struct mt_merge *m, struct mt_ring *r, const struct mt_decoded *d,
-	unsigned nesting)
-{
-	struct mt_match_place place;
-	const struct mt_pool_cell *found = find_block(m, d, nesting, &place);
-	struct mt_release *open;
-	struct mt_block block;
-
-	/* left by longjmp: the oldest will not be completed */
-	if (r->release_count == MT_RING_RELEASES)
-		memmove(r->releases, r->releases + 1, --r->release_count * sizeof *r->releases);
-	open = &r->releases[r->release_count++];
-	*open = (struct mt_release){.known = found != NULL};
-	if (!found) {
-		unknown_free(m, r, d->pointer, d->node);
-		return;
-	}
-	open->cell = *found;
-	block = mt_pool_block(found);
-	mt_model_release(m->model, &block, m->now_ns);
-	open->temporary = block.temporary;
-	if (m->births)
-		open->birth = *mt_births_at(m->births, mt_pool_id_at(&place.pooled));
-	mt_match_remove_at(&m->match, d->pointer, &place);
-	if (d->node < MT_NODE_FIRST)
-		emit(m, r, &open->cell, MT_EVENT_RELEASE, mt_tables_kind(&m->tables, d->node), 0);
-	else
-		emit_end(m, r, &open->cell, MT_EVENT_RELEASE, d->node);
 }
 
 /* A signal handler of the parent may have forked between the two halves of a realloc. */
@@ -264,6 +184,164 @@ static struct mt_release *close_release(struct mt_merge *m, struct mt_ring *r)
 		return &r->releases[--r->release_count];
 	m->model->profile->info.invalid_records += !may_lack_release(m);
 	return NULL;
+}
+
+/* ---- the life of a block: by address, and while it is released in its ring's releases ---- */
+
+/* A record that ends, releases or restores the block at an address. */
+struct change {
+	struct mt_merge *m;
+	struct mt_ring *r;
+	uint64_t address, stamp;
+	uint32_t node;
+	unsigned nesting;
+	struct mt_match_place *place;
+};
+
+/* Its allocation may have to come first. */
+static __attribute__((noinline)) struct mt_pool_cell *fetch_block(struct mt_merge *m,
+	uint64_t address, uint64_t stamp, unsigned nesting, struct mt_match_place *place)
+{
+	return mt_merge_fetch(m, address, stamp, true, nesting)
+		? mt_match_look_up(&m->match, address, place)
+		: NULL;
+}
+
+HOT void *find(void *of, enum mt_block_state state)
+{
+	struct change *c = of;
+	struct mt_release *open;
+	struct mt_pool_cell *found;
+
+	if (state == MT_BLOCK_LIVE) {
+		found = mt_match_look_up(&c->m->match, c->address, c->place);
+		return __builtin_expect(found != NULL, 1)
+			? found
+			: fetch_block(c->m, c->address, c->stamp, c->nesting, c->place);
+	}
+	open = close_release(c->m, c->r);
+	return open && open->known ? open : NULL;
+}
+
+/* left by longjmp: the oldest will not be completed */
+static struct mt_release *open_release(struct mt_ring *r)
+{
+	if (r->release_count == MT_RING_RELEASES)
+		memmove(r->releases, r->releases + 1, --r->release_count * sizeof *r->releases);
+	r->releases[r->release_count] = (struct mt_release){0};
+	return &r->releases[r->release_count++];
+}
+
+/* Only a block's end can name one that is not known: a restore that does was counted, or is that of
+ * such a block. */
+HOT int refuse(void *of, enum mt_block_change change)
+{
+	const struct change *c = of;
+
+	if (change == MT_BLOCK_RELEASE)
+		open_release(c->r);
+	if (change != MT_BLOCK_RESTORE)
+		unknown_free(c->m, c->r, c->address, c->node);
+	return 0;
+}
+
+/* Where the restored block was. */
+static void evict(void *of, void *released)
+{
+	const struct change *c = of;
+	const struct mt_release *open = released;
+
+	if (mt_match_has(&c->m->match, open->cell.address))
+		imply_end(c->m, c->r, open->cell.address);
+}
+
+static void release(struct change *c, const struct mt_pool_cell *cell)
+{
+	struct mt_release *open = open_release(c->r);
+	struct mt_block block = mt_pool_block(cell);
+
+	mt_model_release(c->m->model, &block, c->m->now_ns);
+	*open = (struct mt_release){.known = true, .temporary = block.temporary, .cell = *cell};
+	if (c->m->births)
+		open->birth = *mt_births_at(c->m->births, mt_pool_id_at(&c->place->pooled));
+	if (c->node < MT_NODE_FIRST)
+		emit(c->m, c->r, cell, MT_EVENT_RELEASE, mt_tables_kind(&c->m->tables, c->node), 0);
+	else
+		emit_end(c->m, c->r, cell, MT_EVENT_RELEASE, c->node);
+}
+
+static void restore(struct mt_merge *m, const struct mt_ring *r, const struct mt_release *open)
+{
+	struct mt_block block = mt_pool_block(&open->cell);
+
+	block.temporary = open->temporary;
+	mt_model_restore(m->model, &block, m->now_ns);
+	emit(m, r, &open->cell, MT_EVENT_RESTORE, 0, 0);
+}
+
+/* Its free was lost. Of a pool's block the program need not have told, as when an arena is emptied
+ * at once, or a child of vfork has taken it. */
+static void note_implied(struct mt_merge *m, const struct mt_ring *r,
+	const struct mt_pool_cell *cell)
+{
+	struct mt_block block = mt_pool_block(cell);
+
+	mt_model_free(m->model, &block, m->now_ns);
+	emit(m, r, cell, MT_EVENT_IMPLIED_FREE, MT_KIND_FREE, 0);
+	if (block.address & MT_POINTER_POOL) {
+		m->model->profile->info.counters[MT_COUNTER_UNTOLD_FREES]++;
+		return;
+	}
+	m->model->profile->info.implied_frees++;
+	mt_merge_note_lossy(m); /* where one was lost, others may have been */
+}
+
+HOT int act(void *of, void *block, enum mt_block_change change)
+{
+	struct change *c = of;
+
+	switch (change) {
+	case MT_BLOCK_END: end_block(c->m, c->r, block, c->node); break;
+	case MT_BLOCK_IMPLIED_END: note_implied(c->m, c->r, block); break;
+	case MT_BLOCK_RELEASE: release(c, block); break;
+	case MT_BLOCK_RESTORE: restore(c->m, c->r, block); break;
+	case MT_BLOCK_CONTINUE: break; /* on_allocation tells of both blocks at once */
+	}
+	return 0;
+}
+
+HOT void move(void *of, void *block, enum mt_block_state state)
+{
+	struct change *c = of;
+	const struct mt_release *open = block;
+
+	if (state != MT_BLOCK_LIVE) {
+		mt_match_remove_at(&c->m->match, c->address, c->place);
+		return;
+	}
+	mt_match_insert(&c->m->match, &open->cell);
+	if (c->m->births && mt_match_look_up(&c->m->match, open->cell.address, c->place))
+		*mt_births_at(c->m->births, mt_pool_id_at(&c->place->pooled)) = open->birth;
+}
+
+static const struct mt_block_table by_address = {find, refuse, evict, act, move};
+
+static void imply_end(struct mt_merge *m, struct mt_ring *r, uint64_t address)
+{
+	struct mt_match_place place;
+	struct change c = {.m = m, .r = r, .address = address, .place = &place};
+
+	mt_block_change(&by_address, &c, MT_BLOCK_IMPLIED_END);
+}
+
+/* Of a record: change is constant. */
+HOT void on_change(struct mt_merge *m, struct mt_ring *r, const struct mt_decoded *d,
+	unsigned nesting, enum mt_block_change change)
+{
+	struct mt_match_place place;
+	struct change c = {m, r, d->pointer, d->time, d->node, nesting, &place};
+
+	mt_block_change(&by_address, &c, change);
 }
 
 static void on_reallocation(struct mt_merge *m, struct mt_ring *r, const struct mt_decoded *d,
@@ -294,31 +372,6 @@ static void on_extended(struct mt_merge *m, struct mt_ring *r, const struct mt_d
 		mt_slack_note(&m->slack, &m->match, b, x.usable, m->segment);
 		emit_note(m, r, MT_NOTE_USABLE, x.usable);
 	}
-}
-
-static void on_restore(struct mt_merge *m, struct mt_ring *r)
-{
-	struct mt_release *open = r->release_count ? &r->releases[--r->release_count] : NULL;
-	struct mt_match_place place;
-	const struct mt_pool_cell *there;
-	struct mt_block block;
-
-	if (!open) {
-		m->model->profile->info.invalid_records += !may_lack_release(m);
-		return;
-	}
-	if (!open->known)
-		return;
-	there = mt_match_look_up(&m->match, open->cell.address, &place);
-	if (there)
-		imply_free(m, r, &place, there);
-	block = mt_pool_block(&open->cell);
-	block.temporary = open->temporary;
-	mt_model_restore(m->model, &block, m->now_ns);
-	mt_match_insert(&m->match, &open->cell);
-	if (m->births && mt_match_look_up(&m->match, open->cell.address, &place))
-		*mt_births_at(m->births, mt_pool_id_at(&place.pooled)) = open->birth;
-	emit(m, r, &open->cell, MT_EVENT_RESTORE, 0, 0);
 }
 
 static void on_thread(struct mt_merge *m, struct mt_ring *r, uint32_t index)
@@ -385,10 +438,10 @@ void mt_event_consume(struct mt_merge *m, struct mt_ring *r, const struct mt_dec
 	m->model->profile->info.events++;
 	switch (d->type) {
 	case MT_RECORD_ALLOC: on_other_allocation(m, r, d, nesting, NULL); break;
-	case MT_RECORD_FREE: on_free(m, r, d, nesting); break;
-	case MT_RECORD_RELEASE: on_release(m, r, d, nesting); break;
+	case MT_RECORD_FREE: on_change(m, r, d, nesting, MT_BLOCK_END); break;
+	case MT_RECORD_RELEASE: on_change(m, r, d, nesting, MT_BLOCK_RELEASE); break;
 	case MT_RECORD_REALLOC: on_reallocation(m, r, d, nesting); break;
-	case MT_RECORD_RESTORE: on_restore(m, r); break;
+	case MT_RECORD_RESTORE: on_change(m, r, d, nesting, MT_BLOCK_RESTORE); break;
 	}
 }
 
@@ -422,7 +475,7 @@ HOT uint64_t run_ring(struct mt_merge *m, struct mt_ring *r, uint64_t bound)
 			return 0;
 		mt_event_step(m, r, d.time, bound);
 		if (type == MT_RECORD_FREE && (!r->open || !end_open_block(m, r, &d)))
-			on_free(m, r, &d, 0);
+			on_change(m, r, &d, 0, MT_BLOCK_END);
 		else if (type == MT_RECORD_ALLOC
 			&& (pairing != MT_PAIR_DIVIDED || !open_block(m, r, &d)))
 			on_allocation(m, r, &d, 0, NULL);

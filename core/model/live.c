@@ -112,7 +112,7 @@ void mt_live_retire(struct mt_live *l, struct mt_live_cell *of_ring)
 	uint32_t index = pool_take(l);
 
 	*pool_at(l, index) = *of_ring;
-	of_ring->state = MT_LIVE_NONE;
+	of_ring->state = MT_BLOCK_NONE;
 	slot_put(l, (struct mt_live_slot){index + 1, tag_of(of_ring->number)});
 	l->pooled++;
 }
@@ -127,7 +127,7 @@ void mt_live_remove_old(struct mt_live *l, struct mt_live_cell *c)
 			hole = at;
 		}
 	l->slots[hole] = (struct mt_live_slot){0};
-	c->state = MT_LIVE_NONE;
+	c->state = MT_BLOCK_NONE;
 	c->chain = l->free;
 	l->free = index + 1;
 	l->pooled--;

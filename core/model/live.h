@@ -5,13 +5,9 @@
 #ifndef MT_MODEL_LIVE_H
 #define MT_MODEL_LIVE_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "core/model/block_machine.h"
 
 #define MT_LIVE_THREADS (1u << 27) /* thread indices are below */
-
-enum mt_live_state { MT_LIVE_NONE, MT_LIVE_LIVE, MT_LIVE_RELEASED };
 
 struct mt_live_cell { /* one cache line */
 	uint64_t number, size, time_ns;
@@ -19,7 +15,7 @@ struct mt_live_cell { /* one cache line */
 	uint64_t address, usable;
 	uint32_t group;
 	uint32_t thread : 27;
-	uint32_t state : 2;
+	uint32_t state : 2;            /* enum mt_block_state */
 	uint32_t temporary : 1;        /* while it is released: it counted as temporary */
 	uint32_t chosen : 1, late : 1; /* these and the next: the owner's */
 	uint32_t chain, aside;
@@ -75,7 +71,7 @@ static inline struct mt_live_cell *mt_live_insert(struct mt_live *l, uint64_t nu
 	if (c->state)
 		mt_live_retire(l, c);
 	c->number = number;
-	c->state = MT_LIVE_LIVE;
+	c->state = MT_BLOCK_LIVE;
 	l->count++;
 	return c;
 }
@@ -84,7 +80,7 @@ static inline void mt_live_remove(struct mt_live *l, struct mt_live_cell *c)
 {
 	l->count--;
 	if (c >= l->ring && c < l->ring + MT_LIVE_RING)
-		c->state = MT_LIVE_NONE;
+		c->state = MT_BLOCK_NONE;
 	else
 		mt_live_remove_old(l, c);
 }
@@ -110,6 +106,70 @@ static inline const struct mt_live_cell *mt_live_guess(const struct mt_live *l, 
 	const struct mt_live_cell *c = mt_live_place(l, number);
 
 	return c->number == number || !l->pooled ? c : mt_live_guess_old(l, number);
+}
+
+/* ---- the life of these blocks ---- */
+
+/* What a reader of events does when a block changes. Each gets the reader and the event. */
+struct mt_live_reader {
+	int (*act)(void *reader, const struct mt_event *, struct mt_live_cell *,
+		enum mt_block_change);
+	/* NULL: an event of a block that is not there, or not in the right state, does nothing. */
+	int (*refuse)(void *reader, const struct mt_event *, const struct mt_live_cell *there,
+		enum mt_block_change);
+};
+
+/* The owner of a table by number, for one event. */
+struct mt_live_event {
+	struct mt_live *live;
+	const struct mt_live_reader *does;
+	void *reader;
+	const struct mt_event *event;
+	struct mt_live_cell *there;
+};
+
+MT_BLOCK_INLINE void *mt_live_in_state(void *of, enum mt_block_state state)
+{
+	const struct mt_live_event *o = of;
+
+	return o->there && o->there->state == state ? o->there : NULL;
+}
+
+MT_BLOCK_INLINE int mt_live_refuse(void *of, enum mt_block_change change)
+{
+	const struct mt_live_event *o = of;
+
+	return o->does->refuse ? o->does->refuse(o->reader, o->event, o->there, change) : 0;
+}
+
+MT_BLOCK_INLINE int mt_live_act(void *of, void *block, enum mt_block_change change)
+{
+	const struct mt_live_event *o = of;
+
+	return o->does->act(o->reader, o->event, block, change);
+}
+
+MT_BLOCK_INLINE void mt_live_move(void *of, void *block, enum mt_block_state state)
+{
+	if (state == MT_BLOCK_NONE)
+		mt_live_remove(((const struct mt_live_event *)of)->live, block);
+	else
+		((struct mt_live_cell *)block)->state = state;
+}
+
+/* Changes the block of a number. does: constant. */
+MT_BLOCK_INLINE int mt_live_change(struct mt_live *l, uint64_t number, enum mt_block_change change,
+	const struct mt_live_reader *does, void *reader, const struct mt_event *e)
+{
+	static const struct mt_block_table by_number = {
+		.find = mt_live_in_state,
+		.refuse = mt_live_refuse,
+		.act = mt_live_act,
+		.move = mt_live_move,
+	};
+	struct mt_live_event owner = {l, does, reader, e, mt_live_find(l, number)};
+
+	return mt_block_change(&by_number, &owner, change);
 }
 
 /* Every cell, in no order. Zero-initialise *at. NULL: no more. */

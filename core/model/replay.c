@@ -3,8 +3,6 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#define NO_PREVIOUS UINT64_MAX
-
 void mt_replay_init(struct mt_replay *r, struct mt_profile *profile)
 {
 	*r = (struct mt_replay){.to_ns = UINT64_MAX};
@@ -45,7 +43,7 @@ void mt_replay_add(struct mt_replay *r, const struct mt_checkpoint_block *b)
 	c->chosen = 1;
 	c->late = 0;
 	c->temporary = b->temporary;
-	c->state = b->released ? MT_LIVE_RELEASED : MT_LIVE_LIVE;
+	c->state = b->released ? MT_BLOCK_RELEASED : MT_BLOCK_LIVE;
 }
 
 /* As if it were allocated now, at its time. */
@@ -107,32 +105,103 @@ static struct mt_block block_of(const struct mt_live_cell *c)
 	};
 }
 
-/* Of what the second half of a realloc continues, nothing is left. Whether the realloc counts as
- * one: where only one of the two blocks was chosen, it is an allocation or a free. */
-static bool continued(struct mt_replay *r, uint64_t number, bool chosen)
+/* A free behind the end of the range; sign -1: it was none. */
+static void late(struct mt_replay *r, struct mt_live_cell *c, uint64_t sign)
 {
-	struct mt_live_cell *previous = mt_live_find(&r->live, number);
-	bool whole = !previous || previous->chosen;
+	struct mt_group *g = &r->model.profile->groups[c->group];
 
-	if (!previous || previous->state != MT_LIVE_RELEASED)
-		return true;
-	r->model.profile->info.frees += previous->chosen && !chosen;
-	r->chosen_count -= previous->chosen;
-	mt_live_remove(&r->live, previous);
-	return whole;
+	g->late_count += sign;
+	g->late_bytes += sign * c->size;
+	c->late = sign == 1;
+}
+
+static void restore(struct mt_replay *r, const struct mt_event *e, struct mt_live_cell *c)
+{
+	struct mt_block b = block_of(c);
+
+	if (c->late)
+		late(r, c, -1ull);
+	if (c->chosen)
+		mt_model_restore(&r->model, &b, e->time_ns);
+	c->temporary = b.temporary;
+	r->heap_bytes += b.size;
+}
+
+static inline void end_block(struct mt_replay *r, const struct mt_event *e, struct mt_live_cell *c,
+	enum mt_block_change change)
+{
+	struct mt_block b = block_of(c);
+
+	r->last = MT_REPLAY_FREED;
+	r->last_group = b.group;
+	r->last_chosen = c->chosen;
+	r->heap_bytes -= b.size;
+	if (__builtin_expect(e->time_ns > r->to_ns && c->chosen, 0))
+		late(r, c, 1);
+	if (change == MT_BLOCK_RELEASE && c->chosen) {
+		mt_model_release(&r->model, &b, e->time_ns);
+		c->temporary = b.temporary;
+	} else if (c->chosen) {
+		mt_model_free_again(&r->model, &b, e->time_ns);
+	}
+	if (change == MT_BLOCK_IMPLIED_END)
+		*(mt_profile_group_kind(r->model.profile, b.group) == MT_KIND_POOL
+				? &r->untold_frees
+				: &r->implied_frees) += 1;
+	if (change != MT_BLOCK_RELEASE)
+		r->chosen_count -= c->chosen;
+}
+
+static inline int on_change(void *replay, const struct mt_event *e, struct mt_live_cell *c,
+	enum mt_block_change change)
+{
+	if (change == MT_BLOCK_RESTORE)
+		restore(replay, e, c);
+	else
+		end_block(replay, e, c, change);
+	return 0;
+}
+
+static int on_refusal(void *replay, const struct mt_event *e, const struct mt_live_cell *c,
+	enum mt_block_change change)
+{
+	(void)e;
+	(void)c;
+	return fault(replay, mt_block_change_fault(change));
+}
+
+/* The second half of a realloc. */
+struct continuation {
+	struct mt_replay *replay;
+	bool chosen; /* the new block */
+	bool whole;  /* both blocks were chosen or none: else it is an allocation or a free */
+};
+
+static int on_continuation(void *of, const struct mt_event *e, struct mt_live_cell *previous,
+	enum mt_block_change change)
+{
+	struct continuation *half = of;
+
+	(void)e;
+	(void)change;
+	half->replay->model.profile->info.frees += previous->chosen && !half->chosen;
+	half->replay->chosen_count -= previous->chosen;
+	half->whole = previous->chosen;
+	return 0;
+}
+
+static bool continues(struct mt_replay *r, const struct mt_event *e, bool chosen)
+{
+	static const struct mt_live_reader reader = {.act = on_continuation};
+	struct continuation half = {r, chosen, true};
+
+	mt_live_change(&r->live, e->previous, MT_BLOCK_CONTINUE, &reader, &half, e);
+	return half.whole;
 }
 
 static inline int allocate(struct mt_replay *r, const struct mt_event *e, bool chosen)
 {
-	const struct mt_profile *p = r->model.profile;
-	bool reallocated = e->type == MT_EVENT_REALLOCATE;
-
-	if (e->number != r->next_number)
-		return fault(r, "an allocation has a number that does not follow the one before");
-	if (e->group >= p->group_count)
-		return fault(r, "an allocation refers to an undefined group");
-	if (reallocated && e->previous >= e->number && e->previous != NO_PREVIOUS)
-		return fault(r, "a realloc refers to an unknown block");
+	const char *wrong = mt_block_begin_fault(e, r->next_number, r->model.profile->group_count);
 	struct mt_block b = {
 		.address = e->address,
 		.size = e->size,
@@ -142,10 +211,12 @@ static inline int allocate(struct mt_replay *r, const struct mt_event *e, bool c
 		.thread = e->thread,
 	};
 
-	if (reallocated)
-		reallocated = continued(r, e->previous, chosen);
+	if (wrong)
+		return fault(r, wrong);
+	bool again = e->type == MT_EVENT_REALLOCATE && continues(r, e, chosen);
+
 	if (chosen)
-		mt_model_allocate(&r->model, &b, reallocated);
+		mt_model_allocate(&r->model, &b, again);
 	else
 		mt_model_pass_over(&r->model, e->thread);
 	struct mt_live_cell *c = mt_live_insert(&r->live, e->number);
@@ -161,68 +232,6 @@ static inline int allocate(struct mt_replay *r, const struct mt_event *e, bool c
 	r->chosen_count += chosen;
 	r->next_number++;
 	r->last = MT_REPLAY_ALLOCATED;
-	return 0;
-}
-
-/* A free behind the end of the range; sign -1: it was none. */
-static void late(struct mt_replay *r, struct mt_live_cell *c, uint64_t sign)
-{
-	struct mt_group *g = &r->model.profile->groups[c->group];
-
-	g->late_count += sign;
-	g->late_bytes += sign * c->size;
-	c->late = sign == 1;
-}
-
-static inline int end_block(struct mt_replay *r, const struct mt_event *e)
-{
-	struct mt_live_cell *c = mt_live_find(&r->live, e->number);
-
-	if (!c || c->state != MT_LIVE_LIVE)
-		return fault(r, "a free refers to a block that is not live");
-	struct mt_block b = block_of(c);
-	bool released = e->type == MT_EVENT_RELEASE;
-
-	r->last = MT_REPLAY_FREED;
-	r->last_group = b.group;
-	r->last_chosen = c->chosen;
-	r->heap_bytes -= b.size;
-	if (__builtin_expect(e->time_ns > r->to_ns && c->chosen, 0))
-		late(r, c, 1);
-	if (released && c->chosen) {
-		mt_model_release(&r->model, &b, e->time_ns);
-		c->temporary = b.temporary;
-	} else if (c->chosen) {
-		mt_model_free_again(&r->model, &b, e->time_ns);
-	}
-	if (e->type == MT_EVENT_IMPLIED_FREE)
-		*(mt_profile_group_kind(r->model.profile, b.group) == MT_KIND_POOL
-				? &r->untold_frees
-				: &r->implied_frees) += 1;
-	if (released) {
-		c->state = MT_LIVE_RELEASED;
-		return 0;
-	}
-	r->chosen_count -= c->chosen;
-	mt_live_remove(&r->live, c);
-	return 0;
-}
-
-static int restore(struct mt_replay *r, const struct mt_event *e)
-{
-	struct mt_live_cell *c = mt_live_find(&r->live, e->number);
-
-	if (!c || c->state != MT_LIVE_RELEASED)
-		return fault(r, "a failed realloc refers to a block that was not released");
-	struct mt_block b = block_of(c);
-
-	if (c->late)
-		late(r, c, -1ull);
-	if (c->chosen)
-		mt_model_restore(&r->model, &b, e->time_ns);
-	c->temporary = b.temporary;
-	c->state = MT_LIVE_LIVE;
-	r->heap_bytes += b.size;
 	return 0;
 }
 
@@ -250,13 +259,15 @@ uint64_t mt_replay_slack(const struct mt_replay *r)
 	uint64_t sum = 0, at = 0;
 
 	while ((c = mt_live_next(&r->live, &at)))
-		if (c->state == MT_LIVE_LIVE && c->chosen)
+		if (c->state == MT_BLOCK_LIVE && c->chosen)
 			sum += mt_model_slack(r->model.profile, c->group, c->size, c->usable);
 	return sum;
 }
 
 static inline int replay(struct mt_replay *r, const struct mt_event *e, bool chosen)
 {
+	static const struct mt_live_reader reader = {.act = on_change, .refuse = on_refusal};
+
 	if (e->thread >= r->model.profile->thread_count || e->thread >= MT_LIVE_THREADS)
 		return fault(r, "an event refers to an undefined thread");
 	if (e->time_ns > MT_REPLAY_TIME_MAX)
@@ -270,8 +281,9 @@ static inline int replay(struct mt_replay *r, const struct mt_event *e, bool cho
 	case MT_EVENT_REALLOCATE: return allocate(r, e, chosen);
 	case MT_EVENT_FREE:
 	case MT_EVENT_RELEASE:
-	case MT_EVENT_IMPLIED_FREE: return end_block(r, e);
-	case MT_EVENT_RESTORE: return restore(r, e);
+	case MT_EVENT_IMPLIED_FREE:
+	case MT_EVENT_RESTORE:
+		return mt_live_change(&r->live, e->number, mt_block_change_of(e), &reader, r, e);
 	case MT_EVENT_UNKNOWN_FREE:
 		r->unknown_frees++;
 		r->last = MT_REPLAY_FREED_UNKNOWN;

@@ -7,8 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define NO_PREVIOUS UINT64_MAX
-
 /* A released block, until the second half of its realloc comes. */
 struct release {
 	uint64_t end_ns, between;
@@ -44,6 +42,7 @@ struct join {
 	struct mt_allocation waiting; /* for a note about its free */
 	bool waits;
 	uint32_t last_release; /* + 1: what a note would be about */
+	uint32_t continued;    /* chain of the block that a realloc continues, or 0 */
 	uint64_t chosen_count; /* blocks that may match and have not ended */
 	const char *fault;
 };
@@ -148,7 +147,7 @@ static void fill(const struct join *j, struct mt_allocation *a, const struct mt_
 	};
 	if (j->question->marker_count && !j->bits)
 		a->marker = mt_question_marker(j->question, c->number, c->time_ns);
-	if (c->state == MT_LIVE_RELEASED) {
+	if (c->state == MT_BLOCK_RELEASED) {
 		const struct release *r = &j->releases[c->aside];
 
 		a->end_ns = r->end_ns;
@@ -207,43 +206,35 @@ static int end_cell(struct join *j, struct mt_allocation *a, const struct mt_liv
 
 /* ---- events ---- */
 
-/* What the released block ends with: its chain goes on, as the returned index. */
-static int continue_chain(struct join *j, uint64_t number, uint32_t *chain)
+/* Another block continues the released one: its chain goes on, in j->continued. */
+static int continue_chain(struct join *j, const struct mt_live_cell *c)
 {
-	struct mt_live_cell *c = mt_live_find(&j->live, number);
 	struct mt_allocation a;
-	int result = 0;
 
-	*chain = 0;
-	if (!c || c->state != MT_LIVE_RELEASED)
-		return 0;
 	fill(j, &a, c);
 	j->chosen_count -= c->chosen;
-	if (!j->chains) {
-		result = c->chosen ? finish(j, &a) : 0;
-	} else {
-		*chain = c->chain ? c->chain : take_chain(j);
-		struct chain *of = &j->pool[*chain - 1];
-
-		if (!c->chain)
-			*of = (struct chain){
-				.first = c->number,
-				.start_ns = c->time_ns,
-				.first_size = c->size,
-				.length = 1,
-			};
-		a.chain = of->first;
-		a.position = of->length++;
-		a.first_size = of->first_size;
-		a.chain_start_ns = of->start_ns;
-		if (c->chosen) {
-			MT_GROW(of->members, of->count, of->capacity);
-			of->members[of->count++] = a;
-		}
-	}
 	drop_release(j, c->aside);
-	mt_live_remove(&j->live, c);
-	return result;
+	if (!j->chains)
+		return c->chosen ? finish(j, &a) : 0;
+	j->continued = c->chain ? c->chain : take_chain(j);
+	struct chain *of = &j->pool[j->continued - 1];
+
+	if (!c->chain)
+		*of = (struct chain){
+			.first = c->number,
+			.start_ns = c->time_ns,
+			.first_size = c->size,
+			.length = 1,
+		};
+	a.chain = of->first;
+	a.position = of->length++;
+	a.first_size = of->first_size;
+	a.chain_start_ns = of->start_ns;
+	if (c->chosen) {
+		MT_GROW(of->members, of->count, of->capacity);
+		of->members[of->count++] = a;
+	}
+	return 0;
 }
 
 static struct mt_live_cell *keep(struct join *j, const struct mt_event *e,
@@ -264,36 +255,8 @@ static struct mt_live_cell *keep(struct join *j, const struct mt_event *e,
 	return c;
 }
 
-static int allocate(struct join *j, const struct mt_event *e, const struct mt_event *after)
-{
-	uint32_t chain = 0;
-	int result = 0;
-
-	if (j->started && e->number != j->next_number)
-		return fault(j, "an allocation has a number that does not follow the one before");
-	if (e->group >= j->question->source->profile->group_count)
-		return fault(j, "an allocation refers to an undefined group");
-	if (e->type == MT_EVENT_REALLOCATE && e->previous >= e->number
-		&& e->previous != NO_PREVIOUS)
-		return fault(j, "a realloc refers to an unknown block");
-	j->started = true;
-	j->next_number = e->number + 1;
-	j->sequence[e->thread]++;
-	if (e->type == MT_EVENT_REALLOCATE)
-		result = continue_chain(j, e->previous, &chain);
-	bool chosen = mt_question_takes(j->question, e, after);
-
-	if (j->bits)
-		mt_bits_set(j->bits, e->number, false);
-	if (chosen || j->chains)
-		keep(j, e, after, chosen, chain);
-	return result;
-}
-
 static int release(struct join *j, const struct mt_event *e, struct mt_live_cell *c)
 {
-	if (c->state != MT_LIVE_LIVE)
-		return fault(j, "a free refers to a block that is not live");
 	c->aside = take_release(j);
 	j->last_release = c->aside + 1;
 	j->releases[c->aside] = (struct release){
@@ -303,7 +266,6 @@ static int release(struct join *j, const struct mt_event *e, struct mt_live_cell
 		.between = j->sequence[c->thread] - c->thread_sequence,
 		.at_peak = at_peak(j, c->number, true),
 	};
-	c->state = MT_LIVE_RELEASED;
 	return 0;
 }
 
@@ -311,8 +273,6 @@ static int free_block(struct join *j, const struct mt_event *e, struct mt_live_c
 {
 	struct mt_allocation *a = &j->waiting;
 
-	if (c->state != MT_LIVE_LIVE)
-		return fault(j, "a free refers to a block that is not live");
 	fill(j, a, c);
 	a->end_ns = e->time_ns;
 	a->end_thread = e->thread;
@@ -320,19 +280,56 @@ static int free_block(struct join *j, const struct mt_event *e, struct mt_live_c
 	a->between = j->sequence[c->thread] - c->thread_sequence;
 	a->at_peak = at_peak(j, c->number, true);
 	j->chosen_count -= c->chosen;
-	int result = end_cell(j, a, c, j->stacks);
-
-	mt_live_remove(&j->live, c);
-	return result;
+	return end_cell(j, a, c, j->stacks);
 }
 
-static int restore(struct join *j, struct mt_live_cell *c)
+static inline int on_change(void *of, const struct mt_event *e, struct mt_live_cell *c,
+	enum mt_block_change change)
 {
-	if (c->state != MT_LIVE_RELEASED)
-		return fault(j, "a failed realloc refers to a block that was not released");
-	drop_release(j, c->aside);
-	c->state = MT_LIVE_LIVE;
-	return 0;
+	struct join *j = of;
+
+	switch (change) {
+	case MT_BLOCK_RELEASE: return release(j, e, c);
+	case MT_BLOCK_RESTORE: drop_release(j, c->aside); return 0;
+	case MT_BLOCK_CONTINUE: return continue_chain(j, c);
+	case MT_BLOCK_END:
+	case MT_BLOCK_IMPLIED_END: break;
+	}
+	return free_block(j, e, c);
+}
+
+static int on_refusal(void *of, const struct mt_event *e, const struct mt_live_cell *there,
+	enum mt_block_change change)
+{
+	(void)e;
+	if (!there || change == MT_BLOCK_CONTINUE) /* it does not match */
+		return 0;
+	return fault(of, mt_block_change_fault(change));
+}
+
+static const struct mt_live_reader joining = {.act = on_change, .refuse = on_refusal};
+
+static int allocate(struct join *j, const struct mt_event *e, const struct mt_event *after)
+{
+	const char *wrong = mt_block_begin_fault(e, j->started ? j->next_number : e->number,
+		j->question->source->profile->group_count);
+	int result = 0;
+
+	if (wrong)
+		return fault(j, wrong);
+	j->started = true;
+	j->next_number = e->number + 1;
+	j->sequence[e->thread]++;
+	j->continued = 0;
+	if (e->type == MT_EVENT_REALLOCATE)
+		result = mt_live_change(&j->live, e->previous, MT_BLOCK_CONTINUE, &joining, j, e);
+	bool chosen = mt_question_takes(j->question, e, after);
+
+	if (j->bits)
+		mt_bits_set(j->bits, e->number, false);
+	if (chosen || j->chains)
+		keep(j, e, after, chosen, j->continued);
+	return result;
 }
 
 static void note(struct join *j, const struct mt_event *e)
@@ -343,17 +340,6 @@ static void note(struct join *j, const struct mt_event *e)
 		j->waiting.end_node = (uint32_t)e->size;
 	else if (j->last_release)
 		j->releases[j->last_release - 1].node = (uint32_t)e->size;
-}
-
-static int end_event(struct join *j, const struct mt_event *e)
-{
-	struct mt_live_cell *c = mt_live_find(&j->live, e->number);
-
-	if (!c) /* it does not match */
-		return 0;
-	if (e->type == MT_EVENT_RELEASE)
-		return release(j, e, c);
-	return e->type == MT_EVENT_RESTORE ? restore(j, c) : free_block(j, e, c);
 }
 
 static inline int join_event(struct join *j, const struct mt_event *e, const struct mt_event *after)
@@ -372,7 +358,9 @@ static inline int join_event(struct join *j, const struct mt_event *e, const str
 		return fault(j, "an event refers to an undefined thread");
 	if (e->type == MT_EVENT_ALLOCATE || e->type == MT_EVENT_REALLOCATE)
 		return allocate(j, e, after);
-	return e->type == MT_EVENT_UNKNOWN_FREE ? 0 : end_event(j, e);
+	if (e->type == MT_EVENT_UNKNOWN_FREE)
+		return 0;
+	return mt_live_change(&j->live, e->number, mt_block_change_of(e), &joining, j, e);
 }
 
 #define FAR 16u
@@ -449,7 +437,7 @@ static int resume(void *context, const struct mt_checkpoint *checkpoint,
 		.kind = MT_KIND_REALLOC,
 		.between = b->temporary ? 0 : between,
 	};
-	c->state = MT_LIVE_RELEASED;
+	c->state = MT_BLOCK_RELEASED;
 	return 0;
 }
 

@@ -12,41 +12,49 @@ struct seeker {
 	const char *fault;
 };
 
+static int on_change(void *of, const struct mt_event *e, struct mt_live_cell *c,
+	enum mt_block_change change)
+{
+	struct seeker *s = of;
+
+	(void)e;
+	if (change != MT_BLOCK_CONTINUE)
+		s->bytes += change == MT_BLOCK_RESTORE ? c->size : -c->size;
+	return 0;
+}
+
+static int on_refusal(void *of, const struct mt_event *e, const struct mt_live_cell *c,
+	enum mt_block_change change)
+{
+	(void)e;
+	(void)c;
+	if (change == MT_BLOCK_CONTINUE)
+		return 0;
+	((struct seeker *)of)->fault = mt_block_change_fault(change);
+	return -EINVAL;
+}
+
+static const struct mt_live_reader seeking = {.act = on_change, .refuse = on_refusal};
+
 static int allocate(struct seeker *s, const struct mt_event *e)
 {
-	struct mt_live_cell *old =
-		e->type == MT_EVENT_REALLOCATE ? mt_live_find(&s->live, e->previous) : NULL;
-
-	if (e->number + 1 < s->at.allocations || e->number == UINT64_MAX) {
-		s->fault = "an allocation has a number that does not follow the one before";
+	s->fault = mt_block_begin_fault(e, s->at.allocations, UINT32_MAX);
+	if (s->fault)
 		return -EINVAL;
-	}
-	if (old) {
-		s->bytes -= old->state == MT_LIVE_LIVE ? old->size : 0;
-		mt_live_remove(&s->live, old);
-	}
+	if (e->type == MT_EVENT_REALLOCATE)
+		mt_live_change(&s->live, e->previous, MT_BLOCK_CONTINUE, &seeking, s, e);
 	mt_live_insert(&s->live, e->number)->size = e->size;
 	s->bytes += e->size;
 	return 0;
 }
 
-static void end(struct seeker *s, const struct mt_event *e)
+static int seek(struct seeker *s, const struct mt_event *e)
 {
-	struct mt_live_cell *c = mt_live_find(&s->live, e->number);
-	bool lives = c && c->state == MT_LIVE_LIVE;
-
-	if (!c || lives == (e->type == MT_EVENT_RESTORE))
-		return;
-	if (e->type == MT_EVENT_RESTORE) {
-		s->bytes += c->size;
-		c->state = MT_LIVE_LIVE;
-		return;
-	}
-	s->bytes -= c->size;
-	if (e->type == MT_EVENT_RELEASE)
-		c->state = MT_LIVE_RELEASED;
-	else
-		mt_live_remove(&s->live, c);
+	if (e->type == MT_EVENT_ALLOCATE || e->type == MT_EVENT_REALLOCATE)
+		return allocate(s, e);
+	if (e->type == MT_EVENT_UNKNOWN_FREE)
+		return 0;
+	return mt_live_change(&s->live, e->number, mt_block_change_of(e), &seeking, s, e);
 }
 
 static int on_events(void *context, const struct mt_event *events, uint32_t count,
@@ -57,15 +65,11 @@ static int on_events(void *context, const struct mt_event *events, uint32_t coun
 	(void)after;
 	for (uint32_t i = 0; i < count; i++) {
 		const struct mt_event *e = &events[i];
-		bool allocates = e->type == MT_EVENT_ALLOCATE || e->type == MT_EVENT_REALLOCATE;
+		int result = e->type == MT_EVENT_NOTE ? 0 : seek(s, e);
 
-		if (e->type == MT_EVENT_NOTE)
-			continue;
-		if (allocates && allocate(s, e) < 0)
-			return -EINVAL;
+		if (result)
+			return result;
 		mt_place_pass(&s->at, e);
-		if (!allocates && e->type != MT_EVENT_UNKNOWN_FREE)
-			end(s, e);
 		if (s->bytes > s->most) {
 			s->most = s->bytes;
 			s->peak = s->at;
@@ -83,7 +87,7 @@ static int resume(void *context, const struct mt_checkpoint *checkpoint,
 		struct mt_live_cell *c = mt_live_insert(&s->live, b->number);
 
 		c->size = b->size;
-		c->state = b->released ? MT_LIVE_RELEASED : MT_LIVE_LIVE;
+		c->state = b->released ? MT_BLOCK_RELEASED : MT_BLOCK_LIVE;
 		s->bytes += b->released ? 0 : b->size;
 	} else {
 		s->at = s->peak = (struct mt_place){checkpoint->next_number, 0};

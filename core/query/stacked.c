@@ -65,21 +65,39 @@ static void go_down(struct walk *w, const struct mt_live_cell *c)
 	w->change(w, c->group, w->owners->by_count ? -1ull : -c->size);
 }
 
+static int on_change(void *of, const struct mt_event *e, struct mt_live_cell *c,
+	enum mt_block_change change)
+{
+	struct walk *w = of;
+
+	if (change == MT_BLOCK_CONTINUE)
+		return 0;
+	w->before(w, e);
+	if (change == MT_BLOCK_RESTORE)
+		go_up(w, c);
+	else
+		go_down(w, c);
+	return w->stop;
+}
+
+/* Not all blocks match, and those that are freed behind the range stay: an event may name one that
+ * is not in the table, or not in the right state. */
+static const struct mt_live_reader walking = {.act = on_change};
+
 static int begin_block(struct walk *w, const struct mt_event *e)
 {
 	const struct owners *o = w->owners;
-	struct mt_live_cell *c =
-		e->type == MT_EVENT_REALLOCATE ? mt_live_find(&w->live, e->previous) : NULL;
 	uint32_t owner = o->by_thread ? e->thread : e->group;
 
 	if (owner >= o->count)
 		return mt_fail(w->err, -EINVAL,
 			"the events are damaged: an allocation names an undefined %s",
 			o->by_thread ? "thread" : "group");
-	if (c && c->state == MT_LIVE_RELEASED)
-		mt_live_remove(&w->live, c);
+	if (e->type == MT_EVENT_REALLOCATE)
+		mt_live_change(&w->live, e->previous, MT_BLOCK_CONTINUE, &walking, w, e);
 	w->before(w, e);
-	c = mt_live_insert(&w->live, e->number);
+	struct mt_live_cell *c = mt_live_insert(&w->live, e->number);
+
 	c->group = o->keys[owner];
 	c->size = e->size;
 	w->allocations++;
@@ -87,38 +105,24 @@ static int begin_block(struct walk *w, const struct mt_event *e)
 	return w->stop;
 }
 
-static void end_block(struct walk *w, const struct mt_event *e, struct mt_live_cell *c)
-{
-	bool released = c->state == MT_LIVE_RELEASED;
-
-	if (!released) { /* else it went already: of its realloc, this half alone matches */
-		w->before(w, e);
-		go_down(w, c);
-	}
-	if (e->type == MT_EVENT_RELEASE)
-		c->state = MT_LIVE_RELEASED;
-	else
-		mt_live_remove(&w->live, c);
-}
-
 static int on_event(void *context, const struct mt_event *e)
 {
 	struct walk *w = context;
+	const struct mt_live_cell *c;
 
 	if (e->type == MT_EVENT_ALLOCATE || e->type == MT_EVENT_REALLOCATE)
 		return begin_block(w, e);
-	struct mt_live_cell *c = mt_live_find(&w->live, e->number);
+	c = mt_live_find(&w->live, e->number);
+	if (!c)
+		return w->stop;
+	bool released = c->state == MT_BLOCK_RELEASED;
 
-	if (!c || (w->until_ns && e->time_ns > w->until_ns && c->state != MT_LIVE_RELEASED))
-		return 0;
-	if (e->type != MT_EVENT_RESTORE) {
-		end_block(w, e, c);
-	} else if (c->state == MT_LIVE_RELEASED) {
-		w->before(w, e);
-		c->state = MT_LIVE_LIVE;
-		go_up(w, c);
-	}
-	return w->stop;
+	if (w->until_ns && e->time_ns > w->until_ns && !released)
+		return w->stop;
+	/* a free of a released block: of its realloc, the first half alone matches */
+	return mt_live_change(&w->live, e->number,
+		e->type == MT_EVENT_FREE && released ? MT_BLOCK_CONTINUE : mt_block_change_of(e),
+		&walking, w, e);
 }
 
 static int walk(struct walk *w, const struct mt_source *source, struct mt_filter *filter,
