@@ -266,13 +266,48 @@ struct mt_grid_row *mt_grid_make_room(struct mt_grid *g, struct mt_grid_row *row
 	return row;
 }
 
+/* ---- walk ---- */
+
+/* The page with the lowest hash from `least` on. It lies in the slot of its hash or behind, with no
+ * empty slot between; those that found no room before the last slot go on at the first. */
+static const struct mt_grid_slot *lowest_page(const struct mt_grid *g, uint64_t least)
+{
+	uint32_t size = 1u << g->bits, at = (uint32_t)(least >> (64 - g->bits));
+	const struct mt_grid_slot *found = NULL;
+
+	for (uint32_t i = at; i < at + size; i++) {
+		const struct mt_grid_slot *slot = &g->slots[i & (size - 1)];
+		uint64_t hash = mt_grid_hash(slot->key);
+		bool wrapped = mt_grid_home(g, slot->key) > (i & (size - 1));
+
+		if (!slot->page && (found || i >= size))
+			break;
+		if (!slot->page || hash < least || wrapped != (i >= size))
+			continue;
+		if (!found || hash < mt_grid_hash(found->key))
+			found = slot;
+	}
+	return found;
+}
+
+/* The walk's page: in the slot where it was, as a rule. */
+static const struct mt_grid_slot *page_of(const struct mt_grid *g, const struct mt_grid_walk *w)
+{
+	const struct mt_grid_slot *slot = &g->slots[w->slot & ((1u << g->bits) - 1)];
+
+	return slot->page && mt_grid_hash(slot->key) == w->page ? slot : lowest_page(g, w->page);
+}
+
 bool mt_grid_next(const struct mt_grid *g, struct mt_grid_walk *w, uint64_t *address,
 	struct mt_grid_cell *cell)
 {
-	for (; w->slot < 1u << g->bits; w->slot++, w->row = 0) {
-		const struct mt_grid_slot *slot = &g->slots[w->slot];
+	const struct mt_grid_slot *slot;
 
-		for (; slot->page && w->row < MT_GRID_ROWS; w->row++, w->passed = 0) {
+	while ((slot = page_of(g, w))) {
+		if (mt_grid_hash(slot->key) != w->page)
+			*w = (struct mt_grid_walk){.page = mt_grid_hash(slot->key)};
+		w->slot = (uint32_t)(slot - g->slots);
+		for (; w->row < MT_GRID_ROWS; w->row++, w->passed = 0) {
 			const struct mt_grid_row *row = &slot->page->rows[w->row];
 			uint64_t left = row->begins & ~w->passed;
 			uint32_t word;
@@ -285,6 +320,9 @@ bool mt_grid_next(const struct mt_grid *g, struct mt_grid_walk *w, uint64_t *add
 			*address = slot->key + (w->row * MT_GRID_WORDS + word) * MT_GRID_WORD;
 			return true;
 		}
+		if (w->page == UINT64_MAX)
+			break;
+		*w = (struct mt_grid_walk){.page = w->page + 1};
 	}
 	return false;
 }

@@ -64,12 +64,15 @@ void mt_grid_free(struct mt_grid *);
  * that it would take more than it is worth. row: the address's so far; number: the block's. */
 struct mt_grid_row *mt_grid_make_room(struct mt_grid *, struct mt_grid_row *row, uint64_t address,
 	uint64_t number);
-/* The next block's address and cell; false: there is none. The walk begins with all zeroes, and
- * holds until something is inserted or removed. */
+/* A walk over the blocks, page by page in the order of the hashes of their keys, which does not
+ * change with the slots. So blocks may be inserted and removed on the way: a block that is there
+ * all the time is met once. The walk begins with all zeroes. */
 struct mt_grid_walk {
-	uint32_t slot, row;
+	uint64_t page;   /* hash of the key */
 	uint64_t passed; /* bits of the row */
+	uint32_t row, slot;
 };
+/* The next block's address and cell; false: there is none. */
 bool mt_grid_next(const struct mt_grid *, struct mt_grid_walk *, uint64_t *address,
 	struct mt_grid_cell *);
 
@@ -79,9 +82,15 @@ static inline uint64_t mt_grid_key(uint64_t address)
 	return address & ~(MT_GRID_SPAN - MT_GRID_WORD);
 }
 
+/* No two keys have the same. Its upper bits are the slot that a page lies in, or behind. */
+static inline uint64_t mt_grid_hash(uint64_t key)
+{
+	return (key ^ key >> 32) * 0x9e3779b97f4a7c15ull;
+}
+
 static inline uint32_t mt_grid_home(const struct mt_grid *g, uint64_t key)
 {
-	return (uint32_t)((key ^ key >> 32) * 0x9e3779b97f4a7c15ull >> (64 - g->bits));
+	return (uint32_t)(mt_grid_hash(key) >> (64 - g->bits));
 }
 
 static inline struct mt_grid_row *mt_grid_row(const struct mt_grid *g, uint64_t address)

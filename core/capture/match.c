@@ -80,16 +80,25 @@ static bool next_in_grid(const struct mt_grid *grid, struct mt_grid_walk *walk,
 	return true;
 }
 
-bool mt_match_next(const struct mt_match *m, struct mt_match_walk *w, struct mt_pool_cell *block)
+/* So that none is met as an open one, and once more where it was entered later. */
+static void enter_all(struct mt_match *m)
 {
-	if (next_pooled(&m->pool, &w->id, block) || next_in_grid(&m->grid, &w->grid, block))
-		return true;
-	while (w->open < MT_MATCH_OPEN) {
-		const struct mt_match_open *o = &m->open[w->open++];
+	for (unsigned i = 0; i < MT_MATCH_OPEN; i++)
+		if (m->open_taken & 1u << i && m->open[i].cell.address)
+			mt_match_has(m, m->open[i].cell.address);
+}
 
-		*block = o->cell;
-		if (m->open_taken & 1u << (o - m->open) && block->address)
-			return true;
-	}
-	return false;
+uint32_t mt_match_slice(struct mt_match *m, struct mt_match_walk *w, struct mt_pool_cell *blocks,
+	uint32_t most)
+{
+	uint32_t count = 0;
+
+	if (!w->begun)
+		enter_all(m);
+	w->begun = true;
+	while (count < most
+		&& (next_pooled(&m->pool, &w->id, &blocks[count])
+			|| next_in_grid(&m->grid, &w->grid, &blocks[count])))
+		count++;
+	return count;
 }

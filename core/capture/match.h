@@ -1,4 +1,5 @@
-/* Live blocks by address, and which addresses have none. */
+/* Live blocks by address, and which addresses have none. Insert, look up, remove, walk: nobody else
+ * reaches into the tables in which the blocks lie. */
 #ifndef MT_CAPTURE_MATCH_H
 #define MT_CAPTURE_MATCH_H
 
@@ -45,13 +46,16 @@ uint32_t mt_match_insert_pooled(struct mt_match *, struct mt_match_place *,
 struct mt_pool_cell *mt_match_enter(struct mt_match *, uint64_t address, struct mt_match_place *);
 /* Whether there is a block at an address. */
 bool mt_match_has(struct mt_match *, uint64_t address);
-/* The next block; false: there is none. The walk begins with all zeroes, and holds until something
- * is inserted or removed. */
+/* A walk over all blocks, which begins with all zeroes. Between two slices of it things may be
+ * inserted and removed, and tables may grow: a block that is there all the time is met once. */
 struct mt_match_walk {
 	struct mt_grid_walk grid;
-	uint32_t id, open;
+	uint32_t id;
+	bool begun;
 };
-bool mt_match_next(const struct mt_match *, struct mt_match_walk *, struct mt_pool_cell *);
+/* Copies the next blocks, `most` at the most. Returns how many; 0: there are no more. */
+uint32_t mt_match_slice(struct mt_match *, struct mt_match_walk *, struct mt_pool_cell *blocks,
+	uint32_t most);
 
 static inline uint32_t *mt_match_pooled(struct mt_match *m, uint64_t hash)
 {

@@ -2,6 +2,8 @@
 
 #include <stdlib.h>
 
+#define SLICE 1024u /* blocks between two ticks */
+
 void mt_slack_free(struct mt_slack *s)
 {
 	free(s->entries);
@@ -67,16 +69,19 @@ void mt_slack_note(struct mt_slack *s, struct mt_match *m, const struct mt_pool_
 	*e = (struct mt_slack_entry){b->address, b->number, size};
 }
 
-uint64_t mt_slack_sum(const struct mt_slack *s, const struct mt_match *m,
-	const struct mt_profile *p, const struct mt_segment *ticking)
+uint64_t mt_slack_sum(const struct mt_slack *s, struct mt_match *m, const struct mt_profile *p,
+	const struct mt_segment *ticking)
 {
+	struct mt_pool_cell blocks[SLICE];
 	struct mt_match_walk walk = {0};
-	struct mt_pool_cell b;
 	uint64_t sum = 0;
+	uint32_t count;
 
-	for (uint64_t i = 0; mt_match_next(m, &walk, &b); i++) {
-		sum += mt_model_slack(p, b.group, b.size, mt_slack_usable(s, &b));
-		mt_segment_tick_at(ticking, i);
+	while ((count = mt_match_slice(m, &walk, blocks, SLICE))) {
+		for (uint32_t i = 0; i < count; i++)
+			sum += mt_model_slack(p, blocks[i].group, blocks[i].size,
+				mt_slack_usable(s, &blocks[i]));
+		mt_segment_tick(ticking);
 	}
 	return sum;
 }

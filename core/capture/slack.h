@@ -21,7 +21,7 @@ void mt_slack_note(struct mt_slack *, struct mt_match *, const struct mt_pool_ce
 	uint64_t usable, const struct mt_segment *ticking);
 /* The block's noted usable size, or 0. */
 uint64_t mt_slack_usable(const struct mt_slack *, const struct mt_pool_cell *);
-uint64_t mt_slack_sum(const struct mt_slack *, const struct mt_match *, const struct mt_profile *,
+uint64_t mt_slack_sum(const struct mt_slack *, struct mt_match *, const struct mt_profile *,
 	const struct mt_segment *ticking);
 
 #endif

@@ -111,7 +111,7 @@ static void compare_all(struct list *l)
 		compare(l, &l->blocks[i], &place);
 		numbers += l->blocks[i].number;
 	}
-	for (; mt_match_next(&l->match, &walk, &block); passed++) {
+	for (; mt_match_slice(&l->match, &walk, &block, 1); passed++) {
 		struct mt_pool_cell copy = block;
 
 		compare(l, &copy, &place);
@@ -394,14 +394,15 @@ static void open_or_end(struct list *l, struct mt_pool_cell **open, struct mt_po
 	open[slot] = block;
 }
 
-static void compare_count(const struct list *l)
+static void compare_count(struct list *l)
 {
+	struct mt_pool_cell slice[50];
 	struct mt_match_walk walk = {0};
-	struct mt_pool_cell each;
 	uint64_t passed = 0;
+	uint32_t count;
 
-	while (mt_match_next(&l->match, &walk, &each))
-		passed++;
+	while ((count = mt_match_slice(&l->match, &walk, slice, 50)))
+		passed += count;
 	assert_int_equal(passed, l->live);
 }
 
@@ -431,6 +432,47 @@ static void opens(void **state)
 			compare_count(l);
 	}
 	compare_all(l);
+}
+
+/* What lives all the time is met once, whatever begins and ends between the slices of a walk, and
+ * however the tables grow, shrink and spread meanwhile. */
+static void walks_go_on(void **state)
+{
+	static uint8_t stays[COUNT], met[COUNT];
+	struct list *l = *state;
+	struct mt_pool_cell slice[97];
+
+	for (int round = 0; round < 6; round++) {
+		struct mt_match_walk walk = {0};
+		uint64_t stride = round % 2 ? 16 : 40 * 1024; /* few pages, or many */
+		uint32_t count, pages = l->match.grid.bits;
+
+		lie_at(l, 0x100000000000, stride);
+		small(l, 0, COUNT / 4);
+		churn(l, COUNT / 8);
+		for (int i = 0; i < COUNT; i++) {
+			stays[i] = l->blocks[i].number && !below(l, 2);
+			met[i] = 0;
+		}
+		while ((count = mt_match_slice(&l->match, &walk, slice, 97))) {
+			for (uint32_t i = 0; i < count; i++)
+				met[(slice[i].address - 0x100000000000) / stride]++;
+			for (uint64_t i = 0; i < 600; i++) {
+				uint64_t at = below(l, COUNT);
+
+				if (!l->blocks[at].number)
+					insert(l, &l->blocks[at]);
+				else if (!stays[at])
+					remove_block(l, &l->blocks[at]);
+			}
+		}
+		assert_true(round || l->match.grid.bits > pages);
+		for (int i = 0; i < COUNT; i++)
+			if (stays[i] && met[i] != 1)
+				fail_msg("round %d: block %d was met %d times", round, i, met[i]);
+		compare_all(l);
+		remove_all(l);
+	}
 }
 
 /* Two blocks beside each other need not share a cell of many words. */
@@ -472,6 +514,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(takes_little_for_neighbours, setup, teardown),
 		cmocka_unit_test_setup_teardown(takes_little_where_sparse, setup, teardown),
 		cmocka_unit_test_setup_teardown(opens, setup, teardown),
+		cmocka_unit_test_setup_teardown(walks_go_on, setup, teardown),
 		cmocka_unit_test_setup_teardown(by_id, setup, teardown),
 	};
 
